@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * limits.h - every maximum of the house, by name.
+ *
+ * Passing one is an ordinary error (TH_ELIMIT) or an outcome in the log; each
+ * has a test at its edge.  Sizes are in bytes.  Keep the list sorted by part.
+ */
+#ifndef TH_BASE_LIMITS_H
+#define TH_BASE_LIMITS_H
+
+#include <stddef.h>
+
+#define TH_KIB ((size_t)1024)
+#define TH_MIB (TH_KIB * 1024)
+
+/* base */
+#define TH_JSON_SIZE_MAX (64 * TH_MIB) /* one document */
+#define TH_JSON_DEPTH_MAX 64
+#define TH_FRAME_SIZE_MAX (64 * TH_MIB) /* one message between our processes */
+#define TH_FRAME_JSON_MAX (16 * TH_MIB)
+#define TH_NUMBER_TEXT_MAX 400  /* characters of a number that th_str_f64 reads */
+#define TH_TABLE_FIELDS_MAX 256 /* fields of one table */
+#define TH_NAME_NEAR_MAX 64     /* bytes of a name that "did you mean" looks at */
+
+/* core */
+#define TH_CALLS_MAX 128               /* calls in one model answer */
+#define TH_ACTIONS_MAX 64              /* computer actions in one call */
+#define TH_DRAG_POINTS_MAX 256         /* points of one drag path */
+#define TH_CHORD_KEYS_MAX 8            /* keys of one chord */
+#define TH_TYPE_TEXT_MAX (64 * TH_KIB) /* text of one type action */
+#define TH_WAIT_MS_MAX 60000           /* one wait or hold */
+#define TH_CLICK_COUNT_MAX 3
+#define TH_KEY_REPEAT_MAX 100 /* presses of one chord */
+#define TH_POINT_MAX 1000000  /* a coordinate, each way from 0, before a screen is known */
+#define TH_SCROLL_MAX 10000   /* notches or pixels of one scroll, each way */
+#define TH_EVENT_DATA_MAX (16 * TH_MIB)
+#define TH_SESSION_ITEMS_MAX 100000      /* items in one session's history */
+#define TH_SESSION_KEPT_MAX (1 * TH_MIB) /* names and limits that a session keeps in memory */
+#define TH_SESSION_ID_MAX 128
+#define TH_MESSAGE_MAX (4 * TH_MIB) /* one message of a person */
+#define TH_AGENT_TOOLS_MAX 128
+
+/* wire, models */
+#define TH_SSE_LINE_MAX (16 * TH_MIB)          /* one line of an event stream */
+#define TH_SSE_NAME_MAX 256                    /* name or id of an event */
+#define TH_ANSWER_MAX (32 * TH_MIB)            /* one model answer, decoded */
+#define TH_TURN_MEMORY_MAX (4 * TH_ANSWER_MAX) /* the open calls of one answer */
+#define TH_ANSWER_ITEMS_MAX 1024
+#define TH_ANSWER_START_MAX 1024 /* what is kept of a body that is no answer, for its message */
+#define TH_MODEL_NAME_MAX 256
+#define TH_RETRY_FIRST_MS 500 /* first wait between tries, at most; doubles */
+#define TH_RETRY_MAX_MS 60000
+#define TH_RETRY_HINT_MAX_MS 60000    /* a server's own wish is followed up to here */
+#define TH_REQUEST_MAX (256 * TH_MIB) /* one request body */
+
+/* io */
+#define TH_HTTP_HEADER_MAX (64 * TH_KIB)
+#define TH_HTTP_BODY_MAX (64 * TH_MIB)
+#define TH_WORKERS 4
+#define TH_CHILDREN_MAX 256
+
+/* store */
+#define TH_BLOB_MAX (64 * TH_MIB)
+#define TH_BATCH_EVENTS_MAX 65536       /* events of one transaction */
+#define TH_FORK_DEPTH_MAX 64            /* a fork of a fork of … */
+#define TH_STORE_PATH_MAX 3840          /* leaves room for the names beside it */
+#define TH_STORE_BUSY_MS 10000          /* how long another process may write */
+#define TH_STORE_CACHE_MAX (2 * TH_MIB) /* pages that one connection keeps */
+#define TH_STORE_WAL_PAGES 4096         /* written back to the database when the log has more */
+#define TH_VERIFY_MEMORY_MAX (1024 * TH_MIB) /* ids of the sessions that are verified at once */
+#define TH_OWNER_SWEEP_MAX 256 /* files of dead runtimes looked at when a store is opened */
+
+/* computers */
+#define TH_SCREEN_SIDE_MAX 16384
+#define TH_SCREEN_PIXELS_MAX (64 * 1024 * 1024)
+#define TH_CLIPBOARD_MAX (4 * TH_MIB)
+#define TH_IMAGE_SIZE_MAX (256 * TH_MIB)    /* one encoded picture */
+#define TH_DESKTOP_START_MS 15000           /* Xvfb, then the window manager */
+#define TH_DESKTOP_END_MS 4000              /* for a desktop to clean up after itself */
+#define TH_DESKTOP_JOBS_MAX 128             /* commands of one desktop that somebody waits for */
+#define TH_DESKTOP_REQUEST_MAX (2 * TH_MIB) /* arguments and environment of one */
+#define TH_WAIT_MS_DEFAULT 1000             /* a wait that does not say how long */
+#define TH_SETTLE_QUIET_MS 16               /* see th_settle_options */
+#define TH_SETTLE_FIRST_MS 80
+#define TH_SETTLE_MAX_MS 500
+#define TH_XAUTHORITY_MAX (1 * TH_MIB)    /* a file of xauth */
+#define TH_X11_CONNECT_MS 3000            /* connecting to an X server and setting up */
+#define TH_X11_REPLY_MS 950               /* silence of an X server that counts as frozen */
+#define TH_X11_REPLY_TOTAL_MS 60000       /* one reply, however slowly it trickles in */
+#define TH_X11_UNSYNCED_MAX (64 * TH_KIB) /* requests sent before the server must have answered */
+
+/* tools, executor */
+#define TH_TOOL_OUTPUT_MAX (1 * TH_MIB)        /* what one call may give back to the log */
+#define TH_TOOL_OUTPUT_MODEL_MAX (32 * TH_KIB) /* what of it the model is shown */
+#define TH_FILE_READ_MAX (1 * TH_MIB)
+#define TH_FILE_WRITE_MAX (16 * TH_MIB)
+#define TH_LIST_ENTRIES_MAX 2000
+#define TH_PATH_LEN_MAX 4096
+#define TH_COMMAND_SIZE_MAX (96 * TH_KIB) /* a command's text: one argument of a program */
+#define TH_FILE_SCAN_MAX (64 * TH_MIB)    /* read_file looks this far for a line */
+#define TH_EXEC_CLIENTS_MAX 64
+#define TH_EXEC_RUNNING_MAX 192         /* effects under way; less than TH_CHILDREN_MAX */
+#define TH_EXEC_EFFECTS_MAX 4096        /* effects whose outcome nobody has taken over yet */
+#define TH_EXEC_FORGOTTEN_MAX 8192      /* effect ids remembered after that */
+#define TH_EXEC_BLOBS_MAX (64 * TH_MIB) /* pictures kept for outcomes nobody has taken over yet */
+#define TH_EXEC_LOG_MAX (256 * TH_KIB)  /* what an executor may say on its standard error */
+#define TH_EFFECT_ID_MAX 64
+#define TH_EXEC_START_MS 20000        /* until an executor listens */
+#define TH_EXEC_STOP_MS 15000         /* for everything it runs to end */
+#define TH_COMMAND_PROCESSES_MAX 4096 /* of the user that commands run as */
+#define TH_DESKTOP_START_MAX 16       /* programs that an agent file starts on its desktop */
+#define TH_DISPLAY_START_MS 30000     /* until a computer is open */
+#define TH_DISPLAY_CALL_MS 300000     /* one computer call with all its waiting */
+#define TH_DISPLAY_INTERRUPT_MS 5000  /* from being told to end it to being killed */
+#define TH_DISPLAY_CLOSE_MS 5000
+#define TH_JOURNAL_RECORD_MAX (1 * TH_MIB)
+#define TH_JOURNAL_SIZE_MAX (1024 * TH_MIB)
+#define TH_LEDGER_TIDY_SIZE \
+	(2 * TH_MIB) /* a journal this long is looked through for what is forgotten */
+
+/* run */
+#define TH_MODEL_CONNECT_MS 20000 /* name, TCP and TLS of a model request */
+#define TH_MODEL_IDLE_MS 300000   /* default silence, in bytes and in events, that ends one */
+#define TH_MODEL_TOTAL_MS 3600000 /* default longest one */
+#define TH_BATCH_MEMORY_MAX (1024 * TH_MIB) /* events and blobs on their way to the store */
+#define TH_HELD_MESSAGES_MAX 64             /* messages that wait for open calls */
+#define TH_ENTRY_HOLES_MAX 64               /* pictures of one history item */
+#define TH_BLOB_CACHE_MAX (64 * TH_MIB)     /* base64 of pictures kept between requests */
+#define TH_CONFIG_SIZE_MAX (1 * TH_MIB)
+#define TH_CONFIG_KEYS_MAX 512 /* keys of one mapping of a configuration or agent file */
+#define TH_TITLE_MAX 80        /* characters of a session's title */
+#define TH_SESSIONS_MAX 16384  /* in one runtime */
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "io/clock.h"
+
+/* ---- errors and output ---- */
+
+bool th_cli_write(int fd, struct th_str text)
+{
+	while (text.len > 0) {
+		ssize_t n = write(fd, text.ptr, text.len);
+
+		if (n >= 0) {
+			text = th_str_sub(text, (size_t)n, text.len);
+		} else if (errno == EAGAIN) {
+			struct pollfd p = { fd, POLLOUT, 0 };
+
+			(void)poll(&p, 1, -1);
+		} else if (errno != EINTR) {
+			return false;
+		}
+	}
+	return true;
+}
+
+int th_cli_print(const struct th_buf *text, int exit_code)
+{
+	if (th_cli_write(STDOUT_FILENO, th_buf_str(text)) && !text->failed)
+		return exit_code;
+	return th_cli_die(1, "cannot write to standard output: %s",
+			  text->failed ? "too long" : strerror(errno));
+}
+
+int th_cli_fail(const struct th_err *err)
+{
+	return th_cli_die(th_code_exit(err->code), "%s", err->msg);
+}
+
+int th_cli_die(int exit_code, const char *fmt, ...)
+{
+	struct th_buf text = TH_BUF_INIT(8 * TH_KIB), line = TH_BUF_INIT(8 * TH_KIB);
+	va_list ap;
+
+	va_start(ap, fmt);
+	th_buf_vprintf(&text, fmt, ap);
+	va_end(ap);
+	th_buf_add_cstr(&line, "thole: ");
+	th_text_line(&line, th_buf_str(&text), 2000);
+	th_buf_add_char(&line, '\n');
+	(void)th_cli_write(STDERR_FILENO, th_buf_str(&line));
+	th_buf_deinit(&text);
+	th_buf_deinit(&line);
+	return exit_code;
+}
+
+bool th_cli_terminal(int fd)
+{
+	return isatty(fd);
+}
+
+bool th_cli_colour(int fd)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(fd) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
+}
+
+size_t th_cli_columns(int fd)
+{
+	struct winsize size = {};
+
+	return isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/* ---- what people read ---- */
+
+void th_cli_size(struct th_buf *out, int64_t bytes)
+{
+	if (bytes < 1000)
+		th_buf_printf(out, "%lld bytes", (long long)bytes);
+	else if (bytes < 1000 * 1000)
+		th_buf_printf(out, "%.1f KB", (double)bytes / 1e3);
+	else
+		th_buf_printf(out, "%.1f MB", (double)bytes / 1e6);
+}
+
+void th_cli_time(struct th_buf *out, int64_t ms)
+{
+	int64_t s = ms / 1000;
+
+	if (ms < 100)
+		th_buf_printf(out, "%lld ms", (long long)ms);
+	else if (s < 60)
+		th_buf_printf(out, "%.1f s", (double)ms / 1e3);
+	else if (s < 3600)
+		th_buf_printf(out, "%lld min %lld s", (long long)(s / 60), (long long)(s % 60));
+	else
+		th_buf_printf(out, "%lld h %lld min", (long long)(s / 3600),
+			      (long long)(s / 60 % 60));
+}
+
+void th_cli_cost(struct th_buf *out, int64_t nano)
+{
+	th_buf_printf(out, nano < 1000000000 ? "$%.4f" : "$%.2f", (double)nano / 1e9);
+}
+
+void th_cli_number(struct th_buf *out, int64_t n)
+{
+	if (n < 10000)
+		th_buf_printf(out, "%lld", (long long)n);
+	else if (n < 10000000)
+		th_buf_printf(out, "%.1fk", (double)n / 1e3);
+	else
+		th_buf_printf(out, "%.1fM", (double)n / 1e6);
+}
+
+void th_cli_count(struct th_buf *out, int64_t n, const char *what)
+{
+	th_buf_printf(out, "%lld %s%s", (long long)n, what, n == 1 ? "" : "s");
+}
+
+void th_cli_ago(struct th_buf *out, int64_t unix_ms)
+{
+	int64_t s = ((int64_t)th_clock_wall_ms() - unix_ms) / 1000;
+
+	if (s < 5)
+		th_buf_add_cstr(out, "now");
+	else if (s < 60)
+		th_buf_printf(out, "%lld s ago", (long long)s);
+	else if (s < 3600)
+		th_buf_printf(out, "%lld min ago", (long long)(s / 60));
+	else if (s < 2 * 86400)
+		th_buf_printf(out, "%lld h ago", (long long)(s / 3600));
+	else
+		th_buf_printf(out, "%lld days ago", (long long)(s / 86400));
+}
+
+/* ---- configuration and store ---- */
+
+enum th_code th_cli_config(const struct th_common *o, struct th_config **ret, struct th_err *err)
+{
+	enum th_code code = th_config_load(o->config, ret, err);
+
+	if (code == TH_OK && o->store.len)
+		(*ret)->store = o->store;
+	return code;
+}
+
+enum th_code th_cli_store(const struct th_common *o, bool write, struct th_store **ret,
+			  struct th_err *err)
+{
+	struct th_config *config TH_CLEANUP(th_config_freep) = NULL;
+	struct th_store_options options = { .read_only = !write };
+	enum th_code code = th_cli_config(o, &config, err);
+
+	if (code != TH_OK)
+		return code;
+	code = th_store_open(config->store, &options, ret, err);
+	if (code == TH_ENOENT)
+		return th_fail(err, code,
+			       "there is no log at %.*s yet; thole run \"TASK\" makes it, --store "
+			       "names another",
+			       TH_FMT(config->store));
+	return code;
+}
+
+void th_cli_storep(struct th_store **s)
+{
+	*s = th_store_close(*s);
+}
+
+struct finding {
+	struct th_arena *a;
+	struct th_session_row *ret;
+	int count;
+};
+
+static enum th_code found(void *ctx, const struct th_session_row *row, struct th_err *err TH_UNUSED)
+{
+	struct finding *f = ctx;
+
+	if (f->count++ == 0)
+		f->ret->session_id = th_arena_str(f->a, row->session_id);
+	return TH_OK;
+}
+
+enum th_code th_cli_session(struct th_store *s, struct th_str name, struct th_arena *a,
+			    struct th_session_row *ret, struct th_err *err)
+{
+	struct th_session_filter filter = { .prefix = name, .limit = 2 };
+	struct finding f = { a, ret, 0 };
+	enum th_code code = s->kind->get(s, name, a, ret, err);
+
+	if (code != TH_ENOENT)
+		return code;
+	if (name.len >= 4) {
+		code = s->kind->list(s, &filter, found, &f, err);
+		if (code != TH_OK)
+			return code;
+	}
+	if (f.count == 1)
+		return s->kind->get(s, ret->session_id, a, ret, err);
+	if (f.count > 1)
+		return th_fail(
+		    err, TH_EUSAGE,
+		    "more than one session begins with \"%.*s\"; thole sessions lists them",
+		    TH_FMT(name));
+	return th_fail(err, TH_ENOENT, "no session \"%.*s\" in this log; thole sessions lists them",
+		       TH_FMT(name));
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli.h - what the subcommands share: the table of them, errors and output,
+ * the options that many have, configuration and store.
+ *
+ * An error is one sentence on standard error, "thole: what, where, what to do",
+ * and the exit code of its kind: 0 finished, 1 failed, 2 usage, 3 waits for a
+ * person, 4 limit reached, 5 stuck, 130 cancelled.  What comes from outside
+ * (models, files, programs) reaches a terminal only through th_text_line.
+ */
+#ifndef TH_CLI_CLI_H
+#define TH_CLI_CLI_H
+
+#include "base/buf.h"
+#include "cli/option.h"
+#include "run/config.h"
+#include "store/store.h"
+
+/* ---- commands ---- */
+
+extern const struct th_command *const th_commands[]; /* NULL-terminated */
+const struct th_command *th_command_find(struct th_str name);
+
+extern const struct th_command th_command_run, th_command_resume, th_command_approve,
+    th_command_reject, th_command_cancel, th_command_sessions, th_command_log, th_command_fork,
+    th_command_computer, th_command_models, th_command_doctor, th_command_demo, th_command_plumb,
+    th_command_exec, th_command_completion, th_command_help, th_command_version;
+
+int th_cli_exec(int argc, char **argv); /* exec.c: the executor; argv[0] "exec" */
+int th_cli_plumb(int argc,
+		 char **argv); /* plumb.c: route, decode, encode; argv[0] is the part's name */
+int th_cli_plumb_fold(int argc, char **argv);
+int th_cli_plumb_docs(int argc, char **argv);
+
+void th_cli_help(const struct th_command *c); /* to standard output */
+void th_cli_manual(struct th_buf *out);       /* the man page */
+
+/* ---- errors and output ---- */
+
+/* Prints err's sentence; returns its exit code. */
+int th_cli_fail(const struct th_err *err);
+/* A sentence of our own; returns `exit_code`. */
+TH_PRINTF(2, 3) int th_cli_die(int exit_code, const char *fmt, ...);
+
+/* All of it to a descriptor; false: it cannot be written (a closed pipe, a full disk). */
+bool th_cli_write(int fd, struct th_str text);
+/* To standard output; returns `exit_code`, or 1 with a sentence when it could not be written. */
+int th_cli_print(const struct th_buf *text, int exit_code);
+
+bool th_cli_terminal(int fd);  /* a terminal, for people */
+bool th_cli_colour(int fd);    /* one that takes colours; NO_COLOR and TERM=dumb say no */
+size_t th_cli_columns(int fd); /* of the terminal; 0: none, or not known */
+
+/* ---- what people read ---- */
+
+void th_cli_size(struct th_buf *out, int64_t bytes);                /* "12.3 KB" */
+void th_cli_time(struct th_buf *out, int64_t ms);                   /* "0.2 s", "3 min 5 s" */
+void th_cli_cost(struct th_buf *out, int64_t nano_usd);             /* "$0.0123" */
+void th_cli_number(struct th_buf *out, int64_t n);                  /* "12.3k" */
+void th_cli_count(struct th_buf *out, int64_t n, const char *what); /* "1 turn", "2 turns" */
+void th_cli_ago(struct th_buf *out, int64_t unix_ms);               /* "5 min ago" */
+
+/* ---- options that many commands have ---- */
+
+struct th_common {
+	struct th_str store, config;
+};
+
+#define TH_OPTION_STORE(type, member)                                                            \
+	{                                                                                        \
+		"store", 0, "URL", TH_OPTION_TEXT, offsetof(type, member),                       \
+		    "the log: sqlite:PATH or memory: (default: THOLE_STORE, the configuration, " \
+		    "or log.db in "                                                              \
+		    "the state directory)",                                                      \
+		    "FILE"                                                                       \
+	}
+#define TH_OPTION_CONFIG(type, member)                                                     \
+	{                                                                                  \
+		"config", 0, "FILE", TH_OPTION_TEXT, offsetof(type, member),               \
+		    "configuration file (default: thole/config.yaml in the configuration " \
+		    "directory)",                                                          \
+		    "FILE"                                                                 \
+	}
+#define TH_OPTION_JSON(type, member)                                                             \
+	{                                                                                        \
+		"json", 'j', NULL, TH_OPTION_FLAG, offsetof(type, member), "for programs: JSON", \
+		    NULL                                                                         \
+	}
+#define TH_OPTIONS_COMMON(type, member) \
+	TH_OPTION_STORE(type, member.store), TH_OPTION_CONFIG(type, member.config)
+#define TH_OPTIONS_END                                       \
+	{                                                    \
+		NULL, 0, NULL, TH_OPTION_FLAG, 0, NULL, NULL \
+	}
+
+/* Loads the configuration; --store wins.  */
+TH_NODISCARD enum th_code th_cli_config(const struct th_common *o, struct th_config **ret,
+					struct th_err *err);
+/* Opens the store for reading, or for writing with commit_now; never makes one. */
+TH_NODISCARD enum th_code th_cli_store(const struct th_common *o, bool write, struct th_store **ret,
+				       struct th_err *err);
+void th_cli_storep(struct th_store **s); /* for TH_CLEANUP */
+
+/* The row of a session, or of the only one whose id begins so.  ENOENT says where was looked. */
+TH_NODISCARD enum th_code th_cli_session(struct th_store *s, struct th_str name, struct th_arena *a,
+					 struct th_session_row *ret, struct th_err *err);
+
+#endif

@@ -1,0 +1,964 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * computer.c - thole computer: a screen from the shell, through the executor
+ * that keeps it alive between commands.
+ *
+ * A verb is a row: which options it takes and how its operands become actions.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "computers/computer.h"
+#include "core/session.h"
+#include "io/clock.h"
+#include "io/files.h"
+#include "run/executor_client.h"
+#include "wire/exec.h"
+
+#define DEFAULT_SESSION "computer" /* of this user, so that the next command finds it */
+#define ACTIONS_SIZE_MAX (4 * TH_MIB)
+
+struct computer_options {
+	struct th_common common;
+	struct th_str session, computer, folder, output, format, fit, at, button, keys, net;
+	int64_t quality, count, duration, timeout;
+	bool json, cursor, settle, pixels, enter, clear;
+};
+
+#define AT(member) offsetof(struct computer_options, member)
+
+static const struct th_option computer_options[] = {
+	{ "session", 's', "NAME", TH_OPTION_TEXT, AT(session),
+	  "the computer of this session (default: one of your own, started when it is needed)",
+	  "SESSION" },
+	{ "computer", 'c', "KIND[:WxH]", TH_OPTION_TEXT, AT(computer),
+	  "which kind to start: desktop (default, 1280x800) or x11, the one of DISPLAY",
+	  "desktop x11" },
+	{ "folder", 'C', "DIR", TH_OPTION_TEXT, AT(folder),
+	  "when it is started: folder its programs may write (default: the current one)", "DIR" },
+	{ "net", 0, "host|none", TH_OPTION_TEXT, AT(net),
+	  "when it is started: its network (default: none)", "host none" },
+	{ "json", 'j', NULL, TH_OPTION_FLAG, AT(json), "the result as JSON", NULL },
+	{ "output", 'o', "FILE", TH_OPTION_TEXT, AT(output),
+	  "see, zoom: where the picture goes; .png, .jpg or .webp", "FILE" },
+	{ "format", 0, "F", TH_OPTION_TEXT, AT(format),
+	  "see, zoom: png, jpeg or webp (default: by the file's name)", "png jpeg webp" },
+	{ "quality", 0, "N", TH_OPTION_INT, AT(quality), "see, zoom: of jpeg and webp, 1 to 100",
+	  NULL },
+	{ "fit", 0, "WxH", TH_OPTION_TEXT, AT(fit), "see: scaled down to fit", NULL },
+	{ "pointer", 0, NULL, TH_OPTION_FLAG, AT(cursor), "see: with the pointer", NULL },
+	{ "settle", 0, NULL, TH_OPTION_FLAG, AT(settle), "see: wait until the screen is quiet",
+	  NULL },
+	{ "at", 0, "X,Y", TH_OPTION_TEXT, AT(at), "type, scroll: at this point", NULL },
+	{ "button", 'b', "B", TH_OPTION_TEXT, AT(button),
+	  "click, press, release, drag: which button", "left right middle back forward" },
+	{ "count", 'n', "N", TH_OPTION_INT, AT(count), "click, key: how often", NULL },
+	{ "keys", 'k', "CHORD", TH_OPTION_TEXT, AT(keys),
+	  "click, move, drag, scroll: keys held down", NULL },
+	{ "duration", 'd', "MS", TH_OPTION_INT, AT(duration), "drag, hold: how long", NULL },
+	{ "pixels", 0, NULL, TH_OPTION_FLAG, AT(pixels), "scroll: by pixels, not notches", NULL },
+	{ "enter", 0, NULL, TH_OPTION_FLAG, AT(enter), "type: press Return afterwards", NULL },
+	{ "clear", 0, NULL, TH_OPTION_FLAG, AT(clear), "type: delete what is in the field first",
+	  NULL },
+	{ "timeout", 0, "SECONDS", TH_OPTION_INT, AT(timeout), "shell: when the command is ended",
+	  NULL },
+	TH_OPTIONS_COMMON(struct computer_options, common),
+	TH_OPTIONS_END,
+};
+
+/* What a verb works with. */
+struct call {
+	const struct computer_options *o;
+	struct th_operands operands; /* without the verb */
+	struct th_arena *a;
+	struct th_action *actions;
+	size_t count;
+	bool screenshot;
+	struct th_err *err;
+};
+
+struct verb {
+	const char *name, *operands;
+	int min, max;                          /* operands; -1: any number */
+	const char *options;                   /* that it takes, besides the general ones */
+	enum th_code (*build)(struct call *c); /* NULL: it is no action */
+	enum th_action_kind kind;
+	enum th_button button;
+	int32_t clicks;
+};
+
+static struct th_action *add(struct call *c, enum th_action_kind kind)
+{
+	struct th_action *action = &c->actions[c->count++];
+
+	assert(c->count <= TH_ACTIONS_MAX);
+	*action = (struct th_action){ .kind = kind };
+	return action;
+}
+
+/* ---- operands ---- */
+
+static enum th_code number(struct call *c, struct th_str text, const char *what, int32_t *ret)
+{
+	int64_t n;
+
+	if (!th_str_i64(text, &n) || n < INT32_MIN || n > INT32_MAX)
+		return th_fail(c->err, TH_EUSAGE, "%s must be a whole number, not \"%.*s\"", what,
+			       TH_FMT(th_utf8_cut(text, TH_NAME_NEAR_MAX)));
+	*ret = (int32_t)n;
+	return TH_OK;
+}
+
+static enum th_code point(struct call *c, int index, struct th_point *ret)
+{
+	enum th_code code = number(c, th_str_of(c->operands.list[index]), "X", &ret->x);
+
+	return code == TH_OK ? number(c, th_str_of(c->operands.list[index + 1]), "Y", &ret->y)
+			     : code;
+}
+
+/* None or two operands. */
+static enum th_code place(struct call *c, struct th_action *action)
+{
+	if (c->operands.count == 0)
+		return TH_OK;
+	if (c->operands.count != 2)
+		return th_fail(c->err, TH_EUSAGE, "a point is two numbers, X and Y");
+	action->has_at = true;
+	return point(c, 0, &action->at);
+}
+
+static enum th_code at_option(struct call *c, struct th_action *action)
+{
+	struct th_str y = c->o->at, x = th_str_split(&y, ',');
+	enum th_code code;
+
+	if (!c->o->at.ptr)
+		return TH_OK;
+	action->has_at = true;
+	code = number(c, th_str_trim(x), "X of --at", &action->at.x);
+	return code == TH_OK ? number(c, th_str_trim(y), "Y of --at", &action->at.y) : code;
+}
+
+static enum th_code button_option(struct call *c, struct th_action *action)
+{
+	int button = c->o->button.ptr ? th_button_find(c->o->button) : (int)action->button;
+
+	if (button < 0)
+		return th_fail(
+		    c->err, TH_EUSAGE,
+		    "--button must be left, right, middle, back or forward, not \"%.*s\"",
+		    TH_FMT(th_utf8_cut(c->o->button, TH_NAME_NEAR_MAX)));
+	action->button = (enum th_button)button;
+	return TH_OK;
+}
+
+static void keys_option(struct call *c, struct th_action *action)
+{
+	if (c->o->keys.ptr) {
+		action->keys[0] = c->o->keys;
+		action->key_count = 1;
+	}
+}
+
+/* Text that may be "-": standard input. */
+static enum th_code text_of(struct call *c, const char *operand, size_t size_max,
+			    struct th_str *ret)
+{
+	struct th_buf in TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(size_max);
+	enum th_code code;
+
+	*ret = th_str_of(operand);
+	if (strcmp(operand, "-") != 0)
+		return TH_OK;
+	code = th_file_read_fd(STDIN_FILENO, size_max, &in, c->err);
+	*ret = th_arena_str(c->a, th_buf_str(&in));
+	if (code == TH_OK && !ret->ptr)
+		code = th_fail(c->err, TH_ELIMIT, "the text is too long");
+	return code;
+}
+
+/* ---- verbs ---- */
+
+static enum th_code build_see(struct call *c)
+{
+	c->screenshot = true;
+	return TH_OK;
+}
+
+static const struct verb *verb_find(struct th_str name);
+
+static enum th_code build_click(struct call *c)
+{
+	const struct verb *v = verb_find(th_str_of(c->operands.list[-1]));
+	struct th_action *action = add(c, v->kind);
+	enum th_code code;
+
+	action->button = v->button;
+	action->count = c->o->count >= 0 ? (int32_t)TH_MIN(c->o->count, INT32_MAX) : v->clicks;
+	keys_option(c, action);
+	code = button_option(c, action);
+	return code == TH_OK ? place(c, action) : code;
+}
+
+static enum th_code build_move(struct call *c)
+{
+	struct th_action *action = add(c, TH_ACTION_MOVE);
+
+	keys_option(c, action);
+	return place(c, action);
+}
+
+static enum th_code build_drag(struct call *c)
+{
+	struct th_action *action = add(c, TH_ACTION_DRAG);
+	size_t count = (size_t)c->operands.count / 2;
+	enum th_code code = button_option(c, action);
+
+	if (c->operands.count % 2 || count > TH_DRAG_POINTS_MAX)
+		return th_fail(c->err, TH_EUSAGE, "drag needs points, X Y X Y …, at most %d",
+			       TH_DRAG_POINTS_MAX);
+	action->path = th_arena_array(c->a, count, sizeof(*action->path));
+	if (!action->path)
+		return th_fail(c->err, TH_ELIMIT, "too many points");
+	action->path_count = count;
+	for (size_t i = 0; i < count && code == TH_OK; i++)
+		code = point(c, (int)i * 2, &action->path[i]);
+	action->duration_ms = c->o->duration >= 0 ? (int32_t)TH_MIN(c->o->duration, INT32_MAX) : 0;
+	keys_option(c, action);
+	return code;
+}
+
+static enum th_code build_scroll(struct call *c)
+{
+	static const char *const ways[] = { "up", "down", "left", "right", NULL };
+	struct th_action *action = add(c, TH_ACTION_SCROLL);
+	int way = th_names_find(ways, th_str_of(c->operands.list[0]));
+	int32_t n = c->o->pixels ? 100 : 3;
+	enum th_code code = TH_OK;
+
+	if (way < 0)
+		return th_fail(c->err, TH_EUSAGE,
+			       "scroll needs a direction: up, down, left or right");
+	if (c->operands.count > 1)
+		code = number(c, th_str_of(c->operands.list[1]), "N", &n);
+	if (way < 2)
+		action->dy = way == 0 ? -n : n;
+	else
+		action->dx = way == 2 ? -n : n;
+	action->unit = c->o->pixels ? TH_SCROLL_PIXEL : TH_SCROLL_NOTCH;
+	keys_option(c, action);
+	return code == TH_OK ? at_option(c, action) : code;
+}
+
+static enum th_code build_type(struct call *c)
+{
+	struct th_action *action = add(c, TH_ACTION_TYPE);
+	enum th_code code = text_of(c, c->operands.list[0], TH_TYPE_TEXT_MAX, &action->text);
+
+	action->enter = c->o->enter;
+	action->clear = c->o->clear;
+	return code == TH_OK ? at_option(c, action) : code;
+}
+
+static enum th_code build_keys(struct call *c)
+{
+	const struct verb *v = verb_find(th_str_of(c->operands.list[-1]));
+
+	if (c->operands.count > TH_ACTIONS_MAX)
+		return th_fail(c->err, TH_EUSAGE, "at most %d chords at a time", TH_ACTIONS_MAX);
+	for (int i = 0; i < c->operands.count; i++) {
+		struct th_action *action = add(c, v->kind);
+
+		action->keys[0] = th_str_of(c->operands.list[i]);
+		action->key_count = 1;
+		if (v->kind == TH_ACTION_KEY)
+			action->count =
+			    c->o->count >= 0 ? (int32_t)TH_MIN(c->o->count, INT32_MAX) : 1;
+		if (v->kind == TH_ACTION_HOLD_KEY && c->o->duration >= 0)
+			action->duration_ms = (int32_t)TH_MIN(c->o->duration, INT32_MAX);
+	}
+	return TH_OK;
+}
+
+static enum th_code build_wait(struct call *c)
+{
+	struct th_action *action = add(c, TH_ACTION_WAIT);
+
+	return c->operands.count
+		   ? number(c, th_str_of(c->operands.list[0]), "MS", &action->duration_ms)
+		   : TH_OK;
+}
+
+static enum th_code build_zoom(struct call *c)
+{
+	struct th_action *action = add(c, TH_ACTION_ZOOM);
+	int32_t *cells[] = { &action->region.x, &action->region.y, &action->region.width,
+			     &action->region.height };
+	static const char *const names[] = { "X", "Y", "WIDTH", "HEIGHT" };
+	enum th_code code = TH_OK;
+
+	for (size_t i = 0; i < TH_COUNT(cells) && code == TH_OK; i++)
+		code = number(c, th_str_of(c->operands.list[i]), names[i], cells[i]);
+	return code;
+}
+
+static enum th_code build_cursor(struct call *c)
+{
+	add(c, TH_ACTION_CURSOR_POSITION);
+	return TH_OK;
+}
+
+static enum th_code build_clipboard(struct call *c)
+{
+	struct th_action *action;
+
+	if (c->operands.count == 0) {
+		add(c, TH_ACTION_CLIPBOARD_GET);
+		return TH_OK;
+	}
+	action = add(c, TH_ACTION_CLIPBOARD_SET);
+	return text_of(c, c->operands.list[0], TH_TYPE_TEXT_MAX, &action->text);
+}
+
+static enum th_code build_do(struct call *c)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	const struct th_json *root;
+	struct th_str text;
+	enum th_code code = text_of(c, c->operands.list[0], ACTIONS_SIZE_MAX, &text);
+
+	if (code == TH_OK)
+		code = th_json_parse(text, &doc, c->err);
+	if (code != TH_OK)
+		return th_prefix(c->err, code, "the actions");
+	root = th_json_root(doc);
+	if (th_json_is_object(root) && th_json_get(root, "actions"))
+		root = th_json_get(root, "actions");
+	if (th_json_count(root) > TH_ACTIONS_MAX && th_json_is_array(root))
+		return th_fail(c->err, TH_EUSAGE, "at most %d actions at a time", TH_ACTIONS_MAX);
+	if (th_json_is_object(root))
+		return th_action_parse(root, c->a, add(c, TH_ACTION_WAIT), c->err);
+	for (struct th_json_iter it = th_json_iter(root); code == TH_OK && th_json_next(&it);)
+		code = th_action_parse(it.val, c->a, add(c, TH_ACTION_WAIT), c->err);
+	return code;
+}
+
+static const struct verb verbs[] = {
+	{ "see", "", 0, 0, "output format quality fit pointer settle", build_see, 0, 0, 0 },
+	{ "zoom", "X Y WIDTH HEIGHT", 4, 4, "output format quality", build_zoom, 0, 0, 0 },
+	{ "click", "[X Y]", 0, 2, "button count keys", build_click, TH_ACTION_CLICK, TH_BUTTON_LEFT,
+	  1 },
+	{ "double-click", "[X Y]", 0, 2, "button keys", build_click, TH_ACTION_CLICK,
+	  TH_BUTTON_LEFT, 2 },
+	{ "triple-click", "[X Y]", 0, 2, "button keys", build_click, TH_ACTION_CLICK,
+	  TH_BUTTON_LEFT, 3 },
+	{ "right-click", "[X Y]", 0, 2, "keys", build_click, TH_ACTION_CLICK, TH_BUTTON_RIGHT, 1 },
+	{ "middle-click", "[X Y]", 0, 2, "keys", build_click, TH_ACTION_CLICK, TH_BUTTON_MIDDLE,
+	  1 },
+	{ "move", "X Y", 2, 2, "keys", build_move, 0, 0, 0 },
+	{ "press", "[X Y]", 0, 2, "button", build_click, TH_ACTION_MOUSE_DOWN, TH_BUTTON_LEFT, 0 },
+	{ "release", "[X Y]", 0, 2, "button", build_click, TH_ACTION_MOUSE_UP, TH_BUTTON_LEFT, 0 },
+	{ "drag", "X Y X Y …", 4, -1, "button keys duration", build_drag, 0, 0, 0 },
+	{ "scroll", "up|down|left|right [N]", 1, 2, "at keys pixels", build_scroll, 0, 0, 0 },
+	{ "type", "TEXT|-", 1, 1, "at enter clear", build_type, 0, 0, 0 },
+	{ "key", "CHORD …", 1, -1, "count", build_keys, TH_ACTION_KEY, 0, 0 },
+	{ "key-down", "KEY …", 1, -1, "", build_keys, TH_ACTION_KEY_DOWN, 0, 0 },
+	{ "key-up", "KEY …", 1, -1, "", build_keys, TH_ACTION_KEY_UP, 0, 0 },
+	{ "hold", "CHORD", 1, 1, "duration", build_keys, TH_ACTION_HOLD_KEY, 0, 0 },
+	{ "wait", "[MS]", 0, 1, "", build_wait, 0, 0, 0 },
+	{ "cursor", "", 0, 0, "", build_cursor, 0, 0, 0 },
+	{ "clipboard", "[TEXT|-]", 0, 1, "", build_clipboard, 0, 0, 0 },
+	{ "do", "JSON|-", 1, 1, "output format quality fit pointer settle", build_do, 0, 0, 0 },
+	{ "shell", "COMMAND", 1, 1, "timeout", NULL, 0, 0, 0 },
+	{ "size", "", 0, 0, "", NULL, 0, 0, 0 },
+	{ "end", "", 0, 0, "", NULL, 0, 0, 0 },
+};
+
+static const char *const general = "session computer folder net json store config";
+
+static const struct verb *verb_find(struct th_str name)
+{
+	for (size_t i = 0; i < TH_COUNT(verbs); i++)
+		if (th_str_is(name, verbs[i].name))
+			return &verbs[i];
+	return NULL;
+}
+
+static bool has_word(const char *words, const char *word)
+{
+	struct th_str rest = th_str_of(words);
+
+	while (rest.len)
+		if (th_str_is(th_str_split(&rest, ' '), word))
+			return true;
+	return false;
+}
+
+static enum th_code check_verb(const struct verb *v, const struct th_operands *operands,
+			       uint64_t given, struct th_err *err)
+{
+	for (size_t i = 0; computer_options[i].name; i++) {
+		const char *name = computer_options[i].name;
+
+		if (given & (UINT64_C(1) << i) && !has_word(general, name) &&
+		    !has_word(v->options, name))
+			return th_fail(err, TH_EUSAGE, "--%s does not go with computer %s", name,
+				       v->name);
+	}
+	if (operands->count < v->min || (v->max >= 0 && operands->count > v->max))
+		return th_fail(err, TH_EUSAGE, "usage: thole computer %s%s%s", v->name,
+			       *v->operands ? " " : "", v->operands);
+	return TH_OK;
+}
+
+/* ---- which computer ---- */
+
+static enum th_code parse_size(struct th_str text, const char *what, struct th_size *ret,
+			       struct th_err *err)
+{
+	struct th_str height = text, width = th_str_split(&height, 'x');
+	int64_t w, h;
+
+	if (!th_str_i64(width, &w) || !th_str_i64(height, &h) || w < 1 || h < 1 ||
+	    w > TH_SCREEN_SIDE_MAX || h > TH_SCREEN_SIDE_MAX)
+		return th_fail(err, TH_EUSAGE, "%s is WIDTHxHEIGHT, such as 1280x800, not \"%.*s\"",
+			       what, TH_FMT(th_utf8_cut(text, TH_NAME_NEAR_MAX)));
+	*ret = (struct th_size){ (int32_t)w, (int32_t)h };
+	return TH_OK;
+}
+
+static enum th_code workspace_of(const struct computer_options *o, struct th_arena *a,
+				 struct th_str *ret, struct th_err *err)
+{
+	struct th_str folder = o->folder.ptr ? o->folder : TH_STR(".");
+	const char *name = th_arena_cstr(a, folder);
+	char *path = name ? realpath(name, NULL) : NULL;
+
+	if (!path)
+		return th_fail(err, TH_ENOENT, "there is no folder %.*s",
+			       TH_FMT(th_utf8_cut(folder, 300)));
+	*ret = th_arena_str(a, th_str_of(path));
+	free(path);
+	return TH_OK;
+}
+
+/* What it is started with, should it not run yet. */
+static enum th_code start_options(const struct computer_options *o, struct th_arena *a,
+				  struct th_executor_options *x, struct th_err *err)
+{
+	struct th_str size = o->computer, kind = th_str_split(&size, ':');
+	enum th_code code = TH_OK;
+
+	x->computer = kind.len ? kind : TH_STR("desktop");
+	if (!th_computer_find(x->computer))
+		return th_fail(err, TH_EUSAGE,
+			       "there is no computer \"%.*s\"; known are desktop and x11",
+			       TH_FMT(th_utf8_cut(kind, TH_NAME_NEAR_MAX)));
+	if (size.len)
+		code = parse_size(size, "the size of a computer", &x->size, err);
+	if (code == TH_OK && o->net.ptr && !th_str_is(o->net, "host") && !th_str_is(o->net, "none"))
+		return th_fail(err, TH_EUSAGE, "--net must be host or none");
+	x->net_host = th_str_is(o->net, "host");
+	if (code == TH_OK && th_str_is(x->computer, "x11")) {
+		x->display = th_str_of(getenv("DISPLAY"));
+		x->xauthority = th_str_of(getenv("XAUTHORITY"));
+		if (!x->display.len)
+			return th_fail(err, TH_EUSAGE,
+				       "there is no display: DISPLAY is not set; -c desktop makes "
+				       "a private one");
+	}
+	return code == TH_OK ? workspace_of(o, a, &x->workspace, err) : code;
+}
+
+/* Options that find one which runs, or else start one; *ret_screen: it has a screen. */
+static enum th_code which(const struct computer_options *o, struct th_arena *a,
+			  struct th_executor_options *x, bool *ret_screen, struct th_err *err)
+{
+	bool start = !o->session.ptr || o->computer.ptr;
+	struct th_executor_info info;
+	enum th_code code;
+	struct th_executor_options first;
+
+	*x = (struct th_executor_options){ .only_running = true };
+	x->session = o->session.len                              ? o->session
+		     : th_str_starts(o->computer, TH_STR("x11")) ? TH_STR(DEFAULT_SESSION "-x11")
+								 : TH_STR(DEFAULT_SESSION);
+	if (x->session.len > TH_SESSION_ID_MAX)
+		return th_fail(err, TH_EUSAGE, "a session's name has at most %d bytes",
+			       TH_SESSION_ID_MAX);
+	code = th_executor_info_once(x, false, &info, a, err);
+	*ret_screen = code == TH_OK ? info.computer.len > 0 : start;
+	if (code != TH_ENOENT || !start)
+		return code == TH_ENOENT
+			   ? th_fail(err, code,
+				     "no computer runs for session %.*s; -c desktop starts one",
+				     TH_FMT(x->session))
+			   : code;
+	first = *x;
+	first.only_running = false;
+	code = start_options(o, a, &first, err);
+	if (code == TH_OK)
+		*x = first;
+	return code;
+}
+
+/* ---- results ---- */
+
+static const char *format_of(const struct computer_options *o)
+{
+	if (o->format.ptr)
+		return th_str_is(o->format, "jpeg") || th_str_is(o->format, "jpg") ? "jpeg"
+		       : th_str_is(o->format, "webp")                              ? "webp"
+		       : th_str_is(o->format, "png")                               ? "png"
+										   : NULL;
+	return th_str_ends(o->output, TH_STR(".jpg")) || th_str_ends(o->output, TH_STR(".jpeg"))
+		   ? "jpeg"
+	       : th_str_ends(o->output, TH_STR(".webp")) ? "webp"
+							 : "png";
+}
+
+/* Text of an output, its parts one after the other. */
+static void output_text(const struct th_json *output, struct th_buf *out)
+{
+	struct th_json_iter it = th_json_iter(output);
+
+	if (th_json_str(output).ptr) {
+		th_buf_add(out, th_json_str(output));
+		return;
+	}
+	while (th_json_next(&it)) {
+		struct th_str text = th_json_get_str(it.val, "text");
+
+		if (!text.ptr)
+			continue;
+		if (out->len)
+			th_buf_add_char(out, '\n');
+		th_buf_add(out, text);
+	}
+}
+
+/* For people line by line without escapes; into a pipe as it is. */
+static void add_text(struct th_buf *out, struct th_str text)
+{
+	if (!th_cli_terminal(STDOUT_FILENO)) {
+		th_buf_add(out, text);
+		return;
+	}
+	while (text.len) {
+		bool line = th_str_find_char(text, '\n') >= 0;
+
+		th_text_line(out, th_str_split(&text, '\n'), TH_TOOL_OUTPUT_MAX);
+		if (line)
+			th_buf_add_char(out, '\n');
+	}
+}
+
+static void result_json(const struct th_executor_result *r, struct th_buf *out)
+{
+	struct th_jw w = th_jw(out);
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "status", th_str_of(th_outcome_name(r->status)));
+	th_jw_kraw(&w, "output", r->output.len ? r->output : TH_STR("null"));
+	if (r->evidence.len)
+		th_jw_kraw(&w, "evidence", r->evidence);
+	th_jw_kint(&w, "elapsed_ms", r->elapsed_ms);
+	th_jw_object_end(&w);
+	th_buf_add_char(out, '\n');
+}
+
+static enum th_code save_picture(const struct computer_options *o,
+				 const struct th_executor_result *r, struct th_arena *a,
+				 struct th_buf *out, struct th_err *err)
+{
+	const struct th_executor_blob *b = r->blob_count ? &r->blobs[r->blob_count - 1] : NULL;
+	const char *path;
+
+	if (!b)
+		return th_fail(err, TH_EIO, "there is no picture in the result");
+	if (!o->output.ptr || th_str_is(o->output, "-")) {
+		if (!th_cli_write(STDOUT_FILENO, b->bytes))
+			return th_fail(err, TH_EIO,
+				       "the picture cannot be written to standard output");
+		return TH_OK;
+	}
+	path = th_arena_cstr(a, o->output);
+	if (!path)
+		return th_fail(err, TH_EUSAGE, "the name of the file is not usable");
+	if (!o->json) {
+		th_text_line(out, o->output, 1000);
+		th_buf_add_cstr(out, ", ");
+		th_cli_size(out, (int64_t)b->bytes.len);
+		th_buf_add_char(out, '\n');
+	}
+	return th_file_write(path, b->bytes, 0644, err);
+}
+
+static int result_show(struct call *c, bool picture, const struct th_executor_result *r)
+{
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_TOOL_OUTPUT_MAX);
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_TOOL_OUTPUT_MAX);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	bool done = r->status == TH_OUTCOME_DONE;
+
+	if (th_json_parse(r->output, &doc, NULL) == TH_OK)
+		output_text(th_json_root(doc), &text);
+	if (c->o->json)
+		result_json(r, &out);
+	if (!done && !c->o->json)
+		return th_cli_die(1, "%s: %s", th_outcome_name(r->status), text.ptr);
+	if (done && picture && save_picture(c->o, r, c->a, &out, c->err) != TH_OK)
+		return th_cli_fail(c->err);
+	if (!c->o->json && !picture && text.len) {
+		add_text(&out, th_buf_str(&text));
+		if (text.ptr[text.len - 1] != '\n')
+			th_buf_add_char(&out, '\n');
+	}
+	return th_cli_print(&out, done ? 0 : 1);
+}
+
+/* ---- one call ---- */
+
+/* What this command itself started and could not use is not left behind to wait for somebody. */
+static void end_started(const struct th_executor_options *x)
+{
+	struct th_executor_options running = *x;
+	struct th_err err;
+	enum th_code code;
+
+	if (x->only_running)
+		return;
+	running.only_running = true;
+	/* The command has a better reason to fail. */
+	code = th_executor_end_once(&running, &err);
+	(void)code;
+}
+
+static enum th_code open_screen(const struct th_executor_options *x, struct th_executor_info *ret,
+				struct th_arena *a, struct th_err *err)
+{
+	enum th_code code = th_executor_info_once(x, true, ret, a, err);
+
+	if (code != TH_OK)
+		end_started(x);
+	return code;
+}
+
+static enum th_code do_call(const struct th_executor_options *x, struct th_str tool,
+			    enum th_class class, struct th_str arguments, int64_t timeout_ms,
+			    const struct th_executor_handlers *h, struct th_executor_answer *ret,
+			    struct th_err *err)
+{
+	struct th_uuid id = th_uuid_now();
+	char text[TH_UUID_TEXT_SIZE + 1], digest[TH_SHA256_HEX_SIZE + 1];
+	struct th_executor_call call = {
+		.class = class, .tool = tool, .arguments = arguments, .timeout_ms = timeout_ms
+	};
+	enum th_code code;
+
+	th_uuid_text(&id, text);
+	th_call_digest(tool, arguments, digest);
+	call.effect_id = th_str_of(text);
+	call.digest = th_str_of(digest);
+	code = th_executor_once(x, &call, h, ret, err);
+	if (code == TH_OK && ret->result.status == TH_OUTCOME_NOT_STARTED)
+		end_started(x);
+	return code;
+}
+
+static enum th_code print_arguments(struct call *c, struct th_buf *out)
+{
+	struct th_buf list TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(ACTIONS_SIZE_MAX);
+	struct th_exec_computer e = {
+		.screenshot = c->screenshot,
+		.quality = TH_MAX(c->o->quality, 0),
+		.cursor = c->o->cursor,
+		.settle = c->o->settle,
+	};
+	struct th_jw w = th_jw(&list);
+	struct th_size fit = {};
+	enum th_code code = TH_OK;
+
+	if (c->o->fit.ptr)
+		code = parse_size(c->o->fit, "--fit", &fit, c->err);
+	if (code != TH_OK)
+		return code;
+	if (!format_of(c->o))
+		return th_fail(c->err, TH_EUSAGE, "--format must be png, jpeg or webp");
+	th_jw_array(&w);
+	for (size_t i = 0; i < c->count; i++)
+		th_action_print(&c->actions[i], &w);
+	th_jw_array_end(&w);
+	e.actions = th_buf_str(&list);
+	e.format = th_str_of(format_of(c->o));
+	e.fit_width = fit.width;
+	e.fit_height = fit.height;
+	w = th_jw(out);
+	th_table_print(&th_exec_computer_table, &e, &w);
+	return th_buf_check(out, "the actions", c->err);
+}
+
+static bool wants_picture(const struct call *c)
+{
+	bool any = c->screenshot || c->o->output.ptr;
+
+	for (size_t i = 0; i < c->count; i++)
+		any |= c->actions[i].kind == TH_ACTION_ZOOM ||
+		       c->actions[i].kind == TH_ACTION_SCREENSHOT;
+	return any;
+}
+
+/* What the executor would refuse is said before a desktop is started for it. */
+static enum th_code check_actions(struct call *c)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(ACTIONS_SIZE_MAX);
+
+	for (size_t i = 0; i < c->count; i++) {
+		struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+		struct th_jw w = th_jw(&text);
+		struct th_action ignored;
+		enum th_code code;
+
+		th_buf_clear(&text);
+		th_action_print(&c->actions[i], &w);
+		code = th_json_parse(th_buf_str(&text), &doc, c->err);
+		if (code == TH_OK)
+			code = th_action_parse(th_json_root(doc), c->a, &ignored, c->err);
+		if (code != TH_OK)
+			return th_fail(c->err, TH_EUSAGE, "%s", c->err->msg);
+	}
+	return TH_OK;
+}
+
+static int run_actions(struct call *c)
+{
+	struct th_buf arguments TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(ACTIONS_SIZE_MAX);
+	struct th_executor_options x;
+	struct th_executor_answer answer;
+	enum th_class class = TH_CLASS_R;
+	bool screen, picture = wants_picture(c);
+	enum th_code code = check_actions(c);
+	int exit_code;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (th_action_class(c->actions[i].kind) != 'R')
+			class = TH_CLASS_W;
+	if (code == TH_OK && picture && !c->o->output.ptr && th_cli_terminal(STDOUT_FILENO))
+		return th_cli_die(2, "where shall the picture go? -o FILE.png names a file");
+	if (code == TH_OK && picture && !c->o->output.ptr && c->o->json)
+		return th_cli_die(2, "with --json the picture needs a file: -o FILE.png");
+	if (code == TH_OK)
+		code = print_arguments(c, &arguments);
+	if (code == TH_OK)
+		code = which(c->o, c->a, &x, &screen, c->err);
+	if (code == TH_OK)
+		code = do_call(&x, TH_STR("computer"), class, th_buf_str(&arguments), 0, NULL,
+			       &answer, c->err);
+	if (code != TH_OK)
+		return th_cli_fail(c->err);
+	exit_code = result_show(c, picture, &answer.result);
+	th_executor_answer_deinit(&answer);
+	return exit_code;
+}
+
+/* ---- shell, size, end ---- */
+
+static void on_output(void *ctx TH_UNUSED, uint64_t offset TH_UNUSED, struct th_str bytes)
+{
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_TOOL_OUTPUT_MAX);
+
+	add_text(&out, bytes);
+	(void)th_cli_write(STDOUT_FILENO, th_buf_str(&out));
+}
+
+/* Like ssh: the command's output and its exit code. */
+static int shell_exit(const struct th_executor_result *r)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_json_doc *output TH_CLEANUP(th_json_freep) = NULL;
+	int64_t exit_code;
+
+	if (th_json_parse(r->evidence, &doc, NULL) == TH_OK && r->status == TH_OUTCOME_DONE) {
+		exit_code = th_json_get_int(th_json_root(doc), "exit_code", -1);
+		return exit_code >= 0 && exit_code < 256 ? (int)exit_code : 1;
+	}
+	if (th_json_parse(r->output, &output, NULL) != TH_OK)
+		return th_cli_die(1, "%s", th_outcome_name(r->status));
+	return th_cli_die(1, "%s: %.*s", th_outcome_name(r->status),
+			  TH_FMT(th_utf8_cut(th_json_str(th_json_root(output)), 1500)));
+}
+
+static int run_shell(struct call *c)
+{
+	struct th_buf arguments TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(ACTIONS_SIZE_MAX);
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_TOOL_OUTPUT_MAX);
+	struct th_executor_handlers h = { .on_output = on_output };
+	struct th_jw w = th_jw(&arguments);
+	struct th_executor_options x;
+	struct th_executor_answer answer;
+	struct th_executor_info info;
+	bool screen;
+	enum th_code code = which(c->o, c->a, &x, &screen, c->err);
+	int exit_code;
+
+	if (code == TH_OK && screen) /* so that the command finds it */
+		code = open_screen(&x, &info, c->a, c->err);
+	th_jw_object(&w);
+	th_jw_kstr(&w, "command", th_str_of(c->operands.list[0]));
+	if (c->o->timeout > 0)
+		th_jw_kint(&w, "timeout_s", c->o->timeout);
+	th_jw_object_end(&w);
+	if (code == TH_OK)
+		code = do_call(&x, TH_STR("shell"), TH_CLASS_W, th_buf_str(&arguments), 0,
+			       c->o->json ? NULL : &h, &answer, c->err);
+	if (code != TH_OK)
+		return th_cli_fail(c->err);
+	if (c->o->json) {
+		result_json(&answer.result, &out);
+		exit_code = th_cli_print(&out, answer.result.status == TH_OUTCOME_DONE ? 0 : 1);
+	} else {
+		exit_code = shell_exit(&answer.result);
+	}
+	th_executor_answer_deinit(&answer);
+	return exit_code;
+}
+
+static int run_size(struct call *c)
+{
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_jw w = th_jw(&out);
+	struct th_executor_options x;
+	struct th_executor_info info;
+	bool screen;
+	enum th_code code = which(c->o, c->a, &x, &screen, c->err);
+
+	if (code == TH_OK)
+		code = open_screen(&x, &info, c->a, c->err);
+	if (code != TH_OK)
+		return th_cli_fail(c->err);
+	if (c->o->json) {
+		th_jw_object(&w);
+		th_jw_kstr(&w, "computer", info.computer);
+		th_jw_kint(&w, "width", info.screen.width);
+		th_jw_kint(&w, "height", info.screen.height);
+		th_jw_kint(&w, "pid", info.pid);
+		if (info.sandbox.len)
+			th_jw_kraw(&w, "sandbox", info.sandbox);
+		th_jw_object_end(&w);
+		th_buf_add_char(&out, '\n');
+	} else {
+		th_buf_printf(&out, "%dx%d\n", info.screen.width, info.screen.height);
+	}
+	return th_cli_print(&out, 0);
+}
+
+static int run_end(struct call *c)
+{
+	struct th_executor_options x = { .only_running = true };
+
+	x.session = c->o->session.len                              ? c->o->session
+		    : th_str_starts(c->o->computer, TH_STR("x11")) ? TH_STR(DEFAULT_SESSION "-x11")
+								   : TH_STR(DEFAULT_SESSION);
+	if (th_executor_end_once(&x, c->err) != TH_OK && c->err->code != TH_ENOENT)
+		return th_cli_fail(c->err);
+	return 0;
+}
+
+/* ---- the command ---- */
+
+static int run_verb(struct call *c, const struct verb *v)
+{
+	enum th_code code;
+
+	if (!v->build)
+		return v->name[1] == 'h'   ? run_shell(c)
+		       : v->name[0] == 's' ? run_size(c)
+					   : run_end(c);
+	c->actions = th_arena_array(c->a, TH_ACTIONS_MAX, sizeof(*c->actions));
+	assert(c->actions);
+	code = v->build(c);
+	return code == TH_OK ? run_actions(c) : th_cli_die(2, "%s", c->err->msg);
+}
+
+static int unknown_verb(struct th_str name)
+{
+	const char *names[TH_COUNT(verbs) + 1] = {}, *near;
+
+	for (size_t i = 0; i < TH_COUNT(verbs); i++)
+		names[i] = verbs[i].name;
+	near = th_names_nearest(names, name);
+	return th_cli_die(2, "computer cannot \"%.*s\"%s%s; see thole computer --help",
+			  TH_FMT(th_utf8_cut(name, TH_NAME_NEAR_MAX)),
+			  near ? "; did you mean " : "", near ?: "");
+}
+
+static int run_computer(const struct th_command *self, int argc, char **argv)
+{
+	struct computer_options o = { .quality = -1, .count = -1, .duration = -1, .timeout = -1 };
+	struct th_operands rest;
+	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_err err = {};
+	struct call c = { .o = &o, .a = &a, .err = &err };
+	const struct verb *v;
+	uint64_t given;
+	enum th_code code = th_options_parse_given(self, argc, argv, &o, &rest, &given, &err);
+
+	th_arena_init(&a, 4 * ACTIONS_SIZE_MAX);
+	if (code != TH_OK)
+		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
+	if (rest.count == 0)
+		return th_cli_die(
+		    2, "computer needs a verb, such as see or click; see thole computer --help");
+	v = verb_find(th_str_of(rest.list[0]));
+	if (!v)
+		return unknown_verb(th_str_of(rest.list[0]));
+	c.operands = (struct th_operands){ rest.list + 1, rest.count - 1 };
+	code = check_verb(v, &c.operands, given, &err);
+	return code == TH_OK ? run_verb(&c, v) : th_cli_fail(&err);
+}
+
+const struct th_command th_command_computer = {
+	.name = "computer",
+	.operands = "VERB …",
+	.summary = "look at and act on a computer from the shell",
+	.text =
+	    "  see -o FILE                           a picture of the screen (without -o: to a "
+	    "pipe)\n"
+	    "  zoom X Y WIDTH HEIGHT -o FILE         a part of it at full detail\n"
+	    "  click | double-click | triple-click | right-click | middle-click [X Y]\n"
+	    "  move X Y      press [X Y]      release [X Y]      drag X Y X Y …\n"
+	    "  scroll up|down|left|right [N]         N notches (3), or --pixels\n"
+	    "  type TEXT                             any Unicode text; - reads standard input\n"
+	    "  key CHORD …                           ctrl+s, Return, alt+F4 … in every vendor's "
+	    "spelling\n"
+	    "  key-down KEY   key-up KEY   hold CHORD --duration MS\n"
+	    "  wait [MS]                             1000\n"
+	    "  cursor                                where the pointer is\n"
+	    "  clipboard [TEXT]                      reads it, or puts TEXT there\n"
+	    "  do JSON                               a list of actions as they stand in the log\n"
+	    "  shell COMMAND                         on the same machine and screen; its exit code "
+	    "is ours\n"
+	    "  size                                  of the screen\n"
+	    "  end                                   closes the computer and all that runs on "
+	    "it\n\n"
+	    "The first command starts a private desktop, and the next ones find it; thole computer "
+	    "end closes it, and\n"
+	    "ten minutes without a command do so too. With -s it is the computer of that session, "
+	    "also while an\n"
+	    "agent works on it. Points are pixels; those outside the screen are refused.\n\n"
+	    "Examples:\n"
+	    "  thole computer shell 'xterm & sleep 1'\n"
+	    "  thole computer click 400 300 && thole computer type 'echo hello' --enter\n"
+	    "  thole computer see -o screen.png --settle\n"
+	    "  thole computer -s report see | display -\n"
+	    "  thole computer end\n",
+	.options = computer_options,
+	.words = "see zoom click double-click triple-click right-click middle-click move press "
+		 "release drag scroll type "
+		 "key key-down key-up hold wait cursor clipboard do shell size end",
+	.run = run_computer,
+};

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * decide.c - thole approve, thole reject, thole cancel: a person's word on a
+ * session that nobody runs, written into its log.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/view.h"
+#include "io/clock.h"
+#include "run/edit.h"
+#include "run/executor_client.h"
+
+#define OWNER_WAIT_MS 15000 /* for a runtime to end after it was told to */
+#define OWNER_POLL_US 50000
+
+struct decide_options {
+	struct th_common common;
+	struct th_str message;
+	bool all;
+};
+
+static const struct th_option approve_options[] = {
+	{ "all", 'a', NULL, TH_OPTION_FLAG, offsetof(struct decide_options, all),
+	  "all calls that wait", NULL },
+	TH_OPTIONS_COMMON(struct decide_options, common),
+	TH_OPTIONS_END,
+};
+
+static const struct th_option reject_options[] = {
+	{ "message", 'm', "TEXT", TH_OPTION_TEXT, offsetof(struct decide_options, message),
+	  "what the model is told instead of a result", NULL },
+	{ "all", 'a', NULL, TH_OPTION_FLAG, offsetof(struct decide_options, all),
+	  "all calls that wait", NULL },
+	TH_OPTIONS_COMMON(struct decide_options, common),
+	TH_OPTIONS_END,
+};
+
+static struct th_str who(void)
+{
+	const char *name = getlogin();
+
+	return th_str_of(name ? name : "thole");
+}
+
+/* One decision, or with `all` one after the other until none waits. */
+static enum th_code decide(struct th_edit *e, const struct decide_options *o, struct th_str call_id,
+			   bool approve, struct th_buf *out, struct th_err *err)
+{
+	enum th_code code;
+	size_t index;
+	int decided = 0;
+
+	for (;;) {
+		code = th_edit_decide(e, call_id, approve, who(), o->message, &index, err);
+		if (code == TH_ENOENT && decided)
+			return TH_OK;
+		if (code != TH_OK)
+			return code;
+		decided++;
+		th_buf_printf(out, "%s: ", approve ? "approved" : "rejected");
+		th_view_call(e->session.calls[index].tool, e->session.calls[index].arguments, 2000,
+			     out);
+		th_buf_add_char(out, '\n');
+		if (!o->all || call_id.len)
+			return TH_OK;
+	}
+}
+
+static void what_next(const struct th_edit *e, struct th_buf *out)
+{
+	bool waits = e->session.state == TH_STATE_WAITING;
+
+	th_buf_add_cstr(out, waits ? "another call waits: thole log " : "to go on: thole resume ");
+	th_text_line(out, e->row.session_id, TH_SESSION_ID_MAX);
+	th_buf_add_char(out, '\n');
+}
+
+static int run_decide(const struct th_command *self, int argc, char **argv, bool approve)
+{
+	struct decide_options o = {};
+	struct th_operands rest;
+	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_session_row row;
+	struct th_edit e;
+	struct th_err err = {};
+	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
+
+	th_arena_init(&a, TH_MIB);
+	if (code != TH_OK)
+		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
+	if (rest.count < 1 || rest.count > 2)
+		return th_cli_die(
+		    2, "%s needs the name of a session; thole sessions --state waiting lists them",
+		    self->name);
+	code = th_cli_store(&o.common, true, &store, &err);
+	if (code == TH_OK)
+		code = th_cli_session(store, th_str_of(rest.list[0]), &a, &row, &err);
+	if (code == TH_OK)
+		code = th_edit_open(&e, store, row.session_id, &err);
+	if (code != TH_OK)
+		return th_cli_fail(&err);
+	code = decide(&e, &o, rest.count == 2 ? th_str_of(rest.list[1]) : TH_STR(""), approve, &out,
+		      &err);
+	if (code == TH_OK)
+		what_next(&e, &out);
+	th_edit_close(&e);
+	return code == TH_OK ? th_cli_print(&out, 0) : th_cli_fail(&err);
+}
+
+static int run_approve(const struct th_command *self, int argc, char **argv)
+{
+	return run_decide(self, argc, argv, true);
+}
+
+static int run_reject(const struct th_command *self, int argc, char **argv)
+{
+	return run_decide(self, argc, argv, false);
+}
+
+const struct th_command th_command_approve = {
+	.name = "approve",
+	.operands = "NAME [CALL]",
+	.summary = "let a call run that waits for a person",
+	.text = "Approves the first call of session NAME that waits, or CALL (its id stands in the "
+		"log). The approval is\n"
+		"bound to exactly this action, counts once, and is written into the log; thole "
+		"resume then runs it.\n\n"
+		"Examples:\n"
+		"  thole log report                 # shows what waits\n"
+		"  thole approve report && thole resume report\n",
+	.options = approve_options,
+	.words = "SESSION",
+	.run = run_approve,
+};
+
+const struct th_command th_command_reject = {
+	.name = "reject",
+	.operands = "NAME [CALL]",
+	.summary = "refuse a call that waits for a person",
+	.text = "The call does not run; the model is told so, with the message, when the session "
+		"goes on.\n\n"
+		"Examples:\n"
+		"  thole reject report -m \"not in that folder\" && thole resume report\n",
+	.options = reject_options,
+	.words = "SESSION",
+	.run = run_reject,
+};
+
+/* ---- cancel ---- */
+
+struct cancel_options {
+	struct th_common common;
+};
+
+static const struct th_option cancel_options[] = {
+	TH_OPTIONS_COMMON(struct cancel_options, common),
+	TH_OPTIONS_END,
+};
+
+/* Is it a thole, this very program?  A number may long mean another process. */
+static bool is_thole(pid_t pid)
+{
+	char path[64];
+	struct stat ours, theirs;
+
+	(void)snprintf(path, sizeof(path), "/proc/%ld/exe", (long)pid);
+	return stat("/proc/self/exe", &ours) == 0 && stat(path, &theirs) == 0 &&
+	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
+/* The owner that a refused lease names, "process 12 on host a …", when it is on this machine; or 0.
+ */
+static pid_t owner_of(const struct th_err *busy)
+{
+	struct th_str msg = th_str_of(busy->msg), rest, there;
+	ptrdiff_t at = th_str_find(msg, TH_STR("process "));
+	char host[65] = "";
+	int64_t pid;
+
+	if (at < 0 || gethostname(host, sizeof(host) - 1) != 0)
+		return 0;
+	rest = th_str_sub(msg, (size_t)at + strlen("process "), msg.len);
+	if (!th_str_i64(th_str_split(&rest, ' '), &pid) || pid < 2 || pid > INT32_MAX)
+		return 0;
+	if (!th_str_is(th_str_split(&rest, ' '), "on") ||
+	    !th_str_is(th_str_split(&rest, ' '), "host"))
+		return 0;
+	there = th_str_split(&rest, ' ');
+	there = th_str_split(&there, ',');
+	return th_str_is(there, host) && is_thole((pid_t)pid) ? (pid_t)pid : 0;
+}
+
+/* Opens the session; a runtime that has it is told to pause and end first. */
+static enum th_code open_by_force(struct th_edit *e, struct th_store *store, struct th_str id,
+				  struct th_err *err)
+{
+	uint64_t until = th_clock_ms() + OWNER_WAIT_MS;
+	enum th_code code = th_edit_open(e, store, id, err);
+	pid_t pid = code == TH_EBUSY ? owner_of(err) : 0;
+
+	if (!pid || kill(pid, SIGTERM) != 0)
+		return code;
+	while (code == TH_EBUSY && th_clock_ms() < until) {
+		usleep(OWNER_POLL_US);
+		code = th_edit_open(e, store, id, err);
+	}
+	return code;
+}
+
+static void end_executor(struct th_str session_id)
+{
+	struct th_executor_options o = { .session = session_id, .only_running = true };
+	struct th_err err = {};
+
+	/* One that does not answer ends by itself when nobody comes back. */
+	if (th_executor_end_once(&o, &err) != TH_OK && err.code != TH_ENOENT)
+		(void)th_cli_fail(&err);
+}
+
+static int run_cancel(const struct th_command *self, int argc, char **argv)
+{
+	struct cancel_options o = {};
+	struct th_operands rest;
+	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_session_row row;
+	struct th_edit e;
+	struct th_err err = {};
+	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
+
+	th_arena_init(&a, TH_MIB);
+	if (code != TH_OK)
+		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
+	if (rest.count != 1)
+		return th_cli_die(
+		    2, "cancel needs the name of one session; thole sessions lists them");
+	code = th_cli_store(&o.common, true, &store, &err);
+	if (code == TH_OK)
+		code = th_cli_session(store, th_str_of(rest.list[0]), &a, &row, &err);
+	if (code == TH_OK)
+		code = open_by_force(&e, store, row.session_id, &err);
+	if (code != TH_OK)
+		return th_cli_fail(&err);
+	if (e.session.state != TH_STATE_STOPPED)
+		code = th_edit_state(&e, TH_STATE_STOPPED, TH_STR("cancelled by a person"), &err);
+	th_edit_close(&e);
+	if (code != TH_OK)
+		return th_cli_fail(&err);
+	end_executor(row.session_id);
+	th_text_line(&out, row.session_id, TH_SESSION_ID_MAX);
+	th_buf_add_cstr(&out, " is stopped\n");
+	return th_cli_print(&out, 0);
+}
+
+const struct th_command th_command_cancel = {
+	.name = "cancel",
+	.operands = "NAME",
+	.summary = "stop a session for good, its desktop and commands too",
+	.text = "A runtime that works on the session is told to let go of it first. The log stays; "
+		"a new message\n"
+		"(thole run -s NAME) would begin a new task in it.\n\n"
+		"Examples:\n"
+		"  thole cancel report\n",
+	.options = cancel_options,
+	.words = "SESSION",
+	.run = run_cancel,
+};

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * doctor.c - thole doctor: each layer tried on this machine, what is enforced,
+ * what is missing and what to install.  Every line says what was done, not what
+ * a version number promises.
+ */
+#include <dirent.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "core/session.h"
+#include "io/clock.h"
+#include "io/files.h"
+#include "io/sandbox.h"
+#include "run/executor_client.h"
+
+struct doctor_options {
+	struct th_common common;
+	bool json;
+};
+
+static const struct th_option doctor_options[] = {
+	{ "json", 'j', NULL, TH_OPTION_FLAG, offsetof(struct doctor_options, json),
+	  "one JSON line per check", NULL },
+	TH_OPTIONS_COMMON(struct doctor_options, common),
+	TH_OPTIONS_END,
+};
+
+enum verdict { GOOD, NOTE, MISSING, BROKEN }; /* NOTE: works, but; MISSING: optional */
+
+struct report {
+	bool json, colour;
+	struct th_buf out;
+	int broken;
+};
+
+TH_PRINTF(4, 5)
+static void say(struct report *r, enum verdict v, const char *what, const char *fmt, ...)
+{
+	static const char *const words[] = { "ok", "note", "absent", "BROKEN" };
+	static const char *const colours[] = { "\033[32m", "\033[33m", "\033[2m", "\033[31m" };
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_KIB);
+	struct th_jw w = th_jw(&r->out);
+	va_list ap;
+
+	va_start(ap, fmt);
+	th_buf_vprintf(&text, fmt, ap);
+	va_end(ap);
+	r->broken += v == BROKEN;
+	if (r->json) {
+		th_jw_object(&w);
+		th_jw_kstr(&w, "check", th_str_of(what));
+		th_jw_kstr(&w, "result", th_str_of(words[v]));
+		th_jw_kstr(&w, "text", th_buf_str(&text));
+		th_jw_object_end(&w);
+	} else {
+		th_buf_printf(&r->out, "%s%-7s%s %-12s ", r->colour ? colours[v] : "", words[v],
+			      r->colour ? "\033[0m" : "", what);
+		th_text_line(&r->out, th_buf_str(&text), 1000);
+	}
+	th_buf_add_char(&r->out, '\n');
+	(void)th_cli_write(STDOUT_FILENO, th_buf_str(&r->out));
+	th_buf_clear(&r->out);
+}
+
+/* ---- programs ---- */
+
+struct program {
+	const char *name, *package, *what;
+	bool needed;
+};
+
+static const struct program programs[] = {
+	{ "Xvfb", "xvfb", "private desktops", true },
+	{ "openbox", "openbox", "window manager of private desktops", true },
+	{ "xkbcomp", "x11-xkb-utils", "Xvfb needs it", true },
+	{ "bwrap", "bubblewrap", "namespaces for desktops and commands", false },
+	{ "xterm", "xterm", "a terminal on the desktop; the demo uses it", false },
+	{ "chromium", "chromium", "a browser on the desktop", false },
+	{ "tesseract", "tesseract-ocr", "reading text on the screen", false },
+};
+
+static bool installed(const char *name)
+{
+	static const char *const folders[] = { "/usr/bin",       "/bin",
+					       "/usr/local/bin", "/usr/lib/xorg",
+					       "/usr/libexec",   "/run/current-system/sw/bin" };
+
+	for (size_t i = 0; i < TH_COUNT(folders); i++) {
+		struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_PATH_LEN_MAX);
+
+		th_buf_printf(&path, "%s/%s", folders[i], name);
+		if (access(path.ptr, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void check_programs(struct report *r)
+{
+	for (size_t i = 0; i < TH_COUNT(programs); i++) {
+		const struct program *p = &programs[i];
+
+		if (installed(p->name))
+			say(r, GOOD, p->name, "installed (%s)", p->what);
+		else
+			say(r, p->needed ? BROKEN : MISSING, p->name,
+			    "not installed: %s; Debian package %s", p->what, p->package);
+	}
+}
+
+/* Any font at all below `folder`, two levels down. */
+static bool has_font(const char *folder, int depth)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *e;
+	bool found = false;
+
+	while (dir && !found && (e = readdir(dir))) {
+		struct th_str name = th_str_of(e->d_name);
+		struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_PATH_LEN_MAX);
+
+		if (name.ptr[0] == '.')
+			continue;
+		found = th_str_ends(name, TH_STR(".ttf")) || th_str_ends(name, TH_STR(".otf")) ||
+			th_str_ends(name, TH_STR(".ttc")) || th_str_ends(name, TH_STR(".pcf.gz"));
+		th_buf_printf(&path, "%s/%s", folder, e->d_name);
+		if (!found && depth > 0)
+			found = has_font(path.ptr, depth - 1);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+static void check_fonts(struct report *r)
+{
+	if (has_font("/usr/share/fonts", 3) || has_font("/usr/local/share/fonts", 3))
+		say(r, GOOD, "fonts", "there are fonts for programs to draw with");
+	else
+		say(r, NOTE, "fonts",
+		    "no fonts: programs will draw boxes; Debian package fonts-dejavu-core");
+}
+
+/* ---- confinement ---- */
+
+static void check_sandbox(struct report *r)
+{
+	struct th_sandbox_report s;
+
+	th_sandbox_probe(&s);
+	say(r, s.level == TH_SANDBOX_FULL ? GOOD : NOTE, "sandbox", "commands are confined: %s%s%s",
+	    th_sandbox_level_name(s.level), *s.why ? "; not better because " : "", s.why);
+	say(r, s.pid_namespace && s.net_namespace ? GOOD : NOTE, "namespaces",
+	    "bwrap %s, user %s, pid %s, net %s", s.bwrap ? "yes" : "no",
+	    s.user_namespace ? "yes" : "no", s.pid_namespace ? "yes" : "no",
+	    s.net_namespace ? "yes" : "no");
+	if (s.landlock_abi)
+		say(r, s.landlock_files ? GOOD : NOTE, "landlock", "version %d, files %s, TCP %s",
+		    s.landlock_abi, s.landlock_files ? "yes" : "no", s.landlock_tcp ? "yes" : "no");
+	else
+		say(r, NOTE, "landlock", "this kernel does not have it");
+	say(r, s.seccomp ? GOOD : NOTE, "seccomp", "%s",
+	    s.seccomp ? "works" : "is not allowed here");
+	say(r, s.cgroup_kill || s.pid_namespace ? GOOD : NOTE, "cleaning up", "%s",
+	    s.pid_namespace ? "a command's children end with its namespace"
+	    : s.cgroup_kill ? "a command's children end with its cgroup"
+			    : "children that hide from us are hunted down one by one");
+	if (s.root)
+		say(r, s.idmap ? GOOD : NOTE, "root", "commands run as an unprivileged user%s",
+		    s.idmap ? "" : "; a workspace of root's must be given to it (chown)");
+}
+
+/* ---- a desktop, tried ---- */
+
+static enum th_code try_desktop(struct th_executor_options *o, struct report *r, struct th_err *err)
+{
+	static const struct th_str arguments = TH_STR_INIT("{\"actions\":[],\"screenshot\":true}");
+	char digest[TH_SHA256_HEX_SIZE + 1];
+	struct th_executor_call call = {
+		.effect_id = TH_STR("doctor"),
+		.class = TH_CLASS_R,
+		.tool = TH_STR("computer"),
+		.arguments = arguments,
+	};
+	struct th_executor_answer answer;
+	uint64_t start = th_clock_ms(), ready;
+	struct th_executor_info info;
+	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	enum th_code code;
+
+	th_arena_init(&a, TH_MIB);
+	code = th_executor_info_once(o, true, &info, &a, err);
+	ready = th_clock_ms();
+	if (code != TH_OK)
+		return code;
+	th_call_digest(call.tool, call.arguments, digest);
+	call.digest = th_str_of(digest);
+	code = th_executor_once(o, &call, NULL, &answer, err);
+	if (code != TH_OK)
+		return code;
+	if (answer.result.status == TH_OUTCOME_DONE && answer.result.blob_count == 1)
+		say(r, GOOD, "desktop",
+		    "started in %llu ms, %dx%d, a picture of %zu bytes in %llu ms",
+		    (unsigned long long)(ready - start), info.screen.width, info.screen.height,
+		    answer.result.blobs[0].bytes.len, (unsigned long long)(th_clock_ms() - ready));
+	else
+		code = th_fail(err, TH_EIO, "the desktop gave no picture: %.*s",
+			       TH_FMT(th_utf8_cut(answer.result.output, 300)));
+	th_executor_answer_deinit(&answer);
+	return code;
+}
+
+static void check_desktop(struct report *r)
+{
+	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SESSION_ID_MAX);
+	struct th_executor_options o = { .computer = TH_STR("desktop"), .linger_ms = 5000 };
+	struct th_err err = {}, ignored = {};
+
+	th_buf_printf(&name, "doctor-%ld", (long)getpid());
+	o.session = th_buf_str(&name);
+	if (try_desktop(&o, r, &err) != TH_OK)
+		say(r, BROKEN, "desktop", "%s", err.msg);
+	o.only_running = true;
+	if (th_executor_end_once(&o, &ignored) != TH_OK && ignored.code != TH_ENOENT)
+		say(r, NOTE, "desktop", "could not be ended: %s", ignored.msg);
+}
+
+/* ---- log and model ---- */
+
+static void check_store(struct report *r, const struct th_config *config)
+{
+	struct th_store_options o = { .create = true };
+	struct th_store *s = NULL;
+	struct th_err err = {};
+
+	if (th_store_open(config->store, &o, &s, &err) != TH_OK) {
+		say(r, BROKEN, "log", "%.*s: %s", TH_FMT(config->store), err.msg);
+		return;
+	}
+	s = th_store_close(s);
+	say(r, GOOD, "log", "%.*s can be written", TH_FMT(config->store));
+}
+
+static void check_model(struct report *r, const struct th_config *config)
+{
+	const struct th_profile *p;
+	struct th_buf hint TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_str name, url;
+	struct th_err err = {};
+	bool key;
+
+	if (!config->model.len) {
+		say(r, NOTE, "model",
+		    "none is configured; give -m MODEL or set THOLE_MODEL (thole models lists "
+		    "them)");
+		return;
+	}
+	if (th_model_resolve(config->model, &p, &name, &err) != TH_OK) {
+		say(r, NOTE, "model", "%s", err.msg);
+		return;
+	}
+	url = th_config_base_url(config, p);
+	key = th_config_key(config, p) != NULL;
+	th_config_key_hint(p, &hint);
+	say(r, key && url.len ? GOOD : NOTE, "model", "%.*s at %.*s, %s%s", TH_FMT(name),
+	    TH_FMT(url.len ? url : TH_STR("no address: set OPENAI_BASE_URL")),
+	    key ? "the key is set" : "no key: ", key ? "" : hint.ptr);
+}
+
+static int run_doctor(const struct th_command *self, int argc, char **argv)
+{
+	struct doctor_options o = {};
+	struct th_operands rest;
+	struct th_config *config TH_CLEANUP(th_config_freep) = NULL;
+	struct report r = { .colour = th_cli_colour(STDOUT_FILENO) };
+	struct th_err err = {};
+	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
+
+	if (code != TH_OK)
+		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
+	r.json = o.json;
+	th_buf_init(&r.out, 64 * TH_KIB);
+	code = th_cli_config(&o.common, &config, &err);
+	if (code == TH_OK)
+		say(&r, GOOD, "config", "%.*s",
+		    TH_FMT(config->file.len ? config->file
+					    : TH_STR("no file; the defaults and the environment")));
+	else
+		say(&r, BROKEN, "config", "%s", err.msg);
+	check_programs(&r);
+	check_fonts(&r);
+	check_sandbox(&r);
+	check_desktop(&r);
+	if (config) {
+		check_store(&r, config);
+		check_model(&r, config);
+	}
+	th_buf_deinit(&r.out);
+	if (r.broken)
+		return th_cli_die(1,
+				  "%d %s broken; the main job cannot run on this machine as it is",
+				  r.broken, r.broken == 1 ? "check is" : "checks are");
+	return 0;
+}
+
+const struct th_command th_command_doctor = {
+	.name = "doctor",
+	.operands = "",
+	.summary = "try each layer on this machine: what works, what is missing",
+	.text = "Starts a desktop and takes a picture, confines a command, opens the log, and says "
+		"what is enforced here.\n"
+		"ok: works. note: works, but less than it could. absent: an optional program. "
+		"BROKEN: the main job\n"
+		"cannot run; the exit code is 1 then.\n\n"
+		"Examples:\n"
+		"  thole doctor\n"
+		"  thole doctor --json | jq -r 'select(.result != \"ok\") | .text'\n",
+	.options = doctor_options,
+	.run = run_doctor,
+};

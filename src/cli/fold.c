@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fold.c - thole plumb: pure functions on standard input and output; here fold,
+ * and docs, which writes the reference pages from the tables.
+ */
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "core/session.h"
+#include "io/files.h"
+#include "run/history.h"
+
+#define FOLD_INPUT_MAX ((size_t)1024 * TH_MIB)
+
+/* ---- fold ---- */
+
+struct fold_options {
+	bool state;
+};
+
+static const struct th_option fold_options[] = {
+	{ "state", 0, NULL, TH_OPTION_FLAG, offsetof(struct fold_options, state),
+	  "the state of the session instead of the items the model would see", NULL },
+	TH_OPTIONS_END,
+};
+
+static const struct th_command fold_command = {
+	.name = "plumb fold",
+	.operands = "",
+	.summary = "events as the state, or as the items the model would see",
+	.text =
+	    "Reads events as JSON lines, as thole log --json prints them, from standard input.\n\n"
+	    "Examples:\n"
+	    "  thole log report --json | thole plumb fold --state\n",
+	.options = fold_options,
+};
+
+struct fold {
+	struct th_session session;
+	struct th_history *history; /* NULL: only the state is wanted */
+};
+
+static enum th_code fold_line(struct fold *f, struct th_str line, struct th_err *err)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_effects effects;
+	struct th_event ev;
+	enum th_code code;
+
+	th_arena_init(&a, TH_TURN_MEMORY_MAX);
+	code = th_json_parse(line, &doc, err);
+	if (code == TH_OK)
+		code = th_event_parse(th_json_root(doc), &a, &ev, err);
+	if (code == TH_OK)
+		code = th_session_step(&f->session, &ev, &effects, err);
+	if (code == TH_OK && f->history)
+		code = th_history_add(f->history, &ev, err);
+	return code;
+}
+
+static enum th_code fold_all(struct fold *f, struct th_err *err)
+{
+	struct th_buf in TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(FOLD_INPUT_MAX);
+	enum th_code code = th_file_read_fd(STDIN_FILENO, FOLD_INPUT_MAX, &in, err);
+	struct th_str rest = th_buf_str(&in);
+
+	for (unsigned long number = 1; code == TH_OK && rest.len; number++) {
+		struct th_str line = th_str_trim(th_str_split(&rest, '\n'));
+
+		if (line.len && fold_line(f, line, err) != TH_OK)
+			code = th_prefix(err, TH_EUSAGE, "line %lu", number);
+	}
+	return code;
+}
+
+/* Pictures stand as their hash where their bytes would go. */
+static void print_items(const struct th_history *h, struct th_buf *out)
+{
+	th_buf_add_cstr(out, "{\"items\":[");
+	for (size_t i = 0; i < th_history_piece_count(h); i++) {
+		struct th_piece p = th_history_piece(h, i);
+		char hex[TH_SHA256_HEX_SIZE + 1];
+
+		if (!p.bytes.ptr)
+			th_digest_hex(&p.blob, hex);
+		th_buf_add(out, p.bytes.ptr ? p.bytes : th_str_of(hex));
+	}
+	th_buf_add_cstr(out, "]}");
+}
+
+int th_cli_plumb_fold(int argc, char **argv)
+{
+	struct fold_options o = {};
+	struct th_request_options request = {};
+	struct th_operands rest;
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(FOLD_INPUT_MAX);
+	struct th_jw w = th_jw(&out);
+	struct fold f = {};
+	struct th_err err = {};
+	enum th_code code = th_options_parse(&fold_command, argc, argv, &o, &rest, &err);
+
+	if (code == TH_ECANCELED)
+		return 0;
+	if (code == TH_OK)
+		code = th_model_resolve(TH_STR("responses:any"), &request.profile, &request.model,
+					&err);
+	if (code != TH_OK)
+		return th_cli_fail(&err);
+	th_session_init(&f.session);
+	f.history = o.state ? NULL : th_history_new(&request);
+	code = fold_all(&f, &err);
+	if (code == TH_OK && o.state)
+		th_session_print(&f.session, &w);
+	else if (code == TH_OK)
+		print_items(f.history, &out);
+	th_buf_add_char(&out, '\n');
+	th_session_deinit(&f.session);
+	f.history = th_history_free(f.history);
+	if (code != TH_OK)
+		return th_cli_die(1, "%s", err.msg);
+	return th_cli_print(&out, 0);
+}
+
+/* ---- docs ---- */
+
+static const char *const event_sources =
+    "Every event has `seq` (from 1), `ts_ms` (Unix time), `id` (UUIDv7), `source`, `kind`, `cause` "
+    "(the `seq` of the\n"
+    "event that led here), `call` (the call it is about), `data` (below) and `build` (the program "
+    "that wrote it).\n"
+    "`thole log NAME --json` prints one event per line in this form. Members of `data` that no "
+    "table names survive.\n";
+
+static void docs_events(struct th_buf *out)
+{
+	th_buf_add_cstr(
+	    out, "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
+		 "<!-- made by: thole plumb docs events; edit src/core/event.h instead -->\n\n"
+		 "# Events\n\nA session is a totally ordered, append-only, hash-chained list of "
+		 "events; its "
+		 "state is a pure fold of them.\n\n");
+	th_buf_add_cstr(out, event_sources);
+	th_buf_add_cstr(out, "\nSources:");
+	for (int i = 0; i < TH_SOURCE_COUNT; i++)
+		th_buf_printf(out, "%s `%s`", i ? "," : "", th_source_name((enum th_source)i));
+	th_buf_add_cstr(out, ".\n");
+	for (int i = 0; i < TH_EVENT_COUNT; i++) {
+		enum th_event_kind kind = (enum th_event_kind)i;
+
+		th_buf_printf(out, "\n## %s\n\n%s\n\n", th_event_name(kind), th_event_doc(kind));
+		th_table_markdown(th_event_table(kind), out);
+	}
+#define X(id, name, doc) "| `" name "` | " doc " |\n"
+	th_buf_add_cstr(out,
+			"\n## Effect classes\n\n| class | promise |\n|---|---|\n" TH_CLASSES(X));
+#undef X
+#define X(id, name, exit_code, doc) "| `" name "` | " #exit_code " | " doc " |\n"
+	th_buf_add_cstr(out, "\n## States\n\n| state | exit code of `thole run` | meaning "
+			     "|\n|---|---|---|\n" TH_STATES(X));
+#undef X
+}
+
+static void docs_agents(struct th_buf *out)
+{
+	th_buf_add_cstr(
+	    out, "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
+		 "<!-- made by: thole plumb docs agents; edit src/core/agent.h instead -->\n\n"
+		 "# Agent files and the configuration\n\n"
+		 "Both are YAML 1.2 (or JSON). Anchors, aliases, tags and double keys are refused; "
+		 "every error "
+		 "has its file and line.\n\n## Agent file\n\n"
+		 "`thole run -a FILE`. A relative `workspace` is taken from the file's folder. "
+		 "Examples are in `examples/`.\n\n");
+	th_table_markdown(&th_agent_table, out);
+	th_buf_add_cstr(out, "\n## Configuration\n\n`$XDG_CONFIG_HOME/thole/config.yaml`, or "
+			     "`--config FILE`. Later wins: "
+			     "defaults, this file, environment, agent file, options.\n\n");
+	th_table_markdown(&th_config_file_table, out);
+}
+
+static const struct th_option docs_options[] = { TH_OPTIONS_END };
+
+static const struct th_command docs_command = {
+	.name = "plumb docs",
+	.operands = "events|agents",
+	.summary = "a reference page, in Markdown",
+	.text = "",
+	.options = docs_options,
+};
+
+int th_cli_plumb_docs(int argc, char **argv)
+{
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	struct th_operands rest;
+	struct th_err err = {};
+	enum th_code code = th_options_parse(&docs_command, argc, argv, NULL, &rest, &err);
+
+	if (code != TH_OK)
+		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
+	if (rest.count == 1 && strcmp(rest.list[0], "events") == 0)
+		docs_events(&out);
+	else if (rest.count == 1 && strcmp(rest.list[0], "agents") == 0)
+		docs_agents(&out);
+	else
+		return th_cli_die(2, "plumb docs wants events or agents");
+	return th_cli_print(&out, 0);
+}
+
+/* ---- the command ---- */
+
+static int run_plumb(const struct th_command *self, int argc, char **argv)
+{
+	struct th_str part = argc > 1 ? th_str_of(argv[1]) : TH_STR("");
+
+	if (th_str_is(part, "--help") || th_str_is(part, "-h")) {
+		th_cli_help(self);
+		return 0;
+	}
+	if (th_str_is(part, "fold"))
+		return th_cli_plumb_fold(argc - 1, argv + 1);
+	if (th_str_is(part, "docs"))
+		return th_cli_plumb_docs(argc - 1, argv + 1);
+	if (th_str_is(part, "route") || th_str_is(part, "decode") || th_str_is(part, "encode"))
+		return th_cli_plumb(argc - 1, argv + 1);
+	return th_cli_die(
+	    2, "plumb wants route, decode, encode, fold or docs; see thole plumb --help");
+}
+
+const struct th_command th_command_plumb = {
+	.name = "plumb",
+	.operands = "route|decode|encode|fold|docs …",
+	.summary = "pure functions on standard input and output, for tests and other languages",
+	.text =
+	    "  thole plumb route MODEL               which profile, wire and dialect a name means\n"
+	    "  thole plumb decode --model M          a provider's answer as items\n"
+	    "  thole plumb encode --model M          items as the request that would be sent\n"
+	    "  thole plumb fold [--state]            events as the items the model would see, or "
+	    "as the state\n"
+	    "  thole plumb docs events|agents        reference pages\n\n"
+	    "Each has its own --help.\n",
+	.words = "route decode encode fold docs",
+	.run = run_plumb,
+};

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log.c - thole log: what a session did, for people and programs; is it whole; its pictures as
+ * files. */
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/log.h"
+#include "cli/view.h"
+#include "io/files.h"
+#include "run/runtime.h"
+
+#define CHUNK (64 * TH_KIB)
+
+struct log_options {
+	struct th_common common;
+	bool json, verify;
+	struct th_str blobs;
+};
+
+static const struct th_option log_options[] = {
+	{ "json", 'j', NULL, TH_OPTION_FLAG, offsetof(struct log_options, json),
+	  "the events as JSON lines, as they are stored", NULL },
+	{ "verify", 0, NULL, TH_OPTION_FLAG, offsetof(struct log_options, verify),
+	  "check every stored byte against its digest, and the list of sessions against their logs",
+	  NULL },
+	{ "blobs", 0, "DIR", TH_OPTION_TEXT, offsetof(struct log_options, blobs),
+	  "write the pictures of the session into DIR, named by event", "DIR" },
+	TH_OPTIONS_COMMON(struct log_options, common),
+	TH_OPTIONS_END,
+};
+
+/* ---- printing ---- */
+
+struct printing {
+	struct th_str session_id;
+	struct th_view *view; /* NULL: JSON */
+	struct th_buf out;
+	bool broken;
+};
+
+static void flush(struct printing *p, size_t above)
+{
+	if (p->out.len <= above)
+		return;
+	p->broken |= !th_cli_write(STDOUT_FILENO, th_buf_str(&p->out)) || p->out.failed;
+	th_buf_clear(&p->out);
+}
+
+static enum th_code print_event(void *ctx, const struct th_event *ev,
+				const struct th_digest *digest TH_UNUSED, struct th_err *err)
+{
+	struct printing *p = ctx;
+	struct th_jw w = th_jw(&p->out);
+
+	if (p->view) {
+		th_view_event(p->view, ev, &p->out);
+	} else {
+		th_event_print(p->session_id, ev, &w);
+		th_buf_add_char(&p->out, '\n');
+	}
+	flush(p, CHUNK);
+	return p->broken ? th_fail(err, TH_EIO, "cannot write to standard output") : TH_OK;
+}
+
+static int print_log(struct th_store *store, const struct th_session_row *row, bool json)
+{
+	struct th_view_options vo = { .colour = th_cli_colour(STDOUT_FILENO),
+				      .columns = th_cli_columns(STDOUT_FILENO) };
+	struct th_view *view TH_CLEANUP(th_view_freep) = json ? NULL : th_view_new(&vo);
+	struct printing p = { .session_id = row->session_id, .view = view };
+	struct th_err err = {};
+	enum th_code code;
+
+	th_buf_init(&p.out, 2 * TH_EVENT_DATA_MAX + CHUNK);
+	code = store->kind->read(store, row->session_id, 1, 0, print_event, &p, &err);
+	flush(&p, 0);
+	th_buf_deinit(&p.out);
+	return code == TH_OK ? 0 : th_cli_fail(&err);
+}
+
+/* ---- pictures as files ---- */
+
+struct extracting {
+	struct th_store *store;
+	const char *dir;
+	struct th_arena *a;
+	const struct th_event *ev;
+	int64_t written;
+	int of_event;
+};
+
+static const char *suffix_of(struct th_str media_type)
+{
+	return th_str_is(media_type, "image/png")    ? "png"
+	       : th_str_is(media_type, "image/jpeg") ? "jpg"
+	       : th_str_is(media_type, "image/webp") ? "webp"
+						     : "bin";
+}
+
+static enum th_code extract_one(struct extracting *x, const struct th_json *v, struct th_err *err)
+{
+	struct th_buf bytes TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_BLOB_MAX);
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_PATH_LEN_MAX);
+	struct th_digest hash;
+	enum th_code code;
+
+	if (!th_digest_parse(th_json_get_str(v, "blob"), &hash))
+		return TH_OK; /* a tool's own word, not a reference */
+	code = x->store->kind->blob(x->store, &hash, &bytes, err);
+	if (code != TH_OK)
+		return code;
+	th_buf_printf(&path, "%s/%06llu-%d.%s", x->dir, (unsigned long long)x->ev->seq,
+		      ++x->of_event, suffix_of(th_json_get_str(v, "media_type")));
+	code = th_buf_check(&path, "the path", err);
+	if (code == TH_OK)
+		code = th_file_write(path.ptr, th_buf_str(&bytes), 0644, err);
+	x->written += code == TH_OK;
+	return code;
+}
+
+/* Depth is bounded by the parser. */
+static enum th_code extract_value(struct extracting *x, const struct th_json *v, struct th_err *err)
+{
+	struct th_json_iter it = th_json_iter(v);
+	enum th_code code = TH_OK;
+
+	if (th_json_is_object(v) && th_json_get_str(v, "blob").ptr)
+		code = extract_one(x, v, err);
+	while (code == TH_OK && th_json_next(&it))
+		if (th_json_is_object(it.val) || th_json_is_array(it.val))
+			code = extract_value(x, it.val, err);
+	return code;
+}
+
+static enum th_code extract_event(void *ctx, const struct th_event *ev,
+				  const struct th_digest *digest TH_UNUSED, struct th_err *err)
+{
+	struct extracting *x = ctx;
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	enum th_code code;
+
+	if (ev->kind != TH_EV_OUTCOME && ev->kind != TH_EV_MESSAGE)
+		return TH_OK;
+	code = th_json_parse(ev->data, &doc, err);
+	x->ev = ev;
+	x->of_event = 0;
+	return code == TH_OK ? extract_value(x, th_json_root(doc), err) : code;
+}
+
+enum th_code th_cli_extract(struct th_store *store, struct th_str session_id, const char *dir,
+			    int64_t *ret_count, struct th_err *err)
+{
+	struct extracting x = { .store = store, .dir = dir };
+	enum th_code code = th_dir_make(dir, 0755, err);
+
+	if (code == TH_OK)
+		code = store->kind->read(store, session_id, 1, 0, extract_event, &x, err);
+	*ret_count = x.written;
+	return code;
+}
+
+static int extract(struct th_store *store, const struct th_session_row *row, const char *dir)
+{
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_PATH_LEN_MAX);
+	struct th_err err = {};
+	int64_t count = 0;
+
+	if (th_cli_extract(store, row->session_id, dir, &count, &err) != TH_OK)
+		return th_cli_fail(&err);
+	th_buf_printf(&out, "%lld %s in %s\n", (long long)count,
+		      count == 1 ? "picture" : "pictures", dir);
+	return th_cli_print(&out, 0);
+}
+
+/* ---- verify ---- */
+
+static int verify(struct th_store *store, struct th_str session_id, bool json)
+{
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
+	struct th_verify_report r = {};
+	struct th_jw w = th_jw(&out);
+	struct th_err err = {};
+
+	if (th_runtime_verify(store, session_id, &r, &err) != TH_OK)
+		return th_cli_fail(&err);
+	if (json) {
+		th_jw_object(&w);
+		th_jw_kbool(&w, "ok", !r.bad);
+		th_jw_kuint(&w, "sessions", r.sessions);
+		th_jw_kuint(&w, "events", r.events);
+		th_jw_kuint(&w, "blobs", r.blobs);
+		if (r.bad) {
+			th_jw_kstr(&w, "table", th_str_of(r.table));
+			th_jw_kstr(&w, "key", th_str_of(r.key));
+			th_jw_kstr(&w, "what", th_str_of(r.what));
+		}
+		th_jw_object_end(&w);
+		th_buf_add_char(&out, '\n');
+		return th_cli_print(&out, r.bad ? 1 : 0);
+	}
+	if (r.bad)
+		return th_cli_die(1, "the log is not whole: table %s, %s: %s", r.table, r.key,
+				  r.what);
+	th_buf_add_cstr(&out, "whole: ");
+	th_cli_count(&out, (int64_t)r.sessions, "session");
+	th_buf_add_cstr(&out, ", ");
+	th_cli_count(&out, (int64_t)r.events, "event");
+	th_buf_add_cstr(&out, ", ");
+	th_cli_count(&out, (int64_t)r.blobs, "blob");
+	th_buf_add_cstr(&out, " checked\n");
+	return th_cli_print(&out, 0);
+}
+
+/* ---- the command ---- */
+
+static int run_log(const struct th_command *self, int argc, char **argv)
+{
+	struct log_options o = {};
+	struct th_operands rest;
+	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
+	struct th_session_row row = {};
+	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_err err = {};
+	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
+
+	th_arena_init(&a, TH_MIB);
+	if (code != TH_OK)
+		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
+	if (rest.count > 1 || (rest.count == 0 && !o.verify))
+		return th_cli_die(2,
+				  "log needs the name of one session; thole sessions lists them");
+	code = th_cli_store(&o.common, false, &store, &err);
+	if (code == TH_OK && rest.count == 1)
+		code = th_cli_session(store, th_str_of(rest.list[0]), &a, &row, &err);
+	if (code != TH_OK)
+		return th_cli_fail(&err);
+	if (o.verify)
+		return verify(store, row.session_id, o.json);
+	return o.blobs.ptr ? extract(store, &row, o.blobs.ptr) : print_log(store, &row, o.json);
+}
+
+const struct th_command th_command_log = {
+	.name = "log",
+	.operands = "[NAME]",
+	.summary = "what a session did, step by step; is its log whole",
+	.text = "Prints the log of session NAME: messages, thoughts, actions, their results, "
+		"costs. The start of a\n"
+		"name is enough when only one session begins so.\n\n"
+		"With --verify every stored byte is checked: each event against the chain of "
+		"digests, each picture\n"
+		"against its hash, the list of sessions against what their logs say. Without NAME, "
+		"all sessions. The\n"
+		"first thing that is wrong is named, and the exit code is 1.\n\n"
+		"Examples:\n"
+		"  thole log report\n"
+		"  thole log report --json | jq 'select(.kind == \"call\")'\n"
+		"  thole log report --blobs pictures\n"
+		"  thole log --verify\n",
+	.options = log_options,
+	.words = "SESSION",
+	.run = run_log,
+};

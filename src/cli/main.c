@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main.c - the table of subcommands, one file each, and what finds them. */
+#include <stdlib.h>
+
+#include "base/field.h"
+#include "base/limits.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/sim.h"
+#include "computers/desktop.h"
+
+static int run_exec(const struct th_command *self TH_UNUSED, int argc, char **argv)
+{
+	return th_cli_exec(argc, argv);
+}
+
+const struct th_command th_command_exec = {
+	.name = "exec",
+	.operands = "",
+	.summary = "the executor of a session; started by the others, not by people",
+	.text = "",
+	.run = run_exec,
+	.hidden = true,
+};
+
+const struct th_command *const th_commands[] = {
+	&th_command_run,
+	&th_command_resume,
+	&th_command_approve,
+	&th_command_reject,
+	&th_command_cancel,
+	&th_command_sessions,
+	&th_command_log,
+	&th_command_fork,
+	&th_command_computer,
+	&th_command_models,
+	&th_command_doctor,
+	&th_command_demo,
+	&th_command_plumb,
+	&th_command_sim,
+	&th_command_exec,
+	&th_command_completion,
+	&th_command_help,
+	&th_command_version,
+	NULL,
+};
+
+const struct th_command *th_command_find(struct th_str name)
+{
+	for (size_t i = 0; th_commands[i]; i++)
+		if (th_str_is(name, th_commands[i]->name))
+			return th_commands[i];
+	return NULL;
+}
+
+static int unknown(struct th_str name)
+{
+	struct th_buf shown TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	const char *names[TH_COUNT(th_commands)], *near;
+	size_t count = 0;
+
+	for (size_t i = 0; th_commands[i]; i++)
+		if (!th_commands[i]->hidden)
+			names[count++] = th_commands[i]->name;
+	names[count] = NULL;
+	near = th_names_nearest(names, name);
+	th_text_line(&shown, name, TH_NAME_NEAR_MAX);
+	return th_cli_die(2, "no command \"%s\"%s%s; see thole help", shown.ptr,
+			  near ? "; did you mean thole " : "", near ?: "");
+}
+
+/* Running out of memory outside the ledger path: a clean stop, nothing half-written. */
+static void out_of_memory(size_t size TH_UNUSED)
+{
+	static const char text[] =
+	    "thole: out of memory; what is in the log is safe, thole resume goes on\n";
+
+	(void)th_cli_write(2, th_str_n(text, sizeof(text) - 1));
+	_Exit(1);
+}
+
+int main(int argc, char **argv)
+{
+	struct th_str name = argc > 1 ? th_str_of(argv[1]) : TH_STR("help");
+	const struct th_command *c;
+	int status;
+
+	if (th_desktop_role(argc, argv, &status))
+		return status;
+	th_oom_hook(out_of_memory);
+	if (th_str_is(name, "--help") || th_str_is(name, "-h"))
+		name = TH_STR("help");
+	else if (th_str_is(name, "--version") || th_str_is(name, "-V"))
+		name = TH_STR("version");
+	c = th_command_find(name);
+	if (!c)
+		return unknown(name);
+	return argc > 1 ? c->run(c, argc - 1, argv + 1) : (th_cli_help(NULL), 2);
+}

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run.c - thole run and thole resume: options into an agent and a job. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/runner.h"
+#include "computers/computer.h"
+#include "io/files.h"
+#include "tools/tool.h"
+
+struct run_options {
+	struct th_common common;
+	struct th_str agent, model, computer, session, base_url, key_file, net, approve, tools,
+	    sandbox, folder;
+	int64_t turns;
+	bool json, view, quiet;
+};
+
+#define AT(member) offsetof(struct run_options, member)
+#define RUN_OUTPUT                                                                          \
+	{                                                                                   \
+		"json",   'j',                                                              \
+		NULL,     TH_OPTION_FLAG,                                                   \
+		AT(json), "events as JSON lines, as thole log --json",                      \
+		NULL                                                                        \
+	},                                                                                  \
+	    { "quiet", 'q', NULL, TH_OPTION_FLAG, AT(quiet), "only the final text", NULL }, \
+	{                                                                                   \
+		"view", 0, NULL, TH_OPTION_FLAG, AT(view),                                  \
+		    "as on a terminal, colours and streaming text, into a pipe too", NULL   \
+	}
+#define RUN_SERVER                                                                                 \
+	{ "base-url",                                                                              \
+	  0,                                                                                       \
+	  "URL",                                                                                   \
+	  TH_OPTION_TEXT,                                                                          \
+	  AT(base_url),                                                                            \
+	  "where the model's API is (default: OPENAI_BASE_URL, the configuration, the provider's " \
+	  "own)",                                                                                  \
+	  NULL },                                                                                  \
+	    { "api-key-file",                                                                      \
+	      0,                                                                                   \
+	      "FILE",                                                                              \
+	      TH_OPTION_TEXT,                                                                      \
+	      AT(key_file),                                                                        \
+	      "file that holds the key (default: OPENAI_API_KEY, the configuration)",              \
+	      "FILE" },                                                                            \
+	{                                                                                          \
+		"sandbox", 0, "off", TH_OPTION_TEXT, AT(sandbox),                                  \
+		    "off: commands are not confined; the desktop stays as it is", "off"            \
+	}
+
+static const struct th_option run_options[] = {
+	{ "agent", 'a', "FILE", TH_OPTION_TEXT, AT(agent), "agent file (see examples/)", "FILE" },
+	{ "model", 'm', "MODEL", TH_OPTION_TEXT, AT(model),
+	  "model (default: the agent file's, THOLE_MODEL, the configuration's)", "MODEL" },
+	{ "computer", 'c', "KIND[:WxH]", TH_OPTION_TEXT, AT(computer),
+	  "give it a screen: desktop (private, default 1280x800), x11 (the one of DISPLAY), none",
+	  "desktop x11 none" },
+	{ "session", 's', "NAME", TH_OPTION_TEXT, AT(session),
+	  "name of the session; one that exists goes on with TASK as its next message", "SESSION" },
+	{ "folder", 'C', "DIR", TH_OPTION_TEXT, AT(folder),
+	  "workspace of its tools (default: the agent file's, the current folder)", "DIR" },
+	{ "tools", 't', "LIST", TH_OPTION_TEXT, AT(tools),
+	  "tools it may call, with commas; none (default: shell,read_file,write_file,list_dir)",
+	  NULL },
+	{ "approve", 0, "LIST", TH_OPTION_TEXT, AT(approve),
+	  "tools whose calls a person must approve, with commas; all; computer", NULL },
+	{ "net", 0, "host|none", TH_OPTION_TEXT, AT(net),
+	  "network of its commands and desktop (default: none)", "host none" },
+	{ "turns", 0, "N", TH_OPTION_INT, AT(turns), "at most N model turns (default: 100)", NULL },
+	RUN_SERVER,
+	RUN_OUTPUT,
+	TH_OPTIONS_COMMON(struct run_options, common),
+	TH_OPTIONS_END,
+};
+
+static const struct th_option resume_options[] = {
+	RUN_SERVER,
+	RUN_OUTPUT,
+	TH_OPTIONS_COMMON(struct run_options, common),
+	TH_OPTIONS_END,
+};
+
+/* ---- options into an agent ---- */
+
+static enum th_code split_list(struct th_str text, struct th_arena *a, struct th_strs *ret,
+			       struct th_err *err)
+{
+	struct th_str list[TH_AGENT_TOOLS_MAX];
+	size_t count = 0;
+
+	while (text.len && count < TH_COUNT(list)) {
+		struct th_str name = th_str_trim(th_str_split(&text, ','));
+
+		if (name.len)
+			list[count++] = name;
+	}
+	ret->list = th_arena_array(a, count + 1, sizeof(*list));
+	if (!ret->list)
+		return th_fail(err, TH_ELIMIT, "too many names");
+	memcpy(ret->list, list, count * sizeof(*list));
+	ret->count = count;
+	return TH_OK;
+}
+
+/* Names that a list may hold; `more` and `computer` are words of their own. */
+static enum th_code check_names(const char *option, const struct th_strs *list, const char *more,
+				const char *computer, struct th_err *err)
+{
+	const char *names[TH_AGENT_TOOLS_MAX + 3] = { more, computer }, *near;
+	size_t count = computer ? 2 : 1;
+
+	for (size_t i = 0; th_tools[i] && count < TH_AGENT_TOOLS_MAX; i++)
+		names[count++] = th_tools[i]->name;
+	for (size_t i = 0; i < list->count; i++) {
+		if (th_names_find(names, list->list[i]) >= 0)
+			continue;
+		near = th_names_nearest(names, list->list[i]);
+		return th_fail(err, TH_EUSAGE, "--%s: there is no tool \"%.*s\"%s%s", option,
+			       TH_FMT(th_utf8_cut(list->list[i], TH_NAME_NEAR_MAX)),
+			       near ? "; did you mean " : "", near ?: "");
+	}
+	return TH_OK;
+}
+
+static enum th_code set_size(struct th_str size, struct th_agent_computer *c, struct th_err *err)
+{
+	struct th_str height = size, width = th_str_split(&height, 'x');
+
+	if (!th_str_i64(width, &c->width) || !th_str_i64(height, &c->height) || c->width < 1 ||
+	    c->height < 1 || c->width > TH_SCREEN_SIDE_MAX || c->height > TH_SCREEN_SIDE_MAX)
+		return th_fail(
+		    err, TH_EUSAGE,
+		    "the size of a computer is WIDTHxHEIGHT, such as 1280x800, not \"%.*s\"",
+		    TH_FMT(th_utf8_cut(size, TH_NAME_NEAR_MAX)));
+	return TH_OK;
+}
+
+static enum th_code set_computer(struct th_str text, struct th_arena *a, struct th_agent *agent,
+				 struct th_err *err)
+{
+	struct th_str size = text, kind = th_str_split(&size, ':');
+	struct th_agent_computer *c = TH_NEW(a, struct th_agent_computer);
+	const char *names[16] = { "none" }, *near;
+	size_t count = 1;
+
+	if (!c)
+		return th_fail(err, TH_ELIMIT, "the agent's definition is too large");
+	for (size_t i = 0; th_computer_kinds[i] && count < TH_COUNT(names) - 1; i++)
+		names[count++] = th_computer_kinds[i]->name;
+	if (th_str_is(kind, "none")) {
+		agent->computer = NULL;
+		return TH_OK;
+	}
+	if (!th_computer_find(kind)) {
+		near = th_names_nearest(names, kind);
+		return th_fail(err, TH_EUSAGE,
+			       "there is no computer \"%.*s\"%s%s; known are desktop, x11 and none",
+			       TH_FMT(th_utf8_cut(kind, TH_NAME_NEAR_MAX)),
+			       near ? "; did you mean " : "", near ?: "");
+	}
+	if (agent->computer && th_str_eq(agent->computer->kind, kind))
+		*c = *agent->computer;
+	c->kind = kind;
+	agent->computer = c;
+	if (!size.len)
+		return TH_OK;
+	if (!th_str_is(kind, "desktop"))
+		return th_fail(err, TH_EUSAGE, "only a desktop can be given a size");
+	return set_size(size, c, err);
+}
+
+/* The display is found now, so that the log says which one it was. */
+static enum th_code need_display(struct th_agent *agent, struct th_err *err)
+{
+	struct th_agent_computer *c = agent->computer;
+
+	if (!c || !th_str_is(c->kind, "x11") || c->display.len)
+		return TH_OK;
+	c->display = th_str_of(getenv("DISPLAY"));
+	if (c->display.len)
+		return TH_OK;
+	return th_fail(
+	    err, TH_EUSAGE,
+	    "there is no display: DISPLAY is not set; -c desktop makes a private one instead");
+}
+
+static enum th_code set_workspace(struct th_str folder, struct th_arena *a, struct th_agent *agent,
+				  struct th_err *err)
+{
+	struct th_str wanted = folder.len             ? folder
+			       : agent->workspace.len ? agent->workspace
+						      : TH_STR(".");
+	char path[PATH_MAX];
+	const char *name = th_arena_cstr(a, wanted);
+	struct stat st;
+
+	if (!name || !realpath(name, path))
+		return th_fail_errno(err, name ? errno : EINVAL, "workspace %.*s",
+				     TH_FMT(th_utf8_cut(wanted, 300)));
+	if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+		return th_fail(err, TH_EUSAGE, "workspace %s is not a folder", path);
+	agent->workspace = th_arena_str(a, th_str_of(path));
+	return TH_OK;
+}
+
+static enum th_code set_net(struct th_str net, struct th_agent *agent, struct th_err *err)
+{
+	if (!net.ptr)
+		return TH_OK;
+	if (!th_str_is(net, "host") && !th_str_is(net, "none"))
+		return th_fail(err, TH_EUSAGE, "--net must be host or none, not \"%.*s\"",
+			       TH_FMT(th_utf8_cut(net, TH_NAME_NEAR_MAX)));
+	agent->net = th_str_is(net, "host") ? TH_NET_HOST : TH_NET_NONE;
+	return TH_OK;
+}
+
+static enum th_code set_turns(int64_t turns, struct th_arena *a, struct th_agent *agent,
+			      struct th_err *err)
+{
+	struct th_agent_limits *limits = TH_NEW(a, struct th_agent_limits);
+
+	if (turns < 0)
+		return TH_OK;
+	if (turns == 0)
+		return th_fail(err, TH_EUSAGE, "--turns must be above 0");
+	if (!limits)
+		return th_fail(err, TH_ELIMIT, "the agent's definition is too large");
+	if (agent->limits)
+		*limits = *agent->limits;
+	limits->turns = turns;
+	agent->limits = limits;
+	return TH_OK;
+}
+
+static enum th_code set_lists(const struct run_options *o, struct th_arena *a,
+			      struct th_agent *agent, struct th_err *err)
+{
+	enum th_code code = TH_OK;
+
+	if (o->tools.ptr) {
+		code = split_list(o->tools, a, &agent->tools, err);
+		if (code == TH_OK)
+			code = check_names("tools", &agent->tools, "none", NULL, err);
+	}
+	if (code == TH_OK && o->approve.ptr) {
+		code = split_list(o->approve, a, &agent->approve, err);
+		if (code == TH_OK)
+			code = check_names("approve", &agent->approve, "all", "computer", err);
+	}
+	return code;
+}
+
+static enum th_code make_agent(const struct run_options *o, const struct th_config *config,
+			       struct th_arena *a, struct th_agent *agent, struct th_err *err)
+{
+	enum th_code code = TH_OK;
+
+	th_agent_default(agent);
+	if (o->agent.ptr)
+		code = th_agent_load(o->agent, a, agent, err);
+	if (code == TH_OK && o->computer.ptr)
+		code = set_computer(o->computer, a, agent, err);
+	if (code == TH_OK)
+		code = need_display(agent, err);
+	if (code == TH_OK)
+		code = set_workspace(o->folder, a, agent, err);
+	if (code == TH_OK)
+		code = set_net(o->net, agent, err);
+	if (code == TH_OK)
+		code = set_turns(o->turns, a, agent, err);
+	if (code == TH_OK)
+		code = set_lists(o, a, agent, err);
+	if (o->model.len)
+		agent->model = o->model;
+	else if (!agent->model.len)
+		agent->model = config->model;
+	if (config->base_url.len)
+		agent->base_url = config->base_url; /* a later resume finds the same server */
+	return code;
+}
+
+/* ---- run ---- */
+
+static enum th_code read_task(const struct th_operands *rest, struct th_buf *out,
+			      struct th_err *err)
+{
+	enum th_code code;
+
+	if (rest->count == 0)
+		return th_fail(err, TH_EUSAGE,
+			       "run needs a task, in quotes; or - to read it from standard input");
+	if (rest->count > 1)
+		return th_fail(err, TH_EUSAGE,
+			       "run takes one task; put it in quotes: thole run \"%s %s …\"",
+			       rest->list[0], rest->list[1]);
+	if (strcmp(rest->list[0], "-") != 0) {
+		th_buf_add_cstr(out, rest->list[0]);
+	} else {
+		code = th_file_read_fd(STDIN_FILENO, TH_MESSAGE_MAX, out, err);
+		if (code != TH_OK)
+			return th_prefix(err, code, "the task from standard input");
+	}
+	if (!th_str_trim(th_buf_str(out)).len)
+		return th_fail(err, TH_EUSAGE, "the task is empty");
+	if (th_utf8_valid(th_buf_str(out)) != out->len)
+		return th_fail(err, TH_EUSAGE, "the task is not UTF-8 text");
+	return th_buf_check(out, "the task", err);
+}
+
+static enum th_code check_session_name(struct th_str name, struct th_err *err)
+{
+	if (!name.len || name.len > TH_SESSION_ID_MAX || th_utf8_valid(name) != name.len)
+		return th_fail(err, TH_EUSAGE, "a session's name is text of 1 to %d bytes",
+			       TH_SESSION_ID_MAX);
+	for (size_t i = 0; i < name.len; i++)
+		if ((unsigned char)name.ptr[i] <= ' ' || name.ptr[i] == 0x7f ||
+		    strchr("@/", name.ptr[i]))
+			return th_fail(err, TH_EUSAGE,
+				       "a session's name has no blanks, no @ and no /");
+	if (name.ptr[0] == '-')
+		return th_fail(err, TH_EUSAGE, "a session's name does not begin with a dash");
+	return TH_OK;
+}
+
+/* Is it in the log?  Then what the first run fixed cannot be given again. */
+static enum th_code session_exists(const struct run_options *o, const struct th_config *config,
+				   bool *ret, struct th_err *err)
+{
+	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
+	struct th_store_options so = { .read_only = true };
+	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_session_row row;
+	enum th_code code;
+
+	th_arena_init(&a, TH_MIB);
+	*ret = false;
+	if (!o->session.ptr)
+		return TH_OK;
+	code = check_session_name(o->session, err);
+	if (code != TH_OK)
+		return code;
+	code = th_store_open(config->store, &so, &store, err);
+	if (code == TH_OK)
+		code = store->kind->get(store, o->session, &a, &row, err);
+	if (code == TH_ENOENT)
+		return TH_OK;
+	*ret = code == TH_OK;
+	if (*ret && (o->agent.ptr || o->model.ptr || o->computer.ptr || o->folder.ptr ||
+		     o->tools.ptr || o->approve.ptr || o->net.ptr || o->turns >= 0))
+		return th_fail(err, TH_EUSAGE,
+			       "session %.*s exists and keeps the agent it began with; leave out "
+			       "-a, -m, -c, -C, "
+			       "--tools, --approve, --net and --turns, or take another name",
+			       TH_FMT(o->session));
+	return code;
+}
+
+static enum th_code common_setup(const struct run_options *o, struct th_config **ret,
+				 struct th_job *job, struct th_err *err)
+{
+	enum th_code code = th_cli_config(&o->common, ret, err);
+
+	if (code != TH_OK)
+		return code;
+	if (o->json + o->quiet + o->view > 1)
+		return th_fail(err, TH_EUSAGE, "--json, --quiet and --view exclude each other");
+	if (o->sandbox.ptr && !th_str_is(o->sandbox, "off"))
+		return th_fail(
+		    err, TH_EUSAGE,
+		    "--sandbox knows only off; without it everything is confined as far as "
+		    "the kernel allows");
+	if (o->key_file.ptr)
+		code = th_config_set_key_file(*ret, o->key_file, err);
+	(*ret)->base_url = o->base_url;
+	job->config = *ret;
+	job->output = o->json ? TH_OUTPUT_JSON : o->quiet ? TH_OUTPUT_QUIET : TH_OUTPUT_VIEW;
+	job->as_terminal = o->view;
+	job->no_sandbox = o->sandbox.ptr != NULL;
+	return code;
+}
+
+static int run_run(const struct th_command *self, int argc, char **argv)
+{
+	struct run_options o = { .turns = -1 };
+	struct th_operands rest;
+	struct th_config *config TH_CLEANUP(th_config_freep) = NULL;
+	struct th_buf task TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MESSAGE_MAX + 1);
+	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_agent agent;
+	struct th_job job = {};
+	bool exists = false;
+	struct th_err err = {};
+	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
+
+	th_arena_init(&a, 8 * TH_MIB);
+	if (code == TH_ECANCELED)
+		return 0;
+	if (code == TH_OK)
+		code = common_setup(&o, &config, &job, &err);
+	if (code == TH_OK)
+		code = read_task(&rest, &task, &err);
+	if (code == TH_OK)
+		code = session_exists(&o, config, &exists, &err);
+	if (code == TH_OK && !exists)
+		code = make_agent(&o, config, &a, &agent, &err);
+	if (code != TH_OK)
+		return th_cli_fail(&err);
+	job.agent = exists ? NULL : &agent;
+	job.session_id = o.session;
+	job.message = th_buf_str(&task);
+	job.end_executor = !o.session.ptr;
+	return th_job_run(&job, NULL);
+}
+
+const struct th_command th_command_run = {
+	.name = "run",
+	.operands = "TASK",
+	.summary = "give an agent a task and watch it work",
+	.text = "Each step is shown as it happens: what the model thinks and says, what it does, "
+		"what came of it, what it\n"
+		"cost. Every action is in the log before it happens. Without -a the agent has the "
+		"tools shell, read_file,\n"
+		"write_file and list_dir in the current folder; with -c it has a screen too. TASK "
+		"may be - to read it\n"
+		"from standard input.\n\n"
+		"When a call needs approval, you are asked on a terminal; elsewhere the run ends "
+		"with exit code 3 and says\n"
+		"how to approve. Ctrl-C pauses the session and says how to go on; a second one "
+		"kills at once, and\n"
+		"thole resume then settles what was under way without doing anything twice.\n\n"
+		"A desktop ends with its task. That of a session which was named with -s, or did "
+		"not finish, waits ten\n"
+		"minutes (executor_linger_s) for the next run or resume.\n\n"
+		"Examples:\n"
+		"  thole run -m gpt-5.4 \"how many lines of C are here?\"\n"
+		"  thole run -m gpt-5.4 -c desktop \"open a terminal, list /etc, tell me what you "
+		"see\"\n"
+		"  thole run -a examples/desktop.yaml -s report \"write report.txt\"\n"
+		"  thole run -s report \"now translate it\"\n"
+		"  thole run --approve shell -m gpt-5.4 \"clean up this folder\"\n"
+		"  cat task.txt | thole run --json - > events.jsonl\n",
+	.options = run_options,
+	.run = run_run,
+};
+
+/* ---- resume ---- */
+
+static int run_resume(const struct th_command *self, int argc, char **argv)
+{
+	struct run_options o = { .turns = -1 };
+	struct th_operands rest;
+	struct th_config *config TH_CLEANUP(th_config_freep) = NULL;
+	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
+	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_session_row row;
+	struct th_job job = {};
+	struct th_err err = {};
+	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
+
+	th_arena_init(&a, TH_MIB);
+	if (code == TH_ECANCELED)
+		return 0;
+	if (code == TH_OK && rest.count != 1)
+		return th_cli_die(
+		    2, "resume needs the name of one session; thole sessions lists them");
+	if (code == TH_OK)
+		code = common_setup(&o, &config, &job, &err);
+	if (code == TH_OK)
+		code = th_cli_store(&o.common, false, &store, &err);
+	if (code == TH_OK)
+		code = th_cli_session(store, th_str_of(rest.list[0]), &a, &row, &err);
+	if (code != TH_OK)
+		return th_cli_fail(&err);
+	store = th_store_close(store);
+	if (th_str_is(row.state, "finished") || th_str_is(row.state, "idle"))
+		return th_cli_die(
+		    0, "session %.*s is %.*s; thole run -s %.*s \"TASK\" gives it a task",
+		    TH_FMT(row.session_id), TH_FMT(row.state), TH_FMT(row.session_id));
+	job.session_id = row.session_id;
+	return th_job_run(&job, NULL);
+}
+
+const struct th_command th_command_resume = {
+	.name = "resume",
+	.operands = "NAME",
+	.summary = "go on with a session that was paused, cut off, or waits",
+	.text = "Takes the session up where its log ends and runs it to its next stop. A question "
+		"to the model that was\n"
+		"answered is not asked again; an effect that was under way is asked for in the "
+		"executor's journal: it is\n"
+		"done, not done, or said to be unknown, and never repeated by itself.\n\n"
+		"Examples:\n"
+		"  thole resume report\n"
+		"  thole approve report && thole resume report\n",
+	.options = resume_options,
+	.words = "SESSION",
+	.run = run_resume,
+};

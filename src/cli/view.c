@@ -1,0 +1,672 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/view.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "cli/cli.h"
+#include "core/action.h"
+
+#define COLUMNS_DEFAULT 160
+#define INDENT 20     /* columns before the text: time and label */
+#define LINES_MAX 200 /* of one text */
+#define THOUGHT_LINES_MAX 8
+#define LINE_COLUMNS_MAX 4000
+
+enum style { PLAIN, BOLD, DIM, RED, GREEN, YELLOW, CYAN };
+
+struct th_view {
+	struct th_view_options options;
+	int64_t first_ms, last_ms; /* of the events so far */
+	int64_t turn;
+	enum th_delta_kind streaming; /* of the open line */
+	bool line_open;               /* streaming stands inside a line */
+	bool streamed_text, streamed_thought;
+	bool many; /* the answer has several calls: results name theirs */
+	struct th_arena scratch;
+};
+
+struct th_view *th_view_new(const struct th_view_options *options)
+{
+	struct th_view *v = th_alloc(sizeof(*v));
+
+	v->options = *options;
+	if (v->options.columns < INDENT + 20)
+		v->options.columns = options->columns ? INDENT + 20 : COLUMNS_DEFAULT;
+	th_arena_init(&v->scratch, TH_TURN_MEMORY_MAX);
+	return v;
+}
+
+struct th_view *th_view_free(struct th_view *v)
+{
+	if (v)
+		th_arena_deinit(&v->scratch);
+	free(v);
+	return NULL;
+}
+
+void th_view_freep(struct th_view **v)
+{
+	*v = th_view_free(*v);
+}
+
+/* ---- lines ---- */
+
+static const char *code_of(enum style s)
+{
+	switch (s) {
+	case BOLD:
+		return "\033[1m";
+	case DIM:
+		return "\033[2m";
+	case RED:
+		return "\033[31m";
+	case GREEN:
+		return "\033[32m";
+	case YELLOW:
+		return "\033[33m";
+	case CYAN:
+		return "\033[36m";
+	case PLAIN:
+		break;
+	}
+	return "";
+}
+
+static void style(const struct th_view *v, enum style s, struct th_buf *out)
+{
+	if (v->options.colour && s != PLAIN)
+		th_buf_add_cstr(out, code_of(s));
+}
+
+static void unstyle(const struct th_view *v, enum style s, struct th_buf *out)
+{
+	if (v->options.colour && s != PLAIN)
+		th_buf_add_cstr(out, "\033[0m");
+}
+
+void th_view_break(struct th_view *v, struct th_buf *out)
+{
+	if (!v->line_open)
+		return;
+	unstyle(v, v->streaming == TH_DELTA_REASONING ? DIM : PLAIN, out);
+	th_buf_add_char(out, '\n');
+	v->line_open = false;
+}
+
+/* "   1:02  says      " */
+static void begin_line(struct th_view *v, const struct th_event *ev, const char *label,
+		       enum style s, struct th_buf *out)
+{
+	int64_t ms = ev ? ev->ts_ms - v->first_ms : -1;
+
+	th_view_break(v, out);
+	style(v, DIM, out);
+	if (ms >= 0)
+		th_buf_printf(out, "%4lld:%02lld", (long long)(ms / 60000),
+			      (long long)(ms / 1000 % 60));
+	else
+		th_buf_add_cstr(out, "       ");
+	unstyle(v, DIM, out);
+	th_buf_add_cstr(out, "  ");
+	style(v, s, out);
+	th_buf_printf(out, "%-10s", label);
+	unstyle(v, s, out);
+	th_buf_add_char(out, ' ');
+}
+
+static size_t room(const struct th_view *v)
+{
+	return v->options.columns - INDENT;
+}
+
+/* Text of several lines, each on its own under the label. */
+static void add_lines(struct th_view *v, struct th_str text, enum style s, size_t lines_max,
+		      struct th_buf *out)
+{
+	size_t lines = 0;
+
+	text = th_str_trim(text);
+	style(v, s, out);
+	do {
+		struct th_str line = th_str_split(&text, '\n');
+
+		if (lines > 0)
+			th_buf_printf(out, "\n%*s", INDENT, "");
+		th_text_line(out, line, LINE_COLUMNS_MAX);
+	} while (text.len && ++lines < lines_max);
+	if (text.len) {
+		size_t more = 0;
+
+		while (text.len) {
+			(void)th_str_split(&text, '\n');
+			more++;
+		}
+		th_buf_printf(out, "\n%*s\xe2\x80\xa6 %zu more lines", INDENT, "", more);
+	}
+	unstyle(v, s, out);
+	th_buf_add_char(out, '\n');
+}
+
+static void whole(struct th_view *v, const struct th_event *ev, const char *label, enum style s,
+		  struct th_str text, struct th_buf *out)
+{
+	begin_line(v, ev, label, s, out);
+	add_lines(v, text, PLAIN, LINES_MAX, out);
+}
+
+static void one_line(struct th_view *v, const struct th_event *ev, const char *label, enum style s,
+		     struct th_str text, struct th_buf *out)
+{
+	begin_line(v, ev, label, s, out);
+	th_text_line(out, text, room(v));
+	th_buf_add_char(out, '\n');
+}
+
+void th_view_note(struct th_view *v, const char *label, struct th_str text, struct th_buf *out)
+{
+	begin_line(v, NULL, label, DIM, out);
+	add_lines(v, text, PLAIN, LINES_MAX, out);
+}
+
+/* ---- calls ---- */
+
+static void add_actions(const struct th_json *arguments, struct th_arena *a, struct th_buf *out)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(arguments, "actions"));
+	bool first = true, looks = false;
+
+	while (th_json_next(&it)) {
+		struct th_action action;
+
+		th_buf_add_cstr(out, first ? "" : "; ");
+		first = looks = false;
+		if (th_action_parse(it.val, a, &action, NULL) == TH_OK) {
+			th_action_line(&action, out);
+			looks = action.kind == TH_ACTION_SCREENSHOT;
+		} else {
+			th_json_print(it.val, out);
+		}
+	}
+	if (!looks && th_json_bool(th_json_get(arguments, "screenshot"), false))
+		th_buf_add_cstr(out, first ? "look" : ", then look");
+}
+
+void th_view_call(struct th_str tool, struct th_str arguments, size_t columns, struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	const struct th_json *root;
+	struct th_str main;
+
+	th_arena_init(&a, TH_TURN_MEMORY_MAX);
+	th_buf_add(&text, tool);
+	if (th_json_parse(arguments, &doc, NULL) != TH_OK) {
+		th_buf_printf(&text, " %.*s", TH_FMT(arguments));
+		th_text_line(out, th_buf_str(&text), columns);
+		return;
+	}
+	root = th_json_root(doc);
+	main = th_json_get_str(root, "command");
+	if (!main.ptr)
+		main = th_json_get_str(root, "path");
+	if (th_json_is_array(th_json_get(root, "actions"))) {
+		th_buf_add_cstr(&text, ": ");
+		add_actions(root, &a, &text);
+	} else if (main.ptr) {
+		th_buf_printf(&text, ": %.*s", TH_FMT(main));
+		if (th_json_get_str(root, "content").ptr) {
+			th_buf_add_cstr(&text, ", ");
+			th_cli_size(&text, (int64_t)th_json_get_str(root, "content").len);
+		}
+	} else {
+		th_buf_add_char(&text, ' ');
+		th_json_print(root, &text);
+	}
+	th_text_line(out, th_buf_str(&text), columns);
+}
+
+static void show_call(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+		      struct th_buf *out)
+{
+	struct th_ev_call d;
+
+	if (th_table_parse(&th_ev_call_table, data, &v->scratch, &d, NULL) != TH_OK)
+		return;
+	begin_line(v, ev, "does", CYAN, out);
+	th_view_call(d.tool, d.arguments, room(v), out);
+	th_buf_add_char(out, '\n');
+	if (th_str_is(d.policy, "refuse"))
+		one_line(v, ev, "refused", RED, d.reason, out);
+}
+
+/* The parts of an output: how many lines of text, the first of them, and the pictures. */
+static void add_output(const struct th_json *output, struct th_buf *out)
+{
+	struct th_json_iter it = th_json_iter(output);
+	struct th_str text = th_json_str(output);
+	bool first = true;
+	size_t lines = 0;
+
+	if (text.ptr) {
+		struct th_str line = {};
+
+		text = th_str_trim(text);
+		while (text.len) {
+			struct th_str l = th_str_split(&text, '\n');
+
+			line = lines++ == 0 ? l : line;
+		}
+		th_buf_add(out, line);
+		if (lines > 1)
+			th_buf_printf(out, " (+%zu lines)", lines - 1);
+		return;
+	}
+	while (th_json_next(&it)) {
+		struct th_str hash = th_json_get_str(it.val, "blob");
+
+		th_buf_add_cstr(out, first ? "" : ", ");
+		first = false;
+		text = th_json_get_str(it.val, "text");
+		if (text.ptr) {
+			add_output(th_json_get(it.val, "text"), out);
+			continue;
+		}
+		th_buf_add_cstr(out, "picture ");
+		if (th_json_get_int(it.val, "width", 0))
+			th_buf_printf(out, "%lldx%lld, ",
+				      (long long)th_json_get_int(it.val, "width", 0),
+				      (long long)th_json_get_int(it.val, "height", 0));
+		if (th_json_get_int(it.val, "size", 0)) {
+			th_cli_size(out, th_json_get_int(it.val, "size", 0));
+			th_buf_add_char(out, ' ');
+		}
+		th_buf_printf(out, "%.*s", TH_FMT(th_str_sub(hash, 0, 12)));
+	}
+}
+
+static void show_outcome(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+			 struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_buf tail TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	const struct th_json *evidence = th_json_get(data, "evidence");
+	struct th_ev_outcome d;
+	int64_t exit_code = th_json_get_int(evidence, "exit_code", -1);
+	enum style s;
+	size_t room_left;
+
+	if (th_table_parse(&th_ev_outcome_table, data, &v->scratch, &d, NULL) != TH_OK)
+		return;
+	s = th_str_is(d.status, "done")      ? (exit_code > 0 ? YELLOW : GREEN)
+	    : th_str_is(d.status, "unknown") ? YELLOW
+					     : RED;
+	if (exit_code >= 0)
+		th_buf_printf(&tail, ", exit %lld", (long long)exit_code);
+	if (d.elapsed_ms) {
+		th_buf_add_cstr(&tail, ", ");
+		th_cli_time(&tail, d.elapsed_ms);
+	}
+	add_output(th_json_get(data, "output"), &text);
+	begin_line(v, ev, "", s, out);
+	style(v, s, out);
+	th_text_line(out, d.status, 20);
+	unstyle(v, s, out);
+	th_text_line(out, th_buf_str(&tail), 60);
+	room_left = room(v) - TH_MIN(room(v) - 20, d.status.len + tail.len + 2);
+	if (text.len) {
+		th_buf_add_cstr(out, ": ");
+		th_text_line(out, th_buf_str(&text), room_left);
+	}
+	if (v->many) {
+		th_buf_add_cstr(out, "  [");
+		th_text_line(out, d.call_id, 24);
+		th_buf_add_char(out, ']');
+	}
+	th_buf_add_char(out, '\n');
+}
+
+/* ---- answers ---- */
+
+static bool is_call(const struct th_json *item)
+{
+	struct th_str type = th_json_get_str(item, "type");
+
+	return th_str_ends(type, TH_STR("_call"));
+}
+
+/* All texts in a list of parts, one after the other. */
+static void add_parts(const struct th_json *parts, struct th_buf *out)
+{
+	struct th_json_iter it = th_json_iter(parts);
+
+	while (th_json_next(&it)) {
+		struct th_str text = th_json_get_str(it.val, "text");
+
+		if (!text.ptr)
+			text = th_json_get_str(it.val, "refusal");
+		if (out->len && text.len)
+			th_buf_add_char(out, '\n');
+		th_buf_add(out, text);
+	}
+}
+
+static void show_items(struct th_view *v, const struct th_event *ev, const struct th_json *items,
+		       bool final, struct th_buf *out)
+{
+	struct th_json_iter it = th_json_iter(items);
+
+	while (th_json_next(&it)) {
+		struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+		struct th_str type = th_json_get_str(it.val, "type");
+
+		if (th_str_is(type, "reasoning") && !v->streamed_thought) {
+			add_parts(th_json_get(it.val, "summary"), &text);
+			if (!text.len)
+				continue;
+			begin_line(v, ev, "thinks", DIM, out);
+			add_lines(v, th_buf_str(&text), DIM, THOUGHT_LINES_MAX, out);
+		} else if (th_str_is(type, "message") && !final && !v->streamed_text) {
+			add_parts(th_json_get(it.val, "content"), &text);
+			if (text.len)
+				whole(v, ev, "says", PLAIN, th_buf_str(&text), out);
+		}
+	}
+}
+
+static void add_usage(const struct th_json *usage, struct th_buf *out)
+{
+	int64_t cached = th_json_get_int(usage, "cached", 0),
+		in = th_json_get_int(usage, "input", -1);
+
+	if (in < 0)
+		return;
+	th_cli_number(out, in);
+	th_buf_add_cstr(out, " tokens in");
+	if (cached > 0) {
+		th_buf_add_cstr(out, " (");
+		th_cli_number(out, cached);
+		th_buf_add_cstr(out, " cached)");
+	}
+	th_buf_add_cstr(out, ", ");
+	th_cli_number(out, TH_MAX(th_json_get_int(usage, "output", 0), 0));
+	th_buf_add_cstr(out, " out, ");
+}
+
+static void show_answer(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+			struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	const struct th_json *items = th_json_get(data, "items");
+	struct th_json_iter it = th_json_iter(items);
+	struct th_ev_model_answered d;
+	size_t calls = 0;
+	bool incomplete;
+
+	if (th_table_parse(&th_ev_model_answered_table, data, &v->scratch, &d, NULL) != TH_OK)
+		return;
+	while (th_json_next(&it))
+		calls += is_call(it.val);
+	incomplete = th_str_is(d.status, "incomplete");
+	/* The final text comes with its own event. */
+	show_items(v, ev, items, calls == 0 && !incomplete, out);
+	v->many = calls > 1;
+	if (!v->streamed_text || calls > 0)
+		v->streamed_text = false;
+	v->streamed_thought = false;
+	if (incomplete) {
+		th_buf_printf(&text, "the answer is cut short: %.*s", TH_FMT(d.reason));
+		one_line(v, ev, "cut", RED, th_buf_str(&text), out);
+		th_buf_clear(&text);
+	}
+	th_buf_printf(&text, "%lld: ", (long long)v->turn);
+	add_usage(th_json_get(data, "usage"), &text);
+	if (th_json_get(data, "cost_nano")) {
+		th_cli_cost(&text, d.cost_nano);
+		th_buf_add_cstr(&text, ", ");
+	}
+	th_cli_time(&text, d.elapsed_ms);
+	begin_line(v, ev, "turn", DIM, out);
+	style(v, DIM, out);
+	th_text_line(out, th_buf_str(&text), room(v));
+	unstyle(v, DIM, out);
+	th_buf_add_char(out, '\n');
+}
+
+static void show_model_failed(struct th_view *v, const struct th_event *ev,
+			      const struct th_json *data, struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
+	struct th_ev_model_failed d;
+
+	if (th_table_parse(&th_ev_model_failed_table, data, &v->scratch, &d, NULL) != TH_OK)
+		return;
+	v->streamed_text = v->streamed_thought = false;
+	th_buf_printf(&text, "%.*s", TH_FMT(d.class));
+	if (d.http_status)
+		th_buf_printf(&text, ", HTTP %lld", (long long)d.http_status);
+	th_buf_printf(&text, ": %.*s", TH_FMT(th_utf8_cut(d.message, 2000)));
+	if (d.retry) {
+		th_buf_add_cstr(&text, "; again in ");
+		th_cli_time(&text, d.retry_in_ms);
+	}
+	one_line(v, ev, d.retry ? "retries" : "no answer", d.retry ? YELLOW : RED,
+		 th_buf_str(&text), out);
+}
+
+/* ---- the other events ---- */
+
+static void show_created(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+			 struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
+	const struct th_json *agent = th_json_get(data, "agent");
+	const struct th_json *computer = th_json_get(agent, "computer");
+
+	th_buf_printf(&text, "agent %.*s, model %.*s",
+		      TH_FMT(th_utf8_cut(th_json_get_str(agent, "name"), 200)),
+		      TH_FMT(th_utf8_cut(th_json_get_str(data, "model"), 200)));
+	if (th_json_is_object(computer))
+		th_buf_printf(&text, ", computer %.*s",
+			      TH_FMT(th_utf8_cut(th_json_get_str(computer, "kind"), 80)));
+	if (th_json_get_str(data, "workspace").len)
+		th_buf_printf(&text, ", in %.*s",
+			      TH_FMT(th_utf8_cut(th_json_get_str(data, "workspace"), 2000)));
+	one_line(v, ev, "agent", DIM, th_buf_str(&text), out);
+}
+
+static void show_message(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+			 struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MESSAGE_MAX * 2);
+	const struct th_json *content = th_json_get(data, "content");
+
+	if (th_json_str(content).ptr)
+		th_buf_add(&text, th_json_str(content));
+	else
+		add_parts(content, &text);
+	whole(v, ev, "message", BOLD, th_buf_str(&text), out);
+}
+
+static void show_approval(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+			  struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	bool asked = ev->kind == TH_EV_APPROVAL_REQUESTED;
+	bool approve = th_json_bool(th_json_get(data, "approve"), false);
+	struct th_str by = th_json_get_str(data, "by"), message = th_json_get_str(data, "message");
+
+	if (asked) {
+		th_buf_printf(&text, "%.*s  [%.*s]", TH_FMT(th_json_get_str(data, "reason")),
+			      TH_FMT(th_json_get_str(data, "call_id")));
+		one_line(v, ev, "asks", YELLOW, th_buf_str(&text), out);
+		return;
+	}
+	if (by.len)
+		th_buf_printf(&text, "by %.*s", TH_FMT(by));
+	if (message.len)
+		th_buf_printf(&text, "%s%.*s", text.len ? ": " : "", TH_FMT(message));
+	one_line(v, ev, approve ? "approved" : "rejected", approve ? GREEN : RED, th_buf_str(&text),
+		 out);
+}
+
+static void show_final(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+		       struct th_buf *out)
+{
+	if (v->streamed_text) /* it stands there already */
+		v->streamed_text = false;
+	else
+		whole(v, ev, "says", BOLD, th_json_get_str(data, "output"), out);
+}
+
+static void show_state(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+		       struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
+	struct th_str reason = th_json_get_str(data, "reason");
+
+	th_buf_printf(&text, "%.*s%s%.*s", TH_FMT(th_json_get_str(data, "to")),
+		      reason.len ? ": " : "", TH_FMT(th_utf8_cut(reason, 2000)));
+	one_line(v, ev, "state", YELLOW, th_buf_str(&text), out);
+}
+
+/* Kinds that need no care: their data as it is. */
+static void show_other(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+		       struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+
+	th_buf_printf(&text, "%s ", th_event_name(ev->kind));
+	th_json_print(data, &text);
+	one_line(v, ev, "", PLAIN, th_buf_str(&text), out);
+}
+
+void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *out)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_err err = {};
+	const struct th_json *data;
+
+	if (!v->first_ms)
+		v->first_ms = ev->ts_ms;
+	v->last_ms = ev->ts_ms;
+	if (th_json_parse(ev->data, &doc, &err) != TH_OK) {
+		one_line(v, ev, "unreadable", RED, th_str_of(err.msg), out);
+		return;
+	}
+	data = th_json_root(doc);
+	th_arena_reset(&v->scratch);
+	switch (ev->kind) {
+	case TH_EV_SESSION_CREATED:
+		show_created(v, ev, data, out);
+		break;
+	case TH_EV_MESSAGE:
+		show_message(v, ev, data, out);
+		break;
+	case TH_EV_MODEL_REQUESTED:
+		v->turn = th_json_get_int(data, "turn", v->turn);
+		v->streamed_text = v->streamed_thought = false;
+		break;
+	case TH_EV_MODEL_ANSWERED:
+		show_answer(v, ev, data, out);
+		break;
+	case TH_EV_MODEL_FAILED:
+		show_model_failed(v, ev, data, out);
+		break;
+	case TH_EV_CALL:
+		show_call(v, ev, data, out);
+		break;
+	case TH_EV_APPROVAL_REQUESTED:
+	case TH_EV_APPROVAL_DECIDED:
+		show_approval(v, ev, data, out);
+		break;
+	case TH_EV_INTENT: /* between what it does and how that ended */
+		break;
+	case TH_EV_OUTCOME:
+		show_outcome(v, ev, data, out);
+		break;
+	case TH_EV_STATE_CHANGED:
+		show_state(v, ev, data, out);
+		break;
+	case TH_EV_ERROR:
+		one_line(v, ev, "error", RED, th_json_get_str(data, "message"), out);
+		break;
+	case TH_EV_FINAL:
+		show_final(v, ev, data, out);
+		break;
+	case TH_EV_SESSION_FORKED:
+	case TH_EV_GUARDRAIL:
+	case TH_EV_HANDOFF:
+	case TH_EV_DELEGATION_STARTED:
+	case TH_EV_DELEGATION_FINISHED:
+	case TH_EV_CONDENSATION:
+	case TH_EV_BUDGET:
+	case TH_EVENT_COUNT:
+		show_other(v, ev, data, out);
+		break;
+	}
+}
+
+/* ---- streaming ---- */
+
+void th_view_delta(struct th_view *v, enum th_delta_kind kind, struct th_str text,
+		   struct th_buf *out)
+{
+	bool thought = kind == TH_DELTA_REASONING;
+
+	if (!v->options.stream || !text.len ||
+	    (!thought && kind != TH_DELTA_TEXT && kind != TH_DELTA_REFUSAL))
+		return;
+	if (v->line_open && v->streaming != kind)
+		th_view_break(v, out);
+	if (!v->line_open) {
+		struct th_event before = { .ts_ms = v->last_ms };
+
+		begin_line(v, &before, thought ? "thinks" : "says", thought ? DIM : PLAIN, out);
+		style(v, thought ? DIM : PLAIN, out);
+		v->line_open = true;
+		v->streaming = kind;
+	}
+	if (thought)
+		v->streamed_thought = true;
+	else
+		v->streamed_text = true;
+	for (;;) {
+		ptrdiff_t end = th_str_find_char(text, '\n');
+
+		th_text_line(out, end < 0 ? text : th_str_sub(text, 0, (size_t)end),
+			     LINE_COLUMNS_MAX);
+		if (end < 0)
+			break;
+		th_buf_printf(out, "\n%*s", INDENT, "");
+		text = th_str_sub(text, (size_t)end + 1, text.len);
+	}
+}
+
+/* ---- the end ---- */
+
+void th_view_summary(const struct th_session *s, struct th_buf *out)
+{
+	const struct th_totals *t = &s->totals;
+
+	th_buf_printf(out, "%s: ", th_state_name(s->state));
+	th_cli_count(out, t->turns, "turn");
+	th_buf_add_cstr(out, ", ");
+	th_cli_count(out, t->calls, "call");
+	if (t->calls_unknown)
+		th_buf_printf(out, " (%lld of unknown outcome)", (long long)t->calls_unknown);
+	if (t->tokens_in || t->tokens_out) {
+		th_buf_add_cstr(out, ", ");
+		th_cli_number(out, t->tokens_in);
+		th_buf_add_cstr(out, " tokens in, ");
+		th_cli_number(out, t->tokens_out);
+		th_buf_add_cstr(out, " out");
+	}
+	if (t->cost_nano || (t->turns && !t->cost_unknown)) {
+		th_buf_add_cstr(out, t->cost_unknown ? ", at least " : ", ");
+		th_cli_cost(out, t->cost_nano);
+	}
+	th_buf_add_cstr(out, ", ");
+	th_cli_time(out, TH_MAX(s->updated_ms - s->created_ms, 0));
+}

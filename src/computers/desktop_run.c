@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * desktop_run.c - the prefix that stands outside for a command inside a
+ * desktop (desktop.h): it hands over what it was started with, passes signals
+ * on, and exits as the command does.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "computers/desktop.h"
+
+enum { EXIT_CANNOT = 126, EXIT_NO_PROGRAM = 127 };
+
+static int refuse(const char *what, int error)
+{
+	fprintf(stderr, "thole: %s: %s\n", what, strerror(error));
+	return error == ENOENT ? EXIT_NO_PROGRAM : EXIT_CANNOT;
+}
+
+static int connect_to(const char *path)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+
+	if (strlen(path) >= sizeof(a.sun_path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(a.sun_path, path, strlen(path) + 1);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && connect(fd, (const struct sockaddr *)&a, sizeof(a))) {
+		int error = errno;
+		close(fd);
+		errno = error;
+		return -1;
+	}
+	return fd;
+}
+
+static uint32_t add_list(struct th_buf *b, char **list)
+{
+	uint32_t count = 0;
+
+	for (; *list; list++, count++)
+		th_buf_add_mem(b, *list, strlen(*list) + 1);
+	return count;
+}
+
+static bool send_all(int fd, const char *at, size_t len)
+{
+	while (len > 0) {
+		ssize_t put = send(fd, at, len, MSG_NOSIGNAL);
+		if (put < 0 && errno != EINTR)
+			return false;
+		at += TH_MAX(put, 0);
+		len -= (size_t)TH_MAX(put, 0);
+	}
+	return true;
+}
+
+static bool send_request(int conn, char **command)
+{
+	static const int fds[3] = { 0, 1, 2 };
+	TH_CLEANUP(th_buf_deinit) struct th_buf text = TH_BUF_INIT(TH_DESKTOP_REQUEST_MAX);
+	struct th_desktop_request r = { 0 };
+	union {
+		char bytes[CMSG_SPACE(sizeof(fds))];
+		struct cmsghdr align;
+	} control = { 0 };
+	char *cwd = getcwd(NULL, 0);
+
+	th_buf_add_mem(&text, cwd ? cwd : "", cwd ? strlen(cwd) + 1 : 1);
+	free(cwd);
+	r.argc = add_list(&text, command);
+	r.envc = add_list(&text, environ);
+	if (text.failed) {
+		errno = E2BIG;
+		return false;
+	}
+	r.size = (uint32_t)text.len;
+	for (int i = 0; i < TH_DESKTOP_LIMITS; i++) {
+		struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+		(void)!getrlimit((__rlimit_resource_t)i, &limit);
+		r.soft[i] = limit.rlim_cur;
+		r.hard[i] = limit.rlim_max;
+	}
+	struct iovec iov = { &r, sizeof(r) };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = control.bytes,
+			      .msg_controllen = sizeof(control.bytes) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(fds));
+	memcpy(CMSG_DATA(c), fds, sizeof(fds));
+	return sendmsg(conn, &msg, MSG_NOSIGNAL) == (ssize_t)sizeof(r) &&
+	       send_all(conn, text.ptr, text.len);
+}
+
+/* Ends as the command did. */
+static int exit_as(int status)
+{
+	if (!WIFSIGNALED(status))
+		return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_CANNOT;
+	int signum = WTERMSIG(status);
+	struct rlimit none = { 0, 0 };
+	sigset_t set;
+	setrlimit(RLIMIT_CORE, &none);
+	signal(signum, SIG_DFL);
+	sigemptyset(&set);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	raise(signum);
+	return 128 + signum;
+}
+
+static int open_signals(void)
+{
+	static const int passed[] = { SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGUSR1,
+				      SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < TH_COUNT(passed); i++)
+		sigaddset(&set, passed[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+/* Input and output are the command's now: who holds their other ends shall see its end, not ours.
+ */
+static void let_go(void)
+{
+	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null_fd < 0)
+		return;
+	dup2(null_fd, 0);
+	dup2(null_fd, 1);
+	close(null_fd);
+}
+
+int th_desktop_run_main(const char *socket_path, char **command)
+{
+	struct th_desktop_answer a;
+
+	int signals = open_signals(); /* before anything is started that they could be for */
+	int conn = connect_to(socket_path);
+	if (signals < 0 || conn < 0) {
+		int error = errno;
+		refuse("the desktop is gone", error);
+		return EXIT_CANNOT;
+	}
+	if (!send_request(conn, command)) {
+		refuse("ask the desktop to start a program", errno);
+		return EXIT_CANNOT;
+	}
+	for (;;) {
+		struct pollfd p[2] = { { .fd = conn, .events = POLLIN },
+				       { .fd = signals, .events = POLLIN } };
+		if (poll(p, 2, -1) < 0 && errno != EINTR)
+			return refuse("wait for the command", errno);
+		if (p[1].revents) {
+			struct signalfd_siginfo info;
+			if (read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+				int32_t signum = (int32_t)info.ssi_signo;
+				(void)!send(conn, &signum, sizeof(signum), MSG_NOSIGNAL);
+			}
+		}
+		if (!p[0].revents)
+			continue;
+		if (recv(conn, &a, sizeof(a), MSG_WAITALL) != (ssize_t)sizeof(a)) {
+			fprintf(stderr, "thole: the desktop is gone, and the command with it\n");
+			return EXIT_CANNOT;
+		}
+		if (a.kind == TH_DESKTOP_STARTED)
+			let_go();
+		if (a.kind == TH_DESKTOP_REFUSED)
+			return refuse(command[0], a.value);
+		if (a.kind == TH_DESKTOP_EXITED)
+			return exit_as(a.value);
+	}
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/agent.h"
+
+TH_TABLE(agent_limits, "When a run stops by itself.", false)
+TH_TABLE(agent_computer, "The screen the agent may see and touch.", false)
+
+static const char *const nets[] = { "none", "host", NULL };
+
+#define AT(member) offsetof(struct th_agent_model_settings, member)
+
+static const struct th_field settings_fields[] = {
+	{ "temperature", AT(temperature), TH_FIELD_num, TH_NONEG, "sampling temperature", NULL,
+	  NULL, false, 0 },
+	{ "top_p", AT(top_p), TH_FIELD_num, TH_NONEG, "nucleus sampling", NULL, NULL, false, 0 },
+	{ "max_output_tokens", AT(max_output_tokens), TH_FIELD_int, TH_POSITIVE,
+	  "output tokens of one answer", NULL, NULL, false, 0 },
+	{ "effort", AT(effort), TH_FIELD_str, TH_NONEMPTY,
+	  "reasoning effort, as the provider names it", NULL, NULL, false, 0 },
+	{ "summary", AT(summary), TH_FIELD_str, TH_NONEMPTY,
+	  "reasoning summary: auto, concise or detailed", NULL, NULL, false, 0 },
+	{ "stream", AT(stream), TH_FIELD_bool, TH_EMIT, "stream answers", NULL, NULL, true, 1 },
+	{ "idle_seconds", AT(idle_seconds), TH_FIELD_int, TH_POSITIVE,
+	  "silence that ends a request; default 300", NULL, NULL, false, 0 },
+	{ "total_seconds", AT(total_seconds), TH_FIELD_int, TH_POSITIVE,
+	  "longest request; default 3600", NULL, NULL, false, 0 },
+};
+
+const struct th_table th_agent_model_settings_table = {
+	"agent_model_settings",
+	"How the model is asked.",
+	settings_fields,
+	TH_COUNT(settings_fields),
+	sizeof(struct th_agent_model_settings),
+	false,
+};
+
+#undef AT
+#define AT(member) offsetof(struct th_agent, member)
+
+static const struct th_field agent_fields[] = {
+	{ "name", AT(name), TH_FIELD_str, TH_NONEMPTY, "name of the agent", NULL, NULL, false, 0 },
+	{ "instructions", AT(instructions), TH_FIELD_str, 0, "what the model is told to be and do",
+	  NULL, NULL, false, 0 },
+	{ "model", AT(model), TH_FIELD_str, TH_NONEMPTY, "model name; see thole models", NULL, NULL,
+	  false, 0 },
+	{ "base_url", AT(base_url), TH_FIELD_str, TH_NONEMPTY, "where the model's API is", NULL,
+	  NULL, false, 0 },
+	{ "settings", AT(settings), TH_FIELD_object, 0, "how the model is asked",
+	  &th_agent_model_settings_table, NULL, false, 0 },
+	{ "computer", AT(computer), TH_FIELD_object, 0, "the screen it may see and touch",
+	  &th_agent_computer_table, NULL, false, 0 },
+	{ "limits", AT(limits), TH_FIELD_object, 0, "when a run stops by itself",
+	  &th_agent_limits_table, NULL, false, 0 },
+	{ "tools", AT(tools), TH_FIELD_strs, 0,
+	  "tools it may call; default: shell, read_file, write_file, list_dir", NULL, NULL, false,
+	  0 },
+	{ "approve", AT(approve), TH_FIELD_strs, 0,
+	  "tools whose calls a person must approve; all: every one", NULL, NULL, false, 0 },
+	{ "environment", AT(environment), TH_FIELD_strs, 0, "NAME=value for its commands", NULL,
+	  NULL, false, 0 },
+	{ "workspace", AT(workspace), TH_FIELD_str, TH_NONEMPTY,
+	  "folder its tools work in; default: the current one", NULL, NULL, false, 0 },
+	{ "net", AT(net), TH_FIELD_enum, 0, "network of its commands and desktop", NULL, nets, true,
+	  TH_NET_NONE },
+};
+
+const struct th_table th_agent_table = {
+	"agent", "An agent file.", agent_fields, TH_COUNT(agent_fields), sizeof(struct th_agent),
+	false,
+};
+
+int64_t th_agent_turns_max(const struct th_agent *a)
+{
+	return a->limits && a->limits->turns ? a->limits->turns : TH_TURNS_DEFAULT;
+}
+
+int64_t th_agent_attempts_max(const struct th_agent *a)
+{
+	return a->limits && a->limits->model_attempts ? a->limits->model_attempts
+						      : TH_ATTEMPTS_DEFAULT;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * event.h - the vocabulary of the log.
+ *
+ * A session is a totally ordered, append-only, hash-chained list of events;
+ * its state is a pure fold of them (session.h).  `data` is a JSON object whose
+ * shape the table of its kind declares; it is stored verbatim, and members
+ * that no table knows survive.  docs/EVENTS.md is generated from here.
+ */
+#ifndef TH_CORE_EVENT_H
+#define TH_CORE_EVENT_H
+
+#include "base/codec.h"
+#include "base/field.h"
+#include "base/hash.h"
+#include "base/limits.h"
+
+/* id, name, one line */
+#define TH_EVENTS(X)                                                                             \
+	X(SESSION_CREATED, "session_created", "The session begins: its agent, model and place.") \
+	X(SESSION_FORKED, "session_forked", "The session begins as a copy of another's prefix.") \
+	X(MESSAGE, "message", "Somebody said something to the agent.")                           \
+	X(MODEL_REQUESTED, "model_requested",                                                    \
+	  "The model is about to be asked; budget is reserved.")                                 \
+	X(MODEL_ANSWERED, "model_answered", "A whole answer of the model, verbatim.")            \
+	X(MODEL_FAILED, "model_failed", "A request ended without a usable answer.")              \
+	X(CALL, "call", "One call of an answer, with its class and what policy says of it.")     \
+	X(APPROVAL_REQUESTED, "approval_requested", "A person must decide about a call.")        \
+	X(APPROVAL_DECIDED, "approval_decided", "A person, or policy, decided.")                 \
+	X(INTENT, "intent", "An effect is about to start; durable before it does.")              \
+	X(OUTCOME, "outcome", "The one result of a call.")                                       \
+	X(GUARDRAIL, "guardrail", "A guardrail looked at input, output or a call.")              \
+	X(HANDOFF, "handoff", "Another agent takes over.")                                       \
+	X(DELEGATION_STARTED, "delegation_started", "A child session works on a part.")          \
+	X(DELEGATION_FINISHED, "delegation_finished", "The child session answered.")             \
+	X(CONDENSATION, "condensation", "Older items were replaced in what the model sees.")     \
+	X(STATE_CHANGED, "state_changed", "Paused, resumed, stopped, stuck or at a limit.")      \
+	X(BUDGET, "budget", "A limit of the session was changed.")                               \
+	X(ERROR, "error", "The run failed.")                                                     \
+	X(FINAL, "final", "The agent's final output.")
+
+#define X(id, name, doc) TH_EV_##id,
+enum th_event_kind { TH_EVENTS(X) TH_EVENT_COUNT };
+#undef X
+
+#define TH_SOURCES(X) \
+	X(USER, "user") X(AGENT, "agent") X(ENVIRONMENT, "environment") X(OPERATOR, "operator")
+#define X(id, name) TH_SOURCE_##id,
+enum th_source { TH_SOURCES(X) TH_SOURCE_COUNT };
+#undef X
+
+/* Lends its strings: they live as long as whoever made the event says. */
+struct th_event {
+	uint64_t seq;  /* from 1 */
+	int64_t ts_ms; /* Unix time */
+	struct th_uuid id;
+	enum th_source source;
+	enum th_event_kind kind;
+	uint64_t cause;      /* seq of the event that led here; 0: none */
+	struct th_str call;  /* call_id where the event is about a call, else empty */
+	struct th_str data;  /* JSON object */
+	struct th_str build; /* version of the program that wrote it */
+};
+
+const char *th_event_name(enum th_event_kind kind);
+int th_event_find(struct th_str name); /* kind or -1 */
+const char *th_event_doc(enum th_event_kind kind);
+const char *th_source_name(enum th_source source);
+int th_source_find(struct th_str name);
+
+/*
+ * The chain: SHA-256 over a version byte 1, the digest before it (32 zero
+ * bytes for the first), then each column: seq, ts_ms, cause as u64 little
+ * endian; id 16 bytes; session id, source, kind, call, data, build as u32
+ * little endian length and bytes.
+ */
+struct th_digest th_event_digest(const struct th_digest *before, struct th_str session_id,
+				 const struct th_event *ev);
+
+/* One event as a JSON object on one line, as `thole log --json` and `run --json` print it. */
+void th_event_print(struct th_str session_id, const struct th_event *ev, struct th_jw *w);
+/* The inverse, for `thole plumb fold`; strings in the arena.  The digest is not part of it. */
+TH_NODISCARD enum th_code th_event_parse(const struct th_json *v, struct th_arena *a,
+					 struct th_event *ret, struct th_err *err);
+
+/* Effect classes of DESIGN.md section 4.  Unknown is W. */
+#define TH_CLASSES(X)                                                       \
+	X(L, "L", "local: exactly once, in the transaction of its outcome") \
+	X(R, "R", "read: may repeat")                                       \
+	X(K, "K", "keyed: resent with the same effect_id")                  \
+	X(V, "V", "verifiable: decided by a probe")                         \
+	X(W, "W", "unverifiable: at most once")                             \
+	X(X, "X", "irreversible: at most once, after approval of exactly this")
+#define X(id, name, doc) TH_CLASS_##id,
+enum th_class { TH_CLASSES(X) TH_CLASS_COUNT };
+#undef X
+const char *th_class_name(enum th_class c);
+int th_class_find(struct th_str name);
+
+/* How a call ended.  UNKNOWN: it may or may not have happened; it was not repeated. */
+#define TH_OUTCOMES(X)      \
+	X(DONE, "done")     \
+	X(FAILED, "failed") \
+	X(NOT_STARTED, "not_started") X(UNKNOWN, "unknown") X(REFUSED, "refused")
+#define X(id, name) TH_OUTCOME_##id,
+enum th_outcome_status { TH_OUTCOMES(X) TH_OUTCOME_COUNT };
+#undef X
+const char *th_outcome_name(enum th_outcome_status s);
+int th_outcome_find(struct th_str name); /* status or -1 */
+
+/*
+ * The tables.  Raw values are JSON text.
+ *
+ * Where a value is large it is a blob: { "blob": "<sha256 hex>", "media_type":
+ * "image/png", "size": 123, … }.
+ */
+#define TH_FIELDS_ev_session_created(F)                                                       \
+	F(ev_session_created, raw, agent, "agent", TH_REQ,                                    \
+	  "the agent's definition, defaults filled in")                                       \
+	F(ev_session_created, str, model, "model", TH_REQ, "model name as given")             \
+	F(ev_session_created, str, workspace, "workspace", 0, "folder the tools may work in") \
+	F(ev_session_created, str, user, "user", 0, "tenant or user the session belongs to")  \
+	F(ev_session_created, raw, metadata, "metadata", 0, "object of the caller")           \
+	F(ev_session_created, raw, sandbox, "sandbox", 0, "what is enforced on this machine")
+
+#define TH_FIELDS_ev_session_forked(F)                                                        \
+	F(ev_session_forked, str, parent, "parent", TH_REQ, "session whose prefix it shares") \
+	F(ev_session_forked, int, seq, "seq", TH_REQ, "last event of the prefix")
+
+#define TH_FIELDS_ev_message(F)                                                                \
+	F(ev_message, str, role, "role", TH_REQ, "user, developer or system")                  \
+	F(ev_message, raw, content, "content", TH_REQ, "a string, or a list of content parts") \
+	F(ev_message, str, name, "name", 0, "who speaks")
+
+#define TH_FIELDS_ev_model_requested(F)                                                           \
+	F(ev_model_requested, str, model, "model", TH_REQ, "model asked")                         \
+	F(ev_model_requested, int, turn, "turn", TH_REQ, "number of the turn, from 1")            \
+	F(ev_model_requested, int, attempt, "attempt", TH_REQ, "1 for the first try of the turn") \
+	F(ev_model_requested, int, items, "items", 0, "history items sent")                       \
+	F(ev_model_requested, int, reserved_tokens, "reserved_tokens", 0,                         \
+	  "output tokens reserved in the budget")
+
+#define TH_FIELDS_ev_model_answered(F)                                                 \
+	F(ev_model_answered, str, response_id, "response_id", 0,                       \
+	  "the provider's id of the answer")                                           \
+	F(ev_model_answered, str, model, "model", 0, "model that answered")            \
+	F(ev_model_answered, str, status, "status", TH_REQ, "completed or incomplete") \
+	F(ev_model_answered, str, reason, "reason", 0, "why it is incomplete")         \
+	F(ev_model_answered, raw, items, "items", TH_REQ,                              \
+	  "output items, verbatim where the wire has items")                           \
+	F(ev_model_answered, raw, raw, "raw", 0,                                       \
+	  "the provider's own form of the turn, sent back as it is")                   \
+	F(ev_model_answered, raw, usage, "usage", 0,                                   \
+	  "tokens: input, output, cached, reasoning, total")                           \
+	F(ev_model_answered, int, cost_nano, "cost_nano", 0,                           \
+	  "price of the turn in 1e-9 US dollars")                                      \
+	F(ev_model_answered, int, elapsed_ms, "elapsed_ms", 0, "from request to the last byte")
+
+#define TH_FIELDS_ev_model_failed(F)                                                               \
+	F(ev_model_failed, str, class, "class", TH_REQ,                                            \
+	  "connect, timeout, cut, rejected, overloaded, rate_limited, malformed, refused, limit, " \
+	  "cancelled")                                                                             \
+	F(ev_model_failed, str, message, "message", TH_REQ, "what happened, one sentence")         \
+	F(ev_model_failed, int, http_status, "http_status", 0, "when there was one")               \
+	F(ev_model_failed, bool, retry, "retry", 0, "whether it is tried again")                   \
+	F(ev_model_failed, int, retry_in_ms, "retry_in_ms", 0, "how long is waited before")        \
+	F(ev_model_failed, raw, usage, "usage", 0, "tokens that were spent all the same")          \
+	F(ev_model_failed, raw, body, "body", 0, "blob or text: the start of what came")
+
+#define TH_FIELDS_ev_call(F)                                                         \
+	F(ev_call, str, call_id, "call_id", TH_REQ, "the provider's id of the call") \
+	F(ev_call, str, tool, "tool", TH_REQ, "name of the tool, or computer")       \
+	F(ev_call, raw, arguments, "arguments", TH_REQ,                              \
+	  "object: what the call asks for; computer: {actions:[…]}")                 \
+	F(ev_call, str, class, "class", TH_REQ, "effect class: L R K V W X")         \
+	F(ev_call, str, digest, "digest", TH_REQ,                                    \
+	  "SHA-256 of tool and arguments; approvals and intents name it")            \
+	F(ev_call, str, policy, "policy", TH_REQ, "run, ask or refuse")              \
+	F(ev_call, str, reason, "reason", 0, "why policy asks or refuses")           \
+	F(ev_call, raw, safety_checks, "safety_checks", 0,                           \
+	  "the provider's pending checks; always ask")
+
+#define TH_FIELDS_ev_approval_requested(F)                                                        \
+	F(ev_approval_requested, str, call_id, "call_id", TH_REQ, "the call")                     \
+	F(ev_approval_requested, str, digest, "digest", TH_REQ, "the exact action that is meant") \
+	F(ev_approval_requested, str, reason, "reason", TH_REQ, "why a person is asked")
+
+#define TH_FIELDS_ev_approval_decided(F)                                                        \
+	F(ev_approval_decided, str, call_id, "call_id", TH_REQ, "the call")                     \
+	F(ev_approval_decided, str, digest, "digest", TH_REQ, "the exact action that is meant") \
+	F(ev_approval_decided, bool, approve, "approve", TH_REQ | TH_EMIT, "run it, once")      \
+	F(ev_approval_decided, str, by, "by", 0, "who decided")                                 \
+	F(ev_approval_decided, str, message, "message", 0, "told to the model when rejected")
+
+#define TH_FIELDS_ev_intent(F)                                                       \
+	F(ev_intent, str, call_id, "call_id", TH_REQ, "the call")                    \
+	F(ev_intent, str, effect_id, "effect_id", TH_REQ,                            \
+	  "random; the executor refuses one it has seen")                            \
+	F(ev_intent, int, epoch, "epoch", TH_REQ | TH_EMIT,                          \
+	  "fencing number of the session's owner")                                   \
+	F(ev_intent, str, class, "class", TH_REQ, "effect class")                    \
+	F(ev_intent, str, tool, "tool", TH_REQ, "name of the tool, or computer")     \
+	F(ev_intent, str, digest, "digest", TH_REQ, "SHA-256 of tool and arguments") \
+	F(ev_intent, int, timeout_ms, "timeout_ms", 0, "when it is ended")
+
+#define TH_FIELDS_ev_outcome(F)                                           \
+	F(ev_outcome, str, call_id, "call_id", TH_REQ, "the call")        \
+	F(ev_outcome, str, effect_id, "effect_id", 0,                     \
+	  "the intent's; absent when nothing was started")                \
+	F(ev_outcome, str, status, "status", TH_REQ,                      \
+	  "done, failed, not_started, unknown or refused")                \
+	F(ev_outcome, raw, output, "output", TH_REQ,                      \
+	  "what the model is told: a string, or a list of parts")         \
+	F(ev_outcome, raw, evidence, "evidence", 0,                       \
+	  "what changed: exit code, pointer, settled, frame id …")        \
+	F(ev_outcome, raw, acknowledged, "acknowledged_safety_checks", 0, \
+	  "checks a person accepted")                                     \
+	F(ev_outcome, int, elapsed_ms, "elapsed_ms", 0, "from dispatch to result")
+
+#define TH_FIELDS_ev_guardrail(F)                                                               \
+	F(ev_guardrail, str, name, "name", TH_REQ, "the guardrail")                             \
+	F(ev_guardrail, str, stage, "stage", TH_REQ, "input, output or tool")                   \
+	F(ev_guardrail, bool, tripped, "tripped", TH_REQ | TH_EMIT, "whether it stops the run") \
+	F(ev_guardrail, raw, info, "info", 0, "what it found")
+
+#define TH_FIELDS_ev_handoff(F)                                           \
+	F(ev_handoff, str, from, "from", TH_REQ, "agent that hands over") \
+	F(ev_handoff, str, to, "to", TH_REQ, "agent that takes over")     \
+	F(ev_handoff, str, call_id, "call_id", 0, "the call that asked for it")
+
+#define TH_FIELDS_ev_delegation(F)                                                 \
+	F(ev_delegation, str, child, "child", TH_REQ, "the other session")         \
+	F(ev_delegation, str, call_id, "call_id", 0, "the call that asked for it") \
+	F(ev_delegation, raw, output, "output", 0, "its answer (delegation_finished)")
+
+#define TH_FIELDS_ev_condensation(F)                                                    \
+	F(ev_condensation, int, first_seq, "first_seq", TH_REQ, "first event left out") \
+	F(ev_condensation, int, last_seq, "last_seq", TH_REQ, "last event left out")    \
+	F(ev_condensation, str, summary, "summary", 0, "what stands in their place")
+
+#define TH_FIELDS_ev_state_changed(F)                               \
+	F(ev_state_changed, str, to, "to", TH_REQ, "the new state") \
+	F(ev_state_changed, str, reason, "reason", 0, "why")
+
+#define TH_FIELDS_ev_budget(F) \
+	F(ev_budget, raw, limits, "limits", TH_REQ, "the limits from here on")
+
+#define TH_FIELDS_ev_error(F)                                            \
+	F(ev_error, str, class, "class", TH_REQ, "what sort of failure") \
+	F(ev_error, str, message, "message", TH_REQ, "one sentence")
+
+#define TH_FIELDS_ev_final(F)                                        \
+	F(ev_final, str, output, "output", TH_REQ, "the final text") \
+	F(ev_final, str, status, "status", 0, "finished")
+
+TH_STRUCT(ev_session_created)
+TH_STRUCT(ev_session_forked)
+TH_STRUCT(ev_message)
+TH_STRUCT(ev_model_requested)
+TH_STRUCT(ev_model_answered)
+TH_STRUCT(ev_model_failed)
+TH_STRUCT(ev_call)
+TH_STRUCT(ev_approval_requested)
+TH_STRUCT(ev_approval_decided)
+TH_STRUCT(ev_intent)
+TH_STRUCT(ev_outcome)
+TH_STRUCT(ev_guardrail)
+TH_STRUCT(ev_handoff)
+TH_STRUCT(ev_delegation)
+TH_STRUCT(ev_condensation)
+TH_STRUCT(ev_state_changed)
+TH_STRUCT(ev_budget)
+TH_STRUCT(ev_error)
+TH_STRUCT(ev_final)
+
+/* The table of a kind's data. */
+const struct th_table *th_event_table(enum th_event_kind kind);
+extern const struct th_table th_ev_session_created_table, th_ev_session_forked_table,
+    th_ev_message_table, th_ev_model_requested_table, th_ev_model_answered_table,
+    th_ev_model_failed_table, th_ev_call_table, th_ev_approval_requested_table,
+    th_ev_approval_decided_table, th_ev_intent_table, th_ev_outcome_table, th_ev_guardrail_table,
+    th_ev_handoff_table, th_ev_delegation_table, th_ev_condensation_table,
+    th_ev_state_changed_table, th_ev_budget_table, th_ev_error_table, th_ev_final_table;
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan.h - from the items of a finished answer to the next step.
+ */
+#ifndef TH_CORE_PLAN_H
+#define TH_CORE_PLAN_H
+
+#include "core/session.h"
+
+enum th_next_kind { TH_NEXT_AGAIN, TH_NEXT_CALLS, TH_NEXT_FINAL };
+
+struct th_next {
+	enum th_next_kind kind;
+	struct th_call *calls; /* CALLS: in the order of the answer, in the arena */
+	size_t call_count;
+	size_t item_count;
+	bool refusal; /* FINAL: the text is a refusal */
+};
+
+/*
+ * `items` is the JSON list of an answer's output items (unified form).  A
+ * message beside a call is never final.  An answer with neither text nor calls
+ * (reasoning alone, hosted tools) runs again.  Appends the final text to
+ * `text`.  TH_EPROTO: not a list of objects; TH_ELIMIT: too many calls.
+ */
+TH_NODISCARD enum th_code th_plan_answer(struct th_str items, struct th_arena *a,
+					 struct th_buf *text, struct th_next *ret,
+					 struct th_err *err);
+
+#endif

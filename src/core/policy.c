@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/policy.h"
+
+#include "base/text.h"
+
+static bool listed(const struct th_strs *list, struct th_str name)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (th_str_eq(list->list[i], name) || th_str_is(list->list[i], "all"))
+			return true;
+	return false;
+}
+
+static struct th_verdict ask(struct th_str reason)
+{
+	return (struct th_verdict){ TH_POLICY_ASK, reason };
+}
+
+/* The provider's own words for why it wants a person, one line. */
+static struct th_str checks_reason(const struct th_call *call, struct th_arena *a)
+{
+	struct th_json_doc *doc = NULL;
+	struct th_str message = { 0 }, reason = { 0 };
+
+	if (!th_json_parse(call->safety_checks, &doc, NULL)) {
+		const struct th_json *first = th_json_at(th_json_root(doc), 0);
+
+		message = th_json_get_str(first, "message");
+		if (!message.len)
+			message = th_json_get_str(first, "code");
+		reason = th_arena_printf(a, "the provider wants a person to check this: %.*s",
+					 TH_FMT(th_utf8_cut(message, 300)));
+	}
+	th_json_free(doc);
+	return reason.len ? reason : TH_STR("the provider wants a person to check this");
+}
+
+struct th_verdict th_policy_decide(const struct th_agent *agent, const struct th_tool_spec *spec,
+				   const struct th_call *call, struct th_arena *a)
+{
+	if (!spec)
+		return (struct th_verdict){
+			TH_POLICY_REFUSE,
+			th_arena_printf(a, "there is no tool named \"%.*s\"",
+					TH_FMT(th_utf8_cut(call->tool, 80))),
+		};
+	if (call->incomplete)
+		return (struct th_verdict){
+			TH_POLICY_REFUSE,
+			TH_STR("the answer was cut inside this call, so it was not run")
+		};
+	if (call->safety_checks.len > 0)
+		return ask(checks_reason(call, a));
+	if (spec->class == TH_CLASS_X)
+		return ask(TH_STR("this cannot be undone"));
+	if (spec->ask || listed(&agent->approve, spec->name))
+		return ask(TH_STR("the agent file asks for approval of this tool"));
+	return (struct th_verdict){ TH_POLICY_RUN, { 0 } };
+}

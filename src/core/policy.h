@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * policy.h - whether a call runs, is refused, or needs a person.
+ *
+ * Decided once per call, before anything of its answer starts, and written
+ * into its CALL event; a replay reads it there.
+ */
+#ifndef TH_CORE_POLICY_H
+#define TH_CORE_POLICY_H
+
+#include "core/agent.h"
+#include "core/session.h"
+
+struct th_verdict {
+	enum th_policy policy;
+	struct th_str reason; /* of ask and refuse; in the arena or static */
+};
+
+/* `spec` NULL: the tool does not exist.  `computer` calls have a spec too (made by the caller). */
+struct th_verdict th_policy_decide(const struct th_agent *agent, const struct th_tool_spec *spec,
+				   const struct th_call *call, struct th_arena *a);
+
+#endif

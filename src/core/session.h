@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session.h - one session as a pure fold of its log, and what is to be done
+ * next.
+ *
+ * th_session_step takes the next event of the log and answers with effects.
+ * Some say "write this event now" (it goes into the same transaction and is
+ * stepped at once); the others act in the world and may start only when the
+ * event that caused them is durable.  Live, replayed and simulated runs use
+ * this one function; after a replay th_session_resume says what is open.
+ *
+ * The session keeps numbers and the open calls of the current answer, not the
+ * history: that stays in the log (and, rendered for a provider, in
+ * run/history.c).  No I/O, clock or randomness: times come with the events.
+ */
+#ifndef TH_CORE_SESSION_H
+#define TH_CORE_SESSION_H
+
+#include "core/agent.h"
+#include "core/event.h"
+
+/* id, name, exit code of `thole run`, one line */
+#define TH_STATES(X)                                                 \
+	X(LOADING, "loading", 1, "no event yet")                     \
+	X(IDLE, "idle", 0, "nothing was asked yet")                  \
+	X(RUNNING, "running", 1, "the model is asked, or calls run") \
+	X(WAITING, "waiting", 3, "a person must decide or answer")   \
+	X(PAUSED, "paused", 3, "held by an operator")                \
+	X(STOPPED, "stopped", 130, "cancelled by an operator")       \
+	X(FINISHED, "finished", 0, "the task is done")               \
+	X(FAILED, "failed", 1, "the run failed")                     \
+	X(STUCK, "stuck", 5, "the agent repeats itself")             \
+	X(LIMIT, "limit", 4, "a limit was reached")
+
+#define X(id, name, exit_code, doc) TH_STATE_##id,
+enum th_state { TH_STATES(X) TH_STATE_COUNT };
+#undef X
+
+const char *th_state_name(enum th_state s);
+int th_state_find(struct th_str name); /* or -1 */
+int th_state_exit(enum th_state s);
+bool th_state_allows(enum th_state from, enum th_state to); /* the legal transitions, a table */
+
+/* What to do, in this order.  RECORD … FAIL write an event; the rest act. */
+#define TH_EFFECTS(X)                                                                          \
+	X(RECORD, "record")         /* call: append CALL with policy's word */                 \
+	X(ASK, "ask")               /* call: append APPROVAL_REQUESTED */                      \
+	X(REFUSE, "refuse")         /* call: append OUTCOME refused */                         \
+	X(INTEND, "intend")         /* call: append INTENT */                                  \
+	X(REQUEST, "request")       /* append MODEL_REQUESTED */                               \
+	X(FINISH, "finish")         /* append FINAL */                                         \
+	X(LIMIT, "limit")           /* append STATE_CHANGED to limit */                        \
+	X(FAIL, "fail")             /* append ERROR */                                         \
+	X(MODEL_CALL, "model_call") /* send the request */                                     \
+	X(MODEL_CANCEL, "model_cancel")                                                        \
+	X(TOOL_RUN, "tool_run")       /* call: dispatch */                                     \
+	X(TOOL_SETTLE, "tool_settle") /* call: after a crash, ask the executor how it ended */ \
+	X(TOOL_CANCEL, "tool_cancel") /* call: running, and no longer wanted */                \
+	X(TIMER_SET, "timer_set")     /* wait retry_in_ms, then th_session_wake */             \
+	X(NOTIFY, "notify")           /* the state changed to one that rests */
+
+#define X(id, name) TH_DO_##id,
+enum th_effect_kind { TH_EFFECTS(X) TH_EFFECT_COUNT };
+#undef X
+const char *th_effect_name(enum th_effect_kind k);
+
+struct th_effect {
+	enum th_effect_kind kind;
+	size_t call;         /* index into the session's calls, where it is about one */
+	int64_t retry_in_ms; /* TIMER_SET */
+	const char *reason;  /* LIMIT, FAIL: static text */
+};
+
+#define TH_EFFECTS_MAX (TH_CALLS_MAX + 8)
+
+struct th_effects {
+	size_t count;
+	struct th_effect list[TH_EFFECTS_MAX];
+};
+
+/* id, name: how far a call has come */
+#define TH_CALL_PHASES(X)                                                        \
+	X(SEEN, "seen")         /* in the answer */                              \
+	X(RECORDED, "recorded") /* CALL is in the log */                         \
+	X(ASKED, "asked")       /* waits for a person */                         \
+	X(CLEARED, "cleared")   /* may run */                                    \
+	X(DENIED, "denied")     /* must be refused */                            \
+	X(INTENDED, "intended") /* INTENT is in the log: it may have happened */ \
+	X(SETTLED, "settled")   /* has its one result */
+#define X(id, name) TH_CALL_##id,
+enum th_call_phase { TH_CALL_PHASES(X) TH_CALL_PHASE_COUNT };
+#undef X
+
+enum th_policy { TH_POLICY_RUN, TH_POLICY_ASK, TH_POLICY_REFUSE, TH_POLICY_COUNT };
+const char *th_policy_name(enum th_policy p);
+
+/* A call of the current answer.  Strings live until the answer is settled. */
+struct th_call {
+	enum th_call_phase phase;
+	bool computer;      /* a computer_call item */
+	bool incomplete;    /* the answer was cut inside it */
+	struct th_str item; /* the output item, verbatim */
+	struct th_str call_id, tool;
+	struct th_str arguments;     /* before RECORDED: as the model wrote them; then JSON */
+	struct th_str safety_checks; /* JSON list, or empty */
+	enum th_class class;
+	enum th_policy policy;
+	struct th_str reason;    /* of policy or of the person */
+	struct th_str effect_id; /* hex, from the INTENT; and whose owner wrote that */
+	int64_t epoch;
+	char digest[TH_SHA256_HEX_SIZE + 1];
+	uint64_t call_seq, intent_seq, outcome_seq;
+	enum th_outcome_status status; /* SETTLED */
+	bool emitted;                  /* the effect of this phase was given out */
+	bool approved;                 /* by a person */
+};
+
+struct th_totals {
+	int64_t turns;      /* model turns answered */
+	int64_t task_turns; /* of these, since the last message that began a task */
+	int64_t attempts;   /* requests of the turn under way */
+	int64_t calls, calls_unknown;
+	int64_t tokens_in, tokens_cached, tokens_out, tokens_reasoning;
+	int64_t cost_nano;
+	bool cost_unknown;  /* at least one turn had no price */
+	int64_t unanswered; /* requests that were sent and never answered */
+};
+
+/* What the current task waits for. */
+enum th_turn_phase { TH_TURN_REST, TH_TURN_DUE, TH_TURN_REQUESTED, TH_TURN_BACKOFF, TH_TURN_CALLS };
+
+struct th_session {
+	enum th_state state;
+	enum th_turn_phase phase;
+	uint64_t seq;                            /* of the last event */
+	struct th_digest head;                   /* kept by the caller, not by step */
+	int64_t created_ms, updated_ms, task_ms; /* ts of the first, last, and task's first event */
+	struct th_totals totals;
+	uint64_t items;                    /* history entries so far */
+	uint64_t answer_seq;               /* of the last MODEL_ANSWERED */
+	uint64_t request_seq, message_seq; /* of the last of them */
+	int64_t retry_in_ms;
+	bool divergent; /* reserved to the driver */
+
+	struct th_call *calls; /* of the current answer */
+	size_t call_count;
+	struct th_arena turn; /* their memory */
+	struct th_buf final;  /* text of the last answer without calls */
+	struct th_buf reason; /* why it rests: limit, error */
+	bool final_refusal, answer_incomplete, answer_empty;
+	bool turn_failed; /* the last request ended without an answer, for good */
+	bool notified;
+
+	int64_t turns_max, attempts_max, tokens_max, seconds_max, cost_nano_max; /* 0: none */
+	struct th_str agent_name, model, workspace, parent;                      /* in `kept` */
+	struct th_arena kept;
+};
+
+void th_session_init(struct th_session *s);
+void th_session_deinit(struct th_session *s);
+
+/* Limits of the agent, for live runs; a replay takes them from the log. */
+void th_session_limits(struct th_session *s, const struct th_agent_limits *limits);
+
+/*
+ * Applies the next event.  TH_EPROTO when it does not fit (wrong seq, unknown
+ * shape, a result without its call, a state that does not accept it): the
+ * session is then as before.  TH_ELIMIT for the maxima.
+ */
+TH_NODISCARD enum th_code th_session_step(struct th_session *s, const struct th_event *ev,
+					  struct th_effects *ret, struct th_err *err);
+
+/* After a replay: everything that is open, as effects (TOOL_SETTLE for calls with an intent). */
+void th_session_resume(struct th_session *s, struct th_effects *ret);
+/* The retry timer rang. */
+void th_session_wake(struct th_session *s, struct th_effects *ret);
+
+bool th_session_rests(
+    const struct th_session *s); /* nothing will happen without somebody from outside */
+
+/* Digest of what approvals and intents are bound to. */
+void th_call_digest(struct th_str tool, struct th_str arguments,
+		    char out[static TH_SHA256_HEX_SIZE + 1]);
+
+/* Two folds of one log are equal; names the first difference. */
+TH_NODISCARD bool th_session_equal(const struct th_session *a, const struct th_session *b,
+				   struct th_err *err);
+/* The state as a JSON object, for `plumb fold --state` and `sessions --json`. */
+void th_session_print(const struct th_session *s, struct th_jw *w);
+
+#endif

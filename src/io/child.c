@@ -1,0 +1,629 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * child.c - starting and ending programs.
+ *
+ * Everything that needs memory or may fail is prepared before fork; between
+ * fork and exec there are only system calls (child_start.c).  The end of a
+ * child is seen on its pidfd; of a namespaced one also on the pidfd of its
+ * namespace's first process, which becomes readable only when all are gone.
+ */
+#include "io/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/codec.h"
+#include "base/limits.h"
+#include "io/cgroup.h"
+#include "io/child_start.h"
+#include "io/clock.h"
+#include "io/files.h"
+
+#define CHUNK 32768
+#define ROUNDS_MAX 8 /* reads per wake-up */
+#define DRAIN_MAX (2 * TH_MIB)
+#define LOOK_MS 10
+#define SWEEP_MS 5 /* between looks at a tree that is still dying */
+#define SWEEPS_MAX 2000
+
+struct stream {
+	struct th_child *child;
+	struct th_poll *poll;
+	int fd;
+	enum th_child_stream which;
+};
+
+struct th_child {
+	struct th_loop *loop;
+	void (*on_output)(void *, enum th_child_stream, struct th_str);
+	void (*on_exit)(void *, const struct th_child_exit *);
+	void *ctx;
+	pid_t pid;
+	int pidfd, init_fd; /* init_fd: first process of the namespace, -1 until known */
+	pid_t init_pid;
+	struct th_poll *pid_poll, *init_poll;
+	struct stream out[2], in, status;
+	struct th_buf in_queue, status_text;
+	struct th_timer sweep, look; /* look: without pidfds */
+	unsigned sweeps;
+	struct th_cgroup group;
+	char marker[16 + TH_UUID_TEXT_SIZE +
+		    1]; /* in the environment of what TH_TREE_ADOPT must find again */
+	enum th_child_tree tree;
+	struct th_child_exit result;
+	bool contained;        /* the tree must end with the child */
+	bool namespaced;       /* through bwrap */
+	struct th_child *next; /* in `children` */
+	bool reaped, tree_gone, reported, paused, close_in, busy, freed, kill_wanted;
+};
+
+static unsigned running;
+static struct th_child *children; /* not yet reaped: what else we adopt and lose is nobody's */
+static bool subreaper;
+
+static void destroy(struct th_child *c);
+static void progress(struct th_child *c);
+
+/* ---- the child's words ---- */
+
+static void stream_close(struct stream *s)
+{
+	s->poll = th_poll_free(s->poll);
+	th_fd_close(&s->fd);
+}
+
+/* False when nothing more can be read now. */
+static bool stream_read(struct stream *s)
+{
+	struct th_child *c = s->child;
+	char chunk[CHUNK];
+	ssize_t got = read(s->fd, chunk, sizeof(chunk));
+	if (got < 0 && errno == EINTR)
+		return true;
+	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		return false;
+	if (got <= 0) { /* a terminal's end is EIO */
+		stream_close(s);
+		return false;
+	}
+	c->on_output(c->ctx, s->which, th_str_n(chunk, (size_t)got));
+	return !c->freed && !c->paused;
+}
+
+static void leave(struct th_child *c)
+{
+	c->busy = false;
+	if (c->freed)
+		destroy(c);
+	else
+		progress(c);
+}
+
+static void on_readable(void *ctx, unsigned events)
+{
+	struct stream *s = (struct stream *)ctx;
+	struct th_child *c = s->child;
+	(void)events;
+	c->busy = true;
+	for (int i = 0; i < ROUNDS_MAX && stream_read(s); i++)
+		;
+	leave(c);
+}
+
+/* What a dead child left in its pipes.  False while paused. */
+static bool drain(struct th_child *c)
+{
+	for (size_t i = 0; i < TH_COUNT(c->out); i++) {
+		struct stream *s = &c->out[i];
+		/* As much as a pipe can hold: somebody else may be writing on and on. */
+		for (size_t n = 0; n < DRAIN_MAX / CHUNK && s->fd >= 0 && stream_read(s); n++)
+			;
+		if (c->paused || c->freed)
+			return false;
+		stream_close(s); /* who still holds the other end is no child of ours to wait for */
+	}
+	return true;
+}
+
+/* ---- its input ---- */
+
+static void write_in(struct th_child *c)
+{
+	struct stream *s = &c->in;
+	while (s->fd >= 0 && c->in_queue.len > 0) {
+		ssize_t put = write(s->fd, c->in_queue.ptr, c->in_queue.len);
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			break;
+		if (put < 0) { /* it reads no more: its right */
+			stream_close(s);
+			th_buf_clear(&c->in_queue);
+			return;
+		}
+		th_buf_drop(&c->in_queue, (size_t)put);
+	}
+	if (s->fd >= 0 && c->in_queue.len == 0 && c->close_in)
+		stream_close(s);
+	if (s->poll)
+		th_poll_set(s->poll, c->in_queue.len ? TH_POLL_WRITE : 0);
+}
+
+static void on_writable(void *ctx, unsigned events)
+{
+	(void)events;
+	write_in(((struct stream *)ctx)->child);
+}
+
+enum th_code th_child_write(struct th_child *c, struct th_str bytes, struct th_err *err)
+{
+	if (c->in.fd < 0 || c->close_in)
+		return th_fail(err, TH_ECONN, "the program's input is closed");
+	if (c->in_queue.len + bytes.len > TH_TOOL_OUTPUT_MAX)
+		return th_fail(err, TH_ELIMIT, "more than %zu bytes of input wait",
+			       (size_t)TH_TOOL_OUTPUT_MAX);
+	th_buf_add(&c->in_queue, bytes);
+	write_in(c);
+	return TH_OK;
+}
+
+void th_child_close_in(struct th_child *c)
+{
+	c->close_in = true;
+	write_in(c);
+}
+
+/* ---- its end ---- */
+
+/*
+ * A process by its pidfd; where there are none (valgrind, gVisor, Linux before 5.3) by its number,
+ * looked at again and again.
+ */
+static int pidfd_open(pid_t pid)
+{
+	return (int)syscall(SYS_pidfd_open, pid, 0u);
+}
+
+static void process_kill(pid_t pid, int fd, int signum)
+{
+	if (fd >= 0)
+		syscall(SYS_pidfd_send_signal, fd, signum, NULL, 0u);
+	else if (pid > 1)
+		kill(pid, signum);
+}
+
+static bool process_gone(pid_t pid, int fd, int timeout_ms)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	if (fd >= 0)
+		return poll(&pfd, 1, timeout_ms) > 0;
+	if (pid > 1 && kill(pid, 0) == 0 && timeout_ms > 0)
+		poll(NULL, 0, timeout_ms);
+	return pid <= 1 || (kill(pid, 0) < 0 && errno == ESRCH);
+}
+
+static bool is_child(pid_t pid)
+{
+	const struct th_child *c = children;
+	while (c && c->pid != pid)
+		c = c->next;
+	return c != NULL;
+}
+
+static bool reap(struct th_child *c)
+{
+	siginfo_t info = {};
+	if (c->reaped)
+		return true;
+	if (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG) < 0) {
+		if (errno != ECHILD)
+			return false;
+	} else if (info.si_pid == 0) {
+		return false;
+	}
+	c->reaped = true;
+	for (struct th_child **at = &children; *at; at = &(*at)->next)
+		if (*at == c) {
+			*at = c->next;
+			break;
+		}
+	if (subreaper)
+		th_adopted_reap(is_child);
+	c->result.signalled = info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED;
+	c->result.code = info.si_status;
+	return true;
+}
+
+static void tree_kill(struct th_child *c)
+{
+	switch (c->tree) {
+	case TH_TREE_NAMESPACE:
+		process_kill(c->init_pid, c->init_fd, SIGKILL);
+		break;
+	case TH_TREE_CGROUP:
+		th_cgroup_kill(&c->group);
+		break;
+	case TH_TREE_ADOPT:
+		if (c->contained)
+			th_adopted_kill(c->marker, c->reaped ? 0 : c->pid);
+		break;
+	}
+	/* Not reaped, so the number is still its own; afterwards the group may be somebody else's.
+	 */
+	if (!c->reaped) {
+		kill(-c->pid, SIGKILL);
+		process_kill(c->pid, c->pidfd, SIGKILL);
+	}
+}
+
+static bool tree_is_gone(struct th_child *c, int timeout_ms)
+{
+	switch (c->tree) {
+	case TH_TREE_NAMESPACE:
+		return process_gone(c->init_pid, c->init_fd, timeout_ms);
+	case TH_TREE_CGROUP:
+		return th_cgroup_empty(&c->group);
+	case TH_TREE_ADOPT:
+		break;
+	}
+	return !c->contained || (th_adopted_kill(c->marker, c->reaped ? 0 : c->pid) == 0 &&
+				 th_adopted_reap(is_child) == 0);
+}
+
+static void on_sweep(void *ctx)
+{
+	progress((struct th_child *)ctx);
+}
+
+static void on_init_gone(void *ctx, unsigned events)
+{
+	(void)events;
+	progress((struct th_child *)ctx);
+}
+
+/* From the child's end to on_exit: the tree, then the last output, then the report. */
+static void progress(struct th_child *c)
+{
+	if (c->busy || c->freed || c->reported || !c->reaped)
+		return;
+	if (!c->tree_gone && !tree_is_gone(c, 0)) {
+		if (c->sweeps == 0 || c->tree == TH_TREE_CGROUP)
+			tree_kill(c);
+		if (c->tree == TH_TREE_NAMESPACE && !c->init_poll && c->init_fd >= 0 &&
+		    th_poll_new(c->loop, c->init_fd, on_init_gone, c, &c->init_poll, NULL) == TH_OK)
+			th_poll_set(c->init_poll, TH_POLL_READ);
+		if (c->sweeps++ < SWEEPS_MAX) {
+			if (!c->init_poll)
+				th_timer_start(&c->sweep, SWEEP_MS, 0);
+			return;
+		}
+	}
+	c->tree_gone = true;
+	th_timer_stop(&c->sweep);
+	c->init_poll = th_poll_free(c->init_poll);
+	c->busy = true;
+	bool drained = drain(c);
+	if (drained) {
+		c->reported = true;
+		stream_close(&c->in);
+		th_cgroup_free(&c->group);
+		running--;
+		c->result.killed = c->kill_wanted;
+		if (c->on_exit)
+			c->on_exit(c->ctx, &c->result);
+	}
+	c->busy = false;
+	if (c->freed)
+		destroy(c);
+}
+
+static void read_status(struct th_child *c);
+
+static void on_exited(void *ctx, unsigned events)
+{
+	struct th_child *c = (struct th_child *)ctx;
+	(void)events;
+	if (c->namespaced)
+		read_status(c);
+	if (!reap(c))
+		return;
+	th_timer_stop(&c->look);
+	c->pid_poll = th_poll_free(c->pid_poll);
+	if (c->namespaced)
+		c->result.not_started = c->init_pid == 0;
+	progress(c);
+}
+
+/* ---- what bwrap tells: {"child-pid": N} once it has started, {"exit-code": N} at the end ---- */
+
+static int64_t status_number(const struct th_child *c, struct th_str key)
+{
+	struct th_str text = th_buf_str(&c->status_text);
+	ptrdiff_t at = th_str_find(text, key);
+	int64_t value;
+	if (at < 0)
+		return -1;
+	text = th_str_sub(text, (size_t)at + key.len, text.len);
+	size_t len = 0;
+	text = th_str_trim(text);
+	while (len < text.len && text.ptr[len] >= '0' && text.ptr[len] <= '9')
+		len++;
+	return len < text.len && th_str_i64(th_str_sub(text, 0, len), &value) ? value : -1;
+}
+
+static void read_status(struct th_child *c)
+{
+	char chunk[512];
+	ssize_t got = 0;
+	while (c->status.fd >= 0 && (got = read(c->status.fd, chunk, sizeof(chunk))) > 0)
+		th_buf_add_mem(&c->status_text, chunk, (size_t)got);
+	if (c->status.fd >= 0 && got == 0)
+		stream_close(&c->status);
+	int64_t pid = status_number(c, TH_STR("\"child-pid\":"));
+	if (pid > 0 && c->init_pid == 0) {
+		/* Until bwrap is reaped nobody has waited for the other: the number is still its
+		 * own. */
+		c->init_pid = (pid_t)pid;
+		c->init_fd = pidfd_open((pid_t)pid);
+		if (c->kill_wanted)
+			process_kill(c->init_pid, c->init_fd, SIGKILL);
+	}
+}
+
+static void on_look(void *ctx)
+{
+	on_exited(ctx, 0);
+}
+
+static void on_status(void *ctx, unsigned events)
+{
+	(void)events;
+	read_status(((struct stream *)ctx)->child);
+}
+
+/* ---- from outside ---- */
+
+pid_t th_child_pid(const struct th_child *c)
+{
+	return c->pid;
+}
+
+enum th_child_tree th_child_tree_kind(const struct th_child *c)
+{
+	return c->tree;
+}
+
+bool th_child_running(const struct th_child *c)
+{
+	return !c->reaped;
+}
+
+/* The command itself, behind bwrap and the namespace's first process. */
+static pid_t command_pid(const struct th_child *c)
+{
+	char path[64], text[64];
+	if (c->init_pid <= 0)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)c->init_pid,
+		 (int)c->init_pid);
+	TH_CLEANUP(th_fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	text[len > 0 ? len : 0] = '\0';
+	return len > 0 ? (pid_t)strtol(text, NULL, 10) : -1;
+}
+
+void th_child_signal(struct th_child *c, int signum)
+{
+	if (c->reaped)
+		return;
+	if (signum == SIGKILL) {
+		th_child_kill(c);
+		return;
+	}
+	if (!c->namespaced) {
+		kill(-c->pid, signum);
+		return;
+	}
+	pid_t pid = command_pid(c); /* bwrap itself would die of it, and all with it */
+	if (pid > 1 && !process_gone(c->init_pid, c->init_fd, 0) && kill(-pid, signum) < 0)
+		kill(pid, signum);
+}
+
+void th_child_kill(struct th_child *c)
+{
+	if (c->reaped || c->kill_wanted)
+		return;
+	c->kill_wanted = true;
+	if (c->namespaced)
+		read_status(c);
+	tree_kill(c);
+}
+
+size_t th_child_kill_marked(const char *entry)
+{
+	size_t total = 0, found;
+	/* Again until none is left: what is being killed may fork once more. */
+	for (unsigned i = 0; i < SWEEPS_MAX && (found = th_adopted_kill(entry, 0)) > 0; i++)
+		total += found;
+	return total;
+}
+
+void th_child_pause(struct th_child *c, bool paused)
+{
+	if (c->paused == paused)
+		return;
+	c->paused = paused;
+	for (size_t i = 0; i < TH_COUNT(c->out); i++)
+		if (c->out[i].poll)
+			th_poll_set(c->out[i].poll, paused ? 0 : TH_POLL_READ);
+	if (!paused && c->reaped && !c->reported)
+		th_timer_start(&c->sweep, 0, 0);
+}
+
+static void destroy(struct th_child *c)
+{
+	th_timer_stop(&c->sweep);
+	th_timer_stop(&c->look);
+	th_poll_free(c->pid_poll);
+	th_poll_free(c->init_poll);
+	for (size_t i = 0; i < TH_COUNT(c->out); i++)
+		stream_close(&c->out[i]);
+	stream_close(&c->in);
+	stream_close(&c->status);
+	th_fd_close(&c->pidfd);
+	th_fd_close(&c->init_fd);
+	th_buf_deinit(&c->in_queue);
+	th_buf_deinit(&c->status_text);
+	free(c);
+}
+
+/* Waits until nothing is left: a killed tree takes milliseconds. */
+static void end_now(struct th_child *c)
+{
+	uint64_t until_ms = th_clock_ms() + 10000;
+	th_child_kill(c);
+	while (!reap(c) && th_clock_ms() < until_ms) {
+		if (c->pidfd < 0)
+			poll(NULL, 0, SWEEP_MS);
+		else
+			process_gone(c->pid, c->pidfd, 100);
+		tree_kill(c);
+	}
+	if (c->namespaced)
+		read_status(c);
+	tree_kill(c);
+	while (!tree_is_gone(c, SWEEP_MS) && th_clock_ms() < until_ms) {
+		if (c->tree != TH_TREE_NAMESPACE)
+			poll(NULL, 0, SWEEP_MS);
+		tree_kill(c);
+	}
+	th_cgroup_free(&c->group);
+	running--;
+}
+
+struct th_child *th_child_free(struct th_child *c)
+{
+	if (!c)
+		return NULL;
+	assert(!c->freed);
+	if (!c->reported)
+		end_now(c);
+	c->reported = true;
+	c->freed = true;
+	if (!c->busy)
+		destroy(c);
+	return NULL;
+}
+
+void th_child_freep(struct th_child **c)
+{
+	*c = th_child_free(*c);
+}
+
+/* ---- starting ---- */
+
+static enum th_code watch(struct th_child *c, struct stream *s, int *fd, th_poll_fn *fn,
+			  unsigned events, struct th_err *err)
+{
+	s->child = c;
+	s->fd = *fd;
+	*fd = -1;
+	if (s->fd < 0)
+		return TH_OK;
+	enum th_code code = th_poll_new(c->loop, s->fd, fn, s, &s->poll, err);
+	if (code == TH_OK)
+		th_poll_set(s->poll, events);
+	return code;
+}
+
+static enum th_code watch_all(struct th_child *c, struct th_start *start, struct th_err *err)
+{
+	enum th_code code = TH_OK;
+	c->out[0].which = TH_CHILD_OUT;
+	c->out[1].which = TH_CHILD_ERR;
+	for (size_t i = 0; i < TH_COUNT(c->out) && code == TH_OK; i++)
+		code = watch(c, &c->out[i], &start->out[i], on_readable, TH_POLL_READ, err);
+	if (code == TH_OK)
+		code = watch(c, &c->in, &start->in, on_writable, 0, err);
+	if (code == TH_OK)
+		code = watch(c, &c->status, &start->status, on_status, TH_POLL_READ, err);
+	if (code)
+		return code;
+	if (c->pidfd < 0) {
+		th_timer_start(&c->look, LOOK_MS, LOOK_MS);
+		return TH_OK;
+	}
+	code = th_poll_new(c->loop, c->pidfd, on_exited, c, &c->pid_poll, err);
+	if (code == TH_OK)
+		th_poll_set(c->pid_poll, TH_POLL_READ);
+	return code;
+}
+
+static void choose_tree(struct th_child *c, const struct th_child_spec *spec)
+{
+	c->namespaced = spec->sandbox && th_plan_namespaced(spec->sandbox);
+	c->contained = spec->sandbox || spec->tree;
+	c->tree = TH_TREE_ADOPT;
+	if (c->namespaced)
+		c->tree = TH_TREE_NAMESPACE;
+	else if (c->contained && th_cgroup_new(&c->group))
+		c->tree = TH_TREE_CGROUP;
+	if (c->contained && c->tree == TH_TREE_ADOPT) {
+		struct th_uuid id = th_uuid_now();
+		char text[TH_UUID_TEXT_SIZE + 1];
+		th_uuid_text(&id, text);
+		snprintf(c->marker, sizeof(c->marker), "THOLE_TREE=%s", text);
+		subreaper = prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
+	}
+}
+
+enum th_code th_child_start(struct th_loop *l, const struct th_child_spec *spec,
+			    struct th_child **ret, struct th_err *err)
+{
+	assert(spec->argv && spec->argv[0]);
+	if (running >= TH_CHILDREN_MAX)
+		return th_fail(err, TH_ELIMIT, "%u programs run already", running);
+	struct th_child *c = (struct th_child *)th_alloc(sizeof(*c));
+	struct th_start start;
+	c->loop = l;
+	c->on_output = spec->on_output;
+	c->on_exit = spec->on_exit;
+	c->ctx = spec->ctx;
+	c->pidfd = c->init_fd = c->in.fd = c->status.fd = c->out[0].fd = c->out[1].fd = -1;
+	c->group.procs_fd = -1;
+	th_buf_init(&c->in_queue, TH_TOOL_OUTPUT_MAX);
+	th_buf_init(&c->status_text, 4096);
+	th_timer_init(&c->sweep, l, on_sweep, c);
+	th_timer_init(&c->look, l, on_look, c);
+	choose_tree(c, spec);
+	enum th_code code = th_start_child(spec, c->group.procs_fd, c->marker, &start, err);
+	if (code) {
+		th_cgroup_free(&c->group);
+		destroy(c);
+		return code;
+	}
+	running++;
+	c->pid = start.pid;
+	c->next = children;
+	children = c;
+	c->pidfd = pidfd_open(start.pid);
+	if (c->pidfd < 0 && errno != ENOSYS)
+		code = th_fail_errno(err, errno, "watch the program");
+	else
+		code = watch_all(c, &start, err);
+	th_start_deinit(&start);
+	if (code) {
+		th_child_free(c);
+		return code;
+	}
+	*ret = c;
+	return TH_OK;
+}

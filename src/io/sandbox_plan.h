@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sandbox_plan.h - what sandbox.c prepares and child.c uses between fork and
+ * exec; nobody else includes this.
+ */
+#ifndef TH_IO_SANDBOX_PLAN_H
+#define TH_IO_SANDBOX_PLAN_H
+
+#include <linux/filter.h>
+
+#include "base/arena.h"
+#include "io/sandbox.h"
+
+/* Where the child of a namespaced plan must have these; mapped descriptors stay below. */
+#define TH_PLAN_FD_FILTER 200
+#define TH_PLAN_FD_STATUS 201
+
+#define TH_PLAN_ARGS_MAX 1024
+#define TH_PLAN_SHOWN_MAX 16
+
+struct th_sandbox_plan {
+	enum th_sandbox_level level;
+	bool namespaced; /* started through bwrap */
+	bool drop;       /* as root: become uid, gid */
+	uid_t uid;
+	gid_t gid;
+	const char *args[TH_PLAN_ARGS_MAX]; /* bwrap and its options, in the arena */
+	size_t arg_count;
+	bool failed;          /* too many of them */
+	const char *tail[16]; /* what stands between "--" and the command */
+	size_t tail_count;
+	int landlock_fd; /* -1: none */
+	struct sock_fprog filter;
+	/* Folders shown to the unprivileged user as its own, by an idmapped mount. */
+	struct {
+		const char *path;
+		int userns_fd;
+	} shown[TH_PLAN_SHOWN_MAX];
+	size_t shown_count;
+	char *tmp; /* a folder we made for TMPDIR; removed with the plan */
+	struct th_arena arena;
+};
+
+/* Only system calls: between fork and exec.  0, or -1 with errno and *ret_step. */
+int th_sandbox_apply(const struct th_sandbox_plan *p, const char **ret_step);
+/* Mounts p->shown in a mount namespace of its own. */
+int th_sandbox_show(const struct th_sandbox_plan *p, const char **ret_step);
+/* A new descriptor with the filter for bwrap, or -1. */
+int th_sandbox_filter_fd(const struct th_sandbox_plan *p);
+
+#endif

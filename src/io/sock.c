@@ -1,0 +1,806 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sock.c - frames over Unix sockets, on the loop and blocking.
+ *
+ * A descriptor travels in a sendmsg of its own that carries bytes of its frame
+ * only, from the first on.  Linux ends a receive behind the message that had
+ * descriptors, so the last byte received with a descriptor belongs to its
+ * frame: that is how the two find each other again.
+ */
+#include "io/sock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "io/clock.h"
+#include "io/files.h"
+
+#define CHUNK (64 * TH_KIB) /* one receive */
+#define ROUNDS_MAX 16       /* receives per wake-up, so that one peer cannot starve others */
+#define PASSED_MAX 4        /* descriptors received ahead of their frames */
+
+/* ---- what both kinds share ---- */
+
+struct passed {
+	uint64_t at; /* position in the stream just behind the last byte it came with */
+	int fd;
+};
+
+static socklen_t address(const char *path, struct sockaddr_un *ret, struct th_err *err)
+{
+	size_t len = strlen(path);
+	if (len == 0 || len >= sizeof(ret->sun_path)) {
+		th_fail(err, TH_ELIMIT, "%s: a socket's path may have 1 to %zu bytes", path,
+			sizeof(ret->sun_path) - 1);
+		return 0;
+	}
+	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	memcpy(ret->sun_path, path, len);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + 1);
+}
+
+static struct th_sock_peer peer_of(int fd)
+{
+	struct ucred cred = { .pid = 0, .uid = (uid_t)-1, .gid = (gid_t)-1 };
+	socklen_t len = sizeof(cred);
+	(void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len);
+	return (struct th_sock_peer){ cred.pid, cred.uid, cred.gid };
+}
+
+static bool peer_allowed(int fd)
+{
+	struct th_sock_peer peer = peer_of(fd);
+	return peer.uid == geteuid() || peer.uid == 0;
+}
+
+static enum th_code connect_path(const char *path, int *ret_fd, struct th_err *err)
+{
+	struct sockaddr_un addr;
+	socklen_t len = address(path, &addr, err);
+	if (len == 0)
+		return TH_ELIMIT;
+	TH_CLEANUP(th_fd_close) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return th_fail_errno(err, errno, "make a socket");
+	int status;
+	do
+		status = connect(fd, (const struct sockaddr *)&addr, len);
+	while (status < 0 && errno == EINTR);
+	if (status < 0)
+		return th_fail_errno(err, errno, "%s", path);
+	if (!peer_allowed(fd))
+		return th_fail(err, TH_EPERM, "%s: belongs to another user", path);
+	*ret_fd = fd;
+	fd = -1;
+	return TH_OK;
+}
+
+/* Appends what is there to `in`.  >0 bytes, 0 end, -1 with errno; up to PASSED_MAX descriptors. */
+static ssize_t receive(int fd, struct th_buf *in, int fds[static PASSED_MAX], size_t *ret_count)
+{
+	char *to = th_buf_grow(in, CHUNK);
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(PASSED_MAX * sizeof(int))];
+	} control;
+	struct iovec iov = { to, CHUNK };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+
+	*ret_count = 0;
+	if (!to) {
+		errno = EMSGSIZE;
+		return -1;
+	}
+	ssize_t got;
+	do
+		got = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	while (got < 0 && errno == EINTR);
+	th_buf_grown(in, got > 0 ? (size_t)got : 0);
+	if (got < 0)
+		return -1;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (size_t i = 0; i < count && *ret_count < PASSED_MAX; i++)
+			memcpy(&fds[(*ret_count)++], CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+	}
+	return got;
+}
+
+static ssize_t transmit(int fd, struct th_str bytes, int passed_fd)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {};
+	struct iovec iov = { (void *)(uintptr_t)bytes.ptr, bytes.len };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t put;
+
+	if (passed_fd >= 0) {
+		msg.msg_control = &control;
+		msg.msg_controllen = CMSG_SPACE(sizeof(int));
+		struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &passed_fd, sizeof(int));
+	}
+	do
+		put = sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (put < 0 && errno == EINTR);
+	return put;
+}
+
+/* ---- on the loop ---- */
+
+struct outgoing {
+	struct outgoing *next;
+	uint64_t from, to; /* its frame's place in the stream */
+	int fd;
+};
+
+struct th_sock {
+	struct th_loop *loop;
+	struct th_poll *poll;
+	int fd;
+	struct th_sock_handlers on;
+	struct th_buf in, out;
+	size_t in_used, out_used;
+	uint64_t in_at, out_at; /* stream positions of in.ptr[in_used] and out.ptr[out_used] */
+	struct passed passed[PASSED_MAX];
+	size_t passed_count;
+	struct outgoing *fds, **fds_tail;
+	struct th_deferred kick; /* deliver or report outside the caller's stack */
+	struct th_err failed;
+	bool ended;  /* no more comes: EOF or failed */
+	bool closed; /* on_close was called */
+	bool paused, told_busy, busy, freed;
+};
+
+static void sock_destroy(struct th_sock *s)
+{
+	th_loop_undefer(s->loop, &s->kick);
+	th_poll_free(s->poll);
+	th_fd_close(&s->fd);
+	th_buf_deinit(&s->in);
+	th_buf_deinit(&s->out);
+	for (size_t i = 0; i < s->passed_count; i++)
+		close(s->passed[i].fd);
+	while (s->fds) {
+		struct outgoing *o = s->fds;
+		s->fds = o->next;
+		close(o->fd);
+		free(o);
+	}
+	free(s);
+}
+
+static void sock_watch(struct th_sock *s)
+{
+	th_poll_set(s->poll, (!s->paused && !s->ended ? TH_POLL_READ : 0u) |
+				 (s->out.len > s->out_used && !s->ended ? TH_POLL_WRITE : 0u));
+}
+
+static void sock_fail(struct th_sock *s, const struct th_err *why)
+{
+	if (s->ended)
+		return;
+	s->ended = true;
+	s->failed = *why;
+	sock_watch(s);
+	th_loop_defer(s->loop, &s->kick);
+}
+
+/* The descriptor that came with the frame of the next `size` bytes, or -1. */
+static int passed_take(struct th_sock *s, size_t size)
+{
+	int fd = -1;
+	size_t kept = 0;
+	for (size_t i = 0; i < s->passed_count; i++) {
+		if (s->passed[i].at > s->in_at + size) {
+			s->passed[kept++] = s->passed[i];
+			continue;
+		}
+		th_fd_close(&fd); /* one per frame: a peer that sends more loses them */
+		fd = s->passed[i].fd;
+	}
+	s->passed_count = kept;
+	return fd;
+}
+
+/* Gives out whole frames; the caller holds `busy`. */
+static void sock_deliver(struct th_sock *s)
+{
+	struct th_err err = {};
+	while (!s->paused && !s->freed && s->failed.code == TH_OK) {
+		struct th_frame frame;
+		int status = th_frame_read(th_str_n(s->in.ptr + s->in_used, s->in.len - s->in_used),
+					   &frame, &err);
+		if (status < 0)
+			sock_fail(s, &err);
+		if (status <= 0)
+			break;
+		int fd = passed_take(s, frame.size);
+		s->in_used += frame.size;
+		s->in_at += frame.size;
+		s->on.on_frame(s->on.ctx, s, &frame, fd);
+	}
+	if (s->freed)
+		return;
+	th_buf_drop(&s->in, s->in_used);
+	s->in_used = 0;
+	if (s->in.len == 0 && s->in.cap > CHUNK * 2)
+		th_buf_deinit(&s->in);
+}
+
+static void sock_report_end(struct th_sock *s)
+{
+	if (!s->ended || s->closed || s->freed || (s->paused && s->failed.code == TH_OK))
+		return;
+	if (s->failed.code == TH_OK && s->in.len > 0)
+		th_fail(&s->failed, TH_ECONN, "the connection was cut in the middle of a message");
+	s->closed = true;
+	if (s->on.on_close)
+		s->on.on_close(s->on.ctx, s, &s->failed);
+}
+
+static void sock_leave(struct th_sock *s)
+{
+	s->busy = false;
+	if (s->freed)
+		sock_destroy(s);
+}
+
+static void sock_kick(void *ctx)
+{
+	struct th_sock *s = (struct th_sock *)ctx;
+	s->busy = true;
+	sock_deliver(s);
+	if (!s->freed)
+		sock_report_end(s);
+	sock_leave(s);
+}
+
+static void sock_read(struct th_sock *s)
+{
+	for (int round = 0; round < ROUNDS_MAX && !s->paused && !s->ended && !s->freed; round++) {
+		int fds[PASSED_MAX];
+		size_t count;
+		struct th_err err = {};
+		ssize_t got = receive(s->fd, &s->in, fds, &count);
+		if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return;
+		for (size_t i = 0; i < count; i++) {
+			if (s->passed_count == PASSED_MAX) {
+				close(fds[i]);
+				th_fail(&err, TH_EPROTO, "more descriptors than messages came");
+			} else {
+				s->passed[s->passed_count++] =
+				    (struct passed){ s->in_at + s->in.len, fds[i] };
+			}
+		}
+		if (got < 0)
+			th_fail_errno(&err, errno, "receive");
+		if (err.code) {
+			sock_fail(s, &err);
+		} else if (got == 0) {
+			s->ended = true;
+			sock_watch(s);
+			th_loop_defer(s->loop, &s->kick);
+		} else {
+			sock_deliver(s);
+		}
+	}
+}
+
+static void sock_write(struct th_sock *s)
+{
+	while (s->out_used < s->out.len && !s->ended) {
+		size_t size = s->out.len - s->out_used;
+		int fd = -1;
+		if (s->fds && s->fds->from == s->out_at) {
+			fd = s->fds->fd;
+			size = TH_MIN(size, (size_t)(s->fds->to - s->fds->from));
+		} else if (s->fds) {
+			size = TH_MIN(size, (size_t)(s->fds->from - s->out_at));
+		}
+		ssize_t put = transmit(s->fd, th_str_n(s->out.ptr + s->out_used, size), fd);
+		if (put < 0) {
+			struct th_err err;
+			if (errno == EAGAIN || errno == EWOULDBLOCK)
+				break;
+			th_fail_errno(&err, errno, "send");
+			sock_fail(s, &err);
+			return;
+		}
+		if (fd >= 0) {
+			struct outgoing *o = s->fds;
+			s->fds = o->next;
+			if (!s->fds)
+				s->fds_tail = &s->fds;
+			close(o->fd);
+			free(o);
+		}
+		s->out_used += (size_t)put;
+		s->out_at += (uint64_t)put;
+	}
+	if (s->out_used == s->out.len) {
+		s->out_used = 0;
+		if (s->out.cap > CHUNK * 2)
+			th_buf_deinit(&s->out);
+		else
+			th_buf_clear(&s->out);
+	} else if (s->out_used > TH_SOCK_QUEUE_MAX / 8) {
+		th_buf_drop(&s->out, s->out_used);
+		s->out_used = 0;
+	}
+	sock_watch(s);
+}
+
+static void on_sock_poll(void *ctx, unsigned events)
+{
+	struct th_sock *s = (struct th_sock *)ctx;
+	s->busy = true;
+	if (events & TH_POLL_READ)
+		sock_read(s);
+	if (events & TH_POLL_WRITE && !s->freed)
+		sock_write(s);
+	if (s->told_busy && !s->freed && !s->ended && s->out_used == s->out.len) {
+		s->told_busy = false;
+		if (s->on.on_drain)
+			s->on.on_drain(s->on.ctx, s);
+	}
+	sock_leave(s);
+}
+
+enum th_code th_sock_new(struct th_loop *l, int fd, const struct th_sock_handlers *h,
+			 struct th_sock **ret, struct th_err *err)
+{
+	struct th_sock *s = (struct th_sock *)th_alloc(sizeof(*s));
+	enum th_code code = th_poll_new(l, fd, on_sock_poll, s, &s->poll, err);
+	if (code) {
+		close(fd);
+		free(s);
+		return code;
+	}
+	assert(h->on_frame);
+	s->loop = l;
+	s->fd = fd;
+	s->on = *h;
+	s->kick.fn = sock_kick;
+	s->kick.ctx = s;
+	s->fds_tail = &s->fds;
+	th_buf_init(&s->in, TH_FRAME_SIZE_MAX + TH_FRAME_HEAD_SIZE + CHUNK);
+	th_buf_init(&s->out, 2 * TH_SOCK_QUEUE_MAX + TH_FRAME_SIZE_MAX + TH_FRAME_HEAD_SIZE +
+				 TH_SOCK_QUEUE_MAX / 8);
+	sock_watch(s);
+	*ret = s;
+	return TH_OK;
+}
+
+enum th_code th_sock_connect(struct th_loop *l, const char *path, const struct th_sock_handlers *h,
+			     struct th_sock **ret, struct th_err *err)
+{
+	int fd;
+	enum th_code code = connect_path(path, &fd, err);
+	return code ? code : th_sock_new(l, fd, h, ret, err);
+}
+
+struct th_sock *th_sock_free(struct th_sock *s)
+{
+	if (!s)
+		return NULL;
+	assert(!s->freed);
+	s->freed = true;
+	if (!s->busy)
+		sock_destroy(s);
+	return NULL;
+}
+
+void th_sock_freep(struct th_sock **s)
+{
+	*s = th_sock_free(*s);
+}
+
+void th_sock_handlers_set(struct th_sock *s, const struct th_sock_handlers *h)
+{
+	assert(h->on_frame);
+	s->on = *h;
+}
+
+size_t th_sock_queued(const struct th_sock *s)
+{
+	return s->out.len - s->out_used;
+}
+
+enum th_code th_sock_send_fd(struct th_sock *s, struct th_str json, struct th_str attachment,
+			     int fd, struct th_err *err)
+{
+	assert(!s->freed);
+	if (s->ended)
+		return th_fail(err, TH_ECONN, "the connection is closed");
+	if (json.len > TH_FRAME_JSON_MAX ||
+	    json.len + attachment.len > TH_FRAME_SIZE_MAX - TH_FRAME_HEAD_SIZE)
+		return th_fail(err, TH_ELIMIT, "a message of %zu bytes is too large",
+			       json.len + attachment.len);
+	if (th_sock_queued(s) > 2 * TH_SOCK_QUEUE_MAX)
+		return th_fail(err, TH_ELIMIT,
+			       "%zu bytes wait to be sent: the other end does not read",
+			       th_sock_queued(s));
+	uint64_t from = s->out_at + th_sock_queued(s);
+	if (fd >= 0) {
+		int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		if (copy < 0)
+			return th_fail_errno(err, errno, "pass a descriptor on");
+		struct outgoing *o = (struct outgoing *)th_alloc(sizeof(*o));
+		*o = (struct outgoing){ .from = from, .fd = copy };
+		*s->fds_tail = o;
+		s->fds_tail = &o->next;
+		th_frame_write(&s->out, json, attachment);
+		o->to = s->out_at + th_sock_queued(s);
+	} else {
+		th_frame_write(&s->out, json, attachment);
+	}
+	assert(!s->out.failed);
+	if (!(th_poll_get(s->poll) & TH_POLL_WRITE))
+		sock_write(s); /* a failure shows in on_close */
+	if (th_sock_queued(s) <= TH_SOCK_QUEUE_MAX)
+		return TH_OK;
+	s->told_busy = true;
+	return th_fail(err, TH_EBUSY, "%zu bytes wait to be sent", th_sock_queued(s));
+}
+
+enum th_code th_sock_send(struct th_sock *s, struct th_str json, struct th_str attachment,
+			  struct th_err *err)
+{
+	return th_sock_send_fd(s, json, attachment, -1, err);
+}
+
+void th_sock_pause(struct th_sock *s, bool paused)
+{
+	if (s->paused == paused)
+		return;
+	s->paused = paused;
+	sock_watch(s);
+	if (!paused)
+		th_loop_defer(s->loop, &s->kick);
+}
+
+struct th_sock_peer th_sock_peer_of(const struct th_sock *s)
+{
+	return peer_of(s->fd);
+}
+
+/* ---- listening ---- */
+
+static bool somebody_listens(const struct sockaddr_un *addr, socklen_t len)
+{
+	TH_CLEANUP(th_fd_close)
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return true;
+	return connect(fd, (const struct sockaddr *)addr, len) == 0 ||
+	       (errno != ECONNREFUSED && errno != ENOENT);
+}
+
+/* Two starters must not both find the same stale file: the folder is locked meanwhile. */
+static int lock_folder(const char *path)
+{
+	char dir[sizeof(((struct sockaddr_un *)0)->sun_path) + 1];
+	const char *slash = strrchr(path, '/');
+	size_t len = slash ? (size_t)(slash - path) + 1 : 1;
+	memcpy(dir, slash ? path : ".", len);
+	dir[len] = '\0';
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && flock(fd, LOCK_EX) < 0)
+		th_fd_close(&fd);
+	return fd;
+}
+
+static enum th_code listen_path(const char *path, int *ret_fd, struct stat *ret_stat,
+				struct th_err *err)
+{
+	struct sockaddr_un addr;
+	socklen_t len = address(path, &addr, err);
+	if (len == 0)
+		return TH_ELIMIT;
+	TH_CLEANUP(th_fd_close) int lock = lock_folder(path);
+	if (lock < 0)
+		return th_fail_errno(err, errno, "the folder of %s", path);
+	TH_CLEANUP(th_fd_close)
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* Linux gives the file the mode the socket has when it is bound. */
+	if (fd < 0 || fchmod(fd, 0600) < 0)
+		return th_fail_errno(err, errno, "make a socket");
+	int status = bind(fd, (const struct sockaddr *)&addr, len);
+	if (status < 0 && errno == EADDRINUSE) {
+		struct stat st;
+		if (lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode))
+			return th_fail(err, TH_EEXIST, "%s: is there, but is no socket", path);
+		if (somebody_listens(&addr, len))
+			return th_fail(err, TH_EBUSY, "%s: somebody else listens there", path);
+		if (unlink(path) < 0 && errno != ENOENT)
+			return th_fail_errno(err, errno, "remove the stale socket %s", path);
+		status = bind(fd, (const struct sockaddr *)&addr, len);
+	}
+	if (status < 0 || listen(fd, 64) < 0 || lstat(path, ret_stat) < 0)
+		return th_fail_errno(err, errno, "listen at %s", path);
+	*ret_fd = fd;
+	fd = -1;
+	return TH_OK;
+}
+
+struct th_sock_server {
+	struct th_poll *poll;
+	struct th_timer retry; /* out of descriptors: accepts again a little later */
+	int fd;
+	char *path;
+	dev_t device;
+	ino_t inode;
+	th_sock_accept_fn *fn;
+	void *ctx;
+	bool busy, freed;
+};
+
+static void server_destroy(struct th_sock_server *s)
+{
+	struct stat st;
+	th_timer_stop(&s->retry);
+	th_poll_free(s->poll);
+	if (lstat(s->path, &st) == 0 && st.st_dev == s->device && st.st_ino == s->inode)
+		unlink(s->path);
+	th_fd_close(&s->fd);
+	free(s->path);
+	free(s);
+}
+
+static void on_retry(void *ctx)
+{
+	struct th_sock_server *s = (struct th_sock_server *)ctx;
+	th_poll_set(s->poll, TH_POLL_READ);
+}
+
+static void on_listen(void *ctx, unsigned events)
+{
+	struct th_sock_server *s = (struct th_sock_server *)ctx;
+	(void)events;
+	s->busy = true;
+	for (int i = 0; i < ROUNDS_MAX && !s->freed; i++) {
+		int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
+			th_poll_set(s->poll, 0);
+			th_timer_start(&s->retry, 100, 0);
+		}
+		if (fd < 0)
+			break;
+		if (peer_allowed(fd))
+			s->fn(s->ctx, fd);
+		else
+			close(fd);
+	}
+	s->busy = false;
+	if (s->freed)
+		server_destroy(s);
+}
+
+enum th_code th_sock_listen(struct th_loop *l, const char *path, th_sock_accept_fn *fn, void *ctx,
+			    struct th_sock_server **ret, struct th_err *err)
+{
+	struct stat st;
+	int fd;
+	enum th_code code = listen_path(path, &fd, &st, err);
+	if (code)
+		return code;
+	struct th_sock_server *s = (struct th_sock_server *)th_alloc(sizeof(*s));
+	size_t size = strlen(path) + 1;
+	s->path = (char *)th_alloc(size);
+	memcpy(s->path, path, size);
+	s->fd = fd;
+	s->device = st.st_dev;
+	s->inode = st.st_ino;
+	s->fn = fn;
+	s->ctx = ctx;
+	th_timer_init(&s->retry, l, on_retry, s);
+	code = th_poll_new(l, fd, on_listen, s, &s->poll, err);
+	if (code) {
+		server_destroy(s);
+		return code;
+	}
+	th_poll_set(s->poll, TH_POLL_READ);
+	*ret = s;
+	return TH_OK;
+}
+
+struct th_sock_server *th_sock_server_free(struct th_sock_server *s)
+{
+	if (!s)
+		return NULL;
+	s->freed = true;
+	if (!s->busy)
+		server_destroy(s);
+	return NULL;
+}
+
+/* ---- blocking ---- */
+
+void th_pipe_init(struct th_pipe *p, int fd)
+{
+	*p = (struct th_pipe){ .fd = fd };
+	th_buf_init(&p->in, TH_FRAME_SIZE_MAX + TH_FRAME_HEAD_SIZE + CHUNK);
+}
+
+void th_pipe_deinit(struct th_pipe *p)
+{
+	th_fd_close(&p->fd);
+	th_buf_deinit(&p->in);
+	for (size_t i = 0; i < p->passed_count; i++)
+		close(p->passed[i]);
+	p->passed_count = 0;
+}
+
+enum th_code th_pipe_connect(struct th_pipe *p, const char *path, struct th_err *err)
+{
+	int fd = -1;
+	enum th_code code = connect_path(path, &fd, err);
+	th_pipe_init(p, fd);
+	return code;
+}
+
+/* TH_OK when the descriptor is ready (or has failed: the next call will say). */
+static enum th_code wait_for(int fd, short events, uint64_t until_ms, struct th_err *err)
+{
+	for (;;) {
+		uint64_t now_ms = th_clock_ms();
+		int wait_ms = until_ms == UINT64_MAX ? -1
+			      : until_ms <= now_ms
+				  ? 0
+				  : (int)TH_MIN(until_ms - now_ms, (uint64_t)INT32_MAX);
+		struct pollfd pfd = { .fd = fd, .events = events };
+		int status = poll(&pfd, 1, wait_ms);
+		if (status > 0)
+			return TH_OK;
+		if (status < 0 && errno != EINTR)
+			return th_fail_errno(err, errno, "wait");
+		if (status == 0 && wait_ms >= 0 && th_clock_ms() >= until_ms)
+			return th_fail(err, TH_ETIMEOUT, "the other end did not %s in time",
+				       events & POLLIN ? "answer" : "read");
+	}
+}
+
+static uint64_t until(int timeout_ms)
+{
+	return timeout_ms < 0 ? UINT64_MAX : th_clock_ms() + (uint64_t)timeout_ms;
+}
+
+enum th_code th_pipe_read(struct th_pipe *p, int timeout_ms, struct th_frame *ret,
+			  struct th_err *err)
+{
+	uint64_t until_ms = until(timeout_ms);
+
+	th_buf_drop(&p->in, p->used);
+	p->used = 0;
+	for (;;) {
+		int status = th_frame_read(th_buf_str(&p->in), ret, err);
+		if (status < 0)
+			return (enum th_code)status;
+		if (status > 0) {
+			p->used = ret->size;
+			return TH_OK;
+		}
+		int fds[PASSED_MAX];
+		size_t count;
+		ssize_t got = receive(p->fd, &p->in, fds, &count);
+		int saved = errno;
+		for (size_t i = 0; i < count; i++) {
+			if (p->passed_count == TH_COUNT(p->passed))
+				close(fds[i]);
+			else
+				p->passed[p->passed_count++] = fds[i];
+		}
+		if (got == 0)
+			return th_fail(err, TH_ECONN,
+				       p->in.len
+					   ? "the connection was cut in the middle of a message"
+					   : "the other end closed the connection");
+		if (got < 0 && saved != EAGAIN && saved != EWOULDBLOCK)
+			return th_fail_errno(err, saved, "receive");
+		if (got < 0) {
+			enum th_code code = wait_for(p->fd, POLLIN, until_ms, err);
+			if (code)
+				return code;
+		}
+	}
+}
+
+enum th_code th_pipe_write_fd(struct th_pipe *p, struct th_str json, struct th_str attachment,
+			      int fd, int timeout_ms, struct th_err *err)
+{
+	uint64_t until_ms = until(timeout_ms);
+	TH_CLEANUP(th_buf_deinit)
+	struct th_buf out = TH_BUF_INIT(TH_FRAME_SIZE_MAX + TH_FRAME_HEAD_SIZE);
+
+	if (json.len > TH_FRAME_JSON_MAX ||
+	    json.len + attachment.len > TH_FRAME_SIZE_MAX - TH_FRAME_HEAD_SIZE)
+		return th_fail(err, TH_ELIMIT, "a message of %zu bytes is too large",
+			       json.len + attachment.len);
+	th_frame_write(&out, json, attachment);
+	struct th_str rest = th_buf_str(&out);
+	while (rest.len > 0) {
+		ssize_t put = transmit(p->fd, rest, fd);
+		if (put < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
+			return th_fail_errno(err, errno, "send");
+		if (put < 0) {
+			enum th_code code = wait_for(p->fd, POLLOUT, until_ms, err);
+			if (code)
+				return code;
+			continue;
+		}
+		fd = -1;
+		rest = th_str_sub(rest, (size_t)put, rest.len);
+	}
+	return TH_OK;
+}
+
+enum th_code th_pipe_write(struct th_pipe *p, struct th_str json, struct th_str attachment,
+			   int timeout_ms, struct th_err *err)
+{
+	return th_pipe_write_fd(p, json, attachment, -1, timeout_ms, err);
+}
+
+int th_pipe_take_fd(struct th_pipe *p)
+{
+	if (p->passed_count == 0)
+		return -1;
+	int fd = p->passed[0];
+	p->passed_count--;
+	memmove(p->passed, p->passed + 1, p->passed_count * sizeof(p->passed[0]));
+	return fd;
+}
+
+enum th_code th_pipe_listen(const char *path, int *ret_fd, struct th_err *err)
+{
+	struct stat st;
+	return listen_path(path, ret_fd, &st, err);
+}
+
+enum th_code th_pipe_accept(int listen_fd, int timeout_ms, int *ret_fd, struct th_err *err)
+{
+	uint64_t until_ms = until(timeout_ms);
+	for (;;) {
+		int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
+		if (fd >= 0 && peer_allowed(fd)) {
+			*ret_fd = fd;
+			return TH_OK;
+		}
+		if (fd >= 0) {
+			close(fd);
+			continue;
+		}
+		if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR &&
+		    errno != ECONNABORTED)
+			return th_fail_errno(err, errno, "accept");
+		enum th_code code = wait_for(listen_fd, POLLIN, until_ms, err);
+		if (code)
+			return code;
+	}
+}
+
+enum th_code th_pipe_pair(int ret_fds[static 2], struct th_err *err)
+{
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ret_fds) < 0)
+		return th_fail_errno(err, errno, "make a socket pair");
+	return TH_OK;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sock.h - Unix stream sockets between our own processes, carrying the frames
+ * of base/codec.h.
+ *
+ * The socket file is 0600 and a peer of another user (root excepted) is
+ * refused.  Queues are bounded: a sender that is faster than its reader is
+ * told so, a reader that pauses stops the sender.  Frames too large or
+ * malformed end the connection.
+ */
+#ifndef TH_IO_SOCK_H
+#define TH_IO_SOCK_H
+
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/codec.h"
+#include "io/loop.h"
+
+struct th_sock;
+struct th_sock_server;
+
+struct th_sock_handlers {
+	/* One whole frame, borrowed until return.  `fd` (-1: none) came with it and is the
+	 * callback's to close. */
+	void (*on_frame)(void *ctx, struct th_sock *s, const struct th_frame *frame, int fd);
+	/* The queue is empty again after th_sock_send said TH_EBUSY.  May be NULL. */
+	void (*on_drain)(void *ctx, struct th_sock *s);
+	/* The other end closed (TH_OK) or the connection failed; once; the socket is still to be
+	 * freed by its owner, here or later. */
+	void (*on_close)(void *ctx, struct th_sock *s, const struct th_err *err);
+	void *ctx;
+};
+
+/* Sockets that are open; takes over `fd` also on failure. */
+TH_NODISCARD enum th_code th_sock_new(struct th_loop *l, int fd, const struct th_sock_handlers *h,
+				      struct th_sock **ret, struct th_err *err);
+/* TH_ENOENT: no such socket; TH_ECONN: nobody listens there. */
+TH_NODISCARD enum th_code th_sock_connect(struct th_loop *l, const char *path,
+					  const struct th_sock_handlers *h, struct th_sock **ret,
+					  struct th_err *err);
+struct th_sock *th_sock_free(struct th_sock *s); /* closes; what is queued is lost */
+void th_sock_freep(struct th_sock **s);
+void th_sock_handlers_set(struct th_sock *s, const struct th_sock_handlers *h);
+
+/*
+ * Sends or queues one frame.  TH_EBUSY: queued, but more than TH_SOCK_QUEUE_MAX
+ * waits now: send no more before on_drain.  TH_ELIMIT: not queued, twice that
+ * waits or the frame is over TH_FRAME_SIZE_MAX.  TH_ECONN: closed.
+ */
+#define TH_SOCK_QUEUE_MAX ((size_t)8 * 1024 * 1024)
+TH_NODISCARD enum th_code th_sock_send(struct th_sock *s, struct th_str json,
+				       struct th_str attachment, struct th_err *err);
+/* With a descriptor, which is duplicated: the caller keeps its own. */
+TH_NODISCARD enum th_code th_sock_send_fd(struct th_sock *s, struct th_str json,
+					  struct th_str attachment, int fd, struct th_err *err);
+size_t th_sock_queued(const struct th_sock *s);     /* bytes not yet given to the kernel */
+void th_sock_pause(struct th_sock *s, bool paused); /* reads no more; on_frame stops at once */
+
+struct th_sock_peer {
+	pid_t pid;
+	uid_t uid;
+	gid_t gid;
+};
+struct th_sock_peer th_sock_peer_of(const struct th_sock *s);
+
+/* ---- server ---- */
+
+/* A peer that passed the check; the callback makes a th_sock of it or closes it. */
+typedef void th_sock_accept_fn(void *ctx, int fd);
+
+/*
+ * Listens at `path` (made 0600; its folder must exist).  A stale socket file,
+ * where nobody listens, is replaced; a live one is TH_EBUSY.  TH_ELIMIT: the
+ * path is longer than a socket's may be (107 bytes).
+ */
+TH_NODISCARD enum th_code th_sock_listen(struct th_loop *l, const char *path, th_sock_accept_fn *fn,
+					 void *ctx, struct th_sock_server **ret,
+					 struct th_err *err);
+struct th_sock_server *
+th_sock_server_free(struct th_sock_server *s); /* removes the file if still ours */
+
+/* ---- blocking, for single-threaded roles and commands: no loop ---- */
+
+struct th_pipe {
+	int fd; /* owned */
+	struct th_buf in;
+	size_t used;   /* of in: the frame given out last */
+	int passed[4]; /* descriptors that came, oldest first */
+	size_t passed_count;
+};
+
+void th_pipe_init(struct th_pipe *p, int fd);
+void th_pipe_deinit(struct th_pipe *p); /* closes */
+TH_NODISCARD enum th_code th_pipe_connect(struct th_pipe *p, const char *path, struct th_err *err);
+/* Waits at most timeout_ms (-1: for ever).  `ret` is borrowed until the next call.  TH_ECONN: the
+ * other end closed.  TH_ETIMEOUT leaves the connection as it was. */
+TH_NODISCARD enum th_code th_pipe_read(struct th_pipe *p, int timeout_ms, struct th_frame *ret,
+				       struct th_err *err);
+TH_NODISCARD enum th_code th_pipe_write(struct th_pipe *p, struct th_str json,
+					struct th_str attachment, int timeout_ms,
+					struct th_err *err);
+TH_NODISCARD enum th_code th_pipe_write_fd(struct th_pipe *p, struct th_str json,
+					   struct th_str attachment, int fd, int timeout_ms,
+					   struct th_err *err);
+int th_pipe_take_fd(struct th_pipe *p); /* the oldest descriptor that came; -1: none */
+
+/* A listening socket and its accept, blocking; same checks as the server above. */
+TH_NODISCARD enum th_code th_pipe_listen(const char *path, int *ret_fd, struct th_err *err);
+TH_NODISCARD enum th_code th_pipe_accept(int listen_fd, int timeout_ms, int *ret_fd,
+					 struct th_err *err);
+/* Two connected ends, close-on-exec. */
+TH_NODISCARD enum th_code th_pipe_pair(int ret_fds[static 2], struct th_err *err);
+
+#endif

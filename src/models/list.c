@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * list.c - from a model's name to its profile.
+ */
+#include "base/text.h"
+#include "models/responses.h"
+
+const struct th_wire *const th_wires[] = { &th_wire_responses, NULL };
+
+#define GENERIC "responses"
+#define NAME_MAX_SHOWN 60
+
+static char fold(char c)
+{
+	return (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+}
+
+/* `*` is any run of characters.  Goes back to the last star only, which is enough. */
+static bool match_one(struct th_str pattern, struct th_str name)
+{
+	size_t p = 0, n = 0, star = SIZE_MAX, star_n = 0;
+
+	while (n < name.len) {
+		if (p < pattern.len && pattern.ptr[p] == '*') {
+			star = p++;
+			star_n = n;
+		} else if (p < pattern.len && fold(pattern.ptr[p]) == fold(name.ptr[n])) {
+			p++;
+			n++;
+		} else if (star != SIZE_MAX) {
+			p = star + 1;
+			n = ++star_n;
+		} else {
+			return false;
+		}
+	}
+	while (p < pattern.len && pattern.ptr[p] == '*')
+		p++;
+	return p == pattern.len;
+}
+
+static const struct th_profile *find_pattern(struct th_str name)
+{
+	for (const struct th_profile *p = th_profiles; p->name; p++) {
+		struct th_str patterns = th_str_of(p->pattern);
+
+		while (patterns.len)
+			if (match_one(th_str_split(&patterns, '|'), name))
+				return p;
+	}
+	return NULL;
+}
+
+static const struct th_profile *generic(void)
+{
+	const struct th_profile *p = th_profiles;
+
+	while (p->name && strcmp(p->name, GENERIC))
+		p++;
+	assert(p->name);
+	return p;
+}
+
+static bool cut_prefix(struct th_str *name, const char *prefix)
+{
+	struct th_str start = th_str_of(prefix);
+
+	if (!th_str_istarts(*name, start))
+		return false;
+	*name = th_str_sub(*name, start.len, name->len);
+	return true;
+}
+
+/* A name that can go into a request and a terminal. */
+static enum th_code check_name(struct th_str name, struct th_err *err)
+{
+	if (!name.len)
+		return th_fail(err, TH_EUSAGE, "the model's name is empty");
+	if (name.len > TH_MODEL_NAME_MAX)
+		return th_fail(err, TH_EUSAGE, "the model's name has more than %d bytes",
+			       TH_MODEL_NAME_MAX);
+	for (size_t i = 0; i < name.len; i++)
+		if ((unsigned char)name.ptr[i] <= ' ' || name.ptr[i] == 0x7f)
+			return th_fail(err, TH_EUSAGE,
+				       "the model's name holds a blank or a control character");
+	if (th_utf8_valid(name) != name.len)
+		return th_fail(err, TH_EUSAGE, "the model's name is not UTF-8");
+	return TH_OK;
+}
+
+enum th_code th_model_resolve(struct th_str name, const struct th_profile **ret,
+			      struct th_str *ret_name, struct th_err *err)
+{
+	enum th_code code = check_name(name, err);
+	struct th_str bare = name, tail = name;
+	const struct th_profile *p;
+	bool any_server;
+
+	if (code)
+		return code;
+	any_server = cut_prefix(&bare, "responses:") || cut_prefix(&bare, "local/");
+	if (!any_server)
+		cut_prefix(&bare, "openai/");
+	if (!bare.len)
+		return th_fail(err, TH_EUSAGE, "the model's name ends behind its prefix: \"%.*s\"",
+			       TH_FMT(th_utf8_cut(name, NAME_MAX_SHOWN)));
+	for (tail = bare; any_server && th_str_find_char(tail, '/') >= 0;)
+		th_str_split(&tail, '/');
+	p = find_pattern(any_server && tail.len ? tail : bare);
+	if (!p && any_server)
+		p = generic();
+	if (!p)
+		return th_fail(
+		    err, TH_EUSAGE,
+		    "no profile fits the model \"%.*s\": `thole models` lists those that are "
+		    "known; for a server that speaks OpenAI's Responses API, write "
+		    "responses:%.*s and set OPENAI_BASE_URL",
+		    TH_FMT(th_utf8_cut(name, NAME_MAX_SHOWN)),
+		    TH_FMT(th_utf8_cut(bare, NAME_MAX_SHOWN)));
+	*ret = p;
+	*ret_name = bare;
+	return TH_OK;
+}

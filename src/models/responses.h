@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * responses.h - the OpenAI Responses wire: its two halves, joined in
+ * responses.c.
+ *
+ * Items are never rebuilt: an answer's items are pieces of the text that came,
+ * and go back as they are but for members that the API gives and does not
+ * take.
+ */
+#ifndef TH_MODELS_RESPONSES_H
+#define TH_MODELS_RESPONSES_H
+
+#include "models/model.h"
+
+/* Request (responses_request.c): see struct th_wire. */
+void th_responses_head(const struct th_request_options *o, struct th_buf *out);
+void th_responses_tail(const struct th_request_options *o, struct th_buf *out);
+enum th_code th_responses_entry(const struct th_request_options *o, const struct th_entry *e,
+				bool first, struct th_buf *out, struct th_hole *holes,
+				size_t hole_max, size_t *ret_hole_count, struct th_err *err);
+
+/* Answer (responses_answer.c). */
+struct th_decoder *th_responses_new(const struct th_profile *profile, th_delta_fn *fn, void *ctx);
+int th_responses_feed(struct th_decoder *d, struct th_str bytes);
+bool th_responses_finished(const struct th_decoder *d);
+void th_responses_end(struct th_decoder *d, bool cut, struct th_answer *ret);
+void th_responses_error(struct th_decoder *d, int http_status, struct th_answer *ret);
+struct th_decoder *th_responses_free(struct th_decoder *d);
+
+/* The name of the function that stands for the computer where the API has no tool for it. */
+#define TH_COMPUTER_FUNCTION_NAME "computer"
+
+extern const struct th_wire th_wire_responses;
+
+#endif

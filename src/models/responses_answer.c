@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * responses_answer.c - answers of the Responses wire: an event stream or one
+ * JSON body, found out by looking.  The terminal event's `response` is the
+ * answer; what came before it stands in where it is missing or has no output.
+ */
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "models/responses.h"
+#include "models/responses_decoder.h"
+
+struct th_decoder *th_responses_new(const struct th_profile *profile, th_delta_fn *fn, void *ctx)
+{
+	struct th_decoder *d = th_alloc(sizeof(*d));
+
+	(void)profile;
+	d->fn = fn;
+	d->ctx = ctx;
+	d->last_seq = -1;
+	th_sse_init(&d->sse, TH_SSE_LINE_MAX);
+	th_buf_init(&d->body, TH_ANSWER_MAX);
+	th_buf_init(&d->response_id, TH_SSE_NAME_MAX);
+	th_buf_init(&d->model, TH_SSE_NAME_MAX);
+	th_buf_init(&d->final, TH_ANSWER_MAX);
+	th_buf_init(&d->error, TH_ANSWER_MAX);
+	/* Items and what joins them. */
+	th_buf_init(&d->list, TH_ANSWER_MAX + TH_ANSWER_ITEMS_MAX * TH_KIB);
+	th_buf_init(&d->text, TH_ANSWER_MAX);
+	th_buf_init(&d->joined, TH_ANSWER_MAX);
+	return d;
+}
+
+struct th_decoder *th_responses_free(struct th_decoder *d)
+{
+	if (!d)
+		return NULL;
+	th_sse_deinit(&d->sse);
+	th_items_deinit(&d->items);
+	th_buf_deinit(&d->body);
+	th_buf_deinit(&d->response_id);
+	th_buf_deinit(&d->model);
+	th_buf_deinit(&d->final);
+	th_buf_deinit(&d->error);
+	th_buf_deinit(&d->list);
+	th_buf_deinit(&d->text);
+	th_buf_deinit(&d->joined);
+	th_json_free(d->doc);
+	th_json_free(d->error_doc);
+	free(d);
+	return NULL;
+}
+
+bool th_responses_finished(const struct th_decoder *d)
+{
+	return d->finished;
+}
+
+/* ---- bytes ---- */
+
+static int over_limit(struct th_decoder *d, const char *what, size_t max)
+{
+	if (!d->limited)
+		th_fail(&d->err, TH_ELIMIT, "the answer has more than %zu %s", max, what);
+	d->limited = true;
+	return TH_ELIMIT;
+}
+
+/* Takes white space and a byte order mark off the front, then knows the mode. */
+static void look(struct th_decoder *d, struct th_str *bytes)
+{
+	while (bytes->len) {
+		char c = bytes->ptr[0];
+
+		if (d->bom_len < 3 && c == "\xef\xbb\xbf"[d->bom_len])
+			d->bom_len++;
+		else if (c != ' ' && c != '\t' && c != '\n' && c != '\r')
+			break;
+		*bytes = th_str_sub(*bytes, 1, bytes->len);
+	}
+	if (bytes->len)
+		d->mode = bytes->ptr[0] == '{' || bytes->ptr[0] == '[' ? TH_DECODER_JSON
+								       : TH_DECODER_STREAM;
+}
+
+static int feed_stream(struct th_decoder *d, struct th_str bytes)
+{
+	struct th_sse_event ev;
+	int events = 0, r;
+
+	if (d->body.len < TH_ANSWER_START_MAX)
+		th_buf_add(&d->body, th_str_sub(bytes, 0, TH_ANSWER_START_MAX - d->body.len));
+	while ((r = th_sse_next(&d->sse, &bytes, &ev, &d->err)) == 1) {
+		th_responses_event(d, &ev);
+		d->events++;
+		events += events < INT32_MAX;
+		if (d->items.failed)
+			break;
+	}
+	if (r < 0) {
+		d->limited = true;
+		return r;
+	}
+	if (d->items.count == TH_ANSWER_ITEMS_MAX && d->items.failed)
+		return over_limit(d, "items", TH_ANSWER_ITEMS_MAX);
+	if (d->items.failed && d->items.part_total == TH_ANSWER_ITEMS_MAX)
+		return over_limit(d, "parts", TH_ANSWER_ITEMS_MAX);
+	if (d->items.failed || d->final.failed || d->error.failed)
+		return over_limit(d, "bytes", TH_ANSWER_MAX);
+	return events;
+}
+
+int th_responses_feed(struct th_decoder *d, struct th_str bytes)
+{
+	assert(!d->ended);
+	if (d->limited)
+		return TH_ELIMIT;
+	if (d->mode == TH_DECODER_LOOKING)
+		look(d, &bytes);
+	if (!bytes.len)
+		return 0;
+	if (d->mode == TH_DECODER_STREAM)
+		return feed_stream(d, bytes);
+	th_buf_add(&d->body, bytes);
+	return d->body.failed ? over_limit(d, "bytes", TH_ANSWER_MAX) : 0;
+}
+
+/* ---- the answer ---- */
+
+static void answer_init(struct th_answer *ret)
+{
+	*ret = (struct th_answer){
+		.status = TH_ANSWER_FAILED,
+		.items = TH_STR("[]"),
+		.usage = { -1, -1, -1, -1, -1 },
+	};
+}
+
+static void fail(struct th_answer *ret, enum th_failure class, struct th_str message)
+{
+	ret->status = TH_ANSWER_FAILED;
+	ret->error_class = th_str_of(th_failure_name(class));
+	ret->error_message = message;
+}
+
+/* The message is in d->err. */
+static void fail_err(struct th_decoder *d, struct th_answer *ret, enum th_failure class)
+{
+	fail(ret, class, th_str_of(d->err.msg));
+}
+
+static int64_t tokens(const struct th_json *v, const char *key)
+{
+	int64_t count = th_json_get_int(v, key, -1);
+
+	return count < 0 ? -1 : count;
+}
+
+static void take_usage(const struct th_json *usage, struct th_usage *ret)
+{
+	ret->input = tokens(usage, "input_tokens");
+	ret->output = tokens(usage, "output_tokens");
+	ret->total = tokens(usage, "total_tokens");
+	ret->cached = tokens(th_json_get(usage, "input_tokens_details"), "cached_tokens");
+	ret->reasoning = tokens(th_json_get(usage, "output_tokens_details"), "reasoning_tokens");
+}
+
+/* Kinds of items that a client must answer. */
+static const char *const calls[] = { "function_call",
+				     "computer_call",
+				     "custom_tool_call",
+				     "shell_call",
+				     "local_shell_call",
+				     "apply_patch_call",
+				     NULL };
+
+/* Every item an object, and not too many. */
+static bool items_fit(struct th_decoder *d, const struct th_json *list, struct th_answer *ret)
+{
+	struct th_json_iter it = th_json_iter(list);
+	size_t call_count = 0;
+
+	if (th_json_count(list) > TH_ANSWER_ITEMS_MAX) {
+		over_limit(d, "items", TH_ANSWER_ITEMS_MAX);
+		fail_err(d, ret, TH_FAILURE_LIMIT);
+		return false;
+	}
+	while (th_json_next(&it)) {
+		struct th_str type = th_json_get_str(it.val, "type");
+
+		if (!th_json_is_object(it.val)) {
+			th_fail(&d->err, TH_EPROTO, "item %zu of the answer is %s, not an object",
+				it.index, th_json_type_name(th_json_type(it.val)));
+			fail_err(d, ret, TH_FAILURE_MALFORMED);
+			return false;
+		}
+		for (const char *const *name = calls; *name; name++)
+			call_count += th_str_is(type, *name);
+	}
+	if (call_count <= TH_CALLS_MAX)
+		return true;
+	over_limit(d, "calls", TH_CALLS_MAX);
+	fail_err(d, ret, TH_FAILURE_LIMIT);
+	return false;
+}
+
+/* What the stream brought before its end. */
+static bool take_streamed_items(struct th_decoder *d, struct th_answer *ret)
+{
+	struct th_json_doc *doc;
+	bool fit;
+
+	th_buf_clear(&d->list);
+	th_items_print(&d->items, &d->list);
+	if (th_buf_check(&d->list, "the answer", &d->err)) {
+		fail_err(d, ret, TH_FAILURE_LIMIT);
+		return false;
+	}
+	if (th_json_parse(th_buf_str(&d->list), &doc, &d->err)) {
+		fail_err(d, ret, TH_FAILURE_MALFORMED);
+		return false;
+	}
+	fit = items_fit(d, th_json_root(doc), ret);
+	th_json_free(doc);
+	if (fit)
+		ret->items = th_buf_str(&d->list);
+	return fit;
+}
+
+/* The first of these members that is a string with something in it. */
+static struct th_str first_str(const struct th_json *v, const char *a, const char *b)
+{
+	struct th_str s = th_json_get_str(v, a);
+
+	return s.len ? s : th_json_get_str(v, b);
+}
+
+/* `error` is an error object or a string; `raw` its text; `http_status` 0 inside an answer. */
+static void take_error(const struct th_json *error, struct th_str raw, int http_status,
+		       struct th_answer *ret)
+{
+	struct th_str code = th_json_get_str(error, "code");
+	struct th_str type = first_str(error, "type", "status");
+	struct th_str message = first_str(error, "message", "detail");
+
+	if (!message.len)
+		message = th_json_str(error);
+	if (!message.len)
+		message = code.len ? code : TH_STR("the provider gave no reason");
+	fail(ret, th_failure_of(http_status, code, type), message);
+	ret->error_code = code.len ? code : type;
+	ret->error_raw = raw;
+}
+
+/* The error in a body or event: {"error": …}, a list of such, or the object itself. */
+static const struct th_json *find_error(const struct th_json *root, struct th_str *raw)
+{
+	const struct th_json *error;
+
+	if (th_json_is_array(root)) {
+		struct th_json_raw_iter it = th_json_raw_iter(*raw);
+
+		root = th_json_at(root, 0);
+		*raw = th_json_raw_next(&it) ? it.val : (struct th_str){ NULL, 0 };
+	}
+	error = th_json_get(root, "error");
+	if (th_json_is_null(error))
+		return root;
+	*raw = th_json_raw_get(*raw, "error");
+	return error;
+}
+
+static void take_error_event(struct th_decoder *d, struct th_answer *ret)
+{
+	struct th_str raw = th_buf_str(&d->error);
+	const struct th_json *error;
+
+	if (th_json_parse(raw, &d->error_doc, &d->err)) {
+		fail_err(d, ret, TH_FAILURE_MALFORMED);
+		return;
+	}
+	error = find_error(th_json_root(d->error_doc), &raw);
+	take_error(error, raw, 0, ret);
+	if (th_str_is(ret->error_code, "error")) /* the event's own type */
+		ret->error_code = (struct th_str){ NULL, 0 };
+}
+
+static void take_status(struct th_str status, struct th_answer *ret)
+{
+	if (th_str_is(status, "completed")) {
+		ret->status = TH_ANSWER_COMPLETED;
+	} else if (th_str_is(status, "cancelled")) {
+		fail(ret, TH_FAILURE_CANCELLED,
+		     TH_STR("the provider says that the answer was cancelled"));
+	} else if (!th_str_is(status, "failed")) {
+		ret->status = TH_ANSWER_INCOMPLETE;
+		if (!ret->reason.len)
+			ret->reason =
+			    status; /* queued, in_progress: a background answer under way */
+	}
+}
+
+/* A whole response object, in d->doc and as the text it was made of. */
+static void take_response(struct th_decoder *d, const struct th_json *root, struct th_str raw,
+			  struct th_answer *ret)
+{
+	const struct th_json *error = th_json_get(root, "error");
+	const struct th_json *output = th_json_get(root, "output");
+	struct th_str status = th_json_get_str(root, "status");
+
+	if (!status.len)
+		status = th_str_of(d->final_status ? d->final_status : "completed");
+	ret->response_id = th_json_get_str(root, "id");
+	ret->model = th_json_get_str(root, "model");
+	ret->reason = th_json_get_str(th_json_get(root, "incomplete_details"), "reason");
+	take_usage(th_json_get(root, "usage"), &ret->usage);
+	take_status(status, ret);
+	if (!th_json_is_null(error))
+		take_error(error, th_json_raw_get(raw, "error"), 0, ret);
+	else if (ret->status == TH_ANSWER_FAILED && !ret->error_class.len && d->error.len)
+		take_error_event(d, ret);
+	else if (ret->status == TH_ANSWER_FAILED && !ret->error_class.len)
+		fail(ret, TH_FAILURE_SERVER,
+		     TH_STR("the answer failed and the provider gave no reason"));
+
+	if (th_json_count(output) == 0 || !th_json_is_array(output))
+		(void)take_streamed_items(d, ret);
+	else if (items_fit(d, output, ret))
+		ret->items = th_json_raw_get(raw, "output");
+}
+
+static void end_json(struct th_decoder *d, bool cut, struct th_answer *ret)
+{
+	struct th_str raw = th_buf_str(&d->body);
+	const struct th_json *root, *error;
+	enum th_code code = th_json_parse(raw, &d->doc, &d->err);
+
+	if (code) {
+		if (!cut)
+			th_prefix(&d->err, code, "the answer's body");
+		else
+			th_fail(&d->err, TH_ECONN, "the answer was cut after %zu bytes", raw.len);
+		fail_err(d, ret,
+			 cut                 ? TH_FAILURE_CUT
+			 : code == TH_ELIMIT ? TH_FAILURE_LIMIT
+					     : TH_FAILURE_MALFORMED);
+		return;
+	}
+	root = th_json_root(d->doc);
+	if (th_json_is_object(th_json_get(root, "response"))) { /* an event outside of a stream */
+		root = th_json_get(root, "response");
+		raw = th_json_raw_get(raw, "response");
+	}
+	if (th_json_is_array(th_json_get(root, "output")) || th_json_get_str(root, "status").len) {
+		take_response(d, root, raw, ret);
+		return;
+	}
+	error = find_error(root, &raw);
+	if (error && error != root) {
+		take_error(error, raw, 0, ret);
+		return;
+	}
+	fail(ret, TH_FAILURE_MALFORMED,
+	     TH_STR("the answer's body is JSON, but neither a response nor an error"));
+}
+
+/* The first bytes of the body as one line, behind `text`. */
+static struct th_str beginning(struct th_decoder *d, const char *text)
+{
+	th_buf_clear(&d->text);
+	th_buf_add_cstr(&d->text, text);
+	th_text_line(&d->text,
+		     th_str_trim(th_str_sub(th_buf_str(&d->body), 0, TH_ANSWER_START_MAX)), 200);
+	return th_buf_str(&d->text);
+}
+
+static void end_unfinished(struct th_decoder *d, struct th_answer *ret)
+{
+	bool whole = d->done && d->items.count && !d->error.len && !d->broken, fit;
+
+	ret->response_id = th_buf_str(&d->response_id);
+	ret->model = th_buf_str(&d->model);
+	for (size_t i = 0; i < d->items.count; i++)
+		whole = whole && d->items.list[i].done;
+	fit = take_streamed_items(d, ret);
+	if (whole && fit)
+		ret->status = TH_ANSWER_COMPLETED;
+	else if (d->error.len)
+		take_error_event(d, ret);
+	else if (d->broken)
+		fail(ret, TH_FAILURE_MALFORMED,
+		     TH_STR("the stream ended without its end, and an event "
+			    "of it was not JSON"));
+	else if (!d->events && d->body.len)
+		fail(ret, TH_FAILURE_MALFORMED,
+		     beginning(d, "the answer is neither JSON nor an event stream; it begins: "));
+	else if (!d->events)
+		fail(ret, TH_FAILURE_CUT, TH_STR("the answer's body is empty"));
+	else
+		fail(ret, TH_FAILURE_CUT, TH_STR("the stream ended before the answer did"));
+}
+
+/* The last event of a stream may lack its blank line, or its second half. */
+static void end_stream(struct th_decoder *d)
+{
+	struct th_sse_event ev;
+	bool broken = d->broken;
+	int r = d->ended ? 0 : th_sse_end(&d->sse, &ev, &d->err);
+
+	d->ended = true;
+	if (r < 0)
+		d->limited = true;
+	if (r != 1)
+		return;
+	th_responses_event(d, &ev);
+	d->events += !d->broken;
+	d->broken = broken;
+}
+
+void th_responses_end(struct th_decoder *d, bool cut, struct th_answer *ret)
+{
+	answer_init(ret);
+	if (d->mode == TH_DECODER_STREAM)
+		end_stream(d);
+	d->ended = true;
+	th_json_free(d->doc);
+	d->doc = NULL;
+	th_json_free(d->error_doc);
+	d->error_doc = NULL;
+	if (d->limited) {
+		fail_err(d, ret, TH_FAILURE_LIMIT);
+	} else if (d->mode == TH_DECODER_JSON) {
+		end_json(d, cut, ret);
+	} else if (!d->finished) {
+		end_unfinished(d, ret);
+	} else if (th_json_parse(th_buf_str(&d->final), &d->doc, &d->err)) {
+		th_prefix(&d->err, TH_EPROTO, "the answer's last event");
+		fail_err(d, ret, TH_FAILURE_MALFORMED);
+	} else {
+		take_response(d, th_json_root(d->doc), th_buf_str(&d->final), ret);
+	}
+}
+
+void th_responses_error(struct th_decoder *d, int http_status, struct th_answer *ret)
+{
+	struct th_str raw = th_buf_str(&d->body);
+
+	answer_init(ret);
+	if (d->mode == TH_DECODER_STREAM)
+		end_stream(d);
+	d->ended = true;
+	th_json_free(d->error_doc);
+	d->error_doc = NULL;
+	if (d->mode == TH_DECODER_STREAM && d->error.len)
+		raw = th_buf_str(&d->error);
+	if (!d->limited && d->mode != TH_DECODER_LOOKING &&
+	    !th_json_parse(raw, &d->error_doc, NULL)) {
+		const struct th_json *error = find_error(th_json_root(d->error_doc), &raw);
+
+		take_error(error, raw, http_status, ret);
+		return;
+	}
+	fail(ret, th_failure_of(http_status, TH_STR(""), TH_STR("")),
+	     raw.len ? beginning(d, "") : TH_STR("the server gave no reason"));
+}

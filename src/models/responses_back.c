@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * responses_back.c - items of an answer as input of the next request: the
+ * bytes that came, but for members that the API gives and does not take, and
+ * without reasoning that it would refuse.
+ */
+#include "models/responses_writer.h"
+
+#define ID_MAX 64 /* characters of an id that the API takes */
+
+/* Kinds that the API reads strictly, and how their ids begin. */
+struct item_kind {
+	const char *type, *id;
+	bool id_required;
+};
+
+static const struct item_kind item_kinds[] = {
+	{ "message", "msg", false },      { "reasoning", "rs", false },
+	{ "function_call", "fc", false }, { "custom_tool_call", "ctc", false },
+	{ "computer_call", "cu", true },
+};
+
+static const struct item_kind *item_kind(struct th_str type)
+{
+	for (size_t i = 0; i < TH_COUNT(item_kinds); i++)
+		if (th_str_is(type, item_kinds[i].type))
+			return &item_kinds[i];
+	return NULL;
+}
+
+bool th_writer_is_empty_list(struct th_str raw)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(raw);
+
+	return raw.len && raw.ptr[0] == '[' && !th_json_raw_next(&it);
+}
+
+static bool is_reasoning(struct th_str item)
+{
+	return th_str_is(th_writer_raw_str(item, "type"), "reasoning");
+}
+
+/* Whether a server that kept nothing can read it.  A mere summary names something that it had to
+ * keep. */
+static bool is_readable(struct th_str reasoning)
+{
+	struct th_str content = th_json_raw_get(reasoning, "content");
+
+	return th_writer_raw_str(reasoning, "encrypted_content").len ||
+	       (content.len && content.ptr[0] == '[' && !th_writer_is_empty_list(content));
+}
+
+/* Said by the model, not to it. */
+static bool is_output(struct th_str item)
+{
+	struct th_str type = th_writer_raw_str(item, "type"),
+		      role = th_writer_raw_str(item, "role");
+
+	if (th_str_is(type, "tool_search_output"))
+		return th_str_is(th_writer_raw_str(item, "execution"), "server");
+	return (!role.len || th_str_is(role, "assistant")) &&
+	       !th_str_ends(type, TH_STR("_call_output"));
+}
+
+/* What an item's neighbours in its answer ask of it. */
+struct place {
+	bool followed; /* by an item that is no reasoning */
+	bool orphaned; /* the reasoning right before it cannot go back */
+};
+
+static struct place place_of(const struct th_entry *e)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(e->items);
+	struct th_str before = { NULL, 0 };
+	struct place p = { .followed = true };
+
+	while (th_json_raw_next(&it)) {
+		if (it.val.ptr != e->item.ptr) {
+			before = it.val;
+			continue;
+		}
+		p.orphaned = is_reasoning(before) && !is_readable(before);
+		do {
+			p.followed = th_json_raw_next(&it);
+		} while (p.followed && is_reasoning(it.val));
+		p.followed = p.followed && is_output(it.val);
+		break;
+	}
+	return p;
+}
+
+static bool is_status(struct th_str raw)
+{
+	return th_str_eq(raw, TH_STR("\"completed\"")) ||
+	       th_str_eq(raw, TH_STR("\"in_progress\"")) ||
+	       th_str_eq(raw, TH_STR("\"incomplete\""));
+}
+
+static bool is_good_id(const struct item_kind *kind, struct th_str raw)
+{
+	struct th_str id = raw.len >= 2 ? th_str_sub(raw, 1, raw.len - 2) : raw;
+
+	return raw.len && raw.ptr[0] == '"' && id.len <= ID_MAX &&
+	       th_str_starts(id, th_str_of(kind->id));
+}
+
+/* Members that are given but not taken. */
+static bool is_kept(const struct th_profile *p, const struct item_kind *kind, bool orphaned,
+		    struct th_str key, struct th_str val)
+{
+	if (th_str_eq(val, TH_STR("null")))
+		return false;
+	if (th_str_is(key, "pending_safety_checks"))
+		return !th_writer_is_empty_list(val);
+	if (th_str_is(key, "status"))
+		return is_status(val);
+	if (th_str_is(key, "id")) /* an id recalls the reasoning before it */
+		return !orphaned && (!p->strict || is_good_id(kind, val));
+	return true;
+}
+
+static bool is_id_char(char c)
+{
+	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '-';
+}
+
+static void put_item(struct th_writer *x, const struct th_entry *e, const struct item_kind *kind,
+		     bool orphaned)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(e->item);
+	bool id = !kind->id_required;
+
+	th_jw_object(&x->w);
+	while (th_json_raw_next(&it)) {
+		if (!is_kept(x->o->profile, kind, orphaned, it.key, it.val))
+			continue;
+		id = id || th_str_is(it.key, "id");
+		th_jw_raw(&x->w, TH_STR("\""));
+		th_buf_add(x->w.out, it.key);
+		th_buf_add(x->w.out, TH_STR("\":"));
+		th_buf_add(x->w.out, it.val);
+	}
+	if (!id) { /* any id of the right form will do */
+		struct th_str call_id = th_writer_raw_str(e->item, "call_id");
+
+		th_jw_key(&x->w, TH_STR("id"));
+		th_jw_raw(&x->w, TH_STR("\""));
+		th_buf_add_cstr(x->w.out, kind->id);
+		th_buf_add_char(x->w.out, '_');
+		if (call_id.len > ID_MAX - 8)
+			call_id = th_str_sub(call_id, call_id.len - (ID_MAX - 8), call_id.len);
+		for (size_t i = 0; i < call_id.len; i++)
+			th_buf_add_char(x->w.out,
+					is_id_char(call_id.ptr[i]) ? call_id.ptr[i] : '_');
+		th_buf_add_char(x->w.out, '"');
+	}
+	th_jw_object_end(&x->w);
+}
+
+enum th_code th_writer_item(struct th_writer *x, const struct th_entry *e)
+{
+	const struct item_kind *kind = item_kind(th_writer_raw_str(e->item, "type"));
+	struct place place = place_of(e);
+
+	if (!e->item.len || e->item.ptr[0] != '{')
+		return th_fail(x->err, TH_EPROTO, "an item must be an object");
+	if (!kind)
+		th_jw_raw(&x->w, e->item);
+	else if (!is_reasoning(e->item) || (is_readable(e->item) && place.followed))
+		put_item(x, e, kind, place.orphaned);
+	return TH_OK;
+}

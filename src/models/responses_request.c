@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * responses_request.c - requests of the Responses wire.  Nothing is kept at
+ * the server (store: false); opaque reasoning travels in the items.
+ */
+#include "base/limits.h"
+#include "models/actions.h"
+#include "models/responses.h"
+#include "models/responses_writer.h"
+
+/* ---- head and tail ---- */
+
+static void put_computer(const struct th_request_options *o, struct th_jw *w)
+{
+	switch (o->profile->computer) {
+	case TH_COMPUTER_NONE:
+		break;
+	case TH_COMPUTER_PREVIEW:
+		th_jw_object(w);
+		th_jw_kstr(w, "type", TH_STR("computer_use_preview"));
+		th_jw_kint(w, "display_width", o->screen.width);
+		th_jw_kint(w, "display_height", o->screen.height);
+		th_jw_kstr(w, "environment", TH_STR("linux"));
+		th_jw_object_end(w);
+		break;
+	case TH_COMPUTER_GA:
+		th_jw_object(w);
+		th_jw_kstr(w, "type", TH_STR("computer"));
+		th_jw_object_end(w);
+		break;
+	case TH_COMPUTER_FUNCTION:
+		th_jw_object(w);
+		th_jw_kstr(w, "type", TH_STR("function"));
+		th_jw_kstr(w, "name", TH_STR(TH_COMPUTER_FUNCTION_NAME));
+		th_jw_key(w, TH_STR("description"));
+		th_computer_function_description(o->screen, w);
+		th_jw_key(w, TH_STR("parameters"));
+		th_computer_function_schema(w);
+		th_jw_kbool(w, "strict", false);
+		th_jw_object_end(w);
+		break;
+	}
+}
+
+static void put_tools(const struct th_request_options *o, struct th_jw *w)
+{
+	bool computer = o->has_computer && o->profile->computer != TH_COMPUTER_NONE;
+
+	if (!o->tool_count && !computer)
+		return;
+	th_jw_key(w, TH_STR("tools"));
+	th_jw_array(w);
+	if (computer)
+		put_computer(o, w);
+	for (size_t i = 0; i < o->tool_count; i++) {
+		const struct th_tool_spec *t = &o->tools[i];
+
+		th_jw_object(w);
+		th_jw_kstr(w, "type", TH_STR("function"));
+		th_jw_kstr(w, "name", t->name);
+		if (t->description.len)
+			th_jw_kstr(w, "description", t->description);
+		th_jw_kraw(w, "parameters", t->schema);
+		th_jw_kbool(w, "strict", t->strict);
+		th_jw_object_end(w);
+	}
+	th_jw_array_end(w);
+	if (computer && o->profile->computer == TH_COMPUTER_PREVIEW)
+		th_jw_kstr(w, "truncation", TH_STR("auto")); /* the tool demands it */
+}
+
+static void put_settings(const struct th_agent_model_settings *s, struct th_jw *w)
+{
+	if (!s)
+		return;
+	if (s->effort.len || s->summary.len) {
+		th_jw_key(w, TH_STR("reasoning"));
+		th_jw_object(w);
+		if (s->effort.len)
+			th_jw_kstr(w, "effort", s->effort);
+		if (s->summary.len)
+			th_jw_kstr(w, "summary", s->summary);
+		th_jw_object_end(w);
+	}
+	if (s->temperature > 0)
+		th_jw_kreal(w, "temperature", s->temperature);
+	if (s->top_p > 0)
+		th_jw_kreal(w, "top_p", s->top_p);
+	if (s->max_output_tokens > 0)
+		th_jw_kint(w, "max_output_tokens", s->max_output_tokens);
+}
+
+void th_responses_head(const struct th_request_options *o, struct th_buf *out)
+{
+	struct th_jw w = th_jw(out);
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "model", o->model);
+	if (o->agent && o->agent->instructions.len)
+		th_jw_kstr(&w, "instructions", o->agent->instructions);
+	put_tools(o, &w);
+	if (o->agent)
+		put_settings(o->agent->settings, &w);
+	th_jw_kbool(&w, "store", false);
+	if (o->profile->reasoning)
+		th_jw_kraw(&w, "include", TH_STR("[\"reasoning.encrypted_content\"]"));
+	th_jw_kbool(&w, "stream", o->stream);
+	th_jw_key(&w, TH_STR("input"));
+	th_jw_array(&w);
+}
+
+void th_responses_tail(const struct th_request_options *o, struct th_buf *out)
+{
+	(void)o;
+	th_buf_add(out, TH_STR("]}"));
+}
+
+/* ---- entries ---- */
+
+struct th_str th_writer_raw_str(struct th_str object, const char *key)
+{
+	struct th_str raw = th_json_raw_get(object, key);
+
+	return raw.len >= 2 && raw.ptr[0] == '"' ? th_str_sub(raw, 1, raw.len - 2)
+						 : (struct th_str){ NULL, 0 };
+}
+
+/* "data:<type>;base64,<hole>" */
+enum th_code th_writer_image_url(struct th_writer *x, struct th_str part)
+{
+	struct th_str media = th_writer_raw_str(part, "media_type"),
+		      blob = th_writer_raw_str(part, "blob");
+	struct th_digest digest;
+
+	if (!th_digest_parse(blob, &digest))
+		return th_fail(x->err, TH_EPROTO,
+			       "an image part's blob must be the 64 digits of a SHA-256");
+	if (x->hole_count == x->hole_max)
+		return th_fail(x->err, TH_ELIMIT, "more than %zu images in one entry", x->hole_max);
+	th_jw_key(&x->w, TH_STR("image_url"));
+	th_jw_raw(&x->w, TH_STR("\"data:"));
+	th_buf_add(x->w.out, media.len ? media : TH_STR("image/png"));
+	th_buf_add(x->w.out, TH_STR(";base64,"));
+	x->holes[x->hole_count++] = (struct th_hole){ x->w.out->len, digest };
+	th_buf_add_char(x->w.out, '"');
+	return TH_OK;
+}
+
+bool th_writer_is_image(struct th_str part)
+{
+	return th_str_is(th_writer_raw_str(part, "type"), "image");
+}
+
+/* One part of our own form, or one of the API's, which is left as it is. */
+enum th_code th_writer_part(struct th_writer *x, struct th_str part, bool assistant)
+{
+	struct th_str type = th_writer_raw_str(part, "type"), text = th_json_raw_get(part, "text");
+	enum th_code code;
+
+	if (!part.len || part.ptr[0] != '{')
+		return th_fail(x->err, TH_EPROTO, "a part of a content list must be an object");
+	if (th_str_is(type, "text")) {
+		if (!text.len || text.ptr[0] != '"')
+			return th_fail(x->err, TH_EPROTO, "a text part's text must be a string");
+		th_jw_object(&x->w);
+		th_jw_kstr(&x->w, "type", assistant ? TH_STR("output_text") : TH_STR("input_text"));
+		th_jw_kraw(&x->w, "text", text);
+		th_jw_object_end(&x->w);
+		return TH_OK;
+	}
+	if (!th_writer_is_image(part)) {
+		th_jw_raw(&x->w, part);
+		return TH_OK;
+	}
+	th_jw_object(&x->w);
+	if (x->o->profile->vision && !assistant) {
+		th_jw_kstr(&x->w, "type", TH_STR("input_image"));
+		code = th_writer_image_url(x, part);
+		if (code)
+			return code;
+		th_jw_kstr(&x->w, "detail", TH_STR("auto"));
+	} else {
+		th_jw_kstr(&x->w, "type", assistant ? TH_STR("output_text") : TH_STR("input_text"));
+		th_jw_kstr(&x->w, "text", TH_STR("[an image was here; this model takes none]"));
+	}
+	th_jw_object_end(&x->w);
+	return TH_OK;
+}
+
+/* A string, or a list of parts. */
+enum th_code th_writer_content(struct th_writer *x, struct th_str content, bool assistant)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(content);
+	enum th_code code = TH_OK;
+
+	if (content.len && content.ptr[0] == '"') {
+		th_jw_raw(&x->w, content);
+		return TH_OK;
+	}
+	if (!content.len || content.ptr[0] != '[')
+		return th_fail(x->err, TH_EPROTO, "content must be a string or a list of parts");
+	th_jw_array(&x->w);
+	while (!code && th_json_raw_next(&it))
+		code = th_writer_part(x, it.val, assistant);
+	th_jw_array_end(&x->w);
+	return code;
+}
+
+static enum th_code put_message(struct th_writer *x, const struct th_entry *e)
+{
+	static const char *const roles[] = { "user", "assistant", "developer", "system" };
+	bool known = false;
+	enum th_code code;
+
+	for (size_t i = 0; i < TH_COUNT(roles); i++)
+		known = known || th_str_is(e->role, roles[i]);
+	if (!known)
+		return th_fail(x->err, TH_EPROTO,
+			       "a message's role must be user, assistant, developer or system");
+	th_jw_object(&x->w);
+	th_jw_kstr(&x->w, "type", TH_STR("message"));
+	th_jw_kstr(&x->w, "role", e->role);
+	th_jw_key(&x->w, TH_STR("content"));
+	code = th_writer_content(x, e->content, th_str_is(e->role, "assistant"));
+	th_jw_object_end(&x->w);
+	return code;
+}
+
+enum th_code th_responses_entry(const struct th_request_options *o, const struct th_entry *e,
+				bool first, struct th_buf *out, struct th_hole *holes,
+				size_t hole_max, size_t *ret_hole_count, struct th_err *err)
+{
+	struct th_writer x = { o, th_jw(out), holes, hole_max, 0, err };
+	size_t start = out->len;
+	enum th_code code = TH_OK;
+
+	x.w.comma = !first;
+	switch (e->kind) {
+	case TH_ENTRY_MESSAGE:
+		code = put_message(&x, e);
+		break;
+	case TH_ENTRY_ITEM:
+		code = th_writer_item(&x, e);
+		break;
+	case TH_ENTRY_RESULT:
+		code = th_writer_result(&x, e);
+		break;
+	}
+	if (code)
+		th_buf_truncate(out, start);
+	*ret_hole_count = code ? 0 : x.hole_count;
+	return code;
+}

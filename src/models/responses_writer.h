@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * responses_writer.h - what the parts of the Responses encoder share: an entry
+ * under way, and the content lists that messages and results have in common.
+ */
+#ifndef TH_MODELS_RESPONSES_WRITER_H
+#define TH_MODELS_RESPONSES_WRITER_H
+
+#include "models/model.h"
+
+struct th_writer {
+	const struct th_request_options *o;
+	struct th_jw w;
+	struct th_hole *holes;
+	size_t hole_max, hole_count;
+	struct th_err *err;
+};
+
+/* A string member, still escaped, without its quotes; absent when it is none. */
+struct th_str th_writer_raw_str(struct th_str object, const char *key);
+bool th_writer_is_image(struct th_str part); /* of our form */
+/* "image_url": "data:…;base64,<hole>" */
+TH_NODISCARD enum th_code th_writer_image_url(struct th_writer *x, struct th_str part);
+/* One part of our own form, or one of the API's, which is left as it is. */
+TH_NODISCARD enum th_code th_writer_part(struct th_writer *x, struct th_str part, bool assistant);
+/* A string, or a list of parts. */
+TH_NODISCARD enum th_code th_writer_content(struct th_writer *x, struct th_str content,
+					    bool assistant);
+
+/* An item of an answer, sent back (responses_back.c); a call's result (responses_result.c). */
+TH_NODISCARD enum th_code th_writer_item(struct th_writer *x, const struct th_entry *e);
+TH_NODISCARD enum th_code th_writer_result(struct th_writer *x, const struct th_entry *e);
+bool th_writer_is_empty_list(struct th_str raw);
+
+#endif

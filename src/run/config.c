@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/config.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "computers/computer.h"
+#include "io/files.h"
+#include "run/yaml.h"
+#include "tools/tool.h"
+
+#define CONFIG_MEMORY_MAX (4 * TH_CONFIG_SIZE_MAX)
+#define AGENT_JSON_MAX (8 * TH_CONFIG_SIZE_MAX) /* escapes make JSON longer than its YAML */
+#define KEY_SIZE_MAX (16 * TH_KIB)
+
+TH_TABLE(config_file, "The configuration file.", false)
+
+/* A key that stands in an environment variable. */
+struct env_key {
+	struct env_key *next;
+	const char *name;
+	struct th_secret *secret;
+};
+
+struct full {
+	struct th_config c; /* first: what others see */
+	struct th_arena memory;
+	struct th_str file_base_url;
+	struct th_secret *given, *from_file;
+	struct env_key *from_env;
+};
+
+static struct full *full_of(struct th_config *c)
+{
+	return (struct full *)(void *)c;
+}
+
+static const struct full *full_of_const(const struct th_config *c)
+{
+	return (const struct full *)(const void *)c;
+}
+
+static struct th_str env(const char *name)
+{
+	return th_str_of(getenv(name));
+}
+
+/* ---- a file through its table ---- */
+
+/* "FILE:7: limits.turns must be …" from the table's "limits.turns: must be …". */
+static enum th_code fail_table(struct th_str yaml, struct th_str name, struct th_err *err)
+{
+	struct th_err table = *err;
+	struct th_str path = th_table_err_path(&table);
+	const char *rest = table.msg + (path.len ? path.len + 2 : 0);
+
+	return th_fail(err, TH_EUSAGE, "%.*s:%d: %.*s %s", TH_FMT(name), th_yaml_line(yaml, path),
+		       TH_FMT(path.len ? path : TH_STR("the file")), rest);
+}
+
+/* Strings of `out` live as long as *ret_doc. */
+static enum th_code parse_text(struct th_str yaml, struct th_str name, const struct th_table *t,
+			       struct th_arena *a, void *out, struct th_json_doc **ret_doc,
+			       struct th_err *err)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(AGENT_JSON_MAX);
+	struct th_json_doc *doc = NULL;
+	enum th_code code = th_yaml_to_json(yaml, name, &json, err);
+
+	if (code != TH_OK)
+		return code;
+	code = th_json_parse(th_buf_str(&json), &doc, err);
+	if (code != TH_OK)
+		return th_prefix(err, code, "%.*s", TH_FMT(name));
+	code = th_table_parse(t, th_json_root(doc), a, out, err);
+	if (code != TH_OK) {
+		th_json_free(doc);
+		return code == TH_EUSAGE ? fail_table(yaml, name, err)
+					 : th_prefix(err, code, "%.*s", TH_FMT(name));
+	}
+	*ret_doc = doc;
+	return TH_OK;
+}
+
+/* A path as a person writes it: "~/x", or relative to the folder of `beside`. */
+static struct th_str path_resolve(struct th_arena *a, struct th_str path, struct th_str beside)
+{
+	struct th_str home = env("HOME");
+	size_t folder = beside.len;
+
+	if (th_str_starts(path, TH_STR("~/")) && home.len)
+		return th_arena_printf(a, "%.*s%.*s", TH_FMT(home),
+				       TH_FMT(th_str_sub(path, 1, path.len)));
+	while (folder > 0 && beside.ptr[folder - 1] != '/')
+		folder--;
+	if (!path.len || path.ptr[0] == '/' || !folder)
+		return th_arena_str(a, path);
+	return th_arena_printf(a, "%.*s%.*s", TH_FMT(th_str_sub(beside, 0, folder)), TH_FMT(path));
+}
+
+static enum th_code read_file(struct th_str path, const char *what, struct th_buf *out,
+			      struct th_err *err)
+{
+	char name[TH_PATH_LEN_MAX];
+	enum th_code code;
+
+	if (path.len >= sizeof(name) || memchr(path.ptr, '\0', path.len))
+		return th_fail(err, TH_EUSAGE, "%s: the path is too long", what);
+	memcpy(name, path.ptr, path.len);
+	name[path.len] = '\0';
+	code = th_file_read(name, out->max, out, err);
+	return code == TH_OK ? TH_OK : th_prefix(err, code, "%s", what);
+}
+
+/* ---- the configuration ---- */
+
+static enum th_code key_read(struct th_str path, struct th_secret **ret, struct th_err *err)
+{
+	struct th_buf text = TH_BUF_INIT(KEY_SIZE_MAX);
+	struct th_str key;
+	enum th_code code = read_file(path, "key file", &text, err);
+
+	if (code == TH_OK) {
+		key = th_str_trim(th_buf_str(&text));
+		if (!key.len || th_str_find_char(key, '\n') >= 0)
+			code =
+			    th_fail(err, TH_EUSAGE,
+				    "key file %.*s must hold the key on one line, and nothing else",
+				    TH_FMT(path));
+		else
+			*ret = th_secret_new(key);
+	}
+	if (text.len)
+		explicit_bzero(text.ptr, text.len);
+	th_buf_deinit(&text);
+	return code;
+}
+
+static enum th_code apply_file(struct full *f, const struct th_config_file *file,
+			       struct th_str path, struct th_err *err)
+{
+	struct th_arena *a = &f->memory;
+
+	f->c.model = th_arena_str(a, file->model);
+	f->c.store = th_arena_str(a, file->store);
+	f->file_base_url = th_arena_str(a, file->base_url);
+	if (file->executor_linger_s)
+		f->c.executor_linger_s = file->executor_linger_s;
+	if (file->api_key.len && file->api_key_file.len)
+		return th_fail(err, TH_EUSAGE,
+			       "%.*s: has both api_key and api_key_file; leave one out",
+			       TH_FMT(path));
+	if (file->api_key.len)
+		f->from_file = th_secret_new(file->api_key);
+	if (!file->api_key_file.len)
+		return TH_OK;
+	return key_read(path_resolve(a, file->api_key_file, path), &f->from_file, err);
+}
+
+static enum th_code load_file(struct full *f, struct th_str path, bool must, struct th_err *err)
+{
+	struct th_buf text = TH_BUF_INIT(TH_CONFIG_SIZE_MAX);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_config_file file;
+	enum th_code code = read_file(path, "configuration", &text, err);
+
+	if (code == TH_ENOENT && !must) {
+		th_buf_deinit(&text);
+		return TH_OK;
+	}
+	if (code == TH_OK)
+		code = parse_text(th_buf_str(&text), path, &th_config_file_table, &f->memory, &file,
+				  &doc, err);
+	if (code == TH_OK) {
+		f->c.file = th_arena_str(&f->memory, path);
+		code = apply_file(f, &file, f->c.file, err);
+	}
+	if (text.len)
+		explicit_bzero(text.ptr, text.len); /* it may hold a key */
+	th_buf_deinit(&text);
+	return code;
+}
+
+static void load_env(struct full *f)
+{
+	struct th_str model = env("THOLE_MODEL"), store = env("THOLE_STORE");
+
+	if (model.len)
+		f->c.model = th_arena_str(&f->memory, model);
+	if (store.len)
+		f->c.store = th_arena_str(&f->memory, store);
+	for (const struct th_profile *p = th_profiles; p->name; p++) {
+		struct th_str key = p->key_env ? th_str_trim(env(p->key_env)) : TH_STR("");
+		struct env_key *e = f->from_env;
+
+		while (e && strcmp(e->name, p->key_env ?: "") != 0)
+			e = e->next;
+		if (e || !key.len)
+			continue;
+		e = th_alloc(sizeof(*e));
+		*e = (struct env_key){ f->from_env, p->key_env, th_secret_new(key) };
+		f->from_env = e;
+	}
+}
+
+static enum th_code default_store(struct full *f, struct th_err *err)
+{
+	struct th_buf dir TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_PATH_LEN_MAX);
+	enum th_code code = th_dir_of(TH_DIR_STATE, &dir, err);
+
+	if (code == TH_OK)
+		f->c.store = th_arena_printf(&f->memory, "sqlite:%s/log.db", dir.ptr);
+	return code == TH_OK
+		   ? code
+		   : th_prefix(err, code, "default place of the log; --store URL names another");
+}
+
+static enum th_code load(struct full *f, struct th_str path, struct th_err *err)
+{
+	struct th_buf dir TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_PATH_LEN_MAX);
+	struct th_err ignored;
+	enum th_code code = TH_OK;
+
+	if (path.len)
+		code = load_file(f, path, true, err);
+	else if (th_dir_of(TH_DIR_CONFIG, &dir, &ignored) == TH_OK)
+		code = load_file(f, th_arena_printf(&f->memory, "%s/config.yaml", dir.ptr), false,
+				 err);
+	if (code != TH_OK)
+		return code;
+	load_env(f);
+	if (!f->c.store.len)
+		code = default_store(f, err);
+	return code;
+}
+
+enum th_code th_config_load(struct th_str path, struct th_config **ret, struct th_err *err)
+{
+	struct full *f = th_alloc(sizeof(*f));
+	enum th_code code;
+
+	th_arena_init(&f->memory, CONFIG_MEMORY_MAX);
+	f->c.executor_linger_s = 600;
+	code = load(f, path, err);
+	if (code != TH_OK) {
+		th_config_free(&f->c);
+		return code;
+	}
+	*ret = &f->c;
+	return TH_OK;
+}
+
+struct th_config *th_config_free(struct th_config *c)
+{
+	struct full *f = full_of(c);
+
+	if (!c)
+		return NULL;
+	th_secret_free(f->given);
+	th_secret_free(f->from_file);
+	while (f->from_env) {
+		struct env_key *e = f->from_env;
+
+		f->from_env = e->next;
+		th_secret_free(e->secret);
+		free(e);
+	}
+	th_arena_deinit(&f->memory);
+	free(f);
+	return NULL;
+}
+
+void th_config_freep(struct th_config **c)
+{
+	*c = th_config_free(*c);
+}
+
+const struct th_secret *th_config_key(const struct th_config *c, const struct th_profile *p)
+{
+	const struct full *f = full_of_const(c);
+
+	if (f->given)
+		return f->given;
+	for (const struct env_key *e = f->from_env; e; e = e->next)
+		if (p->key_env && strcmp(e->name, p->key_env) == 0)
+			return e->secret;
+	return f->from_file;
+}
+
+void th_config_set_key(struct th_config *c, struct th_str value)
+{
+	struct full *f = full_of(c);
+
+	th_secret_free(f->given);
+	f->given = th_secret_new(value);
+}
+
+enum th_code th_config_set_key_file(struct th_config *c, struct th_str path, struct th_err *err)
+{
+	struct full *f = full_of(c);
+	struct th_secret *key = NULL;
+	enum th_code code = key_read(path, &key, err);
+
+	if (code == TH_OK) {
+		th_secret_free(f->given);
+		f->given = key;
+	}
+	return code;
+}
+
+void th_config_key_hint(const struct th_profile *p, struct th_buf *out)
+{
+	if (p->key_env)
+		th_buf_printf(out, "set %s, or give --api-key-file FILE", p->key_env);
+	else
+		th_buf_add_cstr(out, "give --api-key-file FILE");
+}
+
+struct th_str th_config_base_url(const struct th_config *c, const struct th_profile *p)
+{
+	const struct full *f = full_of_const(c);
+	struct th_str from_env = p->base_url_env ? env(p->base_url_env) : TH_STR("");
+
+	return c->base_url.len        ? c->base_url
+	       : from_env.len         ? from_env
+	       : f->file_base_url.len ? f->file_base_url
+				      : th_str_of(p->base_url);
+}
+
+enum th_code th_config_check_url(struct th_str url, struct th_err *err)
+{
+	bool plain = th_str_istarts(url, TH_STR("http://"));
+	struct th_str rest = th_str_sub(url, plain ? 7 : 8, url.len), host = rest;
+	struct th_str shown = th_utf8_cut(url, 200);
+
+	if (!url.len)
+		return th_fail(
+		    err, TH_EUSAGE,
+		    "the model's server is not known: give --base-url URL or set OPENAI_BASE_URL");
+	host = th_str_split(&rest, '/');
+	if (th_str_find_char(host, '@') >= 0) /* not shown: it holds a password */
+		return th_fail(
+		    err, TH_EUSAGE,
+		    "the model's URL must not hold a name and password; the key has its own place");
+	if (!plain && !th_str_istarts(url, TH_STR("https://")))
+		return th_fail(
+		    err, TH_EUSAGE,
+		    "the model's URL must begin with http:// or https://, which \"%.*s\" does not",
+		    TH_FMT(shown));
+	for (size_t i = 0; i < url.len; i++)
+		if ((unsigned char)url.ptr[i] <= ' ' || url.ptr[i] == 0x7f)
+			return th_fail(err, TH_EUSAGE, "the model's URL \"%.*s\" holds a blank",
+				       TH_FMT(shown));
+	if (!host.len || host.ptr[0] == ':')
+		return th_fail(err, TH_EUSAGE, "the model's URL \"%.*s\" has no host",
+			       TH_FMT(shown));
+	return TH_OK;
+}
+
+/* ---- agents ---- */
+
+static enum th_code copy_strs(const struct th_strs *from, struct th_arena *a, struct th_strs *to)
+{
+	to->count = from->count;
+	to->list = from->list ? th_arena_array(a, from->count, sizeof(*to->list)) : NULL;
+	if (from->list && !to->list)
+		return TH_ELIMIT;
+	for (size_t i = 0; i < from->count; i++) {
+		to->list[i] = th_arena_str(a, from->list[i]);
+		if (!to->list[i].ptr)
+			return TH_ELIMIT;
+	}
+	return TH_OK;
+}
+
+/* `to` is a flat copy of `from`: what it points to is copied into the arena. */
+static enum th_code copy_table(const struct th_table *t, void *to, struct th_arena *a)
+{
+	enum th_code code = TH_OK;
+
+	for (size_t i = 0; i < t->count && code == TH_OK; i++) {
+		const struct th_field *f = &t->fields[i];
+		void *cell = (char *)to + f->offset;
+		struct th_str *s = cell;
+		void **sub = cell;
+
+		if (f->kind == TH_FIELD_strs) {
+			struct th_strs from = *(struct th_strs *)cell;
+
+			code = copy_strs(&from, a, cell);
+		} else if ((f->kind == TH_FIELD_str || f->kind == TH_FIELD_raw) && s->ptr) {
+			*s = th_arena_str(a, *s);
+			code = s->ptr ? TH_OK : TH_ELIMIT;
+		} else if (f->kind == TH_FIELD_object && *sub) {
+			const void *from = *sub;
+
+			*sub = th_arena_alloc(a, f->sub->size);
+			if (!*sub)
+				return TH_ELIMIT;
+			memcpy(*sub, from, f->sub->size);
+			code = copy_table(f->sub, *sub, a);
+		}
+		assert(f->kind != TH_FIELD_objects); /* no agent has one */
+	}
+	return code;
+}
+
+enum th_code th_agent_copy(const struct th_agent *from, struct th_arena *a, struct th_agent *ret,
+			   struct th_err *err)
+{
+	struct th_agent copy = *from;
+	enum th_code code = copy_table(&th_agent_table, &copy, a);
+
+	if (code != TH_OK)
+		return th_fail(err, code, "the agent's definition is too large");
+	*ret = copy;
+	return TH_OK;
+}
+
+static const char default_instructions[] =
+    "You do tasks on a Linux computer with the tools you are given.\n"
+    "Your commands and files are in the workspace, the current folder; other folders may be "
+    "read-only, and "
+    "there may be no network.\n"
+    "Where you have a computer, look at the screen before you act and check on it that each step "
+    "worked.\n"
+    "When an outcome is said to be unknown, look before you do it again.\n"
+    "Work until the task is done, check the result, then say in a few sentences what you did and "
+    "what you found.";
+
+void th_agent_default(struct th_agent *ret)
+{
+	*ret = (struct th_agent){
+		.name = TH_STR("default"),
+		.instructions = th_str_of(default_instructions),
+	};
+}
+
+/* ---- what an agent file's table cannot say ---- */
+
+struct checker {
+	struct th_str yaml, name;
+	struct th_err *err;
+};
+
+TH_PRINTF(3, 4)
+static enum th_code fail_path(const struct checker *c, struct th_str path, const char *fmt, ...)
+{
+	struct th_buf what = TH_BUF_INIT(TH_ERR_MSG_MAX * 4);
+	va_list ap;
+
+	va_start(ap, fmt);
+	th_buf_vprintf(&what, fmt, ap);
+	va_end(ap);
+	(void)th_fail(c->err, TH_EUSAGE, "%.*s:%d: %.*s %s", TH_FMT(c->name),
+		      th_yaml_line(c->yaml, path), TH_FMT(path), what.ptr);
+	th_buf_deinit(&what);
+	return TH_EUSAGE;
+}
+
+/* One list of names against what is known; `more`, `computer`: words that are no tools. */
+static enum th_code check_tools(const struct checker *c, const char *field,
+				const struct th_strs *list, const char *more, const char *computer)
+{
+	const char *names[TH_AGENT_TOOLS_MAX + 3] = { more, computer };
+	size_t count = computer ? 2 : 1;
+
+	for (size_t i = 0; th_tools[i] && count < TH_AGENT_TOOLS_MAX; i++)
+		names[count++] = th_tools[i]->name;
+	for (size_t i = 0; i < list->count; i++) {
+		struct th_str shown = th_utf8_cut(list->list[i], TH_NAME_NEAR_MAX);
+		struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+		const char *near;
+
+		if (th_names_find(names, list->list[i]) >= 0)
+			continue;
+		near = th_names_nearest(names, list->list[i]);
+		th_buf_printf(&path, "%s[%zu]", field, i);
+		return fail_path(c, th_buf_str(&path), "is \"%.*s\", which is no tool%s%s%s",
+				 TH_FMT(shown), near ? "; did you mean \"" : "", near ? near : "",
+				 near ? "\"?" : "");
+	}
+	return TH_OK;
+}
+
+static enum th_code check_environment(const struct checker *c, const struct th_strs *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		struct th_str s = list->list[i];
+		struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+
+		if (th_str_find_char(s, '=') > 0 && !memchr(s.ptr, '\0', s.len))
+			continue;
+		th_buf_printf(&path, "environment[%zu]", i);
+		return fail_path(c, th_buf_str(&path), "must be NAME=value");
+	}
+	return TH_OK;
+}
+
+static enum th_code check_computer(const struct checker *c, const struct th_agent_computer *k)
+{
+	struct th_buf known TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ERR_MSG_MAX);
+	struct th_str shown;
+
+	if (!k)
+		return TH_OK;
+	if (!th_computer_find(k->kind)) {
+		shown = th_utf8_cut(k->kind, TH_NAME_NEAR_MAX);
+		for (size_t i = 0; th_computer_kinds[i]; i++)
+			th_buf_printf(&known, "%s%s",
+				      i == 0                     ? ""
+				      : th_computer_kinds[i + 1] ? ", "
+								 : " or ",
+				      th_computer_kinds[i]->name);
+		return fail_path(c, TH_STR("computer.kind"), "must be %s, not \"%.*s\"", known.ptr,
+				 TH_FMT(shown));
+	}
+	if (!k->width != !k->height)
+		return fail_path(c, k->width ? TH_STR("computer.width") : TH_STR("computer.height"),
+				 "needs its partner: give width and height, or neither");
+	if (k->width > TH_SCREEN_SIDE_MAX || k->height > TH_SCREEN_SIDE_MAX)
+		return fail_path(c,
+				 k->width > TH_SCREEN_SIDE_MAX ? TH_STR("computer.width")
+							       : TH_STR("computer.height"),
+				 "must be at most %d", TH_SCREEN_SIDE_MAX);
+	if (!th_str_is(k->kind, "desktop") && (k->width || k->start.count))
+		return fail_path(c, k->width ? TH_STR("computer.width") : TH_STR("computer.start"),
+				 "is only for a desktop");
+	if (th_str_is(k->kind, "desktop") && k->display.len)
+		return fail_path(c, TH_STR("computer.display"), "is only for x11");
+	return TH_OK;
+}
+
+static enum th_code check_agent(const struct checker *c, const struct th_agent *a)
+{
+	enum th_code code = check_computer(c, a->computer);
+
+	if (code == TH_OK)
+		code = check_tools(c, "tools", &a->tools, "none", NULL);
+	if (code == TH_OK)
+		code = check_tools(c, "approve", &a->approve, "all", "computer");
+	if (code == TH_OK)
+		code = check_environment(c, &a->environment);
+	return code;
+}
+
+enum th_code th_agent_parse(struct th_str yaml, struct th_str name, struct th_arena *a,
+			    struct th_agent *ret, struct th_err *err)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct checker c = { yaml, name, err };
+	struct th_agent agent;
+	enum th_code code = parse_text(yaml, name, &th_agent_table, a, &agent, &doc, err);
+
+	if (code == TH_OK)
+		code = check_agent(&c, &agent);
+	if (code != TH_OK)
+		return code;
+	if (!agent.name.len)
+		agent.name = TH_STR("default");
+	if (!agent.instructions.ptr)
+		agent.instructions = th_str_of(default_instructions);
+	if (agent.workspace.len)
+		agent.workspace = path_resolve(a, agent.workspace, name);
+	return th_agent_copy(&agent, a, ret, err);
+}
+
+enum th_code th_agent_load(struct th_str path, struct th_arena *a, struct th_agent *ret,
+			   struct th_err *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_CONFIG_SIZE_MAX);
+	enum th_code code = read_file(path, "agent file", &text, err);
+
+	return code == TH_OK ? th_agent_parse(th_buf_str(&text), path, a, ret, err) : code;
+}

@@ -1,0 +1,1066 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "run/driver_internal.h"
+
+static char *copy(struct th_str s)
+{
+	char *p = th_alloc(s.len + 1);
+
+	if (s.len > 0)
+		memcpy(p, s.ptr, s.len);
+	return p;
+}
+
+/* ---- sessions by handle ------------------------------------------------------------------ */
+
+struct th_live *th_live_find(const struct th_driver *d, uint32_t index, uint32_t generation)
+{
+	if (index >= d->live_cap || !d->lives[index] || d->lives[index]->generation != generation)
+		return NULL;
+	return d->lives[index];
+}
+
+static struct th_live *find(const struct th_driver *d, struct th_handle h)
+{
+	return th_live_find(d, h.index, h.generation);
+}
+
+static struct th_handle handle_of(const struct th_live *l)
+{
+	return (struct th_handle){ l->index, l->generation };
+}
+
+struct th_ticket th_live_ticket(const struct th_live *l, uint64_t seq)
+{
+	return (struct th_ticket){ l->index, l->generation, seq };
+}
+
+static enum th_code live_new(struct th_driver *d, struct th_str id, const struct th_outfit *outfit,
+			     const struct th_observer *observer, struct th_live **ret,
+			     struct th_err *err)
+{
+	struct th_live *l;
+	uint32_t index = 0;
+
+	if (d->live_count == TH_SESSIONS_MAX)
+		return th_fail(err, TH_ELIMIT, "this runtime has %d sessions open, its maximum",
+			       TH_SESSIONS_MAX);
+	if (id.len == 0 || id.len > TH_SESSION_ID_MAX)
+		return th_fail(err, TH_EUSAGE, "a session id has 1 to %d bytes", TH_SESSION_ID_MAX);
+	if (d->live_count < d->live_cap)
+		while (d->lives[index])
+			index++;
+	else
+		index = d->live_cap;
+	if (index == d->live_cap) {
+		uint32_t cap = d->live_cap ? d->live_cap * 2 : 8;
+
+		d->lives = th_realloc(d->lives, cap * sizeof(*d->lives));
+		memset(d->lives + d->live_cap, 0, (cap - d->live_cap) * sizeof(*d->lives));
+		d->live_cap = cap;
+	}
+	l = th_alloc(sizeof(*l));
+	l->driver = d;
+	l->index = index;
+	l->generation = ++d->generations;
+	l->id = copy(id);
+	l->outfit = *outfit;
+	l->options = (struct th_request_options){
+		.profile = outfit->profile,
+		.model = outfit->model,
+		.agent = outfit->agent,
+		.has_computer = outfit->has_computer,
+		.screen = outfit->screen,
+		.stream = !outfit->agent->settings || outfit->agent->settings->stream,
+	};
+	if (outfit->tool_count > 0) {
+		struct th_tool_spec *specs = th_alloc(outfit->tool_count * sizeof(*specs));
+
+		for (size_t i = 0; i < outfit->tool_count; i++)
+			specs[i] = outfit->tools[i].spec;
+		l->options.tools = specs;
+		l->options.tool_count = outfit->tool_count;
+	}
+	if (observer)
+		l->observer = *observer;
+	th_session_init(&l->fold);
+	d->lives[index] = l;
+	d->live_count++;
+	*ret = l;
+	return TH_OK;
+}
+
+static void live_free(struct th_live *l)
+{
+	struct th_driver *d = l->driver;
+
+	assert(!l->dirty);
+	d->lives[l->index] = NULL;
+	d->live_count--;
+	th_history_free(l->history);
+	th_session_deinit(&l->fold);
+	free((void *)(uintptr_t)l->options.tools);
+	free(l->pending.events);
+	free(l->pending.digests);
+	free(l->held);
+	free(l->queue);
+	free(l->user);
+	free(l->title);
+	free(l->parent);
+	free(l->metadata);
+	free(l->id);
+	free(l);
+}
+
+/* ---- the log ----------------------------------------------------------------------------- */
+
+static struct th_commit *filling(struct th_driver *d)
+{
+	if (d->filling)
+		return d->filling;
+	if (d->spare) {
+		d->filling = d->spare;
+		d->spare = d->spare->next;
+		d->filling->next = NULL;
+	} else {
+		d->filling = th_alloc(sizeof(*d->filling));
+		d->filling->driver = d;
+		th_arena_init(&d->filling->arena, TH_BATCH_MEMORY_MAX);
+	}
+	return d->filling;
+}
+
+static void ask_flush(struct th_driver *d)
+{
+	if (d->flush_asked)
+		return;
+	d->flush_asked = true;
+	d->world.ops->flush_soon(d->world.ctx);
+}
+
+static void make_dirty(struct th_live *l)
+{
+	struct th_driver *d = l->driver;
+
+	if (l->dirty)
+		return;
+	l->dirty = true;
+	l->dirty_next = NULL;
+	if (d->dirty)
+		d->dirty_last->dirty_next = l;
+	else
+		d->dirty = l;
+	d->dirty_last = l;
+	ask_flush(d);
+}
+
+static void hold(struct th_live *l, enum th_effect_kind kind, uint64_t seq, uint64_t call_seq)
+{
+	if (l->held_count == l->held_cap) {
+		l->held_cap = l->held_cap ? l->held_cap * 2 : 4;
+		l->held = th_realloc(l->held, l->held_cap * sizeof(*l->held));
+	}
+	l->held[l->held_count++] = (struct th_held){ kind, seq, call_seq };
+}
+
+static void queue_effects(struct th_live *l, const struct th_effects *fx)
+{
+	if (fx->count == 0)
+		return;
+	if (l->queue_at == l->queue_count)
+		l->queue_at = l->queue_count = 0;
+	if (l->queue_count + fx->count > l->queue_cap) {
+		l->queue_cap = TH_MAX(l->queue_cap * 2, l->queue_count + fx->count);
+		l->queue = th_realloc(l->queue, l->queue_cap * sizeof(*l->queue));
+	}
+	memcpy(l->queue + l->queue_count, fx->list, fx->count * sizeof(fx->list[0]));
+	l->queue_count += fx->count;
+}
+
+/* The history is made before the first event that is not yet in the store, so it never has gaps. */
+static enum th_code history_fill(void *ctx, const struct th_event *ev,
+				 const struct th_digest *digest, struct th_err *err)
+{
+	(void)digest;
+	return th_history_add(ctx, ev, err);
+}
+
+enum th_code th_live_history(struct th_live *l, struct th_err *err)
+{
+	struct th_driver *d = l->driver;
+	enum th_code code = TH_OK;
+
+	if (l->history)
+		return TH_OK;
+	l->history = th_history_new(&l->options);
+	if (l->fold.seq > 0)
+		code = d->world.ops->read(d->world.ctx, th_str_of(l->id), 1, l->fold.seq,
+					  history_fill, l->history, err);
+	if (code)
+		l->history = th_history_free(l->history);
+	return code;
+}
+
+static void set_title(struct th_live *l, struct th_str data)
+{
+	struct th_json_doc *doc = NULL;
+	struct th_buf line = TH_BUF_INIT(TH_KIB);
+
+	if (l->title || th_json_parse(data, &doc, NULL))
+		return;
+	th_text_line(&line, th_json_get_str(th_json_root(doc), "content"), TH_TITLE_MAX);
+	l->title = copy(th_buf_str(&line));
+	th_buf_deinit(&line);
+	th_json_free(doc);
+}
+
+static void pending_add(struct th_live *l, const struct th_event *ev)
+{
+	struct th_pending *p = &l->pending;
+
+	if (p->count == 0) {
+		p->seq_before = ev->seq - 1;
+		p->head_before = l->head;
+	}
+	if (p->count == p->cap) {
+		p->cap = p->cap ? p->cap * 2 : 4;
+		p->events = th_realloc(p->events, p->cap * sizeof(*p->events));
+		p->digests = th_realloc(p->digests, p->cap * sizeof(*p->digests));
+	}
+	l->head = th_event_digest(&l->head, th_str_of(l->id), ev);
+	p->events[p->count] = *ev;
+	p->digests[p->count++] = l->head;
+}
+
+enum th_code th_live_append(struct th_live *l, enum th_event_kind kind, enum th_source source,
+			    uint64_t cause, struct th_str call, struct th_str data,
+			    struct th_err *err)
+{
+	struct th_driver *d = l->driver;
+	struct th_commit *commit = filling(d);
+	struct th_effects fx;
+	uint8_t random[10];
+	struct th_event ev = {
+		.seq = l->fold.seq + 1,
+		.ts_ms = d->world.ops->now_ms(d->world.ctx),
+		.source = source,
+		.kind = kind,
+		.cause = cause,
+		.build = th_str_of(d->build),
+	};
+	enum th_code code;
+
+	if (l->lost)
+		return th_fail(err, TH_EFENCED, "another runtime has taken session %s", l->id);
+	if (data.len > TH_EVENT_DATA_MAX)
+		return th_fail(err, TH_ELIMIT, "the data of a %s event is larger than %zu bytes",
+			       th_event_name(kind), TH_EVENT_DATA_MAX);
+	code = th_live_history(l, err);
+	if (code)
+		return code;
+	ev.call = th_arena_str(&commit->arena, call);
+	ev.data = th_arena_str(&commit->arena, data);
+	if (!ev.data.ptr || !ev.call.ptr)
+		return th_fail(err, TH_ELIMIT, "too much waits to be written");
+	d->world.ops->random(d->world.ctx, random, sizeof(random));
+	ev.id = th_uuid7((uint64_t)ev.ts_ms, random);
+	code = th_session_step(&l->fold, &ev, &fx, err);
+	if (code)
+		return code;
+	pending_add(l, &ev);
+	if (kind == TH_EV_MESSAGE)
+		set_title(l, data);
+	make_dirty(l);
+	queue_effects(l, &fx);
+	code = th_history_add(l->history, &ev, err);
+	if (code)
+		th_live_lose(l, err);
+	return code;
+}
+
+void th_live_write(struct th_live *l, enum th_event_kind kind, enum th_source source,
+		   uint64_t cause, struct th_str call, struct th_str data)
+{
+	struct th_err err = { 0 };
+
+	if (l->lost)
+		return;
+	if (th_live_append(l, kind, source, cause, call, data, &err))
+		th_live_lose(l, &err);
+}
+
+void th_live_lose(struct th_live *l, const struct th_err *err)
+{
+	struct th_handle h = handle_of(l);
+
+	if (l->lost)
+		return;
+	l->lost = true;
+	l->held_count = 0;
+	l->queue_at = l->queue_count = 0;
+	th_live_model_cancel(l, false);
+	if (l->observer.rest)
+		l->observer.rest(l->observer.ctx, h, &l->fold, err);
+}
+
+/* ---- effects ----------------------------------------------------------------------------- */
+
+static void write_final(struct th_live *l)
+{
+	struct th_session *s = &l->fold;
+	struct th_buf data;
+	struct th_jw w;
+
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	w = th_jw(&data);
+	th_jw_object(&w);
+	th_jw_kstr(&w, "output", th_buf_str(&s->final));
+	th_jw_kstr(&w, "status", s->final_refusal ? TH_STR("refused") : TH_STR("finished"));
+	th_jw_object_end(&w);
+	th_live_write(l, TH_EV_FINAL, TH_SOURCE_AGENT, s->answer_seq, TH_STR(""),
+		      th_buf_str(&data));
+	th_buf_deinit(&data);
+}
+
+static void write_failure(struct th_live *l, const char *reason)
+{
+	struct th_session *s = &l->fold;
+	struct th_buf text, data;
+	struct th_jw w;
+
+	th_buf_init(&text, 4 * TH_KIB);
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	th_buf_add_cstr(&text, reason);
+	if (s->reason.len > 0) {
+		th_buf_add_cstr(&text, ": ");
+		th_buf_add(&text, th_buf_str(&s->reason));
+	}
+	w = th_jw(&data);
+	th_jw_object(&w);
+	th_jw_kstr(&w, "class", TH_STR("model"));
+	th_jw_kstr(&w, "message", th_buf_str(&text));
+	th_jw_object_end(&w);
+	th_live_write(l, TH_EV_ERROR, TH_SOURCE_ENVIRONMENT, s->seq, TH_STR(""), th_buf_str(&data));
+	th_buf_deinit(&text);
+	th_buf_deinit(&data);
+}
+
+static enum th_code write_state(struct th_live *l, enum th_state to, struct th_str reason,
+				struct th_err *err)
+{
+	struct th_buf data;
+	struct th_jw w;
+	enum th_code code;
+
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	w = th_jw(&data);
+	th_jw_object(&w);
+	th_jw_kstr(&w, "to", th_str_of(th_state_name(to)));
+	if (reason.len)
+		th_jw_kstr(&w, "reason", reason);
+	th_jw_object_end(&w);
+	code = th_live_append(l, TH_EV_STATE_CHANGED,
+			      to == TH_STATE_LIMIT ? TH_SOURCE_ENVIRONMENT : TH_SOURCE_OPERATOR, 0,
+			      TH_STR(""), th_buf_str(&data), err);
+	th_buf_deinit(&data);
+	return code;
+}
+
+static void tool_cancel(struct th_live *l, const struct th_call *c)
+{
+	struct th_driver *d = l->driver;
+
+	d->world.ops->tool_cancel(d->world.ctx, th_live_ticket(l, c->intent_seq));
+}
+
+static struct th_call *call_by_seq(struct th_live *l, uint64_t call_seq)
+{
+	for (size_t i = 0; i < l->fold.call_count; i++)
+		if (l->fold.calls[i].call_seq == call_seq)
+			return &l->fold.calls[i];
+	return NULL;
+}
+
+static void perform(struct th_live *l, const struct th_effect *fx)
+{
+	struct th_driver *d = l->driver;
+	struct th_session *s = &l->fold;
+	struct th_call *c = fx->call < s->call_count ? &s->calls[fx->call] : NULL;
+	struct th_err err;
+
+	switch (fx->kind) {
+	case TH_DO_RECORD:
+		th_live_record(l, c);
+		break;
+	case TH_DO_ASK:
+		th_live_ask(l, c);
+		break;
+	case TH_DO_REFUSE:
+		th_live_refuse(l, c);
+		break;
+	case TH_DO_INTEND:
+		th_live_intend(l, c);
+		break;
+	case TH_DO_REQUEST:
+		th_live_request(l);
+		break;
+	case TH_DO_FINISH:
+		write_final(l);
+		break;
+	case TH_DO_FAIL:
+		write_failure(l, fx->reason);
+		break;
+	case TH_DO_LIMIT:
+		if (write_state(l, TH_STATE_LIMIT, th_str_of(fx->reason), &err))
+			th_live_lose(l, &err);
+		break;
+	case TH_DO_MODEL_CALL:
+		hold(l, fx->kind, s->request_seq, 0);
+		make_dirty(l);
+		break;
+	case TH_DO_NOTIFY:
+		hold(l, fx->kind, s->seq, 0);
+		make_dirty(l);
+		break;
+	case TH_DO_TOOL_RUN:
+		hold(l, fx->kind, c->intent_seq, c->call_seq);
+		make_dirty(l);
+		break;
+	case TH_DO_MODEL_CANCEL:
+		th_live_model_cancel(l, true);
+		break;
+	case TH_DO_TOOL_SETTLE:
+		th_live_tool_run(l, c, true);
+		break;
+	case TH_DO_TOOL_CANCEL:
+		tool_cancel(l, c);
+		break;
+	case TH_DO_TIMER_SET:
+		d->world.ops->timer(d->world.ctx, th_live_ticket(l, s->seq), fx->retry_in_ms);
+		break;
+	case TH_EFFECT_COUNT:
+		assert(false && "no such effect");
+	}
+}
+
+void th_live_pump(struct th_live *l)
+{
+	if (l->pumping)
+		return;
+	l->pumping = true;
+	while (l->queue_at < l->queue_count && !l->lost) {
+		struct th_effect fx = l->queue[l->queue_at++];
+
+		perform(l, &fx);
+	}
+	l->pumping = false;
+}
+
+/* What waited for events up to durable_seq may happen now.  The session may be gone afterwards. */
+static void release_held(struct th_driver *d, struct th_handle h)
+{
+	struct th_live *l = find(d, h);
+	size_t done = 0;
+
+	while (l && !l->lost && done < l->held_count && l->held[done].seq <= l->durable_seq) {
+		struct th_held held = l->held[done++];
+		struct th_call *c = held.call_seq ? call_by_seq(l, held.call_seq) : NULL;
+
+		if (done == l->held_count)
+			done = l->held_count = 0;
+		/* A later request may have taken its place, and is not durable yet. */
+		if (held.kind == TH_DO_MODEL_CALL && held.seq == l->fold.request_seq) {
+			th_live_model_call(l);
+		} else if (held.kind == TH_DO_TOOL_RUN && c && c->phase == TH_CALL_INTENDED) {
+			th_live_tool_run(l, c, false);
+		} else if (held.kind == TH_DO_NOTIFY && th_session_rests(&l->fold) &&
+			   l->durable_seq < l->fold.seq) {
+			hold(l, held.kind, l->fold.seq, 0); /* told when all of it is durable */
+		} else if (held.kind == TH_DO_NOTIFY && th_session_rests(&l->fold) &&
+			   l->observer.rest) {
+			l->observer.rest(l->observer.ctx, h, &l->fold, NULL);
+			l = find(d, h);
+		}
+	}
+	if (!l)
+		return;
+	if (done > 0 && l->held_count >= done) {
+		memmove(l->held, l->held + done, (l->held_count - done) * sizeof(*l->held));
+		l->held_count -= done;
+	}
+	th_live_pump(l);
+}
+
+/* ---- flush ------------------------------------------------------------------------------- */
+
+static void forget_effects(struct th_driver *d, const struct th_append *a)
+{
+	struct th_str ids[16];
+	size_t count = 0;
+
+	for (size_t i = 0; i < a->event_count; i++) {
+		struct th_str raw;
+
+		if (a->events[i].kind != TH_EV_OUTCOME)
+			continue;
+		raw = th_json_raw_get(a->events[i].data, "effect_id");
+		if (raw.len < 3)
+			continue;
+		ids[count++] = th_str_sub(raw, 1, raw.len - 2);
+		if (count == TH_COUNT(ids)) {
+			d->world.ops->tool_forget(d->world.ctx, a->row->session_id, ids, count);
+			count = 0;
+		}
+	}
+	if (count > 0)
+		d->world.ops->tool_forget(d->world.ctx, a->row->session_id, ids, count);
+}
+
+static void append_done(struct th_driver *d, struct th_handle h, const struct th_append *a)
+{
+	struct th_live *l = find(d, h);
+	struct th_err err = { 0 };
+
+	if (!l)
+		return;
+	l->commits--;
+	if (a->result != TH_OK) {
+		if (a->result == TH_EEXIST)
+			(void)th_fail(&err, a->result, "session %s exists already", l->id);
+		else
+			(void)th_fail(&err, a->result,
+				      "session %s was taken by another runtime; nothing more was "
+				      "written here",
+				      l->id);
+		th_live_lose(l, &err);
+		return;
+	}
+	l->durable_seq = a->seq_before + a->event_count;
+	for (size_t i = 0; l && i < a->event_count && l->observer.event; i++) {
+		l->observer.event(l->observer.ctx, h, &a->events[i]);
+		l = find(d, h);
+	}
+	forget_effects(d, a);
+	release_held(d, h);
+}
+
+static void commit_recycle(struct th_driver *d, struct th_commit *c)
+{
+	th_arena_reset(&c->arena);
+	c->batch = (struct th_batch){ 0 };
+	c->blob_count = 0;
+	c->handles = NULL;
+	c->next = d->spare;
+	d->spare = c;
+}
+
+static void on_commit(void *ctx, struct th_batch *batch, enum th_code code,
+		      const struct th_err *err)
+{
+	struct th_commit *c = ctx;
+	struct th_driver *d = c->driver;
+
+	d->commits--;
+	if (code) {
+		d->world.ops->fatal(d->world.ctx, err);
+		for (size_t i = 0; i < batch->append_count; i++) {
+			struct th_live *l = find(d, c->handles[i]);
+
+			if (l) {
+				l->commits--;
+				th_live_lose(l, err);
+			}
+		}
+	} else {
+		for (size_t i = 0; i < batch->append_count; i++)
+			append_done(d, c->handles[i], &batch->appends[i]);
+	}
+	commit_recycle(d, c);
+}
+
+static struct th_str keep(struct th_commit *c, const char *s)
+{
+	return s ? th_arena_str(&c->arena, th_str_of(s)) : TH_STR("");
+}
+
+static void fill_row(struct th_commit *c, struct th_live *l, struct th_session_row *row)
+{
+	const struct th_session *s = &l->fold;
+
+	*row = (struct th_session_row){
+		.session_id = keep(c, l->id),
+		.user = keep(c, l->user),
+		.agent = th_arena_str(&c->arena, s->agent_name),
+		.model = th_arena_str(&c->arena, s->model),
+		.state = th_str_of(th_state_name(s->state)),
+		.title = keep(c, l->title),
+		.parent = keep(c, l->parent),
+		.parent_seq = l->parent_seq,
+		.head_seq = s->seq,
+		.head = l->head,
+		.iteration = s->totals.turns,
+		.calls = s->totals.calls,
+		.tokens_in = s->totals.tokens_in,
+		.tokens_out = s->totals.tokens_out,
+		.cost_nano = s->totals.cost_nano,
+		.epoch = l->epoch,
+		.created_ms = l->created_ms ? l->created_ms : s->created_ms,
+		.updated_ms = s->updated_ms,
+		.metadata = keep(c, l->metadata ? l->metadata : "{}"),
+	};
+}
+
+static void fill_append(struct th_commit *c, struct th_live *l, struct th_append *a)
+{
+	struct th_pending *p = &l->pending;
+	struct th_session_row *row = TH_NEW(&c->arena, struct th_session_row);
+	struct th_event *events = th_arena_array(&c->arena, p->count, sizeof(*events));
+	struct th_digest *digests = th_arena_array(&c->arena, p->count, sizeof(*digests));
+
+	assert(row && events && digests);
+	memcpy(events, p->events, p->count * sizeof(*events));
+	memcpy(digests, p->digests, p->count * sizeof(*digests));
+	fill_row(c, l, row);
+	*a = (struct th_append){
+		.create = p->create,
+		.row = row,
+		.seq_before = p->seq_before,
+		.head_before = p->head_before,
+		.events = events,
+		.digests = digests,
+		.event_count = p->count,
+	};
+	p->count = 0;
+	p->create = false;
+}
+
+void th_driver_flush(struct th_driver *d)
+{
+	struct th_commit *c = filling(d);
+	struct th_handle *idle;
+	size_t count = 0, idle_count = 0;
+	struct th_live *list = d->dirty;
+
+	d->flush_asked = false;
+	d->dirty = d->dirty_last = NULL;
+	for (struct th_live *l = list; l; l = l->dirty_next)
+		count++;
+	if (count == 0)
+		return;
+	c->batch.appends = th_arena_array(&c->arena, count, sizeof(*c->batch.appends));
+	c->handles = th_arena_array(&c->arena, count, sizeof(*c->handles));
+	idle = th_arena_array(&c->arena, count, sizeof(*idle));
+	assert(c->batch.appends && c->handles && idle);
+	for (struct th_live *l = list, *next; l; l = next) {
+		next = l->dirty_next;
+		l->dirty = false;
+		if (l->pending.count > 0) {
+			c->handles[c->batch.append_count] = handle_of(l);
+			fill_append(c, l, &c->batch.appends[c->batch.append_count++]);
+			l->commits++;
+		} else if (l->commits == 0) {
+			idle[idle_count++] = handle_of(l);
+		}
+	}
+	d->filling = NULL;
+	/* Effects of events that were durable already: they wait for nothing. */
+	for (size_t i = 0; i < idle_count; i++)
+		release_held(d, idle[i]);
+	c->batch.blobs = c->blobs;
+	c->batch.blob_count = c->blob_count;
+	if (c->batch.append_count == 0) {
+		commit_recycle(d, c);
+		return;
+	}
+	d->commits++;
+	d->world.ops->commit(d->world.ctx, &c->batch, on_commit, c);
+}
+
+void th_driver_add_blob(struct th_driver *d, const struct th_blob *blob)
+{
+	struct th_commit *c = filling(d);
+
+	for (size_t i = 0; i < c->blob_count; i++)
+		if (th_digest_eq(&c->blobs[i].hash, &blob->hash))
+			return;
+	if (c->blob_count == c->blob_cap) {
+		c->blob_cap = c->blob_cap ? c->blob_cap * 2 : 4;
+		c->blobs = th_realloc(c->blobs, c->blob_cap * sizeof(*c->blobs));
+	}
+	c->blobs[c->blob_count++] = (struct th_blob){
+		.hash = blob->hash,
+		.media_type = th_arena_str(&c->arena, blob->media_type),
+		.bytes = th_arena_str(&c->arena, blob->bytes),
+	};
+}
+
+/* ---- life of a driver and its sessions --------------------------------------------------- */
+
+struct th_driver *th_driver_new(const struct th_world *world, struct th_str build)
+{
+	struct th_driver *d = th_alloc(sizeof(*d));
+
+	d->world = *world;
+	d->build = copy(build);
+	return d;
+}
+
+static void commit_free(struct th_commit *c)
+{
+	th_arena_deinit(&c->arena);
+	free(c->blobs);
+	free(c);
+}
+
+struct th_driver *th_driver_free(struct th_driver *d)
+{
+	if (!d)
+		return NULL;
+	for (uint32_t i = 0; i < d->live_cap; i++)
+		if (d->lives[i])
+			th_driver_close(d, handle_of(d->lives[i]));
+	while (d->spare) {
+		struct th_commit *next = d->spare->next;
+
+		commit_free(d->spare);
+		d->spare = next;
+	}
+	if (d->filling)
+		commit_free(d->filling);
+	th_driver_texts_free(d);
+	free(d->lives);
+	free(d->build);
+	free(d);
+	return NULL;
+}
+
+static void created_data(const struct th_outfit *outfit,
+			 const struct th_ev_session_created *created, struct th_buf *data)
+{
+	struct th_ev_session_created d = *created;
+	struct th_buf agent;
+	struct th_jw w;
+
+	th_buf_init(&agent, TH_EVENT_DATA_MAX);
+	if (!d.agent.len) {
+		w = th_jw(&agent);
+		th_table_print(&th_agent_table, outfit->agent, &w);
+		d.agent = th_buf_str(&agent);
+	}
+	if (!d.model.len)
+		d.model = outfit->model;
+	w = th_jw(data);
+	th_table_print(&th_ev_session_created_table, &d, &w);
+	th_buf_deinit(&agent);
+}
+
+enum th_code th_driver_create(struct th_driver *d, struct th_str session_id,
+			      const struct th_outfit *outfit,
+			      const struct th_ev_session_created *created,
+			      const struct th_observer *observer, struct th_handle *ret,
+			      struct th_err *err)
+{
+	struct th_live *l;
+	struct th_buf data;
+	enum th_code code = live_new(d, session_id, outfit, observer, &l, err);
+
+	if (code)
+		return code;
+	l->epoch = 1;
+	l->pending.create = true;
+	l->user = created->user.len ? copy(created->user) : NULL;
+	l->metadata = created->metadata.len ? copy(created->metadata) : NULL;
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	created_data(outfit, created, &data);
+	code = th_buf_check(&data, "the agent's definition", err);
+	if (!code)
+		code = th_live_append(l, TH_EV_SESSION_CREATED, TH_SOURCE_OPERATOR, 0, TH_STR(""),
+				      th_buf_str(&data), err);
+	th_buf_deinit(&data);
+	if (code) {
+		live_free(l);
+		return code;
+	}
+	*ret = handle_of(l);
+	th_live_pump(l);
+	return TH_OK;
+}
+
+struct folding {
+	struct th_live *live;
+	struct th_digest head;
+};
+
+static enum th_code fold_event(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			       struct th_err *err)
+{
+	struct folding *f = ctx;
+	struct th_effects fx;
+
+	f->head = *digest;
+	return th_session_step(&f->live->fold, ev, &fx, err);
+}
+
+static enum th_code open_row(struct th_driver *d, const struct th_session_row *row,
+			     const struct th_outfit *outfit, const struct th_observer *observer,
+			     struct th_live **ret, struct th_err *err)
+{
+	struct folding f;
+	struct th_live *l;
+	bool fork = row->head_seq == row->parent_seq && row->parent.len > 0;
+	enum th_code code = live_new(d, row->session_id, outfit, observer, &l, err);
+
+	if (code)
+		return code;
+	f.live = l;
+	code = d->world.ops->read(d->world.ctx, fork ? row->parent : row->session_id, 1,
+				  row->head_seq, fold_event, &f, err);
+	if (!code && l->fold.seq != row->head_seq)
+		code =
+		    th_fail(err, TH_ECORRUPT, "the log ends at event %llu, but its row says %llu",
+			    (unsigned long long)l->fold.seq, (unsigned long long)row->head_seq);
+	if (code) {
+		live_free(l);
+		return th_prefix(err, code, "session %.*s", TH_FMT(row->session_id));
+	}
+	l->head = f.head;
+	l->epoch = row->epoch;
+	l->created_ms = row->created_ms;
+	l->durable_seq = row->head_seq;
+	l->user = row->user.len ? copy(row->user) : NULL;
+	l->title = row->title.len ? copy(row->title) : NULL;
+	l->parent = row->parent.len ? copy(row->parent) : NULL;
+	l->parent_seq = row->parent_seq;
+	l->metadata = row->metadata.len ? copy(row->metadata) : NULL;
+	*ret = l;
+	return TH_OK;
+}
+
+enum th_code th_driver_open(struct th_driver *d, const struct th_session_row *row,
+			    const struct th_outfit *outfit, const struct th_observer *observer,
+			    struct th_handle *ret, struct th_err *err)
+{
+	struct th_live *l;
+	enum th_code code = open_row(d, row, outfit, observer, &l, err);
+
+	if (!code)
+		*ret = handle_of(l);
+	return code;
+}
+
+static enum th_code fork_history(struct th_live *l, struct th_err *err)
+{
+	struct th_driver *d = l->driver;
+
+	l->history = th_history_new(&l->options);
+	return d->world.ops->read(d->world.ctx, th_str_of(l->parent), 1, l->parent_seq,
+				  history_fill, l->history, err);
+}
+
+enum th_code th_driver_fork(struct th_driver *d, const struct th_session_row *row,
+			    const struct th_outfit *outfit, const struct th_observer *observer,
+			    struct th_handle *ret, struct th_err *err)
+{
+	struct th_ev_session_forked data = { .parent = row->parent,
+					     .seq = (int64_t)row->parent_seq };
+	struct th_live *l;
+	struct th_buf text;
+	struct th_jw w;
+	enum th_code code = open_row(d, row, outfit, observer, &l, err);
+
+	if (code)
+		return code;
+	l->epoch = 1;
+	l->created_ms = d->world.ops->now_ms(d->world.ctx);
+	l->pending.create = true;
+	code = fork_history(l, err);
+	th_buf_init(&text, TH_EVENT_DATA_MAX);
+	w = th_jw(&text);
+	th_table_print(&th_ev_session_forked_table, &data, &w);
+	if (!code)
+		code = th_live_append(l, TH_EV_SESSION_FORKED, TH_SOURCE_OPERATOR, 0, TH_STR(""),
+				      th_buf_str(&text), err);
+	th_buf_deinit(&text);
+	if (code) {
+		live_free(l);
+		return code;
+	}
+	/* What the prefix left open waits for a resume. */
+	l->queue_at = l->queue_count = 0;
+	*ret = handle_of(l);
+	return TH_OK;
+}
+
+enum th_code th_driver_resume(struct th_driver *d, struct th_handle h, struct th_err *err)
+{
+	struct th_live *l = find(d, h);
+	struct th_effects fx;
+	enum th_code code;
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	if (l->fold.state == TH_STATE_PAUSED) {
+		code = write_state(l, TH_STATE_RUNNING, TH_STR("resumed"), err);
+		if (code)
+			return code;
+		/* What was under way before the pause is settled, not started anew. */
+		l->queue_at = l->queue_count = 0;
+	}
+	th_session_resume(&l->fold, &fx);
+	queue_effects(l, &fx);
+	th_live_pump(l);
+	return TH_OK;
+}
+
+void th_driver_close(struct th_driver *d, struct th_handle h)
+{
+	struct th_live *l = find(d, h);
+
+	if (!l)
+		return;
+	th_live_model_cancel(l, false);
+	if (l->dirty && l->pending.count > 0)
+		th_driver_flush(d);
+	if (l->dirty) {
+		struct th_live **at = &d->dirty;
+
+		while (*at != l)
+			at = &(*at)->dirty_next;
+		*at = l->dirty_next;
+		d->dirty_last = NULL;
+		for (struct th_live *i = d->dirty; i; i = i->dirty_next)
+			d->dirty_last = i;
+		l->dirty = false;
+	}
+	live_free(l);
+}
+
+/* ---- inputs ------------------------------------------------------------------------------ */
+
+enum th_code th_driver_message(struct th_driver *d, struct th_handle h, struct th_str text,
+			       struct th_err *err)
+{
+	struct th_live *l = find(d, h);
+	struct th_buf data;
+	struct th_jw w;
+	enum th_code code;
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	if (text.len > TH_MESSAGE_MAX)
+		return th_fail(err, TH_ELIMIT, "a message has at most %zu bytes, this one has %zu",
+			       TH_MESSAGE_MAX, text.len);
+	code = th_live_history(l, err);
+	if (code)
+		return code;
+	if (th_history_full(l->history))
+		return th_fail(err, TH_ELIMIT,
+			       "%d messages wait already for the agent to read them",
+			       TH_HELD_MESSAGES_MAX);
+	th_buf_init(&data, TH_EVENT_DATA_MAX * 2);
+	w = th_jw(&data);
+	th_jw_object(&w);
+	th_jw_kstr(&w, "role", TH_STR("user"));
+	th_jw_kstr(&w, "content", text);
+	th_jw_object_end(&w);
+	code =
+	    th_live_append(l, TH_EV_MESSAGE, TH_SOURCE_USER, 0, TH_STR(""), th_buf_str(&data), err);
+	th_buf_deinit(&data);
+	if (!code)
+		th_live_pump(l);
+	return code;
+}
+
+enum th_code th_driver_decide(struct th_driver *d, struct th_handle h, struct th_str call_id,
+			      bool approve, struct th_str by, struct th_str message,
+			      struct th_err *err)
+{
+	struct th_live *l = find(d, h);
+	const struct th_call *c = NULL;
+	struct th_ev_approval_decided decided = { .approve = approve,
+						  .by = by,
+						  .message = message };
+	struct th_buf data;
+	struct th_jw w;
+	enum th_code code;
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	for (size_t i = 0; i < l->fold.call_count && !c; i++)
+		if (l->fold.calls[i].phase == TH_CALL_ASKED &&
+		    (!call_id.len || th_str_eq(call_id, l->fold.calls[i].call_id)))
+			c = &l->fold.calls[i];
+	if (!c)
+		return th_fail(err, TH_ENOENT, "no call %.*s waits for a decision",
+			       TH_FMT(th_utf8_cut(call_id, 80)));
+	decided.call_id = c->call_id;
+	decided.digest = th_str_of(c->digest);
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	w = th_jw(&data);
+	th_table_print(&th_ev_approval_decided_table, &decided, &w);
+	code = th_live_append(l, TH_EV_APPROVAL_DECIDED, TH_SOURCE_USER, c->call_seq, c->call_id,
+			      th_buf_str(&data), err);
+	th_buf_deinit(&data);
+	if (!code)
+		th_live_pump(l);
+	return code;
+}
+
+enum th_code th_driver_set_state(struct th_driver *d, struct th_handle h, enum th_state to,
+				 struct th_str reason, struct th_err *err)
+{
+	struct th_live *l = find(d, h);
+	enum th_code code;
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	code = write_state(l, to, reason, err);
+	if (!code)
+		th_live_pump(l);
+	return code;
+}
+
+const struct th_session *th_driver_session(const struct th_driver *d, struct th_handle h)
+{
+	const struct th_live *l = find(d, h);
+
+	return l ? &l->fold : NULL;
+}
+
+struct th_str th_driver_session_id(const struct th_driver *d, struct th_handle h)
+{
+	const struct th_live *l = find(d, h);
+
+	return l ? th_str_of(l->id) : TH_STR("");
+}
+
+bool th_driver_durable(const struct th_driver *d, struct th_handle h)
+{
+	const struct th_live *l = find(d, h);
+
+	return !l || l->lost || l->durable_seq == l->fold.seq;
+}
+
+bool th_driver_idle(const struct th_driver *d)
+{
+	return !d->dirty && d->commits == 0;
+}
+
+size_t th_driver_count(const struct th_driver *d)
+{
+	return d->live_count;
+}
+
+void th_driver_timer(struct th_driver *d, struct th_ticket t)
+{
+	struct th_live *l = th_live_find(d, t.index, t.generation);
+	struct th_effects fx;
+
+	if (!l || l->lost)
+		return;
+	th_session_wake(&l->fold, &fx);
+	queue_effects(l, &fx);
+	th_live_pump(l);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * driver.h - many sessions, one loop: steps the pure core, writes the log, and
+ * carries out the effects.
+ *
+ * Per iteration of the loop: inputs are drained and each session is stepped;
+ * then one flush hands all new events of all sessions to the store as one
+ * transaction; when that is durable the effects they stand for start.
+ * Persist, then act.  The driver itself does no I/O: world.h does.
+ *
+ * One thread.  A session is named by a handle whose generation makes a late
+ * use a miss.  Strings given are copied unless a comment says otherwise.
+ */
+#ifndef TH_RUN_DRIVER_H
+#define TH_RUN_DRIVER_H
+
+#include "core/session.h"
+#include "run/world.h"
+
+struct th_driver;
+
+struct th_handle {
+	uint32_t index, generation; /* {0, 0}: none */
+};
+
+/* How one tool is run: in the executor, or by a function of this process. */
+struct th_local_call {
+	struct th_ticket ticket;
+	struct th_str tool, arguments; /* JSON object; borrowed until the function returns */
+};
+/* Answers with th_driver_tool_done, at once or later. */
+typedef void th_local_fn(void *ctx, struct th_driver *d, const struct th_local_call *call);
+
+struct th_tool_row {
+	struct th_tool_spec spec; /* borrowed: lives as long as the driver */
+	th_local_fn *local;       /* NULL: the executor's */
+	void *ctx;
+};
+
+/* What a session is run with; borrowed, lives as long as the session is open. */
+struct th_outfit {
+	const struct th_agent *agent;
+	const struct th_profile *profile;
+	struct th_str model; /* name on the wire */
+	const struct th_tool_row *tools;
+	size_t tool_count;
+	bool has_computer;
+	struct th_size screen;
+};
+
+/* Who watches.  Events come when they are durable; deltas as they stream, never logged. */
+struct th_observer {
+	void (*event)(void *ctx, struct th_handle h, const struct th_event *ev);
+	void (*delta)(void *ctx, struct th_handle h, enum th_delta_kind kind, struct th_str text);
+	/* The session rests (th_session_rests) and all of it is durable; or it was lost (err not
+	 * NULL: another runtime took it, the store failed). */
+	void (*rest)(void *ctx, struct th_handle h, const struct th_session *s,
+		     const struct th_err *err);
+	void *ctx;
+};
+
+TH_NODISCARD struct th_driver *th_driver_new(const struct th_world *world, struct th_str build);
+struct th_driver *
+th_driver_free(struct th_driver *d); /* world's things must be cancelled or over; NULL is fine */
+
+/*
+ * Begins a new session: session_created goes into the next flush.  `created`
+ * gives agent, workspace, user, metadata; `agent` in it may be empty: the
+ * outfit's is printed.  TH_ELIMIT: too many sessions.
+ */
+TH_NODISCARD enum th_code th_driver_create(struct th_driver *d, struct th_str session_id,
+					   const struct th_outfit *outfit,
+					   const struct th_ev_session_created *created,
+					   const struct th_observer *observer,
+					   struct th_handle *ret, struct th_err *err);
+/*
+ * Takes up a stored session whose lease is held: `row` as store->lease gave
+ * it.  Reads and folds its log.  Nothing is done before th_driver_resume.
+ */
+TH_NODISCARD enum th_code th_driver_open(struct th_driver *d, const struct th_session_row *row,
+					 const struct th_outfit *outfit,
+					 const struct th_observer *observer, struct th_handle *ret,
+					 struct th_err *err);
+/* Starts a fork: `row` is the new session's (parent, parent_seq, head of the prefix). */
+TH_NODISCARD enum th_code th_driver_fork(struct th_driver *d, const struct th_session_row *row,
+					 const struct th_outfit *outfit,
+					 const struct th_observer *observer, struct th_handle *ret,
+					 struct th_err *err);
+/* Gives out what is open after th_driver_open; continues a paused or interrupted run. */
+TH_NODISCARD enum th_code th_driver_resume(struct th_driver *d, struct th_handle h,
+					   struct th_err *err);
+/* Forgets a session; what it has under way in the world is cancelled (effects go on in the
+ * executor). */
+void th_driver_close(struct th_driver *d, struct th_handle h);
+
+/* Inputs.  Each is an event; refused (EPROTO, with the reason) when the state does not take it. */
+TH_NODISCARD enum th_code th_driver_message(struct th_driver *d, struct th_handle h,
+					    struct th_str text, struct th_err *err);
+TH_NODISCARD enum th_code th_driver_decide(struct th_driver *d, struct th_handle h,
+					   struct th_str call_id, bool approve, struct th_str by,
+					   struct th_str message, struct th_err *err);
+/* to: paused, stopped or running, by an operator. */
+TH_NODISCARD enum th_code th_driver_set_state(struct th_driver *d, struct th_handle h,
+					      enum th_state to, struct th_str reason,
+					      struct th_err *err);
+
+const struct th_session *th_driver_session(const struct th_driver *d,
+					   struct th_handle h); /* NULL: a miss */
+struct th_str th_driver_session_id(const struct th_driver *d, struct th_handle h);
+bool th_driver_durable(const struct th_driver *d,
+		       struct th_handle h);     /* nothing waits for a flush */
+bool th_driver_idle(const struct th_driver *d); /* no session waits for a flush */
+size_t th_driver_count(const struct th_driver *d);
+
+/* ---- called by the world ---- */
+
+void th_driver_flush(struct th_driver *d);
+void th_driver_timer(struct th_driver *d, struct th_ticket t);
+/* False: the request is to be cancelled (too large, or over). */
+bool th_driver_model_data(struct th_driver *d, struct th_ticket t, struct th_str bytes);
+void th_driver_model_done(struct th_driver *d, struct th_ticket t, const struct th_model_end *end);
+void th_driver_tool_done(struct th_driver *d, struct th_ticket t,
+			 const struct th_tool_result *result);
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * driver_calls.c - one call from the answer to its result.
+ */
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "core/policy.h"
+#include "run/driver_internal.h"
+
+static const struct th_tool_spec computer_spec = {
+	.name = TH_STR_INIT("computer"),
+	.class = TH_CLASS_W,
+};
+
+static const struct th_tool_row *tool_find(const struct th_live *l, struct th_str name)
+{
+	for (size_t i = 0; i < l->outfit.tool_count; i++)
+		if (th_str_eq(l->outfit.tools[i].spec.name, name))
+			return &l->outfit.tools[i];
+	return NULL;
+}
+
+/* The provider's actions in our form: {"actions":[…]}.  Class R when all of them only look. */
+static enum th_code computer_arguments(struct th_live *l, const struct th_call *c,
+				       struct th_arena *a, struct th_buf *out,
+				       enum th_class *ret_class, struct th_err *err)
+{
+	struct th_json_doc *doc;
+	struct th_action *actions = NULL;
+	size_t count = 0;
+	struct th_jw w = th_jw(out);
+	enum th_code code = th_json_parse(c->item, &doc, err);
+
+	if (code)
+		return code;
+	code = th_model_actions(l->outfit.profile, th_json_root(doc), a, &actions, &count, err);
+	*ret_class = TH_CLASS_R;
+	th_jw_object(&w);
+	th_jw_key(&w, TH_STR("actions"));
+	th_jw_array(&w);
+	for (size_t i = 0; !code && i < count; i++) {
+		th_action_print(&actions[i], &w);
+		if (th_action_class(actions[i].kind) != 'R')
+			*ret_class = TH_CLASS_W;
+	}
+	th_jw_array_end(&w);
+	/* Every provider wants to be shown what its actions led to. */
+	if (count > 0 && actions[count - 1].kind != TH_ACTION_ZOOM) {
+		th_jw_kbool(&w, "screenshot", true);
+		if (*ret_class != TH_CLASS_R)
+			th_jw_kbool(&w, "settle", true);
+	}
+	th_jw_object_end(&w);
+	th_json_free(doc);
+	return code;
+}
+
+/* The model wrote a text that should be a JSON object; what is none is kept as a string. */
+static bool function_arguments(const struct th_call *c, struct th_buf *out, struct th_err *err)
+{
+	struct th_str text = c->arguments.len ? c->arguments : TH_STR("{}");
+	struct th_json_doc *doc = NULL;
+	bool good = !th_json_parse(text, &doc, err);
+	struct th_jw w = th_jw(out);
+
+	if (good && !th_json_is_object(th_json_root(doc)))
+		good = th_fail(err, TH_EPROTO, "it must be a JSON object") == TH_OK;
+	th_json_free(doc);
+	if (good)
+		th_buf_add(out, th_str_trim(text));
+	else
+		th_jw_str(&w, text);
+	return good;
+}
+
+void th_live_record(struct th_live *l, struct th_call *c)
+{
+	const struct th_tool_row *row = c->computer ? NULL : tool_find(l, c->tool);
+	const struct th_tool_spec *spec = row ? &row->spec : NULL;
+	struct th_verdict verdict;
+	struct th_ev_call d = { .call_id = c->call_id,
+				.tool = c->tool,
+				.safety_checks = c->safety_checks };
+	struct th_arena a;
+	struct th_buf arguments, data;
+	struct th_err err = { 0 };
+	char digest[TH_SHA256_HEX_SIZE + 1];
+	enum th_class class = spec ? spec->class : TH_CLASS_W;
+	struct th_jw w;
+
+	th_arena_init(&a, TH_TURN_MEMORY_MAX);
+	th_buf_init(&arguments, TH_EVENT_DATA_MAX);
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	if (c->computer && l->outfit.has_computer)
+		spec = &computer_spec;
+	verdict = th_policy_decide(l->outfit.agent, spec, c, &a);
+	if (c->computer) {
+		if (computer_arguments(l, c, &a, &arguments, &class, &err)) {
+			th_buf_clear(&arguments);
+			th_buf_add_cstr(&arguments, "{}");
+			verdict = (struct th_verdict){ TH_POLICY_REFUSE, th_str_of(err.msg) };
+		}
+	} else if (!function_arguments(c, &arguments, &err) && spec) {
+		verdict.policy = TH_POLICY_REFUSE;
+		verdict.reason = th_arena_printf(&a, "the arguments of %.*s are not usable: %s",
+						 TH_FMT(th_utf8_cut(c->tool, 80)), err.msg);
+	}
+	d.arguments = th_buf_str(&arguments);
+	th_call_digest(c->tool, d.arguments, digest);
+	d.digest = th_str_of(digest);
+	d.class = th_str_of(th_class_name(class));
+	d.policy = th_str_of(th_policy_name(verdict.policy));
+	d.reason = verdict.reason;
+	w = th_jw(&data);
+	th_table_print(&th_ev_call_table, &d, &w);
+	if (th_buf_check(&data, "the call", &err))
+		th_live_lose(l, &err);
+	else
+		th_live_write(l, TH_EV_CALL, TH_SOURCE_AGENT, l->fold.answer_seq, c->call_id,
+			      th_buf_str(&data));
+	th_buf_deinit(&arguments);
+	th_buf_deinit(&data);
+	th_arena_deinit(&a);
+}
+
+void th_live_ask(struct th_live *l, struct th_call *c)
+{
+	struct th_ev_approval_requested d = {
+		.call_id = c->call_id,
+		.digest = th_str_of(c->digest),
+		.reason = c->reason.len ? c->reason : TH_STR("a person must approve this"),
+	};
+	struct th_buf data;
+	struct th_jw w;
+
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	w = th_jw(&data);
+	th_table_print(&th_ev_approval_requested_table, &d, &w);
+	th_live_write(l, TH_EV_APPROVAL_REQUESTED, TH_SOURCE_ENVIRONMENT, c->call_seq, c->call_id,
+		      th_buf_str(&data));
+	th_buf_deinit(&data);
+}
+
+static void write_outcome(struct th_live *l, const struct th_call *c, const struct th_ev_outcome *d,
+			  uint64_t cause)
+{
+	struct th_err err = { 0 };
+	struct th_buf data;
+	struct th_jw w;
+
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	w = th_jw(&data);
+	th_table_print(&th_ev_outcome_table, d, &w);
+	if (th_buf_check(&data, "a tool's result", &err))
+		th_live_lose(l, &err);
+	else
+		th_live_write(l, TH_EV_OUTCOME, TH_SOURCE_ENVIRONMENT, cause, c->call_id,
+			      th_buf_str(&data));
+	th_buf_deinit(&data);
+}
+
+/* Checks that a person saw: accepted with the approval, or seen and turned down. */
+static struct th_str acknowledged(const struct th_call *c)
+{
+	return c->safety_checks;
+}
+
+static void refuse_now(struct th_live *l, const struct th_call *c, struct th_str picture_parts)
+{
+	struct th_ev_outcome d = {
+		.call_id = c->call_id,
+		.status = TH_STR("refused"),
+		.acknowledged = acknowledged(c),
+	};
+	struct th_buf text, output;
+	struct th_json_raw_iter it = th_json_raw_iter(picture_parts);
+	struct th_jw w;
+
+	th_buf_init(&text, 4 * TH_KIB);
+	th_buf_init(&output, TH_EVENT_DATA_MAX);
+	th_buf_printf(
+	    &text, "Not done: %.*s. Nothing was executed.",
+	    TH_FMT(th_utf8_cut(c->reason.len ? c->reason : TH_STR("it was refused"), 2000)));
+	w = th_jw(&output);
+	th_jw_array(&w);
+	th_jw_object(&w);
+	th_jw_kstr(&w, "type", TH_STR("text"));
+	th_jw_kstr(&w, "text", th_buf_str(&text));
+	th_jw_object_end(&w);
+	while (th_json_raw_next(&it))
+		if (th_str_is(th_json_raw_get(it.val, "type"), "\"image\""))
+			th_jw_raw(&w, it.val);
+	th_jw_array_end(&w);
+	if (!c->computer) {
+		th_buf_clear(&output);
+		w = th_jw(&output);
+		th_jw_str(&w, th_buf_str(&text));
+	}
+	d.output = th_buf_str(&output);
+	write_outcome(l, c, &d, c->call_seq);
+	th_buf_deinit(&text);
+	th_buf_deinit(&output);
+}
+
+static void random_id(struct th_driver *d, char out[static 33])
+{
+	uint8_t bytes[16];
+
+	d->world.ops->random(d->world.ctx, bytes, sizeof(bytes));
+	for (size_t i = 0; i < sizeof(bytes); i++) {
+		out[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+		out[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+	}
+	out[32] = '\0';
+}
+
+/* A computer call is answered with a picture even when it is refused: a look changes nothing. */
+void th_live_refuse(struct th_live *l, struct th_call *c)
+{
+	struct th_driver *d = l->driver;
+	struct th_tool_call look = {
+		.session_id = th_str_of(l->id),
+		.epoch = l->epoch,
+		.tool = TH_STR("computer"),
+		.arguments = TH_STR("{\"actions\":[{\"type\":\"screenshot\"}]}"),
+		.class = TH_CLASS_R,
+		.agent = l->outfit.agent,
+	};
+	char id[33];
+
+	if (!c->computer || !l->outfit.has_computer) {
+		refuse_now(l, c, TH_STR("[]"));
+		return;
+	}
+	random_id(d, id);
+	look.effect_id = th_str_n(id, 32);
+	d->world.ops->tool_run(d->world.ctx, th_live_ticket(l, c->call_seq), &look, false);
+}
+
+static int64_t call_timeout_ms(const struct th_live *l)
+{
+	const struct th_agent_limits *limits = l->outfit.agent->limits;
+
+	return 1000 * (limits && limits->command_seconds ? limits->command_seconds
+							 : TH_COMMAND_SECONDS_DEFAULT);
+}
+
+void th_live_intend(struct th_live *l, struct th_call *c)
+{
+	char id[33];
+	struct th_ev_intent d = {
+		.call_id = c->call_id,
+		.epoch = l->epoch,
+		.class = th_str_of(th_class_name(c->class)),
+		.tool = c->tool,
+		.digest = th_str_of(c->digest),
+		.timeout_ms = call_timeout_ms(l),
+	};
+	struct th_buf data;
+	struct th_jw w;
+
+	random_id(l->driver, id);
+	d.effect_id = th_str_n(id, 32);
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	w = th_jw(&data);
+	th_table_print(&th_ev_intent_table, &d, &w);
+	th_live_write(l, TH_EV_INTENT, TH_SOURCE_AGENT, c->call_seq, c->call_id, th_buf_str(&data));
+	th_buf_deinit(&data);
+}
+
+void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
+{
+	struct th_driver *d = l->driver;
+	const struct th_tool_row *row = c->computer ? NULL : tool_find(l, c->tool);
+	struct th_ticket ticket = th_live_ticket(l, c->intent_seq);
+	struct th_tool_call call = {
+		.session_id = th_str_of(l->id),
+		/* What an earlier runtime dispatched is proved by a journal of its time only. */
+		.epoch = settle ? c->epoch : l->epoch,
+		.effect_id = c->effect_id,
+		.tool = c->tool,
+		.arguments = c->arguments,
+		.digest = th_str_of(c->digest),
+		.class = c->class,
+		.timeout_ms = call_timeout_ms(l),
+		.agent = l->outfit.agent,
+	};
+
+	if (!row || !row->local) {
+		d->world.ops->tool_run(d->world.ctx, ticket, &call, settle);
+		return;
+	}
+	/* A function of this process leaves no journal: after a crash only R and L may run again.
+	 */
+	if (settle && c->class != TH_CLASS_R && c->class != TH_CLASS_L) {
+		struct th_tool_result unknown = {
+			.status = TH_OUTCOME_UNKNOWN,
+			.output = TH_STR(
+			    "\"This action was started but its result was not recorded. It may or "
+			    "may not have happened. It was not repeated. Look first before doing "
+			    "it "
+			    "again.\""),
+		};
+
+		th_driver_tool_done(d, ticket, &unknown);
+		return;
+	}
+	row->local(row->ctx, d, &(struct th_local_call){ ticket, c->tool, c->arguments });
+}
+
+static struct th_call *call_of_ticket(struct th_live *l, struct th_ticket t)
+{
+	for (size_t i = 0; i < l->fold.call_count; i++) {
+		struct th_call *c = &l->fold.calls[i];
+
+		if (c->phase == TH_CALL_INTENDED && c->intent_seq == t.seq)
+			return c;
+		if (c->phase == TH_CALL_DENIED && c->call_seq == t.seq)
+			return c;
+	}
+	return NULL;
+}
+
+void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct th_tool_result *r)
+{
+	struct th_live *l = th_live_find(d, t.index, t.generation);
+	struct th_call *c = l && !l->lost ? call_of_ticket(l, t) : NULL;
+	struct th_ev_outcome out;
+
+	if (!c)
+		return;
+	for (size_t i = 0; i < r->blob_count; i++)
+		th_driver_add_blob(d, &r->blobs[i]);
+	if (c->phase == TH_CALL_DENIED) {
+		refuse_now(l, c, r->output);
+	} else {
+		out = (struct th_ev_outcome){
+			.call_id = c->call_id,
+			.effect_id = c->effect_id,
+			.status = th_str_of(th_outcome_name(r->status)),
+			.output = r->output.len ? r->output : TH_STR("\"\""),
+			.evidence = r->evidence,
+			.acknowledged = acknowledged(c),
+			.elapsed_ms = r->elapsed_ms,
+		};
+		write_outcome(l, c, &out, c->intent_seq);
+	}
+	th_live_pump(l);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * driver_internal.h - what the driver's files share: driver.c keeps sessions
+ * and the log, driver_model.c asks models, driver_calls.c runs calls.
+ */
+#ifndef TH_RUN_DRIVER_INTERNAL_H
+#define TH_RUN_DRIVER_INTERNAL_H
+
+#include "run/driver.h"
+#include "run/history.h"
+
+/* An effect that waits for its event to be durable. */
+struct th_held {
+	enum th_effect_kind kind;
+	uint64_t seq;      /* the event */
+	uint64_t call_seq; /* of the call it is about; 0: none */
+};
+
+/* Events of one session on their way into the next transaction. */
+struct th_pending {
+	struct th_event *events; /* strings in the filling batch's arena */
+	struct th_digest *digests;
+	size_t count, cap;
+	uint64_t seq_before;
+	struct th_digest head_before;
+	bool create;
+};
+
+struct th_flight; /* a model request under way */
+
+struct th_live {
+	struct th_driver *driver;
+	uint32_t index, generation; /* generation 0: the slot is free */
+	char *id;                   /* session id, NUL-terminated */
+	struct th_session fold;
+	struct th_outfit outfit;
+	struct th_request_options options;
+	struct th_history *history; /* NULL until it is needed */
+	struct th_observer observer;
+	struct th_digest head;
+	int64_t epoch, created_ms;
+	uint64_t durable_seq;
+	struct th_pending pending;
+	struct th_live *dirty_next;
+	bool dirty, pumping, lost;
+	size_t commits; /* batches under way with events of this session */
+	struct th_held *held;
+	size_t held_count, held_cap;
+	struct th_effect *queue; /* effects not yet looked at */
+	size_t queue_count, queue_cap, queue_at;
+	struct th_flight *flight;
+	char *user, *title, *parent, *metadata; /* of the sessions row; may be NULL */
+	uint64_t parent_seq;
+};
+
+/* A transaction being filled, or under way. */
+struct th_commit {
+	struct th_driver *driver;
+	struct th_arena arena;
+	struct th_batch batch;
+	struct th_blob *blobs;
+	size_t blob_count, blob_cap;
+	struct th_handle *handles; /* of the appends */
+	struct th_commit *next;    /* in the list of spare ones */
+};
+
+/* base64 of a blob, shared by requests. */
+struct th_blob_text {
+	struct th_digest hash;
+	char *text;
+	size_t len, users;
+	uint64_t used;
+};
+
+struct th_driver {
+	struct th_world world;
+	char *build;
+	struct th_live **lives;
+	uint32_t live_cap;
+	size_t live_count;
+	uint32_t generations;
+	struct th_commit *filling, *spare;
+	struct th_live *dirty, *dirty_last;
+	bool flush_asked;
+	size_t commits; /* transactions under way */
+	struct th_blob_text *texts;
+	size_t text_count, text_cap, text_bytes;
+	uint64_t text_clock;
+};
+
+struct th_live *th_live_find(const struct th_driver *d, uint32_t index, uint32_t generation);
+struct th_ticket th_live_ticket(const struct th_live *l, uint64_t seq);
+
+/*
+ * Steps the fold with a new event and, when it fits, puts it into the filling
+ * transaction; its effects are queued.  `data` is copied.  On failure nothing
+ * happened.
+ */
+TH_NODISCARD enum th_code th_live_append(struct th_live *l, enum th_event_kind kind,
+					 enum th_source source, uint64_t cause, struct th_str call,
+					 struct th_str data, struct th_err *err);
+/* The same for events that the driver owes: one that does not fit is our bug, and the session is
+ * lost. */
+void th_live_write(struct th_live *l, enum th_event_kind kind, enum th_source source,
+		   uint64_t cause, struct th_str call, struct th_str data);
+/* The rendered history, up to the last event: read from the store when it is not there yet. */
+TH_NODISCARD enum th_code th_live_history(struct th_live *l, struct th_err *err);
+/* Works off the queued effects. */
+void th_live_pump(struct th_live *l);
+void th_live_lose(struct th_live *l, const struct th_err *err);
+void th_driver_add_blob(struct th_driver *d, const struct th_blob *blob); /* copied */
+
+/* driver_model.c */
+void th_live_request(struct th_live *l);    /* REQUEST: writes MODEL_REQUESTED */
+void th_live_model_call(struct th_live *l); /* MODEL_CALL: sends it */
+void th_live_model_cancel(struct th_live *l, bool log);
+void th_driver_texts_free(struct th_driver *d);
+
+/* driver_calls.c */
+void th_live_record(struct th_live *l, struct th_call *c);
+void th_live_ask(struct th_live *l, struct th_call *c);
+void th_live_refuse(struct th_live *l, struct th_call *c);
+void th_live_intend(struct th_live *l, struct th_call *c);
+void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle);
+
+#endif

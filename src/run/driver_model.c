@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * driver_model.c - one model request from its event to its answer's event.
+ */
+#include <stdlib.h>
+
+#include "run/driver_internal.h"
+
+struct th_flight {
+	uint64_t seq; /* of MODEL_REQUESTED */
+	int64_t started_ms;
+	struct th_decoder *decoder;
+	struct th_buf frame; /* what stands before and after the history */
+	struct th_str *body;
+	size_t body_count;
+	struct th_digest *blobs; /* pinned texts */
+	size_t blob_count;
+	bool in_world; /* the world has it */
+};
+
+/* ---- base64 of pictures, made once -------------------------------------------------------- */
+
+static struct th_blob_text *text_find(struct th_driver *d, const struct th_digest *hash)
+{
+	for (size_t i = 0; i < d->text_count; i++)
+		if (memcmp(&d->texts[i].hash, hash, sizeof(*hash)) == 0)
+			return &d->texts[i];
+	return NULL;
+}
+
+/* Lets go of the longest unused texts that no request needs until `more` fits. */
+static void texts_shrink(struct th_driver *d, size_t more)
+{
+	while (d->text_bytes + more > TH_BLOB_CACHE_MAX) {
+		struct th_blob_text *oldest = NULL;
+
+		for (size_t i = 0; i < d->text_count; i++)
+			if (d->texts[i].users == 0 && (!oldest || d->texts[i].used < oldest->used))
+				oldest = &d->texts[i];
+		if (!oldest)
+			return;
+		d->text_bytes -= oldest->len;
+		free(oldest->text);
+		*oldest = d->texts[--d->text_count];
+	}
+}
+
+static enum th_code text_need(struct th_driver *d, const struct th_digest *hash, struct th_str *ret,
+			      struct th_err *err)
+{
+	struct th_blob_text *t = text_find(d, hash);
+
+	if (!t) {
+		struct th_buf bytes, text;
+		enum th_code code;
+
+		th_buf_init(&bytes, TH_BLOB_MAX);
+		code = d->world.ops->blob(d->world.ctx, hash, &bytes, err);
+		if (code) {
+			th_buf_deinit(&bytes);
+			return th_prefix(err, code, "picture of the history");
+		}
+		th_buf_init(&text, th_base64_size(TH_BLOB_MAX));
+		th_base64_encode(&text, bytes.ptr, bytes.len);
+		th_buf_deinit(&bytes);
+		texts_shrink(d, text.len);
+		if (d->text_count == d->text_cap) {
+			d->text_cap = d->text_cap ? d->text_cap * 2 : 8;
+			d->texts = th_realloc(d->texts, d->text_cap * sizeof(*d->texts));
+		}
+		t = &d->texts[d->text_count++];
+		*t = (struct th_blob_text){ .hash = *hash };
+		t->text = th_buf_steal(&text, &t->len);
+		d->text_bytes += t->len;
+	}
+	t->users++;
+	t->used = ++d->text_clock;
+	*ret = th_str_n(t->text, t->len);
+	return TH_OK;
+}
+
+void th_driver_texts_free(struct th_driver *d)
+{
+	for (size_t i = 0; i < d->text_count; i++)
+		free(d->texts[i].text);
+	free(d->texts);
+	d->texts = NULL;
+	d->text_count = d->text_cap = d->text_bytes = 0;
+}
+
+/* ---- the request -------------------------------------------------------------------------- */
+
+void th_live_request(struct th_live *l)
+{
+	const struct th_session *s = &l->fold;
+	const struct th_agent_model_settings *settings = l->outfit.agent->settings;
+	struct th_ev_model_requested d = {
+		.model = l->outfit.model,
+		.turn = s->totals.turns + 1,
+		.attempt = s->totals.attempts + 1,
+		.reserved_tokens = settings ? settings->max_output_tokens : 0,
+	};
+	struct th_err err = { 0 };
+	struct th_buf data;
+	struct th_jw w;
+
+	if (th_live_history(l, &err)) {
+		th_live_lose(l, &err);
+		return;
+	}
+	d.items = (int64_t)th_history_items(l->history);
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	w = th_jw(&data);
+	th_table_print(&th_ev_model_requested_table, &d, &w);
+	th_live_write(l, TH_EV_MODEL_REQUESTED, TH_SOURCE_AGENT, s->seq, TH_STR(""),
+		      th_buf_str(&data));
+	th_buf_deinit(&data);
+}
+
+static void flight_free(struct th_live *l)
+{
+	struct th_flight *f = l->flight;
+
+	if (!f)
+		return;
+	l->flight = NULL;
+	for (size_t i = 0; i < f->blob_count; i++)
+		text_find(l->driver, &f->blobs[i])->users--;
+	if (f->decoder)
+		f->decoder = l->outfit.profile->wire->decoder_free(f->decoder);
+	th_buf_deinit(&f->frame);
+	free(f->body);
+	free(f->blobs);
+	free(f);
+}
+
+static void write_failed(struct th_live *l, const struct th_ev_model_failed *d)
+{
+	struct th_buf data;
+	struct th_jw w;
+
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	w = th_jw(&data);
+	th_table_print(&th_ev_model_failed_table, d, &w);
+	th_live_write(l, TH_EV_MODEL_FAILED, TH_SOURCE_ENVIRONMENT, l->fold.request_seq, TH_STR(""),
+		      th_buf_str(&data));
+	th_buf_deinit(&data);
+}
+
+static void failed(struct th_live *l, enum th_failure failure, struct th_str message,
+		   int http_status, const struct th_retry_hints *hints, struct th_str usage)
+{
+	struct th_driver *d = l->driver;
+	struct th_retry_hints none = { -1, -1 };
+	struct th_ev_model_failed ev = {
+		.class = th_str_of(th_failure_name(failure)),
+		.message = message,
+		.http_status = http_status,
+		.usage = usage,
+	};
+	uint32_t random;
+	int64_t delay;
+
+	d->world.ops->random(d->world.ctx, &random, sizeof(random));
+	delay = th_retry_delay_ms(failure, hints ? hints : &none, (int)l->fold.totals.attempts,
+				  (int)l->fold.attempts_max, random / 4294967296.0);
+	ev.retry = delay >= 0;
+	ev.retry_in_ms = TH_MAX(delay, 0);
+	write_failed(l, &ev);
+}
+
+static enum th_code body_build(struct th_live *l, struct th_flight *f, struct th_err *err)
+{
+	const struct th_wire *wire = l->outfit.profile->wire;
+	size_t pieces = th_history_piece_count(l->history), head;
+	enum th_code code;
+
+	th_buf_init(&f->frame, TH_REQUEST_MAX);
+	wire->head(&l->options, &f->frame);
+	head = f->frame.len;
+	wire->tail(&l->options, &f->frame);
+	code = th_buf_check(&f->frame, "the request", err);
+	if (code)
+		return code;
+	f->body = th_alloc((pieces + 2) * sizeof(*f->body));
+	f->body[f->body_count++] = th_str_n(f->frame.ptr, head);
+	for (size_t i = 0; i < pieces; i++) {
+		struct th_piece p = th_history_piece(l->history, i);
+
+		if (!p.bytes.ptr) {
+			code = text_need(l->driver, &p.blob, &p.bytes, err);
+			if (code)
+				return code;
+			f->blobs = th_realloc(f->blobs, (f->blob_count + 1) * sizeof(*f->blobs));
+			f->blobs[f->blob_count++] = p.blob;
+		}
+		f->body[f->body_count++] = p.bytes;
+	}
+	f->body[f->body_count++] = th_str_n(f->frame.ptr + head, f->frame.len - head);
+	return TH_OK;
+}
+
+static void on_delta(void *ctx, enum th_delta_kind kind, size_t output_index, struct th_str text)
+{
+	struct th_live *l = ctx;
+
+	(void)output_index;
+	if (l->observer.delta)
+		l->observer.delta(l->observer.ctx, (struct th_handle){ l->index, l->generation },
+				  kind, text);
+}
+
+void th_live_model_call(struct th_live *l)
+{
+	struct th_driver *d = l->driver;
+	const struct th_profile *profile = l->outfit.profile;
+	struct th_flight *f;
+	struct th_model_call call;
+	struct th_err err = { 0 };
+	enum th_code code;
+
+	if (l->fold.phase != TH_TURN_REQUESTED || l->flight)
+		return;
+	f = l->flight = th_alloc(sizeof(*f));
+	f->seq = l->fold.request_seq;
+	f->started_ms = d->world.ops->now_ms(d->world.ctx);
+	code = body_build(l, f, &err);
+	if (!code) {
+		f->decoder = profile->wire->decoder_new(profile, on_delta, l);
+		call = (struct th_model_call){
+			.profile = profile,
+			.base_url = l->outfit.agent->base_url,
+			.body = f->body,
+			.body_count = f->body_count,
+			.settings = l->outfit.agent->settings,
+			.stream = l->options.stream,
+		};
+		code =
+		    d->world.ops->model_call(d->world.ctx, th_live_ticket(l, f->seq), &call, &err);
+		f->in_world = !code;
+	}
+	if (code) {
+		flight_free(l);
+		failed(l,
+		       code == TH_ELIMIT || code == TH_EUSAGE ? TH_FAILURE_LIMIT
+							      : TH_FAILURE_CONNECT,
+		       th_str_of(err.msg), 0, NULL, TH_STR(""));
+		th_live_pump(l);
+	}
+}
+
+void th_live_model_cancel(struct th_live *l, bool log)
+{
+	struct th_driver *d = l->driver;
+	struct th_ev_model_failed ev = {
+		.class = th_str_of(th_failure_name(TH_FAILURE_CANCELLED)),
+		.message = TH_STR("the request was cancelled"),
+	};
+
+	if (l->flight && l->flight->in_world)
+		d->world.ops->model_cancel(d->world.ctx, th_live_ticket(l, l->flight->seq));
+	flight_free(l);
+	if (log && l->fold.phase == TH_TURN_REQUESTED)
+		write_failed(l, &ev);
+}
+
+/* ---- the answer --------------------------------------------------------------------------- */
+
+static struct th_live *live_of(struct th_driver *d, struct th_ticket t)
+{
+	struct th_live *l = th_live_find(d, t.index, t.generation);
+
+	return l && l->flight && l->flight->seq == t.seq && !l->lost ? l : NULL;
+}
+
+bool th_driver_model_data(struct th_driver *d, struct th_ticket t, struct th_str bytes)
+{
+	struct th_live *l = live_of(d, t);
+	int events;
+
+	if (!l)
+		return false;
+	events = l->outfit.profile->wire->feed(l->flight->decoder, bytes);
+	if (events > 0 && d->world.ops->model_alive)
+		d->world.ops->model_alive(d->world.ctx, t);
+	return events >= 0;
+}
+
+static void print_usage(const struct th_usage *u, struct th_buf *out)
+{
+	struct th_jw w = th_jw(out);
+
+	if (u->input < 0 && u->output < 0)
+		return;
+	th_jw_object(&w);
+	th_jw_kint(&w, "input", TH_MAX(u->input, 0));
+	th_jw_kint(&w, "output", TH_MAX(u->output, 0));
+	if (u->cached >= 0)
+		th_jw_kint(&w, "cached", u->cached);
+	if (u->reasoning >= 0)
+		th_jw_kint(&w, "reasoning", u->reasoning);
+	if (u->total >= 0)
+		th_jw_kint(&w, "total", u->total);
+	th_jw_object_end(&w);
+}
+
+/* By hand, not by table: the items may be megabytes and are copied once. */
+static void answered(struct th_live *l, const struct th_answer *a, struct th_str usage)
+{
+	struct th_driver *d = l->driver;
+	int64_t cost = th_model_cost_nano(l->outfit.profile, &a->usage);
+	int64_t elapsed = d->world.ops->now_ms(d->world.ctx) - l->flight->started_ms;
+	struct th_err err = { 0 };
+	struct th_buf data;
+	struct th_jw w;
+	enum th_code code;
+
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	th_buf_reserve(&data, a->items.len + a->raw.len + 512);
+	w = th_jw(&data);
+	th_jw_object(&w);
+	if (a->response_id.len)
+		th_jw_kstr(&w, "response_id", a->response_id);
+	if (a->model.len)
+		th_jw_kstr(&w, "model", a->model);
+	th_jw_kstr(&w, "status",
+		   a->status == TH_ANSWER_INCOMPLETE ? TH_STR("incomplete") : TH_STR("completed"));
+	if (a->reason.len)
+		th_jw_kstr(&w, "reason", a->reason);
+	th_jw_kraw(&w, "items", a->items);
+	if (a->raw.len)
+		th_jw_kraw(&w, "raw", a->raw);
+	if (usage.len)
+		th_jw_kraw(&w, "usage", usage);
+	if (cost >= 0)
+		th_jw_kint(&w, "cost_nano", cost);
+	th_jw_kint(&w, "elapsed_ms", elapsed);
+	th_jw_object_end(&w);
+	code = th_buf_check(&data, "the answer", &err);
+	if (!code)
+		code = th_live_append(l, TH_EV_MODEL_ANSWERED, TH_SOURCE_AGENT, l->flight->seq,
+				      TH_STR(""), th_buf_str(&data), &err);
+	th_buf_deinit(&data);
+	/* An answer that cannot be taken (too many calls, too large) is an outcome, not a crash. */
+	if (code && !l->lost)
+		failed(l, code == TH_ELIMIT ? TH_FAILURE_LIMIT : TH_FAILURE_MALFORMED,
+		       th_str_of(err.msg), 0, NULL, usage);
+}
+
+static enum th_failure answer_failure(const struct th_answer *a)
+{
+	int f = th_failure_find(a->error_class);
+
+	return f >= 0 ? (enum th_failure)f : TH_FAILURE_MALFORMED;
+}
+
+void th_driver_model_done(struct th_driver *d, struct th_ticket t, const struct th_model_end *end)
+{
+	struct th_live *l = live_of(d, t);
+	const struct th_wire *wire;
+	struct th_answer a = { .usage = { -1, -1, -1, -1, -1 } };
+	struct th_buf usage;
+	bool finished;
+
+	if (!l)
+		return;
+	l->flight->in_world = false;
+	wire = l->outfit.profile->wire;
+	finished = wire->finished(l->flight->decoder);
+	th_buf_init(&usage, TH_KIB);
+	if (end->ok || finished || end->failure == TH_FAILURE_CUT) {
+		wire->end(l->flight->decoder, !end->ok && !finished, &a);
+		print_usage(&a.usage, &usage);
+		if (a.status == TH_ANSWER_FAILED)
+			failed(l, answer_failure(&a), a.error_message, 0, &end->hints,
+			       th_buf_str(&usage));
+		else
+			answered(l, &a, th_buf_str(&usage));
+	} else if (end->status_only) {
+		wire->error(l->flight->decoder, end->http_status, &a);
+		failed(l, answer_failure(&a), a.error_message, end->http_status, &end->hints,
+		       TH_STR(""));
+	} else {
+		failed(l, end->failure, end->message, end->http_status, &end->hints, TH_STR(""));
+	}
+	th_buf_deinit(&usage);
+	flight_free(l);
+	th_live_pump(l);
+}

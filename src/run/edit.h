@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * edit.h - what a person does to a session that nobody runs: decide about a
+ * call, change its state, begin a copy.  One event each, durable on return;
+ * no model, key, computer or loop is needed.
+ *
+ * The lease is taken for the moment of writing, so a live runtime refuses with
+ * TH_EBUSY and its name.
+ */
+#ifndef TH_RUN_EDIT_H
+#define TH_RUN_EDIT_H
+
+#include "core/session.h"
+#include "store/store.h"
+
+struct th_edit {
+	struct th_store *store; /* borrowed */
+	struct th_arena memory;
+	struct th_session_row row; /* as leased, strings in memory; head is of the last event */
+	struct th_session session; /* the fold */
+};
+
+/* Takes the session and folds its log.  th_edit_close is needed after success only. */
+TH_NODISCARD enum th_code th_edit_open(struct th_edit *e, struct th_store *store,
+				       struct th_str session_id, struct th_err *err);
+void th_edit_close(struct th_edit *e); /* gives the lease back */
+
+/* call_id empty: the first that waits.  TH_ENOENT: none does.  *ret_index: of the call meant. */
+TH_NODISCARD enum th_code th_edit_decide(struct th_edit *e, struct th_str call_id, bool approve,
+					 struct th_str by, struct th_str message, size_t *ret_index,
+					 struct th_err *err);
+TH_NODISCARD enum th_code th_edit_state(struct th_edit *e, enum th_state to, struct th_str reason,
+					struct th_err *err);
+
+/* A new session that shares source@seq (0: the end).  Calls that were under way there are not here.
+ */
+TH_NODISCARD enum th_code th_edit_fork(struct th_store *store, struct th_str source, uint64_t seq,
+				       struct th_str session_id, struct th_err *err);
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/history.h"
+
+#include <stdlib.h>
+
+#include "core/plan.h"
+
+#define CHUNK_MIN ((size_t)1024)
+#define CHUNK_MAX (64 * TH_KIB)
+
+/* Bytes that never move. */
+struct chunk {
+	struct chunk *older;
+	size_t size, cap;
+	char bytes[];
+};
+
+/* A call of the last answer that still needs its result, or has it and waits for the others. */
+struct open_call {
+	struct th_str call_id, tool, item; /* in `waiting` */
+	bool answered;
+	struct th_str output, acknowledged;
+};
+
+struct th_history {
+	const struct th_request_options *options;
+	uint64_t seq;
+	size_t items, bytes;
+	struct chunk *chunks;
+	struct th_piece *pieces;
+	size_t piece_count, piece_cap;
+	struct th_arena waiting; /* calls without result */
+	struct th_arena held_memory;
+	struct open_call *open;
+	size_t open_count, open_left;
+	bool asked;            /* the model was asked: what is said now it has not read */
+	struct th_entry *held; /* in `held_memory` */
+	size_t held_count;
+};
+
+struct th_history *th_history_new(const struct th_request_options *options)
+{
+	struct th_history *h = th_alloc(sizeof(*h));
+
+	h->options = options;
+	th_arena_init(&h->waiting, TH_TURN_MEMORY_MAX);
+	th_arena_init(&h->held_memory, TH_TURN_MEMORY_MAX);
+	return h;
+}
+
+struct th_history *th_history_free(struct th_history *h)
+{
+	if (!h)
+		return NULL;
+	while (h->chunks) {
+		struct chunk *older = h->chunks->older;
+
+		free(h->chunks);
+		h->chunks = older;
+	}
+	th_arena_deinit(&h->waiting);
+	th_arena_deinit(&h->held_memory);
+	free(h->pieces);
+	free(h);
+	return NULL;
+}
+
+static struct th_piece *piece_new(struct th_history *h)
+{
+	if (h->piece_count == h->piece_cap) {
+		h->piece_cap = h->piece_cap ? h->piece_cap * 2 : 4;
+		h->pieces = th_realloc(h->pieces, h->piece_cap * sizeof(*h->pieces));
+	}
+	h->pieces[h->piece_count] = (struct th_piece){ 0 };
+	return &h->pieces[h->piece_count++];
+}
+
+/* Appends to the last chunk where there is room, and to the last piece where they touch. */
+static void put(struct th_history *h, struct th_str s)
+{
+	struct chunk *c = h->chunks;
+	struct th_piece *last = h->piece_count ? &h->pieces[h->piece_count - 1] : NULL;
+	char *at;
+
+	if (s.len == 0)
+		return;
+	if (!c || c->cap - c->size < s.len) {
+		size_t cap = TH_MIN(TH_MAX(h->bytes / 8, CHUNK_MIN), CHUNK_MAX);
+
+		cap = TH_MAX(cap, s.len);
+		c = th_alloc(sizeof(*c) + cap);
+		c->cap = cap;
+		c->older = h->chunks;
+		h->chunks = c;
+	}
+	at = c->bytes + c->size;
+	memcpy(at, s.ptr, s.len);
+	c->size += s.len;
+	h->bytes += s.len;
+	if (last && last->bytes.ptr && last->bytes.ptr + last->bytes.len == at)
+		last->bytes.len += s.len;
+	else
+		piece_new(h)->bytes = th_str_n(at, s.len);
+}
+
+static enum th_code render(struct th_history *h, const struct th_entry *e, struct th_err *err)
+{
+	struct th_hole holes[TH_ENTRY_HOLES_MAX];
+	size_t count = 0, from = 0;
+	struct th_buf out;
+	enum th_code code;
+
+	th_buf_init(&out, TH_REQUEST_MAX);
+	code = h->options->profile->wire->entry(h->options, e, h->items == 0, &out, holes,
+						TH_ENTRY_HOLES_MAX, &count, err);
+	if (!code)
+		code = th_buf_check(&out, "a history item", err);
+	if (!code) {
+		for (size_t i = 0; i < count; i++) {
+			put(h, th_str_sub(th_buf_str(&out), from, holes[i].offset - from));
+			piece_new(h)->blob = holes[i].blob;
+			from = holes[i].offset;
+		}
+		put(h, th_str_sub(th_buf_str(&out), from, out.len - from));
+		h->items += out.len > 0;
+	}
+	th_buf_deinit(&out);
+	return code;
+}
+
+static enum th_code add_message(struct th_history *h, const struct th_json *data,
+				struct th_arena *a, struct th_err *err)
+{
+	struct th_ev_message d;
+	struct th_entry e = { .kind = TH_ENTRY_MESSAGE };
+	enum th_code code = th_table_parse(&th_ev_message_table, data, a, &d, err);
+
+	if (code)
+		return code;
+	e.role = d.role;
+	e.content = d.content;
+	if (h->open_left == 0 && !h->asked)
+		return render(h, &e, err);
+	if (!h->held)
+		h->held = th_arena_array(&h->held_memory, TH_HELD_MESSAGES_MAX, sizeof(*h->held));
+	if (!h->held || th_history_full(h))
+		return th_fail(err, TH_ELIMIT,
+			       "more than %d messages came while the agent was at work",
+			       TH_HELD_MESSAGES_MAX);
+	e.role = th_arena_str(&h->held_memory, e.role);
+	e.content = th_arena_str(&h->held_memory, e.content);
+	if (!e.role.ptr || !e.content.ptr)
+		return th_fail(err, TH_ELIMIT,
+			       "what was said while the agent was at work is too "
+			       "long");
+	h->held[h->held_count++] = e;
+	return TH_OK;
+}
+
+/* What was said meanwhile, in its order. */
+static enum th_code release_held(struct th_history *h, struct th_err *err)
+{
+	enum th_code code = TH_OK;
+
+	for (size_t i = 0; i < h->held_count && !code; i++)
+		code = render(h, &h->held[i], err);
+	h->held = NULL;
+	h->held_count = 0;
+	th_arena_deinit(&h->held_memory);
+	th_arena_init(&h->held_memory, TH_TURN_MEMORY_MAX);
+	return code;
+}
+
+static enum th_code add_answer(struct th_history *h, const struct th_event *ev, struct th_err *err)
+{
+	struct th_str items = th_json_raw_get(ev->data, "items");
+	struct th_json_raw_iter it = th_json_raw_iter(items);
+	struct th_buf text = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_next next;
+	enum th_code code;
+
+	th_arena_reset(&h->waiting);
+	code = th_plan_answer(items, &h->waiting, &text, &next, err);
+	th_buf_deinit(&text);
+	while (!code && th_json_raw_next(&it)) {
+		struct th_entry e = { .kind = TH_ENTRY_ITEM, .item = it.val, .items = items };
+
+		code = render(h, &e, err);
+	}
+	if (code)
+		return code;
+	h->open_count = h->open_left = next.call_count;
+	h->open = th_arena_array(&h->waiting, next.call_count + 1, sizeof(*h->open));
+	if (!h->open)
+		return th_fail(err, TH_ELIMIT, "the answer's calls take too much memory");
+	for (size_t i = 0; i < next.call_count; i++)
+		h->open[i] = (struct open_call){ .call_id = next.calls[i].call_id,
+						 .tool = next.calls[i].tool,
+						 .item = next.calls[i].item };
+	return h->open_left == 0 ? release_held(h, err) : TH_OK;
+}
+
+/* Results go out in the order of the calls, once all are there; then what was said meanwhile. */
+static enum th_code close_turn(struct th_history *h, struct th_err *err)
+{
+	enum th_code code = TH_OK;
+
+	for (size_t i = 0; i < h->open_count && !code; i++) {
+		const struct open_call *c = &h->open[i];
+		struct th_entry e = {
+			.kind = TH_ENTRY_RESULT,
+			.call_item = c->item,
+			.call_id = c->call_id,
+			.tool = c->tool,
+			.output = c->output,
+			.acknowledged = c->acknowledged,
+		};
+
+		code = render(h, &e, err);
+	}
+	if (!code)
+		code = release_held(h, err);
+	h->open_count = h->open_left = 0;
+	h->open = NULL;
+	th_arena_deinit(&h->waiting);
+	th_arena_init(&h->waiting, TH_TURN_MEMORY_MAX);
+	return code;
+}
+
+static enum th_code add_outcome(struct th_history *h, const struct th_json *data,
+				struct th_arena *a, struct th_err *err)
+{
+	struct th_ev_outcome d;
+	enum th_code code = th_table_parse(&th_ev_outcome_table, data, a, &d, err);
+
+	if (code)
+		return code;
+	for (size_t i = 0; i < h->open_count; i++) {
+		struct open_call *c = &h->open[i];
+
+		if (c->answered || !th_str_eq(c->call_id, d.call_id))
+			continue;
+		c->answered = true;
+		c->output = th_arena_str(&h->waiting, d.output);
+		if (d.acknowledged.len)
+			c->acknowledged = th_arena_str(&h->waiting, d.acknowledged);
+		return --h->open_left == 0 ? close_turn(h, err) : TH_OK;
+	}
+	return th_fail(err, TH_EPROTO, "an outcome without its call");
+}
+
+enum th_code th_history_add(struct th_history *h, const struct th_event *ev, struct th_err *err)
+{
+	struct th_json_doc *doc = NULL;
+	struct th_arena scratch;
+	enum th_code code = TH_OK;
+
+	assert(ev->seq == h->seq + 1);
+	th_arena_init(&scratch, TH_TURN_MEMORY_MAX);
+	if (ev->kind == TH_EV_MODEL_ANSWERED) {
+		h->asked = false;
+		code = add_answer(h, ev, err);
+	} else if (ev->kind == TH_EV_MODEL_REQUESTED || ev->kind == TH_EV_MODEL_FAILED) {
+		h->asked = ev->kind == TH_EV_MODEL_REQUESTED;
+		if (h->open_left == 0)
+			code = release_held(h, err);
+	} else if (ev->kind == TH_EV_MESSAGE || ev->kind == TH_EV_OUTCOME) {
+		code = th_json_parse(ev->data, &doc, err);
+		if (!code && ev->kind == TH_EV_MESSAGE)
+			code = add_message(h, th_json_root(doc), &scratch, err);
+		else if (!code)
+			code = add_outcome(h, th_json_root(doc), &scratch, err);
+	}
+	th_json_free(doc);
+	th_arena_deinit(&scratch);
+	if (code)
+		return th_prefix(err, code, "event %llu as history", (unsigned long long)ev->seq);
+	h->seq = ev->seq;
+	return TH_OK;
+}
+
+uint64_t th_history_seq(const struct th_history *h)
+{
+	return h->seq;
+}
+
+size_t th_history_items(const struct th_history *h)
+{
+	return h->items + (h->open_left == 0 ? h->held_count : 0);
+}
+
+bool th_history_full(const struct th_history *h)
+{
+	return h->held_count == TH_HELD_MESSAGES_MAX;
+}
+
+size_t th_history_size(const struct th_history *h)
+{
+	return h->bytes + h->piece_cap * sizeof(*h->pieces) + sizeof(*h);
+}
+
+size_t th_history_piece_count(const struct th_history *h)
+{
+	return h->piece_count;
+}
+
+struct th_piece th_history_piece(const struct th_history *h, size_t index)
+{
+	assert(index < h->piece_count);
+	return h->pieces[index];
+}

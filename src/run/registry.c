@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/registry.h"
+
+#include "tools/tool.h"
+
+static enum th_code builtin(const struct th_tool *tool, struct th_arena *a, struct th_tool_row *row,
+			    struct th_err *err)
+{
+	struct th_buf schema;
+	struct th_jw w;
+
+	th_buf_init(&schema, TH_JSON_SIZE_MAX);
+	w = th_jw(&schema);
+	th_table_schema(tool->arguments, &w);
+	*row = (struct th_tool_row){
+		.spec = {
+			.name = th_str_of(tool->name),
+			.description = th_str_of(tool->description),
+			.schema = th_arena_str(a, th_buf_str(&schema)),
+			.class = tool->class,
+		},
+	};
+	th_buf_deinit(&schema);
+	return row->spec.schema.ptr ? TH_OK
+				    : th_fail(err, TH_ELIMIT, "the tools' schemas are too large");
+}
+
+static enum th_code unknown(struct th_str name, const struct th_tool_row *extra, size_t extra_count,
+			    struct th_err *err)
+{
+	struct th_buf known = TH_BUF_INIT(TH_KIB);
+
+	for (size_t i = 0; i < extra_count; i++)
+		th_buf_printf(&known, "%.*s, ", TH_FMT(extra[i].spec.name));
+	for (size_t i = 0; th_tools[i]; i++)
+		th_buf_printf(&known, "%s, ", th_tools[i]->name);
+	(void)th_fail(err, TH_EUSAGE, "there is no tool named \"%.*s\"; the tools are %.*s none",
+		      TH_FMT(name), TH_FMT(th_buf_str(&known)));
+	th_buf_deinit(&known);
+	return TH_EUSAGE;
+}
+
+static enum th_code find(struct th_str name, const struct th_tool_row *extra, size_t extra_count,
+			 struct th_arena *a, struct th_tool_row *row, struct th_err *err)
+{
+	const struct th_tool *tool;
+
+	for (size_t i = 0; i < extra_count; i++)
+		if (th_str_eq(extra[i].spec.name, name)) {
+			*row = extra[i];
+			return TH_OK;
+		}
+	tool = th_tool_find(name);
+	return tool ? builtin(tool, a, row, err) : unknown(name, extra, extra_count, err);
+}
+
+enum th_code th_registry_rows(const struct th_agent *agent, const struct th_tool_row *extra,
+			      size_t extra_count, struct th_arena *a,
+			      const struct th_tool_row **ret, size_t *ret_count, struct th_err *err)
+{
+	static const char *const defaults[] = { "shell", "read_file", "write_file", "list_dir" };
+	bool given = agent->tools.count > 0;
+	bool none = agent->tools.count == 1 && th_str_is(agent->tools.list[0], "none");
+	size_t count = none ? 0 : given ? agent->tools.count : TH_COUNT(defaults) + extra_count;
+	struct th_tool_row *rows;
+	enum th_code code = TH_OK;
+
+	if (count > TH_AGENT_TOOLS_MAX)
+		return th_fail(err, TH_ELIMIT, "an agent has at most %d tools, this one has %zu",
+			       TH_AGENT_TOOLS_MAX, count);
+	rows = th_arena_array(a, count + 1, sizeof(*rows));
+	if (!rows)
+		return th_fail(err, TH_ELIMIT, "the agent's tools take too much memory");
+	for (size_t i = 0; i < count && !code; i++) {
+		if (given)
+			code = find(agent->tools.list[i], extra, extra_count, a, &rows[i], err);
+		else if (i < TH_COUNT(defaults))
+			code = find(th_str_of(defaults[i]), NULL, 0, a, &rows[i], err);
+		else
+			rows[i] = extra[i - TH_COUNT(defaults)];
+		for (size_t j = 0; j < i && !code; j++)
+			if (th_str_eq(rows[j].spec.name, rows[i].spec.name))
+				code = th_fail(err, TH_EUSAGE, "the tool \"%.*s\" is listed twice",
+					       TH_FMT(rows[i].spec.name));
+	}
+	*ret = rows;
+	*ret_count = count;
+	return code;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * runtime.h - the driver in the real world: a loop, curl, executors, a store.
+ *
+ * One runtime serves any number of sessions of one store on one thread.  What
+ * the command line, the server and the C API do goes through here.
+ */
+#ifndef TH_RUN_RUNTIME_H
+#define TH_RUN_RUNTIME_H
+
+#include "base/secret.h"
+#include "io/loop.h"
+#include "run/config.h"
+#include "run/driver.h"
+
+struct th_runtime;
+
+struct th_runtime_options {
+	struct th_loop *loop;    /* borrowed; NULL: the runtime makes and runs its own */
+	struct th_str store_url; /* "sqlite:PATH", "memory:" */
+	bool store_create;
+	bool store_read_only;           /* no leases, no runs */
+	const struct th_config *config; /* borrowed: keys, base URLs, linger …; NULL: none */
+	bool no_sandbox;
+	const char *program; /* the thole binary for executors; NULL: /proc/self/exe */
+};
+
+TH_NODISCARD enum th_code th_runtime_new(const struct th_runtime_options *options,
+					 struct th_runtime **ret, struct th_err *err);
+/* Ends connections, waits for commits under way; executors live on.  Takes NULL, returns NULL. */
+struct th_runtime *th_runtime_free(struct th_runtime *rt);
+void th_runtime_freep(struct th_runtime **rt);
+
+struct th_loop *th_runtime_loop(struct th_runtime *rt);
+struct th_store *th_runtime_store(struct th_runtime *rt);
+struct th_driver *th_runtime_driver(struct th_runtime *rt);
+
+/* Adds a tool that runs as a function of this process (C API, benchmarks); all borrowed. */
+TH_NODISCARD enum th_code th_runtime_tool(struct th_runtime *rt, const struct th_tool_row *row,
+					  struct th_err *err);
+
+/* How a session begins. */
+struct th_start {
+	struct th_str session_id; /* empty: a UUIDv7 is made */
+	const struct th_agent
+	    *agent; /* copied; model, workspace, computer filled in by the caller */
+	struct th_str user, metadata; /* metadata: JSON object or empty */
+};
+
+/*
+ * Creates the session, or takes an existing one up (start->agent NULL, or the
+ * id exists and `take_up`): leases it, folds its log, resolves model, tools
+ * and, where it has a computer, opens that first so that its size is known
+ * (`ready` is called once, from the loop, or before this returns when there is no computer; a
+ * failure wrote nothing but the lease).  Then th_driver_message / _resume drive it.
+ * EBUSY: another runtime has it.  ENOENT, EEXIST, EUSAGE (model, key, tool …) at once, with a
+ * sentence.
+ */
+typedef void th_ready_fn(void *ctx, struct th_handle h,
+			 const struct th_err *err); /* err NULL: ready */
+TH_NODISCARD enum th_code th_runtime_start(struct th_runtime *rt, const struct th_start *start,
+					   bool take_up, const struct th_observer *observer,
+					   th_ready_fn *ready, void *ctx, struct th_err *err);
+
+/* Stops working on it: releases the lease; the executor lingers.  `end_executor`: and is told to
+ * end (the session is over).  Waits for the flush: not to be called from a callback. */
+void th_runtime_close(struct th_runtime *rt, struct th_handle h, bool end_executor);
+
+/* Runs the loop until nothing waits for a flush (with the runtime's own loop). */
+TH_NODISCARD enum th_code th_runtime_settle(struct th_runtime *rt, struct th_err *err);
+
+/* The definition a stored session was created with; strings in the arena. */
+TH_NODISCARD enum th_code th_runtime_stored_agent(struct th_runtime *rt, struct th_str session_id,
+						  struct th_arena *a, struct th_agent *ret,
+						  struct th_err *err);
+
+/* store->verify, then every sessions row against a refold of its log. */
+TH_NODISCARD enum th_code th_runtime_verify(struct th_store *store, struct th_str session_id,
+					    struct th_verify_report *ret, struct th_err *err);
+
+#endif

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/sim_check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define EFFECT_ID_SIZE 32
+#define EVENTS_MAX 4096
+#define FOLD_MEMORY_MAX (4 * TH_MIB)
+#define BODY_CALLS_MAX 512
+
+struct effect {
+	char id[EFFECT_ID_SIZE + 1];
+	size_t session;
+	enum th_class class;
+	bool intended, durable, doubt;
+	unsigned acts;
+	int outcome; /* enum th_outcome_status, or -1 */
+};
+
+struct shadow {
+	char *id;
+	struct th_session fold;
+	bool there;
+	int64_t task_turns, tokens, tries;
+};
+
+struct th_sim_check {
+	struct th_sim_disk *disk;
+	struct th_sim_counts *counts;
+	char failure[TH_ERR_MSG_MAX];
+	struct shadow sessions[TH_SIM_SESSIONS_MAX];
+	struct effect *effects;
+	size_t effect_count, effect_cap;
+};
+
+struct th_sim_check *th_sim_check_new(struct th_sim_disk *disk, struct th_sim_counts *counts)
+{
+	struct th_sim_check *c = th_alloc(sizeof(*c));
+
+	c->disk = disk;
+	c->counts = counts;
+	return c;
+}
+
+struct th_sim_check *th_sim_check_free(struct th_sim_check *c)
+{
+	for (size_t i = 0; i < TH_SIM_SESSIONS_MAX; i++) {
+		free(c->sessions[i].id);
+		if (c->sessions[i].there)
+			th_session_deinit(&c->sessions[i].fold);
+	}
+	free(c->effects);
+	free(c);
+	return NULL;
+}
+
+const char *th_sim_check_failure(const struct th_sim_check *c)
+{
+	return c->failure[0] ? c->failure : NULL;
+}
+
+void th_sim_check_blame(struct th_sim_check *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (c->failure[0])
+		return;
+	va_start(ap, fmt);
+	vsnprintf(c->failure, sizeof(c->failure), fmt, ap);
+	va_end(ap);
+}
+
+/* ---- effects ---- */
+
+static struct effect *effect_find(const struct th_sim_check *c, struct th_str id)
+{
+	id = th_str_sub(id, 0, EFFECT_ID_SIZE);
+	for (size_t i = c->effect_count; i-- > 0;)
+		if (th_str_is(id, c->effects[i].id))
+			return &c->effects[i];
+	return NULL;
+}
+
+static struct effect *effect_need(struct th_sim_check *c, size_t number, struct th_str id)
+{
+	struct effect *e = effect_find(c, id);
+
+	if (e)
+		return e;
+	if (c->effect_count == c->effect_cap) {
+		c->effect_cap = c->effect_cap ? c->effect_cap * 2 : 32;
+		c->effects = th_realloc(c->effects, c->effect_cap * sizeof(*c->effects));
+	}
+	e = &c->effects[c->effect_count++];
+	*e = (struct effect){ .session = number, .outcome = -1 };
+	memcpy(e->id, id.ptr, TH_MIN(id.len, (size_t)EFFECT_ID_SIZE));
+	return e;
+}
+
+static bool once(enum th_class class)
+{
+	return class == TH_CLASS_W || class == TH_CLASS_X || class == TH_CLASS_V;
+}
+
+static void false_claim(struct th_sim_check *c, const struct effect *e, const char *but)
+{
+	c->counts->false_claims++;
+	th_sim_check_blame(
+	    c, "false claim: effect %.8s (class %s) of session %zu was said to be %s, %s", e->id,
+	    th_class_name(e->class), e->session,
+	    th_outcome_name((enum th_outcome_status)e->outcome), but);
+}
+
+void th_sim_check_act(struct th_sim_check *c, size_t number, struct th_str effect_id,
+		      enum th_class class)
+{
+	struct effect *e = effect_need(c, number, effect_id);
+
+	if (!e->intended)
+		e->class = class;
+	if (++e->acts == 1)
+		c->counts->effects++;
+	if (!e->durable)
+		th_sim_check_blame(c,
+				   "effect %.8s (class %s) of session %zu happened before its "
+				   "intent was durable",
+				   e->id, th_class_name(class), number);
+	if (e->acts > 1 && once(e->class)) {
+		c->counts->duplicated++;
+		th_sim_check_blame(c, "effect %.8s (class %s) of session %zu happened %u times",
+				   e->id, th_class_name(e->class), number, e->acts);
+	}
+	if (e->outcome == TH_OUTCOME_NOT_STARTED || e->outcome == TH_OUTCOME_REFUSED)
+		false_claim(c, e, "and then it happened");
+}
+
+bool th_sim_check_acted(const struct th_sim_check *c, struct th_str effect_id)
+{
+	const struct effect *e = effect_find(c, effect_id);
+
+	return e && e->acts > 0;
+}
+
+void th_sim_check_doubt(struct th_sim_check *c, size_t number)
+{
+	for (size_t i = 0; i < c->effect_count; i++)
+		if (c->effects[i].session == number && c->effects[i].outcome < 0)
+			c->effects[i].doubt = true;
+}
+
+/* ---- the log ---- */
+
+struct reading {
+	struct th_sim_check *check;
+	size_t number;
+};
+
+static void on_intent(struct th_sim_check *c, size_t number, const struct th_json *data)
+{
+	struct th_str id = th_json_get_str(data, "effect_id");
+	struct effect *e = effect_need(c, number, id);
+	int class = th_class_find(th_json_get_str(data, "class"));
+
+	if (id.len != EFFECT_ID_SIZE || class < 0)
+		th_sim_check_blame(c, "an intent of session %zu is not well formed", number);
+	if (e->intended && e->session != number)
+		th_sim_check_blame(c, "effect %.8s is intended by two sessions", e->id);
+	if (e->intended && e->session == number)
+		th_sim_check_blame(c, "effect %.8s is intended twice", e->id);
+	e->intended = e->durable = true;
+	e->class = (enum th_class) class;
+}
+
+static void on_outcome(struct th_sim_check *c, size_t number, const struct th_json *data)
+{
+	struct th_str id = th_json_get_str(data, "effect_id");
+	int status = th_outcome_find(th_json_get_str(data, "status"));
+	struct effect *e = id.len > 0 ? effect_find(c, id) : NULL;
+
+	if (id.len == 0) {
+		if (status != TH_OUTCOME_REFUSED && status != TH_OUTCOME_NOT_STARTED)
+			th_sim_check_blame(c, "an outcome %s without an effect",
+					   th_outcome_name((enum th_outcome_status)status));
+		return;
+	}
+	if (!e || !e->intended) {
+		th_sim_check_blame(c, "an outcome of session %zu without its intent", number);
+		return;
+	}
+	if (e->outcome >= 0)
+		th_sim_check_blame(c, "effect %.8s has two outcomes", e->id);
+	e->outcome = status;
+	/* What a function of the runtime does leaves no trace outside. */
+	if (status == TH_OUTCOME_DONE && e->acts == 0 && e->class != TH_CLASS_R &&
+	    e->class != TH_CLASS_L)
+		false_claim(c, e, "but it did not happen");
+	if ((status == TH_OUTCOME_NOT_STARTED || status == TH_OUTCOME_REFUSED) && e->acts > 0)
+		false_claim(c, e, "but it had happened");
+	if (status == TH_OUTCOME_UNKNOWN) {
+		c->counts->unknown++;
+		c->counts->unknown_happened += e->acts > 0;
+		if (!e->doubt)
+			th_sim_check_blame(c,
+					   "effect %.8s (class %s) of session %zu is unknown, "
+					   "but its executor never died",
+					   e->id, th_class_name(e->class), number);
+	}
+}
+
+/* A request that a crash cut off was no try: the next one is sent in its place. */
+static void count_budget(struct th_sim_check *c, struct shadow *s, const struct th_event *ev,
+			 const struct th_json *data, enum th_turn_phase before)
+{
+	const struct th_session *f = &s->fold;
+
+	if (ev->kind == TH_EV_MODEL_ANSWERED) {
+		s->task_turns++;
+		if (s->task_turns > f->turns_max)
+			th_sim_check_blame(c, "%lld turns of one task, the limit is %lld",
+					   (long long)s->task_turns, (long long)f->turns_max);
+	}
+	if (ev->kind == TH_EV_MODEL_REQUESTED) {
+		if (f->tokens_max && s->tokens >= f->tokens_max)
+			th_sim_check_blame(c, "asked with %lld tokens used, the limit is %lld",
+					   (long long)s->tokens, (long long)f->tokens_max);
+		s->tries = f->totals.attempts == 1 ? 1 : s->tries + (before != TH_TURN_REQUESTED);
+		if (s->tries > f->attempts_max)
+			th_sim_check_blame(c, "try %lld of a turn, the limit is %lld",
+					   (long long)s->tries, (long long)f->attempts_max);
+	}
+	if (ev->kind == TH_EV_MODEL_ANSWERED || ev->kind == TH_EV_MODEL_FAILED) {
+		const struct th_json *u = th_json_get(data, "usage");
+
+		s->tokens += th_json_get_int(u, "input", 0) + th_json_get_int(u, "output", 0);
+	}
+}
+
+static enum th_code log_event(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			      struct th_err *err)
+{
+	struct reading *r = ctx;
+	struct th_sim_check *c = r->check;
+	struct shadow *s = &c->sessions[r->number];
+	struct th_json_doc *doc = NULL;
+	const struct th_json *data;
+	struct th_effects fx;
+	enum th_state before = s->fold.state;
+	enum th_turn_phase phase = s->fold.phase;
+	enum th_code code;
+
+	(void)digest;
+	c->counts->events++;
+	code = th_session_step(&s->fold, ev, &fx, err);
+	if (code) {
+		th_sim_check_blame(c, "the log of session %zu does not fold: %s", r->number,
+				   err->msg);
+		return code;
+	}
+	if (th_json_parse(ev->data, &doc, NULL))
+		th_sim_check_blame(c, "event %llu is not JSON", (unsigned long long)ev->seq);
+	data = th_json_root(doc);
+	/* Effects of a fork's prefix are the parent's. */
+	if (ev->kind == TH_EV_INTENT && s->there)
+		on_intent(c, r->number, data);
+	if (ev->kind == TH_EV_OUTCOME && s->there)
+		on_outcome(c, r->number, data);
+	if ((ev->kind == TH_EV_STATE_CHANGED &&
+	     th_str_is(th_json_get_str(data, "to"), "running")) ||
+	    (ev->kind == TH_EV_MESSAGE && before != TH_STATE_RUNNING &&
+	     before != TH_STATE_WAITING && before != TH_STATE_PAUSED))
+		s->task_turns = 0;
+	count_budget(c, s, ev, data, phase);
+	th_json_free(doc);
+	return TH_OK;
+}
+
+void th_sim_check_session(struct th_sim_check *c, size_t number, struct th_str id)
+{
+	struct shadow *s = &c->sessions[number];
+
+	free(s->id);
+	s->id = th_alloc(id.len + 1);
+	memcpy(s->id, id.ptr, id.len);
+}
+
+static void shadow_begin(struct th_sim_check *c, size_t number)
+{
+	struct shadow *s = &c->sessions[number];
+	struct reading r = { c, number };
+	struct th_session_row row;
+	struct th_err err = { 0 };
+
+	th_session_init(&s->fold);
+	s->task_turns = s->tokens = 0;
+	/* The prefix first, while `there` is false: it was checked as the parent's. */
+	if (!th_sim_store_get(c->disk, th_str_of(s->id), &row, &err) && row.parent_seq > 0)
+		(void)!th_sim_store_read(c->disk, row.session_id, 1, row.parent_seq, log_event, &r,
+					 &err);
+	s->there = true;
+}
+
+void th_sim_check_log(struct th_sim_check *c, size_t number)
+{
+	struct shadow *s = &c->sessions[number];
+	struct reading r = { c, number };
+	struct th_session_row row;
+	struct th_err err = { 0 };
+	uint64_t durable;
+
+	if (!s->id || th_sim_store_get(c->disk, th_str_of(s->id), &row, &err)) {
+		if (s->there) {
+			c->counts->lost++;
+			th_sim_check_blame(c, "session %zu is lost", number);
+		}
+		return;
+	}
+	if (!s->there)
+		shadow_begin(c, number);
+	durable = th_sim_store_durable(c->disk, row.session_id);
+	if (durable < s->fold.seq) {
+		c->counts->lost += s->fold.seq - durable;
+		th_sim_check_blame(c, "session %zu had %llu durable events and has %llu", number,
+				   (unsigned long long)s->fold.seq, (unsigned long long)durable);
+		return;
+	}
+	if (durable > s->fold.seq)
+		(void)!th_sim_store_read(c->disk, row.session_id, s->fold.seq + 1, durable,
+					 log_event, &r, &err);
+	if (s->fold.seq > EVENTS_MAX)
+		th_sim_check_blame(c, "session %zu has %llu events", number,
+				   (unsigned long long)s->fold.seq);
+	if (s->fold.turn.used + s->fold.kept.used > FOLD_MEMORY_MAX)
+		th_sim_check_blame(c, "the fold of session %zu takes %zu bytes", number,
+				   s->fold.turn.used + s->fold.kept.used);
+}
+
+void th_sim_check_live(struct th_sim_check *c, size_t number, const struct th_session *live)
+{
+	struct shadow *s = &c->sessions[number];
+	struct th_err err = { 0 };
+
+	if (!s->there || live->seq != s->fold.seq) {
+		c->counts->diverged++;
+		th_sim_check_blame(c, "session %zu: the runtime is at event %llu, the log at %llu",
+				   number, (unsigned long long)live->seq,
+				   (unsigned long long)s->fold.seq);
+	} else if (!th_session_equal(live, &s->fold, &err)) {
+		c->counts->diverged++;
+		th_sim_check_blame(c, "session %zu: runtime and log differ: %s", number, err.msg);
+	}
+}
+
+void th_sim_check_append(struct th_sim_check *c, size_t number, int64_t epoch, int64_t current)
+{
+	if (epoch != current)
+		th_sim_check_blame(c, "session %zu: a runtime of epoch %lld appended under %lld",
+				   number, (long long)epoch, (long long)current);
+}
+
+/* ---- requests ---- */
+
+static enum th_code history_event(void *ctx, const struct th_event *ev,
+				  const struct th_digest *digest, struct th_err *err)
+{
+	(void)digest;
+	return th_history_add(ctx, ev, err);
+}
+
+/* Compares with what the log alone makes of it. */
+static void check_history(struct th_sim_check *c, size_t number, uint64_t seq,
+			  const struct th_request_options *options, struct th_str body)
+{
+	struct th_history *h = th_history_new(options);
+	struct th_buf want = TH_BUF_INIT(TH_REQUEST_MAX), blob = TH_BUF_INIT(TH_MIB);
+	struct th_err err = { 0 };
+
+	if (th_sim_store_read(c->disk, th_str_of(c->sessions[number].id), 1, seq, history_event, h,
+			      &err))
+		th_sim_check_blame(c, "the log of session %zu makes no history: %s", number,
+				   err.msg);
+	options->profile->wire->head(options, &want);
+	for (size_t i = 0; i < th_history_piece_count(h); i++) {
+		struct th_piece p = th_history_piece(h, i);
+
+		if (p.bytes.ptr) {
+			th_buf_add(&want, p.bytes);
+			continue;
+		}
+		th_buf_clear(&blob);
+		if (th_sim_store_blob(c->disk, &p.blob, &blob, &err))
+			th_sim_check_blame(c, "a picture of session %zu is not in the store",
+					   number);
+		th_base64_encode(&want, blob.ptr, blob.len);
+	}
+	options->profile->wire->tail(options, &want);
+	if (!th_str_eq(th_buf_str(&want), body)) {
+		c->counts->diverged++;
+		th_sim_check_blame(c, "session %zu: the request is not what the log makes of it",
+				   number);
+	}
+	th_history_free(h);
+	th_buf_deinit(&want);
+	th_buf_deinit(&blob);
+}
+
+/* Every call of the history has one result, and every result its call. */
+static void check_answers(struct th_sim_check *c, size_t number, struct th_str body)
+{
+	struct th_json_doc *doc = NULL;
+	struct th_str open[BODY_CALLS_MAX];
+	size_t count = 0;
+	struct th_json_iter it;
+
+	if (th_json_parse(body, &doc, NULL)) {
+		th_sim_check_blame(c, "session %zu: the request is not JSON", number);
+		return;
+	}
+	for (it = th_json_iter(th_json_get(th_json_root(doc), "input")); th_json_next(&it);) {
+		struct th_str type = th_json_get_str(it.val, "type");
+		struct th_str id = th_json_get_str(it.val, "call_id");
+		size_t i = 0;
+
+		if ((th_str_is(type, "function_call") || th_str_is(type, "computer_call")) &&
+		    count < BODY_CALLS_MAX)
+			open[count++] = id;
+		if (!th_str_ends(type, TH_STR("_call_output")))
+			continue;
+		while (i < count && !th_str_eq(open[i], id))
+			i++;
+		if (i == count)
+			th_sim_check_blame(c,
+					   "session %zu: a result of %.*s that nobody asked for "
+					   "or that was given before",
+					   number, TH_FMT(id));
+		else
+			open[i] = open[--count];
+	}
+	if (count > 0) {
+		c->counts->lost++;
+		th_sim_check_blame(c, "session %zu: call %.*s has no result in the request", number,
+				   TH_FMT(open[0]));
+	}
+	th_json_free(doc);
+}
+
+void th_sim_check_request(struct th_sim_check *c, size_t number, uint64_t seq,
+			  const struct th_request_options *options, const struct th_str *body,
+			  size_t body_count)
+{
+	const struct shadow *s = &c->sessions[number];
+	struct th_buf text = TH_BUF_INIT(TH_REQUEST_MAX);
+
+	c->counts->requests++;
+	if (!s->there || s->fold.seq < seq) {
+		th_sim_check_blame(c,
+				   "session %zu: the model is asked before event %llu is durable",
+				   number, (unsigned long long)seq);
+		return;
+	}
+	if (s->fold.seq == seq && s->fold.phase != TH_TURN_REQUESTED)
+		th_sim_check_blame(c, "session %zu: the model is asked for an answered turn",
+				   number);
+	if (s->fold.answer_seq > seq)
+		th_sim_check_blame(c,
+				   "session %zu: the model is asked again for turn of event %llu",
+				   number, (unsigned long long)seq);
+	for (size_t i = 0; i < body_count; i++)
+		th_buf_add(&text, body[i]);
+	check_history(c, number, seq, options, th_buf_str(&text));
+	check_answers(c, number, th_buf_str(&text));
+	th_buf_deinit(&text);
+}
+
+/* ---- the end ---- */
+
+void th_sim_check_end(struct th_sim_check *c)
+{
+	for (size_t i = 0; i < TH_SIM_SESSIONS_MAX; i++) {
+		const struct th_session *f = &c->sessions[i].fold;
+
+		if (!c->sessions[i].there)
+			continue;
+		if (!th_session_rests(f))
+			th_sim_check_blame(c, "session %zu neither ends nor waits: %s, %zu calls",
+					   i, th_state_name(f->state), f->call_count);
+		for (size_t j = 0; j < f->call_count; j++)
+			if (f->calls[j].phase == TH_CALL_INTENDED) {
+				c->counts->lost++;
+				th_sim_check_blame(c, "session %zu: call %.*s never got its result",
+						   i, TH_FMT(f->calls[j].call_id));
+			}
+	}
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sim_provider.h - the simulator's model: draws an answer, as the bytes that a
+ * provider of the Responses wire would send, good, bad and ugly.
+ */
+#ifndef TH_RUN_SIM_PROVIDER_H
+#define TH_RUN_SIM_PROVIDER_H
+
+#include "run/sim_disk.h"
+#include "run/world.h"
+
+/* One answer on its way. */
+struct th_sim_answer {
+	struct th_buf body;
+	struct th_model_end end;
+	bool endless; /* nothing more comes before the deadline */
+};
+
+/* `numbers` makes ids unique in a simulation.  final_in: one answer in so many is a last one. */
+void th_sim_answer_draw(struct th_sim_random *r, uint64_t *numbers, unsigned final_in,
+			struct th_sim_answer *ret);
+
+#endif

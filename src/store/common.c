@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/common.h"
+
+#include <stdio.h>
+
+#include "base/text.h"
+
+void th_append_assert(const struct th_append *a)
+{
+	const struct th_session_row *row = a->row;
+	const struct th_digest *head = &a->head_before;
+
+	assert(row && (a->event_count == 0 || (a->events && a->digests)));
+	for (size_t i = 0; i < a->event_count; i++)
+		assert(a->events[i].seq == a->seq_before + 1 + i);
+	if (a->event_count > 0)
+		head = &a->digests[a->event_count - 1];
+	assert(row->head_seq == a->seq_before + a->event_count);
+	assert(th_digest_eq(&row->head, head));
+	if (!a->create)
+		return;
+	assert(a->event_count > 0);
+	assert(a->seq_before == (row->parent.len > 0 ? row->parent_seq : 0));
+	assert((a->events[0].kind == TH_EV_SESSION_FORKED) == (row->parent.len > 0));
+}
+
+bool th_session_id_ok(struct th_str id)
+{
+	return id.len > 0 && id.len <= TH_SESSION_ID_MAX && !memchr(id.ptr, 0, id.len) &&
+	       th_utf8_valid(id) == id.len;
+}
+
+enum th_code th_append_check(const struct th_append *a)
+{
+	if (!th_session_id_ok(a->row->session_id))
+		return TH_EUSAGE;
+	if (a->row->metadata.len > TH_EVENT_DATA_MAX)
+		return TH_ELIMIT;
+	for (size_t i = 0; i < a->event_count; i++) {
+		const struct th_event *ev = &a->events[i];
+
+		if (ev->data.len > TH_EVENT_DATA_MAX || ev->call.len > TH_EVENT_DATA_MAX ||
+		    ev->build.len > TH_EVENT_DATA_MAX)
+			return TH_ELIMIT;
+	}
+	return TH_OK;
+}
+
+size_t th_batch_events(const struct th_batch *batch)
+{
+	size_t count = batch->append_count;
+
+	for (size_t i = 0; i < batch->append_count; i++)
+		count += batch->appends[i].event_count;
+	return count;
+}
+
+enum th_code th_batch_check(struct th_batch *batch, struct th_err *err)
+{
+	for (size_t i = 0; i < batch->append_count; i++)
+		th_append_assert(&batch->appends[i]);
+	for (size_t i = 0; i < batch->blob_count; i++) {
+		if (batch->blobs[i].bytes.len > TH_BLOB_MAX)
+			return th_fail(err, TH_ELIMIT,
+				       "a blob of %zu bytes is larger than the %zu a store takes",
+				       batch->blobs[i].bytes.len, TH_BLOB_MAX);
+	}
+	if (th_batch_events(batch) > TH_BATCH_EVENTS_MAX)
+		return th_fail(err, TH_ELIMIT,
+			       "%zu events in one batch, more than the %d there may be",
+			       th_batch_events(batch), TH_BATCH_EVENTS_MAX);
+	return TH_OK;
+}
+
+struct th_shown th_session_shown(struct th_str id)
+{
+	struct th_shown ret;
+	struct th_buf b = TH_BUF_INIT(sizeof(ret.text) - 1);
+
+	th_text_line(&b, id, TH_SESSION_ID_SHOWN);
+	memcpy(ret.text, b.ptr, b.len);
+	ret.text[b.len] = 0;
+	th_buf_deinit(&b);
+	return ret;
+}
+
+struct th_shown th_session_key(struct th_str session_id)
+{
+	struct th_shown ret, id = th_session_shown(session_id);
+
+	snprintf(ret.text, sizeof(ret.text), "session %.*s",
+		 TH_FMT(th_utf8_cut(th_str_of(id.text), 150)));
+	return ret;
+}
+
+struct th_shown th_event_key(struct th_str session_id, uint64_t seq)
+{
+	struct th_shown ret, id = th_session_shown(session_id);
+
+	snprintf(ret.text, sizeof(ret.text), "session %.*s event %llu",
+		 TH_FMT(th_utf8_cut(th_str_of(id.text), 150)), (unsigned long long)seq);
+	return ret;
+}
+
+/* ---- the checksum of a row ---- */
+
+static uint32_t crc_u64(uint32_t crc, uint64_t v)
+{
+	uint8_t bytes[8];
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(v >> (8 * i));
+	return th_crc32c(crc, bytes, sizeof(bytes));
+}
+
+static uint32_t crc_str(uint32_t crc, struct th_str s)
+{
+	return th_crc32c(crc_u64(crc, s.len), s.ptr, s.len);
+}
+
+uint32_t th_session_row_crc(const struct th_session_row *row, uint64_t number, uint64_t place)
+{
+	const struct th_str strings[] = {
+		row->session_id, row->user,   row->agent, row->model,    row->state,
+		row->title,      row->parent, row->owner, row->metadata,
+	};
+	const uint64_t numbers[] = {
+		row->parent_seq,
+		row->head_seq,
+		(uint64_t)row->iteration,
+		(uint64_t)row->calls,
+		(uint64_t)row->tokens_in,
+		(uint64_t)row->tokens_out,
+		(uint64_t)row->cost_nano,
+		(uint64_t)row->epoch,
+		(uint64_t)row->created_ms,
+		(uint64_t)row->updated_ms,
+		number,
+		place,
+	};
+	uint32_t crc = th_crc32c(0, row->head.bytes, sizeof(row->head.bytes));
+
+	for (size_t i = 0; i < TH_COUNT(strings); i++)
+		crc = crc_str(crc, strings[i]);
+	for (size_t i = 0; i < TH_COUNT(numbers); i++)
+		crc = crc_u64(crc, numbers[i]);
+	return crc;
+}
+
+bool th_filter_takes(const struct th_session_filter *f, const struct th_session_row *row)
+{
+	return (f->state.len == 0 || th_str_eq(f->state, row->state)) &&
+	       (f->user.len == 0 || th_str_eq(f->user, row->user)) &&
+	       th_str_starts(row->session_id, f->prefix);
+}
+
+/* ---- sentences ---- */
+
+enum th_code th_fail_no_session(struct th_err *err, struct th_str session_id)
+{
+	return th_fail(err, TH_ENOENT, "there is no session %s", th_session_shown(session_id).text);
+}
+
+enum th_code th_fail_fenced(struct th_err *err, struct th_str session_id, int64_t epoch)
+{
+	return th_fail(err, TH_EFENCED, "session %s is not held here under epoch %lld",
+		       th_session_shown(session_id).text, (long long)epoch);
+}
+
+void th_verify_blame(struct th_verify_report *r, const char *table, const char *key,
+		     const char *what, ...)
+{
+	va_list ap;
+
+	assert(!r->bad);
+	r->bad = true;
+	snprintf(r->table, sizeof(r->table), "%s", table);
+	snprintf(r->key, sizeof(r->key), "%.*s",
+		 TH_FMT(th_utf8_cut(th_str_of(key), sizeof(r->key) - 1)));
+	va_start(ap, what);
+	vsnprintf(r->what, sizeof(r->what), what, ap);
+	va_end(ap);
+	r->what[th_utf8_valid(th_str_of(r->what))] = 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * common.h - what the kinds of stores share: the contract of an append, and
+ * the sentences.  Only store/ includes it.
+ */
+#ifndef TH_STORE_COMMON_H
+#define TH_STORE_COMMON_H
+
+#include "store/store.h"
+
+/* Asserts what only a programmer can get wrong: numbering, the head, a fork's first event. */
+void th_append_assert(const struct th_append *a);
+/* What data can get wrong: EUSAGE for the id, ELIMIT for sizes.  Sets nothing. */
+enum th_code th_append_check(const struct th_append *a);
+
+/* The whole batch: sizes of blobs and number of events; TH_ELIMIT with a sentence. */
+TH_NODISCARD enum th_code th_batch_check(struct th_batch *batch, struct th_err *err);
+size_t th_batch_events(const struct th_batch *batch);
+
+bool th_session_id_ok(struct th_str id);
+/* An id as people may see it: one line, cut. */
+#define TH_SESSION_ID_SHOWN 100
+struct th_shown {
+	char text[TH_SESSION_ID_SHOWN * 4];
+};
+struct th_shown th_session_shown(struct th_str id);
+
+/* CRC-32C over all columns of a row; `number` and `place` are the store's own. */
+uint32_t th_session_row_crc(const struct th_session_row *row, uint64_t number, uint64_t place);
+
+bool th_filter_takes(const struct th_session_filter *f, const struct th_session_row *row);
+
+enum th_code th_fail_no_session(struct th_err *err, struct th_str session_id);
+enum th_code th_fail_fenced(struct th_err *err, struct th_str session_id, int64_t epoch);
+
+/* The report's first finding. */
+TH_PRINTF(4, 5)
+void th_verify_blame(struct th_verify_report *r, const char *table, const char *key,
+		     const char *what, ...);
+struct th_shown th_session_key(struct th_str session_id); /* "session a1" */
+struct th_shown th_event_key(struct th_str session_id, uint64_t seq);
+
+extern const struct th_store_kind th_store_sqlite, th_store_memory;
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sqlite.h - the SQLite store, shared by its files: sqlite.c (opening, the
+ * worker), sqlite_db.c (one connection), sqlite_write.c, sqlite_read.c,
+ * sqlite_verify.c.  Only these include it.
+ *
+ * Tables: sessions (in the order in which they began, so that those at work are
+ * neighbours), events, blobs.  Events lie in the
+ * order in which they were written, all of one append side by side: `place`
+ * counts them through the whole store.  There is no index on (session_id, seq):
+ * it would touch one more page per session and commit, as much work as all the
+ * rest.  Instead each session's row knows where its last append begins
+ * (last_place), and every event where the append before its own began (prev).
+ */
+#ifndef TH_STORE_SQLITE_H
+#define TH_STORE_SQLITE_H
+
+#include <pthread.h>
+#include <sqlite3.h>
+
+#include "io/loop.h"
+#include "store/common.h"
+#include "store/owner.h"
+
+#define TH_SQLITE_APPLICATION_ID 0x74686f6c /* "thol" */
+#define TH_SQLITE_VERSION 1
+#define TH_SQLITE_PAGE_SIZE 4096
+
+/* clang-format off */
+#define TH_SESSION_COLUMNS                                                             \
+	"number, session_id, user, agent, model, state, title, parent, parent_seq, head_seq, " \
+	"head, iteration, calls, tokens_in, tokens_out, cost_nano, epoch, owner, "     \
+	"created_ms, updated_ms, metadata, last_place, check_crc"
+#define TH_EVENT_COLUMNS                                                               \
+	"place, session_id, seq, prev, ts_ms, id, source, kind, cause, call, data, "   \
+	"build, digest"
+
+/* id, SQL */
+#define TH_STATEMENTS(X)                                                               \
+	X(BEGIN, "BEGIN")                                                              \
+	X(BEGIN_IMMEDIATE, "BEGIN IMMEDIATE")                                          \
+	X(COMMIT, "COMMIT")                                                            \
+	X(ROLLBACK, "ROLLBACK")                                                        \
+	X(LAST_PLACE, "SELECT max(place) FROM events")                                 \
+	X(LAST_NUMBER, "SELECT max(number) FROM sessions")                             \
+	X(SESSION_HEAD, "SELECT number, epoch, owner, head_seq, head, last_place"      \
+	  " FROM sessions WHERE session_id = ?2")                                      \
+	X(SESSION_SPAN, "SELECT parent, parent_seq, head_seq, last_place FROM sessions" \
+	  " WHERE session_id = ?1")                                                    \
+	X(SESSION_INSERT, "INSERT INTO sessions (" TH_SESSION_COLUMNS ") VALUES"       \
+	  " (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"   \
+	  " ?17, ?18, ?19, ?20, ?21, ?22, ?23)")                                       \
+	X(SESSION_UPDATE, "UPDATE sessions SET user = ?3, agent = ?4, model = ?5,"     \
+	  " state = ?6, title = ?7, parent = ?8, parent_seq = ?9, head_seq = ?10,"     \
+	  " head = ?11, iteration = ?12, calls = ?13, tokens_in = ?14,"                \
+	  " tokens_out = ?15, cost_nano = ?16, created_ms = ?19, updated_ms = ?20,"    \
+	  " metadata = ?21, last_place = ?22, check_crc = ?23 WHERE number = ?1"       \
+	  " AND session_id = ?2 AND epoch = ?17 AND owner = ?18 AND last_place = ?24"  \
+	  " AND head_seq = ?25 AND head = ?26")                                        \
+	X(SESSION_GET, "SELECT " TH_SESSION_COLUMNS " FROM sessions WHERE session_id = ?1") \
+	X(SESSION_LEASE, "UPDATE sessions SET epoch = ?2, owner = ?3, check_crc = ?4"  \
+	  " WHERE number = ?1")                                                        \
+	X(SESSION_LIST, "SELECT " TH_SESSION_COLUMNS " FROM sessions"                  \
+	  " ORDER BY updated_ms DESC, session_id")                                     \
+	X(SESSION_ALL, "SELECT " TH_SESSION_COLUMNS " FROM sessions ORDER BY number")  \
+	X(EVENT_INSERT, "INSERT INTO events (" TH_EVENT_COLUMNS ") VALUES"             \
+	  " (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)")                 \
+	X(EVENT_RANGE, "SELECT " TH_EVENT_COLUMNS " FROM events"                       \
+	  " WHERE place BETWEEN ?1 AND ?2 ORDER BY place")                             \
+	X(EVENT_PREV, "SELECT session_id, seq, prev FROM events WHERE place = ?1")     \
+	X(BLOB_FIND, "SELECT 1 FROM blobs WHERE hash = ?1")                            \
+	X(BLOB_INSERT, "INSERT INTO blobs (hash, media_type, check_crc, bytes)"        \
+	  " VALUES (?1, ?2, ?3, ?4)")                                                  \
+	X(BLOB_GET, "SELECT hash, media_type, check_crc, bytes FROM blobs WHERE hash = ?1") \
+	X(BLOB_ALL, "SELECT hash, media_type, check_crc, bytes FROM blobs ORDER BY hash")
+/* clang-format on */
+
+#define X(id, sql) TH_SQL_##id,
+enum th_statement { TH_STATEMENTS(X) TH_STATEMENT_COUNT };
+#undef X
+
+/* One connection.  One thread at a time. */
+struct th_db {
+	sqlite3 *sqlite; /* NULL: not open */
+	sqlite3_stmt *statements[TH_STATEMENT_COUNT];
+	const char *path;                /* borrowed */
+	int wal_pages;                   /* in the write-ahead log after the last commit */
+	int errnum;                      /* of the system, when the last step failed */
+	bool created;                    /* th_db_open put the tables in */
+	struct th_verify_report *report; /* when set: damage that is found goes there too */
+};
+
+enum th_db_mode { TH_DB_READ_ONLY, TH_DB_READ_WRITE, TH_DB_CREATE };
+
+/* synchronous: flush at every commit.  Tells files that are not ours, newer, or empty (ENOENT). */
+TH_NODISCARD enum th_code th_db_open(struct th_db *db, const char *path, enum th_db_mode mode,
+				     bool synchronous, struct th_err *err);
+void th_db_close(struct th_db *db);
+
+/* The tables against how we make them. */
+TH_NODISCARD enum th_code th_db_schema_check(struct th_db *db, struct th_verify_report *report,
+					     struct th_err *err);
+
+/* The statement, reset and ready to bind; NULL when it cannot be prepared. */
+sqlite3_stmt *th_db_get(struct th_db *db, enum th_statement id);
+/* The same for who calls others back while it runs: taken out, so that they get another. */
+sqlite3_stmt *th_db_take(struct th_db *db, enum th_statement id);
+void th_db_give(struct th_db *db, enum th_statement id, sqlite3_stmt *st); /* NULL is fine */
+/* What the last failed call on `db` means: "<path>: <sentence>". */
+enum th_code th_db_fail(struct th_db *db, struct th_err *err);
+/* A statement without rows. */
+TH_NODISCARD enum th_code th_db_run(struct th_db *db, enum th_statement id, struct th_err *err);
+/* For an open statement: 1 a row, 0 the end, or a code. */
+int th_db_step(struct th_db *db, sqlite3_stmt *st, struct th_err *err);
+void th_db_rollback(struct th_db *db); /* when in a transaction */
+
+void th_bind_str(sqlite3_stmt *st, int index, struct th_str s); /* borrowed until the reset */
+void th_bind_blob(sqlite3_stmt *st, int index, const void *ptr, size_t len);
+void th_bind_u64(sqlite3_stmt *st, int index, uint64_t v);
+
+/* Columns, with their type; false when it is another.  Strings live until the next step. */
+bool th_column_str(sqlite3_stmt *st, int index, struct th_str *ret);
+bool th_column_i64(sqlite3_stmt *st, int index, int64_t *ret);
+bool th_column_u64(sqlite3_stmt *st, int index, uint64_t *ret); /* not negative */
+bool th_column_bytes(sqlite3_stmt *st, int index, void *ptr, size_t len);
+
+/* Rows of TH_SESSION_COLUMNS, TH_EVENT_COLUMNS; NULL: well, else a sentence about
+ * it, and what could be read is there all the same. */
+struct th_placed_row {
+	struct th_session_row row;
+	uint64_t number, last_place;
+};
+struct th_placed_event {
+	struct th_event ev;
+	struct th_digest digest;
+	struct th_str session_id;
+	uint64_t place, prev;
+};
+const char *th_session_column(sqlite3_stmt *st, struct th_placed_row *ret);
+const char *th_event_column(sqlite3_stmt *st, struct th_placed_event *ret);
+/* Binds all of TH_SESSION_COLUMNS, the checksum computed. */
+void th_session_bind(sqlite3_stmt *st, const struct th_placed_row *r);
+
+uint32_t th_blob_crc(const struct th_digest *hash, struct th_str media_type);
+
+/* ---- the store ---- */
+
+#define TH_PLACES_KEPT 4096
+
+/* Where a session and its last append are that was written here. */
+struct th_place_kept {
+	uint64_t hash; /* of the id */
+	uint64_t number, place;
+};
+
+struct th_sqlite {
+	struct th_store base;
+	struct th_loop *loop;
+	char *path;   /* as SQLite resolved it */
+	char *owners; /* folder beside it */
+	bool read_only;
+	struct th_db reader; /* the loop's: reads, leases */
+	size_t reading;      /* nested reads in one transaction */
+
+	/* The worker has `writer` and what is below while it holds `writing`. */
+	pthread_mutex_t writing;
+	struct th_db writer;
+	struct th_owner owner;
+	struct th_place_kept
+	    *places;       /* TH_PLACES_KEPT; only a guess, which the database confirms */
+	int mark_fd;       /* where the last acknowledged place is noted; -1: not open */
+	bool synced_names; /* database and folder were flushed */
+
+	/* Between loop and worker, under `lock`. */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct th_batch *queue, *queue_last;       /* to be written */
+	struct th_batch *finished, *finished_last; /* to be called back */
+	bool busy, stop;
+	bool broken; /* a flush failed: nothing is written any more */
+	struct th_err broken_err;
+
+	/* The loop's. */
+	bool thread_started;
+	pthread_t thread;
+	struct th_wake *wake; /* while batches are under way; set under `lock` */
+	struct th_deferred late;
+	size_t under_way;
+};
+
+struct th_sqlite *th_sqlite_of(struct th_store *s);
+/* Refuses what comes after a failed flush. */
+TH_NODISCARD enum th_code th_sqlite_usable(struct th_sqlite *s, struct th_err *err);
+
+/* sqlite_write.c */
+/* Writes batches in one transaction, or each in its own when the first way failed; sets code and
+ * err of each.  On any thread; takes `writing`. */
+void th_sqlite_write(struct th_sqlite *s, struct th_batch *list);
+void th_sqlite_checkpoint(struct th_sqlite *s); /* when the log is long */
+enum th_code th_sqlite_lease(struct th_store *store, struct th_str id, struct th_arena *a,
+			     struct th_session_row *ret, struct th_err *err);
+enum th_code th_sqlite_lease_many(struct th_store *store, const struct th_str *ids, size_t count,
+				  struct th_arena *a, struct th_session_row *rows,
+				  enum th_code *codes, struct th_err *err);
+enum th_code th_sqlite_release(struct th_store *store, struct th_str id, int64_t epoch,
+			       struct th_err *err);
+/* TH_ECORRUPT when the database ends before the last acknowledged place that was noted beside it.
+ */
+TH_NODISCARD enum th_code th_sqlite_mark_check(struct th_sqlite *s, struct th_err *err);
+void th_sqlite_mark_forget(struct th_sqlite *s);
+
+/* sqlite_read.c */
+TH_NODISCARD enum th_code th_sqlite_read_begin(struct th_sqlite *s, struct th_err *err);
+void th_sqlite_read_end(struct th_sqlite *s);
+/* Damage, as an error and in the report. */
+enum th_code th_db_fail_event(struct th_db *db, struct th_str id, uint64_t seq, const char *what,
+			      struct th_err *err);
+enum th_code th_db_fail_session(struct th_db *db, struct th_str id, const char *what,
+				struct th_err *err);
+/* All of a log, whoever of its forefathers holds it.  Call it in a transaction. */
+typedef enum th_code th_placed_fn(void *ctx, const struct th_placed_event *e, struct th_err *err);
+TH_NODISCARD enum th_code th_db_walk(struct th_db *db, struct th_str id, uint64_t from, uint64_t to,
+				     th_placed_fn *fn, void *ctx, struct th_err *err);
+/* The digest of an event of a session or of its prefix; ENOENT.  depth: of forks above. */
+TH_NODISCARD enum th_code th_db_digest_at(struct th_db *db, struct th_str id, uint64_t seq,
+					  struct th_digest *ret, size_t *ret_depth,
+					  struct th_err *err);
+/* Copies a row's strings into the arena. */
+TH_NODISCARD enum th_code th_row_keep(struct th_arena *a, struct th_session_row *row,
+				      struct th_err *err);
+enum th_code th_sqlite_get(struct th_store *store, struct th_str id, struct th_arena *a,
+			   struct th_session_row *ret, struct th_err *err);
+enum th_code th_sqlite_list(struct th_store *store, const struct th_session_filter *filter,
+			    th_session_fn *fn, void *ctx, struct th_err *err);
+enum th_code th_sqlite_read(struct th_store *store, struct th_str id, uint64_t from, uint64_t to,
+			    th_event_fn *fn, void *ctx, struct th_err *err);
+enum th_code th_sqlite_blob(struct th_store *store, const struct th_digest *hash,
+			    struct th_buf *out, struct th_err *err);
+
+/* sqlite_verify.c */
+enum th_code th_sqlite_verify(struct th_store *store, struct th_str session_id,
+			      struct th_verify_report *ret, struct th_err *err);
+
+#endif

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sqlite_read.c - rows, logs and blobs.  Every row that is read is checked for
+ * what a checksum or its neighbours say; digests are verify's business.
+ */
+#include <stdlib.h>
+
+#include "store/sqlite.h"
+
+/* Where one append of a session begins. */
+struct run {
+	uint64_t place, seq;
+	uint64_t prev; /* place of the append before it, or 0 */
+};
+
+/* A session's appends, newest first. */
+struct runs {
+	struct run few[32];
+	struct run *list;
+	size_t count, cap;
+};
+
+/* The part of a log that one session holds itself: from parent_seq + 1 on. */
+struct span {
+	char id[TH_SESSION_ID_MAX];
+	size_t id_len;
+	uint64_t parent_seq, head_seq, last_place;
+};
+
+static struct th_str span_id(const struct span *s)
+{
+	return (struct th_str){ s->id, s->id_len };
+}
+
+enum th_code th_db_fail_event(struct th_db *db, struct th_str id, uint64_t seq, const char *what,
+			      struct th_err *err)
+{
+	struct th_shown key = th_event_key(id, seq);
+
+	if (db->report && !db->report->bad)
+		th_verify_blame(db->report, "events", key.text, "%s", what);
+	return th_fail(err, TH_ECORRUPT, "%s is damaged: %s: %s", db->path, key.text, what);
+}
+
+enum th_code th_db_fail_session(struct th_db *db, struct th_str id, const char *what,
+				struct th_err *err)
+{
+	struct th_shown key = th_session_key(id);
+
+	if (db->report && !db->report->bad)
+		th_verify_blame(db->report, "sessions", key.text, "%s", what);
+	return th_fail(err, TH_ECORRUPT, "%s is damaged: %s: %s", db->path, key.text, what);
+}
+
+/* ---- runs ---- */
+
+static void runs_init(struct runs *r)
+{
+	r->list = r->few;
+	r->count = 0;
+	r->cap = TH_COUNT(r->few);
+}
+
+static void runs_deinit(struct runs *r)
+{
+	if (r->list != r->few)
+		free(r->list);
+}
+
+static enum th_code runs_add(struct runs *r, struct run run, struct th_err *err)
+{
+	struct run *list;
+
+	if (r->count == r->cap) {
+		list = th_try_alloc(r->cap * 2 * sizeof(*list));
+		if (!list)
+			return th_fail(err, TH_ENOMEM, "out of memory");
+		memcpy(list, r->list, r->count * sizeof(*list));
+		runs_deinit(r);
+		r->list = list;
+		r->cap *= 2;
+	}
+	r->list[r->count++] = run;
+	return TH_OK;
+}
+
+/* The run at `place`, which must lie before `after`. */
+static enum th_code run_get(struct th_db *db, const struct span *s, uint64_t place,
+			    struct run after, struct run *ret, struct th_err *err)
+{
+	sqlite3_stmt *st = th_db_get(db, TH_SQL_EVENT_PREV);
+	struct th_str id = {};
+	const char *bad = NULL;
+	int status;
+
+	if (st)
+		th_bind_u64(st, 1, place);
+	status = th_db_step(db, st, err);
+	if (status < 0)
+		return (enum th_code)status;
+	if (status == 0)
+		return th_db_fail_event(db, span_id(s), after.seq - 1, "the event is missing", err);
+	ret->place = place;
+	if (!th_column_str(st, 0, &id) || !th_str_eq(id, span_id(s)))
+		bad = "another event is in its place";
+	else if (!th_column_u64(st, 1, &ret->seq) || ret->seq >= after.seq ||
+		 ret->seq <= s->parent_seq)
+		bad = "an event with another number is in its place";
+	else if (!th_column_u64(st, 2, &ret->prev) || ret->prev >= place)
+		bad = "column prev is wrong";
+	else if ((ret->prev == 0) != (ret->seq == s->parent_seq + 1))
+		bad = "events before it are missing";
+	sqlite3_reset(st);
+	return bad ? th_db_fail_event(db, span_id(s), after.seq - 1, bad, err) : TH_OK;
+}
+
+/* The runs that hold the session's own events from `from` on. */
+static enum th_code runs_find(struct th_db *db, const struct span *s, uint64_t from, struct runs *r,
+			      struct th_err *err)
+{
+	struct run after = { .seq = s->head_seq + 1 };
+	uint64_t place = s->last_place;
+	enum th_code code = TH_OK;
+
+	while (code == TH_OK && after.seq > from && after.seq > s->parent_seq + 1) {
+		struct run run = {};
+
+		code = run_get(db, s, place, after, &run, err);
+		if (code == TH_OK)
+			code = runs_add(r, run, err);
+		after = run;
+		place = run.prev;
+	}
+	return code;
+}
+
+/* ---- events ---- */
+
+static const char *event_misplaced(const struct th_placed_event *e, const struct span *s,
+				   uint64_t place, uint64_t seq, uint64_t prev)
+{
+	if (!th_str_eq(e->session_id, span_id(s)) || e->place != place)
+		return "the event is missing";
+	if (e->ev.seq != seq)
+		return "an event with another number is in its place";
+	return e->prev != prev ? "column prev is wrong" : NULL;
+}
+
+/* Events from..to of one run. */
+static enum th_code run_read(struct th_db *db, const struct span *s, struct run run, uint64_t from,
+			     uint64_t to, th_placed_fn *fn, void *ctx, struct th_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum th_code code = TH_OK;
+
+	/* Not one of the kept statements: a callback may read as well. */
+	st = th_db_take(db, TH_SQL_EVENT_RANGE);
+	if (!st)
+		return th_db_fail(db, err);
+	th_bind_u64(st, 1, run.place + (from - run.seq));
+	th_bind_u64(st, 2, run.place + (to - run.seq));
+	for (uint64_t seq = from; seq <= to && code == TH_OK; seq++) {
+		int status = th_db_step(db, st, err);
+		struct th_placed_event e;
+		const char *bad = "the event is missing";
+
+		if (status < 0) {
+			code = (enum th_code)status;
+			break;
+		}
+		if (status == 1)
+			bad = th_event_column(st, &e);
+		if (status == 1 && !bad)
+			bad = event_misplaced(&e, s, run.place + (seq - run.seq), seq, run.prev);
+		code = bad ? th_db_fail_event(db, span_id(s), seq, bad, err) : fn(ctx, &e, err);
+	}
+	th_db_give(db, TH_SQL_EVENT_RANGE, st);
+	return code;
+}
+
+/* The session's own events from..to. */
+static enum th_code span_read(struct th_db *db, const struct span *s, uint64_t from, uint64_t to,
+			      th_placed_fn *fn, void *ctx, struct th_err *err)
+{
+	struct runs r;
+	uint64_t end = s->head_seq;
+	enum th_code code;
+
+	runs_init(&r);
+	code = runs_find(db, s, from, &r, err);
+	for (size_t i = r.count; i-- > 0 && code == TH_OK;) {
+		struct run run = r.list[i];
+		uint64_t last = i > 0 ? r.list[i - 1].seq - 1 : end;
+		uint64_t first = TH_MAX(run.seq, from);
+
+		if (first > to)
+			break;
+		code = run_read(db, s, run, first, TH_MIN(last, to), fn, ctx, err);
+	}
+	runs_deinit(&r);
+	return code;
+}
+
+/* ---- a log and its prefixes ---- */
+
+static enum th_code span_get(struct th_db *db, struct th_str id, struct span *ret,
+			     struct th_str *ret_parent, char parent[TH_SESSION_ID_MAX],
+			     struct th_err *err)
+{
+	sqlite3_stmt *st = th_db_get(db, TH_SQL_SESSION_SPAN);
+	struct th_str found = {};
+	bool good;
+	int status;
+
+	if (!th_session_id_ok(id))
+		return th_fail_no_session(err, id);
+	if (st)
+		th_bind_str(st, 1, id);
+	status = th_db_step(db, st, err);
+	if (status < 0)
+		return (enum th_code)status;
+	if (status == 0)
+		return th_fail_no_session(err, id);
+	memmove(ret->id, id.ptr, id.len);
+	ret->id_len = id.len;
+	good = th_column_str(st, 0, &found) && found.len <= TH_SESSION_ID_MAX &&
+	       th_column_u64(st, 1, &ret->parent_seq) && th_column_u64(st, 2, &ret->head_seq) &&
+	       th_column_u64(st, 3, &ret->last_place) && ret->parent_seq < ret->head_seq &&
+	       (ret->parent_seq > 0) == (found.len > 0);
+	if (good) {
+		memcpy(parent, found.ptr, found.len);
+		*ret_parent = (struct th_str){ parent, found.len };
+	}
+	sqlite3_reset(st);
+	return good ? TH_OK
+		    : th_db_fail_session(db, span_id(ret), "its row is not what was written", err);
+}
+
+/* The spans that hold events from `from` on, the session's own first. */
+static enum th_code spans_get(struct th_db *db, struct th_str id, uint64_t from, struct span *list,
+			      size_t *ret_count, struct th_err *err)
+{
+	char parent[TH_SESSION_ID_MAX];
+	struct th_str next = id;
+	enum th_code code;
+
+	for (size_t i = 0; i <= TH_FORK_DEPTH_MAX; i++) {
+		code = span_get(db, next, &list[i], &next, parent, err);
+		if (code == TH_ENOENT && i > 0)
+			return th_db_fail_session(db, span_id(&list[i - 1]),
+						  "its parent is missing", err);
+		if (code != TH_OK)
+			return code;
+		/* Of a parent only what is before the fork. */
+		if (i > 0 && list[i].head_seq < list[i - 1].parent_seq)
+			return th_db_fail_session(db, span_id(&list[i - 1]),
+						  "its parent is shorter than the prefix", err);
+		*ret_count = i + 1;
+		if (next.len == 0 || from > list[i].parent_seq)
+			return TH_OK;
+	}
+	return th_db_fail_session(db, id, "it has more forks above it than there may be", err);
+}
+
+enum th_code th_db_walk(struct th_db *db, struct th_str id, uint64_t from, uint64_t to,
+			th_placed_fn *fn, void *ctx, struct th_err *err)
+{
+	struct span spans[TH_FORK_DEPTH_MAX + 1];
+	size_t count = 0;
+	enum th_code code;
+
+	from = TH_MAX(from, 1);
+	code = spans_get(db, id, from, spans, &count, err);
+	for (size_t i = count; i-- > 0 && code == TH_OK;) {
+		uint64_t first = TH_MAX(from, spans[i].parent_seq + 1), last = spans[i].head_seq;
+
+		for (size_t k = 0; k < i; k++) /* a fork may begin before its parent's own events */
+			last = TH_MIN(last, spans[k].parent_seq);
+		if (to > 0)
+			last = TH_MIN(last, to);
+		if (first <= last)
+			code = span_read(db, &spans[i], first, last, fn, ctx, err);
+	}
+	return code;
+}
+
+struct reading {
+	th_event_fn *fn;
+	void *ctx;
+};
+
+static enum th_code give_event(void *ctx, const struct th_placed_event *e, struct th_err *err)
+{
+	struct reading *r = ctx;
+
+	return r->fn(r->ctx, &e->ev, &e->digest, err);
+}
+
+enum th_code th_sqlite_read(struct th_store *store, struct th_str id, uint64_t from, uint64_t to,
+			    th_event_fn *fn, void *ctx, struct th_err *err)
+{
+	struct th_sqlite *s = th_sqlite_of(store);
+	struct reading r = { fn, ctx };
+	enum th_code code = th_sqlite_read_begin(s, err);
+
+	if (code != TH_OK)
+		return code;
+	code = th_db_walk(&s->reader, id, from, to, give_event, &r, err);
+	th_sqlite_read_end(s);
+	return code;
+}
+
+static enum th_code keep_digest(void *ctx, const struct th_placed_event *e, struct th_err *err)
+{
+	(void)err;
+	*(struct th_digest *)ctx = e->digest;
+	return TH_OK;
+}
+
+enum th_code th_db_digest_at(struct th_db *db, struct th_str id, uint64_t seq,
+			     struct th_digest *ret, size_t *ret_depth, struct th_err *err)
+{
+	struct span spans[TH_FORK_DEPTH_MAX + 1];
+	size_t count = 0;
+	enum th_code code = spans_get(db, id, 1, spans, &count, err);
+
+	if (code != TH_OK)
+		return code;
+	*ret_depth = count;
+	if (seq == 0 || seq > spans[0].head_seq)
+		return th_fail(err, TH_ENOENT, "there is no %s", th_event_key(id, seq).text);
+	for (size_t i = 0; i < count; i++) {
+		if (seq > spans[i].parent_seq)
+			return span_read(db, &spans[i], seq, seq, keep_digest, ret, err);
+	}
+	return th_db_fail_session(db, id, "its prefix is missing", err);
+}
+
+/* ---- rows ---- */
+
+enum th_code th_sqlite_read_begin(struct th_sqlite *s, struct th_err *err)
+{
+	enum th_code code = th_sqlite_usable(s, err);
+
+	if (code == TH_OK && s->reading == 0)
+		code = th_db_run(&s->reader, TH_SQL_BEGIN, err);
+	if (code == TH_OK)
+		s->reading++;
+	return code;
+}
+
+void th_sqlite_read_end(struct th_sqlite *s)
+{
+	assert(s->reading > 0);
+	if (--s->reading > 0)
+		return;
+	if (th_db_run(&s->reader, TH_SQL_COMMIT, NULL) != TH_OK)
+		th_db_rollback(&s->reader);
+}
+
+enum th_code th_row_keep(struct th_arena *a, struct th_session_row *row, struct th_err *err)
+{
+	struct th_str *const strings[] = {
+		&row->session_id, &row->user,   &row->agent, &row->model,    &row->state,
+		&row->title,      &row->parent, &row->owner, &row->metadata,
+	};
+
+	for (size_t i = 0; i < TH_COUNT(strings); i++) {
+		*strings[i] = th_arena_str(a, *strings[i]);
+		if (!strings[i]->ptr)
+			return th_fail(err, TH_ELIMIT, "rows of sessions take more than %zu bytes",
+				       a->max);
+	}
+	return TH_OK;
+}
+
+enum th_code th_sqlite_get(struct th_store *store, struct th_str id, struct th_arena *a,
+			   struct th_session_row *ret, struct th_err *err)
+{
+	struct th_sqlite *s = th_sqlite_of(store);
+	struct th_placed_row r;
+	sqlite3_stmt *st;
+	const char *bad;
+	enum th_code code = th_sqlite_usable(s, err);
+	int status;
+
+	if (code != TH_OK)
+		return code;
+	st = th_db_get(&s->reader, TH_SQL_SESSION_GET);
+	if (st)
+		th_bind_str(st, 1, id);
+	status = th_db_step(&s->reader, st, err);
+	if (status < 0)
+		return (enum th_code)status;
+	if (status == 0)
+		return th_fail_no_session(err, id);
+	bad = th_session_column(st, &r);
+	if (bad) {
+		code = th_db_fail_session(&s->reader, id, bad, err);
+	} else {
+		*ret = r.row;
+		code = th_row_keep(a, ret, err);
+	}
+	sqlite3_reset(st);
+	return code;
+}
+
+enum th_code th_sqlite_list(struct th_store *store, const struct th_session_filter *filter,
+			    th_session_fn *fn, void *ctx, struct th_err *err)
+{
+	struct th_sqlite *s = th_sqlite_of(store);
+	struct th_db *db = &s->reader;
+	enum th_code code = th_sqlite_read_begin(s, err);
+	sqlite3_stmt *st;
+	size_t given = 0;
+	int status = 1;
+
+	if (code != TH_OK)
+		return code;
+	st = th_db_take(db, TH_SQL_SESSION_LIST);
+	if (!st)
+		code = th_db_fail(db, err);
+	while (code == TH_OK && (status = th_db_step(db, st, err)) == 1) {
+		struct th_placed_row r;
+		const char *bad = th_session_column(st, &r);
+
+		if (bad)
+			code = th_db_fail_session(db, r.row.session_id, bad, err);
+		else if (!th_filter_takes(filter, &r.row))
+			continue;
+		else if (filter->limit > 0 && given++ == filter->limit)
+			break;
+		else
+			code = fn(ctx, &r.row, err);
+	}
+	if (status < 0)
+		code = (enum th_code)status;
+	th_db_give(db, TH_SQL_SESSION_LIST, st);
+	th_sqlite_read_end(s);
+	return code;
+}
+
+/* ---- blobs ---- */
+
+enum th_code th_sqlite_blob(struct th_store *store, const struct th_digest *hash,
+			    struct th_buf *out, struct th_err *err)
+{
+	struct th_sqlite *s = th_sqlite_of(store);
+	char hex[TH_SHA256_HEX_SIZE + 1];
+	struct th_digest found;
+	struct th_str bytes;
+	sqlite3_stmt *st;
+	enum th_code code = th_sqlite_usable(s, err);
+	int status;
+
+	if (code != TH_OK)
+		return code;
+	th_digest_hex(hash, hex);
+	st = th_db_get(&s->reader, TH_SQL_BLOB_GET);
+	if (st)
+		th_bind_blob(st, 1, hash->bytes, sizeof(hash->bytes));
+	status = th_db_step(&s->reader, st, err);
+	if (status < 0)
+		return (enum th_code)status;
+	if (status == 0)
+		return th_fail(err, TH_ENOENT, "there is no blob %s", hex);
+	bytes = th_str_n(sqlite3_column_blob(st, 3), (size_t)sqlite3_column_bytes(st, 3));
+	found = th_sha256_of(bytes.ptr, bytes.len);
+	if (!th_digest_eq(&found, hash)) {
+		code = th_fail(err, TH_ECORRUPT, "%s is damaged: blob %s is not what its hash says",
+			       s->path, hex);
+	} else {
+		th_buf_add(out, bytes);
+		code = th_buf_check(out, "the blob", err);
+	}
+	sqlite3_reset(st);
+	return code;
+}

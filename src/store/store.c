@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/common.h"
+
+const struct th_store_kind *const th_store_kinds[] = { &th_store_sqlite, &th_store_memory, NULL };
+
+static enum th_code fail_unknown(struct th_str url, struct th_err *err)
+{
+	struct th_buf known TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+
+	for (size_t i = 0; th_store_kinds[i]; i++)
+		th_buf_printf(&known, "%s%s:", i ? ", " : "", th_store_kinds[i]->scheme);
+	return th_fail(err, TH_EUSAGE, "store \"%s\": not one of the known kinds: %s",
+		       th_session_shown(url).text, known.ptr);
+}
+
+enum th_code th_store_open(struct th_str url, const struct th_store_options *options,
+			   struct th_store **ret, struct th_err *err)
+{
+	struct th_str rest = url, scheme;
+
+	if (th_str_find_char(url, ':') < 0)
+		return fail_unknown(url, err);
+	scheme = th_str_split(&rest, ':');
+	for (size_t i = 0; th_store_kinds[i]; i++) {
+		if (th_str_is(scheme, th_store_kinds[i]->scheme))
+			return th_store_kinds[i]->open(rest, options, ret, err);
+	}
+	return fail_unknown(url, err);
+}
+
+struct th_store *th_store_close(struct th_store *s)
+{
+	if (s)
+		s->kind->close(s);
+	return NULL;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * store.h - where logs live: one kind = one file = one row of th_store_kinds.
+ *
+ * A store keeps three tables: sessions, events, blobs.  Writing goes through
+ * batches: everything that one turn of the loop produced, for all sessions, in
+ * one transaction, made durable in a worker; the loop is told when it is.
+ * Reading is synchronous and meant for opening, listing and recovery.
+ *
+ * Fencing: a session has an epoch and an owner.  Taking a lease raises the
+ * epoch, and so does releasing it; an append whose epoch is not the current one
+ * is refused (EFENCED) and changes nothing.  An owner is an open store of a
+ * runtime process that proves to be alive by a lock which dies with it.
+ *
+ * Threads: one loop thread calls everything; `commit` hands the batch to the
+ * store until its callback, which runs on that thread, never inside `commit`.
+ */
+#ifndef TH_STORE_STORE_H
+#define TH_STORE_STORE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "core/event.h"
+
+struct th_loop;
+struct th_store;
+
+/* The row of a session: what lists show without a refold. */
+struct th_session_row {
+	struct th_str session_id;
+	struct th_str user, agent, model; /* may be empty */
+	struct th_str state;              /* name of an agent state */
+	struct th_str title;              /* start of the first message, one line */
+	struct th_str parent;             /* forked from, or empty */
+	uint64_t parent_seq;
+	uint64_t head_seq;     /* last event */
+	struct th_digest head; /* its digest */
+	int64_t iteration;     /* model turns */
+	int64_t calls, tokens_in, tokens_out, cost_nano;
+	int64_t epoch;
+	struct th_str owner; /* runtime that holds the lease, or empty */
+	int64_t created_ms, updated_ms;
+	struct th_str metadata; /* JSON object */
+};
+
+/* What one session adds in one batch. */
+struct th_append {
+	bool create; /* insert the session's row first; EEXIST when it is there */
+	/* After the events; epoch: the one held.  All of it is stored, except that the owner is
+	 * always this runtime.  With `parent` the session begins as a fork: seq_before is
+	 * parent_seq. */
+	const struct th_session_row *row;
+	uint64_t seq_before; /* head_seq that the store must have */
+	struct th_digest head_before;
+	const struct th_event *events; /* seq_before+1 …; digests are computed from head_before */
+	const struct th_digest *digests; /* one per event */
+	size_t event_count;
+	/* Set by the store: OK, EFENCED, EEXIST; ENOENT (no such session, no such event to fork
+	 * from), EUSAGE (session id), ELIMIT (size of an event, depth of forks), ECORRUPT. */
+	enum th_code result;
+};
+
+struct th_blob {
+	struct th_digest hash; /* of bytes */
+	struct th_str media_type;
+	struct th_str bytes;
+};
+
+struct th_batch;
+
+/* TH_OK: all appends whose result is OK are durable.  Otherwise nothing of the batch was written,
+ * or, with TH_EIO, may have been: the process must stop (the caller does) and the store refuses all
+ * that comes later.  TH_ELIMIT: too large, or the disk is full; TH_EBUSY: another process writes
+ * for too long; TH_ENOMEM: these may be tried again. */
+typedef void th_commit_fn(void *ctx, struct th_batch *batch, enum th_code code,
+			  const struct th_err *err);
+
+/* Everything in it is borrowed until the callback, the struct too. */
+struct th_batch {
+	struct th_append *appends;
+	size_t append_count;
+	const struct th_blob *blobs; /* one that is there already is left alone */
+	size_t blob_count;
+
+	/* Private to the store, so that a commit allocates nothing. */
+	struct th_batch *next;
+	th_commit_fn *done;
+	void *done_ctx;
+	bool refused; /* before it came to a transaction */
+	enum th_code code;
+	struct th_err err;
+};
+
+typedef enum th_code th_event_fn(void *ctx, const struct th_event *ev,
+				 const struct th_digest *digest,
+				 struct th_err *err); /* not OK: stop reading and return it */
+typedef enum th_code th_session_fn(void *ctx, const struct th_session_row *row, struct th_err *err);
+
+struct th_session_filter {
+	struct th_str state, user, prefix; /* of the id; empty: any */
+	size_t limit;                      /* 0: all */
+};
+
+/* What verify found wrong first. */
+struct th_verify_report {
+	uint64_t sessions, events, blobs; /* checked */
+	bool bad;
+	char table[32]; /* "sessions", "events", "blobs" */
+	char key[192];  /* "session a1 event 7" */
+	char what[192]; /* one sentence */
+};
+
+struct th_store_options {
+	struct th_loop *loop; /* for commit; NULL: only reading and commit_now */
+	bool create;          /* make it when it is not there; else ENOENT */
+	bool read_only;
+};
+
+struct th_store_kind {
+	const char *scheme, *summary; /* "sqlite": sqlite:PATH */
+	enum th_code (*open)(struct th_str rest, const struct th_store_options *options,
+			     struct th_store **ret, struct th_err *err);
+	/* Waits for commits under way; their callbacks come before it returns. */
+	void (*close)(struct th_store *s);
+
+	void (*commit)(struct th_store *s, struct th_batch *batch, th_commit_fn *done, void *ctx);
+	enum th_code (*commit_now)(struct th_store *s, struct th_batch *batch, struct th_err *err);
+
+	/* No lease, release, commit_now or close from inside a callback of list or read. */
+
+	/* Takes the session for this runtime: raises the epoch and returns the row as it then is
+	 * (strings in the arena).  EBUSY when a live runtime has it: the message names it (process,
+	 * host).  What this runtime has already it takes again, with a new epoch.  Not flushed: a
+	 * power cut may undo it, but never after something was appended under it. */
+	enum th_code (*lease)(struct th_store *s, struct th_str session_id, struct th_arena *a,
+			      struct th_session_row *ret, struct th_err *err);
+	/* The same for many sessions in one transaction (recovery): codes[i] says how ids[i] went.
+	 */
+	enum th_code (*lease_many)(struct th_store *s, const struct th_str *ids, size_t count,
+				   struct th_arena *a, struct th_session_row *rows,
+				   enum th_code *codes, struct th_err *err);
+	/* Gives it back.  EFENCED: it is not held under this epoch. */
+	enum th_code (*release)(struct th_store *s, struct th_str session_id, int64_t epoch,
+				struct th_err *err);
+
+	enum th_code (*get)(struct th_store *s, struct th_str session_id, struct th_arena *a,
+			    struct th_session_row *ret, struct th_err *err); /* ENOENT */
+	enum th_code (*list)(struct th_store *s, const struct th_session_filter *filter,
+			     th_session_fn *fn, void *ctx, struct th_err *err); /* newest first */
+	/* Events from..to (0: the end) in order, the shared prefix of a fork included. */
+	enum th_code (*read)(struct th_store *s, struct th_str session_id, uint64_t from,
+			     uint64_t to, th_event_fn *fn, void *ctx, struct th_err *err);
+	enum th_code (*blob)(struct th_store *s, const struct th_digest *hash, struct th_buf *out,
+			     struct th_err *err); /* appends; ENOENT, ECORRUPT */
+	/* Every stored byte against its digest; session_id empty: the whole store.  Columns of the
+	 * sessions table that a fold gives are checked by the caller through `list` (run/verify).
+	 */
+	enum th_code (*verify)(struct th_store *s, struct th_str session_id,
+			       struct th_verify_report *ret, struct th_err *err);
+};
+
+struct th_store {
+	const struct th_store_kind *kind;
+};
+
+extern const struct th_store_kind *const th_store_kinds[]; /* NULL-terminated */
+
+/* url: "sqlite:PATH", "memory:".  TH_EUSAGE names the known schemes. */
+TH_NODISCARD enum th_code th_store_open(struct th_str url, const struct th_store_options *options,
+					struct th_store **ret, struct th_err *err);
+struct th_store *th_store_close(struct th_store *s); /* takes NULL, returns NULL */
+
+#endif

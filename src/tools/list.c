@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* list.c - the tools there are, and what they share. */
+#include "tools/tool.h"
+
+#include "base/limits.h"
+
+const struct th_tool *const th_tools[] = {
+	&th_tool_shell, &th_tool_read_file, &th_tool_write_file, &th_tool_list_dir, NULL,
+};
+
+const struct th_tool *th_tool_find(struct th_str name)
+{
+	for (size_t i = 0; th_tools[i]; i++)
+		if (th_str_is(name, th_tools[i]->name))
+			return th_tools[i];
+	return NULL;
+}
+
+void th_tool_text(struct th_tool_job *job, enum th_outcome_status status, struct th_str text,
+		  struct th_str evidence)
+{
+	TH_CLEANUP(th_buf_deinit) struct th_buf out = TH_BUF_INIT(6 * TH_TOOL_OUTPUT_MAX);
+	struct th_jw w = th_jw(&out);
+
+	th_jw_str(&w, text);
+	struct th_str json =
+	    th_buf_check(&out, "the output", NULL) ? TH_STR("\"\"") : th_buf_str(&out);
+	job->done(job, status, json, evidence);
+}
+
+void th_tool_fail(struct th_tool_job *job, enum th_outcome_status status, const struct th_err *e)
+{
+	struct th_buf text = TH_BUF_INIT(2 * TH_ERR_MSG_MAX);
+
+	th_buf_printf(&text, "error: %s", e->msg);
+	th_tool_text(job, status, th_buf_str(&text), TH_STR(""));
+	th_buf_deinit(&text);
+}

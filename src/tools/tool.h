@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tool.h - what a model may do on this machine: one tool = one file = one row
+ * of th_tools (list.c).
+ *
+ * A tool runs in the executor, on its loop.  start() returns at once; the tool
+ * calls job->done exactly once, on the loop, also when it is cancelled, and
+ * possibly before start() returns.  After done the job is gone.
+ *
+ * A tool never writes to the journal or the spool and knows no runtime: the
+ * executor, which owns the jobs, does all that in its callbacks.
+ */
+#ifndef TH_TOOLS_TOOL_H
+#define TH_TOOLS_TOOL_H
+
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/field.h"
+#include "core/event.h"
+
+struct th_loop;
+struct th_sandbox_plan;
+struct th_tool_drain;
+
+/* Where and how tools act; made once per executor. */
+struct th_tool_env {
+	struct th_loop *loop;
+	int workspace_fd;        /* folder, O_PATH; -1: no workspace, so no files and no commands */
+	struct th_str workspace; /* absolute path without a slash at its end */
+	const char *const
+	    *hidden;   /* our own folders, should the workspace hold them; NULL-terminated */
+	bool as_owner; /* we are root: files are made and read as the workspace's owner */
+	uid_t owner_uid;
+	gid_t owner_gid;
+	const char *const *environment;        /* for commands; NULL-terminated */
+	const struct th_sandbox_plan *sandbox; /* for commands; NULL: not confined */
+	int64_t command_ms_max;
+	/* The argv to put before a command's own so that it runs on the session's desktop
+	 * (computers/desktop.h); NULL while there is none.  The function itself may be NULL. */
+	const char *const *(*desktop_prefix)(void *ctx);
+	void *desktop_ctx;
+	struct th_tool_drain *drains; /* shell.c: output of what commands left running */
+};
+
+/* Before the loop goes. */
+void th_tool_env_deinit(struct th_tool_env *env);
+
+/* One call under way; made by the executor, which owns it until done. */
+struct th_tool_job {
+	struct th_tool_env *env;
+	struct th_arena *arena; /* lives as long as the job */
+	struct th_str effect_id;
+	const void *args;    /* a struct of the tool's table */
+	int64_t timeout_ms;  /* 0: the tool's own */
+	struct th_str noted; /* probe: what start() noted, JSON, or empty */
+	void *state;         /* the tool's */
+
+	/* Output as it comes, for the spool and for people who watch; any time before done. */
+	void (*output)(struct th_tool_job *job, struct th_str bytes);
+	/* Class V, before anything is changed: JSON object for a later probe.  It is in the journal
+	 * when this returns; false: it is not, do not act. */
+	bool (*note)(struct th_tool_job *job, struct th_str json);
+	/* `output`: JSON for the model (a string or parts); `evidence`: JSON object or empty. */
+	void (*done)(struct th_tool_job *job, enum th_outcome_status status, struct th_str output,
+		     struct th_str evidence);
+	void *ctx;
+};
+
+struct th_tool {
+	const char *name, *description;
+	enum th_class class;
+	const struct th_table *arguments; /* closed table */
+	void (*start)(struct th_tool_job *job);
+	void (*cancel)(
+	    struct th_tool_job *job); /* done still comes; NULL: it ends soon by itself */
+	/* Class V, after a crash between accepted and finished: looks only, and says done,
+	 * not_started or unknown. */
+	void (*probe)(struct th_tool_job *job);
+};
+
+extern const struct th_tool *const th_tools[]; /* NULL-terminated */
+const struct th_tool *th_tool_find(struct th_str name);
+
+extern const struct th_tool th_tool_shell, th_tool_read_file, th_tool_write_file, th_tool_list_dir;
+
+/* ---- for tools ---- */
+
+/* done with a sentence: "error: …" for the model. */
+void th_tool_fail(struct th_tool_job *job, enum th_outcome_status status, const struct th_err *e);
+/* done with a plain text. */
+void th_tool_text(struct th_tool_job *job, enum th_outcome_status status, struct th_str text,
+		  struct th_str evidence);
+
+#endif

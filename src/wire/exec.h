@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * exec.h - what runtime, executor and display process say to each other.
+ *
+ * Frames (base/codec.h) over a Unix socket: a JSON head with "op", and an
+ * attachment where one is named.  One request has one answer with the same
+ * "id"; progress comes between.  Both ends check everything; members that no
+ * table knows are ignored, so that builds of different age get along.
+ *
+ * Runtime -> executor, and what answers:
+ *
+ *	hello     first on every connection: welcome, or error and the end
+ *	open      start the computer: welcome with the screen, or error
+ *	run       do an effect: accepted (in the journal; not for class R),
+ *	          output ..., finished
+ *	attach    join an effect dispatched before: the same answers
+ *	cancel    end the effect of request `id`: its own finished follows
+ *	forget    these outcomes are durable elsewhere: no answer
+ *	end       the session ended: all is closed and killed, then the connection
+ *
+ * `run` refuses an effect_id that the journal knows (error "exists") unless
+ * `again` is set: the same runtime asks once more after its connection broke,
+ * and is attached.  `journal` then names the journal it was sent to: in another
+ * one nothing is proved by its absence.  An epoch lower than the highest seen
+ * is "fenced"; epoch 0 is a guest's.  output carries bytes as attachment;
+ * finished carries the bytes of its blobs, one after the other.
+ *
+ * The starter of an executor talks to it over an inherited socket: start ->
+ * ready or error.  Executor -> display: start -> screen or error; do -> step …,
+ * finished.
+ */
+#ifndef TH_WIRE_EXEC_H
+#define TH_WIRE_EXEC_H
+
+#include "base/field.h"
+
+/* ---- requests of a runtime ---- */
+
+#define TH_FIELDS_exec_hello(F)                                                        \
+	F(exec_hello, str, op, "op", TH_REQ, "hello")                                  \
+	F(exec_hello, str, session, "session", TH_REQ, "session the caller works for") \
+	F(exec_hello, int, epoch, "epoch", TH_REQ | TH_NONEG | TH_EMIT,                \
+	  "fencing number; 0: guest")                                                  \
+	F(exec_hello, str, token, "token", TH_REQ,                                     \
+	  "of the lock file: who can read that is no command")                         \
+	F(exec_hello, str, build, "build", 0, "version of the caller")                 \
+	F(exec_hello, str, workspace, "workspace", 0, "folder it expects; empty: any") \
+	F(exec_hello, raw, computer, "computer", 0, "exec_computer_start it expects; absent: any")
+
+#define TH_FIELDS_exec_run(F)                                                                     \
+	F(exec_run, str, op, "op", TH_REQ, "run or attach")                                       \
+	F(exec_run, int, id, "id", TH_REQ | TH_EMIT, "number of the request on this connection")  \
+	F(exec_run, str, effect_id, "effect_id", TH_REQ | TH_NONEMPTY, "random id of the intent") \
+	F(exec_run, int, epoch, "epoch", TH_REQ | TH_NONEG | TH_EMIT,                             \
+	  "fencing number of the intent")                                                         \
+	F(exec_run, str, class, "class", TH_REQ, "effect class")                                  \
+	F(exec_run, str, tool, "tool", TH_REQ, "tool to run, or computer")                        \
+	F(exec_run, raw, arguments, "arguments", TH_REQ, "its arguments")                         \
+	F(exec_run, str, digest, "digest", 0, "SHA-256 of tool and arguments")                    \
+	F(exec_run, int, timeout_ms, "timeout_ms", TH_NONEG,                                      \
+	  "when it is ended; 0: the tool's own")                                                  \
+	F(exec_run, bool, watch, "watch", 0, "output is wanted as it comes")                      \
+	F(exec_run, int, offset, "offset", TH_NONEG, "attach: output from here on")               \
+	F(exec_run, bool, again, "again", 0, "run: attach when it is known")                      \
+	F(exec_run, str, journal, "journal", 0, "the journal it must be in, if it was accepted")
+
+/* open, cancel, end; and accepted, the answer. */
+#define TH_FIELDS_exec_request(F)                                               \
+	F(exec_request, str, op, "op", TH_REQ, "open, cancel, end or accepted") \
+	F(exec_request, int, id, "id", TH_EMIT, "number of the request; cancel: of the run meant")
+
+#define TH_FIELDS_exec_forget(F)                        \
+	F(exec_forget, str, op, "op", TH_REQ, "forget") \
+	F(exec_forget, strs, effect_ids, "effect_ids", TH_REQ, "effects whose outcome is durable")
+
+/* ---- answers ---- */
+
+#define TH_FIELDS_exec_welcome(F)                                                               \
+	F(exec_welcome, str, op, "op", TH_REQ, "welcome")                                       \
+	F(exec_welcome, int, id, "id", TH_EMIT, "of the open that is answered; 0: the hello's") \
+	F(exec_welcome, int, pid, "pid", TH_REQ, "process of the executor")                     \
+	F(exec_welcome, str, journal, "journal", TH_REQ,                                        \
+	  "random name of its journal, changes when that is lost")                              \
+	F(exec_welcome, int, epoch, "epoch", TH_REQ | TH_EMIT, "highest seen")                  \
+	F(exec_welcome, str, build, "build", TH_REQ, "its version")                             \
+	F(exec_welcome, str, workspace, "workspace", 0, "folder its tools work in")             \
+	F(exec_welcome, str, computer, "computer", 0, "kind of its computer")                   \
+	F(exec_welcome, int, width, "width", TH_NONEG, "of the screen, once open")              \
+	F(exec_welcome, int, height, "height", TH_NONEG, "of the screen, once open")            \
+	F(exec_welcome, int, caps, "caps", TH_NONEG, "what the computer can do, as bits")       \
+	F(exec_welcome, raw, sandbox, "sandbox", 0, "object: what is enforced on commands")
+
+#define TH_FIELDS_exec_output(F)                                                 \
+	F(exec_output, str, op, "op", TH_REQ, "output")                          \
+	F(exec_output, int, id, "id", TH_REQ | TH_EMIT, "number of the request") \
+	F(exec_output, int, offset, "offset", TH_REQ | TH_EMIT,                  \
+	  "where the attached bytes stand in the whole output")
+
+#define TH_FIELDS_exec_finished(F)                                                               \
+	F(exec_finished, str, op, "op", TH_REQ, "finished")                                      \
+	F(exec_finished, int, id, "id", TH_REQ | TH_EMIT, "number of the request")               \
+	F(exec_finished, str, status, "status", TH_REQ,                                          \
+	  "done, failed, not_started, unknown or refused")                                       \
+	F(exec_finished, raw, output, "output", TH_REQ,                                          \
+	  "as outcome.output; images name blobs by hash")                                        \
+	F(exec_finished, raw, evidence, "evidence", 0, "as outcome.evidence")                    \
+	F(exec_finished, raw, blobs, "blobs", 0, "list of exec_blob in the attachment's order")  \
+	F(exec_finished, int, elapsed_ms, "elapsed_ms", TH_NONEG, "from accepted on")            \
+	F(exec_finished, bool, journal, "journal", 0, "it had finished before it was asked for") \
+	F(exec_finished, bool, last, "last", 0, "display only: it is lost, and this process ends")
+
+#define TH_FIELDS_exec_blob(F)                                                   \
+	F(exec_blob, str, blob, "blob", TH_REQ, "SHA-256 of the bytes, hex")     \
+	F(exec_blob, str, media_type, "media_type", TH_REQ, "what they are")     \
+	F(exec_blob, int, size, "size", TH_REQ | TH_NONEG | TH_EMIT, "how many") \
+	F(exec_blob, bool, known, "known", 0, "display only: as sent before, not attached again")
+
+#define TH_FIELDS_exec_error(F)                                                        \
+	F(exec_error, str, op, "op", TH_REQ, "error")                                  \
+	F(exec_error, int, id, "id", TH_EMIT, "of the request; 0: the connection's")   \
+	F(exec_error, str, code, "code", TH_REQ, "name of the code, as in base/err.h") \
+	F(exec_error, str, message, "message", TH_REQ, "one sentence")
+
+/* ---- starting: what th_executor_options says, once, over the inherited socket ---- */
+
+#define TH_FIELDS_exec_computer_start(F)                                                       \
+	F(exec_computer_start, str, kind, "kind", TH_REQ | TH_NONEMPTY, "desktop, x11 …")      \
+	F(exec_computer_start, int, width, "width", TH_NONEG, "desktop: pixels; 0: default")   \
+	F(exec_computer_start, int, height, "height", TH_NONEG, "desktop: pixels; 0: default") \
+	F(exec_computer_start, str, display, "display", 0, "x11: the display")                 \
+	F(exec_computer_start, str, xauthority, "xauthority", 0, "x11: its key file")          \
+	F(exec_computer_start, strs, start, "start", 0, "commands to start on a new desktop")
+
+#define TH_FIELDS_exec_start(F)                                                              \
+	F(exec_start, str, op, "op", TH_REQ, "start")                                        \
+	F(exec_start, str, session, "session", TH_REQ | TH_NONEMPTY, "session")              \
+	F(exec_start, str, state_dir, "state_dir", TH_REQ | TH_NONEMPTY,                     \
+	  "folder of journal and spool")                                                     \
+	F(exec_start, str, socket, "socket", TH_REQ | TH_NONEMPTY, "where runtimes connect") \
+	F(exec_start, str, workspace, "workspace", 0, "folder its tools work in")            \
+	F(exec_start, bool, net_host, "net_host", 0, "commands have the host's network")     \
+	F(exec_start, bool, no_sandbox, "no_sandbox", 0, "commands are not confined")        \
+	F(exec_start, raw, computer, "computer", 0, "exec_computer_start")                   \
+	F(exec_start, strs, environment, "environment", 0, "NAME=value for commands")        \
+	F(exec_start, int, command_ms_max, "command_ms_max", TH_NONEG,                       \
+	  "longest command; 0: default")                                                     \
+	F(exec_start, int, linger_ms, "linger_ms", TH_NONEG, "wait for a runtime; 0: default")
+
+/* ready: to the starter.  socket differs from the asked one when another executor has the session.
+ */
+#define TH_FIELDS_exec_ready(F)                       \
+	F(exec_ready, str, op, "op", TH_REQ, "ready") \
+	F(exec_ready, str, socket, "socket", TH_REQ, "where to connect")
+
+/* ---- the computer, and its process ---- */
+
+/* Arguments of the tool "computer". */
+#define TH_FIELDS_exec_computer(F)                                                                \
+	F(exec_computer, raw, actions, "actions", TH_REQ,                                         \
+	  "list of actions, done in order; may be empty")                                         \
+	F(exec_computer, bool, screenshot, "screenshot", 0, "one picture after the last of them") \
+	F(exec_computer, str, format, "format", 0, "png (default), jpeg or webp")                 \
+	F(exec_computer, int, quality, "quality", TH_NONEG, "jpeg, webp: 1 to 100")               \
+	F(exec_computer, int, fit_width, "fit_width", TH_NONEG,                                   \
+	  "picture scaled down to fit; 0: as it is")                                              \
+	F(exec_computer, int, fit_height, "fit_height", TH_NONEG,                                 \
+	  "picture scaled down to fit; 0: as it is")                                              \
+	F(exec_computer, bool, cursor, "cursor", 0, "draw the pointer into the picture")          \
+	F(exec_computer, bool, settle, "settle", 0,                                               \
+	  "wait until the screen is quiet before the picture")
+
+#define TH_FIELDS_exec_display_start(F)                                                         \
+	F(exec_display_start, str, op, "op", TH_REQ, "start")                                   \
+	F(exec_display_start, raw, computer, "computer", TH_REQ, "exec_computer_start")         \
+	F(exec_display_start, str, state_dir, "state_dir", TH_REQ,                              \
+	  "private folder of the desktop")                                                      \
+	F(exec_display_start, str, workspace, "workspace", 0, "folder its programs may write")  \
+	F(exec_display_start, bool, net_host, "net_host", 0,                                    \
+	  "its programs have the host's network")                                               \
+	F(exec_display_start, int, uid, "uid", TH_NONEG, "as root: whom it runs as; 0: nobody") \
+	F(exec_display_start, int, gid, "gid", TH_NONEG, "as root: its group")
+
+#define TH_FIELDS_exec_screen(F)                                                             \
+	F(exec_screen, str, op, "op", TH_REQ, "screen")                                      \
+	F(exec_screen, int, width, "width", TH_REQ | TH_POSITIVE, "pixels")                  \
+	F(exec_screen, int, height, "height", TH_REQ | TH_POSITIVE, "pixels")                \
+	F(exec_screen, int, caps, "caps", TH_NONEG, "what the computer can do, as bits")     \
+	F(exec_screen, int, released, "released", TH_NONEG, "stuck keys and buttons let go") \
+	F(exec_screen, strs, prefix, "prefix", 0, "argv before a command's own, to start it there")
+
+#define TH_FIELDS_exec_do(F)                                                 \
+	F(exec_do, str, op, "op", TH_REQ, "do")                              \
+	F(exec_do, int, id, "id", TH_REQ | TH_EMIT, "number of the request") \
+	F(exec_do, raw, arguments, "arguments", TH_REQ, "exec_computer")
+
+#define TH_FIELDS_exec_step(F)                                                 \
+	F(exec_step, str, op, "op", TH_REQ, "step")                            \
+	F(exec_step, int, id, "id", TH_REQ | TH_EMIT, "number of the request") \
+	F(exec_step, int, done, "done", TH_REQ | TH_EMIT, "actions that have been done")
+
+#define TH_EXEC_MESSAGES(X)    \
+	X(exec_hello)          \
+	X(exec_run)            \
+	X(exec_request)        \
+	X(exec_forget)         \
+	X(exec_welcome)        \
+	X(exec_output)         \
+	X(exec_finished)       \
+	X(exec_blob)           \
+	X(exec_error)          \
+	X(exec_computer_start) \
+	X(exec_start)          \
+	X(exec_ready) X(exec_computer) X(exec_display_start) X(exec_screen) X(exec_do) X(exec_step)
+
+#define X(name) TH_STRUCT(name) extern const struct th_table th_##name##_table;
+TH_EXEC_MESSAGES(X)
+#undef X
+
+/* Ops, for those who dispatch on them. */
+#define TH_EXEC_OPS(X)          \
+	X(HELLO, "hello")       \
+	X(OPEN, "open")         \
+	X(RUN, "run")           \
+	X(ATTACH, "attach")     \
+	X(CANCEL, "cancel")     \
+	X(FORGET, "forget")     \
+	X(END, "end")           \
+	X(WELCOME, "welcome")   \
+	X(ACCEPTED, "accepted") \
+	X(OUTPUT, "output")     \
+	X(FINISHED, "finished") \
+	X(ERROR, "error")       \
+	X(START, "start") X(READY, "ready") X(SCREEN, "screen") X(DO, "do") X(STEP, "step")
+#define X(id, name) TH_EXEC_OP_##id,
+enum th_exec_op { TH_EXEC_OPS(X) TH_EXEC_OP_COUNT };
+#undef X
+const char *th_exec_op_name(enum th_exec_op op);
+int th_exec_op_find(struct th_str name); /* op or -1 */
+
+/*
+ * A frame's head: parses it and finds the op.  TH_EPROTO: not JSON, or an op
+ * that is not known.  The document is the caller's to free.
+ */
+TH_NODISCARD enum th_code th_exec_open(struct th_str head, struct th_json_doc **ret,
+				       enum th_exec_op *ret_op, struct th_err *err);
+
+/* A message as a frame's head, appended to `out`. */
+void th_exec_print(const struct th_table *t, const void *message, struct th_buf *out);
+
+/* An error message: code and sentence. */
+void th_exec_print_error(int64_t id, const struct th_err *e, struct th_buf *out);
+/* The other way; an unknown code is TH_EPROTO. */
+enum th_code th_exec_error(const struct th_exec_error *e, struct th_err *err);
+
+/* Ids become file names: 1..TH_EFFECT_ID_MAX of A-Z a-z 0-9 - _ and not beginning with '-'. */
+bool th_exec_effect_id_ok(struct th_str id);
+
+#endif

@@ -1,0 +1,629 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * wire.c - decodes recorded answers of providers, whole and cut at every kind of place, and
+ * compares with the complete response that was recorded beside them. For the form of the files see
+ * wire/README.md in the shared folder; run it through the script `wire`.
+ *
+ *     NAME.sse with NAME.final.json    decode(stream, any splits) == decode(final) == final
+ *     NAME.accum.json                  what the stream holds without its terminal event, where it
+ * differs NAME.json                        a body decodes; {status, headers, body}: its class is
+ * right
+ */
+#include <assert.h>
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "models/plumb.h"
+
+static size_t passed, failed, not_run;
+static size_t splits = 100;
+
+static bool check(bool good, const char *name, const char *what, const char *detail)
+{
+	if (good) {
+		passed++;
+	} else {
+		failed++;
+		printf("FAIL %s: %s%s%s\n", name, what, *detail ? ": " : "", detail);
+	}
+	return good;
+}
+
+/* ---- files ---- */
+
+struct bytes {
+	char *ptr;
+	size_t len;
+};
+
+static bool read_file(const char *path, struct bytes *ret)
+{
+	FILE *f = fopen(path, "rb");
+	struct stat st;
+
+	if (!f)
+		return false;
+	assert(fstat(fileno(f), &st) == 0);
+	ret->len = (size_t)st.st_size;
+	/* Exactly as long as the file, so that a sanitizer sees one byte too many. */
+	ret->ptr = malloc(ret->len ? ret->len : 1);
+	assert(ret->ptr && fread(ret->ptr, 1, ret->len, f) == ret->len);
+	fclose(f);
+	return true;
+}
+
+static struct th_str str_of(struct bytes b)
+{
+	return th_str_n(b.ptr, b.len);
+}
+
+static struct th_json_doc *parse_file(const char *path)
+{
+	struct th_json_doc *doc = NULL;
+	struct bytes b;
+
+	if (!read_file(path, &b))
+		return NULL;
+	if (th_json_parse(str_of(b), &doc, NULL))
+		doc = NULL;
+	free(b.ptr);
+	return doc;
+}
+
+static bool has_end(const char *name, const char *end)
+{
+	return th_str_ends(th_str_of(name), th_str_of(end));
+}
+
+/* `path` with its end replaced. */
+static char *sibling(const char *path, const char *end, const char *other)
+{
+	size_t len = strlen(path) - strlen(end), size = len + strlen(other) + 1;
+	char *out = malloc(size);
+
+	assert(out);
+	snprintf(out, size, "%.*s%s", (int)len, path, other);
+	return out;
+}
+
+/* ---- values that count as equal ---- */
+
+static bool is_empty(const struct th_json *v)
+{
+	return th_json_is_null(v) || (th_json_type(v) == TH_JSON_STR && !th_json_str(v).len) ||
+	       (th_json_is_array(v) && !th_json_count(v));
+}
+
+static const char *const nothing_ignored[] = { NULL };
+static const char *const ids_ignored[] = { "id", "encrypted_content", NULL };
+
+struct compare {
+	const char *const *ignored;
+	char path[400], detail[1200];
+};
+
+static void differ(struct compare *c, const struct th_json *expected, const struct th_json *found)
+{
+	struct th_buf a = TH_BUF_INIT(TH_JSON_SIZE_MAX), b = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+
+	th_json_print(expected, &a);
+	th_json_print(found, &b);
+	snprintf(c->detail, sizeof(c->detail), "%s: expected %.300s, found %.300s", c->path, a.ptr,
+		 b.ptr);
+	th_buf_deinit(&a);
+	th_buf_deinit(&b);
+}
+
+static bool equal(struct compare *c, const struct th_json *a, const struct th_json *b);
+
+static bool equal_arguments(struct compare *c, struct th_str a, struct th_str b)
+{
+	struct th_json_doc *x = NULL, *y = NULL;
+	bool same =
+	    th_str_eq(a, b) || (!th_json_parse(a, &x, NULL) && !th_json_parse(b, &y, NULL) &&
+				equal(c, th_json_root(x), th_json_root(y)));
+
+	th_json_free(x);
+	th_json_free(y);
+	return same;
+}
+
+static bool is_ignored(const struct compare *c, struct th_str key)
+{
+	for (const char *const *name = c->ignored; *name; name++)
+		if (th_str_is(key, *name))
+			return true;
+	return false;
+}
+
+static bool equal_member(struct compare *c, struct th_str key, const struct th_json *a,
+			 const struct th_json *b)
+{
+	size_t len = strlen(c->path);
+	bool same;
+
+	snprintf(c->path + len, sizeof(c->path) - len, ".%.*s", TH_FMT(key));
+	if (th_str_is(key, "arguments") && th_json_type(a) == TH_JSON_STR &&
+	    th_json_type(b) == TH_JSON_STR)
+		same = equal_arguments(c, th_json_str(a), th_json_str(b));
+	else
+		same = equal(c, a, b);
+	if (!same && !*c->detail)
+		differ(c, a, b);
+	c->path[len] = '\0';
+	return same;
+}
+
+static bool equal(struct compare *c, const struct th_json *a, const struct th_json *b)
+{
+	struct th_json_iter it;
+
+	if (is_empty(a) && is_empty(b))
+		return true;
+	if (th_json_is_object(a) && th_json_is_object(b)) {
+		for (it = th_json_iter(a); th_json_next(&it);)
+			if (!is_ignored(c, it.key) &&
+			    !equal_member(c, it.key, it.val, th_json_getn(b, it.key)))
+				return false;
+		for (it = th_json_iter(b); th_json_next(&it);)
+			if (!is_ignored(c, it.key) && !th_json_getn(a, it.key) &&
+			    !equal_member(c, it.key, NULL, it.val))
+				return false;
+		return true;
+	}
+	if (th_json_is_array(a) && th_json_is_array(b) && th_json_count(a) == th_json_count(b)) {
+		struct th_json_iter in_b = th_json_iter(b);
+
+		for (it = th_json_iter(a); th_json_next(&it) && th_json_next(&in_b);) {
+			char index[24];
+
+			snprintf(index, sizeof(index), "[%zu]", it.index);
+			if (!equal_member(c, th_str_of(index), it.val, in_b.val))
+				return false;
+		}
+		return true;
+	}
+	if (!th_json_equal(a, b)) {
+		if (!*c->detail)
+			differ(c, a, b);
+		return false;
+	}
+	return true;
+}
+
+static bool check_equal(const char *name, const char *what, const char *const *ignored,
+			const struct th_json *expected, const struct th_json *found)
+{
+	struct compare c = { .ignored = ignored };
+	bool same = equal(&c, expected, found);
+
+	if (!same && !*c.detail)
+		differ(&c, expected, found);
+	return check(same, name, what, c.detail);
+}
+
+/* ---- decoding ---- */
+
+static const struct th_profile *profile(void)
+{
+	const struct th_profile *p;
+	struct th_str name;
+
+	assert(!th_model_resolve(TH_STR("responses:any"), &p, &name, NULL));
+	return p;
+}
+
+struct heard {
+	struct th_buf text;
+	uint64_t hash;
+};
+
+static void hear(void *ctx, enum th_delta_kind kind, size_t index, struct th_str text)
+{
+	struct heard *h = ctx;
+
+	(void)index;
+	if (kind == TH_DELTA_TEXT)
+		th_buf_add(&h->text, text);
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state * 0x2545f4914f6cdd1dull;
+}
+
+/* Pieces of 1 to `most` bytes; most 0: all at once.  Each piece is a copy of its own. */
+static void decode(struct th_str body, size_t most, uint64_t seed, struct heard *h,
+		   struct th_buf *out)
+{
+	const struct th_wire *wire = profile()->wire;
+	struct th_decoder *d = wire->decoder_new(profile(), h ? hear : NULL, h);
+	struct th_answer answer;
+
+	th_buf_clear(out);
+	while (body.len) {
+		size_t len = most ? 1 + (size_t)(next_random(&seed) % most) : body.len;
+
+		len = TH_MIN(len, body.len);
+		char *piece = malloc(len);
+
+		assert(piece);
+		memcpy(piece, body.ptr, len);
+		assert(wire->feed(d, th_str_n(piece, len)) >= 0);
+		free(piece);
+		body = th_str_sub(body, len, body.len);
+	}
+	wire->end(d, false, &answer);
+	th_plumb_answer(&answer, out);
+	wire->decoder_free(d);
+}
+
+/* ---- one stream ---- */
+
+/* The text that all deltas must join to. */
+static void texts_of(const struct th_json *items, struct th_buf *out)
+{
+	struct th_json_iter it, part;
+
+	for (it = th_json_iter(items); th_json_next(&it);)
+		for (part = th_json_iter(th_json_get(it.val, "content")); th_json_next(&part);)
+			if (th_str_is(th_json_get_str(part.val, "type"), "output_text"))
+				th_buf_add(out, th_json_get_str(part.val, "text"));
+}
+
+static void check_splits(const char *name, struct th_str body, struct th_str expected)
+{
+	static const size_t mosts[] = { 2, 7, 40, 300, 4000, 40000 };
+	struct th_buf out = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	uint64_t seed = 0x9e3779b97f4a7c15ull;
+	char detail[100] = "";
+	bool same = true;
+
+	for (const char *c = name; *c; c++)
+		seed = (seed ^ (uint64_t)(unsigned char)*c) * 0x100000001b3ull;
+	for (size_t i = 0; i <= splits && same; i++) {
+		size_t most = i == 0 ? 1 : mosts[i % TH_COUNT(mosts)];
+		uint64_t this = seed + i * 0x9e3779b97f4a7c15ull;
+
+		decode(body, most, this, NULL, &out);
+		same = th_str_eq(th_buf_str(&out), expected);
+		if (!same)
+			snprintf(detail, sizeof(detail), "pieces of up to %zu bytes, seed %" PRIu64,
+				 most, this);
+	}
+	check(same, name, "splits change the answer", detail);
+	th_buf_deinit(&out);
+}
+
+/* The stream up to its terminal event. */
+static struct th_str withheld(struct th_str body)
+{
+	static const char *const ends[] = { "\"type\":\"response.completed\"",
+					    "\"type\": \"response.completed\"",
+					    "\"type\":\"response.incomplete\"" };
+
+	for (size_t i = 0; i < TH_COUNT(ends); i++) {
+		ptrdiff_t at = th_str_find(body, th_str_of(ends[i]));
+		struct th_str head = th_str_sub(body, 0, at < 0 ? 0 : (size_t)at);
+
+		while (head.len && !th_str_ends(head, TH_STR("\n\n")))
+			head.len--;
+		if (head.len)
+			return head;
+	}
+	return (struct th_str){ NULL, 0 };
+}
+
+static void check_withheld(const char *path, struct th_str body, const struct th_json *final)
+{
+	char *name = sibling(path, ".sse", ".accum.json");
+	struct th_json_doc *accum = parse_file(name), *doc = NULL;
+	struct th_str head = withheld(body);
+	struct th_buf out = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+
+	free(name);
+	if (head.len) {
+		decode(head, 0, 0, NULL, &out);
+		assert(!th_json_parse(th_buf_str(&out), &doc, NULL));
+		check_equal(path, "without the terminal event", ids_ignored,
+			    th_json_get(accum ? th_json_root(accum) : final, "output"),
+			    th_json_get(th_json_root(doc), "items"));
+		check(th_str_is(th_json_get_str(th_json_root(doc), "status"), "failed"), path,
+		      "a stream without its end must fail", out.ptr);
+	}
+	th_json_free(doc);
+	th_json_free(accum);
+	th_buf_deinit(&out);
+}
+
+/* The answer against the provider's own response object. */
+static void check_answer(const char *path, const struct th_json *final,
+			 const struct th_json *answer)
+{
+	const struct th_json *usage = th_json_get(final, "usage"),
+			     *got = th_json_get(answer, "usage");
+	struct th_str status = th_json_get_str(final, "status");
+
+	check_equal(path, "items", nothing_ignored, th_json_get(final, "output"),
+		    th_json_get(answer, "items"));
+	check(th_str_eq(status, th_json_get_str(answer, "status")) ||
+		  (th_str_is(th_json_get_str(answer, "status"), "incomplete") &&
+		   th_str_eq(status, th_json_get_str(answer, "reason"))) ||
+		  (!status.len && th_str_is(th_json_get_str(answer, "status"), "completed")),
+	      path, "status", th_json_get_str(answer, "status").ptr);
+	check(
+	    th_json_get_int(usage, "input_tokens", -1) == th_json_get_int(got, "input", -1) &&
+		th_json_get_int(usage, "output_tokens", -1) == th_json_get_int(got, "output", -1) &&
+		th_json_get_int(usage, "total_tokens", -1) == th_json_get_int(got, "total", -1) &&
+		th_json_get_int(th_json_get(usage, "output_tokens_details"), "reasoning_tokens",
+				-1) == th_json_get_int(got, "reasoning", -1) &&
+		th_json_get_int(th_json_get(usage, "input_tokens_details"), "cached_tokens", -1) ==
+		    th_json_get_int(got, "cached", -1),
+	    path, "usage", "");
+	check(th_str_eq(th_json_get_str(final, "id"), th_json_get_str(answer, "response_id")), path,
+	      "id", "");
+	if (!th_json_is_null(th_json_get(final, "error")))
+		check_equal(path, "error", nothing_ignored, th_json_get(final, "error"),
+			    th_json_get(th_json_get(answer, "error"), "raw"));
+}
+
+static void run_stream(const char *path, bool malformed)
+{
+	char *final_path = sibling(path, ".sse", ".final.json");
+	struct th_buf whole = TH_BUF_INIT(TH_JSON_SIZE_MAX), out = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	struct th_buf texts = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	struct heard heard = { .text = TH_BUF_INIT(TH_JSON_SIZE_MAX) };
+	struct th_json_doc *final, *of_final = NULL, *of_stream = NULL;
+	struct bytes body, final_body;
+
+	assert(read_file(path, &body));
+	if (!read_file(final_path, &final_body) ||
+	    th_json_parse(str_of(final_body), &final, NULL)) {
+		check(false, path, "no final response beside it", final_path);
+		free(final_path);
+		free(body.ptr);
+		return;
+	}
+	decode(str_of(final_body), 0, 0, NULL, &out);
+	decode(str_of(body), 0, 0, &heard, &whole);
+	assert(!th_json_parse(th_buf_str(&out), &of_final, NULL));
+	assert(!th_json_parse(th_buf_str(&whole), &of_stream, NULL));
+	if (!malformed) {
+		check_answer(final_path, th_json_root(final), th_json_root(of_final));
+		check_equal(path, "stream and final", nothing_ignored, th_json_root(of_final),
+			    th_json_root(of_stream));
+		check_withheld(path, str_of(body), th_json_root(final));
+		texts_of(th_json_get(th_json_root(final), "output"), &texts);
+		check(th_str_ends(th_buf_str(&texts), th_buf_str(&heard.text)), path,
+		      "deltas of text", "");
+	}
+	check_splits(path, str_of(body), th_buf_str(&whole));
+	th_json_free(final);
+	th_json_free(of_final);
+	th_json_free(of_stream);
+	th_buf_deinit(&whole);
+	th_buf_deinit(&out);
+	th_buf_deinit(&texts);
+	th_buf_deinit(&heard.text);
+	free(final_path);
+	free(final_body.ptr);
+	free(body.ptr);
+}
+
+/* ---- one body ---- */
+
+/* By the status, and by the one word that says that waiting does not help. */
+static const char *class_of(int64_t status, struct th_str code, struct th_str message)
+{
+	static const struct {
+		int64_t status;
+		const char *class;
+	} classes[] = {
+		{ 401, "auth" },       { 403, "auth" },       { 404, "not_found" },
+		{ 408, "server" },     { 409, "server" },     { 429, "rate_limited" },
+		{ 503, "overloaded" }, { 529, "overloaded" },
+	};
+
+	if (th_str_is(code, "model_not_found"))
+		return "not_found";
+	if (status == 402 || (status == 429 && th_str_is(code, "insufficient_quota")))
+		return "quota";
+	if (status == 400 && th_str_find(message, TH_STR("API key")) >= 0)
+		return "auth";
+	for (size_t i = 0; i < TH_COUNT(classes); i++)
+		if (classes[i].status == status)
+			return classes[i].class;
+	return status >= 500 ? "server" : "rejected";
+}
+
+static void run_error(const char *path, const struct th_json *file)
+{
+	int64_t status = th_json_get_int(file, "status", 0);
+	const struct th_json *body = th_json_get(file, "body"), *error = th_json_get(body, "error");
+	struct th_buf text = TH_BUF_INIT(TH_JSON_SIZE_MAX), out = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	struct th_json_doc *doc = NULL;
+	const char *class =
+	    class_of(status, th_json_get_str(error, "code"), th_json_get_str(error, "message"));
+
+	if (th_json_type(body) == TH_JSON_STR)
+		th_buf_add(&text, th_json_str(body));
+	else
+		th_json_print(body, &text);
+	th_plumb_decode(profile(), th_buf_str(&text), (int)status, &out);
+	assert(!th_json_parse(th_buf_str(&out), &doc, NULL));
+	error = th_json_get(th_json_root(doc), "error");
+	check(th_str_is(th_json_get_str(error, "class"), class), path, class, out.ptr);
+	check(th_json_get_str(error, "message").len > 0, path, "an error has a message", out.ptr);
+	th_json_free(doc);
+	th_buf_deinit(&text);
+	th_buf_deinit(&out);
+}
+
+static void run_body(const char *path)
+{
+	struct th_buf out = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	struct th_json_doc *file = NULL, *answer = NULL;
+	struct bytes body;
+
+	assert(read_file(path, &body));
+	if (!check(!th_json_parse(str_of(body), &file, NULL), path, "is not JSON", "")) {
+		free(body.ptr);
+		return;
+	}
+	if (th_json_get(th_json_root(file), "body")) {
+		run_error(path, th_json_root(file));
+	} else {
+		decode(str_of(body), 1000, 7, NULL, &out);
+		assert(!th_json_parse(th_buf_str(&out), &answer, NULL));
+		check_answer(path, th_json_root(file), th_json_root(answer));
+	}
+	th_json_free(file);
+	th_json_free(answer);
+	th_buf_deinit(&out);
+	free(body.ptr);
+}
+
+/* ---- which files ---- */
+
+static struct th_json_doc *manifest;
+
+/* The manifest's row of a file, found by folder and name. */
+static const struct th_json *row_of(const char *path)
+{
+	const struct th_json *rows = th_json_get(th_json_root(manifest), "entries");
+	struct th_json_iter it =
+	    th_json_iter(rows ? rows : th_json_get(th_json_root(manifest), "files"));
+
+	while (th_json_next(&it)) {
+		struct th_str file = th_json_get_str(it.val, "file");
+
+		if (file.len && th_str_ends(th_str_of(path), file))
+			return it.val;
+	}
+	return NULL;
+}
+
+static bool has_feature(const struct th_json *row, const char *feature)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(row, "features"));
+
+	while (th_json_next(&it))
+		if (th_str_is(th_json_str(it.val), feature))
+			return true;
+	return false;
+}
+
+/* APIs whose wires are there; a folder that names another one is left out. */
+static bool is_ours(const char *path, const struct th_json *row)
+{
+	static const char *const others[] = { "chat", "anthropic", "gemini", "interactions" };
+	struct th_str api = th_json_get_str(row, "api");
+	char part[32];
+
+	if (strstr(path, "/requests/"))
+		return false;
+	if (th_str_is(th_json_get_str(row, "kind"), "error"))
+		return true;
+	if (api.len && strstr(path, "errors/") == NULL)
+		return th_str_is(api, "responses");
+	for (size_t i = 0; i < TH_COUNT(others); i++) {
+		snprintf(part, sizeof(part), "/%s/", others[i]);
+		if (strstr(path, part))
+			return false;
+	}
+	return true;
+}
+
+static void run_file(const char *path)
+{
+	const struct th_json *row = row_of(path);
+
+	if (has_end(path, ".final.json") || has_end(path, ".sdk.json") ||
+	    has_end(path, ".accum.json") || has_end(path, "MANIFEST.json"))
+		return;
+	if (!has_end(path, ".sse") && !has_end(path, ".json"))
+		return;
+	if (!is_ours(path, row))
+		not_run++;
+	else if (has_end(path, ".sse"))
+		run_stream(path, has_feature(row, "malformed"));
+	else
+		run_body(path);
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static void load_manifest(const char *folder)
+{
+	char path[4200];
+
+	snprintf(path, sizeof(path), "%s/MANIFEST.json", folder);
+	if (!manifest)
+		manifest = parse_file(path);
+}
+
+static void run_path(const char *path, int depth)
+{
+	struct dirent **names;
+	struct stat st;
+	int count;
+
+	if (stat(path, &st) != 0) {
+		check(false, path, "cannot be read", "");
+		return;
+	}
+	if (!S_ISDIR(st.st_mode)) {
+		run_file(path);
+		return;
+	}
+	load_manifest(path);
+	count = scandir(path, &names, NULL, by_name);
+	for (int i = 0; i < count; i++) {
+		char inner[4096];
+		int len = snprintf(inner, sizeof(inner), "%s/%s", path, names[i]->d_name);
+
+		if (names[i]->d_name[0] != '.' && len > 0 && (size_t)len < sizeof(inner) &&
+		    depth < 4)
+			run_path(inner, depth + 1);
+		free(names[i]);
+	}
+	if (count >= 0)
+		free(names);
+}
+
+int main(int argc, char **argv)
+{
+	const char *given = getenv("WIRE_SPLITS");
+	int64_t n;
+
+	if (argc < 2) {
+		fprintf(stderr, "usage: wire FOLDER|FILE...\n");
+		return 2;
+	}
+	if (given && th_str_i64(th_str_of(given), &n) && n >= 0)
+		splits = (size_t)n;
+	for (int i = 1; i < argc; i++) {
+		char parent[4096];
+
+		snprintf(parent, sizeof(parent), "%s/..", argv[i]);
+		load_manifest(parent);
+		run_path(argv[i], 0);
+	}
+	th_json_free(manifest);
+	if (not_run)
+		printf("%zu files of wires that are not there yet were left out\n", not_run);
+	printf("%zu passed, %zu failed\n", passed, failed);
+	return failed ? 1 : 0;
+}

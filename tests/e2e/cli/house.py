@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the command line share: a home of their own, thole in it, and the stand-in model server."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BUILD = pathlib.Path(os.environ.get("BUILD_DIR", "build")).resolve()
+SOURCE = pathlib.Path(os.environ.get("SOURCE_DIR", pathlib.Path(__file__).parents[3])).resolve()
+SHARED = pathlib.Path(os.environ.get("SHARED_DIR", SOURCE.parent / "shared")).resolve()
+THOLE = os.environ.get("THOLE", str(BUILD / "thole"))
+SECONDS = 60
+KEY = "sk-test-do-not-print-me"
+CLEARED = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "THOLE_MODEL", "THOLE_STORE", "DISPLAY", "XAUTHORITY", "NO_COLOR",
+           "http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
+
+
+class Ended:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    def __repr__(self):
+        return "exit %d\n--- stdout\n%s\n--- stderr\n%s" % (self.code, self.out[-3000:], self.err[-3000:])
+
+
+class Standin:
+    def __init__(self, folder, script):
+        self.folder = folder
+        script.setdefault("name", "test")
+        script.setdefault("model", ".*")
+        (folder / "script.json").write_text(json.dumps(script))
+        port = folder / "port.txt"
+        self.record = folder / "record.jsonl"
+        self.log = (folder / "standin.log").open("w")
+        self.process = subprocess.Popen(
+            [sys.executable, str(SHARED / "standin" / "standin.py"), "--port", "0", "--port-file", str(port), "--script",
+             str(folder / "script.json"), "--record", str(self.record), "--seed", "1", "--fail-on-violation"],
+            stdout=subprocess.DEVNULL, stderr=self.log)
+        deadline = time.monotonic() + 30
+        while not port.exists():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError("the stand-in does not listen: " + (folder / "standin.log").read_text())
+            time.sleep(0.02)
+        self.url = "http://127.0.0.1:%s/v1" % port.read_text().strip()
+
+    def requests(self):
+        return [json.loads(line) for line in self.record.read_text().splitlines()] if self.record.exists() else []
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.process.wait(30)
+        self.log.close()
+        return self.process.returncode
+
+
+class House(unittest.TestCase):
+    """A test with a home of its own; executors that are left are told to end."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="thole-cli-"))
+        self.folder.chmod(0o755)
+        self.work = self.folder / "work"
+        self.work.mkdir()
+        self.work.chmod(0o777)
+        self.env = {k: v for k, v in os.environ.items() if k not in CLEARED}
+        for kind in ("STATE", "CONFIG", "CACHE", "DATA"):
+            path = self.folder / kind.lower()
+            path.mkdir(mode=0o700)
+            self.env["XDG_%s_HOME" % kind] = str(path)
+        (self.folder / "runtime").mkdir(mode=0o700)
+        self.env["XDG_RUNTIME_DIR"] = str(self.folder / "runtime")
+        self.env["HOME"] = str(self.folder)
+        self.env["OPENAI_API_KEY"] = KEY
+        (self.folder / "config" / "thole").mkdir(mode=0o700)
+        (self.folder / "config" / "thole" / "config.yaml").write_text("executor_linger_s: 20\n")
+        self.standin = None
+        self.violations = True
+
+    def tearDown(self):
+        names = self.thole("sessions", "--names").out.split()
+        if self.standin:
+            status = self.standin.end()
+            bad = [r for r in self.standin.requests()
+                   if r.get("violations") or r.get("expect_failed") or r.get("script_fault")]
+            if self.violations:
+                self.assertEqual(bad, [], "the stand-in objects")
+                self.assertEqual(status, 0, (self.folder / "standin.log").read_text())
+        for name in names:
+            self.thole("computer", "-s", name, "end")
+        if names:
+            verified = self.thole("log", "--verify")
+            self.assertEqual(verified.code, 0, verified)
+        if os.environ.get("TH_E2E_KEEP"):
+            print("kept: %s" % self.folder)
+        else:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def serve(self, *turns, **more):
+        self.standin = Standin(self.folder, dict({"turns": list(turns)}, **more))
+        self.env["OPENAI_BASE_URL"] = self.standin.url
+        return self.standin
+
+    def start(self, *args, **more):
+        options = dict(env=self.env, cwd=self.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE)
+        options.update(more)
+        return subprocess.Popen([THOLE, *map(str, args)], **options)
+
+    def thole(self, *args, stdin=None, **more):
+        options = dict(env=self.env, cwd=self.work, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=SECONDS)
+        if stdin is None:
+            options["stdin"] = subprocess.DEVNULL
+        else:
+            options["input"] = stdin.encode()
+        options.update(more)
+        done = subprocess.run([THOLE, *map(str, args)], **options)
+        ended = Ended(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+        self.assertNotIn(KEY, ended.out + ended.err)
+        return ended
+
+    def good(self, *args, code=0, **more):
+        ended = self.thole(*args, **more)
+        self.assertEqual(ended.code, code, "thole %s: %s" % (" ".join(map(str, args)), ended))
+        return ended
+
+    def bad(self, code, words, *args, **more):
+        """The command fails with this exit code and one sentence that has the words."""
+        ended = self.thole(*args, **more)
+        self.assertEqual(ended.code, code, "thole %s: %s" % (" ".join(map(str, args)), ended))
+        lines = ended.err.splitlines()
+        self.assertEqual(len(lines), 1, ended)
+        self.assertTrue(lines[0].startswith("thole: "), ended)
+        self.assertLess(len(lines[0]), 600)
+        for word in [words] if isinstance(words, str) else words:
+            self.assertIn(word, lines[0])
+        return ended
+
+    def events(self, name):
+        return [json.loads(line) for line in self.good("log", name, "--json").out.splitlines()]
+
+    def kinds(self, name):
+        return [e["kind"] for e in self.events(name)]
+
+    def wait_for(self, what, seconds=20):
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if what():
+                return
+            time.sleep(0.05)
+        self.fail("waited in vain")
+
+    def interrupt(self, process, signum=signal.SIGINT):
+        process.send_signal(signum)
+        out, err = process.communicate(timeout=SECONDS)
+        return Ended(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
+
+
+def main():
+    if not SHARED.is_dir():
+        print("not run: ../shared is not here")
+        sys.exit(77)
+    unittest.main(verbosity=2)

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong is one clear sentence and an exit code; nothing is lost and nothing half-written is left."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+
+import house
+
+
+class Options(house.House):
+    def test_wrong_options(self):
+        self.bad(2, ["--modle", "did you mean --model"], "run", "--modle", "x", "task")
+        self.bad(2, ["-Z", "thole run --help"], "run", "-Z", "task")
+        self.bad(2, ["--model needs a value"], "run", "task", "--model")
+        self.bad(2, ["--json takes no value"], "run", "--json=1", "task")
+        self.bad(2, ["--turns must be a whole number"], "run", "--turns", "many", "task")
+        self.bad(2, ["exclude each other"], "run", "--json", "--quiet", "task")
+        self.bad(2, ["no command", "did you mean thole resume"], "resum")
+        self.bad(2, ["needs a task"], "run")
+        self.bad(2, ["quotes"], "run", "two", "words")
+        self.bad(2, ["empty"], "run", "  ")
+        self.bad(2, ["--sandbox"], "run", "--sandbox", "on", "task")
+        self.bad(2, ["--net must be host or none"], "run", "--net", "all", "-m", "gpt-5.4", "task")
+        self.bad(2, ["red_file", "did you mean read_file"], "run", "--approve", "red_file", "-m", "gpt-5.4", "task")
+        self.bad(2, ["blanks"], "run", "-s", "a b", "-m", "gpt-5.4", "task")
+        self.bad(2, ["deskop", "did you mean desktop"], "run", "-c", "deskop", "-m", "gpt-5.4", "task")
+        self.bad(2, ["WIDTHxHEIGHT"], "run", "-c", "desktop:big", "-m", "gpt-5.4", "task")
+
+    def test_spellings(self):
+        for args in (["-n", "3"], ["-n3"], ["--limit=3"], ["--limit", "3"]):
+            self.good("sessions", "--names", *args)
+        self.bad(2, "takes no name", "sessions", "--", "--names")
+
+    def test_help_everywhere(self):
+        commands = re.findall(r"^  (\w+)  ", self.good("help").out.split("Commands:")[1].split("\n\n")[0], re.M)
+        self.assertGreater(len(commands), 14)
+        for name in commands:
+            text = self.good(name, "--help").out
+            self.assertIn("thole %s: " % name, text)
+            self.assertEqual(text, self.good("help", name).out)
+            for line in text.splitlines():
+                self.assertLessEqual(len(line), 112, line)
+        self.assertEqual(self.thole().code, 2)
+
+    def test_completions(self):
+        for shell, check in (("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"]), ("fish", ["fish", "-n"])):
+            script = self.good("completion", shell).out
+            self.assertIn("approve", script)
+            if shutil.which(check[0]):
+                (self.folder / "c").write_text(script)
+                subprocess.run([*check, str(self.folder / "c")], check=True)
+        self.bad(2, "bash, zsh or fish", "completion", "csh")
+        # The script really completes.
+        probe = ("source <(%s completion bash); COMP_WORDS=(thole ru); COMP_CWORD=1; _thole; echo ${COMPREPLY[@]};"
+                 "COMP_WORDS=(thole run --comp); COMP_CWORD=2; _thole; echo ${COMPREPLY[@]}" % house.THOLE)
+        done = subprocess.run(["bash", "-c", probe], env=self.env, capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout.split(), ["run", "--computer"])
+
+    def test_manual(self):
+        text = self.good("help", "--man").out
+        self.assertIn(".TH THOLE 1", text)
+        self.assertIn("\\-\\-approve", text)
+
+
+class Agents(house.House):
+    def test_agent_file(self):
+        path = self.folder / "agent.yaml"
+        cases = [
+            ("name: a\nlimits:\n  turns: many\n", ["agent.yaml:3: ", "limits.turns must be an integer, not a string"]),
+            ("name: a\ntols: [shell]\n", ["agent.yaml:2: ", 'tols is not known; did you mean "tools"?']),
+            ("name: [\n", ["agent.yaml:", "not YAML"]),
+            ("name: a\nname: b\n", ["agent.yaml:2: ", "twice"]),
+            ("a: &x [1]\nb: *x\n", ["agent.yaml:1: ", "anchors"]),
+            ("computer:\n  kind: desktop\n  width: 1280\n", ["agent.yaml:3: ", "computer.width"]),
+        ]
+        for text, words in cases:
+            path.write_text(text)
+            self.bad(2, words, "run", "-a", path, "-m", "gpt-5.4", "task")
+        self.bad(1, ["gone.yaml"], "run", "-a", self.folder / "gone.yaml", "-m", "gpt-5.4", "task")
+        self.assertEqual(self.good("sessions", "--names").out, "")
+
+    def test_configuration(self):
+        path = self.folder / "config" / "thole" / "config.yaml"
+        path.write_text("modle: x\n")
+        self.bad(2, ["config.yaml:1: ", "did you mean"], "run", "task")
+        path.write_text("")
+        self.bad(2, ["config.yaml", "empty"], "run", "task")
+        path.unlink()
+
+    def test_workspace(self):
+        self.bad(1, ["nowhere"], "run", "-C", self.folder / "nowhere", "-m", "gpt-5.4", "task")
+        (self.folder / "file").write_text("")
+        self.bad(2, ["not a folder"], "run", "-C", self.folder / "file", "-m", "gpt-5.4", "task")
+
+
+class Models(house.House):
+    def test_model(self):
+        self.bad(2, ["no model is named", "THOLE_MODEL"], "run", "task")
+        self.bad(2, ["no-such-model", "thole models"], "run", "-m", "no-such-model", "task")
+        self.bad(2, ["no-such-model"], "models", "no-such-model")
+        self.bad(2, ["cannot use a computer"], "run", "-m", "o3-mini", "-c", "desktop", "task")
+
+    def test_key(self):
+        del self.env["OPENAI_API_KEY"]
+        self.bad(2, ["no key", "OPENAI_API_KEY", "--api-key-file"], "run", "-m", "gpt-5.4", "task")
+        self.bad(1, ["key file", "gone"], "run", "-m", "gpt-5.4", "--api-key-file", self.folder / "gone", "task")
+        (self.folder / "two").write_text("secret-one\nsecret-two\n")
+        ended = self.bad(2, ["one line"], "run", "-m", "gpt-5.4", "--api-key-file", self.folder / "two", "task")
+        self.assertNotIn("secret", ended.err)
+
+
+    def test_url(self):
+        for url, words in (("nonsense", "http://"), ("ftp://x/", "http://"), ("http://u:p@127.0.0.1/", "password"),
+                           ("http:///v1", "no host"), ("http://a b/", "blank")):
+            ended = self.bad(2, words, "run", "-m", "gpt-5.4", "--base-url", url, "task")
+            self.assertNotIn("u:p", ended.err)
+            self.env["OPENAI_BASE_URL"] = url
+            self.bad(2, words, "run", "-m", "gpt-5.4", "task")
+            del self.env["OPENAI_BASE_URL"]
+        self.bad(2, "OPENAI_BASE_URL", "run", "-m", "responses:mine", "task")
+        self.assertEqual(self.good("sessions", "--names").out, "")
+
+    def test_unreachable(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            url = "http://127.0.0.1:%d/v1" % free.getsockname()[1]
+        (self.folder / "a.yaml").write_text("limits: {model_attempts: 1}\n")
+        ended = self.good("run", "-a", self.folder / "a.yaml", "-m", "gpt-5.4", "--base-url", url, "-s", "un", "task",
+                          code=1)
+        self.assertIn("connect", ended.out)
+        self.assertIn("thole resume un", ended.out)
+        self.assertEqual(self.events("un")[-1]["kind"], "error")
+        # Nothing is lost: with a server it goes on.
+        self.serve([{"text": "here I am"}])
+        self.assertIn("here I am", self.good("resume", "un", "--base-url", self.standin.url).out)
+
+
+class Computers(house.House):
+    def test_display(self):
+        self.bad(2, ["DISPLAY is not set", "-c desktop"], "run", "-c", "x11", "-m", "gpt-5.4", "task")
+        self.bad(2, ["DISPLAY is not set"], "computer", "-c", "x11", "see", "-o", "x.png")
+        self.env["DISPLAY"] = ":4711"
+        self.bad(1, [":4711"], "run", "-c", "x11", "-m", "gpt-5.4", "task")
+        self.bad(1, [":4711"], "computer", "-c", "x11", "size")
+        self.assertEqual(self.good("sessions", "--names").out, "")
+
+    def test_missing_package(self):
+        if not shutil.which("bwrap"):
+            self.skipTest("no bwrap")
+        hide = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", "/dev/null", "/usr/bin/Xvfb"]
+        if subprocess.run([*hide, "true"], capture_output=True).returncode:
+            self.skipTest("bwrap may not make namespaces here")
+        done = subprocess.run([*hide, house.THOLE, "run", "-c", "desktop", "-m", "gpt-5.4", "task"], env=self.env,
+                              cwd=self.work, capture_output=True, text=True, timeout=house.SECONDS)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn("xvfb", done.stderr)
+        done = subprocess.run([*hide, house.THOLE, "doctor"], env=self.env, cwd=self.work, capture_output=True,
+                              text=True, timeout=house.SECONDS)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("Debian package xvfb", done.stdout)
+
+    def test_verbs(self):
+        self.bad(2, ["needs a verb"], "computer")
+        self.bad(2, ["clik", "did you mean click"], "computer", "clik")
+        self.bad(2, ["usage: thole computer move X Y"], "computer", "move", "1")
+        self.bad(2, ["X must be a whole number"], "computer", "click", "a", "2")
+        self.bad(2, ["--button does not go with"], "computer", "type", "x", "--button", "left")
+        self.bad(2, ["direction"], "computer", "scroll", "sideways")
+        self.bad(2, ["--button must be"], "computer", "click", "1", "2", "--button", "top")
+        self.bad(1, ["no computer runs"], "computer", "-s", "nobody", "size")
+        self.good("computer", "end")
+
+
+class Stores(house.House):
+    def test_database(self):
+        path = self.folder / "x.db"
+        store = "sqlite:%s" % path
+        self.bad(1, ["there is no log at", str(path)], "log", "a", "--store", store)
+        path.write_text("this is not a database, but long enough to look like one\n" * 50)
+        before = path.read_bytes()
+        for args in (["sessions"], ["log", "--verify"], ["run", "-m", "gpt-5.4", "task"], ["fork", "a"]):
+            self.bad(1, [str(path)], *args, "--store", store)
+        self.assertEqual(path.read_bytes(), before)
+        self.bad(2, ["nosuch"], "sessions", "--store", "nosuch:x")
+
+    def test_unreadable(self):
+        folder = self.folder / "shut"
+        folder.mkdir()
+        code = 1
+        if os.geteuid() == 0:
+            # Root may read all; a folder in the way is refused to everybody.
+            (folder / "log.db").mkdir()
+            code = 2
+        else:
+            (folder / "log.db").write_text("")
+            (folder / "log.db").chmod(0)
+        self.bad(code, ["log.db"], "sessions", "--store", "sqlite:%s/log.db" % folder)
+        self.bad(code, ["log.db"], "run", "-m", "gpt-5.4", "task", "--store", "sqlite:%s/log.db" % folder)
+
+    def test_events_of_others(self):
+        self.bad(1, ["line 1"], "plumb", "fold", stdin="this is no event\n")
+        self.bad(1, ["line 1", "session_created"], "plumb", "fold",
+                 stdin='{"session":"a","seq":1,"ts_ms":1,"id":"01890000-0000-7000-8000-000000000000","source":"user",'
+                       '"kind":"message","data":{"role":"user","content":"x"},"build":"x"}\n')
+
+
+if __name__ == "__main__":
+    house.main()

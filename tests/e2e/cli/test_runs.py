@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole runs against the stand-in: tools, approvals, interruption, resumption, forks, the log."""
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import time
+
+import house
+
+SHELL = {"function_call": {"name": "shell", "arguments": {"command": "echo hello > made.txt; cat made.txt"}}}
+
+
+def shell(command):
+    return {"function_call": {"name": "shell", "arguments": {"command": command}}}
+
+
+class Runs(house.House):
+    def test_text(self):
+        self.serve([{"text": "Hello, person."}])
+        ended = self.good("run", "-m", "gpt-5.4", "-s", "one", "hello")
+        self.assertIn("Hello, person.", ended.out)
+        self.assertIn("finished: 1 turn", ended.out)
+        self.assertIn("thole log one", ended.out)
+        self.assertNotIn("\033", ended.out)
+        self.assertEqual(self.kinds("one"),
+                         ["session_created", "message", "model_requested", "model_answered", "final"])
+
+    def test_tools(self):
+        self.serve([{"reasoning": "I make a file."}, SHELL],
+                   [{"function_call": {"name": "read_file", "arguments": {"path": "made.txt"}}}],
+                   {"expect": [{"tool_output": {"contains": "hello"}}], "parts": [{"text": "It says hello."}]})
+        ended = self.good("run", "-m", "gpt-5.4", "-s", "tools", "make a file")
+        self.assertEqual((self.work / "made.txt").read_text(), "hello\n")
+        for words in ("thinks", "I make a file.", "does", "shell: echo hello", "exit 0", "read_file: made.txt",
+                      "It says hello.", "finished: 3 turns, 2 calls"):
+            self.assertIn(words, ended.out)
+        log = self.good("log", "tools").out
+        self.assertIn("shell: echo hello", log)
+        events = self.events("tools")
+        intents = [e["data"]["effect_id"] for e in events if e["kind"] == "intent"]
+        outcomes = [e["data"]["effect_id"] for e in events if e["kind"] == "outcome"]
+        self.assertEqual(intents, outcomes)
+
+    def test_json_is_the_log(self):
+        self.serve([SHELL], [{"text": "done"}])
+        ended = self.good("run", "-m", "gpt-5.4", "-s", "j", "--json", "go")
+        self.assertEqual(ended.err, "")
+        self.assertEqual(ended.out, self.good("log", "j", "--json").out)
+        for line in ended.out.splitlines():
+            json.loads(line)
+        items = json.loads(self.good("plumb", "fold", stdin=ended.out).out)["items"]
+        self.assertEqual([i.get("type", "message") for i in items],
+                         ["message", "function_call", "function_call_output", "message"])
+        state = json.loads(self.good("plumb", "fold", "--state", stdin=ended.out).out)
+        self.assertEqual(state["state"], "finished")
+
+    def test_quiet_and_task_from_stdin(self):
+        self.serve([{"text": "Just this."}])
+        ended = self.good("run", "-m", "gpt-5.4", "--quiet", "-", stdin="hello\n")
+        self.assertEqual(ended.out, "Just this.\n")
+        self.assertEqual(ended.err, "")
+
+    def test_session_goes_on(self):
+        self.serve([{"text": "First."}], {"expect": [{"user": "again"}], "parts": [{"text": "Second."}]})
+        self.good("run", "-m", "gpt-5.4", "-s", "talk", "hello")
+        self.assertIn("Second.", self.good("run", "-s", "talk", "again").out)
+        self.bad(2, ["talk exists", "-m"], "run", "-s", "talk", "-m", "gpt-5.4", "once more")
+        ended = self.thole("resume", "talk")
+        self.assertEqual(ended.code, 0)
+        self.assertIn("is finished", ended.err)
+
+    def test_agent_file_and_options(self):
+        self.serve({"expect": [{"system": "You are a test."}], "parts": [{"text": "ok"}]})
+        (self.folder / "a.yaml").write_text(
+            "name: tester\ninstructions: You are a test.\nmodel: gpt-5.4\nworkspace: work\ntools: [read_file]\n")
+        self.good("run", "-a", self.folder / "a.yaml", "-s", "a", "hello", cwd=str(self.folder))
+        created = self.events("a")[0]["data"]
+        self.assertEqual(created["agent"]["name"], "tester")
+        self.assertEqual(created["workspace"], os.path.realpath(self.work))
+
+    def test_limit(self):
+        self.serve([SHELL], after="repeat_last")
+        ended = self.good("run", "-m", "gpt-5.4", "-s", "lim", "--turns", "2", "go", code=4)
+        self.assertIn("limit: 2 turns", ended.out)
+        self.assertIn("thole resume lim", ended.out)
+
+    def test_escapes_do_not_get_out(self):
+        self.serve([{"text": "\033]0;title\007red \033[31m text \u202e end"}],)
+        ended = self.good("run", "-m", "gpt-5.4", "-s", "esc", "hello")
+        self.assertNotIn("\033", ended.out)
+        self.assertNotIn("\007", ended.out)
+        self.assertNotIn("\u202e", ended.out)
+        self.assertNotIn("\033", self.good("log", "esc").out)
+
+    def test_retry_is_shown(self):
+        self.serve({"parts": [{"text": "at last"}], "faults": [{"status": 503}]})
+        self.violations = False
+        ended = self.good("run", "-m", "gpt-5.4", "-s", "r", "hello")
+        self.assertIn("retries", ended.out)
+        self.assertIn("at last", ended.out)
+
+
+class Approvals(house.House):
+    def test_restart_between(self):
+        self.serve([shell("echo yes > approved.txt")], [{"text": "written"}])
+        ended = self.good("run", "-m", "gpt-5.4", "-s", "ap", "--approve", "shell", "go", code=3)
+        self.assertIn("thole approve ap", ended.out)
+        self.assertIn("echo yes > approved.txt", ended.out)
+        self.assertFalse((self.work / "approved.txt").exists())
+        self.assertIn("waiting", self.good("sessions").out)
+        # Going on without a decision changes nothing.
+        self.good("resume", "ap", code=3)
+        self.assertIn("approved: shell: echo yes", self.good("approve", "ap").out)
+        self.assertFalse((self.work / "approved.txt").exists())
+        self.good("resume", "ap")
+        self.assertEqual((self.work / "approved.txt").read_text(), "yes\n")
+        self.bad(1, ["nothing in it waits"], "approve", "ap")
+
+    def test_its_desktop_meanwhile(self):
+        self.serve([{"screenshot": True}], [shell("true")], [{"text": "over"}])
+        ended = self.good("run", "-m", "gpt-5.4", "-c", "desktop:640x480", "-s", "desk", "--approve", "shell", "go", code=3)
+        self.assertIn("picture 640x480", ended.out)
+        self.assertEqual(self.good("computer", "-s", "desk", "size").out, "640x480\n")
+        self.good("computer", "-s", "desk", "see", "-o", self.work / "p.png")
+        self.good("approve", "desk")
+        self.good("resume", "desk")
+        self.good("log", "desk", "--blobs", self.work / "blobs")
+        self.assertEqual(len(list((self.work / "blobs").iterdir())), 1)
+
+    def test_reject(self):
+        self.serve([shell("echo no > rejected.txt")],
+                   {"expect": [{"tool_output": {"contains": "not today"}}], "parts": [{"text": "as you like"}]})
+        self.good("run", "-m", "gpt-5.4", "-s", "re", "--approve", "all", "go", code=3)
+        self.good("reject", "re", "-m", "not today")
+        self.assertIn("as you like", self.good("resume", "re").out)
+        self.assertFalse((self.work / "rejected.txt").exists())
+
+    def test_on_a_terminal(self):
+        for answer, code, exists in (("y", 0, True), ("n", 0, False), ("q", 3, False)):
+            with self.subTest(answer=answer):
+                if self.standin:
+                    self.standin.end()
+                    (self.folder / "port.txt").unlink()
+                self.serve([shell("echo hi > t-%s.txt" % answer)], [{"text": "over"}])
+                out, status = self.terminal("run", "-m", "gpt-5.4", "-s", "term-" + answer, "--approve", "shell", "go",
+                                            when="[y/N/q]", say=answer + "\n")
+                self.assertEqual(status, code, out)
+                self.assertIn('"command"', out)
+                self.assertEqual((self.work / ("t-%s.txt" % answer)).exists(), exists)
+
+    def terminal(self, *args, when, say):
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.chdir(self.work)
+            os.execve(house.THOLE, [house.THOLE, *args], self.env)
+        out, said, deadline = b"", False, time.monotonic() + house.SECONDS
+        while time.monotonic() < deadline:
+            if select.select([fd], [], [], 0.2)[0]:
+                try:
+                    data = os.read(fd, 65536)
+                except OSError:
+                    break
+                if not data:
+                    break
+                out += data
+            if not said and when.encode() in out:
+                os.write(fd, say.encode())
+                said = True
+        os.close(fd)
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        return out.decode(errors="replace"), status
+
+
+class Interruption(house.House):
+    def test_ctrl_c_while_the_model_is_asked(self):
+        self.serve({"parts": [{"text": "late"}], "faults": [{"delay": 15}]})
+        process = self.start("run", "-m", "gpt-5.4", "-s", "slow", "hello")
+        self.wait_for(lambda: self.standin.requests() or self.has_event("slow", "model_requested"))
+        began = time.monotonic()
+        ended = self.interrupt(process)
+        self.assertLess(time.monotonic() - began, 5)
+        self.assertEqual(ended.code, 130, ended)
+        self.assertIn("thole resume slow", ended.out)
+        state = [e for e in self.events("slow") if e["kind"] == "state_changed"]
+        self.assertEqual(state[-1]["data"]["to"], "paused")
+        self.assertIn("late", self.good("resume", "slow").out)
+
+    def has_event(self, name, kind):
+        ended = self.thole("log", name, "--json")
+        return ended.code == 0 and '"kind":"%s"' % kind in ended.out
+
+    def test_ctrl_c_while_a_command_runs(self):
+        self.serve([shell("echo x >> once.txt; sleep 4; echo y >> once.txt")],
+                   {"expect": [{"tool_output": {"contains": "exit code 0"}}], "parts": [{"text": "over"}]})
+        process = self.start("run", "-m", "gpt-5.4", "-s", "cmd", "go")
+        self.wait_for(lambda: (self.work / "once.txt").exists())
+        ended = self.interrupt(process)
+        self.assertEqual(ended.code, 130, ended)
+        self.good("resume", "cmd")
+        self.assertEqual((self.work / "once.txt").read_text(), "x\ny\n")
+        self.assertEqual(self.kinds("cmd").count("intent"), 1)
+
+    def test_kill_while_a_command_runs(self):
+        self.serve([shell("echo x >> once.txt; sleep 2; echo y >> once.txt")], [{"text": "over"}])
+        process = self.start("run", "-m", "gpt-5.4", "-s", "kill", "go")
+        self.wait_for(lambda: (self.work / "once.txt").exists())
+        process.kill()
+        process.communicate()
+        self.good("resume", "kill")
+        self.assertEqual((self.work / "once.txt").read_text(), "x\ny\n")
+        self.assertEqual(self.kinds("kill").count("intent"), 1)
+
+    def test_cancel(self):
+        self.serve([shell("echo x > begun.txt; sleep 60; echo y > ended.txt")], [{"text": "over"}])
+        process = self.start("run", "-m", "gpt-5.4", "-s", "can", "go")
+        self.wait_for(lambda: (self.work / "begun.txt").exists())
+        self.assertIn("can is stopped", self.good("cancel", "can").out)
+        process.communicate(timeout=house.SECONDS)
+        self.assertEqual(process.returncode, 130)
+        self.assertEqual(self.events("can")[-1]["data"]["to"], "stopped")
+        self.assertFalse((self.work / "ended.txt").exists())
+        self.good("cancel", "can")
+
+    def test_second_runtime(self):
+        self.serve({"parts": [{"text": "late"}], "faults": [{"delay": 20}]})
+        process = self.start("run", "-m", "gpt-5.4", "-s", "held", "hello")
+        self.wait_for(lambda: self.has_event("held", "model_requested"))
+        for args in (["resume", "held"], ["run", "-s", "held", "more"], ["approve", "held"]):
+            self.bad(1, ["held", "process %d" % process.pid], *args)
+        self.assertEqual(self.interrupt(process, signal.SIGTERM).code, 130)
+
+    def test_closed_pipe(self):
+        self.serve([SHELL], [{"text": "over"}])
+        process = self.start("run", "-m", "gpt-5.4", "-s", "pipe", "--json", "go")
+        process.stdout.close()
+        process.wait(house.SECONDS)
+        process.stderr.close()
+        self.assertEqual(process.returncode, 130)
+        self.good("resume", "pipe")
+        self.assertEqual(self.events("pipe")[-1]["kind"], "final")
+
+
+class Forks(house.House):
+    def test_fork(self):
+        self.serve([{"text": "one"}], [{"text": "two"}])
+        self.good("run", "-m", "gpt-5.4", "-s", "src", "hello")
+        name = self.good("fork", "src").out.strip()
+        self.assertEqual(len(name), 36)
+        self.good("fork", "src@2", "early")
+        self.assertEqual(self.kinds("early"), ["session_created", "message", "session_forked"])
+        self.assertIn("two", self.good("run", "-s", name, "again").out)
+        self.assertEqual(len(self.events("src")), 5)
+        self.bad(2, "src has 5 events", "fork", "src@99")
+        self.bad(2, "number of an event", "fork", "src@x")
+        self.bad(1, "exists already", "fork", "src", "early")
+        self.bad(1, 'no session "gone"', "fork", "gone")
+
+
+class Log(house.House):
+    def test_verify_names_what_is_wrong(self):
+        import sqlite3
+
+        self.serve([SHELL], [{"text": "done"}])
+        self.good("run", "-m", "gpt-5.4", "-s", "v", "go")
+        self.assertIn("1 session, 10 events", self.good("log", "--verify").out)
+        path = self.folder / "state" / "thole" / "log.db"
+        with sqlite3.connect(path) as db:
+            before = db.execute("select data from events where seq = 4").fetchone()[0]
+            db.execute("update events set data = replace(data, 'hello', 'jello') where seq = 4")
+        self.bad(1, ["events", "session v event 4"], "log", "v", "--verify")
+        self.bad(1, ["events", "session v event 4"], "log", "--verify")
+        with sqlite3.connect(path) as db:
+            db.execute("update events set data = ? where seq = 4", (before,))
+        self.good("log", "--verify")
+
+    def test_prefix_and_missing(self):
+        self.serve([{"text": "done"}])
+        self.good("run", "-m", "gpt-5.4", "-s", "longname", "go")
+        self.assertIn("done", self.good("log", "longn").out)
+        self.bad(1, 'no session "gone"', "log", "gone")
+        self.bad(2, "needs the name", "log")
+
+    def test_sessions(self):
+        self.assertEqual(self.good("sessions", "--names").out, "")
+        self.serve([{"text": "done"}])
+        self.good("run", "-m", "gpt-5.4", "-s", "s1", "write a poem")
+        self.assertIn("write a poem", self.good("sessions").out)
+        row = json.loads(self.good("sessions", "--json").out)
+        self.assertEqual((row["session"], row["state"], row["turns"]), ("s1", "finished", 1))
+        self.assertEqual(self.good("sessions", "--state", "failed", "--names").out, "")
+        self.bad(2, "no state", "sessions", "--state", "fine")
+
+
+if __name__ == "__main__":
+    house.main()

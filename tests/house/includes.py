@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The include graph: arrows point to a lower rank or stay in their folder; pure folders see only harmless headers.
+
+usage: includes.py SOURCE_ROOT
+"""
+
+import os
+import re
+import sys
+
+import tree
+
+RANKS = {
+    "base": 0,
+    "core": 1, "wire": 1,
+    "models": 2,
+    "io": 3,
+    "store": 4, "tools": 4, "computers": 4, "mcp": 4,
+    "run": 5,
+    "server": 6,
+    "cli": 7,
+}  # fmt: skip
+PURE = {"base", "core", "wire", "models"}
+PUBLIC_API = {"run", "server", "cli"}  # who may include <thole/...>
+
+# <stdio.h> and <stdlib.h> are here for vsnprintf and calloc; symbols.py sees what else of them is used.
+PURE_HEADERS = {
+    "assert.h", "ctype.h", "errno.h", "float.h", "inttypes.h", "limits.h", "math.h", "stdalign.h", "stdarg.h", "stdatomic.h",
+    "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h", "strings.h",
+}  # fmt: skip
+PURE_BASE_HEADERS = {"cpuid.h", "emmintrin.h", "immintrin.h", "arm_neon.h", "endian.h"}
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]', re.MULTILINE)
+YYJSON_IO = re.compile(r"\byyjson_\w+_(?:file|fp)\b")
+
+
+def check(root):
+    findings = []
+    for path in tree.files(root, "src"):
+        if not path.endswith((".c", ".h")):
+            continue
+        layer = path.split(os.sep)[1]
+        if layer not in RANKS or path.count(os.sep) != 2:
+            findings.append(f"{path}: not a file of a layer; files are flat in src/LAYER/")
+            continue
+        text = tree.code(tree.read(root, path))
+        for match in INCLUDE.finditer(text):
+            where = f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
+            name = match.group(2)
+            if match.group(1) == '"':
+                findings += quoted(root, where, layer, name)
+            else:
+                findings += system(where, path, layer, name)
+        for match in YYJSON_IO.finditer(text):
+            where = f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
+            findings.append(f"{where}: {match.group()} reaches a file; the caller reads and writes files")
+    return findings
+
+
+def quoted(root, where, layer, name):
+    other = name.split("/")[0]
+    if other not in RANKS or name.count("/") != 1:
+        return [f'{where}: "{name}" is not spelled "layer/file.h"']
+    if not os.path.isfile(os.path.join(root, "src", name)):
+        return [f'{where}: "{name}" does not exist']
+    if other != layer and RANKS[other] >= RANKS[layer]:
+        return [f'{where}: {layer} (rank {RANKS[layer]}) may not include "{name}" (rank {RANKS[other]})']
+    return []
+
+
+def system(where, path, layer, name):
+    if name == "yyjson.h":
+        return [] if path == os.path.join("src", "base", "json.c") else [f"{where}: only base/json.c sees yyjson"]
+    if name.startswith("thole/"):
+        return [] if layer in PUBLIC_API else [f"{where}: the public API is above {layer}"]
+    if layer in PURE and name not in PURE_HEADERS and not (layer == "base" and name in PURE_BASE_HEADERS):
+        return [f"{where}: <{name}> is not on the list of headers for pure layers"]
+    return []
+
+
+if __name__ == "__main__":
+    tree.report(check(sys.argv[1]))

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Breaks each rule of the house once, in a small tree of its own, and expects its check to say so."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+import headers
+import includes
+import sources
+import symbols
+import tally
+
+SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
+
+
+class Tree(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = folder.name
+        self.write("src/base/str.h")
+        self.write("src/core/turn.h")
+        self.write("src/io/loop.h")
+
+    def write(self, path, text=""):
+        full = os.path.join(self.root, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "w", encoding="utf-8") as file:
+            file.write(SPDX + text)
+        return full
+
+    def one(self, findings, *words):
+        self.assertEqual(len(findings), 1, findings)
+        for word in words:
+            self.assertIn(word, findings[0])
+
+    def library(self, name, text):
+        source = self.write(name + ".c", text)
+        obj = os.path.join(self.root, os.path.basename(name) + ".c.o")
+        subprocess.run(["cc", "-fno-builtin", "-fPIC", "-fcommon", "-c", "-o", obj, source], check=True)
+        lib = os.path.join(self.root, "lib.a")
+        subprocess.run(["ar", "rc", lib, obj], check=True)
+        return lib
+
+
+class Includes(Tree):
+    def test_a_tree_that_keeps_the_rules(self):
+        self.write("src/core/turn.c", '#include "core/turn.h"\n#include "base/str.h"\n#include <string.h>\n')
+        self.write("src/base/json.c", "#include <yyjson.h>\n")
+        self.write("src/io/loop.c", "#include <uv.h>\n// #include \"cli/main.h\"\n/* #include \"run/x.h\"\n*/\n")
+        self.assertEqual(includes.check(self.root), [])
+
+    def test_upwards(self):
+        self.write("src/core/turn.c", '#include "io/loop.h"\n')
+        self.one(includes.check(self.root), "src/core/turn.c:2", "rank 3")
+
+    def test_sideways(self):
+        self.write("src/wire/sse.h")
+        self.write("src/core/turn.c", '\n#include "wire/sse.h"\n')
+        self.one(includes.check(self.root), "src/core/turn.c:3", "may not include")
+
+    def test_spelling(self):
+        self.write("src/base/str.c", '#include "str.h"\n')
+        self.one(includes.check(self.root), "layer/file.h")
+
+    def test_missing(self):
+        self.write("src/base/str.c", '#include "base/gone.h"\n')
+        self.one(includes.check(self.root), "does not exist")
+
+    def test_system_header_in_a_pure_layer(self):
+        self.write("src/models/registry.c", "#  include <unistd.h>\n")
+        self.one(includes.check(self.root), "src/models/registry.c:2", "unistd.h")
+
+    def test_yyjson_elsewhere(self):
+        self.write("src/base/field.c", "#include <yyjson.h>\n")
+        self.one(includes.check(self.root), "only base/json.c")
+
+    def test_yyjson_reaching_a_file(self):
+        self.write("src/base/json.c", "#include <yyjson.h>\nvoid *p = yyjson_read_file;\nvoid *q = yyjson_write_fp;\n")
+        self.assertEqual(len(includes.check(self.root)), 2)
+
+    def test_public_api_from_below(self):
+        self.write("src/store/store.c", "#include <thole/thole.h>\n")
+        self.one(includes.check(self.root), "public API")
+
+    def test_unknown_layer_and_nested_folder(self):
+        self.write("src/misc/x.c")
+        self.write("src/base/deep/x.c")
+        self.assertEqual(len(includes.check(self.root)), 2)
+
+
+class Symbols(Tree):
+    def test_pure(self):
+        lib = self.library("base_json", "void *malloc(unsigned long); int yyjson_read_opts(void);"
+                           "void *th_x(void) { return yyjson_read_opts() ? malloc(1) : 0; }")
+        self.assertEqual(list(symbols.pure([lib])), [])
+
+    def test_pure_calls_the_clock(self):
+        lib = self.library("base_clock", "long time(long *); long th_x(void) { return time(0); }")
+        self.one(list(symbols.pure([lib])), "calls time")
+
+    def test_pure_reads_the_environment(self):
+        lib = self.library("core_env", "char *getenv(const char *); char *th_x(void) { return getenv(\"A\"); }")
+        self.one(list(symbols.pure([lib])), "calls getenv")
+
+    def test_pure_prints(self):
+        lib = self.library("core_out", "extern void *stderr; void *th_x(void) { return stderr; }")
+        self.one(list(symbols.pure([lib])), "calls stderr")
+
+    def test_yyjson(self):
+        lib = self.library("base_json", "int yyjson_read_file(void); int th_x(void) { return yyjson_read_file(); }")
+        self.one(list(symbols.pure([lib])), "yyjson_read_file")
+        lib = self.library("core_item", "int yyjson_read_opts(void); int th_y(void) { return yyjson_read_opts(); }")
+        self.assertIn("core_item", "".join(symbols.pure([lib])))
+
+    def test_prefix(self):
+        lib = self.library("base_x", "int th_a; int thole_b; static int c; int *th_p(void) { return &c; } int json_get;")
+        self.one(list(symbols.prefix([lib])), "json_get")
+
+    def test_exports(self):
+        header = self.write("thole.h", "TH_API const char *thole_a(void);\n/* TH_API int thole_no(void); */\n"
+                            "TH_API int\nthole_gone(int a,\n\tint b);\n")
+        source = self.write("a.c", "const char *thole_a(void) { return \"\"; } int th_inner;")
+        lib = os.path.join(self.root, "a.so")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", lib, source], check=True)
+        found = list(symbols.exports(lib, [header]))
+        self.assertEqual(len(found), 2, found)
+        self.assertIn("th_inner", found[0])
+        self.assertIn("thole_gone", found[1])
+
+
+class Sources(Tree):
+    def test_banned(self):
+        self.write("src/io/x.c", "void th_x(void) {\n\tstrcpy(a, b);\n}\n")
+        self.one(sources.check(self.root), "src/io/x.c:3", "strcpy")
+
+    def test_not_banned(self):
+        self.write("src/io/x.c", "/* strcpy(a) */\nchar *s = \"system(1)\";\nint i = snprintf(0, 0, 0) + job.system(1) + "
+                   "job->gets() + th_system(1);\n")
+        self.assertEqual(sources.check(self.root), [])
+
+    def test_licence(self):
+        with open(self.write("tests/x.py"), "w", encoding="utf-8") as file:
+            file.write("print()\n")
+        self.one(sources.check(self.root), "tests/x.py", "SPDX")
+
+    def test_machine(self):
+        self.write("docs/x.md", "see /wo" + "rk/main/x and $R/wo" + "rk/a\n")
+        self.one(sources.check(self.root), "docs/x.md:2")
+
+
+class Headers(Tree):
+    def check(self, text):
+        self.write("include/thole/x.h", text)
+        return headers.check(os.path.join(self.root, "include"), ["clang"])
+
+    def test_good(self):
+        self.assertEqual(self.check("#ifndef THOLE_X_H\n#define THOLE_X_H\n#include <stddef.h>\n"
+                                    "struct thole_x { size_t n; };\n#endif\n"), [])
+
+    def test_broken(self):
+        self.one(self.check("#define THOLE_X_MAX 1\n"), "THOLE_X_MAX")
+        self.one(self.check("int thole_x(int class);\n"), "c++")
+        self.one(self.check("enum thole_x : int;\n"), "-x c ")
+        self.assertEqual(len(self.check("struct thole_x { size_t n; };\n")), 2)
+
+
+class Tally(unittest.TestCase):
+    def test_counts(self):
+        results = ["OK", "OK", "SKIP", "FAIL", "TIMEOUT", "ERROR", "EXPECTEDFAIL", "UNEXPECTEDPASS"]
+        self.assertEqual(tally.tally(f'{{"result": "{r}"}}' for r in results), (3, 4, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names, prices, classes of failures, waiting, and the picture that stands for none. */
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "models/blank.h"
+#include "models/plumb.h"
+
+static struct th_err err;
+
+static void expect(const char *model, const char *profile, const char *name)
+{
+	const struct th_profile *p = NULL;
+	struct th_str got;
+
+	err = (struct th_err){ 0 };
+	if (th_model_resolve(th_str_of(model), &p, &got, &err))
+		fail_msg("%s: %s", model, err.msg);
+	assert_string_equal(p->name, profile);
+	assert_true(th_str_is(got, name));
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	expect("computer-use-preview", "openai-computer-use-preview", "computer-use-preview");
+	expect("openai/computer-use-preview-2025-03-11", "openai-computer-use-preview",
+	       "computer-use-preview-2025-03-11");
+	expect("azure/my-Computer-Use-Preview", "openai-computer-use-preview",
+	       "azure/my-Computer-Use-Preview");
+	expect("gpt-4o", "openai-gpt-4o", "gpt-4o");
+	expect("GPT-4o-mini-2024", "openai-gpt-4o-mini", "GPT-4o-mini-2024");
+	expect("gpt-4", "openai-gpt-text", "gpt-4");
+	expect("gpt-4.1-mini", "openai-gpt-4.1-mini", "gpt-4.1-mini");
+	expect("gpt-5", "openai-gpt-5", "gpt-5");
+	expect("gpt-5-2025-08-07", "openai-gpt-5", "gpt-5-2025-08-07");
+	expect("gpt-5-pro", "openai-gpt-5-other", "gpt-5-pro");
+	expect("gpt-5.1", "openai-gpt-5", "gpt-5.1");
+	expect("gpt-5.2", "openai-gpt-5.2", "gpt-5.2");
+	expect("gpt-5.4", "openai-gpt", "gpt-5.4");
+	expect("gpt-5.10", "openai-gpt", "gpt-5.10"); /* newer than the table: the newest profile */
+	expect("gpt-7-mini", "openai-gpt", "gpt-7-mini");
+	expect("gpt-oss:20b", "responses-gpt-oss", "gpt-oss:20b");
+	expect("o3", "openai-o3", "o3");
+	expect("o3-pro", "openai-o", "o3-pro");
+	expect("o4-mini", "openai-o4-mini", "o4-mini");
+	expect("mock", "responses", "mock");
+	expect("local/mock-7", "responses", "mock-7");
+	expect("responses:qwen/Qwen3-VL", "responses", "qwen/Qwen3-VL");
+	expect("responses:claude-x", "responses", "claude-x");
+	expect("RESPONSES:some/gpt-5.4", "openai-gpt", "some/gpt-5.4");
+	expect("responses:a/", "responses", "a/");
+}
+
+static void expect_no(struct th_str model, const char *sentence)
+{
+	const struct th_profile *p;
+	struct th_str name;
+
+	assert_int_equal(th_model_resolve(model, &p, &name, &err), TH_EUSAGE);
+	assert_non_null(strstr(err.msg, sentence));
+}
+
+static void test_bad_names(void **state)
+{
+	char text[TH_MODEL_NAME_MAX + 20];
+
+	(void)state;
+	expect_no(TH_STR("claude-sonnet-5"),
+		  "write responses:claude-sonnet-5 and set OPENAI_BASE_URL");
+	expect_no(TH_STR(""), "empty");
+	expect_no(TH_STR("responses:"), "ends behind its prefix");
+	expect_no(TH_STR("gpt 4"), "blank");
+	expect_no(TH_STR("gpt-4\x1b[2J"), "control");
+	expect_no(TH_STR("gpt-4\xff"), "UTF-8");
+	expect_no(TH_STR("gpt-4\0x"), "control");
+	memset(text, 'x', sizeof(text));
+	memcpy(text, "responses:", 10);
+	const struct th_profile *p;
+	struct th_str name;
+
+	assert_int_equal(th_model_resolve(th_str_n(text, TH_MODEL_NAME_MAX), &p, &name, &err),
+			 TH_OK);
+	expect_no(th_str_n(text, TH_MODEL_NAME_MAX + 1), "bytes");
+}
+
+/* What every row must have. */
+static void test_rows(void **state)
+{
+	(void)state;
+	for (const struct th_profile *p = th_profiles; p->name; p++) {
+		assert_non_null(p->pattern);
+		assert_non_null(p->wire);
+		assert_non_null(p->dialect);
+		assert_non_null(p->note);
+		assert_non_null(p->key_env);
+		assert_non_null(p->base_url_env);
+		assert_true(p->computer == TH_COMPUTER_NONE || p->vision);
+		for (const struct th_profile *q = th_profiles; q < p; q++)
+			assert_string_not_equal(p->name, q->name);
+	}
+	assert_string_equal(th_wires[0]->name, "responses");
+	assert_null(th_wires[1]);
+}
+
+static void test_route(void **state)
+{
+	struct th_buf out = TH_BUF_INIT(TH_MIB);
+
+	(void)state;
+	assert_int_equal(th_plumb_route(TH_STR("gpt-4o"), &out, &err), TH_OK);
+	assert_string_equal(
+	    out.ptr, "{\"profile\":\"openai-gpt-4o\",\"wire\":\"responses\",\"dialect\":\"native\","
+		     "\"model\":\"gpt-4o\",\"capabilities\":{\"computer\":\"function\","
+		     "\"vision\":true,\"reasoning\":false}}");
+	th_buf_clear(&out);
+	th_plumb_decode_text(TH_STR("a\"b"), &out);
+	assert_string_equal(out.ptr,
+			    "{\"items\":[{\"type\":\"message\",\"role\":\"assistant\",\"content\":"
+			    "[{\"type\":\"output_text\",\"text\":\"a\\\"b\",\"annotations\":[]}]}],"
+			    "\"usage\":{},\"status\":\"completed\",\"error\":null}");
+	th_buf_deinit(&out);
+}
+
+static void expect_capability(const char *model, const char *computer)
+{
+	struct th_buf out = TH_BUF_INIT(TH_MIB), want = TH_BUF_INIT(TH_KIB);
+
+	assert_int_equal(th_plumb_route(th_str_of(model), &out, &err), TH_OK);
+	th_buf_printf(&want, "\"computer\":\"%s\"", computer);
+	assert_true(th_str_find(th_buf_str(&out), th_buf_str(&want)) > 0);
+	th_buf_deinit(&out);
+	th_buf_deinit(&want);
+}
+
+static void test_plumb(void **state)
+{
+	const struct th_profile *p;
+	struct th_str name;
+	struct th_buf out = TH_BUF_INIT(TH_MIB);
+
+	(void)state;
+	expect_capability("computer-use-preview", "preview");
+	expect_capability("gpt-5.4", "native");
+	expect_capability("gpt-4", "none");
+	assert_int_equal(th_plumb_route(TH_STR("?"), &out, &err), TH_EUSAGE);
+	assert_int_equal(th_model_resolve(TH_STR("mock"), &p, &name, &err), TH_OK);
+	th_plumb_decode(p, TH_STR("{\"status\":\"completed\",\"output\":[]}"), 201, &out);
+	assert_string_equal(out.ptr,
+			    "{\"items\":[],\"usage\":{},\"status\":\"completed\",\"error\":null}");
+	th_buf_clear(&out);
+	th_plumb_decode(p, TH_STR("no"), 418, &out);
+	assert_string_equal(out.ptr, "{\"items\":[],\"usage\":{},\"status\":\"failed\",\"error\":"
+				     "{\"class\":\"rejected\",\"message\":\"no\"}}");
+	th_buf_deinit(&out);
+}
+
+/* ---- money ---- */
+
+static void test_cost(void **state)
+{
+	const struct th_profile p = { .price = { .input = 2500, .cached = 250, .output = 10000 } },
+				free = { 0 };
+
+	(void)state;
+	assert_int_equal(th_model_cost_nano(&p, &(struct th_usage){ 1000, 10, 400, 3, 1010 }),
+			 600 * 2500 + 400 * 250 + 10 * 10000);
+	assert_int_equal(th_model_cost_nano(&p, &(struct th_usage){ -1, -1, -1, -1, -1 }), 0);
+	assert_int_equal(th_model_cost_nano(&p, &(struct th_usage){ 10, 0, 50, 0, 0 }), 10 * 250);
+	assert_int_equal(
+	    th_model_cost_nano(&p, &(struct th_usage){ INT64_MAX, INT64_MAX, 0, 0, 0 }), INT64_MAX);
+	assert_int_equal(th_model_cost_nano(&p, &(struct th_usage){ INT64_MAX / 2500,
+								    INT64_MAX / 10000, 0, 0, 0 }),
+			 INT64_MAX);
+	assert_int_equal(th_model_cost_nano(&free, &(struct th_usage){ 1, 1, 0, 0, 2 }), -1);
+}
+
+/* ---- failures ---- */
+
+static void expect_class(int status, const char *code, const char *type, const char *class)
+{
+	assert_string_equal(
+	    th_failure_name(th_failure_of(status, th_str_of(code), th_str_of(type))), class);
+}
+
+static void test_classes(void **state)
+{
+	(void)state;
+	expect_class(400, "", "", "rejected");
+	expect_class(400, "invalid_value", "invalid_request_error", "rejected");
+	expect_class(400, "model_not_found", "invalid_request_error", "not_found");
+	expect_class(400, "billing_hard_limit_reached", "", "quota");
+	expect_class(400, "invalid_api_key", "", "auth");
+	expect_class(401, "", "", "auth");
+	expect_class(402, "", "", "quota");
+	expect_class(403, "unsupported_country_region_territory", "", "auth");
+	expect_class(403, "model_not_found", "", "not_found");
+	expect_class(404, "", "", "not_found");
+	expect_class(408, "", "server_error", "server");
+	expect_class(409, "", "invalid_request_error", "server");
+	expect_class(413, "", "", "rejected");
+	expect_class(422, "", "", "rejected");
+	expect_class(429, "rate_limit_exceeded", "", "rate_limited");
+	expect_class(429, "", "insufficient_quota", "quota");
+	expect_class(429, "slow_down", "", "rate_limited");
+	expect_class(500, "", "server_error", "server");
+	expect_class(500, "", "overloaded_error", "overloaded");
+	expect_class(502, "", "", "server");
+	expect_class(503, "", "", "overloaded");
+	expect_class(504, "", "", "server");
+	expect_class(529, "", "", "overloaded");
+	expect_class(301, "", "", "not_found");
+	expect_class(0, "server_error", "", "server");
+	expect_class(0, "", "", "server");
+	expect_class(0, "Rate_Limit_Exceeded", "", "rate_limited");
+	expect_class(0, "context_length_exceeded", "invalid_request_error", "rejected");
+	expect_class(0, "image_content_policy_violation", "", "rejected");
+	expect_class(0, "misalignment_policy_violation", "", "rejected");
+	expect_class(0, "vector_store_timeout", "", "server");
+	expect_class(0, "insufficient_quota", "", "quota");
+	for (int f = 0; f < TH_FAILURE_COUNT; f++)
+		assert_int_equal(th_failure_find(th_str_of(th_failure_name((enum th_failure)f))),
+				 f);
+	assert_int_equal(th_failure_find(TH_STR("none")), -1);
+}
+
+static void test_waiting(void **state)
+{
+	const struct th_retry_hints none = { -1, -1 }, second = { 1000, -1 },
+				    minute = { 60000, -1 }, long_hint = { 60001, -1 },
+				    never = { 1000, 0 }, forced = { -1, 1 };
+
+	(void)state;
+	assert_int_equal(th_retry_delay_ms(TH_FAILURE_SERVER, NULL, 1, 5, 0.5), 250);
+	assert_int_equal(th_retry_delay_ms(TH_FAILURE_SERVER, &none, 2, 5, 0.5), 500);
+	assert_int_equal(th_retry_delay_ms(TH_FAILURE_SERVER, &none, 1, 5, 0), 0);
+	assert_int_equal(th_retry_delay_ms(TH_FAILURE_OVERLOADED, &none, 1, 5, 0.5), 1000);
+	assert_int_equal(th_retry_delay_ms(TH_FAILURE_SERVER, &none, 60, 100, 0.5),
+			 30000); /* the cap */
+	assert_int_equal(th_retry_delay_ms(TH_FAILURE_OVERLOADED, &none, 1000000, INT32_MAX, 0.5),
+			 30000);
+	assert_int_equal(th_retry_delay_ms(TH_FAILURE_SERVER, &none, 5, 5, 0.5), -1);
+	assert_int_equal(th_retry_delay_ms(TH_FAILURE_RATE_LIMITED, &second, 1, 5, 0.9), 1000);
+	assert_int_equal(th_retry_delay_ms(TH_FAILURE_RATE_LIMITED, &minute, 1, 5, 0.9), 60000);
+	assert_int_equal(th_retry_delay_ms(TH_FAILURE_RATE_LIMITED, &long_hint, 1, 5, 0.5), 250);
+	assert_int_equal(th_retry_delay_ms(TH_FAILURE_RATE_LIMITED, &never, 1, 5, 0.5), -1);
+	assert_int_equal(th_retry_delay_ms(TH_FAILURE_REJECTED, &second, 1, 5, 0.5), -1);
+	assert_int_equal(th_retry_delay_ms(TH_FAILURE_REJECTED, &forced, 1, 5, 0.5), 250);
+	assert_int_equal(th_retry_delay_ms(TH_FAILURE_QUOTA, NULL, 1, 5, 0.5), -1);
+	assert_int_equal(th_retry_delay_ms(TH_FAILURE_CANCELLED, NULL, 1, 5, 0.5), -1);
+	assert_int_equal(th_retry_delay_ms(TH_FAILURE_CUT, NULL, 1, 5, 7),
+			 250); /* no good random number */
+}
+
+/* ---- the blank picture ---- */
+
+/* Undoes fixed-code deflate as far as th_blank_png uses it. */
+static size_t inflated_size(const uint8_t *p, size_t len)
+{
+	size_t bit = 3, total = 0;
+
+	assert_true(len > 0 && (p[0] & 7) == 3);
+	for (;;) {
+		unsigned code = 0;
+		int bits = 0;
+
+		while (bits < 7 || (code >= 0x18 && bits < 8)) {
+			assert_true(bit / 8 < len);
+			code = code << 1 | (p[bit / 8] >> bit % 8 & 1);
+			bit++;
+			bits++;
+		}
+		if (bits == 7 && code == 0)
+			return total;
+		if (code == 0x30) {
+			total++;
+		} else {
+			assert_int_equal(code, 0xc5);
+			total += 258;
+			bit += 5;
+		}
+	}
+}
+
+static void test_blank(void **state)
+{
+	static const struct th_size sizes[] = {
+		{ 1, 1 }, { 8, 1 }, { 1280, 800 }, { 1081, 1921 }, { 3840, 2160 }
+	};
+	struct th_buf png = TH_BUF_INIT(TH_MIB);
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(sizes); i++) {
+		const uint8_t *p;
+		size_t rows = ((size_t)(sizes[i].width + 7) / 8 + 1) * (size_t)sizes[i].height;
+
+		th_buf_clear(&png);
+		th_blank_png(&png, sizes[i]);
+		p = (const uint8_t *)png.ptr;
+		assert_memory_equal(p, "\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16);
+		assert_int_equal(p[16] << 24 | p[17] << 16 | p[18] << 8 | p[19], sizes[i].width);
+		assert_int_equal(p[20] << 24 | p[21] << 16 | p[22] << 8 | p[23], sizes[i].height);
+		assert_int_equal(inflated_size(p + 43, png.len - 43), rows);
+		assert_true(png.len < 80 + rows / 100);
+		assert_memory_equal(p + png.len - 12, "\0\0\0\0IEND\xae\x42\x60\x82", 12);
+	}
+	th_buf_clear(&png);
+	th_blank_png(&png, (struct th_size){ 0, -5 }); /* no screen known */
+	assert_int_equal(png.ptr[19], 1);
+	assert_int_equal(png.ptr[23], 1);
+	th_buf_deinit(&png);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),   cmocka_unit_test(test_bad_names),
+		cmocka_unit_test(test_rows),    cmocka_unit_test(test_route),
+		cmocka_unit_test(test_plumb),   cmocka_unit_test(test_cost),
+		cmocka_unit_test(test_classes), cmocka_unit_test(test_waiting),
+		cmocka_unit_test(test_blank),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

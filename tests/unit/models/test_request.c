@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Entries as sessions make them, with holes; whole requests are in tests/golden/responses. */
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "models/responses.h"
+
+#define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+#define IMAGE(blob) "{\"type\":\"image\",\"media_type\":\"image/webp\",\"blob\":\"" blob "\"}"
+
+static struct th_request_options options = { .screen = { 8, 8 } };
+static struct th_hole holes[4];
+static size_t hole_count;
+static struct th_err err;
+static struct th_buf out;
+
+static enum th_code entry(const char *model, const struct th_entry *e, bool first, size_t hole_max)
+{
+	err = (struct th_err){ 0 };
+	assert_int_equal(th_model_resolve(th_str_of(model), &options.profile, &options.model, &err),
+			 TH_OK);
+	return th_responses_entry(&options, e, first, &out, holes, hole_max, &hole_count, &err);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	th_buf_init(&out, TH_REQUEST_MAX);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	th_buf_deinit(&out);
+	return 0;
+}
+
+/* What stands in the hole is written where its offset says. */
+static void expect(const char *expected)
+{
+	struct th_buf full = TH_BUF_INIT(TH_MIB);
+	size_t from = 0;
+
+	for (size_t i = 0; i < hole_count; i++) {
+		th_buf_add(&full, th_str_sub(th_buf_str(&out), from, holes[i].offset - from));
+		th_buf_printf(&full, "<%02x>", holes[i].blob.bytes[0]);
+		from = holes[i].offset;
+	}
+	th_buf_add(&full, th_str_sub(th_buf_str(&out), from, out.len));
+	assert_string_equal(full.ptr, expected);
+	th_buf_deinit(&full);
+	th_buf_clear(&out);
+}
+
+static struct th_entry result(const char *call, const char *output)
+{
+	return (struct th_entry){
+		.kind = TH_ENTRY_RESULT,
+		.call_item = th_str_of(call),
+		.call_id = TH_STR("c\"1"),
+		.output = th_str_of(output),
+	};
+}
+
+static void test_holes(void **state)
+{
+	struct th_entry message = {
+		.kind = TH_ENTRY_MESSAGE,
+		.role = TH_STR("user"),
+		.content = TH_STR("[{\"type\":\"text\",\"text\":\"t\"}," IMAGE(A) "," IMAGE(B) "]"),
+	};
+	struct th_entry r =
+	    result("{\"type\":\"computer_call\"}",
+		   "[" IMAGE(A) ",{\"type\":\"text\",\"text\":\"zoomed\"}," IMAGE(B) "]");
+
+	(void)state;
+	th_buf_add_cstr(&out, "[0");
+	assert_int_equal(entry("gpt-4o", &message, false, 2), TH_OK);
+	expect("[0,{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\","
+	       "\"text\":\"t\"},"
+	       "{\"type\":\"input_image\",\"image_url\":\"data:image/"
+	       "webp;base64,<aa>\",\"detail\":\"auto\"},"
+	       "{\"type\":\"input_image\",\"image_url\":\"data:image/"
+	       "webp;base64,<bb>\",\"detail\":\"auto\"}]}");
+	/* The last image is the screenshot; what else there is follows as a message. */
+	assert_int_equal(entry("gpt-5.4", &r, true, 2), TH_OK);
+	expect("{\"type\":\"computer_call_output\",\"call_id\":\"c\\\"1\",\"output\":{\"type\":"
+	       "\"computer_screenshot\",\"image_url\":\"data:image/"
+	       "webp;base64,<bb>\",\"detail\":\"original\"}},"
+	       "{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\","
+	       "\"text\":"
+	       "\"Result of the computer call:\"},{\"type\":\"input_image\",\"image_url\":"
+	       "\"data:image/"
+	       "webp;base64,<aa>\",\"detail\":\"auto\"},{\"type\":\"input_text\",\"text\":"
+	       "\"zoomed\"}]}");
+}
+
+static void test_hole_max(void **state)
+{
+	struct th_entry message = {
+		.kind = TH_ENTRY_MESSAGE,
+		.role = TH_STR("user"),
+		.content = TH_STR("[" IMAGE(A) "," IMAGE(B) "]"),
+	};
+
+	(void)state;
+	th_buf_add_cstr(&out, "[0");
+	assert_int_equal(entry("gpt-4o", &message, false, 1), TH_ELIMIT);
+	assert_int_equal(hole_count, 0);
+	assert_string_equal(out.ptr, "[0"); /* nothing half-written */
+}
+
+static void test_bad_entries(void **state)
+{
+	static const char *const contents[] = { "",
+						"7",
+						"{}",
+						"[7]",
+						"[{\"type\":\"text\"}]",
+						"[{\"type\":\"image\",\"blob\":\"xyz\"}]",
+						"[{\"type\":\"image\"}]" };
+	struct th_entry e = { .kind = TH_ENTRY_MESSAGE, .role = TH_STR("user") };
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(contents); i++) {
+		e.content = th_str_of(contents[i]);
+		assert_int_equal(entry("gpt-4o", &e, true, 4), TH_EPROTO);
+		assert_int_equal(out.len, 0);
+		assert_true(err.msg[0] != '\0');
+		struct th_entry r = result("{\"type\":\"function_call\"}", contents[i]);
+
+		assert_int_equal(entry("gpt-4o", &r, true, 4), TH_EPROTO);
+		assert_int_equal(out.len, 0);
+	}
+}
+
+/* Tools of the API that are not offered still get an answer of the right form. */
+static void test_other_results(void **state)
+{
+	static const char text[] =
+	    "[{\"type\":\"text\",\"text\":\"a\\n\"},{\"type\":\"text\",\"text\":\"b\"}]";
+	struct th_entry r = result("{\"type\":\"shell_call\"}", "\"no shell\"");
+
+	(void)state;
+	assert_int_equal(entry("gpt-5.4", &r, true, 4), TH_OK);
+	expect("{\"type\":\"shell_call_output\",\"call_id\":\"c\\\"1\",\"output\":[{\"stdout\":"
+	       "\"\",\"stderr\":"
+	       "\"no shell\",\"outcome\":{\"type\":\"exit\",\"exit_code\":1}}]}");
+	r = result("{\"type\":\"local_shell_call\"}", text);
+	assert_int_equal(entry("gpt-5.4", &r, true, 4), TH_OK);
+	expect("{\"type\":\"local_shell_call_output\",\"call_id\":\"c\\\"1\",\"output\":"
+	       "\"a\\n\\nb\"}");
+	r = result("{\"type\":\"apply_patch_call\"}", text);
+	assert_int_equal(entry("gpt-5.4", &r, true, 4), TH_OK);
+	expect("{\"type\":\"apply_patch_call_output\",\"call_id\":\"c\\\"1\",\"status\":\"failed\","
+	       "\"output\":"
+	       "\"a\\n\\nb\"}");
+	r = result("{\"type\":\"custom_tool_call\"}", "\"x\"");
+	assert_int_equal(entry("gpt-5.4", &r, true, 4), TH_OK);
+	expect("{\"type\":\"custom_tool_call_output\",\"call_id\":\"c\\\"1\",\"output\":\"x\"}");
+}
+
+static void test_acknowledged(void **state)
+{
+	struct th_entry r = result("{\"type\":\"computer_call\"}", "[" IMAGE(A) "]");
+
+	(void)state;
+	r.acknowledged = TH_STR("[{\"id\":\"sc\"}]");
+	assert_int_equal(entry("computer-use-preview", &r, true, 4), TH_OK);
+	expect("{\"type\":\"computer_call_output\",\"call_id\":\"c\\\"1\",\"output\":{\"type\":"
+	       "\"computer_screenshot\",\"image_url\":\"data:image/webp;base64,<aa>\"},"
+	       "\"acknowledged_safety_checks\":[{\"id\":\"sc\"}]}");
+}
+
+/* An item alone is taken as it is; in its list, its neighbours count. */
+static void test_neighbours(void **state)
+{
+	struct th_str list = TH_STR("[{\"type\":\"reasoning\",\"encrypted_content\":\"x\"}]");
+	struct th_entry e = { .kind = TH_ENTRY_ITEM, .item = th_str_sub(list, 1, list.len - 2) };
+
+	(void)state;
+	assert_int_equal(entry("gpt-5.4", &e, true, 4), TH_OK);
+	expect("{\"type\":\"reasoning\",\"encrypted_content\":\"x\"}");
+	e.items = list;
+	assert_int_equal(entry("gpt-5.4", &e, false, 4), TH_OK);
+	expect("");
+}
+
+/* An id that the server would refuse is left out, or made where it must be. */
+static void test_ids(void **state)
+{
+	char item[400];
+	struct th_entry e = { .kind = TH_ENTRY_ITEM };
+
+	(void)state;
+	snprintf(item, sizeof(item), "{\"type\":\"function_call\",\"id\":\"fc%062d\"}", 1);
+	e.item = th_str_of(item);
+	assert_int_equal(entry("gpt-5.4", &e, true, 4), TH_OK);
+	expect(item);
+	snprintf(item, sizeof(item), "{\"type\":\"function_call\",\"id\":\"fc%063d\"}", 1);
+	e.item = th_str_of(item);
+	assert_int_equal(entry("gpt-5.4", &e, true, 4), TH_OK);
+	expect("{\"type\":\"function_call\"}");
+	snprintf(item, sizeof(item), "{\"type\":\"computer_call\",\"call_id\":\"%061d\\n\"}", 7);
+	e.item = th_str_of(item);
+	assert_int_equal(entry("gpt-5.4", &e, true, 4), TH_OK);
+	snprintf(item, sizeof(item),
+		 "{\"type\":\"computer_call\",\"call_id\":\"%061d\\n\",\"id\":\"cu_%054d_n\"}", 7,
+		 7);
+	expect(item);
+}
+
+/* The computer as a function, for models that have no tool of their own. */
+static void test_function_tool(void **state)
+{
+	struct th_json_doc *doc;
+	const struct th_json *tool;
+	struct th_action action = { .kind = TH_ACTION_MOUSE_DOWN };
+	struct th_jw w = th_jw(&out);
+
+	(void)state;
+	options.has_computer = true;
+	assert_int_equal(th_model_resolve(TH_STR("gpt-4o"), &options.profile, &options.model, &err),
+			 TH_OK);
+	th_responses_head(&options, &out);
+	th_responses_tail(&options, &out);
+	assert_int_equal(th_json_parse(th_buf_str(&out), &doc, &err), TH_OK);
+	tool = th_json_at(th_json_get(th_json_root(doc), "tools"), 0);
+	assert_true(th_str_is(th_json_get_str(tool, "type"), "function"));
+	assert_true(th_str_is(th_json_get_str(tool, "name"), "computer"));
+	assert_true(th_str_find(th_json_get_str(tool, "description"), TH_STR("8 x 8 pixels")) > 0);
+	tool = th_json_get(th_json_get(tool, "parameters"), "properties");
+	assert_true(th_json_is_object(th_json_get(th_json_get(tool, "actions"), "items")));
+	th_json_free(doc);
+	th_buf_clear(&out);
+	assert_int_equal(th_model_action_encode(options.profile, &action, &w, &err), TH_OK);
+	expect("{\"type\":\"mouse_down\",\"button\":\"left\"}");
+	/* Text models have none. */
+	assert_int_equal(th_model_resolve(TH_STR("gpt-4"), &options.profile, &options.model, &err),
+			 TH_OK);
+	th_responses_head(&options, &out);
+	assert_int_equal(th_str_find(th_buf_str(&out), TH_STR("tools")), -1);
+	options.has_computer = false;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_holes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hole_max, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bad_entries, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_results, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_acknowledged, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_neighbours, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ids, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_function_tool, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

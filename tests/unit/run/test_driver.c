@@ -1,0 +1,900 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_driver.c - the driver in a world of paper: a store that is durable when
+ * the test says so, a model that answers what the test says, effects that are
+ * counted.
+ */
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/driver.h"
+
+#define EVENTS_MAX 256
+
+struct stored {
+	struct th_event ev;
+	char *call, *data;
+};
+
+struct world {
+	struct th_driver *driver;
+	struct stored log[EVENTS_MAX];
+	size_t count;
+	struct th_batch *batch; /* handed over, not durable yet */
+	th_commit_fn *done;
+	void *done_ctx;
+	enum th_code next_result;
+	bool flush, model_open, model_cancelled;
+	struct th_ticket model, tool[8], timer;
+	char *body;
+	size_t tool_count, runs, settles, cancels;
+	int64_t timer_ms, clock, tool_epoch;
+	uint8_t random;
+	bool tool_early; /* an effect started before its intent was durable */
+	bool local_ran;
+	struct th_handle h;
+	size_t rests;
+	char rest_error[TH_ERR_MSG_MAX];
+	bool rest_failed;
+};
+
+static int64_t now(void *ctx)
+{
+	struct world *w = ctx;
+
+	return w->clock += 10;
+}
+
+static void draw(void *ctx, void *ptr, size_t len)
+{
+	struct world *w = ctx;
+
+	memset(ptr, ++w->random, len);
+}
+
+static void flush_soon(void *ctx)
+{
+	struct world *w = ctx;
+
+	w->flush = true;
+}
+
+static void timer(void *ctx, struct th_ticket t, int64_t delay_ms)
+{
+	struct world *w = ctx;
+
+	w->timer = t;
+	w->timer_ms = delay_ms;
+}
+
+static void commit(void *ctx, struct th_batch *batch, th_commit_fn *done, void *done_ctx)
+{
+	struct world *w = ctx;
+
+	assert_null(w->batch);
+	w->batch = batch;
+	w->done = done;
+	w->done_ctx = done_ctx;
+}
+
+static enum th_code no_blob(void *ctx, const struct th_digest *hash, struct th_buf *out,
+			    struct th_err *err)
+{
+	(void)ctx, (void)hash, (void)out;
+	return th_fail(err, TH_ENOENT, "no such blob");
+}
+
+static enum th_code read_log(void *ctx, struct th_str id, uint64_t from, uint64_t to,
+			     th_event_fn *fn, void *fn_ctx, struct th_err *err)
+{
+	struct world *w = ctx;
+	struct th_digest none = { { 0 } };
+	enum th_code code = TH_OK;
+
+	(void)id;
+	for (size_t i = from - 1; i < w->count && (to == 0 || i < to) && !code; i++)
+		code = fn(fn_ctx, &w->log[i].ev, &none, err);
+	return code;
+}
+
+static enum th_code model_call(void *ctx, struct th_ticket t, const struct th_model_call *call,
+			       struct th_err *err)
+{
+	struct world *w = ctx;
+	struct th_buf body = TH_BUF_INIT(TH_MIB);
+
+	(void)err;
+	assert_false(w->model_open);
+	for (size_t i = 0; i < call->body_count; i++)
+		th_buf_add(&body, call->body[i]);
+	free(w->body);
+	w->body = th_buf_steal(&body, NULL);
+	w->model = t;
+	w->model_open = true;
+	return TH_OK;
+}
+
+static void model_alive(void *ctx, struct th_ticket t)
+{
+	(void)ctx, (void)t;
+}
+
+static void model_cancel(void *ctx, struct th_ticket t)
+{
+	struct world *w = ctx;
+
+	assert_int_equal(t.seq, w->model.seq);
+	w->model_open = false;
+	w->model_cancelled = true;
+}
+
+static void tool_run(void *ctx, struct th_ticket t, const struct th_tool_call *call, bool settle)
+{
+	struct world *w = ctx;
+
+	/* The event that allows it must be among the durable ones. */
+	w->tool_early |= t.seq > w->count;
+	assert_int_equal(call->effect_id.len, 32);
+	w->tool[w->tool_count++ % 8] = t;
+	w->tool_epoch = call->epoch;
+	w->runs += !settle;
+	w->settles += settle;
+}
+
+static void tool_cancel(void *ctx, struct th_ticket t)
+{
+	struct world *w = ctx;
+
+	(void)t;
+	w->cancels++;
+}
+
+static void tool_forget(void *ctx, struct th_str id, const struct th_str *ids, size_t count)
+{
+	(void)ctx, (void)id, (void)ids, (void)count;
+}
+
+static void fatal(void *ctx, const struct th_err *err)
+{
+	(void)ctx, (void)err;
+}
+
+static const struct th_world_ops ops = {
+	.now_ms = now,
+	.random = draw,
+	.flush_soon = flush_soon,
+	.timer = timer,
+	.commit = commit,
+	.blob = no_blob,
+	.read = read_log,
+	.model_call = model_call,
+	.model_alive = model_alive,
+	.model_cancel = model_cancel,
+	.tool_run = tool_run,
+	.tool_cancel = tool_cancel,
+	.tool_forget = tool_forget,
+	.fatal = fatal,
+};
+
+static void make_durable(struct world *w)
+{
+	struct th_batch *batch = w->batch;
+	struct th_err err = { 0 };
+
+	w->batch = NULL;
+	for (size_t i = 0; i < batch->append_count; i++) {
+		struct th_append *a = &batch->appends[i];
+
+		a->result = w->next_result;
+		for (size_t j = 0; j < a->event_count && !a->result; j++) {
+			struct stored *s = &w->log[w->count++];
+
+			assert_true(w->count < EVENTS_MAX);
+			s->ev = a->events[j];
+			assert_int_equal(s->ev.seq, w->count);
+			s->call = strndup(s->ev.call.ptr, s->ev.call.len);
+			s->data = strndup(s->ev.data.ptr, s->ev.data.len);
+			s->ev.call = th_str_of(s->call);
+			s->ev.data = th_str_of(s->data);
+			s->ev.build = TH_STR("test");
+		}
+	}
+	w->done(w->done_ctx, batch, TH_OK, &err);
+}
+
+/* Iterations of the loop until nothing moves by itself. */
+static void settle(struct world *w)
+{
+	while (w->flush || w->batch) {
+		if (w->flush) {
+			w->flush = false;
+			th_driver_flush(w->driver);
+		}
+		if (w->batch)
+			make_durable(w);
+	}
+}
+
+static void on_rest(void *ctx, struct th_handle h, const struct th_session *s,
+		    const struct th_err *err)
+{
+	struct world *w = ctx;
+
+	(void)h, (void)s;
+	w->rests++;
+	w->rest_failed = err != NULL;
+	if (err)
+		memcpy(w->rest_error, err->msg, sizeof(w->rest_error));
+}
+
+static struct th_agent agent = { .name = TH_STR_INIT("tester"),
+				 .instructions = TH_STR_INIT("Be brief.") };
+
+static void look_up(void *ctx, struct th_driver *d, const struct th_local_call *call)
+{
+	struct world *w = ctx;
+	struct th_tool_result r = { .status = TH_OUTCOME_DONE, .output = TH_STR("\"sunny\"") };
+
+	w->tool_early |= call->ticket.seq > w->count;
+	w->local_ran = true;
+	th_driver_tool_done(d, call->ticket, &r);
+}
+
+static struct th_tool_row rows[] = {
+	{ .spec = { .name = TH_STR_INIT("shell"),
+		    .schema = TH_STR_INIT("{\"type\":\"object\"}"),
+		    .class = TH_CLASS_W } },
+	{ .spec = { .name = TH_STR_INIT("weather"),
+		    .schema = TH_STR_INIT("{\"type\":\"object\"}"),
+		    .class = TH_CLASS_R },
+	  .local = look_up },
+};
+
+static struct th_outfit outfit(struct world *w)
+{
+	struct th_outfit o = { .agent = &agent, .tools = rows, .tool_count = 2 };
+	struct th_err err;
+
+	rows[1].ctx = w;
+	assert_int_equal(th_model_resolve(TH_STR("gpt-5.4"), &o.profile, &o.model, &err), TH_OK);
+	return o;
+}
+
+static struct th_observer observer(struct world *w)
+{
+	return (struct th_observer){ .rest = on_rest, .ctx = w };
+}
+
+static struct world *begin(const char *task)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct th_world world = { &ops, w };
+	struct th_outfit o = outfit(w);
+	struct th_observer see = observer(w);
+	struct th_ev_session_created created = { .model = TH_STR("gpt-5.4") };
+	struct th_err err = { 0 };
+
+	w->clock = 1000000;
+	w->driver = th_driver_new(&world, TH_STR("test"));
+	assert_int_equal(th_driver_create(w->driver, TH_STR("a1"), &o, &created, &see, &w->h, &err),
+			 TH_OK);
+	assert_int_equal(th_driver_message(w->driver, w->h, th_str_of(task), &err), TH_OK);
+	settle(w);
+	return w;
+}
+
+static void end(struct world *w)
+{
+	th_driver_free(w->driver);
+	for (size_t i = 0; i < w->count; i++) {
+		free(w->log[i].call);
+		free(w->log[i].data);
+	}
+	free(w->body);
+	free(w);
+}
+
+/* The process dies and another one takes the session up from its log. */
+static void restart(struct world *w)
+{
+	struct th_world world = { &ops, w };
+	struct th_outfit o = outfit(w);
+	struct th_observer see = observer(w);
+	struct th_session_row row = { .session_id = TH_STR("a1"),
+				      .head_seq = w->count,
+				      .epoch = 2 };
+	struct th_err err = { 0 };
+
+	w->model_open = w->flush = false;
+	w->batch = NULL;
+	th_driver_free(w->driver);
+	w->batch = NULL; /* what was not durable is lost */
+	w->flush = w->model_open = false;
+	w->driver = th_driver_new(&world, TH_STR("test"));
+	assert_int_equal(th_driver_open(w->driver, &row, &o, &see, &w->h, &err), TH_OK);
+	assert_int_equal(th_driver_resume(w->driver, w->h, &err), TH_OK);
+	settle(w);
+}
+
+static void answer(struct world *w, const char *output)
+{
+	struct th_buf body = TH_BUF_INIT(TH_MIB);
+	struct th_model_end done = { .ok = true, .http_status = 200, .hints = { -1, -1 } };
+	struct th_ticket t = w->model;
+
+	assert_true(w->model_open);
+	w->model_open = false;
+	th_buf_printf(&body,
+		      "{\"id\":\"resp_1\",\"object\":\"response\",\"status\":\"completed\","
+		      "\"model\":\"gpt-5.4\","
+		      "\"output\":[%s],\"usage\":{\"input_tokens\":10,\"output_tokens\":5,\"total_"
+		      "tokens\":15}}",
+		      output);
+	assert_true(th_driver_model_data(w->driver, t, th_buf_str(&body)));
+	th_driver_model_done(w->driver, t, &done);
+	th_buf_deinit(&body);
+	settle(w);
+}
+
+#define TEXT(s)                                                                                   \
+	"{\"type\":\"message\",\"id\":\"msg_1\",\"role\":\"assistant\",\"status\":\"completed\"," \
+	"\"content\":[{\"type\":\"output_text\",\"text\":\"" s "\",\"annotations\":[]}]}"
+#define CALL(id, name, args)                                                                       \
+	"{\"type\":\"function_call\",\"id\":\"fc_" id "\",\"call_id\":\"" id "\",\"name\":\"" name \
+	"\",\"arguments\":\"" args "\",\"status\":\"completed\"}"
+
+static void tool_done(struct world *w, size_t index, enum th_outcome_status status,
+		      const char *text)
+{
+	struct th_tool_result r = { .status = status, .output = th_str_of(text) };
+
+	th_driver_tool_done(w->driver, w->tool[index], &r);
+	settle(w);
+}
+
+static const char *kinds(const struct world *w)
+{
+	static char text[4096];
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < w->count; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", i ? " " : "",
+					th_event_name(w->log[i].ev.kind));
+	return text;
+}
+
+static enum th_state state(const struct world *w)
+{
+	return th_driver_session(w->driver, w->h)->state;
+}
+
+static void test_text_finishes(void **unused)
+{
+	struct world *w = begin("hello");
+
+	(void)unused;
+	assert_non_null(strstr(w->body, "hello"));
+	assert_non_null(strstr(w->body, "Be brief."));
+	answer(w, TEXT("hi there"));
+	assert_string_equal(kinds(w),
+			    "session_created message model_requested model_answered final");
+	assert_int_equal(state(w), TH_STATE_FINISHED);
+	assert_int_equal(w->rests, 1);
+	assert_non_null(strstr(w->log[4].data, "hi there"));
+	end(w);
+}
+
+static void test_nothing_is_sent_before_it_is_durable(void **unused)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct th_world world = { &ops, w };
+	struct th_outfit o = outfit(w);
+	struct th_observer see = observer(w);
+	struct th_ev_session_created created = { .model = TH_STR("gpt-5.4") };
+	struct th_err err = { 0 };
+
+	(void)unused;
+	w->driver = th_driver_new(&world, TH_STR("test"));
+	assert_int_equal(th_driver_create(w->driver, TH_STR("a1"), &o, &created, &see, &w->h, &err),
+			 TH_OK);
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("go"), &err), TH_OK);
+	assert_false(w->model_open);
+	th_driver_flush(w->driver);
+	assert_false(w->model_open);
+	make_durable(w);
+	assert_true(w->model_open);
+	end(w);
+}
+
+static void test_a_local_read_takes_two_flushes(void **unused)
+{
+	struct world *w = begin("weather?");
+
+	(void)unused;
+	answer(w, CALL("call_1", "weather", "{}"));
+	assert_true(w->local_ran);
+	assert_false(w->tool_early);
+	assert_true(w->model_open);
+	assert_non_null(strstr(w->body, "function_call_output"));
+	assert_non_null(strstr(w->body, "sunny"));
+	answer(w, TEXT("It is sunny."));
+	assert_string_equal(kinds(w),
+			    "session_created message model_requested model_answered call intent "
+			    "outcome model_requested model_answered final");
+	end(w);
+}
+
+static void test_effects_wait_for_their_intent(void **unused)
+{
+	struct world *w = begin("run it");
+
+	(void)unused;
+	answer(w, CALL("call_1", "shell", "{\\\"command\\\":\\\"true\\\"}") "," CALL(
+		      "call_2", "shell", "{\\\"command\\\":\\\"false\\\"}"));
+	assert_int_equal(w->runs, 2);
+	assert_false(w->tool_early);
+	/* The second one ends first; the model gets both, in the order of the calls. */
+	tool_done(w, 1, TH_OUTCOME_FAILED, "\"two\"");
+	assert_false(w->model_open);
+	tool_done(w, 0, TH_OUTCOME_DONE, "\"one\"");
+	assert_true(w->model_open);
+	assert_true(strstr(w->body, "\"one\"") < strstr(w->body, "\"two\""));
+	answer(w, TEXT("done"));
+	assert_int_equal(state(w), TH_STATE_FINISHED);
+	end(w);
+}
+
+static void test_a_late_result_changes_nothing(void **unused)
+{
+	struct world *w = begin("run it");
+	size_t count;
+
+	(void)unused;
+	answer(w, CALL("call_1", "shell", "{}"));
+	tool_done(w, 0, TH_OUTCOME_DONE, "\"one\"");
+	count = w->count;
+	tool_done(w, 0, TH_OUTCOME_DONE, "\"again\"");
+	assert_int_equal(w->count, count);
+	end(w);
+}
+
+static void test_unknown_tools_and_bad_arguments_are_told(void **unused)
+{
+	struct world *w = begin("run it");
+
+	(void)unused;
+	answer(w, CALL("call_1", "teleport", "{}") "," CALL("call_2", "shell", "{oops"));
+	assert_int_equal(w->runs, 0);
+	assert_true(w->model_open);
+	assert_non_null(strstr(w->body, "there is no tool named"));
+	assert_non_null(strstr(w->body, "the arguments of shell are not usable"));
+	end(w);
+}
+
+static void test_approval_is_waited_for_and_bound(void **unused)
+{
+	struct world *w = begin("run it");
+	struct th_str all[] = { TH_STR("shell") };
+	struct th_err err = { 0 };
+
+	(void)unused;
+	agent.approve = (struct th_strs){ all, 1 };
+	answer(w, CALL("call_1", "shell", "{}") "," CALL("call_2", "weather", "{}"));
+	assert_int_equal(state(w), TH_STATE_WAITING);
+	assert_int_equal(w->rests, 1);
+	assert_int_equal(w->runs, 0);
+	assert_true(w->local_ran); /* class R may start early */
+	/* A message approves nothing. */
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("yes, approved"), &err), TH_OK);
+	settle(w);
+	assert_int_equal(w->runs, 0);
+	/* Also after a restart. */
+	restart(w);
+	assert_int_equal(w->runs, 0);
+	assert_int_equal(th_driver_decide(w->driver, w->h, TH_STR("call_9"), true, TH_STR("me"),
+					  TH_STR(""), &err),
+			 TH_ENOENT);
+	assert_int_equal(th_driver_decide(w->driver, w->h, TH_STR("call_1"), true, TH_STR("me"),
+					  TH_STR(""), &err),
+			 TH_OK);
+	settle(w);
+	assert_int_equal(w->runs, 1);
+	assert_false(w->tool_early);
+	tool_done(w, 0, TH_OUTCOME_DONE, "\"ok\"");
+	assert_true(w->model_open);
+	/* What was said meanwhile stands behind the results. */
+	assert_true(strstr(w->body, "yes, approved") > strstr(w->body, "sunny"));
+	agent.approve = (struct th_strs){ 0 };
+	end(w);
+}
+
+static void test_a_rejected_call_is_told(void **unused)
+{
+	struct world *w = begin("run it");
+	struct th_str all[] = { TH_STR("all") };
+	struct th_err err = { 0 };
+
+	(void)unused;
+	agent.approve = (struct th_strs){ all, 1 };
+	answer(w, CALL("call_1", "shell", "{}"));
+	assert_int_equal(th_driver_decide(w->driver, w->h, TH_STR(""), false, TH_STR("me"),
+					  TH_STR("too risky"), &err),
+			 TH_OK);
+	settle(w);
+	assert_int_equal(w->runs, 0);
+	assert_true(w->model_open);
+	assert_non_null(strstr(w->body, "too risky"));
+	agent.approve = (struct th_strs){ 0 };
+	end(w);
+}
+
+static void fail_model(struct world *w, int status, const char *body)
+{
+	struct th_model_end done = { .status_only = true,
+				     .http_status = status,
+				     .hints = { -1, -1 } };
+	struct th_ticket t = w->model;
+
+	w->model_open = false;
+	assert_true(th_driver_model_data(w->driver, t, th_str_of(body)));
+	th_driver_model_done(w->driver, t, &done);
+	settle(w);
+}
+
+static void test_overload_is_tried_again(void **unused)
+{
+	struct world *w = begin("hello");
+
+	(void)unused;
+	fail_model(w, 429,
+		   "{\"error\":{\"message\":\"slow "
+		   "down\",\"type\":\"requests\",\"code\":\"rate_limit_exceeded\"}}");
+	assert_false(w->model_open);
+	assert_true(w->timer_ms >= 0);
+	assert_int_equal(state(w), TH_STATE_RUNNING);
+	th_driver_timer(w->driver, w->timer);
+	settle(w);
+	assert_true(w->model_open);
+	answer(w, TEXT("hi"));
+	assert_string_equal(kinds(w),
+			    "session_created message model_requested model_failed model_requested "
+			    "model_answered final");
+	end(w);
+}
+
+static void test_attempts_end(void **unused)
+{
+	struct world *w = begin("hello");
+	int attempts = 0;
+
+	(void)unused;
+	while (w->model_open && attempts < 50) {
+		attempts++;
+		fail_model(w, 500, "oops");
+		th_driver_timer(w->driver, w->timer);
+		settle(w);
+	}
+	assert_int_equal(attempts, TH_ATTEMPTS_DEFAULT);
+	assert_int_equal(state(w), TH_STATE_FAILED);
+	assert_int_equal(w->log[w->count - 1].ev.kind, TH_EV_ERROR);
+	end(w);
+}
+
+static void test_a_bad_request_is_not_tried_again(void **unused)
+{
+	struct world *w = begin("hello");
+
+	(void)unused;
+	fail_model(
+	    w, 400,
+	    "{\"error\":{\"message\":\"no such parameter\",\"type\":\"invalid_request_error\"}}");
+	assert_int_equal(state(w), TH_STATE_FAILED);
+	assert_non_null(strstr(w->log[w->count - 1].data, "no such parameter"));
+	end(w);
+}
+
+static void test_garbage_is_an_outcome(void **unused)
+{
+	struct world *w = begin("hello");
+	struct th_model_end done = { .ok = true, .http_status = 200, .hints = { -1, -1 } };
+
+	(void)unused;
+	w->model_open = false;
+	assert_true(th_driver_model_data(w->driver, w->model, TH_STR("<html>\0\xff not json")));
+	th_driver_model_done(w->driver, w->model, &done);
+	settle(w);
+	assert_int_equal(w->log[w->count - 1].ev.kind, TH_EV_MODEL_FAILED);
+	assert_int_equal(state(w), TH_STATE_RUNNING);
+	end(w);
+}
+
+static void test_turns_end_at_the_limit(void **unused)
+{
+	static struct th_agent_limits limits = { .turns = 3 };
+	struct world *w;
+	int turns = 0;
+
+	(void)unused;
+	agent.limits = &limits;
+	w = begin("weather for ever");
+	while (w->model_open && turns < 50) {
+		turns++;
+		answer(w, CALL("call_1", "weather", "{}"));
+	}
+	assert_int_equal(turns, 3);
+	assert_int_equal(state(w), TH_STATE_LIMIT);
+	agent.limits = NULL;
+	end(w);
+}
+
+static void test_an_answered_turn_is_not_asked_again(void **unused)
+{
+	struct world *w = begin("run it");
+
+	(void)unused;
+	answer(w, CALL("call_1", "shell", "{}"));
+	assert_int_equal(w->runs, 1);
+	restart(w);
+	assert_false(w->model_open);
+	assert_int_equal(w->runs, 1);
+	assert_int_equal(w->settles, 1);
+	tool_done(w, 1, TH_OUTCOME_UNKNOWN, "\"it may or may not have happened\"");
+	assert_true(w->model_open);
+	assert_non_null(strstr(w->body, "may or may not"));
+	end(w);
+}
+
+static void test_a_lost_request_is_sent_again(void **unused)
+{
+	struct world *w = begin("hello");
+
+	(void)unused;
+	restart(w);
+	assert_true(w->model_open);
+	answer(w, TEXT("hi"));
+	assert_string_equal(
+	    kinds(w),
+	    "session_created message model_requested model_requested model_answered final");
+	end(w);
+}
+
+static void test_pause_and_resume(void **unused)
+{
+	struct world *w = begin("run it");
+	struct th_err err = { 0 };
+
+	(void)unused;
+	answer(w, CALL("call_1", "shell", "{}"));
+	assert_int_equal(
+	    th_driver_set_state(w->driver, w->h, TH_STATE_PAUSED, TH_STR("Ctrl-C"), &err), TH_OK);
+	settle(w);
+	assert_int_equal(state(w), TH_STATE_PAUSED);
+	assert_int_equal(w->rests, 1);
+	restart(w);
+	assert_int_equal(state(w), TH_STATE_RUNNING);
+	assert_int_equal(w->settles, 1);
+	tool_done(w, 1, TH_OUTCOME_DONE, "\"ok\"");
+	answer(w, TEXT("done"));
+	assert_int_equal(state(w), TH_STATE_FINISHED);
+	end(w);
+}
+
+static void test_stop_cancels_what_runs(void **unused)
+{
+	struct world *w = begin("run it");
+	struct th_err err = { 0 };
+
+	(void)unused;
+	answer(w, CALL("call_1", "shell", "{}"));
+	assert_int_equal(
+	    th_driver_set_state(w->driver, w->h, TH_STATE_STOPPED, TH_STR("enough"), &err), TH_OK);
+	settle(w);
+	assert_int_equal(w->cancels, 1);
+	tool_done(w, 0, TH_OUTCOME_FAILED, "\"killed\"");
+	assert_false(w->model_open);
+	assert_int_equal(state(w), TH_STATE_STOPPED);
+	/* A new message goes on from there. */
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("try again"), &err), TH_OK);
+	settle(w);
+	assert_true(w->model_open);
+	end(w);
+}
+
+static void test_stop_cancels_the_request(void **unused)
+{
+	struct world *w = begin("hello");
+	struct th_err err = { 0 };
+
+	(void)unused;
+	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_STOPPED, TH_STR(""), &err),
+			 TH_OK);
+	settle(w);
+	assert_true(w->model_cancelled);
+	assert_string_equal(kinds(w),
+			    "session_created message model_requested state_changed model_failed");
+	end(w);
+}
+
+static void test_a_stale_owner_is_told_and_stops(void **unused)
+{
+	struct world *w = begin("run it");
+
+	(void)unused;
+	w->next_result = TH_EFENCED;
+	answer(w, CALL("call_1", "shell", "{}"));
+	assert_int_equal(w->runs, 0);
+	assert_int_equal(w->rests, 1);
+	assert_true(w->rest_failed);
+	assert_non_null(strstr(w->rest_error, "another runtime"));
+	end(w);
+}
+
+static void test_a_second_task_continues(void **unused)
+{
+	struct world *w = begin("first");
+	struct th_err err = { 0 };
+
+	(void)unused;
+	answer(w, TEXT("one"));
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("second"), &err), TH_OK);
+	settle(w);
+	assert_non_null(strstr(w->body, "first"));
+	assert_non_null(strstr(w->body, "one"));
+	assert_non_null(strstr(w->body, "second"));
+	answer(w, TEXT("two"));
+	assert_int_equal(state(w), TH_STATE_FINISHED);
+	assert_int_equal(w->rests, 2);
+	end(w);
+}
+
+static void test_the_request_is_the_same_after_a_restart(void **unused)
+{
+	struct world *w = begin("run it");
+	char *before;
+
+	(void)unused;
+	answer(w, CALL("call_1", "weather", "{}"));
+	before = strdup(w->body);
+	restart(w);
+	assert_true(w->model_open);
+	assert_string_equal(before, w->body);
+	free(before);
+	end(w);
+}
+
+/* A journal that was not there when the intent was written proves nothing by what it lacks. */
+static void test_what_is_settled_is_of_its_own_epoch(void **unused)
+{
+	struct world *w = begin("run it");
+
+	(void)unused;
+	answer(w, CALL("call_1", "shell", "{}"));
+	assert_int_equal(w->tool_epoch, 1);
+	restart(w);
+	assert_int_equal(w->settles, 1);
+	assert_int_equal(w->tool_epoch, 1);
+	end(w);
+}
+
+static void test_a_message_to_a_busy_model_is_answered(void **unused)
+{
+	struct world *w = begin("first");
+	struct th_err err = { 0 };
+	const char *one, *second;
+
+	(void)unused;
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("second"), &err), TH_OK);
+	settle(w);
+	answer(w, TEXT("one"));
+	assert_int_equal(state(w), TH_STATE_RUNNING);
+	one = strstr(w->body, "one");
+	second = strstr(w->body, "second");
+	assert_true(one && second && one < second);
+	restart(w);
+	assert_true(w->model_open);
+	answer(w, TEXT("two"));
+	assert_int_equal(state(w), TH_STATE_FINISHED);
+	end(w);
+}
+
+static void test_a_request_is_what_its_event_says(void **unused)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct th_world world = { &ops, w };
+	struct th_outfit o = outfit(w);
+	struct th_observer see = observer(w);
+	struct th_ev_session_created created = { .model = TH_STR("gpt-5.4") };
+	struct th_err err = { 0 };
+
+	(void)unused;
+	w->driver = th_driver_new(&world, TH_STR("test"));
+	assert_int_equal(th_driver_create(w->driver, TH_STR("a1"), &o, &created, &see, &w->h, &err),
+			 TH_OK);
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("first"), &err), TH_OK);
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("second"), &err), TH_OK);
+	settle(w);
+	assert_non_null(strstr(w->body, "first"));
+	assert_null(strstr(w->body, "second"));
+	end(w);
+}
+
+/* The first request is durable, the one that took its place is not: neither is sent. */
+static void test_a_request_waits_for_its_own_event(void **unused)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct th_world world = { &ops, w };
+	struct th_outfit o = outfit(w);
+	struct th_observer see = observer(w);
+	struct th_ev_session_created created = { .model = TH_STR("gpt-5.4") };
+	struct th_err err = { 0 };
+
+	(void)unused;
+	w->driver = th_driver_new(&world, TH_STR("test"));
+	assert_int_equal(th_driver_create(w->driver, TH_STR("a1"), &o, &created, &see, &w->h, &err),
+			 TH_OK);
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("first"), &err), TH_OK);
+	th_driver_flush(w->driver);
+	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_STOPPED, TH_STR(""), &err),
+			 TH_OK);
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("second"), &err), TH_OK);
+	make_durable(w);
+	assert_false(w->model_open);
+	assert_int_equal(w->rests, 0);
+	settle(w);
+	assert_true(w->model_open);
+	end(w);
+}
+
+static void test_messages_to_a_busy_model_have_a_maximum(void **unused)
+{
+	struct world *w = begin("first");
+	struct th_err err = { 0 };
+
+	(void)unused;
+	for (size_t i = 0; i < TH_HELD_MESSAGES_MAX; i++)
+		assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("more"), &err), TH_OK);
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("more"), &err), TH_ELIMIT);
+	settle(w);
+	assert_int_equal(w->rests, 0);
+	answer(w, TEXT("one"));
+	assert_true(w->model_open);
+	end(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_text_finishes),
+		cmocka_unit_test(test_nothing_is_sent_before_it_is_durable),
+		cmocka_unit_test(test_a_local_read_takes_two_flushes),
+		cmocka_unit_test(test_effects_wait_for_their_intent),
+		cmocka_unit_test(test_a_late_result_changes_nothing),
+		cmocka_unit_test(test_unknown_tools_and_bad_arguments_are_told),
+		cmocka_unit_test(test_approval_is_waited_for_and_bound),
+		cmocka_unit_test(test_a_rejected_call_is_told),
+		cmocka_unit_test(test_overload_is_tried_again),
+		cmocka_unit_test(test_attempts_end),
+		cmocka_unit_test(test_a_bad_request_is_not_tried_again),
+		cmocka_unit_test(test_garbage_is_an_outcome),
+		cmocka_unit_test(test_turns_end_at_the_limit),
+		cmocka_unit_test(test_an_answered_turn_is_not_asked_again),
+		cmocka_unit_test(test_a_lost_request_is_sent_again),
+		cmocka_unit_test(test_pause_and_resume),
+		cmocka_unit_test(test_stop_cancels_what_runs),
+		cmocka_unit_test(test_stop_cancels_the_request),
+		cmocka_unit_test(test_a_stale_owner_is_told_and_stops),
+		cmocka_unit_test(test_a_second_task_continues),
+		cmocka_unit_test(test_the_request_is_the_same_after_a_restart),
+		cmocka_unit_test(test_what_is_settled_is_of_its_own_epoch),
+		cmocka_unit_test(test_a_message_to_a_busy_model_is_answered),
+		cmocka_unit_test(test_a_request_is_what_its_event_says),
+		cmocka_unit_test(test_a_request_waits_for_its_own_event),
+		cmocka_unit_test(test_messages_to_a_busy_model_have_a_maximum),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

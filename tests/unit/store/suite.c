@@ -1,0 +1,902 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * suite.c - what every kind of store must do.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lab.h"
+
+const struct lab_kind *lab_kind;
+static struct th_err err;
+
+void lab_written_and_read(void **state)
+{
+	const char *url = lab_kind->fresh();
+	struct th_store *s = lab_open(url, NULL);
+	static struct lab_log a, b;
+
+	(void)state;
+	lab_log_init(&a, "a1");
+	lab_log_init(&b, "b1");
+	lab_check(s, &a);
+	for (size_t i = 1; i < 20; i++) {
+		assert_int_equal(lab_append_now(s, &a, i), TH_OK);
+		assert_int_equal(lab_append_now(s, &b, 1), TH_OK);
+		lab_check(s, &a);
+		lab_check(s, &b);
+	}
+	lab_verify(s);
+	th_store_close(s);
+}
+
+struct listing {
+	char ids[64][32];
+	size_t count, stop_at;
+};
+
+static enum th_code list_one(void *ctx, const struct th_session_row *row, struct th_err *ret)
+{
+	struct listing *l = ctx;
+
+	snprintf(l->ids[l->count++], 32, "%.*s", TH_FMT(row->session_id));
+	return l->stop_at == l->count ? th_fail(ret, TH_ECANCELED, "enough") : TH_OK;
+}
+
+static size_t list(struct th_store *s, struct th_session_filter filter, struct listing *l)
+{
+	*l = (struct listing){};
+	assert_int_equal(s->kind->list(s, &filter, list_one, l, &err), TH_OK);
+	return l->count;
+}
+
+void lab_listed(void **state)
+{
+	struct th_store *s = lab_open(lab_kind->fresh(), NULL);
+	static struct lab_log logs[10];
+	struct listing l;
+
+	(void)state;
+	assert_int_equal(list(s, (struct th_session_filter){}, &l), 0);
+	for (size_t i = 0; i < 10; i++) {
+		char id[32];
+
+		snprintf(id, sizeof(id), "%s-%zu", i % 3 ? "job" : "test", i);
+		lab_log_init(&logs[i], id);
+		assert_int_equal(lab_append_now(s, &logs[i], 10 - i), TH_OK); /* updated_ms */
+	}
+	assert_int_equal(list(s, (struct th_session_filter){}, &l), 10);
+	for (size_t i = 0; i < 10; i++)
+		assert_string_equal(l.ids[i], logs[i].id); /* newest first */
+	assert_int_equal(list(s, (struct th_session_filter){ .prefix = TH_STR("test") }, &l), 4);
+	assert_string_equal(l.ids[3], "test-9");
+	assert_int_equal(list(s, (struct th_session_filter){ .state = TH_STR("running") }, &l), 5);
+	assert_int_equal(list(s, (struct th_session_filter){ .user = TH_STR("anna") }, &l), 10);
+	assert_int_equal(list(s, (struct th_session_filter){ .user = TH_STR("ann") }, &l), 0);
+	assert_int_equal(list(s, (struct th_session_filter){ .limit = 3 }, &l), 3);
+	assert_int_equal(list(s, (struct th_session_filter){ .limit = 10 }, &l), 10);
+	assert_int_equal(
+	    list(s, (struct th_session_filter){ .prefix = TH_STR("job"), .limit = 2 }, &l), 2);
+	assert_string_equal(l.ids[1], "job-2");
+	l = (struct listing){ .stop_at = 2 };
+	assert_int_equal(s->kind->list(s, &(struct th_session_filter){}, list_one, &l, &err),
+			 TH_ECANCELED);
+	assert_int_equal(l.count, 2);
+	th_store_close(s);
+}
+
+static struct th_blob blob_of(struct th_str bytes)
+{
+	return (struct th_blob){ th_sha256_of(bytes.ptr, bytes.len), TH_STR("text/plain"), bytes };
+}
+
+void lab_blobs_once(void **state)
+{
+	struct th_store *s = lab_open(lab_kind->fresh(), NULL);
+	struct th_blob blobs[] = { blob_of(TH_STR("one")), blob_of(TH_STR("two")),
+				   blob_of(TH_STR("one")), blob_of(TH_STR("")) };
+	struct th_batch batch = { .blobs = blobs, .blob_count = 4 };
+	struct th_digest other = th_sha256_of("three", 5);
+	struct th_buf out = TH_BUF_INIT(TH_KIB);
+	struct th_verify_report r;
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(s->kind->commit_now(s, &batch, &err), TH_OK);
+	th_buf_add(&out, TH_STR("<"));
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(s->kind->blob(s, &blobs[i].hash, &out, &err), TH_OK);
+	assert_string_equal(out.ptr, "<onetwoone");
+	assert_int_equal(s->kind->blob(s, &other, &out, &err), TH_ENOENT);
+	th_buf_deinit(&out);
+	out = (struct th_buf)TH_BUF_INIT(2);
+	assert_int_equal(s->kind->blob(s, &blobs[0].hash, &out, &err), TH_ELIMIT);
+	th_buf_deinit(&out);
+	assert_int_equal(s->kind->verify(s, TH_STR(""), &r, &err), TH_OK);
+	assert_false(r.bad);
+	assert_int_equal(r.blobs, 3);
+	th_store_close(s);
+}
+
+static enum th_code commit_one(struct th_store *s, struct th_append *a)
+{
+	struct th_batch batch = { .appends = a, .append_count = 1 };
+
+	assert_int_equal(s->kind->commit_now(s, &batch, &err), TH_OK);
+	return a->result;
+}
+
+void lab_fenced(void **state)
+{
+	struct th_store *s = lab_open(lab_kind->fresh(), NULL);
+	static struct lab_log log, other, wrong;
+	static struct lab_append a;
+	struct th_append append;
+
+	(void)state;
+	lab_log_init(&log, "s");
+	lab_log_init(&other, "s");
+	assert_int_equal(lab_append_now(s, &log, 5), TH_OK);
+	assert_int_equal(lab_append_now(s, &other, 1), TH_EEXIST);
+
+	wrong = log; /* an older epoch, and one that is not there yet */
+	wrong.epoch = 0;
+	assert_int_equal(lab_append_now(s, &wrong, 1), TH_EFENCED);
+	wrong.epoch = 2;
+	assert_int_equal(lab_append_now(s, &wrong, 1), TH_EFENCED);
+
+	wrong = log; /* behind, before */
+	wrong.seq = 4;
+	wrong.head = log.at[4];
+	assert_int_equal(lab_append_now(s, &wrong, 1), TH_EFENCED);
+	wrong.seq = 6;
+	wrong.head = log.head;
+	assert_int_equal(lab_append_now(s, &wrong, 1), TH_EFENCED);
+
+	wrong = log; /* the same number, another history */
+	wrong.head.bytes[31] ^= 1;
+	assert_int_equal(lab_append_now(s, &wrong, 1), TH_EFENCED);
+
+	lab_log_init(&wrong, "nobody");
+	wrong.stored = true;
+	wrong.seq = 3;
+	lab_make(&wrong, 1, &a, &append);
+	assert_int_equal(commit_one(s, &append), TH_ENOENT);
+
+	lab_check(s, &log);
+	assert_int_equal(lab_append_now(s, &log, 1), TH_OK);
+	lab_check(s, &log);
+	lab_verify(s);
+	th_store_close(s);
+}
+
+void lab_one_of_many_refused(void **state)
+{
+	struct th_store *s = lab_open(lab_kind->fresh(), NULL);
+	static struct lab_log logs[8];
+	static struct lab_append a[8];
+	struct th_append appends[8];
+	struct th_batch batch = { .appends = appends, .append_count = 8 };
+
+	(void)state;
+	for (size_t i = 0; i < 8; i++) {
+		char id[8];
+
+		snprintf(id, sizeof(id), "s%zu", i);
+		lab_log_init(&logs[i], id);
+		assert_int_equal(lab_append_now(s, &logs[i], 1 + i), TH_OK);
+	}
+	for (size_t i = 0; i < 8; i++) {
+		if (i == 3)
+			logs[i].epoch = 7;
+		lab_make(&logs[i], 3, &a[i], &appends[i]);
+	}
+	/* The same session twice in one batch: the second sees the first. */
+	logs[7] = logs[6];
+	lab_done(&logs[7], (appends[6].result = TH_OK, &appends[6]));
+	lab_make(&logs[7], 2, &a[7], &appends[7]);
+	assert_int_equal(s->kind->commit_now(s, &batch, &err), TH_OK);
+	for (size_t i = 0; i < 8; i++) {
+		assert_int_equal(appends[i].result, i == 3 ? TH_EFENCED : TH_OK);
+		if (i != 3)
+			lab_done(&logs[i], &appends[i]);
+		if (i != 6)
+			lab_check(s, &logs[i]);
+	}
+	lab_verify(s);
+	th_store_close(s);
+}
+
+void lab_leased_and_released(void **state)
+{
+	const char *url = lab_kind->fresh();
+	struct th_store *one = lab_open(url, NULL), *two = lab_open(url, NULL);
+	static struct lab_log log, old;
+	struct th_session_row row;
+	struct th_arena arena;
+
+	(void)state;
+	th_arena_init(&arena, TH_MIB);
+	lab_log_init(&log, "s");
+	assert_int_equal(lab_append_now(one, &log, 3), TH_OK);
+	assert_int_equal(two->kind->lease(two, TH_STR("x"), &arena, &row, &err), TH_ENOENT);
+
+	/* Who made it holds it. */
+	assert_int_equal(two->kind->lease(two, TH_STR("s"), &arena, &row, &err), TH_EBUSY);
+	assert_non_null(strstr(err.msg, "session s is held by another runtime"));
+	assert_int_equal(two->kind->release(two, TH_STR("s"), 1, &err), TH_EFENCED);
+	old = log;
+	assert_int_equal(lab_append_now(two, &old, 1),
+			 TH_EFENCED); /* the right epoch is not enough */
+	assert_int_equal(lab_append_now(one, &log, 1), TH_OK);
+
+	/* Taken again by the same: a new epoch. */
+	assert_int_equal(one->kind->lease(one, TH_STR("s"), &arena, &row, &err), TH_OK);
+	assert_int_equal(row.epoch, 2);
+	assert_int_equal(row.head_seq, 4);
+	assert_true(th_digest_eq(&row.head, &log.head) && row.owner.len > 0);
+	assert_int_equal(lab_append_now(one, &log, 1), TH_EFENCED);
+	log.epoch = 2;
+	assert_int_equal(lab_append_now(one, &log, 1), TH_OK);
+
+	/* Given back: the old holder is out, the next may come. */
+	assert_int_equal(one->kind->release(one, TH_STR("s"), 1, &err), TH_EFENCED);
+	assert_int_equal(one->kind->release(one, TH_STR("s"), 2, &err), TH_OK);
+	assert_int_equal(one->kind->release(one, TH_STR("s"), 2, &err), TH_EFENCED);
+	assert_int_equal(one->kind->release(one, TH_STR("x"), 2, &err), TH_ENOENT);
+	old = log;
+	assert_int_equal(lab_append_now(one, &old, 1), TH_EFENCED);
+	old.epoch = 3; /* guessed: nobody holds it */
+	assert_int_equal(lab_append_now(one, &old, 1), TH_EFENCED);
+	assert_int_equal(lab_append_now(two, &old, 1), TH_EFENCED);
+	assert_int_equal(two->kind->lease(two, TH_STR("s"), &arena, &row, &err), TH_OK);
+	assert_int_equal(row.epoch, 4);
+	assert_int_equal(one->kind->lease(one, TH_STR("s"), &arena, &row, &err), TH_EBUSY);
+	log.epoch = 4;
+	assert_int_equal(lab_append_now(two, &log, 2), TH_OK);
+	lab_check(one, &log);
+
+	/* Gone without giving it back. */
+	th_store_close(two);
+	assert_int_equal(one->kind->lease(one, TH_STR("s"), &arena, &row, &err), TH_OK);
+	assert_int_equal(row.epoch, 5);
+	assert_int_equal(row.head_seq, log.seq);
+	lab_verify(one);
+	th_arena_deinit(&arena);
+	th_store_close(one);
+}
+
+void lab_leased_in_bulk(void **state)
+{
+	const char *url = lab_kind->fresh();
+	struct th_store *one = lab_open(url, NULL), *two = lab_open(url, NULL);
+	static struct lab_log logs[20];
+	struct th_session_row rows[21];
+	enum th_code codes[21];
+	struct th_str ids[21];
+	struct th_arena arena;
+
+	(void)state;
+	th_arena_init(&arena, TH_MIB);
+	for (size_t i = 0; i < 20; i++) {
+		char id[8];
+
+		snprintf(id, sizeof(id), "s%zu", i);
+		lab_log_init(&logs[i], id);
+		assert_int_equal(lab_append_now(one, &logs[i], 2), TH_OK);
+		if (i != 7)
+			assert_int_equal(one->kind->release(one, th_str_of(logs[i].id), 1, &err),
+					 TH_OK);
+		ids[i] = th_str_of(logs[i].id);
+	}
+	ids[20] = TH_STR("nobody");
+	assert_int_equal(two->kind->lease_many(two, ids, 21, &arena, rows, codes, &err), TH_OK);
+	for (size_t i = 0; i < 21; i++) {
+		assert_int_equal(codes[i], i == 7 ? TH_EBUSY : i == 20 ? TH_ENOENT : TH_OK);
+		if (codes[i] != TH_OK)
+			continue;
+		assert_true(th_str_eq(rows[i].session_id, ids[i]));
+		logs[i].epoch = rows[i].epoch;
+		assert_int_equal(lab_append_now(two, &logs[i], 1), TH_OK);
+	}
+	assert_int_equal(lab_append_now(one, &logs[7], 1), TH_OK);
+	/* Rows that do not fit leave all as it was. */
+	th_arena_deinit(&arena);
+	th_arena_init(&arena, 2000);
+	assert_int_equal(two->kind->lease_many(two, ids, 20, &arena, rows, codes, &err), TH_ELIMIT);
+	th_arena_deinit(&arena);
+	lab_verify(two);
+	th_store_close(one);
+	th_store_close(two);
+}
+
+void lab_forked(void **state)
+{
+	struct th_store *s = lab_open(lab_kind->fresh(), NULL);
+	static struct lab_log root, mid, deep, early, twin;
+
+	(void)state;
+	lab_log_init(&root, "root");
+	assert_int_equal(lab_append_now(s, &root, 3), TH_OK);
+	assert_int_equal(lab_append_now(s, &root, 4), TH_OK);
+	lab_log_fork(&mid, "mid", &root, 5); /* inside an append */
+	assert_int_equal(lab_append_now(s, &mid, 2), TH_OK);
+	assert_int_equal(lab_append_now(s, &root, 4), TH_OK); /* the parent goes on */
+	assert_int_equal(lab_append_now(s, &mid, 3), TH_OK);
+	lab_log_fork(&deep, "deep", &mid, mid.seq);
+	assert_int_equal(lab_append_now(s, &deep, 1), TH_OK);
+	lab_log_fork(&early, "early", &deep, 2); /* before its parent's and grandparent's own */
+	assert_int_equal(lab_append_now(s, &early, 2), TH_OK);
+	lab_log_fork(&twin, "twin", &root, 5);
+	assert_int_equal(lab_append_now(s, &twin, 1), TH_OK);
+	lab_check(s, &root);
+	lab_check(s, &mid);
+	lab_check(s, &deep);
+	lab_check(s, &early);
+	lab_check(s, &twin);
+	lab_verify(s);
+	for (size_t i = 0; i < 5; i++) {
+		static const char *const ids[] = { "root", "mid", "deep", "early", "twin" };
+		struct th_verify_report r;
+
+		assert_int_equal(s->kind->verify(s, th_str_of(ids[i]), &r, &err), TH_OK);
+		assert_false(r.bad);
+		assert_true(r.sessions > 0 && r.events > 0);
+	}
+	th_store_close(s);
+}
+
+void lab_forked_deep(void **state)
+{
+	struct th_store *s = lab_open(lab_kind->fresh(), NULL);
+	static struct lab_log log, next;
+
+	(void)state;
+	lab_log_init(&log, "d0");
+	assert_int_equal(lab_append_now(s, &log, 1), TH_OK);
+	for (int i = 1; i <= TH_FORK_DEPTH_MAX; i++) {
+		char id[16];
+
+		snprintf(id, sizeof(id), "d%d", i);
+		lab_log_fork(&next, id, &log, log.seq);
+		assert_int_equal(lab_append_now(s, &next, 1), TH_OK);
+		log = next;
+	}
+	lab_check(s, &log);
+	lab_log_fork(&next, "too-deep", &log, log.seq);
+	assert_int_equal(lab_append_now(s, &next, 1), TH_ELIMIT);
+	lab_check(s, &next);
+	lab_log_fork(&next, "too-deep-too", &log, 1);
+	assert_int_equal(lab_append_now(s, &next, 1), TH_ELIMIT);
+	lab_verify(s);
+	th_store_close(s);
+}
+
+void lab_forks_refused(void **state)
+{
+	struct th_store *s = lab_open(lab_kind->fresh(), NULL);
+	static struct lab_log root, fork;
+
+	(void)state;
+	lab_log_init(&root, "root");
+	assert_int_equal(lab_append_now(s, &root, 3), TH_OK);
+	lab_log_fork(&fork, "fork", &root, 4); /* no such event */
+	assert_int_equal(lab_append_now(s, &fork, 1), TH_ENOENT);
+	lab_log_fork(&fork, "fork", &root, 2); /* another history */
+	fork.head.bytes[0] ^= 1;
+	assert_int_equal(lab_append_now(s, &fork, 1), TH_EFENCED);
+	lab_log_fork(&fork, "fork", &root, 2);
+	strcpy(fork.parent, "nobody");
+	assert_int_equal(lab_append_now(s, &fork, 1), TH_ENOENT);
+	lab_log_fork(&fork, "root", &root, 2); /* of itself */
+	assert_int_equal(lab_append_now(s, &fork, 1), TH_EEXIST);
+	lab_log_fork(&fork, "fork", &root, 2);
+	assert_int_equal(lab_append_now(s, &fork, 1), TH_OK);
+	lab_check(s, &fork);
+	lab_verify(s);
+	th_store_close(s);
+}
+
+struct range {
+	uint64_t first, last;
+	size_t count;
+};
+
+static enum th_code note_range(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			       struct th_err *ret)
+{
+	struct range *r = ctx;
+
+	(void)digest;
+	(void)ret;
+	if (r->count++ == 0)
+		r->first = ev->seq;
+	else
+		assert_int_equal(ev->seq, r->last + 1);
+	r->last = ev->seq;
+	return TH_OK;
+}
+
+void lab_read_in_parts(void **state)
+{
+	struct th_store *s = lab_open(lab_kind->fresh(), NULL);
+	static struct lab_log root, mid, leaf;
+
+	(void)state;
+	lab_log_init(&root, "root");
+	for (size_t i = 1; i <= 4; i++)
+		assert_int_equal(lab_append_now(s, &root, i), TH_OK); /* 10 */
+	lab_log_fork(&mid, "mid", &root, 7);
+	for (size_t i = 1; i <= 3; i++)
+		assert_int_equal(lab_append_now(s, &mid, i), TH_OK); /* 13 */
+	lab_log_fork(&leaf, "leaf", &mid, 10);
+	for (size_t i = 1; i <= 3; i++)
+		assert_int_equal(lab_append_now(s, &leaf, i), TH_OK); /* 16 */
+	for (uint64_t from = 0; from <= 18; from++) {
+		for (uint64_t to = 0; to <= 18; to++) {
+			struct range r = {};
+			uint64_t first = from ? from : 1, last = to && to < 16 ? to : 16;
+
+			assert_int_equal(
+			    s->kind->read(s, TH_STR("leaf"), from, to, note_range, &r, &err),
+			    TH_OK);
+			if (first > last) {
+				assert_int_equal(r.count, 0);
+				continue;
+			}
+			assert_int_equal(r.count, last - first + 1);
+			assert_int_equal(r.first, first);
+		}
+	}
+	assert_int_equal(s->kind->read(s, TH_STR("nobody"), 1, 0, note_range, NULL, &err),
+			 TH_ENOENT);
+	assert_non_null(strstr(err.msg, "nobody"));
+	th_store_close(s);
+}
+
+struct nested {
+	struct th_store *s;
+	size_t outer, inner;
+};
+
+static enum th_code count_inner(void *ctx, const struct th_event *ev,
+				const struct th_digest *digest, struct th_err *ret)
+{
+	struct nested *n = ctx;
+
+	(void)ev;
+	(void)digest;
+	(void)ret;
+	n->inner++;
+	return TH_OK;
+}
+
+static enum th_code count_outer(void *ctx, const struct th_event *ev,
+				const struct th_digest *digest, struct th_err *ret)
+{
+	struct nested *n = ctx;
+
+	(void)digest;
+	n->outer++;
+	if (ev->seq == 5)
+		return th_fail(ret, TH_ECANCELED, "enough");
+	return n->s->kind->read(n->s, TH_STR("b"), 1, 0, count_inner, n, ret);
+}
+
+static enum th_code read_row(void *ctx, const struct th_session_row *row, struct th_err *ret)
+{
+	struct nested *n = ctx;
+
+	return n->s->kind->read(n->s, row->session_id, 1, 4, count_outer, n, ret);
+}
+
+void lab_reading_nested_and_stopped(void **state)
+{
+	struct nested n = { .s = lab_open(lab_kind->fresh(), NULL) };
+	static struct lab_log a, b;
+
+	(void)state;
+	lab_log_init(&a, "a");
+	lab_log_init(&b, "b");
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(lab_append_now(n.s, &a, 2), TH_OK);
+		assert_int_equal(lab_append_now(n.s, &b, 2), TH_OK);
+	}
+	assert_int_equal(n.s->kind->read(n.s, TH_STR("a"), 1, 0, count_outer, &n, &err),
+			 TH_ECANCELED);
+	assert_string_equal(err.msg, "enough");
+	assert_int_equal(n.outer, 5);
+	assert_int_equal(n.inner, 4 * 8);
+	n.outer = n.inner = 0;
+	assert_int_equal(n.s->kind->list(n.s, &(struct th_session_filter){}, read_row, &n, &err),
+			 TH_OK);
+	assert_int_equal(n.outer, 2 * 4);
+	assert_int_equal(n.inner, 2 * 4 * 8);
+	assert_int_equal(lab_append_now(n.s, &a, 2), TH_OK); /* no lock is left */
+	lab_check(n.s, &a);
+	th_store_close(n.s);
+}
+
+static enum th_code append_data(struct th_store *s, struct lab_log *log, struct th_str data)
+{
+	static struct lab_append a;
+	struct th_append append;
+	enum th_code code;
+
+	lab_make(log, 1, &a, &append);
+	a.events[0].data = data;
+	lab_rechain(log, &a, &append);
+	code = commit_one(s, &append);
+	if (code == TH_OK)
+		lab_done(log, &append);
+	return code;
+}
+
+static enum th_code length(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			   struct th_err *ret)
+{
+	(void)digest;
+	(void)ret;
+	*(size_t *)ctx = ev->data.len;
+	return TH_OK;
+}
+
+void lab_sizes_at_the_edge(void **state)
+{
+	struct th_store *s = lab_open(lab_kind->fresh(), NULL);
+	size_t max = TH_MAX(TH_EVENT_DATA_MAX, TH_BLOB_MAX) + 1, len = 0;
+	char *bytes = th_alloc(max);
+	struct th_blob blob;
+	struct th_batch batch = { .blobs = &blob, .blob_count = 1 };
+	struct th_buf out = TH_BUF_INIT(TH_BLOB_MAX);
+	static struct lab_log log;
+
+	(void)state;
+	memset(bytes, 'x', max);
+	lab_log_init(&log, "big");
+	assert_int_equal(append_data(s, &log, th_str_n(bytes, TH_EVENT_DATA_MAX)), TH_OK);
+	assert_int_equal(append_data(s, &log, th_str_n(bytes, TH_EVENT_DATA_MAX + 1)), TH_ELIMIT);
+	assert_int_equal(append_data(s, &log, TH_STR("")), TH_OK);
+	assert_int_equal(s->kind->read(s, TH_STR("big"), 1, 1, length, &len, &err), TH_OK);
+	assert_int_equal(len, TH_EVENT_DATA_MAX);
+
+	blob = blob_of(th_str_n(bytes, TH_BLOB_MAX));
+	assert_int_equal(s->kind->commit_now(s, &batch, &err), TH_OK);
+	assert_int_equal(s->kind->blob(s, &blob.hash, &out, &err), TH_OK);
+	assert_int_equal(out.len, TH_BLOB_MAX);
+	assert_memory_equal(out.ptr, bytes, TH_BLOB_MAX);
+	blob = blob_of(th_str_n(bytes, TH_BLOB_MAX + 1));
+	assert_int_equal(s->kind->commit_now(s, &batch, &err), TH_ELIMIT);
+	assert_non_null(strstr(err.msg, "blob"));
+	lab_verify(s);
+	th_buf_deinit(&out);
+	free(bytes);
+	th_store_close(s);
+}
+
+static void make_many(struct lab_log *log, size_t count, struct th_event *events,
+		      struct th_digest *digests, struct th_session_row *row, struct th_append *ret)
+{
+	static struct lab_append a;
+	const struct th_digest *before = &log->head;
+
+	lab_make(log, 1, &a, ret);
+	*row = a.row;
+	for (size_t i = 0; i < count; i++) {
+		events[i] = a.events[0];
+		events[i].seq = log->seq + 1 + i;
+		if (i > 0)
+			events[i].kind = TH_EV_MESSAGE;
+		digests[i] = th_event_digest(before, th_str_of(log->id), &events[i]);
+		before = &digests[i];
+	}
+	row->head = *before;
+	row->head_seq = log->seq + count;
+	ret->row = row;
+	ret->events = events;
+	ret->digests = digests;
+	ret->event_count = count;
+}
+
+void lab_ids_at_the_edge(void **state)
+{
+	struct th_store *s = lab_open(lab_kind->fresh(), NULL);
+	struct th_event *events = th_alloc(TH_BATCH_EVENTS_MAX * sizeof(*events));
+	struct th_digest *digests = th_alloc(TH_BATCH_EVENTS_MAX * sizeof(*digests));
+	struct th_session_row row;
+	struct th_append append;
+	struct th_batch batch = { .appends = &append, .append_count = 1 };
+	static struct lab_log log;
+	char id[TH_SESSION_ID_MAX + 2];
+
+	(void)state;
+	memset(id, 'i', sizeof(id));
+	id[TH_SESSION_ID_MAX + 1] = 0;
+	lab_log_init(&log, id);
+	assert_int_equal(lab_append_now(s, &log, 1), TH_EUSAGE);
+	assert_int_equal(s->kind->read(s, th_str_of(id), 1, 0, note_range, NULL, &err), TH_ENOENT);
+	id[TH_SESSION_ID_MAX] = 0;
+	lab_log_init(&log, id);
+	assert_int_equal(lab_append_now(s, &log, 1), TH_OK);
+	lab_check(s, &log);
+	lab_log_init(&log, "");
+	assert_int_equal(lab_append_now(s, &log, 1), TH_EUSAGE);
+	lab_log_init(&log, "bad\xff");
+	assert_int_equal(lab_append_now(s, &log, 1), TH_EUSAGE);
+
+	lab_log_init(&log, "long");
+	make_many(&log, TH_BATCH_EVENTS_MAX, events, digests, &row, &append);
+	assert_int_equal(s->kind->commit_now(s, &batch, &err), TH_ELIMIT); /* the row counts too */
+	assert_int_equal(append.result, TH_ELIMIT);
+	make_many(&log, TH_BATCH_EVENTS_MAX - 1, events, digests, &row, &append);
+	assert_int_equal(s->kind->commit_now(s, &batch, &err), TH_OK);
+	assert_int_equal(append.result, TH_OK);
+	lab_verify(s);
+	free(events);
+	free(digests);
+	th_store_close(s);
+}
+
+void lab_strange_text(void **state)
+{
+	struct th_store *s = lab_open(lab_kind->fresh(), NULL);
+	static struct lab_log log;
+	size_t len = 0;
+
+	(void)state;
+	lab_log_init(&log, "Ünïcode 🚣 '); DROP TABLE events; --");
+	assert_int_equal(append_data(s, &log, TH_STR("{\"nul\":\"\0\",\"bad\":\"\xff\xc0\"}")),
+			 TH_OK);
+	assert_int_equal(append_data(s, &log, TH_STR("\0")), TH_OK);
+	assert_int_equal(s->kind->read(s, th_str_of(log.id), 2, 2, length, &len, &err), TH_OK);
+	assert_int_equal(len, 1);
+	lab_verify(s);
+	th_store_close(s);
+}
+
+/* ---- with a loop ---- */
+
+#define GROUP_LOGS 8
+
+struct group {
+	struct th_store *s;
+	struct th_loop *loop;
+	struct lab_log logs[GROUP_LOGS];
+	struct {
+		struct lab_append a;
+		struct th_append append;
+		struct th_batch batch;
+		bool under_way;
+	} jobs[GROUP_LOGS];
+	size_t left, done;
+	bool inside;
+};
+
+static void group_commit(struct group *g, size_t i);
+
+static void group_done(void *ctx, struct th_batch *batch, enum th_code code,
+		       const struct th_err *ret)
+{
+	struct group *g = ctx;
+	size_t i = 0;
+
+	assert_false(g->inside); /* never from inside commit */
+	assert_int_equal(code, TH_OK);
+	assert_null(ret);
+	while (&g->jobs[i].batch != batch)
+		i++;
+	g->jobs[i].under_way = false;
+	lab_done(&g->logs[i], &g->jobs[i].append);
+	g->done++;
+	if (g->left > 0)
+		group_commit(g, i);
+}
+
+static void group_commit(struct group *g, size_t i)
+{
+	g->left--;
+	lab_make(&g->logs[i], 1 + g->left % 5, &g->jobs[i].a, &g->jobs[i].append);
+	g->jobs[i].batch = (struct th_batch){ .appends = &g->jobs[i].append, .append_count = 1 };
+	g->jobs[i].under_way = true;
+	g->inside = true;
+	g->s->kind->commit(g->s, &g->jobs[i].batch, group_done, g);
+	g->inside = false;
+}
+
+static struct group *group_new(size_t commits)
+{
+	struct group *g = th_alloc(sizeof(*g));
+
+	assert_int_equal(th_loop_new(&g->loop, &err), TH_OK);
+	g->s = lab_open(lab_kind->fresh(), g->loop);
+	for (size_t i = 0; i < GROUP_LOGS; i++) {
+		char id[16];
+
+		snprintf(id, sizeof(id), "group-%zu", i);
+		lab_log_init(&g->logs[i], id);
+	}
+	g->left = commits;
+	return g;
+}
+
+static void group_free(struct group *g)
+{
+	th_loop_free(g->loop);
+	free(g);
+}
+
+void lab_committed_in_groups(void **state)
+{
+	struct group *g = group_new(GROUP_LOGS * 50);
+
+	(void)state;
+	for (size_t i = 0; i < GROUP_LOGS; i++)
+		group_commit(g, i);
+	th_loop_run(g->loop); /* ends by itself: an idle store keeps no loop alive */
+	assert_int_equal(g->done, GROUP_LOGS * 50);
+	for (size_t i = 0; i < GROUP_LOGS; i++)
+		lab_check(g->s, &g->logs[i]);
+	/* What was given before comes before what is written at once. */
+	for (int round = 0; round < 20; round++) {
+		static struct lab_log ahead;
+		struct th_append guess;
+
+		ahead = g->logs[0];
+		g->left = 4;
+		for (size_t i = GROUP_LOGS - 4; i < GROUP_LOGS - 1; i++)
+			group_commit(g, i);
+		group_commit(g, 0);
+		guess = (struct th_append){ .seq_before = ahead.seq, /* the worker has the other */
+					    .events = g->jobs[0].a.events,
+					    .digests = g->jobs[0].a.digests,
+					    .event_count = g->jobs[0].append.event_count };
+		lab_done(&ahead, &guess);
+		assert_int_equal(lab_append_now(g->s, &ahead, 2), TH_OK);
+		th_loop_run(g->loop);
+		lab_check(g->s, &ahead);
+		g->logs[0] = ahead;
+	}
+	lab_verify(g->s);
+	th_store_close(g->s);
+	group_free(g);
+}
+
+void lab_closed_with_commits_under_way(void **state)
+{
+	struct group *g = group_new(GROUP_LOGS * 20);
+
+	(void)state;
+	for (size_t i = 0; i < GROUP_LOGS; i++)
+		group_commit(g, i);
+	th_store_close(g->s); /* callbacks come, and theirs */
+	assert_int_equal(g->done, GROUP_LOGS * 20);
+	group_free(g);
+}
+
+struct late {
+	struct group *g;
+	struct th_deferred deferred;
+	struct th_timer timer;
+	size_t rounds;
+};
+
+static void late_again(void *ctx)
+{
+	struct late *l = ctx;
+
+	for (size_t i = 0; i < GROUP_LOGS; i++) {
+		if (l->g->left > 0 && !l->g->jobs[i].under_way)
+			group_commit(l->g, i);
+	}
+	if (l->rounds-- > 0)
+		th_timer_start(&l->timer, 1, 0);
+}
+
+/* From timers and callbacks at any time, with pauses in which nothing is under way. */
+void lab_committing_from_callbacks(void **state)
+{
+	struct late l = { .g = group_new(200), .rounds = 20 };
+
+	(void)state;
+	th_timer_init(&l.timer, l.g->loop, late_again, &l);
+	late_again(&l);
+	th_loop_run(l.g->loop);
+	assert_int_equal(l.g->done, 200 - l.g->left);
+	assert_int_equal(l.g->left, 0);
+	for (size_t i = 0; i < GROUP_LOGS; i++)
+		lab_check(l.g->s, &l.g->logs[i]);
+	th_store_close(l.g->s);
+	group_free(l.g);
+}
+
+void lab_rows_only(void **state)
+{
+	struct th_store *s = lab_open(lab_kind->fresh(), NULL);
+	static struct lab_log log;
+
+	(void)state;
+	lab_log_init(&log, "s");
+	assert_int_equal(lab_append_now(s, &log, 2), TH_OK);
+	assert_int_equal(lab_append_now(s, &log, 0), TH_OK);
+	assert_int_equal(lab_append_now(s, &log, 2), TH_OK);
+	assert_int_equal(lab_append_now(s, &log, 0), TH_OK);
+	lab_check(s, &log);
+	lab_verify(s);
+	th_store_close(s);
+}
+
+void lab_read_only(void **state)
+{
+	const char *url = lab_kind->fresh();
+	struct th_store *s = lab_open(url, NULL), *reader = NULL;
+	struct th_store_options options = { .read_only = true };
+	static struct lab_log log;
+	struct th_session_row row;
+	struct th_arena arena;
+
+	(void)state;
+	th_arena_init(&arena, TH_MIB);
+	lab_log_init(&log, "s");
+	assert_int_equal(lab_append_now(s, &log, 2), TH_OK);
+	assert_int_equal(th_store_open(th_str_of(url), &options, &reader, &err), TH_OK);
+	lab_check(reader, &log);
+	lab_verify(reader);
+	assert_int_equal(lab_append_now(reader, &log, 1), TH_EPERM);
+	assert_int_equal(reader->kind->lease(reader, TH_STR("s"), &arena, &row, &err), TH_EPERM);
+	lab_check(reader, &log);
+	assert_int_equal(lab_append_now(s, &log, 1), TH_OK);
+	lab_check(reader, &log);
+	th_arena_deinit(&arena);
+	th_store_close(reader);
+	th_store_close(s);
+}
+
+/* Random work on some sessions, against what their only writer remembers. */
+void lab_as_the_model(void **state)
+{
+	struct th_store *s = lab_open(lab_kind->fresh(), NULL);
+	static struct lab_log logs[24];
+	static struct lab_append a[24];
+	struct th_append appends[24];
+	size_t count = 1;
+	unsigned seed = 7;
+
+	(void)state;
+	lab_log_init(&logs[0], "m0");
+	for (int round = 0; round < 300; round++) {
+		struct th_batch batch = { .appends = appends };
+		bool used[24] = {};
+		size_t chosen[24];
+
+		if (count < 24 && round % 10 == 9) {
+			size_t from = (size_t)rand_r(&seed) % count;
+			char id[8];
+
+			snprintf(id, sizeof(id), "m%zu", count);
+			if (logs[from].stored && round % 20 == 9)
+				lab_log_fork(&logs[count], id, &logs[from],
+					     1 + (uint64_t)rand_r(&seed) % logs[from].seq);
+			else
+				lab_log_init(&logs[count], id);
+			count++;
+		}
+		for (int i = rand_r(&seed) % 6; i >= 0; i--) {
+			size_t which = (size_t)rand_r(&seed) % count;
+
+			if (used[which] || logs[which].seq > 450)
+				continue;
+			used[which] = true;
+			chosen[batch.append_count] = which;
+			lab_make(&logs[which], 1 + (size_t)rand_r(&seed) % 9,
+				 &a[batch.append_count], &appends[batch.append_count]);
+			batch.append_count++;
+		}
+		assert_int_equal(s->kind->commit_now(s, &batch, &err), TH_OK);
+		for (size_t i = 0; i < batch.append_count; i++)
+			lab_done(&logs[chosen[i]], &appends[i]);
+	}
+	for (size_t i = 0; i < count; i++)
+		lab_check(s, &logs[i]);
+	lab_verify(s);
+	th_store_close(s);
+}

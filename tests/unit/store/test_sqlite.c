@@ -1,0 +1,982 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_sqlite.c - the suite on files, and what only files can suffer: kills,
+ * full and failing disks, other processes, other people's files.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "faulty.h"
+#include "io/files.h"
+#include "lab.h"
+
+#define err lab_err
+static char folder[32];
+static int number;
+
+static const char *url_of(int n)
+{
+	static char urls[4][128]; /* used in turn */
+	static unsigned turn;
+	char *url = urls[turn++ % 4];
+
+	snprintf(url, sizeof(urls[0]), "sqlite:%s/%d.db", folder, n);
+	return url;
+}
+
+static const char *path_of(int n)
+{
+	return url_of(n) + strlen("sqlite:");
+}
+
+static const char *fresh(void)
+{
+	return url_of(++number);
+}
+
+static const struct lab_kind kind = { fresh };
+
+static int setup(void **state)
+{
+	(void)state;
+	lab_kind = &kind;
+	faulty_install();
+	signal(SIGXFSZ, SIG_IGN);
+	/* In memory where there is such a place: the tests are not about the disk's speed. */
+	snprintf(folder, sizeof(folder), "%s/th-store-XXXXXX",
+		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	assert_non_null(mkdtemp(folder));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return th_dir_remove(folder, &err) == TH_OK ? 0 : -1;
+}
+
+static bool torture(void)
+{
+	return getenv("TH_TORTURE") != NULL;
+}
+
+/* ---- killed ---- */
+
+#define KILL_LOGS 6
+
+struct victim {
+	struct th_store *s;
+	struct th_loop *loop;
+	int acknowledge;
+	struct lab_log logs[KILL_LOGS];
+	struct lab_append a[2][KILL_LOGS]; /* two batches under way at a time */
+	struct th_append appends[2][KILL_LOGS];
+	struct th_batch batches[2];
+	struct th_blob blobs[2];
+	char blob_text[2][32];
+	unsigned seed;
+};
+
+static void victim_commit(struct victim *v, size_t turn);
+
+static void victim_done(void *ctx, struct th_batch *batch, enum th_code code,
+			const struct th_err *ret)
+{
+	struct victim *v = ctx;
+	size_t turn = batch == &v->batches[1];
+	uint64_t seq = v->appends[turn][0].row->head_seq;
+
+	(void)ret;
+	if (code != TH_OK)
+		_exit(3);
+	if (write(v->acknowledge, &seq, sizeof(seq)) != sizeof(seq))
+		_exit(4);
+	victim_commit(v, turn);
+}
+
+/* Every session gets as many events as every other: a half-written batch would show. */
+static void victim_commit(struct victim *v, size_t turn)
+{
+	size_t count = 1 + (size_t)rand_r(&v->seed) % 6;
+
+	for (size_t i = 0; i < KILL_LOGS; i++) {
+		lab_make(&v->logs[i], count, &v->a[turn][i], &v->appends[turn][i]);
+		lab_done(&v->logs[i], (v->appends[turn][i].result = TH_OK, &v->appends[turn][i]));
+	}
+	snprintf(v->blob_text[turn], sizeof(v->blob_text[turn]), "%llu",
+		 (unsigned long long)v->logs[0].seq);
+	v->blobs[turn].bytes = th_str_of(v->blob_text[turn]);
+	v->blobs[turn].hash = th_sha256_of(v->blobs[turn].bytes.ptr, v->blobs[turn].bytes.len);
+	v->batches[turn] = (struct th_batch){ .appends = v->appends[turn],
+					      .append_count = KILL_LOGS,
+					      .blobs = &v->blobs[turn],
+					      .blob_count = 1 };
+	v->s->kind->commit(v->s, &v->batches[turn], victim_done, v);
+}
+
+static _Noreturn void victim_run(const char *url, const struct lab_log *logs, int acknowledge,
+				 unsigned seed)
+{
+	struct victim *v = th_alloc(sizeof(*v));
+	struct th_session_row row;
+	struct th_arena arena;
+
+	th_arena_init(&arena, TH_MIB);
+	v->acknowledge = acknowledge;
+	v->seed = seed;
+	if (th_loop_new(&v->loop, &err) != TH_OK)
+		_exit(2);
+	v->s = lab_open(url, v->loop);
+	memcpy(v->logs, logs, sizeof(v->logs));
+	for (size_t i = 0; i < KILL_LOGS; i++) {
+		if (!logs[i].stored)
+			continue;
+		if (v->s->kind->lease(v->s, th_str_of(logs[i].id), &arena, &row, &err) != TH_OK)
+			_exit(5);
+		v->logs[i].epoch = row.epoch;
+	}
+	victim_commit(v, 0);
+	victim_commit(v, 1);
+	th_loop_run(v->loop);
+	_exit(6);
+}
+
+static enum th_code take_digest(void *ctx, const struct th_event *ev,
+				const struct th_digest *digest, struct th_err *ret)
+{
+	struct lab_log *log = ctx;
+
+	(void)ret;
+	if (ev->seq < TH_COUNT(log->at))
+		log->at[ev->seq] = *digest;
+	log->seq = ev->seq;
+	log->head = *digest;
+	log->stored = true;
+	return TH_OK;
+}
+
+/* The child is killed at a random time; all it acknowledged is there, and nothing by halves. */
+static void killed_anywhere(void **state)
+{
+	const char *url = fresh();
+	static struct lab_log logs[KILL_LOGS];
+	int rounds = torture() ? 1000 : 40;
+	unsigned seed = 11;
+	uint64_t before = 0;
+
+	(void)state;
+	for (size_t i = 0; i < KILL_LOGS; i++) {
+		char id[16];
+
+		snprintf(id, sizeof(id), "killed-%zu", i);
+		lab_log_init(&logs[i], id);
+	}
+	for (int round = 0; round < rounds; round++) {
+		uint64_t acknowledged = before, seq;
+		int pipes[2], status;
+		struct timespec pause = { .tv_nsec = rand_r(&seed) % 12000000 };
+		pid_t child;
+
+		assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+		child = fork();
+		assert_true(child >= 0);
+		if (child == 0)
+			victim_run(url, logs, pipes[1], (unsigned)round);
+		close(pipes[1]);
+		if (round % 2) { /* at some time, or right behind an acknowledgement */
+			nanosleep(&pause, NULL);
+		} else {
+			for (int i = rand_r(&seed) % 8; i >= 0; i--) {
+				if (read(pipes[0], &seq, sizeof(seq)) == sizeof(seq))
+					acknowledged = seq;
+			}
+		}
+		kill(child, SIGKILL);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_true(WIFSIGNALED(status));
+		while (read(pipes[0], &seq, sizeof(seq)) == sizeof(seq))
+			acknowledged = seq;
+		close(pipes[0]);
+
+		struct th_store *s = lab_open(url, NULL);
+		struct th_buf blob = TH_BUF_INIT(TH_KIB);
+
+		lab_verify(s);
+		for (size_t i = 0; i < KILL_LOGS; i++) {
+			enum th_code code = s->kind->read(s, th_str_of(logs[i].id), logs[i].seq + 1,
+							  0, take_digest, &logs[i], &err);
+
+			assert_true(code == TH_OK || (code == TH_ENOENT && !logs[i].stored));
+			assert_true(logs[i].seq >= acknowledged);
+			assert_int_equal(logs[i].seq, logs[0].seq);
+		}
+		if (acknowledged > before) {
+			char text[32];
+			struct th_digest hash;
+
+			snprintf(text, sizeof(text), "%llu", (unsigned long long)acknowledged);
+			hash = th_sha256_of(text, strlen(text));
+			assert_int_equal(s->kind->blob(s, &hash, &blob, &err), TH_OK);
+		}
+		before = logs[0].seq;
+		if (round == rounds - 1)
+			lab_check(s, &logs[3]);
+		th_buf_deinit(&blob);
+		th_store_close(s);
+	}
+	assert_true(before > (uint64_t)rounds);
+}
+
+/* ---- other processes ---- */
+
+/* Runs `body` in a child, which must end well. */
+static pid_t in_child(void (*body)(const char *url), const char *url)
+{
+	int status;
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		body(url);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		fail_msg("child ended with %x", status);
+	return child;
+}
+
+/* In a child assertions of cmocka are of no use. */
+#define MUST(cond)                                                                      \
+	do {                                                                            \
+		if (!(cond)) {                                                          \
+			fprintf(stderr, "line %d: %s: %s\n", __LINE__, #cond, err.msg); \
+			_exit(1);                                                       \
+		}                                                                       \
+	} while (0)
+
+static void lease_in_vain(const char *url)
+{
+	struct th_store_options options = {};
+	struct th_session_row row;
+	struct th_store *s = NULL;
+	struct th_arena arena;
+	char expected[64];
+
+	th_arena_init(&arena, TH_MIB);
+	MUST(th_store_open(th_str_of(url), &options, &s, &err) == TH_OK);
+	MUST(s->kind->lease(s, TH_STR("s"), &arena, &row, &err) == TH_EBUSY);
+	snprintf(expected, sizeof(expected), "held by another runtime: process %ld on host ",
+		 (long)getppid());
+	MUST(strstr(err.msg, expected));
+	th_store_close(s);
+}
+
+static void make_and_die(const char *url)
+{
+	static struct lab_log log;
+	struct th_store *s = lab_open(url, NULL);
+	char id[32];
+
+	snprintf(id, sizeof(id), "orphan-%ld", (long)getpid());
+	lab_log_init(&log, id);
+	MUST(lab_append_now(s, &log, 2) == TH_OK);
+	_exit(0); /* without closing */
+}
+
+static size_t owner_files(int n)
+{
+	char command[256], text[16] = "";
+	FILE *f;
+
+	snprintf(command, sizeof(command), "ls %s.owners | grep -vc last", path_of(n));
+	f = popen(command, "r");
+	assert_non_null(f);
+	if (!fgets(text, sizeof(text), f))
+		text[0] = 0;
+	pclose(f);
+	return (size_t)atoi(text);
+}
+
+static void two_processes(void **state)
+{
+	const char *url = fresh();
+	int n = number;
+	struct th_store *s = lab_open(url, NULL);
+	static struct lab_log log;
+	struct th_session_row row;
+	struct th_arena arena;
+	char orphan[32];
+
+	(void)state;
+	th_arena_init(&arena, TH_MIB);
+	lab_log_init(&log, "s");
+	assert_int_equal(lab_append_now(s, &log, 2), TH_OK);
+	in_child(lease_in_vain, url_of(n));
+	snprintf(orphan, sizeof(orphan), "orphan-%ld", (long)in_child(make_and_die, url_of(n)));
+	assert_int_equal(owner_files(n), 2);
+	assert_int_equal(s->kind->lease(s, th_str_of(orphan), &arena, &row, &err), TH_OK);
+	assert_int_equal(row.epoch, 2);
+	assert_int_equal(owner_files(n), 1); /* the dead one's is gone */
+	in_child(make_and_die, url_of(n));
+	in_child(make_and_die, url_of(n)); /* sweeps the one before */
+	assert_int_equal(owner_files(n), 2);
+	th_store_close(s);
+	assert_int_equal(owner_files(n), 1);
+	th_arena_deinit(&arena);
+}
+
+/* Eight begin the store at the same time and write at the same time. */
+static void write_some(const char *url)
+{
+	static struct lab_log log;
+	struct th_store *s = lab_open(url, NULL);
+	char id[32];
+
+	snprintf(id, sizeof(id), "writer-%ld", (long)getpid());
+	lab_log_init(&log, id);
+	for (int i = 0; i < 60; i++)
+		MUST(lab_append_now(s, &log, 2) == TH_OK);
+	MUST(log.seq == 120);
+	th_store_close(s);
+}
+
+static enum th_code count_row(void *ctx, const struct th_session_row *row, struct th_err *ret)
+{
+	(void)ret;
+	assert_int_equal(row->head_seq, 120);
+	++*(size_t *)ctx;
+	return TH_OK;
+}
+
+static void written_by_many(void **state)
+{
+	const char *url = fresh();
+	pid_t children[8];
+	struct th_store *s;
+	size_t count = 0;
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(children); i++) {
+		children[i] = fork();
+		assert_true(children[i] >= 0);
+		if (children[i] == 0) {
+			write_some(url);
+			_exit(0);
+		}
+	}
+	for (size_t i = 0; i < TH_COUNT(children); i++) {
+		int status;
+
+		assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+		assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	}
+	s = lab_open(url, NULL);
+	lab_verify(s);
+	assert_int_equal(s->kind->list(s, &(struct th_session_filter){}, count_row, &count, &err),
+			 TH_OK);
+	assert_int_equal(count, 8);
+	th_store_close(s);
+}
+
+/* By another name the same owners are found. */
+static void by_another_name(void **state)
+{
+	const char *url = fresh();
+	int n = number++;
+	struct th_store *s = lab_open(url, NULL), *other;
+	static struct lab_log log;
+	struct th_session_row row;
+	struct th_arena arena;
+
+	(void)state;
+	th_arena_init(&arena, TH_MIB);
+	lab_log_init(&log, "s");
+	assert_int_equal(lab_append_now(s, &log, 2), TH_OK);
+	assert_int_equal(symlink(path_of(n), path_of(number)), 0);
+	other = lab_open(url_of(number), NULL);
+	lab_check(other, &log);
+	assert_int_equal(other->kind->lease(other, TH_STR("s"), &arena, &row, &err), TH_EBUSY);
+	th_store_close(other);
+	th_store_close(s);
+	th_arena_deinit(&arena);
+}
+
+/* ---- files that are not what they should be ---- */
+
+static void put(const char *path, const char *bytes, size_t len)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	assert_true(fd >= 0);
+	assert_int_equal(th_file_write_fd(fd, th_str_n(bytes, len), &err), TH_OK);
+	close(fd);
+}
+
+static void sql(const char *path, const char *text)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	if (sqlite3_exec(db, text, NULL, NULL, NULL) != SQLITE_OK)
+		fail_msg("%s: %s", text, sqlite3_errmsg(db));
+	sqlite3_close(db);
+}
+
+static void refuse(const char *path, bool create, enum th_code code, const char *says)
+{
+	struct th_store_options options = { .create = create };
+	struct th_store *s = NULL;
+	char url[300];
+
+	snprintf(url, sizeof(url), "sqlite:%s", path);
+	err.msg[0] = 0;
+	assert_int_equal(th_store_open(th_str_of(url), &options, &s, &err), code);
+	assert_null(s);
+	if (!strstr(err.msg, says) || !strstr(err.msg, path))
+		fail_msg("\"%s\" says nothing of \"%s\"", err.msg, says);
+}
+
+static void wrong_files(void **state)
+{
+	static const char text[] =
+	    "This is no database; it is a text, and longer than a head is.\n"
+	    "This is no database; it is a text, and longer than a head is.\n";
+	char path[128], zeros[8192] = "";
+
+	(void)state;
+	fresh();
+	snprintf(path, sizeof(path), "%s", path_of(number));
+	refuse(path, false, TH_ENOENT, "there is no store at");
+	assert_int_equal(access(path, F_OK), -1); /* and none is left behind */
+	put(path, "", 0);
+	refuse(path, false, TH_ENOENT, "the file is empty");
+	put(path, text, sizeof(text) - 1);
+	refuse(path, true, TH_ECORRUPT, "is not a thole store");
+	put(path, zeros, sizeof(zeros));
+	refuse(path, true, TH_ECORRUPT, "is not a thole store");
+	memcpy(zeros, "SQLite format 3", 16);
+	put(path, zeros, sizeof(zeros));
+	refuse(path, true, TH_ECORRUPT, "is not a thole store");
+	unlink(path);
+	sql(path, "CREATE TABLE notes (text)");
+	refuse(path, true, TH_EUSAGE, "of another program");
+	sql(path, "PRAGMA application_id = 0x74686f6c; PRAGMA user_version = 2");
+	refuse(path, true, TH_EUNSUPPORTED, "by a newer thole (format 2, this one knows 1)");
+	sql(path, "PRAGMA user_version = -1");
+	refuse(path, true, TH_ECORRUPT, "format number");
+	refuse(folder, true, TH_EUSAGE, "is not a file");
+	snprintf(path, sizeof(path), "%s/0.db/x.db", folder);
+	put(path_of(0), "x", 1);
+	refuse(path, false, TH_ENOENT, "Not a directory");
+	/* An empty file becomes a store, and folders are made. */
+	put(path_of(0), "", 0);
+	th_store_close(lab_open(url_of(0), NULL));
+	snprintf(path, sizeof(path), "sqlite:%s/new/folder/s.db", folder);
+	th_store_close(lab_open(path, NULL));
+}
+
+static void without_rights(const char *url)
+{
+	const char *path = url + strlen("sqlite:");
+	struct th_store_options options = {};
+	struct th_store *s = NULL;
+	static struct lab_log log;
+
+	if (geteuid() == 0)
+		MUST(setgid(65534) == 0 && setuid(65534) == 0);
+	MUST(th_store_open(th_str_of(url), &options, &s, &err) == TH_EPERM);
+	MUST(strstr(err.msg, "read-only") && strstr(err.msg, path));
+	options.create = true;
+	MUST(th_store_open(TH_STR("sqlite:/proc/x.db"), &options, &s, &err) != TH_OK);
+	/* Reading only, while the log and its index are there to read. */
+	options = (struct th_store_options){ .read_only = true };
+	MUST(th_store_open(th_str_of(url), &options, &s, &err) == TH_OK);
+	lab_log_init(&log, "s");
+	MUST(lab_append_now(s, &log, 2) == TH_EPERM);
+	th_store_close(s);
+}
+
+static void without_any_rights(const char *url)
+{
+	struct th_store_options options = {};
+	struct th_store *s = NULL;
+
+	if (geteuid() == 0)
+		MUST(setgid(65534) == 0 && setuid(65534) == 0);
+	MUST(th_store_open(th_str_of(url), &options, &s, &err) == TH_EPERM);
+	MUST(strstr(err.msg, "Permission denied"));
+	options.read_only = true;
+	MUST(th_store_open(th_str_of(url), &options, &s, &err) == TH_EPERM);
+}
+
+static void rights(void **state)
+{
+	const char *url = fresh();
+	struct th_store *s = lab_open(url, NULL);
+	static struct lab_log log;
+
+	(void)state;
+	lab_log_init(&log, "s");
+	assert_int_equal(lab_append_now(s, &log, 2), TH_OK);
+	assert_int_equal(chmod(folder, 0755), 0);
+	for (int i = 0; i < 3; i++) {
+		static const char *const ends[] = { "", "-wal", "-shm" };
+		char path[160];
+
+		snprintf(path, sizeof(path), "%s%s", path_of(number), ends[i]);
+		assert_int_equal(chmod(path, 0444), 0);
+	}
+	in_child(without_rights, url_of(number));
+	chmod(path_of(number), 0);
+	if (geteuid() == 0)
+		in_child(without_any_rights, url_of(number));
+	chmod(path_of(number), 0600);
+	th_store_close(s);
+}
+
+/* ---- full disks ---- */
+
+static void fill(struct th_store *s, struct lab_log *log)
+{
+	enum th_code code;
+	int rounds = 0;
+
+	while ((code = lab_append_now(s, log, LAB_EVENTS_MAX)) == TH_OK)
+		assert_true(++rounds < 10000);
+	if (code != TH_ELIMIT)
+		fail_msg("%s", err.msg);
+	if (!strstr(err.msg, "disk is full"))
+		fail_msg("%s", err.msg);
+	assert_int_equal(lab_append_now(s, log, LAB_EVENTS_MAX), TH_ELIMIT);
+	lab_check(s, log); /* reading goes on */
+}
+
+static void full_disk(void **state)
+{
+	char place[64], path[160];
+	static struct lab_log log;
+	struct th_store *s;
+
+	(void)state;
+	snprintf(place, sizeof(place), "%s/small", folder);
+	if (geteuid() != 0 || mkdir(place, 0700) != 0 ||
+	    mount("none", place, "tmpfs", 0, "size=1m") != 0)
+		skip();
+	snprintf(path, sizeof(path), "%s/ballast", place);
+	char *ballast = th_alloc(300000);
+
+	memset(ballast, 'b', 300000);
+	put(path, ballast, 300000);
+	free(ballast);
+	snprintf(path, sizeof(path), "sqlite:%s/s.db", place);
+	s = lab_open(path, NULL);
+	lab_log_init(&log, "s");
+	fill(s, &log);
+	lab_verify(s);
+	snprintf(path, sizeof(path), "%s/ballast", place);
+	unlink(path);
+	assert_int_equal(lab_append_now(s, &log, LAB_EVENTS_MAX), TH_OK); /* there is room again */
+	fill(s, &log);
+	th_store_close(s);
+	snprintf(path, sizeof(path), "sqlite:%s/s.db", place);
+	s = lab_open(path, NULL);
+	lab_check(s, &log);
+	lab_verify(s);
+	th_store_close(s);
+	umount2(place, MNT_DETACH);
+}
+
+static void file_size_limit(void **state)
+{
+	const char *url = fresh();
+	struct rlimit old, small;
+	static struct lab_log log;
+	struct th_store *s = lab_open(url, NULL);
+
+	(void)state;
+	lab_log_init(&log, "s");
+	getrlimit(RLIMIT_FSIZE, &old);
+	small = (struct rlimit){ 400000, old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	fill(s, &log);
+	setrlimit(RLIMIT_FSIZE, &old);
+	assert_int_equal(lab_append_now(s, &log, 1), TH_OK);
+	lab_check(s, &log);
+	lab_verify(s);
+	th_store_close(s);
+}
+
+struct outcome {
+	enum th_code codes[3];
+	size_t count;
+};
+
+static void note_outcome(void *ctx, struct th_batch *batch, enum th_code code,
+			 const struct th_err *ret)
+{
+	struct outcome *o = ctx;
+
+	(void)batch;
+	(void)ret;
+	o->codes[o->count++] = code;
+}
+
+/* Of batches that are written together, the one that is too large for the disk fails alone. */
+static void full_for_one(void **state)
+{
+	struct rlimit old, small;
+	char *bytes = th_alloc(2 * TH_MIB);
+	struct th_blob blobs[2] = { { .bytes = { bytes, 200000 } },
+				    { .bytes = { bytes, 2 * TH_MIB } } };
+	static struct lab_append a;
+	static struct lab_log log;
+	struct th_append append;
+	struct th_batch batches[3] = { { .blobs = &blobs[0], .blob_count = 1 },
+				       { .blobs = &blobs[1], .blob_count = 1 },
+				       { .appends = &append, .append_count = 1 } };
+	struct outcome o = {};
+	struct th_loop *loop;
+	struct th_store *s;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++)
+		blobs[i].hash = th_sha256_of(bytes, blobs[i].bytes.len);
+	assert_int_equal(th_loop_new(&loop, &err), TH_OK);
+	s = lab_open(fresh(), loop);
+	lab_log_init(&log, "s");
+	lab_make(&log, 3, &a, &append);
+	getrlimit(RLIMIT_FSIZE, &old);
+	small = (struct rlimit){ 1000000, old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	for (size_t i = 0; i < 3; i++) /* while the first is written the others come together */
+		s->kind->commit(s, &batches[i], note_outcome, &o);
+	th_loop_run(loop);
+	setrlimit(RLIMIT_FSIZE, &old);
+	assert_int_equal(o.count, 3);
+	assert_int_equal(o.codes[0], TH_OK);
+	assert_int_equal(o.codes[1], TH_ELIMIT);
+	assert_int_equal(o.codes[2], TH_OK);
+	lab_done(&log, &append);
+	lab_check(s, &log);
+	lab_verify(s);
+	th_store_close(s);
+	th_loop_free(loop);
+	free(bytes);
+}
+
+/* A new database is flushed, and its name, before the first commit is told; and then no more. */
+static void new_file_is_durable(void **state)
+{
+	struct th_store *s;
+	static struct lab_log log;
+	int before = faulty_main_syncs();
+
+	(void)state;
+	s = lab_open(fresh(), NULL);
+	assert_int_equal(faulty_main_syncs(), before); /* opening costs no flush */
+	lab_log_init(&log, "s");
+	assert_int_equal(lab_append_now(s, &log, 2), TH_OK);
+	assert_int_equal(faulty_main_syncs(), before + 1);
+	assert_int_equal(lab_append_now(s, &log, 2), TH_OK);
+	assert_int_equal(faulty_main_syncs(), before + 1);
+	th_store_close(s);
+}
+
+/* ---- calls that fail ---- */
+
+/* Does all a store does, with faults under way; what it was told counts for the check. */
+static bool faulty_work(const char *url, struct lab_log logs[2], bool *sorry)
+{
+	struct th_store_options options = { .create = true };
+	char *bytes = th_alloc(60000);
+	struct th_blob blob = { .media_type = TH_STR("image/png"), .bytes = { bytes, 60000 } };
+	struct th_batch batch = { .blobs = &blob, .blob_count = 1 };
+	struct th_session_row row;
+	struct th_store *s = NULL;
+	struct th_arena arena;
+	enum th_code code = th_store_open(th_str_of(url), &options, &s, &err);
+	bool stored = false;
+
+	*sorry = code != TH_OK;
+	memset(bytes, 'x', 60000);
+	blob.hash = th_sha256_of(bytes, 60000);
+	th_arena_init(&arena, TH_MIB);
+	for (int i = 0; i < 6 && s; i++) {
+		code = lab_append_now(s, &logs[i % 2], 1 + (size_t)i);
+		*sorry |= code != TH_OK;
+		if (i == 3) {
+			code = s->kind->commit_now(s, &batch, &err);
+			stored = code == TH_OK;
+			*sorry |= !stored;
+		}
+		if (i == 4) {
+			code = s->kind->lease(s, th_str_of(logs[1].id), &arena, &row, &err);
+			if (code == TH_OK)
+				logs[1].epoch = row.epoch;
+			*sorry |= code != TH_OK;
+		}
+	}
+	th_store_close(s);
+	th_arena_deinit(&arena);
+	free(bytes);
+	return stored;
+}
+
+static void failing_calls_of(enum fault fault, int for_good, struct lab_log logs[2])
+{
+	struct th_arena arena;
+	int n = 0;
+
+	th_arena_init(&arena, 64 * TH_MIB);
+	for (bool more = true; more;) {
+		const char *url = fresh();
+		struct th_store *s;
+		bool sorry, stored;
+
+		lab_log_init(&logs[0], "one");
+		lab_log_init(&logs[1], "two");
+		n += fault == FAULT_MALLOC && !torture() ? 7 : 1;
+		faulty_set(fault, n, for_good);
+		stored = faulty_work(url, logs, &sorry);
+		more = faulty_left() <= 0;
+		faulty_set(fault, 0, 0);
+		if (!more)
+			assert_false(sorry);
+		s = lab_open(url, NULL);
+		lab_verify(s);
+		for (size_t i = 0; i < 2; i++) {
+			struct th_session_row row;
+			enum th_code code =
+			    s->kind->get(s, th_str_of(logs[i].id), &arena, &row, &err);
+
+			/* After a failed flush the last append may be there, for all that is known.
+			 */
+			if (code == TH_OK && row.head_seq == logs[i].seq) {
+				lab_check(s, &logs[i]);
+			} else if (code == TH_OK) {
+				assert_true(sorry && row.head_seq > logs[i].seq);
+				assert_true(fault == FAULT_SYNC);
+			} else {
+				assert_true(code == TH_ENOENT && !logs[i].stored);
+			}
+		}
+		if (stored) {
+			struct th_verify_report r;
+
+			assert_int_equal(s->kind->verify(s, TH_STR(""), &r, &err), TH_OK);
+			assert_int_equal(r.blobs, 1);
+		}
+		th_store_close(s);
+		assert_true(n < 20000);
+	}
+	assert_true(n > 3 || fault == FAULT_TRUNCATE);
+	th_arena_deinit(&arena);
+}
+
+static void failing_calls(void **state)
+{
+	static struct lab_log logs[2];
+
+	(void)state;
+	for (int fault = 0; fault < FAULT_READ; fault++) {
+		for (int for_good = 0; for_good < 2; for_good++)
+			failing_calls_of((enum fault)fault, for_good, logs);
+	}
+}
+
+/* A failed flush closes the store to everything; a full disk only refuses. */
+static void closed_by_a_failed_flush(void **state)
+{
+	const char *url = fresh();
+	struct th_store *s = lab_open(url, NULL);
+	static struct lab_log log, kept;
+	struct th_session_row row;
+	struct th_arena arena;
+
+	(void)state;
+	th_arena_init(&arena, TH_MIB);
+	lab_log_init(&log, "s");
+	assert_int_equal(lab_append_now(s, &log, 2), TH_OK);
+	faulty_set(FAULT_WRITE_FULL, 1, 0);
+	assert_int_equal(lab_append_now(s, &log, 2), TH_ELIMIT);
+	assert_int_equal(lab_append_now(s, &log, 2), TH_OK);
+	kept = log;
+	faulty_set(FAULT_SYNC, 1, 0);
+	assert_int_equal(lab_append_now(s, &log, 2), TH_EIO);
+	assert_non_null(strstr(err.msg, path_of(number)));
+	assert_int_equal(lab_append_now(s, &log, 2), TH_EIO);
+	assert_int_equal(s->kind->lease(s, TH_STR("s"), &arena, &row, &err), TH_EIO);
+	assert_int_equal(s->kind->get(s, TH_STR("s"), &arena, &row, &err), TH_EIO);
+	assert_non_null(strstr(err.msg, "closed to everything"));
+	th_store_close(s);
+	s = lab_open(url, NULL);
+	lab_check(s, &kept);
+	th_store_close(s);
+	th_arena_deinit(&arena);
+}
+
+static enum th_code nothing(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			    struct th_err *ret)
+{
+	(void)ctx;
+	(void)ev;
+	(void)digest;
+	(void)ret;
+	return TH_OK;
+}
+
+static void failing_reads(void **state)
+{
+	const char *url = fresh();
+	struct th_store *s = lab_open(url, NULL);
+	static struct lab_log log;
+	int failed = 0;
+
+	(void)state;
+	lab_log_init(&log, "s");
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(lab_append_now(s, &log, LAB_EVENTS_MAX), TH_OK);
+	th_store_close(s);
+	for (int n = 1; n < 200; n++) {
+		struct th_store_options options = { .read_only = true };
+		struct th_verify_report r = {};
+		enum th_code code;
+
+		s = NULL;
+		faulty_set(FAULT_READ, n, 0);
+		code = th_store_open(th_str_of(url), &options, &s, &err);
+		if (code == TH_OK)
+			code = s->kind->read(s, TH_STR("s"), 1, 0, nothing, NULL, &err);
+		if (code == TH_OK)
+			code = s->kind->verify(s, TH_STR(""), &r, &err);
+		assert_true(code == TH_OK || code == TH_EIO);
+		assert_false(r.bad); /* it cannot be read: that is not damage */
+		failed += code != TH_OK;
+		faulty_set(FAULT_READ, 0, 0);
+		th_store_close(s);
+	}
+	assert_true(failed > 20);
+}
+
+/* ---- a log that was cut ---- */
+
+static void copy_file(const char *from, const char *to, size_t cut)
+{
+	struct th_buf b TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_MIB);
+
+	assert_int_equal(th_file_read(from, 64 * TH_MIB, &b, &err), TH_OK);
+	put(to, b.ptr, b.len > cut ? b.len - cut : 0);
+}
+
+static void cut_log(void **state)
+{
+	const char *url = fresh();
+	int n = number;
+	struct th_store_options options = {};
+	struct th_store *s = lab_open(url, NULL), *other = NULL;
+	static struct lab_log log;
+	char from[128], to[128], mark[160];
+	struct th_verify_report r;
+
+	(void)state;
+	lab_log_init(&log, "s");
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(lab_append_now(s, &log, 3), TH_OK);
+	/* What a killed process leaves behind, with and without the end of its -wal file. */
+	for (size_t cut = 0; cut < 3; cut++) {
+		number++;
+		copy_file(path_of(n), path_of(number), 0);
+		snprintf(from, sizeof(from), "%s-wal", path_of(n));
+		snprintf(to, sizeof(to), "%s-wal", path_of(number));
+		copy_file(from, to, cut * 4000);
+		snprintf(mark, sizeof(mark), "%s.owners", path_of(number));
+		assert_int_equal(mkdir(mark, 0700), 0);
+		snprintf(from, sizeof(from), "%s.owners/last", path_of(n));
+		snprintf(mark, sizeof(mark), "%s.owners/last", path_of(number));
+		copy_file(from, mark, 0);
+		if (cut == 0) {
+			other = lab_open(url_of(number), NULL);
+			lab_check(other, &log);
+			lab_verify(other);
+			th_store_close(other);
+			continue;
+		}
+		refuse(path_of(number), false, TH_ECORRUPT, "-wal file was cut");
+		options.read_only = true; /* may still be looked at */
+		assert_int_equal(th_store_open(th_str_of(url_of(number)), &options, &other, &err),
+				 TH_OK);
+		assert_int_equal(other->kind->verify(other, TH_STR(""), &r, &err), TH_OK);
+		assert_true(r.bad);
+		assert_string_equal(r.table, "events");
+		th_store_close(other);
+		unlink(mark); /* as the sentence says */
+		th_store_close(lab_open(url_of(number), NULL));
+	}
+	th_store_close(s);
+	/* Deleted and begun anew: the note is no matter any more. */
+	unlink(path_of(n));
+	s = lab_open(url_of(n), NULL);
+	lab_verify(s);
+	th_store_close(s);
+}
+
+/* The log is written back now and then, and does not grow without end. */
+static void log_stays_small(void **state)
+{
+	const char *url = fresh();
+	struct th_store *s = lab_open(url, NULL);
+	char *bytes = th_alloc(TH_MIB), path[160];
+	struct stat st;
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		struct th_blob blob = { .bytes = { bytes, TH_MIB } };
+		struct th_batch batch = { .blobs = &blob, .blob_count = 1 };
+
+		memset(bytes, i, TH_MIB);
+		blob.hash = th_sha256_of(bytes, TH_MIB);
+		assert_int_equal(s->kind->commit_now(s, &batch, &err), TH_OK);
+	}
+	snprintf(path, sizeof(path), "%s-wal", path_of(number));
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(st.st_size < 24 * (off_t)TH_MIB);
+	th_store_close(s);
+	assert_int_equal(stat(path, &st), -1); /* closed by the last: one file is left */
+	free(bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		LAB_TESTS(LAB_TEST) cmocka_unit_test(killed_anywhere),
+		cmocka_unit_test(two_processes),
+		cmocka_unit_test(written_by_many),
+		cmocka_unit_test(by_another_name),
+		cmocka_unit_test(wrong_files),
+		cmocka_unit_test(rights),
+		cmocka_unit_test(full_disk),
+		cmocka_unit_test(file_size_limit),
+		cmocka_unit_test(full_for_one),
+		cmocka_unit_test(new_file_is_durable),
+		cmocka_unit_test(failing_calls),
+		cmocka_unit_test(closed_by_a_failed_flush),
+		cmocka_unit_test(failing_reads),
+		cmocka_unit_test(cut_log),
+		cmocka_unit_test(log_stays_small),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
