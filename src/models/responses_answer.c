@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "base/text.h"
+#include "models/answer.h"
 #include "models/responses.h"
 #include "models/responses_decoder.h"
 
@@ -28,7 +28,7 @@ struct th_decoder *th_responses_new(const struct th_profile *profile, th_delta_f
 	/* Items and what joins them. */
 	th_buf_init(&d->list, TH_ANSWER_MAX + TH_ANSWER_ITEMS_MAX * TH_KIB);
 	th_buf_init(&d->text, TH_ANSWER_MAX);
-	th_buf_init(&d->joined, TH_ANSWER_MAX);
+	th_delta_text_init(&d->delta);
 	return d;
 }
 
@@ -45,7 +45,7 @@ struct th_decoder *th_responses_free(struct th_decoder *d)
 	th_buf_deinit(&d->error);
 	th_buf_deinit(&d->list);
 	th_buf_deinit(&d->text);
-	th_buf_deinit(&d->joined);
+	th_delta_text_deinit(&d->delta);
 	th_json_free(d->doc);
 	th_json_free(d->error_doc);
 	free(d);
@@ -65,23 +65,6 @@ static int over_limit(struct th_decoder *d, const char *what, size_t max)
 		th_fail(&d->err, TH_ELIMIT, "the answer has more than %zu %s", max, what);
 	d->limited = true;
 	return TH_ELIMIT;
-}
-
-/* Takes white space and a byte order mark off the front, then knows the mode. */
-static void look(struct th_decoder *d, struct th_str *bytes)
-{
-	while (bytes->len) {
-		char c = bytes->ptr[0];
-
-		if (d->bom_len < 3 && c == "\xef\xbb\xbf"[d->bom_len])
-			d->bom_len++;
-		else if (c != ' ' && c != '\t' && c != '\n' && c != '\r')
-			break;
-		*bytes = th_str_sub(*bytes, 1, bytes->len);
-	}
-	if (bytes->len)
-		d->mode = bytes->ptr[0] == '{' || bytes->ptr[0] == '[' ? TH_DECODER_JSON
-								       : TH_DECODER_STREAM;
 }
 
 static int feed_stream(struct th_decoder *d, struct th_str bytes)
@@ -116,11 +99,11 @@ int th_responses_feed(struct th_decoder *d, struct th_str bytes)
 	assert(!d->ended);
 	if (d->limited)
 		return TH_ELIMIT;
-	if (d->mode == TH_DECODER_LOOKING)
-		look(d, &bytes);
+	if (d->mode == TH_BODY_LOOKING)
+		d->mode = th_body_look(&d->bom_len, &bytes);
 	if (!bytes.len)
 		return 0;
-	if (d->mode == TH_DECODER_STREAM)
+	if (d->mode == TH_BODY_STREAM)
 		return feed_stream(d, bytes);
 	th_buf_add(&d->body, bytes);
 	return d->body.failed ? over_limit(d, "bytes", TH_ANSWER_MAX) : 0;
@@ -128,42 +111,20 @@ int th_responses_feed(struct th_decoder *d, struct th_str bytes)
 
 /* ---- the answer ---- */
 
-static void answer_init(struct th_answer *ret)
-{
-	*ret = (struct th_answer){
-		.status = TH_ANSWER_FAILED,
-		.items = TH_STR("[]"),
-		.usage = { -1, -1, -1, -1, -1 },
-	};
-}
-
-static void fail(struct th_answer *ret, enum th_failure class, struct th_str message)
-{
-	ret->status = TH_ANSWER_FAILED;
-	ret->error_class = th_str_of(th_failure_name(class));
-	ret->error_message = message;
-}
-
 /* The message is in d->err. */
 static void fail_err(struct th_decoder *d, struct th_answer *ret, enum th_failure class)
 {
-	fail(ret, class, th_str_of(d->err.msg));
-}
-
-static int64_t tokens(const struct th_json *v, const char *key)
-{
-	int64_t count = th_json_get_int(v, key, -1);
-
-	return count < 0 ? -1 : count;
+	th_answer_fail(ret, class, th_str_of(d->err.msg));
 }
 
 static void take_usage(const struct th_json *usage, struct th_usage *ret)
 {
-	ret->input = tokens(usage, "input_tokens");
-	ret->output = tokens(usage, "output_tokens");
-	ret->total = tokens(usage, "total_tokens");
-	ret->cached = tokens(th_json_get(usage, "input_tokens_details"), "cached_tokens");
-	ret->reasoning = tokens(th_json_get(usage, "output_tokens_details"), "reasoning_tokens");
+	ret->input = th_answer_tokens(usage, "input_tokens");
+	ret->output = th_answer_tokens(usage, "output_tokens");
+	ret->total = th_answer_tokens(usage, "total_tokens");
+	ret->cached = th_answer_tokens(th_json_get(usage, "input_tokens_details"), "cached_tokens");
+	ret->reasoning =
+	    th_answer_tokens(th_json_get(usage, "output_tokens_details"), "reasoning_tokens");
 }
 
 /* Kinds of items that a client must answer. */
@@ -228,49 +189,6 @@ static bool take_streamed_items(struct th_decoder *d, struct th_answer *ret)
 	return fit;
 }
 
-/* The first of these members that is a string with something in it. */
-static struct th_str first_str(const struct th_json *v, const char *a, const char *b)
-{
-	struct th_str s = th_json_get_str(v, a);
-
-	return s.len ? s : th_json_get_str(v, b);
-}
-
-/* `error` is an error object or a string; `raw` its text; `http_status` 0 inside an answer. */
-static void take_error(const struct th_json *error, struct th_str raw, int http_status,
-		       struct th_answer *ret)
-{
-	struct th_str code = th_json_get_str(error, "code");
-	struct th_str type = first_str(error, "type", "status");
-	struct th_str message = first_str(error, "message", "detail");
-
-	if (!message.len)
-		message = th_json_str(error);
-	if (!message.len)
-		message = code.len ? code : TH_STR("the provider gave no reason");
-	fail(ret, th_failure_of(http_status, code, type), message);
-	ret->error_code = code.len ? code : type;
-	ret->error_raw = raw;
-}
-
-/* The error in a body or event: {"error": …}, a list of such, or the object itself. */
-static const struct th_json *find_error(const struct th_json *root, struct th_str *raw)
-{
-	const struct th_json *error;
-
-	if (th_json_is_array(root)) {
-		struct th_json_raw_iter it = th_json_raw_iter(*raw);
-
-		root = th_json_at(root, 0);
-		*raw = th_json_raw_next(&it) ? it.val : (struct th_str){ NULL, 0 };
-	}
-	error = th_json_get(root, "error");
-	if (th_json_is_null(error))
-		return root;
-	*raw = th_json_raw_get(*raw, "error");
-	return error;
-}
-
 static void take_error_event(struct th_decoder *d, struct th_answer *ret)
 {
 	struct th_str raw = th_buf_str(&d->error);
@@ -280,8 +198,8 @@ static void take_error_event(struct th_decoder *d, struct th_answer *ret)
 		fail_err(d, ret, TH_FAILURE_MALFORMED);
 		return;
 	}
-	error = find_error(th_json_root(d->error_doc), &raw);
-	take_error(error, raw, 0, ret);
+	error = th_answer_find_error(th_json_root(d->error_doc), &raw);
+	th_answer_take_error(ret, error, raw, 0);
 	if (th_str_is(ret->error_code, "error")) /* the event's own type */
 		ret->error_code = (struct th_str){ NULL, 0 };
 }
@@ -291,8 +209,8 @@ static void take_status(struct th_str status, struct th_answer *ret)
 	if (th_str_is(status, "completed")) {
 		ret->status = TH_ANSWER_COMPLETED;
 	} else if (th_str_is(status, "cancelled")) {
-		fail(ret, TH_FAILURE_CANCELLED,
-		     TH_STR("the provider says that the answer was cancelled"));
+		th_answer_fail(ret, TH_FAILURE_CANCELLED,
+			       TH_STR("the provider says that the answer was cancelled"));
 	} else if (!th_str_is(status, "failed")) {
 		ret->status = TH_ANSWER_INCOMPLETE;
 		if (!ret->reason.len)
@@ -317,12 +235,12 @@ static void take_response(struct th_decoder *d, const struct th_json *root, stru
 	take_usage(th_json_get(root, "usage"), &ret->usage);
 	take_status(status, ret);
 	if (!th_json_is_null(error))
-		take_error(error, th_json_raw_get(raw, "error"), 0, ret);
+		th_answer_take_error(ret, error, th_json_raw_get(raw, "error"), 0);
 	else if (ret->status == TH_ANSWER_FAILED && !ret->error_class.len && d->error.len)
 		take_error_event(d, ret);
 	else if (ret->status == TH_ANSWER_FAILED && !ret->error_class.len)
-		fail(ret, TH_FAILURE_SERVER,
-		     TH_STR("the answer failed and the provider gave no reason"));
+		th_answer_fail(ret, TH_FAILURE_SERVER,
+			       TH_STR("the answer failed and the provider gave no reason"));
 
 	if (th_json_count(output) == 0 || !th_json_is_array(output))
 		(void)take_streamed_items(d, ret);
@@ -356,23 +274,13 @@ static void end_json(struct th_decoder *d, bool cut, struct th_answer *ret)
 		take_response(d, root, raw, ret);
 		return;
 	}
-	error = find_error(root, &raw);
+	error = th_answer_find_error(root, &raw);
 	if (error && error != root) {
-		take_error(error, raw, 0, ret);
+		th_answer_take_error(ret, error, raw, 0);
 		return;
 	}
-	fail(ret, TH_FAILURE_MALFORMED,
-	     TH_STR("the answer's body is JSON, but neither a response nor an error"));
-}
-
-/* The first bytes of the body as one line, behind `text`. */
-static struct th_str beginning(struct th_decoder *d, const char *text)
-{
-	th_buf_clear(&d->text);
-	th_buf_add_cstr(&d->text, text);
-	th_text_line(&d->text,
-		     th_str_trim(th_str_sub(th_buf_str(&d->body), 0, TH_ANSWER_START_MAX)), 200);
-	return th_buf_str(&d->text);
+	th_answer_fail(ret, TH_FAILURE_MALFORMED,
+		       TH_STR("the answer's body is JSON, but neither a response nor an error"));
 }
 
 static void end_unfinished(struct th_decoder *d, struct th_answer *ret)
@@ -389,16 +297,20 @@ static void end_unfinished(struct th_decoder *d, struct th_answer *ret)
 	else if (d->error.len)
 		take_error_event(d, ret);
 	else if (d->broken)
-		fail(ret, TH_FAILURE_MALFORMED,
-		     TH_STR("the stream ended without its end, and an event "
-			    "of it was not JSON"));
+		th_answer_fail(ret, TH_FAILURE_MALFORMED,
+			       TH_STR("the stream ended without its end, and an event "
+				      "of it was not JSON"));
 	else if (!d->events && d->body.len)
-		fail(ret, TH_FAILURE_MALFORMED,
-		     beginning(d, "the answer is neither JSON nor an event stream; it begins: "));
+		th_answer_fail(ret, TH_FAILURE_MALFORMED,
+			       th_answer_beginning(
+				   &d->text,
+				   "the answer is neither JSON nor an event stream; it begins: ",
+				   th_buf_str(&d->body)));
 	else if (!d->events)
-		fail(ret, TH_FAILURE_CUT, TH_STR("the answer's body is empty"));
+		th_answer_fail(ret, TH_FAILURE_CUT, TH_STR("the answer's body is empty"));
 	else
-		fail(ret, TH_FAILURE_CUT, TH_STR("the stream ended before the answer did"));
+		th_answer_fail(ret, TH_FAILURE_CUT,
+			       TH_STR("the stream ended before the answer did"));
 }
 
 /* The last event of a stream may lack its blank line, or its second half. */
@@ -420,8 +332,8 @@ static void end_stream(struct th_decoder *d)
 
 void th_responses_end(struct th_decoder *d, bool cut, struct th_answer *ret)
 {
-	answer_init(ret);
-	if (d->mode == TH_DECODER_STREAM)
+	th_answer_init(ret);
+	if (d->mode == TH_BODY_STREAM)
 		end_stream(d);
 	d->ended = true;
 	th_json_free(d->doc);
@@ -430,7 +342,7 @@ void th_responses_end(struct th_decoder *d, bool cut, struct th_answer *ret)
 	d->error_doc = NULL;
 	if (d->limited) {
 		fail_err(d, ret, TH_FAILURE_LIMIT);
-	} else if (d->mode == TH_DECODER_JSON) {
+	} else if (d->mode == TH_BODY_JSON) {
 		end_json(d, cut, ret);
 	} else if (!d->finished) {
 		end_unfinished(d, ret);
@@ -446,21 +358,22 @@ void th_responses_error(struct th_decoder *d, int http_status, struct th_answer 
 {
 	struct th_str raw = th_buf_str(&d->body);
 
-	answer_init(ret);
-	if (d->mode == TH_DECODER_STREAM)
+	th_answer_init(ret);
+	if (d->mode == TH_BODY_STREAM)
 		end_stream(d);
 	d->ended = true;
 	th_json_free(d->error_doc);
 	d->error_doc = NULL;
-	if (d->mode == TH_DECODER_STREAM && d->error.len)
+	if (d->mode == TH_BODY_STREAM && d->error.len)
 		raw = th_buf_str(&d->error);
-	if (!d->limited && d->mode != TH_DECODER_LOOKING &&
-	    !th_json_parse(raw, &d->error_doc, NULL)) {
-		const struct th_json *error = find_error(th_json_root(d->error_doc), &raw);
+	if (!d->limited && d->mode != TH_BODY_LOOKING && !th_json_parse(raw, &d->error_doc, NULL)) {
+		const struct th_json *error =
+		    th_answer_find_error(th_json_root(d->error_doc), &raw);
 
-		take_error(error, raw, http_status, ret);
+		th_answer_take_error(ret, error, raw, http_status);
 		return;
 	}
-	fail(ret, th_failure_of(http_status, TH_STR(""), TH_STR("")),
-	     raw.len ? beginning(d, "") : TH_STR("the server gave no reason"));
+	th_answer_fail(ret, th_failure_of(http_status, TH_STR(""), TH_STR("")),
+		       raw.len ? th_answer_beginning(&d->text, "", raw)
+			       : TH_STR("the server gave no reason"));
 }

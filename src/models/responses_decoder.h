@@ -7,14 +7,12 @@
 #ifndef TH_MODELS_RESPONSES_DECODER_H
 #define TH_MODELS_RESPONSES_DECODER_H
 
-#include "models/model.h"
+#include "models/answer.h"
 #include "models/responses_items.h"
 #include "wire/sse.h"
 
-enum th_decoder_mode { TH_DECODER_LOOKING, TH_DECODER_JSON, TH_DECODER_STREAM };
-
 struct th_decoder {
-	enum th_decoder_mode mode;
+	enum th_body_mode mode;
 	size_t bom_len; /* bytes of a byte order mark that were skipped */
 	bool finished;  /* the terminal event came */
 	bool done;      /* [DONE] came */
@@ -32,12 +30,10 @@ struct th_decoder {
 	const char *final_status;         /* what its name says */
 	struct th_buf error;              /* the first error event, raw */
 	struct th_buf list;               /* items put together */
-	struct th_buf text;               /* a delta, or a body, as text */
+	struct th_buf text;               /* a body's beginning */
 	struct th_json_doc *doc, *error_doc;
 	struct th_err err;
-	struct th_buf joined; /* a delta with the half character of the one before */
-	struct th_str half;   /* that half: in `half_text` */
-	char half_text[8];
+	struct th_delta_text delta;
 	/* The delta before, to know one that is sent twice. */
 	int64_t last_seq;
 	size_t last_len;

@@ -168,43 +168,12 @@ static bool repeated(struct th_decoder *d, const struct event *ev, struct th_str
 	return same;
 }
 
-/* Bytes at the end of a raw text that are the first half of a character: \ud83d, its \ude00 to
- * come. */
-static size_t half_len(struct th_str s)
-{
-	const char *u = s.ptr + s.len - TH_MIN(s.len, (size_t)6);
-	size_t slashes = 0;
-
-	if (s.len < 6 || u[0] != '\\' || u[1] != 'u' || (u[2] | 0x20) != 'd' ||
-	    !memchr("89abAB", u[3], 6))
-		return 0;
-	while (u - slashes > s.ptr && u[-1 - (ptrdiff_t)slashes] == '\\')
-		slashes++;
-	return slashes % 2 ? 0 : 6;
-}
-
-/* The delta as text for the observer.  Characters that were cut in two are told when they are
- * whole. */
 static void tell(struct th_decoder *d, const struct event *ev, const struct event_row *row)
 {
-	struct th_str delta = inside(ev->delta), raw = ev->delta;
-	size_t half = half_len(delta);
+	struct th_str text = th_delta_text_of(&d->delta, ev->delta);
 
-	if (half || d->half.len) {
-		th_buf_clear(&d->joined);
-		th_buf_add_char(&d->joined, '"');
-		th_buf_add(&d->joined, d->half);
-		th_buf_add(&d->joined, th_str_sub(delta, 0, delta.len - half));
-		th_buf_add_char(&d->joined, '"');
-		if (half)
-			memcpy(d->half_text, delta.ptr + delta.len - half, half);
-		d->half = th_str_n(d->half_text, half);
-		raw = th_buf_str(&d->joined);
-	}
-	th_buf_clear(&d->text);
-	if (th_json_unescape(raw, &d->text) && d->text.len)
-		d->fn(d->ctx, row->delta, (size_t)index_of(ev->output_index, 0),
-		      th_buf_str(&d->text));
+	if (text.len)
+		d->fn(d->ctx, row->delta, (size_t)index_of(ev->output_index, 0), text);
 }
 
 static void on_delta(struct th_decoder *d, const struct event *ev, const struct event_row *row)
