@@ -673,6 +673,9 @@ static enum th_code open_once(struct th_db *db, const char *path, enum th_db_mod
 	code = open_file(db, mode, err);
 	if (code == TH_OK)
 		code = settings(db, synchronous, err);
+	/* Made now: when memory is out there is none to make it, and the lock would stay. */
+	if (code == TH_OK && !th_db_get(db, TH_SQL_ROLLBACK))
+		code = th_db_fail(db, err);
 	if (code != TH_OK)
 		th_db_close(db);
 	return code;
