@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `meson install` leaves is enough: a stranger's program builds with pkg-config, shared and static, and runs.
 
-usage: install.py BUILD_DIR CC
+usage: install.py BUILD_DIR CC…
 """
 
 import glob
@@ -25,7 +25,7 @@ def run(command, **more):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, **more).stdout.strip()
 
 
-def main(build, cc):
+def main(build, *cc):
     with tempfile.TemporaryDirectory() as root:
         run(["meson", "install", "-C", build, "--no-rebuild", "--destdir", root])
         pc = glob.glob(root + "/**/thole.pc", recursive=True)
@@ -52,7 +52,7 @@ def main(build, cc):
                 flags = [libdir + "/libthole.a" if flag == "-lthole" else flag for flag in flags]
                 flags += shlex.split(run(["pkg-config", "--libs", *needs], env=env)) + ["-lpthread", "-lm"]
             program = f"{root}/{mode}"
-            run([cc, "-o", program, source, *flags])
+            run([*cc, "-o", program, source, *flags])
             got = run([program], env=dict(env, LD_LIBRARY_PATH="" if static else libdir))
             assert got == version, f"{mode}: says {got!r}, thole.pc says {version!r}"
             print(f"{mode}: {got}")
