@@ -26,8 +26,7 @@ static const struct th_option sim_options[] = {
 	  "how many seeds (default: 1 when --seed is given, else 1000)", NULL },
 	{ "variant", 0, "NAME", TH_OPTION_TEXT, offsetof(struct sim_options, variant),
 	  "break it on purpose, up to the first seed that is caught",
-	  "no-intent outcome-first no-fencing no-journal repeat-on-recovery ack-before-sync "
-	  "journal-lost-alone" },
+	  "no-intent outcome-first no-fencing no-journal repeat-on-recovery ack-before-sync" },
 	{ "trace", 0, NULL, TH_OPTION_FLAG, offsetof(struct sim_options, trace),
 	  "tell the story, step by step", NULL },
 	TH_OPTIONS_END,

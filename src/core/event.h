@@ -201,7 +201,9 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_intent, str, class, "class", TH_REQ, "effect class")                    \
 	F(ev_intent, str, tool, "tool", TH_REQ, "name of the tool, or computer")     \
 	F(ev_intent, str, digest, "digest", TH_REQ, "SHA-256 of tool and arguments") \
-	F(ev_intent, int, timeout_ms, "timeout_ms", 0, "when it is ended")
+	F(ev_intent, int, timeout_ms, "timeout_ms", 0, "when it is ended")           \
+	F(ev_intent, str, journal, "journal", 0,                                     \
+	  "the executor's journal that it will be in; another one proves nothing")
 
 #define TH_FIELDS_ev_outcome(F)                                           \
 	F(ev_outcome, str, call_id, "call_id", TH_REQ, "the call")        \

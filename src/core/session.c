@@ -613,6 +613,7 @@ static enum th_code on_intent(struct step *st)
 		    TH_FMT(th_utf8_cut(d.tool, 60)), d.digest.ptr, TH_FMT(th_utf8_cut(c->tool, 60)),
 		    c->digest);
 	c->effect_id = th_arena_str(&st->s->turn, d.effect_id);
+	c->journal = th_arena_str(&st->s->turn, d.journal);
 	c->epoch = d.epoch;
 	c->intent_seq = st->ev->seq;
 	call_phase(c, TH_CALL_INTENDED);

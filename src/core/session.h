@@ -106,8 +106,9 @@ struct th_call {
 	enum th_class class;
 	enum th_policy policy;
 	struct th_str reason;    /* of policy or of the person */
-	struct th_str effect_id; /* hex, from the INTENT; and whose owner wrote that */
-	int64_t epoch;
+	struct th_str effect_id; /* hex, from the INTENT; whose owner wrote that, and for which */
+	int64_t epoch;           /* executor's journal */
+	struct th_str journal;
 	char digest[TH_SHA256_HEX_SIZE + 1];
 	uint64_t call_seq, intent_seq, outcome_seq;
 	enum th_outcome_status status; /* SETTLED */

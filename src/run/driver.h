@@ -119,6 +119,8 @@ void th_driver_timer(struct th_driver *d, struct th_ticket t);
 /* False: the request is to be cancelled (too large, or over). */
 bool th_driver_model_data(struct th_driver *d, struct th_ticket t, struct th_str bytes);
 void th_driver_model_done(struct th_driver *d, struct th_ticket t, const struct th_model_end *end);
+/* The executor of the ticket's session is there, or cannot be had: intents that waited for it. */
+void th_driver_tool_ready(struct th_driver *d, struct th_ticket t);
 void th_driver_tool_done(struct th_driver *d, struct th_ticket t,
 			 const struct th_tool_result *result);
 

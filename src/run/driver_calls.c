@@ -246,8 +246,11 @@ static int64_t call_timeout_ms(const struct th_live *l)
 							 : TH_COMMAND_SECONDS_DEFAULT);
 }
 
+/* Names the journal that is to hold it, so that no other one can prove that it never began. */
 void th_live_intend(struct th_live *l, struct th_call *c)
 {
+	const struct th_world_ops *ops = l->driver->world.ops;
+	const struct th_tool_row *row = c->computer ? NULL : tool_find(l, c->tool);
 	char id[33];
 	struct th_ev_intent d = {
 		.call_id = c->call_id,
@@ -260,6 +263,10 @@ void th_live_intend(struct th_live *l, struct th_call *c)
 	struct th_buf data;
 	struct th_jw w;
 
+	/* Looking is simply done again.  Else it waits: CLEARED, and given out. */
+	if (!(row && row->local) && c->class != TH_CLASS_R &&
+	    !ops->tool_ready(l->driver->world.ctx, th_live_ticket(l, c->call_seq), &d.journal))
+		return;
 	random_id(l->driver, id);
 	d.effect_id = th_str_n(id, 32);
 	th_buf_init(&data, TH_EVENT_DATA_MAX);
@@ -282,6 +289,7 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 		.tool = c->tool,
 		.arguments = c->arguments,
 		.digest = th_str_of(c->digest),
+		.journal = c->journal,
 		.class = c->class,
 		.timeout_ms = call_timeout_ms(l),
 		.agent = l->outfit.agent,
@@ -307,6 +315,20 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 		return;
 	}
 	row->local(row->ctx, d, &(struct th_local_call){ ticket, c->tool, c->arguments });
+}
+
+void th_driver_tool_ready(struct th_driver *d, struct th_ticket t)
+{
+	struct th_live *l = th_live_find(d, t.index, t.generation);
+
+	if (!l || l->lost)
+		return;
+	/* A pause meanwhile: a resume gives them out again. */
+	for (size_t i = 0; i < l->fold.call_count && !l->lost; i++)
+		if (l->fold.calls[i].phase == TH_CALL_CLEARED && l->fold.calls[i].emitted &&
+		    (l->fold.state == TH_STATE_RUNNING || l->fold.state == TH_STATE_WAITING))
+			th_live_intend(l, &l->fold.calls[i]);
+	th_live_pump(l);
 }
 
 static struct th_call *call_of_ticket(struct th_live *l, struct th_ticket t)

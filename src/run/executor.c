@@ -614,8 +614,11 @@ static enum th_code open_journal(struct th_executor_process *x, struct th_err *e
 	enum th_code code = th_buf_check(&path, "the path of the journal", err);
 	if (code == TH_OK)
 		code = th_ledger_open(path.ptr, &found, &x->ledger, err);
-	if (code == TH_OK && found.journal.damaged)
-		fprintf(stderr, "thole executor: the journal is damaged: %s\n", found.journal.what);
+	if (code == TH_OK && found.damaged)
+		fprintf(stderr,
+			"thole executor: the journal is damaged: %s; what is not in it may have "
+			"happened\n",
+			found.journal.damaged ? found.journal.what : "a record makes no sense");
 	th_buf_deinit(&path);
 	if (code)
 		return code;

@@ -265,10 +265,14 @@ static void send_call(struct th_executor *x, struct call *c)
 		.watch = c->on.on_output != NULL,
 		.offset = (int64_t)c->offset,
 		.again = !join && !read && c->tries > 0,
-		.journal = th_str_of(c->tries > 0 ? c->journal : ""),
+		.journal = c->what.journal,
 	};
 	struct th_err err;
 
+	/* Without an INTENT: the first one that it was sent to.  Only where we sent it ourselves:
+	 * an attach may have met a second journal, and its silence proves nothing. */
+	if (m.journal.len == 0 && m.again)
+		m.journal = th_str_of(c->journal);
 	if (!send(x, &th_exec_run_table, &m)) {
 		th_fail(&err, TH_ELIMIT,
 			"the arguments are too large for the executor, or too much waits for it");
@@ -341,6 +345,7 @@ static void on_welcome(struct th_executor *x, const struct th_exec_welcome *m)
 	x->info = (struct th_executor_info){
 		.pid = m->pid,
 		.epoch = m->epoch,
+		.journal = th_arena_str(a, m->journal),
 		.build = th_arena_str(a, m->build),
 		.workspace = th_arena_str(a, m->workspace),
 		.computer = th_arena_str(a, m->computer),
@@ -948,7 +953,7 @@ static struct th_executor_id add(struct th_executor *x, const struct th_executor
 	assert(call->class != TH_CLASS_L && h->on_finished);
 	c->what = *call;
 	struct th_str *strs[] = { &c->what.effect_id, &c->what.tool, &c->what.arguments,
-				  &c->what.digest };
+				  &c->what.digest, &c->what.journal };
 	for (size_t i = 0; i < TH_COUNT(strs); i++)
 		*strs[i] = th_arena_str(&c->arena, *strs[i]);
 	c->on = *h;
@@ -1003,6 +1008,11 @@ void th_executor_end(struct th_executor *x, void (*done)(void *ctx, const struct
 	x->end_done = done;
 	x->end_ctx = ctx;
 	pass_soon(x);
+}
+
+struct th_str th_executor_journal(const struct th_executor *x)
+{
+	return th_str_of(x->journal);
 }
 
 size_t th_executor_count(const struct th_executor *x)

@@ -67,7 +67,8 @@ struct th_executor_options {
 /* What a running executor says of itself. */
 struct th_executor_info {
 	int64_t pid;
-	int64_t epoch; /* highest seen */
+	int64_t epoch;         /* highest seen */
+	struct th_str journal; /* its name: another one when that was lost or damaged */
 	struct th_str build;
 	struct th_str workspace; /* empty: none */
 	struct th_str computer;  /* kind; empty: none */
@@ -106,6 +107,9 @@ struct th_executor_call {
 	struct th_str digest;    /* SHA-256 of tool and arguments, hex */
 	int64_t timeout_ms;      /* 0: the tool's own */
 	int64_t epoch;           /* of its INTENT, for attach; 0: the options' */
+	/* That its INTENT names: no other one takes it, nor proves by absence that it was not
+	 * started.  Empty (a guest, who has no INTENT): whichever it is sent to. */
+	struct th_str journal;
 };
 
 /* A picture that an output names as {"type":"image","blob":"<hex>","media_type":…,"size":…}. */
@@ -152,10 +156,10 @@ struct th_executor_id th_executor_run(struct th_executor *x, const struct th_exe
 /*
  * Joins an effect that an earlier runtime dispatched: output from `offset` on, then its outcome.
  * NOT_STARTED when the journal proves that it was never accepted; from then on the executor refuses
- * it, so the answer stays true.  The proof needs that the journal knows the INTENT's epoch: a
- * driver has had on_ready before it writes the first INTENT of an epoch, else a crash in between
- * can only be UNKNOWN.  All of the call must be as it was dispatched: class V is decided by a probe
- * that looks at its arguments, K is sent again, R simply done again.
+ * it, so the answer stays true.  The proof needs that it is the journal which the call names: a
+ * driver has had on_ready, which tells its name, before it writes an INTENT.  All of the call must
+ * be as it was dispatched: class V is decided by a probe that looks at its arguments, K is sent
+ * again, R simply done again.
  */
 struct th_executor_id th_executor_attach(struct th_executor *x, const struct th_executor_call *call,
 					 uint64_t offset, const struct th_executor_handlers *h);
@@ -170,6 +174,9 @@ void th_executor_forget(struct th_executor *x, const struct th_str *effect_ids, 
  * NULL) is called when it is gone: TH_OK also when none was running. */
 void th_executor_end(struct th_executor *x, void (*done)(void *ctx, const struct th_err *err),
 		     void *ctx);
+
+/* Name of the journal of the executor last connected to; empty: none was yet. */
+struct th_str th_executor_journal(const struct th_executor *x);
 
 size_t th_executor_count(const struct th_executor *x); /* calls under way */
 

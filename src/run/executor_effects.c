@@ -462,8 +462,8 @@ static void effect_cancel(struct th_exec_effect *e)
 	if (e->finished || e->cancelled)
 		return;
 	e->cancelled = true;
-	if (!e->started)
-		return; /* seen at the flush */
+	if (!e->started || e->probe)
+		return; /* seen at the flush; and looking does no harm */
 	if (!e->tool)
 		th_display_cancel(e->x->display, &e->call);
 	else if (e->tool->cancel && e->job.state)
@@ -600,36 +600,21 @@ static void accept(struct th_exec_client *c, const struct th_exec_run *m)
 	pend(e);
 }
 
-/* Accepted in an earlier life, and cut off: decided by its class. */
-static void settle_open(struct th_exec_client *c, const struct th_exec_run *m,
-			struct th_ledger_entry *entry)
+/* Of an earlier life, and nothing can decide: what is known of it. */
+static void finish_unknown(struct th_exec_effect *e)
 {
-	struct th_executor_process *x = c->x;
-	struct th_err err = {};
-	struct th_exec_effect *e = effect_new(x, m);
-
-	e->entry = entry;
-	e->class = entry->class;
-	effect_sub(e, c, m->id, m->watch, (uint64_t)m->offset);
-	bool again = entry->class == TH_CLASS_K;
-	bool probe = entry->class == TH_CLASS_V;
-	bool parsed = (again || probe) && effect_parse(e, m, &err) == TH_OK;
-	e->class = entry->class;
-	if (parsed && (again || (e->tool && e->tool->probe))) {
-		e->probe = probe;
-		e->job.noted = th_arena_str(&e->arena, th_str_of(entry->noted));
-		pend(e);
-		return;
-	}
+	const struct th_ledger_entry *entry = e->entry;
 	TH_CLEANUP(th_buf_deinit) struct th_buf text = TH_BUF_INIT(8 * PARTIAL_SIZE);
 	TH_CLEANUP(th_buf_deinit) struct th_buf output = TH_BUF_INIT(16 * PARTIAL_SIZE);
-	struct th_buf evidence = TH_BUF_INIT(1024);
+	TH_CLEANUP(th_buf_deinit) struct th_buf evidence = TH_BUF_INIT(1024);
 	struct th_jw w = th_jw(&output), ev = th_jw(&evidence);
+
 	th_buf_add_cstr(&text, unknown_text);
 	if (entry->steps > 0)
 		th_buf_printf(&text, " At least %lld of its actions were done.",
 			      (long long)entry->steps);
-	if (th_spool_open(&e->spool, x->spool_fd, entry->id, NULL) == TH_OK && e->spool.size > 0) {
+	if (th_spool_open(&e->spool, e->x->spool_fd, entry->id, NULL) == TH_OK &&
+	    e->spool.size > 0) {
 		struct th_buf bytes = TH_BUF_INIT(PARTIAL_SIZE);
 		uint64_t at = e->spool.size > PARTIAL_SIZE ? e->spool.size - PARTIAL_SIZE : 0;
 		(void)!th_spool_read(&e->spool, at, PARTIAL_SIZE, &bytes, &at, NULL);
@@ -645,7 +630,29 @@ static void settle_open(struct th_exec_client *c, const struct th_exec_run *m,
 		th_jw_kint(&ev, "done_at_least", entry->steps);
 	th_jw_object_end(&ev);
 	effect_finish(e, TH_OUTCOME_UNKNOWN, th_buf_str(&output), th_buf_str(&evidence), NULL, 0);
-	th_buf_deinit(&evidence);
+}
+
+/* Accepted in an earlier life, and cut off: decided by its class. */
+static void settle_open(struct th_exec_client *c, const struct th_exec_run *m,
+			struct th_ledger_entry *entry)
+{
+	struct th_err err = {};
+	struct th_exec_effect *e = effect_new(c->x, m);
+
+	e->entry = entry;
+	e->class = entry->class;
+	effect_sub(e, c, m->id, m->watch, (uint64_t)m->offset);
+	bool again = entry->class == TH_CLASS_K;
+	bool probe = entry->class == TH_CLASS_V;
+	bool parsed = (again || probe) && effect_parse(e, m, &err) == TH_OK;
+	e->class = entry->class;
+	if (!parsed || (probe && !(e->tool && e->tool->probe))) {
+		finish_unknown(e);
+		return;
+	}
+	e->probe = probe;
+	e->job.noted = th_arena_str(&e->arena, th_str_of(entry->noted));
+	pend(e);
 }
 
 static void join(struct th_exec_client *c, const struct th_exec_run *m,
@@ -688,14 +695,13 @@ static void join(struct th_exec_client *c, const struct th_exec_run *m,
 	}
 }
 
-/* Not in the journal: what does that prove? */
-static bool absence_proves(struct th_executor_process *x, const struct th_exec_run *m)
+/*
+ * What is not in this journal was never accepted, if this is the journal that would have it: its
+ * INTENT, or who sent it, names that.  A journal that was lost or damaged has another name.
+ */
+static bool is_ours(const struct th_executor_process *x, const struct th_exec_run *m)
 {
-	if (!th_ledger_intact(x->ledger))
-		return false;
-	if (m->journal.len > 0)
-		return th_str_is(m->journal, th_ledger_id(x->ledger));
-	return th_ledger_epoch_known(x->ledger, m->epoch);
+	return th_str_is(m->journal, th_ledger_id(x->ledger));
 }
 
 static void join_absent(struct th_exec_client *c, const struct th_exec_run *m)
@@ -703,7 +709,7 @@ static void join_absent(struct th_exec_client *c, const struct th_exec_run *m)
 	struct th_executor_process *x = c->x;
 	struct th_err err;
 
-	if (!absence_proves(x, m)) {
+	if (!is_ours(x, m)) {
 		send_plain(c, m->id, TH_OUTCOME_UNKNOWN, unknown_text);
 		return;
 	}
@@ -746,8 +752,14 @@ void th_exec_on_run(struct th_exec_client *c, const struct th_exec_run *m, bool 
 		th_exec_send_error(c, m->id, &err);
 	} else if (entry) {
 		join(c, m, entry);
-	} else if (!attach && m->again && class != TH_CLASS_R && !absence_proves(x, m)) {
+	} else if (!attach && m->again && class != TH_CLASS_R && !is_ours(x, m)) {
 		send_plain(c, m->id, TH_OUTCOME_UNKNOWN, unknown_text);
+	} else if (!attach && m->journal.len > 0 && class != TH_CLASS_R && !is_ours(x, m)) {
+		/* The one it was meant for may have heard of a newer owner, and told him that this
+		 * was never begun. */
+		th_fail(&err, TH_EFENCED,
+			"the executor's journal is another one than this was recorded for");
+		th_exec_send_error(c, m->id, &err);
 	} else if (attach && class != TH_CLASS_R) {
 		join_absent(c, m);
 	} else {
@@ -835,6 +847,30 @@ void th_exec_client_drained(struct th_exec_client *c)
 	}
 }
 
+/* Not begun here, since it was cancelled or we are ending.  One of an earlier life may have
+ * happened then, whatever we do: a later life, or nobody, can tell. */
+static void leave_off(struct th_exec_effect *e)
+{
+	struct th_executor_process *x = e->x;
+	struct th_err err;
+
+	if (!e->entry || e->entry->this_life) {
+		effect_finish(e, TH_OUTCOME_NOT_STARTED,
+			      TH_STR("\"cancelled before it was begun\""), TH_STR(""), NULL, 0);
+		return;
+	}
+	if (!x->stopping) {
+		finish_unknown(e);
+		return;
+	}
+	th_fail(&err, TH_ECONN, "the executor is ending");
+	for (struct th_exec_sub *sub = e->subs; sub; sub = sub->next)
+		th_exec_send_error(sub->client, sub->id, &err);
+	x->running--;
+	effect_free(e);
+	th_exec_idle(x);
+}
+
 void th_exec_flush(void *ctx)
 {
 	struct th_executor_process *x = (struct th_executor_process *)ctx;
@@ -848,10 +884,8 @@ void th_exec_flush(void *ctx)
 	x->dirty = false;
 	for (; e; e = next) {
 		next = e->next_pending;
-		if (e->cancelled || x->stopping) {
-			effect_finish(e, TH_OUTCOME_NOT_STARTED,
-				      TH_STR("\"cancelled before it was begun\""), TH_STR(""), NULL,
-				      0);
+		if (x->stopping || (e->cancelled && !e->probe)) {
+			leave_off(e);
 			continue;
 		}
 		if (e->entry)

@@ -106,6 +106,7 @@ static void on_ready(void *ctx, const struct th_executor_info *info, const struc
 	struct once *o = (struct once *)ctx;
 	if (info) {
 		*o->info = *info;
+		o->info->journal = th_arena_str(o->arena, info->journal);
 		o->info->build = th_arena_str(o->arena, info->build);
 		o->info->workspace = th_arena_str(o->arena, info->workspace);
 		o->info->computer = th_arena_str(o->arena, info->computer);

@@ -14,7 +14,6 @@
 #include "io/clock.h"
 
 #define BUCKETS 1024
-#define EPOCHS_MAX 256 /* remembered, newest first to go in */
 #define IDS_RECORD 128 /* forgotten ids in one record */
 
 #define TH_FIELDS_ledger_record(F)                                                    \
@@ -41,8 +40,6 @@ TH_TABLE(ledger_record, "a record of the executor's journal", true)
 struct th_ledger {
 	struct th_journal *journal;
 	char id[TH_UUID_TEXT_SIZE + 1];
-	int64_t epochs[EPOCHS_MAX]; /* ring; epoch_count may be larger */
-	size_t epoch_count;
 	int64_t epoch; /* highest */
 	struct th_ledger_entry *buckets[BUCKETS];
 	struct th_ledger_entry *oldest, *newest;
@@ -125,12 +122,6 @@ static void forget(struct th_ledger *l, struct th_ledger_entry *e)
 			drop(l, o);
 		o = next;
 	}
-}
-
-static void epoch_add(struct th_ledger *l, int64_t epoch)
-{
-	l->epochs[l->epoch_count++ % EPOCHS_MAX] = epoch;
-	l->epoch = TH_MAX(l->epoch, epoch);
 }
 
 /* ---- reading ---- */
@@ -217,7 +208,7 @@ static bool apply(struct th_ledger *l, const struct th_ledger_record *m)
 		return true;
 	}
 	if (th_str_is(m->r, "epoch")) {
-		epoch_add(l, m->epoch);
+		l->epoch = TH_MAX(l->epoch, m->epoch);
 		return true;
 	}
 	if (th_str_is(m->r, "journal") && m->id.len < sizeof(l->id)) {
@@ -229,7 +220,7 @@ static bool apply(struct th_ledger *l, const struct th_ledger_record *m)
 }
 
 /* A whole record that makes no sense: one before it is lost, or another program wrote it.  What the
- * rest says still counts, but nothing is proved by absence any more. */
+ * rest says still counts. */
 static enum th_code on_record(void *ctx, struct th_str record, struct th_err *err)
 {
 	struct th_ledger *l = (struct th_ledger *)ctx;
@@ -280,6 +271,36 @@ static struct th_ledger_record record_of(const struct th_ledger_entry *e)
 	return m;
 }
 
+static enum th_code rewrite(struct th_ledger *l, struct th_err *err);
+
+static void name_new(struct th_ledger *l)
+{
+	struct th_uuid id = th_uuid_now();
+	th_uuid_text(&id, l->id);
+}
+
+static enum th_code begin(struct th_ledger *l, struct th_err *err)
+{
+	struct th_ledger_record m = { .r = TH_STR("journal") };
+
+	name_new(l);
+	m.id = th_str_of(l->id);
+	enum th_code code = append(l, &m, err);
+	return code ? code : th_journal_sync(l->journal, err);
+}
+
+/*
+ * Something that was written is missing.  The rest is kept under a new name, since nobody may take
+ * the absence of an effect for a proof any more; whoever knows the old name is told UNKNOWN.  With
+ * a full disk the damage stays in the file and is found again: then the name changes once more.
+ */
+static enum th_code begin_anew(struct th_ledger *l, struct th_err *err)
+{
+	name_new(l);
+	enum th_code code = rewrite(l, err);
+	return code == TH_ELIMIT ? TH_OK : code;
+}
+
 enum th_code th_ledger_open(const char *path, struct th_ledger_found *found, struct th_ledger **ret,
 			    struct th_err *err)
 {
@@ -287,15 +308,11 @@ enum th_code th_ledger_open(const char *path, struct th_ledger_found *found, str
 	*found = (struct th_ledger_found){};
 	th_arena_init(&l->arena, 4 * TH_JOURNAL_RECORD_MAX);
 	enum th_code code = th_journal_open(path, on_record, l, &found->journal, &l->journal, err);
-	l->damaged |= found->journal.damaged;
-	if (code == TH_OK && l->id[0] == '\0') {
-		struct th_uuid id = th_uuid_now();
-		th_uuid_text(&id, l->id);
-		struct th_ledger_record m = { .r = TH_STR("journal"), .id = th_str_of(l->id) };
-		code = append(l, &m, err);
-		if (code == TH_OK)
-			code = th_journal_sync(l->journal, err);
-	}
+	found->damaged = l->damaged || found->journal.damaged;
+	if (code == TH_OK && found->damaged)
+		code = begin_anew(l, err);
+	else if (code == TH_OK && l->id[0] == '\0')
+		code = begin(l, err);
 	th_arena_reset(&l->arena);
 	if (code) {
 		th_ledger_close(l);
@@ -327,22 +344,9 @@ const char *th_ledger_id(const struct th_ledger *l)
 	return l->id;
 }
 
-bool th_ledger_intact(const struct th_ledger *l)
-{
-	return !l->damaged;
-}
-
 int64_t th_ledger_epoch(const struct th_ledger *l)
 {
 	return l->epoch;
-}
-
-bool th_ledger_epoch_known(const struct th_ledger *l, int64_t epoch)
-{
-	for (size_t i = 0; i < TH_MIN(l->epoch_count, (size_t)EPOCHS_MAX); i++)
-		if (l->epochs[i] == epoch)
-			return true;
-	return false;
 }
 
 enum th_code th_ledger_epoch_raise(struct th_ledger *l, int64_t epoch, struct th_err *err)
@@ -350,7 +354,7 @@ enum th_code th_ledger_epoch_raise(struct th_ledger *l, int64_t epoch, struct th
 	struct th_ledger_record m = { .r = TH_STR("epoch"), .epoch = epoch };
 	enum th_code code = append(l, &m, err);
 	if (code == TH_OK)
-		epoch_add(l, epoch);
+		l->epoch = TH_MAX(l->epoch, epoch);
 	return code;
 }
 
@@ -494,14 +498,10 @@ static enum th_code rewrite(struct th_ledger *l, struct th_err *err)
 {
 	struct pile p = { .bytes = TH_BUF_INIT(256 * TH_MIB) };
 	struct th_ledger_record name = { .r = TH_STR("journal"), .id = th_str_of(l->id) };
-	size_t first = l->epoch_count > EPOCHS_MAX ? l->epoch_count - EPOCHS_MAX : 0;
+	struct th_ledger_record fence = { .r = TH_STR("epoch"), .epoch = l->epoch };
 
 	pile_add(&p, &name);
-	for (size_t i = first; i < l->epoch_count; i++) {
-		struct th_ledger_record m = { .r = TH_STR("epoch"),
-					      .epoch = l->epochs[i % EPOCHS_MAX] };
-		pile_add(&p, &m);
-	}
+	pile_add(&p, &fence);
 	pile_entries(l, &p);
 	enum th_code code = th_buf_check(&p.bytes, "the journal", err);
 	struct th_str *records = (struct th_str *)th_alloc(p.count * sizeof(*records));

@@ -44,6 +44,7 @@ struct th_ledger_entry {
 
 struct th_ledger_found {
 	struct th_journal_found journal;
+	bool damaged;  /* file or records: it has a new name now */
 	size_t open;   /* accepted, not finished: cut off by a crash */
 	bool computer; /* one of them was the computer's: keys and buttons may be down */
 };
@@ -52,12 +53,11 @@ TH_NODISCARD enum th_code th_ledger_open(const char *path, struct th_ledger_foun
 					 struct th_ledger **ret, struct th_err *err);
 struct th_ledger *th_ledger_close(struct th_ledger *l); /* takes NULL, returns NULL */
 
-const char *th_ledger_id(const struct th_ledger *l); /* random name of this journal */
-bool th_ledger_intact(const struct th_ledger *l);    /* what is not in it was never accepted */
+/* Random name of this journal.  What was meant for this name and is not in it was never accepted:
+ * when something is found to be missing, the name is another from then on. */
+const char *th_ledger_id(const struct th_ledger *l);
 
-/* The fence: highest epoch seen, and whether this journal was there in an epoch. */
-int64_t th_ledger_epoch(const struct th_ledger *l);
-bool th_ledger_epoch_known(const struct th_ledger *l, int64_t epoch);
+int64_t th_ledger_epoch(const struct th_ledger *l); /* the fence: highest seen */
 TH_NODISCARD enum th_code th_ledger_epoch_raise(struct th_ledger *l, int64_t epoch,
 						struct th_err *err);
 

@@ -27,6 +27,8 @@ struct session {
 	void *ready_ctx;
 	struct th_handle handle; /* {0, 0}: not with the driver yet */
 	struct th_executor *executor;
+	bool greeting, unavailable; /* intents wait for the executor; are told that it is not */
+	struct th_err no_executor;  /* why */
 	struct th_timer timer;
 	struct th_ticket timer_ticket;
 	struct model_call *call;
@@ -434,6 +436,39 @@ static void not_started(struct th_runtime *rt, struct th_ticket t, const struct 
 	th_buf_deinit(&output);
 }
 
+/* Without one, those that wait are intended all the same, and world_tool_run says why they are not
+ * started; the next ones try again. */
+static void on_greeted(void *ctx, const struct th_executor_info *info, const struct th_err *err)
+{
+	struct session *s = ctx;
+	struct th_ticket t = { s->handle.index, s->handle.generation, 0 };
+
+	s->greeting = false;
+	s->unavailable = !info;
+	if (!info)
+		s->no_executor = *err;
+	th_driver_tool_ready(s->rt->driver, t);
+	s->unavailable = false;
+}
+
+static bool world_tool_ready(void *ctx, struct th_ticket t, struct th_str *ret_journal)
+{
+	struct th_runtime *rt = ctx;
+	struct session *s = session_of(rt, t.index, t.generation);
+
+	assert(s);
+	*ret_journal = TH_STR("");
+	if (s->unavailable || executor_need(s, s->stored ? s->row.epoch : 1, &s->no_executor))
+		return true;
+	*ret_journal = th_executor_journal(s->executor);
+	if (ret_journal->len > 0)
+		return true;
+	if (!s->greeting)
+		th_executor_ready(s->executor, false, on_greeted, s);
+	s->greeting = true;
+	return false;
+}
+
 static void world_tool_run(void *ctx, struct th_ticket t, const struct th_tool_call *call,
 			   bool settle)
 {
@@ -447,6 +482,7 @@ static void world_tool_run(void *ctx, struct th_ticket t, const struct th_tool_c
 		.digest = call->digest,
 		.timeout_ms = call->timeout_ms,
 		.epoch = call->epoch,
+		.journal = call->journal,
 	};
 	struct th_executor_handlers h = { .on_finished = on_finished };
 	struct tool_call *c;
@@ -455,6 +491,11 @@ static void world_tool_run(void *ctx, struct th_ticket t, const struct th_tool_c
 	assert(s);
 	if (executor_need(s, s->stored ? s->row.epoch : 1, &err)) {
 		not_started(rt, t, &err);
+		return;
+	}
+	/* No journal is to hold it: it was intended although there was no executor. */
+	if (!settle && call->class != TH_CLASS_R && call->journal.len == 0) {
+		not_started(rt, t, &s->no_executor);
 		return;
 	}
 	c = th_alloc(sizeof(*c));
@@ -502,6 +543,7 @@ static const struct th_world_ops world_ops = {
 	.model_call = world_model_call,
 	.model_alive = world_model_alive,
 	.model_cancel = world_model_cancel,
+	.tool_ready = world_tool_ready,
 	.tool_run = world_tool_run,
 	.tool_cancel = world_tool_cancel,
 	.tool_forget = world_tool_forget,

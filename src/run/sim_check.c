@@ -169,6 +169,8 @@ static void on_intent(struct th_sim_check *c, size_t number, const struct th_jso
 	if (e->intended && e->session == number)
 		th_sim_check_blame(c, "effect %.8s is intended twice", e->id);
 	e->intended = e->durable = true;
+	/* Its journal is gone already: nobody can tell how far it comes. */
+	e->doubt |= !th_sim_journal_is(c->disk, number, th_json_get_str(data, "journal"));
 	e->class = (enum th_class) class;
 }
 

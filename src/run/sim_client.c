@@ -14,7 +14,7 @@ struct call {
 	int64_t id, epoch, timeout_ms;
 	enum th_class class;
 	bool settle, sent, again;
-	char *effect_id, *tool, *arguments, *digest, *journal; /* journal: where it was sent to */
+	char *effect_id, *tool, *arguments, *digest, *journal; /* journal: of its INTENT */
 };
 
 struct th_sim_client {
@@ -108,6 +108,7 @@ static void send_call(struct th_sim_client *c, struct call *call)
 		.arguments = th_str_of(call->arguments),
 		.digest = th_str_of(call->digest),
 		.timeout_ms = call->timeout_ms,
+		.journal = th_str_of(call->journal),
 		.again = call->again && !attach && call->class != TH_CLASS_R,
 	};
 
@@ -120,12 +121,6 @@ static void send_call(struct th_sim_client *c, struct call *call)
 		m.op = TH_STR("attach");
 	if (c->world.guest)
 		m.epoch = 0;
-	if (m.again)
-		m.journal = th_str_of(call->journal);
-	if (!call->again) {
-		free(call->journal);
-		call->journal = copy(th_str_of(c->journal));
-	}
 	call->sent = true;
 	send_head(c, &th_exec_run_table, &m);
 	th_buf_deinit(&alias);
@@ -157,12 +152,18 @@ void th_sim_client_run(struct th_sim_client *c, struct th_ticket t, const struct
 		.tool = copy(what->tool),
 		.arguments = copy(what->arguments),
 		.digest = copy(what->digest),
+		.journal = copy(what->journal),
 	};
 	while (*at)
 		at = &(*at)->next;
 	*at = call;
 	if (c->greeted)
 		send_call(c, call);
+}
+
+struct th_str th_sim_client_journal(const struct th_sim_client *c)
+{
+	return th_str_of(c->journal);
 }
 
 bool th_sim_client_has(const struct th_sim_client *c, struct th_ticket t)

@@ -36,6 +36,7 @@ void th_sim_client_run(struct th_sim_client *c, struct th_ticket t, const struct
 void th_sim_client_cancel(struct th_sim_client *c, struct th_ticket t);
 void th_sim_client_forget(struct th_sim_client *c, const struct th_str *ids, size_t count);
 bool th_sim_client_cut(const struct th_sim_client *c); /* it has not yet seen the executor's end */
+struct th_str th_sim_client_journal(const struct th_sim_client *c); /* last heard of */
 bool th_sim_client_has(const struct th_sim_client *c, struct th_ticket t);
 
 /* Whether it can move now; and moves. */

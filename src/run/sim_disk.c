@@ -465,9 +465,17 @@ void th_sim_journal_rot(struct th_sim_disk *d, size_t number)
 	f->damaged = true;
 }
 
-bool th_sim_journal_damaged(const struct th_sim_disk *d, size_t number)
+bool th_sim_journal_is(const struct th_sim_disk *d, size_t number, struct th_str name)
 {
-	return d->files[number].damaged;
+	const struct file *f = &d->files[number];
+
+	for (size_t i = 0; !f->damaged && i < f->count; i++) {
+		struct th_str record = th_str_n(f->records[i].bytes, f->records[i].len);
+
+		if (th_str_find(record, TH_STR("\"r\":\"journal\"")) >= 0)
+			return name.len > 0 && th_str_find(record, name) >= 0;
+	}
+	return false;
 }
 
 /* The broken variant: only its name and the epochs are left. */

@@ -72,6 +72,7 @@ void th_sim_journal_fault(struct th_sim_disk *d, enum th_code code); /* TH_ELIMI
 void th_sim_journal_lose(struct th_sim_disk *d, size_t number);      /* the file is gone */
 /* One record is no longer what was written, and the journal says so when it is opened. */
 void th_sim_journal_rot(struct th_sim_disk *d, size_t number);
-bool th_sim_journal_damaged(const struct th_sim_disk *d, size_t number);
+/* Whether the file is whole and has this name: then what it should hold, it holds. */
+bool th_sim_journal_is(const struct th_sim_disk *d, size_t number, struct th_str name);
 
 #endif

@@ -13,9 +13,7 @@
 #define th_ledger_open th_sim_ledger_open
 #define th_ledger_close th_sim_ledger_close
 #define th_ledger_id th_sim_ledger_id
-#define th_ledger_intact th_sim_ledger_intact
 #define th_ledger_epoch th_sim_ledger_epoch
-#define th_ledger_epoch_known th_sim_ledger_epoch_known
 #define th_ledger_epoch_raise th_sim_ledger_epoch_raise
 #define th_ledger_find th_sim_ledger_find
 #define th_ledger_count th_sim_ledger_count

@@ -83,7 +83,6 @@ struct task {
 	int64_t due_ms;
 	char ignored[64]; /* the call nobody decides about */
 	struct th_sim_exec *exec;
-	bool damaged; /* its journal, once */
 };
 
 struct world {
@@ -225,15 +224,17 @@ static void dispatch_early(struct runtime *r, const struct th_append *a)
 	for (size_t i = 0; fold && i < fold->call_count && s->client; i++) {
 		const struct th_call *c = &fold->calls[i];
 		struct th_ticket t = { s->handle.index, s->handle.generation, c->intent_seq };
-		struct th_tool_call call = { a->row->session_id,
-					     s->epoch,
-					     c->effect_id,
-					     c->tool,
-					     c->arguments,
-					     th_str_of(c->digest),
-					     c->class,
-					     0,
-					     &r->w->tasks[number].agent };
+		struct th_tool_call call = {
+			.session_id = a->row->session_id,
+			.epoch = s->epoch,
+			.effect_id = c->effect_id,
+			.tool = c->tool,
+			.arguments = c->arguments,
+			.digest = th_str_of(c->digest),
+			.journal = c->journal,
+			.class = c->class,
+			.agent = &r->w->tasks[number].agent,
+		};
 
 		if (c->phase == TH_CALL_INTENDED && c->intent_seq > a->seq_before &&
 		    c->class != TH_CLASS_L && !th_str_is(c->tool, "peek") &&
@@ -320,6 +321,17 @@ static void model_cancel(void *ctx, struct th_ticket t)
 		}
 }
 
+/* A session is opened when its client was greeted, so there is always one. */
+static bool tool_ready(void *ctx, struct th_ticket t, struct th_str *ret_journal)
+{
+	struct runtime *r = ctx;
+	size_t number = task_of_ticket(r, t);
+
+	assert(number < TH_SIM_SESSIONS_MAX);
+	*ret_journal = th_sim_client_journal(r->sessions[number].client);
+	return true;
+}
+
 static void tool_run(void *ctx, struct th_ticket t, const struct th_tool_call *call, bool settle)
 {
 	struct runtime *r = ctx;
@@ -376,6 +388,7 @@ static const struct th_world_ops ops = {
 	.model_call = model_call,
 	.model_alive = model_alive,
 	.model_cancel = model_cancel,
+	.tool_ready = tool_ready,
 	.tool_run = tool_run,
 	.tool_cancel = tool_cancel,
 	.tool_forget = tool_forget,
@@ -413,8 +426,6 @@ static void check_logs(struct world *w)
 {
 	for (size_t i = 0; i < w->task_count; i++) {
 		th_sim_check_log(w->check, i);
-		if (w->tasks[i].damaged)
-			th_sim_check_doubt(w->check, i);
 	}
 }
 
@@ -737,7 +748,6 @@ static void journal_rot(struct world *w, size_t number)
 {
 	say(w, "executor %zu's journal rots", number);
 	th_sim_journal_rot(w->disk, number);
-	w->tasks[number].damaged |= th_sim_journal_damaged(w->disk, number);
 	th_sim_check_doubt(w->check, number);
 }
 
@@ -757,8 +767,6 @@ static void power_cut(struct world *w)
 		th_sim_check_doubt(w->check, i);
 	}
 	th_sim_disk_power_cut(w->disk);
-	for (size_t i = 0; i < w->task_count; i++)
-		w->tasks[i].damaged |= th_sim_journal_damaged(w->disk, i);
 	check_logs(w);
 }
 
@@ -816,10 +824,7 @@ static void fault(struct world *w)
 		th_sim_journal_fault(w->disk, th_sim_chance(&w->random, 2) ? TH_ELIMIT : TH_EIO);
 		break;
 	case 11:
-		/* A runtime that outlives a journal is a gap of the protocol; see the variant. */
-		if (w->variant != TH_SIM_JOURNAL_ALONE)
-			runtimes_kill(w);
-		else if (th_sim_chance(&w->random, 2) && r)
+		if (th_sim_chance(&w->random, 2) && r)
 			runtime_kill(r);
 		if (th_sim_chance(&w->random, 2)) {
 			exec_kill(w, number, true);

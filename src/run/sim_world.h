@@ -22,9 +22,7 @@
 	X(NO_FENCING, "no-fencing", "neither store nor executor looks at the epoch")          \
 	X(NO_JOURNAL, "no-journal", "the executor's journal is empty after its end")          \
 	X(REPEAT, "repeat-on-recovery", "what has no outcome is done again")                  \
-	X(NO_SYNC, "ack-before-sync", "the store acknowledges what is not on the disk")       \
-	X(JOURNAL_ALONE, "journal-lost-alone",                                                \
-	  "an executor's journal is lost while the runtime of its epoch lives: a known gap")
+	X(NO_SYNC, "ack-before-sync", "the store acknowledges what is not on the disk")
 
 #define X(id, name, doc) TH_SIM_##id,
 enum th_sim_variant { TH_SIM_VARIANTS(X) TH_SIM_VARIANT_COUNT };

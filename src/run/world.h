@@ -45,6 +45,7 @@ struct th_tool_call {
 	struct th_str session_id;
 	int64_t epoch; /* of the INTENT: ours, or with settle an earlier owner's */
 	struct th_str effect_id, tool, arguments, digest;
+	struct th_str journal; /* as tool_ready gave it, in the INTENT */
 	enum th_class class;
 	int64_t timeout_ms;
 	const struct th_agent *agent;
@@ -81,6 +82,10 @@ struct th_world_ops {
 	void (*model_alive)(void *ctx, struct th_ticket t);
 	void (*model_cancel)(void *ctx, struct th_ticket t); /* no call comes after it */
 
+	/* Asked before an INTENT of the executor's is written: *ret_journal is what its journal is
+	 * called, borrowed for the moment (empty: there is none to be had, and tool_run will say
+	 * why).  False: not known yet; th_driver_tool_ready(ticket) follows. */
+	bool (*tool_ready)(void *ctx, struct th_ticket t, struct th_str *ret_journal);
 	/* th_driver_tool_done once.  settle: an earlier runtime dispatched it; do not start it anew
 	 * unless its class allows, and say what became of it. */
 	void (*tool_run)(void *ctx, struct th_ticket t, const struct th_tool_call *call,

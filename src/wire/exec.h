@@ -20,8 +20,9 @@
  *
  * `run` refuses an effect_id that the journal knows (error "exists") unless
  * `again` is set: the same runtime asks once more after its connection broke,
- * and is attached.  `journal` then names the journal it was sent to: in another
- * one nothing is proved by its absence.  An epoch lower than the highest seen
+ * and is attached.  `journal` is the one that the INTENT names (a guest's: that
+ * it was sent to before): another one takes no run for it ("fenced"), and
+ * proves nothing by absence.  An epoch lower than the highest seen
  * is "fenced"; epoch 0 is a guest's.  output carries bytes as attachment;
  * finished carries the bytes of its blobs, one after the other.
  *
@@ -62,7 +63,8 @@
 	F(exec_run, bool, watch, "watch", 0, "output is wanted as it comes")                      \
 	F(exec_run, int, offset, "offset", TH_NONEG, "attach: output from here on")               \
 	F(exec_run, bool, again, "again", 0, "run: attach when it is known")                      \
-	F(exec_run, str, journal, "journal", 0, "the journal it must be in, if it was accepted")
+	F(exec_run, str, journal, "journal", 0,                                                   \
+	  "the journal it must be in, if it was accepted; run: and that alone may take it")
 
 /* open, cancel, end; and accepted, the answer. */
 #define TH_FIELDS_exec_request(F)                                               \

@@ -30,7 +30,10 @@ struct world {
 	bool flush, model_open, model_cancelled;
 	struct th_ticket model, tool[8], timer;
 	char *body;
-	size_t tool_count, runs, settles, cancels;
+	size_t tool_count, runs, settles, cancels, ready_asked;
+	bool starting, no_executor; /* the executor is not there yet, or cannot be */
+	struct th_ticket tool_ticket;
+	char tool_journal[64];
 	int64_t timer_ms, clock, tool_epoch;
 	uint8_t random;
 	bool tool_early; /* an effect started before its intent was durable */
@@ -131,6 +134,16 @@ static void model_cancel(void *ctx, struct th_ticket t)
 	w->model_cancelled = true;
 }
 
+static bool tool_ready(void *ctx, struct th_ticket t, struct th_str *ret_journal)
+{
+	struct world *w = ctx;
+
+	w->ready_asked++;
+	w->tool_ticket = t;
+	*ret_journal = w->no_executor ? TH_STR("") : TH_STR("journal-1");
+	return !w->starting;
+}
+
 static void tool_run(void *ctx, struct th_ticket t, const struct th_tool_call *call, bool settle)
 {
 	struct world *w = ctx;
@@ -140,6 +153,7 @@ static void tool_run(void *ctx, struct th_ticket t, const struct th_tool_call *c
 	assert_int_equal(call->effect_id.len, 32);
 	w->tool[w->tool_count++ % 8] = t;
 	w->tool_epoch = call->epoch;
+	snprintf(w->tool_journal, sizeof(w->tool_journal), "%.*s", TH_FMT(call->journal));
 	w->runs += !settle;
 	w->settles += settle;
 }
@@ -173,6 +187,7 @@ static const struct th_world_ops ops = {
 	.model_call = model_call,
 	.model_alive = model_alive,
 	.model_cancel = model_cancel,
+	.tool_ready = tool_ready,
 	.tool_run = tool_run,
 	.tool_cancel = tool_cancel,
 	.tool_forget = tool_forget,
@@ -445,6 +460,66 @@ static void test_effects_wait_for_their_intent(void **unused)
 	assert_true(strstr(w->body, "\"one\"") < strstr(w->body, "\"two\""));
 	answer(w, TEXT("done"));
 	assert_int_equal(state(w), TH_STATE_FINISHED);
+	end(w);
+}
+
+/* The first INTENT waits until it can name the journal; others of the answer with it. */
+static void test_an_intent_names_its_journal(void **unused)
+{
+	struct world *w = begin("go");
+	struct th_err err = { 0 };
+
+	(void)unused;
+	w->starting = true;
+	answer(w, CALL("c1", "shell", "{}") "," CALL("c2", "weather", "{}") "," CALL("c3", "shell",
+										     "{}"));
+	assert_true(w->local_ran);
+	assert_int_equal(w->ready_asked, 2);
+	assert_int_equal(w->tool_count, 0);
+	assert_null(strstr(kinds(w), "intent intent"));
+	/* A pause meanwhile: nothing begins, and a resume asks again. */
+	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_PAUSED, TH_STR(""), &err),
+			 TH_OK);
+	th_driver_tool_ready(w->driver, w->tool_ticket);
+	settle(w);
+	assert_int_equal(w->tool_count, 0);
+	assert_int_equal(th_driver_resume(w->driver, w->h, &err), TH_OK);
+	settle(w);
+	assert_int_equal(w->ready_asked, 4);
+	assert_int_equal(w->tool_count, 0);
+	w->starting = false;
+	th_driver_tool_ready(w->driver, w->tool_ticket);
+	th_driver_tool_ready(w->driver, w->tool_ticket);
+	settle(w);
+	assert_int_equal(w->tool_count, 2);
+	assert_false(w->tool_early);
+	assert_string_equal(w->tool_journal, "journal-1");
+	/* After a crash the same is asked for. */
+	w->tool_journal[0] = '\0';
+	restart(w);
+	assert_int_equal(w->settles, 2);
+	assert_string_equal(w->tool_journal, "journal-1");
+	end(w);
+
+	/* A stop while it waits: it is refused, and no intent is left behind. */
+	w = begin("go");
+	w->starting = true;
+	answer(w, CALL("c1", "shell", "{}"));
+	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_STOPPED, TH_STR(""), &err),
+			 TH_OK);
+	w->starting = false;
+	th_driver_tool_ready(w->driver, w->tool_ticket);
+	settle(w);
+	assert_int_equal(w->tool_count, 0);
+	assert_null(strstr(kinds(w), "intent"));
+	end(w);
+
+	/* None to be had: the intent says so, and whoever runs it says why. */
+	w = begin("go");
+	w->no_executor = true;
+	answer(w, CALL("c1", "shell", "{}"));
+	assert_int_equal(w->tool_count, 1);
+	assert_string_equal(w->tool_journal, "");
 	end(w);
 }
 
@@ -872,6 +947,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_is_sent_before_it_is_durable),
 		cmocka_unit_test(test_a_local_read_takes_two_flushes),
 		cmocka_unit_test(test_effects_wait_for_their_intent),
+		cmocka_unit_test(test_an_intent_names_its_journal),
 		cmocka_unit_test(test_a_late_result_changes_nothing),
 		cmocka_unit_test(test_unknown_tools_and_bad_arguments_are_told),
 		cmocka_unit_test(test_approval_is_waited_for_and_bound),

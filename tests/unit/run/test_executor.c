@@ -409,8 +409,13 @@ static void absence_proves_only_what_it_can(void **state)
 
 	(void)state;
 	greet(x, false);
-	/* The journal was there in this epoch, and it is not in it. */
-	attach_call(x, shell("never", "{\"command\":\"echo x > never\"}"), 0, &h);
+	char journal[64];
+	snprintf(journal, sizeof(journal), "%.*s", TH_FMT(th_executor_journal(x)));
+	assert_int_equal(strlen(journal), 36);
+	/* The journal that its INTENT names, and it is not in it. */
+	struct th_executor_call c = shell("never", "{\"command\":\"echo x > never\"}");
+	c.journal = th_str_of(journal);
+	attach_call(x, c, 0, &h);
 	wait_finished(&h);
 	assert_int_equal(h.status, TH_OUTCOME_NOT_STARTED);
 	heard_deinit(&h);
@@ -418,12 +423,21 @@ static void absence_proves_only_what_it_can(void **state)
 	do_call(x, shell("never", "{\"command\":\"echo x > never\"}"), &h);
 	assert_int_equal(h.status, TH_OUTCOME_NOT_STARTED);
 	heard_deinit(&h);
-	/* Of an epoch that this journal has not seen it knows nothing. */
-	struct th_executor_call c = shell("older", "{\"command\":\"true\"}");
-	c.epoch = 77;
+	/* Of what was meant for another one, or for none that we know, it knows nothing. */
+	c = shell("older", "{\"command\":\"true\"}");
 	attach_call(x, c, 0, &h);
 	wait_finished(&h);
 	assert_int_equal(h.status, TH_OUTCOME_UNKNOWN);
+	heard_deinit(&h);
+	c.journal = TH_STR("018f0000-0000-7000-8000-000000000000");
+	attach_call(x, c, 0, &h);
+	wait_finished(&h);
+	assert_int_equal(h.status, TH_OUTCOME_UNKNOWN);
+	heard_deinit(&h);
+	/* Nor does it begin what was meant for another one. */
+	do_call(x, c, &h);
+	assert_int_equal(h.status, TH_OUTCOME_NOT_STARTED);
+	assert_int_equal(h.code, TH_EFENCED);
 	heard_deinit(&h);
 	/* Reading may be done again. */
 	c = call("look", TH_CLASS_R, "list_dir", "{\"path\":\".\"}");
@@ -431,16 +445,50 @@ static void absence_proves_only_what_it_can(void **state)
 	wait_finished(&h);
 	assert_int_equal(h.status, TH_OUTCOME_DONE);
 	heard_deinit(&h);
-	/* A journal that was lost while a command ran: the new one proves nothing. */
-	run_call(x, shell("lost", own("{\"command\":\"echo begun; sleep 646464#\"}")), &h);
+	/* A journal that was lost while a command ran: the new one proves nothing, now or when
+	 * asked later by the same owner, whose epoch it knows. */
+	struct th_executor_call lost =
+	    shell("lost", own("{\"command\":\"echo begun; sleep 646464#\"}"));
+	lost.journal = th_str_of(journal);
+	run_call(x, lost, &h);
 	wait_output(&h, "begun\n");
 	kill_executor(greet(x, false).info.pid);
 	assert_int_equal(unlink(path_of("journal")), 0);
 	wait_finished(&h);
 	assert_int_equal(h.status, TH_OUTCOME_UNKNOWN);
 	heard_deinit(&h);
+	attach_call(x, lost, 0, &h);
+	wait_finished(&h);
+	assert_int_equal(h.status, TH_OUTCOME_UNKNOWN);
+	heard_deinit(&h);
+	assert_false(th_str_is(th_executor_journal(x), journal));
 	await_dead(own("646464#"));
 	assert_int_not_equal(access(in_workspace("never"), F_OK), 0);
+	release(x);
+}
+
+/* An attach that breaks and is sent again meets a journal that its own first hello has named: the
+ * silence of that one proves nothing. */
+static void an_attach_sent_twice_proves_nothing(void **state)
+{
+	struct th_executor_options o = options();
+	struct th_executor *x = client(&o);
+	struct heard h;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		int64_t pid = greet(x, false).info.pid;
+		assert_int_equal(kill((pid_t)pid, SIGSTOP), 0);
+		attach_call(x, shell("old", "{\"command\":\"true\"}"), 0, &h);
+		th_loop_pass(loop);
+		th_loop_pass(loop);
+		if (i == 0)
+			assert_int_equal(unlink(path_of("journal")), 0);
+		kill_executor(pid);
+		wait_finished(&h);
+		assert_int_equal(h.status, TH_OUTCOME_UNKNOWN);
+		heard_deinit(&h);
+	}
 	release(x);
 }
 
@@ -512,7 +560,9 @@ static void a_write_is_decided_by_looking(void **state)
 	struct th_executor_options o = options();
 
 	(void)state;
-	for (size_t i = 0; i < TH_COUNT(contents); i++) {
+	/* And the same when it is cancelled before the look was begun. */
+	for (size_t i = 0; i < 2 * TH_COUNT(contents); i++) {
+		const char *content = contents[i % TH_COUNT(contents)];
 		struct th_ledger_found found;
 		struct th_ledger *l;
 		struct th_ledger_entry what = { .class = TH_CLASS_V,
@@ -534,16 +584,18 @@ static void a_write_is_decided_by_looking(void **state)
 		assert_int_equal(th_ledger_sync(l, NULL), TH_OK);
 		th_buf_deinit(&note);
 		th_ledger_close(l);
-		assert_int_equal(
-		    th_file_write(in_workspace("v"), th_str_of(contents[i]), 0644, NULL), TH_OK);
+		assert_int_equal(th_file_write(in_workspace("v"), th_str_of(content), 0644, NULL),
+				 TH_OK);
 
 		struct th_executor *x = client(&o);
-		attach_call(
+		struct th_executor_id id = attach_call(
 		    x,
 		    call(what.id, TH_CLASS_V, "write_file", "{\"path\":\"v\",\"content\":\"new\"}"),
 		    0, &h);
+		if (i >= TH_COUNT(contents))
+			th_executor_cancel(x, id);
 		wait_finished(&h);
-		assert_int_equal(h.status, expected[i]);
+		assert_int_equal(h.status, expected[i % TH_COUNT(contents)]);
 		heard_deinit(&h);
 		end(x);
 		release(x);
@@ -904,6 +956,7 @@ int main(int argc, char **argv)
 		T(end_leaves_nothing),
 		T(a_killed_executor_leaves_unknown),
 		T(absence_proves_only_what_it_can),
+		T(an_attach_sent_twice_proves_nothing),
 		T(killed_at_many_points),
 		T(a_write_is_decided_by_looking),
 		T(many_at_a_time),
