@@ -19,12 +19,15 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "models/plumb.h"
+#include "wire.h"
 
 static size_t passed, failed, not_run;
 static size_t splits = 100;
 
-static bool check(bool good, const char *name, const char *what, const char *detail)
+/* One row for each wire. */
+static const struct wire_api *const apis[] = { &wire_api_responses, NULL };
+
+bool wire_check(bool good, const char *name, const char *what, const char *detail)
 {
 	if (good) {
 		passed++;
@@ -100,8 +103,7 @@ static bool is_empty(const struct th_json *v)
 	       (th_json_is_array(v) && !th_json_count(v));
 }
 
-static const char *const nothing_ignored[] = { NULL };
-static const char *const ids_ignored[] = { "id", "encrypted_content", NULL };
+const char *const wire_nothing_ignored[] = { NULL };
 
 struct compare {
 	const char *const *ignored;
@@ -197,25 +199,25 @@ static bool equal(struct compare *c, const struct th_json *a, const struct th_js
 	return true;
 }
 
-static bool check_equal(const char *name, const char *what, const char *const *ignored,
-			const struct th_json *expected, const struct th_json *found)
+bool wire_equal(const char *name, const char *what, const char *const *ignored,
+		const struct th_json *expected, const struct th_json *found)
 {
 	struct compare c = { .ignored = ignored };
 	bool same = equal(&c, expected, found);
 
 	if (!same && !*c.detail)
 		differ(&c, expected, found);
-	return check(same, name, what, c.detail);
+	return wire_check(same, name, what, c.detail);
 }
 
 /* ---- decoding ---- */
 
-static const struct th_profile *profile(void)
+static const struct th_profile *profile_of(const struct wire_api *api)
 {
 	const struct th_profile *p;
 	struct th_str name;
 
-	assert(!th_model_resolve(TH_STR("responses:any"), &p, &name, NULL));
+	assert(!th_model_resolve(th_str_of(api->model), &p, &name, NULL));
 	return p;
 }
 
@@ -242,11 +244,12 @@ static uint64_t next_random(uint64_t *state)
 }
 
 /* Pieces of 1 to `most` bytes; most 0: all at once.  Each piece is a copy of its own. */
-static void decode(struct th_str body, size_t most, uint64_t seed, struct heard *h,
-		   struct th_buf *out)
+static void decode(const struct wire_api *api, struct th_str body, size_t most, uint64_t seed,
+		   struct heard *h, struct th_buf *out)
 {
-	const struct th_wire *wire = profile()->wire;
-	struct th_decoder *d = wire->decoder_new(profile(), h ? hear : NULL, h);
+	const struct th_profile *profile = profile_of(api);
+	const struct th_wire *wire = profile->wire;
+	struct th_decoder *d = wire->decoder_new(profile, h ? hear : NULL, h);
 	struct th_answer answer;
 
 	th_buf_clear(out);
@@ -280,7 +283,8 @@ static void texts_of(const struct th_json *items, struct th_buf *out)
 				th_buf_add(out, th_json_get_str(part.val, "text"));
 }
 
-static void check_splits(const char *name, struct th_str body, struct th_str expected)
+static void check_splits(const struct wire_api *api, const char *name, struct th_str body,
+			 struct th_str expected)
 {
 	static const size_t mosts[] = { 2, 7, 40, 300, 4000, 40000 };
 	struct th_buf out = TH_BUF_INIT(TH_JSON_SIZE_MAX);
@@ -294,25 +298,21 @@ static void check_splits(const char *name, struct th_str body, struct th_str exp
 		size_t most = i == 0 ? 1 : mosts[i % TH_COUNT(mosts)];
 		uint64_t this = seed + i * 0x9e3779b97f4a7c15ull;
 
-		decode(body, most, this, NULL, &out);
+		decode(api, body, most, this, NULL, &out);
 		same = th_str_eq(th_buf_str(&out), expected);
 		if (!same)
 			snprintf(detail, sizeof(detail), "pieces of up to %zu bytes, seed %" PRIu64,
 				 most, this);
 	}
-	check(same, name, "splits change the answer", detail);
+	wire_check(same, name, "splits change the answer", detail);
 	th_buf_deinit(&out);
 }
 
 /* The stream up to its terminal event. */
-static struct th_str withheld(struct th_str body)
+static struct th_str withheld(const struct wire_api *api, struct th_str body)
 {
-	static const char *const ends[] = { "\"type\":\"response.completed\"",
-					    "\"type\": \"response.completed\"",
-					    "\"type\":\"response.incomplete\"" };
-
-	for (size_t i = 0; i < TH_COUNT(ends); i++) {
-		ptrdiff_t at = th_str_find(body, th_str_of(ends[i]));
+	for (const char *const *end = api->ends; *end; end++) {
+		ptrdiff_t at = th_str_find(body, th_str_of(*end));
 		struct th_str head = th_str_sub(body, 0, at < 0 ? 0 : (size_t)at);
 
 		while (head.len && !th_str_ends(head, TH_STR("\n\n")))
@@ -323,60 +323,30 @@ static struct th_str withheld(struct th_str body)
 	return (struct th_str){ NULL, 0 };
 }
 
-static void check_withheld(const char *path, struct th_str body, const struct th_json *final)
+static void check_withheld(const struct wire_api *api, const char *path, struct th_str body,
+			   const struct th_json *items)
 {
 	char *name = sibling(path, ".sse", ".accum.json");
 	struct th_json_doc *accum = parse_file(name), *doc = NULL;
-	struct th_str head = withheld(body);
+	struct th_str head = withheld(api, body);
 	struct th_buf out = TH_BUF_INIT(TH_JSON_SIZE_MAX);
 
 	free(name);
 	if (head.len) {
-		decode(head, 0, 0, NULL, &out);
+		decode(api, head, 0, 0, NULL, &out);
 		assert(!th_json_parse(th_buf_str(&out), &doc, NULL));
-		check_equal(path, "without the terminal event", ids_ignored,
-			    th_json_get(accum ? th_json_root(accum) : final, "output"),
-			    th_json_get(th_json_root(doc), "items"));
-		check(th_str_is(th_json_get_str(th_json_root(doc), "status"), "failed"), path,
-		      "a stream without its end must fail", out.ptr);
+		wire_equal(path, "without the terminal event", api->unfinished_ignored,
+			   accum ? th_json_get(th_json_root(accum), "output") : items,
+			   th_json_get(th_json_root(doc), "items"));
+		wire_check(th_str_is(th_json_get_str(th_json_root(doc), "status"), "failed"), path,
+			   "a stream without its end must fail", out.ptr);
 	}
 	th_json_free(doc);
 	th_json_free(accum);
 	th_buf_deinit(&out);
 }
 
-/* The answer against the provider's own response object. */
-static void check_answer(const char *path, const struct th_json *final,
-			 const struct th_json *answer)
-{
-	const struct th_json *usage = th_json_get(final, "usage"),
-			     *got = th_json_get(answer, "usage");
-	struct th_str status = th_json_get_str(final, "status");
-
-	check_equal(path, "items", nothing_ignored, th_json_get(final, "output"),
-		    th_json_get(answer, "items"));
-	check(th_str_eq(status, th_json_get_str(answer, "status")) ||
-		  (th_str_is(th_json_get_str(answer, "status"), "incomplete") &&
-		   th_str_eq(status, th_json_get_str(answer, "reason"))) ||
-		  (!status.len && th_str_is(th_json_get_str(answer, "status"), "completed")),
-	      path, "status", th_json_get_str(answer, "status").ptr);
-	check(
-	    th_json_get_int(usage, "input_tokens", -1) == th_json_get_int(got, "input", -1) &&
-		th_json_get_int(usage, "output_tokens", -1) == th_json_get_int(got, "output", -1) &&
-		th_json_get_int(usage, "total_tokens", -1) == th_json_get_int(got, "total", -1) &&
-		th_json_get_int(th_json_get(usage, "output_tokens_details"), "reasoning_tokens",
-				-1) == th_json_get_int(got, "reasoning", -1) &&
-		th_json_get_int(th_json_get(usage, "input_tokens_details"), "cached_tokens", -1) ==
-		    th_json_get_int(got, "cached", -1),
-	    path, "usage", "");
-	check(th_str_eq(th_json_get_str(final, "id"), th_json_get_str(answer, "response_id")), path,
-	      "id", "");
-	if (!th_json_is_null(th_json_get(final, "error")))
-		check_equal(path, "error", nothing_ignored, th_json_get(final, "error"),
-			    th_json_get(th_json_get(answer, "error"), "raw"));
-}
-
-static void run_stream(const char *path, bool malformed)
+static void run_stream(const struct wire_api *api, const char *path, bool malformed)
 {
 	char *final_path = sibling(path, ".sse", ".final.json");
 	struct th_buf whole = TH_BUF_INIT(TH_JSON_SIZE_MAX), out = TH_BUF_INIT(TH_JSON_SIZE_MAX);
@@ -388,25 +358,26 @@ static void run_stream(const char *path, bool malformed)
 	assert(read_file(path, &body));
 	if (!read_file(final_path, &final_body) ||
 	    th_json_parse(str_of(final_body), &final, NULL)) {
-		check(false, path, "no final response beside it", final_path);
+		wire_check(false, path, "no final response beside it", final_path);
 		free(final_path);
 		free(body.ptr);
 		return;
 	}
-	decode(str_of(final_body), 0, 0, NULL, &out);
-	decode(str_of(body), 0, 0, &heard, &whole);
+	decode(api, str_of(final_body), 0, 0, NULL, &out);
+	decode(api, str_of(body), 0, 0, &heard, &whole);
 	assert(!th_json_parse(th_buf_str(&out), &of_final, NULL));
 	assert(!th_json_parse(th_buf_str(&whole), &of_stream, NULL));
 	if (!malformed) {
-		check_answer(final_path, th_json_root(final), th_json_root(of_final));
-		check_equal(path, "stream and final", nothing_ignored, th_json_root(of_final),
-			    th_json_root(of_stream));
-		check_withheld(path, str_of(body), th_json_root(final));
-		texts_of(th_json_get(th_json_root(final), "output"), &texts);
-		check(th_str_ends(th_buf_str(&texts), th_buf_str(&heard.text)), path,
-		      "deltas of text", "");
+		api->check(final_path, th_json_root(final), th_json_root(of_final));
+		wire_equal(path, "stream and final", wire_nothing_ignored, th_json_root(of_final),
+			   th_json_root(of_stream));
+		check_withheld(api, path, str_of(body),
+			       th_json_get(th_json_root(of_final), "items"));
+		texts_of(th_json_get(th_json_root(of_final), "items"), &texts);
+		wire_check(th_str_ends(th_buf_str(&texts), th_buf_str(&heard.text)), path,
+			   "deltas of text", "");
 	}
-	check_splits(path, str_of(body), th_buf_str(&whole));
+	check_splits(api, path, str_of(body), th_buf_str(&whole));
 	th_json_free(final);
 	th_json_free(of_final);
 	th_json_free(of_stream);
@@ -445,7 +416,7 @@ static const char *class_of(int64_t status, struct th_str code, struct th_str me
 	return status >= 500 ? "server" : "rejected";
 }
 
-static void run_error(const char *path, const struct th_json *file)
+static void run_error(const struct wire_api *api, const char *path, const struct th_json *file)
 {
 	int64_t status = th_json_get_int(file, "status", 0);
 	const struct th_json *body = th_json_get(file, "body"), *error = th_json_get(body, "error");
@@ -458,33 +429,34 @@ static void run_error(const char *path, const struct th_json *file)
 		th_buf_add(&text, th_json_str(body));
 	else
 		th_json_print(body, &text);
-	th_plumb_decode(profile(), th_buf_str(&text), (int)status, &out);
+	th_plumb_decode(profile_of(api), th_buf_str(&text), (int)status, &out);
 	assert(!th_json_parse(th_buf_str(&out), &doc, NULL));
 	error = th_json_get(th_json_root(doc), "error");
-	check(th_str_is(th_json_get_str(error, "class"), class), path, class, out.ptr);
-	check(th_json_get_str(error, "message").len > 0, path, "an error has a message", out.ptr);
+	wire_check(th_str_is(th_json_get_str(error, "class"), class), path, class, out.ptr);
+	wire_check(th_json_get_str(error, "message").len > 0, path, "an error has a message",
+		   out.ptr);
 	th_json_free(doc);
 	th_buf_deinit(&text);
 	th_buf_deinit(&out);
 }
 
-static void run_body(const char *path)
+static void run_body(const struct wire_api *api, const char *path)
 {
 	struct th_buf out = TH_BUF_INIT(TH_JSON_SIZE_MAX);
 	struct th_json_doc *file = NULL, *answer = NULL;
 	struct bytes body;
 
 	assert(read_file(path, &body));
-	if (!check(!th_json_parse(str_of(body), &file, NULL), path, "is not JSON", "")) {
+	if (!wire_check(!th_json_parse(str_of(body), &file, NULL), path, "is not JSON", "")) {
 		free(body.ptr);
 		return;
 	}
 	if (th_json_get(th_json_root(file), "body")) {
-		run_error(path, th_json_root(file));
+		run_error(api, path, th_json_root(file));
 	} else {
-		decode(str_of(body), 1000, 7, NULL, &out);
+		decode(api, str_of(body), 1000, 7, NULL, &out);
 		assert(!th_json_parse(th_buf_str(&out), &answer, NULL));
-		check_answer(path, th_json_root(file), th_json_root(answer));
+		api->check(path, th_json_root(file), th_json_root(answer));
 	}
 	th_json_free(file);
 	th_json_free(answer);
@@ -522,42 +494,46 @@ static bool has_feature(const struct th_json *row, const char *feature)
 	return false;
 }
 
-/* APIs whose wires are there; a folder that names another one is left out. */
-static bool is_ours(const char *path, const struct th_json *row)
+/* By the manifest, else by the name of the folder: "/chat/".  NULL: no wire of ours. */
+static const struct wire_api *api_of(const char *path, const struct th_json *row)
 {
-	static const char *const others[] = { "chat", "anthropic", "gemini", "interactions" };
-	struct th_str api = th_json_get_str(row, "api");
-	char part[32];
+	static const char *const others[] = { "responses", "chat",   "anthropic",
+					      "gemini",    "errors", "interactions" };
+	struct th_str name = th_json_get_str(row, "api");
+	char part[40];
 
-	if (strstr(path, "/requests/"))
-		return false;
-	if (th_str_is(th_json_get_str(row, "kind"), "error"))
-		return true;
-	if (api.len && strstr(path, "errors/") == NULL)
-		return th_str_is(api, "responses");
-	for (size_t i = 0; i < TH_COUNT(others); i++) {
+	for (size_t i = 0; !name.len && i < TH_COUNT(others); i++) {
 		snprintf(part, sizeof(part), "/%s/", others[i]);
 		if (strstr(path, part))
-			return false;
+			name = th_str_of(others[i]);
 	}
-	return true;
+	for (const struct wire_api *const *api = apis; *api; api++)
+		if (th_str_is(name, (*api)->name))
+			return *api;
+	/* An error is told by its status and words, whoever reads it; a file alone is of the first.
+	 */
+	return !name.len || th_str_is(th_json_get_str(row, "kind"), "error") ||
+		       th_str_is(name, "errors")
+		   ? apis[0]
+		   : NULL;
 }
 
 static void run_file(const char *path)
 {
 	const struct th_json *row = row_of(path);
+	const struct wire_api *api = strstr(path, "/requests/") ? NULL : api_of(path, row);
 
 	if (has_end(path, ".final.json") || has_end(path, ".sdk.json") ||
 	    has_end(path, ".accum.json") || has_end(path, "MANIFEST.json"))
 		return;
 	if (!has_end(path, ".sse") && !has_end(path, ".json"))
 		return;
-	if (!is_ours(path, row))
+	if (!api)
 		not_run++;
 	else if (has_end(path, ".sse"))
-		run_stream(path, has_feature(row, "malformed"));
+		run_stream(api, path, has_feature(row, "malformed"));
 	else
-		run_body(path);
+		run_body(api, path);
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)
@@ -581,7 +557,7 @@ static void run_path(const char *path, int depth)
 	int count;
 
 	if (stat(path, &st) != 0) {
-		check(false, path, "cannot be read", "");
+		wire_check(false, path, "cannot be read", "");
 		return;
 	}
 	if (!S_ISDIR(st.st_mode)) {
