@@ -30,7 +30,8 @@
 	X(ECONN, -12, "connection", 1)   /* could not connect, or was cut */   \
 	X(ECORRUPT, -13, "corrupt", 1)   /* stored data is not what we wrote */\
 	X(EUNSUPPORTED, -14, "unsupported", 1)                                 \
-	X(EFENCED, -15, "fenced", 1)     /* a newer owner holds the session */
+	X(EFENCED, -15, "fenced", 1)     /* a newer owner holds the session */  \
+	X(EDIVERGED, -16, "diverged", 1) /* the log goes another way than we would */
 /* clang-format on */
 
 #define X(id, value, name, exit_code) TH_##id = (value),

@@ -39,6 +39,8 @@
 #define TH_SESSION_ID_MAX 128
 #define TH_MESSAGE_MAX (4 * TH_MIB) /* one message of a person */
 #define TH_AGENT_TOOLS_MAX 128
+#define TH_DOUBTS_MAX 64  /* effects of unknown outcome that a session remembers */
+#define TH_LOOK_LINES 200 /* of a file, in the look that follows an unknown outcome */
 
 /* wire, models */
 #define TH_SSE_LINE_MAX (16 * TH_MIB)          /* one line of an event stream */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * decide.c - thole approve, thole reject, thole cancel: a person's word on a
+ * decide.c - thole approve, thole reject, thole settle, thole cancel: a person's word on a
  * session that nobody runs, written into its log.
  */
 #include <signal.h>
@@ -152,6 +152,104 @@ const struct th_command th_command_reject = {
 	.options = reject_options,
 	.words = "SESSION",
 	.run = run_reject,
+};
+
+/* ---- settle ---- */
+
+struct settle_options {
+	struct th_common common;
+	struct th_str as, message;
+};
+
+static const struct th_option settle_options[] = {
+	{ "as", 0, "WORD", TH_OPTION_TEXT, offsetof(struct settle_options, as),
+	  "done, not_started or unknown (nobody can tell)", "done not_started unknown" },
+	{ "message", 'm', "TEXT", TH_OPTION_TEXT, offsetof(struct settle_options, message),
+	  "told to the model beside it", NULL },
+	TH_OPTIONS_COMMON(struct settle_options, common),
+	TH_OPTIONS_END,
+};
+
+static enum th_code word_of(struct th_str as, enum th_outcome_status *ret, struct th_err *err)
+{
+	int found = th_outcome_find(as);
+
+	if (found != TH_OUTCOME_DONE && found != TH_OUTCOME_NOT_STARTED &&
+	    found != TH_OUTCOME_UNKNOWN)
+		return th_fail(err, TH_EUSAGE,
+			       "settle needs --as done, --as not_started or --as unknown");
+	*ret = (enum th_outcome_status)found;
+	return TH_OK;
+}
+
+static enum th_code settle(struct th_edit *e, const struct settle_options *o, struct th_str call_id,
+			   enum th_outcome_status status, struct th_buf *out, struct th_err *err)
+{
+	size_t index;
+	enum th_code code = th_edit_settle(e, call_id, status, who(), o->message, &index, err);
+
+	if (code != TH_OK)
+		return code;
+	th_buf_printf(out, "%s: ", th_outcome_name(status));
+	th_view_call(e->session.calls[index].tool, e->session.calls[index].arguments, 2000, out);
+	th_buf_add_char(out, '\n');
+	return TH_OK;
+}
+
+static int run_settle(const struct th_command *self, int argc, char **argv)
+{
+	struct settle_options o = {};
+	struct th_operands rest;
+	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_session_row row;
+	struct th_edit e;
+	struct th_err err = {};
+	enum th_outcome_status status = TH_OUTCOME_UNKNOWN;
+	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
+
+	th_arena_init(&a, TH_MIB);
+	if (code != TH_OK)
+		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
+	if (rest.count < 1 || rest.count > 2)
+		return th_cli_die(
+		    2, "settle needs the name of a session; thole sessions --state waiting "
+		       "lists them");
+	code = word_of(o.as, &status, &err);
+	if (code == TH_OK)
+		code = th_cli_store(&o.common, true, &store, &err);
+	if (code == TH_OK)
+		code = th_cli_session(store, th_str_of(rest.list[0]), &a, &row, &err);
+	if (code == TH_OK)
+		code = th_edit_open(&e, store, row.session_id, &err);
+	if (code != TH_OK)
+		return th_cli_fail(&err);
+	code = settle(&e, &o, rest.count == 2 ? th_str_of(rest.list[1]) : TH_STR(""), status, &out,
+		      &err);
+	if (code == TH_OK)
+		what_next(&e, &out);
+	th_edit_close(&e);
+	return code == TH_OK ? th_cli_print(&out, 0) : th_cli_fail(&err);
+}
+
+const struct th_command th_command_settle = {
+	.name = "settle",
+	.operands = "NAME [CALL] --as WORD",
+	.summary = "say what became of an action of unknown outcome",
+	.text =
+	    "An agent with \"unknown: park\" in its file waits for a person when nobody can know "
+	    "whether an action\n"
+	    "happened. Look, then say: done, not_started, or unknown. The word is written into the "
+	    "log; the model is told\n"
+	    "it when the session goes on. The action is not repeated in any case.\n\n"
+	    "Examples:\n"
+	    "  thole log report                 # shows what waits, and what was seen afterwards\n"
+	    "  thole settle report --as done -m \"the mail is in the outbox\" && thole resume "
+	    "report\n",
+	.options = settle_options,
+	.words = "SESSION",
+	.run = run_settle,
 };
 
 /* ---- cancel ---- */

@@ -301,14 +301,18 @@ static void status(struct runner *r, const struct th_session *s, struct th_str i
 	th_buf_add_cstr(&text, "\nlog:      thole log");
 	quoted(&text, id);
 	for (size_t i = 0; i < s->call_count && s->state == TH_STATE_WAITING; i++) {
-		if (s->calls[i].phase != TH_CALL_ASKED)
+		bool parked = s->calls[i].phase == TH_CALL_PARKED;
+
+		if (s->calls[i].phase != TH_CALL_ASKED && !parked)
 			continue;
-		th_buf_add_cstr(&text, "\nwaits:    ");
+		th_buf_add_cstr(&text, parked ? "\nunknown:  " : "\nwaits:    ");
 		th_view_call(s->calls[i].tool, s->calls[i].arguments, 2000, &text);
-		th_buf_add_cstr(&text, "\napprove:  thole approve");
+		th_buf_add_cstr(&text,
+				parked ? "\nsettle:   thole settle" : "\napprove:  thole approve");
 		quoted(&text, id);
 		quoted(&text, s->calls[i].call_id);
-		th_buf_add_cstr(&text, "   (or thole reject)");
+		th_buf_add_cstr(&text, parked ? " --as done   (or not_started, unknown)"
+					      : "   (or thole reject)");
 	}
 	if (s->state != TH_STATE_FINISHED && s->state != TH_STATE_IDLE) {
 		th_buf_add_cstr(&text, "\ngo on:    thole resume");

@@ -511,6 +511,28 @@ static void show_approval(struct th_view *v, const struct th_event *ev, const st
 		 out);
 }
 
+/* Why it waits; then what was said. */
+static void show_parked(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+			struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_str by = th_json_get_str(data, "by"), message = th_json_get_str(data, "message");
+
+	if (ev->kind == TH_EV_PARKED) {
+		th_buf_printf(&text,
+			      "what became of it? nobody here knows; a person must say  [%.*s]",
+			      TH_FMT(th_json_get_str(data, "call_id")));
+		one_line(v, ev, "asks", YELLOW, th_buf_str(&text), out);
+		return;
+	}
+	th_buf_printf(&text, "%.*s", TH_FMT(th_json_get_str(data, "status")));
+	if (by.len)
+		th_buf_printf(&text, ", says %.*s", TH_FMT(by));
+	if (message.len)
+		th_buf_printf(&text, ": %.*s", TH_FMT(message));
+	one_line(v, ev, "settled", YELLOW, th_buf_str(&text), out);
+}
+
 static void show_final(struct th_view *v, const struct th_event *ev, const struct th_json *data,
 		       struct th_buf *out)
 {
@@ -585,6 +607,10 @@ void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *
 		break;
 	case TH_EV_OUTCOME:
 		show_outcome(v, ev, data, out);
+		break;
+	case TH_EV_PARKED:
+	case TH_EV_SETTLED:
+		show_parked(v, ev, data, out);
 		break;
 	case TH_EV_STATE_CHANGED:
 		show_state(v, ev, data, out);

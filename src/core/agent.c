@@ -5,6 +5,8 @@ TH_TABLE(agent_limits, "When a run stops by itself.", false)
 TH_TABLE(agent_computer, "The screen the agent may see and touch.", false)
 
 static const char *const nets[] = { "none", "host", NULL };
+static const char *const unknowns[] = { "tell", "park", NULL };
+static const char *const repeats[] = { "refuse", "ask", NULL };
 
 #define AT(member) offsetof(struct th_agent_model_settings, member)
 
@@ -62,6 +64,12 @@ static const struct th_field agent_fields[] = {
 	  "folder its tools work in; default: the current one", NULL, NULL, false, 0 },
 	{ "net", AT(net), TH_FIELD_enum, 0, "network of its commands and desktop", NULL, nets, true,
 	  TH_NET_NONE },
+	{ "unknown", AT(unknown), TH_FIELD_enum, 0,
+	  "an action of unknown outcome: tell the model, or park it for a person (thole settle)",
+	  NULL, unknowns, true, TH_UNKNOWN_TELL },
+	{ "repeat", AT(repeat), TH_FIELD_enum, 0,
+	  "the same action again before the model has looked: refuse it, or ask a person", NULL,
+	  repeats, true, TH_REPEAT_REFUSE },
 };
 
 const struct th_table th_agent_table = {

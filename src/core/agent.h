@@ -47,6 +47,11 @@ TH_STRUCT(agent_computer)
 /* The network of commands and of a private desktop. */
 enum th_net { TH_NET_NONE, TH_NET_HOST };
 
+/* An effect of unknown outcome: is the model told, or does it wait for a person's word? */
+enum th_on_unknown { TH_UNKNOWN_TELL, TH_UNKNOWN_PARK };
+/* The model wants it again without having looked: is it refused, or is a person asked? */
+enum th_on_repeat { TH_REPEAT_REFUSE, TH_REPEAT_ASK };
+
 struct th_agent {
 	struct th_str name;         /* default "default" */
 	struct th_str instructions; /* the system prompt */
@@ -60,6 +65,8 @@ struct th_agent {
 	struct th_strs environment; /* NAME=value for commands, beside a small clean default */
 	struct th_str workspace;    /* empty: the current folder */
 	int64_t net;                /* enum th_net */
+	int64_t unknown;            /* enum th_on_unknown */
+	int64_t repeat;             /* enum th_on_repeat */
 };
 
 extern const struct th_table th_agent_table, th_agent_limits_table, th_agent_computer_table,

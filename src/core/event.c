@@ -14,6 +14,8 @@ TH_TABLE(ev_approval_requested, "A person must decide about a call.", true)
 TH_TABLE(ev_approval_decided, "A person, or policy, decided.", true)
 TH_TABLE(ev_intent, "An effect is about to start; durable before it does.", true)
 TH_TABLE(ev_outcome, "The one result of a call.", true)
+TH_TABLE(ev_parked, "An effect of unknown outcome waits for a person's word.", true)
+TH_TABLE(ev_settled, "A person said what became of such an effect.", true)
 TH_TABLE(ev_guardrail, "A guardrail looked at input, output or a call.", true)
 TH_TABLE(ev_handoff, "Another agent takes over.", true)
 TH_TABLE(ev_delegation, "A child session works on a part, or answered.", true)
@@ -35,6 +37,8 @@ static const struct th_table *const tables[TH_EVENT_COUNT] = {
 	[TH_EV_APPROVAL_DECIDED] = &th_ev_approval_decided_table,
 	[TH_EV_INTENT] = &th_ev_intent_table,
 	[TH_EV_OUTCOME] = &th_ev_outcome_table,
+	[TH_EV_PARKED] = &th_ev_parked_table,
+	[TH_EV_SETTLED] = &th_ev_settled_table,
 	[TH_EV_GUARDRAIL] = &th_ev_guardrail_table,
 	[TH_EV_HANDOFF] = &th_ev_handoff_table,
 	[TH_EV_DELEGATION_STARTED] = &th_ev_delegation_table,
@@ -103,6 +107,36 @@ const char *th_class_name(enum th_class c)
 int th_class_find(struct th_str name)
 {
 	return th_names_find(class_names, name);
+}
+
+enum th_class th_class_of(struct th_str name)
+{
+	int found = th_class_find(name);
+
+	return found < 0 ? TH_CLASS_W : (enum th_class)found;
+}
+
+/* The classes are declared in this order. */
+enum th_class th_class_stricter(enum th_class a, enum th_class b)
+{
+	_Static_assert(TH_CLASS_L < TH_CLASS_R && TH_CLASS_R < TH_CLASS_K &&
+			   TH_CLASS_K < TH_CLASS_V && TH_CLASS_V < TH_CLASS_W &&
+			   TH_CLASS_W < TH_CLASS_X,
+		       "classes stand from lax to strict");
+	return TH_MAX(a, b);
+}
+
+enum th_class th_class_with_hints(enum th_class declared, const struct th_hints *hints)
+{
+	enum th_class class = declared;
+
+	if (hints->read_only == 0)
+		class = th_class_stricter(class, TH_CLASS_W);
+	if (hints->idempotent == 0 && class == TH_CLASS_K)
+		class = TH_CLASS_W;
+	if (hints->destructive == 1)
+		class = th_class_stricter(class, TH_CLASS_X);
+	return class;
 }
 
 const char *th_outcome_name(enum th_outcome_status s)

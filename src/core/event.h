@@ -29,6 +29,8 @@
 	X(APPROVAL_DECIDED, "approval_decided", "A person, or policy, decided.")                 \
 	X(INTENT, "intent", "An effect is about to start; durable before it does.")              \
 	X(OUTCOME, "outcome", "The one result of a call.")                                       \
+	X(PARKED, "parked", "An effect of unknown outcome waits for a person's word.")           \
+	X(SETTLED, "settled", "A person said what became of such an effect.")                    \
 	X(GUARDRAIL, "guardrail", "A guardrail looked at input, output or a call.")              \
 	X(HANDOFF, "handoff", "Another agent takes over.")                                       \
 	X(DELEGATION_STARTED, "delegation_started", "A child session works on a part.")          \
@@ -96,6 +98,20 @@ enum th_class { TH_CLASSES(X) TH_CLASS_COUNT };
 #undef X
 const char *th_class_name(enum th_class c);
 int th_class_find(struct th_str name);
+/* For a name that a tool declares: what is unknown is W. */
+enum th_class th_class_of(struct th_str name);
+
+/* What a tool says of itself over a protocol (MCP annotations); -1: it does not say. */
+struct th_hints {
+	int read_only, destructive, idempotent; /* 0, 1 or -1 */
+};
+/*
+ * Hints are not trusted: they can only make a class stricter.  A tool of which
+ * nobody else declared anything (declared: W) cannot become looser by saying so.
+ */
+enum th_class th_class_with_hints(enum th_class declared, const struct th_hints *hints);
+/* The stricter of two, in the order L R K V W X. */
+enum th_class th_class_stricter(enum th_class a, enum th_class b);
 
 /* How a call ended.  UNKNOWN: it may or may not have happened; it was not repeated. */
 #define TH_OUTCOMES(X)      \
@@ -137,8 +153,10 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_model_requested, int, turn, "turn", TH_REQ, "number of the turn, from 1")            \
 	F(ev_model_requested, int, attempt, "attempt", TH_REQ, "1 for the first try of the turn") \
 	F(ev_model_requested, int, items, "items", 0, "history items sent")                       \
-	F(ev_model_requested, int, reserved_tokens, "reserved_tokens", 0,                         \
-	  "output tokens reserved in the budget")
+	F(ev_model_requested, int, reserved_tokens, "reserved_tokens", TH_NONEG,                  \
+	  "tokens reserved in the budget, input and output")                                      \
+	F(ev_model_requested, int, reserved_cost_nano, "reserved_cost_nano", TH_NONEG,            \
+	  "price reserved in the budget, in 1e-9 US dollars")
 
 #define TH_FIELDS_ev_model_answered(F)                                                 \
 	F(ev_model_answered, str, response_id, "response_id", 0,                       \
@@ -203,21 +221,41 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_intent, str, digest, "digest", TH_REQ, "SHA-256 of tool and arguments") \
 	F(ev_intent, int, timeout_ms, "timeout_ms", 0, "when it is ended")           \
 	F(ev_intent, str, journal, "journal", 0,                                     \
-	  "the executor's journal that it will be in; another one proves nothing")
+	  "the executor's journal that it will be in; another one proves nothing")   \
+	F(ev_intent, int, approval, "approval", TH_NONEG, "event of the approval that it uses up")
 
-#define TH_FIELDS_ev_outcome(F)                                           \
-	F(ev_outcome, str, call_id, "call_id", TH_REQ, "the call")        \
-	F(ev_outcome, str, effect_id, "effect_id", 0,                     \
-	  "the intent's; absent when nothing was started")                \
-	F(ev_outcome, str, status, "status", TH_REQ,                      \
-	  "done, failed, not_started, unknown or refused")                \
-	F(ev_outcome, raw, output, "output", TH_REQ,                      \
-	  "what the model is told: a string, or a list of parts")         \
-	F(ev_outcome, raw, evidence, "evidence", 0,                       \
-	  "what changed: exit code, pointer, settled, frame id …")        \
-	F(ev_outcome, raw, acknowledged, "acknowledged_safety_checks", 0, \
-	  "checks a person accepted")                                     \
-	F(ev_outcome, int, elapsed_ms, "elapsed_ms", 0, "from dispatch to result")
+#define TH_FIELDS_ev_outcome(F)                                                                \
+	F(ev_outcome, str, call_id, "call_id", TH_REQ, "the call")                             \
+	F(ev_outcome, str, effect_id, "effect_id", 0,                                          \
+	  "the intent's; absent when nothing was started")                                     \
+	F(ev_outcome, str, status, "status", TH_REQ,                                           \
+	  "done, failed, not_started, unknown or refused")                                     \
+	F(ev_outcome, raw, output, "output", TH_REQ,                                           \
+	  "what the model is told: a string, or a list of parts")                              \
+	F(ev_outcome, raw, evidence, "evidence", 0,                                            \
+	  "what changed: exit code, pointer, settled, frame id …")                             \
+	F(ev_outcome, raw, acknowledged, "acknowledged_safety_checks", 0,                      \
+	  "checks a person accepted")                                                          \
+	F(ev_outcome, int, elapsed_ms, "elapsed_ms", 0, "from dispatch to result")             \
+	F(ev_outcome, raw, observation, "observation", 0,                                      \
+	  "unknown: the look taken afterwards: tool, arguments, status; what it showed is in " \
+	  "output")
+
+#define TH_FIELDS_ev_parked(F)                                               \
+	F(ev_parked, str, call_id, "call_id", TH_REQ, "the call")            \
+	F(ev_parked, str, effect_id, "effect_id", TH_REQ, "the intent's")    \
+	F(ev_parked, raw, output, "output", TH_REQ,                          \
+	  "as of an outcome: what is known and was seen")                    \
+	F(ev_parked, raw, evidence, "evidence", 0, "as of an outcome")       \
+	F(ev_parked, raw, observation, "observation", 0, "as of an outcome") \
+	F(ev_parked, int, elapsed_ms, "elapsed_ms", 0, "from dispatch to result")
+
+#define TH_FIELDS_ev_settled(F)                                                        \
+	F(ev_settled, str, call_id, "call_id", TH_REQ, "the call")                     \
+	F(ev_settled, str, effect_id, "effect_id", TH_REQ, "the effect that is meant") \
+	F(ev_settled, str, status, "status", TH_REQ, "done, not_started or unknown")   \
+	F(ev_settled, str, by, "by", 0, "who said it")                                 \
+	F(ev_settled, str, message, "message", 0, "told to the model")
 
 #define TH_FIELDS_ev_guardrail(F)                                                               \
 	F(ev_guardrail, str, name, "name", TH_REQ, "the guardrail")                             \
@@ -266,6 +304,8 @@ TH_STRUCT(ev_approval_requested)
 TH_STRUCT(ev_approval_decided)
 TH_STRUCT(ev_intent)
 TH_STRUCT(ev_outcome)
+TH_STRUCT(ev_parked)
+TH_STRUCT(ev_settled)
 TH_STRUCT(ev_guardrail)
 TH_STRUCT(ev_handoff)
 TH_STRUCT(ev_delegation)
@@ -280,8 +320,9 @@ const struct th_table *th_event_table(enum th_event_kind kind);
 extern const struct th_table th_ev_session_created_table, th_ev_session_forked_table,
     th_ev_message_table, th_ev_model_requested_table, th_ev_model_answered_table,
     th_ev_model_failed_table, th_ev_call_table, th_ev_approval_requested_table,
-    th_ev_approval_decided_table, th_ev_intent_table, th_ev_outcome_table, th_ev_guardrail_table,
-    th_ev_handoff_table, th_ev_delegation_table, th_ev_condensation_table,
-    th_ev_state_changed_table, th_ev_budget_table, th_ev_error_table, th_ev_final_table;
+    th_ev_approval_decided_table, th_ev_intent_table, th_ev_outcome_table, th_ev_parked_table,
+    th_ev_settled_table, th_ev_guardrail_table, th_ev_handoff_table, th_ev_delegation_table,
+    th_ev_condensation_table, th_ev_state_changed_table, th_ev_budget_table, th_ev_error_table,
+    th_ev_final_table;
 
 #endif

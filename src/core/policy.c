@@ -57,3 +57,40 @@ struct th_verdict th_policy_decide(const struct th_agent *agent, const struct th
 		return ask(TH_STR("the agent file asks for approval of this tool"));
 	return (struct th_verdict){ TH_POLICY_RUN, { 0 } };
 }
+
+static const char *how_to_look(const struct th_doubt *doubt)
+{
+	switch (doubt->scene) {
+	case TH_SCENE_SCREEN:
+		return "take a screenshot";
+	case TH_SCENE_FILES:
+		return doubt->path[0]
+			   ? "read that file or list its folder"
+			   : "read a file, list a folder or run a command that only looks";
+	case TH_SCENE_OTHER:
+		break;
+	}
+	return "use a tool that only reads";
+}
+
+struct th_verdict th_policy_repeat(const struct th_agent *agent, const struct th_doubt *doubt,
+				   struct th_verdict otherwise, struct th_arena *a)
+{
+	unsigned long long seq = doubt->seq;
+
+	/* What is refused for another reason stays refused. */
+	if (otherwise.policy == TH_POLICY_REFUSE)
+		return otherwise;
+	if (otherwise.policy == TH_POLICY_ASK || agent->repeat == TH_REPEAT_ASK ||
+	    doubt->scene == TH_SCENE_OTHER)
+		return ask(th_arena_printf(
+		    a, "it repeats an action that may have happened already (event %llu)%s%.*s",
+		    seq, otherwise.reason.len ? "; " : "", TH_FMT(otherwise.reason)));
+	return (struct th_verdict){
+		TH_POLICY_REFUSE,
+		th_arena_printf(a,
+				"it is the same action as the one of unknown outcome (event %llu), "
+				"which may have happened already; look first (%s), then decide",
+				seq, how_to_look(doubt)),
+	};
+}

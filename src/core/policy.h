@@ -20,4 +20,12 @@ struct th_verdict {
 struct th_verdict th_policy_decide(const struct th_agent *agent, const struct th_tool_spec *spec,
 				   const struct th_call *call, struct th_arena *a);
 
+/*
+ * Look before you repeat: `doubt` is of the very same action (th_doubts_find).
+ * Refused with a sentence that says how to look, or for a person to decide,
+ * as the agent file says; a person also where no look of ours could help.
+ */
+struct th_verdict th_policy_repeat(const struct th_agent *agent, const struct th_doubt *doubt,
+				   struct th_verdict otherwise, struct th_arena *a);
+
 #endif

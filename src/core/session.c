@@ -92,7 +92,45 @@ void th_session_deinit(struct th_session *s)
 	th_arena_deinit(&s->kept);
 	th_buf_deinit(&s->final);
 	th_buf_deinit(&s->reason);
+	th_doubts_deinit(&s->doubts);
 	*s = (struct th_session){ 0 };
+}
+
+void th_session_prices(struct th_session *s, int64_t input, int64_t output)
+{
+	s->price_input = input;
+	s->price_output = output;
+}
+
+/* Counts never wrap: what is too large is the largest. */
+static int64_t add_up(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+static int64_t price_of(int64_t tokens, int64_t price)
+{
+	int64_t cost;
+
+	return __builtin_mul_overflow(tokens, price, &cost) ? INT64_MAX : cost;
+}
+
+struct th_reservation th_session_reservation(const struct th_session *s)
+{
+	return (struct th_reservation){
+		.tokens = add_up(s->answer_tokens, s->output_max),
+		.cost_nano = add_up(price_of(s->answer_tokens, s->price_input),
+				    price_of(s->output_max, s->price_output)),
+	};
+}
+
+int64_t th_session_time_left_ms(const struct th_session *s, int64_t now_ms)
+{
+	if (!s->seconds_max)
+		return -1;
+	return TH_MAX(s->task_ms + s->seconds_max * 1000 - now_ms, (int64_t)0);
 }
 
 void th_session_limits(struct th_session *s, const struct th_agent_limits *l)
@@ -135,6 +173,11 @@ static enum th_code set_state(struct step *st, enum th_state to)
 	if (!th_state_allows(s->state, to))
 		return th_fail(st->err, TH_EPROTO, "a session that is %s cannot become %s",
 			       th_state_name(s->state), th_state_name(to));
+	/* A person's time is not the agent's. */
+	if (to == TH_STATE_WAITING)
+		s->waiting_ms = st->ev->ts_ms;
+	else if (s->state == TH_STATE_WAITING && st->ev->ts_ms > s->waiting_ms)
+		s->task_ms += st->ev->ts_ms - s->waiting_ms;
 	s->state = to;
 	s->notified = false;
 	return TH_OK;
@@ -150,13 +193,22 @@ static enum th_code parse(struct step *st, void *out)
 static const char *limit_reached(const struct th_session *s)
 {
 	const struct th_totals *t = &s->totals;
+	struct th_reservation next = th_session_reservation(s);
+	/* A request under way that nobody will answer any more is spent too. */
+	int64_t tokens =
+	    add_up(add_up(t->tokens_in, t->tokens_out), add_up(t->tokens_held, s->reserved.tokens));
+	int64_t cost = add_up(t->cost_nano, add_up(t->cost_held_nano, s->reserved.cost_nano));
 
 	if (t->task_turns >= s->turns_max)
 		return "the limit of model turns is reached";
-	if (s->tokens_max && t->tokens_in + t->tokens_out >= s->tokens_max)
+	if (s->tokens_max && tokens >= s->tokens_max)
 		return "the limit of tokens is reached";
-	if (s->cost_nano_max && t->cost_nano >= s->cost_nano_max)
+	if (s->tokens_max && add_up(tokens, next.tokens) > s->tokens_max)
+		return "the limit of tokens leaves no room for another request";
+	if (s->cost_nano_max && cost >= s->cost_nano_max)
 		return "the limit of cost is reached";
+	if (s->cost_nano_max && add_up(cost, next.cost_nano) > s->cost_nano_max)
+		return "the limit of cost leaves no room for another request";
 	if (s->seconds_max && s->updated_ms - s->task_ms >= s->seconds_max * 1000)
 		return "the limit of running time is reached";
 	if (s->items >= TH_SESSION_ITEMS_MAX)
@@ -214,7 +266,11 @@ static void due_calls(struct th_session *s, struct th_effects *out)
 		case TH_CALL_INTENDED:
 			kind = TH_DO_TOOL_RUN;
 			break;
+		case TH_CALL_JUDGED:
+			kind = TH_DO_CONCLUDE;
+			break;
 		case TH_CALL_ASKED:
+		case TH_CALL_PARKED:
 		case TH_CALL_SETTLED:
 		case TH_CALL_PHASE_COUNT:
 		default:
@@ -286,6 +342,7 @@ static enum th_code on_session_created(struct step *st)
 	code = th_table_parse(&th_agent_table, th_json_root(doc), st->scratch, agent, st->err);
 	if (!code) {
 		th_session_limits(s, agent->limits);
+		s->output_max = agent->settings ? agent->settings->max_output_tokens : 0;
 		s->agent_name = th_arena_str(&s->kept, agent->name);
 		s->model = th_arena_str(&s->kept, d.model);
 		s->workspace = th_arena_str(&s->kept, d.workspace);
@@ -322,6 +379,7 @@ static enum th_code on_session_forked(struct step *st)
 	if (s->phase == TH_TURN_REQUESTED || s->phase == TH_TURN_BACKOFF) {
 		s->phase = TH_TURN_DUE;
 		s->totals.attempts = 0;
+		s->reserved = (struct th_reservation){ 0 }; /* the parent's to pay */
 	}
 	return TH_OK;
 }
@@ -353,14 +411,35 @@ static enum th_code on_message(struct step *st)
 	return TH_OK;
 }
 
+/* The request under way was sent, and nobody will ever know what it cost. */
+static void hold_reservation(struct th_session *s)
+{
+	s->totals.unanswered++;
+	s->totals.tokens_held = add_up(s->totals.tokens_held, s->reserved.tokens);
+	s->totals.cost_held_nano = add_up(s->totals.cost_held_nano, s->reserved.cost_nano);
+	s->reserved = (struct th_reservation){ 0 };
+}
+
 static enum th_code on_model_requested(struct step *st)
 {
+	static const char *const due_now[] = {
+		[TH_TURN_REST] = "nothing",
+		[TH_TURN_CALLS] = "the calls of the answer before",
+	};
 	struct th_session *s = st->s;
+	struct th_ev_model_requested d;
+	enum th_code code = parse(st, &d);
 
+	if (code)
+		return code;
 	if (s->phase != TH_TURN_DUE && s->phase != TH_TURN_BACKOFF && s->phase != TH_TURN_REQUESTED)
-		return th_fail(st->err, TH_EPROTO, "the model is not to be asked now");
+		return th_fail(
+		    st->err, TH_EDIVERGED,
+		    "diverged: the log asks the model here, this build would do %s first",
+		    due_now[s->phase]);
 	if (s->phase == TH_TURN_REQUESTED)
-		s->totals.unanswered++;
+		hold_reservation(s);
+	s->reserved = (struct th_reservation){ d.reserved_tokens, d.reserved_cost_nano };
 	/* The calls of the answer before have their results: their memory is not needed while
 	 * waiting. */
 	s->calls = NULL;
@@ -372,6 +451,20 @@ static enum th_code on_model_requested(struct step *st)
 	s->totals.attempts++;
 	emit(st->out, (struct th_effect){ .kind = TH_DO_MODEL_CALL });
 	return TH_OK;
+}
+
+static int64_t usage_tokens(const struct th_json *usage)
+{
+	return add_up(TH_MAX(th_json_get_int(usage, "input", 0), (int64_t)0),
+		      TH_MAX(th_json_get_int(usage, "output", 0), (int64_t)0));
+}
+
+/* Failures after which the provider may have worked, and says nothing of what it cost. */
+static bool may_have_cost(struct th_str class)
+{
+	static const char *const classes[] = { "timeout", "cut", "malformed", "cancelled", NULL };
+
+	return th_names_find(classes, class) >= 0;
 }
 
 static void add_usage(struct th_totals *t, const struct th_json *usage, int64_t cost_nano)
@@ -415,6 +508,8 @@ static enum th_code on_model_answered(struct step *st)
 	s->totals.turns++;
 	s->totals.task_turns++;
 	add_usage(&s->totals, th_json_get(st->data, "usage"), d.cost_nano);
+	s->answer_tokens = usage_tokens(th_json_get(st->data, "usage"));
+	s->reserved = (struct th_reservation){ 0 };
 	s->totals.cost_unknown |= !th_json_get(st->data, "cost_nano");
 	s->final_refusal = next.refusal;
 	s->answer_incomplete = th_str_is(d.status, "incomplete");
@@ -460,6 +555,9 @@ static enum th_code on_model_failed(struct step *st)
 	if (s->phase != TH_TURN_REQUESTED)
 		return th_fail(st->err, TH_EPROTO, "no answer is awaited");
 	add_usage(&s->totals, th_json_get(st->data, "usage"), 0);
+	if (may_have_cost(d.class) && !th_json_get(st->data, "usage"))
+		hold_reservation(s);
+	s->reserved = (struct th_reservation){ 0 };
 	set_reason(s, d.message);
 	if (th_str_is(d.class, "cancelled")) {
 		s->phase = TH_TURN_DUE;
@@ -500,6 +598,57 @@ static enum th_code no_call(struct step *st)
 		       th_event_name(st->ev->kind), TH_FMT(th_utf8_cut(st->ev->call, 80)));
 }
 
+/* A step that the loop itself takes: the log has one, this code would take another. */
+static enum th_code other_step(struct step *st)
+{
+	const struct th_session *s = st->s;
+	const char *phase = "no such call";
+
+	for (size_t i = 0; i < s->call_count; i++)
+		if (th_str_eq(s->calls[i].call_id, st->ev->call))
+			phase = call_phase_names[s->calls[i].phase];
+	return th_fail(
+	    st->err, TH_EDIVERGED,
+	    "diverged: the log has an event \"%s\" for the call \"%.*s\", which for this "
+	    "build is \"%s\"",
+	    th_event_name(st->ev->kind), TH_FMT(th_utf8_cut(st->ev->call, 80)), phase);
+}
+
+static enum th_code other_action(struct step *st, const struct th_call *c, const char *ours,
+				 const char *does, struct th_str tool, struct th_str digest)
+{
+	return th_fail(st->err, TH_EDIVERGED,
+		       "diverged: the log %s %.*s %.*s, the answer asks for %.*s %.12s", does,
+		       TH_FMT(th_utf8_cut(tool, 60)), TH_FMT(th_str_sub(digest, 0, 12)),
+		       TH_FMT(th_utf8_cut(c->tool, 60)), ours);
+}
+
+/* A call as the log has it against the one that stands in the answer.  What a computer is to do is
+ * the models' to read (run/driver_calls.c). */
+static enum th_code check_call(struct step *st, const struct th_call *c, const struct th_ev_call *d)
+{
+	struct th_buf arguments = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	char logged[TH_SHA256_HEX_SIZE + 1], ours[TH_SHA256_HEX_SIZE + 1];
+	enum th_code code = TH_OK;
+
+	th_call_digest(d->tool, d->arguments, logged);
+	if (c->computer)
+		th_buf_add(&arguments, d->arguments);
+	else
+		(void)th_call_arguments(c->arguments, &arguments, NULL);
+	th_call_digest(c->tool, th_buf_str(&arguments), ours);
+	if (!th_str_is(d->digest, logged))
+		code = th_fail(
+		    st->err, TH_EDIVERGED,
+		    "diverged: the log calls %.*s with the digest %.12s, its arguments have "
+		    "%.12s",
+		    TH_FMT(th_utf8_cut(d->tool, 60)), d->digest.ptr, logged);
+	else if (strcmp(logged, ours) != 0)
+		code = other_action(st, c, ours, "calls", d->tool, d->digest);
+	th_buf_deinit(&arguments);
+	return code;
+}
+
 static void call_phase(struct th_call *c, enum th_call_phase phase)
 {
 	c->phase = phase;
@@ -517,11 +666,14 @@ static enum th_code on_call(struct step *st)
 	if (code)
 		return code;
 	if (!c)
-		return no_call(st);
+		return other_step(st);
 	class = th_class_find(d.class);
 	policy = th_names_find(policy_names, d.policy);
 	if (class < 0 || policy < 0 || d.digest.len != TH_SHA256_HEX_SIZE)
 		return th_fail(st->err, TH_EPROTO, "class, policy or digest of the call are wrong");
+	code = check_call(st, c, &d);
+	if (code)
+		return code;
 	c->class = (enum th_class) class;
 	c->policy = (enum th_policy)policy;
 	c->arguments = th_arena_str(&s->turn, d.arguments);
@@ -557,19 +709,30 @@ static enum th_code on_approval_requested(struct step *st)
 	if (code)
 		return code;
 	if (!c)
-		return no_call(st);
+		return other_step(st);
+	if (!th_str_is(d.digest, c->digest))
+		return other_action(st, c, c->digest, "asks about", c->tool, d.digest);
 	c->reason = th_arena_str(&st->s->turn, d.reason);
 	call_phase(c, TH_CALL_ASKED);
 	set_reason(st->s, d.reason);
 	return set_state(st, TH_STATE_WAITING);
 }
 
-static bool any_asked(const struct th_session *s)
+const struct th_call *th_session_waits(const struct th_session *s, enum th_call_phase phase,
+				       struct th_str call_id)
 {
 	for (size_t i = 0; i < s->call_count; i++)
-		if (s->calls[i].phase == TH_CALL_ASKED)
-			return true;
-	return false;
+		if (s->calls[i].phase == phase &&
+		    (!call_id.len || th_str_eq(call_id, s->calls[i].call_id)))
+			return &s->calls[i];
+	return NULL;
+}
+
+/* Does a call wait for a person? */
+static bool any_waits(const struct th_session *s)
+{
+	return th_session_waits(s, TH_CALL_ASKED, TH_STR("")) ||
+	       th_session_waits(s, TH_CALL_PARKED, TH_STR(""));
 }
 
 static enum th_code on_approval_decided(struct step *st)
@@ -587,11 +750,13 @@ static enum th_code on_approval_decided(struct step *st)
 		return th_fail(st->err, TH_EPROTO,
 			       "the decision is about another action than the one that waits");
 	c->approved = d.approve;
-	if (!d.approve)
+	if (d.approve)
+		c->approval_seq = st->ev->seq;
+	else
 		c->reason = th_arena_str(&s->turn, d.message.len ? d.message
 								 : TH_STR("a person rejected it"));
 	call_phase(c, d.approve ? TH_CALL_CLEARED : TH_CALL_DENIED);
-	if (!any_asked(s) && s->state == TH_STATE_WAITING)
+	if (!any_waits(s) && s->state == TH_STATE_WAITING)
 		return set_state(st, TH_STATE_RUNNING);
 	return TH_OK;
 }
@@ -605,18 +770,86 @@ static enum th_code on_intent(struct step *st)
 	if (code)
 		return code;
 	if (!c)
-		return no_call(st);
+		return other_step(st);
 	if (!th_str_is(d.digest, c->digest) || !th_str_eq(d.tool, c->tool))
+		return other_action(st, c, c->digest, "intends", d.tool, d.digest);
+	if (!th_str_is(d.class, th_class_name(c->class)))
 		return th_fail(
-		    st->err, TH_EPROTO,
-		    "diverged: the log intends %.*s %.12s, the answer asks for %.*s %.12s",
-		    TH_FMT(th_utf8_cut(d.tool, 60)), d.digest.ptr, TH_FMT(th_utf8_cut(c->tool, 60)),
-		    c->digest);
+		    st->err, TH_EDIVERGED,
+		    "diverged: the log intends %.*s as class %.*s, its call was class %s",
+		    TH_FMT(th_utf8_cut(d.tool, 60)), TH_FMT(th_utf8_cut(d.class, 8)),
+		    th_class_name(c->class));
+	/* The intent uses the approval up: it names it, and no other intent can. */
+	if ((uint64_t)d.approval != c->approval_seq)
+		return th_fail(
+		    st->err, TH_EDIVERGED,
+		    "diverged: the intent uses the approval of event %lld, the call has that "
+		    "of event %llu",
+		    (long long)d.approval, (unsigned long long)c->approval_seq);
 	c->effect_id = th_arena_str(&st->s->turn, d.effect_id);
 	c->journal = th_arena_str(&st->s->turn, d.journal);
 	c->epoch = d.epoch;
 	c->intent_seq = st->ev->seq;
 	call_phase(c, TH_CALL_INTENDED);
+	return TH_OK;
+}
+
+static void note_doubt(struct th_session *s, const struct th_call *c)
+{
+	if (!c->effect_id.len)
+		return;
+	if (c->status == TH_OUTCOME_UNKNOWN && c->class != TH_CLASS_L && c->class != TH_CLASS_R)
+		th_doubts_add(&s->doubts, c->outcome_seq, c->tool, c->arguments, c->digest);
+	else
+		th_doubts_ended(&s->doubts, c->call_seq, c->tool, c->arguments, c->digest, c->class,
+				c->status);
+}
+
+static enum th_code on_parked(struct step *st)
+{
+	struct th_session *s = st->s;
+	struct th_ev_parked d;
+	struct th_call *c = call_of(st, 1u << TH_CALL_INTENDED);
+	enum th_code code = parse(st, &d);
+
+	if (code)
+		return code;
+	if (!c || !th_str_eq(d.effect_id, c->effect_id))
+		return no_call(st);
+	c->told = th_arena_str(&s->turn, d.output);
+	c->evidence = th_arena_str(&s->turn, d.evidence);
+	c->observation = th_arena_str(&s->turn, d.observation);
+	c->elapsed_ms = d.elapsed_ms;
+	call_phase(c, TH_CALL_PARKED);
+	set_reason(s, TH_STR("nobody knows whether an action happened; a person must say"));
+	return s->state == TH_STATE_RUNNING ? set_state(st, TH_STATE_WAITING) : TH_OK;
+}
+
+static enum th_code on_settled(struct step *st)
+{
+	struct th_session *s = st->s;
+	struct th_ev_settled d;
+	struct th_call *c = call_of(st, 1u << TH_CALL_PARKED);
+	enum th_code code = parse(st, &d);
+	int status;
+
+	if (code)
+		return code;
+	if (!c)
+		return no_call(st);
+	if (!th_str_eq(d.effect_id, c->effect_id))
+		return th_fail(st->err, TH_EPROTO, "the word is about another effect");
+	status = th_outcome_find(d.status);
+	if (status != TH_OUTCOME_DONE && status != TH_OUTCOME_NOT_STARTED &&
+	    status != TH_OUTCOME_UNKNOWN)
+		return th_fail(st->err, TH_EPROTO, "a person says done, not_started or unknown");
+	c->status = (enum th_outcome_status)status;
+	c->reason = th_arena_str(&s->turn, d.message);
+	c->by = th_arena_str(&s->turn, d.by);
+	c->word_by_person = true;
+	call_phase(c, TH_CALL_JUDGED);
+	if (!any_waits(s) && s->state == TH_STATE_WAITING)
+		return set_state(st, TH_STATE_RUNNING);
 	return TH_OK;
 }
 
@@ -626,7 +859,8 @@ static enum th_code on_outcome(struct step *st)
 	struct th_ev_outcome d;
 	/* Without an effect_id nothing was started: any open call may end so (refused, cancelled).
 	 */
-	struct th_call *c = call_of(st, ~(1u << TH_CALL_SETTLED) & ~(1u << TH_CALL_SEEN));
+	struct th_call *c =
+	    call_of(st, ~(1u << TH_CALL_SETTLED | 1u << TH_CALL_SEEN | 1u << TH_CALL_PARKED));
 	enum th_code code = parse(st, &d);
 	int status;
 
@@ -640,15 +874,20 @@ static enum th_code on_outcome(struct step *st)
 	if (status < 0)
 		return th_fail(st->err, TH_EPROTO, "unknown outcome status \"%.*s\"",
 			       TH_FMT(th_utf8_cut(d.status, 40)));
-	if (c->phase == TH_CALL_INTENDED && !d.effect_id.len)
+	if (c->phase >= TH_CALL_INTENDED && !d.effect_id.len)
 		return th_fail(st->err, TH_EPROTO, "an intended call's outcome names its effect");
+	if (c->phase == TH_CALL_JUDGED && (enum th_outcome_status)status != c->status)
+		return th_fail(st->err, TH_EDIVERGED,
+			       "diverged: the log says %.*s, the person said %s", TH_FMT(d.status),
+			       th_outcome_name(c->status));
 	c->status = (enum th_outcome_status)status;
 	c->outcome_seq = st->ev->seq;
+	note_doubt(s, c);
 	call_phase(c, TH_CALL_SETTLED);
 	s->items++;
 	s->totals.calls_unknown += c->status == TH_OUTCOME_UNKNOWN;
 	turn_over(s);
-	if (!any_asked(s) && s->state == TH_STATE_WAITING)
+	if (!any_waits(s) && s->state == TH_STATE_WAITING)
 		return set_state(st, TH_STATE_RUNNING);
 	return TH_OK;
 }
@@ -667,7 +906,10 @@ static void cancel_open(struct step *st, bool for_good)
 			if (for_good)
 				emit(st->out,
 				     (struct th_effect){ .kind = TH_DO_TOOL_CANCEL, .call = i });
-		} else if (for_good && c->phase != TH_CALL_SEEN && c->phase != TH_CALL_SETTLED) {
+		} else if (for_good && c->phase == TH_CALL_PARKED) {
+			c->status = TH_OUTCOME_UNKNOWN;
+			call_phase(c, TH_CALL_JUDGED);
+		} else if (for_good && c->phase < TH_CALL_INTENDED && c->phase != TH_CALL_SEEN) {
 			c->reason = TH_STR("the run was cancelled before this call began");
 			call_phase(c, TH_CALL_DENIED);
 		}
@@ -702,6 +944,11 @@ static enum th_code on_state_changed(struct step *st)
 	/* No timer of before rings again, and a replay has none: what waited for one is due. */
 	if (s->phase == TH_TURN_BACKOFF)
 		s->phase = TH_TURN_DUE;
+	/* A limit is found with a request under way only when that was another process's. */
+	if (to == TH_STATE_LIMIT && s->phase == TH_TURN_REQUESTED) {
+		hold_reservation(s);
+		s->phase = TH_TURN_DUE;
+	}
 	if (to == TH_STATE_STOPPED || to == TH_STATE_PAUSED)
 		cancel_open(st, to == TH_STATE_STOPPED);
 	if (to == TH_STATE_RUNNING) {
@@ -712,7 +959,7 @@ static enum th_code on_state_changed(struct step *st)
 		s->totals.attempts = 0;
 		s->task_ms = st->ev->ts_ms;
 		turn_over(s);
-		if (any_asked(s))
+		if (any_waits(s))
 			return set_state(st, TH_STATE_WAITING);
 	}
 	return TH_OK;
@@ -775,6 +1022,8 @@ static handler_fn *const handlers[TH_EVENT_COUNT] = {
 	[TH_EV_APPROVAL_DECIDED] = on_approval_decided,
 	[TH_EV_INTENT] = on_intent,
 	[TH_EV_OUTCOME] = on_outcome,
+	[TH_EV_PARKED] = on_parked,
+	[TH_EV_SETTLED] = on_settled,
 	[TH_EV_GUARDRAIL] = on_noted,
 	[TH_EV_HANDOFF] = on_noted,
 	[TH_EV_DELEGATION_STARTED] = on_noted,
@@ -862,6 +1111,22 @@ void th_session_wake(struct th_session *s, struct th_effects *ret)
 	}
 }
 
+bool th_call_arguments(struct th_str text, struct th_buf *out, struct th_err *err)
+{
+	struct th_json_doc *doc = NULL;
+	bool good = !th_json_parse(text.len ? text : TH_STR("{}"), &doc, err);
+	struct th_jw w = th_jw(out);
+
+	if (good && !th_json_is_object(th_json_root(doc)))
+		good = th_fail(err, TH_EPROTO, "it must be a JSON object") == TH_OK;
+	if (good)
+		th_jw_json(&w, th_json_root(doc));
+	else
+		th_jw_str(&w, text);
+	th_json_free(doc);
+	return good;
+}
+
 void th_call_digest(struct th_str tool, struct th_str arguments,
 		    char out[static TH_SHA256_HEX_SIZE + 1])
 {
@@ -900,6 +1165,21 @@ static void print_calls(const struct th_session *s, struct th_jw *w)
 	th_jw_array_end(w);
 }
 
+static void print_doubts(const struct th_session *s, struct th_jw *w)
+{
+	if (s->doubts.count == 0)
+		return;
+	th_jw_key(w, TH_STR("doubts"));
+	th_jw_array(w);
+	for (size_t i = 0; i < s->doubts.count; i++) {
+		th_jw_object(w);
+		th_jw_kuint(w, "seq", s->doubts.list[i].seq);
+		th_jw_kstr(w, "digest", th_str_of(s->doubts.list[i].digest));
+		th_jw_object_end(w);
+	}
+	th_jw_array_end(w);
+}
+
 void th_session_print(const struct th_session *s, struct th_jw *w)
 {
 	static const char *const phases[] = { "rest", "due", "requested", "backoff", "calls" };
@@ -925,11 +1205,15 @@ void th_session_print(const struct th_session *s, struct th_jw *w)
 	th_jw_kint(w, "tokens_out", t->tokens_out);
 	th_jw_kint(w, "tokens_reasoning", t->tokens_reasoning);
 	th_jw_kint(w, "cost_nano", t->cost_nano);
+	th_jw_kint(w, "tokens_held", t->tokens_held);
+	th_jw_kint(w, "cost_held_nano", t->cost_held_nano);
+	th_jw_kint(w, "tokens_reserved", s->reserved.tokens);
 	if (s->reason.len)
 		th_jw_kstr(w, "reason", th_buf_str(&s->reason));
 	if (s->final.len)
 		th_jw_kstr(w, "final", th_buf_str(&s->final));
 	print_calls(s, w);
+	print_doubts(s, w);
 	th_jw_object_end(w);
 }
 

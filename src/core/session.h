@@ -18,6 +18,7 @@
 
 #include "core/agent.h"
 #include "core/event.h"
+#include "core/unknown.h"
 
 /* id, name, exit code of `thole run`, one line */
 #define TH_STATES(X)                                                 \
@@ -47,6 +48,7 @@ bool th_state_allows(enum th_state from, enum th_state to); /* the legal transit
 	X(ASK, "ask")               /* call: append APPROVAL_REQUESTED */                      \
 	X(REFUSE, "refuse")         /* call: append OUTCOME refused */                         \
 	X(INTEND, "intend")         /* call: append INTENT */                                  \
+	X(CONCLUDE, "conclude")     /* call: append OUTCOME as a person said */                \
 	X(REQUEST, "request")       /* append MODEL_REQUESTED */                               \
 	X(FINISH, "finish")         /* append FINAL */                                         \
 	X(LIMIT, "limit")           /* append STATE_CHANGED to limit */                        \
@@ -86,6 +88,8 @@ struct th_effects {
 	X(CLEARED, "cleared")   /* may run */                                    \
 	X(DENIED, "denied")     /* must be refused */                            \
 	X(INTENDED, "intended") /* INTENT is in the log: it may have happened */ \
+	X(PARKED, "parked")     /* nobody knows; waits for a person's word */    \
+	X(JUDGED, "judged")     /* that word is in the log */                    \
 	X(SETTLED, "settled")   /* has its one result */
 #define X(id, name) TH_CALL_##id,
 enum th_call_phase { TH_CALL_PHASES(X) TH_CALL_PHASE_COUNT };
@@ -111,9 +115,14 @@ struct th_call {
 	struct th_str journal;
 	char digest[TH_SHA256_HEX_SIZE + 1];
 	uint64_t call_seq, intent_seq, outcome_seq;
-	enum th_outcome_status status; /* SETTLED */
+	uint64_t approval_seq; /* of the APPROVAL_DECIDED that let it run; the INTENT names it */
+	enum th_outcome_status status; /* SETTLED; JUDGED: what it will be */
 	bool emitted;                  /* the effect of this phase was given out */
 	bool approved;                 /* by a person */
+	bool word_by_person; /* JUDGED: by `by`, with `reason`; else the run was stopped */
+	struct th_str by;
+	struct th_str told, evidence, observation; /* PARKED, JUDGED: for the OUTCOME */
+	int64_t elapsed_ms;
 };
 
 struct th_totals {
@@ -125,6 +134,13 @@ struct th_totals {
 	int64_t cost_nano;
 	bool cost_unknown;  /* at least one turn had no price */
 	int64_t unanswered; /* requests that were sent and never answered */
+	/* Reserved for those: they may have been paid for, so they count as spent. */
+	int64_t tokens_held, cost_held_nano;
+};
+
+/* What one request may cost at most, as far as it can be known before. */
+struct th_reservation {
+	int64_t tokens, cost_nano;
 };
 
 /* What the current task waits for. */
@@ -141,7 +157,11 @@ struct th_session {
 	uint64_t answer_seq;               /* of the last MODEL_ANSWERED */
 	uint64_t request_seq, message_seq; /* of the last of them */
 	int64_t retry_in_ms;
-	bool divergent; /* reserved to the driver */
+	struct th_reservation reserved; /* by the request under way */
+	int64_t answer_tokens; /* input and output of the last answer: the next sends it again */
+	int64_t output_max;    /* of one answer, as the agent file says; 0: not said */
+	int64_t waiting_ms;    /* ts of when it began to wait for a person */
+	struct th_doubts doubts;
 
 	struct th_call *calls; /* of the current answer */
 	size_t call_count;
@@ -153,7 +173,8 @@ struct th_session {
 	bool notified;
 
 	int64_t turns_max, attempts_max, tokens_max, seconds_max, cost_nano_max; /* 0: none */
-	struct th_str agent_name, model, workspace, parent;                      /* in `kept` */
+	int64_t price_input, price_output; /* per token; 0: unknown; of live runs only */
+	struct th_str agent_name, model, workspace, parent; /* in `kept` */
 	struct th_arena kept;
 };
 
@@ -163,10 +184,20 @@ void th_session_deinit(struct th_session *s);
 /* Limits of the agent, for live runs; a replay takes them from the log. */
 void th_session_limits(struct th_session *s, const struct th_agent_limits *limits);
 
+/* Prices in 1e-9 US dollars per token, for reservations of live runs. */
+void th_session_prices(struct th_session *s, int64_t input, int64_t output);
+/* What the next request has to reserve: the last answer and what was sent for it are sent again,
+ * and an answer may have settings.max_output_tokens. */
+struct th_reservation th_session_reservation(const struct th_session *s);
+/* What is left of the running time of the task, at `now_ms`; -1: no limit. */
+int64_t th_session_time_left_ms(const struct th_session *s, int64_t now_ms);
+
 /*
  * Applies the next event.  TH_EPROTO when it does not fit (wrong seq, unknown
- * shape, a result without its call, a state that does not accept it): the
- * session is then as before.  TH_ELIMIT for the maxima.
+ * shape, a result without its call, a state that does not accept it);
+ * TH_EDIVERGED when the log has another step than this code would take (kind,
+ * tool or arguments), with both in the sentence: the session is then as
+ * before.  TH_ELIMIT for the maxima.
  */
 TH_NODISCARD enum th_code th_session_step(struct th_session *s, const struct th_event *ev,
 					  struct th_effects *ret, struct th_err *err);
@@ -178,8 +209,18 @@ void th_session_wake(struct th_session *s, struct th_effects *ret);
 
 bool th_session_rests(
     const struct th_session *s); /* nothing will happen without somebody from outside */
+/* The first call that waits for a decision (TH_CALL_ASKED) or a word (TH_CALL_PARKED), with that id
+ * or, when it is empty, any; or NULL. */
+const struct th_call *th_session_waits(const struct th_session *s, enum th_call_phase phase,
+				       struct th_str call_id);
 
-/* Digest of what approvals and intents are bound to. */
+/*
+ * What a function call's text asks for, as it is written into the log: an object printed by our own
+ * writer, so that blanks and spellings make no difference; anything else as a string.  False: it is
+ * no JSON object, and `err` says why.
+ */
+bool th_call_arguments(struct th_str text, struct th_buf *out, struct th_err *err);
+/* Digest of what approvals and intents are bound to, over th_call_arguments' form. */
 void th_call_digest(struct th_str tool, struct th_str arguments,
 		    char out[static TH_SHA256_HEX_SIZE + 1]);
 

@@ -86,6 +86,7 @@ static enum th_code live_new(struct th_driver *d, struct th_str id, const struct
 	if (observer)
 		l->observer = *observer;
 	th_session_init(&l->fold);
+	th_session_prices(&l->fold, outfit->profile->price.input, outfit->profile->price.output);
 	d->lives[index] = l;
 	d->live_count++;
 	*ret = l;
@@ -100,6 +101,7 @@ static void live_free(struct th_live *l)
 	d->lives[l->index] = NULL;
 	d->live_count--;
 	th_history_free(l->history);
+	th_live_unknowns_free(l);
 	th_session_deinit(&l->fold);
 	free((void *)(uintptr_t)l->options.tools);
 	free(l->pending.events);
@@ -402,6 +404,9 @@ static void perform(struct th_live *l, const struct th_effect *fx)
 		break;
 	case TH_DO_INTEND:
 		th_live_intend(l, c);
+		break;
+	case TH_DO_CONCLUDE:
+		th_live_conclude(l, c);
 		break;
 	case TH_DO_REQUEST:
 		th_live_request(l);
@@ -901,6 +906,9 @@ enum th_code th_driver_resume(struct th_driver *d, struct th_handle h, struct th
 
 	if (!l)
 		return th_fail(err, TH_ENOENT, "no such session is open");
+	code = th_live_check_calls(l, err);
+	if (code)
+		return th_prefix(err, code, "session %s", l->id);
 	if (l->fold.state == TH_STATE_PAUSED) {
 		code = write_state(l, TH_STATE_RUNNING, TH_STR("resumed"), err);
 		if (code)
@@ -978,7 +986,7 @@ enum th_code th_driver_decide(struct th_driver *d, struct th_handle h, struct th
 			      struct th_err *err)
 {
 	struct th_live *l = find(d, h);
-	const struct th_call *c = NULL;
+	const struct th_call *c;
 	struct th_ev_approval_decided decided = { .approve = approve,
 						  .by = by,
 						  .message = message };
@@ -988,10 +996,7 @@ enum th_code th_driver_decide(struct th_driver *d, struct th_handle h, struct th
 
 	if (!l)
 		return th_fail(err, TH_ENOENT, "no such session is open");
-	for (size_t i = 0; i < l->fold.call_count && !c; i++)
-		if (l->fold.calls[i].phase == TH_CALL_ASKED &&
-		    (!call_id.len || th_str_eq(call_id, l->fold.calls[i].call_id)))
-			c = &l->fold.calls[i];
+	c = th_session_waits(&l->fold, TH_CALL_ASKED, call_id);
 	if (!c)
 		return th_fail(err, TH_ENOENT, "no call %.*s waits for a decision",
 			       TH_FMT(th_utf8_cut(call_id, 80)));
@@ -1001,6 +1006,38 @@ enum th_code th_driver_decide(struct th_driver *d, struct th_handle h, struct th
 	w = th_jw(&data);
 	th_table_print(&th_ev_approval_decided_table, &decided, &w);
 	code = th_live_append(l, TH_EV_APPROVAL_DECIDED, TH_SOURCE_USER, c->call_seq, c->call_id,
+			      th_buf_str(&data), err);
+	th_buf_deinit(&data);
+	if (!code)
+		th_live_pump(l);
+	return code;
+}
+
+enum th_code th_driver_settle(struct th_driver *d, struct th_handle h, struct th_str call_id,
+			      enum th_outcome_status status, struct th_str by,
+			      struct th_str message, struct th_err *err)
+{
+	struct th_live *l = find(d, h);
+	const struct th_call *c;
+	struct th_ev_settled settled = { .status = th_str_of(th_outcome_name(status)),
+					 .by = by,
+					 .message = message };
+	struct th_buf data;
+	struct th_jw w;
+	enum th_code code;
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	c = th_session_waits(&l->fold, TH_CALL_PARKED, call_id);
+	if (!c)
+		return th_fail(err, TH_ENOENT, "no call %.*s waits for a word about its outcome",
+			       TH_FMT(th_utf8_cut(call_id, 80)));
+	settled.call_id = c->call_id;
+	settled.effect_id = c->effect_id;
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	w = th_jw(&data);
+	th_table_print(&th_ev_settled_table, &settled, &w);
+	code = th_live_append(l, TH_EV_SETTLED, TH_SOURCE_USER, c->intent_seq, c->call_id,
 			      th_buf_str(&data), err);
 	th_buf_deinit(&data);
 	if (!code)

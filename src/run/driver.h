@@ -99,6 +99,11 @@ TH_NODISCARD enum th_code th_driver_message(struct th_driver *d, struct th_handl
 TH_NODISCARD enum th_code th_driver_decide(struct th_driver *d, struct th_handle h,
 					   struct th_str call_id, bool approve, struct th_str by,
 					   struct th_str message, struct th_err *err);
+/* A person's word on a parked call: done, not_started or unknown.  call_id empty: the first. */
+TH_NODISCARD enum th_code th_driver_settle(struct th_driver *d, struct th_handle h,
+					   struct th_str call_id, enum th_outcome_status status,
+					   struct th_str by, struct th_str message,
+					   struct th_err *err);
 /* to: paused, stopped or running, by an operator. */
 TH_NODISCARD enum th_code th_driver_set_state(struct th_driver *d, struct th_handle h,
 					      enum th_state to, struct th_str reason,

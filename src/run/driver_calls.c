@@ -56,22 +56,14 @@ static enum th_code computer_arguments(struct th_live *l, const struct th_call *
 	return code;
 }
 
-/* The model wrote a text that should be a JSON object; what is none is kept as a string. */
-static bool function_arguments(const struct th_call *c, struct th_buf *out, struct th_err *err)
+/* The very same action ended in UNKNOWN, and the model has not looked since. */
+static void look_before_repeat(struct th_live *l, enum th_class class, const char *digest,
+			       struct th_arena *a, struct th_verdict *verdict)
 {
-	struct th_str text = c->arguments.len ? c->arguments : TH_STR("{}");
-	struct th_json_doc *doc = NULL;
-	bool good = !th_json_parse(text, &doc, err);
-	struct th_jw w = th_jw(out);
+	const struct th_doubt *doubt = th_doubts_find(&l->fold.doubts, digest);
 
-	if (good && !th_json_is_object(th_json_root(doc)))
-		good = th_fail(err, TH_EPROTO, "it must be a JSON object") == TH_OK;
-	th_json_free(doc);
-	if (good)
-		th_buf_add(out, th_str_trim(text));
-	else
-		th_jw_str(&w, text);
-	return good;
+	if (doubt && class != TH_CLASS_R && class != TH_CLASS_L)
+		*verdict = th_policy_repeat(l->outfit.agent, doubt, *verdict, a);
 }
 
 void th_live_record(struct th_live *l, struct th_call *c)
@@ -101,7 +93,7 @@ void th_live_record(struct th_live *l, struct th_call *c)
 			th_buf_add_cstr(&arguments, "{}");
 			verdict = (struct th_verdict){ TH_POLICY_REFUSE, th_str_of(err.msg) };
 		}
-	} else if (!function_arguments(c, &arguments, &err) && spec) {
+	} else if (!th_call_arguments(c->arguments, &arguments, &err) && spec) {
 		verdict.policy = TH_POLICY_REFUSE;
 		verdict.reason = th_arena_printf(&a, "the arguments of %.*s are not usable: %s",
 						 TH_FMT(th_utf8_cut(c->tool, 80)), err.msg);
@@ -109,6 +101,7 @@ void th_live_record(struct th_live *l, struct th_call *c)
 	d.arguments = th_buf_str(&arguments);
 	th_call_digest(c->tool, d.arguments, digest);
 	d.digest = th_str_of(digest);
+	look_before_repeat(l, class, digest, &a, &verdict);
 	d.class = th_str_of(th_class_name(class));
 	d.policy = th_str_of(th_policy_name(verdict.policy));
 	d.reason = verdict.reason;
@@ -215,29 +208,6 @@ static void random_id(struct th_driver *d, char out[static 33])
 	out[32] = '\0';
 }
 
-/* A computer call is answered with a picture even when it is refused: a look changes nothing. */
-void th_live_refuse(struct th_live *l, struct th_call *c)
-{
-	struct th_driver *d = l->driver;
-	struct th_tool_call look = {
-		.session_id = th_str_of(l->id),
-		.epoch = l->epoch,
-		.tool = TH_STR("computer"),
-		.arguments = TH_STR("{\"actions\":[{\"type\":\"screenshot\"}]}"),
-		.class = TH_CLASS_R,
-		.agent = l->outfit.agent,
-	};
-	char id[33];
-
-	if (!c->computer || !l->outfit.has_computer) {
-		refuse_now(l, c, TH_STR("[]"));
-		return;
-	}
-	random_id(d, id);
-	look.effect_id = th_str_n(id, 32);
-	d->world.ops->tool_run(d->world.ctx, th_live_ticket(l, c->call_seq), &look, false);
-}
-
 static int64_t call_timeout_ms(const struct th_live *l)
 {
 	const struct th_agent_limits *limits = l->outfit.agent->limits;
@@ -259,10 +229,13 @@ void th_live_intend(struct th_live *l, struct th_call *c)
 		.tool = c->tool,
 		.digest = th_str_of(c->digest),
 		.timeout_ms = call_timeout_ms(l),
+		.approval = (int64_t)c->approval_seq,
 	};
 	struct th_buf data;
 	struct th_jw w;
 
+	if (c->phase != TH_CALL_CLEARED) /* stopped meanwhile */
+		return;
 	/* Looking is simply done again.  Else it waits: CLEARED, and given out. */
 	if (!(row && row->local) && c->class != TH_CLASS_R &&
 	    !ops->tool_ready(l->driver->world.ctx, th_live_ticket(l, c->call_seq), &d.journal))
@@ -302,14 +275,7 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 	/* A function of this process leaves no journal: after a crash only R and L may run again.
 	 */
 	if (settle && c->class != TH_CLASS_R && c->class != TH_CLASS_L) {
-		struct th_tool_result unknown = {
-			.status = TH_OUTCOME_UNKNOWN,
-			.output = TH_STR(
-			    "\"This action was started but its result was not recorded. It may or "
-			    "may not have happened. It was not repeated. Look first before doing "
-			    "it "
-			    "again.\""),
-		};
+		struct th_tool_result unknown = { .status = TH_OUTCOME_UNKNOWN };
 
 		th_driver_tool_done(d, ticket, &unknown);
 		return;
@@ -331,14 +297,205 @@ void th_driver_tool_ready(struct th_driver *d, struct th_ticket t)
 	th_live_pump(l);
 }
 
+/* ---- unknown ------------------------------------------------------------------------------ */
+
+static void unknown_free(struct th_unknown *u)
+{
+	th_arena_deinit(&u->memory);
+	free(u);
+}
+
+void th_live_unknowns_free(struct th_live *l)
+{
+	while (l->unknowns) {
+		struct th_unknown *next = l->unknowns->next;
+
+		unknown_free(l->unknowns);
+		l->unknowns = next;
+	}
+}
+
+/* A person's word is waited for only where somebody will come back to the session. */
+static bool parks(const struct th_live *l)
+{
+	enum th_state s = l->fold.state;
+
+	return l->outfit.agent->unknown == TH_UNKNOWN_PARK &&
+	       (s == TH_STATE_RUNNING || s == TH_STATE_WAITING || s == TH_STATE_PAUSED);
+}
+
+static void write_parked(struct th_live *l, const struct th_call *c, const struct th_ev_outcome *o)
+{
+	struct th_ev_parked d = {
+		.call_id = c->call_id,
+		.effect_id = c->effect_id,
+		.output = o->output,
+		.evidence = o->evidence,
+		.observation = o->observation,
+		.elapsed_ms = o->elapsed_ms,
+	};
+	struct th_err err = { 0 };
+	struct th_buf data;
+	struct th_jw w;
+
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	w = th_jw(&data);
+	th_table_print(&th_ev_parked_table, &d, &w);
+	if (th_buf_check(&data, "what is known of an action", &err))
+		th_live_lose(l, &err);
+	else
+		th_live_write(l, TH_EV_PARKED, TH_SOURCE_ENVIRONMENT, c->intent_seq, c->call_id,
+			      th_buf_str(&data));
+	th_buf_deinit(&data);
+}
+
+static void print_observation(const struct th_look *look, const struct th_look_result *seen,
+			      struct th_buf *out)
+{
+	struct th_jw w = th_jw(out);
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "tool", look->tool);
+	th_jw_kraw(&w, "arguments", look->arguments);
+	th_jw_kstr(&w, "status", th_str_of(th_outcome_name(seen->status)));
+	th_jw_object_end(&w);
+}
+
+/* The look is over, or there was none: the outcome, or the question to a person. */
+static void tell_unknown(struct th_live *l, const struct th_call *c, const struct th_unknown *u,
+			 const struct th_look_result *seen)
+{
+	struct th_ev_outcome d = {
+		.call_id = c->call_id,
+		.effect_id = c->effect_id,
+		.status = TH_STR("unknown"),
+		.evidence = u->evidence,
+		.acknowledged = acknowledged(c),
+		.elapsed_ms = u->elapsed_ms,
+	};
+	struct th_buf output, observation;
+
+	th_buf_init(&output, TH_EVENT_DATA_MAX);
+	th_buf_init(&observation, TH_EVENT_DATA_MAX);
+	th_unknown_print(u->said, &u->look, seen, &output);
+	if (seen)
+		print_observation(&u->look, seen, &observation);
+	d.output = th_buf_str(&output);
+	d.observation = th_buf_str(&observation);
+	if (parks(l))
+		write_parked(l, c, &d);
+	else
+		write_outcome(l, c, &d, c->intent_seq);
+	th_buf_deinit(&output);
+	th_buf_deinit(&observation);
+}
+
+static void look_at(struct th_live *l, const struct th_look *look, uint64_t call_seq)
+{
+	struct th_driver *d = l->driver;
+	struct th_tool_call call = {
+		.session_id = th_str_of(l->id),
+		.epoch = l->epoch,
+		.tool = look->tool,
+		.arguments = look->arguments,
+		.class = TH_CLASS_R,
+		.timeout_ms = call_timeout_ms(l),
+		.agent = l->outfit.agent,
+	};
+	char id[33];
+
+	random_id(d, id);
+	call.effect_id = th_str_n(id, 32);
+	d->world.ops->tool_run(d->world.ctx, th_live_ticket(l, call_seq), &call, false);
+}
+
+/* A computer call is answered with a picture even when it is refused: a look changes nothing. */
+void th_live_refuse(struct th_live *l, struct th_call *c)
+{
+	struct th_arena a;
+	struct th_look look;
+
+	if (!c->computer || !l->outfit.has_computer) {
+		refuse_now(l, c, TH_STR("[]"));
+		return;
+	}
+	th_arena_init(&a, TH_KIB);
+	look = th_unknown_look(c->tool, TH_STR("{}"), true, &a);
+	look_at(l, &look, c->call_seq);
+	th_arena_deinit(&a);
+}
+
+static void on_unknown(struct th_live *l, const struct th_call *c, const struct th_tool_result *r)
+{
+	struct th_unknown *u;
+
+	for (u = l->unknowns; u; u = u->next)
+		if (u->call_seq == c->call_seq)
+			return; /* said before; its look is under way */
+	u = th_alloc(sizeof(*u));
+	th_arena_init(&u->memory, TH_TURN_MEMORY_MAX);
+	u->call_seq = c->call_seq;
+	u->said = th_arena_str(&u->memory, r->output);
+	u->evidence = th_arena_str(&u->memory, r->evidence);
+	u->elapsed_ms = r->elapsed_ms;
+	u->look = th_unknown_look(c->tool, c->arguments, l->outfit.has_computer, &u->memory);
+	if (!u->look.tool.len) {
+		tell_unknown(l, c, u, NULL);
+		unknown_free(u);
+		return;
+	}
+	u->next = l->unknowns;
+	l->unknowns = u;
+	look_at(l, &u->look, c->call_seq);
+}
+
+static void on_looked(struct th_live *l, const struct th_call *c, const struct th_tool_result *r)
+{
+	struct th_look_result seen = { r->status, r->output };
+	struct th_unknown **at = &l->unknowns, *u;
+
+	while (*at && (*at)->call_seq != c->call_seq)
+		at = &(*at)->next;
+	u = *at;
+	if (!u)
+		return;
+	*at = u->next;
+	tell_unknown(l, c, u, &seen);
+	unknown_free(u);
+}
+
+void th_live_conclude(struct th_live *l, struct th_call *c)
+{
+	struct th_ev_outcome d = {
+		.call_id = c->call_id,
+		.effect_id = c->effect_id,
+		.status = th_str_of(th_outcome_name(c->status)),
+		.evidence = c->evidence,
+		.observation = c->observation,
+		.acknowledged = acknowledged(c),
+		.elapsed_ms = c->elapsed_ms,
+	};
+	struct th_buf output;
+
+	th_buf_init(&output, TH_EVENT_DATA_MAX);
+	if (c->word_by_person)
+		th_unknown_settled(c->status, c->by, c->reason, c->told, &output);
+	else
+		th_buf_add(&output, c->told);
+	d.output = th_buf_str(&output);
+	write_outcome(l, c, &d, c->intent_seq);
+	th_buf_deinit(&output);
+}
+
+/* A ticket of the INTENT is the effect's; one of the CALL is a look's. */
 static struct th_call *call_of_ticket(struct th_live *l, struct th_ticket t)
 {
 	for (size_t i = 0; i < l->fold.call_count; i++) {
 		struct th_call *c = &l->fold.calls[i];
+		bool looks = c->phase == TH_CALL_DENIED || c->phase == TH_CALL_INTENDED;
 
-		if (c->phase == TH_CALL_INTENDED && c->intent_seq == t.seq)
-			return c;
-		if (c->phase == TH_CALL_DENIED && c->call_seq == t.seq)
+		if ((c->phase == TH_CALL_INTENDED && c->intent_seq == t.seq) ||
+		    (looks && c->call_seq == t.seq))
 			return c;
 	}
 	return NULL;
@@ -356,6 +513,10 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 		th_driver_add_blob(d, &r->blobs[i]);
 	if (c->phase == TH_CALL_DENIED) {
 		refuse_now(l, c, r->output);
+	} else if (t.seq == c->call_seq) {
+		on_looked(l, c, r);
+	} else if (r->status == TH_OUTCOME_UNKNOWN) {
+		on_unknown(l, c, r);
 	} else {
 		out = (struct th_ev_outcome){
 			.call_id = c->call_id,
@@ -369,4 +530,36 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 		write_outcome(l, c, &out, c->intent_seq);
 	}
 	th_live_pump(l);
+}
+
+enum th_code th_live_check_calls(struct th_live *l, struct th_err *err)
+{
+	enum th_code code = TH_OK;
+
+	for (size_t i = 0; i < l->fold.call_count && !code; i++) {
+		const struct th_call *c = &l->fold.calls[i];
+		struct th_arena a;
+		struct th_buf arguments;
+		enum th_class class;
+		char ours[TH_SHA256_HEX_SIZE + 1];
+
+		/* What was refused needs not be readable; what is over is over. */
+		if (!c->computer || c->phase < TH_CALL_RECORDED || c->phase == TH_CALL_DENIED ||
+		    c->phase == TH_CALL_SETTLED)
+			continue;
+		th_arena_init(&a, TH_TURN_MEMORY_MAX);
+		th_buf_init(&arguments, TH_EVENT_DATA_MAX);
+		code = computer_arguments(l, c, &a, &arguments, &class, err);
+		th_call_digest(c->tool, th_buf_str(&arguments), ours);
+		if (code || strcmp(ours, c->digest) != 0)
+			code =
+			    th_fail(err, TH_EDIVERGED,
+				    "diverged: the log calls computer with %.*s, this build makes "
+				    "%.*s of the answer",
+				    TH_FMT(th_utf8_cut(c->arguments, 160)),
+				    TH_FMT(th_utf8_cut(th_buf_str(&arguments), 160)));
+		th_buf_deinit(&arguments);
+		th_arena_deinit(&a);
+	}
+	return code;
 }

@@ -28,6 +28,16 @@ struct th_pending {
 
 struct th_flight; /* a model request under way */
 
+/* An UNKNOWN result that waits for the look which is told with it. */
+struct th_unknown {
+	struct th_unknown *next;
+	uint64_t call_seq;
+	struct th_arena memory;
+	struct th_str said, evidence;
+	struct th_look look;
+	int64_t elapsed_ms;
+};
+
 struct th_live {
 	struct th_driver *driver;
 	uint32_t index, generation; /* generation 0: the slot is free */
@@ -49,6 +59,7 @@ struct th_live {
 	struct th_effect *queue; /* effects not yet looked at */
 	size_t queue_count, queue_cap, queue_at;
 	struct th_flight *flight;
+	struct th_unknown *unknowns;
 	char *user, *title, *parent, *metadata; /* of the sessions row; may be NULL */
 	uint64_t parent_seq;
 };
@@ -121,6 +132,10 @@ void th_live_record(struct th_live *l, struct th_call *c);
 void th_live_ask(struct th_live *l, struct th_call *c);
 void th_live_refuse(struct th_live *l, struct th_call *c);
 void th_live_intend(struct th_live *l, struct th_call *c);
+void th_live_conclude(struct th_live *l, struct th_call *c);
+/* Are the open calls still what this build makes of the answer?  TH_EDIVERGED says both. */
+TH_NODISCARD enum th_code th_live_check_calls(struct th_live *l, struct th_err *err);
+void th_live_unknowns_free(struct th_live *l);
 void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle);
 
 #endif

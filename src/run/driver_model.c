@@ -93,12 +93,13 @@ void th_driver_texts_free(struct th_driver *d)
 void th_live_request(struct th_live *l)
 {
 	const struct th_session *s = &l->fold;
-	const struct th_agent_model_settings *settings = l->outfit.agent->settings;
+	struct th_reservation reserved = th_session_reservation(s);
 	struct th_ev_model_requested d = {
 		.model = l->outfit.model,
 		.turn = s->totals.turns + 1,
 		.attempt = s->totals.attempts + 1,
-		.reserved_tokens = settings ? settings->max_output_tokens : 0,
+		.reserved_tokens = reserved.tokens,
+		.reserved_cost_nano = reserved.cost_nano,
 	};
 	struct th_err err = { 0 };
 	struct th_buf data;
@@ -234,6 +235,7 @@ void th_live_model_call(struct th_live *l)
 			.body_count = f->body_count,
 			.settings = l->outfit.agent->settings,
 			.stream = l->options.stream,
+			.total_ms_max = th_session_time_left_ms(&l->fold, f->started_ms),
 		};
 		code =
 		    d->world.ops->model_call(d->world.ctx, th_live_ticket(l, f->seq), &call, &err);

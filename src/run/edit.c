@@ -139,29 +139,49 @@ static enum th_code append(struct th_edit *e, enum th_event_kind kind, enum th_s
 	return code;
 }
 
+static enum th_code waits(const struct th_edit *e, enum th_call_phase phase, struct th_str call_id,
+			  const char *what, const struct th_call **ret, struct th_err *err)
+{
+	*ret = th_session_waits(&e->session, phase, call_id);
+	if (*ret)
+		return TH_OK;
+	if (call_id.len)
+		return th_fail(err, TH_ENOENT, "no call \"%.*s\" of session %.*s waits for %s",
+			       TH_FMT(th_utf8_cut(call_id, 80)), TH_FMT(e->row.session_id), what);
+	return th_fail(err, TH_ENOENT, "session %.*s is %s; nothing in it waits for %s",
+		       TH_FMT(e->row.session_id), th_state_name(e->session.state), what);
+}
+
+enum th_code th_edit_settle(struct th_edit *e, struct th_str call_id, enum th_outcome_status status,
+			    struct th_str by, struct th_str message, size_t *ret_index,
+			    struct th_err *err)
+{
+	const struct th_call *c;
+	struct th_ev_settled d = { .status = th_str_of(th_outcome_name(status)),
+				   .by = by,
+				   .message = message };
+	enum th_code code = waits(e, TH_CALL_PARKED, call_id, "a word about its outcome", &c, err);
+
+	if (code != TH_OK)
+		return code;
+	*ret_index = (size_t)(c - e->session.calls);
+	d.call_id = c->call_id;
+	d.effect_id = c->effect_id;
+	return append(e, TH_EV_SETTLED, TH_SOURCE_USER, c->intent_seq, c->call_id,
+		      &th_ev_settled_table, &d, false, err);
+}
+
 enum th_code th_edit_decide(struct th_edit *e, struct th_str call_id, bool approve,
 			    struct th_str by, struct th_str message, size_t *ret_index,
 			    struct th_err *err)
 {
-	const struct th_session *s = &e->session;
-	const struct th_call *c = NULL;
+	const struct th_call *c;
 	struct th_ev_approval_decided d = { .approve = approve, .by = by, .message = message };
+	enum th_code code = waits(e, TH_CALL_ASKED, call_id, "a decision", &c, err);
 
-	for (size_t i = 0; i < s->call_count && !c; i++) {
-		if (s->calls[i].phase == TH_CALL_ASKED &&
-		    (!call_id.len || th_str_eq(call_id, s->calls[i].call_id))) {
-			c = &s->calls[i];
-			*ret_index = i;
-		}
-	}
-	if (!c && call_id.len)
-		return th_fail(err, TH_ENOENT,
-			       "no call \"%.*s\" of session %.*s waits for a decision",
-			       TH_FMT(th_utf8_cut(call_id, 80)), TH_FMT(e->row.session_id));
-	if (!c)
-		return th_fail(err, TH_ENOENT,
-			       "session %.*s is %s; nothing in it waits for a decision",
-			       TH_FMT(e->row.session_id), th_state_name(s->state));
+	if (code != TH_OK)
+		return code;
+	*ret_index = (size_t)(c - e->session.calls);
 	d.call_id = c->call_id;
 	d.digest = th_str_of(c->digest);
 	return append(e, TH_EV_APPROVAL_DECIDED, TH_SOURCE_USER, c->call_seq, c->call_id,

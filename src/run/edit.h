@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * edit.h - what a person does to a session that nobody runs: decide about a
- * call, change its state, begin a copy.  One event each, durable on return;
+ * call, say what became of one, change its state, begin a copy.  One event each, durable on return;
  * no model, key, computer or loop is needed.
  *
  * The lease is taken for the moment of writing, so a live runtime refuses with
@@ -28,6 +28,11 @@ void th_edit_close(struct th_edit *e); /* gives the lease back */
 /* call_id empty: the first that waits.  TH_ENOENT: none does.  *ret_index: of the call meant. */
 TH_NODISCARD enum th_code th_edit_decide(struct th_edit *e, struct th_str call_id, bool approve,
 					 struct th_str by, struct th_str message, size_t *ret_index,
+					 struct th_err *err);
+/* A person's word on a parked call: done, not_started or unknown. */
+TH_NODISCARD enum th_code th_edit_settle(struct th_edit *e, struct th_str call_id,
+					 enum th_outcome_status status, struct th_str by,
+					 struct th_str message, size_t *ret_index,
 					 struct th_err *err);
 TH_NODISCARD enum th_code th_edit_state(struct th_edit *e, enum th_state to, struct th_str reason,
 					struct th_err *err);

@@ -263,8 +263,11 @@ static enum th_code world_model_call(void *ctx, struct th_ticket t,
 	    call->base_url.len ? call->base_url : th_config_base_url(rt->config, call->profile);
 	int64_t idle =
 	    deadline_ms(call->settings ? call->settings->idle_seconds : 0, TH_MODEL_IDLE_MS);
-	int64_t total =
+	int64_t most =
 	    deadline_ms(call->settings ? call->settings->total_seconds : 0, TH_MODEL_TOTAL_MS);
+	/* A task that is out of time has its last moment to hear so. */
+	int64_t left = TH_MAX(call->total_ms_max, (int64_t)1);
+	int64_t total = call->total_ms_max < 0 ? most : TH_MIN(most, left);
 	const struct th_fetch_header headers[] = {
 		{ "Content-Type", TH_STR("application/json") },
 		{ "Accept",

@@ -27,6 +27,7 @@ struct th_model_call {
 	const struct th_str *body;
 	size_t body_count;
 	const struct th_agent_model_settings *settings; /* may be NULL */
+	int64_t total_ms_max; /* what is left of the task's time; -1: no limit */
 	bool stream;
 };
 

@@ -86,6 +86,10 @@ static const char *with_digest(const char *text, const char *tool, const char *a
 	"{\"call_id\":\"c1\",\"effect_id\":\"e1\",\"epoch\":1,\"class\":\"W\",\"tool\":\"shell\"," \
 	"\"digest\":\"%s\"}"
 
+#define APPROVED_INTENT(seq)                                                                       \
+	"{\"call_id\":\"c1\",\"effect_id\":\"e1\",\"epoch\":1,\"class\":\"W\",\"tool\":\"shell\"," \
+	"\"digest\":\"%s\",\"approval\":" seq "}"
+
 /* Up to the CALL event of one call, which has seq 5. */
 static void to_call(struct story *st, const char *policy)
 {
@@ -145,9 +149,92 @@ static void test_divergence_is_named(void **unused)
 	to_call(&st, "run");
 	assert_int_equal(add(&st, TH_EV_INTENT, 5, "c1",
 			     with_digest(THE_INTENT, "shell", "{\"command\":\"rm\"}")),
-			 TH_EPROTO);
+			 TH_EDIVERGED);
 	assert_non_null(strstr(st.err.msg, "diverged"));
+	/* Both sides are shown. */
+	assert_non_null(strstr(st.err.msg, "the log intends shell "));
+	assert_non_null(strstr(st.err.msg, "the answer asks for shell "));
+	/* Another tool, another class. */
+	assert_int_equal(add(&st, TH_EV_INTENT, 5, "c1",
+			     with_digest("{\"call_id\":\"c1\",\"effect_id\":\"e1\",\"epoch\":1,"
+					 "\"class\":\"W\",\"tool\":\"pay\",\"digest\":\"%s\"}",
+					 "shell", "{}")),
+			 TH_EDIVERGED);
+	assert_non_null(strstr(st.err.msg, "intends pay"));
+	assert_int_equal(add(&st, TH_EV_INTENT, 5, "c1",
+			     with_digest("{\"call_id\":\"c1\",\"effect_id\":\"e1\",\"epoch\":1,"
+					 "\"class\":\"R\",\"tool\":\"shell\",\"digest\":\"%s\"}",
+					 "shell", "{}")),
+			 TH_EDIVERGED);
+	assert_non_null(strstr(st.err.msg, "as class R, its call was class W"));
+	/* Another kind: the loop would act, the log asks the model. */
+	assert_int_equal(
+	    add(&st, TH_EV_MODEL_REQUESTED, 5, "", "{\"model\":\"m\",\"turn\":2,\"attempt\":1}"),
+	    TH_EDIVERGED);
+	assert_non_null(strstr(st.err.msg, "the log asks the model here"));
+	assert_int_equal(add(&st, TH_EV_APPROVAL_REQUESTED, 5, "c1",
+			     with_digest("{\"call_id\":\"c1\",\"digest\":\"%s\",\"reason\":\"x\"}",
+					 "shell", "{}")),
+			 TH_EDIVERGED);
+	assert_non_null(strstr(st.err.msg, "\"approval_requested\""));
+	assert_non_null(strstr(st.err.msg, "\"cleared\""));
+	assert_int_equal(st.s.seq, 5);
+	assert_int_equal(th_code_exit(TH_EDIVERGED), 1);
 	th_session_deinit(&st.s);
+}
+
+/* The CALL event itself: what it says of the answer, and its digest of what it says. */
+static void test_divergence_of_calls(void **unused)
+{
+	struct story st;
+
+	(void)unused;
+	begin(&st, "");
+	must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"go\"}");
+	must(&st, TH_EV_MODEL_REQUESTED, 2, "", "{\"model\":\"m\",\"turn\":1,\"attempt\":1}");
+	must(&st, TH_EV_MODEL_ANSWERED, 3, "", ONE_CALL);
+	assert_int_equal(
+	    add(&st, TH_EV_CALL, 4, "c1", with_digest(THE_CALL("run"), "shell", "{\"x\":1}")),
+	    TH_EDIVERGED);
+	assert_non_null(strstr(st.err.msg, "its arguments have"));
+	assert_int_equal(add(&st, TH_EV_CALL, 4, "c1",
+			     with_digest("{\"call_id\":\"c1\",\"tool\":\"shell\",\"arguments\":"
+					 "{\"x\":1},\"class\":\"W\",\"digest\":\"%s\","
+					 "\"policy\":\"run\"}",
+					 "shell", "{\"x\":1}")),
+			 TH_EDIVERGED);
+	assert_non_null(strstr(st.err.msg, "the log calls shell"));
+	assert_int_equal(add(&st, TH_EV_CALL, 4, "c1",
+			     with_digest("{\"call_id\":\"c1\",\"tool\":\"pay\",\"arguments\":{},"
+					 "\"class\":\"W\",\"digest\":\"%s\",\"policy\":\"run\"}",
+					 "pay", "{}")),
+			 TH_EDIVERGED);
+	assert_non_null(strstr(st.err.msg, "the log calls pay"));
+	must(&st, TH_EV_CALL, 4, "c1", with_digest(THE_CALL("run"), "shell", "{}"));
+	assert_int_equal(add(&st, TH_EV_CALL, 4, "c1", with_digest(THE_CALL("run"), "shell", "{}")),
+			 TH_EDIVERGED);
+	th_session_deinit(&st.s);
+}
+
+/* Blanks and spellings of an object make no other action. */
+static void test_arguments_have_one_form(void **unused)
+{
+	struct th_buf one = TH_BUF_INIT(TH_KIB), two = TH_BUF_INIT(TH_KIB);
+	struct th_err err;
+
+	(void)unused;
+	assert_true(th_call_arguments(TH_STR(" { \"a\" : \"\\/\\u0041\" } "), &one, &err));
+	assert_string_equal(one.ptr, "{\"a\":\"/A\"}");
+	assert_true(th_call_arguments(th_buf_str(&one), &two, &err));
+	assert_string_equal(two.ptr, one.ptr);
+	th_buf_clear(&two);
+	assert_true(th_call_arguments(TH_STR(""), &two, &err));
+	assert_string_equal(two.ptr, "{}");
+	th_buf_clear(&two);
+	assert_false(th_call_arguments(TH_STR("[1]"), &two, &err));
+	assert_string_equal(two.ptr, "\"[1]\"");
+	th_buf_deinit(&one);
+	th_buf_deinit(&two);
 }
 
 static void test_an_approval_is_bound_to_its_action(void **unused)
@@ -168,11 +255,248 @@ static void test_an_approval_is_bound_to_its_action(void **unused)
 			 TH_EPROTO);
 	/* Nothing runs without one. */
 	assert_int_equal(add(&st, TH_EV_INTENT, 5, "c1", with_digest(THE_INTENT, "shell", "{}")),
-			 TH_EPROTO);
+			 TH_EDIVERGED);
 	must(&st, TH_EV_APPROVAL_DECIDED, 5, "c1",
 	     with_digest("{\"call_id\":\"c1\",\"digest\":\"%s\",\"approve\":true}", "shell", "{}"));
 	assert_int_equal(st.s.state, TH_STATE_RUNNING);
 	assert_true(due(&st, TH_DO_INTEND));
+	/* The intent names the approval that it uses up (event 7), and only that. */
+	assert_int_equal(add(&st, TH_EV_INTENT, 5, "c1", with_digest(THE_INTENT, "shell", "{}")),
+			 TH_EDIVERGED);
+	assert_int_equal(
+	    add(&st, TH_EV_INTENT, 5, "c1", with_digest(APPROVED_INTENT("6"), "shell", "{}")),
+	    TH_EDIVERGED);
+	must(&st, TH_EV_INTENT, 5, "c1", with_digest(APPROVED_INTENT("7"), "shell", "{}"));
+	assert_int_equal(
+	    add(&st, TH_EV_INTENT, 5, "c1", with_digest(APPROVED_INTENT("7"), "shell", "{}")),
+	    TH_EDIVERGED);
+	th_session_deinit(&st.s);
+}
+
+#define PARKED                                                                                     \
+	"{\"call_id\":\"c1\",\"effect_id\":\"e1\",\"output\":[{\"type\":\"text\",\"text\":\"?\"}]" \
+	","                                                                                        \
+	"\"elapsed_ms\":5}"
+#define SETTLED(status) "{\"call_id\":\"c1\",\"effect_id\":\"e1\",\"status\":\"" status "\"}"
+#define OUTCOME(status) \
+	"{\"call_id\":\"c1\",\"effect_id\":\"e1\",\"status\":\"" status "\",\"output\":\"\"}"
+
+/* Up to a parked call; its INTENT has seq 6, and PARKED is event 7. */
+static void to_parked(struct story *st)
+{
+	to_call(st, "run");
+	must(st, TH_EV_INTENT, 5, "c1", with_digest(THE_INTENT, "shell", "{}"));
+	must(st, TH_EV_PARKED, 6, "c1", PARKED);
+}
+
+static void test_a_parked_call_waits_for_a_word(void **unused)
+{
+	struct th_effects fx;
+	struct story st;
+
+	(void)unused;
+	to_parked(&st);
+	assert_int_equal(st.s.state, TH_STATE_WAITING);
+	assert_true(due(&st, TH_DO_NOTIFY));
+	assert_non_null(th_session_waits(&st.s, TH_CALL_PARKED, TH_STR("c1")));
+	assert_null(th_session_waits(&st.s, TH_CALL_PARKED, TH_STR("c2")));
+	/* A resume does not settle it with the executor again, and a message says nothing of it. */
+	th_session_resume(&st.s, &fx);
+	for (size_t i = 0; i < fx.count; i++)
+		assert_int_equal(fx.list[i].kind, TH_DO_NOTIFY);
+	must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"it was done\"}");
+	assert_int_equal(st.s.state, TH_STATE_WAITING);
+	assert_int_equal(add(&st, TH_EV_OUTCOME, 6, "c1", OUTCOME("unknown")), TH_EPROTO);
+	assert_int_equal(add(&st, TH_EV_SETTLED, 6, "c1", SETTLED("failed")), TH_EPROTO);
+	assert_int_equal(add(&st, TH_EV_SETTLED, 6, "c1",
+			     "{\"call_id\":\"c1\",\"effect_id\":\"e2\",\"status\":\"done\"}"),
+			 TH_EPROTO);
+	must(&st, TH_EV_SETTLED, 6, "c1", SETTLED("done"));
+	assert_int_equal(st.s.state, TH_STATE_RUNNING);
+	assert_true(due(&st, TH_DO_CONCLUDE));
+	assert_int_equal(add(&st, TH_EV_SETTLED, 6, "c1", SETTLED("done")), TH_EPROTO);
+	/* Also by who takes it up now; and the outcome is what was said. */
+	th_session_resume(&st.s, &fx);
+	assert_int_equal(fx.list[0].kind, TH_DO_CONCLUDE);
+	assert_int_equal(add(&st, TH_EV_OUTCOME, 6, "c1", OUTCOME("not_started")), TH_EDIVERGED);
+	must(&st, TH_EV_OUTCOME, 6, "c1", OUTCOME("done"));
+	assert_true(due(&st, TH_DO_REQUEST));
+	assert_int_equal(st.s.totals.calls_unknown, 0);
+	assert_int_equal(st.s.doubts.count, 0);
+	th_session_deinit(&st.s);
+}
+
+static void test_a_word_can_be_that_nobody_knows(void **unused)
+{
+	struct story st;
+
+	(void)unused;
+	to_parked(&st);
+	must(&st, TH_EV_SETTLED, 6, "c1", SETTLED("unknown"));
+	must(&st, TH_EV_OUTCOME, 6, "c1", OUTCOME("unknown"));
+	assert_int_equal(st.s.totals.calls_unknown, 1);
+	assert_int_equal(st.s.doubts.count, 1);
+	th_session_deinit(&st.s);
+}
+
+static void test_a_stop_ends_the_wait(void **unused)
+{
+	struct story st;
+
+	(void)unused;
+	to_parked(&st);
+	must(&st, TH_EV_STATE_CHANGED, 0, "", "{\"to\":\"stopped\"}");
+	assert_null(th_session_waits(&st.s, TH_CALL_PARKED, TH_STR("")));
+	must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"go on\"}");
+	assert_true(due(&st, TH_DO_CONCLUDE));
+	must(&st, TH_EV_OUTCOME, 6, "c1", OUTCOME("unknown"));
+	assert_true(due(&st, TH_DO_REQUEST));
+	th_session_deinit(&st.s);
+}
+
+static void request(struct story *st, const char *more)
+{
+	char data[256];
+
+	snprintf(data, sizeof(data), "{\"model\":\"m\",\"turn\":1,\"attempt\":1%s}", more);
+	must(st, TH_EV_MODEL_REQUESTED, st->s.seq, "", data);
+}
+
+/* A request that nobody will answer any more has cost what was reserved for it. */
+static void test_reservations_are_held(void **unused)
+{
+	struct th_effects fx;
+	struct story st;
+
+	(void)unused;
+	begin(&st, "\"tokens\":100");
+	must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"go\"}");
+	request(&st, ",\"reserved_tokens\":60,\"reserved_cost_nano\":7");
+	assert_int_equal(st.s.reserved.tokens, 60);
+	/* The process dies; the next one asks again: 60 are gone, 40 are left. */
+	th_session_resume(&st.s, &fx);
+	assert_int_equal(fx.list[0].kind, TH_DO_REQUEST);
+	request(&st, ",\"reserved_tokens\":40");
+	assert_int_equal(st.s.totals.unanswered, 1);
+	assert_int_equal(st.s.totals.tokens_held, 60);
+	assert_int_equal(st.s.totals.cost_held_nano, 7);
+	assert_int_equal(st.s.reserved.tokens, 40);
+	/* And again: nothing is left. */
+	th_session_resume(&st.s, &fx);
+	assert_int_equal(fx.list[0].kind, TH_DO_LIMIT);
+	/* The limit finds it lost; who lets it go on has it asked again, if there is room. */
+	must(&st, TH_EV_STATE_CHANGED, 0, "", "{\"to\":\"limit\"}");
+	assert_int_equal(st.s.totals.tokens_held, 100);
+	must(&st, TH_EV_BUDGET, 0, "", "{\"limits\":{\"tokens\":160}}");
+	must(&st, TH_EV_STATE_CHANGED, 0, "", "{\"to\":\"running\"}");
+	assert_true(due(&st, TH_DO_REQUEST));
+	request(&st, ",\"reserved_tokens\":40");
+	/* An answer pays what it says, and gives the rest back. */
+	must(&st, TH_EV_MODEL_ANSWERED, st.s.seq, "",
+	     "{\"status\":\"completed\",\"items\":[],\"usage\":{\"input\":10,\"output\":5}}");
+	assert_int_equal(st.s.reserved.tokens, 0);
+	assert_int_equal(st.s.totals.tokens_held, 100);
+	assert_true(due(&st, TH_DO_REQUEST)); /* 115 of 160, and the next sends 15 again */
+	th_session_deinit(&st.s);
+}
+
+static void test_failures_that_may_have_cost(void **unused)
+{
+	static const struct {
+		const char *class, *more;
+		int64_t held;
+	} rows[] = {
+		{ "connect", "", 0 },
+		{ "rate_limited", "", 0 },
+		{ "overloaded", "", 0 },
+		{ "rejected", "", 0 },
+		{ "timeout", "", 60 },
+		{ "cut", "", 60 },
+		{ "malformed", "", 60 },
+		{ "cancelled", "", 60 },
+		{ "cut", ",\"usage\":{\"input\":3,\"output\":1}", 0 },
+	};
+	char data[256];
+
+	(void)unused;
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		struct story st;
+
+		begin(&st, "");
+		must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"go\"}");
+		request(&st, ",\"reserved_tokens\":60");
+		snprintf(data, sizeof(data),
+			 "{\"class\":\"%s\",\"message\":\"x\",\"retry\":true%s}", rows[i].class,
+			 rows[i].more);
+		must(&st, TH_EV_MODEL_FAILED, st.s.seq, "", data);
+		assert_int_equal(st.s.totals.tokens_held, rows[i].held);
+		assert_int_equal(st.s.totals.unanswered, rows[i].held != 0);
+		assert_int_equal(st.s.reserved.tokens, 0);
+		th_session_deinit(&st.s);
+	}
+}
+
+/* What the next request needs at least must fit into what is left. */
+static void test_the_next_request_must_fit(void **unused)
+{
+	for (int more = 0; more <= 1; more++) {
+		char limits[64];
+		struct story st;
+
+		(void)unused;
+		snprintf(limits, sizeof(limits), "\"tokens\":%d", 20 - more);
+		begin(&st, limits);
+		must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"go\"}");
+		request(&st, "");
+		must(
+		    &st, TH_EV_MODEL_ANSWERED, 3, "",
+		    "{\"status\":\"completed\",\"items\":[],\"usage\":{\"input\":6,\"output\":4}}");
+		assert_int_equal(th_session_reservation(&st.s).tokens, 10);
+		assert_true(due(&st, more ? TH_DO_LIMIT : TH_DO_REQUEST));
+		th_session_deinit(&st.s);
+	}
+}
+
+static void test_money_is_reserved(void **unused)
+{
+	for (int more = 0; more <= 1; more++) {
+		struct story st;
+
+		(void)unused;
+		begin(&st, "\"cost_usd\":0.00000002"); /* 20 nano dollars */
+		th_session_prices(&st.s, 1, 2);
+		must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"go\"}");
+		request(&st, "");
+		must(&st, TH_EV_MODEL_ANSWERED, 3, "",
+		     more ? "{\"status\":\"completed\",\"items\":[],\"cost_nano\":11,\"usage\":{"
+			    "\"input\":6,\"output\":4}}"
+			  : "{\"status\":\"completed\",\"items\":[],\"cost_nano\":10,\"usage\":{"
+			    "\"input\":6,\"output\":4}}");
+		assert_int_equal(th_session_reservation(&st.s).cost_nano, 10);
+		assert_true(due(&st, more ? TH_DO_LIMIT : TH_DO_REQUEST));
+		/* Numbers that would wrap are as large as can be. */
+		th_session_prices(&st.s, INT64_MAX, INT64_MAX);
+		assert_true(th_session_reservation(&st.s).cost_nano == INT64_MAX);
+		th_session_deinit(&st.s);
+	}
+}
+
+static void test_a_persons_time_is_not_the_agents(void **unused)
+{
+	struct story st;
+
+	(void)unused;
+	to_parked(&st);
+	st.s.seconds_max = 60;
+	assert_true(th_session_time_left_ms(&st.s, st.ts) > 59000);
+	st.ts += 3600 * 1000;
+	must(&st, TH_EV_SETTLED, 6, "c1", SETTLED("done"));
+	assert_true(th_session_time_left_ms(&st.s, st.ts) > 59000);
+	must(&st, TH_EV_OUTCOME, 6, "c1", OUTCOME("done"));
+	assert_true(due(&st, TH_DO_REQUEST));
+	assert_int_equal(th_session_time_left_ms(&st.s, st.ts + 3600 * 1000), 0);
+	st.s.seconds_max = 0;
+	assert_int_equal(th_session_time_left_ms(&st.s, st.ts), -1);
 	th_session_deinit(&st.s);
 }
 
@@ -204,16 +528,17 @@ static void test_limits(void **unused)
 	struct story st;
 
 	(void)unused;
-	begin(&st, "\"tokens\":10");
+	begin(&st, "\"tokens\":19");
 	must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"go\"}");
 	must(&st, TH_EV_MODEL_REQUESTED, 2, "", "{\"model\":\"m\",\"turn\":1,\"attempt\":1}");
 	must(&st, TH_EV_MODEL_ANSWERED, 3, "",
 	     "{\"status\":\"completed\",\"items\":[],\"usage\":{\"input\":6,\"output\":3}}");
-	assert_true(due(&st, TH_DO_REQUEST)); /* 9 of 10 */
+	assert_true(due(&st, TH_DO_REQUEST)); /* 9 of 19, and as many to send again */
 	must(&st, TH_EV_MODEL_REQUESTED, 4, "", "{\"model\":\"m\",\"turn\":2,\"attempt\":1}");
 	must(&st, TH_EV_MODEL_ANSWERED, 5, "",
-	     "{\"status\":\"completed\",\"items\":[],\"usage\":{\"input\":1,\"output\":0}}");
-	assert_true(due(&st, TH_DO_LIMIT)); /* 10 of 10 */
+	     "{\"status\":\"completed\",\"items\":[],\"usage\":{\"input\":10,\"output\":0}}");
+	assert_true(due(&st, TH_DO_LIMIT)); /* 19 of 19 */
+	assert_string_equal(st.fx.list[0].reason, "the limit of tokens is reached");
 	th_session_deinit(&st.s);
 
 	begin(&st, "\"seconds\":60");
@@ -374,6 +699,16 @@ int main(void)
 		cmocka_unit_test(test_a_result_needs_its_call),
 		cmocka_unit_test(test_divergence_is_named),
 		cmocka_unit_test(test_an_approval_is_bound_to_its_action),
+		cmocka_unit_test(test_divergence_of_calls),
+		cmocka_unit_test(test_arguments_have_one_form),
+		cmocka_unit_test(test_a_parked_call_waits_for_a_word),
+		cmocka_unit_test(test_a_word_can_be_that_nobody_knows),
+		cmocka_unit_test(test_a_stop_ends_the_wait),
+		cmocka_unit_test(test_reservations_are_held),
+		cmocka_unit_test(test_failures_that_may_have_cost),
+		cmocka_unit_test(test_the_next_request_must_fit),
+		cmocka_unit_test(test_money_is_reserved),
+		cmocka_unit_test(test_a_persons_time_is_not_the_agents),
 		cmocka_unit_test(test_safety_checks_always_ask),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_cut_answers_fail),

@@ -38,6 +38,7 @@ struct world {
 	uint8_t random;
 	bool tool_early; /* an effect started before its intent was durable */
 	bool local_ran;
+	char tool_name[32], tool_arguments[256];
 	struct th_handle h;
 	size_t rests;
 	char rest_error[TH_ERR_MSG_MAX];
@@ -154,6 +155,8 @@ static void tool_run(void *ctx, struct th_ticket t, const struct th_tool_call *c
 	w->tool[w->tool_count++ % 8] = t;
 	w->tool_epoch = call->epoch;
 	snprintf(w->tool_journal, sizeof(w->tool_journal), "%.*s", TH_FMT(call->journal));
+	snprintf(w->tool_name, sizeof(w->tool_name), "%.*s", TH_FMT(call->tool));
+	snprintf(w->tool_arguments, sizeof(w->tool_arguments), "%.*s", TH_FMT(call->arguments));
 	w->runs += !settle;
 	w->settles += settle;
 }
@@ -718,8 +721,259 @@ static void test_an_answered_turn_is_not_asked_again(void **unused)
 	assert_int_equal(w->runs, 1);
 	assert_int_equal(w->settles, 1);
 	tool_done(w, 1, TH_OUTCOME_UNKNOWN, "\"it may or may not have happened\"");
+	tool_done(w, 2, TH_OUTCOME_DONE, "\"a.txt\"");
 	assert_true(w->model_open);
 	assert_non_null(strstr(w->body, "may or may not"));
+	end(w);
+}
+
+static const char *last_of(const struct world *w, enum th_event_kind kind)
+{
+	for (size_t i = w->count; i-- > 0;)
+		if (w->log[i].ev.kind == kind)
+			return w->log[i].data;
+	return "";
+}
+
+#define MAKE CALL("call_1", "shell", "{\\\"command\\\":\\\"make\\\"}")
+
+/* A command of which nobody knows how it ended: the model is told so, and what is there now. */
+static void test_unknown_comes_with_a_look(void **unused)
+{
+	struct world *w = begin("run it");
+
+	(void)unused;
+	answer(w, MAKE);
+	restart(w);
+	assert_int_equal(w->settles, 1);
+	tool_done(w, 1, TH_OUTCOME_UNKNOWN, "\"\"");
+	/* Before the look nothing is written and nobody is told. */
+	assert_false(w->model_open);
+	assert_string_equal(last_of(w, TH_EV_OUTCOME), "");
+	assert_string_equal(w->tool_name, "list_dir");
+	assert_int_equal(w->runs, 2);
+	/* The same word once more changes nothing. */
+	tool_done(w, 1, TH_OUTCOME_UNKNOWN, "\"\"");
+	assert_int_equal(w->tool_count, 3);
+	tool_done(w, 2, TH_OUTCOME_DONE, "\"built.o 123\"");
+	assert_true(w->model_open);
+	assert_non_null(strstr(w->body, "It may or may not have happened. It was not repeated."));
+	assert_non_null(strstr(w->body, "built.o 123"));
+	assert_null(strstr(w->body, "did not complete"));
+	assert_non_null(
+	    strstr(last_of(w, TH_EV_OUTCOME), "\"observation\":{\"tool\":\"list_dir\""));
+	assert_non_null(strstr(last_of(w, TH_EV_OUTCOME), "built.o 123"));
+	end(w);
+}
+
+/* A crash between the word and the look: both come again, the effect does not. */
+static void test_a_crash_while_looking(void **unused)
+{
+	struct world *w = begin("run it");
+
+	(void)unused;
+	answer(w, MAKE);
+	restart(w);
+	tool_done(w, 1, TH_OUTCOME_UNKNOWN, "\"\"");
+	restart(w);
+	assert_int_equal(w->settles, 2);
+	assert_string_equal(w->tool_name, "shell");
+	tool_done(w, 3, TH_OUTCOME_UNKNOWN, "\"\"");
+	tool_done(w, 4, TH_OUTCOME_FAILED, "\"error: gone\"");
+	assert_true(w->model_open);
+	assert_non_null(strstr(w->body, "did not succeed"));
+	end(w);
+}
+
+/* A second time the very same, unseen, is refused; after a look it is the model's to decide. */
+static void test_look_before_you_repeat(void **unused)
+{
+	struct world *w = begin("run it");
+
+	(void)unused;
+	answer(w, MAKE);
+	restart(w);
+	tool_done(w, 1, TH_OUTCOME_UNKNOWN, "\"\"");
+	tool_done(w, 2, TH_OUTCOME_DONE, "\"\"");
+	assert_int_equal(w->runs, 2);
+	/* Other blanks are no other action; and a look in the same answer was not seen yet. */
+	answer(w, CALL("call_2", "shell", "{ \\\"command\\\": \\\"make\\\" }"));
+	assert_int_equal(w->runs, 2);
+	assert_true(w->model_open);
+	assert_non_null(strstr(w->body, "look first"));
+	/* Also after a restart. */
+	restart(w);
+	answer(w, CALL("call_3", "shell", "{\\\"command\\\":\\\"make\\\"}"));
+	assert_int_equal(w->runs, 2);
+	answer(w, CALL("call_4", "shell", "{\\\"command\\\":\\\"ls\\\"}"));
+	assert_int_equal(w->runs, 3);
+	tool_done(w, 3, TH_OUTCOME_DONE, "\"nothing\"");
+	answer(w, CALL("call_5", "shell", "{\\\"command\\\":\\\"make\\\"}"));
+	assert_int_equal(w->runs, 4);
+	assert_string_equal(w->tool_arguments, "{\"command\":\"make\"}");
+	tool_done(w, 4, TH_OUTCOME_DONE, "\"ok\"");
+	end(w);
+}
+
+static void test_a_person_may_let_it_repeat(void **unused)
+{
+	struct world *w;
+	struct th_err err = { 0 };
+
+	(void)unused;
+	agent.repeat = TH_REPEAT_ASK;
+	w = begin("run it");
+	answer(w, MAKE);
+	restart(w);
+	tool_done(w, 1, TH_OUTCOME_UNKNOWN, "\"\"");
+	tool_done(w, 2, TH_OUTCOME_DONE, "\"\"");
+	answer(w, CALL("call_2", "shell", "{\\\"command\\\":\\\"make\\\"}"));
+	assert_int_equal(state(w), TH_STATE_WAITING);
+	assert_non_null(strstr(last_of(w, TH_EV_APPROVAL_REQUESTED), "may have happened already"));
+	assert_int_equal(
+	    th_driver_decide(w->driver, w->h, TH_STR(""), true, TH_STR("me"), TH_STR(""), &err),
+	    TH_OK);
+	settle(w);
+	assert_int_equal(w->runs, 3);
+	assert_non_null(strstr(last_of(w, TH_EV_INTENT), "\"approval\":"));
+	agent.repeat = TH_REPEAT_REFUSE;
+	end(w);
+}
+
+static void test_parked_until_a_person_says(void **unused)
+{
+	struct world *w;
+	struct th_err err = { 0 };
+
+	(void)unused;
+	agent.unknown = TH_UNKNOWN_PARK;
+	w = begin("run it");
+	answer(w, MAKE);
+	restart(w);
+	tool_done(w, 1, TH_OUTCOME_UNKNOWN, "\"\"");
+	tool_done(w, 2, TH_OUTCOME_DONE, "\"built.o 123\"");
+	assert_int_equal(state(w), TH_STATE_WAITING);
+	assert_false(w->model_open);
+	assert_int_equal(w->log[w->count - 1].ev.kind, TH_EV_PARKED);
+	assert_non_null(strstr(last_of(w, TH_EV_PARKED), "built.o 123"));
+	restart(w);
+	assert_int_equal(state(w), TH_STATE_WAITING);
+	assert_int_equal(w->settles, 1);
+	assert_int_equal(th_driver_settle(w->driver, w->h, TH_STR("call_9"), TH_OUTCOME_DONE,
+					  TH_STR("ada"), TH_STR(""), &err),
+			 TH_ENOENT);
+	assert_int_equal(th_driver_settle(w->driver, w->h, TH_STR(""), TH_OUTCOME_NOT_STARTED,
+					  TH_STR("ada"), TH_STR("no object file"), &err),
+			 TH_OK);
+	settle(w);
+	assert_true(w->model_open);
+	assert_non_null(strstr(w->body, "A person (ada) looked: it did not happen"));
+	assert_non_null(strstr(w->body, "no object file"));
+	assert_non_null(strstr(last_of(w, TH_EV_OUTCOME), "\"status\":\"not_started\""));
+	assert_int_equal(w->runs, 2);
+	agent.unknown = TH_UNKNOWN_TELL;
+	end(w);
+}
+
+/* The word is in the log, its outcome is not: the next runtime writes it. */
+static void test_a_crash_after_the_word(void **unused)
+{
+	struct world *w;
+	struct th_err err = { 0 };
+	size_t count;
+
+	(void)unused;
+	agent.unknown = TH_UNKNOWN_PARK;
+	w = begin("run it");
+	answer(w, MAKE);
+	restart(w);
+	tool_done(w, 1, TH_OUTCOME_UNKNOWN, "\"\"");
+	tool_done(w, 2, TH_OUTCOME_DONE, "\"\"");
+	assert_int_equal(th_driver_settle(w->driver, w->h, TH_STR(""), TH_OUTCOME_DONE,
+					  TH_STR("ada"), TH_STR(""), &err),
+			 TH_OK);
+	settle(w);
+	count = w->count;
+	/* As thole settle leaves it: word without outcome. */
+	while (w->log[w->count - 1].ev.kind != TH_EV_SETTLED) {
+		w->count--;
+		free(w->log[w->count].call);
+		free(w->log[w->count].data);
+	}
+	assert_true(w->count < count);
+	restart(w);
+	assert_true(w->model_open);
+	assert_non_null(strstr(w->body, "it did happen"));
+	agent.unknown = TH_UNKNOWN_TELL;
+	end(w);
+}
+
+/* The log's call of a computer is not what this build reads in the answer. */
+static void test_divergence_stops_a_resume(void **unused)
+{
+	struct world *w = begin("click it");
+	struct th_str all[] = { TH_STR("all") };
+	struct th_world world = { &ops, w };
+	struct th_outfit o = outfit(w);
+	struct th_observer see = observer(w);
+	struct th_session_row row = { .session_id = TH_STR("a1"), .epoch = 2 };
+	struct th_err err = { 0 };
+	struct stored *call;
+	char digest[TH_SHA256_HEX_SIZE + 1];
+	struct th_buf data = TH_BUF_INIT(TH_KIB);
+	const char *arguments = "{\"actions\":[{\"type\":\"click\",\"x\":9,\"y\":9,\"button\":"
+				"\"left\",\"count\":1}],\"screenshot\":true,\"settle\":true}";
+
+	(void)unused;
+	th_driver_free(w->driver);
+	agent.approve = (struct th_strs){ all, 1 };
+	o.has_computer = true;
+	o.screen = (struct th_size){ 100, 100 };
+	for (size_t i = 0; i < w->count; i++) {
+		free(w->log[i].call);
+		free(w->log[i].data);
+	}
+	w->count = 0;
+	w->flush = w->model_open = false;
+	w->driver = th_driver_new(&world, TH_STR("test"));
+	assert_int_equal(
+	    th_driver_create(w->driver, TH_STR("a1"), &o,
+			     &(struct th_ev_session_created){ .model = TH_STR("gpt-5.4") }, &see,
+			     &w->h, &err),
+	    TH_OK);
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("click it"), &err), TH_OK);
+	settle(w);
+	answer(w, "{\"type\":\"computer_call\",\"id\":\"cu_1\",\"call_id\":\"call_1\",\"status\":"
+		  "\"completed\",\"actions\":[{\"type\":\"click\",\"x\":1,\"y\":2,\"button\":"
+		  "\"left\"}],\"pending_safety_checks\":[]}");
+	assert_int_equal(state(w), TH_STATE_WAITING);
+	/* Whole it is taken up. */
+	row.head_seq = w->count;
+	th_driver_free(w->driver);
+	w->driver = th_driver_new(&world, TH_STR("test"));
+	assert_int_equal(th_driver_open(w->driver, &row, &o, &see, &w->h, &err), TH_OK);
+	assert_int_equal(th_driver_resume(w->driver, w->h, &err), TH_OK);
+	settle(w);
+	/* Now the log says another point. */
+	th_driver_free(w->driver);
+	call = &w->log[4];
+	assert_int_equal(call->ev.kind, TH_EV_CALL);
+	th_call_digest(TH_STR("computer"), th_str_of(arguments), digest);
+	th_buf_printf(&data,
+		      "{\"call_id\":\"call_1\",\"tool\":\"computer\",\"arguments\":%s,\"class\":"
+		      "\"W\",\"digest\":\"%s\",\"policy\":\"ask\"}",
+		      arguments, digest);
+	free(call->data);
+	call->data = th_buf_steal(&data, NULL);
+	call->ev.data = th_str_of(call->data);
+	row.head_seq = 5;
+	w->driver = th_driver_new(&world, TH_STR("test"));
+	assert_int_equal(th_driver_open(w->driver, &row, &o, &see, &w->h, &err), TH_OK);
+	assert_int_equal(th_driver_resume(w->driver, w->h, &err), TH_EDIVERGED);
+	assert_non_null(strstr(err.msg, "session a1: diverged"));
+	assert_non_null(strstr(err.msg, "\"x\":9"));
+	assert_non_null(strstr(err.msg, "\"x\":1"));
+	agent.approve = (struct th_strs){ 0 };
 	end(w);
 }
 
@@ -958,6 +1212,13 @@ int main(void)
 		cmocka_unit_test(test_garbage_is_an_outcome),
 		cmocka_unit_test(test_turns_end_at_the_limit),
 		cmocka_unit_test(test_an_answered_turn_is_not_asked_again),
+		cmocka_unit_test(test_unknown_comes_with_a_look),
+		cmocka_unit_test(test_a_crash_while_looking),
+		cmocka_unit_test(test_look_before_you_repeat),
+		cmocka_unit_test(test_a_person_may_let_it_repeat),
+		cmocka_unit_test(test_parked_until_a_person_says),
+		cmocka_unit_test(test_a_crash_after_the_word),
+		cmocka_unit_test(test_divergence_stops_a_resume),
 		cmocka_unit_test(test_a_lost_request_is_sent_again),
 		cmocka_unit_test(test_pause_and_resume),
 		cmocka_unit_test(test_stop_cancels_what_runs),

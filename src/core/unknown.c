@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/unknown.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+
+static const char sentence[] =
+    "This action was started, but its result was not recorded. It may or may not have happened. It "
+    "was not repeated. Look first (screenshot, read file, list) before doing it again.";
+
+enum th_scene th_scene_of(struct th_str tool)
+{
+	static const char *const files[] = { "shell", "read_file", "write_file", "list_dir", NULL };
+
+	if (th_str_is(tool, "computer"))
+		return TH_SCENE_SCREEN;
+	return th_names_find(files, tool) >= 0 ? TH_SCENE_FILES : TH_SCENE_OTHER;
+}
+
+/* ---- the look ---- */
+
+/* The value of "path" as raw JSON with its quotes, or empty. */
+static struct th_str raw_path(struct th_str arguments)
+{
+	struct th_str raw = th_json_raw_get(arguments, "path");
+
+	return raw.len > 2 && raw.ptr[0] == '"' ? raw : TH_STR("");
+}
+
+static struct th_look look_at_file(struct th_str raw, struct th_arena *a)
+{
+	struct th_buf text = TH_BUF_INIT(TH_KIB), line = TH_BUF_INIT(TH_KIB);
+	struct th_look look = {
+		.tool = TH_STR("read_file"),
+		.arguments = th_arena_printf(a, "{\"path\":%.*s,\"start_line\":1,\"end_line\":%d}",
+					     TH_FMT(raw), TH_LOOK_LINES),
+	};
+
+	if (!th_json_unescape(raw, &text))
+		th_buf_clear(&text);
+	th_text_line(&line, th_buf_str(&text), 200);
+	look.what = th_arena_printf(a, "the file %.*s", TH_FMT(th_buf_str(&line)));
+	th_buf_deinit(&text);
+	th_buf_deinit(&line);
+	return look;
+}
+
+struct th_look th_unknown_look(struct th_str tool, struct th_str arguments, bool has_computer,
+			       struct th_arena *a)
+{
+	enum th_scene scene = th_scene_of(tool);
+	struct th_str raw = raw_path(arguments);
+
+	if (scene == TH_SCENE_FILES && raw.len > 0 && raw.len < TH_PATH_LEN_MAX)
+		return look_at_file(raw, a);
+	if (scene == TH_SCENE_FILES)
+		return (struct th_look){ TH_STR("list_dir"), TH_STR("{\"path\":\".\"}"),
+					 TH_STR("the workspace") };
+	if (has_computer)
+		return (struct th_look){ TH_STR("computer"),
+					 TH_STR("{\"actions\":[{\"type\":\"screenshot\"}]}"),
+					 TH_STR("the screen") };
+	return (struct th_look){ 0 };
+}
+
+/* ---- what is said ---- */
+
+static void put_text(struct th_jw *w, struct th_str text)
+{
+	th_jw_object(w);
+	th_jw_kstr(w, "type", TH_STR("text"));
+	th_jw_kstr(w, "text", text);
+	th_jw_object_end(w);
+}
+
+/* An output as parts of a list that is open: a string becomes one text. */
+static void put_output(struct th_jw *w, struct th_str output)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(output);
+
+	if (output.len > 2 && output.ptr[0] == '"') {
+		th_jw_object(w);
+		th_jw_kstr(w, "type", TH_STR("text"));
+		th_jw_kraw(w, "text", output);
+		th_jw_object_end(w);
+	}
+	while (th_json_raw_next(&it))
+		th_jw_raw(w, it.val);
+}
+
+void th_unknown_print(struct th_str said, const struct th_look *look,
+		      const struct th_look_result *seen, struct th_buf *out)
+{
+	struct th_buf text = TH_BUF_INIT(8 * TH_KIB);
+	struct th_jw w = th_jw(out);
+
+	th_jw_array(&w);
+	/* Whoever found out need not know the words; who said them is not said again. */
+	if (th_str_find(said, TH_STR("may or may not have happened")) < 0)
+		put_text(&w, th_str_of(sentence));
+	put_output(&w, said);
+	if (!seen || !look->tool.len)
+		th_buf_add_cstr(&text, "Nothing on this machine shows whether it happened.");
+	else if (seen->status == TH_OUTCOME_DONE)
+		th_buf_printf(&text, "A fresh look was taken afterwards. This is %.*s now:",
+			      TH_FMT(look->what));
+	else
+		th_buf_printf(&text,
+			      "A fresh look at %.*s was tried afterwards, and did not succeed:",
+			      TH_FMT(look->what));
+	put_text(&w, th_buf_str(&text));
+	if (seen && look->tool.len)
+		put_output(&w, seen->output);
+	th_jw_array_end(&w);
+	th_buf_deinit(&text);
+}
+
+void th_unknown_settled(enum th_outcome_status status, struct th_str by, struct th_str message,
+			struct th_str told, struct th_buf *out)
+{
+	struct th_buf text = TH_BUF_INIT(8 * TH_KIB);
+	struct th_json_raw_iter it = th_json_raw_iter(told);
+	struct th_jw w = th_jw(out);
+	const char *word = status == TH_OUTCOME_DONE ? "it did happen. It was not repeated."
+			   : status == TH_OUTCOME_NOT_STARTED
+			       ? "it did not happen, and may be done again."
+			       : "it cannot be known whether it happened. It was not repeated.";
+
+	th_buf_printf(&text,
+		      "The result of this action was not recorded. A person%s%.*s%s looked: %s",
+		      by.len ? " (" : "", TH_FMT(th_utf8_cut(by, 100)), by.len ? ")" : "", word);
+	if (message.len)
+		th_buf_printf(&text, " They say: %.*s", TH_FMT(th_utf8_cut(message, 4000)));
+	th_jw_array(&w);
+	put_text(&w, th_buf_str(&text));
+	/* A word that decides takes the place of those that left it open; pictures stay. */
+	while (th_json_raw_next(&it))
+		if (status == TH_OUTCOME_UNKNOWN ||
+		    !th_str_is(th_json_raw_get(it.val, "type"), "\"text\""))
+			th_jw_raw(&w, it.val);
+	th_jw_array_end(&w);
+	th_buf_deinit(&text);
+}
+
+/* ---- doubts ---- */
+
+void th_doubts_deinit(struct th_doubts *d)
+{
+	free(d->list);
+	*d = (struct th_doubts){ 0 };
+}
+
+/* "./a//" and "a" are one file; what is longer than fits is none. */
+static void path_of(struct th_str arguments, char out[static TH_DOUBT_PATH_MAX + 1])
+{
+	struct th_str raw = raw_path(arguments);
+	struct th_buf text = TH_BUF_INIT(TH_PATH_LEN_MAX);
+	struct th_str path;
+
+	out[0] = '\0';
+	if (raw.len > 0 && th_json_unescape(raw, &text)) {
+		path = th_buf_str(&text);
+		while (th_str_starts(path, TH_STR("./")))
+			path = th_str_sub(path, 2, path.len);
+		while (path.len > 1 && path.ptr[path.len - 1] == '/')
+			path.len--;
+		if (path.len <= TH_DOUBT_PATH_MAX && path.len > 0) {
+			memcpy(out, path.ptr, path.len);
+			out[path.len] = '\0';
+		}
+	}
+	th_buf_deinit(&text);
+}
+
+static void drop(struct th_doubts *d, size_t index)
+{
+	d->count--;
+	memmove(d->list + index, d->list + index + 1, (d->count - index) * sizeof(*d->list));
+}
+
+void th_doubts_add(struct th_doubts *d, uint64_t seq, struct th_str tool, struct th_str arguments,
+		   const char *digest)
+{
+	struct th_doubt *it;
+
+	for (size_t i = 0; i < d->count; i++)
+		if (strcmp(d->list[i].digest, digest) == 0)
+			drop(d, i--);
+	if (!d->list)
+		d->list = th_alloc(TH_DOUBTS_MAX * sizeof(*d->list));
+	if (d->count == TH_DOUBTS_MAX)
+		drop(d, 0);
+	it = &d->list[d->count++];
+	*it = (struct th_doubt){ .seq = seq, .scene = th_scene_of(tool) };
+	memcpy(it->digest, digest, TH_SHA256_HEX_SIZE);
+	path_of(arguments, it->path);
+}
+
+/* Is `folder` the one that the file is in, or one above that? */
+static bool holds(const char *folder, const char *file)
+{
+	size_t len = strlen(folder);
+
+	return len == 0 || strcmp(folder, ".") == 0 || strcmp(folder, file) == 0 ||
+	       (strncmp(folder, file, len) == 0 && (folder[len - 1] == '/' || file[len] == '/'));
+}
+
+static bool shows(const struct th_doubt *doubt, struct th_str tool, const char *path,
+		  const char *digest, enum th_class class, enum th_outcome_status status)
+{
+	bool done = status == TH_OUTCOME_DONE;
+	bool looked = class == TH_CLASS_R && (done || status == TH_OUTCOME_FAILED);
+
+	if (th_scene_of(tool) != doubt->scene)
+		return false;
+	switch (doubt->scene) {
+	case TH_SCENE_SCREEN:
+		return class == TH_CLASS_R && done;
+	case TH_SCENE_FILES:
+		/* A command is the only way to look for who has no other tool. */
+		if (th_str_is(tool, "shell"))
+			return (done || status == TH_OUTCOME_FAILED) &&
+			       strcmp(digest, doubt->digest) != 0;
+		if (!looked || !doubt->path[0])
+			return looked;
+		return th_str_is(tool, "list_dir") ? holds(path, doubt->path)
+						   : strcmp(path, doubt->path) == 0;
+	case TH_SCENE_OTHER:
+		return looked;
+	}
+	return false;
+}
+
+void th_doubts_ended(struct th_doubts *d, uint64_t call_seq, struct th_str tool,
+		     struct th_str arguments, const char *digest, enum th_class class,
+		     enum th_outcome_status status)
+{
+	char path[TH_DOUBT_PATH_MAX + 1] = "";
+
+	if (d->count == 0)
+		return;
+	path_of(arguments, path);
+	for (size_t i = 0; i < d->count; i++) {
+		const struct th_doubt *it = &d->list[i];
+		bool same = status == TH_OUTCOME_DONE && strcmp(it->digest, digest) == 0;
+
+		if (call_seq > it->seq && (same || shows(it, tool, path, digest, class, status)))
+			drop(d, i--);
+	}
+}
+
+const struct th_doubt *th_doubts_find(const struct th_doubts *d, const char *digest)
+{
+	for (size_t i = 0; i < d->count; i++)
+		if (strcmp(d->list[i].digest, digest) == 0)
+			return &d->list[i];
+	return NULL;
+}
