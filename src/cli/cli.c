@@ -171,6 +171,24 @@ enum th_code th_cli_store(const struct th_common *o, bool write, struct th_store
 	return code;
 }
 
+enum th_code th_cli_scope(const struct th_common *o, struct th_arena *a, struct th_str *ret,
+			  struct th_err *err)
+{
+	struct th_config *config TH_CLEANUP(th_config_freep) = NULL;
+	struct th_buf scope TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_PATH_LEN_MAX);
+	enum th_code code = th_cli_config(o, &config, err);
+
+	if (code == TH_OK)
+		code = th_store_scope(config->store, &scope, err);
+	/* A store of this process alone has no sessions of others, and we want to be found again.
+	 */
+	if (code == TH_OK)
+		*ret = th_arena_str(a, th_str_starts(config->store, TH_STR("memory:"))
+					   ? config->store
+					   : th_buf_str(&scope));
+	return code;
+}
+
 void th_cli_storep(struct th_store **s)
 {
 	*s = th_store_close(*s);

@@ -99,6 +99,10 @@ TH_NODISCARD enum th_code th_cli_config(const struct th_common *o, struct th_con
 /* Opens the store for reading, or for writing with commit_now; never makes one. */
 TH_NODISCARD enum th_code th_cli_store(const struct th_common *o, bool write, struct th_store **ret,
 				       struct th_err *err);
+/* What the store is called that --store or the configuration names: for those who look for a
+ * session's executor. */
+TH_NODISCARD enum th_code th_cli_scope(const struct th_common *o, struct th_arena *a,
+				       struct th_str *ret, struct th_err *err);
 void th_cli_storep(struct th_store **s); /* for TH_CLEANUP */
 
 /* The row of a session, or of the only one whose id begins so.  ENOENT says where was looked. */

@@ -484,6 +484,9 @@ static enum th_code which(const struct computer_options *o, struct th_arena *a,
 	struct th_executor_options first;
 
 	*x = (struct th_executor_options){ .only_running = true };
+	code = th_cli_scope(&o->common, a, &x->scope, err);
+	if (code != TH_OK)
+		return code;
 	x->session = o->session.len                              ? o->session
 		     : th_str_starts(o->computer, TH_STR("x11")) ? TH_STR(DEFAULT_SESSION "-x11")
 								 : TH_STR(DEFAULT_SESSION);
@@ -860,6 +863,8 @@ static int run_end(struct call *c)
 {
 	struct th_executor_options x = { .only_running = true };
 
+	if (th_cli_scope(&c->o->common, c->a, &x.scope, c->err) != TH_OK)
+		return th_cli_fail(c->err);
 	x.session = c->o->session.len                              ? c->o->session
 		    : th_str_starts(c->o->computer, TH_STR("x11")) ? TH_STR(DEFAULT_SESSION "-x11")
 								   : TH_STR(DEFAULT_SESSION);

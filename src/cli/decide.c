@@ -313,10 +313,16 @@ static enum th_code open_by_force(struct th_edit *e, struct th_store *store, str
 	return code;
 }
 
-static void end_executor(struct th_str session_id)
+static void end_executor(const struct th_common *common, struct th_str session_id,
+			 struct th_arena *a)
 {
 	struct th_executor_options o = { .session = session_id, .only_running = true };
 	struct th_err err = {};
+
+	if (th_cli_scope(common, a, &o.scope, &err) != TH_OK) {
+		(void)th_cli_fail(&err);
+		return;
+	}
 
 	/* One that does not answer ends by itself when nobody comes back. */
 	if (th_executor_end_once(&o, &err) != TH_OK && err.code != TH_ENOENT)
@@ -353,7 +359,7 @@ static int run_cancel(const struct th_command *self, int argc, char **argv)
 	th_edit_close(&e);
 	if (code != TH_OK)
 		return th_cli_fail(&err);
-	end_executor(row.session_id);
+	end_executor(&o.common, row.session_id, &a);
 	th_text_line(&out, row.session_id, TH_SESSION_ID_MAX);
 	th_buf_add_cstr(&out, " is stopped\n");
 	return th_cli_print(&out, 0);

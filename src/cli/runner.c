@@ -324,11 +324,15 @@ static void status(struct runner *r, const struct th_session *s, struct th_str i
 }
 
 /* Of a session that did not begin nothing is left, also not the desktop that was started for it. */
-static void end_begun(const struct th_start *start)
+static void end_begun(const struct th_start *start, struct th_str store_url)
 {
 	struct th_executor_options o = { .session = start->session_id, .only_running = true };
+	struct th_buf scope TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_PATH_LEN_MAX);
 	struct th_err ignored;
 
+	if (th_store_scope(store_url, &scope, &ignored) != TH_OK)
+		return; /* then none was started for it */
+	o.scope = th_buf_str(&scope);
 	if (th_executor_end_once(&o, &ignored) != TH_OK)
 		return; /* none was started, or it ends by itself when nobody comes */
 }
@@ -351,7 +355,7 @@ static int finish(struct runner *r, const struct th_start *start, struct th_job_
 	if (s)
 		th_runtime_close(r->runtime, r->handle, over && r->job->end_executor);
 	else if (r->job->agent && r->err.code != TH_EEXIST && r->err.code != TH_EBUSY)
-		end_begun(start);
+		end_begun(start, r->job->config->store);
 	if (r->err.code)
 		return th_cli_fail(&r->err);
 	if (!s)

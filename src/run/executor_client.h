@@ -37,7 +37,7 @@ struct th_executor;
  * runs already keeps what it has; a workspace or computer that contradicts is TH_EBUSY with a
  * sentence. */
 struct th_executor_options {
-	/* The session's id, 1..TH_SESSION_ID_MAX bytes, and whose id that is: the store's URL. Both
+	/* The session's id, 1..TH_SESSION_ID_MAX bytes, and whose that is: th_store_scope. Both
 	 * together name one executor, so whoever wants the same one gives the same two. */
 	struct th_str session, scope;
 	/* Of the session's lease; 0: a guest (`thole computer`), who neither raises nor is stopped

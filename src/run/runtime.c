@@ -66,6 +66,7 @@ struct th_runtime {
 	struct th_tool_row *tools;
 	size_t tool_count;
 	char *program;
+	struct th_buf scope; /* what the store is called: executors are found by it */
 	bool no_sandbox, settling, failed;
 	struct th_err failure;
 	uint8_t random[RANDOM_POOL];
@@ -346,6 +347,7 @@ static struct th_executor_options executor_options(const struct session *s, int6
 	const struct th_agent_computer *pc = a->computer;
 	struct th_executor_options o = {
 		.session = s->id,
+		.scope = th_buf_str(&rt->scope),
 		.epoch = epoch,
 		.workspace = a->workspace,
 		.net_host = a->net == TH_NET_HOST,
@@ -578,6 +580,9 @@ enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_
 	so.loop = rt->loop;
 	if (!code)
 		code = th_store_open(options->store_url, &so, &rt->store, err);
+	th_buf_init(&rt->scope, 2 * TH_PATH_LEN_MAX);
+	if (!code)
+		code = th_store_scope(options->store_url, &rt->scope, err);
 	if (!code)
 		code = th_fetcher_new(rt->loop, &rt->fetcher, err);
 	rt->driver = th_driver_new(&world, TH_STR(TH_VERSION));
@@ -649,6 +654,7 @@ struct th_runtime *th_runtime_free(struct th_runtime *rt)
 	free(rt->by_index);
 	free(rt->tools);
 	free(rt->program);
+	th_buf_deinit(&rt->scope);
 	free(rt);
 	return NULL;
 }

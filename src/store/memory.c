@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "io/clock.h"
 #include "io/loop.h"
 #include "store/common.h"
 
@@ -699,9 +700,24 @@ static enum th_code memory_verify(struct th_store *store, struct th_str session_
 	return TH_OK;
 }
 
+/* Of this process: another one's sessions are others, whatever they are called. */
+static enum th_code memory_scope(struct th_str rest, struct th_buf *out, struct th_err *err)
+{
+	static uint64_t process[2];
+
+	(void)err;
+	if (process[0] == 0)
+		th_random(process, sizeof(process));
+	th_buf_printf(out, "%016llx%016llx:", (unsigned long long)process[0],
+		      (unsigned long long)process[1]);
+	th_buf_add(out, rest);
+	return TH_OK;
+}
+
 const struct th_store_kind th_store_memory = {
 	.scheme = "memory",
 	.summary = "in this process, gone with it: memory: or memory:NAME",
+	.scope = memory_scope,
 	.open = memory_open,
 	.close = memory_close,
 	.commit = memory_commit,

@@ -264,6 +264,33 @@ static enum th_code folder_make(const char *path, struct th_err *err)
 	return th_dir_make(folder, 0700, err);
 }
 
+/* Resolved as far as there is something: all but the last names before the first run. */
+static enum th_code sqlite_scope(struct th_str rest, struct th_buf *out, struct th_err *err)
+{
+	char path[TH_STORE_PATH_MAX + 1], real[TH_PATH_LEN_MAX];
+	size_t there = rest.len;
+
+	if (rest.len == 0 || rest.len > TH_STORE_PATH_MAX || memchr(rest.ptr, 0, rest.len))
+		return th_fail(err, TH_EUSAGE,
+			       "sqlite: needs the path of a file, as in sqlite:FILE");
+	memcpy(path, rest.ptr, rest.len);
+	path[there] = '\0';
+	while (!realpath(there > 0 ? path : ".", real)) {
+		if (errno != ENOENT || there == 0)
+			return th_fail_errno(err, errno, "%s", path);
+		while (there > 0 && path[there - 1] == '/')
+			there--;
+		while (there > 0 && path[there - 1] != '/')
+			there--;
+		path[there] = '\0';
+	}
+	th_buf_add_cstr(out, real);
+	if (there < rest.len && !th_str_ends(th_buf_str(out), TH_STR("/")))
+		th_buf_add_char(out, '/');
+	th_buf_add(out, th_str_sub(rest, there, rest.len));
+	return TH_OK;
+}
+
 static enum th_code sqlite_open(struct th_str rest, const struct th_store_options *options,
 				struct th_store **ret, struct th_err *err)
 {
@@ -315,6 +342,7 @@ static enum th_code sqlite_open(struct th_str rest, const struct th_store_option
 const struct th_store_kind th_store_sqlite = {
 	.scheme = "sqlite",
 	.summary = "one file, flushed at every commit: sqlite:FILE",
+	.scope = sqlite_scope,
 	.open = sqlite_open,
 	.close = sqlite_close,
 	.commit = sqlite_commit,

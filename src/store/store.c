@@ -28,6 +28,23 @@ enum th_code th_store_open(struct th_str url, const struct th_store_options *opt
 	return fail_unknown(url, err);
 }
 
+enum th_code th_store_scope(struct th_str url, struct th_buf *out, struct th_err *err)
+{
+	struct th_str rest = url, scheme = th_str_split(&rest, ':');
+
+	for (size_t i = 0; th_store_kinds[i]; i++) {
+		if (!th_str_is(scheme, th_store_kinds[i]->scheme))
+			continue;
+		if (!th_store_kinds[i]->scope)
+			break;
+		th_buf_printf(out, "%s:", th_store_kinds[i]->scheme);
+		enum th_code code = th_store_kinds[i]->scope(rest, out, err);
+		return code ? code : th_buf_check(out, "the name of the store", err);
+	}
+	th_buf_add(out, url);
+	return th_buf_check(out, "the name of the store", err);
+}
+
 struct th_store *th_store_close(struct th_store *s)
 {
 	if (s)

@@ -118,6 +118,8 @@ struct th_store_options {
 
 struct th_store_kind {
 	const char *scheme, *summary; /* "sqlite": sqlite:PATH */
+	/* See th_store_scope; NULL: as the url is. */
+	enum th_code (*scope)(struct th_str rest, struct th_buf *out, struct th_err *err);
 	enum th_code (*open)(struct th_str rest, const struct th_store_options *options,
 			     struct th_store **ret, struct th_err *err);
 	/* Waits for commits under way; their callbacks come before it returns. */
@@ -169,5 +171,12 @@ extern const struct th_store_kind *const th_store_kinds[]; /* NULL-terminated */
 TH_NODISCARD enum th_code th_store_open(struct th_str url, const struct th_store_options *options,
 					struct th_store **ret, struct th_err *err);
 struct th_store *th_store_close(struct th_store *s); /* takes NULL, returns NULL */
+
+/*
+ * What this machine calls the store, appended: the same however the url spells it (another folder,
+ * a link), and also before it is there.  One of this process alone has a name that no other process
+ * has.  Its sessions' executors are found by it.
+ */
+TH_NODISCARD enum th_code th_store_scope(struct th_str url, struct th_buf *out, struct th_err *err);
 
 #endif

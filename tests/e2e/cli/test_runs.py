@@ -225,6 +225,34 @@ class Interruption(house.House):
         self.assertFalse((self.work / "ended.txt").exists())
         self.good("cancel", "can")
 
+    def test_same_name_in_two_stores(self):
+        """Each has an executor of its own, found by any spelling of the store's path."""
+        self.serve([shell("test -e quick || { echo x > begun; sleep 300; }")], [{"text": "done"}])
+        other = self.folder / "other"
+        other.mkdir()
+        other.chmod(0o777)
+        (other / "quick").touch()
+        stores = ["sqlite:%s/%s.db" % (self.folder, name) for name in "ab"]
+        process = self.start("run", "-m", "gpt-5.4", "-s", "same", "--store", stores[0], "go")
+        self.wait_for((self.work / "begun").exists)
+        ended = self.good("run", "-m", "gpt-5.4", "-s", "same", "--store", stores[1], "go", cwd=str(other))
+        self.assertIn("finished: 2 turns", ended.out)
+        self.interrupt(process)
+        journals = set()
+        for store in stores:
+            log = self.good("log", "same", "--json", "--store", store).out.splitlines()
+            intents = [e["data"] for e in map(json.loads, log) if e["kind"] == "intent"]
+            self.assertEqual(len(intents), 1)
+            journals.add(intents[0]["journal"])
+        self.assertEqual(len(journals), 2)
+        there = self.folder / "state" / "thole" / "exec"
+        self.assertEqual(len(list(there.iterdir())), 2)
+        (self.folder / "link").symlink_to(self.folder)
+        self.good("cancel", "same", "--store", "sqlite:../link/a.db")
+        self.assertEqual(len(list(there.iterdir())), 1)
+        self.good("computer", "-s", "same", "end", "--store", "sqlite:../link/./b.db")
+        self.assertEqual(list(there.iterdir()), [])
+
     def test_second_runtime(self):
         self.serve({"parts": [{"text": "late"}], "faults": [{"delay": 20}]})
         process = self.start("run", "-m", "gpt-5.4", "-s", "held", "hello")

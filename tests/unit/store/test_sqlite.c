@@ -414,6 +414,51 @@ static void by_another_name(void **state)
 	th_arena_deinit(&arena);
 }
 
+static void scope_is(const char *url, const char *in, const char *rest)
+{
+	struct th_buf got = TH_BUF_INIT(TH_PATH_LEN_MAX), want = TH_BUF_INIT(TH_PATH_LEN_MAX);
+	char real[TH_PATH_LEN_MAX];
+
+	assert_non_null(realpath(in, real));
+	th_buf_printf(&want, "sqlite:%s%s", real, rest);
+	if (th_store_scope(th_str_of(url), &got, &err))
+		fail_msg("%s", err.msg);
+	assert_string_equal(got.ptr, want.ptr);
+	th_buf_deinit(&got);
+	th_buf_deinit(&want);
+}
+
+/* One name for one file, before and after it is made; another one for every other. */
+static void has_one_scope(void **state)
+{
+	const char *url = fresh();
+	const char *path = url + strlen("sqlite:"), *slash = strrchr(path, '/');
+	struct th_buf out = TH_BUF_INIT(TH_PATH_LEN_MAX);
+	char in[300], text[700], rest[300];
+
+	(void)state;
+	snprintf(in, sizeof(in), "%.*s", (int)(slash - path), path);
+	snprintf(rest, sizeof(rest), "%s", slash);
+	for (int i = 0; i < 2; i++) {
+		scope_is(url, in, rest);
+		snprintf(text, sizeof(text), "sqlite:%s/.//.%s", in, rest);
+		scope_is(text, in, rest);
+		snprintf(text, sizeof(text), "sqlite:%s/../%s%s", in, strrchr(in, '/') + 1, rest);
+		scope_is(text, in, rest);
+		th_store_close(lab_open(url, NULL));
+	}
+	scope_is("sqlite:not/there.db", ".", "/not/there.db");
+	scope_is("sqlite:there.db", ".", "/there.db");
+	scope_is("sqlite:/there.db", "/", "there.db");
+	assert_int_equal(th_store_scope(TH_STR("sqlite:"), &out, &err), TH_EUSAGE);
+	snprintf(text, sizeof(text), "%s/below", url);
+	assert_int_equal(th_store_scope(th_str_of(text), &out, &err), TH_ENOENT);
+	th_buf_clear(&out);
+	assert_int_equal(th_store_scope(TH_STR("memory:a"), &out, &err), TH_OK);
+	assert_int_equal(out.len, strlen("memory:") + 32 + 2);
+	th_buf_deinit(&out);
+}
+
 /* ---- files that are not what they should be ---- */
 
 static void put(const char *path, const char *bytes, size_t len)
@@ -965,6 +1010,7 @@ int main(void)
 		cmocka_unit_test(two_processes),
 		cmocka_unit_test(written_by_many),
 		cmocka_unit_test(by_another_name),
+		cmocka_unit_test(has_one_scope),
 		cmocka_unit_test(wrong_files),
 		cmocka_unit_test(rights),
 		cmocka_unit_test(full_disk),
