@@ -123,7 +123,8 @@ int main(int argc, char **argv)
 		.hist = bench_number(argc, argv, "hist", 0),
 		.mark_turn = { 30, 70, 780, 820 },
 	};
-	struct th_agent_model_settings settings = { .stream =
+	struct th_agent_model_settings settings = { TH_SETTINGS_UNSET,
+						    .stream =
 							bench_number(argc, argv, "stream", 0) };
 	struct th_agent_limits limits = { .turns = 100000 };
 	struct th_str names[] = { TH_STR("get_weather") };

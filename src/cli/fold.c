@@ -3,6 +3,7 @@
  * fold.c - thole plumb: pure functions on standard input and output; here fold,
  * and docs, which writes the reference pages from the tables.
  */
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -79,16 +80,19 @@ static enum th_code fold_all(struct fold *f, struct th_err *err)
 /* Pictures stand as their hash where their bytes would go. */
 static void print_items(const struct th_history *h, struct th_buf *out)
 {
+	struct th_slice *slices;
+	size_t count = th_history_slices(h, 0, &slices);
+
 	th_buf_add_cstr(out, "{\"items\":[");
-	for (size_t i = 0; i < th_history_piece_count(h); i++) {
-		struct th_piece p = th_history_piece(h, i);
+	for (size_t i = 0; i < count; i++) {
 		char hex[TH_SHA256_HEX_SIZE + 1];
 
-		if (!p.bytes.ptr)
-			th_digest_hex(&p.blob, hex);
-		th_buf_add(out, p.bytes.ptr ? p.bytes : th_str_of(hex));
+		if (!slices[i].bytes.ptr)
+			th_digest_hex(&slices[i].blob, hex);
+		th_buf_add(out, slices[i].bytes.ptr ? slices[i].bytes : th_str_of(hex));
 	}
 	th_buf_add_cstr(out, "]}");
+	free(slices);
 }
 
 int th_cli_plumb_fold(int argc, char **argv)

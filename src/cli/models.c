@@ -3,7 +3,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "models/model.h"
+#include "models/profiles.h"
 
 struct models_options {
 	struct th_str config;
@@ -29,6 +29,12 @@ static const char *computer_name(enum th_computer_tool c)
 		return "tool";
 	case TH_COMPUTER_FUNCTION:
 		return "function";
+	case TH_COMPUTER_NATIVE:
+		return "native tool";
+	case TH_COMPUTER_DIALECT:
+		return "dialect";
+	case TH_COMPUTER_CLICK:
+		return "points only";
 	}
 	return "no";
 }
@@ -68,7 +74,7 @@ static void print_json(const struct th_profile *p, struct th_str name, struct th
 		th_jw_kstr(&w, "model", name);
 	th_jw_kstr(&w, "pattern", th_str_of(p->pattern));
 	th_jw_kstr(&w, "wire", th_str_of(p->wire->name));
-	th_jw_kstr(&w, "dialect", th_str_of(p->dialect));
+	th_jw_kstr(&w, "dialect", th_str_of(p->dialect->name));
 	th_jw_kstr(&w, "computer", th_str_of(computer_name(p->computer)));
 	th_jw_kbool(&w, "vision", p->vision);
 	th_jw_kbool(&w, "reasoning", p->reasoning);
@@ -94,7 +100,7 @@ static void print_one(const struct th_config *config, const struct th_profile *p
 	th_buf_add_cstr(out, "model       ");
 	th_text_line(out, name, TH_SESSION_ID_MAX);
 	th_buf_printf(out, "\nprofile     %s: %s\nwire        %s, dialect %s\ncomputer    %s\n",
-		      p->name, p->note ?: "", p->wire->name, p->dialect,
+		      p->name, p->note ?: "", p->wire->name, p->dialect->name,
 		      computer_name(p->computer));
 	th_buf_printf(out, "pictures    %s\nreasoning   %s\n", p->vision ? "yes" : "no",
 		      p->reasoning ? "yes" : "no");
@@ -128,7 +134,7 @@ static void print_all(const struct models_options *o, struct th_buf *out)
 	if (!o->names && !o->json)
 		th_buf_printf(out, "%-28s %-10s %-13s %-14s %s\n", "profile", "wire", "computer",
 			      "$/M in/out", "names");
-	for (const struct th_profile *p = th_profiles; p->name; p++) {
+	for (const struct th_profile *p = th_profile_next(NULL); p; p = th_profile_next(p)) {
 		if (o->json) {
 			print_json(p, TH_STR(""), out);
 		} else if (o->names) {

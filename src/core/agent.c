@@ -12,14 +12,16 @@ static const char *const repeats[] = { "refuse", "ask", NULL };
 
 static const struct th_field settings_fields[] = {
 	{ "temperature", AT(temperature), TH_FIELD_num, TH_NONEG, "sampling temperature", NULL,
-	  NULL, false, 0 },
-	{ "top_p", AT(top_p), TH_FIELD_num, TH_NONEG, "nucleus sampling", NULL, NULL, false, 0 },
+	  NULL, true, -1 },
+	{ "top_p", AT(top_p), TH_FIELD_num, TH_NONEG, "nucleus sampling", NULL, NULL, true, -1 },
 	{ "max_output_tokens", AT(max_output_tokens), TH_FIELD_int, TH_POSITIVE,
 	  "output tokens of one answer", NULL, NULL, false, 0 },
 	{ "effort", AT(effort), TH_FIELD_str, TH_NONEMPTY,
 	  "reasoning effort, as the provider names it", NULL, NULL, false, 0 },
 	{ "summary", AT(summary), TH_FIELD_str, TH_NONEMPTY,
 	  "reasoning summary: auto, concise or detailed", NULL, NULL, false, 0 },
+	{ "images", AT(images), TH_FIELD_int, TH_POSITIVE,
+	  "screenshots sent with a request, the newest; default 20", NULL, NULL, false, 0 },
 	{ "stream", AT(stream), TH_FIELD_bool, TH_EMIT, "stream answers", NULL, NULL, true, 1 },
 	{ "idle_seconds", AT(idle_seconds), TH_FIELD_int, TH_POSITIVE,
 	  "silence that ends a request; default 300", NULL, NULL, false, 0 },

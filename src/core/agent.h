@@ -32,14 +32,18 @@
 	  "desktop: commands to start on it, each run by sh in the workspace")
 
 struct th_agent_model_settings {
-	double temperature, top_p; /* 0: not set */
+	double temperature, top_p; /* -1: not set; see TH_SETTINGS_UNSET */
 	int64_t max_output_tokens; /* 0: the provider's */
 	struct th_str effort, summary;
+	int64_t images;        /* pictures kept in a request; 0: the default */
 	bool stream;           /* default true */
 	int64_t idle_seconds;  /* silence that ends a request: no byte, or no whole event; 0: the
 				  default */
 	int64_t total_seconds; /* longest request; 0: the default */
 };
+
+/* For settings that are made in C: nothing set. */
+#define TH_SETTINGS_UNSET .temperature = -1, .top_p = -1
 
 TH_STRUCT(agent_limits)
 TH_STRUCT(agent_computer)

@@ -139,7 +139,6 @@ enum th_code th_model_actions(const struct th_profile *p, const struct th_json *
 	struct th_str type = th_json_get_str(item, "type");
 	const struct th_json *actions = th_json_get(item, "actions");
 
-	(void)p;
 	if (th_str_is(type, "function_call"))
 		return parse_function(item, a, ret, ret_count, err);
 	if (!th_str_is(type, "computer_call"))
@@ -149,7 +148,11 @@ enum th_code th_model_actions(const struct th_profile *p, const struct th_json *
 		actions = th_json_get(item, "action");
 	if (th_json_is_null(actions))
 		return th_fail(err, TH_EPROTO, "the call has no action");
-	return parse_list(actions, th_actions_openai_parse, a, ret, ret_count, err);
+	return parse_list(actions,
+			  p->computer == TH_COMPUTER_PREVIEW || p->computer == TH_COMPUTER_GA
+			      ? th_actions_openai_parse
+			      : parse_either,
+			  a, ret, ret_count, err);
 }
 
 enum th_code th_model_action_encode(const struct th_profile *p, const struct th_action *action,
@@ -161,8 +164,11 @@ enum th_code th_model_action_encode(const struct th_profile *p, const struct th_
 	case TH_COMPUTER_GA:
 		return th_actions_openai_encode(action, true, w, err);
 	case TH_COMPUTER_FUNCTION:
+	case TH_COMPUTER_NATIVE: /* in unified items */
+	case TH_COMPUTER_DIALECT:
 		th_action_print(action, w);
 		return TH_OK;
+	case TH_COMPUTER_CLICK:
 	case TH_COMPUTER_NONE:
 		break;
 	}

@@ -3,6 +3,7 @@
  * list.c - from a model's name to its profile.
  */
 #include "base/text.h"
+#include "models/profiles.h"
 #include "models/responses.h"
 
 const struct th_wire *const th_wires[] = { &th_wire_responses, NULL };
@@ -41,7 +42,7 @@ static bool match_one(struct th_str pattern, struct th_str name)
 
 static const struct th_profile *find_pattern(struct th_str name)
 {
-	for (const struct th_profile *p = th_profiles; p->name; p++) {
+	for (const struct th_profile *p = th_profile_next(NULL); p; p = th_profile_next(p)) {
 		struct th_str patterns = th_str_of(p->pattern);
 
 		while (patterns.len)
@@ -53,11 +54,11 @@ static const struct th_profile *find_pattern(struct th_str name)
 
 static const struct th_profile *generic(void)
 {
-	const struct th_profile *p = th_profiles;
+	const struct th_profile *p = th_profile_next(NULL);
 
-	while (p->name && strcmp(p->name, GENERIC))
-		p++;
-	assert(p->name);
+	while (p && strcmp(p->name, GENERIC))
+		p = th_profile_next(p);
+	assert(p);
 	return p;
 }
 

@@ -4,13 +4,18 @@
  * encoder and decoder), retry classes, usage and cost.  Pure: bytes in, bytes
  * out; run/ sends them.
  *
- * A request is  head | item, item, …  | tail.  The head and each item are
- * rendered once and kept as immutable segments, so that a request of turn 800
- * costs the items that are new since turn 799.
+ * A request is  head | group, group, … | tail.  A group is what one message of
+ * a wire may hold: what a person said, an answer of the model, or all results
+ * of an answer's calls.  Each group is rendered once and kept as immutable
+ * bytes with holes, so that a request of turn 800 costs what is new since turn
+ * 799; what may still change (a picture that is left out later, the mark of the
+ * cache) is a hole.
  *
- * History entries are events' contents: a person's message, the output items
- * of an answer (verbatim), the result of a call.  What the provider must get
- * back untouched (opaque reasoning, ids, signatures) is in those items.
+ * Items are in the unified form, the Responses API's: message, reasoning,
+ * function_call, computer_call.  The actions of a computer_call are in
+ * OpenAI's words or in ours (core/action.h), in pixels of the screen.  Where a
+ * wire's own form differs, the provider's turn is kept beside the items, as
+ * `raw`, and goes back untouched: opaque reasoning, ids, signatures.
  */
 #ifndef TH_MODELS_MODEL_H
 #define TH_MODELS_MODEL_H
@@ -24,9 +29,13 @@
 
 enum th_computer_tool {
 	TH_COMPUTER_NONE,
-	TH_COMPUTER_PREVIEW,
-	TH_COMPUTER_GA,
-	TH_COMPUTER_FUNCTION
+	TH_COMPUTER_PREVIEW,  /* OpenAI's computer_use_preview */
+	TH_COMPUTER_GA,       /* OpenAI's computer, batched actions */
+	TH_COMPUTER_FUNCTION, /* a function tool in our own words */
+	TH_COMPUTER_NATIVE,   /* the wire's own tool: Anthropic's, Gemini's */
+	TH_COMPUTER_DIALECT,  /* the dialect says how: in text, or by a function of its own */
+	TH_COMPUTER_CLICK /* only points at things: a grounder, the first half of a composed model
+			   */
 };
 
 /* Prices in 1e-9 US dollars per token. */
@@ -35,13 +44,42 @@ struct th_price {
 };
 
 struct th_wire;
+struct th_dialect;
+
+/* What the model's coordinates count in. */
+enum th_space_kind {
+	TH_SPACE_PIXELS, /* pixels of the picture as it was sent */
+	TH_SPACE_NORM,   /* 0 … max over each side */
+	TH_SPACE_SMART   /* pixels of the picture as the model's own processor resizes it */
+};
+struct th_space {
+	enum th_space_kind kind;
+	int32_t max;                    /* NORM: 1000, 999 or 1 (fractions) */
+	int32_t factor;                 /* SMART: sides are multiples of it */
+	int64_t pixels_min, pixels_max; /* SMART: and their product within these */
+	bool floor;                     /* SMART: rounds down, as GTA1 and its kin */
+};
+
+/* How a picture is made smaller before it is sent; all 0: not at all. */
+struct th_resize {
+	int32_t side_max;   /* the longer side */
+	int64_t pixels_max; /* of both */
+	bool xga;           /* to the nearest of 1024x768, 1280x800, 1366x768 by its ratio */
+};
 
 struct th_profile {
 	const char *name;    /* "openai-computer-use-preview" */
 	const char *pattern; /* names it serves: * and |, case-folded, provider prefix removed */
 	const struct th_wire *wire;
-	const char *dialect; /* "native" */
+	const struct th_dialect *dialect;
 	enum th_computer_tool computer;
+	const char *tool; /* version of the wire's own tool: "computer_20251124"; else NULL */
+	const char *beta; /* what the wire's beta header must say for it; else NULL */
+	const char
+	    *flavour; /* of a wire that many servers speak: "openrouter", "vllm" …; else NULL */
+	struct th_space space;
+	struct th_resize resize;
+	int32_t images_max;   /* in one request; 0: unknown */
 	const char *base_url; /* without the endpoint's path */
 	const char *base_url_env, *key_env;
 	bool vision, reasoning; /* takes images; gives reasoning items, encrypted when asked */
@@ -60,29 +98,58 @@ struct th_request_options {
 	size_t tool_count;
 	bool has_computer;
 	struct th_size screen; /* with has_computer */
+	struct th_size image;  /* the screen's pictures as they are sent: th_image_size */
 	bool stream;
 };
 
-/* One entry of the history, borrowed. */
-enum th_entry_kind { TH_ENTRY_MESSAGE, TH_ENTRY_ITEM, TH_ENTRY_RESULT };
-struct th_entry {
-	enum th_entry_kind kind;
-	/* MESSAGE: content is JSON, a string or a list of parts. */
-	struct th_str role, content;
-	/* ITEM: one output item of an answer, verbatim, and the list it is a slice of, so that
-	 * reasoning goes back only with what it led to; no list: the item is taken as it is. */
-	struct th_str item, items;
-	/* RESULT: the item that asked, and what it is told: a JSON string, or a list of parts
-	 * {type:"text",text} and {type:"image",media_type,blob}; safety checks that a person
-	 * accepted, a JSON list or empty. */
-	struct th_str call_item, call_id, tool, output, acknowledged;
+/* The result of a call, borrowed. */
+struct th_result {
+	struct th_str call_item; /* the item that asked */
+	struct th_str call_id, tool;
+	/* A JSON string, or a list of parts {type:"text",text} and
+	 * {type:"image",media_type,blob,width,height}. */
+	struct th_str output;
+	struct th_str
+	    acknowledged; /* safety checks that a person accepted: a JSON list, or empty */
 };
 
-/* A rendered entry: bytes with holes for blobs, so that base64 is made once per blob and shared. */
-struct th_hole {
-	size_t offset;         /* in the bytes */
-	struct th_digest blob; /* its base64 text goes there */
+/* One group of the history, borrowed. */
+enum th_group_kind { TH_GROUP_MESSAGE, TH_GROUP_ANSWER, TH_GROUP_RESULTS };
+struct th_group {
+	enum th_group_kind kind;
+	/* MESSAGE: content is JSON, a string or a list of parts. */
+	struct th_str role, content;
+	/* ANSWER: the list of its items, unified; and the provider's own form or empty:
+	 * {"wire":"messages","message":…}.  A wire takes only what is its own. */
+	struct th_str items, raw;
+	/* RESULTS: in the order of the calls, never empty. */
+	const struct th_result *results;
+	size_t result_count;
 };
+
+/*
+ * A place in a rendered group that is filled when the request is built.
+ *
+ * IMAGE: the base64 of `blob` goes in at `at`.  When the picture is left out,
+ * what stands in `from`…`to` goes too, and what stands in `to`…`end` takes its
+ * place; else `to`…`end` is passed over.  `part`: `from`…`to` is a whole part of
+ * a content list, for which wire->same may stand when the picture is the same
+ * as the one before it.
+ *
+ * MARK: wire->mark goes in at `at` in the last wire->marks_max groups that have one.
+ */
+enum th_hole_kind { TH_HOLE_IMAGE, TH_HOLE_MARK };
+struct th_hole {
+	enum th_hole_kind kind;
+	size_t from, at, to, end;
+	struct th_digest blob;
+	bool part;
+};
+
+/* What stands for pictures that are not sent; plain text that is JSON as it is. */
+#define TH_IMAGE_LEFT_OUT "[an older screenshot was here; it is left out]"
+#define TH_IMAGE_SAME "[the screen looks the same as in the screenshot before]"
+#define TH_IMAGE_NOT_TAKEN "[an image was here; this model takes none]"
 
 /* A decoded answer.  Strings live in the decoder's memory until it is freed. */
 struct th_usage {
@@ -119,18 +186,40 @@ struct th_decoder;
 
 struct th_wire {
 	const char *name;       /* "responses" */
-	const char *path;       /* appended to the base URL: "/responses" */
 	const char *key_header; /* "Authorization" (Bearer) or a header of its own */
+	const char *mark;       /* what a MARK becomes; NULL: the wire has none */
+	int marks_max;
+	const char *same; /* the part that stands for a picture like the one before; NULL: none */
 
-	/* Everything before the first item, and after the last. */
+	/* What follows the base URL: "/responses", "/models/NAME:streamGenerateContent?alt=sse". */
+	void (*path)(const struct th_request_options *o, struct th_buf *out);
+	/* Lines "name: value\n" beside the key and the content type; NULL: none. */
+	void (*headers)(const struct th_request_options *o, struct th_buf *out);
+
+	/* Everything before the first group, and after the last. */
 	void (*head)(const struct th_request_options *o, struct th_buf *out);
 	void (*tail)(const struct th_request_options *o, struct th_buf *out);
-	/* One entry, with its leading comma if `first` is false.  Up to `hole_max` holes.  May add
-	 * nothing (items that must not be sent back): the next entry is then the first as before.
-	 * TH_EPROTO: not an entry; TH_ELIMIT: too many holes. */
-	enum th_code (*entry)(const struct th_request_options *o, const struct th_entry *e,
+	/* One group, with its leading comma if `first` is false.  Holes in order, up to `hole_max`.
+	 * May add nothing (an answer whose items must not be sent back): the next group is then the
+	 * first as before.  TH_EPROTO: not a group; TH_ELIMIT: too many holes. */
+	enum th_code (*group)(const struct th_request_options *o, const struct th_group *g,
 			      bool first, struct th_buf *out, struct th_hole *holes,
 			      size_t hole_max, size_t *ret_hole_count, struct th_err *err);
+
+	/*
+	 * The server's side: a request's body in the unified form, a JSON object
+	 *   {"model","stream","instructions","items":[…],"tools":[…],"settings":{…},"extra":{…}}
+	 * items: messages, output items of answers and results (function_call_output …), in order,
+	 * each with a member "raw" where the wire's own form says more; tools:
+	 * {"type","name","description", "parameters",…}; extra: members of the body that no table
+	 * knows, verbatim.  And its inverse: encode(decode(body)) is body, as JSON values.
+	 * TH_EPROTO: one sentence for the client. `model`: as the path names it, where the body
+	 * does not.
+	 */
+	enum th_code (*request_decode)(struct th_str model, struct th_str body, struct th_buf *out,
+				       struct th_err *err);
+	enum th_code (*request_encode)(struct th_str unified, struct th_buf *out,
+				       struct th_err *err);
 
 	/* Takes the body as it comes, in any pieces; JSON or an event stream is found out by
 	 * looking. Total: any bytes give an answer.  `fn` may be NULL. */
@@ -150,7 +239,6 @@ struct th_wire {
 	struct th_decoder *(*decoder_free)(struct th_decoder *d);
 };
 
-extern const struct th_profile th_profiles[];  /* ends with name == NULL */
 extern const struct th_wire *const th_wires[]; /* NULL-terminated */
 
 /*
@@ -160,6 +248,13 @@ extern const struct th_wire *const th_wires[]; /* NULL-terminated */
  */
 TH_NODISCARD enum th_code th_model_resolve(struct th_str name, const struct th_profile **ret,
 					   struct th_str *ret_name, struct th_err *err);
+
+/* How many pictures a request may hold: the agent's setting, at most the profile's; 0: any number.
+ */
+size_t th_images_keep(const struct th_request_options *o);
+
+/* The size that a screen's pictures are sent in: the profile's resize rule. Never larger. */
+struct th_size th_image_size(const struct th_profile *p, struct th_size screen);
 
 int64_t th_model_cost_nano(const struct th_profile *p,
 			   const struct th_usage *u); /* -1: price unknown */

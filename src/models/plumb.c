@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/plumb.h"
 
+#include "models/dialect.h"
+
 #include <stdlib.h>
 
 #include "base/codec.h"
@@ -17,6 +19,12 @@ static const char *computer_name(enum th_computer_tool tool)
 		return "native";
 	case TH_COMPUTER_FUNCTION:
 		return "function";
+	case TH_COMPUTER_NATIVE:
+		return "native";
+	case TH_COMPUTER_DIALECT:
+		return "dialect";
+	case TH_COMPUTER_CLICK:
+		return "click";
 	case TH_COMPUTER_NONE:
 		break;
 	}
@@ -35,7 +43,7 @@ enum th_code th_plumb_route(struct th_str model, struct th_buf *out, struct th_e
 	th_jw_object(&w);
 	th_jw_kstr(&w, "profile", th_str_of(p->name));
 	th_jw_kstr(&w, "wire", th_str_of(p->wire->name));
-	th_jw_kstr(&w, "dialect", th_str_of(p->dialect));
+	th_jw_kstr(&w, "dialect", th_str_of(p->dialect->name));
 	th_jw_kstr(&w, "model", name);
 	th_jw_key(&w, TH_STR("capabilities"));
 	th_jw_object(&w);
@@ -186,249 +194,5 @@ enum th_code th_plumb_tools(struct th_str input, struct th_arena *a, struct th_t
 	if (!code && th_json_is_array(list))
 		*ret_count = th_json_count(list);
 	th_json_free(doc);
-	return code;
-}
-
-/* A call of the input, and its result's images. */
-struct seen_call {
-	struct th_str call_id, item; /* call_id is raw */
-};
-
-struct seen_image {
-	struct th_digest blob;
-	struct th_str base64;
-};
-
-struct encoder {
-	const struct th_request_options *o;
-	struct th_err *err;
-	struct th_buf body, entry, scratch;
-	struct seen_call *calls;
-	size_t call_count, call_cap;
-	struct seen_image *images; /* of the entry under way */
-	size_t image_count, image_cap;
-	bool any;
-};
-
-static struct th_str raw_str(struct th_str object, const char *key)
-{
-	struct th_str raw = th_json_raw_get(object, key);
-
-	return raw.len >= 2 && raw.ptr[0] == '"' ? th_str_sub(raw, 1, raw.len - 2)
-						 : (struct th_str){ NULL, 0 };
-}
-
-/* "data:image/png;base64,…": its media type and text. */
-static bool split_data_url(struct th_str url, struct th_str *ret_media, struct th_str *ret_base64)
-{
-	struct th_str mark = TH_STR(";base64,");
-	ptrdiff_t at = th_str_find(url, mark);
-
-	if (!th_str_starts(url, TH_STR("data:image/")) || at < 0 ||
-	    th_str_find_char(url, '\\') >= 0)
-		return false;
-	*ret_media = th_str_sub(url, 5, (size_t)at - 5);
-	*ret_base64 = th_str_sub(url, (size_t)at + mark.len, url.len);
-	return true;
-}
-
-/* An image as a part of ours; its base64 is kept for the hole. */
-static bool put_image(struct encoder *x, struct th_str url, struct th_jw *w)
-{
-	struct th_str media, base64;
-	struct th_buf bytes = TH_BUF_INIT(TH_BLOB_MAX);
-	char hex[TH_SHA256_HEX_SIZE + 1];
-	bool good = split_data_url(url, &media, &base64) && th_base64_decode(&bytes, base64);
-
-	if (good) {
-		struct th_digest blob = th_sha256_of(bytes.ptr, bytes.len);
-
-		if (x->image_count == x->image_cap) {
-			x->image_cap = x->image_cap ? x->image_cap * 2 : 4;
-			x->images = th_realloc(x->images, x->image_cap * sizeof(*x->images));
-		}
-		x->images[x->image_count++] = (struct seen_image){ blob, base64 };
-		th_digest_hex(&blob, hex);
-		th_jw_object(w);
-		th_jw_kstr(w, "type", TH_STR("image"));
-		th_jw_kstr(w, "media_type", media);
-		th_jw_kstr(w, "blob", th_str_of(hex));
-		th_jw_object_end(w);
-	}
-	th_buf_deinit(&bytes);
-	return good;
-}
-
-/* A result's output in our form, in x->scratch; false where it has something we have no form for.
- */
-static bool put_output(struct encoder *x, struct th_str output)
-{
-	struct th_jw w = th_jw(&x->scratch);
-	struct th_json_raw_iter it = th_json_raw_iter(output);
-
-	th_buf_clear(&x->scratch);
-	if (output.len && output.ptr[0] == '"') {
-		th_buf_add(&x->scratch, output);
-		return true;
-	}
-	th_jw_array(&w);
-	if (output.len && output.ptr[0] == '{') { /* a screenshot */
-		if (!put_image(x, raw_str(output, "image_url"), &w))
-			return false;
-	} else {
-		while (th_json_raw_next(&it)) {
-			if (th_str_is(raw_str(it.val, "type"), "input_image")) {
-				if (!put_image(x, raw_str(it.val, "image_url"), &w))
-					return false;
-			} else {
-				th_jw_raw(&w, it.val);
-			}
-		}
-	}
-	th_jw_array_end(&w);
-	return output.len > 0;
-}
-
-static void note_call(struct encoder *x, struct th_str item)
-{
-	struct th_str call_id = raw_str(item, "call_id");
-
-	if (!call_id.len)
-		return;
-	if (x->call_count == x->call_cap) {
-		x->call_cap = x->call_cap ? x->call_cap * 2 : 16;
-		x->calls = th_realloc(x->calls, x->call_cap * sizeof(*x->calls));
-	}
-	x->calls[x->call_count++] = (struct seen_call){ call_id, item };
-}
-
-static struct th_str find_call(const struct encoder *x, struct th_str call_id)
-{
-	for (size_t i = x->call_count; i > 0; i--)
-		if (th_str_eq(x->calls[i - 1].call_id, call_id))
-			return x->calls[i - 1].item;
-	return (struct th_str){ NULL, 0 };
-}
-
-/* What the entry is; its strings are the input's or x->scratch's. */
-static struct th_entry entry_of(struct encoder *x, struct th_str item, struct th_str items,
-				struct th_buf *call_id)
-{
-	struct th_str type = raw_str(item, "type"), role = raw_str(item, "role");
-	struct th_entry e = { .kind = TH_ENTRY_ITEM, .item = item, .items = items };
-
-	if ((!type.len || th_str_is(type, "message")) && role.len && !raw_str(item, "id").len) {
-		e.kind = TH_ENTRY_MESSAGE;
-		e.role = role;
-		e.content = th_json_raw_get(item, "content");
-	} else if (th_str_is(type, "function_call_output") ||
-		   th_str_is(type, "computer_call_output") ||
-		   th_str_is(type, "custom_tool_call_output")) {
-		struct th_str call = find_call(x, raw_str(item, "call_id"));
-
-		if (call.len && th_json_unescape(th_json_raw_get(item, "call_id"), call_id) &&
-		    put_output(x, th_json_raw_get(item, "output"))) {
-			e.kind = TH_ENTRY_RESULT;
-			e.call_item = call;
-			e.call_id = th_buf_str(call_id);
-			e.output = th_buf_str(&x->scratch);
-			e.acknowledged = th_json_raw_get(item, "acknowledged_safety_checks");
-		}
-	} else {
-		note_call(x, item);
-	}
-	return e;
-}
-
-static void fill_hole(struct encoder *x, const struct th_hole *hole)
-{
-	for (size_t i = 0; i < x->image_count; i++)
-		if (th_digest_eq(&x->images[i].blob, &hole->blob)) {
-			th_buf_add(&x->body, x->images[i].base64);
-			return;
-		}
-}
-
-static enum th_code add_item(struct encoder *x, struct th_str item, struct th_str items)
-{
-	struct th_hole holes[TH_ENTRY_HOLES_MAX];
-	size_t hole_count, from = 0;
-	struct th_buf call_id = TH_BUF_INIT(TH_REQUEST_MAX);
-	struct th_str bytes;
-	struct th_entry e;
-	enum th_code code;
-
-	x->image_count = 0;
-	e = entry_of(x, item, items, &call_id);
-	th_buf_clear(&x->entry);
-	code = x->o->profile->wire->entry(x->o, &e, !x->any, &x->entry, holes, TH_COUNT(holes),
-					  &hole_count, x->err);
-	th_buf_deinit(&call_id);
-	if (code)
-		return code;
-	bytes = th_buf_str(&x->entry);
-	for (size_t i = 0; i < hole_count; i++) {
-		th_buf_add(&x->body, th_str_sub(bytes, from, holes[i].offset - from));
-		fill_hole(x, &holes[i]);
-		from = holes[i].offset;
-	}
-	th_buf_add(&x->body, th_str_sub(bytes, from, bytes.len));
-	x->any = x->any || bytes.len;
-	return TH_OK;
-}
-
-static enum th_code add_items(struct encoder *x, struct th_str items)
-{
-	struct th_json_raw_iter it = th_json_raw_iter(items);
-	size_t index = 0;
-
-	if (!items.len || items.ptr[0] != '[')
-		return th_fail(x->err, TH_EPROTO,
-			       "the input must be an object with a list \"items\"");
-	x->o->profile->wire->head(x->o, &x->body);
-	while (th_json_raw_next(&it)) {
-		enum th_code code = add_item(x, it.val, items);
-
-		if (code)
-			return th_prefix(x->err, code, "items[%zu]", index);
-		index++;
-	}
-	x->o->profile->wire->tail(x->o, &x->body);
-	return th_buf_check(&x->body, "the request", x->err);
-}
-
-enum th_code th_plumb_encode(const struct th_request_options *o, struct th_str input,
-			     struct th_buf *out, struct th_err *err)
-{
-	struct encoder x = { .o = o, .err = err };
-	struct th_json_doc *doc;
-	struct th_jw w = th_jw(out);
-	enum th_code code = th_json_parse(input, &doc, err);
-
-	if (code)
-		return th_prefix(err, code, "the input");
-	th_json_free(doc); /* it is JSON: its text can be walked */
-	th_buf_init(&x.body, TH_REQUEST_MAX);
-	th_buf_init(&x.entry, TH_REQUEST_MAX);
-	th_buf_init(&x.scratch, TH_REQUEST_MAX);
-	code = add_items(&x, th_json_raw_get(input, "items"));
-	if (!code) {
-		th_jw_object(&w);
-		th_jw_kstr(&w, "path", th_str_of(o->profile->wire->path));
-		th_jw_key(&w, TH_STR("headers"));
-		th_jw_object(&w);
-		th_jw_kstr(&w, "content-type", TH_STR("application/json"));
-		th_jw_kstr(&w, "accept",
-			   o->stream ? TH_STR("text/event-stream") : TH_STR("application/json"));
-		th_jw_object_end(&w);
-		th_jw_kraw(&w, "body", th_buf_str(&x.body));
-		th_jw_object_end(&w);
-		code = th_buf_check(out, "the request", err);
-	}
-	th_buf_deinit(&x.body);
-	th_buf_deinit(&x.entry);
-	th_buf_deinit(&x.scratch);
-	free(x.calls);
-	free(x.images);
 	return code;
 }

@@ -1,139 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * profiles.c - the models that are known, as data.  The first row that fits a
- * name is its profile, so a family's exceptions stand before it; its last row
- * takes every version that is newer than this table.
- *
- * Prices are in 1e-9 US dollars per token: 2.50 dollars per million is 2500.
- */
-#include "models/responses.h"
+#include "models/profiles.h"
 
-#define OPENAI                                                                                    \
-	.wire = &th_wire_responses, .dialect = "native", .base_url = "https://api.openai.com/v1", \
-	.base_url_env = "OPENAI_BASE_URL", .key_env = "OPENAI_API_KEY", .strict = true
+const struct th_profile *const th_profile_tables[] = { th_profiles_openai, th_profiles_open, NULL };
 
-// clang-format off
-const struct th_profile th_profiles[] = {
-	{ .name = "openai-computer-use-preview", OPENAI,
-	  .pattern = "*computer-use-preview*",
-	  .computer = TH_COMPUTER_PREVIEW, .vision = true, .reasoning = true,
-	  .price = { .input = 3000, .cached = 3000, .output = 12000 },
-	  .note = "the preview computer tool" },
+static const struct th_profile *first_of(size_t table)
+{
+	while (th_profile_tables[table] && !th_profile_tables[table]->name)
+		table++;
+	return th_profile_tables[table];
+}
 
-	{ .name = "openai-gpt-4o-mini", OPENAI,
-	  .pattern = "gpt-4o-mini*",
-	  .computer = TH_COMPUTER_FUNCTION, .vision = true,
-	  .context_tokens = 128000, .output_tokens = 16384,
-	  .price = { .input = 150, .cached = 75, .output = 600 },
-	  .note = "computer as a function" },
-	{ .name = "openai-gpt-4o", OPENAI,
-	  .pattern = "gpt-4o*|chatgpt-4o*",
-	  .computer = TH_COMPUTER_FUNCTION, .vision = true,
-	  .context_tokens = 128000, .output_tokens = 16384,
-	  .price = { .input = 2500, .cached = 1250, .output = 10000 },
-	  .note = "computer as a function" },
-	{ .name = "openai-gpt-4.1-nano", OPENAI,
-	  .pattern = "gpt-4.1-nano*",
-	  .computer = TH_COMPUTER_FUNCTION, .vision = true,
-	  .context_tokens = 1047576, .output_tokens = 32768,
-	  .price = { .input = 100, .cached = 25, .output = 400 },
-	  .note = "computer as a function" },
-	{ .name = "openai-gpt-4.1-mini", OPENAI,
-	  .pattern = "gpt-4.1-mini*",
-	  .computer = TH_COMPUTER_FUNCTION, .vision = true,
-	  .context_tokens = 1047576, .output_tokens = 32768,
-	  .price = { .input = 400, .cached = 100, .output = 1600 },
-	  .note = "computer as a function" },
-	{ .name = "openai-gpt-4.1", OPENAI,
-	  .pattern = "gpt-4.1*",
-	  .computer = TH_COMPUTER_FUNCTION, .vision = true,
-	  .context_tokens = 1047576, .output_tokens = 32768,
-	  .price = { .input = 2000, .cached = 500, .output = 8000 },
-	  .note = "computer as a function" },
-	{ .name = "openai-gpt-4", OPENAI,
-	  .pattern = "gpt-4-turbo*|gpt-4.5*|ft:gpt-4*",
-	  .computer = TH_COMPUTER_FUNCTION, .vision = true,
-	  .note = "computer as a function" },
-	{ .name = "openai-gpt-text", OPENAI,
-	  .pattern = "gpt-4|gpt-4-*|gpt-3.5*|ft:gpt-3.5*",
-	  .computer = TH_COMPUTER_NONE,
-	  .note = "text only, no computer" },
+const struct th_profile *th_profile_next(const struct th_profile *p)
+{
+	size_t table = 0;
 
-	{ .name = "openai-o-mini", OPENAI,
-	  .pattern = "o1-mini*|o3-mini*",
-	  .computer = TH_COMPUTER_NONE, .reasoning = true,
-	  .context_tokens = 200000, .output_tokens = 100000,
-	  .price = { .input = 1100, .cached = 550, .output = 4400 },
-	  .note = "text only, no computer" },
-	{ .name = "openai-o4-mini", OPENAI,
-	  .pattern = "o4-mini*",
-	  .computer = TH_COMPUTER_FUNCTION, .vision = true, .reasoning = true,
-	  .context_tokens = 200000, .output_tokens = 100000,
-	  .price = { .input = 1100, .cached = 275, .output = 4400 },
-	  .note = "computer as a function" },
-	{ .name = "openai-o3", OPENAI,
-	  .pattern = "o3|o3-2*",
-	  .computer = TH_COMPUTER_FUNCTION, .vision = true, .reasoning = true,
-	  .context_tokens = 200000, .output_tokens = 100000,
-	  .price = { .input = 2000, .cached = 500, .output = 8000 },
-	  .note = "computer as a function" },
-	{ .name = "openai-o", OPENAI,
-	  .pattern = "o1*|o3*|o4*|o5*",
-	  .computer = TH_COMPUTER_FUNCTION, .vision = true, .reasoning = true,
-	  .context_tokens = 200000, .output_tokens = 100000,
-	  .note = "computer as a function" },
+	if (!p)
+		return first_of(0);
+	if (p[1].name)
+		return p + 1;
+	for (const struct th_profile *end = p + 1;; table++) {
+		const struct th_profile *row = th_profile_tables[table];
 
-	{ .name = "openai-gpt-5-nano", OPENAI,
-	  .pattern = "gpt-5-nano*",
-	  .computer = TH_COMPUTER_FUNCTION, .vision = true, .reasoning = true,
-	  .context_tokens = 400000, .output_tokens = 128000,
-	  .price = { .input = 50, .cached = 5, .output = 400 },
-	  .note = "computer as a function" },
-	{ .name = "openai-gpt-5-mini", OPENAI,
-	  .pattern = "gpt-5-mini*",
-	  .computer = TH_COMPUTER_FUNCTION, .vision = true, .reasoning = true,
-	  .context_tokens = 400000, .output_tokens = 128000,
-	  .price = { .input = 250, .cached = 25, .output = 2000 },
-	  .note = "computer as a function" },
-	{ .name = "openai-gpt-5", OPENAI,
-	  .pattern = "gpt-5|gpt-5-2*|gpt-5-codex|gpt-5.1|gpt-5.1-2*|gpt-5.1-codex",
-	  .computer = TH_COMPUTER_FUNCTION, .vision = true, .reasoning = true,
-	  .context_tokens = 400000, .output_tokens = 128000,
-	  .price = { .input = 1250, .cached = 125, .output = 10000 },
-	  .note = "computer as a function" },
-	{ .name = "openai-gpt-5.2", OPENAI,
-	  .pattern = "gpt-5.2|gpt-5.2-2*",
-	  .computer = TH_COMPUTER_FUNCTION, .vision = true, .reasoning = true,
-	  .context_tokens = 400000, .output_tokens = 128000,
-	  .price = { .input = 1750, .cached = 175, .output = 14000 },
-	  .note = "computer as a function" },
-	{ .name = "openai-gpt-5-other", OPENAI,
-	  .pattern = "gpt-5-*|gpt-5.1-*|gpt-5.2-*|gpt-5.3|gpt-5.3-*|codex-*",
-	  .computer = TH_COMPUTER_FUNCTION, .vision = true, .reasoning = true,
-	  .context_tokens = 400000, .output_tokens = 128000,
-	  .note = "computer as a function" },
-
-	/* Open weights, on somebody's own server. */
-	{ .name = "responses-gpt-oss",
-	  .pattern = "gpt-oss*",
-	  .wire = &th_wire_responses, .dialect = "native",
-	  .base_url_env = "OPENAI_BASE_URL", .key_env = "OPENAI_API_KEY",
-	  .computer = TH_COMPUTER_NONE, .reasoning = true,
-	  .context_tokens = 131072,
-	  .note = "text only, no computer; needs a base URL" },
-
-	{ .name = "openai-gpt", OPENAI,
-	  .pattern = "gpt-*",
-	  .computer = TH_COMPUTER_GA, .vision = true, .reasoning = true,
-	  .note = "the computer tool with batched actions (gpt-5.4 and later)" },
-
-	/* Anything else that speaks the API: "responses:NAME" and "local/NAME" come here too. */
-	{ .name = "responses",
-	  .pattern = "mock|mock-*|scripted|scripted-*",
-	  .wire = &th_wire_responses, .dialect = "native",
-	  .base_url_env = "OPENAI_BASE_URL", .key_env = "OPENAI_API_KEY",
-	  .computer = TH_COMPUTER_FUNCTION, .vision = true, .reasoning = true,
-	  .note = "any server that speaks the Responses API, as responses:NAME; needs a base URL" },
-	{ .name = NULL },
-};
-// clang-format on
+		while (row->name)
+			row++;
+		if (row == end)
+			return first_of(table + 1);
+	}
+}

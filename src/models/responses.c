@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/responses.h"
 
+static void path(const struct th_request_options *o, struct th_buf *out)
+{
+	(void)o;
+	th_buf_add_cstr(out, "/responses");
+}
+
 const struct th_wire th_wire_responses = {
 	.name = "responses",
-	.path = "/responses",
 	.key_header = "Authorization",
+	.path = path,
 	.head = th_responses_head,
 	.tail = th_responses_tail,
-	.entry = th_responses_entry,
+	.group = th_responses_group,
 	.decoder_new = th_responses_new,
 	.feed = th_responses_feed,
 	.finished = th_responses_finished,

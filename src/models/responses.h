@@ -15,7 +15,7 @@
 /* Request (responses_request.c): see struct th_wire. */
 void th_responses_head(const struct th_request_options *o, struct th_buf *out);
 void th_responses_tail(const struct th_request_options *o, struct th_buf *out);
-enum th_code th_responses_entry(const struct th_request_options *o, const struct th_entry *e,
+enum th_code th_responses_group(const struct th_request_options *o, const struct th_group *g,
 				bool first, struct th_buf *out, struct th_hole *holes,
 				size_t hole_max, size_t *ret_hole_count, struct th_err *err);
 

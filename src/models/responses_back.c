@@ -68,14 +68,14 @@ struct place {
 	bool orphaned; /* the reasoning right before it cannot go back */
 };
 
-static struct place place_of(const struct th_entry *e)
+static struct place place_of(struct th_str items, struct th_str item)
 {
-	struct th_json_raw_iter it = th_json_raw_iter(e->items);
+	struct th_json_raw_iter it = th_json_raw_iter(items);
 	struct th_str before = { NULL, 0 };
 	struct place p = { .followed = true };
 
 	while (th_json_raw_next(&it)) {
-		if (it.val.ptr != e->item.ptr) {
+		if (it.val.ptr != item.ptr) {
 			before = it.val;
 			continue;
 		}
@@ -124,10 +124,10 @@ static bool is_id_char(char c)
 	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '-';
 }
 
-static void put_item(struct th_writer *x, const struct th_entry *e, const struct item_kind *kind,
+static void put_item(struct th_writer *x, struct th_str item, const struct item_kind *kind,
 		     bool orphaned)
 {
-	struct th_json_raw_iter it = th_json_raw_iter(e->item);
+	struct th_json_raw_iter it = th_json_raw_iter(item);
 	bool id = !kind->id_required;
 
 	th_jw_object(&x->w);
@@ -141,7 +141,7 @@ static void put_item(struct th_writer *x, const struct th_entry *e, const struct
 		th_buf_add(x->w.out, it.val);
 	}
 	if (!id) { /* any id of the right form will do */
-		struct th_str call_id = th_writer_raw_str(e->item, "call_id");
+		struct th_str call_id = th_writer_raw_str(item, "call_id");
 
 		th_jw_key(&x->w, TH_STR("id"));
 		th_jw_raw(&x->w, TH_STR("\""));
@@ -157,16 +157,16 @@ static void put_item(struct th_writer *x, const struct th_entry *e, const struct
 	th_jw_object_end(&x->w);
 }
 
-enum th_code th_writer_item(struct th_writer *x, const struct th_entry *e)
+enum th_code th_writer_item(struct th_writer *x, struct th_str items, struct th_str item)
 {
-	const struct item_kind *kind = item_kind(th_writer_raw_str(e->item, "type"));
-	struct place place = place_of(e);
+	const struct item_kind *kind = item_kind(th_writer_raw_str(item, "type"));
+	struct place place = place_of(items, item);
 
-	if (!e->item.len || e->item.ptr[0] != '{')
+	if (!item.len || item.ptr[0] != '{')
 		return th_fail(x->err, TH_EPROTO, "an item must be an object");
 	if (!kind)
-		th_jw_raw(&x->w, e->item);
-	else if (!is_reasoning(e->item) || (is_readable(e->item) && place.followed))
-		put_item(x, e, kind, place.orphaned);
+		th_jw_raw(&x->w, item);
+	else if (!is_reasoning(item) || (is_readable(item) && place.followed))
+		put_item(x, item, kind, place.orphaned);
 	return TH_OK;
 }

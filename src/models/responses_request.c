@@ -14,6 +14,9 @@ static void put_computer(const struct th_request_options *o, struct th_jw *w)
 {
 	switch (o->profile->computer) {
 	case TH_COMPUTER_NONE:
+	case TH_COMPUTER_NATIVE:
+	case TH_COMPUTER_DIALECT:
+	case TH_COMPUTER_CLICK:
 		break;
 	case TH_COMPUTER_PREVIEW:
 		th_jw_object(w);
@@ -82,9 +85,9 @@ static void put_settings(const struct th_agent_model_settings *s, struct th_jw *
 			th_jw_kstr(w, "summary", s->summary);
 		th_jw_object_end(w);
 	}
-	if (s->temperature > 0)
+	if (s->temperature >= 0)
 		th_jw_kreal(w, "temperature", s->temperature);
-	if (s->top_p > 0)
+	if (s->top_p >= 0)
 		th_jw_kreal(w, "top_p", s->top_p);
 	if (s->max_output_tokens > 0)
 		th_jw_kint(w, "max_output_tokens", s->max_output_tokens);
@@ -126,23 +129,48 @@ struct th_str th_writer_raw_str(struct th_str object, const char *key)
 }
 
 /* "data:<type>;base64,<hole>" */
-enum th_code th_writer_image_url(struct th_writer *x, struct th_str part)
+enum th_code th_writer_image_url(struct th_writer *x, struct th_str part, size_t from,
+				 struct th_hole **ret)
 {
 	struct th_str media = th_writer_raw_str(part, "media_type"),
 		      blob = th_writer_raw_str(part, "blob");
 	struct th_digest digest;
+	struct th_hole *hole;
 
 	if (!th_digest_parse(blob, &digest))
 		return th_fail(x->err, TH_EPROTO,
 			       "an image part's blob must be the 64 digits of a SHA-256");
 	if (x->hole_count == x->hole_max)
-		return th_fail(x->err, TH_ELIMIT, "more than %zu images in one entry", x->hole_max);
-	th_jw_key(&x->w, TH_STR("image_url"));
+		return th_fail(x->err, TH_ELIMIT, "more than %zu images in one group", x->hole_max);
 	th_jw_raw(&x->w, TH_STR("\"data:"));
 	th_buf_add(x->w.out, media.len ? media : TH_STR("image/png"));
 	th_buf_add(x->w.out, TH_STR(";base64,"));
-	x->holes[x->hole_count++] = (struct th_hole){ x->w.out->len, digest };
+	hole = *ret = &x->holes[x->hole_count++];
+	*hole = (struct th_hole){ .kind = TH_HOLE_IMAGE, .from = from, .blob = digest };
+	hole->at = x->w.out->len;
 	th_buf_add_char(x->w.out, '"');
+	return TH_OK;
+}
+
+/* A part with a picture, and the words that stand for it when it is left out. */
+static enum th_code put_image(struct th_writer *x, struct th_str part)
+{
+	struct th_hole *hole;
+	enum th_code code;
+
+	th_jw_object(&x->w);
+	size_t from = x->w.out->len - 1; /* behind the comma */
+	th_jw_kstr(&x->w, "type", TH_STR("input_image"));
+	th_jw_key(&x->w, TH_STR("image_url"));
+	code = th_writer_image_url(x, part, from, &hole);
+	if (code)
+		return code;
+	th_jw_kstr(&x->w, "detail", TH_STR("auto"));
+	th_jw_object_end(&x->w);
+	hole->part = true;
+	hole->to = x->w.out->len;
+	th_buf_add_cstr(x->w.out, "{\"type\":\"input_text\",\"text\":\"" TH_IMAGE_LEFT_OUT "\"}");
+	hole->end = x->w.out->len;
 	return TH_OK;
 }
 
@@ -155,7 +183,6 @@ bool th_writer_is_image(struct th_str part)
 enum th_code th_writer_part(struct th_writer *x, struct th_str part, bool assistant)
 {
 	struct th_str type = th_writer_raw_str(part, "type"), text = th_json_raw_get(part, "text");
-	enum th_code code;
 
 	if (!part.len || part.ptr[0] != '{')
 		return th_fail(x->err, TH_EPROTO, "a part of a content list must be an object");
@@ -172,17 +199,11 @@ enum th_code th_writer_part(struct th_writer *x, struct th_str part, bool assist
 		th_jw_raw(&x->w, part);
 		return TH_OK;
 	}
+	if (x->o->profile->vision && !assistant)
+		return put_image(x, part);
 	th_jw_object(&x->w);
-	if (x->o->profile->vision && !assistant) {
-		th_jw_kstr(&x->w, "type", TH_STR("input_image"));
-		code = th_writer_image_url(x, part);
-		if (code)
-			return code;
-		th_jw_kstr(&x->w, "detail", TH_STR("auto"));
-	} else {
-		th_jw_kstr(&x->w, "type", assistant ? TH_STR("output_text") : TH_STR("input_text"));
-		th_jw_kstr(&x->w, "text", TH_STR("[an image was here; this model takes none]"));
-	}
+	th_jw_kstr(&x->w, "type", assistant ? TH_STR("output_text") : TH_STR("input_text"));
+	th_jw_kstr(&x->w, "text", TH_STR(TH_IMAGE_NOT_TAKEN));
 	th_jw_object_end(&x->w);
 	return TH_OK;
 }
@@ -206,27 +227,39 @@ enum th_code th_writer_content(struct th_writer *x, struct th_str content, bool 
 	return code;
 }
 
-static enum th_code put_message(struct th_writer *x, const struct th_entry *e)
+static enum th_code put_message(struct th_writer *x, const struct th_group *g)
 {
 	static const char *const roles[] = { "user", "assistant", "developer", "system" };
 	bool known = false;
 	enum th_code code;
 
 	for (size_t i = 0; i < TH_COUNT(roles); i++)
-		known = known || th_str_is(e->role, roles[i]);
+		known = known || th_str_is(g->role, roles[i]);
 	if (!known)
 		return th_fail(x->err, TH_EPROTO,
 			       "a message's role must be user, assistant, developer or system");
 	th_jw_object(&x->w);
 	th_jw_kstr(&x->w, "type", TH_STR("message"));
-	th_jw_kstr(&x->w, "role", e->role);
+	th_jw_kstr(&x->w, "role", g->role);
 	th_jw_key(&x->w, TH_STR("content"));
-	code = th_writer_content(x, e->content, th_str_is(e->role, "assistant"));
+	code = th_writer_content(x, g->content, th_str_is(g->role, "assistant"));
 	th_jw_object_end(&x->w);
 	return code;
 }
 
-enum th_code th_responses_entry(const struct th_request_options *o, const struct th_entry *e,
+/* Items of an answer that came by another wire are unified items all the same; its own are
+ * verbatim, and `raw` is then empty. */
+static enum th_code put_answer(struct th_writer *x, const struct th_group *g)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(g->items);
+	enum th_code code = TH_OK;
+
+	while (!code && th_json_raw_next(&it))
+		code = th_writer_item(x, g->items, it.val);
+	return code;
+}
+
+enum th_code th_responses_group(const struct th_request_options *o, const struct th_group *g,
 				bool first, struct th_buf *out, struct th_hole *holes,
 				size_t hole_max, size_t *ret_hole_count, struct th_err *err)
 {
@@ -235,15 +268,16 @@ enum th_code th_responses_entry(const struct th_request_options *o, const struct
 	enum th_code code = TH_OK;
 
 	x.w.comma = !first;
-	switch (e->kind) {
-	case TH_ENTRY_MESSAGE:
-		code = put_message(&x, e);
+	switch (g->kind) {
+	case TH_GROUP_MESSAGE:
+		code = put_message(&x, g);
 		break;
-	case TH_ENTRY_ITEM:
-		code = th_writer_item(&x, e);
+	case TH_GROUP_ANSWER:
+		code = put_answer(&x, g);
 		break;
-	case TH_ENTRY_RESULT:
-		code = th_writer_result(&x, e);
+	case TH_GROUP_RESULTS:
+		for (size_t i = 0; i < g->result_count && !code; i++)
+			code = th_writer_result(&x, &g->results[i]);
 		break;
 	}
 	if (code)

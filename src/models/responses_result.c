@@ -8,20 +8,20 @@
 #include "models/blank.h"
 #include "models/responses_writer.h"
 
-static void put_call_id(struct th_writer *x, const struct th_entry *e)
+static void put_call_id(struct th_writer *x, const struct th_result *r)
 {
-	th_jw_kstr(&x->w, "call_id", e->call_id);
+	th_jw_kstr(&x->w, "call_id", r->call_id);
 }
 
-static enum th_code put_output(struct th_writer *x, const struct th_entry *e, const char *type)
+static enum th_code put_output(struct th_writer *x, const struct th_result *r, const char *type)
 {
 	enum th_code code;
 
 	th_jw_object(&x->w);
 	th_jw_kstr(&x->w, "type", th_str_of(type));
-	put_call_id(x, e);
+	put_call_id(x, r);
 	th_jw_key(&x->w, TH_STR("output"));
-	code = th_writer_content(x, e->output, false);
+	code = th_writer_content(x, r->output, false);
 	th_jw_object_end(&x->w);
 	return code;
 }
@@ -57,35 +57,35 @@ static void put_raw_text(struct th_writer *x, const char *key, struct th_str out
 }
 
 /* Tools of the API that thole does not offer, called all the same: an answer of the right form. */
-static void put_local_shell(struct th_writer *x, const struct th_entry *e)
+static void put_local_shell(struct th_writer *x, const struct th_result *r)
 {
 	th_jw_object(&x->w);
 	th_jw_kstr(&x->w, "type", TH_STR("local_shell_call_output"));
-	put_call_id(x, e);
-	put_raw_text(x, "output", e->output);
+	put_call_id(x, r);
+	put_raw_text(x, "output", r->output);
 	th_jw_object_end(&x->w);
 }
 
-static void put_apply_patch(struct th_writer *x, const struct th_entry *e)
+static void put_apply_patch(struct th_writer *x, const struct th_result *r)
 {
 	th_jw_object(&x->w);
 	th_jw_kstr(&x->w, "type", TH_STR("apply_patch_call_output"));
-	put_call_id(x, e);
+	put_call_id(x, r);
 	th_jw_kstr(&x->w, "status", TH_STR("failed"));
-	put_raw_text(x, "output", e->output);
+	put_raw_text(x, "output", r->output);
 	th_jw_object_end(&x->w);
 }
 
-static void put_shell(struct th_writer *x, const struct th_entry *e)
+static void put_shell(struct th_writer *x, const struct th_result *r)
 {
 	th_jw_object(&x->w);
 	th_jw_kstr(&x->w, "type", TH_STR("shell_call_output"));
-	put_call_id(x, e);
+	put_call_id(x, r);
 	th_jw_key(&x->w, TH_STR("output"));
 	th_jw_array(&x->w);
 	th_jw_object(&x->w);
 	th_jw_kstr(&x->w, "stdout", TH_STR(""));
-	put_raw_text(x, "stderr", e->output);
+	put_raw_text(x, "stderr", r->output);
 	th_jw_kraw(&x->w, "outcome", TH_STR("{\"type\":\"exit\",\"exit_code\":1}"));
 	th_jw_object_end(&x->w);
 	th_jw_array_end(&x->w);
@@ -109,11 +109,32 @@ static void put_blank_url(struct th_writer *x)
 	struct th_buf png = TH_BUF_INIT(TH_MIB);
 
 	th_blank_png(&png, x->o->screen);
-	th_jw_key(&x->w, TH_STR("image_url"));
-	th_jw_raw(&x->w, TH_STR("\"data:image/png;base64,"));
+	th_buf_add(x->w.out, TH_STR("\"data:image/png;base64,"));
 	th_base64_encode(x->w.out, png.ptr, png.len);
 	th_buf_add_char(x->w.out, '"');
 	th_buf_deinit(&png);
+}
+
+/* The picture, and the black one that stands in its place when it is left out: the API takes no
+ * result without. */
+static enum th_code put_url(struct th_writer *x, struct th_str screenshot)
+{
+	struct th_hole *hole;
+	enum th_code code;
+
+	th_jw_key(&x->w, TH_STR("image_url"));
+	if (!screenshot.len) {
+		th_jw_raw(&x->w, TH_STR("")); /* a value follows */
+		put_blank_url(x);
+		return TH_OK;
+	}
+	code = th_writer_image_url(x, screenshot, x->w.out->len, &hole);
+	if (code)
+		return code;
+	hole->to = x->w.out->len;
+	put_blank_url(x);
+	hole->end = x->w.out->len;
+	return TH_OK;
 }
 
 /*
@@ -160,46 +181,43 @@ static enum th_code put_remarks(struct th_writer *x, struct th_str output, struc
 	return code;
 }
 
-static enum th_code put_screenshot(struct th_writer *x, const struct th_entry *e)
+static enum th_code put_screenshot(struct th_writer *x, const struct th_result *r)
 {
-	struct th_str screenshot = last_image(e->output);
+	struct th_str screenshot = last_image(r->output);
 	enum th_code code = TH_OK;
 
 	th_jw_object(&x->w);
 	th_jw_kstr(&x->w, "type", TH_STR("computer_call_output"));
-	put_call_id(x, e);
+	put_call_id(x, r);
 	th_jw_key(&x->w, TH_STR("output"));
 	th_jw_object(&x->w);
 	th_jw_kstr(&x->w, "type", TH_STR("computer_screenshot"));
-	if (screenshot.len)
-		code = th_writer_image_url(x, screenshot);
-	else
-		put_blank_url(x);
+	code = put_url(x, screenshot);
 	if (x->o->profile->computer == TH_COMPUTER_GA)
 		th_jw_kstr(&x->w, "detail", TH_STR("original"));
 	th_jw_object_end(&x->w);
-	if (e->acknowledged.len && e->acknowledged.ptr[0] == '[' &&
-	    !th_writer_is_empty_list(e->acknowledged))
-		th_jw_kraw(&x->w, "acknowledged_safety_checks", e->acknowledged);
+	if (r->acknowledged.len && r->acknowledged.ptr[0] == '[' &&
+	    !th_writer_is_empty_list(r->acknowledged))
+		th_jw_kraw(&x->w, "acknowledged_safety_checks", r->acknowledged);
 	th_jw_object_end(&x->w);
-	return code ? code : put_remarks(x, e->output, screenshot);
+	return code ? code : put_remarks(x, r->output, screenshot);
 }
 
-enum th_code th_writer_result(struct th_writer *x, const struct th_entry *e)
+enum th_code th_writer_result(struct th_writer *x, const struct th_result *r)
 {
-	struct th_str type = th_writer_raw_str(e->call_item, "type");
+	struct th_str type = th_writer_raw_str(r->call_item, "type");
 
 	if (th_str_is(type, "computer_call"))
-		return put_screenshot(x, e);
+		return put_screenshot(x, r);
 	if (th_str_is(type, "custom_tool_call"))
-		return put_output(x, e, "custom_tool_call_output");
+		return put_output(x, r, "custom_tool_call_output");
 	if (th_str_is(type, "local_shell_call"))
-		put_local_shell(x, e);
+		put_local_shell(x, r);
 	else if (th_str_is(type, "shell_call"))
-		put_shell(x, e);
+		put_shell(x, r);
 	else if (th_str_is(type, "apply_patch_call"))
-		put_apply_patch(x, e);
+		put_apply_patch(x, r);
 	else
-		return put_output(x, e, "function_call_output");
+		return put_output(x, r, "function_call_output");
 	return TH_OK;
 }

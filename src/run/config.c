@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "computers/computer.h"
 #include "io/files.h"
+#include "models/profiles.h"
 #include "run/yaml.h"
 #include "tools/tool.h"
 
@@ -189,7 +190,7 @@ static void load_env(struct full *f)
 		f->c.model = th_arena_str(&f->memory, model);
 	if (store.len)
 		f->c.store = th_arena_str(&f->memory, store);
-	for (const struct th_profile *p = th_profiles; p->name; p++) {
+	for (const struct th_profile *p = th_profile_next(NULL); p; p = th_profile_next(p)) {
 		struct th_str key = p->key_env ? th_str_trim(env(p->key_env)) : TH_STR("");
 		struct env_key *e = f->from_env;
 

@@ -73,6 +73,7 @@ static enum th_code live_new(struct th_driver *d, struct th_str id, const struct
 		.agent = outfit->agent,
 		.has_computer = outfit->has_computer,
 		.screen = outfit->screen,
+		.image = th_image_size(outfit->profile, outfit->screen),
 		.stream = !outfit->agent->settings || outfit->agent->settings->stream,
 	};
 	if (outfit->tool_count > 0) {

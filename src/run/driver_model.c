@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "models/dialect.h"
 #include "run/driver_internal.h"
 
 struct th_flight {
@@ -11,6 +12,7 @@ struct th_flight {
 	int64_t started_ms;
 	struct th_decoder *decoder;
 	struct th_buf frame; /* what stands before and after the history */
+	struct th_buf path, headers;
 	struct th_str *body;
 	size_t body_count;
 	struct th_digest *blobs; /* pinned texts */
@@ -130,6 +132,8 @@ static void flight_free(struct th_live *l)
 	if (f->decoder)
 		f->decoder = l->outfit.profile->wire->decoder_free(f->decoder);
 	th_buf_deinit(&f->frame);
+	th_buf_deinit(&f->path);
+	th_buf_deinit(&f->headers);
 	free(f->body);
 	free(f->blobs);
 	free(f);
@@ -173,32 +177,44 @@ static void failed(struct th_live *l, enum th_failure failure, struct th_str mes
 static enum th_code body_build(struct th_live *l, struct th_flight *f, struct th_err *err)
 {
 	const struct th_wire *wire = l->outfit.profile->wire;
-	size_t pieces = th_history_piece_count(l->history), head;
+	struct th_slice *slices;
+	size_t count, head;
 	enum th_code code;
 
+	th_buf_init(&f->path, TH_REQUEST_HEAD_MAX);
+	wire->path(&l->options, &f->path);
+	th_buf_init(&f->headers, TH_REQUEST_HEAD_MAX);
+	if (wire->headers)
+		wire->headers(&l->options, &f->headers);
 	th_buf_init(&f->frame, TH_REQUEST_MAX);
 	wire->head(&l->options, &f->frame);
 	head = f->frame.len;
 	wire->tail(&l->options, &f->frame);
 	code = th_buf_check(&f->frame, "the request", err);
+	if (!code)
+		code = th_buf_check(&f->path, "the model's path", err);
+	if (!code)
+		code = th_buf_check(&f->headers, "the model's headers", err);
 	if (code)
 		return code;
-	f->body = th_alloc((pieces + 2) * sizeof(*f->body));
+	count = th_history_slices(l->history, th_images_keep(&l->options), &slices);
+	f->body = th_alloc((count + 2) * sizeof(*f->body));
 	f->body[f->body_count++] = th_str_n(f->frame.ptr, head);
-	for (size_t i = 0; i < pieces; i++) {
-		struct th_piece p = th_history_piece(l->history, i);
+	for (size_t i = 0; i < count && !code; i++) {
+		struct th_slice *s = &slices[i];
 
-		if (!p.bytes.ptr) {
-			code = text_need(l->driver, &p.blob, &p.bytes, err);
+		if (!s->bytes.ptr) {
+			code = text_need(l->driver, &s->blob, &s->bytes, err);
 			if (code)
-				return code;
+				break;
 			f->blobs = th_realloc(f->blobs, (f->blob_count + 1) * sizeof(*f->blobs));
-			f->blobs[f->blob_count++] = p.blob;
+			f->blobs[f->blob_count++] = s->blob;
 		}
-		f->body[f->body_count++] = p.bytes;
+		f->body[f->body_count++] = s->bytes;
 	}
 	f->body[f->body_count++] = th_str_n(f->frame.ptr + head, f->frame.len - head);
-	return TH_OK;
+	free(slices);
+	return code;
 }
 
 static void on_delta(void *ctx, enum th_delta_kind kind, size_t output_index, struct th_str text)
@@ -231,6 +247,8 @@ void th_live_model_call(struct th_live *l)
 		call = (struct th_model_call){
 			.profile = profile,
 			.base_url = l->outfit.agent->base_url,
+			.path = th_buf_str(&f->path),
+			.headers = th_buf_str(&f->headers),
 			.body = f->body,
 			.body_count = f->body_count,
 			.settings = l->outfit.agent->settings,
@@ -349,6 +367,29 @@ static void answered(struct th_live *l, const struct th_answer *a, struct th_str
 		       th_str_of(err.msg), 0, NULL, usage);
 }
 
+/* The answer in the words of its model, as items of ours.  Total: what it cannot read is an item
+ * too. */
+static enum th_code translate(const struct th_live *l, struct th_answer *a, struct th_buf *items,
+			      struct th_err *err)
+{
+	const struct th_dialect *dialect = l->outfit.profile->dialect;
+	const struct th_dialect_context c = {
+		.profile = l->outfit.profile,
+		.screen = l->options.screen,
+		.image = l->options.image,
+		.turn = l->fold.totals.turns + 1,
+	};
+	enum th_code code;
+
+	if (!dialect->decode)
+		return TH_OK;
+	code = dialect->decode(&c, a->items, items, err);
+	if (!code)
+		code = th_buf_check(items, "the answer", err);
+	a->items = th_buf_str(items);
+	return code;
+}
+
 static enum th_failure answer_failure(const struct th_answer *a)
 {
 	int f = th_failure_find(a->error_class);
@@ -371,13 +412,20 @@ void th_driver_model_done(struct th_driver *d, struct th_ticket t, const struct 
 	finished = wire->finished(l->flight->decoder);
 	th_buf_init(&usage, TH_KIB);
 	if (end->ok || finished || end->failure == TH_FAILURE_CUT) {
+		struct th_buf items = TH_BUF_INIT(TH_ANSWER_MAX);
+		struct th_err err = { 0 };
+
 		wire->end(l->flight->decoder, !end->ok && !finished, &a);
 		print_usage(&a.usage, &usage);
 		if (a.status == TH_ANSWER_FAILED)
 			failed(l, answer_failure(&a), a.error_message, 0, &end->hints,
 			       th_buf_str(&usage));
+		else if (translate(l, &a, &items, &err))
+			failed(l, TH_FAILURE_LIMIT, th_str_of(err.msg), 0, &end->hints,
+			       th_buf_str(&usage));
 		else
 			answered(l, &a, th_buf_str(&usage));
+		th_buf_deinit(&items);
 	} else if (end->status_only) {
 		wire->error(l->flight->decoder, end->http_status, &a);
 		failed(l, answer_failure(&a), a.error_message, end->http_status, &end->hints,

@@ -22,19 +22,31 @@ struct open_call {
 	struct th_str output, acknowledged;
 };
 
+enum piece_kind {
+	PIECE_BYTES, /* `bytes` */
+	PIECE_IMAGE, /* `bytes`, base64 of `blob`, `after`; or `instead` when it is left out */
+	PIECE_MARK   /* the wire's mark, or nothing */
+};
+struct piece {
+	enum piece_kind kind;
+	bool part; /* IMAGE: the wire's `same` may stand for it */
+	struct th_str bytes, after, instead;
+	struct th_digest blob;
+};
+
 struct th_history {
 	const struct th_request_options *options;
 	uint64_t seq;
-	size_t items, bytes;
+	size_t items, bytes, images, marks;
 	struct chunk *chunks;
-	struct th_piece *pieces;
+	struct piece *pieces;
 	size_t piece_count, piece_cap;
 	struct th_arena waiting; /* calls without result */
 	struct th_arena held_memory;
 	struct open_call *open;
 	size_t open_count, open_left;
 	bool asked;            /* the model was asked: what is said now it has not read */
-	struct th_entry *held; /* in `held_memory` */
+	struct th_group *held; /* in `held_memory` */
 	size_t held_count;
 };
 
@@ -65,25 +77,22 @@ struct th_history *th_history_free(struct th_history *h)
 	return NULL;
 }
 
-static struct th_piece *piece_new(struct th_history *h)
+static struct piece *piece_new(struct th_history *h)
 {
 	if (h->piece_count == h->piece_cap) {
 		h->piece_cap = h->piece_cap ? h->piece_cap * 2 : 4;
 		h->pieces = th_realloc(h->pieces, h->piece_cap * sizeof(*h->pieces));
 	}
-	h->pieces[h->piece_count] = (struct th_piece){ 0 };
+	h->pieces[h->piece_count] = (struct piece){ 0 };
 	return &h->pieces[h->piece_count++];
 }
 
-/* Appends to the last chunk where there is room, and to the last piece where they touch. */
-static void put(struct th_history *h, struct th_str s)
+/* A copy that never moves. */
+static struct th_str keep(struct th_history *h, struct th_str s)
 {
 	struct chunk *c = h->chunks;
-	struct th_piece *last = h->piece_count ? &h->pieces[h->piece_count - 1] : NULL;
 	char *at;
 
-	if (s.len == 0)
-		return;
 	if (!c || c->cap - c->size < s.len) {
 		size_t cap = TH_MIN(TH_MAX(h->bytes / 8, CHUNK_MIN), CHUNK_MAX);
 
@@ -97,31 +106,69 @@ static void put(struct th_history *h, struct th_str s)
 	memcpy(at, s.ptr, s.len);
 	c->size += s.len;
 	h->bytes += s.len;
-	if (last && last->bytes.ptr && last->bytes.ptr + last->bytes.len == at)
-		last->bytes.len += s.len;
-	else
-		piece_new(h)->bytes = th_str_n(at, s.len);
+	return th_str_n(at, s.len);
 }
 
-static enum th_code render(struct th_history *h, const struct th_entry *e, struct th_err *err)
+/* Appends to the last piece where they touch. */
+static void put(struct th_history *h, struct th_str s)
 {
-	struct th_hole holes[TH_ENTRY_HOLES_MAX];
-	size_t count = 0, from = 0;
+	struct piece *last = h->piece_count ? &h->pieces[h->piece_count - 1] : NULL;
+	bool bytes = last && last->kind == PIECE_BYTES;
+
+	if (s.len == 0)
+		return;
+	s = keep(h, s);
+	if (bytes && last->bytes.ptr + last->bytes.len == s.ptr)
+		last->bytes.len += s.len;
+	else
+		piece_new(h)->bytes = s;
+}
+
+/* The bytes from..to of a rendered group, with the holes among them. */
+static void put_pieces(struct th_history *h, struct th_str out, const struct th_hole *holes,
+		       size_t count)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct th_hole *hole = &holes[i];
+		struct piece *piece;
+
+		if (hole->kind == TH_HOLE_MARK) {
+			put(h, th_str_sub(out, from, hole->at - from));
+			piece_new(h)->kind = PIECE_MARK;
+			h->marks++;
+			from = hole->at;
+			continue;
+		}
+		put(h, th_str_sub(out, from, hole->from - from));
+		piece = piece_new(h);
+		piece->kind = PIECE_IMAGE;
+		piece->blob = hole->blob;
+		piece->part = hole->part;
+		piece->bytes = keep(h, th_str_sub(out, hole->from, hole->at - hole->from));
+		piece->after = keep(h, th_str_sub(out, hole->at, hole->to - hole->at));
+		piece->instead = keep(h, th_str_sub(out, hole->to, hole->end - hole->to));
+		h->images++;
+		from = hole->end;
+	}
+	put(h, th_str_sub(out, from, out.len));
+}
+
+static enum th_code render(struct th_history *h, const struct th_group *g, struct th_err *err)
+{
+	struct th_hole holes[TH_GROUP_HOLES_MAX];
+	size_t count = 0;
 	struct th_buf out;
 	enum th_code code;
 
 	th_buf_init(&out, TH_REQUEST_MAX);
-	code = h->options->profile->wire->entry(h->options, e, h->items == 0, &out, holes,
-						TH_ENTRY_HOLES_MAX, &count, err);
+	code = h->options->profile->wire->group(h->options, g, h->items == 0, &out, holes,
+						TH_GROUP_HOLES_MAX, &count, err);
 	if (!code)
 		code = th_buf_check(&out, "a history item", err);
 	if (!code) {
-		for (size_t i = 0; i < count; i++) {
-			put(h, th_str_sub(th_buf_str(&out), from, holes[i].offset - from));
-			piece_new(h)->blob = holes[i].blob;
-			from = holes[i].offset;
-		}
-		put(h, th_str_sub(th_buf_str(&out), from, out.len - from));
+		put_pieces(h, th_buf_str(&out), holes, count);
 		h->items += out.len > 0;
 	}
 	th_buf_deinit(&out);
@@ -132,7 +179,7 @@ static enum th_code add_message(struct th_history *h, const struct th_json *data
 				struct th_arena *a, struct th_err *err)
 {
 	struct th_ev_message d;
-	struct th_entry e = { .kind = TH_ENTRY_MESSAGE };
+	struct th_group e = { .kind = TH_GROUP_MESSAGE };
 	enum th_code code = th_table_parse(&th_ev_message_table, data, a, &d, err);
 
 	if (code)
@@ -174,7 +221,9 @@ static enum th_code release_held(struct th_history *h, struct th_err *err)
 static enum th_code add_answer(struct th_history *h, const struct th_event *ev, struct th_err *err)
 {
 	struct th_str items = th_json_raw_get(ev->data, "items");
-	struct th_json_raw_iter it = th_json_raw_iter(items);
+	struct th_group g = { .kind = TH_GROUP_ANSWER,
+			      .items = items,
+			      .raw = th_json_raw_get(ev->data, "raw") };
 	struct th_buf text = TH_BUF_INIT(TH_ANSWER_MAX);
 	struct th_next next;
 	enum th_code code;
@@ -182,11 +231,8 @@ static enum th_code add_answer(struct th_history *h, const struct th_event *ev, 
 	th_arena_reset(&h->waiting);
 	code = th_plan_answer(items, &h->waiting, &text, &next, err);
 	th_buf_deinit(&text);
-	while (!code && th_json_raw_next(&it)) {
-		struct th_entry e = { .kind = TH_ENTRY_ITEM, .item = it.val, .items = items };
-
-		code = render(h, &e, err);
-	}
+	if (!code)
+		code = render(h, &g, err);
 	if (code)
 		return code;
 	h->open_count = h->open_left = next.call_count;
@@ -203,21 +249,26 @@ static enum th_code add_answer(struct th_history *h, const struct th_event *ev, 
 /* Results go out in the order of the calls, once all are there; then what was said meanwhile. */
 static enum th_code close_turn(struct th_history *h, struct th_err *err)
 {
+	struct th_group g = { .kind = TH_GROUP_RESULTS, .result_count = h->open_count };
+	struct th_result *results =
+	    th_arena_array(&h->waiting, h->open_count + 1, sizeof(*results));
 	enum th_code code = TH_OK;
 
-	for (size_t i = 0; i < h->open_count && !code; i++) {
+	if (!results)
+		return th_fail(err, TH_ELIMIT, "the answer's results take too much memory");
+	for (size_t i = 0; i < h->open_count; i++) {
 		const struct open_call *c = &h->open[i];
-		struct th_entry e = {
-			.kind = TH_ENTRY_RESULT,
+
+		results[i] = (struct th_result){
 			.call_item = c->item,
 			.call_id = c->call_id,
 			.tool = c->tool,
 			.output = c->output,
 			.acknowledged = c->acknowledged,
 		};
-
-		code = render(h, &e, err);
 	}
+	g.results = results;
+	code = render(h, &g, err);
 	if (!code)
 		code = release_held(h, err);
 	h->open_count = h->open_left = 0;
@@ -284,6 +335,11 @@ uint64_t th_history_seq(const struct th_history *h)
 	return h->seq;
 }
 
+size_t th_history_images(const struct th_history *h)
+{
+	return h->images;
+}
+
 size_t th_history_items(const struct th_history *h)
 {
 	return h->items + (h->open_left == 0 ? h->held_count : 0);
@@ -299,13 +355,45 @@ size_t th_history_size(const struct th_history *h)
 	return h->bytes + h->piece_cap * sizeof(*h->pieces) + sizeof(*h);
 }
 
-size_t th_history_piece_count(const struct th_history *h)
+size_t th_history_left_out(size_t count, size_t images_keep)
 {
-	return h->piece_count;
+	size_t step = TH_MAX(images_keep / 2, (size_t)1);
+
+	if (!images_keep || count <= images_keep)
+		return 0;
+	return (count - images_keep + step - 1) / step * step;
 }
 
-struct th_piece th_history_piece(const struct th_history *h, size_t index)
+size_t th_history_slices(const struct th_history *h, size_t images_keep, struct th_slice **ret)
 {
-	assert(index < h->piece_count);
-	return h->pieces[index];
+	const struct th_wire *wire = h->options->profile->wire;
+	size_t left_out = th_history_left_out(h->images, images_keep), image = 0, mark = 0, n = 0;
+	size_t marks_max = (size_t)wire->marks_max;
+	const struct piece *before =
+	    NULL; /* the picture before, when it is sent or said to be the same */
+	struct th_slice *list = th_alloc((h->piece_count * 3 + 1) * sizeof(*list));
+
+	for (size_t i = 0; i < h->piece_count; i++) {
+		const struct piece *p = &h->pieces[i];
+		bool same =
+		    before && p->part && wire->same && th_digest_eq(&p->blob, &before->blob);
+
+		if (p->kind == PIECE_BYTES) {
+			list[n++].bytes = p->bytes;
+		} else if (p->kind == PIECE_MARK) {
+			if (mark++ + marks_max >= h->marks)
+				list[n++].bytes = th_str_of(wire->mark);
+		} else if (image++ < left_out) {
+			list[n++].bytes = p->instead;
+		} else if (same) {
+			list[n++].bytes = th_str_of(wire->same);
+		} else {
+			list[n++].bytes = p->bytes;
+			list[n++].blob = p->blob;
+			list[n++].bytes = p->after;
+			before = p;
+		}
+	}
+	*ret = list;
+	return n;
 }

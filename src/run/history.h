@@ -4,7 +4,8 @@
  * once, event by event, and kept as immutable pieces, so that a request costs
  * the new items and not the old ones.
  *
- * Holes stand where a blob's base64 belongs; the blobs are not kept here.
+ * Pictures are named by their blobs, which are not kept here; which of them are
+ * sent is decided when a request is built.
  * Messages that come while calls are open are held back until the calls have
  * their results, because every wire wants results right after their calls; and
  * those that come while the model is asked, until it has answered: so a request
@@ -26,19 +27,28 @@ struct th_history *th_history_free(struct th_history *h);
 TH_NODISCARD enum th_code th_history_add(struct th_history *h, const struct th_event *ev,
 					 struct th_err *err);
 uint64_t th_history_seq(const struct th_history *h); /* of the last event taken */
-size_t th_history_items(const struct th_history *h); /* in the next request */
-bool th_history_full(const struct th_history *h);    /* no further message can be held back */
-size_t th_history_size(const struct th_history *h);  /* bytes in memory */
+size_t th_history_items(const struct th_history *h); /* groups in the next request */
+size_t th_history_images(const struct th_history *h);
+bool th_history_full(const struct th_history *h);   /* no further message can be held back */
+size_t th_history_size(const struct th_history *h); /* bytes in memory */
 
 /*
- * The pieces in order: bytes, or a hole (bytes.ptr == NULL) for `blob`.  They
- * stay until the history is freed, so a request in flight may point at them.
+ * What a request sends of it: slices in order, bytes or (bytes.ptr == NULL) the
+ * base64 of `blob`.  Bytes stay until the history is freed, so a request in
+ * flight may point at them; *ret is the caller's, for free.
+ *
+ * At most `images_keep` pictures are sent, the newest; 0: all.  Older ones are
+ * left out in steps of half as many, so that most requests begin with the bytes
+ * of the one before and the provider's cache holds.  A picture that is the same
+ * as the one before it is not sent again where the wire has a word for that.
  */
-struct th_piece {
+struct th_slice {
 	struct th_str bytes;
 	struct th_digest blob;
 };
-size_t th_history_piece_count(const struct th_history *h);
-struct th_piece th_history_piece(const struct th_history *h, size_t index);
+size_t th_history_slices(const struct th_history *h, size_t images_keep, struct th_slice **ret);
+
+/* How many of `count` pictures are left out, the oldest. */
+size_t th_history_left_out(size_t count, size_t images_keep);
 
 #endif

@@ -254,6 +254,24 @@ static int64_t deadline_ms(int64_t seconds, int64_t otherwise_ms)
 	return seconds > 0 ? seconds * 1000 : otherwise_ms;
 }
 
+/* "name: value\n" lines; names are copied to `names`, where each ends with a zero. */
+static size_t wire_headers(struct th_str lines, struct th_fetch_header *list, struct th_buf *names)
+{
+	size_t starts[TH_MODEL_HEADERS_MAX], count = 0;
+
+	while (lines.len && count < TH_MODEL_HEADERS_MAX) {
+		struct th_str line = th_str_split(&lines, '\n');
+
+		starts[count] = names->len;
+		th_buf_add(names, th_str_split(&line, ':'));
+		th_buf_add_char(names, '\0');
+		list[count++].value = th_str_trim(line);
+	}
+	for (size_t i = 0; i < count; i++)
+		list[i].name = names->ptr + starts[i];
+	return count;
+}
+
 static enum th_code world_model_call(void *ctx, struct th_ticket t,
 				     const struct th_model_call *call, struct th_err *err)
 {
@@ -269,7 +287,7 @@ static enum th_code world_model_call(void *ctx, struct th_ticket t,
 	/* A task that is out of time has its last moment to hear so. */
 	int64_t left = TH_MAX(call->total_ms_max, (int64_t)1);
 	int64_t total = call->total_ms_max < 0 ? most : TH_MIN(most, left);
-	const struct th_fetch_header headers[] = {
+	struct th_fetch_header headers[3 + TH_MODEL_HEADERS_MAX] = {
 		{ "Content-Type", TH_STR("application/json") },
 		{ "Accept",
 		  call->stream ? TH_STR("text/event-stream") : TH_STR("application/json") },
@@ -279,7 +297,7 @@ static enum th_code world_model_call(void *ctx, struct th_ticket t,
 	struct th_fetch_request r = {
 		.method = "POST",
 		.headers = headers,
-		.header_count = TH_COUNT(headers),
+		.header_count = 3,
 		.secret = th_config_key(rt->config, call->profile),
 		.secret_header = bearer ? NULL : wire->key_header,
 		.body = call->body,
@@ -293,23 +311,26 @@ static enum th_code world_model_call(void *ctx, struct th_ticket t,
 		.on_done = on_done,
 	};
 	struct model_call *c;
-	struct th_buf url;
+	struct th_buf url, names;
 	enum th_code code;
 
 	assert(s && !s->call);
 	c = th_alloc(sizeof(*c));
 	*c = (struct model_call){ .session = s, .ticket = t, .hints = { -1, -1 } };
 	r.ctx = c;
-	th_buf_init(&url, 8 * TH_KIB);
+	th_buf_init(&names, TH_REQUEST_HEAD_MAX);
+	r.header_count += wire_headers(call->headers, headers + r.header_count, &names);
+	th_buf_init(&url, TH_REQUEST_HEAD_MAX);
 	while (th_str_ends(base, TH_STR("/")))
 		base.len--;
 	th_buf_add(&url, base);
-	th_buf_add_cstr(&url, wire->path);
+	th_buf_add(&url, call->path);
 	r.url = th_buf_str(&url);
 	code = th_buf_check(&url, "the model's URL", err);
 	if (!code)
 		code = th_fetch_start(rt->fetcher, &r, &c->id, err);
 	th_buf_deinit(&url);
+	th_buf_deinit(&names);
 	if (code)
 		free(c);
 	else

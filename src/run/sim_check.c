@@ -375,26 +375,28 @@ static void check_history(struct th_sim_check *c, size_t number, uint64_t seq,
 {
 	struct th_history *h = th_history_new(options);
 	struct th_buf want = TH_BUF_INIT(TH_REQUEST_MAX), blob = TH_BUF_INIT(TH_MIB);
+	struct th_slice *slices;
 	struct th_err err = { 0 };
+	size_t count;
 
 	if (th_sim_store_read(c->disk, th_str_of(c->sessions[number].id), 1, seq, history_event, h,
 			      &err))
 		th_sim_check_blame(c, "the log of session %zu makes no history: %s", number,
 				   err.msg);
 	options->profile->wire->head(options, &want);
-	for (size_t i = 0; i < th_history_piece_count(h); i++) {
-		struct th_piece p = th_history_piece(h, i);
-
-		if (p.bytes.ptr) {
-			th_buf_add(&want, p.bytes);
+	count = th_history_slices(h, th_images_keep(options), &slices);
+	for (size_t i = 0; i < count; i++) {
+		if (slices[i].bytes.ptr) {
+			th_buf_add(&want, slices[i].bytes);
 			continue;
 		}
 		th_buf_clear(&blob);
-		if (th_sim_store_blob(c->disk, &p.blob, &blob, &err))
+		if (th_sim_store_blob(c->disk, &slices[i].blob, &blob, &err))
 			th_sim_check_blame(c, "a picture of session %zu is not in the store",
 					   number);
 		th_base64_encode(&want, blob.ptr, blob.len);
 	}
+	free(slices);
 	options->profile->wire->tail(options, &want);
 	if (!th_str_eq(th_buf_str(&want), body)) {
 		c->counts->diverged++;

@@ -1244,6 +1244,7 @@ static void task_init(struct world *w, size_t number, const struct th_profile *p
 
 	snprintf(t->id, sizeof(t->id), "s%zu", number);
 	th_sim_check_session(w->check, number, th_str_of(t->id));
+	t->settings = (struct th_agent_model_settings){ TH_SETTINGS_UNSET };
 	t->settings.stream = th_sim_chance(r, 2);
 	t->limits = (struct th_agent_limits){
 		.turns = 3 + (int64_t)th_sim_below(r, 10),

@@ -24,6 +24,8 @@ struct th_ticket {
 struct th_model_call {
 	const struct th_profile *profile;
 	struct th_str base_url; /* empty: the profile's or the environment's */
+	struct th_str path;     /* behind it */
+	struct th_str headers;  /* lines "name: value\n" beside the key and the content type */
 	const struct th_str *body;
 	size_t body_count;
 	const struct th_agent_model_settings *settings; /* may be NULL */

@@ -46,6 +46,7 @@ static void send_back(const char *model, struct th_str items)
 {
 	struct th_request_options o = { .has_computer = true, .screen = { 64, 48 } };
 	struct th_buf out = TH_BUF_INIT(TH_REQUEST_MAX);
+	struct th_group answer = { .kind = TH_GROUP_ANSWER, .items = items };
 	struct th_json_raw_iter it = th_json_raw_iter(items);
 	struct th_json_doc *doc = NULL;
 	struct th_hole holes[4];
@@ -55,16 +56,15 @@ static void send_back(const char *model, struct th_str items)
 	o.profile = profile(model, &o.model);
 	th_responses_head(&o, &out);
 	start = out.len;
+	if (th_responses_group(&o, &answer, true, &out, holes, TH_COUNT(holes), &count, &err))
+		abort();
 	while (th_json_raw_next(&it)) {
-		struct th_entry e = { .kind = TH_ENTRY_ITEM, .item = it.val, .items = items };
-		struct th_entry r = { .kind = TH_ENTRY_RESULT,
-				      .call_item = it.val,
-				      .call_id = TH_STR("c"),
-				      .output = TH_STR("\"out\"") };
+		struct th_result r = { .call_item = it.val,
+				       .call_id = TH_STR("c"),
+				       .output = TH_STR("\"out\"") };
+		struct th_group g = { .kind = TH_GROUP_RESULTS, .results = &r, .result_count = 1 };
 
-		if (th_responses_entry(&o, &e, out.len == start, &out, holes, TH_COUNT(holes),
-				       &count, &err) ||
-		    th_responses_entry(&o, &r, out.len == start, &out, holes, TH_COUNT(holes),
+		if (th_responses_group(&o, &g, out.len == start, &out, holes, TH_COUNT(holes),
 				       &count, &err))
 			abort();
 	}

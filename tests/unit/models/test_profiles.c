@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "models/blank.h"
 #include "models/plumb.h"
+#include "models/profiles.h"
 
 static struct th_err err;
 
@@ -91,7 +92,7 @@ static void test_bad_names(void **state)
 static void test_rows(void **state)
 {
 	(void)state;
-	for (const struct th_profile *p = th_profiles; p->name; p++) {
+	for (const struct th_profile *p = th_profile_next(NULL); p; p = th_profile_next(p)) {
 		assert_non_null(p->pattern);
 		assert_non_null(p->wire);
 		assert_non_null(p->dialect);
@@ -99,7 +100,8 @@ static void test_rows(void **state)
 		assert_non_null(p->key_env);
 		assert_non_null(p->base_url_env);
 		assert_true(p->computer == TH_COMPUTER_NONE || p->vision);
-		for (const struct th_profile *q = th_profiles; q < p; q++)
+		for (const struct th_profile *q = th_profile_next(NULL); q != p;
+		     q = th_profile_next(q))
 			assert_string_not_equal(p->name, q->name);
 	}
 	assert_string_equal(th_wires[0]->name, "responses");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entries as sessions make them, with holes; whole requests are in tests/golden/responses. */
+/* Groups as sessions make them, with holes; whole requests are in tests/golden/responses. */
 #include "unit.h"
 
 #include <stdio.h>
@@ -18,12 +18,12 @@ static size_t hole_count;
 static struct th_err err;
 static struct th_buf out;
 
-static enum th_code entry(const char *model, const struct th_entry *e, bool first, size_t hole_max)
+static enum th_code group(const char *model, const struct th_group *g, bool first, size_t hole_max)
 {
 	err = (struct th_err){ 0 };
 	assert_int_equal(th_model_resolve(th_str_of(model), &options.profile, &options.model, &err),
 			 TH_OK);
-	return th_responses_entry(&options, e, first, &out, holes, hole_max, &hole_count, &err);
+	return th_responses_group(&options, g, first, &out, holes, hole_max, &hole_count, &err);
 }
 
 static int setup(void **state)
@@ -40,47 +40,74 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* What stands in the hole is written where its offset says. */
-static void expect(const char *expected)
+/* The group with its pictures, or with what stands in their place. */
+static void fill(struct th_buf *full, bool pictures)
 {
-	struct th_buf full = TH_BUF_INIT(TH_MIB);
 	size_t from = 0;
 
 	for (size_t i = 0; i < hole_count; i++) {
-		th_buf_add(&full, th_str_sub(th_buf_str(&out), from, holes[i].offset - from));
-		th_buf_printf(&full, "<%02x>", holes[i].blob.bytes[0]);
-		from = holes[i].offset;
+		const struct th_hole *h = &holes[i];
+
+		assert_true(h->from <= h->at && h->at <= h->to && h->to < h->end);
+		th_buf_add(full, th_str_sub(th_buf_str(&out), from, h->from - from));
+		if (pictures) {
+			th_buf_add(full, th_str_sub(th_buf_str(&out), h->from, h->at - h->from));
+			th_buf_printf(full, "<%02x>", h->blob.bytes[0]);
+			th_buf_add(full, th_str_sub(th_buf_str(&out), h->at, h->to - h->at));
+		} else {
+			th_buf_add(full, th_str_sub(th_buf_str(&out), h->to, h->end - h->to));
+		}
+		from = h->end;
 	}
-	th_buf_add(&full, th_str_sub(th_buf_str(&out), from, out.len));
+	th_buf_add(full, th_str_sub(th_buf_str(&out), from, out.len));
+}
+
+static void expect_filled(const char *expected, bool pictures)
+{
+	struct th_buf full = TH_BUF_INIT(TH_MIB);
+
+	fill(&full, pictures);
 	assert_string_equal(full.ptr, expected);
 	th_buf_deinit(&full);
+}
+
+static void expect(const char *expected)
+{
+	expect_filled(expected, true);
 	th_buf_clear(&out);
 }
 
-static struct th_entry result(const char *call, const char *output)
+static struct th_result one; /* of the group that `result` gives */
+
+static struct th_group result(const char *call, const char *output)
 {
-	return (struct th_entry){
-		.kind = TH_ENTRY_RESULT,
+	one = (struct th_result){
 		.call_item = th_str_of(call),
 		.call_id = TH_STR("c\"1"),
 		.output = th_str_of(output),
 	};
+	return (struct th_group){ .kind = TH_GROUP_RESULTS, .results = &one, .result_count = 1 };
+}
+
+static struct th_group answer(const char *items)
+{
+	return (struct th_group){ .kind = TH_GROUP_ANSWER, .items = th_str_of(items) };
 }
 
 static void test_holes(void **state)
 {
-	struct th_entry message = {
-		.kind = TH_ENTRY_MESSAGE,
+	struct th_group message = {
+		.kind = TH_GROUP_MESSAGE,
 		.role = TH_STR("user"),
 		.content = TH_STR("[{\"type\":\"text\",\"text\":\"t\"}," IMAGE(A) "," IMAGE(B) "]"),
 	};
-	struct th_entry r =
+	struct th_group r =
 	    result("{\"type\":\"computer_call\"}",
 		   "[" IMAGE(A) ",{\"type\":\"text\",\"text\":\"zoomed\"}," IMAGE(B) "]");
 
 	(void)state;
 	th_buf_add_cstr(&out, "[0");
-	assert_int_equal(entry("gpt-4o", &message, false, 2), TH_OK);
+	assert_int_equal(group("gpt-4o", &message, false, 2), TH_OK);
 	expect("[0,{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\","
 	       "\"text\":\"t\"},"
 	       "{\"type\":\"input_image\",\"image_url\":\"data:image/"
@@ -88,7 +115,7 @@ static void test_holes(void **state)
 	       "{\"type\":\"input_image\",\"image_url\":\"data:image/"
 	       "webp;base64,<bb>\",\"detail\":\"auto\"}]}");
 	/* The last image is the screenshot; what else there is follows as a message. */
-	assert_int_equal(entry("gpt-5.4", &r, true, 2), TH_OK);
+	assert_int_equal(group("gpt-5.4", &r, true, 2), TH_OK);
 	expect("{\"type\":\"computer_call_output\",\"call_id\":\"c\\\"1\",\"output\":{\"type\":"
 	       "\"computer_screenshot\",\"image_url\":\"data:image/"
 	       "webp;base64,<bb>\",\"detail\":\"original\"}},"
@@ -102,20 +129,20 @@ static void test_holes(void **state)
 
 static void test_hole_max(void **state)
 {
-	struct th_entry message = {
-		.kind = TH_ENTRY_MESSAGE,
+	struct th_group message = {
+		.kind = TH_GROUP_MESSAGE,
 		.role = TH_STR("user"),
 		.content = TH_STR("[" IMAGE(A) "," IMAGE(B) "]"),
 	};
 
 	(void)state;
 	th_buf_add_cstr(&out, "[0");
-	assert_int_equal(entry("gpt-4o", &message, false, 1), TH_ELIMIT);
+	assert_int_equal(group("gpt-4o", &message, false, 1), TH_ELIMIT);
 	assert_int_equal(hole_count, 0);
 	assert_string_equal(out.ptr, "[0"); /* nothing half-written */
 }
 
-static void test_bad_entries(void **state)
+static void test_bad_groups(void **state)
 {
 	static const char *const contents[] = { "",
 						"7",
@@ -124,17 +151,17 @@ static void test_bad_entries(void **state)
 						"[{\"type\":\"text\"}]",
 						"[{\"type\":\"image\",\"blob\":\"xyz\"}]",
 						"[{\"type\":\"image\"}]" };
-	struct th_entry e = { .kind = TH_ENTRY_MESSAGE, .role = TH_STR("user") };
+	struct th_group e = { .kind = TH_GROUP_MESSAGE, .role = TH_STR("user") };
 
 	(void)state;
 	for (size_t i = 0; i < TH_COUNT(contents); i++) {
 		e.content = th_str_of(contents[i]);
-		assert_int_equal(entry("gpt-4o", &e, true, 4), TH_EPROTO);
+		assert_int_equal(group("gpt-4o", &e, true, 4), TH_EPROTO);
 		assert_int_equal(out.len, 0);
 		assert_true(err.msg[0] != '\0');
-		struct th_entry r = result("{\"type\":\"function_call\"}", contents[i]);
+		struct th_group r = result("{\"type\":\"function_call\"}", contents[i]);
 
-		assert_int_equal(entry("gpt-4o", &r, true, 4), TH_EPROTO);
+		assert_int_equal(group("gpt-4o", &r, true, 4), TH_EPROTO);
 		assert_int_equal(out.len, 0);
 	}
 }
@@ -144,71 +171,102 @@ static void test_other_results(void **state)
 {
 	static const char text[] =
 	    "[{\"type\":\"text\",\"text\":\"a\\n\"},{\"type\":\"text\",\"text\":\"b\"}]";
-	struct th_entry r = result("{\"type\":\"shell_call\"}", "\"no shell\"");
+	struct th_group r = result("{\"type\":\"shell_call\"}", "\"no shell\"");
 
 	(void)state;
-	assert_int_equal(entry("gpt-5.4", &r, true, 4), TH_OK);
+	assert_int_equal(group("gpt-5.4", &r, true, 4), TH_OK);
 	expect("{\"type\":\"shell_call_output\",\"call_id\":\"c\\\"1\",\"output\":[{\"stdout\":"
 	       "\"\",\"stderr\":"
 	       "\"no shell\",\"outcome\":{\"type\":\"exit\",\"exit_code\":1}}]}");
 	r = result("{\"type\":\"local_shell_call\"}", text);
-	assert_int_equal(entry("gpt-5.4", &r, true, 4), TH_OK);
+	assert_int_equal(group("gpt-5.4", &r, true, 4), TH_OK);
 	expect("{\"type\":\"local_shell_call_output\",\"call_id\":\"c\\\"1\",\"output\":"
 	       "\"a\\n\\nb\"}");
 	r = result("{\"type\":\"apply_patch_call\"}", text);
-	assert_int_equal(entry("gpt-5.4", &r, true, 4), TH_OK);
+	assert_int_equal(group("gpt-5.4", &r, true, 4), TH_OK);
 	expect("{\"type\":\"apply_patch_call_output\",\"call_id\":\"c\\\"1\",\"status\":\"failed\","
 	       "\"output\":"
 	       "\"a\\n\\nb\"}");
 	r = result("{\"type\":\"custom_tool_call\"}", "\"x\"");
-	assert_int_equal(entry("gpt-5.4", &r, true, 4), TH_OK);
+	assert_int_equal(group("gpt-5.4", &r, true, 4), TH_OK);
 	expect("{\"type\":\"custom_tool_call_output\",\"call_id\":\"c\\\"1\",\"output\":\"x\"}");
 }
 
 static void test_acknowledged(void **state)
 {
-	struct th_entry r = result("{\"type\":\"computer_call\"}", "[" IMAGE(A) "]");
+	struct th_group r = result("{\"type\":\"computer_call\"}", "[" IMAGE(A) "]");
 
 	(void)state;
-	r.acknowledged = TH_STR("[{\"id\":\"sc\"}]");
-	assert_int_equal(entry("computer-use-preview", &r, true, 4), TH_OK);
+	one.acknowledged = TH_STR("[{\"id\":\"sc\"}]");
+	assert_int_equal(group("computer-use-preview", &r, true, 4), TH_OK);
 	expect("{\"type\":\"computer_call_output\",\"call_id\":\"c\\\"1\",\"output\":{\"type\":"
 	       "\"computer_screenshot\",\"image_url\":\"data:image/webp;base64,<aa>\"},"
 	       "\"acknowledged_safety_checks\":[{\"id\":\"sc\"}]}");
 }
 
-/* An item alone is taken as it is; in its list, its neighbours count. */
+/* Reasoning goes back only with what it led to. */
 static void test_neighbours(void **state)
 {
-	struct th_str list = TH_STR("[{\"type\":\"reasoning\",\"encrypted_content\":\"x\"}]");
-	struct th_entry e = { .kind = TH_ENTRY_ITEM, .item = th_str_sub(list, 1, list.len - 2) };
+	struct th_group g = answer("[{\"type\":\"reasoning\",\"encrypted_content\":\"x\"}]");
 
 	(void)state;
-	assert_int_equal(entry("gpt-5.4", &e, true, 4), TH_OK);
-	expect("{\"type\":\"reasoning\",\"encrypted_content\":\"x\"}");
-	e.items = list;
-	assert_int_equal(entry("gpt-5.4", &e, false, 4), TH_OK);
+	assert_int_equal(group("gpt-5.4", &g, false, 4), TH_OK);
 	expect("");
+	g = answer("[{\"type\":\"reasoning\",\"encrypted_content\":\"x\"},{\"type\":\"message\"}]");
+	assert_int_equal(group("gpt-5.4", &g, true, 4), TH_OK);
+	expect("{\"type\":\"reasoning\",\"encrypted_content\":\"x\"},{\"type\":\"message\"}");
+}
+
+/* A picture that is left out leaves words, or a black picture where the API must have one. */
+static void test_left_out(void **state)
+{
+	struct th_group g = result("{\"type\":\"function_call\"}", "[" IMAGE(A) "]");
+	struct th_buf full = TH_BUF_INIT(TH_MIB);
+
+	(void)state;
+	assert_int_equal(group("gpt-4o", &g, true, 4), TH_OK);
+	expect_filled(
+	    "{\"type\":\"function_call_output\",\"call_id\":\"c\\\"1\",\"output\":[{\"type\":"
+	    "\"input_text\",\"text\":\"" TH_IMAGE_LEFT_OUT "\"}]}",
+	    false);
+	assert_true(holes[0].part);
+	th_buf_clear(&out);
+	g = result("{\"type\":\"computer_call\"}", "[" IMAGE(A) "]");
+	assert_int_equal(group("gpt-5.4", &g, true, 4), TH_OK);
+	assert_false(holes[0].part);
+	fill(&full, false);
+	assert_non_null(strstr(full.ptr, "\"image_url\":\"data:image/png;base64,iVBOR"));
+	assert_null(strstr(full.ptr, "webp"));
+	th_buf_deinit(&full);
+	th_buf_clear(&out);
+}
+
+static struct th_group list_of(const char *item)
+{
+	static char list[500];
+
+	snprintf(list, sizeof(list), "[%s]", item);
+	return answer(list);
 }
 
 /* An id that the server would refuse is left out, or made where it must be. */
 static void test_ids(void **state)
 {
 	char item[400];
-	struct th_entry e = { .kind = TH_ENTRY_ITEM };
+	struct th_group e;
 
 	(void)state;
 	snprintf(item, sizeof(item), "{\"type\":\"function_call\",\"id\":\"fc%062d\"}", 1);
-	e.item = th_str_of(item);
-	assert_int_equal(entry("gpt-5.4", &e, true, 4), TH_OK);
+	e = list_of(item);
+	assert_int_equal(group("gpt-5.4", &e, true, 4), TH_OK);
 	expect(item);
 	snprintf(item, sizeof(item), "{\"type\":\"function_call\",\"id\":\"fc%063d\"}", 1);
-	e.item = th_str_of(item);
-	assert_int_equal(entry("gpt-5.4", &e, true, 4), TH_OK);
+	e = list_of(item);
+	assert_int_equal(group("gpt-5.4", &e, true, 4), TH_OK);
 	expect("{\"type\":\"function_call\"}");
 	snprintf(item, sizeof(item), "{\"type\":\"computer_call\",\"call_id\":\"%061d\\n\"}", 7);
-	e.item = th_str_of(item);
-	assert_int_equal(entry("gpt-5.4", &e, true, 4), TH_OK);
+	e = list_of(item);
+	assert_int_equal(group("gpt-5.4", &e, true, 4), TH_OK);
 	snprintf(item, sizeof(item),
 		 "{\"type\":\"computer_call\",\"call_id\":\"%061d\\n\",\"id\":\"cu_%054d_n\"}", 7,
 		 7);
@@ -253,9 +311,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_holes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hole_max, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_bad_entries, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bad_groups, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_results, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_acknowledged, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_neighbours, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ids, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_function_tool, setup, teardown),

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "io/files.h"
+#include "models/profiles.h"
 #include "run/config.h"
 #include "run/registry.h"
 #include "run/yaml.h"
@@ -373,7 +374,7 @@ static int tear_down(void **state TH_UNUSED)
 
 static const struct th_profile *openai(void)
 {
-	for (const struct th_profile *p = th_profiles; p->name; p++)
+	for (const struct th_profile *p = th_profile_next(NULL); p; p = th_profile_next(p))
 		if (p->key_env && strcmp(p->key_env, "OPENAI_API_KEY") == 0 && p->base_url)
 			return p;
 	fail_msg("no profile with OPENAI_API_KEY");

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dialect.h - how a model writes computer actions when its wire has no item for
+ * them: in its text, or as calls of a function that it was trained on.
+ *
+ * A dialect stands between the unified items and a wire: what the model said is
+ * rewritten to computer_call items in pixels of the screen, and such items are
+ * written in the model's own words and space when they go back without a raw
+ * form.  Parsers are total: bounded, they never lose an argument, and what they
+ * cannot read becomes one message that tells the model so (see th_dialect_error).
+ */
+#ifndef TH_MODELS_DIALECT_H
+#define TH_MODELS_DIALECT_H
+
+#include "models/model.h"
+
+struct th_dialect_context {
+	const struct th_profile *profile;
+	struct th_size screen;
+	struct th_size image; /* of the picture that the model saw last, as it was sent */
+	int64_t turn;         /* for ids that the model does not give: call_<turn>_<n> */
+};
+
+struct th_dialect {
+	const char *name; /* "native", "uitars", "qwen" … */
+	const char *note; /* one line */
+
+	/* What follows the agent's instructions in the system prompt.  NULL: nothing. */
+	void (*prompt)(const struct th_dialect_context *c, struct th_buf *out);
+	/* The function tools that it needs, as elements of a list of {name, description,
+	 * parameters}; `w` stands inside the list.  NULL: none. */
+	void (*tools)(const struct th_dialect_context *c, struct th_jw *w);
+
+	/* The items of an answer as its wire decoded them -> items with computer_call.  Total:
+	 * fails only with TH_ELIMIT.  NULL: they are as they must be. */
+	enum th_code (*decode)(const struct th_dialect_context *c, struct th_str items,
+			       struct th_buf *out, struct th_err *err);
+	/* The inverse: what the model would have said, as items of its wire (a message with text,
+	 * function_call).  TH_EUNSUPPORTED: an action that it has no word for. */
+	enum th_code (*encode)(const struct th_dialect_context *c, struct th_str items,
+			       struct th_buf *out, struct th_err *err);
+
+	/* Results of its calls are shown as messages of the user (text and picture), not as tool
+	 * results. */
+	bool results_as_user;
+};
+
+extern const struct th_dialect *const th_dialects[]; /* NULL-terminated; the first is native */
+extern const struct th_dialect th_dialect_native;
+const struct th_dialect *th_dialect_find(struct th_str name); /* or NULL */
+
+#endif

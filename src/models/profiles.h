@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * profiles.h - the models that are known, as data: a table per family, tried in
+ * the order of th_profile_tables.  The first row that fits a name is its
+ * profile, so a family's exceptions stand before it; its last row takes every
+ * version that is newer than the table.
+ *
+ * Prices are in 1e-9 US dollars per token: 2.50 dollars per million is 2500.
+ */
+#ifndef TH_MODELS_PROFILES_H
+#define TH_MODELS_PROFILES_H
+
+#include "models/dialect.h"
+#include "models/model.h"
+
+/* Each ends with name == NULL. */
+extern const struct th_profile th_profiles_openai[], th_profiles_open[];
+
+extern const struct th_profile *const th_profile_tables[]; /* NULL-terminated */
+
+/* All rows in order: th_profile_next(NULL) is the first; NULL: no more. */
+const struct th_profile *th_profile_next(const struct th_profile *p);
+
+#endif

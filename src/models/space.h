@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * space.h - points between the screen and what a model counts in.
+ *
+ * Three sizes take part: the screen; the picture as it was sent (th_image_size);
+ * and the size that the model's numbers refer to (th_space_size).  Results are
+ * rounded to the nearest pixel.
+ */
+#ifndef TH_MODELS_SPACE_H
+#define TH_MODELS_SPACE_H
+
+#include "models/model.h"
+
+/* The range of the model's numbers: [0, width) x [0, height) for pixels, (max, max) for NORM. */
+struct th_size th_space_size(const struct th_space *s, struct th_size image);
+
+/* Qwen's smart_resize, and with `floor` that of GTA1 and its kin.  Sides are at least one factor.
+ */
+struct th_size th_smart_resize(struct th_size image, int32_t factor, int64_t pixels_min,
+			       int64_t pixels_max, bool floor);
+
+/* TH_EUSAGE: the point is outside the model's range (which the sentence names, in the model's own
+ * numbers).  The last number of a side (1000 of 1000, the width itself) is its last pixel. */
+TH_NODISCARD enum th_code th_space_to_screen(const struct th_space *s, struct th_size image,
+					     struct th_size screen, double x, double y,
+					     struct th_point *ret, struct th_err *err);
+
+struct th_space_point {
+	double x, y;
+};
+/* The model's numbers for a pixel; th_space_to_screen gives the same pixel back wherever the
+ * model's range has at least as many values as the screen. */
+struct th_space_point th_space_of_screen(const struct th_space *s, struct th_size image,
+					 struct th_size screen, struct th_point p);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which pictures a request sends, on a wire of paper whose groups are a picture or a mark each. */
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "run/history.h"
+
+static struct th_err err;
+
+/* A message "A" is a picture of blob aa…; "-" is a mark. */
+static enum th_code paper_group(const struct th_request_options *o, const struct th_group *g,
+				bool first, struct th_buf *out, struct th_hole *holes,
+				size_t hole_max, size_t *ret_hole_count, struct th_err *e)
+{
+	struct th_hole *h = &holes[0];
+
+	(void)o;
+	(void)e;
+	assert_true(hole_max > 0);
+	(void)first;
+	*h = (struct th_hole){ .from = out->len, .kind = TH_HOLE_IMAGE, .part = true };
+	if (g->content.ptr[1] == '-') {
+		h->kind = TH_HOLE_MARK;
+		th_buf_add_cstr(out, "m");
+		h->at = out->len;
+	} else {
+		memset(h->blob.bytes, g->content.ptr[1], sizeof(h->blob.bytes));
+		th_buf_add_cstr(out, "(");
+		h->at = out->len;
+		th_buf_add_cstr(out, ")");
+		h->to = out->len;
+		th_buf_add_cstr(out, ".");
+		h->end = out->len;
+	}
+	*ret_hole_count = 1;
+	return TH_OK;
+}
+
+static const struct th_wire paper = {
+	.name = "paper", .group = paper_group, .mark = "!", .marks_max = 2, .same = "="
+};
+static const struct th_profile profile = { .name = "paper", .wire = &paper };
+static const struct th_request_options options = { .profile = &profile };
+
+/* What is sent of messages with these letters. */
+static void expect(const char *letters, size_t keep, const char *expected)
+{
+	struct th_history *h = th_history_new(&options);
+	struct th_buf out = TH_BUF_INIT(TH_MIB);
+	struct th_slice *slices;
+	size_t count;
+
+	for (size_t i = 0; letters[i]; i++) {
+		char data[64];
+
+		snprintf(data, sizeof(data), "{\"role\":\"user\",\"content\":\"%c\"}", letters[i]);
+		struct th_event ev = { .seq = i + 1,
+				       .kind = TH_EV_MESSAGE,
+				       .data = th_str_of(data) };
+
+		assert_int_equal(th_history_add(h, &ev, &err), TH_OK);
+	}
+	count = th_history_slices(h, keep, &slices);
+	for (size_t i = 0; i < count; i++) {
+		if (slices[i].bytes.ptr)
+			th_buf_add(&out, slices[i].bytes);
+		else
+			th_buf_add_char(&out, (char)slices[i].blob.bytes[0]);
+	}
+	assert_string_equal(out.ptr, expected);
+	free(slices);
+	th_buf_deinit(&out);
+	th_history_free(h);
+}
+
+static void left_out_in_steps(void **state)
+{
+	size_t before = 0;
+
+	(void)state;
+	expect("ABC", 0, "(A)(B)(C)");
+	expect("ABC", 3, "(A)(B)(C)");
+	expect("ABCD", 4, "(A)(B)(C)(D)");
+	expect("ABCDE", 4, "..(C)(D)(E)");
+	expect("ABCDEF", 4, "..(C)(D)(E)(F)");
+	expect("ABCDEFG", 4, "....(E)(F)(G)");
+	expect("ABC", 1, "..(C)");
+	for (size_t n = 0; n < 300; n++) {
+		size_t out = th_history_left_out(n, 20);
+
+		assert_true(n - out <= 20 && out >= before);
+		assert_true(out == before || out == before + 10);
+		before = out;
+	}
+}
+
+/* The first of a run is sent; the first that is left when older ones go, too. */
+static void the_same_once(void **state)
+{
+	(void)state;
+	expect("AABAA", 0, "(A)=(B)(A)=");
+	expect("AAAAA", 4, "..(A)==");
+}
+
+static void the_last_marks(void **state)
+{
+	(void)state;
+	expect("-", 0, "m!");
+	expect("--A-", 0, "mm!(A)m!");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(left_out_in_steps),
+		cmocka_unit_test(the_same_once),
+		cmocka_unit_test(the_last_marks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
