@@ -15,7 +15,10 @@
 #define DRAG_STEP_MS 8    /* between two motions */
 #define DRAG_STEPS_MIN 12 /* motions of the shortest drag */
 #define DRAG_STEPS_MAX 4096
-#define SCROLL_PACE 64 /* notches between two looks at interrupt_fd */
+/* A browser adds up the notches that come while it draws, and scrolls by one page at most for them:
+ * so they come one by one, as from a hand, but no scroll takes longer than this. */
+#define NOTCH_MS 20
+#define SCROLL_MS_MAX 1500
 #define ANCESTORS_MAX 32
 
 enum {
@@ -359,13 +362,22 @@ static enum th_code turn_wheel(struct th_x11 *x, int32_t count, uint8_t back, ui
 			       struct th_err *err)
 {
 	uint8_t button = count < 0 ? back : forth;
+	int32_t total = abs(count);
+	int64_t begin_us = th_x11_now_us();
 	enum th_code code = TH_OK;
 
-	for (int32_t i = 0; i < abs(count) && code == TH_OK; i++) {
+	for (int32_t i = 0; i < total && code == TH_OK; i++) {
+		int64_t due_us =
+		    TH_MIN(i * (int64_t)NOTCH_MS * 1000, i * (int64_t)SCROLL_MS_MAX * 1000 / total);
+		int64_t wait_ms = (begin_us + due_us - th_x11_now_us()) / 1000;
+
+		if (i > 0)
+			code =
+			    wait_ms > 0 ? th_x11_wait(x, wait_ms, err) : th_x11_input_pace(x, err);
+		if (code != TH_OK)
+			break;
 		fake_button(x, button, true);
 		fake_button(x, button, false);
-		code = i % SCROLL_PACE == SCROLL_PACE - 1 ? th_x11_wait(x, 0, err)
-							  : th_x11_input_pace(x, err);
 	}
 	return code;
 }
