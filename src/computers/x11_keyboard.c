@@ -137,8 +137,9 @@ static void send_mappings(struct th_x11 *x, struct th_x11_keyboard *k,
 	}
 }
 
-/* Tells the server about changed slots. */
-static enum th_code commit_slots(struct th_x11 *x, struct th_x11_keyboard *k, struct th_err *err)
+/* Tells the server about changed slots; *ret_any says that there were some. */
+static enum th_code commit_slots(struct th_x11 *x, struct th_x11_keyboard *k, bool *ret_any,
+				 struct th_err *err)
 {
 	uint8_t changed[32] = {};
 	bool any = false;
@@ -149,6 +150,7 @@ static enum th_code commit_slots(struct th_x11 *x, struct th_x11_keyboard *k, st
 		any |= k->slots[i].changed;
 		k->slots[i].changed = false;
 	}
+	*ret_any = any;
 	if (!any)
 		return TH_OK;
 	send_mappings(x, k, changed, false);
@@ -396,6 +398,33 @@ static enum th_code wait_pong(struct th_x11 *x, struct th_x11_keyboard *k, int64
 	return TH_OK;
 }
 
+/* Returns when the reader, which answers pings, has read all that was sent to it so far. */
+static enum th_code ask_reader(struct th_x11 *x, struct th_x11_keyboard *k, int64_t limit_ms,
+			       struct th_err *err)
+{
+	uint32_t before;
+	enum th_code code = select_root(x, &before, err);
+
+	if (code < 0)
+		return code;
+	send_ping(x, k);
+	code = wait_pong(x, k, limit_ms, err);
+	xcb_change_window_attributes(x->conn, x->root, XCB_CW_EVENT_MASK, &before);
+	return code;
+}
+
+/* The changed slots, known to the server, and to the reader where it can tell: Chromium, when busy,
+ * was seen to read a key by the map that it had before. */
+static enum th_code publish_slots(struct th_x11 *x, struct th_x11_keyboard *k, struct th_err *err)
+{
+	bool any;
+	enum th_code code = commit_slots(x, k, &any, err);
+
+	if (code == TH_OK && any && k->reader && k->reader_pings)
+		code = ask_reader(x, k, READER_MS, err);
+	return code;
+}
+
 /*
  * After this every slot may be given another keysym: the program that they
  * were typed into has read them all.
@@ -404,14 +433,9 @@ static enum th_code wait_reader(struct th_x11 *x, struct th_x11_keyboard *k, int
 				struct th_err *err)
 {
 	enum th_code code = TH_OK;
-	uint32_t before;
 
 	if (k->reader && k->reader_pings) {
-		if ((code = select_root(x, &before, err)) < 0)
-			return code;
-		send_ping(x, k);
-		code = wait_pong(x, k, limit_ms, err);
-		xcb_change_window_attributes(x->conn, x->root, XCB_CW_EVENT_MASK, &before);
+		code = ask_reader(x, k, limit_ms, err);
 	} else if (k->reader) {
 		int64_t passed_ms = (th_x11_now_us() - k->typed_us) / 1000;
 
@@ -592,7 +616,7 @@ static enum th_code resolve_chord(struct th_x11 *x, struct th_x11_keyboard *k,
 			needed |= strokes[i].modifiers;
 	}
 	unpin(k);
-	if (code < 0 || (code = commit_slots(x, k, err)) < 0)
+	if (code < 0 || (code = publish_slots(x, k, err)) < 0)
 		return code;
 	for (size_t i = 0; i < chord->modifier_count; i++)
 		add_keycode(ret, strokes[i].keycode);
@@ -876,7 +900,7 @@ static enum th_code type_some(struct th_x11 *x, struct th_x11_keyboard *k, struc
 	}
 	if (slots && (code = check_reader(x, k, err)) < 0)
 		return code;
-	if ((code = commit_slots(x, k, err)) < 0)
+	if ((code = publish_slots(x, k, err)) < 0)
 		return code;
 	return type_planned(x, k, planned, text, err);
 }
