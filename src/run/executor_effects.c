@@ -365,7 +365,12 @@ static bool job_note(struct th_tool_job *job, struct th_str json)
 	struct th_exec_effect *e = (struct th_exec_effect *)job->ctx;
 	struct th_err err;
 
-	enum th_code code = e->entry ? th_ledger_note(e->x->ledger, e->entry, json, &err) : TH_OK;
+	if (!e->entry)
+		return true;
+	/* Durable before anything is changed: so no note proves that nothing was. */
+	enum th_code code = th_ledger_note(e->x->ledger, e->entry, json, &err);
+	if (code == TH_OK)
+		code = th_ledger_sync(e->x->ledger, &err);
 	if (code == TH_EIO)
 		th_exec_fatal(e->x, &err);
 	return code == TH_OK;
@@ -648,6 +653,13 @@ static void settle_open(struct th_exec_client *c, const struct th_exec_run *m,
 	e->class = entry->class;
 	if (!parsed || (probe && !(e->tool && e->tool->probe))) {
 		finish_unknown(e);
+		return;
+	}
+	if (probe && e->tool->class == TH_CLASS_V && !entry->noted && !entry->gap) {
+		effect_finish(e, TH_OUTCOME_NOT_STARTED,
+			      TH_STR("\"This action was accepted, but it had not begun when the "
+				     "executor ended: nothing was changed.\""),
+			      TH_STR(""), NULL, 0);
 		return;
 	}
 	e->probe = probe;

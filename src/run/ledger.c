@@ -27,6 +27,7 @@
 	F(ledger_record, int, accepted_ms, "accepted_ms", 0, "Unix time")             \
 	F(ledger_record, int, steps, "steps", TH_NONEG, "parts that were done")       \
 	F(ledger_record, raw, noted, "noted", 0, "for a probe")                       \
+	F(ledger_record, bool, gap, "gap", 0, "records of it may be missing")         \
 	F(ledger_record, str, status, "status", 0, "outcome")                         \
 	F(ledger_record, raw, output, "output", 0, "for the model")                   \
 	F(ledger_record, raw, evidence, "evidence", 0, "what changed")                \
@@ -156,6 +157,7 @@ static bool apply_accepted(struct th_ledger *l, const struct th_ledger_record *m
 	e->epoch = m->epoch;
 	e->accepted_ms = m->accepted_ms;
 	e->steps = m->steps;
+	e->gap = m->gap;
 	set(&e->tool, m->tool);
 	set(&e->digest, m->digest);
 	set(&e->noted, m->noted);
@@ -261,6 +263,7 @@ static struct th_ledger_record record_of(const struct th_ledger_entry *e)
 		.accepted_ms = e->accepted_ms,
 		.steps = e->steps,
 		.noted = th_str_of(e->noted),
+		.gap = e->gap,
 	};
 	if (e->state == TH_LEDGER_FINISHED) {
 		m.status = th_str_of(th_outcome_name(e->status));
@@ -297,6 +300,8 @@ static enum th_code begin(struct th_ledger *l, struct th_err *err)
 static enum th_code begin_anew(struct th_ledger *l, struct th_err *err)
 {
 	name_new(l);
+	for (struct th_ledger_entry *e = l->oldest; e; e = e->newer)
+		e->gap = e->state == TH_LEDGER_ACCEPTED;
 	enum th_code code = rewrite(l, err);
 	return code == TH_ELIMIT ? TH_OK : code;
 }

@@ -38,6 +38,7 @@ struct th_ledger_entry {
 	enum th_outcome_status status;
 	char *tool, *digest, *noted, *output, *evidence; /* NULL: empty */
 	bool this_life;                                  /* accepted since the journal was opened */
+	bool gap; /* the journal was damaged since: a step, note or end of it may be missing */
 	/* private */
 	struct th_ledger_entry *chain, *older, *newer;
 };

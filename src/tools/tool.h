@@ -59,8 +59,8 @@ struct th_tool_job {
 
 	/* Output as it comes, for the spool and for people who watch; any time before done. */
 	void (*output)(struct th_tool_job *job, struct th_str bytes);
-	/* Class V, before anything is changed: JSON object for a later probe.  It is in the journal
-	 * when this returns; false: it is not, do not act. */
+	/* Class V, always and before anything is changed: JSON object for a later probe.  It is in
+	 * the journal, flushed, when this returns; false: it is not, do not act. */
 	bool (*note)(struct th_tool_job *job, struct th_str json);
 	/* `output`: JSON for the model (a string or parts); `evidence`: JSON object or empty. */
 	void (*done)(struct th_tool_job *job, enum th_outcome_status status, struct th_str output,

@@ -218,6 +218,8 @@ static void check_damaged(const char *old_name)
 	assert_string_not_equal(name, old_name);
 	assert_int_equal(th_ledger_epoch(l), 7);
 	assert_non_null(th_ledger_find(l, TH_STR("good")));
+	assert_true(th_ledger_find(l, TH_STR("good"))->gap);
+	assert_false(accept(l, "new", TH_CLASS_V, "write_file")->gap);
 	assert_int_equal(th_ledger_never(l, TH_STR("later"), NULL), TH_OK);
 	assert_int_equal(th_ledger_tidy(l, true, NULL), TH_OK);
 	th_ledger_close(l);
@@ -226,6 +228,8 @@ static void check_damaged(const char *old_name)
 	assert_string_equal(th_ledger_id(l), name);
 	assert_int_equal(th_ledger_epoch(l), 7);
 	assert_non_null(th_ledger_find(l, TH_STR("good")));
+	assert_true(th_ledger_find(l, TH_STR("good"))->gap);
+	assert_false(th_ledger_find(l, TH_STR("new"))->gap);
 	assert_non_null(th_ledger_find(l, TH_STR("later")));
 	th_ledger_close(l);
 }
