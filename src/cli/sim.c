@@ -26,7 +26,9 @@ static const struct th_option sim_options[] = {
 	  "how many seeds (default: 1 when --seed is given, else 1000)", NULL },
 	{ "variant", 0, "NAME", TH_OPTION_TEXT, offsetof(struct sim_options, variant),
 	  "break it on purpose, up to the first seed that is caught",
-	  "no-intent outcome-first no-fencing no-journal repeat-on-recovery ack-before-sync" },
+	  "no-intent outcome-first no-fencing no-journal repeat-on-recovery ack-before-sync "
+	  "any-journal "
+	  "damage-unseen journal-unsynced no-refusal" },
 	{ "trace", 0, NULL, TH_OPTION_FLAG, offsetof(struct sim_options, trace),
 	  "tell the story, step by step", NULL },
 	TH_OPTIONS_END,
@@ -34,30 +36,9 @@ static const struct th_option sim_options[] = {
 
 static void print_counts(const struct th_sim_counts *c, double cpu_s)
 {
-	const struct {
-		const char *name;
-		uint64_t value;
-	} rows[] = {
-		{ "seeds", c->seeds },
-		{ "seeds that failed", c->failed_seeds },
-		{ "steps", c->steps },
-		{ "steps per CPU second", cpu_s > 0 ? (uint64_t)((double)c->steps / cpu_s) : 0 },
-		{ "crashes", c->crashes },
-		{ "events", c->events },
-		{ "model requests", c->requests },
-		{ "effects", c->effects },
-		{ "duplicated", c->duplicated },
-		{ "lost", c->lost },
-		{ "diverged", c->diverged },
-		{ "unknown", c->unknown },
-		{ "  of which happened", c->unknown_happened },
-		{ "false claims", c->false_claims },
-	};
 	TH_CLEANUP(th_buf_deinit) struct th_buf out = TH_BUF_INIT(4 * TH_KIB);
 
-	for (size_t i = 0; i < TH_COUNT(rows); i++)
-		th_buf_printf(&out, "%-22s %12llu\n", rows[i].name,
-			      (unsigned long long)rows[i].value);
+	th_sim_counts_print(c, cpu_s, &out);
 	(void)th_cli_print(&out, 0);
 }
 

@@ -121,6 +121,10 @@ static void send_call(struct th_sim_client *c, struct call *call)
 		m.op = TH_STR("attach");
 	if (c->world.guest)
 		m.epoch = 0;
+	if (c->world.ageless && !attach)
+		m.epoch = INT64_MAX;
+	if (c->world.any_journal)
+		m.journal = th_str_of(c->journal);
 	call->sent = true;
 	send_head(c, &th_exec_run_table, &m);
 	th_buf_deinit(&alias);
@@ -172,6 +176,12 @@ bool th_sim_client_has(const struct th_sim_client *c, struct th_ticket t)
 		if (call->ticket.seq == t.seq)
 			return true;
 	return false;
+}
+
+void th_sim_client_stall(struct th_sim_client *c, int64_t until_ms)
+{
+	if (c->conn && !th_sim_conn_cut(c->conn))
+		th_sim_conn_stall(c->conn, until_ms);
 }
 
 bool th_sim_client_cut(const struct th_sim_client *c)

@@ -22,8 +22,10 @@ struct th_sim_client_world {
 	void (*done)(void *ctx, size_t session, struct th_ticket t,
 		     const struct th_tool_result *result);
 	int64_t (*now_ms)(void *ctx);
-	bool repeat; /* a broken variant: what was under way is done again */
-	bool guest;  /* a broken variant: no fence */
+	bool repeat;      /* a broken variant: what was under way is done again */
+	bool guest;       /* a broken variant: no fence */
+	bool ageless;     /* a broken variant: runs are never too old */
+	bool any_journal; /* a broken variant: it does not matter which one an INTENT names */
 	void *ctx;
 };
 
@@ -35,6 +37,7 @@ void th_sim_client_run(struct th_sim_client *c, struct th_ticket t, const struct
 		       bool settle);
 void th_sim_client_cancel(struct th_sim_client *c, struct th_ticket t);
 void th_sim_client_forget(struct th_sim_client *c, const struct th_str *ids, size_t count);
+void th_sim_client_stall(struct th_sim_client *c, int64_t until_ms); /* its connection does */
 bool th_sim_client_cut(const struct th_sim_client *c); /* it has not yet seen the executor's end */
 struct th_str th_sim_client_journal(const struct th_sim_client *c); /* last heard of */
 bool th_sim_client_has(const struct th_sim_client *c, struct th_ticket t);

@@ -48,7 +48,7 @@ struct th_sim_disk {
 	size_t blob_count, blob_cap;
 	struct file files[TH_SIM_SESSIONS_MAX];
 	enum th_code journal_fault;
-	bool no_fencing, no_sync, no_journal, tidy_often;
+	bool no_fencing, no_sync, no_journal, blind, unsynced_journals, tidy_often;
 };
 
 struct th_journal {
@@ -159,6 +159,16 @@ void th_sim_disk_no_sync(struct th_sim_disk *d)
 void th_sim_disk_no_journal(struct th_sim_disk *d)
 {
 	d->no_journal = true;
+}
+
+void th_sim_disk_blind(struct th_sim_disk *d)
+{
+	d->blind = true;
+}
+
+void th_sim_disk_unsynced_journals(struct th_sim_disk *d)
+{
+	d->unsynced_journals = true;
 }
 
 void th_sim_disk_tidy_often(struct th_sim_disk *d)
@@ -461,7 +471,10 @@ void th_sim_journal_rot(struct th_sim_disk *d, size_t number)
 
 	if (f->count < 2)
 		return;
-	record_remove(f, th_sim_below(d->random, f->count));
+	/* Often one of the last, which somebody still asks for. */
+	record_remove(f, th_sim_chance(d->random, 2)
+			     ? th_sim_below(d->random, f->count)
+			     : f->count - 1 - th_sim_below(d->random, TH_MIN(f->count, (size_t)3)));
 	f->damaged = true;
 }
 
@@ -510,7 +523,7 @@ enum th_code th_journal_open(const char *path, th_journal_record_fn *fn, void *c
 	if (in_use->no_journal)
 		forget_effects(f);
 	*found = (struct th_journal_found){ .created = !f->exists, .torn = f->torn };
-	found->damaged = f->damaged;
+	found->damaged = f->damaged && !in_use->blind;
 	for (size_t i = 0; i < f->count; i++) {
 		enum th_code code = fn(ctx, th_str_n(f->records[i].bytes, f->records[i].len), err);
 
@@ -520,6 +533,9 @@ enum th_code th_journal_open(const char *path, th_journal_record_fn *fn, void *c
 	}
 	f->exists = true;
 	f->torn = false;
+	/* As the real one: what a killed owner appended is relied on from now on. */
+	if (!in_use->unsynced_journals)
+		f->synced = f->count;
 	j = th_alloc(sizeof(*j));
 	j->file = f;
 	*ret = j;
@@ -570,7 +586,7 @@ enum th_code th_journal_sync(struct th_journal *j, struct th_err *err)
 {
 	enum th_code code = fault(j, false, err);
 
-	if (!code)
+	if (!code && !in_use->unsynced_journals)
 		j->file->synced = j->file->count;
 	return code;
 }

@@ -45,6 +45,9 @@ void th_sim_disk_no_sync(
     struct th_sim_disk *d); /* a broken variant: acknowledged before it is on the disk */
 void th_sim_disk_no_journal(
     struct th_sim_disk *d); /* a broken variant: journals are empty after a crash */
+void th_sim_disk_blind(struct th_sim_disk *d); /* a broken variant: damage is not told */
+void th_sim_disk_unsynced_journals(
+    struct th_sim_disk *d);                         /* a broken variant: their sync does nothing */
 void th_sim_disk_tidy_often(struct th_sim_disk *d); /* journals say they are large */
 
 /* Everything that was not synced is lost, kept or torn.  All processes must be gone. */

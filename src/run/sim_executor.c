@@ -25,6 +25,7 @@ struct th_sim_conn {
 	struct th_sim_exec *x; /* NULL: it died */
 	struct th_sim_conn *next;
 	bool closed; /* by the runtime */
+	int64_t stalled_ms;
 	struct queue to_executor, to_runtime;
 };
 
@@ -354,6 +355,14 @@ int unlinkat(int fd, const char *name, int flags)
 	return 0;
 }
 
+/* What th_ledger_never is to executor_effects.c. */
+enum th_code th_sim_never(struct th_ledger *l, struct th_str id, struct th_err *err);
+
+enum th_code th_sim_never(struct th_ledger *l, struct th_str id, struct th_err *err)
+{
+	return running->world.forgetful ? TH_OK : th_ledger_never(l, id, err);
+}
+
 /* ---- connections ---- */
 
 static void queue_init(struct queue *q)
@@ -419,6 +428,11 @@ struct th_sim_conn *th_sim_conn_close(struct th_sim_conn *c)
 	if (!c->x)
 		conn_free(c);
 	return NULL;
+}
+
+void th_sim_conn_stall(struct th_sim_conn *c, int64_t until_ms)
+{
+	c->stalled_ms = until_ms;
 }
 
 void th_sim_conn_send(struct th_sim_conn *c, struct th_str head)
@@ -558,6 +572,11 @@ static void on_message(struct th_sim_exec *x, struct th_sim_conn *c, struct th_s
 	th_json_free(doc);
 }
 
+static bool conn_waits(const struct th_sim_conn *c)
+{
+	return c->to_executor.first || c->closed;
+}
+
 static void conn_step(struct th_sim_exec *x, struct th_sim_conn *c)
 {
 	struct th_sim_conn **at = &x->conns;
@@ -640,8 +659,13 @@ size_t th_sim_exec_ready(const struct th_sim_exec *x, int64_t *due_ms)
 	int64_t now = x->world.now_ms(x->world.ctx);
 	size_t ready = x->flush_due;
 
-	for (const struct th_sim_conn *c = x->conns; c; c = c->next)
-		ready += c->to_executor.first || c->closed;
+	for (const struct th_sim_conn *c = x->conns; c; c = c->next) {
+		if (!conn_waits(c))
+			continue;
+		ready += c->stalled_ms <= now;
+		if (c->stalled_ms > now)
+			*due_ms = TH_MIN(*due_ms, c->stalled_ms);
+	}
 	for (const struct job *j = x->jobs; j; j = j->next) {
 		if (job_waits(x, j))
 			continue;
@@ -663,7 +687,7 @@ void th_sim_exec_step(struct th_sim_exec *x, size_t which)
 		return;
 	}
 	for (struct th_sim_conn *c = x->conns; c; c = c->next)
-		if ((c->to_executor.first || c->closed) && which-- == 0) {
+		if (conn_waits(c) && c->stalled_ms <= now && which-- == 0) {
 			conn_step(x, c);
 			return;
 		}

@@ -25,6 +25,7 @@ struct th_sim_exec_world {
 	void (*say)(void *ctx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 	struct th_sim_random *random;
 	bool outcome_first; /* a broken variant: says done, then does it */
+	bool forgetful;     /* a broken variant: NEVER is said and not written */
 	unsigned slow;      /* one effect in so many takes very long */
 	void *ctx;
 };
@@ -45,6 +46,7 @@ void th_sim_exec_step(struct th_sim_exec *x, size_t which);
 struct th_sim_conn *th_sim_conn_new(struct th_sim_exec *x);
 /* The runtime's end closes or dies; what it sent before still arrives. */
 struct th_sim_conn *th_sim_conn_close(struct th_sim_conn *c);
+void th_sim_conn_stall(struct th_sim_conn *c, int64_t until_ms); /* what is sent arrives later */
 void th_sim_conn_send(struct th_sim_conn *c, struct th_str head);
 bool th_sim_conn_cut(const struct th_sim_conn *c);     /* the executor is gone */
 bool th_sim_conn_waiting(const struct th_sim_conn *c); /* a message, or the end */

@@ -101,7 +101,7 @@ struct world {
 	size_t task_count;
 	uint64_t fault_steps[FAULTS_MAX];
 	size_t fault_count;
-	unsigned window_faults; /* more of them, right after an effect */
+	unsigned window_faults; /* more of them, right after an effect or its dispatch */
 	uint64_t fault_soon;
 	enum th_sim_fault commit_fault;
 	unsigned final_in, slow, ignore;
@@ -131,6 +131,33 @@ int th_sim_variant_find(struct th_str name)
 		if (th_str_is(name, variants[i].name))
 			return i;
 	return -1;
+}
+
+void th_sim_counts_print(const struct th_sim_counts *c, double cpu_s, struct th_buf *out)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{ "seeds", c->seeds },
+		{ "seeds that failed", c->failed_seeds },
+		{ "steps", c->steps },
+		{ "steps per CPU second", cpu_s > 0 ? (uint64_t)((double)c->steps / cpu_s) : 0 },
+		{ "events", c->events },
+		{ "model requests", c->requests },
+		{ "effects", c->effects },
+		{ "points tried (crashes)", c->crashes },
+		{ "duplicated", c->duplicated },
+		{ "lost", c->lost },
+		{ "diverged", c->diverged },
+		{ "false claims", c->false_claims },
+		{ "unknown", c->unknown },
+		{ "  of which happened", c->unknown_happened },
+	};
+
+	for (size_t i = 0; i < TH_COUNT(rows); i++)
+		th_buf_printf(out, "%-22s %12llu\n", rows[i].name,
+			      (unsigned long long)rows[i].value);
 }
 
 TH_PRINTF(2, 3) static void say(void *ctx, const char *fmt, ...)
@@ -176,6 +203,15 @@ static size_t task_of_ticket(const struct runtime *r, struct th_ticket t)
 static int64_t soon(struct world *w, int64_t most_ms)
 {
 	return w->now_ms + (int64_t)th_sim_below(&w->random, (uint64_t)most_ms);
+}
+
+/* One of the faults that are kept for the narrow places, perhaps. */
+static void fault_in(struct world *w, unsigned one_in)
+{
+	if (w->window_faults == 0 || !th_sim_chance(&w->random, one_in))
+		return;
+	w->window_faults--;
+	w->fault_soon = w->step + 1 + th_sim_below(&w->random, 5);
 }
 
 /* ---- the driver's world ------------------------------------------------------------------ */
@@ -345,6 +381,7 @@ static void tool_run(void *ctx, struct th_ticket t, const struct th_tool_call *c
 	say(r->w, "runtime %d %s %.*s %.8s class %s for %s", r->number, settle ? "settles" : "runs",
 	    TH_FMT(call->tool), call->effect_id.ptr, th_class_name(call->class),
 	    r->w->tasks[number].id);
+	fault_in(r->w, 6);
 	if (th_sim_client_cut(s->client)) /* sent into the void: who knows how far it came? */
 		th_sim_check_doubt(r->w->check, number);
 	th_sim_client_run(s->client, t, call, settle);
@@ -575,10 +612,7 @@ static void act(void *ctx, size_t number, struct th_str effect_id, enum th_class
 
 	say(w, "outside: %.8s of session %zu happens", effect_id.ptr, number);
 	th_sim_check_act(w->check, number, effect_id, class);
-	if (w->window_faults > 0 && th_sim_chance(&w->random, 4)) {
-		w->window_faults--;
-		w->fault_soon = w->step + 1 + th_sim_below(&w->random, 5);
-	}
+	fault_in(w, 4);
 }
 
 static bool acted(void *ctx, struct th_str effect_id)
@@ -598,6 +632,7 @@ static struct th_sim_conn *client_connect(void *ctx, size_t number)
 		.say = say,
 		.random = &w->random,
 		.outcome_first = w->variant == TH_SIM_OUTCOME_FIRST,
+		.forgetful = w->variant == TH_SIM_NO_REFUSAL,
 		.slow = w->slow,
 		.ctx = w,
 	};
@@ -704,6 +739,8 @@ static void resident_begin(struct runtime *r, size_t number)
 		.now_ms = now,
 		.repeat = w->variant == TH_SIM_REPEAT,
 		.guest = w->variant == TH_SIM_NO_FENCING,
+		.ageless = w->variant == TH_SIM_NO_REFUSAL,
+		.any_journal = w->variant == TH_SIM_ANY_JOURNAL,
 		.ctx = r,
 	};
 	struct th_session_row row;
@@ -782,6 +819,10 @@ static void usurp(struct world *w)
 		return;
 	say(w, "runtime %d is taken for dead", r->number);
 	r->stale = true;
+	/* Which it may well look like: what it sent last comes late. */
+	for (size_t i = 0; i < TH_SIM_SESSIONS_MAX && th_sim_chance(&w->random, 2); i++)
+		if (r->sessions[i].client)
+			th_sim_client_stall(r->sessions[i].client, soon(w, 5000));
 	w->restart_ms = w->now_ms;
 }
 
@@ -792,7 +833,7 @@ static void fault(struct world *w)
 	struct runtime *r = owner(w);
 	size_t number = th_sim_below(&w->random, w->task_count);
 
-	switch (th_sim_below(&w->random, 12)) {
+	switch (th_sim_below(&w->random, 16)) {
 	case 0:
 	case 1:
 	case 2:
@@ -813,6 +854,8 @@ static void fault(struct world *w)
 		power_cut(w);
 		break;
 	case 8:
+	case 12:
+	case 13:
 		usurp(w);
 		break;
 	case 9:
@@ -824,6 +867,8 @@ static void fault(struct world *w)
 		th_sim_journal_fault(w->disk, th_sim_chance(&w->random, 2) ? TH_ELIMIT : TH_EIO);
 		break;
 	case 11:
+	case 14:
+	case 15:
 		if (th_sim_chance(&w->random, 2) && r)
 			runtime_kill(r);
 		if (th_sim_chance(&w->random, 2)) {
@@ -1323,6 +1368,10 @@ static void world_init(struct world *w, const struct th_sim_options *o,
 		th_sim_disk_no_sync(w->disk);
 	if (o->variant == TH_SIM_NO_JOURNAL)
 		th_sim_disk_no_journal(w->disk);
+	if (o->variant == TH_SIM_BLIND)
+		th_sim_disk_blind(w->disk);
+	if (o->variant == TH_SIM_UNSYNCED)
+		th_sim_disk_unsynced_journals(w->disk);
 	if (th_sim_chance(r, 4))
 		th_sim_disk_tidy_often(w->disk);
 	w->final_in = 2 + (unsigned)th_sim_below(r, 6);
@@ -1336,7 +1385,7 @@ static void world_init(struct world *w, const struct th_sim_options *o,
 	w->fault_count = th_sim_below(r, 6);
 	for (size_t i = 0; i < w->fault_count; i++)
 		w->fault_steps[i] = 1 + th_sim_below(r, th_sim_chance(r, 2) ? 100 : 400);
-	w->window_faults = (unsigned)th_sim_below(r, 3);
+	w->window_faults = (unsigned)th_sim_below(r, 4);
 }
 
 static void world_end(struct world *w)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "run/sim_world.h"
 
@@ -25,6 +26,9 @@ static const struct {
 	{ 395, "an executor that believes a damaged journal (a mutation)" },
 	{ 9564, "attach sent twice named the second journal: its silence proved NOT_STARTED" },
 	{ 14689, "a request that was stopped let the next one out before it was durable" },
+	{ 108200, "a journal read again was not flushed again (the simulator's own)" },
+	{ 6093, "cancelled while it was settled: class K was said to be not started" },
+	{ 12173, "as 6093, class V" },
 	{ 1622, "a fork that begins between a failed request and its error did nothing" },
 };
 
@@ -89,6 +93,35 @@ static void test_worlds_are_rich(void **unused)
 	assert_int_equal(c.duplicated + c.lost + c.diverged + c.false_claims, 0);
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MANY_SECONDS 60
+#else
+#define MANY_SECONDS 480
+#endif
+
+/* TH_TORTURE=1: a hundred thousand seeds behind those of sim/quick, or what fits. */
+static void test_many_seeds(void **unused)
+{
+	struct th_sim_counts counts = { 0 };
+	char failure[TH_ERR_MSG_MAX];
+	struct th_buf table = TH_BUF_INIT(4 * TH_KIB);
+	clock_t began = clock(), most = (clock_t)MANY_SECONDS * CLOCKS_PER_SEC;
+
+	(void)unused;
+	if (!getenv("TH_TORTURE"))
+		skip();
+	for (uint64_t seed = 2001; seed <= 102000 && clock() - began < most; seed++) {
+		struct th_sim_options o = { .seed = seed };
+
+		if (!th_sim_run(&o, &counts, failure))
+			printf("thole sim --seed %llu   %s\n", (unsigned long long)seed, failure);
+	}
+	th_sim_counts_print(&counts, (double)(clock() - began) / CLOCKS_PER_SEC, &table);
+	printf("%s", table.ptr);
+	th_buf_deinit(&table);
+	assert_int_equal(counts.failed_seeds, 0);
+}
+
 static void test_variants_have_names(void **unused)
 {
 	(void)unused;
@@ -104,10 +137,9 @@ static void test_variants_have_names(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_seeds_hold),
-		cmocka_unit_test(test_a_seed_is_a_story),
-		cmocka_unit_test(test_worlds_are_rich),
-		cmocka_unit_test(test_variants_have_names),
+		cmocka_unit_test(test_seeds_hold),      cmocka_unit_test(test_a_seed_is_a_story),
+		cmocka_unit_test(test_worlds_are_rich), cmocka_unit_test(test_variants_have_names),
+		cmocka_unit_test(test_many_seeds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
