@@ -152,6 +152,8 @@ static enum th_code encode_all(const struct options *o, struct th_arena *a, stru
 
 	if (!code)
 		code = parse_size(o->screen, "screen", &r.screen, err);
+	if (!code)
+		r.image = th_image_size(r.profile, r.screen);
 	if (!code && o->agent.ptr)
 		code = th_agent_load(o->agent, a, &agent, err);
 	if (!code)

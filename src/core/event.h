@@ -169,7 +169,7 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_model_answered, raw, raw, "raw", 0,                                       \
 	  "the provider's own form of the turn, sent back as it is")                   \
 	F(ev_model_answered, raw, usage, "usage", 0,                                   \
-	  "tokens: input, output, cached, reasoning, total")                           \
+	  "tokens: input, output, cached, written, reasoning, total")                  \
 	F(ev_model_answered, int, cost_nano, "cost_nano", 0,                           \
 	  "price of the turn in 1e-9 US dollars")                                      \
 	F(ev_model_answered, int, elapsed_ms, "elapsed_ms", 0, "from request to the last byte")

@@ -144,6 +144,8 @@ enum th_code th_model_actions(const struct th_profile *p, const struct th_json *
 	if (!th_str_is(type, "computer_call"))
 		return th_fail(err, TH_EPROTO, "\"%.*s\" is not a call of the computer",
 			       TH_FMT(th_utf8_cut(type, 40)));
+	if (th_json_get_str(item, "error").len) /* a dialect could not read it */
+		return th_fail(err, TH_EPROTO, "%.*s", TH_FMT(th_json_get_str(item, "error")));
 	if (th_json_count(actions) == 0 && !th_json_is_null(th_json_get(item, "action")))
 		actions = th_json_get(item, "action");
 	if (th_json_is_null(actions))

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/dialect.h"
 
+#include "models/messages.h"
+
 const struct th_dialect th_dialect_native = {
 	.name = "native",
 	.note = "the wire's own tools, or the function computer",
 };
 
-const struct th_dialect *const th_dialects[] = { &th_dialect_native, NULL };
+const struct th_dialect *const th_dialects[] = { &th_dialect_native, &th_dialect_anthropic, NULL };
 
 const struct th_dialect *th_dialect_find(struct th_str name)
 {

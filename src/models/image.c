@@ -56,6 +56,14 @@ struct th_size th_image_size(const struct th_profile *p, struct th_size screen)
 
 	if (screen.width <= 0 || screen.height <= 0)
 		return screen;
+	if (r->box.width && !fits(screen, r->box)) {
+		double wide = (double)r->box.width / screen.width;
+		double high = (double)r->box.height / screen.height;
+
+		by = TH_MIN(wide, high);
+		return (struct th_size){ TH_MAX((int32_t)(screen.width * by), 1),
+					 TH_MAX((int32_t)(screen.height * by), 1) };
+	}
 	if (r->xga) {
 		struct th_size to = nearest_xga(screen);
 

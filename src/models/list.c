@@ -3,10 +3,11 @@
  * list.c - from a model's name to its profile.
  */
 #include "base/text.h"
+#include "models/messages.h"
 #include "models/profiles.h"
 #include "models/responses.h"
 
-const struct th_wire *const th_wires[] = { &th_wire_responses, NULL };
+const struct th_wire *const th_wires[] = { &th_wire_responses, &th_wire_messages, NULL };
 
 #define GENERIC "responses"
 #define NAME_MAX_SHOWN 60
@@ -89,6 +90,33 @@ static enum th_code check_name(struct th_str name, struct th_err *err)
 	return TH_OK;
 }
 
+/* Ways to a known model that ask for something thole does not do, and what to set instead. */
+static const struct {
+	const char *prefix, *what;
+} closed[] = {
+	{ "bedrock/", "Bedrock's signed requests are not spoken" },
+	{ "bedrock_converse/", "Bedrock's signed requests are not spoken" },
+	{ "anthropic.claude", "this is Bedrock's name, and its signed requests are not spoken" },
+	{ "us.anthropic.", "this is Bedrock's name, and its signed requests are not spoken" },
+	{ "eu.anthropic.", "this is Bedrock's name, and its signed requests are not spoken" },
+	{ "apac.anthropic.", "this is Bedrock's name, and its signed requests are not spoken" },
+	{ "global.anthropic.", "this is Bedrock's name, and its signed requests are not spoken" },
+	{ "vertex_ai/claude", "Vertex's signed requests are not spoken" },
+	{ "vertex/claude", "Vertex's signed requests are not spoken" },
+};
+
+static enum th_code check_way(struct th_str name, struct th_err *err)
+{
+	for (size_t i = 0; i < TH_COUNT(closed); i++)
+		if (th_str_istarts(name, th_str_of(closed[i].prefix)))
+			return th_fail(err, TH_EUSAGE,
+				       "\"%.*s\": %s; write anthropic/NAME, and set "
+				       "ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL to a gateway that "
+				       "speaks the Messages API",
+				       TH_FMT(th_utf8_cut(name, NAME_MAX_SHOWN)), closed[i].what);
+	return TH_OK;
+}
+
 enum th_code th_model_resolve(struct th_str name, const struct th_profile **ret,
 			      struct th_str *ret_name, struct th_err *err)
 {
@@ -97,18 +125,20 @@ enum th_code th_model_resolve(struct th_str name, const struct th_profile **ret,
 	const struct th_profile *p;
 	bool any_server;
 
+	if (!code)
+		code = check_way(name, err);
 	if (code)
 		return code;
 	any_server = cut_prefix(&bare, "responses:") || cut_prefix(&bare, "local/");
-	if (!any_server)
-		cut_prefix(&bare, "openai/");
+	if (!any_server && !cut_prefix(&bare, "openai/"))
+		cut_prefix(&bare, "anthropic/");
 	if (!bare.len)
 		return th_fail(err, TH_EUSAGE, "the model's name ends behind its prefix: \"%.*s\"",
 			       TH_FMT(th_utf8_cut(name, NAME_MAX_SHOWN)));
 	for (tail = bare; any_server && th_str_find_char(tail, '/') >= 0;)
 		th_str_split(&tail, '/');
 	p = find_pattern(any_server && tail.len ? tail : bare);
-	if (!p && any_server)
+	if (any_server && (!p || p->wire != &th_wire_responses))
 		p = generic();
 	if (!p)
 		return th_fail(

@@ -41,6 +41,7 @@ enum th_computer_tool {
 /* Prices in 1e-9 US dollars per token. */
 struct th_price {
 	int64_t input, cached, output;
+	int64_t written; /* to the cache; 0: as input */
 };
 
 struct th_wire;
@@ -64,6 +65,7 @@ struct th_space {
 struct th_resize {
 	int32_t side_max;   /* the longer side */
 	int64_t pixels_max; /* of both */
+	struct th_size box; /* so that it fits in; sides rounded down */
 	bool xga;           /* to the nearest of 1024x768, 1280x800, 1366x768 by its ratio */
 };
 
@@ -154,6 +156,7 @@ struct th_hole {
 /* A decoded answer.  Strings live in the decoder's memory until it is freed. */
 struct th_usage {
 	int64_t input, output, cached, reasoning, total; /* -1: not said */
+	int64_t written; /* of the input, to the cache; 0 or less: none, or not said */
 };
 
 enum th_answer_status { TH_ANSWER_COMPLETED, TH_ANSWER_INCOMPLETE, TH_ANSWER_FAILED };

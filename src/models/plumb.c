@@ -103,6 +103,8 @@ void th_plumb_answer(const struct th_answer *a, struct th_buf *out)
 	th_jw_object(&w);
 	put_count(&w, "input", a->usage.input);
 	put_count(&w, "cached", a->usage.cached);
+	if (a->usage.written > 0)
+		th_jw_kint(&w, "written", a->usage.written);
 	put_count(&w, "output", a->usage.output);
 	put_count(&w, "reasoning", a->usage.reasoning);
 	put_count(&w, "total", a->usage.total);
@@ -115,6 +117,8 @@ void th_plumb_answer(const struct th_answer *a, struct th_buf *out)
 		th_jw_kstr(&w, "response_id", a->response_id);
 	if (a->model.len)
 		th_jw_kstr(&w, "model", a->model);
+	if (a->raw.len)
+		th_jw_kraw(&w, "raw", a->raw);
 	th_jw_object_end(&w);
 }
 

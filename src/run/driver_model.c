@@ -317,6 +317,8 @@ static void print_usage(const struct th_usage *u, struct th_buf *out)
 	th_jw_kint(&w, "output", TH_MAX(u->output, 0));
 	if (u->cached >= 0)
 		th_jw_kint(&w, "cached", u->cached);
+	if (u->written > 0)
+		th_jw_kint(&w, "written", u->written);
 	if (u->reasoning >= 0)
 		th_jw_kint(&w, "reasoning", u->reasoning);
 	if (u->total >= 0)

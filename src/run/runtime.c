@@ -323,6 +323,9 @@ static enum th_code world_model_call(void *ctx, struct th_ticket t,
 	th_buf_init(&url, TH_REQUEST_HEAD_MAX);
 	while (th_str_ends(base, TH_STR("/")))
 		base.len--;
+	/* Some say where an API is with its version, some without. */
+	if (th_str_ends(base, TH_STR("/v1")) && th_str_starts(call->path, TH_STR("/v1/")))
+		base.len -= strlen("/v1");
 	th_buf_add(&url, base);
 	th_buf_add(&url, call->path);
 	r.url = th_buf_str(&url);

@@ -12,11 +12,13 @@ struct wire_api {
 	const char *model;       /* a name whose profile speaks it */
 	const char *const *ends; /* what a stream's terminal event holds, in any of its forms */
 	const char *const *unfinished_ignored; /* members that an unfinished answer may differ in */
+	/* Whether an unfinished one lacks more than its end; NULL: never. */
+	bool (*ends_with_more)(const struct th_json *final);
 	/* The provider's own complete response against what th_plumb_answer prints. */
 	void (*check)(const char *path, const struct th_json *final, const struct th_json *answer);
 };
 
-extern const struct wire_api wire_api_responses;
+extern const struct wire_api wire_api_responses, wire_api_messages;
 
 /* Counts, and says what failed. */
 bool wire_check(bool good, const char *name, const char *what, const char *detail);

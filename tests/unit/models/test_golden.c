@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_golden.c - the stories of tests/golden/responses: items and the exact
- * request they make; answers, whole and cut at every byte, and what they are
+ * test_golden.c - the stories of tests/golden/WIRE: items and the exact request
+ * they make; answers, whole and cut at every byte, and what they are
  * decoded to.  A story is a text of sections:
  *
  *	== request MODEL [WIDTHxHEIGHT] [body]   {"items":[…],"tools":[…],"agent":{…}}
@@ -23,6 +23,7 @@
 
 static struct th_buf file, updated;
 static const char *story;
+static const char *model; /* whose wire reads the answers */
 static bool update;
 
 static void no_line_ends(struct th_str s, struct th_buf *out)
@@ -72,10 +73,10 @@ static void expect(const char *what, struct th_str expected, struct th_str found
 static void take_options(struct th_str *head, struct th_request_options *o)
 {
 	struct th_err err;
-	struct th_str model = th_str_split(head, ' ');
+	struct th_str name = th_str_split(head, ' ');
 
 	o->stream = true;
-	assert_int_equal(th_model_resolve(model, &o->profile, &o->model, &err), TH_OK);
+	assert_int_equal(th_model_resolve(name, &o->profile, &o->model, &err), TH_OK);
 	while (head->len) {
 		struct th_str word = th_str_split(head, ' '), width = th_str_split(&word, 'x');
 		int64_t w = 0, h = 0;
@@ -87,6 +88,7 @@ static void take_options(struct th_str *head, struct th_request_options *o)
 		assert_true(th_str_i64(width, &w) && th_str_i64(word, &h));
 		o->has_computer = true;
 		o->screen = (struct th_size){ (int32_t)w, (int32_t)h };
+		o->image = th_image_size(o->profile, o->screen);
 	}
 }
 
@@ -141,7 +143,7 @@ static void decode(struct th_str body, size_t first, size_t then, int64_t status
 	struct th_answer answer;
 	struct th_str name;
 
-	assert_int_equal(th_model_resolve(TH_STR("responses:any"), &p, &name, NULL), TH_OK);
+	assert_int_equal(th_model_resolve(th_str_of(model), &p, &name, NULL), TH_OK);
 	d = p->wire->decoder_new(p, hear, deltas);
 	th_buf_clear(out);
 	th_buf_clear(deltas);
@@ -285,7 +287,16 @@ static void run_file(const char *path)
 	}
 }
 
-static void test_stories(void **state)
+/* A folder for each wire. */
+static const struct {
+	const char *name, *model;
+	size_t stories_min;
+} folders[] = {
+	{ "responses", "responses:any", 10 },
+	{ "messages", "claude-sonnet-4-5", 6 },
+};
+
+static void run_folder(size_t i)
 {
 	const char *root = getenv("SOURCE_DIR");
 	char folder[4000], path[4096 + 300];
@@ -293,11 +304,8 @@ static void test_stories(void **state)
 	size_t count = 0;
 	DIR *dir;
 
-	(void)state;
-	snprintf(folder, sizeof(folder), "%s/tests/golden/responses", root ? root : ".");
-	update = getenv("GOLDEN_UPDATE") != NULL;
-	th_buf_init(&file, TH_MIB);
-	th_buf_init(&updated, TH_MIB);
+	snprintf(folder, sizeof(folder), "%s/tests/golden/%s", root ? root : ".", folders[i].name);
+	model = folders[i].model;
 	dir = opendir(folder);
 	assert_non_null(dir);
 	while ((entry = readdir(dir))) {
@@ -308,7 +316,17 @@ static void test_stories(void **state)
 		count++;
 	}
 	closedir(dir);
-	assert_true(count >= 10);
+	assert_true(count >= folders[i].stories_min);
+}
+
+static void test_stories(void **state)
+{
+	(void)state;
+	update = getenv("GOLDEN_UPDATE") != NULL;
+	th_buf_init(&file, TH_MIB);
+	th_buf_init(&updated, TH_MIB);
+	for (size_t i = 0; i < TH_COUNT(folders); i++)
+		run_folder(i);
 	th_buf_deinit(&file);
 	th_buf_deinit(&updated);
 }

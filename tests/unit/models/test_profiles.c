@@ -56,6 +56,42 @@ static void test_names(void **state)
 	expect("responses:a/", "responses", "a/");
 }
 
+static void test_claude(void **state)
+{
+	static const struct {
+		const char *name, *tool, *beta;
+	} cases[] = {
+		{ "claude-3-5-sonnet-20241022", "computer_20241022", "computer-use-2024-10-22" },
+		{ "claude-3-7-sonnet-latest", "computer_20250124", "computer-use-2025-01-24" },
+		{ "claude-opus-4-20250514", "computer_20250124", "computer-use-2025-01-24" },
+		{ "claude-opus-4-1", "computer_20250124", "computer-use-2025-01-24" },
+		{ "anthropic/claude-sonnet-4-5", "computer_20250124", "computer-use-2025-01-24" },
+		{ "claude-haiku-4-5-20251001", "computer_20250124", "computer-use-2025-01-24" },
+		{ "claude-opus-4-5-20251101", "computer_20251124", "computer-use-2025-11-24" },
+		{ "anthropic/claude-opus-4-6", "computer_20251124", "computer-use-2025-11-24" },
+		{ "Claude-Sonnet-4-6", "computer_20251124", "computer-use-2025-11-24" },
+		{ "claude-opus-4-10", "computer_20251124", "computer-use-2025-11-24" },
+		{ "claude-opus-5", "computer_toolset_20260801", NULL },
+		{ "claude-something-new", "computer_toolset_20260801", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(cases); i++) {
+		const struct th_profile *p;
+		struct th_str name;
+
+		assert_int_equal(th_model_resolve(th_str_of(cases[i].name), &p, &name, &err),
+				 TH_OK);
+		assert_string_equal(p->wire->name, "messages");
+		assert_string_equal(p->tool, cases[i].tool);
+		if (cases[i].beta)
+			assert_string_equal(p->beta, cases[i].beta);
+		else
+			assert_null(p->beta);
+		assert_true(th_str_istarts(name, TH_STR("claude-")));
+	}
+}
+
 static void expect_no(struct th_str model, const char *sentence)
 {
 	const struct th_profile *p;
@@ -70,8 +106,11 @@ static void test_bad_names(void **state)
 	char text[TH_MODEL_NAME_MAX + 20];
 
 	(void)state;
-	expect_no(TH_STR("claude-sonnet-5"),
-		  "write responses:claude-sonnet-5 and set OPENAI_BASE_URL");
+	expect_no(TH_STR("nobody-5"), "write responses:nobody-5 and set OPENAI_BASE_URL");
+	expect_no(TH_STR("bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0"),
+		  "Bedrock's signed requests are not spoken; write anthropic/NAME, and set");
+	expect_no(TH_STR("us.anthropic.claude-sonnet-4-5-20250929-v1:0"), "ANTHROPIC_BASE_URL");
+	expect_no(TH_STR("vertex_ai/claude-sonnet-4-5@20250929"), "Vertex's signed requests");
 	expect_no(TH_STR(""), "empty");
 	expect_no(TH_STR("responses:"), "ends behind its prefix");
 	expect_no(TH_STR("gpt 4"), "blank");
@@ -105,7 +144,7 @@ static void test_rows(void **state)
 			assert_string_not_equal(p->name, q->name);
 	}
 	assert_string_equal(th_wires[0]->name, "responses");
-	assert_null(th_wires[1]);
+	assert_string_equal(th_wires[1]->name, "messages");
 }
 
 static void test_route(void **state)
@@ -165,19 +204,27 @@ static void test_plumb(void **state)
 static void test_cost(void **state)
 {
 	const struct th_profile p = { .price = { .input = 2500, .cached = 250, .output = 10000 } },
-				free = { 0 };
+				dear = { .price = { 3000, 300, 15000, 3750 } }, free = { 0 };
 
 	(void)state;
-	assert_int_equal(th_model_cost_nano(&p, &(struct th_usage){ 1000, 10, 400, 3, 1010 }),
+	assert_int_equal(th_model_cost_nano(&p, &(struct th_usage){ 1000, 10, 400, 3, 1010, 0 }),
 			 600 * 2500 + 400 * 250 + 10 * 10000);
-	assert_int_equal(th_model_cost_nano(&p, &(struct th_usage){ -1, -1, -1, -1, -1 }), 0);
-	assert_int_equal(th_model_cost_nano(&p, &(struct th_usage){ 10, 0, 50, 0, 0 }), 10 * 250);
+	assert_int_equal(th_model_cost_nano(&p, &(struct th_usage){ -1, -1, -1, -1, -1, 0 }), 0);
+	assert_int_equal(th_model_cost_nano(&p, &(struct th_usage){ 10, 0, 50, 0, 0, 0 }),
+			 10 * 250);
 	assert_int_equal(
-	    th_model_cost_nano(&p, &(struct th_usage){ INT64_MAX, INT64_MAX, 0, 0, 0 }), INT64_MAX);
-	assert_int_equal(th_model_cost_nano(&p, &(struct th_usage){ INT64_MAX / 2500,
-								    INT64_MAX / 10000, 0, 0, 0 }),
-			 INT64_MAX);
-	assert_int_equal(th_model_cost_nano(&free, &(struct th_usage){ 1, 1, 0, 0, 2 }), -1);
+	    th_model_cost_nano(&p, &(struct th_usage){ INT64_MAX, INT64_MAX, 0, 0, 0, 0 }),
+	    INT64_MAX);
+	assert_int_equal(
+	    th_model_cost_nano(
+		&p, &(struct th_usage){ INT64_MAX / 2500, INT64_MAX / 10000, 0, 0, 0, 0 }),
+	    INT64_MAX);
+	/* What is written to a cache may cost more than what is not. */
+	assert_int_equal(th_model_cost_nano(&dear, &(struct th_usage){ 1000, 10, 400, 0, 0, 500 }),
+			 100 * 3000 + 400 * 300 + 500 * 3750 + 10 * 15000);
+	assert_int_equal(th_model_cost_nano(&dear, &(struct th_usage){ 1000, 0, 400, 0, 0, 5000 }),
+			 400 * 300 + 600 * 3750);
+	assert_int_equal(th_model_cost_nano(&free, &(struct th_usage){ 1, 1, 0, 0, 2, 0 }), -1);
 }
 
 /* ---- failures ---- */
@@ -319,11 +366,11 @@ static void test_blank(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),   cmocka_unit_test(test_bad_names),
-		cmocka_unit_test(test_rows),    cmocka_unit_test(test_route),
-		cmocka_unit_test(test_plumb),   cmocka_unit_test(test_cost),
-		cmocka_unit_test(test_classes), cmocka_unit_test(test_waiting),
-		cmocka_unit_test(test_blank),
+		cmocka_unit_test(test_names),     cmocka_unit_test(test_claude),
+		cmocka_unit_test(test_bad_names), cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_route),     cmocka_unit_test(test_plumb),
+		cmocka_unit_test(test_cost),      cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_waiting),   cmocka_unit_test(test_blank),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * messages.h - the Anthropic Messages wire: its two halves, joined in
+ * messages.c.
+ *
+ * The provider's message is kept whole beside the items, as raw
+ * {"wire":"messages","message":…}, and its content goes back as it came:
+ * thinking with its signatures, blocks of server tools, unknown members.
+ */
+#ifndef TH_MODELS_MESSAGES_H
+#define TH_MODELS_MESSAGES_H
+
+#include "models/dialect.h"
+#include "models/model.h"
+
+/* Request (messages_request.c, messages_group.c): see struct th_wire. */
+void th_messages_path(const struct th_request_options *o, struct th_buf *out);
+void th_messages_headers(const struct th_request_options *o, struct th_buf *out);
+void th_messages_head(const struct th_request_options *o, struct th_buf *out);
+void th_messages_tail(const struct th_request_options *o, struct th_buf *out);
+enum th_code th_messages_group(const struct th_request_options *o, const struct th_group *g,
+			       bool first, struct th_buf *out, struct th_hole *holes,
+			       size_t hole_max, size_t *ret_hole_count, struct th_err *err);
+
+/* The server's side (messages_unify.c). */
+enum th_code th_messages_request_decode(struct th_str model, struct th_str body, struct th_buf *out,
+					struct th_err *err);
+enum th_code th_messages_request_encode(struct th_str unified, struct th_buf *out,
+					struct th_err *err);
+
+/* The toolset of 2026: each action is a tool of its own. */
+bool th_messages_is_toolset(const struct th_profile *p);
+
+/* The input of the tool for a computer_call (dialect_anthropic.c).  TH_EUNSUPPORTED: no word for
+ * one of its actions. */
+TH_NODISCARD enum th_code th_anthropic_input(const struct th_dialect_context *c,
+					     const struct th_json *item, struct th_buf *out,
+					     struct th_err *err);
+extern const struct th_dialect th_dialect_anthropic;
+extern const struct th_wire th_wire_messages;
+
+/* Answer (messages_answer.c). */
+struct th_decoder *th_messages_new(const struct th_profile *profile, th_delta_fn *fn, void *ctx);
+int th_messages_feed(struct th_decoder *d, struct th_str bytes);
+bool th_messages_finished(const struct th_decoder *d);
+void th_messages_end(struct th_decoder *d, bool cut, struct th_answer *ret);
+void th_messages_error(struct th_decoder *d, int http_status, struct th_answer *ret);
+struct th_decoder *th_messages_free(struct th_decoder *d);
+
+/* The reason of an answer that the provider paused: it goes back as it is, and the model goes on.
+ */
+#define TH_MESSAGES_PAUSE "pause_turn"
+
+#endif

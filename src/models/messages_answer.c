@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * messages_answer.c - answers of the Messages wire: an event stream or one
+ * JSON body, found out by looking.  Both end as one message object.
+ */
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "models/messages.h"
+#include "models/messages_decoder.h"
+
+struct th_decoder *th_messages_new(const struct th_profile *profile, th_delta_fn *fn, void *ctx)
+{
+	struct th_decoder *d = th_alloc(sizeof(*d));
+	struct th_buf *bufs[] = { &d->body,    &d->start, &d->over,  &d->usage,  &d->error,
+				  &d->message, &d->raw,   &d->items, &d->scratch };
+
+	(void)profile;
+	d->fn = fn;
+	d->ctx = ctx;
+	th_sse_init(&d->sse, TH_SSE_LINE_MAX);
+	/* Blocks and what joins them; arguments that become a string may double. */
+	for (size_t i = 0; i < TH_COUNT(bufs); i++)
+		th_buf_init(bufs[i], TH_ANSWER_MAX);
+	d->message.max = d->raw.max = TH_ANSWER_MAX + TH_ANSWER_ITEMS_MAX * TH_KIB;
+	d->items.max = 2 * d->raw.max;
+	th_delta_text_init(&d->delta);
+	return d;
+}
+
+struct th_decoder *th_messages_free(struct th_decoder *d)
+{
+	if (!d)
+		return NULL;
+	th_sse_deinit(&d->sse);
+	th_blocks_deinit(&d->blocks);
+	th_buf_deinit(&d->body);
+	th_buf_deinit(&d->start);
+	th_buf_deinit(&d->over);
+	th_buf_deinit(&d->usage);
+	th_buf_deinit(&d->error);
+	th_buf_deinit(&d->message);
+	th_buf_deinit(&d->raw);
+	th_buf_deinit(&d->items);
+	th_buf_deinit(&d->scratch);
+	th_delta_text_deinit(&d->delta);
+	th_json_free(d->doc);
+	th_json_free(d->error_doc);
+	free(d);
+	return NULL;
+}
+
+bool th_messages_finished(const struct th_decoder *d)
+{
+	return d->finished;
+}
+
+/* ---- bytes ---- */
+
+static int over_limit(struct th_decoder *d, const char *what, size_t max)
+{
+	if (!d->limited)
+		th_fail(&d->err, TH_ELIMIT, "the answer has more than %zu %s", max, what);
+	d->limited = true;
+	return TH_ELIMIT;
+}
+
+/* 0, or TH_ELIMIT when the events brought too much. */
+static int check_limits(struct th_decoder *d)
+{
+	if (d->blocks.failed && d->blocks.count == TH_ANSWER_ITEMS_MAX)
+		return over_limit(d, "items", TH_ANSWER_ITEMS_MAX);
+	if (d->blocks.failed || d->start.failed || d->over.failed || d->usage.failed ||
+	    d->error.failed)
+		return over_limit(d, "bytes", TH_ANSWER_MAX);
+	return 0;
+}
+
+static int feed_stream(struct th_decoder *d, struct th_str bytes)
+{
+	struct th_sse_event ev;
+	int events = 0, r;
+
+	if (d->body.len < TH_ANSWER_START_MAX)
+		th_buf_add(&d->body, th_str_sub(bytes, 0, TH_ANSWER_START_MAX - d->body.len));
+	while ((r = th_sse_next(&d->sse, &bytes, &ev, &d->err)) == 1) {
+		th_messages_event(d, &ev);
+		d->events++;
+		events += events < INT32_MAX;
+		if (check_limits(d))
+			return TH_ELIMIT;
+	}
+	if (r < 0) {
+		d->limited = true;
+		return r;
+	}
+	return events;
+}
+
+int th_messages_feed(struct th_decoder *d, struct th_str bytes)
+{
+	assert(!d->ended);
+	if (d->limited)
+		return TH_ELIMIT;
+	if (d->mode == TH_BODY_LOOKING)
+		d->mode = th_body_look(&d->bom_len, &bytes);
+	if (!bytes.len)
+		return 0;
+	if (d->mode == TH_BODY_STREAM)
+		return feed_stream(d, bytes);
+	th_buf_add(&d->body, bytes);
+	return d->body.failed ? over_limit(d, "bytes", TH_ANSWER_MAX) : 0;
+}
+
+/* The last event of a stream may lack its blank line, or its second half. */
+static void end_stream(struct th_decoder *d)
+{
+	struct th_sse_event ev;
+	bool broken = d->broken;
+	int r = d->ended ? 0 : th_sse_end(&d->sse, &ev, &d->err);
+
+	d->ended = true;
+	if (r < 0)
+		d->limited = true;
+	if (r != 1)
+		return;
+	th_messages_event(d, &ev);
+	d->events += !d->broken;
+	d->broken = broken;
+	(void)check_limits(d);
+}
+
+/* ---- the answer ---- */
+
+/* The message in d->err. */
+static void fail_err(struct th_decoder *d, struct th_answer *ret, enum th_failure class)
+{
+	th_answer_fail(ret, class, th_str_of(d->err.msg));
+}
+
+struct phrase {
+	struct th_str text;
+	enum th_failure class;
+	const char *code;
+};
+
+/* What the type of an error does not tell: the request is too long for the model, or the money is
+ * out. */
+static const struct phrase phrases[] = {
+	{ TH_STR_INIT("prompt is too long"), TH_FAILURE_REJECTED, "context_length_exceeded" },
+	{ TH_STR_INIT("exceed context limit"), TH_FAILURE_REJECTED, "context_length_exceeded" },
+	{ TH_STR_INIT("exceeds the context window"), TH_FAILURE_REJECTED,
+	  "context_length_exceeded" },
+	{ TH_STR_INIT("credit balance is too low"), TH_FAILURE_QUOTA, "billing_error" },
+	{ TH_STR_INIT("spend limit"), TH_FAILURE_QUOTA, "billing_error" },
+	{ TH_STR_INIT("specified API usage limits"), TH_FAILURE_QUOTA, "billing_error" },
+};
+
+static void take_error(const struct th_json *error, struct th_str raw, int http_status,
+		       struct th_answer *ret)
+{
+	th_answer_take_error(ret, error, raw, http_status);
+	for (size_t i = 0; i < TH_COUNT(phrases); i++)
+		if (th_str_find(ret->error_message, phrases[i].text) >= 0) {
+			ret->error_class = th_str_of(th_failure_name(phrases[i].class));
+			ret->error_code = th_str_of(phrases[i].code);
+			return;
+		}
+}
+
+static void take_error_event(struct th_decoder *d, struct th_answer *ret)
+{
+	struct th_str raw = th_buf_str(&d->error);
+	const struct th_json *error;
+
+	if (th_json_parse(raw, &d->error_doc, &d->err)) {
+		fail_err(d, ret, TH_FAILURE_MALFORMED);
+		return;
+	}
+	error = th_answer_find_error(th_json_root(d->error_doc), &raw);
+	take_error(error, raw, 0, ret);
+	if (th_str_is(ret->error_code, "error")) /* the event's own type */
+		ret->error_code = (struct th_str){ NULL, 0 };
+}
+
+static int64_t sum(int64_t a, int64_t b)
+{
+	int64_t r;
+
+	if (a < 0 || b < 0)
+		return a < 0 ? b : a;
+	return __builtin_add_overflow(a, b, &r) ? INT64_MAX : r;
+}
+
+static void add_usage(const struct th_json *u, struct th_usage *ret)
+{
+	int64_t read = th_answer_tokens(u, "cache_read_input_tokens");
+	int64_t written = th_answer_tokens(u, "cache_creation_input_tokens");
+
+	ret->input = sum(ret->input, th_answer_tokens(u, "input_tokens"));
+	ret->input = sum(sum(ret->input, read), written);
+	ret->cached = sum(ret->cached, read);
+	ret->written = sum(ret->written, TH_MAX(written, (int64_t)0));
+	ret->output = sum(ret->output, th_answer_tokens(u, "output_tokens"));
+}
+
+/* Its input is what no cache had; the prompt is all three together.  Where the answer took several
+ * passes (compaction, an advisor, a fallback), its members are the last one's: what is paid is
+ * their sum. */
+static void take_usage(const struct th_json *u, struct th_usage *ret)
+{
+	const struct th_json *passes = th_json_get(u, "iterations");
+	struct th_json_iter it = th_json_iter(passes);
+
+	if (th_json_is_array(passes) && th_json_count(passes) > 0)
+		while (th_json_next(&it))
+			add_usage(it.val, ret);
+	else
+		add_usage(u, ret);
+	ret->reasoning =
+	    th_answer_tokens(th_json_get(u, "output_tokens_details"), "thinking_tokens");
+	if (ret->input >= 0 && ret->output >= 0)
+		ret->total = sum(ret->input, ret->output);
+}
+
+/* Stop reasons after which the answer is not all that the model had to say. */
+static const struct {
+	const char *theirs, *ours;
+} reasons[] = {
+	{ "max_tokens", "max_output_tokens" },
+	{ "model_context_window_exceeded", "context_window" },
+	{ TH_MESSAGES_PAUSE, TH_MESSAGES_PAUSE },
+	{ "compaction", TH_MESSAGES_PAUSE }, /* paused behind its summary */
+};
+
+static void take_stop(struct th_str stop, struct th_answer *ret)
+{
+	ret->status = TH_ANSWER_COMPLETED;
+	for (size_t i = 0; i < TH_COUNT(reasons); i++)
+		if (th_str_is(stop, reasons[i].theirs)) {
+			ret->status = TH_ANSWER_INCOMPLETE;
+			ret->reason = th_str_of(reasons[i].ours);
+		}
+}
+
+/* A message, in d->doc and as the text it was made of. */
+static void take_message(struct th_decoder *d, const struct th_json *root, struct th_str raw,
+			 const struct th_blocks *blocks, struct th_answer *ret)
+{
+	enum th_code code;
+
+	ret->response_id = th_json_get_str(root, "id");
+	ret->model = th_json_get_str(root, "model");
+	take_usage(th_json_get(root, "usage"), &ret->usage);
+	take_stop(th_json_get_str(root, "stop_reason"), ret);
+	th_buf_clear(&d->items);
+	code = th_messages_items(root, raw, blocks, &d->items, &d->err);
+	if (code) {
+		fail_err(d, ret, code == TH_ELIMIT ? TH_FAILURE_LIMIT : TH_FAILURE_MALFORMED);
+		return;
+	}
+	ret->items = th_buf_str(&d->items);
+	th_buf_clear(&d->raw);
+	th_buf_add_cstr(&d->raw, "{\"wire\":\"messages\",\"message\":");
+	th_buf_add(&d->raw, raw);
+	th_buf_add_char(&d->raw, '}');
+	ret->raw = th_buf_str(&d->raw);
+}
+
+/* The model that a fallback block names answered in the place of the first. */
+static struct th_str fallback_model(const struct th_blocks *blocks)
+{
+	struct th_str model = { NULL, 0 };
+
+	for (size_t i = 0; i < blocks->count; i++) {
+		struct th_str start = th_buf_str(&blocks->list[i].start), to;
+
+		if (!th_str_is(th_json_raw_get(start, "type"), "\"fallback\""))
+			continue;
+		to = th_json_raw_get(th_json_raw_get(start, "to"), "model");
+		if (to.len)
+			model = to;
+	}
+	return model;
+}
+
+/* The message that the stream brought, as far as it came. */
+static void print_message(struct th_decoder *d)
+{
+	static const char *const ours[] = { "content", "usage", "model" };
+	struct th_json_raw_iter it;
+	struct th_jw w = th_jw(&d->message);
+	struct th_str model = fallback_model(&d->blocks);
+
+	th_buf_clear(&d->scratch);
+	th_messages_merge(th_buf_str(&d->start), th_buf_str(&d->over), &d->scratch);
+	th_buf_clear(&d->message);
+	th_jw_object(&w);
+	for (it = th_json_raw_iter(th_buf_str(&d->scratch)); th_json_raw_next(&it);) {
+		bool skip = false;
+
+		for (size_t i = 0; i < TH_COUNT(ours); i++)
+			skip = skip || th_str_is(it.key, ours[i]);
+		if (th_str_is(it.key, "model") && !model.len)
+			model = it.val;
+		if (skip)
+			continue;
+		th_jw_raw(&w, TH_STR("\""));
+		th_buf_add(&d->message, it.key);
+		th_buf_add(&d->message, TH_STR("\":"));
+		th_buf_add(&d->message, it.val);
+	}
+	if (model.len)
+		th_jw_kraw(&w, "model", model);
+	th_jw_key(&w, TH_STR("content"));
+	th_jw_raw(&w, TH_STR(""));
+	th_blocks_print(&d->blocks, &d->message);
+	if (d->usage.len)
+		th_jw_kraw(&w, "usage", th_buf_str(&d->usage));
+	th_jw_object_end(&w);
+}
+
+static void end_stream_answer(struct th_decoder *d, bool cut, struct th_answer *ret)
+{
+	bool whole = d->finished, stopped;
+	enum th_code code;
+
+	print_message(d);
+	code = th_buf_check(&d->message, "the answer", &d->err);
+	if (!code)
+		code = th_json_parse(th_buf_str(&d->message), &d->doc, &d->err);
+	if (code) {
+		th_prefix(&d->err, code, "the answer's blocks");
+		fail_err(d, ret, code == TH_ELIMIT ? TH_FAILURE_LIMIT : TH_FAILURE_MALFORMED);
+		return;
+	}
+	take_message(d, th_json_root(d->doc), th_buf_str(&d->message), &d->blocks, ret);
+	if (ret->error_class.len)
+		return;
+	/* The stop reason is the last thing that is said: only message_stop is missing. */
+	stopped = th_json_get_str(th_json_root(d->doc), "stop_reason").len > 0;
+	for (size_t i = 0; i < d->blocks.count; i++)
+		stopped = stopped && d->blocks.list[i].done;
+	whole = whole || (stopped && !cut && !d->broken && !d->error.len);
+	if (whole)
+		return;
+	ret->reason = ret->raw = (struct th_str){ NULL, 0 };
+	if (d->error.len)
+		take_error_event(d, ret);
+	else if (d->broken)
+		th_answer_fail(ret, TH_FAILURE_MALFORMED,
+			       TH_STR("the stream ended without its end, and an event of it was "
+				      "not JSON"));
+	else if (!d->events && d->body.len)
+		th_answer_fail(ret, TH_FAILURE_MALFORMED,
+			       th_answer_beginning(&d->scratch,
+						   "the answer is neither JSON nor an event "
+						   "stream; it begins: ",
+						   th_buf_str(&d->body)));
+	else if (!d->events)
+		th_answer_fail(ret, TH_FAILURE_CUT, TH_STR("the answer's body is empty"));
+	else
+		th_answer_fail(ret, TH_FAILURE_CUT,
+			       TH_STR("the stream ended before the answer did"));
+}
+
+static void end_json(struct th_decoder *d, bool cut, struct th_answer *ret)
+{
+	struct th_str raw = th_buf_str(&d->body);
+	const struct th_json *root, *error;
+	enum th_code code = th_json_parse(raw, &d->doc, &d->err);
+
+	if (code) {
+		if (!cut)
+			th_prefix(&d->err, code, "the answer's body");
+		else
+			th_fail(&d->err, TH_ECONN, "the answer was cut after %zu bytes", raw.len);
+		fail_err(d, ret,
+			 cut                 ? TH_FAILURE_CUT
+			 : code == TH_ELIMIT ? TH_FAILURE_LIMIT
+					     : TH_FAILURE_MALFORMED);
+		return;
+	}
+	root = th_json_root(d->doc);
+	if (th_json_is_array(th_json_get(root, "content"))) {
+		take_message(d, root, th_str_trim(raw), NULL, ret);
+		return;
+	}
+	error = th_answer_find_error(root, &raw);
+	if (error && error != root) {
+		take_error(error, raw, 0, ret);
+		return;
+	}
+	th_answer_fail(ret, TH_FAILURE_MALFORMED,
+		       TH_STR("the answer's body is JSON, but neither a message nor an error"));
+}
+
+static void forget(struct th_decoder *d)
+{
+	th_json_free(d->doc);
+	d->doc = NULL;
+	th_json_free(d->error_doc);
+	d->error_doc = NULL;
+}
+
+void th_messages_end(struct th_decoder *d, bool cut, struct th_answer *ret)
+{
+	th_answer_init(ret);
+	if (d->mode == TH_BODY_STREAM)
+		end_stream(d);
+	d->ended = true;
+	forget(d);
+	if (d->limited)
+		fail_err(d, ret, TH_FAILURE_LIMIT);
+	else if (d->mode == TH_BODY_JSON)
+		end_json(d, cut, ret);
+	else
+		end_stream_answer(d, cut, ret);
+}
+
+void th_messages_error(struct th_decoder *d, int http_status, struct th_answer *ret)
+{
+	struct th_str raw = th_buf_str(&d->body);
+
+	th_answer_init(ret);
+	if (d->mode == TH_BODY_STREAM)
+		end_stream(d);
+	d->ended = true;
+	forget(d);
+	if (d->mode == TH_BODY_STREAM && d->error.len)
+		raw = th_buf_str(&d->error);
+	if (!d->limited && d->mode != TH_BODY_LOOKING && !th_json_parse(raw, &d->error_doc, NULL)) {
+		const struct th_json *error =
+		    th_answer_find_error(th_json_root(d->error_doc), &raw);
+
+		take_error(error, raw, http_status, ret);
+		return;
+	}
+	th_answer_fail(ret, th_failure_of(http_status, TH_STR(""), TH_STR("")),
+		       raw.len ? th_answer_beginning(&d->scratch, "", raw)
+			       : TH_STR("the server gave no reason"));
+}

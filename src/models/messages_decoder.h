@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * messages_decoder.h - the state of the Messages decoder: what
+ * messages_event.c gathers from the events of a stream is put together as one
+ * message, of which messages_answer.c makes an answer just as of a whole body.
+ */
+#ifndef TH_MODELS_MESSAGES_DECODER_H
+#define TH_MODELS_MESSAGES_DECODER_H
+
+#include "models/answer.h"
+#include "models/messages_blocks.h"
+#include "wire/sse.h"
+
+struct th_decoder {
+	enum th_body_mode mode;
+	size_t bom_len; /* bytes of a byte order mark that were skipped */
+	bool finished;  /* message_stop came */
+	bool ended;     /* the stream's last bytes are taken */
+	bool broken;    /* an event was not JSON */
+	bool limited;   /* over a maximum; err says which */
+	size_t events;
+	th_delta_fn *fn;
+	void *ctx;
+	struct th_sse sse;
+	struct th_buf body; /* JSON: all of it; a stream: its first bytes, for messages */
+	struct th_blocks blocks;
+	struct th_buf start; /* message of message_start */
+	struct th_buf over;  /* an object: members that later events gave */
+	struct th_buf usage; /* an object: the usage so far */
+	struct th_buf error; /* the first error event */
+	struct th_buf message, raw, items;
+	struct th_buf scratch;
+	struct th_json_doc *doc, *error_doc;
+	struct th_err err;
+	struct th_delta_text delta;
+	/* Some proxies send every event twice; a block that starts twice in a row gives it away. */
+	bool doubled;
+	uint64_t last_hash; /* of the event before, 0: none to compare with */
+};
+
+/* Takes one event of the stream. */
+void th_messages_event(struct th_decoder *d, const struct th_sse_event *sse);
+
+/* Members of `a`, but for those that `b` has and that are not null there, and then those of `b`. */
+void th_messages_merge(struct th_str a, struct th_str b, struct th_buf *out);
+
+/* The content of a message as items in the unified form (messages_items.c).  `blocks`: of a
+ * stream, or NULL.  TH_ELIMIT: too many items or calls; TH_EPROTO: a block is no object. */
+TH_NODISCARD enum th_code th_messages_items(const struct th_json *message, struct th_str raw,
+					    const struct th_blocks *blocks, struct th_buf *out,
+					    struct th_err *err);
+
+#endif

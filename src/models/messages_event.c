@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * messages_event.c - the events of a stream.  They are walked as raw text; the
+ * message that is put together of them is parsed once, at the end, and thereby
+ * checked.  A broken event is skipped and remembered, an unknown one passed
+ * over.
+ */
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "models/messages_decoder.h"
+
+/* All values are raw, and absent when the event has none. */
+struct event {
+	struct th_str data, type, index;
+	struct th_str message, block, delta, usage, error;
+};
+
+static struct th_str inside(struct th_str raw)
+{
+	return raw.len >= 2 && raw.ptr[0] == '"' ? th_str_sub(raw, 1, raw.len - 2)
+						 : (struct th_str){ NULL, 0 };
+}
+
+static bool is_object(struct th_str raw)
+{
+	return raw.len && raw.ptr[0] == '{';
+}
+
+static bool is_null(struct th_str raw)
+{
+	return !raw.len || th_str_eq(raw, TH_STR("null"));
+}
+
+static void take_member(struct event *ev, struct th_str key, struct th_str val)
+{
+	switch (key.len) {
+	case 4:
+		if (th_str_eq(key, TH_STR("type")))
+			ev->type = inside(val);
+		break;
+	case 5:
+		if (th_str_eq(key, TH_STR("index")))
+			ev->index = val;
+		else if (th_str_eq(key, TH_STR("delta")))
+			ev->delta = val;
+		else if (th_str_eq(key, TH_STR("usage")))
+			ev->usage = val;
+		else if (th_str_eq(key, TH_STR("error")))
+			ev->error = val;
+		break;
+	case 7:
+		if (th_str_eq(key, TH_STR("message")))
+			ev->message = val;
+		break;
+	case 13:
+		if (th_str_eq(key, TH_STR("content_block")))
+			ev->block = val;
+		break;
+	default:
+		break;
+	}
+}
+
+/* False when the data is not a whole object. */
+static bool read_event(struct th_str data, struct event *ev)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(data);
+	struct th_str rest = it.rest;
+
+	*ev = (struct event){ .data = data };
+	if (!it.object)
+		return false;
+	while (th_json_raw_next(&it)) {
+		take_member(ev, it.key, it.val);
+		rest = it.rest;
+	}
+	rest = th_str_trim(rest);
+	return rest.len == 1 && rest.ptr[0] == '}';
+}
+
+static int64_t index_of(struct th_decoder *d, const struct event *ev)
+{
+	const struct th_blocks *blocks = &d->blocks;
+	int64_t index;
+
+	if (th_str_i64(ev->index, &index) && index >= 0)
+		return index;
+	return blocks->count ? blocks->list[blocks->count - 1].index : 0;
+}
+
+/* ---- deltas ---- */
+
+struct delta_row {
+	struct th_str type;
+	const char *from; /* the delta's member */
+	const char *to;   /* the block's; NULL: see take_delta */
+	enum th_delta_kind kind;
+};
+
+/* The frequent ones first. */
+static const struct delta_row rows[] = {
+	{ TH_STR_INIT("input_json_delta"), "partial_json", "input", TH_DELTA_ARGUMENTS },
+	{ TH_STR_INIT("text_delta"), "text", "text", TH_DELTA_TEXT },
+	{ TH_STR_INIT("thinking_delta"), "thinking", "thinking", TH_DELTA_REASONING },
+	{ TH_STR_INIT("citations_delta"), "citation", NULL, TH_DELTA_ITEM },
+	{ TH_STR_INIT("signature_delta"), "signature", NULL, TH_DELTA_ITEM },
+	{ TH_STR_INIT("compaction_delta"), "content", "content", TH_DELTA_ITEM },
+};
+
+/* `raw` is a JSON string with its quotes. */
+static void tell(struct th_decoder *d, enum th_delta_kind kind, int64_t index, struct th_str raw)
+{
+	struct th_str text = th_delta_text_of(&d->delta, raw);
+
+	if (text.len)
+		d->fn(d->ctx, kind, (size_t)index, text);
+}
+
+static void take_note(struct th_decoder *d, struct th_block *b, struct th_str citation)
+{
+	if (!is_object(citation))
+		return;
+	if (b->notes.len)
+		th_blocks_add(&d->blocks, &b->notes, TH_STR(","));
+	th_blocks_add(&d->blocks, &b->notes, citation);
+}
+
+static void take_text(struct th_decoder *d, struct th_block *b, const struct delta_row *row,
+		      struct th_str raw)
+{
+	if (!inside(raw).len)
+		return;
+	if (!b->member)
+		b->member = row->to;
+	if (strcmp(b->member, row->to) != 0)
+		return; /* a block has one text */
+	th_blocks_add(&d->blocks, &b->text, inside(raw));
+	if (d->fn && row->kind != TH_DELTA_ITEM)
+		tell(d, row->kind, b->index, raw);
+}
+
+static void on_delta(struct th_decoder *d, const struct event *ev)
+{
+	struct th_str type = inside(th_json_raw_get(ev->delta, "type"));
+	struct th_block *b = th_blocks_find(&d->blocks, index_of(d, ev));
+
+	if (!b || b->done)
+		return;
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		const struct delta_row *row = &rows[i];
+		struct th_str val;
+
+		if (!th_str_eq(type, row->type))
+			continue;
+		val = th_json_raw_get(ev->delta, row->from);
+		if (row->to)
+			take_text(d, b, row, val);
+		else if (th_str_is(row->type, "citations_delta"))
+			take_note(d, b, val);
+		else
+			th_blocks_set(&d->blocks, &b->signature, inside(val));
+		return;
+	}
+}
+
+/* ---- the other events ---- */
+
+static void on_start(struct th_decoder *d, const struct event *ev)
+{
+	/* A second one: the provider, or what stands between, began again. */
+	th_blocks_deinit(&d->blocks);
+	th_buf_clear(&d->start);
+	th_buf_clear(&d->over);
+	th_buf_clear(&d->usage);
+	d->delta.half_len = 0;
+	d->doubled = false;
+	if (is_object(ev->message)) {
+		th_buf_add(&d->start, ev->message);
+		if (is_object(th_json_raw_get(ev->message, "usage")))
+			th_buf_add(&d->usage, th_json_raw_get(ev->message, "usage"));
+	}
+}
+
+static void on_block(struct th_decoder *d, const struct event *ev)
+{
+	int64_t index = index_of(d, ev), given;
+	struct th_str text = th_json_raw_get(ev->block, "text");
+	struct th_block *b;
+
+	if (!th_str_i64(ev->index, &given) && d->blocks.count)
+		index++; /* a server that does not count */
+	b = is_object(ev->block) ? th_blocks_at(&d->blocks, index) : NULL;
+	if (!b || b->start.len)
+		return;
+	th_blocks_set(&d->blocks, &b->start, ev->block);
+	if (d->fn && inside(text).len &&
+	    th_str_is(inside(th_json_raw_get(ev->block, "type")), "text"))
+		tell(d, TH_DELTA_TEXT, b->index, text);
+}
+
+static void on_stop(struct th_decoder *d, const struct event *ev)
+{
+	struct th_block *b = th_blocks_find(&d->blocks, index_of(d, ev));
+
+	if (b)
+		b->done = true;
+	d->delta.half_len = 0;
+}
+
+void th_messages_merge(struct th_str a, struct th_str b, struct th_buf *out)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(a), in_b;
+	struct th_jw w = th_jw(out);
+
+	th_jw_object(&w);
+	while (th_json_raw_next(&it)) {
+		bool replaced = false;
+
+		for (in_b = th_json_raw_iter(b); !replaced && th_json_raw_next(&in_b);)
+			replaced = th_str_eq(in_b.key, it.key) && !is_null(in_b.val);
+		if (replaced)
+			continue;
+		th_jw_raw(&w, TH_STR("\""));
+		th_buf_add(out, it.key);
+		th_buf_add(out, TH_STR("\":"));
+		th_buf_add(out, it.val);
+	}
+	for (in_b = th_json_raw_iter(b); th_json_raw_next(&in_b);) {
+		if (is_null(in_b.val))
+			continue;
+		th_jw_raw(&w, TH_STR("\""));
+		th_buf_add(out, in_b.key);
+		th_buf_add(out, TH_STR("\":"));
+		th_buf_add(out, in_b.val);
+	}
+	th_jw_object_end(&w);
+}
+
+static void merge_into(struct th_decoder *d, struct th_buf *to, struct th_str more)
+{
+	th_buf_clear(&d->scratch);
+	th_messages_merge(th_buf_str(to), more, &d->scratch);
+	th_buf_clear(to);
+	th_buf_add(to, th_buf_str(&d->scratch));
+	if (d->scratch.failed)
+		d->blocks.failed = true;
+}
+
+/* What stands beside delta and usage: context_management and what else may come. */
+static void merge_rest(struct th_decoder *d, struct th_str data)
+{
+	static const char *const known[] = { "type", "delta", "usage" };
+	struct th_json_raw_iter it = th_json_raw_iter(data);
+	struct th_buf rest = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_jw w = th_jw(&rest);
+
+	th_jw_object(&w);
+	while (th_json_raw_next(&it)) {
+		bool skip = false;
+
+		for (size_t i = 0; i < TH_COUNT(known); i++)
+			skip = skip || th_str_is(it.key, known[i]);
+		if (skip)
+			continue;
+		th_jw_raw(&w, TH_STR("\""));
+		th_buf_add(&rest, it.key);
+		th_buf_add(&rest, TH_STR("\":"));
+		th_buf_add(&rest, it.val);
+	}
+	th_jw_object_end(&w);
+	if (rest.len > 2)
+		merge_into(d, &d->over, th_buf_str(&rest));
+	th_buf_deinit(&rest);
+}
+
+static void on_message_delta(struct th_decoder *d, const struct event *ev)
+{
+	if (is_object(ev->delta))
+		merge_into(d, &d->over, ev->delta);
+	if (is_object(ev->usage))
+		merge_into(d, &d->usage, ev->usage);
+	merge_rest(d, ev->data);
+}
+
+static void on_message_stop(struct th_decoder *d, const struct event *ev)
+{
+	(void)ev;
+	d->finished = !d->error.len;
+}
+
+static void on_error(struct th_decoder *d, const struct event *ev)
+{
+	if (!d->error.len)
+		th_buf_add(&d->error, ev->data);
+}
+
+static const struct {
+	struct th_str name;
+	void (*handle)(struct th_decoder *d, const struct event *ev);
+} events[] = {
+	{ TH_STR_INIT("content_block_delta"), on_delta },
+	{ TH_STR_INIT("content_block_start"), on_block },
+	{ TH_STR_INIT("content_block_stop"), on_stop },
+	{ TH_STR_INIT("message_start"), on_start },
+	{ TH_STR_INIT("message_delta"), on_message_delta },
+	{ TH_STR_INIT("message_stop"), on_message_stop },
+	{ TH_STR_INIT("error"), on_error },
+};
+
+/* Whether the event is the second of a pair.  Text may repeat itself; a block cannot start twice
+ * in a row, so only a stream in which one did is looked at any further. */
+static bool repeated(struct th_decoder *d, const struct event *ev)
+{
+	bool start = th_str_eq(ev->type, TH_STR("content_block_start"));
+	uint64_t hash;
+
+	if (!start && !d->doubled) {
+		d->last_hash = 0;
+		return false;
+	}
+	hash = th_hash64(ev->data.ptr, ev->data.len) | 1;
+	if (hash == d->last_hash) {
+		d->last_hash = 0;
+		d->doubled = true;
+		return true;
+	}
+	d->last_hash = hash;
+	return false;
+}
+
+void th_messages_event(struct th_decoder *d, const struct th_sse_event *sse)
+{
+	struct event ev;
+
+	if (!sse->data.len || d->finished || th_str_is(th_str_trim(sse->data), "[DONE]"))
+		return;
+	if (!read_event(sse->data, &ev)) {
+		d->broken = true;
+		return;
+	}
+	if (!ev.type.len)
+		ev.type = sse->name;
+	if (!ev.type.len && !is_null(ev.error))
+		ev.type = TH_STR("error");
+	if (repeated(d, &ev))
+		return;
+	for (size_t i = 0; i < TH_COUNT(events); i++)
+		if (th_str_eq(events[i].name, ev.type)) {
+			events[i].handle(d, &ev);
+			return;
+		}
+}

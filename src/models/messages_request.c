@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * messages_request.c - what stands around the messages of a request: system
+ * prompt, tools, thinking.  The same options give the same bytes, or the
+ * provider's cache would not know them again.
+ */
+#include "base/limits.h"
+#include "models/actions.h"
+#include "models/messages.h"
+#include "models/responses.h"
+
+#define OUTPUT_DEFAULT 4096      /* tokens, where the profile does not know the model's limit */
+#define OUTPUT_DEFAULT_MAX 32000 /* and where it does, at most; the agent file may ask for more */
+#define THINKING_MIN 1024        /* the API's smallest budget */
+
+enum thinking { NO_THINKING, BUDGET, ADAPTIVE };
+
+/* How a family is asked to think, and how many sampling parameters it takes. */
+struct manner {
+	const char *flavour;
+	enum thinking thinking;
+	int sampling_max;
+	bool all_efforts; /* xhigh too */
+};
+
+static const struct manner manners[] = {
+	{ "budget", BUDGET, 2, false },
+	{ "budget-1", BUDGET, 1, false },
+	{ "adaptive-1", ADAPTIVE, 1, false },
+	{ "adaptive-0", ADAPTIVE, 0, true },
+};
+static const struct manner plain = { NULL, NO_THINKING, 2, false };
+
+static const struct manner *manner_of(const struct th_profile *p)
+{
+	for (size_t i = 0; p->flavour && i < TH_COUNT(manners); i++)
+		if (!strcmp(p->flavour, manners[i].flavour))
+			return &manners[i];
+	return &plain;
+}
+
+struct effort {
+	const char *name, *sent, *sent_old;
+	int64_t budget;
+};
+
+static const struct effort efforts[] = {
+	{ "minimal", "low", "low", 1024 },      { "low", "low", "low", 2048 },
+	{ "medium", "medium", "medium", 8192 }, { "high", "high", "high", 16384 },
+	{ "xhigh", "xhigh", "high", 24576 },    { "max", "max", "max", 32768 },
+};
+
+/* What the agent file asks for, or NULL: no thinking. */
+static const struct effort *effort_of(const struct th_request_options *o)
+{
+	const struct th_agent_model_settings *s = o->agent ? o->agent->settings : NULL;
+
+	if (!s || manner_of(o->profile)->thinking == NO_THINKING)
+		return NULL;
+	for (size_t i = 0; i < TH_COUNT(efforts); i++)
+		if (th_str_is(s->effort, efforts[i].name))
+			return &efforts[i];
+	return NULL;
+}
+
+bool th_messages_is_toolset(const struct th_profile *p)
+{
+	return p->tool && th_str_starts(th_str_of(p->tool), TH_STR("computer_toolset"));
+}
+
+void th_messages_path(const struct th_request_options *o, struct th_buf *out)
+{
+	(void)o;
+	th_buf_add(out, TH_STR("/v1/messages"));
+}
+
+static bool has_tool(const struct th_request_options *o)
+{
+	return o->has_computer && o->profile->computer != TH_COMPUTER_NONE;
+}
+
+void th_messages_headers(const struct th_request_options *o, struct th_buf *out)
+{
+	th_buf_add(out, TH_STR("anthropic-version: 2023-06-01\n"));
+	if (has_tool(o) && o->profile->computer == TH_COMPUTER_NATIVE && o->profile->beta)
+		th_buf_printf(out, "anthropic-beta: %s\n", o->profile->beta);
+}
+
+/* ---- tools ---- */
+
+static void put_mark(struct th_jw *w)
+{
+	th_jw_kraw(w, "cache_control", TH_STR("{\"type\":\"ephemeral\"}"));
+}
+
+static void put_computer(const struct th_request_options *o, bool mark, struct th_jw *w)
+{
+	const struct th_profile *p = o->profile;
+
+	th_jw_object(w);
+	if (p->computer == TH_COMPUTER_NATIVE && p->tool) {
+		th_jw_kstr(w, "type", th_str_of(p->tool));
+		if (!th_messages_is_toolset(p)) {
+			th_jw_kstr(w, "name", TH_STR(TH_COMPUTER_FUNCTION_NAME));
+			th_jw_kint(w, "display_width_px", TH_MAX(o->image.width, 1));
+			th_jw_kint(w, "display_height_px", TH_MAX(o->image.height, 1));
+		}
+		if (!strcmp(p->tool, "computer_20251124"))
+			th_jw_kbool(w, "enable_zoom", true);
+	} else {
+		th_jw_kstr(w, "name", TH_STR(TH_COMPUTER_FUNCTION_NAME));
+		th_jw_key(w, TH_STR("description"));
+		th_computer_function_description(o->screen, w);
+		th_jw_key(w, TH_STR("input_schema"));
+		th_computer_function_schema(w);
+	}
+	if (mark)
+		put_mark(w);
+	th_jw_object_end(w);
+}
+
+static void put_tools(const struct th_request_options *o, bool mark, struct th_jw *w)
+{
+	bool computer = has_tool(o);
+
+	if (!o->tool_count && !computer)
+		return;
+	th_jw_key(w, TH_STR("tools"));
+	th_jw_array(w);
+	if (computer)
+		put_computer(o, mark && !o->tool_count, w);
+	for (size_t i = 0; i < o->tool_count; i++) {
+		const struct th_tool_spec *t = &o->tools[i];
+
+		th_jw_object(w);
+		th_jw_kstr(w, "name", t->name);
+		if (t->description.len)
+			th_jw_kstr(w, "description", t->description);
+		th_jw_kraw(w, "input_schema", t->schema);
+		if (mark && i + 1 == o->tool_count)
+			put_mark(w);
+		th_jw_object_end(w);
+	}
+	th_jw_array_end(w);
+}
+
+/* ---- settings ---- */
+
+static int64_t max_tokens(const struct th_request_options *o)
+{
+	const struct th_agent_model_settings *s = o->agent ? o->agent->settings : NULL;
+	int64_t limit = o->profile->output_tokens;
+
+	if (s && s->max_output_tokens > 0)
+		return s->max_output_tokens;
+	return limit > 0 ? TH_MIN(limit, (int64_t)OUTPUT_DEFAULT_MAX) : OUTPUT_DEFAULT;
+}
+
+/* Returns whether the model will think. */
+static bool put_thinking(const struct th_request_options *o, int64_t tokens, struct th_jw *w)
+{
+	const struct manner *m = manner_of(o->profile);
+	const struct effort *e = effort_of(o);
+	int64_t budget;
+
+	if (!e)
+		return false;
+	/* What is left is for the answer. */
+	budget = TH_MIN(e->budget, tokens / 2);
+	if (m->thinking == BUDGET && budget < THINKING_MIN)
+		return false;
+	th_jw_key(w, TH_STR("thinking"));
+	th_jw_object(w);
+	th_jw_kstr(w, "type", m->thinking == BUDGET ? TH_STR("enabled") : TH_STR("adaptive"));
+	if (m->thinking == BUDGET)
+		th_jw_kint(w, "budget_tokens", budget);
+	if (m->thinking == ADAPTIVE && o->agent->settings->summary.len)
+		th_jw_kstr(w, "display", TH_STR("summarized"));
+	th_jw_object_end(w);
+	if (m->thinking == ADAPTIVE) {
+		th_jw_key(w, TH_STR("output_config"));
+		th_jw_object(w);
+		th_jw_kstr(w, "effort", th_str_of(m->all_efforts ? e->sent : e->sent_old));
+		th_jw_object_end(w);
+	}
+	return true;
+}
+
+static void put_sampling(const struct th_request_options *o, bool thinks, struct th_jw *w)
+{
+	const struct th_agent_model_settings *s = o->agent ? o->agent->settings : NULL;
+	int left = manner_of(o->profile)->sampling_max;
+
+	if (!s || thinks) /* a thinking model takes neither */
+		return;
+	if (s->temperature >= 0 && left > 0) {
+		th_jw_kreal(w, "temperature", TH_MIN(s->temperature, 1.0));
+		left--;
+	}
+	if (s->top_p >= 0 && left > 0)
+		th_jw_kreal(w, "top_p", s->top_p);
+}
+
+void th_messages_head(const struct th_request_options *o, struct th_buf *out)
+{
+	struct th_jw w = th_jw(out);
+	bool system = o->agent && th_str_trim(o->agent->instructions).len;
+	int64_t tokens = max_tokens(o);
+	bool thinks;
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "model", o->model);
+	th_jw_kint(&w, "max_tokens", tokens);
+	th_jw_kbool(&w, "stream", o->stream);
+	thinks = put_thinking(o, tokens, &w);
+	put_sampling(o, thinks, &w);
+	/* The prefix is tools, system, messages: a mark on the last of the first two covers both.
+	 */
+	put_tools(o, !system, &w);
+	if (system) {
+		th_jw_key(&w, TH_STR("system"));
+		th_jw_array(&w);
+		th_jw_object(&w);
+		th_jw_kstr(&w, "type", TH_STR("text"));
+		th_jw_kstr(&w, "text", o->agent->instructions);
+		put_mark(&w);
+		th_jw_object_end(&w);
+		th_jw_array_end(&w);
+	}
+	th_jw_key(&w, TH_STR("messages"));
+	th_jw_array(&w);
+}
+
+void th_messages_tail(const struct th_request_options *o, struct th_buf *out)
+{
+	(void)o;
+	th_buf_add(out, TH_STR("]}"));
+}
