@@ -35,3 +35,18 @@ struct th_point th_point_map(struct th_point p, struct th_size from, struct th_s
 	return (struct th_point){ map(p.x, from.width, to.width),
 				  map(p.y, from.height, to.height) };
 }
+
+struct th_size th_size_fit(struct th_size size, struct th_size fit)
+{
+	assert(size.width > 0 && size.height > 0);
+	int64_t w = size.width, h = size.height;
+	int64_t fw = fit.width > 0 && fit.width < w ? fit.width : w;
+	int64_t fh = fit.height > 0 && fit.height < h ? fit.height : h;
+
+	/* The side that must shrink more decides; the other follows, rounded. */
+	if (fw * h <= fh * w)
+		fh = TH_MIN(fh, (h * fw + w / 2) / w);
+	else
+		fw = TH_MIN(fw, (w * fh + h / 2) / h);
+	return (struct th_size){ (int32_t)TH_MAX(fw, 1), (int32_t)TH_MAX(fh, 1) };
+}

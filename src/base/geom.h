@@ -32,6 +32,17 @@ static inline bool th_size_has(struct th_size s, struct th_point p)
 struct th_rect th_rect_clip(struct th_rect r, struct th_size s);
 
 /*
+ * The largest size of the same shape that is not larger than `fit` nor than
+ * `size`; at least 1x1.  0x0 (or one side 0) does not bind.
+ */
+struct th_size th_size_fit(struct th_size size, struct th_size fit);
+
+static inline bool th_size_eq(struct th_size a, struct th_size b)
+{
+	return a.width == b.width && a.height == b.height;
+}
+
+/*
  * Between an image as the model saw it and the screen it shows: the middle of
  * a model pixel goes to the screen pixel that contains it.  Exact for equal
  * sizes.  The result is inside `to` whenever `p` is inside `from`.

@@ -30,12 +30,6 @@ struct th_pixels th_pixels_cut(const struct th_pixels *p, struct th_rect r);
 /* TH_ELIMIT when a side or the area is over TH_SCREEN_*_MAX, TH_EUSAGE when it is empty. */
 TH_NODISCARD enum th_code th_image_check(struct th_size size, struct th_err *err);
 
-/*
- * The largest size of the same shape that is not larger than `fit` nor than
- * `size`; at least 1x1.  0x0 (or one side 0) does not bind.
- */
-struct th_size th_image_fit(struct th_size size, struct th_size fit);
-
 /* Area average: each pixel of `to` is the mean of what it covers in `from`.  Only to smaller or
  * equal sizes. */
 void th_image_scale(const struct th_pixels *from, const struct th_pixels *to);

@@ -468,7 +468,7 @@ static enum th_code settle_options(struct th_size screen, struct th_see_options 
 			       "the region (%d, %d) %dx%d is not inside the screen of %dx%d", r.x,
 			       r.y, r.width, r.height, screen.width, screen.height);
 	o->has_region = !rect_same(r, all);
-	o->fit = th_image_fit((struct th_size){ r.width, r.height }, o->fit);
+	o->fit = th_size_fit((struct th_size){ r.width, r.height }, o->fit);
 	return TH_OK;
 }
 

@@ -82,10 +82,18 @@ struct th_size th_image_size(const struct th_profile *p, struct th_size screen)
 		return screen;
 	struct th_size size = { scaled(screen.width, by), scaled(screen.height, by) };
 
-	/* Rounding may have gone a pixel too far. */
-	if (r->pixels_max && (int64_t)size.width * size.height > r->pixels_max)
-		size.width > size.height ? size.width-- : size.height--;
-	return size;
+	/* Rounding may have gone a pixel too far; and whoever takes the picture fits it into this
+	 * size by the shape of the screen, which must give this size. */
+	for (;;) {
+		struct th_size next = th_size_fit(screen, size);
+
+		if (r->pixels_max && (int64_t)next.width * next.height > r->pixels_max &&
+		    next.width > 1 && next.height > 1)
+			next.width > next.height ? next.width-- : next.height--;
+		else if (th_size_eq(next, size))
+			return size;
+		size = next;
+	}
 }
 
 size_t th_images_keep(const struct th_request_options *o)

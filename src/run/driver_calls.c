@@ -21,6 +21,15 @@ static const struct th_tool_row *tool_find(const struct th_live *l, struct th_st
 	return NULL;
 }
 
+/* Pictures are taken as large as the model wants them. */
+static void put_fit(const struct th_live *l, struct th_jw *w)
+{
+	if (th_size_eq(l->options.image, l->options.screen))
+		return;
+	th_jw_kint(w, "fit_width", l->options.image.width);
+	th_jw_kint(w, "fit_height", l->options.image.height);
+}
+
 /* The provider's actions in our form: {"actions":[…]}.  Class R when all of them only look. */
 static enum th_code computer_arguments(struct th_live *l, const struct th_call *c,
 				       struct th_arena *a, struct th_buf *out,
@@ -51,6 +60,7 @@ static enum th_code computer_arguments(struct th_live *l, const struct th_call *
 		if (*ret_class != TH_CLASS_R)
 			th_jw_kbool(&w, "settle", true);
 	}
+	put_fit(l, &w);
 	th_jw_object_end(&w);
 	th_json_free(doc);
 	return code;
@@ -402,11 +412,22 @@ static void look_at(struct th_live *l, const struct th_look *look, uint64_t call
 		.timeout_ms = call_timeout_ms(l),
 		.agent = l->outfit.agent,
 	};
+	struct th_buf sized = TH_BUF_INIT(TH_KIB);
 	char id[33];
 
+	if (th_str_is(look->tool, "computer")) {
+		struct th_jw w = th_jw(&sized);
+
+		th_jw_object(&w);
+		th_jw_kraw(&w, "actions", th_json_raw_get(look->arguments, "actions"));
+		put_fit(l, &w);
+		th_jw_object_end(&w);
+		call.arguments = th_buf_str(&sized);
+	}
 	random_id(d, id);
 	call.effect_id = th_str_n(id, 32);
 	d->world.ops->tool_run(d->world.ctx, th_live_ticket(l, call_seq), &call, false);
+	th_buf_deinit(&sized);
 }
 
 /* A computer call is answered with a picture even when it is refused: a look changes nothing. */

@@ -389,14 +389,14 @@ static void fit_keeps_the_shape(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < TH_COUNT(rows); i++) {
-		struct th_size got = th_image_fit(rows[i].size, rows[i].fit);
+		struct th_size got = th_size_fit(rows[i].size, rows[i].fit);
 		assert_int_equal(got.width, rows[i].want.width);
 		assert_int_equal(got.height, rows[i].want.height);
 	}
 	for (int i = 0; i < 20000; i++) {
 		struct th_size s = { 1 + (int32_t)chance(5000), 1 + (int32_t)chance(5000) };
 		struct th_size f = { (int32_t)chance(3000), (int32_t)chance(3000) };
-		struct th_size got = th_image_fit(s, f);
+		struct th_size got = th_size_fit(s, f);
 		assert_true(got.width >= 1 && got.height >= 1);
 		assert_true(got.width <= s.width && got.height <= s.height);
 		assert_true((f.width == 0 || got.width <= f.width) &&
