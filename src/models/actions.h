@@ -8,6 +8,10 @@
 
 #include "core/action.h"
 
+/* The name of the function that stands for the computer where a wire or a model has no tool for it.
+ */
+#define TH_COMPUTER_FUNCTION_NAME "computer"
+
 /* OpenAI's vocabulary (actions_openai.c): click, double_click, drag, keypress, move, screenshot,
  * scroll, type, wait.  Members that are not known are passed over. */
 TH_NODISCARD enum th_code th_actions_openai_parse(const struct th_json *v, struct th_arena *a,

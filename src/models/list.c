@@ -3,11 +3,13 @@
  * list.c - from a model's name to its profile.
  */
 #include "base/text.h"
+#include "models/chat.h"
 #include "models/messages.h"
 #include "models/profiles.h"
 #include "models/responses.h"
 
-const struct th_wire *const th_wires[] = { &th_wire_responses, &th_wire_messages, NULL };
+const struct th_wire *const th_wires[] = { &th_wire_responses, &th_wire_messages, &th_wire_chat,
+					   NULL };
 
 #define GENERIC "responses"
 #define NAME_MAX_SHOWN 60
@@ -41,14 +43,30 @@ static bool match_one(struct th_str pattern, struct th_str name)
 	return p == pattern.len;
 }
 
-static const struct th_profile *find_pattern(struct th_str name)
+/* What stands before the first star up to a slash or colon says the server: it is not sent. */
+static size_t pattern_prefix(struct th_str pattern)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < pattern.len && pattern.ptr[i] != '*'; i++)
+		if (pattern.ptr[i] == '/' || pattern.ptr[i] == ':')
+			len = i + 1;
+	return len;
+}
+
+static const struct th_profile *find_pattern(struct th_str name, struct th_str *ret_name)
 {
 	for (const struct th_profile *p = th_profile_next(NULL); p; p = th_profile_next(p)) {
 		struct th_str patterns = th_str_of(p->pattern);
 
-		while (patterns.len)
-			if (match_one(th_str_split(&patterns, '|'), name))
-				return p;
+		while (patterns.len) {
+			struct th_str pattern = th_str_split(&patterns, '|');
+
+			if (!match_one(pattern, name))
+				continue;
+			*ret_name = th_str_sub(name, pattern_prefix(pattern), name.len);
+			return p;
+		}
 	}
 	return NULL;
 }
@@ -121,7 +139,7 @@ enum th_code th_model_resolve(struct th_str name, const struct th_profile **ret,
 			      struct th_str *ret_name, struct th_err *err)
 {
 	enum th_code code = check_name(name, err);
-	struct th_str bare = name, tail = name;
+	struct th_str bare = name, tail = name, sent = name;
 	const struct th_profile *p;
 	bool any_server;
 
@@ -137,18 +155,21 @@ enum th_code th_model_resolve(struct th_str name, const struct th_profile **ret,
 			       TH_FMT(th_utf8_cut(name, NAME_MAX_SHOWN)));
 	for (tail = bare; any_server && th_str_find_char(tail, '/') >= 0;)
 		th_str_split(&tail, '/');
-	p = find_pattern(any_server && tail.len ? tail : bare);
+	p = find_pattern(any_server && tail.len ? tail : bare, &sent);
 	if (any_server && (!p || p->wire != &th_wire_responses))
 		p = generic();
 	if (!p)
 		return th_fail(
 		    err, TH_EUSAGE,
 		    "no profile fits the model \"%.*s\": `thole models` lists those that are "
-		    "known; for a server that speaks OpenAI's Responses API, write "
-		    "responses:%.*s and set OPENAI_BASE_URL",
+		    "known; for a server of one's own, write chat:%.*s (or responses:… where it "
+		    "speaks the Responses API) and set OPENAI_BASE_URL",
 		    TH_FMT(th_utf8_cut(name, NAME_MAX_SHOWN)),
 		    TH_FMT(th_utf8_cut(bare, NAME_MAX_SHOWN)));
+	if (!sent.len)
+		return th_fail(err, TH_EUSAGE, "the model's name ends behind its prefix: \"%.*s\"",
+			       TH_FMT(th_utf8_cut(name, NAME_MAX_SHOWN)));
 	*ret = p;
-	*ret_name = bare;
+	*ret_name = any_server ? bare : sent;
 	return TH_OK;
 }

@@ -10,6 +10,7 @@
 #ifndef TH_MODELS_RESPONSES_H
 #define TH_MODELS_RESPONSES_H
 
+#include "models/actions.h"
 #include "models/model.h"
 
 /* Request (responses_request.c): see struct th_wire. */
@@ -26,9 +27,6 @@ bool th_responses_finished(const struct th_decoder *d);
 void th_responses_end(struct th_decoder *d, bool cut, struct th_answer *ret);
 void th_responses_error(struct th_decoder *d, int http_status, struct th_answer *ret);
 struct th_decoder *th_responses_free(struct th_decoder *d);
-
-/* The name of the function that stands for the computer where the API has no tool for it. */
-#define TH_COMPUTER_FUNCTION_NAME "computer"
 
 extern const struct th_wire th_wire_responses;
 

@@ -65,6 +65,7 @@ static const struct word words[] = {
 	{ TH_STR_INIT("model_not_found"), TH_FAILURE_NOT_FOUND },
 	{ TH_STR_INIT("not_found_error"), TH_FAILURE_NOT_FOUND },
 	{ TH_STR_INIT("not_found"), TH_FAILURE_NOT_FOUND },
+	{ TH_STR_INIT("tool_use_failed"), TH_FAILURE_MALFORMED }, /* Groq: of the model's making */
 	{ TH_STR_INIT("bio_policy"), TH_FAILURE_REJECTED },
 	{ TH_STR_INIT("failed_to_download_image"), TH_FAILURE_REJECTED },
 	{ TH_STR_INIT("data_residency_mismatch"), TH_FAILURE_REJECTED },
@@ -133,7 +134,8 @@ enum th_failure th_failure_of(int http_status, struct th_str code, struct th_str
 	if (class == TH_FAILURE_RATE_LIMITED && word == TH_FAILURE_QUOTA)
 		return TH_FAILURE_QUOTA;
 	if ((class == TH_FAILURE_REJECTED || class == TH_FAILURE_AUTH) &&
-	    (word == TH_FAILURE_QUOTA || word == TH_FAILURE_AUTH || word == TH_FAILURE_NOT_FOUND))
+	    (word == TH_FAILURE_QUOTA || word == TH_FAILURE_AUTH || word == TH_FAILURE_NOT_FOUND ||
+	     word == TH_FAILURE_MALFORMED))
 		return (enum th_failure)word;
 	if (class == TH_FAILURE_SERVER && http_status >= 500 && word == TH_FAILURE_OVERLOADED)
 		return TH_FAILURE_OVERLOADED;

@@ -8,7 +8,10 @@
  *	== is                                    the request; line ends do not count
  *	== answer [STATUS] [crlf] [mark]         a body: JSON or a stream
  *	== is                                    what `plumb decode` prints; line ends do not count
- *	== deltas                                "kind index text" lines, where it is checked
+ *	== deltas                                "kind index text" lines, where it
+ *is checked
+ *	== body                                  a request's body as a server gets it
+ *	== is                                    the unified form, which makes the same body again
  *
  * GOLDEN_UPDATE=1 writes what is found in the place of what was expected.
  */
@@ -219,6 +222,33 @@ static void run_answer(struct th_str head, struct th_str text, struct th_str exp
 	th_buf_deinit(&heard);
 }
 
+/* ---- requests as a server gets them ---- */
+
+static void run_body(struct th_str body, struct th_str expected)
+{
+	struct th_buf out = TH_BUF_INIT(TH_MIB), back = TH_BUF_INIT(TH_MIB);
+	struct th_json_doc *given = NULL, *again = NULL;
+	const struct th_profile *p;
+	struct th_str name;
+	struct th_err err = { 0 };
+
+	assert_int_equal(th_model_resolve(th_str_of(model), &p, &name, NULL), TH_OK);
+	if (p->wire->request_decode(TH_STR(""), body, &out, &err)) {
+		th_buf_printf(&out, "error: %s", err.msg);
+	} else {
+		assert_int_equal(p->wire->request_encode(th_buf_str(&out), &back, &err), TH_OK);
+		assert_int_equal(th_json_parse(body, &given, &err), TH_OK);
+		assert_int_equal(th_json_parse(th_buf_str(&back), &again, &err), TH_OK);
+		if (!th_json_equal(th_json_root(given), th_json_root(again)))
+			fail_msg("%s: the body came back as %s", story, back.ptr);
+	}
+	expect("unified form", expected, th_buf_str(&out), false);
+	th_json_free(given);
+	th_json_free(again);
+	th_buf_deinit(&out);
+	th_buf_deinit(&back);
+}
+
 /* ---- files ---- */
 
 /* Up to the next section; a blank line before it belongs to nobody. */
@@ -257,6 +287,8 @@ static void run_story(struct th_str rest)
 		}
 		if (th_str_is(kind, "request"))
 			run_request(head, body, expected);
+		else if (th_str_is(kind, "body"))
+			run_body(body, expected);
 		else if (th_str_is(kind, "answer"))
 			run_answer(head, body, expected, deltas, has_deltas);
 		else
@@ -294,6 +326,7 @@ static const struct {
 } folders[] = {
 	{ "responses", "responses:any", 10 },
 	{ "messages", "claude-sonnet-4-5", 6 },
+	{ "chat", "chat:any", 8 },
 };
 
 static void run_folder(size_t i)
@@ -333,7 +366,9 @@ static void test_stories(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_stories) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stories),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,8 +30,10 @@ static void test_names(void **state)
 	expect("computer-use-preview", "openai-computer-use-preview", "computer-use-preview");
 	expect("openai/computer-use-preview-2025-03-11", "openai-computer-use-preview",
 	       "computer-use-preview-2025-03-11");
-	expect("azure/my-Computer-Use-Preview", "openai-computer-use-preview",
-	       "azure/my-Computer-Use-Preview");
+	expect("azure/my-Computer-Use-Preview", "azure-computer-use-preview",
+	       "my-Computer-Use-Preview");
+	expect("azure/gpt-5.4", "azure-gpt-5.4", "gpt-5.4");
+	expect("azure/my-deployment", "azure", "my-deployment");
 	expect("gpt-4o", "openai-gpt-4o", "gpt-4o");
 	expect("GPT-4o-mini-2024", "openai-gpt-4o-mini", "GPT-4o-mini-2024");
 	expect("gpt-4", "openai-gpt-text", "gpt-4");
@@ -54,6 +56,13 @@ static void test_names(void **state)
 	expect("responses:claude-x", "responses", "claude-x");
 	expect("RESPONSES:some/gpt-5.4", "openai-gpt", "some/gpt-5.4");
 	expect("responses:a/", "responses", "a/");
+	expect("chat:a/b", "chat", "a/b");
+	expect("Chat:gpt-4o", "chat", "gpt-4o");
+	expect("openrouter/anthropic/claude-sonnet-5", "openrouter", "anthropic/claude-sonnet-5");
+	expect("hosted_vllm/Qwen/Qwen3-32B", "vllm", "Qwen/Qwen3-32B");
+	expect("together_ai/a/b", "together", "a/b");
+	expect("together/a/b", "together", "a/b");
+	expect("ollama_chat/llama4:70b", "ollama", "llama4:70b");
 }
 
 static void test_claude(void **state)
@@ -106,13 +115,15 @@ static void test_bad_names(void **state)
 	char text[TH_MODEL_NAME_MAX + 20];
 
 	(void)state;
-	expect_no(TH_STR("nobody-5"), "write responses:nobody-5 and set OPENAI_BASE_URL");
+	expect_no(TH_STR("nobody-5"), "write chat:nobody-5");
 	expect_no(TH_STR("bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0"),
 		  "Bedrock's signed requests are not spoken; write anthropic/NAME, and set");
 	expect_no(TH_STR("us.anthropic.claude-sonnet-4-5-20250929-v1:0"), "ANTHROPIC_BASE_URL");
 	expect_no(TH_STR("vertex_ai/claude-sonnet-4-5@20250929"), "Vertex's signed requests");
 	expect_no(TH_STR(""), "empty");
 	expect_no(TH_STR("responses:"), "ends behind its prefix");
+	expect_no(TH_STR("chat:"), "ends behind its prefix");
+	expect_no(TH_STR("openrouter/"), "ends behind its prefix");
 	expect_no(TH_STR("gpt 4"), "blank");
 	expect_no(TH_STR("gpt-4\x1b[2J"), "control");
 	expect_no(TH_STR("gpt-4\xff"), "UTF-8");
@@ -145,6 +156,8 @@ static void test_rows(void **state)
 	}
 	assert_string_equal(th_wires[0]->name, "responses");
 	assert_string_equal(th_wires[1]->name, "messages");
+	assert_string_equal(th_wires[2]->name, "chat");
+	assert_null(th_wires[3]);
 }
 
 static void test_route(void **state)

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * chat_answer.c - answers of the Chat Completions wire: an event stream or one
+ * JSON body, found out by looking.  What the model did is decided by what the
+ * message holds; the finish reason only says whether it is whole.
+ */
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "models/chat_decoder.h"
+
+struct th_decoder *th_chat_new(const struct th_profile *profile, th_delta_fn *fn, void *ctx)
+{
+	struct th_decoder *d = th_alloc(sizeof(*d));
+
+	(void)profile;
+	d->fn = fn;
+	d->ctx = ctx;
+	d->twins = true;
+	th_sse_init(&d->sse, TH_SSE_LINE_MAX);
+	th_chat_message_init(&d->message);
+	th_chat_message_init(&d->single);
+	th_buf_init(&d->body, TH_ANSWER_MAX);
+	th_buf_init(&d->response_id, TH_SSE_NAME_MAX);
+	th_buf_init(&d->model, TH_SSE_NAME_MAX);
+	th_buf_init(&d->finish, TH_SSE_NAME_MAX);
+	th_buf_init(&d->usage, TH_ANSWER_MAX);
+	th_buf_init(&d->error, TH_ANSWER_MAX);
+	/* Keys, quotes and commas of what was joined; escapes may be longer than they were. */
+	th_buf_init(&d->joined, 2 * TH_ANSWER_MAX);
+	th_buf_init(&d->items, 2 * TH_ANSWER_MAX);
+	th_buf_init(&d->raw, 2 * TH_ANSWER_MAX);
+	th_buf_init(&d->text, TH_ANSWER_MAX);
+	th_buf_init(&d->before, TH_SSE_LINE_MAX);
+	th_buf_init(&d->head, TH_SSE_LINE_MAX);
+	th_buf_init(&d->tail, TH_SSE_LINE_MAX);
+	th_buf_init(&d->held, TH_ANSWER_MAX);
+	th_delta_text_init(&d->said);
+	th_delta_text_init(&d->reasoned);
+	th_delta_text_init(&d->called);
+	return d;
+}
+
+struct th_decoder *th_chat_free(struct th_decoder *d)
+{
+	if (!d)
+		return NULL;
+	th_sse_deinit(&d->sse);
+	th_chat_message_deinit(&d->message);
+	th_chat_message_deinit(&d->single);
+	th_buf_deinit(&d->body);
+	th_buf_deinit(&d->response_id);
+	th_buf_deinit(&d->model);
+	th_buf_deinit(&d->finish);
+	th_buf_deinit(&d->usage);
+	th_buf_deinit(&d->error);
+	th_buf_deinit(&d->joined);
+	th_buf_deinit(&d->items);
+	th_buf_deinit(&d->raw);
+	th_buf_deinit(&d->text);
+	th_buf_deinit(&d->before);
+	th_buf_deinit(&d->head);
+	th_buf_deinit(&d->tail);
+	th_buf_deinit(&d->held);
+	th_delta_text_deinit(&d->said);
+	th_delta_text_deinit(&d->reasoned);
+	th_delta_text_deinit(&d->called);
+	th_json_free(d->doc);
+	th_json_free(d->error_doc);
+	free(d);
+	return NULL;
+}
+
+bool th_chat_finished(const struct th_decoder *d)
+{
+	return d->finished;
+}
+
+/* ---- bytes ---- */
+
+static int over_limit(struct th_decoder *d, const char *what, size_t max)
+{
+	if (!d->limited)
+		th_fail(&d->err, TH_ELIMIT, "the answer has more than %zu %s", max, what);
+	d->limited = true;
+	return TH_ELIMIT;
+}
+
+static int check_limits(struct th_decoder *d)
+{
+	const struct th_chat_message *m = &d->message;
+
+	if (!m->failed && !d->single.failed && !d->error.failed && !d->usage.failed)
+		return 0;
+	return m->failed && m->size < TH_ANSWER_MAX / 2
+		   ? over_limit(d, "calls, parts or members", TH_CALLS_MAX)
+		   : over_limit(d, "bytes", TH_ANSWER_MAX);
+}
+
+static int feed_stream(struct th_decoder *d, struct th_str bytes)
+{
+	struct th_sse_event ev;
+	int events = 0, r;
+
+	if (d->body.len < TH_ANSWER_START_MAX)
+		th_buf_add(&d->body, th_str_sub(bytes, 0, TH_ANSWER_START_MAX - d->body.len));
+	while ((r = th_sse_next(&d->sse, &bytes, &ev, &d->err)) == 1) {
+		th_chat_event(d, &ev);
+		d->events += !d->finished;
+		events += events < INT32_MAX;
+		if (check_limits(d))
+			return TH_ELIMIT;
+	}
+	d->limited = d->limited || r < 0;
+	return r < 0 ? r : events;
+}
+
+int th_chat_feed(struct th_decoder *d, struct th_str bytes)
+{
+	assert(!d->ended);
+	if (d->limited)
+		return TH_ELIMIT;
+	if (d->mode == TH_BODY_LOOKING)
+		d->mode = th_body_look(&d->bom_len, &bytes);
+	if (!bytes.len)
+		return 0;
+	if (d->mode == TH_BODY_STREAM)
+		return feed_stream(d, bytes);
+	th_buf_add(&d->body, bytes);
+	return d->body.failed ? over_limit(d, "bytes", TH_ANSWER_MAX) : 0;
+}
+
+/* ---- the answer ---- */
+
+/* The message is in d->err. */
+static void fail_err(struct th_decoder *d, struct th_answer *ret, enum th_failure class)
+{
+	th_answer_fail(ret, class, th_str_of(d->err.msg));
+}
+
+static int64_t first_tokens(const struct th_json *usage, const char *const *keys)
+{
+	int64_t count = -1;
+
+	for (; *keys && count < 0; keys++)
+		count = th_answer_tokens(usage, *keys);
+	return count;
+}
+
+static void take_usage(const struct th_json *usage, struct th_usage *ret)
+{
+	static const char *const cached[] = { "prompt_cache_hit_tokens", "cached_tokens",
+					      "num_cached_tokens", NULL };
+
+	ret->input = th_answer_tokens(usage, "prompt_tokens");
+	ret->output = th_answer_tokens(usage, "completion_tokens");
+	ret->total = th_answer_tokens(usage, "total_tokens");
+	ret->cached =
+	    th_answer_tokens(th_json_get(usage, "prompt_tokens_details"), "cached_tokens");
+	if (ret->cached < 0)
+		ret->cached = first_tokens(usage, cached);
+	ret->reasoning =
+	    th_answer_tokens(th_json_get(usage, "completion_tokens_details"), "reasoning_tokens");
+	if (ret->reasoning < 0)
+		ret->reasoning = th_answer_tokens(usage, "reasoning_tokens");
+	/* xAI counts reasoning beside the output, and has it paid as such. */
+	if (ret->input >= 0 && ret->output >= 0 && ret->reasoning > 0 &&
+	    ret->total - ret->input - ret->output == ret->reasoning)
+		ret->output += ret->reasoning;
+}
+
+struct finish {
+	const char *name;
+	const char *reason; /* incomplete, for this; NULL: failed */
+	enum th_failure class;
+};
+
+/* All others say that the answer is whole. */
+static const struct finish finishes[] = {
+	{ "length", "max_output_tokens", TH_FAILURE_COUNT },
+	{ "max_tokens", "max_output_tokens", TH_FAILURE_COUNT },
+	{ "model_length", "max_output_tokens", TH_FAILURE_COUNT }, /* Mistral */
+	{ "content_filter", "content_filter", TH_FAILURE_COUNT },
+	{ "sensitive", "content_filter", TH_FAILURE_COUNT }, /* Z.ai */
+	{ "safety", "content_filter", TH_FAILURE_COUNT },
+	{ "repetition_truncation", "repetition", TH_FAILURE_COUNT },
+	{ "error", NULL, TH_FAILURE_SERVER },
+	{ "network_error", NULL, TH_FAILURE_SERVER },
+	{ "insufficient_system_resource", NULL, TH_FAILURE_OVERLOADED }, /* DeepSeek */
+	{ "abort", NULL, TH_FAILURE_CANCELLED },                         /* vLLM */
+};
+
+static const struct finish *find_finish(struct th_str name)
+{
+	for (size_t i = 0; i < TH_COUNT(finishes); i++)
+		if (th_str_ieq(name, th_str_of(finishes[i].name)))
+			return &finishes[i];
+	return NULL;
+}
+
+static void take_finish(struct th_decoder *d, struct th_str name, struct th_answer *ret)
+{
+	const struct finish *f = find_finish(name);
+
+	ret->status = f ? TH_ANSWER_INCOMPLETE : TH_ANSWER_COMPLETED;
+	if (f && f->reason) {
+		ret->reason = th_str_of(f->reason);
+	} else if (f) {
+		th_buf_clear(&d->text);
+		th_buf_add(&d->text, TH_STR("the answer ended with the finish reason "));
+		th_buf_add(&d->text, name);
+		th_answer_fail(ret, f->class, th_buf_str(&d->text));
+		ret->error_code = name;
+	}
+}
+
+/* Items and raw of a message; false when they cannot be had, which ret then says. */
+static bool take_message(struct th_decoder *d, struct th_str message, struct th_str finish,
+			 struct th_answer *ret)
+{
+	const struct finish *f = find_finish(finish);
+	enum th_code code;
+
+	th_buf_clear(&d->items);
+	th_buf_clear(&d->raw);
+	code = th_chat_items(message, ret->response_id, f != NULL, &d->items, &d->raw, &d->err);
+	if (code) {
+		fail_err(d, ret, code == TH_ELIMIT ? TH_FAILURE_LIMIT : TH_FAILURE_MALFORMED);
+		return false;
+	}
+	ret->items = th_buf_str(&d->items);
+	ret->raw = th_buf_str(&d->raw);
+	return true;
+}
+
+/* ---- one JSON body ---- */
+
+/* The first answer of a body, or of a choice that is a text. */
+static struct th_str message_of(const struct th_json *root, struct th_str raw,
+				const struct th_json **ret_choice)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(th_json_raw_get(raw, "choices"));
+	const struct th_json *choices = th_json_get(root, "choices");
+
+	*ret_choice = th_json_at(choices, 0);
+	if (!th_json_is_array(choices) || !th_json_raw_next(&it) ||
+	    !th_json_is_object(th_json_get(*ret_choice, "message")))
+		return (struct th_str){ NULL, 0 };
+	return th_json_raw_get(it.val, "message");
+}
+
+/* FastAPI's {"detail": …} and vLLM's old {"object":"error", "message": …} have no `error`. */
+static bool is_bare_error(const struct th_json *root)
+{
+	return th_str_is(th_json_get_str(root, "object"), "error") ||
+	       th_json_get_str(root, "message").len || th_json_get(root, "detail");
+}
+
+static void end_json(struct th_decoder *d, bool cut, struct th_answer *ret)
+{
+	struct th_str raw = th_buf_str(&d->body), message, finish;
+	const struct th_json *root, *error, *choice;
+	enum th_code code = th_json_parse(raw, &d->doc, &d->err);
+
+	if (code) {
+		if (!cut)
+			th_prefix(&d->err, code, "the answer's body");
+		else
+			th_fail(&d->err, TH_ECONN, "the answer was cut after %zu bytes", raw.len);
+		fail_err(d, ret,
+			 cut                 ? TH_FAILURE_CUT
+			 : code == TH_ELIMIT ? TH_FAILURE_LIMIT
+					     : TH_FAILURE_MALFORMED);
+		return;
+	}
+	root = th_json_root(d->doc);
+	message = message_of(root, raw, &choice);
+	finish = th_json_get_str(choice, "finish_reason");
+	ret->response_id = th_json_get_str(root, "id");
+	ret->model = th_json_get_str(root, "model");
+	take_usage(th_json_get(root, "usage"), &ret->usage);
+	if (th_json_is_null(th_json_get(root, "usage")))
+		take_usage(th_json_get(th_json_get(root, "x_groq"), "usage"), &ret->usage);
+	if (message.len && take_message(d, message, finish, ret))
+		take_finish(d, finish, ret);
+	error = th_json_get(choice, "error");
+	if (th_json_is_null(error)) {
+		error = th_answer_find_error(root, &raw);
+	} else {
+		struct th_json_raw_iter it = th_json_raw_iter(th_json_raw_get(raw, "choices"));
+
+		raw = th_json_raw_next(&it) ? th_json_raw_get(it.val, "error") : raw;
+	}
+	if (error && (error != root || (!message.len && is_bare_error(root)))) {
+		ret->reason = (struct th_str){ NULL, 0 };
+		th_answer_take_error(ret, error, raw, 0);
+	} else if (!message.len) {
+		th_answer_fail(ret, TH_FAILURE_MALFORMED,
+			       TH_STR("the answer's body is JSON, but neither a completion nor "
+				      "an error"));
+	}
+}
+
+/* ---- a stream ---- */
+
+static void take_error(struct th_decoder *d, struct th_answer *ret)
+{
+	struct th_str raw = th_buf_str(&d->error);
+	const struct th_json *error;
+
+	if (th_json_parse(raw, &d->error_doc, &d->err)) {
+		fail_err(d, ret, TH_FAILURE_MALFORMED);
+		return;
+	}
+	error = th_answer_find_error(th_json_root(d->error_doc), &raw);
+	th_answer_take_error(ret, error, raw, 0);
+}
+
+static void end_stream(struct th_decoder *d, struct th_answer *ret)
+{
+	struct th_str finish = th_buf_str(&d->finish);
+	bool twins = d->twins && d->events >= 2 && d->events % 2 == 0;
+	bool good;
+
+	ret->response_id = th_buf_str(&d->response_id);
+	ret->model = th_buf_str(&d->model);
+	if (d->usage.len && !th_json_parse(th_buf_str(&d->usage), &d->doc, NULL))
+		take_usage(th_json_root(d->doc), &ret->usage);
+	th_buf_clear(&d->joined);
+	th_chat_message_print(twins ? &d->single : &d->message, &d->joined);
+	good = take_message(d, th_buf_str(&d->joined), finish, ret);
+	if (!d->chosen)
+		ret->raw = (struct th_str){ NULL, 0 };
+	if (d->error.len)
+		take_error(d, ret);
+	else if (good && d->broken)
+		th_answer_fail(ret, TH_FAILURE_MALFORMED,
+			       TH_STR("an event of the stream was not JSON"));
+	else if (good && d->chosen && (finish.len || d->finished))
+		take_finish(d, finish, ret);
+	else if (good && !d->events && !d->finished && d->body.len)
+		th_answer_fail(ret, TH_FAILURE_MALFORMED,
+			       th_answer_beginning(
+				   &d->text,
+				   "the answer is neither JSON nor an event stream; it begins: ",
+				   th_buf_str(&d->body)));
+	else if (good && !d->events && !d->finished)
+		th_answer_fail(ret, TH_FAILURE_CUT, TH_STR("the answer's body is empty"));
+	else if (good)
+		th_answer_fail(ret, TH_FAILURE_CUT,
+			       TH_STR("the stream ended before the answer did"));
+}
+
+/* The last event of a stream may lack its blank line, or its second half. */
+static void take_last_event(struct th_decoder *d)
+{
+	struct th_sse_event ev;
+	bool broken = d->broken;
+	int r = d->ended ? 0 : th_sse_end(&d->sse, &ev, &d->err);
+
+	d->ended = true;
+	if (r < 0)
+		d->limited = true;
+	if (r != 1)
+		return;
+	th_chat_event(d, &ev);
+	d->events += !d->finished && !d->broken;
+	d->broken = broken;
+	(void)check_limits(d);
+}
+
+static void finish_feeding(struct th_decoder *d)
+{
+	bool again = d->ended;
+
+	if (d->mode == TH_BODY_STREAM)
+		take_last_event(d);
+	if (d->fn && !again)
+		th_chat_tell_end(d);
+	d->ended = true;
+	th_json_free(d->doc);
+	d->doc = NULL;
+	th_json_free(d->error_doc);
+	d->error_doc = NULL;
+}
+
+void th_chat_end(struct th_decoder *d, bool cut, struct th_answer *ret)
+{
+	th_answer_init(ret);
+	finish_feeding(d);
+	if (d->limited)
+		fail_err(d, ret, TH_FAILURE_LIMIT);
+	else if (d->mode == TH_BODY_JSON)
+		end_json(d, cut, ret);
+	else
+		end_stream(d, ret);
+}
+
+void th_chat_error(struct th_decoder *d, int http_status, struct th_answer *ret)
+{
+	struct th_str raw = th_buf_str(&d->body);
+
+	th_answer_init(ret);
+	finish_feeding(d);
+	if (d->mode == TH_BODY_STREAM && d->error.len)
+		raw = th_buf_str(&d->error);
+	if (!d->limited && d->mode != TH_BODY_LOOKING && !th_json_parse(raw, &d->error_doc, NULL)) {
+		const struct th_json *error =
+		    th_answer_find_error(th_json_root(d->error_doc), &raw);
+
+		th_answer_take_error(ret, error, raw, http_status);
+		return;
+	}
+	th_answer_fail(ret, th_failure_of(http_status, TH_STR(""), TH_STR("")),
+		       raw.len ? th_answer_beginning(&d->text, "", raw)
+			       : TH_STR("the server gave no reason"));
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "models/chat_writer.h"
+
+#define THINKING TH_CHAT_EFFORT_THINKING
+#define TEXT "reasoning_content"
+
+/* The first takes whatever has no row of its own. */
+// clang-format off
+static const struct th_chat_flavour flavours[] = {
+	{ .name = NULL, .back = "*" },
+	{ .name = "openai", .new_limit = true, .back = "" },
+	{ .name = "azure", .new_limit = true, .back = "" },
+	{ .name = "openrouter", .effort = TH_CHAT_EFFORT_OBJECT,
+	  .back = "reasoning|reasoning_details|annotations" },
+	{ .name = "deepseek", .effort = THINKING, .back = TEXT, .thinks_in_calls = true },
+	{ .name = "moonshot", .effort = THINKING, .back = TEXT },
+	{ .name = "zai", .effort = THINKING, .back = TEXT },
+	{ .name = "dashscope", .back = TEXT },
+	{ .name = "minimax", .back = "reasoning_details" },
+	{ .name = "fireworks", .back = TEXT },
+	{ .name = "xai", .new_limit = true, .back = TEXT },
+	{ .name = "groq", .new_limit = true, .back = "reasoning" },
+	{ .name = "cerebras", .new_limit = true, .back = "" },
+	{ .name = "together", .back = "reasoning" },
+	{ .name = "mistral", .no_stream_options = true, .back = "prefix", .short_ids = true,
+	  .answer_first = true },
+	{ .name = "gemini", .back = "extra_content|thought_signature" },
+};
+// clang-format on
+
+const struct th_chat_flavour *th_chat_flavour_of(const struct th_profile *p)
+{
+	for (size_t i = 1; p->flavour && i < TH_COUNT(flavours); i++)
+		if (!strcmp(p->flavour, flavours[i].name))
+			return &flavours[i];
+	return &flavours[p->strict ? 1 : 0];
+}
