@@ -266,8 +266,9 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 	struct th_ticket ticket = th_live_ticket(l, c->intent_seq);
 	struct th_tool_call call = {
 		.session_id = th_str_of(l->id),
-		/* What an earlier runtime dispatched is proved by a journal of its time only. */
-		.epoch = settle ? c->epoch : l->epoch,
+		/* What an earlier runtime dispatched is proved by a journal of its time only.  A
+		 * read needs no proof: it is done again, by us. */
+		.epoch = settle && c->class != TH_CLASS_R ? c->epoch : l->epoch,
 		.effect_id = c->effect_id,
 		.tool = c->tool,
 		.arguments = c->arguments,

@@ -665,7 +665,7 @@ static void configure(void)
 }
 
 static enum th_code open_once(struct th_db *db, const char *path, enum th_db_mode mode,
-			      bool synchronous, struct th_err *err)
+			      bool synchronous, bool *ret_cut_off, struct th_err *err)
 {
 	enum th_code code;
 
@@ -676,9 +676,24 @@ static enum th_code open_once(struct th_db *db, const char *path, enum th_db_mod
 	/* Made now: when memory is out there is none to make it, and the lock would stay. */
 	if (code == TH_OK && !th_db_get(db, TH_SQL_ROLLBACK))
 		code = th_db_fail(db, err);
+	*ret_cut_off = code != TH_OK && mode == TH_DB_READ_ONLY &&
+		       sqlite3_extended_errcode(db->sqlite) == SQLITE_READONLY_ROLLBACK;
 	if (code != TH_OK)
 		th_db_close(db);
 	return code;
+}
+
+/* It was being made when its process died: who may write undoes that and looks again. */
+static enum th_code open_cut_off(struct th_db *db, const char *path, bool synchronous,
+				 struct th_err *err)
+{
+	bool again;
+	enum th_code code = open_once(db, path, TH_DB_READ_WRITE, synchronous, &again, err);
+
+	if (code != TH_OK)
+		return code;
+	th_db_close(db);
+	return open_once(db, path, TH_DB_READ_ONLY, synchronous, &again, err);
 }
 
 enum th_code th_db_open(struct th_db *db, const char *path, enum th_db_mode mode, bool synchronous,
@@ -688,14 +703,15 @@ enum th_code th_db_open(struct th_db *db, const char *path, enum th_db_mode mode
 	const struct timespec pause = { .tv_nsec = 2000000 };
 	uint64_t start = th_clock_ms();
 	enum th_code code;
+	bool cut_off;
 
 	pthread_once(&once, configure);
 	/* Where two make a new database at the same time, SQLite tells one of them at once that the
 	 * other is at it, without asking on_busy. */
-	while ((code = open_once(db, path, mode, synchronous, err)) == TH_EBUSY &&
+	while ((code = open_once(db, path, mode, synchronous, &cut_off, err)) == TH_EBUSY &&
 	       th_clock_ms() - start < TH_STORE_BUSY_MS)
 		nanosleep(&pause, NULL);
-	return code;
+	return cut_off ? open_cut_off(db, path, synchronous, err) : code;
 }
 
 void th_db_close(struct th_db *db)

@@ -269,11 +269,14 @@ static struct th_tool_row rows[] = {
 		    .schema = TH_STR_INIT("{\"type\":\"object\"}"),
 		    .class = TH_CLASS_R },
 	  .local = look_up },
+	{ .spec = { .name = TH_STR_INIT("look"),
+		    .schema = TH_STR_INIT("{\"type\":\"object\"}"),
+		    .class = TH_CLASS_R } },
 };
 
 static struct th_outfit outfit(struct world *w)
 {
-	struct th_outfit o = { .agent = &agent, .tools = rows, .tool_count = 2 };
+	struct th_outfit o = { .agent = &agent, .tools = rows, .tool_count = TH_COUNT(rows) };
 	struct th_err err;
 
 	rows[1].ctx = w;
@@ -1109,6 +1112,19 @@ static void test_what_is_settled_is_of_its_own_epoch(void **unused)
 	end(w);
 }
 
+/* A read needs no proof; under its first epoch the executor would refuse it. */
+static void test_a_read_is_done_again_under_our_epoch(void **unused)
+{
+	struct world *w = begin("look");
+
+	(void)unused;
+	answer(w, CALL("call_1", "look", "{}"));
+	assert_int_equal(w->tool_epoch, 1);
+	restart(w);
+	assert_int_equal(w->tool_epoch, 2);
+	end(w);
+}
+
 static void test_a_message_to_a_busy_model_is_answered(void **unused)
 {
 	struct world *w = begin("first");
@@ -1227,6 +1243,7 @@ int main(void)
 		cmocka_unit_test(test_a_second_task_continues),
 		cmocka_unit_test(test_the_request_is_the_same_after_a_restart),
 		cmocka_unit_test(test_what_is_settled_is_of_its_own_epoch),
+		cmocka_unit_test(test_a_read_is_done_again_under_our_epoch),
 		cmocka_unit_test(test_a_message_to_a_busy_model_is_answered),
 		cmocka_unit_test(test_a_request_is_what_its_event_says),
 		cmocka_unit_test(test_a_request_waits_for_its_own_event),

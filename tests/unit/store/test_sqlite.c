@@ -533,6 +533,38 @@ static void wrong_files(void **state)
 	th_store_close(lab_open(path, NULL));
 }
 
+/* A store that was being made when its process died has a journal; to look is then to undo it. */
+static void cut_off_while_made(void **state)
+{
+	struct th_store_options options = { .read_only = true };
+	struct th_store *s = NULL;
+	char journal[160];
+	int status;
+
+	(void)state;
+	const char *url = fresh();
+	pid_t child = fork();
+	if (child == 0) {
+		/* More than its cache holds: so the file is written before the end. */
+		sqlite3 *db;
+
+		MUST(sqlite3_open(path_of(number), &db) == SQLITE_OK);
+		MUST(sqlite3_exec(db,
+				  "PRAGMA cache_size = 1; BEGIN; CREATE TABLE notes (text);"
+				  "INSERT INTO notes VALUES (hex(zeroblob(1000000)))",
+				  NULL, NULL, NULL) == SQLITE_OK);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	snprintf(journal, sizeof(journal), "%s-journal", path_of(number));
+	assert_int_equal(access(journal, F_OK), 0);
+	assert_int_equal(th_store_open(th_str_of(url), &options, &s, &err), TH_ENOENT);
+	assert_int_equal(access(journal, F_OK), -1);
+	th_store_close(lab_open(url, NULL));
+	assert_int_equal(th_store_open(th_str_of(url), &options, &s, &err), TH_OK);
+	th_store_close(s);
+}
+
 static void without_rights(const char *url)
 {
 	const char *path = url + strlen("sqlite:");
@@ -1012,6 +1044,7 @@ int main(void)
 		cmocka_unit_test(by_another_name),
 		cmocka_unit_test(has_one_scope),
 		cmocka_unit_test(wrong_files),
+		cmocka_unit_test(cut_off_while_made),
 		cmocka_unit_test(rights),
 		cmocka_unit_test(full_disk),
 		cmocka_unit_test(file_size_limit),
