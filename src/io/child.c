@@ -325,7 +325,9 @@ static void progress(struct th_child *c)
 		destroy(c);
 }
 
+static void collect_status(struct th_child *c);
 static void read_status(struct th_child *c);
+static bool setup_finished(const struct th_child *c);
 
 static void on_exited(void *ctx, unsigned events)
 {
@@ -337,12 +339,16 @@ static void on_exited(void *ctx, unsigned events)
 		return;
 	th_timer_stop(&c->look);
 	c->pid_poll = th_poll_free(c->pid_poll);
-	if (c->namespaced)
-		c->result.not_started = c->init_pid == 0;
+	if (c->namespaced) {
+		collect_status(c); /* what it wrote between the look and its end */
+		c->result.not_started =
+		    c->init_pid == 0 || (!c->result.signalled && !setup_finished(c));
+	}
 	progress(c);
 }
 
-/* ---- what bwrap tells: {"child-pid": N} once it has started, {"exit-code": N} at the end ---- */
+/* ---- what bwrap tells: {"child-pid": N} once it has started, {"exit-code": N} at the end, and
+ * the latter only when it came to run the command ---- */
 
 static int64_t status_number(const struct th_child *c, struct th_str key)
 {
@@ -359,7 +365,12 @@ static int64_t status_number(const struct th_child *c, struct th_str key)
 	return len < text.len && th_str_i64(th_str_sub(text, 0, len), &value) ? value : -1;
 }
 
-static void read_status(struct th_child *c)
+static bool setup_finished(const struct th_child *c)
+{
+	return status_number(c, TH_STR("\"exit-code\":")) >= 0;
+}
+
+static void collect_status(struct th_child *c)
 {
 	char chunk[512];
 	ssize_t got = 0;
@@ -367,6 +378,11 @@ static void read_status(struct th_child *c)
 		th_buf_add_mem(&c->status_text, chunk, (size_t)got);
 	if (c->status.fd >= 0 && got == 0)
 		stream_close(&c->status);
+}
+
+static void read_status(struct th_child *c)
+{
+	collect_status(c);
 	int64_t pid = status_number(c, TH_STR("\"child-pid\":"));
 	if (pid > 0 && c->init_pid == 0) {
 		/* Until bwrap is reaped nobody has waited for the other: the number is still its

@@ -210,7 +210,8 @@ void th_exec_env_deinit(struct th_executor_process *x)
 	th_fd_close(&x->env.workspace_fd);
 	if (x->tmpdir)
 		(void)!th_dir_remove(x->tmpdir, NULL);
-	if (x->state_dir &&
+	/* One that found another at work has no journal, and the folder is the other's. */
+	if (x->ledger &&
 	    snprintf(path, sizeof(path), "%s/" TMP_NAME, x->state_dir) < (int)sizeof(path))
 		(void)!th_dir_remove(path, NULL);
 }

@@ -257,6 +257,27 @@ static void a_shared_tmp_is_shared(void **state)
 	expect(&s, "cat /tmp/thole-shared", "x\n");
 }
 
+static void what_cannot_be_set_up_has_not_started(void **state)
+{
+	(void)state;
+	static const char *const argv[] = { "/bin/true", NULL };
+	struct th_child_spec spec = {
+		.argv = argv, .cwd = "/no/such/folder", .on_output = on_output, .on_exit = on_ended
+	};
+	struct th_sandbox s = sandbox_of(TH_SANDBOX_FULL);
+	struct th_sandbox_plan *plan = NULL;
+	struct th_child *child = NULL;
+	assert_int_equal(th_sandbox_plan_new(&s, &plan, NULL), TH_OK);
+	spec.sandbox = plan;
+	ended = false;
+	assert_int_equal(th_child_start(loop, &spec, &child, NULL), TH_OK);
+	th_loop_run(loop);
+	assert_true(ended);
+	assert_true(status.not_started);
+	th_child_free(child);
+	th_sandbox_plan_free(plan);
+}
+
 static void more_can_be_granted_and_hidden(void **state)
 {
 	(void)state;
@@ -435,6 +456,7 @@ int main(void)
 		T(loopback_of_its_own_works_without_network),
 		BOTH(tmp_is_private),
 		T(a_shared_tmp_is_shared),
+		T(what_cannot_be_set_up_has_not_started),
 		T(more_can_be_granted_and_hidden),
 		T(the_namespace_ends_with_the_command),
 		T(a_signal_reaches_the_command_not_the_sandbox),
