@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/dialect.h"
+#include "models/gemini.h"
 
 #include "models/messages.h"
 
@@ -8,7 +9,8 @@ const struct th_dialect th_dialect_native = {
 	.note = "the wire's own tools, or the function computer",
 };
 
-const struct th_dialect *const th_dialects[] = { &th_dialect_native, &th_dialect_anthropic, NULL };
+const struct th_dialect *const th_dialects[] = { &th_dialect_native, &th_dialect_anthropic,
+						 &th_dialect_gemini, NULL };
 
 const struct th_dialect *th_dialect_find(struct th_str name)
 {

@@ -4,12 +4,13 @@
  */
 #include "base/text.h"
 #include "models/chat.h"
+#include "models/gemini.h"
 #include "models/messages.h"
 #include "models/profiles.h"
 #include "models/responses.h"
 
 const struct th_wire *const th_wires[] = { &th_wire_responses, &th_wire_messages, &th_wire_chat,
-					   NULL };
+					   &th_wire_gemini, NULL };
 
 #define GENERIC "responses"
 #define NAME_MAX_SHOWN 60
@@ -123,6 +124,28 @@ static const struct {
 	{ "vertex/claude", "Vertex's signed requests are not spoken" },
 };
 
+/* Providers that a name may begin with. */
+static const char *const prefixes[] = { "openai/", "anthropic/", "gemini/", "google/", "models/" };
+
+/* Vertex takes an API key in its express mode. */
+static enum th_code check_vertex(struct th_str name, struct th_err *err)
+{
+	static const char *const vertex[] = { "vertex/", "vertex_ai/", "vertexai/",
+					      "google-vertex/", "vertex_ai_beta/" };
+	struct th_str rest = name;
+
+	for (size_t i = 0; i < TH_COUNT(vertex); i++)
+		if (cut_prefix(&rest, vertex[i]))
+			return th_fail(
+			    err, TH_EUSAGE,
+			    "Vertex AI wants requests that an account of the cloud signs; with an "
+			    "API key of its express mode, write gemini/%.*s, set GEMINI_API_KEY "
+			    "to the key and GEMINI_BASE_URL to "
+			    "https://aiplatform.googleapis.com/v1/publishers/google",
+			    TH_FMT(th_utf8_cut(rest, NAME_MAX_SHOWN)));
+	return TH_OK;
+}
+
 static enum th_code check_way(struct th_str name, struct th_err *err)
 {
 	for (size_t i = 0; i < TH_COUNT(closed); i++)
@@ -145,11 +168,14 @@ enum th_code th_model_resolve(struct th_str name, const struct th_profile **ret,
 
 	if (!code)
 		code = check_way(name, err);
+	if (!code)
+		code = check_vertex(name, err);
 	if (code)
 		return code;
 	any_server = cut_prefix(&bare, "responses:") || cut_prefix(&bare, "local/");
-	if (!any_server && !cut_prefix(&bare, "openai/"))
-		cut_prefix(&bare, "anthropic/");
+	for (size_t i = 0; !any_server && i < TH_COUNT(prefixes); i++)
+		if (cut_prefix(&bare, prefixes[i]))
+			break;
 	if (!bare.len)
 		return th_fail(err, TH_EUSAGE, "the model's name ends behind its prefix: \"%.*s\"",
 			       TH_FMT(th_utf8_cut(name, NAME_MAX_SHOWN)));

@@ -81,9 +81,9 @@ struct th_profile {
 	    *flavour; /* of a wire that many servers speak: "openrouter", "vllm" …; else NULL */
 	struct th_space space;
 	struct th_resize resize;
-	int32_t images_max;   /* in one request; 0: unknown */
-	const char *base_url; /* without the endpoint's path */
-	const char *base_url_env, *key_env;
+	int32_t images_max;                 /* in one request; 0: unknown */
+	const char *base_url;               /* without the endpoint's path */
+	const char *base_url_env, *key_env; /* key_env: several, with | between them */
 	bool vision, reasoning; /* takes images; gives reasoning items, encrypted when asked */
 	bool strict;            /* the provider's own server, which refuses ids of others */
 	int64_t context_tokens, output_tokens; /* limits; 0: unknown */

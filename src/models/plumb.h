@@ -33,6 +33,8 @@ TH_NODISCARD enum th_code th_plumb_tools(struct th_str input, struct th_arena *a
 /*
  * {"items":[…]} -> {"path","headers","body"}.  Items are in the Responses form:
  * messages, output items, and results of calls, whose images are data URLs.
+ * An answer's first item may have the "raw" that it was decoded with, and in it
+ * "items", for how many items it stands.
  * Results go the way they go in a session: as entries with holes for images.
  * TH_EPROTO: not of that form.
  */

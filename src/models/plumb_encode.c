@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "models/plumb.h"
+#include "models/unified.h"
 
 #include <stdlib.h>
 
@@ -30,6 +31,8 @@ struct encoder {
 	/* The group under way: an answer's items or results; in `memory`. */
 	struct th_arena memory;
 	struct th_buf answer; /* "[item,item" */
+	struct th_str raw;    /* of the answer: its first item's */
+	size_t raw_left;      /* items that it still stands for */
 	struct th_result *results;
 	size_t result_count, result_cap;
 	struct seen_image *images;
@@ -209,14 +212,43 @@ static enum th_code close_group(struct encoder *x)
 
 	if (x->answer.len) {
 		th_buf_add_char(&x->answer, ']');
-		g = (struct th_group){ .kind = TH_GROUP_ANSWER, .items = th_buf_str(&x->answer) };
+		g = (struct th_group){ .kind = TH_GROUP_ANSWER,
+				       .items = th_buf_str(&x->answer),
+				       .raw = x->raw };
 	}
 	if (x->answer.len || x->result_count)
 		code = put_group(x, &g);
 	th_buf_clear(&x->answer);
+	x->raw = (struct th_str){ NULL, 0 };
+	x->raw_left = 0;
 	x->result_count = x->image_count = 0;
 	th_arena_reset(&x->memory);
 	return code;
+}
+
+static void add_to_answer(struct encoder *x, struct th_str item)
+{
+	note_call(x, item);
+	th_buf_add_char(&x->answer, x->answer.len ? ',' : '[');
+	th_buf_add(&x->answer, item);
+}
+
+/* An item of an answer that has its own form, whatever else it looks like. */
+static bool add_raw_item(struct encoder *x, struct th_str item, enum th_code *ret)
+{
+	size_t items;
+	bool own = th_unified_raw(item, x->o->profile->wire->name, &items).len > 0;
+
+	*ret = TH_OK;
+	if (!own && !x->raw_left)
+		return false;
+	if (own && (*ret = close_group(x)))
+		return true;
+	if (own)
+		x->raw = th_json_raw_get(item, "raw");
+	x->raw_left = own ? items - 1 : x->raw_left - 1;
+	add_to_answer(x, item);
+	return true;
 }
 
 static enum th_code add_item(struct encoder *x, struct th_str item)
@@ -227,8 +259,10 @@ static enum th_code add_item(struct encoder *x, struct th_str item)
 	bool result = th_str_is(type, "function_call_output") ||
 		      th_str_is(type, "computer_call_output") ||
 		      th_str_is(type, "custom_tool_call_output");
-	enum th_code code = TH_OK;
+	enum th_code code;
 
+	if (add_raw_item(x, item, &code))
+		return code;
 	if (message || (result && x->answer.len) || (!result && x->result_count))
 		code = close_group(x);
 	if (code)
@@ -243,9 +277,7 @@ static enum th_code add_item(struct encoder *x, struct th_str item)
 		return TH_OK;
 	if (x->result_count && (code = close_group(x)))
 		return code;
-	note_call(x, item);
-	th_buf_add_char(&x->answer, x->answer.len ? ',' : '[');
-	th_buf_add(&x->answer, item);
+	add_to_answer(x, item);
 	return TH_OK;
 }
 

@@ -14,8 +14,8 @@
 #include "models/model.h"
 
 /* Each ends with name == NULL. */
-extern const struct th_profile th_profiles_chat[], th_profiles_openai[], th_profiles_anthropic[],
-    th_profiles_open[];
+extern const struct th_profile th_profiles_chat[], th_profiles_google[], th_profiles_openai[],
+    th_profiles_anthropic[], th_profiles_open[];
 
 extern const struct th_profile *const th_profile_tables[]; /* NULL-terminated */
 

@@ -20,6 +20,12 @@ enum th_code th_responses_group(const struct th_request_options *o, const struct
 				bool first, struct th_buf *out, struct th_hole *holes,
 				size_t hole_max, size_t *ret_hole_count, struct th_err *err);
 
+/* A server's side (responses_server.c): see struct th_wire. */
+TH_NODISCARD enum th_code th_responses_request_decode(struct th_str model, struct th_str body,
+						      struct th_buf *out, struct th_err *err);
+TH_NODISCARD enum th_code th_responses_request_encode(struct th_str unified, struct th_buf *out,
+						      struct th_err *err);
+
 /* Answer (responses_answer.c). */
 struct th_decoder *th_responses_new(const struct th_profile *profile, th_delta_fn *fn, void *ctx);
 int th_responses_feed(struct th_decoder *d, struct th_str bytes);

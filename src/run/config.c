@@ -182,6 +182,23 @@ static enum th_code load_file(struct full *f, struct th_str path, bool must, str
 	return code;
 }
 
+/* The first of the profile's variables that is set. */
+static struct th_str env_key_of(const struct th_profile *p)
+{
+	struct th_str names = th_str_of(p->key_env), key = TH_STR("");
+	char name[64];
+
+	while (names.len && !key.len) {
+		struct th_str one = th_str_split(&names, '|');
+
+		assert(one.len < sizeof(name));
+		memcpy(name, one.ptr, one.len);
+		name[one.len] = '\0';
+		key = th_str_trim(env(name));
+	}
+	return key;
+}
+
 static void load_env(struct full *f)
 {
 	struct th_str model = env("THOLE_MODEL"), store = env("THOLE_STORE");
@@ -191,7 +208,7 @@ static void load_env(struct full *f)
 	if (store.len)
 		f->c.store = th_arena_str(&f->memory, store);
 	for (const struct th_profile *p = th_profile_next(NULL); p; p = th_profile_next(p)) {
-		struct th_str key = p->key_env ? th_str_trim(env(p->key_env)) : TH_STR("");
+		struct th_str key = env_key_of(p);
 		struct env_key *e = f->from_env;
 
 		while (e && strcmp(e->name, p->key_env ?: "") != 0)
@@ -311,8 +328,10 @@ enum th_code th_config_set_key_file(struct th_config *c, struct th_str path, str
 
 void th_config_key_hint(const struct th_profile *p, struct th_buf *out)
 {
-	if (p->key_env)
-		th_buf_printf(out, "set %s, or give --api-key-file FILE", p->key_env);
+	struct th_str names = th_str_of(p->key_env), first = th_str_split(&names, '|');
+
+	if (first.len)
+		th_buf_printf(out, "set %.*s, or give --api-key-file FILE", TH_FMT(first));
 	else
 		th_buf_add_cstr(out, "give --api-key-file FILE");
 }

@@ -5,6 +5,7 @@
 #ifndef TESTS_CONFORMANCE_WIRE_H
 #define TESTS_CONFORMANCE_WIRE_H
 
+#include "base/limits.h"
 #include "models/plumb.h"
 
 struct wire_api {
@@ -18,7 +19,7 @@ struct wire_api {
 	void (*check)(const char *path, const struct th_json *final, const struct th_json *answer);
 };
 
-extern const struct wire_api wire_api_responses, wire_api_messages, wire_api_chat;
+extern const struct wire_api wire_api_responses, wire_api_messages, wire_api_chat, wire_api_gemini;
 
 /* Counts, and says what failed. */
 bool wire_check(bool good, const char *name, const char *what, const char *detail);

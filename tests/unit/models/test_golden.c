@@ -325,6 +325,7 @@ static const struct {
 	size_t stories_min;
 } folders[] = {
 	{ "responses", "responses:any", 10 },
+	{ "gemini", "gemini-3-flash-preview", 5 },
 	{ "messages", "claude-sonnet-4-5", 6 },
 	{ "chat", "chat:any", 8 },
 };

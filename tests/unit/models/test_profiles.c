@@ -34,6 +34,12 @@ static void test_names(void **state)
 	       "my-Computer-Use-Preview");
 	expect("azure/gpt-5.4", "azure-gpt-5.4", "gpt-5.4");
 	expect("azure/my-deployment", "azure", "my-deployment");
+	expect("gemini-2.5-computer-use-preview-10-2025", "gemini-computer-use-preview",
+	       "gemini-2.5-computer-use-preview-10-2025");
+	expect("google/gemini-3-flash-preview", "gemini-3-flash", "gemini-3-flash-preview");
+	expect("gemini/gemini-2.5-pro", "gemini-2.5", "gemini-2.5-pro");
+	expect("models/gemini-9-flash", "gemini-flash", "gemini-9-flash");
+	expect("gemini-9-ultra", "gemini", "gemini-9-ultra");
 	expect("gpt-4o", "openai-gpt-4o", "gpt-4o");
 	expect("GPT-4o-mini-2024", "openai-gpt-4o-mini", "GPT-4o-mini-2024");
 	expect("gpt-4", "openai-gpt-text", "gpt-4");
@@ -120,6 +126,9 @@ static void test_bad_names(void **state)
 		  "Bedrock's signed requests are not spoken; write anthropic/NAME, and set");
 	expect_no(TH_STR("us.anthropic.claude-sonnet-4-5-20250929-v1:0"), "ANTHROPIC_BASE_URL");
 	expect_no(TH_STR("vertex_ai/claude-sonnet-4-5@20250929"), "Vertex's signed requests");
+	expect_no(TH_STR("vertex_ai/gemini-3-pro"),
+		  "write gemini/gemini-3-pro, set GEMINI_API_KEY");
+	expect_no(TH_STR("gemini/"), "ends behind its prefix");
 	expect_no(TH_STR(""), "empty");
 	expect_no(TH_STR("responses:"), "ends behind its prefix");
 	expect_no(TH_STR("chat:"), "ends behind its prefix");
@@ -157,7 +166,8 @@ static void test_rows(void **state)
 	assert_string_equal(th_wires[0]->name, "responses");
 	assert_string_equal(th_wires[1]->name, "messages");
 	assert_string_equal(th_wires[2]->name, "chat");
-	assert_null(th_wires[3]);
+	assert_string_equal(th_wires[3]->name, "gemini");
+	assert_null(th_wires[4]);
 }
 
 static void test_route(void **state)
