@@ -21,6 +21,11 @@ void th_arena_init(struct th_arena *a, size_t size_max)
 	*a = (struct th_arena){ .max = size_max };
 }
 
+void th_arena_init_try(struct th_arena *a, size_t size_max)
+{
+	*a = (struct th_arena){ .max = size_max, .may_fail = true };
+}
+
 static void chunks_free(struct th_arena_chunk *c)
 {
 	while (c) {
@@ -34,7 +39,7 @@ static void chunks_free(struct th_arena_chunk *c)
 void th_arena_deinit(struct th_arena *a)
 {
 	chunks_free(a->chunks);
-	th_arena_init(a, a->max);
+	*a = (struct th_arena){ .max = a->max, .may_fail = a->may_fail };
 }
 
 void th_arena_reset(struct th_arena *a)
@@ -42,6 +47,7 @@ void th_arena_reset(struct th_arena *a)
 	struct th_arena_chunk *keep = a->chunks;
 
 	a->used = 0;
+	a->no_memory = false;
 	if (!keep)
 		return;
 	chunks_free(keep->next);
@@ -61,7 +67,11 @@ static struct th_arena_chunk *chunk_add(struct th_arena *a, size_t need)
 	struct th_arena_chunk *c;
 
 	size = TH_MAX(size, need);
-	c = th_alloc(sizeof(*c) + size);
+	c = a->may_fail ? th_try_alloc(sizeof(*c) + size) : th_alloc(sizeof(*c) + size);
+	if (!c) {
+		a->no_memory = true;
+		return NULL;
+	}
 	c->size = size;
 	/* A piece that fills a chunk of its own goes behind the one with room left. */
 	if (a->chunks && need >= CHUNK_MAX) {
@@ -87,6 +97,8 @@ void *th_arena_alloc(struct th_arena *a, size_t size)
 		return NULL;
 	if (!c || need > c->size - c->used)
 		c = chunk_add(a, need);
+	if (!c)
+		return NULL;
 	ptr = c->bytes + c->used;
 	c->used += need;
 	a->used += need;

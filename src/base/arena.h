@@ -4,7 +4,10 @@
  *
  * th_arena_alloc returns NULL only when the arena's maximum would be passed
  * (an ordinary TH_ELIMIT for the caller); running out of memory stops the
- * process.  Memory is zeroed and aligned for any type.
+ * process, except in an arena of the ledger path (th_arena_init_try): that
+ * one returns NULL as well, and remembers it until it is reset, so that a
+ * caller may look once, when it is through.  Memory is zeroed and aligned for
+ * any type.
  */
 #ifndef TH_BASE_ARENA_H
 #define TH_BASE_ARENA_H
@@ -18,9 +21,12 @@ struct th_arena {
 	struct th_arena_chunk *chunks; /* newest first */
 	size_t used;                   /* bytes given out */
 	size_t max;
+	bool may_fail;  /* of the ledger path */
+	bool no_memory; /* and it did */
 };
 
 void th_arena_init(struct th_arena *a, size_t size_max);
+void th_arena_init_try(struct th_arena *a, size_t size_max);
 void th_arena_deinit(struct th_arena *a); /* frees all.  For TH_CLEANUP too. */
 void th_arena_reset(struct th_arena *a);  /* keeps one chunk for reuse */
 

@@ -11,17 +11,32 @@ void th_buf_init(struct th_buf *b, size_t size_max)
 	*b = (struct th_buf)TH_BUF_INIT(size_max);
 }
 
+void th_buf_init_try(struct th_buf *b, size_t size_max)
+{
+	th_buf_init(b, size_max);
+	b->may_fail = true;
+}
+
+/* As after init. */
+static void forget(struct th_buf *b)
+{
+	bool may_fail = b->may_fail;
+
+	th_buf_init(b, b->max);
+	b->may_fail = may_fail;
+}
+
 void th_buf_deinit(struct th_buf *b)
 {
 	if (b->cap)
 		free(b->ptr);
-	th_buf_init(b, b->max);
+	forget(b);
 }
 
 void th_buf_clear(struct th_buf *b)
 {
 	b->len = 0;
-	b->failed = false;
+	b->failed = b->no_memory = false;
 	if (b->cap)
 		b->ptr[0] = '\0';
 }
@@ -30,6 +45,7 @@ void th_buf_clear(struct th_buf *b)
 static bool make_room(struct th_buf *b, size_t more)
 {
 	size_t cap;
+	char *ptr;
 
 	if (b->failed)
 		return false;
@@ -47,7 +63,13 @@ static bool make_room(struct th_buf *b, size_t more)
 		b->failed = true;
 		return false;
 	}
-	b->ptr = th_realloc(b->cap ? b->ptr : NULL, cap + 1);
+	ptr = b->may_fail ? th_try_realloc(b->cap ? b->ptr : NULL, cap + 1)
+			  : th_realloc(b->cap ? b->ptr : NULL, cap + 1);
+	if (!ptr) {
+		b->failed = b->no_memory = true;
+		return false;
+	}
+	b->ptr = ptr;
 	b->cap = cap;
 	b->ptr[b->len] = '\0';
 	return true;
@@ -179,7 +201,7 @@ char *th_buf_steal(struct th_buf *b, size_t *ret_len)
 
 	if (ret_len)
 		*ret_len = b->len;
-	th_buf_init(b, b->max);
+	forget(b);
 	return ptr;
 }
 
@@ -187,5 +209,7 @@ enum th_code th_buf_check(const struct th_buf *b, const char *what, struct th_er
 {
 	if (!b->failed)
 		return TH_OK;
+	if (b->no_memory)
+		return th_fail_memory(err);
 	return th_fail(err, TH_ELIMIT, "%s is larger than %zu bytes", what, b->max);
 }

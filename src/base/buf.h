@@ -6,7 +6,9 @@
  * append and every later one add nothing, and th_buf_check says so.  So a
  * caller appends freely and checks once before it uses the result; a buffer
  * whose check was forgotten is short, never too long.  Memory comes from
- * th_realloc (running out stops the process).  Always NUL-terminated behind
+ * th_realloc (running out stops the process), or in a buffer of the ledger path
+ * (th_buf_init_try) from th_try_realloc: running out is then as passing the
+ * maximum, and th_buf_check says which.  Always NUL-terminated behind
  * len, so `ptr` may be given to libc when the content holds no NUL; `ptr` is
  * "" before the first append.
  */
@@ -24,6 +26,8 @@ struct th_buf {
 	size_t cap; /* 0: nothing allocated, ptr is static */
 	size_t max;
 	bool failed;
+	bool may_fail;  /* of the ledger path */
+	bool no_memory; /* and it did; failed is set too */
 };
 
 /* clang-format off */
@@ -31,6 +35,7 @@ struct th_buf {
 /* clang-format on */
 
 void th_buf_init(struct th_buf *b, size_t size_max);
+void th_buf_init_try(struct th_buf *b, size_t size_max);
 void th_buf_deinit(struct th_buf *b); /* frees; b is again as after init.  For TH_CLEANUP too. */
 void th_buf_clear(struct th_buf *b);  /* len = 0, failed = false; keeps the memory */
 void th_buf_reserve(struct th_buf *b, size_t more);
@@ -57,7 +62,7 @@ void th_buf_truncate(struct th_buf *b, size_t len);
 /* Hands the memory to the caller (free() it); b is empty afterwards. */
 TH_NODISCARD char *th_buf_steal(struct th_buf *b, size_t *ret_len);
 
-/* TH_OK, or TH_ELIMIT with "<what> is larger than <max> bytes". */
+/* TH_OK, TH_ENOMEM, or TH_ELIMIT with "<what> is larger than <max> bytes". */
 TH_NODISCARD enum th_code th_buf_check(const struct th_buf *b, const char *what,
 				       struct th_err *err);
 

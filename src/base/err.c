@@ -152,6 +152,19 @@ void *th_try_alloc(size_t size)
 	return calloc(1, size ? size : 1);
 }
 
+void *th_try_realloc(void *ptr, size_t size)
+{
+	if (atomic_load_explicit(&fail_at, memory_order_relaxed) > 0 &&
+	    atomic_fetch_sub(&fail_at, 1) == 1)
+		return NULL;
+	return realloc(ptr, size ? size : 1);
+}
+
+enum th_code th_fail_memory(struct th_err *err)
+{
+	return th_fail(err, TH_ENOMEM, "out of memory");
+}
+
 void th_try_alloc_fail_at(size_t nth)
 {
 	atomic_store(&fail_at, nth);

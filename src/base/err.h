@@ -57,14 +57,17 @@ int th_code_exit(enum th_code code);
 /*
  * What happens when malloc fails outside the ledger path: the hook is called
  * and must not return (default: abort).  th_alloc and th_realloc never return
- * NULL; th_try_alloc does, for the ledger path.  All zero the memory they add,
- * th_realloc excepted.
+ * NULL; the th_try_ ones do, for the ledger path.  All zero the memory they add,
+ * the reallocs excepted.
  */
 typedef void th_oom_fn(size_t size);
 void th_oom_hook(th_oom_fn *fn);
 TH_NODISCARD void *th_alloc(size_t size);
 TH_NODISCARD void *th_realloc(void *ptr, size_t size);
 TH_NODISCARD void *th_try_alloc(size_t size);
+TH_NODISCARD void *th_try_realloc(void *ptr, size_t size); /* NULL: ptr is as it was */
+/* TH_ENOMEM, with its sentence. */
+enum th_code th_fail_memory(struct th_err *err);
 /* For tests of the ledger path: the nth th_try_alloc from now returns NULL; 0: none does. */
 void th_try_alloc_fail_at(size_t nth);
 

@@ -211,9 +211,11 @@ static enum th_code parse_raw(const struct parser *p, const struct at *at, const
 	struct th_buf text = TH_BUF_INIT(p->arena->max - p->arena->used);
 	bool fits;
 
+	text.may_fail = p->arena->may_fail;
 	th_json_print(v, &text);
 	*ret = text.failed ? (struct th_str){ NULL, 0 } : th_arena_str(p->arena, th_buf_str(&text));
 	fits = ret->ptr != NULL;
+	p->arena->no_memory |= text.no_memory;
 	th_buf_deinit(&text);
 	return fits ? TH_OK : fail_arena(p, at);
 }

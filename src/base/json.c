@@ -155,6 +155,21 @@ static void alc_free(void *ctx, void *ptr)
 
 static const yyjson_alc alc = { alc_malloc, alc_realloc, alc_free, NULL };
 
+static void *try_malloc(void *ctx, size_t size)
+{
+	(void)ctx;
+	return th_try_realloc(NULL, size);
+}
+
+static void *try_realloc(void *ctx, void *ptr, size_t old_size, size_t size)
+{
+	(void)ctx;
+	(void)old_size;
+	return th_try_realloc(ptr, size);
+}
+
+static const yyjson_alc try_alc = { try_malloc, try_realloc, alc_free, NULL };
+
 #define EXCERPT_MAX 40
 
 static enum th_code parse_fail(struct th_str text, const yyjson_read_err *e, struct th_err *err)
@@ -180,7 +195,8 @@ static enum th_code parse_fail(struct th_str text, const yyjson_read_err *e, str
 	return code;
 }
 
-enum th_code th_json_parse(struct th_str text, struct th_json_doc **ret, struct th_err *err)
+static enum th_code parse(struct th_str text, const yyjson_alc *memory, struct th_json_doc **ret,
+			  struct th_err *err)
 {
 	yyjson_read_err e = { 0 };
 	yyjson_doc *d;
@@ -192,11 +208,23 @@ enum th_code th_json_parse(struct th_str text, struct th_json_doc **ret, struct 
 		return th_fail(err, TH_EPROTO, "not JSON: empty");
 	if (!depth_fits(text))
 		return th_fail(err, TH_ELIMIT, "JSON is nested deeper than %d", TH_JSON_DEPTH_MAX);
-	d = yyjson_read_opts((char *)(uintptr_t)text.ptr, text.len, YYJSON_READ_NOFLAG, &alc, &e);
+	d = yyjson_read_opts((char *)(uintptr_t)text.ptr, text.len, YYJSON_READ_NOFLAG, memory, &e);
+	if (!d && e.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
+		return th_fail_memory(err);
 	if (!d)
 		return parse_fail(text, &e, err);
 	*ret = (struct th_json_doc *)d;
 	return TH_OK;
+}
+
+enum th_code th_json_parse(struct th_str text, struct th_json_doc **ret, struct th_err *err)
+{
+	return parse(text, &alc, ret, err);
+}
+
+enum th_code th_json_try_parse(struct th_str text, struct th_json_doc **ret, struct th_err *err)
+{
+	return parse(text, &try_alc, ret, err);
 }
 
 struct th_json_doc *th_json_free(struct th_json_doc *d)

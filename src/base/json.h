@@ -33,6 +33,9 @@ enum th_json_type {
  * TH_EPROTO: not JSON (the message has line and column, and at most 40 bytes of the text). */
 TH_NODISCARD enum th_code th_json_parse(struct th_str text, struct th_json_doc **ret,
 					struct th_err *err);
+/* The same for the ledger path: TH_ENOMEM where the other stops the process. */
+TH_NODISCARD enum th_code th_json_try_parse(struct th_str text, struct th_json_doc **ret,
+					    struct th_err *err);
 struct th_json_doc *th_json_free(struct th_json_doc *doc); /* takes NULL, returns NULL */
 void th_json_freep(struct th_json_doc **doc);              /* for TH_CLEANUP */
 const struct th_json *th_json_root(const struct th_json_doc *doc);

@@ -115,7 +115,7 @@ int th_cli_plumb_fold(int argc, char **argv)
 		return th_cli_fail(&err);
 	th_session_init(&f.session);
 	f.history = o.state ? NULL : th_history_new(&request);
-	code = fold_all(&f, &err);
+	code = o.state || f.history ? fold_all(&f, &err) : th_fail_memory(&err);
 	if (code == TH_OK && o.state)
 		th_session_print(&f.session, &w);
 	else if (code == TH_OK)

@@ -52,7 +52,8 @@ enum th_code th_plan_answer(struct th_str items, struct th_arena *a, struct th_b
 	struct th_json_doc *doc;
 	struct th_json_raw_iter raw = th_json_raw_iter(items);
 	struct th_json_iter it;
-	enum th_code code = th_json_parse(items, &doc, err);
+	enum th_code code =
+	    a->may_fail ? th_json_try_parse(items, &doc, err) : th_json_parse(items, &doc, err);
 
 	*ret = (struct th_next){ .kind = TH_NEXT_AGAIN };
 	if (code)
@@ -80,6 +81,8 @@ enum th_code th_plan_answer(struct th_str items, struct th_arena *a, struct th_b
 				       TH_CALLS_MAX);
 	}
 	th_json_free(doc);
+	if (a->no_memory || text->no_memory)
+		return th_fail_memory(err);
 	if (code)
 		return code;
 	if (ret->call_count > 0)

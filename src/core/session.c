@@ -80,10 +80,10 @@ void th_session_init(struct th_session *s)
 		.turns_max = TH_TURNS_DEFAULT,
 		.attempts_max = TH_ATTEMPTS_DEFAULT,
 	};
-	th_arena_init(&s->turn, TH_TURN_MEMORY_MAX);
-	th_arena_init(&s->kept, TH_SESSION_KEPT_MAX);
-	th_buf_init(&s->final, TH_ANSWER_MAX);
-	th_buf_init(&s->reason, TH_SESSION_KEPT_MAX);
+	th_arena_init_try(&s->turn, TH_TURN_MEMORY_MAX);
+	th_arena_init_try(&s->kept, TH_SESSION_KEPT_MAX);
+	th_buf_init_try(&s->final, TH_ANSWER_MAX);
+	th_buf_init_try(&s->reason, TH_SESSION_KEPT_MAX);
 }
 
 void th_session_deinit(struct th_session *s)
@@ -336,7 +336,7 @@ static enum th_code on_session_created(struct step *st)
 		return th_fail(st->err, TH_EPROTO, "a session is created by its first event");
 	if (!agent)
 		return th_fail(st->err, TH_ELIMIT, "the agent's definition is too large");
-	code = th_json_parse(d.agent, &doc, st->err);
+	code = th_json_try_parse(d.agent, &doc, st->err);
 	if (code)
 		return code;
 	code = th_table_parse(&th_agent_table, th_json_root(doc), st->scratch, agent, st->err);
@@ -489,8 +489,8 @@ static enum th_code on_model_answered(struct step *st)
 		return code;
 	if (s->phase != TH_TURN_REQUESTED)
 		return th_fail(st->err, TH_EPROTO, "no answer is awaited");
-	th_arena_init(&turn, TH_TURN_MEMORY_MAX);
-	th_buf_init(&final, TH_ANSWER_MAX);
+	th_arena_init_try(&turn, TH_TURN_MEMORY_MAX);
+	th_buf_init_try(&final, TH_ANSWER_MAX);
 	code = th_plan_answer(d.items, &turn, &final, &next, st->err);
 	if (code) {
 		th_arena_deinit(&turn);
@@ -1035,6 +1035,13 @@ static handler_fn *const handlers[TH_EVENT_COUNT] = {
 	[TH_EV_FINAL] = on_final,
 };
 
+/* Whoever copies something looks only whether it fits; here it shows whether there was memory. */
+static bool ran_out(const struct th_session *s, const struct th_arena *scratch)
+{
+	return scratch->no_memory || s->turn.no_memory || s->kept.no_memory || s->final.no_memory ||
+	       s->reason.no_memory;
+}
+
 enum th_code th_session_step(struct th_session *s, const struct th_event *ev,
 			     struct th_effects *ret, struct th_err *err)
 {
@@ -1051,15 +1058,22 @@ enum th_code th_session_step(struct th_session *s, const struct th_event *ev,
 	if (s->state == TH_STATE_LOADING && ev->kind != TH_EV_SESSION_CREATED)
 		return th_fail(err, TH_EPROTO,
 			       "the first event of a session must be session_created");
-	code = th_json_parse(ev->data, &doc, err);
+	if (s->no_memory)
+		return th_fail_memory(err);
+	code = th_json_try_parse(ev->data, &doc, err);
+	s->no_memory = code == TH_ENOMEM;
 	if (code)
 		return th_prefix(err, code, "event %llu (%s)", (unsigned long long)ev->seq,
 				 th_event_name(ev->kind));
-	th_arena_init(&scratch, TH_TURN_MEMORY_MAX);
+	th_arena_init_try(&scratch, TH_TURN_MEMORY_MAX);
 	st.data = th_json_root(doc);
 	/* A later event of a task counts towards its running time even when it is refused by
 	 * limits. */
 	code = handlers[ev->kind](&st);
+	if (code == TH_ENOMEM || ran_out(s, &scratch)) {
+		s->no_memory = true;
+		code = th_fail_memory(err);
+	}
 	if (!code) {
 		s->seq = ev->seq;
 		s->updated_ms = ev->ts_ms;

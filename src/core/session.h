@@ -162,6 +162,7 @@ struct th_session {
 	int64_t output_max;    /* of one answer, as the agent file says; 0: not said */
 	int64_t waiting_ms;    /* ts of when it began to wait for a person */
 	struct th_doubts doubts;
+	bool no_memory; /* ran out of it in a step: takes no more events */
 
 	struct th_call *calls; /* of the current answer */
 	size_t call_count;
@@ -197,7 +198,8 @@ int64_t th_session_time_left_ms(const struct th_session *s, int64_t now_ms);
  * shape, a result without its call, a state that does not accept it);
  * TH_EDIVERGED when the log has another step than this code would take (kind,
  * tool or arguments), with both in the sentence: the session is then as
- * before.  TH_ELIMIT for the maxima.
+ * before.  TH_ELIMIT for the maxima.  TH_ENOMEM: of no use any more, to be
+ * folded anew from the log.
  */
 TH_NODISCARD enum th_code th_session_step(struct th_session *s, const struct th_event *ev,
 					  struct th_effects *ret, struct th_err *err);

@@ -487,7 +487,9 @@ static void on_wake_closed(uv_handle_t *handle)
 enum th_code th_wake_new(struct th_loop *l, th_wake_fn *fn, void *ctx, struct th_wake **ret,
 			 struct th_err *err)
 {
-	struct th_wake *w = (struct th_wake *)th_alloc(sizeof(*w));
+	struct th_wake *w = (struct th_wake *)th_try_alloc(sizeof(*w)); /* of the ledger path */
+	if (!w)
+		return th_fail_memory(err);
 	int status = uv_async_init(&l->uv, &w->uv, on_wake);
 	if (status) {
 		free(w);

@@ -4,13 +4,70 @@
 #include "base/text.h"
 #include "run/driver_internal.h"
 
-static char *copy(struct th_str s)
+/* Sets *ret; nothing for an empty text.  False: out of memory. */
+static bool copy(struct th_str s, char **ret)
 {
-	char *p = th_alloc(s.len + 1);
+	if (s.len == 0)
+		return true;
+	*ret = th_try_alloc(s.len + 1);
+	if (*ret)
+		memcpy(*ret, s.ptr, s.len);
+	return *ret != NULL;
+}
 
-	if (s.len > 0)
-		memcpy(p, s.ptr, s.len);
-	return p;
+/* Room for one more element in a list that doubles. */
+static bool room(void *list, size_t count, size_t *cap, size_t more, size_t size)
+{
+	size_t want = TH_MAX(TH_MAX(*cap * 2, (size_t)4), count + more);
+	void *at;
+
+	if (count + more <= *cap)
+		return true;
+	memcpy(&at, list, sizeof(at)); /* a pointer to a pointer of any type */
+	at = th_try_realloc(at, want * size);
+	if (!at)
+		return false;
+	memcpy(list, &at, sizeof(at));
+	*cap = want;
+	return true;
+}
+
+static void live_free(struct th_live *l);
+
+static void ask_flush(struct th_driver *d);
+
+/* As if the process had died: what is in the log says what is open.  Called anywhere, so its owner
+ * is told later. */
+static void live_no_memory(struct th_live *l)
+{
+	if (l->lost)
+		return;
+	l->lost = l->untold = l->driver->untold = true;
+	l->held_count = 0;
+	l->queue_at = l->queue_count = 0;
+	th_live_model_cancel(l, false);
+	ask_flush(l->driver);
+}
+
+/* Told, sessions may be closed. */
+static void tell_lost(struct th_driver *d)
+{
+	if (!d->untold)
+		return;
+	d->untold = false;
+	for (uint32_t i = 0; i < d->live_cap; i++) {
+		struct th_live *l = d->lives[i];
+		struct th_err err = { 0 };
+
+		if (!l || !l->untold)
+			continue;
+		l->untold = false;
+		(void)th_fail(&err, TH_ENOMEM, "session %s: out of memory", l->id);
+		if (l->observer.rest)
+			l->observer.rest(l->observer.ctx,
+					 (struct th_handle){ l->index, l->generation }, &l->fold,
+					 &err);
+	}
 }
 
 /* ---- sessions by handle ------------------------------------------------------------------ */
@@ -42,30 +99,36 @@ static enum th_code live_new(struct th_driver *d, struct th_str id, const struct
 			     struct th_err *err)
 {
 	struct th_live *l;
-	uint32_t index = 0;
+	uint32_t index;
 
 	if (d->live_count == TH_SESSIONS_MAX)
 		return th_fail(err, TH_ELIMIT, "this runtime has %d sessions open, its maximum",
 			       TH_SESSIONS_MAX);
 	if (id.len == 0 || id.len > TH_SESSION_ID_MAX)
 		return th_fail(err, TH_EUSAGE, "a session id has 1 to %d bytes", TH_SESSION_ID_MAX);
-	if (d->live_count < d->live_cap)
-		while (d->lives[index])
-			index++;
-	else
-		index = d->live_cap;
-	if (index == d->live_cap) {
+	if (d->live_count == d->live_cap) {
 		uint32_t cap = d->live_cap ? d->live_cap * 2 : 8;
+		struct th_live **lives = th_try_realloc(d->lives, cap * sizeof(*lives));
 
-		d->lives = th_realloc(d->lives, cap * sizeof(*d->lives));
+		if (!lives)
+			return th_fail_memory(err);
+		d->lives = lives;
 		memset(d->lives + d->live_cap, 0, (cap - d->live_cap) * sizeof(*d->lives));
+		d->live_free = d->live_cap;
 		d->live_cap = cap;
 	}
-	l = th_alloc(sizeof(*l));
+	for (index = d->live_free; d->lives[index]; index++)
+		;
+	d->live_free = index + 1;
+	l = th_try_alloc(sizeof(*l));
+	if (!l)
+		return th_fail_memory(err);
 	l->driver = d;
 	l->index = index;
 	l->generation = ++d->generations;
-	l->id = copy(id);
+	th_session_init(&l->fold);
+	d->lives[index] = l;
+	d->live_count++;
 	l->outfit = *outfit;
 	l->options = (struct th_request_options){
 		.profile = outfit->profile,
@@ -77,19 +140,20 @@ static enum th_code live_new(struct th_driver *d, struct th_str id, const struct
 		.stream = !outfit->agent->settings || outfit->agent->settings->stream,
 	};
 	if (outfit->tool_count > 0) {
-		struct th_tool_spec *specs = th_alloc(outfit->tool_count * sizeof(*specs));
+		struct th_tool_spec *specs = th_try_alloc(outfit->tool_count * sizeof(*specs));
 
-		for (size_t i = 0; i < outfit->tool_count; i++)
+		for (size_t i = 0; specs && i < outfit->tool_count; i++)
 			specs[i] = outfit->tools[i].spec;
 		l->options.tools = specs;
 		l->options.tool_count = outfit->tool_count;
 	}
 	if (observer)
 		l->observer = *observer;
-	th_session_init(&l->fold);
 	th_session_prices(&l->fold, outfit->profile->price.input, outfit->profile->price.output);
-	d->lives[index] = l;
-	d->live_count++;
+	if (!copy(id, &l->id) || (outfit->tool_count > 0 && !l->options.tools)) {
+		live_free(l);
+		return th_fail_memory(err);
+	}
 	*ret = l;
 	return TH_OK;
 }
@@ -100,6 +164,7 @@ static void live_free(struct th_live *l)
 
 	assert(!l->dirty);
 	d->lives[l->index] = NULL;
+	d->live_free = TH_MIN(d->live_free, l->index);
 	d->live_count--;
 	th_history_free(l->history);
 	th_live_unknowns_free(l);
@@ -117,8 +182,28 @@ static void live_free(struct th_live *l)
 	free(l);
 }
 
+/* With nothing that waits to be written. */
+static void live_drop(struct th_live *l)
+{
+	struct th_driver *d = l->driver;
+
+	if (l->dirty) {
+		struct th_live **at = &d->dirty;
+
+		while (*at != l)
+			at = &(*at)->dirty_next;
+		*at = l->dirty_next;
+		d->dirty_last = NULL;
+		for (struct th_live *i = d->dirty; i; i = i->dirty_next)
+			d->dirty_last = i;
+		l->dirty = false;
+	}
+	live_free(l);
+}
+
 /* ---- the log ----------------------------------------------------------------------------- */
 
+/* NULL: out of memory. */
 static struct th_commit *filling(struct th_driver *d)
 {
 	if (d->filling)
@@ -128,9 +213,11 @@ static struct th_commit *filling(struct th_driver *d)
 		d->spare = d->spare->next;
 		d->filling->next = NULL;
 	} else {
-		d->filling = th_alloc(sizeof(*d->filling));
+		d->filling = th_try_alloc(sizeof(*d->filling));
+		if (!d->filling)
+			return NULL;
 		d->filling->driver = d;
-		th_arena_init(&d->filling->arena, TH_BATCH_MEMORY_MAX);
+		th_arena_init_try(&d->filling->arena, TH_BATCH_MEMORY_MAX);
 	}
 	return d->filling;
 }
@@ -161,9 +248,9 @@ static void make_dirty(struct th_live *l)
 
 static void hold(struct th_live *l, enum th_effect_kind kind, uint64_t seq, uint64_t call_seq)
 {
-	if (l->held_count == l->held_cap) {
-		l->held_cap = l->held_cap ? l->held_cap * 2 : 4;
-		l->held = th_realloc(l->held, l->held_cap * sizeof(*l->held));
+	if (!room(&l->held, l->held_count, &l->held_cap, 1, sizeof(*l->held))) {
+		live_no_memory(l);
+		return;
 	}
 	l->held[l->held_count++] = (struct th_held){ kind, seq, call_seq };
 }
@@ -174,9 +261,9 @@ static void queue_effects(struct th_live *l, const struct th_effects *fx)
 		return;
 	if (l->queue_at == l->queue_count)
 		l->queue_at = l->queue_count = 0;
-	if (l->queue_count + fx->count > l->queue_cap) {
-		l->queue_cap = TH_MAX(l->queue_cap * 2, l->queue_count + fx->count);
-		l->queue = th_realloc(l->queue, l->queue_cap * sizeof(*l->queue));
+	if (!room(&l->queue, l->queue_count, &l->queue_cap, fx->count, sizeof(*l->queue))) {
+		live_no_memory(l);
+		return;
 	}
 	memcpy(l->queue + l->queue_count, fx->list, fx->count * sizeof(fx->list[0]));
 	l->queue_count += fx->count;
@@ -198,6 +285,8 @@ enum th_code th_live_history(struct th_live *l, struct th_err *err)
 	if (l->history)
 		return TH_OK;
 	l->history = th_history_new(&l->options);
+	if (!l->history)
+		return th_fail_memory(err);
 	if (l->fold.seq > 0)
 		code = d->world.ops->read(d->world.ctx, th_str_of(l->id), 1, l->fold.seq,
 					  history_fill, l->history, err);
@@ -206,17 +295,34 @@ enum th_code th_live_history(struct th_live *l, struct th_err *err)
 	return code;
 }
 
-static void set_title(struct th_live *l, struct th_str data)
+/* False: out of memory. */
+static bool set_title(struct th_live *l, struct th_str data)
 {
 	struct th_json_doc *doc = NULL;
-	struct th_buf line = TH_BUF_INIT(TH_KIB);
+	struct th_buf line;
+	bool good;
 
-	if (l->title || th_json_parse(data, &doc, NULL))
-		return;
+	if (l->title)
+		return true;
+	if (th_json_try_parse(data, &doc, NULL))
+		return false;
+	th_buf_init_try(&line, TH_KIB);
 	th_text_line(&line, th_json_get_str(th_json_root(doc), "content"), TH_TITLE_MAX);
-	l->title = copy(th_buf_str(&line));
+	good = !line.no_memory && copy(th_buf_str(&line), &l->title);
 	th_buf_deinit(&line);
 	th_json_free(doc);
+	return good;
+}
+
+static bool pending_room(struct th_live *l)
+{
+	struct th_pending *p = &l->pending;
+	size_t cap = p->cap;
+
+	/* The two lists have one capacity: both, or none. */
+	if (!room(&p->digests, p->count, &cap, 1, sizeof(*p->digests)))
+		return false;
+	return room(&p->events, p->count, &p->cap, 1, sizeof(*p->events));
 }
 
 static void pending_add(struct th_live *l, const struct th_event *ev)
@@ -227,11 +333,7 @@ static void pending_add(struct th_live *l, const struct th_event *ev)
 		p->seq_before = ev->seq - 1;
 		p->head_before = l->head;
 	}
-	if (p->count == p->cap) {
-		p->cap = p->cap ? p->cap * 2 : 4;
-		p->events = th_realloc(p->events, p->cap * sizeof(*p->events));
-		p->digests = th_realloc(p->digests, p->cap * sizeof(*p->digests));
-	}
+	assert(p->count < p->cap);
 	l->head = th_event_digest(&l->head, th_str_of(l->id), ev);
 	p->events[p->count] = *ev;
 	p->digests[p->count++] = l->head;
@@ -263,21 +365,32 @@ enum th_code th_live_append(struct th_live *l, enum th_event_kind kind, enum th_
 	code = th_live_history(l, err);
 	if (code)
 		return code;
+	if (!commit || !pending_room(l))
+		return th_fail_memory(err);
 	ev.call = th_arena_str(&commit->arena, call);
 	ev.data = th_arena_str(&commit->arena, data);
+	if (commit->arena.no_memory)
+		return th_fail_memory(err);
 	if (!ev.data.ptr || !ev.call.ptr)
 		return th_fail(err, TH_ELIMIT, "too much waits to be written");
 	d->world.ops->random(d->world.ctx, random, sizeof(random));
 	ev.id = th_uuid7((uint64_t)ev.ts_ms, random);
 	code = th_session_step(&l->fold, &ev, &fx, err);
+	if (code == TH_OK && kind == TH_EV_MESSAGE && !set_title(l, data))
+		code = th_fail_memory(err);
+	/* The fold is then of no use, nor what waits to be written with it. */
+	if (code == TH_ENOMEM) {
+		l->pending.count = 0;
+		th_live_lose(l, err);
+	}
 	if (code)
 		return code;
 	pending_add(l, &ev);
-	if (kind == TH_EV_MESSAGE)
-		set_title(l, data);
 	make_dirty(l);
 	queue_effects(l, &fx);
 	code = th_history_add(l->history, &ev, err);
+	if (!code && l->lost)
+		code = th_fail_memory(err);
 	if (code)
 		th_live_lose(l, err);
 	return code;
@@ -562,6 +675,7 @@ static void commit_recycle(struct th_driver *d, struct th_commit *c)
 	d->spare = c;
 }
 
+/* Memory may be there for the other sessions; anything else is the store's end. */
 static void on_commit(void *ctx, struct th_batch *batch, enum th_code code,
 		      const struct th_err *err)
 {
@@ -570,7 +684,8 @@ static void on_commit(void *ctx, struct th_batch *batch, enum th_code code,
 
 	d->commits--;
 	if (code) {
-		d->world.ops->fatal(d->world.ctx, err);
+		if (code != TH_ENOMEM)
+			d->world.ops->fatal(d->world.ctx, err);
 		for (size_t i = 0; i < batch->append_count; i++) {
 			struct th_live *l = find(d, c->handles[i]);
 
@@ -618,17 +733,21 @@ static void fill_row(struct th_commit *c, struct th_live *l, struct th_session_r
 	};
 }
 
-static void fill_append(struct th_commit *c, struct th_live *l, struct th_append *a)
+/* False: out of memory, and nothing happened. */
+static bool fill_append(struct th_commit *c, struct th_live *l, struct th_append *a)
 {
 	struct th_pending *p = &l->pending;
 	struct th_session_row *row = TH_NEW(&c->arena, struct th_session_row);
 	struct th_event *events = th_arena_array(&c->arena, p->count, sizeof(*events));
 	struct th_digest *digests = th_arena_array(&c->arena, p->count, sizeof(*digests));
 
+	if (row && events && digests)
+		fill_row(c, l, row);
+	if (c->arena.no_memory)
+		return false;
 	assert(row && events && digests);
 	memcpy(events, p->events, p->count * sizeof(*events));
 	memcpy(digests, p->digests, p->count * sizeof(*digests));
-	fill_row(c, l, row);
 	*a = (struct th_append){
 		.create = p->create,
 		.row = row,
@@ -640,12 +759,29 @@ static void fill_append(struct th_commit *c, struct th_live *l, struct th_append
 	};
 	p->count = 0;
 	p->create = false;
+	return true;
+}
+
+/* Nothing of what waits can be written: as if the process had died, for these sessions. */
+static void flush_failed(struct th_driver *d, struct th_commit *c, struct th_live *list)
+{
+	for (struct th_live *l = list, *next; l; l = next) {
+		next = l->dirty_next;
+		l->dirty = false;
+		l->pending.count = 0;
+		live_no_memory(l);
+	}
+	d->filling = NULL;
+	if (c)
+		commit_recycle(d, c);
+	d->flush_asked = false;
+	tell_lost(d);
 }
 
 void th_driver_flush(struct th_driver *d)
 {
 	struct th_commit *c = filling(d);
-	struct th_handle *idle;
+	struct th_handle *idle = NULL;
 	size_t count = 0, idle_count = 0;
 	struct th_live *list = d->dirty;
 
@@ -653,18 +789,33 @@ void th_driver_flush(struct th_driver *d)
 	d->dirty = d->dirty_last = NULL;
 	for (struct th_live *l = list; l; l = l->dirty_next)
 		count++;
-	if (count == 0)
+	if (count == 0) {
+		tell_lost(d);
 		return;
-	c->batch.appends = th_arena_array(&c->arena, count, sizeof(*c->batch.appends));
-	c->handles = th_arena_array(&c->arena, count, sizeof(*c->handles));
-	idle = th_arena_array(&c->arena, count, sizeof(*idle));
+	}
+	if (c) {
+		c->batch.appends = th_arena_array(&c->arena, count, sizeof(*c->batch.appends));
+		c->handles = th_arena_array(&c->arena, count, sizeof(*c->handles));
+		idle = th_arena_array(&c->arena, count, sizeof(*idle));
+	}
+	if (!c || c->arena.no_memory) {
+		flush_failed(d, c, list);
+		return;
+	}
 	assert(c->batch.appends && c->handles && idle);
 	for (struct th_live *l = list, *next; l; l = next) {
 		next = l->dirty_next;
 		l->dirty = false;
 		if (l->pending.count > 0) {
-			c->handles[c->batch.append_count] = handle_of(l);
-			fill_append(c, l, &c->batch.appends[c->batch.append_count++]);
+			struct th_append *a = &c->batch.appends[c->batch.append_count];
+
+			if (!fill_append(c, l, a)) {
+				c->arena.no_memory = false; /* the next one may fit */
+				l->pending.count = 0;
+				live_no_memory(l);
+				continue;
+			}
+			c->handles[c->batch.append_count++] = handle_of(l);
 			l->commits++;
 		} else if (l->commits == 0) {
 			idle[idle_count++] = handle_of(l);
@@ -678,39 +829,43 @@ void th_driver_flush(struct th_driver *d)
 	c->batch.blob_count = c->blob_count;
 	if (c->batch.append_count == 0) {
 		commit_recycle(d, c);
-		return;
+	} else {
+		d->commits++;
+		d->world.ops->commit(d->world.ctx, &c->batch, on_commit, c);
 	}
-	d->commits++;
-	d->world.ops->commit(d->world.ctx, &c->batch, on_commit, c);
+	tell_lost(d);
 }
 
-void th_driver_add_blob(struct th_driver *d, const struct th_blob *blob)
+enum th_code th_driver_add_blob(struct th_driver *d, const struct th_blob *blob, struct th_err *err)
 {
 	struct th_commit *c = filling(d);
+	struct th_blob kept = { .hash = blob->hash };
 
-	for (size_t i = 0; i < c->blob_count; i++)
+	for (size_t i = 0; c && i < c->blob_count; i++)
 		if (th_digest_eq(&c->blobs[i].hash, &blob->hash))
-			return;
-	if (c->blob_count == c->blob_cap) {
-		c->blob_cap = c->blob_cap ? c->blob_cap * 2 : 4;
-		c->blobs = th_realloc(c->blobs, c->blob_cap * sizeof(*c->blobs));
-	}
-	c->blobs[c->blob_count++] = (struct th_blob){
-		.hash = blob->hash,
-		.media_type = th_arena_str(&c->arena, blob->media_type),
-		.bytes = th_arena_str(&c->arena, blob->bytes),
-	};
+			return TH_OK;
+	if (!c || !room(&c->blobs, c->blob_count, &c->blob_cap, 1, sizeof(*c->blobs)))
+		return th_fail_memory(err);
+	kept.media_type = th_arena_str(&c->arena, blob->media_type);
+	kept.bytes = th_arena_str(&c->arena, blob->bytes);
+	if (c->arena.no_memory)
+		return th_fail_memory(err);
+	if (!kept.media_type.ptr || !kept.bytes.ptr)
+		return th_fail(err, TH_ELIMIT, "too much waits to be written");
+	c->blobs[c->blob_count++] = kept;
+	return TH_OK;
 }
 
 /* ---- life of a driver and its sessions --------------------------------------------------- */
 
 struct th_driver *th_driver_new(const struct th_world *world, struct th_str build)
 {
-	struct th_driver *d = th_alloc(sizeof(*d));
+	struct th_driver *d = th_try_alloc(sizeof(*d));
 
+	if (!d)
+		return NULL;
 	d->world = *world;
-	d->build = copy(build);
-	return d;
+	return copy(build, &d->build) ? d : th_driver_free(d);
 }
 
 static void commit_free(struct th_commit *c)
@@ -749,7 +904,7 @@ static void created_data(const struct th_outfit *outfit,
 	struct th_buf agent;
 	struct th_jw w;
 
-	th_buf_init(&agent, TH_EVENT_DATA_MAX);
+	th_buf_init_try(&agent, TH_EVENT_DATA_MAX);
 	if (!d.agent.len) {
 		w = th_jw(&agent);
 		th_table_print(&th_agent_table, outfit->agent, &w);
@@ -759,6 +914,8 @@ static void created_data(const struct th_outfit *outfit,
 		d.model = outfit->model;
 	w = th_jw(data);
 	th_table_print(&th_ev_session_created_table, &d, &w);
+	data->failed |= agent.failed;
+	data->no_memory |= agent.no_memory;
 	th_buf_deinit(&agent);
 }
 
@@ -776,17 +933,18 @@ enum th_code th_driver_create(struct th_driver *d, struct th_str session_id,
 		return code;
 	l->epoch = 1;
 	l->pending.create = true;
-	l->user = created->user.len ? copy(created->user) : NULL;
-	l->metadata = created->metadata.len ? copy(created->metadata) : NULL;
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	th_buf_init_try(&data, TH_EVENT_DATA_MAX);
 	created_data(outfit, created, &data);
 	code = th_buf_check(&data, "the agent's definition", err);
+	if (!code && (!copy(created->user, &l->user) || !copy(created->metadata, &l->metadata)))
+		code = th_fail_memory(err);
 	if (!code)
 		code = th_live_append(l, TH_EV_SESSION_CREATED, TH_SOURCE_OPERATOR, 0, TH_STR(""),
 				      th_buf_str(&data), err);
 	th_buf_deinit(&data);
 	if (code) {
-		live_free(l);
+		l->observer = (struct th_observer){ 0 }; /* nobody has heard of it */
+		live_drop(l);
 		return code;
 	}
 	*ret = handle_of(l);
@@ -827,6 +985,9 @@ static enum th_code open_row(struct th_driver *d, const struct th_session_row *r
 		code =
 		    th_fail(err, TH_ECORRUPT, "the log ends at event %llu, but its row says %llu",
 			    (unsigned long long)l->fold.seq, (unsigned long long)row->head_seq);
+	if (!code && (!copy(row->user, &l->user) || !copy(row->title, &l->title) ||
+		      !copy(row->parent, &l->parent) || !copy(row->metadata, &l->metadata)))
+		code = th_fail_memory(err);
 	if (code) {
 		live_free(l);
 		return th_prefix(err, code, "session %.*s", TH_FMT(row->session_id));
@@ -835,11 +996,7 @@ static enum th_code open_row(struct th_driver *d, const struct th_session_row *r
 	l->epoch = row->epoch;
 	l->created_ms = row->created_ms;
 	l->durable_seq = row->head_seq;
-	l->user = row->user.len ? copy(row->user) : NULL;
-	l->title = row->title.len ? copy(row->title) : NULL;
-	l->parent = row->parent.len ? copy(row->parent) : NULL;
 	l->parent_seq = row->parent_seq;
-	l->metadata = row->metadata.len ? copy(row->metadata) : NULL;
 	*ret = l;
 	return TH_OK;
 }
@@ -861,6 +1018,8 @@ static enum th_code fork_history(struct th_live *l, struct th_err *err)
 	struct th_driver *d = l->driver;
 
 	l->history = th_history_new(&l->options);
+	if (!l->history)
+		return th_fail_memory(err);
 	return d->world.ops->read(d->world.ctx, th_str_of(l->parent), 1, l->parent_seq,
 				  history_fill, l->history, err);
 }
@@ -882,15 +1041,18 @@ enum th_code th_driver_fork(struct th_driver *d, const struct th_session_row *ro
 	l->created_ms = d->world.ops->now_ms(d->world.ctx);
 	l->pending.create = true;
 	code = fork_history(l, err);
-	th_buf_init(&text, TH_EVENT_DATA_MAX);
+	th_buf_init_try(&text, TH_EVENT_DATA_MAX);
 	w = th_jw(&text);
 	th_table_print(&th_ev_session_forked_table, &data, &w);
+	if (!code)
+		code = th_buf_check(&text, "a fork", err);
 	if (!code)
 		code = th_live_append(l, TH_EV_SESSION_FORKED, TH_SOURCE_OPERATOR, 0, TH_STR(""),
 				      th_buf_str(&text), err);
 	th_buf_deinit(&text);
 	if (code) {
-		live_free(l);
+		l->observer = (struct th_observer){ 0 };
+		live_drop(l);
 		return code;
 	}
 	/* What the prefix left open waits for a resume. */
@@ -932,18 +1094,7 @@ void th_driver_close(struct th_driver *d, struct th_handle h)
 	th_live_model_cancel(l, false);
 	if (l->dirty && l->pending.count > 0)
 		th_driver_flush(d);
-	if (l->dirty) {
-		struct th_live **at = &d->dirty;
-
-		while (*at != l)
-			at = &(*at)->dirty_next;
-		*at = l->dirty_next;
-		d->dirty_last = NULL;
-		for (struct th_live *i = d->dirty; i; i = i->dirty_next)
-			d->dirty_last = i;
-		l->dirty = false;
-	}
-	live_free(l);
+	live_drop(l);
 }
 
 /* ---- inputs ------------------------------------------------------------------------------ */

@@ -59,6 +59,7 @@ struct th_observer {
 	void *ctx;
 };
 
+/* NULL: out of memory. */
 TH_NODISCARD struct th_driver *th_driver_new(const struct th_world *world, struct th_str build);
 struct th_driver *
 th_driver_free(struct th_driver *d); /* world's things must be cancelled or over; NULL is fine */

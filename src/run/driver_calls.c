@@ -528,11 +528,17 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 	struct th_live *l = th_live_find(d, t.index, t.generation);
 	struct th_call *c = l && !l->lost ? call_of_ticket(l, t) : NULL;
 	struct th_ev_outcome out;
+	struct th_err err = { 0 };
 
 	if (!c)
 		return;
-	for (size_t i = 0; i < r->blob_count; i++)
-		th_driver_add_blob(d, &r->blobs[i]);
+	for (size_t i = 0; i < r->blob_count; i++) {
+		/* Without its picture the result is not told: the executor keeps it. */
+		if (th_driver_add_blob(d, &r->blobs[i], &err)) {
+			th_live_lose(l, &err);
+			return;
+		}
+	}
 	if (c->phase == TH_CALL_DENIED) {
 		refuse_now(l, c, r->output);
 	} else if (t.seq == c->call_seq) {

@@ -53,6 +53,7 @@ struct th_live {
 	struct th_pending pending;
 	struct th_live *dirty_next;
 	bool dirty, pumping, lost;
+	bool untold;    /* lost, and the observer is told by the next flush */
 	size_t commits; /* batches under way with events of this session */
 	struct th_held *held;
 	size_t held_count, held_cap;
@@ -87,12 +88,12 @@ struct th_driver {
 	struct th_world world;
 	char *build;
 	struct th_live **lives;
-	uint32_t live_cap;
+	uint32_t live_cap, live_free; /* no slot before live_free is free */
 	size_t live_count;
 	uint32_t generations;
 	struct th_commit *filling, *spare;
 	struct th_live *dirty, *dirty_last;
-	bool flush_asked;
+	bool flush_asked, untold;
 	size_t commits; /* transactions under way */
 	struct th_blob_text *texts;
 	size_t text_count, text_cap, text_bytes;
@@ -119,7 +120,9 @@ TH_NODISCARD enum th_code th_live_history(struct th_live *l, struct th_err *err)
 /* Works off the queued effects. */
 void th_live_pump(struct th_live *l);
 void th_live_lose(struct th_live *l, const struct th_err *err);
-void th_driver_add_blob(struct th_driver *d, const struct th_blob *blob); /* copied */
+/* Copied into the next transaction. */
+TH_NODISCARD enum th_code th_driver_add_blob(struct th_driver *d, const struct th_blob *blob,
+					     struct th_err *err);
 
 /* driver_model.c */
 void th_live_request(struct th_live *l);    /* REQUEST: writes MODEL_REQUESTED */

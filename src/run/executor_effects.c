@@ -330,7 +330,7 @@ static void effect_finish(struct th_exec_effect *e, enum th_outcome_status statu
 		enum th_code code =
 		    th_ledger_finish(x->ledger, e->entry, status, th_buf_str(&e->output),
 				     th_buf_str(&e->evidence), e->elapsed_ms, &err);
-		if (code == TH_EIO)
+		if (code == TH_EIO || code == TH_ENOMEM)
 			th_exec_fatal(x, &err);
 		x->dirty = true;
 		th_loop_defer(x->loop, &x->flush);

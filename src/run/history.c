@@ -45,6 +45,8 @@ struct th_history {
 	struct th_arena held_memory;
 	struct open_call *open;
 	size_t open_count, open_left;
+	bool no_memory;
+	struct piece lost;     /* stands for one that there was no memory for */
 	bool asked;            /* the model was asked: what is said now it has not read */
 	struct th_group *held; /* in `held_memory` */
 	size_t held_count;
@@ -52,11 +54,14 @@ struct th_history {
 
 struct th_history *th_history_new(const struct th_request_options *options)
 {
-	struct th_history *h = th_alloc(sizeof(*h));
+	struct th_history *h = th_try_alloc(sizeof(*h));
+
+	if (!h)
+		return NULL;
 
 	h->options = options;
-	th_arena_init(&h->waiting, TH_TURN_MEMORY_MAX);
-	th_arena_init(&h->held_memory, TH_TURN_MEMORY_MAX);
+	th_arena_init_try(&h->waiting, TH_TURN_MEMORY_MAX);
+	th_arena_init_try(&h->held_memory, TH_TURN_MEMORY_MAX);
 	return h;
 }
 
@@ -80,8 +85,16 @@ struct th_history *th_history_free(struct th_history *h)
 static struct piece *piece_new(struct th_history *h)
 {
 	if (h->piece_count == h->piece_cap) {
-		h->piece_cap = h->piece_cap ? h->piece_cap * 2 : 4;
-		h->pieces = th_realloc(h->pieces, h->piece_cap * sizeof(*h->pieces));
+		size_t cap = h->piece_cap ? h->piece_cap * 2 : 4;
+		struct piece *list = th_try_realloc(h->pieces, cap * sizeof(*list));
+
+		if (!list) { /* written to, and never read */
+			h->no_memory = true;
+			h->lost = (struct piece){ 0 };
+			return &h->lost;
+		}
+		h->pieces = list;
+		h->piece_cap = cap;
 	}
 	h->pieces[h->piece_count] = (struct piece){ 0 };
 	return &h->pieces[h->piece_count++];
@@ -97,7 +110,11 @@ static struct th_str keep(struct th_history *h, struct th_str s)
 		size_t cap = TH_MIN(TH_MAX(h->bytes / 8, CHUNK_MIN), CHUNK_MAX);
 
 		cap = TH_MAX(cap, s.len);
-		c = th_alloc(sizeof(*c) + cap);
+		c = th_try_alloc(sizeof(*c) + cap);
+		if (!c) {
+			h->no_memory = true;
+			return (struct th_str){ NULL, 0 };
+		}
 		c->cap = cap;
 		c->older = h->chunks;
 		h->chunks = c;
@@ -162,10 +179,10 @@ static enum th_code render(struct th_history *h, const struct th_group *g, struc
 	struct th_buf out;
 	enum th_code code;
 
-	th_buf_init(&out, TH_REQUEST_MAX);
+	th_buf_init_try(&out, TH_REQUEST_MAX);
 	code = h->options->profile->wire->group(h->options, g, h->items == 0, &out, holes,
 						TH_GROUP_HOLES_MAX, &count, err);
-	if (!code)
+	if (!code || out.no_memory)
 		code = th_buf_check(&out, "a history item", err);
 	if (!code) {
 		put_pieces(h, th_buf_str(&out), holes, count);
@@ -214,7 +231,7 @@ static enum th_code release_held(struct th_history *h, struct th_err *err)
 	h->held = NULL;
 	h->held_count = 0;
 	th_arena_deinit(&h->held_memory);
-	th_arena_init(&h->held_memory, TH_TURN_MEMORY_MAX);
+	th_arena_init_try(&h->held_memory, TH_TURN_MEMORY_MAX);
 	return code;
 }
 
@@ -224,10 +241,11 @@ static enum th_code add_answer(struct th_history *h, const struct th_event *ev, 
 	struct th_group g = { .kind = TH_GROUP_ANSWER,
 			      .items = items,
 			      .raw = th_json_raw_get(ev->data, "raw") };
-	struct th_buf text = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_buf text;
 	struct th_next next;
 	enum th_code code;
 
+	th_buf_init_try(&text, TH_ANSWER_MAX);
 	th_arena_reset(&h->waiting);
 	code = th_plan_answer(items, &h->waiting, &text, &next, err);
 	th_buf_deinit(&text);
@@ -273,8 +291,9 @@ static enum th_code close_turn(struct th_history *h, struct th_err *err)
 		code = release_held(h, err);
 	h->open_count = h->open_left = 0;
 	h->open = NULL;
+	h->no_memory |= h->waiting.no_memory; /* deinit forgets it */
 	th_arena_deinit(&h->waiting);
-	th_arena_init(&h->waiting, TH_TURN_MEMORY_MAX);
+	th_arena_init_try(&h->waiting, TH_TURN_MEMORY_MAX);
 	return code;
 }
 
@@ -307,7 +326,7 @@ enum th_code th_history_add(struct th_history *h, const struct th_event *ev, str
 	enum th_code code = TH_OK;
 
 	assert(ev->seq == h->seq + 1);
-	th_arena_init(&scratch, TH_TURN_MEMORY_MAX);
+	th_arena_init_try(&scratch, TH_TURN_MEMORY_MAX);
 	if (ev->kind == TH_EV_MODEL_ANSWERED) {
 		h->asked = false;
 		code = add_answer(h, ev, err);
@@ -316,13 +335,16 @@ enum th_code th_history_add(struct th_history *h, const struct th_event *ev, str
 		if (h->open_left == 0)
 			code = release_held(h, err);
 	} else if (ev->kind == TH_EV_MESSAGE || ev->kind == TH_EV_OUTCOME) {
-		code = th_json_parse(ev->data, &doc, err);
+		code = th_json_try_parse(ev->data, &doc, err);
 		if (!code && ev->kind == TH_EV_MESSAGE)
 			code = add_message(h, th_json_root(doc), &scratch, err);
 		else if (!code)
 			code = add_outcome(h, th_json_root(doc), &scratch, err);
 	}
 	th_json_free(doc);
+	h->no_memory |= scratch.no_memory || h->waiting.no_memory || h->held_memory.no_memory;
+	if (h->no_memory)
+		code = th_fail_memory(err);
 	th_arena_deinit(&scratch);
 	if (code)
 		return th_prefix(err, code, "event %llu as history", (unsigned long long)ev->seq);

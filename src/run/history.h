@@ -20,10 +20,12 @@
 
 struct th_history;
 
-struct th_history *th_history_new(const struct th_request_options *options); /* borrowed */
+/* NULL: out of memory.  The options are borrowed. */
+TH_NODISCARD struct th_history *th_history_new(const struct th_request_options *options);
 struct th_history *th_history_free(struct th_history *h);
 
-/* Takes the next event of the log, in order; events that show nothing to the model are skipped. */
+/* Takes the next event of the log, in order; events that show nothing to the model are skipped.
+ * TH_ENOMEM: of no use any more, to be made anew. */
 TH_NODISCARD enum th_code th_history_add(struct th_history *h, const struct th_event *ev,
 					 struct th_err *err);
 uint64_t th_history_seq(const struct th_history *h); /* of the last event taken */

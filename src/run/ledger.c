@@ -46,6 +46,7 @@ struct th_ledger {
 	struct th_ledger_entry *oldest, *newest;
 	size_t count, forgotten;
 	bool damaged;
+	bool no_memory;        /* while it was read */
 	struct th_arena arena; /* of the record being read */
 };
 
@@ -64,35 +65,66 @@ struct th_ledger_entry *th_ledger_find(struct th_ledger *l, struct th_str id)
 	return e;
 }
 
-static void set(char **to, struct th_str s)
+/* False: out of memory, and *to is as it was. */
+static bool set(char **to, struct th_str s)
 {
+	char *text = NULL;
+	if (s.len > 0) {
+		text = (char *)th_try_alloc(s.len + 1);
+		if (!text)
+			return false;
+		memcpy(text, s.ptr, s.len);
+	}
 	free(*to);
-	*to = NULL;
-	if (s.len == 0)
-		return;
-	*to = (char *)th_alloc(s.len + 1);
-	memcpy(*to, s.ptr, s.len);
+	*to = text;
+	return true;
 }
 
 static void clear(struct th_ledger_entry *e)
 {
 	char **texts[] = { &e->tool, &e->digest, &e->noted, &e->output, &e->evidence };
-	for (size_t i = 0; i < TH_COUNT(texts); i++)
-		set(texts[i], TH_STR(""));
+	for (size_t i = 0; i < TH_COUNT(texts); i++) {
+		free(*texts[i]);
+		*texts[i] = NULL;
+	}
 }
 
-static struct th_ledger_entry *add(struct th_ledger *l, struct th_str id)
+static struct th_ledger_entry *entry_free(struct th_ledger_entry *e)
 {
-	struct th_ledger_entry *e = (struct th_ledger_entry *)th_alloc(sizeof(*e));
+	if (e)
+		clear(e);
+	free(e);
+	return NULL;
+}
+
+/* Not in the ledger yet.  NULL: out of memory. */
+static struct th_ledger_entry *entry_new(struct th_str id)
+{
+	struct th_ledger_entry *e = (struct th_ledger_entry *)th_try_alloc(sizeof(*e));
 	assert(id.len <= TH_EFFECT_ID_MAX);
-	memcpy(e->id, id.ptr, id.len);
-	struct th_ledger_entry **head = bucket(l, id);
+	if (e)
+		memcpy(e->id, id.ptr, id.len);
+	return e;
+}
+
+static void put(struct th_ledger *l, struct th_ledger_entry *e)
+{
+	struct th_ledger_entry **head = bucket(l, th_str_of(e->id));
 	e->chain = *head;
 	*head = e;
 	e->older = l->newest;
 	*(l->newest ? &l->newest->newer : &l->oldest) = e;
 	l->newest = e;
 	l->count++;
+}
+
+static struct th_ledger_entry *add(struct th_ledger *l, struct th_str id)
+{
+	struct th_ledger_entry *e = entry_new(id);
+	if (e)
+		put(l, e);
+	else
+		l->no_memory = true;
 	return e;
 }
 
@@ -107,8 +139,7 @@ static void drop(struct th_ledger *l, struct th_ledger_entry *e)
 	l->count--;
 	if (e->state == TH_LEDGER_FORGOTTEN)
 		l->forgotten--;
-	clear(e);
-	free(e);
+	entry_free(e);
 }
 
 static void forget(struct th_ledger *l, struct th_ledger_entry *e)
@@ -135,15 +166,35 @@ static int outcome_find(struct th_str name)
 	return -1;
 }
 
-static void finish(struct th_ledger_entry *e, enum th_outcome_status status, struct th_str output,
+/* False: out of memory, and it is not finished. */
+static bool finish(struct th_ledger_entry *e, enum th_outcome_status status, struct th_str output,
 		   struct th_str evidence, int64_t elapsed_ms)
 {
+	if (!set(&e->output, output) || !set(&e->evidence, evidence))
+		return false;
 	e->state = TH_LEDGER_FINISHED;
 	e->status = status;
 	e->elapsed_ms = elapsed_ms;
-	set(&e->output, output);
-	set(&e->evidence, evidence);
-	set(&e->noted, TH_STR(""));
+	free(e->noted);
+	e->noted = NULL;
+	return true;
+}
+
+/* Not in the ledger yet.  NULL: out of memory. */
+static struct th_ledger_entry *entry_of(const struct th_ledger_record *m, enum th_class class)
+{
+	struct th_ledger_entry *e = entry_new(m->id);
+	if (!e)
+		return NULL;
+	e->state = TH_LEDGER_ACCEPTED;
+	e->class = class;
+	e->epoch = m->epoch;
+	e->accepted_ms = m->accepted_ms;
+	e->steps = m->steps;
+	e->gap = m->gap;
+	if (!set(&e->tool, m->tool) || !set(&e->digest, m->digest) || !set(&e->noted, m->noted))
+		return entry_free(e);
+	return e;
 }
 
 static bool apply_accepted(struct th_ledger *l, const struct th_ledger_record *m)
@@ -151,25 +202,22 @@ static bool apply_accepted(struct th_ledger *l, const struct th_ledger_record *m
 	int class = th_class_find(m->class);
 	if (m->id.len == 0 || m->id.len > TH_EFFECT_ID_MAX || class < 0 || th_ledger_find(l, m->id))
 		return false;
-	struct th_ledger_entry *e = add(l, m->id);
-	e->state = TH_LEDGER_ACCEPTED;
-	e->class = (enum th_class) class;
-	e->epoch = m->epoch;
-	e->accepted_ms = m->accepted_ms;
-	e->steps = m->steps;
-	e->gap = m->gap;
-	set(&e->tool, m->tool);
-	set(&e->digest, m->digest);
-	set(&e->noted, m->noted);
-	return true;
+	struct th_ledger_entry *e = entry_of(m, (enum th_class) class);
+	if (e)
+		put(l, e);
+	else
+		l->no_memory = true;
+	return e != NULL;
 }
 
-static bool apply_finished(struct th_ledger_entry *e, const struct th_ledger_record *m)
+static bool apply_finished(struct th_ledger *l, struct th_ledger_entry *e,
+			   const struct th_ledger_record *m)
 {
 	int status = outcome_find(m->status);
 	if (!e || status < 0)
 		return false;
-	finish(e, (enum th_outcome_status)status, m->output, m->evidence, m->elapsed_ms);
+	if (!finish(e, (enum th_outcome_status)status, m->output, m->evidence, m->elapsed_ms))
+		l->no_memory = true;
 	return true;
 }
 
@@ -179,7 +227,10 @@ static bool apply_forgot(struct th_ledger *l, const struct th_ledger_record *m)
 		struct th_str id = m->ids.list[i];
 		if (id.len == 0 || id.len > TH_EFFECT_ID_MAX)
 			return false;
-		forget(l, th_ledger_find(l, id) ?: add(l, id));
+		struct th_ledger_entry *e = th_ledger_find(l, id) ?: add(l, id);
+		if (!e)
+			return false;
+		forget(l, e);
 	}
 	return true;
 }
@@ -191,10 +242,10 @@ static bool apply(struct th_ledger *l, const struct th_ledger_record *m)
 	if (th_str_is(m->r, "accepted"))
 		return apply_accepted(l, m);
 	if (th_str_is(m->r, "finished"))
-		return apply_finished(e, m);
+		return apply_finished(l, e, m);
 	if (th_str_is(m->r, "entry"))
 		return apply_accepted(l, m) &&
-		       (m->status.len == 0 || apply_finished(th_ledger_find(l, m->id), m));
+		       (m->status.len == 0 || apply_finished(l, th_ledger_find(l, m->id), m));
 	if (th_str_is(m->r, "forgot"))
 		return apply_forgot(l, m);
 	if (th_str_is(m->r, "step") && e) {
@@ -202,12 +253,14 @@ static bool apply(struct th_ledger *l, const struct th_ledger_record *m)
 		return true;
 	}
 	if (th_str_is(m->r, "note") && e) {
-		set(&e->noted, m->noted);
+		l->no_memory |= !set(&e->noted, m->noted);
 		return true;
 	}
 	if (th_str_is(m->r, "never") && !e && m->id.len > 0 && m->id.len <= TH_EFFECT_ID_MAX) {
-		add(l, m->id)->state = TH_LEDGER_NEVER;
-		return true;
+		e = add(l, m->id);
+		if (e)
+			e->state = TH_LEDGER_NEVER;
+		return e != NULL;
 	}
 	if (th_str_is(m->r, "epoch")) {
 		l->epoch = TH_MAX(l->epoch, m->epoch);
@@ -229,12 +282,16 @@ static enum th_code on_record(void *ctx, struct th_str record, struct th_err *er
 	struct th_ledger_record m;
 	TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
 
-	(void)err;
 	th_arena_reset(&l->arena);
-	if (th_json_parse(record, &doc, NULL) ||
-	    th_table_parse(&th_ledger_record_table, th_json_root(doc), &l->arena, &m, NULL) ||
-	    !apply(l, &m))
-		l->damaged = true;
+	enum th_code code = th_json_try_parse(record, &doc, NULL);
+	if (code == TH_OK)
+		code =
+		    th_table_parse(&th_ledger_record_table, th_json_root(doc), &l->arena, &m, NULL);
+	bool good = code == TH_OK && apply(l, &m);
+	/* Nothing is damaged by that: it must be read again. */
+	if (code == TH_ENOMEM || l->arena.no_memory || l->no_memory)
+		return th_fail_memory(err);
+	l->damaged |= !good;
 	return TH_OK;
 }
 
@@ -246,6 +303,7 @@ static enum th_code append(struct th_ledger *l, const struct th_ledger_record *m
 	TH_CLEANUP(th_buf_deinit) struct th_buf out = TH_BUF_INIT(TH_JOURNAL_RECORD_MAX);
 	struct th_jw w = th_jw(&out);
 
+	out.may_fail = true;
 	th_table_print(&th_ledger_record_table, m, &w);
 	enum th_code code = th_buf_check(&out, "a record of the journal", err);
 	return code ? code : th_journal_append(l->journal, th_buf_str(&out), err);
@@ -309,9 +367,11 @@ static enum th_code begin_anew(struct th_ledger *l, struct th_err *err)
 enum th_code th_ledger_open(const char *path, struct th_ledger_found *found, struct th_ledger **ret,
 			    struct th_err *err)
 {
-	struct th_ledger *l = (struct th_ledger *)th_alloc(sizeof(*l));
+	struct th_ledger *l = (struct th_ledger *)th_try_alloc(sizeof(*l));
 	*found = (struct th_ledger_found){};
-	th_arena_init(&l->arena, 4 * TH_JOURNAL_RECORD_MAX);
+	if (!l)
+		return th_fail_memory(err);
+	th_arena_init_try(&l->arena, 4 * TH_JOURNAL_RECORD_MAX);
 	enum th_code code = th_journal_open(path, on_record, l, &found->journal, &l->journal, err);
 	found->damaged = l->damaged || found->journal.damaged;
 	if (code == TH_OK && found->damaged)
@@ -379,13 +439,16 @@ enum th_code th_ledger_accept(struct th_ledger *l, const struct th_ledger_entry 
 			       "more than %d effects whose outcome nobody has taken over",
 			       TH_EXEC_EFFECTS_MAX);
 	m.r = TH_STR("accepted");
-	enum th_code code = append(l, &m, err);
-	if (code)
+	/* Made before it is written: what is in the journal is in memory too. */
+	struct th_ledger_entry *e = entry_of(&m, what->class);
+	enum th_code code = e ? append(l, &m, err) : th_fail_memory(err);
+	if (code) {
+		entry_free(e);
 		return code;
-	bool applied = apply_accepted(l, &m);
-	assert(applied);
-	*ret = l->newest;
-	l->newest->this_life = true;
+	}
+	put(l, e);
+	e->this_life = true;
+	*ret = e;
 	return TH_OK;
 }
 
@@ -394,10 +457,15 @@ enum th_code th_ledger_never(struct th_ledger *l, struct th_str id, struct th_er
 	struct th_ledger_record m = { .r = TH_STR("never"), .id = id };
 
 	assert(!th_ledger_find(l, id));
-	enum th_code code = append(l, &m, err);
-	if (code == TH_OK)
-		add(l, id)->state = TH_LEDGER_NEVER;
-	return code;
+	struct th_ledger_entry *e = entry_new(id);
+	enum th_code code = e ? append(l, &m, err) : th_fail_memory(err);
+	if (code) {
+		entry_free(e);
+		return code;
+	}
+	e->state = TH_LEDGER_NEVER;
+	put(l, e);
+	return TH_OK;
 }
 
 enum th_code th_ledger_step(struct th_ledger *l, struct th_ledger_entry *e, int64_t steps,
@@ -414,10 +482,15 @@ enum th_code th_ledger_note(struct th_ledger *l, struct th_ledger_entry *e, stru
 			    struct th_err *err)
 {
 	struct th_ledger_record m = { .r = TH_STR("note"), .id = th_str_of(e->id), .noted = json };
-	enum th_code code = append(l, &m, err);
-	if (code == TH_OK)
-		set(&e->noted, json);
-	return code;
+	char *noted = NULL;
+	enum th_code code = set(&noted, json) ? append(l, &m, err) : th_fail_memory(err);
+	if (code) {
+		free(noted);
+		return code;
+	}
+	free(e->noted);
+	e->noted = noted;
+	return TH_OK;
 }
 
 enum th_code th_ledger_finish(struct th_ledger *l, struct th_ledger_entry *e,
@@ -432,7 +505,8 @@ enum th_code th_ledger_finish(struct th_ledger *l, struct th_ledger_entry *e,
 		.evidence = evidence,
 		.elapsed_ms = elapsed_ms,
 	};
-	finish(e, status, output, evidence, elapsed_ms);
+	if (!finish(e, status, output, evidence, elapsed_ms))
+		return th_fail_memory(err);
 	return append(l, &m, err);
 }
 
@@ -459,6 +533,7 @@ enum th_code th_ledger_sync(struct th_ledger *l, struct th_err *err)
 struct pile {
 	struct th_buf bytes;
 	size_t *ends, count, room;
+	bool no_memory;
 };
 
 static void pile_add(struct pile *p, const struct th_ledger_record *m)
@@ -466,8 +541,14 @@ static void pile_add(struct pile *p, const struct th_ledger_record *m)
 	struct th_jw w = th_jw(&p->bytes);
 	th_table_print(&th_ledger_record_table, m, &w);
 	if (p->count == p->room) {
-		p->room = p->room ? 2 * p->room : 64;
-		p->ends = (size_t *)th_realloc(p->ends, p->room * sizeof(*p->ends));
+		size_t room = p->room ? 2 * p->room : 64;
+		size_t *ends = (size_t *)th_try_realloc(p->ends, room * sizeof(*ends));
+		if (!ends) {
+			p->no_memory = true;
+			return;
+		}
+		p->ends = ends;
+		p->room = room;
 	}
 	p->ends[p->count++] = p->bytes.len;
 }
@@ -505,12 +586,16 @@ static enum th_code rewrite(struct th_ledger *l, struct th_err *err)
 	struct th_ledger_record name = { .r = TH_STR("journal"), .id = th_str_of(l->id) };
 	struct th_ledger_record fence = { .r = TH_STR("epoch"), .epoch = l->epoch };
 
+	p.bytes.may_fail = true;
+
 	pile_add(&p, &name);
 	pile_add(&p, &fence);
 	pile_entries(l, &p);
 	enum th_code code = th_buf_check(&p.bytes, "the journal", err);
-	struct th_str *records = (struct th_str *)th_alloc(p.count * sizeof(*records));
-	for (size_t i = 0; i < p.count; i++) {
+	struct th_str *records = (struct th_str *)th_try_alloc(p.count * sizeof(*records));
+	if (p.no_memory || !records)
+		code = th_fail_memory(err);
+	for (size_t i = 0; records && i < p.count; i++) {
 		size_t from = i > 0 ? p.ends[i - 1] : 0;
 		records[i] = th_str_n(p.bytes.ptr + from, p.ends[i] - from);
 	}

@@ -75,7 +75,7 @@ TH_NODISCARD enum th_code th_ledger_step(struct th_ledger *l, struct th_ledger_e
 					 int64_t steps, struct th_err *err);
 TH_NODISCARD enum th_code th_ledger_note(struct th_ledger *l, struct th_ledger_entry *e,
 					 struct th_str json, struct th_err *err);
-/* In memory it is finished also when the disk takes no more. */
+/* In memory it is finished also when the disk takes no more.  TH_ENOMEM: it is not finished. */
 TH_NODISCARD enum th_code th_ledger_finish(struct th_ledger *l, struct th_ledger_entry *e,
 					   enum th_outcome_status status, struct th_str output,
 					   struct th_str evidence, int64_t elapsed_ms,

@@ -610,6 +610,8 @@ enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_
 	if (!code)
 		code = th_fetcher_new(rt->loop, &rt->fetcher, err);
 	rt->driver = th_driver_new(&world, TH_STR(TH_VERSION));
+	if (!rt->driver && !code)
+		code = th_fail_memory(err);
 	if (code)
 		rt = th_runtime_free(rt);
 	*ret = rt;

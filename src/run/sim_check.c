@@ -379,6 +379,7 @@ static void check_history(struct th_sim_check *c, size_t number, uint64_t seq,
 	struct th_err err = { 0 };
 	size_t count;
 
+	assert(h); /* in the simulator memory does not run out */
 	if (th_sim_store_read(c->disk, th_str_of(c->sessions[number].id), 1, seq, history_event, h,
 			      &err))
 		th_sim_check_blame(c, "the log of session %zu makes no history: %s", number,

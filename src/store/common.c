@@ -77,6 +77,7 @@ struct th_shown th_session_shown(struct th_str id)
 	struct th_shown ret;
 	struct th_buf b = TH_BUF_INIT(sizeof(ret.text) - 1);
 
+	b.may_fail = true; /* then it is cut: only for sentences */
 	th_text_line(&b, id, TH_SESSION_ID_SHOWN);
 	memcpy(ret.text, b.ptr, b.len);
 	ret.text[b.len] = 0;

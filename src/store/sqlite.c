@@ -244,8 +244,10 @@ static void sqlite_close(struct th_store *store)
 static char *copy(const char *text, const char *more)
 {
 	size_t len = strlen(text), more_len = strlen(more);
-	char *ret = th_alloc(len + more_len + 1);
+	char *ret = th_try_alloc(len + more_len + 1);
 
+	if (!ret)
+		return NULL;
 	memcpy(ret, text, len);
 	memcpy(ret + len, more, more_len);
 	return ret;
@@ -304,7 +306,9 @@ static enum th_code sqlite_open(struct th_str rest, const struct th_store_option
 	if (rest.len == 0 || rest.len > TH_STORE_PATH_MAX || memchr(rest.ptr, 0, rest.len))
 		return th_fail(err, TH_EUSAGE,
 			       "sqlite: needs the path of a file, as in sqlite:FILE");
-	s = th_alloc(sizeof(*s));
+	s = th_try_alloc(sizeof(*s));
+	if (!s)
+		return th_fail_memory(err);
 	s->base.kind = &th_store_sqlite;
 	s->loop = options->loop;
 	s->read_only = options->read_only;
@@ -314,7 +318,11 @@ static enum th_code sqlite_open(struct th_str rest, const struct th_store_option
 	pthread_mutex_init(&s->writing, NULL);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
-	s->path = th_alloc(rest.len + 1);
+	s->path = th_try_alloc(rest.len + 1);
+	if (!s->path) {
+		sqlite_close(&s->base);
+		return th_fail_memory(err);
+	}
 	memcpy(s->path, rest.ptr, rest.len);
 	missing = access(s->path, F_OK) != 0 && errno == ENOENT;
 	if (mode == TH_DB_CREATE)
@@ -326,6 +334,10 @@ static enum th_code sqlite_open(struct th_str rest, const struct th_store_option
 		const char *real = sqlite3_db_filename(s->reader.sqlite, "main");
 
 		s->owners = copy(real && *real ? real : s->path, ".owners");
+		if (!s->owners)
+			code = th_fail_memory(err);
+	}
+	if (code == TH_OK) {
 		if (missing && s->reader.created)
 			th_sqlite_mark_forget(s);
 		if (!s->read_only)

@@ -59,8 +59,13 @@ static enum th_code known_add(struct verify *v, const struct th_placed_row *r)
 	struct known *k;
 
 	if (v->count == v->cap) {
-		v->cap = v->cap ? v->cap * 2 : 64;
-		v->list = th_realloc(v->list, v->cap * sizeof(*v->list));
+		size_t cap = v->cap ? v->cap * 2 : 64;
+		struct known *list = th_try_realloc(v->list, cap * sizeof(*list));
+
+		if (!list)
+			return th_fail_memory(v->err);
+		v->list = list;
+		v->cap = cap;
 	}
 	k = &v->list[v->count++];
 	*k = (struct known){
@@ -73,6 +78,8 @@ static enum th_code known_add(struct verify *v, const struct th_placed_row *r)
 		.seq = r->row.parent_seq,
 		.begun = r->row.parent.len == 0,
 	};
+	if (v->arena.no_memory)
+		return th_fail_memory(v->err);
 	if (!k->id.ptr || !k->parent.ptr)
 		return th_fail(v->err, TH_ELIMIT, "%s: too many sessions to verify at once",
 			       v->db->path);
@@ -81,12 +88,14 @@ static enum th_code known_add(struct verify *v, const struct th_placed_row *r)
 
 static void blame_session(struct verify *v, struct th_str id, const char *what);
 
-static void known_index(struct verify *v)
+static enum th_code known_index(struct verify *v)
 {
 	v->slot_count = 16;
 	while (v->slot_count < v->count * 2)
 		v->slot_count *= 2;
-	v->slots = th_alloc(v->slot_count * sizeof(*v->slots));
+	v->slots = th_try_alloc(v->slot_count * sizeof(*v->slots));
+	if (!v->slots)
+		return th_fail_memory(v->err);
 	for (size_t i = 0; i < v->count; i++) {
 		size_t slot = slot_of(v, v->list[i].id);
 
@@ -94,6 +103,7 @@ static void known_index(struct verify *v)
 			blame_session(v, v->list[i].id, "it is there twice");
 		v->slots[slot] = i + 1;
 	}
+	return TH_OK;
 }
 
 /* ---- what is found ---- */
@@ -423,8 +433,9 @@ static enum th_code verify_all(struct verify *v)
 	enum th_code code = check_sessions(v);
 
 	if (code == TH_OK && !v->report->bad) {
-		known_index(v);
-		check_forks(v);
+		code = known_index(v);
+		if (code == TH_OK)
+			check_forks(v);
 	}
 	if (code == TH_OK && !v->report->bad)
 		code = check_events(v);
@@ -518,7 +529,7 @@ enum th_code th_sqlite_verify(struct th_store *store, struct th_str session_id,
 	code = th_sqlite_read_begin(s, v.err);
 	if (code != TH_OK)
 		return code;
-	th_arena_init(&v.arena, TH_VERIFY_MEMORY_MAX);
+	th_arena_init_try(&v.arena, TH_VERIFY_MEMORY_MAX);
 	s->reader.report = ret;
 	code = session_id.len > 0 ? verify_one(&v, session_id) : verify_all(&v);
 	if (code == TH_OK && !ret->bad && th_sqlite_mark_check(s, v.err) == TH_ECORRUPT)
