@@ -50,6 +50,7 @@
 #define TH_ANSWER_ITEMS_MAX 1024
 #define TH_ANSWER_START_MAX 1024 /* what is kept of a body that is no answer, for its message */
 #define TH_MODEL_NAME_MAX 256
+#define TH_REASKS_MAX 3 /* answers in a row that could not be read; the next one ends the run */
 #define TH_RETRY_FIRST_MS 500 /* first wait between tries, at most; doubles */
 #define TH_RETRY_MAX_MS 60000
 #define TH_RETRY_HINT_MAX_MS 60000    /* a server's own wish is followed up to here */

@@ -141,6 +141,8 @@ enum th_code th_model_actions(const struct th_profile *p, const struct th_json *
 
 	if (th_str_is(type, "function_call"))
 		return parse_function(item, a, ret, ret_count, err);
+	if (th_json_get_str(item, "error").ptr) /* a dialect could not read it */
+		return th_fail(err, TH_EPROTO, "%.*s", TH_FMT(th_json_get_str(item, "error")));
 	if (!th_str_is(type, "computer_call"))
 		return th_fail(err, TH_EPROTO, "\"%.*s\" is not a call of the computer",
 			       TH_FMT(th_utf8_cut(type, 40)));

@@ -7,7 +7,26 @@
  * rewritten to computer_call items in pixels of the screen, and such items are
  * written in the model's own words and space when they go back without a raw
  * form.  Parsers are total: bounded, they never lose an argument, and what they
- * cannot read becomes one message that tells the model so (see th_dialect_error).
+ * cannot read becomes one item that tells the model so (th_dialect_error).
+ *
+ * What comes out of decode, besides what is copied:
+ *
+ *   {"type":"computer_call","call_id","actions":[ours],…}
+ *       one call; actions that a model wrote one after the other are in one, in order.
+ *       With "name" and "arguments" (verbatim) when it came as a function_call of the wire:
+ *       its result must go back as that function's.  Without, it was text.
+ *   {"type":"computer_call","call_id","actions":[],"error":"…","input":"…"}
+ *       what could not be read, and why.  th_model_actions refuses it with that sentence, so
+ *       its result is the sentence and the model is asked again.  A run that gets
+ *       TH_REASKS_MAX answers with an error in a row ends as failed.
+ *   {"type":"message",…,"outcome":"completed" | "failed" | "needs_user"}
+ *       the model's word that it is done, that it gave up, or that it needs a person
+ *       (terminate, finished, answer, DONE, FAIL, call_user).  Has a "call_id" when it came
+ *       as a function_call of the wire, which then has no result.
+ *   function_call browser {"action":"goto","url"} | {"action":"search","query"} |
+ *       {"action":"back"} | {"action":"forward"} | {"action":"reload"}
+ *   function_call remember {"fact"}
+ *       for the tools of these names; without them the model is told that there are none.
  */
 #ifndef TH_MODELS_DIALECT_H
 #define TH_MODELS_DIALECT_H
@@ -48,5 +67,13 @@ struct th_dialect {
 extern const struct th_dialect *const th_dialects[]; /* NULL-terminated; the first is native */
 extern const struct th_dialect th_dialect_native;
 const struct th_dialect *th_dialect_find(struct th_str name); /* or NULL */
+
+#define TH_DIALECT_COMPLETED "completed"
+#define TH_DIALECT_FAILED "failed"
+#define TH_DIALECT_NEEDS_USER "needs_user"
+
+/* Writes the item for what could not be read, see above. */
+void th_dialect_error(struct th_jw *w, struct th_str call_id, struct th_str input,
+		      const char *sentence);
 
 #endif

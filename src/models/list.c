@@ -158,6 +158,25 @@ static enum th_code check_way(struct th_str name, struct th_err *err)
 	return TH_OK;
 }
 
+/* What other runtimes load into their own process.  Here a server runs it. */
+static enum th_code check_in_process(struct th_str name, struct th_err *err)
+{
+	static const char *const loaded[] = { "huggingface-local/", "mlx/" };
+
+	for (size_t i = 0; i < TH_COUNT(loaded); i++) {
+		struct th_str rest = name;
+
+		if (cut_prefix(&rest, loaded[i]))
+			return th_fail(err, TH_EUSAGE,
+				       "thole runs no model in its own process: serve %.*s (for "
+				       "example with vLLM), write its name without \"%s\" and set "
+				       "OPENAI_BASE_URL to the server, such as "
+				       "http://localhost:8000/v1",
+				       TH_FMT(th_utf8_cut(rest, NAME_MAX_SHOWN)), loaded[i]);
+	}
+	return TH_OK;
+}
+
 enum th_code th_model_resolve(struct th_str name, const struct th_profile **ret,
 			      struct th_str *ret_name, struct th_err *err)
 {
@@ -170,6 +189,8 @@ enum th_code th_model_resolve(struct th_str name, const struct th_profile **ret,
 		code = check_way(name, err);
 	if (!code)
 		code = check_vertex(name, err);
+	if (!code)
+		code = check_in_process(name, err);
 	if (code)
 		return code;
 	any_server = cut_prefix(&bare, "responses:") || cut_prefix(&bare, "local/");

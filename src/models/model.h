@@ -58,7 +58,7 @@ struct th_space {
 	int32_t max;                    /* NORM: 1000, 999 or 1 (fractions) */
 	int32_t factor;                 /* SMART: sides are multiples of it */
 	int64_t pixels_min, pixels_max; /* SMART: and their product within these */
-	bool floor;                     /* SMART: rounds down, as GTA1 and its kin */
+	bool floor; /* rounds down, sides (SMART) and points: GTA1 and its kin, GLM */
 };
 
 /* How a picture is made smaller before it is sent; all 0: not at all. */
