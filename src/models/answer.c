@@ -25,7 +25,7 @@ void th_answer_init(struct th_answer *ret)
 	*ret = (struct th_answer){
 		.status = TH_ANSWER_FAILED,
 		.items = TH_STR("[]"),
-		.usage = { -1, -1, -1, -1, -1 },
+		.usage = { -1, -1, -1, -1, -1, -1 },
 	};
 }
 

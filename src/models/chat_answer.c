@@ -163,6 +163,8 @@ static void take_usage(const struct th_json *usage, struct th_usage *ret)
 	    th_answer_tokens(th_json_get(usage, "completion_tokens_details"), "reasoning_tokens");
 	if (ret->reasoning < 0)
 		ret->reasoning = th_answer_tokens(usage, "reasoning_tokens");
+	ret->written =
+	    th_answer_tokens(th_json_get(usage, "prompt_tokens_details"), "cache_write_tokens");
 	/* xAI counts reasoning beside the output, and has it paid as such. */
 	if (ret->input >= 0 && ret->output >= 0 && ret->reasoning > 0 &&
 	    ret->total - ret->input - ret->output == ret->reasoning)
@@ -338,13 +340,13 @@ static void end_stream(struct th_decoder *d, struct th_answer *ret)
 			       TH_STR("an event of the stream was not JSON"));
 	else if (good && d->chosen && (finish.len || d->finished))
 		take_finish(d, finish, ret);
-	else if (good && !d->events && !d->finished && d->body.len)
+	else if (good && !d->events && !d->finished && !d->partial && d->body.len)
 		th_answer_fail(ret, TH_FAILURE_MALFORMED,
 			       th_answer_beginning(
 				   &d->text,
 				   "the answer is neither JSON nor an event stream; it begins: ",
 				   th_buf_str(&d->body)));
-	else if (good && !d->events && !d->finished)
+	else if (good && !d->events && !d->finished && !d->partial)
 		th_answer_fail(ret, TH_FAILURE_CUT, TH_STR("the answer's body is empty"));
 	else if (good)
 		th_answer_fail(ret, TH_FAILURE_CUT,
@@ -364,6 +366,7 @@ static void take_last_event(struct th_decoder *d)
 	if (r != 1)
 		return;
 	th_chat_event(d, &ev);
+	d->partial = d->broken && !broken;
 	d->events += !d->finished && !d->broken;
 	d->broken = broken;
 	(void)check_limits(d);

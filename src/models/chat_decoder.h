@@ -21,6 +21,7 @@ struct th_decoder {
 	bool chosen;   /* a chunk with a choice came */
 	bool ended;    /* the stream's last bytes are taken */
 	bool broken;   /* a chunk was not JSON */
+	bool partial;  /* its last event was cut */
 	bool limited;  /* over a maximum; err says which */
 	size_t events;
 	th_delta_fn *fn;

@@ -144,7 +144,7 @@ void th_plumb_decode_text(struct th_str text, struct th_buf *out)
 	struct th_jw w = th_jw(&items);
 	struct th_answer answer = {
 		.status = TH_ANSWER_COMPLETED,
-		.usage = { -1, -1, -1, -1, -1 },
+		.usage = { -1, -1, -1, -1, -1, -1 },
 	};
 
 	th_buf_add(&items, TH_STR("[{\"type\":\"message\",\"role\":\"assistant\",\"content\":"

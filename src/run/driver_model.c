@@ -403,7 +403,7 @@ void th_driver_model_done(struct th_driver *d, struct th_ticket t, const struct 
 {
 	struct th_live *l = live_of(d, t);
 	const struct th_wire *wire;
-	struct th_answer a = { .usage = { -1, -1, -1, -1, -1 } };
+	struct th_answer a = { .usage = { -1, -1, -1, -1, -1, -1 } };
 	struct th_buf usage;
 	bool finished;
 

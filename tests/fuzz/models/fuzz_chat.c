@@ -35,7 +35,7 @@ static void add_answer(const struct th_answer *a, struct th_buf *out)
 
 static void send_back(const char *model, struct th_str items, struct th_str raw)
 {
-	struct th_request_options o = { .has_computer = true, .screen = { 64, 48 } };
+	struct th_request_options o = { .screen = { 64, 48 } };
 	struct th_group g = { .kind = TH_GROUP_ANSWER, .items = items, .raw = raw };
 	struct th_result results[TH_CALLS_MAX];
 	struct th_json_raw_iter it = th_json_raw_iter(items);
