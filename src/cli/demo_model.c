@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -23,6 +24,8 @@
 
 struct th_demo_model {
 	int listen_fd, stop_fd, port;
+	th_demo_script *script;
+	void *script_ctx;
 	pthread_t thread;
 };
 
@@ -175,19 +178,19 @@ static void say(struct answer *a, struct th_str text)
 	item_done(a);
 }
 
-static void call(struct answer *a, const struct turn *t)
+static void call(struct answer *a, size_t number, const char *tool, const char *arguments)
 {
-	char id[] = "call_demo_a";
+	char id[32];
 	struct th_jw w = th_jw(&a->item);
 
-	id[sizeof(id) - 2] = (char)('a' + a->number % 26);
+	(void)snprintf(id, sizeof(id), "call_demo_%zu", number);
 	th_buf_clear(&a->item);
 	th_jw_object(&w);
 	th_jw_kstr(&w, "type", TH_STR("function_call"));
 	th_jw_kstr(&w, "id", th_str_of(id + 5));
 	th_jw_kstr(&w, "call_id", th_str_of(id));
-	th_jw_kstr(&w, "name", th_str_of(t->tool));
-	th_jw_kstr(&w, "arguments", th_str_of(t->arguments));
+	th_jw_kstr(&w, "name", th_str_of(tool));
+	th_jw_kstr(&w, "arguments", th_str_of(arguments));
 	th_jw_kstr(&w, "status", TH_STR("completed"));
 	th_jw_object_end(&w);
 	event(a, "response.output_item.added", "item", th_buf_str(&a->item), true);
@@ -209,7 +212,18 @@ static void response(struct answer *a, const char *type, const char *status)
 	event(a, type, "response", th_buf_str(&text), false);
 }
 
-static void answer(struct answer *a, const struct th_json *body)
+static void answer_by(struct answer *a, const struct th_demo_model *m, size_t done)
+{
+	struct th_demo_turn t = { 0 };
+
+	m->script(m->script_ctx, done, &t);
+	if (t.text[0])
+		say(a, th_str_of(t.text));
+	for (size_t i = 0; i < t.call_count; i++)
+		call(a, done + i, t.calls[i].tool, t.calls[i].arguments);
+}
+
+static void answer(struct answer *a, const struct th_demo_model *m, const struct th_json *body)
 {
 	const struct th_json *last;
 	size_t done = results(body, &last);
@@ -217,12 +231,14 @@ static void answer(struct answer *a, const struct th_json *body)
 
 	a->number = done;
 	response(a, "response.created", "in_progress");
-	if (!result_has(last, t->wanted)) {
+	if (m->script) {
+		answer_by(a, m, done);
+	} else if (!result_has(last, t->wanted)) {
 		say(a, TH_STR("The last step did not give what I expected, so I stop here: the "
 			      "file may not be written."));
 	} else if (t->tool) {
 		say(a, th_str_of(t->thought));
-		call(a, t);
+		call(a, done, t->tool, t->arguments);
 	} else {
 		say(a, TH_STR("Done. I opened a terminal on a private desktop, wrote " TH_DEMO_FILE
 			      " by keyboard, and read it back. It says: " TH_DEMO_LINE));
@@ -291,7 +307,7 @@ static void reply_status(int fd, const char *status)
 	send_all(fd, th_buf_str(&out));
 }
 
-static void reply(int fd, struct th_str request)
+static void reply(int fd, const struct th_demo_model *m, struct th_str request)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct answer a = { .body_size = request.len };
@@ -304,7 +320,7 @@ static void reply(int fd, struct th_str request)
 	th_buf_init(&a.out, ANSWER_MAX);
 	th_buf_init(&a.items, ANSWER_MAX);
 	th_buf_init(&a.item, ANSWER_MAX);
-	answer(&a, th_json_root(doc));
+	answer(&a, m, th_json_root(doc));
 	th_buf_printf(
 	    &head,
 	    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %zu\r\n"
@@ -317,8 +333,9 @@ static void reply(int fd, struct th_str request)
 	th_buf_deinit(&a.item);
 }
 
-static void serve(int fd, int stop_fd)
+static void serve(int fd, const struct th_demo_model *m)
 {
+	int stop_fd = m->stop_fd;
 	struct th_buf in TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
 	ptrdiff_t end = -1;
 	struct th_str head;
@@ -340,7 +357,7 @@ static void serve(int fd, int stop_fd)
 	while (in.len < (size_t)end + 4 + (size_t)size)
 		if (!fill(fd, stop_fd, &in))
 			return;
-	reply(fd, th_str_sub(th_buf_str(&in), (size_t)end + 4, (size_t)size));
+	reply(fd, m, th_str_sub(th_buf_str(&in), (size_t)end + 4, (size_t)size));
 }
 
 static void *thread_main(void *ctx)
@@ -358,7 +375,7 @@ static void *thread_main(void *ctx)
 		fd = accept4(m->listen_fd, NULL, NULL, SOCK_CLOEXEC);
 		if (fd < 0)
 			continue;
-		serve(fd, m->stop_fd);
+		serve(fd, m);
 		close(fd);
 	}
 	return NULL;
@@ -389,13 +406,16 @@ static void free_model(struct th_demo_model *m)
 	free(m);
 }
 
-enum th_code th_demo_model_start(struct th_demo_model **ret, struct th_err *err)
+enum th_code th_demo_model_start(th_demo_script *other, void *ctx, struct th_demo_model **ret,
+				 struct th_err *err)
 {
 	struct th_demo_model *m = th_alloc(sizeof(*m));
 	enum th_code code = listen_loopback(m, err);
 	sigset_t all, before;
 	int failed;
 
+	m->script = other;
+	m->script_ctx = ctx;
 	if (code == TH_OK) {
 		/* Signals are for the main thread. */
 		sigfillset(&all);

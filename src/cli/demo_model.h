@@ -19,7 +19,27 @@
 
 struct th_demo_model;
 
-TH_NODISCARD enum th_code th_demo_model_start(struct th_demo_model **ret, struct th_err *err);
+#define TH_DEMO_CALLS_MAX 2
+
+/* One answer: what it says, then calls; none: it is the last. */
+struct th_demo_turn {
+	char text[512];
+	size_t call_count;
+	struct {
+		char tool[32], arguments[1024];
+	} calls[TH_DEMO_CALLS_MAX];
+};
+
+/*
+ * Another script: called in the server's thread with the number of results that
+ * the request has; the same number should give the same calls, because an answer
+ * that did not become durable is asked for again.
+ */
+typedef void th_demo_script(void *ctx, size_t results, struct th_demo_turn *ret);
+
+/* script NULL: the demo's own. */
+TH_NODISCARD enum th_code th_demo_model_start(th_demo_script *script, void *ctx,
+					      struct th_demo_model **ret, struct th_err *err);
 int th_demo_model_port(const struct th_demo_model *m);
 struct th_demo_model *th_demo_model_stop(struct th_demo_model *m); /* takes NULL, returns NULL */
 

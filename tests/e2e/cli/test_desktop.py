@@ -47,6 +47,30 @@ class Demo(house.House):
                 return found
             time.sleep(0.1)
 
+    def test_demo_crash(self):
+        for more in ([], ["--no-trace"]):
+            with self.subTest(more=more):
+                ended = self.good("demo", "crash", "--seed", "1", "--seconds", "4", "--json", *more)
+                self.assertEqual(ended.err, "")
+                found = json.loads(ended.out)
+                self.assertEqual([found[k] for k in ("seed", "duplicated", "lost", "diverged", "false_claims")],
+                                 [1, 0, 0, 0, 0], ended)
+                self.assertTrue(found["clicks"])
+                self.assertGreater(found["runtime_kills"], 2)
+                self.assertGreater(found["happened"], 0)
+                self.assertLessEqual(found["unknown_happened"], found["unknown"])
+                self.assertFalse(more and found["traced"])
+                self.assertEqual(self.left(), [])
+
+    def test_demo_crash_for_people(self):
+        ended = self.good("demo", "crash", "--seconds", "1", "-C", self.folder / "crash")
+        for words in ("duplicated                   0", "lost                         0", "unknown", "What to conclude", "Seed "):
+            self.assertIn(words, ended.out)
+        self.good("log", "--verify", "--store", "sqlite:%s/log.db" % (self.folder / "crash"))
+        self.bad(2, "--seconds", "demo", "crash", "--seconds", "0")
+        self.bad(2, "demo crash", "demo", "--seed", "1")
+        self.bad(2, "no operand but crash", "demo", "crush")
+
     def test_demo_as_json(self):
         ended = self.good("demo", "--json", "-C", self.folder / "demo")
         kinds = [json.loads(line)["kind"] for line in ended.out.splitlines()]
