@@ -158,12 +158,16 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_model_requested, int, reserved_cost_nano, "reserved_cost_nano", TH_NONEG,            \
 	  "price reserved in the budget, in 1e-9 US dollars")
 
+/* The reason of an answer that the provider paused: the model goes on when it is sent back. */
+#define TH_ANSWER_PAUSED "pause_turn"
+
 #define TH_FIELDS_ev_model_answered(F)                                                 \
 	F(ev_model_answered, str, response_id, "response_id", 0,                       \
 	  "the provider's id of the answer")                                           \
 	F(ev_model_answered, str, model, "model", 0, "model that answered")            \
 	F(ev_model_answered, str, status, "status", TH_REQ, "completed or incomplete") \
-	F(ev_model_answered, str, reason, "reason", 0, "why it is incomplete")         \
+	F(ev_model_answered, str, reason, "reason", 0,                                 \
+	  "why it is incomplete; pause_turn: the model goes on")                       \
 	F(ev_model_answered, raw, items, "items", TH_REQ,                              \
 	  "output items, verbatim where the wire has items")                           \
 	F(ev_model_answered, raw, raw, "raw", 0,                                       \

@@ -513,6 +513,11 @@ static enum th_code on_model_answered(struct step *st)
 	s->totals.cost_unknown |= !th_json_get(st->data, "cost_nano");
 	s->final_refusal = next.refusal;
 	s->answer_incomplete = th_str_is(d.status, "incomplete");
+	if (s->answer_incomplete && th_str_is(d.reason, TH_ANSWER_PAUSED)) {
+		s->answer_incomplete = false;
+		if (next.kind == TH_NEXT_FINAL)
+			next.kind = TH_NEXT_AGAIN;
+	}
 	switch (next.kind) {
 	case TH_NEXT_CALLS:
 		s->calls = next.calls;

@@ -47,8 +47,4 @@ void th_messages_end(struct th_decoder *d, bool cut, struct th_answer *ret);
 void th_messages_error(struct th_decoder *d, int http_status, struct th_answer *ret);
 struct th_decoder *th_messages_free(struct th_decoder *d);
 
-/* The reason of an answer that the provider paused: it goes back as it is, and the model goes on.
- */
-#define TH_MESSAGES_PAUSE "pause_turn"
-
 #endif

@@ -229,8 +229,8 @@ static const struct {
 } reasons[] = {
 	{ "max_tokens", "max_output_tokens" },
 	{ "model_context_window_exceeded", "context_window" },
-	{ TH_MESSAGES_PAUSE, TH_MESSAGES_PAUSE },
-	{ "compaction", TH_MESSAGES_PAUSE }, /* paused behind its summary */
+	{ "pause_turn", TH_ANSWER_PAUSED },
+	{ "compaction", TH_ANSWER_PAUSED }, /* paused behind its summary */
 };
 
 static void take_stop(struct th_str stop, struct th_answer *ret)

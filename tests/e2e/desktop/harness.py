@@ -134,8 +134,10 @@ class Case:
         runtime = self.folder / "runtime"
         runtime.mkdir(mode=0o700)
         self.env["XDG_RUNTIME_DIR"] = str(runtime)
-        self.env["OPENAI_API_KEY"] = "sk-e2e-0123456789"
-        self.env.pop("OPENAI_BASE_URL", None)
+        for provider in ("OPENAI", "ANTHROPIC"):
+            self.env["%s_API_KEY" % provider] = "sk-e2e-0123456789"
+            self.env.pop("%s_BASE_URL" % provider, None)
+        self.settings = ""  # lines of the agent file
         self.store = "sqlite:%s" % (self.folder / "log.db")
 
     def agent(self, start, net=None, limits=40):
@@ -154,6 +156,8 @@ class Case:
         lines += ["limits:", "  turns: %d" % limits, "workspace: %s" % yaml_string(str(self.workspace))]
         if net:
             lines.append("net: %s" % net)
+        if self.settings:
+            lines.append(self.settings)
         path = self.folder / "agent.yaml"
         path.write_text("\n".join(lines) + "\n")
         return path
@@ -198,7 +202,7 @@ class Case:
         check(sorted(intents) == sorted(outcomes), "not every intent has its one outcome")
         check(len(set(intents)) == len(intents), "an effect_id came twice")
         check(events[-1]["kind"] == "final", "the log does not end with final but with %s" % events[-1]["kind"])
-        self.thole("computer", "-s", self.name, "end")
+        self.thole("computer", "-s", self.name, "--store", self.store, "end")
         left = [line for pid, line in self.processes() if not gone(pid)]
         check(not left, "processes are left: %s" % left)
 

@@ -567,6 +567,25 @@ static void test_cut_answers_fail(void **unused)
 	th_session_deinit(&st.s);
 }
 
+/* What it said so far is not its last word: it is asked again, with that. */
+static void test_paused_answers_go_on(void **unused)
+{
+	struct story st;
+
+	(void)unused;
+	begin(&st, "");
+	must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"go\"}");
+	must(&st, TH_EV_MODEL_REQUESTED, 2, "", "{\"model\":\"m\",\"turn\":1,\"attempt\":1}");
+	must(
+	    &st, TH_EV_MODEL_ANSWERED, 3, "",
+	    "{\"status\":\"incomplete\",\"reason\":\"pause_turn\",\"items\":[{\"type\":\"message\","
+	    "\"content\":[{\"type\":\"output_text\",\"text\":\"searching\"}]}]}");
+	assert_false(due(&st, TH_DO_FAIL));
+	assert_false(due(&st, TH_DO_FINISH));
+	assert_true(due(&st, TH_DO_REQUEST));
+	th_session_deinit(&st.s);
+}
+
 static void test_order_of_events(void **unused)
 {
 	struct story st;
@@ -712,6 +731,7 @@ int main(void)
 		cmocka_unit_test(test_safety_checks_always_ask),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_cut_answers_fail),
+		cmocka_unit_test(test_paused_answers_go_on),
 		cmocka_unit_test(test_order_of_events),
 		cmocka_unit_test(test_transitions),
 		cmocka_unit_test(test_plan),
