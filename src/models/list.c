@@ -72,6 +72,16 @@ static const struct th_profile *find_pattern(struct th_str name, struct th_str *
 	return NULL;
 }
 
+bool th_profile_fits(const struct th_profile *p, struct th_str name)
+{
+	struct th_str patterns = th_str_of(p->pattern);
+
+	while (patterns.len)
+		if (match_one(th_str_split(&patterns, '|'), name))
+			return true;
+	return false;
+}
+
 static const struct th_profile *generic(void)
 {
 	const struct th_profile *p = th_profile_next(NULL);
@@ -203,6 +213,8 @@ enum th_code th_model_resolve(struct th_str name, const struct th_profile **ret,
 	for (tail = bare; any_server && th_str_find_char(tail, '/') >= 0;)
 		th_str_split(&tail, '/');
 	p = find_pattern(any_server && tail.len ? tail : bare, &sent);
+	if (p && p->wire == &th_wire_chat && th_profile_served(p, sent))
+		p = th_profile_served(p, sent);
 	if (any_server && (!p || p->wire != &th_wire_responses))
 		p = generic();
 	if (!p)

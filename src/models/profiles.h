@@ -19,6 +19,12 @@ extern const struct th_profile th_profiles_chat[], th_profiles_google[], th_prof
 
 extern const struct th_profile *const th_profile_tables[]; /* NULL-terminated */
 
+/* Whether a pattern of the row fits a name without its server's prefix. */
+bool th_profile_fits(const struct th_profile *p, struct th_str name);
+/* A model of open weights on a server of th_profiles_chat: the server's row with what the model's
+ * family says and counts in; NULL: no family is known, the server's row stands. */
+const struct th_profile *th_profile_served(const struct th_profile *server, struct th_str name);
+
 /* All rows in order: th_profile_next(NULL) is the first; NULL: no more. */
 const struct th_profile *th_profile_next(const struct th_profile *p);
 

@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "models/blank.h"
+#include "models/dialect.h"
 #include "models/plumb.h"
 #include "models/profiles.h"
 
@@ -69,6 +70,62 @@ static void test_names(void **state)
 	expect("together_ai/a/b", "together", "a/b");
 	expect("together/a/b", "together", "a/b");
 	expect("ollama_chat/llama4:70b", "ollama", "llama4:70b");
+}
+
+/* Models of open weights: the family says the words, the server where it is. */
+static void test_families(void **state)
+{
+	static const struct {
+		const char *name, *profile, *dialect, *key, *sent;
+	} cases[] = {
+		{ "ui-tars-7b-dpo", "ui-tars-1", "uitars", "OPENAI_API_KEY", "ui-tars-7b-dpo" },
+		{ "UI-TARS-2B-SFT", "ui-tars-1", "uitars", "OPENAI_API_KEY", "UI-TARS-2B-SFT" },
+		{ "UI-TARS-2509", "ui-tars-1.5", "uitars15", "OPENAI_API_KEY", "UI-TARS-2509" },
+		{ "ByteDance-Seed/UI-TARS-1.5-7B", "ui-tars-1.5", "uitars15", "OPENAI_API_KEY",
+		  "ByteDance-Seed/UI-TARS-1.5-7B" },
+		{ "cua/bytedance/ui-tars-2", "ui-tars", "uitars2", "CUA_API_KEY",
+		  "bytedance/ui-tars-2" },
+		{ "ui-tars-7", "ui-tars", "uitars2", "OPENAI_API_KEY", "ui-tars-7" },
+		{ "openrouter/qwen/qwen3-vl-235b-a22b-instruct", "qwen3-vl", "qwen",
+		  "OPENROUTER_API_KEY", "qwen/qwen3-vl-235b-a22b-instruct" },
+		{ "hosted_vllm/Qwen/Qwen2.5-VL-72B", "qwen2.5-vl", "qwen", "HOSTED_VLLM_API_KEY",
+		  "Qwen/Qwen2.5-VL-72B" },
+		{ "qwen3.5-vl", "qwen3.5", "qwen35", "OPENAI_API_KEY", "qwen3.5-vl" },
+		{ "qwen35-4b", "qwen3.5", "qwen35", "OPENAI_API_KEY", "qwen35-4b" },
+		{ "chat:microsoft/Fara-7B", "fara", "fara", "OPENAI_API_KEY", "microsoft/Fara-7B" },
+		{ "fara1.5", "fara", "fara", "OPENAI_API_KEY", "fara1.5" },
+		{ "gta1-7b", "gta1", "points", "OPENAI_API_KEY", "gta1-7b" },
+		{ "Gelato-30B", "gelato", "points", "OPENAI_API_KEY", "Gelato-30B" },
+		{ "UI-Ins-7B", "ui-ins", "uiins", "OPENAI_API_KEY", "UI-Ins-7B" },
+		{ "Hcompany/Holo1.5-7B", "holo1.5", "holo", "OPENAI_API_KEY",
+		  "Hcompany/Holo1.5-7B" },
+		{ "Holo2-30B", "holo", "holo", "OPENAI_API_KEY", "Holo2-30B" },
+		{ "InternVL3", "internvl", "internvl", "OPENAI_API_KEY", "InternVL3" },
+		{ "OpenCUA-7B", "opencua", "opencua", "OPENAI_API_KEY", "OpenCUA-7B" },
+		{ "openrouter/z-ai/GLM-4.5V", "glm-v", "glm", "OPENROUTER_API_KEY",
+		  "z-ai/GLM-4.5V" },
+		{ "GLM-4.6V", "glm-v", "glm", "OPENAI_API_KEY", "GLM-4.6V" },
+		{ "yutori/n1-latest", "yutori-n1", "yutori", "YUTORI_API_KEY", "n1-latest" },
+		{ "n1", "yutori-n1", "yutori", "YUTORI_API_KEY", "n1" },
+	};
+	const struct th_profile *p;
+	struct th_str name;
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(cases); i++) {
+		expect(cases[i].name, cases[i].profile, cases[i].sent);
+		assert_int_equal(th_model_resolve(th_str_of(cases[i].name), &p, &name, &err),
+				 TH_OK);
+		assert_string_equal(p->dialect->name, cases[i].dialect);
+		assert_string_equal(p->key_env, cases[i].key);
+		assert_string_equal(p->wire->name, "chat");
+	}
+	/* What others load into their own process. */
+	assert_int_equal(
+	    th_model_resolve(TH_STR("huggingface-local/microsoft/Fara-7B"), &p, &name, &err),
+	    TH_EUSAGE);
+	assert_non_null(strstr(err.msg, "OPENAI_BASE_URL"));
+	assert_int_equal(th_model_resolve(TH_STR("mlx/UI-TARS-1.5"), &p, &name, &err), TH_EUSAGE);
 }
 
 static void test_claude(void **state)
@@ -389,11 +446,12 @@ static void test_blank(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),     cmocka_unit_test(test_claude),
-		cmocka_unit_test(test_bad_names), cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_route),     cmocka_unit_test(test_plumb),
-		cmocka_unit_test(test_cost),      cmocka_unit_test(test_classes),
-		cmocka_unit_test(test_waiting),   cmocka_unit_test(test_blank),
+		cmocka_unit_test(test_names),   cmocka_unit_test(test_families),
+		cmocka_unit_test(test_claude),  cmocka_unit_test(test_bad_names),
+		cmocka_unit_test(test_rows),    cmocka_unit_test(test_route),
+		cmocka_unit_test(test_plumb),   cmocka_unit_test(test_cost),
+		cmocka_unit_test(test_classes), cmocka_unit_test(test_waiting),
+		cmocka_unit_test(test_blank),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
