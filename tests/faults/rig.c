@@ -33,6 +33,7 @@ struct rig {
 	size_t done_count;
 	th_commit_fn *commit_done;
 	void (*acked)(uint64_t seq);
+	void (*acted)(void);
 	struct th_err failure;
 };
 
@@ -223,7 +224,10 @@ static enum th_code execute(struct rig *r, const struct th_tool_call *call,
 		code = th_ledger_sync(r->ledger, err);
 	if (code != TH_OK)
 		return code;
-	act(r->truth, call->effect_id);
+	if (call->class != TH_CLASS_R) /* a look has no intent, and may be repeated */
+		act(r->truth, call->effect_id);
+	if (r->acted)
+		r->acted();
 	*ret = TH_OUTCOME_DONE;
 	code = th_ledger_finish(r->ledger, e, TH_OUTCOME_DONE, TH_STR("\"did it\""),
 				TH_STR("{\"exit\":0}"), 1, err);
@@ -473,7 +477,7 @@ static enum th_code take_session(struct rig *r, const char *folder, struct th_er
 
 enum th_code rig_play(const char *folder, struct rig_truth *t, const struct rig_options *o)
 {
-	struct rig r = { .truth = t, .turns = o->turns, .acked = o->acked };
+	struct rig r = { .truth = t, .turns = o->turns, .acked = o->acked, .acted = o->acted };
 	struct th_world world = { &ops, &r };
 	struct th_store_options options = { .create = true };
 	struct th_err err = { 0 };
@@ -501,6 +505,8 @@ enum th_code rig_play(const char *folder, struct rig_truth *t, const struct rig_
 		err = r.failure;
 		code = err.code;
 	}
+	if (o->ended)
+		o->ended();
 	snprintf(t->stopped, sizeof(t->stopped), "%s", code == TH_OK ? "" : err.msg);
 	t->code = code;
 	r.over = true;

@@ -35,6 +35,8 @@ struct rig_options {
 	int turns;                   /* of two calls each */
 	void (*begin)(void);         /* called when the loop is there: faults begin */
 	void (*acked)(uint64_t seq); /* called when a commit was acknowledged */
+	void (*acted)(void);         /* called when an effect was done */
+	void (*ended)(void);         /* called when the task or the run is over, before closing */
 };
 /* Plays to the end of the task, or to an error: TH_OK means that the session is finished. */
 enum th_code rig_play(const char *folder, struct rig_truth *t, const struct rig_options *o);

@@ -9,182 +9,25 @@
  */
 #include "unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/err.h"
-#include "io/files.h"
-#include "points.h"
-#include "rig.h"
-#include "shim.h"
-
-#define TURNS 2
-
-struct point {
-	struct rig_truth *truth;
-	const char *folder;
-	enum shim_kind kind;
-	long nth;
-	struct told {
-		long seen;
-		bool fired;
-	} * told; /* shared with the child */
-};
-
-struct sums {
-	long points, errors, stops;
-	struct rig_faults faults;
-};
-
-static void out_of_memory(size_t size)
-{
-	(void)size;
-	_exit(POINT_STOP);
-}
-
-static struct told *told_by_stop;
-
-static void stop_told(size_t size)
-{
-	told_by_stop->fired = true;
-	out_of_memory(size);
-}
-
-static const struct point *arming;
-
-static void arm(void)
-{
-	shim_arm(arming->kind, arming->nth, NULL);
-}
-
-static int play_faulty(void *ctx)
-{
-	struct rig_options o = { .turns = TURNS, .begin = arm };
-	struct point *p = ctx;
-	enum th_code code;
-
-	told_by_stop = p->told;
-	th_oom_hook(stop_told);
-	arming = p;
-	code = rig_play(p->folder, p->truth, &o);
-	shim_off();
-	p->told->seen = shim_seen();
-	p->told->fired = shim_fired();
-	return code == TH_OK ? POINT_FINE : POINT_ERROR;
-}
-
-static int play_well(void *ctx)
-{
-	struct point *p = ctx;
-
-	return rig_play(p->folder, p->truth, &(struct rig_options){ .turns = TURNS }) == TH_OK
-		   ? POINT_FINE
-		   : POINT_ERROR;
-}
-
-static uint64_t die_at;
-
-static void maybe_die(uint64_t seq)
-{
-	if (seq >= die_at)
-		_exit(POINT_DIED);
-}
-
-static int play_and_die(void *ctx)
-{
-	struct point *p = ctx;
-
-	rig_play(p->folder, p->truth, &(struct rig_options){ .turns = TURNS, .acked = maybe_die });
-	return POINT_FINE;
-}
-
-static void *shared(size_t size)
-{
-	char *p = (char *)rig_truth_new();
-
-	assert_non_null(p);
-	assert_true(size <= sizeof(struct rig_truth));
-	return p;
-}
-
-/* One fault, then a look, then the rest of the task without faults, and a look. */
-static void one_point(struct point *p, struct sums *s)
-{
-	int status = point_run(play_faulty, p);
-
-	if (status == POINT_ERROR)
-		s->errors++;
-	else if (status == POINT_STOP)
-		s->stops++;
-	else if (status != POINT_FINE)
-		fail_msg("allocation %ld: the process ended with %d (%s)", p->nth, status,
-			 p->truth->stopped);
-	s->points++;
-	if (getenv("FAULTS_TALK"))
-		printf("allocation %ld: %d %s\n", p->nth, status, p->truth->stopped);
-	rig_check(p->folder, p->truth, &s->faults);
-	status = point_run(play_well, p);
-	if (status != POINT_FINE || !p->truth->finished)
-		fail_msg("allocation %ld (%s): the task could not be ended: %d %s", p->nth,
-			 s->faults.what, status, p->truth->stopped);
-	rig_check(p->folder, p->truth, &s->faults);
-	if (s->faults.lost + s->faults.duplicated + s->faults.diverged + s->faults.false_claims)
-		fail_msg("allocation %ld: %s", p->nth, s->faults.what);
-}
-
-/* From the folder `begun`, or from nothing. */
-static void all_points(const char *name, enum shim_kind kind, const char *begun,
-		       const struct rig_truth *truth, long quick)
-{
-	struct sums s = { 0 };
-	struct point p = { .truth = rig_truth_new(),
-			   .kind = kind,
-			   .told = shared(sizeof(*p.told)) };
-	long step, count;
-
-	p.folder = point_folder();
-	if (begun)
-		point_copy(begun, p.folder);
-	*p.truth = truth ? *truth : (struct rig_truth){ 0 };
-	assert_int_equal(point_run(play_faulty, &p), POINT_FINE);
-	count = p.told->seen;
-	assert_true(count > 0);
-	step = point_step(count, quick);
-	for (p.nth = 1; p.nth <= count; p.nth += step) {
-		p.folder = point_folder();
-		if (begun)
-			point_copy(begun, p.folder);
-		*p.truth = truth ? *truth : (struct rig_truth){ 0 };
-		one_point(&p, &s);
-	}
-	assert_true(rig_report(name, s.points, s.errors, s.stops, &s.faults));
-}
+#include "sweep.h"
 
 static void a_whole_task(void **state)
 {
 	(void)state;
-	all_points("memory: one, a new session", SHIM_MALLOC, NULL, NULL, 200);
-	all_points("memory: all from one on, new", SHIM_MALLOC_ALL, NULL, NULL, 60);
+	sweep("memory: one, a new session", SHIM_MALLOC, NULL, NULL, 200);
+	sweep("memory: all from one on, new", SHIM_MALLOC_ALL, NULL, NULL, 60);
+	sweep_end(NULL);
 }
 
-/* Died in the middle, so that the log is folded and an effect is settled. */
 static void taken_up_again(void **state)
 {
-	struct point p = { .truth = rig_truth_new() };
-	char begun[] = "/tmp/th-faults-begun-XXXXXX";
-	struct th_err err;
+	const struct rig_truth *truth = NULL;
+	const char *begun = sweep_begun(&truth);
 
 	(void)state;
-	assert_non_null(mkdtemp(begun));
-	p.folder = begun;
-	die_at = 9;
-	assert_int_equal(point_run(play_and_die, &p), POINT_DIED);
-	all_points("memory: one, a session taken up", SHIM_MALLOC, begun, p.truth, 120);
-	all_points("memory: all from one on, taken up", SHIM_MALLOC_ALL, begun, p.truth, 40);
-	point_done();
-	assert_int_equal(th_dir_remove(begun, &err), TH_OK);
+	sweep("memory: one, a session taken up", SHIM_MALLOC, begun, truth, 120);
+	sweep("memory: all from one on, taken up", SHIM_MALLOC_ALL, begun, truth, 40);
+	sweep_end(begun);
 }
 
 int main(void)
