@@ -19,6 +19,7 @@
 
 #include "base/limits.h"
 #include "computers/desktop.h"
+#include "io/child.h"
 
 enum { EXIT_CANNOT = 126, EXIT_NO_PROGRAM = 127 };
 
@@ -26,6 +27,14 @@ static int refuse(const char *what, int error)
 {
 	fprintf(stderr, "thole: %s: %s\n", what, strerror(error));
 	return error == ENOENT ? EXIT_NO_PROGRAM : EXIT_CANNOT;
+}
+
+static bool says; /* somebody wants to know what became of the command */
+
+static void say(char word)
+{
+	if (says)
+		(void)!write(TH_STANDIN_FD, &word, 1);
 }
 
 static int connect_to(const char *path)
@@ -154,15 +163,18 @@ int th_desktop_run_main(const char *socket_path, char **command)
 {
 	struct th_desktop_answer a;
 
+	says = fcntl(TH_STANDIN_FD, F_SETFD, FD_CLOEXEC) == 0; /* before we open anything */
 	int signals = open_signals(); /* before anything is started that they could be for */
 	int conn = connect_to(socket_path);
 	if (signals < 0 || conn < 0) {
 		int error = errno;
 		refuse("the desktop is gone", error);
+		say(TH_STANDIN_NOT_STARTED);
 		return EXIT_CANNOT;
 	}
 	if (!send_request(conn, command)) {
 		refuse("ask the desktop to start a program", errno);
+		say(TH_STANDIN_NOT_STARTED);
 		return EXIT_CANNOT;
 	}
 	for (;;) {
@@ -181,12 +193,17 @@ int th_desktop_run_main(const char *socket_path, char **command)
 			continue;
 		if (recv(conn, &a, sizeof(a), MSG_WAITALL) != (ssize_t)sizeof(a)) {
 			fprintf(stderr, "thole: the desktop is gone, and the command with it\n");
+			say(TH_STANDIN_LOST);
 			return EXIT_CANNOT;
 		}
-		if (a.kind == TH_DESKTOP_STARTED)
+		if (a.kind == TH_DESKTOP_STARTED) {
+			say(TH_STANDIN_STARTED);
 			let_go();
-		if (a.kind == TH_DESKTOP_REFUSED)
+		}
+		if (a.kind == TH_DESKTOP_REFUSED) {
+			say(TH_STANDIN_NOT_STARTED);
 			return refuse(command[0], a.value);
+		}
 		if (a.kind == TH_DESKTOP_EXITED)
 			return exit_as(a.value);
 	}

@@ -40,6 +40,14 @@ struct th_child_fd {
 	int ours, theirs; /* ours stays the caller's */
 };
 
+/* A child that only stands for a command somewhere else (computers/desktop.h) says on this
+ * descriptor, when it was given one, what its exit status cannot: that the command began, that it
+ * certainly did not, or that the place it was sent to is gone. */
+#define TH_STANDIN_FD 3
+#define TH_STANDIN_STARTED 'S'
+#define TH_STANDIN_NOT_STARTED 'N'
+#define TH_STANDIN_LOST 'L'
+
 /* 0: left as it is. */
 struct th_child_limits {
 	uint64_t processes, open_files, file_size, memory, cpu_s;

@@ -52,6 +52,7 @@ struct shell {
 	struct th_tool_job *job;
 	struct th_child *child;
 	struct th_tool_drain *drain; /* NULL: io/child.c reads the output */
+	int said_fd;                 /* what the stand-in says; -1: there is none */
 	char marker[sizeof("THOLE_EFFECT=") + TH_EFFECT_ID_MAX]; /* in the command's environment */
 	struct th_timer timer;
 	struct th_clip clip;
@@ -65,6 +66,7 @@ static void shell_free(struct shell *s)
 	th_child_free(s->child);
 	if (s->drain)
 		s->drain->shell = NULL;
+	th_fd_close(&s->said_fd);
 	th_clip_deinit(&s->clip);
 	free(s);
 }
@@ -186,8 +188,25 @@ static void on_timeout(void *ctx)
 	kill_all(s);
 }
 
+/* On a desktop the child only stands for the command: what became of that? */
+static enum th_outcome_status stand_in_status(const struct shell *s)
+{
+	char said[4];
+	ssize_t got = s->said_fd >= 0 ? read(s->said_fd, said, sizeof(said)) : 0;
+
+	if (got <= 0)
+		return TH_OUTCOME_DONE;
+	if (memchr(said, TH_STANDIN_NOT_STARTED, (size_t)got))
+		return TH_OUTCOME_NOT_STARTED;
+	if (!memchr(said, TH_STANDIN_LOST, (size_t)got))
+		return TH_OUTCOME_DONE;
+	return memchr(said, TH_STANDIN_STARTED, (size_t)got) ? TH_OUTCOME_FAILED
+							     : TH_OUTCOME_UNKNOWN;
+}
+
 /* The last line of what the model is told. */
-static void add_ending(struct th_buf *out, const struct shell *s, const struct th_child_exit *e)
+static void add_ending(struct th_buf *out, const struct shell *s, const struct th_child_exit *e,
+		       enum th_outcome_status status)
 {
 	if (out->len > 0 && out->ptr[out->len - 1] != '\n')
 		th_buf_add_char(out, '\n');
@@ -199,6 +218,12 @@ static void add_ending(struct th_buf *out, const struct shell *s, const struct t
 		th_buf_add(out, TH_STR("[cancelled, and ended with everything it had started]"));
 	else if (e->not_started)
 		th_buf_add(out, TH_STR("[not started: the sandbox could not be set up]"));
+	else if (status == TH_OUTCOME_NOT_STARTED)
+		th_buf_add(out, TH_STR("[not started]"));
+	else if (status == TH_OUTCOME_UNKNOWN)
+		th_buf_add(out, TH_STR("[it may or may not have happened; it was not repeated]"));
+	else if (status == TH_OUTCOME_FAILED)
+		th_buf_add(out, TH_STR("[it had begun, and was cut off]"));
 	else if (e->signalled)
 		th_buf_printf(out, "[ended by signal %d, %s]", e->code, strsignal(e->code));
 	else
@@ -230,13 +255,13 @@ static void on_exit_(void *ctx, const struct th_child_exit *e)
 	struct th_tool_job *job = s->job;
 	TH_CLEANUP(th_buf_deinit) struct th_buf text = TH_BUF_INIT(8 * TH_TOOL_OUTPUT_MODEL_MAX);
 	struct th_buf evidence = TH_BUF_INIT(1024);
-	enum th_outcome_status status = TH_OUTCOME_DONE;
+	enum th_outcome_status status = stand_in_status(s);
 
 	drain_leave(s);
 	if (s->ending != ENDING_ITSELF && s->marker[0])
 		th_child_kill_marked(s->marker); /* what it forked while it was being killed */
 	uint64_t left_out = th_clip_text(&s->clip, &text);
-	add_ending(&text, s, e);
+	add_ending(&text, s, e, status);
 	add_evidence(&evidence, s, e, left_out);
 	if (e->not_started)
 		status = TH_OUTCOME_NOT_STARTED;
@@ -269,10 +294,18 @@ static enum th_code start_on_desktop(struct shell *s, struct th_child_spec *spec
 	for (size_t i = 0; i < env_count; i++)
 		env[i] = spec->env[i];
 	env[env_count] = s->marker;
+	TH_CLEANUP(th_fd_close) int say_fd = -1;
+	int said[2];
 	enum th_code code = drain_new(s, &write_fd, err);
 	if (code)
 		return code;
-	const struct th_child_fd fds[] = { { write_fd, 1 }, { write_fd, 2 } };
+	if (pipe2(said, O_CLOEXEC | O_NONBLOCK) < 0)
+		return th_fail_errno(err, errno, "make a pipe");
+	s->said_fd = said[0];
+	say_fd = said[1];
+	const struct th_child_fd fds[] = { { write_fd, 1 },
+					   { write_fd, 2 },
+					   { say_fd, TH_STANDIN_FD } };
 	spec->env = env;
 	spec->fds = fds;
 	spec->fd_count = TH_COUNT(fds);
@@ -349,6 +382,7 @@ static void start(struct th_tool_job *job)
 	}
 	struct shell *s = (struct shell *)th_alloc(sizeof(*s));
 	s->job = job;
+	s->said_fd = -1;
 	s->timeout_ms = timeout_of(job, args);
 	th_clip_init(&s->clip, TH_TOOL_OUTPUT_MODEL_MAX);
 	th_timer_init(&s->timer, job->env->loop, on_timeout, s);

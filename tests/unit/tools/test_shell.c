@@ -193,6 +193,41 @@ static void without_a_workspace_there_are_no_commands(void **state)
 	env.workspace_fd = fd;
 }
 
+static const char *said; /* by a stand-in that ends with 126, as for a command's own 126 */
+
+static const char *const *stand_in(void *ctx)
+{
+	static const char *prefix[] = { "/bin/sh", "-c", NULL, NULL };
+	static char script[64];
+
+	(void)ctx;
+	snprintf(script, sizeof(script), "printf '%s' >&3; exit 126", said);
+	prefix[2] = script;
+	return prefix;
+}
+
+static void a_desktop_that_is_gone_is_not_done(void **state)
+{
+	static const struct {
+		const char *said, *text;
+		enum th_outcome_status status;
+	} cases[] = {
+		{ "S", "[exit code 126]", TH_OUTCOME_DONE },
+		{ "N", "[not started]", TH_OUTCOME_NOT_STARTED },
+		{ "L", "may or may not have happened", TH_OUTCOME_UNKNOWN },
+		{ "SL", "cut off", TH_OUTCOME_FAILED },
+	};
+
+	(void)state;
+	env.desktop_prefix = stand_in;
+	for (size_t i = 0; i < TH_COUNT(cases); i++) {
+		said = cases[i].said;
+		assert_true(has(tool("shell", "{\"command\":\"true\"}"), cases[i].text));
+		assert_int_equal(run.status, cases[i].status);
+	}
+	env.desktop_prefix = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +246,8 @@ int main(void)
 						shell_teardown),
 		cmocka_unit_test_setup_teardown(cancel_ends_it, shell_setup, shell_teardown),
 		cmocka_unit_test_setup_teardown(a_flood_takes_no_memory, shell_setup,
+						shell_teardown),
+		cmocka_unit_test_setup_teardown(a_desktop_that_is_gone_is_not_done, shell_setup,
 						shell_teardown),
 		cmocka_unit_test_setup_teardown(without_a_workspace_there_are_no_commands,
 						shell_setup, shell_teardown),
