@@ -51,7 +51,8 @@ static const struct script_turn all_turns[] = {
 	TURN("The last three.", all_7),      END,
 };
 static const struct script all = {
-	"all", NULL, "do all of it", "All is done as it was asked.", all_turns, TH_COUNT(all_turns),
+	"all", NULL,      "do all of it",      "All is done as it was asked.",
+	NULL,  all_turns, TH_COUNT(all_turns),
 };
 
 /* Approval of commands: what is written down as decided must be done once. */
@@ -63,12 +64,8 @@ static const struct script_turn ask_turns[] = {
 	END,
 };
 static const struct script ask = {
-	"ask",
-	"shell",
-	"do it, when you may",
-	"All is done as it was asked.",
-	ask_turns,
-	TH_COUNT(ask_turns),
+	"ask", "shell",   "do it, when you may", "All is done as it was asked.",
+	NULL,  ask_turns, TH_COUNT(ask_turns),
 };
 
 /* Short, for kills of the recovery. */
@@ -79,10 +76,67 @@ static const struct script_turn short_turns[] = {
 	END,
 };
 static const struct script short_ = {
-	"short", NULL, "do it", "All is done as it was asked.", short_turns, TH_COUNT(short_turns),
+	"short",
+	NULL,
+	"do it",
+	"All is done as it was asked.",
+	NULL,
+	short_turns,
+	TH_COUNT(short_turns),
 };
 
-const struct script *const scripts[] = { &all, &ask, &short_, NULL };
+/*
+ * On a desktop: a terminal hands each line that is typed into it to the ledger.
+ * A gesture empties the line first, for what an earlier one may have left there.
+ */
+#define TYPE(name)                                                                \
+	{                                                                         \
+		"computer",                                                       \
+		    "{\"actions\":[{\"type\":\"click\",\"x\":200,\"y\":120},"     \
+		    "{\"type\":\"key\",\"keys\":[\"ctrl\",\"u\"]},"               \
+		    "{\"type\":\"type\",\"text\":\"" name "\",\"enter\":true}]}", \
+		    TH_CLASS_W, name, "image"                                     \
+	}
+#define SETTLE                                                                         \
+	{                                                                              \
+		"shell",                                                               \
+		    "{\"command\":\"n=0; while [ ! -e .ready ] && [ $n -lt 100 ]; do " \
+		    "sleep 0.1; n=$((n+1)); done; sleep 0.3; echo settled\"}",         \
+		    TH_CLASS_W, NULL, "settled"                                        \
+	}
+static const struct script_call desk_1[] = { SETTLE };
+static const struct script_call desk_2[] = { TYPE("g01") };
+static const struct script_call desk_3[] = { TYPE("g02"), SHELL("w03") };
+static const struct script_call desk_4[] = { TYPE("g04") };
+static const struct script_call desk_5[] = { SETTLE };
+static const struct script_turn desk_turns[] = {
+	TURN("I wait for the terminal.", desk_1),
+	TURN("I type into it.", desk_2),
+	TURN("And again, with a command.", desk_3),
+	TURN("Once more.", desk_4),
+	TURN("I wait.", desk_5),
+	END,
+};
+static const struct script desk = {
+	"desk",
+	NULL,
+	"type",
+	"All is done as it was asked.",
+	"name: desk\n"
+	"model: scripted\n"
+	"computer:\n"
+	"  kind: desktop\n"
+	"  width: 480\n"
+	"  height: 320\n"
+	"  start:\n"
+	"    - \"xterm -geometry 60x12+20+20 -e sh -c ': >.ready; while read l; do echo $l "
+	">ledger; "
+	"done'\"\n",
+	desk_turns,
+	TH_COUNT(desk_turns),
+};
+
+const struct script *const scripts[] = { &all, &ask, &short_, &desk, NULL };
 
 const struct script *script_find(const char *name)
 {

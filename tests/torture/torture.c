@@ -3,12 +3,14 @@
  * torture.c - which points are tried, by two workers at a time, and the table
  * at the end.
  *
- *	torture quick                           at least 500 points, evenly
- *	torture full                            every stop
- *	torture runtime  [--script NAME] --at N[-M[:STEP]]
- *	torture executor [--script NAME] --at N[-M[:STEP]]
- *	torture recovery [--script NAME] --first runtime:N|both:N --at N[-M[:STEP]]
- *	torture selftest                        doctored facts must be caught
+ *	torture quick        at least 500 points, evenly; TH_TORTURE=1: every stop
+ *	                     of the run of all classes, many of the others
+ *	torture full         every stop of everything; hours
+ *	torture desktop      around calls that act, on a desktop; Xvfb too
+ *	torture VICTIM [--script NAME] --at N[-M[:STEP]]
+ *	                     runtime executor display xvfb xvfb-stopped
+ *	torture recovery [--script NAME] --first runtime|both:N --at N[-M[:STEP]]
+ *	torture selftest     doctored facts must be caught
  */
 #include <errno.h>
 #include <signal.h>
@@ -30,6 +32,7 @@
 #define SKIPPED 77
 #define NEVER (1L << 40) /* a stop that no process comes to */
 #define FIRST_KILLS 50
+#define LONG_STRIDE 12 /* TH_TORTURE: so that it ends within half an hour on two processors */
 
 struct outcome {
 	bool tried;
@@ -55,7 +58,7 @@ static char base[64];
 static const char *thole;
 static int jobs = 2;
 static bool keep, verbose;
-static struct sum sums[8];
+static struct sum sums[16];
 static size_t sum_count;
 static uint64_t begun;
 
@@ -75,7 +78,8 @@ void die(const char *fmt, ...)
 
 static const char *victim_name(enum victim v)
 {
-	static const char *const names[] = { "none", "runtime", "executor", "both" };
+	static const char *const names[] = { "none",    "runtime", "executor",    "both",
+					     "display", "xvfb",    "xvfb-stopped" };
 
 	return names[v];
 }
@@ -255,8 +259,8 @@ static void series(const char *name, const char *script, enum victim victim, lon
 }
 
 /* `firsts` kills of the runtime, half of them together with the executor, evenly; then of each
- * every stop of the resume, or `count` of them. */
-static void recovery(const char *script, long firsts, long count)
+ * every `stride`th stop of the resume, or `count` of them. */
+static void recovery(const char *script, long firsts, long count, long stride)
 {
 	static const enum victim victims[] = { VICTIM_RUNTIME, VICTIM_BOTH };
 	double start = (double)(th_clock_ns() - begun) / 1e9;
@@ -280,8 +284,14 @@ static void recovery(const char *script, long firsts, long count)
 	for (long i = 0; i < firsts; i++)
 		resumes[i] = shared->outcomes[i].r.resume_stops;
 	points_clear();
-	for (long i = 0; i < firsts; i++)
-		points_spread(first[i], true, resumes[i], count);
+	for (long i = 0; i < firsts; i++) {
+		struct point p = first[i];
+		if (count)
+			points_spread(p, true, resumes[i], count);
+		for (p.resume = 1 + i % stride; !count && p.resume <= resumes[i];
+		     p.resume += stride)
+			point_add(p);
+	}
 	run_points();
 	add_up("recovery");
 	printf("recovery  %-6s %ld first kills, %zu points, %.1f s\n", script, firsts,
@@ -348,7 +358,10 @@ static int ranged(const char *what, const char *script, const char *first, const
 
 	if (!p.script)
 		die("there is no script %s", script);
-	p.victim = strcmp(what, "executor") == 0 ? VICTIM_EXECUTOR : VICTIM_RUNTIME;
+	p.victim = VICTIM_RUNTIME;
+	for (enum victim v = VICTIM_RUNTIME; v <= VICTIM_XVFB_STOPPED && !recovering; v++)
+		if (strcmp(what, victim_name(v)) == 0)
+			p.victim = v;
 	if (recovering) {
 		if (!first || !strchr(first, ':'))
 			die("recovery needs --first runtime:N or both:N");
@@ -384,17 +397,32 @@ static int quick(void)
 	series("executor", "all", VICTIM_EXECUTOR, 50);
 	series("executor", "ask", VICTIM_EXECUTOR, 50);
 	series("executor", "short", VICTIM_EXECUTOR, 90);
-	recovery("short", 10, 13);
+	recovery("short", 10, 13, 1);
 	return table();
 }
 
-static int full(void)
+/* Around the calls that act outside; `count` 0: around each. */
+static int desktop(long count)
+{
+	series("runtime", "desk", VICTIM_RUNTIME, count);
+	series("executor", "desk", VICTIM_EXECUTOR, count);
+	series("display", "desk", VICTIM_DISPLAY, count);
+	series("xvfb", "desk", VICTIM_XVFB, count ? count : 40);
+	series("xvfb-stopped", "desk", VICTIM_XVFB_STOPPED, count ? count : 20);
+	return table();
+}
+
+/*
+ * Every stop of the run that has all classes.  Of the others every `stride`th, with another start
+ * for each first kill, so that all together touch every stop; 1: each.
+ */
+static int full(long stride)
 {
 	series("runtime", "all", VICTIM_RUNTIME, 0);
-	series("runtime", "ask", VICTIM_RUNTIME, 0);
 	series("executor", "all", VICTIM_EXECUTOR, 0);
-	series("executor", "ask", VICTIM_EXECUTOR, 0);
-	recovery("short", FIRST_KILLS, 0);
+	series("runtime", "ask", VICTIM_RUNTIME, stride > 1 ? 1500 : 0);
+	series("executor", "ask", VICTIM_EXECUTOR, stride > 1 ? 500 : 0);
+	recovery("short", FIRST_KILLS, 0, stride);
 	return table();
 }
 
@@ -441,9 +469,11 @@ int main(int argc, char **argv)
 	if (shared == MAP_FAILED || !mkdtemp(base) || chmod(base, 0755) != 0)
 		die("%s: %s", base, strerror(errno));
 	if (strcmp(what, "quick") == 0)
-		status = getenv("TH_TORTURE") ? full() : quick();
+		status = getenv("TH_TORTURE") ? full(LONG_STRIDE) : quick();
 	else if (strcmp(what, "full") == 0)
-		status = full();
+		status = full(1);
+	else if (strcmp(what, "desktop") == 0)
+		status = desktop(getenv("TH_TORTURE") ? 0 : 5);
 	else if (strcmp(what, "selftest") == 0)
 		status = run_selftest();
 	else

@@ -47,6 +47,7 @@ struct script_turn {
 
 struct script {
 	const char *name, *approve, *task, *final;
+	const char *agent; /* agent file; NULL: none */
 	const struct script_turn *turns;
 	size_t count;
 };
@@ -83,16 +84,26 @@ void server_seen(struct server *s, struct script_seen *ret);
 
 /* ---- tracer.c ---- */
 
-enum victim { VICTIM_NONE, VICTIM_RUNTIME, VICTIM_EXECUTOR, VICTIM_BOTH };
+enum victim {
+	VICTIM_NONE,
+	VICTIM_RUNTIME,
+	VICTIM_EXECUTOR,
+	VICTIM_BOTH,
+	VICTIM_DISPLAY,      /* the executor's child for the desktop */
+	VICTIM_XVFB,         /* its X server, at a stop of the display process */
+	VICTIM_XVFB_STOPPED, /* the same by SIGSTOP: it is there, and silent */
+};
 
 struct traced {
 	pid_t tid, tgid;
 	long nr; /* of the system call it is in */
+	bool acts;
 };
 
 struct tracer {
 	enum victim victim; /* BOTH: stops of the executor count, the runtime dies with it */
 	long at;            /* the stop that kills; 0: only counted */
+	bool acting; /* only stops of calls that act outside count: write, sendmsg, fsync … */
 	long count;
 	bool killed;
 	long nr; /* where: number of the system call, and whether before or after it */

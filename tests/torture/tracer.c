@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,7 +15,7 @@
 #include "io/files.h"
 #include "torture.h"
 
-#define HANG_MS 60000 /* on a loaded machine; an ordinary run takes a fifth of a second */
+#define HANG_MS 120000 /* on a loaded machine; an ordinary run takes a fifth of a second */
 
 #define RUNTIME_OPTIONS \
 	(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL)
@@ -81,10 +82,9 @@ static void forget(struct tracer *t, pid_t tid)
 		}
 }
 
-/* `thole exec --session …`: by what a process that we have seen start was started with. */
-static bool is_executor(pid_t pid)
+/* By what a process that we have seen start was started with. */
+static bool started_as(pid_t pid, struct th_str words)
 {
-	static const char words[] = "exec\0--session";
 	struct th_buf text = TH_BUF_INIT(16 * TH_KIB);
 	char path[64];
 	bool is = false;
@@ -93,15 +93,84 @@ static bool is_executor(pid_t pid)
 	if (th_file_read(path, text.max, &text, NULL) == TH_OK) {
 		struct th_str rest = th_buf_str(&text);
 		th_str_split(&rest, '\0');
-		is = th_str_starts(rest, th_str_n(words, sizeof(words)));
+		is = th_str_starts(rest, words);
 	}
 	th_buf_deinit(&text);
 	return is;
 }
 
+static bool is_executor(pid_t pid)
+{
+	return started_as(pid, TH_STR("exec\0--session\0"));
+}
+
+static bool is_display(pid_t pid)
+{
+	return started_as(pid, TH_STR("exec\0--role\0display\0"));
+}
+
+static bool wants_display(const struct tracer *t)
+{
+	return t->victim == VICTIM_DISPLAY || t->victim == VICTIM_XVFB ||
+	       t->victim == VICTIM_XVFB_STOPPED;
+}
+
 static bool wants_executor(const struct tracer *t)
 {
-	return t->victim == VICTIM_EXECUTOR || t->victim == VICTIM_BOTH;
+	return t->victim == VICTIM_EXECUTOR || t->victim == VICTIM_BOTH || wants_display(t);
+}
+
+/* ---- the X server: a descendant of ours, found by descent ---- */
+
+static pid_t find_below(pid_t pid, const char *comm, int depth)
+{
+	struct th_buf list = TH_BUF_INIT(64 * TH_KIB);
+	char path[64], name[32] = "";
+	pid_t found = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	if (th_file_read(path, list.max, &list, NULL) == TH_OK)
+		snprintf(name, sizeof(name), "%.*s", TH_FMT(th_str_trim(th_buf_str(&list))));
+	if (strcmp(name, comm) == 0)
+		found = pid;
+	th_buf_clear(&list);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	if (!found && depth < 12 && th_file_read(path, list.max, &list, NULL) == TH_OK)
+		for (struct th_str rest = th_buf_str(&list); rest.len && !found;) {
+			int64_t child;
+			if (th_str_i64(th_str_split(&rest, ' '), &child) && child > 1)
+				found = find_below((pid_t)child, comm, depth + 1);
+		}
+	th_buf_deinit(&list);
+	return found;
+}
+
+static void strike(struct tracer *t)
+{
+	t->killed = true;
+	if (t->victim == VICTIM_XVFB || t->victim == VICTIM_XVFB_STOPPED) {
+		pid_t pid = find_below(getpid(), "Xvfb", 0);
+		if (pid)
+			kill(pid, t->victim == VICTIM_XVFB ? SIGKILL : SIGSTOP);
+		t->killed = pid != 0;
+		return;
+	}
+	kill(t->target, SIGKILL);
+	if (t->victim == VICTIM_BOTH)
+		kill(t->root, SIGKILL);
+}
+
+/* Calls by which something outside may happen. */
+static bool acts(uint64_t nr)
+{
+	static const long numbers[] = { SYS_write,   SYS_writev,    SYS_pwrite64,
+					SYS_pwritev, SYS_sendto,    SYS_sendmsg,
+					SYS_fsync,   SYS_fdatasync, SYS_connect };
+
+	for (size_t i = 0; i < TH_COUNT(numbers); i++)
+		if (nr == (uint64_t)numbers[i])
+			return true;
+	return false;
 }
 
 /* ---- stops ---- */
@@ -144,7 +213,7 @@ static void on_syscall(struct tracer *t, struct traced *task)
 		return;
 	/* The number is asked for only where it is needed: it doubles the cost of a stop. */
 	bool near = t->at && t->count + 64 >= t->at;
-	if ((t->loading || near) &&
+	if ((t->loading || near || t->acting) &&
 	    ptrace(PTRACE_GET_SYSCALL_INFO, task->tid, (void *)sizeof(info), &info) <= 0)
 		return;
 	if (t->loading && info.instruction_pointer >= t->loader_from &&
@@ -155,17 +224,19 @@ static void on_syscall(struct tracer *t, struct traced *task)
 		t->over = true;
 		return;
 	}
-	t->count++;
-	if (near && info.op == PTRACE_SYSCALL_INFO_ENTRY)
+	bool before = (near || t->acting) && info.op == PTRACE_SYSCALL_INFO_ENTRY;
+	if (before) {
 		task->nr = (long)info.entry.nr;
+		task->acts = acts(info.entry.nr);
+	}
+	if (t->acting && !task->acts)
+		return;
+	t->count++;
 	if (t->count != t->at)
 		return;
-	t->before = info.op == PTRACE_SYSCALL_INFO_ENTRY;
+	t->before = before;
 	t->nr = task->nr;
-	t->killed = true;
-	kill(t->target, SIGKILL);
-	if (t->victim == VICTIM_BOTH)
-		kill(t->root, SIGKILL);
+	strike(t);
 }
 
 static void go_on(const struct tracer *t, const struct traced *task, int signum)
@@ -185,7 +256,9 @@ static void on_exec(struct tracer *t, struct traced *task)
 	}
 	if (task->tid == t->root)
 		return;
-	if (!t->killed && is_executor(task->tid)) {
+	if (wants_display(t) && !t->killed && is_executor(task->tid))
+		return; /* and on to its children */
+	if (!t->killed && (wants_display(t) ? is_display(task->tid) : is_executor(task->tid))) {
 		t->target = task->tid;
 		find_loader(t, task->tid);
 		ptrace(PTRACE_SETOPTIONS, task->tid, NULL, (void *)(intptr_t)RUNTIME_OPTIONS);

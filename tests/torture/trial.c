@@ -27,7 +27,7 @@ struct ongoing {
 	struct effects effects;
 	struct tracer tracer;
 	int out_fd, err_fd;
-	char work[160], out[160], store[200], url[64];
+	char work[160], out[160], agent[160], store[200], url[64];
 	char *env[16];
 };
 
@@ -70,6 +70,15 @@ static int open_log(struct worker *w, const char *name)
 	return fd;
 }
 
+static void write_agent(struct ongoing *o)
+{
+	struct th_err err;
+
+	snprintf(o->agent, sizeof(o->agent), "%s/home/agent.yaml", o->w->folder);
+	if (th_file_write(o->agent, th_str_of(o->point->script->agent), 0644, &err) != TH_OK)
+		die("%s", err.msg);
+}
+
 static void set_up(struct ongoing *o)
 {
 	struct worker *w = o->w;
@@ -105,6 +114,8 @@ static void set_up(struct ongoing *o)
 	if (fd < 0 || write(fd, "text of seed\n", 13) != 13)
 		die("%s: %s", o->work, strerror(errno));
 	close(fd);
+	if (o->point->script->agent)
+		write_agent(o);
 	o->out_fd = open_log(w, "out");
 	o->err_fd = open_log(w, "err");
 	server_trial(w->server, o->point->script, w->trials);
@@ -203,6 +214,8 @@ static int command(struct ongoing *o, const char *const *words)
 static int go_on(struct ongoing *o, enum stage stage)
 {
 	const struct script *s = o->point->script;
+	const char *const desktop[] = { "run",        "--json", "-s", SESSION, "-a",    o->agent,
+					"--base-url", o->url,   "-C", o->work, s->task, NULL };
 	const char *const begin[] = { "run",
 				      "--json",
 				      "-s",
@@ -224,7 +237,7 @@ static int go_on(struct ongoing *o, enum stage stage)
 
 	switch (stage) {
 	case STAGE_NOTHING:
-		return command(o, begin);
+		return command(o, s->agent ? desktop : begin);
 	case STAGE_CREATED:
 		return command(o, again);
 	case STAGE_WAITING:
@@ -383,8 +396,7 @@ static void collect(struct ongoing *o)
 	look(o, true);
 	read_acks(o, f);
 	server_seen(o->w->server, &f->seen);
-	f->executor_died = o->r->killed &&
-			   (o->point->victim == VICTIM_EXECUTOR || o->point->victim == VICTIM_BOTH);
+	f->executor_died = o->r->killed && o->point->victim != VICTIM_RUNTIME;
 	for (size_t i = 0; i < script_calls(s); i++) {
 		const struct script_call *c = script_call(s, i);
 		f->happened[i] = c->class == TH_CLASS_V ? file_state(o, c)
@@ -405,6 +417,7 @@ void trial(struct worker *w, const struct point *p, struct result *r)
 	*o = (struct ongoing){ .w = w, .point = p, .r = r };
 	o->tracer.victim = p->victim;
 	o->tracer.at = p->at;
+	o->tracer.acting = p->script->agent != NULL;
 	set_up(o);
 	bring_to_end(o);
 	clear_away(o);
