@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -43,6 +44,7 @@ struct th_display {
 	struct th_exec_screen screen;
 	const char **prefix;
 	unsigned lives;    /* processes that came as far as a screen */
+	bool release;      /* a new process is wanted, whoever asks */
 	bool tell_restart; /* the next answer says that the desktop is a new one */
 	struct opener openers[OPENERS_MAX];
 	size_t opener_count;
@@ -241,6 +243,10 @@ static enum th_code on_screen(struct th_display *d, const struct th_json *v, str
 		return th_fail(err, TH_EPROTO, "a prefix that is none");
 	th_timer_stop(&d->watch);
 	d->state = STATE_OPEN;
+	if (d->screen.released > 0)
+		fprintf(stderr, "thole executor: %lld keys and buttons were down and let go\n",
+			(long long)d->screen.released);
+	d->release = false;
 	d->tell_restart = d->lives++ > 0;
 	if (d->on_start)
 		d->on_start(d->start_ctx, d->lives > 1);
@@ -352,6 +358,7 @@ static void process_gone(struct th_display *d, const struct th_err *why)
 		if (!call->next)
 			d->last = &call->next;
 	} else if (call) {
+		d->release = d->options.outlives;
 		call_fail(call, TH_OUTCOME_UNKNOWN,
 			  "The display died while this was done, so it may or may not have "
 			  "happened; it was not "
@@ -365,6 +372,7 @@ static void process_gone(struct th_display *d, const struct th_err *why)
 		return;
 	}
 	if (was == STATE_STARTING) {
+		d->release = false; /* whoever comes next is told, and starts one */
 		struct th_display_call *waiting = d->first;
 		d->first = NULL;
 		d->last = &d->first;
@@ -528,7 +536,7 @@ static void pass(void *ctx)
 		call_done(call, TH_OUTCOME_NOT_STARTED, TH_STR("cancelled before it was begun"));
 		return;
 	}
-	if (d->state == STATE_NONE && (d->first || d->opener_count > 0))
+	if (d->state == STATE_NONE && (d->first || d->opener_count > 0 || d->release))
 		start(d);
 	else if (d->state == STATE_OPEN && d->first && !d->running && d->sock)
 		send_call(d);
@@ -553,6 +561,9 @@ struct th_display *th_display_new(const struct th_display_options *o)
 	d->options.workspace = th_arena_str(&d->arena, o->workspace);
 	d->state_dir = th_arena_cstr(&d->arena, o->state_dir);
 	assert(d->state_dir);
+	d->release = o->outlives && o->release;
+	if (d->release)
+		th_loop_defer(d->loop, &d->step);
 	return d;
 }
 

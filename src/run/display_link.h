@@ -37,6 +37,11 @@ struct th_display_options {
 	struct th_str workspace;
 	bool net_host;
 	uint32_t uid, gid; /* as root: whom a desktop runs as; 0: nobody */
+	/* The screen is not ours and outlives a process that is killed, with what that held down:
+	 * the next one, which lets go of it, is then started at once and not when it is asked for.
+	 */
+	bool outlives;
+	bool release; /* that has happened: an executor before us died in the middle of something */
 };
 
 /* All is copied. */

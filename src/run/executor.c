@@ -622,6 +622,7 @@ static enum th_code open_journal(struct th_executor_process *x, struct th_err *e
 	th_buf_deinit(&path);
 	if (code)
 		return code;
+	x->cut_off = found.computer;
 	if (mkdirat(x->state_fd, "spool", 0700) < 0 && errno != EEXIST)
 		return th_fail_errno(err, errno, "%s/spool", x->state_dir);
 	x->spool_fd = openat(x->state_fd, "spool", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

@@ -267,9 +267,13 @@ static void on_display_start(void *ctx, bool again)
 enum th_code th_exec_display_make(struct th_executor_process *x, struct th_str computer,
 				  struct th_err *err)
 {
+	TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
 	struct th_buf dir = TH_BUF_INIT(TH_PATH_LEN_MAX);
 	struct th_str socket = th_str_of(x->socket);
+	enum th_code code = th_json_parse(computer, &doc, err);
 
+	if (code)
+		return code;
 	if (th_str_ends(socket, TH_STR(".sock")))
 		socket.len -= 5;
 	th_buf_printf(&dir, "%.*s.d", TH_FMT(socket));
@@ -286,6 +290,9 @@ enum th_code th_exec_display_make(struct th_executor_process *x, struct th_str c
 		.net_host = x->start.net_host,
 		.uid = x->env.as_owner ? x->env.owner_uid : 0,
 		.gid = x->env.as_owner && x->env.owner_uid ? x->env.owner_gid : 0,
+		/* A private desktop went with its executor. */
+		.outlives = !th_str_is(th_json_get_str(th_json_root(doc), "kind"), "desktop"),
+		.release = x->cut_off,
 	};
 	x->display = th_display_new(&o);
 	th_display_on_start(x->display, on_display_start, x);

@@ -98,6 +98,7 @@ struct th_executor_process {
 	const char *tmpdir; /* the folder TMPDIR names; NULL: /tmp will do */
 	char sandbox[512];  /* JSON, for welcome */
 	struct th_display *display;
+	bool cut_off; /* the one before us died in a call of the computer */
 	struct th_child *programs[TH_DESKTOP_START_MAX]; /* of the agent's `start` list */
 	size_t program_count;
 	struct th_timer linger;

@@ -2,6 +2,10 @@
 /* The computer through the executor: a real private desktop, its death, its end. */
 #include "exec_rig.h"
 
+#include <sys/wait.h>
+
+#include "computers/computer.h"
+
 #include "base/geom.h"
 #include "computers/computer.h"
 #include "run/display_link.h"
@@ -411,6 +415,121 @@ static void a_killed_executor_takes_the_desktop_along(void **state)
 	release(x);
 }
 
+/* A display of somebody else, which outlives us.  Returns its process; *ret: its name.  A server
+ * that loses the race for a number ends. */
+static pid_t foreign_display(char ret[static 16])
+{
+	for (int tries = 0; tries < 20; tries++) {
+		int fds[2];
+		ssize_t got;
+
+		assert_int_equal(pipe(fds), 0);
+		pid_t pid = fork();
+		if (pid == 0) {
+			dup2(fds[1], 9);
+			execlp("Xvfb", "Xvfb", "-displayfd", "9", "-screen", "0", "640x480x24",
+			       "-nolisten", "tcp", "-ac", "-noreset", (char *)NULL);
+			_exit(127);
+		}
+		close(fds[1]);
+		ret[0] = ':';
+		got = read(fds[0], ret + 1, 14);
+		close(fds[0]);
+		if (got > 1) {
+			ret[got] = '\0'; /* instead of the newline */
+			return pid;
+		}
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+		poll(NULL, 0, 100);
+	}
+	fail_msg("Xvfb does not start");
+	return 0;
+}
+
+static void await_log(const char *words)
+{
+	struct th_buf log = TH_BUF_INIT(TH_MIB);
+
+	for (int i = 0; i < 2000 && !(log.len > 0 && strstr(log.ptr, words)); i++) {
+		poll(NULL, 0, 10);
+		th_buf_clear(&log);
+		(void)!th_file_read(path_of("log"), TH_MIB, &log, NULL);
+	}
+	if (!log.len || !strstr(log.ptr, words))
+		fail_msg("the log does not say '%s': %s", words, log.len ? log.ptr : "");
+	th_buf_deinit(&log);
+}
+
+/* Killed with a button and a key down on a screen that stays: they are let go of by the next one,
+ * also when it is asked for nothing. */
+static void what_is_held_down_is_let_go(void **state)
+{
+	struct th_executor_options o = options();
+	struct th_computer *screen = NULL;
+	struct th_act_result result = {};
+	struct heard h;
+	struct th_err err;
+	char name[16];
+	pid_t server = foreign_display(name);
+
+	(void)state;
+	o.computer = TH_STR("x11");
+	o.display = th_str_of(name);
+	struct th_executor *x = client(&o);
+	greet(x, true);
+	for (int i = 0; i < 2; i++) {
+		run_call(x,
+			 computer(i ? "e1" : "e0", TH_CLASS_W,
+				  "{\"actions\":[{\"type\":\"mouse_down\",\"x\":5,\"y\":5},"
+				  "{\"type\":\"key_down\",\"keys\":[\"shift\"]},"
+				  "{\"type\":\"wait\",\"duration_ms\":60000}]}"),
+			 &h);
+		/* Both are down: the second step is in the journal. */
+		struct th_buf journal = TH_BUF_INIT(TH_MIB);
+		for (int tries = 0; tries < 2000; tries++) {
+			th_buf_clear(&journal);
+			th_loop_pass(loop);
+			assert_int_equal(th_file_read(path_of("journal"), TH_MIB, &journal, NULL),
+					 TH_OK);
+			if (th_str_find(th_buf_str(&journal),
+					i ? TH_STR("\"r\":\"step\",\"id\":\"e1\",\"steps\":2")
+					  : TH_STR("\"r\":\"step\",\"id\":\"e0\",\"steps\":2")) >=
+			    0)
+				break;
+			poll(NULL, 0, 10);
+		}
+		th_buf_deinit(&journal);
+		/* Both at once (alone it ends in order, and lets go itself); then only the display
+		 * process. */
+		int64_t executor = greet(x, false).info.pid;
+		pid_t display = display_of(executor);
+		if (i == 0)
+			assert_int_equal(kill((pid_t)executor, SIGSTOP), 0);
+		assert_int_equal(kill(display, SIGKILL), 0);
+		if (i == 0)
+			kill_executor(executor);
+		wait_finished(&h);
+		assert_int_equal(h.status, TH_OUTCOME_UNKNOWN);
+		if (i == 0)
+			assert_true(has(&h.evidence, "\"done_at_least\":2"));
+		heard_deinit(&h);
+		await_log(i == 0
+			      ? "2 keys and buttons were down and let go\n"
+			      : "2 keys and buttons were down and let go\nthole executor: 2 keys");
+	}
+	struct th_computer_options direct = { .kind = TH_STR("x11"),
+					      .display = th_str_of(name),
+					      .interrupt_fd = -1 };
+	assert_int_equal(th_computer_open(&direct, &screen, &err), TH_OK);
+	assert_int_equal(screen->kind->reset(screen, &result, &err), TH_OK);
+	assert_int_equal(result.keys_released, 0);
+	th_computer_close(screen);
+	end(x);
+	release(x);
+	kill(server, SIGTERM);
+	assert_int_equal(waitpid(server, NULL, 0), server);
+}
+
 static void nothing_is_left_of_many(void **state)
 {
 	struct th_executor_options o = desktop();
@@ -476,6 +595,7 @@ int main(int argc, char **argv)
 		T(a_dead_display_is_told_and_replaced),
 		T(a_frozen_display_is_noticed),
 		T(a_killed_executor_takes_the_desktop_along),
+		T(what_is_held_down_is_let_go),
 		T(nothing_is_left_of_many),
 		T(a_missing_program_names_itself),
 	};

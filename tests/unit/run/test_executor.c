@@ -116,12 +116,40 @@ static void a_failed_start_says_why(void **state)
 	release(x);
 }
 
+/* Until no other executor of this test's folder is there: they have it as their home of state. */
+static void await_alone(pid_t executor)
+{
+	struct th_buf text = TH_BUF_INIT(TH_MIB);
+	unsigned others = 1;
+
+	for (int i = 0; i < 1000 && others > 0; i++) {
+		DIR *dir = opendir("/proc");
+		others = 0;
+		for (struct dirent *e; (e = readdir(dir));) {
+			char path[300];
+			pid_t pid = (pid_t)atoi(e->d_name);
+			if (pid <= 0 || pid == executor || pid == getpid())
+				continue;
+			snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+			th_buf_clear(&text);
+			if (th_file_read(path, TH_MIB, &text, NULL) == TH_OK)
+				others +=
+				    memmem(text.ptr, text.len, folder, strlen(folder)) != NULL;
+		}
+		closedir(dir);
+		poll(NULL, 0, 10);
+	}
+	th_buf_deinit(&text);
+	assert_int_equal(others, 0);
+}
+
 /* Ten at once, each of which finds nobody and starts one. */
 static void there_is_only_one(void **state)
 {
 	struct th_executor_options o = options();
 	struct th_executor *x[10];
 	struct greeting g[10] = {};
+	struct heard h;
 
 	(void)state;
 	for (int i = 0; i < 10; i++) {
@@ -134,6 +162,11 @@ static void there_is_only_one(void **state)
 		assert_int_equal(g[i].err.code, TH_OK);
 		assert_int_equal(g[i].info.pid, g[0].info.pid);
 	}
+	/* Those that were too many took nothing along, not even once they are all gone. */
+	await_alone((pid_t)g[0].info.pid);
+	do_call(x[0], shell("e1", "{\"command\":\"echo x > /tmp/x && cat /tmp/x\"}"), &h);
+	assert_string_equal(h.text.ptr, "x\n[exit code 0]");
+	heard_deinit(&h);
 	for (int i = 0; i < 10; i++)
 		release(x[i]);
 }
