@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * decode.c - how fast answers are decoded, in one thread: every stream of a folder of recorded
- * ones, fed in pieces as a socket gives them, with and without an observer of the deltas; the
- * decoding of the answer into items included. Bytes are those of the streams.
+ * decode.c - how fast answers are decoded, in one thread: every stream of each folder of recorded
+ * ones, whose name says the wire, fed in pieces as a socket gives them, with and without an
+ * observer of the deltas; the decoding of the answer into items included. Bytes are those of the
+ * streams.
  *
- *     decode FOLDER
+ *     decode FOLDER…
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -129,25 +130,58 @@ static double measure(int what, const struct th_profile *p)
 	return best;
 }
 
-int main(int argc, char **argv)
+static void unload(void)
 {
-	const struct th_profile *p;
-	struct th_str name;
+	for (size_t i = 0; i < stream_count; i++)
+		free(streams[i].ptr);
+	free(streams);
+	streams = NULL;
+	stream_count = total = 0;
+}
+
+/* Folders, and a model whose wire they hold. */
+static const struct {
+	const char *folder, *model;
+} wires[] = {
+	{ "responses", "responses:any" },
+	{ "chat", "chat:any" },
+	{ "anthropic", "claude-sonnet-4-5" },
+	{ "gemini", "gemini-2.5-computer-use-preview" },
+};
+
+static bool run(const char *path)
+{
+	const struct th_profile *p = NULL;
+	struct th_str name, folder = th_str_of(path);
 	double sse, plain, observed;
 
-	if (argc == 2)
-		load(argv[1]);
-	if (!total) {
-		fprintf(stderr, "decode: no streams; usage: decode FOLDER\n");
-		return 77;
+	for (size_t i = 0; i < TH_COUNT(wires); i++)
+		if (th_str_ends(folder, th_str_of(wires[i].folder)) &&
+		    th_model_resolve(th_str_of(wires[i].model), &p, &name, NULL))
+			p = NULL;
+	load(path);
+	if (!total || !p) {
+		unload();
+		return false;
 	}
-	if (th_model_resolve(TH_STR("responses:any"), &p, &name, NULL))
-		return 1;
 	sse = measure(0, p);
 	plain = measure(1, p);
 	observed = measure(2, p);
-	printf("{\"bench\":\"decode\",\"streams\":%zu,\"bytes\":%zu,\"sse_mb_per_s\":%.0f,"
+	printf("{\"bench\":\"decode\",\"wire\":\"%s\",\"streams\":%zu,\"bytes\":%zu,\"sse_mb_per_"
+	       "s\":%.0f,"
 	       "\"decode_mb_per_s\":%.0f,\"decode_with_deltas_mb_per_s\":%.0f}\n",
-	       stream_count, total, sse, plain, observed);
-	return 0;
+	       p->wire->name, stream_count, total, sse, plain, observed);
+	unload();
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	bool any = false;
+
+	for (int i = 1; i < argc; i++)
+		any = run(argv[i]) || any;
+	if (!any)
+		fprintf(stderr, "decode: no streams; usage: decode FOLDER...\n");
+	return any ? 0 : 77;
 }

@@ -283,7 +283,8 @@ static void put_other_call(struct th_chat_writer *x, struct th_str item, struct 
 		struct th_jw w = th_jw(&name);
 
 		th_jw_object(&w);
-		th_jw_kraw(&w, "input", th_json_raw_get(item, "input"));
+		raw = th_json_raw_get(item, "input");
+		th_jw_kraw(&w, "input", raw.len ? raw : TH_STR("null"));
 		th_jw_object_end(&w);
 		put_name(&x->w, th_json_raw_get(item, "name"));
 		put_arguments(&x->w, th_buf_str(&name));

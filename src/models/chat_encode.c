@@ -55,11 +55,14 @@ static enum th_code put_content(struct th_chat_writer *x, struct th_str content)
 /* Not of the assistant. */
 static enum th_code put_item(struct th_chat_writer *x, struct th_str item)
 {
+	struct th_str role = th_json_raw_get(item, "role");
 	enum th_code code;
 
+	if (is_message(item) && (!role.len || role.ptr[0] != '"'))
+		return th_fail(x->err, TH_EPROTO, "an item must have a type, or a role");
 	th_jw_object(&x->w);
 	if (is_message(item)) {
-		th_jw_kraw(&x->w, "role", th_json_raw_get(item, "role"));
+		th_jw_kraw(&x->w, "role", role);
 		th_jw_key(&x->w, TH_STR("content"));
 		code = put_content(x, th_json_raw_get(item, "content"));
 	} else {
