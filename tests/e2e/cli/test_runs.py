@@ -45,6 +45,18 @@ class Runs(house.House):
         outcomes = [e["data"]["effect_id"] for e in events if e["kind"] == "outcome"]
         self.assertEqual(intents, outcomes)
 
+    def test_chat_completions(self):
+        """A server of one's own: two calls at once, a fault on the way, the same answer's message back in the next turn."""
+        self.serve({"parts": [{"text": "Two things."}, SHELL, shell("echo second")],
+                    "faults": [{"status": 503}, {"cut": 400}]},
+                   {"expect": [{"tool_output": {"nth": 0, "contains": "hello"}}, {"tool_output": {"nth": 1, "contains": "second"}}],
+                    "parts": [{"text": "Both done."}]}, flavour="vllm", api="chat")
+        ended = self.good("run", "-m", "chat:org/open-model", "-s", "chat", "two things")
+        for words in ("Two things.", "exit 0", "Both done.", "finished: 2 turns, 2 calls"):
+            self.assertIn(words, ended.out)
+        self.assertEqual({r["path"] for r in self.standin.requests()}, {"/v1/chat/completions"})
+        self.assertEqual({r["model"] for r in self.standin.requests()}, {"org/open-model"})
+
     def test_json_is_the_log(self):
         self.serve([SHELL], [{"text": "done"}])
         ended = self.good("run", "-m", "gpt-5.4", "-s", "j", "--json", "go")
