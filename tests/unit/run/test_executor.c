@@ -430,6 +430,10 @@ static void a_killed_executor_leaves_unknown(void **state)
 	wait_finished(&again);
 	assert_int_equal(again.status, TH_OUTCOME_UNKNOWN);
 	heard_deinit(&again);
+	/* Nor is it begun when it is asked for as if it were new. */
+	do_call(x, shell("e1", command), &again);
+	assert_int_equal(again.status, TH_OUTCOME_UNKNOWN);
+	heard_deinit(&again);
 	assert_int_equal(alive(own("#")), 0);
 	release(x);
 }
