@@ -300,36 +300,62 @@ static void recovery(const char *script, long firsts, long count, long stride)
 	free(first);
 }
 
-static int table(void)
+static bool sum_bad(const struct sum *s)
+{
+	return s->duplicated || s->lost || s->diverged || s->false_claims || s->left || s->hung;
+}
+
+static void sum_add(struct sum *all, const struct sum *s)
+{
+	all->points += s->points;
+	all->past_end += s->past_end;
+	all->duplicated += s->duplicated;
+	all->lost += s->lost;
+	all->diverged += s->diverged;
+	all->false_claims += s->false_claims;
+	all->left += s->left;
+	all->hung += s->hung;
+	all->unknown += s->unknown;
+	all->happened += s->happened;
+}
+
+static void print_table(FILE *to, const struct sum *all)
+{
+	fprintf(to, "%-12s %7s %10s %5s %9s %12s %5s %5s %8s\n", "killed", "points", "duplicated",
+		"lost", "diverged", "false claims", "left", "hung", "unknown");
+	for (size_t i = 0; i <= sum_count; i++) {
+		const struct sum *s = i < sum_count ? &sums[i] : all;
+
+		fprintf(to, "%-12s %7u %10u %5u %9u %12u %5u %5u %8u (%u of them had happened)\n",
+			s->name, s->points, s->duplicated, s->lost, s->diverged, s->false_claims,
+			s->left, s->hung, s->unknown, s->happened);
+	}
+	fprintf(to, "%u more were past the end of their run; %.0f s in all\n", all->past_end,
+		(double)(th_clock_ns() - begun) / 1e9);
+}
+
+/* `name`: also kept beside Meson's log, for ./dev to show. */
+static int table(const char *name)
 {
 	struct sum all = { .name = "all" };
-	bool bad = false;
+	const char *build = getenv("BUILD_DIR");
+	char path[TH_PATH_LEN_MAX];
 
-	printf("\n%-10s %7s %10s %5s %9s %12s %6s %5s %8s\n", "killed", "points", "duplicated",
-	       "lost", "diverged", "false claims", "left", "hung", "unknown");
-	for (size_t i = 0; i <= sum_count; i++) {
-		const struct sum *s = i < sum_count ? &sums[i] : &all;
-
-		printf("%-10s %7u %10u %5u %9u %12u %6u %5u %8u (%u of them had happened)\n",
-		       s->name, s->points, s->duplicated, s->lost, s->diverged, s->false_claims,
-		       s->left, s->hung, s->unknown, s->happened);
-		all.points += s->points;
-		all.past_end += s->past_end;
-		all.duplicated += s->duplicated;
-		all.lost += s->lost;
-		all.diverged += s->diverged;
-		all.false_claims += s->false_claims;
-		all.left += s->left;
-		all.hung += s->hung;
-		all.unknown += s->unknown;
-		all.happened += s->happened;
-		bad |= s->duplicated || s->lost || s->diverged || s->false_claims || s->left ||
-		       s->hung;
+	for (size_t i = 0; i < sum_count; i++)
+		sum_add(&all, &sums[i]);
+	puts("");
+	print_table(stdout, &all);
+	if (name && build) {
+		snprintf(path, sizeof(path), "%s/meson-logs/torture-%s.txt", build, name);
+		FILE *file = fopen(path, "w");
+		if (file) {
+			print_table(file, &all);
+			fclose(file);
+		}
 	}
-	printf("%u more were past the end of their run; %.0f s in all\n",
-	       sum_count ? all.past_end / 2 : 0, (double)(th_clock_ns() - begun) / 1e9);
-	puts(bad ? "torture: FAILED; the lines above reproduce it" : "torture: all is true");
-	return bad;
+	puts(sum_bad(&all) ? "torture: FAILED; the lines above reproduce it"
+			   : "torture: all is true");
+	return sum_bad(&all);
 }
 
 /* ---- arguments ---- */
@@ -375,7 +401,7 @@ static int ranged(const char *what, const char *script, const char *first, const
 	}
 	run_points();
 	add_up(what);
-	return table();
+	return table(NULL);
 }
 
 static int run_selftest(void)
@@ -398,7 +424,7 @@ static int quick(void)
 	series("executor", "ask", VICTIM_EXECUTOR, 50);
 	series("executor", "short", VICTIM_EXECUTOR, 90);
 	recovery("short", 10, 13, 1);
-	return table();
+	return table("kills");
 }
 
 /* Around the calls that act outside; `count` 0: around each. */
@@ -409,7 +435,7 @@ static int desktop(long count)
 	series("display", "desk", VICTIM_DISPLAY, count);
 	series("xvfb", "desk", VICTIM_XVFB, count ? count : 40);
 	series("xvfb-stopped", "desk", VICTIM_XVFB_STOPPED, count ? count : 20);
-	return table();
+	return table("desktop");
 }
 
 /*
@@ -423,7 +449,7 @@ static int full(long stride)
 	series("runtime", "ask", VICTIM_RUNTIME, stride > 1 ? 1500 : 0);
 	series("executor", "ask", VICTIM_EXECUTOR, stride > 1 ? 500 : 0);
 	recovery("short", FIRST_KILLS, 0, stride);
-	return table();
+	return table("kills");
 }
 
 int main(int argc, char **argv)
