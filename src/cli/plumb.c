@@ -33,7 +33,7 @@ static const struct th_option decode_options[] = {
 	OPTION_MODEL,
 	OPTION_SCREEN,
 	{ "image", 0, "WxH", TH_OPTION_TEXT, offsetof(struct options, image),
-	  "size of the picture that the model saw (default: the screen's)", NULL },
+	  "size of the picture that the model saw (default: as a session sends it)", NULL },
 	{ "text", 0, NULL, TH_OPTION_FLAG, offsetof(struct options, text),
 	  "the input is bare text of a model, not a body", NULL },
 	{ "status", 0, "CODE", TH_OPTION_INT, offsetof(struct options, status),
@@ -95,22 +95,24 @@ static int decode(const struct options *o, const struct th_operands *names, stru
 {
 	struct th_buf in TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
-	const struct th_profile *profile;
+	struct th_dialect_context c = { .turn = 1 };
 	struct th_str name;
-	struct th_size size;
 
 	if (names->count)
 		return th_cli_die(
 		    2, "plumb decode takes no operand; the body comes on standard input");
-	if (need_model(o, &profile, &name, err) || parse_size(o->screen, "screen", &size, err) ||
-	    parse_size(o->image, "image", &size, err) ||
+	if (need_model(o, &c.profile, &name, err) ||
+	    parse_size(o->screen, "screen", &c.screen, err) ||
+	    parse_size(o->image, "image", &c.image, err) ||
 	    th_file_read_fd(STDIN_FILENO, TH_REQUEST_MAX, &in, err))
 		return th_cli_fail(err);
+	if (!o->image.ptr)
+		c.image = th_image_size(c.profile, c.screen);
 	if (o->text)
-		th_plumb_decode_text(th_buf_str(&in), &out);
+		th_plumb_decode_text(&c, th_buf_str(&in), &out);
 	else
-		th_plumb_decode(profile, th_buf_str(&in),
-				o->status < 0 ? 0 : (int)TH_MIN(o->status, 999), &out);
+		th_plumb_decode_on(&c, th_buf_str(&in),
+				   o->status < 0 ? 0 : (int)TH_MIN(o->status, 999), &out);
 	th_buf_add_char(&out, '\n');
 	return th_cli_print(&out, 0);
 }

@@ -122,11 +122,41 @@ void th_plumb_answer(const struct th_answer *a, struct th_buf *out)
 	th_jw_object_end(&w);
 }
 
+/* As a session has it: the dialect's words as actions on the screen, where there is one. */
+static void put_translated(const struct th_dialect_context *c, struct th_answer *a,
+			   struct th_buf *out)
+{
+	const struct th_dialect *dialect = c->profile->dialect;
+	struct th_buf items = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_err err = { 0 };
+
+	if (c->screen.width > 0 && dialect->decode && a->status != TH_ANSWER_FAILED) {
+		if (dialect->decode(c, a->items, &items, &err)) {
+			a->status = TH_ANSWER_FAILED;
+			a->items = TH_STR("[]");
+			a->error_class = th_str_of(th_failure_name(TH_FAILURE_LIMIT));
+			a->error_message = th_str_of(err.msg);
+		} else {
+			a->items = th_buf_str(&items);
+		}
+	}
+	th_plumb_answer(a, out);
+	th_buf_deinit(&items);
+}
+
 void th_plumb_decode(const struct th_profile *profile, struct th_str body, int http_status,
 		     struct th_buf *out)
 {
-	const struct th_wire *wire = profile->wire;
-	struct th_decoder *d = wire->decoder_new(profile, NULL, NULL);
+	const struct th_dialect_context c = { .profile = profile };
+
+	th_plumb_decode_on(&c, body, http_status, out);
+}
+
+void th_plumb_decode_on(const struct th_dialect_context *c, struct th_str body, int http_status,
+			struct th_buf *out)
+{
+	const struct th_wire *wire = c->profile->wire;
+	struct th_decoder *d = wire->decoder_new(c->profile, NULL, NULL);
 	struct th_answer answer;
 
 	(void)wire->feed(d, body);
@@ -134,11 +164,12 @@ void th_plumb_decode(const struct th_profile *profile, struct th_str body, int h
 		wire->end(d, false, &answer);
 	else
 		wire->error(d, http_status, &answer);
-	th_plumb_answer(&answer, out);
+	put_translated(c, &answer, out);
 	wire->decoder_free(d);
 }
 
-void th_plumb_decode_text(struct th_str text, struct th_buf *out)
+void th_plumb_decode_text(const struct th_dialect_context *c, struct th_str text,
+			  struct th_buf *out)
 {
 	struct th_buf items = TH_BUF_INIT(6 * TH_ANSWER_MAX + TH_KIB);
 	struct th_jw w = th_jw(&items);
@@ -152,7 +183,7 @@ void th_plumb_decode_text(struct th_str text, struct th_buf *out)
 	th_jw_str(&w, th_str_sub(text, 0, TH_ANSWER_MAX));
 	th_buf_add(&items, TH_STR(",\"annotations\":[]}]}]"));
 	answer.items = th_buf_str(&items);
-	th_plumb_answer(&answer, out);
+	put_translated(c, &answer, out);
 	th_buf_deinit(&items);
 }
 

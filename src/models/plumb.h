@@ -6,6 +6,7 @@
 #ifndef TH_MODELS_PLUMB_H
 #define TH_MODELS_PLUMB_H
 
+#include "models/dialect.h"
 #include "models/model.h"
 
 /* {"profile","wire","dialect","model","capabilities"} */
@@ -21,8 +22,14 @@ void th_plumb_answer(const struct th_answer *answer, struct th_buf *out);
 void th_plumb_decode(const struct th_profile *profile, struct th_str body, int http_status,
 		     struct th_buf *out);
 
+/* The same with the model's actions as a session would do them: in pixels of the context's screen.
+ * Without a screen the items are as the wire gives them. */
+void th_plumb_decode_on(const struct th_dialect_context *c, struct th_str body, int http_status,
+			struct th_buf *out);
+
 /* Bare text of a model, as if it were an answer. */
-void th_plumb_decode_text(struct th_str text, struct th_buf *out);
+void th_plumb_decode_text(const struct th_dialect_context *c, struct th_str text,
+			  struct th_buf *out);
 
 /* The input's "tools": [{"name","description","parameters","strict"}]; none is no error.  Strings
  * are the arena's. */

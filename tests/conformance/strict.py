@@ -68,6 +68,18 @@ SCRIPTS = [
     {"name": "chat errors", "api": "chat", "model": "chat-.*", "match": "error", "turns": [
         {"faults": [{"status": 429, "retry_after": 1}, {"status": 500}, {"error_event": {"after": 1, "status": 529}},
                     {"cut": 300}, {"duplicate": True}, {"no_finish": True}], "parts": [{"text": "At last."}]}]},
+    {"name": "messages", "api": "anthropic", "model": "claude-.*", "match": "everything", "turns": [
+        [{"text": "A look."}, {"screenshot": True}],
+        [{"actions": [{"click": {"x": 10, "y": 20, "keys": ["ctrl"]}}, {"scroll": {"x": 5, "y": 6, "direction": "up", "amount": 3}},
+                      {"drag": {"path": [[1, 2], [3, 4]]}}, {"type": "h\u00e9llo"}, {"keypress": "ctrl+a"},
+                      {"hold_key": {"keys": "shift", "seconds": 1}}, {"wait": 1}, {"cursor_position": True},
+                      {"zoom": {"region": [0, 0, 100, 50]}}]}],
+        [{"function_call": {"name": "get_weather", "arguments": {"city": "Z"}}},
+         {"function_call": {"name": "get_weather", "arguments": {"city": "Y"}}}],
+        {"parts": [{"text": "Searching"}], "finish": "pause"},
+        {"parts": [{"text": "Half a sen"}], "finish": "length"},
+        {"parts": [{"text": "No."}], "finish": "refusal"},
+        [{"text": "Done."}]]},
     {"name": "kinds", "model": "gpt-5.*", "match": "kinds", "turns": [
         {"parts": [{"raw": {"type": "web_search_call", "id": "ws_1", "status": "completed",
                             "action": {"type": "search", "query": "q"}}},
@@ -117,7 +129,7 @@ class Conversation:
                         stdin=json.dumps({"items": self.items, "tools": self.tools}).encode())
         body = json.dumps(request["body"]).encode()
         self.bodies.append(request["body"])
-        call = urllib.request.Request(f"http://127.0.0.1:{self.port}/v1{request['path']}", body,
+        call = urllib.request.Request(f"http://127.0.0.1:{self.port}/v1{request['path'].removeprefix('/v1')}", body,
                                       {**request["headers"], "Authorization": "Bearer test"})
         try:
             with urllib.request.urlopen(call) as answer:
@@ -199,6 +211,30 @@ def chat_cases(port):
     yield "chat: errors", lambda: chat_errors(port)
 
 
+def messages_cases(port):
+    """Anthropic Messages: everything, in its own words and from items alone."""
+    for stream in (True, False):
+        for raw in (True, False):
+            how = f"{'stream' if stream else 'body'}, {'raw' if raw else 'items'}"
+            yield f"messages: {how}", lambda s=stream, r=raw: messages_everything(port, s, r)
+
+
+def messages_everything(port, stream, raw):
+    c = Conversation(port, "claude-opus-5", True, stream).say("everything")
+    for expected in ("completed", "completed", "completed", "pause_turn", "max_output_tokens", "completed"):
+        decoded = c.turn()
+        assert expected == decoded.get("reason", decoded["status"]), decoded
+        assert not any("error" in item for item in decoded["items"]), decoded
+        if not raw:
+            decoded["items"][0].pop("raw", None)
+        c.results(decoded)
+        # A refusal is left out of what is sent, and the model is asked again.
+        if not any(item["type"].endswith("_call") for item in decoded["items"]):
+            c.say("go on")
+    calls = [i for i in c.items if i["type"] == "computer_call"]
+    assert len(calls) == 10 and calls[1]["actions"][0].get("keys") == ["ctrl"], calls
+
+
 def chat_everything(port, model, stream, raw):
     c = Conversation(port, model, True, stream).say("everything")
     for expected in ("completed", "completed", "completed", "incomplete", "completed", "completed"):
@@ -272,7 +308,7 @@ def main():
                 assert server.poll() is None and time.monotonic() < until, "the stand-in does not start"
                 time.sleep(0.05)
             port = int(open(port_file).read())
-            for name, run in [*cases(port), *chat_cases(port)]:
+            for name, run in [*cases(port), *chat_cases(port), *messages_cases(port)]:
                 try:
                     run()
                     passed += 1

@@ -231,14 +231,18 @@ static void test_route(void **state)
 {
 	struct th_buf out = TH_BUF_INIT(TH_MIB);
 
+	struct th_dialect_context c = { .turn = 1 };
+	struct th_str name;
+
 	(void)state;
+	assert_int_equal(th_model_resolve(TH_STR("gpt-4o"), &c.profile, &name, NULL), TH_OK);
 	assert_int_equal(th_plumb_route(TH_STR("gpt-4o"), &out, &err), TH_OK);
 	assert_string_equal(
 	    out.ptr, "{\"profile\":\"openai-gpt-4o\",\"wire\":\"responses\",\"dialect\":\"native\","
 		     "\"model\":\"gpt-4o\",\"capabilities\":{\"computer\":\"function\","
 		     "\"vision\":true,\"reasoning\":false}}");
 	th_buf_clear(&out);
-	th_plumb_decode_text(TH_STR("a\"b"), &out);
+	th_plumb_decode_text(&c, TH_STR("a\"b"), &out);
 	assert_string_equal(out.ptr,
 			    "{\"items\":[{\"type\":\"message\",\"role\":\"assistant\",\"content\":"
 			    "[{\"type\":\"output_text\",\"text\":\"a\\\"b\",\"annotations\":[]}]}],"
