@@ -111,7 +111,6 @@ static void note_acked(struct rig *r, const struct th_append *a)
 		t->acked_seq = a->events[i].seq;
 		t->acked_head = a->digests[i];
 		t->acked_turns += a->events[i].kind == TH_EV_MODEL_ANSWERED;
-		t->finished |= a->events[i].kind == TH_EV_FINAL;
 	}
 	if (r->acked)
 		r->acked(t->acked_seq);
@@ -409,7 +408,7 @@ static void on_rest(void *ctx, struct th_handle h, const struct th_session *s,
 	(void)h;
 	if (err)
 		stop(r, err);
-	else if (s->state == TH_STATE_FINISHED)
+	else if ((r->truth->finished = s->state == TH_STATE_FINISHED))
 		stop(r, &none);
 	else
 		stop(r,
@@ -613,8 +612,8 @@ void rig_check(const char *folder, const struct rig_truth *t, struct rig_faults 
 	else if (code == TH_OK)
 		code = s->kind->read(s, TH_STR(RIG_SESSION), 1, 0, read_event, &r, &err);
 	th_store_close(s);
-	/* Without a store, or a session, nothing may have been acknowledged. */
-	if (code != TH_OK && (code != TH_ENOENT || t->acked_seq > 0))
+	/* A store that was cut while it was made has nothing in it that anybody was told of. */
+	if (code != TH_OK && t->acked_seq > 0)
 		blame(f, &f->lost, "it cannot be read: %s", err.msg);
 	if (r.last < t->acked_seq)
 		blame(f, &f->lost, "event %llu was acknowledged, and %llu is the last",

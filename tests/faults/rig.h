@@ -25,7 +25,7 @@ struct rig_truth {
 	int64_t acked_turns;
 	bool asked_again;  /* the model, for a turn whose answer was durable */
 	bool acted_early;  /* an effect before its intent was durable */
-	bool finished;     /* the session's last event was acknowledged */
+	bool finished;     /* the session rests at its end, all of it durable */
 	char stopped[512]; /* the sentence with which the last run stopped, or "" */
 	enum th_code code;
 };
