@@ -163,15 +163,37 @@ static bool say_yutori(struct th_say *s, struct th_str name, struct th_str argum
 		th_words_say(s, name, TH_STR("{\"action\":\"key\",\"keys\":[\"F5\"]}"));
 		return true;
 	}
+	if (th_str_is(name, "scroll") && th_json_raw_get(arguments, "direction").len &&
+	    !th_json_raw_get(arguments, "amount").len) { /* its own default is 3 */
+		struct th_buf text = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+
+		th_buf_add_cstr(&text, "{\"amount\":3,");
+		th_buf_add(&text, th_str_sub(th_str_trim(arguments), 1, arguments.len));
+		th_words_say_named(s, name, th_buf_str(&text));
+		th_buf_deinit(&text);
+		return true;
+	}
 	return th_words_say_named(s, name, arguments);
+}
+
+/* n1 ends its task by calling nothing. */
+static void put_end(struct th_buf *out)
+{
+	th_buf_clear(out);
+	th_buf_add_cstr(out, "[{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{"
+			     "\"type\":\"output_text\",\"text\":\"Task completed.\","
+			     "\"annotations\":[]}],\"status\":\"completed\","
+			     "\"outcome\":\"" TH_DIALECT_COMPLETED "\"}]");
 }
 
 static enum th_code decode_yutori(const struct th_dialect_context *c, struct th_str items,
 				  struct th_buf *out, struct th_err *err)
 {
-	return th_dialect_each(c, items, th_say_text, say_yutori,
-			       "the answer was empty: call a function, or say that you are done",
-			       out, err);
+	enum th_code code = th_dialect_each(c, items, th_say_text, say_yutori, NULL, out, err);
+
+	if (!code && th_str_is(th_buf_str(out), "[]"))
+		put_end(out);
+	return code;
 }
 
 static void put_pair(const struct th_dialect_context *c, const char *key, struct th_point p,

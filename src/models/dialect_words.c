@@ -5,7 +5,8 @@
 #include "models/space.h"
 
 #define NOTCHES 5 /* a scroll that says no amount */
-#define PIXELS_WORD_MAX 40
+#define NOTCHES_ANTHROPIC 3
+#define WORD_SHOWN_MAX 40
 
 /* ---- words ---- */
 
@@ -421,6 +422,8 @@ static enum th_code take_scroll(const struct th_json *args, struct th_str word,
 		code = take_number(args, "amount|scroll_amount|step|clicks", &amount, err);
 	if (code)
 		return code;
+	if (member(args, "scroll_direction") && !member(args, "amount|scroll_amount|step|clicks"))
+		amount = NOTCHES_ANTHROPIC;
 	if (direction.ptr) {
 		ret->unit = pixels != 0 ? TH_SCROLL_PIXEL : TH_SCROLL_NOTCH;
 		return take_direction(direction, pixels != 0 ? pixels : amount, ret, err);
@@ -654,7 +657,7 @@ enum th_code th_words_read(const struct th_dialect_context *c, const struct th_j
 		return th_fail(err, TH_EPROTO, "the call does not say which action");
 	if (!row)
 		return th_fail(err, TH_EPROTO, "there is no action \"%.*s\"",
-			       TH_FMT(th_utf8_cut(th_json_str(word), PIXELS_WORD_MAX)));
+			       TH_FMT(th_utf8_cut(th_json_str(word), WORD_SHOWN_MAX)));
 	ret->verb = row->verb;
 	return row->verb == TH_VERB_ACTION ? take_action(c, row, args, a, &ret->action, err)
 					   : take_other(row, args, a, ret, err);

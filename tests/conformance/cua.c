@@ -683,6 +683,15 @@ static void run_encode(const struct cua_case *c)
 		action.action.dx /= 100;
 		action.action.dy /= 100;
 	}
+	/* These know one amount. */
+	if (action.kind == FACT_ACTION && action.action.kind == TH_ACTION_SCROLL &&
+	    (th_str_is(c->loop, "uitars") || th_str_is(c->loop, "uitars2"))) {
+		action.action.dx = action.action.dy       ? 0
+				   : action.action.dx > 0 ? 5
+				   : action.action.dx < 0 ? -5
+							  : 0;
+		action.action.dy = action.action.dy > 0 ? 5 : action.action.dy < 0 ? -5 : 0;
+	}
 	if (action.kind == FACT_ACTION && action.action.kind == TH_ACTION_WAIT && !action.timed &&
 	    th_str_is(c->loop, "uitars"))
 		action.action.duration_ms = 5000;

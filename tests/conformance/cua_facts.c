@@ -53,7 +53,7 @@ static void fix_scroll(const struct cua_case *c, const struct th_json *v, struct
 	double y = th_json_num(th_json_get(v, "scroll_y"), 0);
 	bool up = loop_is(c, "uitars") || loop_is(c, "uitars2") || loop_is(c, "uitars_reference") ||
 		  loop_is(c, "anthropic");
-	bool notches = up || loop_is(c, "glm45v");
+	bool notches = up || loop_is(c, "glm45v") || loop_is(c, "opencua");
 
 	a->unit = TH_SCROLL_PIXEL;
 	a->dx = (int32_t)(loop_is(c, "anthropic") ? -x : x) * (notches ? NOTCH_PIXELS : 1);
@@ -120,6 +120,12 @@ bool facts_case_action(const struct cua_case *c, const struct th_json *v, struct
 	*ret = (struct fact){ .kind = FACT_ACTION, .action = word.action };
 	if (word.verb == TH_VERB_END || word.verb == TH_VERB_ASK)
 		*ret = (struct fact){ .kind = FACT_TEXT, .text = word.text };
+	if (word.verb == TH_VERB_REMEMBER)
+		*ret = (struct fact){ .kind = FACT_FUNCTION,
+				      .name = TH_STR("remember"),
+				      .text = th_arena_printf(
+					  c->arena, "{\"fact\":%.*s}",
+					  TH_FMT(printed(c, th_json_get(v, "fact")))) };
 	if (word.verb == TH_VERB_ACTION && word.action.kind == TH_ACTION_SCROLL &&
 	    (th_json_get(v, "scroll_x") || th_json_get(v, "scroll_y")))
 		fix_scroll(c, v, &ret->action);
@@ -142,10 +148,10 @@ static void case_call(const struct cua_case *c, const struct th_json *item, stru
 
 		if (th_json_is_array(list) && th_json_next(&it))
 			v = it.val;
-		if (!facts_case_action(c, v, &f, &err)) {
-			bad(ret, err.msg, printed(c, v));
-			return;
-		}
+		/* An action of no set, which upstream hands on: here it must be refused. */
+		if (!facts_case_action(c, v, &f, &err))
+			f = (struct fact){ .kind = FACT_ERROR,
+					   .text = th_arena_str(c->arena, th_str_of(err.msg)) };
 		f.call_id = th_json_get_str(item, "call_id");
 		*add(ret, f.kind) = f;
 	}
@@ -236,7 +242,10 @@ void facts_of_items(const struct cua_case *c, const struct th_profile *p,
 		if (th_item_is(it.val, "reasoning")) {
 			add(ret, FACT_THOUGHT)->text = th_item_text(it.val, c->arena);
 		} else if (th_item_is(it.val, "message")) {
-			add(ret, FACT_TEXT)->text = th_item_text(it.val, c->arena);
+			struct fact *f = add(ret, FACT_TEXT);
+
+			f->text = th_item_text(it.val, c->arena);
+			f->name = th_json_get_str(it.val, "outcome");
 		} else if (th_item_is(it.val, "computer_call") ||
 			   (th_item_is(it.val, "function_call") && th_str_is(name, "computer"))) {
 			found_call(c, p, it.val, ret);
@@ -322,6 +331,13 @@ static bool generated(struct th_str id)
 	return !id.len || th_str_starts(id, TH_STR("call_"));
 }
 
+/* What thole says for a model that ended without a word. */
+static bool own_sentence(struct th_str text)
+{
+	return th_str_is(text, "Task completed.") || th_str_is(text, "Task failed.") ||
+	       th_str_is(text, "I need your help.");
+}
+
 bool fact_same(const struct fact *a, const struct fact *b, int tolerance)
 {
 	if (a->kind != b->kind)
@@ -332,6 +348,8 @@ bool fact_same(const struct fact *a, const struct fact *b, int tolerance)
 	switch (a->kind) {
 	case FACT_THOUGHT:
 	case FACT_TEXT:
+		if (b->name.len && own_sentence(b->text) && a->text.len)
+			return true;
 		return th_str_eq(th_str_trim(a->text), th_str_trim(b->text));
 	case FACT_ACTION:
 		return same_action(a, b, tolerance);
