@@ -54,6 +54,9 @@ class Standin:
             time.sleep(0.02)
         self.url = "http://127.0.0.1:%s/v1" % port_file.read_text().strip()
 
+    def base_url(self, model):
+        return self.url + "beta" if model.startswith("gemini") else self.url
+
     def requests(self):
         return [json.loads(line) for line in self.record.read_text().splitlines()] if self.record.exists() else []
 
@@ -134,7 +137,7 @@ class Case:
         runtime = self.folder / "runtime"
         runtime.mkdir(mode=0o700)
         self.env["XDG_RUNTIME_DIR"] = str(runtime)
-        for provider in ("OPENAI", "ANTHROPIC"):
+        for provider in ("OPENAI", "ANTHROPIC", "GEMINI"):
             self.env["%s_API_KEY" % provider] = "sk-e2e-0123456789"
             self.env.pop("%s_BASE_URL" % provider, None)
         self.settings = ""  # lines of the agent file
@@ -170,7 +173,7 @@ class Case:
             agent = self.agent(start, net, limits)
             done = subprocess.run(
                 [str(THOLE), "run", "-a", str(agent), "-s", self.name, "--store", self.store, "--base-url",
-                 standin.url, task], env=self.env, cwd=self.workspace, stdin=subprocess.DEVNULL,
+                 standin.base_url(self.model), task], env=self.env, cwd=self.workspace, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=RUN_SECONDS)
         finally:
             status = standin.end()
