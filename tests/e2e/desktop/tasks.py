@@ -228,6 +228,7 @@ def gemini(size=(1280, 800)):
                 {"see": {"text": "Grace Hopper"}, "parts": [{"move": {"fx": 0.5, "fy": 0.5}},
                                                            {"scroll": {"fx": 0.5, "fy": 0.6, "direction": "down", "pixels": 999}}]},
                 [{"scroll": {"fx": 0.5, "fy": 0.6, "direction": "down", "pixels": 999}}],
+                [{"wait": 1}],
                 {"see": {"text": "Send order"}, "parts": [{"click": {"text": "Send order"}}]},
                 {"see": {"text": "received"}, "parts": [{"text": "The order is sent."}]},
             ]}, "Draw a stroke and order for Grace Hopper.", [CHROMIUM % web.url], net="host")
