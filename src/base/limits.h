@@ -130,8 +130,9 @@
 #define TH_REQUEST_HEAD_MAX (8 * TH_KIB)    /* a request's URL, and its headers */
 #define TH_MODEL_HEADERS_MAX 8              /* headers of a wire's own */
 #define TH_IMAGES_KEPT_DEFAULT 20           /* screenshots sent with a request */
-#define TH_GROUP_HOLES_MAX 256              /* pictures and marks of one group of the history */
-#define TH_BLOB_CACHE_MAX (64 * TH_MIB)     /* base64 of pictures kept between requests */
+#define TH_TARGET_MAX 2000              /* description of an element that a grounder looks for */
+#define TH_GROUP_HOLES_MAX 256          /* pictures and marks of one group of the history */
+#define TH_BLOB_CACHE_MAX (64 * TH_MIB) /* base64 of pictures kept between requests */
 #define TH_CONFIG_SIZE_MAX (1 * TH_MIB)
 #define TH_CONFIG_KEYS_MAX 512 /* keys of one mapping of a configuration or agent file */
 #define TH_TITLE_MAX 80        /* characters of a session's title */

@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "models/compose.h"
 #include "models/profiles.h"
 
 struct models_options {
@@ -157,6 +158,7 @@ static int run_models(const struct th_command *self, int argc, char **argv)
 	const struct th_profile *p;
 	struct th_str name;
 	struct th_err err = {};
+	struct th_composed composed = { 0 };
 	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
 
 	if (code != TH_OK)
@@ -169,13 +171,17 @@ static int run_models(const struct th_command *self, int argc, char **argv)
 	}
 	code = th_config_load(o.config, &config, &err);
 	if (code == TH_OK)
-		code = th_model_resolve(th_str_of(rest.list[0]), &p, &name, &err);
+		code = th_model_compose(th_str_of(rest.list[0]), &composed, &p, &name, &err);
 	if (code != TH_OK)
 		return th_cli_fail(&err);
 	if (o.json)
 		print_json(p, name, &out);
 	else
 		print_one(config, p, name, &out);
+	if (composed.grounder && !o.json) {
+		th_buf_add_cstr(&out, "\nIts elements are found on the screen by:\n\n");
+		print_one(config, composed.grounder, composed.grounder_name, &out);
+	}
 	return th_cli_print(&out, 0);
 }
 

@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "cli/cli.h"
 #include "io/files.h"
+#include "models/compose.h"
 #include "models/plumb.h"
 #include "run/registry.h"
 
@@ -73,7 +74,9 @@ static enum th_code need_model(const struct options *o, const struct th_profile 
 {
 	if (!o->model.ptr)
 		return th_fail(err, TH_EUSAGE, "--model is missing; thole models lists the names");
-	return th_model_resolve(o->model, ret, ret_name, err);
+	static struct th_composed composed; /* lives as long as the profile is used */
+
+	return th_model_compose(o->model, &composed, ret, ret_name, err);
 }
 
 /* ---- the parts ---- */

@@ -200,7 +200,9 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_call, str, policy, "policy", TH_REQ, "run, ask or refuse")              \
 	F(ev_call, str, reason, "reason", 0, "why policy asks or refuses")           \
 	F(ev_call, raw, safety_checks, "safety_checks", 0,                           \
-	  "the provider's pending checks; always ask")
+	  "the provider's pending checks; always ask")                               \
+	F(ev_call, raw, grounding, "grounding", 0,                                   \
+	  "composed models: model, places of the described elements, requests, tokens, cost_nano")
 
 #define TH_FIELDS_ev_approval_requested(F)                                                        \
 	F(ev_approval_requested, str, call_id, "call_id", TH_REQ, "the call")                     \

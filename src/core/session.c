@@ -216,6 +216,11 @@ static const char *limit_reached(const struct th_session *s)
 	return NULL;
 }
 
+const char *th_session_limit(const struct th_session *s)
+{
+	return limit_reached(s);
+}
+
 static bool settled(const struct th_session *s)
 {
 	for (size_t i = 0; i < s->call_count; i++)
@@ -660,6 +665,26 @@ static void call_phase(struct th_call *c, enum th_call_phase phase)
 	c->emitted = phase == TH_CALL_SETTLED;
 }
 
+/* What finding the call's elements cost is the turn's. */
+static enum th_code take_grounding(struct step *st, struct th_call *c, struct th_str grounding)
+{
+	struct th_totals *t = &st->s->totals;
+	struct th_json_doc *doc;
+	const struct th_json *v;
+	enum th_code code = th_json_parse(grounding, &doc, st->err);
+
+	if (code)
+		return th_prefix(st->err, code, "grounding");
+	v = th_json_root(doc);
+	c->grounded = true;
+	t->tokens_in = add_up(t->tokens_in, th_json_int(th_json_get(v, "input"), 0));
+	t->tokens_out = add_up(t->tokens_out, th_json_int(th_json_get(v, "output"), 0));
+	t->cost_nano = add_up(t->cost_nano, th_json_int(th_json_get(v, "cost_nano"), 0));
+	t->cost_unknown |= th_json_is_null(th_json_get(v, "cost_nano"));
+	th_json_free(doc);
+	return TH_OK;
+}
+
 static enum th_code on_call(struct step *st)
 {
 	struct th_session *s = st->s;
@@ -686,6 +711,10 @@ static enum th_code on_call(struct step *st)
 	memcpy(c->digest, d.digest.ptr, TH_SHA256_HEX_SIZE);
 	c->digest[TH_SHA256_HEX_SIZE] = '\0';
 	c->call_seq = st->ev->seq;
+	if (d.grounding.len)
+		code = take_grounding(st, c, d.grounding);
+	if (code)
+		return code;
 	switch (c->policy) {
 	case TH_POLICY_RUN:
 		/* Safety checks of the provider and class X always need a person. */

@@ -102,6 +102,7 @@ const char *th_policy_name(enum th_policy p);
 struct th_call {
 	enum th_call_phase phase;
 	bool computer;      /* a computer_call item */
+	bool grounded;      /* its elements were found by another model */
 	bool incomplete;    /* the answer was cut inside it */
 	struct th_str item; /* the output item, verbatim */
 	struct th_str call_id, tool;
@@ -222,6 +223,9 @@ const struct th_call *th_session_waits(const struct th_session *s, enum th_call_
  * no JSON object, and `err` says why.
  */
 bool th_call_arguments(struct th_str text, struct th_buf *out, struct th_err *err);
+/* Why no further model request may be made, static text; NULL: it may. */
+const char *th_session_limit(const struct th_session *s);
+
 /* Digest of what approvals and intents are bound to, over th_call_arguments' form. */
 void th_call_digest(struct th_str tool, struct th_str arguments,
 		    char out[static TH_SHA256_HEX_SIZE + 1]);

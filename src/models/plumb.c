@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/plumb.h"
 
+#include "models/compose.h"
 #include "models/dialect.h"
 
 #include <stdlib.h>
@@ -34,9 +35,10 @@ static const char *computer_name(enum th_computer_tool tool)
 enum th_code th_plumb_route(struct th_str model, struct th_buf *out, struct th_err *err)
 {
 	const struct th_profile *p;
+	struct th_composed composed;
 	struct th_str name;
 	struct th_jw w = th_jw(out);
-	enum th_code code = th_model_resolve(model, &p, &name, err);
+	enum th_code code = th_model_compose(model, &composed, &p, &name, err);
 
 	if (code)
 		return code;
@@ -51,6 +53,15 @@ enum th_code th_plumb_route(struct th_str model, struct th_buf *out, struct th_e
 	th_jw_kbool(&w, "vision", p->vision);
 	th_jw_kbool(&w, "reasoning", p->reasoning);
 	th_jw_object_end(&w);
+	if (composed.grounder) {
+		th_jw_key(&w, TH_STR("grounder"));
+		th_jw_object(&w);
+		th_jw_kstr(&w, "profile", th_str_of(composed.grounder->name));
+		th_jw_kstr(&w, "wire", th_str_of(composed.grounder->wire->name));
+		th_jw_kstr(&w, "dialect", th_str_of(composed.grounder->dialect->name));
+		th_jw_kstr(&w, "model", composed.grounder_name);
+		th_jw_object_end(&w);
+	}
 	th_jw_object_end(&w);
 	return TH_OK;
 }

@@ -5,6 +5,7 @@
  */
 #include "base/limits.h"
 #include "models/actions.h"
+#include "models/dialect.h"
 #include "models/responses.h"
 #include "models/responses_writer.h"
 
@@ -45,6 +46,38 @@ static void put_computer(const struct th_request_options *o, struct th_jw *w)
 	}
 }
 
+static struct th_dialect_context context_of(const struct th_request_options *o)
+{
+	return (struct th_dialect_context){ .profile = o->profile,
+					    .screen = o->screen,
+					    .image = o->image };
+}
+
+/* The dialect writes {name, description, parameters}. */
+static void put_dialect_tools(const struct th_request_options *o, struct th_jw *w)
+{
+	struct th_dialect_context c = context_of(o);
+	struct th_buf list = TH_BUF_INIT(TH_MIB);
+	struct th_jw inner = th_jw(&list);
+	struct th_json_raw_iter it;
+
+	th_jw_array(&inner);
+	if (o->profile->dialect->tools)
+		o->profile->dialect->tools(&c, &inner);
+	th_jw_array_end(&inner);
+	it = th_json_raw_iter(th_buf_str(&list));
+	while (th_json_raw_next(&it)) {
+		th_jw_object(w);
+		th_jw_kstr(w, "type", TH_STR("function"));
+		th_jw_kraw(w, "name", th_json_raw_get(it.val, "name"));
+		th_jw_kraw(w, "description", th_json_raw_get(it.val, "description"));
+		th_jw_kraw(w, "parameters", th_json_raw_get(it.val, "parameters"));
+		th_jw_kbool(w, "strict", false);
+		th_jw_object_end(w);
+	}
+	th_buf_deinit(&list);
+}
+
 static void put_tools(const struct th_request_options *o, struct th_jw *w)
 {
 	bool computer = o->has_computer && o->profile->computer != TH_COMPUTER_NONE;
@@ -55,6 +88,8 @@ static void put_tools(const struct th_request_options *o, struct th_jw *w)
 	th_jw_array(w);
 	if (computer)
 		put_computer(o, w);
+	if (computer && o->profile->computer == TH_COMPUTER_DIALECT)
+		put_dialect_tools(o, w);
 	for (size_t i = 0; i < o->tool_count; i++) {
 		const struct th_tool_spec *t = &o->tools[i];
 
@@ -93,14 +128,30 @@ static void put_settings(const struct th_agent_model_settings *s, struct th_jw *
 		th_jw_kint(w, "max_output_tokens", s->max_output_tokens);
 }
 
+static void put_instructions(const struct th_request_options *o, struct th_jw *w)
+{
+	const struct th_dialect *dialect = o->has_computer ? o->profile->dialect : NULL;
+	struct th_dialect_context c = context_of(o);
+	struct th_buf text = TH_BUF_INIT(TH_REQUEST_MAX);
+
+	if (o->agent)
+		th_buf_add(&text, o->agent->instructions);
+	if (dialect && dialect->prompt) {
+		th_buf_add_cstr(&text, text.len ? "\n\n" : "");
+		dialect->prompt(&c, &text);
+	}
+	if (text.len)
+		th_jw_kstr(w, "instructions", th_buf_str(&text));
+	th_buf_deinit(&text);
+}
+
 void th_responses_head(const struct th_request_options *o, struct th_buf *out)
 {
 	struct th_jw w = th_jw(out);
 
 	th_jw_object(&w);
 	th_jw_kstr(&w, "model", o->model);
-	if (o->agent && o->agent->instructions.len)
-		th_jw_kstr(&w, "instructions", o->agent->instructions);
+	put_instructions(o, &w);
 	put_tools(o, &w);
 	if (o->agent)
 		put_settings(o->agent->settings, &w);
@@ -251,11 +302,23 @@ static enum th_code put_message(struct th_writer *x, const struct th_group *g)
  * verbatim, and `raw` is then empty. */
 static enum th_code put_answer(struct th_writer *x, const struct th_group *g)
 {
-	struct th_json_raw_iter it = th_json_raw_iter(g->items);
+	const struct th_dialect *dialect = x->o->profile->dialect;
+	struct th_dialect_context c = context_of(x->o);
+	struct th_buf said = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_str items = g->items;
+	struct th_json_raw_iter it;
 	enum th_code code = TH_OK;
 
+	if (dialect->encode) { /* in the model's own words again */
+		code = dialect->encode(&c, g->items, &said, x->err);
+		if (!code)
+			code = th_buf_check(&said, "an answer in its dialect", x->err);
+		items = th_buf_str(&said);
+	}
+	it = th_json_raw_iter(items);
 	while (!code && th_json_raw_next(&it))
-		code = th_writer_item(x, g->items, it.val);
+		code = th_writer_item(x, items, it.val);
+	th_buf_deinit(&said);
 	return code;
 }
 

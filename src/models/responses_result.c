@@ -203,12 +203,30 @@ static enum th_code put_screenshot(struct th_writer *x, const struct th_result *
 	return code ? code : put_remarks(x, r->output, screenshot);
 }
 
+static enum th_code put_said(struct th_writer *x, const struct th_result *r)
+{
+	enum th_code code;
+
+	th_jw_object(&x->w);
+	th_jw_kstr(&x->w, "type", TH_STR("message"));
+	th_jw_kstr(&x->w, "role", TH_STR("user"));
+	th_jw_key(&x->w, TH_STR("content"));
+	code = th_writer_content(x, r->output, false);
+	th_jw_object_end(&x->w);
+	return code;
+}
+
 enum th_code th_writer_result(struct th_writer *x, const struct th_result *r)
 {
 	struct th_str type = th_writer_raw_str(r->call_item, "type");
+	bool tool = x->o->profile->computer == TH_COMPUTER_PREVIEW ||
+		    x->o->profile->computer == TH_COMPUTER_GA;
 
-	if (th_str_is(type, "computer_call"))
+	if (th_str_is(type, "computer_call") && tool)
 		return put_screenshot(x, r);
+	/* A dialect's call was a function's, or text. */
+	if (th_str_is(type, "computer_call") && !th_writer_raw_str(r->call_item, "name").len)
+		return put_said(x, r);
 	if (th_str_is(type, "custom_tool_call"))
 		return put_output(x, r, "custom_tool_call_output");
 	if (th_str_is(type, "local_shell_call"))

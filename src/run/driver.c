@@ -1249,6 +1249,7 @@ void th_driver_timer(struct th_driver *d, struct th_ticket t)
 
 	if (!l || l->lost)
 		return;
+	th_live_grounds_wake(l);
 	th_session_wake(&l->fold, &fx);
 	queue_effects(l, &fx);
 	th_live_pump(l);

@@ -41,7 +41,9 @@ struct th_tool_row {
 struct th_outfit {
 	const struct th_agent *agent;
 	const struct th_profile *profile;
-	struct th_str model; /* name on the wire */
+	struct th_str model;                /* name on the wire */
+	const struct th_composed *composed; /* NULL, or the grounder behind `profile` */
+	struct th_str grounder_url;         /* its base URL; empty: as in th_model_call */
 	const struct th_tool_row *tools;
 	size_t tool_count;
 	bool has_computer;

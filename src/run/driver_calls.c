@@ -31,15 +31,15 @@ static void put_fit(const struct th_live *l, struct th_jw *w)
 }
 
 /* The provider's actions in our form: {"actions":[…]}.  Class R when all of them only look. */
-static enum th_code computer_arguments(struct th_live *l, const struct th_call *c,
-				       struct th_arena *a, struct th_buf *out,
-				       enum th_class *ret_class, struct th_err *err)
+static enum th_code computer_arguments(struct th_live *l, struct th_str item, struct th_arena *a,
+				       struct th_buf *out, enum th_class *ret_class,
+				       struct th_err *err)
 {
 	struct th_json_doc *doc;
 	struct th_action *actions = NULL;
 	size_t count = 0;
 	struct th_jw w = th_jw(out);
-	enum th_code code = th_json_parse(c->item, &doc, err);
+	enum th_code code = th_json_parse(item, &doc, err);
 
 	if (code)
 		return code;
@@ -83,12 +83,20 @@ static void look_before_repeat(struct th_live *l, enum th_class class, const cha
 
 void th_live_record(struct th_live *l, struct th_call *c)
 {
+	if (!th_live_ground(l, c))
+		th_live_record_item(l, c, c->item, TH_STR(""));
+}
+
+void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str item,
+			 struct th_str grounding)
+{
 	const struct th_tool_row *row = c->computer ? NULL : tool_find(l, c->tool);
 	const struct th_tool_spec *spec = row ? &row->spec : NULL;
 	struct th_verdict verdict;
 	struct th_ev_call d = { .call_id = c->call_id,
 				.tool = c->tool,
-				.safety_checks = c->safety_checks };
+				.safety_checks = c->safety_checks,
+				.grounding = grounding };
 	struct th_arena a;
 	struct th_buf arguments, data;
 	struct th_err err = { 0 };
@@ -103,7 +111,7 @@ void th_live_record(struct th_live *l, struct th_call *c)
 		spec = &computer_spec;
 	verdict = th_policy_decide(l->outfit.agent, spec, c, &a);
 	if (c->computer) {
-		if (computer_arguments(l, c, &a, &arguments, &class, &err)) {
+		if (computer_arguments(l, item, &a, &arguments, &class, &err)) {
 			th_buf_clear(&arguments);
 			th_buf_add_cstr(&arguments, "{}");
 			verdict = (struct th_verdict){ TH_POLICY_REFUSE, th_str_of(err.msg) };
@@ -576,13 +584,14 @@ enum th_code th_live_check_calls(struct th_live *l, struct th_err *err)
 		enum th_class class;
 		char ours[TH_SHA256_HEX_SIZE + 1];
 
-		/* What was refused needs not be readable; what is over is over. */
-		if (!c->computer || c->phase < TH_CALL_RECORDED || c->phase == TH_CALL_DENIED ||
-		    c->phase == TH_CALL_SETTLED)
+		/* What was refused needs not be readable; what is over is over; where elements were
+		 * found is not in the answer. */
+		if (!c->computer || c->grounded || c->phase < TH_CALL_RECORDED ||
+		    c->phase == TH_CALL_DENIED || c->phase == TH_CALL_SETTLED)
 			continue;
 		th_arena_init(&a, TH_TURN_MEMORY_MAX);
 		th_buf_init(&arguments, TH_EVENT_DATA_MAX);
-		code = computer_arguments(l, c, &a, &arguments, &class, err);
+		code = computer_arguments(l, c->item, &a, &arguments, &class, err);
 		th_call_digest(c->tool, th_buf_str(&arguments), ours);
 		if (code || strcmp(ours, c->digest) != 0)
 			code =

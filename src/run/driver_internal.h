@@ -27,6 +27,8 @@ struct th_pending {
 };
 
 struct th_flight; /* a model request under way */
+struct th_ground; /* a call whose elements are looked for */
+struct th_ground_cache;
 
 /* An UNKNOWN result that waits for the look which is told with it. */
 struct th_unknown {
@@ -61,6 +63,8 @@ struct th_live {
 	size_t queue_count, queue_cap, queue_at;
 	struct th_flight *flight;
 	struct th_unknown *unknowns;
+	struct th_ground *grounds;
+	struct th_ground_cache *ground_cache;
 	char *user, *title, *parent, *metadata; /* of the sessions row; may be NULL */
 	uint64_t parent_seq;
 };
@@ -129,9 +133,16 @@ void th_live_request(struct th_live *l);    /* REQUEST: writes MODEL_REQUESTED *
 void th_live_model_call(struct th_live *l); /* MODEL_CALL: sends it */
 void th_live_model_cancel(struct th_live *l, bool log);
 void th_driver_texts_free(struct th_driver *d);
+/* base64 of a blob, which stays until it was dropped as often as it was needed. */
+TH_NODISCARD enum th_code th_driver_text_need(struct th_driver *d, const struct th_digest *hash,
+					      struct th_str *ret, struct th_err *err);
+void th_driver_text_drop(struct th_driver *d, const struct th_digest *hash);
 
 /* driver_calls.c */
 void th_live_record(struct th_live *l, struct th_call *c);
+/* With the item in place of the call's own, and what finding its elements gave; both JSON. */
+void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str item,
+			 struct th_str grounding);
 void th_live_ask(struct th_live *l, struct th_call *c);
 void th_live_refuse(struct th_live *l, struct th_call *c);
 void th_live_intend(struct th_live *l, struct th_call *c);
@@ -139,6 +150,15 @@ void th_live_conclude(struct th_live *l, struct th_call *c);
 /* Are the open calls still what this build makes of the answer?  TH_EDIVERGED says both. */
 TH_NODISCARD enum th_code th_live_check_calls(struct th_live *l, struct th_err *err);
 void th_live_unknowns_free(struct th_live *l);
+
+/* driver_ground.c */
+bool th_live_ground(struct th_live *l, struct th_call *c); /* true: it is recorded later */
+void th_live_grounds_wake(struct th_live *l);              /* the timer rang */
+void th_live_grounds_free(struct th_live *l);
+bool th_ground_is(struct th_ticket t);
+bool th_ground_data(struct th_driver *d, struct th_ticket t, struct th_str bytes);
+void th_ground_done(struct th_driver *d, struct th_ticket t, const struct th_model_end *end);
+
 void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle);
 
 #endif

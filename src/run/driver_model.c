@@ -47,8 +47,8 @@ static void texts_shrink(struct th_driver *d, size_t more)
 	}
 }
 
-static enum th_code text_need(struct th_driver *d, const struct th_digest *hash, struct th_str *ret,
-			      struct th_err *err)
+enum th_code th_driver_text_need(struct th_driver *d, const struct th_digest *hash,
+				 struct th_str *ret, struct th_err *err)
 {
 	struct th_blob_text *t = text_find(d, hash);
 
@@ -79,6 +79,11 @@ static enum th_code text_need(struct th_driver *d, const struct th_digest *hash,
 	t->used = ++d->text_clock;
 	*ret = th_str_n(t->text, t->len);
 	return TH_OK;
+}
+
+void th_driver_text_drop(struct th_driver *d, const struct th_digest *hash)
+{
+	text_find(d, hash)->users--;
 }
 
 void th_driver_texts_free(struct th_driver *d)
@@ -128,7 +133,7 @@ static void flight_free(struct th_live *l)
 		return;
 	l->flight = NULL;
 	for (size_t i = 0; i < f->blob_count; i++)
-		text_find(l->driver, &f->blobs[i])->users--;
+		th_driver_text_drop(l->driver, &f->blobs[i]);
 	if (f->decoder)
 		f->decoder = l->outfit.profile->wire->decoder_free(f->decoder);
 	th_buf_deinit(&f->frame);
@@ -204,7 +209,7 @@ static enum th_code body_build(struct th_live *l, struct th_flight *f, struct th
 		struct th_slice *s = &slices[i];
 
 		if (!s->bytes.ptr) {
-			code = text_need(l->driver, &s->blob, &s->bytes, err);
+			code = th_driver_text_need(l->driver, &s->blob, &s->bytes, err);
 			if (code)
 				break;
 			f->blobs = th_realloc(f->blobs, (f->blob_count + 1) * sizeof(*f->blobs));
@@ -277,6 +282,7 @@ void th_live_model_cancel(struct th_live *l, bool log)
 		.message = TH_STR("the request was cancelled"),
 	};
 
+	th_live_grounds_free(l);
 	if (l->flight && l->flight->in_world)
 		d->world.ops->model_cancel(d->world.ctx, th_live_ticket(l, l->flight->seq));
 	flight_free(l);
@@ -298,6 +304,8 @@ bool th_driver_model_data(struct th_driver *d, struct th_ticket t, struct th_str
 	struct th_live *l = live_of(d, t);
 	int events;
 
+	if (th_ground_is(t))
+		return th_ground_data(d, t, bytes);
 	if (!l)
 		return false;
 	events = l->outfit.profile->wire->feed(l->flight->decoder, bytes);
@@ -407,6 +415,10 @@ void th_driver_model_done(struct th_driver *d, struct th_ticket t, const struct 
 	struct th_buf usage;
 	bool finished;
 
+	if (th_ground_is(t)) {
+		th_ground_done(d, t, end);
+		return;
+	}
 	if (!l)
 		return;
 	l->flight->in_world = false;

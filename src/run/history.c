@@ -362,6 +362,16 @@ size_t th_history_images(const struct th_history *h)
 	return h->images;
 }
 
+bool th_history_last_image(const struct th_history *h, struct th_digest *ret)
+{
+	for (size_t i = h->piece_count; i > 0; i--)
+		if (h->pieces[i - 1].kind == PIECE_IMAGE) {
+			*ret = h->pieces[i - 1].blob;
+			return true;
+		}
+	return false;
+}
+
 size_t th_history_items(const struct th_history *h)
 {
 	return h->items + (h->open_left == 0 ? h->held_count : 0);

@@ -31,6 +31,7 @@ TH_NODISCARD enum th_code th_history_add(struct th_history *h, const struct th_e
 uint64_t th_history_seq(const struct th_history *h); /* of the last event taken */
 size_t th_history_items(const struct th_history *h); /* groups in the next request */
 size_t th_history_images(const struct th_history *h);
+bool th_history_last_image(const struct th_history *h, struct th_digest *ret); /* false: none */
 bool th_history_full(const struct th_history *h);   /* no further message can be held back */
 size_t th_history_size(const struct th_history *h); /* bytes in memory */
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/runtime.h"
 
+#include "models/compose.h"
+
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -31,11 +33,13 @@ struct session {
 	struct th_err no_executor;  /* why */
 	struct th_timer timer;
 	struct th_ticket timer_ticket;
-	struct model_call *call;
+	struct th_composed composed;
+	struct model_call *calls;
 };
 
 /* A model request in the hands of the fetcher. */
 struct model_call {
+	struct model_call *next;
 	struct session *session;
 	struct th_ticket ticket;
 	struct th_fetch_id id;
@@ -228,6 +232,26 @@ static enum th_failure failure_of(enum th_fetch_end end)
 	return TH_FAILURE_MALFORMED;
 }
 
+static void model_call_drop(struct model_call *c)
+{
+	struct model_call **at = &c->session->calls;
+
+	while (*at != c)
+		at = &(*at)->next;
+	*at = c->next;
+	free(c);
+}
+
+static struct model_call *model_call_find(struct th_runtime *rt, struct th_ticket t)
+{
+	struct session *s = session_of(rt, t.index, t.generation);
+	struct model_call *c = s ? s->calls : NULL;
+
+	while (c && c->ticket.seq != t.seq)
+		c = c->next;
+	return c;
+}
+
 static void on_done(void *ctx, const struct th_fetch_result *r)
 {
 	struct model_call *c = ctx;
@@ -244,8 +268,7 @@ static void on_done(void *ctx, const struct th_fetch_result *r)
 		.hints = c->hints,
 	};
 
-	s->call = NULL;
-	free(c);
+	model_call_drop(c);
 	th_driver_model_done(s->rt->driver, ticket, &end);
 }
 
@@ -314,7 +337,7 @@ static enum th_code world_model_call(void *ctx, struct th_ticket t,
 	struct th_buf url, names;
 	enum th_code code;
 
-	assert(s && !s->call);
+	assert(s && !model_call_find(rt, t));
 	c = th_alloc(sizeof(*c));
 	*c = (struct model_call){ .session = s, .ticket = t, .hints = { -1, -1 } };
 	r.ctx = c;
@@ -334,32 +357,33 @@ static enum th_code world_model_call(void *ctx, struct th_ticket t,
 		code = th_fetch_start(rt->fetcher, &r, &c->id, err);
 	th_buf_deinit(&url);
 	th_buf_deinit(&names);
-	if (code)
+	if (code) {
 		free(c);
-	else
-		s->call = c;
-	return code;
+		return code;
+	}
+	c->next = s->calls;
+	s->calls = c;
+	return TH_OK;
 }
 
 static void world_model_alive(void *ctx, struct th_ticket t)
 {
 	struct th_runtime *rt = ctx;
-	struct session *s = session_of(rt, t.index, t.generation);
+	struct model_call *c = model_call_find(rt, t);
 
-	if (s && s->call)
-		th_fetch_alive(rt->fetcher, s->call->id);
+	if (c)
+		th_fetch_alive(rt->fetcher, c->id);
 }
 
 static void world_model_cancel(void *ctx, struct th_ticket t)
 {
 	struct th_runtime *rt = ctx;
-	struct session *s = session_of(rt, t.index, t.generation);
+	struct model_call *c = model_call_find(rt, t);
 
-	if (!s || !s->call)
+	if (!c)
 		return;
-	th_fetch_cancel(rt->fetcher, s->call->id);
-	free(s->call);
-	s->call = NULL;
+	th_fetch_cancel(rt->fetcher, c->id);
+	model_call_drop(c);
 }
 
 /* ---- the world: effects ------------------------------------------------------------------- */
@@ -781,43 +805,77 @@ enum th_code th_runtime_stored_agent(struct th_runtime *rt, struct th_str sessio
 	return code;
 }
 
+/* A server and, where it is the provider's own, a key. */
+static enum th_code check_server(struct th_runtime *rt, const struct th_profile *profile,
+				 struct th_str base, struct th_err *err)
+{
+	enum th_code code = th_config_check_url(base, err);
+
+	if (!code && th_str_eq(base, th_str_of(profile->base_url)) &&
+	    !th_config_key(rt->config, profile)) {
+		struct th_buf hint = TH_BUF_INIT(TH_KIB);
+
+		th_config_key_hint(profile, &hint);
+		code = th_fail(err, TH_EUSAGE, "there is no key: %.*s", TH_FMT(th_buf_str(&hint)));
+		th_buf_deinit(&hint);
+	}
+	return code;
+}
+
+/* The grounder of a composed model has the server of its own profile, else the planner's. */
+static enum th_code outfit_grounder(struct session *s, struct th_err *err)
+{
+	const struct th_profile *grounder = s->composed.grounder;
+	struct th_runtime *rt = s->rt;
+	struct th_str base;
+
+	if (!grounder)
+		return TH_OK;
+	base = th_config_base_url(rt->config, grounder);
+	if (!base.len || (rt->config && rt->config->base_url.len))
+		base = s->agent.base_url;
+	s->outfit.composed = &s->composed;
+	s->composed.grounder_name = th_arena_str(&s->memory, s->composed.grounder_name);
+	s->outfit.grounder_url = th_arena_str(&s->memory, base);
+	return th_prefix(err, check_server(rt, grounder, base, err), "the grounder %.*s",
+			 TH_FMT(s->composed.grounder_name));
+}
+
 /* Model, key and tools: everything that can be wrong before anything is started. */
 static enum th_code outfit(struct session *s, struct th_err *err)
 {
 	struct th_runtime *rt = s->rt;
 	const struct th_profile *profile;
-	struct th_str name, base, own;
+	struct th_str name, base;
 	enum th_code code;
 
 	if (!s->agent.model.len)
 		return th_fail(err, TH_EUSAGE,
 			       "no model is named: give -m MODEL, set THOLE_MODEL, or name one in "
 			       "the agent file");
-	code = th_model_resolve(s->agent.model, &profile, &name, err);
+	code = th_model_compose(s->agent.model, &s->composed, &profile, &name, err);
 	if (code)
 		return code;
 	/* --base-url wins, also over what the session was created with. */
 	if (rt->config && rt->config->base_url.len)
 		s->agent.base_url = th_arena_str(&s->memory, rt->config->base_url);
 	base = s->agent.base_url.len ? s->agent.base_url : th_config_base_url(rt->config, profile);
-	code = th_config_check_url(base, err);
+	code = check_server(rt, profile, base, err);
 	if (code)
-		return code;
-	own = th_str_of(profile->base_url);
-	if (th_str_eq(base, own) && !th_config_key(rt->config, profile)) {
-		struct th_buf hint = TH_BUF_INIT(TH_KIB);
-
-		th_config_key_hint(profile, &hint);
-		code = th_fail(err, TH_EUSAGE, "there is no key for %.*s: %.*s",
-			       TH_FMT(s->agent.model), TH_FMT(th_buf_str(&hint)));
-		th_buf_deinit(&hint);
-		return code;
-	}
+		return th_prefix(err, code, "model %.*s", TH_FMT(s->agent.model));
 	if (s->agent.computer && profile->computer == TH_COMPUTER_NONE)
 		return th_fail(
 		    err, TH_EUSAGE,
 		    "the model %.*s cannot use a computer; thole models lists those that can",
 		    TH_FMT(s->agent.model));
+	if (profile->computer == TH_COMPUTER_CLICK)
+		return th_fail(err, TH_EUSAGE,
+			       "the model %.*s only points at things: name a planner too, as in "
+			       "%.*s+gpt-5.4",
+			       TH_FMT(s->agent.model), TH_FMT(s->agent.model));
+	code = outfit_grounder(s, err);
+	if (code)
+		return code;
 	s->outfit.agent = &s->agent;
 	s->outfit.profile = profile;
 	s->outfit.model = th_arena_str(&s->memory, name);
