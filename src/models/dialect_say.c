@@ -195,6 +195,21 @@ static enum th_code say_action(struct th_say *s, const struct th_action *action,
 	return code;
 }
 
+/* A drag from where the pointer is. */
+static enum th_code say_drag(struct th_say *s, const struct th_action *drag, struct th_err *err)
+{
+	const struct th_action steps[] = {
+		{ .kind = TH_ACTION_MOUSE_DOWN, .button = drag->button },
+		{ .kind = TH_ACTION_MOVE, .has_at = true, .at = drag->path[0] },
+		{ .kind = TH_ACTION_MOUSE_UP, .button = drag->button },
+	};
+	enum th_code code = TH_OK;
+
+	for (size_t i = 0; !code && i < TH_COUNT(steps); i++)
+		code = say_action(s, &steps[i], err);
+	return code;
+}
+
 /* The model's last word: its own text, else what it said just before, else a sentence. */
 static void say_last(struct th_say *s, struct th_str text, const char *outcome, struct th_str plain)
 {
@@ -242,6 +257,8 @@ enum th_code th_say_word(struct th_say *s, const struct th_word *word, struct th
 {
 	switch (word->verb) {
 	case TH_VERB_ACTION:
+		if (word->action.kind == TH_ACTION_DRAG && word->action.path_count == 1)
+			return say_drag(s, &word->action, err);
 		return say_action(s, &word->action, err);
 	case TH_VERB_END:
 		say_last(s, word->text, word->failed ? TH_DIALECT_FAILED : TH_DIALECT_COMPLETED,

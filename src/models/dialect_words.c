@@ -475,15 +475,12 @@ static enum th_code take_path(const struct th_dialect_context *c, const struct t
 		return code;
 	if (!has[1])
 		return th_fail(err, TH_EPROTO, "drag: its end is missing");
-	if (!has[0])
-		return th_fail(err, TH_EPROTO,
-			       "drag: its start is missing: say start_coordinate and coordinate");
 	ret->path = th_arena_array(a, 2, sizeof(*ret->path));
 	if (!ret->path)
 		return th_fail(err, TH_ELIMIT, "too many actions");
-	ret->path[0] = ends[0];
+	ret->path[0] = has[0] ? ends[0] : ends[1]; /* Qwen 2.5 drags from the pointer */
 	ret->path[1] = ends[1];
-	ret->path_count = 2;
+	ret->path_count = has[0] ? 2 : 1;
 	return TH_OK;
 }
 
@@ -694,7 +691,7 @@ static enum th_code check_batch(const struct th_word *words, size_t count, struc
 		struct th_json_doc *doc = NULL;
 		struct th_action checked;
 
-		if (words[i].verb != TH_VERB_ACTION)
+		if (words[i].verb != TH_VERB_ACTION || words[i].action.path_count == 1)
 			continue;
 		th_action_print(&words[i].action, &w);
 		code = th_json_parse(th_buf_str(&text), &doc, err);

@@ -13,7 +13,8 @@
 
 #include "models/dialect_say.h"
 
-/* {"action":"left_click","coordinate":[1,2]} and its like, in the model's space.  TH_EPROTO,
+/* {"action":"left_click","coordinate":[1,2]} and its like, in the model's space.  A drag without a
+ * start has a path of one point, for th_say_word: it begins where the pointer is.  TH_EPROTO,
  * TH_EUSAGE: a sentence for the model. */
 TH_NODISCARD enum th_code th_words_read(const struct th_dialect_context *c,
 					const struct th_json *args, struct th_arena *a,

@@ -423,6 +423,12 @@ static void test_others(void **state)
 	    "\\\"a\\\": "
 	    "1}\"");
 	has(read_text("qwen", "<tool_call>{\"name\": \"computer_use\", \"argu"), "\"error\":");
+	/* From where the pointer is. */
+	s = read_text("qwen", "<tool_call>{\"name\":\"computer_use\",\"arguments\":{\"action\":"
+			      "\"left_click_drag\",\"coordinate\":[5,6]}}</tool_call>");
+	has(s,
+	    "{\"type\":\"mouse_down\",\"button\":\"left\"},{\"type\":\"move\",\"x\":5,\"y\":6},");
+	has(s, "{\"type\":\"mouse_up\",\"button\":\"left\"}");
 	has(read_text("qwen", "<tool_call>{\"name\":\"computer_use\",\"arguments\":{\"action\":"
 			      "\"terminate\",\"status\":\"failure\"}}</tool_call>"),
 	    "\"outcome\":\"failed\"");
