@@ -452,6 +452,21 @@ static int full(long stride)
 	return table("kills");
 }
 
+static bool in_path(const char *program)
+{
+	struct th_str rest = th_str_of(getenv("PATH") ?: "/usr/bin:/bin");
+	char path[TH_PATH_LEN_MAX];
+
+	while (rest.len) {
+		struct th_str folder = th_str_split(&rest, ':');
+
+		snprintf(path, sizeof(path), "%.*s/%s", TH_FMT(folder), program);
+		if (access(path, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "quick", *script = "all", *first = NULL, *at = NULL;
@@ -486,6 +501,10 @@ int main(int argc, char **argv)
 	if (!tracer_possible()) {
 		printf("not run: this system does not let a process be traced (%s)\n",
 		       strerror(errno));
+		return SKIPPED;
+	}
+	if (strcmp(what, "desktop") == 0 && (!in_path("Xvfb") || !in_path("xterm"))) {
+		puts("not run: Xvfb and xterm are not both installed");
 		return SKIPPED;
 	}
 	begun = th_clock_ns();
