@@ -164,8 +164,8 @@ static void add_line(struct th_buf *to, struct th_str text)
 
 static enum th_code add_actions(struct collector *x, const struct th_json *item, struct th_err *err)
 {
-	struct th_action *actions, *all;
-	size_t count;
+	struct th_action *actions = NULL, *all;
+	size_t count = 0;
 	enum th_code code = th_item_actions(item, x->a, &actions, &count, err);
 
 	if (code)
@@ -175,7 +175,8 @@ static enum th_code add_actions(struct collector *x, const struct th_json *item,
 		return th_fail(err, TH_ELIMIT, "the answer takes too much memory");
 	if (x->said.count)
 		memcpy(all, x->said.actions, x->said.count * sizeof(*all));
-	memcpy(all + x->said.count, actions, count * sizeof(*all));
+	if (count)
+		memcpy(all + x->said.count, actions, count * sizeof(*all));
 	x->said.actions = all;
 	x->said.count += count;
 	return TH_OK;

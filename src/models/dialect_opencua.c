@@ -526,7 +526,7 @@ static void put_keys(const struct th_action *a, struct th_buf *out)
 static void put_click(const struct th_dialect_context *c, const struct th_action *a,
 		      struct th_buf *out)
 {
-	const char *word = word_of(a);
+	const char *word = word_of(a) ?: "click"; /* unsayable() saw to it that there is one */
 	bool plain = !strcmp(word, "click") && (a->count != 1 || a->button != TH_BUTTON_LEFT);
 
 	th_buf_printf(out, "%s%s(", a->count == 3 && !plain ? "computer." : "pyautogui.", word);

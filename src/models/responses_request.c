@@ -206,7 +206,7 @@ enum th_code th_writer_image_url(struct th_writer *x, struct th_str part, size_t
 /* A part with a picture, and the words that stand for it when it is left out. */
 static enum th_code put_image(struct th_writer *x, struct th_str part)
 {
-	struct th_hole *hole;
+	struct th_hole *hole = NULL;
 	enum th_code code;
 
 	th_jw_object(&x->w);
@@ -214,7 +214,7 @@ static enum th_code put_image(struct th_writer *x, struct th_str part)
 	th_jw_kstr(&x->w, "type", TH_STR("input_image"));
 	th_jw_key(&x->w, TH_STR("image_url"));
 	code = th_writer_image_url(x, part, from, &hole);
-	if (code)
+	if (code || !hole)
 		return code;
 	th_jw_kstr(&x->w, "detail", TH_STR("auto"));
 	th_jw_object_end(&x->w);

@@ -119,7 +119,7 @@ static void put_blank_url(struct th_writer *x)
  * result without. */
 static enum th_code put_url(struct th_writer *x, struct th_str screenshot)
 {
-	struct th_hole *hole;
+	struct th_hole *hole = NULL;
 	enum th_code code;
 
 	th_jw_key(&x->w, TH_STR("image_url"));
@@ -129,7 +129,7 @@ static enum th_code put_url(struct th_writer *x, struct th_str screenshot)
 		return TH_OK;
 	}
 	code = th_writer_image_url(x, screenshot, x->w.out->len, &hole);
-	if (code)
+	if (code || !hole)
 		return code;
 	hole->to = x->w.out->len;
 	put_blank_url(x);

@@ -420,7 +420,7 @@ static bool read_answer(struct th_live *l, struct th_ground *g, struct search *s
 	const struct th_dialect_context context = {
 		.profile = p, .screen = o.screen, .image = o.image, .turn = 1
 	};
-	struct th_answer a = { .usage = { -1, -1, -1, -1, -1 } };
+	struct th_answer a = { .usage = { -1, -1, -1, -1, -1, -1 } };
 	struct th_buf items = TH_BUF_INIT(TH_ANSWER_MAX);
 	bool done = end->ok || p->wire->finished(s->decoder), good = false;
 
