@@ -34,6 +34,7 @@ static void plan_text(const struct th_json *item, struct th_buf *text, struct th
 	if (!th_str_is(th_json_get_str(item, "type"), "message"))
 		return;
 	next->kind = TH_NEXT_FINAL;
+	next->gave_up |= th_str_is(th_json_get_str(item, "outcome"), "failed");
 	for (it = th_json_iter(th_json_get(item, "content")); th_json_next(&it);) {
 		struct th_str type = th_json_get_str(it.val, "type");
 
@@ -49,6 +50,7 @@ static void plan_text(const struct th_json *item, struct th_buf *text, struct th
 enum th_code th_plan_answer(struct th_str items, struct th_arena *a, struct th_buf *text,
 			    struct th_next *ret, struct th_err *err)
 {
+	size_t unread = 0;
 	struct th_json_doc *doc;
 	struct th_json_raw_iter raw = th_json_raw_iter(items);
 	struct th_json_iter it;
@@ -79,12 +81,15 @@ enum th_code th_plan_answer(struct th_str items, struct th_arena *a, struct th_b
 		else if (++ret->call_count > TH_CALLS_MAX)
 			code = th_fail(err, TH_ELIMIT, "more than %d calls in one answer",
 				       TH_CALLS_MAX);
+		else if (th_json_get_str(it.val, "error").len)
+			unread++;
 	}
 	th_json_free(doc);
 	if (a->no_memory || text->no_memory)
 		return th_fail_memory(err);
 	if (code)
 		return code;
+	ret->unread = ret->item_count == 0 || (unread > 0 && unread == ret->call_count);
 	if (ret->call_count > 0)
 		ret->kind = TH_NEXT_CALLS;
 	return TH_OK;

@@ -15,6 +15,8 @@ struct th_next {
 	size_t call_count;
 	size_t item_count;
 	bool refusal; /* FINAL: the text is a refusal */
+	bool gave_up; /* the model says that it failed (a message's "outcome") */
+	bool unread; /* no item at all, or calls that all have an "error": they could not be read */
 };
 
 /*

@@ -290,7 +290,10 @@ static void due_turn(struct th_session *s, struct th_effects *out)
 {
 	const char *limit = limit_reached(s);
 
-	if (limit)
+	if (s->unread > TH_REASKS_MAX)
+		emit(out, (struct th_effect){ .kind = TH_DO_FAIL,
+					      .reason = "the model's answers cannot be read" });
+	else if (limit)
 		emit(out, (struct th_effect){ .kind = TH_DO_LIMIT, .reason = limit });
 	else
 		emit(out, (struct th_effect){ .kind = TH_DO_REQUEST });
@@ -407,6 +410,7 @@ static enum th_code on_message(struct step *st)
 			return code;
 		s->totals.task_turns = 0;
 		s->totals.attempts = 0;
+		s->unread = 0;
 		s->task_ms = st->ev->ts_ms;
 		if (s->phase != TH_TURN_CALLS || settled(s))
 			s->phase = TH_TURN_DUE;
@@ -481,6 +485,14 @@ static void add_usage(struct th_totals *t, const struct th_json *usage, int64_t 
 	t->cost_nano += cost_nano;
 }
 
+static void finish(const struct th_session *s, struct th_effects *out)
+{
+	struct th_effect fail = { .kind = TH_DO_FAIL,
+				  .reason = "the model says that it could not do the task" };
+
+	emit(out, s->final_failure ? fail : (struct th_effect){ .kind = TH_DO_FINISH });
+}
+
 static enum th_code on_model_answered(struct step *st)
 {
 	struct th_session *s = st->s;
@@ -517,6 +529,8 @@ static enum th_code on_model_answered(struct step *st)
 	s->reserved = (struct th_reservation){ 0 };
 	s->totals.cost_unknown |= !th_json_get(st->data, "cost_nano");
 	s->final_refusal = next.refusal;
+	s->final_failure = next.gave_up;
+	s->unread = next.unread ? s->unread + 1 : 0;
 	s->answer_incomplete = th_str_is(d.status, "incomplete");
 	if (s->answer_incomplete && th_str_is(d.reason, TH_ANSWER_PAUSED)) {
 		s->answer_incomplete = false;
@@ -539,7 +553,7 @@ static enum th_code on_model_answered(struct step *st)
 			s->phase = TH_TURN_DUE;
 			s->totals.attempts = 0;
 		} else {
-			emit(st->out, (struct th_effect){ .kind = TH_DO_FINISH });
+			finish(s, st->out);
 		}
 		break;
 	case TH_NEXT_AGAIN:
@@ -1145,7 +1159,7 @@ void th_session_resume(struct th_session *s, struct th_effects *ret)
 			emit(ret, (struct th_effect){ .kind = TH_DO_FAIL,
 						      .reason = "the model gave no answer" });
 		else if (s->phase == TH_TURN_REST && s->answer_seq)
-			emit(ret, (struct th_effect){ .kind = TH_DO_FINISH });
+			finish(s, ret);
 	}
 	due(s, ret);
 }
@@ -1255,6 +1269,8 @@ void th_session_print(const struct th_session *s, struct th_jw *w)
 	th_jw_kint(w, "cost_nano", t->cost_nano);
 	th_jw_kint(w, "tokens_held", t->tokens_held);
 	th_jw_kint(w, "cost_held_nano", t->cost_held_nano);
+	if (s->unread)
+		th_jw_kint(w, "unread", s->unread);
 	th_jw_kint(w, "tokens_reserved", s->reserved.tokens);
 	if (s->reason.len)
 		th_jw_kstr(w, "reason", th_buf_str(&s->reason));

@@ -170,7 +170,8 @@ struct th_session {
 	struct th_arena turn; /* their memory */
 	struct th_buf final;  /* text of the last answer without calls */
 	struct th_buf reason; /* why it rests: limit, error */
-	bool final_refusal, answer_incomplete, answer_empty;
+	bool final_refusal, final_failure, answer_incomplete, answer_empty;
+	int64_t unread;   /* answers in a row of which nothing could be used */
 	bool turn_failed; /* the last request ended without an answer, for good */
 	bool notified;
 

@@ -586,6 +586,72 @@ static void test_paused_answers_go_on(void **unused)
 	th_session_deinit(&st.s);
 }
 
+#define UNREAD                                                                                     \
+	"{\"status\":\"completed\",\"items\":[{\"type\":\"message\"},{\"type\":\"computer_call\"," \
+	"\"call_id\":\"c1\",\"actions\":[],\"error\":\"what is this\"}]}"
+#define REFUSED                                                                                  \
+	"{\"call_id\":\"c1\",\"tool\":\"computer\",\"arguments\":{},\"class\":\"W\",\"digest\":" \
+	"\"%s\","                                                                                \
+	"\"policy\":\"refuse\"}"
+
+/* One answer that cannot be read, and its refusal. */
+static void unread_turn(struct story *st)
+{
+	uint64_t seq = st->s.seq;
+
+	must(st, TH_EV_MODEL_REQUESTED, seq, "", "{\"model\":\"m\",\"turn\":1,\"attempt\":1}");
+	must(st, TH_EV_MODEL_ANSWERED, seq + 1, "", UNREAD);
+	must(st, TH_EV_CALL, seq + 2, "c1", with_digest(REFUSED, "computer", "{}"));
+	must(st, TH_EV_OUTCOME, seq + 3, "c1",
+	     "{\"call_id\":\"c1\",\"status\":\"refused\",\"output\":\"no\"}");
+}
+
+static void test_unreadable_answers_end(void **unused)
+{
+	struct story st;
+
+	(void)unused;
+	begin(&st, "");
+	must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"go\"}");
+	for (int i = 0; i < TH_REASKS_MAX; i++) {
+		unread_turn(&st);
+		assert_true(due(&st, TH_DO_REQUEST));
+	}
+	/* A good one between begins the count anew. */
+	must(&st, TH_EV_MODEL_REQUESTED, st.s.seq, "",
+	     "{\"model\":\"m\",\"turn\":1,\"attempt\":1}");
+	must(&st, TH_EV_MODEL_ANSWERED, st.s.seq, "",
+	     "{\"status\":\"completed\",\"items\":[{\"type\":\"reasoning\"}]}");
+	for (int i = 0; i < TH_REASKS_MAX; i++) {
+		unread_turn(&st);
+		assert_true(due(&st, TH_DO_REQUEST));
+	}
+	unread_turn(&st);
+	assert_false(due(&st, TH_DO_REQUEST));
+	assert_true(due(&st, TH_DO_FAIL));
+	must(&st, TH_EV_ERROR, st.s.seq, "", "{\"class\":\"model\",\"message\":\"unreadable\"}");
+	assert_int_equal(st.s.state, TH_STATE_FAILED);
+	must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"try again\"}");
+	assert_true(due(&st, TH_DO_REQUEST));
+	th_session_deinit(&st.s);
+}
+
+static void test_a_model_may_give_up(void **unused)
+{
+	struct story st;
+
+	(void)unused;
+	begin(&st, "");
+	must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"go\"}");
+	must(&st, TH_EV_MODEL_REQUESTED, 2, "", "{\"model\":\"m\",\"turn\":1,\"attempt\":1}");
+	must(&st, TH_EV_MODEL_ANSWERED, 3, "",
+	     "{\"status\":\"completed\",\"items\":[{\"type\":\"message\",\"outcome\":\"failed\","
+	     "\"content\":[{\"type\":\"output_text\",\"text\":\"cannot\"}]}]}");
+	assert_true(due(&st, TH_DO_FAIL));
+	assert_false(due(&st, TH_DO_FINISH));
+	th_session_deinit(&st.s);
+}
+
 static void test_order_of_events(void **unused)
 {
 	struct story st;
@@ -732,6 +798,8 @@ int main(void)
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_cut_answers_fail),
 		cmocka_unit_test(test_paused_answers_go_on),
+		cmocka_unit_test(test_unreadable_answers_end),
+		cmocka_unit_test(test_a_model_may_give_up),
 		cmocka_unit_test(test_order_of_events),
 		cmocka_unit_test(test_transitions),
 		cmocka_unit_test(test_plan),
