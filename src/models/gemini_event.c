@@ -115,18 +115,31 @@ static void take_content(struct th_decoder *d, struct th_str content)
 	}
 }
 
-static void take_candidate(struct th_decoder *d, struct th_str candidate)
-{
-	struct th_json_raw_iter it = th_json_raw_iter(candidate);
+/* The members of a candidate, raw; walked once, as `index` may stand behind the others. */
+struct candidate {
+	struct th_str content, finish, index;
+	struct {
+		struct th_str key, val;
+	} others[TH_GEMINI_MEMBERS_MAX];
+	size_t other_count;
+};
 
+static void read_candidate(struct th_str raw, struct candidate *c)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(raw);
+
+	c->content = c->finish = c->index = (struct th_str){ NULL, 0 };
+	c->other_count = 0;
 	while (th_json_raw_next(&it)) {
-		if (th_str_eq(it.key, TH_STR("content")))
-			take_content(d, it.val);
-		else if (th_str_eq(it.key, TH_STR("finishReason"))) {
-			if (is_string(it.val))
-				set(&d->finish, it.val);
-		} else if (!th_str_eq(it.key, TH_STR("index"))) {
-			keep_member(d, it.key, it.val);
+		if (th_str_eq(it.key, TH_STR("content"))) {
+			c->content = it.val;
+		} else if (th_str_eq(it.key, TH_STR("finishReason"))) {
+			c->finish = it.val;
+		} else if (th_str_eq(it.key, TH_STR("index"))) {
+			c->index = it.val;
+		} else if (c->other_count < TH_GEMINI_MEMBERS_MAX) {
+			c->others[c->other_count].key = it.key;
+			c->others[c->other_count++].val = it.val;
 		}
 	}
 }
@@ -134,16 +147,20 @@ static void take_candidate(struct th_decoder *d, struct th_str candidate)
 static void take_candidates(struct th_decoder *d, struct th_str list)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(list);
+	struct candidate c;
 
 	if (it.object)
 		return;
 	while (th_json_raw_next(&it)) {
-		struct th_str index = th_json_raw_get(it.val, "index");
-
-		if (!index.len || th_str_is(index, "0")) { /* others were not asked for */
-			take_candidate(d, it.val);
-			return;
-		}
+		read_candidate(it.val, &c);
+		if (c.index.len && !th_str_is(c.index, "0"))
+			continue; /* others were not asked for */
+		take_content(d, c.content);
+		if (is_string(c.finish))
+			set(&d->finish, c.finish);
+		for (size_t i = 0; i < c.other_count; i++)
+			keep_member(d, c.others[i].key, c.others[i].val);
+		return;
 	}
 }
 

@@ -105,13 +105,21 @@ struct call {
 
 static void read_call(struct th_str raw, struct call *ret)
 {
-	*ret = (struct call){
-		.name = th_json_raw_get(raw, "name"),
-		.id = th_json_raw_get(raw, "id"),
-		.args = th_json_raw_get(raw, "args"),
-		.partial = th_json_raw_get(raw, "partialArgs"),
-		.more = th_str_is(th_json_raw_get(raw, "willContinue"), "true"),
-	};
+	struct th_json_raw_iter it = th_json_raw_iter(raw);
+
+	*ret = (struct call){ .more = false };
+	while (th_json_raw_next(&it)) {
+		if (th_str_eq(it.key, TH_STR("partialArgs")) && !ret->partial.len)
+			ret->partial = it.val;
+		else if (th_str_eq(it.key, TH_STR("willContinue")))
+			ret->more = th_str_is(it.val, "true");
+		else if (th_str_eq(it.key, TH_STR("name")) && !ret->name.len)
+			ret->name = it.val;
+		else if (th_str_eq(it.key, TH_STR("args")) && !ret->args.len)
+			ret->args = it.val;
+		else if (th_str_eq(it.key, TH_STR("id")) && !ret->id.len)
+			ret->id = it.val;
+	}
 }
 
 /* Members of `object` but for those in `without`, each with a comma before it. */

@@ -12,8 +12,8 @@
 struct th_decoder *th_messages_new(const struct th_profile *profile, th_delta_fn *fn, void *ctx)
 {
 	struct th_decoder *d = th_alloc(sizeof(*d));
-	struct th_buf *bufs[] = { &d->body,    &d->start, &d->over,  &d->usage,  &d->error,
-				  &d->message, &d->raw,   &d->items, &d->scratch };
+	struct th_buf *bufs[] = { &d->body,  &d->start, &d->over,    &d->usage, &d->error,
+				  &d->items, &d->raw,   &d->scratch, &d->head };
 
 	(void)profile;
 	d->fn = fn;
@@ -22,7 +22,7 @@ struct th_decoder *th_messages_new(const struct th_profile *profile, th_delta_fn
 	/* Blocks and what joins them; arguments that become a string may double. */
 	for (size_t i = 0; i < TH_COUNT(bufs); i++)
 		th_buf_init(bufs[i], TH_ANSWER_MAX);
-	d->message.max = d->raw.max = TH_ANSWER_MAX + TH_ANSWER_ITEMS_MAX * TH_KIB;
+	d->raw.max = TH_ANSWER_MAX + TH_ANSWER_ITEMS_MAX * TH_KIB;
 	d->items.max = 2 * d->raw.max;
 	th_delta_text_init(&d->delta);
 	return d;
@@ -39,7 +39,7 @@ struct th_decoder *th_messages_free(struct th_decoder *d)
 	th_buf_deinit(&d->over);
 	th_buf_deinit(&d->usage);
 	th_buf_deinit(&d->error);
-	th_buf_deinit(&d->message);
+	th_buf_deinit(&d->head);
 	th_buf_deinit(&d->raw);
 	th_buf_deinit(&d->items);
 	th_buf_deinit(&d->scratch);
@@ -131,6 +131,8 @@ static void end_stream(struct th_decoder *d)
 }
 
 /* ---- the answer ---- */
+
+#define BEFORE_MESSAGE TH_STR("{\"wire\":\"messages\",\"message\":")
 
 /* The message in d->err. */
 static void fail_err(struct th_decoder *d, struct th_answer *ret, enum th_failure class)
@@ -243,7 +245,7 @@ static void take_stop(struct th_str stop, struct th_answer *ret)
 		}
 }
 
-/* A message, in d->doc and as the text it was made of. */
+/* A message, in d->doc and as the text it was made of; d->raw holds it too. */
 static void take_message(struct th_decoder *d, const struct th_json *root, struct th_str raw,
 			 const struct th_blocks *blocks, struct th_answer *ret)
 {
@@ -254,16 +256,13 @@ static void take_message(struct th_decoder *d, const struct th_json *root, struc
 	take_usage(th_json_get(root, "usage"), &ret->usage);
 	take_stop(th_json_get_str(root, "stop_reason"), ret);
 	th_buf_clear(&d->items);
+	th_buf_reserve(&d->items, raw.len);
 	code = th_messages_items(root, raw, blocks, &d->items, &d->err);
 	if (code) {
 		fail_err(d, ret, code == TH_ELIMIT ? TH_FAILURE_LIMIT : TH_FAILURE_MALFORMED);
 		return;
 	}
 	ret->items = th_buf_str(&d->items);
-	th_buf_clear(&d->raw);
-	th_buf_add_cstr(&d->raw, "{\"wire\":\"messages\",\"message\":");
-	th_buf_add(&d->raw, raw);
-	th_buf_add_char(&d->raw, '}');
 	ret->raw = th_buf_str(&d->raw);
 }
 
@@ -289,12 +288,14 @@ static void print_message(struct th_decoder *d)
 {
 	static const char *const ours[] = { "content", "usage", "model" };
 	struct th_json_raw_iter it;
-	struct th_jw w = th_jw(&d->message);
+	struct th_jw w = th_jw(&d->raw);
 	struct th_str model = fallback_model(&d->blocks);
 
 	th_buf_clear(&d->scratch);
 	th_messages_merge(th_buf_str(&d->start), th_buf_str(&d->over), &d->scratch);
-	th_buf_clear(&d->message);
+	th_buf_clear(&d->raw);
+	th_buf_reserve(&d->raw, d->blocks.size + d->scratch.len + d->usage.len + TH_KIB);
+	th_buf_add(&d->raw, BEFORE_MESSAGE);
 	th_jw_object(&w);
 	for (it = th_json_raw_iter(th_buf_str(&d->scratch)); th_json_raw_next(&it);) {
 		bool skip = false;
@@ -306,18 +307,21 @@ static void print_message(struct th_decoder *d)
 		if (skip)
 			continue;
 		th_jw_raw(&w, TH_STR("\""));
-		th_buf_add(&d->message, it.key);
-		th_buf_add(&d->message, TH_STR("\":"));
-		th_buf_add(&d->message, it.val);
+		th_buf_add(&d->raw, it.key);
+		th_buf_add(&d->raw, TH_STR("\":"));
+		th_buf_add(&d->raw, it.val);
 	}
 	if (model.len)
 		th_jw_kraw(&w, "model", model);
 	th_jw_key(&w, TH_STR("content"));
 	th_jw_raw(&w, TH_STR(""));
-	th_blocks_print(&d->blocks, &d->message);
+	th_blocks_print(&d->blocks, &d->raw);
 	if (d->usage.len)
 		th_jw_kraw(&w, "usage", th_buf_str(&d->usage));
 	th_jw_object_end(&w);
+	th_buf_add_char(&d->raw, '}');
+	d->message = th_str_sub(th_buf_str(&d->raw), BEFORE_MESSAGE.len,
+				d->raw.len - BEFORE_MESSAGE.len - 1);
 }
 
 static void end_stream_answer(struct th_decoder *d, bool cut, struct th_answer *ret)
@@ -326,15 +330,15 @@ static void end_stream_answer(struct th_decoder *d, bool cut, struct th_answer *
 	enum th_code code;
 
 	print_message(d);
-	code = th_buf_check(&d->message, "the answer", &d->err);
+	code = th_buf_check(&d->raw, "the answer", &d->err);
 	if (!code)
-		code = th_json_parse(th_buf_str(&d->message), &d->doc, &d->err);
+		code = th_json_parse(d->message, &d->doc, &d->err);
 	if (code) {
 		th_prefix(&d->err, code, "the answer's blocks");
 		fail_err(d, ret, code == TH_ELIMIT ? TH_FAILURE_LIMIT : TH_FAILURE_MALFORMED);
 		return;
 	}
-	take_message(d, th_json_root(d->doc), th_buf_str(&d->message), &d->blocks, ret);
+	take_message(d, th_json_root(d->doc), d->message, &d->blocks, ret);
 	if (ret->error_class.len)
 		return;
 	/* The stop reason is the last thing that is said: only message_stop is missing. */
@@ -383,7 +387,12 @@ static void end_json(struct th_decoder *d, bool cut, struct th_answer *ret)
 	}
 	root = th_json_root(d->doc);
 	if (th_json_is_array(th_json_get(root, "content"))) {
-		take_message(d, root, th_str_trim(raw), NULL, ret);
+		raw = th_str_trim(raw);
+		th_buf_clear(&d->raw);
+		th_buf_add(&d->raw, BEFORE_MESSAGE);
+		th_buf_add(&d->raw, raw);
+		th_buf_add_char(&d->raw, '}');
+		take_message(d, root, raw, NULL, ret);
 		return;
 	}
 	error = th_answer_find_error(root, &raw);

@@ -11,6 +11,8 @@
 #include "models/messages_blocks.h"
 #include "wire/sse.h"
 
+struct th_delta_row; /* a kind of delta: messages_event.c */
+
 struct th_decoder {
 	enum th_body_mode mode;
 	size_t bom_len; /* bytes of a byte order mark that were skipped */
@@ -24,15 +26,20 @@ struct th_decoder {
 	struct th_sse sse;
 	struct th_buf body; /* JSON: all of it; a stream: its first bytes, for messages */
 	struct th_blocks blocks;
-	struct th_buf start; /* message of message_start */
-	struct th_buf over;  /* an object: members that later events gave */
-	struct th_buf usage; /* an object: the usage so far */
-	struct th_buf error; /* the first error event */
-	struct th_buf message, raw, items;
+	struct th_buf start;   /* message of message_start */
+	struct th_buf over;    /* an object: members that later events gave */
+	struct th_buf usage;   /* an object: the usage so far */
+	struct th_buf error;   /* the first error event */
+	struct th_str message; /* in `raw` */
+	struct th_buf raw, items;
 	struct th_buf scratch;
 	struct th_json_doc *doc, *error_doc;
 	struct th_err err;
 	struct th_delta_text delta;
+	/* What stood before the text of the last delta that was walked, and what it said. */
+	struct th_buf head;
+	const struct th_delta_row *head_row;
+	int64_t head_index;
 	/* Some proxies send every event twice; a block that starts twice in a row gives it away. */
 	bool doubled;
 	uint64_t last_hash; /* of the event before, 0: none to compare with */

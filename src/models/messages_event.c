@@ -14,6 +14,7 @@
 struct event {
 	struct th_str data, type, index;
 	struct th_str message, block, delta, usage, error;
+	bool typed; /* `type` stands in the data */
 };
 
 static struct th_str inside(struct th_str raw)
@@ -91,7 +92,7 @@ static int64_t index_of(struct th_decoder *d, const struct event *ev)
 
 /* ---- deltas ---- */
 
-struct delta_row {
+struct th_delta_row {
 	struct th_str type;
 	const char *from; /* the delta's member */
 	const char *to;   /* the block's; NULL: see take_delta */
@@ -99,7 +100,7 @@ struct delta_row {
 };
 
 /* The frequent ones first. */
-static const struct delta_row rows[] = {
+static const struct th_delta_row rows[] = {
 	{ TH_STR_INIT("input_json_delta"), "partial_json", "input", TH_DELTA_ARGUMENTS },
 	{ TH_STR_INIT("text_delta"), "text", "text", TH_DELTA_TEXT },
 	{ TH_STR_INIT("thinking_delta"), "thinking", "thinking", TH_DELTA_REASONING },
@@ -126,7 +127,7 @@ static void take_note(struct th_decoder *d, struct th_block *b, struct th_str ci
 	th_blocks_add(&d->blocks, &b->notes, citation);
 }
 
-static void take_text(struct th_decoder *d, struct th_block *b, const struct delta_row *row,
+static void take_text(struct th_decoder *d, struct th_block *b, const struct th_delta_row *row,
 		      struct th_str raw)
 {
 	if (!inside(raw).len)
@@ -140,6 +141,57 @@ static void take_text(struct th_decoder *d, struct th_block *b, const struct del
 		tell(d, row->kind, b->index, raw);
 }
 
+/*
+ * Nearly all events of a stream are deltas of the block before and differ in
+ * their text alone.  What stands before the text is kept: where it comes again,
+ * and only braces stand behind the text, the event says nothing else and is not
+ * walked again.
+ */
+static void keep_head(struct th_decoder *d, const struct event *ev, struct th_str type,
+		      const struct th_delta_row *row, struct th_str val)
+{
+	int64_t index;
+
+	th_buf_clear(&d->head);
+	/* All that says what the text is must stand before it. */
+	if (!ev->typed || !th_str_i64(ev->index, &index) || index < 0 || val.len < 2 ||
+	    ev->type.ptr > val.ptr || ev->index.ptr > val.ptr || type.ptr > val.ptr)
+		return;
+	th_buf_add(&d->head, th_str_sub(ev->data, 0, (size_t)(val.ptr - ev->data.ptr)));
+	d->head_row = row;
+	d->head_index = index;
+}
+
+/* Whether `rest` is "}}", blanks aside. */
+static bool ends_event(struct th_str rest)
+{
+	for (int i = 0; i < 2; i++) {
+		rest = th_str_trim(rest);
+		if (!rest.len || rest.ptr[0] != '}')
+			return false;
+		rest = th_str_sub(rest, 1, rest.len);
+	}
+	return !th_str_trim(rest).len;
+}
+
+/* False: it is another event, which nothing was taken of. */
+static bool take_known(struct th_decoder *d, struct th_str data)
+{
+	struct th_json_raw_iter it = { .started = false };
+	struct th_block *b;
+
+	if (!d->head.len || d->doubled || !th_str_starts(data, th_buf_str(&d->head)))
+		return false;
+	it.rest = th_str_sub(data, d->head.len, data.len);
+	if (!th_json_raw_next(&it) || it.val.ptr[0] != '"' || !ends_event(it.rest))
+		return false;
+	b = th_blocks_find(&d->blocks, d->head_index);
+	d->last_hash = 0; /* as for any event that is not looked at for its double */
+	if (b && !b->done)
+		take_text(d, b, d->head_row, it.val);
+	return true;
+}
+
 static void on_delta(struct th_decoder *d, const struct event *ev)
 {
 	struct th_str type = inside(th_json_raw_get(ev->delta, "type"));
@@ -148,18 +200,20 @@ static void on_delta(struct th_decoder *d, const struct event *ev)
 	if (!b || b->done)
 		return;
 	for (size_t i = 0; i < TH_COUNT(rows); i++) {
-		const struct delta_row *row = &rows[i];
+		const struct th_delta_row *row = &rows[i];
 		struct th_str val;
 
 		if (!th_str_eq(type, row->type))
 			continue;
 		val = th_json_raw_get(ev->delta, row->from);
-		if (row->to)
+		if (row->to) {
 			take_text(d, b, row, val);
-		else if (th_str_is(row->type, "citations_delta"))
+			keep_head(d, ev, type, row, val);
+		} else if (th_str_is(row->type, "citations_delta")) {
 			take_note(d, b, val);
-		else
+		} else {
 			th_blocks_set(&d->blocks, &b->signature, inside(val));
+		}
 		return;
 	}
 }
@@ -335,11 +389,14 @@ void th_messages_event(struct th_decoder *d, const struct th_sse_event *sse)
 
 	if (!sse->data.len || d->finished || th_str_is(th_str_trim(sse->data), "[DONE]"))
 		return;
+	if (take_known(d, sse->data))
+		return;
 	if (!read_event(sse->data, &ev)) {
 		d->broken = true;
 		return;
 	}
-	if (!ev.type.len)
+	ev.typed = ev.type.len > 0;
+	if (!ev.typed)
 		ev.type = sse->name;
 	if (!ev.type.len && !is_null(ev.error))
 		ev.type = TH_STR("error");

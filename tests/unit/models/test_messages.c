@@ -6,6 +6,8 @@
  */
 #include "unit.h"
 
+#include <stdio.h>
+
 #include "base/limits.h"
 #include "models/answer.h"
 #include "models/messages.h"
@@ -262,6 +264,58 @@ static void test_blocks_and_calls_have_a_maximum(void **state)
 	th_messages_free(d);
 }
 
+/* Deltas that differ in their text alone are not walked again; all others are. */
+static void test_deltas_that_look_alike(void **state)
+{
+#define DELTA(text, rest)                                                                         \
+	"data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\"," \
+	"\"text\":" text rest "\n\n"
+	static const struct {
+		const char *event, *text;
+		bool broken;
+	} rows[] = {
+		{ DELTA("\"b\"", "}}"), "ab", false },
+		{ DELTA(" \"b\\\" }}\" ", " } }  "), "ab\\\" }}", false },
+		{ DELTA("\"b\"", ",\"more\":1},\"p\":\"xy\"}"), "ab", false },
+		{ DELTA("\"b\"", "},\"index\":1}"), "a", false },
+		{ DELTA("\"b\"", "},\"type\":\"ping\"}"), "a", false },
+		{ DELTA("7", "}}"), "a", false },
+		{ DELTA("\"b\"", "}"), "a", true },
+		{ DELTA("\"b\"", "}}}"), "a", true },
+		{ DELTA("\"b", "}}"), "a", true },
+		{ "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}"
+		  "\n\n" DELTA("\"b\"", "}}"),
+		  "a", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		const struct th_profile *p = options("claude-sonnet-4-5").profile;
+		struct th_decoder *d = p->wire->decoder_new(p, NULL, NULL);
+		struct th_answer a;
+		char want[64];
+
+		feed(d, "data: {\"type\":\"message_start\",\"message\":{\"id\":\"m\","
+			"\"content\":[]}}\n\n"
+			"data: {\"type\":\"content_block_start\",\"index\":0,"
+			"\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n");
+		feed(d, DELTA("\"a\"", "}}"));
+		feed(d, rows[i].event);
+		feed(d, "data: {\"type\":\"content_block_stop\",\"index\":0}\n\n"
+			"data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":"
+			"\"end_turn\"}}\n\n");
+		if (!rows[i].broken)
+			feed(d, "data: {\"type\":\"message_stop\"}\n\n");
+		p->wire->end(d, false, &a);
+		snprintf(want, sizeof(want), "\"text\":\"%s\"", rows[i].text);
+		if (th_str_find(a.items, th_str_of(want)) < 0)
+			fail_msg("row %zu: no %s in %.*s", i, want, TH_FMT(a.items));
+		assert_int_equal(a.status, rows[i].broken ? TH_ANSWER_FAILED : TH_ANSWER_COMPLETED);
+		p->wire->decoder_free(d);
+	}
+#undef DELTA
+}
+
 static void test_bytes_have_a_maximum(void **state)
 {
 	struct th_decoder *d = th_messages_new(NULL, NULL, NULL);
@@ -398,6 +452,7 @@ int main(void)
 		cmocka_unit_test(test_another_wires_answer_is_told_in_its_own_words),
 		cmocka_unit_test(test_messages_are_checked),
 		cmocka_unit_test(test_blocks_and_calls_have_a_maximum),
+		cmocka_unit_test(test_deltas_that_look_alike),
 		cmocka_unit_test(test_bytes_have_a_maximum),
 		cmocka_unit_test(test_requests_survive),
 		cmocka_unit_test(test_bad_requests_are_told),
