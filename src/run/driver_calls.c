@@ -414,7 +414,7 @@ static void tell_unknown(struct th_live *l, const struct th_call *c, const struc
 	th_buf_deinit(&observation);
 }
 
-static void look_at(struct th_live *l, const struct th_look *look, uint64_t call_seq)
+void th_live_look(struct th_live *l, const struct th_look *look, uint64_t seq)
 {
 	struct th_driver *d = l->driver;
 	struct th_tool_call call = {
@@ -440,7 +440,7 @@ static void look_at(struct th_live *l, const struct th_look *look, uint64_t call
 	}
 	random_id(d, id);
 	call.effect_id = th_str_n(id, 32);
-	d->world.ops->tool_run(d->world.ctx, th_live_ticket(l, call_seq), &call, false);
+	d->world.ops->tool_run(d->world.ctx, th_live_ticket(l, seq), &call, false);
 	th_buf_deinit(&sized);
 }
 
@@ -456,7 +456,7 @@ void th_live_refuse(struct th_live *l, struct th_call *c)
 	}
 	th_arena_init(&a, TH_KIB);
 	look = th_unknown_look(c->tool, TH_STR("{}"), true, &a);
-	look_at(l, &look, c->call_seq);
+	th_live_look(l, &look, c->call_seq);
 	th_arena_deinit(&a);
 }
 
@@ -481,7 +481,7 @@ static void on_unknown(struct th_live *l, const struct th_call *c, const struct 
 	}
 	u->next = l->unknowns;
 	l->unknowns = u;
-	look_at(l, &u->look, c->call_seq);
+	th_live_look(l, &u->look, c->call_seq);
 }
 
 static void on_looked(struct th_live *l, const struct th_call *c, const struct th_tool_result *r)
@@ -543,6 +543,10 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 	struct th_ev_outcome out;
 	struct th_err err = { 0 };
 
+	if (th_first_look_is(t)) {
+		th_first_look_done(d, t, r);
+		return;
+	}
 	if (!c)
 		return;
 	for (size_t i = 0; i < r->blob_count; i++) {

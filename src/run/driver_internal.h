@@ -63,6 +63,7 @@ struct th_live {
 	size_t queue_count, queue_cap, queue_at;
 	struct th_flight *flight;
 	struct th_unknown *unknowns;
+	enum { TH_FIRST_LOOK_NONE, TH_FIRST_LOOK_UNDER_WAY, TH_FIRST_LOOK_OVER } first_look;
 	struct th_ground *grounds;
 	struct th_ground_cache *ground_cache;
 	char *user, *title, *parent, *metadata; /* of the sessions row; may be NULL */
@@ -150,6 +151,14 @@ void th_live_conclude(struct th_live *l, struct th_call *c);
 /* Are the open calls still what this build makes of the answer?  TH_EDIVERGED says both. */
 TH_NODISCARD enum th_code th_live_check_calls(struct th_live *l, struct th_err *err);
 void th_live_unknowns_free(struct th_live *l);
+
+/* A class R call of the runtime's own, with a ticket of that number. */
+void th_live_look(struct th_live *l, const struct th_look *look, uint64_t seq);
+
+/* driver_look.c */
+bool th_live_first_look(struct th_live *l); /* true: the request is made when it was taken */
+bool th_first_look_is(struct th_ticket t);
+void th_first_look_done(struct th_driver *d, struct th_ticket t, const struct th_tool_result *r);
 
 /* driver_ground.c */
 bool th_live_ground(struct th_live *l, struct th_call *c); /* true: it is recorded later */

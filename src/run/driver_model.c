@@ -116,6 +116,8 @@ void th_live_request(struct th_live *l)
 		th_live_lose(l, &err);
 		return;
 	}
+	if (th_live_first_look(l))
+		return;
 	d.items = (int64_t)th_history_items(l->history);
 	th_buf_init(&data, TH_EVENT_DATA_MAX);
 	w = th_jw(&data);

@@ -84,10 +84,14 @@ static void commit(void *ctx, struct th_batch *batch, th_commit_fn *done, void *
 	w->done_ctx = done_ctx;
 }
 
-static enum th_code no_blob(void *ctx, const struct th_digest *hash, struct th_buf *out,
-			    struct th_err *err)
+static enum th_code one_blob(void *ctx, const struct th_digest *hash, struct th_buf *out,
+			     struct th_err *err)
 {
 	(void)ctx, (void)hash, (void)out;
+	if (hash->bytes[0] == 0xab) {
+		th_buf_add_cstr(out, "picture");
+		return TH_OK;
+	}
 	return th_fail(err, TH_ENOENT, "no such blob");
 }
 
@@ -185,7 +189,7 @@ static const struct th_world_ops ops = {
 	.flush_soon = flush_soon,
 	.timer = timer,
 	.commit = commit,
-	.blob = no_blob,
+	.blob = one_blob,
 	.read = read_log,
 	.model_call = model_call,
 	.model_alive = model_alive,
@@ -980,6 +984,69 @@ static void test_divergence_stops_a_resume(void **unused)
 	end(w);
 }
 
+/* A world with a model that writes its actions as text, and a screen. */
+static struct world *begin_text(void)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct th_world world = { &ops, w };
+	struct th_outfit o = outfit(w);
+	struct th_observer see = observer(w);
+	struct th_ev_session_created created = { .model = TH_STR("UI-TARS-1.5-7B") };
+	struct th_err err = { 0 };
+
+	o.has_computer = true;
+	o.screen = (struct th_size){ 1280, 800 };
+	assert_int_equal(th_model_resolve(created.model, &o.profile, &o.model, &err), TH_OK);
+	w->clock = 1000000;
+	w->driver = th_driver_new(&world, TH_STR("test"));
+	assert_int_equal(th_driver_create(w->driver, TH_STR("a1"), &o, &created, &see, &w->h, &err),
+			 TH_OK);
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("go"), &err), TH_OK);
+	settle(w);
+	return w;
+}
+
+static void test_the_first_picture(void **unused)
+{
+	struct world *w = begin_text();
+	struct th_blob blob = { .media_type = TH_STR("image/png"), .bytes = TH_STR("picture") };
+	struct th_tool_result r = { .status = TH_OUTCOME_DONE, .blobs = &blob, .blob_count = 1 };
+	struct th_err err = { 0 };
+	char hex[TH_SHA256_HEX_SIZE + 1], output[200];
+
+	(void)unused;
+	assert_false(w->model_open);
+	assert_string_equal(w->tool_name, "computer");
+	assert_int_equal(w->runs, 1);
+	/* What is said meanwhile asks for no second one. */
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("quick"), &err), TH_OK);
+	settle(w);
+	assert_int_equal(w->runs, 1);
+	memset(blob.hash.bytes, 0xab, sizeof(blob.hash.bytes));
+	th_digest_hex(&blob.hash, hex);
+	snprintf(output, sizeof(output),
+		 "[{\"type\":\"image\",\"media_type\":\"image/png\",\"blob\":\"%s\"}]", hex);
+	r.output = th_str_of(output);
+	th_driver_tool_done(w->driver, w->tool[0], &r);
+	settle(w);
+	assert_true(w->model_open);
+	assert_non_null(strstr(w->body, "This is the screen now:"));
+	assert_non_null(strstr(w->body, "base64,cGljdHVyZQ=="));
+	end(w);
+}
+
+/* Without a screen to be seen the model is asked all the same. */
+static void test_no_first_picture(void **unused)
+{
+	struct world *w = begin_text();
+
+	(void)unused;
+	tool_done(w, 0, TH_OUTCOME_FAILED, "\"the display is gone\"");
+	assert_true(w->model_open);
+	assert_int_equal(w->runs, 1);
+	end(w);
+}
+
 static void test_a_lost_request_is_sent_again(void **unused)
 {
 	struct world *w = begin("hello");
@@ -1235,6 +1302,8 @@ int main(void)
 		cmocka_unit_test(test_parked_until_a_person_says),
 		cmocka_unit_test(test_a_crash_after_the_word),
 		cmocka_unit_test(test_divergence_stops_a_resume),
+		cmocka_unit_test(test_the_first_picture),
+		cmocka_unit_test(test_no_first_picture),
 		cmocka_unit_test(test_a_lost_request_is_sent_again),
 		cmocka_unit_test(test_pause_and_resume),
 		cmocka_unit_test(test_stop_cancels_what_runs),
