@@ -14,12 +14,13 @@ static bool plan_call(const struct th_json *item, struct th_str raw, struct th_a
 	} else if (th_str_is(type, "computer_call")) {
 		call->computer = true;
 		call->tool = TH_STR("computer");
-		if (th_json_count(th_json_get(item, "pending_safety_checks")) > 0)
-			call->safety_checks =
-			    th_arena_str(a, th_json_raw_get(raw, "pending_safety_checks"));
 	} else {
 		return false;
 	}
+	/* Whatever the call is of: Gemini asks about functions too. */
+	if (th_json_count(th_json_get(item, "pending_safety_checks")) > 0)
+		call->safety_checks =
+		    th_arena_str(a, th_json_raw_get(raw, "pending_safety_checks"));
 	call->call_id = th_arena_str(a, th_json_get_str(item, "call_id"));
 	call->item = th_arena_str(a, raw);
 	call->incomplete = th_str_is(th_json_get_str(item, "status"), "incomplete");

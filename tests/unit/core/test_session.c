@@ -500,27 +500,36 @@ static void test_a_persons_time_is_not_the_agents(void **unused)
 	th_session_deinit(&st.s);
 }
 
+/* Even where policy was fooled into saying run; whatever the call is of. */
 static void test_safety_checks_always_ask(void **unused)
 {
-	struct story st;
+	static const char *const calls[] = {
+		"\"type\":\"computer_call\",\"action\":{}",
+		"\"type\":\"function_call\",\"name\":\"computer\",\"arguments\":\"{}\"",
+	};
 
 	(void)unused;
-	begin(&st, "");
-	must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"go\"}");
-	must(&st, TH_EV_MODEL_REQUESTED, 2, "", "{\"model\":\"m\",\"turn\":1,\"attempt\":1}");
-	must(&st, TH_EV_MODEL_ANSWERED, 3, "",
-	     "{\"status\":\"completed\",\"items\":[{\"type\":\"computer_call\",\"call_id\":\"c1\","
-	     "\"action\":{},"
-	     "\"pending_safety_checks\":[{\"id\":\"s1\"}]}]}");
-	/* Even where policy was fooled into saying run. */
-	must(&st, TH_EV_CALL, 4, "c1",
-	     with_digest("{\"call_id\":\"c1\",\"tool\":\"computer\",\"arguments\":{},\"class\":"
-			 "\"W\",\"digest\":\"%s\","
-			 "\"policy\":\"run\"}",
-			 "computer", "{}"));
-	assert_true(due(&st, TH_DO_ASK));
-	assert_false(due(&st, TH_DO_INTEND));
-	th_session_deinit(&st.s);
+	for (size_t i = 0; i < TH_COUNT(calls); i++) {
+		struct story st;
+		char answer[400];
+
+		begin(&st, "");
+		must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"go\"}");
+		must(&st, TH_EV_MODEL_REQUESTED, 2, "",
+		     "{\"model\":\"m\",\"turn\":1,\"attempt\":1}");
+		snprintf(answer, sizeof(answer),
+			 "{\"status\":\"completed\",\"items\":[{%s,\"call_id\":\"c1\","
+			 "\"pending_safety_checks\":[{\"id\":\"s1\"}]}]}",
+			 calls[i]);
+		must(&st, TH_EV_MODEL_ANSWERED, 3, "", answer);
+		must(&st, TH_EV_CALL, 4, "c1",
+		     with_digest("{\"call_id\":\"c1\",\"tool\":\"computer\",\"arguments\":{},"
+				 "\"class\":\"W\",\"digest\":\"%s\",\"policy\":\"run\"}",
+				 "computer", "{}"));
+		assert_true(due(&st, TH_DO_ASK));
+		assert_false(due(&st, TH_DO_INTEND));
+		th_session_deinit(&st.s);
+	}
 }
 
 static void test_limits(void **unused)
