@@ -134,8 +134,9 @@
 #define TH_GROUP_HOLES_MAX 256          /* pictures and marks of one group of the history */
 #define TH_BLOB_CACHE_MAX (64 * TH_MIB) /* base64 of pictures kept between requests */
 #define TH_CONFIG_SIZE_MAX (1 * TH_MIB)
-#define TH_CONFIG_KEYS_MAX 512 /* keys of one mapping of a configuration or agent file */
-#define TH_TITLE_MAX 80        /* characters of a session's title */
-#define TH_SESSIONS_MAX 16384  /* in one runtime */
+#define TH_USER_PROFILES_MAX 256 /* rows of a models file */
+#define TH_CONFIG_KEYS_MAX 512   /* keys of one mapping of a configuration or agent file */
+#define TH_TITLE_MAX 80          /* characters of a session's title */
+#define TH_SESSIONS_MAX 16384    /* in one runtime */
 
 #endif

@@ -81,6 +81,13 @@ struct th_common {
 		    "directory)",                                                          \
 		    "FILE"                                                                 \
 	}
+#define TH_OPTION_MODELS(type, member)                                                     \
+	{                                                                                  \
+		"models", 0, "FILE", TH_OPTION_TEXT, offsetof(type, member),               \
+		    "profiles of models of one's own (default: THOLE_MODELS, the "         \
+		    "configuration, or thole/models.yaml in the configuration directory)", \
+		    "FILE"                                                                 \
+	}
 #define TH_OPTION_JSON(type, member)                                                             \
 	{                                                                                        \
 		"json", 'j', NULL, TH_OPTION_FLAG, offsetof(type, member), "for programs: JSON", \

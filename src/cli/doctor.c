@@ -15,6 +15,7 @@
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/sandbox.h"
+#include "models/compose.h"
 #include "run/executor_client.h"
 
 struct doctor_options {
@@ -249,7 +250,9 @@ static void check_model(struct report *r, const struct th_config *config)
 {
 	const struct th_profile *p;
 	struct th_buf hint TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
-	struct th_str name, url;
+	struct th_composed composed;
+	struct th_match match;
+	struct th_str url;
 	struct th_err err = {};
 	bool key;
 
@@ -259,16 +262,20 @@ static void check_model(struct report *r, const struct th_config *config)
 		    "them)");
 		return;
 	}
-	if (th_model_resolve(config->model, &p, &name, &err) != TH_OK) {
+	if (th_model_compose(&config->profiles, config->model, &composed, &match, &err) != TH_OK) {
 		say(r, NOTE, "model", "%s", err.msg);
 		return;
 	}
+	p = match.profile;
 	url = th_config_base_url(config, p);
-	key = th_config_key(config, p) != NULL;
+	key = th_config_key(config, p) || !p->key_env;
 	th_config_key_hint(p, &hint);
-	say(r, key && url.len ? GOOD : NOTE, "model", "%.*s at %.*s, %s%s", TH_FMT(name),
+	say(r, key && url.len ? GOOD : NOTE, "model", "%.*s at %.*s, %s%s", TH_FMT(match.name),
 	    TH_FMT(url.len ? url : TH_STR("no address: set OPENAI_BASE_URL")),
-	    key ? "the key is set" : "no key: ", key ? "" : hint.ptr);
+	    !p->key_env ? "which needs no key"
+	    : key       ? "the key is set"
+			: "no key: ",
+	    key ? "" : hint.ptr);
 }
 
 static int run_doctor(const struct th_command *self, int argc, char **argv)
@@ -291,6 +298,11 @@ static int run_doctor(const struct th_command *self, int argc, char **argv)
 					    : TH_STR("no file; the defaults and the environment")));
 	else
 		say(&r, BROKEN, "config", "%s", err.msg);
+	if (config && th_config_models(config, TH_STR(""), &err) != TH_OK)
+		say(&r, BROKEN, "models", "%s", err.msg);
+	else if (config && config->models_file.len)
+		say(&r, GOOD, "models", "%zu profiles in %.*s", config->profiles.count,
+		    TH_FMT(config->models_file));
 	check_programs(&r);
 	check_fonts(&r);
 	check_sandbox(&r);

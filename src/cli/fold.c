@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "core/session.h"
 #include "io/files.h"
+#include "models/user_profiles.h"
 #include "run/history.h"
 
 #define FOLD_INPUT_MAX ((size_t)1024 * TH_MIB)
@@ -183,6 +184,20 @@ static void docs_agents(struct th_buf *out)
 			     "`--config FILE`. Later wins: "
 			     "defaults, this file, environment, agent file, options.\n\n");
 	th_table_markdown(&th_config_file_table, out);
+	th_buf_add_cstr(
+	    out,
+	    "\n## Models file\n\n`thole/models.yaml` beside `config.yaml`; `models:` there, "
+	    "`THOLE_MODELS` and `--models FILE` name another, the later wins. Its rows are tried "
+	    "in order before the built-in profiles. A row begins as a copy of what it is `like`, "
+	    "of the built-in profile of its own name, or of the plain profile of its `wire`; what "
+	    "it says is put on top. `thole models` lists them, `thole models NAME` says which row "
+	    "found a name and why; `examples/models.yaml` has four.\n\n"
+	    "A row with a `base_url` or `base_url_env` has only the key that its `key_env` names "
+	    "(or none): neither the key of what it is like nor the configuration's `api_key` is "
+	    "sent there; `--api-key-file` and `--base-url` still win. A session does not remember "
+	    "its row: a resumed one is asked by the rows of that day. Prices are in US dollars "
+	    "per million tokens; 0 for both is a price that is not known, and not counted.\n\n");
+	th_table_markdown(&th_models_file_table, out);
 }
 
 static const struct th_option docs_options[] = { TH_OPTIONS_END };

@@ -76,7 +76,14 @@ static enum th_code need_model(const struct options *o, const struct th_profile 
 		return th_fail(err, TH_EUSAGE, "--model is missing; thole models lists the names");
 	static struct th_composed composed; /* lives as long as the profile is used */
 
-	return th_model_compose(o->model, &composed, ret, ret_name, err);
+	struct th_match match;
+	enum th_code code = th_model_compose(NULL, o->model, &composed, &match, err);
+
+	if (code)
+		return code;
+	*ret = match.profile;
+	*ret_name = match.name;
+	return TH_OK;
 }
 
 /* ---- the parts ---- */

@@ -17,7 +17,7 @@
 struct run_options {
 	struct th_common common;
 	struct th_str agent, model, computer, session, base_url, key_file, net, approve, tools,
-	    sandbox, folder;
+	    sandbox, folder, models;
 	int64_t turns;
 	bool json, view, quiet;
 };
@@ -76,15 +76,15 @@ static const struct th_option run_options[] = {
 	  "network of its commands and desktop (default: none)", "host none" },
 	{ "turns", 0, "N", TH_OPTION_INT, AT(turns), "at most N model turns (default: 100)", NULL },
 	RUN_SERVER,
+	TH_OPTION_MODELS(struct run_options, models),
 	RUN_OUTPUT,
 	TH_OPTIONS_COMMON(struct run_options, common),
 	TH_OPTIONS_END,
 };
 
 static const struct th_option resume_options[] = {
-	RUN_SERVER,
-	RUN_OUTPUT,
-	TH_OPTIONS_COMMON(struct run_options, common),
+	RUN_SERVER,     TH_OPTION_MODELS(struct run_options, models),
+	RUN_OUTPUT,     TH_OPTIONS_COMMON(struct run_options, common),
 	TH_OPTIONS_END,
 };
 
@@ -368,6 +368,8 @@ static enum th_code common_setup(const struct run_options *o, struct th_config *
 {
 	enum th_code code = th_cli_config(&o->common, ret, err);
 
+	if (code == TH_OK)
+		code = th_config_models(*ret, o->models, err);
 	if (code != TH_OK)
 		return code;
 	if (o->json + o->quiet + o->view > 1)

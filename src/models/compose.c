@@ -10,38 +10,38 @@ static bool points(const struct th_profile *p)
 	return p->vision && p->computer != TH_COMPUTER_NONE;
 }
 
-enum th_code th_model_compose(struct th_str name, struct th_composed *c,
-			      const struct th_profile **ret, struct th_str *ret_name,
-			      struct th_err *err)
+enum th_code th_model_compose(const struct th_profiles *mine, struct th_str name,
+			      struct th_composed *c, struct th_match *ret, struct th_err *err)
 {
 	struct th_str rest = name, first;
-	const struct th_profile *planner;
+	struct th_match grounder, planner;
 	enum th_code code;
 
 	*c = (struct th_composed){ 0 };
 	if (th_str_find_char(name, '+') < 0)
-		return th_model_resolve(name, ret, ret_name, err);
+		return th_model_match(mine, name, ret, err);
 	first = th_str_split(&rest, '+');
-	if (!first.len || !rest.len ||
-	    th_model_resolve(first, &c->grounder, &c->grounder_name, NULL) ||
-	    !points(c->grounder)) {
-		c->grounder = NULL;
-		return th_model_resolve(name, ret, ret_name, err);
-	}
-	code = th_model_resolve(rest, &planner, ret_name, err);
+	if (!first.len || !rest.len || th_model_match(mine, first, &grounder, NULL) ||
+	    !points(grounder.profile))
+		return th_model_match(mine, name, ret, err);
+	code = th_model_match(mine, rest, &planner, err);
 	if (code)
 		return th_prefix(err, code, "the planner of \"%.*s\"",
 				 TH_FMT(th_utf8_cut(name, 60)));
-	if (planner->computer == TH_COMPUTER_CLICK)
+	if (planner.profile->computer == TH_COMPUTER_CLICK)
 		return th_fail(err, TH_EUSAGE,
 			       "the planner of \"%.*s\" only points at things: write the grounder "
 			       "first, GROUNDER+PLANNER",
 			       TH_FMT(th_utf8_cut(name, 60)));
-	c->planner = *planner;
+	c->grounder = grounder.profile;
+	c->grounder_name = grounder.name;
+	c->grounder_match = grounder;
+	c->planner = *planner.profile;
 	c->planner.dialect = &th_dialect_descriptions;
 	c->planner.computer = TH_COMPUTER_DIALECT;
 	c->planner.tool = c->planner.beta = NULL;
-	*ret = &c->planner;
+	*ret = planner;
+	ret->profile = &c->planner;
 	return TH_OK;
 }
 

@@ -15,12 +15,15 @@
 struct th_composed {
 	struct th_profile planner;         /* valid when grounder is */
 	const struct th_profile *grounder; /* NULL: one model */
-	struct th_str grounder_name;       /* to send; borrowed from `name` */
+	struct th_str grounder_name;       /* to send; borrowed as th_match's */
+	struct th_match grounder_match;
 };
 
-/* As th_model_resolve.  For a pair *ret is &c->planner, which must live as long as it is used. */
-TH_NODISCARD enum th_code th_model_compose(struct th_str name, struct th_composed *c,
-					   const struct th_profile **ret, struct th_str *ret_name,
+/* As th_model_match.  For a pair ret->profile is &c->planner, which must live as long as it is
+ * used.
+ */
+TH_NODISCARD enum th_code th_model_compose(const struct th_profiles *mine, struct th_str name,
+					   struct th_composed *c, struct th_match *ret,
 					   struct th_err *err);
 
 /* A request that asks where something is: one message with the picture and the description. */

@@ -55,31 +55,49 @@ static size_t pattern_prefix(struct th_str pattern)
 	return len;
 }
 
-static const struct th_profile *find_pattern(struct th_str name, struct th_str *ret_name)
+/* Whether a pattern of the row fits; fills pattern, prefix and name. */
+static bool match_row(const struct th_profile *p, struct th_str name, struct th_match *m)
 {
-	for (const struct th_profile *p = th_profile_next(NULL); p; p = th_profile_next(p)) {
-		struct th_str patterns = th_str_of(p->pattern);
+	struct th_str patterns = th_str_of(p->pattern);
 
-		while (patterns.len) {
-			struct th_str pattern = th_str_split(&patterns, '|');
+	while (patterns.len) {
+		struct th_str pattern = th_str_split(&patterns, '|');
+		size_t prefix = pattern_prefix(pattern);
 
-			if (!match_one(pattern, name))
-				continue;
-			*ret_name = th_str_sub(name, pattern_prefix(pattern), name.len);
-			return p;
-		}
+		if (!match_one(pattern, name))
+			continue;
+		m->profile = p;
+		m->pattern = pattern;
+		m->name = th_str_sub(name, prefix, name.len);
+		return true;
 	}
-	return NULL;
+	return false;
+}
+
+static bool find_builtin(struct th_str name, struct th_match *m)
+{
+	const struct th_profile *p = th_profile_next(NULL);
+
+	while (p && !match_row(p, name, m))
+		p = th_profile_next(p);
+	return p != NULL;
+}
+
+static bool find_mine(const struct th_profiles *mine, struct th_str name, struct th_match *m)
+{
+	for (size_t i = 0; mine && i < mine->count; i++)
+		if (match_row(&mine->rows[i], name, m)) {
+			m->rule = TH_MATCH_USER;
+			return true;
+		}
+	return false;
 }
 
 bool th_profile_fits(const struct th_profile *p, struct th_str name)
 {
-	struct th_str patterns = th_str_of(p->pattern);
+	struct th_match m;
 
-	while (patterns.len)
-		if (match_one(th_str_split(&patterns, '|'), name))
-			return true;
-	return false;
+	return match_row(p, name, &m);
 }
 
 static const struct th_profile *generic(void)
@@ -187,37 +205,49 @@ static enum th_code check_in_process(struct th_str name, struct th_err *err)
 	return TH_OK;
 }
 
-enum th_code th_model_resolve(struct th_str name, const struct th_profile **ret,
-			      struct th_str *ret_name, struct th_err *err)
+static enum th_code check_built_in(struct th_str name, struct th_err *err)
 {
-	enum th_code code = check_name(name, err);
-	struct th_str bare = name, tail = name, sent = name;
-	const struct th_profile *p;
-	bool any_server;
+	enum th_code code = check_way(name, err);
 
-	if (!code)
-		code = check_way(name, err);
 	if (!code)
 		code = check_vertex(name, err);
 	if (!code)
 		code = check_in_process(name, err);
-	if (code)
-		return code;
-	any_server = cut_prefix(&bare, "responses:") || cut_prefix(&bare, "local/");
-	for (size_t i = 0; !any_server && i < TH_COUNT(prefixes); i++)
-		if (cut_prefix(&bare, prefixes[i]))
-			break;
-	if (!bare.len)
-		return th_fail(err, TH_EUSAGE, "the model's name ends behind its prefix: \"%.*s\"",
-			       TH_FMT(th_utf8_cut(name, NAME_MAX_SHOWN)));
-	for (tail = bare; any_server && th_str_find_char(tail, '/') >= 0;)
+	return code;
+}
+
+static enum th_code fail_short(struct th_str name, struct th_err *err)
+{
+	return th_fail(err, TH_EUSAGE, "the model's name ends behind its prefix: \"%.*s\"",
+		       TH_FMT(th_utf8_cut(name, NAME_MAX_SHOWN)));
+}
+
+/* `bare`: without the provider's prefix; `any_server`: that prefix names no provider. */
+static enum th_code match_built_in(struct th_str name, struct th_str bare, bool any_server,
+				   struct th_match *m, struct th_err *err)
+{
+	struct th_str tail = bare;
+	const struct th_profile *served;
+	bool found;
+
+	while (any_server && th_str_find_char(tail, '/') >= 0)
 		th_str_split(&tail, '/');
-	p = find_pattern(any_server && tail.len ? tail : bare, &sent);
-	if (p && p->wire == &th_wire_chat && th_profile_served(p, sent))
-		p = th_profile_served(p, sent);
-	if (any_server && (!p || p->wire != &th_wire_responses))
-		p = generic();
-	if (!p)
+	found = find_builtin(any_server && tail.len ? tail : bare, m);
+	m->rule = TH_MATCH_TABLE;
+	served = found && m->profile->wire == &th_wire_chat ? th_profile_served(m->profile, m->name)
+							    : NULL;
+	if (served) {
+		struct th_match family;
+
+		m->rule = TH_MATCH_SERVED;
+		m->server = m->profile;
+		m->profile = served;
+		if (match_row(served, m->name, &family))
+			m->pattern = family.pattern;
+	}
+	if (any_server && (!found || m->profile->wire != &th_wire_responses))
+		*m = (struct th_match){ .profile = generic(), .rule = TH_MATCH_GENERIC };
+	else if (!found)
 		return th_fail(
 		    err, TH_EUSAGE,
 		    "no profile fits the model \"%.*s\": `thole models` lists those that are "
@@ -225,10 +255,53 @@ enum th_code th_model_resolve(struct th_str name, const struct th_profile **ret,
 		    "speaks the Responses API) and set OPENAI_BASE_URL",
 		    TH_FMT(th_utf8_cut(name, NAME_MAX_SHOWN)),
 		    TH_FMT(th_utf8_cut(bare, NAME_MAX_SHOWN)));
-	if (!sent.len)
-		return th_fail(err, TH_EUSAGE, "the model's name ends behind its prefix: \"%.*s\"",
-			       TH_FMT(th_utf8_cut(name, NAME_MAX_SHOWN)));
-	*ret = p;
-	*ret_name = any_server ? bare : sent;
+	if (any_server)
+		m->name = bare;
+	return TH_OK;
+}
+
+enum th_code th_model_match(const struct th_profiles *mine, struct th_str name,
+			    struct th_match *ret, struct th_err *err)
+{
+	enum th_code code = check_name(name, err);
+	struct th_str bare = name;
+	struct th_match m = { 0 };
+	bool any_server;
+
+	if (code)
+		return code;
+	any_server = cut_prefix(&bare, "responses:") || cut_prefix(&bare, "local/");
+	for (size_t i = 0; !any_server && i < TH_COUNT(prefixes); i++)
+		if (cut_prefix(&bare, prefixes[i]))
+			break;
+	/* The user's word comes first, also for ways that are otherwise refused. */
+	if (!find_mine(mine, name, &m) && (any_server || !find_mine(mine, bare, &m))) {
+		code = check_built_in(name, err);
+		if (!code && !bare.len)
+			code = fail_short(name, err);
+		if (!code)
+			code = match_built_in(name, bare, any_server, &m, err);
+		if (code)
+			return code;
+	}
+	if (!m.name.len)
+		return fail_short(name, err);
+	m.prefix = th_str_sub(name, 0, name.len - m.name.len);
+	if (m.profile->sends)
+		m.name = th_str_of(m.profile->sends);
+	*ret = m;
+	return TH_OK;
+}
+
+enum th_code th_model_resolve(struct th_str name, const struct th_profile **ret,
+			      struct th_str *ret_name, struct th_err *err)
+{
+	struct th_match m;
+	enum th_code code = th_model_match(NULL, name, &m, err);
+
+	if (code)
+		return code;
+	*ret = m.profile;
+	*ret_name = m.name;
 	return TH_OK;
 }

@@ -89,6 +89,16 @@ struct th_profile {
 	int64_t context_tokens, output_tokens; /* limits; 0: unknown */
 	struct th_price price;                 /* all 0: unknown */
 	const char *note;                      /* one line for `thole models` */
+	const char *sends; /* name to send in place of the one given; NULL: that one */
+	bool newer;        /* a family's last word: takes versions that the table does not know */
+	bool user;         /* of the user's models file */
+	bool own_server; /* and it says itself where its server is: no key but its own goes there */
+};
+
+/* Profiles of a user, which are tried before the built-in ones. */
+struct th_profiles {
+	const struct th_profile *rows;
+	size_t count;
 };
 
 /* What the answer is asked with. */
@@ -251,6 +261,26 @@ extern const struct th_wire *const th_wires[]; /* NULL-terminated */
  */
 TH_NODISCARD enum th_code th_model_resolve(struct th_str name, const struct th_profile **ret,
 					   struct th_str *ret_name, struct th_err *err);
+
+/* How a name was resolved.  Strings are borrowed from the name and the profile. */
+enum th_match_rule {
+	TH_MATCH_USER,   /* a row of the user's */
+	TH_MATCH_TABLE,  /* a built-in row */
+	TH_MATCH_SERVED, /* a built-in server's row, and its model's family */
+	TH_MATCH_GENERIC /* any server that speaks the Responses API */
+};
+struct th_match {
+	const struct th_profile *profile;
+	struct th_str name;    /* to send */
+	struct th_str prefix;  /* that says the provider or server, and is not sent */
+	struct th_str pattern; /* that fits; empty: none had to */
+	enum th_match_rule rule;
+	const struct th_profile *server; /* SERVED: the row of the server */
+};
+
+/* th_model_resolve, which knows the built-in profiles only, with a user's as well (may be NULL). */
+TH_NODISCARD enum th_code th_model_match(const struct th_profiles *mine, struct th_str name,
+					 struct th_match *ret, struct th_err *err);
 
 /* How many pictures a request may hold: the agent's setting, at most the profile's; 0: any number.
  */

@@ -36,17 +36,18 @@ enum th_code th_plumb_route(struct th_str model, struct th_buf *out, struct th_e
 {
 	const struct th_profile *p;
 	struct th_composed composed;
-	struct th_str name;
+	struct th_match match;
 	struct th_jw w = th_jw(out);
-	enum th_code code = th_model_compose(model, &composed, &p, &name, err);
+	enum th_code code = th_model_compose(NULL, model, &composed, &match, err);
 
 	if (code)
 		return code;
+	p = match.profile;
 	th_jw_object(&w);
 	th_jw_kstr(&w, "profile", th_str_of(p->name));
 	th_jw_kstr(&w, "wire", th_str_of(p->wire->name));
 	th_jw_kstr(&w, "dialect", th_str_of(p->dialect->name));
-	th_jw_kstr(&w, "model", name);
+	th_jw_kstr(&w, "model", match.name);
 	th_jw_key(&w, TH_STR("capabilities"));
 	th_jw_object(&w);
 	th_jw_kstr(&w, "computer", th_str_of(computer_name(p->computer)));

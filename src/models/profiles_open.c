@@ -48,7 +48,7 @@
 	.note = "UI-TARS 1.0: Thought and Action, 0 to 1000"
 
 #define FAMILY_UI_TARS \
-	.name = "ui-tars", WRITES, \
+	.name = "ui-tars", .newer = true, WRITES, \
 	.pattern = "*ui-tars*|*uitars*|*ui_tars*", \
 	.dialect = &th_dialect_uitars2, NORM(1000), .images_max = 5, \
 	.note = "UI-TARS 2 and later: seed:tool_call, 0 to 1000"
@@ -87,7 +87,7 @@
 	.note = "points at things: the first half of a composed model"
 
 #define FAMILY_HOLO \
-	.name = "holo", POINTS, \
+	.name = "holo", .newer = true, POINTS, \
 	.pattern = "*holo2*|*holo-2*|*holo3*|*hcompany/holo*", .dialect = &th_dialect_holo, NORM(1000), \
 	.note = "points at things: the first half of a composed model"
 
@@ -109,7 +109,7 @@
 	.note = "<tool_call>, pixels of the resized picture"
 
 #define FAMILY_QWEN3_5 \
-	.name = "qwen3.5", WRITES, \
+	.name = "qwen3.5", .newer = true, WRITES, \
 	.pattern = "*qwen3.5*|*qwen35*|*qwen-3.5*|*qwen3_5*|*qwen3-5*|*qwen3.6*|*qwen-3.6*|*qwen4*", \
 	.dialect = &th_dialect_qwen35, NORM(1000), \
 	.note = "<tool_call> with <function=…>, 0 to 1000"
@@ -120,7 +120,7 @@
 	.note = "<tool_call> with JSON, 0 to 1000"
 
 #define FAMILY_GLM_V \
-	.name = "glm-v", WRITES, \
+	.name = "glm-v", .newer = true, WRITES, \
 	.pattern = "*glm-4.*v|*glm-4.*v-*|*glm-4.*v:*|*glm-4v*|*glm4.*v|*glm-5*v|*glm-5*v-*|*glm-5*v:*", \
 	.dialect = &th_dialect_glm, .space = { .kind = TH_SPACE_NORM, .max = 999, .floor = true }, \
 	.images_max = 4, \

@@ -7,6 +7,7 @@
 #include "computers/computer.h"
 #include "io/files.h"
 #include "models/profiles.h"
+#include "models/user_profiles.h"
 #include "run/yaml.h"
 #include "tools/tool.h"
 
@@ -26,7 +27,7 @@ struct env_key {
 struct full {
 	struct th_config c; /* first: what others see */
 	struct th_arena memory;
-	struct th_str file_base_url;
+	struct th_str file_base_url, file_models;
 	struct th_secret *given, *from_file;
 	struct env_key *from_env;
 };
@@ -49,14 +50,29 @@ static struct th_str env(const char *name)
 /* ---- a file through its table ---- */
 
 /* "FILE:7: limits.turns must be …" from the table's "limits.turns: must be …". */
-static enum th_code fail_table(struct th_str yaml, struct th_str name, struct th_err *err)
+static enum th_code fail_table(struct th_str yaml, struct th_str name, enum th_code code,
+			       struct th_err *err)
 {
-	struct th_err table = *err;
+	struct th_err table = code ? *err : (struct th_err){ 0 };
 	struct th_str path = th_table_err_path(&table);
 	const char *rest = table.msg + (path.len ? path.len + 2 : 0);
 
+	if (code != TH_EUSAGE)
+		return code ? th_prefix(err, code, "%.*s", TH_FMT(name)) : TH_OK;
 	return th_fail(err, TH_EUSAGE, "%.*s:%d: %.*s %s", TH_FMT(name), th_yaml_line(yaml, path),
 		       TH_FMT(path.len ? path : TH_STR("the file")), rest);
+}
+
+static enum th_code read_yaml(struct th_str yaml, struct th_str name, struct th_json_doc **ret,
+			      struct th_err *err)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(AGENT_JSON_MAX);
+	enum th_code code = th_yaml_to_json(yaml, name, &json, err);
+
+	if (code != TH_OK)
+		return code;
+	code = th_json_parse(th_buf_str(&json), ret, err);
+	return code == TH_OK ? TH_OK : th_prefix(err, code, "%.*s", TH_FMT(name));
 }
 
 /* Strings of `out` live as long as *ret_doc. */
@@ -64,22 +80,16 @@ static enum th_code parse_text(struct th_str yaml, struct th_str name, const str
 			       struct th_arena *a, void *out, struct th_json_doc **ret_doc,
 			       struct th_err *err)
 {
-	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(AGENT_JSON_MAX);
-	struct th_json_doc *doc = NULL;
-	enum th_code code = th_yaml_to_json(yaml, name, &json, err);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	enum th_code code = read_yaml(yaml, name, &doc, err);
 
+	if (code == TH_OK)
+		code =
+		    fail_table(yaml, name, th_table_parse(t, th_json_root(doc), a, out, err), err);
 	if (code != TH_OK)
 		return code;
-	code = th_json_parse(th_buf_str(&json), &doc, err);
-	if (code != TH_OK)
-		return th_prefix(err, code, "%.*s", TH_FMT(name));
-	code = th_table_parse(t, th_json_root(doc), a, out, err);
-	if (code != TH_OK) {
-		th_json_free(doc);
-		return code == TH_EUSAGE ? fail_table(yaml, name, err)
-					 : th_prefix(err, code, "%.*s", TH_FMT(name));
-	}
 	*ret_doc = doc;
+	doc = NULL;
 	return TH_OK;
 }
 
@@ -145,6 +155,8 @@ static enum th_code apply_file(struct full *f, const struct th_config_file *file
 	f->c.model = th_arena_str(a, file->model);
 	f->c.store = th_arena_str(a, file->store);
 	f->file_base_url = th_arena_str(a, file->base_url);
+	if (file->models.len)
+		f->file_models = path_resolve(a, file->models, path);
 	if (file->executor_linger_s)
 		f->c.executor_linger_s = file->executor_linger_s;
 	if (file->api_key.len && file->api_key_file.len)
@@ -199,6 +211,20 @@ static struct th_str env_key_of(const struct th_profile *p)
 	return key;
 }
 
+static void load_env_key(struct full *f, const struct th_profile *p)
+{
+	struct th_str key = env_key_of(p);
+	struct env_key *e = f->from_env;
+
+	while (e && strcmp(e->name, p->key_env ?: "") != 0)
+		e = e->next;
+	if (e || !key.len)
+		return;
+	e = th_alloc(sizeof(*e));
+	*e = (struct env_key){ f->from_env, p->key_env, th_secret_new(key) };
+	f->from_env = e;
+}
+
 static void load_env(struct full *f)
 {
 	struct th_str model = env("THOLE_MODEL"), store = env("THOLE_STORE");
@@ -207,18 +233,8 @@ static void load_env(struct full *f)
 		f->c.model = th_arena_str(&f->memory, model);
 	if (store.len)
 		f->c.store = th_arena_str(&f->memory, store);
-	for (const struct th_profile *p = th_profile_next(NULL); p; p = th_profile_next(p)) {
-		struct th_str key = env_key_of(p);
-		struct env_key *e = f->from_env;
-
-		while (e && strcmp(e->name, p->key_env ?: "") != 0)
-			e = e->next;
-		if (e || !key.len)
-			continue;
-		e = th_alloc(sizeof(*e));
-		*e = (struct env_key){ f->from_env, p->key_env, th_secret_new(key) };
-		f->from_env = e;
-	}
+	for (const struct th_profile *p = th_profile_next(NULL); p; p = th_profile_next(p))
+		load_env_key(f, p);
 }
 
 static enum th_code default_store(struct full *f, struct th_err *err)
@@ -293,6 +309,79 @@ void th_config_freep(struct th_config **c)
 	*c = th_config_free(*c);
 }
 
+/* ---- the models file ---- */
+
+/* Keys are separate: `err` names the row and its line. */
+static enum th_code check_urls(struct th_str yaml, struct th_str name,
+			       const struct th_profiles *list, struct th_err *err)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct th_profile *p = &list->rows[i];
+		struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+		struct th_err why = { 0 };
+
+		if (!p->base_url || !th_config_check_url(th_str_of(p->base_url), &why))
+			continue;
+		th_buf_printf(&path, "models[%zu].base_url", i);
+		return th_fail(err, TH_EUSAGE, "%.*s:%d: %s: %s", TH_FMT(name),
+			       th_yaml_line(yaml, th_buf_str(&path)), path.ptr, why.msg);
+	}
+	return TH_OK;
+}
+
+enum th_code th_models_parse(struct th_str yaml, struct th_str name, struct th_arena *a,
+			     struct th_profiles *ret, struct th_err *err)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_profiles list;
+	enum th_code code = read_yaml(yaml, name, &doc, err);
+
+	if (code == TH_OK)
+		code = fail_table(yaml, name, th_profiles_parse(th_json_root(doc), a, &list, err),
+				  err);
+	if (code == TH_OK)
+		code = check_urls(yaml, name, &list, err);
+	if (code == TH_OK)
+		*ret = list;
+	return code;
+}
+
+static enum th_code load_models(struct full *f, struct th_str path, bool must, struct th_err *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_CONFIG_SIZE_MAX);
+	enum th_code code = read_file(path, "models file", &text, err);
+
+	if (code == TH_ENOENT && !must)
+		return TH_OK;
+	if (code == TH_OK)
+		code = th_models_parse(th_buf_str(&text), path, &f->memory, &f->c.profiles, err);
+	if (code != TH_OK)
+		return code;
+	f->c.models_file = th_arena_str(&f->memory, path);
+	for (size_t i = 0; i < f->c.profiles.count; i++)
+		load_env_key(f, &f->c.profiles.rows[i]);
+	return TH_OK;
+}
+
+enum th_code th_config_models(struct th_config *c, struct th_str path, struct th_err *err)
+{
+	struct th_buf dir TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_PATH_LEN_MAX);
+	struct full *f = full_of(c);
+	struct th_err ignored;
+
+	if (!path.len)
+		path = env("THOLE_MODELS");
+	if (!path.len)
+		path = f->file_models;
+	if (path.len)
+		return load_models(f, path, true, err);
+	if (th_dir_of(TH_DIR_CONFIG, &dir, &ignored) != TH_OK)
+		return TH_OK;
+	return load_models(f, th_arena_printf(&f->memory, "%s/models.yaml", dir.ptr), false, err);
+}
+
+/* ---- keys and servers ---- */
+
 const struct th_secret *th_config_key(const struct th_config *c, const struct th_profile *p)
 {
 	const struct full *f = full_of_const(c);
@@ -302,7 +391,7 @@ const struct th_secret *th_config_key(const struct th_config *c, const struct th
 	for (const struct env_key *e = f->from_env; e; e = e->next)
 		if (p->key_env && strcmp(e->name, p->key_env) == 0)
 			return e->secret;
-	return f->from_file;
+	return p->own_server ? NULL : f->from_file;
 }
 
 void th_config_set_key(struct th_config *c, struct th_str value)
@@ -343,6 +432,7 @@ struct th_str th_config_base_url(const struct th_config *c, const struct th_prof
 
 	return c->base_url.len        ? c->base_url
 	       : from_env.len         ? from_env
+	       : p->own_server        ? th_str_of(p->base_url)
 	       : f->file_base_url.len ? f->file_base_url
 				      : th_str_of(p->base_url);
 }

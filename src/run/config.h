@@ -19,6 +19,7 @@
 // clang-format off
 #define TH_FIELDS_config_file(F)                                                                   \
 	F(config_file, str, model, "model", TH_NONEMPTY, "model where agent file and options name none") \
+	F(config_file, str, models, "models", TH_NONEMPTY, "models file, with profiles of one's own")   \
 	F(config_file, str, store, "store", TH_NONEMPTY, "URL of the log, such as sqlite:/srv/log.db") \
 	F(config_file, str, base_url, "base_url", TH_NONEMPTY, "where the model's API is")         \
 	F(config_file, str, api_key, "api_key", TH_NONEMPTY, "key of the model's API; better: api_key_file") \
@@ -35,6 +36,8 @@ struct th_config {
 	struct th_str store;    /* URL: THOLE_STORE, the file's, or the default place */
 	struct th_str base_url; /* of --base-url, which the caller sets; else empty */
 	int64_t executor_linger_s;
+	struct th_str models_file;   /* that th_config_models read; empty: none */
+	struct th_profiles profiles; /* and what is in it */
 };
 
 /* `path` empty: the default place, where a missing file is no error.  Fills from file and
@@ -44,8 +47,21 @@ TH_NODISCARD enum th_code th_config_load(struct th_str path, struct th_config **
 struct th_config *th_config_free(struct th_config *c); /* takes NULL, returns NULL */
 void th_config_freep(struct th_config **c);
 
+/*
+ * Reads the models file: `path`, THOLE_MODELS, the configuration's `models`, or
+ * models.yaml beside config.yaml, where a missing one is no error.  Only for
+ * those who ask models: a mistake in it must not keep anybody from his log.
+ */
+TH_NODISCARD enum th_code th_config_models(struct th_config *c, struct th_str path,
+					   struct th_err *err);
+/* For text at hand; `name` stands in errors.  The rows live in the arena. */
+TH_NODISCARD enum th_code th_models_parse(struct th_str yaml, struct th_str name,
+					  struct th_arena *a, struct th_profiles *ret,
+					  struct th_err *err);
+
 /* Key for a profile: th_config_set_key, its environment variable, the config file.  NULL: none is
- * set; th_config_key_hint says what to set. */
+ * set; th_config_key_hint says what to set.  The config file's is not for a row of the models file
+ * that has a server of its own. */
 const struct th_secret *th_config_key(const struct th_config *c, const struct th_profile *p);
 void th_config_set_key(struct th_config *c, struct th_str value); /* for every provider, wins */
 /* Reads it from a file: the first line, trimmed.  Errors name the file, never what is in it. */
@@ -53,7 +69,8 @@ TH_NODISCARD enum th_code th_config_set_key_file(struct th_config *c, struct th_
 						 struct th_err *err);
 /* "set OPENAI_API_KEY, or give --api-key-file FILE" */
 void th_config_key_hint(const struct th_profile *p, struct th_buf *out);
-/* Base URL: --base-url, environment (OPENAI_BASE_URL …), config file, the profile's own. */
+/* Base URL: --base-url, environment (OPENAI_BASE_URL …), config file, the profile's own; that of a
+ * row of the models file goes before the config file's. */
 struct th_str th_config_base_url(const struct th_config *c, const struct th_profile *p);
 /* What a base URL must be: http or https, a host, no password.  TH_EUSAGE says what it is not. */
 TH_NODISCARD enum th_code th_config_check_url(struct th_str url, struct th_err *err);

@@ -811,7 +811,7 @@ static enum th_code check_server(struct th_runtime *rt, const struct th_profile 
 {
 	enum th_code code = th_config_check_url(base, err);
 
-	if (!code && th_str_eq(base, th_str_of(profile->base_url)) &&
+	if (!code && profile->key_env && th_str_eq(base, th_str_of(profile->base_url)) &&
 	    !th_config_key(rt->config, profile)) {
 		struct th_buf hint = TH_BUF_INIT(TH_KIB);
 
@@ -846,16 +846,19 @@ static enum th_code outfit(struct session *s, struct th_err *err)
 {
 	struct th_runtime *rt = s->rt;
 	const struct th_profile *profile;
-	struct th_str name, base;
+	struct th_match match;
+	struct th_str base;
 	enum th_code code;
 
 	if (!s->agent.model.len)
 		return th_fail(err, TH_EUSAGE,
 			       "no model is named: give -m MODEL, set THOLE_MODEL, or name one in "
 			       "the agent file");
-	code = th_model_compose(s->agent.model, &s->composed, &profile, &name, err);
+	code = th_model_compose(rt->config ? &rt->config->profiles : NULL, s->agent.model,
+				&s->composed, &match, err);
 	if (code)
 		return code;
+	profile = match.profile;
 	/* --base-url wins, also over what the session was created with. */
 	if (rt->config && rt->config->base_url.len)
 		s->agent.base_url = th_arena_str(&s->memory, rt->config->base_url);
@@ -878,7 +881,7 @@ static enum th_code outfit(struct session *s, struct th_err *err)
 		return code;
 	s->outfit.agent = &s->agent;
 	s->outfit.profile = profile;
-	s->outfit.model = th_arena_str(&s->memory, name);
+	s->outfit.model = th_arena_str(&s->memory, match.name);
 	s->outfit.has_computer = s->agent.computer != NULL;
 	return th_registry_rows(&s->agent, rt->tools, rt->tool_count, &s->memory, &s->outfit.tools,
 				&s->outfit.tool_count, err);

@@ -362,6 +362,7 @@ static int set_up(void **state TH_UNUSED)
 	unsetenv("OPENAI_BASE_URL");
 	unsetenv("THOLE_MODEL");
 	unsetenv("THOLE_STORE");
+	unsetenv("THOLE_MODELS");
 	return 0;
 }
 
@@ -430,6 +431,73 @@ static void test_config_order(void **state TH_UNUSED)
 	unsetenv("THOLE_STORE");
 }
 
+/* Which file is read, whose key goes where, and where a mistake stands. */
+static void test_models_file(void **state TH_UNUSED)
+{
+	struct th_config *c TH_CLEANUP(th_config_freep) = NULL;
+	const struct th_profile *p;
+	struct th_err err = {};
+	const char *examples = getenv("EXAMPLES");
+	char path[256], other[512];
+
+	assert_int_equal(th_config_load(TH_STR(""), &c, &err), TH_OK);
+	assert_int_equal(th_config_models(c, TH_STR(""), &err), TH_OK); /* none is no error */
+	assert_int_equal(c->profiles.count, 0);
+	assert_int_equal(th_config_models(c, TH_STR("/nonexistent/m.yaml"), &err), TH_ENOENT);
+	c = th_config_free(c);
+
+	(void)write_file("m.yaml",
+			 "models:\n"
+			 "  - {name: a, like: gpt-5, base_url: 'http://a', key_env: TH_A_KEY}\n"
+			 "  - {name: b, like: gpt-5, base_url: 'http://b'}\n"
+			 "  - {name: c, like: gpt-5}\n");
+	(void)snprintf(
+	    path, sizeof(path), "%s",
+	    write_file("e.yaml", "models: m.yaml\napi_key: sesame\nbase_url: http://f\n"));
+	setenv("TH_A_KEY", "for-a", 1);
+	assert_int_equal(th_config_load(th_str_of(path), &c, &err), TH_OK);
+	assert_int_equal(th_config_models(c, TH_STR(""), &err), TH_OK);
+	unsetenv("TH_A_KEY");
+	assert_int_equal(c->profiles.count, 3);
+	assert_true(th_str_ends(c->models_file, TH_STR("/m.yaml")));
+	p = c->profiles.rows;
+	assert_true(th_secret_eq(th_config_key(c, &p[0]), TH_STR("for-a")));
+	assert_null(th_config_key(c, &p[1])); /* a server of its own: not the general key */
+	assert_true(th_secret_eq(th_config_key(c, &p[2]), TH_STR("sesame")));
+	assert_true(th_str_is(th_config_base_url(c, &p[1]), "http://b"));
+	assert_true(th_str_is(th_config_base_url(c, &p[2]), "http://f"));
+	c->base_url = TH_STR("http://option");
+	assert_true(th_str_is(th_config_base_url(c, &p[1]), "http://option"));
+	c = th_config_free(c);
+
+	/* The variable before the configuration, the option before both. */
+	(void)snprintf(other, sizeof(other), "%s",
+		       write_file("n.yaml", "models:\n"
+					    "- name: x\n"
+					    "  wire: chat\n"
+					    "- name: y\n"
+					    "  wire: chat\n"
+					    "  base_url: ftp://x\n"));
+	setenv("THOLE_MODELS", other, 1);
+	assert_int_equal(th_config_load(th_str_of(path), &c, &err), TH_OK);
+	assert_int_equal(th_config_models(c, TH_STR(""), &err), TH_EUSAGE);
+	assert_non_null(strstr(err.msg, "n.yaml:6: models[1].base_url"));
+	unsetenv("THOLE_MODELS");
+	(void)write_file("n.yaml", "models:\n- name: x\n  wire: chat\n  dialect: qwem\n");
+	assert_int_equal(th_config_models(c, th_str_of(other), &err), TH_EUSAGE);
+	assert_non_null(strstr(err.msg, "n.yaml:4: models[0].dialect is \"qwem\""));
+	(void)write_file("n.yaml", "models: 1\n");
+	assert_int_equal(th_config_models(c, th_str_of(other), &err), TH_EUSAGE);
+	assert_non_null(strstr(err.msg, "n.yaml:1: models must be a list"));
+	assert_int_equal(c->profiles.count, 0);
+	if (examples) {
+		(void)snprintf(other, sizeof(other), "%s/models.yaml", examples);
+		if (th_config_models(c, th_str_of(other), &err) != TH_OK)
+			fail_msg("%s", err.msg);
+		assert_int_equal(c->profiles.count, 4);
+	}
+}
+
 static void test_config_errors(void **state TH_UNUSED)
 {
 	struct th_config *c TH_CLEANUP(th_config_freep) = NULL;
@@ -455,12 +523,12 @@ static void test_config_errors(void **state TH_UNUSED)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scalars),       cmocka_unit_test(test_structure),
-		cmocka_unit_test(test_refused),       cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_lines),         cmocka_unit_test(test_agent),
-		cmocka_unit_test(test_agent_errors),  cmocka_unit_test(test_examples),
-		cmocka_unit_test(test_agent_copy),    cmocka_unit_test(test_config_order),
-		cmocka_unit_test(test_config_errors),
+		cmocka_unit_test(test_scalars),      cmocka_unit_test(test_structure),
+		cmocka_unit_test(test_refused),      cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_lines),        cmocka_unit_test(test_agent),
+		cmocka_unit_test(test_agent_errors), cmocka_unit_test(test_examples),
+		cmocka_unit_test(test_models_file),  cmocka_unit_test(test_agent_copy),
+		cmocka_unit_test(test_config_order), cmocka_unit_test(test_config_errors),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
