@@ -57,6 +57,33 @@ class Runs(house.House):
         self.assertEqual({r["path"] for r in self.standin.requests()}, {"/v1/chat/completions"})
         self.assertEqual({r["model"] for r in self.standin.requests()}, {"org/open-model"})
 
+    def test_models_file(self):
+        """A profile of one's own: its server, the name it sends, no key of another's; found again by a later message."""
+        self.serve({"parts": [{"text": "One."}]}, {"parts": [{"text": "Two."}]}, flavour="vllm", api="chat")
+        rows = self.folder / "config" / "thole" / "models.yaml"
+        rows.write_text("models:\n- name: lab\n  wire: chat\n  base_url: %s\n  sends: org/open-model\n"
+                        "  price: {input: 1, output: 2}\n" % self.standin.url)
+        del self.env["OPENAI_BASE_URL"]
+        self.violations = False  # the first request has no key, as its row asks for none
+        self.assertEqual(self.thole("run", "-m", "lab", "-s", "keyless", "first").code, 1)
+        self.assertEqual(self.standin.requests()[0]["status"], 401)
+        rows.write_text(rows.read_text() + "  key_env: LAB_KEY\n")
+        self.env["LAB_KEY"] = "sk-of-the-lab"
+        self.good("run", "-m", "lab", "-s", "lab", "first")
+        self.good("run", "-s", "lab", "second")
+        self.assertEqual({r["model"] for r in self.standin.requests()[1:]}, {"org/open-model"})
+        self.assertEqual({r["status"] for r in self.standin.requests()[1:]}, {200})
+        self.assertTrue(all(e["data"]["cost_nano"] > 0 for e in self.events("lab") if e["kind"] == "model_answered"))
+        said = self.good("models", "lab").out
+        for words in ("org/open-model", "your row in %s" % rows, "is set", self.standin.url):
+            self.assertIn(words, said)
+        self.assertIn("* lab ", self.good("models").out)
+        rows.write_text("models:\n- name: lab\n  wire: chatt\n")
+        ended = self.thole("run", "-m", "lab", "third")
+        self.assertEqual(ended.code, 2, ended)
+        self.assertIn("models.yaml:3: models[0].wire", ended.err)
+        self.good("log", "lab")  # a mistake there keeps nobody from his log
+
     def test_json_is_the_log(self):
         self.serve([SHELL], [{"text": "done"}])
         ended = self.good("run", "-m", "gpt-5.4", "-s", "j", "--json", "go")
