@@ -246,15 +246,28 @@ static void check_store(struct report *r, const struct th_config *config)
 	say(r, GOOD, "log", "%.*s can be written", TH_FMT(config->store));
 }
 
+static void check_one_model(struct report *r, const struct th_config *config, const char *what,
+			    const struct th_profile *p, struct th_str name)
+{
+	struct th_buf hint TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_str url = th_config_base_url(config, p);
+	bool key = th_config_key(config, p) || !p->key_env;
+
+	th_config_key_hint(p, &hint);
+	say(r, key && url.len ? GOOD : NOTE, what, "%.*s at %.*s%s, %s%s", TH_FMT(name),
+	    TH_FMT(url.len ? url : TH_STR("no address: set ")),
+	    url.len ? "" : (p->base_url_env ?: "OPENAI_BASE_URL"),
+	    !p->key_env ? "which needs no key"
+	    : key       ? "the key is set"
+			: "no key: ",
+	    key ? "" : hint.ptr);
+}
+
 static void check_model(struct report *r, const struct th_config *config)
 {
-	const struct th_profile *p;
-	struct th_buf hint TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_composed composed;
 	struct th_match match;
-	struct th_str url;
 	struct th_err err = {};
-	bool key;
 
 	if (!config->model.len) {
 		say(r, NOTE, "model",
@@ -266,16 +279,9 @@ static void check_model(struct report *r, const struct th_config *config)
 		say(r, NOTE, "model", "%s", err.msg);
 		return;
 	}
-	p = match.profile;
-	url = th_config_base_url(config, p);
-	key = th_config_key(config, p) || !p->key_env;
-	th_config_key_hint(p, &hint);
-	say(r, key && url.len ? GOOD : NOTE, "model", "%.*s at %.*s, %s%s", TH_FMT(match.name),
-	    TH_FMT(url.len ? url : TH_STR("no address: set OPENAI_BASE_URL")),
-	    !p->key_env ? "which needs no key"
-	    : key       ? "the key is set"
-			: "no key: ",
-	    key ? "" : hint.ptr);
+	check_one_model(r, config, "model", match.profile, match.name);
+	if (composed.grounder)
+		check_one_model(r, config, "grounder", composed.grounder, composed.grounder_name);
 }
 
 static int run_doctor(const struct th_command *self, int argc, char **argv)
@@ -289,6 +295,8 @@ static int run_doctor(const struct th_command *self, int argc, char **argv)
 
 	if (code != TH_OK)
 		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
+	if (rest.count)
+		return th_cli_die(2, "doctor takes no operand");
 	r.json = o.json;
 	th_buf_init(&r.out, 64 * TH_KIB);
 	code = th_cli_config(&o.common, &config, &err);

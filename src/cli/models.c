@@ -243,8 +243,11 @@ static void print_names(const struct th_profile *p, struct th_buf *out)
 {
 	struct th_str patterns = th_str_of(p->pattern);
 
-	while (patterns.len)
-		th_buf_printf(out, "%.*s\n", TH_FMT(th_str_split(&patterns, '|')));
+	while (patterns.len) {
+		struct th_str one = th_str_split(&patterns, '|');
+
+		th_buf_printf(out, "%.*s\n", TH_FMT(one));
+	}
 }
 
 static void print_profile(const struct models_options *o, const struct th_profile *p,

@@ -382,16 +382,20 @@ enum th_code th_config_models(struct th_config *c, struct th_str path, struct th
 
 /* ---- keys and servers ---- */
 
+const struct th_secret *th_config_env_key(const struct th_config *c, const struct th_profile *p)
+{
+	for (const struct env_key *e = full_of_const(c)->from_env; e; e = e->next)
+		if (p->key_env && strcmp(e->name, p->key_env) == 0)
+			return e->secret;
+	return NULL;
+}
+
 const struct th_secret *th_config_key(const struct th_config *c, const struct th_profile *p)
 {
 	const struct full *f = full_of_const(c);
+	const struct th_secret *key = f->given ?: th_config_env_key(c, p);
 
-	if (f->given)
-		return f->given;
-	for (const struct env_key *e = f->from_env; e; e = e->next)
-		if (p->key_env && strcmp(e->name, p->key_env) == 0)
-			return e->secret;
-	return p->own_server ? NULL : f->from_file;
+	return key || p->own_server ? key : f->from_file;
 }
 
 void th_config_set_key(struct th_config *c, struct th_str value)

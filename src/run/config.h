@@ -63,6 +63,8 @@ TH_NODISCARD enum th_code th_models_parse(struct th_str yaml, struct th_str name
  * set; th_config_key_hint says what to set.  The config file's is not for a row of the models file
  * that has a server of its own. */
 const struct th_secret *th_config_key(const struct th_config *c, const struct th_profile *p);
+/* The one of its environment variable only. */
+const struct th_secret *th_config_env_key(const struct th_config *c, const struct th_profile *p);
 void th_config_set_key(struct th_config *c, struct th_str value); /* for every provider, wins */
 /* Reads it from a file: the first line, trimmed.  Errors name the file, never what is in it. */
 TH_NODISCARD enum th_code th_config_set_key_file(struct th_config *c, struct th_str path,

@@ -34,6 +34,7 @@ struct session {
 	struct th_timer timer;
 	struct th_ticket timer_ticket;
 	struct th_composed composed;
+	const struct th_secret *grounder_key; /* of the configuration */
 	struct model_call *calls;
 };
 
@@ -321,7 +322,9 @@ static enum th_code world_model_call(void *ctx, struct th_ticket t,
 		.method = "POST",
 		.headers = headers,
 		.header_count = 3,
-		.secret = th_config_key(rt->config, call->profile),
+		.secret = call->profile == s->composed.grounder
+			      ? s->grounder_key
+			      : th_config_key(rt->config, call->profile),
 		.secret_header = bearer ? NULL : wire->key_header,
 		.body = call->body,
 		.body_count = call->body_count,
@@ -806,13 +809,17 @@ enum th_code th_runtime_stored_agent(struct th_runtime *rt, struct th_str sessio
 }
 
 /* A server and, where it is the provider's own, a key. */
-static enum th_code check_server(struct th_runtime *rt, const struct th_profile *profile,
-				 struct th_str base, struct th_err *err)
+static enum th_code check_server(const struct th_profile *profile, struct th_str base,
+				 const struct th_secret *key, struct th_err *err)
 {
-	enum th_code code = th_config_check_url(base, err);
+	enum th_code code;
 
-	if (!code && profile->key_env && th_str_eq(base, th_str_of(profile->base_url)) &&
-	    !th_config_key(rt->config, profile)) {
+	if (!base.len)
+		return th_fail(err, TH_EUSAGE,
+			       "the model's server is not known: give --base-url URL or set %s",
+			       profile->base_url_env ?: "OPENAI_BASE_URL");
+	code = th_config_check_url(base, err);
+	if (!code && profile->key_env && th_str_eq(base, th_str_of(profile->base_url)) && !key) {
 		struct th_buf hint = TH_BUF_INIT(TH_KIB);
 
 		th_config_key_hint(profile, &hint);
@@ -822,8 +829,11 @@ static enum th_code check_server(struct th_runtime *rt, const struct th_profile 
 	return code;
 }
 
-/* The grounder of a composed model has the server of its own profile, else the planner's. */
-static enum th_code outfit_grounder(struct session *s, struct th_err *err)
+/* The grounder of a composed model has the server of its own profile, else the one that was named
+ * for the session.  A server gets its own key: where both are at one, the planner's; elsewhere what
+ * the environment has for the grounder, never the key that was given for the planner. */
+static enum th_code outfit_grounder(struct session *s, struct th_str planner_url,
+				    struct th_err *err)
 {
 	const struct th_profile *grounder = s->composed.grounder;
 	struct th_runtime *rt = s->rt;
@@ -834,11 +844,14 @@ static enum th_code outfit_grounder(struct session *s, struct th_err *err)
 	base = th_config_base_url(rt->config, grounder);
 	if (!base.len || (rt->config && rt->config->base_url.len))
 		base = s->agent.base_url;
+	s->grounder_key = th_str_eq(base, planner_url)
+			      ? th_config_key(rt->config, &s->composed.planner)
+			      : th_config_env_key(rt->config, grounder);
 	s->outfit.composed = &s->composed;
 	s->composed.grounder_name = th_arena_str(&s->memory, s->composed.grounder_name);
 	s->outfit.grounder_url = th_arena_str(&s->memory, base);
-	return th_prefix(err, check_server(rt, grounder, base, err), "the grounder %.*s",
-			 TH_FMT(s->composed.grounder_name));
+	return th_prefix(err, check_server(grounder, base, s->grounder_key, err),
+			 "the grounder %.*s", TH_FMT(s->composed.grounder_name));
 }
 
 /* Model, key and tools: everything that can be wrong before anything is started. */
@@ -863,7 +876,7 @@ static enum th_code outfit(struct session *s, struct th_err *err)
 	if (rt->config && rt->config->base_url.len)
 		s->agent.base_url = th_arena_str(&s->memory, rt->config->base_url);
 	base = s->agent.base_url.len ? s->agent.base_url : th_config_base_url(rt->config, profile);
-	code = check_server(rt, profile, base, err);
+	code = check_server(profile, base, th_config_key(rt->config, profile), err);
 	if (code)
 		return th_prefix(err, code, "model %.*s", TH_FMT(s->agent.model));
 	if (s->agent.computer && profile->computer == TH_COMPUTER_NONE)
@@ -876,7 +889,7 @@ static enum th_code outfit(struct session *s, struct th_err *err)
 			       "the model %.*s only points at things: name a planner too, as in "
 			       "%.*s+gpt-5.4",
 			       TH_FMT(s->agent.model), TH_FMT(s->agent.model));
-	code = outfit_grounder(s, err);
+	code = outfit_grounder(s, base, err);
 	if (code)
 		return code;
 	s->outfit.agent = &s->agent;

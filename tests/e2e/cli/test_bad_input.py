@@ -18,6 +18,7 @@ class Options(house.House):
         self.bad(2, ["--json takes no value"], "run", "--json=1", "task")
         self.bad(2, ["--turns must be a whole number"], "run", "--turns", "many", "task")
         self.bad(2, ["exclude each other"], "run", "--json", "--quiet", "task")
+        self.bad(2, ["doctor takes no operand"], "doctor", "x")
         self.bad(2, ["no command", "did you mean thole resume"], "resum")
         self.bad(2, ["needs a task"], "run")
         self.bad(2, ["quotes"], "run", "two", "words")
@@ -101,6 +102,7 @@ class Models(house.House):
         self.bad(2, ["no model is named", "THOLE_MODEL"], "run", "task")
         self.bad(2, ["no-such-model", "thole models"], "run", "-m", "no-such-model", "task")
         self.bad(2, ["no-such-model"], "models", "no-such-model")
+        self.assertNotIn("", self.good("models", "--names").out.splitlines())
         self.bad(2, ["cannot use a computer"], "run", "-m", "o3-mini", "-c", "desktop", "task")
 
     def test_key(self):
@@ -109,6 +111,11 @@ class Models(house.House):
         self.bad(1, ["key file", "gone"], "run", "-m", "gpt-5.4", "--api-key-file", self.folder / "gone", "task")
         (self.folder / "two").write_text("secret-one\nsecret-two\n")
         ended = self.bad(2, ["one line"], "run", "-m", "gpt-5.4", "--api-key-file", self.folder / "two", "task")
+        self.assertNotIn("secret", ended.err)
+        # The key that is given is the planner's: another provider's server does not get it.
+        (self.folder / "key").write_text("secret\n")
+        ended = self.bad(2, ["grounder qwen/qwen3-vl-8b", "no key", "OPENROUTER_API_KEY"], "run", "-m",
+                         "openrouter/qwen/qwen3-vl-8b+claude-sonnet-4-5", "--api-key-file", self.folder / "key", "task")
         self.assertNotIn("secret", ended.err)
 
 
@@ -121,6 +128,8 @@ class Models(house.House):
             self.bad(2, words, "run", "-m", "gpt-5.4", "task")
             del self.env["OPENAI_BASE_URL"]
         self.bad(2, "OPENAI_BASE_URL", "run", "-m", "responses:mine", "task")
+        self.bad(2, "HOSTED_VLLM_API_BASE", "run", "-m", "hosted_vllm/mine", "task")
+        self.assertIn("HOSTED_VLLM_API_BASE", self.good("models", "hosted_vllm/mine").out)
         self.assertEqual(self.good("sessions", "--names").out, "")
 
     def test_unreachable(self):

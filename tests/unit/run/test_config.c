@@ -409,6 +409,7 @@ static void test_config_order(void **state TH_UNUSED)
 	assert_true(th_str_is(c->store, "memory:"));
 	assert_int_equal(c->executor_linger_s, 5);
 	assert_true(th_secret_eq(th_config_key(c, p), TH_STR("from-file")));
+	assert_null(th_config_env_key(c, p));
 	assert_true(th_str_is(th_config_base_url(c, p), "http://file"));
 	c = th_config_free(c);
 
@@ -424,6 +425,7 @@ static void test_config_order(void **state TH_UNUSED)
 	th_config_set_key(c, TH_STR("given"));
 	c->base_url = TH_STR("http://option");
 	assert_true(th_secret_eq(th_config_key(c, p), TH_STR("given")));
+	assert_true(th_secret_eq(th_config_env_key(c, p), TH_STR("from-env")));
 	assert_true(th_str_is(th_config_base_url(c, p), "http://option"));
 	unsetenv("OPENAI_API_KEY");
 	unsetenv("OPENAI_BASE_URL");
