@@ -489,12 +489,15 @@ void th_ground_done(struct th_driver *d, struct th_ticket t, const struct th_mod
 
 void th_live_grounds_wake(struct th_live *l)
 {
-	for (struct th_ground *g = l->grounds, *next; g; g = next) {
-		next = g->next;
+	for (struct th_ground *g = l->grounds; g;) {
 		for (size_t i = 0; i < g->count; i++)
 			if (g->list[i].state == SEARCH_WAITS)
 				ask(l, g, &g->list[i]);
-		if (over(g))
+		if (over(g)) {
 			conclude(l, g);
+			g = l->grounds; /* a session that was lost here has none left */
+		} else {
+			g = g->next;
+		}
 	}
 }
