@@ -185,12 +185,12 @@ static enum th_code take_number(const struct th_json *args, const char *names, d
 				struct th_err *err)
 {
 	const struct th_json *v = member(args, names);
-	struct th_str rest = th_str_of(names);
+	struct th_str rest = th_str_of(names), first = th_str_split(&rest, '|');
 
 	if (!v || number_of(v, ret))
 		return TH_OK;
-	return th_fail(err, TH_EPROTO, "%.*s must be a number, not %s",
-		       TH_FMT(th_str_split(&rest, '|')), th_json_type_name(th_json_type(v)));
+	return th_fail(err, TH_EPROTO, "%.*s must be a number, not %s", TH_FMT(first),
+		       th_json_type_name(th_json_type(v)));
 }
 
 static int32_t whole(double v, int32_t max)

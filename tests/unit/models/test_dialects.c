@@ -394,6 +394,12 @@ static void test_uitars(void **state)
 	has(read_text("uitars", "Action: press(key='shift')"), "\"type\":\"key_down\"");
 	has(read_text("uitars", "Action: press(key='enter')"), "\"type\":\"key\"");
 	has(read_text("uitars", "Thought: I am lost"), "\"error\":");
+	has(read_text("qwen", "<tool_call>{\"name\": \"computer_use\", \"arguments\": "
+			      "{\"action\": \"scroll\", \"pixels\": \"far\"}}</tool_call>"),
+	    "pixels must be a number, not a string");
+	has(read_text("qwen", "<tool_call>{\"name\": \"computer_use\", \"arguments\": "
+			      "{\"action\": \"wait\", \"time\": \"long\"}}</tool_call>"),
+	    "time must be a number, not a string");
 	has(read_text("uitars", "Just saying hello"), "\"text\":\"Just saying hello\"");
 	has(read_text("uitars", "Action: call_user()"), "\"outcome\":\"needs_user\"");
 	has(read_text("uitars", "Action：click(start_box='<bbox>0 0 10 20</bbox>')"),
