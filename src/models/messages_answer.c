@@ -345,16 +345,21 @@ static void end_stream_answer(struct th_decoder *d, bool cut, struct th_answer *
 	stopped = th_json_get_str(th_json_root(d->doc), "stop_reason").len > 0;
 	for (size_t i = 0; i < d->blocks.count; i++)
 		stopped = stopped && d->blocks.list[i].done;
-	whole = whole || (stopped && !cut && !d->broken && !d->error.len);
+	/* What a broken event held is missing, and may have been the middle of a call's arguments.
+	 */
+	whole = !d->broken && (whole || (stopped && !cut && !d->error.len));
 	if (whole)
 		return;
 	ret->reason = ret->raw = (struct th_str){ NULL, 0 };
 	if (d->error.len)
 		take_error_event(d, ret);
 	else if (d->broken)
-		th_answer_fail(ret, TH_FAILURE_MALFORMED,
-			       TH_STR("the stream ended without its end, and an event of it was "
-				      "not JSON"));
+		th_answer_fail(
+		    ret, TH_FAILURE_MALFORMED,
+		    d->finished
+			? TH_STR("an event of the stream was not JSON: what it held is missing")
+			: TH_STR("the stream ended without its end, and an event of it was "
+				 "not JSON"));
 	else if (!d->events && d->body.len)
 		th_answer_fail(ret, TH_FAILURE_MALFORMED,
 			       th_answer_beginning(&d->scratch,

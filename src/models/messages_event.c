@@ -2,7 +2,7 @@
 /*
  * messages_event.c - the events of a stream.  They are walked as raw text; the
  * message that is put together of them is parsed once, at the end, and thereby
- * checked.  A broken event is skipped and remembered, an unknown one passed
+ * checked.  A broken event makes the answer malformed, an unknown one is passed
  * over.
  */
 #include "base/hash.h"
