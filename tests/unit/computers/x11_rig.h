@@ -21,7 +21,7 @@
 
 #include "computers/x11_input.h"
 
-#define RIG_WAIT_MS 20000 /* nothing here takes so long but on a broken build */
+#define RIG_WAIT_MS 60000 /* nothing here takes so long but on a broken build */
 
 struct rig_record {
 	uint8_t type; /* XCB_KEY_PRESS ... */
