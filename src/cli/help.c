@@ -12,9 +12,13 @@
 #define OPTION_COLUMN 26 /* where descriptions begin */
 
 static const char environment[] =
-    "  OPENAI_API_KEY      key of the model's API; or --api-key-file FILE, or the configuration\n"
-    "  OPENAI_BASE_URL     where the model's API is\n"
+    "  OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY …\n"
+    "                      key of the model's API; or --api-key-file FILE, or the configuration;\n"
+    "                      thole models NAME says which variable a model's server has\n"
+    "  OPENAI_BASE_URL, ANTHROPIC_BASE_URL, GEMINI_BASE_URL …\n"
+    "                      where the model's API is\n"
     "  THOLE_MODEL         model to use where none is named\n"
+    "  THOLE_MODELS        file with profiles of one's own\n"
     "  THOLE_STORE         the log, such as sqlite:/srv/thole/log.db\n"
     "  NO_COLOR            no colours\n"
     "  XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_RUNTIME_DIR\n"

@@ -49,7 +49,9 @@ struct run_options {
 	      "FILE",                                                                              \
 	      TH_OPTION_TEXT,                                                                      \
 	      AT(key_file),                                                                        \
-	      "file that holds the key (default: OPENAI_API_KEY, the configuration)",              \
+	      "file that holds the key (default: the provider's variable, such as "                \
+	      "OPENAI_API_KEY; the "                                                               \
+	      "configuration)",                                                                    \
 	      "FILE" },                                                                            \
 	{                                                                                          \
 		"sandbox", 0, "off", TH_OPTION_TEXT, AT(sandbox),                                  \
