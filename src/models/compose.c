@@ -21,8 +21,13 @@ enum th_code th_model_compose(const struct th_profiles *mine, struct th_str name
 	if (th_str_find_char(name, '+') < 0)
 		return th_model_match(mine, name, ret, err);
 	first = th_str_split(&rest, '+');
-	if (!first.len || !rest.len || th_model_match(mine, first, &grounder, NULL) ||
-	    !points(grounder.profile))
+	if (!first.len || th_model_match(mine, first, &grounder, NULL) || !points(grounder.profile))
+		return th_model_match(mine, name, ret, err);
+	if (!rest.len && grounder.profile->computer == TH_COMPUTER_CLICK)
+		return th_fail(err, TH_EUSAGE,
+			       "\"%.*s\" names no planner behind the plus: GROUNDER+PLANNER",
+			       TH_FMT(th_utf8_cut(name, 60)));
+	if (!rest.len)
 		return th_model_match(mine, name, ret, err);
 	code = th_model_match(mine, rest, &planner, err);
 	if (code)

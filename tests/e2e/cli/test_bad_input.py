@@ -102,6 +102,7 @@ class Models(house.House):
         self.bad(2, ["no model is named", "THOLE_MODEL"], "run", "task")
         self.bad(2, ["no-such-model", "thole models"], "run", "-m", "no-such-model", "task")
         self.bad(2, ["no-such-model"], "models", "no-such-model")
+        self.bad(2, ["no planner", "GROUNDER+PLANNER"], "models", "gta1+")
         self.assertNotIn("", self.good("models", "--names").out.splitlines())
         self.bad(2, ["cannot use a computer"], "run", "-m", "o3-mini", "-c", "desktop", "task")
 
