@@ -27,6 +27,7 @@ struct at {
 struct parser {
 	struct th_arena *arena;
 	struct th_err *err;
+	bool plain; /* raw fields stay empty */
 };
 
 static void path_add(const struct at *at, struct th_buf *out)
@@ -208,16 +209,10 @@ static enum th_code parse_str(const struct parser *p, const struct at *at, const
 static enum th_code parse_raw(const struct parser *p, const struct at *at, const struct th_json *v,
 			      struct th_str *ret)
 {
-	struct th_buf text = TH_BUF_INIT(p->arena->max - p->arena->used);
-	bool fits;
-
-	text.may_fail = p->arena->may_fail;
-	th_json_print(v, &text);
-	*ret = text.failed ? (struct th_str){ NULL, 0 } : th_arena_str(p->arena, th_buf_str(&text));
-	fits = ret->ptr != NULL;
-	p->arena->no_memory |= text.no_memory;
-	th_buf_deinit(&text);
-	return fits ? TH_OK : fail_arena(p, at);
+	if (p->plain)
+		return TH_OK;
+	*ret = th_json_text(v, p->arena);
+	return ret->ptr ? TH_OK : fail_arena(p, at);
 }
 
 static enum th_code parse_enum(const struct parser *p, const struct at *at,
@@ -420,7 +415,17 @@ static enum th_code parse_object(const struct parser *p, const struct at *at,
 enum th_code th_table_parse(const struct th_table *t, const struct th_json *v, struct th_arena *a,
 			    void *out, struct th_err *err)
 {
-	struct parser p = { a, err };
+	struct parser p = { a, err, false };
+	struct at root = { 0 };
+
+	memset(out, 0, t->size);
+	return parse_object(&p, &root, t, v, out);
+}
+
+enum th_code th_table_parse_plain(const struct th_table *t, const struct th_json *v,
+				  struct th_arena *a, void *out, struct th_err *err)
+{
+	struct parser p = { a, err, true };
 	struct at root = { 0 };
 
 	memset(out, 0, t->size);

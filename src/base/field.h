@@ -90,6 +90,11 @@ struct th_table {
 TH_NODISCARD enum th_code th_table_parse(const struct th_table *t, const struct th_json *v,
 					 struct th_arena *a, void *out, struct th_err *err);
 
+/* The same, but raw fields stay empty (a required one must be there all the same): for who takes
+ * what it needs of them from `v`, since a raw value is printed anew and copied. */
+TH_NODISCARD enum th_code th_table_parse_plain(const struct th_table *t, const struct th_json *v,
+					       struct th_arena *a, void *out, struct th_err *err);
+
 /* Writes an object; optional fields that are empty, or have their default, are left out (TH_EMIT
  * excepted). */
 void th_table_print(const struct th_table *t, const void *in, struct th_jw *w);

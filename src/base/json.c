@@ -414,6 +414,20 @@ void th_json_print(const struct th_json *v, struct th_buf *out)
 	th_jw_json(&w, v);
 }
 
+struct th_str th_json_text(const struct th_json *v, struct th_arena *a)
+{
+	struct th_buf text = TH_BUF_INIT(a->max - a->used);
+	struct th_str ret = { NULL, 0 };
+
+	text.may_fail = a->may_fail;
+	th_json_print(v, &text);
+	if (!text.failed)
+		ret = th_arena_str(a, th_buf_str(&text));
+	a->no_memory |= text.no_memory;
+	th_buf_deinit(&text);
+	return ret;
+}
+
 /* ---- equality ---- */
 
 static bool num_equal(yyjson_val *a, yyjson_val *b)

@@ -11,6 +11,7 @@
 #ifndef TH_BASE_JSON_H
 #define TH_BASE_JSON_H
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -75,6 +76,8 @@ bool th_json_next(struct th_json_iter *it);
 
 /* Writes `v` compactly, members in order. */
 void th_json_print(const struct th_json *v, struct th_buf *out);
+/* The same in the arena; .ptr NULL: it does not fit. */
+struct th_str th_json_text(const struct th_json *v, struct th_arena *a);
 
 /* Equal as values: member order does not count, numbers by value. */
 bool th_json_equal(const struct th_json *a, const struct th_json *b);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/plan.h"
 
+/* `raw`: how it stands in the answer; .ptr NULL: it is printed. */
 static bool plan_call(const struct th_json *item, struct th_str raw, struct th_arena *a,
 		      struct th_call *call)
 {
+	const struct th_json *checks;
 	struct th_str type = th_json_get_str(item, "type");
 
 	if (th_str_is(type, "function_call")) {
@@ -18,11 +20,13 @@ static bool plan_call(const struct th_json *item, struct th_str raw, struct th_a
 		return false;
 	}
 	/* Whatever the call is of: Gemini asks about functions too. */
-	if (th_json_count(th_json_get(item, "pending_safety_checks")) > 0)
+	checks = th_json_get(item, "pending_safety_checks");
+	if (th_json_count(checks) > 0)
 		call->safety_checks =
-		    th_arena_str(a, th_json_raw_get(raw, "pending_safety_checks"));
+		    raw.ptr ? th_arena_str(a, th_json_raw_get(raw, "pending_safety_checks"))
+			    : th_json_text(checks, a);
 	call->call_id = th_arena_str(a, th_json_get_str(item, "call_id"));
-	call->item = th_arena_str(a, raw);
+	call->item = raw.ptr ? th_arena_str(a, raw) : th_json_text(item, a);
 	call->incomplete = th_str_is(th_json_get_str(item, "status"), "incomplete");
 	call->class = TH_CLASS_W;
 	return true;
@@ -48,36 +52,36 @@ static void plan_text(const struct th_json *item, struct th_buf *text, struct th
 	}
 }
 
-enum th_code th_plan_answer(struct th_str items, struct th_arena *a, struct th_buf *text,
-			    struct th_next *ret, struct th_err *err)
+/* `raw`: NULL, or at the first item. */
+static enum th_code plan(const struct th_json *items, struct th_json_raw_iter *raw,
+			 struct th_arena *a, struct th_buf *text, struct th_next *ret,
+			 struct th_err *err)
 {
 	size_t unread = 0;
-	struct th_json_doc *doc;
-	struct th_json_raw_iter raw = th_json_raw_iter(items);
 	struct th_json_iter it;
-	enum th_code code =
-	    a->may_fail ? th_json_try_parse(items, &doc, err) : th_json_parse(items, &doc, err);
+	enum th_code code = TH_OK;
 
 	*ret = (struct th_next){ .kind = TH_NEXT_AGAIN };
-	if (code)
-		return th_prefix(err, code, "items of the answer");
-	if (!th_json_is_array(th_json_root(doc))) {
-		th_json_free(doc);
+	if (!th_json_is_array(items))
 		return th_fail(err, TH_EPROTO, "items of the answer must be a list");
-	}
-	ret->item_count = th_json_count(th_json_root(doc));
+	ret->item_count = th_json_count(items);
 	ret->calls = th_arena_array(a, TH_MIN(ret->item_count, (size_t)TH_CALLS_MAX) + 1,
 				    sizeof(*ret->calls));
 	if (!ret->calls)
 		code = th_fail(err, TH_ELIMIT, "the answer's calls take too much memory");
-	for (it = th_json_iter(th_json_root(doc)); !code && th_json_next(&it);) {
-		bool more = th_json_raw_next(&raw);
+	for (it = th_json_iter(items); !code && th_json_next(&it);) {
+		struct th_str verbatim = { NULL, 0 };
 
-		assert(more);
+		if (raw) {
+			bool more = th_json_raw_next(raw);
+
+			assert(more);
+			verbatim = raw->val;
+		}
 		if (!th_json_is_object(it.val))
 			code = th_fail(err, TH_EPROTO, "item %zu of the answer must be an object",
 				       it.index);
-		else if (!plan_call(it.val, raw.val, a, &ret->calls[ret->call_count]))
+		else if (!plan_call(it.val, verbatim, a, &ret->calls[ret->call_count]))
 			plan_text(it.val, text, ret);
 		else if (++ret->call_count > TH_CALLS_MAX)
 			code = th_fail(err, TH_ELIMIT, "more than %d calls in one answer",
@@ -85,7 +89,6 @@ enum th_code th_plan_answer(struct th_str items, struct th_arena *a, struct th_b
 		else if (th_json_get_str(it.val, "error").len)
 			unread++;
 	}
-	th_json_free(doc);
 	if (a->no_memory || text->no_memory)
 		return th_fail_memory(err);
 	if (code)
@@ -94,4 +97,26 @@ enum th_code th_plan_answer(struct th_str items, struct th_arena *a, struct th_b
 	if (ret->call_count > 0)
 		ret->kind = TH_NEXT_CALLS;
 	return TH_OK;
+}
+
+enum th_code th_plan_items(const struct th_json *items, struct th_arena *a, struct th_buf *text,
+			   struct th_next *ret, struct th_err *err)
+{
+	return plan(items, NULL, a, text, ret, err);
+}
+
+enum th_code th_plan_answer(struct th_str items, struct th_arena *a, struct th_buf *text,
+			    struct th_next *ret, struct th_err *err)
+{
+	struct th_json_doc *doc;
+	struct th_json_raw_iter raw = th_json_raw_iter(items);
+	enum th_code code =
+	    a->may_fail ? th_json_try_parse(items, &doc, err) : th_json_parse(items, &doc, err);
+
+	*ret = (struct th_next){ .kind = TH_NEXT_AGAIN };
+	if (code)
+		return th_prefix(err, code, "items of the answer");
+	code = plan(th_json_root(doc), &raw, a, text, ret, err);
+	th_json_free(doc);
+	return code;
 }

@@ -28,5 +28,9 @@ struct th_next {
 TH_NODISCARD enum th_code th_plan_answer(struct th_str items, struct th_arena *a,
 					 struct th_buf *text, struct th_next *ret,
 					 struct th_err *err);
+/* The same of a list that is parsed already: items are printed, not verbatim. */
+TH_NODISCARD enum th_code th_plan_items(const struct th_json *items, struct th_arena *a,
+					struct th_buf *text, struct th_next *ret,
+					struct th_err *err);
 
 #endif

@@ -183,6 +183,13 @@ static enum th_code set_state(struct step *st, enum th_state to)
 	return TH_OK;
 }
 
+/* Where raw members are not looked at, or read from the document. */
+static enum th_code parse_plain(struct step *st, void *out)
+{
+	return th_table_parse_plain(th_event_table(st->ev->kind), st->data, st->scratch, out,
+				    st->err);
+}
+
 static enum th_code parse(struct step *st, void *out)
 {
 	return th_table_parse(th_event_table(st->ev->kind), st->data, st->scratch, out, st->err);
@@ -335,8 +342,7 @@ static enum th_code on_session_created(struct step *st)
 	struct th_session *s = st->s;
 	struct th_ev_session_created d;
 	struct th_agent *agent = TH_NEW(st->scratch, struct th_agent);
-	struct th_json_doc *doc;
-	enum th_code code = parse(st, &d);
+	enum th_code code = parse_plain(st, &d);
 
 	if (code)
 		return code;
@@ -344,10 +350,8 @@ static enum th_code on_session_created(struct step *st)
 		return th_fail(st->err, TH_EPROTO, "a session is created by its first event");
 	if (!agent)
 		return th_fail(st->err, TH_ELIMIT, "the agent's definition is too large");
-	code = th_json_try_parse(d.agent, &doc, st->err);
-	if (code)
-		return code;
-	code = th_table_parse(&th_agent_table, th_json_root(doc), st->scratch, agent, st->err);
+	code = th_table_parse(&th_agent_table, th_json_get(st->data, "agent"), st->scratch, agent,
+			      st->err);
 	if (!code) {
 		th_session_limits(s, agent->limits);
 		s->output_max = agent->settings ? agent->settings->max_output_tokens : 0;
@@ -355,7 +359,6 @@ static enum th_code on_session_created(struct step *st)
 		s->model = th_arena_str(&s->kept, d.model);
 		s->workspace = th_arena_str(&s->kept, d.workspace);
 	}
-	th_json_free(doc);
 	if (code)
 		return th_prefix(st->err, code, "agent");
 	s->created_ms = st->ev->ts_ms;
@@ -396,7 +399,7 @@ static enum th_code on_message(struct step *st)
 {
 	struct th_session *s = st->s;
 	struct th_ev_message d;
-	enum th_code code = parse(st, &d);
+	enum th_code code = parse_plain(st, &d);
 
 	if (code)
 		return code;
@@ -437,7 +440,7 @@ static enum th_code on_model_requested(struct step *st)
 	};
 	struct th_session *s = st->s;
 	struct th_ev_model_requested d;
-	enum th_code code = parse(st, &d);
+	enum th_code code = parse_plain(st, &d);
 
 	if (code)
 		return code;
@@ -500,7 +503,7 @@ static enum th_code on_model_answered(struct step *st)
 	struct th_next next;
 	struct th_arena turn;
 	struct th_buf final;
-	enum th_code code = parse(st, &d);
+	enum th_code code = parse_plain(st, &d);
 
 	if (code)
 		return code;
@@ -508,7 +511,7 @@ static enum th_code on_model_answered(struct step *st)
 		return th_fail(st->err, TH_EPROTO, "no answer is awaited");
 	th_arena_init_try(&turn, TH_TURN_MEMORY_MAX);
 	th_buf_init_try(&final, TH_ANSWER_MAX);
-	code = th_plan_answer(d.items, &turn, &final, &next, st->err);
+	code = th_plan_items(th_json_get(st->data, "items"), &turn, &final, &next, st->err);
 	if (code) {
 		th_arena_deinit(&turn);
 		th_buf_deinit(&final);
@@ -909,7 +912,7 @@ static enum th_code on_outcome(struct step *st)
 	 */
 	struct th_call *c =
 	    call_of(st, ~(1u << TH_CALL_SETTLED | 1u << TH_CALL_SEEN | 1u << TH_CALL_PARKED));
-	enum th_code code = parse(st, &d);
+	enum th_code code = parse_plain(st, &d);
 	int status;
 
 	if (code)

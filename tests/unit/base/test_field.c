@@ -315,6 +315,36 @@ static void open_table(void **state)
 	assert_string_equal(f->err.msg, "name: is missing");
 }
 
+/* Without its raw values, which are looked for all the same. */
+static void plain(void **state)
+{
+	static const struct th_field fields[] = {
+		{ .name = "name", AT(name), .kind = TH_FIELD_str },
+		{ .name = "extra", AT(extra), .kind = TH_FIELD_raw, .flags = TH_REQ },
+	};
+	static const struct th_table table = {
+		.name = "plain",
+		.fields = fields,
+		.count = TH_COUNT(fields),
+		.size = sizeof(struct th_agent),
+	};
+	struct fixture *f = *state;
+	struct th_agent a;
+
+	assert_int_equal(parse(f, &table, "{\"extra\":[1, 2],\"name\":\"n\"}", &a), TH_OK);
+	assert_true(th_str_is(a.extra, "[1,2]"));
+	th_arena_reset(&f->arena);
+	assert_int_equal(th_table_parse_plain(&table, th_json_root(f->doc), &f->arena, &a, &f->err),
+			 TH_OK);
+	assert_true(th_str_is(a.name, "n"));
+	assert_int_equal(a.extra.len, 0);
+	assert_int_equal(f->arena.used, 0);
+	assert_int_equal(parse(f, &table, "{\"name\":\"n\"}", &a), TH_EUSAGE);
+	assert_int_equal(th_table_parse_plain(&table, th_json_root(f->doc), &f->arena, &a, &f->err),
+			 TH_EUSAGE);
+	assert_string_equal(f->err.msg, "extra: is missing");
+}
+
 static void prints(void **state)
 {
 	struct fixture *f = *state;
@@ -583,6 +613,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(says_what_is_wrong, setup, teardown),
 		cmocka_unit_test_setup_teardown(hostile_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(open_table, setup, teardown),
+		cmocka_unit_test_setup_teardown(plain, setup, teardown),
 		cmocka_unit_test_setup_teardown(prints, setup, teardown),
 		cmocka_unit_test_setup_teardown(round_trip, setup, teardown),
 		cmocka_unit_test_setup_teardown(arena_limit, setup, teardown),
