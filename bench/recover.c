@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * recover.c - a host with many sessions dies by kill -9 and starts again: the
- * store is opened, all sessions are taken over in one transaction, and each log
- * is read and folded, so that it could go on.  No model is asked, and digests
- * are verify's business.
+ * store is opened and th_runtime_recover takes all sessions over: each log is
+ * read and folded, so that it could go on.  No model is asked, and digests are
+ * verify's business.
  *
  *	recover dir=/tmp sessions=10000 size=4600
  *
- * open_ms: opening; lease_ms: taking over; fold_ms: reading and folding.
+ * open_ms: of it, opening the store; all_ms: wall time; cpu_ms: this process.
  */
 #include "bench.h"
 
@@ -16,15 +16,14 @@
 #include <unistd.h>
 
 #include "io/clock.h"
-#include "run/driver.h"
+#include "run/runtime.h"
 
 #define TURNS 4
 #define EVENTS (2 + 5 * TURNS)
 
 struct bench {
 	struct th_store *s;
-	struct th_driver *driver;
-	size_t count;
+	size_t count, taken;
 	char (*names)[TH_UUID_TEXT_SIZE + 1];
 };
 
@@ -101,7 +100,8 @@ static void fill(struct bench *b, struct th_arena *a, struct th_str filler)
 	struct th_err err;
 
 	event(&first[0], 1, TH_EV_SESSION_CREATED, 0, TH_STR(""),
-	      text(a, "{\"agent\":{\"name\":\"bench\"},\"model\":\"gpt-5.4\"}"));
+	      text(a, "{\"agent\":{\"name\":\"bench\",\"base_url\":\"http://"
+		      "127.0.0.1:9\"},\"model\":\"gpt-5.4\"}"));
 	event(&first[1], 2, TH_EV_MESSAGE, 0, TH_STR(""),
 	      text(a, "{\"role\":\"user\",\"content\":\"do it\"}"));
 	for (int i = 0; i < TURNS; i++)
@@ -149,48 +149,46 @@ static void fill(struct bench *b, struct th_arena *a, struct th_str filler)
 	free(heads);
 }
 
-static enum th_code read_log(void *ctx, struct th_str id, uint64_t from, uint64_t to,
-			     th_event_fn *fn, void *fn_ctx, struct th_err *err)
+static void on_ready(void *ctx, struct th_str id, struct th_handle h, const struct th_err *err)
 {
 	struct bench *b = ctx;
 
-	return b->s->kind->read(b->s, id, from, to, fn, fn_ctx, err);
+	(void)id;
+	(void)h;
+	if (err)
+		die("session", err);
+	b->taken++;
 }
 
 int main(int argc, char **argv)
 {
-	static const struct th_world_ops ops = { .read = read_log };
-	static const struct th_agent agent = { .name = TH_STR_INIT("bench") };
 	const char *parent = bench_option(argc, argv, "dir", "/tmp");
 	size_t size = (size_t)bench_number(argc, argv, "size", 4600);
 	struct bench b = { .count = (size_t)bench_number(argc, argv, "sessions", 10000) };
-	struct th_world world = { &ops, &b };
-	struct th_outfit outfit = { .agent = &agent };
+	struct th_recover how = { .ready = on_ready, .ctx = &b };
+	struct th_runtime_options runtime = { 0 };
+	struct th_runtime *rt;
+	struct th_config *config = NULL;
 	struct th_store_options options = { .create = true };
 	char dir[4096], url[4200], command[4200], *filler = th_alloc(size + 1);
 	struct th_arena a;
 	struct th_err err = { 0 };
-	double start, opened, leased, folded, cpu;
+	double start, opened, done, cpu;
 	int status;
 	pid_t pid;
 
 	th_arena_init(&a, (size_t)1 << 30);
 	snprintf(dir, sizeof(dir), "%s/thole-recover-XXXXXX", parent);
-	if (!mkdtemp(dir) ||
-	    th_model_resolve(TH_STR("gpt-5.4"), &outfit.profile, &outfit.model, &err))
+	if (!mkdtemp(dir) || th_config_load(TH_STR(""), &config, &err))
 		return 1;
 	snprintf(url, sizeof(url), "sqlite:%s/b.db", dir);
 	memset(filler, 'f', size);
 	b.names = th_alloc(b.count * sizeof(*b.names));
-	struct th_str *ids = th_alloc(b.count * sizeof(*ids));
-	struct th_session_row *rows = th_alloc(b.count * sizeof(*rows));
-	enum th_code *codes = th_alloc(b.count * sizeof(*codes));
 
 	for (size_t i = 0; i < b.count; i++) {
 		struct th_uuid id = th_uuid_now();
 
 		th_uuid_text(&id, b.names[i]);
-		ids[i] = th_str_of(b.names[i]);
 	}
 	pid = fork();
 	if (pid == 0) {
@@ -205,30 +203,25 @@ int main(int argc, char **argv)
 
 	cpu = bench_cpu_us();
 	start = bench_wall_us();
-	if (th_store_open(th_str_of(url), &options, &b.s, &err))
+	runtime.store_url = th_str_of(url);
+	runtime.config = config;
+	if (th_runtime_new(&runtime, &rt, &err))
 		die("open", &err);
 	opened = bench_wall_us();
-	if (b.s->kind->lease_many(b.s, ids, b.count, &a, rows, codes, &err))
-		die("lease", &err);
-	leased = bench_wall_us();
-	b.driver = th_driver_new(&world, TH_STR("0.1.0"));
-	for (size_t i = 0; i < b.count; i++) {
-		struct th_handle h;
-
-		if (codes[i] || th_driver_open(b.driver, &rows[i], &outfit, NULL, &h, &err))
-			die("session", &err);
-	}
-	folded = bench_wall_us();
+	if (th_runtime_recover(rt, &how, &err))
+		die("recover", &err);
+	done = bench_wall_us();
 	cpu = bench_cpu_us() - cpu;
-	printf(
-	    "{\"bench\":\"recover\",\"sessions\":%zu,\"events\":%zu,\"kb_each\":%.1f,"
-	    "\"open_ms\":%.0f,\"lease_ms\":%.0f,\"fold_ms\":%.0f,\"all_ms\":%.0f,\"cpu_ms\":%.0f,"
-	    "\"events_per_s\":%.0f,\"rss_mb\":%ld}\n",
-	    b.count, b.count * EVENTS, (double)(TURNS * size) / 1024, (opened - start) / 1e3,
-	    (leased - opened) / 1e3, (folded - leased) / 1e3, (folded - start) / 1e3, cpu / 1e3,
-	    (double)(b.count * EVENTS) / (folded - leased) * 1e6, bench_rss_kb() / 1024);
-	th_driver_free(b.driver);
-	th_store_close(b.s);
+	if (b.taken != b.count)
+		return 1;
+	printf("{\"bench\":\"recover\",\"sessions\":%zu,\"events\":%zu,\"kb_each\":%.1f,"
+	       "\"open_ms\":%.0f,\"all_ms\":%.0f,\"cpu_ms\":%.0f,\"events_per_s\":%.0f,"
+	       "\"rss_mb\":%ld}\n",
+	       b.count, b.count * EVENTS, (double)(TURNS * size) / 1024, (opened - start) / 1e3,
+	       (done - start) / 1e3, cpu / 1e3, (double)(b.count * EVENTS) / (done - opened) * 1e6,
+	       bench_rss_kb() / 1024);
+	rt = th_runtime_free(rt);
+	th_config_free(config);
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
 	return system(command);
 }

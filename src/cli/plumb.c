@@ -138,7 +138,7 @@ static enum th_code collect_tools(const struct th_agent *agent, struct th_str in
 	enum th_code code = th_plumb_tools(input, a, &given, &given_count, err);
 
 	if (!code && agent)
-		code = th_registry_rows(agent, NULL, 0, a, &rows, &row_count, err);
+		code = th_registry_rows(agent, NULL, 0, NULL, a, &rows, &row_count, err);
 	if (code)
 		return code;
 	all = th_arena_array(a, row_count + given_count + 1, sizeof(*all));

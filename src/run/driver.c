@@ -94,7 +94,34 @@ struct th_ticket th_live_ticket(const struct th_live *l, uint64_t seq)
 	return (struct th_ticket){ l->index, l->generation, seq };
 }
 
-static enum th_code live_new(struct th_driver *d, struct th_str id, const struct th_outfit *outfit,
+static enum th_code live_fit(struct th_live *l, const struct th_outfit *outfit, struct th_err *err)
+{
+	l->outfit = *outfit;
+	l->options = (struct th_request_options){
+		.profile = outfit->profile,
+		.model = outfit->model,
+		.agent = outfit->agent,
+		.has_computer = outfit->has_computer,
+		.screen = outfit->screen,
+		.image = th_image_size(outfit->profile, outfit->screen),
+		.stream = !outfit->agent->settings || outfit->agent->settings->stream,
+	};
+	if (outfit->tool_count > 0) {
+		struct th_tool_spec *specs = th_try_alloc(outfit->tool_count * sizeof(*specs));
+
+		if (!specs)
+			return th_fail_memory(err);
+		for (size_t i = 0; i < outfit->tool_count; i++)
+			specs[i] = outfit->tools[i].spec;
+		l->options.tools = specs;
+		l->options.tool_count = outfit->tool_count;
+	}
+	th_session_prices(&l->fold, outfit->profile->price.input, outfit->profile->price.output);
+	return TH_OK;
+}
+
+/* Without its outfit: live_fit comes before anything else. */
+static enum th_code live_new(struct th_driver *d, struct th_str id,
 			     const struct th_observer *observer, struct th_live **ret,
 			     struct th_err *err)
 {
@@ -129,28 +156,9 @@ static enum th_code live_new(struct th_driver *d, struct th_str id, const struct
 	th_session_init(&l->fold);
 	d->lives[index] = l;
 	d->live_count++;
-	l->outfit = *outfit;
-	l->options = (struct th_request_options){
-		.profile = outfit->profile,
-		.model = outfit->model,
-		.agent = outfit->agent,
-		.has_computer = outfit->has_computer,
-		.screen = outfit->screen,
-		.image = th_image_size(outfit->profile, outfit->screen),
-		.stream = !outfit->agent->settings || outfit->agent->settings->stream,
-	};
-	if (outfit->tool_count > 0) {
-		struct th_tool_spec *specs = th_try_alloc(outfit->tool_count * sizeof(*specs));
-
-		for (size_t i = 0; specs && i < outfit->tool_count; i++)
-			specs[i] = outfit->tools[i].spec;
-		l->options.tools = specs;
-		l->options.tool_count = outfit->tool_count;
-	}
 	if (observer)
 		l->observer = *observer;
-	th_session_prices(&l->fold, outfit->profile->price.input, outfit->profile->price.output);
-	if (!copy(id, &l->id) || (outfit->tool_count > 0 && !l->options.tools)) {
+	if (!copy(id, &l->id)) {
 		live_free(l);
 		return th_fail_memory(err);
 	}
@@ -927,10 +935,15 @@ enum th_code th_driver_create(struct th_driver *d, struct th_str session_id,
 {
 	struct th_live *l;
 	struct th_buf data;
-	enum th_code code = live_new(d, session_id, outfit, observer, &l, err);
+	enum th_code code = live_new(d, session_id, observer, &l, err);
 
 	if (code)
 		return code;
+	code = live_fit(l, outfit, err);
+	if (code) {
+		live_free(l);
+		return code;
+	}
 	l->epoch = 1;
 	l->pending.create = true;
 	th_buf_init_try(&data, TH_EVENT_DATA_MAX);
@@ -955,33 +968,53 @@ enum th_code th_driver_create(struct th_driver *d, struct th_str session_id,
 struct folding {
 	struct th_live *live;
 	struct th_digest head;
+	th_outfit_fn *fit; /* called with the first event */
+	void *fit_ctx;
 };
+
+static enum th_code fit_given(void *ctx, const struct th_event *first, struct th_outfit *ret,
+			      struct th_err *err)
+{
+	(void)first;
+	(void)err;
+	*ret = *(const struct th_outfit *)ctx;
+	return TH_OK;
+}
 
 static enum th_code fold_event(void *ctx, const struct th_event *ev, const struct th_digest *digest,
 			       struct th_err *err)
 {
 	struct folding *f = ctx;
+	struct th_outfit outfit = { 0 };
 	struct th_effects fx;
+	enum th_code code;
 
+	if (f->live->fold.seq == 0) {
+		code = f->fit(f->fit_ctx, ev, &outfit, err);
+		if (!code)
+			code = live_fit(f->live, &outfit, err);
+		if (code)
+			return code;
+	}
 	f->head = *digest;
 	return th_session_step(&f->live->fold, ev, &fx, err);
 }
 
 static enum th_code open_row(struct th_driver *d, const struct th_session_row *row,
-			     const struct th_outfit *outfit, const struct th_observer *observer,
+			     th_outfit_fn *fit, void *fit_ctx, const struct th_observer *observer,
 			     struct th_live **ret, struct th_err *err)
 {
-	struct folding f;
+	struct folding f = { .fit = fit, .fit_ctx = fit_ctx };
 	struct th_live *l;
 	bool fork = row->head_seq == row->parent_seq && row->parent.len > 0;
-	enum th_code code = live_new(d, row->session_id, outfit, observer, &l, err);
+	enum th_code code = live_new(d, row->session_id, observer, &l, err);
 
 	if (code)
 		return code;
 	f.live = l;
 	code = d->world.ops->read(d->world.ctx, fork ? row->parent : row->session_id, 1,
 				  row->head_seq, fold_event, &f, err);
-	if (!code && l->fold.seq != row->head_seq)
+	if (!code && (l->fold.seq != row->head_seq || l->fold.seq == 0))
 		code =
 		    th_fail(err, TH_ECORRUPT, "the log ends at event %llu, but its row says %llu",
 			    (unsigned long long)l->fold.seq, (unsigned long long)row->head_seq);
@@ -1001,16 +1034,25 @@ static enum th_code open_row(struct th_driver *d, const struct th_session_row *r
 	return TH_OK;
 }
 
-enum th_code th_driver_open(struct th_driver *d, const struct th_session_row *row,
-			    const struct th_outfit *outfit, const struct th_observer *observer,
-			    struct th_handle *ret, struct th_err *err)
+enum th_code th_driver_open_by(struct th_driver *d, const struct th_session_row *row,
+			       th_outfit_fn *fit, void *fit_ctx, const struct th_observer *observer,
+			       struct th_handle *ret, struct th_err *err)
 {
 	struct th_live *l;
-	enum th_code code = open_row(d, row, outfit, observer, &l, err);
+	enum th_code code = open_row(d, row, fit, fit_ctx, observer, &l, err);
 
 	if (!code)
 		*ret = handle_of(l);
 	return code;
+}
+
+enum th_code th_driver_open(struct th_driver *d, const struct th_session_row *row,
+			    const struct th_outfit *outfit, const struct th_observer *observer,
+			    struct th_handle *ret, struct th_err *err)
+{
+	struct th_outfit given = *outfit;
+
+	return th_driver_open_by(d, row, fit_given, &given, observer, ret, err);
 }
 
 static enum th_code fork_history(struct th_live *l, struct th_err *err)
@@ -1030,10 +1072,11 @@ enum th_code th_driver_fork(struct th_driver *d, const struct th_session_row *ro
 {
 	struct th_ev_session_forked data = { .parent = row->parent,
 					     .seq = (int64_t)row->parent_seq };
+	struct th_outfit given = *outfit;
 	struct th_live *l;
 	struct th_buf text;
 	struct th_jw w;
-	enum th_code code = open_row(d, row, outfit, observer, &l, err);
+	enum th_code code = open_row(d, row, fit_given, &given, observer, &l, err);
 
 	if (code)
 		return code;

@@ -84,6 +84,13 @@ TH_NODISCARD enum th_code th_driver_open(struct th_driver *d, const struct th_se
 					 const struct th_outfit *outfit,
 					 const struct th_observer *observer, struct th_handle *ret,
 					 struct th_err *err);
+/* The same where the log's first event says what the session is run with: it is read only once. */
+typedef enum th_code th_outfit_fn(void *ctx, const struct th_event *first, struct th_outfit *ret,
+				  struct th_err *err);
+TH_NODISCARD enum th_code th_driver_open_by(struct th_driver *d, const struct th_session_row *row,
+					    th_outfit_fn *fit, void *fit_ctx,
+					    const struct th_observer *observer,
+					    struct th_handle *ret, struct th_err *err);
 /* Starts a fork: `row` is the new session's (parent, parent_seq, head of the prefix). */
 TH_NODISCARD enum th_code th_driver_fork(struct th_driver *d, const struct th_session_row *row,
 					 const struct th_outfit *outfit,

@@ -3,24 +3,39 @@
 
 #include "tools/tool.h"
 
-static enum th_code builtin(const struct th_tool *tool, struct th_arena *a, struct th_tool_row *row,
-			    struct th_err *err)
+static struct th_str schema_of(const struct th_tool *tool, struct th_schemas *kept,
+			       struct th_arena *a)
 {
-	struct th_buf schema;
+	struct th_buf text;
+	struct th_str *known = NULL, ret;
 	struct th_jw w;
 
-	th_buf_init(&schema, TH_JSON_SIZE_MAX);
-	w = th_jw(&schema);
+	for (size_t i = 0; kept && i < TH_COUNT(kept->list) && th_tools[i]; i++)
+		if (th_tools[i] == tool)
+			known = &kept->list[i];
+	if (known && known->ptr)
+		return *known;
+	th_buf_init(&text, TH_JSON_SIZE_MAX);
+	w = th_jw(&text);
 	th_table_schema(tool->arguments, &w);
+	ret = th_arena_str(known ? &kept->memory : a, th_buf_str(&text));
+	if (known)
+		*known = ret;
+	th_buf_deinit(&text);
+	return ret;
+}
+
+static enum th_code builtin(const struct th_tool *tool, struct th_schemas *kept, struct th_arena *a,
+			    struct th_tool_row *row, struct th_err *err)
+{
 	*row = (struct th_tool_row){
 		.spec = {
 			.name = th_str_of(tool->name),
 			.description = th_str_of(tool->description),
-			.schema = th_arena_str(a, th_buf_str(&schema)),
+			.schema = schema_of(tool, kept, a),
 			.class = tool->class,
 		},
 	};
-	th_buf_deinit(&schema);
 	return row->spec.schema.ptr ? TH_OK
 				    : th_fail(err, TH_ELIMIT, "the tools' schemas are too large");
 }
@@ -41,7 +56,8 @@ static enum th_code unknown(struct th_str name, const struct th_tool_row *extra,
 }
 
 static enum th_code find(struct th_str name, const struct th_tool_row *extra, size_t extra_count,
-			 struct th_arena *a, struct th_tool_row *row, struct th_err *err)
+			 struct th_schemas *kept, struct th_arena *a, struct th_tool_row *row,
+			 struct th_err *err)
 {
 	const struct th_tool *tool;
 
@@ -51,11 +67,11 @@ static enum th_code find(struct th_str name, const struct th_tool_row *extra, si
 			return TH_OK;
 		}
 	tool = th_tool_find(name);
-	return tool ? builtin(tool, a, row, err) : unknown(name, extra, extra_count, err);
+	return tool ? builtin(tool, kept, a, row, err) : unknown(name, extra, extra_count, err);
 }
 
 enum th_code th_registry_rows(const struct th_agent *agent, const struct th_tool_row *extra,
-			      size_t extra_count, struct th_arena *a,
+			      size_t extra_count, struct th_schemas *schemas, struct th_arena *a,
 			      const struct th_tool_row **ret, size_t *ret_count, struct th_err *err)
 {
 	static const char *const defaults[] = { "shell", "read_file", "write_file", "list_dir" };
@@ -73,9 +89,10 @@ enum th_code th_registry_rows(const struct th_agent *agent, const struct th_tool
 		return th_fail(err, TH_ELIMIT, "the agent's tools take too much memory");
 	for (size_t i = 0; i < count && !code; i++) {
 		if (given)
-			code = find(agent->tools.list[i], extra, extra_count, a, &rows[i], err);
+			code = find(agent->tools.list[i], extra, extra_count, schemas, a, &rows[i],
+				    err);
 		else if (i < TH_COUNT(defaults))
-			code = find(th_str_of(defaults[i]), NULL, 0, a, &rows[i], err);
+			code = find(th_str_of(defaults[i]), NULL, 0, schemas, a, &rows[i], err);
 		else
 			rows[i] = extra[i - TH_COUNT(defaults)];
 		for (size_t j = 0; j < i && !code; j++)

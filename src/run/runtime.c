@@ -24,6 +24,7 @@ struct session {
 	struct th_str id, user, metadata;
 	struct th_session_row row; /* of a stored session */
 	bool stored, ended;
+	bool screen_first; /* found while it was read: its computer has to be there before */
 	struct th_observer observer;
 	th_ready_fn *ready;
 	void *ready_ctx;
@@ -70,6 +71,7 @@ struct th_runtime {
 	struct tool_call *tool_calls;
 	struct th_tool_row *tools;
 	size_t tool_count;
+	struct th_schemas schemas;
 	char *program;
 	struct th_buf scope; /* what the store is called: executors are found by it */
 	bool no_sandbox, settling, failed;
@@ -620,6 +622,7 @@ enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_
 	enum th_code code = TH_OK;
 
 	rt->loop = options->loop;
+	th_arena_init(&rt->schemas.memory, TH_JSON_SIZE_MAX);
 	rt->config = options->config;
 	rt->no_sandbox = options->no_sandbox;
 	rt->program = options->program ? strdup(options->program) : NULL;
@@ -705,6 +708,7 @@ struct th_runtime *th_runtime_free(struct th_runtime *rt)
 	if (rt->own_loop)
 		rt->loop = th_loop_free(rt->loop);
 	free(rt->by_index);
+	th_arena_deinit(&rt->schemas.memory);
 	free(rt->tools);
 	free(rt->program);
 	th_buf_deinit(&rt->scope);
@@ -768,7 +772,7 @@ static enum th_code read_created(void *ctx, const struct th_event *ev,
 {
 	struct first_event *f = ctx;
 	struct th_ev_session_created d;
-	struct th_json_doc *doc = NULL, *agent = NULL;
+	struct th_json_doc *doc = NULL;
 	struct th_agent parsed;
 	enum th_code code;
 
@@ -777,19 +781,17 @@ static enum th_code read_created(void *ctx, const struct th_event *ev,
 		return th_fail(err, TH_ECORRUPT, "the log does not begin with session_created");
 	code = th_json_parse(ev->data, &doc, err);
 	if (!code)
-		code =
-		    th_table_parse(&th_ev_session_created_table, th_json_root(doc), f->a, &d, err);
+		code = th_table_parse_plain(&th_ev_session_created_table, th_json_root(doc), f->a,
+					    &d, err);
 	if (!code)
-		code = th_json_parse(d.agent, &agent, err);
-	if (!code)
-		code = th_table_parse(&th_agent_table, th_json_root(agent), f->a, &parsed, err);
+		code = th_table_parse(&th_agent_table, th_json_get(th_json_root(doc), "agent"),
+				      f->a, &parsed, err);
 	if (!code && !parsed.model.len)
 		parsed.model = d.model;
 	if (!code && !parsed.workspace.len)
 		parsed.workspace = d.workspace;
 	if (!code)
 		code = th_agent_copy(&parsed, f->a, f->agent, err);
-	th_json_free(agent);
 	th_json_free(doc);
 	f->found = !code;
 	return code;
@@ -896,8 +898,8 @@ static enum th_code outfit(struct session *s, struct th_err *err)
 	s->outfit.profile = profile;
 	s->outfit.model = th_arena_str(&s->memory, match.name);
 	s->outfit.has_computer = s->agent.computer != NULL;
-	return th_registry_rows(&s->agent, rt->tools, rt->tool_count, &s->memory, &s->outfit.tools,
-				&s->outfit.tool_count, err);
+	return th_registry_rows(&s->agent, rt->tools, rt->tool_count, &rt->schemas, &s->memory,
+				&s->outfit.tools, &s->outfit.tool_count, err);
 }
 
 static void index_put(struct session *s)
@@ -1046,6 +1048,61 @@ enum th_code th_runtime_start(struct th_runtime *rt, const struct th_start *star
 		code = with_driver(s, err);
 		if (!code)
 			ready(ctx, s->handle, NULL);
+	}
+	if (code) {
+		give_back(s);
+		session_free(s);
+	}
+	return code;
+}
+
+/* The log's first event says what it is run with.  One with a computer stops here: that is opened
+ * first. */
+static enum th_code fit_stored(void *ctx, const struct th_event *first, struct th_outfit *ret,
+			       struct th_err *err)
+{
+	struct session *s = ctx;
+	struct first_event f = { &s->memory, &s->agent, false };
+	enum th_code code = read_created(&f, first, NULL, err);
+
+	if (!code)
+		code = outfit(s, err);
+	if (!code && s->outfit.has_computer) {
+		s->screen_first = true;
+		code = th_fail(err, TH_EBUSY, "its computer is not open yet");
+	}
+	*ret = s->outfit;
+	return code;
+}
+
+enum th_code th_runtime_take_up(struct th_runtime *rt, const struct th_session_row *leased,
+				const struct th_observer *observer, th_ready_fn *ready, void *ctx,
+				struct th_err *err)
+{
+	struct session *s = session_new(rt);
+	struct th_str *const strings[] = { &s->row.session_id, &s->row.user,  &s->row.agent,
+					   &s->row.model,      &s->row.state, &s->row.title,
+					   &s->row.parent,     &s->row.owner, &s->row.metadata };
+	enum th_code code;
+
+	s->row = *leased;
+	for (size_t i = 0; i < TH_COUNT(strings); i++)
+		*strings[i] = th_arena_str(&s->memory, *strings[i]);
+	s->id = s->row.session_id;
+	s->stored = true;
+	s->observer = *observer;
+	s->ready = ready;
+	s->ready_ctx = ctx;
+	code = th_driver_open_by(rt->driver, &s->row, fit_stored, s, &s->observer, &s->handle, err);
+	if (!code) {
+		index_put(s);
+		ready(ctx, s->handle, NULL);
+		return TH_OK;
+	}
+	if (s->screen_first) {
+		code = executor_need(s, s->row.epoch, err);
+		if (!code)
+			th_executor_ready(s->executor, true, on_executor_ready, s);
 	}
 	if (code) {
 		give_back(s);

@@ -62,6 +62,35 @@ TH_NODISCARD enum th_code th_runtime_start(struct th_runtime *rt, const struct t
 					   bool take_up, const struct th_observer *observer,
 					   th_ready_fn *ready, void *ctx, struct th_err *err);
 
+/* Takes up a stored session whose lease is held already: `leased` as store->lease or lease_many
+ * gave it (copied).  Otherwise as th_runtime_start; on failure the lease is given back. */
+TH_NODISCARD enum th_code th_runtime_take_up(struct th_runtime *rt,
+					     const struct th_session_row *leased,
+					     const struct th_observer *observer, th_ready_fn *ready,
+					     void *ctx, struct th_err *err);
+
+/*
+ * A host that starts again: takes up every session of the store that is not over (running,
+ * waiting, paused, idle, loading).  They are leased TH_RECOVER_GROUP in a transaction, and the log
+ * of each is read once and folded.  One that cannot be had (another runtime has it, its log does
+ * not fold, no key for its model) does not keep the others: `ready` is told why.
+ */
+struct th_recover {
+	/* Its observer; false: it is left alone.  NULL: all, without observer. */
+	bool (*wants)(void *ctx, const struct th_session_row *row, struct th_observer *ret);
+	/* Once for each that was wanted, before this returns or (those with a computer) from the
+	 * loop; err NULL: taken up.  NULL: nobody asks. */
+	void (*ready)(void *ctx, struct th_str session_id, struct th_handle h,
+		      const struct th_err *err);
+	void *ctx; /* lives until all are ready */
+	/* Those that run or wait go on: open effects are settled by their class, and what is due
+	 * is done.  Else that is th_driver_resume's, when the caller says so. */
+	bool resume;
+};
+#define TH_RECOVER_GROUP 1000
+TH_NODISCARD enum th_code th_runtime_recover(struct th_runtime *rt, const struct th_recover *how,
+					     struct th_err *err);
+
 /* Stops working on it: releases the lease; the executor lingers.  `end_executor`: and is told to
  * end (the session is over).  Waits for the flush: not to be called from a callback. */
 void th_runtime_close(struct th_runtime *rt, struct th_handle h, bool end_executor);

@@ -332,7 +332,8 @@ static void test_examples(void **state TH_UNUSED)
 		if (th_agent_load(th_str_of(path), &a, &agent, &err) != TH_OK)
 			fail_msg("%s", err.msg);
 		assert_true(th_str_is(agent.name, names[i]));
-		assert_int_equal(th_registry_rows(&agent, NULL, 0, &a, &rows, &count, &err), TH_OK);
+		assert_int_equal(th_registry_rows(&agent, NULL, 0, NULL, &a, &rows, &count, &err),
+				 TH_OK);
 		assert_int_equal(th_model_resolve(agent.model, &profile, &model, &err), TH_OK);
 	}
 }
