@@ -840,6 +840,7 @@ static enum th_code outfit_grounder(struct session *s, struct th_str planner_url
 	const struct th_profile *grounder = s->composed.grounder;
 	struct th_runtime *rt = s->rt;
 	struct th_str base;
+	enum th_code code;
 
 	if (!grounder)
 		return TH_OK;
@@ -852,8 +853,9 @@ static enum th_code outfit_grounder(struct session *s, struct th_str planner_url
 	s->outfit.composed = &s->composed;
 	s->composed.grounder_name = th_arena_str(&s->memory, s->composed.grounder_name);
 	s->outfit.grounder_url = th_arena_str(&s->memory, base);
-	return th_prefix(err, check_server(grounder, base, s->grounder_key, err),
-			 "the grounder %.*s", TH_FMT(s->composed.grounder_name));
+	code = check_server(grounder, base, s->grounder_key, err);
+	return code ? th_prefix(err, code, "the grounder %.*s", TH_FMT(s->composed.grounder_name))
+		    : TH_OK;
 }
 
 /* Model, key and tools: everything that can be wrong before anything is started. */

@@ -143,6 +143,10 @@ class Models(house.House):
         self.assertIn("connect", ended.out)
         self.assertIn("thole resume un", ended.out)
         self.assertEqual(self.events("un")[-1]["kind"], "error")
+        # A pair too gets as far as asking its planner.
+        ended = self.good("run", "-a", self.folder / "a.yaml", "-m", "gta1+gpt-5.4", "--base-url", url, "-s", "pair",
+                          "task", code=1)
+        self.assertIn("connect", ended.out)
         # Nothing is lost: with a server it goes on.
         self.serve([{"text": "here I am"}])
         self.assertIn("here I am", self.good("resume", "un", "--base-url", self.standin.url).out)
