@@ -141,6 +141,33 @@ static void put(struct th_history *h, struct th_str s)
 		piece_new(h)->bytes = s;
 }
 
+static void piece_remove(struct th_history *h, size_t i)
+{
+	h->piece_count--;
+	memmove(&h->pieces[i], &h->pieces[i + 1], (h->piece_count - i) * sizeof(*h->pieces));
+}
+
+/* A mark that newer ones keep from ever being sent again; the bytes around it become one piece. */
+static void drop_old_mark(struct th_history *h)
+{
+	size_t newer = 0, max = (size_t)h->options->profile->wire->marks_max;
+
+	for (size_t i = h->piece_count; i-- > 0;) {
+		struct piece *p = &h->pieces[i];
+
+		if (p->kind != PIECE_MARK || newer++ < max)
+			continue;
+		piece_remove(h, i);
+		h->marks--;
+		if (i > 0 && i < h->piece_count && p[-1].kind == PIECE_BYTES &&
+		    p->kind == PIECE_BYTES && p[-1].bytes.ptr + p[-1].bytes.len == p->bytes.ptr) {
+			p[-1].bytes.len += p->bytes.len;
+			piece_remove(h, i);
+		}
+		return;
+	}
+}
+
 /* The bytes from..to of a rendered group, with the holes among them. */
 static void put_pieces(struct th_history *h, struct th_str out, const struct th_hole *holes,
 		       size_t count)
@@ -155,6 +182,7 @@ static void put_pieces(struct th_history *h, struct th_str out, const struct th_
 			put(h, th_str_sub(out, from, hole->at - from));
 			piece_new(h)->kind = PIECE_MARK;
 			h->marks++;
+			drop_old_mark(h);
 			from = hole->at;
 			continue;
 		}
@@ -403,7 +431,7 @@ size_t th_history_slices(const struct th_history *h, size_t images_keep, struct 
 	size_t marks_max = (size_t)wire->marks_max;
 	const struct piece *before =
 	    NULL; /* the picture before, when it is sent or said to be the same */
-	struct th_slice *list = th_alloc((h->piece_count * 3 + 1) * sizeof(*list));
+	struct th_slice *list = th_alloc((h->piece_count + 2 * h->images + 1) * sizeof(*list));
 
 	for (size_t i = 0; i < h->piece_count; i++) {
 		const struct piece *p = &h->pieces[i];
@@ -411,7 +439,13 @@ size_t th_history_slices(const struct th_history *h, size_t images_keep, struct 
 		    before && p->part && wire->same && th_digest_eq(&p->blob, &before->blob);
 
 		if (p->kind == PIECE_BYTES) {
-			list[n++].bytes = p->bytes;
+			/* Where a mark between them is not sent, they touch. */
+			struct th_str *last = n ? &list[n - 1].bytes : NULL;
+
+			if (last && last->ptr && last->ptr + last->len == p->bytes.ptr)
+				last->len += p->bytes.len;
+			else
+				list[n++].bytes = p->bytes;
 		} else if (p->kind == PIECE_MARK) {
 			if (mark++ + marks_max >= h->marks)
 				list[n++].bytes = th_str_of(wire->mark);
