@@ -54,11 +54,6 @@ static enum th_code computer_arguments(struct th_live *l, struct th_str item, st
 			*ret_class = TH_CLASS_W;
 	}
 	th_jw_array_end(&w);
-	if (l->options.image.width < l->options.screen.width ||
-	    l->options.image.height < l->options.screen.height) {
-		th_jw_kint(&w, "fit_width", l->options.image.width);
-		th_jw_kint(&w, "fit_height", l->options.image.height);
-	}
 	/* Every provider wants to be shown what its actions led to. */
 	if (count > 0 && actions[count - 1].kind != TH_ACTION_ZOOM) {
 		th_jw_kbool(&w, "screenshot", true);
