@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/actions.h"
 
+#include "base/limits.h"
 #include "base/text.h"
+#include "models/dialect_words.h"
 #include "models/responses.h"
 
 void th_computer_function_description(struct th_size screen, struct th_jw *w)
@@ -67,6 +69,26 @@ static enum th_code parse_either(const struct th_json *v, struct th_arena *a, st
 	return code;
 }
 
+/* The words of other computer functions, {"action":"left_click","coordinate":[1,2]}: a model that
+ * was trained with one of them writes it whatever our function declares. */
+static enum th_code parse_words(const struct th_json *v, struct th_arena *a, struct th_action *ret,
+				struct th_err *err)
+{
+	static const struct th_profile pixels = { .name = "pixels" };
+	const struct th_dialect_context c = {
+		.profile = &pixels,
+		.screen = { TH_SCREEN_SIDE_MAX, TH_SCREEN_SIDE_MAX },
+	};
+	struct th_word word;
+	enum th_code code = parse_either(v, a, ret, err);
+
+	if (code != TH_EPROTO || th_words_read(&c, v, a, &word, NULL) ||
+	    word.verb != TH_VERB_ACTION || word.action.path_count == 1)
+		return code;
+	*ret = word.action;
+	return TH_OK;
+}
+
 typedef enum th_code parse_fn(const struct th_json *v, struct th_arena *a, struct th_action *ret,
 			      struct th_err *err);
 
@@ -107,6 +129,7 @@ static enum th_code parse_function(const struct th_json *item, struct th_arena *
 {
 	struct th_json_doc *doc;
 	const struct th_json *root, *action;
+	parse_fn *parse = parse_either;
 	enum th_code code = th_json_parse(th_json_get_str(item, "arguments"), &doc, err);
 
 	if (code)
@@ -125,9 +148,10 @@ static enum th_code parse_function(const struct th_json *item, struct th_arena *
 		code = th_json_parse(th_buf_str(&text), &doc, err);
 		th_buf_deinit(&text);
 		root = code ? NULL : th_json_root(doc);
+		parse = parse_words;
 	}
 	if (!code)
-		code = parse_list(root, parse_either, a, ret, ret_count, err);
+		code = parse_list(root, parse, a, ret, ret_count, err);
 	th_json_free(doc);
 	return code;
 }
@@ -146,8 +170,6 @@ enum th_code th_model_actions(const struct th_profile *p, const struct th_json *
 	if (!th_str_is(type, "computer_call"))
 		return th_fail(err, TH_EPROTO, "\"%.*s\" is not a call of the computer",
 			       TH_FMT(th_utf8_cut(type, 40)));
-	if (th_json_get_str(item, "error").len) /* a dialect could not read it */
-		return th_fail(err, TH_EPROTO, "%.*s", TH_FMT(th_json_get_str(item, "error")));
 	if (th_json_count(actions) == 0 && !th_json_is_null(th_json_get(item, "action")))
 		actions = th_json_get(item, "action");
 	if (th_json_is_null(actions))

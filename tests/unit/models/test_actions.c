@@ -184,6 +184,12 @@ static void test_function(void **state)
 	expect_function("{\"action\":\"click\",\"x\":1,\"y\":2,\"button\":\"left\"}", click);
 	expect_function("{\"action\":{\"type\":\"click\",\"x\":1,\"y\":2}}", click);
 	expect_function("{\"type\":\"click\",\"x\":1,\"y\":2}", click);
+	/* Words of other functions, which models were trained with. */
+	expect_function("{\"action\":\"left_click\",\"coordinate\":[1,2]}", click);
+	expect_function(
+	    "{\"action\":\"drag\",\"start_x\":1,\"start_y\":2,\"end_x\":3,\"end_y\":4}",
+	    "{\"type\":\"drag\",\"path\":[{\"x\":1,\"y\":2},{\"x\":3,\"y\":4}],\"button\":"
+	    "\"left\",\"duration_ms\":0}");
 	expect_function("{\"action\":\"keypress\",\"keys\":[\"a\"]}",
 			"{\"type\":\"key\",\"keys\":[\"a\"],\"count\":1}");
 	expect_function(
