@@ -57,7 +57,7 @@ enum th_code th_prefix(struct th_err *err, enum th_code code, const char *fmt, .
 	size_t len, rest;
 	va_list ap;
 
-	if (!err)
+	if (!err || code == TH_OK)
 		return code;
 	if (err->code == TH_OK)
 		err->code = code;

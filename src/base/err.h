@@ -48,7 +48,8 @@ struct th_err {
 /* Sets `err` (may be NULL) and returns `code`.  Too long a text is cut at a character. */
 TH_PRINTF(3, 4) enum th_code th_fail(struct th_err *err, enum th_code code, const char *fmt, ...);
 
-/* Puts "text: " before err's sentence and returns its code.  `err` may be NULL: returns `code`. */
+/* Puts "text: " before err's sentence and returns its code.  `err` may be NULL: returns `code`.
+ * TH_OK stays TH_OK, whatever an earlier failure left in `err`. */
 TH_PRINTF(3, 4) enum th_code th_prefix(struct th_err *err, enum th_code code, const char *fmt, ...);
 
 const char *th_code_name(enum th_code code);

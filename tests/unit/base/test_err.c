@@ -17,6 +17,7 @@ static void says(void **state)
 	assert_string_equal(err.msg, "again: open a1: disk 3 is full");
 	assert_int_equal(th_fail(NULL, TH_EBUSY, "%s", "x"), TH_EBUSY);
 	assert_int_equal(th_prefix(NULL, TH_EBUSY, "%s", "x"), TH_EBUSY);
+	assert_int_equal(th_prefix(&err, TH_OK, "%s", "x"), TH_OK); /* an old failure is over */
 }
 
 static void one_line_of_utf8(void **state)
