@@ -187,62 +187,7 @@ def late_dialog():
     yield case
 
 
-BOARD = """<!doctype html><title>Board</title><body style="margin:20px;font:28px sans-serif">
-<p id=m onclick="document.getElementById('l').hidden=false">Open the menu here
-<p id=l hidden onclick="choose()">Enable drawing
-<p id=p>Nothing chosen</p>
-<canvas id=c width=900 height=200 style="border:3px solid #222" hidden></canvas>
-<form method=post action=/order><p>Customer <input name=name style="font:28px sans-serif;width:500px">
-<p style="height:1300px;border-left:4px solid #ccc">Please scroll down.</p>
-<p><button style="font:32px sans-serif;padding:20px">Send order</button></form><script>
-const c=document.getElementById('c'),p=document.getElementById('p');let s=null,n=0;
-function choose(){document.getElementById('l').hidden=true;c.hidden=false;p.textContent='Ready to draw'}
-c.onpointerdown=e=>{s=[e.clientX,e.clientY];n=0};
-onpointermove=e=>{n++};
-onpointerup=e=>{if(!s)return;const b=JSON.stringify({dx:e.clientX-s[0],dy:e.clientY-s[1],moves:n});s=null;
- fetch('/stroke',{method:'POST',body:b}).then(()=>p.textContent='Stroke recorded')};
-</script>"""
-
-GEMINI = "gemini-2.5-computer-use-preview-10-2025"
-
-
-def gemini(size=(1280, 800)):
-    """Gemini's predefined functions: a menu, a drag, typing at a place, a scroll, a button, and a word too many."""
-    import json
-    web = Web({"/": BOARD})
-    try:
-        case = Made.case("gemini", GEMINI, size)
-        case.run({
-            "model": GEMINI, "retry": {"times": 12, "with": "wait"},
-            "turns": [
-                [{"wait": 1}],
-                {"see": {"text": "Nothing chosen"}, "parts": [{"reasoning": "The board is open."},
-                                                              {"click": {"text": "Open the menu"}}]},
-                {"see": {"text": "Enable drawing"}, "parts": [{"text": "Now the entry."}, {"click": {"text": "Enable drawing"}}]},
-                {"see": {"text": "Ready to draw"}, "parts": [{"drag": {
-                    "from": {"text": "Ready to draw", "dx": 20, "dy": 90}, "to": {"text": "Ready to draw", "dx": 320, "dy": 130}}}]},
-                {"see": {"text": "Stroke recorded"}, "parts": [
-                    {"raw": {"functionCall": {"name": "go_back", "args": {}}}}]},
-                {"expect": [{"tool_output": {"name": "go_back", "nth": -1, "contains": "there is no tool"}}],
-                 "parts": [{"type_at": {"text": "Customer", "dx": 260, "value": "Grace Hopper", "enter": False, "clear": True}}]},
-                {"see": {"text": "Grace Hopper"}, "parts": [{"move": {"fx": 0.5, "fy": 0.5}},
-                                                           {"scroll": {"fx": 0.5, "fy": 0.6, "direction": "down", "pixels": 999}}]},
-                [{"scroll": {"fx": 0.5, "fy": 0.6, "direction": "down", "pixels": 999}}],
-                [{"wait": 1}],
-                {"see": {"text": "Send order"}, "parts": [{"click": {"text": "Send order"}}]},
-                {"see": {"text": "received"}, "parts": [{"text": "The order is sent."}]},
-            ]}, "Draw a stroke and order for Grace Hopper.", [CHROMIUM % web.url], net="host")
-        check([path for path, _ in web.posts] == ["/stroke", "/order"], "sent: %s" % web.posts)
-        stroke = json.loads(web.posts[0][1])
-        check(abs(stroke["dx"] - 300) <= 3 and abs(stroke["dy"] - 40) <= 3, "the stroke is %s" % stroke)
-        check(urllib.parse.parse_qs(web.posts[1][1])["name"] == ["Grace Hopper"], "sent: %s" % web.posts[1][1])
-        yield case
-    finally:
-        web.end()
-
-
 TASKS = {
-    "gemini": gemini,
     "editor": editor,
     "terminal": terminal,
     "form": form,
