@@ -128,7 +128,9 @@ static void read_candidate(struct th_str raw, struct candidate *c)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(raw);
 
-	c->content = c->finish = c->index = (struct th_str){ NULL, 0 };
+	c->content = (struct th_str){ NULL, 0 };
+	c->finish = (struct th_str){ NULL, 0 };
+	c->index = (struct th_str){ NULL, 0 };
 	c->other_count = 0;
 	while (th_json_raw_next(&it)) {
 		if (th_str_eq(it.key, TH_STR("content"))) {

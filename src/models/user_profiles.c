@@ -319,7 +319,10 @@ static enum th_code begin(const struct maker *m)
 		return bad(m, "wire",
 			   "is missing: say the API, or with `like` a model that it resembles");
 	} else {
-		*m->p = *built_in(th_str_of(starts[row->wire].profile));
+		const struct th_profile *plain = built_in(th_str_of(starts[row->wire].profile));
+
+		assert(plain);
+		*m->p = *plain;
 		forget_server(m->p);
 		m->p->pattern = NULL;
 		m->p->price = (struct th_price){ 0 };
