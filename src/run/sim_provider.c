@@ -27,14 +27,17 @@ static void add_function(struct th_sim_random *r, uint64_t n, struct th_buf *out
 	static const char *const arguments[] = { "{\\\"text\\\":\\\"a\\\"}", "{}",
 						 "{\\\"text\\\":1}", "{\\\"text\\\":", "[1]" };
 	size_t which = th_sim_below(r, 12);
+	/* One draw a statement: a compiler may evaluate arguments in any order, and a seed is one
+	 * story. */
+	bool incomplete = th_sim_chance(r, 40);
+	const char *name = names[th_sim_below(r, TH_COUNT(names))];
 
 	th_buf_printf(out,
 		      "{\"type\":\"function_call\",\"id\":\"fc_%llu\",\"call_id\":\"call_%llu\","
 		      "\"name\":\"%s\",\"arguments\":\"%s\",\"status\":\"%s\"}",
-		      (unsigned long long)n, (unsigned long long)n,
-		      names[th_sim_below(r, TH_COUNT(names))],
+		      (unsigned long long)n, (unsigned long long)n, name,
 		      arguments[which < TH_COUNT(arguments) ? which : 0],
-		      th_sim_chance(r, 40) ? "incomplete" : "completed");
+		      incomplete ? "incomplete" : "completed");
 }
 
 static void add_computer(struct th_sim_random *r, uint64_t n, struct th_buf *out)
@@ -135,6 +138,8 @@ static void fail_with(struct th_sim_answer *a, int status, const char *body)
 void th_sim_answer_draw(struct th_sim_random *r, uint64_t *numbers, unsigned final_in,
 			struct th_sim_answer *ret)
 {
+	size_t at;
+
 	*ret = (struct th_sim_answer){ .body = TH_BUF_INIT(4 * TH_MIB),
 				       .end = {
 					   .http_status = 200, .ok = true, .hints = { -1, -1 } } };
@@ -160,7 +165,8 @@ void th_sim_answer_draw(struct th_sim_random *r, uint64_t *numbers, unsigned fin
 		th_buf_truncate(&ret->body, th_sim_below(r, ret->body.len + 1));
 		break;
 	case 5: /* one byte is another */
-		ret->body.ptr[th_sim_below(r, ret->body.len)] = (char)th_sim_below(r, 256);
+		at = th_sim_below(r, ret->body.len);
+		ret->body.ptr[at] = (char)th_sim_below(r, 256);
 		break;
 	case 6:
 		ret->endless = true;

@@ -1291,12 +1291,13 @@ static void task_init(struct world *w, size_t number, const struct th_profile *p
 	th_sim_check_session(w->check, number, th_str_of(t->id));
 	t->settings = (struct th_agent_model_settings){ TH_SETTINGS_UNSET };
 	t->settings.stream = th_sim_chance(r, 2);
-	t->limits = (struct th_agent_limits){
-		.turns = 3 + (int64_t)th_sim_below(r, 10),
-		.tokens = th_sim_chance(r, 3) ? 100 + (int64_t)th_sim_below(r, 500) : 0,
-		.seconds = th_sim_chance(r, 4) ? 1 + (int64_t)th_sim_below(r, 1000) : 0,
-		.model_attempts = 1 + (int64_t)th_sim_below(r, 4),
-	};
+	/* One draw a statement: the order inside an initialiser is the compiler's. */
+	t->limits.turns = 3 + (int64_t)th_sim_below(r, 10);
+	if (th_sim_chance(r, 3))
+		t->limits.tokens = 100 + (int64_t)th_sim_below(r, 500);
+	if (th_sim_chance(r, 4))
+		t->limits.seconds = 1 + (int64_t)th_sim_below(r, 1000);
+	t->limits.model_attempts = 1 + (int64_t)th_sim_below(r, 4);
 	t->agent = (struct th_agent){
 		.name = TH_STR("sim"),
 		.instructions = TH_STR("Be quick."),
