@@ -37,6 +37,7 @@ class Standin:
         script.setdefault("model", ".*")
         (folder / "script.json").write_text(json.dumps(script))
         port = folder / "port.txt"
+        port.unlink(missing_ok=True)  # of the stand-in before this one
         self.record = folder / "record.jsonl"
         self.log = (folder / "standin.log").open("w")
         self.process = subprocess.Popen(
