@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c - the table of subcommands, one file each, and what finds them. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/field.h"
 #include "base/limits.h"
@@ -65,6 +68,16 @@ static void out_of_memory(size_t size TH_UNUSED)
 	_Exit(1);
 }
 
+/* What is opened next must not get the number of an input or output that is closed. */
+static bool fill_standard(void)
+{
+	int fd = 0;
+
+	while (fd >= 0 && fd <= 2)
+		fd = open("/dev/null", O_RDWR);
+	return fd > 2 && close(fd) == 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct th_str name = argc > 1 ? th_str_of(argv[1]) : TH_STR("help");
@@ -74,6 +87,8 @@ int main(int argc, char **argv)
 	if (th_desktop_role(argc, argv, &status))
 		return status;
 	th_oom_hook(out_of_memory);
+	if (!fill_standard())
+		return th_cli_die(1, "cannot open /dev/null: %s", strerror(errno));
 	if (th_str_is(name, "--help") || th_str_is(name, "-h"))
 		name = TH_STR("help");
 	else if (th_str_is(name, "--version") || th_str_is(name, "-V"))

@@ -11,6 +11,14 @@ import house
 
 
 class Options(house.House):
+    def test_closed_descriptors(self):
+        """What is opened gets no number of a closed input or output."""
+        for closed in ([0], [0, 1, 2]):
+            ended = subprocess.run([house.THOLE, "run", "-m", "human", "x"], env=self.env, cwd=self.work, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, timeout=house.SECONDS,
+                                   preexec_fn=lambda fds=closed: [os.close(fd) for fd in fds])
+            self.assertEqual(ended.returncode, 2, ended)
+
     def test_wrong_options(self):
         self.bad(2, ["--modle", "did you mean --model"], "run", "--modle", "x", "task")
         self.bad(2, ["-Z", "thole run --help"], "run", "-Z", "task")
