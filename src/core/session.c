@@ -585,7 +585,9 @@ static enum th_code on_model_failed(struct step *st)
 	if (may_have_cost(d.class) && !th_json_get(st->data, "usage"))
 		hold_reservation(s);
 	s->reserved = (struct th_reservation){ 0 };
-	set_reason(s, d.message);
+	/* What cancelled it has said why. */
+	if (s->state == TH_STATE_RUNNING || !th_str_is(d.class, "cancelled"))
+		set_reason(s, d.message);
 	if (th_str_is(d.class, "cancelled")) {
 		s->phase = TH_TURN_DUE;
 		s->totals.attempts = 0;

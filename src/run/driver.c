@@ -451,15 +451,18 @@ static void write_final(struct th_live *l)
 static void write_failure(struct th_live *l, const char *reason)
 {
 	struct th_session *s = &l->fold;
+	/* Who gave up has said why; else what stopped the run is known. */
+	struct th_str why =
+	    th_utf8_cut(th_buf_str(s->final_failure ? &s->final : &s->reason), TH_ERR_MSG_MAX);
 	struct th_buf text, data;
 	struct th_jw w;
 
 	th_buf_init(&text, 4 * TH_KIB);
 	th_buf_init(&data, TH_EVENT_DATA_MAX);
 	th_buf_add_cstr(&text, reason);
-	if (s->reason.len > 0) {
+	if (why.len > 0) {
 		th_buf_add_cstr(&text, ": ");
-		th_buf_add(&text, th_buf_str(&s->reason));
+		th_buf_add(&text, why);
 	}
 	w = th_jw(&data);
 	th_jw_object(&w);
