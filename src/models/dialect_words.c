@@ -638,11 +638,21 @@ static const char *guess(const struct th_json *args)
 	return NULL;
 }
 
+static bool names_element(const struct th_json *args)
+{
+	const struct th_json *v =
+	    member(args, "element_id|element_description|start_element_id|end_element_id|"
+			 "start_element_description|end_element_description");
+
+	return th_json_type(v) == TH_JSON_INT || th_json_str(v).len > 0;
+}
+
 enum th_code th_words_read(const struct th_dialect_context *c, const struct th_json *args,
 			   struct th_arena *a, struct th_word *ret, struct th_err *err)
 {
 	const struct th_json *word = member(args, "action|type|action_type");
 	const struct row *row = find_word(th_str_trim(th_json_str(word)));
+	enum th_code code;
 
 	*ret = (struct th_word){ 0 };
 	if (!th_json_is_object(args))
@@ -656,8 +666,14 @@ enum th_code th_words_read(const struct th_dialect_context *c, const struct th_j
 		return th_fail(err, TH_EPROTO, "there is no action \"%.*s\"",
 			       TH_FMT(th_utf8_cut(th_json_str(word), WORD_SHOWN_MAX)));
 	ret->verb = row->verb;
-	return row->verb == TH_VERB_ACTION ? take_action(c, row, args, a, &ret->action, err)
-					   : take_other(row, args, a, ret, err);
+	if (row->verb != TH_VERB_ACTION)
+		return take_other(row, args, a, ret, err);
+	code = take_action(c, row, args, a, &ret->action, err);
+	/* Without a point it would be done wherever the pointer is. */
+	if (!code && names_element(args) && !ret->action.has_at && !ret->action.path_count)
+		code = th_fail(err, TH_EPROTO,
+			       "elements have no marks and no descriptions here: say x and y");
+	return code;
 }
 
 /* ---- whole calls ---- */
