@@ -53,8 +53,10 @@
 #define TH_REASKS_MAX 3 /* answers in a row that could not be read; the next one ends the run */
 #define TH_RETRY_FIRST_MS 500 /* first wait between tries, at most; doubles */
 #define TH_RETRY_MAX_MS 60000
-#define TH_RETRY_HINT_MAX_MS 60000    /* a server's own wish is followed up to here */
-#define TH_REQUEST_MAX (256 * TH_MIB) /* one request body */
+#define TH_RETRY_HINT_MAX_MS 60000      /* a server's own wish is followed up to here */
+#define TH_REQUEST_MAX (256 * TH_MIB)   /* one request body */
+#define TH_HUMAN_LINE_MAX (64 * TH_KIB) /* one answer of a person at the terminal */
+#define TH_HUMAN_SHOWN_MAX (8 * TH_KIB) /* of one message, unless he asks for all of it */
 
 /* io */
 #define TH_HTTP_HEADER_MAX (64 * TH_KIB)
@@ -133,6 +135,10 @@
 #define TH_TARGET_MAX 2000              /* description of an element that a grounder looks for */
 #define TH_GROUP_HOLES_MAX 256          /* pictures and marks of one group of the history */
 #define TH_BLOB_CACHE_MAX (64 * TH_MIB) /* base64 of pictures kept between requests */
+#define TH_HUMAN_CALLERS_MAX 32         /* connections of those who answer over HTTP */
+#define TH_HUMAN_BODY_MAX (1 * TH_MIB)  /* one answer of theirs */
+#define TH_HUMAN_CALLER_MS 10000        /* for a whole request of theirs */
+#define TH_HUMAN_ANSWERED_MAX 64        /* answers whose status is remembered */
 #define TH_CONFIG_SIZE_MAX (1 * TH_MIB)
 #define TH_USER_PROFILES_MAX 256 /* rows of a models file */
 #define TH_CONFIG_KEYS_MAX 512   /* keys of one mapping of a configuration or agent file */

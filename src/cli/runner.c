@@ -408,6 +408,9 @@ int th_job_run(const struct th_job *job, struct th_job_result *ret)
 		.store_create = job->agent != NULL,
 		.config = job->config,
 		.no_sandbox = job->no_sandbox,
+		.person = true,
+		.person_in = STDIN_FILENO,
+		.person_out = STDERR_FILENO,
 	};
 	struct runner r = {
 		.job = job,

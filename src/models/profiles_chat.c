@@ -5,6 +5,8 @@
  * here: they get the computer as a function, and pictures.
  */
 #include "models/chat.h"
+#include "models/dialect_list.h"
+#include "models/human.h"
 #include "models/profiles.h"
 #include "models/profiles_servers.h"
 #include "models/responses.h"
@@ -15,6 +17,10 @@
 
 // clang-format off
 const struct th_profile th_profiles_chat[] = {
+	{ .name = "human", .pattern = "human/human|human", .wire = &th_wire_human,
+	  .dialect = &th_dialect_json, .computer = TH_COMPUTER_DIALECT, .vision = true, .images_max = 1,
+	  .base_url_env = "HUMAN_BASE_URL", .key_env = "HUMAN_API_KEY",
+	  .note = "a person, at the terminal or over HTTP" },
 	{ .name = "openrouter", CHAT, .pattern = "openrouter/*", SERVER_OPENROUTER,
 	  .note = "any model of OpenRouter, as openrouter/VENDOR/NAME" },
 	{ .name = "deepseek", CHAT, .pattern = "deepseek/*", .flavour = "deepseek",

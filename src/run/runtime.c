@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/runtime.h"
 
-#include "models/compose.h"
-
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/text.h"
 #include "io/clock.h"
 #include "io/fetch.h"
+#include "models/compose.h"
+#include "models/human.h"
 #include "run/executor_client.h"
+#include "run/person.h"
 #include "run/registry.h"
 
 #define RANDOM_POOL 1024
@@ -61,6 +62,7 @@ struct th_runtime {
 	struct th_loop *loop;
 	bool own_loop;
 	struct th_fetcher *fetcher;
+	struct th_person *person; /* who plays human/human */
 	struct th_store *store;
 	const struct th_config *config;
 	struct th_driver *driver;
@@ -342,6 +344,8 @@ static enum th_code world_model_call(void *ctx, struct th_ticket t,
 	struct th_buf url, names;
 	enum th_code code;
 
+	if (wire == &th_wire_human)
+		return th_person_ask(rt->person, t, s->id, call, err);
 	assert(s && !model_call_find(rt, t));
 	c = th_alloc(sizeof(*c));
 	*c = (struct model_call){ .session = s, .ticket = t, .hints = { -1, -1 } };
@@ -385,10 +389,40 @@ static void world_model_cancel(void *ctx, struct th_ticket t)
 	struct th_runtime *rt = ctx;
 	struct model_call *c = model_call_find(rt, t);
 
-	if (!c)
+	if (th_person_cancel(rt->person, t) || !c)
 		return;
 	th_fetch_cancel(rt->fetcher, c->id);
 	model_call_drop(c);
+}
+
+/* ---- the world: a person in a model's place ------------------------------------------------ */
+
+static bool on_person_data(void *ctx, struct th_ticket t, struct th_str bytes)
+{
+	struct th_runtime *rt = ctx;
+
+	return th_driver_model_data(rt->driver, t, bytes);
+}
+
+static void on_person_done(void *ctx, struct th_ticket t, const struct th_model_end *end)
+{
+	struct th_runtime *rt = ctx;
+
+	th_driver_model_done(rt->driver, t, end);
+}
+
+static void on_person_left(void *ctx, struct th_ticket t)
+{
+	struct th_runtime *rt = ctx;
+	struct th_handle h = { t.index, t.generation };
+	struct th_err err;
+	struct th_model_end end = { .failure = TH_FAILURE_REJECTED, .hints = { -1, -1 } };
+
+	if (!th_driver_set_state(rt->driver, h, TH_STATE_PAUSED,
+				 TH_STR("the person who plays the model left"), &err))
+		return;
+	end.message = th_str_of(err.msg);
+	th_driver_model_done(rt->driver, t, &end);
 }
 
 /* ---- the world: effects ------------------------------------------------------------------- */
@@ -610,6 +644,22 @@ static const struct th_world_ops world_ops = {
 
 /* ---- runtimes ----------------------------------------------------------------------------- */
 
+static void person_new(struct th_runtime *rt, const struct th_runtime_options *options,
+		       int person_in)
+{
+	struct th_person_options o = {
+		.loop = rt->loop,
+		.in_fd = person_in,
+		.out_fd = options->person_out,
+		.data = on_person_data,
+		.done = on_person_done,
+		.left = on_person_left,
+		.ctx = rt,
+	};
+
+	rt->person = th_person_new(&o);
+}
+
 enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_runtime **ret,
 			    struct th_err *err)
 {
@@ -619,6 +669,9 @@ enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_
 		.create = options->store_create,
 		.read_only = options->store_read_only,
 	};
+	/* Before anything is opened that could get the number of a closed descriptor. */
+	bool person = options->person && th_person_behind(options->person_in);
+	int person_in = person ? options->person_in : -1;
 	enum th_code code = TH_OK;
 
 	rt->loop = options->loop;
@@ -639,6 +692,8 @@ enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_
 		code = th_store_scope(options->store_url, &rt->scope, err);
 	if (!code)
 		code = th_fetcher_new(rt->loop, &rt->fetcher, err);
+	if (!code)
+		person_new(rt, options, person_in);
 	rt->driver = th_driver_new(&world, TH_STR(TH_VERSION));
 	if (!rt->driver && !code)
 		code = th_fail_memory(err);
@@ -702,6 +757,7 @@ struct th_runtime *th_runtime_free(struct th_runtime *rt)
 	if (rt->loop && rt->store && !rt->failed && th_runtime_settle(rt, &err))
 		rt->failed = true;
 	th_loop_undefer(rt->loop, &rt->flush);
+	rt->person = th_person_free(rt->person);
 	rt->fetcher = th_fetcher_free(rt->fetcher);
 	rt->store = th_store_close(rt->store);
 	rt->driver = th_driver_free(rt->driver);
@@ -811,11 +867,14 @@ enum th_code th_runtime_stored_agent(struct th_runtime *rt, struct th_str sessio
 }
 
 /* A server and, where it is the provider's own, a key. */
-static enum th_code check_server(const struct th_profile *profile, struct th_str base,
-				 const struct th_secret *key, struct th_err *err)
+static enum th_code check_server(const struct th_runtime *rt, const struct th_profile *profile,
+				 struct th_str base, const struct th_secret *key,
+				 struct th_err *err)
 {
 	enum th_code code;
 
+	if (profile->wire == &th_wire_human)
+		return th_person_check(rt->person, err);
 	if (!base.len)
 		return th_fail(err, TH_EUSAGE,
 			       "the model's server is not known: give --base-url URL or set %s",
@@ -853,7 +912,7 @@ static enum th_code outfit_grounder(struct session *s, struct th_str planner_url
 	s->outfit.composed = &s->composed;
 	s->composed.grounder_name = th_arena_str(&s->memory, s->composed.grounder_name);
 	s->outfit.grounder_url = th_arena_str(&s->memory, base);
-	code = check_server(grounder, base, s->grounder_key, err);
+	code = check_server(rt, grounder, base, s->grounder_key, err);
 	return code ? th_prefix(err, code, "the grounder %.*s", TH_FMT(s->composed.grounder_name))
 		    : TH_OK;
 }
@@ -880,7 +939,7 @@ static enum th_code outfit(struct session *s, struct th_err *err)
 	if (rt->config && rt->config->base_url.len)
 		s->agent.base_url = th_arena_str(&s->memory, rt->config->base_url);
 	base = s->agent.base_url.len ? s->agent.base_url : th_config_base_url(rt->config, profile);
-	code = check_server(profile, base, th_config_key(rt->config, profile), err);
+	code = check_server(rt, profile, base, th_config_key(rt->config, profile), err);
 	if (code)
 		return th_prefix(err, code, "model %.*s", TH_FMT(s->agent.model));
 	if (s->agent.computer && profile->computer == TH_COMPUTER_NONE)

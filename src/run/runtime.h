@@ -23,6 +23,10 @@ struct th_runtime_options {
 	const struct th_config *config; /* borrowed: keys, base URLs, linger …; NULL: none */
 	bool no_sandbox;
 	const char *program; /* the thole binary for executors; NULL: /proc/self/exe */
+	/* Somebody may play the model (human/human) through these descriptors: `in` is read only
+	 * when he is asked, and only if th_person_behind(in). */
+	bool person;
+	int person_in, person_out;
 };
 
 TH_NODISCARD enum th_code th_runtime_new(const struct th_runtime_options *options,

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * person.h - who plays the model of human/human: takes requests of that wire,
+ * shows them to somebody at a terminal, and gives back his word as the answer.
+ *
+ * It stands where io/fetch stands for other models, behind world.h: a request
+ * under way is the MODEL_REQUESTED event in the log and nothing else.  After a
+ * crash the question is asked again; one whose answer is in the log is not.
+ * One question is on the terminal at a time, the others wait behind it.  End of
+ * input is said with `left`, for each question that is open or comes later.
+ */
+#ifndef TH_RUN_PERSON_H
+#define TH_RUN_PERSON_H
+
+#include "io/loop.h"
+#include "run/world.h"
+
+struct th_person;
+
+struct th_person_options {
+	struct th_loop *loop;
+	int in_fd;  /* where his lines come from; -1: there is nobody */
+	int out_fd; /* where he is shown the question; his */
+	/* As th_driver_model_data and _done; never from inside th_person_ask. */
+	bool (*data)(void *ctx, struct th_ticket t, struct th_str bytes);
+	void (*done)(void *ctx, struct th_ticket t, const struct th_model_end *end);
+	/* He is gone, and the question with him: the session is to wait. */
+	void (*left)(void *ctx, struct th_ticket t);
+	void *ctx;
+};
+
+struct th_person *th_person_new(const struct th_person_options *options);
+/* What is open is dropped without a call; the pictures are removed.  Takes NULL, returns NULL. */
+struct th_person *th_person_free(struct th_person *p);
+
+/* TH_EUSAGE: there is nobody to ask, and what to do about it. */
+TH_NODISCARD enum th_code th_person_check(const struct th_person *p, struct th_err *err);
+
+TH_NODISCARD enum th_code th_person_ask(struct th_person *p, struct th_ticket t,
+					struct th_str session_id, const struct th_model_call *call,
+					struct th_err *err);
+bool th_person_cancel(struct th_person *p, struct th_ticket t); /* false: not one of his */
+
+/* A descriptor that somebody may be behind: a terminal, a pipe, a file; no closed one, no
+ * /dev/null. */
+bool th_person_behind(int fd);
+
+#endif
