@@ -94,6 +94,18 @@
 #define TH_X11_REPLY_TOTAL_MS 60000       /* one reply, however slowly it trickles in */
 #define TH_X11_UNSYNCED_MAX (64 * TH_KIB) /* requests sent before the server must have answered */
 
+/* script */
+#define TH_SCRIPT_SOURCE_MAX (64 * TH_KIB)
+#define TH_SCRIPT_MEMORY_MAX (16 * TH_MIB) /* of one state */
+#define TH_SCRIPT_BLOCK_MAX (2 * TH_MIB)   /* one string or table of it */
+#define TH_SCRIPT_INSTRUCTIONS_MAX 5000000 /* of one call */
+#define TH_SCRIPT_WALL_MS 1000             /* the same, should instructions be slow */
+#define TH_SCRIPT_VALUE_MAX (1 * TH_MIB)   /* what crosses, as JSON, each way */
+#define TH_SCRIPT_DEPTH_MAX 32             /* of such a value */
+#define TH_SCRIPT_SAID_MAX (8 * TH_KIB)    /* what it prints */
+#define TH_SCRIPT_CAPTURES_MAX 32          /* of a pattern */
+#define TH_SCRIPT_MATCH_DEPTH_MAX 200      /* repetitions and captures inside each other */
+
 /* tools, executor */
 #define TH_TOOL_OUTPUT_MAX (1 * TH_MIB)        /* what one call may give back to the log */
 #define TH_TOOL_OUTPUT_MODEL_MAX (32 * TH_KIB) /* what of it the model is shown */

@@ -15,7 +15,7 @@ RANKS = {
     "core": 1, "wire": 1,
     "models": 2,
     "io": 3,
-    "store": 4, "tools": 4, "computers": 4, "mcp": 4,
+    "store": 4, "tools": 4, "computers": 4, "mcp": 4, "script": 4,
     "run": 5,
     "server": 6,
     "cli": 7,
@@ -31,6 +31,7 @@ PURE_HEADERS = {
 PURE_BASE_HEADERS = {"cpuid.h", "emmintrin.h", "immintrin.h", "arm_neon.h", "endian.h"}
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]', re.MULTILINE)
+LUA_HEADERS = {"lua.h", "lauxlib.h", "lualib.h"}
 YYJSON_IO = re.compile(r"\byyjson_\w+_(?:file|fp)\b")
 
 
@@ -71,6 +72,8 @@ def quoted(root, where, layer, name):
 def system(where, path, layer, name):
     if name == "yyjson.h":
         return [] if path == os.path.join("src", "base", "json.c") else [f"{where}: only base/json.c sees yyjson"]
+    if name in LUA_HEADERS:
+        return [] if layer == "script" else [f"{where}: only script/ sees Lua"]
     if name.startswith("thole/"):
         return [] if layer in PUBLIC_API else [f"{where}: the public API is above {layer}"]
     if layer in PURE and name not in PURE_HEADERS and not (layer == "base" and name in PURE_BASE_HEADERS):

@@ -81,6 +81,13 @@ class Includes(Tree):
         self.write("src/base/json.c", "#include <yyjson.h>\nvoid *p = yyjson_read_file;\nvoid *q = yyjson_write_fp;\n")
         self.assertEqual(len(includes.check(self.root)), 2)
 
+    def test_lua_elsewhere(self):
+        self.write("src/run/code.c", "#include <lauxlib.h>\n")
+        self.one(includes.check(self.root), "only script/")
+        self.write("src/run/code.c")
+        self.write("src/script/script.c", "#include <lua.h>\n")
+        self.assertEqual(includes.check(self.root), [])
+
     def test_public_api_from_below(self):
         self.write("src/store/store.c", "#include <thole/thole.h>\n")
         self.one(includes.check(self.root), "public API")
