@@ -39,7 +39,17 @@
 #define TH_SESSION_ID_MAX 128
 #define TH_MESSAGE_MAX (4 * TH_MIB) /* one message of a person */
 #define TH_AGENT_TOOLS_MAX 128
-#define TH_DOUBTS_MAX 64  /* effects of unknown outcome that a session remembers */
+#define TH_FUNCTION_NAME_MAX 64            /* bytes of a name that providers take for a function */
+#define TH_SCHEMA_SIZE_MAX (1 * TH_MIB)    /* a schema made strict, as text */
+#define TH_SCHEMA_MEMORY_MAX (16 * TH_MIB) /* while it is made */
+#define TH_SCHEMA_DEPTH_MAX 100            /* schemas in schemas, references followed */
+#define TH_SCHEMA_NODES_MAX 100000         /* schemas looked at, references followed */
+#define TH_SCHEMA_MEMBERS_MAX 1024         /* of one object of a schema */
+#define TH_SCHEMA_CHECK_DEPTH_MAX 256      /* schemas under way while a value is checked */
+#define TH_SCHEMA_STEPS_MAX 10000000       /* schemas and members looked at for it */
+#define TH_SCHEMA_FAULTS_MAX 8             /* sentences about one value */
+#define TH_SCHEMA_SHOWN_MAX 80             /* bytes of a value in such a sentence */
+#define TH_DOUBTS_MAX 64                   /* effects of unknown outcome that a session remembers */
 #define TH_LOOK_LINES 200 /* of a file, in the look that follows an unknown outcome */
 
 /* wire, models */
@@ -50,6 +60,11 @@
 #define TH_ANSWER_ITEMS_MAX 1024
 #define TH_ANSWER_START_MAX 1024 /* what is kept of a body that is no answer, for its message */
 #define TH_MODEL_NAME_MAX 256
+#define TH_PATCH_LINES_MAX 1000000         /* of a file that is patched, and of a diff */
+#define TH_PATCH_MEMORY_MAX (128 * TH_MIB) /* their lists */
+#define TH_PATCH_STEPS_MAX 50000000        /* lines compared to place one diff */
+#define TH_PATCH_REASON_MAX (4 * TH_KIB)   /* why a diff does not fit */
+#define TH_PATCH_FILES_MAX 64              /* of one patch */
 #define TH_REASKS_MAX 3 /* answers in a row that could not be read; the next one ends the run */
 #define TH_RETRY_FIRST_MS 500 /* first wait between tries, at most; doubles */
 #define TH_RETRY_MAX_MS 60000

@@ -27,8 +27,8 @@ extern const struct th_command th_command_run, th_command_resume, th_command_app
     th_command_plumb, th_command_exec, th_command_completion, th_command_help, th_command_version;
 
 int th_cli_exec(int argc, char **argv); /* exec.c: the executor; argv[0] "exec" */
-int th_cli_plumb(int argc,
-		 char **argv); /* plumb.c: route, decode, encode; argv[0] is the part's name */
+/* plumb.c: route, decode, encode, patch; argv[0] is the part's name */
+int th_cli_plumb(int argc, char **argv);
 int th_cli_plumb_fold(int argc, char **argv);
 int th_cli_plumb_docs(int argc, char **argv);
 

@@ -242,15 +242,16 @@ static int run_plumb(const struct th_command *self, int argc, char **argv)
 		return th_cli_plumb_fold(argc - 1, argv + 1);
 	if (th_str_is(part, "docs"))
 		return th_cli_plumb_docs(argc - 1, argv + 1);
-	if (th_str_is(part, "route") || th_str_is(part, "decode") || th_str_is(part, "encode"))
+	if (th_str_is(part, "route") || th_str_is(part, "decode") || th_str_is(part, "encode") ||
+	    th_str_is(part, "patch"))
 		return th_cli_plumb(argc - 1, argv + 1);
 	return th_cli_die(
-	    2, "plumb wants route, decode, encode, fold or docs; see thole plumb --help");
+	    2, "plumb wants route, decode, encode, fold, patch or docs; see thole plumb --help");
 }
 
 const struct th_command th_command_plumb = {
 	.name = "plumb",
-	.operands = "route|decode|encode|fold|docs …",
+	.operands = "route|decode|encode|fold|patch|docs …",
 	.summary = "pure functions on standard input and output, for tests and other languages",
 	.text =
 	    "  thole plumb route MODEL               which profile, wire and dialect a name means\n"
@@ -258,8 +259,9 @@ const struct th_command th_command_plumb = {
 	    "  thole plumb encode --model M          items as the request that would be sent\n"
 	    "  thole plumb fold [--state]            events as the items the model would see, or "
 	    "as the state\n"
+	    "  thole plumb patch [--mode create]     a file with a V4A diff applied\n"
 	    "  thole plumb docs events|agents        reference pages\n\n"
 	    "Each has its own --help.\n",
-	.words = "route decode encode fold docs",
+	.words = "route decode encode fold patch docs",
 	.run = run_plumb,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plumb.c - the pure functions of the model layer on standard input and
- * output: route, decode, encode.
+ * output (route, decode, encode), and V4A diffs (patch).
  */
 #include <unistd.h>
 
@@ -11,9 +11,10 @@
 #include "models/compose.h"
 #include "models/plumb.h"
 #include "run/registry.h"
+#include "wire/patch.h"
 
 struct options {
-	struct th_str model, screen, image, agent;
+	struct th_str model, screen, image, agent, mode;
 	int64_t status;
 	bool text, no_stream;
 };
@@ -48,6 +49,12 @@ static const struct th_option encode_options[] = {
 	  "agent file: instructions, settings and tools", "FILE" },
 	{ "no-stream", 0, NULL, TH_OPTION_FLAG, offsetof(struct options, no_stream),
 	  "ask for one body instead of a stream", NULL },
+	TH_OPTIONS_END,
+};
+
+static const struct th_option patch_options[] = {
+	{ "mode", 0, "MODE", TH_OPTION_TEXT, offsetof(struct options, mode),
+	  "update (default) or create", NULL },
 	TH_OPTIONS_END,
 };
 
@@ -191,6 +198,54 @@ static int encode(const struct options *o, const struct th_operands *names, stru
 	return th_cli_print(&out, 0);
 }
 
+static enum th_code patch_all(enum th_patch_mode mode, struct th_str in, struct th_buf *out,
+			      struct th_err *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_jw w = th_jw(out);
+	struct th_str input, diff;
+	enum th_code code = th_json_parse(in, &doc, err);
+
+	if (code)
+		return th_prefix(err, code, "standard input");
+	input = th_json_get_str(th_json_root(doc), "input");
+	diff = th_json_get_str(th_json_root(doc), "diff");
+	if (!diff.ptr || (!input.ptr && mode == TH_PATCH_UPDATE))
+		return th_fail(err, TH_EUSAGE,
+			       "plumb patch reads {\"input\",\"diff\"}, both strings");
+	code = th_patch_apply(mode, input, diff, &text, err);
+	th_jw_object(&w);
+	if (!code)
+		th_jw_kstr(&w, "output", th_buf_str(&text));
+	else
+		th_jw_kstr(&w, "error",
+			   code == TH_EPROTO ? th_buf_str(&text) : th_str_of(err->msg));
+	th_jw_object_end(&w);
+	return TH_OK;
+}
+
+static int patch(const struct options *o, const struct th_operands *names, struct th_err *err)
+{
+	struct th_buf in TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
+	enum th_patch_mode mode = TH_PATCH_UPDATE;
+
+	if (names->count)
+		return th_cli_die(
+		    2, "plumb patch takes no operand; file and diff come on standard input");
+	if (o->mode.ptr && !th_str_is(o->mode, "update")) {
+		if (!th_str_is(o->mode, "create"))
+			return th_cli_die(2, "--mode must be update or create");
+		mode = TH_PATCH_CREATE;
+	}
+	if (th_file_read_fd(STDIN_FILENO, TH_REQUEST_MAX, &in, err) ||
+	    patch_all(mode, th_buf_str(&in), &out, err))
+		return th_cli_fail(err);
+	th_buf_add_char(&out, '\n');
+	return th_cli_print(&out, 0);
+}
+
 static const struct {
 	struct th_command command;
 	int (*run)(const struct options *o, const struct th_operands *names, struct th_err *err);
@@ -216,6 +271,14 @@ static const struct {
 		    "\"tools\":[{\"name\",\"description\",\"parameters\",\"strict\"}] too.",
 	    .options = encode_options },
 	  encode },
+	{ { .name = "plumb patch",
+	    .operands = "",
+	    .summary = "a file with a V4A diff applied",
+	    .text =
+		"Reads {\"input\",\"diff\"} and prints {\"output\"}, or {\"error\"} when the diff "
+		"does\nnot fit.",
+	    .options = patch_options },
+	  patch },
 };
 
 int th_cli_plumb(int argc, char **argv)
@@ -235,5 +298,5 @@ int th_cli_plumb(int argc, char **argv)
 			return 0;
 		return code ? th_cli_fail(&err) : parts[i].run(&o, &names, &err);
 	}
-	return th_cli_die(2, "plumb wants route, decode or encode");
+	return th_cli_die(2, "plumb wants route, decode, encode or patch");
 }

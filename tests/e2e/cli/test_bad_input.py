@@ -223,6 +223,12 @@ class Stores(house.House):
         self.bad(code, ["log.db"], "sessions", "--store", "sqlite:%s/log.db" % folder)
         self.bad(code, ["log.db"], "run", "-m", "gpt-5.4", "task", "--store", "sqlite:%s/log.db" % folder)
 
+    def test_diffs_of_others(self):
+        self.bad(1, ["standard input"], "plumb", "patch", stdin="@@\n")
+        self.bad(2, ["input", "diff"], "plumb", "patch", stdin='{"diff":"+a"}')
+        self.bad(2, ["--mode"], "plumb", "patch", "--mode", "delete", stdin="{}")
+        self.bad(2, ["no operand"], "plumb", "patch", "x", stdin="{}")
+
     def test_events_of_others(self):
         self.bad(1, ["line 1"], "plumb", "fold", stdin="this is no event\n")
         self.bad(1, ["line 1", "session_created"], "plumb", "fold",

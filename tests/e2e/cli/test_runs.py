@@ -97,6 +97,15 @@ class Runs(house.House):
         state = json.loads(self.good("plumb", "fold", "--state", stdin=ended.out).out)
         self.assertEqual(state["state"], "finished")
 
+    def test_a_diff_is_applied(self):
+        def patch(asked, *mode):
+            return json.loads(self.good("plumb", "patch", *mode, stdin=json.dumps(asked)).out)
+
+        self.assertEqual(patch({"input": "a\nb\n", "diff": "@@\n-a\n+A\n"}), {"output": "A\nb\n"})
+        self.assertEqual(patch({"input": "a\n", "diff": "@@\n-b\n"}, "--mode", "update"),
+                         {"error": "Invalid Context 0:\nb"})
+        self.assertEqual(patch({"diff": "+one\n+two\n"}, "--mode", "create"), {"output": "one\ntwo"})
+
     def test_quiet_and_task_from_stdin(self):
         self.serve([{"text": "Just this."}])
         ended = self.good("run", "-m", "gpt-5.4", "--quiet", "-", stdin="hello\n")
