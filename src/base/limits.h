@@ -50,7 +50,12 @@
 #define TH_SCHEMA_FAULTS_MAX 8             /* sentences about one value */
 #define TH_SCHEMA_SHOWN_MAX 80             /* bytes of a value in such a sentence */
 #define TH_DOUBTS_MAX 64                   /* effects of unknown outcome that a session remembers */
-#define TH_LOOK_LINES 200 /* of a file, in the look that follows an unknown outcome */
+#define TH_TEAM_MAX 64                     /* agents of one agent file */
+#define TH_HANDOFFS_MAX 64                 /* of one agent */
+#define TH_GUARDRAILS_MAX 32               /* of one agent */
+#define TH_STICKY_MAX 64     /* tools that were approved or refused for good in one session */
+#define TH_STOP_TOOLS_MAX 64 /* tools whose result ends the run */
+#define TH_LOOK_LINES 200    /* of a file, in the look that follows an unknown outcome */
 
 /* wire, models */
 #define TH_SSE_LINE_MAX (16 * TH_MIB)          /* one line of an event stream */

@@ -626,6 +626,9 @@ void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *
 	case TH_EV_HANDOFF:
 	case TH_EV_DELEGATION_STARTED:
 	case TH_EV_DELEGATION_FINISHED:
+	case TH_EV_CODE:
+	case TH_EV_ITEMS_ADDED:
+	case TH_EV_ITEMS_REMOVED:
 	case TH_EV_CONDENSATION:
 	case TH_EV_BUDGET:
 	case TH_EVENT_COUNT:

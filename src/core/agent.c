@@ -4,6 +4,24 @@
 TH_TABLE(agent_limits, "When a run stops by itself.", false)
 TH_TABLE(agent_computer, "The screen the agent may see and touch.", false)
 
+TH_TABLE(agent_instead, "What is said where the run would end without an answer.", false)
+
+static const char *const unknown_tools[] = { "tell", "fail", NULL };
+#define X(id, name, doc) name,
+static const char *const guard_stages[] = { TH_GUARD_STAGES(X) NULL };
+#undef X
+
+const char *th_guard_stage_name(enum th_guard_stage s)
+{
+	assert(s < TH_GUARD_STAGE_COUNT);
+	return guard_stages[s];
+}
+
+int th_guard_stage_find(struct th_str name)
+{
+	return th_names_find(guard_stages, name);
+}
+
 static const char *const nets[] = { "none", "host", NULL };
 static const char *const unknowns[] = { "tell", "park", NULL };
 static const char *const repeats[] = { "refuse", "ask", NULL };
@@ -36,6 +54,25 @@ const struct th_table th_agent_model_settings_table = {
 	TH_COUNT(settings_fields),
 	sizeof(struct th_agent_model_settings),
 	false,
+};
+
+#undef AT
+#define AT(member) offsetof(struct th_agent_guardrail, member)
+
+static const struct th_field guardrail_fields[] = {
+	{ "name", AT(name), TH_FIELD_str, TH_REQ | TH_NONEMPTY, "the function of the agent's code",
+	  NULL, NULL, false, 0 },
+	{ "stage", AT(stage), TH_FIELD_enum, TH_REQ | TH_EMIT, "what it looks at", NULL,
+	  guard_stages, false, 0 },
+	{ "blocking", AT(blocking), TH_FIELD_bool, 0,
+	  "input: settled before the model is asked, not beside it", NULL, NULL, false, 0 },
+	{ "tools", AT(tools), TH_FIELD_strs, 0,
+	  "tool_input, tool_output: of which tools; default: of all", NULL, NULL, false, 0 },
+};
+
+const struct th_table th_agent_guardrail_table = {
+	"agent_guardrail",          "A check that the agent's code makes.", guardrail_fields,
+	TH_COUNT(guardrail_fields), sizeof(struct th_agent_guardrail),      false,
 };
 
 #undef AT
@@ -72,6 +109,41 @@ static const struct th_field agent_fields[] = {
 	{ "repeat", AT(repeat), TH_FIELD_enum, 0,
 	  "the same action again before the model has looked: refuse it, or ask a person", NULL,
 	  repeats, true, TH_REPEAT_REFUSE },
+	{ "agents", AT(agents), TH_FIELD_raw, 0,
+	  "the other agents of the team: name -> a definition like this one, without agents", NULL,
+	  NULL, false, 0 },
+	{ "handoffs", AT(handoffs), TH_FIELD_raw, 0,
+	  "agents that it may hand over to: names, or objects with agent, tool, description, "
+	  "filter, "
+	  "nest, enabled",
+	  NULL, NULL, false, 0 },
+	{ "handoff_description", AT(handoff_description), TH_FIELD_str, 0,
+	  "what agents that may hand over to it are told of it", NULL, NULL, false, 0 },
+	{ "tool_use_behavior", AT(tool_use_behavior), TH_FIELD_raw, 0,
+	  "what follows a tool's result: run_again (default), stop_on_first_tool, {stop_at: "
+	  "[tools]} "
+	  "or {code: function}",
+	  NULL, NULL, false, 0 },
+	{ "output_schema", AT(output_schema), TH_FIELD_raw, 0,
+	  "JSON Schema that the final output must fit", NULL, NULL, false, 0 },
+	{ "output_retries", AT(output_retries), TH_FIELD_int, TH_NONEG,
+	  "how often an answer that does not fit is sent back; default 2", NULL, NULL, true,
+	  TH_OUTPUT_RETRIES_DEFAULT },
+	{ "reset_tool_choice", AT(reset_tool_choice), TH_FIELD_bool, 0,
+	  "after a tool was used, the model is free to choose again", NULL, NULL, true, 1 },
+	{ "nest_history", AT(nest_history), TH_FIELD_bool, 0,
+	  "who takes over from it sees what was before as one summary", NULL, NULL, false, 0 },
+	{ "guardrails", AT(guardrails), TH_FIELD_objects, 0, "checks that the agent's code makes",
+	  &th_agent_guardrail_table, NULL, false, 0 },
+	{ "instead", AT(instead), TH_FIELD_object, 0,
+	  "the final output where there would be none: any JSON value, or {output, in_history}",
+	  &th_agent_instead_table, NULL, false, 0 },
+	{ "unknown_tool", AT(unknown_tool), TH_FIELD_enum, 0,
+	  "a call of a tool that it does not have: tell the model, or fail", NULL, unknown_tools,
+	  true, TH_UNKNOWN_TOOL_TELL },
+	{ "instructions_from", AT(instructions_from), TH_FIELD_str, TH_NONEMPTY,
+	  "function of the agent's code that gives the instructions, asked before each turn", NULL,
+	  NULL, false, 0 },
 };
 
 const struct th_table th_agent_table = {

@@ -56,6 +56,40 @@ enum th_on_unknown { TH_UNKNOWN_TELL, TH_UNKNOWN_PARK };
 /* The model wants it again without having looked: is it refused, or is a person asked? */
 enum th_on_repeat { TH_REPEAT_REFUSE, TH_REPEAT_ASK };
 
+/* A call of a tool that the agent does not have: is the model told, or does the run fail? */
+enum th_unknown_tool { TH_UNKNOWN_TOOL_TELL, TH_UNKNOWN_TOOL_FAIL };
+
+/* id, name in files and events, one line */
+#define TH_GUARD_STAGES(X)                                                 \
+	X(INPUT, "input", "what began the task, on its first turn")        \
+	X(OUTPUT, "output", "the final output, before it is one")          \
+	X(TOOL_INPUT, "tool_input", "a call that may run, before it does") \
+	X(TOOL_OUTPUT, "tool_output", "a call's result, before the model is told")
+#define X(id, name, doc) TH_GUARD_##id,
+enum th_guard_stage { TH_GUARD_STAGES(X) TH_GUARD_STAGE_COUNT };
+#undef X
+const char *th_guard_stage_name(enum th_guard_stage s);
+int th_guard_stage_find(struct th_str name); /* or -1 */
+
+/* A check that code makes (run/code.h): by its name there. */
+struct th_agent_guardrail {
+	struct th_str name;
+	int64_t stage;        /* enum th_guard_stage */
+	bool blocking;        /* input: settled before the model is asked */
+	struct th_strs tools; /* tool_input, tool_output: of these; empty: of all */
+};
+
+/* What the agent says where the run would end without an answer.  Raw: a string, any other JSON
+ * value, or { "output": …, "in_history": false }. */
+#define TH_FIELDS_agent_instead(F)                                                         \
+	F(agent_instead, raw, max_turns, "max_turns", 0, "the limit of turns was reached") \
+	F(agent_instead, raw, refusal, "refusal", 0, "the model refused to answer")        \
+	F(agent_instead, raw, invalid_output, "invalid_output", 0,                         \
+	  "the answer does not fit output_schema")
+TH_STRUCT(agent_instead)
+
+#define TH_OUTPUT_RETRIES_DEFAULT 2
+
 struct th_agent {
 	struct th_str name;         /* default "default" */
 	struct th_str instructions; /* the system prompt */
@@ -71,10 +105,23 @@ struct th_agent {
 	int64_t net;                /* enum th_net */
 	int64_t unknown;            /* enum th_on_unknown */
 	int64_t repeat;             /* enum th_on_repeat */
+	/* The ladder and the team: core/team.h reads these. */
+	struct th_str agents;              /* raw object: name -> definition of another agent */
+	struct th_str handoffs;            /* raw list */
+	struct th_str handoff_description; /* what others are told of it */
+	struct th_str tool_use_behavior;   /* raw */
+	struct th_str output_schema;       /* raw: JSON Schema of the final output */
+	int64_t output_retries;            /* answers that are sent back before it fails */
+	bool reset_tool_choice;
+	bool nest_history; /* a handoff's new agent sees what was before as one summary */
+	struct th_objects guardrails; /* struct th_agent_guardrail */
+	struct th_agent_instead *instead;
+	int64_t unknown_tool;            /* enum th_unknown_tool */
+	struct th_str instructions_from; /* the code that gives the instructions; empty: none */
 };
 
 extern const struct th_table th_agent_table, th_agent_limits_table, th_agent_computer_table,
-    th_agent_model_settings_table;
+    th_agent_model_settings_table, th_agent_guardrail_table, th_agent_instead_table;
 
 /* Effective values, defaults filled in. */
 int64_t th_agent_turns_max(const struct th_agent *a);

@@ -19,6 +19,9 @@ TH_TABLE(ev_settled, "A person said what became of such an effect.", true)
 TH_TABLE(ev_guardrail, "A guardrail looked at input, output or a call.", true)
 TH_TABLE(ev_handoff, "Another agent takes over.", true)
 TH_TABLE(ev_delegation, "A child session works on a part, or answered.", true)
+TH_TABLE(ev_code, "A function of the agent's code answered.", true)
+TH_TABLE(ev_items_added, "Items were put into the history from outside.", true)
+TH_TABLE(ev_items_removed, "The newest items were taken out of the history.", true)
 TH_TABLE(ev_condensation, "Older items were replaced in what the model sees.", true)
 TH_TABLE(ev_state_changed, "Paused, resumed, stopped, stuck or at a limit.", true)
 TH_TABLE(ev_budget, "A limit of the session was changed.", true)
@@ -43,6 +46,9 @@ static const struct th_table *const tables[TH_EVENT_COUNT] = {
 	[TH_EV_HANDOFF] = &th_ev_handoff_table,
 	[TH_EV_DELEGATION_STARTED] = &th_ev_delegation_table,
 	[TH_EV_DELEGATION_FINISHED] = &th_ev_delegation_table,
+	[TH_EV_CODE] = &th_ev_code_table,
+	[TH_EV_ITEMS_ADDED] = &th_ev_items_added_table,
+	[TH_EV_ITEMS_REMOVED] = &th_ev_items_removed_table,
 	[TH_EV_CONDENSATION] = &th_ev_condensation_table,
 	[TH_EV_STATE_CHANGED] = &th_ev_state_changed_table,
 	[TH_EV_BUDGET] = &th_ev_budget_table,

@@ -35,6 +35,9 @@
 	X(HANDOFF, "handoff", "Another agent takes over.")                                       \
 	X(DELEGATION_STARTED, "delegation_started", "A child session works on a part.")          \
 	X(DELEGATION_FINISHED, "delegation_finished", "The child session answered.")             \
+	X(CODE, "code", "A function of the agent's code answered.")                              \
+	X(ITEMS_ADDED, "items_added", "Items were put into the history from outside.")           \
+	X(ITEMS_REMOVED, "items_removed", "The newest items were taken out of the history.")     \
 	X(CONDENSATION, "condensation", "Older items were replaced in what the model sees.")     \
 	X(STATE_CHANGED, "state_changed", "Paused, resumed, stopped, stuck or at a limit.")      \
 	X(BUDGET, "budget", "A limit of the session was changed.")                               \
@@ -152,6 +155,9 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_model_requested, str, model, "model", TH_REQ, "model asked")                         \
 	F(ev_model_requested, int, turn, "turn", TH_REQ, "number of the turn, from 1")            \
 	F(ev_model_requested, int, attempt, "attempt", TH_REQ, "1 for the first try of the turn") \
+	F(ev_model_requested, str, agent, "agent", 0, "of a team: the agent that asks")           \
+	F(ev_model_requested, str, instructions, "instructions", 0,                               \
+	  "what its code gave as instructions, when that is new")                                 \
 	F(ev_model_requested, int, items, "items", 0, "history items sent")                       \
 	F(ev_model_requested, int, reserved_tokens, "reserved_tokens", TH_NONEG,                  \
 	  "tokens reserved in the budget, input and output")                                      \
@@ -199,6 +205,7 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	  "SHA-256 of tool and arguments; approvals and intents name it")            \
 	F(ev_call, str, policy, "policy", TH_REQ, "run, ask or refuse")              \
 	F(ev_call, str, reason, "reason", 0, "why policy asks or refuses")           \
+	F(ev_call, bool, unknown, "unknown", 0, "there is no tool of that name")     \
 	F(ev_call, raw, safety_checks, "safety_checks", 0,                           \
 	  "the provider's pending checks; always ask")                               \
 	F(ev_call, raw, grounding, "grounding", 0,                                   \
@@ -213,6 +220,8 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_approval_decided, str, call_id, "call_id", TH_REQ, "the call")                     \
 	F(ev_approval_decided, str, digest, "digest", TH_REQ, "the exact action that is meant") \
 	F(ev_approval_decided, bool, approve, "approve", TH_REQ | TH_EMIT, "run it, once")      \
+	F(ev_approval_decided, bool, always, "always", 0,                                       \
+	  "the same for every later call of this tool in this session")                         \
 	F(ev_approval_decided, str, by, "by", 0, "who decided")                                 \
 	F(ev_approval_decided, str, message, "message", 0, "told to the model when rejected")
 
@@ -243,6 +252,7 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_outcome, raw, acknowledged, "acknowledged_safety_checks", 0,                      \
 	  "checks a person accepted")                                                          \
 	F(ev_outcome, int, elapsed_ms, "elapsed_ms", 0, "from dispatch to result")             \
+	F(ev_outcome, str, fails, "fails", 0, "why the run ends with this failure")            \
 	F(ev_outcome, raw, observation, "observation", 0,                                      \
 	  "unknown: the look taken afterwards: tool, arguments, status; what it showed is in " \
 	  "output")
@@ -263,16 +273,37 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_settled, str, by, "by", 0, "who said it")                                 \
 	F(ev_settled, str, message, "message", 0, "told to the model")
 
-#define TH_FIELDS_ev_guardrail(F)                                                               \
-	F(ev_guardrail, str, name, "name", TH_REQ, "the guardrail")                             \
-	F(ev_guardrail, str, stage, "stage", TH_REQ, "input, output or tool")                   \
-	F(ev_guardrail, bool, tripped, "tripped", TH_REQ | TH_EMIT, "whether it stops the run") \
+#define TH_FIELDS_ev_guardrail(F)                                                                \
+	F(ev_guardrail, str, name, "name", TH_REQ, "the guardrail")                              \
+	F(ev_guardrail, str, stage, "stage", TH_REQ, "input, output, tool_input or tool_output") \
+	F(ev_guardrail, bool, tripped, "tripped", TH_REQ | TH_EMIT, "whether it stops the run")  \
+	F(ev_guardrail, str, agent, "agent", 0, "whose guardrail it is")                         \
+	F(ev_guardrail, str, call_id, "call_id", 0, "the call it looked at")                     \
+	F(ev_guardrail, str, message, "message", 0,                                              \
+	  "tripped: why; of a tool's: what the model is told instead of a run or a result")      \
 	F(ev_guardrail, raw, info, "info", 0, "what it found")
 
-#define TH_FIELDS_ev_handoff(F)                                           \
-	F(ev_handoff, str, from, "from", TH_REQ, "agent that hands over") \
-	F(ev_handoff, str, to, "to", TH_REQ, "agent that takes over")     \
-	F(ev_handoff, str, call_id, "call_id", 0, "the call that asked for it")
+#define TH_FIELDS_ev_handoff(F)                                                 \
+	F(ev_handoff, str, from, "from", TH_REQ, "agent that hands over")       \
+	F(ev_handoff, str, to, "to", TH_REQ, "agent that takes over")           \
+	F(ev_handoff, str, call_id, "call_id", 0, "the call that asked for it") \
+	F(ev_handoff, raw, history, "history", 0,                               \
+	  "what the new agent sees of before: a list of [event, item] and of items; absent: all")
+
+#define TH_FIELDS_ev_code(F)                                            \
+	F(ev_code, str, use, "use", TH_REQ, "what was asked: tool_use") \
+	F(ev_code, str, name, "name", TH_REQ, "the function")           \
+	F(ev_code, str, agent, "agent", 0, "whose code it is")          \
+	F(ev_code, raw, answer, "answer", 0, "what it said, if anything; see run/code.h")
+
+#define TH_FIELDS_ev_items_added(F)                                          \
+	F(ev_items_added, raw, items, "items", TH_REQ,                       \
+	  "messages, calls, results, in the Responses API's form, in order") \
+	F(ev_items_added, bool, begins, "begins", 0, "a task begins with them")
+
+#define TH_FIELDS_ev_items_removed(F)                                         \
+	F(ev_items_removed, int, count, "count", TH_NONEG | TH_EMIT | TH_REQ, \
+	  "how many, the newest; 0: all")
 
 #define TH_FIELDS_ev_delegation(F)                                                 \
 	F(ev_delegation, str, child, "child", TH_REQ, "the other session")         \
@@ -295,9 +326,12 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_error, str, class, "class", TH_REQ, "what sort of failure") \
 	F(ev_error, str, message, "message", TH_REQ, "one sentence")
 
-#define TH_FIELDS_ev_final(F)                                        \
-	F(ev_final, str, output, "output", TH_REQ, "the final text") \
-	F(ev_final, str, status, "status", 0, "finished")
+#define TH_FIELDS_ev_final(F)                                                                   \
+	F(ev_final, str, output, "output", TH_REQ, "the final text; of an output_schema: JSON") \
+	F(ev_final, str, status, "status", 0, "finished or refused")                            \
+	F(ev_final, str, instead_of, "instead_of", 0,                                           \
+	  "said by the agent file, not by the model: max_turns, refusal, invalid_output")       \
+	F(ev_final, bool, in_history, "in_history", 0, "and later turns see it as said")
 
 TH_STRUCT(ev_session_created)
 TH_STRUCT(ev_session_forked)
@@ -315,6 +349,9 @@ TH_STRUCT(ev_settled)
 TH_STRUCT(ev_guardrail)
 TH_STRUCT(ev_handoff)
 TH_STRUCT(ev_delegation)
+TH_STRUCT(ev_code)
+TH_STRUCT(ev_items_added)
+TH_STRUCT(ev_items_removed)
 TH_STRUCT(ev_condensation)
 TH_STRUCT(ev_state_changed)
 TH_STRUCT(ev_budget)
@@ -328,7 +365,7 @@ extern const struct th_table th_ev_session_created_table, th_ev_session_forked_t
     th_ev_model_failed_table, th_ev_call_table, th_ev_approval_requested_table,
     th_ev_approval_decided_table, th_ev_intent_table, th_ev_outcome_table, th_ev_parked_table,
     th_ev_settled_table, th_ev_guardrail_table, th_ev_handoff_table, th_ev_delegation_table,
-    th_ev_condensation_table, th_ev_state_changed_table, th_ev_budget_table, th_ev_error_table,
-    th_ev_final_table;
+    th_ev_code_table, th_ev_items_added_table, th_ev_items_removed_table, th_ev_condensation_table,
+    th_ev_state_changed_table, th_ev_budget_table, th_ev_error_table, th_ev_final_table;
 
 #endif

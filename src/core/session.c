@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 
-#include "core/plan.h"
+#include "core/session_internal.h"
 
 struct name_row {
 	const char *name;
@@ -79,11 +79,14 @@ void th_session_init(struct th_session *s)
 	*s = (struct th_session){
 		.turns_max = TH_TURNS_DEFAULT,
 		.attempts_max = TH_ATTEMPTS_DEFAULT,
+		.team = &th_team_plain,
+		.instead = -1,
 	};
 	th_arena_init_try(&s->turn, TH_TURN_MEMORY_MAX);
 	th_arena_init_try(&s->kept, TH_SESSION_KEPT_MAX);
 	th_buf_init_try(&s->final, TH_ANSWER_MAX);
 	th_buf_init_try(&s->reason, TH_SESSION_KEPT_MAX);
+	th_buf_init_try(&s->trip, TH_SESSION_KEPT_MAX);
 }
 
 void th_session_deinit(struct th_session *s)
@@ -92,6 +95,7 @@ void th_session_deinit(struct th_session *s)
 	th_arena_deinit(&s->kept);
 	th_buf_deinit(&s->final);
 	th_buf_deinit(&s->reason);
+	th_buf_deinit(&s->trip);
 	th_doubts_deinit(&s->doubts);
 	*s = (struct th_session){ 0 };
 }
@@ -142,29 +146,25 @@ void th_session_limits(struct th_session *s, const struct th_agent_limits *l)
 	s->cost_nano_max = l ? (int64_t)(l->cost_usd * 1e9) : 0;
 }
 
-/* One step's inputs and outputs, so that handlers take one argument. */
-struct step {
-	struct th_session *s;
-	const struct th_event *ev;
-	const struct th_json *data;
-	struct th_arena *scratch;
-	struct th_effects *out;
-	struct th_err *err;
-};
-
-static void emit(struct th_effects *out, struct th_effect effect)
+void th_step_emit(struct th_effects *out, struct th_effect effect)
 {
 	assert(out->count < TH_EFFECTS_MAX);
 	out->list[out->count++] = effect;
 }
 
-static void set_reason(struct th_session *s, struct th_str text)
+void th_step_reason(struct th_session *s, struct th_str text)
 {
 	th_buf_clear(&s->reason);
 	th_buf_add(&s->reason, th_utf8_cut(text, TH_ERR_MSG_MAX * 2));
 }
 
-static enum th_code set_state(struct step *st, enum th_state to)
+void th_step_phase(struct th_session *s, enum th_turn_phase phase)
+{
+	s->phase = phase;
+	s->turn_given = false;
+}
+
+enum th_code th_step_state(struct th_step *st, enum th_state to)
 {
 	struct th_session *s = st->s;
 
@@ -184,13 +184,13 @@ static enum th_code set_state(struct step *st, enum th_state to)
 }
 
 /* Where raw members are not looked at, or read from the document. */
-static enum th_code parse_plain(struct step *st, void *out)
+static enum th_code parse_plain(struct th_step *st, void *out)
 {
 	return th_table_parse_plain(th_event_table(st->ev->kind), st->data, st->scratch, out,
 				    st->err);
 }
 
-static enum th_code parse(struct step *st, void *out)
+enum th_code th_step_parse(struct th_step *st, void *out)
 {
 	return th_table_parse(th_event_table(st->ev->kind), st->data, st->scratch, out, st->err);
 }
@@ -228,10 +228,10 @@ const char *th_session_limit(const struct th_session *s)
 	return limit_reached(s);
 }
 
-static bool settled(const struct th_session *s)
+bool th_calls_settled(const struct th_session *s)
 {
 	for (size_t i = 0; i < s->call_count; i++)
-		if (s->calls[i].phase != TH_CALL_SETTLED)
+		if (s->calls[i].phase != TH_CALL_SETTLED || s->calls[i].guards_out)
 			return false;
 	return true;
 }
@@ -245,17 +245,92 @@ static bool earlier_computer_open(const struct th_session *s, size_t index)
 	return false;
 }
 
+/* What may not begin before all that was asked about this answer is settled. */
+static bool barrier_stands(const struct th_session *s)
+{
+	bool stands = s->guards_in;
+
+	for (size_t i = 0; i < s->call_count; i++) {
+		const struct th_call *c = &s->calls[i];
+
+		stands |= c->phase < TH_CALL_CLEARED;
+		stands |= c->phase == TH_CALL_CLEARED && c->guards_in;
+	}
+	return stands;
+}
+
+/* Others have their results first, and of several handoffs the first one counts. */
+static bool handoff_due(const struct th_session *s, size_t index)
+{
+	for (size_t i = 0; i < s->call_count; i++) {
+		const struct th_call *c = &s->calls[i];
+
+		if (i != index && (c->phase != TH_CALL_SETTLED || c->guards_out))
+			return false;
+	}
+	return !s->guards_in;
+}
+
+static bool handoff_before(const struct th_session *s, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (s->calls[i].handoff && s->calls[i].phase == TH_CALL_CLEARED)
+			return true;
+	return false;
+}
+
+static void due_cleared(struct th_session *s, size_t i, bool barrier, struct th_effects *out)
+{
+	struct th_call *c = &s->calls[i];
+	bool early = c->class == TH_CLASS_L || c->class == TH_CLASS_R;
+	enum th_effect_kind kind = TH_DO_INTEND;
+
+	if (s->tripped)
+		return;
+	if (c->handoff) {
+		if (barrier)
+			return;
+		if (handoff_before(s, i)) {
+			c->reason = TH_STR("Multiple handoffs detected, ignoring this one.");
+			c->verbatim = true;
+			th_call_phase_set(c, TH_CALL_DENIED);
+			kind = TH_DO_REFUSE;
+		} else if (handoff_due(s, i)) {
+			kind = TH_DO_HAND_OVER;
+		} else {
+			return;
+		}
+	} else if (c->guards_in) {
+		if (c->guard_given)
+			return;
+		c->guard_given = true;
+		th_step_emit(out,
+			     (struct th_effect){ .kind = TH_DO_GUARD,
+						 .call = i,
+						 .guard = (size_t)__builtin_ctz(c->guards_in) });
+		return;
+	} else if ((barrier && !early) || (c->computer && earlier_computer_open(s, i))) {
+		return;
+	}
+	c->emitted = true;
+	th_step_emit(out, (struct th_effect){ .kind = kind, .call = i });
+}
+
 static void due_calls(struct th_session *s, struct th_effects *out)
 {
-	bool barrier = false;
+	bool barrier = barrier_stands(s);
 
-	for (size_t i = 0; i < s->call_count; i++)
-		barrier |= s->calls[i].phase < TH_CALL_CLEARED;
 	for (size_t i = 0; i < s->call_count; i++) {
 		struct th_call *c = &s->calls[i];
-		bool early = c->class == TH_CLASS_L || c->class == TH_CLASS_R;
 		enum th_effect_kind kind;
 
+		if (c->phase == TH_CALL_SETTLED && c->guards_out && !c->guard_given) {
+			c->guard_given = true;
+			th_step_emit(out, (struct th_effect){
+					      .kind = TH_DO_GUARD,
+					      .call = i,
+					      .guard = (size_t)__builtin_ctz(c->guards_out) });
+		}
 		if (c->emitted)
 			continue;
 		switch (c->phase) {
@@ -266,12 +341,8 @@ static void due_calls(struct th_session *s, struct th_effects *out)
 			kind = TH_DO_ASK;
 			break;
 		case TH_CALL_CLEARED:
-			if (barrier && !early)
-				continue;
-			if (c->computer && earlier_computer_open(s, i))
-				continue;
-			kind = TH_DO_INTEND;
-			break;
+			due_cleared(s, i, barrier, out);
+			continue;
 		case TH_CALL_DENIED:
 			kind = TH_DO_REFUSE;
 			break;
@@ -289,7 +360,7 @@ static void due_calls(struct th_session *s, struct th_effects *out)
 			continue;
 		}
 		c->emitted = true;
-		emit(out, (struct th_effect){ .kind = kind, .call = i });
+		th_step_emit(out, (struct th_effect){ .kind = kind, .call = i });
 	}
 }
 
@@ -297,13 +368,24 @@ static void due_turn(struct th_session *s, struct th_effects *out)
 {
 	const char *limit = limit_reached(s);
 
+	if (s->turn_given)
+		return;
+	/* Guardrails that the request waits for. */
+	if (s->guards_in & s->team->members[s->task_agent].guard_blocking)
+		return;
+	s->turn_given = true;
 	if (s->unread > TH_REASKS_MAX)
-		emit(out, (struct th_effect){ .kind = TH_DO_FAIL,
-					      .reason = "the model's answers cannot be read" });
+		th_step_emit(out,
+			     (struct th_effect){ .kind = TH_DO_FAIL,
+						 .reason = "the model's answers cannot be read" });
+	else if (s->correct)
+		th_step_emit(out, (struct th_effect){ .kind = TH_DO_CORRECT });
+	else if (limit && s->totals.task_turns >= s->turns_max && th_ladder_limit(s))
+		return; /* a final output is said instead */
 	else if (limit)
-		emit(out, (struct th_effect){ .kind = TH_DO_LIMIT, .reason = limit });
+		th_step_emit(out, (struct th_effect){ .kind = TH_DO_LIMIT, .reason = limit });
 	else
-		emit(out, (struct th_effect){ .kind = TH_DO_REQUEST });
+		th_step_emit(out, (struct th_effect){ .kind = TH_DO_REQUEST });
 }
 
 bool th_session_rests(const struct th_session *s)
@@ -315,29 +397,30 @@ bool th_session_rests(const struct th_session *s)
 static void due(struct th_session *s, struct th_effects *out)
 {
 	if (s->state == TH_STATE_RUNNING || s->state == TH_STATE_WAITING) {
+		th_ladder_due(s, out);
 		if (s->phase == TH_TURN_CALLS)
 			due_calls(s, out);
 		else if (s->phase == TH_TURN_DUE)
 			due_turn(s, out);
+		th_ladder_due(s, out); /* a limit may have brought a final output */
+		th_ladder_guards(s, out);
 	}
 	if (th_session_rests(s) && !s->notified) {
 		s->notified = true;
-		emit(out, (struct th_effect){ .kind = TH_DO_NOTIFY });
+		th_step_emit(out, (struct th_effect){ .kind = TH_DO_NOTIFY });
 	}
 }
 
 /* All calls have their result: the model goes on. */
 static void turn_over(struct th_session *s)
 {
-	if (s->phase != TH_TURN_CALLS || !settled(s))
-		return;
-	s->phase = TH_TURN_DUE;
-	s->totals.attempts = 0;
+	if (s->phase == TH_TURN_CALLS && th_calls_settled(s))
+		th_ladder_settled(s);
 }
 
 /* ---- events ------------------------------------------------------------------------------ */
 
-static enum th_code on_session_created(struct step *st)
+static enum th_code on_session_created(struct th_step *st)
 {
 	struct th_session *s = st->s;
 	struct th_ev_session_created d;
@@ -358,19 +441,20 @@ static enum th_code on_session_created(struct step *st)
 		s->agent_name = th_arena_str(&s->kept, agent->name);
 		s->model = th_arena_str(&s->kept, d.model);
 		s->workspace = th_arena_str(&s->kept, d.workspace);
+		code = th_team_resolve(th_json_get(st->data, "agent"), &s->kept, &s->team, st->err);
 	}
 	if (code)
 		return th_prefix(st->err, code, "agent");
 	s->created_ms = st->ev->ts_ms;
-	return set_state(st, TH_STATE_IDLE);
+	return th_step_state(st, TH_STATE_IDLE);
 }
 
 /* The prefix was folded before; calls that were open there belong to the parent. */
-static enum th_code on_session_forked(struct step *st)
+static enum th_code on_session_forked(struct th_step *st)
 {
 	struct th_session *s = st->s;
 	struct th_ev_session_forked d;
-	enum th_code code = parse(st, &d);
+	enum th_code code = th_step_parse(st, &d);
 
 	if (code)
 		return code;
@@ -388,14 +472,36 @@ static enum th_code on_session_forked(struct step *st)
 		c->emitted = c->phase == TH_CALL_SETTLED;
 	}
 	if (s->phase == TH_TURN_REQUESTED || s->phase == TH_TURN_BACKOFF) {
-		s->phase = TH_TURN_DUE;
+		th_step_phase(s, TH_TURN_DUE);
 		s->totals.attempts = 0;
 		s->reserved = (struct th_reservation){ 0 }; /* the parent's to pay */
 	}
 	return TH_OK;
 }
 
-static enum th_code on_message(struct step *st)
+enum th_code th_step_begin(struct th_step *st)
+{
+	struct th_session *s = st->s;
+	enum th_code code;
+
+	if (s->state == TH_STATE_RUNNING || s->state == TH_STATE_WAITING ||
+	    s->state == TH_STATE_PAUSED)
+		return TH_OK;
+	code = th_step_state(st, TH_STATE_RUNNING);
+	if (code)
+		return code;
+	s->totals.task_turns = 0;
+	s->totals.attempts = 0;
+	s->unread = 0;
+	s->task_ms = st->ev->ts_ms;
+	s->task_seq = st->ev->seq;
+	th_ladder_task(s);
+	if (s->phase != TH_TURN_CALLS || th_calls_settled(s))
+		th_step_phase(s, TH_TURN_DUE);
+	return TH_OK;
+}
+
+static enum th_code on_message(struct th_step *st)
 {
 	struct th_session *s = st->s;
 	struct th_ev_message d;
@@ -406,18 +512,12 @@ static enum th_code on_message(struct step *st)
 	if (s->items >= TH_SESSION_ITEMS_MAX)
 		return th_fail(st->err, TH_ELIMIT, "the session's history is full");
 	/* While a person is asked, a message waits its turn: it never approves anything. */
-	if (s->state != TH_STATE_RUNNING && s->state != TH_STATE_WAITING &&
-	    s->state != TH_STATE_PAUSED) {
-		code = set_state(st, TH_STATE_RUNNING);
-		if (code)
-			return code;
-		s->totals.task_turns = 0;
-		s->totals.attempts = 0;
-		s->unread = 0;
-		s->task_ms = st->ev->ts_ms;
-		if (s->phase != TH_TURN_CALLS || settled(s))
-			s->phase = TH_TURN_DUE;
-	}
+	code = th_step_begin(st);
+	if (code)
+		return code;
+	s->correct = false;
+	if (s->phase == TH_TURN_DUE)
+		s->turn_given = false; /* what was given out may have waited for this */
 	s->items++;
 	s->message_seq = st->ev->seq;
 	return TH_OK;
@@ -432,7 +532,7 @@ static void hold_reservation(struct th_session *s)
 	s->reserved = (struct th_reservation){ 0 };
 }
 
-static enum th_code on_model_requested(struct step *st)
+static enum th_code on_model_requested(struct th_step *st)
 {
 	static const char *const due_now[] = {
 		[TH_TURN_REST] = "nothing",
@@ -457,11 +557,11 @@ static enum th_code on_model_requested(struct step *st)
 	s->calls = NULL;
 	s->call_count = 0;
 	th_arena_deinit(&s->turn);
-	s->phase = TH_TURN_REQUESTED;
+	th_step_phase(s, TH_TURN_REQUESTED);
 	s->turn_failed = false;
 	s->request_seq = st->ev->seq;
 	s->totals.attempts++;
-	emit(st->out, (struct th_effect){ .kind = TH_DO_MODEL_CALL });
+	th_step_emit(st->out, (struct th_effect){ .kind = TH_DO_MODEL_CALL });
 	return TH_OK;
 }
 
@@ -488,15 +588,15 @@ static void add_usage(struct th_totals *t, const struct th_json *usage, int64_t 
 	t->cost_nano += cost_nano;
 }
 
-static void finish(const struct th_session *s, struct th_effects *out)
+void th_step_finish(const struct th_session *s, struct th_effects *out)
 {
 	struct th_effect fail = { .kind = TH_DO_FAIL,
 				  .reason = "the model says that it could not do the task" };
 
-	emit(out, s->final_failure ? fail : (struct th_effect){ .kind = TH_DO_FINISH });
+	th_step_emit(out, s->final_failure ? fail : (struct th_effect){ .kind = TH_DO_FINISH });
 }
 
-static enum th_code on_model_answered(struct step *st)
+static enum th_code on_model_answered(struct th_step *st)
 {
 	struct th_session *s = st->s;
 	struct th_ev_model_answered d;
@@ -540,42 +640,38 @@ static enum th_code on_model_answered(struct step *st)
 		if (next.kind == TH_NEXT_FINAL)
 			next.kind = TH_NEXT_AGAIN;
 	}
+	s->handed = s->use_given = s->use_answered = false;
+	s->instead = -1;
 	switch (next.kind) {
 	case TH_NEXT_CALLS:
 		s->calls = next.calls;
 		s->call_count = next.call_count;
 		s->totals.calls += (int64_t)next.call_count;
-		s->phase = TH_TURN_CALLS;
+		th_step_phase(s, TH_TURN_CALLS);
 		break;
 	case TH_NEXT_FINAL:
-		s->phase = TH_TURN_REST;
-		if (s->answer_incomplete)
-			break;
-		/* Somebody spoke while the model was asked: it has not read that yet. */
-		if (s->message_seq > s->request_seq) {
-			s->phase = TH_TURN_DUE;
-			s->totals.attempts = 0;
-		} else {
-			finish(s, st->out);
-		}
+		th_step_phase(s, TH_TURN_REST);
+		if (!s->answer_incomplete)
+			th_ladder_final(s);
 		break;
 	case TH_NEXT_AGAIN:
-		s->phase = s->answer_incomplete ? TH_TURN_REST : TH_TURN_DUE;
+		th_step_phase(s, s->answer_incomplete ? TH_TURN_REST : TH_TURN_DUE);
 		s->totals.attempts = 0;
 		break;
 	}
+	th_ladder_answer(st, &next);
 	if (s->answer_incomplete && next.kind != TH_NEXT_CALLS)
-		emit(st->out,
-		     (struct th_effect){ .kind = TH_DO_FAIL,
-					 .reason = "the answer was cut short by the provider" });
+		th_step_emit(st->out, (struct th_effect){
+					  .kind = TH_DO_FAIL,
+					  .reason = "the answer was cut short by the provider" });
 	return TH_OK;
 }
 
-static enum th_code on_model_failed(struct step *st)
+static enum th_code on_model_failed(struct th_step *st)
 {
 	struct th_session *s = st->s;
 	struct th_ev_model_failed d;
-	enum th_code code = parse(st, &d);
+	enum th_code code = th_step_parse(st, &d);
 
 	if (code)
 		return code;
@@ -587,26 +683,28 @@ static enum th_code on_model_failed(struct step *st)
 	s->reserved = (struct th_reservation){ 0 };
 	/* What cancelled it has said why. */
 	if (s->state == TH_STATE_RUNNING || !th_str_is(d.class, "cancelled"))
-		set_reason(s, d.message);
-	if (th_str_is(d.class, "cancelled")) {
-		s->phase = TH_TURN_DUE;
+		th_step_reason(s, d.message);
+	if (s->tripped) {
+		th_step_phase(s, TH_TURN_REST); /* and the guardrail's reason is why */
+	} else if (th_str_is(d.class, "cancelled")) {
+		th_step_phase(s, TH_TURN_DUE);
 		s->totals.attempts = 0;
 	} else if (d.retry) {
-		s->phase = TH_TURN_BACKOFF;
+		th_step_phase(s, TH_TURN_BACKOFF);
 		s->retry_in_ms = d.retry_in_ms;
-		emit(st->out,
-		     (struct th_effect){ .kind = TH_DO_TIMER_SET, .retry_in_ms = d.retry_in_ms });
+		th_step_emit(st->out, (struct th_effect){ .kind = TH_DO_TIMER_SET,
+							  .retry_in_ms = d.retry_in_ms });
 	} else {
-		s->phase = TH_TURN_REST;
+		th_step_phase(s, TH_TURN_REST);
 		s->turn_failed = true;
-		emit(st->out, (struct th_effect){ .kind = TH_DO_FAIL,
-						  .reason = "the model gave no answer" });
+		th_step_emit(st->out, (struct th_effect){ .kind = TH_DO_FAIL,
+							  .reason = "the model gave no answer" });
 	}
 	return TH_OK;
 }
 
 /* By the event it points to; a first CALL has none and goes by order. */
-static struct th_call *call_of(struct step *st, unsigned phases)
+struct th_call *th_step_call(struct th_step *st, unsigned phases)
 {
 	struct th_session *s = st->s;
 
@@ -621,14 +719,14 @@ static struct th_call *call_of(struct step *st, unsigned phases)
 	return NULL;
 }
 
-static enum th_code no_call(struct step *st)
+static enum th_code no_call(struct th_step *st)
 {
 	return th_fail(st->err, TH_EPROTO, "no open call fits this %s of \"%.*s\"",
 		       th_event_name(st->ev->kind), TH_FMT(th_utf8_cut(st->ev->call, 80)));
 }
 
 /* A step that the loop itself takes: the log has one, this code would take another. */
-static enum th_code other_step(struct step *st)
+static enum th_code other_step(struct th_step *st)
 {
 	const struct th_session *s = st->s;
 	const char *phase = "no such call";
@@ -643,7 +741,7 @@ static enum th_code other_step(struct step *st)
 	    th_event_name(st->ev->kind), TH_FMT(th_utf8_cut(st->ev->call, 80)), phase);
 }
 
-static enum th_code other_action(struct step *st, const struct th_call *c, const char *ours,
+static enum th_code other_action(struct th_step *st, const struct th_call *c, const char *ours,
 				 const char *does, struct th_str tool, struct th_str digest)
 {
 	return th_fail(st->err, TH_EDIVERGED,
@@ -654,7 +752,8 @@ static enum th_code other_action(struct step *st, const struct th_call *c, const
 
 /* A call as the log has it against the one that stands in the answer.  What a computer is to do is
  * the models' to read (run/driver_calls.c). */
-static enum th_code check_call(struct step *st, const struct th_call *c, const struct th_ev_call *d)
+static enum th_code check_call(struct th_step *st, const struct th_call *c,
+			       const struct th_ev_call *d)
 {
 	struct th_buf arguments = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	char logged[TH_SHA256_HEX_SIZE + 1], ours[TH_SHA256_HEX_SIZE + 1];
@@ -678,14 +777,14 @@ static enum th_code check_call(struct step *st, const struct th_call *c, const s
 	return code;
 }
 
-static void call_phase(struct th_call *c, enum th_call_phase phase)
+void th_call_phase_set(struct th_call *c, enum th_call_phase phase)
 {
 	c->phase = phase;
 	c->emitted = phase == TH_CALL_SETTLED;
 }
 
 /* What finding the call's elements cost is the turn's. */
-static enum th_code take_grounding(struct step *st, struct th_call *c, struct th_str grounding)
+static enum th_code take_grounding(struct th_step *st, struct th_call *c, struct th_str grounding)
 {
 	struct th_totals *t = &st->s->totals;
 	struct th_json_doc *doc;
@@ -704,12 +803,12 @@ static enum th_code take_grounding(struct step *st, struct th_call *c, struct th
 	return TH_OK;
 }
 
-static enum th_code on_call(struct step *st)
+static enum th_code on_call(struct th_step *st)
 {
 	struct th_session *s = st->s;
 	struct th_ev_call d;
-	struct th_call *c = call_of(st, 1u << TH_CALL_SEEN);
-	enum th_code code = parse(st, &d);
+	struct th_call *c = th_step_call(st, 1u << TH_CALL_SEEN);
+	enum th_code code = th_step_parse(st, &d);
 	int class, policy;
 
 	if (code)
@@ -723,6 +822,7 @@ static enum th_code on_call(struct step *st)
 	code = check_call(st, c, &d);
 	if (code)
 		return code;
+	c->unknown_tool = d.unknown;
 	c->class = (enum th_class) class;
 	c->policy = (enum th_policy)policy;
 	c->arguments = th_arena_str(&s->turn, d.arguments);
@@ -738,26 +838,32 @@ static enum th_code on_call(struct step *st)
 	case TH_POLICY_RUN:
 		/* Safety checks of the provider and class X always need a person. */
 		if (c->safety_checks.len > 0 || c->class == TH_CLASS_X)
-			call_phase(c, TH_CALL_RECORDED);
+			th_call_phase_set(c, TH_CALL_RECORDED);
 		else
-			call_phase(c, TH_CALL_CLEARED);
+			th_call_phase_set(c, TH_CALL_CLEARED);
 		break;
 	case TH_POLICY_ASK:
-		call_phase(c, TH_CALL_RECORDED);
+		th_call_phase_set(c, TH_CALL_RECORDED);
 		break;
 	case TH_POLICY_REFUSE:
 	case TH_POLICY_COUNT:
-		call_phase(c, TH_CALL_DENIED);
+		th_call_phase_set(c, TH_CALL_DENIED);
 		break;
+	}
+	if (c->unknown_tool && th_session_member(s)->unknown_tool_fails)
+		th_ladder_trip(s, st->out, "model", c->reason);
+	if (s->tripped && c->phase != TH_CALL_DENIED) {
+		c->reason = TH_STR("the run was stopped before this call began");
+		th_call_phase_set(c, TH_CALL_DENIED);
 	}
 	return TH_OK;
 }
 
-static enum th_code on_approval_requested(struct step *st)
+static enum th_code on_approval_requested(struct th_step *st)
 {
 	struct th_ev_approval_requested d;
-	struct th_call *c = call_of(st, 1u << TH_CALL_RECORDED);
-	enum th_code code = parse(st, &d);
+	struct th_call *c = th_step_call(st, 1u << TH_CALL_RECORDED);
+	enum th_code code = th_step_parse(st, &d);
 
 	if (code)
 		return code;
@@ -766,9 +872,10 @@ static enum th_code on_approval_requested(struct step *st)
 	if (!th_str_is(d.digest, c->digest))
 		return other_action(st, c, c->digest, "asks about", c->tool, d.digest);
 	c->reason = th_arena_str(&st->s->turn, d.reason);
-	call_phase(c, TH_CALL_ASKED);
-	set_reason(st->s, d.reason);
-	return set_state(st, TH_STATE_WAITING);
+	c->was_asked = true;
+	th_call_phase_set(c, TH_CALL_ASKED);
+	th_step_reason(st->s, d.reason);
+	return th_step_state(st, TH_STATE_WAITING);
 }
 
 const struct th_call *th_session_waits(const struct th_session *s, enum th_call_phase phase,
@@ -782,18 +889,18 @@ const struct th_call *th_session_waits(const struct th_session *s, enum th_call_
 }
 
 /* Does a call wait for a person? */
-static bool any_waits(const struct th_session *s)
+bool th_session_waits_any(const struct th_session *s)
 {
 	return th_session_waits(s, TH_CALL_ASKED, TH_STR("")) ||
 	       th_session_waits(s, TH_CALL_PARKED, TH_STR(""));
 }
 
-static enum th_code on_approval_decided(struct step *st)
+static enum th_code on_approval_decided(struct th_step *st)
 {
 	struct th_session *s = st->s;
 	struct th_ev_approval_decided d;
-	struct th_call *c = call_of(st, 1u << TH_CALL_ASKED);
-	enum th_code code = parse(st, &d);
+	struct th_call *c = th_step_call(st, 1u << TH_CALL_ASKED);
+	enum th_code code = th_step_parse(st, &d);
 
 	if (code)
 		return code;
@@ -808,17 +915,19 @@ static enum th_code on_approval_decided(struct step *st)
 	else
 		c->reason = th_arena_str(&s->turn, d.message.len ? d.message
 								 : TH_STR("a person rejected it"));
-	call_phase(c, d.approve ? TH_CALL_CLEARED : TH_CALL_DENIED);
-	if (!any_waits(s) && s->state == TH_STATE_WAITING)
-		return set_state(st, TH_STATE_RUNNING);
+	if (d.always)
+		th_sticky_set(st, c, d.approve, d.message);
+	th_call_phase_set(c, d.approve ? TH_CALL_CLEARED : TH_CALL_DENIED);
+	if (!th_session_waits_any(s) && s->state == TH_STATE_WAITING)
+		return th_step_state(st, TH_STATE_RUNNING);
 	return TH_OK;
 }
 
-static enum th_code on_intent(struct step *st)
+static enum th_code on_intent(struct th_step *st)
 {
 	struct th_ev_intent d;
-	struct th_call *c = call_of(st, 1u << TH_CALL_CLEARED);
-	enum th_code code = parse(st, &d);
+	struct th_call *c = th_step_call(st, 1u << TH_CALL_CLEARED);
+	enum th_code code = th_step_parse(st, &d);
 
 	if (code)
 		return code;
@@ -843,7 +952,7 @@ static enum th_code on_intent(struct step *st)
 	c->journal = th_arena_str(&st->s->turn, d.journal);
 	c->epoch = d.epoch;
 	c->intent_seq = st->ev->seq;
-	call_phase(c, TH_CALL_INTENDED);
+	th_call_phase_set(c, TH_CALL_INTENDED);
 	return TH_OK;
 }
 
@@ -858,12 +967,12 @@ static void note_doubt(struct th_session *s, const struct th_call *c)
 				c->status);
 }
 
-static enum th_code on_parked(struct step *st)
+static enum th_code on_parked(struct th_step *st)
 {
 	struct th_session *s = st->s;
 	struct th_ev_parked d;
-	struct th_call *c = call_of(st, 1u << TH_CALL_INTENDED);
-	enum th_code code = parse(st, &d);
+	struct th_call *c = th_step_call(st, 1u << TH_CALL_INTENDED);
+	enum th_code code = th_step_parse(st, &d);
 
 	if (code)
 		return code;
@@ -873,17 +982,17 @@ static enum th_code on_parked(struct step *st)
 	c->evidence = th_arena_str(&s->turn, d.evidence);
 	c->observation = th_arena_str(&s->turn, d.observation);
 	c->elapsed_ms = d.elapsed_ms;
-	call_phase(c, TH_CALL_PARKED);
-	set_reason(s, TH_STR("nobody knows whether an action happened; a person must say"));
-	return s->state == TH_STATE_RUNNING ? set_state(st, TH_STATE_WAITING) : TH_OK;
+	th_call_phase_set(c, TH_CALL_PARKED);
+	th_step_reason(s, TH_STR("nobody knows whether an action happened; a person must say"));
+	return s->state == TH_STATE_RUNNING ? th_step_state(st, TH_STATE_WAITING) : TH_OK;
 }
 
-static enum th_code on_settled(struct step *st)
+static enum th_code on_settled(struct th_step *st)
 {
 	struct th_session *s = st->s;
 	struct th_ev_settled d;
-	struct th_call *c = call_of(st, 1u << TH_CALL_PARKED);
-	enum th_code code = parse(st, &d);
+	struct th_call *c = th_step_call(st, 1u << TH_CALL_PARKED);
+	enum th_code code = th_step_parse(st, &d);
 	int status;
 
 	if (code)
@@ -900,20 +1009,20 @@ static enum th_code on_settled(struct step *st)
 	c->reason = th_arena_str(&s->turn, d.message);
 	c->by = th_arena_str(&s->turn, d.by);
 	c->word_by_person = true;
-	call_phase(c, TH_CALL_JUDGED);
-	if (!any_waits(s) && s->state == TH_STATE_WAITING)
-		return set_state(st, TH_STATE_RUNNING);
+	th_call_phase_set(c, TH_CALL_JUDGED);
+	if (!th_session_waits_any(s) && s->state == TH_STATE_WAITING)
+		return th_step_state(st, TH_STATE_RUNNING);
 	return TH_OK;
 }
 
-static enum th_code on_outcome(struct step *st)
+static enum th_code on_outcome(struct th_step *st)
 {
 	struct th_session *s = st->s;
 	struct th_ev_outcome d;
 	/* Without an effect_id nothing was started: any open call may end so (refused, cancelled).
 	 */
 	struct th_call *c =
-	    call_of(st, ~(1u << TH_CALL_SETTLED | 1u << TH_CALL_SEEN | 1u << TH_CALL_PARKED));
+	    th_step_call(st, ~(1u << TH_CALL_SETTLED | 1u << TH_CALL_SEEN | 1u << TH_CALL_PARKED));
 	enum th_code code = parse_plain(st, &d);
 	int status;
 
@@ -936,35 +1045,36 @@ static enum th_code on_outcome(struct step *st)
 	c->status = (enum th_outcome_status)status;
 	c->outcome_seq = st->ev->seq;
 	note_doubt(s, c);
-	call_phase(c, TH_CALL_SETTLED);
+	th_call_phase_set(c, TH_CALL_SETTLED);
+	th_ladder_outcome(st, c, th_json_get(st->data, "output"));
 	s->items++;
 	s->totals.calls_unknown += c->status == TH_OUTCOME_UNKNOWN;
 	turn_over(s);
-	if (!any_waits(s) && s->state == TH_STATE_WAITING)
-		return set_state(st, TH_STATE_RUNNING);
+	if (!th_session_waits_any(s) && s->state == TH_STATE_WAITING)
+		return th_step_state(st, TH_STATE_RUNNING);
 	return TH_OK;
 }
 
 /* What runs is told to stop.  After a stop for good, calls that have not begun will be refused. */
-static void cancel_open(struct step *st, bool for_good)
+static void cancel_open(struct th_step *st, bool for_good)
 {
 	struct th_session *s = st->s;
 
 	if (s->phase == TH_TURN_REQUESTED)
-		emit(st->out, (struct th_effect){ .kind = TH_DO_MODEL_CANCEL });
+		th_step_emit(st->out, (struct th_effect){ .kind = TH_DO_MODEL_CANCEL });
 	for (size_t i = 0; i < s->call_count; i++) {
 		struct th_call *c = &s->calls[i];
 
 		if (c->phase == TH_CALL_INTENDED) {
 			if (for_good)
-				emit(st->out,
-				     (struct th_effect){ .kind = TH_DO_TOOL_CANCEL, .call = i });
+				th_step_emit(st->out, (struct th_effect){ .kind = TH_DO_TOOL_CANCEL,
+									  .call = i });
 		} else if (for_good && c->phase == TH_CALL_PARKED) {
 			c->status = TH_OUTCOME_UNKNOWN;
-			call_phase(c, TH_CALL_JUDGED);
+			th_call_phase_set(c, TH_CALL_JUDGED);
 		} else if (for_good && c->phase < TH_CALL_INTENDED && c->phase != TH_CALL_SEEN) {
 			c->reason = TH_STR("the run was cancelled before this call began");
-			call_phase(c, TH_CALL_DENIED);
+			th_call_phase_set(c, TH_CALL_DENIED);
 		}
 	}
 }
@@ -975,13 +1085,17 @@ static void release_marks(struct th_session *s)
 	for (size_t i = 0; i < s->call_count; i++)
 		if (s->calls[i].phase != TH_CALL_INTENDED && s->calls[i].phase != TH_CALL_SETTLED)
 			s->calls[i].emitted = false;
+	for (size_t i = 0; i < s->call_count; i++)
+		s->calls[i].guard_given = false;
+	s->guards_in_given = s->guards_out_given = 0;
+	s->use_given = false;
 }
 
-static enum th_code on_state_changed(struct step *st)
+static enum th_code on_state_changed(struct th_step *st)
 {
 	struct th_session *s = st->s;
 	struct th_ev_state_changed d;
-	enum th_code code = parse(st, &d);
+	enum th_code code = th_step_parse(st, &d);
 	int to;
 
 	if (code)
@@ -990,35 +1104,36 @@ static enum th_code on_state_changed(struct step *st)
 	if (to < 0)
 		return th_fail(st->err, TH_EPROTO, "unknown state \"%.*s\"",
 			       TH_FMT(th_utf8_cut(d.to, 40)));
-	code = set_state(st, (enum th_state)to);
+	code = th_step_state(st, (enum th_state)to);
 	if (code)
 		return code;
-	set_reason(s, d.reason);
+	th_step_reason(s, d.reason);
 	/* No timer of before rings again, and a replay has none: what waited for one is due. */
 	if (s->phase == TH_TURN_BACKOFF)
-		s->phase = TH_TURN_DUE;
+		th_step_phase(s, TH_TURN_DUE);
 	/* A limit is found with a request under way only when that was another process's. */
 	if (to == TH_STATE_LIMIT && s->phase == TH_TURN_REQUESTED) {
 		hold_reservation(s);
-		s->phase = TH_TURN_DUE;
+		th_step_phase(s, TH_TURN_DUE);
 	}
 	if (to == TH_STATE_STOPPED || to == TH_STATE_PAUSED)
 		cancel_open(st, to == TH_STATE_STOPPED);
 	if (to == TH_STATE_RUNNING) {
 		release_marks(s);
+		s->tripped = s->turn_given = false;
 		if (s->phase == TH_TURN_REST)
-			s->phase = TH_TURN_DUE;
+			th_step_phase(s, TH_TURN_DUE);
 		s->totals.task_turns = 0;
 		s->totals.attempts = 0;
 		s->task_ms = st->ev->ts_ms;
 		turn_over(s);
-		if (any_waits(s))
-			return set_state(st, TH_STATE_WAITING);
+		if (th_session_waits_any(s))
+			return th_step_state(st, TH_STATE_WAITING);
 	}
 	return TH_OK;
 }
 
-static enum th_code on_budget(struct step *st)
+static enum th_code on_budget(struct th_step *st)
 {
 	struct th_agent_limits limits;
 	enum th_code code = th_table_parse(&th_agent_limits_table, th_json_get(st->data, "limits"),
@@ -1030,38 +1145,40 @@ static enum th_code on_budget(struct step *st)
 	return TH_OK;
 }
 
-static enum th_code on_error(struct step *st)
+static enum th_code on_error(struct th_step *st)
 {
 	struct th_ev_error d;
-	enum th_code code = parse(st, &d);
+	enum th_code code = th_step_parse(st, &d);
 
 	if (code)
 		return code;
-	code = set_state(st, TH_STATE_FAILED);
+	code = th_step_state(st, TH_STATE_FAILED);
 	if (code)
 		return code;
-	set_reason(st->s, d.message);
+	th_step_reason(st->s, d.message);
 	if (st->s->phase != TH_TURN_CALLS)
-		st->s->phase = TH_TURN_REST;
+		th_step_phase(st->s, TH_TURN_REST);
 	return TH_OK;
 }
 
-static enum th_code on_final(struct step *st)
+static enum th_code on_final(struct th_step *st)
 {
-	if (st->s->phase != TH_TURN_REST || st->s->state != TH_STATE_RUNNING)
+	if ((st->s->phase != TH_TURN_REST && st->s->phase != TH_TURN_CHECK) ||
+	    st->s->state != TH_STATE_RUNNING)
 		return th_fail(st->err, TH_EPROTO, "there is no final answer to finish with");
+	th_step_phase(st->s, TH_TURN_REST);
 	th_buf_clear(&st->s->reason);
-	return set_state(st, TH_STATE_FINISHED);
+	return th_step_state(st, TH_STATE_FINISHED);
 }
 
 /* Written by later parts of the house; the fold keeps them, and they change nothing here yet. */
-static enum th_code on_noted(struct step *st)
+static enum th_code on_noted(struct th_step *st)
 {
 	(void)st;
 	return TH_OK;
 }
 
-typedef enum th_code handler_fn(struct step *);
+typedef enum th_code handler_fn(struct th_step *);
 
 static handler_fn *const handlers[TH_EVENT_COUNT] = {
 	[TH_EV_SESSION_CREATED] = on_session_created,
@@ -1077,8 +1194,11 @@ static handler_fn *const handlers[TH_EVENT_COUNT] = {
 	[TH_EV_OUTCOME] = on_outcome,
 	[TH_EV_PARKED] = on_parked,
 	[TH_EV_SETTLED] = on_settled,
-	[TH_EV_GUARDRAIL] = on_noted,
-	[TH_EV_HANDOFF] = on_noted,
+	[TH_EV_GUARDRAIL] = th_on_guardrail,
+	[TH_EV_HANDOFF] = th_on_handoff,
+	[TH_EV_CODE] = th_on_code,
+	[TH_EV_ITEMS_ADDED] = th_on_items_added,
+	[TH_EV_ITEMS_REMOVED] = th_on_items_removed,
 	[TH_EV_DELEGATION_STARTED] = on_noted,
 	[TH_EV_DELEGATION_FINISHED] = on_noted,
 	[TH_EV_CONDENSATION] = on_noted,
@@ -1100,7 +1220,7 @@ enum th_code th_session_step(struct th_session *s, const struct th_event *ev,
 {
 	struct th_arena scratch;
 	struct th_json_doc *doc = NULL;
-	struct step st = { .s = s, .ev = ev, .scratch = &scratch, .out = ret, .err = err };
+	struct th_step st = { .s = s, .ev = ev, .scratch = &scratch, .out = ret, .err = err };
 	enum th_code code;
 
 	assert(ev->kind < TH_EVENT_COUNT);
@@ -1148,23 +1268,31 @@ void th_session_resume(struct th_session *s, struct th_effects *ret)
 		struct th_call *c = &s->calls[i];
 
 		c->emitted = c->phase == TH_CALL_SETTLED;
+		c->guard_given = false;
 		if (c->phase == TH_CALL_INTENDED) {
 			c->emitted = true;
-			emit(ret, (struct th_effect){ .kind = TH_DO_TOOL_SETTLE, .call = i });
+			th_step_emit(ret,
+				     (struct th_effect){ .kind = TH_DO_TOOL_SETTLE, .call = i });
 		}
 	}
-	s->notified = false;
+	s->notified = s->turn_given = s->use_given = false;
+	s->guards_in_given = s->guards_out_given = 0;
 	if (s->state == TH_STATE_RUNNING) {
 		if (s->phase == TH_TURN_BACKOFF)
-			s->phase = TH_TURN_DUE;
-		if (s->phase == TH_TURN_REQUESTED)
+			th_step_phase(s, TH_TURN_DUE);
+		if (s->phase == TH_TURN_REQUESTED && s->tripped)
+			th_step_emit(ret, (struct th_effect){ .kind = TH_DO_MODEL_CANCEL });
+		else if (s->phase == TH_TURN_REQUESTED)
 			due_turn(s, ret);
 		/* Only a fork can begin between an answer, or its failure, and what follows. */
-		if (s->phase == TH_TURN_REST && (s->turn_failed || s->answer_incomplete))
-			emit(ret, (struct th_effect){ .kind = TH_DO_FAIL,
-						      .reason = "the model gave no answer" });
+		if (s->phase == TH_TURN_REST && s->tripped)
+			; /* the ladder's to end */
+		else if (s->phase == TH_TURN_REST && (s->turn_failed || s->answer_incomplete))
+			th_step_emit(ret,
+				     (struct th_effect){ .kind = TH_DO_FAIL,
+							 .reason = "the model gave no answer" });
 		else if (s->phase == TH_TURN_REST && s->answer_seq)
-			finish(s, ret);
+			th_step_finish(s, ret);
 	}
 	due(s, ret);
 }
@@ -1173,7 +1301,7 @@ void th_session_wake(struct th_session *s, struct th_effects *ret)
 {
 	ret->count = 0;
 	if (s->phase == TH_TURN_BACKOFF && s->state == TH_STATE_RUNNING) {
-		s->phase = TH_TURN_DUE;
+		th_step_phase(s, TH_TURN_DUE);
 		due(s, ret);
 	}
 }
@@ -1249,7 +1377,8 @@ static void print_doubts(const struct th_session *s, struct th_jw *w)
 
 void th_session_print(const struct th_session *s, struct th_jw *w)
 {
-	static const char *const phases[] = { "rest", "due", "requested", "backoff", "calls" };
+	static const char *const phases[] = { "rest",    "due",   "requested",
+					      "backoff", "calls", "check" };
 	const struct th_totals *t = &s->totals;
 
 	th_jw_object(w);
@@ -1258,6 +1387,7 @@ void th_session_print(const struct th_session *s, struct th_jw *w)
 	th_jw_kint(w, "seq", (int64_t)s->seq);
 	th_jw_kstr(w, "agent", s->agent_name);
 	th_jw_kstr(w, "model", s->model);
+	th_ladder_print(s, w);
 	if (s->parent.len)
 		th_jw_kstr(w, "parent", s->parent);
 	th_jw_kint(w, "items", (int64_t)s->items);

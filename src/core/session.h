@@ -18,6 +18,7 @@
 
 #include "core/agent.h"
 #include "core/event.h"
+#include "core/team.h"
 #include "core/unknown.h"
 
 /* id, name, exit code of `thole run`, one line */
@@ -49,6 +50,7 @@ bool th_state_allows(enum th_state from, enum th_state to); /* the legal transit
 	X(REFUSE, "refuse")         /* call: append OUTCOME refused */                         \
 	X(INTEND, "intend")         /* call: append INTENT */                                  \
 	X(CONCLUDE, "conclude")     /* call: append OUTCOME as a person said */                \
+	X(CORRECT, "correct")       /* append MESSAGE: why the answer cannot be taken */       \
 	X(REQUEST, "request")       /* append MODEL_REQUESTED */                               \
 	X(FINISH, "finish")         /* append FINAL */                                         \
 	X(LIMIT, "limit")           /* append STATE_CHANGED to limit */                        \
@@ -58,6 +60,9 @@ bool th_state_allows(enum th_state from, enum th_state to); /* the legal transit
 	X(TOOL_RUN, "tool_run")       /* call: dispatch */                                     \
 	X(TOOL_SETTLE, "tool_settle") /* call: after a crash, ask the executor how it ended */ \
 	X(TOOL_CANCEL, "tool_cancel") /* call: running, and no longer wanted */                \
+	X(GUARD, "guard")             /* guard, or call and guard: ask it, append GUARDRAIL */ \
+	X(HAND_OVER, "hand_over")     /* call: append HANDOFF and the call's OUTCOME */        \
+	X(TOOL_USE, "tool_use")       /* ask the agent's code what follows; append CODE */     \
 	X(TIMER_SET, "timer_set")     /* wait retry_in_ms, then th_session_wake */             \
 	X(NOTIFY, "notify")           /* the state changed to one that rests */
 
@@ -68,12 +73,16 @@ const char *th_effect_name(enum th_effect_kind k);
 
 struct th_effect {
 	enum th_effect_kind kind;
-	size_t call;         /* index into the session's calls, where it is about one */
-	int64_t retry_in_ms; /* TIMER_SET */
-	const char *reason;  /* LIMIT, FAIL: static text */
+	size_t call;               /* index into the session's calls, where it is about one */
+	enum th_guard_stage stage; /* GUARD without call: input or output */
+	size_t guard;              /* GUARD: index among the guardrails of its agent */
+	int64_t retry_in_ms;       /* TIMER_SET */
+	const char *reason;        /* LIMIT, FAIL: static text */
+	const char *class;         /* FAIL: static text; NULL: model */
 };
 
-#define TH_EFFECTS_MAX (TH_CALLS_MAX + 8)
+/* A call may have one of its own, and each guardrail of an agent. */
+#define TH_EFFECTS_MAX (2 * TH_CALLS_MAX + 2 * TH_GUARDRAILS_MAX + 8)
 
 struct th_effects {
 	size_t count;
@@ -120,6 +129,13 @@ struct th_call {
 	enum th_outcome_status status; /* SETTLED; JUDGED: what it will be */
 	bool emitted;                  /* the effect of this phase was given out */
 	bool approved;                 /* by a person */
+	bool was_asked;                /* a person was asked about it */
+	bool unknown_tool;             /* there is none of that name */
+	bool verbatim;                 /* DENIED: `reason` is all that the model is told */
+	size_t handoff; /* index + 1 of the agent's handoff that it asks for; 0: none */
+	uint32_t guards_in, guards_out; /* its guardrails that have not answered */
+	bool guard_given;               /* one of them is being asked */
+	struct th_str output;           /* SETTLED: as text, where the ladder may need it */
 	bool word_by_person; /* JUDGED: by `by`, with `reason`; else the run was stopped */
 	struct th_str by;
 	struct th_str told, evidence, observation; /* PARKED, JUDGED: for the OUTCOME */
@@ -145,7 +161,21 @@ struct th_reservation {
 };
 
 /* What the current task waits for. */
-enum th_turn_phase { TH_TURN_REST, TH_TURN_DUE, TH_TURN_REQUESTED, TH_TURN_BACKOFF, TH_TURN_CALLS };
+/* CHECK: there is a final output, and guardrails look at it. */
+enum th_turn_phase {
+	TH_TURN_REST,
+	TH_TURN_DUE,
+	TH_TURN_REQUESTED,
+	TH_TURN_BACKOFF,
+	TH_TURN_CALLS,
+	TH_TURN_CHECK
+};
+
+/* A tool that a person approved or refused for good. */
+struct th_sticky {
+	struct th_str tool, message;
+	bool approve;
+};
 
 struct th_session {
 	enum th_state state;
@@ -157,6 +187,7 @@ struct th_session {
 	uint64_t items;                    /* history entries so far */
 	uint64_t answer_seq;               /* of the last MODEL_ANSWERED */
 	uint64_t request_seq, message_seq; /* of the last of them */
+	uint64_t task_seq;                 /* what began the task: a message, or items */
 	int64_t retry_in_ms;
 	struct th_reservation reserved; /* by the request under way */
 	int64_t answer_tokens; /* input and output of the last answer: the next sends it again */
@@ -178,6 +209,26 @@ struct th_session {
 	int64_t turns_max, attempts_max, tokens_max, seconds_max, cost_nano_max; /* 0: none */
 	int64_t price_input, price_output; /* per token; 0: unknown; of live runs only */
 	struct th_str agent_name, model, workspace, parent; /* in `kept` */
+
+	/* The team; see session_team.c. */
+	const struct th_team *team;     /* in `kept`, or th_team_plain */
+	size_t agent;                   /* who speaks: index of the team */
+	size_t task_agent;              /* who began the task: its input guardrails look */
+	uint32_t guards_in, guards_out; /* that have not answered */
+	uint32_t guards_in_given, guards_out_given; /* being asked */
+	bool turn_given;                            /* the effect of this phase was given out */
+	bool tripped;           /* a guardrail, or a tool, ends the run; see `trip` */
+	const char *trip_class; /* static text */
+	struct th_buf trip;
+	bool handed;                  /* the answer's handoff took place */
+	bool correct;                 /* the answer does not fit; `reason` says why */
+	bool use_given, use_answered; /* TH_USE_CODE: asked, and has spoken of this answer */
+	int64_t corrections;
+	int instead;              /* enum th_instead of the final output, or -1 */
+	uint64_t agents_used;     /* bit i: agent i used a tool in this task */
+	uint64_t narrowed_seq;    /* of the HANDOFF that narrowed the history; 0: none */
+	struct th_sticky *sticky; /* in `kept`; NULL: none */
+	size_t sticky_count;
 	struct th_arena kept;
 };
 
@@ -211,12 +262,20 @@ void th_session_resume(struct th_session *s, struct th_effects *ret);
 /* The retry timer rang. */
 void th_session_wake(struct th_session *s, struct th_effects *ret);
 
+/* Of a team: the agent that speaks, and what is said of a tool for good (NULL: nothing). */
+const struct th_member *th_session_member(const struct th_session *s);
+const struct th_sticky *th_session_sticky(const struct th_session *s, struct th_str tool);
+/* The request's tool choice is the agent's (else the model is free to choose). */
+bool th_session_tool_choice(const struct th_session *s);
+
 bool th_session_rests(
     const struct th_session *s); /* nothing will happen without somebody from outside */
 /* The first call that waits for a decision (TH_CALL_ASKED) or a word (TH_CALL_PARKED), with that id
  * or, when it is empty, any; or NULL. */
 const struct th_call *th_session_waits(const struct th_session *s, enum th_call_phase phase,
 				       struct th_str call_id);
+
+bool th_session_waits_any(const struct th_session *s); /* for a decision or a word */
 
 /*
  * What a function call's text asks for, as it is written into the log: an object printed by our own

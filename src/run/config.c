@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "computers/computer.h"
+#include "core/team.h"
 #include "io/files.h"
 #include "models/profiles.h"
 #include "models/user_profiles.h"
@@ -487,6 +488,25 @@ static enum th_code copy_strs(const struct th_strs *from, struct th_arena *a, st
 	return TH_OK;
 }
 
+static enum th_code copy_table(const struct th_table *t, void *to, struct th_arena *a);
+
+static enum th_code copy_objects(const struct th_field *f, struct th_objects *to,
+				 struct th_arena *a)
+{
+	struct th_objects from = *to;
+	enum th_code code = TH_OK;
+
+	if (!from.list)
+		return TH_OK;
+	to->list = th_arena_array(a, from.count + 1, f->sub->size);
+	if (!to->list)
+		return TH_ELIMIT;
+	memcpy(to->list, from.list, from.count * f->sub->size);
+	for (size_t i = 0; i < from.count && !code; i++)
+		code = copy_table(f->sub, (char *)to->list + i * f->sub->size, a);
+	return code;
+}
+
 /* `to` is a flat copy of `from`: what it points to is copied into the arena. */
 static enum th_code copy_table(const struct th_table *t, void *to, struct th_arena *a)
 {
@@ -513,8 +533,9 @@ static enum th_code copy_table(const struct th_table *t, void *to, struct th_are
 				return TH_ELIMIT;
 			memcpy(*sub, from, f->sub->size);
 			code = copy_table(f->sub, *sub, a);
+		} else if (f->kind == TH_FIELD_objects) {
+			code = copy_objects(f, cell, a);
 		}
-		assert(f->kind != TH_FIELD_objects); /* no agent has one */
 	}
 	return code;
 }
@@ -658,6 +679,25 @@ static enum th_code check_agent(const struct checker *c, const struct th_agent *
 	return code;
 }
 
+/* The other agents, and all that they say of each other. */
+static enum th_code check_team(const struct checker *c, const struct th_json *root,
+			       struct th_arena *a)
+{
+	const struct th_team *team;
+	enum th_code code = th_team_resolve(root, a, &team, c->err);
+
+	for (size_t i = 1; code == TH_OK && i < team->count; i++) {
+		struct th_agent member;
+
+		code = th_team_agent(root, i, a, &member, c->err);
+		if (code == TH_OK)
+			code = check_agent(c, &member);
+		if (code != TH_OK)
+			return code;
+	}
+	return code ? th_prefix(c->err, code, "%.*s", TH_FMT(c->name)) : TH_OK;
+}
+
 enum th_code th_agent_parse(struct th_str yaml, struct th_str name, struct th_arena *a,
 			    struct th_agent *ret, struct th_err *err)
 {
@@ -668,6 +708,8 @@ enum th_code th_agent_parse(struct th_str yaml, struct th_str name, struct th_ar
 
 	if (code == TH_OK)
 		code = check_agent(&c, &agent);
+	if (code == TH_OK)
+		code = check_team(&c, th_json_root(doc), a);
 	if (code != TH_OK)
 		return code;
 	if (!agent.name.len)

@@ -94,30 +94,83 @@ struct th_ticket th_live_ticket(const struct th_live *l, uint64_t seq)
 	return (struct th_ticket){ l->index, l->generation, seq };
 }
 
+const struct th_outfit *th_outfit_member(const struct th_outfit *o, size_t agent)
+{
+	return agent == 0 || agent > o->member_count ? o : &o->members[agent - 1];
+}
+
+void th_live_instruct(struct th_live *l, struct th_str text, bool fresh)
+{
+	if (l->instructed && th_str_eq(th_buf_str(&l->instructions), text))
+		return;
+	th_buf_clear(&l->instructions);
+	th_buf_add(&l->instructions, text);
+	l->instructed = true;
+	l->instructions_new = fresh;
+	l->speaking.instructions = th_buf_str(&l->instructions);
+}
+
+/* The functions that hand over, beside the agent's own tools. */
+static enum th_code fit_tools(struct th_live *l, struct th_err *err)
+{
+	const struct th_outfit *outfit = &l->outfit;
+	const struct th_member *m = &l->fold.team->members[l->speaks];
+	size_t count = outfit->tool_count + m->handoff_count;
+	struct th_tool_spec *specs;
+
+	free((void *)(uintptr_t)l->options.tools);
+	l->options.tools = NULL;
+	l->options.tool_count = 0;
+	if (count == 0)
+		return TH_OK;
+	specs = th_try_alloc(count * sizeof(*specs));
+	if (!specs)
+		return th_fail_memory(err);
+	for (size_t i = 0; i < outfit->tool_count; i++)
+		specs[i] = outfit->tools[i].spec;
+	for (size_t i = 0; i < m->handoff_count; i++)
+		specs[outfit->tool_count + i] = (struct th_tool_spec){
+			.name = m->handoffs[i].tool,
+			.description = m->handoffs[i].description,
+			.schema = TH_STR("{\"type\":\"object\",\"properties\":{},\"required\":[],"
+					 "\"additionalProperties\":false}"),
+			.class = TH_CLASS_L,
+			.strict = true,
+		};
+	l->options.tools = specs;
+	l->options.tool_count = count;
+	return TH_OK;
+}
+
+enum th_code th_live_dress(struct th_live *l, struct th_err *err)
+{
+	const struct th_profile *before = l->outfit.profile;
+	const struct th_outfit *outfit = th_outfit_member(&l->team_outfit, l->fold.agent);
+
+	l->speaks = l->fold.agent;
+	l->outfit = *outfit;
+	l->speaking = *outfit->agent;
+	l->instructed = l->instructions_new = false;
+	l->instructed_turn = 0;
+	l->options.profile = outfit->profile;
+	l->options.model = outfit->model;
+	l->options.agent = &l->speaking;
+	l->options.has_computer = outfit->has_computer;
+	l->options.screen = outfit->screen;
+	l->options.image = th_image_size(outfit->profile, outfit->screen);
+	l->options.stream = !outfit->agent->settings || outfit->agent->settings->stream;
+	th_session_prices(&l->fold, outfit->profile->price.input, outfit->profile->price.output);
+	if (before && before != outfit->profile) {
+		l->history = th_history_free(l->history);
+		l->history_due = true;
+	}
+	return fit_tools(l, err);
+}
+
 static enum th_code live_fit(struct th_live *l, const struct th_outfit *outfit, struct th_err *err)
 {
-	l->outfit = *outfit;
-	l->options = (struct th_request_options){
-		.profile = outfit->profile,
-		.model = outfit->model,
-		.agent = outfit->agent,
-		.has_computer = outfit->has_computer,
-		.screen = outfit->screen,
-		.image = th_image_size(outfit->profile, outfit->screen),
-		.stream = !outfit->agent->settings || outfit->agent->settings->stream,
-	};
-	if (outfit->tool_count > 0) {
-		struct th_tool_spec *specs = th_try_alloc(outfit->tool_count * sizeof(*specs));
-
-		if (!specs)
-			return th_fail_memory(err);
-		for (size_t i = 0; i < outfit->tool_count; i++)
-			specs[i] = outfit->tools[i].spec;
-		l->options.tools = specs;
-		l->options.tool_count = outfit->tool_count;
-	}
-	th_session_prices(&l->fold, outfit->profile->price.input, outfit->profile->price.output);
-	return TH_OK;
+	l->team_outfit = *outfit;
+	return th_live_dress(l, err);
 }
 
 /* Without its outfit: live_fit comes before anything else. */
@@ -154,6 +207,7 @@ static enum th_code live_new(struct th_driver *d, struct th_str id,
 	l->index = index;
 	l->generation = ++d->generations;
 	th_session_init(&l->fold);
+	th_buf_init(&l->instructions, TH_EVENT_DATA_MAX);
 	d->lives[index] = l;
 	d->live_count++;
 	if (observer)
@@ -176,6 +230,8 @@ static void live_free(struct th_live *l)
 	d->live_count--;
 	th_history_free(l->history);
 	th_live_unknowns_free(l);
+	th_live_askings_free(l);
+	th_buf_deinit(&l->instructions);
 	th_session_deinit(&l->fold);
 	free((void *)(uintptr_t)l->options.tools);
 	free(l->pending.events);
@@ -254,13 +310,18 @@ static void make_dirty(struct th_live *l)
 	ask_flush(d);
 }
 
-static void hold(struct th_live *l, enum th_effect_kind kind, uint64_t seq, uint64_t call_seq)
+static void hold_as(struct th_live *l, const struct th_held *held)
 {
 	if (!room(&l->held, l->held_count, &l->held_cap, 1, sizeof(*l->held))) {
 		live_no_memory(l);
 		return;
 	}
-	l->held[l->held_count++] = (struct th_held){ kind, seq, call_seq };
+	l->held[l->held_count++] = *held;
+}
+
+static void hold(struct th_live *l, enum th_effect_kind kind, uint64_t seq, uint64_t call_seq)
+{
+	hold_as(l, &(struct th_held){ .kind = kind, .seq = seq, .call_seq = call_seq });
 }
 
 static void queue_effects(struct th_live *l, const struct th_effects *fx)
@@ -287,20 +348,7 @@ static enum th_code history_fill(void *ctx, const struct th_event *ev,
 
 enum th_code th_live_history(struct th_live *l, struct th_err *err)
 {
-	struct th_driver *d = l->driver;
-	enum th_code code = TH_OK;
-
-	if (l->history)
-		return TH_OK;
-	l->history = th_history_new(&l->options);
-	if (!l->history)
-		return th_fail_memory(err);
-	if (l->fold.seq > 0)
-		code = d->world.ops->read(d->world.ctx, th_str_of(l->id), 1, l->fold.seq,
-					  history_fill, l->history, err);
-	if (code)
-		l->history = th_history_free(l->history);
-	return code;
+	return l->history || l->history_due ? TH_OK : th_live_history_make(l, err);
 }
 
 /* False: out of memory. */
@@ -396,7 +444,14 @@ enum th_code th_live_append(struct th_live *l, enum th_event_kind kind, enum th_
 	pending_add(l, &ev);
 	make_dirty(l);
 	queue_effects(l, &fx);
-	code = th_history_add(l->history, &ev, err);
+	if (l->history)
+		code = th_history_add(l->history, &ev, err);
+	if (!code && l->fold.agent != l->speaks)
+		code = th_live_dress(l, err);
+	if (!code && l->fold.narrowed_seq == ev.seq) {
+		l->history = th_history_free(l->history);
+		l->history_due = true;
+	}
 	if (!code && l->lost)
 		code = th_fail_memory(err);
 	if (code)
@@ -442,36 +497,39 @@ static void write_final(struct th_live *l)
 	th_jw_object(&w);
 	th_jw_kstr(&w, "output", th_buf_str(&s->final));
 	th_jw_kstr(&w, "status", s->final_refusal ? TH_STR("refused") : TH_STR("finished"));
+	if (s->instead >= 0) {
+		const struct th_member *m = th_session_member(s);
+
+		th_jw_kstr(&w, "instead_of",
+			   th_str_of(th_instead_name((enum th_instead)s->instead)));
+		th_jw_kbool(&w, "in_history", m->instead[s->instead].in_history);
+	}
 	th_jw_object_end(&w);
 	th_live_write(l, TH_EV_FINAL, TH_SOURCE_AGENT, s->answer_seq, TH_STR(""),
 		      th_buf_str(&data));
 	th_buf_deinit(&data);
 }
 
-static void write_failure(struct th_live *l, const char *reason)
+static void write_failure(struct th_live *l, const struct th_effect *fx)
 {
 	struct th_session *s = &l->fold;
 	/* Who gave up has said why; else what stopped the run is known. */
 	struct th_str why =
 	    th_utf8_cut(th_buf_str(s->final_failure ? &s->final : &s->reason), TH_ERR_MSG_MAX);
-	struct th_buf text, data;
-	struct th_jw w;
+	struct th_buf text;
 
 	th_buf_init(&text, 4 * TH_KIB);
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	th_buf_add_cstr(&text, reason);
-	if (why.len > 0) {
-		th_buf_add_cstr(&text, ": ");
-		th_buf_add(&text, why);
+	if (fx->class) { /* whatever was said since, this is why */
+		th_buf_add(&text, th_utf8_cut(th_buf_str(&s->trip), 4000));
+	} else {
+		th_buf_add_cstr(&text, fx->reason);
+		if (why.len > 0) {
+			th_buf_add_cstr(&text, ": ");
+			th_buf_add(&text, why);
+		}
 	}
-	w = th_jw(&data);
-	th_jw_object(&w);
-	th_jw_kstr(&w, "class", TH_STR("model"));
-	th_jw_kstr(&w, "message", th_buf_str(&text));
-	th_jw_object_end(&w);
-	th_live_write(l, TH_EV_ERROR, TH_SOURCE_ENVIRONMENT, s->seq, TH_STR(""), th_buf_str(&data));
+	th_live_fail(l, fx->class ? fx->class : "model", th_buf_str(&text));
 	th_buf_deinit(&text);
-	th_buf_deinit(&data);
 }
 
 static enum th_code write_state(struct th_live *l, enum th_state to, struct th_str reason,
@@ -510,6 +568,19 @@ static struct th_call *call_by_seq(struct th_live *l, uint64_t call_seq)
 	return NULL;
 }
 
+/* What it looks at is durable before it is asked. */
+static void guard(struct th_live *l, const struct th_effect *fx, const struct th_call *c)
+{
+	struct th_held held = {
+		.kind = TH_DO_GUARD, .seq = l->fold.seq, .stage = fx->stage, .guard = fx->guard
+	};
+
+	if (fx->stage == TH_GUARD_TOOL_INPUT || fx->stage == TH_GUARD_TOOL_OUTPUT)
+		held.call_seq = c->call_seq;
+	hold_as(l, &held);
+	make_dirty(l);
+}
+
 static void perform(struct th_live *l, const struct th_effect *fx)
 {
 	struct th_driver *d = l->driver;
@@ -540,7 +611,7 @@ static void perform(struct th_live *l, const struct th_effect *fx)
 		write_final(l);
 		break;
 	case TH_DO_FAIL:
-		write_failure(l, fx->reason);
+		write_failure(l, fx);
 		break;
 	case TH_DO_LIMIT:
 		if (write_state(l, TH_STATE_LIMIT, th_str_of(fx->reason), &err))
@@ -556,6 +627,20 @@ static void perform(struct th_live *l, const struct th_effect *fx)
 		break;
 	case TH_DO_TOOL_RUN:
 		hold(l, fx->kind, c->intent_seq, c->call_seq);
+		make_dirty(l);
+		break;
+	case TH_DO_CORRECT:
+		th_live_correct(l);
+		break;
+	case TH_DO_GUARD:
+		guard(l, fx, c);
+		break;
+	case TH_DO_HAND_OVER:
+		hold(l, fx->kind, s->seq, c->call_seq);
+		make_dirty(l);
+		break;
+	case TH_DO_TOOL_USE:
+		hold(l, fx->kind, s->seq, 0);
 		make_dirty(l);
 		break;
 	case TH_DO_MODEL_CANCEL:
@@ -601,10 +686,20 @@ static void release_held(struct th_driver *d, struct th_handle h)
 		if (done == l->held_count)
 			done = l->held_count = 0;
 		/* A later request may have taken its place, and is not durable yet. */
-		if (held.kind == TH_DO_MODEL_CALL && held.seq == l->fold.request_seq) {
+		if (held.kind == TH_DO_MODEL_CALL && l->history_due &&
+		    l->durable_seq < l->fold.seq) {
+			hold(l, held.kind, l->fold.seq, held.seq); /* it is made of the whole log */
+		} else if (held.kind == TH_DO_MODEL_CALL &&
+			   (held.call_seq ? held.call_seq : held.seq) == l->fold.request_seq) {
 			th_live_model_call(l);
 		} else if (held.kind == TH_DO_TOOL_RUN && c && c->phase == TH_CALL_INTENDED) {
 			th_live_tool_run(l, c, false);
+		} else if (held.kind == TH_DO_GUARD) {
+			th_live_guard(l, &held);
+		} else if (held.kind == TH_DO_HAND_OVER && c) {
+			th_live_hand_over(l, c);
+		} else if (held.kind == TH_DO_TOOL_USE) {
+			th_live_tool_use(l);
 		} else if (held.kind == TH_DO_NOTIFY && th_session_rests(&l->fold) &&
 			   l->durable_seq < l->fold.seq) {
 			hold(l, held.kind, l->fold.seq, 0); /* told when all of it is durable */
@@ -984,6 +1079,20 @@ static enum th_code fit_given(void *ctx, const struct th_event *first, struct th
 	return TH_OK;
 }
 
+/* What its code said before: the next try of the same turn says it again. */
+static void recall_instructions(struct th_live *l, struct th_str data)
+{
+	struct th_str raw = th_json_raw_get(data, "instructions");
+	struct th_buf text;
+
+	if (!raw.len)
+		return;
+	th_buf_init(&text, TH_EVENT_DATA_MAX);
+	if (th_json_unescape(raw, &text))
+		th_live_instruct(l, th_buf_str(&text), false);
+	th_buf_deinit(&text);
+}
+
 static enum th_code fold_event(void *ctx, const struct th_event *ev, const struct th_digest *digest,
 			       struct th_err *err)
 {
@@ -1000,7 +1109,12 @@ static enum th_code fold_event(void *ctx, const struct th_event *ev, const struc
 			return code;
 	}
 	f->head = *digest;
-	return th_session_step(&f->live->fold, ev, &fx, err);
+	code = th_session_step(&f->live->fold, ev, &fx, err);
+	if (!code && f->live->fold.agent != f->live->speaks)
+		code = th_live_dress(f->live, err);
+	if (!code && ev->kind == TH_EV_MODEL_REQUESTED)
+		recall_instructions(f->live, ev->data);
+	return code;
 }
 
 static enum th_code open_row(struct th_driver *d, const struct th_session_row *row,
@@ -1161,7 +1275,7 @@ enum th_code th_driver_message(struct th_driver *d, struct th_handle h, struct t
 	code = th_live_history(l, err);
 	if (code)
 		return code;
-	if (th_history_full(l->history))
+	if (l->history && th_history_full(l->history))
 		return th_fail(err, TH_ELIMIT,
 			       "%d messages wait already for the agent to read them",
 			       TH_HELD_MESSAGES_MAX);

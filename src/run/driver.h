@@ -15,6 +15,7 @@
 #define TH_RUN_DRIVER_H
 
 #include "core/session.h"
+#include "run/code.h"
 #include "run/world.h"
 
 struct th_driver;
@@ -48,7 +49,11 @@ struct th_outfit {
 	size_t tool_count;
 	bool has_computer;
 	struct th_size screen;
+	const struct th_codes *codes;    /* the agent's code; NULL: it has none */
+	const struct th_outfit *members; /* of a team: its other agents, [0] being agent 1 */
+	size_t member_count;             /* as many as the definition has, less one */
 };
+const struct th_outfit *th_outfit_member(const struct th_outfit *o, size_t agent);
 
 /* Who watches.  Events come when they are durable; deltas as they stream, never logged. */
 struct th_observer {

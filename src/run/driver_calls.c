@@ -13,6 +13,11 @@ static const struct th_tool_spec computer_spec = {
 	.class = TH_CLASS_W,
 };
 
+static const struct th_tool_spec handoff_spec = {
+	.name = TH_STR_INIT("handoff"),
+	.class = TH_CLASS_L,
+};
+
 static const struct th_tool_row *tool_find(const struct th_live *l, struct th_str name)
 {
 	for (size_t i = 0; i < l->outfit.tool_count; i++)
@@ -76,6 +81,21 @@ static void look_before_repeat(struct th_live *l, enum th_class class, const cha
 		*verdict = th_policy_repeat(l->outfit.agent, doubt, *verdict, a);
 }
 
+/* A person said so for good; never of what cannot be undone, or what the provider doubts. */
+static struct th_verdict stuck_to(const struct th_live *l, const struct th_call *c,
+				  struct th_verdict otherwise)
+{
+	const struct th_sticky *sticky = th_session_sticky(&l->fold, c->tool);
+
+	if (!sticky || otherwise.policy != TH_POLICY_ASK || c->safety_checks.len)
+		return otherwise;
+	if (sticky->approve)
+		return (struct th_verdict){ TH_POLICY_RUN, TH_STR("approved for good") };
+	return (struct th_verdict){ TH_POLICY_REFUSE, sticky->message.len
+							  ? sticky->message
+							  : TH_STR("a person rejected it") };
+}
+
 void th_live_record(struct th_live *l, struct th_call *c)
 {
 	if (!th_live_ground(l, c))
@@ -105,6 +125,13 @@ void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str ite
 	if (c->computer && l->outfit.has_computer)
 		spec = &computer_spec;
 	verdict = th_policy_decide(l->outfit.agent, spec, c, &a);
+	if (c->handoff) {
+		spec = &handoff_spec;
+		class = TH_CLASS_L;
+		verdict = (struct th_verdict){ TH_POLICY_RUN, { 0 } };
+	}
+	d.unknown = !spec;
+	verdict = stuck_to(l, c, verdict);
 	if (c->computer) {
 		if (computer_arguments(l, item, &a, &arguments, &class, &err)) {
 			th_buf_clear(&arguments);
@@ -177,6 +204,43 @@ static struct th_str acknowledged(const struct th_call *c)
 	return c->safety_checks;
 }
 
+/* In the words of the agent's code, if it has any. */
+static void refusal_text(struct th_live *l, const struct th_call *c, struct th_buf *text)
+{
+	bool rejected = c->was_asked || th_session_sticky(&l->fold, c->tool);
+	struct th_buf input, answer;
+	struct th_jw w;
+
+	if (c->verbatim) {
+		th_buf_add(text, th_utf8_cut(c->reason, 4000));
+		return;
+	}
+	th_buf_printf(
+	    text, "Not done: %.*s. Nothing was executed.",
+	    TH_FMT(th_utf8_cut(c->reason.len ? c->reason : TH_STR("it was refused"), 2000)));
+	th_buf_init(&input, TH_EVENT_DATA_MAX);
+	th_buf_init(&answer, TH_EVENT_DATA_MAX);
+	w = th_jw(&input);
+	th_jw_object(&w);
+	th_jw_kstr(&w, "kind",
+		   c->unknown_tool ? TH_STR("unknown_tool")
+		   : rejected      ? TH_STR("rejected")
+				   : TH_STR("refused"));
+	th_jw_kstr(&w, "tool", c->tool);
+	th_jw_kstr(&w, "call_id", c->call_id);
+	th_jw_kstr(&w, "message", c->reason);
+	th_jw_kstr(&w, "text", th_buf_str(text));
+	th_jw_object_end(&w);
+	if (th_live_ask_now(l, TH_ASK_TEXT, TH_STR(""), th_buf_str(&input), &answer) &&
+	    answer.len > 0 && answer.ptr[0] == '"') {
+		th_buf_clear(text);
+		if (!th_json_unescape(th_buf_str(&answer), text))
+			th_buf_add_cstr(text, "Not done.");
+	}
+	th_buf_deinit(&input);
+	th_buf_deinit(&answer);
+}
+
 static void refuse_now(struct th_live *l, const struct th_call *c, struct th_str picture_parts)
 {
 	struct th_ev_outcome d = {
@@ -188,11 +252,9 @@ static void refuse_now(struct th_live *l, const struct th_call *c, struct th_str
 	struct th_json_raw_iter it = th_json_raw_iter(picture_parts);
 	struct th_jw w;
 
-	th_buf_init(&text, 4 * TH_KIB);
+	th_buf_init(&text, TH_EVENT_DATA_MAX);
 	th_buf_init(&output, TH_EVENT_DATA_MAX);
-	th_buf_printf(
-	    &text, "Not done: %.*s. Nothing was executed.",
-	    TH_FMT(th_utf8_cut(c->reason.len ? c->reason : TH_STR("it was refused"), 2000)));
+	refusal_text(l, c, &text);
 	w = th_jw(&output);
 	th_jw_array(&w);
 	th_jw_object(&w);
@@ -566,6 +628,7 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 			.evidence = r->evidence,
 			.acknowledged = acknowledged(c),
 			.elapsed_ms = r->elapsed_ms,
+			.fails = r->fails,
 		};
 		write_outcome(l, c, &out, c->intent_seq);
 	}

@@ -12,8 +12,10 @@
 /* An effect that waits for its event to be durable. */
 struct th_held {
 	enum th_effect_kind kind;
-	uint64_t seq;      /* the event */
-	uint64_t call_seq; /* of the call it is about; 0: none */
+	uint64_t seq;              /* the event */
+	uint64_t call_seq;         /* of the call it is about; 0: none */
+	enum th_guard_stage stage; /* GUARD */
+	size_t guard;
 };
 
 /* Events of one session on their way into the next transaction. */
@@ -29,6 +31,7 @@ struct th_pending {
 struct th_flight; /* a model request under way */
 struct th_ground; /* a call whose elements are looked for */
 struct th_ground_cache;
+struct th_asking; /* a question to the agent's code */
 
 /* An UNKNOWN result that waits for the look which is told with it. */
 struct th_unknown {
@@ -45,9 +48,21 @@ struct th_live {
 	uint32_t index, generation; /* generation 0: the slot is free */
 	char *id;                   /* session id, NUL-terminated */
 	struct th_session fold;
-	struct th_outfit outfit;
+	struct th_outfit team_outfit; /* of the agent that began */
+	struct th_outfit outfit;      /* of the one that speaks: */
+	size_t speaks;                /* index in the team */
+	struct th_agent speaking;     /* its definition, with the instructions as they are now */
+	struct th_buf instructions;   /* that its code gave; */
+	bool instructed;              /* it did; */
+	bool instructions_new;        /* and no event says so yet */
+	int64_t instructed_turn;
 	struct th_request_options options;
 	struct th_history *history; /* NULL until it is needed */
+	/* The next agent reads the log otherwise than the one before: the history is made anew when
+	 * all of it is durable. */
+	bool history_due;
+	struct th_asking *askings; /* what its code is being asked */
+	uint64_t asked;
 	struct th_observer observer;
 	struct th_digest head;
 	int64_t epoch, created_ms;
@@ -138,6 +153,28 @@ void th_driver_texts_free(struct th_driver *d);
 TH_NODISCARD enum th_code th_driver_text_need(struct th_driver *d, const struct th_digest *hash,
 					      struct th_str *ret, struct th_err *err);
 void th_driver_text_drop(struct th_driver *d, const struct th_digest *hash);
+
+/* driver.c: a switch to the agent that the fold says speaks. */
+TH_NODISCARD enum th_code th_live_dress(struct th_live *l, struct th_err *err);
+/* What the agent's code gave as instructions; `fresh`: an event is to say so. */
+void th_live_instruct(struct th_live *l, struct th_str text, bool fresh);
+
+/* driver_code.c */
+void th_live_guard(struct th_live *l, const struct th_held *held);
+void th_live_tool_use(struct th_live *l);
+bool th_live_instructions(struct th_live *l); /* true: the request is made when they are there */
+/* Asks and has the answer at once; false: there is none. */
+bool th_live_ask_now(struct th_live *l, enum th_ask_kind kind, struct th_str function,
+		     struct th_str input, struct th_buf *answer);
+bool th_live_asks(const struct th_live *l, enum th_ask_kind kind);
+void th_live_askings_free(struct th_live *l);
+void th_live_fail(struct th_live *l, const char *class, struct th_str message);
+
+/* driver_team.c */
+void th_live_hand_over(struct th_live *l, struct th_call *c);
+void th_live_correct(struct th_live *l);
+/* The history of a session whose events are all durable. */
+TH_NODISCARD enum th_code th_live_history_make(struct th_live *l, struct th_err *err);
 
 /* driver_calls.c */
 void th_live_record(struct th_live *l, struct th_call *c);

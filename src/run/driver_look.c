@@ -15,7 +15,7 @@ static bool wants_picture(const struct th_live *l)
 	const struct th_dialect *dialect = l->outfit.profile->dialect;
 
 	return l->outfit.has_computer && l->outfit.profile->vision && dialect->results_as_user &&
-	       th_history_images(l->history) == 0;
+	       l->history && th_history_images(l->history) == 0;
 }
 
 bool th_live_first_look(struct th_live *l)

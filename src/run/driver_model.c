@@ -116,9 +116,15 @@ void th_live_request(struct th_live *l)
 		th_live_lose(l, &err);
 		return;
 	}
-	if (th_live_first_look(l))
+	if (th_live_first_look(l) || th_live_instructions(l))
 		return;
-	d.items = (int64_t)th_history_items(l->history);
+	if (l->history)
+		d.items = (int64_t)th_history_items(l->history);
+	if (s->team->count > 1)
+		d.agent = th_session_member(s)->name;
+	if (l->instructions_new)
+		d.instructions = th_buf_str(&l->instructions);
+	l->instructions_new = false;
 	th_buf_init(&data, TH_EVENT_DATA_MAX);
 	w = th_jw(&data);
 	th_table_print(&th_ev_model_requested_table, &d, &w);
@@ -245,6 +251,10 @@ void th_live_model_call(struct th_live *l)
 
 	if (l->fold.phase != TH_TURN_REQUESTED || l->flight)
 		return;
+	if (l->history_due && th_live_history_make(l, &err)) {
+		th_live_lose(l, &err);
+		return;
+	}
 	f = l->flight = th_alloc(sizeof(*f));
 	f->seq = l->fold.request_seq;
 	f->started_ms = d->world.ops->now_ms(d->world.ctx);

@@ -61,6 +61,7 @@ struct th_tool_result {
 	const struct th_blob *blobs;
 	size_t blob_count;
 	int64_t elapsed_ms;
+	struct th_str fails; /* why the run ends with it; empty: it goes on */
 };
 
 struct th_world_ops {

@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session_team.c - what follows an answer: guardrails, handoffs, and the final
+ * output.
+ *
+ * The ladder, from the top: calls run; whoever must decide is asked; the first
+ * handoff takes place; a tool's result may be the final output; text is (a
+ * refusal is said to be one, structured output must fit); else the model is
+ * asked again.  A text beside a call is never final.
+ */
+#include "base/text.h"
+#include "core/schema.h"
+#include "core/session_internal.h"
+
+const struct th_member *th_session_member(const struct th_session *s)
+{
+	return &s->team->members[s->agent];
+}
+
+const struct th_sticky *th_session_sticky(const struct th_session *s, struct th_str tool)
+{
+	for (size_t i = 0; i < s->sticky_count; i++)
+		if (th_str_eq(s->sticky[i].tool, tool))
+			return &s->sticky[i];
+	return NULL;
+}
+
+bool th_session_tool_choice(const struct th_session *s)
+{
+	return !th_session_member(s)->reset_tool_choice ||
+	       !(s->agents_used & (UINT64_C(1) << s->agent));
+}
+
+void th_ladder_task(struct th_session *s)
+{
+	s->task_agent = s->agent;
+	s->guards_in = th_session_member(s)->guard_masks[TH_GUARD_INPUT];
+	s->guards_out = s->guards_in_given = s->guards_out_given = 0;
+	s->tripped = s->correct = false;
+	s->corrections = 0;
+	s->agents_used = 0;
+	s->instead = -1;
+}
+
+/* ---- the final output -------------------------------------------------------------------- */
+
+static void check_final(struct th_session *s)
+{
+	th_step_phase(s, TH_TURN_CHECK);
+	s->guards_out = th_session_member(s)->guard_masks[TH_GUARD_OUTPUT];
+	s->guards_out_given = 0;
+}
+
+/* True: the agent file says something instead, and that is the final output now. */
+static bool say_instead(struct th_session *s, enum th_instead what)
+{
+	const struct th_instead_output *o = &th_session_member(s)->instead[what];
+
+	if (!o->text.ptr)
+		return false;
+	s->instead = what;
+	s->final_refusal = s->final_failure = false;
+	th_buf_clear(&s->final);
+	th_buf_add(&s->final, o->text);
+	check_final(s);
+	return true;
+}
+
+static bool output_fits(const struct th_member *m, struct th_str text, struct th_err *err)
+{
+	struct th_json_doc *doc = NULL, *schema = NULL;
+	struct th_buf faults = TH_BUF_INIT(16 * TH_KIB);
+	enum th_code code = th_json_parse(text, &doc, err);
+
+	if (!code)
+		code = th_json_parse(m->output_schema, &schema, err);
+	if (!code)
+		code = th_schema_check(th_json_root(schema), th_json_root(doc), &faults, err);
+	th_buf_deinit(&faults);
+	th_json_free(schema);
+	th_json_free(doc);
+	return !code;
+}
+
+static void bad_output(struct th_session *s, const struct th_err *err)
+{
+	struct th_buf why = TH_BUF_INIT(TH_ERR_MSG_MAX * 2);
+
+	if (s->corrections < th_session_member(s)->output_retries) {
+		s->corrections++;
+		s->correct = true;
+		th_step_reason(s, th_str_of(err->msg));
+		th_step_phase(s, TH_TURN_DUE);
+		s->totals.attempts = 0;
+	} else if (!say_instead(s, TH_INSTEAD_INVALID)) {
+		th_buf_printf(&why, "the final output does not fit output_schema: %s", err->msg);
+		th_ladder_trip(s, NULL, "output", th_buf_str(&why));
+	}
+	th_buf_deinit(&why);
+}
+
+void th_ladder_final(struct th_session *s)
+{
+	const struct th_member *m = th_session_member(s);
+	struct th_err err = { 0 };
+
+	if (s->final_refusal && say_instead(s, TH_INSTEAD_REFUSAL))
+		return;
+	if (m->output_schema.len && !s->final_refusal && !s->final_failure) {
+		if (s->final.len == 0) {
+			if (say_instead(s, TH_INSTEAD_INVALID))
+				return;
+			th_step_phase(s, TH_TURN_DUE);
+			s->totals.attempts = 0;
+			return;
+		}
+		if (!output_fits(m, th_buf_str(&s->final), &err)) {
+			bad_output(s, &err);
+			return;
+		}
+	}
+	check_final(s);
+}
+
+bool th_ladder_limit(struct th_session *s)
+{
+	return say_instead(s, TH_INSTEAD_MAX_TURNS);
+}
+
+/* ---- after an answer --------------------------------------------------------------------- */
+
+void th_ladder_answer(struct th_step *st, const struct th_next *next)
+{
+	struct th_session *s = st->s;
+	const struct th_member *m = th_session_member(s);
+
+	if (next->kind != TH_NEXT_CALLS)
+		return;
+	s->agents_used |= UINT64_C(1) << s->agent;
+	for (size_t i = 0; i < s->call_count; i++) {
+		struct th_call *c = &s->calls[i];
+		int handoff = c->computer ? -1 : th_member_handoff(m, c->tool);
+
+		c->handoff = (size_t)(handoff + 1);
+		if (!c->handoff)
+			c->guards_in = th_member_tool_guards(m, TH_GUARD_TOOL_INPUT, c->tool);
+	}
+}
+
+/* A person's refusal is told to the model; it is no result that could end the run. */
+static bool counts(const struct th_call *c)
+{
+	return !c->computer && !c->handoff && !c->unknown_tool && (!c->was_asked || c->approved);
+}
+
+/* The call whose result is the final output, or NULL. */
+static const struct th_call *ending_call(const struct th_session *s, const struct th_member *m)
+{
+	for (size_t i = 0; i < s->call_count; i++) {
+		const struct th_call *c = &s->calls[i];
+
+		if (!counts(c))
+			continue;
+		if (m->tool_use == TH_USE_FIRST)
+			return c;
+		for (size_t j = 0; j < m->stop_at.count; j++)
+			if (m->tool_use == TH_USE_NAMES && th_str_eq(m->stop_at.list[j], c->tool))
+				return c;
+	}
+	return NULL;
+}
+
+static void ask_again(struct th_session *s)
+{
+	th_step_phase(s, TH_TURN_DUE);
+	s->totals.attempts = 0;
+}
+
+static bool any_counts(const struct th_session *s)
+{
+	for (size_t i = 0; i < s->call_count; i++)
+		if (counts(&s->calls[i]))
+			return true;
+	return false;
+}
+
+void th_ladder_settled(struct th_session *s)
+{
+	const struct th_member *m = th_session_member(s);
+	const struct th_call *c = s->handed ? NULL : ending_call(s, m);
+
+	if (s->tripped) {
+		th_step_phase(s, TH_TURN_REST);
+	} else if (c) {
+		th_buf_clear(&s->final);
+		th_buf_add(&s->final, c->output);
+		s->final_refusal = s->final_failure = false;
+		check_final(s);
+	} else if (s->handed || m->tool_use != TH_USE_CODE || s->use_answered || !any_counts(s)) {
+		ask_again(s);
+	}
+}
+
+static void add_text(const struct th_json *output, struct th_buf *out)
+{
+	struct th_json_iter it = th_json_iter(output);
+
+	if (!th_json_is_array(output))
+		th_buf_add(out, th_json_str(output));
+	while (th_json_is_array(output) && th_json_next(&it))
+		th_buf_add(out, th_json_get_str(it.val, "text"));
+}
+
+void th_ladder_outcome(struct th_step *st, struct th_call *c, const struct th_json *output)
+{
+	struct th_session *s = st->s;
+	const struct th_member *m = th_session_member(s);
+	struct th_str fails = th_json_get_str(st->data, "fails");
+	struct th_buf text;
+
+	if (c->effect_id.len && !c->computer && !s->tripped)
+		c->guards_out = th_member_tool_guards(m, TH_GUARD_TOOL_OUTPUT, c->tool);
+	c->guard_given = false;
+	if (m->tool_use != TH_USE_AGAIN) {
+		th_buf_init_try(&text, TH_EVENT_DATA_MAX);
+		add_text(output, &text);
+		c->output = th_arena_str(&s->turn, th_buf_str(&text));
+		s->turn.no_memory |= text.no_memory;
+		th_buf_deinit(&text);
+	}
+	if (fails.len)
+		th_ladder_trip(s, st->out, "tool", fails);
+}
+
+/* ---- guardrails -------------------------------------------------------------------------- */
+
+/* Nothing new begins, what runs is told to stop; when all of it is over the run fails. */
+static void trip_calls(struct th_session *s, struct th_effects *out)
+{
+	for (size_t i = 0; i < s->call_count; i++) {
+		struct th_call *c = &s->calls[i];
+
+		c->guards_in = c->guards_out = 0;
+		if (c->phase == TH_CALL_INTENDED && out) {
+			th_step_emit(out,
+				     (struct th_effect){ .kind = TH_DO_TOOL_CANCEL, .call = i });
+		} else if (c->phase == TH_CALL_PARKED) {
+			c->status = TH_OUTCOME_UNKNOWN;
+			th_call_phase_set(c, TH_CALL_JUDGED);
+		} else if (c->phase < TH_CALL_INTENDED && c->phase != TH_CALL_SEEN &&
+			   c->phase != TH_CALL_DENIED) {
+			c->reason = TH_STR("the run was stopped before this call began");
+			th_call_phase_set(c, TH_CALL_DENIED);
+		}
+	}
+	if (th_calls_settled(s))
+		th_ladder_settled(s);
+}
+
+void th_ladder_trip(struct th_session *s, struct th_effects *out, const char *class,
+		    struct th_str why)
+{
+	if (s->tripped)
+		return;
+	s->tripped = true;
+	s->trip_class = class;
+	th_buf_clear(&s->trip);
+	th_buf_add(&s->trip, th_utf8_cut(why, TH_ERR_MSG_MAX * 4));
+	s->guards_in = s->guards_out = 0;
+	if (s->phase == TH_TURN_REQUESTED) {
+		if (out)
+			th_step_emit(out, (struct th_effect){ .kind = TH_DO_MODEL_CANCEL });
+	} else if (s->phase == TH_TURN_CALLS) {
+		trip_calls(s, out);
+	} else {
+		th_step_phase(s, TH_TURN_REST);
+	}
+}
+
+static void emit_guards(struct th_effects *out, enum th_guard_stage stage, uint32_t mask)
+{
+	for (; mask; mask &= mask - 1)
+		th_step_emit(out, (struct th_effect){ .kind = TH_DO_GUARD,
+						      .stage = stage,
+						      .guard = (size_t)__builtin_ctz(mask) });
+}
+
+void th_ladder_guards(struct th_session *s, struct th_effects *out)
+{
+	uint32_t blocking = s->guards_in & s->team->members[s->task_agent].guard_blocking;
+	uint32_t in = (blocking ? blocking : s->guards_in) & ~s->guards_in_given;
+	uint32_t at_end = s->phase == TH_TURN_CHECK ? s->guards_out & ~s->guards_out_given : 0;
+
+	emit_guards(out, TH_GUARD_INPUT, in);
+	emit_guards(out, TH_GUARD_OUTPUT, at_end);
+	s->guards_in_given |= in;
+	s->guards_out_given |= at_end;
+}
+
+void th_ladder_due(struct th_session *s, struct th_effects *out)
+{
+	bool waits = s->guards_in || s->guards_out;
+
+	if (s->state != TH_STATE_RUNNING || s->turn_given)
+		return;
+	if (s->tripped && s->phase == TH_TURN_REST) {
+		s->turn_given = true;
+		th_step_emit(out, (struct th_effect){ .kind = TH_DO_FAIL,
+						      .class = s->trip_class,
+						      .reason = "the run was stopped" });
+	} else if (s->phase == TH_TURN_CHECK && !waits) {
+		/* Somebody spoke while the model was asked, or the checks ran: it has not read
+		 * that yet. */
+		if (s->message_seq > s->request_seq && s->instead < 0) {
+			ask_again(s);
+		} else {
+			s->turn_given = true;
+			th_step_finish(s, out);
+		}
+	} else if (s->phase == TH_TURN_CALLS && !s->tripped && !s->use_given && !s->handed &&
+		   th_session_member(s)->tool_use == TH_USE_CODE && th_calls_settled(s)) {
+		s->use_given = true;
+		th_step_emit(out, (struct th_effect){ .kind = TH_DO_TOOL_USE });
+	}
+}
+
+/* Index of the guardrail that this event is of, or -1. */
+static int guard_of(const struct th_member *m, enum th_guard_stage stage, struct th_str name)
+{
+	for (size_t i = 0; i < m->guard_count; i++)
+		if (m->guards[i].stage == stage && th_str_eq(m->guards[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+static enum th_code not_asked(struct th_step *st, const struct th_ev_guardrail *d)
+{
+	return th_fail(st->err, TH_EPROTO, "no answer of the guardrail \"%.*s\" is awaited",
+		       TH_FMT(th_utf8_cut(d->name, 80)));
+}
+
+static void trip_by(struct th_step *st, const struct th_ev_guardrail *d)
+{
+	static const char *const classes[TH_GUARD_STAGE_COUNT] = {
+		"input_guardrail",
+		"output_guardrail",
+		"tool_input_guardrail",
+		"tool_output_guardrail",
+	};
+	int stage = th_guard_stage_find(d->stage);
+	struct th_buf why = TH_BUF_INIT(TH_ERR_MSG_MAX * 4);
+
+	th_buf_printf(&why, "the guardrail %.*s stopped the run%s%.*s",
+		      TH_FMT(th_utf8_cut(d->name, 80)), d->message.len ? ": " : "",
+		      TH_FMT(th_utf8_cut(d->message, TH_ERR_MSG_MAX * 2)));
+	if (stage == TH_GUARD_OUTPUT)
+		th_buf_clear(&st->s->final); /* which nobody may see */
+	th_ladder_trip(st->s, st->out, classes[stage], th_buf_str(&why));
+	th_buf_deinit(&why);
+}
+
+static enum th_code on_tool_guardrail(struct th_step *st, const struct th_ev_guardrail *d,
+				      enum th_guard_stage stage)
+{
+	struct th_session *s = st->s;
+	bool in = stage == TH_GUARD_TOOL_INPUT;
+	struct th_call *c = th_step_call(st, 1u << (in ? TH_CALL_CLEARED : TH_CALL_SETTLED));
+	int i = guard_of(th_session_member(s), stage, d->name);
+	uint32_t bit = i < 0 ? 0 : UINT32_C(1) << i;
+	uint32_t *open = !c ? NULL : in ? &c->guards_in : &c->guards_out;
+
+	if (!open || !(*open & bit))
+		return not_asked(st, d);
+	*open &= ~bit;
+	c->guard_given = false;
+	if (d->tripped) {
+		trip_by(st, d);
+	} else if (d->message.len && in) {
+		c->guards_in = 0;
+		c->reason = th_arena_str(&s->turn, d->message);
+		c->verbatim = true;
+		th_call_phase_set(c, TH_CALL_DENIED);
+	} else if (d->message.len) {
+		c->output = th_arena_str(&s->turn, d->message);
+	}
+	if (s->phase == TH_TURN_CALLS && th_calls_settled(s))
+		th_ladder_settled(s);
+	return TH_OK;
+}
+
+enum th_code th_on_guardrail(struct th_step *st)
+{
+	struct th_session *s = st->s;
+	struct th_ev_guardrail d;
+	enum th_code code = th_step_parse(st, &d);
+	int stage, i;
+	uint32_t *open;
+
+	if (code)
+		return code;
+	stage = th_guard_stage_find(d.stage);
+	if (stage < 0)
+		return th_fail(st->err, TH_EPROTO, "unknown stage \"%.*s\"",
+			       TH_FMT(th_utf8_cut(d.stage, 40)));
+	if (stage == TH_GUARD_TOOL_INPUT || stage == TH_GUARD_TOOL_OUTPUT) {
+		code = on_tool_guardrail(st, &d, (enum th_guard_stage)stage);
+	} else {
+		bool in = stage == TH_GUARD_INPUT;
+
+		i = guard_of(&s->team->members[in ? s->task_agent : s->agent],
+			     (enum th_guard_stage)stage, d.name);
+		open = in ? &s->guards_in : &s->guards_out;
+		if (i < 0 || !(*open & (UINT32_C(1) << i)))
+			return not_asked(st, &d);
+		*open &= ~(UINT32_C(1) << i);
+		if (d.tripped)
+			trip_by(st, &d);
+	}
+	if (!code && s->state == TH_STATE_WAITING && !th_session_waits_any(s))
+		code = th_step_state(st, TH_STATE_RUNNING);
+	return code;
+}
+
+/* ---- handoffs, code, items --------------------------------------------------------------- */
+
+enum th_code th_on_handoff(struct th_step *st)
+{
+	struct th_session *s = st->s;
+	const struct th_member *m = th_session_member(s);
+	struct th_call *c = th_step_call(st, 1u << TH_CALL_CLEARED);
+	struct th_ev_handoff d;
+	enum th_code code = th_step_parse(st, &d);
+	size_t to;
+
+	if (code)
+		return code;
+	if (!c || !c->handoff || s->handed)
+		return th_fail(st->err, TH_EDIVERGED,
+			       "diverged: the log hands over to \"%.*s\", this build would not",
+			       TH_FMT(th_utf8_cut(d.to, 80)));
+	to = m->handoffs[c->handoff - 1].to;
+	if (!th_str_eq(d.to, s->team->members[to].name))
+		return th_fail(st->err, TH_EDIVERGED,
+			       "diverged: the log hands over to \"%.*s\", the call means \"%.*s\"",
+			       TH_FMT(th_utf8_cut(d.to, 80)),
+			       TH_FMT(th_utf8_cut(s->team->members[to].name, 80)));
+	s->agent = to;
+	s->handed = true;
+	if (d.history.len)
+		s->narrowed_seq = st->ev->seq;
+	return TH_OK;
+}
+
+enum th_code th_on_code(struct th_step *st)
+{
+	struct th_session *s = st->s;
+	struct th_ev_code d;
+	const struct th_json *answer = th_json_get(st->data, "answer");
+	const struct th_json *final;
+	enum th_code code = th_step_parse(st, &d);
+
+	if (code)
+		return code;
+	if (!th_str_is(d.use, "tool_use"))
+		return TH_OK;
+	if (s->phase != TH_TURN_CALLS || !th_calls_settled(s) || s->use_answered)
+		return th_fail(st->err, TH_EPROTO, "no answer of the agent's code is awaited");
+	s->use_answered = true;
+	final = th_json_get(answer, "final");
+	if (!th_json_bool(final, false)) {
+		ask_again(s);
+		return TH_OK;
+	}
+	th_buf_clear(&s->final);
+	final = th_json_get(answer, "output");
+	if (th_json_str(final).ptr)
+		th_buf_add(&s->final, th_json_str(final));
+	else if (!th_json_is_null(final))
+		th_json_print(final, &s->final);
+	s->final_refusal = s->final_failure = false;
+	check_final(s);
+	return TH_OK;
+}
+
+/* Only between tasks: what is asked for meanwhile would not have seen them. */
+static enum th_code not_now(struct th_step *st)
+{
+	return th_fail(st->err, TH_EPROTO,
+		       "the history can be changed only between tasks, and "
+		       "the session is %s",
+		       th_state_name(st->s->state));
+}
+
+static bool between_tasks(const struct th_session *s)
+{
+	return th_session_rests(s) && s->state != TH_STATE_WAITING && s->state != TH_STATE_PAUSED &&
+	       (s->phase != TH_TURN_CALLS || th_calls_settled(s));
+}
+
+enum th_code th_on_items_added(struct th_step *st)
+{
+	struct th_session *s = st->s;
+	const struct th_json *items = th_json_get(st->data, "items");
+	size_t count = th_json_count(items);
+
+	if (!th_json_is_array(items))
+		return th_fail(st->err, TH_EPROTO, "items must be a list");
+	if (!between_tasks(s))
+		return not_now(st);
+	if (s->items + count > TH_SESSION_ITEMS_MAX)
+		return th_fail(st->err, TH_ELIMIT, "the session's history is full");
+	s->items += count;
+	if (th_json_bool(th_json_get(st->data, "begins"), false)) {
+		s->message_seq = st->ev->seq;
+		return th_step_begin(st);
+	}
+	return TH_OK;
+}
+
+enum th_code th_on_items_removed(struct th_step *st)
+{
+	struct th_session *s = st->s;
+	int64_t count = th_json_get_int(st->data, "count", -1);
+
+	if (count < 0)
+		return th_fail(st->err, TH_EPROTO, "count must be 0 or more");
+	if (!between_tasks(s))
+		return not_now(st);
+	s->items -= count == 0 ? s->items : TH_MIN(s->items, (uint64_t)count);
+	return TH_OK;
+}
+
+void th_sticky_set(struct th_step *st, const struct th_call *c, bool approve, struct th_str message)
+{
+	struct th_session *s = st->s;
+	struct th_sticky *at = (struct th_sticky *)(uintptr_t)th_session_sticky(s, c->tool);
+
+	if (!s->sticky)
+		s->sticky = th_arena_array(&s->kept, TH_STICKY_MAX, sizeof(*s->sticky));
+	/* One more is asked about as before. */
+	if (!at && s->sticky && s->sticky_count < TH_STICKY_MAX)
+		at = &s->sticky[s->sticky_count++];
+	if (!at)
+		return;
+	at->tool = th_arena_str(&s->kept, c->tool);
+	at->message = th_arena_str(&s->kept, message);
+	at->approve = approve;
+}
+
+static void print_mask(struct th_jw *w, const char *name, uint32_t mask)
+{
+	if (mask)
+		th_jw_kint(w, name, mask);
+}
+
+void th_ladder_print(const struct th_session *s, struct th_jw *w)
+{
+	if (s->agent > 0 || s->team->count > 1)
+		th_jw_kstr(w, "speaks", th_session_member(s)->name);
+	print_mask(w, "guards_in", s->guards_in);
+	print_mask(w, "guards_out", s->guards_out);
+	if (s->tripped)
+		th_jw_kstr(w, "tripped", th_buf_str(&s->trip));
+	if (s->corrections)
+		th_jw_kint(w, "corrections", s->corrections);
+	if (s->narrowed_seq)
+		th_jw_kuint(w, "narrowed", s->narrowed_seq);
+	for (size_t i = 0; i < s->sticky_count; i++)
+		th_jw_kstr(w, s->sticky[i].approve ? "always_approve" : "always_refuse",
+			   s->sticky[i].tool);
+}

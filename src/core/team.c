@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/team.h"
+
+#include "base/text.h"
+#include "core/names.h"
+
+static struct th_member plain_member = { .output_retries = TH_OUTPUT_RETRIES_DEFAULT,
+					 .reset_tool_choice = true };
+const struct th_team th_team_plain = { &plain_member, 1 };
+
+static const char *const instead_names[TH_INSTEAD_COUNT] = { "max_turns", "refusal",
+							     "invalid_output" };
+
+const char *th_instead_name(enum th_instead i)
+{
+	assert(i < TH_INSTEAD_COUNT);
+	return instead_names[i];
+}
+
+/* One definition being resolved. */
+struct resolver {
+	const struct th_json *definition;
+	struct th_team *team;
+	struct th_arena *a; /* what stays */
+	struct th_err *err;
+};
+
+static enum th_code full(struct resolver *r)
+{
+	return th_fail(r->err, TH_ELIMIT, "the agents' definition takes too much memory");
+}
+
+static bool keep(struct resolver *r, struct th_str s, struct th_str *ret)
+{
+	*ret = th_arena_str(r->a, s);
+	return ret->ptr != NULL;
+}
+
+/* What makes a definition more than one plain agent. */
+static bool more_than_plain(const struct th_json *d)
+{
+	static const char *const members[] = {
+		"agents",  "handoffs",     "tool_use_behavior", "output_schema",     "guardrails",
+		"instead", "unknown_tool", "instructions_from", "reset_tool_choice", "nest_history",
+	};
+
+	for (size_t i = 0; i < TH_COUNT(members); i++)
+		if (!th_json_is_null(th_json_get(d, members[i])))
+			return true;
+	return false;
+}
+
+static const struct th_json *member_definition(const struct th_json *d, size_t index,
+					       struct th_str *ret_key)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(d, "agents"));
+
+	*ret_key = TH_STR("");
+	if (index == 0)
+		return d;
+	while (th_json_next(&it))
+		if (--index == 0) {
+			*ret_key = it.key;
+			return it.val;
+		}
+	return NULL;
+}
+
+static enum th_code bad_handoff(struct resolver *r, struct th_str name)
+{
+	struct th_buf known = TH_BUF_INIT(4 * TH_KIB);
+
+	for (size_t i = 0; i < r->team->count; i++)
+		th_buf_printf(&known, "%s%.*s", i ? ", " : "", TH_FMT(r->team->members[i].name));
+	(void)th_fail(r->err, TH_EUSAGE,
+		      "handoffs: there is no agent named \"%.*s\"; the agents are %.*s",
+		      TH_FMT(th_utf8_cut(name, 80)), TH_FMT(th_buf_str(&known)));
+	th_buf_deinit(&known);
+	return TH_EUSAGE;
+}
+
+/* The agents are known by their keys; the first one by its name. */
+static int agent_by_key(struct resolver *r, struct th_str key)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(r->definition, "agents"));
+
+	for (int i = 1; th_json_next(&it); i++)
+		if (th_str_eq(it.key, key))
+			return i;
+	return th_team_find(r->team, key);
+}
+
+static enum th_code resolve_handoff(struct resolver *r, struct th_member *m,
+				    const struct th_json *v)
+{
+	static const char *const members[] = { "agent", "tool",    "description", "filter",
+					       "nest",  "enabled", NULL };
+	struct th_handoff *h = &m->handoffs[m->handoff_count];
+	struct th_str name = th_json_str(v), key, given;
+	struct th_json_iter it;
+	const struct th_json *to;
+	int index;
+
+	if (!name.ptr) {
+		if (!th_json_is_object(v))
+			return th_fail(r->err, TH_EUSAGE,
+				       "handoffs: each is an agent's name or an object");
+		for (it = th_json_iter(v); th_json_next(&it);)
+			if (th_names_find(members, it.key) < 0)
+				return th_fail(r->err, TH_EUSAGE,
+					       "handoffs: unknown member \"%.*s\"",
+					       TH_FMT(th_utf8_cut(it.key, 60)));
+		name = th_json_get_str(v, "agent");
+		if (!th_json_bool(th_json_get(v, "enabled"), true))
+			return TH_OK;
+	}
+	index = agent_by_key(r, name);
+	if (index < 0)
+		return bad_handoff(r, name);
+	*h = (struct th_handoff){ .to = (size_t)index };
+	name = r->team->members[index].name;
+	given = th_json_get_str(v, "tool");
+	h->tool = given.len ? th_arena_str(r->a, given) : th_name_handoff(r->a, name);
+	given = th_json_get_str(v, "description");
+	to = member_definition(r->definition, (size_t)index, &key);
+	h->description =
+	    given.len
+		? th_arena_str(r->a, given)
+		: th_name_handoff_text(r->a, name, th_json_get_str(to, "handoff_description"));
+	h->nest = th_json_bool(th_json_get(v, "nest"), h->nest);
+	if (!h->tool.ptr || !h->description.ptr ||
+	    !keep(r, th_json_get_str(v, "filter"), &h->filter))
+		return full(r);
+	for (size_t i = 0; i < m->handoff_count; i++)
+		if (th_str_eq(m->handoffs[i].tool, h->tool))
+			return th_fail(r->err, TH_EUSAGE,
+				       "handoffs: two have the function name \"%.*s\"",
+				       TH_FMT(h->tool));
+	m->handoff_count++;
+	return TH_OK;
+}
+
+static enum th_code resolve_handoffs(struct resolver *r, struct th_member *m,
+				     const struct th_json *d)
+{
+	const struct th_json *list = th_json_get(d, "handoffs");
+	struct th_json_iter it = th_json_iter(list);
+	bool nest = th_json_bool(th_json_get(d, "nest_history"), false);
+	enum th_code code = TH_OK;
+
+	if (th_json_is_null(list))
+		return TH_OK;
+	if (!th_json_is_array(list) || th_json_count(list) > TH_HANDOFFS_MAX)
+		return th_fail(r->err, TH_EUSAGE, "handoffs must be a list of at most %d agents",
+			       TH_HANDOFFS_MAX);
+	m->handoffs = th_arena_array(r->a, th_json_count(list) + 1, sizeof(*m->handoffs));
+	if (!m->handoffs)
+		return full(r);
+	while (!code && th_json_next(&it)) {
+		size_t before = m->handoff_count;
+
+		code = resolve_handoff(r, m, it.val);
+		if (!code && m->handoff_count > before &&
+		    th_json_is_null(th_json_get(it.val, "nest")))
+			m->handoffs[before].nest = nest;
+	}
+	return code;
+}
+
+static enum th_code resolve_strs(struct resolver *r, const struct th_strs *from,
+				 struct th_strs *ret)
+{
+	*ret = (struct th_strs){ 0 };
+	if (from->count == 0)
+		return TH_OK;
+	ret->list = th_arena_array(r->a, from->count, sizeof(*ret->list));
+	if (!ret->list)
+		return full(r);
+	for (size_t i = 0; i < from->count; i++)
+		if (!keep(r, from->list[i], &ret->list[i]))
+			return full(r);
+	ret->count = from->count;
+	return TH_OK;
+}
+
+static enum th_code resolve_guards(struct resolver *r, struct th_member *m,
+				   const struct th_agent *agent)
+{
+	const struct th_agent_guardrail *from = agent->guardrails.list;
+	size_t count = agent->guardrails.count;
+	enum th_code code = TH_OK;
+
+	if (count > TH_GUARDRAILS_MAX)
+		return th_fail(r->err, TH_ELIMIT, "an agent has at most %d guardrails",
+			       TH_GUARDRAILS_MAX);
+	m->guards = th_arena_array(r->a, count + 1, sizeof(*m->guards));
+	if (!m->guards)
+		return full(r);
+	for (size_t i = 0; i < count && !code; i++) {
+		struct th_guardrail *g = &m->guards[i];
+
+		g->stage = (enum th_guard_stage)from[i].stage;
+		g->blocking = from[i].blocking && g->stage == TH_GUARD_INPUT;
+		if (!keep(r, from[i].name, &g->name))
+			return full(r);
+		code = resolve_strs(r, &from[i].tools, &g->tools);
+		m->guard_masks[g->stage] |= UINT32_C(1) << i;
+		if (g->blocking)
+			m->guard_blocking |= UINT32_C(1) << i;
+		for (size_t j = 0; j < i && !code; j++)
+			if (m->guards[j].stage == g->stage && th_str_eq(m->guards[j].name, g->name))
+				code =
+				    th_fail(r->err, TH_EUSAGE,
+					    "guardrails: \"%.*s\" is there twice", TH_FMT(g->name));
+	}
+	m->guard_count = count;
+	return code;
+}
+
+static enum th_code resolve_tool_use(struct resolver *r, struct th_member *m,
+				     const struct th_json *v)
+{
+	struct th_str word = th_json_str(v), code = th_json_get_str(v, "code");
+	const struct th_json *names = th_json_get(v, "stop_at");
+	struct th_json_iter it = th_json_iter(names);
+
+	if (th_json_is_null(v) || th_str_is(word, "run_again"))
+		return TH_OK;
+	if (th_str_is(word, "stop_on_first_tool")) {
+		m->tool_use = TH_USE_FIRST;
+		return TH_OK;
+	}
+	if (code.len) {
+		m->tool_use = TH_USE_CODE;
+		return keep(r, code, &m->tool_use_fn) ? TH_OK : full(r);
+	}
+	if (!th_json_is_array(names) || th_json_count(names) > TH_STOP_TOOLS_MAX)
+		return th_fail(r->err, TH_EUSAGE,
+			       "tool_use_behavior is run_again, stop_on_first_tool, {stop_at: "
+			       "[tools, at most %d]} or {code: function}",
+			       TH_STOP_TOOLS_MAX);
+	m->tool_use = TH_USE_NAMES;
+	m->stop_at.list = th_arena_array(r->a, th_json_count(names) + 1, sizeof(struct th_str));
+	if (!m->stop_at.list)
+		return full(r);
+	while (th_json_next(&it))
+		if (!keep(r, th_json_str(it.val), &m->stop_at.list[m->stop_at.count++]))
+			return full(r);
+	return TH_OK;
+}
+
+/* A string is said as it is, anything else as JSON. */
+static enum th_code resolve_instead(struct resolver *r, struct th_member *m,
+				    const struct th_json *v)
+{
+	for (int i = 0; i < TH_INSTEAD_COUNT; i++) {
+		const struct th_json *o = th_json_get(v, instead_names[i]);
+		const struct th_json *given = o;
+		struct th_instead_output *out = &m->instead[i];
+
+		if (th_json_is_null(o))
+			continue;
+		out->in_history = true;
+		if (th_json_get(o, "output") &&
+		    th_json_count(o) == 1 + (size_t)(th_json_get(o, "in_history") != NULL)) {
+			given = th_json_get(o, "output");
+			out->in_history = th_json_bool(th_json_get(o, "in_history"), true);
+		}
+		out->text = th_json_str(given).ptr ? th_arena_str(r->a, th_json_str(given))
+						   : th_json_text(given, r->a);
+		if (!out->text.ptr)
+			return full(r);
+	}
+	return TH_OK;
+}
+
+static enum th_code resolve_member(struct resolver *r, size_t index)
+{
+	struct th_member *m = &r->team->members[index];
+	struct th_arena scratch;
+	struct th_agent *agent;
+	struct th_str key;
+	const struct th_json *d = member_definition(r->definition, index, &key);
+	enum th_code code;
+
+	th_arena_init_try(&scratch, TH_SESSION_KEPT_MAX);
+	agent = TH_NEW(&scratch, struct th_agent);
+	code = agent ? th_table_parse(&th_agent_table, d, &scratch, agent, r->err) : full(r);
+	if (!code && index > 0 && agent->agents.len)
+		code = th_fail(r->err, TH_EUSAGE, "only the first agent may have agents");
+	if (!code) {
+		m->output_retries = agent->output_retries;
+		m->reset_tool_choice = agent->reset_tool_choice;
+		m->unknown_tool_fails = agent->unknown_tool == TH_UNKNOWN_TOOL_FAIL;
+		if (!keep(r, agent->output_schema, &m->output_schema))
+			code = full(r);
+	}
+	if (!code)
+		code = resolve_guards(r, m, agent);
+	if (!code)
+		code = resolve_tool_use(r, m, th_json_get(d, "tool_use_behavior"));
+	if (!code)
+		code = resolve_instead(r, m, th_json_get(d, "instead"));
+	if (!code)
+		code = resolve_handoffs(r, m, d);
+	r->a->no_memory |= scratch.no_memory;
+	th_arena_deinit(&scratch);
+	if (code && index > 0)
+		return th_prefix(r->err, code, "agents.%.*s", TH_FMT(th_utf8_cut(key, 80)));
+	return code;
+}
+
+enum th_code th_team_resolve(const struct th_json *definition, struct th_arena *a,
+			     const struct th_team **ret, struct th_err *err)
+{
+	const struct th_json *agents = th_json_get(definition, "agents");
+	struct th_team *team;
+	struct resolver r = { definition, NULL, a, err };
+	enum th_code code = TH_OK;
+
+	*ret = &th_team_plain;
+	if (!more_than_plain(definition))
+		return TH_OK;
+	if (!th_json_is_null(agents) &&
+	    (!th_json_is_object(agents) || th_json_count(agents) >= TH_TEAM_MAX))
+		return th_fail(err, TH_EUSAGE,
+			       "agents must be an object of at most %d agents by their names",
+			       TH_TEAM_MAX - 1);
+	r.team = team = TH_NEW(a, struct th_team);
+	if (!team)
+		return full(&r);
+	team->count = 1 + th_json_count(agents);
+	team->members = th_arena_array(a, team->count, sizeof(*team->members));
+	if (!team->members)
+		return full(&r);
+	for (size_t i = 0; i < team->count; i++) {
+		struct th_str key, name;
+		const struct th_json *d = member_definition(definition, i, &key);
+
+		name = th_json_get_str(d, "name");
+		if (!name.len)
+			name = key.len ? key : TH_STR("default");
+		for (size_t j = 0; j < i; j++)
+			if (th_str_eq(team->members[j].name, name))
+				return th_fail(err, TH_EUSAGE, "two agents are named \"%.*s\"",
+					       TH_FMT(th_utf8_cut(name, 80)));
+		if (!keep(&r, name, &team->members[i].name))
+			return full(&r);
+	}
+	for (size_t i = 0; i < team->count && !code; i++)
+		code = resolve_member(&r, i);
+	if (!code)
+		*ret = team;
+	return code;
+}
+
+enum th_code th_team_agent(const struct th_json *definition, size_t index, struct th_arena *a,
+			   struct th_agent *ret, struct th_err *err)
+{
+	struct th_str key;
+	const struct th_json *d = member_definition(definition, index, &key);
+	enum th_code code;
+
+	if (!d)
+		return th_fail(err, TH_ENOENT, "there is no agent %zu", index);
+	code = th_table_parse(&th_agent_table, d, a, ret, err);
+	if (!code && !ret->name.len)
+		ret->name = key.len ? key : TH_STR("default");
+	return code;
+}
+
+int th_member_handoff(const struct th_member *m, struct th_str tool)
+{
+	for (size_t i = 0; i < m->handoff_count; i++)
+		if (th_str_eq(m->handoffs[i].tool, tool))
+			return (int)i;
+	return -1;
+}
+
+uint32_t th_member_tool_guards(const struct th_member *m, enum th_guard_stage stage,
+			       struct th_str tool)
+{
+	uint32_t mask = 0;
+
+	for (size_t i = 0; i < m->guard_count; i++) {
+		const struct th_guardrail *g = &m->guards[i];
+		bool named = g->tools.count == 0;
+
+		for (size_t j = 0; j < g->tools.count; j++)
+			named |= th_str_eq(g->tools.list[j], tool);
+		if (g->stage == stage && named)
+			mask |= UINT32_C(1) << i;
+	}
+	return mask;
+}
+
+int th_team_find(const struct th_team *t, struct th_str name)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (th_str_eq(t->members[i].name, name))
+			return (int)i;
+	return -1;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * team.h - the agents of one agent file, as far as the fold must know them:
+ * who may hand over to whom, which checks there are, and what ends a run.
+ *
+ * Resolved once from the definition that session_created stores; a session of
+ * one plain agent shares th_team_plain and keeps nothing.  Everything that is
+ * an index into a list here stays the same for the life of the log.
+ */
+#ifndef TH_CORE_TEAM_H
+#define TH_CORE_TEAM_H
+
+#include "core/agent.h"
+
+struct th_handoff {
+	size_t to;          /* index of the agent */
+	struct th_str tool; /* name of the function that the model calls */
+	struct th_str description;
+	struct th_str filter; /* code that narrows the history; empty: none */
+	bool nest;            /* the history becomes one summary */
+};
+
+struct th_guardrail {
+	struct th_str name;
+	enum th_guard_stage stage;
+	bool blocking;
+	struct th_strs tools; /* empty: all */
+};
+
+enum th_tool_use { TH_USE_AGAIN, TH_USE_FIRST, TH_USE_NAMES, TH_USE_CODE };
+
+/* What is said instead of a failure. */
+enum th_instead { TH_INSTEAD_MAX_TURNS, TH_INSTEAD_REFUSAL, TH_INSTEAD_INVALID, TH_INSTEAD_COUNT };
+const char *th_instead_name(enum th_instead i);
+struct th_instead_output {
+	struct th_str text; /* .ptr NULL: nothing is said */
+	bool in_history;
+};
+
+struct th_member {
+	struct th_str name;
+	struct th_handoff *handoffs;
+	size_t handoff_count;
+	struct th_guardrail *guards;
+	size_t guard_count;
+	uint32_t guard_masks[TH_GUARD_STAGE_COUNT]; /* bit i: guards[i] is of that stage */
+	uint32_t guard_blocking;
+	enum th_tool_use tool_use;
+	struct th_strs stop_at;      /* USE_NAMES */
+	struct th_str tool_use_fn;   /* USE_CODE */
+	struct th_str output_schema; /* JSON; empty: plain text */
+	int64_t output_retries;
+	bool reset_tool_choice, unknown_tool_fails;
+	struct th_instead_output instead[TH_INSTEAD_COUNT];
+};
+
+struct th_team {
+	struct th_member *members; /* [0]: who begins */
+	size_t count;
+};
+
+/* One agent that does nothing of all this.  Its name is empty: the session knows it. */
+extern const struct th_team th_team_plain;
+
+/*
+ * Resolves a definition (an agent file's object, or what session_created
+ * stores).  Names, types and numbers are checked; whether code of a name
+ * exists is not.  Everything in `a`; th_team_plain where nothing asks for
+ * more.  TH_EUSAGE: one sentence; TH_ELIMIT: too many, or the arena is full.
+ */
+TH_NODISCARD enum th_code th_team_resolve(const struct th_json *definition, struct th_arena *a,
+					  const struct th_team **ret, struct th_err *err);
+
+/*
+ * The definition of one agent of the team as th_agent: [0] is the file's own.
+ * Strings are borrowed from the document and `a`.
+ */
+TH_NODISCARD enum th_code th_team_agent(const struct th_json *definition, size_t index,
+					struct th_arena *a, struct th_agent *ret,
+					struct th_err *err);
+
+/* Index of the handoff that a function of this name means, or -1. */
+int th_member_handoff(const struct th_member *m, struct th_str tool);
+/* Those of one stage that look at this tool. */
+uint32_t th_member_tool_guards(const struct th_member *m, enum th_guard_stage stage,
+			       struct th_str tool);
+int th_team_find(const struct th_team *t, struct th_str name); /* or -1 */
+
+#endif

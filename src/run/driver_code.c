@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * driver_code.c - what the agent's code is asked, and what becomes of its
+ * answers: guardrails, instructions, what follows a tool's result.
+ */
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "run/driver_internal.h"
+
+#define TICKET_BIT (UINT64_C(1) << 61)
+
+#define X(id, name, doc) name,
+static const char *const ask_names[] = { TH_ASKS(X) };
+#undef X
+
+const char *th_ask_name(enum th_ask_kind k)
+{
+	assert(k < TH_ASK_COUNT);
+	return ask_names[k];
+}
+
+/* A question under way. */
+struct th_asking {
+	struct th_asking *next;
+	uint64_t id; /* of its ticket, with TICKET_BIT */
+	enum th_ask_kind kind;
+	enum th_guard_stage stage; /* GUARDRAIL */
+	size_t guard, member;
+	uint64_t call_seq;  /* of a tool's guardrail, or of the call that hands over */
+	uint64_t asked_seq; /* answer_seq or message_seq that it was about */
+};
+
+static const struct th_codes *codes_of(const struct th_live *l, size_t member)
+{
+	return th_outfit_member(&l->team_outfit, member)->codes;
+}
+
+/* ---- asking ------------------------------------------------------------------------------ */
+
+static struct th_asking *asking_new(struct th_live *l, enum th_ask_kind kind)
+{
+	struct th_asking *a = th_alloc(sizeof(*a));
+
+	a->id = TICKET_BIT | ++l->asked;
+	a->kind = kind;
+	a->next = l->askings;
+	l->askings = a;
+	return a;
+}
+
+static struct th_asking *asking_take(struct th_live *l, uint64_t id)
+{
+	for (struct th_asking **at = &l->askings; *at; at = &(*at)->next)
+		if ((*at)->id == id) {
+			struct th_asking *a = *at;
+
+			*at = a->next;
+			return a;
+		}
+	return NULL;
+}
+
+void th_live_askings_free(struct th_live *l)
+{
+	while (l->askings) {
+		struct th_asking *a = l->askings;
+		const struct th_codes *codes = codes_of(l, a->member);
+
+		l->askings = a->next;
+		if (codes && codes->ops->cancel)
+			codes->ops->cancel(codes->ctx, th_live_ticket(l, a->id));
+		free(a);
+	}
+}
+
+bool th_live_asks(const struct th_live *l, enum th_ask_kind kind)
+{
+	for (const struct th_asking *a = l->askings; a; a = a->next)
+		if (a->kind == kind)
+			return true;
+	return false;
+}
+
+static void answered(struct th_live *l, const struct th_asking *a, bool failed,
+		     struct th_str answer);
+
+/* Puts agent and session in front of what the caller wrote into the object. */
+static void begin_input(const struct th_live *l, size_t member, struct th_buf *input,
+			struct th_jw *w)
+{
+	*w = th_jw(input);
+	th_jw_object(w);
+	th_jw_kstr(w, "agent",
+		   l->fold.team->count > 1 ? l->fold.team->members[member].name
+					   : l->fold.agent_name);
+	th_jw_kstr(w, "session", th_str_of(l->id));
+}
+
+static void ask(struct th_live *l, struct th_asking *a, struct th_str function, struct th_str input)
+{
+	const struct th_codes *codes = codes_of(l, a->member);
+	struct th_code_ask q = {
+		.ticket = th_live_ticket(l, a->id),
+		.kind = a->kind,
+		.session_id = th_str_of(l->id),
+		.agent = l->fold.team->members[a->member].name,
+		.function = function,
+		.input = input,
+	};
+	struct th_buf answer = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_err err = { 0 };
+	enum th_asked asked = TH_ASKED_NOTHING;
+	uint64_t id = a->id;
+
+	if (codes)
+		asked = codes->ops->ask(codes->ctx, &q, &answer, &err);
+	if (asked == TH_ASKED_NOTHING)
+		(void)th_fail(&err, TH_ENOENT, "the agent's code has no function \"%.*s\"",
+			      TH_FMT(th_utf8_cut(function, 80)));
+	if (asked != TH_ASKED_LATER) {
+		a = asking_take(l, id);
+		answered(l, a, asked != TH_ASKED_ANSWERED,
+			 asked == TH_ASKED_ANSWERED ? th_buf_str(&answer) : th_str_of(err.msg));
+		free(a);
+	}
+	th_buf_deinit(&answer);
+}
+
+bool th_live_ask_now(struct th_live *l, enum th_ask_kind kind, struct th_str function,
+		     struct th_str input, struct th_buf *answer)
+{
+	const struct th_codes *codes = codes_of(l, l->fold.agent);
+	const struct th_code_ask q = {
+		.kind = kind,
+		.session_id = th_str_of(l->id),
+		.agent = th_session_member(&l->fold)->name,
+		.function = function,
+		.input = input,
+	};
+	struct th_err err = { 0 };
+
+	return codes && codes->ops->ask(codes->ctx, &q, answer, &err) == TH_ASKED_ANSWERED;
+}
+
+/* The data of an event that is in the store. */
+static enum th_code copy_data(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			      struct th_err *err)
+{
+	(void)digest;
+	th_buf_add(ctx, ev->data);
+	return th_buf_check(ctx, "an event", err);
+}
+
+static enum th_code event_data(struct th_live *l, uint64_t seq, struct th_buf *out,
+			       struct th_err *err)
+{
+	struct th_driver *d = l->driver;
+
+	return d->world.ops->read(d->world.ctx, th_str_of(l->id), seq, seq, copy_data, out, err);
+}
+
+/* ---- guardrails -------------------------------------------------------------------------- */
+
+static struct th_call *call_by_seq(struct th_live *l, uint64_t call_seq)
+{
+	for (size_t i = 0; call_seq && i < l->fold.call_count; i++)
+		if (l->fold.calls[i].call_seq == call_seq)
+			return &l->fold.calls[i];
+	return NULL;
+}
+
+/* What it looks at; false: the log cannot be read, and the session is lost. */
+static bool put_subject(struct th_live *l, const struct th_asking *a, struct th_jw *w)
+{
+	struct th_session *s = &l->fold;
+	const struct th_call *c = call_by_seq(l, a->call_seq);
+	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX * 2);
+	struct th_err err = { 0 };
+	uint64_t seq = 0;
+
+	if (a->stage == TH_GUARD_INPUT)
+		seq = s->task_seq;
+	else if (a->stage == TH_GUARD_TOOL_OUTPUT && c)
+		seq = c->outcome_seq;
+	if (seq && event_data(l, seq, &data, &err)) {
+		th_buf_deinit(&data);
+		th_live_lose(l, &err);
+		return false;
+	}
+	if (a->stage == TH_GUARD_INPUT) {
+		struct th_str content = th_json_raw_get(th_buf_str(&data), "content");
+
+		th_jw_kraw(w, "input",
+			   content.len ? content : th_json_raw_get(th_buf_str(&data), "items"));
+	} else if (a->stage == TH_GUARD_OUTPUT) {
+		th_jw_kstr(w, "output", th_buf_str(&s->final));
+	} else if (c) {
+		th_jw_kstr(w, "tool", c->tool);
+		th_jw_kstr(w, "call_id", c->call_id);
+		th_jw_kraw(w, "arguments", c->arguments);
+		if (seq)
+			th_jw_kraw(w, "output", th_json_raw_get(th_buf_str(&data), "output"));
+	}
+	th_buf_deinit(&data);
+	return true;
+}
+
+static uint32_t *guards_open(struct th_live *l, const struct th_asking *a)
+{
+	struct th_call *c = call_by_seq(l, a->call_seq);
+
+	switch (a->stage) {
+	case TH_GUARD_INPUT:
+		return &l->fold.guards_in;
+	case TH_GUARD_OUTPUT:
+		return &l->fold.guards_out;
+	case TH_GUARD_TOOL_INPUT:
+		return c && c->phase == TH_CALL_CLEARED ? &c->guards_in : NULL;
+	case TH_GUARD_TOOL_OUTPUT:
+		return c && c->phase == TH_CALL_SETTLED ? &c->guards_out : NULL;
+	case TH_GUARD_STAGE_COUNT:
+		break;
+	}
+	return NULL;
+}
+
+void th_live_guard(struct th_live *l, const struct th_held *held)
+{
+	struct th_session *s = &l->fold;
+	struct th_asking *a = asking_new(l, TH_ASK_GUARDRAIL);
+	const struct th_guardrail *g;
+	struct th_buf input = TH_BUF_INIT(TH_EVENT_DATA_MAX * 2);
+	struct th_jw w;
+	uint32_t *open;
+
+	a->stage = held->stage;
+	a->guard = held->guard;
+	a->call_seq = held->call_seq;
+	a->member = a->stage == TH_GUARD_INPUT ? s->task_agent : s->agent;
+	a->asked_seq = a->stage == TH_GUARD_INPUT ? s->task_seq : s->answer_seq;
+	open = guards_open(l, a);
+	if (!open || !(*open & (UINT32_C(1) << a->guard))) { /* settled meanwhile */
+		free(asking_take(l, a->id));
+		return;
+	}
+	g = &s->team->members[a->member].guards[a->guard];
+	begin_input(l, a->member, &input, &w);
+	th_jw_kstr(&w, "stage", th_str_of(th_guard_stage_name(a->stage)));
+	if (put_subject(l, a, &w)) {
+		th_jw_object_end(&w);
+		ask(l, a, g->name, th_buf_str(&input));
+	}
+	th_buf_deinit(&input);
+}
+
+/* True, false, null, or an object; anything else is no answer, and stops the run. */
+static void guard_answered(struct th_live *l, const struct th_asking *a, bool failed,
+			   struct th_str answer)
+{
+	struct th_session *s = &l->fold;
+	const struct th_member *m = &s->team->members[a->member];
+	struct th_call *c = call_by_seq(l, a->call_seq);
+	const uint32_t *open = guards_open(l, a);
+	struct th_ev_guardrail d = {
+		.name = m->guards[a->guard].name,
+		.stage = th_str_of(th_guard_stage_name(a->stage)),
+		.agent = m->name,
+		.call_id = c ? c->call_id : TH_STR(""),
+	};
+	struct th_json_doc *doc = NULL;
+	const struct th_json *v = NULL;
+	struct th_arena memory;
+	struct th_buf data;
+	struct th_jw w;
+
+	if (!open || !(*open & (UINT32_C(1) << a->guard)) ||
+	    a->asked_seq != (a->stage == TH_GUARD_INPUT ? s->task_seq : s->answer_seq))
+		return;
+	th_arena_init(&memory, TH_EVENT_DATA_MAX);
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	if (!failed && th_json_parse(answer, &doc, NULL))
+		failed = true;
+	v = th_json_root(doc);
+	if (failed) {
+		d.tripped = true;
+		d.message = th_arena_printf(&memory, "its code failed: %.*s",
+					    TH_FMT(th_utf8_cut(answer, TH_ERR_MSG_MAX)));
+	} else if (th_json_is_object(v)) {
+		d.tripped = th_json_bool(th_json_get(v, "tripped"), false);
+		d.message = th_json_get_str(v, "message");
+		if (!th_json_is_null(th_json_get(v, "info")))
+			d.info = th_json_text(th_json_get(v, "info"), &memory);
+	} else {
+		d.tripped = !th_json_is_null(v) && th_json_bool(v, true);
+	}
+	w = th_jw(&data);
+	th_table_print(&th_ev_guardrail_table, &d, &w);
+	th_live_write(l, TH_EV_GUARDRAIL, TH_SOURCE_ENVIRONMENT, c ? c->call_seq : a->asked_seq,
+		      d.call_id, th_buf_str(&data));
+	th_buf_deinit(&data);
+	th_arena_deinit(&memory);
+	th_json_free(doc);
+}
+
+/* ---- instructions, tool use -------------------------------------------------------------- */
+
+void th_live_fail(struct th_live *l, const char *class, struct th_str message)
+{
+	struct th_ev_error d = { .class = th_str_of(class), .message = message };
+	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(&data);
+
+	th_table_print(&th_ev_error_table, &d, &w);
+	th_live_write(l, TH_EV_ERROR, TH_SOURCE_ENVIRONMENT, l->fold.seq, TH_STR(""),
+		      th_buf_str(&data));
+	th_buf_deinit(&data);
+}
+
+bool th_live_instructions(struct th_live *l)
+{
+	struct th_str function = l->outfit.agent->instructions_from;
+	struct th_asking *a;
+	struct th_buf input;
+	struct th_jw w;
+
+	/* Another try of a turn is asked with the same words. */
+	if (!function.len || l->fold.totals.attempts > 0 ||
+	    l->instructed_turn == l->fold.totals.turns + 1)
+		return false;
+	if (th_live_asks(l, TH_ASK_INSTRUCTIONS))
+		return true;
+	a = asking_new(l, TH_ASK_INSTRUCTIONS);
+	a->member = l->fold.agent;
+	a->asked_seq = l->fold.seq;
+	th_buf_init(&input, TH_EVENT_DATA_MAX);
+	begin_input(l, a->member, &input, &w);
+	th_jw_kint(&w, "turn", l->fold.totals.task_turns + 1);
+	th_jw_object_end(&w);
+	ask(l, a, function, th_buf_str(&input));
+	th_buf_deinit(&input);
+	return true; /* the answer makes the request */
+}
+
+static void instructions_answered(struct th_live *l, bool failed, struct th_str answer)
+{
+	struct th_session *s = &l->fold;
+	struct th_buf text = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+
+	/* Paused or stopped meanwhile: who goes on asks again. */
+	if (s->state != TH_STATE_RUNNING || s->phase != TH_TURN_DUE)
+		return;
+	if (failed || !th_json_unescape(answer, &text)) {
+		th_buf_clear(&text);
+		th_buf_printf(
+		    &text, "the agent's instructions: %.*s",
+		    TH_FMT(th_utf8_cut(failed ? answer : TH_STR("not a string"), TH_ERR_MSG_MAX)));
+		th_live_fail(l, "code", th_buf_str(&text));
+	} else {
+		l->instructed_turn = s->totals.turns + 1;
+		th_live_instruct(l, th_buf_str(&text), true);
+		th_live_request(l);
+	}
+	th_buf_deinit(&text);
+}
+
+void th_live_tool_use(struct th_live *l)
+{
+	struct th_session *s = &l->fold;
+	const struct th_member *m = th_session_member(s);
+	struct th_asking *a;
+	struct th_buf input;
+	struct th_jw w;
+
+	if (s->phase != TH_TURN_CALLS || s->use_answered || m->tool_use != TH_USE_CODE)
+		return;
+	a = asking_new(l, TH_ASK_TOOL_USE);
+	a->member = s->agent;
+	a->asked_seq = s->answer_seq;
+	th_buf_init(&input, TH_EVENT_DATA_MAX);
+	begin_input(l, a->member, &input, &w);
+	th_jw_key(&w, TH_STR("results"));
+	th_jw_array(&w);
+	for (size_t i = 0; i < s->call_count; i++) {
+		const struct th_call *c = &s->calls[i];
+
+		th_jw_object(&w);
+		th_jw_kstr(&w, "tool", c->tool);
+		th_jw_kstr(&w, "call_id", c->call_id);
+		th_jw_kstr(&w, "output", c->output);
+		th_jw_object_end(&w);
+	}
+	th_jw_array_end(&w);
+	th_jw_object_end(&w);
+	ask(l, a, m->tool_use_fn, th_buf_str(&input));
+	th_buf_deinit(&input);
+}
+
+static void tool_use_answered(struct th_live *l, const struct th_asking *a, bool failed,
+			      struct th_str answer)
+{
+	struct th_session *s = &l->fold;
+	const struct th_member *m = &s->team->members[a->member];
+	struct th_ev_code d = { .use = TH_STR("tool_use"),
+				.name = m->tool_use_fn,
+				.agent = m->name,
+				.answer = answer };
+	struct th_buf data;
+	struct th_jw w;
+
+	if (a->asked_seq != s->answer_seq || s->phase != TH_TURN_CALLS || s->use_answered)
+		return;
+	if (failed) {
+		th_live_fail(l, "code", answer);
+		return;
+	}
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	w = th_jw(&data);
+	th_table_print(&th_ev_code_table, &d, &w);
+	th_live_write(l, TH_EV_CODE, TH_SOURCE_ENVIRONMENT, a->asked_seq, TH_STR(""),
+		      th_buf_str(&data));
+	th_buf_deinit(&data);
+}
+
+/* ---- answers ----------------------------------------------------------------------------- */
+
+static void answered(struct th_live *l, const struct th_asking *a, bool failed,
+		     struct th_str answer)
+{
+	if (l->lost)
+		return;
+	switch (a->kind) {
+	case TH_ASK_GUARDRAIL:
+		guard_answered(l, a, failed, answer);
+		break;
+	case TH_ASK_INSTRUCTIONS:
+		instructions_answered(l, failed, answer);
+		break;
+	case TH_ASK_TOOL_USE:
+		tool_use_answered(l, a, failed, answer);
+		break;
+	case TH_ASK_FILTER:
+	case TH_ASK_APPROVAL:
+	case TH_ASK_TEXT:
+	case TH_ASK_COUNT:
+		break;
+	}
+}
+
+void th_driver_code_done(struct th_driver *d, struct th_ticket t, bool failed, struct th_str answer)
+{
+	struct th_live *l = th_live_find(d, t.index, t.generation);
+	struct th_asking *a = l ? asking_take(l, t.seq) : NULL;
+
+	if (!a)
+		return;
+	answered(l, a, failed, answer);
+	free(a);
+	th_live_pump(l);
+}
