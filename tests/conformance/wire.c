@@ -23,7 +23,7 @@
 
 static size_t passed, failed, not_run;
 /* Each decodes the whole stream. */
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef TH_SANITIZED
 static size_t splits = 100;
 #else
 static size_t splits = 2000;

@@ -93,7 +93,7 @@ static void test_worlds_are_rich(void **unused)
 	assert_int_equal(c.duplicated + c.lost + c.diverged + c.false_claims, 0);
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TH_SANITIZED
 #define MANY_SECONDS 60
 #else
 #define MANY_SECONDS 480
