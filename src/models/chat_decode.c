@@ -305,6 +305,32 @@ static bool put_choice(struct th_jw *w, struct th_str raw)
 	return good;
 }
 
+/* {"type":"json_schema","json_schema":{…}} becomes {"type":"json_schema",…}; other types have
+ * nothing but their name. */
+static bool put_format(struct th_jw *w, struct th_str raw)
+{
+	struct th_buf ours = TH_BUF_INIT(TH_REQUEST_MAX), again = TH_BUF_INIT(TH_REQUEST_MAX);
+	struct th_jw o = th_jw(&ours), a = th_jw(&again);
+	struct th_str type = th_json_raw_get(raw, "type");
+	struct th_json_raw_iter it = th_json_raw_iter(th_json_raw_get(raw, "json_schema"));
+	bool good = is_str(type);
+
+	if (good) {
+		th_jw_object(&o);
+		th_jw_kraw(&o, "type", type);
+		while (it.object && th_json_raw_next(&it))
+			th_chat_put_member(&o, it.key, it.val);
+		th_jw_object_end(&o);
+		th_chat_put_format(&a, th_buf_str(&ours));
+		good = equal(th_buf_str(&again), raw);
+		if (good)
+			th_jw_kraw(w, "format", th_buf_str(&ours));
+	}
+	th_buf_deinit(&ours);
+	th_buf_deinit(&again);
+	return good;
+}
+
 /* True: it is said in full by the settings. */
 static bool put_setting(struct th_jw *w, struct th_str body, struct th_str key, struct th_str val)
 {
@@ -325,6 +351,8 @@ static bool put_setting(struct th_jw *w, struct th_str body, struct th_str key, 
 	}
 	if (th_str_is(key, "tool_choice"))
 		return put_choice(w, val);
+	if (th_str_is(key, "response_format"))
+		return put_format(w, val);
 	if (th_str_is(key, "max_completion_tokens") && is_number(val)) {
 		th_jw_kraw(w, "max_output_tokens", val);
 		return !other;

@@ -173,6 +173,25 @@ static void put_choice(struct th_jw *w, struct th_str choice)
 	th_buf_add(w->out, TH_STR("}}"));
 }
 
+void th_chat_put_format(struct th_jw *w, struct th_str ours)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(ours);
+	struct th_str type = th_json_raw_get(ours, "type");
+
+	th_jw_object(w);
+	if (type.len)
+		th_jw_kraw(w, "type", type);
+	if (th_str_is(type, "\"json_schema\"")) {
+		th_jw_key(w, TH_STR("json_schema"));
+		th_jw_object(w);
+		while (it.object && th_json_raw_next(&it))
+			if (!th_str_is(it.key, "type"))
+				th_chat_put_member(w, it.key, it.val);
+		th_jw_object_end(w);
+	}
+	th_jw_object_end(w);
+}
+
 static void put_settings(struct th_jw *w, struct th_str settings, struct th_str extra)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(settings);
@@ -180,14 +199,18 @@ static void put_settings(struct th_jw *w, struct th_str settings, struct th_str 
 		    th_json_raw_get(extra, "max_completion_tokens").len;
 
 	while (it.object && th_json_raw_next(&it)) {
-		if (th_str_is(it.key, "effort"))
+		if (th_str_is(it.key, "effort")) {
 			th_jw_kraw(w, "reasoning_effort", it.val);
-		else if (th_str_is(it.key, "tool_choice"))
+		} else if (th_str_is(it.key, "tool_choice")) {
 			put_choice(w, it.val);
-		else if (!th_str_is(it.key, "max_output_tokens"))
+		} else if (th_str_is(it.key, "format")) {
+			th_jw_key(w, TH_STR("response_format"));
+			th_chat_put_format(w, it.val);
+		} else if (!th_str_is(it.key, "max_output_tokens")) {
 			th_chat_put_member(w, it.key, it.val);
-		else if (!said)
+		} else if (!said) {
 			th_jw_kraw(w, "max_completion_tokens", it.val);
+		}
 	}
 }
 

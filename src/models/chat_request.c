@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "models/actions.h"
 #include "models/chat_writer.h"
+#include "models/format.h"
 
 struct th_dialect_context th_chat_dialect_context(const struct th_request_options *o)
 {
@@ -76,6 +77,33 @@ static void put_tool(const struct th_tool_spec *t, struct th_jw *w)
 	th_jw_object_end(w);
 }
 
+static void put_choice(const struct th_request_options *o, struct th_jw *w)
+{
+	switch (o->choice.kind) {
+	case TH_CHOICE_UNSET:
+		break;
+	case TH_CHOICE_AUTO:
+		th_jw_kstr(w, "tool_choice", TH_STR("auto"));
+		break;
+	case TH_CHOICE_REQUIRED:
+		th_jw_kstr(w, "tool_choice", TH_STR("required"));
+		break;
+	case TH_CHOICE_NONE:
+		th_jw_kstr(w, "tool_choice", TH_STR("none"));
+		break;
+	case TH_CHOICE_TOOL:
+		th_jw_key(w, TH_STR("tool_choice"));
+		open_function(w);
+		th_jw_object(w);
+		th_jw_kstr(w, "name", o->choice.tool);
+		th_jw_object_end(w);
+		th_jw_object_end(w);
+		break;
+	}
+	if (o->parallel)
+		th_jw_kbool(w, "parallel_tool_calls", o->parallel == TH_PARALLEL_YES);
+}
+
 static void put_tools(const struct th_request_options *o, struct th_jw *w)
 {
 	const struct th_dialect *dialect = o->has_computer ? o->profile->dialect : NULL;
@@ -94,6 +122,7 @@ static void put_tools(const struct th_request_options *o, struct th_jw *w)
 		th_jw_array(w);
 		th_jw_raw(w, th_buf_str(&list));
 		th_jw_array_end(w);
+		put_choice(o, w);
 	}
 	th_buf_deinit(&list);
 }
@@ -164,6 +193,34 @@ static void put_settings(const struct th_request_options *o, const struct th_cha
 			   s->max_output_tokens);
 }
 
+/* ---- the answer's form ---- */
+
+/* Servers that know no schema are asked for JSON, and the model is told the schema. */
+static bool is_instructed(const struct th_request_options *o)
+{
+	return th_format_wanted(o) && th_chat_flavour_of(o->profile)->no_schema;
+}
+
+static void put_format(const struct th_request_options *o, struct th_jw *w)
+{
+	if (!th_format_wanted(o))
+		return;
+	th_jw_key(w, TH_STR("response_format"));
+	if (is_instructed(o)) {
+		th_jw_raw(w, TH_STR("{\"type\":\"json_object\"}"));
+		return;
+	}
+	th_jw_object(w);
+	th_jw_kstr(w, "type", TH_STR("json_schema"));
+	th_jw_key(w, TH_STR("json_schema"));
+	th_jw_object(w);
+	th_jw_kstr(w, "name", th_format_name(o));
+	th_jw_kbool(w, "strict", o->format.strict);
+	th_jw_kraw(w, "schema", o->format.schema);
+	th_jw_object_end(w);
+	th_jw_object_end(w);
+}
+
 /* ---- head and tail ---- */
 
 static bool has_prompt(const struct th_request_options *o)
@@ -173,7 +230,7 @@ static bool has_prompt(const struct th_request_options *o)
 
 bool th_chat_has_system(const struct th_request_options *o)
 {
-	return has_prompt(o) || (o->agent && o->agent->instructions.len);
+	return has_prompt(o) || is_instructed(o) || (o->agent && o->agent->instructions.len);
 }
 
 static void put_system(const struct th_request_options *o, struct th_jw *w)
@@ -190,6 +247,8 @@ static void put_system(const struct th_request_options *o, struct th_jw *w)
 			th_buf_add(&text, TH_STR("\n\n"));
 		o->profile->dialect->prompt(&c, &text);
 	}
+	if (is_instructed(o))
+		th_format_instruct(o, &text);
 	th_jw_object(w);
 	th_jw_kstr(w, "role", TH_STR("system"));
 	th_jw_kstr(w, "content", th_buf_str(&text));
@@ -206,6 +265,7 @@ void th_chat_head(const struct th_request_options *o, struct th_buf *out)
 	th_jw_kstr(&w, "model", o->model);
 	put_tools(o, &w);
 	put_settings(o, flavour, &w);
+	put_format(o, &w);
 	th_jw_kbool(&w, "stream", o->stream);
 	if (o->stream && !flavour->no_stream_options)
 		th_jw_kraw(&w, "stream_options", TH_STR("{\"include_usage\":true}"));

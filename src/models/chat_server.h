@@ -14,5 +14,7 @@ TH_NODISCARD enum th_code th_chat_put_unified(struct th_str items, struct th_buf
 					      struct th_err *err);
 /* A tool in the unified form as this API has it. */
 void th_chat_put_tool(struct th_jw *w, struct th_str tool);
+/* The setting "format" as response_format. */
+void th_chat_put_format(struct th_jw *w, struct th_str ours);
 
 #endif

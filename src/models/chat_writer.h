@@ -21,6 +21,7 @@ struct th_chat_flavour {
 	enum th_chat_effort effort;
 	bool no_stream_options; /* refuses stream_options; usage comes all the same */
 	bool new_limit;         /* max_completion_tokens, not max_tokens */
+	bool no_schema;         /* response_format takes json_object, no json_schema */
 	/* Members of an assistant's message that it takes back beside those of the API, with |;
 	 * "*": all but reasoning in plain text. */
 	const char *back;

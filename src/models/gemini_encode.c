@@ -252,6 +252,18 @@ static const struct {
 	{ "max_output_tokens", "maxOutputTokens" },
 };
 
+static void put_format(struct th_jw *w, struct th_str format)
+{
+	struct th_str type = th_gemini_raw_str(format, "type");
+	struct th_str schema = th_json_raw_get(format, "schema");
+
+	if (!th_str_is(type, "json_schema") && !th_str_is(type, "json_object"))
+		return;
+	th_jw_kstr(w, "responseMimeType", TH_STR("application/json"));
+	if (schema.len)
+		th_jw_kraw(w, "responseJsonSchema", schema);
+}
+
 static void put_config(struct th_jw *w, struct th_str settings)
 {
 	static const char *const levels[] = { "minimal", "low", "medium", "high" };
@@ -266,6 +278,7 @@ static void put_config(struct th_jw *w, struct th_str settings)
 		if (val.len)
 			th_jw_kraw(w, numbers[i].theirs, val);
 	}
+	put_format(w, th_json_raw_get(settings, "format"));
 	for (size_t i = 0; i < TH_COUNT(levels); i++)
 		if (th_str_is(effort, levels[i])) {
 			th_jw_key(w, TH_STR("thinkingConfig"));
@@ -276,17 +289,25 @@ static void put_config(struct th_jw *w, struct th_str settings)
 	th_jw_object_end(w);
 }
 
+/* `choice`: a word, or {"type":"function","name"}. */
 static void put_choice(struct th_jw *w, struct th_str choice)
 {
-	const char *mode = th_str_is(choice, "required") ? "ANY"
-			   : th_str_is(choice, "none")   ? "NONE"
-							 : "AUTO";
+	struct th_str name = th_json_raw_get(choice, "name");
+	const char *mode = name.len || th_str_is(choice, "\"required\"") ? "ANY"
+			   : th_str_is(choice, "\"none\"")               ? "NONE"
+									 : "AUTO";
 
 	th_jw_key(w, TH_STR("toolConfig"));
 	th_jw_object(w);
 	th_jw_key(w, TH_STR("functionCallingConfig"));
 	th_jw_object(w);
 	th_jw_kstr(w, "mode", th_str_of(mode));
+	if (name.len) {
+		th_jw_key(w, TH_STR("allowedFunctionNames"));
+		th_jw_array(w);
+		th_jw_raw(w, name);
+		th_jw_array_end(w);
+	}
 	th_jw_object_end(w);
 	th_jw_object_end(w);
 }
@@ -296,7 +317,7 @@ static enum th_code put_unified(struct th_str unified, struct th_jw *w, struct t
 	struct th_str extra = th_json_raw_get(unified, "extra");
 	struct th_str settings = th_json_raw_get(unified, "settings");
 	struct th_str instructions = th_json_raw_get(unified, "instructions");
-	struct th_str choice = th_gemini_raw_str(settings, "tool_choice");
+	struct th_str choice = th_json_raw_get(settings, "tool_choice");
 	struct th_buf list = TH_BUF_INIT(TH_REQUEST_MAX);
 	enum th_code code = TH_OK;
 	size_t before;

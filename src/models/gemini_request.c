@@ -4,6 +4,7 @@
  * settings, and where they go.
  */
 #include "base/limits.h"
+#include "models/format.h"
 #include "models/gemini.h"
 #include "models/gemini_writer.h"
 
@@ -68,11 +69,51 @@ static void put_dialect_tools(const struct th_request_options *o, struct th_jw *
 	th_buf_deinit(&text);
 }
 
+static bool has_tools(const struct th_request_options *o)
+{
+	enum th_computer_tool how = o->has_computer ? o->profile->computer : TH_COMPUTER_NONE;
+
+	return o->tool_count || how == TH_COMPUTER_NATIVE || how == TH_COMPUTER_DIALECT;
+}
+
+static void put_choice(const struct th_request_options *o, struct th_jw *w)
+{
+	const char *mode = NULL;
+
+	switch (o->choice.kind) {
+	case TH_CHOICE_UNSET:
+		return;
+	case TH_CHOICE_AUTO:
+		mode = "AUTO";
+		break;
+	case TH_CHOICE_REQUIRED:
+	case TH_CHOICE_TOOL:
+		mode = "ANY";
+		break;
+	case TH_CHOICE_NONE:
+		mode = "NONE";
+		break;
+	}
+	th_jw_key(w, TH_STR("toolConfig"));
+	th_jw_object(w);
+	th_jw_key(w, TH_STR("functionCallingConfig"));
+	th_jw_object(w);
+	th_jw_kstr(w, "mode", th_str_of(mode));
+	if (o->choice.kind == TH_CHOICE_TOOL && !th_choice_is_computer(o)) {
+		th_jw_key(w, TH_STR("allowedFunctionNames"));
+		th_jw_array(w);
+		th_jw_str(w, o->choice.tool);
+		th_jw_array_end(w);
+	}
+	th_jw_object_end(w);
+	th_jw_object_end(w);
+}
+
 static void put_tools(const struct th_request_options *o, struct th_jw *w)
 {
 	enum th_computer_tool how = o->has_computer ? o->profile->computer : TH_COMPUTER_NONE;
 
-	if (!o->tool_count && how != TH_COMPUTER_NATIVE && how != TH_COMPUTER_DIALECT)
+	if (!has_tools(o))
 		return;
 	th_jw_key(w, TH_STR("tools"));
 	th_jw_array(w);
@@ -98,6 +139,13 @@ static void put_tools(const struct th_request_options *o, struct th_jw *w)
 		th_jw_object_end(w);
 	}
 	th_jw_array_end(w);
+	put_choice(o, w);
+}
+
+/* The second generation takes no schema beside tools. */
+static bool is_instructed(const struct th_request_options *o)
+{
+	return th_format_wanted(o) && th_gemini_is_old(o->profile) && has_tools(o);
 }
 
 /* ---- settings ---- */
@@ -146,6 +194,10 @@ static void put_config(const struct th_request_options *o, struct th_jw *w)
 		th_jw_kreal(w, "topP", s->top_p);
 	if (s && s->max_output_tokens > 0)
 		th_jw_kint(w, "maxOutputTokens", s->max_output_tokens);
+	if (th_format_wanted(o) && !is_instructed(o)) {
+		th_jw_kstr(w, "responseMimeType", TH_STR("application/json"));
+		th_jw_kraw(w, "responseJsonSchema", o->format.schema);
+	}
 	if (o->profile->reasoning) {
 		bool silent = s && th_str_is(s->effort, "none") && th_gemini_is_old(o->profile);
 
@@ -175,6 +227,8 @@ static void put_instructions(const struct th_request_options *o, struct th_jw *w
 	if (text.len && more.len)
 		th_buf_add(&text, TH_STR("\n\n"));
 	th_buf_add(&text, th_buf_str(&more));
+	if (is_instructed(o))
+		th_format_instruct(o, &text);
 	if (text.len) {
 		th_jw_key(w, TH_STR("systemInstruction"));
 		th_jw_object(w);

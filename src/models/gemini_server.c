@@ -420,13 +420,40 @@ static void put_value(struct th_jw *w, const char *key, struct th_str raw)
 		th_jw_kraw(w, key, raw);
 }
 
+/* A list of one string: that one. */
+static bool one_name(struct th_str list, struct th_str *ret)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(list);
+	bool one = !it.object && th_json_raw_next(&it) && is_string(it.val);
+
+	*ret = it.val;
+	return one && !th_json_raw_next(&it);
+}
+
+/* JSON that fits a schema; the schema of OpenAPI's subset stays with the extras. */
+static void put_format(struct th_jw *w, struct th_str config)
+{
+	struct th_str schema = get(config, "responseJsonSchema", "response_json_schema");
+	struct th_str media = get(config, "responseMimeType", "response_mime_type");
+
+	if (!th_str_is(media, "\"application/json\""))
+		return;
+	th_jw_key(w, TH_STR("format"));
+	th_jw_object(w);
+	th_jw_kstr(w, "type", schema.len ? TH_STR("json_schema") : TH_STR("json_object"));
+	if (schema.len)
+		th_jw_kraw(w, "schema", schema);
+	th_jw_object_end(w);
+}
+
 static void put_settings(struct th_jw *w, struct th_str body)
 {
 	struct th_str config = get(body, "generationConfig", "generation_config");
 	struct th_str thinking = get(config, "thinkingConfig", "thinking_config");
 	struct th_str calling = get(get(body, "toolConfig", "tool_config"), "functionCallingConfig",
 				    "function_calling_config");
-	struct th_str mode = th_gemini_raw_str(calling, "mode");
+	struct th_str mode = th_gemini_raw_str(calling, "mode"), name;
+	struct th_str names = get(calling, "allowedFunctionNames", "allowed_function_names");
 	struct th_str level = get(thinking, "thinkingLevel", "thinking_level");
 
 	th_jw_key(w, TH_STR("settings"));
@@ -441,12 +468,19 @@ static void put_settings(struct th_jw *w, struct th_str body)
 		    th_str_ieq(th_str_sub(level, 1, level.len - 2), th_str_of(levels[i])))
 			th_jw_kstr(w, "effort", th_str_of(levels[i]));
 	}
-	if (th_str_is(mode, "AUTO"))
+	put_format(w, config);
+	if (th_str_is(mode, "ANY") && one_name(names, &name)) {
+		th_jw_key(w, TH_STR("tool_choice"));
+		th_jw_raw(w, TH_STR("{\"type\":\"function\",\"name\":"));
+		th_buf_add(w->out, name);
+		th_buf_add_char(w->out, '}');
+	} else if (th_str_is(mode, "AUTO")) {
 		th_jw_kstr(w, "tool_choice", TH_STR("auto"));
-	else if (th_str_is(mode, "ANY"))
+	} else if (th_str_is(mode, "ANY")) {
 		th_jw_kstr(w, "tool_choice", TH_STR("required"));
-	else if (th_str_is(mode, "NONE"))
+	} else if (th_str_is(mode, "NONE")) {
 		th_jw_kstr(w, "tool_choice", TH_STR("none"));
+	}
 	th_jw_object_end(w);
 }
 

@@ -6,6 +6,7 @@
  */
 #include "base/limits.h"
 #include "models/actions.h"
+#include "models/format.h"
 #include "models/messages.h"
 #include "models/responses.h"
 
@@ -21,15 +22,26 @@ struct manner {
 	enum thinking thinking;
 	int sampling_max;
 	bool all_efforts; /* xhigh too */
+	bool formats;     /* its answers can be held to a schema; see has_formats */
 };
 
 static const struct manner manners[] = {
-	{ "budget", BUDGET, 2, false },
-	{ "budget-1", BUDGET, 1, false },
-	{ "adaptive-1", ADAPTIVE, 1, false },
-	{ "adaptive-0", ADAPTIVE, 0, true },
+	{ "budget", BUDGET, 2, false, false },
+	{ "budget-1", BUDGET, 1, false, false },
+	{ "adaptive-1", ADAPTIVE, 1, false, true },
+	{ "adaptive-0", ADAPTIVE, 0, true, true },
 };
-static const struct manner plain = { NULL, NO_THINKING, 2, false };
+static const struct manner plain = { NULL, NO_THINKING, 2, false, false };
+
+static bool has_tool(const struct th_request_options *o)
+{
+	return o->has_computer && o->profile->computer != TH_COMPUTER_NONE;
+}
+
+static bool has_tools(const struct th_request_options *o)
+{
+	return o->tool_count || has_tool(o);
+}
 
 static const struct manner *manner_of(const struct th_profile *p)
 {
@@ -50,12 +62,14 @@ static const struct effort efforts[] = {
 	{ "xhigh", "xhigh", "high", 24576 },    { "max", "max", "max", 32768 },
 };
 
-/* What the agent file asks for, or NULL: no thinking. */
+/* What the agent file asks for, or NULL: no thinking.  The API refuses it beside a call that is
+ * demanded. */
 static const struct effort *effort_of(const struct th_request_options *o)
 {
 	const struct th_agent_model_settings *s = o->agent ? o->agent->settings : NULL;
 
-	if (!s || manner_of(o->profile)->thinking == NO_THINKING)
+	if (!s || manner_of(o->profile)->thinking == NO_THINKING ||
+	    (th_choice_forces(o) && has_tools(o)))
 		return NULL;
 	for (size_t i = 0; i < TH_COUNT(efforts); i++)
 		if (th_str_is(s->effort, efforts[i].name))
@@ -72,11 +86,6 @@ void th_messages_path(const struct th_request_options *o, struct th_buf *out)
 {
 	(void)o;
 	th_buf_add(out, TH_STR("/v1/messages"));
-}
-
-static bool has_tool(const struct th_request_options *o)
-{
-	return o->has_computer && o->profile->computer != TH_COMPUTER_NONE;
 }
 
 void th_messages_headers(const struct th_request_options *o, struct th_buf *out)
@@ -144,6 +153,85 @@ static void put_tools(const struct th_request_options *o, bool mark, struct th_j
 	th_jw_array_end(w);
 }
 
+/* ---- the answer's form ---- */
+
+static void put_choice(const struct th_request_options *o, struct th_jw *w)
+{
+	bool serial = o->parallel == TH_PARALLEL_NO && o->choice.kind != TH_CHOICE_NONE;
+	const char *type = NULL;
+
+	if (!has_tools(o))
+		return;
+	switch (o->choice.kind) {
+	case TH_CHOICE_UNSET:
+		type = serial ? "auto" : NULL;
+		break;
+	case TH_CHOICE_AUTO:
+		type = "auto";
+		break;
+	case TH_CHOICE_REQUIRED:
+		type = "any";
+		break;
+	case TH_CHOICE_NONE:
+		type = "none";
+		break;
+	case TH_CHOICE_TOOL:
+		/* A toolset has no tool of the name. */
+		type =
+		    th_choice_is_computer(o) && th_messages_is_toolset(o->profile) ? "any" : "tool";
+		break;
+	}
+	if (!type)
+		return;
+	th_jw_key(w, TH_STR("tool_choice"));
+	th_jw_object(w);
+	th_jw_kstr(w, "type", th_str_of(type));
+	if (!strcmp(type, "tool"))
+		th_jw_kstr(w, "name", o->choice.tool);
+	if (serial)
+		th_jw_kbool(w, "disable_parallel_tool_use", true);
+	th_jw_object_end(w);
+}
+
+/* Since the last of those that are given a budget. */
+static bool has_formats(const struct th_request_options *o)
+{
+	static const char *const others[] = { "4-5", "4.5", "opus-4-1", "opus-4.1" };
+
+	if (manner_of(o->profile)->formats)
+		return true;
+	for (size_t i = 0; i < TH_COUNT(others); i++)
+		if (th_str_find(o->model, th_str_of(others[i])) >= 0)
+			return true;
+	return false;
+}
+
+/* Schemas must be closed there. */
+static bool is_instructed(const struct th_request_options *o)
+{
+	return th_format_wanted(o) && !(o->format.strict && has_formats(o));
+}
+
+static void put_output(const struct th_request_options *o, const char *effort, struct th_jw *w)
+{
+	bool format = th_format_wanted(o) && !is_instructed(o);
+
+	if (!effort && !format)
+		return;
+	th_jw_key(w, TH_STR("output_config"));
+	th_jw_object(w);
+	if (effort)
+		th_jw_kstr(w, "effort", th_str_of(effort));
+	if (format) {
+		th_jw_key(w, TH_STR("format"));
+		th_jw_object(w);
+		th_jw_kstr(w, "type", TH_STR("json_schema"));
+		th_jw_kraw(w, "schema", o->format.schema);
+		th_jw_object_end(w);
+	}
+	th_jw_object_end(w);
+}
+
 /* ---- settings ---- */
 
 static int64_t max_tokens(const struct th_request_options *o)
@@ -156,8 +244,9 @@ static int64_t max_tokens(const struct th_request_options *o)
 	return limit > 0 ? TH_MIN(limit, (int64_t)OUTPUT_DEFAULT_MAX) : OUTPUT_DEFAULT;
 }
 
-/* Returns whether the model will think. */
-static bool put_thinking(const struct th_request_options *o, int64_t tokens, struct th_jw *w)
+/* Returns whether the model will think; *ret_effort is what the output's settings say of it. */
+static bool put_thinking(const struct th_request_options *o, int64_t tokens, struct th_jw *w,
+			 const char **ret_effort)
 {
 	const struct manner *m = manner_of(o->profile);
 	const struct effort *e = effort_of(o);
@@ -177,12 +266,8 @@ static bool put_thinking(const struct th_request_options *o, int64_t tokens, str
 	if (m->thinking == ADAPTIVE && o->agent->settings->summary.len)
 		th_jw_kstr(w, "display", TH_STR("summarized"));
 	th_jw_object_end(w);
-	if (m->thinking == ADAPTIVE) {
-		th_jw_key(w, TH_STR("output_config"));
-		th_jw_object(w);
-		th_jw_kstr(w, "effort", th_str_of(m->all_efforts ? e->sent : e->sent_old));
-		th_jw_object_end(w);
-	}
+	if (m->thinking == ADAPTIVE)
+		*ret_effort = m->all_efforts ? e->sent : e->sent_old;
 	return true;
 }
 
@@ -204,31 +289,40 @@ static void put_sampling(const struct th_request_options *o, bool thinks, struct
 void th_messages_head(const struct th_request_options *o, struct th_buf *out)
 {
 	struct th_jw w = th_jw(out);
-	bool system = o->agent && th_str_trim(o->agent->instructions).len;
+	struct th_buf text = TH_BUF_INIT(TH_REQUEST_MAX);
 	int64_t tokens = max_tokens(o);
+	const char *effort = NULL;
 	bool thinks;
+
+	if (o->agent && th_str_trim(o->agent->instructions).len)
+		th_buf_add(&text, o->agent->instructions);
+	if (is_instructed(o))
+		th_format_instruct(o, &text);
 
 	th_jw_object(&w);
 	th_jw_kstr(&w, "model", o->model);
 	th_jw_kint(&w, "max_tokens", tokens);
 	th_jw_kbool(&w, "stream", o->stream);
-	thinks = put_thinking(o, tokens, &w);
+	thinks = put_thinking(o, tokens, &w, &effort);
+	put_output(o, effort, &w);
 	put_sampling(o, thinks, &w);
 	/* The prefix is tools, system, messages: a mark on the last of the first two covers both.
 	 */
-	put_tools(o, !system, &w);
-	if (system) {
+	put_tools(o, !text.len, &w);
+	put_choice(o, &w);
+	if (text.len) {
 		th_jw_key(&w, TH_STR("system"));
 		th_jw_array(&w);
 		th_jw_object(&w);
 		th_jw_kstr(&w, "type", TH_STR("text"));
-		th_jw_kstr(&w, "text", o->agent->instructions);
+		th_jw_kstr(&w, "text", th_buf_str(&text));
 		put_mark(&w);
 		th_jw_object_end(&w);
 		th_jw_array_end(&w);
 	}
 	th_jw_key(&w, TH_STR("messages"));
 	th_jw_array(&w);
+	th_buf_deinit(&text);
 }
 
 void th_messages_tail(const struct th_request_options *o, struct th_buf *out)

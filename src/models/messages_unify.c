@@ -13,6 +13,7 @@
 #include "models/messages.h"
 #include "models/messages_view.h"
 #include "models/responses.h"
+#include "models/unified.h"
 
 static bool has_rest(struct th_str object, const char *const *names)
 {
@@ -242,20 +243,94 @@ static bool is_setting(struct th_str key)
 	return false;
 }
 
+static void put_output(struct th_jw *w, struct th_str given)
+{
+	struct th_str format = th_json_raw_get(given, "format");
+
+	if (!format.len)
+		return;
+	th_jw_object(w);
+	th_jw_kraw(w, "format", format);
+	th_jw_object_end(w);
+}
+
+/* Theirs, from ours: nothing when nothing is said. */
+static void put_choice(struct th_jw *w, struct th_str given)
+{
+	struct th_str choice = th_json_raw_get(given, "tool_choice");
+	struct th_str name = th_json_raw_get(choice, "name");
+	bool serial = th_str_is(th_json_raw_get(given, "parallel_tool_calls"), "false");
+	bool none = th_str_is(choice, "\"none\"");
+
+	if (!choice.len && !serial)
+		return;
+	th_jw_object(w);
+	th_jw_kstr(w, "type",
+		   name.len                            ? TH_STR("tool")
+		   : none                              ? TH_STR("none")
+		   : th_str_is(choice, "\"required\"") ? TH_STR("any")
+						       : TH_STR("auto"));
+	if (name.len)
+		th_jw_kraw(w, "name", name);
+	if (serial && !none)
+		th_jw_kbool(w, "disable_parallel_tool_use", true);
+	th_jw_object_end(w);
+}
+
+static void decode_choice(struct th_jw *w, const struct th_json *choice, struct th_str raw)
+{
+	struct th_str type = th_json_get_str(choice, "type");
+
+	if (th_str_is(type, "tool") && th_json_get_str(choice, "name").ptr) {
+		th_jw_key(w, TH_STR("tool_choice"));
+		th_jw_raw(w, TH_STR("{\"type\":\"function\",\"name\":"));
+		th_buf_add(w->out, th_json_raw_get(raw, "name"));
+		th_buf_add_char(w->out, '}');
+	} else if (th_str_is(type, "auto") || th_str_is(type, "none")) {
+		th_jw_kstr(w, "tool_choice", type);
+	} else if (th_str_is(type, "any")) {
+		th_jw_kstr(w, "tool_choice", TH_STR("required"));
+	}
+	if (th_json_bool(th_json_get(choice, "disable_parallel_tool_use"), false))
+		th_jw_kbool(w, "parallel_tool_calls", false);
+}
+
+/* Whether the settings say all that the body's member does. */
+static bool is_said(struct th_str key, struct th_str val, struct th_str ours)
+{
+	struct th_buf again = TH_BUF_INIT(TH_REQUEST_MAX);
+	struct th_jw w = th_jw(&again);
+	bool same;
+
+	if (th_str_is(key, "tool_choice"))
+		put_choice(&w, ours);
+	else if (th_str_is(key, "output_config"))
+		put_output(&w, ours);
+	same = again.len && same_value(th_buf_str(&again), val);
+	th_buf_deinit(&again);
+	return same;
+}
+
 static void decode_rest(struct th_jw *w, const struct th_json *root, struct th_str body)
 {
 	static const char *const known[] = { "model", "stream", "messages", NULL };
+	struct th_str format = th_json_raw_get(th_json_raw_get(body, "output_config"), "format");
+	struct th_buf ours = TH_BUF_INIT(TH_REQUEST_MAX);
+	struct th_jw s = th_jw(&ours);
 	struct th_json_raw_iter it;
 
-	th_jw_key(w, TH_STR("settings"));
-	th_jw_object(w);
+	th_jw_object(&s);
 	for (size_t i = 0; i < TH_COUNT(settings); i++) {
 		struct th_str val = th_json_raw_get(body, settings[i].theirs);
 
 		if (val.len)
-			th_jw_kraw(w, settings[i].ours, val);
+			th_jw_kraw(&s, settings[i].ours, val);
 	}
-	th_jw_object_end(w);
+	decode_choice(&s, th_json_get(root, "tool_choice"), th_json_raw_get(body, "tool_choice"));
+	if (format.len && format.ptr[0] == '{')
+		th_jw_kraw(&s, "format", format);
+	th_jw_object_end(&s);
+	th_jw_kraw(w, "settings", th_buf_str(&ours));
 	th_jw_key(w, TH_STR("extra"));
 	th_jw_object(w);
 	for (it = th_json_raw_iter(body); th_json_raw_next(&it);) {
@@ -265,10 +340,11 @@ static void decode_rest(struct th_jw *w, const struct th_json *root, struct th_s
 		    th_str_is(it.key, "tools") && th_json_is_array(th_json_get(root, "tools"));
 
 		if (!th_messages_is_among(it.key, known) && !system && !tools &&
-		    !is_setting(it.key))
+		    !is_setting(it.key) && !is_said(it.key, it.val, th_buf_str(&ours)))
 			th_messages_put_member(w, it.key, it.val);
 	}
 	th_jw_object_end(w);
+	th_buf_deinit(&ours);
 }
 
 enum th_code th_messages_request_decode(struct th_str model, struct th_str body, struct th_buf *out,
@@ -409,7 +485,17 @@ static void encode_rest(struct th_jw *w, const struct th_json *root, struct th_s
 		if (val.len)
 			th_jw_kraw(w, settings[i].theirs, val);
 	}
+	if (th_json_raw_get(given, "format").len && !th_unified_has(extra, "output_config")) {
+		th_jw_key(w, TH_STR("output_config"));
+		put_output(w, given);
+	}
 	encode_tools(w, th_json_raw_get(unified, "tools"));
+	if ((th_json_raw_get(given, "tool_choice").len ||
+	     th_str_is(th_json_raw_get(given, "parallel_tool_calls"), "false")) &&
+	    !th_unified_has(extra, "tool_choice")) {
+		th_jw_key(w, TH_STR("tool_choice"));
+		put_choice(w, given);
+	}
 	th_messages_put_rest(w, extra, none);
 }
 

@@ -101,6 +101,39 @@ struct th_profiles {
 	size_t count;
 };
 
+/*
+ * Which tools the answer may call, must call, or must not.  All 0: nothing is
+ * said, which is AUTO everywhere.  Nothing is said either when the request has
+ * no tools.  Claude does not think while a call is demanded of it (the API
+ * refuses both at once); Gemini's computer cannot be demanded by name, so that
+ * any tool is.  `parallel` says whether an answer may hold several calls; Gemini
+ * has no word for it.
+ */
+enum th_choice_kind {
+	TH_CHOICE_UNSET,
+	TH_CHOICE_AUTO,
+	TH_CHOICE_REQUIRED, /* some call */
+	TH_CHOICE_NONE,     /* no call */
+	TH_CHOICE_TOOL      /* a call of `tool`: a function, or "computer" */
+};
+struct th_tool_choice {
+	enum th_choice_kind kind;
+	struct th_str tool;
+};
+enum th_parallel { TH_PARALLEL_UNSET, TH_PARALLEL_YES, TH_PARALLEL_NO };
+
+/*
+ * The last message must be JSON that fits a schema.  Where the provider cannot
+ * hold the model to it (servers that know no schemas, older Claudes, Claude with
+ * a schema that is not strict, Gemini 2 with tools), the system prompt says so instead: who asks
+ * for it checks the answer in any case (core/schema.h).
+ */
+struct th_output_format {
+	struct th_str name;   /* empty: "final_output" */
+	struct th_str schema; /* JSON; empty: any text will do */
+	bool strict;          /* it is in the strict subset (th_schema_strict) */
+};
+
 /* What the answer is asked with. */
 struct th_request_options {
 	const struct th_profile *profile;
@@ -112,6 +145,9 @@ struct th_request_options {
 	struct th_size screen; /* with has_computer */
 	struct th_size image;  /* the screen's pictures as they are sent: th_image_size */
 	bool stream;
+	struct th_tool_choice choice;
+	enum th_parallel parallel;
+	struct th_output_format format;
 };
 
 /* The result of a call, borrowed. */
@@ -224,7 +260,9 @@ struct th_wire {
 	 *   {"model","stream","instructions","items":[…],"tools":[…],"settings":{…},"extra":{…}}
 	 * items: messages, output items of answers and results (function_call_output …), in order,
 	 * each with a member "raw" where the wire's own form says more; tools:
-	 * {"type","name","description", "parameters",…}; extra: members of the body that no table
+	 * {"type","name","description", "parameters",…}; settings: temperature, top_p,
+	 * max_output_tokens, effort, and in the words of the Responses API tool_choice,
+	 * parallel_tool_calls and format; extra: members of the body that no table
 	 * knows, verbatim.  And its inverse: encode(decode(body)) is body, as JSON values.
 	 * TH_EPROTO: one sentence for the client. `model`: as the path names it, where the body
 	 * does not.

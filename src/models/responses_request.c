@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "models/actions.h"
 #include "models/dialect.h"
+#include "models/format.h"
 #include "models/responses.h"
 #include "models/responses_writer.h"
 
@@ -78,6 +79,61 @@ static void put_dialect_tools(const struct th_request_options *o, struct th_jw *
 	th_buf_deinit(&list);
 }
 
+static void put_named_choice(const struct th_request_options *o, struct th_jw *w)
+{
+	bool computer = th_choice_is_computer(o);
+
+	th_jw_object(w);
+	if (computer && o->profile->computer == TH_COMPUTER_PREVIEW) {
+		th_jw_kstr(w, "type", TH_STR("computer_use_preview"));
+	} else if (computer && o->profile->computer == TH_COMPUTER_GA) {
+		th_jw_kstr(w, "type", TH_STR("computer"));
+	} else {
+		th_jw_kstr(w, "type", TH_STR("function"));
+		th_jw_kstr(w, "name", o->choice.tool);
+	}
+	th_jw_object_end(w);
+}
+
+static void put_choice(const struct th_request_options *o, struct th_jw *w)
+{
+	switch (o->choice.kind) {
+	case TH_CHOICE_UNSET:
+		break;
+	case TH_CHOICE_AUTO:
+		th_jw_kstr(w, "tool_choice", TH_STR("auto"));
+		break;
+	case TH_CHOICE_REQUIRED:
+		th_jw_kstr(w, "tool_choice", TH_STR("required"));
+		break;
+	case TH_CHOICE_NONE:
+		th_jw_kstr(w, "tool_choice", TH_STR("none"));
+		break;
+	case TH_CHOICE_TOOL:
+		th_jw_key(w, TH_STR("tool_choice"));
+		put_named_choice(o, w);
+		break;
+	}
+	if (o->parallel)
+		th_jw_kbool(w, "parallel_tool_calls", o->parallel == TH_PARALLEL_YES);
+}
+
+static void put_format(const struct th_request_options *o, struct th_jw *w)
+{
+	if (!th_format_wanted(o))
+		return;
+	th_jw_key(w, TH_STR("text"));
+	th_jw_object(w);
+	th_jw_key(w, TH_STR("format"));
+	th_jw_object(w);
+	th_jw_kstr(w, "type", TH_STR("json_schema"));
+	th_jw_kstr(w, "name", th_format_name(o));
+	th_jw_kraw(w, "schema", o->format.schema);
+	th_jw_kbool(w, "strict", o->format.strict);
+	th_jw_object_end(w);
+	th_jw_object_end(w);
+}
+
 static void put_tools(const struct th_request_options *o, struct th_jw *w)
 {
 	bool computer = o->has_computer && o->profile->computer != TH_COMPUTER_NONE;
@@ -103,6 +159,7 @@ static void put_tools(const struct th_request_options *o, struct th_jw *w)
 		th_jw_object_end(w);
 	}
 	th_jw_array_end(w);
+	put_choice(o, w);
 	if (computer && o->profile->computer == TH_COMPUTER_PREVIEW)
 		th_jw_kstr(w, "truncation", TH_STR("auto")); /* the tool demands it */
 }
@@ -155,6 +212,7 @@ void th_responses_head(const struct th_request_options *o, struct th_buf *out)
 	put_tools(o, &w);
 	if (o->agent)
 		put_settings(o->agent->settings, &w);
+	put_format(o, &w);
 	th_jw_kbool(&w, "store", false);
 	if (o->profile->reasoning)
 		th_jw_kraw(&w, "include", TH_STR("[\"reasoning.encrypted_content\"]"));

@@ -23,6 +23,7 @@ static const struct {
 	{ "max_output_tokens", NULL, "max_output_tokens" },
 	{ "parallel_tool_calls", NULL, "parallel_tool_calls" },
 	{ "tool_choice", NULL, "tool_choice" },
+	{ "text", "format", "format" },
 };
 
 static bool is_empty_list(struct th_str raw)
@@ -163,17 +164,18 @@ static void put_input(struct th_str items, struct th_jw *w)
 	th_jw_raw(w, items);
 }
 
-static void put_reasoning(struct th_str ours, struct th_jw *w)
+/* A member that holds settings of ours. */
+static void put_object(const char *theirs, struct th_str ours, struct th_jw *w)
 {
 	bool open = false;
 
 	for (size_t i = 0; i < TH_COUNT(settings); i++) {
 		struct th_str val = th_json_raw_get(ours, settings[i].ours);
 
-		if (!settings[i].inner || !val.len)
+		if (!settings[i].inner || !val.len || strcmp(settings[i].theirs, theirs))
 			continue;
 		if (!open) {
-			th_jw_key(w, th_str_of(settings[i].theirs));
+			th_jw_key(w, th_str_of(theirs));
 			th_jw_object(w);
 		}
 		open = true;
@@ -200,7 +202,9 @@ static void put_unified(struct th_str unified, struct th_jw *w)
 	if (!is_empty_list(tools) && !th_unified_has(extra, "tools"))
 		th_jw_kraw(w, "tools", tools);
 	if (!th_unified_has(extra, "reasoning"))
-		put_reasoning(ours, w);
+		put_object("reasoning", ours, w);
+	if (!th_unified_has(extra, "text"))
+		put_object("text", ours, w);
 	for (size_t i = 0; i < TH_COUNT(settings); i++) {
 		struct th_str val = th_json_raw_get(ours, settings[i].ours);
 
