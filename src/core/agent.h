@@ -127,6 +127,9 @@ extern const struct th_table th_agent_table, th_agent_limits_table, th_agent_com
 int64_t th_agent_turns_max(const struct th_agent *a);
 int64_t th_agent_attempts_max(const struct th_agent *a);
 
+/* The kind of a computer that the embedding program makes; never in an agent file. */
+#define TH_COMPUTER_CUSTOM "custom"
+
 #define TH_TURNS_DEFAULT 100
 #define TH_ATTEMPTS_DEFAULT 5
 #define TH_COMMAND_SECONDS_DEFAULT 120

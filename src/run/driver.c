@@ -553,13 +553,6 @@ static enum th_code write_state(struct th_live *l, enum th_state to, struct th_s
 	return code;
 }
 
-static void tool_cancel(struct th_live *l, const struct th_call *c)
-{
-	struct th_driver *d = l->driver;
-
-	d->world.ops->tool_cancel(d->world.ctx, th_live_ticket(l, c->intent_seq));
-}
-
 static struct th_call *call_by_seq(struct th_live *l, uint64_t call_seq)
 {
 	for (size_t i = 0; i < l->fold.call_count; i++)
@@ -650,7 +643,7 @@ static void perform(struct th_live *l, const struct th_effect *fx)
 		th_live_tool_run(l, c, true);
 		break;
 	case TH_DO_TOOL_CANCEL:
-		tool_cancel(l, c);
+		th_live_tool_cancel(l, c);
 		break;
 	case TH_DO_TIMER_SET:
 		d->world.ops->timer(d->world.ctx, th_live_ticket(l, s->seq), fx->retry_in_ms);

@@ -27,7 +27,10 @@ struct th_handle {
 /* How one tool is run: in the executor, or by a function of this process. */
 struct th_local_call {
 	struct th_ticket ticket;
-	struct th_str tool, arguments; /* JSON object; borrowed until the function returns */
+	struct th_str tool, arguments;     /* JSON object; borrowed until the function returns */
+	struct th_str call_id, session_id; /* the same */
+	struct th_str effect_id;           /* of the INTENT: the same whenever it is run again */
+	enum th_class class;
 };
 /* Answers with th_driver_tool_done, at once or later. */
 typedef void th_local_fn(void *ctx, struct th_driver *d, const struct th_local_call *call);
@@ -35,6 +38,10 @@ typedef void th_local_fn(void *ctx, struct th_driver *d, const struct th_local_c
 struct th_tool_row {
 	struct th_tool_spec spec; /* borrowed: lives as long as the driver */
 	th_local_fn *local;       /* NULL: the executor's */
+	/* Of local ones; NULL: it cannot.  Nobody wants it any more: it answers soon. */
+	void (*cancel)(void *ctx, struct th_ticket t);
+	/* Is it under way in this process?  Then it is not settled: its answer comes. */
+	bool (*alive)(void *ctx, struct th_ticket t);
 	void *ctx;
 };
 
@@ -48,6 +55,7 @@ struct th_outfit {
 	const struct th_tool_row *tools;
 	size_t tool_count;
 	bool has_computer;
+	const struct th_tool_row *computer; /* a function of this process; NULL: the executor's */
 	struct th_size screen;
 	const struct th_codes *codes;    /* the agent's code; NULL: it has none */
 	const struct th_outfit *members; /* of a team: its other agents, [0] being agent 1 */

@@ -26,6 +26,12 @@ static const struct th_tool_row *tool_find(const struct th_live *l, struct th_st
 	return NULL;
 }
 
+/* How a call is run; NULL: nothing is known of its tool, or the computer is the executor's. */
+static const struct th_tool_row *row_of(const struct th_live *l, const struct th_call *c)
+{
+	return c->computer ? l->outfit.computer : tool_find(l, c->tool);
+}
+
 /* Pictures are taken as large as the model wants them. */
 static void put_fit(const struct th_live *l, struct th_jw *w)
 {
@@ -300,7 +306,7 @@ static int64_t call_timeout_ms(const struct th_live *l)
 void th_live_intend(struct th_live *l, struct th_call *c)
 {
 	const struct th_world_ops *ops = l->driver->world.ops;
-	const struct th_tool_row *row = c->computer ? NULL : tool_find(l, c->tool);
+	const struct th_tool_row *row = row_of(l, c);
 	char id[33];
 	struct th_ev_intent d = {
 		.call_id = c->call_id,
@@ -332,7 +338,7 @@ void th_live_intend(struct th_live *l, struct th_call *c)
 void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 {
 	struct th_driver *d = l->driver;
-	const struct th_tool_row *row = c->computer ? NULL : tool_find(l, c->tool);
+	const struct th_tool_row *row = row_of(l, c);
 	struct th_ticket ticket = th_live_ticket(l, c->intent_seq);
 	struct th_tool_call call = {
 		.session_id = th_str_of(l->id),
@@ -353,15 +359,36 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 		d->world.ops->tool_run(d->world.ctx, ticket, &call, settle);
 		return;
 	}
-	/* A function of this process leaves no journal: after a crash only R and L may run again.
-	 */
-	if (settle && c->class != TH_CLASS_R && c->class != TH_CLASS_L) {
+	if (settle && row->alive && row->alive(row->ctx, ticket))
+		return;
+	/* A function of this process leaves no journal: after a crash only R and L may run again,
+	 * and K, which its key protects. */
+	if (settle && c->class != TH_CLASS_R && c->class != TH_CLASS_L && c->class != TH_CLASS_K) {
 		struct th_tool_result unknown = { .status = TH_OUTCOME_UNKNOWN };
 
 		th_driver_tool_done(d, ticket, &unknown);
 		return;
 	}
-	row->local(row->ctx, d, &(struct th_local_call){ ticket, c->tool, c->arguments });
+	row->local(row->ctx, d,
+		   &(struct th_local_call){ .ticket = ticket,
+					    .tool = c->tool,
+					    .arguments = c->arguments,
+					    .call_id = c->call_id,
+					    .session_id = th_str_of(l->id),
+					    .effect_id = c->effect_id,
+					    .class = c->class });
+}
+
+void th_live_tool_cancel(struct th_live *l, const struct th_call *c)
+{
+	struct th_driver *d = l->driver;
+	const struct th_tool_row *row = row_of(l, c);
+	struct th_ticket ticket = th_live_ticket(l, c->intent_seq);
+
+	if (!row || !row->local)
+		d->world.ops->tool_cancel(d->world.ctx, ticket);
+	else if (row->cancel)
+		row->cancel(row->ctx, ticket);
 }
 
 void th_driver_tool_ready(struct th_driver *d, struct th_ticket t)
@@ -495,9 +522,20 @@ void th_live_look(struct th_live *l, const struct th_look *look, uint64_t seq)
 		th_jw_object_end(&w);
 		call.arguments = th_buf_str(&sized);
 	}
-	random_id(d, id);
-	call.effect_id = th_str_n(id, 32);
-	d->world.ops->tool_run(d->world.ctx, th_live_ticket(l, seq), &call, false);
+	if (l->outfit.computer && th_str_is(look->tool, "computer")) {
+		const struct th_tool_row *row = l->outfit.computer;
+
+		row->local(row->ctx, d,
+			   &(struct th_local_call){ .ticket = th_live_ticket(l, seq),
+						    .tool = look->tool,
+						    .arguments = call.arguments,
+						    .session_id = call.session_id,
+						    .class = TH_CLASS_R });
+	} else {
+		random_id(d, id);
+		call.effect_id = th_str_n(id, 32);
+		d->world.ops->tool_run(d->world.ctx, th_live_ticket(l, seq), &call, false);
+	}
 	th_buf_deinit(&sized);
 }
 

@@ -23,7 +23,8 @@ struct session {
 	struct th_agent agent;
 	struct th_outfit outfit;
 	struct th_str id, user, metadata;
-	struct th_session_row row; /* of a stored session */
+	struct th_session_row row;   /* of a stored session */
+	struct th_tool_row computer; /* of this process, where computer.local is set */
 	bool stored, ended;
 	bool screen_first; /* found while it was read: its computer has to be there before */
 	struct th_observer observer;
@@ -803,6 +804,11 @@ enum th_code th_runtime_tool(struct th_runtime *rt, const struct th_tool_row *ro
 	return TH_OK;
 }
 
+const struct th_err *th_runtime_failure(const struct th_runtime *rt)
+{
+	return rt->failed ? &rt->failure : NULL;
+}
+
 enum th_code th_runtime_settle(struct th_runtime *rt, struct th_err *err)
 {
 	rt->settling = true;
@@ -917,8 +923,48 @@ static enum th_code outfit_grounder(struct session *s, struct th_str planner_url
 		    : TH_OK;
 }
 
+static enum th_code outfit_computer(struct session *s, const struct th_start *start,
+				    struct th_err *err)
+{
+	const struct th_agent_computer *pc = s->agent.computer;
+
+	s->outfit.has_computer = pc != NULL;
+	if (!pc || !th_str_is(pc->kind, TH_COMPUTER_CUSTOM))
+		return TH_OK;
+	if (!start || !start->computer)
+		return th_fail(
+		    err, TH_EUSAGE,
+		    "its computer is a part of the program that began the session, which "
+		    "only that program can open");
+	s->computer = *start->computer;
+	s->outfit.computer = &s->computer;
+	s->outfit.screen = (struct th_size){ (int32_t)pc->width, (int32_t)pc->height };
+	return TH_OK;
+}
+
+static enum th_code outfit_tools(struct session *s, const struct th_start *start,
+				 struct th_err *err)
+{
+	struct th_runtime *rt = s->rt;
+	size_t own = start ? start->tool_count : 0, count = own + rt->tool_count;
+	struct th_tool_row *rows = rt->tools;
+	enum th_code code;
+
+	if (own > 0) {
+		rows = th_alloc(count * sizeof(*rows));
+		memcpy(rows, start->tools, own * sizeof(*rows));
+		if (rt->tool_count > 0)
+			memcpy(rows + own, rt->tools, rt->tool_count * sizeof(*rows));
+	}
+	code = th_registry_rows(&s->agent, rows, count, &rt->schemas, &s->memory, &s->outfit.tools,
+				&s->outfit.tool_count, err);
+	if (own > 0)
+		free(rows);
+	return code;
+}
+
 /* Model, key and tools: everything that can be wrong before anything is started. */
-static enum th_code outfit(struct session *s, struct th_err *err)
+static enum th_code outfit(struct session *s, const struct th_start *start, struct th_err *err)
 {
 	struct th_runtime *rt = s->rt;
 	const struct th_profile *profile;
@@ -958,9 +1004,7 @@ static enum th_code outfit(struct session *s, struct th_err *err)
 	s->outfit.agent = &s->agent;
 	s->outfit.profile = profile;
 	s->outfit.model = th_arena_str(&s->memory, match.name);
-	s->outfit.has_computer = s->agent.computer != NULL;
-	return th_registry_rows(&s->agent, rt->tools, rt->tool_count, &rt->schemas, &s->memory,
-				&s->outfit.tools, &s->outfit.tool_count, err);
+	return outfit_computer(s, start, err) ?: outfit_tools(s, start, err);
 }
 
 static void index_put(struct session *s)
@@ -1100,8 +1144,8 @@ enum th_code th_runtime_start(struct th_runtime *rt, const struct th_start *star
 	s->ready_ctx = ctx;
 	code = take(s, start, take_up, err);
 	if (!code)
-		code = outfit(s, err);
-	if (!code && s->outfit.has_computer) {
+		code = outfit(s, start, err);
+	if (!code && s->outfit.has_computer && !s->outfit.computer) {
 		code = executor_need(s, s->stored ? s->row.epoch : 1, err);
 		if (!code)
 			th_executor_ready(s->executor, true, on_executor_ready, s);
@@ -1127,7 +1171,7 @@ static enum th_code fit_stored(void *ctx, const struct th_event *first, struct t
 	enum th_code code = read_created(&f, first, NULL, err);
 
 	if (!code)
-		code = outfit(s, err);
+		code = outfit(s, NULL, err);
 	if (!code && s->outfit.has_computer) {
 		s->screen_first = true;
 		code = th_fail(err, TH_EBUSY, "its computer is not open yet");
@@ -1175,13 +1219,14 @@ enum th_code th_runtime_take_up(struct th_runtime *rt, const struct th_session_r
 void th_runtime_close(struct th_runtime *rt, struct th_handle h, bool end_executor)
 {
 	struct session *s = session_of(rt, h.index, h.generation);
+	bool durable = th_driver_durable(rt->driver, h);
 	struct th_err err;
 
 	if (!s)
 		return;
 	th_driver_close(rt->driver, h);
 	/* Only what is durable may be given to somebody else. */
-	if (!rt->failed && th_runtime_settle(rt, &err) == TH_OK) {
+	if (!rt->failed && (durable || th_runtime_settle(rt, &err) == TH_OK)) {
 		s->row.epoch = s->stored ? s->row.epoch : 1;
 		s->stored = true;
 		give_back(s);

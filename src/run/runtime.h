@@ -49,6 +49,14 @@ struct th_start {
 	const struct th_agent
 	    *agent; /* copied; model, workspace, computer filled in by the caller */
 	struct th_str user, metadata; /* metadata: JSON object or empty */
+	/* Functions of this process for this session, found before the runtime's and the built-in
+	 * ones.  The rows are copied; what they point to lives as long as the session is open. */
+	const struct th_tool_row *tools;
+	size_t tool_count;
+	/* An agent whose computer is of kind "custom" has this one, of the size that its definition
+	 * gives; the row's local answers as the executor's computer would.  Copied like the tools.
+	 */
+	const struct th_tool_row *computer;
 };
 
 /*
@@ -96,8 +104,12 @@ TH_NODISCARD enum th_code th_runtime_recover(struct th_runtime *rt, const struct
 					     struct th_err *err);
 
 /* Stops working on it: releases the lease; the executor lingers.  `end_executor`: and is told to
- * end (the session is over).  Waits for the flush: not to be called from a callback. */
+ * end (the session is over).  Waits for the flush, so not to be called from a callback, except
+ * where th_driver_durable says that there is nothing to wait for. */
 void th_runtime_close(struct th_runtime *rt, struct th_handle h, bool end_executor);
+
+/* The store failed for good: why.  NULL: it did not. */
+const struct th_err *th_runtime_failure(const struct th_runtime *rt);
 
 /* Runs the loop until nothing waits for a flush (with the runtime's own loop). */
 TH_NODISCARD enum th_code th_runtime_settle(struct th_runtime *rt, struct th_err *err);
