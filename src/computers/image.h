@@ -65,6 +65,13 @@ static inline int32_t th_png_bands(int32_t height)
 	return (height + TH_PNG_BAND_ROWS - 1) / TH_PNG_BAND_ROWS;
 }
 
+/* A file that somebody else made: what its head says, TH_EPROTO when it is no PNG, TH_ELIMIT and
+ * TH_EUSAGE as th_image_check. */
+TH_NODISCARD enum th_code th_png_size(struct th_str bytes, struct th_size *ret, struct th_err *err);
+/* All of it; alpha is not looked at.  free() ret->ptr. */
+TH_NODISCARD enum th_code th_png_read(struct th_str bytes, struct th_pixels *ret,
+				      struct th_err *err);
+
 /* ---- the others: `out` is cleared first; quality 1..100, 0: 80 ---- */
 
 TH_NODISCARD enum th_code th_jpeg_encode(const struct th_pixels *image, int quality,

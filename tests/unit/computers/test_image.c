@@ -80,8 +80,14 @@ static void check_png(struct th_str bytes, const struct th_pixels *image)
 	assert_int_equal(spng_decode_image(s, rgb, size, SPNG_FMT_RGB8, 0), 0);
 	assert_int_equal(spng_decode_chunks(s), 0);
 	same_pixels(image, rgb);
-	free(rgb);
 	spng_ctx_free(s);
+	/* And as we read files of others. */
+	struct th_pixels back = { 0 };
+	assert_int_equal(th_png_read(bytes, &back, NULL), TH_OK);
+	assert_true(th_size_eq(back.size, image->size));
+	same_pixels(&back, rgb);
+	free(back.ptr);
+	free(rgb);
 }
 
 static uint32_t get32(const uint8_t *p)
