@@ -2,11 +2,52 @@
 /*
  * thole: a native runtime for agents that use computers.
  *
- * The public C API: opaque types, C11.  Every name begins with thole_ or THOLE_; TH_API marks what
- * the shared library exports.
+ * The public C API.  docs/EMBEDDING.md is the guide, examples/c/ has programs.
+ *
+ *	runtime   a store of sessions, an event loop, the models' servers and keys
+ *	agent     what a session is run with: instructions, model, tools, computer
+ *	tool      a function of this program that the model may call
+ *	call      one use of a tool (or of a computer), until it is answered
+ *	session   one conversation, written down event by event, which outlives the process
+ *	note      what a session tells its watcher
+ *
+ * Binary compatibility.  All types but struct thole_error are opaque, and they are filled in by
+ * functions: nothing here has a layout that could grow.  struct thole_error never changes.  Enums
+ * only get new members at their end, functions never change their meaning; what breaks either
+ *raises the number in the library's file name.
+ *
+ * Errors.  A function that can fail returns 0, or a negative enum thole_code and one sentence in
+ * *err, which the caller provides; err may be NULL.  A failed function has changed nothing, and
+ * leaves what its `ret` points to alone.  NULL, too long a text, text that is no UTF-8, and calls
+ *in the wrong order or from the wrong thread are such errors, never crashes.  Getters have no err:
+ *they answer with 0, false or NULL when there is nothing to say, also when given NULL.
+ *
+ * Strings are NUL-terminated UTF-8, and copied when they are given.  A string that a getter returns
+ * belongs to the object asked, and lives until the next call on that object or its end, unless its
+ * comment says otherwise.  What is returned through `char **` is the caller's, who gives it back by
+ * thole_free.
+ *
+ * Threads.  A runtime, and all that is its, belongs to the thread that made it: another thread gets
+ * THOLE_EUSAGE.  The functions marked "any thread" are the exceptions.  Several runtimes may live
+ *in one process, each with a thread of its own, or several on one thread.  An agent belongs to no
+ * thread, but may be changed by only one at a time, and not any more once a session was begun with
+ * it.
+ *
+ * Callbacks come on the runtime's thread, from inside thole_runtime_dispatch or one of the
+ *functions that wait (thole_runtime_run, thole_session_wait, thole_session_run), never from inside
+ *another function.  All functions but those four and thole_runtime_free may be called in a
+ *callback.
+ *
+ * The library handles no signals and prints nothing.  A program that writes to pipes and sockets
+ * does well to ignore SIGPIPE.  It does not survive fork(): a child must not use what its parent
+ *made.
  */
 #ifndef THOLE_THOLE_H
 #define THOLE_THOLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #if defined(__GNUC__)
 #define TH_API __attribute__((visibility("default")))
@@ -18,8 +59,411 @@
 extern "C" {
 #endif
 
-/* The version of the library that is running, "MAJOR.MINOR.PATCH". The string is static. */
+struct thole_runtime;
+struct thole_agent;
+struct thole_tool;
+struct thole_call;
+struct thole_session;
+struct thole_note;
+
+/* ---- errors and the library itself ------------------------------------------------------------
+ */
+
+enum thole_code {
+	THOLE_OK = 0,
+	THOLE_EUSAGE = -1, /* the caller asked for nonsense */
+	THOLE_EPROTO = -2, /* bytes or order that do not fit: the state does not take it */
+	THOLE_ELIMIT = -3, /* a maximum was passed; the sentence names it */
+	THOLE_ENOMEM = -4,
+	THOLE_EIO = -5,    /* the system refused */
+	THOLE_ENOENT = -6, /* there is no such thing */
+	THOLE_EEXIST = -7,
+	THOLE_EBUSY = -8, /* another runtime has the session; the sentence names it */
+	THOLE_EPERM = -9,
+	THOLE_ETIMEOUT = -10,
+	THOLE_ECANCELED = -11,
+	THOLE_ECONN = -12,        /* could not connect, or was cut */
+	THOLE_ECORRUPT = -13,     /* stored data is not what was written */
+	THOLE_EUNSUPPORTED = -14, /* this build or machine cannot */
+	THOLE_EFENCED = -15,      /* another runtime took the session meanwhile */
+	THOLE_EDIVERGED = -16     /* the log goes another way than this version would */
+};
+
+struct thole_error {
+	int code;       /* enum thole_code */
+	char text[512]; /* one sentence, UTF-8, without a newline; a key is never in it */
+};
+
+/* "usage", "protocol", …; "unknown" for a number that is no code.  Static; any thread. */
+TH_API const char *thole_code_name(int code);
+
+/* The version of the library that is running, "MAJOR.MINOR.PATCH".  Static; any thread. */
 TH_API const char *thole_version(void);
+
+/* Gives back what was returned through a `char **`.  NULL is fine; any thread. */
+TH_API void thole_free(char *text);
+
+/* ---- runtimes ---------------------------------------------------------------------------------
+ */
+
+/*
+ * Opens a store and makes a loop.  `options`: names and values in turn, ended by NULL; NULL: none.
+ *
+ *	store         where sessions are kept: "sqlite:PATH" (made when it is not there) or
+ *"memory:". Default: $THOLE_STORE, the configuration file's, sqlite:$XDG_STATE_HOME/thole/log.db
+ *	model         the model of agents that name none.  Default: $THOLE_MODEL, the configuration
+ *file's base_url      where the model's API is, for all models.  Default: OPENAI_BASE_URL and its
+ *like api_key       the key, for all models; kept where it is never printed.  Default:
+ *OPENAI_API_KEY and its like api_key_file  or a file whose first line it is config        the
+ *configuration file.  Default: $XDG_CONFIG_HOME/thole/config.yaml models        a file of model
+ *profiles.  Default: models.yaml beside it sandbox       "auto" (the default: commands are confined
+ *as far as the machine can) or "none" program       the thole program, which runs commands and
+ *desktops.  Default: "thole" in $PATH
+ *
+ * EUSAGE names an unknown option, and the one that may be meant.  EIO, ECORRUPT, EBUSY: the store.
+ */
+TH_API int thole_runtime_new(const char *const *options, struct thole_runtime **ret,
+			     struct thole_error *err);
+
+/*
+ * Ends it: waits until all events are written (milliseconds), stops working on its sessions, which
+ * stay in the store, and frees them all.  Commands under way go on in their executor and are found
+ * again by the next runtime.  Calls that are not answered yet stay valid and their answers go
+ * nowhere.  NULL is fine.  EUSAGE in a callback or on another thread: nothing is freed.
+ */
+TH_API int thole_runtime_free(struct thole_runtime *rt);
+
+/*
+ * Inside the caller's event loop: poll the descriptor for reading, at most the timeout (in
+ * milliseconds; -1: for ever), then dispatch, which never sleeps.  The timeout is 0 when something
+ * is to be done at once, such as after any other function of this header, so ask for it right
+ * before polling.  The descriptor stays the same; it must not be read or closed.  -1 for NULL.
+ *
+ * EIO: the store failed, and what happened since the last event it has is not written.  The runtime
+ * does nothing any more but to be freed.
+ */
+TH_API int thole_runtime_fd(const struct thole_runtime *rt);
+TH_API int thole_runtime_timeout_ms(const struct thole_runtime *rt);
+TH_API int thole_runtime_dispatch(struct thole_runtime *rt, struct thole_error *err);
+
+/* Or blocking: runs until every session rests (see thole_session_wait), or until somebody says
+ * stop, which a stop just before counts for. */
+TH_API int thole_runtime_run(struct thole_runtime *rt, struct thole_error *err);
+TH_API void thole_runtime_stop(struct thole_runtime *rt); /* any thread */
+
+/* How many sessions are open in it. */
+TH_API size_t thole_runtime_sessions(const struct thole_runtime *rt);
+
+/*
+ * The sessions in the store, newest first, as a JSON list of objects: session_id, agent, model,
+ * state, title, turns, calls, tokens_in, tokens_out, cost_usd, created_ms, updated_ms, parent.
+ * `state`: only those, such as "waiting"; NULL: all.  `limit`: at most so many; 0: 1000.
+ */
+TH_API int thole_runtime_list(struct thole_runtime *rt, const char *state, size_t limit, char **ret,
+			      struct thole_error *err);
+
+/*
+ * The log of a session, one JSON object per event, as `thole log --json` prints them
+ * (docs/EVENTS.md), from event number `from` (1: the first).  `line` is borrowed and not
+ * NUL-terminated; a result other than 0 ends the reading and is returned.  The callback comes from
+ * inside this function and may call nothing of this runtime.
+ */
+typedef int thole_line_fn(void *ctx, const char *line, size_t len);
+TH_API int thole_runtime_log(struct thole_runtime *rt, const char *session_id, uint64_t from,
+			     thole_line_fn *fn, void *ctx, struct thole_error *err);
+
+/* ---- agents -----------------------------------------------------------------------------------
+ */
+
+/*
+ * An agent without any tool and with the runtime's model.  Its name has 1 to 128 bytes.  What can
+ *be set is what an agent file can hold (docs/AGENT-FILES.md); the string form is for members that
+ *are text or a choice, the JSON form for every member.
+ *
+ *	thole_agent_set(agent, "instructions", "You are brief.", &err);
+ *	thole_agent_set_json(agent, "limits", "{\"turns\": 20, \"cost_usd\": 0.5}", &err);
+ *	thole_agent_set_json(agent, "tools", "[\"shell\", \"read_file\"]", &err);
+ *
+ * EUSAGE: no such member, or not such a value.  EPROTO: a session was begun with the agent.
+ */
+TH_API int thole_agent_new(const char *name, struct thole_agent **ret, struct thole_error *err);
+TH_API int thole_agent_set(struct thole_agent *agent, const char *member, const char *text,
+			   struct thole_error *err);
+TH_API int thole_agent_set_json(struct thole_agent *agent, const char *member, const char *json,
+				struct thole_error *err);
+
+/* An agent file: YAML, or JSON.  One without a list of tools has the four of `thole run`.  Errors
+ * name the line.  For thole_agent_parse `name` stands in errors, and says which folder a relative
+ * workspace is taken from. */
+TH_API int thole_agent_load(const char *path, struct thole_agent **ret, struct thole_error *err);
+TH_API int thole_agent_parse(const char *yaml, const char *name, struct thole_agent **ret,
+			     struct thole_error *err);
+
+/* Sessions that are run with it keep what they need: an agent may be freed any time.  NULL is fine.
+ */
+TH_API void thole_agent_free(struct thole_agent *agent);
+
+/* ---- tools ------------------------------------------------------------------------------------
+ */
+
+/*
+ * What running a call does to the world decides what is done after a crash (docs/DURABILITY.md),
+ * and which calls may start before guardrails and approvals of their answer are settled (READ).
+ */
+enum thole_class {
+	THOLE_CLASS_READ = 1, /* looks only: may run again */
+	THOLE_CLASS_KEYED,    /* runs again under the same thole_call_effect_id */
+	THOLE_CLASS_WRITE, /* the default: at most once; after a crash its outcome is unknown, and
+			      the model is told so */
+	THOLE_CLASS_IRREVERSIBLE /* cannot be undone: WRITE, and a person must approve each */
+};
+
+/*
+ * Runs one call: answers it, at once or later, from any thread, by thole_call_done, _fail or
+ * _unknown, exactly once.  Calls of one answer come one after the other, and need not wait for each
+ * other; results are told to the model in the order of the calls.
+ */
+typedef void thole_tool_fn(void *ctx, struct thole_call *call);
+
+/*
+ * Adds a tool that is a function of this program.  `name`: 1 to 64 letters, digits, "_" or "-", not
+ * used by another one; a built-in tool of that name is hidden.  *ret, which may be NULL, is the
+ * agent's, for the setters.  ELIMIT: an agent has at most 128 tools.  `fn` and `ctx` must stay good
+ * while a session runs with the agent.
+ */
+TH_API int thole_agent_tool(struct thole_agent *agent, const char *name, thole_tool_fn *fn,
+			    void *ctx, struct thole_tool **ret, struct thole_error *err);
+/* What the model is told of it. */
+TH_API int thole_tool_describe(struct thole_tool *tool, const char *text, struct thole_error *err);
+/* JSON Schema of its arguments, an object; default: an object without members.  `strict`: the
+ * schema keeps to the providers' strict subset, and they hold the model to it. */
+TH_API int thole_tool_schema(struct thole_tool *tool, const char *json, bool strict,
+			     struct thole_error *err);
+TH_API int thole_tool_class(struct thole_tool *tool, enum thole_class class_,
+			    struct thole_error *err);
+/* Every call waits for thole_session_approve or _reject. */
+TH_API int thole_tool_ask(struct thole_tool *tool, bool ask, struct thole_error *err);
+/* A call that is not answered in time ends (READ: failed; others: unknown), and its answer goes
+ * nowhere.  0, the default: it has all the time.  At most 86,400,000 (a day). */
+TH_API int thole_tool_timeout(struct thole_tool *tool, int64_t timeout_ms, struct thole_error *err);
+/* Called when the run no longer wants a call (cancelled, timed out), with the call, which is to be
+ * answered all the same; the answer goes nowhere.  NULL: nobody wants to know. */
+TH_API int thole_tool_on_cancel(struct thole_tool *tool, thole_tool_fn *fn,
+				struct thole_error *err);
+
+/* ---- calls ------------------------------------------------------------------------------------
+ */
+
+/*
+ * A call is valid until it was answered.  All of these: any thread, one at a time.  Strings live as
+ * long as the call.
+ */
+TH_API const char *thole_call_tool(const struct thole_call *call); /* name */
+TH_API const char *thole_call_id(const struct thole_call *call);   /* the model's */
+TH_API const char *thole_call_session_id(const struct thole_call *call);
+/* Random, and the same whenever this very effect is run again: an idempotency key.  NULL for a look
+ * at a computer. */
+TH_API const char *thole_call_effect_id(const struct thole_call *call);
+/* A JSON object, as it is in the log. */
+TH_API const char *thole_call_arguments(const struct thole_call *call);
+/* One member of it; NULL or `otherwise` when it is not there, or of another type. */
+TH_API const char *thole_call_string(struct thole_call *call, const char *member);
+TH_API int64_t thole_call_integer(struct thole_call *call, const char *member, int64_t otherwise);
+TH_API double thole_call_number(struct thole_call *call, const char *member, double otherwise);
+TH_API bool thole_call_boolean(struct thole_call *call, const char *member, bool otherwise);
+/* The answer is not waited for any more: better stop. */
+TH_API bool thole_call_cancelled(const struct thole_call *call);
+
+/*
+ * Adds a picture to the answer, which comes behind its text: a PNG file, or pixels of four bytes
+ * (red, green, blue, and one that is not looked at), `stride` bytes from row to row.  At most 4 in
+ * one answer, each of at most 64 MiB and 8192 pixels a side.  Copied.
+ */
+TH_API int thole_call_png(struct thole_call *call, const void *bytes, size_t size,
+			  struct thole_error *err);
+TH_API int thole_call_pixels(struct thole_call *call, const void *pixels, int width, int height,
+			     size_t stride, struct thole_error *err);
+
+/*
+ * The answer; the call is gone afterwards.  done: it was done, and `text` (NULL: empty) is the
+ * result. fail: it was not, and `text` says why.  unknown: it may have been done, and nobody can
+ * say; the model is told so, and that it was not repeated.  ELIMIT (the text has more than 8 MiB)
+ * and EUSAGE (it is no UTF-8): it still waits for its answer.
+ */
+TH_API int thole_call_done(struct thole_call *call, const char *text, struct thole_error *err);
+TH_API int thole_call_fail(struct thole_call *call, const char *text, struct thole_error *err);
+TH_API int thole_call_unknown(struct thole_call *call, const char *text, struct thole_error *err);
+
+/* ---- a computer of one's own ------------------------------------------------------------------
+ */
+
+/*
+ * Gives the agent a screen that this program makes.  `width`, `height`: its size in pixels, 1 to
+ * 8192.
+ *
+ * `see` answers with one picture of that size (thole_call_png or _pixels, then thole_call_done).
+ * `act` is called once per action, with the action as the arguments (docs/EMBEDDING.md lists them),
+ * such as {"type":"click","x":10,"y":20,"button":"left","count":1}; points are inside the screen.
+ * It answers when the screen shows what came of it.  The action that failed ends the list of the
+ * model. Waiting, and cutting and scaling of pictures, are done by the library.
+ */
+TH_API int thole_agent_computer(struct thole_agent *agent, int width, int height,
+				thole_tool_fn *see, thole_tool_fn *act, void *ctx,
+				struct thole_error *err);
+
+/* ---- sessions ---------------------------------------------------------------------------------
+ */
+
+enum thole_state {
+	THOLE_LOADING,  /* its computer is being opened, or it is none (NULL) */
+	THOLE_IDLE,     /* nothing was asked yet */
+	THOLE_RUNNING,  /* the model is asked, or calls run */
+	THOLE_WAITING,  /* a person must approve, or say what became of a call */
+	THOLE_PAUSED,   /* held; goes on with thole_session_resume */
+	THOLE_STOPPED,  /* cancelled */
+	THOLE_FINISHED, /* the answer is there */
+	THOLE_FAILED,   /* thole_session_reason says why; like the next two, it takes a message or a
+			   resume */
+	THOLE_STUCK,    /* the agent repeats itself */
+	THOLE_LIMIT,    /* turns, tokens, money or time are used up */
+	THOLE_LOST      /* this runtime has it no more: another took it, or it could not begin;
+			   thole_session_reason says why */
+};
+
+/* "idle", "running", …; "unknown" for a number that is no state.  Static; any thread. */
+TH_API const char *thole_state_name(int state);
+
+/*
+ * Begins a session.  `id`: its name, 1 to 128 bytes; NULL: a new UUID.  EEXIST: the store has it.
+ * EUSAGE (model, key, tool, …) at once.  One with a computer of thole's own is LOADING first: what
+ * is said to it meanwhile (one message, or a resume) waits.
+ */
+TH_API int thole_session_new(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
+			     struct thole_session **ret, struct thole_error *err);
+
+/*
+ * Takes up a session that is in the store, whoever wrote it; it is then this runtime's.  What it
+ * was begun with (instructions, model, limits …) is in its log; `agent` gives the functions for its
+ * tools and its computer, by their names, and may be NULL when it has none.  Nothing happens before
+ * thole_session_resume or a message.  ENOENT; EBUSY: another live runtime has it.
+ */
+TH_API int thole_session_open(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
+			      struct thole_session **ret, struct thole_error *err);
+
+/*
+ * Begins a session that shares the events of another, up to number `seq` (0: all that are written);
+ * otherwise as thole_session_open.  Calls that were under way there are not here.  `new_id` NULL: a
+ * new UUID.
+ */
+TH_API int thole_session_fork(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
+			      uint64_t seq, const char *new_id, struct thole_session **ret,
+			      struct thole_error *err);
+
+/* Stops working on it: it stays in the store as it is, to be opened again.  No callback of it comes
+ * afterwards.  A model request under way is given up, calls under way are as after a crash.  NULL
+ * is fine. */
+TH_API void thole_session_free(struct thole_session *s);
+
+/*
+ * Says something to it, 1 byte to 4 MiB: begins a task, or is read by the agent after its next
+ * turn.  A message never approves anything.  EPROTO: its state takes none (it waits for a
+ * decision).
+ */
+TH_API int thole_session_message(struct thole_session *s, const char *text,
+				 struct thole_error *err);
+
+/* Lets a session go on that was opened, is paused, or rests after a failure, a limit or a stop.
+ * What was under way when its last runtime ended is settled by its class. */
+TH_API int thole_session_resume(struct thole_session *s, struct thole_error *err);
+
+/* Holds it: it rests when what is under way is over. */
+TH_API int thole_session_pause(struct thole_session *s, const char *reason,
+			       struct thole_error *err);
+
+enum thole_when {
+	THOLE_NOW,       /* the request or the calls under way are given up */
+	THOLE_AFTER_TURN /* when all calls of the turn under way have their result */
+};
+/* Stops the task.  Fine when nothing runs (it is stopped then); EPROTO when it is over. */
+TH_API int thole_session_cancel(struct thole_session *s, enum thole_when when,
+				struct thole_error *err);
+
+/*
+ * A person's word on the call that waits for it: approve lets this very action run, once; reject
+ * does not, and tells `message` to the model (may be NULL).  `call_id` NULL: the first that waits.
+ * `by`: who says so, for the log; may be NULL.  ENOENT: no such call waits.
+ */
+TH_API int thole_session_approve(struct thole_session *s, const char *call_id, const char *by,
+				 struct thole_error *err);
+TH_API int thole_session_reject(struct thole_session *s, const char *call_id, const char *by,
+				const char *message, struct thole_error *err);
+
+enum thole_outcome { THOLE_DONE, THOLE_NOT_STARTED, THOLE_UNKNOWN };
+/* A person's word on a call of unknown outcome that was parked (agent member "unknown": "park"). */
+TH_API int thole_session_settle(struct thole_session *s, const char *call_id,
+				enum thole_outcome outcome, const char *by, const char *message,
+				struct thole_error *err);
+
+/*
+ * Runs until the session rests: its state is any but LOADING and RUNNING, all of it is written, and
+ * all callbacks about it have come.  timeout_ms -1: for ever.  ETIMEOUT: it goes on.  EUSAGE in a
+ * callback.
+ */
+TH_API int thole_session_wait(struct thole_session *s, int64_t timeout_ms, struct thole_error *err);
+/* thole_session_message (thole_session_resume when `text` is NULL) and thole_session_wait in one.
+ */
+TH_API int thole_session_run(struct thole_session *s, const char *text, struct thole_error *err);
+
+TH_API const char *thole_session_id(const struct thole_session *s); /* as long as it is open */
+TH_API int thole_session_state(const struct thole_session *s);      /* enum thole_state */
+/* The agent's last answer, once it is FINISHED; else NULL. */
+TH_API const char *thole_session_output(struct thole_session *s);
+/* Why it failed, reached a limit, or was lost; else NULL. */
+TH_API const char *thole_session_reason(struct thole_session *s);
+/* The call_id of the first call that waits for a decision, or NULL. */
+TH_API const char *thole_session_waits_for(struct thole_session *s);
+/* The whole state as a JSON object: what `thole plumb fold --state` prints. */
+TH_API int thole_session_json(struct thole_session *s, char **ret, struct thole_error *err);
+/* What the caller keeps with it. */
+TH_API void thole_session_set_data(struct thole_session *s, void *data);
+TH_API void *thole_session_data(const struct thole_session *s);
+
+/* ---- watching ---------------------------------------------------------------------------------
+ */
+
+enum thole_note_kind {
+	THOLE_NOTE_DELTA = 1 << 0, /* a piece of an answer while it streams; never written down.
+				      name: text, reasoning, arguments, refusal; text: the piece */
+	THOLE_NOTE_ITEM = 1 << 1,  /* a whole step of the run.  name: message_output_created,
+				      reasoning_item_created, tool_called, tool_approval_requested,
+				      tool_output, handoff_requested, handoff_occurred; json: the
+				      item;  text: of a message, or the name of the tool */
+	THOLE_NOTE_AGENT = 1 << 2, /* name: the agent that goes on from here; once when it begins,
+				      and after each handoff */
+	THOLE_NOTE_EVENT = 1 << 3, /* an event that is now durable.  name: its kind; json: the whole
+				      event (docs/EVENTS.md) */
+	THOLE_NOTE_ASK = 1 << 4, /* a call waits for thole_session_approve or _reject.  name: of the
+				    tool; id: of the call; text: why; json: its arguments */
+	THOLE_NOTE_REST =
+	    1 << 5 /* the session rests.  name: its state; text: the answer, or the reason */
+};
+
+/*
+ * Within a turn: deltas, then the items of the answer in its order, then what calls led to.  An
+ * item comes after the event it stands in is durable.
+ */
+typedef void thole_note_fn(void *ctx, struct thole_session *s, const struct thole_note *note);
+/* Who is told; there is one.  `kinds`: the sum of what is wanted.  fn NULL: nobody. */
+TH_API int thole_session_watch(struct thole_session *s, unsigned kinds, thole_note_fn *fn,
+			       void *ctx, struct thole_error *err);
+
+/* A note is valid in its callback. */
+TH_API int thole_note_kind(const struct thole_note *note); /* enum thole_note_kind */
+TH_API const char *thole_note_name(const struct thole_note *note);
+TH_API const char *thole_note_text(const struct thole_note *note);
+TH_API const char *thole_note_json(const struct thole_note *note);
+TH_API const char *thole_note_id(const struct thole_note *note); /* call_id */
+TH_API uint64_t thole_note_seq(const struct thole_note *note);   /* of the event; 0: none */
 
 #ifdef __cplusplus
 }

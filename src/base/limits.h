@@ -177,4 +177,15 @@
 #define TH_TITLE_MAX 80          /* characters of a session's title */
 #define TH_SESSIONS_MAX 16384    /* in one runtime */
 
+/* api */
+#define TH_TOOL_NAME_MAX 64                    /* of a function of the embedding program */
+#define TH_AGENT_NAME_MAX 128                  /* of an agent that it makes */
+#define TH_AGENT_MEMORY_MAX (4 * TH_MIB)       /* definition of one, with what was overwritten */
+#define TH_CALL_SIDE_MAX 8192                  /* pixels of such a picture, or of a screen */
+#define TH_CALL_PICTURES_MAX 4                 /* in the answer of one call */
+#define TH_CALL_PICTURE_MAX (16 * TH_MIB)      /* file of such a picture */
+#define TH_CALL_ANSWER_MAX (8 * TH_MIB)        /* text of the answer, as JSON */
+#define TH_CALL_TIMEOUT_MAX_MS (86400 * 1000L) /* that a tool may ask for */
+#define TH_LIST_SESSIONS 1000                  /* in a list that says no number */
+
 #endif

@@ -17,11 +17,11 @@ RANKS = {
     "io": 3,
     "store": 4, "tools": 4, "computers": 4, "mcp": 4, "script": 4,
     "run": 5,
-    "server": 6,
+    "api": 6, "server": 6,
     "cli": 7,
 }  # fmt: skip
 PURE = {"base", "core", "wire", "models"}
-PUBLIC_API = {"run", "server", "cli"}  # who may include <thole/...>
+PUBLIC_API = {"run", "api", "server", "cli"}  # who may include <thole/...>
 
 # <stdio.h> and <stdlib.h> are here for vsnprintf and calloc; symbols.py sees what else of them is used.
 PURE_HEADERS = {

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api.h - what the files of the C API share.  The contract is include/thole/thole.h.
+ *
+ * The driver calls back from deep inside itself, where nothing may be closed or cancelled.  So what
+ * the caller is to hear is put into one queue per runtime (th_api_tell), and delivered by a
+ * deferred call of the loop, from where every public function may be called (th_api_deliver).
+ * Answers of calls come through the inbox, which is the only thing here that threads share.
+ */
+#ifndef TH_API_API_H
+#define TH_API_API_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <thole/thole.h>
+
+#include "base/limits.h"
+#include "io/loop.h"
+#include "run/config.h"
+#include "run/runtime.h"
+
+struct th_png;
+
+/* What threads share; outlives the runtime until the last call was answered. */
+struct th_inbox {
+	pthread_mutex_t lock;
+	pthread_t thread; /* the runtime's */
+	struct thole_call *answered, **answered_end;
+	struct th_wake *wake;
+	struct thole_runtime *rt; /* for its thread, while it is not closed */
+	size_t users;             /* the runtime, and each call */
+	bool closed;              /* the runtime is gone */
+	atomic_bool stop;         /* thole_runtime_stop */
+};
+
+struct thole_runtime {
+	struct th_runtime *rt;
+	struct th_config *config;
+	struct th_driver *driver;
+	struct th_loop *loop;
+	struct th_inbox *inbox;
+	struct th_arena memory; /* options */
+	struct th_deferred deliver;
+	struct thole_note *notes, **notes_end;
+	struct thole_session *sessions; /* all, in a list */
+	size_t session_count;           /* of these, not given back by the caller */
+	size_t ended_count;             /* that are */
+	struct thole_session *busy;     /* did not rest when it was asked last; or NULL */
+	bool touched;                   /* something is to be done at once */
+	bool ending;                    /* nothing is delivered any more */
+	bool in_loop;                   /* one of the functions that run the loop is at work */
+	bool spinning;                  /* of these, one that waits for `done` */
+	bool (*done)(void *ctx);
+	void *done_ctx;
+};
+
+enum th_api_note {
+	TH_NOTE_CALL = 1 << 16,   /* the program is to run it */
+	TH_NOTE_CANCEL = 1 << 17, /* nobody wants it any more */
+	TH_NOTE_COMPUTE = 1 << 18 /* the session's computer was called */
+};
+
+struct thole_note {
+	struct thole_note *next;
+	struct thole_session *session;
+	struct thole_call *call; /* TH_NOTE_CALL, TH_NOTE_CANCEL */
+	int kind;                /* enum thole_note_kind or enum th_api_note */
+	const char *name, *text, *json, *id;
+	uint64_t seq;
+	char bytes[];
+};
+
+struct thole_tool {
+	struct thole_agent *agent;
+	struct th_tool_spec spec;
+	thole_tool_fn *fn, *on_cancel;
+	void *ctx;
+	int64_t timeout_ms;
+};
+
+struct thole_agent {
+	atomic_uint users;
+	atomic_bool in_use;   /* a session was begun: no more changes */
+	pthread_mutex_t lock; /* of the moment when that becomes so */
+	struct th_arena memory;
+	struct th_agent def;
+	struct thole_tool **tools;
+	size_t tool_count;
+	bool bare; /* made in C: no tools but those that are named or added */
+	thole_tool_fn *see, *act;
+	void *computer_ctx;
+};
+
+struct thole_session {
+	struct thole_session *prev, *next;
+	struct thole_runtime *rt;
+	struct thole_agent *agent; /* may be NULL */
+	size_t users;              /* the caller, the driver, each note */
+	struct th_handle handle;   /* {0, 0}: not ready, or over */
+	char *id;
+	bool opening, freed, stored, resumed, after_turn, lost, announced;
+	bool resume_later; /* said while it was opening */
+	char *message_later;
+	int resting_state; /* once lost */
+	struct th_err why;
+	unsigned kinds;
+	thole_note_fn *fn;
+	void *fn_ctx, *data;
+	struct thole_call *calls;        /* that are not answered */
+	struct th_computing *computings; /* that are under way */
+	struct th_png *png;              /* of the pictures that are made here */
+	char *text;                      /* what a getter returned last */
+};
+
+struct th_api_picture {
+	uint8_t *bytes;
+	size_t size;
+	struct th_size dim;
+	bool raw; /* pixels, blue green red and one more, without gaps; else a PNG file */
+};
+
+struct th_computing;
+
+struct thole_call {
+	/* Of the loop's thread. */
+	struct thole_call *prev, *next; /* in session->calls */
+	struct thole_session *session;  /* NULL: nobody waits for the answer */
+	struct th_ticket ticket;
+	struct th_computing *computing; /* it is one step of this; NULL: a tool's */
+	thole_tool_fn *fn, *on_cancel;
+	void *ctx;
+	enum th_class class;
+	int64_t timeout_ms;
+	uint64_t started_ms;
+	struct th_timer timer;
+	size_t notes; /* that are about it */
+	bool given;   /* the program has it, or had it */
+	bool over;    /* was answered, and that is done with */
+	/* Of whoever has it. */
+	struct th_inbox *inbox;
+	struct thole_call *answer_next; /* in inbox->answered */
+	char *name, *id, *session_id, *effect_id, *arguments;
+	struct th_json_doc *doc;
+	atomic_bool cancelled;
+	enum th_outcome_status status;
+	struct th_buf output; /* JSON string, once it is answered */
+	struct th_api_picture pictures[TH_CALL_PICTURES_MAX];
+	size_t picture_count;
+};
+
+/* ---- error.c ---- */
+
+/* Fills the caller's struct and returns the code; `code` 0: nothing to say. */
+int th_api_out(enum th_code code, const struct th_err *from, struct thole_error *err);
+TH_PRINTF(3, 4)
+int th_api_fail(struct thole_error *err, enum th_code code, const char *fmt, ...);
+/* A text that is given: not NULL, UTF-8, min to max bytes. */
+int th_api_text(const char *text, const char *what, size_t min, size_t max,
+		struct thole_error *err);
+/* The runtime is there, and this is its thread. */
+int th_api_enter(struct thole_runtime *rt, struct thole_error *err);
+int th_api_enter_session(struct thole_session *s, struct thole_error *err);
+char *th_api_copy(struct th_str s); /* free() it */
+
+/* ---- runtime.c ---- */
+
+/* Queues a note.  Strings are copied; {NULL, 0} becomes NULL.  Takes a use of the session. */
+void th_api_tell(struct thole_session *s, int kind, struct th_str name, struct th_str text,
+		 struct th_str json, struct th_str id, uint64_t seq, struct thole_call *call);
+void th_api_deliver_soon(struct thole_runtime *rt);
+/* Runs the loop until done(ctx) or a stop; timeout_ms -1: none.  TH_ETIMEOUT. */
+int th_api_spin(struct thole_runtime *rt, bool (*done)(void *ctx), void *ctx, int64_t timeout_ms,
+		struct thole_error *err);
+
+/* ---- agent.c ---- */
+
+struct thole_agent *th_api_agent_ref(struct thole_agent *a); /* takes NULL */
+void th_api_agent_unref(struct thole_agent *a);
+/* Its definition is complete from here on, and does not change any more. */
+int th_api_agent_use(struct thole_agent *a, struct thole_error *err);
+
+/* ---- session.c ---- */
+
+void th_api_session_unref(struct thole_session *s);
+bool th_api_session_rests(const struct thole_session *s);
+/* This runtime has it no more. */
+void th_api_session_lose(struct thole_session *s, const struct th_err *err);
+/* Its user has it no more, and hears nothing. */
+void th_api_session_end(struct thole_session *s);
+/* Gives back those that ended, where nothing waits to be written. */
+void th_api_sessions_reap(struct thole_runtime *rt);
+/* Frees all of them: the driver has none any more. */
+void th_api_sessions_close(struct thole_runtime *rt);
+
+/* ---- watch.c ---- */
+
+void th_api_session_note(const struct thole_note *n);
+void th_api_on_event(void *ctx, struct th_handle h, const struct th_event *ev);
+/* A session was taken up in which calls wait: who watches is asked again. */
+void th_api_ask_again(struct thole_session *s);
+void th_api_on_delta(void *ctx, struct th_handle h, enum th_delta_kind kind, struct th_str text);
+
+/* ---- call.c ---- */
+
+/* A call that the program is to run: fn, on_cancel and timeout_ms are filled in by the caller, who
+ * then gives it (a note is queued). */
+struct thole_call *th_api_call_new(struct thole_session *s, const struct th_local_call *from);
+void th_api_call_give(struct thole_call *c);
+/* Nobody waits for its answer any more; if the program never had it, it is freed. */
+void th_api_call_forget(struct thole_call *c);
+void th_api_calls_forget(struct thole_session *s); /* of the session, its computer's too */
+void th_api_call_note(struct thole_note *n);
+void th_api_call_unnote(struct thole_call *c); /* a note about it was not delivered */
+/* What was answered meanwhile goes to the driver. */
+void th_api_calls_take(struct thole_runtime *rt);
+/* In the driver's rows; ctx: the session. */
+void th_api_on_call(void *ctx, struct th_driver *d, const struct th_local_call *call);
+void th_api_on_cancel(void *ctx, struct th_ticket t);
+bool th_api_is_alive(void *ctx, struct th_ticket t);
+void th_api_inbox_unref(struct th_inbox *b); /* with its lock held, which is given up */
+
+/* The PNG file of what was given, cut to `region` (NULL: all of it) and scaled to `size`;
+ * malloc'ed. */
+TH_NODISCARD enum th_code th_api_picture_png(struct thole_session *s,
+					     const struct th_api_picture *p,
+					     const struct th_rect *region, struct th_size size,
+					     struct th_api_picture *ret, struct th_err *err);
+/* A picture part for the model; the blob is to be kept with it. */
+void th_api_picture_part(const struct th_api_picture *png, struct th_jw *w, struct th_blob *ret);
+
+/* ---- computing.c: one call of the computer, action by action ---- */
+
+void th_api_on_computer(void *ctx, struct th_driver *d, const struct th_local_call *call);
+void th_api_compute(struct thole_session *s); /* TH_NOTE_COMPUTE */
+void th_api_on_step(struct thole_call *c);    /* one of its steps was answered */
+bool th_api_computing_cancel(struct thole_session *s, struct th_ticket t); /* false: not this */
+bool th_api_computing_is(const struct thole_session *s, struct th_ticket t);
+void th_api_computings_forget(struct thole_session *s);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watch.c - what a session tells its watcher: the driver's events and deltas as notes.
+ */
+#include "api/api.h"
+#include "base/text.h"
+
+static const struct th_str none = { 0 };
+
+/* ---- notes ------------------------------------------------------------------------------------
+ */
+
+int thole_note_kind(const struct thole_note *note)
+{
+	return note ? note->kind : 0;
+}
+
+const char *thole_note_name(const struct thole_note *note)
+{
+	return note ? note->name : NULL;
+}
+
+const char *thole_note_text(const struct thole_note *note)
+{
+	return note ? note->text : NULL;
+}
+
+const char *thole_note_json(const struct thole_note *note)
+{
+	return note ? note->json : NULL;
+}
+
+const char *thole_note_id(const struct thole_note *note)
+{
+	return note ? note->id : NULL;
+}
+
+uint64_t thole_note_seq(const struct thole_note *note)
+{
+	return note ? note->seq : 0;
+}
+
+void th_api_session_note(const struct thole_note *n)
+{
+	struct thole_session *s = n->session;
+
+	if (s->fn && (s->kinds & (unsigned)n->kind))
+		s->fn(s->fn_ctx, s, n);
+}
+
+int thole_session_watch(struct thole_session *s, unsigned kinds, thole_note_fn *fn, void *ctx,
+			struct thole_error *err)
+{
+	const unsigned all = THOLE_NOTE_DELTA | THOLE_NOTE_ITEM | THOLE_NOTE_AGENT |
+			     THOLE_NOTE_EVENT | THOLE_NOTE_ASK | THOLE_NOTE_REST;
+	int code = th_api_enter_session(s, err);
+
+	if (!code && (kinds & ~all))
+		code = th_api_fail(err, TH_EUSAGE, "there are no such notes: %#x", kinds & ~all);
+	if (code)
+		return code;
+	s->fn = fn;
+	s->fn_ctx = ctx;
+	s->kinds = fn ? kinds : 0;
+	return TH_OK;
+}
+
+/* ---- deltas -----------------------------------------------------------------------------------
+ */
+
+void th_api_on_delta(void *ctx, struct th_handle h, enum th_delta_kind kind, struct th_str text)
+{
+	static const struct th_str names[] = {
+		[TH_DELTA_TEXT] = TH_STR_INIT("text"),
+		[TH_DELTA_REASONING] = TH_STR_INIT("reasoning"),
+		[TH_DELTA_ARGUMENTS] = TH_STR_INIT("arguments"),
+		[TH_DELTA_REFUSAL] = TH_STR_INIT("refusal"),
+	};
+	struct thole_session *s = ctx;
+
+	(void)h;
+	if ((s->kinds & THOLE_NOTE_DELTA) && kind != TH_DELTA_ITEM)
+		th_api_tell(s, THOLE_NOTE_DELTA, names[kind], text, none, none, 0, NULL);
+}
+
+/* ---- events -----------------------------------------------------------------------------------
+ */
+
+static void tell_event(struct thole_session *s, const struct th_event *ev)
+{
+	struct th_buf line = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(&line);
+
+	th_event_print(th_str_of(s->id), ev, &w);
+	th_api_tell(s, THOLE_NOTE_EVENT, th_str_of(th_event_name(ev->kind)), none,
+		    th_buf_str(&line), ev->call.len ? ev->call : none, ev->seq, NULL);
+	th_buf_deinit(&line);
+}
+
+/* The text of a message item: its parts' texts, one after the other. */
+static void message_text(const struct th_json *item, struct th_buf *out)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(item, "content"));
+
+	while (th_json_next(&it))
+		th_buf_add(out, th_json_get_str(it.val, "text"));
+}
+
+static struct th_str item_name(const struct thole_session *s, const struct th_json *item)
+{
+	struct th_str type = th_json_get_str(item, "type");
+
+	(void)s;
+	if (th_str_is(type, "message"))
+		return TH_STR("message_output_created");
+	if (th_str_is(type, "reasoning"))
+		return TH_STR("reasoning_item_created");
+	return th_str_ends(type, TH_STR("_call")) ? TH_STR("tool_called") : none;
+}
+
+/* The raw items stand in the answer in the same order as the parsed ones. */
+static void tell_answer(struct thole_session *s, const struct th_event *ev)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_buf text = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_json_raw_iter raw = th_json_raw_iter(th_json_raw_get(ev->data, "items"));
+	struct th_json_iter it;
+
+	if (th_json_parse(ev->data, &doc, NULL))
+		return;
+	it = th_json_iter(th_json_get(th_json_root(doc), "items"));
+	while (th_json_next(&it) && th_json_raw_next(&raw)) {
+		struct th_str name = item_name(s, it.val);
+		struct th_str tool = th_json_get_str(it.val, "name");
+		struct th_str id = th_json_get_str(it.val, "call_id");
+
+		if (!name.len)
+			continue;
+		th_buf_clear(&text);
+		if (th_str_is(name, "tool_called"))
+			th_buf_add(&text, tool.len ? tool : TH_STR("computer"));
+		else
+			message_text(it.val, &text);
+		th_api_tell(s, THOLE_NOTE_ITEM, name, th_buf_str(&text), raw.val, id, ev->seq,
+			    NULL);
+	}
+	th_buf_deinit(&text);
+}
+
+static void tell_outcome(struct thole_session *s, const struct th_event *ev)
+{
+	struct th_str raw = th_json_raw_get(ev->data, "output");
+	struct th_buf text = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	bool plain = th_json_unescape(raw, &text);
+
+	th_api_tell(s, THOLE_NOTE_ITEM, TH_STR("tool_output"), plain ? th_buf_str(&text) : none,
+		    ev->data, ev->call, ev->seq, NULL);
+	th_buf_deinit(&text);
+}
+
+static void tell_handoff(struct thole_session *s, const struct th_event *ev)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_str to;
+
+	if (th_json_parse(ev->data, &doc, NULL))
+		return;
+	to = th_json_get_str(th_json_root(doc), "to");
+	if (s->kinds & THOLE_NOTE_ITEM)
+		th_api_tell(s, THOLE_NOTE_ITEM, TH_STR("handoff_occurred"), to, ev->data, ev->call,
+			    ev->seq, NULL);
+	if (s->kinds & THOLE_NOTE_AGENT)
+		th_api_tell(s, THOLE_NOTE_AGENT, to, none, none, none, ev->seq, NULL);
+}
+
+static void tell_asked(struct thole_session *s, const struct th_call *c, uint64_t seq)
+{
+	th_api_tell(s, THOLE_NOTE_ASK, c->tool, c->reason, c->arguments, c->call_id, seq, NULL);
+}
+
+static void tell_ask(struct thole_session *s, const struct th_event *ev)
+{
+	const struct th_session *f = th_driver_session(s->rt->driver, s->handle);
+	const struct th_call *c = f ? th_session_waits(f, TH_CALL_ASKED, ev->call) : NULL;
+
+	if (s->kinds & THOLE_NOTE_ITEM)
+		th_api_tell(s, THOLE_NOTE_ITEM, TH_STR("tool_approval_requested"),
+			    c ? c->tool : none, ev->data, ev->call, ev->seq, NULL);
+	if (c && (s->kinds & THOLE_NOTE_ASK))
+		tell_asked(s, c, ev->seq);
+}
+
+void th_api_ask_again(struct thole_session *s)
+{
+	const struct th_session *f = th_driver_session(s->rt->driver, s->handle);
+
+	for (size_t i = 0; f && (s->kinds & THOLE_NOTE_ASK) && i < f->call_count; i++)
+		if (f->calls[i].phase == TH_CALL_ASKED)
+			tell_asked(s, &f->calls[i], f->calls[i].call_seq);
+}
+
+static void tell_agent(struct thole_session *s, const struct th_event *ev)
+{
+	const struct th_session *f = th_driver_session(s->rt->driver, s->handle);
+
+	if (s->announced || !(s->kinds & THOLE_NOTE_AGENT) || !f)
+		return;
+	s->announced = true;
+	th_api_tell(s, THOLE_NOTE_AGENT, f->agent_name, none, none, none, ev->seq, NULL);
+}
+
+/* The request is durable and not yet sent: the last moment to stop after the turn before it. */
+static void stop_after_turn(struct thole_session *s)
+{
+	struct th_err err = { 0 };
+
+	s->after_turn = false;
+	if (th_driver_set_state(s->rt->driver, s->handle, TH_STATE_STOPPED, TH_STR("cancelled"),
+				&err))
+		th_api_session_lose(s, &err);
+}
+
+void th_api_on_event(void *ctx, struct th_handle h, const struct th_event *ev)
+{
+	struct thole_session *s = ctx;
+
+	(void)h;
+	if (s->freed || s->rt->spinning)
+		th_api_deliver_soon(s->rt);
+	if (s->freed)
+		return;
+	if (ev->kind == TH_EV_MODEL_REQUESTED || ev->kind == TH_EV_MESSAGE)
+		tell_agent(s, ev);
+	if (s->kinds & THOLE_NOTE_EVENT)
+		tell_event(s, ev);
+	if (ev->kind == TH_EV_MODEL_ANSWERED && (s->kinds & THOLE_NOTE_ITEM))
+		tell_answer(s, ev);
+	if (ev->kind == TH_EV_OUTCOME && (s->kinds & THOLE_NOTE_ITEM))
+		tell_outcome(s, ev);
+	if (ev->kind == TH_EV_HANDOFF)
+		tell_handoff(s, ev);
+	if (ev->kind == TH_EV_APPROVAL_REQUESTED)
+		tell_ask(s, ev);
+	if (ev->kind == TH_EV_MODEL_REQUESTED && s->after_turn)
+		stop_after_turn(s);
+}
