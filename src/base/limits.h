@@ -133,8 +133,11 @@
 #define TH_FILE_WRITE_MAX (16 * TH_MIB)
 #define TH_LIST_ENTRIES_MAX 2000
 #define TH_PATH_LEN_MAX 4096
-#define TH_COMMAND_SIZE_MAX (96 * TH_KIB) /* a command's text: one argument of a program */
-#define TH_FILE_SCAN_MAX (64 * TH_MIB)    /* read_file looks this far for a line */
+#define TH_COMMAND_SIZE_MAX (96 * TH_KIB)    /* a command's text: one argument of a program */
+#define TH_COMMAND_INPUT_MAX (512 * TH_KIB)  /* arguments of a command tool */
+#define TH_COMMAND_PROGRESS_MAX (4 * TH_KIB) /* of its standard error, told with a failure */
+#define TH_COMMAND_ARGV_MAX 64
+#define TH_FILE_SCAN_MAX (64 * TH_MIB) /* read_file looks this far for a line */
 #define TH_EXEC_CLIENTS_MAX 64
 #define TH_EXEC_RUNNING_MAX 192         /* effects under way; less than TH_CHILDREN_MAX */
 #define TH_EXEC_EFFECTS_MAX 4096        /* effects whose outcome nobody has taken over yet */

@@ -180,6 +180,20 @@ static void docs_agents(struct th_buf *out)
 		 "`thole run -a FILE`. A relative `workspace` is taken from the file's folder. "
 		 "Examples are in `examples/`.\n\n");
 	th_table_markdown(&th_agent_table, out);
+	th_buf_add_cstr(
+	    out,
+	    "\n### Programs as tools\n\n"
+	    "In an agent file `tools` may hold mappings beside names; each is one of `commands` "
+	    "(`examples/tools.yaml`). The call's arguments must fit `parameters` (where not, the "
+	    "model is told how) and come to the program as JSON on standard input, never as "
+	    "arguments and through no shell. Standard output is the result: a JSON string is its "
+	    "text, anything else is told as it is, with the middle left out of more than 32 KiB. "
+	    "Lines on standard error are shown as they come, and told only with a failure, which "
+	    "is an exit status other than 0. The program runs like a command of the shell tool: "
+	    "in the workspace, in the sandbox, without our environment, written down before it "
+	    "starts and never started twice, unless `class` says that this does no harm. A program "
+	    "with a slash in its name is beside the agent file; the sandbox must let it be seen "
+	    "(`/tmp` and other people's folders are not).\n");
 	th_buf_add_cstr(out, "\n## Configuration\n\n`$XDG_CONFIG_HOME/thole/config.yaml`, or "
 			     "`--config FILE`. Later wins: "
 			     "defaults, this file, environment, agent file, options.\n\n");

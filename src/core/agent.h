@@ -9,6 +9,7 @@
 
 #include "base/field.h"
 #include "base/geom.h"
+#include "core/agent_command.h"
 #include "core/event.h"
 
 #define TH_FIELDS_agent_limits(F)                                                                 \
@@ -98,8 +99,9 @@ struct th_agent {
 	struct th_agent_model_settings *settings; /* NULL: none given; like the next two */
 	struct th_agent_computer *computer;
 	struct th_agent_limits *limits;
-	struct th_strs tools;   /* names; absent: the four of DESIGN.md section 8; ["none"]: none */
-	struct th_strs approve; /* tools whose calls a person must approve; "all" */
+	struct th_strs tools; /* names; absent: the four of DESIGN.md section 8; ["none"]: none */
+	struct th_objects commands; /* struct th_agent_command; `tools` names those it has */
+	struct th_strs approve;     /* tools whose calls a person must approve; "all" */
 	struct th_strs environment; /* NAME=value for commands, beside a small clean default */
 	struct th_str workspace;    /* empty: the current folder */
 	int64_t net;                /* enum th_net */

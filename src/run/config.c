@@ -2,6 +2,7 @@
 #include "run/config.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "computers/computer.h"
@@ -9,6 +10,7 @@
 #include "io/files.h"
 #include "models/profiles.h"
 #include "models/user_profiles.h"
+#include "run/config_tools.h"
 #include "run/yaml.h"
 #include "tools/tool.h"
 
@@ -575,6 +577,7 @@ void th_agent_default(struct th_agent *ret)
 
 struct checker {
 	struct th_str yaml, name;
+	const struct th_tools_places *places;
 	struct th_err *err;
 };
 
@@ -594,8 +597,9 @@ static enum th_code fail_path(const struct checker *c, struct th_str path, const
 }
 
 /* One list of names against what is known; `more`, `computer`: words that are no tools. */
-static enum th_code check_tools(const struct checker *c, const char *field,
-				const struct th_strs *list, const char *more, const char *computer)
+static enum th_code check_tools(const struct checker *c, const struct th_agent *agent,
+				const char *field, const struct th_strs *list, const char *more,
+				const char *computer)
 {
 	const char *names[TH_AGENT_TOOLS_MAX + 3] = { more, computer };
 	size_t count = computer ? 2 : 1;
@@ -607,7 +611,8 @@ static enum th_code check_tools(const struct checker *c, const char *field,
 		struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
 		const char *near;
 
-		if (th_names_find(names, list->list[i]) >= 0)
+		if (th_names_find(names, list->list[i]) >= 0 ||
+		    th_agent_command_find(&agent->commands, list->list[i]))
 			continue;
 		near = th_names_nearest(names, list->list[i]);
 		th_buf_printf(&path, "%s[%zu]", field, i);
@@ -616,6 +621,23 @@ static enum th_code check_tools(const struct checker *c, const char *field,
 				 near ? "\"?" : "");
 	}
 	return TH_OK;
+}
+
+static enum th_code check_commands(const struct checker *c, const struct th_agent *agent)
+{
+	const char *taken[TH_AGENT_TOOLS_MAX] = { "all", "none", "computer", "command" };
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+	struct th_err why, *err = c->err;
+	enum th_code code;
+
+	for (size_t i = 0; th_tools[i] && i + 5 < TH_COUNT(taken); i++)
+		taken[i + 4] = th_tools[i]->name;
+	code = th_agent_commands_check(&agent->commands, taken, &path, &why);
+	if (code == TH_OK)
+		return TH_OK;
+	(void)th_fail(err, code, "%s: %s", path.ptr, why.msg);
+	th_tools_place_err(c->places, err);
+	return fail_table(c->yaml, c->name, code, err);
 }
 
 static enum th_code check_environment(const struct checker *c, const struct th_strs *list)
@@ -671,9 +693,11 @@ static enum th_code check_agent(const struct checker *c, const struct th_agent *
 	enum th_code code = check_computer(c, a->computer);
 
 	if (code == TH_OK)
-		code = check_tools(c, "tools", &a->tools, "none", NULL);
+		code = check_commands(c, a);
 	if (code == TH_OK)
-		code = check_tools(c, "approve", &a->approve, "all", "computer");
+		code = check_tools(c, a, "tools", &a->tools, "none", NULL);
+	if (code == TH_OK)
+		code = check_tools(c, a, "approve", &a->approve, "all", "computer");
 	if (code == TH_OK)
 		code = check_environment(c, &a->environment);
 	return code;
@@ -683,6 +707,8 @@ static enum th_code check_agent(const struct checker *c, const struct th_agent *
 static enum th_code check_team(const struct checker *c, const struct th_json *root,
 			       struct th_arena *a)
 {
+	static const struct th_tools_places no_places;
+	const struct checker of_member = { c->yaml, c->name, &no_places, c->err };
 	const struct th_team *team;
 	enum th_code code = th_team_resolve(root, a, &team, c->err);
 
@@ -691,21 +717,44 @@ static enum th_code check_team(const struct checker *c, const struct th_json *ro
 
 		code = th_team_agent(root, i, a, &member, c->err);
 		if (code == TH_OK)
-			code = check_agent(c, &member);
+			code = check_agent(&of_member, &member);
 		if (code != TH_OK)
 			return code;
 	}
 	return code ? th_prefix(c->err, code, "%.*s", TH_FMT(c->name)) : TH_OK;
 }
 
+/* Of a file, absolute, with a slash at its end: a definition is used from anywhere. */
+static struct th_str folder_of(struct th_arena *a, struct th_str file)
+{
+	char here[TH_PATH_LEN_MAX];
+	size_t len = file.len;
+
+	while (len > 0 && file.ptr[len - 1] != '/')
+		len--;
+	file = th_str_sub(file, 0, len);
+	if ((file.len && file.ptr[0] == '/') || !getcwd(here, sizeof(here)))
+		return th_arena_str(a, file);
+	return th_arena_printf(a, "%s/%.*s", here, TH_FMT(file));
+}
+
 enum th_code th_agent_parse(struct th_str yaml, struct th_str name, struct th_arena *a,
 			    struct th_agent *ret, struct th_err *err)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct checker c = { yaml, name, err };
+	struct th_tools_places places;
+	struct checker c = { yaml, name, &places, err };
 	struct th_agent agent;
-	enum th_code code = parse_text(yaml, name, &th_agent_table, a, &agent, &doc, err);
+	enum th_code code = read_yaml(yaml, name, &doc, err);
 
+	if (code == TH_OK) {
+		code = th_tools_lift(&doc, folder_of(a, name), &places, err);
+		if (code == TH_OK)
+			code = th_table_parse(&th_agent_table, th_json_root(doc), a, &agent, err);
+		if (code != TH_OK)
+			th_tools_place_err(&places, err);
+		code = fail_table(yaml, name, code, err);
+	}
 	if (code == TH_OK)
 		code = check_agent(&c, &agent);
 	if (code == TH_OK)

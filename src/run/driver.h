@@ -43,6 +43,8 @@ struct th_tool_row {
 	/* Is it under way in this process?  Then it is not settled: its answer comes. */
 	bool (*alive)(void *ctx, struct th_ticket t);
 	void *ctx;
+	const struct th_agent_command *command; /* the executor's, as a program; else NULL */
+	bool check; /* the arguments must fit spec.schema; where not, the model is told */
 };
 
 /* What a session is run with; borrowed, lives as long as the session is open. */

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "core/policy.h"
+#include "core/schema.h"
 #include "run/driver_internal.h"
 
 static const struct th_tool_spec computer_spec = {
@@ -102,6 +103,37 @@ static struct th_verdict stuck_to(const struct th_live *l, const struct th_call 
 							  : TH_STR("a person rejected it") };
 }
 
+/* The arguments in our form, which fit the schema where the tool says so.  False: *ret_why is for
+ * the model. */
+static bool usable(const struct th_tool_row *row, const struct th_call *c, struct th_buf *out,
+		   struct th_arena *a, struct th_str *ret_why)
+{
+	struct th_str name = th_utf8_cut(c->tool, 80);
+	struct th_json_doc *schema TH_CLEANUP(th_json_freep) = NULL;
+	struct th_json_doc *value TH_CLEANUP(th_json_freep) = NULL;
+	struct th_buf faults = TH_BUF_INIT(2 * TH_KIB);
+	struct th_err err = { 0 };
+	enum th_code code;
+
+	if (!th_call_arguments(c->arguments, out, &err)) {
+		*ret_why = th_arena_printf(a, "the arguments of %.*s are not usable: %s",
+					   TH_FMT(name), err.msg);
+		return false;
+	}
+	if (!row || !row->check)
+		return true;
+	code = th_json_parse(row->spec.schema, &schema, &err);
+	if (!code)
+		code = th_json_parse(th_buf_str(out), &value, &err);
+	if (!code)
+		code = th_schema_check(th_json_root(schema), th_json_root(value), &faults, &err);
+	if (code)
+		*ret_why = th_arena_printf(a, "the arguments of %.*s do not fit its schema: %s",
+					   TH_FMT(name), faults.len ? faults.ptr : err.msg);
+	th_buf_deinit(&faults);
+	return !code;
+}
+
 void th_live_record(struct th_live *l, struct th_call *c)
 {
 	if (!th_live_ground(l, c))
@@ -114,6 +146,7 @@ void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str ite
 	const struct th_tool_row *row = c->computer ? NULL : tool_find(l, c->tool);
 	const struct th_tool_spec *spec = row ? &row->spec : NULL;
 	struct th_verdict verdict;
+	struct th_str why;
 	struct th_ev_call d = { .call_id = c->call_id,
 				.tool = c->tool,
 				.safety_checks = c->safety_checks,
@@ -144,11 +177,8 @@ void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str ite
 			th_buf_add_cstr(&arguments, "{}");
 			verdict = (struct th_verdict){ TH_POLICY_REFUSE, th_str_of(err.msg) };
 		}
-	} else if (!th_call_arguments(c->arguments, &arguments, &err) && spec) {
-		verdict.policy = TH_POLICY_REFUSE;
-		verdict.reason = th_arena_printf(&a, "the arguments of %.*s are not usable: %s",
-						 TH_FMT(th_utf8_cut(c->tool, 80)), err.msg);
-	}
+	} else if (!usable(row, c, &arguments, &a, &why) && spec)
+		verdict = (struct th_verdict){ TH_POLICY_REFUSE, why };
 	d.arguments = th_buf_str(&arguments);
 	th_call_digest(c->tool, d.arguments, digest);
 	d.digest = th_str_of(digest);
@@ -335,6 +365,30 @@ void th_live_intend(struct th_live *l, struct th_call *c)
 	th_buf_deinit(&data);
 }
 
+/* A program as a tool: what it is comes from the agent's definition, the call's arguments go to its
+ * standard input. */
+static void run_command(struct th_live *l, const struct th_tool_row *row, struct th_ticket ticket,
+			struct th_tool_call *call, bool settle)
+{
+	struct th_buf arguments = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(&arguments);
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "name", row->spec.name);
+	th_jw_key(&w, TH_STR("argv"));
+	th_jw_array(&w);
+	for (size_t i = 0; i < row->command->command.count; i++)
+		th_jw_str(&w, row->command->command.list[i]);
+	th_jw_array_end(&w);
+	th_jw_kraw(&w, "input", call->arguments);
+	th_jw_kint(&w, "timeout_s", row->command->timeout_s);
+	th_jw_object_end(&w);
+	call->tool = TH_STR("command");
+	call->arguments = th_buf_str(&arguments);
+	l->driver->world.ops->tool_run(l->driver->world.ctx, ticket, call, settle);
+	th_buf_deinit(&arguments);
+}
+
 void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 {
 	struct th_driver *d = l->driver;
@@ -355,6 +409,10 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 		.agent = l->outfit.agent,
 	};
 
+	if (row && row->command) {
+		run_command(l, row, ticket, &call, settle);
+		return;
+	}
 	if (!row || !row->local) {
 		d->world.ops->tool_run(d->world.ctx, ticket, &call, settle);
 		return;

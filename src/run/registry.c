@@ -40,6 +40,21 @@ static enum th_code builtin(const struct th_tool *tool, struct th_schemas *kept,
 				    : th_fail(err, TH_ELIMIT, "the tools' schemas are too large");
 }
 
+static struct th_tool_row command_row(const struct th_agent_command *c)
+{
+	return (struct th_tool_row){
+		.spec = {
+			.name = c->name,
+			.description = c->description,
+			.schema = th_agent_command_schema(c),
+			.class = th_agent_command_class(c),
+			.ask = c->approve,
+		},
+		.command = c,
+		.check = true,
+	};
+}
+
 static enum th_code unknown(struct th_str name, const struct th_tool_row *extra, size_t extra_count,
 			    struct th_err *err)
 {
@@ -55,11 +70,18 @@ static enum th_code unknown(struct th_str name, const struct th_tool_row *extra,
 	return TH_EUSAGE;
 }
 
-static enum th_code find(struct th_str name, const struct th_tool_row *extra, size_t extra_count,
+static enum th_code find(const struct th_agent *agent, struct th_str name,
+			 const struct th_tool_row *extra, size_t extra_count,
 			 struct th_schemas *kept, struct th_arena *a, struct th_tool_row *row,
 			 struct th_err *err)
 {
+	const struct th_agent_command *command = th_agent_command_find(&agent->commands, name);
 	const struct th_tool *tool;
+
+	if (command) {
+		*row = command_row(command);
+		return TH_OK;
+	}
 
 	for (size_t i = 0; i < extra_count; i++)
 		if (th_str_eq(extra[i].spec.name, name)) {
@@ -67,7 +89,8 @@ static enum th_code find(struct th_str name, const struct th_tool_row *extra, si
 			return TH_OK;
 		}
 	tool = th_tool_find(name);
-	return tool ? builtin(tool, kept, a, row, err) : unknown(name, extra, extra_count, err);
+	return tool && tool != &th_tool_command ? builtin(tool, kept, a, row, err)
+						: unknown(name, extra, extra_count, err);
 }
 
 enum th_code th_registry_rows(const struct th_agent *agent, const struct th_tool_row *extra,
@@ -89,10 +112,11 @@ enum th_code th_registry_rows(const struct th_agent *agent, const struct th_tool
 		return th_fail(err, TH_ELIMIT, "the agent's tools take too much memory");
 	for (size_t i = 0; i < count && !code; i++) {
 		if (given)
-			code = find(agent->tools.list[i], extra, extra_count, schemas, a, &rows[i],
-				    err);
+			code = find(agent, agent->tools.list[i], extra, extra_count, schemas, a,
+				    &rows[i], err);
 		else if (i < TH_COUNT(defaults))
-			code = find(th_str_of(defaults[i]), NULL, 0, schemas, a, &rows[i], err);
+			code =
+			    find(agent, th_str_of(defaults[i]), NULL, 0, schemas, a, &rows[i], err);
 		else
 			rows[i] = extra[i - TH_COUNT(defaults)];
 		for (size_t j = 0; j < i && !code; j++)

@@ -13,7 +13,7 @@ const struct th_tool *th_tool_find(struct th_str name)
 	for (size_t i = 0; th_tools[i]; i++)
 		if (th_str_is(name, th_tools[i]->name))
 			return th_tools[i];
-	return NULL;
+	return th_str_is(name, th_tool_command.name) ? &th_tool_command : NULL;
 }
 
 void th_tool_text(struct th_tool_job *job, enum th_outcome_status status, struct th_str text,

@@ -80,9 +80,11 @@ struct th_tool {
 	void (*probe)(struct th_tool_job *job);
 };
 
-extern const struct th_tool *const th_tools[]; /* NULL-terminated */
-const struct th_tool *th_tool_find(struct th_str name);
+extern const struct th_tool *const th_tools[];          /* NULL-terminated */
+const struct th_tool *th_tool_find(struct th_str name); /* the one below too */
 
+/* What runs command tools; not one of th_tools: no model and no agent file names it. */
+extern const struct th_tool th_tool_command;
 extern const struct th_tool th_tool_shell, th_tool_read_file, th_tool_write_file, th_tool_list_dir;
 
 /* ---- for tools ---- */

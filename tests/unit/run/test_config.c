@@ -237,6 +237,58 @@ static void test_agent(void **state TH_UNUSED)
 	assert_true(agent.instructions.len > 0);
 }
 
+/* From a mapping in `tools` to a row, through what the log stores. */
+static void test_agent_commands(void **state TH_UNUSED)
+{
+	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_jw w = th_jw(&text);
+	const struct th_tool_row *rows;
+	const struct th_agent_command *c;
+	struct th_agent agent, again;
+	struct th_err err = {};
+	size_t count;
+
+	th_arena_init(&a, TH_MIB);
+	if (agent_of("tools:\n"
+		     "- {name: one, command: [one, -x], class: keyed, timeout_s: 5}\n"
+		     "- shell\n"
+		     "- {name: two, command: [./two], approve: true, parameters: {type: object}}\n"
+		     "approve: [one]\n",
+		     &a, &agent, &err))
+		fail_msg("%s", err.msg);
+	th_table_print(&th_agent_table, &agent, &w);
+	assert_int_equal(th_json_parse(th_buf_str(&text), &doc, &err), TH_OK);
+	assert_int_equal(th_table_parse(&th_agent_table, th_json_root(doc), &a, &again, &err),
+			 TH_OK);
+	assert_int_equal(th_registry_rows(&again, NULL, 0, NULL, &a, &rows, &count, &err), TH_OK);
+	assert_int_equal(count, 3);
+	assert_true(th_str_is(rows[0].spec.name, "one"));
+	assert_int_equal(rows[0].spec.class, TH_CLASS_K);
+	assert_true(rows[0].check && !rows[0].spec.ask);
+	assert_int_equal(rows[0].command->timeout_s, 5);
+	assert_true(th_str_is(rows[0].command->command.list[1], "-x"));
+	assert_true(th_str_is(rows[1].spec.name, "shell") && !rows[1].command && !rows[1].check);
+	assert_int_equal(rows[2].spec.class, TH_CLASS_W);
+	assert_true(rows[2].spec.ask);
+	assert_true(th_str_is(rows[2].spec.schema, "{\"type\":\"object\"}"));
+	/* The same in the other agents of a file. */
+	if (agent_of(
+		"handoffs: [b]\nagents:\n  b:\n    tools: [{name: x, command: [bin/x, a/b]}]\n", &a,
+		&again, &err))
+		fail_msg("%s", err.msg);
+	assert_true(th_str_find(again.agents, TH_STR("\"tools\":[\"x\"],\"commands\":[{")) > 0);
+	assert_true(th_str_find(again.agents, TH_STR("/agents/bin/x\",\"a/b\"]")) > 0);
+	assert_int_equal(agent_of("agents:\n  b:\n    tools: [{command: [x]}]\n", &a, &again, &err),
+			 TH_EUSAGE);
+	assert_non_null(strstr(err.msg, "agents.b tools[0]: needs a name"));
+	/* A program with a slash is beside the file, and absolute. */
+	c = rows[2].command;
+	assert_true(c->command.list[0].ptr[0] == '/');
+	assert_true(th_str_ends(c->command.list[0], TH_STR("/agents/./two")));
+}
+
 static void test_agent_errors(void **state TH_UNUSED)
 {
 	static const struct pair pairs[] = {
@@ -252,6 +304,32 @@ static void test_agent_errors(void **state TH_UNUSED)
 		  "\"read_file\"?" },
 		{ "approve:\n- everything\n",
 		  "agents/x.yaml:2: approve[0] is \"everything\", which is no tool" },
+		{ "tools:\n- shell\n- {name: a b, command: [x]}\n",
+		  "agents/x.yaml:3: tools[1].name must be 1 to 64 letters, digits, \"_\" and "
+		  "\"-\", "
+		  "not \"a b\"" },
+		{ "tools:\n- {name: shell, command: [x]}\n",
+		  "agents/x.yaml:2: tools[0].name is \"shell\", which is a tool of ours" },
+		{ "tools:\n- {name: x, command: [x]}\n- {name: x, command: [x]}\n",
+		  "agents/x.yaml:3: tools[1].name is \"x\" a second time" },
+		{ "tools:\n- shell\n- name: x\n  comand: [x]\n",
+		  "agents/x.yaml:4: tools[1].comand is not known; did you mean \"command\"?" },
+		{ "tools:\n- name: x\n", "agents/x.yaml:2: tools[0].command is missing" },
+		{ "tools:\n- name: x\n  command: []\n",
+		  "agents/x.yaml:3: tools[0].command must not be empty" },
+		{ "tools:\n- name: x\n  command: ['']\n",
+		  "agents/x.yaml:3: tools[0].command names no program" },
+		{ "tools:\n- name: x\n  command: [y]\n  class: safe\n",
+		  "agents/x.yaml:4: tools[0].class must be write, read, keyed or irreversible, not "
+		  "\"safe\"" },
+		{ "tools:\n- name: x\n  command: [y]\n  parameters: [1]\n",
+		  "agents/x.yaml:4: tools[0].parameters must be a JSON Schema, an object" },
+		{ "tools:\n- command: [y]\n",
+		  "agents/x.yaml:2: tools[0] needs a name, which is a string" },
+		{ "commands: []\ntools:\n- {name: x, command: [y]}\n",
+		  "agents/x.yaml:1: commands stand in tools, beside the names, not here" },
+		{ "tools: [command]\n",
+		  "agents/x.yaml:1: tools[0] is \"command\", which is no tool" },
 		{ "environment:\n- A\n", "agents/x.yaml:2: environment[0] must be NAME=value" },
 		{ "environment:\n  A: b\n",
 		  "agents/x.yaml:1: environment must be a list of strings, not an object" },
@@ -312,7 +390,8 @@ static void test_agent_copy(void **state TH_UNUSED)
 
 static void test_examples(void **state TH_UNUSED)
 {
-	static const char *const names[] = { "desktop", "coder", "browser-form", "approvals" };
+	static const char *const names[] = { "desktop", "coder", "browser-form", "approvals",
+					     "tools" };
 	struct th_arena a TH_CLEANUP(th_arena_deinit);
 	const char *folder_of = getenv("EXAMPLES");
 	struct th_agent agent;
@@ -526,12 +605,13 @@ static void test_config_errors(void **state TH_UNUSED)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scalars),      cmocka_unit_test(test_structure),
-		cmocka_unit_test(test_refused),      cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_lines),        cmocka_unit_test(test_agent),
-		cmocka_unit_test(test_agent_errors), cmocka_unit_test(test_examples),
-		cmocka_unit_test(test_models_file),  cmocka_unit_test(test_agent_copy),
-		cmocka_unit_test(test_config_order), cmocka_unit_test(test_config_errors),
+		cmocka_unit_test(test_scalars),       cmocka_unit_test(test_structure),
+		cmocka_unit_test(test_refused),       cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_lines),         cmocka_unit_test(test_agent),
+		cmocka_unit_test(test_agent_errors),  cmocka_unit_test(test_agent_commands),
+		cmocka_unit_test(test_examples),      cmocka_unit_test(test_models_file),
+		cmocka_unit_test(test_agent_copy),    cmocka_unit_test(test_config_order),
+		cmocka_unit_test(test_config_errors),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/agent_command.h"
+
+#include "base/text.h"
+
+#define NAME_LEN_MAX 64 /* what every provider takes */
+
+#define AT(member) offsetof(struct th_agent_command, member)
+
+static const char *const classes[] = { "write", "read", "keyed", "irreversible", NULL };
+static const enum th_class class_values[] = { TH_CLASS_W, TH_CLASS_R, TH_CLASS_K, TH_CLASS_X };
+
+static const struct th_field command_fields[] = {
+	{ "name", AT(name), TH_FIELD_str, TH_REQ | TH_NONEMPTY, "what the model calls it", NULL,
+	  NULL, false, 0 },
+	{ "description", AT(description), TH_FIELD_str, 0, "what the model is told of it", NULL,
+	  NULL, false, 0 },
+	{ "parameters", AT(parameters), TH_FIELD_raw, 0,
+	  "JSON Schema of its arguments, which come on its standard input", NULL, NULL, false, 0 },
+	{ "command", AT(command), TH_FIELD_strs, TH_REQ | TH_NONEMPTY,
+	  "program and arguments; run without a shell, in the workspace", NULL, NULL, false, 0 },
+	{ "timeout_s", AT(timeout_s), TH_FIELD_int, TH_POSITIVE,
+	  "seconds after which it is ended; default, and most: limits.command_seconds", NULL, NULL,
+	  false, 0 },
+	{ "class", AT(class), TH_FIELD_enum, 0,
+	  "what may be done after a crash: write: never again; read: again; keyed: again with the "
+	  "same THOLE_EFFECT_ID; irreversible: as write, and only after approval",
+	  NULL, classes, true, 0 },
+	{ "approve", AT(approve), TH_FIELD_bool, 0, "a person must approve each call", NULL, NULL,
+	  false, 0 },
+};
+
+const struct th_table th_agent_command_table = {
+	"agent_command",          "A program as a tool.",          command_fields,
+	TH_COUNT(command_fields), sizeof(struct th_agent_command), false,
+};
+
+enum th_class th_agent_command_class(const struct th_agent_command *c)
+{
+	assert(c->class >= 0 && (size_t)c->class < TH_COUNT(class_values));
+	return class_values[c->class];
+}
+
+struct th_str th_agent_command_schema(const struct th_agent_command *c)
+{
+	return c->parameters.len ? c->parameters
+				 : TH_STR("{\"type\":\"object\",\"properties\":{},"
+					  "\"additionalProperties\":true}");
+}
+
+const struct th_agent_command *th_agent_command_find(const struct th_objects *commands,
+						     struct th_str name)
+{
+	const struct th_agent_command *list = commands->list;
+
+	for (size_t i = 0; i < commands->count; i++)
+		if (th_str_eq(list[i].name, name))
+			return &list[i];
+	return NULL;
+}
+
+static bool name_ok(struct th_str name)
+{
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.ptr[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+		      c == '_' || c == '-'))
+			return false;
+	}
+	return name.len > 0 && name.len <= NAME_LEN_MAX;
+}
+
+static enum th_code check(const struct th_objects *commands, size_t index, const char *const *taken,
+			  const char **ret_field, struct th_err *err)
+{
+	const struct th_agent_command *c = (const struct th_agent_command *)commands->list + index;
+
+	*ret_field = "name";
+	if (!name_ok(c->name))
+		return th_fail(err, TH_EUSAGE,
+			       "must be 1 to %d letters, digits, \"_\" and \"-\", not \"%.*s\"",
+			       NAME_LEN_MAX, TH_FMT(th_utf8_cut(c->name, 80)));
+	if (th_names_find(taken, c->name) >= 0)
+		return th_fail(err, TH_EUSAGE, "is \"%.*s\", which is a tool of ours",
+			       TH_FMT(c->name));
+	if (th_agent_command_find(commands, c->name) != c)
+		return th_fail(err, TH_EUSAGE, "is \"%.*s\" a second time", TH_FMT(c->name));
+	*ret_field = "command";
+	if (c->command.count > TH_COMMAND_ARGV_MAX)
+		return th_fail(err, TH_EUSAGE, "has %zu words, more than %d", c->command.count,
+			       TH_COMMAND_ARGV_MAX);
+	if (!c->command.list[0].len)
+		return th_fail(err, TH_EUSAGE, "names no program");
+	for (size_t i = 0; i < c->command.count; i++)
+		if (memchr(c->command.list[i].ptr, '\0', c->command.list[i].len))
+			return th_fail(err, TH_EUSAGE, "holds a NUL byte");
+	*ret_field = "parameters";
+	if (c->parameters.len && c->parameters.ptr[0] != '{')
+		return th_fail(err, TH_EUSAGE, "must be a JSON Schema, an object");
+	return TH_OK;
+}
+
+enum th_code th_agent_commands_check(const struct th_objects *commands, const char *const *taken,
+				     struct th_buf *path, struct th_err *err)
+{
+	const char *field = "";
+	enum th_code code = TH_OK;
+
+	for (size_t i = 0; i < commands->count; i++) {
+		code = check(commands, i, taken, &field, err);
+		if (code) {
+			th_buf_printf(path, "commands[%zu].%s", i, field);
+			return code;
+		}
+	}
+	return TH_OK;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agent_command.h - tools that an agent file declares as programs.
+ *
+ * In the file they stand under `tools` as mappings, beside the names of built-in
+ * tools; in a definition (the log's, an API's) under `commands`.  The program
+ * gets the call's arguments as JSON on its standard input (tools/command.c).
+ */
+#ifndef TH_CORE_AGENT_COMMAND_H
+#define TH_CORE_AGENT_COMMAND_H
+
+#include "base/field.h"
+#include "core/event.h"
+
+struct th_agent_command {
+	struct th_str name, description;
+	struct th_str parameters; /* raw: JSON Schema of its arguments; empty: any object */
+	struct th_strs command;   /* argv */
+	int64_t timeout_s;        /* 0: limits.command_seconds */
+	int64_t class;            /* index of th_command_class */
+	bool approve;             /* a person must approve each call */
+};
+
+extern const struct th_table th_agent_command_table;
+
+/* What the file calls read, keyed, write or irreversible. */
+enum th_class th_agent_command_class(const struct th_agent_command *c);
+/* Its schema: the one given, or that of any object. */
+struct th_str th_agent_command_schema(const struct th_agent_command *c);
+
+/*
+ * What the table cannot say: names that models can call and that are not taken,
+ * a program, a schema that is an object.  TH_EUSAGE: `path` says where
+ * ("commands[1].name") and err what ("must be …").
+ */
+TH_NODISCARD enum th_code th_agent_commands_check(const struct th_objects *commands,
+						  const char *const *taken, struct th_buf *path,
+						  struct th_err *err);
+/* The one of that name, or NULL. */
+const struct th_agent_command *th_agent_command_find(const struct th_objects *commands,
+						     struct th_str name);
+
+#endif
