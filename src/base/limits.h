@@ -132,6 +132,8 @@
 #define TH_FILE_READ_MAX (1 * TH_MIB)
 #define TH_FILE_WRITE_MAX (16 * TH_MIB)
 #define TH_LIST_ENTRIES_MAX 2000
+#define TH_PATCH_BYTES_MAX (64 * TH_MIB) /* of all files of one patch, before and after */
+#define TH_PATCH_NOTE_MAX (256 * TH_KIB) /* their names and digests, in the journal */
 #define TH_PATH_LEN_MAX 4096
 #define TH_COMMAND_SIZE_MAX (96 * TH_KIB)    /* a command's text: one argument of a program */
 #define TH_COMMAND_INPUT_MAX (512 * TH_KIB)  /* arguments of a command tool */

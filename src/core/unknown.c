@@ -11,7 +11,8 @@ static const char sentence[] =
 
 enum th_scene th_scene_of(struct th_str tool)
 {
-	static const char *const files[] = { "shell", "read_file", "write_file", "list_dir", NULL };
+	static const char *const files[] = { "shell",    "read_file",   "write_file",
+					     "list_dir", "apply_patch", NULL };
 
 	if (th_str_is(tool, "computer"))
 		return TH_SCENE_SCREEN;

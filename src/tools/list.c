@@ -5,7 +5,8 @@
 #include "base/limits.h"
 
 const struct th_tool *const th_tools[] = {
-	&th_tool_shell, &th_tool_read_file, &th_tool_write_file, &th_tool_list_dir, NULL,
+	&th_tool_shell,    &th_tool_read_file,   &th_tool_write_file,
+	&th_tool_list_dir, &th_tool_apply_patch, NULL,
 };
 
 const struct th_tool *th_tool_find(struct th_str name)

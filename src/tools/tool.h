@@ -85,7 +85,8 @@ const struct th_tool *th_tool_find(struct th_str name); /* the one below too */
 
 /* What runs command tools; not one of th_tools: no model and no agent file names it. */
 extern const struct th_tool th_tool_command;
-extern const struct th_tool th_tool_shell, th_tool_read_file, th_tool_write_file, th_tool_list_dir;
+extern const struct th_tool th_tool_shell, th_tool_read_file, th_tool_write_file, th_tool_list_dir,
+    th_tool_apply_patch;
 
 /* ---- for tools ---- */
 

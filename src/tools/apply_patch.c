@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * apply_patch.c - changes several files of the workspace by one V4A patch
+ * (wire/patch.h): all of them or none.
+ *
+ * Everything is read and worked out before anything is changed: a patch that
+ * does not fit changes nothing.  Then each file is replaced in one step; when
+ * that fails for one of them (a full disk), those before it get back what they
+ * had.
+ *
+ * Class V.  The digests of what was there and of what will be are noted before
+ * the first change, so that after a crash a look at the files says whether all
+ * were changed (done), none was (not started), or what else is so (unknown,
+ * file by file).
+ */
+#include <stdlib.h>
+
+#include "io/loop.h"
+#include "tools/place.h"
+#include "wire/patch.h"
+
+#define TH_FIELDS_apply_patch(F)                                                                  \
+	F(apply_patch, str, patch, "patch", TH_REQ | TH_NONEMPTY,                                 \
+	  "\"*** Begin Patch\", for each file \"*** Add File: PATH\", \"*** Update File: PATH\" " \
+	  "(\"*** Move to: PATH\" may follow) or \"*** Delete File: PATH\", \"*** End Patch\". "  \
+	  "Lines of a new file begin with +; of an update: @@ and a line before the place, then " \
+	  "lines that begin with a space (as they are), - (old) or + (new).")
+
+TH_STRUCT(apply_patch)
+extern const struct th_table th_apply_patch_table;
+TH_TABLE(apply_patch, "arguments of apply_patch", false)
+
+/* One file that changes; a move is two: what comes, and what goes. */
+struct change {
+	struct th_place place;
+	struct th_buf old, new;
+	bool goes; /* `new` is nothing */
+	bool touched;
+	struct th_digest new_digest;
+};
+
+struct patching {
+	struct th_tool_job *job;
+	enum th_outcome_status status;
+	struct change *changes;
+	size_t count, bytes;
+	struct th_buf note, text; /* of what is changed; what is said of it */
+	bool explained;           /* `text` says why it failed */
+	struct th_err err;
+};
+
+/* ---- in a worker: what is to be done ---- */
+
+static enum th_code refuse(struct patching *p, const struct th_place *place, const char *why)
+{
+	p->status = TH_OUTCOME_REFUSED;
+	return th_fail(&p->err, TH_EUSAGE, "%s %s", place->path, why);
+}
+
+static enum th_code account(struct patching *p, const struct th_buf *b)
+{
+	p->bytes += b->len;
+	if (p->bytes <= TH_PATCH_BYTES_MAX)
+		return TH_OK;
+	return th_fail(&p->err, TH_ELIMIT, "a patch may read and write %zu bytes in all",
+		       TH_PATCH_BYTES_MAX);
+}
+
+/* A place that nothing else of the patch changes, with what is there. */
+static enum th_code add_change(struct patching *p, struct th_str path, struct change **ret)
+{
+	struct change *c = *ret = &p->changes[p->count];
+	const struct th_tool_env *env = p->job->env;
+	enum th_code code;
+
+	*c = (struct change){ 0 };
+	th_buf_init(&c->old, TH_FILE_WRITE_MAX);
+	th_buf_init(&c->new, TH_FILE_WRITE_MAX);
+	p->count++;
+	code = th_place_find(env, path, &c->place, &p->err);
+	if (!code)
+		code = th_place_look(env, &c->place, &c->old, &p->err);
+	if (code == TH_EPERM || code == TH_EUSAGE)
+		p->status = TH_OUTCOME_REFUSED;
+	for (size_t i = 0; i + 1 < p->count && !code; i++)
+		if (!strcmp(p->changes[i].place.path, c->place.path))
+			code = refuse(p, &c->place, "is changed twice by the patch");
+	return code ? code : account(p, &c->old);
+}
+
+static enum th_code work_out(struct patching *p, const struct th_patch_file *f, struct change *c,
+			     struct th_buf *out)
+{
+	enum th_patch_mode mode = f->kind == TH_PATCH_ADD_FILE ? TH_PATCH_CREATE : TH_PATCH_UPDATE;
+	enum th_code code = th_patch_apply(mode, th_buf_str(&c->old), f->diff, out, &p->err);
+
+	if (code == TH_EPROTO) { /* the reason, with its lines */
+		p->explained = true;
+		th_buf_clear(&p->text);
+		th_buf_printf(&p->text, "error: %s: %.*s\n(nothing was changed)", c->place.path,
+			      TH_FMT(th_buf_str(out)));
+		return code;
+	}
+	if (code)
+		return th_prefix(&p->err, code, "%s", c->place.path);
+	/* A diff cannot say that a new file's last line ends; a text file's does. */
+	if (mode == TH_PATCH_CREATE && out->len)
+		th_buf_add_char(out, '\n');
+	code = th_buf_check(out, c->place.path, &p->err);
+	return code ? code : account(p, out);
+}
+
+static enum th_code move(struct patching *p, const struct th_patch_file *f, struct change *from)
+{
+	struct change *to;
+	enum th_code code = add_change(p, f->move_to, &to);
+
+	if (code)
+		return code;
+	if (to->place.exists)
+		return refuse(p, &to->place, "is there already");
+	to->place.mode = from->place.mode;
+	if (f->diff.len)
+		code = work_out(p, f, from, &to->new);
+	else
+		th_buf_add(&to->new, th_buf_str(&from->old));
+	from->goes = true;
+	th_buf_printf(&p->text, "moved %s to %s\n", from->place.path, to->place.path);
+	return code;
+}
+
+static enum th_code plan(struct patching *p, const struct th_patch_file *f)
+{
+	struct change *c;
+	enum th_code code = add_change(p, f->path, &c);
+
+	if (code)
+		return code;
+	if (f->kind == TH_PATCH_ADD_FILE && c->place.exists)
+		return refuse(p, &c->place, "is there already; use *** Update File:");
+	if (f->kind != TH_PATCH_ADD_FILE && !c->place.exists)
+		return refuse(p, &c->place, "is not there");
+	if (f->kind == TH_PATCH_DELETE_FILE) {
+		c->goes = true;
+		th_buf_printf(&p->text, "deleted %s\n", c->place.path);
+		return TH_OK;
+	}
+	if (f->move_to.len)
+		return move(p, f, c);
+	code = work_out(p, f, c, &c->new);
+	if (!code)
+		th_buf_printf(&p->text, "%s %s\n",
+			      f->kind == TH_PATCH_ADD_FILE ? "created" : "updated", c->place.path);
+	return code;
+}
+
+static void put_note(struct patching *p)
+{
+	struct th_jw w = th_jw(&p->note);
+
+	th_jw_object(&w);
+	th_jw_key(&w, TH_STR("files"));
+	th_jw_array(&w);
+	for (size_t i = 0; i < p->count; i++) {
+		struct change *c = &p->changes[i];
+
+		c->new_digest = th_sha256_of(c->new.ptr, c->new.len);
+		th_jw_object(&w);
+		th_jw_kstr(&w, "path", th_str_of(c->place.path));
+		th_place_put_digest(&w, "old_sha256", c->place.exists, &c->place.digest);
+		th_place_put_digest(&w, "new_sha256", !c->goes, &c->new_digest);
+		th_jw_object_end(&w);
+	}
+	th_jw_array_end(&w);
+	th_jw_object_end(&w);
+}
+
+static void work_plan(void *ctx)
+{
+	struct patching *p = (struct patching *)ctx;
+	const struct th_apply_patch *args = (const struct th_apply_patch *)p->job->args;
+	struct th_patch_file *files;
+	size_t count;
+	enum th_code code = th_patch_parse(args->patch, p->job->arena, &files, &count, &p->err);
+
+	p->status = code ? TH_OUTCOME_REFUSED : TH_OUTCOME_FAILED;
+	th_tool_owner_enter(p->job->env);
+	for (size_t i = 0; i < count && !code; i++)
+		code = plan(p, &files[i]);
+	th_tool_owner_leave(p->job->env);
+	if (code)
+		return;
+	put_note(p);
+	if (th_buf_check(&p->note, "the list of the patch's files", &p->err))
+		p->status = TH_OUTCOME_REFUSED;
+}
+
+/* ---- in a worker: doing it ---- */
+
+static enum th_code make(struct patching *p, struct change *c, struct th_err *err)
+{
+	const struct th_tool_env *env = p->job->env;
+
+	if (!c->goes)
+		return th_place_write(env, &c->place, th_buf_str(&c->new), &c->touched, err);
+	c->touched = true;
+	return th_place_remove(env, &c->place, err);
+}
+
+/* Gives a file back what it had. */
+static enum th_code undo(struct patching *p, struct change *c, struct th_err *err)
+{
+	const struct th_tool_env *env = p->job->env;
+	struct th_place now = c->place;
+	enum th_code code;
+	bool touched;
+
+	if (c->place.exists)
+		return th_place_write(env, &c->place, th_buf_str(&c->old), &touched, err);
+	code = th_place_look(env, &now, NULL, err);
+	return code || !now.exists ? code : th_place_remove(env, &now, err);
+}
+
+static void work_change(void *ctx)
+{
+	struct patching *p = (struct patching *)ctx;
+	struct th_buf left = TH_BUF_INIT(TH_TOOL_OUTPUT_MODEL_MAX);
+	size_t done = 0;
+
+	th_tool_owner_enter(p->job->env);
+	/* What comes before what goes: a move never leaves nothing. */
+	for (int pass = 0; pass < 2 && !p->err.code; pass++)
+		for (done = 0; done < p->count && !p->err.code; done++)
+			if (p->changes[done].goes == (pass == 1))
+				(void)!make(p, &p->changes[done], &p->err);
+	p->status = p->err.code ? TH_OUTCOME_FAILED : TH_OUTCOME_DONE;
+	if (p->err.code) {
+		p->explained = true;
+		for (size_t i = 0; i < p->count; i++) {
+			struct th_err err = {};
+
+			if (p->changes[i].touched && undo(p, &p->changes[i], &err))
+				th_buf_printf(&left, "\n%s stays changed: %s",
+					      p->changes[i].place.path, err.msg);
+		}
+		th_buf_clear(&p->text);
+		th_buf_printf(&p->text, "error: %s%s%s", p->err.msg,
+			      left.len ? "" : "\n(nothing was changed)", left.ptr);
+	}
+	th_tool_owner_leave(p->job->env);
+	th_buf_deinit(&left);
+}
+
+/* ---- in a worker: what became of it ---- */
+
+/* Whether the file is as `key` of its note says. */
+static bool is_as(const struct th_place *p, const struct th_json *note, const char *key)
+{
+	struct th_str hex = th_json_get_str(note, key);
+	struct th_digest digest;
+
+	if (!hex.ptr)
+		return !p->exists;
+	return p->exists && th_digest_parse(hex, &digest) && th_digest_eq(&digest, &p->digest);
+}
+
+struct probe {
+	size_t all, old, new;
+};
+
+static void look_at(struct patching *p, const struct th_json *note, struct probe *n)
+{
+	struct th_place *place = &p->changes[0].place;
+	struct th_str path = th_json_get_str(note, "path");
+	bool old = false, new = false;
+
+	if (!th_place_find(p->job->env, path, place, &p->err) &&
+	    !th_place_look(p->job->env, place, NULL, &p->err)) {
+		old = is_as(place, note, "old_sha256");
+		new = is_as(place, note, "new_sha256");
+	}
+	p->err = (struct th_err){};
+	n->all++;
+	n->old += old;
+	n->new += new;
+	th_buf_printf(&p->text, "%.*s is %s\n", TH_FMT(path),
+		      new   ? "changed"
+		      : old ? "as it was before"
+			    : "neither as it was before nor as the patch makes it");
+}
+
+static void work_probe(void *ctx)
+{
+	struct patching *p = (struct patching *)ctx;
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct probe n = {};
+
+	p->explained = true;
+	p->status = TH_OUTCOME_UNKNOWN;
+	if (p->job->noted.len == 0 || th_json_parse(p->job->noted, &doc, NULL)) {
+		th_buf_add_cstr(&p->text, "nothing was noted of what the patch would change");
+		return;
+	}
+	th_tool_owner_enter(p->job->env);
+	for (struct th_json_iter it = th_json_iter(th_json_get(th_json_root(doc), "files"));
+	     th_json_next(&it);)
+		look_at(p, it.val, &n);
+	th_tool_owner_leave(p->job->env);
+	if (n.all > 0 && n.new == n.all)
+		p->status = TH_OUTCOME_DONE;
+	else if (n.all > 0 && n.old == n.all)
+		p->status = TH_OUTCOME_NOT_STARTED;
+}
+
+/* ---- on the loop ---- */
+
+static void finish(void *ctx)
+{
+	struct patching *p = (struct patching *)ctx;
+	struct th_tool_job *job = p->job;
+	enum th_outcome_status status = p->status;
+	bool said = p->explained || !p->err.code;
+	struct th_buf text = p->text, note = p->note;
+	struct th_err err = p->err;
+
+	for (size_t i = 0; i < p->count; i++) {
+		th_buf_deinit(&p->changes[i].old);
+		th_buf_deinit(&p->changes[i].new);
+	}
+	free(p->changes);
+	free(p);
+	if (said)
+		th_tool_text(job, status, th_str_trim(th_buf_str(&text)), th_buf_str(&note));
+	else
+		th_tool_fail(job, status, &err);
+	th_buf_deinit(&text);
+	th_buf_deinit(&note);
+}
+
+static void planned(void *ctx)
+{
+	struct patching *p = (struct patching *)ctx;
+
+	if (p->err.code) {
+		finish(p);
+		return;
+	}
+	if (!p->job->note(p->job, th_buf_str(&p->note))) {
+		p->status = TH_OUTCOME_NOT_STARTED;
+		th_fail(&p->err, TH_EIO,
+			"the executor's journal takes no more, so nothing was changed");
+		finish(p);
+		return;
+	}
+	th_work(p->job->env->loop, work_change, finish, p);
+}
+
+static struct patching *begin(struct th_tool_job *job)
+{
+	struct patching *p = (struct patching *)th_alloc(sizeof(*p));
+
+	p->job = job;
+	p->changes = (struct change *)th_alloc((2 * TH_PATCH_FILES_MAX) * sizeof(*p->changes));
+	th_buf_init(&p->note, TH_PATCH_NOTE_MAX);
+	th_buf_init(&p->text, TH_TOOL_OUTPUT_MODEL_MAX);
+	return p;
+}
+
+static void start(struct th_tool_job *job)
+{
+	th_work(job->env->loop, work_plan, planned, begin(job));
+}
+
+static void probe(struct th_tool_job *job)
+{
+	th_work(job->env->loop, work_probe, finish, begin(job));
+}
+
+const struct th_tool th_tool_apply_patch = {
+	.name = "apply_patch",
+	.description =
+	    "Change files of the workspace by a patch: add, update, move and delete, all "
+	    "of it or nothing.",
+	.class = TH_CLASS_V,
+	.arguments = &th_apply_patch_table,
+	.start = start,
+	.probe = probe,
+};

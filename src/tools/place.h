@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * place.h - a file of the workspace that a tool changes: where it is, what is
+ * there, and changing it in one step.
+ *
+ * All of it blocks, and is done between th_tool_owner_enter and _leave.  A
+ * place keeps what was last seen there; the kernel decides what is inside the
+ * workspace, each time anew (path.h).
+ */
+#ifndef TH_TOOLS_PLACE_H
+#define TH_TOOLS_PLACE_H
+
+#include "base/hash.h"
+#include "base/limits.h"
+#include "tools/path.h"
+
+struct th_place {
+	char path[TH_PATH_LEN_MAX]; /* relative to the workspace, links at its end followed */
+	/* What is there, since the last look. */
+	bool exists;
+	mode_t mode; /* of a new one: 0644 */
+	int64_t size;
+	struct th_digest digest;
+};
+
+/* Where a path that a model named leads.  TH_EPERM, TH_EUSAGE: nowhere that it may go. */
+TH_NODISCARD enum th_code th_place_find(const struct th_tool_env *env, struct th_str asked,
+					struct th_place *ret, struct th_err *err);
+
+/* Looks; a missing file is fine, a folder or device is TH_EUSAGE.  `content` may be NULL; a file
+ * larger than it has room for is TH_ELIMIT. */
+TH_NODISCARD enum th_code th_place_look(const struct th_tool_env *env, struct th_place *p,
+					struct th_buf *content, struct th_err *err);
+
+/* The whole file, new or instead of the old one; missing folders are made.  *touched: it may have
+ * been written although it failed. */
+TH_NODISCARD enum th_code th_place_write(const struct th_tool_env *env, const struct th_place *p,
+					 struct th_str content, bool *touched, struct th_err *err);
+
+/* Takes the file away; folders stay. */
+TH_NODISCARD enum th_code th_place_remove(const struct th_tool_env *env, const struct th_place *p,
+					  struct th_err *err);
+
+/* "key": the digest, or null when there is no file. */
+void th_place_put_digest(struct th_jw *w, const char *key, bool exists, const struct th_digest *d);
+
+#endif
