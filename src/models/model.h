@@ -148,6 +148,10 @@ struct th_request_options {
 	struct th_tool_choice choice;
 	enum th_parallel parallel;
 	struct th_output_format format;
+	/* Where several models share a history: all of them, and which one asks (its answers are
+	 * its own, those of the others are adopted).  NULL: only `profile`. */
+	const struct th_profile *const *models;
+	size_t model_at;
 };
 
 /* The result of a call, borrowed. */

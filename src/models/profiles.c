@@ -29,3 +29,15 @@ const struct th_profile *th_profile_next(const struct th_profile *p)
 			return first_of(table + 1);
 	}
 }
+
+static bool same_name(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+bool th_profile_same_provider(const struct th_profile *a, const struct th_profile *b)
+{
+	if (a->own_server || b->own_server)
+		return a->own_server && b->own_server && same_name(a->base_url, b->base_url);
+	return same_name(a->key_env, b->key_env);
+}

@@ -25,6 +25,9 @@ bool th_profile_fits(const struct th_profile *p, struct th_str name);
  * family says and counts in; NULL: no family is known, the server's row stands. */
 const struct th_profile *th_profile_served(const struct th_profile *server, struct th_str name);
 
+/* Both are asked at one server with one key, as far as profiles say. */
+bool th_profile_same_provider(const struct th_profile *a, const struct th_profile *b);
+
 /* All rows in order: th_profile_next(NULL) is the first; NULL: no more. */
 const struct th_profile *th_profile_next(const struct th_profile *p);
 

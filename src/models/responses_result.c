@@ -6,6 +6,7 @@
 #include "base/codec.h"
 #include "base/limits.h"
 #include "models/blank.h"
+#include "models/dialect.h"
 #include "models/responses_writer.h"
 
 static void put_call_id(struct th_writer *x, const struct th_result *r)
@@ -219,8 +220,9 @@ static enum th_code put_said(struct th_writer *x, const struct th_result *r)
 enum th_code th_writer_result(struct th_writer *x, const struct th_result *r)
 {
 	struct th_str type = th_writer_raw_str(r->call_item, "type");
+	/* What no dialect rewrites went back as it came, and wants a result of its own form. */
 	bool tool = x->o->profile->computer == TH_COMPUTER_PREVIEW ||
-		    x->o->profile->computer == TH_COMPUTER_GA;
+		    x->o->profile->computer == TH_COMPUTER_GA || !x->o->profile->dialect->encode;
 
 	if (th_str_is(type, "computer_call") && tool)
 		return put_screenshot(x, r);
