@@ -218,9 +218,9 @@ static bool measure(size_t wire)
 	double early = 1e9, late = 1e9;
 	bool good = false;
 
-	if (th_model_resolve(th_str_of(wires[wire].model), &o.profile, &o.model, &err))
+	if (th_model_resolve(th_str_of(wires[wire].model), &o.first.profile, &o.first.model, &err))
 		goto out;
-	created.model = o.model;
+	created.model = o.first.model;
 	w.driver = th_driver_new(&world, TH_STR("bench"));
 	if (th_driver_create(w.driver, TH_STR("a1"), &o, &created, &see, &w.h, &err) ||
 	    th_driver_message(w.driver, w.h, TH_STR("go"), &err))

@@ -50,6 +50,7 @@
 #define TH_SCHEMA_FAULTS_MAX 8             /* sentences about one value */
 #define TH_SCHEMA_SHOWN_MAX 80             /* bytes of a value in such a sentence */
 #define TH_DOUBTS_MAX 64                   /* effects of unknown outcome that a session remembers */
+#define TH_FALLBACK_MAX 8                  /* models that an agent may fall back to */
 #define TH_TEAM_MAX 64                     /* agents of one agent file */
 #define TH_HANDOFFS_MAX 64                 /* of one agent */
 #define TH_GUARDRAILS_MAX 32               /* of one agent */

@@ -230,12 +230,12 @@ static void print_one(const struct th_config *config, const struct th_match *m, 
 			      p->base_url_env ?: "", p->base_url_env ? " or " : "");
 	th_buf_add_char(out, '\n');
 	th_buf_add_cstr(out, "key         ");
-	if (th_config_key(config, p))
+	if (th_config_key(config, p, th_config_base_url(config, p)))
 		th_buf_add_cstr(out, "is set");
 	else if (!p->key_env)
 		th_buf_add_cstr(out, "none is asked for");
 	else
-		th_config_key_hint(p, out);
+		th_config_key_hint(config, p, out);
 	th_buf_add_char(out, '\n');
 }
 

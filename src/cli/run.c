@@ -60,8 +60,10 @@ struct run_options {
 
 static const struct th_option run_options[] = {
 	{ "agent", 'a', "FILE", TH_OPTION_TEXT, AT(agent), "agent file (see examples/)", "FILE" },
-	{ "model", 'm', "MODEL", TH_OPTION_TEXT, AT(model),
-	  "model (default: the agent file's, THOLE_MODEL, the configuration's)", "MODEL" },
+	{ "model", 'm', "MODEL[,…]", TH_OPTION_TEXT, AT(model),
+	  "model, and those to fall back to, with commas (default: the agent file's, THOLE_MODEL, "
+	  "the configuration's)",
+	  "MODEL" },
 	{ "computer", 'c', "KIND[:WxH]", TH_OPTION_TEXT, AT(computer),
 	  "give it a screen: desktop (private, default 1280x800), x11 (the one of DISPLAY), none",
 	  "desktop x11 none" },
@@ -242,6 +244,22 @@ static enum th_code set_turns(int64_t turns, struct th_arena *a, struct th_agent
 	return TH_OK;
 }
 
+/* The whole list: the agent file's fallbacks are for the model that it names. */
+static enum th_code set_models(struct th_str text, struct th_arena *a, struct th_agent *agent,
+			       struct th_err *err)
+{
+	struct th_strs list;
+	enum th_code code = split_list(text, a, &list, err);
+
+	if (code != TH_OK)
+		return code;
+	if (list.count == 0)
+		return th_fail(err, TH_EUSAGE, "--model needs the name of a model");
+	agent->model = list.list[0];
+	agent->fallback = (struct th_strs){ list.list + 1, list.count - 1 };
+	return TH_OK;
+}
+
 static enum th_code set_lists(const struct run_options *o, struct th_arena *a,
 			      struct th_agent *agent, struct th_err *err)
 {
@@ -280,8 +298,8 @@ static enum th_code make_agent(const struct run_options *o, const struct th_conf
 		code = set_turns(o->turns, a, agent, err);
 	if (code == TH_OK)
 		code = set_lists(o, a, agent, err);
-	if (o->model.len)
-		agent->model = o->model;
+	if (code == TH_OK && o->model.len)
+		code = set_models(o->model, a, agent, err);
 	else if (!agent->model.len)
 		agent->model = config->model;
 	if (config->base_url.len)

@@ -450,9 +450,14 @@ static void show_model_failed(struct th_view *v, const struct th_event *ev,
 	if (d.retry) {
 		th_buf_add_cstr(&text, "; again in ");
 		th_cli_time(&text, d.retry_in_ms);
+	} else if (d.next.len) {
+		th_buf_printf(&text, "; goes on with %.*s", TH_FMT(th_utf8_cut(d.next, 200)));
 	}
-	one_line(v, ev, d.retry ? "retries" : "no answer", d.retry ? YELLOW : RED,
-		 th_buf_str(&text), out);
+	one_line(v, ev,
+		 d.retry      ? "retries"
+		 : d.next.len ? "next model"
+			      : "no answer",
+		 d.retry || d.next.len ? YELLOW : RED, th_buf_str(&text), out);
 }
 
 /* ---- the other events ---- */

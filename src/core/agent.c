@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/agent.h"
 
+_Static_assert(TH_FALLBACK_MAX == 8, "th_agent_fallback_fault says so");
+
 TH_TABLE(agent_limits, "When a run stops by itself.", false)
 TH_TABLE(agent_computer, "The screen the agent may see and touch.", false)
 
@@ -84,6 +86,9 @@ static const struct th_field agent_fields[] = {
 	  NULL, NULL, false, 0 },
 	{ "model", AT(model), TH_FIELD_str, TH_NONEMPTY, "model name; see thole models", NULL, NULL,
 	  false, 0 },
+	{ "fallback", AT(fallback), TH_FIELD_strs, 0,
+	  "models that a turn goes on with, in this order, when the one before gives no answer",
+	  NULL, NULL, false, 0 },
 	{ "base_url", AT(base_url), TH_FIELD_str, TH_NONEMPTY, "where the model's API is", NULL,
 	  NULL, false, 0 },
 	{ "settings", AT(settings), TH_FIELD_object, 0, "how the model is asked",
@@ -153,6 +158,25 @@ const struct th_table th_agent_table = {
 	"agent", "An agent file.", agent_fields, TH_COUNT(agent_fields), sizeof(struct th_agent),
 	false,
 };
+
+const char *th_agent_fallback_fault(const struct th_agent *a, size_t *ret_at)
+{
+	const struct th_strs *f = &a->fallback;
+
+	for (size_t i = 0; i < f->count; i++) {
+		*ret_at = i;
+		if (i == TH_FALLBACK_MAX)
+			return "is one too many: there may be 8";
+		if (f->list[i].len == 0)
+			return "is empty; it must name a model";
+		if (th_str_eq(f->list[i], a->model))
+			return "is the model that is asked first";
+		for (size_t j = 0; j < i; j++)
+			if (th_str_eq(f->list[i], f->list[j]))
+				return "stands there twice";
+	}
+	return NULL;
+}
 
 int64_t th_agent_turns_max(const struct th_agent *a)
 {

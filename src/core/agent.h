@@ -95,7 +95,8 @@ struct th_agent {
 	struct th_str name;         /* default "default" */
 	struct th_str instructions; /* the system prompt */
 	struct th_str model;        /* empty: -m, THOLE_MODEL or the config names it */
-	struct th_str base_url;     /* empty: the environment's or the wire's own */
+	struct th_strs fallback; /* models asked, in order, when the one before gives no answer */
+	struct th_str base_url;  /* of `model`; empty: the environment's or the wire's own */
 	struct th_agent_model_settings *settings; /* NULL: none given; like the next two */
 	struct th_agent_computer *computer;
 	struct th_agent_limits *limits;
@@ -124,6 +125,10 @@ struct th_agent {
 
 extern const struct th_table th_agent_table, th_agent_limits_table, th_agent_computer_table,
     th_agent_model_settings_table, th_agent_guardrail_table, th_agent_instead_table;
+
+/* What is wrong with the fallback list, for a sentence that begins with its element `*ret_at`;
+ * NULL: nothing. */
+const char *th_agent_fallback_fault(const struct th_agent *a, size_t *ret_at);
 
 /* Effective values, defaults filled in. */
 int64_t th_agent_turns_max(const struct th_agent *a);

@@ -153,6 +153,8 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 
 #define TH_FIELDS_ev_model_requested(F)                                                           \
 	F(ev_model_requested, str, model, "model", TH_REQ, "model asked")                         \
+	F(ev_model_requested, int, choice, "choice", TH_NONEG,                                    \
+	  "which model that is: 0 the agent's own, n the n-th of its fallback list")              \
 	F(ev_model_requested, int, turn, "turn", TH_REQ, "number of the turn, from 1")            \
 	F(ev_model_requested, int, attempt, "attempt", TH_REQ, "1 for the first try of the turn") \
 	F(ev_model_requested, str, agent, "agent", 0, "of a team: the agent that asks")           \
@@ -192,6 +194,8 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_model_failed, int, http_status, "http_status", 0, "when there was one")               \
 	F(ev_model_failed, bool, retry, "retry", 0, "whether it is tried again")                   \
 	F(ev_model_failed, int, retry_in_ms, "retry_in_ms", 0, "how long is waited before")        \
+	F(ev_model_failed, str, next, "next", 0,                                                   \
+	  "not tried again: the model of the agent's fallback list that the turn goes on with")    \
 	F(ev_model_failed, raw, usage, "usage", 0, "tokens that were spent all the same")          \
 	F(ev_model_failed, raw, body, "body", 0, "blob or text: the start of what came")
 

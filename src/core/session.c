@@ -100,10 +100,17 @@ void th_session_deinit(struct th_session *s)
 	*s = (struct th_session){ 0 };
 }
 
-void th_session_prices(struct th_session *s, int64_t input, int64_t output)
+void th_session_prices(struct th_session *s, size_t at, int64_t input, int64_t output)
 {
-	s->price_input = input;
-	s->price_output = output;
+	assert(at < TH_COUNT(s->prices));
+	s->prices[at] = (struct th_session_price){ input, output };
+}
+
+struct th_str th_session_next_model(const struct th_session *s)
+{
+	const struct th_strs *list = &th_session_member(s)->fallback;
+
+	return s->model_at < list->count ? list->list[s->model_at] : TH_STR("");
 }
 
 /* Counts never wrap: what is too large is the largest. */
@@ -123,10 +130,12 @@ static int64_t price_of(int64_t tokens, int64_t price)
 
 struct th_reservation th_session_reservation(const struct th_session *s)
 {
+	const struct th_session_price *price = &s->prices[s->model_at];
+
 	return (struct th_reservation){
 		.tokens = add_up(s->answer_tokens, s->output_max),
-		.cost_nano = add_up(price_of(s->answer_tokens, s->price_input),
-				    price_of(s->output_max, s->price_output)),
+		.cost_nano = add_up(price_of(s->answer_tokens, price->input),
+				    price_of(s->output_max, price->output)),
 	};
 }
 
@@ -162,6 +171,10 @@ void th_step_phase(struct th_session *s, enum th_turn_phase phase)
 {
 	s->phase = phase;
 	s->turn_given = false;
+	if (s->model_anew && phase != TH_TURN_CALLS) {
+		s->model_at = 0;
+		s->model_anew = false;
+	}
 }
 
 enum th_code th_step_state(struct th_step *st, enum th_state to)
@@ -418,6 +431,14 @@ static void turn_over(struct th_session *s)
 		th_ladder_settled(s);
 }
 
+/* A task asks the first model first.  Calls that are open stay with the one that made them. */
+static void ask_first(struct th_session *s)
+{
+	s->model_anew = s->phase == TH_TURN_CALLS && !th_calls_settled(s);
+	if (!s->model_anew)
+		s->model_at = 0;
+}
+
 /* ---- events ------------------------------------------------------------------------------ */
 
 static enum th_code on_session_created(struct th_step *st)
@@ -496,6 +517,7 @@ enum th_code th_step_begin(struct th_step *st)
 	s->task_ms = st->ev->ts_ms;
 	s->task_seq = st->ev->seq;
 	th_ladder_task(s);
+	ask_first(s);
 	if (s->phase != TH_TURN_CALLS || th_calls_settled(s))
 		th_step_phase(s, TH_TURN_DUE);
 	return TH_OK;
@@ -549,6 +571,11 @@ static enum th_code on_model_requested(struct th_step *st)
 		    st->err, TH_EDIVERGED,
 		    "diverged: the log asks the model here, this build would do %s first",
 		    due_now[s->phase]);
+	if ((uint64_t)d.choice != s->model_at)
+		return th_fail(st->err, TH_EDIVERGED,
+			       "diverged: the log asks model %lld of the agent's list here, this "
+			       "build would ask %zu",
+			       (long long)d.choice, s->model_at);
 	if (s->phase == TH_TURN_REQUESTED)
 		hold_reservation(s);
 	s->reserved = (struct th_reservation){ d.reserved_tokens, d.reserved_cost_nano };
@@ -677,6 +704,13 @@ static enum th_code on_model_failed(struct th_step *st)
 		return code;
 	if (s->phase != TH_TURN_REQUESTED)
 		return th_fail(st->err, TH_EPROTO, "no answer is awaited");
+	if (d.next.len && !th_str_eq(d.next, th_session_next_model(s)))
+		return th_fail(
+		    st->err, TH_EDIVERGED,
+		    "diverged: the log goes on with the model %.*s, this build would with "
+		    "\"%.*s\"",
+		    TH_FMT(th_utf8_cut(d.next, 80)),
+		    TH_FMT(th_utf8_cut(th_session_next_model(s), 80)));
 	add_usage(&s->totals, th_json_get(st->data, "usage"), 0);
 	if (may_have_cost(d.class) && !th_json_get(st->data, "usage"))
 		hold_reservation(s);
@@ -694,6 +728,10 @@ static enum th_code on_model_failed(struct th_step *st)
 		s->retry_in_ms = d.retry_in_ms;
 		th_step_emit(st->out, (struct th_effect){ .kind = TH_DO_TIMER_SET,
 							  .retry_in_ms = d.retry_in_ms });
+	} else if (d.next.len) {
+		th_step_phase(s, TH_TURN_DUE);
+		s->model_at++;
+		s->totals.attempts = 0;
 	} else {
 		th_step_phase(s, TH_TURN_REST);
 		s->turn_failed = true;
@@ -1126,6 +1164,7 @@ static enum th_code on_state_changed(struct th_step *st)
 		s->totals.task_turns = 0;
 		s->totals.attempts = 0;
 		s->task_ms = st->ev->ts_ms;
+		ask_first(s);
 		turn_over(s);
 		if (th_session_waits_any(s))
 			return th_step_state(st, TH_STATE_WAITING);
@@ -1388,6 +1427,8 @@ void th_session_print(const struct th_session *s, struct th_jw *w)
 	th_jw_kstr(w, "agent", s->agent_name);
 	th_jw_kstr(w, "model", s->model);
 	th_ladder_print(s, w);
+	if (s->model_at)
+		th_jw_kstr(w, "asks", th_session_member(s)->fallback.list[s->model_at - 1]);
 	if (s->parent.len)
 		th_jw_kstr(w, "parent", s->parent);
 	th_jw_kint(w, "items", (int64_t)s->items);

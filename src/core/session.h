@@ -207,7 +207,9 @@ struct th_session {
 	bool notified;
 
 	int64_t turns_max, attempts_max, tokens_max, seconds_max, cost_nano_max; /* 0: none */
-	int64_t price_input, price_output; /* per token; 0: unknown; of live runs only */
+	struct th_session_price {
+		int64_t input, output; /* per token; 0: unknown; of live runs only */
+	} prices[1 + TH_FALLBACK_MAX]; /* by model_at */
 	struct th_str agent_name, model, workspace, parent; /* in `kept` */
 
 	/* The team; see session_team.c. */
@@ -229,6 +231,10 @@ struct th_session {
 	uint64_t narrowed_seq;    /* of the HANDOFF that narrowed the history; 0: none */
 	struct th_sticky *sticky; /* in `kept`; NULL: none */
 	size_t sticky_count;
+	/* Of the fallback list of who speaks. */
+	size_t model_at; /* asked now, or by the open calls' answer: 0: its own, n: the n-th of the
+			    list */
+	bool model_anew; /* a task began with calls open: after them the first model is asked */
 	struct th_arena kept;
 };
 
@@ -238,8 +244,12 @@ void th_session_deinit(struct th_session *s);
 /* Limits of the agent, for live runs; a replay takes them from the log. */
 void th_session_limits(struct th_session *s, const struct th_agent_limits *limits);
 
-/* Prices in 1e-9 US dollars per token, for reservations of live runs. */
-void th_session_prices(struct th_session *s, int64_t input, int64_t output);
+/* Prices of the model `at` (see model_at) in 1e-9 US dollars per token, for reservations of live
+ * runs. */
+void th_session_prices(struct th_session *s, size_t at, int64_t input, int64_t output);
+/* The model after the one that is asked, which a MODEL_FAILED names as `next`; empty: none is left.
+ * Each task begins with the first. */
+struct th_str th_session_next_model(const struct th_session *s);
 /* What the next request has to reserve: the last answer and what was sent for it are sent again,
  * and an answer may have settings.max_output_tokens. */
 struct th_reservation th_session_reservation(const struct th_session *s);

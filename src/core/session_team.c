@@ -445,6 +445,8 @@ enum th_code th_on_handoff(struct th_step *st)
 			       TH_FMT(th_utf8_cut(d.to, 80)),
 			       TH_FMT(th_utf8_cut(s->team->members[to].name, 80)));
 	s->agent = to;
+	s->model_at = 0; /* of its own list */
+	s->model_anew = false;
 	s->handed = true;
 	if (d.history.len)
 		s->narrowed_seq = st->ev->seq;

@@ -40,8 +40,10 @@ static bool keep(struct resolver *r, struct th_str s, struct th_str *ret)
 static bool more_than_plain(const struct th_json *d)
 {
 	static const char *const members[] = {
-		"agents",  "handoffs",     "tool_use_behavior", "output_schema",     "guardrails",
-		"instead", "unknown_tool", "instructions_from", "reset_tool_choice", "nest_history",
+		"agents",        "handoffs",          "tool_use_behavior",
+		"output_schema", "guardrails",        "instead",
+		"unknown_tool",  "instructions_from", "reset_tool_choice",
+		"nest_history",  "fallback",
 	};
 
 	for (size_t i = 0; i < TH_COUNT(members); i++)
@@ -295,6 +297,11 @@ static enum th_code resolve_member(struct resolver *r, size_t index)
 		if (!keep(r, agent->output_schema, &m->output_schema))
 			code = full(r);
 	}
+	if (!code && agent->fallback.count > TH_FALLBACK_MAX)
+		code = th_fail(r->err, TH_ELIMIT, "an agent has at most %d models to fall back to",
+			       TH_FALLBACK_MAX);
+	if (!code)
+		code = resolve_strs(r, &agent->fallback, &m->fallback);
 	if (!code)
 		code = resolve_guards(r, m, agent);
 	if (!code)

@@ -39,6 +39,7 @@ struct th_instead_output {
 
 struct th_member {
 	struct th_str name;
+	struct th_strs fallback; /* models asked, in order, when its own gives no answer */
 	struct th_handoff *handoffs;
 	size_t handoff_count;
 	struct th_guardrail *guards;

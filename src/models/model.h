@@ -134,6 +134,11 @@ struct th_output_format {
 	bool strict;          /* it is in the strict subset (th_schema_strict) */
 };
 
+struct th_speaker {
+	const struct th_profile *profile;
+	struct th_str model; /* name sent on the wire */
+};
+
 /* What the answer is asked with. */
 struct th_request_options {
 	const struct th_profile *profile;
@@ -148,10 +153,11 @@ struct th_request_options {
 	struct th_tool_choice choice;
 	enum th_parallel parallel;
 	struct th_output_format format;
-	/* Where several models share a history: all of them, and which one asks (its answers are
-	 * its own, those of the others are adopted).  NULL: only `profile`. */
-	const struct th_profile *const *models;
-	size_t model_at;
+	/* Where several models share a history: who answered a request of this agent (empty: the
+	 * only one) to this model of its list.  What another one said is adopted.  NULL: it was
+	 * always `model`. */
+	void (*who)(const void *ctx, struct th_str agent, size_t choice, struct th_speaker *ret);
+	const void *who_ctx;
 };
 
 /* The result of a call, borrowed. */

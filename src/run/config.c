@@ -8,6 +8,7 @@
 #include "computers/computer.h"
 #include "core/team.h"
 #include "io/files.h"
+#include "models/compose.h"
 #include "models/profiles.h"
 #include "models/user_profiles.h"
 #include "run/config_tools.h"
@@ -30,7 +31,7 @@ struct env_key {
 struct full {
 	struct th_config c; /* first: what others see */
 	struct th_arena memory;
-	struct th_str file_base_url, file_models;
+	struct th_str file_base_url, file_models, file_model;
 	struct th_secret *given, *from_file;
 	struct env_key *from_env;
 };
@@ -155,7 +156,7 @@ static enum th_code apply_file(struct full *f, const struct th_config_file *file
 {
 	struct th_arena *a = &f->memory;
 
-	f->c.model = th_arena_str(a, file->model);
+	f->c.model = f->file_model = th_arena_str(a, file->model);
 	f->c.store = th_arena_str(a, file->store);
 	f->file_base_url = th_arena_str(a, file->base_url);
 	if (file->models.len)
@@ -166,6 +167,11 @@ static enum th_code apply_file(struct full *f, const struct th_config_file *file
 		return th_fail(err, TH_EUSAGE,
 			       "%.*s: has both api_key and api_key_file; leave one out",
 			       TH_FMT(path));
+	if ((file->api_key.len || file->api_key_file.len) && !file->base_url.len &&
+	    !file->model.len)
+		return th_fail(err, TH_EUSAGE,
+			       "%.*s: says not whose key %s is; put base_url or model beside it",
+			       TH_FMT(path), file->api_key.len ? "api_key" : "api_key_file");
 	if (file->api_key.len)
 		f->from_file = th_secret_new(file->api_key);
 	if (!file->api_key_file.len)
@@ -385,20 +391,41 @@ enum th_code th_config_models(struct th_config *c, struct th_str path, struct th
 
 /* ---- keys and servers ---- */
 
-const struct th_secret *th_config_env_key(const struct th_config *c, const struct th_profile *p)
+static const struct th_secret *env_key(const struct full *f, const struct th_profile *p)
 {
-	for (const struct env_key *e = full_of_const(c)->from_env; e; e = e->next)
+	for (const struct env_key *e = f->from_env; e; e = e->next)
 		if (p->key_env && strcmp(e->name, p->key_env) == 0)
 			return e->secret;
 	return NULL;
 }
 
-const struct th_secret *th_config_key(const struct th_config *c, const struct th_profile *p)
+/* Whose the config file's key is. */
+static bool file_key_fits(const struct full *f, const struct th_profile *p, struct th_str base)
+{
+	struct th_composed composed;
+	struct th_match match;
+	struct th_err ignored;
+
+	if (f->file_base_url.len)
+		return th_str_eq(base, f->file_base_url);
+	return th_model_compose(&f->c.profiles, f->file_model, &composed, &match, &ignored) ==
+		   TH_OK &&
+	       th_profile_same_provider(match.profile, p);
+}
+
+const struct th_secret *th_config_own_key(const struct th_config *c, const struct th_profile *p,
+					  struct th_str base)
 {
 	const struct full *f = full_of_const(c);
-	const struct th_secret *key = f->given ?: th_config_env_key(c, p);
+	const struct th_secret *key = env_key(f, p);
 
-	return key || p->own_server ? key : f->from_file;
+	return !key && f->from_file && file_key_fits(f, p, base) ? f->from_file : key;
+}
+
+const struct th_secret *th_config_key(const struct th_config *c, const struct th_profile *p,
+				      struct th_str base)
+{
+	return full_of_const(c)->given ?: th_config_own_key(c, p, base);
 }
 
 void th_config_set_key(struct th_config *c, struct th_str value)
@@ -422,26 +449,34 @@ enum th_code th_config_set_key_file(struct th_config *c, struct th_str path, str
 	return code;
 }
 
-void th_config_key_hint(const struct th_profile *p, struct th_buf *out)
+void th_config_key_hint(const struct th_config *c, const struct th_profile *p, struct th_buf *out)
 {
+	const struct full *f = full_of_const(c);
 	struct th_str names = th_str_of(p->key_env), first = th_str_split(&names, '|');
 
 	if (first.len)
 		th_buf_printf(out, "set %.*s, or give --api-key-file FILE", TH_FMT(first));
 	else
 		th_buf_add_cstr(out, "give --api-key-file FILE");
+	if (f->from_file)
+		th_buf_printf(out, " (the key in %.*s is for %.*s)", TH_FMT(f->c.file),
+			      TH_FMT(f->file_base_url.len ? f->file_base_url : f->file_model));
 }
 
-struct th_str th_config_base_url(const struct th_config *c, const struct th_profile *p)
+struct th_str th_config_provider_url(const struct th_config *c, const struct th_profile *p)
 {
 	const struct full *f = full_of_const(c);
 	struct th_str from_env = p->base_url_env ? env(p->base_url_env) : TH_STR("");
 
-	return c->base_url.len        ? c->base_url
-	       : from_env.len         ? from_env
+	return from_env.len           ? from_env
 	       : p->own_server        ? th_str_of(p->base_url)
 	       : f->file_base_url.len ? f->file_base_url
 				      : th_str_of(p->base_url);
+}
+
+struct th_str th_config_base_url(const struct th_config *c, const struct th_profile *p)
+{
+	return c->base_url.len ? c->base_url : th_config_provider_url(c, p);
 }
 
 enum th_code th_config_check_url(struct th_str url, struct th_err *err)
@@ -688,10 +723,22 @@ static enum th_code check_computer(const struct checker *c, const struct th_agen
 	return TH_OK;
 }
 
+static enum th_code check_fallback(const struct checker *c, const struct th_agent *a)
+{
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+	size_t at = 0;
+	const char *fault = th_agent_fallback_fault(a, &at);
+
+	th_buf_printf(&path, "fallback[%zu]", at);
+	return fault ? fail_path(c, th_buf_str(&path), "%s", fault) : TH_OK;
+}
+
 static enum th_code check_agent(const struct checker *c, const struct th_agent *a)
 {
 	enum th_code code = check_computer(c, a->computer);
 
+	if (code == TH_OK)
+		code = check_fallback(c, a);
 	if (code == TH_OK)
 		code = check_commands(c, a);
 	if (code == TH_OK)

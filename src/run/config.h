@@ -22,8 +22,8 @@
 	F(config_file, str, models, "models", TH_NONEMPTY, "models file, with profiles of one's own")   \
 	F(config_file, str, store, "store", TH_NONEMPTY, "URL of the log, such as sqlite:/srv/log.db") \
 	F(config_file, str, base_url, "base_url", TH_NONEMPTY, "where the model's API is")         \
-	F(config_file, str, api_key, "api_key", TH_NONEMPTY, "key of the model's API; better: api_key_file") \
-	F(config_file, str, api_key_file, "api_key_file", TH_NONEMPTY, "file that holds the key")  \
+	F(config_file, str, api_key, "api_key", TH_NONEMPTY, "key of the base_url beside it or, without one, of the provider of the model beside it; better: api_key_file") \
+	F(config_file, str, api_key_file, "api_key_file", TH_NONEMPTY, "file that holds this key")  \
 	F(config_file, int, executor_linger_s, "executor_linger_s", TH_POSITIVE, "how long a desktop waits for its runtime to come back; default 600")
 // clang-format on
 
@@ -59,29 +59,36 @@ TH_NODISCARD enum th_code th_models_parse(struct th_str yaml, struct th_str name
 					  struct th_arena *a, struct th_profiles *ret,
 					  struct th_err *err);
 
-/* Key for a profile: th_config_set_key, its environment variable, the config file.  NULL: none is
- * set; th_config_key_hint says what to set.  The config file's is not for a row of the models file
- * that has a server of its own. */
-const struct th_secret *th_config_key(const struct th_config *c, const struct th_profile *p);
-/* The one of its environment variable only. */
-const struct th_secret *th_config_env_key(const struct th_config *c, const struct th_profile *p);
-void th_config_set_key(struct th_config *c, struct th_str value); /* for every provider, wins */
+/*
+ * Key for a profile at the server `base`: th_config_set_key, its environment variable, the config
+ * file.  NULL: none is set; th_config_key_hint says what to set.  The config file's belongs to the
+ * `base_url` of that file or, where that names none, to the provider of its `model`; one that has
+ * neither beside it is an error of th_config_load.
+ */
+const struct th_secret *th_config_key(const struct th_config *c, const struct th_profile *p,
+				      struct th_str base);
+/* The same without th_config_set_key's, which is for the first model of a session. */
+const struct th_secret *th_config_own_key(const struct th_config *c, const struct th_profile *p,
+					  struct th_str base);
+void th_config_set_key(struct th_config *c, struct th_str value); /* wins */
 /* Reads it from a file: the first line, trimmed.  Errors name the file, never what is in it. */
 TH_NODISCARD enum th_code th_config_set_key_file(struct th_config *c, struct th_str path,
 						 struct th_err *err);
 /* "set OPENAI_API_KEY, or give --api-key-file FILE" */
-void th_config_key_hint(const struct th_profile *p, struct th_buf *out);
+void th_config_key_hint(const struct th_config *c, const struct th_profile *p, struct th_buf *out);
 /* Base URL: --base-url, environment (OPENAI_BASE_URL …), config file, the profile's own; that of a
  * row of the models file goes before the config file's. */
 struct th_str th_config_base_url(const struct th_config *c, const struct th_profile *p);
+/* The same without --base-url. */
+struct th_str th_config_provider_url(const struct th_config *c, const struct th_profile *p);
 /* What a base URL must be: http or https, a host, no password.  TH_EUSAGE says what it is not. */
 TH_NODISCARD enum th_code th_config_check_url(struct th_str url, struct th_err *err);
 
 /*
  * An agent file.  "agents/x.yaml:7: limits.turns must be an integer, not a
  * string".  A relative workspace is taken from the file's folder.  Names of
- * tools and computers and the form of the environment are checked too; the
- * model is not.  Strings in the arena.
+ * tools and computers and the form of the environment are checked too; what
+ * models are called is not.  Strings in the arena.
  */
 TH_NODISCARD enum th_code th_agent_load(struct th_str path, struct th_arena *a,
 					struct th_agent *ret, struct th_err *err);

@@ -35,6 +35,8 @@ static bool room(void *list, size_t count, size_t *cap, size_t more, size_t size
 static void live_free(struct th_live *l);
 
 static void ask_flush(struct th_driver *d);
+static void hold(struct th_live *l, enum th_effect_kind kind, uint64_t seq, uint64_t call_seq);
+static void make_dirty(struct th_live *l);
 
 /* As if the process had died: what is in the log says what is open.  Called anywhere, so its owner
  * is told later. */
@@ -142,9 +144,59 @@ static enum th_code fit_tools(struct th_live *l, struct th_err *err)
 	return TH_OK;
 }
 
+static const struct th_choice *choice_at(const struct th_outfit *o, size_t at)
+{
+	assert(at <= o->agent->fallback.count);
+	return at ? &o->fallback[at - 1] : &o->first;
+}
+
+/* Who is asked from now on.  What another model is to read is written anew. */
+static void live_turn_to(struct th_live *l, size_t at)
+{
+	const struct th_choice *before = l->choice;
+
+	assert(!l->flight && !l->grounds);
+	l->model_at = at;
+	l->choice = choice_at(th_outfit_member(&l->team_outfit, l->speaks), at);
+	l->options.profile = l->choice->profile;
+	l->options.model = l->choice->model;
+	l->options.image = th_image_size(l->choice->profile, l->outfit.screen);
+	if (before && (before->profile != l->choice->profile ||
+		       !th_str_eq(before->model, l->choice->model))) {
+		l->history = th_history_free(l->history);
+		l->history_due = true;
+	}
+}
+
+static void who_answered(const void *ctx, struct th_str agent, size_t at, struct th_speaker *ret)
+{
+	const struct th_live *l = ctx;
+	int member = agent.len ? th_team_find(l->fold.team, agent) : 0;
+	const struct th_outfit *o = th_outfit_member(&l->team_outfit, (size_t)TH_MAX(member, 0));
+	const struct th_choice *c = choice_at(o, TH_MIN(at, o->agent->fallback.count));
+
+	*ret = (struct th_speaker){ c->profile, c->model };
+}
+
+bool th_live_choose(struct th_live *l)
+{
+	if (l->model_at == l->fold.model_at)
+		return true;
+	if (l->durable_seq < l->fold.seq) {
+		for (size_t i = 0; i < l->held_count; i++)
+			if (l->held[i].kind == TH_DO_REQUEST)
+				return false;
+		hold(l, TH_DO_REQUEST, l->fold.seq, 0);
+		make_dirty(l);
+		return false;
+	}
+	live_turn_to(l, l->fold.model_at);
+	l->history_due = false; /* it can be made at once */
+	return true;
+}
+
 enum th_code th_live_dress(struct th_live *l, struct th_err *err)
 {
-	const struct th_profile *before = l->outfit.profile;
 	const struct th_outfit *outfit = th_outfit_member(&l->team_outfit, l->fold.agent);
 
 	l->speaks = l->fold.agent;
@@ -152,18 +204,18 @@ enum th_code th_live_dress(struct th_live *l, struct th_err *err)
 	l->speaking = *outfit->agent;
 	l->instructed = l->instructions_new = false;
 	l->instructed_turn = 0;
-	l->options.profile = outfit->profile;
-	l->options.model = outfit->model;
 	l->options.agent = &l->speaking;
 	l->options.has_computer = outfit->has_computer;
 	l->options.screen = outfit->screen;
-	l->options.image = th_image_size(outfit->profile, outfit->screen);
 	l->options.stream = !outfit->agent->settings || outfit->agent->settings->stream;
-	th_session_prices(&l->fold, outfit->profile->price.input, outfit->profile->price.output);
-	if (before && before != outfit->profile) {
-		l->history = th_history_free(l->history);
-		l->history_due = true;
+	l->options.who = who_answered;
+	l->options.who_ctx = l;
+	for (size_t i = 0; i <= outfit->agent->fallback.count; i++) {
+		const struct th_price *price = &choice_at(outfit, i)->profile->price;
+
+		th_session_prices(&l->fold, i, price->input, price->output);
 	}
+	live_turn_to(l, l->fold.model_at);
 	return fit_tools(l, err);
 }
 
@@ -685,6 +737,10 @@ static void release_held(struct th_driver *d, struct th_handle h)
 		} else if (held.kind == TH_DO_MODEL_CALL &&
 			   (held.call_seq ? held.call_seq : held.seq) == l->fold.request_seq) {
 			th_live_model_call(l);
+		} else if (held.kind == TH_DO_REQUEST && l->fold.phase == TH_TURN_DUE &&
+			   l->fold.state == TH_STATE_RUNNING) {
+			th_live_request(l);
+			l = find(d, h);
 		} else if (held.kind == TH_DO_TOOL_RUN && c && c->phase == TH_CALL_INTENDED) {
 			th_live_tool_run(l, c, false);
 		} else if (held.kind == TH_DO_GUARD) {
@@ -1010,7 +1066,7 @@ static void created_data(const struct th_outfit *outfit,
 		d.agent = th_buf_str(&agent);
 	}
 	if (!d.model.len)
-		d.model = outfit->model;
+		d.model = outfit->first.model;
 	w = th_jw(data);
 	th_table_print(&th_ev_session_created_table, &d, &w);
 	data->failed |= agent.failed;
@@ -1116,6 +1172,7 @@ static enum th_code open_row(struct th_driver *d, const struct th_session_row *r
 {
 	struct folding f = { .fit = fit, .fit_ctx = fit_ctx };
 	struct th_live *l;
+	size_t named;
 	bool fork = row->head_seq == row->parent_seq && row->parent.len > 0;
 	enum th_code code = live_new(d, row->session_id, observer, &l, err);
 
@@ -1128,6 +1185,12 @@ static enum th_code open_row(struct th_driver *d, const struct th_session_row *r
 		code =
 		    th_fail(err, TH_ECORRUPT, "the log ends at event %llu, but its row says %llu",
 			    (unsigned long long)l->fold.seq, (unsigned long long)row->head_seq);
+	/* Who answered is known by its place in the list. */
+	named = l->fold.seq ? th_session_member(&l->fold)->fallback.count : 0;
+	if (!code && named != l->outfit.agent->fallback.count)
+		code = th_fail(err, TH_EUSAGE,
+			       "the log's agent has %zu models to fall back to, the one given %zu",
+			       named, l->outfit.agent->fallback.count);
 	if (!code && (!copy(row->user, &l->user) || !copy(row->title, &l->title) ||
 		      !copy(row->parent, &l->parent) || !copy(row->metadata, &l->metadata)))
 		code = th_fail_memory(err);
@@ -1135,6 +1198,8 @@ static enum th_code open_row(struct th_driver *d, const struct th_session_row *r
 		live_free(l);
 		return th_prefix(err, code, "session %.*s", TH_FMT(row->session_id));
 	}
+	live_turn_to(l, l->fold.model_at);
+	l->history_due = false; /* nothing waits: it can be made at once */
 	l->head = f.head;
 	l->epoch = row->epoch;
 	l->created_ms = row->created_ms;

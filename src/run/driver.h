@@ -47,13 +47,20 @@ struct th_tool_row {
 	bool check; /* the arguments must fit spec.schema; where not, the model is told */
 };
 
+/* A model that may be asked. */
+struct th_choice {
+	const struct th_profile *profile;
+	struct th_str model; /* name on the wire */
+	struct th_str base_url;
+	const struct th_composed *composed; /* NULL, or the grounder behind `profile` */
+	struct th_str grounder_url;         /* its base URL */
+};
+
 /* What a session is run with; borrowed, lives as long as the session is open. */
 struct th_outfit {
 	const struct th_agent *agent;
-	const struct th_profile *profile;
-	struct th_str model;                /* name on the wire */
-	const struct th_composed *composed; /* NULL, or the grounder behind `profile` */
-	struct th_str grounder_url;         /* its base URL; empty: as in th_model_call */
+	struct th_choice first;
+	const struct th_choice *fallback; /* as many as agent->fallback names, in its order */
 	const struct th_tool_row *tools;
 	size_t tool_count;
 	bool has_computer;

@@ -55,7 +55,7 @@ static enum th_code computer_arguments(struct th_live *l, struct th_str item, st
 
 	if (code)
 		return code;
-	code = th_model_actions(l->outfit.profile, th_json_root(doc), a, &actions, &count, err);
+	code = th_model_actions(l->choice->profile, th_json_root(doc), a, &actions, &count, err);
 	*ret_class = TH_CLASS_R;
 	th_jw_object(&w);
 	th_jw_key(&w, TH_STR("actions"));

@@ -59,14 +59,14 @@ struct th_ground_cache {
 
 static const struct th_profile *grounder_of(const struct th_live *l)
 {
-	return l->outfit.composed ? l->outfit.composed->grounder : NULL;
+	return l->choice->composed ? l->choice->composed->grounder : NULL;
 }
 
 static struct th_request_options options_of(const struct th_live *l)
 {
 	return (struct th_request_options){
 		.profile = grounder_of(l),
-		.model = l->outfit.composed->grounder_name,
+		.model = l->choice->composed->grounder_name,
 		.has_computer = true,
 		.screen = l->options.screen,
 		.image = l->options.image, /* it is shown the planner's picture */
@@ -196,7 +196,9 @@ static void ask(struct th_live *l, struct th_ground *g, struct search *s)
 	struct th_driver *d = l->driver;
 	struct th_err err = { 0 };
 	struct th_model_call call = { .profile = grounder_of(l),
-				      .base_url = l->outfit.grounder_url,
+				      .base_url = l->choice->grounder_url,
+				      .model_at = l->model_at,
+				      .grounder = true,
 				      .settings = l->outfit.agent->settings };
 	enum th_code code = body_build(l, g, s, &err);
 
@@ -254,7 +256,7 @@ static void print_grounding(const struct th_live *l, const struct th_ground *g, 
 	struct th_jw w = th_jw(out);
 
 	th_jw_object(&w);
-	th_jw_kstr(&w, "model", l->outfit.composed->grounder_name);
+	th_jw_kstr(&w, "model", l->choice->composed->grounder_name);
 	th_jw_kint(&w, "requests", g->requests);
 	th_jw_kint(&w, "input", g->tokens_in);
 	th_jw_kint(&w, "output", g->tokens_out);
@@ -287,7 +289,7 @@ static void conclude(struct th_live *l, struct th_ground *g)
 	struct th_err err = { 0 };
 	struct th_call *c = &l->fold.calls[g->call];
 	const struct th_dialect_context context = {
-		.profile = l->outfit.profile,
+		.profile = l->choice->profile,
 		.screen = l->options.screen,
 		.image = l->options.image,
 		.turn = l->fold.totals.turns,

@@ -56,6 +56,8 @@ struct th_live {
 	bool instructed;              /* it did; */
 	bool instructions_new;        /* and no event says so yet */
 	int64_t instructed_turn;
+	size_t model_at;                /* that `choice` is for: it follows the fold's, see */
+	const struct th_choice *choice; /* th_live_choose; of the open calls' answer, too */
 	struct th_request_options options;
 	struct th_history *history; /* NULL until it is needed */
 	/* The next agent reads the log otherwise than the one before: the history is made anew when
@@ -137,6 +139,9 @@ void th_live_write(struct th_live *l, enum th_event_kind kind, enum th_source so
 		   uint64_t cause, struct th_str call, struct th_str data);
 /* The rendered history, up to the last event: read from the store when it is not there yet. */
 TH_NODISCARD enum th_code th_live_history(struct th_live *l, struct th_err *err);
+/* Turns to the model that the fold asks, whose history is then made anew from the log.  False: not
+ * yet, because not all of the log is durable; the request is made when it is. */
+bool th_live_choose(struct th_live *l);
 /* Works off the queued effects. */
 void th_live_pump(struct th_live *l);
 void th_live_lose(struct th_live *l, const struct th_err *err);

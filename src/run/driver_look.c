@@ -12,9 +12,9 @@
 
 static bool wants_picture(const struct th_live *l)
 {
-	const struct th_dialect *dialect = l->outfit.profile->dialect;
+	const struct th_dialect *dialect = l->choice->profile->dialect;
 
-	return l->outfit.has_computer && l->outfit.profile->vision && dialect->results_as_user &&
+	return l->outfit.has_computer && l->choice->profile->vision && dialect->results_as_user &&
 	       l->history && th_history_images(l->history) == 0;
 }
 

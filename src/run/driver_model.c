@@ -102,7 +102,6 @@ void th_live_request(struct th_live *l)
 	const struct th_session *s = &l->fold;
 	struct th_reservation reserved = th_session_reservation(s);
 	struct th_ev_model_requested d = {
-		.model = l->outfit.model,
 		.turn = s->totals.turns + 1,
 		.attempt = s->totals.attempts + 1,
 		.reserved_tokens = reserved.tokens,
@@ -112,12 +111,16 @@ void th_live_request(struct th_live *l)
 	struct th_buf data;
 	struct th_jw w;
 
+	if (!th_live_choose(l))
+		return;
 	if (th_live_history(l, &err)) {
 		th_live_lose(l, &err);
 		return;
 	}
 	if (th_live_first_look(l) || th_live_instructions(l))
 		return;
+	d.model = l->choice->model;
+	d.choice = (int64_t)l->model_at;
 	if (l->history)
 		d.items = (int64_t)th_history_items(l->history);
 	if (s->team->count > 1)
@@ -143,7 +146,7 @@ static void flight_free(struct th_live *l)
 	for (size_t i = 0; i < f->blob_count; i++)
 		th_driver_text_drop(l->driver, &f->blobs[i]);
 	if (f->decoder)
-		f->decoder = l->outfit.profile->wire->decoder_free(f->decoder);
+		f->decoder = l->choice->profile->wire->decoder_free(f->decoder);
 	th_buf_deinit(&f->frame);
 	th_buf_deinit(&f->path);
 	th_buf_deinit(&f->headers);
@@ -184,12 +187,14 @@ static void failed(struct th_live *l, enum th_failure failure, struct th_str mes
 				  (int)l->fold.attempts_max, random / 4294967296.0);
 	ev.retry = delay >= 0;
 	ev.retry_in_ms = TH_MAX(delay, 0);
+	if (!ev.retry && failure != TH_FAILURE_CANCELLED)
+		ev.next = th_session_next_model(&l->fold);
 	write_failed(l, &ev);
 }
 
 static enum th_code body_build(struct th_live *l, struct th_flight *f, struct th_err *err)
 {
-	const struct th_wire *wire = l->outfit.profile->wire;
+	const struct th_wire *wire = l->choice->profile->wire;
 	struct th_slice *slices;
 	size_t count, head;
 	enum th_code code;
@@ -243,7 +248,7 @@ static void on_delta(void *ctx, enum th_delta_kind kind, size_t output_index, st
 void th_live_model_call(struct th_live *l)
 {
 	struct th_driver *d = l->driver;
-	const struct th_profile *profile = l->outfit.profile;
+	const struct th_profile *profile = l->choice->profile;
 	struct th_flight *f;
 	struct th_model_call call;
 	struct th_err err = { 0 };
@@ -263,7 +268,8 @@ void th_live_model_call(struct th_live *l)
 		f->decoder = profile->wire->decoder_new(profile, on_delta, l);
 		call = (struct th_model_call){
 			.profile = profile,
-			.base_url = l->outfit.agent->base_url,
+			.base_url = l->choice->base_url,
+			.model_at = l->model_at,
 			.path = th_buf_str(&f->path),
 			.headers = th_buf_str(&f->headers),
 			.body = f->body,
@@ -320,7 +326,7 @@ bool th_driver_model_data(struct th_driver *d, struct th_ticket t, struct th_str
 		return th_ground_data(d, t, bytes);
 	if (!l)
 		return false;
-	events = l->outfit.profile->wire->feed(l->flight->decoder, bytes);
+	events = l->choice->profile->wire->feed(l->flight->decoder, bytes);
 	if (events > 0 && d->world.ops->model_alive)
 		d->world.ops->model_alive(d->world.ctx, t);
 	return events >= 0;
@@ -350,7 +356,7 @@ static void print_usage(const struct th_usage *u, struct th_buf *out)
 static void answered(struct th_live *l, const struct th_answer *a, struct th_str usage)
 {
 	struct th_driver *d = l->driver;
-	int64_t cost = th_model_cost_nano(l->outfit.profile, &a->usage);
+	int64_t cost = th_model_cost_nano(l->choice->profile, &a->usage);
 	int64_t elapsed = d->world.ops->now_ms(d->world.ctx) - l->flight->started_ms;
 	struct th_err err = { 0 };
 	struct th_buf data;
@@ -394,9 +400,9 @@ static void answered(struct th_live *l, const struct th_answer *a, struct th_str
 static enum th_code translate(const struct th_live *l, struct th_answer *a, struct th_buf *items,
 			      struct th_err *err)
 {
-	const struct th_dialect *dialect = l->outfit.profile->dialect;
+	const struct th_dialect *dialect = l->choice->profile->dialect;
 	const struct th_dialect_context c = {
-		.profile = l->outfit.profile,
+		.profile = l->choice->profile,
 		.screen = l->options.screen,
 		.image = l->options.image,
 		.turn = l->fold.totals.turns + 1,
@@ -434,7 +440,7 @@ void th_driver_model_done(struct th_driver *d, struct th_ticket t, const struct 
 	if (!l)
 		return;
 	l->flight->in_world = false;
-	wire = l->outfit.profile->wire;
+	wire = l->choice->profile->wire;
 	finished = wire->finished(l->flight->decoder);
 	th_buf_init(&usage, TH_KIB);
 	if (end->ok || finished || end->failure == TH_FAILURE_CUT) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/plan.h"
+#include "models/adopt.h"
 
 #define CHUNK_MIN ((size_t)1024)
 #define CHUNK_MAX (64 * TH_KIB)
@@ -46,9 +47,10 @@ struct th_history {
 	struct open_call *open;
 	size_t open_count, open_left;
 	bool no_memory;
-	struct piece lost;     /* stands for one that there was no memory for */
-	bool asked;            /* the model was asked: what is said now it has not read */
-	struct th_group *held; /* in `held_memory` */
+	struct piece lost;      /* stands for one that there was no memory for */
+	bool asked;             /* the model was asked: what is said now it has not read */
+	struct th_speaker asks; /* who that was; profile NULL: our model */
+	struct th_group *held;  /* in `held_memory` */
 	size_t held_count;
 };
 
@@ -263,6 +265,45 @@ static enum th_code release_held(struct th_history *h, struct th_err *err)
 	return code;
 }
 
+/* NULL: it is our model's. */
+static const struct th_profile *stranger(const struct th_history *h)
+{
+	const struct th_request_options *o = h->options;
+	bool ours = h->asks.profile == o->profile && th_str_eq(h->asks.model, o->model);
+
+	return ours ? NULL : h->asks.profile;
+}
+
+/* Another model's answer, for ours. */
+static enum th_code render_adopted(struct th_history *h, struct th_str items, struct th_err *err)
+{
+	struct th_buf adopted;
+	struct th_group g = { .kind = TH_GROUP_ANSWER };
+	enum th_code code;
+
+	th_buf_init(&adopted, TH_REQUEST_MAX);
+	code = th_adopt_answer(stranger(h), h->options, items, &adopted, err);
+	g.items = th_buf_str(&adopted);
+	if (!code)
+		code = render(h, &g, err);
+	th_buf_deinit(&adopted);
+	return code;
+}
+
+static enum th_code adopt_call(struct th_history *h, struct open_call *c, struct th_err *err)
+{
+	struct th_buf item;
+	enum th_code code;
+
+	th_buf_init(&item, TH_REQUEST_MAX);
+	code = th_adopt_call(stranger(h), h->options, c->item, &item, err);
+	c->item = th_arena_str(&h->waiting, th_buf_str(&item));
+	th_buf_deinit(&item);
+	if (!code && !c->item.ptr)
+		return th_fail(err, TH_ELIMIT, "the answer's calls take too much memory");
+	return code;
+}
+
 static enum th_code add_answer(struct th_history *h, const struct th_event *ev, struct th_err *err)
 {
 	struct th_str items = th_json_raw_get(ev->data, "items");
@@ -278,17 +319,22 @@ static enum th_code add_answer(struct th_history *h, const struct th_event *ev, 
 	code = th_plan_answer(items, &h->waiting, &text, &next, err);
 	th_buf_deinit(&text);
 	if (!code)
-		code = render(h, &g, err);
+		code = stranger(h) ? render_adopted(h, items, err) : render(h, &g, err);
 	if (code)
 		return code;
 	h->open_count = h->open_left = next.call_count;
 	h->open = th_arena_array(&h->waiting, next.call_count + 1, sizeof(*h->open));
 	if (!h->open)
 		return th_fail(err, TH_ELIMIT, "the answer's calls take too much memory");
-	for (size_t i = 0; i < next.call_count; i++)
+	for (size_t i = 0; i < next.call_count && !code; i++) {
 		h->open[i] = (struct open_call){ .call_id = next.calls[i].call_id,
 						 .tool = next.calls[i].tool,
 						 .item = next.calls[i].item };
+		if (stranger(h))
+			code = adopt_call(h, &h->open[i], err);
+	}
+	if (code)
+		return code;
 	return h->open_left == 0 ? release_held(h, err) : TH_OK;
 }
 
@@ -347,6 +393,24 @@ static enum th_code add_outcome(struct th_history *h, const struct th_json *data
 	return th_fail(err, TH_EPROTO, "an outcome without its call");
 }
 
+static enum th_code take_speaker(struct th_history *h, struct th_str data, struct th_err *err)
+{
+	struct th_str choice = th_json_raw_get(data, "choice");
+	struct th_buf agent;
+	int64_t at = 0;
+
+	if (choice.len && (!th_str_i64(choice, &at) || at < 0 || at > TH_FALLBACK_MAX))
+		return th_fail(err, TH_EPROTO, "there is no such model in the agent's list");
+	th_buf_init_try(&agent, TH_EVENT_DATA_MAX);
+	if (!th_json_unescape(th_json_raw_get(data, "agent"), &agent))
+		th_buf_clear(&agent);
+	if (h->options->who)
+		h->options->who(h->options->who_ctx, th_buf_str(&agent), (size_t)at, &h->asks);
+	h->no_memory |= agent.no_memory;
+	th_buf_deinit(&agent);
+	return TH_OK;
+}
+
 enum th_code th_history_add(struct th_history *h, const struct th_event *ev, struct th_err *err)
 {
 	struct th_json_doc *doc = NULL;
@@ -360,7 +424,9 @@ enum th_code th_history_add(struct th_history *h, const struct th_event *ev, str
 		code = add_answer(h, ev, err);
 	} else if (ev->kind == TH_EV_MODEL_REQUESTED || ev->kind == TH_EV_MODEL_FAILED) {
 		h->asked = ev->kind == TH_EV_MODEL_REQUESTED;
-		if (h->open_left == 0)
+		if (h->asked)
+			code = take_speaker(h, ev->data, err);
+		if (!code && h->open_left == 0)
 			code = release_held(h, err);
 	} else if (ev->kind == TH_EV_MESSAGE || ev->kind == TH_EV_OUTCOME) {
 		code = th_json_try_parse(ev->data, &doc, err);

@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "io/clock.h"
 #include "io/fetch.h"
-#include "models/compose.h"
 #include "models/human.h"
+#include "run/choices.h"
 #include "run/executor_client.h"
 #include "run/person.h"
 #include "run/registry.h"
@@ -36,8 +36,7 @@ struct session {
 	struct th_err no_executor;  /* why */
 	struct th_timer timer;
 	struct th_ticket timer_ticket;
-	struct th_composed composed;
-	const struct th_secret *grounder_key; /* of the configuration */
+	struct th_choices choices;
 	struct model_call *calls;
 };
 
@@ -307,8 +306,7 @@ static enum th_code world_model_call(void *ctx, struct th_ticket t,
 	struct th_runtime *rt = ctx;
 	struct session *s = session_of(rt, t.index, t.generation);
 	const struct th_wire *wire = call->profile->wire;
-	struct th_str base =
-	    call->base_url.len ? call->base_url : th_config_base_url(rt->config, call->profile);
+	struct th_str base = call->base_url;
 	int64_t idle =
 	    deadline_ms(call->settings ? call->settings->idle_seconds : 0, TH_MODEL_IDLE_MS);
 	int64_t most =
@@ -327,9 +325,8 @@ static enum th_code world_model_call(void *ctx, struct th_ticket t,
 		.method = "POST",
 		.headers = headers,
 		.header_count = 3,
-		.secret = call->profile == s->composed.grounder
-			      ? s->grounder_key
-			      : th_config_key(rt->config, call->profile),
+		.secret = call->grounder ? s->choices.keys[call->model_at].grounder
+					 : s->choices.keys[call->model_at].model,
 		.secret_header = bearer ? NULL : wire->key_header,
 		.body = call->body,
 		.body_count = call->body_count,
@@ -872,57 +869,6 @@ enum th_code th_runtime_stored_agent(struct th_runtime *rt, struct th_str sessio
 	return code;
 }
 
-/* A server and, where it is the provider's own, a key. */
-static enum th_code check_server(const struct th_runtime *rt, const struct th_profile *profile,
-				 struct th_str base, const struct th_secret *key,
-				 struct th_err *err)
-{
-	enum th_code code;
-
-	if (profile->wire == &th_wire_human)
-		return th_person_check(rt->person, err);
-	if (!base.len)
-		return th_fail(err, TH_EUSAGE,
-			       "the model's server is not known: give --base-url URL or set %s",
-			       profile->base_url_env ?: "OPENAI_BASE_URL");
-	code = th_config_check_url(base, err);
-	if (!code && profile->key_env && th_str_eq(base, th_str_of(profile->base_url)) && !key) {
-		struct th_buf hint = TH_BUF_INIT(TH_KIB);
-
-		th_config_key_hint(profile, &hint);
-		code = th_fail(err, TH_EUSAGE, "there is no key: %.*s", TH_FMT(th_buf_str(&hint)));
-		th_buf_deinit(&hint);
-	}
-	return code;
-}
-
-/* The grounder of a composed model has the server of its own profile, else the one that was named
- * for the session.  A server gets its own key: where both are at one, the planner's; elsewhere what
- * the environment has for the grounder, never the key that was given for the planner. */
-static enum th_code outfit_grounder(struct session *s, struct th_str planner_url,
-				    struct th_err *err)
-{
-	const struct th_profile *grounder = s->composed.grounder;
-	struct th_runtime *rt = s->rt;
-	struct th_str base;
-	enum th_code code;
-
-	if (!grounder)
-		return TH_OK;
-	base = th_config_base_url(rt->config, grounder);
-	if (!base.len || (rt->config && rt->config->base_url.len))
-		base = s->agent.base_url;
-	s->grounder_key = th_str_eq(base, planner_url)
-			      ? th_config_key(rt->config, &s->composed.planner)
-			      : th_config_env_key(rt->config, grounder);
-	s->outfit.composed = &s->composed;
-	s->composed.grounder_name = th_arena_str(&s->memory, s->composed.grounder_name);
-	s->outfit.grounder_url = th_arena_str(&s->memory, base);
-	code = check_server(rt, grounder, base, s->grounder_key, err);
-	return code ? th_prefix(err, code, "the grounder %.*s", TH_FMT(s->composed.grounder_name))
-		    : TH_OK;
-}
-
 static enum th_code outfit_computer(struct session *s, const struct th_start *start,
 				    struct th_err *err)
 {
@@ -963,47 +909,18 @@ static enum th_code outfit_tools(struct session *s, const struct th_start *start
 	return code;
 }
 
-/* Model, key and tools: everything that can be wrong before anything is started. */
+/* Models, keys and tools: everything that can be wrong before anything is started. */
 static enum th_code outfit(struct session *s, const struct th_start *start, struct th_err *err)
 {
 	struct th_runtime *rt = s->rt;
-	const struct th_profile *profile;
-	struct th_match match;
-	struct th_str base;
-	enum th_code code;
+	enum th_code code =
+	    th_choices_of(rt->config, rt->person, &s->agent, &s->memory, &s->choices, err);
 
-	if (!s->agent.model.len)
-		return th_fail(err, TH_EUSAGE,
-			       "no model is named: give -m MODEL, set THOLE_MODEL, or name one in "
-			       "the agent file");
-	code = th_model_compose(rt->config ? &rt->config->profiles : NULL, s->agent.model,
-				&s->composed, &match, err);
-	if (code)
-		return code;
-	profile = match.profile;
-	/* --base-url wins, also over what the session was created with. */
-	if (rt->config && rt->config->base_url.len)
-		s->agent.base_url = th_arena_str(&s->memory, rt->config->base_url);
-	base = s->agent.base_url.len ? s->agent.base_url : th_config_base_url(rt->config, profile);
-	code = check_server(rt, profile, base, th_config_key(rt->config, profile), err);
-	if (code)
-		return th_prefix(err, code, "model %.*s", TH_FMT(s->agent.model));
-	if (s->agent.computer && profile->computer == TH_COMPUTER_NONE)
-		return th_fail(
-		    err, TH_EUSAGE,
-		    "the model %.*s cannot use a computer; thole models lists those that can",
-		    TH_FMT(s->agent.model));
-	if (profile->computer == TH_COMPUTER_CLICK)
-		return th_fail(err, TH_EUSAGE,
-			       "the model %.*s only points at things: name a planner too, as in "
-			       "%.*s+gpt-5.4",
-			       TH_FMT(s->agent.model), TH_FMT(s->agent.model));
-	code = outfit_grounder(s, base, err);
 	if (code)
 		return code;
 	s->outfit.agent = &s->agent;
-	s->outfit.profile = profile;
-	s->outfit.model = th_arena_str(&s->memory, match.name);
+	s->outfit.first = s->choices.list[0];
+	s->outfit.fallback = s->choices.list + 1;
 	return outfit_computer(s, start, err) ?: outfit_tools(s, start, err);
 }
 

@@ -236,6 +236,9 @@ static void count_budget(struct th_sim_check *c, struct shadow *s, const struct 
 
 		s->tokens += th_json_get_int(u, "input", 0) + th_json_get_int(u, "output", 0);
 	}
+	if (ev->kind == TH_EV_MODEL_FAILED && f->phase == TH_TURN_REST &&
+	    th_session_next_model(f).len > 0)
+		th_sim_check_blame(c, "a turn was given up with a model left to ask");
 }
 
 static enum th_code log_event(void *ctx, const struct th_event *ev, const struct th_digest *digest,

@@ -74,7 +74,9 @@ struct task {
 	struct th_str approve[2];
 	struct th_outfit outfit;
 	struct th_tool_row rows[8];
-	struct th_request_options options; /* for the checker */
+	struct th_choice choices[2]; /* the second one is in its agent's fallback list, or not */
+	struct th_str fallback;
+	struct th_request_options options[2]; /* of each, for the checker */
 	struct th_tool_spec specs[8];
 	size_t parent; /* of a fork */
 	uint64_t parent_seq;
@@ -314,7 +316,8 @@ static enum th_code model_call(void *ctx, struct th_ticket t, const struct th_mo
 	if (r->dead)
 		return th_fail(err, TH_ECONN, "dead");
 	if (!r->stale)
-		th_sim_check_request(w->check, number, t.seq, &w->tasks[number].options, call->body,
+		th_sim_check_request(w->check, number, t.seq,
+				     &w->tasks[number].options[call->model_at], call->body,
 				     call->body_count);
 	say(w, "runtime %d asks the model for %s at event %llu", r->number, w->tasks[number].id,
 	    (unsigned long long)t.seq);
@@ -1280,8 +1283,28 @@ static bool step(struct world *w)
 
 /* ---- the whole --------------------------------------------------------------------------- */
 
-static void task_init(struct world *w, size_t number, const struct th_profile *profile,
-		      struct th_str model)
+/* Two of the Responses wire, which is what the simulator's provider speaks; the history is not the
+ * same for both. */
+static void choices_init(struct th_choice *list)
+{
+	struct th_err err;
+
+	if (th_model_resolve(TH_STR("gpt-5.4"), &list[0].profile, &list[0].model, &err) ||
+	    th_model_resolve(TH_STR("responses:other"), &list[1].profile, &list[1].model, &err))
+		assert(false && "the simulator's models are known");
+}
+
+static void who_answered(const void *ctx, struct th_str agent, size_t choice,
+			 struct th_speaker *ret)
+{
+	const struct task *t = ctx;
+
+	(void)agent;
+	assert(choice < TH_COUNT(t->choices));
+	*ret = (struct th_speaker){ t->choices[choice].profile, t->choices[choice].model };
+}
+
+static void task_init(struct world *w, size_t number, bool falls_back)
 {
 	struct task *t = &w->tasks[number];
 	struct th_sim_random *r = &w->random;
@@ -1305,6 +1328,10 @@ static void task_init(struct world *w, size_t number, const struct th_profile *p
 		.settings = &t->settings,
 		.approve = { t->approve, 0 },
 	};
+	choices_init(t->choices);
+	t->fallback = TH_STR("responses:other");
+	if (falls_back)
+		t->agent.fallback = (struct th_strs){ &t->fallback, 1 };
 	if (th_sim_chance(r, 3))
 		t->approve[t->agent.approve.count++] = TH_STR("shell");
 	t->rows[rows++] =
@@ -1325,23 +1352,26 @@ static void task_init(struct world *w, size_t number, const struct th_profile *p
 	}
 	t->outfit = (struct th_outfit){
 		.agent = &t->agent,
-		.profile = profile,
-		.model = model,
+		.first = t->choices[0],
+		.fallback = &t->choices[1],
 		.tools = t->rows,
 		.tool_count = rows,
 		.has_computer = !th_sim_chance(r, 4),
 		.screen = { 1024, 768 },
 	};
-	t->options = (struct th_request_options){
-		.profile = profile,
-		.model = model,
-		.agent = &t->agent,
-		.tools = t->specs,
-		.tool_count = rows,
-		.has_computer = t->outfit.has_computer,
-		.screen = t->outfit.screen,
-		.stream = t->settings.stream,
-	};
+	for (size_t i = 0; i < TH_COUNT(t->options); i++)
+		t->options[i] = (struct th_request_options){
+			.profile = t->choices[i].profile,
+			.who = who_answered,
+			.who_ctx = t,
+			.model = t->choices[i].model,
+			.agent = &t->agent,
+			.tools = t->specs,
+			.tool_count = rows,
+			.has_computer = t->outfit.has_computer,
+			.screen = t->outfit.screen,
+			.stream = t->settings.stream,
+		};
 	t->messages_left = (unsigned)th_sim_below(r, 3);
 	t->meddling_left = (unsigned)th_sim_below(r, 4);
 }
@@ -1350,12 +1380,7 @@ static void world_init(struct world *w, const struct th_sim_options *o,
 		       struct th_sim_counts *counts)
 {
 	struct th_sim_random *r = &w->random;
-	const struct th_profile *profile;
-	struct th_str model;
-	struct th_err err;
-	enum th_code code = th_model_resolve(TH_STR("gpt-5.4"), &profile, &model, &err);
 
-	assert(!code);
 	w->random.state = o->seed * 0x2545f4914f6cdd1du + 1;
 	w->variant = o->variant;
 	w->trace = o->trace;
@@ -1379,7 +1404,7 @@ static void world_init(struct world *w, const struct th_sim_options *o,
 	w->slow = th_sim_chance(r, 2) ? 10 : 0;
 	w->ignore = th_sim_chance(r, 2) ? 4 : 0;
 	for (size_t i = 0; i < TH_SIM_SESSIONS_MAX; i++)
-		task_init(w, i, profile, model);
+		task_init(w, i, o->seed % 3 == 0);
 	w->task_count = 1 + (th_sim_chance(r, 3) ? th_sim_below(r, 3) : 0);
 	for (size_t i = 0; i < w->task_count; i++)
 		w->tasks[i].wanted = true;

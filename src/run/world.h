@@ -23,9 +23,11 @@ struct th_ticket {
 /* A model request.  The body's pieces live until model_cancel or th_driver_model_done. */
 struct th_model_call {
 	const struct th_profile *profile;
-	struct th_str base_url; /* empty: the profile's or the environment's */
-	struct th_str path;     /* behind it */
-	struct th_str headers;  /* lines "name: value\n" beside the key and the content type */
+	size_t model_at; /* 0: the session's first choice, n: its fallback n-1 */
+	bool grounder;   /* the first half of that, which has a key of its own */
+	struct th_str base_url;
+	struct th_str path;    /* behind it */
+	struct th_str headers; /* lines "name: value\n" beside the key and the content type */
 	const struct th_str *body;
 	size_t body_count;
 	const struct th_agent_model_settings *settings; /* may be NULL */

@@ -228,8 +228,7 @@ static bool begin(struct world *w, const struct stream *s)
 {
 	struct th_world world = { &ops, w };
 	struct th_outfit o = { .agent = &agent,
-			       .profile = s->profile,
-			       .model = s->model,
+			       .first = { .profile = s->profile, .model = s->model },
 			       .tools = s->tools,
 			       .tool_count = s->tool_count };
 	struct th_observer see = { .ctx = w };

@@ -466,7 +466,7 @@ static enum th_code take_session(struct rig *r, const char *folder, struct th_er
 	enum th_code code, found;
 
 	th_arena_init(&a, TH_MIB);
-	code = th_model_resolve(TH_STR("gpt-5.4"), &outfit.profile, &outfit.model, err);
+	code = th_model_resolve(TH_STR("gpt-5.4"), &outfit.first.profile, &outfit.first.model, err);
 	found = r->store->kind->get(r->store, TH_STR(RIG_SESSION), &a, &row, err);
 	if (code == TH_OK && found == TH_OK)
 		code = r->store->kind->lease(r->store, TH_STR(RIG_SESSION), &a, &row, err);

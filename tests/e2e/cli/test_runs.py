@@ -57,6 +57,30 @@ class Runs(house.House):
         self.assertEqual({r["path"] for r in self.standin.requests()}, {"/v1/chat/completions"})
         self.assertEqual({r["model"] for r in self.standin.requests()}, {"org/open-model"})
 
+    def test_fallback(self):
+        """The first server answers one turn and then no more; another provider's model goes on with the same history."""
+        step = {"parts": [SHELL]}
+        self.serve(step, {"parts": [{"text": "never said"}], "faults": [{"status": 401, "times": -1}]})
+        (self.folder / "second").mkdir()
+        second = house.Standin(self.folder / "second", {"turns": [step, {
+            "expect": [{"tool_output": {"contains": "hello"}}], "parts": [{"text": "The other one is here."}]}]})
+        try:
+            self.env.update(ANTHROPIC_BASE_URL=second.url[:-len("/v1")], ANTHROPIC_API_KEY="sk-other-do-not-print-me")
+            ended = self.good("run", "-m", "gpt-5.4,claude-sonnet-4-5", "-s", "two", "make a file")
+            self.assertIn("goes on with claude-sonnet-4-5", ended.out)
+            self.assertIn("The other one is here.", ended.out)
+            events = self.events("two")
+            self.assertEqual([e["data"].get("next") for e in events if e["kind"] == "model_failed"], ["claude-sonnet-4-5"])
+            self.assertEqual([e["data"]["model"] for e in events if e["kind"] == "model_requested"],
+                             ["gpt-5.4", "gpt-5.4", "claude-sonnet-4-5"])
+            self.assertEqual(len([e for e in events if e["kind"] == "intent"]), 1)
+            asked = second.requests()
+            self.assertEqual([r["path"] for r in asked], ["/v1/messages"])
+            self.assertEqual([r for r in asked if r.get("violations") or r.get("expect_failed")], [])
+            self.assertNotIn(house.KEY, str(asked))
+        finally:
+            second.end()
+
     def test_models_file(self):
         """A profile of one's own: its server, the name it sends, no key of another's; found again by a later message."""
         self.serve({"parts": [{"text": "One."}]}, {"parts": [{"text": "Two."}]}, flavour="vllm", api="chat")

@@ -358,7 +358,8 @@ static void request(struct story *st, const char *more)
 {
 	char data[256];
 
-	snprintf(data, sizeof(data), "{\"model\":\"m\",\"turn\":1,\"attempt\":1%s}", more);
+	snprintf(data, sizeof(data), "{\"model\":\"m\",\"choice\":%zu,\"turn\":1,\"attempt\":1%s}",
+		 st->s.model_at, more);
 	must(st, TH_EV_MODEL_REQUESTED, st->s.seq, "", data);
 }
 
@@ -436,6 +437,119 @@ static void test_failures_that_may_have_cost(void **unused)
 	}
 }
 
+#define FAILED(class, more) "{\"class\":\"" class "\",\"message\":\"x\"" more "}"
+
+/* A session whose agent has two more models, asked the first time. */
+static void to_request(struct story *st)
+{
+	struct th_event ev = {
+		.seq = 1,
+		.kind = TH_EV_SESSION_CREATED,
+		.ts_ms = 1000,
+		.data = TH_STR("{\"agent\":{\"name\":\"x\",\"fallback\":[\"b\",\"c\"]},"
+			       "\"model\":\"a\"}"),
+	};
+
+	memset(st, 0, sizeof(*st));
+	th_session_init(&st->s);
+	assert_int_equal(th_session_step(&st->s, &ev, &st->fx, &st->err), TH_OK);
+	st->ts = 1000;
+	must(st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"go\"}");
+	request(st, "");
+}
+
+static void test_the_next_model_is_asked(void **unused)
+{
+	struct story st;
+
+	(void)unused;
+	to_request(&st);
+	th_session_prices(&st.s, 0, 1, 0);
+	th_session_prices(&st.s, 1, 7, 0);
+	st.s.answer_tokens = 10;
+	assert_int_equal(th_session_reservation(&st.s).cost_nano, 10);
+	must(&st, TH_EV_MODEL_FAILED, 3, "", FAILED("overloaded", ",\"retry\":true"));
+	assert_int_equal(st.s.model_at, 0);
+	assert_int_equal(st.s.totals.attempts, 1);
+	request(&st, "");
+	/* Only the next of the list. */
+	assert_int_equal(
+	    add(&st, TH_EV_MODEL_FAILED, 5, "", FAILED("overloaded", ",\"next\":\"c\"")),
+	    TH_EDIVERGED);
+	assert_non_null(strstr(st.err.msg, "goes on with the model c"));
+	must(&st, TH_EV_MODEL_FAILED, 5, "", FAILED("overloaded", ",\"next\":\"b\""));
+	assert_int_equal(st.s.model_at, 1);
+	assert_int_equal(st.s.totals.attempts, 0); /* each model has its own */
+	assert_int_equal(st.s.state, TH_STATE_RUNNING);
+	assert_true(due(&st, TH_DO_REQUEST));
+	assert_false(due(&st, TH_DO_FAIL));
+	assert_int_equal(th_session_reservation(&st.s).cost_nano, 70);
+	assert_int_equal(add(&st, TH_EV_MODEL_REQUESTED, 6, "",
+			     "{\"model\":\"m\",\"choice\":0,\"turn\":1,\"attempt\":1}"),
+			 TH_EDIVERGED);
+	request(&st, "");
+	must(&st, TH_EV_MODEL_FAILED, 7, "", FAILED("auth", ",\"next\":\"c\""));
+	assert_int_equal(th_session_next_model(&st.s).len, 0);
+	request(&st, "");
+	assert_int_equal(add(&st, TH_EV_MODEL_FAILED, 9, "", FAILED("auth", ",\"next\":\"a\"")),
+			 TH_EDIVERGED);
+	must(&st, TH_EV_MODEL_FAILED, 9, "", FAILED("auth", ""));
+	assert_true(due(&st, TH_DO_FAIL));
+	must(&st, TH_EV_ERROR, 10, "", "{\"class\":\"model\",\"message\":\"x\"}");
+	assert_int_equal(st.s.model_at, 2);
+	/* The next task begins with the first again. */
+	must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"again\"}");
+	assert_int_equal(st.s.model_at, 0);
+	assert_true(th_str_is(th_session_next_model(&st.s), "b"));
+	th_session_deinit(&st.s);
+}
+
+/* The model that a turn was given to keeps the task, its later turns too. */
+static void test_a_task_stays_with_its_model(void **unused)
+{
+	struct story st;
+
+	(void)unused;
+	to_request(&st);
+	must(&st, TH_EV_MODEL_FAILED, 3, "", FAILED("quota", ",\"next\":\"b\""));
+	request(&st, "");
+	must(&st, TH_EV_MODEL_ANSWERED, 5, "", ONE_CALL);
+	must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"hurry\"}");
+	must(&st, TH_EV_CALL, 6, "c1", with_digest(THE_CALL("ask"), "shell", "{}"));
+	assert_int_equal(st.s.model_at, 1);
+	/* Held and gone on with while its call is open: the call stays with who asked for it. */
+	must(&st, TH_EV_STATE_CHANGED, 0, "", "{\"to\":\"paused\"}");
+	must(&st, TH_EV_STATE_CHANGED, 0, "", "{\"to\":\"running\"}");
+	assert_int_equal(st.s.model_at, 1);
+	must(&st, TH_EV_OUTCOME, 8, "c1",
+	     "{\"call_id\":\"c1\",\"status\":\"refused\",\"output\":\"no\"}");
+	assert_true(due(&st, TH_DO_REQUEST));
+	assert_int_equal(st.s.model_at, 0);
+	th_session_deinit(&st.s);
+}
+
+/* As many as TH_FALLBACK_MAX. */
+static void test_a_fallback_list_has_a_maximum(void **unused)
+{
+	for (int more = 0; more <= 1; more++) {
+		struct th_buf data = TH_BUF_INIT(TH_KIB);
+		struct th_event ev = { .seq = 1, .kind = TH_EV_SESSION_CREATED, .ts_ms = 1000 };
+		struct story st = { 0 };
+
+		(void)unused;
+		th_session_init(&st.s);
+		th_buf_add_cstr(&data, "{\"agent\":{\"name\":\"x\",\"fallback\":[");
+		for (int i = 0; i < TH_FALLBACK_MAX + more; i++)
+			th_buf_printf(&data, "%s\"m%d\"", i ? "," : "", i);
+		th_buf_add_cstr(&data, "]},\"model\":\"a\"}");
+		ev.data = th_buf_str(&data);
+		assert_int_equal(th_session_step(&st.s, &ev, &st.fx, &st.err),
+				 more ? TH_ELIMIT : TH_OK);
+		th_session_deinit(&st.s);
+		th_buf_deinit(&data);
+	}
+}
+
 /* What the next request needs at least must fit into what is left. */
 static void test_the_next_request_must_fit(void **unused)
 {
@@ -464,7 +578,7 @@ static void test_money_is_reserved(void **unused)
 
 		(void)unused;
 		begin(&st, "\"cost_usd\":0.00000002"); /* 20 nano dollars */
-		th_session_prices(&st.s, 1, 2);
+		th_session_prices(&st.s, 0, 1, 2);
 		must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"go\"}");
 		request(&st, "");
 		must(&st, TH_EV_MODEL_ANSWERED, 3, "",
@@ -475,7 +589,7 @@ static void test_money_is_reserved(void **unused)
 		assert_int_equal(th_session_reservation(&st.s).cost_nano, 10);
 		assert_true(due(&st, more ? TH_DO_LIMIT : TH_DO_REQUEST));
 		/* Numbers that would wrap are as large as can be. */
-		th_session_prices(&st.s, INT64_MAX, INT64_MAX);
+		th_session_prices(&st.s, 0, INT64_MAX, INT64_MAX);
 		assert_true(th_session_reservation(&st.s).cost_nano == INT64_MAX);
 		th_session_deinit(&st.s);
 	}
@@ -800,6 +914,9 @@ int main(void)
 		cmocka_unit_test(test_a_stop_ends_the_wait),
 		cmocka_unit_test(test_reservations_are_held),
 		cmocka_unit_test(test_failures_that_may_have_cost),
+		cmocka_unit_test(test_the_next_model_is_asked),
+		cmocka_unit_test(test_a_task_stays_with_its_model),
+		cmocka_unit_test(test_a_fallback_list_has_a_maximum),
 		cmocka_unit_test(test_the_next_request_must_fit),
 		cmocka_unit_test(test_money_is_reserved),
 		cmocka_unit_test(test_a_persons_time_is_not_the_agents),

@@ -211,6 +211,7 @@ static void test_agent(void **state TH_UNUSED)
 	    agent_of("name: painter\n"
 		     "instructions: |\n  Paint.\n"
 		     "model: gpt-5.4\n"
+		     "fallback: [claude-sonnet-4-5, 'vllm/x']\n"
 		     "computer: {kind: desktop, width: 800, height: 600, start: [xterm]}\n"
 		     "limits:\n  turns: 7\n  cost_usd: 1\n"
 		     "tools: [shell, read_file]\n"
@@ -227,6 +228,7 @@ static void test_agent(void **state TH_UNUSED)
 	assert_int_equal(agent.computer->width, 800);
 	assert_int_equal(agent.computer->start.count, 1);
 	assert_int_equal(agent.tools.count, 2);
+	assert_true(th_str_is(agent.fallback.list[1], "vllm/x"));
 	assert_true(th_str_is(agent.environment.list[1], "C="));
 	assert_true(th_str_is(agent.workspace, "agents/work"));
 	assert_int_equal(agent.net, TH_NET_HOST);
@@ -330,6 +332,8 @@ static void test_agent_errors(void **state TH_UNUSED)
 		  "agents/x.yaml:1: commands stand in tools, beside the names, not here" },
 		{ "tools: [command]\n",
 		  "agents/x.yaml:1: tools[0] is \"command\", which is no tool" },
+		{ "model: a\nfallback:\n- b\n- b\n",
+		  "agents/x.yaml:4: fallback[1] stands there twice" },
 		{ "environment:\n- A\n", "agents/x.yaml:2: environment[0] must be NAME=value" },
 		{ "environment:\n  A: b\n",
 		  "agents/x.yaml:1: environment must be a list of strings, not an object" },
@@ -474,9 +478,9 @@ static void test_config_order(void **state TH_UNUSED)
 	assert_int_equal(c->model.len, 0);
 	assert_true(th_str_starts(c->store, TH_STR("sqlite:/")));
 	assert_int_equal(c->executor_linger_s, 600);
-	assert_null(th_config_key(c, p));
+	assert_null(th_config_key(c, p, th_config_base_url(c, p)));
 	assert_true(th_str_is(th_config_base_url(c, p), p->base_url));
-	th_config_key_hint(p, &hint);
+	th_config_key_hint(c, p, &hint);
 	assert_string_equal(hint.ptr, "set OPENAI_API_KEY, or give --api-key-file FILE");
 	c = th_config_free(c);
 
@@ -488,8 +492,9 @@ static void test_config_order(void **state TH_UNUSED)
 	assert_true(th_str_is(c->model, "m1"));
 	assert_true(th_str_is(c->store, "memory:"));
 	assert_int_equal(c->executor_linger_s, 5);
-	assert_true(th_secret_eq(th_config_key(c, p), TH_STR("from-file")));
-	assert_null(th_config_env_key(c, p));
+	assert_true(
+	    th_secret_eq(th_config_key(c, p, th_config_base_url(c, p)), TH_STR("from-file")));
+	assert_null(th_config_key(c, p, TH_STR("http://elsewhere")));
 	assert_true(th_str_is(th_config_base_url(c, p), "http://file"));
 	c = th_config_free(c);
 
@@ -500,17 +505,72 @@ static void test_config_order(void **state TH_UNUSED)
 	assert_int_equal(th_config_load(th_str_of(path), &c, &err), TH_OK);
 	assert_true(th_str_is(c->model, "m2"));
 	assert_true(th_str_is(c->store, "sqlite:/x"));
-	assert_true(th_secret_eq(th_config_key(c, p), TH_STR("from-env")));
+	assert_true(
+	    th_secret_eq(th_config_key(c, p, th_config_base_url(c, p)), TH_STR("from-env")));
 	assert_true(th_str_is(th_config_base_url(c, p), "http://env"));
 	th_config_set_key(c, TH_STR("given"));
 	c->base_url = TH_STR("http://option");
-	assert_true(th_secret_eq(th_config_key(c, p), TH_STR("given")));
-	assert_true(th_secret_eq(th_config_env_key(c, p), TH_STR("from-env")));
+	assert_true(th_secret_eq(th_config_key(c, p, th_config_base_url(c, p)), TH_STR("given")));
+	assert_true(th_secret_eq(th_config_own_key(c, p, TH_STR("")), TH_STR("from-env")));
+	assert_true(th_str_is(th_config_provider_url(c, p), "http://env"));
 	assert_true(th_str_is(th_config_base_url(c, p), "http://option"));
 	unsetenv("OPENAI_API_KEY");
 	unsetenv("OPENAI_BASE_URL");
 	unsetenv("THOLE_MODEL");
 	unsetenv("THOLE_STORE");
+}
+
+static const struct th_profile *profile(const char *name)
+{
+	const struct th_profile *p;
+	struct th_str sent;
+	struct th_err err;
+
+	assert_int_equal(th_model_resolve(th_str_of(name), &p, &sent, &err), TH_OK);
+	return p;
+}
+
+/* A key of the configuration never goes to whatever provider a command names. */
+static void test_whose_key_it_is(void **unused)
+{
+	static const struct {
+		const char *file, *mine, *others; /* models */
+	} rows[] = {
+		{ "model: gpt-5.4\napi_key: k\n", "computer-use-preview", "claude-sonnet-4-5" },
+		{ "model: claude-sonnet-4-5\napi_key: k\n", "claude-opus-4-1", "gpt-5.4" },
+		{ "model: gta1-7b+gpt-5.4\napi_key: k\n", "gpt-5.4", "gemini-3-pro" },
+		{ "model: no/such//model\napi_key: k\n", NULL, "gpt-5.4" },
+	};
+	struct th_config *c TH_CLEANUP(th_config_freep) = NULL;
+	struct th_buf hint TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	const struct th_profile *p;
+	struct th_err err = {};
+	char path[256];
+
+	(void)unused;
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		(void)snprintf(path, sizeof(path), "%s", write_file("k.yaml", rows[i].file));
+		assert_int_equal(th_config_load(th_str_of(path), &c, &err), TH_OK);
+		if (rows[i].mine) {
+			p = profile(rows[i].mine);
+			assert_true(th_secret_eq(th_config_key(c, p, th_config_base_url(c, p)),
+						 TH_STR("k")));
+		}
+		p = profile(rows[i].others);
+		assert_null(th_config_key(c, p, th_config_base_url(c, p)));
+		c = th_config_free(c);
+	}
+	(void)snprintf(path, sizeof(path), "%s", write_file("k.yaml", rows[0].file));
+	assert_int_equal(th_config_load(th_str_of(path), &c, &err), TH_OK);
+	th_config_key_hint(c, profile("claude-sonnet-4-5"), &hint);
+	assert_non_null(strstr(hint.ptr, "set ANTHROPIC_API_KEY, or give --api-key-file FILE"));
+	assert_non_null(strstr(hint.ptr, "is for gpt-5.4)"));
+	c = th_config_free(c);
+	/* With neither beside it nobody knows. */
+	(void)snprintf(path, sizeof(path), "%s", write_file("k.yaml", "api_key: sesame\n"));
+	assert_int_equal(th_config_load(th_str_of(path), &c, &err), TH_EUSAGE);
+	assert_non_null(strstr(err.msg, "put base_url or model beside it"));
+	assert_null(strstr(err.msg, "sesame"));
 }
 
 /* Which file is read, whose key goes where, and where a mistake stands. */
@@ -543,9 +603,12 @@ static void test_models_file(void **state TH_UNUSED)
 	assert_int_equal(c->profiles.count, 3);
 	assert_true(th_str_ends(c->models_file, TH_STR("/m.yaml")));
 	p = c->profiles.rows;
-	assert_true(th_secret_eq(th_config_key(c, &p[0]), TH_STR("for-a")));
-	assert_null(th_config_key(c, &p[1])); /* a server of its own: not the general key */
-	assert_true(th_secret_eq(th_config_key(c, &p[2]), TH_STR("sesame")));
+	assert_true(
+	    th_secret_eq(th_config_key(c, &p[0], th_config_base_url(c, &p[0])), TH_STR("for-a")));
+	assert_null(th_config_key(
+	    c, &p[1], th_config_base_url(c, &p[1]))); /* a server of its own: not the general key */
+	assert_true(
+	    th_secret_eq(th_config_key(c, &p[2], th_config_base_url(c, &p[2])), TH_STR("sesame")));
 	assert_true(th_str_is(th_config_base_url(c, &p[1]), "http://b"));
 	assert_true(th_str_is(th_config_base_url(c, &p[2]), "http://f"));
 	c->base_url = TH_STR("http://option");
@@ -593,10 +656,10 @@ static void test_config_errors(void **state TH_UNUSED)
 	(void)write_file("d.yaml", "api_key: sesame\napi_key_file: x\n");
 	assert_int_equal(th_config_load(th_str_of(path), &c, &err), TH_EUSAGE);
 	assert_null(strstr(err.msg, "sesame"));
-	(void)write_file("d.yaml", "api_key_file: gone\n");
+	(void)write_file("d.yaml", "model: m\napi_key_file: gone\n");
 	assert_int_equal(th_config_load(th_str_of(path), &c, &err), TH_ENOENT);
 	(void)write_file("two", "sesame\nopen\n");
-	(void)write_file("d.yaml", "api_key_file: two\n");
+	(void)write_file("d.yaml", "model: m\napi_key_file: two\n");
 	assert_int_equal(th_config_load(th_str_of(path), &c, &err), TH_EUSAGE);
 	assert_null(strstr(err.msg, "sesame"));
 	assert_null(c);
@@ -605,12 +668,18 @@ static void test_config_errors(void **state TH_UNUSED)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scalars),       cmocka_unit_test(test_structure),
-		cmocka_unit_test(test_refused),       cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_lines),         cmocka_unit_test(test_agent),
-		cmocka_unit_test(test_agent_errors),  cmocka_unit_test(test_agent_commands),
-		cmocka_unit_test(test_examples),      cmocka_unit_test(test_models_file),
-		cmocka_unit_test(test_agent_copy),    cmocka_unit_test(test_config_order),
+		cmocka_unit_test(test_scalars),         cmocka_unit_test(test_structure),
+		cmocka_unit_test(test_refused),         cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_lines),           cmocka_unit_test(test_agent),
+		cmocka_unit_test(test_agent_errors),    cmocka_unit_test(test_agent_commands),
+		cmocka_unit_test(test_examples),        cmocka_unit_test(test_models_file),
+		cmocka_unit_test(test_agent_copy),      cmocka_unit_test(test_config_order),
+		cmocka_unit_test(test_scalars),         cmocka_unit_test(test_structure),
+		cmocka_unit_test(test_refused),         cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_lines),           cmocka_unit_test(test_agent),
+		cmocka_unit_test(test_agent_errors),    cmocka_unit_test(test_examples),
+		cmocka_unit_test(test_whose_key_it_is), cmocka_unit_test(test_models_file),
+		cmocka_unit_test(test_agent_copy),      cmocka_unit_test(test_config_order),
 		cmocka_unit_test(test_config_errors),
 	};
 

@@ -40,6 +40,7 @@ struct world {
 	bool local_ran;
 	char tool_name[32], tool_arguments[256];
 	struct th_handle h;
+	size_t model_at;
 	size_t rests;
 	char rest_error[TH_ERR_MSG_MAX];
 	bool rest_failed;
@@ -121,6 +122,7 @@ static enum th_code model_call(void *ctx, struct th_ticket t, const struct th_mo
 	free(w->body);
 	w->body = th_buf_steal(&body, NULL);
 	w->model = t;
+	w->model_at = call->model_at;
 	w->model_open = true;
 	return TH_OK;
 }
@@ -252,6 +254,8 @@ static void on_rest(void *ctx, struct th_handle h, const struct th_session *s,
 		memcpy(w->rest_error, err->msg, sizeof(w->rest_error));
 }
 
+static struct th_choice fallback[2]; /* as many as agent.fallback has */
+
 static struct th_agent agent = { .name = TH_STR_INIT("tester"),
 				 .instructions = TH_STR_INIT("Be brief.") };
 
@@ -280,11 +284,14 @@ static struct th_tool_row rows[] = {
 
 static struct th_outfit outfit(struct world *w)
 {
-	struct th_outfit o = { .agent = &agent, .tools = rows, .tool_count = TH_COUNT(rows) };
+	struct th_outfit o = {
+		.agent = &agent, .fallback = fallback, .tools = rows, .tool_count = TH_COUNT(rows)
+	};
 	struct th_err err;
 
 	rows[1].ctx = w;
-	assert_int_equal(th_model_resolve(TH_STR("gpt-5.4"), &o.profile, &o.model, &err), TH_OK);
+	assert_int_equal(
+	    th_model_resolve(TH_STR("gpt-5.4"), &o.first.profile, &o.first.model, &err), TH_OK);
 	return o;
 }
 
@@ -682,6 +689,140 @@ static void test_a_bad_request_is_not_tried_again(void **unused)
 	end(w);
 }
 
+/* Two more models, the first of them on another wire. */
+static struct world *begin_with_fallback(const char *task)
+{
+	static struct th_str names[] = { TH_STR_INIT("chat:other"), TH_STR_INIT("gpt-5.2") };
+	struct th_err err;
+
+	for (size_t i = 0; i < TH_COUNT(names); i++)
+		assert_int_equal(
+		    th_model_resolve(names[i], &fallback[i].profile, &fallback[i].model, &err),
+		    TH_OK);
+	agent.fallback = (struct th_strs){ names, TH_COUNT(names) };
+	return begin(task);
+}
+
+static void end_with_fallback(struct world *w)
+{
+	end(w);
+	agent.fallback = (struct th_strs){ 0 };
+}
+
+static void answer_chat(struct world *w, const char *message)
+{
+	struct th_buf body = TH_BUF_INIT(TH_MIB);
+	struct th_model_end done = { .ok = true, .http_status = 200, .hints = { -1, -1 } };
+	struct th_ticket t = w->model;
+
+	assert_true(w->model_open);
+	w->model_open = false;
+	th_buf_printf(&body,
+		      "{\"id\":\"c1\",\"object\":\"chat.completion\",\"model\":\"other\","
+		      "\"choices\":[{\"index\":0,\"message\":%s,\"finish_reason\":\"stop\"}]}",
+		      message);
+	assert_true(th_driver_model_data(w->driver, t, th_buf_str(&body)));
+	th_driver_model_done(w->driver, t, &done);
+	th_buf_deinit(&body);
+	settle(w);
+}
+
+#define REFUSED "{\"error\":{\"message\":\"no such key\",\"type\":\"invalid_request_error\"}}"
+
+static void test_the_next_model_goes_on(void **unused)
+{
+	struct world *w = begin_with_fallback("hello");
+	char *before;
+
+	(void)unused;
+	assert_non_null(strstr(w->body, "\"input\":["));
+	answer(w, CALL("call_1", "weather", "{}"));
+	assert_int_equal(w->model_at, 0);
+	fail_model(w, 401, REFUSED);
+	assert_string_equal(kinds(w),
+			    "session_created message model_requested model_answered call intent "
+			    "outcome model_requested model_failed model_requested");
+	assert_non_null(strstr(w->log[8].data, "\"next\":\"chat:other\""));
+	assert_non_null(strstr(w->log[9].data, "\"model\":\"other\""));
+	/* The same history in the words of the other wire. */
+	assert_int_equal(w->model_at, 1);
+	assert_non_null(strstr(w->body, "\"messages\":["));
+	assert_non_null(strstr(w->body, "\"tool_calls\":["));
+	assert_non_null(strstr(w->body, "sunny"));
+	assert_null(strstr(w->body, "function_call_output"));
+	before = strdup(w->body);
+	restart(w);
+	assert_int_equal(w->model_at, 1);
+	assert_string_equal(w->body, before);
+	free(before);
+	/* Its own tries, of which the restart took one, then the next one; the last one's failure
+	 * ends the run. */
+	for (int i = 2; i <= TH_ATTEMPTS_DEFAULT; i++) {
+		assert_int_equal(w->model_at, 1);
+		fail_model(w, 500, "oops");
+		th_driver_timer(w->driver, w->timer);
+		settle(w);
+	}
+	assert_int_equal(w->model_at, 2);
+	fail_model(w, 401, REFUSED);
+	assert_int_equal(state(w), TH_STATE_FAILED);
+	end_with_fallback(w);
+}
+
+/* What it asks for is read in its own words, and the next task is the first model's. */
+static void test_a_task_begins_with_the_first_model(void **unused)
+{
+	struct world *w = begin_with_fallback("hello");
+	struct th_err err;
+
+	(void)unused;
+	fail_model(w, 401, REFUSED);
+	answer_chat(w, "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"t1\","
+		       "\"type\":\"function\",\"function\":{\"name\":\"weather\","
+		       "\"arguments\":\"{}\"}}]}");
+	assert_true(w->local_ran);
+	assert_int_equal(w->model_at, 1);
+	assert_non_null(strstr(w->body, "sunny"));
+	answer_chat(w, "{\"role\":\"assistant\",\"content\":\"fair\"}");
+	assert_int_equal(state(w), TH_STATE_FINISHED);
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("and now?"), &err), TH_OK);
+	settle(w);
+	assert_int_equal(w->model_at, 0);
+	assert_non_null(strstr(w->body, "\"input\":["));
+	assert_non_null(strstr(w->body, "function_call_output"));
+	assert_non_null(strstr(w->body, "and now?"));
+	end_with_fallback(w);
+}
+
+/* The history of another model is made from the log, so all of that has to be there; what is said
+ * meanwhile is in the one request that follows. */
+static void test_another_model_waits_for_the_log(void **unused)
+{
+	struct world *w = begin_with_fallback("hello");
+	struct th_model_end done = { .status_only = true, .http_status = 401, .hints = { -1, -1 } };
+	struct th_err err;
+
+	(void)unused;
+	w->model_open = false;
+	assert_true(th_driver_model_data(w->driver, w->model, TH_STR(REFUSED)));
+	th_driver_model_done(w->driver, w->model, &done);
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("hurry"), &err), TH_OK);
+	w->flush = false;
+	th_driver_flush(w->driver);
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("please"), &err), TH_OK);
+	assert_false(w->model_open);
+	make_durable(w);
+	assert_false(w->model_open);
+	settle(w);
+	assert_string_equal(kinds(w), "session_created message model_requested model_failed "
+				      "message message model_requested");
+	assert_true(w->model_open);
+	assert_int_equal(w->model_at, 1);
+	assert_non_null(strstr(w->body, "hurry"));
+	assert_non_null(strstr(w->body, "please"));
+	end_with_fallback(w);
+}
+
 static void test_garbage_is_an_outcome(void **unused)
 {
 	struct world *w = begin("hello");
@@ -996,7 +1137,8 @@ static struct world *begin_text(void)
 
 	o.has_computer = true;
 	o.screen = (struct th_size){ 1280, 800 };
-	assert_int_equal(th_model_resolve(created.model, &o.profile, &o.model, &err), TH_OK);
+	assert_int_equal(th_model_resolve(created.model, &o.first.profile, &o.first.model, &err),
+			 TH_OK);
 	w->clock = 1000000;
 	w->driver = th_driver_new(&world, TH_STR("test"));
 	assert_int_equal(th_driver_create(w->driver, TH_STR("a1"), &o, &created, &see, &w->h, &err),
@@ -1292,6 +1434,9 @@ int main(void)
 		cmocka_unit_test(test_overload_is_tried_again),
 		cmocka_unit_test(test_attempts_end),
 		cmocka_unit_test(test_a_bad_request_is_not_tried_again),
+		cmocka_unit_test(test_the_next_model_goes_on),
+		cmocka_unit_test(test_a_task_begins_with_the_first_model),
+		cmocka_unit_test(test_another_model_waits_for_the_log),
 		cmocka_unit_test(test_garbage_is_an_outcome),
 		cmocka_unit_test(test_turns_end_at_the_limit),
 		cmocka_unit_test(test_an_answered_turn_is_not_asked_again),

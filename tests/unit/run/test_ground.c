@@ -225,7 +225,7 @@ static struct th_agent agent = { .name = TH_STR_INIT("tester") };
 static struct th_outfit outfit(struct world *w)
 {
 	struct th_outfit o = { .agent = &agent,
-			       .composed = &w->composed,
+			       .first.composed = &w->composed,
 			       .has_computer = true,
 			       .screen = { 1280, 800 } };
 	struct th_match match;
@@ -233,8 +233,8 @@ static struct th_outfit outfit(struct world *w)
 
 	assert_int_equal(
 	    th_model_compose(NULL, TH_STR("gta1-7b+gpt-4.1"), &w->composed, &match, &err), TH_OK);
-	o.profile = match.profile;
-	o.model = match.name;
+	o.first.profile = match.profile;
+	o.first.model = match.name;
 	return o;
 }
 
