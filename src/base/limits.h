@@ -57,6 +57,11 @@
 #define TH_STICKY_MAX 64     /* tools that were approved or refused for good in one session */
 #define TH_STOP_TOOLS_MAX 64 /* tools whose result ends the run */
 #define TH_LOOK_LINES 200    /* of a file, in the look that follows an unknown outcome */
+#define TH_MARKS_MAX 300       /* elements marked on one picture */
+#define TH_MARKS_TOLD_MAX 100  /* told in words beside the picture */
+#define TH_MARK_NAME_MAX 80    /* bytes of an element's name that a model is told */
+#define TH_MARK_ROLE_MAX 24    /* of what it is */
+#define TH_MARK_NUMBER_MAX 999 /* then numbers begin again */
 
 /* wire, models */
 #define TH_SSE_LINE_MAX (16 * TH_MIB)          /* one line of an event stream */
@@ -109,6 +114,11 @@
 #define TH_SETTLE_QUIET_MS 16               /* see th_settle_options */
 #define TH_SETTLE_FIRST_MS 80
 #define TH_SETTLE_MAX_MS 500
+#define TH_OCR_OUTPUT_MAX (4 * TH_MIB)    /* what tesseract may say of one picture */
+#define TH_OCR_WORDS_MAX 20000            /* words of it that are read */
+#define TH_OCR_MS 20000                   /* for one picture */
+#define TH_PARSER_ITEMS_MAX 20000         /* boxes of a parser's answer that are read */
+#define TH_PARSER_MS 60000                /* for its answer */
 #define TH_XAUTHORITY_MAX (1 * TH_MIB)    /* a file of xauth */
 #define TH_X11_CONNECT_MS 3000            /* connecting to an X server and setting up */
 #define TH_X11_REPLY_MS 950               /* silence of an X server that counts as frozen */
