@@ -54,9 +54,9 @@
 #define TH_TEAM_MAX 64                     /* agents of one agent file */
 #define TH_HANDOFFS_MAX 64                 /* of one agent */
 #define TH_GUARDRAILS_MAX 32               /* of one agent */
-#define TH_STICKY_MAX 64     /* tools that were approved or refused for good in one session */
-#define TH_STOP_TOOLS_MAX 64 /* tools whose result ends the run */
-#define TH_LOOK_LINES 200    /* of a file, in the look that follows an unknown outcome */
+#define TH_STICKY_MAX 64       /* tools that were approved or refused for good in one session */
+#define TH_STOP_TOOLS_MAX 64   /* tools whose result ends the run */
+#define TH_LOOK_LINES 200      /* of a file, in the look that follows an unknown outcome */
 #define TH_MARKS_MAX 300       /* elements marked on one picture */
 #define TH_MARKS_TOLD_MAX 100  /* told in words beside the picture */
 #define TH_MARK_NAME_MAX 80    /* bytes of an element's name that a model is told */

@@ -50,8 +50,8 @@ static const struct th_option computer_options[] = {
 	  NULL },
 	{ "fit", 0, "WxH", TH_OPTION_TEXT, AT(fit), "see: scaled down to fit", NULL },
 	{ "pointer", 0, NULL, TH_OPTION_FLAG, AT(cursor), "see: with the pointer", NULL },
-	{ "settle", 0, NULL, TH_OPTION_FLAG, AT(settle), "see: wait until the screen is quiet",
-	  NULL },
+	{ "settle", 0, NULL, TH_OPTION_FLAG, AT(settle),
+	  "see, tree: wait until the screen is quiet", NULL },
 	{ "at", 0, "X,Y", TH_OPTION_TEXT, AT(at), "type, scroll: at this point", NULL },
 	{ "button", 'b', "B", TH_OPTION_TEXT, AT(button),
 	  "click, press, release, drag: which button", "left right middle back forward" },
@@ -76,7 +76,7 @@ struct call {
 	struct th_arena *a;
 	struct th_action *actions;
 	size_t count;
-	bool screenshot;
+	bool screenshot, tree;
 	struct th_err *err;
 };
 
@@ -186,6 +186,12 @@ static enum th_code text_of(struct call *c, const char *operand, size_t size_max
 static enum th_code build_see(struct call *c)
 {
 	c->screenshot = true;
+	return TH_OK;
+}
+
+static enum th_code build_tree(struct call *c)
+{
+	c->tree = true;
 	return TH_OK;
 }
 
@@ -349,6 +355,7 @@ static enum th_code build_do(struct call *c)
 
 static const struct verb verbs[] = {
 	{ "see", "", 0, 0, "output format quality fit pointer settle", build_see, 0, 0, 0 },
+	{ "tree", "", 0, 0, "settle", build_tree, 0, 0, 0 },
 	{ "zoom", "X Y WIDTH HEIGHT", 4, 4, "output format quality", build_zoom, 0, 0, 0 },
 	{ "click", "[X Y]", 0, 2, "button count keys", build_click, TH_ACTION_CLICK, TH_BUTTON_LEFT,
 	  1 },
@@ -463,6 +470,9 @@ static enum th_code start_options(const struct computer_options *o, struct th_ar
 	if (code == TH_OK && o->net.ptr && !th_str_is(o->net, "host") && !th_str_is(o->net, "none"))
 		return th_fail(err, TH_EUSAGE, "--net must be host or none");
 	x->net_host = th_str_is(o->net, "host");
+	x->parser = th_str_of(getenv("OMNIPARSER_BASE_URL"));
+	if (code == TH_OK && x->parser.len && th_config_check_url(x->parser, err))
+		return th_prefix(err, err->code, "OMNIPARSER_BASE_URL");
 	if (code == TH_OK && th_str_is(x->computer, "x11")) {
 		x->display = th_str_of(getenv("DISPLAY"));
 		x->xauthority = th_str_of(getenv("XAUTHORITY"));
@@ -678,6 +688,7 @@ static enum th_code print_arguments(struct call *c, struct th_buf *out)
 	struct th_buf list TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(ACTIONS_SIZE_MAX);
 	struct th_exec_computer e = {
 		.screenshot = c->screenshot,
+		.tree = c->tree,
 		.quality = TH_MAX(c->o->quality, 0),
 		.cursor = c->o->cursor,
 		.settle = c->o->settle,
@@ -933,6 +944,9 @@ const struct th_command th_command_computer = {
 	.text =
 	    "  see -o FILE                           a picture of the screen (without -o: to a "
 	    "pipe)\n"
+	    "  tree                                  the elements on it that have names; --json: "
+	    "where "
+	    "they are\n"
 	    "  zoom X Y WIDTH HEIGHT -o FILE         a part of it at full detail\n"
 	    "  click | double-click | triple-click | right-click | middle-click [X Y]\n"
 	    "  move X Y      press [X Y]      release [X Y]      drag X Y X Y …\n"
@@ -962,8 +976,9 @@ const struct th_command th_command_computer = {
 	    "  thole computer -s report see | display -\n"
 	    "  thole computer end\n",
 	.options = computer_options,
-	.words = "see zoom click double-click triple-click right-click middle-click move press "
-		 "release drag scroll type "
-		 "key key-down key-up hold wait cursor clipboard do shell size end",
+	.words =
+	    "see tree zoom click double-click triple-click right-click middle-click move press "
+	    "release drag scroll type "
+	    "key key-down key-up hold wait cursor clipboard do shell size end",
 	.run = run_computer,
 };

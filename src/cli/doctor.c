@@ -81,7 +81,9 @@ static const struct program programs[] = {
 	{ "bwrap", "bubblewrap", "namespaces for desktops and commands", false },
 	{ "xterm", "xterm", "a terminal on the desktop; the demo uses it", false },
 	{ "chromium", "chromium", "a browser on the desktop", false },
-	{ "tesseract", "tesseract-ocr", "reading text on the screen", false },
+	{ "tesseract", "tesseract-ocr", "omni+MODEL reads the screen with it", false },
+	{ "dbus-daemon", "dbus", "omni+MODEL asks programs for their elements over it", false },
+	{ "at-spi2-registryd", "at-spi2-core", "the same", false },
 };
 
 static bool installed(const char *name)

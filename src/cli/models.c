@@ -292,6 +292,10 @@ static enum th_code print_name(const struct models_options *o, const struct th_c
 		print_json(match.profile, &match, out);
 	else
 		print_one(config, &match, out);
+	if (composed.marks && !o->json)
+		th_buf_add_cstr(out, "\nElements have numbered marks on its pictures: of the "
+				     "accessibility tree, of\nan OmniParser server "
+				     "(OMNIPARSER_BASE_URL), or read by tesseract.\n");
 	if (composed.grounder && !o->json) {
 		th_buf_add_cstr(out,
 				"\nA composed pair: this one plans, and its elements are found "

@@ -181,11 +181,15 @@ static enum th_code set_computer(struct th_str text, struct th_arena *a, struct 
 	return set_size(size, c, err);
 }
 
-/* The display is found now, so that the log says which one it was. */
+/* Display and parser are found now, so that the log says which they were. */
 static enum th_code need_display(struct th_agent *agent, struct th_err *err)
 {
 	struct th_agent_computer *c = agent->computer;
 
+	if (c && !c->parser.len)
+		c->parser = th_str_of(getenv("OMNIPARSER_BASE_URL"));
+	if (c && c->parser.len && th_config_check_url(c->parser, err))
+		return th_prefix(err, err->code, "the parser");
 	if (!c || !th_str_is(c->kind, "x11") || c->display.len)
 		return TH_OK;
 	c->display = th_str_of(getenv("DISPLAY"));

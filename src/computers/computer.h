@@ -15,6 +15,7 @@
 #include "base/geom.h"
 #include "base/hash.h"
 #include "core/action.h"
+#include "wire/found.h"
 
 enum th_image_format { TH_IMAGE_PNG, TH_IMAGE_JPEG, TH_IMAGE_WEBP, TH_IMAGE_FORMAT_COUNT };
 
@@ -88,6 +89,7 @@ struct th_settle_result {
 };
 
 struct th_computer;
+struct th_pixels; /* computers/image.h */
 
 struct th_computer_kind {
 	const char *name, *summary;
@@ -106,6 +108,12 @@ struct th_computer_kind {
 			    struct th_act_result *ret, struct th_err *err);
 	enum th_code (*settle)(struct th_computer *c, const struct th_settle_options *options,
 			       struct th_settle_result *ret, struct th_err *err);
+	/* The pixels of the last picture, the whole screen's; borrowed until the next one.  NULL:
+	 * this kind has none to show. */
+	void (*pixels)(struct th_computer *c, struct th_pixels *ret);
+	/* The elements of its accessibility tree that are on the screen.  TH_EUNSUPPORTED: there is
+	 * none, and why.  NULL: this kind never has one. */
+	enum th_code (*tree)(struct th_computer *c, th_found_fn *fn, void *ctx, struct th_err *err);
 	/* Releases every button and key that is down. */
 	enum th_code (*reset)(struct th_computer *c, struct th_act_result *ret, struct th_err *err);
 	/* Between calls: when fd() is readable, dispatch() serves what others ask of the display (a

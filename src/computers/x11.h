@@ -109,6 +109,7 @@ void th_x11_deinit(struct th_x11 *x);
 struct th_size th_x11_size(struct th_computer *c);
 enum th_code th_x11_see(struct th_computer *c, const struct th_see_options *options,
 			struct th_frame_image *ret, struct th_err *err);
+void th_x11_pixels(struct th_computer *c, struct th_pixels *ret);
 enum th_code th_x11_act(struct th_computer *c, const struct th_action *action,
 			struct th_act_result *ret, struct th_err *err);
 enum th_code th_x11_settle(struct th_computer *c, const struct th_settle_options *options,

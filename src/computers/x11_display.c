@@ -283,6 +283,7 @@ const struct th_computer_kind th_computer_x11 = {
 	.open = x11_open,
 	.size = th_x11_size,
 	.see = th_x11_see,
+	.pixels = th_x11_pixels,
 	.act = th_x11_act,
 	.settle = th_x11_settle,
 	.reset = th_x11_reset,

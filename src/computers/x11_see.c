@@ -627,6 +627,13 @@ enum th_code th_x11_see(struct th_computer *c, const struct th_see_options *opti
 	return TH_OK;
 }
 
+void th_x11_pixels(struct th_computer *c, struct th_pixels *ret)
+{
+	const struct th_x11_see *s = th_x11_of(c)->see;
+
+	*ret = (struct th_pixels){ s->pixels, (size_t)s->size.width * 4, s->size };
+}
+
 /* ---- settling ---- */
 
 #define COALESCE_US 1000 /* a client that draws without pause is asked about at most this often */

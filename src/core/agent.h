@@ -29,6 +29,8 @@
 	F(agent_computer, int, width, "width", TH_POSITIVE, "pixels; desktop: default 1280")  \
 	F(agent_computer, int, height, "height", TH_POSITIVE, "pixels; desktop: default 800") \
 	F(agent_computer, str, display, "display", 0, "x11: the display, such as :0")         \
+	F(agent_computer, str, parser, "parser", TH_NONEMPTY,                                 \
+	  "omni+MODEL: URL of an OmniParser server; default: OMNIPARSER_BASE_URL, else none") \
 	F(agent_computer, strs, start, "start", 0,                                            \
 	  "desktop: commands to start on it, each run by sh in the workspace")
 

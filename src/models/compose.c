@@ -10,6 +10,48 @@ static bool points(const struct th_profile *p)
 	return p->vision && p->computer != TH_COMPUTER_NONE;
 }
 
+static void as_planner(struct th_composed *c, const struct th_dialect *dialect,
+		       struct th_match *match)
+{
+	c->planner = *match->profile;
+	c->planner.dialect = dialect;
+	c->planner.computer = TH_COMPUTER_DIALECT;
+	c->planner.tool = c->planner.beta = NULL;
+	match->profile = &c->planner;
+}
+
+/* omni+PLANNER: what stands behind the last plus plans, as where the name comes from. */
+static bool is_omni(struct th_str name, struct th_str *ret_planner)
+{
+	if (!th_str_istarts(name, TH_STR("omni+")) && !th_str_istarts(name, TH_STR("omniparser+")))
+		return false;
+	while (th_str_find_char(name, '+') >= 0)
+		th_str_split(&name, '+');
+	*ret_planner = name;
+	return true;
+}
+
+static enum th_code compose_omni(const struct th_profiles *mine, struct th_str planner,
+				 struct th_composed *c, struct th_match *ret, struct th_err *err)
+{
+	enum th_code code;
+
+	if (!planner.len)
+		return th_fail(err, TH_EUSAGE,
+			       "no planner is named behind the plus: omni+PLANNER, such as "
+			       "omni+claude-sonnet-4-5");
+	code = th_model_match(mine, planner, ret, err);
+	if (code)
+		return th_prefix(err, code, "the planner");
+	if (!ret->profile->vision || ret->profile->computer == TH_COMPUTER_CLICK)
+		return th_fail(err, TH_EUSAGE, "%.*s cannot plan by marks on pictures: it %s",
+			       TH_FMT(th_utf8_cut(planner, 60)),
+			       ret->profile->vision ? "only points at things" : "sees none");
+	c->marks = true;
+	as_planner(c, &th_dialect_elements, ret);
+	return TH_OK;
+}
+
 enum th_code th_model_compose(const struct th_profiles *mine, struct th_str name,
 			      struct th_composed *c, struct th_match *ret, struct th_err *err)
 {
@@ -20,6 +62,8 @@ enum th_code th_model_compose(const struct th_profiles *mine, struct th_str name
 	*c = (struct th_composed){ 0 };
 	if (th_str_find_char(name, '+') < 0)
 		return th_model_match(mine, name, ret, err);
+	if (is_omni(name, &rest))
+		return compose_omni(mine, rest, c, ret, err);
 	first = th_str_split(&rest, '+');
 	if (!first.len || th_model_match(mine, first, &grounder, NULL) || !points(grounder.profile))
 		return th_model_match(mine, name, ret, err);
@@ -41,12 +85,8 @@ enum th_code th_model_compose(const struct th_profiles *mine, struct th_str name
 	c->grounder = grounder.profile;
 	c->grounder_name = grounder.name;
 	c->grounder_match = grounder;
-	c->planner = *planner.profile;
-	c->planner.dialect = &th_dialect_descriptions;
-	c->planner.computer = TH_COMPUTER_DIALECT;
-	c->planner.tool = c->planner.beta = NULL;
 	*ret = planner;
-	ret->profile = &c->planner;
+	as_planner(c, &th_dialect_descriptions, ret);
 	return TH_OK;
 }
 

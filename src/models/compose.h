@@ -2,6 +2,8 @@
 /*
  * compose.h - two models as one: "grounder+planner".  The planner says what to
  * do to which element; the grounder says where that element is on the screen.
+ * In "omni+planner" (or omniparser+) the elements have numbered marks on the
+ * pictures, and the planner says their numbers.
  *
  * The planner is its own profile with the dialect of descriptions in place of
  * its computer tool.  A name with a plus that is a model of its own (a server's
@@ -13,7 +15,8 @@
 #include "models/model.h"
 
 struct th_composed {
-	struct th_profile planner;         /* valid when grounder is */
+	struct th_profile planner;         /* valid when grounder is, or marks */
+	bool marks;                        /* omni+PLANNER: pictures have numbered marks */
 	const struct th_profile *grounder; /* NULL: one model */
 	struct th_str grounder_name;       /* to send; borrowed as th_match's */
 	struct th_match grounder_match;

@@ -54,6 +54,8 @@ enum th_code th_plumb_route(struct th_str model, struct th_buf *out, struct th_e
 	th_jw_kbool(&w, "vision", p->vision);
 	th_jw_kbool(&w, "reasoning", p->reasoning);
 	th_jw_object_end(&w);
+	if (composed.marks)
+		th_jw_kbool(&w, "marks", true);
 	if (composed.grounder) {
 		th_jw_key(&w, TH_STR("grounder"));
 		th_jw_object(&w);

@@ -67,6 +67,8 @@ static enum th_code find_grounder(const struct making *m, size_t at, struct th_c
 	struct th_str base;
 	enum th_code code;
 
+	if (composed->marks)
+		c->composed = composed;
 	if (!grounder)
 		return TH_OK;
 	base = th_config_base_url(m->config, grounder);

@@ -14,11 +14,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/limits.h"
 #include "computers/computer.h"
 #include "computers/desktop.h"
+#include "computers/marked.h"
 #include "io/files.h"
 #include "io/sandbox.h"
 #include "io/sock.h"
@@ -34,6 +36,8 @@ struct display {
 	struct th_pipe pipe;
 	int interrupt_fd;
 	struct th_computer *computer;
+	struct th_marked *marked;           /* NULL until marks are wanted */
+	char *parser;                       /* URL; NULL: none */
 	char shown[TH_SHA256_HEX_SIZE + 1]; /* the last picture that was sent */
 
 	/* of one request */
@@ -86,7 +90,8 @@ static const char *const media_types[TH_IMAGE_FORMAT_COUNT] = {
 };
 
 /* Into the attachment at once: the computer's bytes live only until its next call. */
-static void add_picture(struct display *d, const struct th_frame_image *f)
+static void add_picture(struct display *d, const struct th_frame_image *f,
+			const struct th_marks *marks)
 {
 	char hex[TH_SHA256_HEX_SIZE + 1];
 	struct th_str media_type = th_str_of(media_types[f->format]);
@@ -100,6 +105,10 @@ static void add_picture(struct display *d, const struct th_frame_image *f)
 	th_jw_kuint(&d->parts_w, "size", f->bytes.len);
 	th_jw_kint(&d->parts_w, "width", f->size.width);
 	th_jw_kint(&d->parts_w, "height", f->size.height);
+	if (marks) {
+		th_jw_key(&d->parts_w, TH_STR("elements"));
+		th_marks_print(marks, &d->parts_w);
+	}
 	th_jw_object_end(&d->parts_w);
 	d->part_count++;
 
@@ -226,6 +235,72 @@ static enum th_code see_options(const struct display *d, struct th_see_options *
 	return TH_OK;
 }
 
+/* The elements as text too: a mark may be hard to read, and what it stands for has a name. */
+static void add_marks(struct display *d, const struct th_marks *marks, size_t count_max)
+{
+	struct th_buf text = TH_BUF_INIT(TH_FRAME_JSON_MAX / 4);
+
+	th_buf_add_cstr(&text, marks->count ? "Marks on the screenshot:\n"
+					    : "No element was found on the screenshot.");
+	th_marks_text(marks, count_max, &text);
+	add_text(d, th_buf_str(&text));
+	th_buf_deinit(&text);
+}
+
+static struct th_marked *marked_of(struct display *d)
+{
+	struct th_marked_options o = { th_str_of(d->parser), d->interrupt_fd };
+
+	if (!d->marked)
+		d->marked = th_marked_new(&o);
+	return d->marked;
+}
+
+/* Without its elements it is still a picture, and why they are not known is said beside it. */
+static enum th_code take_marked(struct display *d, const struct th_see_options *options,
+				struct th_err *err)
+{
+	struct th_buf text = TH_BUF_INIT(2 * TH_ERR_MSG_MAX);
+	const struct th_marks *marks;
+	struct th_frame_image image;
+	struct th_err why = {};
+	enum th_code code =
+	    th_marked_see(marked_of(d), d->computer, options, true, &image, &marks, &why);
+
+	if (code == TH_OK) {
+		add_marks(d, marks, TH_MARKS_TOLD_MAX);
+		add_picture(d, &image, marks);
+		return TH_OK;
+	}
+	if (code == TH_ECONN || code == TH_ETIMEOUT || code == TH_ECANCELED) {
+		*err = why;
+		return code;
+	}
+	th_buf_printf(&text, "There are no marks: %s", why.msg);
+	add_text(d, th_buf_str(&text));
+	th_buf_deinit(&text);
+	code = d->computer->kind->see(d->computer, options, &image, err);
+	if (code == TH_OK)
+		add_picture(d, &image, NULL);
+	return code;
+}
+
+static enum th_code tell_tree(struct display *d, struct th_err *err)
+{
+	struct th_see_options options = { .format = TH_IMAGE_PNG };
+	const struct th_marks *marks;
+	struct th_frame_image image;
+	enum th_code code =
+	    th_marked_see(marked_of(d), d->computer, &options, false, &image, &marks, err);
+
+	if (code)
+		return code;
+	th_jw_key(&d->evidence_w, TH_STR("elements"));
+	th_marks_print(marks, &d->evidence_w);
+	add_marks(d, marks, TH_MARKS_MAX);
+	return TH_OK;
+}
+
 static enum th_code take(struct display *d, const struct th_rect *region, struct th_err *err)
 {
 	struct th_see_options options;
@@ -241,9 +316,11 @@ static enum th_code take(struct display *d, const struct th_rect *region, struct
 	if (d->picture_count == TH_PICTURES_MAX)
 		return th_fail(err, TH_ELIMIT, "more than %d pictures in one call",
 			       TH_PICTURES_MAX);
+	if (d->args.marks && !region)
+		return take_marked(d, &options, err);
 	code = d->computer->kind->see(d->computer, &options, &image, err);
 	if (code == TH_OK)
-		add_picture(d, &image);
+		add_picture(d, &image, NULL);
 	return code;
 }
 
@@ -404,11 +481,14 @@ static enum th_code perform(struct display *d, const struct th_json *arguments, 
 		if (settle(d, &whole, &late) && !stopped && late.code != TH_ECANCELED)
 			failure = late;
 	}
-	if (alive && d->args.screenshot) {
+	if (alive && (d->args.screenshot || d->args.tree)) {
 		struct th_err late = {};
-		if (take(d, NULL, &late)) {
+		if (d->args.tree ? tell_tree(d, &late) : take(d, NULL, &late)) {
 			struct th_buf text = TH_BUF_INIT(2 * TH_ERR_MSG_MAX);
-			th_buf_printf(&text, "no picture could be taken: %s", late.msg);
+			th_buf_printf(&text, "%s: %s",
+				      d->args.tree ? "the elements are not known"
+						   : "no picture could be taken",
+				      late.msg);
 			add_text(d, th_buf_str(&text));
 			th_buf_deinit(&text);
 			if (!failure.code)
@@ -514,6 +594,8 @@ static enum th_code open_computer(struct display *d, const struct th_exec_displa
 	code = d->computer->kind->reset(d->computer, &reset, err);
 	if (code)
 		return code;
+	if (start.parser.len)
+		d->parser = strndup(start.parser.ptr, start.parser.len);
 	const char *const *prefix = NULL;
 	if (th_str_is(start.kind, "desktop"))
 		prefix = th_desktop_prefix(&d->arena, m->state_dir, NULL);
@@ -537,7 +619,6 @@ static void confine(const struct display *d, const struct th_exec_display_start 
 	char state_dir[TH_PATH_LEN_MAX];
 	struct th_err err;
 
-	(void)d;
 	if (m->state_dir.len >= sizeof(state_dir))
 		return;
 	memcpy(state_dir, m->state_dir.ptr, m->state_dir.len);
@@ -547,7 +628,8 @@ static void confine(const struct display *d, const struct th_exec_display_start 
 		.level_min = TH_SANDBOX_KERNEL,
 		.level_max = TH_SANDBOX_KERNEL,
 		.writable = writable,
-		.net = TH_SANDBOX_NET_NONE,
+		/* A parser's server may be anywhere; who named it wants it asked. */
+		.net = d->parser ? TH_SANDBOX_NET_HOST : TH_SANDBOX_NET_NONE,
 		.tmp = "/tmp", /* a desktop without namespaces has its files there */
 	};
 	if (th_sandbox_enter(&s, &err))
@@ -623,6 +705,8 @@ int th_display_main(int fd, int interrupt_fd)
 			code = on_request(&d, &frame, &err);
 	}
 	d.computer = th_computer_close(d.computer);
+	d.marked = th_marked_free(d.marked);
+	free(d.parser);
 	struct th_buf *bufs[] = { &d.parts, &d.evidence, &d.attachment, &d.blobs };
 	for (size_t i = 0; i < TH_COUNT(bufs); i++)
 		th_buf_deinit(bufs[i]);

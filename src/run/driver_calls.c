@@ -33,9 +33,11 @@ static const struct th_tool_row *row_of(const struct th_live *l, const struct th
 	return c->computer ? l->outfit.computer : tool_find(l, c->tool);
 }
 
-/* Pictures are taken as large as the model wants them. */
+/* Pictures are taken as large as the model wants them, with marks when it names elements so. */
 static void put_fit(const struct th_live *l, struct th_jw *w)
 {
+	if (th_live_marks(l))
+		th_jw_kbool(w, "marks", true);
 	if (th_size_eq(l->options.image, l->options.screen))
 		return;
 	th_jw_kint(w, "fit_width", l->options.image.width);
@@ -136,7 +138,7 @@ static bool usable(const struct th_tool_row *row, const struct th_call *c, struc
 
 void th_live_record(struct th_live *l, struct th_call *c)
 {
-	if (!th_live_ground(l, c))
+	if (!th_live_mark(l, c) && !th_live_ground(l, c))
 		th_live_record_item(l, c, c->item, TH_STR(""));
 }
 

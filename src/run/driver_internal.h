@@ -202,6 +202,10 @@ bool th_live_first_look(struct th_live *l); /* true: the request is made when it
 bool th_first_look_is(struct th_ticket t);
 void th_first_look_done(struct th_driver *d, struct th_ticket t, const struct th_tool_result *r);
 
+/* driver_marks.c */
+bool th_live_marks(const struct th_live *l);             /* the planner is shown marks */
+bool th_live_mark(struct th_live *l, struct th_call *c); /* true: it named marks, and is recorded */
+
 /* driver_ground.c */
 bool th_live_ground(struct th_live *l, struct th_call *c); /* true: it is recorded later */
 void th_live_grounds_wake(struct th_live *l);              /* the timer rang */

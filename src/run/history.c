@@ -51,6 +51,7 @@ struct th_history {
 	bool asked;             /* the model was asked: what is said now it has not read */
 	struct th_speaker asks; /* who that was; profile NULL: our model */
 	struct th_group *held;  /* in `held_memory` */
+	struct th_buf elements; /* marked on the newest picture */
 	size_t held_count;
 };
 
@@ -64,6 +65,7 @@ struct th_history *th_history_new(const struct th_request_options *options)
 	h->options = options;
 	th_arena_init_try(&h->waiting, TH_TURN_MEMORY_MAX);
 	th_arena_init_try(&h->held_memory, TH_TURN_MEMORY_MAX);
+	th_buf_init_try(&h->elements, TH_EVENT_DATA_MAX);
 	return h;
 }
 
@@ -79,6 +81,7 @@ struct th_history *th_history_free(struct th_history *h)
 	}
 	th_arena_deinit(&h->waiting);
 	th_arena_deinit(&h->held_memory);
+	th_buf_deinit(&h->elements);
 	free(h->pieces);
 	free(h);
 	return NULL;
@@ -202,6 +205,33 @@ static void put_pieces(struct th_history *h, struct th_str out, const struct th_
 	put(h, th_str_sub(out, from, out.len));
 }
 
+/* Where the marks are on the pictures of a content list; the newest counts. */
+static enum th_code take_elements(struct th_history *h, struct th_str parts, struct th_err *err)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(parts);
+
+	while (!it.object && th_json_raw_next(&it)) {
+		struct th_str list = th_json_raw_get(it.val, "elements");
+
+		if (!list.len || list.ptr[0] != '[')
+			continue;
+		th_buf_clear(&h->elements);
+		th_buf_add(&h->elements, list);
+	}
+	return th_buf_check(&h->elements, "the marks of a picture", err);
+}
+
+static enum th_code take_marks(struct th_history *h, const struct th_group *g, struct th_err *err)
+{
+	enum th_code code = TH_OK;
+
+	if (g->kind == TH_GROUP_MESSAGE)
+		code = take_elements(h, g->content, err);
+	for (size_t i = 0; i < g->result_count && !code; i++)
+		code = take_elements(h, g->results[i].output, err);
+	return code;
+}
+
 static enum th_code render(struct th_history *h, const struct th_group *g, struct th_err *err)
 {
 	struct th_hole holes[TH_GROUP_HOLES_MAX];
@@ -219,7 +249,7 @@ static enum th_code render(struct th_history *h, const struct th_group *g, struc
 		h->items += out.len > 0;
 	}
 	th_buf_deinit(&out);
-	return code;
+	return code ? code : take_marks(h, g, err);
 }
 
 static enum th_code add_message(struct th_history *h, const struct th_json *data,
@@ -436,7 +466,8 @@ enum th_code th_history_add(struct th_history *h, const struct th_event *ev, str
 			code = add_outcome(h, th_json_root(doc), &scratch, err);
 	}
 	th_json_free(doc);
-	h->no_memory |= scratch.no_memory || h->waiting.no_memory || h->held_memory.no_memory;
+	h->no_memory |= scratch.no_memory || h->waiting.no_memory || h->held_memory.no_memory ||
+			h->elements.no_memory;
 	if (h->no_memory)
 		code = th_fail_memory(err);
 	th_arena_deinit(&scratch);
@@ -464,6 +495,11 @@ bool th_history_last_image(const struct th_history *h, struct th_digest *ret)
 			return true;
 		}
 	return false;
+}
+
+struct th_str th_history_elements(const struct th_history *h)
+{
+	return th_buf_str(&h->elements);
 }
 
 size_t th_history_items(const struct th_history *h)

@@ -32,6 +32,9 @@ uint64_t th_history_seq(const struct th_history *h); /* of the last event taken 
 size_t th_history_items(const struct th_history *h); /* groups in the next request */
 size_t th_history_images(const struct th_history *h);
 bool th_history_last_image(const struct th_history *h, struct th_digest *ret); /* false: none */
+/* The elements that are marked on the newest picture that has marks, as core/mark.h prints them;
+ * empty: none has.  Borrowed until the next event. */
+struct th_str th_history_elements(const struct th_history *h);
 bool th_history_full(const struct th_history *h);   /* no further message can be held back */
 size_t th_history_size(const struct th_history *h); /* bytes in memory */
 

@@ -449,6 +449,7 @@ static struct th_executor_options executor_options(const struct session *s, int6
 		o.size = (struct th_size){ (int32_t)pc->width, (int32_t)pc->height };
 		o.display = pc->display.len ? pc->display : th_str_of(getenv("DISPLAY"));
 		o.xauthority = th_str_of(getenv("XAUTHORITY"));
+		o.parser = pc->parser;
 		o.start = pc->start.list;
 		o.start_count = pc->start.count;
 	}

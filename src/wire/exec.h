@@ -131,6 +131,7 @@
 	F(exec_computer_start, int, height, "height", TH_NONEG, "desktop: pixels; 0: default") \
 	F(exec_computer_start, str, display, "display", 0, "x11: the display")                 \
 	F(exec_computer_start, str, xauthority, "xauthority", 0, "x11: its key file")          \
+	F(exec_computer_start, str, parser, "parser", 0, "URL of an OmniParser server")        \
 	F(exec_computer_start, strs, start, "start", 0, "commands to start on a new desktop")
 
 #define TH_FIELDS_exec_start(F)                                                              \
@@ -168,6 +169,8 @@
 	F(exec_computer, int, fit_height, "fit_height", TH_NONEG,                                 \
 	  "picture scaled down to fit; 0: as it is")                                              \
 	F(exec_computer, bool, cursor, "cursor", 0, "draw the pointer into the picture")          \
+	F(exec_computer, bool, marks, "marks", 0, "numbered marks on the elements of pictures")   \
+	F(exec_computer, bool, tree, "tree", 0, "tell its elements; no picture for that")         \
 	F(exec_computer, bool, settle, "settle", 0,                                               \
 	  "wait until the screen is quiet before the picture")
 

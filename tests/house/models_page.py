@@ -32,7 +32,7 @@ def main():
         said = ask(thole, "models", name)
         if (route["wire"], route["dialect"]) != (wire, dialect):
             wrong.append("%s is %s, %s; the page says %s, %s" % (name, route["wire"], route["dialect"], wire, dialect))
-        if ("+" in name) != ("grounder" in route):
+        if ("+" in name) != ("grounder" in route or "marks" in route):
             wrong.append("%s: one model or two?" % name)
         if "profile " not in said:
             wrong.append("thole models %s: %s" % (name, said))

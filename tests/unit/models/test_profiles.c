@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "models/blank.h"
+#include "models/compose.h"
 #include "models/dialect.h"
 #include "models/plumb.h"
 #include "models/profiles.h"
@@ -250,6 +251,37 @@ static void test_route(void **state)
 	th_buf_deinit(&out);
 }
 
+/* Elements by numbered marks: what stands behind the last plus plans. */
+static void test_omni(void **state)
+{
+	static const char *const planners[] = { "omni+claude-sonnet-4-5",
+						"omniparser+claude-sonnet-4-5",
+						"OMNI+x+anthropic/claude-sonnet-4-5" };
+	static const char *const bad[][2] = { { "omni+", "no planner is named" },
+					      { "omni+HelloKKMe/GTA1-7B", "only points" },
+					      { "omni+deepseek-chat", "the planner" } };
+	struct th_composed c;
+	struct th_match match;
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(planners); i++) {
+		assert_int_equal(th_model_compose(NULL, th_str_of(planners[i]), &c, &match, &err),
+				 TH_OK);
+		assert_true(c.marks);
+		assert_null(c.grounder);
+		assert_string_equal(match.profile->dialect->name, "elements");
+		assert_string_equal(match.profile->wire->name, "messages");
+		assert_true(th_str_is(match.name, "claude-sonnet-4-5"));
+	}
+	for (size_t i = 0; i < TH_COUNT(bad); i++) {
+		assert_int_equal(th_model_compose(NULL, th_str_of(bad[i][0]), &c, &match, &err),
+				 TH_EUSAGE);
+		assert_non_null(strstr(err.msg, bad[i][1]));
+	}
+	assert_int_equal(th_model_compose(NULL, TH_STR("qwen2.5-omni"), &c, &match, &err), TH_OK);
+	assert_false(c.marks);
+}
+
 static void expect_capability(const char *model, const char *computer)
 {
 	struct th_buf out = TH_BUF_INIT(TH_MIB), want = TH_BUF_INIT(TH_KIB);
@@ -452,10 +484,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),   cmocka_unit_test(test_families),
 		cmocka_unit_test(test_claude),  cmocka_unit_test(test_bad_names),
-		cmocka_unit_test(test_rows),    cmocka_unit_test(test_route),
-		cmocka_unit_test(test_plumb),   cmocka_unit_test(test_cost),
-		cmocka_unit_test(test_classes), cmocka_unit_test(test_waiting),
-		cmocka_unit_test(test_blank),
+		cmocka_unit_test(test_rows),    cmocka_unit_test(test_omni),
+		cmocka_unit_test(test_route),   cmocka_unit_test(test_plumb),
+		cmocka_unit_test(test_cost),    cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_waiting), cmocka_unit_test(test_blank),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * marked.h - pictures of a screen with numbered marks on its elements: finds
+ * the elements, draws the marks, keeps the numbers from picture to picture.
+ *
+ * Elements come from the computer's accessibility tree where it has one, from
+ * an OmniParser server where one is named, else from reading the picture with
+ * the program `tesseract`.  One that is not there is passed over; when none of
+ * them is, the error says what to install.  Belongs to the display process: the
+ * programs it starts are confined as that is.
+ */
+#ifndef TH_COMPUTERS_MARKED_H
+#define TH_COMPUTERS_MARKED_H
+
+#include "computers/image.h"
+#include "core/mark.h"
+
+struct th_marked_options {
+	struct th_str parser; /* URL of an OmniParser server; empty: none */
+	int interrupt_fd;     /* -1: none */
+};
+
+struct th_marked;
+struct th_marked *th_marked_new(const struct th_marked_options *options); /* copies */
+struct th_marked *th_marked_free(struct th_marked *m); /* takes NULL, returns NULL */
+
+/* A picture of the whole screen as `options` say (PNG; no region), with marks when `drawn`;
+ * borrowed until the next call.  The elements are in pixels of the screen. */
+TH_NODISCARD enum th_code th_marked_see(struct th_marked *m, struct th_computer *c,
+					const struct th_see_options *options, bool drawn,
+					struct th_frame_image *ret,
+					const struct th_marks **ret_marks, struct th_err *err);
+
+/* Draws boxes and numbers; boxes are in pixels of `screen`, the picture may be smaller. */
+void th_marks_draw(const struct th_marks *m, struct th_size screen, const struct th_pixels *to);
+
+/* Where a program is, in the folders of a system; NULL: not there. */
+const char *th_program_find(const char *name, char path[static 128]);
+
+#endif

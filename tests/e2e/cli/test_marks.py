@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""omni+PLANNER on a private desktop, a person as its planner: marks on what tesseract reads or an OmniParser server finds, clicks by
+number, and numbers that are not there."""
+
+import http.server
+import json
+import os
+import re
+import select
+import shutil
+import subprocess
+import threading
+import time
+import unittest
+
+import house
+
+DIALOG = "zenity --question --title=Asking --text='Delete the file?' && echo yes > answer || echo no > answer"
+
+
+class Parser(http.server.BaseHTTPRequestHandler):
+    """A button where the test says, whatever the picture."""
+    boxes, asked = [], []
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.asked.append((self.path, body["base64_image"][:8]))
+        answer = json.dumps({"som_image_base64": "", "parsed_content_list": self.boxes, "latency": 0.1}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *args):
+        pass
+
+
+class Marks(house.House):
+    def begin(self, name, command):
+        agent = {"name": "marks", "model": "omni+human/human", "workspace": str(self.work), "tools": [],
+                 "computer": {"kind": "desktop", "width": 640, "height": 400, "start": [command]}}
+        (self.work / "agent.yaml").write_text(json.dumps(agent))
+        self.process = self.start("run", "-a", self.work / "agent.yaml", "-s", name, "answer the question",
+                                  stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        self.said = ""
+        self.say("")
+
+    def say(self, line, wanted="\n> "):
+        """Says a line; what is shown then."""
+        if line:
+            self.process.stdin.write(line.encode() + b"\n")
+            self.process.stdin.flush()
+        while wanted not in self.said:
+            self.assertTrue(select.select([self.process.stderr], [], [], 30)[0], self.said)
+            more = os.read(self.process.stderr.fileno(), 65536).decode()
+            self.assertTrue(more, self.said)
+            self.said += more
+        at = self.said.index(wanted) + len(wanted)
+        shown, self.said = self.said[:at], self.said[at:]
+        return shown
+
+    def until(self, pattern):
+        """Looks until an element is marked; its number."""
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            found = re.search(pattern, self.say("wait 0.1"))
+            if found:
+                return int(found.group(1))
+        self.fail("no mark for " + pattern)
+
+    def end(self):
+        self.process.stdin.write(b"done\n")
+        self.process.communicate(timeout=30)
+        self.assertEqual(self.process.returncode, 0)
+
+    def calls(self, name):
+        return [e["data"] for e in self.events(name) if e["kind"] == "call"]
+
+    @unittest.skipUnless(shutil.which("zenity") and shutil.which("tesseract"), "zenity and tesseract are not here")
+    def test_a_click_by_number(self):
+        self.begin("m", DIALOG)
+        number = self.until(r'(\d+) [a-z ]+ "Yes"')
+        shown = self.say("click #998")
+        self.assertIn("there is no 998 on this picture", shown)
+        self.say("click #%d" % number)
+        self.wait_for(lambda: (self.work / "answer").exists())
+        self.end()
+        self.assertEqual((self.work / "answer").read_text(), "yes\n")
+        calls = self.calls("m")
+        self.assertEqual([c["policy"] for c in calls[-2:]], ["refuse", "run"])
+        self.assertEqual(calls[-1]["grounding"]["places"][0]["id"], number)
+        action = calls[-1]["arguments"]["actions"][0]
+        self.assertEqual((action["x"], action["y"]), tuple(calls[-1]["grounding"]["places"][0][k] for k in "xy"))
+        self.assertNotIn(0, (action["x"], action["y"]))
+
+    def test_a_parser(self):
+        """Its boxes are marked, its words are shown without their control characters; a number keeps to its place."""
+        Parser.boxes = [{"type": "icon", "bbox": [0.25, 0.5, 0.5, 0.75], "content": "Go\x1b[2J\nthere"},
+                        {"type": "icon", "bbox": [2, 0, 3, 1], "content": "nowhere"}]
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Parser)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            self.env["OMNIPARSER_BASE_URL"] = "http://127.0.0.1:%d" % server.server_port
+            self.begin("p", "true")
+            number = self.until(r'(\d+) icon "Go')
+            self.assertEqual(self.until(r'(\d+) icon "Go'), number)
+            shown = self.say("click #%d" % number)
+            self.assertNotIn("nowhere", shown)
+            self.assertNotIn("\x1b", shown)
+            self.end()
+            action = self.calls("p")[-1]["arguments"]["actions"][0]
+            self.assertEqual((action["x"], action["y"]), (240, 250))
+            self.assertEqual(Parser.asked[0][0], "/parse/")
+            self.assertEqual(Parser.asked[0][1], "iVBORw0K")
+        finally:
+            server.shutdown()
+            thread.join()
+            server.server_close()
+
+    def test_a_parser_that_is_not_there(self):
+        """The picture comes all the same, by tesseract or without marks, and the reason beside it."""
+        self.env["OMNIPARSER_BASE_URL"] = "http://127.0.0.1:9"
+        self.begin("g", "true")
+        self.assertRegex(self.say("screenshot"), "Marks on|No element|There are no marks: the parser")
+        self.end()
+        self.bad(2, "the parser", "run", "-m", "omni+human", "-c", "desktop", "x", env=dict(self.env, OMNIPARSER_BASE_URL="ftp://x"))
+        self.bad(2, "no planner is named", "run", "-m", "omni+", "-c", "desktop", "x")
+
+
+if __name__ == "__main__":
+    house.main()
