@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sqlite.h - the SQLite store, shared by its files: sqlite.c (opening, the
- * worker), sqlite_db.c (one connection), sqlite_write.c, sqlite_read.c,
- * sqlite_verify.c.  Only these include it.
+ * worker), sqlite_db.c (one connection), sqlite_write.c, sqlite_wal.c,
+ * sqlite_read.c, sqlite_verify.c.  Only these include it.
  *
  * Tables: sessions (in the order in which they began, so that those at work are
  * neighbours), events, blobs.  Events lie in the
@@ -236,6 +236,10 @@ enum th_code th_sqlite_read(struct th_store *store, struct th_str id, uint64_t f
 			    th_event_fn *fn, void *ctx, struct th_err *err);
 enum th_code th_sqlite_blob(struct th_store *store, const struct th_digest *hash,
 			    struct th_buf *out, struct th_err *err);
+
+/* sqlite_wal.c: the file system of a connection whose commits all flush; NULL: out of memory, and
+ * then the default one does as well. */
+const char *th_wal_vfs(void);
 
 /* sqlite_verify.c */
 enum th_code th_sqlite_verify(struct th_store *store, struct th_str session_id,

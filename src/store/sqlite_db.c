@@ -630,7 +630,8 @@ static enum th_code settings(struct th_db *db, bool synchronous, struct th_err *
 	return exec(db, sql, err);
 }
 
-static enum th_code open_file(struct th_db *db, enum th_db_mode mode, struct th_err *err)
+static enum th_code open_file(struct th_db *db, enum th_db_mode mode, bool synchronous,
+			      struct th_err *err)
 {
 	static const int flags[] = {
 		[TH_DB_READ_ONLY] = SQLITE_OPEN_READONLY,
@@ -640,8 +641,8 @@ static enum th_code open_file(struct th_db *db, enum th_db_mode mode, struct th_
 	bool empty = false;
 	enum th_code code;
 
-	if (sqlite3_open_v2(db->path, &db->sqlite, flags[mode] | SQLITE_OPEN_NOMUTEX, NULL) !=
-	    SQLITE_OK)
+	if (sqlite3_open_v2(db->path, &db->sqlite, flags[mode] | SQLITE_OPEN_NOMUTEX,
+			    synchronous ? th_wal_vfs() : NULL) != SQLITE_OK)
 		return db->sqlite ? fail_open(db, mode, err)
 				  : th_fail(err, TH_ENOMEM, "out of memory");
 	sqlite3_extended_result_codes(db->sqlite, 1);
@@ -670,7 +671,7 @@ static enum th_code open_once(struct th_db *db, const char *path, enum th_db_mod
 	enum th_code code;
 
 	*db = (struct th_db){ .path = path };
-	code = open_file(db, mode, err);
+	code = open_file(db, mode, synchronous, err);
 	if (code == TH_OK)
 		code = settings(db, synchronous, err);
 	/* Made now: when memory is out there is none to make it, and the lock would stay. */

@@ -9,12 +9,12 @@
 #include <string.h>
 
 static sqlite3_vfs faulty, *real;
-static atomic_int planned = -1, left, good, main_syncs;
+static atomic_int planned = -1, left, good, main_syncs, log_writes;
 
 struct file {
 	sqlite3_file base;
 	sqlite3_file *real; /* behind it */
-	bool is_main;
+	bool is_main, is_log;
 };
 
 static sqlite3_file *real_of(sqlite3_file *f)
@@ -45,6 +45,11 @@ int faulty_main_syncs(void)
 	return atomic_load(&main_syncs);
 }
 
+int faulty_log_writes(void)
+{
+	return atomic_load(&log_writes);
+}
+
 int faulty_left(void)
 {
 	return atomic_load(&left);
@@ -66,6 +71,8 @@ static int on_read(sqlite3_file *f, void *to, int len, sqlite3_int64 at)
 
 static int on_write(sqlite3_file *f, const void *from, int len, sqlite3_int64 at)
 {
+	if (((struct file *)f)->is_log)
+		atomic_fetch_add(&log_writes, 1);
 	if (fails(FAULT_WRITE_IO)) {
 		errno = EIO;
 		return SQLITE_IOERR_WRITE;
@@ -185,6 +192,7 @@ static int on_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flag
 	(void)vfs;
 	file->real = (sqlite3_file *)(file + 1);
 	file->is_main = flags & SQLITE_OPEN_MAIN_DB;
+	file->is_log = flags & SQLITE_OPEN_WAL;
 	status = real->xOpen(real, name, file->real, flags, ret_flags);
 	file->base.pMethods = file->real->pMethods ? &methods : NULL;
 	return status;

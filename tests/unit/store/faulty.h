@@ -18,6 +18,7 @@ void faulty_install(void); /* once, before SQLite is used */
 /* The n-th call of that sort from now on fails, once or from then on; n 0: none does. */
 void faulty_set(enum fault fault, int n, int for_good);
 int faulty_main_syncs(void); /* flushes of database files so far, their logs aside */
+int faulty_log_writes(void); /* writes to their logs so far */
 int faulty_left(void);       /* how many calls are left until it fails: over 0, it did not happen */
 
 #endif

@@ -1010,6 +1010,38 @@ static void cut_log(void **state)
 	th_store_close(s);
 }
 
+/* A commit's pages go to the log in one write. */
+static void one_write(void **state)
+{
+	struct th_store *s = lab_open(fresh(), NULL);
+	static struct lab_log logs[20];
+	static struct lab_append a[20];
+	struct th_append appends[20];
+	struct th_batch batch = { .appends = appends, .append_count = TH_COUNT(logs) };
+	int before;
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(logs); i++) {
+		char id[16];
+
+		snprintf(id, sizeof(id), "s%zu", i);
+		lab_log_init(&logs[i], id);
+		assert_int_equal(lab_append_now(s, &logs[i], 1), TH_OK);
+	}
+	before = faulty_log_writes();
+	for (int round = 0; round < 20; round++) {
+		for (size_t i = 0; i < TH_COUNT(logs); i++)
+			lab_make(&logs[i], 3, &a[i], &appends[i]);
+		assert_int_equal(s->kind->commit_now(s, &batch, &err), TH_OK);
+		for (size_t i = 0; i < TH_COUNT(logs); i++)
+			lab_done(&logs[i], &appends[i]);
+	}
+	assert_int_equal(faulty_log_writes() - before, 20);
+	for (size_t i = 0; i < TH_COUNT(logs); i++)
+		lab_check(s, &logs[i]);
+	th_store_close(s);
+}
+
 /* The log is written back now and then, and does not grow without end. */
 static void log_stays_small(void **state)
 {
@@ -1054,6 +1086,7 @@ int main(void)
 		cmocka_unit_test(closed_by_a_failed_flush),
 		cmocka_unit_test(failing_reads),
 		cmocka_unit_test(cut_log),
+		cmocka_unit_test(one_write),
 		cmocka_unit_test(log_stays_small),
 	};
 
