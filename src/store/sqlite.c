@@ -227,6 +227,7 @@ static void sqlite_close(struct th_store *store)
 	if (s->loop)
 		th_loop_undefer(s->loop, &s->late);
 	s->wake = th_wake_free(s->wake);
+	th_sqlite_settle(s);
 	th_db_close(&s->reader);
 	th_db_close(&s->writer);
 	th_fd_close(&s->mark_fd);
@@ -235,7 +236,8 @@ static void sqlite_close(struct th_store *store)
 	pthread_mutex_destroy(&s->writing);
 	pthread_mutex_destroy(&s->lock);
 	pthread_cond_destroy(&s->changed);
-	free(s->places);
+	free(s->known);
+	th_buf_deinit(&s->rows);
 	free(s->owners);
 	free(s->path);
 	free(s);
@@ -314,6 +316,7 @@ static enum th_code sqlite_open(struct th_str rest, const struct th_store_option
 	s->read_only = options->read_only;
 	s->owner = (struct th_owner)TH_OWNER_INIT;
 	s->mark_fd = -1;
+	th_buf_init_try(&s->rows, TH_RECENT_BYTES_MAX);
 	s->late = (struct th_deferred){ .fn = deliver_late, .ctx = s };
 	pthread_mutex_init(&s->writing, NULL);
 	pthread_mutex_init(&s->lock, NULL);

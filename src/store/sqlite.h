@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sqlite.h - the SQLite store, shared by its files: sqlite.c (opening, the
- * worker), sqlite_db.c (one connection), sqlite_write.c, sqlite_wal.c,
- * sqlite_read.c, sqlite_verify.c.  Only these include it.
+ * worker), sqlite_db.c (one connection), sqlite_write.c, sqlite_lease.c,
+ * sqlite_recent.c, sqlite_wal.c, sqlite_read.c, sqlite_verify.c.  Only these include it.
  *
- * Tables: sessions (in the order in which they began, so that those at work are
- * neighbours), events, blobs.  Events lie in the
+ * Tables: sessions (in the order in which they began), events, blobs, and
+ * recent: what is newer than the rows of sessions (sqlite_recent.c).  Events lie in the
  * order in which they were written, all of one append side by side: `place`
  * counts them through the whole store.  There is no index on (session_id, seq):
  * it would touch one more page per session and commit, as much work as all the
@@ -35,6 +35,16 @@
 	"place, session_id, seq, prev, ts_ms, id, source, kind, cause, call, data, "   \
 	"build, digest"
 
+/* The place is the next that is free.  OR FAIL: nothing to go back to is kept, since what fails
+ * ends the transaction. */
+#define TH_EVENT_INSERT                                                                \
+	"INSERT OR FAIL INTO events (session_id, seq, prev, ts_ms, id, source, kind, " \
+	"cause, call, data, build, digest) VALUES "
+#define TH_EVENT_PARAMETERS 12
+#define TH_EVENT_VALUES "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+#define TH_EVENT_VALUES_4                                                              \
+	TH_EVENT_VALUES "," TH_EVENT_VALUES "," TH_EVENT_VALUES "," TH_EVENT_VALUES
+
 /* id, SQL */
 #define TH_STATEMENTS(X)                                                               \
 	X(BEGIN, "BEGIN")                                                              \
@@ -45,7 +55,8 @@
 	X(LAST_NUMBER, "SELECT max(number) FROM sessions")                             \
 	X(SESSION_HEAD, "SELECT number, epoch, owner, head_seq, head, last_place"      \
 	  " FROM sessions WHERE session_id = ?2")                                      \
-	X(SESSION_SPAN, "SELECT parent, parent_seq, head_seq, last_place FROM sessions" \
+	X(SESSION_FENCE, "SELECT epoch, owner FROM sessions WHERE number = ?1")        \
+	X(SESSION_SPAN, "SELECT parent, parent_seq, head_seq, last_place, number FROM sessions" \
 	  " WHERE session_id = ?1")                                                    \
 	X(SESSION_INSERT, "INSERT INTO sessions (" TH_SESSION_COLUMNS ") VALUES"       \
 	  " (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"   \
@@ -55,19 +66,24 @@
 	  " head = ?11, iteration = ?12, calls = ?13, tokens_in = ?14,"                \
 	  " tokens_out = ?15, cost_nano = ?16, created_ms = ?19, updated_ms = ?20,"    \
 	  " metadata = ?21, last_place = ?22, check_crc = ?23 WHERE number = ?1"       \
-	  " AND session_id = ?2 AND epoch = ?17 AND owner = ?18 AND last_place = ?24"  \
-	  " AND head_seq = ?25 AND head = ?26")                                        \
+	  " AND session_id = ?2 AND epoch = ?17 AND owner = ?18")                      \
+	X(SESSION_NUMBER, "SELECT " TH_SESSION_COLUMNS " FROM sessions WHERE number = ?1") \
 	X(SESSION_GET, "SELECT " TH_SESSION_COLUMNS " FROM sessions WHERE session_id = ?1") \
 	X(SESSION_LEASE, "UPDATE sessions SET epoch = ?2, owner = ?3, check_crc = ?4"  \
 	  " WHERE number = ?1")                                                        \
 	X(SESSION_LIST, "SELECT " TH_SESSION_COLUMNS " FROM sessions"                  \
 	  " ORDER BY updated_ms DESC, session_id")                                     \
 	X(SESSION_ALL, "SELECT " TH_SESSION_COLUMNS " FROM sessions ORDER BY number")  \
-	X(EVENT_INSERT, "INSERT INTO events (" TH_EVENT_COLUMNS ") VALUES"             \
-	  " (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)")                 \
+	X(EVENT_INSERT, TH_EVENT_INSERT TH_EVENT_VALUES)                               \
+	X(EVENT_INSERT_4, TH_EVENT_INSERT TH_EVENT_VALUES_4)                           \
+	X(EVENT_INSERT_16, TH_EVENT_INSERT TH_EVENT_VALUES_4 "," TH_EVENT_VALUES_4 "," \
+	  TH_EVENT_VALUES_4 "," TH_EVENT_VALUES_4)                                     \
 	X(EVENT_RANGE, "SELECT " TH_EVENT_COLUMNS " FROM events"                       \
 	  " WHERE place BETWEEN ?1 AND ?2 ORDER BY place")                             \
 	X(EVENT_PREV, "SELECT session_id, seq, prev FROM events WHERE place = ?1")     \
+	X(RECENT_INSERT, "INSERT INTO recent (place, rows) VALUES (?1, ?2)")           \
+	X(RECENT_ALL, "SELECT place, rows FROM recent ORDER BY place")                 \
+	X(RECENT_DELETE, "DELETE FROM recent")                                         \
 	X(BLOB_FIND, "SELECT 1 FROM blobs WHERE hash = ?1")                            \
 	X(BLOB_INSERT, "INSERT INTO blobs (hash, media_type, check_crc, bytes)"        \
 	  " VALUES (?1, ?2, ?3, ?4)")                                                  \
@@ -79,6 +95,26 @@
 enum th_statement { TH_STATEMENTS(X) TH_STATEMENT_COUNT };
 #undef X
 
+/* What `recent` says of one session: its last append there. */
+struct th_recent_row {
+	uint64_t number, place, head_seq;
+	struct th_digest head;
+	int64_t iteration, calls, tokens_in, tokens_out, cost_nano, updated_ms;
+	uint8_t state_len;
+	char state[15];
+};
+
+struct th_recent {
+	bool loaded;
+	uint32_t version; /* of the database, for this connection */
+	struct th_recent_row *list;
+	size_t count, cap;
+	uint32_t *slots; /* hash table by number: index + 1 */
+	size_t slot_count;
+	size_t bytes;  /* in the table */
+	uint64_t last; /* its last place */
+};
+
 /* One connection.  One thread at a time. */
 struct th_db {
 	sqlite3 *sqlite; /* NULL: not open */
@@ -88,6 +124,7 @@ struct th_db {
 	int errnum;                      /* of the system, when the last step failed */
 	bool created;                    /* th_db_open put the tables in */
 	struct th_verify_report *report; /* when set: damage that is found goes there too */
+	struct th_recent recent;
 };
 
 enum th_db_mode { TH_DB_READ_ONLY, TH_DB_READ_WRITE, TH_DB_CREATE };
@@ -145,12 +182,39 @@ uint32_t th_blob_crc(const struct th_digest *hash, struct th_str media_type);
 
 /* ---- the store ---- */
 
-#define TH_PLACES_KEPT 4096
+/* sqlite_recent.c */
+#define TH_RECENT_ENTRY_SIZE 120
+#define TH_RECENT_BYTES_MAX ((size_t)TH_BATCH_EVENTS_MAX * TH_RECENT_ENTRY_SIZE + TH_KIB)
+/* Can it be said there? */
+bool th_recent_fits(const struct th_session_row *row);
+void th_recent_add(struct th_buf *rows, const struct th_placed_row *r);
+/* What was added, as one row of the table. */
+TH_NODISCARD enum th_code th_recent_write(struct th_db *db, uint64_t place, struct th_buf *rows,
+					  struct th_err *err);
+/* Into the rows of sessions, all of it but what has no good row there. */
+TH_NODISCARD enum th_code th_recent_settle(struct th_db *db, struct th_err *err);
+/* Call these while a transaction or a statement is open: what is found lives as long. */
+TH_NODISCARD enum th_code th_recent_load(struct th_db *db, struct th_err *err);
+/* What is newer than `place`, or NULL. */
+TH_NODISCARD enum th_code th_recent_find(struct th_db *db, uint64_t number, uint64_t place,
+					 const struct th_recent_row **ret, struct th_err *err);
+TH_NODISCARD enum th_code th_recent_patch(struct th_db *db, struct th_placed_row *r,
+					  struct th_err *err);
+void th_recent_clear(struct th_recent *r);
+/* Another number after another connection has written; while a transaction is open. */
+uint32_t th_db_version(struct th_db *db);
 
-/* Where a session and its last append are that was written here. */
-struct th_place_kept {
-	uint64_t hash; /* of the id */
-	uint64_t number, place;
+#define TH_KNOWN_COUNT 16384
+#define TH_KNOWN_PROBES 4
+
+/* A session whose last append was written here. */
+struct th_known {
+	uint64_t hash;          /* of the id */
+	uint64_t number, place; /* number 0: free */
+	uint64_t seq, rest;     /* rest: of the columns that `recent` does not have, hashed */
+	int64_t epoch;
+	uint32_t version; /* of the database when it was certainly ours */
+	struct th_digest head;
 };
 
 struct th_sqlite {
@@ -166,10 +230,12 @@ struct th_sqlite {
 	pthread_mutex_t writing;
 	struct th_db writer;
 	struct th_owner owner;
-	struct th_place_kept
-	    *places;       /* TH_PLACES_KEPT; only a guess, which the database confirms */
-	int mark_fd;       /* where the last acknowledged place is noted; -1: not open */
-	bool synced_names; /* database and folder were flushed */
+	struct th_known *known; /* TH_KNOWN_COUNT; forgotten when a transaction fails */
+	struct th_buf rows;     /* of this transaction, for `recent` */
+	size_t recent_bytes;    /* written there since it was settled, or were there before */
+	bool recent_seen;       /* whether something was there before */
+	int mark_fd;            /* where the last acknowledged place is noted; -1: not open */
+	bool synced_names;      /* database and folder were flushed */
 
 	/* Between loop and worker, under `lock`. */
 	pthread_mutex_t lock;
@@ -197,6 +263,16 @@ TH_NODISCARD enum th_code th_sqlite_usable(struct th_sqlite *s, struct th_err *e
  * err of each.  On any thread; takes `writing`. */
 void th_sqlite_write(struct th_sqlite *s, struct th_batch *list);
 void th_sqlite_checkpoint(struct th_sqlite *s); /* when the log is long */
+void th_sqlite_settle(struct th_sqlite *s);     /* before closing; nobody else writes */
+void th_sqlite_set_broken(struct th_sqlite *s, const struct th_err *err);
+/* Opened for writing, and usable. */
+TH_NODISCARD enum th_code th_sqlite_writable(struct th_sqlite *s, struct th_err *err);
+/* TH_ECORRUPT when the database ends before the last acknowledged place that was noted beside it.
+ */
+TH_NODISCARD enum th_code th_sqlite_mark_check(struct th_sqlite *s, struct th_err *err);
+void th_sqlite_mark_forget(struct th_sqlite *s);
+
+/* sqlite_lease.c */
 enum th_code th_sqlite_lease(struct th_store *store, struct th_str id, struct th_arena *a,
 			     struct th_session_row *ret, struct th_err *err);
 enum th_code th_sqlite_lease_many(struct th_store *store, const struct th_str *ids, size_t count,
@@ -204,10 +280,6 @@ enum th_code th_sqlite_lease_many(struct th_store *store, const struct th_str *i
 				  enum th_code *codes, struct th_err *err);
 enum th_code th_sqlite_release(struct th_store *store, struct th_str id, int64_t epoch,
 			       struct th_err *err);
-/* TH_ECORRUPT when the database ends before the last acknowledged place that was noted beside it.
- */
-TH_NODISCARD enum th_code th_sqlite_mark_check(struct th_sqlite *s, struct th_err *err);
-void th_sqlite_mark_forget(struct th_sqlite *s);
 
 /* sqlite_read.c */
 TH_NODISCARD enum th_code th_sqlite_read_begin(struct th_sqlite *s, struct th_err *err);

@@ -44,6 +44,8 @@ static const struct {
 	  "hash BLOB PRIMARY KEY NOT NULL, media_type TEXT NOT NULL, "
 	  "check_crc INTEGER NOT NULL, bytes BLOB NOT NULL)" },
 	{ "index", "sqlite_autoindex_blobs_1", "blobs", NULL },
+	{ "table", "recent", "recent",
+	  "CREATE TABLE recent (place INTEGER PRIMARY KEY, rows BLOB NOT NULL)" },
 };
 
 /* ---- errors ---- */
@@ -721,6 +723,7 @@ void th_db_close(struct th_db *db)
 		sqlite3_finalize(db->statements[i]);
 		db->statements[i] = NULL;
 	}
+	th_recent_clear(&db->recent);
 	/* Cannot fail: no statement is left. */
 	sqlite3_close(db->sqlite);
 	db->sqlite = NULL;

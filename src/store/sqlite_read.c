@@ -208,7 +208,10 @@ static enum th_code span_get(struct th_db *db, struct th_str id, struct span *re
 			     struct th_err *err)
 {
 	sqlite3_stmt *st = th_db_get(db, TH_SQL_SESSION_SPAN);
+	const struct th_recent_row *newer = NULL;
 	struct th_str found = {};
+	uint64_t number = 0;
+	enum th_code code = TH_OK;
 	bool good;
 	int status;
 
@@ -226,13 +229,19 @@ static enum th_code span_get(struct th_db *db, struct th_str id, struct span *re
 	good = th_column_str(st, 0, &found) && found.len <= TH_SESSION_ID_MAX &&
 	       th_column_u64(st, 1, &ret->parent_seq) && th_column_u64(st, 2, &ret->head_seq) &&
 	       th_column_u64(st, 3, &ret->last_place) && ret->parent_seq < ret->head_seq &&
-	       (ret->parent_seq > 0) == (found.len > 0);
+	       (ret->parent_seq > 0) == (found.len > 0) && th_column_u64(st, 4, &number);
+	if (good)
+		code = th_recent_find(db, number, ret->last_place, &newer, err);
+	if (newer) {
+		ret->head_seq = newer->head_seq;
+		ret->last_place = newer->place;
+	}
 	if (good) {
 		memcpy(parent, found.ptr, found.len);
 		*ret_parent = (struct th_str){ parent, found.len };
 	}
 	sqlite3_reset(st);
-	return good ? TH_OK
+	return good ? code
 		    : th_db_fail_session(db, span_id(ret), "its row is not what was written", err);
 }
 
@@ -398,44 +407,156 @@ enum th_code th_sqlite_get(struct th_store *store, struct th_str id, struct th_a
 	if (bad) {
 		code = th_db_fail_session(&s->reader, id, bad, err);
 	} else {
+		code = th_recent_patch(&s->reader, &r, err);
 		*ret = r.row;
-		code = th_row_keep(a, ret, err);
+		if (code == TH_OK)
+			code = th_row_keep(a, ret, err);
 	}
 	sqlite3_reset(st);
 	return code;
+}
+
+/* A list in its order, of two: rows as they are in their table, and those of which `recent` knows
+ * something newer. */
+struct listing {
+	struct th_db *db;
+	sqlite3_stmt *st;
+	struct th_arena arena; /* of `newer` */
+	struct th_placed_row *newer, row;
+	size_t newer_count, newer_at;
+};
+
+/* The order of a list: newest first. */
+static int in_order(const void *a, const void *b)
+{
+	const struct th_session_row *x = &((const struct th_placed_row *)a)->row;
+	const struct th_session_row *y = &((const struct th_placed_row *)b)->row;
+	int by_id = memcmp(x->session_id.ptr, y->session_id.ptr,
+			   TH_MIN(x->session_id.len, y->session_id.len));
+
+	if (x->updated_ms != y->updated_ms)
+		return x->updated_ms > y->updated_ms ? -1 : 1;
+	if (by_id != 0)
+		return by_id;
+	return (x->session_id.len > y->session_id.len) - (x->session_id.len < y->session_id.len);
+}
+
+static enum th_code row_damaged(struct th_db *db, const struct th_placed_row *r, const char *bad,
+				struct th_err *err)
+{
+	return th_db_fail_session(db, r->row.session_id, bad, err);
+}
+
+static enum th_code newer_load(struct listing *l, struct th_err *err)
+{
+	struct th_db *db = l->db;
+	enum th_code code = th_recent_load(db, err);
+	size_t count = db->recent.count;
+
+	if (code != TH_OK || count == 0)
+		return code;
+	l->newer = th_try_alloc(count * sizeof(*l->newer));
+	if (!l->newer)
+		return th_fail_memory(err);
+	for (size_t i = 0; i < count && code == TH_OK; i++) {
+		sqlite3_stmt *st = th_db_get(db, TH_SQL_SESSION_NUMBER);
+		struct th_placed_row *r = &l->newer[l->newer_count];
+		int status;
+
+		if (st)
+			th_bind_u64(st, 1, db->recent.list[i].number);
+		status = th_db_step(db, st, err);
+		if (status < 0)
+			return (enum th_code)status;
+		if (status == 0)
+			continue;
+		const char *bad = th_session_column(st, r);
+		uint64_t place = r->last_place;
+
+		code = bad ? row_damaged(db, r, bad, err) : th_recent_patch(db, r, err);
+		if (code == TH_OK && r->last_place > place) {
+			code = th_row_keep(&l->arena, &r->row, err);
+			l->newer_count++;
+		}
+		sqlite3_reset(st);
+	}
+	if (code == TH_OK && l->newer_count > 0)
+		qsort(l->newer, l->newer_count, sizeof(*l->newer), in_order);
+	return code;
+}
+
+/* The next row of the table that is as it says; 1, 0, or a code. */
+static int listing_step(struct listing *l, struct th_err *err)
+{
+	const struct th_recent_row *newer;
+	int status;
+
+	do {
+		enum th_code code = TH_OK;
+		const char *bad;
+
+		status = th_db_step(l->db, l->st, err);
+		if (status != 1)
+			break;
+		bad = th_session_column(l->st, &l->row);
+		newer = NULL;
+		code = bad ? row_damaged(l->db, &l->row, bad, err)
+			   : th_recent_find(l->db, l->row.number, l->row.last_place, &newer, err);
+		if (code != TH_OK)
+			return (int)code;
+	} while (newer);
+	return status;
+}
+
+static enum th_code listing_run(struct listing *l, const struct th_session_filter *filter,
+				th_session_fn *fn, void *ctx, struct th_err *err)
+{
+	size_t given = 0;
+	int status = listing_step(l, err);
+
+	while (status >= 0 && (status == 1 || l->newer_at < l->newer_count)) {
+		const struct th_placed_row *newer =
+		    l->newer_at < l->newer_count ? &l->newer[l->newer_at] : NULL;
+		bool first = newer && (status == 0 || in_order(newer, &l->row) < 0);
+		const struct th_session_row *row = first ? &newer->row : &l->row.row;
+		enum th_code code = TH_OK;
+
+		if (th_filter_takes(filter, row)) {
+			if (filter->limit > 0 && given++ == filter->limit)
+				return TH_OK;
+			code = fn(ctx, row, err);
+		}
+		if (code != TH_OK)
+			return code;
+		if (first)
+			l->newer_at++;
+		else
+			status = listing_step(l, err);
+	}
+	return status < 0 ? (enum th_code)status : TH_OK;
 }
 
 enum th_code th_sqlite_list(struct th_store *store, const struct th_session_filter *filter,
 			    th_session_fn *fn, void *ctx, struct th_err *err)
 {
 	struct th_sqlite *s = th_sqlite_of(store);
-	struct th_db *db = &s->reader;
+	struct listing l = { .db = &s->reader };
 	enum th_code code = th_sqlite_read_begin(s, err);
-	sqlite3_stmt *st;
-	size_t given = 0;
-	int status = 1;
 
 	if (code != TH_OK)
 		return code;
-	st = th_db_take(db, TH_SQL_SESSION_LIST);
-	if (!st)
-		code = th_db_fail(db, err);
-	while (code == TH_OK && (status = th_db_step(db, st, err)) == 1) {
-		struct th_placed_row r;
-		const char *bad = th_session_column(st, &r);
-
-		if (bad)
-			code = th_db_fail_session(db, r.row.session_id, bad, err);
-		else if (!th_filter_takes(filter, &r.row))
-			continue;
-		else if (filter->limit > 0 && given++ == filter->limit)
-			break;
-		else
-			code = fn(ctx, &r.row, err);
-	}
-	if (status < 0)
-		code = (enum th_code)status;
-	th_db_give(db, TH_SQL_SESSION_LIST, st);
+	th_arena_init_try(&l.arena, TH_BATCH_MEMORY_MAX);
+	/* Not one of the kept statements: a callback may read as well. */
+	l.st = th_db_take(l.db, TH_SQL_SESSION_LIST);
+	if (!l.st)
+		code = th_db_fail(l.db, err);
+	if (code == TH_OK)
+		code = newer_load(&l, err);
+	if (code == TH_OK)
+		code = listing_run(&l, filter, fn, ctx, err);
+	th_db_give(l.db, TH_SQL_SESSION_LIST, l.st);
+	free(l.newer);
+	th_arena_deinit(&l.arena);
 	th_sqlite_read_end(s);
 	return code;
 }

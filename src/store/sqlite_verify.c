@@ -14,7 +14,7 @@
 /* How far the scan has come in one session. */
 struct known {
 	struct th_str id, parent;
-	uint64_t parent_seq, head_seq, last_place;
+	uint64_t number, parent_seq, head_seq, last_place;
 	struct th_digest head;
 
 	uint64_t seq; /* last seen, or parent_seq */
@@ -71,6 +71,7 @@ static enum th_code known_add(struct verify *v, const struct th_placed_row *r)
 	*k = (struct known){
 		.id = th_arena_str(&v->arena, r->row.session_id),
 		.parent = th_arena_str(&v->arena, r->row.parent),
+		.number = r->number,
 		.parent_seq = r->row.parent_seq,
 		.head_seq = r->row.head_seq,
 		.last_place = r->last_place,
@@ -142,11 +143,34 @@ static const char *row_wrong(const struct th_session_row *row)
 							      : NULL;
 }
 
+/* `newer`: how many rows it was newer than. */
+static enum th_code check_recent(struct verify *v, size_t newer)
+{
+	enum th_code code = th_recent_load(v->db, v->err);
+	const struct th_recent *r = &v->db->recent;
+
+	for (size_t i = 0; i < r->count && code == TH_OK && newer < r->count; i++) {
+		/* It says nothing new of a session that is there: allowed. */
+		bool there = false;
+
+		for (size_t k = 0; k < v->count && !there; k++)
+			there = v->list[k].number == r->list[i].number;
+		if (!there) {
+			th_verify_blame(v->report, "recent", "a session",
+					"there is no session with number %llu",
+					(unsigned long long)r->list[i].number);
+			break;
+		}
+	}
+	return code;
+}
+
 static enum th_code check_sessions(struct verify *v)
 {
 	sqlite3_stmt *st = th_db_get(v->db, TH_SQL_SESSION_ALL);
 	struct th_shown last = { "" };
-	uint64_t number = 0;
+	uint64_t number = 0, place;
+	size_t newer = 0;
 	enum th_code code = TH_OK;
 	int status;
 
@@ -162,10 +186,14 @@ static enum th_code check_sessions(struct verify *v)
 			blame_session(v, r.row.session_id, bad);
 			break;
 		}
-		code = known_add(v, &r);
+		number = r.number;
+		place = r.last_place;
+		code = th_recent_patch(v->db, &r, v->err);
+		newer += r.last_place > place;
+		if (code == TH_OK)
+			code = known_add(v, &r);
 		if (code != TH_OK)
 			break;
-		number = r.number;
 		last = th_session_key(r.row.session_id);
 		v->report->sessions++;
 	}
@@ -173,7 +201,9 @@ static enum th_code check_sessions(struct verify *v)
 		sqlite3_reset(st);
 	if (status < 0)
 		code = stopped(v, status, "sessions", last.text);
-	return code;
+	if (code == TH_OK && !v->report->bad)
+		code = check_recent(v, newer);
+	return code == TH_ECORRUPT && v->report->bad ? TH_OK : code;
 }
 
 /* Hangs each fork where its prefix ends: on the session that holds that event itself. */
@@ -472,6 +502,7 @@ static enum th_code walk_rows(struct verify *v, struct th_str id, struct th_dige
 		sqlite3_stmt *st = th_db_get(v->db, TH_SQL_SESSION_GET);
 		struct th_placed_row r = {};
 		const char *bad = "its parent is missing";
+		enum th_code code = TH_OK;
 		int status;
 
 		if (st)
@@ -485,6 +516,10 @@ static enum th_code walk_rows(struct verify *v, struct th_str id, struct th_dige
 			bad = th_session_column(st, &r);
 		if (status == 1 && !bad)
 			bad = row_wrong(&r.row);
+		if (status == 1 && !bad)
+			code = th_recent_patch(v->db, &r, v->err);
+		if (code != TH_OK)
+			return code;
 		if (depth == 0)
 			*ret_head = r.row.head;
 		v->report->sessions += !bad;

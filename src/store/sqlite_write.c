@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sqlite_write.c - transactions: batches of appends on the writer connection,
- * leases on the reader's.  `writing` keeps the two of this process apart;
- * SQLite's lock keeps processes apart.
+ * sqlite_write.c - transactions: batches of appends on the writer connection.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,17 +10,27 @@
 #include "io/files.h"
 #include "store/sqlite.h"
 
+/* An event that is to be inserted. */
+struct queued {
+	const struct th_append *a;
+	size_t index;
+	uint64_t prev;
+};
+
 /* One transaction: where its next event goes. */
 struct writing {
 	struct th_sqlite *s;
 	struct th_db *db;
 	uint64_t next_place, next_number; /* next_number: 0 until it is needed */
+	uint32_t version;                 /* of the database */
+	struct queued queue[16];
+	size_t queued;
 	struct th_err *err;
 };
 
 /* ---- being usable ---- */
 
-static void set_broken(struct th_sqlite *s, const struct th_err *err)
+void th_sqlite_set_broken(struct th_sqlite *s, const struct th_err *err)
 {
 	pthread_mutex_lock(&s->lock);
 	if (!s->broken) {
@@ -44,7 +52,7 @@ enum th_code th_sqlite_usable(struct th_sqlite *s, struct th_err *err)
 	return code;
 }
 
-static enum th_code writable(struct th_sqlite *s, struct th_err *err)
+enum th_code th_sqlite_writable(struct th_sqlite *s, struct th_err *err)
 {
 	if (s->read_only)
 		return th_fail(err, TH_EPERM, "%s was opened for reading only", s->path);
@@ -135,30 +143,65 @@ enum th_code th_sqlite_mark_check(struct th_sqlite *s, struct th_err *err)
 
 /* ---- appending ---- */
 
-static enum th_code event_insert(struct writing *w, const struct th_append *a, size_t i,
-				 uint64_t prev)
+static void event_bind(sqlite3_stmt *st, int i, const struct queued *q)
 {
-	const struct th_event *ev = &a->events[i];
-	sqlite3_stmt *st = th_db_get(w->db, TH_SQL_EVENT_INSERT);
-	int status;
+	const struct th_event *ev = &q->a->events[q->index];
 
-	if (st) {
-		th_bind_u64(st, 1, w->next_place++);
-		th_bind_str(st, 2, a->row->session_id);
-		th_bind_u64(st, 3, ev->seq);
-		th_bind_u64(st, 4, prev);
-		sqlite3_bind_int64(st, 5, ev->ts_ms);
-		th_bind_blob(st, 6, ev->id.bytes, sizeof(ev->id.bytes));
-		th_bind_str(st, 7, th_str_of(th_source_name(ev->source)));
-		th_bind_str(st, 8, th_str_of(th_event_name(ev->kind)));
-		th_bind_u64(st, 9, ev->cause);
-		th_bind_str(st, 10, ev->call);
-		th_bind_str(st, 11, ev->data);
-		th_bind_str(st, 12, ev->build);
-		th_bind_blob(st, 13, a->digests[i].bytes, sizeof(a->digests[i].bytes));
+	th_bind_str(st, ++i, q->a->row->session_id);
+	th_bind_u64(st, ++i, ev->seq);
+	th_bind_u64(st, ++i, q->prev);
+	sqlite3_bind_int64(st, ++i, ev->ts_ms);
+	th_bind_blob(st, ++i, ev->id.bytes, sizeof(ev->id.bytes));
+	th_bind_str(st, ++i, th_str_of(th_source_name(ev->source)));
+	th_bind_str(st, ++i, th_str_of(th_event_name(ev->kind)));
+	th_bind_u64(st, ++i, ev->cause);
+	th_bind_str(st, ++i, ev->call);
+	th_bind_str(st, ++i, ev->data);
+	th_bind_str(st, ++i, ev->build);
+	th_bind_blob(st, ++i, q->a->digests[q->index].bytes, sizeof(q->a->digests[0].bytes));
+}
+
+/* Writes the events that wait: several with one statement, which halves its cost. */
+static enum th_code events_write(struct writing *w)
+{
+	static const struct {
+		size_t rows;
+		enum th_statement id;
+	} forms[] = {
+		{ 16, TH_SQL_EVENT_INSERT_16 },
+		{ 4, TH_SQL_EVENT_INSERT_4 },
+		{ 1, TH_SQL_EVENT_INSERT },
+	};
+	size_t done = 0;
+
+	for (size_t f = 0; done < w->queued; f += w->queued - done < forms[f].rows) {
+		sqlite3_stmt *st;
+		int status;
+
+		if (w->queued - done < forms[f].rows)
+			continue;
+		st = th_db_get(w->db, forms[f].id);
+		for (size_t i = 0; st && i < forms[f].rows; i++)
+			event_bind(st, (int)i * TH_EVENT_PARAMETERS, &w->queue[done + i]);
+		status = th_db_step(w->db, st, w->err);
+		if (status < 0)
+			return (enum th_code)status;
+		done += forms[f].rows;
 	}
-	status = th_db_step(w->db, st, w->err);
-	return status < 0 ? (enum th_code)status : TH_OK;
+	w->queued = 0;
+	/* SQLite took the places that we counted on, and need not look whether they are free. */
+	if (done > 0 && (uint64_t)sqlite3_last_insert_rowid(w->db->sqlite) != w->next_place - 1)
+		return th_fail(w->err, TH_ECORRUPT,
+			       "%s is damaged: the last event's place is wrong", w->db->path);
+	return TH_OK;
+}
+
+static enum th_code event_add(struct writing *w, const struct th_append *a, size_t index,
+			      uint64_t prev)
+{
+	w->queue[w->queued++] = (struct queued){ a, index, prev };
+	w->next_place++;
+	return w->queued == TH_COUNT(w->queue) ? events_write(w) : TH_OK;
 }
 
 /* Where a session is, as the database or our memory has it. */
@@ -166,8 +209,7 @@ struct spot {
 	uint64_t number, place;
 };
 
-/* Writes the row over the one that is at `spot`, if that is what the append was made for.  1: it
- * was; 0: it was not; or a code. */
+/* Writes the row over the one that is at `spot`.  1: it was ours; 0: it was not; or a code. */
 static int row_update(struct writing *w, const struct th_append *a, struct spot spot)
 {
 	sqlite3_stmt *st = th_db_get(w->db, TH_SQL_SESSION_UPDATE);
@@ -176,12 +218,8 @@ static int row_update(struct writing *w, const struct th_append *a, struct spot 
 	int status;
 
 	r.row.owner = th_str_of(w->s->owner.name);
-	if (st) {
+	if (st)
 		th_session_bind(st, &r);
-		th_bind_u64(st, 24, spot.place);
-		th_bind_u64(st, 25, a->seq_before);
-		th_bind_blob(st, 26, a->head_before.bytes, sizeof(a->head_before.bytes));
-	}
 	status = th_db_step(w->db, st, w->err);
 	return status < 0 ? status : sqlite3_changes(w->db->sqlite) == 1;
 }
@@ -209,6 +247,20 @@ static enum th_code row_insert(struct writing *w, const struct th_append *a, str
 	return status < 0 ? (enum th_code)status : TH_OK;
 }
 
+/* What the transaction has so far, so that its own statements see it. */
+static enum th_code write_out(struct writing *w)
+{
+	struct th_buf *rows = &w->s->rows;
+	enum th_code code = events_write(w);
+
+	if (rows->len > 0 && code == TH_OK) {
+		code = th_recent_write(w->db, w->next_place - 1, rows, w->err);
+		w->s->recent_bytes += rows->len;
+	}
+	th_buf_clear(rows);
+	return code;
+}
+
 /* What is there of the session now; 1, 0: no such session, or a code. */
 static int head_get(struct writing *w, const struct th_append *a, enum th_code *ret_result,
 		    struct spot *ret)
@@ -216,19 +268,33 @@ static int head_get(struct writing *w, const struct th_append *a, enum th_code *
 	sqlite3_stmt *st = th_db_get(w->db, TH_SQL_SESSION_HEAD);
 	struct th_str owner = {};
 	struct th_digest head;
+	const struct th_recent_row *newer = NULL;
 	uint64_t head_seq = 0;
 	int64_t epoch = 0;
+	enum th_code code = TH_OK;
+	bool good;
 	int status;
 
+	code = write_out(w);
+	if (code != TH_OK)
+		return code;
 	if (st)
 		th_bind_str(st, 2, a->row->session_id);
 	status = th_db_step(w->db, st, w->err);
 	if (status != 1)
 		return status;
-	if (!th_column_u64(st, 0, &ret->number) || !th_column_i64(st, 1, &epoch) ||
-	    !th_column_str(st, 2, &owner) || !th_column_u64(st, 3, &head_seq) ||
-	    !th_column_bytes(st, 4, head.bytes, sizeof(head.bytes)) ||
-	    !th_column_u64(st, 5, &ret->place) || ret->place >= w->next_place)
+	good = th_column_u64(st, 0, &ret->number) && th_column_i64(st, 1, &epoch) &&
+	       th_column_str(st, 2, &owner) && th_column_u64(st, 3, &head_seq) &&
+	       th_column_bytes(st, 4, head.bytes, sizeof(head.bytes)) &&
+	       th_column_u64(st, 5, &ret->place);
+	if (good)
+		code = th_recent_find(w->db, ret->number, ret->place, &newer, w->err);
+	if (newer) {
+		head_seq = newer->head_seq;
+		head = newer->head;
+		ret->place = newer->place;
+	}
+	if (!good || ret->place >= w->next_place)
 		*ret_result = TH_ECORRUPT;
 	else if (epoch != a->row->epoch || head_seq != a->seq_before || owner.len == 0 ||
 		 !th_str_is(owner, w->s->owner.name) || !th_digest_eq(&head, &a->head_before))
@@ -236,7 +302,7 @@ static int head_get(struct writing *w, const struct th_append *a, enum th_code *
 	else
 		*ret_result = TH_OK;
 	sqlite3_reset(st);
-	return 1;
+	return code != TH_OK ? (int)code : 1;
 }
 
 /* May the session begin with this?  In *ret_result. */
@@ -285,34 +351,143 @@ static enum th_code row_write(struct writing *w, struct th_append *a, struct spo
 	return found < 0 ? (enum th_code)found : TH_OK;
 }
 
+/* ---- sessions that were written before ---- */
+
+/* Of the columns of which `recent` says nothing. */
+static uint64_t rest_hash(const struct th_session_row *row)
+{
+	const struct th_str strings[] = { row->user,  row->agent,  row->model,
+					  row->title, row->parent, row->metadata };
+	uint64_t parts[TH_COUNT(strings) * 2 + 2], *p = parts;
+
+	for (size_t i = 0; i < TH_COUNT(strings); i++) {
+		*p++ = strings[i].len;
+		*p++ = strings[i].len > 0 ? th_hash64(strings[i].ptr, strings[i].len) : 0;
+	}
+	*p++ = row->parent_seq;
+	*p++ = (uint64_t)row->created_ms;
+	return th_hash64(parts, sizeof(parts));
+}
+
+/* The same owner and epoch as when it was written here: then nobody else has written to it. */
+static int still_ours(struct writing *w, const struct th_known *k)
+{
+	sqlite3_stmt *st = th_db_get(w->db, TH_SQL_SESSION_FENCE);
+	struct th_str owner = {};
+	int64_t epoch = 0;
+	int status;
+
+	if (st)
+		th_bind_u64(st, 1, k->number);
+	status = th_db_step(w->db, st, w->err);
+	if (status != 1)
+		return status;
+	status = th_column_i64(st, 0, &epoch) && epoch == k->epoch &&
+		 th_column_str(st, 1, &owner) && th_str_is(owner, w->s->owner.name);
+	sqlite3_reset(st);
+	return status;
+}
+
+/* What was written here last, if the append goes on from there: the head is the digest of the id
+ * and all events, so it cannot be another session.  1, 0, or a code. */
+static int known_find(struct writing *w, const struct th_append *a, uint64_t hash,
+		      struct th_known **ret)
+{
+	for (size_t i = 0; i < TH_KNOWN_PROBES; i++) {
+		struct th_known *k = &w->s->known[(hash + i) % TH_KNOWN_COUNT];
+		int status = 1;
+
+		if (k->number == 0 || k->hash != hash || k->seq != a->seq_before ||
+		    k->epoch != a->row->epoch || !th_digest_eq(&k->head, &a->head_before))
+			continue;
+		if (k->version != w->version)
+			status = still_ours(w, k);
+		if (status == 1)
+			k->version = w->version;
+		*ret = k;
+		return status;
+	}
+	return 0;
+}
+
+static void known_put(struct writing *w, const struct th_append *a, uint64_t hash, struct spot spot)
+{
+	struct th_known *to = &w->s->known[hash % TH_KNOWN_COUNT];
+
+	for (size_t i = TH_KNOWN_PROBES; i-- > 0;) {
+		struct th_known *k = &w->s->known[(hash + i) % TH_KNOWN_COUNT];
+
+		if (k->number == 0 || k->number == spot.number)
+			to = k;
+		if (k->number == spot.number)
+			break;
+	}
+	*to = (struct th_known){ .hash = hash,
+				 .number = spot.number,
+				 .place = a->event_count > 0 ? w->next_place : spot.place,
+				 .seq = a->seq_before + a->event_count,
+				 .rest = rest_hash(a->row),
+				 .epoch = a->row->epoch,
+				 .version = w->version,
+				 .head = a->event_count > 0 ? a->digests[a->event_count - 1]
+							    : a->head_before };
+}
+
+/* The row of a session that we know: its numbers to `recent`, or all of it when more has changed.
+ */
+static enum th_code known_write(struct writing *w, struct th_append *a, struct th_known *k)
+{
+	struct th_placed_row r = { *a->row, k->number, w->next_place };
+	uint64_t rest = rest_hash(a->row);
+	int status = 1;
+
+	if (a->event_count > 0 && rest == k->rest && th_recent_fits(a->row))
+		th_recent_add(&w->s->rows, &r);
+	else
+		status = row_update(w, a, (struct spot){ k->number, k->place });
+	if (status < 0)
+		return (enum th_code)status;
+	if (status == 0)
+		a->result = TH_ECORRUPT;
+	k->rest = rest;
+	k->seq += a->event_count;
+	if (a->event_count > 0) {
+		k->place = w->next_place;
+		k->head = a->digests[a->event_count - 1];
+	}
+	return w->s->rows.no_memory ? th_fail_memory(w->err) : TH_OK;
+}
+
 /* Says in a->result what became of it; the code is for what ends the transaction. */
 static enum th_code append_write(struct writing *w, struct th_append *a)
 {
 	struct th_str id = a->row->session_id;
-	struct th_place_kept *kept;
+	struct th_known *known = NULL;
 	struct spot spot = {};
 	enum th_code code = TH_OK;
 	uint64_t hash;
-	int written = 0;
+	int found = 0;
 
 	a->result = th_append_check(a);
 	if (a->result != TH_OK)
 		return TH_OK;
 	hash = th_hash64(id.ptr, id.len);
-	kept = &w->s->places[hash % TH_PLACES_KEPT];
-	/* The usual case in one statement: we wrote to this session before and hold it still. */
-	if (!a->create && kept->number > 0 && kept->hash == hash) {
-		spot = (struct spot){ kept->number, kept->place };
-		written = row_update(w, a, spot);
-	}
-	if (written == 0)
+	if (!a->create)
+		found = known_find(w, a, hash, &known);
+	if (found < 0)
+		return (enum th_code)found;
+	if (found == 1) {
+		spot = (struct spot){ known->number, known->place };
+		code = known_write(w, a, known);
+	} else {
 		code = row_write(w, a, &spot);
-	if (written < 0 || code != TH_OK || a->result != TH_OK)
-		return written < 0 ? (enum th_code)written : code;
-	*kept = (struct th_place_kept){ hash, spot.number,
-					a->event_count > 0 ? w->next_place : spot.place };
+	}
+	if (code != TH_OK || a->result != TH_OK)
+		return code;
+	if (found == 0)
+		known_put(w, a, hash, spot);
 	for (size_t i = 0; i < a->event_count && code == TH_OK; i++)
-		code = event_insert(w, a, i, spot.place);
+		code = event_add(w, a, i, spot.place);
 	return code;
 }
 
@@ -397,18 +572,50 @@ static enum th_code names_sync(struct th_sqlite *s, struct th_err *err)
 static enum th_code writer_ready(struct th_sqlite *s, const struct th_batch *list,
 				 struct th_err *err)
 {
-	enum th_code code = writable(s, err);
+	enum th_code code = th_sqlite_writable(s, err);
 
-	if (code == TH_OK && !s->places) {
-		s->places = th_try_alloc(TH_PLACES_KEPT * sizeof(*s->places));
-		if (!s->places)
-			code = th_fail(err, TH_ENOMEM, "out of memory");
+	if (code == TH_OK && !s->known) {
+		s->known = th_try_alloc(TH_KNOWN_COUNT * sizeof(*s->known));
+		if (!s->known)
+			code = th_fail_memory(err);
 	}
 	if (code == TH_OK && !s->writer.sqlite)
 		code = th_db_open(&s->writer, s->path, TH_DB_READ_WRITE, true, err);
 	if (code == TH_OK && creates(list))
 		code = th_owner_take(&s->owner, s->owners, err);
 	return code;
+}
+
+static enum th_code settle_all(struct th_sqlite *s, struct th_err *err)
+{
+	s->recent_bytes = 0;
+	return th_recent_settle(&s->writer, err);
+}
+
+/* Nothing of the transaction was written: what we know of sessions is wrong. */
+static void forget(struct th_sqlite *s)
+{
+	th_db_rollback(&s->writer);
+	th_recent_clear(&s->writer.recent);
+	memset(s->known, 0, TH_KNOWN_COUNT * sizeof(*s->known));
+	s->recent_seen = false;
+}
+
+/* So that a file that nobody has open says all in its tables of sessions and events. */
+void th_sqlite_settle(struct th_sqlite *s)
+{
+	struct th_err err;
+	enum th_code code;
+
+	if (!s->writer.sqlite || s->recent_bytes == 0 || th_sqlite_usable(s, &err) != TH_OK)
+		return;
+	code = th_db_run(&s->writer, TH_SQL_BEGIN_IMMEDIATE, &err);
+	if (code == TH_OK)
+		code = settle_all(s, &err);
+	if (code == TH_OK)
+		code = th_db_run(&s->writer, TH_SQL_COMMIT, &err);
+	if (code != TH_OK) /* then it stays as it is, which says the same */
+		th_db_rollback(&s->writer);
 }
 
 /* All of `list` in one transaction. */
@@ -421,16 +628,27 @@ static enum th_code transact(struct th_sqlite *s, struct th_batch *list, struct 
 	if (code == TH_OK)
 		code = last_of(w.db, TH_SQL_LAST_PLACE, &before, err);
 	w.next_place = before + 1;
+	w.version = th_db_version(w.db);
+	th_buf_clear(&s->rows);
+	if (code == TH_OK && !s->recent_seen) { /* of those who died before */
+		code = th_recent_load(w.db, err);
+		s->recent_bytes = w.db->recent.bytes;
+		s->recent_seen = code == TH_OK;
+	}
 	for (struct th_batch *b = list; b && code == TH_OK; b = b->next) {
 		if (!b->refused)
 			code = batch_write(&w, b);
 	}
 	if (code == TH_OK)
+		code = write_out(&w);
+	if (code == TH_OK && s->recent_bytes > TH_STORE_RECENT_MAX)
+		code = settle_all(s, err);
+	if (code == TH_OK)
 		code = names_sync(s, err);
 	if (code == TH_OK)
 		code = th_db_run(w.db, TH_SQL_COMMIT, err);
 	if (code != TH_OK)
-		th_db_rollback(w.db);
+		forget(s);
 	else if (w.next_place > before + 1)
 		mark_write(s, w.next_place - 1);
 	return code;
@@ -456,7 +674,7 @@ static enum th_code write_list(struct th_sqlite *s, struct th_batch *list)
 	if (code == TH_OK)
 		code = transact(s, list, &err);
 	if (code == TH_EIO)
-		set_broken(s, &err);
+		th_sqlite_set_broken(s, &err);
 	for (struct th_batch *b = list; b; b = b->next)
 		settle(b, code, &err);
 	return code;
@@ -490,160 +708,7 @@ void th_sqlite_checkpoint(struct th_sqlite *s)
 		if (sqlite3_wal_checkpoint_v2(s->writer.sqlite, NULL, SQLITE_CHECKPOINT_PASSIVE,
 					      NULL, NULL) != SQLITE_OK &&
 		    th_db_fail(&s->writer, &err) == TH_EIO)
-			set_broken(s, &err);
+			th_sqlite_set_broken(s, &err);
 	}
 	pthread_mutex_unlock(&s->writing);
-}
-
-/* ---- leases ---- */
-
-static enum th_code lease_check(struct th_sqlite *s, const struct th_session_row *row,
-				struct th_err *err)
-{
-	enum th_code code;
-
-	if (row->owner.len == 0 || th_str_is(row->owner, s->owner.name))
-		return TH_OK;
-	code = th_owner_check(s->owners, row->owner, err);
-	if (code != TH_OK)
-		return th_prefix(err, code, "session %s is held by another runtime",
-				 th_session_shown(row->session_id).text);
-	return TH_OK;
-}
-
-static enum th_code lease_set(struct th_db *db, struct th_placed_row *r, struct th_err *err)
-{
-	sqlite3_stmt *st = th_db_get(db, TH_SQL_SESSION_LEASE);
-	int status;
-
-	if (st) {
-		th_bind_u64(st, 1, r->number);
-		sqlite3_bind_int64(st, 2, r->row.epoch);
-		th_bind_str(st, 3, r->row.owner);
-		sqlite3_bind_int64(st, 4, th_session_row_crc(&r->row, r->number, r->last_place));
-	}
-	status = th_db_step(db, st, err);
-	return status < 0 ? (enum th_code)status : TH_OK;
-}
-
-/* The row as stored, strings in the arena. */
-static enum th_code row_get(struct th_db *db, struct th_str id, struct th_arena *a,
-			    struct th_placed_row *ret, struct th_err *err)
-{
-	sqlite3_stmt *st = th_db_get(db, TH_SQL_SESSION_GET);
-	enum th_code code = TH_OK;
-	const char *bad;
-	int status;
-
-	if (st)
-		th_bind_str(st, 1, id);
-	status = th_db_step(db, st, err);
-	if (status < 0)
-		return (enum th_code)status;
-	if (status == 0)
-		return th_fail_no_session(err, id);
-	bad = th_session_column(st, ret);
-	if (bad)
-		code = th_fail(err, TH_ECORRUPT, "%s is damaged: session %s: %s", db->path,
-			       th_session_shown(id).text, bad);
-	else
-		code = th_row_keep(a, &ret->row, err);
-	sqlite3_reset(st);
-	return code;
-}
-
-static enum th_code lease_one(struct th_sqlite *s, struct th_str id, struct th_arena *a,
-			      struct th_session_row *ret, struct th_err *err)
-{
-	struct th_placed_row r = {};
-	enum th_code code = row_get(&s->reader, id, a, &r, err);
-
-	if (code == TH_OK)
-		code = lease_check(s, &r.row, err);
-	if (code != TH_OK)
-		return code;
-	r.row.epoch++;
-	r.row.owner = th_arena_str(a, th_str_of(s->owner.name));
-	if (!r.row.owner.ptr)
-		return th_fail(err, TH_ELIMIT, "rows of sessions take more than %zu bytes", a->max);
-	*ret = r.row;
-	return lease_set(&s->reader, &r, err);
-}
-
-/* What belongs to one session only, and lets the others go on. */
-static bool of_one(enum th_code code)
-{
-	return code == TH_OK || code == TH_EBUSY || code == TH_ENOENT;
-}
-
-enum th_code th_sqlite_lease_many(struct th_store *store, const struct th_str *ids, size_t count,
-				  struct th_arena *a, struct th_session_row *rows,
-				  enum th_code *codes, struct th_err *err)
-{
-	struct th_sqlite *s = th_sqlite_of(store);
-	struct th_err local;
-	enum th_code code;
-
-	if (!err)
-		err = &local;
-	code = writable(s, err);
-	assert(s->reading == 0 && "no lease from inside a callback of list or read");
-	if (code != TH_OK)
-		return code;
-	pthread_mutex_lock(&s->writing);
-	code = th_owner_take(&s->owner, s->owners, err);
-	if (code == TH_OK)
-		code = th_db_run(&s->reader, TH_SQL_BEGIN_IMMEDIATE, err);
-	for (size_t i = 0; i < count && code == TH_OK; i++) {
-		codes[i] = lease_one(s, ids[i], a, &rows[i], err);
-		if (!of_one(codes[i]))
-			code = codes[i];
-	}
-	if (code == TH_OK)
-		code = th_db_run(&s->reader, TH_SQL_COMMIT, err);
-	if (code != TH_OK)
-		th_db_rollback(&s->reader);
-	if (code == TH_EIO)
-		set_broken(s, err);
-	pthread_mutex_unlock(&s->writing);
-	return code;
-}
-
-enum th_code th_sqlite_lease(struct th_store *store, struct th_str id, struct th_arena *a,
-			     struct th_session_row *ret, struct th_err *err)
-{
-	enum th_code code = TH_OK;
-	enum th_code all = th_sqlite_lease_many(store, &id, 1, a, ret, &code, err);
-
-	return all != TH_OK ? all : code;
-}
-
-enum th_code th_sqlite_release(struct th_store *store, struct th_str id, int64_t epoch,
-			       struct th_err *err)
-{
-	struct th_sqlite *s = th_sqlite_of(store);
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
-	struct th_placed_row r = {};
-	enum th_code code = writable(s, err);
-
-	assert(s->reading == 0 && "no release from inside a callback of list or read");
-	th_arena_init(&a, TH_EVENT_DATA_MAX * 2);
-	if (code != TH_OK)
-		return code;
-	pthread_mutex_lock(&s->writing);
-	code = th_db_run(&s->reader, TH_SQL_BEGIN_IMMEDIATE, err);
-	if (code == TH_OK)
-		code = row_get(&s->reader, id, &a, &r, err);
-	if (code == TH_OK && (r.row.epoch != epoch || !th_str_is(r.row.owner, s->owner.name)))
-		code = th_fail_fenced(err, id, epoch);
-	r.row.epoch++;
-	r.row.owner = TH_STR("");
-	if (code == TH_OK)
-		code = lease_set(&s->reader, &r, err);
-	if (code == TH_OK)
-		code = th_db_run(&s->reader, TH_SQL_COMMIT, err);
-	if (code != TH_OK)
-		th_db_rollback(&s->reader);
-	pthread_mutex_unlock(&s->writing);
-	return code;
 }

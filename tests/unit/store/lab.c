@@ -62,13 +62,18 @@ static struct th_event event_at(const struct lab_log *log, uint64_t seq, char *d
 	return ev;
 }
 
+/* It changes now and then only, as that of a session does. */
+static void title_at(uint64_t seq, char *ret, size_t size)
+{
+	snprintf(ret, size, "part %llu", (unsigned long long)seq / 16);
+}
+
 void lab_make(const struct lab_log *log, size_t count, struct lab_append *a, struct th_append *ret)
 {
 	assert_true(count <= LAB_EVENTS_MAX);
 	for (size_t i = 0; i < count; i++)
 		a->events[i] = event_at(log, log->seq + 1 + i, a->data[i], sizeof(a->data[i]));
-	snprintf(a->title, sizeof(a->title), "%s at %llu", "title",
-		 (unsigned long long)(log->seq + count));
+	title_at(log->seq + count, a->title, sizeof(a->title));
 	a->row = (struct th_session_row){
 		.session_id = th_str_of(log->id),
 		.user = TH_STR("anna"),
@@ -169,10 +174,10 @@ static enum th_code check_event(void *ctx, const struct th_event *ev,
 void lab_check(struct th_store *s, const struct lab_log *log)
 {
 	struct checking c = { .log = log };
+	char title[64];
 	struct th_session_row row;
 	struct th_arena arena;
 	enum th_code code;
-
 	th_arena_init(&arena, TH_MIB);
 	code = s->kind->get(s, th_str_of(log->id), &arena, &row, &err);
 	if (!log->stored) {
@@ -185,6 +190,8 @@ void lab_check(struct th_store *s, const struct lab_log *log)
 	assert_true(th_str_is(row.user, "anna") && th_str_is(row.agent, "default"));
 	assert_true(th_str_is(row.model, "scripted") && th_str_is(row.metadata, "{\"a\":1}"));
 	assert_true(th_str_is(row.state, log->seq % 2 ? "running" : "waiting"));
+	title_at(log->seq, title, sizeof(title));
+	assert_true(th_str_is(row.title, title));
 	assert_true(th_str_is(row.parent, log->parent));
 	assert_int_equal(row.parent_seq, log->parent_seq);
 	assert_int_equal(row.head_seq, log->seq);

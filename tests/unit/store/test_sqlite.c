@@ -1010,6 +1010,151 @@ static void cut_log(void **state)
 	th_store_close(s);
 }
 
+static int64_t one_number(int n, const char *sql)
+{
+	sqlite3_stmt *st = NULL;
+	sqlite3 *db;
+	int64_t ret;
+
+	assert_int_equal(sqlite3_open(path_of(n), &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	ret = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+	return ret;
+}
+
+#define IN_RECENT "SELECT coalesce(sum(length(rows)), 0) FROM recent"
+
+static enum th_code note_id(void *ctx, const struct th_session_row *row, struct th_err *ret)
+{
+	struct th_buf *b = ctx;
+
+	(void)ret;
+	th_buf_add(b, row->session_id);
+	th_buf_add_char(b, ' ');
+	return TH_OK;
+}
+
+static void listed_as(struct th_store *s, size_t limit, const char *ids)
+{
+	struct th_session_filter filter = { .limit = limit };
+	struct th_buf b TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+
+	assert_int_equal(s->kind->list(s, &filter, note_id, &b, &err), TH_OK);
+	if (!th_str_is(th_buf_str(&b), ids))
+		fail_msg("%s instead of %s", b.ptr, ids);
+}
+
+/* What an append changed is in `recent` and seen by everybody; a closed store has it in its rows.
+ */
+static void rows_are_recent(void **state)
+{
+	struct th_store *s = lab_open(fresh(), NULL), *other = lab_open(url_of(number), NULL);
+	static struct lab_log logs[4];
+	int n = number;
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(logs); i++) {
+		lab_log_init(&logs[i], (char[]){ (char)('a' + i), 0 });
+		assert_int_equal(lab_append_now(s, &logs[i], i == 3 ? 9 : 1), TH_OK);
+	}
+	assert_int_equal(one_number(n, IN_RECENT), 0);
+	listed_as(other, 0, "d a b c ");
+	assert_int_equal(lab_append_now(s, &logs[1], 14), TH_OK);
+	assert_int_equal(lab_append_now(s, &logs[2], 4), TH_OK);
+	assert_true(one_number(n, IN_RECENT) > 0);
+	assert_int_equal(one_number(n, "SELECT max(head_seq) FROM sessions"), 9);
+	listed_as(other, 0, "b d c a ");
+	listed_as(other, 1, "b ");
+	listed_as(other, 3, "b d c ");
+	for (size_t i = 0; i < TH_COUNT(logs); i++)
+		lab_check(other, &logs[i]);
+	lab_verify(other);
+	th_store_close(s);
+	assert_int_equal(one_number(n, IN_RECENT), 0);
+	assert_int_equal(one_number(n, "SELECT max(head_seq) FROM sessions"), 15);
+	listed_as(other, 0, "b d c a ");
+	lab_verify(other);
+	th_store_close(other);
+}
+
+/* It is carried over when it is long, but for a session whose row is damaged. */
+static void recent_is_short(void **state)
+{
+	struct th_store *s = lab_open(fresh(), NULL);
+	static struct lab_log good, bad;
+	struct th_verify_report r;
+	int n = number;
+	sqlite3 *db;
+
+	(void)state;
+	lab_log_init(&good, "good");
+	lab_log_init(&bad, "bad");
+	assert_int_equal(lab_append_now(s, &good, 1), TH_OK);
+	assert_int_equal(lab_append_now(s, &bad, 1), TH_OK);
+	assert_int_equal(lab_append_now(s, &bad, 1), TH_OK);
+	assert_int_equal(sqlite3_open(path_of(n), &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db,
+				      "UPDATE sessions SET title = 'x' WHERE session_id = 'bad'",
+				      NULL, NULL, NULL),
+			 SQLITE_OK);
+	sqlite3_close(db);
+	for (int i = 0; i < 5000; i++) {
+		assert_int_equal(lab_append_now(s, &good, 1), TH_OK);
+		if (i % 500 == 0)
+			assert_in_range(one_number(n, IN_RECENT), 1, TH_STORE_RECENT_MAX + 200);
+	}
+	lab_check(s, &good);
+	th_store_close(s);
+	assert_in_range(one_number(n, IN_RECENT), 120, 130); /* the other's */
+	assert_int_equal(one_number(n, "SELECT max(head_seq) FROM sessions"), 5001);
+	s = lab_open(url_of(n), NULL);
+	assert_int_equal(s->kind->verify(s, TH_STR(""), &r, &err), TH_OK);
+	assert_true(r.bad);
+	assert_string_equal(r.key, "session bad");
+	th_store_close(s);
+}
+
+/* Another process writes in between, or takes the session: then what is known here is looked up. */
+static void known_no_more(void **state)
+{
+	struct th_store *s = lab_open(fresh(), NULL), *other = lab_open(url_of(number), NULL);
+	static struct lab_log mine, theirs;
+	struct th_session_row row;
+	struct th_arena a;
+
+	(void)state;
+	th_arena_init(&a, TH_MIB);
+	lab_log_init(&mine, "mine");
+	lab_log_init(&theirs, "theirs");
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(lab_append_now(s, &mine, 2), TH_OK);
+		assert_int_equal(lab_append_now(other, &theirs, 2), TH_OK);
+	}
+	/* Taken again by ourselves: what is under way with the old epoch is refused. */
+	assert_int_equal(s->kind->lease(s, TH_STR("mine"), &a, &row, &err), TH_OK);
+	assert_int_equal(row.head_seq, 6);
+	assert_int_equal(lab_append_now(s, &mine, 1), TH_EFENCED);
+	mine.epoch = row.epoch;
+	assert_int_equal(lab_append_now(s, &mine, 1), TH_OK);
+	assert_int_equal(lab_append_now(s, &mine, 1), TH_OK);
+	/* The other process ends, and its session is ours. */
+	th_store_close(other);
+	assert_int_equal(s->kind->lease(s, TH_STR("theirs"), &a, &row, &err), TH_OK);
+	assert_int_equal(row.head_seq, 6);
+	theirs.epoch = row.epoch;
+	assert_int_equal(lab_append_now(s, &theirs, 2), TH_OK);
+	assert_int_equal(s->kind->release(s, TH_STR("theirs"), row.epoch, &err), TH_OK);
+	assert_int_equal(lab_append_now(s, &theirs, 1), TH_EFENCED);
+	lab_check(s, &mine);
+	lab_check(s, &theirs);
+	lab_verify(s);
+	th_store_close(s);
+	th_arena_deinit(&a);
+}
+
 /* A commit's pages go to the log in one write. */
 static void one_write(void **state)
 {
@@ -1086,6 +1231,9 @@ int main(void)
 		cmocka_unit_test(closed_by_a_failed_flush),
 		cmocka_unit_test(failing_reads),
 		cmocka_unit_test(cut_log),
+		cmocka_unit_test(rows_are_recent),
+		cmocka_unit_test(recent_is_short),
+		cmocka_unit_test(known_no_more),
 		cmocka_unit_test(one_write),
 		cmocka_unit_test(log_stays_small),
 	};

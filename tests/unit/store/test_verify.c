@@ -18,7 +18,8 @@
 
 #define err lab_err
 
-static char folder[32], path[64], url[80], good[64];
+static char folder[32], path[64], url[80], settled[64], unsettled[64];
+static const char *good = settled;
 
 static void copy_file(const char *from, const char *to)
 {
@@ -28,6 +29,36 @@ static void copy_file(const char *from, const char *to)
 	assert_int_equal(th_file_read(from, 64 * TH_MIB, &b, &err), TH_OK);
 	assert_int_equal(th_file_write_fd(fd, th_buf_str(&b), &err), TH_OK);
 	close(fd);
+}
+
+/* What the store is while it is open, in one file: its newest rows are in `recent`. */
+static void as_killed(void)
+{
+	char from[80], to[80];
+	sqlite3 *db;
+
+	copy_file(path, unsettled);
+	snprintf(from, sizeof(from), "%s-wal", path);
+	snprintf(to, sizeof(to), "%s-wal", unsettled);
+	copy_file(from, to);
+	assert_int_equal(sqlite3_open(unsettled, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static int use_unsettled(void **state)
+{
+	(void)state;
+	good = unsettled;
+	return 0;
+}
+
+static int use_settled(void **state)
+{
+	(void)state;
+	good = settled;
+	return 0;
 }
 
 /* Sessions "a" (events 1-10), "b" (1-4), fork "f" of a@5 (6-8), fork "g" of f@3 (4); two blobs. */
@@ -59,9 +90,10 @@ static void make_good(void)
 	assert_int_equal(lab_append_now(s, &a, 3), TH_OK);
 	assert_int_equal(s->kind->commit_now(s, &batch, &err), TH_OK);
 	lab_verify(s);
+	as_killed();
 	th_store_close(s);
 	free(large);
-	copy_file(path, good);
+	copy_file(path, settled);
 }
 
 static int setup(void **state)
@@ -72,7 +104,8 @@ static int setup(void **state)
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/s.db", folder);
 	snprintf(url, sizeof(url), "sqlite:%s", path);
-	snprintf(good, sizeof(good), "%s/good.db", folder);
+	snprintf(settled, sizeof(settled), "%s/settled.db", folder);
+	snprintf(unsettled, sizeof(unsettled), "%s/unsettled.db", folder);
 	make_good();
 	return 0;
 }
@@ -264,12 +297,14 @@ static void every_column(void **state)
 		{ "events", "session_id = 'a' AND seq = 1" },  /* the first */
 		{ "events", "session_id = 'f' AND seq = 6" },  /* behind a fork */
 		{ "blobs", "length(bytes) > 1000" },
+		{ "recent", "place = (SELECT min(place) FROM recent)" },
+		{ "recent", "place = (SELECT max(place) FROM recent)" },
 	};
 	struct column list[64];
 	size_t count = columns(list, TH_COUNT(list)), changes = 0;
 
 	(void)state;
-	assert_int_equal(count, 23 + 13 + 4);
+	assert_int_equal(count, 23 + 13 + 4 + 2);
 	for (size_t i = 0; i < count * TH_COUNT(rows) * TH_COUNT(values); i++) {
 		const struct column *c = &list[i / TH_COUNT(values) / TH_COUNT(rows)];
 		size_t row = i / TH_COUNT(values) % TH_COUNT(rows);
@@ -564,6 +599,7 @@ static struct th_digest content_of(const char *file)
 		"SELECT * FROM sessions",
 		"SELECT * FROM events",
 		"SELECT * FROM blobs",
+		"SELECT * FROM recent",
 		"SELECT hash FROM blobs INDEXED BY sqlite_autoindex_blobs_1 ORDER BY hash",
 	};
 	struct th_sha256 h;
@@ -668,6 +704,24 @@ static void cut_file(void **state)
 	}
 }
 
+/* The rows alone are old, and say so. */
+static void recent_wrong(void **state)
+{
+	(void)state;
+	expect("DELETE FROM recent", "sessions", "session f"); /* of events that are not there */
+	expect("DELETE FROM recent WHERE place = (SELECT max(place) FROM recent)", "events",
+	       "session a event 8");
+	expect("UPDATE recent SET rows = zeroblob(length(rows))", "recent", "place 9");
+	expect("UPDATE recent SET place = place + 100", "recent", "place 109");
+	expect("INSERT INTO recent VALUES (99, x'00')", "recent", "place 99");
+	expect("DELETE FROM sessions WHERE session_id = 'g'", "events", "session g event 4");
+}
+
+#define UNSETTLED(test)                                                     \
+	{                                                                   \
+		"unsettled: " #test, test, use_unsettled, use_settled, NULL \
+	}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -682,6 +736,12 @@ int main(void)
 		cmocka_unit_test(head_of_the_file),
 		cmocka_unit_test(every_byte),
 		cmocka_unit_test(cut_file),
+		UNSETTLED(good_is_good),
+		UNSETTLED(every_column),
+		UNSETTLED(recent_wrong),
+		UNSETTLED(one_session),
+		UNSETTLED(every_byte),
+		UNSETTLED(cut_file),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
