@@ -40,6 +40,8 @@ static const struct th_field settings_fields[] = {
 	  "reasoning effort, as the provider names it", NULL, NULL, false, 0 },
 	{ "summary", AT(summary), TH_FIELD_str, TH_NONEMPTY,
 	  "reasoning summary: auto, concise or detailed", NULL, NULL, false, 0 },
+	{ "tool_choice", AT(tool_choice), TH_FIELD_str, TH_NONEMPTY,
+	  "auto, required, none, or the tool that must be called", NULL, NULL, false, 0 },
 	{ "images", AT(images), TH_FIELD_int, TH_POSITIVE,
 	  "screenshots sent with a request, the newest; default 20", NULL, NULL, false, 0 },
 	{ "stream", AT(stream), TH_FIELD_bool, TH_EMIT, "stream answers", NULL, NULL, true, 1 },
@@ -152,6 +154,12 @@ static const struct th_field agent_fields[] = {
 	{ "instructions_from", AT(instructions_from), TH_FIELD_str, TH_NONEMPTY,
 	  "function of the agent's code that gives the instructions, asked before each turn", NULL,
 	  NULL, false, 0 },
+	{ "input_filter", AT(input_filter), TH_FIELD_str, TH_NONEMPTY,
+	  "function of the agent's code that says which items each request sends", NULL, NULL,
+	  false, 0 },
+	{ "history_items", AT(history_items), TH_FIELD_int, TH_POSITIVE,
+	  "items of before the task that the model sees, the newest; default: all", NULL, NULL,
+	  false, 0 },
 };
 
 const struct th_table th_agent_table = {

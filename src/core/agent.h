@@ -21,6 +21,8 @@
 	F(agent_limits, int, seconds, "seconds", TH_POSITIVE, "running time of one task")         \
 	F(agent_limits, int, model_attempts, "model_attempts", TH_POSITIVE,                       \
 	  "tries per turn; default 5")                                                            \
+	F(agent_limits, int, parallel_calls, "parallel_calls", TH_POSITIVE,                       \
+	  "calls under way at once; default: all of an answer")                                   \
 	F(agent_limits, int, command_seconds, "command_seconds", TH_POSITIVE,                     \
 	  "longest command; default 120")
 
@@ -38,6 +40,8 @@ struct th_agent_model_settings {
 	double temperature, top_p; /* -1: not set; see TH_SETTINGS_UNSET */
 	int64_t max_output_tokens; /* 0: the provider's */
 	struct th_str effort, summary;
+	struct th_str
+	    tool_choice;       /* auto, required, none or a tool's name; empty: nothing is said */
 	int64_t images;        /* pictures kept in a request; 0: the default */
 	bool stream;           /* default true */
 	int64_t idle_seconds;  /* silence that ends a request: no byte, or no whole event; 0: the
@@ -123,6 +127,8 @@ struct th_agent {
 	struct th_agent_instead *instead;
 	int64_t unknown_tool;            /* enum th_unknown_tool */
 	struct th_str instructions_from; /* the code that gives the instructions; empty: none */
+	struct th_str input_filter;      /* the code that narrows each request; empty: none */
+	int64_t history_items;           /* of before the task that are sent; 0: all */
 };
 
 extern const struct th_table th_agent_table, th_agent_limits_table, th_agent_computer_table,

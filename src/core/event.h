@@ -160,6 +160,8 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_model_requested, str, agent, "agent", 0, "of a team: the agent that asks")           \
 	F(ev_model_requested, str, instructions, "instructions", 0,                               \
 	  "what its code gave as instructions, when that is new")                                 \
+	F(ev_model_requested, raw, history, "history", 0,                                         \
+	  "input_filter: what this request sends, as of a handoff")                               \
 	F(ev_model_requested, int, items, "items", 0, "history items sent")                       \
 	F(ev_model_requested, int, reserved_tokens, "reserved_tokens", TH_NONEG,                  \
 	  "tokens reserved in the budget, input and output")                                      \

@@ -153,6 +153,7 @@ void th_session_limits(struct th_session *s, const struct th_agent_limits *l)
 	s->tokens_max = l ? l->tokens : 0;
 	s->seconds_max = l ? l->seconds : 0;
 	s->cost_nano_max = l ? (int64_t)(l->cost_usd * 1e9) : 0;
+	s->calls_max = l ? l->parallel_calls : 0;
 }
 
 void th_step_emit(struct th_effects *out, struct th_effect effect)
@@ -292,6 +293,20 @@ static bool handoff_before(const struct th_session *s, size_t index)
 	return false;
 }
 
+/* Those that were given out count: their intent may still wait for the executor. */
+static int64_t under_way(const struct th_session *s)
+{
+	int64_t count = 0;
+
+	for (size_t i = 0; i < s->call_count; i++) {
+		const struct th_call *c = &s->calls[i];
+
+		count +=
+		    c->phase == TH_CALL_INTENDED || (c->phase == TH_CALL_CLEARED && c->emitted);
+	}
+	return count;
+}
+
 static void due_cleared(struct th_session *s, size_t i, bool barrier, struct th_effects *out)
 {
 	struct th_call *c = &s->calls[i];
@@ -322,7 +337,8 @@ static void due_cleared(struct th_session *s, size_t i, bool barrier, struct th_
 						 .call = i,
 						 .guard = (size_t)__builtin_ctz(c->guards_in) });
 		return;
-	} else if ((barrier && !early) || (c->computer && earlier_computer_open(s, i))) {
+	} else if ((barrier && !early) || (c->computer && earlier_computer_open(s, i)) ||
+		   (s->calls_max && under_way(s) >= s->calls_max)) {
 		return;
 	}
 	c->emitted = true;
@@ -1206,6 +1222,10 @@ static enum th_code on_final(struct th_step *st)
 	    st->s->state != TH_STATE_RUNNING)
 		return th_fail(st->err, TH_EPROTO, "there is no final answer to finish with");
 	th_step_phase(st->s, TH_TURN_REST);
+	if (th_json_bool(th_json_get(st->data, "in_history"), false)) {
+		st->s->rewritten_seq = st->ev->seq;
+		st->s->items++;
+	}
 	th_buf_clear(&st->s->reason);
 	return th_step_state(st, TH_STATE_FINISHED);
 }

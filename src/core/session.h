@@ -206,6 +206,7 @@ struct th_session {
 	bool turn_failed; /* the last request ended without an answer, for good */
 	bool notified;
 
+	int64_t calls_max; /* under way at once; 0: any number */
 	int64_t turns_max, attempts_max, tokens_max, seconds_max, cost_nano_max; /* 0: none */
 	struct th_session_price {
 		int64_t input, output; /* per token; 0: unknown; of live runs only */
@@ -226,9 +227,11 @@ struct th_session {
 	bool correct;                 /* the answer does not fit; `reason` says why */
 	bool use_given, use_answered; /* TH_USE_CODE: asked, and has spoken of this answer */
 	int64_t corrections;
-	int instead;              /* enum th_instead of the final output, or -1 */
-	uint64_t agents_used;     /* bit i: agent i used a tool in this task */
-	uint64_t narrowed_seq;    /* of the HANDOFF that narrowed the history; 0: none */
+	int instead;          /* enum th_instead of the final output, or -1 */
+	uint64_t agents_used; /* bit i: agent i used a tool in this task */
+	/* The last event after which the history is not simply the log from its beginning (see
+	 * core/past.h); 0: it is. */
+	uint64_t rewritten_seq;
 	struct th_sticky *sticky; /* in `kept`; NULL: none */
 	size_t sticky_count;
 	/* Of the fallback list of who speaks. */

@@ -184,9 +184,8 @@ static bool any_counts(const struct th_session *s)
 	return false;
 }
 
-void th_ladder_settled(struct th_session *s)
+static void settled(struct th_session *s, const struct th_member *m)
 {
-	const struct th_member *m = th_session_member(s);
 	const struct th_call *c = s->handed ? NULL : ending_call(s, m);
 
 	if (s->tripped) {
@@ -199,6 +198,22 @@ void th_ladder_settled(struct th_session *s)
 	} else if (s->handed || m->tool_use != TH_USE_CODE || s->use_answered || !any_counts(s)) {
 		ask_again(s);
 	}
+}
+
+/* Its result is in the log, and HANDOFF comes next. */
+static bool hands_over(const struct th_call *c)
+{
+	return c->handoff && c->phase == TH_CALL_SETTLED && c->status == TH_OUTCOME_DONE;
+}
+
+void th_ladder_settled(struct th_session *s)
+{
+	const struct th_member *m = th_session_member(s);
+
+	for (size_t i = 0; i < s->call_count && !s->handed; i++)
+		if (hands_over(&s->calls[i]))
+			return;
+	settled(s, m);
 }
 
 static void add_text(const struct th_json *output, struct th_buf *out)
@@ -353,8 +368,10 @@ static void trip_by(struct th_step *st, const struct th_ev_guardrail *d)
 	th_buf_printf(&why, "the guardrail %.*s stopped the run%s%.*s",
 		      TH_FMT(th_utf8_cut(d->name, 80)), d->message.len ? ": " : "",
 		      TH_FMT(th_utf8_cut(d->message, TH_ERR_MSG_MAX * 2)));
-	if (stage == TH_GUARD_OUTPUT)
-		th_buf_clear(&st->s->final); /* which nobody may see */
+	if (stage == TH_GUARD_OUTPUT) { /* which nobody may see */
+		th_buf_clear(&st->s->final);
+		st->s->rewritten_seq = st->ev->seq;
+	}
 	th_ladder_trip(st->s, st->out, classes[stage], th_buf_str(&why));
 	th_buf_deinit(&why);
 }
@@ -381,6 +398,7 @@ static enum th_code on_tool_guardrail(struct th_step *st, const struct th_ev_gua
 		c->verbatim = true;
 		th_call_phase_set(c, TH_CALL_DENIED);
 	} else if (d->message.len) {
+		s->rewritten_seq = st->ev->seq;
 		c->output = th_arena_str(&s->turn, d->message);
 	}
 	if (s->phase == TH_TURN_CALLS && th_calls_settled(s))
@@ -427,14 +445,14 @@ enum th_code th_on_handoff(struct th_step *st)
 {
 	struct th_session *s = st->s;
 	const struct th_member *m = th_session_member(s);
-	struct th_call *c = th_step_call(st, 1u << TH_CALL_CLEARED);
+	struct th_call *c = th_step_call(st, 1u << TH_CALL_SETTLED);
 	struct th_ev_handoff d;
 	enum th_code code = th_step_parse(st, &d);
 	size_t to;
 
 	if (code)
 		return code;
-	if (!c || !c->handoff || s->handed)
+	if (!c || !hands_over(c) || s->handed)
 		return th_fail(st->err, TH_EDIVERGED,
 			       "diverged: the log hands over to \"%.*s\", this build would not",
 			       TH_FMT(th_utf8_cut(d.to, 80)));
@@ -449,7 +467,8 @@ enum th_code th_on_handoff(struct th_step *st)
 	s->model_anew = false;
 	s->handed = true;
 	if (d.history.len)
-		s->narrowed_seq = st->ev->seq;
+		s->rewritten_seq = st->ev->seq;
+	th_ladder_settled(s);
 	return TH_OK;
 }
 
@@ -512,6 +531,7 @@ enum th_code th_on_items_added(struct th_step *st)
 	if (s->items + count > TH_SESSION_ITEMS_MAX)
 		return th_fail(st->err, TH_ELIMIT, "the session's history is full");
 	s->items += count;
+	s->rewritten_seq = st->ev->seq;
 	if (th_json_bool(th_json_get(st->data, "begins"), false)) {
 		s->message_seq = st->ev->seq;
 		return th_step_begin(st);
@@ -528,6 +548,7 @@ enum th_code th_on_items_removed(struct th_step *st)
 		return th_fail(st->err, TH_EPROTO, "count must be 0 or more");
 	if (!between_tasks(s))
 		return not_now(st);
+	s->rewritten_seq = st->ev->seq;
 	s->items -= count == 0 ? s->items : TH_MIN(s->items, (uint64_t)count);
 	return TH_OK;
 }
@@ -565,8 +586,8 @@ void th_ladder_print(const struct th_session *s, struct th_jw *w)
 		th_jw_kstr(w, "tripped", th_buf_str(&s->trip));
 	if (s->corrections)
 		th_jw_kint(w, "corrections", s->corrections);
-	if (s->narrowed_seq)
-		th_jw_kuint(w, "narrowed", s->narrowed_seq);
+	if (s->rewritten_seq)
+		th_jw_kuint(w, "rewritten", s->rewritten_seq);
 	for (size_t i = 0; i < s->sticky_count; i++)
 		th_jw_kstr(w, s->sticky[i].approve ? "always_approve" : "always_refuse",
 			   s->sticky[i].tool);

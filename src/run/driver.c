@@ -2,6 +2,8 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "core/past.h"
+#include "core/schema.h"
 #include "run/driver_internal.h"
 
 /* Sets *ret; nothing for an empty text.  False: out of memory. */
@@ -182,17 +184,29 @@ bool th_live_choose(struct th_live *l)
 {
 	if (l->model_at == l->fold.model_at)
 		return true;
-	if (l->durable_seq < l->fold.seq) {
-		for (size_t i = 0; i < l->held_count; i++)
-			if (l->held[i].kind == TH_DO_REQUEST)
-				return false;
-		hold(l, TH_DO_REQUEST, l->fold.seq, 0);
-		make_dirty(l);
-		return false;
-	}
+	if (l->durable_seq < l->fold.seq)
+		return !th_live_later(l);
 	live_turn_to(l, l->fold.model_at);
 	l->history_due = false; /* it can be made at once */
 	return true;
+}
+
+/* In the strict subset where that is possible: providers hold the model to it. */
+static void fit_format(struct th_live *l)
+{
+	struct th_output_format *f = &l->options.format;
+	struct th_json_doc *doc = NULL;
+	struct th_err err;
+
+	*f = (struct th_output_format){ 0 };
+	th_arena_reset(&l->format);
+	if (!l->speaking.output_schema.len)
+		return;
+	if (!th_json_parse(l->speaking.output_schema, &doc, &err))
+		f->strict = !th_schema_strict(th_json_root(doc), 0, &l->format, &f->schema, &err);
+	if (!f->strict)
+		f->schema = l->speaking.output_schema;
+	th_json_free(doc);
 }
 
 enum th_code th_live_dress(struct th_live *l, struct th_err *err)
@@ -216,6 +230,7 @@ enum th_code th_live_dress(struct th_live *l, struct th_err *err)
 		th_session_prices(&l->fold, i, price->input, price->output);
 	}
 	live_turn_to(l, l->fold.model_at);
+	fit_format(l);
 	return fit_tools(l, err);
 }
 
@@ -260,6 +275,8 @@ static enum th_code live_new(struct th_driver *d, struct th_str id,
 	l->generation = ++d->generations;
 	th_session_init(&l->fold);
 	th_buf_init(&l->instructions, TH_EVENT_DATA_MAX);
+	th_buf_init(&l->filtered, TH_EVENT_DATA_MAX);
+	th_arena_init(&l->format, TH_EVENT_DATA_MAX);
 	d->lives[index] = l;
 	d->live_count++;
 	if (observer)
@@ -284,6 +301,8 @@ static void live_free(struct th_live *l)
 	th_live_unknowns_free(l);
 	th_live_askings_free(l);
 	th_buf_deinit(&l->instructions);
+	th_buf_deinit(&l->filtered);
+	th_arena_deinit(&l->format);
 	th_session_deinit(&l->fold);
 	free((void *)(uintptr_t)l->options.tools);
 	free(l->pending.events);
@@ -400,7 +419,11 @@ static enum th_code history_fill(void *ctx, const struct th_event *ev,
 
 enum th_code th_live_history(struct th_live *l, struct th_err *err)
 {
-	return l->history || l->history_due ? TH_OK : th_live_history_make(l, err);
+	if (l->history || l->history_due)
+		return TH_OK;
+	/* Made when a request needs it. */
+	l->history_due = th_live_history_odd(l);
+	return l->history_due ? TH_OK : th_live_history_make(l, err);
 }
 
 /* False: out of memory. */
@@ -445,6 +468,15 @@ static void pending_add(struct th_live *l, const struct th_event *ev)
 	l->head = th_event_digest(&l->head, th_str_of(l->id), ev);
 	p->events[p->count] = *ev;
 	p->digests[p->count++] = l->head;
+}
+
+/* Each request, or each task, may see something else of what was. */
+static void retire_history(struct th_live *l)
+{
+	if (!l->speaking.input_filter.len && !l->speaking.history_items)
+		return;
+	l->history = th_history_free(l->history);
+	l->history_due = true;
 }
 
 enum th_code th_live_append(struct th_live *l, enum th_event_kind kind, enum th_source source,
@@ -498,12 +530,14 @@ enum th_code th_live_append(struct th_live *l, enum th_event_kind kind, enum th_
 	queue_effects(l, &fx);
 	if (l->history)
 		code = th_history_add(l->history, &ev, err);
-	if (!code && l->fold.agent != l->speaks)
+	if (!code && (l->fold.agent != l->speaks || kind == TH_EV_SESSION_CREATED))
 		code = th_live_dress(l, err);
-	if (!code && l->fold.narrowed_seq == ev.seq) {
+	if (!code && l->fold.rewritten_seq == ev.seq) {
 		l->history = th_history_free(l->history);
 		l->history_due = true;
 	}
+	if (!code && (kind == TH_EV_MODEL_REQUESTED || l->fold.task_seq == ev.seq))
+		retire_history(l);
 	if (!code && l->lost)
 		code = th_fail_memory(err);
 	if (code)
@@ -611,6 +645,22 @@ static struct th_call *call_by_seq(struct th_live *l, uint64_t call_seq)
 		if (l->fold.calls[i].call_seq == call_seq)
 			return &l->fold.calls[i];
 	return NULL;
+}
+
+bool th_live_later(struct th_live *l)
+{
+	for (size_t i = 0; i < l->held_count; i++)
+		if (l->held[i].kind == TH_DO_REQUEST)
+			return true;
+	hold(l, TH_DO_REQUEST, l->fold.seq, 0);
+	make_dirty(l);
+	return true;
+}
+
+void th_live_hold_hand_over(struct th_live *l, const struct th_call *c)
+{
+	hold(l, TH_DO_HAND_OVER, l->fold.seq, c->call_seq);
+	make_dirty(l);
 }
 
 /* What it looks at is durable before it is asked. */
@@ -738,7 +788,7 @@ static void release_held(struct th_driver *d, struct th_handle h)
 			   (held.call_seq ? held.call_seq : held.seq) == l->fold.request_seq) {
 			th_live_model_call(l);
 		} else if (held.kind == TH_DO_REQUEST && l->fold.phase == TH_TURN_DUE &&
-			   l->fold.state == TH_STATE_RUNNING) {
+			   !l->fold.correct && l->fold.state == TH_STATE_RUNNING) {
 			th_live_request(l);
 			l = find(d, h);
 		} else if (held.kind == TH_DO_TOOL_RUN && c && c->phase == TH_CALL_INTENDED) {
@@ -1159,7 +1209,7 @@ static enum th_code fold_event(void *ctx, const struct th_event *ev, const struc
 	}
 	f->head = *digest;
 	code = th_session_step(&f->live->fold, ev, &fx, err);
-	if (!code && f->live->fold.agent != f->live->speaks)
+	if (!code && (f->live->fold.agent != f->live->speaks || ev->kind == TH_EV_SESSION_CREATED))
 		code = th_live_dress(f->live, err);
 	if (!code && ev->kind == TH_EV_MODEL_REQUESTED)
 		recall_instructions(f->live, ev->data);
@@ -1351,15 +1401,72 @@ enum th_code th_driver_message(struct th_driver *d, struct th_handle h, struct t
 	return code;
 }
 
+/* An event of a person, from a table. */
+static enum th_code put_in(struct th_live *l, enum th_event_kind kind, enum th_source source,
+			   const void *in, struct th_err *err)
+{
+	struct th_buf data;
+	struct th_jw w;
+	enum th_code code;
+
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	w = th_jw(&data);
+	th_table_print(th_event_table(kind), in, &w);
+	code = th_buf_check(&data, th_event_name(kind), err);
+	if (!code)
+		code = th_live_append(l, kind, source, 0, TH_STR(""), th_buf_str(&data), err);
+	th_buf_deinit(&data);
+	if (!code)
+		th_live_pump(l);
+	return code;
+}
+
+enum th_code th_driver_items_add(struct th_driver *d, struct th_handle h, struct th_str items,
+				 bool begins, struct th_err *err)
+{
+	const struct th_ev_items_added data = { .items = items, .begins = begins };
+	struct th_live *l = find(d, h);
+	struct th_json_doc *doc = NULL;
+	enum th_code code;
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	code = th_json_parse(items, &doc, err);
+	if (!code)
+		code = th_items_check(th_json_root(doc), err);
+	th_json_free(doc);
+	if (code)
+		return th_prefix(err, code, "items");
+	return put_in(l, TH_EV_ITEMS_ADDED, TH_SOURCE_USER, &data, err);
+}
+
+enum th_code th_driver_items_remove(struct th_driver *d, struct th_handle h, int64_t count,
+				    struct th_err *err)
+{
+	const struct th_ev_items_removed data = { .count = count };
+	struct th_live *l = find(d, h);
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	return put_in(l, TH_EV_ITEMS_REMOVED, TH_SOURCE_USER, &data, err);
+}
+
 enum th_code th_driver_decide(struct th_driver *d, struct th_handle h, struct th_str call_id,
 			      bool approve, struct th_str by, struct th_str message,
 			      struct th_err *err)
 {
+	return th_driver_decide_as(d, h, call_id, approve, false, by, message, err);
+}
+
+enum th_code th_driver_decide_as(struct th_driver *d, struct th_handle h, struct th_str call_id,
+				 bool approve, bool always, struct th_str by, struct th_str message,
+				 struct th_err *err)
+{
 	struct th_live *l = find(d, h);
 	const struct th_call *c;
-	struct th_ev_approval_decided decided = { .approve = approve,
-						  .by = by,
-						  .message = message };
+	struct th_ev_approval_decided decided = {
+		.approve = approve, .always = always, .by = by, .message = message
+	};
 	struct th_buf data;
 	struct th_jw w;
 	enum th_code code;

@@ -131,6 +131,21 @@ TH_NODISCARD enum th_code th_driver_message(struct th_driver *d, struct th_handl
 TH_NODISCARD enum th_code th_driver_decide(struct th_driver *d, struct th_handle h,
 					   struct th_str call_id, bool approve, struct th_str by,
 					   struct th_str message, struct th_err *err);
+/* The same; `always`: and so with every later call of that tool in this session. */
+TH_NODISCARD enum th_code th_driver_decide_as(struct th_driver *d, struct th_handle h,
+					      struct th_str call_id, bool approve, bool always,
+					      struct th_str by, struct th_str message,
+					      struct th_err *err);
+/*
+ * Puts items into the history, in the Responses API's form (core/items.h), a
+ * JSON list; `begins`: a task begins with them.  Between tasks only, as is
+ * taking the newest `count` out (0: all): the log keeps what the model does not
+ * see any more.
+ */
+TH_NODISCARD enum th_code th_driver_items_add(struct th_driver *d, struct th_handle h,
+					      struct th_str items, bool begins, struct th_err *err);
+TH_NODISCARD enum th_code th_driver_items_remove(struct th_driver *d, struct th_handle h,
+						 int64_t count, struct th_err *err);
 /* A person's word on a parked call: done, not_started or unknown.  call_id empty: the first. */
 TH_NODISCARD enum th_code th_driver_settle(struct th_driver *d, struct th_handle h,
 					   struct th_str call_id, enum th_outcome_status status,

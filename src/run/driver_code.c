@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "core/past.h"
 #include "run/driver_internal.h"
 
 #define TICKET_BIT (UINT64_C(1) << 61)
@@ -422,6 +423,51 @@ static void tool_use_answered(struct th_live *l, const struct th_asking *a, bool
 	th_buf_deinit(&data);
 }
 
+/* ---- filters ----------------------------------------------------------------------------- */
+
+void th_live_ask_filter(struct th_live *l, struct th_str function, struct th_str to,
+			const struct th_past *past, uint64_t call_seq)
+{
+	struct th_asking *a = asking_new(l, TH_ASK_FILTER);
+	struct th_buf input;
+	struct th_jw w;
+
+	a->member = l->fold.agent;
+	a->call_seq = call_seq;
+	a->asked_seq = l->fold.answer_seq;
+	th_buf_init(&input, TH_EVENT_DATA_MAX * 2);
+	begin_input(l, a->member, &input, &w);
+	if (to.len)
+		th_jw_kstr(&w, "to", to);
+	th_jw_key(&w, TH_STR("items"));
+	th_jw_array(&w);
+	for (size_t i = 0; i < past->count; i++)
+		th_past_print(&past->list[i], &w);
+	th_jw_array_end(&w);
+	th_jw_object_end(&w);
+	ask(l, a, function, th_buf_str(&input));
+	th_buf_deinit(&input);
+}
+
+static void filter_answered(struct th_live *l, const struct th_asking *a, bool failed,
+			    struct th_str answer)
+{
+	struct th_buf why = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+
+	if (a->asked_seq != l->fold.answer_seq || l->fold.state != TH_STATE_RUNNING)
+		return; /* who goes on asks again */
+	if (failed) {
+		th_buf_printf(&why, "the filter of the history: %.*s",
+			      TH_FMT(th_utf8_cut(answer, TH_ERR_MSG_MAX)));
+		th_live_fail(l, "code", th_buf_str(&why));
+	} else if (a->call_seq) {
+		th_live_handed(l, a->call_seq, answer);
+	} else {
+		th_live_filtered(l, answer);
+	}
+	th_buf_deinit(&why);
+}
+
 /* ---- answers ----------------------------------------------------------------------------- */
 
 static void answered(struct th_live *l, const struct th_asking *a, bool failed,
@@ -440,6 +486,8 @@ static void answered(struct th_live *l, const struct th_asking *a, bool failed,
 		tool_use_answered(l, a, failed, answer);
 		break;
 	case TH_ASK_FILTER:
+		filter_answered(l, a, failed, answer);
+		break;
 	case TH_ASK_APPROVAL:
 	case TH_ASK_TEXT:
 	case TH_ASK_COUNT:

@@ -197,6 +197,7 @@ static void ask(struct th_live *l, struct th_ground *g, struct search *s)
 	struct th_err err = { 0 };
 	struct th_model_call call = { .profile = grounder_of(l),
 				      .base_url = l->choice->grounder_url,
+				      .agent = l->speaks,
 				      .model_at = l->model_at,
 				      .grounder = true,
 				      .settings = l->outfit.agent->settings };

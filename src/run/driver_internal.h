@@ -58,6 +58,9 @@ struct th_live {
 	int64_t instructed_turn;
 	size_t model_at;                /* that `choice` is for: it follows the fold's, see */
 	const struct th_choice *choice; /* th_live_choose; of the open calls' answer, too */
+	struct th_buf filtered;         /* marks of the next request; */
+	int64_t filtered_turn;          /* which one that is */
+	struct th_arena format;         /* output_schema as it is sent */
 	struct th_request_options options;
 	struct th_history *history; /* NULL until it is needed */
 	/* The next agent reads the log otherwise than the one before: the history is made anew when
@@ -178,6 +181,18 @@ void th_live_fail(struct th_live *l, const char *class, struct th_str message);
 /* driver_team.c */
 void th_live_hand_over(struct th_live *l, struct th_call *c);
 void th_live_correct(struct th_live *l);
+/* It is not simply the log from its beginning. */
+bool th_live_history_odd(const struct th_live *l);
+bool th_live_filter(struct th_live *l); /* true: the request is made when its code has answered */
+void th_live_filtered(struct th_live *l, struct th_str items);
+void th_live_handed(struct th_live *l, uint64_t call_seq, struct th_str items);
+/* driver_code.c: a filter is asked with what was said so far, as items. */
+struct th_past;
+void th_live_ask_filter(struct th_live *l, struct th_str function, struct th_str to,
+			const struct th_past *past, uint64_t call_seq);
+/* When all is durable: the request, or the handoff. */
+bool th_live_later(struct th_live *l); /* true */
+void th_live_hold_hand_over(struct th_live *l, const struct th_call *c);
 /* The history of a session whose events are all durable. */
 TH_NODISCARD enum th_code th_live_history_make(struct th_live *l, struct th_err *err);
 

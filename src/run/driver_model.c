@@ -117,7 +117,7 @@ void th_live_request(struct th_live *l)
 		th_live_lose(l, &err);
 		return;
 	}
-	if (th_live_first_look(l) || th_live_instructions(l))
+	if (th_live_first_look(l) || th_live_instructions(l) || th_live_filter(l))
 		return;
 	d.model = l->choice->model;
 	d.choice = (int64_t)l->model_at;
@@ -128,6 +128,8 @@ void th_live_request(struct th_live *l)
 	if (l->instructions_new)
 		d.instructions = th_buf_str(&l->instructions);
 	l->instructions_new = false;
+	if (l->speaking.input_filter.len)
+		d.history = th_buf_str(&l->filtered);
 	th_buf_init(&data, TH_EVENT_DATA_MAX);
 	w = th_jw(&data);
 	th_table_print(&th_ev_model_requested_table, &d, &w);
@@ -245,6 +247,27 @@ static void on_delta(void *ctx, enum th_delta_kind kind, size_t output_index, st
 				  kind, text);
 }
 
+/* What the agent file says, until a tool was used. */
+static void choose_tools(struct th_live *l)
+{
+	static const char *const words[] = {
+		[TH_CHOICE_AUTO] = "auto",
+		[TH_CHOICE_REQUIRED] = "required",
+		[TH_CHOICE_NONE] = "none",
+	};
+	const struct th_agent_model_settings *settings = l->speaking.settings;
+	struct th_tool_choice *choice = &l->options.choice;
+
+	*choice = (struct th_tool_choice){ 0 };
+	if (!settings || !settings->tool_choice.len || !th_session_tool_choice(&l->fold))
+		return;
+	choice->kind = TH_CHOICE_TOOL;
+	choice->tool = settings->tool_choice;
+	for (size_t i = TH_CHOICE_AUTO; i < TH_COUNT(words); i++)
+		if (th_str_is(settings->tool_choice, words[i]))
+			*choice = (struct th_tool_choice){ .kind = (enum th_choice_kind)i };
+}
+
 void th_live_model_call(struct th_live *l)
 {
 	struct th_driver *d = l->driver;
@@ -260,6 +283,7 @@ void th_live_model_call(struct th_live *l)
 		th_live_lose(l, &err);
 		return;
 	}
+	choose_tools(l);
 	f = l->flight = th_alloc(sizeof(*f));
 	f->seq = l->fold.request_seq;
 	f->started_ms = d->world.ops->now_ms(d->world.ctx);
@@ -269,6 +293,7 @@ void th_live_model_call(struct th_live *l)
 		call = (struct th_model_call){
 			.profile = profile,
 			.base_url = l->choice->base_url,
+			.agent = l->speaks,
 			.model_at = l->model_at,
 			.path = th_buf_str(&f->path),
 			.headers = th_buf_str(&f->headers),

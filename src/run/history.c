@@ -477,6 +477,85 @@ enum th_code th_history_add(struct th_history *h, const struct th_event *ev, str
 	return TH_OK;
 }
 
+static bool is_whole(const struct th_past_item *first, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (first[i].index != i || first[i].of != count)
+			return false;
+	return true;
+}
+
+/* The items of one answer, or what is left of them. */
+static enum th_code begin_answer(struct th_history *h, const struct th_past_item *first,
+				 size_t count, struct th_err *err)
+{
+	struct th_group g = { .kind = TH_GROUP_ANSWER };
+	struct th_buf items;
+	struct th_jw w;
+	enum th_code code;
+
+	th_buf_init_try(&items, TH_ANSWER_MAX);
+	w = th_jw(&items);
+	th_jw_array(&w);
+	for (size_t i = 0; i < count; i++)
+		th_jw_raw(&w, first[i].item);
+	th_jw_array_end(&w);
+	code = th_buf_check(&items, "an answer", err);
+	g.items = th_buf_str(&items);
+	if (is_whole(first, count))
+		g.raw = first->raw;
+	if (!code)
+		code = render(h, &g, err);
+	th_buf_deinit(&items);
+	return code;
+}
+
+static enum th_code begin_results(struct th_history *h, const struct th_past_item *first,
+				  size_t count, struct th_err *err)
+{
+	struct th_result *results = th_alloc(count * sizeof(*results));
+	struct th_group g = { .kind = TH_GROUP_RESULTS, .results = results, .result_count = count };
+	enum th_code code;
+
+	for (size_t i = 0; i < count; i++)
+		results[i] = (struct th_result){ .call_item = first[i].item,
+						 .call_id = first[i].call_id,
+						 .tool = first[i].tool,
+						 .output = first[i].output,
+						 .acknowledged = first[i].acknowledged };
+	code = render(h, &g, err);
+	free(results);
+	return code;
+}
+
+enum th_code th_history_begin(struct th_history *h, const struct th_past *past, uint64_t seq,
+			      bool asked, struct th_err *err)
+{
+	enum th_code code = TH_OK;
+
+	assert(h->seq == 0);
+	for (size_t i = 0, n; i < past->count && !code; i += n) {
+		const struct th_past_item *first = &past->list[i];
+		struct th_group message = { .kind = TH_GROUP_MESSAGE,
+					    .role = first->role,
+					    .content = first->content };
+
+		for (n = 1; first->kind != TH_PAST_MESSAGE && i + n < past->count; n++)
+			if (first[n].kind != first->kind ||
+			    (first->kind == TH_PAST_OUTPUT && first[n].seq != first->seq))
+				break;
+		if (first->kind == TH_PAST_MESSAGE)
+			code = render(h, &message, err);
+		else if (first->kind == TH_PAST_OUTPUT)
+			code = begin_answer(h, first, n, err);
+		else
+			code = begin_results(h, first, n, err);
+	}
+	h->seq = seq;
+	h->asked = asked;
+	return !code && h->no_memory ? th_fail_memory(err) : code;
+}
+
 uint64_t th_history_seq(const struct th_history *h)
 {
 	return h->seq;

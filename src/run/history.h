@@ -16,6 +16,7 @@
 #define TH_RUN_HISTORY_H
 
 #include "core/event.h"
+#include "core/past.h"
 #include "models/model.h"
 
 struct th_history;
@@ -28,6 +29,9 @@ struct th_history *th_history_free(struct th_history *h);
  * TH_ENOMEM: of no use any more, to be made anew. */
 TH_NODISCARD enum th_code th_history_add(struct th_history *h, const struct th_event *ev,
 					 struct th_err *err);
+/* Begins with these items instead of with events up to `seq`; `asked`: that is a request. */
+TH_NODISCARD enum th_code th_history_begin(struct th_history *h, const struct th_past *past,
+					   uint64_t seq, bool asked, struct th_err *err);
 uint64_t th_history_seq(const struct th_history *h); /* of the last event taken */
 size_t th_history_items(const struct th_history *h); /* groups in the next request */
 size_t th_history_images(const struct th_history *h);

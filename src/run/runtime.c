@@ -36,7 +36,9 @@ struct session {
 	struct th_err no_executor;  /* why */
 	struct th_timer timer;
 	struct th_ticket timer_ticket;
+	struct th_codes codes;
 	struct th_choices choices;
+	struct th_choices **members; /* of the other agents: each server gets its own key */
 	struct model_call *calls;
 };
 
@@ -320,13 +322,14 @@ static enum th_code world_model_call(void *ctx, struct th_ticket t,
 		  call->stream ? TH_STR("text/event-stream") : TH_STR("application/json") },
 		{ "User-Agent", TH_STR("thole/" TH_VERSION) },
 	};
+	const struct th_choices *choices = call->agent ? s->members[call->agent - 1] : &s->choices;
 	bool bearer = strcmp(wire->key_header, "Authorization") == 0;
 	struct th_fetch_request r = {
 		.method = "POST",
 		.headers = headers,
 		.header_count = 3,
-		.secret = call->grounder ? s->choices.keys[call->model_at].grounder
-					 : s->choices.keys[call->model_at].model,
+		.secret = call->grounder ? choices->keys[call->model_at].grounder
+					 : choices->keys[call->model_at].model,
 		.secret_header = bearer ? NULL : wire->key_header,
 		.body = call->body,
 		.body_count = call->body_count,
@@ -890,6 +893,7 @@ static enum th_code outfit_computer(struct session *s, const struct th_start *st
 }
 
 static enum th_code outfit_tools(struct session *s, const struct th_start *start,
+				 const struct th_agent *agent, struct th_outfit *o,
 				 struct th_err *err)
 {
 	struct th_runtime *rt = s->rt;
@@ -903,10 +907,87 @@ static enum th_code outfit_tools(struct session *s, const struct th_start *start
 		if (rt->tool_count > 0)
 			memcpy(rows + own, rt->tools, rt->tool_count * sizeof(*rows));
 	}
-	code = th_registry_rows(&s->agent, rows, count, &rt->schemas, &s->memory, &s->outfit.tools,
-				&s->outfit.tool_count, err);
+	code = th_registry_rows(agent, rows, count, &rt->schemas, &s->memory, &o->tools,
+				&o->tool_count, err);
 	if (own > 0)
 		free(rows);
+	return code;
+}
+
+/* What it does not say itself is as with the agent that begins: they share a place and a screen. */
+static enum th_code outfit_member(struct session *s, const struct th_start *start,
+				  struct th_agent *agent, size_t index, struct th_outfit *o,
+				  struct th_err *err)
+{
+	struct th_choices *choices;
+	enum th_code code;
+
+	if (!agent->model.len)
+		agent->model = s->agent.model;
+	if (!agent->base_url.len)
+		agent->base_url = s->agent.base_url;
+	if (!agent->workspace.len)
+		agent->workspace = s->agent.workspace;
+	agent->environment = s->agent.environment;
+	agent->net = s->agent.net;
+	*o = s->outfit;
+	o->agent = agent;
+	o->has_computer = s->outfit.has_computer && agent->computer;
+	choices = TH_NEW(&s->memory, struct th_choices);
+	if (!choices)
+		return th_fail(err, TH_ELIMIT, "the agents take too much memory");
+	code = th_choices_of(s->rt->config, s->rt->person, agent, &s->memory, choices, err);
+	if (code)
+		return code;
+	o->first = choices->list[0];
+	o->fallback = choices->list + 1;
+	s->members[index] = choices;
+	return outfit_tools(s, start, agent, o, err);
+}
+
+/* The other agents of the team, by the definition that the log has, too. */
+static enum th_code outfit_team(struct session *s, const struct th_start *start, struct th_err *err)
+{
+	struct th_buf text;
+	struct th_json_doc *doc = NULL;
+	const struct th_team *team;
+	struct th_outfit *members = NULL;
+	struct th_jw w;
+	enum th_code code;
+
+	if (!s->agent.agents.len)
+		return TH_OK;
+	th_buf_init(&text, TH_EVENT_DATA_MAX);
+	w = th_jw(&text);
+	th_table_print(&th_agent_table, &s->agent, &w);
+	code = th_json_parse(th_buf_str(&text), &doc, err);
+	th_buf_deinit(&text);
+	if (!code)
+		code = th_team_resolve(th_json_root(doc), &s->memory, &team, err);
+	if (!code) {
+		members = th_arena_array(&s->memory, team->count, sizeof(*members));
+		s->members = th_arena_array(&s->memory, team->count, sizeof(struct th_choices *));
+		if (!members || !s->members)
+			code = th_fail(err, TH_ELIMIT, "the agents take too much memory");
+	}
+	for (size_t i = 1; !code && i < team->count; i++) {
+		struct th_agent parsed, *agent = TH_NEW(&s->memory, struct th_agent);
+
+		if (!agent)
+			code = th_fail(err, TH_ELIMIT, "the agents take too much memory");
+		if (!code)
+			code = th_team_agent(th_json_root(doc), i, &s->memory, &parsed, err);
+		if (!code)
+			code = th_agent_copy(&parsed, &s->memory, agent, err);
+		if (!code)
+			code = outfit_member(s, start, agent, i - 1, &members[i - 1], err);
+		if (code)
+			code = th_prefix(err, code, "agent %.*s", TH_FMT(team->members[i].name));
+		else
+			s->outfit.member_count = i;
+	}
+	s->outfit.members = members;
+	th_json_free(doc);
 	return code;
 }
 
@@ -922,7 +1003,16 @@ static enum th_code outfit(struct session *s, const struct th_start *start, stru
 	s->outfit.agent = &s->agent;
 	s->outfit.first = s->choices.list[0];
 	s->outfit.fallback = s->choices.list + 1;
-	return outfit_computer(s, start, err) ?: outfit_tools(s, start, err);
+	code = outfit_computer(s, start, err);
+	if (!code)
+		code = outfit_tools(s, start, &s->agent, &s->outfit, err);
+	if (code)
+		return code;
+	if (start && start->codes) {
+		s->codes = *start->codes;
+		s->outfit.codes = &s->codes;
+	}
+	return outfit_team(s, start, err);
 }
 
 static void index_put(struct session *s)

@@ -57,6 +57,9 @@ struct th_start {
 	 * gives; the row's local answers as the executor's computer would.  Copied like the tools.
 	 */
 	const struct th_tool_row *computer;
+	/* What answers where the definition names code (run/code.h): of all its agents.  Copied;
+	 * its ctx lives as long as the session is open. */
+	const struct th_codes *codes;
 };
 
 /*

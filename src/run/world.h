@@ -23,6 +23,7 @@ struct th_ticket {
 /* A model request.  The body's pieces live until model_cancel or th_driver_model_done. */
 struct th_model_call {
 	const struct th_profile *profile;
+	size_t agent;    /* of the team: whose choices these are */
 	size_t model_at; /* 0: the session's first choice, n: its fallback n-1 */
 	bool grounder;   /* the first half of that, which has a key of its own */
 	struct th_str base_url;

@@ -134,13 +134,13 @@ static void do_effect(struct play *p, const struct th_effect *fx)
 		struct th_str to = s->team->members[m->handoffs[c->handoff - 1].to].name;
 
 		note(p, "hand_over", id);
-		th_buf_printf(&b, "{\"from\":\"%.*s\",\"to\":\"%.*s\",\"call_id\":\"%s\"}",
-			      TH_FMT(m->name), TH_FMT(to), id);
-		must(p, TH_EV_HANDOFF, c->call_seq, id, b.ptr);
-		th_buf_clear(&b);
 		th_buf_printf(&b, "{\"call_id\":\"%s\",\"status\":\"done\",\"output\":\"over\"}",
 			      id);
 		must(p, TH_EV_OUTCOME, c->call_seq, id, b.ptr);
+		th_buf_clear(&b);
+		th_buf_printf(&b, "{\"from\":\"%.*s\",\"to\":\"%.*s\",\"call_id\":\"%s\"}",
+			      TH_FMT(m->name), TH_FMT(to), id);
+		must(p, TH_EV_HANDOFF, c->call_seq, id, b.ptr);
 		break;
 	}
 	case TH_DO_REQUEST:

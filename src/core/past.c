@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/past.h"
+
+#include <stdlib.h>
+
+#define WITHHELD "Output withheld by an output guardrail."
+
+void th_past_init(struct th_past *p, bool narrow)
+{
+	*p = (struct th_past){ .narrow = narrow };
+	th_arena_init_try(&p->memory, TH_TURN_MEMORY_MAX);
+}
+
+void th_past_deinit(struct th_past *p)
+{
+	th_arena_deinit(&p->memory);
+	free(p->list);
+	*p = (struct th_past){ 0 };
+}
+
+static struct th_past_item *insert(struct th_past *p, size_t at)
+{
+	if (p->count == p->cap) {
+		size_t cap = p->cap ? p->cap * 2 : 16;
+		struct th_past_item *list = th_try_realloc(p->list, cap * sizeof(*list));
+
+		if (!list) {
+			p->no_memory = true;
+			return NULL;
+		}
+		p->list = list;
+		p->cap = cap;
+	}
+	memmove(&p->list[at + 1], &p->list[at], (p->count - at) * sizeof(*p->list));
+	p->count++;
+	p->list[at] = (struct th_past_item){ 0 };
+	return &p->list[at];
+}
+
+static void cut(struct th_past *p, size_t from, size_t count)
+{
+	memmove(&p->list[from], &p->list[from + count],
+		(p->count - from - count) * sizeof(*p->list));
+	p->count -= count;
+}
+
+static struct th_str hold(struct th_past *p, struct th_str s)
+{
+	return s.ptr ? th_arena_str(&p->memory, s) : TH_STR("");
+}
+
+static const struct th_past_item *call_of(const struct th_past *p, struct th_str call_id)
+{
+	for (size_t i = p->count; i-- > 0;)
+		if (p->list[i].kind == TH_PAST_OUTPUT && p->list[i].call_id.len &&
+		    th_str_eq(p->list[i].call_id, call_id))
+			return &p->list[i];
+	return NULL;
+}
+
+/* Of one item as the Responses API has it. */
+static void fill(struct th_past *p, struct th_past_item *to, const struct th_json *v,
+		 struct th_str raw)
+{
+	struct th_str type = th_json_get_str(v, "type"), role = th_json_get_str(v, "role");
+	bool said = role.len && (!type.len || th_str_is(type, "message"));
+	size_t seq = to->seq, index = to->index;
+
+	*to = (struct th_past_item){ .seq = seq, .index = index };
+	if (said && (!type.len || !th_str_is(role, "assistant"))) {
+		to->kind = TH_PAST_MESSAGE;
+		to->role = hold(p, role);
+		to->content = hold(p, th_json_raw_get(raw, "content"));
+	} else if (type.len > 7 && th_str_is(th_str_sub(type, type.len - 7, 7), "_output")) {
+		const struct th_past_item *call;
+
+		to->kind = TH_PAST_RESULT;
+		to->call_id = hold(p, th_json_get_str(v, "call_id"));
+		to->output = hold(p, th_json_raw_get(raw, "output"));
+		call = call_of(p, to->call_id);
+		if (call && call != to) {
+			to->item = call->item;
+			to->tool = call->tool;
+		}
+	} else {
+		to->kind = TH_PAST_OUTPUT;
+		to->item = hold(p, raw);
+		to->call_id = hold(p, th_json_get_str(v, "call_id"));
+		to->tool = hold(p, th_json_get_str(v, "name"));
+	}
+}
+
+static void add_list(struct th_past *p, uint64_t seq, struct th_str raw,
+		     const struct th_json *items, struct th_str answer_raw)
+{
+	struct th_json_iter it = th_json_iter(items);
+	struct th_json_raw_iter text = th_json_raw_iter(raw);
+
+	for (size_t i = 0; th_json_next(&it) && th_json_raw_next(&text); i++) {
+		struct th_past_item *to = insert(p, p->count);
+
+		if (!to)
+			return;
+		to->seq = seq;
+		to->index = i;
+		to->kind = TH_PAST_MESSAGE;
+		fill(p, to, it.val, text.val);
+		to->of = th_json_count(items);
+		if (i == 0)
+			to->raw = hold(p, answer_raw);
+	}
+}
+
+/* In the order of the calls, whenever they come. */
+static void add_result(struct th_past *p, uint64_t seq, struct th_str data, const struct th_json *v)
+{
+	struct th_str id = th_json_get_str(v, "call_id");
+	const struct th_past_item *call = NULL;
+	size_t mine = 0, at = p->results_at;
+	struct th_past_item *to;
+
+	for (size_t i = p->answer_at; i < p->results_at && !call; i++)
+		if (p->list[i].call_id.len && th_str_eq(p->list[i].call_id, id)) {
+			call = &p->list[i];
+			mine = i;
+		}
+	/* Behind those of earlier calls; `index` says of which call each is. */
+	while (at < p->count && p->list[at].kind == TH_PAST_RESULT && call &&
+	       p->list[at].index <= mine - p->answer_at)
+		at++;
+	if (!call)
+		at = p->count;
+	to = insert(p, at);
+	if (!to)
+		return;
+	call = call_of(p, id);
+	*to = (struct th_past_item){
+		.seq = seq,
+		.kind = TH_PAST_RESULT,
+		.index = mine >= p->answer_at ? mine - p->answer_at : 0,
+		.call_id = hold(p, id),
+		.tool = call ? call->tool : TH_STR(""),
+		.item = call ? call->item : TH_STR(""),
+		.output = hold(p, th_json_raw_get(data, "output")),
+		.acknowledged = hold(p, th_json_raw_get(data, "acknowledged_safety_checks")),
+	};
+}
+
+static void replace_output(struct th_past *p, struct th_past_item *item, struct th_str text)
+{
+	struct th_buf json = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(&json);
+
+	th_jw_str(&w, text);
+	item->output = hold(p, th_buf_str(&json));
+	th_buf_deinit(&json);
+}
+
+/* What nobody may see: the text goes; results stay, as calls need them, and say so. */
+static void withhold(struct th_past *p)
+{
+	bool results = p->results_at < p->count;
+
+	for (size_t i = p->results_at; i < p->count; i++)
+		if (p->list[i].kind == TH_PAST_RESULT)
+			replace_output(p, &p->list[i], TH_STR(WITHHELD));
+	if (!results && p->answer_at < p->results_at)
+		cut(p, p->answer_at, p->results_at - p->answer_at);
+	if (!results)
+		p->results_at = p->answer_at;
+}
+
+static void add_guardrail(struct th_past *p, const struct th_json *v)
+{
+	struct th_str stage = th_json_get_str(v, "stage"), message = th_json_get_str(v, "message");
+	bool tripped = th_json_bool(th_json_get(v, "tripped"), false);
+
+	if (th_str_is(stage, "output") && tripped)
+		withhold(p);
+	if (!th_str_is(stage, "tool_output") || !message.len)
+		return;
+	for (size_t i = p->results_at; i < p->count; i++)
+		if (th_str_eq(p->list[i].call_id, th_json_get_str(v, "call_id")))
+			replace_output(p, &p->list[i], message);
+}
+
+static void remove_items(struct th_past *p, int64_t count)
+{
+	p->count = count == 0 || (uint64_t)count >= p->count ? 0 : p->count - (size_t)count;
+	p->task_at = TH_MIN(p->task_at, p->count);
+	p->answer_at = p->results_at = p->count;
+}
+
+static void add_final(struct th_past *p, uint64_t seq, struct th_str data, const struct th_json *v)
+{
+	struct th_past_item *to;
+
+	if (!th_json_bool(th_json_get(v, "in_history"), false))
+		return;
+	to = insert(p, p->count);
+	if (!to)
+		return;
+	*to = (struct th_past_item){ .seq = seq,
+				     .kind = TH_PAST_MESSAGE,
+				     .role = TH_STR("assistant"),
+				     .content = hold(p, th_json_raw_get(data, "output")) };
+}
+
+enum th_code th_past_add(struct th_past *p, const struct th_event *ev, struct th_err *err)
+{
+	struct th_json_doc *doc = NULL;
+	const struct th_json *v;
+	struct th_past_item *to;
+	enum th_code code = TH_OK;
+
+	if (ev->kind != TH_EV_MESSAGE && ev->kind != TH_EV_MODEL_ANSWERED &&
+	    ev->kind != TH_EV_OUTCOME && ev->kind != TH_EV_GUARDRAIL && ev->kind != TH_EV_HANDOFF &&
+	    ev->kind != TH_EV_ITEMS_ADDED && ev->kind != TH_EV_ITEMS_REMOVED &&
+	    ev->kind != TH_EV_FINAL)
+		return TH_OK;
+	code = th_json_try_parse(ev->data, &doc, err);
+	if (code)
+		return code;
+	v = th_json_root(doc);
+	if (ev->kind == TH_EV_MESSAGE) {
+		to = insert(p, p->count);
+		if (to)
+			*to = (struct th_past_item){
+				.seq = ev->seq,
+				.kind = TH_PAST_MESSAGE,
+				.role = hold(p, th_json_get_str(v, "role")),
+				.content = hold(p, th_json_raw_get(ev->data, "content")),
+			};
+	} else if (ev->kind == TH_EV_MODEL_ANSWERED) {
+		p->answer_seq = ev->seq;
+		p->answer_at = p->count;
+		add_list(p, ev->seq, th_json_raw_get(ev->data, "items"), th_json_get(v, "items"),
+			 th_json_raw_get(ev->data, "raw"));
+		p->results_at = p->count;
+	} else if (ev->kind == TH_EV_OUTCOME) {
+		add_result(p, ev->seq, ev->data, v);
+	} else if (ev->kind == TH_EV_GUARDRAIL) {
+		add_guardrail(p, v);
+	} else if (ev->kind == TH_EV_ITEMS_ADDED) {
+		add_list(p, ev->seq, th_json_raw_get(ev->data, "items"), th_json_get(v, "items"),
+			 TH_STR(""));
+		p->answer_at = p->results_at = p->count;
+	} else if (ev->kind == TH_EV_ITEMS_REMOVED) {
+		remove_items(p, th_json_get_int(v, "count", 0));
+	} else if (ev->kind == TH_EV_FINAL) {
+		add_final(p, ev->seq, ev->data, v);
+	} else if (p->narrow && th_json_get(v, "history")) {
+		code = th_past_keep(p, ev->seq, th_json_get(v, "history"), err);
+	}
+	th_json_free(doc);
+	if (!code && (p->no_memory || p->memory.no_memory))
+		code = th_fail_memory(err);
+	return code;
+}
+
+void th_past_limit(struct th_past *p, size_t max)
+{
+	if (p->task_at <= max)
+		return;
+	cut(p, 0, p->task_at - max);
+	p->task_at = max;
+	p->answer_at = p->results_at = p->count;
+}
+
+static bool has_result(const struct th_past *p, const struct th_past_item *call)
+{
+	for (const struct th_past_item *i = call + 1; i < p->list + p->count; i++)
+		if (i->kind == TH_PAST_RESULT && th_str_eq(i->call_id, call->call_id))
+			return true;
+	return false;
+}
+
+static bool is_local_call(const struct th_past_item *i)
+{
+	struct th_str type = th_json_raw_get(i->item, "type");
+
+	return i->kind == TH_PAST_OUTPUT && i->call_id.len && type.len > 6 &&
+	       th_str_is(th_str_sub(type, type.len - 6, 6), "_call\"");
+}
+
+static bool is_reasoning(const struct th_past_item *i)
+{
+	return i->kind == TH_PAST_OUTPUT &&
+	       th_str_is(th_json_raw_get(i->item, "type"), "\"reasoning\"");
+}
+
+void th_past_prune(struct th_past *p)
+{
+	for (size_t i = 0; i < p->count;) {
+		const struct th_past_item *item = &p->list[i];
+		bool orphan = false;
+		size_t from = i;
+
+		if (is_local_call(item)) {
+			orphan = !has_result(p, item);
+			while (orphan && from > 0 && is_reasoning(&p->list[from - 1]))
+				from--;
+		} else if (item->kind == TH_PAST_RESULT) {
+			orphan = true;
+			for (size_t j = 0; j < i && orphan; j++)
+				orphan = !is_local_call(&p->list[j]) ||
+					 !th_str_eq(p->list[j].call_id, item->call_id);
+		}
+		if (!orphan) {
+			i++;
+			continue;
+		}
+		cut(p, from, i + 1 - from);
+		i = from;
+	}
+	p->answer_at = p->results_at = p->count;
+}
+
+/* ---- marks ------------------------------------------------------------------------------- */
+
+enum th_code th_past_keep(struct th_past *p, uint64_t seq, const struct th_json *marks,
+			  struct th_err *err)
+{
+	struct th_past_item *before = p->list;
+	size_t count = p->count;
+	struct th_json_iter it = th_json_iter(marks);
+	enum th_code code = TH_OK;
+
+	if (!th_json_is_array(marks))
+		return th_fail(err, TH_EPROTO, "a narrowed history must be a list");
+	p->list = NULL;
+	p->count = p->cap = 0;
+	for (size_t n = 0; !code && !p->no_memory && th_json_next(&it); n++) {
+		struct th_past_item *to = insert(p, p->count);
+		uint64_t event = th_json_uint(th_json_at(it.val, 0), 0);
+		uint64_t index = th_json_uint(th_json_at(it.val, 1), 0);
+		bool found = false;
+
+		if (!to)
+			break;
+		if (th_json_is_array(it.val)) {
+			for (size_t i = 0; i < count && !found; i++)
+				if (before[i].seq == event && before[i].index == index) {
+					*to = before[i];
+					found = true;
+				}
+			if (!found)
+				code =
+				    th_fail(err, TH_EPROTO,
+					    "a narrowed history names item %llu of event %llu, "
+					    "which is not there",
+					    (unsigned long long)index, (unsigned long long)event);
+		} else {
+			to->seq = seq;
+			to->index = n;
+			fill(p, to, it.val, th_json_text(it.val, &p->memory));
+		}
+	}
+	free(before);
+	p->answer_at = p->results_at = p->count;
+	p->task_at = TH_MIN(p->task_at, p->count);
+	return code;
+}
+
+enum th_code th_past_mark(const struct th_past *p, const struct th_json *items,
+			  struct th_buf *marks, struct th_err *err)
+{
+	struct th_json_iter it = th_json_iter(items);
+	struct th_jw w = th_jw(marks);
+	struct th_buf text;
+	size_t next = 0;
+
+	if (th_items_check(items, err))
+		return TH_EPROTO;
+	th_buf_init(&text, TH_EVENT_DATA_MAX);
+	th_jw_array(&w);
+	while (th_json_next(&it)) {
+		bool found = false;
+
+		/* Mostly they come in the order in which they were. */
+		for (size_t k = 0; k < p->count && !found; k++) {
+			size_t i = (next + k) % p->count;
+			struct th_json_doc *doc = NULL;
+			struct th_jw one;
+
+			th_buf_clear(&text);
+			one = th_jw(&text);
+			th_past_print(&p->list[i], &one);
+			if (th_json_parse(th_buf_str(&text), &doc, NULL))
+				continue;
+			found = th_json_equal(th_json_root(doc), it.val);
+			th_json_free(doc);
+			if (!found)
+				continue;
+			next = i + 1;
+			th_jw_array(&w);
+			th_jw_uint(&w, p->list[i].seq);
+			th_jw_uint(&w, p->list[i].index);
+			th_jw_array_end(&w);
+		}
+		if (!found)
+			th_jw_json(&w, it.val);
+	}
+	th_jw_array_end(&w);
+	th_buf_deinit(&text);
+	return th_buf_check(marks, "a narrowed history", err);
+}
+
+/* ---- form -------------------------------------------------------------------------------- */
+
+/* Our parts are the Responses API's under other names; a picture stays named by its blob. */
+static void print_output(struct th_str output, struct th_jw *w)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(output);
+
+	if (!output.len || output.ptr[0] != '[') {
+		th_jw_raw(w, output.len ? output : TH_STR("\"\""));
+		return;
+	}
+	th_jw_array(w);
+	while (th_json_raw_next(&it)) {
+		struct th_str type = th_json_raw_get(it.val, "type");
+
+		if (th_str_is(type, "\"text\"")) {
+			th_jw_object(w);
+			th_jw_kstr(w, "type", TH_STR("input_text"));
+			th_jw_kraw(w, "text", th_json_raw_get(it.val, "text"));
+			th_jw_object_end(w);
+		} else {
+			th_jw_raw(w, it.val);
+		}
+	}
+	th_jw_array_end(w);
+}
+
+void th_past_print(const struct th_past_item *item, struct th_jw *w)
+{
+	struct th_str type = th_json_raw_get(item->item, "type");
+
+	if (item->kind == TH_PAST_OUTPUT) {
+		th_jw_raw(w, item->item);
+		return;
+	}
+	th_jw_object(w);
+	if (item->kind == TH_PAST_MESSAGE) {
+		th_jw_kstr(w, "role", item->role);
+		th_jw_kraw(w, "content", item->content.len ? item->content : TH_STR("\"\""));
+	} else {
+		bool known = type.len > 2;
+		struct th_buf name = TH_BUF_INIT(256);
+
+		th_buf_printf(&name, "%.*s_output",
+			      TH_FMT(known ? th_str_sub(type, 1, TH_MIN(type.len - 2, (size_t)100))
+					   : TH_STR("function_call")));
+		th_jw_kstr(w, "type", th_buf_str(&name));
+		th_jw_kstr(w, "call_id", item->call_id);
+		th_jw_key(w, TH_STR("output"));
+		print_output(item->output, w);
+		if (item->acknowledged.len)
+			th_jw_kraw(w, "acknowledged_safety_checks", item->acknowledged);
+		th_buf_deinit(&name);
+	}
+	th_jw_object_end(w);
+}
+
+enum th_code th_items_check(const struct th_json *items, struct th_err *err)
+{
+	struct th_json_iter it = th_json_iter(items);
+
+	if (!th_json_is_array(items))
+		return th_fail(err, TH_EPROTO, "it must be a list of items");
+	while (th_json_next(&it)) {
+		struct th_str type = th_json_get_str(it.val, "type");
+		struct th_str role = th_json_get_str(it.val, "role");
+		size_t n = it.index;
+
+		if (!th_json_is_object(it.val) || (!type.len && !role.len))
+			return th_fail(err, TH_EPROTO,
+				       "item %zu must be an object with a role or a type", n);
+		if (role.len && !th_str_is(role, "user") && !th_str_is(role, "assistant") &&
+		    !th_str_is(role, "system") && !th_str_is(role, "developer"))
+			return th_fail(
+			    err, TH_EPROTO,
+			    "item %zu: role must be user, assistant, system or developer", n);
+		if (role.len && th_json_is_null(th_json_get(it.val, "content")))
+			return th_fail(err, TH_EPROTO, "item %zu has no content", n);
+	}
+	return TH_OK;
+}

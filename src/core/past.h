@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * past.h - what was said and done so far, as a list of items in the Responses
+ * API's form: for those who look at a history (filters, exports), and for
+ * histories that are not simply the log from its beginning.
+ *
+ * A fold of its own: events that take something back (a tripped guardrail,
+ * items removed) do so here.  An item is named by its event and its index
+ * there, so that a narrowed history is a list of names ("marks").
+ */
+#ifndef TH_CORE_PAST_H
+#define TH_CORE_PAST_H
+
+#include "base/arena.h"
+#include "core/event.h"
+
+enum th_past_kind {
+	TH_PAST_MESSAGE, /* role and content */
+	TH_PAST_OUTPUT,  /* the model's: a message, reasoning, a call */
+	TH_PAST_RESULT   /* of a call */
+};
+
+struct th_past_item {
+	uint64_t seq; /* event, and which of its items; {0, 0}: of no event */
+	size_t index;
+	enum th_past_kind kind;
+	struct th_str role, content; /* MESSAGE: content is JSON */
+	struct th_str item;          /* OUTPUT: verbatim; RESULT: the call's item, or empty */
+	struct th_str raw;           /* OUTPUT 0 of an answer: the provider's own form of it */
+	size_t of;                   /* OUTPUT: how many items its answer has */
+	struct th_str call_id, tool; /* RESULT, and OUTPUT that is a call */
+	struct th_str output;        /* RESULT: as the log has it (a string or parts), JSON */
+	struct th_str acknowledged;
+};
+
+struct th_past {
+	struct th_arena memory;
+	struct th_past_item *list;
+	size_t count, cap;
+	size_t task_at;      /* items before the task under way; see th_past_limit */
+	uint64_t answer_seq; /* of the last answer, */
+	size_t answer_at;    /* where its items begin, */
+	size_t results_at;   /* and those of its results */
+	bool narrow;         /* the history of the agent that speaks, not the whole session's */
+	bool no_memory;
+};
+
+/* `narrow`: handoffs that narrow the history do so here. */
+void th_past_init(struct th_past *p, bool narrow);
+void th_past_deinit(struct th_past *p);
+/* The next event of the log, in order.  TH_ELIMIT: it is too large to be held. */
+TH_NODISCARD enum th_code th_past_add(struct th_past *p, const struct th_event *ev,
+				      struct th_err *err);
+
+/* Of what was before the task only the newest `max` items stay. */
+void th_past_limit(struct th_past *p, size_t max);
+/* Calls without result and results without call go, and the reasoning right before such a call. */
+void th_past_prune(struct th_past *p);
+
+/*
+ * Marks: the JSON list of what stays, in order: [event, item] names one of ours,
+ * anything else is an item itself.  th_past_mark turns a list of items that
+ * somebody gave back into marks: those that are as they were are named.
+ */
+TH_NODISCARD enum th_code th_past_keep(struct th_past *p, uint64_t seq, const struct th_json *marks,
+				       struct th_err *err);
+TH_NODISCARD enum th_code th_past_mark(const struct th_past *p, const struct th_json *items,
+				       struct th_buf *marks, struct th_err *err);
+
+/* One item, in the Responses API's form. */
+void th_past_print(const struct th_past_item *item, struct th_jw *w);
+
+/* Is this a list that items_added may hold? */
+TH_NODISCARD enum th_code th_items_check(const struct th_json *items, struct th_err *err);
+
+#endif
