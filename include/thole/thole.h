@@ -246,8 +246,10 @@ TH_API int thole_tool_ask(struct thole_tool *tool, bool ask, struct thole_error 
 /* A call that is not answered in time ends (READ: failed; others: unknown), and its answer goes
  * nowhere.  0, the default: it has all the time.  At most 86,400,000 (a day). */
 TH_API int thole_tool_timeout(struct thole_tool *tool, int64_t timeout_ms, struct thole_error *err);
-/* Called when the run no longer wants a call (cancelled, timed out), with the call, which is to be
- * answered all the same; the answer goes nowhere.  NULL: nobody wants to know. */
+/* Called when the run no longer wants a call.  It is to be answered all the same, and soon: when it
+ * was cancelled, the answer is what became of it; when its time is over, the answer goes nowhere.
+ * NULL: nobody wants to know, and a call that is cancelled ends at once (READ: failed; others:
+ * unknown). */
 TH_API int thole_tool_on_cancel(struct thole_tool *tool, thole_tool_fn *fn,
 				struct thole_error *err);
 

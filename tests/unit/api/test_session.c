@@ -436,6 +436,42 @@ static void cancelled_now(void **state)
 	scripted_free(model);
 }
 
+static void say_stopped(void *ctx, struct thole_call *call)
+{
+	assert_ptr_equal(call, *(struct thole_call **)ctx);
+	assert_true(thole_call_cancelled(call));
+	GOOD(thole_call_fail(call, "stopped half way", &error));
+}
+
+/* A tool that wants to know says itself what became of its call. */
+static void a_tool_that_is_told_to_stop(void **state)
+{
+	struct scripted *model = scripted_new(one_call, tool_kept);
+	struct thole_runtime *rt = runtime_at(scripted_url(model), "memory:");
+	struct thole_agent *agent = agent_of("a");
+	struct thole_tool *tool;
+	struct thole_session *s = NULL;
+	struct thole_call *call = NULL;
+	struct seen seen = { 0 };
+
+	(void)state;
+	GOOD(thole_agent_tool(agent, "kept", keep_call, &call, &tool, &error));
+	GOOD(thole_tool_on_cancel(tool, say_stopped, &error));
+	GOOD(thole_session_new(rt, agent, NULL, &s, &error));
+	GOOD(thole_session_watch(s, THOLE_NOTE_ITEM, note, &seen, &error));
+	GOOD(thole_session_message(s, "go", &error));
+	while (!call)
+		assert_int_equal(thole_session_wait(s, 10, NULL), THOLE_ETIMEOUT);
+	GOOD(thole_session_cancel(s, THOLE_NOW, &error));
+	while (!strstr(seen.names, "tool_output"))
+		(void)thole_session_wait(s, 10, NULL);
+	GOOD(thole_session_run(s, NULL, &error));
+	assert_string_equal(thole_session_output(s), "Done.");
+	GOOD(thole_runtime_free(rt));
+	thole_agent_free(agent);
+	scripted_free(model);
+}
+
 static void cancel_here(void *ctx, struct thole_call *call)
 {
 	struct thole_session **s = ctx;
@@ -570,6 +606,7 @@ int main(void)
 		cmocka_unit_test(inside_another_loop),
 		cmocka_unit_test(several_runtimes),
 		cmocka_unit_test(cancelled_now),
+		cmocka_unit_test(a_tool_that_is_told_to_stop),
 		cmocka_unit_test(cancelled_after_the_turn),
 		cmocka_unit_test(a_call_that_takes_too_long),
 		cmocka_unit_test(a_fork_and_its_log),
