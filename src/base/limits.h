@@ -76,6 +76,7 @@
 #define TH_PATCH_STEPS_MAX 50000000        /* lines compared to place one diff */
 #define TH_PATCH_REASON_MAX (4 * TH_KIB)   /* why a diff does not fit */
 #define TH_PATCH_FILES_MAX 64              /* of one patch */
+#define TH_RESPONSE_ID_MAX 256             /* of an answer that the next request may go on from */
 #define TH_REASKS_MAX 3 /* answers in a row that could not be read; the next one ends the run */
 #define TH_RETRY_FIRST_MS 500 /* first wait between tries, at most; doubles */
 #define TH_RETRY_MAX_MS 60000

@@ -26,6 +26,7 @@ int th_guard_stage_find(struct th_str name)
 
 static const char *const nets[] = { "none", "host", NULL };
 static const char *const unknowns[] = { "tell", "park", NULL };
+static const char *const kept[] = { "full", "previous_response", NULL };
 static const char *const repeats[] = { "refuse", "ask", NULL };
 
 #define AT(member) offsetof(struct th_agent_model_settings, member)
@@ -49,6 +50,14 @@ static const struct th_field settings_fields[] = {
 	  "silence that ends a request; default 300", NULL, NULL, false, 0 },
 	{ "total_seconds", AT(total_seconds), TH_FIELD_int, TH_POSITIVE,
 	  "longest request; default 3600", NULL, NULL, false, 0 },
+	{ "history", AT(history), TH_FIELD_enum, 0,
+	  "what a request holds: all of it, or what is new since the answer before, which the "
+	  "provider has kept (Responses API)",
+	  NULL, kept, true, TH_HISTORY_FULL },
+	{ "store", AT(store), TH_FIELD_raw, 0,
+	  "true or false: whether the provider keeps answers (Responses API); default: when "
+	  "history needs it",
+	  NULL, NULL, false, 0 },
 };
 
 const struct th_table th_agent_model_settings_table = {
@@ -166,6 +175,21 @@ const struct th_table th_agent_table = {
 	"agent", "An agent file.", agent_fields, TH_COUNT(agent_fields), sizeof(struct th_agent),
 	false,
 };
+
+const char *th_agent_settings_fault(const struct th_agent_model_settings *s,
+				    const char **ret_member)
+{
+	*ret_member = "store";
+	if (!s || !s->store.len || th_str_is(s->store, "true"))
+		return NULL;
+	if (!th_str_is(s->store, "false"))
+		return "must be true or false";
+	if (s->history == TH_HISTORY_PREVIOUS)
+		return "cannot be false with history: previous_response, which goes on from "
+		       "answers "
+		       "that the provider has kept";
+	return NULL;
+}
 
 const char *th_agent_fallback_fault(const struct th_agent *a, size_t *ret_at)
 {

@@ -47,7 +47,13 @@ struct th_agent_model_settings {
 	int64_t idle_seconds;  /* silence that ends a request: no byte, or no whole event; 0: the
 				  default */
 	int64_t total_seconds; /* longest request; 0: the default */
+	int64_t history;       /* enum th_history_kept */
+	struct th_str store;   /* "true", "false"; empty: as the others need it */
 };
+
+/* What a request holds: all of the history, or what is new since the answer that the provider has
+ * kept, which it names. */
+enum th_history_kept { TH_HISTORY_FULL, TH_HISTORY_PREVIOUS };
 
 /* For settings that are made in C: nothing set. */
 #define TH_SETTINGS_UNSET .temperature = -1, .top_p = -1
@@ -137,6 +143,11 @@ extern const struct th_table th_agent_table, th_agent_limits_table, th_agent_com
 /* What is wrong with the fallback list, for a sentence that begins with its element `*ret_at`;
  * NULL: nothing. */
 const char *th_agent_fallback_fault(const struct th_agent *a, size_t *ret_at);
+
+/* What of the settings contradicts itself, for a sentence that begins with the member *ret_member;
+ * NULL: nothing. */
+const char *th_agent_settings_fault(const struct th_agent_model_settings *s,
+				    const char **ret_member);
 
 /* Effective values, defaults filled in. */
 int64_t th_agent_turns_max(const struct th_agent *a);

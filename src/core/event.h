@@ -163,6 +163,8 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_model_requested, raw, history, "history", 0,                                         \
 	  "input_filter: what this request sends, as of a handoff")                               \
 	F(ev_model_requested, int, items, "items", 0, "history items sent")                       \
+	F(ev_model_requested, str, previous, "previous", 0,                                       \
+	  "the response that the provider has kept and that the items follow")                    \
 	F(ev_model_requested, int, reserved_tokens, "reserved_tokens", TH_NONEG,                  \
 	  "tokens reserved in the budget, input and output")                                      \
 	F(ev_model_requested, int, reserved_cost_nano, "reserved_cost_nano", TH_NONEG,            \
@@ -196,6 +198,8 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_model_failed, int, http_status, "http_status", 0, "when there was one")               \
 	F(ev_model_failed, bool, retry, "retry", 0, "whether it is tried again")                   \
 	F(ev_model_failed, int, retry_in_ms, "retry_in_ms", 0, "how long is waited before")        \
+	F(ev_model_failed, bool, whole, "whole", 0,                                                \
+	  "the provider has not kept what the request went on from: all of it is sent at once")    \
 	F(ev_model_failed, str, next, "next", 0,                                                   \
 	  "not tried again: the model of the agent's fallback list that the turn goes on with")    \
 	F(ev_model_failed, raw, usage, "usage", 0, "tokens that were spent all the same")          \

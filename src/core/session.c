@@ -86,6 +86,7 @@ void th_session_init(struct th_session *s)
 	th_arena_init_try(&s->kept, TH_SESSION_KEPT_MAX);
 	th_buf_init_try(&s->final, TH_ANSWER_MAX);
 	th_buf_init_try(&s->reason, TH_SESSION_KEPT_MAX);
+	th_buf_init_try(&s->chain, TH_RESPONSE_ID_MAX);
 	th_buf_init_try(&s->trip, TH_SESSION_KEPT_MAX);
 }
 
@@ -95,6 +96,7 @@ void th_session_deinit(struct th_session *s)
 	th_arena_deinit(&s->kept);
 	th_buf_deinit(&s->final);
 	th_buf_deinit(&s->reason);
+	th_buf_deinit(&s->chain);
 	th_buf_deinit(&s->trip);
 	th_doubts_deinit(&s->doubts);
 	*s = (struct th_session){ 0 };
@@ -174,6 +176,7 @@ void th_step_phase(struct th_session *s, enum th_turn_phase phase)
 	s->turn_given = false;
 	if (s->model_anew && phase != TH_TURN_CALLS) {
 		s->model_at = 0;
+		th_buf_clear(&s->chain);
 		s->model_anew = false;
 	}
 }
@@ -450,9 +453,11 @@ static void turn_over(struct th_session *s)
 /* A task asks the first model first.  Calls that are open stay with the one that made them. */
 static void ask_first(struct th_session *s)
 {
-	s->model_anew = s->phase == TH_TURN_CALLS && !th_calls_settled(s);
-	if (!s->model_anew)
+	s->model_anew = s->phase == TH_TURN_CALLS && !th_calls_settled(s) && s->model_at > 0;
+	if (!s->model_anew && s->model_at > 0) {
 		s->model_at = 0;
+		th_buf_clear(&s->chain);
+	}
 }
 
 /* ---- events ------------------------------------------------------------------------------ */
@@ -639,6 +644,21 @@ void th_step_finish(const struct th_session *s, struct th_effects *out)
 	th_step_emit(out, s->final_failure ? fail : (struct th_effect){ .kind = TH_DO_FINISH });
 }
 
+/* What was cut short is not gone on from. */
+static void take_chain(struct th_session *s, const struct th_ev_model_answered *d)
+{
+	th_buf_clear(&s->chain);
+	if (d->response_id.len <= TH_RESPONSE_ID_MAX && th_str_is(d->status, "completed"))
+		th_buf_add(&s->chain, d->response_id);
+}
+
+/* After these the model is to see something else than its provider has kept. */
+static bool breaks_chain(enum th_event_kind kind)
+{
+	return kind == TH_EV_HANDOFF || kind == TH_EV_ITEMS_ADDED || kind == TH_EV_ITEMS_REMOVED ||
+	       kind == TH_EV_CONDENSATION;
+}
+
 static enum th_code on_model_answered(struct th_step *st)
 {
 	struct th_session *s = st->s;
@@ -667,6 +687,7 @@ static enum th_code on_model_answered(struct th_step *st)
 	s->calls = NULL;
 	s->call_count = 0;
 	s->answer_seq = st->ev->seq;
+	take_chain(s, &d);
 	s->items += next.item_count;
 	s->totals.turns++;
 	s->totals.task_turns++;
@@ -728,6 +749,8 @@ static enum th_code on_model_failed(struct th_step *st)
 		    TH_FMT(th_utf8_cut(d.next, 80)),
 		    TH_FMT(th_utf8_cut(th_session_next_model(s), 80)));
 	add_usage(&s->totals, th_json_get(st->data, "usage"), 0);
+	if (d.whole || d.next.len)
+		th_buf_clear(&s->chain);
 	if (may_have_cost(d.class) && !th_json_get(st->data, "usage"))
 		hold_reservation(s);
 	s->reserved = (struct th_reservation){ 0 };
@@ -739,6 +762,9 @@ static enum th_code on_model_failed(struct th_step *st)
 	} else if (th_str_is(d.class, "cancelled")) {
 		th_step_phase(s, TH_TURN_DUE);
 		s->totals.attempts = 0;
+	} else if (d.whole) {
+		th_step_phase(s, TH_TURN_DUE); /* it was no try: nothing was asked */
+		s->totals.attempts = TH_MAX(s->totals.attempts - 1, (int64_t)0);
 	} else if (d.retry) {
 		th_step_phase(s, TH_TURN_BACKOFF);
 		s->retry_in_ms = d.retry_in_ms;
@@ -1270,8 +1296,8 @@ static handler_fn *const handlers[TH_EVENT_COUNT] = {
 /* Whoever copies something looks only whether it fits; here it shows whether there was memory. */
 static bool ran_out(const struct th_session *s, const struct th_arena *scratch)
 {
-	return scratch->no_memory || s->turn.no_memory || s->kept.no_memory || s->final.no_memory ||
-	       s->reason.no_memory;
+	return scratch->no_memory || s->chain.no_memory || s->turn.no_memory || s->kept.no_memory ||
+	       s->final.no_memory || s->reason.no_memory;
 }
 
 enum th_code th_session_step(struct th_session *s, const struct th_event *ev,
@@ -1307,6 +1333,8 @@ enum th_code th_session_step(struct th_session *s, const struct th_event *ev,
 		code = th_fail_memory(err);
 	}
 	if (!code) {
+		if (breaks_chain(ev->kind))
+			th_buf_clear(&s->chain);
 		s->seq = ev->seq;
 		s->updated_ms = ev->ts_ms;
 		due(s, ret);
@@ -1449,6 +1477,8 @@ void th_session_print(const struct th_session *s, struct th_jw *w)
 	th_ladder_print(s, w);
 	if (s->model_at)
 		th_jw_kstr(w, "asks", th_session_member(s)->fallback.list[s->model_at - 1]);
+	if (s->chain.len)
+		th_jw_kstr(w, "response_id", th_buf_str(&s->chain));
 	if (s->parent.len)
 		th_jw_kstr(w, "parent", s->parent);
 	th_jw_kint(w, "items", (int64_t)s->items);

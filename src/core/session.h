@@ -237,7 +237,8 @@ struct th_session {
 	/* Of the fallback list of who speaks. */
 	size_t model_at; /* asked now, or by the open calls' answer: 0: its own, n: the n-th of the
 			    list */
-	bool model_anew; /* a task began with calls open: after them the first model is asked */
+	struct th_buf chain; /* response id of the last answer, that a request may go on from */
+	bool model_anew;     /* a task began with calls open: after them the first model is asked */
 	struct th_arena kept;
 };
 

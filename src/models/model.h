@@ -153,6 +153,7 @@ struct th_request_options {
 	struct th_tool_choice choice;
 	enum th_parallel parallel;
 	struct th_output_format format;
+	struct th_str previous; /* response that the groups follow; empty: they are the whole */
 	/* Where several models share a history: who answered a request of this agent (empty: the
 	 * only one) to this model of its list.  What another one said is adopted.  NULL: it was
 	 * always `model`. */
@@ -248,6 +249,7 @@ struct th_wire {
 	const char *key_header; /* "Authorization" (Bearer) or a header of its own */
 	const char *mark;       /* what a MARK becomes; NULL: the wire has none */
 	int marks_max;
+	bool chains;      /* a request may go on from a response that the provider has kept */
 	const char *same; /* the part that stands for a picture like the one before; NULL: none */
 
 	/* What follows the base URL: "/responses", "/models/NAME:streamGenerateContent?alt=sse". */

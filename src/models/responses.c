@@ -10,6 +10,7 @@ static void path(const struct th_request_options *o, struct th_buf *out)
 const struct th_wire th_wire_responses = {
 	.name = "responses",
 	.key_header = "Authorization",
+	.chains = true,
 	.path = path,
 	.head = th_responses_head,
 	.tail = th_responses_tail,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * responses_request.c - requests of the Responses wire.  Nothing is kept at
- * the server (store: false); opaque reasoning travels in the items.
+ * the server (store: false) but for agents that want it; opaque reasoning
+ * travels in the items.
  */
 #include "base/limits.h"
 #include "models/actions.h"
@@ -202,6 +203,17 @@ static void put_instructions(const struct th_request_options *o, struct th_jw *w
 	th_buf_deinit(&text);
 }
 
+/* Nothing is kept at the server unless it is asked for. */
+static void put_store(const struct th_request_options *o, struct th_jw *w)
+{
+	const struct th_agent_model_settings *s = o->agent ? o->agent->settings : NULL;
+	bool kept = s && (s->history == TH_HISTORY_PREVIOUS || th_str_is(s->store, "true"));
+
+	th_jw_kbool(w, "store", kept);
+	if (o->previous.len)
+		th_jw_kstr(w, "previous_response_id", o->previous);
+}
+
 void th_responses_head(const struct th_request_options *o, struct th_buf *out)
 {
 	struct th_jw w = th_jw(out);
@@ -213,7 +225,7 @@ void th_responses_head(const struct th_request_options *o, struct th_buf *out)
 	if (o->agent)
 		put_settings(o->agent->settings, &w);
 	put_format(o, &w);
-	th_jw_kbool(&w, "store", false);
+	put_store(o, &w);
 	if (o->profile->reasoning)
 		th_jw_kraw(&w, "include", TH_STR("[\"reasoning.encrypted_content\"]"));
 	th_jw_kbool(&w, "stream", o->stream);

@@ -117,6 +117,12 @@ static enum th_code choose(const struct making *m, size_t at, struct th_str name
 	c->profile = match.profile;
 	c->model = th_arena_str(m->a, match.name);
 	find_server(m, at, c->profile);
+	if (at == 0 && m->agent->settings && m->agent->settings->history == TH_HISTORY_PREVIOUS &&
+	    !c->profile->wire->chains)
+		return th_fail(err, TH_EUSAGE,
+			       "settings.history: previous_response is for models of the Responses "
+			       "API, which %.*s is not",
+			       TH_FMT(name));
 	code = check_server(m, c->profile, c->base_url, m->all->keys[at].model, err);
 	if (code)
 		return th_prefix(err, code, "model %.*s", TH_FMT(name));

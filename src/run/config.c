@@ -733,12 +733,23 @@ static enum th_code check_fallback(const struct checker *c, const struct th_agen
 	return fault ? fail_path(c, th_buf_str(&path), "%s", fault) : TH_OK;
 }
 
+static enum th_code check_settings(const struct checker *c, const struct th_agent *a)
+{
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+	const char *member, *fault = th_agent_settings_fault(a->settings, &member);
+
+	th_buf_printf(&path, "settings.%s", member);
+	return fault ? fail_path(c, th_buf_str(&path), "%s", fault) : TH_OK;
+}
+
 static enum th_code check_agent(const struct checker *c, const struct th_agent *a)
 {
 	enum th_code code = check_computer(c, a->computer);
 
 	if (code == TH_OK)
 		code = check_fallback(c, a);
+	if (code == TH_OK)
+		code = check_settings(c, a);
 	if (code == TH_OK)
 		code = check_commands(c, a);
 	if (code == TH_OK)

@@ -274,6 +274,7 @@ static enum th_code live_new(struct th_driver *d, struct th_str id,
 	l->index = index;
 	l->generation = ++d->generations;
 	th_session_init(&l->fold);
+	th_buf_init(&l->previous, TH_RESPONSE_ID_MAX);
 	th_buf_init(&l->instructions, TH_EVENT_DATA_MAX);
 	th_buf_init(&l->filtered, TH_EVENT_DATA_MAX);
 	th_arena_init(&l->format, TH_EVENT_DATA_MAX);
@@ -298,6 +299,7 @@ static void live_free(struct th_live *l)
 	d->live_free = TH_MIN(d->live_free, l->index);
 	d->live_count--;
 	th_history_free(l->history);
+	th_buf_deinit(&l->previous);
 	th_live_unknowns_free(l);
 	th_live_askings_free(l);
 	th_buf_deinit(&l->instructions);

@@ -62,6 +62,7 @@ struct th_live {
 	int64_t filtered_turn;          /* which one that is */
 	struct th_arena format;         /* output_schema as it is sent */
 	struct th_request_options options;
+	struct th_buf previous;     /* of `options`, of the request under way */
 	struct th_history *history; /* NULL until it is needed */
 	/* The next agent reads the log otherwise than the one before: the history is made anew when
 	 * all of it is durable. */

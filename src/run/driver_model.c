@@ -97,6 +97,18 @@ void th_driver_texts_free(struct th_driver *d)
 
 /* ---- the request -------------------------------------------------------------------------- */
 
+/* Whether the request goes on from what the provider has kept. */
+static void take_chain(struct th_live *l)
+{
+	const struct th_agent_model_settings *s = l->outfit.agent->settings;
+
+	th_buf_clear(&l->previous);
+	if (s && s->history == TH_HISTORY_PREVIOUS && l->choice->profile->wire->chains &&
+	    l->history && th_history_tail(l->history) > 0)
+		th_buf_add(&l->previous, th_buf_str(&l->fold.chain));
+	l->options.previous = th_buf_str(&l->previous);
+}
+
 void th_live_request(struct th_live *l)
 {
 	const struct th_session *s = &l->fold;
@@ -121,8 +133,11 @@ void th_live_request(struct th_live *l)
 		return;
 	d.model = l->choice->model;
 	d.choice = (int64_t)l->model_at;
+	take_chain(l);
+	d.previous = l->options.previous;
 	if (l->history)
-		d.items = (int64_t)th_history_items(l->history);
+		d.items = (int64_t)(d.previous.len ? th_history_tail(l->history)
+						   : th_history_items(l->history));
 	if (s->team->count > 1)
 		d.agent = th_session_member(s)->name;
 	if (l->instructions_new)
@@ -168,6 +183,24 @@ static void write_failed(struct th_live *l, const struct th_ev_model_failed *d)
 	th_live_write(l, TH_EV_MODEL_FAILED, TH_SOURCE_ENVIRONMENT, l->fold.request_seq, TH_STR(""),
 		      th_buf_str(&data));
 	th_buf_deinit(&data);
+}
+
+/* What the request went on from is not there any more: it is made anew, with all of the history.
+ * True: that is written. */
+static bool chain_lost(struct th_live *l, const struct th_answer *a, int http_status)
+{
+	struct th_ev_model_failed ev = {
+		.class = th_str_of(th_failure_name(TH_FAILURE_NOT_FOUND)),
+		.message = a->error_message,
+		.http_status = http_status,
+		.whole = true,
+	};
+
+	if (!l->options.previous.len ||
+	    (!th_str_is(a->error_code, "previous_response_not_found") && http_status != 404))
+		return false;
+	write_failed(l, &ev);
+	return true;
 }
 
 static void failed(struct th_live *l, enum th_failure failure, struct th_str message,
@@ -217,7 +250,9 @@ static enum th_code body_build(struct th_live *l, struct th_flight *f, struct th
 		code = th_buf_check(&f->headers, "the model's headers", err);
 	if (code)
 		return code;
-	count = th_history_slices(l->history, th_images_keep(&l->options), &slices);
+	count = l->options.previous.len
+		    ? th_history_tail_slices(l->history, th_images_keep(&l->options), &slices)
+		    : th_history_slices(l->history, th_images_keep(&l->options), &slices);
 	f->body = th_alloc((count + 2) * sizeof(*f->body));
 	f->body[f->body_count++] = th_str_n(f->frame.ptr, head);
 	for (size_t i = 0; i < count && !code; i++) {
@@ -474,7 +509,9 @@ void th_driver_model_done(struct th_driver *d, struct th_ticket t, const struct 
 
 		wire->end(l->flight->decoder, !end->ok && !finished, &a);
 		print_usage(&a.usage, &usage);
-		if (a.status == TH_ANSWER_FAILED)
+		if (a.status == TH_ANSWER_FAILED && chain_lost(l, &a, 0))
+			;
+		else if (a.status == TH_ANSWER_FAILED)
 			failed(l, answer_failure(&a), a.error_message, 0, &end->hints,
 			       th_buf_str(&usage));
 		else if (translate(l, &a, &items, &err))
@@ -485,8 +522,9 @@ void th_driver_model_done(struct th_driver *d, struct th_ticket t, const struct 
 		th_buf_deinit(&items);
 	} else if (end->status_only) {
 		wire->error(l->flight->decoder, end->http_status, &a);
-		failed(l, answer_failure(&a), a.error_message, end->http_status, &end->hints,
-		       TH_STR(""));
+		if (!chain_lost(l, &a, end->http_status))
+			failed(l, answer_failure(&a), a.error_message, end->http_status,
+			       &end->hints, TH_STR(""));
 	} else {
 		failed(l, end->failure, end->message, end->http_status, &end->hints, TH_STR(""));
 	}

@@ -42,7 +42,8 @@ struct th_history {
 	struct chunk *chunks;
 	struct piece *pieces;
 	size_t piece_count, piece_cap;
-	struct th_arena waiting; /* calls without result */
+	size_t tail_piece, tail_items; /* where what is new since the last answer begins */
+	struct th_arena waiting;       /* calls without result */
 	struct th_arena held_memory;
 	struct open_call *open;
 	size_t open_count, open_left;
@@ -135,7 +136,7 @@ static struct th_str keep(struct th_history *h, struct th_str s)
 static void put(struct th_history *h, struct th_str s)
 {
 	struct piece *last = h->piece_count ? &h->pieces[h->piece_count - 1] : NULL;
-	bool bytes = last && last->kind == PIECE_BYTES;
+	bool bytes = last && last->kind == PIECE_BYTES && h->piece_count != h->tail_piece;
 
 	if (s.len == 0)
 		return;
@@ -149,6 +150,7 @@ static void put(struct th_history *h, struct th_str s)
 static void piece_remove(struct th_history *h, size_t i)
 {
 	h->piece_count--;
+	h->tail_piece -= i < h->tail_piece;
 	memmove(&h->pieces[i], &h->pieces[i + 1], (h->piece_count - i) * sizeof(*h->pieces));
 }
 
@@ -164,8 +166,9 @@ static void drop_old_mark(struct th_history *h)
 			continue;
 		piece_remove(h, i);
 		h->marks--;
-		if (i > 0 && i < h->piece_count && p[-1].kind == PIECE_BYTES &&
-		    p->kind == PIECE_BYTES && p[-1].bytes.ptr + p[-1].bytes.len == p->bytes.ptr) {
+		if (i > 0 && i < h->piece_count && i != h->tail_piece &&
+		    p[-1].kind == PIECE_BYTES && p->kind == PIECE_BYTES &&
+		    p[-1].bytes.ptr + p[-1].bytes.len == p->bytes.ptr) {
 			p[-1].bytes.len += p->bytes.len;
 			piece_remove(h, i);
 		}
@@ -352,6 +355,8 @@ static enum th_code add_answer(struct th_history *h, const struct th_event *ev, 
 		code = stranger(h) ? render_adopted(h, items, err) : render(h, &g, err);
 	if (code)
 		return code;
+	h->tail_piece = h->piece_count;
+	h->tail_items = h->items;
 	h->open_count = h->open_left = next.call_count;
 	h->open = th_arena_array(&h->waiting, next.call_count + 1, sizeof(*h->open));
 	if (!h->open)
@@ -586,6 +591,11 @@ size_t th_history_items(const struct th_history *h)
 	return h->items + (h->open_left == 0 ? h->held_count : 0);
 }
 
+size_t th_history_tail(const struct th_history *h)
+{
+	return th_history_items(h) - h->tail_items;
+}
+
 bool th_history_full(const struct th_history *h)
 {
 	return h->held_count == TH_HELD_MESSAGES_MAX;
@@ -605,16 +615,17 @@ size_t th_history_left_out(size_t count, size_t images_keep)
 	return (count - images_keep + step - 1) / step * step;
 }
 
-size_t th_history_slices(const struct th_history *h, size_t images_keep, struct th_slice **ret)
+static size_t slices_from(const struct th_history *h, size_t first, size_t images,
+			  size_t images_keep, struct th_slice **ret)
 {
 	const struct th_wire *wire = h->options->profile->wire;
-	size_t left_out = th_history_left_out(h->images, images_keep), image = 0, mark = 0, n = 0;
+	size_t left_out = th_history_left_out(images, images_keep), image = 0, mark = 0, n = 0;
 	size_t marks_max = (size_t)wire->marks_max;
 	const struct piece *before =
 	    NULL; /* the picture before, when it is sent or said to be the same */
 	struct th_slice *list = th_alloc((h->piece_count + 2 * h->images + 1) * sizeof(*list));
 
-	for (size_t i = 0; i < h->piece_count; i++) {
+	for (size_t i = first; i < h->piece_count; i++) {
 		const struct piece *p = &h->pieces[i];
 		bool same =
 		    before && p->part && wire->same && th_digest_eq(&p->blob, &before->blob);
@@ -643,4 +654,22 @@ size_t th_history_slices(const struct th_history *h, size_t images_keep, struct 
 	}
 	*ret = list;
 	return n;
+}
+
+size_t th_history_slices(const struct th_history *h, size_t images_keep, struct th_slice **ret)
+{
+	return slices_from(h, 0, h->images, images_keep, ret);
+}
+
+size_t th_history_tail_slices(const struct th_history *h, size_t images_keep, struct th_slice **ret)
+{
+	size_t images = 0, count;
+
+	for (size_t i = h->tail_piece; i < h->piece_count; i++)
+		images += h->pieces[i].kind == PIECE_IMAGE;
+	count = slices_from(h, h->tail_piece, images, images_keep, ret);
+	/* The first group has the comma that parts it from what is not sent. */
+	if (count > 0 && (*ret)[0].bytes.len > 0 && (*ret)[0].bytes.ptr[0] == ',')
+		(*ret)[0].bytes = th_str_sub((*ret)[0].bytes, 1, (*ret)[0].bytes.len);
+	return count;
 }

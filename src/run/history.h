@@ -34,6 +34,7 @@ TH_NODISCARD enum th_code th_history_begin(struct th_history *h, const struct th
 					   uint64_t seq, bool asked, struct th_err *err);
 uint64_t th_history_seq(const struct th_history *h); /* of the last event taken */
 size_t th_history_items(const struct th_history *h); /* groups in the next request */
+size_t th_history_tail(const struct th_history *h);  /* of these, behind the last answer */
 size_t th_history_images(const struct th_history *h);
 bool th_history_last_image(const struct th_history *h, struct th_digest *ret); /* false: none */
 /* The elements that are marked on the newest picture that has marks, as core/mark.h prints them;
@@ -57,6 +58,9 @@ struct th_slice {
 	struct th_digest blob;
 };
 size_t th_history_slices(const struct th_history *h, size_t images_keep, struct th_slice **ret);
+/* The same of what stands behind the last answer, for a request that goes on from it. */
+size_t th_history_tail_slices(const struct th_history *h, size_t images_keep,
+			      struct th_slice **ret);
 
 /* How many of `count` pictures are left out, the oldest. */
 size_t th_history_left_out(size_t count, size_t images_keep);

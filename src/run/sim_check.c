@@ -236,6 +236,8 @@ static void count_budget(struct th_sim_check *c, struct shadow *s, const struct 
 
 		s->tokens += th_json_get_int(u, "input", 0) + th_json_get_int(u, "output", 0);
 	}
+	if (ev->kind == TH_EV_MODEL_FAILED && th_json_bool(th_json_get(data, "whole"), false))
+		s->tries--;
 	if (ev->kind == TH_EV_MODEL_FAILED && f->phase == TH_TURN_REST &&
 	    th_session_next_model(f).len > 0)
 		th_sim_check_blame(c, "a turn was given up with a model left to ask");
@@ -365,30 +367,47 @@ void th_sim_check_append(struct th_sim_check *c, size_t number, int64_t epoch, i
 
 /* ---- requests ---- */
 
+struct telling {
+	struct th_history *history;
+	struct th_buf previous; /* what the last request goes on from, as its event says */
+};
+
 static enum th_code history_event(void *ctx, const struct th_event *ev,
 				  const struct th_digest *digest, struct th_err *err)
 {
+	struct telling *t = ctx;
+
 	(void)digest;
-	return th_history_add(ctx, ev, err);
+	if (ev->kind == TH_EV_MODEL_REQUESTED) {
+		th_buf_clear(&t->previous);
+		if (!th_json_unescape(th_json_raw_get(ev->data, "previous"), &t->previous))
+			th_buf_clear(&t->previous);
+	}
+	return th_history_add(t->history, ev, err);
 }
 
-/* Compares with what the log alone makes of it. */
-static void check_history(struct th_sim_check *c, size_t number, uint64_t seq,
-			  const struct th_request_options *options, struct th_str body)
+/* Compares with what the log alone makes of it.  False: it is a part of the history only. */
+static bool check_history(struct th_sim_check *c, size_t number, uint64_t seq,
+			  const struct th_request_options *given, struct th_str body)
 {
+	struct th_request_options own = *given, *options = &own;
 	struct th_history *h = th_history_new(options);
+	struct telling t = { h, TH_BUF_INIT(TH_RESPONSE_ID_MAX) };
+	bool whole;
 	struct th_buf want = TH_BUF_INIT(TH_REQUEST_MAX), blob = TH_BUF_INIT(TH_MIB);
 	struct th_slice *slices;
 	struct th_err err = { 0 };
 	size_t count;
 
 	assert(h); /* in the simulator memory does not run out */
-	if (th_sim_store_read(c->disk, th_str_of(c->sessions[number].id), 1, seq, history_event, h,
+	if (th_sim_store_read(c->disk, th_str_of(c->sessions[number].id), 1, seq, history_event, &t,
 			      &err))
 		th_sim_check_blame(c, "the log of session %zu makes no history: %s", number,
 				   err.msg);
+	own.previous = th_buf_str(&t.previous);
 	options->profile->wire->head(options, &want);
-	count = th_history_slices(h, th_images_keep(options), &slices);
+	count = own.previous.len ? th_history_tail_slices(h, th_images_keep(options), &slices)
+				 : th_history_slices(h, th_images_keep(options), &slices);
 	for (size_t i = 0; i < count; i++) {
 		if (slices[i].bytes.ptr) {
 			th_buf_add(&want, slices[i].bytes);
@@ -407,9 +426,12 @@ static void check_history(struct th_sim_check *c, size_t number, uint64_t seq,
 		th_sim_check_blame(c, "session %zu: the request is not what the log makes of it",
 				   number);
 	}
+	whole = !own.previous.len;
 	th_history_free(h);
 	th_buf_deinit(&want);
 	th_buf_deinit(&blob);
+	th_buf_deinit(&t.previous);
+	return whole;
 }
 
 /* Every call of the history has one result, and every result its call. */
@@ -475,8 +497,8 @@ void th_sim_check_request(struct th_sim_check *c, size_t number, uint64_t seq,
 				   number, (unsigned long long)seq);
 	for (size_t i = 0; i < body_count; i++)
 		th_buf_add(&text, body[i]);
-	check_history(c, number, seq, options, th_buf_str(&text));
-	check_answers(c, number, th_buf_str(&text));
+	if (check_history(c, number, seq, options, th_buf_str(&text)))
+		check_answers(c, number, th_buf_str(&text));
 	th_buf_deinit(&text);
 }
 

@@ -177,7 +177,10 @@ void th_sim_answer_draw(struct th_sim_random *r, uint64_t *numbers, unsigned fin
 		break;
 	case 7:
 		if (th_sim_chance(r, 4))
-			fail_with(ret, 400, "{\"error\":{\"message\":\"no\"}}");
+			fail_with(ret, 400,
+				  *numbers % 2 ? "{\"error\":{\"message\":\"no\"}}"
+					       : "{\"error\":{\"message\":\"gone\",\"code\":"
+						 "\"previous_response_not_found\"}}");
 		break;
 	default:
 		break;

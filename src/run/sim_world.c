@@ -1304,7 +1304,7 @@ static void who_answered(const void *ctx, struct th_str agent, size_t choice,
 	*ret = (struct th_speaker){ t->choices[choice].profile, t->choices[choice].model };
 }
 
-static void task_init(struct world *w, size_t number, bool falls_back)
+static void task_init(struct world *w, size_t number, bool falls_back, bool chains)
 {
 	struct task *t = &w->tasks[number];
 	struct th_sim_random *r = &w->random;
@@ -1314,6 +1314,7 @@ static void task_init(struct world *w, size_t number, bool falls_back)
 	th_sim_check_session(w->check, number, th_str_of(t->id));
 	t->settings = (struct th_agent_model_settings){ TH_SETTINGS_UNSET };
 	t->settings.stream = th_sim_chance(r, 2);
+	t->settings.history = chains ? TH_HISTORY_PREVIOUS : TH_HISTORY_FULL;
 	/* One draw a statement: the order inside an initialiser is the compiler's. */
 	t->limits.turns = 3 + (int64_t)th_sim_below(r, 10);
 	if (th_sim_chance(r, 3))
@@ -1404,7 +1405,7 @@ static void world_init(struct world *w, const struct th_sim_options *o,
 	w->slow = th_sim_chance(r, 2) ? 10 : 0;
 	w->ignore = th_sim_chance(r, 2) ? 4 : 0;
 	for (size_t i = 0; i < TH_SIM_SESSIONS_MAX; i++)
-		task_init(w, i, o->seed % 3 == 0);
+		task_init(w, i, o->seed % 3 == 0, o->seed % 4 == 1);
 	w->task_count = 1 + (th_sim_chance(r, 3) ? th_sim_below(r, 3) : 0);
 	for (size_t i = 0; i < w->task_count; i++)
 		w->tasks[i].wanted = true;

@@ -81,6 +81,26 @@ class Runs(house.House):
         finally:
             second.end()
 
+    def test_previous_response(self):
+        """Requests hold what is new since the answer before; a provider that has forgotten it gets the whole history once."""
+        self.serve({"parts": [SHELL]},
+                   {"expect": [{"tool_output": {"contains": "hello"}}], "parts": [shell("echo more")]},
+                   {"parts": [shell("echo third")],
+                    "faults": [{"status": 400, "body": {"error": {
+                        "message": "Previous response with id 'x' not found.", "type": "invalid_request_error",
+                        "param": "previous_response_id", "code": "previous_response_not_found"}}}]},
+                   {"expect": [{"tool_output": {"contains": "third"}}], "parts": [{"text": "All three."}]})
+        (self.folder / "agent.yaml").write_text(
+            "model: gpt-5.4\nworkspace: %s\nsettings: {history: previous_response}\n" % self.work)
+        self.assertIn("All three.", self.good("run", "-a", self.folder / "agent.yaml", "-s", "kept", "go").out)
+        events = self.events("kept")
+        asked = [e["data"] for e in events if e["kind"] == "model_requested"]
+        answers = [e["data"]["response_id"] for e in events if e["kind"] == "model_answered"]
+        self.assertEqual([r.get("previous") for r in asked], [None, answers[0], answers[1], None, answers[2]])
+        self.assertEqual([r["items"] for r in asked], [1, 1, 1, 5, 1])
+        self.assertEqual([r["attempt"] for r in asked], [1] * 5)
+        self.assertEqual([e["data"].get("whole") for e in events if e["kind"] == "model_failed"], [True])
+
     def test_models_file(self):
         """A profile of one's own: its server, the name it sends, no key of another's; found again by a later message."""
         self.serve({"parts": [{"text": "One."}]}, {"parts": [{"text": "Two."}]}, flavour="vllm", api="chat")

@@ -528,6 +528,73 @@ static void test_a_task_stays_with_its_model(void **unused)
 	th_session_deinit(&st.s);
 }
 
+#define ANSWERED(id, status) "{\"response_id\":\"" id "\",\"status\":\"" status "\",\"items\":[]}"
+
+/* What a request may go on from. */
+static void test_a_chain_of_answers(void **unused)
+{
+	static const struct {
+		enum th_event_kind kind;
+		const char *data;
+		const char *then;
+	} rows[] = {
+		{ TH_EV_MODEL_FAILED, FAILED("server", ",\"retry\":true"), "r1" },
+		{ TH_EV_MODEL_FAILED, FAILED("not_found", ",\"whole\":true"), "" },
+		{ TH_EV_MODEL_FAILED, FAILED("auth", ",\"next\":\"b\""), "" },
+		{ TH_EV_MODEL_ANSWERED, ANSWERED("r2", "completed"), "r2" },
+		{ TH_EV_MODEL_ANSWERED, ANSWERED("r2", "incomplete"), "" },
+		{ TH_EV_CONDENSATION, "{\"first_seq\":2,\"last_seq\":3}", "" },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		struct story st;
+
+		to_request(&st);
+		must(&st, TH_EV_MODEL_ANSWERED, 3, "", ANSWERED("r1", "completed"));
+		assert_true(th_str_is(th_buf_str(&st.s.chain), "r1"));
+		request(&st, "");
+		must(&st, rows[i].kind, 5, "", rows[i].data);
+		if (!th_str_is(th_buf_str(&st.s.chain), rows[i].then))
+			fail_msg("%s leaves \"%.*s\"", rows[i].data,
+				 TH_FMT(th_buf_str(&st.s.chain)));
+		th_session_deinit(&st.s);
+	}
+}
+
+/* It was no try, and the next one is made at once. */
+static void test_a_lost_chain_is_no_try(void **unused)
+{
+	struct story st;
+
+	(void)unused;
+	to_request(&st);
+	must(&st, TH_EV_MODEL_FAILED, 3, "", FAILED("not_found", ",\"whole\":true"));
+	assert_int_equal(st.s.totals.attempts, 0);
+	assert_true(due(&st, TH_DO_REQUEST));
+	th_session_deinit(&st.s);
+}
+
+/* One that is longer than TH_RESPONSE_ID_MAX is not kept. */
+static void test_a_response_id_has_a_maximum(void **unused)
+{
+	for (size_t more = 0; more <= 1; more++) {
+		struct th_buf data = TH_BUF_INIT(TH_KIB);
+		struct story st;
+
+		(void)unused;
+		to_request(&st);
+		th_buf_add_cstr(&data, "{\"response_id\":\"");
+		for (size_t i = 0; i < TH_RESPONSE_ID_MAX + more; i++)
+			th_buf_add_char(&data, 'r');
+		th_buf_add_cstr(&data, "\",\"status\":\"completed\",\"items\":[]}");
+		must(&st, TH_EV_MODEL_ANSWERED, 3, "", data.ptr);
+		assert_int_equal(st.s.chain.len, more ? 0 : TH_RESPONSE_ID_MAX);
+		th_session_deinit(&st.s);
+		th_buf_deinit(&data);
+	}
+}
+
 /* As many as TH_FALLBACK_MAX. */
 static void test_a_fallback_list_has_a_maximum(void **unused)
 {
@@ -917,6 +984,9 @@ int main(void)
 		cmocka_unit_test(test_the_next_model_is_asked),
 		cmocka_unit_test(test_a_task_stays_with_its_model),
 		cmocka_unit_test(test_a_fallback_list_has_a_maximum),
+		cmocka_unit_test(test_a_chain_of_answers),
+		cmocka_unit_test(test_a_lost_chain_is_no_try),
+		cmocka_unit_test(test_a_response_id_has_a_maximum),
 		cmocka_unit_test(test_the_next_request_must_fit),
 		cmocka_unit_test(test_money_is_reserved),
 		cmocka_unit_test(test_a_persons_time_is_not_the_agents),

@@ -152,6 +152,21 @@ static void test_lists_that_make_no_sense(void **unused)
 	}
 }
 
+static void test_what_keeps_answers(void **unused)
+{
+	struct th_agent_model_settings kept = { TH_SETTINGS_UNSET, .history = TH_HISTORY_PREVIOUS };
+	struct ground g;
+
+	(void)unused;
+	begin(&g);
+	g.agent.settings = &kept;
+	assert_int_equal(choose(&g, "gpt-5.4,claude-sonnet-4-5"), TH_OK);
+	assert_int_equal(choose(&g, "claude-sonnet-4-5"), TH_EUSAGE);
+	assert_non_null(strstr(g.err.msg, "is for models of the Responses API, which "
+					  "claude-sonnet-4-5 is not"));
+	end(&g);
+}
+
 /* Each half of a pair, in a fallback list too. */
 static void test_pairs(void **unused)
 {
@@ -177,6 +192,7 @@ int main(void)
 		cmocka_unit_test(test_a_named_server_is_the_first_models),
 		cmocka_unit_test(test_a_given_key_is_the_first_models),
 		cmocka_unit_test(test_lists_that_make_no_sense),
+		cmocka_unit_test(test_what_keeps_answers),
 		cmocka_unit_test(test_pairs),
 	};
 

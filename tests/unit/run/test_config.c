@@ -332,6 +332,12 @@ static void test_agent_errors(void **state TH_UNUSED)
 		  "agents/x.yaml:1: commands stand in tools, beside the names, not here" },
 		{ "tools: [command]\n",
 		  "agents/x.yaml:1: tools[0] is \"command\", which is no tool" },
+		{ "settings:\n  history: previous_response\n  store: false\n",
+		  "agents/x.yaml:3: settings.store cannot be false with history: "
+		  "previous_response, "
+		  "which goes on from answers that the provider has kept" },
+		{ "settings: {store: 1}\n",
+		  "agents/x.yaml:1: settings.store must be true or false" },
 		{ "model: a\nfallback:\n- b\n- b\n",
 		  "agents/x.yaml:4: fallback[1] stands there twice" },
 		{ "environment:\n- A\n", "agents/x.yaml:2: environment[0] must be NAME=value" },

@@ -823,6 +823,68 @@ static void test_another_model_waits_for_the_log(void **unused)
 	end_with_fallback(w);
 }
 
+/* What the provider has kept is named, and only what is new is sent. */
+static void test_goes_on_from_the_last_answer(void **unused)
+{
+	static struct th_agent_model_settings kept = { TH_SETTINGS_UNSET,
+						       .history = TH_HISTORY_PREVIOUS };
+	struct world *w;
+	char *before;
+
+	(void)unused;
+	agent.settings = &kept;
+	w = begin("hello");
+	assert_non_null(strstr(w->body, "\"store\":true"));
+	assert_null(strstr(w->body, "previous_response_id"));
+	answer(w, CALL("call_1", "weather", "{}"));
+	assert_non_null(strstr(w->body, "\"previous_response_id\":\"resp_1\""));
+	assert_non_null(strstr(w->body, "\"input\":[{\"type\":\"function_call_output\""));
+	assert_null(strstr(w->body, "hello"));
+	assert_non_null(strstr(w->body, "Be brief."));
+	assert_non_null(strstr(w->log[7].data, "\"previous\":\"resp_1\""));
+	assert_non_null(strstr(w->log[7].data, "\"items\":1"));
+	/* The same after a crash. */
+	before = strdup(w->body);
+	restart(w);
+	assert_string_equal(w->body, before);
+	free(before);
+	/* It is gone: the whole history, at once, and it was no try. */
+	fail_model(w, 400,
+		   "{\"error\":{\"message\":\"Previous response with id 'resp_1' not found.\","
+		   "\"type\":\"invalid_request_error\",\"param\":\"previous_response_id\","
+		   "\"code\":\"previous_response_not_found\"}}");
+	assert_true(w->model_open);
+	assert_null(strstr(w->body, "previous_response_id"));
+	assert_non_null(strstr(w->body, "hello"));
+	assert_non_null(strstr(w->body, "sunny"));
+	assert_non_null(strstr(w->log[9].data, "\"whole\":true"));
+	/* From there it goes on as before. */
+	answer(w, CALL("call_2", "weather", "{}"));
+	assert_non_null(strstr(w->body, "\"previous_response_id\":\"resp_1\""));
+	assert_null(strstr(w->body, "call_1"));
+	agent.settings = NULL;
+	end(w);
+}
+
+static void test_another_model_breaks_the_chain(void **unused)
+{
+	static struct th_agent_model_settings kept = { TH_SETTINGS_UNSET,
+						       .history = TH_HISTORY_PREVIOUS };
+	struct world *w;
+
+	(void)unused;
+	agent.settings = &kept;
+	w = begin_with_fallback("hello");
+	answer(w, CALL("call_1", "weather", "{}"));
+	assert_non_null(strstr(w->body, "previous_response_id"));
+	fail_model(w, 401, REFUSED);
+	assert_int_equal(w->model_at, 1);
+	assert_null(strstr(w->body, "previous_response_id"));
+	assert_non_null(strstr(w->body, "hello"));
+	agent.settings = NULL;
+	end_with_fallback(w);
+}
+
 static void test_garbage_is_an_outcome(void **unused)
 {
 	struct world *w = begin("hello");
@@ -1437,6 +1499,8 @@ int main(void)
 		cmocka_unit_test(test_the_next_model_goes_on),
 		cmocka_unit_test(test_a_task_begins_with_the_first_model),
 		cmocka_unit_test(test_another_model_waits_for_the_log),
+		cmocka_unit_test(test_goes_on_from_the_last_answer),
+		cmocka_unit_test(test_another_model_breaks_the_chain),
 		cmocka_unit_test(test_garbage_is_an_outcome),
 		cmocka_unit_test(test_turns_end_at_the_limit),
 		cmocka_unit_test(test_an_answered_turn_is_not_asked_again),
