@@ -887,6 +887,90 @@ bool th_json_raw_next(struct th_json_raw_iter *it)
 	return true;
 }
 
+struct th_json_walk th_json_walk(struct th_str text)
+{
+	if (!text.ptr)
+		text = TH_STR("");
+	return (struct th_json_walk){ text.ptr, text.ptr + text.len, false, false };
+}
+
+bool th_json_enter(struct th_json_walk *w, char open)
+{
+	w->at = skip_space(w->at, w->end);
+	if (w->failed || w->at == w->end || *w->at != open)
+		return false;
+	w->at++;
+	w->fresh = true;
+	return true;
+}
+
+static bool walk_fail(struct th_json_walk *w)
+{
+	w->failed = true;
+	w->at = w->end;
+	return false;
+}
+
+/* Behind the comma, or `close`, or where the first value is. */
+static bool walk_on(struct th_json_walk *w, char close)
+{
+	w->at = skip_space(w->at, w->end);
+	if (w->at == w->end)
+		return walk_fail(w);
+	if (*w->at == close) {
+		w->at++;
+		w->fresh = false;
+		return false;
+	}
+	if (!w->fresh && *w->at++ != ',')
+		return walk_fail(w);
+	w->fresh = false;
+	w->at = skip_space(w->at, w->end);
+	return true;
+}
+
+bool th_json_member(struct th_json_walk *w, struct th_str *ret_key)
+{
+	const char *close = NULL, *p;
+
+	*ret_key = (struct th_str){ NULL, 0 };
+	if (!walk_on(w, '}'))
+		return false;
+	p = w->at;
+	if (p < w->end && *p == '"')
+		close = skip_string(p + 1, w->end);
+	if (!close)
+		return walk_fail(w);
+	w->at = skip_space(close, w->end);
+	if (w->at == w->end || *w->at != ':')
+		return walk_fail(w);
+	w->at = skip_space(w->at + 1, w->end);
+	*ret_key = th_str_n(p + 1, (size_t)(close - 1 - (p + 1)));
+	return true;
+}
+
+bool th_json_element(struct th_json_walk *w)
+{
+	return walk_on(w, ']');
+}
+
+struct th_str th_json_skip(struct th_json_walk *w)
+{
+	const char *p = w->at, *stop = skip_value(p, w->end);
+
+	if (!stop) {
+		walk_fail(w);
+		return (struct th_str){ NULL, 0 };
+	}
+	w->at = stop;
+	return th_str_n(p, (size_t)(stop - p));
+}
+
+bool th_json_walked(const struct th_json_walk *w)
+{
+	return !w->failed && skip_space(w->at, w->end) == w->end;
+}
+
 static int hex4(const char *p, const char *end)
 {
 	int v = 0;

@@ -132,6 +132,30 @@ struct th_json_raw_iter {
 };
 struct th_json_raw_iter th_json_raw_iter(struct th_str container);
 bool th_json_raw_next(struct th_json_raw_iter *it);
+/*
+ * The same in one pass: values that are walked into are not gone over first.
+ *
+ *	struct th_json_walk w = th_json_walk(text);
+ *	if (th_json_enter(&w, '{'))
+ *		while (th_json_member(&w, &key))
+ *			val = th_json_skip(&w);  // or enter it, and walk to its end
+ *	whole = th_json_walked(&w);
+ *
+ * What is wrong ends all loops, and makes th_json_walked false.
+ */
+struct th_json_walk {
+	const char *at, *end;
+	bool fresh; /* behind an opening bracket */
+	bool failed;
+};
+struct th_json_walk th_json_walk(struct th_str text);
+/* Into the container that is next; `open` is { or [.  False: there is none, nothing is taken. */
+bool th_json_enter(struct th_json_walk *w, char open);
+/* To the next value; false: the container has ended, and is left. */
+bool th_json_member(struct th_json_walk *w, struct th_str *ret_key);
+bool th_json_element(struct th_json_walk *w);
+struct th_str th_json_skip(struct th_json_walk *w); /* the value, raw; absent: it is broken */
+bool th_json_walked(const struct th_json_walk *w);  /* all of it, and nothing was wrong */
 /* A raw JSON string decoded into `out`; false when it is none. */
 TH_NODISCARD bool th_json_unescape(struct th_str raw, struct th_buf *out);
 

@@ -29,28 +29,34 @@ static void set(struct th_buf *to, struct th_str raw)
 /* Counts are of the whole answer so far; what a later one leaves out is none. */
 static void take_usage(struct th_decoder *d, struct th_str usage)
 {
-	if (th_str_find(usage, TH_STR("TokenCount\"")) >= 0) {
-		d->usage = (struct th_usage){ -1, -1, -1, -1, -1, -1 };
-		d->tool_input = -1;
-	}
+	struct th_usage counted = { -1, -1, -1, -1, -1, -1 };
+	int64_t tool_input = -1, v;
 	const struct {
 		struct th_str name;
 		int64_t *to;
 	} rows[] = {
-		{ TH_STR("promptTokenCount"), &d->usage.input },
-		{ TH_STR("candidatesTokenCount"), &d->usage.output },
-		{ TH_STR("thoughtsTokenCount"), &d->usage.reasoning },
-		{ TH_STR("cachedContentTokenCount"), &d->usage.cached },
-		{ TH_STR("totalTokenCount"), &d->usage.total },
-		{ TH_STR("toolUsePromptTokenCount"), &d->tool_input },
+		{ TH_STR("promptTokenCount"), &counted.input },
+		{ TH_STR("candidatesTokenCount"), &counted.output },
+		{ TH_STR("thoughtsTokenCount"), &counted.reasoning },
+		{ TH_STR("cachedContentTokenCount"), &counted.cached },
+		{ TH_STR("totalTokenCount"), &counted.total },
+		{ TH_STR("toolUsePromptTokenCount"), &tool_input },
 	};
 	struct th_json_raw_iter it = th_json_raw_iter(usage);
-	int64_t v;
+	bool any = false;
 
-	while (it.object && th_json_raw_next(&it))
+	while (it.object && th_json_raw_next(&it)) {
+		if (!th_str_ends(it.key, TH_STR("TokenCount")))
+			continue;
+		any = true;
 		for (size_t i = 0; i < TH_COUNT(rows); i++)
 			if (th_str_eq(it.key, rows[i].name) && th_str_i64(it.val, &v) && v >= 0)
 				*rows[i].to = v;
+	}
+	if (!any)
+		return;
+	d->usage = counted;
+	d->tool_input = tool_input;
 }
 
 /* ---- candidates ---- */
@@ -100,70 +106,134 @@ static void tell(struct th_decoder *d, const struct th_gemini_piece *piece)
 		d->fn(d->ctx, kinds[piece->kind], d->item_index, text);
 }
 
-static void take_content(struct th_decoder *d, struct th_str content)
+static void take_part(struct th_decoder *d, bool good, const struct th_gemini_piece *piece)
 {
-	struct th_json_raw_iter it = th_json_raw_iter(th_json_raw_get(content, "parts"));
-	struct th_gemini_piece piece;
-
-	if (it.object)
-		return;
-	while (!d->parts.failed && th_json_raw_next(&it)) {
-		if (!th_gemini_parts_add(&d->parts, it.val, &piece))
-			d->lost = true;
-		else if (d->fn)
-			tell(d, &piece);
-	}
+	if (!good)
+		d->lost = true;
+	else if (d->fn)
+		tell(d, piece);
 }
 
-/* The members of a candidate, raw; walked once, as `index` may stand behind the others. */
+static void take_parts(struct th_decoder *d, struct th_str list)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(list);
+	struct th_gemini_piece piece;
+
+	while (!d->parts.failed && th_json_raw_next(&it))
+		take_part(d, th_gemini_parts_add(&d->parts, it.val, &piece), &piece);
+}
+
+/* The members of a candidate, raw; read before any is taken, as `index` may stand behind the
+ * others, and the event may not be whole. */
 struct candidate {
-	struct th_str content, finish, index;
+	bool chosen;
+	struct th_str finish, index;
+	struct th_str parts, part; /* the list; its only element, if that is an object */
+	size_t part_count;
+	struct th_gemini_members members; /* of that */
 	struct {
 		struct th_str key, val;
 	} others[TH_GEMINI_MEMBERS_MAX];
 	size_t other_count;
 };
 
-static void read_candidate(struct th_str raw, struct candidate *c)
+static struct th_str since(const struct th_json_walk *w, const char *from)
 {
-	struct th_json_raw_iter it = th_json_raw_iter(raw);
-
-	c->content = (struct th_str){ NULL, 0 };
-	c->finish = (struct th_str){ NULL, 0 };
-	c->index = (struct th_str){ NULL, 0 };
-	c->other_count = 0;
-	while (th_json_raw_next(&it)) {
-		if (th_str_eq(it.key, TH_STR("content"))) {
-			c->content = it.val;
-		} else if (th_str_eq(it.key, TH_STR("finishReason"))) {
-			c->finish = it.val;
-		} else if (th_str_eq(it.key, TH_STR("index"))) {
-			c->index = it.val;
-		} else if (c->other_count < TH_GEMINI_MEMBERS_MAX) {
-			c->others[c->other_count].key = it.key;
-			c->others[c->other_count++].val = it.val;
-		}
-	}
+	return th_str_n(from, (size_t)(w->at - from));
 }
 
-static void take_candidates(struct th_decoder *d, struct th_str list)
+static void read_parts(struct th_json_walk *w, struct candidate *c)
 {
-	struct th_json_raw_iter it = th_json_raw_iter(list);
-	struct candidate c;
+	const char *list = w->at, *from;
 
-	if (it.object)
-		return;
-	while (th_json_raw_next(&it)) {
-		read_candidate(it.val, &c);
-		if (c.index.len && !th_str_is(c.index, "0"))
-			continue; /* others were not asked for */
-		take_content(d, c.content);
-		if (is_string(c.finish))
-			set(&d->finish, c.finish);
-		for (size_t i = 0; i < c.other_count; i++)
-			keep_member(d, c.others[i].key, c.others[i].val);
+	if (!th_json_enter(w, '[')) {
+		(void)th_json_skip(w);
 		return;
 	}
+	while (th_json_element(w)) {
+		from = w->at;
+		if (c->part_count++ || !th_gemini_members(w, &c->members))
+			(void)th_json_skip(w);
+		else
+			c->part = since(w, from);
+	}
+	c->parts = since(w, list);
+}
+
+static void read_content(struct th_json_walk *w, struct candidate *c)
+{
+	struct th_str key;
+
+	c->part_count = 0;
+	c->parts = c->part = (struct th_str){ NULL, 0 };
+	if (!th_json_enter(w, '{')) {
+		(void)th_json_skip(w);
+		return;
+	}
+	while (th_json_member(w, &key))
+		if (th_str_eq(key, TH_STR("parts")) && !c->parts.len)
+			read_parts(w, c);
+		else
+			(void)th_json_skip(w);
+}
+
+static void read_candidate(struct th_json_walk *w, struct candidate *c)
+{
+	struct th_str key, val;
+
+	c->finish = c->index = c->parts = c->part = (struct th_str){ NULL, 0 };
+	c->part_count = c->other_count = 0;
+	if (!th_json_enter(w, '{'))
+		(void)th_json_skip(w);
+	else
+		while (th_json_member(w, &key)) {
+			if (th_str_eq(key, TH_STR("content"))) {
+				read_content(w, c);
+				continue;
+			}
+			val = th_json_skip(w);
+			if (th_str_eq(key, TH_STR("finishReason"))) {
+				c->finish = val;
+			} else if (th_str_eq(key, TH_STR("index"))) {
+				c->index = val;
+			} else if (c->other_count < TH_GEMINI_MEMBERS_MAX) {
+				c->others[c->other_count].key = key;
+				c->others[c->other_count++].val = val;
+			}
+		}
+	/* Others were not asked for. */
+	c->chosen = !c->index.len || th_str_eq(c->index, TH_STR("0"));
+}
+
+/* The first that counts. */
+static void read_candidates(struct th_json_walk *w, struct candidate *c)
+{
+	c->chosen = false;
+	if (!th_json_enter(w, '[')) {
+		(void)th_json_skip(w);
+		return;
+	}
+	while (th_json_element(w))
+		if (c->chosen)
+			(void)th_json_skip(w);
+		else
+			read_candidate(w, c);
+}
+
+static void take_candidate(struct th_decoder *d, const struct candidate *c)
+{
+	struct th_gemini_piece piece;
+
+	if (!c->chosen)
+		return;
+	if (c->part_count == 1 && c->part.len)
+		take_part(d, th_gemini_parts_take(&d->parts, c->part, &c->members, &piece), &piece);
+	else
+		take_parts(d, c->parts);
+	if (is_string(c->finish))
+		set(&d->finish, c->finish);
+	for (size_t i = 0; i < c->other_count; i++)
+		keep_member(d, c->others[i].key, c->others[i].val);
 }
 
 /* ---- events ---- */
@@ -181,33 +251,41 @@ static bool repeated(struct th_decoder *d, struct th_str chunk)
 		th_str_find(chunk, TH_STR("\"partialArgs\"")) < 0);
 }
 
+static void take_member(struct th_decoder *d, struct th_str key, struct th_str val,
+			struct th_str chunk)
+{
+	if (th_str_eq(key, TH_STR("usageMetadata")))
+		take_usage(d, val);
+	else if (th_str_eq(key, TH_STR("responseId")) && !d->response_id.len)
+		set(&d->response_id, val);
+	else if (th_str_eq(key, TH_STR("modelVersion")) && !d->model.len)
+		set(&d->model, val);
+	else if (th_str_eq(key, TH_STR("promptFeedback")) && is_object(val))
+		set(&d->feedback, val);
+	else if (th_str_eq(key, TH_STR("error")) && !d->error.len && !th_str_is(val, "null"))
+		set(&d->error, chunk);
+}
+
 bool th_gemini_chunk(struct th_decoder *d, struct th_str chunk)
 {
-	struct th_json_raw_iter it = th_json_raw_iter(chunk);
-	struct th_str rest = it.rest, candidates = { NULL, 0 };
+	struct th_json_walk w = th_json_walk(chunk);
+	struct candidate c = { .chosen = false };
+	struct th_str key, val;
 
-	if (!it.object)
+	if (!th_json_enter(&w, '{'))
 		return false;
-	while (th_json_raw_next(&it)) {
-		if (th_str_eq(it.key, TH_STR("candidates")))
-			candidates = it.val;
-		else if (th_str_eq(it.key, TH_STR("usageMetadata")))
-			take_usage(d, it.val);
-		else if (th_str_eq(it.key, TH_STR("responseId")) && !d->response_id.len)
-			set(&d->response_id, it.val);
-		else if (th_str_eq(it.key, TH_STR("modelVersion")) && !d->model.len)
-			set(&d->model, it.val);
-		else if (th_str_eq(it.key, TH_STR("promptFeedback")) && is_object(it.val))
-			set(&d->feedback, it.val);
-		else if (th_str_eq(it.key, TH_STR("error")) && !d->error.len &&
-			 !th_str_is(it.val, "null"))
-			set(&d->error, chunk);
-		rest = it.rest;
+	while (th_json_member(&w, &key)) {
+		if (th_str_eq(key, TH_STR("candidates"))) {
+			read_candidates(&w, &c);
+			continue;
+		}
+		val = th_json_skip(&w);
+		if (val.len)
+			take_member(d, key, val, chunk);
 	}
-	rest = th_str_trim(rest);
-	if (rest.len != 1 || rest.ptr[0] != '}') /* not a whole object */
+	if (!th_json_walked(&w)) /* not a whole object */
 		return false;
-	take_candidates(d, candidates);
+	take_candidate(d, &c);
 	return true;
 }
 
@@ -217,7 +295,7 @@ bool th_gemini_event(void *ctx, const struct th_sse_event *ev)
 
 	if (!ev->data.len)
 		return true;
-	if (th_str_eq(th_str_trim(ev->data), TH_STR("[DONE]"))) {
+	if (ev->data.len < 16 && th_str_eq(th_str_trim(ev->data), TH_STR("[DONE]"))) {
 		d->done = true;
 		return true;
 	}

@@ -50,28 +50,24 @@ static struct th_gemini_part *last_of(const struct th_gemini_parts *parts)
 	return parts->count ? &parts->list[parts->count - 1] : NULL;
 }
 
-/* What of a part matters here, raw. */
-struct members {
-	struct th_str text, thought, call;
-	bool other; /* there is something else */
-};
-
-static bool read_members(struct th_str part, struct members *ret)
+bool th_gemini_members(struct th_json_walk *w, struct th_gemini_members *ret)
 {
-	struct th_json_raw_iter it = th_json_raw_iter(part);
+	struct th_str key, *to;
 
-	*ret = (struct members){ .other = false };
-	if (!it.object)
+	*ret = (struct th_gemini_members){ .other = false };
+	if (!th_json_enter(w, '{'))
 		return false;
-	while (th_json_raw_next(&it)) {
-		if (th_str_eq(it.key, TH_STR("text")) && !ret->text.len)
-			ret->text = it.val;
-		else if (th_str_eq(it.key, TH_STR("thought")) && !ret->thought.len)
-			ret->thought = it.val;
-		else if (th_str_eq(it.key, TH_STR("functionCall")) && !ret->call.len)
-			ret->call = it.val;
-		else
+	while (th_json_member(w, &key)) {
+		to = th_str_eq(key, TH_STR("text"))           ? &ret->text
+		     : th_str_eq(key, TH_STR("thought"))      ? &ret->thought
+		     : th_str_eq(key, TH_STR("functionCall")) ? &ret->call
+							      : NULL;
+		if (to && !to->len) {
+			*to = th_json_skip(w);
+		} else {
+			(void)th_json_skip(w);
 			ret->other = true;
+		}
 	}
 	return true;
 }
@@ -84,7 +80,7 @@ static void add_whole(struct th_gemini_parts *parts, struct th_str part)
 		keep(parts, &p->raw, part);
 }
 
-static void add_text(struct th_gemini_parts *parts, const struct members *m)
+static void add_text(struct th_gemini_parts *parts, const struct th_gemini_members *m)
 {
 	bool thought = th_str_is(m->thought, "true");
 	enum th_gemini_part_kind kind = thought ? TH_GEMINI_THOUGHT : TH_GEMINI_TEXT;
@@ -218,30 +214,36 @@ static bool add_call(struct th_gemini_parts *parts, struct th_str part, struct t
 	return true;
 }
 
+bool th_gemini_parts_take(struct th_gemini_parts *parts, struct th_str part,
+			  const struct th_gemini_members *m, struct th_gemini_piece *ret)
+{
+	*ret = (struct th_gemini_piece){ .kind = TH_GEMINI_PIECE_NONE };
+	if (m->call.len && m->call.ptr[0] == '{')
+		return add_call(parts, part, m->call, ret);
+	if (m->text.len >= 2 && m->text.ptr[0] == '"' && !m->call.len) {
+		*ret = (struct th_gemini_piece){ th_str_is(m->thought, "true")
+						     ? TH_GEMINI_PIECE_THOUGHT
+						     : TH_GEMINI_PIECE_TEXT,
+						 m->text };
+		if (m->other)
+			add_whole(parts, part);
+		else
+			add_text(parts, m);
+		return true;
+	}
+	if (m->other || m->text.len || m->call.len)
+		add_whole(parts, part);
+	return true;
+}
+
 bool th_gemini_parts_add(struct th_gemini_parts *parts, struct th_str part,
 			 struct th_gemini_piece *ret)
 {
-	struct members m;
+	struct th_json_walk w = th_json_walk(part);
+	struct th_gemini_members m;
 
 	*ret = (struct th_gemini_piece){ .kind = TH_GEMINI_PIECE_NONE };
-	if (!read_members(part, &m))
-		return false;
-	if (m.call.len && m.call.ptr[0] == '{')
-		return add_call(parts, part, m.call, ret);
-	if (m.text.len >= 2 && m.text.ptr[0] == '"' && !m.call.len) {
-		*ret =
-		    (struct th_gemini_piece){ th_str_is(m.thought, "true") ? TH_GEMINI_PIECE_THOUGHT
-									   : TH_GEMINI_PIECE_TEXT,
-					      m.text };
-		if (m.other)
-			add_whole(parts, part);
-		else
-			add_text(parts, &m);
-		return true;
-	}
-	if (m.other || m.text.len || m.call.len)
-		add_whole(parts, part);
-	return true;
+	return th_gemini_members(&w, &m) && th_gemini_parts_take(parts, part, &m, ret);
 }
 
 /* ---- printing ---- */

@@ -45,10 +45,21 @@ struct th_gemini_piece {
 	struct th_str raw; /* the text with its quotes, or the arguments */
 };
 
+/* What of a part matters, raw. */
+struct th_gemini_members {
+	struct th_str text, thought, call;
+	bool other; /* there is something else */
+};
+
 void th_gemini_parts_deinit(struct th_gemini_parts *parts); /* empty again */
 /* Takes one part, raw.  False: not an object, or its arguments make no sense; it is passed over. */
 bool th_gemini_parts_add(struct th_gemini_parts *parts, struct th_str part,
 			 struct th_gemini_piece *ret);
+/* The same, of a part whose members are known. */
+bool th_gemini_parts_take(struct th_gemini_parts *parts, struct th_str part,
+			  const struct th_gemini_members *m, struct th_gemini_piece *ret);
+/* Walks a part; false: there is no object. */
+bool th_gemini_members(struct th_json_walk *w, struct th_gemini_members *ret);
 /* The list of parts.  What came must still be checked as JSON. */
 void th_gemini_parts_print(const struct th_gemini_parts *parts, struct th_buf *out);
 

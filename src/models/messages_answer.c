@@ -315,7 +315,7 @@ static void print_message(struct th_decoder *d)
 		th_jw_kraw(&w, "model", model);
 	th_jw_key(&w, TH_STR("content"));
 	th_jw_raw(&w, TH_STR(""));
-	th_blocks_print(&d->blocks, &d->raw);
+	th_blocks_print(&d->blocks, &d->raw, BEFORE_MESSAGE.len);
 	if (d->usage.len)
 		th_jw_kraw(&w, "usage", th_buf_str(&d->usage));
 	th_jw_object_end(&w);

@@ -170,7 +170,7 @@ static void put_block(struct th_block *b, struct th_jw *w)
 	th_jw_object_end(w);
 }
 
-void th_blocks_print(struct th_blocks *blocks, struct th_buf *out)
+void th_blocks_print(struct th_blocks *blocks, struct th_buf *out, size_t from)
 {
 	struct th_jw w = th_jw(out);
 	size_t kept = 0;
@@ -183,7 +183,9 @@ void th_blocks_print(struct th_blocks *blocks, struct th_buf *out)
 			block_deinit(b);
 			continue;
 		}
+		b->at = out->len - from + (kept > 0); /* behind the comma */
 		put_block(b, &w);
+		b->len = out->len - from - b->at;
 		blocks->list[kept++] = *b;
 	}
 	blocks->count = kept;

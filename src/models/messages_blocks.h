@@ -17,6 +17,7 @@ struct th_block {
 	struct th_buf text;      /* of its deltas: the inside of a JSON string */
 	struct th_buf signature; /* likewise */
 	struct th_buf notes;     /* citations, with commas */
+	size_t at, len;          /* where it was printed */
 };
 
 struct th_blocks {
@@ -38,7 +39,7 @@ void th_blocks_add(struct th_blocks *blocks, struct th_buf *to, struct th_str js
 
 /* The list of content: each block's start with its deltas in it.  Blocks that never started are
  * dropped; what came must be checked as JSON.  An input that is no JSON object is printed as {},
- * and the block marked. */
-void th_blocks_print(struct th_blocks *blocks, struct th_buf *out);
+ * and the block marked.  Where each stands is counted from byte `from` of `out`. */
+void th_blocks_print(struct th_blocks *blocks, struct th_buf *out, size_t from);
 
 #endif

@@ -387,9 +387,11 @@ void th_messages_event(struct th_decoder *d, const struct th_sse_event *sse)
 {
 	struct event ev;
 
-	if (!sse->data.len || d->finished || th_str_is(th_str_trim(sse->data), "[DONE]"))
+	if (!sse->data.len || d->finished)
 		return;
 	if (take_known(d, sse->data))
+		return;
+	if (sse->data.len < 16 && th_str_eq(th_str_trim(sse->data), TH_STR("[DONE]")))
 		return;
 	if (!read_event(sse->data, &ev)) {
 		d->broken = true;

@@ -48,9 +48,15 @@ static void open_message(struct writer *x)
 
 static void put_text(struct writer *x, struct th_str block)
 {
-	struct th_str text = th_json_raw_get(block, "text"),
-		      notes = th_json_raw_get(block, "citations");
+	struct th_json_raw_iter it = th_json_raw_iter(block);
+	struct th_str text = { NULL, 0 }, notes = { NULL, 0 };
 
+	while (th_json_raw_next(&it)) {
+		if (!text.len && th_str_eq(it.key, TH_STR("text")))
+			text = it.val;
+		else if (!notes.len && th_str_eq(it.key, TH_STR("citations")))
+			notes = it.val;
+	}
 	if (text.len <= 2)
 		return; /* an empty one says nothing, and would not be taken back */
 	open_message(x);
@@ -177,18 +183,22 @@ enum th_code th_messages_items(const struct th_json *message, struct th_str raw,
 			    .stop = th_json_get_str(message, "stop_reason"),
 			    .block_count = th_json_count(content) };
 	struct th_json_iter it = th_json_iter(content);
-	struct th_json_raw_iter raw_it = th_json_raw_iter(th_json_raw_get(raw, "content"));
+	struct th_json_raw_iter raw_it =
+	    th_json_raw_iter(blocks ? (struct th_str){ NULL, 0 } : th_json_raw_get(raw, "content"));
 
 	if (x.block_count > TH_ANSWER_ITEMS_MAX)
 		return th_fail(err, TH_ELIMIT, "the answer has more than %d items",
 			       TH_ANSWER_ITEMS_MAX);
 	th_jw_array(&x.w);
-	while (th_json_is_array(content) && th_json_next(&it) && th_json_raw_next(&raw_it)) {
+	while (th_json_is_array(content) && th_json_next(&it) &&
+	       (blocks ? it.index < blocks->count : th_json_raw_next(&raw_it))) {
+		const struct th_block *b = blocks ? &blocks->list[it.index] : NULL;
+
 		if (!th_json_is_object(it.val))
 			return th_fail(err, TH_EPROTO,
 				       "block %zu of the answer is %s, not an object", it.index,
 				       th_json_type_name(th_json_type(it.val)));
-		put_block(&x, it.val, raw_it.val, it.index);
+		put_block(&x, it.val, b ? th_str_sub(raw, b->at, b->len) : raw_it.val, it.index);
 	}
 	put_refusal(&x, message);
 	close_message(&x);

@@ -30,6 +30,22 @@ static void raw_is_total(struct th_str text, size_t depth)
 	assert(!th_json_raw_next(&it));
 }
 
+/* Into all that can be entered, some levels down: it ends, and stays inside. */
+static void walk(struct th_json_walk *w, struct th_str text, size_t *steps, int depth)
+{
+	struct th_str key;
+
+	assert(++*steps <= 2 * text.len + 2 && w->at >= text.ptr && w->at <= text.ptr + text.len);
+	if (depth > 0 && th_json_enter(w, '{'))
+		while (th_json_member(w, &key))
+			walk(w, text, steps, depth - 1);
+	else if (depth > 0 && th_json_enter(w, '['))
+		while (th_json_element(w))
+			walk(w, text, steps, depth - 1);
+	else
+		(void)th_json_skip(w);
+}
+
 static void same_key(struct th_str raw, struct th_str key)
 {
 	struct th_buf quoted = TH_BUF_INIT(raw.len + 2), plain = TH_BUF_INIT(raw.len);
@@ -140,7 +156,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct th_json_doc *doc;
 	struct th_err err = { 0 };
 
+	struct th_json_walk w = th_json_walk(text);
+	size_t steps = 0;
+
 	raw_is_total(text, 0);
+	walk(&w, text, &steps, 6);
 	as_a_string(text);
 	if (th_json_parse(text, &doc, &err) != TH_OK) {
 		assert(!doc && (err.code == TH_EPROTO || err.code == TH_ELIMIT));
@@ -148,6 +168,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assert(th_utf8_valid(th_str_of(err.msg)) == strlen(err.msg));
 		return 0;
 	}
+	w = th_json_walk(trimmed);
+	steps = 0;
+	walk(&w, trimmed, &steps, 6);
+	assert(th_json_walked(&w)); /* what the parser takes is walked to its end */
 	agree(trimmed, th_json_root(doc));
 	prints_and_reads_back(th_json_root(doc));
 	th_json_free(doc);

@@ -695,6 +695,92 @@ static void raw_on_nonsense(void **state)
 	}
 }
 
+/* Walks `w` over what `raw` is, and finds the same keys and values as the iterator does. */
+static void walk_alike(struct th_json_walk *w, struct th_str raw, int depth)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(raw);
+	bool object = raw.len && raw.ptr[0] == '{', list = raw.len && raw.ptr[0] == '[';
+	struct th_str key = { NULL, 0 };
+
+	if (depth == 0 || (!object && !list)) {
+		struct th_str val;
+
+		if (!object && !list)
+			assert_false(th_json_enter(w, '{') || th_json_enter(w, '['));
+		val = th_json_skip(w);
+		assert_true(val.ptr == raw.ptr && val.len == raw.len);
+		return;
+	}
+	assert_false(th_json_enter(w, object ? '[' : '{'));
+	assert_true(th_json_enter(w, object ? '{' : '['));
+	while (object ? th_json_member(w, &key) : th_json_element(w)) {
+		assert_true(th_json_raw_next(&it));
+		assert_true(key.ptr == it.key.ptr && key.len == it.key.len);
+		walk_alike(w, it.val, it.val.len % 7 ? depth - 1 : 1);
+	}
+	assert_false(th_json_raw_next(&it));
+}
+
+static void walks(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"1",
+		"{",
+		"[1]",
+		"{\"a\"}",
+		"{\"a\":}",
+		"{\"a\":1",
+		"{\"a\":1,}",
+		"{\"a\":1]",
+		"{\"a\" 1}",
+		"{,\"a\":1}",
+		"{\"a\":1}}",
+		"{a:1}",
+		"{\"a:1}",
+		"{\"a\":[1}",
+		"{\"a\":[1,]}",
+		"{\"a\":[1 2]}",
+		"{\"a\":1}x",
+	};
+	struct th_json_walk w = th_json_walk((struct th_str){ NULL, 0 });
+	struct th_str key;
+
+	(void)state;
+	assert_false(th_json_enter(&w, '['));
+	assert_null(th_json_skip(&w).ptr);
+	for (size_t i = 0; i < TH_COUNT(bad); i++) {
+		char *exact = exact_copy(bad[i], strlen(bad[i]));
+		bool entered;
+
+		w = th_json_walk(th_str_n(exact, strlen(bad[i])));
+		entered = th_json_enter(&w, '{');
+		while (entered && th_json_member(&w, &key)) {
+			if (th_json_enter(&w, '['))
+				while (th_json_element(&w))
+					(void)th_json_skip(&w);
+			else
+				(void)th_json_skip(&w);
+		}
+		if (entered && th_json_walked(&w))
+			fail_msg("%s", bad[i]);
+		free(exact);
+	}
+	w = th_json_walk(TH_STR(" { \"a\" : [ ] , \"b\" : { } } "));
+	assert_true(th_json_enter(&w, '{'));
+	assert_true(th_json_member(&w, &key));
+	assert_is(key, "a");
+	assert_true(th_json_enter(&w, '['));
+	assert_false(th_json_element(&w));
+	assert_true(th_json_member(&w, &key));
+	assert_is(key, "b");
+	assert_true(th_json_enter(&w, '{'));
+	assert_false(th_json_member(&w, &key));
+	assert_false(th_json_walked(&w));
+	assert_false(th_json_member(&w, &key));
+	assert_true(th_json_walked(&w));
+}
+
 static void raw_depth_limit(void **state)
 {
 	struct th_buf b = TH_BUF_INIT(10 * TH_MIB);
@@ -785,7 +871,11 @@ static void mutated_documents(void **state)
 		if (!th_json_unescape(text, &out))
 			assert_int_equal(out.len, 0);
 		if (th_json_parse(text, &doc, &err) == TH_OK) {
+			struct th_json_walk walk = th_json_walk(th_str_trim(text));
+
 			agree(th_json_root(doc), th_str_trim(text));
+			walk_alike(&walk, th_str_trim(text), 5);
+			assert_true(th_json_walked(&walk));
 			th_json_free(doc);
 		}
 		free(exact);
@@ -814,6 +904,7 @@ int main(void)
 		cmocka_unit_test(documents_round_trip),
 		cmocka_unit_test(cuts_verbatim),
 		cmocka_unit_test(raw_on_nonsense),
+		cmocka_unit_test(walks),
 		cmocka_unit_test(raw_depth_limit),
 		cmocka_unit_test(unescapes),
 		cmocka_unit_test(mutated_documents),
