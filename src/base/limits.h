@@ -124,6 +124,10 @@
 #define TH_OCR_MS 20000                   /* for one picture */
 #define TH_PARSER_ITEMS_MAX 20000         /* boxes of a parser's answer that are read */
 #define TH_PARSER_MS 60000                /* for its answer */
+#define TH_DBUS_MESSAGE_MAX (4 * TH_MIB)  /* one message of the accessibility bus */
+#define TH_TREE_ITEMS_MAX 5000            /* objects of all programs that are asked about */
+#define TH_TREE_MEMORY_MAX (64 * TH_MIB)  /* what they say */
+#define TH_TREE_MS 2000                   /* for all of them */
 #define TH_XAUTHORITY_MAX (1 * TH_MIB)    /* a file of xauth */
 #define TH_X11_CONNECT_MS 3000            /* connecting to an X server and setting up */
 #define TH_X11_REPLY_MS 950               /* silence of an X server that counts as frozen */
