@@ -16,6 +16,7 @@
 
 #include "base/limits.h"
 #include "computers/image.h"
+#include "computers/tree.h"
 #include "computers/x11.h"
 #include "io/child.h"
 #include "io/clock.h"
@@ -527,6 +528,26 @@ bool th_desktop_role(int argc, char **argv, int *ret_status)
 	return false;
 }
 
+/* The bus is inside: the init connects to it and hands the socket out. */
+static enum th_code tree(struct th_computer *c, th_found_fn *fn, void *ctx, struct th_err *err)
+{
+	struct desktop *d = desktop_of(c);
+	struct pollfd p = { .fd = d->control, .events = POLLIN };
+	struct th_desktop_note note = { 0 };
+	TH_CLEANUP(th_fd_close) int fd = -1;
+
+	if (send(d->control, "t", 1, MSG_NOSIGNAL) != 1 || poll(&p, 1, TH_TREE_MS) <= 0 ||
+	    read_note(d->control, &note, &fd) != (ssize_t)sizeof(note) ||
+	    note.kind != TH_DESKTOP_TREE)
+		return th_fail(err, TH_EUNSUPPORTED, "the desktop does not answer");
+	if (fd < 0)
+		return th_fail(err, TH_EUNSUPPORTED, "%s",
+			       note.text[0] ? note.text
+					    : "there is no accessibility bus: dbus-daemon or "
+					      "at-spi2-core is not installed");
+	return th_tree_read(fd, d->x.interrupt_fd, fn, ctx, err);
+}
+
 const struct th_computer_kind th_computer_desktop = {
 	.name = "desktop",
 	.summary = "a private desktop of its own (Xvfb, openbox), gone with its session",
@@ -536,6 +557,7 @@ const struct th_computer_kind th_computer_desktop = {
 	.size = th_x11_size,
 	.see = th_x11_see,
 	.pixels = th_x11_pixels,
+	.tree = tree,
 	.act = th_x11_act,
 	.settle = th_x11_settle,
 	.reset = th_x11_reset,

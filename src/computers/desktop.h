@@ -72,6 +72,8 @@ struct th_desktop_config { /* display process -> init, once */
 enum th_desktop_note_kind {
 	TH_DESKTOP_DISPLAY, /* ready; value: its number; a connected socket comes with it */
 	TH_DESKTOP_FAILED,  /* text says why */
+	TH_DESKTOP_TREE,    /* the answer to one byte: a socket connected to the accessibility bus
+			       comes with it, or none and why */
 };
 
 struct th_desktop_note { /* init -> display process */

@@ -38,17 +38,37 @@ struct job {
 	pid_t pid; /* 0: free slot */
 };
 
+/* A message bus that is started when the first one connects to it. */
+enum bus_kind { BUS_SESSION, BUS_TREE, BUS_COUNT };
+
+static const struct {
+	const char *name, *variable, *config; /* config: a file, or an option of dbus-daemon */
+} bus_kinds[BUS_COUNT] = {
+	[BUS_SESSION] = { "bus", "DBUS_SESSION_BUS_ADDRESS", "--session" },
+	/* Of the programs' accessibility: where it is there, they tell what is in their windows. */
+	[BUS_TREE] = { "at-spi", "AT_SPI_BUS_ADDRESS",
+		       "--config-file=/usr/share/defaults/at-spi2/accessibility.conf" },
+};
+
+struct bus {
+	char path[352];
+	int fd; /* listening, until the daemon has it; -1 */
+	bool there;
+	pid_t pid;
+};
+
 struct init {
 	struct th_desktop_config config;
-	char home[320], run[320], authority[352], bus[352];
+	char home[320], run[320], authority[352];
+	struct bus buses[BUS_COUNT];
 	char env_text[ENV_MAX][512];
 	char *env[ENV_MAX + 1];
 	size_t env_count;
 	char *search; /* PATH of env */
-	pid_t xvfb, wm, dbus;
+	pid_t xvfb, wm;
 	int wm_starts;
-	int signal_fd, ready_fd, bus_fd; /* -1: none */
-	int number;                      /* of the display; -1: not known yet */
+	int signal_fd, ready_fd; /* -1: none */
+	int number;              /* of the display; -1: not known yet */
 	char ready[16]; /* what Xvfb has written of its number so far: digits, then a newline */
 	size_t ready_len;
 	struct job jobs[TH_DESKTOP_JOBS_MAX];
@@ -172,9 +192,10 @@ static void make_env(struct init *in)
 	add_env(in, "USER", "agent");
 	add_env(in, "LOGNAME", "agent");
 	add_env(in, "XDG_SESSION_TYPE", "x11");
-	if (in->bus_fd >= 0) {
-		snprintf(text, sizeof(text), "unix:path=%s", in->bus);
-		add_env(in, "DBUS_SESSION_BUS_ADDRESS", text);
+	for (int i = 0; i < BUS_COUNT; i++) {
+		snprintf(text, sizeof(text), "unix:path=%.350s", in->buses[i].path);
+		if (in->buses[i].there)
+			add_env(in, bus_kinds[i].variable, text);
 	}
 	if (tree)
 		add_env(in, "THOLE_TREE", tree); /* by which io/child.c finds what we lose */
@@ -211,16 +232,18 @@ static int write_authority(const struct init *in)
 	return put_file(in->authority, entry, (size_t)(p - entry));
 }
 
-static int make_bus(struct init *in)
+static int make_bus(const struct init *in, enum bus_kind kind, struct bus *bus)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	const char *file = strchr(bus_kinds[kind].config, '/');
 
-	if (access("/usr/bin/dbus-daemon", X_OK) && access("/bin/dbus-daemon", X_OK))
+	if ((access("/usr/bin/dbus-daemon", X_OK) && access("/bin/dbus-daemon", X_OK)) ||
+	    (file && access(file, R_OK)))
 		return -1;
-	snprintf(in->bus, sizeof(in->bus), "%s/bus", in->run);
-	if (strlen(in->bus) >= sizeof(a.sun_path))
+	snprintf(bus->path, sizeof(bus->path), "%s/%s", in->run, bus_kinds[kind].name);
+	if (strlen(bus->path) >= sizeof(a.sun_path))
 		return -1;
-	memcpy(a.sun_path, in->bus, strlen(in->bus) + 1);
+	memcpy(a.sun_path, bus->path, strlen(bus->path) + 1);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd >= 0 && (bind(fd, (const struct sockaddr *)&a, sizeof(a)) || listen(fd, 64)))
 		th_fd_close(&fd);
@@ -244,7 +267,10 @@ static int make_files(struct init *in)
 	snprintf(path, sizeof(path), "%s/openbox.xml", in->run);
 	if (put_file(path, wm_config, sizeof(wm_config) - 1) || write_authority(in))
 		return -1;
-	in->bus_fd = make_bus(in);
+	for (int i = 0; i < BUS_COUNT; i++) {
+		in->buses[i].fd = make_bus(in, (enum bus_kind)i, &in->buses[i]);
+		in->buses[i].there = in->buses[i].fd >= 0;
+	}
 	return 0;
 }
 
@@ -340,31 +366,32 @@ static void start_wm(struct init *in)
 
 /* Somebody has connected to the bus: the daemon takes the socket over (as systemd would hand it).
  */
-static void start_bus(struct init *in)
+static void start_bus(struct init *in, enum bus_kind kind)
 {
+	struct bus *bus = &in->buses[kind];
 	pid_t pid = fork();
 
 	if (pid == 0) {
 		char text[32], log[384];
-		snprintf(log, sizeof(log), "%s/dbus.log", in->run);
+		snprintf(log, sizeof(log), "%s/dbus-%s.log", in->run, bus_kinds[kind].name);
 		become_child(SIGKILL);
 		int null_fd = open("/dev/null", O_RDWR);
 		int log_fd = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 		dup2(null_fd, 0);
 		dup2(log_fd, 1);
 		dup2(log_fd, 2);
-		dup2(in->bus_fd, 3);
+		dup2(bus->fd, 3);
 		for (char **e = in->env; *e; e++)
 			putenv(*e);
 		snprintf(text, sizeof(text), "%d", (int)getpid());
 		setenv("LISTEN_PID", text, 1);
 		setenv("LISTEN_FDS", "1", 1);
-		execlp("dbus-daemon", "dbus-daemon", "--session", "--nofork", "--nopidfile",
-		       "--nosyslog", "--address=systemd:", (char *)NULL);
+		execlp("dbus-daemon", "dbus-daemon", bus_kinds[kind].config, "--nofork",
+		       "--nopidfile", "--nosyslog", "--address=systemd:", (char *)NULL);
 		_exit(127);
 	}
-	in->dbus = pid;
-	th_fd_close(&in->bus_fd);
+	bus->pid = pid;
+	th_fd_close(&bus->fd);
 }
 
 static void log_tail(const struct init *in, char *text, size_t size)
@@ -667,9 +694,10 @@ static bool reap(struct init *in)
 		} else if (pid == in->wm) {
 			in->wm = 0;
 			start_wm(in);
-		} else if (pid == in->dbus) {
-			in->dbus = 0;
 		}
+		for (size_t i = 0; i < BUS_COUNT; i++)
+			if (pid == in->buses[i].pid)
+				in->buses[i].pid = 0;
 		for (size_t i = 0; i < TH_COUNT(in->jobs); i++) {
 			struct job *job = &in->jobs[i];
 			if (job->pid != pid)
@@ -750,6 +778,28 @@ static void tear_down(struct init *in, pid_t xvfb)
 		poll(NULL, 0, 20);
 }
 
+/* The display process wants to hear what is in the windows: a connection to the bus that tells.
+ * False: it is gone. */
+static bool on_order(const struct init *in)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	const struct bus *bus = &in->buses[BUS_TREE];
+	char order;
+	int fd = -1;
+
+	if (recv(TH_DESKTOP_CONTROL_FD, &order, 1, 0) != 1)
+		return false;
+	if (bus->there) {
+		memcpy(a.sun_path, bus->path, strlen(bus->path) + 1);
+		fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (fd >= 0 && connect(fd, (const struct sockaddr *)&a, sizeof(a)))
+			th_fd_close(&fd);
+	}
+	tell(TH_DESKTOP_TREE, 0, bus->there ? "the bus of accessibility does not answer" : "", fd);
+	th_fd_close(&fd);
+	return true;
+}
+
 /* ---- the loop ---- */
 
 /* False: it is over. */
@@ -757,7 +807,7 @@ static bool serve(struct init *in, const struct pollfd *p, size_t fixed)
 {
 	struct signalfd_siginfo info;
 
-	if (p[0].revents) /* the display process says nothing after its config: this is its end */
+	if (p[0].revents && !on_order(in))
 		return false;
 	if (p[1].revents) {
 		(void)!read(in->signal_fd, &info, sizeof(info));
@@ -769,8 +819,9 @@ static bool serve(struct init *in, const struct pollfd *p, size_t fixed)
 		       0; /* Xvfb ended: SIGCHLD follows.  A failed connection is the end. */
 	if (p[3].revents)
 		on_request(in);
-	if (p[4].revents && in->bus_fd >= 0)
-		start_bus(in);
+	for (int i = 0; i < BUS_COUNT; i++)
+		if (p[4 + i].revents && in->buses[i].fd >= 0)
+			start_bus(in, (enum bus_kind)i);
 	for (size_t i = 0; i < TH_COUNT(in->jobs); i++)
 		if (p[fixed + i].fd >= 0 && p[fixed + i].revents &&
 		    in->jobs[i].conn == p[fixed + i].fd)
@@ -780,7 +831,7 @@ static bool serve(struct init *in, const struct pollfd *p, size_t fixed)
 
 static void loop(struct init *in)
 {
-	enum { FIXED = 5 };
+	enum { FIXED = 4 + BUS_COUNT };
 	struct pollfd p[FIXED + TH_DESKTOP_JOBS_MAX];
 	bool more = true;
 
@@ -790,7 +841,8 @@ static void loop(struct init *in)
 		p[2] = (struct pollfd){ .fd = in->ready_fd, .events = POLLIN };
 		p[3] = (struct pollfd){ .fd = in->number >= 0 ? TH_DESKTOP_LAUNCH_FD : -1,
 					.events = POLLIN };
-		p[4] = (struct pollfd){ .fd = in->bus_fd, .events = POLLIN };
+		for (int i = 0; i < BUS_COUNT; i++)
+			p[4 + i] = (struct pollfd){ .fd = in->buses[i].fd, .events = POLLIN };
 		for (size_t i = 0; i < TH_COUNT(in->jobs); i++) {
 			const struct job *job = &in->jobs[i];
 			p[FIXED + i] =
@@ -819,7 +871,7 @@ int th_desktop_init_main(void)
 	static struct init in;
 	sigset_t set;
 
-	in.signal_fd = in.ready_fd = in.bus_fd = in.number = -1;
+	in.signal_fd = in.ready_fd = in.number = -1;
 	for (size_t i = 0; i < TH_COUNT(in.jobs); i++)
 		in.jobs[i].conn = -1;
 	for (int fd = TH_DESKTOP_CONTROL_FD; fd <= TH_DESKTOP_SELF_FD; fd++)

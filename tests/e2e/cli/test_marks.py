@@ -129,5 +129,28 @@ class Marks(house.House):
         self.bad(2, "no planner is named", "run", "-m", "omni+", "-c", "desktop", "x")
 
 
+class Tree(house.House):
+    def tearDown(self):
+        self.thole("computer", "end")
+        super().tearDown()
+
+    @unittest.skipUnless(shutil.which("zenity") and shutil.which("dbus-daemon") and
+                         os.path.exists("/usr/share/defaults/at-spi2/accessibility.conf"), "zenity and at-spi2-core are not here")
+    def test_what_programs_say(self):
+        """Buttons by their accessibility, with their whole area; what a program says of them is shown without control characters."""
+        self.good("computer", "-c", "desktop:640x400", "shell",
+                  "printf 'a\\033[2Jb' > name; zenity --question --text=x --ok-label=\"$(cat name)\" >/dev/null 2>&1 &")
+        self.wait_for(lambda: "push button" in self.good("computer", "tree", "--settle").out)
+        ended = self.good("computer", "tree")
+        self.assertNotIn("\x1b", ended.out)
+        elements = json.loads(self.good("computer", "tree", "--json").out)["evidence"]["elements"]
+        buttons = [e for e in elements if e.get("role") == "push button"]
+        self.assertEqual(len(buttons), 2, elements)
+        for e in buttons:
+            self.assertEqual(e["source"], "tree")
+            x, y, w, h = e["box"]
+            self.assertTrue(x >= 0 and y >= 0 and x + w <= 640 and y + h <= 400 and w > 40 and h > 15, e)
+
+
 if __name__ == "__main__":
     house.main()

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tree.h - what programs say of their windows over the accessibility bus
+ * (AT-SPI): buttons, fields, labels, and where they are.
+ *
+ * The tree is walked: for each object that is showing, five questions are sent
+ * at once with those of its neighbours, and answered in one round.  The cache
+ * that AT-SPI has for this (Cache.GetItems) has no places in it, and GTK fills
+ * it only for readers that registered for events some time before.
+ *
+ * Programs may answer anything, slowly or never: at most TH_TREE_ITEMS_MAX
+ * objects are asked about, and what has come after TH_TREE_MS is taken.
+ */
+#ifndef TH_COMPUTERS_TREE_H
+#define TH_COMPUTERS_TREE_H
+
+#include "base/err.h"
+#include "wire/found.h"
+
+/* `fd` is connected to the bus and stays the caller's; `interrupt_fd` -1: none.  TH_ECANCELED:
+ * interrupted; TH_EUNSUPPORTED: the bus does not answer as one, with a sentence. */
+TH_NODISCARD enum th_code th_tree_read(int fd, int interrupt_fd, th_found_fn *fn, void *ctx,
+				       struct th_err *err);
+
+#endif
