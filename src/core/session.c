@@ -338,6 +338,7 @@ static void due_cleared(struct th_session *s, size_t i, bool barrier, struct th_
 		th_step_emit(out,
 			     (struct th_effect){ .kind = TH_DO_GUARD,
 						 .call = i,
+						 .stage = TH_GUARD_TOOL_INPUT,
 						 .guard = (size_t)__builtin_ctz(c->guards_in) });
 		return;
 	} else if ((barrier && !early) || (c->computer && earlier_computer_open(s, i)) ||
@@ -361,6 +362,7 @@ static void due_calls(struct th_session *s, struct th_effects *out)
 			th_step_emit(out, (struct th_effect){
 					      .kind = TH_DO_GUARD,
 					      .call = i,
+					      .stage = TH_GUARD_TOOL_OUTPUT,
 					      .guard = (size_t)__builtin_ctz(c->guards_out) });
 		}
 		if (c->emitted)
