@@ -39,6 +39,9 @@
 #define TH_SESSION_ID_MAX 128
 #define TH_MESSAGE_MAX (4 * TH_MIB) /* one message of a person */
 #define TH_AGENT_TOOLS_MAX 128
+#define TH_RULES_MAX 128 /* of one agent */
+#define TH_RULE_PATTERN_MAX (1 * TH_KIB)
+#define TH_RULE_TEXT_MAX (8 * TH_KIB)      /* of an argument, to look for a pattern in */
 #define TH_FUNCTION_NAME_MAX 64            /* bytes of a name that providers take for a function */
 #define TH_SCHEMA_SIZE_MAX (1 * TH_MIB)    /* a schema made strict, as text */
 #define TH_SCHEMA_MEMORY_MAX (16 * TH_MIB) /* while it is made */
@@ -143,6 +146,7 @@
 #define TH_SCRIPT_VALUE_MAX (1 * TH_MIB)   /* what crosses, as JSON, each way */
 #define TH_SCRIPT_DEPTH_MAX 32             /* of such a value */
 #define TH_SCRIPT_SAID_MAX (8 * TH_KIB)    /* what it prints */
+#define TH_SCRIPT_NAME_MAX 80              /* of a function that is called */
 #define TH_SCRIPT_CAPTURES_MAX 32          /* of a pattern */
 #define TH_SCRIPT_MATCH_DEPTH_MAX 200      /* repetitions and captures inside each other */
 

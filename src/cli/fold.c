@@ -193,7 +193,21 @@ static void docs_agents(struct th_buf *out)
 	    "in the workspace, in the sandbox, without our environment, written down before it "
 	    "starts and never started twice, unless `class` says that this does no harm. A program "
 	    "with a slash in its name is beside the agent file; the sandbox must let it be seen "
-	    "(`/tmp` and other people's folders are not).\n");
+	    "(`/tmp` and other people's folders are not). With `script` in place of `command` a "
+	    "tool is a function of the agent's script ([SCRIPTS.md](SCRIPTS.md)).\n\n"
+	    "### Rules\n\n"
+	    "The first of `rules` that matches a call decides: `run`, `ask` a person, or `refuse`. "
+	    "All that a rule names must match; `*` in a pattern is any text, `?` one byte. `path` "
+	    "is held against the absolute form of what the call names as path, file, folder or "
+	    "directory (`..` resolved, symbolic links not looked at); there `*` stays in one "
+	    "folder and `**` does not. `domain` is held against the host of every URL. In "
+	    "`arguments` of a rule that runs, `*` takes nothing that means something to a shell "
+	    "(quotes, `;`, `$`, `|`, line ends …): `git *` does not let `git x; rm y` run. Where a "
+	    "pattern cannot be held against what is there (too long, no URL), the rule counts if "
+	    "it asks or refuses and does not if it runs. A rule can let run what `approve` asks "
+	    "for; never what the provider wants checked, what cannot be undone, or what repeats an "
+	    "action of unknown outcome. `approve_from` is asked after the rules and can only make "
+	    "a person be asked.\n");
 	th_buf_add_cstr(out, "\n## Configuration\n\n`$XDG_CONFIG_HOME/thole/config.yaml`, or "
 			     "`--config FILE`. Later wins: "
 			     "defaults, this file, environment, agent file, options.\n\n");

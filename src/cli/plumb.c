@@ -139,7 +139,7 @@ static enum th_code collect_tools(const struct th_agent *agent, struct th_str in
 				  struct th_arena *a, struct th_request_options *r,
 				  struct th_err *err)
 {
-	const struct th_tool_row *rows = NULL;
+	struct th_tool_row *rows = NULL;
 	struct th_tool_spec *given = NULL, *all;
 	size_t row_count = 0, given_count = 0;
 	enum th_code code = th_plumb_tools(input, a, &given, &given_count, err);

@@ -11,6 +11,7 @@
 #include "base/geom.h"
 #include "core/agent_command.h"
 #include "core/event.h"
+#include "core/rule.h"
 
 #define TH_FIELDS_agent_limits(F)                                                                 \
 	F(agent_limits, int, turns, "turns", TH_POSITIVE, "model turns of one task; default 100") \
@@ -131,7 +132,11 @@ struct th_agent {
 	bool nest_history; /* a handoff's new agent sees what was before as one summary */
 	struct th_objects guardrails; /* struct th_agent_guardrail */
 	struct th_agent_instead *instead;
-	int64_t unknown_tool;            /* enum th_unknown_tool */
+	int64_t unknown_tool;       /* enum th_unknown_tool */
+	struct th_objects rules;    /* struct th_agent_rule, the first that matches decides */
+	struct th_str approve_from; /* the code that says whether a person is asked; empty: none */
+	struct th_str script;       /* Lua: the code of the agent and its team */
+	struct th_str script_file;  /* where it is from; config.c reads it into script */
 	struct th_str instructions_from; /* the code that gives the instructions; empty: none */
 	struct th_str input_filter;      /* the code that narrows each request; empty: none */
 	int64_t history_items;           /* of before the task that are sent; 0: all */

@@ -17,8 +17,10 @@ static const struct th_field command_fields[] = {
 	  NULL, false, 0 },
 	{ "parameters", AT(parameters), TH_FIELD_raw, 0,
 	  "JSON Schema of its arguments, which come on its standard input", NULL, NULL, false, 0 },
-	{ "command", AT(command), TH_FIELD_strs, TH_REQ | TH_NONEMPTY,
+	{ "command", AT(command), TH_FIELD_strs, TH_NONEMPTY,
 	  "program and arguments; run without a shell, in the workspace", NULL, NULL, false, 0 },
+	{ "script", AT(script), TH_FIELD_str, TH_NONEMPTY,
+	  "in place of command: a function of the agent's script", NULL, NULL, false, 0 },
 	{ "timeout_s", AT(timeout_s), TH_FIELD_int, TH_POSITIVE,
 	  "seconds after which it is ended; default, and most: limits.command_seconds", NULL, NULL,
 	  false, 0 },
@@ -38,7 +40,7 @@ const struct th_table th_agent_command_table = {
 enum th_class th_agent_command_class(const struct th_agent_command *c)
 {
 	assert(c->class >= 0 && (size_t)c->class < TH_COUNT(class_values));
-	return class_values[c->class];
+	return c->script.len ? TH_CLASS_R : class_values[c->class];
 }
 
 struct th_str th_agent_command_schema(const struct th_agent_command *c)
@@ -86,11 +88,20 @@ static enum th_code check(const struct th_objects *commands, size_t index, const
 			       TH_FMT(c->name));
 	if (th_agent_command_find(commands, c->name) != c)
 		return th_fail(err, TH_EUSAGE, "is \"%.*s\" a second time", TH_FMT(c->name));
+	*ret_field = "script";
+	if (c->script.len && c->command.count)
+		return th_fail(err, TH_EUSAGE, "stands beside command: a tool is one or the other");
+	if (c->script.len && (c->class > 1 || c->timeout_s))
+		return th_fail(err, TH_EUSAGE,
+			       "is a function, which only computes: class and timeout_s are for "
+			       "programs");
 	*ret_field = "command";
+	if (!c->script.len && !c->command.count)
+		return th_fail(err, TH_EUSAGE, "is missing; or name a function with script");
 	if (c->command.count > TH_COMMAND_ARGV_MAX)
 		return th_fail(err, TH_EUSAGE, "has %zu words, more than %d", c->command.count,
 			       TH_COMMAND_ARGV_MAX);
-	if (!c->command.list[0].len)
+	if (c->command.count && !c->command.list[0].len)
 		return th_fail(err, TH_EUSAGE, "names no program");
 	for (size_t i = 0; i < c->command.count; i++)
 		if (memchr(c->command.list[i].ptr, '\0', c->command.list[i].len))

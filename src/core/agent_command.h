@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agent_command.h - tools that an agent file declares as programs.
+ * agent_command.h - tools that an agent file declares: programs, and functions of
+ * its script.
  *
  * In the file they stand under `tools` as mappings, beside the names of built-in
  * tools; in a definition (the log's, an API's) under `commands`.  The program
- * gets the call's arguments as JSON on its standard input (tools/command.c).
+ * gets the call's arguments as JSON on its standard input (tools/command.c), a
+ * function as a table (run/script_code.h); a function only computes, so its class
+ * is R.
  */
 #ifndef TH_CORE_AGENT_COMMAND_H
 #define TH_CORE_AGENT_COMMAND_H
@@ -15,7 +18,8 @@
 struct th_agent_command {
 	struct th_str name, description;
 	struct th_str parameters; /* raw: JSON Schema of its arguments; empty: any object */
-	struct th_strs command;   /* argv */
+	struct th_strs command;   /* argv; or */
+	struct th_str script;     /* a function of the agent's script */
 	int64_t timeout_s;        /* 0: limits.command_seconds */
 	int64_t class;            /* index of th_command_class */
 	bool approve;             /* a person must approve each call */

@@ -58,6 +58,33 @@ struct th_verdict th_policy_decide(const struct th_agent *agent, const struct th
 	return (struct th_verdict){ TH_POLICY_RUN, { 0 } };
 }
 
+struct th_verdict th_policy_rules(const struct th_agent *agent, const struct th_call *call,
+				  const struct th_rule_call *looks, struct th_verdict otherwise)
+{
+	const struct th_agent_rule *rule = th_rules_match(&agent->rules, looks);
+	bool must_ask = call->safety_checks.len > 0 || looks->class == TH_CLASS_X;
+
+	if (!rule || otherwise.policy == TH_POLICY_REFUSE)
+		return otherwise;
+	switch ((enum th_rule_decision)rule->decide) {
+	case TH_RULE_RUN:
+		return must_ask ? otherwise : (struct th_verdict){ TH_POLICY_RUN, { 0 } };
+	case TH_RULE_ASK:
+		return otherwise.policy == TH_POLICY_ASK && must_ask
+			   ? otherwise
+			   : ask(rule->message.len
+				     ? rule->message
+				     : TH_STR(
+					   "a rule of the agent file asks for approval of this"));
+	case TH_RULE_REFUSE:
+		return (struct th_verdict){ TH_POLICY_REFUSE,
+					    rule->message.len
+						? rule->message
+						: TH_STR("a rule of the agent file forbids this") };
+	}
+	return otherwise;
+}
+
 static const char *how_to_look(const struct th_doubt *doubt)
 {
 	switch (doubt->scene) {

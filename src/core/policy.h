@@ -21,6 +21,13 @@ struct th_verdict th_policy_decide(const struct th_agent *agent, const struct th
 				   const struct th_call *call, struct th_arena *a);
 
 /*
+ * What the agent's rules make of it, once its class and arguments are known.
+ * Refused stays refused; a rule makes run only what `approve` asks for.
+ */
+struct th_verdict th_policy_rules(const struct th_agent *agent, const struct th_call *call,
+				  const struct th_rule_call *looks, struct th_verdict otherwise);
+
+/*
  * Look before you repeat: `doubt` is of the very same action (th_doubts_find).
  * Refused with a sentence that says how to look, or for a person to decide,
  * as the agent file says; a person also where no look of ours could help.

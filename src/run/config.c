@@ -11,6 +11,7 @@
 #include "models/compose.h"
 #include "models/profiles.h"
 #include "models/user_profiles.h"
+#include "run/config_script.h"
 #include "run/config_tools.h"
 #include "run/yaml.h"
 #include "tools/tool.h"
@@ -658,11 +659,20 @@ static enum th_code check_tools(const struct checker *c, const struct th_agent *
 	return TH_OK;
 }
 
+/* What a check of core/ says of the field at `path`. */
+static enum th_code fail_checked(const struct checker *c, const struct th_buf *path,
+				 const struct th_err *why)
+{
+	(void)th_fail(c->err, TH_EUSAGE, "%s: %s", path->ptr, why->msg);
+	th_tools_place_err(c->places, c->err);
+	return fail_table(c->yaml, c->name, TH_EUSAGE, c->err);
+}
+
 static enum th_code check_commands(const struct checker *c, const struct th_agent *agent)
 {
 	const char *taken[TH_AGENT_TOOLS_MAX] = { "all", "none", "computer", "command" };
 	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
-	struct th_err why, *err = c->err;
+	struct th_err why;
 	enum th_code code;
 
 	for (size_t i = 0; th_tools[i] && i + 5 < TH_COUNT(taken); i++)
@@ -670,9 +680,15 @@ static enum th_code check_commands(const struct checker *c, const struct th_agen
 	code = th_agent_commands_check(&agent->commands, taken, &path, &why);
 	if (code == TH_OK)
 		return TH_OK;
-	(void)th_fail(err, code, "%s: %s", path.ptr, why.msg);
-	th_tools_place_err(c->places, err);
-	return fail_table(c->yaml, c->name, code, err);
+	return fail_checked(c, &path, &why);
+}
+
+static enum th_code check_rules(const struct checker *c, const struct th_agent *agent)
+{
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+	struct th_err why;
+
+	return th_rules_check(&agent->rules, &path, &why) ? fail_checked(c, &path, &why) : TH_OK;
 }
 
 static enum th_code check_environment(const struct checker *c, const struct th_strs *list)
@@ -757,13 +773,15 @@ static enum th_code check_agent(const struct checker *c, const struct th_agent *
 	if (code == TH_OK)
 		code = check_tools(c, a, "approve", &a->approve, "all", "computer");
 	if (code == TH_OK)
+		code = check_rules(c, a);
+	if (code == TH_OK)
 		code = check_environment(c, &a->environment);
 	return code;
 }
 
 /* The other agents, and all that they say of each other. */
-static enum th_code check_team(const struct checker *c, const struct th_json *root,
-			       struct th_arena *a)
+static enum th_code check_team(const struct checker *c, const struct th_agent *agent,
+			       const struct th_json *root, struct th_arena *a)
 {
 	static const struct th_tools_places no_places;
 	const struct checker of_member = { c->yaml, c->name, &no_places, c->err };
@@ -779,6 +797,8 @@ static enum th_code check_team(const struct checker *c, const struct th_json *ro
 		if (code != TH_OK)
 			return code;
 	}
+	if (code == TH_OK)
+		code = th_config_check_script(agent, root, team, c->err);
 	return code ? th_prefix(c->err, code, "%.*s", TH_FMT(c->name)) : TH_OK;
 }
 
@@ -794,6 +814,26 @@ static struct th_str folder_of(struct th_arena *a, struct th_str file)
 	if ((file.len && file.ptr[0] == '/') || !getcwd(here, sizeof(here)))
 		return th_arena_str(a, file);
 	return th_arena_printf(a, "%s/%.*s", here, TH_FMT(file));
+}
+
+/* script_file becomes script: the log holds all that a session is run with. */
+static enum th_code read_script(const struct checker *c, struct th_arena *a, struct th_agent *agent)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SCRIPT_SOURCE_MAX);
+	struct th_str path = agent->script_file;
+	enum th_code code;
+
+	if (!path.len)
+		return TH_OK;
+	if (agent->script.len)
+		return fail_path(c, TH_STR("script_file"), "stands beside script: give one");
+	code = read_file(path_resolve(a, path, c->name), "script_file", &text, c->err);
+	if (code != TH_OK)
+		return th_prefix(c->err, code, "%.*s", TH_FMT(c->name));
+	if (!text.len)
+		return fail_path(c, TH_STR("script_file"), "is empty");
+	agent->script = th_arena_str(a, th_buf_str(&text));
+	return agent->script.ptr ? TH_OK : th_fail(c->err, TH_ELIMIT, "the script is too large");
 }
 
 enum th_code th_agent_parse(struct th_str yaml, struct th_str name, struct th_arena *a,
@@ -816,7 +856,9 @@ enum th_code th_agent_parse(struct th_str yaml, struct th_str name, struct th_ar
 	if (code == TH_OK)
 		code = check_agent(&c, &agent);
 	if (code == TH_OK)
-		code = check_team(&c, th_json_root(doc), a);
+		code = read_script(&c, a, &agent);
+	if (code == TH_OK)
+		code = check_team(&c, &agent, th_json_root(doc), a);
 	if (code != TH_OK)
 		return code;
 	if (!agent.name.len)

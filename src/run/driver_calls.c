@@ -136,6 +136,62 @@ static bool usable(const struct th_tool_row *row, const struct th_call *c, struc
 	return !code;
 }
 
+/* The agent's code can only make a person be asked. */
+static struct th_verdict by_code(struct th_live *l, const struct th_call *c, enum th_class class,
+				 struct th_str arguments, struct th_arena *a,
+				 struct th_verdict otherwise)
+{
+	struct th_str function = l->outfit.agent->approve_from;
+	struct th_buf input = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX), answer = TH_BUF_INIT(TH_MIB);
+	struct th_buf why = TH_BUF_INIT(4 * TH_KIB);
+	struct th_jw w;
+
+	if (!function.len || otherwise.policy != TH_POLICY_RUN)
+		return otherwise;
+	w = th_jw(&input);
+	th_jw_object(&w);
+	th_jw_kstr(&w, "agent", th_session_member(&l->fold)->name);
+	th_jw_kstr(&w, "session", th_str_of(l->id));
+	th_jw_kstr(&w, "tool", c->tool);
+	th_jw_kstr(&w, "call_id", c->call_id);
+	th_jw_kstr(&w, "class", th_str_of(th_class_name(class)));
+	th_jw_kraw(&w, "arguments", arguments);
+	th_jw_object_end(&w);
+	if (!th_live_ask_now(l, TH_ASK_APPROVAL, function, th_buf_str(&input), &answer))
+		otherwise =
+		    (struct th_verdict){ TH_POLICY_ASK,
+					 TH_STR("the code that decides about approvals failed") };
+	else if (th_json_unescape(th_buf_str(&answer), &why))
+		otherwise =
+		    (struct th_verdict){ TH_POLICY_ASK,
+					 th_arena_str(a, th_utf8_cut(th_buf_str(&why), 1000)) };
+	else if (!th_str_is(th_buf_str(&answer), "null") &&
+		 !th_str_is(th_buf_str(&answer), "false"))
+		otherwise = (struct th_verdict){ TH_POLICY_ASK,
+						 TH_STR("the agent's code asks for approval") };
+	th_buf_deinit(&input);
+	th_buf_deinit(&answer);
+	th_buf_deinit(&why);
+	return otherwise;
+}
+
+static struct th_verdict by_rules_and_code(struct th_live *l, const struct th_call *c,
+					   enum th_class class, struct th_str arguments,
+					   struct th_arena *a, struct th_verdict verdict)
+{
+	const struct th_agent *agent = l->outfit.agent;
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_rule_call looks = { .tool = c->tool, .class = class };
+
+	if (agent->rules.count > 0 && !th_json_parse(arguments, &doc, NULL)) {
+		looks.arguments = th_json_root(doc);
+		looks.workspace = l->fold.workspace;
+		looks.now_ms = l->driver->world.ops->now_ms(l->driver->world.ctx);
+		verdict = th_policy_rules(agent, c, &looks, verdict);
+	}
+	return by_code(l, c, class, arguments, a, verdict);
+}
+
 void th_live_record(struct th_live *l, struct th_call *c)
 {
 	if (!th_live_mark(l, c) && !th_live_ground(l, c))
@@ -172,7 +228,6 @@ void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str ite
 		verdict = (struct th_verdict){ TH_POLICY_RUN, { 0 } };
 	}
 	d.unknown = !spec;
-	verdict = stuck_to(l, c, verdict);
 	if (c->computer) {
 		if (computer_arguments(l, item, &a, &arguments, &class, &err)) {
 			th_buf_clear(&arguments);
@@ -182,6 +237,9 @@ void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str ite
 	} else if (!usable(row, c, &arguments, &a, &why) && spec)
 		verdict = (struct th_verdict){ TH_POLICY_REFUSE, why };
 	d.arguments = th_buf_str(&arguments);
+	if (!c->handoff)
+		verdict = by_rules_and_code(l, c, class, d.arguments, &a, verdict);
+	verdict = stuck_to(l, c, verdict);
 	th_call_digest(c->tool, d.arguments, digest);
 	d.digest = th_str_of(digest);
 	look_before_repeat(l, class, digest, &a, &verdict);
@@ -411,7 +469,7 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 		.agent = l->outfit.agent,
 	};
 
-	if (row && row->command) {
+	if (row && row->command && !row->local) {
 		run_command(l, row, ticket, &call, settle);
 		return;
 	}

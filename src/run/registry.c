@@ -95,7 +95,7 @@ static enum th_code find(const struct th_agent *agent, struct th_str name,
 
 enum th_code th_registry_rows(const struct th_agent *agent, const struct th_tool_row *extra,
 			      size_t extra_count, struct th_schemas *schemas, struct th_arena *a,
-			      const struct th_tool_row **ret, size_t *ret_count, struct th_err *err)
+			      struct th_tool_row **ret, size_t *ret_count, struct th_err *err)
 {
 	static const char *const defaults[] = { "shell", "read_file", "write_file", "list_dir" };
 	bool given = agent->tools.count > 0;

@@ -24,7 +24,7 @@ struct th_schemas {
 TH_NODISCARD enum th_code th_registry_rows(const struct th_agent *agent,
 					   const struct th_tool_row *extra, size_t extra_count,
 					   struct th_schemas *schemas, struct th_arena *a,
-					   const struct th_tool_row **ret, size_t *ret_count,
+					   struct th_tool_row **ret, size_t *ret_count,
 					   struct th_err *err);
 
 #endif

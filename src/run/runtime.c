@@ -12,6 +12,7 @@
 #include "run/executor_client.h"
 #include "run/person.h"
 #include "run/registry.h"
+#include "run/script_code.h"
 
 #define RANDOM_POOL 1024
 
@@ -22,6 +23,7 @@ struct session {
 	struct th_arena memory; /* agent, tools, strings */
 	struct th_agent agent;
 	struct th_outfit outfit;
+	struct th_script_code script; /* of the agent; outfit.codes points into it */
 	struct th_str id, user, metadata;
 	struct th_session_row row;   /* of a stored session */
 	struct th_tool_row computer; /* of this process, where computer.local is set */
@@ -898,7 +900,7 @@ static enum th_code outfit_tools(struct session *s, const struct th_start *start
 {
 	struct th_runtime *rt = s->rt;
 	size_t own = start ? start->tool_count : 0, count = own + rt->tool_count;
-	struct th_tool_row *rows = rt->tools;
+	struct th_tool_row *rows = rt->tools, *mine = NULL;
 	enum th_code code;
 
 	if (own > 0) {
@@ -907,8 +909,12 @@ static enum th_code outfit_tools(struct session *s, const struct th_start *start
 		if (rt->tool_count > 0)
 			memcpy(rows + own, rt->tools, rt->tool_count * sizeof(*rows));
 	}
-	code = th_registry_rows(agent, rows, count, &rt->schemas, &s->memory, &o->tools,
-				&o->tool_count, err);
+	code = th_registry_rows(agent, rows, count, &rt->schemas, &s->memory, &mine, &o->tool_count,
+				err);
+	if (!code)
+		code = th_script_code_bind(s->script.source.len ? &s->script : NULL, mine,
+					   o->tool_count, &s->memory, err);
+	o->tools = mine;
 	if (own > 0)
 		free(rows);
 	return code;
@@ -1003,6 +1009,8 @@ static enum th_code outfit(struct session *s, const struct th_start *start, stru
 	s->outfit.agent = &s->agent;
 	s->outfit.first = s->choices.list[0];
 	s->outfit.fallback = s->choices.list + 1;
+	if (th_script_code_init(&s->agent, &s->script))
+		s->outfit.codes = &s->script.codes;
 	code = outfit_computer(s, start, err);
 	if (!code)
 		code = outfit_tools(s, start, &s->agent, &s->outfit, err);

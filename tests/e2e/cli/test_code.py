@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An agent's own code: programs as tools."""
+"""An agent's own code: programs as tools, scripts."""
+
+import re
 
 import house
 
@@ -39,6 +41,64 @@ class Commands(house.House):
         outcomes = [e["data"]["status"] for e in events if e["kind"] == "outcome"]
         self.assertEqual(sorted(outcomes), ["done", "done", "done", "failed", "refused"])
         self.assertEqual(events[-1]["kind"], "final")
+
+
+class Scripts(house.House):
+    def page(self):
+        """The agents of docs/SCRIPTS.md, as files."""
+        text = (house.SOURCE / "docs" / "SCRIPTS.md").read_text()
+        blocks = re.findall(r"^```(yaml|lua)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+        for name, (kind, text) in zip(("clerk.yaml", "careful.yaml", "ask.lua"), blocks):
+            self.assertTrue(name.endswith(kind))
+            (self.work / name).write_text(text)
+
+    def test_the_page(self):
+        """The page's first agent: instructions, a tool, what follows it; its guardrails."""
+        self.page()
+        self.serve({"parts": [call("vat", net=100, country="CH"), call("vat", net=1, country="XX"),
+                              call("shell", command="rm -r .")]})
+        self.good("run", "-a", "clerk.yaml", "-s", "clerk", "100 francs?")
+        events = self.events("clerk")
+        self.assertEqual(events[-1]["data"]["output"], "The price is 108.10")
+        outputs = [e["data"]["output"] for e in events if e["kind"] == "outcome"]
+        self.assertIn("108.10", outputs)
+        self.assertIn("error: no rate for XX", outputs)
+        self.assertTrue(any("Deleting is not your job" in str(o) for o in outputs), outputs)
+        ended = self.thole("run", "-a", "clerk.yaml", "-s", "leak", "my key is sk-12345")
+        self.assertEqual(ended.code, 1, ended)
+        self.assertNotIn("final", self.kinds("leak"))
+        self.assertEqual(len(self.standin.requests()), 1)
+
+    def test_approval_by_code_and_rules(self):
+        self.page()
+        text = (self.work / "careful.yaml").read_text() + """approve: [list_dir]
+rules:
+- {tool: list_dir, path: "**/work", decide: run}
+- {path: /etc/**, decide: refuse, message: those are not yours}
+"""
+        (self.work / "careful.yaml").write_text(text)
+        self.serve({"parts": [call("list_dir", path="."), call("list_dir", path="./sub/.."), call("list_dir", path="/usr"),
+                              call("read_file", path="../../../../etc/passwd"), call("shell", command="sudo id"),
+                              call("shell", command="true")]})
+        self.good("run", "-a", "careful.yaml", "-s", "careful", "go", code=3)
+        calls = [e["data"] for e in self.events("careful") if e["kind"] == "call"]
+        self.assertEqual([c["policy"] for c in calls], ["run", "run", "ask", "refuse", "ask", "run"])
+        asked = [e["data"]["reason"] for e in self.events("careful") if e["kind"] == "approval_requested"]
+        self.assertIn("it wants to be root", asked)
+
+    def test_mistakes_are_found_before_the_run(self):
+        def said(text, words):
+            (self.work / "a.yaml").write_text("model: gpt-5.4\n" + text)
+            self.bad(2, words, "run", "-a", "a.yaml", "hello")
+
+        self.env["OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"
+        said("instructions_from: gone\nscript: 'function f() end'\n", 'no function "gone"')
+        said("script: |\n  function f(\n", "script:")
+        said("script: while true do end\n", "instructions")
+        said("script: x = 1\nscript_file: b.lua\n", "script_file stands beside script")
+        said("tools: [{name: t, script: f}]\n", "there is none")
+        said("tools: [{name: t, script: f, command: [x]}]\nscript: 'function f() end'\n", "one or the other")
+        said("guardrails: [{name: g, stage: output}]\nscript: 'function f() end'\n", 'guardrails: the script has no function "g"')
 
 
 if __name__ == "__main__":

@@ -246,7 +246,7 @@ static void test_agent_commands(void **state TH_UNUSED)
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_jw w = th_jw(&text);
-	const struct th_tool_row *rows;
+	struct th_tool_row *rows;
 	const struct th_agent_command *c;
 	struct th_agent agent, again;
 	struct th_err err = {};
@@ -316,7 +316,9 @@ static void test_agent_errors(void **state TH_UNUSED)
 		  "agents/x.yaml:3: tools[1].name is \"x\" a second time" },
 		{ "tools:\n- shell\n- name: x\n  comand: [x]\n",
 		  "agents/x.yaml:4: tools[1].comand is not known; did you mean \"command\"?" },
-		{ "tools:\n- name: x\n", "agents/x.yaml:2: tools[0].command is missing" },
+		{ "tools:\n- name: x\n",
+		  "agents/x.yaml:2: tools[0].command is missing; or name a function with "
+		  "script" },
 		{ "tools:\n- name: x\n  command: []\n",
 		  "agents/x.yaml:3: tools[0].command must not be empty" },
 		{ "tools:\n- name: x\n  command: ['']\n",
@@ -400,8 +402,8 @@ static void test_agent_copy(void **state TH_UNUSED)
 
 static void test_examples(void **state TH_UNUSED)
 {
-	static const char *const names[] = { "desktop", "coder", "browser-form", "approvals",
-					     "tools" };
+	static const char *const names[] = { "desktop",   "coder", "browser-form",
+					     "approvals", "tools", "script" };
 	struct th_arena a TH_CLEANUP(th_arena_deinit);
 	const char *folder_of = getenv("EXAMPLES");
 	struct th_agent agent;
@@ -412,7 +414,7 @@ static void test_examples(void **state TH_UNUSED)
 	if (!folder_of)
 		skip();
 	for (size_t i = 0; i < TH_COUNT(names); i++) {
-		const struct th_tool_row *rows;
+		struct th_tool_row *rows;
 		const struct th_profile *profile;
 		struct th_str model;
 		size_t count;

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/rule.h"
+
+#include "base/text.h"
+
+#define AT(member) offsetof(struct th_agent_rule, member)
+
+static const char *const class_names[] = { "local", "read",         "keyed", "verifiable",
+					   "write", "irreversible", NULL };
+static const enum th_class class_values[] = { TH_CLASS_L, TH_CLASS_R, TH_CLASS_K,
+					      TH_CLASS_V, TH_CLASS_W, TH_CLASS_X };
+static const char *const decisions[] = { "run", "ask", "refuse", NULL };
+
+static const struct th_field rule_fields[] = {
+	{ "tool", AT(tool), TH_FIELD_str, TH_NONEMPTY, "pattern of its name", NULL, NULL, false,
+	  0 },
+	{ "arguments", AT(arguments), TH_FIELD_raw, 0,
+	  "name of an argument -> pattern of its value; where the rule says run, * takes no "
+	  "character that means something to a shell",
+	  NULL, NULL, false, 0 },
+	{ "class", AT(class), TH_FIELD_enum, 0, "what it may do", NULL, class_names, true, -1 },
+	{ "path", AT(path), TH_FIELD_str, TH_NONEMPTY,
+	  "pattern of a path that it names, as an absolute path; ** goes through folders", NULL,
+	  NULL, false, 0 },
+	{ "domain", AT(domain), TH_FIELD_str, TH_NONEMPTY,
+	  "pattern of the host of a URL that it names", NULL, NULL, false, 0 },
+	{ "decide", AT(decide), TH_FIELD_enum, TH_REQ | TH_EMIT, "what is done", NULL, decisions,
+	  false, 0 },
+	{ "message", AT(message), TH_FIELD_str, TH_NONEMPTY,
+	  "why, for the person who is asked or the model that is refused", NULL, NULL, false, 0 },
+	{ "until", AT(until), TH_FIELD_str, TH_NONEMPTY,
+	  "date (UTC) from which on it holds no longer, as \"2026-12-31\"", NULL, NULL, false, 0 },
+};
+
+const struct th_table th_agent_rule_table = {
+	"agent_rule",
+	"Which calls run, need a person, or are refused.",
+	rule_fields,
+	TH_COUNT(rule_fields),
+	sizeof(struct th_agent_rule),
+	false,
+};
+
+/* ---- patterns ----------------------------------------------------------------------------- */
+
+/* Back to the last star, which takes one byte more, and where that may not, to the last double
+ * one: what is before them need not be tried again. */
+bool th_glob(struct th_str pattern, struct th_str text, struct th_str stop)
+{
+	const size_t none = SIZE_MAX;
+	size_t p = 0, t = 0, star = none, from = 0, wide = none, wide_from = 0;
+
+	while (t < text.len || p < pattern.len) {
+		if (p + 1 < pattern.len && pattern.ptr[p] == '*' && pattern.ptr[p + 1] == '*') {
+			p += 2;
+			wide = p;
+			wide_from = t;
+			star = none;
+		} else if (p < pattern.len && pattern.ptr[p] == '*') {
+			star = ++p;
+			from = t;
+		} else if (p < pattern.len && t < text.len &&
+			   (pattern.ptr[p] == text.ptr[t] ||
+			    (pattern.ptr[p] == '?' && th_str_find_char(stop, text.ptr[t]) < 0))) {
+			p++;
+			t++;
+		} else if (star != none && from < text.len &&
+			   th_str_find_char(stop, text.ptr[from]) < 0) {
+			p = star;
+			t = ++from;
+		} else if (wide != none && wide_from < text.len) {
+			p = wide;
+			t = ++wide_from;
+			star = none;
+		} else
+			return false;
+	}
+	return true;
+}
+
+/* ---- what a call names -------------------------------------------------------------------- */
+
+static struct th_str path_part(struct th_str *rest)
+{
+	return th_str_split(rest, '/');
+}
+
+/* Absolute, without "." and ".." and double slashes; symbolic links are not looked at. */
+static bool absolute(struct th_str workspace, struct th_str path, struct th_buf *out)
+{
+	struct th_str parts[2] = { workspace, path };
+
+	if (path.len > TH_PATH_LEN_MAX || (path.len && memchr(path.ptr, '\0', path.len)))
+		return false;
+	if (path.len && path.ptr[0] == '/')
+		parts[0] = TH_STR("");
+	for (size_t i = 0; i < 2; i++) {
+		while (parts[i].len) {
+			struct th_str part = path_part(&parts[i]);
+
+			if (!part.len || th_str_is(part, "."))
+				continue;
+			if (!th_str_is(part, "..")) {
+				th_buf_printf(out, "/%.*s", TH_FMT(part));
+				continue;
+			}
+			while (out->len && out->ptr[out->len - 1] != '/')
+				th_buf_truncate(out, out->len - 1);
+			if (out->len)
+				th_buf_truncate(out, out->len - 1);
+		}
+	}
+	if (!out->len)
+		th_buf_add_char(out, '/');
+	return !out->failed;
+}
+
+static bool path_matches(struct th_str pattern, struct th_str workspace, struct th_str path,
+			 bool otherwise)
+{
+	struct th_buf full = TH_BUF_INIT(2 * TH_PATH_LEN_MAX);
+	bool ret = otherwise;
+
+	if (absolute(workspace, path, &full))
+		ret = th_glob(pattern, th_buf_str(&full), TH_STR("/"));
+	th_buf_deinit(&full);
+	return ret;
+}
+
+/* The host of a URL: between // (after any name and password) and the port. */
+static bool host_of(struct th_str url, struct th_str *ret)
+{
+	ptrdiff_t scheme = th_str_find(url, TH_STR("://")), at;
+	size_t len = 0;
+
+	if (scheme < 0)
+		return false;
+	url = th_str_sub(url, (size_t)scheme + 3, url.len);
+	/* A backslash is a slash to browsers. */
+	while (len < url.len && !memchr("/?#\\", url.ptr[len], 4))
+		len++;
+	url.len = len;
+	while ((at = th_str_find_char(url, '@')) >= 0)
+		url = th_str_sub(url, (size_t)at + 1, url.len);
+	if (url.len && url.ptr[0] == '[')
+		at = th_str_find_char(url, ']') + 1;
+	else
+		at = th_str_find_char(url, ':');
+	if (at > 0)
+		url.len = (size_t)at;
+	while (url.len && url.ptr[url.len - 1] == '.')
+		url.len--;
+	*ret = url;
+	return url.len > 0;
+}
+
+static bool domain_matches(struct th_str pattern, struct th_str url, bool otherwise)
+{
+	char lower[256];
+	struct th_str host;
+
+	if (!host_of(url, &host) || host.len > sizeof(lower))
+		return otherwise;
+	for (size_t i = 0; i < host.len; i++)
+		lower[i] = (char)(host.ptr[i] >= 'A' && host.ptr[i] <= 'Z' ? host.ptr[i] + 32
+									   : host.ptr[i]);
+	return th_glob(pattern, th_str_n(lower, host.len), TH_STR(""));
+}
+
+/* ---- rules -------------------------------------------------------------------------------- */
+
+/* Of a command line: what joins, substitutes, redirects or ends commands. */
+#define SHELL_STOP TH_STR(";&|<>`$(){}\\\"'\n\r!")
+
+static bool value_matches(struct th_str pattern, const struct th_json *value, bool runs)
+{
+	struct th_buf text = TH_BUF_INIT(TH_RULE_TEXT_MAX);
+	struct th_str s = th_json_str(value);
+	bool ret = !runs;
+
+	if (th_json_type(value) == TH_JSON_ABSENT)
+		return false;
+	if (!s.ptr) {
+		th_json_print(value, &text);
+		s = th_buf_str(&text);
+	}
+	if (!text.failed && s.len <= TH_RULE_TEXT_MAX)
+		ret = th_glob(pattern, s, runs ? SHELL_STOP : TH_STR(""));
+	th_buf_deinit(&text);
+	return ret;
+}
+
+static bool arguments_match(const struct th_agent_rule *r, const struct th_rule_call *call,
+			    bool runs)
+{
+	struct th_json_doc *doc = NULL;
+	struct th_json_iter it;
+	bool ret = true;
+
+	if (!r->arguments.len)
+		return true;
+	if (th_json_parse(r->arguments, &doc, NULL))
+		return !runs;
+	it = th_json_iter(th_json_root(doc));
+	while (ret && th_json_next(&it))
+		ret =
+		    value_matches(th_json_str(it.val), th_json_getn(call->arguments, it.key), runs);
+	th_json_free(doc);
+	return ret;
+}
+
+static bool names_path(struct th_str key)
+{
+	static const char *const keys[] = { "path",   "file",      "filename", "file_path",
+					    "folder", "directory", "dir",      NULL };
+
+	return th_names_find(keys, key) >= 0;
+}
+
+/* Where there are several, a rule that runs wants all of them to match, the others any. */
+static bool places_match(const struct th_agent_rule *r, const struct th_rule_call *call, bool runs)
+{
+	struct th_json_iter it = th_json_iter(call->arguments);
+	bool seen_path = false, seen_domain = false, all = true;
+	bool any_path = false, any_domain = false;
+
+	while (th_json_next(&it)) {
+		struct th_str s = th_json_str(it.val);
+		bool match;
+
+		if (r->path.len && names_path(it.key)) {
+			match = path_matches(r->path, call->workspace, s, !runs);
+			seen_path = true;
+			any_path |= match;
+			all &= match;
+		}
+		if (r->domain.len && s.ptr &&
+		    (th_str_is(it.key, "url") || th_str_istarts(s, TH_STR("http://")) ||
+		     th_str_istarts(s, TH_STR("https://")))) {
+			match = domain_matches(r->domain, s, !runs);
+			seen_domain = true;
+			any_domain |= match;
+			all &= match;
+		}
+	}
+	if ((r->path.len && !seen_path) || (r->domain.len && !seen_domain))
+		return false;
+	if (runs)
+		return all;
+	return (!r->path.len || any_path) && (!r->domain.len || any_domain);
+}
+
+int64_t th_date_days(struct th_str date)
+{
+	static const int before[] = { 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334 };
+	static const int lengths[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+	int64_t year, month, day, past;
+	bool leap;
+
+	if (date.len != 10 || date.ptr[4] != '-' || date.ptr[7] != '-' ||
+	    !th_str_i64(th_str_sub(date, 0, 4), &year) ||
+	    !th_str_i64(th_str_sub(date, 5, 2), &month) ||
+	    !th_str_i64(th_str_sub(date, 8, 2), &day) || year < 1970 || month < 1 || month > 12)
+		return -1;
+	leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+	if (day < 1 || day > lengths[month - 1] + (month == 2 && leap))
+		return -1;
+	past = year - 1;
+	return (year - 1970) * 365 + past / 4 - past / 100 + past / 400 - 477 + before[month - 1] +
+	       (month > 2 && leap) + day - 1;
+}
+
+static bool matches(const struct th_agent_rule *r, const struct th_rule_call *call)
+{
+	bool runs = r->decide == TH_RULE_RUN;
+
+	if (r->until.len && call->now_ms / 86400000 >= th_date_days(r->until))
+		return false;
+	if (r->tool.len && !th_glob(r->tool, call->tool, TH_STR("")))
+		return false;
+	if (r->class >= 0 && class_values[r->class] != call->class)
+		return false;
+	return arguments_match(r, call, runs) && places_match(r, call, runs);
+}
+
+const struct th_agent_rule *th_rules_match(const struct th_objects *rules,
+					   const struct th_rule_call *call)
+{
+	const struct th_agent_rule *list = rules->list;
+
+	for (size_t i = 0; i < rules->count; i++)
+		if (matches(&list[i], call))
+			return &list[i];
+	return NULL;
+}
+
+static enum th_code check(const struct th_agent_rule *r, const char **ret_field, struct th_err *err)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_json_iter it;
+
+	*ret_field = "until";
+	if (r->until.len && th_date_days(r->until) < 0)
+		return th_fail(err, TH_EUSAGE, "must be a date such as 2026-12-31, not \"%.*s\"",
+			       TH_FMT(th_utf8_cut(r->until, 80)));
+	*ret_field = "path";
+	if (r->path.len && r->path.ptr[0] != '/' && r->path.ptr[0] != '*')
+		return th_fail(err, TH_EUSAGE, "must begin with / or *: it is of an absolute path");
+	*ret_field = "arguments";
+	if (r->arguments.len) {
+		if (th_json_parse(r->arguments, &doc, err))
+			return TH_EUSAGE;
+		if (!th_json_is_object(th_json_root(doc)))
+			return th_fail(err, TH_EUSAGE, "must be an object: argument -> pattern");
+		it = th_json_iter(th_json_root(doc));
+		while (th_json_next(&it))
+			if (!th_json_str(it.val).ptr)
+				return th_fail(err, TH_EUSAGE,
+					       "has a pattern that is no string, for %.*s",
+					       TH_FMT(th_utf8_cut(it.key, 80)));
+	}
+	if (r->tool.len > TH_RULE_PATTERN_MAX || r->path.len > TH_RULE_PATTERN_MAX ||
+	    r->domain.len > TH_RULE_PATTERN_MAX || r->arguments.len > TH_RULE_PATTERN_MAX)
+		return th_fail(err, TH_EUSAGE, "patterns have at most %zu bytes",
+			       TH_RULE_PATTERN_MAX);
+	return TH_OK;
+}
+
+enum th_code th_rules_check(const struct th_objects *rules, struct th_buf *path, struct th_err *err)
+{
+	const struct th_agent_rule *list = rules->list;
+	const char *field = "";
+
+	if (rules->count > TH_RULES_MAX) {
+		th_buf_add_cstr(path, "rules");
+		return th_fail(err, TH_EUSAGE, "has more than %d", TH_RULES_MAX);
+	}
+	for (size_t i = 0; i < rules->count; i++)
+		if (check(&list[i], &field, err)) {
+			th_buf_printf(path, "rules[%zu].%s", i, field);
+			return TH_EUSAGE;
+		}
+	return TH_OK;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_rule.c - patterns, and which rule decides about a call. */
+#include "unit.h"
+
+#include <stdlib.h>
+
+#include "core/policy.h"
+
+static void globs(void **state)
+{
+	static const struct {
+		const char *pattern, *text, *stop;
+		bool match;
+	} cases[] = {
+		{ "", "", "", true },
+		{ "", "a", "", false },
+		{ "*", "", "", true },
+		{ "*", "abc", "", true },
+		{ "a*c", "abbc", "", true },
+		{ "a*c", "abb", "", false },
+		{ "a*b*c", "aXbYbZc", "", true },
+		{ "*a", "aaab", "", false },
+		{ "?", "a", "", true },
+		{ "?", "", "", false },
+		{ "a?c", "a/c", "/", false },
+		{ "/a/*", "/a/b", "/", true },
+		{ "/a/*", "/a/b/c", "/", false },
+		{ "/a/**", "/a/b/c", "/", true },
+		{ "/a/**/*.txt", "/a/b/c/d.txt", "/", true },
+		{ "/a/**/*.txt", "/a/b/c/d.txz", "/", false },
+		{ "/**/x*z", "/x/xy/z/xyz", "/", true },
+		{ "git *", "git status", ";", true },
+		{ "git *", "git status; rm x", ";", false },
+		{ "**", "any;thing", ";", true },
+		{ "*.example.com", "www.example.com", "", true },
+		{ "*.example.com", "example.com", "", false },
+	};
+	char *text = malloc(TH_RULE_TEXT_MAX);
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(cases); i++)
+		if (th_glob(th_str_of(cases[i].pattern), th_str_of(cases[i].text),
+			    th_str_of(cases[i].stop)) != cases[i].match)
+			fail_msg("%s %s", cases[i].pattern, cases[i].text);
+	/* Not exponential: this would never end. */
+	memset(text, 'a', TH_RULE_TEXT_MAX);
+	assert_false(th_glob(TH_STR("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b"),
+			     th_str_n(text, TH_RULE_TEXT_MAX), TH_STR("")));
+	free(text);
+}
+
+static void dates(void **state)
+{
+	(void)state;
+	assert_int_equal(th_date_days(TH_STR("1970-01-01")), 0);
+	assert_int_equal(th_date_days(TH_STR("2000-02-29")), 11016);
+	assert_int_equal(th_date_days(TH_STR("2026-12-31")), 20818);
+	assert_int_equal(th_date_days(TH_STR("2026-02-29")), -1);
+	assert_int_equal(th_date_days(TH_STR("2026-13-01")), -1);
+	assert_int_equal(th_date_days(TH_STR("2026-1-1")), -1);
+	assert_int_equal(th_date_days(TH_STR("1969-12-31")), -1);
+	assert_int_equal(th_date_days(TH_STR("tomorrow!!")), -1);
+}
+
+static struct th_arena memory;
+static struct th_json_doc *docs[64]; /* strings are borrowed from them */
+static size_t doc_count;
+
+static struct th_agent agent_of(const char *rules)
+{
+	struct th_buf text = TH_BUF_INIT(TH_MIB), path = TH_BUF_INIT(TH_KIB);
+	struct th_json_doc *doc;
+	struct th_agent agent;
+	struct th_err err = { 0 };
+
+	th_buf_printf(&text, "{\"rules\":%s}", rules);
+	if (th_json_parse(th_buf_str(&text), &doc, &err) ||
+	    th_table_parse(&th_agent_table, th_json_root(doc), &memory, &agent, &err) ||
+	    th_rules_check(&agent.rules, &path, &err))
+		fail_msg("%s: %s", rules, err.msg);
+	assert_true(doc_count < TH_COUNT(docs));
+	docs[doc_count++] = doc;
+	th_buf_deinit(&text);
+	th_buf_deinit(&path);
+	return agent;
+}
+
+/* What becomes of a call that would run: run, ask or refuse. */
+static const char *decides(const char *rules, const char *tool, enum th_class class,
+			   const char *arguments)
+{
+	struct th_agent agent = agent_of(rules);
+	struct th_call call = { .tool = th_str_of(tool) };
+	struct th_verdict verdict = { TH_POLICY_RUN, { 0 } };
+	struct th_json_doc *doc;
+	struct th_rule_call looks = {
+		.tool = th_str_of(tool),
+		.class = class,
+		.workspace = TH_STR("/home/me/work"),
+		.now_ms = INT64_C(1767225600000), /* 2026-01-01 */
+	};
+
+	assert_int_equal(th_json_parse(th_str_of(arguments), &doc, NULL), TH_OK);
+	looks.arguments = th_json_root(doc);
+	verdict = th_policy_rules(&agent, &call, &looks, verdict);
+	th_json_free(doc);
+	return th_policy_name(verdict.policy);
+}
+
+#define SHELL(rules, command) decides(rules, "shell", TH_CLASS_W, "{\"command\":\"" command "\"}")
+#define READ(rules, path) decides(rules, "read_file", TH_CLASS_R, "{\"path\":\"" path "\"}")
+
+static void rules_decide(void **state)
+{
+	static const char rm[] = "[{\"tool\":\"shell\",\"arguments\":{\"command\":\"*rm *\"},"
+				 "\"decide\":\"refuse\"},{\"class\":\"write\",\"decide\":\"ask\"}]";
+	static const char etc[] = "[{\"path\":\"/etc/**\",\"decide\":\"ask\"}]";
+	static const char domain[] = "[{\"domain\":\"*.bank.example\",\"decide\":\"refuse\"}]";
+
+	(void)state;
+	assert_string_equal(SHELL(rm, "rm -r x"), "refuse");
+	assert_string_equal(SHELL(rm, "ls"), "ask");
+	assert_string_equal(decides(rm, "read_file", TH_CLASS_R, "{}"), "run");
+	assert_string_equal(SHELL("[]", "ls"), "run");
+	/* Paths: made absolute first. */
+	assert_string_equal(READ(etc, "/etc/passwd"), "ask");
+	assert_string_equal(READ(etc, "../../../etc/./x/../passwd"), "ask");
+	assert_string_equal(READ(etc, "//etc//passwd"), "ask");
+	assert_string_equal(READ(etc, "etc/passwd"), "run");
+	assert_string_equal(READ(etc, "/etcetera/x"), "run");
+	assert_string_equal(decides(etc, "x", TH_CLASS_W, "{\"a\":1}"), "run");
+	/* Domains. */
+	assert_string_equal(
+	    decides(domain, "open", TH_CLASS_W, "{\"url\":\"https://WWW.Bank.Example:443/x\"}"),
+	    "refuse");
+	assert_string_equal(decides(domain, "open", TH_CLASS_W,
+				    "{\"to\":\"https://good.example@www.bank.example./\"}"),
+			    "refuse");
+	assert_string_equal(decides(domain, "open", TH_CLASS_W,
+				    "{\"url\":\"https://good.example/www.bank.example\"}"),
+			    "run");
+	assert_string_equal(decides(domain, "open", TH_CLASS_W,
+				    "{\"url\":\"https://www.bank.example\\\\@good.example/\"}"),
+			    "refuse");
+	assert_string_equal(decides(domain, "open", TH_CLASS_W, "{\"url\":\"what is this\"}"),
+			    "refuse");
+	/* Until a day. */
+	assert_string_equal(SHELL("[{\"decide\":\"ask\",\"until\":\"2026-01-02\"}]", "x"), "ask");
+	assert_string_equal(SHELL("[{\"decide\":\"ask\",\"until\":\"2026-01-01\"}]", "x"), "run");
+	/* What is no string is looked at as JSON. */
+	assert_string_equal(decides("[{\"arguments\":{\"force\":\"true\"},\"decide\":\"ask\"}]",
+				    "x", TH_CLASS_W, "{\"force\":true}"),
+			    "ask");
+	assert_string_equal(decides("[{\"arguments\":{\"force\":\"*\"},\"decide\":\"ask\"}]", "x",
+				    TH_CLASS_W, "{}"),
+			    "run");
+}
+
+/* A rule that lets run is strict about what it lets. */
+static void rules_that_run(void **state)
+{
+	static const char git[] = "[{\"tool\":\"shell\",\"arguments\":{\"command\":\"git *\"},"
+				  "\"decide\":\"run\"},{\"decide\":\"ask\"}]";
+	static const char work[] = "[{\"path\":\"/home/me/work/**\",\"decide\":\"run\"},"
+				   "{\"decide\":\"ask\"}]";
+	struct th_agent agent = agent_of("[{\"decide\":\"run\"}]");
+	struct th_call call = { .tool = TH_STR("shell") };
+	struct th_rule_call looks = { .tool = TH_STR("shell"), .class = TH_CLASS_W };
+	struct th_verdict asked = { TH_POLICY_ASK, TH_STR("approve") };
+	struct th_verdict refused = { TH_POLICY_REFUSE, TH_STR("no") };
+	struct th_buf longer = TH_BUF_INIT(TH_MIB);
+
+	(void)state;
+	assert_string_equal(SHELL(git, "git status"), "run");
+	assert_string_equal(SHELL(git, "git status; rm -r x"), "ask");
+	assert_string_equal(SHELL(git, "git $(rm x)"), "ask");
+	assert_string_equal(SHELL(git, "git x\\nrm y"), "ask");
+	assert_string_equal(READ(work, "a/b"), "run");
+	assert_string_equal(READ(work, "../x"), "ask");
+	/* Both of two paths must match. */
+	assert_string_equal(
+	    decides(work, "copy", TH_CLASS_W, "{\"path\":\"a\",\"file\":\"/etc/passwd\"}"), "ask");
+	/* It loosens `approve`, and nothing else. */
+	assert_int_equal(th_policy_rules(&agent, &call, &looks, asked).policy, TH_POLICY_RUN);
+	assert_int_equal(th_policy_rules(&agent, &call, &looks, refused).policy, TH_POLICY_REFUSE);
+	looks.class = TH_CLASS_X;
+	assert_int_equal(th_policy_rules(&agent, &call, &looks, asked).policy, TH_POLICY_ASK);
+	looks.class = TH_CLASS_W;
+	call.safety_checks = TH_STR("[{}]");
+	assert_int_equal(th_policy_rules(&agent, &call, &looks, asked).policy, TH_POLICY_ASK);
+	/* Too long to look at: neither run nor passed by. */
+	th_buf_add_cstr(&longer, "{\"command\":\"git ");
+	for (size_t i = 0; i < TH_RULE_TEXT_MAX - 4; i++)
+		th_buf_add_char(&longer, 'x');
+	th_buf_add_cstr(&longer, "\"}");
+	assert_string_equal(decides(git, "shell", TH_CLASS_W, longer.ptr), "run");
+	th_buf_truncate(&longer, longer.len - 2);
+	th_buf_add_cstr(&longer, "x\"}");
+	assert_string_equal(decides(git, "shell", TH_CLASS_W, longer.ptr), "ask");
+	assert_string_equal(decides("[{\"arguments\":{\"command\":\"y\"},\"decide\":\"refuse\"}]",
+				    "shell", TH_CLASS_W, longer.ptr),
+			    "refuse");
+	th_buf_deinit(&longer);
+}
+
+static void mistakes(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "[{\"decide\":\"ask\",\"until\":\"soon\"}]", "rules[0].until" },
+		{ "[{\"decide\":\"ask\"},{\"decide\":\"ask\",\"path\":\"etc\"}]", "rules[1].path" },
+		{ "[{\"decide\":\"ask\",\"arguments\":[1]}]", "rules[0].arguments" },
+		{ "[{\"decide\":\"ask\",\"arguments\":{\"a\":1}}]", "rules[0].arguments" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(cases); i++) {
+		struct th_buf text = TH_BUF_INIT(TH_KIB), path = TH_BUF_INIT(TH_KIB);
+		struct th_json_doc *doc;
+		struct th_agent agent;
+		struct th_err err;
+
+		th_buf_printf(&text, "{\"rules\":%s}", cases[i][0]);
+		assert_int_equal(th_json_parse(th_buf_str(&text), &doc, &err), TH_OK);
+		assert_int_equal(
+		    th_table_parse(&th_agent_table, th_json_root(doc), &memory, &agent, &err),
+		    TH_OK);
+		assert_int_equal(th_rules_check(&agent.rules, &path, &err), TH_EUSAGE);
+		assert_string_equal(path.ptr, cases[i][1]);
+		th_json_free(doc);
+		th_buf_deinit(&text);
+		th_buf_deinit(&path);
+	}
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	th_arena_init(&memory, 16 * TH_MIB);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	while (doc_count > 0)
+		th_json_free(docs[--doc_count]);
+	th_arena_deinit(&memory);
+	return 0;
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(globs),        cmocka_unit_test(dates),
+		cmocka_unit_test(rules_decide), cmocka_unit_test(rules_that_run),
+		cmocka_unit_test(mistakes),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
