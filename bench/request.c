@@ -249,7 +249,7 @@ static bool measure(size_t wire)
 	if (good)
 		printf("{\"bench\":\"request\",\"wire\":\"%s\",\"us_turn_50\":%.1f,"
 		       "\"us_turn_800\":%.1f,\"ratio\":%.2f}\n",
-		       o.profile->wire->name, early * 1e6, late * 1e6, late / early);
+		       o.first.profile->wire->name, early * 1e6, late * 1e6, late / early);
 out:
 	if (!good)
 		fprintf(stderr, "request: %s ends early: %s\n", wires[wire].model, err.msg);
