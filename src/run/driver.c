@@ -487,7 +487,7 @@ enum th_code th_live_append(struct th_live *l, enum th_event_kind kind, enum th_
 {
 	struct th_driver *d = l->driver;
 	struct th_commit *commit = filling(d);
-	struct th_effects fx;
+	struct th_effects fx TH_UNSET;
 	uint8_t random[10];
 	struct th_event ev = {
 		.seq = l->fold.seq + 1,
@@ -1199,7 +1199,7 @@ static enum th_code fold_event(void *ctx, const struct th_event *ev, const struc
 {
 	struct folding *f = ctx;
 	struct th_outfit outfit = { 0 };
-	struct th_effects fx;
+	struct th_effects fx TH_UNSET;
 	enum th_code code;
 
 	if (f->live->fold.seq == 0) {

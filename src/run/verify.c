@@ -19,7 +19,7 @@ static enum th_code refold_event(void *ctx, const struct th_event *ev,
 				 const struct th_digest *digest, struct th_err *err)
 {
 	struct refold *r = ctx;
-	struct th_effects fx;
+	struct th_effects fx TH_UNSET;
 	struct th_json_doc *doc = NULL;
 
 	(void)digest;

@@ -182,7 +182,7 @@ static enum th_code run_read(struct th_db *db, const struct span *s, struct run 
 static enum th_code span_read(struct th_db *db, const struct span *s, uint64_t from, uint64_t to,
 			      th_placed_fn *fn, void *ctx, struct th_err *err)
 {
-	struct runs r;
+	struct runs r TH_UNSET;
 	uint64_t end = s->head_seq;
 	enum th_code code;
 
@@ -274,7 +274,7 @@ static enum th_code spans_get(struct th_db *db, struct th_str id, uint64_t from,
 enum th_code th_db_walk(struct th_db *db, struct th_str id, uint64_t from, uint64_t to,
 			th_placed_fn *fn, void *ctx, struct th_err *err)
 {
-	struct span spans[TH_FORK_DEPTH_MAX + 1];
+	struct span spans[TH_FORK_DEPTH_MAX + 1] TH_UNSET;
 	size_t count = 0;
 	enum th_code code;
 
@@ -329,7 +329,7 @@ static enum th_code keep_digest(void *ctx, const struct th_placed_event *e, stru
 enum th_code th_db_digest_at(struct th_db *db, struct th_str id, uint64_t seq,
 			     struct th_digest *ret, size_t *ret_depth, struct th_err *err)
 {
-	struct span spans[TH_FORK_DEPTH_MAX + 1];
+	struct span spans[TH_FORK_DEPTH_MAX + 1] TH_UNSET;
 	size_t count = 0;
 	enum th_code code = spans_get(db, id, 1, spans, &count, err);
 
