@@ -24,7 +24,6 @@ struct rig {
 	struct th_handle h;
 	struct th_deferred flush, later;
 	int turns;
-	bool only_w, only_r;
 	bool asked, timer, over;
 	struct th_ticket model, timed;
 	struct done {
@@ -344,28 +343,18 @@ static void answer(struct rig *r)
 	struct th_model_end end = { .ok = true, .http_status = 200, .hints = { -1, -1 } };
 	char output[700], body[1000];
 
-	if (turn < r->turns) {
-		char w[160] = "", read[160] = "";
-
-		if (!r->only_r)
-			snprintf(
-			    w, sizeof(w),
-			    "{\"type\":\"function_call\",\"id\":\"fc_a\",\"call_id\":\"a%lld\","
-			    "\"name\":\"shell\",\"arguments\":\"{}\",\"status\":\"completed\"}",
-			    (long long)turn);
-		if (!r->only_w)
-			snprintf(
-			    read, sizeof(read),
-			    "{\"type\":\"function_call\",\"id\":\"fc_b\",\"call_id\":\"b%lld\","
-			    "\"name\":\"weather\",\"arguments\":\"{}\",\"status\":\"completed\"}",
-			    (long long)turn);
-		snprintf(output, sizeof(output), "%s%s%s", w, *w && *read ? "," : "", read);
-	} else {
+	if (turn < r->turns)
+		snprintf(output, sizeof(output),
+			 "{\"type\":\"function_call\",\"id\":\"fc_a\",\"call_id\":\"a%lld\","
+			 "\"name\":\"shell\",\"arguments\":\"{}\",\"status\":\"completed\"},"
+			 "{\"type\":\"function_call\",\"id\":\"fc_b\",\"call_id\":\"b%lld\","
+			 "\"name\":\"weather\",\"arguments\":\"{}\",\"status\":\"completed\"}",
+			 (long long)turn, (long long)turn);
+	else
 		snprintf(output, sizeof(output),
 			 "{\"type\":\"message\",\"id\":\"m\",\"role\":\"assistant\",\"status\":"
 			 "\"completed\",\"content\":[{\"type\":\"output_text\",\"text\":\"over\","
 			 "\"annotations\":[]}]}");
-	}
 	snprintf(body, sizeof(body),
 		 "{\"id\":\"r\",\"object\":\"response\",\"status\":\"completed\",\"model\":"
 		 "\"gpt-5.4\",\"output\":[%s],\"usage\":{\"input_tokens\":10,\"output_tokens\":5,"
@@ -487,12 +476,7 @@ static enum th_code take_session(struct rig *r, const char *folder, struct th_er
 
 enum th_code rig_play(const char *folder, struct rig_truth *t, const struct rig_options *o)
 {
-	struct rig r = { .truth = t,
-			 .turns = o->turns,
-			 .only_w = o->only_w,
-			 .only_r = o->only_r,
-			 .acked = o->acked,
-			 .acted = o->acted };
+	struct rig r = { .truth = t, .turns = o->turns, .acked = o->acked, .acted = o->acted };
 	struct th_world world = { &ops, &r };
 	struct th_store_options options = { .create = true };
 	struct th_err err = { 0 };

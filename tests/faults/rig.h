@@ -32,8 +32,7 @@ struct rig_truth {
 
 struct rig_truth *rig_truth_new(void); /* shared with children */
 struct rig_options {
-	int turns;
-	bool only_w, only_r;         /* a turn has the one call, or the other; else both */
+	int turns;                   /* of two calls each */
 	void (*begin)(void);         /* called when the loop is there: faults begin */
 	void (*acked)(uint64_t seq); /* called when a commit was acknowledged */
 	void (*acted)(void);         /* called when an effect was done */
