@@ -32,6 +32,39 @@ static bool plan_call(const struct th_json *item, struct th_str raw, struct th_a
 	return true;
 }
 
+/* Of what leaves nothing to be done when it stands alone. */
+static bool says_nothing(struct th_str type)
+{
+	return th_str_is(type, "reasoning") || th_str_is(type, "compaction") ||
+	       th_str_is(type, "mcp_list_tools");
+}
+
+/* A call of this id before `call`: the same one, or another. */
+static enum th_code plan_twice(const struct th_next *next, const struct th_call *call,
+			       bool *ret_same, struct th_err *err)
+{
+	*ret_same = false;
+	if (!call->call_id.len)
+		return th_fail(err, TH_EPROTO,
+			       "Tool invocations require a non-empty string call ID "
+			       "before execution.");
+	for (size_t i = 0; i < next->call_count; i++) {
+		const struct th_call *before = &next->calls[i];
+
+		if (!th_str_eq(before->call_id, call->call_id))
+			continue;
+		if (!th_str_eq(before->tool, call->tool) ||
+		    !th_str_eq(before->arguments, call->arguments) ||
+		    (call->computer && !th_str_eq(before->item, call->item)))
+			return th_fail(err, TH_EPROTO,
+				       "Model reused a tool call ID for a different invocation in "
+				       "one response. Use a unique call ID for each tool "
+				       "invocation.");
+		*ret_same = true;
+	}
+	return TH_OK;
+}
+
 static void plan_text(const struct th_json *item, struct th_buf *text, struct th_next *next)
 {
 	struct th_json_iter it;
@@ -57,7 +90,7 @@ static enum th_code plan(const struct th_json *items, struct th_json_raw_iter *r
 			 struct th_arena *a, struct th_buf *text, struct th_next *ret,
 			 struct th_err *err)
 {
-	size_t unread = 0;
+	size_t unread = 0, silent = 0;
 	struct th_json_iter it;
 	enum th_code code = TH_OK;
 
@@ -78,16 +111,25 @@ static enum th_code plan(const struct th_json *items, struct th_json_raw_iter *r
 			assert(more);
 			verbatim = raw->val;
 		}
-		if (!th_json_is_object(it.val))
+		if (!th_json_is_object(it.val)) {
 			code = th_fail(err, TH_EPROTO, "item %zu of the answer must be an object",
 				       it.index);
-		else if (!plan_call(it.val, verbatim, a, &ret->calls[ret->call_count]))
+		} else if (!plan_call(it.val, verbatim, a, &ret->calls[ret->call_count])) {
+			silent += says_nothing(th_json_get_str(it.val, "type"));
 			plan_text(it.val, text, ret);
-		else if (++ret->call_count > TH_CALLS_MAX)
-			code = th_fail(err, TH_ELIMIT, "more than %d calls in one answer",
-				       TH_CALLS_MAX);
-		else if (th_json_get_str(it.val, "error").len)
-			unread++;
+		} else {
+			/* What could not be read may have no id, or anybody's. */
+			bool bad = th_json_get_str(it.val, "error").len > 0, twice = false;
+
+			if (!bad)
+				code = plan_twice(ret, &ret->calls[ret->call_count], &twice, err);
+			unread += bad;
+			ret->twice += twice;
+			ret->call_count += !twice;
+			if (!code && ret->call_count > TH_CALLS_MAX)
+				code = th_fail(err, TH_ELIMIT, "more than %d calls in one answer",
+					       TH_CALLS_MAX);
+		}
 	}
 	if (a->no_memory || text->no_memory)
 		return th_fail_memory(err);
@@ -96,6 +138,8 @@ static enum th_code plan(const struct th_json *items, struct th_json_raw_iter *r
 	ret->unread = ret->item_count == 0 || (unread > 0 && unread == ret->call_count);
 	if (ret->call_count > 0)
 		ret->kind = TH_NEXT_CALLS;
+	else if (silent > 0 && silent == ret->item_count)
+		ret->kind = TH_NEXT_FINAL;
 	return TH_OK;
 }
 

@@ -14,6 +14,7 @@ struct th_next {
 	struct th_call *calls; /* CALLS: in the order of the answer, in the arena */
 	size_t call_count;
 	size_t item_count;
+	size_t twice; /* calls that were there already */
 	bool refusal; /* FINAL: the text is a refusal */
 	bool gave_up; /* the model says that it failed (a message's "outcome") */
 	bool unread; /* no item at all, or calls that all have an "error": they could not be read */
@@ -21,8 +22,10 @@ struct th_next {
 
 /*
  * `items` is the JSON list of an answer's output items (unified form).  A
- * message beside a call is never final.  An answer with neither text nor calls
- * (reasoning alone, hosted tools) runs again.  Appends the final text to
+ * message beside a call is never final.  An answer of reasoning alone is final
+ * and says nothing; one of the provider's own tools without a text runs again.
+ * The same call twice (id, tool, arguments) is one; two calls under one id are
+ * no answer (TH_EPROTO: it is asked for again).  Appends the final text to
  * `text`.  TH_EPROTO: not a list of objects; TH_ELIMIT: too many calls.
  */
 TH_NODISCARD enum th_code th_plan_answer(struct th_str items, struct th_arena *a,

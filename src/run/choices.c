@@ -42,7 +42,8 @@ static void find_server(const struct making *m, size_t at, const struct th_profi
 {
 	const struct th_choice *first = &m->all->list[0];
 	struct th_choice *c = &m->all->list[at];
-	struct th_str named = m->config->base_url.len ? m->config->base_url : m->agent->base_url;
+	struct th_str named =
+	    m->config && m->config->base_url.len ? m->config->base_url : m->agent->base_url;
 	bool same = at == 0 || th_profile_same_provider(first->profile, p);
 
 	if (!same || !named.len)
@@ -111,7 +112,8 @@ static enum th_code choose(const struct making *m, size_t at, struct th_str name
 
 	if (!composed)
 		return th_fail(err, TH_ELIMIT, "the agent's definition is too large");
-	code = th_model_compose(&m->config->profiles, name, composed, &match, err);
+	code =
+	    th_model_compose(m->config ? &m->config->profiles : NULL, name, composed, &match, err);
 	if (code)
 		return code;
 	c->profile = match.profile;

@@ -337,6 +337,26 @@ static enum th_code adopt_call(struct th_history *h, struct open_call *c, struct
 	return code;
 }
 
+/* The items without those calls that stand there a second time. */
+static void once_only(struct th_str items, struct th_buf *out)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(items);
+	struct th_jw w = th_jw(out);
+
+	th_jw_array(&w);
+	for (size_t n = 0; th_json_raw_next(&it); n++) {
+		struct th_json_raw_iter before = th_json_raw_iter(items);
+		struct th_str id = th_json_raw_get(it.val, "call_id");
+		bool again = false;
+
+		for (size_t i = 0; i < n && id.len && th_json_raw_next(&before); i++)
+			again |= th_str_eq(th_json_raw_get(before.val, "call_id"), id);
+		if (!again)
+			th_jw_raw(&w, it.val);
+	}
+	th_jw_array_end(&w);
+}
+
 static enum th_code add_answer(struct th_history *h, const struct th_event *ev, struct th_err *err)
 {
 	struct th_str items = th_json_raw_get(ev->data, "items");
@@ -350,9 +370,15 @@ static enum th_code add_answer(struct th_history *h, const struct th_event *ev, 
 	th_buf_init_try(&text, TH_ANSWER_MAX);
 	th_arena_reset(&h->waiting);
 	code = th_plan_answer(items, &h->waiting, &text, &next, err);
-	th_buf_deinit(&text);
+	if (!code && next.twice && !g.raw.len) { /* a call needs one result: it is there once */
+		th_buf_clear(&text);
+		once_only(items, &text);
+		code = th_buf_check(&text, "the answer", err);
+		g.items = items = th_buf_str(&text);
+	}
 	if (!code)
 		code = stranger(h) ? render_adopted(h, items, err) : render(h, &g, err);
+	th_buf_deinit(&text);
 	if (code)
 		return code;
 	h->tail_piece = h->piece_count;

@@ -811,7 +811,7 @@ static void test_unreadable_answers_end(void **unused)
 	must(&st, TH_EV_MODEL_REQUESTED, st.s.seq, "",
 	     "{\"model\":\"m\",\"turn\":1,\"attempt\":1}");
 	must(&st, TH_EV_MODEL_ANSWERED, st.s.seq, "",
-	     "{\"status\":\"completed\",\"items\":[{\"type\":\"reasoning\"}]}");
+	     "{\"status\":\"completed\",\"items\":[{\"type\":\"web_search_call\"}]}");
 	for (int i = 0; i < TH_REASKS_MAX; i++) {
 		unread_turn(&st);
 		assert_true(due(&st, TH_DO_REQUEST));
@@ -899,8 +899,25 @@ static void test_plan(void **unused)
 	th_arena_init(&a, TH_MIB);
 	n = plan("[]", &a, &text);
 	assert_int_equal(n.kind, TH_NEXT_AGAIN);
+	/* Reasoning alone ends the run with nothing said; a provider's own tool goes on. */
 	n = plan("[{\"type\":\"reasoning\",\"summary\":[]}]", &a, &text);
+	assert_int_equal(n.kind, TH_NEXT_FINAL);
+	assert_int_equal(text.len, 0);
+	n = plan("[{\"type\":\"web_search_call\",\"id\":\"w\"}]", &a, &text);
 	assert_int_equal(n.kind, TH_NEXT_AGAIN);
+	/* The same call twice is one; two calls under one id are no answer. */
+	n = plan(
+	    "[{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":\"f\",\"arguments\":\"{}\"},"
+	    "{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":\"f\",\"arguments\":\"{}\"}]",
+	    &a, &text);
+	assert_int_equal(n.call_count, 1);
+	assert_int_equal(n.twice, 1);
+	assert_int_equal(th_plan_answer(TH_STR("[{\"type\":\"function_call\",\"call_id\":\"c\","
+					       "\"name\":\"f\",\"arguments\":\"{}\"},"
+					       "{\"type\":\"function_call\",\"call_id\":\"c\","
+					       "\"name\":\"g\",\"arguments\":\"{}\"}]"),
+					&a, &text, &n, &err),
+			 TH_EPROTO);
 	n = plan("[{\"type\":\"message\",\"content\":[{\"type\":\"refusal\",\"refusal\":\"no\"}]}]",
 		 &a, &text);
 	assert_int_equal(n.kind, TH_NEXT_FINAL);

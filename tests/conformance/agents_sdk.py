@@ -1,0 +1,716 @@
+# SPDX-License-Identifier: Apache-2.0
+"""agents_sdk.py BUILD FILE|FOLDER...: scenarios of the OpenAI Agents SDK, played by an embedded runtime (agents_sdk_host.c)
+against a scripted model over HTTP.  What the runtime's log says is put into the SDK's words and compared.
+
+A scenario in which thole does something else on purpose is found by what it is about (DEVIATIONS below, docs/DEVIATIONS.md says
+why); then it is checked that thole does exactly that."""
+import copy
+import http.server
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+
+BUILD = sys.argv[1]
+HOST = os.path.join(BUILD, "tests/conformance/conformance-agents-host")
+NOT_BUILT = {"mcp_approval_request", "shell_call", "apply_patch_call", "custom_tool_call", "local_shell_call"}
+
+
+# ---- the model ----------------------------------------------------------------------------------
+
+class Model(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def begin(self, turns):
+        self.turns, self.requests, self.lock = turns, [], threading.Lock()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        pass
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with self.server.lock:
+            n = len(self.server.requests)
+            self.server.requests.append(body)
+        turn = self.server.turns[n] if n < len(self.server.turns) else {"http_error": {"status": 400}}
+        if turn.get("delay_ms"):
+            threading.Event().wait(turn["delay_ms"] / 1000)
+        if "http_error" in turn:
+            return self.answer(turn["http_error"]["status"], {"error": {"message": "scripted", "type": "server_error"}})
+        response = {"id": "resp_%d" % (n + 1), "object": "response", "status": turn.get("status", "completed"),
+                    "model": body.get("model"), "output": turn["output"],
+                    "usage": {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}}
+        if not body.get("stream"):
+            return self.answer(200, response)
+        events = [{"type": "response.created", "response": {**response, "status": "in_progress", "output": []}}]
+        for i, item in enumerate(turn["output"]):
+            events.append({"type": "response.output_item.done", "output_index": i, "item": item})
+        events.append({"type": "response.completed", "response": response})
+        text = "".join("event: %s\ndata: %s\n\n" % (e["type"], json.dumps(e)) for e in events)
+        self.answer(200, text, "text/event-stream")
+
+    def answer(self, status, body, kind="application/json"):
+        data = (body if isinstance(body, str) else json.dumps(body)).encode()
+        try:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+        except OSError:
+            pass
+
+
+# ---- a scenario as an agent file -----------------------------------------------------------------
+
+class Cannot(Exception):
+    """The scenario asks for something that thole does not have."""
+
+
+def titled(schema, name):
+    """A schema as the SDK's models print it: with titles, all of it required."""
+    properties = {k: {"title": k[:1].upper() + k[1:].replace("_", " "), **v} for k, v in schema.get("properties", {}).items()}
+    return {**schema, "properties": properties, "required": list(properties), "title": name}
+
+
+def behaviour(value):
+    if isinstance(value, dict) and "stop_at_tool_names" in value:
+        return {"stop_at": value["stop_at_tool_names"]}
+    return "run_again" if value in (None, "run_llm_again") else value
+
+
+def real_name(alias, agent):
+    return agent.get("name", alias.lower())
+
+
+def handoff(h, names):
+    h = {"to": h} if isinstance(h, str) else h
+    out = {"agent": h["to"]}
+    if "tool_name" in h:
+        out["tool"] = h["tool_name"]
+    if "description" in h:
+        out["description"] = h["description"]
+    if "input_filter" in h:
+        out["filter"] = h["input_filter"]
+    if "enabled" in h:
+        out["enabled"] = h["enabled"]
+    return out
+
+
+def definition(case, alias, guards):
+    config, options = case["config"], case["config"].get("options", {})
+    agent = config["agents"][alias]
+    tools = [t for t in agent.get("tools", []) if config["tools"][t].get("enabled", True) is not False]
+    out = {"name": real_name(alias, agent), "tools": tools or ["none"], "unknown_tool": "fail", "output_retries": 0,
+           "instructions": agent.get("instructions", "")}
+    if options.get("tool_not_found_behavior") == "return_error_to_model":
+        out["unknown_tool"] = "tell"
+    if agent.get("handoffs"):
+        out["handoffs"] = [handoff(h, None) for h in agent["handoffs"]]
+        if options.get("nest_handoff_history"):
+            out["nest_history"] = True
+    if agent.get("handoff_description"):
+        out["handoff_description"] = agent["handoff_description"]
+    if agent.get("tool_use_behavior"):
+        out["tool_use_behavior"] = behaviour(agent["tool_use_behavior"])
+    if agent.get("output_type"):
+        out["output_schema"] = titled(agent["output_type"]["schema"], agent["output_type"]["name"])
+    if agent.get("reset_tool_choice") is False:
+        out["reset_tool_choice"] = False
+    if options.get("model_input_filter"):
+        out["input_filter"] = options["model_input_filter"]
+    if options.get("session_limit"):
+        out["history_items"] = options["session_limit"]
+    out["settings"] = {"stream": bool(config.get("streamed"))}
+    if agent.get("model_settings", {}).get("tool_choice"):
+        out["settings"]["tool_choice"] = agent["model_settings"]["tool_choice"]
+    list_ = []
+    for key, stage in (("input_guardrails", "input"), ("output_guardrails", "output")):
+        for g in agent.get(key, []) + options.get(key, []):
+            guards[g["name"]] = g
+            list_.append({"name": g["name"], "stage": stage, "blocking": stage == "input" and g.get("run_in_parallel") is False})
+    for t in tools:
+        for key, stage in (("input_guardrails", "tool_input"), ("output_guardrails", "tool_output")):
+            for g in config["tools"][t].get(key, []):
+                guards[g["name"]] = g
+                list_.append({"name": g["name"], "stage": stage, "tools": [t]})
+    if list_:
+        out["guardrails"] = list_
+    handlers = {}
+    for key, name in (("max_turns", "max_turns"), ("model_refusal", "refusal"), ("invalid_final_output", "invalid_output")):
+        h = options.get("error_handlers", {}).get(key)
+        if h is not None:
+            handlers[name] = {"output": h["final_output"], "in_history": h.get("include_in_history", True)}
+    if handlers:
+        out["instead"] = handlers
+    return out
+
+
+def tool(name, t):
+    kind = t.get("type", "function")
+    if kind not in ("function",):
+        raise Cannot(kind)
+    out = {"name": name, "schema": t.get("params") or {"type": "object", "properties": {}},
+           "ask": t.get("needs_approval") is True, "behavior": t.get("behavior", {})}
+    if isinstance(t.get("needs_approval"), dict):
+        raise Cannot("approval by argument")
+    for key in ("failure", "timeout_ms", "timeout_behavior"):
+        if key in t:
+            out[key] = t[key]
+    return out
+
+
+def spec(case, store, url):
+    config, options, guards = case["config"], case["config"].get("options", {}), {}
+    start = config["start"]
+    agent = definition(case, start, guards)
+    others = {a: definition(case, a, guards) for a in config["agents"] if a != start}
+    if others:
+        agent["agents"] = others
+    agent.update({"model": "responses:test-model", "base_url": url})
+    for turn in case["model_turns"]:
+        for item in turn.get("output", []):
+            if item["type"] in NOT_BUILT:
+                raise Cannot(item["type"])
+    retry = options.get("retry")
+    agent["limits"] = {"turns": options.get("max_turns", 10), "model_attempts": 1 + (retry["max_retries"] if retry else 0)}
+    if options.get("max_function_tool_concurrency"):
+        agent["limits"]["parallel_calls"] = options["max_function_tool_concurrency"]
+    if options.get("auto_previous_response_id"):
+        agent["settings"]["history"] = "previous_response"
+    for key in ("previous_response_id", "conversation_id"):
+        if options.get(key):
+            raise Cannot(key)
+    used = {t for a in config["agents"].values() for t in a.get("tools", [])}
+    tools = [tool(n, t) for n, t in config["tools"].items() if n in used]
+    formatter = options.get("rejection_formatter", {})
+    texts = {"rejected": formatter.get("approval_rejected"), "unknown_tool": formatter.get("tool_not_found")}
+    steps = []
+    if options.get("session_preload"):
+        steps.append({"op": "preload", "input": options["session_preload"]})
+    held = any(s["op"] == "serialize_roundtrip" for s in case["steps"])
+    for s in case["steps"]:
+        if s["op"] in ("approve", "reject") and held:
+            steps += [{"op": "pause"}, s]  # a decision is acted on at once, unless the session is held
+        elif s["op"] == "serialize_roundtrip":
+            steps.append({"op": "reopen"})
+        elif s["op"] == "resume":
+            steps += [{"op": "wait"}, {"op": "items"}]
+        else:
+            steps.append(s)
+            if s["op"] == "run":
+                steps += [{"op": "wait"}, {"op": "items"}]
+    # What is decided before a restart happens at once; the SDK waits until it is told to go on.
+    return {"store": store, "agent": agent, "tools": tools, "steps": steps,
+            "codes": {"guards": guards, "texts": {k: v for k, v in texts.items() if v}}}
+
+
+# ---- the log in the SDK's words ------------------------------------------------------------------
+
+ITEMS = {"message": "message_output_item", "reasoning": "reasoning_item", "compaction": "compaction_item",
+         "mcp_list_tools": "mcp_list_tools_item", "mcp_approval_request": "mcp_approval_request_item"}
+STREAM = {"message_output_item": "message_output_created", "reasoning_item": "reasoning_item_created",
+          "tool_call_item": "tool_called", "handoff_call_item": "handoff_requested", "tool_call_output_item": "tool_output",
+          "handoff_output_item": "handoff_occured", "mcp_list_tools_item": "mcp_list_tools",
+          "mcp_approval_request_item": "mcp_approval_requested", "mcp_approval_response_item": "mcp_approval_response"}
+
+
+class Reader:
+    """Folds the log into phases."""
+
+    def __init__(self, case):
+        self.case = case
+        self.config = case["config"]
+        self.agents = {real_name(a, v): v for a, v in self.config["agents"].items()}
+        self.agent = real_name(self.config["start"], self.config["agents"][self.config["start"]])
+        self.phases, self.items, self.usage = [], [], 0
+        self.calls, self.tools_of, self.waiting = {}, {}, {}
+        self.announced, self.phase, self.said = None, None, 0
+
+    def begin(self, op):
+        if op == "run":
+            self.items, self.usage, self.announced = [], 0, None
+        self.announced = None
+        self.phase = {"op": op, "hooks": [], "next_steps": [], "side_effects": [], "stream_events": [], "requests_made": 0}
+        self.ended = self.stepped = self.handed = False
+        self.resumed = op == "resume"
+        self.streamed_agent = False
+
+    def hook(self, name):
+        self.phase["hooks"].append(name)
+
+    def item(self, kind):
+        self.items.append(kind)
+        if kind in STREAM:
+            self.stream(STREAM[kind])
+
+    def stream(self, name):
+        if not self.streamed_agent:
+            self.streamed_agent = True
+            self.phase["stream_events"].append("agent_updated:" + self.agent)
+        self.phase["stream_events"].append(name)
+
+    def step(self, name):
+        self.phase["next_steps"].append(("resumed:" if self.resumed else "") + name)
+        self.resumed = False
+
+    def final(self):
+        if not self.ended:
+            self.ended = True
+            self.hook("agent_end:" + self.agent)
+
+    def event(self, kind, source, d):
+        getattr(self, "on_" + kind, lambda source, d: None)(source, d)
+
+    def on_model_requested(self, source, d):
+        if self.results:
+            self.step("NextStepRunAgain")
+        self.results = False
+        for _ in range(self.said):
+            self.item("input_item")
+        self.said = 0
+        if d["attempt"] == 1:
+            if self.announced != self.agent:
+                self.announced = self.agent
+                self.hook("agent_start:" + self.agent)
+            self.hook("llm_start:" + self.agent)
+        self.phase["requests_made"] += 1
+        self.usage += 1
+        self.stream_agent()
+
+    def stream_agent(self):
+        if not self.streamed_agent:
+            self.streamed_agent = True
+            self.phase["stream_events"].append("agent_updated:" + self.agent)
+
+    results = False
+
+    def on_model_answered(self, source, d):
+        self.hook("llm_end:" + self.agent)
+        names = self.handoffs()
+        self.answer_text = False
+        seen = set()
+        for item in d["items"]:
+            if item.get("call_id") in seen:
+                continue  # the same call once more
+            seen.add(item.get("call_id") or id(item))
+            kind = ITEMS.get(item["type"], "tool_call_item")
+            if item["type"] == "function_call" and item["name"] in names:
+                kind = "handoff_call_item"
+            self.answer_text |= item["type"] == "message"
+            self.item(kind)
+            if item["type"] == "function_call":
+                self.tools_of[item["call_id"]] = item["name"]
+        self.any_calls = any(i["type"].endswith("_call") for i in d["items"])
+
+    def handoffs(self):
+        out = {}
+        for h in self.agents[self.agent].get("handoffs", []):
+            h = {"to": h} if isinstance(h, str) else h
+            name = real_name(h["to"], self.config["agents"][h["to"]])
+            out[h.get("tool_name") or "transfer_to_" + re.sub(r"\W", "_", name).lower()] = name
+        return out
+
+    def on_approval_requested(self, source, d):
+        self.waiting[d["call_id"]] = {"name": self.tools_of.get(d["call_id"]), "call_id": d["call_id"]}
+        self.item("tool_approval_item")
+
+    def on_approval_decided(self, source, d):
+        self.waiting.pop(d["call_id"], None)
+
+    def on_intent(self, source, d):
+        self.waiting.pop(d["call_id"], None)
+        self.hook("tool_start:" + d["tool"])
+
+    def on_outcome(self, source, d):
+        name = self.tools_of.get(d["call_id"])
+        self.waiting.pop(d["call_id"], None)
+        self.results = True
+        if name in self.handoffs() and d["status"] == "done":
+            return
+        if d.get("effect_id") and not d.get("fails"):
+            self.hook("tool_end:" + name)
+        if not d.get("fails") and not self.phase.get("error"):
+            self.item("tool_call_output_item")
+
+    def on_handoff(self, source, d):
+        self.results = False
+        self.hook("handoff:%s->%s" % (d["from"], d["to"]))
+        self.step("NextStepHandoff")
+        self.item("handoff_output_item")
+        self.agent = d["to"]
+        self.phase["stream_events"].append("agent_updated:" + self.agent)
+
+    def on_guardrail(self, source, d):
+        if d["stage"] == "input":
+            self.hook("guard_in:%s:%s" % (d["name"], d.get("agent", self.agent)))
+        elif d["stage"] == "output":
+            self.final()
+            if not self.stepped:
+                self.stepped = True
+                self.step("NextStepFinalOutput")
+            self.hook("guard_out:%s:%s" % (d["name"], d.get("agent", self.agent)))
+
+    def on_message(self, source, d):
+        if self.phase and self.phase["op"] == "resume" and source == "user":
+            pass
+
+    def on_final(self, source, d):
+        instead = d.get("instead_of")
+        if d.get("status") == "refused":
+            self.phase["error"] = {"class": "ModelRefusalError", "message": "Model refused to produce output: " + d["output"]}
+            return
+        self.final()
+        if instead == "max_turns":
+            self.step("NextStepRunAgain")
+        elif not self.stepped:
+            self.step("NextStepFinalOutput")
+        if instead and d.get("in_history"):
+            self.item("message_output_item")
+        self.phase["final_output"] = d["output"]
+
+    def on_state_changed(self, source, d):
+        if d["to"] == "limit":
+            if self.results:
+                self.step("NextStepRunAgain")
+            self.results = False
+            turns = self.config.get("options", {}).get("max_turns", 10)
+            self.phase["error"] = {"class": "MaxTurnsExceeded", "message": "Max turns (%d) exceeded" % turns}
+
+    def on_error(self, source, d):
+        self.phase["error"] = error(d["class"], d["message"], self.agent)
+
+    def end(self):
+        p = self.phase
+        if "error" not in p:
+            p["last_agent"] = self.agent
+            p["new_items"] = list(self.items)
+            p["interruptions"] = list(self.waiting.values())
+            p["usage_requests"] = self.usage
+            p.setdefault("final_output", None)
+            if p["interruptions"]:
+                self.step("NextStepInterruption")
+                self.results = False
+        self.phases.append(p)
+
+
+def error(kind, message, agent):
+    tripwires = {"input_guardrail": ("InputGuardrailTripwireTriggered", "Guardrail InputGuardrail triggered tripwire"),
+                 "output_guardrail": ("OutputGuardrailTripwireTriggered", "Guardrail OutputGuardrail triggered tripwire"),
+                 "tool_input_guardrail": ("ToolInputGuardrailTripwireTriggered",
+                                          "Tool input guardrail ToolInputGuardrail triggered tripwire"),
+                 "tool_output_guardrail": ("ToolOutputGuardrailTripwireTriggered",
+                                           "Tool output guardrail ToolOutputGuardrail triggered tripwire")}
+    if kind in tripwires:
+        return dict(zip(("class", "message"), tripwires[kind]))
+    if kind == "output" and "does not fit output_schema" in message:
+        return {"class": "ModelBehaviorError", "message": "Invalid JSON when parsing model output"}
+    if kind == "tool":
+        return {"class": "ToolTimeoutError" if "timed out" in message else "UserError", "message": message}
+    m = re.match(r'there is no tool named "(.*)"', message)
+    if m and m[1] == "computer":
+        return {"class": "ModelBehaviorError", "message": "Model produced computer action without a computer tool."}
+    if m:
+        return {"class": "ModelBehaviorError", "message": "Tool %s not found in agent %s" % (m[1], agent)}
+    m = re.search(r"(Model reused a .*|Tool invocations require .*)", message)
+    if m:
+        return {"class": "ModelBehaviorError", "message": m[1]}
+    if "gave back no list of items" in message:
+        return {"class": "UserError", "message": "Invalid input filter result: nope"}
+    m = re.search(r"scripted", message)
+    if kind == "model" and m:
+        return {"class": "InternalServerError",
+                "message": "Error code: 503 - {'error': {'message': 'scripted', 'type': 'server_error'}}"}
+    return {"class": kind, "message": message}
+
+
+# ---- where thole does something else on purpose --------------------------------------------------
+
+def calls_of(case, turn):
+    return [i for i in case["model_turns"][turn].get("output", []) if i["type"] == "function_call"]
+
+
+def without(list_, *names):
+    return [x for x in list_ if x not in names]
+
+
+def reasoning_without_content(case):
+    """A reasoning item whose content the provider did not give away cannot be sent back to one that keeps nothing: it is left
+    out, and with it the ids of its answer, which refer to it."""
+    hit = False
+    for r in case["expected"].get("requests", []):
+        bare = [i for i in r["input"] if i.get("type") == "reasoning" and not i.get("encrypted_content")]
+        if not bare:
+            continue
+        hit = True
+        r["input"] = [i for i in r["input"] if i not in bare]
+    case["loose_ids"] = hit
+    return hit
+
+
+def bad_arguments(case):
+    """A call whose arguments are no JSON object is not run, so nobody hears that it starts."""
+    bad = {i["name"] for n in range(len(case["model_turns"])) for i in calls_of(case, n) if not is_object(i["arguments"])}
+    hooks = case["expected"]["phases"][0]["hooks"]
+    case["expected"]["phases"][0]["hooks"] = [h for h in hooks if h.split(":")[-1] not in bad]
+    return bool(bad)
+
+
+def is_object(text):
+    try:
+        return isinstance(json.loads(text or "{}"), dict)
+    except ValueError:
+        return False
+
+
+def id_of_an_earlier_turn(case):
+    """An id that was used in an earlier turn is a new call: many servers count from 0 in each answer."""
+    p = case["expected"]["phases"][-1]
+    if "reused a completed tool call ID" not in p.get("error", {}).get("message", ""):
+        return False
+    last = calls_of(case, len(case["model_turns"]) - 1)
+    p["hooks"] += ["llm_end:a"] + ["%s:%s" % (h, c["name"]) for c in last for h in ("tool_start", "tool_end")]
+    p["hooks"].append("llm_start:a")
+    p["side_effects"] += [c["name"] for c in last]
+    p["next_steps"].append("NextStepRunAgain")
+    p["requests_made"] += 1
+    p["error"] = error("model", "scripted", None)  # the script has no more answers
+    case["more_requests"] = 1
+    return True
+
+
+def results_in_order(case):
+    """Results stand in the order of the calls, also those of handoffs that did not take place."""
+    hit = False
+    for r in case["expected"].get("requests", []):
+        order = {i["call_id"]: n for n, i in enumerate(r["input"]) if i.get("type") == "function_call"}
+        at = [n for n, i in enumerate(r["input"]) if i.get("type") == "function_call_output"]
+        outputs = [r["input"][n] for n in at]
+        if not any("Multiple handoffs" in str(o.get("output")) for o in outputs):
+            continue
+        hit = True
+        for n, o in zip(at, sorted(outputs, key=lambda o: order.get(o["call_id"], 0))):
+            r["input"][n] = o
+    return hit
+
+
+def items_stay(case):
+    """What happened is an item of the run, also where a filter keeps it from the next agent."""
+    hit = False
+    filtered = any(isinstance(h, dict) and h.get("input_filter") == "remove_all_tools"
+                   for a in case["config"]["agents"].values() for h in a.get("handoffs", []))
+    for p in case["expected"]["phases"]:
+        if filtered and "NextStepHandoff" in p["next_steps"] and "handoff_call_item" not in p.get("new_items", []):
+            hit = True
+            p["new_items"][-1:-1] = ["handoff_call_item", "handoff_output_item"]
+    return hit
+
+
+def no_handoff_without_history(case):
+    """A handoff whose filter fails does not take place, and nobody hears of it."""
+    p = case["expected"]["phases"][-1]
+    if "Invalid input filter result" not in p.get("error", {}).get("message", ""):
+        return False
+    p["hooks"] = [h for h in p["hooks"] if not h.startswith("handoff:")]
+    return True
+
+
+def barrier_guardrail(case):
+    """No effect of an answer starts before the guardrails have spoken."""
+    p = case["expected"]["phases"][0]
+    if p.get("error", {}).get("class") != "InputGuardrailTripwireTriggered" or not p["side_effects"]:
+        return False
+    ran = set(p["side_effects"])
+    p["hooks"] = [h for h in p["hooks"] if not (h.startswith("tool_") and h.split(":")[1] in ran)]
+    p["side_effects"], p["next_steps"] = [], []
+    return True
+
+
+def barrier_approval(case):
+    """No effect of an answer starts before people have decided about all of its calls."""
+    hit = False
+    phases = case["expected"]["phases"]
+    for before, after in zip(phases, phases[1:]):
+        if not before["next_steps"] or not before["next_steps"][-1].endswith("NextStepInterruption") or not before["side_effects"]:
+            continue
+        hit = True
+        tools = [h for h in before["hooks"] if h.startswith("tool_")]
+        before["hooks"] = without(before["hooks"], *tools)
+        after["hooks"] = tools + after["hooks"]
+        after["side_effects"] = before["side_effects"] + after["side_effects"]
+        before["side_effects"] = []
+        before["new_items"] = without(before["new_items"], "tool_call_output_item")
+    return hit
+
+
+DEVIATIONS = [reasoning_without_content, bad_arguments, id_of_an_earlier_turn, results_in_order, items_stay,
+              no_handoff_without_history, barrier_guardrail, barrier_approval]
+DEVIATIONS_MAX = 15
+
+
+# ---- comparing -----------------------------------------------------------------------------------
+
+def plain_item(item):
+    """An item without what both say differently and mean the same."""
+    item = {k: v for k, v in item.items() if v is not None}
+    if "role" in item and item.get("type", "message") == "message":
+        content = item["content"]
+        if isinstance(content, list) and len(content) == 1 and content[0].get("type") in ("input_text", "output_text", "text"):
+            if item.get("role") != "assistant" or "id" not in item:
+                content = content[0]["text"]
+        if isinstance(content, list):
+            content = [{k: v for k, v in p.items() if v not in (None, [])} for p in content]
+        item["content"] = content
+        item.pop("type", None)
+    return item
+
+
+def plain_request(r):
+    out = {"input": [plain_item(i) for i in r.get("input", [])]}
+    for key in ("instructions", "tool_choice", "previous_response_id", "conversation", "text"):
+        if r.get(key):
+            out[key] = r[key]
+    out["tools"] = sorted(t if isinstance(t, str) else t.get("name") or t.get("server_label") or t["type"] for t in r.get("tools", []))
+    if out.get("tool_choice") == "auto":
+        del out["tool_choice"]
+    return out
+
+
+def plain_hooks(hooks):
+    """A guardrail beside the model comes when it comes."""
+    return ([h for h in hooks if not h.startswith("guard_in:")], sorted(h for h in hooks if h.startswith("guard_in:")))
+
+
+def compare(path, want, got, out):
+    if want != got:
+        out.append("%s:\n      expected %s\n      found    %s" % (path, json.dumps(want), json.dumps(got)))
+
+
+def compare_phase(n, want, got, structured, out):
+    path = "phase %d" % n
+    compare(path + " error", want.get("error"), got.get("error"), out)
+    for key in ("last_agent", "new_items", "interruptions", "usage_requests", "requests_made", "session_items", "stream_events"):
+        if key in want:
+            w, g = want[key], got.get(key)
+            if key == "session_items":
+                w, g = [plain_item(i) for i in w], [plain_item(i) for i in g or []]
+            compare("%s %s" % (path, key), w, g, out)
+    if "final_output" in want:
+        g = got.get("final_output")
+        if structured and isinstance(g, str):
+            try:
+                g = json.loads(g)
+            except ValueError:
+                pass
+        compare(path + " final_output", want["final_output"], g, out)
+    compare(path + " next_steps", want["next_steps"], got["next_steps"], out)
+    compare(path + " hooks", plain_hooks(want["hooks"]), plain_hooks(got["hooks"]), out)
+    compare(path + " side_effects", want["side_effects"], got["side_effects"], out)
+
+
+def play(case, model, folder):
+    store = "sqlite:" + os.path.join(folder, re.sub(r"\W", "_", case["name"]) + ".db")
+    text = json.dumps(spec(case, store, "http://127.0.0.1:%d" % model.server_address[1]))
+    model.begin(case["model_turns"])
+    env = {"PATH": os.environ["PATH"], "HOME": folder, "XDG_RUNTIME_DIR": folder, "XDG_STATE_HOME": folder,
+           "OPENAI_API_KEY": "test"}
+    r = subprocess.run([HOST], input=text, capture_output=True, text=True, env=env, timeout=60)
+    if r.returncode or r.stderr:
+        raise RuntimeError("the host ended with %d: %s%s" % (r.returncode, r.stdout[-300:], r.stderr[-600:]))
+    reader, ops = Reader(case), [s["op"] for s in case["steps"] if s["op"] in ("run", "resume")]
+    reader.begin(ops[0])
+    for line in r.stdout.splitlines():
+        v = json.loads(line)
+        if "kind" in v:
+            if v["kind"] == "message" and v["source"] == "user" and reader.phases and reader.phase["op"] == "resume":
+                reader.said += 1  # and is read with the next request
+            reader.event(v["kind"], v["source"], v["data"])
+        elif "side" in v:
+            reader.phase["side_effects"].append(v["side"])
+        elif "items" in v:
+            reader.phase["session_items"] = v["items"]
+            reader.end()
+            ops.pop(0)
+            if ops:
+                reader.begin(ops[0])
+        elif "refused" in v:
+            reader.phase["refused"] = v["refused"]
+    return reader.phases, [plain_request(x) for x in model.requests]
+
+
+def check(case, phases, requests, out):
+    structured = any("output_type" in a for a in case["config"]["agents"].values())
+    want = [p for p in case["expected"]["phases"] if p["op"] in ("run", "resume")]
+    compare("phases", len(want), len(phases), out)
+    for n, (w, g) in enumerate(zip(want, phases)):
+        compare_phase(n, w, g, structured, out)
+    wanted = [plain_request(r) for r in case["expected"].get("requests", [])]
+    compare("requests", len(wanted) + case.get("more_requests", 0), len(requests), out)
+    if case.get("loose_ids"):
+        for r in wanted + requests:
+            for i in r["input"]:
+                i.pop("id", None)
+                if i.get("role") == "assistant" and isinstance(i["content"], list):
+                    i["content"] = "".join(p.get("text", "") for p in i["content"])
+    for n, (w, g) in enumerate(zip(wanted, requests)):
+        for key in sorted(set(w) | set(g)):
+            compare("request %d %s" % (n, key), w.get(key), g.get(key), out)
+
+
+def files(args):
+    for path in args:
+        if os.path.isdir(path):
+            for name in sorted(os.listdir(path)):
+                if name.endswith(".json"):
+                    yield os.path.join(path, name)
+        else:
+            yield path
+
+
+def main():
+    passed = failed = skipped = deviate = 0
+    built_only = "--built" in sys.argv  # what is not there yet is not counted as wrong
+    only = os.environ.get("CASE")
+    model = Model(("127.0.0.1", 0), Handler)
+    threading.Thread(target=model.serve_forever, daemon=True).start()
+    for path in files(a for a in sys.argv[2:] if a != "--built"):
+        with open(path, encoding="utf-8") as f:
+            cases = json.load(f).get("cases", [])
+        for case in cases:
+            if only and case["name"] != only:
+                continue
+            faults = []
+            with tempfile.TemporaryDirectory() as folder:
+                try:
+                    phases, requests = play(case, model, folder)
+                    wanted = copy.deepcopy(case)
+                    hits = [d.__name__ for d in DEVIATIONS if d(wanted)]
+                    deviate += bool(hits)
+                    check(wanted, phases, requests, faults)
+                except Cannot as e:
+                    if built_only:
+                        skipped += 1
+                        continue
+                    faults.append("thole cannot: %s" % e)
+                except Exception as e:  # noqa: BLE001 - any of them is this scenario's failure
+                    faults.append("%s: %s" % (type(e).__name__, e))
+            passed, failed = passed + (not faults), failed + bool(faults)
+            if faults:
+                print("FAIL %s\n    %s" % (case["name"], "\n    ".join(faults)))
+    if deviate > DEVIATIONS_MAX:
+        failed += 1
+        print("FAIL %d scenarios deviate, at most %d may" % (deviate, DEVIATIONS_MAX))
+    print("%d deviate on purpose, %d ask for what is not there" % (deviate, skipped))
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

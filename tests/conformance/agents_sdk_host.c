@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agents_sdk_host.c - a program that embeds a runtime, as agents_sdk.py tells
+ * it: one JSON object on standard input says what the agents, their tools and
+ * their code are and what happens to the session; each event, each tool that
+ * ran and what the session holds goes out as a line of JSON.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/past.h"
+#include "run/runtime.h"
+
+#define TOOLS_MAX 32
+#define POLL_MS 1
+
+struct host {
+	struct th_runtime *rt;
+	struct th_handle h;
+	const struct th_json *spec;
+	struct th_config *config;
+	struct th_tool_row rows[TOOLS_MAX];
+	size_t row_count;
+	struct th_agent agent;
+	struct th_codes codes;
+	struct th_timer poll;
+	bool ready, failed;
+	struct th_err err;
+};
+
+/* Something that is answered when its time is over. */
+struct wait {
+	struct host *host;
+	struct th_timer timer;
+	struct th_ticket ticket;
+	bool code;
+	struct th_tool_result result;
+	struct th_buf output, fails;
+};
+
+static void line(struct th_buf *b)
+{
+	th_buf_add_char(b, '\n');
+	if (fwrite(b->ptr, 1, b->len, stdout) != b->len || fflush(stdout))
+		abort();
+	th_buf_deinit(b);
+}
+
+static void say(const char *key, struct th_str text)
+{
+	struct th_buf b = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(&b);
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, key, text);
+	th_jw_object_end(&w);
+	line(&b);
+}
+
+static void die(const struct th_err *err)
+{
+	say("died", th_str_of(err->msg));
+	exit(1);
+}
+
+/* ---- tools ------------------------------------------------------------------------------- */
+
+static void on_wait(void *ctx)
+{
+	struct wait *w = ctx;
+	struct th_driver *d = th_runtime_driver(w->host->rt);
+
+	w->result.output = th_buf_str(&w->output);
+	w->result.fails = th_buf_str(&w->fails);
+	if (w->code)
+		th_driver_code_done(d, w->ticket, false, th_buf_str(&w->output));
+	else
+		th_driver_tool_done(d, w->ticket, &w->result);
+	th_timer_stop(&w->timer);
+	th_buf_deinit(&w->output);
+	th_buf_deinit(&w->fails);
+	free(w);
+}
+
+static struct wait *wait_new(struct host *host, struct th_ticket t, int64_t ms)
+{
+	struct wait *w = th_alloc(sizeof(*w));
+
+	w->host = host;
+	w->ticket = t;
+	th_buf_init(&w->output, TH_EVENT_DATA_MAX);
+	th_buf_init(&w->fails, TH_EVENT_DATA_MAX);
+	th_timer_init(&w->timer, th_runtime_loop(host->rt), on_wait, w);
+	th_timer_start(&w->timer, (uint64_t)ms, 0);
+	return w;
+}
+
+static const struct th_json *tool_spec(const struct host *host, struct th_str name)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(host->spec, "tools"));
+
+	while (th_json_next(&it))
+		if (th_str_eq(th_json_get_str(it.val, "name"), name))
+			return it.val;
+	return NULL;
+}
+
+static void say_as(const struct th_json *arg, struct th_buf *out)
+{
+	if (th_json_str(arg).ptr)
+		th_buf_add(out, th_json_str(arg));
+	else
+		th_json_print(arg, out);
+}
+
+/* What a body gives back, as JSON; false: it raises, with the text. */
+static bool body(const struct th_json *b, const struct th_json *args, struct th_buf *out)
+{
+	struct th_str kind = th_json_get_str(b, "kind");
+	struct th_buf text = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_json_iter it = th_json_iter(th_json_get(b, "args"));
+	struct th_jw w = th_jw(out);
+	int64_t sum = 0;
+
+	if (th_str_is(kind, "raise")) {
+		th_buf_add(out, th_json_get_str(b, "message"));
+		return false;
+	}
+	if (th_str_is(kind, "image") || th_str_is(kind, "parts")) {
+		const struct th_json *parts = th_json_get(b, "parts");
+
+		if (parts) {
+			th_json_print(parts, out);
+			return true;
+		}
+		th_jw_array(&w);
+		th_jw_object(&w);
+		th_jw_kstr(&w, "type", TH_STR("input_image"));
+		th_jw_kstr(&w, "image_url", th_json_get_str(b, "image_url"));
+		th_jw_object_end(&w);
+		th_jw_array_end(&w);
+		return true;
+	}
+	if (th_str_is(kind, "echo"))
+		say_as(th_json_getn(args, th_json_get_str(b, "arg")), &text);
+	else if (th_str_is(kind, "json"))
+		th_json_print(th_json_get(b, "value"), &text);
+	else if (th_str_is(kind, "add")) {
+		while (th_json_next(&it))
+			sum += th_json_int(th_json_getn(args, th_json_str(it.val)), 0);
+		th_buf_printf(&text, "%lld", (long long)sum);
+	} else {
+		say_as(th_json_get(b, "value"), &text);
+	}
+	th_jw_str(&w, th_buf_str(&text));
+	th_buf_deinit(&text);
+	return true;
+}
+
+static void run_tool(void *ctx, struct th_driver *d, const struct th_local_call *call)
+{
+	struct host *host = ctx;
+	const struct th_json *spec = tool_spec(host, call->tool),
+			     *b = th_json_get(spec, "behavior");
+	const struct th_json *failure = th_json_get(spec, "failure");
+	struct th_json_doc *args = NULL;
+	int64_t ms = th_json_get_int(b, "sleep_ms", 0);
+	int64_t most = th_json_get_int(spec, "timeout_ms", INT64_MAX);
+	struct wait *w = wait_new(host, call->ticket, TH_MIN(ms, most));
+	struct th_buf raw = TH_BUF_INIT(TH_EVENT_DATA_MAX), text = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_jw jw = th_jw(&w->output);
+	bool good = false, raises;
+	struct th_err err = { 0 };
+
+	(void)d;
+	say("side", call->tool);
+	if (th_json_parse(call->arguments, &args, &err))
+		die(&err);
+	w->result.status = TH_OUTCOME_FAILED;
+	raises = th_str_is(th_json_str(failure), "raise");
+	if (ms > most) {
+		raises = th_str_is(th_json_get_str(spec, "timeout_behavior"), "raise_exception");
+		th_buf_printf(&text, "Tool '%.*s' timed out after %g seconds.", TH_FMT(call->tool),
+			      (double)most / 1000);
+	} else {
+		good = body(b, th_json_root(args), &raw);
+		if (!good && raises)
+			th_buf_printf(&text, "Error running tool %.*s: %.*s", TH_FMT(call->tool),
+				      TH_FMT(th_buf_str(&raw)));
+		else if (!good && th_json_get_str(failure, "const").ptr)
+			th_buf_add(&text, th_json_get_str(failure, "const"));
+		else if (!good)
+			th_buf_printf(&text,
+				      "An error occurred while running the tool. Please try again. "
+				      "Error: %.*s",
+				      TH_FMT(th_buf_str(&raw)));
+	}
+	if (good) {
+		w->result.status = TH_OUTCOME_DONE;
+		th_buf_add(&w->output, th_buf_str(&raw));
+	} else {
+		th_jw_str(&jw, th_buf_str(&text));
+		if (raises)
+			th_buf_add(&w->fails, th_buf_str(&text));
+	}
+	th_json_free(args);
+	th_buf_deinit(&raw);
+	th_buf_deinit(&text);
+}
+
+/* ---- code -------------------------------------------------------------------------------- */
+
+static bool holds(struct th_str all, struct th_str part)
+{
+	return part.len && memmem(all.ptr, all.len, part.ptr, part.len);
+}
+
+static enum th_asked ask_guard(struct host *host, const struct th_code_ask *q,
+			       const struct th_json *in, struct th_buf *answer)
+{
+	const struct th_json *g =
+	    th_json_getn(th_json_get(th_json_get(host->spec, "codes"), "guards"), q->function);
+	struct th_str stage = th_json_get_str(in, "stage");
+	const char *of = th_str_is(stage, "input")        ? "input"
+			 : th_str_is(stage, "output")     ? "output"
+			 : th_str_is(stage, "tool_input") ? "arguments"
+							  : "output";
+	struct th_buf text = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	int64_t delay = th_json_get_int(g, "delay_ms", 0);
+	struct wait *later;
+	bool trips;
+
+	th_json_print(th_json_get(in, of), &text);
+	trips = holds(th_buf_str(&text), th_json_get_str(g, "trip_if_contains"));
+	th_buf_deinit(&text);
+	if (trips && th_json_get_str(g, "reject").ptr) {
+		struct th_jw w = th_jw(answer);
+
+		th_jw_object(&w);
+		th_jw_kstr(&w, "message", th_json_get_str(g, "reject"));
+		th_jw_object_end(&w);
+	} else {
+		th_buf_add_cstr(answer, trips ? "true" : "false");
+	}
+	if (!delay)
+		return TH_ASKED_ANSWERED;
+	later = wait_new(host, q->ticket, delay);
+	later->code = true;
+	th_buf_add(&later->output, th_buf_str(answer));
+	return TH_ASKED_LATER;
+}
+
+static bool is_tool_item(const struct th_json *v)
+{
+	struct th_str type = th_json_get_str(v, "type");
+
+	return type.len && !th_str_is(type, "message");
+}
+
+static enum th_asked ask_filter(const struct th_code_ask *q, const struct th_json *in,
+				struct th_buf *answer)
+{
+	const struct th_json *items = th_json_get(in, "items");
+	struct th_json_iter it = th_json_iter(items);
+	struct th_jw w = th_jw(answer);
+	size_t count = th_json_count(items), from = 0;
+	bool tools = !th_str_is(q->function, "remove_all_tools");
+
+	if (th_str_is(q->function, "invalid")) {
+		th_jw_str(&w, TH_STR("nope"));
+		return TH_ASKED_ANSWERED;
+	}
+	if (th_str_is(q->function, "keep_last"))
+		from = count ? count - 1 : 0;
+	if (th_str_is(q->function, "drop_history")) /* what the run began with */
+		while (from < count && th_json_get_str(th_json_at(items, from), "role").len &&
+		       !th_json_get_str(th_json_at(items, from), "type").len)
+			from++;
+	th_jw_array(&w);
+	while (th_json_next(&it))
+		if (it.index >= from && (tools || !is_tool_item(it.val)))
+			th_jw_json(&w, it.val);
+	th_jw_array_end(&w);
+	return TH_ASKED_ANSWERED;
+}
+
+/* The words of the SDK; its formatter's, where the case has one. */
+static enum th_asked ask_text(const struct host *host, const struct th_json *in,
+			      struct th_buf *answer)
+{
+	const struct th_json *texts = th_json_get(th_json_get(host->spec, "codes"), "texts");
+	struct th_str kind = th_json_get_str(in, "kind"), tool = th_json_get_str(in, "tool");
+	struct th_str message = th_json_get_str(in, "message");
+	struct th_str given =
+	    th_json_getn(texts, kind) ? th_json_str(th_json_getn(texts, kind)) : TH_STR("");
+	struct th_buf text = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(answer);
+
+	if (th_str_is(kind, "rejected") && !th_str_is(message, "a person rejected it"))
+		th_buf_add(&text, message);
+	else if (given.len)
+		th_buf_add(&text, given);
+	else if (th_str_is(kind, "rejected"))
+		th_buf_add_cstr(&text, "Tool execution was not approved.");
+	else if (th_str_is(kind, "unknown_tool"))
+		th_buf_printf(&text, "Tool '%.*s' not found.", TH_FMT(tool));
+	else if (holds(message, TH_STR("are not usable")))
+		th_buf_printf(&text,
+			      "An error occurred while running the tool. Please try again. Error: "
+			      "Invalid JSON input for tool %.*s",
+			      TH_FMT(tool));
+	else
+		th_buf_add(&text, th_json_get_str(in, "text"));
+	th_jw_str(&w, th_buf_str(&text));
+	th_buf_deinit(&text);
+	return TH_ASKED_ANSWERED;
+}
+
+static enum th_asked ask(void *ctx, const struct th_code_ask *q, struct th_buf *answer,
+			 struct th_err *err)
+{
+	struct host *host = ctx;
+	struct th_json_doc *doc = NULL;
+	enum th_asked asked = TH_ASKED_NOTHING;
+
+	if (th_json_parse(q->input, &doc, err))
+		return TH_ASKED_FAILED;
+	if (q->kind == TH_ASK_GUARDRAIL)
+		asked = ask_guard(host, q, th_json_root(doc), answer);
+	else if (q->kind == TH_ASK_FILTER)
+		asked = ask_filter(q, th_json_root(doc), answer);
+	else if (q->kind == TH_ASK_TEXT)
+		asked = ask_text(host, th_json_root(doc), answer);
+	th_json_free(doc);
+	return asked;
+}
+
+/* A wait that nobody wants any more ends as a miss. */
+static void cancel(void *ctx, struct th_ticket t)
+{
+	(void)ctx, (void)t;
+}
+
+static const struct th_codes_ops code_ops = { .ask = ask, .cancel = cancel };
+
+/* ---- the session ------------------------------------------------------------------------- */
+
+static void on_event(void *ctx, struct th_handle h, const struct th_event *ev)
+{
+	struct th_buf b = TH_BUF_INIT(TH_EVENT_DATA_MAX * 2);
+	struct th_jw w = th_jw(&b);
+
+	(void)ctx, (void)h;
+	th_jw_object(&w);
+	th_jw_kstr(&w, "kind", th_str_of(th_event_name(ev->kind)));
+	th_jw_kstr(&w, "source", th_str_of(th_source_name(ev->source)));
+	th_jw_kraw(&w, "data", ev->data);
+	th_jw_object_end(&w);
+	line(&b);
+}
+
+static void on_rest(void *ctx, struct th_handle h, const struct th_session *s,
+		    const struct th_err *err)
+{
+	(void)ctx, (void)h, (void)s;
+	if (err)
+		die(err);
+}
+
+static void on_ready(void *ctx, struct th_handle h, const struct th_err *err)
+{
+	struct host *host = ctx;
+
+	if (err)
+		die(err);
+	host->h = h;
+	host->ready = true;
+}
+
+static void open_session(struct host *host, bool again)
+{
+	struct th_runtime_options options = {
+		.store_url = th_json_get_str(host->spec, "store"),
+		.store_create = true,
+		.config = host->config,
+		.no_sandbox = true,
+	};
+	struct th_start start = {
+		.session_id = TH_STR("case"),
+		.agent = again ? NULL : &host->agent,
+		.tools = host->rows,
+		.tool_count = host->row_count,
+		.codes = &host->codes,
+	};
+	struct th_observer see = { .event = on_event, .rest = on_rest, .ctx = host };
+	struct th_err err = { 0 };
+
+	if (th_runtime_new(&options, &host->rt, &err) ||
+	    th_runtime_start(host->rt, &start, again, &see, on_ready, host, &err))
+		die(&err);
+	if (again && th_driver_resume(th_runtime_driver(host->rt), host->h, &err))
+		die(&err);
+}
+
+static void on_poll(void *ctx)
+{
+	struct host *host = ctx;
+	struct th_driver *d = th_runtime_driver(host->rt);
+	const struct th_session *s = th_driver_session(d, host->h);
+	bool busy = !s || !th_session_rests(s) || !th_driver_durable(d, host->h);
+
+	for (size_t i = 0; s && i < s->call_count; i++)
+		busy |= s->calls[i].phase == TH_CALL_INTENDED;
+	if (!busy)
+		th_loop_stop(th_runtime_loop(host->rt));
+}
+
+static void until_it_rests(struct host *host)
+{
+	struct th_timer poll = { 0 };
+
+	th_timer_init(&poll, th_runtime_loop(host->rt), on_poll, host);
+	th_timer_start(&poll, POLL_MS, POLL_MS);
+	th_loop_run(th_runtime_loop(host->rt));
+	th_timer_stop(&poll);
+}
+
+static enum th_code add_past(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			     struct th_err *err)
+{
+	(void)digest;
+	return th_past_add(ctx, ev, err);
+}
+
+static void show_items(struct host *host)
+{
+	struct th_store *store = th_runtime_store(host->rt);
+	struct th_past past;
+	struct th_buf b = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(&b);
+	struct th_err err = { 0 };
+
+	th_past_init(&past, false);
+	if (store->kind->read(store, TH_STR("case"), 1, 0, add_past, &past, &err))
+		die(&err);
+	th_jw_object(&w);
+	th_jw_key(&w, TH_STR("items"));
+	th_jw_array(&w);
+	for (size_t i = 0; i < past.count; i++)
+		th_past_print(&past.list[i], &w);
+	th_jw_array_end(&w);
+	th_jw_object_end(&w);
+	line(&b);
+	th_past_deinit(&past);
+}
+
+static void step(struct host *host, const struct th_json *v)
+{
+	struct th_driver *d = th_runtime_driver(host->rt);
+	struct th_str op = th_json_get_str(v, "op");
+	const struct th_json *input = th_json_get(v, "input");
+	bool always = th_json_bool(th_json_get(v, "always"), false);
+	struct th_buf list = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_err err = { 0 };
+	enum th_code code = TH_OK;
+
+	if (th_json_is_array(input))
+		th_json_print(input, &list);
+	if (th_str_is(op, "run") && list.len)
+		code = th_driver_items_add(d, host->h, th_buf_str(&list), true, &err);
+	else if (th_str_is(op, "run") || th_str_is(op, "add_input"))
+		code = th_driver_message(d, host->h, th_json_str(input), &err);
+	else if (th_str_is(op, "preload"))
+		code = th_driver_items_add(d, host->h, th_buf_str(&list), false, &err);
+	else if (th_str_is(op, "approve") || th_str_is(op, "reject"))
+		code = th_driver_decide_as(d, host->h, th_json_get_str(v, "call_id"),
+					   th_str_is(op, "approve"), always, TH_STR("tester"),
+					   th_json_get_str(v, "message"), &err);
+	else if (th_str_is(op, "pause"))
+		code = th_driver_set_state(d, host->h, TH_STATE_PAUSED, TH_STR("held"), &err);
+	else if (th_str_is(op, "wait"))
+		until_it_rests(host);
+	else if (th_str_is(op, "items"))
+		show_items(host);
+	else if (th_str_is(op, "reopen")) {
+		th_runtime_close(host->rt, host->h, false);
+		host->rt = th_runtime_free(host->rt);
+		open_session(host, true);
+	}
+	th_buf_deinit(&list);
+	if (code)
+		say("refused", th_str_of(err.msg));
+}
+
+int main(void)
+{
+	struct th_buf text = TH_BUF_INIT(TH_CONFIG_SIZE_MAX);
+	struct th_json_doc *doc = NULL;
+	struct th_arena memory;
+	struct host host = { 0 };
+	struct th_err err = { 0 };
+	struct th_json_iter it;
+	char part[4096];
+	ssize_t got;
+
+	while ((got = read(STDIN_FILENO, part, sizeof(part))) > 0)
+		th_buf_add(&text, th_str_n(part, (size_t)got));
+	th_arena_init(&memory, TH_CONFIG_SIZE_MAX * 4);
+	if (th_json_parse(th_buf_str(&text), &doc, &err))
+		die(&err);
+	host.spec = th_json_root(doc);
+	host.codes = (struct th_codes){ &code_ops, &host };
+	if (th_table_parse(&th_agent_table, th_json_get(host.spec, "agent"), &memory, &host.agent,
+			   &err))
+		die(&err);
+	for (it = th_json_iter(th_json_get(host.spec, "tools"));
+	     th_json_next(&it) && host.row_count < TOOLS_MAX;) {
+		struct th_tool_row *row = &host.rows[host.row_count++];
+
+		*row = (struct th_tool_row){
+			.spec = { .name = th_json_get_str(it.val, "name"),
+				  .schema = th_json_text(th_json_get(it.val, "schema"), &memory),
+				  .class = TH_CLASS_W,
+				  .ask = th_json_bool(th_json_get(it.val, "ask"), false) },
+			.local = run_tool,
+			.ctx = &host,
+		};
+	}
+	if (th_config_load(TH_STR(""), &host.config, &err))
+		die(&err);
+	open_session(&host, false);
+	for (it = th_json_iter(th_json_get(host.spec, "steps")); th_json_next(&it);) {
+		say("step", th_json_get_str(it.val, "op"));
+		step(&host, it.val);
+	}
+	th_runtime_close(host.rt, host.h, true);
+	th_runtime_free(host.rt);
+	th_config_free(host.config);
+	th_json_free(doc);
+	th_arena_deinit(&memory);
+	th_buf_deinit(&text);
+	return 0;
+}
