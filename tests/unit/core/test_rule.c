@@ -70,7 +70,7 @@ static struct th_agent agent_of(const char *rules)
 {
 	struct th_buf text = TH_BUF_INIT(TH_MIB), path = TH_BUF_INIT(TH_KIB);
 	struct th_json_doc *doc;
-	struct th_agent agent;
+	struct th_agent agent = { 0 };
 	struct th_err err = { 0 };
 
 	th_buf_printf(&text, "{\"rules\":%s}", rules);

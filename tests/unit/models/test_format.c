@@ -108,8 +108,8 @@ static void test_choices(void **unused)
 		"{\"functionCallingConfig\":{\"mode\":\"AUTO\"}}",
 		"{\"functionCallingConfig\":{\"mode\":\"ANY\"}}",
 		"{\"functionCallingConfig\":{\"mode\":\"NONE\"}}",
-		"{\"functionCallingConfig\":{\"mode\":\"ANY\",\"allowedFunctionNames\":[\"shell\"]}"
-		"}",
+		("{\"functionCallingConfig\":{\"mode\":\"ANY\","
+		 "\"allowedFunctionNames\":[\"shell\"]}}"),
 	};
 
 	(void)unused;
