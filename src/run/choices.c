@@ -7,7 +7,7 @@
 
 struct making {
 	const struct th_config *config;
-	const struct th_person *person;
+	struct th_person *person;
 	const struct th_agent *agent;
 	struct th_arena *a;
 	struct th_choices *all;
@@ -21,7 +21,7 @@ static enum th_code check_server(const struct making *m, const struct th_profile
 	enum th_code code;
 
 	if (profile->wire == &th_wire_human)
-		return th_person_check(m->person, err);
+		return th_person_check(m->person, base, key, err);
 	if (!base.len)
 		return th_fail(err, TH_EUSAGE,
 			       "the model's server is not known: give --base-url URL or set %s",
@@ -132,7 +132,7 @@ static enum th_code choose(const struct making *m, size_t at, struct th_str name
 	return code ? code : find_grounder(m, at, composed, err);
 }
 
-enum th_code th_choices_of(const struct th_config *config, const struct th_person *person,
+enum th_code th_choices_of(const struct th_config *config, struct th_person *person,
 			   const struct th_agent *agent, struct th_arena *a, struct th_choices *ret,
 			   struct th_err *err)
 {

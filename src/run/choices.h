@@ -28,8 +28,7 @@ struct th_choices {
 
 /* All in the arena, but for what the configuration lends.  `person`: who plays human/human; NULL:
  * nobody.  TH_EUSAGE names the model and what to do. */
-TH_NODISCARD enum th_code th_choices_of(const struct th_config *config,
-					const struct th_person *person,
+TH_NODISCARD enum th_code th_choices_of(const struct th_config *config, struct th_person *person,
 					const struct th_agent *agent, struct th_arena *a,
 					struct th_choices *ret, struct th_err *err);
 

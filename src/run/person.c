@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/person.h"
+#include "run/person_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,37 +11,15 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "io/clock.h"
 #include "io/files.h"
 #include "models/human.h"
 
-struct question {
-	struct question *next;
-	struct th_person *person;
-	struct th_ticket ticket;
-	struct th_json_doc *request;
-	struct th_buf title;   /* the session's name */
-	struct th_buf picture; /* path of its newest screenshot; may be empty */
-	bool shown;
-	struct th_timer timer; /* the task's time */
-};
-
-struct th_person {
-	struct th_person_options o;
-	struct question *first; /* the one that is on the terminal */
-	struct th_poll *poll;   /* NULL while nothing is asked, and for files */
-	int in_flags;           /* as they were before it was polled; -1: it was not */
-	bool file;              /* cannot be polled: read when it is needed */
-	struct th_deferred turn;
-	struct th_buf in, out;
-	bool skipping; /* the rest of a line that is too long */
-	bool ended, greeted;
-};
-
 /* ---- a question --------------------------------------------------------------------------- */
 
-static struct question *question_free(struct question *q)
+static struct th_question *question_free(struct th_question *q)
 {
-	struct question **at = &q->person->first;
+	struct th_question **at = &q->person->first;
 
 	while (*at && *at != q)
 		at = &(*at)->next;
@@ -52,13 +30,15 @@ static struct question *question_free(struct question *q)
 		unlink(q->picture.ptr);
 	th_json_free(q->request);
 	th_buf_deinit(&q->title);
+	th_buf_deinit(&q->messages);
 	th_buf_deinit(&q->picture);
 	free(q);
 	return NULL;
 }
 
 /* Beside the sockets of executors: a folder of ours, 0700. */
-static enum th_code keep_picture(struct question *q, struct th_str session_id, struct th_err *err)
+static enum th_code keep_picture(struct th_question *q, struct th_str session_id,
+				 struct th_err *err)
 {
 	struct th_str text = th_human_picture(th_json_root(q->request));
 	struct th_buf bytes TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_BLOB_MAX);
@@ -83,7 +63,7 @@ static enum th_code keep_picture(struct question *q, struct th_str session_id, s
 
 static void on_deadline(void *ctx)
 {
-	struct question *q = ctx;
+	struct th_question *q = ctx;
 	struct th_person *p = q->person;
 	struct th_ticket ticket = q->ticket;
 	struct th_model_end end = {
@@ -97,8 +77,24 @@ static void on_deadline(void *ctx)
 	p->o.done(p->o.ctx, ticket, &end);
 }
 
-static enum th_code take_body(struct question *q, const struct th_model_call *call,
-			      struct th_err *err)
+/* The same question has the same name, also when it is asked once more by another process. */
+static void name_question(struct th_question *q, struct th_str session_id, struct th_str body)
+{
+	char hex[TH_SHA256_HEX_SIZE + 1];
+	struct th_digest digest;
+	struct th_sha256 h;
+
+	th_sha256_init(&h);
+	th_sha256_add(&h, session_id.ptr, session_id.len);
+	th_sha256_add(&h, "", 1);
+	th_sha256_add(&h, body.ptr, body.len);
+	digest = th_sha256_end(&h);
+	th_digest_hex(&digest, hex);
+	memcpy(q->id, hex, sizeof(q->id) - 1);
+}
+
+static enum th_code take_body(struct th_question *q, struct th_str session_id,
+			      const struct th_model_call *call, struct th_err *err)
 {
 	struct th_buf body TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
 	enum th_code code;
@@ -106,25 +102,36 @@ static enum th_code take_body(struct question *q, const struct th_model_call *ca
 	for (size_t i = 0; i < call->body_count; i++)
 		th_buf_add(&body, call->body[i]);
 	code = th_buf_check(&body, "the request", err);
-	return code ? code : th_json_parse(th_buf_str(&body), &q->request, err);
+	if (!code)
+		code = th_json_parse(th_buf_str(&body), &q->request, err);
+	if (code)
+		return code;
+	name_question(q, session_id, th_buf_str(&body));
+	if (q->over_http)
+		th_buf_add(&q->messages, th_json_raw_get(th_buf_str(&body), "messages"));
+	return th_buf_check(&q->messages, "the request", err);
 }
 
 enum th_code th_person_ask(struct th_person *p, struct th_ticket t, struct th_str session_id,
 			   const struct th_model_call *call, struct th_err *err)
 {
-	struct question *q, **at = &p->first;
-	enum th_code code = th_person_check(p, err);
+	struct th_question *q, **at = &p->first;
+	enum th_code code = th_person_check(p, call->base_url, NULL, err);
 
 	if (code)
 		return code;
 	q = th_alloc(sizeof(*q));
-	*q = (struct question){ .person = p, .ticket = t };
+	*q = (struct th_question){ .person = p,
+				   .ticket = t,
+				   .over_http = call->base_url.len > 0,
+				   .asked_ms = (int64_t)th_clock_wall_ms() };
+	th_buf_init(&q->messages, TH_REQUEST_MAX);
 	th_buf_init(&q->title, TH_SESSION_ID_MAX * 4);
 	th_buf_init(&q->picture, TH_PATH_LEN_MAX);
 	th_timer_init(&q->timer, p->o.loop, on_deadline, q);
 	th_text_line(&q->title, session_id, TH_SESSION_ID_MAX);
-	code = take_body(q, call, err);
-	if (!code)
+	code = take_body(q, session_id, call, err);
+	if (!code && !q->over_http)
 		code = keep_picture(q, session_id, err);
 	if (code) {
 		question_free(q);
@@ -141,7 +148,7 @@ enum th_code th_person_ask(struct th_person *p, struct th_ticket t, struct th_st
 
 bool th_person_cancel(struct th_person *p, struct th_ticket t)
 {
-	for (struct question *q = p ? p->first : NULL; q; q = q->next)
+	for (struct th_question *q = p ? p->first : NULL; q; q = q->next)
 		if (q->ticket.index == t.index && q->ticket.generation == t.generation &&
 		    q->ticket.seq == t.seq) {
 			question_free(q);
@@ -154,7 +161,7 @@ bool th_person_cancel(struct th_person *p, struct th_ticket t)
 /* ---- the terminal ------------------------------------------------------------------------- */
 
 /* A terminal that cannot be written to is not the session's trouble: its input ends too. */
-static void show(struct th_person *p)
+void th_person_show(struct th_person *p)
 {
 	struct th_str text = th_buf_str(&p->out);
 
@@ -172,17 +179,17 @@ static void show(struct th_person *p)
 	th_buf_clear(&p->out);
 }
 
-static void ask_now(struct th_person *p, struct question *q, bool all)
+static void ask_now(struct th_person *p, struct th_question *q, bool all)
 {
 	th_buf_printf(&p->out, "\n---- you are the model of %s%s ----\n", q->title.ptr,
 		      p->greeted ? "" : "; help says what can be said");
 	th_human_show(th_json_root(q->request), all, th_buf_str(&q->picture), &p->out);
 	th_buf_add_cstr(&p->out, "> ");
 	q->shown = p->greeted = true;
-	show(p);
+	th_person_show(p);
 }
 
-static void give_answer(struct th_person *p, struct question *q, struct th_str answer)
+void th_person_answer(struct th_person *p, struct th_question *q, struct th_str answer)
 {
 	struct th_model_end end = { .http_status = 200, .ok = true, .hints = { -1, -1 } };
 	struct th_ticket ticket = q->ticket;
@@ -196,7 +203,7 @@ static void give_answer(struct th_person *p, struct question *q, struct th_str a
 	p->o.done(p->o.ctx, ticket, &end);
 }
 
-static void leave(struct th_person *p, struct question *q)
+static void leave(struct th_person *p, struct th_question *q)
 {
 	struct th_ticket ticket = q->ticket;
 
@@ -204,7 +211,7 @@ static void leave(struct th_person *p, struct question *q)
 	p->o.left(p->o.ctx, ticket);
 }
 
-static void take_line(struct th_person *p, struct question *q, struct th_str line)
+static void take_line(struct th_person *p, struct th_question *q, struct th_str line)
 {
 	struct th_buf answer TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
 	enum th_human_word word;
@@ -213,12 +220,12 @@ static void take_line(struct th_person *p, struct question *q, struct th_str lin
 	if (th_human_read(line, &word, &answer, &err)) {
 		th_text_line(&p->out, th_str_of(err.msg), TH_ERR_MSG_MAX);
 		th_buf_add_cstr(&p->out, "\n> ");
-		show(p);
+		th_person_show(p);
 		return;
 	}
 	switch (word) {
 	case TH_HUMAN_ANSWER:
-		give_answer(p, q, th_buf_str(&answer));
+		th_person_answer(p, q, th_buf_str(&answer));
 		return;
 	case TH_HUMAN_LEAVE:
 		leave(p, q);
@@ -233,7 +240,7 @@ static void take_line(struct th_person *p, struct question *q, struct th_str lin
 		break;
 	}
 	th_buf_add_cstr(&p->out, "> ");
-	show(p);
+	th_person_show(p);
 }
 
 /* The next whole line, or at the end of input what is left.  It is borrowed until more is read. */
@@ -280,11 +287,20 @@ static void wait_for_input(struct th_person *p, bool wanted)
 		th_poll_set(p->poll, wanted && !p->ended ? TH_POLL_READ : 0);
 }
 
+static struct th_question *at_terminal(const struct th_person *p)
+{
+	struct th_question *q = p->first;
+
+	while (q && q->over_http)
+		q = q->next;
+	return q;
+}
+
 /* Works off what there is, one line at a time: an answer may bring the next question. */
 static void on_turn(void *ctx)
 {
 	struct th_person *p = ctx;
-	struct question *q = p->first;
+	struct th_question *q = at_terminal(p);
 	struct th_buf line TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HUMAN_LINE_MAX + 8 * TH_KIB);
 
 	wait_for_input(p, q != NULL);
@@ -323,13 +339,22 @@ bool th_person_behind(int fd)
 	       (isatty(fd) || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || S_ISREG(st.st_mode));
 }
 
-enum th_code th_person_check(const struct th_person *p, struct th_err *err)
+enum th_code th_person_check(struct th_person *p, struct th_str base_url,
+			     const struct th_secret *token, struct th_err *err)
 {
+	if (p && p->httpd && th_str_eq(base_url, th_buf_str(&p->url)))
+		return TH_OK;
+	if (p && p->httpd && base_url.len)
+		return th_fail(err, TH_EUSAGE, "people are asked at one address: at %s already",
+			       p->url.ptr);
+	if (p && base_url.len)
+		return th_person_listen(p, base_url, token, err);
 	if (p && p->o.in_fd >= 0)
 		return TH_OK;
 	return th_fail(err, TH_EUSAGE,
-		       "nobody is there to play the model: run thole at a terminal, or give the "
-		       "answers on standard input, a line each");
+		       "nobody is there to play the model: run thole at a terminal, give the "
+		       "answers on standard input, a line each, or take them over HTTP: --base-url "
+		       "http://127.0.0.1:PORT");
 }
 
 struct th_person *th_person_new(const struct th_person_options *options)
@@ -341,6 +366,8 @@ struct th_person *th_person_new(const struct th_person_options *options)
 				 .turn = { .fn = on_turn, .ctx = p } };
 	th_buf_init(&p->in, TH_HUMAN_LINE_MAX + 8 * TH_KIB);
 	th_buf_init(&p->out, TH_REQUEST_MAX);
+	th_buf_init(&p->url, TH_PATH_LEN_MAX);
+	th_buf_init(&p->token_file, TH_PATH_LEN_MAX);
 	return p;
 }
 
@@ -350,6 +377,7 @@ struct th_person *th_person_free(struct th_person *p)
 		return NULL;
 	while (p->first)
 		question_free(p->first);
+	th_person_unlisten(p);
 	th_loop_undefer(p->o.loop, &p->turn);
 	th_poll_free(p->poll);
 	if (p->in_flags >= 0)

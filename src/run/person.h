@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * person.h - who plays the model of human/human: takes requests of that wire,
- * shows them to somebody at a terminal, and gives back his word as the answer.
+ * shows them to somebody at a terminal or over HTTP, and gives back his word as
+ * the answer.
  *
  * It stands where io/fetch stands for other models, behind world.h: a request
  * under way is the MODEL_REQUESTED event in the log and nothing else.  After a
  * crash the question is asked again; one whose answer is in the log is not.
  * One question is on the terminal at a time, the others wait behind it.  End of
  * input is said with `left`, for each question that is open or comes later.
+ *
+ * Over HTTP (a base URL of the loopback) it speaks as the completion queue of
+ * Cua does: GET /pending, GET /status/ID, POST /complete/ID, POST /fail/ID.  The
+ * same question has the same id after a crash, and `success` is said when the
+ * answer is durable: who has heard it is not asked again.  The token is
+ * HUMAN_API_KEY's, or one made for the time and told by a file.
  */
 #ifndef TH_RUN_PERSON_H
 #define TH_RUN_PERSON_H
 
+#include "base/secret.h"
 #include "io/loop.h"
 #include "run/world.h"
 
@@ -24,6 +32,8 @@ struct th_person_options {
 	/* As th_driver_model_data and _done; never from inside th_person_ask. */
 	bool (*data)(void *ctx, struct th_ticket t, struct th_str bytes);
 	void (*done)(void *ctx, struct th_ticket t, const struct th_model_end *end);
+	/* Is the answer to that question in the log?  1: yes; 0: not yet; -1: it got lost. */
+	int (*durable)(void *ctx, struct th_ticket t);
 	/* He is gone, and the question with him: the session is to wait. */
 	void (*left)(void *ctx, struct th_ticket t);
 	void *ctx;
@@ -33,8 +43,12 @@ struct th_person *th_person_new(const struct th_person_options *options);
 /* What is open is dropped without a call; the pictures are removed.  Takes NULL, returns NULL. */
 struct th_person *th_person_free(struct th_person *p);
 
-/* TH_EUSAGE: there is nobody to ask, and what to do about it. */
-TH_NODISCARD enum th_code th_person_check(const struct th_person *p, struct th_err *err);
+/* TH_EUSAGE: there is nobody to ask, and what to do about it.  With a URL the listener is opened,
+ * once; `token` is borrowed, NULL: there is none yet. */
+TH_NODISCARD enum th_code th_person_check(struct th_person *p, struct th_str base_url,
+					  const struct th_secret *token, struct th_err *err);
+/* Something became durable: those who answered over HTTP are told. */
+void th_person_committed(struct th_person *p);
 
 TH_NODISCARD enum th_code th_person_ask(struct th_person *p, struct th_ticket t,
 					struct th_str session_id, const struct th_model_call *call,

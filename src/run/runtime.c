@@ -161,6 +161,7 @@ static void on_committed(void *ctx, struct th_batch *batch, enum th_code code,
 
 	c->done(c->ctx, batch, code, err);
 	free(c);
+	th_person_committed(rt->person);
 	if (rt->settling && th_driver_idle(rt->driver))
 		th_loop_stop(rt->loop);
 }
@@ -414,6 +415,16 @@ static void on_person_done(void *ctx, struct th_ticket t, const struct th_model_
 	th_driver_model_done(rt->driver, t, end);
 }
 
+static int is_person_durable(void *ctx, struct th_ticket t)
+{
+	struct th_runtime *rt = ctx;
+	struct th_handle h = { t.index, t.generation };
+
+	if (!th_driver_session(rt->driver, h))
+		return -1;
+	return th_driver_durable(rt->driver, h);
+}
+
 static void on_person_left(void *ctx, struct th_ticket t)
 {
 	struct th_runtime *rt = ctx;
@@ -657,6 +668,7 @@ static void person_new(struct th_runtime *rt, const struct th_runtime_options *o
 		.out_fd = options->person_out,
 		.data = on_person_data,
 		.done = on_person_done,
+		.durable = is_person_durable,
 		.left = on_person_left,
 		.ctx = rt,
 	};

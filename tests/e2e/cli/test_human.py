@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A person plays the model: answers on standard input, end of input, no input at all, SIGKILL while he thinks."""
 
+import json
 import os
 import pty
+import re
 import select
+import socket
 import subprocess
+import urllib.error
+import urllib.request
 
 import house
 
@@ -79,6 +84,93 @@ class Human(house.House):
         self.assertEqual(process.wait(20), 0)
         os.close(main)
         self.assertEqual((self.work / "file").read_text(), "yes\n")
+
+
+class Http(house.House):
+    """Cua's completion queue, served by the run itself."""
+
+    def begin(self, *args, **more):
+        process = self.start(*args, "--base-url", "http://127.0.0.1:0", **more)
+        line = b""
+        while not line.endswith(b"\n"):
+            self.assertTrue(select.select([process.stderr], [], [], 20)[0], line)
+            line += os.read(process.stderr.fileno(), 1)
+        self.url, self.token = re.match(r"a person is asked at (\S+); the token is (?:in )?(\S+)\n", line.decode()).groups()
+        if self.token.startswith("/"):
+            self.assertEqual(os.stat(self.token).st_mode & 0o777, 0o600)
+            self.token = open(self.token).read()
+            self.assertNotIn(self.token, line.decode())
+        return process
+
+    def ask(self, method, path, body=None, status=200, **headers):
+        headers.setdefault("Authorization", "Bearer " + self.token)
+        request = urllib.request.Request(self.url + path, method=method, headers={k.replace("_", "-"): v for k, v in headers.items() if v},
+                                         data=None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode())
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                got, text = answer.status, answer.read()
+        except urllib.error.HTTPError as e:
+            got, text = e.code, e.read()
+        self.assertEqual(got, status, text)
+        return json.loads(text)
+
+    def pending(self):
+        self.wait_for(lambda: self.ask("GET", "/pending")["pending_calls"])
+        calls = self.ask("GET", "/pending")["pending_calls"]
+        self.assertEqual(len(calls), 1)
+        return calls[0]
+
+    def test_the_queue(self):
+        process = self.begin("run", "-m", "human/human", "-s", "h", "make a file")
+        first = self.pending()
+        self.assertEqual(first["messages"][-1], {"role": "user", "content": "make a file"})
+        self.assertEqual(self.ask("GET", "/status/" + first["id"])["status"], "pending")
+        self.ask("POST", "/complete/" + first["id"], {"tool_calls": "none"}, 400)
+        self.ask("POST", "/complete/" + first["id"], b"no json", 400)
+        self.ask("POST", "/complete/nobody", {"response": "x"}, 404)
+        call = {"id": "c1", "type": "function", "function": {"name": "shell", "arguments": json.dumps({"command": "echo hi > file"})}}
+        self.assertEqual(self.ask("POST", "/complete/" + first["id"], {"tool_calls": [call]}), {"status": "success"})
+        self.assertEqual(self.kinds("h").count("model_answered"), 1)  # it was durable before it was said
+        self.ask("POST", "/complete/" + first["id"], {"response": "again"}, 404)
+        second = self.pending()
+        self.assertNotEqual(second["id"], first["id"])
+        self.assertEqual(self.ask("GET", "/status/" + first["id"])["status"], "completed")
+        self.ask("POST", "/complete/" + second["id"], {"response": "It is there."})
+        out, err = process.communicate(timeout=house.SECONDS)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertIn(b"It is there.", out)
+        self.assertEqual((self.work / "file").read_text(), "hi\n")
+        self.assertEqual(list((self.folder / "runtime" / "thole").glob("human*")), [])
+
+    def test_killed_while_he_thinks(self):
+        """The same question has the same id; the reason of one who gives up is told."""
+        self.env["HUMAN_API_KEY"] = house.KEY
+        process = self.begin("run", "-m", "human/human", "-s", "k", "think")
+        self.token = house.KEY
+        first = self.pending()
+        process.kill()
+        process.communicate()
+        process = self.begin("resume", "k")
+        self.token = house.KEY
+        self.assertEqual(self.pending()["id"], first["id"])
+        self.ask("POST", "/fail/" + first["id"], {"error": "no idea"})
+        out, err = process.communicate(timeout=house.SECONDS)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn(b"could not do the task: no idea", out)
+
+    def test_who_may_not(self):
+        process = self.begin("run", "-m", "human/human", "-s", "w", "think")
+        first = self.pending()
+        for headers, status in (({"Authorization": None}, 401), ({"Authorization": "Bearer wrong"}, 401),
+                                ({"Host": "evil.example"}, 403), ({"Origin": "http://evil.example"}, 403)):
+            self.ask("GET", "/pending", None, status, **headers)
+            self.ask("POST", "/complete/" + first["id"], {"response": "x"}, status, **headers)
+        self.assertEqual(self.ask("GET", "/pending", Authorization=None, X_API_Key=self.token)["pending_calls"][0]["id"], first["id"])
+        with socket.create_connection(("127.0.0.1", int(self.url.rsplit(":", 1)[1])), timeout=20) as s:
+            s.sendall(b"POST /complete/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1048577\r\n\r\n")
+            self.assertIn(b" 413 ", s.recv(4096))
+        self.assertEqual(self.interrupt(process).code, 130)
+        self.bad(2, "loopback only", "run", "-m", "human/human", "x", "--base-url", "http://192.0.2.1:80")
 
 
 if __name__ == "__main__":

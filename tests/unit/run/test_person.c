@@ -245,7 +245,7 @@ static void needs_somebody(void **state)
 	th_fd_close(&null_fd);
 	th_person_free(person);
 	start(-1);
-	assert_int_equal(th_person_check(person, &err), TH_EUSAGE);
+	assert_int_equal(th_person_check(person, TH_STR(""), NULL, &err), TH_EUSAGE);
 	assert_int_equal(ask(1, -1), TH_EUSAGE);
 }
 
