@@ -52,6 +52,10 @@
 #define TH_SCHEMA_STEPS_MAX 10000000       /* schemas and members looked at for it */
 #define TH_SCHEMA_FAULTS_MAX 8             /* sentences about one value */
 #define TH_SCHEMA_SHOWN_MAX 80             /* bytes of a value in such a sentence */
+#define TH_TRACE_SPANS_MAX 200000          /* of one session's log */
+#define TH_TRACE_MEMORY_MAX (256 * TH_MIB) /* their names */
+#define TH_TRACE_TEXT_MAX 200              /* bytes of a name or message of a span */
+#define TH_TRACE_BODY_MAX (64 * TH_MIB)    /* an export of them */
 #define TH_DOUBTS_MAX 64                   /* effects of unknown outcome that a session remembers */
 #define TH_FALLBACK_MAX 8                  /* models that an agent may fall back to */
 #define TH_TEAM_MAX 64                     /* agents of one agent file */

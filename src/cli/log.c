@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/log.h"
+#include "cli/trace.h"
 #include "cli/view.h"
 #include "io/files.h"
 #include "run/runtime.h"
@@ -15,7 +16,7 @@
 
 struct log_options {
 	struct th_common common;
-	bool json, verify;
+	bool json, verify, trace;
 	struct th_str blobs;
 };
 
@@ -25,6 +26,8 @@ static const struct th_option log_options[] = {
 	{ "verify", 0, NULL, TH_OPTION_FLAG, offsetof(struct log_options, verify),
 	  "check every stored byte against its digest, and the list of sessions against their logs",
 	  NULL },
+	{ "trace", 0, NULL, TH_OPTION_FLAG, offsetof(struct log_options, trace),
+	  "what took how long and what it cost, as a tree; with --json as OTLP", NULL },
 	{ "blobs", 0, "DIR", TH_OPTION_TEXT, offsetof(struct log_options, blobs),
 	  "write the pictures of the session into DIR, named by event", "DIR" },
 	TH_OPTIONS_COMMON(struct log_options, common),
@@ -238,6 +241,8 @@ static int run_log(const struct th_command *self, int argc, char **argv)
 		return th_cli_fail(&err);
 	if (o.verify)
 		return verify(store, row.session_id, o.json);
+	if (o.trace)
+		return th_cli_trace(store, row.session_id, o.json);
 	return o.blobs.ptr ? extract(store, &row, o.blobs.ptr) : print_log(store, &row, o.json);
 }
 
@@ -253,8 +258,12 @@ const struct th_command th_command_log = {
 		"against its hash, the list of sessions against what their logs say. Without NAME, "
 		"all sessions. The\n"
 		"first thing that is wrong is named, and the exit code is 1.\n\n"
+		"With --trace: each task, its agents, turns, requests, calls, guardrails and "
+		"handoffs with their times and\n"
+		"costs, and what each agent and model used (docs/TRACING.md).\n\n"
 		"Examples:\n"
 		"  thole log report\n"
+		"  thole log report --trace\n"
 		"  thole log report --json | jq 'select(.kind == \"call\")'\n"
 		"  thole log report --blobs pictures\n"
 		"  thole log --verify\n",

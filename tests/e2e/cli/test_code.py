@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An agent's own code: programs as tools, scripts."""
 
+import json
 import re
 
 import house
@@ -64,6 +65,13 @@ class Scripts(house.House):
         self.assertIn("108.10", outputs)
         self.assertIn("error: no rate for XX", outputs)
         self.assertTrue(any("Deleting is not your job" in str(o) for o in outputs), outputs)
+        drawn = self.good("log", "clerk", "--trace").out
+        for words in ("task ", "  agent clerk", "    turn 1", "      model gpt-5.4", "      tool vat", "        guardrail no_rm",
+                      "  guardrail no_secrets", "usage\n  clerk, gpt-5.4: 1 request"):
+            self.assertIn(words, drawn)
+        spans = json.loads(self.good("log", "clerk", "--trace", "--json").out)["resourceSpans"][0]["scopeSpans"][0]["spans"]
+        self.assertEqual(len({s["spanId"] for s in spans}), len(spans))
+        self.assertEqual(len({s["traceId"] for s in spans}), 1)
         ended = self.thole("run", "-a", "clerk.yaml", "-s", "leak", "my key is sk-12345")
         self.assertEqual(ended.code, 1, ended)
         self.assertNotIn("final", self.kinds("leak"))

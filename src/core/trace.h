@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * trace.h - the log as spans: what took how long, inside what, and what it
+ * cost.
+ *
+ *	task                    from what somebody said to the final output
+ *	  agent                 while one agent of the team has the word
+ *	    turn                a request, with its tries, and the calls of its answer
+ *	      model             one try
+ *	      tool              one call, from the answer to its outcome
+ *	        approval        while a person was waited for
+ *	      guardrail, handoff
+ *
+ * A task is a trace.  Nothing is added to the log for it: a fold of events gives
+ * the same spans with the same ids at any time, so what was exported before a
+ * crash is the same when it is exported again.  What was said and done is not in
+ * it, but for names.
+ */
+#ifndef TH_CORE_TRACE_H
+#define TH_CORE_TRACE_H
+
+#include "core/event.h"
+
+#define TH_SPANS(X)       \
+	X(TASK, "task")   \
+	X(AGENT, "agent") \
+	X(TURN, "turn")   \
+	X(MODEL, "model") \
+	X(TOOL, "tool")   \
+	X(APPROVAL, "approval") X(GUARDRAIL, "guardrail") X(HANDOFF, "handoff")
+#define X(id, name) TH_SPAN_##id,
+enum th_span_kind { TH_SPANS(X) TH_SPAN_COUNT };
+#undef X
+const char *th_span_name(enum th_span_kind k);
+
+#define TH_SPAN_NONE SIZE_MAX
+
+struct th_span {
+	enum th_span_kind kind;
+	size_t parent, first_child, last_child, next; /* indices, or TH_SPAN_NONE */
+	uint64_t seq;                                 /* of the event that began it */
+	int64_t start_ms, end_ms;                     /* end 0: it is open */
+	struct th_str name;                           /* model, tool, agent …; task: empty */
+	struct th_str call_id;                        /* tool */
+	struct th_str
+	    status; /* outcome, "final", "failed", a failure's class; empty: nothing to say */
+	bool failed;
+	struct th_str message; /* why */
+	enum th_class class;   /* tool */
+	int64_t number;        /* turn: which; model: which try */
+	/* model: of this try; tool: of finding elements */
+	int64_t tokens_in, tokens_cached, tokens_out, tokens_reasoning, cost_nano;
+	bool cost_known;
+};
+
+struct th_trace {
+	struct th_arena memory;
+	struct th_span *spans;
+	size_t count, cap;
+	size_t task, agent, turn, model; /* open ones */
+	struct th_str agent_name;        /* of who has the word */
+	bool full;                       /* TH_TRACE_SPANS_MAX: later ones are left out */
+};
+
+void th_trace_init(struct th_trace *t);
+void th_trace_deinit(struct th_trace *t);
+/* The next event.  What does not fit its kind is passed over. */
+void th_trace_event(struct th_trace *t, const struct th_event *ev);
+
+/* What the models of a span and of all in it took. */
+struct th_trace_sum {
+	int64_t requests, calls, tokens_in, tokens_cached, tokens_out, tokens_reasoning, cost_nano;
+	bool cost_unknown;
+};
+struct th_trace_sum th_trace_sum(const struct th_trace *t, size_t span);
+
+/*
+ * The spans of tasks that began with an event from `from_seq` on, as the body
+ * of an OTLP/HTTP JSON export (ExportTraceServiceRequest).  Only spans that
+ * have ended; 0: there are none, and nothing is written.
+ */
+size_t th_trace_otlp(const struct th_trace *t, struct th_str session_id, uint64_t from_seq,
+		     struct th_str version, struct th_buf *out);
+
+#endif

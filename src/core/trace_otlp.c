@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * trace_otlp.c - spans in the JSON of OTLP, attributes by the semantic
+ * conventions for generative AI where these have a name.
+ */
+#include "base/hash.h"
+#include "core/trace.h"
+
+#define TRACE_ID_SIZE 16
+#define SPAN_ID_SIZE 8
+
+struct otlp {
+	const struct th_trace *trace;
+	struct th_str session_id;
+	struct th_jw w;
+};
+
+/* The same at any time: a hash of where in which log it began. */
+static void make_id(const struct otlp *o, const char *what, uint64_t seq, size_t size,
+		    char out[static 2 * TRACE_ID_SIZE + 1])
+{
+	char text[TH_SESSION_ID_MAX + 64], hex[TH_SHA256_HEX_SIZE + 1];
+	struct th_buf b = TH_BUF_INIT(sizeof(text));
+	struct th_digest digest;
+
+	th_buf_printf(&b, "thole %s %llu %.*s", what, (unsigned long long)seq,
+		      TH_FMT(o->session_id));
+	digest = th_sha256_of(b.ptr, b.len);
+	th_digest_hex(&digest, hex);
+	memcpy(out, hex, 2 * size);
+	out[2 * size] = '\0';
+	th_buf_deinit(&b);
+}
+
+static void put_span_id(struct otlp *o, const char *key, const struct th_span *s)
+{
+	char id[2 * TRACE_ID_SIZE + 1];
+
+	make_id(o, th_span_name(s->kind), s->seq, SPAN_ID_SIZE, id);
+	th_jw_kstr(&o->w, key, th_str_of(id));
+}
+
+static void put_text(struct otlp *o, const char *key, struct th_str value)
+{
+	if (!value.len)
+		return;
+	th_jw_object(&o->w);
+	th_jw_kstr(&o->w, "key", th_str_of(key));
+	th_jw_key(&o->w, TH_STR("value"));
+	th_jw_object(&o->w);
+	th_jw_kstr(&o->w, "stringValue", value);
+	th_jw_object_end(&o->w);
+	th_jw_object_end(&o->w);
+}
+
+/* 64-bit integers are strings in it. */
+static void put_time(struct otlp *o, const char *key, int64_t ms)
+{
+	struct th_buf text = TH_BUF_INIT(40);
+
+	th_buf_printf(&text, "%lld000000", (long long)TH_MAX(ms, 0));
+	th_jw_kstr(&o->w, key, th_buf_str(&text));
+	th_buf_deinit(&text);
+}
+
+static void put_number(struct otlp *o, const char *key, int64_t value)
+{
+	struct th_buf text = TH_BUF_INIT(40);
+
+	if (value == 0)
+		return;
+	th_buf_add_i64(&text, value);
+	th_jw_object(&o->w);
+	th_jw_kstr(&o->w, "key", th_str_of(key));
+	th_jw_key(&o->w, TH_STR("value"));
+	th_jw_object(&o->w);
+	th_jw_kstr(&o->w, "intValue", th_buf_str(&text));
+	th_jw_object_end(&o->w);
+	th_jw_object_end(&o->w);
+	th_buf_deinit(&text);
+}
+
+static void put_cost(struct otlp *o, const struct th_span *s)
+{
+	if (s->cost_nano == 0)
+		return;
+	th_jw_object(&o->w);
+	th_jw_kstr(&o->w, "key", TH_STR("thole.cost_usd"));
+	th_jw_key(&o->w, TH_STR("value"));
+	th_jw_object(&o->w);
+	th_jw_kreal(&o->w, "doubleValue", (double)s->cost_nano / 1e9);
+	th_jw_object_end(&o->w);
+	th_jw_object_end(&o->w);
+}
+
+static void put_attributes(struct otlp *o, const struct th_span *s)
+{
+	th_jw_key(&o->w, TH_STR("attributes"));
+	th_jw_array(&o->w);
+	put_text(o, "thole.session", o->session_id);
+	put_text(o, "thole.kind", th_str_of(th_span_name(s->kind)));
+	put_number(o, "thole.seq", (int64_t)s->seq);
+	put_text(o, "thole.status", s->status);
+	switch (s->kind) {
+	case TH_SPAN_AGENT:
+		put_text(o, "gen_ai.operation.name", TH_STR("invoke_agent"));
+		put_text(o, "gen_ai.agent.name", s->name);
+		break;
+	case TH_SPAN_TURN:
+		put_number(o, "thole.turn", s->number);
+		break;
+	case TH_SPAN_MODEL:
+		put_text(o, "gen_ai.operation.name", TH_STR("chat"));
+		put_text(o, "gen_ai.request.model", s->name);
+		put_number(o, "thole.attempt", s->number);
+		put_number(o, "gen_ai.usage.input_tokens", s->tokens_in);
+		put_number(o, "gen_ai.usage.output_tokens", s->tokens_out);
+		put_number(o, "thole.usage.cached_tokens", s->tokens_cached);
+		put_number(o, "thole.usage.reasoning_tokens", s->tokens_reasoning);
+		break;
+	case TH_SPAN_TOOL:
+		put_text(o, "gen_ai.operation.name", TH_STR("execute_tool"));
+		put_text(o, "gen_ai.tool.name", s->name);
+		put_text(o, "gen_ai.tool.call.id", s->call_id);
+		put_text(o, "thole.class", th_str_of(th_class_name(s->class)));
+		break;
+	case TH_SPAN_GUARDRAIL:
+		put_text(o, "thole.guardrail", s->name);
+		break;
+	case TH_SPAN_HANDOFF:
+		put_text(o, "thole.handoff.to", s->name);
+		break;
+	case TH_SPAN_TASK:
+	case TH_SPAN_APPROVAL:
+	case TH_SPAN_COUNT:
+		break;
+	}
+	put_cost(o, s);
+	th_jw_array_end(&o->w);
+}
+
+static void put_span(struct otlp *o, const struct th_span *s, uint64_t task_seq)
+{
+	struct th_buf name = TH_BUF_INIT(2 * TH_TRACE_TEXT_MAX);
+	char id[2 * TRACE_ID_SIZE + 1];
+
+	make_id(o, "trace", task_seq, TRACE_ID_SIZE, id);
+	th_buf_printf(&name, "%s%s%.*s", th_span_name(s->kind), s->name.len ? " " : "",
+		      TH_FMT(s->name));
+	th_jw_object(&o->w);
+	th_jw_kstr(&o->w, "traceId", th_str_of(id));
+	put_span_id(o, "spanId", s);
+	if (s->parent != TH_SPAN_NONE)
+		put_span_id(o, "parentSpanId", &o->trace->spans[s->parent]);
+	th_jw_kstr(&o->w, "name", th_buf_str(&name));
+	th_jw_kint(&o->w, "kind", s->kind == TH_SPAN_MODEL ? 3 : 1); /* client; internal */
+	put_time(o, "startTimeUnixNano", s->start_ms);
+	put_time(o, "endTimeUnixNano", s->end_ms);
+	put_attributes(o, s);
+	th_jw_key(&o->w, TH_STR("status"));
+	th_jw_object(&o->w);
+	th_jw_kint(&o->w, "code", s->failed ? 2 : 1);
+	if (s->failed && s->message.len)
+		th_jw_kstr(&o->w, "message", s->message);
+	th_jw_object_end(&o->w);
+	th_jw_object_end(&o->w);
+	th_buf_deinit(&name);
+}
+
+static uint64_t task_of(const struct th_trace *t, size_t index)
+{
+	while (t->spans[index].parent != TH_SPAN_NONE)
+		index = t->spans[index].parent;
+	return t->spans[index].seq;
+}
+
+size_t th_trace_otlp(const struct th_trace *t, struct th_str session_id, uint64_t from_seq,
+		     struct th_str version, struct th_buf *out)
+{
+	struct otlp o = { t, session_id, th_jw(out) };
+	size_t count = 0;
+
+	for (size_t i = 0; i < t->count; i++)
+		count += t->spans[i].end_ms && task_of(t, i) >= from_seq;
+	if (count == 0)
+		return 0;
+	th_jw_object(&o.w);
+	th_jw_key(&o.w, TH_STR("resourceSpans"));
+	th_jw_array(&o.w);
+	th_jw_object(&o.w);
+	th_jw_key(&o.w, TH_STR("resource"));
+	th_jw_object(&o.w);
+	th_jw_key(&o.w, TH_STR("attributes"));
+	th_jw_array(&o.w);
+	put_text(&o, "service.name", TH_STR("thole"));
+	put_text(&o, "service.version", version);
+	th_jw_array_end(&o.w);
+	th_jw_object_end(&o.w);
+	th_jw_key(&o.w, TH_STR("scopeSpans"));
+	th_jw_array(&o.w);
+	th_jw_object(&o.w);
+	th_jw_key(&o.w, TH_STR("scope"));
+	th_jw_object(&o.w);
+	th_jw_kstr(&o.w, "name", TH_STR("thole"));
+	th_jw_object_end(&o.w);
+	th_jw_key(&o.w, TH_STR("spans"));
+	th_jw_array(&o.w);
+	for (size_t i = 0; i < t->count; i++)
+		if (t->spans[i].end_ms && task_of(t, i) >= from_seq)
+			put_span(&o, &t->spans[i], task_of(t, i));
+	th_jw_array_end(&o.w);
+	th_jw_object_end(&o.w);
+	th_jw_array_end(&o.w);
+	th_jw_object_end(&o.w);
+	th_jw_array_end(&o.w);
+	th_jw_object_end(&o.w);
+	return count;
+}
