@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guide's agents (docs/AGENTS.md) and the example of a team, each run as the page says."""
+
+import os
+import pathlib
+import re
+
+import house
+
+ROOT = pathlib.Path(os.environ["SOURCE_DIR"])
+
+
+def snippets():
+    text = (ROOT / "docs" / "AGENTS.md").read_text(encoding="utf-8")
+    return {re.search(r"^name: (\S+)", s, re.M)[1]: s for s in re.findall(r"```yaml\n(.*?)```", text, re.S)}
+
+
+def call(name, **arguments):
+    return {"function_call": {"name": name, "arguments": arguments}}
+
+
+class Agents(house.House):
+    def agent(self, name, text=None):
+        path = self.folder / (name + ".yaml")
+        path.write_text(text or snippets()[name], encoding="utf-8")
+        return str(path)
+
+    def rules(self, *rules):
+        self.standin = house.Standin(self.folder, {"rules": list(rules)})
+        self.env["OPENAI_BASE_URL"] = self.standin.url
+
+    def finals(self, session):
+        return [e["data"]["output"] for e in self.events(session) if e["kind"] == "final"]
+
+    def test_every_agent_of_the_page_is_run(self):
+        tests = pathlib.Path(__file__).read_text(encoding="utf-8")
+        for name in snippets():
+            self.assertIn('self.agent("%s")' % name, tests)
+
+    def test_first(self):
+        (self.work / "notes.txt").write_text("milk\n")
+        self.serve([call("read_file", path="notes.txt")], [{"text": "Milk."}])
+        self.good("run", "-a", self.agent("first"), "-s", "mine", "what is in notes.txt?")
+        self.assertEqual(self.finals("mine"), ["Milk."])
+        self.assertIn("read_file", self.good("log", "mine").out)
+
+    def test_careful(self):
+        self.serve([call("shell", command="ls .")], [call("shell", command="rm -f empty")], [{"text": "Done."}])
+        ended = self.thole("run", "-a", self.agent("careful"), "-s", "tidy", "delete the empty file")
+        self.assertEqual(ended.code, 3)
+        self.good("approve", "tidy")
+        self.good("resume", "tidy")
+        self.assertEqual(self.finals("tidy"), ["Done."])
+        self.assertEqual(self.kinds("tidy").count("approval_requested"), 1)
+
+    def test_sums(self):
+        self.serve([call("add", a=2, b=3)])
+        self.good("run", "-a", self.agent("sums"), "-s", "sum", "two and three?")
+        self.assertEqual(self.finals("sum"), ["5"])
+
+    def test_typed(self):
+        self.serve([{"text": "Paris"}], [{"text": "{\"capital\": \"Paris\", \"sure\": true}"}])
+        self.good("run", "-a", self.agent("typed"), "-s", "typed", "France?")
+        self.assertEqual(self.finals("typed"), ["{\"capital\": \"Paris\", \"sure\": true}"])
+        self.assertIn("does not fit the schema", self.good("log", "typed").out)
+
+    def test_guarded(self):
+        self.rules({"if": [{"first_user": "talk"}], "parts": [{"text": "x" * 401}]},
+                   {"if": [{"turns": {"min": 1}}], "parts": [{"text": "I may not delete."}]},
+                   {"parts": [call("shell", command="rm -r /")]})
+        file = self.agent("guarded")
+        ended = self.thole("run", "-a", file, "-s", "g1", "my key is sk-1234")
+        self.assertEqual(ended.code, 1)
+        self.assertNotIn("model_requested", self.kinds("g1"))
+        self.good("run", "-a", file, "-s", "g2", "clean up")
+        self.assertNotIn("intent", self.kinds("g2"))
+        self.assertEqual(self.finals("g2"), ["I may not delete."])
+        ended = self.thole("run", "-a", file, "-s", "g3", "talk")
+        self.assertEqual(ended.code, 1)
+        self.assertIn("too long", ended.out + ended.err)
+
+    def team(self, file):
+        self.rules({"if": [{"tool": "transfer_to_support"}], "parts": [call("transfer_to_support")]},
+                   {"if": [{"turns": {"min": 1}}], "parts": [{"text": "It prints again."}]},
+                   {"parts": [call("shell", command="echo fixed > fixed.txt")]})
+        ended = self.thole("run", "-a", file, "-s", "team", "the printer does not print")
+        self.assertEqual(ended.code, 3)
+        self.good("approve", "team")
+        self.good("resume", "team")
+        self.assertEqual(self.finals("team"), ["It prints again."])
+        self.assertEqual((self.work / "fixed.txt").read_text(), "fixed\n")
+        handoff = [e["data"] for e in self.events("team") if e["kind"] == "handoff"]
+        self.assertEqual([(h["from"], h["to"], h["history"]) for h in handoff], [("reception", "support", [[2, 0]])])
+
+    def test_reception(self):
+        self.team(self.agent("reception"))
+
+    def test_example(self):
+        self.team(str(ROOT / "examples" / "team.yaml"))
+        ended = self.thole("run", "-a", str(ROOT / "examples" / "team.yaml"), "-s", "card", "I paid with 4111 1111 1111 1111")
+        self.assertEqual(ended.code, 1)
+        self.assertIn("number of a card", ended.out + ended.err)
+
+
+if __name__ == "__main__":
+    house.main()
