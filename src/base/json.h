@@ -37,6 +37,8 @@ TH_NODISCARD enum th_code th_json_parse(struct th_str text, struct th_json_doc *
 /* The same for the ledger path: TH_ENOMEM where the other stops the process. */
 TH_NODISCARD enum th_code th_json_try_parse(struct th_str text, struct th_json_doc **ret,
 					    struct th_err *err);
+/* Whether th_json_parse would take the text; makes no document (json_valid.c). */
+bool th_json_valid(struct th_str text);
 struct th_json_doc *th_json_free(struct th_json_doc *doc); /* takes NULL, returns NULL */
 void th_json_freep(struct th_json_doc **doc);              /* for TH_CLEANUP */
 const struct th_json *th_json_root(const struct th_json_doc *doc);

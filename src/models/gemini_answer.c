@@ -56,7 +56,6 @@ struct th_decoder *th_gemini_free(struct th_decoder *d)
 	th_buf_deinit(&d->items);
 	th_buf_deinit(&d->text);
 	th_delta_text_deinit(&d->delta);
-	th_json_free(d->doc);
 	th_json_free(d->error_doc);
 	free(d);
 	return NULL;
@@ -137,6 +136,16 @@ static struct th_str id_base(struct th_decoder *d)
 	return th_buf_str(&d->text);
 }
 
+/* Whether it is JSON; what is not is parsed for the sentence. */
+static enum th_code check(struct th_decoder *d, struct th_str text)
+{
+	struct th_json_doc *doc = NULL;
+	enum th_code code = th_json_valid(text) ? TH_OK : th_json_parse(text, &doc, &d->in.err);
+
+	th_json_free(doc);
+	return code;
+}
+
 /* Items and raw form of what came; false: it is not JSON, or too much. */
 static bool take_content(struct th_decoder *d, struct th_answer *ret)
 {
@@ -146,7 +155,7 @@ static bool take_content(struct th_decoder *d, struct th_answer *ret)
 	print_message(d);
 	code = th_buf_check(&d->message, "the answer", &d->in.err);
 	if (!code)
-		code = th_json_parse(th_buf_str(&d->message), &d->doc, &d->in.err);
+		code = check(d, th_buf_str(&d->message));
 	if (!code) {
 		raw = th_json_raw_get(th_json_raw_get(th_buf_str(&d->message), "message"), "parts");
 		th_buf_clear(&d->items);
@@ -339,10 +348,8 @@ static bool take_body(struct th_decoder *d, bool cut, struct th_answer *ret)
 {
 	struct th_str raw = th_buf_str(&d->in.body);
 	struct th_json_raw_iter it = th_json_raw_iter(raw);
-	enum th_code code = th_json_parse(raw, &d->doc, &d->in.err);
+	enum th_code code = check(d, raw);
 
-	th_json_free(d->doc);
-	d->doc = NULL;
 	if (code && cut) {
 		th_fail(&d->in.err, TH_ECONN, "the answer was cut after %zu bytes", raw.len);
 		fail_err(d, ret, TH_FAILURE_CUT);
@@ -371,8 +378,6 @@ static void end_docs(struct th_decoder *d)
 
 	th_intake_end(&d->in);
 	d->broken = broken; /* the last event may lack its second half: that is a cut */
-	th_json_free(d->doc);
-	d->doc = NULL;
 	th_json_free(d->error_doc);
 	d->error_doc = NULL;
 }

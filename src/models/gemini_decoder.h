@@ -38,7 +38,7 @@ struct th_decoder {
 	/* For the answer. */
 	struct th_buf message, items, text;
 	struct th_delta_text delta;
-	struct th_json_doc *doc, *error_doc;
+	struct th_json_doc *error_doc;
 };
 
 /* Takes one piece of the answer: an event of the stream, or a body.  False: not an object. */

@@ -245,7 +245,7 @@ static void take_stop(struct th_str stop, struct th_answer *ret)
 		}
 }
 
-/* A message, in d->doc and as the text it was made of; d->raw holds it too. */
+/* A message as the text that d->raw holds; `root` has what is said about its content. */
 static void take_message(struct th_decoder *d, const struct th_json *root, struct th_str raw,
 			 const struct th_blocks *blocks, struct th_answer *ret)
 {
@@ -257,7 +257,7 @@ static void take_message(struct th_decoder *d, const struct th_json *root, struc
 	take_stop(th_json_get_str(root, "stop_reason"), ret);
 	th_buf_clear(&d->items);
 	th_buf_reserve(&d->items, raw.len);
-	code = th_messages_items(root, raw, blocks, &d->items, &d->err);
+	code = th_messages_items(raw, blocks, &d->items, &d->err);
 	if (code) {
 		fail_err(d, ret, code == TH_ELIMIT ? TH_FAILURE_LIMIT : TH_FAILURE_MALFORMED);
 		return;
@@ -283,12 +283,13 @@ static struct th_str fallback_model(const struct th_blocks *blocks)
 	return model;
 }
 
-/* The message that the stream brought, as far as it came. */
+/* The message that the stream brought, as far as it came; in d->scratch all of it but the content.
+ */
 static void print_message(struct th_decoder *d)
 {
 	static const char *const ours[] = { "content", "usage", "model" };
 	struct th_json_raw_iter it;
-	struct th_jw w = th_jw(&d->raw);
+	struct th_jw w = th_jw(&d->raw), outline;
 	struct th_str model = fallback_model(&d->blocks);
 
 	th_buf_clear(&d->scratch);
@@ -313,6 +314,12 @@ static void print_message(struct th_decoder *d)
 	}
 	if (model.len)
 		th_jw_kraw(&w, "model", model);
+	th_buf_clear(&d->scratch);
+	th_buf_add(&d->scratch, th_str_sub(th_buf_str(&d->raw), BEFORE_MESSAGE.len, d->raw.len));
+	outline = (struct th_jw){ &d->scratch, w.comma };
+	if (d->usage.len)
+		th_jw_kraw(&outline, "usage", th_buf_str(&d->usage));
+	th_jw_object_end(&outline);
 	th_jw_key(&w, TH_STR("content"));
 	th_jw_raw(&w, TH_STR(""));
 	th_blocks_print(&d->blocks, &d->raw, BEFORE_MESSAGE.len);
@@ -331,8 +338,11 @@ static void end_stream_answer(struct th_decoder *d, bool cut, struct th_answer *
 
 	print_message(d);
 	code = th_buf_check(&d->raw, "the answer", &d->err);
+	/* The content is checked, and only what is said about it made a document of. */
 	if (!code)
-		code = th_json_parse(d->message, &d->doc, &d->err);
+		code =
+		    th_json_parse(th_json_valid(d->message) ? th_buf_str(&d->scratch) : d->message,
+				  &d->doc, &d->err);
 	if (code) {
 		th_prefix(&d->err, code, "the answer's blocks");
 		fail_err(d, ret, code == TH_ELIMIT ? TH_FAILURE_LIMIT : TH_FAILURE_MALFORMED);

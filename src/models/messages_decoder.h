@@ -51,10 +51,10 @@ void th_messages_event(struct th_decoder *d, const struct th_sse_event *sse);
 /* Members of `a`, but for those that `b` has and that are not null there, and then those of `b`. */
 void th_messages_merge(struct th_str a, struct th_str b, struct th_buf *out);
 
-/* The content of a message as items in the unified form (messages_items.c).  `blocks`: of a
- * stream, or NULL.  TH_ELIMIT: too many items or calls; TH_EPROTO: a block is no object. */
-TH_NODISCARD enum th_code th_messages_items(const struct th_json *message, struct th_str raw,
-					    const struct th_blocks *blocks, struct th_buf *out,
-					    struct th_err *err);
+/* The content of a message, checked JSON, as items in the unified form (messages_items.c).
+ * `blocks`: of a stream, or NULL.  TH_ELIMIT: too many items or calls; TH_EPROTO: a block is no
+ * object. */
+TH_NODISCARD enum th_code th_messages_items(struct th_str raw, const struct th_blocks *blocks,
+					    struct th_buf *out, struct th_err *err);
 
 #endif

@@ -239,7 +239,6 @@ static void on_start(struct th_decoder *d, const struct event *ev)
 static void on_block(struct th_decoder *d, const struct event *ev)
 {
 	int64_t index = index_of(d, ev), given;
-	struct th_str text = th_json_raw_get(ev->block, "text");
 	struct th_block *b;
 
 	if (!th_str_i64(ev->index, &given) && d->blocks.count)
@@ -248,9 +247,12 @@ static void on_block(struct th_decoder *d, const struct event *ev)
 	if (!b || b->start.len)
 		return;
 	th_blocks_set(&d->blocks, &b->start, ev->block);
-	if (d->fn && inside(text).len &&
-	    th_str_is(inside(th_json_raw_get(ev->block, "type")), "text"))
-		tell(d, TH_DELTA_TEXT, b->index, text);
+	if (d->fn && th_str_is(inside(th_json_raw_get(ev->block, "type")), "text")) {
+		struct th_str text = th_json_raw_get(ev->block, "text");
+
+		if (inside(text).len)
+			tell(d, TH_DELTA_TEXT, b->index, text);
+	}
 }
 
 static void on_stop(struct th_decoder *d, const struct event *ev)

@@ -85,15 +85,49 @@ static void put_thinking(struct writer *x, struct th_str block)
 	th_jw_object_end(&x->w);
 }
 
-/* {"action":<the member's name>, …its input} */
-static void put_member_arguments(const struct th_json *block, struct th_str raw, struct th_jw *w)
+static struct th_str inside(struct th_str raw)
 {
-	struct th_json_raw_iter it = th_json_raw_iter(th_json_raw_get(raw, "input"));
+	return raw.len >= 2 && raw.ptr[0] == '"' ? th_str_sub(raw, 1, raw.len - 2)
+						 : (struct th_str){ NULL, 0 };
+}
+
+/* What of a tool_use matters, raw. */
+struct call {
+	struct th_str id, name, toolset, input;
+};
+
+static void read_call(struct th_str block, struct call *c)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(block);
+
+	*c = (struct call){ .id = { NULL, 0 } };
+	while (th_json_raw_next(&it)) {
+		struct th_str *to = th_str_eq(it.key, TH_STR("id"))             ? &c->id
+				    : th_str_eq(it.key, TH_STR("name"))         ? &c->name
+				    : th_str_eq(it.key, TH_STR("toolset_name")) ? &c->toolset
+				    : th_str_eq(it.key, TH_STR("input"))        ? &c->input
+										: NULL;
+
+		if (to && !to->len)
+			*to = it.val;
+	}
+}
+
+/* A member that must be a string. */
+static void put_string(struct th_jw *w, const char *key, struct th_str raw)
+{
+	th_jw_kraw(w, key, raw.len && raw.ptr[0] == '"' ? raw : TH_STR("\"\""));
+}
+
+/* {"action":<the member's name>, …its input} */
+static void put_member_arguments(const struct call *c, struct th_jw *w)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(c->input);
 	struct th_buf text = TH_BUF_INIT(TH_ANSWER_MAX);
 	struct th_jw in = th_jw(&text);
 
 	th_jw_object(&in);
-	th_jw_kstr(&in, "action", th_json_get_str(block, "name"));
+	put_string(&in, "action", c->name);
 	while (it.object && th_json_raw_next(&it)) {
 		if (th_str_is(it.key, "action"))
 			continue;
@@ -114,36 +148,36 @@ static bool is_cut(const struct writer *x, size_t index)
 					       th_str_is(x->stop, "model_context_window_exceeded"));
 }
 
-static void put_call(struct writer *x, const struct th_json *block, struct th_str raw, size_t index)
+static void put_call(struct writer *x, struct th_str block, size_t index)
 {
 	const struct th_block *b =
 	    x->blocks && index < x->blocks->count ? &x->blocks->list[index] : NULL;
-	struct th_str toolset = th_json_get_str(block, "toolset_name"),
-		      input = th_json_raw_get(raw, "input");
-	bool member = th_str_is(toolset, "computer");
+	struct call c;
+	bool member;
 
+	read_call(block, &c);
+	member = th_str_is(inside(c.toolset), "computer");
 	open_item(x, "function_call");
 	x->call_count++;
-	th_jw_kstr(&x->w, "call_id", th_json_get_str(block, "id"));
-	th_jw_kstr(&x->w, "name", member ? toolset : th_json_get_str(block, "name"));
+	put_string(&x->w, "call_id", c.id);
+	put_string(&x->w, "name", member ? c.toolset : c.name);
 	th_jw_key(&x->w, TH_STR("arguments"));
 	if (b && b->broken) { /* the inside of a string, as it came */
 		th_jw_raw(&x->w, TH_STR("\""));
 		th_buf_add(x->w.out, th_buf_str(&b->text));
 		th_buf_add_char(x->w.out, '"');
 	} else if (member) {
-		put_member_arguments(block, raw, &x->w);
+		put_member_arguments(&c, &x->w);
 	} else {
-		th_jw_str(&x->w, input.len ? input : TH_STR("{}"));
+		th_jw_str(&x->w, c.input.len ? c.input : TH_STR("{}"));
 	}
 	th_jw_kstr(&x->w, "status", is_cut(x, index) ? TH_STR("incomplete") : TH_STR("completed"));
 	th_jw_object_end(&x->w);
 }
 
-static void put_block(struct writer *x, const struct th_json *block, struct th_str raw,
-		      size_t index)
+static void put_block(struct writer *x, struct th_str raw, size_t index)
 {
-	struct th_str type = th_json_get_str(block, "type");
+	struct th_str type = inside(th_json_raw_get(raw, "type"));
 
 	if (th_str_is(type, "text")) {
 		put_text(x, raw);
@@ -152,7 +186,7 @@ static void put_block(struct writer *x, const struct th_json *block, struct th_s
 	} else if (th_str_is(type, "tool_use")) {
 		/* What a refusal took back is not done. */
 		if (!th_str_is(x->stop, "refusal"))
-			put_call(x, block, raw, index);
+			put_call(x, raw, index);
 	} else {
 		close_message(x);
 		th_jw_raw(&x->w, raw);
@@ -160,47 +194,63 @@ static void put_block(struct writer *x, const struct th_json *block, struct th_s
 	}
 }
 
-static void put_refusal(struct writer *x, const struct th_json *message)
+static void put_refusal(struct writer *x, struct th_str message)
 {
-	struct th_str why = th_json_get_str(th_json_get(message, "stop_details"), "explanation");
+	struct th_str why;
 
 	if (!th_str_is(x->stop, "refusal"))
 		return;
+	why = th_json_raw_get(th_json_raw_get(message, "stop_details"), "explanation");
 	open_message(x);
 	th_jw_object(&x->w);
 	th_jw_kstr(&x->w, "type", TH_STR("refusal"));
-	th_jw_kstr(&x->w, "refusal", why.len ? why : TH_STR("The model refused to go on."));
+	th_jw_kraw(&x->w, "refusal",
+		   inside(why).len ? why : TH_STR("\"The model refused to go on.\""));
 	th_jw_object_end(&x->w);
 }
 
-enum th_code th_messages_items(const struct th_json *message, struct th_str raw,
-			       const struct th_blocks *blocks, struct th_buf *out,
-			       struct th_err *err)
+static const char *type_name(struct th_str raw)
 {
-	const struct th_json *content = th_json_get(message, "content");
+	char c = raw.len ? raw.ptr[0] : 'n';
+
+	return th_json_type_name(c == '"'               ? TH_JSON_STR
+				 : c == '['             ? TH_JSON_ARRAY
+				 : c == 't' || c == 'f' ? TH_JSON_BOOL
+				 : c == 'n'             ? TH_JSON_NULL
+							: TH_JSON_INT);
+}
+
+enum th_code th_messages_items(struct th_str raw, const struct th_blocks *blocks,
+			       struct th_buf *out, struct th_err *err)
+{
+	struct th_str content =
+	    blocks ? (struct th_str){ NULL, 0 } : th_json_raw_get(raw, "content");
 	struct writer x = { .w = th_jw(out),
 			    .blocks = blocks,
-			    .stop = th_json_get_str(message, "stop_reason"),
-			    .block_count = th_json_count(content) };
-	struct th_json_iter it = th_json_iter(content);
-	struct th_json_raw_iter raw_it =
-	    th_json_raw_iter(blocks ? (struct th_str){ NULL, 0 } : th_json_raw_get(raw, "content"));
+			    .stop = inside(th_json_raw_get(raw, "stop_reason")),
+			    .block_count = blocks ? blocks->count : 0 };
+	struct th_json_raw_iter it;
 
+	for (it = th_json_raw_iter(content); !it.object && th_json_raw_next(&it);)
+		x.block_count++;
 	if (x.block_count > TH_ANSWER_ITEMS_MAX)
 		return th_fail(err, TH_ELIMIT, "the answer has more than %d items",
 			       TH_ANSWER_ITEMS_MAX);
 	th_jw_array(&x.w);
-	while (th_json_is_array(content) && th_json_next(&it) &&
-	       (blocks ? it.index < blocks->count : th_json_raw_next(&raw_it))) {
-		const struct th_block *b = blocks ? &blocks->list[it.index] : NULL;
+	it = th_json_raw_iter(content);
+	for (size_t i = 0; i < x.block_count; i++) {
+		struct th_str block;
 
-		if (!th_json_is_object(it.val))
+		if (!blocks && !th_json_raw_next(&it))
+			break;
+		block = blocks ? th_str_sub(raw, blocks->list[i].at, blocks->list[i].len) : it.val;
+		if (!block.len || block.ptr[0] != '{')
 			return th_fail(err, TH_EPROTO,
-				       "block %zu of the answer is %s, not an object", it.index,
-				       th_json_type_name(th_json_type(it.val)));
-		put_block(&x, it.val, b ? th_str_sub(raw, b->at, b->len) : raw_it.val, it.index);
+				       "block %zu of the answer is %s, not an object", i,
+				       type_name(block));
+		put_block(&x, block, i);
 	}
-	put_refusal(&x, message);
+	put_refusal(&x, raw);
 	close_message(&x);
 	th_jw_array_end(&x.w);
 	if (x.call_count > TH_CALLS_MAX)

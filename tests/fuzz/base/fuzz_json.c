@@ -162,12 +162,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	raw_is_total(text, 0);
 	walk(&w, text, &steps, 6);
 	as_a_string(text);
+	bool valid = th_json_valid(text);
+
 	if (th_json_parse(text, &doc, &err) != TH_OK) {
+		assert(!valid);
 		assert(!doc && (err.code == TH_EPROTO || err.code == TH_ELIMIT));
 		assert(err.msg[0] != '\0' && !strchr(err.msg, '\n'));
 		assert(th_utf8_valid(th_str_of(err.msg)) == strlen(err.msg));
 		return 0;
 	}
+	assert(valid);
 	w = th_json_walk(trimmed);
 	steps = 0;
 	walk(&w, trimmed, &steps, 6);

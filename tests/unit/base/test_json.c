@@ -17,6 +17,8 @@ static struct th_json_doc *parse(struct th_str text)
 
 	if (th_json_parse(th_str_n(exact, text.len), &doc, &err) != TH_OK)
 		fail_msg("%.*s: %s", TH_FMT(text), err.msg);
+	if (!th_json_valid(th_str_n(exact, text.len)))
+		fail_msg("not valid: %.*s", TH_FMT(th_str_sub(text, 0, 1000)));
 	free(exact); /* the document keeps its own copy */
 	return doc;
 }
@@ -27,6 +29,8 @@ static void refused(struct th_str text, enum th_code wanted)
 	struct th_err err = { 0 };
 	char *exact = exact_copy(text.ptr, text.len);
 
+	if (th_json_valid(th_str_n(exact, text.len)))
+		fail_msg("valid: %.*s", TH_FMT(th_str_sub(text, 0, 1000)));
 	if (th_json_parse(th_str_n(exact, text.len), &doc, &err) != wanted)
 		fail_msg("not refused so: %.*s (%s)", TH_FMT(text), err.msg);
 	assert_null(doc);
@@ -870,7 +874,10 @@ static void mutated_documents(void **state)
 		th_buf_clear(&out);
 		if (!th_json_unescape(text, &out))
 			assert_int_equal(out.len, 0);
-		if (th_json_parse(text, &doc, &err) == TH_OK) {
+		bool valid = th_json_valid(text);
+
+		assert_int_equal(th_json_parse(text, &doc, &err) == TH_OK, valid);
+		if (valid) {
 			struct th_json_walk walk = th_json_walk(th_str_trim(text));
 
 			agree(th_json_root(doc), th_str_trim(text));
