@@ -237,7 +237,7 @@ static enum th_code take_marks(struct th_history *h, const struct th_group *g, s
 
 static enum th_code render(struct th_history *h, const struct th_group *g, struct th_err *err)
 {
-	struct th_hole holes[TH_GROUP_HOLES_MAX];
+	struct th_hole holes[TH_GROUP_HOLES_MAX] TH_UNSET;
 	size_t count = 0;
 	struct th_buf out;
 	enum th_code code;
