@@ -2,7 +2,8 @@
 /*
  * sqlite.h - the SQLite store, shared by its files: sqlite.c (opening, the
  * worker), sqlite_db.c (one connection), sqlite_write.c, sqlite_lease.c,
- * sqlite_recent.c, sqlite_wal.c, sqlite_read.c, sqlite_verify.c.  Only these include it.
+ * sqlite_recent.c, sqlite_mark.c, sqlite_wal.c, sqlite_read.c, sqlite_verify.c.
+ * Only these include it.
  *
  * Tables: sessions (in the order in which they began), events, blobs, and
  * recent: what is newer than the rows of sessions (sqlite_recent.c).  Events lie in the
@@ -204,8 +205,9 @@ void th_recent_clear(struct th_recent *r);
 /* Another number after another connection has written; while a transaction is open. */
 uint32_t th_db_version(struct th_db *db);
 
-#define TH_KNOWN_COUNT 16384
-#define TH_KNOWN_PROBES 4
+#define TH_KNOWN_MIN 256 /* grows with what is written to */
+#define TH_KNOWN_MAX 16384
+#define TH_KNOWN_PROBES 8
 
 /* A session whose last append was written here. */
 struct th_known {
@@ -230,12 +232,13 @@ struct th_sqlite {
 	pthread_mutex_t writing;
 	struct th_db writer;
 	struct th_owner owner;
-	struct th_known *known; /* TH_KNOWN_COUNT; forgotten when a transaction fails */
-	struct th_buf rows;     /* of this transaction, for `recent` */
-	size_t recent_bytes;    /* written there since it was settled, or were there before */
-	bool recent_seen;       /* whether something was there before */
-	int mark_fd;            /* where the last acknowledged place is noted; -1: not open */
-	bool synced_names;      /* database and folder were flushed */
+	struct th_known *known; /* hash table; forgotten when a transaction fails */
+	size_t known_cap, known_count;
+	struct th_buf rows;  /* of this transaction, for `recent` */
+	size_t recent_bytes; /* written there since it was settled, or were there before */
+	bool recent_seen;    /* whether something was there before */
+	int mark_fd;         /* where the last acknowledged place is noted; -1: not open */
+	bool synced_names;   /* database and folder were flushed */
 
 	/* Between loop and worker, under `lock`. */
 	pthread_mutex_t lock;
@@ -267,8 +270,13 @@ void th_sqlite_settle(struct th_sqlite *s);     /* before closing; nobody else w
 void th_sqlite_set_broken(struct th_sqlite *s, const struct th_err *err);
 /* Opened for writing, and usable. */
 TH_NODISCARD enum th_code th_sqlite_writable(struct th_sqlite *s, struct th_err *err);
-/* TH_ECORRUPT when the database ends before the last acknowledged place that was noted beside it.
- */
+
+/* sqlite_mark.c */
+/* The largest place or number, or 0: of LAST_PLACE, LAST_NUMBER. */
+TH_NODISCARD enum th_code th_db_last(struct th_db *db, enum th_statement id, uint64_t *ret,
+				     struct th_err *err);
+void th_sqlite_mark_write(struct th_sqlite *s, uint64_t place);
+/* TH_ECORRUPT when the database ends before the last acknowledged place that was noted. */
 TH_NODISCARD enum th_code th_sqlite_mark_check(struct th_sqlite *s, struct th_err *err);
 void th_sqlite_mark_forget(struct th_sqlite *s);
 

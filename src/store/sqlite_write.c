@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "io/files.h"
@@ -57,88 +58,6 @@ enum th_code th_sqlite_writable(struct th_sqlite *s, struct th_err *err)
 	if (s->read_only)
 		return th_fail(err, TH_EPERM, "%s was opened for reading only", s->path);
 	return th_sqlite_usable(s, err);
-}
-
-/* ---- the note beside the database ---- */
-
-/*
- * A log cut short (the -wal file lost its end, or an old copy came back) looks
- * like an older store.  So the last acknowledged place is noted outside it,
- * without a flush: after a power cut the note may be old, never too new.
- */
-static void mark_path(const struct th_sqlite *s, char path[static TH_PATH_LEN_MAX])
-{
-	snprintf(path, TH_PATH_LEN_MAX, "%s/last", s->owners);
-}
-
-static void mark_write(struct th_sqlite *s, uint64_t place)
-{
-	char path[TH_PATH_LEN_MAX], text[32];
-	int len;
-
-	if (s->mark_fd < 0) {
-		mark_path(s, path);
-		s->mark_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	}
-	len = snprintf(text, sizeof(text), "%020llu\n", (unsigned long long)place);
-	/* What cannot be noted cannot be missed. */
-	if (s->mark_fd >= 0 && pwrite(s->mark_fd, text, (size_t)len, 0) != len)
-		th_fd_close(&s->mark_fd);
-}
-
-/* The largest place or number, or 0. */
-static enum th_code last_of(struct th_db *db, enum th_statement id, uint64_t *ret,
-			    struct th_err *err)
-{
-	sqlite3_stmt *st = th_db_get(db, id);
-	int status = th_db_step(db, st, err);
-	bool good = true;
-
-	*ret = 0;
-	if (status < 0)
-		return (enum th_code)status;
-	if (status == 1 && sqlite3_column_type(st, 0) != SQLITE_NULL)
-		good = th_column_u64(st, 0, ret) && *ret < INT64_MAX / 2;
-	sqlite3_reset(st);
-	return good ? TH_OK
-		    : th_fail(err, TH_ECORRUPT, "%s is damaged: the last %s", db->path,
-			      id == TH_SQL_LAST_PLACE ? "event's place is wrong"
-						      : "session's number is wrong");
-}
-
-void th_sqlite_mark_forget(struct th_sqlite *s)
-{
-	char path[TH_PATH_LEN_MAX];
-
-	mark_path(s, path);
-	(void)unlink(path);
-}
-
-enum th_code th_sqlite_mark_check(struct th_sqlite *s, struct th_err *err)
-{
-	char path[TH_PATH_LEN_MAX], text[32] = "";
-	uint64_t place;
-	unsigned long long mark = 0;
-	enum th_code code;
-	ssize_t len;
-	int fd;
-
-	mark_path(s, path);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return TH_OK;
-	len = read(fd, text, sizeof(text) - 1);
-	th_fd_close(&fd);
-	if (len <= 0 || sscanf(text, "%20llu", &mark) != 1)
-		return TH_OK;
-	code = last_of(&s->reader, TH_SQL_LAST_PLACE, &place, err);
-	if (code != TH_OK || place >= mark)
-		return code;
-	return th_fail(
-	    err, TH_ECORRUPT,
-	    "%s ends at event %llu of the store, but %llu was acknowledged: its -wal file was "
-	    "cut, or this is an older copy; to go on with what is left, remove %s",
-	    s->path, (unsigned long long)place, mark, path);
 }
 
 /* ---- appending ---- */
@@ -232,7 +151,7 @@ static enum th_code row_insert(struct writing *w, const struct th_append *a, str
 	int status;
 
 	if (w->next_number == 0) {
-		code = last_of(w->db, TH_SQL_LAST_NUMBER, &w->next_number, w->err);
+		code = th_db_last(w->db, TH_SQL_LAST_NUMBER, &w->next_number, w->err);
 		w->next_number++;
 	}
 	if (code != TH_OK)
@@ -394,7 +313,7 @@ static int known_find(struct writing *w, const struct th_append *a, uint64_t has
 		      struct th_known **ret)
 {
 	for (size_t i = 0; i < TH_KNOWN_PROBES; i++) {
-		struct th_known *k = &w->s->known[(hash + i) % TH_KNOWN_COUNT];
+		struct th_known *k = &w->s->known[(hash + i) & (w->s->known_cap - 1)];
 		int status = 1;
 
 		if (k->number == 0 || k->hash != hash || k->seq != a->seq_before ||
@@ -410,18 +329,52 @@ static int known_find(struct writing *w, const struct th_append *a, uint64_t has
 	return 0;
 }
 
-static void known_put(struct writing *w, const struct th_append *a, uint64_t hash, struct spot spot)
+/* Its place: where it is, or a free one, or that of another, which is looked up when it is wanted.
+ */
+static struct th_known *known_slot(struct th_known *list, size_t cap, uint64_t hash,
+				   uint64_t number)
 {
-	struct th_known *to = &w->s->known[hash % TH_KNOWN_COUNT];
+	struct th_known *to = &list[hash & (cap - 1)];
 
 	for (size_t i = TH_KNOWN_PROBES; i-- > 0;) {
-		struct th_known *k = &w->s->known[(hash + i) % TH_KNOWN_COUNT];
+		struct th_known *k = &list[(hash + i) & (cap - 1)];
 
-		if (k->number == 0 || k->number == spot.number)
+		if (k->number == number)
+			return k;
+		if (k->number == 0)
 			to = k;
-		if (k->number == spot.number)
-			break;
 	}
+	return to;
+}
+
+/* Twice as large, if there is memory. */
+static void known_grow(struct th_sqlite *s)
+{
+	size_t cap = s->known_cap * 2;
+	struct th_known *list = th_try_alloc(cap * sizeof(*list));
+
+	if (!list)
+		return;
+	for (size_t i = 0; i < s->known_cap; i++) {
+		const struct th_known *k = &s->known[i];
+
+		if (k->number > 0)
+			*known_slot(list, cap, k->hash, k->number) = *k;
+	}
+	free(s->known);
+	s->known = list;
+	s->known_cap = cap;
+}
+
+static void known_put(struct writing *w, const struct th_append *a, uint64_t hash, struct spot spot)
+{
+	struct th_sqlite *s = w->s;
+	struct th_known *to;
+
+	if (s->known_count * 2 >= s->known_cap && s->known_cap < TH_KNOWN_MAX)
+		known_grow(s);
+	to = known_slot(s->known, s->known_cap, hash, spot.number);
+	s->known_count += to->number == 0;
 	*to = (struct th_known){ .hash = hash,
 				 .number = spot.number,
 				 .place = a->event_count > 0 ? w->next_place : spot.place,
@@ -575,7 +528,8 @@ static enum th_code writer_ready(struct th_sqlite *s, const struct th_batch *lis
 	enum th_code code = th_sqlite_writable(s, err);
 
 	if (code == TH_OK && !s->known) {
-		s->known = th_try_alloc(TH_KNOWN_COUNT * sizeof(*s->known));
+		s->known_cap = TH_KNOWN_MIN;
+		s->known = th_try_alloc(s->known_cap * sizeof(*s->known));
 		if (!s->known)
 			code = th_fail_memory(err);
 	}
@@ -597,7 +551,8 @@ static void forget(struct th_sqlite *s)
 {
 	th_db_rollback(&s->writer);
 	th_recent_clear(&s->writer.recent);
-	memset(s->known, 0, TH_KNOWN_COUNT * sizeof(*s->known));
+	memset(s->known, 0, s->known_cap * sizeof(*s->known));
+	s->known_count = 0;
 	s->recent_seen = false;
 }
 
@@ -626,7 +581,7 @@ static enum th_code transact(struct th_sqlite *s, struct th_batch *list, struct 
 	enum th_code code = th_db_run(w.db, TH_SQL_BEGIN_IMMEDIATE, err);
 
 	if (code == TH_OK)
-		code = last_of(w.db, TH_SQL_LAST_PLACE, &before, err);
+		code = th_db_last(w.db, TH_SQL_LAST_PLACE, &before, err);
 	w.next_place = before + 1;
 	w.version = th_db_version(w.db);
 	th_buf_clear(&s->rows);
@@ -650,7 +605,7 @@ static enum th_code transact(struct th_sqlite *s, struct th_batch *list, struct 
 	if (code != TH_OK)
 		forget(s);
 	else if (w.next_place > before + 1)
-		mark_write(s, w.next_place - 1);
+		th_sqlite_mark_write(s, w.next_place - 1);
 	return code;
 }
 

@@ -21,6 +21,7 @@
 #include "faulty.h"
 #include "io/files.h"
 #include "lab.h"
+#include "store/sqlite.h"
 
 #define err lab_err
 static char folder[32];
@@ -1155,6 +1156,41 @@ static void known_no_more(void **state)
 	th_arena_deinit(&a);
 }
 
+/* More sessions than are known at first, written to in turns. */
+static void many_sessions(void **state)
+{
+	struct th_store *s = lab_open(fresh(), NULL);
+	size_t count = 3 * TH_KNOWN_MIN;
+	struct lab_log *logs = th_alloc(count * sizeof(*logs));
+	static struct lab_append a[64];
+	struct th_append appends[64];
+
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		char id[16];
+
+		snprintf(id, sizeof(id), "s%zu", i);
+		lab_log_init(&logs[i], id);
+	}
+	for (size_t i = 0; i < 3 * count; i += TH_COUNT(a)) {
+		struct th_batch batch = { .appends = appends, .append_count = TH_COUNT(a) };
+
+		for (size_t k = 0; k < TH_COUNT(a); k++)
+			lab_make(&logs[(i + k) % count], 1, &a[k], &appends[k]);
+		assert_int_equal(s->kind->commit_now(s, &batch, &err), TH_OK);
+		for (size_t k = 0; k < TH_COUNT(a); k++)
+			lab_done(&logs[(i + k) % count], &appends[k]);
+	}
+	/* But for the first append of each, and the few that had no place, no row was written. */
+	assert_true(one_number(number, IN_RECENT) >
+		    (int64_t)(2 * count * TH_RECENT_ENTRY_SIZE / 100 * 97));
+	for (size_t i = 0; i < count; i++)
+		lab_check(s, &logs[i]);
+	lab_verify(s);
+	th_store_close(s);
+	free(logs);
+}
+
 /* A commit's pages go to the log in one write. */
 static void one_write(void **state)
 {
@@ -1234,6 +1270,7 @@ int main(void)
 		cmocka_unit_test(rows_are_recent),
 		cmocka_unit_test(recent_is_short),
 		cmocka_unit_test(known_no_more),
+		cmocka_unit_test(many_sessions),
 		cmocka_unit_test(one_write),
 		cmocka_unit_test(log_stays_small),
 	};
