@@ -3,6 +3,7 @@
 """The same piece of work by models of every family, played by the stand-in: open a menu, drag, type, scroll to a button
 and press it, all in one page.  What the page was sent says whether it was done; the stand-in must have nothing to object.
 
+Its letters grow with the screen, so that they can be read in pictures of the size that each model is sent.
 A row for each family: name of the test -> model, settings of the agent file, what the script says beside its turns, and
 how that model drags."""
 
@@ -14,17 +15,17 @@ import urllib.parse
 from harness import Made, Web, check, main
 from tasks import CHROMIUM
 
-PAGE = """<!doctype html><title>Workbench</title><body style="margin:0;font:30px sans-serif">
+PAGE = """<!doctype html><title>Workbench</title><body style="margin:0;--s:max(30px,2vw);font:var(--s) sans-serif">
 <h2 style="margin:10px">Workbench</h2>
-<button id=m style="font:30px sans-serif;margin:10px">Options</button>
-<div id=l hidden style="margin:10px"><button id=u style="font:30px sans-serif">Unlock board</button></div>
+<button id=m style="font:var(--s) sans-serif;margin:10px">Options</button>
+<div id=l hidden style="margin:10px"><button id=u style="font:var(--s) sans-serif">Unlock board</button></div>
 <p id=p style="margin:10px">Locked now
 <div><canvas id=c style="width:70vw;height:45vh;border:3px solid #222;margin:10px"></canvas></div>
 <form method=post action=/order style="margin:10px">
-<p>Customer <input name=name style="font:30px sans-serif;width:500px">
+<p>Customer <input name=name style="font:var(--s) sans-serif;width:17em">
 <input type=hidden name=stroke id=s>
 <p style="height:90vh;border-left:4px solid #ccc">Please scroll down.</p>
-<p><button style="font:34px sans-serif;padding:20px">Send order</button>
+<p><button style="font:calc(4px + var(--s)) sans-serif;padding:20px">Send order</button>
 </form><script>
 const $=i=>document.getElementById(i),g=$('c').getContext('2d');let open=false,on=false,a;
 g.lineWidth=6;
