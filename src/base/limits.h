@@ -189,6 +189,8 @@
 	(2 * TH_MIB) /* a journal this long is looked through for what is forgotten */
 
 /* run */
+#define TH_POLL_FIRST_MS 500 /* between two looks at an answer in the background; doubles */
+#define TH_POLL_MAX_MS 8000
 #define TH_MODEL_CONNECT_MS 20000 /* name, TCP and TLS of a model request */
 #define TH_MODEL_IDLE_MS 300000   /* default silence, in bytes and in events, that ends one */
 #define TH_MODEL_TOTAL_MS 3600000 /* default longest one */

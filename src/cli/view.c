@@ -595,6 +595,8 @@ void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *
 		v->turn = th_json_get_int(data, "turn", v->turn);
 		v->streamed_text = v->streamed_thought = false;
 		break;
+	case TH_EV_MODEL_STARTED: /* how it is asked, which the log alone tells */
+		break;
 	case TH_EV_MODEL_ANSWERED:
 		show_answer(v, ev, data, out);
 		break;

@@ -54,6 +54,10 @@ static const struct th_field settings_fields[] = {
 	  "what a request holds: all of it, or what is new since the answer before, which the "
 	  "provider has kept (Responses API)",
 	  NULL, kept, true, TH_HISTORY_FULL },
+	{ "background", AT(background), TH_FIELD_bool, 0,
+	  "the provider works on an answer by itself; it is fetched by its id, after a crash too "
+	  "(Responses API)",
+	  NULL, NULL, false, 0 },
 	{ "store", AT(store), TH_FIELD_raw, 0,
 	  "true or false: whether the provider keeps answers (Responses API); default: when "
 	  "history needs it",
@@ -200,6 +204,10 @@ const char *th_agent_settings_fault(const struct th_agent_model_settings *s,
 		return "cannot be false with history: previous_response, which goes on from "
 		       "answers "
 		       "that the provider has kept";
+	if (s->background)
+		return "cannot be false with background: true, whose answers are fetched from "
+		       "where "
+		       "the provider has kept them";
 	return NULL;
 }
 

@@ -49,6 +49,7 @@ struct th_agent_model_settings {
 				  default */
 	int64_t total_seconds; /* longest request; 0: the default */
 	int64_t history;       /* enum th_history_kept */
+	bool background;       /* the provider works on an answer without a connection */
 	struct th_str store;   /* "true", "false"; empty: as the others need it */
 };
 

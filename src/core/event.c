@@ -7,6 +7,7 @@ TH_TABLE(ev_session_created, "The session begins: its agent, model and place.", 
 TH_TABLE(ev_session_forked, "The session begins as a copy of another's prefix.", true)
 TH_TABLE(ev_message, "Somebody said something to the agent.", true)
 TH_TABLE(ev_model_requested, "The model is about to be asked; budget is reserved.", true)
+TH_TABLE(ev_model_started, "The provider works on the answer by itself.", true)
 TH_TABLE(ev_model_answered, "A whole answer of the model, verbatim.", true)
 TH_TABLE(ev_model_failed, "A request ended without a usable answer.", true)
 TH_TABLE(ev_call, "One call of an answer, with its class and what policy says of it.", true)
@@ -33,6 +34,7 @@ static const struct th_table *const tables[TH_EVENT_COUNT] = {
 	[TH_EV_SESSION_FORKED] = &th_ev_session_forked_table,
 	[TH_EV_MESSAGE] = &th_ev_message_table,
 	[TH_EV_MODEL_REQUESTED] = &th_ev_model_requested_table,
+	[TH_EV_MODEL_STARTED] = &th_ev_model_started_table,
 	[TH_EV_MODEL_ANSWERED] = &th_ev_model_answered_table,
 	[TH_EV_MODEL_FAILED] = &th_ev_model_failed_table,
 	[TH_EV_CALL] = &th_ev_call_table,

@@ -22,6 +22,7 @@
 	X(MESSAGE, "message", "Somebody said something to the agent.")                           \
 	X(MODEL_REQUESTED, "model_requested",                                                    \
 	  "The model is about to be asked; budget is reserved.")                                 \
+	X(MODEL_STARTED, "model_started", "The provider works on the answer by itself.")         \
 	X(MODEL_ANSWERED, "model_answered", "A whole answer of the model, verbatim.")            \
 	X(MODEL_FAILED, "model_failed", "A request ended without a usable answer.")              \
 	X(CALL, "call", "One call of an answer, with its class and what policy says of it.")     \
@@ -170,6 +171,10 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_model_requested, int, reserved_cost_nano, "reserved_cost_nano", TH_NONEG,            \
 	  "price reserved in the budget, in 1e-9 US dollars")
 
+#define TH_FIELDS_ev_model_started(F)                                \
+	F(ev_model_started, str, response_id, "response_id", TH_REQ, \
+	  "by which the answer is fetched, after a crash too")
+
 /* The reason of an answer that the provider paused: the model goes on when it is sent back. */
 #define TH_ANSWER_PAUSED "pause_turn"
 
@@ -198,6 +203,8 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_model_failed, int, http_status, "http_status", 0, "when there was one")               \
 	F(ev_model_failed, bool, retry, "retry", 0, "whether it is tried again")                   \
 	F(ev_model_failed, int, retry_in_ms, "retry_in_ms", 0, "how long is waited before")        \
+	F(ev_model_failed, bool, kept, "kept", 0,                                                  \
+	  "the provider goes on with the answer (model_started): the next request fetches it")     \
 	F(ev_model_failed, bool, whole, "whole", 0,                                                \
 	  "the provider has not kept what the request went on from: all of it is sent at once")    \
 	F(ev_model_failed, str, next, "next", 0,                                                   \
@@ -347,6 +354,7 @@ TH_STRUCT(ev_session_created)
 TH_STRUCT(ev_session_forked)
 TH_STRUCT(ev_message)
 TH_STRUCT(ev_model_requested)
+TH_STRUCT(ev_model_started)
 TH_STRUCT(ev_model_answered)
 TH_STRUCT(ev_model_failed)
 TH_STRUCT(ev_call)
@@ -371,11 +379,12 @@ TH_STRUCT(ev_final)
 /* The table of a kind's data. */
 const struct th_table *th_event_table(enum th_event_kind kind);
 extern const struct th_table th_ev_session_created_table, th_ev_session_forked_table,
-    th_ev_message_table, th_ev_model_requested_table, th_ev_model_answered_table,
-    th_ev_model_failed_table, th_ev_call_table, th_ev_approval_requested_table,
-    th_ev_approval_decided_table, th_ev_intent_table, th_ev_outcome_table, th_ev_parked_table,
-    th_ev_settled_table, th_ev_guardrail_table, th_ev_handoff_table, th_ev_delegation_table,
-    th_ev_code_table, th_ev_items_added_table, th_ev_items_removed_table, th_ev_condensation_table,
-    th_ev_state_changed_table, th_ev_budget_table, th_ev_error_table, th_ev_final_table;
+    th_ev_message_table, th_ev_model_requested_table, th_ev_model_started_table,
+    th_ev_model_answered_table, th_ev_model_failed_table, th_ev_call_table,
+    th_ev_approval_requested_table, th_ev_approval_decided_table, th_ev_intent_table,
+    th_ev_outcome_table, th_ev_parked_table, th_ev_settled_table, th_ev_guardrail_table,
+    th_ev_handoff_table, th_ev_delegation_table, th_ev_code_table, th_ev_items_added_table,
+    th_ev_items_removed_table, th_ev_condensation_table, th_ev_state_changed_table,
+    th_ev_budget_table, th_ev_error_table, th_ev_final_table;
 
 #endif

@@ -87,6 +87,7 @@ void th_session_init(struct th_session *s)
 	th_buf_init_try(&s->final, TH_ANSWER_MAX);
 	th_buf_init_try(&s->reason, TH_SESSION_KEPT_MAX);
 	th_buf_init_try(&s->chain, TH_RESPONSE_ID_MAX);
+	th_buf_init_try(&s->started, TH_RESPONSE_ID_MAX);
 	th_buf_init_try(&s->trip, TH_SESSION_KEPT_MAX);
 }
 
@@ -97,6 +98,7 @@ void th_session_deinit(struct th_session *s)
 	th_buf_deinit(&s->final);
 	th_buf_deinit(&s->reason);
 	th_buf_deinit(&s->chain);
+	th_buf_deinit(&s->started);
 	th_buf_deinit(&s->trip);
 	th_doubts_deinit(&s->doubts);
 	*s = (struct th_session){ 0 };
@@ -515,6 +517,7 @@ static enum th_code on_session_forked(struct th_step *st)
 		}
 		c->emitted = c->phase == TH_CALL_SETTLED;
 	}
+	th_buf_clear(&s->started); /* nor its answer */
 	if (s->phase == TH_TURN_REQUESTED || s->phase == TH_TURN_BACKOFF) {
 		th_step_phase(s, TH_TURN_DUE);
 		s->totals.attempts = 0;
@@ -599,8 +602,10 @@ static enum th_code on_model_requested(struct th_step *st)
 			       "diverged: the log asks model %lld of the agent's list here, this "
 			       "build would ask %zu",
 			       (long long)d.choice, s->model_at);
-	if (s->phase == TH_TURN_REQUESTED)
+	if (s->phase == TH_TURN_REQUESTED && !s->started.len)
 		hold_reservation(s);
+	if (!s->started.len)
+		s->asked_seq = st->ev->seq;
 	s->reserved = (struct th_reservation){ d.reserved_tokens, d.reserved_cost_nano };
 	/* The calls of the answer before have their results: their memory is not needed while
 	 * waiting. */
@@ -690,6 +695,7 @@ static enum th_code on_model_answered(struct th_step *st)
 	s->call_count = 0;
 	s->answer_seq = st->ev->seq;
 	take_chain(s, &d);
+	th_buf_clear(&s->started);
 	s->items += next.item_count;
 	s->totals.turns++;
 	s->totals.task_turns++;
@@ -733,6 +739,23 @@ static enum th_code on_model_answered(struct th_step *st)
 	return TH_OK;
 }
 
+static enum th_code on_model_started(struct th_step *st)
+{
+	struct th_session *s = st->s;
+	struct th_ev_model_started d;
+	enum th_code code = th_step_parse(st, &d);
+
+	if (code)
+		return code;
+	if (s->phase != TH_TURN_REQUESTED || s->started.len)
+		return th_fail(st->err, TH_EPROTO, "no answer is awaited that could be started");
+	if (!d.response_id.len || d.response_id.len > TH_RESPONSE_ID_MAX)
+		return th_fail(st->err, TH_ELIMIT, "a response's id has 1 to %d bytes",
+			       TH_RESPONSE_ID_MAX);
+	th_buf_add(&s->started, d.response_id);
+	return TH_OK;
+}
+
 static enum th_code on_model_failed(struct th_step *st)
 {
 	struct th_session *s = st->s;
@@ -753,7 +776,9 @@ static enum th_code on_model_failed(struct th_step *st)
 	add_usage(&s->totals, th_json_get(st->data, "usage"), 0);
 	if (d.whole || d.next.len)
 		th_buf_clear(&s->chain);
-	if (may_have_cost(d.class) && !th_json_get(st->data, "usage"))
+	if (!d.kept)
+		th_buf_clear(&s->started);
+	if (may_have_cost(d.class) && !d.kept && !th_json_get(st->data, "usage"))
 		hold_reservation(s);
 	s->reserved = (struct th_reservation){ 0 };
 	/* What cancelled it has said why. */
@@ -1272,6 +1297,7 @@ static handler_fn *const handlers[TH_EVENT_COUNT] = {
 	[TH_EV_SESSION_FORKED] = on_session_forked,
 	[TH_EV_MESSAGE] = on_message,
 	[TH_EV_MODEL_REQUESTED] = on_model_requested,
+	[TH_EV_MODEL_STARTED] = on_model_started,
 	[TH_EV_MODEL_ANSWERED] = on_model_answered,
 	[TH_EV_MODEL_FAILED] = on_model_failed,
 	[TH_EV_CALL] = on_call,
@@ -1298,8 +1324,8 @@ static handler_fn *const handlers[TH_EVENT_COUNT] = {
 /* Whoever copies something looks only whether it fits; here it shows whether there was memory. */
 static bool ran_out(const struct th_session *s, const struct th_arena *scratch)
 {
-	return scratch->no_memory || s->chain.no_memory || s->turn.no_memory || s->kept.no_memory ||
-	       s->final.no_memory || s->reason.no_memory;
+	return scratch->no_memory || s->chain.no_memory || s->started.no_memory ||
+	       s->turn.no_memory || s->kept.no_memory || s->final.no_memory || s->reason.no_memory;
 }
 
 enum th_code th_session_step(struct th_session *s, const struct th_event *ev,
@@ -1479,6 +1505,8 @@ void th_session_print(const struct th_session *s, struct th_jw *w)
 	th_ladder_print(s, w);
 	if (s->model_at)
 		th_jw_kstr(w, "asks", th_session_member(s)->fallback.list[s->model_at - 1]);
+	if (s->started.len)
+		th_jw_kstr(w, "started", th_buf_str(&s->started));
 	if (s->chain.len)
 		th_jw_kstr(w, "response_id", th_buf_str(&s->chain));
 	if (s->parent.len)

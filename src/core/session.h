@@ -237,6 +237,9 @@ struct th_session {
 	/* Of the fallback list of who speaks. */
 	size_t model_at; /* asked now, or by the open calls' answer: 0: its own, n: the n-th of the
 			    list */
+	struct th_buf started; /* response id of the answer that the provider works on by itself */
+	uint64_t
+	    asked_seq; /* of the request that it was asked with: what came later it has not read */
 	struct th_buf chain; /* response id of the last answer, that a request may go on from */
 	bool model_anew;     /* a task began with calls open: after them the first model is asked */
 	struct th_arena kept;

@@ -326,7 +326,7 @@ void th_ladder_due(struct th_session *s, struct th_effects *out)
 	} else if (s->phase == TH_TURN_CHECK && !waits) {
 		/* Somebody spoke while the model was asked, or the checks ran: it has not read
 		 * that yet. */
-		if (s->message_seq > s->request_seq && s->instead < 0) {
+		if (s->message_seq > s->asked_seq && s->instead < 0) {
 			ask_again(s);
 		} else {
 			s->turn_given = true;

@@ -249,6 +249,11 @@ struct th_wire {
 	const char *key_header; /* "Authorization" (Bearer) or a header of its own */
 	const char *mark;       /* what a MARK becomes; NULL: the wire has none */
 	int marks_max;
+	/* Where an answer in the background is fetched; with "/cancel" behind it, it is ended.
+	 * NULL: the wire has none. */
+	void (*kept_path)(struct th_str response_id, struct th_buf *out);
+	/* The id of the answer under way, as soon as it is known; with kept_path. */
+	struct th_str (*response_id)(const struct th_decoder *d);
 	bool chains;      /* a request may go on from a response that the provider has kept */
 	const char *same; /* the part that stands for a picture like the one before; NULL: none */
 

@@ -7,9 +7,17 @@ static void path(const struct th_request_options *o, struct th_buf *out)
 	th_buf_add_cstr(out, "/responses");
 }
 
+static void kept_path(struct th_str response_id, struct th_buf *out)
+{
+	th_buf_add_cstr(out, "/responses/");
+	th_buf_add(out, response_id);
+}
+
 const struct th_wire th_wire_responses = {
 	.name = "responses",
 	.key_header = "Authorization",
+	.kept_path = kept_path,
+	.response_id = th_responses_id,
 	.chains = true,
 	.path = path,
 	.head = th_responses_head,

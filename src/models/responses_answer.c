@@ -52,6 +52,11 @@ struct th_decoder *th_responses_free(struct th_decoder *d)
 	return NULL;
 }
 
+struct th_str th_responses_id(const struct th_decoder *d)
+{
+	return th_buf_str(&d->response_id);
+}
+
 bool th_responses_finished(const struct th_decoder *d)
 {
 	return d->finished;

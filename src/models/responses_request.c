@@ -207,9 +207,12 @@ static void put_instructions(const struct th_request_options *o, struct th_jw *w
 static void put_store(const struct th_request_options *o, struct th_jw *w)
 {
 	const struct th_agent_model_settings *s = o->agent ? o->agent->settings : NULL;
-	bool kept = s && (s->history == TH_HISTORY_PREVIOUS || th_str_is(s->store, "true"));
+	bool kept = s && (s->history == TH_HISTORY_PREVIOUS || s->background ||
+			  th_str_is(s->store, "true"));
 
 	th_jw_kbool(w, "store", kept);
+	if (s && s->background)
+		th_jw_kbool(w, "background", true);
 	if (o->previous.len)
 		th_jw_kstr(w, "previous_response_id", o->previous);
 }

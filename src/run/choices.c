@@ -125,6 +125,12 @@ static enum th_code choose(const struct making *m, size_t at, struct th_str name
 			       "settings.history: previous_response is for models of the Responses "
 			       "API, which %.*s is not",
 			       TH_FMT(name));
+	if (at == 0 && m->agent->settings && m->agent->settings->background &&
+	    !c->profile->wire->kept_path)
+		return th_fail(err, TH_EUSAGE,
+			       "settings.background is for models of the Responses API, which %.*s "
+			       "is not",
+			       TH_FMT(name));
 	code = check_server(m, c->profile, c->base_url, m->all->keys[at].model, err);
 	if (code)
 		return th_prefix(err, code, "model %.*s", TH_FMT(name));

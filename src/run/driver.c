@@ -1362,6 +1362,7 @@ void th_driver_close(struct th_driver *d, struct th_handle h)
 	if (!l)
 		return;
 	th_live_model_cancel(l, false);
+	th_live_ending_free(l);
 	if (l->dirty && l->pending.count > 0)
 		th_driver_flush(d);
 	live_drop(l);
@@ -1577,6 +1578,7 @@ void th_driver_timer(struct th_driver *d, struct th_ticket t)
 	if (!l || l->lost)
 		return;
 	th_live_grounds_wake(l);
+	th_live_poll(l);
 	th_session_wake(&l->fold, &fx);
 	queue_effects(l, &fx);
 	th_live_pump(l);

@@ -28,7 +28,24 @@ struct th_pending {
 	bool create;
 };
 
-struct th_flight; /* a model request under way */
+/* A model request under way. */
+struct th_flight {
+	uint64_t seq; /* of MODEL_REQUESTED */
+	int64_t started_ms;
+	struct th_decoder *decoder;
+	struct th_buf frame; /* what stands before and after the history */
+	struct th_buf path, headers;
+	struct th_str *body;
+	size_t body_count;
+	struct th_digest *blobs; /* pinned texts */
+	size_t blob_count;
+	bool in_world; /* the world has it */
+	/* In the background: */
+	bool fetches;    /* an answer that was asked for before */
+	bool waits;      /* it was not done, and is looked at again */
+	bool over;       /* it is done, and is none */
+	int64_t poll_ms; /* the last wait */
+};
 struct th_ground; /* a call whose elements are looked for */
 struct th_ground_cache;
 struct th_asking; /* a question to the agent's code */
@@ -62,6 +79,7 @@ struct th_live {
 	int64_t filtered_turn;          /* which one that is */
 	struct th_arena format;         /* output_schema as it is sent */
 	struct th_request_options options;
+	uint64_t ending; /* ticket of the request that ends an answer in the background; 0: none */
 	struct th_buf previous;     /* of `options`, of the request under way */
 	struct th_history *history; /* NULL until it is needed */
 	/* The next agent reads the log otherwise than the one before: the history is made anew when
@@ -221,6 +239,20 @@ void th_first_look_done(struct th_driver *d, struct th_ticket t, const struct th
 /* driver_marks.c */
 bool th_live_marks(const struct th_live *l);             /* the planner is shown marks */
 bool th_live_mark(struct th_live *l, struct th_call *c); /* true: it named marks, and is recorded */
+
+void th_live_poll(struct th_live *l); /* the timer rang */
+
+/* driver_background.c */
+bool th_live_background(const struct th_live *l);
+void th_live_started(struct th_live *l, struct th_str id); /* writes MODEL_STARTED, once */
+/* The provider has not done with it yet. */
+bool th_live_unfinished(const struct th_live *l, const struct th_answer *a);
+TH_NODISCARD enum th_code th_live_fetch(struct th_live *l, th_delta_fn *fn, struct th_err *err);
+void th_live_look_again(struct th_live *l);
+bool th_live_poll_is_late(const struct th_live *l);
+void th_live_end_kept(struct th_live *l);
+bool th_live_end_done(struct th_driver *d, struct th_ticket t); /* true: it was that */
+void th_live_ending_free(struct th_live *l);
 
 /* driver_ground.c */
 bool th_live_ground(struct th_live *l, struct th_call *c); /* true: it is recorded later */

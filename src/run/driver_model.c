@@ -7,19 +7,6 @@
 #include "models/dialect.h"
 #include "run/driver_internal.h"
 
-struct th_flight {
-	uint64_t seq; /* of MODEL_REQUESTED */
-	int64_t started_ms;
-	struct th_decoder *decoder;
-	struct th_buf frame; /* what stands before and after the history */
-	struct th_buf path, headers;
-	struct th_str *body;
-	size_t body_count;
-	struct th_digest *blobs; /* pinned texts */
-	size_t blob_count;
-	bool in_world; /* the world has it */
-};
-
 /* ---- base64 of pictures, made once -------------------------------------------------------- */
 
 static struct th_blob_text *text_find(struct th_driver *d, const struct th_digest *hash)
@@ -104,7 +91,7 @@ static void take_chain(struct th_live *l)
 
 	th_buf_clear(&l->previous);
 	if (s && s->history == TH_HISTORY_PREVIOUS && l->choice->profile->wire->chains &&
-	    l->history && th_history_tail(l->history) > 0)
+	    !th_live_history_odd(l) && l->history && th_history_tail(l->history) > 0)
 		th_buf_add(&l->previous, th_buf_str(&l->fold.chain));
 	l->options.previous = th_buf_str(&l->previous);
 }
@@ -222,6 +209,12 @@ static void failed(struct th_live *l, enum th_failure failure, struct th_str mes
 				  (int)l->fold.attempts_max, random / 4294967296.0);
 	ev.retry = delay >= 0;
 	ev.retry_in_ms = TH_MAX(delay, 0);
+	/* What was to be fetched is gone: it is asked for again. */
+	if (l->flight && l->flight->fetches && http_status == 404 &&
+	    l->fold.totals.attempts < l->fold.attempts_max)
+		ev.retry = true;
+	else
+		ev.kept = ev.retry && l->fold.started.len && !(l->flight && l->flight->over);
 	if (!ev.retry && failure != TH_FAILURE_CANCELLED)
 		ev.next = th_session_next_model(&l->fold);
 	write_failed(l, &ev);
@@ -322,8 +315,11 @@ void th_live_model_call(struct th_live *l)
 	f = l->flight = th_alloc(sizeof(*f));
 	f->seq = l->fold.request_seq;
 	f->started_ms = d->world.ops->now_ms(d->world.ctx);
-	code = body_build(l, f, &err);
-	if (!code) {
+	if (l->fold.started.len)
+		code = th_live_fetch(l, on_delta, &err);
+	else
+		code = body_build(l, f, &err);
+	if (!code && !l->fold.started.len) {
 		f->decoder = profile->wire->decoder_new(profile, on_delta, l);
 		call = (struct th_model_call){
 			.profile = profile,
@@ -358,9 +354,12 @@ void th_live_model_cancel(struct th_live *l, bool log)
 	struct th_ev_model_failed ev = {
 		.class = th_str_of(th_failure_name(TH_FAILURE_CANCELLED)),
 		.message = TH_STR("the request was cancelled"),
+		.kept = l->fold.started.len && l->fold.state == TH_STATE_PAUSED,
 	};
 
 	th_live_grounds_free(l);
+	if (log && l->fold.state == TH_STATE_STOPPED)
+		th_live_end_kept(l);
 	if (l->flight && l->flight->in_world)
 		d->world.ops->model_cancel(d->world.ctx, th_live_ticket(l, l->flight->seq));
 	flight_free(l);
@@ -389,7 +388,31 @@ bool th_driver_model_data(struct th_driver *d, struct th_ticket t, struct th_str
 	events = l->choice->profile->wire->feed(l->flight->decoder, bytes);
 	if (events > 0 && d->world.ops->model_alive)
 		d->world.ops->model_alive(d->world.ctx, t);
+	if (events > 0 && th_live_background(l))
+		th_live_started(l, l->choice->profile->wire->response_id(l->flight->decoder));
 	return events >= 0;
+}
+
+/* The time is up that an answer which was not done is looked at again. */
+void th_live_poll(struct th_live *l)
+{
+	struct th_flight *f = l->flight;
+	struct th_err err = { 0 };
+
+	if (!f || !f->waits)
+		return;
+	f->waits = false;
+	if (th_live_poll_is_late(l)) {
+		th_live_end_kept(l);
+		f->over = true;
+		failed(l, TH_FAILURE_TIMEOUT,
+		       TH_STR("the answer in the background was not done in time"), 0, NULL,
+		       TH_STR(""));
+		flight_free(l);
+	} else if (th_live_fetch(l, on_delta, &err)) {
+		failed(l, TH_FAILURE_CONNECT, th_str_of(err.msg), 0, NULL, TH_STR(""));
+		flight_free(l);
+	}
 }
 
 static void print_usage(const struct th_usage *u, struct th_buf *out)
@@ -493,6 +516,8 @@ void th_driver_model_done(struct th_driver *d, struct th_ticket t, const struct 
 	struct th_buf usage;
 	bool finished;
 
+	if (th_live_end_done(d, t))
+		return;
 	if (th_ground_is(t)) {
 		th_ground_done(d, t, end);
 		return;
@@ -509,6 +534,17 @@ void th_driver_model_done(struct th_driver *d, struct th_ticket t, const struct 
 
 		wire->end(l->flight->decoder, !end->ok && !finished, &a);
 		print_usage(&a.usage, &usage);
+		if (a.status != TH_ANSWER_COMPLETED && a.response_id.len)
+			th_live_started(l, a.response_id);
+		if (th_live_unfinished(l, &a)) {
+			th_buf_deinit(&items);
+			th_buf_deinit(&usage);
+			th_live_look_again(l);
+			return;
+		}
+		l->flight->over = a.status == TH_ANSWER_FAILED &&
+				  answer_failure(&a) != TH_FAILURE_CUT &&
+				  answer_failure(&a) != TH_FAILURE_MALFORMED;
 		if (a.status == TH_ANSWER_FAILED && chain_lost(l, &a, 0))
 			;
 		else if (a.status == TH_ANSWER_FAILED)

@@ -74,7 +74,7 @@ static enum th_code history_of_past(struct th_live *l, struct th_err *err)
 	struct th_driver *d = l->driver;
 	const struct th_session *s = &l->fold;
 	bool asked = s->phase == TH_TURN_REQUESTED;
-	uint64_t upto = asked ? s->request_seq : s->seq;
+	uint64_t upto = asked ? s->asked_seq : s->seq;
 	struct th_past past;
 	enum th_code code =
 	    past_read(l, upto, asked && l->speaking.input_filter.len ? upto : 0, &past, err);

@@ -48,8 +48,9 @@ struct th_history {
 	struct open_call *open;
 	size_t open_count, open_left;
 	bool no_memory;
-	struct piece lost;      /* stands for one that there was no memory for */
-	bool asked;             /* the model was asked: what is said now it has not read */
+	struct piece lost; /* stands for one that there was no memory for */
+	bool kept;         /* its answer goes on at the provider, whatever becomes of requests */
+	bool asked;        /* the model was asked: what is said now it has not read */
 	struct th_speaker asks; /* who that was; profile NULL: our model */
 	struct th_group *held;  /* in `held_memory` */
 	struct th_buf elements; /* marked on the newest picture */
@@ -472,6 +473,12 @@ static enum th_code take_speaker(struct th_history *h, struct th_str data, struc
 	return TH_OK;
 }
 
+static bool still_kept(const struct th_event *ev)
+{
+	return ev->kind == TH_EV_MODEL_FAILED &&
+	       th_str_is(th_json_raw_get(ev->data, "kept"), "true");
+}
+
 enum th_code th_history_add(struct th_history *h, const struct th_event *ev, struct th_err *err)
 {
 	struct th_json_doc *doc = NULL;
@@ -481,9 +488,14 @@ enum th_code th_history_add(struct th_history *h, const struct th_event *ev, str
 	assert(ev->seq == h->seq + 1);
 	th_arena_init_try(&scratch, TH_TURN_MEMORY_MAX);
 	if (ev->kind == TH_EV_MODEL_ANSWERED) {
-		h->asked = false;
+		h->asked = h->kept = false;
 		code = add_answer(h, ev, err);
+	} else if (ev->kind == TH_EV_MODEL_STARTED) {
+		h->kept = true;
+	} else if (h->kept && (ev->kind == TH_EV_MODEL_REQUESTED || still_kept(ev))) {
+		code = TH_OK; /* what is said meanwhile waits on */
 	} else if (ev->kind == TH_EV_MODEL_REQUESTED || ev->kind == TH_EV_MODEL_FAILED) {
+		h->kept = false;
 		h->asked = ev->kind == TH_EV_MODEL_REQUESTED;
 		if (h->asked)
 			code = take_speaker(h, ev->data, err);

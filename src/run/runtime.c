@@ -328,7 +328,7 @@ static enum th_code world_model_call(void *ctx, struct th_ticket t,
 	const struct th_choices *choices = call->agent ? s->members[call->agent - 1] : &s->choices;
 	bool bearer = strcmp(wire->key_header, "Authorization") == 0;
 	struct th_fetch_request r = {
-		.method = "POST",
+		.method = call->get ? "GET" : "POST",
 		.headers = headers,
 		.header_count = 3,
 		.secret = call->grounder ? choices->keys[call->model_at].grounder

@@ -30,7 +30,8 @@ struct th_model_call {
 	struct th_str path;    /* behind it */
 	struct th_str headers; /* lines "name: value\n" beside the key and the content type */
 	const struct th_str *body;
-	size_t body_count;
+	size_t body_count;                              /* 0: it has none */
+	bool get;                                       /* not a POST */
 	const struct th_agent_model_settings *settings; /* may be NULL */
 	int64_t total_ms_max; /* what is left of the task's time; -1: no limit */
 	bool stream;

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole runs against the stand-in: tools, approvals, interruption, resumption, forks, the log."""
 
+import http.server
 import json
 import os
 import pty
 import select
 import signal
 import subprocess
+import threading
 import time
 
 import house
@@ -100,6 +102,55 @@ class Runs(house.House):
         self.assertEqual([r["items"] for r in asked], [1, 1, 1, 5, 1])
         self.assertEqual([r["attempt"] for r in asked], [1] * 5)
         self.assertEqual([e["data"].get("whole") for e in events if e["kind"] == "model_failed"], [True])
+
+    def test_background(self):
+        """The answer is asked for once and fetched by its id, by another process after a kill too."""
+        asked, state, polled = [], {"status": "in_progress"}, threading.Event()
+
+        class Provider(http.server.BaseHTTPRequestHandler):
+            def reply(self, status):
+                text = [{"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+                         "content": [{"type": "output_text", "text": "Done in the background.", "annotations": []}]}]
+                body = json.dumps({"id": "resp_1", "object": "response", "status": status, "model": "gpt-5.4",
+                                   "output": text if status == "completed" else []}).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                asked.append(("POST", self.path, body.get("background"), body.get("store")))
+                self.reply("queued")
+
+            def do_GET(self):
+                asked.append(("GET", self.path))
+                self.reply(state["status"])
+                polled.set()
+
+            def log_message(self, *args):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Provider)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            (self.folder / "agent.yaml").write_text(
+                "model: gpt-5.4\nbase_url: http://127.0.0.1:%d/v1\nworkspace: %s\nsettings: {background: true}\n"
+                % (server.server_port, self.work))
+            first = self.start("run", "-a", self.folder / "agent.yaml", "-s", "bg", "go")
+            self.assertTrue(polled.wait(house.SECONDS))
+            first.kill()
+            first.communicate()
+            state["status"] = "completed"
+            self.assertIn("Done in the background.", self.good("resume", "bg").out)
+        finally:
+            server.shutdown()
+            server.server_close()
+        self.assertEqual(asked[0], ("POST", "/v1/responses", True, True))
+        self.assertEqual(set(asked[1:]), {("GET", "/v1/responses/resp_1")})
+        self.assertEqual(self.kinds("bg"), ["session_created", "message", "model_requested", "model_started",
+                                            "model_requested", "model_answered", "final"])
 
     def test_models_file(self):
         """A profile of one's own: its server, the name it sends, no key of another's; found again by a later message."""

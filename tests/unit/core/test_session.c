@@ -595,6 +595,39 @@ static void test_a_response_id_has_a_maximum(void **unused)
 	}
 }
 
+#define STARTED "{\"response_id\":\"r1\"}"
+
+/* An answer that goes on at the provider outlives requests, and is fetched by the next. */
+static void test_an_answer_in_the_background(void **unused)
+{
+	struct story st;
+
+	(void)unused;
+	to_request(&st);
+	must(&st, TH_EV_MODEL_STARTED, 3, "", STARTED);
+	assert_int_equal(add(&st, TH_EV_MODEL_STARTED, 3, "", STARTED), TH_EPROTO);
+	must(&st, TH_EV_MODEL_FAILED, 3, "", FAILED("cut", ",\"retry\":true,\"kept\":true"));
+	assert_true(th_str_is(th_buf_str(&st.s.started), "r1"));
+	assert_int_equal(st.s.totals.unanswered, 0); /* it is paid for once */
+	must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"hurry\"}");
+	request(&st, "");
+	request(&st, ""); /* after a crash */
+	assert_int_equal(st.s.totals.unanswered, 0);
+	must(&st, TH_EV_MODEL_ANSWERED, 8, "",
+	     "{\"status\":\"completed\",\"items\":[{\"type\":\"message\",\"content\":[{\"type\":"
+	     "\"output_text\",\"text\":\"hi\"}]}]}");
+	assert_int_equal(st.s.started.len, 0);
+	/* What was said after the first request it has not read. */
+	assert_true(due(&st, TH_DO_REQUEST));
+	th_session_deinit(&st.s);
+	/* It is over: the next one asks anew. */
+	to_request(&st);
+	must(&st, TH_EV_MODEL_STARTED, 3, "", STARTED);
+	must(&st, TH_EV_MODEL_FAILED, 3, "", FAILED("server", ",\"retry\":true"));
+	assert_int_equal(st.s.started.len, 0);
+	th_session_deinit(&st.s);
+}
+
 /* As many as TH_FALLBACK_MAX. */
 static void test_a_fallback_list_has_a_maximum(void **unused)
 {
@@ -1000,6 +1033,7 @@ int main(void)
 		cmocka_unit_test(test_failures_that_may_have_cost),
 		cmocka_unit_test(test_the_next_model_is_asked),
 		cmocka_unit_test(test_a_task_stays_with_its_model),
+		cmocka_unit_test(test_an_answer_in_the_background),
 		cmocka_unit_test(test_a_fallback_list_has_a_maximum),
 		cmocka_unit_test(test_a_chain_of_answers),
 		cmocka_unit_test(test_a_lost_chain_is_no_try),

@@ -41,6 +41,9 @@ struct world {
 	char tool_name[32], tool_arguments[256];
 	struct th_handle h;
 	size_t model_at;
+	bool got;
+	char path[128];
+	char ended[128]; /* path of the request that ends an answer */
 	size_t rests;
 	char rest_error[TH_ERR_MSG_MAX];
 	bool rest_failed;
@@ -116,7 +119,13 @@ static enum th_code model_call(void *ctx, struct th_ticket t, const struct th_mo
 	struct th_buf body = TH_BUF_INIT(TH_MIB);
 
 	(void)err;
+	if (th_str_ends(call->path, TH_STR("/cancel"))) {
+		snprintf(w->ended, sizeof(w->ended), "%.*s", TH_FMT(call->path));
+		return TH_OK;
+	}
 	assert_false(w->model_open);
+	w->got = call->get;
+	snprintf(w->path, sizeof(w->path), "%.*s", TH_FMT(call->path));
 	for (size_t i = 0; i < call->body_count; i++)
 		th_buf_add(&body, call->body[i]);
 	free(w->body);
@@ -136,6 +145,8 @@ static void model_cancel(void *ctx, struct th_ticket t)
 {
 	struct world *w = ctx;
 
+	if (t.seq >> 61 & 1)
+		return; /* of one that ends an answer */
 	assert_int_equal(t.seq, w->model.seq);
 	w->model_open = false;
 	w->model_cancelled = true;
@@ -885,6 +896,155 @@ static void test_another_model_breaks_the_chain(void **unused)
 	end_with_fallback(w);
 }
 
+/* ---- answers that the provider works on by itself ---- */
+
+static struct world *begin_background(void)
+{
+	static struct th_agent_model_settings kept = { TH_SETTINGS_UNSET, .background = true };
+
+	agent.settings = &kept;
+	return begin("hello");
+}
+
+static void end_background(struct world *w)
+{
+	end(w);
+	agent.settings = NULL;
+}
+
+static void say(struct world *w, const char *body)
+{
+	struct th_model_end done = { .ok = true, .http_status = 200, .hints = { -1, -1 } };
+
+	assert_true(w->model_open);
+	w->model_open = false;
+	assert_true(th_driver_model_data(w->driver, w->model, th_str_of(body)));
+	th_driver_model_done(w->driver, w->model, &done);
+	settle(w);
+}
+
+#define UNDER_WAY(status) \
+	"{\"id\":\"resp_1\",\"object\":\"response\",\"status\":\"" status "\",\"output\":[]}"
+
+static void ring(struct world *w)
+{
+	assert_false(w->model_open);
+	th_driver_timer(w->driver, w->timer);
+	settle(w);
+}
+
+static void test_an_answer_in_the_background(void **unused)
+{
+	struct world *w = begin_background();
+
+	(void)unused;
+	assert_non_null(strstr(w->body, "\"store\":true,\"background\":true"));
+	assert_false(w->got);
+	say(w, UNDER_WAY("queued"));
+	assert_string_equal(kinds(w), "session_created message model_requested model_started");
+	assert_int_equal(w->timer_ms, TH_POLL_FIRST_MS);
+	ring(w);
+	assert_true(w->got);
+	assert_string_equal(w->path, "/responses/resp_1");
+	say(w, UNDER_WAY("in_progress"));
+	assert_int_equal(w->timer_ms, 2 * TH_POLL_FIRST_MS);
+	for (int i = 0; i < 8; i++) {
+		ring(w);
+		say(w, UNDER_WAY("in_progress"));
+	}
+	assert_int_equal(w->timer_ms, TH_POLL_MAX_MS);
+	ring(w);
+	answer(w, TEXT("hi"));
+	assert_string_equal(kinds(w), "session_created message model_requested model_started "
+				      "model_answered final");
+	end_background(w);
+}
+
+/* After a crash, a cut, a pause: it is fetched, and never asked for again. */
+static void test_an_answer_is_found_again(void **unused)
+{
+	struct world *w = begin_background();
+	struct th_model_end cut = { .failure = TH_FAILURE_CUT, .hints = { -1, -1 } };
+	struct th_err err;
+
+	(void)unused;
+	say(w, UNDER_WAY("queued"));
+	restart(w);
+	assert_true(w->got);
+	assert_string_equal(w->path, "/responses/resp_1");
+	w->model_open = false;
+	th_driver_model_done(w->driver, w->model, &cut);
+	settle(w);
+	assert_non_null(strstr(w->log[w->count - 1].data, "\"kept\":true"));
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("hurry"), &err), TH_OK);
+	settle(w);
+	ring(w);
+	assert_true(w->got);
+	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_PAUSED, TH_STR(""), &err),
+			 TH_OK);
+	settle(w);
+	assert_string_equal(w->ended, "");
+	assert_int_equal(th_driver_resume(w->driver, w->h, &err), TH_OK);
+	settle(w);
+	assert_true(w->got);
+	answer(w, TEXT("hi"));
+	/* What was said meanwhile stands behind the answer. */
+	assert_true(w->model_open);
+	assert_false(w->got);
+	assert_true(strstr(w->body, "hurry") > strstr(w->body, "hi"));
+	end_background(w);
+}
+
+static void test_an_answer_that_is_gone_is_asked_for_again(void **unused)
+{
+	struct world *w = begin_background();
+
+	(void)unused;
+	say(w, UNDER_WAY("queued"));
+	ring(w);
+	fail_model(w, 404, "{\"error\":{\"message\":\"no such response\"}}");
+	ring(w);
+	assert_false(w->got);
+	assert_non_null(strstr(w->body, "hello"));
+	/* One that failed is asked for again, too. */
+	say(w, UNDER_WAY("queued"));
+	ring(w);
+	say(w, "{\"id\":\"resp_1\",\"object\":\"response\",\"status\":\"failed\",\"output\":[],"
+	       "\"error\":{\"code\":\"server_error\",\"message\":\"oops\"}}");
+	assert_null(strstr(w->log[w->count - 1].data, "\"kept\""));
+	ring(w);
+	assert_false(w->got);
+	end_background(w);
+}
+
+static void test_a_stop_ends_the_answer(void **unused)
+{
+	struct world *w = begin_background();
+	struct th_err err;
+
+	(void)unused;
+	say(w, UNDER_WAY("queued"));
+	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_STOPPED, TH_STR(""), &err),
+			 TH_OK);
+	settle(w);
+	assert_string_equal(w->ended, "/responses/resp_1/cancel");
+	assert_null(strstr(w->log[w->count - 1].data, "\"kept\""));
+	end_background(w);
+}
+
+/* An id goes into a path: what could lead elsewhere is none. */
+static void test_ids_that_are_none(void **unused)
+{
+	struct world *w = begin_background();
+
+	(void)unused;
+	say(w, "{\"id\":\"../../files/x\",\"object\":\"response\",\"status\":\"queued\","
+	       "\"output\":[]}");
+	assert_null(strstr(kinds(w), "model_started"));
+	assert_false(w->model_open);
+	end_background(w);
+}
+
 static void test_garbage_is_an_outcome(void **unused)
 {
 	struct world *w = begin("hello");
@@ -1501,6 +1661,11 @@ int main(void)
 		cmocka_unit_test(test_another_model_waits_for_the_log),
 		cmocka_unit_test(test_goes_on_from_the_last_answer),
 		cmocka_unit_test(test_another_model_breaks_the_chain),
+		cmocka_unit_test(test_an_answer_in_the_background),
+		cmocka_unit_test(test_an_answer_is_found_again),
+		cmocka_unit_test(test_an_answer_that_is_gone_is_asked_for_again),
+		cmocka_unit_test(test_a_stop_ends_the_answer),
+		cmocka_unit_test(test_ids_that_are_none),
 		cmocka_unit_test(test_garbage_is_an_outcome),
 		cmocka_unit_test(test_turns_end_at_the_limit),
 		cmocka_unit_test(test_an_answered_turn_is_not_asked_again),
