@@ -451,8 +451,8 @@ static int complete_tools(struct thole_agent *a, struct thole_error *err)
 	all.list = th_arena_array(&a->memory, named.count + a->tool_count + 1, sizeof(*all.list));
 	if (!all.list)
 		return too_large(err);
-	memcpy(all.list, named.list, named.count * sizeof(*all.list));
-	all.count = named.count;
+	for (all.count = 0; all.count < named.count; all.count++)
+		all.list[all.count] = named.list[all.count];
 	for (size_t i = 0; i < a->tool_count; i++)
 		if (!names_tool(&named, a->tools[i]->spec.name))
 			all.list[all.count++] = a->tools[i]->spec.name;

@@ -41,7 +41,7 @@ static int options_read(const char *const *list, struct options *o, struct thole
 	};
 	int code = 0;
 
-	for (; list && *list && !code; list += 2) {
+	for (; !code && list && *list; list += 2) {
 		struct th_str *value = option_find(o, *list);
 		const char *near;
 
