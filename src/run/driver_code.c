@@ -331,6 +331,8 @@ bool th_live_instructions(struct th_live *l)
 		return false;
 	if (th_live_asks(l, TH_ASK_INSTRUCTIONS))
 		return true;
+	if (l->durable_seq < l->fold.seq)
+		return th_live_later(l); /* what led to it is durable before it is asked */
 	a = asking_new(l, TH_ASK_INSTRUCTIONS);
 	a->member = l->fold.agent;
 	a->asked_seq = l->fold.seq;
