@@ -9,6 +9,7 @@
 #define TH_BASE_LIMITS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define TH_KIB ((size_t)1024)
 #define TH_MIB (TH_KIB * 1024)
@@ -209,8 +210,15 @@
 #define TH_CONFIG_SIZE_MAX (1 * TH_MIB)
 #define TH_USER_PROFILES_MAX 256 /* rows of a models file */
 #define TH_CONFIG_KEYS_MAX 512   /* keys of one mapping of a configuration or agent file */
-#define TH_TITLE_MAX 80          /* characters of a session's title */
-#define TH_SESSIONS_MAX 16384    /* in one runtime */
+#define TH_OTLP_QUEUE_MAX 256    /* traces that wait for their collector */
+#define TH_OTLP_QUEUE_SIZE_MAX (32 * TH_MIB)
+#define TH_OTLP_TRIES_MAX 8
+#define TH_OTLP_RETRY_FIRST_MS UINT64_C(1000) /* doubles */
+#define TH_OTLP_RETRY_MAX_MS UINT64_C(60000)
+#define TH_OTLP_TIMEOUT_MS UINT64_C(10000)
+#define TH_OTLP_END_MS UINT64_C(3000) /* that a program's end waits for the collector */
+#define TH_TITLE_MAX 80               /* characters of a session's title */
+#define TH_SESSIONS_MAX 16384         /* in one runtime */
 
 /* api */
 #define TH_TOOL_NAME_MAX 64                    /* of a function of the embedding program */

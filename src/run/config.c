@@ -162,6 +162,7 @@ static enum th_code apply_file(struct full *f, const struct th_config_file *file
 	f->file_base_url = th_arena_str(a, file->base_url);
 	if (file->models.len)
 		f->file_models = path_resolve(a, file->models, path);
+	f->c.otlp = th_arena_str(&f->memory, file->otlp);
 	if (file->executor_linger_s)
 		f->c.executor_linger_s = file->executor_linger_s;
 	if (file->api_key.len && file->api_key_file.len)
@@ -235,6 +236,50 @@ static void load_env_key(struct full *f, const struct th_profile *p)
 	f->from_env = e;
 }
 
+/* As the OpenTelemetry specification has them: a base or a whole URL, and name=value pairs with
+ * percent signs, of which the first is sent. */
+static void load_otlp(struct full *f)
+{
+	struct th_str whole = env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
+	struct th_str base = env("OTEL_EXPORTER_OTLP_ENDPOINT");
+	struct th_str pair = env("OTEL_EXPORTER_OTLP_HEADERS"), name, value;
+	struct th_buf plain = TH_BUF_INIT(KEY_SIZE_MAX);
+
+	if (!base.len)
+		base = f->c.otlp;
+	while (th_str_ends(base, TH_STR("/")))
+		base.len--;
+	if (!whole.len && base.len)
+		whole = th_str_ends(base, TH_STR("/v1/traces"))
+			    ? base
+			    : th_arena_printf(&f->memory, "%.*s/v1/traces", TH_FMT(base));
+	f->c.otlp = th_arena_str(&f->memory, whole);
+	value = th_str_split(&pair, ',');
+	name = th_str_trim(th_str_split(&value, '='));
+	value = th_str_trim(value);
+	if (!f->c.otlp.len || !name.len || !value.len)
+		return;
+	for (size_t i = 0; i < value.len; i++) {
+		char code[3] = { 0 }, *end = code;
+		long byte;
+
+		if (value.ptr[i] == '%' && i + 2 < value.len) {
+			memcpy(code, value.ptr + i + 1, 2);
+			byte = strtol(code, &end, 16);
+			if (end == code + 2) {
+				th_buf_add_char(&plain, (char)byte);
+				i += 2;
+				continue;
+			}
+		}
+		th_buf_add_char(&plain, value.ptr[i]);
+	}
+	f->c.otlp_header = th_arena_cstr(&f->memory, name);
+	f->c.otlp_secret = th_secret_new(th_buf_str(&plain));
+	explicit_bzero(plain.ptr, plain.len);
+	th_buf_deinit(&plain);
+}
+
 static void load_env(struct full *f)
 {
 	struct th_str model = env("THOLE_MODEL"), store = env("THOLE_STORE");
@@ -273,6 +318,7 @@ static enum th_code load(struct full *f, struct th_str path, struct th_err *err)
 	if (code != TH_OK)
 		return code;
 	load_env(f);
+	load_otlp(f);
 	if (!f->c.store.len)
 		code = default_store(f, err);
 	return code;
@@ -302,6 +348,7 @@ struct th_config *th_config_free(struct th_config *c)
 		return NULL;
 	th_secret_free(f->given);
 	th_secret_free(f->from_file);
+	th_secret_free(f->c.otlp_secret);
 	while (f->from_env) {
 		struct env_key *e = f->from_env;
 

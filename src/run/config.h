@@ -24,6 +24,7 @@
 	F(config_file, str, base_url, "base_url", TH_NONEMPTY, "where the model's API is")         \
 	F(config_file, str, api_key, "api_key", TH_NONEMPTY, "key of the base_url beside it or, without one, of the provider of the model beside it; better: api_key_file") \
 	F(config_file, str, api_key_file, "api_key_file", TH_NONEMPTY, "file that holds this key")  \
+	F(config_file, str, otlp, "otlp", TH_NONEMPTY, "collector of traces: base URL of OTLP over HTTP; default: none") \
 	F(config_file, int, executor_linger_s, "executor_linger_s", TH_POSITIVE, "how long a desktop waits for its runtime to come back; default 600")
 // clang-format on
 
@@ -35,6 +36,10 @@ struct th_config {
 	struct th_str model;    /* default model: THOLE_MODEL or the file's; may be empty */
 	struct th_str store;    /* URL: THOLE_STORE, the file's, or the default place */
 	struct th_str base_url; /* of --base-url, which the caller sets; else empty */
+	struct th_str otlp;     /* where traces are sent, with its path; empty: nowhere */
+	/* With the first of OTEL_EXPORTER_OTLP_HEADERS; NULL: none. */
+	const char *otlp_header;
+	struct th_secret *otlp_secret;
 	int64_t executor_linger_s;
 	struct th_str models_file;   /* that th_config_models read; empty: none */
 	struct th_profiles profiles; /* and what is in it */

@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "core/trace.h"
 #include "io/clock.h"
 #include "io/fetch.h"
 #include "models/human.h"
 #include "run/choices.h"
 #include "run/executor_client.h"
+#include "run/otlp.h"
 #include "run/person.h"
 #include "run/registry.h"
 #include "run/script_code.h"
@@ -29,7 +31,8 @@ struct session {
 	struct th_tool_row computer; /* of this process, where computer.local is set */
 	bool stored, ended;
 	bool screen_first; /* found while it was read: its computer has to be there before */
-	struct th_observer observer;
+	struct th_observer observer; /* the driver's: the caller's, or ours in front of it */
+	struct th_observer watcher;  /* the caller's, where traces are sent */
 	th_ready_fn *ready;
 	void *ready_ctx;
 	struct th_handle handle; /* {0, 0}: not with the driver yet */
@@ -66,6 +69,7 @@ struct th_runtime {
 	struct th_loop *loop;
 	bool own_loop;
 	struct th_fetcher *fetcher;
+	struct th_otlp *otlp;     /* NULL: traces are sent nowhere */
 	struct th_person *person; /* who plays human/human */
 	struct th_store *store;
 	const struct th_config *config;
@@ -708,6 +712,13 @@ enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_
 		code = th_store_scope(options->store_url, &rt->scope, err);
 	if (!code)
 		code = th_fetcher_new(rt->loop, &rt->fetcher, err);
+	if (!code && rt->config && rt->config->otlp.len && !options->store_read_only) {
+		const struct th_otlp_options oo = { .url = rt->config->otlp,
+						    .header = rt->config->otlp_header,
+						    .secret = rt->config->otlp_secret };
+
+		code = th_otlp_new(rt->loop, rt->fetcher, &oo, &rt->otlp, err);
+	}
 	if (!code)
 		person_new(rt, options, person_in);
 	rt->driver = th_driver_new(&world, TH_STR(TH_VERSION));
@@ -774,6 +785,9 @@ struct th_runtime *th_runtime_free(struct th_runtime *rt)
 		rt->failed = true;
 	th_loop_undefer(rt->loop, &rt->flush);
 	rt->person = th_person_free(rt->person);
+	if (rt->otlp && rt->own_loop)
+		th_otlp_drain(rt->otlp, TH_OTLP_END_MS);
+	rt->otlp = th_otlp_free(rt->otlp);
 	rt->fetcher = th_fetcher_free(rt->fetcher);
 	rt->store = th_store_close(rt->store);
 	rt->driver = th_driver_free(rt->driver);
@@ -1035,6 +1049,76 @@ static enum th_code outfit(struct session *s, const struct th_start *start, stru
 	return outfit_team(s, start, err);
 }
 
+/* ---- traces ------------------------------------------------------------------------------- */
+
+static enum th_code trace_event(void *ctx, const struct th_event *ev,
+				const struct th_digest *digest, struct th_err *err)
+{
+	(void)digest;
+	(void)err;
+	th_trace_event(ctx, ev);
+	return TH_OK;
+}
+
+/* A task that is over, as the log has it.  What cannot be read or sent is no reason to fail. */
+static void send_trace(struct session *s, const struct th_session *fold)
+{
+	struct th_trace trace;
+	struct th_buf body = TH_BUF_INIT(TH_TRACE_BODY_MAX);
+	struct th_err ignored;
+
+	th_trace_init(&trace);
+	trace.agent_name = fold->agent_name;
+	if (!s->rt->store->kind->read(s->rt->store, s->id, fold->task_seq, 0, trace_event, &trace,
+				      &ignored) &&
+	    th_trace_otlp(&trace, s->id, fold->task_seq, TH_STR(TH_VERSION), &body) > 0 &&
+	    !th_buf_check(&body, "a trace", &ignored))
+		th_otlp_send(s->rt->otlp, th_buf_str(&body));
+	th_trace_deinit(&trace);
+	th_buf_deinit(&body);
+}
+
+static void watched_event(void *ctx, struct th_handle h, const struct th_event *ev)
+{
+	struct session *s = ctx;
+
+	s->watcher.event(s->watcher.ctx, h, ev);
+}
+
+static void watched_delta(void *ctx, struct th_handle h, enum th_delta_kind kind,
+			  struct th_str text)
+{
+	struct session *s = ctx;
+
+	s->watcher.delta(s->watcher.ctx, h, kind, text);
+}
+
+/* The session may be closed by the caller's, so that one is called last. */
+static void watched_rest(void *ctx, struct th_handle h, const struct th_session *fold,
+			 const struct th_err *err)
+{
+	struct session *s = ctx;
+	struct th_observer watcher = s->watcher;
+
+	if (!err && fold->task_seq && fold->state != TH_STATE_WAITING &&
+	    fold->state != TH_STATE_PAUSED && fold->state != TH_STATE_IDLE)
+		send_trace(s, fold);
+	if (watcher.rest)
+		watcher.rest(watcher.ctx, h, fold, err);
+}
+
+static void watch(struct session *s, const struct th_observer *observer)
+{
+	s->observer = s->watcher = *observer;
+	if (s->rt->otlp)
+		s->observer = (struct th_observer){
+			.event = observer->event ? watched_event : NULL,
+			.delta = observer->delta ? watched_delta : NULL,
+			.rest = watched_rest,
+			.ctx = s,
+		};
+}
+
 static void index_put(struct session *s)
 {
 	struct th_runtime *rt = s->rt;
@@ -1167,7 +1251,7 @@ enum th_code th_runtime_start(struct th_runtime *rt, const struct th_start *star
 	struct session *s = session_new(rt);
 	enum th_code code;
 
-	s->observer = *observer;
+	watch(s, observer);
 	s->ready = ready;
 	s->ready_ctx = ctx;
 	code = take(s, start, take_up, err);
@@ -1223,7 +1307,7 @@ enum th_code th_runtime_take_up(struct th_runtime *rt, const struct th_session_r
 		*strings[i] = th_arena_str(&s->memory, *strings[i]);
 	s->id = s->row.session_id;
 	s->stored = true;
-	s->observer = *observer;
+	watch(s, observer);
 	s->ready = ready;
 	s->ready_ctx = ctx;
 	code = th_driver_open_by(rt->driver, &s->row, fit_stored, s, &s->observer, &s->handle, err);

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An agent's own code: programs as tools, scripts."""
+"""An agent's own code: programs as tools, scripts; and traces of what all that did."""
 
+import http.server
 import json
 import re
+import threading
 
 import house
 
@@ -107,6 +109,46 @@ rules:
         said("tools: [{name: t, script: f}]\n", "there is none")
         said("tools: [{name: t, script: f, command: [x]}]\nscript: 'function f() end'\n", "one or the other")
         said("guardrails: [{name: g, stage: output}]\nscript: 'function f() end'\n", 'guardrails: the script has no function "g"')
+
+
+class Collector(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.got.append((self.path, self.headers["Authorization"], json.loads(body)))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+class Traces(house.House):
+    def test_a_task_is_sent_when_it_ends(self):
+        """Once, with its key and nothing that was said; a run that waits sends nothing; a dead collector harms no run."""
+        self.serve({"parts": [call("shell", command="echo very-secret")]}, {"parts": [{"text": "Done."}]})
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector)
+        server.got = []
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        self.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://127.0.0.1:%d" % server.server_port
+        self.env["OTEL_EXPORTER_OTLP_HEADERS"] = "Authorization=Bearer%20abc"
+        (self.work / "a.yaml").write_text("model: gpt-5.4\napprove: [shell]\n")
+        self.good("run", "-a", "a.yaml", "-s", "one", "very-secret", code=3)
+        self.assertEqual(server.got, [])
+        self.good("approve", "one")
+        self.good("resume", "one")
+        server.shutdown()
+        thread.join()
+        server.server_close()
+        self.assertEqual([(path, key) for path, key, _ in server.got], [("/v1/traces", "Bearer abc")])
+        body = server.got[0][2]
+        self.assertNotIn("very-secret", json.dumps(body))
+        names = [s["name"] for s in body["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+        self.assertEqual(sorted(names), sorted(["task", "agent default", "turn", "model gpt-5.4", "tool shell", "approval",
+                                                "turn", "model gpt-5.4"]))
+        self.assertEqual(body, json.loads(self.good("log", "one", "--trace", "--json").out))
+        self.good("run", "-a", "a.yaml", "-s", "two", "again", code=3)
+        self.good("cancel", "two")
 
 
 if __name__ == "__main__":
