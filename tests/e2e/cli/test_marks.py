@@ -129,6 +129,39 @@ class Marks(house.House):
         self.bad(2, "no planner is named", "run", "-m", "omni+", "-c", "desktop", "x")
 
 
+def call(**arguments):
+    return {"function_call": {"name": "computer", "arguments": arguments}}
+
+
+class Wires(house.House):
+    """A planner of each wire: the stand-in is as strict as its provider about what it is sent."""
+
+    def plan(self, model, root="/v1", **script):
+        self.env.update({name: house.KEY for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")})
+        self.serve([call(action="screenshot")],
+                   {"expect": [{"images": {"min": 1}}], "parts": [call(action="click", element_id=998)]},
+                   {"expect": [{"tool_output": {"contains": "there is no 998 on this picture"}}], "parts": [call(action="wait", time=0)]},
+                   [{"text": "Nothing to press."}], **script)
+        ended = self.good("run", "-m", "omni+" + model, "-c", "desktop:640x400", "-t", "none", "-s", "w", "press something",
+                          "--base-url", self.standin.url.replace("/v1", root))
+        self.assertIn("Nothing to press.", ended.out)
+
+    def test_responses(self):
+        self.plan("gpt-5.4")
+
+    @unittest.skipUnless(os.environ.get("TH_TORTURE"), "the other wires are ./dev torture's")
+    def test_messages(self):
+        self.plan("claude-sonnet-4-5", "")
+
+    @unittest.skipUnless(os.environ.get("TH_TORTURE"), "the other wires are ./dev torture's")
+    def test_chat(self):
+        self.plan("chat:org/open", flavour="vllm", api="chat")
+
+    @unittest.skipUnless(os.environ.get("TH_TORTURE"), "the other wires are ./dev torture's")
+    def test_gemini(self):
+        self.plan("gemini-3-pro", "/v1beta")
+
+
 class Tree(house.House):
     def tearDown(self):
         self.thole("computer", "end")
