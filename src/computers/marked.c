@@ -13,7 +13,10 @@
 #include "io/files.h"
 #include "wire/found.h"
 
-#define OCR_SCALE 2 /* letters of a screen are smaller than those tesseract was trained on */
+/* Letters of a screen are smaller than those tesseract was trained on; on a large one, where twice
+ * the size would take seconds, they are not. */
+#define OCR_SCALE 2
+#define OCR_SCALED_MAX (1920 * 1200)
 
 struct th_marked {
 	char *parser;
@@ -138,25 +141,25 @@ static void on_ocr_exit(void *ctx, const struct th_child_exit *status)
 }
 
 /* Gray and larger, as a PGM that lives in memory. */
-static int make_pgm(const struct th_pixels *screen)
+static int make_pgm(const struct th_pixels *screen, int32_t scale)
 {
-	size_t width = (size_t)screen->size.width * OCR_SCALE;
+	size_t width = (size_t)screen->size.width * (size_t)scale;
 	uint8_t *row = th_alloc(width);
 	struct th_buf head = TH_BUF_INIT(64);
 	int fd = memfd_create("thole-ocr", MFD_CLOEXEC);
 	struct th_err none;
 	bool good = fd >= 0;
 
-	th_buf_printf(&head, "P5\n%zu %d\n255\n", width, screen->size.height * OCR_SCALE);
+	th_buf_printf(&head, "P5\n%zu %d\n255\n", width, screen->size.height * scale);
 	good = good && !th_file_write_fd(fd, th_buf_str(&head), &none);
 	for (int32_t y = 0; y < screen->size.height && good; y++) {
 		const uint8_t *p = th_pixels_row(screen, y);
 
 		for (size_t x = 0; x < width; x++) {
-			const uint8_t *q = p + x / OCR_SCALE * 4;
+			const uint8_t *q = p + x / (size_t)scale * 4;
 			row[x] = (uint8_t)((q[0] * 29 + q[1] * 150 + q[2] * 77) >> 8);
 		}
-		for (int i = 0; i < OCR_SCALE && good; i++)
+		for (int i = 0; i < scale && good; i++)
 			good = !th_file_write_fd(fd, th_str_n(row, width), &none);
 	}
 	good = good && lseek(fd, 0, SEEK_SET) == 0;
@@ -184,7 +187,8 @@ static enum th_code read_picture(struct th_marked *m, const struct th_pixels *sc
 			       "tesseract, which reads it, is not installed (Debian, Ubuntu: "
 			       "package tesseract-ocr; Fedora: tesseract; Arch: tesseract "
 			       "tesseract-data-eng; Alpine: tesseract-ocr tesseract-ocr-data-eng)");
-	TH_CLEANUP(th_fd_close) int picture = make_pgm(screen);
+	m->scale = screen->size.width * screen->size.height > OCR_SCALED_MAX ? 1 : OCR_SCALE;
+	TH_CLEANUP(th_fd_close) int picture = make_pgm(screen, m->scale);
 	if (picture < 0)
 		return th_fail_errno(err, errno, "hand the picture over");
 	struct th_child_fd fds[] = { { picture, 0 } };
@@ -199,7 +203,6 @@ static enum th_code read_picture(struct th_marked *m, const struct th_pixels *sc
 		.ctx = m,
 	};
 	m->source = TH_MARK_OCR;
-	m->scale = OCR_SCALE;
 	code = th_child_start(m->loop, &spec, &child, err);
 	if (!code)
 		code = await(m, TH_OCR_MS, err);
