@@ -3,6 +3,7 @@
 
 import json
 import os
+import pathlib
 import pty
 import re
 import select
@@ -98,7 +99,7 @@ class Http(house.House):
         self.url, self.token = re.match(r"a person is asked at (\S+); the token is (?:in )?(\S+)\n", line.decode()).groups()
         if self.token.startswith("/"):
             self.assertEqual(os.stat(self.token).st_mode & 0o777, 0o600)
-            self.token = open(self.token).read()
+            self.token = pathlib.Path(self.token).read_text()
             self.assertNotIn(self.token, line.decode())
         return process
 
