@@ -101,6 +101,61 @@ struct th_str th_answer_beginning(struct th_buf *text, const char *lead, struct 
 	return th_buf_str(text);
 }
 
+/* ---- endings ---- */
+
+bool th_answer_body(struct th_answer *ret, struct th_str body, bool cut, struct th_json_doc **doc,
+		    struct th_err *err)
+{
+	enum th_code code = th_json_parse(body, doc, err);
+
+	if (!code)
+		return true;
+	if (cut)
+		th_fail(err, TH_ECONN, "the answer was cut after %zu bytes", body.len);
+	else
+		th_prefix(err, code, "the answer's body");
+	th_answer_fail(ret,
+		       cut                 ? TH_FAILURE_CUT
+		       : code == TH_ELIMIT ? TH_FAILURE_LIMIT
+					   : TH_FAILURE_MALFORMED,
+		       th_str_of(err->msg));
+	return false;
+}
+
+void th_answer_unfinished(struct th_answer *ret, bool broken, size_t events, struct th_str body,
+			  struct th_buf *text)
+{
+	if (broken)
+		th_answer_fail(ret, TH_FAILURE_MALFORMED,
+			       TH_STR("the stream ended without its end, and an event of it was "
+				      "not JSON"));
+	else if (!events && body.len)
+		th_answer_fail(ret, TH_FAILURE_MALFORMED,
+			       th_answer_beginning(text,
+						   "the answer is neither JSON nor an event "
+						   "stream; it begins: ",
+						   body));
+	else if (!events)
+		th_answer_fail(ret, TH_FAILURE_CUT, TH_STR("the answer's body is empty"));
+	else
+		th_answer_fail(ret, TH_FAILURE_CUT,
+			       TH_STR("the stream ended before the answer did"));
+}
+
+bool th_answer_http_error(struct th_answer *ret, struct th_str *raw, bool json, int http_status,
+			  struct th_json_doc **doc, const struct th_json **error,
+			  struct th_buf *text)
+{
+	if (json && !th_json_parse(*raw, doc, NULL)) {
+		*error = th_answer_find_error(th_json_root(*doc), raw);
+		return true;
+	}
+	th_answer_fail(ret, th_failure_of(http_status, TH_STR(""), TH_STR("")),
+		       raw->len ? th_answer_beginning(text, "", *raw)
+				: TH_STR("the server gave no reason"));
+	return false;
+}
+
 int64_t th_answer_tokens(const struct th_json *usage, const char *key)
 {
 	int64_t count = th_json_get_int(usage, key, -1);

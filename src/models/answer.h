@@ -28,6 +28,27 @@ const struct th_json *th_answer_find_error(const struct th_json *root, struct th
 void th_answer_take_error(struct th_answer *ret, const struct th_json *error, struct th_str raw,
 			  int http_status);
 
+/*
+ * The endings that decoders share.
+ *
+ * A body that must be JSON, into *doc.  False: it is not, which ret says; `cut`:
+ * the connection ended early.
+ */
+bool th_answer_body(struct th_answer *ret, struct th_str body, bool cut, struct th_json_doc **doc,
+		    struct th_err *err);
+
+/* A stream without its end, of which nothing better is known: `body` is its beginning, `events` how
+ * many came; `broken`: one of them was not JSON.  The message may be in `text`. */
+void th_answer_unfinished(struct th_answer *ret, bool broken, size_t events, struct th_str body,
+			  struct th_buf *text);
+
+/* An HTTP status other than 2xx: the error in *raw, a body or an event, into *doc and *error, which
+ * may be NULL (a list of none); *raw becomes its text.  False: it is not JSON (`json`: it may be),
+ * and ret says what there is. */
+bool th_answer_http_error(struct th_answer *ret, struct th_str *raw, bool json, int http_status,
+			  struct th_json_doc **doc, const struct th_json **error,
+			  struct th_buf *text);
+
 /* The first bytes of a body as one line, behind `lead`; in `text`. */
 struct th_str th_answer_beginning(struct th_buf *text, const char *lead, struct th_str body);
 

@@ -262,19 +262,9 @@ static void end_json(struct th_decoder *d, bool cut, struct th_answer *ret)
 {
 	struct th_str raw = th_buf_str(&d->body), message, finish;
 	const struct th_json *root, *error, *choice;
-	enum th_code code = th_json_parse(raw, &d->doc, &d->err);
 
-	if (code) {
-		if (!cut)
-			th_prefix(&d->err, code, "the answer's body");
-		else
-			th_fail(&d->err, TH_ECONN, "the answer was cut after %zu bytes", raw.len);
-		fail_err(d, ret,
-			 cut                 ? TH_FAILURE_CUT
-			 : code == TH_ELIMIT ? TH_FAILURE_LIMIT
-					     : TH_FAILURE_MALFORMED);
+	if (!th_answer_body(ret, raw, cut, &d->doc, &d->err))
 		return;
-	}
 	root = th_json_root(d->doc);
 	message = message_of(root, raw, &choice);
 	finish = th_json_get_str(choice, "finish_reason");
@@ -340,17 +330,9 @@ static void end_stream(struct th_decoder *d, struct th_answer *ret)
 			       TH_STR("an event of the stream was not JSON"));
 	else if (good && d->chosen && (finish.len || d->finished))
 		take_finish(d, finish, ret);
-	else if (good && !d->events && !d->finished && !d->partial && d->body.len)
-		th_answer_fail(ret, TH_FAILURE_MALFORMED,
-			       th_answer_beginning(
-				   &d->text,
-				   "the answer is neither JSON nor an event stream; it begins: ",
-				   th_buf_str(&d->body)));
-	else if (good && !d->events && !d->finished && !d->partial)
-		th_answer_fail(ret, TH_FAILURE_CUT, TH_STR("the answer's body is empty"));
 	else if (good)
-		th_answer_fail(ret, TH_FAILURE_CUT,
-			       TH_STR("the stream ended before the answer did"));
+		th_answer_unfinished(ret, false, d->events + d->finished + d->partial,
+				     th_buf_str(&d->body), &d->text);
 }
 
 /* The last event of a stream may lack its blank line, or its second half. */
@@ -402,19 +384,13 @@ void th_chat_end(struct th_decoder *d, bool cut, struct th_answer *ret)
 void th_chat_error(struct th_decoder *d, int http_status, struct th_answer *ret)
 {
 	struct th_str raw = th_buf_str(&d->body);
+	const struct th_json *error;
 
 	th_answer_init(ret);
 	finish_feeding(d);
 	if (d->mode == TH_BODY_STREAM && d->error.len)
 		raw = th_buf_str(&d->error);
-	if (!d->limited && d->mode != TH_BODY_LOOKING && !th_json_parse(raw, &d->error_doc, NULL)) {
-		const struct th_json *error =
-		    th_answer_find_error(th_json_root(d->error_doc), &raw);
-
+	if (th_answer_http_error(ret, &raw, !d->limited && d->mode != TH_BODY_LOOKING, http_status,
+				 &d->error_doc, &error, &d->text))
 		th_answer_take_error(ret, error, raw, http_status);
-		return;
-	}
-	th_answer_fail(ret, th_failure_of(http_status, TH_STR(""), TH_STR("")),
-		       raw.len ? th_answer_beginning(&d->text, "", raw)
-			       : TH_STR("the server gave no reason"));
 }

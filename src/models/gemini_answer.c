@@ -312,10 +312,9 @@ static struct th_str error_reason(const struct th_json *error)
 	return (struct th_str){ NULL, 0 };
 }
 
-static void take_error(struct th_decoder *d, struct th_str raw, int http_status,
+static void take_error(const struct th_json *error, struct th_str raw, int http_status,
 		       struct th_answer *ret)
 {
-	const struct th_json *error = th_answer_find_error(th_json_root(d->error_doc), &raw);
 	int64_t code = th_json_get_int(error, "code", 0);
 	struct th_str reason = error_reason(error), status = th_json_get_str(error, "status");
 
@@ -334,11 +333,14 @@ static void take_error(struct th_decoder *d, struct th_str raw, int http_status,
 static void take_error_event(struct th_decoder *d, struct th_answer *ret)
 {
 	struct th_str raw = th_buf_str(&d->error);
+	const struct th_json *error;
 
-	if (th_json_parse(raw, &d->error_doc, &d->in.err))
+	if (th_json_parse(raw, &d->error_doc, &d->in.err)) {
 		fail_err(d, ret, TH_FAILURE_MALFORMED);
-	else
-		take_error(d, raw, 0, ret);
+		return;
+	}
+	error = th_answer_find_error(th_json_root(d->error_doc), &raw);
+	take_error(error, raw, 0, ret);
 }
 
 /* ---- the end ---- */
@@ -348,18 +350,9 @@ static bool take_body(struct th_decoder *d, bool cut, struct th_answer *ret)
 {
 	struct th_str raw = th_buf_str(&d->in.body);
 	struct th_json_raw_iter it = th_json_raw_iter(raw);
-	enum th_code code = check(d, raw);
 
-	if (code && cut) {
-		th_fail(&d->in.err, TH_ECONN, "the answer was cut after %zu bytes", raw.len);
-		fail_err(d, ret, TH_FAILURE_CUT);
+	if (!th_json_valid(raw) && !th_answer_body(ret, raw, cut, &d->error_doc, &d->in.err))
 		return false;
-	}
-	if (code) {
-		th_prefix(&d->in.err, code, "the answer's body");
-		fail_err(d, ret, code == TH_ELIMIT ? TH_FAILURE_LIMIT : TH_FAILURE_MALFORMED);
-		return false;
-	}
 	if (it.object)
 		d->broken = !th_gemini_chunk(d, raw);
 	while (!it.object && th_json_raw_next(&it))
@@ -424,17 +417,13 @@ void th_gemini_end(struct th_decoder *d, bool cut, struct th_answer *ret)
 void th_gemini_error(struct th_decoder *d, int http_status, struct th_answer *ret)
 {
 	struct th_str raw = th_buf_str(&d->in.body);
+	const struct th_json *error;
 
 	th_answer_init(ret);
 	end_docs(d);
 	if (d->in.mode == TH_BODY_STREAM && d->error.len)
 		raw = th_buf_str(&d->error);
-	if (!d->in.limited && d->in.mode != TH_BODY_LOOKING &&
-	    !th_json_parse(raw, &d->error_doc, NULL)) {
-		take_error(d, raw, http_status, ret);
-		return;
-	}
-	th_answer_fail(ret, th_failure_of(http_status, TH_STR(""), TH_STR("")),
-		       raw.len ? th_answer_beginning(&d->in.text, "", raw)
-			       : TH_STR("the server gave no reason"));
+	if (th_answer_http_error(ret, &raw, !d->in.limited && d->in.mode != TH_BODY_LOOKING,
+				 http_status, &d->error_doc, &error, &d->in.text))
+		take_error(error, raw, http_status, ret);
 }

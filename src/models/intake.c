@@ -80,19 +80,5 @@ void th_intake_end(struct th_intake *in)
 
 void th_intake_fail(struct th_intake *in, bool broken, struct th_answer *ret)
 {
-	if (broken)
-		th_answer_fail(ret, TH_FAILURE_MALFORMED,
-			       TH_STR("the stream ended without its end, and an event of it was "
-				      "not JSON"));
-	else if (!in->events && in->body.len)
-		th_answer_fail(ret, TH_FAILURE_MALFORMED,
-			       th_answer_beginning(
-				   &in->text,
-				   "the answer is neither JSON nor an event stream; it begins: ",
-				   th_buf_str(&in->body)));
-	else if (!in->events)
-		th_answer_fail(ret, TH_FAILURE_CUT, TH_STR("the answer's body is empty"));
-	else
-		th_answer_fail(ret, TH_FAILURE_CUT,
-			       TH_STR("the stream ended before the answer did"));
+	th_answer_unfinished(ret, broken, in->events, th_buf_str(&in->body), &in->text);
 }

@@ -363,43 +363,21 @@ static void end_stream_answer(struct th_decoder *d, bool cut, struct th_answer *
 	ret->reason = ret->raw = (struct th_str){ NULL, 0 };
 	if (d->error.len)
 		take_error_event(d, ret);
-	else if (d->broken)
+	else if (d->broken && d->finished)
 		th_answer_fail(
 		    ret, TH_FAILURE_MALFORMED,
-		    d->finished
-			? TH_STR("an event of the stream was not JSON: what it held is missing")
-			: TH_STR("the stream ended without its end, and an event of it was "
-				 "not JSON"));
-	else if (!d->events && d->body.len)
-		th_answer_fail(ret, TH_FAILURE_MALFORMED,
-			       th_answer_beginning(&d->scratch,
-						   "the answer is neither JSON nor an event "
-						   "stream; it begins: ",
-						   th_buf_str(&d->body)));
-	else if (!d->events)
-		th_answer_fail(ret, TH_FAILURE_CUT, TH_STR("the answer's body is empty"));
+		    TH_STR("an event of the stream was not JSON: what it held is missing"));
 	else
-		th_answer_fail(ret, TH_FAILURE_CUT,
-			       TH_STR("the stream ended before the answer did"));
+		th_answer_unfinished(ret, d->broken, d->events, th_buf_str(&d->body), &d->scratch);
 }
 
 static void end_json(struct th_decoder *d, bool cut, struct th_answer *ret)
 {
 	struct th_str raw = th_buf_str(&d->body);
 	const struct th_json *root, *error;
-	enum th_code code = th_json_parse(raw, &d->doc, &d->err);
 
-	if (code) {
-		if (!cut)
-			th_prefix(&d->err, code, "the answer's body");
-		else
-			th_fail(&d->err, TH_ECONN, "the answer was cut after %zu bytes", raw.len);
-		fail_err(d, ret,
-			 cut                 ? TH_FAILURE_CUT
-			 : code == TH_ELIMIT ? TH_FAILURE_LIMIT
-					     : TH_FAILURE_MALFORMED);
+	if (!th_answer_body(ret, raw, cut, &d->doc, &d->err))
 		return;
-	}
 	root = th_json_root(d->doc);
 	if (th_json_is_array(th_json_get(root, "content"))) {
 		raw = th_str_trim(raw);
@@ -445,6 +423,7 @@ void th_messages_end(struct th_decoder *d, bool cut, struct th_answer *ret)
 void th_messages_error(struct th_decoder *d, int http_status, struct th_answer *ret)
 {
 	struct th_str raw = th_buf_str(&d->body);
+	const struct th_json *error;
 
 	th_answer_init(ret);
 	if (d->mode == TH_BODY_STREAM)
@@ -453,14 +432,7 @@ void th_messages_error(struct th_decoder *d, int http_status, struct th_answer *
 	forget(d);
 	if (d->mode == TH_BODY_STREAM && d->error.len)
 		raw = th_buf_str(&d->error);
-	if (!d->limited && d->mode != TH_BODY_LOOKING && !th_json_parse(raw, &d->error_doc, NULL)) {
-		const struct th_json *error =
-		    th_answer_find_error(th_json_root(d->error_doc), &raw);
-
+	if (th_answer_http_error(ret, &raw, !d->limited && d->mode != TH_BODY_LOOKING, http_status,
+				 &d->error_doc, &error, &d->scratch))
 		take_error(error, raw, http_status, ret);
-		return;
-	}
-	th_answer_fail(ret, th_failure_of(http_status, TH_STR(""), TH_STR("")),
-		       raw.len ? th_answer_beginning(&d->scratch, "", raw)
-			       : TH_STR("the server gave no reason"));
 }

@@ -257,19 +257,9 @@ static void end_json(struct th_decoder *d, bool cut, struct th_answer *ret)
 {
 	struct th_str raw = th_buf_str(&d->body);
 	const struct th_json *root, *error;
-	enum th_code code = th_json_parse(raw, &d->doc, &d->err);
 
-	if (code) {
-		if (!cut)
-			th_prefix(&d->err, code, "the answer's body");
-		else
-			th_fail(&d->err, TH_ECONN, "the answer was cut after %zu bytes", raw.len);
-		fail_err(d, ret,
-			 cut                 ? TH_FAILURE_CUT
-			 : code == TH_ELIMIT ? TH_FAILURE_LIMIT
-					     : TH_FAILURE_MALFORMED);
+	if (!th_answer_body(ret, raw, cut, &d->doc, &d->err))
 		return;
-	}
 	root = th_json_root(d->doc);
 	if (th_json_is_object(th_json_get(root, "response"))) { /* an event outside of a stream */
 		root = th_json_get(root, "response");
@@ -301,21 +291,8 @@ static void end_unfinished(struct th_decoder *d, struct th_answer *ret)
 		ret->status = TH_ANSWER_COMPLETED;
 	else if (d->error.len)
 		take_error_event(d, ret);
-	else if (d->broken)
-		th_answer_fail(ret, TH_FAILURE_MALFORMED,
-			       TH_STR("the stream ended without its end, and an event "
-				      "of it was not JSON"));
-	else if (!d->events && d->body.len)
-		th_answer_fail(ret, TH_FAILURE_MALFORMED,
-			       th_answer_beginning(
-				   &d->text,
-				   "the answer is neither JSON nor an event stream; it begins: ",
-				   th_buf_str(&d->body)));
-	else if (!d->events)
-		th_answer_fail(ret, TH_FAILURE_CUT, TH_STR("the answer's body is empty"));
 	else
-		th_answer_fail(ret, TH_FAILURE_CUT,
-			       TH_STR("the stream ended before the answer did"));
+		th_answer_unfinished(ret, d->broken, d->events, th_buf_str(&d->body), &d->text);
 }
 
 /* The last event of a stream may lack its blank line, or its second half. */
@@ -362,6 +339,7 @@ void th_responses_end(struct th_decoder *d, bool cut, struct th_answer *ret)
 void th_responses_error(struct th_decoder *d, int http_status, struct th_answer *ret)
 {
 	struct th_str raw = th_buf_str(&d->body);
+	const struct th_json *error;
 
 	th_answer_init(ret);
 	if (d->mode == TH_BODY_STREAM)
@@ -371,14 +349,7 @@ void th_responses_error(struct th_decoder *d, int http_status, struct th_answer 
 	d->error_doc = NULL;
 	if (d->mode == TH_BODY_STREAM && d->error.len)
 		raw = th_buf_str(&d->error);
-	if (!d->limited && d->mode != TH_BODY_LOOKING && !th_json_parse(raw, &d->error_doc, NULL)) {
-		const struct th_json *error =
-		    th_answer_find_error(th_json_root(d->error_doc), &raw);
-
+	if (th_answer_http_error(ret, &raw, !d->limited && d->mode != TH_BODY_LOOKING, http_status,
+				 &d->error_doc, &error, &d->text))
 		th_answer_take_error(ret, error, raw, http_status);
-		return;
-	}
-	th_answer_fail(ret, th_failure_of(http_status, TH_STR(""), TH_STR("")),
-		       raw.len ? th_answer_beginning(&d->text, "", raw)
-			       : TH_STR("the server gave no reason"));
 }
