@@ -313,6 +313,53 @@ TH_API int thole_agent_computer(struct thole_agent *agent, int width, int height
 				thole_tool_fn *see, thole_tool_fn *act, void *ctx,
 				struct thole_error *err);
 
+/* ---- teams, and functions by which an agent decides ---- */
+
+/*
+ * Makes `member` an agent of the team that begins with `agent`; it may be given to several teams,
+ * and has none itself.  What it does not set (model, workspace) is as with `agent`.  EEXIST: the
+ * name. ELIMIT: a team has at most 64 agents.
+ */
+TH_API int thole_agent_member(struct thole_agent *agent, struct thole_agent *member,
+			      struct thole_error *err);
+/* `agent` may hand over to the agent of that name in its team, the one that begins included.
+ * `description`: what the model is told of it; NULL: made of the name.  `filter`: a function of the
+ * agent's (thole_agent_function) that says which items the next agent sees; NULL: all. */
+TH_API int thole_agent_handoff(struct thole_agent *agent, const char *to, const char *description,
+			       const char *filter, struct thole_error *err);
+
+enum thole_stage {
+	THOLE_STAGE_INPUT,      /* what began the task, on its first turn */
+	THOLE_STAGE_OUTPUT,     /* the final output, before it is one */
+	THOLE_STAGE_TOOL_INPUT, /* a call, before it runs */
+	THOLE_STAGE_TOOL_OUTPUT /* a call's result, before the model is told */
+};
+
+/*
+ * A check.  `fn` is given a call whose arguments are {stage, input | output | tool, call_id,
+ * arguments, output} beside {agent, session}; it answers like a tool, at once or later, from any
+ * thread: thole_call_done lets it pass, thole_call_trip stops the run, thole_call_fail ends it as
+ * failed. Nothing of an answer acts before its checks are settled, but calls of class READ.
+ * `blocking`, for INPUT: the model is not asked before.  The verdict is an event: a resumed session
+ * does not ask again.
+ */
+TH_API int thole_agent_guardrail(struct thole_agent *agent, const char *name,
+				 enum thole_stage stage, bool blocking, thole_tool_fn *fn,
+				 void *ctx, struct thole_error *err);
+/* The instructions of each turn: `fn` is asked with {turn} and answers with them. */
+TH_API int thole_agent_instructions(struct thole_agent *agent, thole_tool_fn *fn, void *ctx,
+				    struct thole_error *err);
+/* A function that the definition names (a handoff's filter, the code of tool_use_behavior, a
+ * guardrail of a file); it answers by thole_call_answer.  docs/EMBEDDING.md says what each is
+ * asked. */
+TH_API int thole_agent_function(struct thole_agent *agent, const char *name, thole_tool_fn *fn,
+				void *ctx, struct thole_error *err);
+
+/* Of a guardrail: it trips.  `message`: why; may be NULL.  The call is gone, unless this failed. */
+TH_API int thole_call_trip(struct thole_call *call, const char *message, struct thole_error *err);
+/* Of any function but a tool: the answer as a JSON value, at most 8 MiB. */
+TH_API int thole_call_answer(struct thole_call *call, const char *json, struct thole_error *err);
+
 /* ---- sessions ---------------------------------------------------------------------------------
  */
 

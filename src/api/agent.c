@@ -36,6 +36,10 @@ void th_api_agent_unref(struct thole_agent *a)
 {
 	if (!a || atomic_fetch_sub(&a->users, 1) > 1)
 		return;
+	for (size_t i = 0; i < a->member_count; i++)
+		th_api_agent_unref(a->members[i]);
+	free(a->members);
+	free(a->functions);
 	pthread_mutex_destroy(&a->lock);
 	free(a->tools);
 	th_arena_deinit(&a->memory);
@@ -47,7 +51,7 @@ void thole_agent_free(struct thole_agent *agent)
 	th_api_agent_unref(agent);
 }
 
-static int check_agent(struct thole_agent *a, struct thole_error *err)
+int th_api_check_agent(struct thole_agent *a, struct thole_error *err)
 {
 	if (!a)
 		return th_api_fail(err, TH_EUSAGE, "the agent is NULL");
@@ -195,7 +199,7 @@ static int member_set(struct thole_agent *a, struct th_str member, struct th_str
 
 static int check_member(struct thole_agent *a, const char *member, struct thole_error *err)
 {
-	int code = check_agent(a, err);
+	int code = th_api_check_agent(a, err);
 
 	return code ? code : th_api_text(member, "the member's name", 1, TH_NAME_NEAR_MAX, err);
 }
@@ -258,7 +262,7 @@ int thole_agent_tool(struct thole_agent *agent, const char *name, thole_tool_fn 
 		     struct thole_tool **ret, struct thole_error *err)
 {
 	struct thole_tool *t;
-	int code = check_agent(agent, err);
+	int code = th_api_check_agent(agent, err);
 
 	if (!code)
 		code = th_api_text(name, "the tool's name", 1, TH_TOOL_NAME_MAX, err);
@@ -301,7 +305,8 @@ int thole_agent_tool(struct thole_agent *agent, const char *name, thole_tool_fn 
 
 static int check_tool(struct thole_tool *t, struct thole_error *err)
 {
-	return t ? check_agent(t->agent, err) : th_api_fail(err, TH_EUSAGE, "the tool is NULL");
+	return t ? th_api_check_agent(t->agent, err)
+		 : th_api_fail(err, TH_EUSAGE, "the tool is NULL");
 }
 
 int thole_tool_describe(struct thole_tool *tool, const char *text, struct thole_error *err)
@@ -402,7 +407,7 @@ int thole_agent_computer(struct thole_agent *agent, int width, int height, thole
 			 thole_tool_fn *act, void *ctx, struct thole_error *err)
 {
 	struct th_agent_computer *pc;
-	int code = check_agent(agent, err);
+	int code = th_api_check_agent(agent, err);
 
 	if (code)
 		return code;
@@ -495,6 +500,8 @@ int th_api_agent_use(struct thole_agent *a, struct thole_error *err)
 		code = complete_tools(a, err);
 		if (!code && !bare)
 			code = complete_workspace(a, err);
+		if (!code)
+			code = th_api_team_use(a, err);
 		if (code)
 			a->def.tools = tools;
 		atomic_store(&a->in_use, !code);

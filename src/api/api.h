@@ -78,6 +78,13 @@ struct thole_tool {
 	int64_t timeout_ms;
 };
 
+/* By which an agent decides something: not a tool. */
+struct th_api_function {
+	struct th_str name;
+	thole_tool_fn *fn;
+	void *ctx;
+};
+
 struct thole_agent {
 	atomic_uint users;
 	atomic_bool in_use;   /* a session was begun: no more changes */
@@ -89,6 +96,10 @@ struct thole_agent {
 	bool bare; /* made in C: no tools but those that are named or added */
 	thole_tool_fn *see, *act;
 	void *computer_ctx;
+	struct thole_agent **members; /* each with a use */
+	size_t member_count;
+	struct th_api_function *functions;
+	size_t function_count;
 };
 
 struct thole_session {
@@ -109,6 +120,7 @@ struct thole_session {
 	struct thole_call *calls;        /* that are not answered */
 	struct th_computing *computings; /* that are under way */
 	struct th_png *png;              /* of the pictures that are made here */
+	char *handoff;                   /* call_id of one whose result is still to come */
 	char *text;                      /* what a getter returned last */
 };
 
@@ -134,8 +146,10 @@ struct thole_call {
 	uint64_t started_ms;
 	struct th_timer timer;
 	size_t notes; /* that are about it */
-	bool given;   /* the program has it, or had it */
-	bool over;    /* was answered, and that is done with */
+	bool is_ask;  /* not a tool's, but a question of this kind (run/code.h) */
+	enum th_ask_kind ask;
+	bool given; /* the program has it, or had it */
+	bool over;  /* was answered, and that is done with */
 	/* Of whoever has it. */
 	struct th_inbox *inbox;
 	struct thole_call *answer_next; /* in inbox->answered */
@@ -143,7 +157,8 @@ struct thole_call {
 	struct th_json_doc *doc;
 	atomic_bool cancelled;
 	enum th_outcome_status status;
-	struct th_buf output; /* JSON string, once it is answered */
+	bool is_json;         /* the answer is a value, not a text */
+	struct th_buf output; /* JSON, once it is answered */
 	struct th_api_picture pictures[TH_CALL_PICTURES_MAX];
 	size_t picture_count;
 };
@@ -178,6 +193,14 @@ struct thole_agent *th_api_agent_ref(struct thole_agent *a); /* takes NULL */
 void th_api_agent_unref(struct thole_agent *a);
 /* Its definition is complete from here on, and does not change any more. */
 int th_api_agent_use(struct thole_agent *a, struct thole_error *err);
+int th_api_check_agent(struct thole_agent *a, struct thole_error *err); /* it may be changed */
+
+/* ---- team.c ---- */
+
+int th_api_team_use(struct thole_agent *a, struct thole_error *err); /* the members' part of that */
+const struct thole_tool *th_api_tool_find(const struct thole_agent *a, struct th_str name);
+extern const struct th_codes_ops th_api_codes_ops; /* ctx: the session */
+void th_api_ask_conclude(struct thole_call *c);    /* it was answered */
 
 /* ---- session.c ---- */
 
@@ -210,6 +233,8 @@ void th_api_call_give(struct thole_call *c);
 void th_api_call_forget(struct thole_call *c);
 void th_api_calls_forget(struct thole_session *s); /* of the session, its computer's too */
 void th_api_call_note(struct thole_note *n);
+/* The answer is in `output`: whoever waits gets it.  The call is gone. */
+int th_api_call_hand_in(struct thole_call *c, enum th_outcome_status status);
 void th_api_call_unnote(struct thole_call *c); /* a note about it was not delivered */
 /* What was answered meanwhile goes to the driver. */
 void th_api_calls_take(struct thole_runtime *rt);

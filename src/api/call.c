@@ -188,6 +188,8 @@ static void take_one(struct thole_call *c)
 	c->over = true;
 	if (c->session && c->computing)
 		th_api_on_step(c);
+	else if (c->session && c->is_ask)
+		th_api_ask_conclude(c);
 	else if (c->session)
 		conclude_answered(c);
 	if (c->notes == 0)
@@ -215,18 +217,10 @@ void th_api_calls_take(struct thole_runtime *rt)
 /* ---- the driver's side ------------------------------------------------------------------------
  */
 
-static const struct thole_tool *tool_of(const struct thole_session *s, struct th_str name)
-{
-	for (size_t i = 0; s->agent && i < s->agent->tool_count; i++)
-		if (th_str_eq(s->agent->tools[i]->spec.name, name))
-			return s->agent->tools[i];
-	return NULL;
-}
-
 void th_api_on_call(void *ctx, struct th_driver *d, const struct th_local_call *call)
 {
 	struct thole_session *s = ctx;
-	const struct thole_tool *t = tool_of(s, call->tool);
+	const struct thole_tool *t = th_api_tool_find(s->agent, call->tool);
 	struct thole_call *c;
 
 	(void)d;
@@ -246,7 +240,7 @@ static struct thole_call *call_of(const struct thole_session *s, struct th_ticke
 {
 	struct thole_call *c = s->calls;
 
-	while (c && (c->ticket.seq != t.seq || c->ticket.generation != t.generation))
+	while (c && (c->is_ask || c->ticket.seq != t.seq || c->ticket.generation != t.generation))
 		c = c->next;
 	return c;
 }
@@ -382,9 +376,7 @@ bool thole_call_cancelled(const struct thole_call *call)
 static int answer(struct thole_call *c, enum th_outcome_status status, const char *text,
 		  struct thole_error *err)
 {
-	struct th_inbox *b;
 	struct th_jw w;
-	bool closed;
 	int code = TH_OK;
 
 	if (!c)
@@ -400,8 +392,15 @@ static int answer(struct thole_call *c, enum th_outcome_status status, const cha
 		return th_api_fail(err, TH_ELIMIT, "the answer has more than %zu bytes as JSON",
 				   TH_CALL_ANSWER_MAX);
 	}
+	return th_api_call_hand_in(c, status);
+}
+
+int th_api_call_hand_in(struct thole_call *c, enum th_outcome_status status)
+{
+	struct th_inbox *b = c->inbox;
+	bool closed;
+
 	c->status = status;
-	b = c->inbox;
 	pthread_mutex_lock(&b->lock);
 	closed = b->closed;
 	if (!closed) {

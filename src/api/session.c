@@ -37,6 +37,7 @@ void th_api_session_unref(struct thole_session *s)
 	th_api_agent_unref(s->agent);
 	th_png_free(s->png);
 	free(s->message_later);
+	free(s->handoff);
 	free(s->text);
 	free(s->id);
 	free(s);
@@ -120,21 +121,38 @@ static struct thole_session *session_make(struct thole_runtime *rt, struct thole
 	return s;
 }
 
-static size_t agent_rows(const struct thole_session *s, struct th_tool_row **ret)
+/* Functions of all agents of the team; of two that share one, the first's row counts. */
+static size_t add_rows(const struct thole_session *s, const struct thole_agent *a,
+		       struct th_tool_row *rows, size_t count)
 {
-	const struct thole_agent *a = s->agent;
-	size_t count = a ? a->tool_count : 0;
-
-	*ret = count > 0 ? th_alloc(count * sizeof(**ret)) : NULL;
-	for (size_t i = 0; i < count; i++)
-		(*ret)[i] = (struct th_tool_row){
+	for (size_t i = 0; a && i < a->tool_count; i++)
+		rows[count++] = (struct th_tool_row){
 			.spec = a->tools[i]->spec,
 			.local = th_api_on_call,
 			.cancel = th_api_on_cancel,
 			.alive = th_api_is_alive,
 			.ctx = (void *)(uintptr_t)s,
 		};
+	for (size_t i = 0; a && i < a->member_count; i++)
+		count = add_rows(s, a->members[i], rows, count);
 	return count;
+}
+
+static size_t count_tools(const struct thole_agent *a)
+{
+	size_t count = a ? a->tool_count : 0;
+
+	for (size_t i = 0; a && i < a->member_count; i++)
+		count += count_tools(a->members[i]);
+	return count;
+}
+
+static size_t agent_rows(const struct thole_session *s, struct th_tool_row **ret)
+{
+	size_t count = count_tools(s->agent);
+
+	*ret = count > 0 ? th_alloc(count * sizeof(**ret)) : NULL;
+	return add_rows(s, s->agent, *ret, 0);
 }
 
 /* `def` NULL: a stored one. */
@@ -148,12 +166,14 @@ static int start(struct thole_runtime *rt, struct thole_agent *agent, const stru
 						      .alive = th_api_is_alive,
 						      .ctx = s };
 	size_t count = agent_rows(s, &rows);
+	struct th_codes codes = { &th_api_codes_ops, s };
 	struct th_start how = {
 		.session_id = th_str_of(id),
 		.agent = def,
 		.tools = rows,
 		.tool_count = count,
 		.computer = agent && agent->see ? &computer : NULL,
+		.codes = agent ? &codes : NULL,
 	};
 	struct th_err e = { 0 };
 	enum th_code code;

@@ -2,6 +2,8 @@
 /*
  * watch.c - what a session tells its watcher: the driver's events and deltas as notes.
  */
+#include <stdlib.h>
+
 #include "api/api.h"
 #include "base/text.h"
 
@@ -106,16 +108,29 @@ static void message_text(const struct th_json *item, struct th_buf *out)
 		th_buf_add(out, th_json_get_str(it.val, "text"));
 }
 
+/* Does a function of this name hand over, for any agent of the team? */
+static bool hands_over(const struct thole_session *s, struct th_str function)
+{
+	const struct th_session *f = th_driver_session(s->rt->driver, s->handle);
+
+	for (size_t i = 0; f && i < f->team->count; i++)
+		if (th_member_handoff(&f->team->members[i], function) >= 0)
+			return true;
+	return false;
+}
+
 static struct th_str item_name(const struct thole_session *s, const struct th_json *item)
 {
 	struct th_str type = th_json_get_str(item, "type");
 
-	(void)s;
 	if (th_str_is(type, "message"))
 		return TH_STR("message_output_created");
 	if (th_str_is(type, "reasoning"))
 		return TH_STR("reasoning_item_created");
-	return th_str_ends(type, TH_STR("_call")) ? TH_STR("tool_called") : none;
+	if (!th_str_ends(type, TH_STR("_call")))
+		return none;
+	return hands_over(s, th_json_get_str(item, "name")) ? TH_STR("handoff_requested")
+							    : TH_STR("tool_called");
 }
 
 /* The raw items stand in the answer in the same order as the parsed ones. */
@@ -136,8 +151,11 @@ static void tell_answer(struct thole_session *s, const struct th_event *ev)
 
 		if (!name.len)
 			continue;
+		if (th_str_is(name, "handoff_requested") && !s->handoff)
+			s->handoff = th_api_copy(id);
 		th_buf_clear(&text);
-		if (th_str_is(name, "tool_called"))
+		if (!th_str_is(name, "message_output_created") &&
+		    !th_str_is(name, "reasoning_item_created"))
 			th_buf_add(&text, tool.len ? tool : TH_STR("computer"));
 		else
 			message_text(it.val, &text);
@@ -153,6 +171,13 @@ static void tell_outcome(struct thole_session *s, const struct th_event *ev)
 	struct th_buf text = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	bool plain = th_json_unescape(raw, &text);
 
+	/* Of the first of an answer handoff_occurred is said; the others' results are results. */
+	if (s->handoff && th_str_is(ev->call, s->handoff)) {
+		free(s->handoff);
+		s->handoff = NULL;
+		th_buf_deinit(&text);
+		return;
+	}
 	th_api_tell(s, THOLE_NOTE_ITEM, TH_STR("tool_output"), plain ? th_buf_str(&text) : none,
 		    ev->data, ev->call, ev->seq, NULL);
 	th_buf_deinit(&text);

@@ -105,6 +105,21 @@ def check_computer(x):
     assert x.run(answer, "computer") == "the lamp is on: It shines.\n"
 
 
+def check_handoff(x):
+    def answer(request, euros):
+        names = [tool["name"] for tool in request["tools"]]
+        if "transfer_to_billing" in names:
+            return [call("transfer_to_billing")]
+        said = outputs(request)
+        return [say("It is " + said[-1])] if said[-1:] == ["paid back"] else [call("refund", euros=euros)]
+
+    wanted = "agent: desk\nagent: billing\npaying back 20\nIt is paid back\n"
+    got = x.run(lambda request: answer(request, 20), "handoff")
+    assert got == wanted, got
+    got = x.run(lambda request: answer(request, 2000), "handoff", "2000, please.")
+    assert "paying" not in got and "failed: " in got and "without a word" in got, got
+
+
 def check_sessions(x):
     def answer(request):
         return [say("The answer is " + outputs(request)[0])] if outputs(request) else [call("lookup")]
