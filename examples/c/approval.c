@@ -55,27 +55,30 @@ static void on_note(void *ctx, struct thole_session *session, const struct thole
 int main(int argc, char **argv)
 {
 	const char *command = argc > 2 ? argv[1] : "";
-	struct thole_agent *agent = operator_agent();
+	bool ask = strcmp(command, "ask") == 0, reject = strcmp(command, "reject") == 0;
+	struct thole_agent *agent;
 	struct thole_runtime *rt;
 	struct thole_session *session;
 
+	if (!ask && !reject && strcmp(command, "approve") != 0) {
+		fprintf(stderr,
+			"usage: approval ask TEXT | approve SESSION | reject SESSION [WHY]\n");
+		return 2;
+	}
+	agent = operator_agent();
 	check(thole_runtime_new(NULL, &rt, &err));
-	if (strcmp(command, "ask") == 0) {
+	if (ask) {
 		check(thole_session_new(rt, agent, NULL, &session, &err));
 		check(thole_session_watch(session, THOLE_NOTE_ASK, on_note, NULL, &err));
 		check(thole_session_run(session, argv[2], &err));
-	} else if (strcmp(command, "approve") == 0) {
-		check(thole_session_open(rt, agent, argv[2], &session, &err));
-		check(thole_session_approve(session, NULL, "me", &err));
-		check(thole_session_wait(session, -1, &err));
-	} else if (strcmp(command, "reject") == 0) {
+	} else if (reject) {
 		check(thole_session_open(rt, agent, argv[2], &session, &err));
 		check(thole_session_reject(session, NULL, "me", argc > 3 ? argv[3] : NULL, &err));
 		check(thole_session_wait(session, -1, &err));
 	} else {
-		fprintf(stderr,
-			"usage: approval ask TEXT | approve SESSION | reject SESSION [WHY]\n");
-		return 2;
+		check(thole_session_open(rt, agent, argv[2], &session, &err));
+		check(thole_session_approve(session, NULL, "me", &err));
+		check(thole_session_wait(session, -1, &err));
 	}
 	if (thole_session_state(session) == THOLE_FINISHED)
 		printf("%s\n", thole_session_output(session));
