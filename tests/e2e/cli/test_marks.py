@@ -37,10 +37,13 @@ class Parser(http.server.BaseHTTPRequestHandler):
 
 
 class Marks(house.House):
-    def begin(self, name, command):
+    def write_agent(self, command, **more):
         agent = {"name": "marks", "model": "omni+human/human", "workspace": str(self.work), "tools": [],
-                 "computer": {"kind": "desktop", "width": 640, "height": 400, "start": [command]}}
+                 "computer": {"kind": "desktop", "width": 640, "height": 400, "start": [command]}, **more}
         (self.work / "agent.yaml").write_text(json.dumps(agent))
+
+    def begin(self, name, command):
+        self.write_agent(command)
         self.process = self.start("run", "-a", self.work / "agent.yaml", "-s", name, "answer the question",
                                   stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
         self.said = ""
@@ -93,6 +96,28 @@ class Marks(house.House):
         action = calls[-1]["arguments"]["actions"][0]
         self.assertEqual((action["x"], action["y"]), tuple(calls[-1]["grounding"]["places"][0][k] for k in "xy"))
         self.assertNotIn(0, (action["x"], action["y"]))
+
+    @unittest.skipUnless(os.environ.get("TH_TORTURE"), "many runs of one session: ./dev torture's")
+    def test_recorded_before_it_acts(self):
+        """A click that waits for approval happens where it was recorded, by another process that looks for nothing again."""
+        self.write_agent(DIALOG, approve=["computer"])
+        ended = self.good("run", "-a", self.work / "agent.yaml", "-s", "r", "answer", stdin="screenshot\n", code=3)
+        for _ in range(40):
+            self.good("approve", "r")
+            found = re.search(r'(\d+) [a-z ]+ "Yes"', self.good("resume", "r", stdin="", code=3).err)
+            if found:
+                break
+            ended = self.good("resume", "r", stdin="wait 0.2\n", code=3)
+        self.assertTrue(found, ended)
+        self.good("resume", "r", stdin="click #%s\n" % found.group(1), code=3)
+        before = self.calls("r")
+        self.assertEqual(before[-1]["grounding"]["places"][0]["id"], int(found.group(1)))
+        self.assertFalse((self.work / "answer").exists())
+        self.good("approve", "r")
+        self.good("resume", "r", stdin="done\n")
+        self.wait_for(lambda: (self.work / "answer").exists())
+        self.assertEqual(self.calls("r"), before)
+        self.assertEqual((self.work / "answer").read_text(), "yes\n")
 
     def test_a_parser(self):
         """Its boxes are marked, its words are shown without their control characters; a number keeps to its place."""
