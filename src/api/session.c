@@ -160,7 +160,9 @@ static int start(struct thole_runtime *rt, struct thole_agent *agent, const stru
 		 const char *id, struct thole_session **ret, struct thole_error *err)
 {
 	struct thole_session *s = session_make(rt, agent);
-	struct th_observer observer = { th_api_on_event, th_api_on_delta, on_rest, s };
+	struct th_observer observer = {
+		.event = th_api_on_event, .delta = th_api_on_delta, .rest = on_rest, .ctx = s
+	};
 	struct th_tool_row *rows = NULL, computer = { .local = th_api_on_computer,
 						      .cancel = th_api_on_cancel,
 						      .alive = th_api_is_alive,

@@ -111,6 +111,17 @@ static void on_delta(void *ctx, struct th_handle h TH_UNUSED, enum th_delta_kind
 	flush(r);
 }
 
+static void on_progress(void *ctx, struct th_handle h TH_UNUSED, struct th_str tool,
+			struct th_str bytes)
+{
+	struct runner *r = ctx;
+
+	if (r->job->output != TH_OUTPUT_VIEW)
+		return;
+	th_view_progress(r->view, tool, bytes, &r->out);
+	flush(r);
+}
+
 /* ---- approvals ---- */
 
 static const struct th_call *asked(const struct th_session *s)
@@ -417,7 +428,7 @@ int th_job_run(const struct th_job *job, struct th_job_result *ret)
 		.interactive =
 		    job->output == TH_OUTPUT_VIEW && terminal && th_cli_terminal(STDIN_FILENO),
 	};
-	struct th_observer observer = { on_event, on_delta, on_rest, &r };
+	struct th_observer observer = { on_event, on_delta, on_progress, on_rest, &r };
 	struct th_start start = {
 		.session_id = job->session_id,
 		.agent = job->agent,

@@ -646,6 +646,26 @@ void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *
 
 /* ---- streaming ---- */
 
+void th_view_progress(struct th_view *v, struct th_str tool, struct th_str bytes,
+		      struct th_buf *out)
+{
+	struct th_event before = { .ts_ms = v->last_ms };
+
+	while (bytes.len) {
+		struct th_str line = th_str_split(&bytes, '\n');
+
+		if (!th_str_trim(line).len)
+			continue;
+		begin_line(v, &before, "progress", DIM, out);
+		style(v, DIM, out);
+		th_text_line(out, tool, 40);
+		th_buf_add_cstr(out, ": ");
+		th_text_line(out, line, LINE_COLUMNS_MAX);
+		unstyle(v, DIM, out);
+		th_buf_add_char(out, '\n');
+	}
+}
+
 void th_view_delta(struct th_view *v, enum th_delta_kind kind, struct th_str text,
 		   struct th_buf *out)
 {

@@ -28,6 +28,9 @@ void th_view_freep(struct th_view **v);
 
 /* Each appends lines to `out`. */
 void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *out);
+/* What a tool writes while it runs, a line of ours for each of its lines. */
+void th_view_progress(struct th_view *v, struct th_str tool, struct th_str bytes,
+		      struct th_buf *out);
 void th_view_delta(struct th_view *v, enum th_delta_kind kind, struct th_str text,
 		   struct th_buf *out);
 /* A line of ours: label and text. */

@@ -76,6 +76,8 @@ const struct th_outfit *th_outfit_member(const struct th_outfit *o, size_t agent
 struct th_observer {
 	void (*event)(void *ctx, struct th_handle h, const struct th_event *ev);
 	void (*delta)(void *ctx, struct th_handle h, enum th_delta_kind kind, struct th_str text);
+	/* Progress of a command tool, as it comes; may be NULL. */
+	void (*progress)(void *ctx, struct th_handle h, struct th_str tool, struct th_str bytes);
 	/* The session rests (th_session_rests) and all of it is durable; or it was lost (err not
 	 * NULL: another runtime took it, the store failed). */
 	void (*rest)(void *ctx, struct th_handle h, const struct th_session *s,
@@ -175,5 +177,7 @@ void th_driver_model_done(struct th_driver *d, struct th_ticket t, const struct 
 void th_driver_tool_ready(struct th_driver *d, struct th_ticket t);
 void th_driver_tool_done(struct th_driver *d, struct th_ticket t,
 			 const struct th_tool_result *result);
+/* What an effect writes before its end, for who watches. */
+void th_driver_tool_progress(struct th_driver *d, struct th_ticket t, struct th_str bytes);
 
 #endif

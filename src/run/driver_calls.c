@@ -509,6 +509,23 @@ void th_live_tool_cancel(struct th_live *l, const struct th_call *c)
 		row->cancel(row->ctx, ticket);
 }
 
+void th_driver_tool_progress(struct th_driver *d, struct th_ticket t, struct th_str bytes)
+{
+	struct th_live *l = th_live_find(d, t.index, t.generation);
+
+	if (!l || l->lost || !l->observer.progress)
+		return;
+	for (size_t i = 0; i < l->fold.call_count; i++) {
+		const struct th_call *c = &l->fold.calls[i];
+
+		if (c->intent_seq != t.seq || c->phase != TH_CALL_INTENDED)
+			continue;
+		l->observer.progress(l->observer.ctx, (struct th_handle){ l->index, l->generation },
+				     c->tool, bytes);
+		return;
+	}
+}
+
 void th_driver_tool_ready(struct th_driver *d, struct th_ticket t)
 {
 	struct th_live *l = th_live_find(d, t.index, t.generation);

@@ -505,6 +505,14 @@ static void tool_call_drop(struct th_runtime *rt, struct tool_call *c)
 	free(c);
 }
 
+static void on_progress(void *ctx, uint64_t offset, struct th_str bytes)
+{
+	const struct tool_call *c = ctx;
+
+	(void)offset;
+	th_driver_tool_progress(c->session->rt->driver, c->ticket, bytes);
+}
+
 static void on_finished(void *ctx, const struct th_executor_result *r)
 {
 	struct tool_call *c = ctx;
@@ -595,7 +603,10 @@ static void world_tool_run(void *ctx, struct th_ticket t, const struct th_tool_c
 		.epoch = call->epoch,
 		.journal = call->journal,
 	};
-	struct th_executor_handlers h = { .on_finished = on_finished };
+	/* Output is sent through the executor's socket only where it is shown. */
+	bool shown = th_str_is(call->tool, "command") && s && s->observer.progress;
+	struct th_executor_handlers h = { .on_finished = on_finished,
+					  .on_output = shown ? on_progress : NULL };
 	struct tool_call *c;
 	struct th_err err = { 0 };
 
@@ -1093,6 +1104,13 @@ static void watched_delta(void *ctx, struct th_handle h, enum th_delta_kind kind
 	s->watcher.delta(s->watcher.ctx, h, kind, text);
 }
 
+static void watched_progress(void *ctx, struct th_handle h, struct th_str tool, struct th_str bytes)
+{
+	struct session *s = ctx;
+
+	s->watcher.progress(s->watcher.ctx, h, tool, bytes);
+}
+
 /* The session may be closed by the caller's, so that one is called last. */
 static void watched_rest(void *ctx, struct th_handle h, const struct th_session *fold,
 			 const struct th_err *err)
@@ -1114,6 +1132,7 @@ static void watch(struct session *s, const struct th_observer *observer)
 		s->observer = (struct th_observer){
 			.event = observer->event ? watched_event : NULL,
 			.delta = observer->delta ? watched_delta : NULL,
+			.progress = observer->progress ? watched_progress : NULL,
 			.rest = watched_rest,
 			.ctx = s,
 		};

@@ -35,6 +35,7 @@ class Commands(house.House):
                    {"expect": [{"tool_output": {"contains": "deployed"}}], "parts": [{"text": "Done."}]})
         ended = self.good("run", "-a", agent, "-s", "one", "go", code=3)
         self.assertIn("deploy", ended.out)
+        self.assertIn("progress   weather: asking", ended.out)
         self.good("approve", "one")
         self.good("resume", "one")
         events = self.events("one")
