@@ -246,6 +246,38 @@ static void test_strict_limits(void **unused)
 	th_buf_deinit(&text);
 }
 
+/* The last that is taken, and the first that is not. */
+static void test_strict_edges(void **unused)
+{
+	struct th_buf text = TH_BUF_INIT(16 * TH_MIB);
+	struct th_arena a;
+	struct th_str strict;
+	struct th_err err;
+
+	(void)unused;
+	th_arena_init(&a, 16 * TH_MIB);
+	for (int more = 0; more <= 1; more++) {
+		/* The root is at 1, its property at 2, and each reference one deeper. */
+		th_buf_clear(&text);
+		th_buf_add_cstr(&text, "{'properties':{'p':{'$ref':'#/x/0','title':'t'}},'x':{");
+		for (int i = 0; i < TH_SCHEMA_DEPTH_MAX - 3 + more; i++)
+			th_buf_printf(&text, "'%d':{'$ref':'#/x/%d','title':'t'},", i, i + 1);
+		th_buf_printf(&text, "'%d':{'type':'null'}}}", TH_SCHEMA_DEPTH_MAX - 3 + more);
+		assert_int_equal(strict_of(text.ptr, 0, &a, &strict, &err),
+				 more ? TH_ELIMIT : TH_OK);
+		/* The root, its property, and the alternatives. */
+		th_buf_clear(&text);
+		th_buf_add_cstr(&text, "{'properties':{'p':{'anyOf':[{}");
+		for (int i = 1; i < TH_SCHEMA_NODES_MAX - 2 + more; i++)
+			th_buf_add_cstr(&text, ",{}");
+		th_buf_add_cstr(&text, "]}}}");
+		assert_int_equal(strict_of(text.ptr, 0, &a, &strict, &err),
+				 more ? TH_ELIMIT : TH_OK);
+	}
+	th_arena_deinit(&a);
+	th_buf_deinit(&text);
+}
+
 /* ---- checking ---- */
 
 static enum th_code check(const char *schema, const char *value, struct th_buf *faults,
@@ -472,12 +504,13 @@ static void test_strict_and_checked(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_strict_objects),    cmocka_unit_test(test_strict_unions),
-		cmocka_unit_test(test_strict_references), cmocka_unit_test(test_strict_of_others),
-		cmocka_unit_test(test_strict_limits),     cmocka_unit_test(test_types),
-		cmocka_unit_test(test_scalars),           cmocka_unit_test(test_containers),
-		cmocka_unit_test(test_combined),          cmocka_unit_test(test_references),
-		cmocka_unit_test(test_check_limits),      cmocka_unit_test(test_strict_and_checked),
+		cmocka_unit_test(test_strict_objects),     cmocka_unit_test(test_strict_unions),
+		cmocka_unit_test(test_strict_references),  cmocka_unit_test(test_strict_of_others),
+		cmocka_unit_test(test_strict_limits),      cmocka_unit_test(test_types),
+		cmocka_unit_test(test_strict_edges),       cmocka_unit_test(test_scalars),
+		cmocka_unit_test(test_containers),         cmocka_unit_test(test_combined),
+		cmocka_unit_test(test_references),         cmocka_unit_test(test_check_limits),
+		cmocka_unit_test(test_strict_and_checked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "models/gemini.h"
 #include "models/gemini_args.h"
+#include "models/gemini_decoder.h"
 
 static struct th_err err;
 
@@ -272,12 +273,37 @@ static void test_hole(void **state)
 	th_buf_deinit(&text);
 }
 
+/* Members of a candidate that no table knows are kept, as many as there is room for. */
+static void test_members_of_a_candidate(void **state)
+{
+	struct th_decoder *d = th_gemini_new(NULL, NULL, NULL);
+	struct th_buf body = TH_BUF_INIT(TH_MIB);
+	struct th_answer answer;
+	char key[32];
+
+	(void)state;
+	th_buf_add_cstr(&body, "{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"x\"}]},"
+			       "\"finishReason\":\"STOP\"");
+	for (int i = 0; i <= TH_GEMINI_MEMBERS_MAX; i++)
+		th_buf_printf(&body, ",\"member%d\":%d", i, i);
+	th_buf_add_cstr(&body, "}]}");
+	assert_true(th_gemini_feed(d, th_buf_str(&body)) >= 0);
+	th_gemini_end(d, false, &answer);
+	assert_int_equal(answer.status, TH_ANSWER_COMPLETED);
+	(void)snprintf(key, sizeof(key), "\"member%d\":", TH_GEMINI_MEMBERS_MAX - 1);
+	assert_true(th_str_find(answer.raw, th_str_of(key)) >= 0);
+	(void)snprintf(key, sizeof(key), "\"member%d\":", TH_GEMINI_MEMBERS_MAX);
+	assert_true(th_str_find(answer.raw, th_str_of(key)) < 0);
+	th_gemini_free(d);
+	th_buf_deinit(&body);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trips), cmocka_unit_test(test_pixels),
 		cmocka_unit_test(test_calls),       cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_hole),
+		cmocka_unit_test(test_hole),        cmocka_unit_test(test_members_of_a_candidate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,6 +213,31 @@ static void limits(void **state)
 	th_buf_deinit(&lines);
 }
 
+/* Names and digests of the files must fit in the journal. */
+static void long_names(void **state)
+{
+	struct th_buf lines = TH_BUF_INIT(TH_MIB), folder = TH_BUF_INIT(TH_PATH_LEN_MAX);
+
+	(void)state;
+	for (int i = 0; i < 15; i++)
+		th_buf_printf(&folder, "%0254d/", i);
+	for (int more = 0; more <= 1; more++) {
+		th_buf_clear(&lines);
+		for (int i = 0; i < TH_PATCH_FILES_MAX; i++)
+			th_buf_printf(&lines, "*** Add File: %s%0*d\n+x\n", folder.ptr,
+				      more ? 200 : 20, i);
+		patch(lines.ptr);
+		assert_int_equal(run.status, more ? TH_OUTCOME_REFUSED : TH_OUTCOME_DONE);
+		if (more)
+			assert_true(has(run.text.ptr, "larger than"));
+		else
+			assert_true(run.noted.len < TH_PATCH_NOTE_MAX &&
+				    run.noted.len > TH_PATCH_NOTE_MAX - 10 * TH_KIB);
+	}
+	th_buf_deinit(&lines);
+	th_buf_deinit(&folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,6 +245,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(does_all_or_nothing, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(a_failed_write_is_undone, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(a_probe_decides, job_setup, job_teardown),
+		cmocka_unit_test_setup_teardown(long_names, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(limits, job_setup, job_teardown),
 	};
 
