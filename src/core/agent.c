@@ -179,6 +179,10 @@ static const struct th_field agent_fields[] = {
 	{ "instructions_from", AT(instructions_from), TH_FIELD_str, TH_NONEMPTY,
 	  "function of the agent's code that gives the instructions, asked before each turn", NULL,
 	  NULL, false, 0 },
+	{ "hosted_tools", AT(hosted_tools), TH_FIELD_raw, 0,
+	  "tools that the provider runs itself, as its API writes them: [{type: web_search}]; for "
+	  "models of the Responses API",
+	  NULL, NULL, false, 0 },
 	{ "input_filter", AT(input_filter), TH_FIELD_str, TH_NONEMPTY,
 	  "function of the agent's code that says which items each request sends", NULL, NULL,
 	  false, 0 },

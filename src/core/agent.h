@@ -139,6 +139,7 @@ struct th_agent {
 	struct th_str script;       /* Lua: the code of the agent and its team */
 	struct th_str script_file;  /* where it is from; config.c reads it into script */
 	struct th_str instructions_from; /* the code that gives the instructions; empty: none */
+	struct th_str hosted_tools;      /* raw list: tools that the provider runs itself */
 	struct th_str input_filter;      /* the code that narrows each request; empty: none */
 	int64_t history_items;           /* of before the task that are sent; 0: all */
 };

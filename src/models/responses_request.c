@@ -138,8 +138,10 @@ static void put_format(const struct th_request_options *o, struct th_jw *w)
 static void put_tools(const struct th_request_options *o, struct th_jw *w)
 {
 	bool computer = o->has_computer && o->profile->computer != TH_COMPUTER_NONE;
+	struct th_json_raw_iter hosted =
+	    th_json_raw_iter(o->agent ? o->agent->hosted_tools : TH_STR(""));
 
-	if (!o->tool_count && !computer)
+	if (!o->tool_count && !computer && !(o->agent && o->agent->hosted_tools.len))
 		return;
 	th_jw_key(w, TH_STR("tools"));
 	th_jw_array(w);
@@ -159,6 +161,9 @@ static void put_tools(const struct th_request_options *o, struct th_jw *w)
 		th_jw_kbool(w, "strict", t->strict);
 		th_jw_object_end(w);
 	}
+	/* What the provider does itself comes back as items, and asks nothing of us. */
+	while (th_json_raw_next(&hosted))
+		th_jw_raw(w, hosted.val);
 	th_jw_array_end(w);
 	put_choice(o, w);
 	if (computer && o->profile->computer == TH_COMPUTER_PREVIEW)

@@ -805,6 +805,34 @@ static enum th_code check_settings(const struct checker *c, const struct th_agen
 	return fault ? fail_path(c, th_buf_str(&path), "%s", fault) : TH_OK;
 }
 
+/* Functions and the computer are ours to run. */
+static enum th_code check_hosted(const struct checker *c, const struct th_agent *a)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_json_iter it;
+	enum th_code code = TH_OK;
+
+	if (!a->hosted_tools.len)
+		return TH_OK;
+	code = th_json_parse(a->hosted_tools, &doc, c->err);
+	if (code)
+		return code;
+	if (!th_json_is_array(th_json_root(doc)))
+		return fail_path(c, TH_STR("hosted_tools"), "must be a list");
+	for (it = th_json_iter(th_json_root(doc)); th_json_next(&it);) {
+		struct th_str type = th_json_get_str(it.val, "type");
+
+		if (!type.len || th_str_is(type, "function") || th_str_is(type, "custom") ||
+		    th_str_is(type, "shell") || th_str_is(type, "apply_patch") ||
+		    th_str_is(type, "mcp") || th_str_is(th_str_sub(type, 0, 8), "computer"))
+			return fail_path(
+			    c, TH_STR("hosted_tools"),
+			    "is for what the provider runs itself, such as web_search: "
+			    "each has such a type");
+	}
+	return TH_OK;
+}
+
 static enum th_code check_agent(const struct checker *c, const struct th_agent *a)
 {
 	enum th_code code = check_computer(c, a->computer);
@@ -813,6 +841,8 @@ static enum th_code check_agent(const struct checker *c, const struct th_agent *
 		code = check_fallback(c, a);
 	if (code == TH_OK)
 		code = check_settings(c, a);
+	if (code == TH_OK)
+		code = check_hosted(c, a);
 	if (code == TH_OK)
 		code = check_commands(c, a);
 	if (code == TH_OK)

@@ -16,6 +16,7 @@ import threading
 
 BUILD = sys.argv[1]
 HOST = os.path.join(BUILD, "tests/conformance/conformance-agents-host")
+HOSTED = {"web_search", "file_search", "code_interpreter", "image_generation"}
 NOT_BUILT = {"mcp_approval_request", "shell_call", "apply_patch_call", "custom_tool_call", "local_shell_call"}
 
 
@@ -108,10 +109,18 @@ def definition(case, alias, guards):
     config, options = case["config"], case["config"].get("options", {})
     agent = config["agents"][alias]
     tools = [t for t in agent.get("tools", []) if config["tools"][t].get("enabled", True) is not False]
+    hosted = [{"type": config["tools"][t]["type"]} for t in tools if config["tools"][t].get("type") in HOSTED]
+    tools = [t for t in tools if config["tools"][t].get("type") not in HOSTED]
     out = {"name": real_name(alias, agent), "tools": tools or ["none"], "unknown_tool": "fail", "output_retries": 0,
            "instructions": agent.get("instructions", "")}
     if options.get("tool_not_found_behavior") == "return_error_to_model":
         out["unknown_tool"] = "tell"
+    if hosted:
+        out["hosted_tools"] = hosted
+    computer = [t for t in tools if config["tools"][t].get("type") == "computer"]
+    if computer:
+        out["computer"] = {"kind": "custom", "width": 1024, "height": 768}
+        out["tools"] = [t for t in tools if t not in computer] or ["none"]
     if agent.get("handoffs"):
         out["handoffs"] = [handoff(h, None) for h in agent["handoffs"]]
         if options.get("nest_handoff_history"):
@@ -189,7 +198,8 @@ def spec(case, store, url):
         if options.get(key):
             raise Cannot(key)
     used = {t for a in config["agents"].values() for t in a.get("tools", [])}
-    tools = [tool(n, t) for n, t in config["tools"].items() if n in used]
+    tools = [tool(n, t) for n, t in config["tools"].items()
+             if n in used and t.get("type") not in HOSTED and t.get("type") != "computer"]
     formatter = options.get("rejection_formatter", {})
     texts = {"rejected": formatter.get("approval_rejected"), "unknown_tool": formatter.get("tool_not_found")}
     steps = []
@@ -206,7 +216,10 @@ def spec(case, store, url):
         else:
             steps.append(s)
             if s["op"] == "run":
-                steps += [{"op": "wait"}, {"op": "items"}]
+                steps += [{"op": "wait"}]
+                if any(t.get("ack") for t in config["tools"].values()):  # the program accepts the provider's checks
+                    steps += [{"op": "approve"}, {"op": "wait"}]
+                steps += [{"op": "items"}]
     # What is decided before a restart happens at once; the SDK waits until it is told to go on.
     return {"store": store, "agent": agent, "tools": tools, "steps": steps,
             "codes": {"guards": guards, "texts": {k: v for k, v in texts.items() if v}}}
@@ -324,8 +337,12 @@ class Reader:
 
     def on_approval_decided(self, source, d):
         self.waiting.pop(d["call_id"], None)
+        if any(t.get("ack") for t in self.config["tools"].values()):
+            self.items.remove("tool_approval_item")  # the SDK asks a callback, and says nothing of it
 
     def on_intent(self, source, d):
+        if d["tool"] == "computer":
+            d = {**d, "tool": "computer_use_preview"}
         self.waiting.pop(d["call_id"], None)
         self.hook("tool_start:" + d["tool"])
 
@@ -336,7 +353,7 @@ class Reader:
         if name in self.handoffs() and d["status"] == "done":
             return
         if d.get("effect_id") and not d.get("fails"):
-            self.hook("tool_end:" + name)
+            self.hook("tool_end:" + (name or "computer_use_preview"))
         if not d.get("fails") and not self.phase.get("error"):
             self.item("tool_call_output_item")
 
@@ -560,6 +577,10 @@ DEVIATIONS_MAX = 15
 def plain_item(item):
     """An item without what both say differently and mean the same."""
     item = {k: v for k, v in item.items() if v is not None}
+    if item.get("type") == "computer_call":
+        item = {k: v for k, v in item.items() if v != []}
+    if item.get("type") == "computer_call_output":
+        item = {**item, "output": {"type": "computer_screenshot"}}  # any picture
     if "role" in item and item.get("type", "message") == "message":
         content = item["content"]
         if isinstance(content, list) and len(content) == 1 and content[0].get("type") in ("input_text", "output_text", "text"):

@@ -21,6 +21,7 @@ struct host {
 	struct th_handle h;
 	const struct th_json *spec;
 	struct th_config *config;
+	struct th_tool_row computer;
 	struct th_tool_row rows[TOOLS_MAX];
 	size_t row_count;
 	struct th_agent agent;
@@ -210,6 +211,52 @@ static void run_tool(void *ctx, struct th_driver *d, const struct th_local_call 
 	th_buf_deinit(&text);
 }
 
+/* ---- a computer -------------------------------------------------------------------------- */
+
+/* One line per action, as the scenarios write them; the picture is any. */
+static void run_computer(void *ctx, struct th_driver *d, const struct th_local_call *call)
+{
+	struct host *host = ctx;
+	struct th_json_doc *doc = NULL;
+	struct th_json_iter it;
+	struct th_blob blob = { .media_type = TH_STR("image/png"), .bytes = TH_STR("shot") };
+	struct th_tool_result result = { .status = TH_OUTCOME_DONE,
+					 .blobs = &blob,
+					 .blob_count = 1 };
+	struct th_buf output = TH_BUF_INIT(TH_KIB), shown = TH_BUF_INIT(TH_KIB);
+	char hex[TH_SHA256_HEX_SIZE + 1];
+	struct th_str last = TH_STR("");
+	struct th_err err;
+
+	if (th_json_parse(call->arguments, &doc, &err))
+		die(&err);
+	for (it = th_json_iter(th_json_get(th_json_root(doc), "actions")); th_json_next(&it);) {
+		last = th_json_get_str(it.val, "type");
+		th_buf_clear(&shown);
+		th_buf_add(&shown, last);
+		if (th_str_is(last, "click"))
+			th_buf_printf(&shown, "(%lld,%lld,left)",
+				      (long long)th_json_get_int(it.val, "x", -1),
+				      (long long)th_json_get_int(it.val, "y", -1));
+		say("side", th_buf_str(&shown));
+	}
+	if (!th_str_is(last, "screenshot"))
+		say("side", TH_STR("screenshot"));
+	blob.hash = th_sha256_of(blob.bytes.ptr, blob.bytes.len);
+	th_digest_hex(&blob.hash, hex);
+	th_buf_printf(
+	    &output,
+	    "[{\"type\":\"image\",\"media_type\":\"image/png\",\"blob\":\"%s\",\"size\":4,"
+	    "\"width\":1024,\"height\":768}]",
+	    hex);
+	result.output = th_buf_str(&output);
+	th_json_free(doc);
+	th_driver_tool_done(d, call->ticket, &result);
+	th_buf_deinit(&output);
+	th_buf_deinit(&shown);
+	(void)host;
+}
+
 /* ---- code -------------------------------------------------------------------------------- */
 
 static bool holds(struct th_str all, struct th_str part)
@@ -393,6 +440,7 @@ static void open_session(struct host *host, bool again)
 		.tools = host->rows,
 		.tool_count = host->row_count,
 		.codes = &host->codes,
+		.computer = &host->computer,
 	};
 	struct th_observer see = { .event = on_event, .rest = on_rest, .ctx = host };
 	struct th_err err = { 0 };
@@ -511,6 +559,10 @@ int main(void)
 	if (th_json_parse(th_buf_str(&text), &doc, &err))
 		die(&err);
 	host.spec = th_json_root(doc);
+	host.computer =
+	    (struct th_tool_row){ .spec = { .name = TH_STR("computer"), .class = TH_CLASS_W },
+				  .local = run_computer,
+				  .ctx = &host };
 	host.codes = (struct th_codes){ &code_ops, &host };
 	if (th_table_parse(&th_agent_table, th_json_get(host.spec, "agent"), &memory, &host.agent,
 			   &err))

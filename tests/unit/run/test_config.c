@@ -295,6 +295,13 @@ static void test_agent_errors(void **state TH_UNUSED)
 {
 	static const struct pair pairs[] = {
 		{ "[1]", "agents/x.yaml:1: the file must be an object, not a list" },
+		{ "name: a\nhosted_tools:\n- type: function\n",
+		  "agents/x.yaml:2: hosted_tools is for what the provider runs itself, such as "
+		  "web_search: each has such a type" },
+		{ "name: a\nhandoffs: [b]\n",
+		  "agents/x.yaml: handoffs: there is no agent named \"b\"; the agents are a" },
+		{ "name: a\nagents:\n  b:\n    guardrails: [{name: g}]\n",
+		  "agents/x.yaml: agents.b: guardrails[0].stage: is missing" },
 		{ "name: a\nlimits:\n  turns: many\n",
 		  "agents/x.yaml:3: limits.turns must be an integer, not a string" },
 		{ "name: a\nlimits:\n  cost_usd: 1\n  turns: 0\n",
