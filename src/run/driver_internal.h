@@ -30,7 +30,8 @@ struct th_pending {
 
 /* A model request under way. */
 struct th_flight {
-	uint64_t seq; /* of MODEL_REQUESTED */
+	uint64_t seq;    /* of MODEL_REQUESTED */
+	uint64_t ticket; /* the same, and another for each time that the answer is fetched */
 	int64_t started_ms;
 	struct th_decoder *decoder;
 	struct th_buf frame; /* what stands before and after the history */
@@ -41,7 +42,8 @@ struct th_flight {
 	size_t blob_count;
 	bool in_world; /* the world has it */
 	/* In the background: */
-	bool fetches;    /* an answer that was asked for before */
+	bool fetches; /* an answer that was asked for before */
+	uint64_t fetch_count;
 	bool waits;      /* it was not done, and is looked at again */
 	bool over;       /* it is done, and is none */
 	int64_t poll_ms; /* the last wait */

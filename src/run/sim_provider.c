@@ -186,3 +186,15 @@ void th_sim_answer_draw(struct th_sim_random *r, uint64_t *numbers, unsigned fin
 		break;
 	}
 }
+
+void th_sim_answer_not_yet(uint64_t *numbers, struct th_sim_answer *ret)
+{
+	++*numbers;
+	th_buf_clear(&ret->body);
+	th_buf_printf(&ret->body,
+		      "{\"id\":\"resp_%llu\",\"object\":\"response\",\"status\":\"%s\",\"output\":"
+		      "[]}",
+		      (unsigned long long)*numbers, *numbers % 2 ? "queued" : "in_progress");
+	ret->endless = false;
+	ret->end = (struct th_model_end){ .http_status = 200, .ok = true, .hints = { -1, -1 } };
+}

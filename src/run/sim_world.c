@@ -315,7 +315,9 @@ static enum th_code model_call(void *ctx, struct th_ticket t, const struct th_mo
 	assert(number < TH_SIM_SESSIONS_MAX);
 	if (r->dead)
 		return th_fail(err, TH_ECONN, "dead");
-	if (!r->stale)
+	if (th_str_ends(call->path, TH_STR("/cancel")))
+		return th_fail(err, TH_ECONN, "nobody hears it");
+	if (!r->stale && !call->get)
 		th_sim_check_request(w->check, number, t.seq,
 				     &w->tasks[number].options[call->model_at], call->body,
 				     call->body_count);
@@ -327,6 +329,8 @@ static enum th_code model_call(void *ctx, struct th_ticket t, const struct th_mo
 	m->ticket = t;
 	m->due_ms = soon(w, 500);
 	th_sim_answer_draw(&w->random, &w->numbers, w->final_in, &m->answer);
+	if (w->tasks[number].settings.background && th_sim_chance(&w->random, call->get ? 3 : 2))
+		th_sim_answer_not_yet(&w->numbers, &m->answer);
 	m->next = r->calls;
 	r->calls = m;
 	return TH_OK;
@@ -1304,7 +1308,7 @@ static void who_answered(const void *ctx, struct th_str agent, size_t choice,
 	*ret = (struct th_speaker){ t->choices[choice].profile, t->choices[choice].model };
 }
 
-static void task_init(struct world *w, size_t number, bool falls_back, bool chains)
+static void task_init(struct world *w, size_t number, bool falls_back, bool chains, bool background)
 {
 	struct task *t = &w->tasks[number];
 	struct th_sim_random *r = &w->random;
@@ -1314,6 +1318,7 @@ static void task_init(struct world *w, size_t number, bool falls_back, bool chai
 	th_sim_check_session(w->check, number, th_str_of(t->id));
 	t->settings = (struct th_agent_model_settings){ TH_SETTINGS_UNSET };
 	t->settings.stream = th_sim_chance(r, 2);
+	t->settings.background = background;
 	t->settings.history = chains ? TH_HISTORY_PREVIOUS : TH_HISTORY_FULL;
 	/* One draw a statement: the order inside an initialiser is the compiler's. */
 	t->limits.turns = 3 + (int64_t)th_sim_below(r, 10);
@@ -1405,7 +1410,7 @@ static void world_init(struct world *w, const struct th_sim_options *o,
 	w->slow = th_sim_chance(r, 2) ? 10 : 0;
 	w->ignore = th_sim_chance(r, 2) ? 4 : 0;
 	for (size_t i = 0; i < TH_SIM_SESSIONS_MAX; i++)
-		task_init(w, i, o->seed % 3 == 0, o->seed % 4 == 1);
+		task_init(w, i, o->seed % 3 == 0, o->seed % 4 == 1, o->seed % 5 == 2);
 	w->task_count = 1 + (th_sim_chance(r, 3) ? th_sim_below(r, 3) : 0);
 	for (size_t i = 0; i < w->task_count; i++)
 		w->tasks[i].wanted = true;
