@@ -146,7 +146,7 @@
 #define TH_SCRIPT_SOURCE_MAX (64 * TH_KIB)
 #define TH_SCRIPT_MEMORY_MAX (16 * TH_MIB) /* of one state */
 #define TH_SCRIPT_BLOCK_MAX (2 * TH_MIB)   /* one string or table of it */
-#define TH_SCRIPT_INSTRUCTIONS_MAX 5000000 /* of one call */
+#define TH_SCRIPT_INSTRUCTIONS_MAX 2000000 /* of one call */
 #define TH_SCRIPT_WALL_MS 1000             /* the same, should instructions be slow */
 #define TH_SCRIPT_VALUE_MAX (1 * TH_MIB)   /* what crosses, as JSON, each way */
 #define TH_SCRIPT_DEPTH_MAX 32             /* of such a value */

@@ -6,7 +6,7 @@
  * Each question has a state of its own, made for it and thrown away: nothing is
  * remembered between calls, so a crash loses nothing and no session sees
  * another's.  It is answered at once, on the loop: TH_SCRIPT_INSTRUCTIONS_MAX
- * keeps that to some 30 ms at the very worst (docs/SCRIPTS.md), and a worker
+ * keeps that to some 50 ms at the very worst (docs/SCRIPTS.md), and a worker
  * would cost every short script, which is all of them, a hand-over and an order
  * of its own.
  *

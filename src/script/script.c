@@ -11,8 +11,10 @@
 /* Instructions between two looks at budget and clock.  Between them one instruction may still touch
  * a block of TH_SCRIPT_BLOCK_MAX bytes, so it must not be many. */
 #define TICK 100
-/* Bytes that cost as much as an instruction. */
-#define BYTES_PER_UNIT 64
+/* A block costs this much, and an instruction for so many of its bytes: what its collection takes
+ * is paid with it. */
+#define BLOCK_COST 12
+#define BYTES_PER_UNIT 32
 /* Of the caller's depth in the C stack nothing is known; Lua's own limit counts from here. */
 #define STACK_SLOTS 16
 
@@ -70,7 +72,7 @@ static void *allocate(void *ctx, void *ptr, size_t old_size, size_t size)
 	if (size > old && s->bounded) {
 		if (size > TH_SCRIPT_BLOCK_MAX || s->memory - old + size > s->limits.memory)
 			return NULL;
-		s->left -= (int64_t)(size / BYTES_PER_UNIT);
+		s->left -= BLOCK_COST + (int64_t)(size / BYTES_PER_UNIT);
 		if (s->left < 0)
 			stop(s, TH_STOP_INSTRUCTIONS);
 		if (s->stopped)

@@ -70,7 +70,7 @@ static int base_tostring(lua_State *L)
 	int type = lua_type(L, 1);
 
 	luaL_checkany(L, 1);
-	th_script_charge(L, 3);
+	th_script_charge(L, 30);
 	if (type == LUA_TLIGHTUSERDATA)
 		lua_pushliteral(L, "null");
 	else if (type > LUA_TSTRING && luaL_getmetafield(L, 1, "__tostring") == LUA_TNIL)
