@@ -7,7 +7,7 @@
  *
  * fleet: all sessions at once; turns per second against what the model's latency allows, and CPU.
  * busy:  the same with a model that answers at once: CPU per turn. watch=1: a watcher is told
- *        everything (deltas, items, events).
+ *        everything (deltas, items, events); guard=1: a guardrail at each of the four stages.
  * soak:  one session after the other; resident memory after the first tenth and at the end.
  */
 #include "bench.h"
@@ -18,7 +18,7 @@ static struct {
 	struct thole_runtime *rt;
 	struct thole_agent *agent;
 	const char *mode;
-	long sessions, finished, calls, notes;
+	long sessions, finished, calls, notes, checks;
 	bool watch;
 } b;
 
@@ -37,6 +37,14 @@ static void weather(void *ctx, struct thole_call *call)
 	(void)ctx;
 	b.calls++;
 	check(thole_call_done(call, "The weather in Paris is sunny, 21 degrees.", &err));
+}
+
+/* Guardrails of every stage, all of which pass. */
+static void passes(void *ctx, struct thole_call *call)
+{
+	(void)ctx;
+	b.checks++;
+	check(thole_call_done(call, NULL, &err));
 }
 
 static void on_note(void *ctx, struct thole_session *s, const struct thole_note *note)
@@ -77,9 +85,9 @@ static void all_at_once(long latency_ms)
 	wall = bench_wall_us() - wall;
 	turns = (double)(b.calls + b.finished);
 	rate = turns / wall * 1e6;
-	printf("{\"bench\":\"api %s\",\"sessions\":%ld,\"turns\":%.0f,\"notes\":%ld,"
+	printf("{\"bench\":\"api %s\",\"sessions\":%ld,\"turns\":%.0f,\"notes\":%ld,\"checks\":%ld,"
 	       "\"cpu_us_turn\":%.2f,\"turns_s\":%.1f,\"cpu_percent\":%.2f",
-	       b.mode, b.sessions, turns, b.notes, cpu / turns, rate, cpu / wall * 100);
+	       b.mode, b.sessions, turns, b.notes, b.checks, cpu / turns, rate, cpu / wall * 100);
 	if (latency_ms > 0)
 		printf(",\"ideal_percent\":%.2f",
 		       rate / ((double)b.sessions * 1000 / (double)latency_ms) * 100);
@@ -135,6 +143,14 @@ int main(int argc, char **argv)
 			      "\"additionalProperties\":false}",
 			      false, &err));
 	check(thole_tool_class(tool, THOLE_CLASS_READ, &err));
+	if (bench_number(argc, argv, "guard", 0)) {
+		static const char *const names[] = { "input", "output", "tool_input",
+						     "tool_output" };
+
+		for (int i = 0; i < 4; i++)
+			check(thole_agent_guardrail(b.agent, names[i], (enum thole_stage)i, true,
+						    passes, NULL, &err));
+	}
 	if (strcmp(b.mode, "soak") == 0)
 		one_after_the_other();
 	else

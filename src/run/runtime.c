@@ -85,6 +85,7 @@ struct th_runtime {
 	char *program;
 	struct th_buf scope; /* what the store is called: executors are found by it */
 	bool no_sandbox, settling, failed;
+	bool executors; /* there was one */
 	struct th_err failure;
 	uint8_t random[RANDOM_POOL];
 	size_t random_left;
@@ -480,6 +481,7 @@ static enum th_code executor_need(struct session *s, int64_t epoch, struct th_er
 {
 	struct th_executor_options o = executor_options(s, epoch);
 
+	s->rt->executors = true;
 	return s->executor ? TH_OK : th_executor_new(s->rt->loop, &o, &s->executor, err);
 }
 
@@ -649,7 +651,8 @@ static void world_tool_forget(void *ctx, struct th_str session_id, const struct 
 {
 	struct th_runtime *rt = ctx;
 
-	for (struct session *s = rt->sessions; s; s = s->next)
+	/* Tools that are functions of this process need none, and there may be thousands. */
+	for (struct session *s = rt->executors ? rt->sessions : NULL; s; s = s->next)
 		if (s->executor && th_str_eq(s->id, session_id))
 			th_executor_forget(s->executor, effect_ids, count);
 }
