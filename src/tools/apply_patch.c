@@ -13,6 +13,7 @@
  * were changed (done), none was (not started), or what else is so (unknown,
  * file by file).
  */
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "io/loop.h"
@@ -197,10 +198,31 @@ static void work_plan(void *ctx)
 
 /* ---- in a worker: doing it ---- */
 
+/* Patches of one answer run side by side, and a file has many names: only what still is as it was
+ * read may be changed. */
+static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
+
+static enum th_code still_so(struct patching *p, const struct change *c, struct th_err *err)
+{
+	struct th_place now = c->place;
+	enum th_code code = th_place_look(p->job->env, &now, NULL, err);
+
+	if (code || (now.exists == c->place.exists &&
+		     (!now.exists || th_digest_eq(&now.digest, &c->place.digest))))
+		return code;
+	return th_fail(err, TH_EUSAGE,
+		       "%s was changed by somebody else, or has another name in this patch; read "
+		       "it again",
+		       c->place.path);
+}
+
 static enum th_code make(struct patching *p, struct change *c, struct th_err *err)
 {
 	const struct th_tool_env *env = p->job->env;
+	enum th_code code = still_so(p, c, err);
 
+	if (code)
+		return code;
 	if (!c->goes)
 		return th_place_write(env, &c->place, th_buf_str(&c->new), &c->touched, err);
 	c->touched = true;
@@ -228,6 +250,7 @@ static void work_change(void *ctx)
 	size_t done = 0;
 
 	th_tool_owner_enter(p->job->env);
+	pthread_mutex_lock(&changing);
 	/* What comes before what goes: a move never leaves nothing. */
 	for (int pass = 0; pass < 2 && !p->err.code; pass++)
 		for (done = 0; done < p->count && !p->err.code; done++)
@@ -247,6 +270,7 @@ static void work_change(void *ctx)
 		th_buf_printf(&p->text, "error: %s%s%s", p->err.msg,
 			      left.len ? "" : "\n(nothing was changed)", left.ptr);
 	}
+	pthread_mutex_unlock(&changing);
 	th_tool_owner_leave(p->job->env);
 	th_buf_deinit(&left);
 }

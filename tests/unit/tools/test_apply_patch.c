@@ -66,6 +66,31 @@ static void changes_files(void **state)
 	    has(run.noted.ptr, "{\"path\":\"new/f\",\"old_sha256\":null,\"new_sha256\":\""));
 }
 
+/* Under a second name it is found out when its turn comes, and all is as before. */
+static void one_file_has_two_names(void **state)
+{
+	static const char *const second[] = { "*** Update File: ./a\n@@\n-1\n+two\n",
+					      "*** Delete File: dir/..//a\n",
+					      "*** Add File: ./n\n+two\n" };
+	struct th_buf lines = TH_BUF_INIT(4096);
+
+	(void)state;
+	put("a", "1\n");
+	assert_int_equal(mkdir(in_workspace("dir"), 0755), 0);
+	for (size_t i = 0; i < TH_COUNT(second); i++) {
+		th_buf_clear(&lines);
+		th_buf_printf(&lines, "*** Update File: a\n@@\n-1\n+one\n*** Add File: n\n+n\n%s",
+			      second[i]);
+		patch(lines.ptr);
+		assert_int_equal(run.status, TH_OUTCOME_FAILED);
+		assert_true(has(run.text.ptr, "another name in this patch"));
+		assert_true(has(run.text.ptr, "nothing was changed"));
+		holds("a", "1\n");
+		assert_false(is_there("n"));
+	}
+	th_buf_deinit(&lines);
+}
+
 /* Whatever does not fit, nothing is changed. */
 static void does_all_or_nothing(void **state)
 {
@@ -243,6 +268,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(changes_files, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(does_all_or_nothing, job_setup, job_teardown),
+		cmocka_unit_test_setup_teardown(one_file_has_two_names, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(a_failed_write_is_undone, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(a_probe_decides, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(long_names, job_setup, job_teardown),
