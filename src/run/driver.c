@@ -1560,6 +1560,17 @@ bool th_driver_durable(const struct th_driver *d, struct th_handle h)
 	return !l || l->lost || l->durable_seq == l->fold.seq;
 }
 
+int th_driver_answered(const struct th_driver *d, struct th_ticket t)
+{
+	const struct th_live *l = find(d, (struct th_handle){ t.index, t.generation });
+
+	if (!l || l->lost)
+		return -1;
+	if (l->durable_seq != l->fold.seq)
+		return 0;
+	return l->fold.answer_seq > t.seq ? 1 : -1;
+}
+
 bool th_driver_idle(const struct th_driver *d)
 {
 	return !d->dirty && d->commits == 0;

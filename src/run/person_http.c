@@ -119,14 +119,6 @@ static enum th_code read_answer(struct th_str body, bool failed, struct th_buf *
 	return th_buf_check(answer, "the answer", err);
 }
 
-static void remember(struct th_person *p, const struct th_question *q, bool failed)
-{
-	struct th_past *past = &p->past[p->past_count++ % TH_HUMAN_ANSWERED_MAX];
-
-	memcpy(past->id, q->id, sizeof(past->id));
-	past->failed = failed;
-}
-
 static void take_answer(struct th_person *p, struct th_httpd_caller *c, struct th_str id,
 			struct th_str body, bool failed)
 {
@@ -144,9 +136,11 @@ static void take_answer(struct th_person *p, struct th_httpd_caller *c, struct t
 		return;
 	}
 	a = th_alloc(sizeof(*a));
-	*a = (struct th_answerer){ .next = p->answerers, .caller = c, .ticket = q->ticket };
+	*a = (struct th_answerer){
+		.next = p->answerers, .caller = c, .ticket = q->ticket, .past.failed = failed
+	};
+	memcpy(a->past.id, q->id, sizeof(a->past.id));
 	p->answerers = a;
-	remember(p, q, failed);
 	th_person_answer(p, q, th_buf_str(&answer));
 }
 
@@ -162,9 +156,13 @@ void th_person_committed(struct th_person *p)
 		}
 		*at = a->next;
 		if (durable > 0)
+			p->past[p->past_count++ % TH_HUMAN_ANSWERED_MAX] = a->past;
+		if (durable > 0)
 			say(a->caller, 200, "status", TH_STR("success"));
 		else
-			say(a->caller, 500, "detail", TH_STR("the session was lost"));
+			say(a->caller, 500, "detail",
+			    TH_STR("the answer is not in the log: it could not be read, or the "
+				   "session was lost; see GET /pending"));
 		free(a);
 	}
 }

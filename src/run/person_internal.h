@@ -26,17 +26,18 @@ struct th_question {
 	struct th_timer timer; /* the task's time */
 };
 
+/* What became of a question that is over. */
+struct th_past {
+	char id[33];
+	bool failed;
+};
+
 /* Who has answered over HTTP, until that is durable. */
 struct th_answerer {
 	struct th_answerer *next;
 	struct th_httpd_caller *caller;
 	struct th_ticket ticket;
-};
-
-/* What became of a question that is over. */
-struct th_past {
-	char id[33];
-	bool failed;
+	struct th_past past;
 };
 
 struct th_person {

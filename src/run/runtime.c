@@ -423,11 +423,8 @@ static void on_person_done(void *ctx, struct th_ticket t, const struct th_model_
 static int is_person_durable(void *ctx, struct th_ticket t)
 {
 	struct th_runtime *rt = ctx;
-	struct th_handle h = { t.index, t.generation };
 
-	if (!th_driver_session(rt->driver, h))
-		return -1;
-	return th_driver_durable(rt->driver, h);
+	return th_driver_answered(rt->driver, t);
 }
 
 static void on_person_left(void *ctx, struct th_ticket t)
