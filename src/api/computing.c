@@ -38,13 +38,18 @@ struct th_computing {
 	size_t picture_count;
 };
 
-static void computing_free(struct th_computing *m)
+/* Its session no longer knows it. */
+static void computing_unlink(struct th_computing *m)
 {
 	struct th_computing **at = &m->session->computings;
 
 	while (*at != m)
 		at = &(*at)->next;
 	*at = m->next;
+}
+
+static void computing_free(struct th_computing *m)
+{
 	if (m->timer.loop)
 		th_timer_stop(&m->timer);
 	for (size_t i = 0; i < m->picture_count; i++)
@@ -59,8 +64,12 @@ static void computing_free(struct th_computing *m)
 
 void th_api_computings_forget(struct thole_session *s)
 {
-	while (s->computings)
-		computing_free(s->computings);
+	while (s->computings) {
+		struct th_computing *m = s->computings;
+
+		computing_unlink(m);
+		computing_free(m);
+	}
 }
 
 static struct th_computing *computing_of(const struct thole_session *s, struct th_ticket t)
@@ -140,6 +149,8 @@ static void finish(struct th_computing *m, enum th_outcome_status status)
 	}
 	r.output = th_buf_str(&m->output);
 	r.evidence = th_buf_str(&evidence);
+	/* The session may be lost by it, and forget all that it knows. */
+	computing_unlink(m);
 	th_driver_tool_done(s->rt->driver, m->ticket, &r);
 	th_buf_deinit(&evidence);
 	computing_free(m);
@@ -392,6 +403,10 @@ static void begin(struct th_computing *m)
 	m->started_ms = th_loop_now_ms(m->session->rt->loop);
 	m->w = th_jw(&m->output);
 	th_jw_array(&m->w);
+	if (m->cancelled) {
+		fail(m, TH_OUTCOME_NOT_STARTED, "it was cancelled; nothing was done");
+		return;
+	}
 	if (parse(m, &err)) {
 		m->count = 0;
 		m->args.screenshot = false;

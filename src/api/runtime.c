@@ -156,6 +156,9 @@ static void close_runtime(struct thole_runtime *rt)
 	pthread_mutex_lock(&rt->inbox->lock);
 	rt->inbox->closed = true;
 	rt->inbox->wake = th_wake_free(rt->inbox->wake);
+	pthread_mutex_unlock(&rt->inbox->lock);
+	th_api_calls_take(rt); /* answered by other threads meanwhile: nobody waits for them */
+	pthread_mutex_lock(&rt->inbox->lock);
 	th_api_inbox_unref(rt->inbox);
 	rt->loop = th_loop_free(rt->loop);
 	rt->config = th_config_free(rt->config);

@@ -206,6 +206,7 @@
 #define TH_HUMAN_CALLERS_MAX 32         /* connections of those who answer over HTTP */
 #define TH_HUMAN_BODY_MAX (1 * TH_MIB)  /* one answer of theirs */
 #define TH_HUMAN_CALLER_MS 10000        /* for a whole request of theirs */
+#define TH_HUMAN_SHOW_MS_MAX 1000       /* a terminal that takes no text loses the rest */
 #define TH_HUMAN_ANSWERED_MAX 64        /* answers whose status is remembered */
 #define TH_CONFIG_SIZE_MAX (1 * TH_MIB)
 #define TH_USER_PROFILES_MAX 256 /* rows of a models file */

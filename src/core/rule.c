@@ -217,37 +217,68 @@ static bool names_path(struct th_str key)
 	return th_names_find(keys, key) >= 0;
 }
 
+/* What a rule about places has seen so far. */
+struct seen {
+	bool path, domain, any_path, any_domain, all;
+};
+
+static void see_path(const struct th_agent_rule *r, const struct th_rule_call *call,
+		     struct th_str path, struct seen *seen)
+{
+	bool match = path_matches(r->path, call->workspace, path, r->decide != TH_RULE_RUN);
+
+	seen->path = true;
+	seen->any_path |= match;
+	seen->all &= match;
+}
+
+/* The files that a patch names (wire/patch.h), each on a line of its own; lines of content begin
+ * with another character. */
+static void see_patch(const struct th_agent_rule *r, const struct th_rule_call *call,
+		      struct th_str patch, struct seen *seen)
+{
+	static const char *const heads[] = { "*** Add File: ", "*** Update File: ",
+					     "*** Delete File: ", "*** Move to: " };
+
+	while (patch.len) {
+		struct th_str line = th_str_trim(th_str_split(&patch, '\n'));
+
+		for (size_t i = 0; i < TH_COUNT(heads); i++)
+			if (th_str_starts(line, th_str_of(heads[i])))
+				see_path(r, call,
+					 th_str_trim(th_str_sub(line, strlen(heads[i]), line.len)),
+					 seen);
+	}
+}
+
 /* Where there are several, a rule that runs wants all of them to match, the others any. */
 static bool places_match(const struct th_agent_rule *r, const struct th_rule_call *call, bool runs)
 {
 	struct th_json_iter it = th_json_iter(call->arguments);
-	bool seen_path = false, seen_domain = false, all = true;
-	bool any_path = false, any_domain = false;
+	struct seen seen = { .all = true };
 
 	while (th_json_next(&it)) {
 		struct th_str s = th_json_str(it.val);
-		bool match;
 
-		if (r->path.len && names_path(it.key)) {
-			match = path_matches(r->path, call->workspace, s, !runs);
-			seen_path = true;
-			any_path |= match;
-			all &= match;
-		}
+		if (r->path.len && names_path(it.key))
+			see_path(r, call, s, &seen);
+		if (r->path.len && th_str_is(it.key, "patch"))
+			see_patch(r, call, s, &seen);
 		if (r->domain.len && s.ptr &&
 		    (th_str_is(it.key, "url") || th_str_istarts(s, TH_STR("http://")) ||
 		     th_str_istarts(s, TH_STR("https://")))) {
-			match = domain_matches(r->domain, s, !runs);
-			seen_domain = true;
-			any_domain |= match;
-			all &= match;
+			bool match = domain_matches(r->domain, s, !runs);
+
+			seen.domain = true;
+			seen.any_domain |= match;
+			seen.all &= match;
 		}
 	}
-	if ((r->path.len && !seen_path) || (r->domain.len && !seen_domain))
+	if ((r->path.len && !seen.path) || (r->domain.len && !seen.domain))
 		return false;
 	if (runs)
-		return all;
-	return (!r->path.len || any_path) && (!r->domain.len || any_domain);
+		return seen.all;
+	return (!r->path.len || seen.any_path) && (!r->domain.len || seen.any_domain);
 }
 
 int64_t th_date_days(struct th_str date)

@@ -169,12 +169,16 @@ void th_person_show(struct th_person *p)
 		ssize_t n = write(p->o.out_fd, text.ptr, text.len);
 		struct pollfd wait = { p->o.out_fd, POLLOUT, 0 };
 
-		if (n >= 0)
+		if (n >= 0) {
 			text = th_str_sub(text, (size_t)n, text.len);
-		else if (errno == EAGAIN)
-			(void)poll(&wait, 1, -1); /* it shares its flags with the input */
-		else if (errno != EINTR)
+		} else if (errno == EAGAIN) {
+			/* It shares its flags with the input.  Nobody who does not read holds up
+			 * the other sessions. */
+			if (poll(&wait, 1, TH_HUMAN_SHOW_MS_MAX) <= 0)
+				break;
+		} else if (errno != EINTR) {
 			break;
+		}
 	}
 	th_buf_clear(&p->out);
 }

@@ -294,9 +294,25 @@ static int table_remove(lua_State *L)
 	return original(L);
 }
 
+/* Without a function of the script's own texts are compared in C, where no hook rings. */
+static void charge_compared(lua_State *L)
+{
+	lua_Integer count = (lua_Integer)lua_rawlen(L, 1);
+	int64_t bytes = 0;
+
+	for (lua_Integer i = 1; i <= count; i++) {
+		if (lua_rawgeti(L, 1, i) == LUA_TSTRING)
+			bytes += (int64_t)lua_rawlen(L, -1);
+		lua_pop(L, 1);
+	}
+	th_script_charge(L, bytes / 2); /* each some 20 times, 32 bytes for one */
+}
+
 static int table_sort(lua_State *L)
 {
 	check_plain(L, 1, 20);
+	if (lua_isnoneornil(L, 2))
+		charge_compared(L);
 	return original(L);
 }
 

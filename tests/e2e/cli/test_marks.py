@@ -2,6 +2,7 @@
 """omni+PLANNER on a private desktop, a person as its planner: marks on what tesseract reads or an OmniParser server finds, clicks by
 number, and numbers that are not there."""
 
+import codecs
 import http.server
 import json
 import os
@@ -46,7 +47,7 @@ class Marks(house.House):
         self.write_agent(command)
         self.process = self.start("run", "-a", self.work / "agent.yaml", "-s", name, "answer the question",
                                   stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
-        self.said = ""
+        self.said, self.decoder = "", codecs.getincrementaldecoder("utf-8")()
         self.say("")
 
     def say(self, line, wanted="\n> "):
@@ -56,9 +57,9 @@ class Marks(house.House):
             self.process.stdin.flush()
         while wanted not in self.said:
             self.assertTrue(select.select([self.process.stderr], [], [], 30)[0], self.said)
-            more = os.read(self.process.stderr.fileno(), 65536).decode()
+            more = os.read(self.process.stderr.fileno(), 65536)
             self.assertTrue(more, self.said)
-            self.said += more
+            self.said += self.decoder.decode(more)
         at = self.said.index(wanted) + len(wanted)
         shown, self.said = self.said[:at], self.said[at:]
         return shown

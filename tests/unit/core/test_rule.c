@@ -177,6 +177,17 @@ static void rules_that_run(void **state)
 	assert_string_equal(SHELL(git, "git x\\nrm y"), "ask");
 	assert_string_equal(READ(work, "a/b"), "run");
 	assert_string_equal(READ(work, "../x"), "ask");
+	/* So must every file of a patch. */
+	assert_string_equal(decides("[{\"path\":\"**.pem\",\"decide\":\"refuse\"}]", "apply_patch",
+				    TH_CLASS_V,
+				    "{\"patch\":\"*** Begin Patch\\n*** Update File: a\\n@@\\n-x\\n"
+				    "*** Move to: k.pem\\n*** End Patch\"}"),
+			    "refuse");
+	assert_string_equal(decides("[{\"path\":\"**.pem\",\"decide\":\"refuse\"}]", "apply_patch",
+				    TH_CLASS_V,
+				    "{\"patch\":\"*** Begin Patch\\n*** Add File: a\\n"
+				    "+*** Add File: k.pem\\n*** End Patch\"}"),
+			    "run");
 	/* Both of two paths must match. */
 	assert_string_equal(
 	    decides(work, "copy", TH_CLASS_W, "{\"path\":\"a\",\"file\":\"/etc/passwd\"}"), "ask");
