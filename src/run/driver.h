@@ -162,9 +162,9 @@ const struct th_session *th_driver_session(const struct th_driver *d,
 					   struct th_handle h); /* NULL: a miss */
 struct th_str th_driver_session_id(const struct th_driver *d, struct th_handle h);
 bool th_driver_durable(const struct th_driver *d,
-		       struct th_handle h);     /* nothing waits for a flush */
-/* The answer to the request of that ticket: 1 it is in the log for good, 0 that is not decided, -1 it
- * will not be (unreadable, fenced, lost). */
+		       struct th_handle h); /* nothing waits for a flush */
+/* The answer to the request of that ticket: 1 it is in the log for good, 0 that is not decided, -1
+ * it will not be (unreadable, fenced, lost). */
 int th_driver_answered(const struct th_driver *d, struct th_ticket t);
 bool th_driver_idle(const struct th_driver *d); /* no session waits for a flush */
 size_t th_driver_count(const struct th_driver *d);
