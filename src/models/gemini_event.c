@@ -127,7 +127,7 @@ static void take_parts(struct th_decoder *d, struct th_str list)
  * others, and the event may not be whole. */
 struct candidate {
 	bool chosen;
-	struct th_str finish, index;
+	struct th_str finish;
 	struct th_str parts, part; /* the list; its only element, if that is an object */
 	size_t part_count;
 	struct th_gemini_members members; /* of that */
@@ -181,7 +181,8 @@ static void read_candidate(struct th_json_walk *w, struct candidate *c)
 {
 	struct th_str key, val;
 
-	c->finish = c->index = c->parts = c->part = (struct th_str){ NULL, 0 };
+	c->finish = c->parts = c->part = (struct th_str){ NULL, 0 };
+	c->chosen = true;
 	c->part_count = c->other_count = 0;
 	if (!th_json_enter(w, '{'))
 		(void)th_json_skip(w);
@@ -195,14 +196,13 @@ static void read_candidate(struct th_json_walk *w, struct candidate *c)
 			if (th_str_eq(key, TH_STR("finishReason"))) {
 				c->finish = val;
 			} else if (th_str_eq(key, TH_STR("index"))) {
-				c->index = val;
+				c->chosen =
+				    th_str_eq(val, TH_STR("0")); /* others were not asked for */
 			} else if (c->other_count < TH_GEMINI_MEMBERS_MAX) {
 				c->others[c->other_count].key = key;
 				c->others[c->other_count++].val = val;
 			}
 		}
-	/* Others were not asked for. */
-	c->chosen = !c->index.len || th_str_eq(c->index, TH_STR("0"));
 }
 
 /* The first that counts. */
