@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 import unittest
 
+import api_tests
 import headers
 import includes
 import sources
@@ -172,6 +173,16 @@ class Headers(Tree):
         self.one(self.check("int thole_x(int class);\n"), "c++")
         self.one(self.check("enum thole_x : int;\n"), "-x c ")
         self.assertEqual(len(self.check("struct thole_x { size_t n; };\n")), 2)
+
+
+class ApiTests(Tree):
+    def test_one_left_out(self):
+        self.write("x.h", "TH_API int thole_x(int a);\nTH_API int thole_xy(void);\n")
+        self.write("test.c", "int f(void) { return thole_xy(); } /* thole_x(1) */\n")
+        x, test = (os.path.join(self.root, name) for name in ("x.h", "test.c"))
+        self.one(api_tests.check(x, [test]), "thole_x")
+        self.write("test.c", "int f(void) { return thole_xy() + thole_x(1); }\n")
+        self.assertEqual(api_tests.check(x, [test]), [])
 
 
 class Tally(unittest.TestCase):
