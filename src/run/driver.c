@@ -785,9 +785,10 @@ static void release_held(struct th_driver *d, struct th_handle h)
 		/* A later request may have taken its place, and is not durable yet. */
 		if (held.kind == TH_DO_MODEL_CALL && l->history_due &&
 		    l->durable_seq < l->fold.seq) {
-			hold(l, held.kind, l->fold.seq, held.seq); /* it is made of the whole log */
+			/* It is made of the whole log; held again, it is still of its request. */
+			hold(l, held.kind, l->fold.seq, held.call_seq ?: held.seq);
 		} else if (held.kind == TH_DO_MODEL_CALL &&
-			   (held.call_seq ? held.call_seq : held.seq) == l->fold.request_seq) {
+			   (held.call_seq ?: held.seq) == l->fold.request_seq) {
 			th_live_model_call(l);
 		} else if (held.kind == TH_DO_REQUEST && l->fold.phase == TH_TURN_DUE &&
 			   !l->fold.correct && l->fold.state == TH_STATE_RUNNING) {

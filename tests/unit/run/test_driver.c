@@ -1625,6 +1625,35 @@ static void test_a_request_waits_for_its_own_event(void **unused)
 	end(w);
 }
 
+/* Its history is made of the log, so it waits for all of that, however often more is said. */
+static void test_a_request_waits_for_the_whole_log(void **unused)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct th_world world = { &ops, w };
+	struct th_outfit o = outfit(w);
+	struct th_observer see = observer(w);
+	struct th_ev_session_created created = { .model = TH_STR("gpt-5.4") };
+	struct th_err err = { 0 };
+
+	(void)unused;
+	agent.history_items = 5;
+	w->driver = th_driver_new(&world, TH_STR("test"));
+	assert_int_equal(th_driver_create(w->driver, TH_STR("a1"), &o, &created, &see, &w->h, &err),
+			 TH_OK);
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("first"), &err), TH_OK);
+	for (int i = 0; i < 3; i++) {
+		th_driver_flush(w->driver);
+		assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("more"), &err), TH_OK);
+		make_durable(w);
+		assert_false(w->model_open);
+	}
+	settle(w);
+	assert_true(w->model_open);
+	assert_non_null(strstr(w->body, "first"));
+	agent.history_items = 0;
+	end(w);
+}
+
 static void test_messages_to_a_busy_model_have_a_maximum(void **unused)
 {
 	struct world *w = begin("first");
@@ -1690,6 +1719,7 @@ int main(void)
 		cmocka_unit_test(test_a_message_to_a_busy_model_is_answered),
 		cmocka_unit_test(test_a_request_is_what_its_event_says),
 		cmocka_unit_test(test_a_request_waits_for_its_own_event),
+		cmocka_unit_test(test_a_request_waits_for_the_whole_log),
 		cmocka_unit_test(test_messages_to_a_busy_model_have_a_maximum),
 	};
 
