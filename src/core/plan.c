@@ -39,16 +39,15 @@ static bool says_nothing(struct th_str type)
 	       th_str_is(type, "mcp_list_tools");
 }
 
-/* A call of this id before `call`: the same one, or another. */
-static enum th_code plan_twice(const struct th_next *next, const struct th_call *call,
-			       bool *ret_same, struct th_err *err)
+/* Is there the same call already?  Of ids that no result can be told by `next` says why. */
+static bool plan_twice(struct th_next *next, const struct th_call *call)
 {
-	*ret_same = false;
+	bool same = false;
+
 	if (!call->call_id.len)
-		return th_fail(err, TH_EPROTO,
-			       "Tool invocations require a non-empty string call ID "
-			       "before execution.");
-	for (size_t i = 0; i < next->call_count; i++) {
+		next->bad_ids = "Tool invocations require a non-empty string call ID "
+				"before execution.";
+	for (size_t i = 0; call->call_id.len && i < next->call_count; i++) {
 		const struct th_call *before = &next->calls[i];
 
 		if (!th_str_eq(before->call_id, call->call_id))
@@ -56,13 +55,13 @@ static enum th_code plan_twice(const struct th_next *next, const struct th_call 
 		if (!th_str_eq(before->tool, call->tool) ||
 		    !th_str_eq(before->arguments, call->arguments) ||
 		    (call->computer && !th_str_eq(before->item, call->item)))
-			return th_fail(err, TH_EPROTO,
-				       "Model reused a tool call ID for a different invocation in "
-				       "one response. Use a unique call ID for each tool "
-				       "invocation.");
-		*ret_same = true;
+			next->bad_ids =
+			    "Model reused a tool call ID for a different invocation in "
+			    "one response. Use a unique call ID for each tool invocation.";
+		else
+			same = true;
 	}
-	return TH_OK;
+	return same;
 }
 
 static void plan_text(const struct th_json *item, struct th_buf *text, struct th_next *next)
@@ -119,14 +118,16 @@ static enum th_code plan(const struct th_json *items, struct th_json_raw_iter *r
 			plan_text(it.val, text, ret);
 		} else {
 			/* What could not be read may have no id, or anybody's. */
-			bool bad = th_json_get_str(it.val, "error").len > 0, twice = false;
+			struct th_call *call = &ret->calls[ret->call_count];
+			bool bad = th_json_get_str(it.val, "error").len > 0;
+			bool twice = !bad && plan_twice(ret, call);
 
-			if (!bad)
-				code = plan_twice(ret, &ret->calls[ret->call_count], &twice, err);
+			if (twice)
+				*call = (struct th_call){ 0 }; /* the next one's */
 			unread += bad;
 			ret->twice += twice;
 			ret->call_count += !twice;
-			if (!code && ret->call_count > TH_CALLS_MAX)
+			if (ret->call_count > TH_CALLS_MAX)
 				code = th_fail(err, TH_ELIMIT, "more than %d calls in one answer",
 					       TH_CALLS_MAX);
 		}
@@ -162,5 +163,22 @@ enum th_code th_plan_answer(struct th_str items, struct th_arena *a, struct th_b
 		return th_prefix(err, code, "items of the answer");
 	code = plan(th_json_root(doc), &raw, a, text, ret, err);
 	th_json_free(doc);
+	return code;
+}
+
+enum th_code th_plan_ids(struct th_str items, struct th_err *err)
+{
+	struct th_next next;
+	struct th_arena a;
+	struct th_buf text;
+	enum th_code code;
+
+	th_arena_init_try(&a, TH_TURN_MEMORY_MAX);
+	th_buf_init_try(&text, TH_ANSWER_MAX);
+	code = th_plan_answer(items, &a, &text, &next, err);
+	if (!code && next.bad_ids)
+		code = th_fail(err, TH_EPROTO, "%s", next.bad_ids);
+	th_buf_deinit(&text);
+	th_arena_deinit(&a);
 	return code;
 }

@@ -580,11 +580,21 @@ static void hold_reservation(struct th_session *s)
 	s->reserved = (struct th_reservation){ 0 };
 }
 
+/* The final output is empty, and nobody put it there. */
+static bool says_nothing(const struct th_session *s)
+{
+	return !s->final.len && s->instead < 0 && !s->final_refusal && !s->final_failure;
+}
+
 static enum th_code on_model_requested(struct th_step *st)
 {
-	static const char *const due_now[] = {
+	static const char *const due_now[TH_TURN_PHASE_COUNT] = {
 		[TH_TURN_REST] = "nothing",
+		[TH_TURN_DUE] = "the same",
+		[TH_TURN_REQUESTED] = "the same",
+		[TH_TURN_BACKOFF] = "the same",
 		[TH_TURN_CALLS] = "the calls of the answer before",
+		[TH_TURN_CHECK] = "the final output",
 	};
 	struct th_session *s = st->s;
 	struct th_ev_model_requested d;
@@ -592,6 +602,12 @@ static enum th_code on_model_requested(struct th_step *st)
 
 	if (code)
 		return code;
+	if (s->phase == TH_TURN_CHECK && says_nothing(s)) {
+		/* Earlier builds went on after an answer without a word. */
+		th_step_phase(s, TH_TURN_DUE);
+		s->totals.attempts = 0;
+		s->guards_out = 0;
+	}
 	if (s->phase != TH_TURN_DUE && s->phase != TH_TURN_BACKOFF && s->phase != TH_TURN_REQUESTED)
 		return th_fail(
 		    st->err, TH_EDIVERGED,
@@ -1325,7 +1341,8 @@ static handler_fn *const handlers[TH_EVENT_COUNT] = {
 static bool ran_out(const struct th_session *s, const struct th_arena *scratch)
 {
 	return scratch->no_memory || s->chain.no_memory || s->started.no_memory ||
-	       s->turn.no_memory || s->kept.no_memory || s->final.no_memory || s->reason.no_memory;
+	       s->turn.no_memory || s->kept.no_memory || s->final.no_memory ||
+	       s->reason.no_memory || s->trip.no_memory;
 }
 
 enum th_code th_session_step(struct th_session *s, const struct th_event *ev,
@@ -1492,8 +1509,8 @@ static void print_doubts(const struct th_session *s, struct th_jw *w)
 
 void th_session_print(const struct th_session *s, struct th_jw *w)
 {
-	static const char *const phases[] = { "rest",    "due",   "requested",
-					      "backoff", "calls", "check" };
+	static const char *const phases[TH_TURN_PHASE_COUNT] = { "rest",    "due",   "requested",
+								 "backoff", "calls", "check" };
 	const struct th_totals *t = &s->totals;
 
 	th_jw_object(w);

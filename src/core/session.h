@@ -168,7 +168,8 @@ enum th_turn_phase {
 	TH_TURN_REQUESTED,
 	TH_TURN_BACKOFF,
 	TH_TURN_CALLS,
-	TH_TURN_CHECK
+	TH_TURN_CHECK,
+	TH_TURN_PHASE_COUNT
 };
 
 /* A tool that a person approved or refused for good. */

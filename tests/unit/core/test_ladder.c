@@ -617,6 +617,30 @@ static void test_wrong_teams_are_refused(void **unused)
 	th_buf_deinit(&many);
 }
 
+static void test_a_log_that_asks_again(void **unused)
+{
+	static const char request[] = "{\"model\":\"m\",\"turn\":2,\"attempt\":1}";
+	struct play *p = begin(GUARDS);
+
+	(void)unused;
+	say(p, "go");
+	go(p);
+	assert_int_equal(verdict(p, "first", "input", false, "", ""), TH_OK);
+	go(p);
+	assert_int_equal(verdict(p, "beside", "input", false, "", ""), TH_OK);
+	/* Earlier builds asked again after reasoning alone. */
+	answer(p, "{\"type\":\"reasoning\",\"summary\":[]}");
+	must(p, TH_EV_MODEL_REQUESTED, p->s.seq, "", request);
+	assert_int_equal(p->s.phase, TH_TURN_REQUESTED);
+	assert_int_equal(p->s.guards_out, 0);
+	/* But none after a text. */
+	answer(p, TEXT("done"));
+	assert_int_equal(p->s.phase, TH_TURN_CHECK);
+	assert_int_equal(add(p, TH_EV_MODEL_REQUESTED, p->s.seq, "", request), TH_EDIVERGED);
+	assert_non_null(strstr(p->err.msg, "the final output first"));
+	end(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -630,6 +654,7 @@ int main(void)
 		cmocka_unit_test(test_an_unknown_tool_may_end_the_run),
 		cmocka_unit_test(test_a_choice_of_tools_is_free_after_one_was_used),
 		cmocka_unit_test(test_items_come_and_go_between_tasks),
+		cmocka_unit_test(test_a_log_that_asks_again),
 		cmocka_unit_test(test_wrong_teams_are_refused),
 	};
 

@@ -927,6 +927,11 @@ static void test_plan(void **unused)
 	struct th_buf text = TH_BUF_INIT(TH_KIB);
 	struct th_next n;
 	struct th_err err;
+	static const char *const bad[] = {
+		"[{\"type\":\"function_call\",\"call_id\":\"\",\"name\":\"f\"}]",
+		"[{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":\"f\"},"
+		"{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":\"g\"}]",
+	};
 
 	(void)unused;
 	th_arena_init(&a, TH_MIB);
@@ -945,12 +950,18 @@ static void test_plan(void **unused)
 	    &a, &text);
 	assert_int_equal(n.call_count, 1);
 	assert_int_equal(n.twice, 1);
-	assert_int_equal(th_plan_answer(TH_STR("[{\"type\":\"function_call\",\"call_id\":\"c\","
-					       "\"name\":\"f\",\"arguments\":\"{}\"},"
-					       "{\"type\":\"function_call\",\"call_id\":\"c\","
-					       "\"name\":\"g\",\"arguments\":\"{}\"}]"),
-					&a, &text, &n, &err),
-			 TH_EPROTO);
+	for (size_t i = 0; i < TH_COUNT(bad); i++) {
+		assert_int_equal(th_plan_ids(th_str_of(bad[i]), &err), TH_EPROTO);
+		(void)plan(bad[i], &a, &text); /* but a log may have them */
+	}
+	/* The one left out leaves nothing behind. */
+	n = plan("[{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":\"f\"},"
+		 "{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":\"f\","
+		 "\"pending_safety_checks\":[{\"id\":\"s\"}]},"
+		 "{\"type\":\"function_call\",\"call_id\":\"d\",\"name\":\"f\"}]",
+		 &a, &text);
+	assert_int_equal(n.call_count, 2);
+	assert_int_equal(n.calls[1].safety_checks.len, 0);
 	n = plan("[{\"type\":\"message\",\"content\":[{\"type\":\"refusal\",\"refusal\":\"no\"}]}]",
 		 &a, &text);
 	assert_int_equal(n.kind, TH_NEXT_FINAL);
