@@ -526,6 +526,18 @@ static enum th_code on_session_forked(struct th_step *st)
 	return TH_OK;
 }
 
+/* Whatever was held back is given out again. */
+static void release_marks(struct th_session *s)
+{
+	for (size_t i = 0; i < s->call_count; i++)
+		if (s->calls[i].phase != TH_CALL_INTENDED && s->calls[i].phase != TH_CALL_SETTLED)
+			s->calls[i].emitted = false;
+	for (size_t i = 0; i < s->call_count; i++)
+		s->calls[i].guard_given = false;
+	s->guards_in_given = s->guards_out_given = 0;
+	s->use_given = false;
+}
+
 enum th_code th_step_begin(struct th_step *st)
 {
 	struct th_session *s = st->s;
@@ -546,6 +558,8 @@ enum th_code th_step_begin(struct th_step *st)
 	ask_first(s);
 	if (s->phase != TH_TURN_CALLS || th_calls_settled(s))
 		th_step_phase(s, TH_TURN_DUE);
+	else
+		release_marks(s); /* what failed over a call is tried again */
 	return TH_OK;
 }
 
@@ -1202,23 +1216,12 @@ static void cancel_open(struct th_step *st, bool for_good)
 	}
 }
 
-/* Whatever was held back is given out again. */
-static void release_marks(struct th_session *s)
-{
-	for (size_t i = 0; i < s->call_count; i++)
-		if (s->calls[i].phase != TH_CALL_INTENDED && s->calls[i].phase != TH_CALL_SETTLED)
-			s->calls[i].emitted = false;
-	for (size_t i = 0; i < s->call_count; i++)
-		s->calls[i].guard_given = false;
-	s->guards_in_given = s->guards_out_given = 0;
-	s->use_given = false;
-}
-
 static enum th_code on_state_changed(struct th_step *st)
 {
 	struct th_session *s = st->s;
 	struct th_ev_state_changed d;
 	enum th_code code = th_step_parse(st, &d);
+	bool failed = s->state == TH_STATE_FAILED;
 	int to;
 
 	if (code)
@@ -1243,8 +1246,11 @@ static enum th_code on_state_changed(struct th_step *st)
 		cancel_open(st, to == TH_STATE_STOPPED);
 	if (to == TH_STATE_RUNNING) {
 		release_marks(s);
-		s->tripped = s->turn_given = false;
-		if (s->phase == TH_TURN_REST)
+		s->turn_given = false;
+		if (failed)
+			th_ladder_untrip(s);
+		/* What tripped before it was said is the ladder's to end. */
+		if (s->phase == TH_TURN_REST && !s->tripped)
 			th_step_phase(s, TH_TURN_DUE);
 		s->totals.task_turns = 0;
 		s->totals.attempts = 0;

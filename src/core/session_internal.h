@@ -44,7 +44,8 @@ void th_ladder_due(struct th_session *s, struct th_effects *out);    /* how the 
 void th_ladder_guards(struct th_session *s, struct th_effects *out); /* who is to be asked */
 void th_ladder_trip(struct th_session *s, struct th_effects *out, const char *class,
 		    struct th_str why);
-bool th_ladder_limit(struct th_session *s); /* true: something is said instead */
+void th_ladder_untrip(struct th_session *s); /* the run that it ended goes on */
+bool th_ladder_limit(struct th_session *s);  /* true: something is said instead */
 enum th_code th_on_guardrail(struct th_step *st);
 enum th_code th_on_handoff(struct th_step *st);
 enum th_code th_on_code(struct th_step *st);

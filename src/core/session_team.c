@@ -292,6 +292,16 @@ void th_ladder_trip(struct th_session *s, struct th_effects *out, const char *cl
 	}
 }
 
+/* Whoever lets it go on does not answer for the input's guardrails: they look again. */
+void th_ladder_untrip(struct th_session *s)
+{
+	if (!s->tripped)
+		return;
+	s->tripped = false;
+	s->guards_in = s->team->members[s->task_agent].guard_masks[TH_GUARD_INPUT];
+	s->guards_in_given = 0;
+}
+
 static void emit_guards(struct th_effects *out, enum th_guard_stage stage, uint32_t mask)
 {
 	for (; mask; mask &= mask - 1)

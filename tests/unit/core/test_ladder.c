@@ -28,6 +28,7 @@ struct play {
 		char *call, *data;
 	} log[EVENTS_MAX];
 	bool ask;            /* policy: every call of shell is asked about */
+	bool holds;          /* a handoff takes its time */
 	const char *unknown; /* a tool that there is not */
 };
 
@@ -134,6 +135,8 @@ static void do_effect(struct play *p, const struct th_effect *fx)
 		struct th_str to = s->team->members[m->handoffs[c->handoff - 1].to].name;
 
 		note(p, "hand_over", id);
+		if (p->holds)
+			break;
 		th_buf_printf(&b, "{\"call_id\":\"%s\",\"status\":\"done\",\"output\":\"over\"}",
 			      id);
 		must(p, TH_EV_OUTCOME, c->call_seq, id, b.ptr);
@@ -617,6 +620,59 @@ static void test_wrong_teams_are_refused(void **unused)
 	th_buf_deinit(&many);
 }
 
+static void state(struct play *p, const char *to)
+{
+	char data[64];
+
+	snprintf(data, sizeof(data), "{\"to\":\"%s\"}", to);
+	must(p, TH_EV_STATE_CHANGED, 0, "", data);
+}
+
+static void test_a_pause_forgets_no_tripwire(void **unused)
+{
+	struct play *p = begin(GUARDS);
+
+	(void)unused;
+	say(p, "go");
+	go(p);
+	assert_int_equal(verdict(p, "first", "input", false, "", ""), TH_OK);
+	go(p);
+	p->said[0] = '\0';
+	state(p, "paused");
+	expect(p, "cancel");
+	assert_int_equal(verdict(p, "beside", "input", true, "", ""), TH_OK);
+	expect(p, "");
+	state(p, "running");
+	expect(p, "fail:input_guardrail");
+	assert_int_equal(p->s.state, TH_STATE_FAILED);
+	/* Who lets a failed run go on does not speak for its guardrails. */
+	state(p, "running");
+	expect(p, "guard:first");
+	assert_int_equal(verdict(p, "first", "input", false, "", ""), TH_OK);
+	expect(p, "request guard:beside");
+	assert_int_equal(verdict(p, "beside", "input", true, "", ""), TH_OK);
+	expect(p, "cancel fail:input_guardrail");
+	end(p);
+}
+
+static void test_a_failed_handoff_is_tried_by_the_next_task(void **unused)
+{
+	struct play *p = begin(TEAM);
+
+	(void)unused;
+	p->holds = true;
+	say(p, "go");
+	expect(p, "request");
+	answer(p, CALL("c1", "transfer_to_b"));
+	expect(p, "hand_over:c1");
+	must(p, TH_EV_ERROR, 0, "", "{\"class\":\"code\",\"message\":\"its filter failed\"}");
+	expect(p, "");
+	p->holds = false;
+	say(p, "again");
+	expect(p, "hand_over:c1 request");
+	end(p);
+}
+
 static void test_a_log_that_asks_again(void **unused)
 {
 	static const char request[] = "{\"model\":\"m\",\"turn\":2,\"attempt\":1}";
@@ -654,6 +710,8 @@ int main(void)
 		cmocka_unit_test(test_an_unknown_tool_may_end_the_run),
 		cmocka_unit_test(test_a_choice_of_tools_is_free_after_one_was_used),
 		cmocka_unit_test(test_items_come_and_go_between_tasks),
+		cmocka_unit_test(test_a_pause_forgets_no_tripwire),
+		cmocka_unit_test(test_a_failed_handoff_is_tried_by_the_next_task),
 		cmocka_unit_test(test_a_log_that_asks_again),
 		cmocka_unit_test(test_wrong_teams_are_refused),
 	};
