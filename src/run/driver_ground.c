@@ -329,6 +329,8 @@ bool th_live_ground(struct th_live *l, struct th_call *c)
 	struct th_json_doc *item;
 	struct th_ground *g;
 	const char *limit = th_session_limit(&l->fold);
+	const struct th_history *history;
+	struct th_history *own;
 	struct th_err err = { 0 };
 	bool seen;
 
@@ -347,11 +349,12 @@ bool th_live_ground(struct th_live *l, struct th_call *c)
 	g->next = l->grounds;
 	l->grounds = g;
 	th_arena_init(&g->memory, TH_TURN_MEMORY_MAX);
-	if (th_live_history(l, &err)) {
+	if (th_live_seen(l, &history, &own, &err)) {
 		th_live_lose(l, &err);
 		return true;
 	}
-	seen = th_history_last_image(l->history, &g->picture);
+	seen = th_history_last_image(history, &g->picture);
+	th_history_free(own);
 	for (size_t i = 0; i < g->count; i++) {
 		struct search *s = &g->list[i];
 

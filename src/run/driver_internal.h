@@ -216,6 +216,9 @@ bool th_live_later(struct th_live *l); /* true */
 void th_live_hold_hand_over(struct th_live *l, const struct th_call *c);
 /* The history of a session whose events are all durable. */
 TH_NODISCARD enum th_code th_live_history_make(struct th_live *l, struct th_err *err);
+/* What the model has seen, also where the history waits to be made; *ret_own is the caller's. */
+TH_NODISCARD enum th_code th_live_seen(struct th_live *l, const struct th_history **ret,
+				       struct th_history **ret_own, struct th_err *err);
 
 /* driver_calls.c */
 void th_live_record(struct th_live *l, struct th_call *c);

@@ -56,8 +56,8 @@ static void print_places(const struct th_target *targets, const struct th_target
 	th_jw_object_end(&w);
 }
 
-static void record(struct th_live *l, struct th_call *c, const struct th_json *item,
-		   const struct th_target *targets, size_t count)
+static void record(struct th_live *l, struct th_call *c, struct th_str elements,
+		   const struct th_json *item, const struct th_target *targets, size_t count)
 {
 	const struct th_dialect_context context = {
 		.profile = l->choice->profile,
@@ -70,7 +70,7 @@ static void record(struct th_live *l, struct th_call *c, const struct th_json *i
 	struct th_err err = { 0 };
 
 	for (size_t i = 0; i < count; i++)
-		places[i] = place_of(th_history_elements(l->history), &targets[i]);
+		places[i] = place_of(elements, &targets[i]);
 	if (th_elements_resolve(&context, item, places, count, &whole, &err) ||
 	    th_buf_check(&whole, "the call", &err)) {
 		th_live_lose(l, &err);
@@ -85,6 +85,8 @@ static void record(struct th_live *l, struct th_call *c, const struct th_json *i
 bool th_live_mark(struct th_live *l, struct th_call *c)
 {
 	struct th_target targets[TH_TARGETS_MAX];
+	const struct th_history *history;
+	struct th_history *own = NULL;
 	struct th_json_doc *item;
 	struct th_err err = { 0 };
 	size_t count;
@@ -92,10 +94,11 @@ bool th_live_mark(struct th_live *l, struct th_call *c)
 	if (!c->computer || !th_live_marks(l) || th_json_parse(c->item, &item, NULL))
 		return false;
 	count = th_elements_targets(th_json_root(item), targets);
-	if (count && th_live_history(l, &err))
+	if (count && th_live_seen(l, &history, &own, &err))
 		th_live_lose(l, &err);
 	else if (count)
-		record(l, c, th_json_root(item), targets, count);
+		record(l, c, th_history_elements(history), th_json_root(item), targets, count);
+	th_history_free(own);
 	th_json_free(item);
 	return count > 0;
 }

@@ -69,42 +69,63 @@ bool th_live_history_odd(const struct th_live *l)
 	return l->fold.rewritten_seq || l->speaking.history_items || l->speaking.input_filter.len;
 }
 
-static enum th_code history_of_past(struct th_live *l, struct th_err *err)
+static enum th_code history_of_past(struct th_live *l, struct th_history *h, uint64_t seq,
+				    struct th_err *err)
 {
 	struct th_driver *d = l->driver;
 	const struct th_session *s = &l->fold;
 	bool asked = s->phase == TH_TURN_REQUESTED;
-	uint64_t upto = asked ? s->asked_seq : s->seq;
+	uint64_t upto = asked ? s->asked_seq : seq;
 	struct th_past past;
 	enum th_code code =
 	    past_read(l, upto, asked && l->speaking.input_filter.len ? upto : 0, &past, err);
 
 	if (!code)
-		code = th_history_begin(l->history, &past, upto, asked, err);
+		code = th_history_begin(h, &past, upto, asked, err);
 	th_past_deinit(&past);
-	if (!code && upto < s->seq)
-		code = d->world.ops->read(d->world.ctx, th_str_of(l->id), upto + 1, s->seq,
-					  history_fill, l->history, err);
+	if (!code && upto < seq)
+		code = d->world.ops->read(d->world.ctx, th_str_of(l->id), upto + 1, seq,
+					  history_fill, h, err);
+	return code;
+}
+
+/* Of the events up to `seq`, which are durable. */
+static enum th_code history_read(struct th_live *l, uint64_t seq, struct th_history **ret,
+				 struct th_err *err)
+{
+	struct th_driver *d = l->driver;
+	struct th_history *h = th_history_new(&l->options);
+	enum th_code code = TH_OK;
+
+	if (!h)
+		return th_fail_memory(err);
+	if (th_live_history_odd(l))
+		code = history_of_past(l, h, seq, err);
+	else if (seq > 0)
+		code = d->world.ops->read(d->world.ctx, th_str_of(l->id), 1, seq, history_fill, h,
+					  err);
+	*ret = code ? th_history_free(h) : h;
 	return code;
 }
 
 enum th_code th_live_history_make(struct th_live *l, struct th_err *err)
 {
-	struct th_driver *d = l->driver;
-	enum th_code code = TH_OK;
+	enum th_code code = history_read(l, l->fold.seq, &l->history, err);
 
-	l->history = th_history_new(&l->options);
-	if (!l->history)
-		return th_fail_memory(err);
-	if (th_live_history_odd(l))
-		code = history_of_past(l, err);
-	else if (l->fold.seq > 0)
-		code = d->world.ops->read(d->world.ctx, th_str_of(l->id), 1, l->fold.seq,
-					  history_fill, l->history, err);
-	if (code)
-		l->history = th_history_free(l->history);
-	else
+	if (!code)
 		l->history_due = false;
+	return code;
+}
+
+enum th_code th_live_seen(struct th_live *l, const struct th_history **ret,
+			  struct th_history **ret_own, struct th_err *err)
+{
+	enum th_code code = th_live_history(l, err);
+
+	*ret_own = NULL;
+	if (!code && !l->history) /* all that the model saw before it answered is durable */
+		code = history_read(l, l->durable_seq, ret_own, err);
+	*ret = l->history ? l->history : *ret_own;
 	return code;
 }
 

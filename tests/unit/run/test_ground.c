@@ -424,6 +424,26 @@ static void test_a_click_waits_for_its_place(void **unused)
 	end(w);
 }
 
+/* Of a narrowed history there is none until the next request: the picture is found all the same. */
+static void test_a_crash_while_the_grounder_is_asked(void **unused)
+{
+	struct world *w;
+
+	(void)unused;
+	agent.history_items = 5;
+	w = begin();
+	plan(w, "c1", CLICK_OK);
+	restart(w);
+	assert_int_equal(open_count(w, true), 1);
+	assert_non_null(strstr(open_request(w, true, 0)->body, "YSBwaWN0dXJl"));
+	point(w, 0, "(630, 392)");
+	assert_int_equal(w->runs, 1);
+	tool_done(w);
+	assert_int_equal(open_count(w, false), 1);
+	agent.history_items = 0;
+	end(w);
+}
+
 static void test_both_ends_of_a_drag_are_asked_at_once(void **unused)
 {
 	struct world *w = begin();
@@ -563,6 +583,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_click_waits_for_its_place),
+		cmocka_unit_test(test_a_crash_while_the_grounder_is_asked),
 		cmocka_unit_test(test_both_ends_of_a_drag_are_asked_at_once),
 		cmocka_unit_test(test_what_was_found_on_a_picture_is_known),
 		cmocka_unit_test(test_what_is_not_found_is_not_clicked),
