@@ -444,6 +444,25 @@ static void test_a_crash_while_the_grounder_is_asked(void **unused)
 	end(w);
 }
 
+/* Nobody looks for what takes longer than TH_TARGET_MAX to describe. */
+static void test_a_description_has_a_maximum(void **unused)
+{
+	for (size_t more = 0; more <= 1; more++) {
+		struct th_buf call = TH_BUF_INIT(16 * TH_KIB);
+		struct world *w = begin();
+
+		(void)unused;
+		th_buf_add_cstr(&call, "{\"action\":\"click\",\"element_description\":\"");
+		for (size_t i = 0; i < TH_TARGET_MAX + more; i++)
+			th_buf_add_char(&call, 'x');
+		th_buf_add_cstr(&call, "\"}");
+		plan(w, "c1", call.ptr);
+		assert_int_equal(open_count(w, true), !more);
+		th_buf_deinit(&call);
+		end(w);
+	}
+}
+
 static void test_both_ends_of_a_drag_are_asked_at_once(void **unused)
 {
 	struct world *w = begin();
@@ -584,6 +603,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_click_waits_for_its_place),
 		cmocka_unit_test(test_a_crash_while_the_grounder_is_asked),
+		cmocka_unit_test(test_a_description_has_a_maximum),
 		cmocka_unit_test(test_both_ends_of_a_drag_are_asked_at_once),
 		cmocka_unit_test(test_what_was_found_on_a_picture_is_known),
 		cmocka_unit_test(test_what_is_not_found_is_not_clicked),
