@@ -537,6 +537,14 @@ static void test_a_filter_says_what_the_next_agent_sees(void **unused)
 	answer(w, CALL("c1", "transfer_to_b"));
 	assert_int_equal(fold(w)->state, TH_STATE_FAILED);
 	assert_int_equal(fold(w)->agent, 0);
+	/* Whoever speaks next has it tried again. */
+	w->says[TH_ASK_FILTER] = "[{\"role\":\"user\",\"content\":\"short\"}]";
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("again"), &(struct th_err){ 0 }),
+			 TH_OK);
+	settle(w);
+	assert_int_equal(fold(w)->agent, 1);
+	assert_true(w->model_open);
+	assert_non_null(strstr(w->body, "short"));
 	end(w);
 }
 
