@@ -519,7 +519,7 @@ static enum th_code on_session_forked(struct th_step *st)
 	}
 	th_buf_clear(&s->started); /* nor its answer */
 	if (s->phase == TH_TURN_REQUESTED || s->phase == TH_TURN_BACKOFF) {
-		th_step_phase(s, TH_TURN_DUE);
+		th_step_phase(s, s->tripped ? TH_TURN_REST : TH_TURN_DUE);
 		s->totals.attempts = 0;
 		s->reserved = (struct th_reservation){ 0 }; /* the parent's to pay */
 	}
@@ -1412,6 +1412,10 @@ void th_session_resume(struct th_session *s, struct th_effects *ret)
 			th_step_emit(ret,
 				     (struct th_effect){ .kind = TH_DO_TOOL_SETTLE, .call = i });
 		}
+		/* Only a fork can begin between the two events of a handoff. */
+		if (s->state == TH_STATE_RUNNING && s->phase == TH_TURN_CALLS && !s->handed &&
+		    th_call_hands_over(c))
+			th_step_emit(ret, (struct th_effect){ .kind = TH_DO_HAND_OVER, .call = i });
 	}
 	s->notified = s->turn_given = s->use_given = false;
 	s->guards_in_given = s->guards_out_given = 0;

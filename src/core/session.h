@@ -293,6 +293,9 @@ bool th_session_rests(
 const struct th_call *th_session_waits(const struct th_session *s, enum th_call_phase phase,
 				       struct th_str call_id);
 
+/* Its result says that it hands over, and HANDOFF is the next event. */
+bool th_call_hands_over(const struct th_call *c);
+
 bool th_session_waits_any(const struct th_session *s); /* for a decision or a word */
 
 /*

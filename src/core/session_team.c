@@ -200,20 +200,23 @@ static void settled(struct th_session *s, const struct th_member *m)
 	}
 }
 
-/* Its result is in the log, and HANDOFF comes next. */
-static bool hands_over(const struct th_call *c)
+bool th_call_hands_over(const struct th_call *c)
 {
 	return c->handoff && c->phase == TH_CALL_SETTLED && c->status == TH_OUTCOME_DONE;
 }
 
+static bool handoff_waits(const struct th_session *s)
+{
+	for (size_t i = 0; i < s->call_count && !s->handed; i++)
+		if (th_call_hands_over(&s->calls[i]))
+			return true;
+	return false;
+}
+
 void th_ladder_settled(struct th_session *s)
 {
-	const struct th_member *m = th_session_member(s);
-
-	for (size_t i = 0; i < s->call_count && !s->handed; i++)
-		if (hands_over(&s->calls[i]))
-			return;
-	settled(s, m);
+	if (!handoff_waits(s))
+		settled(s, th_session_member(s));
 }
 
 static void add_text(const struct th_json *output, struct th_buf *out)
@@ -343,7 +346,8 @@ void th_ladder_due(struct th_session *s, struct th_effects *out)
 			th_step_finish(s, out);
 		}
 	} else if (s->phase == TH_TURN_CALLS && !s->tripped && !s->use_given && !s->handed &&
-		   th_session_member(s)->tool_use == TH_USE_CODE && th_calls_settled(s)) {
+		   th_session_member(s)->tool_use == TH_USE_CODE && th_calls_settled(s) &&
+		   !handoff_waits(s)) {
 		s->use_given = true;
 		th_step_emit(out, (struct th_effect){ .kind = TH_DO_TOOL_USE });
 	}
@@ -462,7 +466,7 @@ enum th_code th_on_handoff(struct th_step *st)
 
 	if (code)
 		return code;
-	if (!c || !hands_over(c) || s->handed)
+	if (!c || !th_call_hands_over(c) || s->handed)
 		return th_fail(st->err, TH_EDIVERGED,
 			       "diverged: the log hands over to \"%.*s\", this build would not",
 			       TH_FMT(th_utf8_cut(d.to, 80)));

@@ -28,8 +28,9 @@ struct th_asking {
 	enum th_ask_kind kind;
 	enum th_guard_stage stage; /* GUARDRAIL */
 	size_t guard, member;
-	uint64_t call_seq;  /* of a tool's guardrail, or of the call that hands over */
-	uint64_t asked_seq; /* answer_seq or message_seq that it was about */
+	uint64_t call_seq;    /* of a tool's guardrail, or of the call that hands over */
+	uint64_t asked_seq;   /* answer_seq or message_seq that it was about */
+	uint64_t message_seq; /* FILTER: the last message that it sees */
 };
 
 static const struct th_codes *codes_of(const struct th_live *l, size_t member)
@@ -375,7 +376,9 @@ void th_live_tool_use(struct th_live *l)
 	struct th_buf input;
 	struct th_jw w;
 
-	if (s->phase != TH_TURN_CALLS || s->use_answered || m->tool_use != TH_USE_CODE)
+	/* Paused or stopped meanwhile: who goes on asks again. */
+	if (s->state != TH_STATE_RUNNING || s->phase != TH_TURN_CALLS || s->use_answered ||
+	    m->tool_use != TH_USE_CODE)
 		return;
 	a = asking_new(l, TH_ASK_TOOL_USE);
 	a->member = s->agent;
@@ -411,7 +414,8 @@ static void tool_use_answered(struct th_live *l, const struct th_asking *a, bool
 	struct th_buf data;
 	struct th_jw w;
 
-	if (a->asked_seq != s->answer_seq || s->phase != TH_TURN_CALLS || s->use_answered)
+	if (a->asked_seq != s->answer_seq || s->state != TH_STATE_RUNNING ||
+	    s->phase != TH_TURN_CALLS || s->use_answered)
 		return;
 	if (failed) {
 		th_live_fail(l, "code", answer);
@@ -437,6 +441,7 @@ void th_live_ask_filter(struct th_live *l, struct th_str function, struct th_str
 	a->member = l->fold.agent;
 	a->call_seq = call_seq;
 	a->asked_seq = l->fold.answer_seq;
+	a->message_seq = l->fold.message_seq;
 	th_buf_init(&input, TH_EVENT_DATA_MAX * 2);
 	begin_input(l, a->member, &input, &w);
 	if (to.len)
@@ -463,9 +468,9 @@ static void filter_answered(struct th_live *l, const struct th_asking *a, bool f
 			      TH_FMT(th_utf8_cut(answer, TH_ERR_MSG_MAX)));
 		th_live_fail(l, "code", th_buf_str(&why));
 	} else if (a->call_seq) {
-		th_live_handed(l, a->call_seq, answer);
+		th_live_handed(l, a->call_seq, a->message_seq, answer);
 	} else {
-		th_live_filtered(l, answer);
+		th_live_filtered(l, a->message_seq, answer);
 	}
 	th_buf_deinit(&why);
 }

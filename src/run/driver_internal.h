@@ -78,7 +78,8 @@ struct th_live {
 	size_t model_at;                /* that `choice` is for: it follows the fold's, see */
 	const struct th_choice *choice; /* th_live_choose; of the open calls' answer, too */
 	struct th_buf filtered;         /* marks of the next request; */
-	int64_t filtered_turn;          /* which one that is */
+	int64_t filtered_turn;          /* which one that is, */
+	uint64_t filtered_message;      /* and what was said last when the filter was asked */
 	struct th_arena format;         /* output_schema as it is sent */
 	struct th_request_options options;
 	uint64_t ending; /* ticket of the request that ends an answer in the background; 0: none */
@@ -205,8 +206,10 @@ void th_live_correct(struct th_live *l);
 /* It is not simply the log from its beginning. */
 bool th_live_history_odd(const struct th_live *l);
 bool th_live_filter(struct th_live *l); /* true: the request is made when its code has answered */
-void th_live_filtered(struct th_live *l, struct th_str items);
-void th_live_handed(struct th_live *l, uint64_t call_seq, struct th_str items);
+/* `message_seq`: of the last message when it was asked; where more was said it is asked anew. */
+void th_live_filtered(struct th_live *l, uint64_t message_seq, struct th_str items);
+void th_live_handed(struct th_live *l, uint64_t call_seq, uint64_t message_seq,
+		    struct th_str items);
 /* driver_code.c: a filter is asked with what was said so far, as items. */
 struct th_past;
 void th_live_ask_filter(struct th_live *l, struct th_str function, struct th_str to,

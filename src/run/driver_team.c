@@ -136,7 +136,8 @@ bool th_live_filter(struct th_live *l)
 	struct th_err err = { 0 };
 	struct th_past past;
 
-	if (!l->speaking.input_filter.len || l->filtered_turn == l->fold.totals.turns + 1)
+	if (!l->speaking.input_filter.len || (l->filtered_turn == l->fold.totals.turns + 1 &&
+					      l->filtered_message == l->fold.message_seq))
 		return false;
 	if (th_live_asks(l, TH_ASK_FILTER))
 		return true;
@@ -171,7 +172,7 @@ static bool marks_of(struct th_live *l, const struct th_past *past, struct th_st
 	return false;
 }
 
-void th_live_filtered(struct th_live *l, struct th_str items)
+void th_live_filtered(struct th_live *l, uint64_t message_seq, struct th_str items)
 {
 	struct th_err err = { 0 };
 	struct th_past past;
@@ -179,6 +180,10 @@ void th_live_filtered(struct th_live *l, struct th_str items)
 
 	if (l->fold.phase != TH_TURN_DUE)
 		return;
+	if (message_seq != l->fold.message_seq) {
+		th_live_request(l); /* which asks anew */
+		return;
+	}
 	th_buf_clear(&l->filtered);
 	if (past_read(l, l->durable_seq, 0, &past, &err))
 		th_live_lose(l, &err);
@@ -188,6 +193,7 @@ void th_live_filtered(struct th_live *l, struct th_str items)
 	if (!good)
 		return;
 	l->filtered_turn = l->fold.totals.turns + 1;
+	l->filtered_message = message_seq;
 	th_live_request(l);
 }
 
@@ -232,9 +238,12 @@ static void write_handoff(struct th_live *l, const struct th_call *c, struct th_
 	th_buf_add(&call_id, c->call_id);
 	d.to = team->members[m->handoffs[c->handoff - 1].to].name;
 	d.call_id = th_buf_str(&call_id);
-	print_outcome(c, d.to, &data);
-	th_live_write(l, TH_EV_OUTCOME, TH_SOURCE_AGENT, cause, d.call_id, th_buf_str(&data));
-	th_buf_clear(&data);
+	if (!th_call_hands_over(c)) {
+		print_outcome(c, d.to, &data);
+		th_live_write(l, TH_EV_OUTCOME, TH_SOURCE_AGENT, cause, d.call_id,
+			      th_buf_str(&data));
+		th_buf_clear(&data);
+	}
 	w = th_jw(&data);
 	th_table_print(&th_ev_handoff_table, &d, &w);
 	th_live_write(l, TH_EV_HANDOFF, TH_SOURCE_AGENT, cause, d.call_id, th_buf_str(&data));
@@ -247,10 +256,11 @@ static bool may_hand_over(const struct th_live *l, const struct th_call *c)
 	const struct th_session *s = &l->fold;
 
 	return c && s->state == TH_STATE_RUNNING && s->phase == TH_TURN_CALLS && !s->tripped &&
-	       !s->handed && c->phase == TH_CALL_CLEARED && c->handoff;
+	       !s->handed && c->handoff && (c->phase == TH_CALL_CLEARED || th_call_hands_over(c));
 }
 
-/* What was, and the result of the call that hands over, which is the next event. */
+/* What was, and the result of the call that hands over, which is the next event where it is not in
+ * the log. */
 static enum th_code past_handing(struct th_live *l, const struct th_call *c, struct th_past *past,
 				 struct th_err *err)
 {
@@ -261,7 +271,7 @@ static enum th_code past_handing(struct th_live *l, const struct th_call *c, str
 
 	print_outcome(c, l->fold.team->members[m->handoffs[c->handoff - 1].to].name, &data);
 	next.data = th_buf_str(&data);
-	if (!code)
+	if (!code && !th_call_hands_over(c))
 		code = th_past_add(past, &next, err);
 	th_buf_deinit(&data);
 	return code;
@@ -336,7 +346,7 @@ void th_live_hand_over(struct th_live *l, struct th_call *c)
 	th_past_deinit(&past);
 }
 
-void th_live_handed(struct th_live *l, uint64_t call_seq, struct th_str items)
+void th_live_handed(struct th_live *l, uint64_t call_seq, uint64_t message_seq, struct th_str items)
 {
 	struct th_call *c = NULL;
 	struct th_buf marks;
@@ -348,7 +358,8 @@ void th_live_handed(struct th_live *l, uint64_t call_seq, struct th_str items)
 			c = &l->fold.calls[i];
 	if (!may_hand_over(l, c))
 		return;
-	if (l->durable_seq < l->fold.seq) { /* somebody spoke meanwhile: it is asked anew */
+	/* Somebody spoke meanwhile: it is asked anew. */
+	if (message_seq != l->fold.message_seq || l->durable_seq < l->fold.seq) {
 		th_live_hold_hand_over(l, c);
 		return;
 	}

@@ -139,7 +139,8 @@ static void do_effect(struct play *p, const struct th_effect *fx)
 			break;
 		th_buf_printf(&b, "{\"call_id\":\"%s\",\"status\":\"done\",\"output\":\"over\"}",
 			      id);
-		must(p, TH_EV_OUTCOME, c->call_seq, id, b.ptr);
+		if (!th_call_hands_over(c))
+			must(p, TH_EV_OUTCOME, c->call_seq, id, b.ptr);
 		th_buf_clear(&b);
 		th_buf_printf(&b, "{\"from\":\"%.*s\",\"to\":\"%.*s\",\"call_id\":\"%s\"}",
 			      TH_FMT(m->name), TH_FMT(to), id);
@@ -673,6 +674,57 @@ static void test_a_failed_handoff_is_tried_by_the_next_task(void **unused)
 	end(p);
 }
 
+/* As a fork is taken up. */
+static void fork_here(struct play *p)
+{
+	must(p, TH_EV_SESSION_FORKED, 0, "", "{\"parent\":\"x\",\"seq\":1}");
+	p->from = p->to = 0;
+	th_session_resume(&p->s, &p->queue[p->to++]);
+}
+
+static void test_a_fork_within_a_handoff(void **unused)
+{
+	static const char *const behaviours[] = { "", "\"tool_use_behavior\":{\"code\":\"f\"}," };
+
+	(void)unused;
+	for (size_t i = 0; i < TH_COUNT(behaviours); i++) {
+		char agent[256];
+		struct play *p;
+
+		snprintf(agent, sizeof(agent), "%s" TEAM, behaviours[i]);
+		p = begin(agent);
+		p->holds = true;
+		say(p, "go");
+		go(p);
+		answer(p, CALL("c1", "transfer_to_b"));
+		go(p);
+		p->holds = false;
+		must(p, TH_EV_OUTCOME, p->s.calls[0].call_seq, "c1",
+		     "{\"call_id\":\"c1\",\"status\":\"done\",\"output\":\"over\"}");
+		p->said[0] = '\0';
+		fork_here(p);
+		expect(p, "hand_over:c1 request");
+		assert_int_equal(p->s.agent, 1);
+		end(p);
+	}
+}
+
+static void test_a_fork_behind_a_tripwire(void **unused)
+{
+	struct play *p = begin(GUARDS);
+
+	(void)unused;
+	say(p, "go");
+	go(p);
+	assert_int_equal(verdict(p, "first", "input", false, "", ""), TH_OK);
+	go(p);
+	assert_int_equal(verdict(p, "beside", "input", true, "", ""), TH_OK);
+	p->said[0] = '\0';
+	fork_here(p);
+	expect(p, "fail:input_guardrail");
+	end(p);
+}
+
 static void test_a_log_that_asks_again(void **unused)
 {
 	static const char request[] = "{\"model\":\"m\",\"turn\":2,\"attempt\":1}";
@@ -712,6 +764,8 @@ int main(void)
 		cmocka_unit_test(test_items_come_and_go_between_tasks),
 		cmocka_unit_test(test_a_pause_forgets_no_tripwire),
 		cmocka_unit_test(test_a_failed_handoff_is_tried_by_the_next_task),
+		cmocka_unit_test(test_a_fork_within_a_handoff),
+		cmocka_unit_test(test_a_fork_behind_a_tripwire),
 		cmocka_unit_test(test_a_log_that_asks_again),
 		cmocka_unit_test(test_wrong_teams_are_refused),
 	};

@@ -570,6 +570,84 @@ static void test_each_request_may_be_filtered(void **unused)
 	end(w);
 }
 
+/* A filter answers about what it was shown: where more was said since, it is asked again. */
+static void test_what_is_said_while_a_filter_thinks(void **unused)
+{
+	static const char plain[] = "{\"name\":\"a\",\"input_filter\":\"last\"}";
+	struct th_model_end busy = { .failure = TH_FAILURE_OVERLOADED, .hints = { -1, -1 } };
+	struct world *w = begin(plain, "one");
+	struct th_err err = { 0 };
+
+	(void)unused;
+	w->later[TH_ASK_FILTER] = true;
+	settle(w);
+	assert_int_equal(w->ask_count, 1);
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("two"), &err), TH_OK);
+	settle(w);
+	code_says(w, 0, false, "[{\"role\":\"user\",\"content\":\"one\"}]");
+	assert_false(w->model_open);
+	assert_int_equal(w->ask_count, 2);
+	code_says(w, 1, false, "[{\"role\":\"user\",\"content\":\"two\"}]");
+	assert_true(w->model_open);
+	assert_non_null(strstr(w->body, "two"));
+	/* And between two tries; a mere try asks nothing. */
+	th_driver_model_done(w->driver, w->model, &busy);
+	settle(w);
+	w->model_open = false;
+	th_driver_timer(w->driver, (struct th_ticket){ w->h.index, w->h.generation, 0 });
+	settle(w);
+	assert_true(w->model_open);
+	assert_int_equal(w->ask_count, 2);
+	th_driver_model_done(w->driver, w->model, &busy);
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("three"), &err), TH_OK);
+	settle(w);
+	w->model_open = false;
+	th_driver_timer(w->driver, (struct th_ticket){ w->h.index, w->h.generation, 0 });
+	settle(w);
+	assert_false(w->model_open);
+	assert_int_equal(w->ask_count, 3);
+	assert_non_null(strstr(w->asks[2].input, "three"));
+	end(w);
+
+	/* The next agent hears of it, too. */
+	w = begin(FILTERED, "one");
+	settle(w);
+	w->later[TH_ASK_FILTER] = true;
+	answer(w, CALL("c1", "transfer_to_b"));
+	assert_int_equal(w->ask_count, 1);
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("two"), &err), TH_OK);
+	settle(w);
+	code_says(w, 0, false, "[{\"role\":\"user\",\"content\":\"one\"}]");
+	assert_int_equal(w->ask_count, 2);
+	assert_non_null(strstr(w->asks[1].input, "two"));
+	code_says(w, 1, false, "[{\"role\":\"user\",\"content\":\"two\"}]");
+	assert_true(w->model_open);
+	assert_non_null(strstr(w->body, "two"));
+	end(w);
+}
+
+static void test_what_follows_a_tool_waits_for_the_resume(void **unused)
+{
+	struct world *w = begin("{\"name\":\"a\",\"tool_use_behavior\":{\"code\":\"f\"}}", "go");
+	struct th_err err = { 0 };
+
+	(void)unused;
+	settle(w);
+	w->later[TH_ASK_TOOL_USE] = true;
+	answer(w, CALL("c1", "weather"));
+	assert_int_equal(w->ask_count, 1);
+	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_PAUSED, TH_STR(""), &err),
+			 TH_OK);
+	code_says(w, 0, true, "it broke");
+	assert_int_equal(fold(w)->state, TH_STATE_PAUSED);
+	assert_int_equal(th_driver_resume(w->driver, w->h, &err), TH_OK);
+	settle(w);
+	assert_int_equal(w->ask_count, 2);
+	code_says(w, 1, false, "null");
+	assert_true(w->model_open);
+	end(w);
+}
+
 static void test_items_are_history(void **unused)
 {
 	struct world *w = begin("{\"name\":\"a\",\"history_items\":2}", NULL);
@@ -615,6 +693,8 @@ int main(void)
 		cmocka_unit_test(test_a_tripwire_cancels_the_request),
 		cmocka_unit_test(test_a_filter_says_what_the_next_agent_sees),
 		cmocka_unit_test(test_each_request_may_be_filtered),
+		cmocka_unit_test(test_what_is_said_while_a_filter_thinks),
+		cmocka_unit_test(test_what_follows_a_tool_waits_for_the_resume),
 		cmocka_unit_test(test_items_are_history),
 	};
 
