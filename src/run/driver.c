@@ -1287,6 +1287,9 @@ static enum th_code fork_history(struct th_live *l, struct th_err *err)
 {
 	struct th_driver *d = l->driver;
 
+	l->history_due = th_live_history_odd(l); /* of what is left of the prefix, by a request */
+	if (l->history_due)
+		return TH_OK;
 	l->history = th_history_new(&l->options);
 	if (!l->history)
 		return th_fail_memory(err);
