@@ -81,6 +81,7 @@ static void fill(struct th_past *p, struct th_past_item *to, const struct th_jso
 		if (call && call != to) {
 			to->item = call->item;
 			to->tool = call->tool;
+			to->who = call->who;
 		}
 	} else {
 		to->kind = TH_PAST_OUTPUT;
@@ -90,8 +91,10 @@ static void fill(struct th_past *p, struct th_past_item *to, const struct th_jso
 	}
 }
 
+/* `who`: NULL: no model. */
 static void add_list(struct th_past *p, uint64_t seq, struct th_str raw,
-		     const struct th_json *items, struct th_str answer_raw)
+		     const struct th_json *items, struct th_str answer_raw,
+		     const struct th_past_who *who)
 {
 	struct th_json_iter it = th_json_iter(items);
 	struct th_json_raw_iter text = th_json_raw_iter(raw);
@@ -106,6 +109,8 @@ static void add_list(struct th_past *p, uint64_t seq, struct th_str raw,
 		to->kind = TH_PAST_MESSAGE;
 		fill(p, to, it.val, text.val);
 		to->of = th_json_count(items);
+		if (who)
+			to->who = *who;
 		if (i == 0)
 			to->raw = hold(p, answer_raw);
 	}
@@ -141,6 +146,7 @@ static void add_result(struct th_past *p, uint64_t seq, struct th_str data, cons
 		.call_id = hold(p, id),
 		.tool = call ? call->tool : TH_STR(""),
 		.item = call ? call->item : TH_STR(""),
+		.who = call ? call->who : (struct th_past_who){ 0 },
 		.output = hold(p, th_json_raw_get(data, "output")),
 		.acknowledged = hold(p, th_json_raw_get(data, "acknowledged_safety_checks")),
 	};
@@ -206,6 +212,25 @@ static void add_final(struct th_past *p, uint64_t seq, struct th_str data, const
 				     .content = hold(p, th_json_raw_get(data, "output")) };
 }
 
+/* Its event may be large: only these two are looked at. */
+static void note_asked(struct th_past *p, struct th_str data)
+{
+	struct th_buf agent;
+	int64_t choice = 0;
+
+	th_buf_init_try(&agent, TH_EVENT_DATA_MAX);
+	if (!th_json_unescape(th_json_raw_get(data, "agent"), &agent))
+		th_buf_clear(&agent);
+	if (!p->asked.model || !th_str_eq(p->asked.agent, th_buf_str(&agent)))
+		p->asked.agent = th_arena_str(&p->memory, th_buf_str(&agent));
+	if (!th_str_i64(th_json_raw_get(data, "choice"), &choice) || choice < 0)
+		choice = 0;
+	p->asked.choice = (size_t)choice;
+	p->asked.model = true;
+	p->no_memory |= agent.no_memory;
+	th_buf_deinit(&agent);
+}
+
 enum th_code th_past_add(struct th_past *p, const struct th_event *ev, struct th_err *err)
 {
 	struct th_json_doc *doc = NULL;
@@ -213,6 +238,10 @@ enum th_code th_past_add(struct th_past *p, const struct th_event *ev, struct th
 	struct th_past_item *to;
 	enum th_code code = TH_OK;
 
+	if (ev->kind == TH_EV_MODEL_REQUESTED) {
+		note_asked(p, ev->data);
+		return p->no_memory || p->memory.no_memory ? th_fail_memory(err) : TH_OK;
+	}
 	if (ev->kind != TH_EV_MESSAGE && ev->kind != TH_EV_MODEL_ANSWERED &&
 	    ev->kind != TH_EV_OUTCOME && ev->kind != TH_EV_GUARDRAIL && ev->kind != TH_EV_HANDOFF &&
 	    ev->kind != TH_EV_ITEMS_ADDED && ev->kind != TH_EV_ITEMS_REMOVED &&
@@ -235,7 +264,7 @@ enum th_code th_past_add(struct th_past *p, const struct th_event *ev, struct th
 		p->answer_seq = ev->seq;
 		p->answer_at = p->count;
 		add_list(p, ev->seq, th_json_raw_get(ev->data, "items"), th_json_get(v, "items"),
-			 th_json_raw_get(ev->data, "raw"));
+			 th_json_raw_get(ev->data, "raw"), &p->asked);
 		p->results_at = p->count;
 	} else if (ev->kind == TH_EV_OUTCOME) {
 		add_result(p, ev->seq, ev->data, v);
@@ -243,7 +272,7 @@ enum th_code th_past_add(struct th_past *p, const struct th_event *ev, struct th
 		add_guardrail(p, v);
 	} else if (ev->kind == TH_EV_ITEMS_ADDED) {
 		add_list(p, ev->seq, th_json_raw_get(ev->data, "items"), th_json_get(v, "items"),
-			 TH_STR(""));
+			 TH_STR(""), NULL);
 		p->answer_at = p->results_at = p->count;
 	} else if (ev->kind == TH_EV_ITEMS_REMOVED) {
 		remove_items(p, th_json_get_int(v, "count", 0));

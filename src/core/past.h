@@ -20,6 +20,13 @@ enum th_past_kind {
 	TH_PAST_RESULT   /* of a call */
 };
 
+/* Who answered: as the request's event says it. */
+struct th_past_who {
+	bool model; /* one did */
+	struct th_str agent;
+	size_t choice;
+};
+
 struct th_past_item {
 	uint64_t seq; /* event, and which of its items; {0, 0}: of no event */
 	size_t index;
@@ -28,6 +35,7 @@ struct th_past_item {
 	struct th_str item;          /* OUTPUT: verbatim; RESULT: the call's item, or empty */
 	struct th_str raw;           /* OUTPUT 0 of an answer: the provider's own form of it */
 	size_t of;                   /* OUTPUT: how many items its answer has */
+	struct th_past_who who;      /* OUTPUT, and RESULT: of its call */
 	struct th_str call_id, tool; /* RESULT, and OUTPUT that is a call */
 	struct th_str output;        /* RESULT: as the log has it (a string or parts), JSON */
 	struct th_str acknowledged;
@@ -37,11 +45,12 @@ struct th_past {
 	struct th_arena memory;
 	struct th_past_item *list;
 	size_t count, cap;
-	size_t task_at;      /* items before the task under way; see th_past_limit */
-	uint64_t answer_seq; /* of the last answer, */
-	size_t answer_at;    /* where its items begin, */
-	size_t results_at;   /* and those of its results */
-	bool narrow;         /* the history of the agent that speaks, not the whole session's */
+	size_t task_at;           /* items before the task under way; see th_past_limit */
+	uint64_t answer_seq;      /* of the last answer, */
+	size_t answer_at;         /* where its items begin, */
+	size_t results_at;        /* and those of its results */
+	struct th_past_who asked; /* of the last request */
+	bool narrow; /* the history of the agent that speaks, not the whole session's */
 	bool no_memory;
 };
 

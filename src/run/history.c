@@ -528,6 +528,14 @@ static bool is_whole(const struct th_past_item *first, size_t count)
 	return true;
 }
 
+/* Whose words these are. */
+static void speaks(struct th_history *h, const struct th_past_who *who)
+{
+	h->asks = (struct th_speaker){ 0 };
+	if (who->model && h->options->who)
+		h->options->who(h->options->who_ctx, who->agent, who->choice, &h->asks);
+}
+
 /* The items of one answer, or what is left of them. */
 static enum th_code begin_answer(struct th_history *h, const struct th_past_item *first,
 				 size_t count, struct th_err *err)
@@ -547,8 +555,9 @@ static enum th_code begin_answer(struct th_history *h, const struct th_past_item
 	g.items = th_buf_str(&items);
 	if (is_whole(first, count))
 		g.raw = first->raw;
+	speaks(h, &first->who);
 	if (!code)
-		code = render(h, &g, err);
+		code = stranger(h) ? render_adopted(h, g.items, err) : render(h, &g, err);
 	th_buf_deinit(&items);
 	return code;
 }
@@ -558,15 +567,22 @@ static enum th_code begin_results(struct th_history *h, const struct th_past_ite
 {
 	struct th_result *results = th_alloc(count * sizeof(*results));
 	struct th_group g = { .kind = TH_GROUP_RESULTS, .results = results, .result_count = count };
-	enum th_code code;
+	enum th_code code = TH_OK;
 
-	for (size_t i = 0; i < count; i++)
-		results[i] = (struct th_result){ .call_item = first[i].item,
+	for (size_t i = 0; i < count && !code; i++) {
+		struct open_call call = { .item = first[i].item };
+
+		speaks(h, &first[i].who);
+		if (stranger(h) && call.item.len)
+			code = adopt_call(h, &call, err);
+		results[i] = (struct th_result){ .call_item = call.item,
 						 .call_id = first[i].call_id,
 						 .tool = first[i].tool,
 						 .output = first[i].output,
 						 .acknowledged = first[i].acknowledged };
-	code = render(h, &g, err);
+	}
+	if (!code)
+		code = render(h, &g, err);
 	free(results);
 	return code;
 }
@@ -596,6 +612,8 @@ enum th_code th_history_begin(struct th_history *h, const struct th_past *past, 
 	}
 	h->seq = seq;
 	h->asked = asked;
+	h->asks = (struct th_speaker){ 0 }; /* of a request under way: our model */
+	h->no_memory |= h->waiting.no_memory;
 	return !code && h->no_memory ? th_fail_memory(err) : code;
 }
 

@@ -805,6 +805,35 @@ static void test_a_task_begins_with_the_first_model(void **unused)
 	end_with_fallback(w);
 }
 
+/* A narrowed history says what another model said in our model's words, too. */
+static void test_another_model_in_a_narrowed_history(void **unused)
+{
+	struct world *w;
+	struct th_err err;
+
+	(void)unused;
+	agent.history_items = 20;
+	w = begin_with_fallback("hello");
+	fail_model(w, 401, REFUSED);
+	answer_chat(w,
+		    "{\"role\":\"assistant\",\"content\":null,\"reasoning_content\":\"hm\","
+		    "\"tool_calls\":[{\"id\":\"t1\",\"type\":\"function\",\"function\":{\"name\":"
+		    "\"weather\",\"arguments\":\"{}\"}}]}");
+	assert_non_null(strstr(w->body, "tool_calls")); /* its own words */
+	answer_chat(w, "{\"role\":\"assistant\",\"content\":\"fair\"}");
+	assert_int_equal(state(w), TH_STATE_FINISHED);
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("and now?"), &err), TH_OK);
+	settle(w);
+	assert_int_equal(w->model_at, 0);
+	assert_null(strstr(w->body, "tool_calls"));
+	assert_null(strstr(w->body, "\"hm\""));
+	assert_non_null(strstr(w->body, "\"type\":\"function_call\""));
+	assert_non_null(strstr(w->body, "function_call_output"));
+	assert_non_null(strstr(w->body, "fair"));
+	agent.history_items = 0;
+	end_with_fallback(w);
+}
+
 /* The history of another model is made from the log, so all of that has to be there; what is said
  * meanwhile is in the one request that follows. */
 static void test_another_model_waits_for_the_log(void **unused)
@@ -1687,6 +1716,7 @@ int main(void)
 		cmocka_unit_test(test_a_bad_request_is_not_tried_again),
 		cmocka_unit_test(test_the_next_model_goes_on),
 		cmocka_unit_test(test_a_task_begins_with_the_first_model),
+		cmocka_unit_test(test_another_model_in_a_narrowed_history),
 		cmocka_unit_test(test_another_model_waits_for_the_log),
 		cmocka_unit_test(test_goes_on_from_the_last_answer),
 		cmocka_unit_test(test_another_model_breaks_the_chain),
