@@ -391,47 +391,68 @@ enum th_code th_past_keep(struct th_past *p, uint64_t seq, const struct th_json 
 	return code;
 }
 
+/* What it is as others see it, parsed once; NULL: it cannot be. */
+static const struct th_json *as_seen(const struct th_past *p, size_t i, struct th_json_doc **docs)
+{
+	struct th_buf text;
+	struct th_jw w;
+
+	if (!docs[i]) {
+		th_buf_init(&text, TH_EVENT_DATA_MAX);
+		w = th_jw(&text);
+		th_past_print(&p->list[i], &w);
+		if (th_json_parse(th_buf_str(&text), &docs[i], NULL))
+			docs[i] = NULL;
+		th_buf_deinit(&text);
+	}
+	return th_json_root(docs[i]);
+}
+
+/* Its place among ours, or `count`.  Mostly they come in the order in which they were. */
+static size_t find_same(const struct th_past *p, size_t next, const struct th_json *item,
+			struct th_json_doc **docs)
+{
+	for (size_t k = 0; k < p->count; k++) {
+		size_t i = (next + k) % p->count;
+		const struct th_json *ours = as_seen(p, i, docs);
+
+		if (ours && th_json_equal(ours, item))
+			return i;
+	}
+	return p->count;
+}
+
 enum th_code th_past_mark(const struct th_past *p, const struct th_json *items,
 			  struct th_buf *marks, struct th_err *err)
 {
 	struct th_json_iter it = th_json_iter(items);
 	struct th_jw w = th_jw(marks);
-	struct th_buf text;
+	struct th_json_doc **docs;
 	size_t next = 0;
 
 	if (th_items_check(items, err))
 		return TH_EPROTO;
-	th_buf_init(&text, TH_EVENT_DATA_MAX);
+	docs = th_try_alloc((p->count + 1) * sizeof(struct th_json_doc *));
+	if (!docs)
+		return th_fail_memory(err);
 	th_jw_array(&w);
 	while (th_json_next(&it)) {
-		bool found = false;
+		size_t i = find_same(p, next, it.val, docs);
 
-		/* Mostly they come in the order in which they were. */
-		for (size_t k = 0; k < p->count && !found; k++) {
-			size_t i = (next + k) % p->count;
-			struct th_json_doc *doc = NULL;
-			struct th_jw one;
-
-			th_buf_clear(&text);
-			one = th_jw(&text);
-			th_past_print(&p->list[i], &one);
-			if (th_json_parse(th_buf_str(&text), &doc, NULL))
-				continue;
-			found = th_json_equal(th_json_root(doc), it.val);
-			th_json_free(doc);
-			if (!found)
-				continue;
-			next = i + 1;
-			th_jw_array(&w);
-			th_jw_uint(&w, p->list[i].seq);
-			th_jw_uint(&w, p->list[i].index);
-			th_jw_array_end(&w);
-		}
-		if (!found)
+		if (i == p->count) {
 			th_jw_json(&w, it.val);
+			continue;
+		}
+		next = i + 1;
+		th_jw_array(&w);
+		th_jw_uint(&w, p->list[i].seq);
+		th_jw_uint(&w, p->list[i].index);
+		th_jw_array_end(&w);
 	}
 	th_jw_array_end(&w);
-	th_buf_deinit(&text);
+	for (size_t i = 0; i < p->count; i++)
+		th_json_free(docs[i]);
+	free(docs);
 	return th_buf_check(marks, "a narrowed history", err);
 }
 
