@@ -906,6 +906,26 @@ static void test_goes_on_from_the_last_answer(void **unused)
 	end(w);
 }
 
+/* What the provider has kept is more than a narrowed history has. */
+static void test_a_narrowed_history_is_sent_whole(void **unused)
+{
+	static struct th_agent_model_settings kept = { TH_SETTINGS_UNSET,
+						       .history = TH_HISTORY_PREVIOUS };
+	struct world *w;
+
+	(void)unused;
+	agent.settings = &kept;
+	agent.history_items = 5;
+	w = begin("hello");
+	answer(w, CALL("call_1", "weather", "{}"));
+	assert_null(strstr(w->body, "previous_response_id"));
+	assert_non_null(strstr(w->body, "hello"));
+	assert_null(strstr(w->log[7].data, "\"previous\""));
+	agent.settings = NULL;
+	agent.history_items = 0;
+	end(w);
+}
+
 static void test_another_model_breaks_the_chain(void **unused)
 {
 	static struct th_agent_model_settings kept = { TH_SETTINGS_UNSET,
@@ -1719,6 +1739,7 @@ int main(void)
 		cmocka_unit_test(test_another_model_in_a_narrowed_history),
 		cmocka_unit_test(test_another_model_waits_for_the_log),
 		cmocka_unit_test(test_goes_on_from_the_last_answer),
+		cmocka_unit_test(test_a_narrowed_history_is_sent_whole),
 		cmocka_unit_test(test_another_model_breaks_the_chain),
 		cmocka_unit_test(test_an_answer_in_the_background),
 		cmocka_unit_test(test_an_answer_is_found_again),

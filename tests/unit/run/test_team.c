@@ -548,6 +548,51 @@ static void test_a_filter_says_what_the_next_agent_sees(void **unused)
 	end(w);
 }
 
+static void forget_last(struct world *w, size_t count)
+{
+	for (; count > 0; count--) {
+		free(w->log[--w->count].call);
+		free(w->log[w->count].data);
+	}
+}
+
+static size_t times(const char *text, const char *part)
+{
+	size_t n = 0;
+
+	for (; (text = strstr(text, part)); text++)
+		n++;
+	return n;
+}
+
+/* As a fork may: the result of the call is there, and the handoff is not. */
+static void test_a_log_that_ends_within_a_handoff(void **unused)
+{
+	struct world *w = begin(FILTERED, "my task");
+	size_t count;
+
+	(void)unused;
+	settle(w);
+	w->says[TH_ASK_FILTER] = "[{\"role\":\"user\",\"content\":\"be quick\"}]";
+	answer(w, CALL("c1", "transfer_to_b"));
+	forget_last(w, 2);
+	count = w->count;
+	restart(w, FILTERED);
+	assert_string_equal(kinds(w, count - 1), "outcome handoff model_requested");
+	assert_int_equal(w->ask_count, 1);
+	assert_int_equal(times(w->asks[0].input, "function_call_output"), 1);
+	assert_non_null(strstr(w->body, "I am b."));
+	assert_non_null(strstr(w->body, "be quick"));
+	answer(w, CALL("c2", "transfer_to_c")); /* neither filter nor summary */
+	forget_last(w, 2);
+	count = w->count;
+	restart(w, FILTERED);
+	assert_string_equal(kinds(w, count - 1), "outcome handoff model_requested");
+	assert_non_null(strstr(w->body, "I am c."));
+	assert_int_equal(times(w->body, "function_call_output"), 1);
+	end(w);
+}
+
 static void test_each_request_may_be_filtered(void **unused)
 {
 	static const char plain[] = "{\"name\":\"a\",\"input_filter\":\"last\"}";
@@ -692,6 +737,7 @@ int main(void)
 		cmocka_unit_test(test_guardrails_answer_when_they_like),
 		cmocka_unit_test(test_a_tripwire_cancels_the_request),
 		cmocka_unit_test(test_a_filter_says_what_the_next_agent_sees),
+		cmocka_unit_test(test_a_log_that_ends_within_a_handoff),
 		cmocka_unit_test(test_each_request_may_be_filtered),
 		cmocka_unit_test(test_what_is_said_while_a_filter_thinks),
 		cmocka_unit_test(test_what_follows_a_tool_waits_for_the_resume),
