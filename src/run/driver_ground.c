@@ -323,6 +323,15 @@ static bool over(const struct th_ground *g)
 	return true;
 }
 
+/* Since before a pause: its answer is still to come. */
+static bool under_way(const struct th_live *l, size_t call)
+{
+	for (const struct th_ground *g = l->grounds; g; g = g->next)
+		if (g->call == call && g->answer_seq == l->fold.answer_seq)
+			return true;
+	return false;
+}
+
 bool th_live_ground(struct th_live *l, struct th_call *c)
 {
 	struct th_target targets[TH_TARGETS_MAX];
@@ -334,7 +343,11 @@ bool th_live_ground(struct th_live *l, struct th_call *c)
 	struct th_err err = { 0 };
 	bool seen;
 
-	if (!c->computer || !grounder_of(l) || th_json_parse(c->item, &item, NULL))
+	if (!c->computer || !grounder_of(l))
+		return false;
+	if (under_way(l, (size_t)(c - l->fold.calls)))
+		return true;
+	if (th_json_parse(c->item, &item, NULL))
 		return false;
 	g = th_alloc(sizeof(*g));
 	g->count = th_elements_targets(th_json_root(item), targets);

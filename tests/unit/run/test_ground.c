@@ -463,6 +463,26 @@ static void test_a_description_has_a_maximum(void **unused)
 	}
 }
 
+static void test_a_pause_while_the_grounder_is_asked(void **unused)
+{
+	struct world *w = begin();
+	struct th_err err = { 0 };
+
+	(void)unused;
+	plan(w, "c1", CLICK_OK);
+	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_PAUSED, TH_STR(""), &err),
+			 TH_OK);
+	settle(w);
+	assert_int_equal(th_driver_resume(w->driver, w->h, &err), TH_OK);
+	settle(w);
+	assert_int_equal(open_count(w, true), 1);
+	point(w, 0, "(630, 392)");
+	assert_int_equal(w->runs, 1);
+	tool_done(w);
+	assert_int_equal(open_count(w, false), 1);
+	end(w);
+}
+
 static void test_both_ends_of_a_drag_are_asked_at_once(void **unused)
 {
 	struct world *w = begin();
@@ -604,6 +624,7 @@ int main(void)
 		cmocka_unit_test(test_a_click_waits_for_its_place),
 		cmocka_unit_test(test_a_crash_while_the_grounder_is_asked),
 		cmocka_unit_test(test_a_description_has_a_maximum),
+		cmocka_unit_test(test_a_pause_while_the_grounder_is_asked),
 		cmocka_unit_test(test_both_ends_of_a_drag_are_asked_at_once),
 		cmocka_unit_test(test_what_was_found_on_a_picture_is_known),
 		cmocka_unit_test(test_what_is_not_found_is_not_clicked),
