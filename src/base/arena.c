@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define ALIGN _Alignof(max_align_t)
-#define CHUNK_MIN ((size_t)1024)
+#define CHUNK_MIN ((size_t)256)
 #define CHUNK_MAX ((size_t)1 << 20)
 
 /* Bytes at and above `used` are zero. */

@@ -38,7 +38,7 @@ struct session {
 	struct th_handle handle; /* {0, 0}: not with the driver yet */
 	struct th_executor *executor;
 	bool greeting, unavailable; /* intents wait for the executor; are told that it is not */
-	struct th_err no_executor;  /* why */
+	struct th_err *no_executor; /* why; NULL: there always was one */
 	struct th_timer timer;
 	struct th_ticket timer_ticket;
 	struct th_codes codes;
@@ -554,6 +554,14 @@ static void not_started(struct th_runtime *rt, struct th_ticket t, const struct 
 	th_buf_deinit(&output);
 }
 
+/* Few sessions ever need the room. */
+static void without_executor(struct session *s, const struct th_err *why)
+{
+	if (!s->no_executor)
+		s->no_executor = th_alloc(sizeof(*s->no_executor));
+	*s->no_executor = *why;
+}
+
 /* Without one, those that wait are intended all the same, and world_tool_run says why they are not
  * started; the next ones try again. */
 static void on_greeted(void *ctx, const struct th_executor_info *info, const struct th_err *err)
@@ -564,7 +572,7 @@ static void on_greeted(void *ctx, const struct th_executor_info *info, const str
 	s->greeting = false;
 	s->unavailable = !info;
 	if (!info)
-		s->no_executor = *err;
+		without_executor(s, err);
 	th_driver_tool_ready(s->rt->driver, t);
 	s->unavailable = false;
 }
@@ -573,11 +581,16 @@ static bool world_tool_ready(void *ctx, struct th_ticket t, struct th_str *ret_j
 {
 	struct th_runtime *rt = ctx;
 	struct session *s = session_of(rt, t.index, t.generation);
+	struct th_err why = { 0 };
 
 	assert(s);
 	*ret_journal = TH_STR("");
-	if (s->unavailable || executor_need(s, s->stored ? s->row.epoch : 1, &s->no_executor))
+	if (s->unavailable)
 		return true;
+	if (executor_need(s, s->stored ? s->row.epoch : 1, &why)) {
+		without_executor(s, &why);
+		return true;
+	}
 	*ret_journal = th_executor_journal(s->executor);
 	if (ret_journal->len > 0)
 		return true;
@@ -616,7 +629,9 @@ static void world_tool_run(void *ctx, struct th_ticket t, const struct th_tool_c
 	}
 	/* No journal is to hold it: it was intended although there was no executor. */
 	if (!settle && call->class != TH_CLASS_R && call->journal.len == 0) {
-		not_started(rt, t, &s->no_executor);
+		th_fail(&err, TH_EIO, "%s",
+			s->no_executor ? s->no_executor->msg : "there is no executor");
+		not_started(rt, t, &err);
 		return;
 	}
 	c = th_alloc(sizeof(*c));
@@ -766,6 +781,7 @@ static void session_free(struct session *s)
 	if (s->timer.loop)
 		th_timer_stop(&s->timer);
 	s->executor = th_executor_free(s->executor);
+	free(s->no_executor);
 	if (s->prev)
 		s->prev->next = s->next;
 	else
