@@ -63,7 +63,8 @@ void th_arena_reset(struct th_arena *a)
 
 static struct th_arena_chunk *chunk_add(struct th_arena *a, size_t need)
 {
-	size_t size = a->chunks ? TH_MIN(a->chunks->size * 2, CHUNK_MAX) : CHUNK_MIN;
+	/* By half of what there is: thousands of sessions have small ones, half empty at most. */
+	size_t size = TH_MAX(CHUNK_MIN, TH_MIN(a->used / 2, CHUNK_MAX));
 	struct th_arena_chunk *c;
 
 	size = TH_MAX(size, need);

@@ -111,13 +111,17 @@ void th_live_instruct(struct th_live *l, struct th_str text, bool fresh)
 	th_buf_add(&l->instructions, text);
 	l->instructed = true;
 	l->instructions_new = fresh;
-	l->speaking.instructions = th_buf_str(&l->instructions);
+	if (!l->rewritten)
+		l->rewritten = th_alloc(sizeof(*l->rewritten));
+	*l->rewritten = *l->outfit->agent;
+	l->rewritten->instructions = th_buf_str(&l->instructions);
+	l->options.agent = l->speaking = l->rewritten;
 }
 
 /* The functions that hand over, beside the agent's own tools. */
 static enum th_code fit_tools(struct th_live *l, struct th_err *err)
 {
-	const struct th_outfit *outfit = &l->outfit;
+	const struct th_outfit *outfit = l->outfit;
 	const struct th_member *m = &l->fold.team->members[l->speaks];
 	size_t count = outfit->tool_count + m->handoff_count;
 	struct th_tool_spec *specs;
@@ -162,7 +166,7 @@ static void live_turn_to(struct th_live *l, size_t at)
 	l->choice = choice_at(th_outfit_member(&l->team_outfit, l->speaks), at);
 	l->options.profile = l->choice->profile;
 	l->options.model = l->choice->model;
-	l->options.image = th_image_size(l->choice->profile, l->outfit.screen);
+	l->options.image = th_image_size(l->choice->profile, l->outfit->screen);
 	if (before && (before->profile != l->choice->profile ||
 		       !th_str_eq(before->model, l->choice->model))) {
 		l->history = th_history_free(l->history);
@@ -200,12 +204,12 @@ static void fit_format(struct th_live *l)
 
 	*f = (struct th_output_format){ 0 };
 	th_arena_reset(&l->format);
-	if (!l->speaking.output_schema.len)
+	if (!l->speaking->output_schema.len)
 		return;
-	if (!th_json_parse(l->speaking.output_schema, &doc, &err))
+	if (!th_json_parse(l->speaking->output_schema, &doc, &err))
 		f->strict = !th_schema_strict(th_json_root(doc), 0, &l->format, &f->schema, &err);
 	if (!f->strict)
-		f->schema = l->speaking.output_schema;
+		f->schema = l->speaking->output_schema;
 	th_json_free(doc);
 }
 
@@ -214,11 +218,11 @@ enum th_code th_live_dress(struct th_live *l, struct th_err *err)
 	const struct th_outfit *outfit = th_outfit_member(&l->team_outfit, l->fold.agent);
 
 	l->speaks = l->fold.agent;
-	l->outfit = *outfit;
-	l->speaking = *outfit->agent;
+	l->outfit = outfit;
+	l->speaking = outfit->agent;
 	l->instructed = l->instructions_new = false;
 	l->instructed_turn = 0;
-	l->options.agent = &l->speaking;
+	l->options.agent = l->speaking;
 	l->options.has_computer = outfit->has_computer;
 	l->options.screen = outfit->screen;
 	l->options.stream = !outfit->agent->settings || outfit->agent->settings->stream;
@@ -303,6 +307,7 @@ static void live_free(struct th_live *l)
 	th_live_unknowns_free(l);
 	th_live_askings_free(l);
 	th_buf_deinit(&l->instructions);
+	free(l->rewritten);
 	th_buf_deinit(&l->filtered);
 	th_arena_deinit(&l->format);
 	th_session_deinit(&l->fold);
@@ -475,7 +480,7 @@ static void pending_add(struct th_live *l, const struct th_event *ev)
 /* Each request, or each task, may see something else of what was. */
 static void retire_history(struct th_live *l)
 {
-	if (!l->speaking.input_filter.len && !l->speaking.history_items)
+	if (!l->speaking->input_filter.len && !l->speaking->history_items)
 		return;
 	l->history = th_history_free(l->history);
 	l->history_due = true;
@@ -767,6 +772,11 @@ void th_live_pump(struct th_live *l)
 
 		perform(l, &fx);
 	}
+	if (l->queue_at == l->queue_count) {
+		free(l->queue);
+		l->queue = NULL;
+		l->queue_at = l->queue_count = l->queue_cap = 0;
+	}
 	l->pumping = false;
 }
 
@@ -969,7 +979,13 @@ static bool fill_append(struct th_commit *c, struct th_live *l, struct th_append
 		.digests = digests,
 		.event_count = p->count,
 	};
-	p->count = 0;
+	/* Between two flushes of a session lies a request or an effect: its list is small, and it
+	 * would lie about in thousands of sessions. */
+	free(p->events);
+	free(p->digests);
+	p->events = NULL;
+	p->digests = NULL;
+	p->count = p->cap = 0;
 	p->create = false;
 	return true;
 }
@@ -1244,10 +1260,10 @@ static enum th_code open_row(struct th_driver *d, const struct th_session_row *r
 			    (unsigned long long)l->fold.seq, (unsigned long long)row->head_seq);
 	/* Who answered is known by its place in the list. */
 	named = l->fold.seq ? th_session_member(&l->fold)->fallback.count : 0;
-	if (!code && named != l->outfit.agent->fallback.count)
+	if (!code && named != l->outfit->agent->fallback.count)
 		code = th_fail(err, TH_EUSAGE,
 			       "the log's agent has %zu models to fall back to, the one given %zu",
-			       named, l->outfit.agent->fallback.count);
+			       named, l->outfit->agent->fallback.count);
 	if (!code && (!copy(row->user, &l->user) || !copy(row->title, &l->title) ||
 		      !copy(row->parent, &l->parent) || !copy(row->metadata, &l->metadata)))
 		code = th_fail_memory(err);

@@ -16,7 +16,7 @@
 
 bool th_live_background(const struct th_live *l)
 {
-	const struct th_agent_model_settings *s = l->outfit.agent->settings;
+	const struct th_agent_model_settings *s = l->outfit->agent->settings;
 
 	return s && s->background && l->choice->profile->wire->kept_path;
 }
@@ -72,7 +72,7 @@ static struct th_model_call call_of(const struct th_live *l, const struct th_buf
 		.model_at = l->model_at,
 		.path = th_buf_str(path),
 		.headers = th_buf_str(headers),
-		.settings = l->outfit.agent->settings,
+		.settings = l->outfit->agent->settings,
 	};
 }
 
@@ -120,7 +120,7 @@ void th_live_look_again(struct th_live *l)
 
 bool th_live_poll_is_late(const struct th_live *l)
 {
-	const struct th_agent_model_settings *s = l->outfit.agent->settings;
+	const struct th_agent_model_settings *s = l->outfit->agent->settings;
 	int64_t now = l->driver->world.ops->now_ms(l->driver->world.ctx);
 	int64_t most = s->total_seconds ? s->total_seconds * 1000 : TH_MODEL_TOTAL_MS;
 

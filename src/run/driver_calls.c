@@ -21,16 +21,16 @@ static const struct th_tool_spec handoff_spec = {
 
 static const struct th_tool_row *tool_find(const struct th_live *l, struct th_str name)
 {
-	for (size_t i = 0; i < l->outfit.tool_count; i++)
-		if (th_str_eq(l->outfit.tools[i].spec.name, name))
-			return &l->outfit.tools[i];
+	for (size_t i = 0; i < l->outfit->tool_count; i++)
+		if (th_str_eq(l->outfit->tools[i].spec.name, name))
+			return &l->outfit->tools[i];
 	return NULL;
 }
 
 /* How a call is run; NULL: nothing is known of its tool, or the computer is the executor's. */
 static const struct th_tool_row *row_of(const struct th_live *l, const struct th_call *c)
 {
-	return c->computer ? l->outfit.computer : tool_find(l, c->tool);
+	return c->computer ? l->outfit->computer : tool_find(l, c->tool);
 }
 
 /* Pictures are taken as large as the model wants them, with marks when it names elements so. */
@@ -87,7 +87,7 @@ static void look_before_repeat(struct th_live *l, enum th_class class, const cha
 	const struct th_doubt *doubt = th_doubts_find(&l->fold.doubts, digest);
 
 	if (doubt && class != TH_CLASS_R && class != TH_CLASS_L)
-		*verdict = th_policy_repeat(l->outfit.agent, doubt, *verdict, a);
+		*verdict = th_policy_repeat(l->outfit->agent, doubt, *verdict, a);
 }
 
 /* A person said so for good; never of what cannot be undone, or what the provider doubts. */
@@ -141,7 +141,7 @@ static struct th_verdict by_code(struct th_live *l, const struct th_call *c, enu
 				 struct th_str arguments, struct th_arena *a,
 				 struct th_verdict otherwise)
 {
-	struct th_str function = l->outfit.agent->approve_from;
+	struct th_str function = l->outfit->agent->approve_from;
 	struct th_buf input = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX), answer = TH_BUF_INIT(TH_MIB);
 	struct th_buf why = TH_BUF_INIT(4 * TH_KIB);
 	struct th_jw w;
@@ -179,7 +179,7 @@ static struct th_verdict by_rules_and_code(struct th_live *l, const struct th_ca
 					   enum th_class class, struct th_str arguments,
 					   struct th_arena *a, struct th_verdict verdict)
 {
-	const struct th_agent *agent = l->outfit.agent;
+	const struct th_agent *agent = l->outfit->agent;
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_rule_call looks = { .tool = c->tool, .class = class };
 
@@ -219,9 +219,9 @@ void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str ite
 	th_arena_init(&a, TH_TURN_MEMORY_MAX);
 	th_buf_init(&arguments, TH_EVENT_DATA_MAX);
 	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	if (c->computer && l->outfit.has_computer)
+	if (c->computer && l->outfit->has_computer)
 		spec = &computer_spec;
-	verdict = th_policy_decide(l->outfit.agent, spec, c, &a);
+	verdict = th_policy_decide(l->outfit->agent, spec, c, &a);
 	if (c->handoff) {
 		spec = &handoff_spec;
 		class = TH_CLASS_L;
@@ -386,7 +386,7 @@ static void random_id(struct th_driver *d, char out[static 33])
 
 static int64_t call_timeout_ms(const struct th_live *l)
 {
-	const struct th_agent_limits *limits = l->outfit.agent->limits;
+	const struct th_agent_limits *limits = l->outfit->agent->limits;
 
 	return 1000 * (limits && limits->command_seconds ? limits->command_seconds
 							 : TH_COMMAND_SECONDS_DEFAULT);
@@ -466,7 +466,7 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 		.journal = c->journal,
 		.class = c->class,
 		.timeout_ms = call_timeout_ms(l),
-		.agent = l->outfit.agent,
+		.agent = l->outfit->agent,
 	};
 
 	if (row && row->command && !row->local) {
@@ -563,7 +563,7 @@ static bool parks(const struct th_live *l)
 {
 	enum th_state s = l->fold.state;
 
-	return l->outfit.agent->unknown == TH_UNKNOWN_PARK &&
+	return l->outfit->agent->unknown == TH_UNKNOWN_PARK &&
 	       (s == TH_STATE_RUNNING || s == TH_STATE_WAITING || s == TH_STATE_PAUSED);
 }
 
@@ -643,7 +643,7 @@ void th_live_look(struct th_live *l, const struct th_look *look, uint64_t seq)
 		.arguments = look->arguments,
 		.class = TH_CLASS_R,
 		.timeout_ms = call_timeout_ms(l),
-		.agent = l->outfit.agent,
+		.agent = l->outfit->agent,
 	};
 	struct th_buf sized = TH_BUF_INIT(TH_KIB);
 	char id[33];
@@ -657,8 +657,8 @@ void th_live_look(struct th_live *l, const struct th_look *look, uint64_t seq)
 		th_jw_object_end(&w);
 		call.arguments = th_buf_str(&sized);
 	}
-	if (l->outfit.computer && th_str_is(look->tool, "computer")) {
-		const struct th_tool_row *row = l->outfit.computer;
+	if (l->outfit->computer && th_str_is(look->tool, "computer")) {
+		const struct th_tool_row *row = l->outfit->computer;
 
 		row->local(row->ctx, d,
 			   &(struct th_local_call){ .ticket = th_live_ticket(l, seq),
@@ -680,7 +680,7 @@ void th_live_refuse(struct th_live *l, struct th_call *c)
 	struct th_arena a;
 	struct th_look look;
 
-	if (!c->computer || !l->outfit.has_computer) {
+	if (!c->computer || !l->outfit->has_computer) {
 		refuse_now(l, c, TH_STR("[]"));
 		return;
 	}
@@ -703,7 +703,7 @@ static void on_unknown(struct th_live *l, const struct th_call *c, const struct 
 	u->said = th_arena_str(&u->memory, r->output);
 	u->evidence = th_arena_str(&u->memory, r->evidence);
 	u->elapsed_ms = r->elapsed_ms;
-	u->look = th_unknown_look(c->tool, c->arguments, l->outfit.has_computer, &u->memory);
+	u->look = th_unknown_look(c->tool, c->arguments, l->outfit->has_computer, &u->memory);
 	if (!u->look.tool.len) {
 		tell_unknown(l, c, u, NULL);
 		unknown_free(u);

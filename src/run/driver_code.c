@@ -321,7 +321,7 @@ void th_live_fail(struct th_live *l, const char *class, struct th_str message)
 
 bool th_live_instructions(struct th_live *l)
 {
-	struct th_str function = l->outfit.agent->instructions_from;
+	struct th_str function = l->outfit->agent->instructions_from;
 	struct th_asking *a;
 	struct th_buf input;
 	struct th_jw w;

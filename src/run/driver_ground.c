@@ -200,7 +200,7 @@ static void ask(struct th_live *l, struct th_ground *g, struct search *s)
 				      .agent = l->speaks,
 				      .model_at = l->model_at,
 				      .grounder = true,
-				      .settings = l->outfit.agent->settings };
+				      .settings = l->outfit->agent->settings };
 	enum th_code code = body_build(l, g, s, &err);
 
 	if (!code) {

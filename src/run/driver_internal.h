@@ -67,13 +67,14 @@ struct th_live {
 	uint32_t index, generation; /* generation 0: the slot is free */
 	char *id;                   /* session id, NUL-terminated */
 	struct th_session fold;
-	struct th_outfit team_outfit; /* of the agent that began */
-	struct th_outfit outfit;      /* of the one that speaks: */
-	size_t speaks;                /* index in the team */
-	struct th_agent speaking;     /* its definition, with the instructions as they are now */
-	struct th_buf instructions;   /* that its code gave; */
-	bool instructed;              /* it did; */
-	bool instructions_new;        /* and no event says so yet */
+	struct th_outfit team_outfit;    /* of the agent that began */
+	const struct th_outfit *outfit;  /* of the one that speaks: */
+	size_t speaks;                   /* index in the team */
+	const struct th_agent *speaking; /* its definition: the outfit's, or */
+	struct th_agent *rewritten; /* that with the instructions that its code gave; NULL: none */
+	struct th_buf instructions; /* those; */
+	bool instructed;            /* it did; */
+	bool instructions_new;      /* and no event says so yet */
 	int64_t instructed_turn;
 	size_t model_at;                /* that `choice` is for: it follows the fold's, see */
 	const struct th_choice *choice; /* th_live_choose; of the open calls' answer, too */

@@ -14,7 +14,7 @@ static bool wants_picture(const struct th_live *l)
 {
 	const struct th_dialect *dialect = l->choice->profile->dialect;
 
-	return l->outfit.has_computer && l->choice->profile->vision && dialect->results_as_user &&
+	return l->outfit->has_computer && l->choice->profile->vision && dialect->results_as_user &&
 	       l->history && th_history_images(l->history) == 0;
 }
 

@@ -14,7 +14,7 @@
 
 bool th_live_marks(const struct th_live *l)
 {
-	return l->choice->composed && l->choice->composed->marks && l->outfit.has_computer;
+	return l->choice->composed && l->choice->composed->marks && l->outfit->has_computer;
 }
 
 static struct th_target_place place_of(struct th_str elements, const struct th_target *target)

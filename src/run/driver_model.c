@@ -88,7 +88,7 @@ void th_driver_texts_free(struct th_driver *d)
 /* Whether the request goes on from what the provider has kept. */
 static void take_chain(struct th_live *l)
 {
-	const struct th_agent_model_settings *s = l->outfit.agent->settings;
+	const struct th_agent_model_settings *s = l->outfit->agent->settings;
 
 	th_buf_clear(&l->previous);
 	if (s && s->history == TH_HISTORY_PREVIOUS && l->choice->profile->wire->chains &&
@@ -131,7 +131,7 @@ void th_live_request(struct th_live *l)
 	if (l->instructions_new)
 		d.instructions = th_buf_str(&l->instructions);
 	l->instructions_new = false;
-	if (l->speaking.input_filter.len)
+	if (l->speaking->input_filter.len)
 		d.history = th_buf_str(&l->filtered);
 	th_buf_init(&data, TH_EVENT_DATA_MAX);
 	w = th_jw(&data);
@@ -284,7 +284,7 @@ static void choose_tools(struct th_live *l)
 		[TH_CHOICE_REQUIRED] = "required",
 		[TH_CHOICE_NONE] = "none",
 	};
-	const struct th_agent_model_settings *settings = l->speaking.settings;
+	const struct th_agent_model_settings *settings = l->speaking->settings;
 	struct th_tool_choice *choice = &l->options.choice;
 
 	*choice = (struct th_tool_choice){ 0 };
@@ -331,7 +331,7 @@ void th_live_model_call(struct th_live *l)
 			.headers = th_buf_str(&f->headers),
 			.body = f->body,
 			.body_count = f->body_count,
-			.settings = l->outfit.agent->settings,
+			.settings = l->outfit->agent->settings,
 			.stream = l->options.stream,
 			.total_ms_max = th_session_time_left_ms(&l->fold, f->started_ms),
 		};

@@ -47,7 +47,7 @@ static enum th_code past_read(struct th_live *l, uint64_t upto, uint64_t marks_s
 {
 	struct th_driver *d = l->driver;
 	struct past_reader r = { past, l->fold.task_seq, marks_seq };
-	size_t max = (size_t)l->speaking.history_items;
+	size_t max = (size_t)l->speaking->history_items;
 	enum th_code code;
 
 	th_past_init(past, true);
@@ -66,7 +66,7 @@ static enum th_code past_read(struct th_live *l, uint64_t upto, uint64_t marks_s
 
 bool th_live_history_odd(const struct th_live *l)
 {
-	return l->fold.rewritten_seq || l->speaking.history_items || l->speaking.input_filter.len;
+	return l->fold.rewritten_seq || l->speaking->history_items || l->speaking->input_filter.len;
 }
 
 static enum th_code history_of_past(struct th_live *l, struct th_history *h, uint64_t seq,
@@ -78,7 +78,7 @@ static enum th_code history_of_past(struct th_live *l, struct th_history *h, uin
 	uint64_t upto = asked ? s->asked_seq : seq;
 	struct th_past past;
 	enum th_code code =
-	    past_read(l, upto, asked && l->speaking.input_filter.len ? upto : 0, &past, err);
+	    past_read(l, upto, asked && l->speaking->input_filter.len ? upto : 0, &past, err);
 
 	if (!code)
 		code = th_history_begin(h, &past, upto, asked, err);
@@ -136,8 +136,8 @@ bool th_live_filter(struct th_live *l)
 	struct th_err err = { 0 };
 	struct th_past past;
 
-	if (!l->speaking.input_filter.len || (l->filtered_turn == l->fold.totals.turns + 1 &&
-					      l->filtered_message == l->fold.message_seq))
+	if (!l->speaking->input_filter.len || (l->filtered_turn == l->fold.totals.turns + 1 &&
+					       l->filtered_message == l->fold.message_seq))
 		return false;
 	if (th_live_asks(l, TH_ASK_FILTER))
 		return true;
@@ -146,7 +146,7 @@ bool th_live_filter(struct th_live *l)
 	if (past_read(l, l->fold.seq, 0, &past, &err))
 		th_live_lose(l, &err);
 	else
-		th_live_ask_filter(l, l->speaking.input_filter, TH_STR(""), &past, 0);
+		th_live_ask_filter(l, l->speaking->input_filter, TH_STR(""), &past, 0);
 	th_past_deinit(&past);
 	return true;
 }
