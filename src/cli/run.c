@@ -100,9 +100,12 @@ static enum th_code split_list(struct th_str text, struct th_arena *a, struct th
 	struct th_str list[TH_AGENT_TOOLS_MAX];
 	size_t count = 0;
 
-	while (text.len && count < TH_COUNT(list)) {
+	while (text.len) {
 		struct th_str name = th_str_trim(th_str_split(&text, ','));
 
+		if (name.len && count == TH_COUNT(list))
+			return th_fail(err, TH_EUSAGE, "a list has at most %zu names",
+				       TH_COUNT(list));
 		if (name.len)
 			list[count++] = name;
 	}
@@ -253,7 +256,7 @@ static enum th_code set_models(struct th_str text, struct th_arena *a, struct th
 			       struct th_err *err)
 {
 	struct th_strs list;
-	enum th_code code = split_list(text, a, &list, err);
+	enum th_code code = th_prefix(err, split_list(text, a, &list, err), "--model");
 
 	if (code != TH_OK)
 		return code;
@@ -270,12 +273,12 @@ static enum th_code set_lists(const struct run_options *o, struct th_arena *a,
 	enum th_code code = TH_OK;
 
 	if (o->tools.ptr) {
-		code = split_list(o->tools, a, &agent->tools, err);
+		code = th_prefix(err, split_list(o->tools, a, &agent->tools, err), "--tools");
 		if (code == TH_OK)
 			code = check_names("tools", &agent->tools, "none", NULL, err);
 	}
 	if (code == TH_OK && o->approve.ptr) {
-		code = split_list(o->approve, a, &agent->approve, err);
+		code = th_prefix(err, split_list(o->approve, a, &agent->approve, err), "--approve");
 		if (code == TH_OK)
 			code = check_names("approve", &agent->approve, "all", "computer", err);
 	}

@@ -32,7 +32,8 @@
 #define SKIPPED 77
 #define NEVER (1L << 40) /* a stop that no process comes to */
 #define FIRST_KILLS 50
-#define LONG_STRIDE 12 /* TH_TORTURE: so that it ends within half an hour on two processors */
+#define LONG_STRIDE 25 /* TH_TORTURE: so that all of it ends within 40 minutes on two processors \
+			*/
 
 struct outcome {
 	bool tried;

@@ -11,6 +11,11 @@ import house
 
 
 class Options(house.House):
+    def test_long_lists(self):
+        names = ",".join(["shell"] * 129)
+        for option in ("--tools", "--approve", "--model"):
+            self.bad(2, [option, "at most 128 names"], "run", "-m", "gpt-5.4", option, names, "x")
+
     def test_closed_descriptors(self):
         """What is opened gets no number of a closed input or output."""
         for closed in ([0], [0, 1, 2]):
