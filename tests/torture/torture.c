@@ -32,8 +32,7 @@
 #define SKIPPED 77
 #define NEVER (1L << 40) /* a stop that no process comes to */
 #define FIRST_KILLS 50
-#define LONG_STRIDE 25 /* TH_TORTURE: so that all of it ends within 40 minutes on two processors \
-			*/
+#define LONG_STRIDE 25 /* TH_TORTURE: all of it within 40 minutes on two processors */
 
 struct outcome {
 	bool tried;
