@@ -215,19 +215,6 @@ static enum th_code start_child(struct command *c, struct th_err *err)
 	return code;
 }
 
-static int64_t timeout_of(const struct th_tool_job *job, const struct th_command *args)
-{
-	int64_t max = job->env->command_ms_max, ms = job->timeout_ms;
-
-	if (max <= 0)
-		max = TH_COMMAND_SECONDS_DEFAULT * INT64_C(1000);
-	if (ms <= 0 || ms > max)
-		ms = max;
-	if (args->timeout_s > 0 && args->timeout_s < ms / 1000)
-		ms = args->timeout_s * 1000;
-	return ms;
-}
-
 static void start(struct th_tool_job *job)
 {
 	const struct th_command *args = (const struct th_command *)job->args;
@@ -246,7 +233,7 @@ static void start(struct th_tool_job *job)
 	}
 	c = (struct command *)th_alloc(sizeof(*c));
 	c->job = job;
-	c->timeout_ms = timeout_of(job, args);
+	c->timeout_ms = th_tool_timeout_ms(job, args->timeout_s);
 	th_clip_init(&c->out, TH_TOOL_OUTPUT_MODEL_MAX);
 	th_clip_init(&c->progress, TH_COMMAND_PROGRESS_MAX);
 	th_timer_init(&c->timer, job->env->loop, on_timeout, c);

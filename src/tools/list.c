@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* list.c - the tools there are, and what they share. */
+#include "core/agent.h"
 #include "tools/tool.h"
 
 #include "base/limits.h"
@@ -27,6 +28,17 @@ void th_tool_text(struct th_tool_job *job, enum th_outcome_status status, struct
 	struct th_str json =
 	    th_buf_check(&out, "the output", NULL) ? TH_STR("\"\"") : th_buf_str(&out);
 	job->done(job, status, json, evidence);
+}
+
+int64_t th_tool_timeout_ms(const struct th_tool_job *job, int64_t asked_s)
+{
+	int64_t max = job->env->command_ms_max, ms = job->timeout_ms;
+
+	if (max <= 0)
+		max = TH_COMMAND_SECONDS_DEFAULT * INT64_C(1000);
+	if (ms <= 0 || ms > max)
+		ms = max;
+	return asked_s > 0 && asked_s < ms / 1000 ? asked_s * 1000 : ms;
 }
 
 void th_tool_fail(struct th_tool_job *job, enum th_outcome_status status, const struct th_err *e)

@@ -348,18 +348,6 @@ static enum th_code start_child(struct shell *s, const char *command, struct th_
 	return th_child_start(env->loop, &spec, &s->child, err);
 }
 
-static int64_t timeout_of(const struct th_tool_job *job, const struct th_shell *args)
-{
-	int64_t max = job->env->command_ms_max, ms = job->timeout_ms;
-	if (max <= 0)
-		max = TH_COMMAND_SECONDS_DEFAULT * INT64_C(1000);
-	if (ms <= 0 || ms > max)
-		ms = max;
-	if (args->timeout_s > 0 && args->timeout_s < ms / 1000)
-		ms = args->timeout_s * 1000;
-	return ms;
-}
-
 static void start(struct th_tool_job *job)
 {
 	const struct th_shell *args = (const struct th_shell *)job->args;
@@ -383,7 +371,7 @@ static void start(struct th_tool_job *job)
 	struct shell *s = (struct shell *)th_alloc(sizeof(*s));
 	s->job = job;
 	s->said_fd = -1;
-	s->timeout_ms = timeout_of(job, args);
+	s->timeout_ms = th_tool_timeout_ms(job, args->timeout_s);
 	th_clip_init(&s->clip, TH_TOOL_OUTPUT_MODEL_MAX);
 	th_timer_init(&s->timer, job->env->loop, on_timeout, s);
 	if (start_child(s, command, &err)) {

@@ -92,6 +92,9 @@ extern const struct th_tool th_tool_shell, th_tool_read_file, th_tool_write_file
 
 /* done with a sentence: "error: …" for the model. */
 void th_tool_fail(struct th_tool_job *job, enum th_outcome_status status, const struct th_err *e);
+/* How long a command may run: the session's maximum, or less where the job or its arguments
+ * (seconds; 0: nothing) say so. */
+int64_t th_tool_timeout_ms(const struct th_tool_job *job, int64_t asked_s);
 /* done with a plain text. */
 void th_tool_text(struct th_tool_job *job, enum th_outcome_status status, struct th_str text,
 		  struct th_str evidence);
