@@ -77,31 +77,13 @@ static void put_tool(const struct th_tool_spec *t, struct th_jw *w)
 	th_jw_object_end(w);
 }
 
-static void put_choice(const struct th_request_options *o, struct th_jw *w)
+static void put_named_choice(const struct th_request_options *o, struct th_jw *w)
 {
-	switch (o->choice.kind) {
-	case TH_CHOICE_UNSET:
-		break;
-	case TH_CHOICE_AUTO:
-		th_jw_kstr(w, "tool_choice", TH_STR("auto"));
-		break;
-	case TH_CHOICE_REQUIRED:
-		th_jw_kstr(w, "tool_choice", TH_STR("required"));
-		break;
-	case TH_CHOICE_NONE:
-		th_jw_kstr(w, "tool_choice", TH_STR("none"));
-		break;
-	case TH_CHOICE_TOOL:
-		th_jw_key(w, TH_STR("tool_choice"));
-		open_function(w);
-		th_jw_object(w);
-		th_jw_kstr(w, "name", o->choice.tool);
-		th_jw_object_end(w);
-		th_jw_object_end(w);
-		break;
-	}
-	if (o->parallel)
-		th_jw_kbool(w, "parallel_tool_calls", o->parallel == TH_PARALLEL_YES);
+	open_function(w);
+	th_jw_object(w);
+	th_jw_kstr(w, "name", o->choice.tool);
+	th_jw_object_end(w);
+	th_jw_object_end(w);
 }
 
 static void put_tools(const struct th_request_options *o, struct th_jw *w)
@@ -122,7 +104,7 @@ static void put_tools(const struct th_request_options *o, struct th_jw *w)
 		th_jw_array(w);
 		th_jw_raw(w, th_buf_str(&list));
 		th_jw_array_end(w);
-		put_choice(o, w);
+		th_choice_put(o, w, put_named_choice);
 	}
 	th_buf_deinit(&list);
 }

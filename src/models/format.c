@@ -23,3 +23,22 @@ bool th_choice_is_computer(const struct th_request_options *o)
 	       o->profile->computer != TH_COMPUTER_NONE &&
 	       th_str_is(o->choice.tool, TH_COMPUTER_FUNCTION_NAME);
 }
+
+void th_choice_put(const struct th_request_options *o, struct th_jw *w,
+		   void (*named)(const struct th_request_options *o, struct th_jw *w))
+{
+	static const char *const words[] = {
+		[TH_CHOICE_AUTO] = "auto",
+		[TH_CHOICE_REQUIRED] = "required",
+		[TH_CHOICE_NONE] = "none",
+	};
+
+	if (o->choice.kind == TH_CHOICE_TOOL) {
+		th_jw_key(w, TH_STR("tool_choice"));
+		named(o, w);
+	} else if (o->choice.kind != TH_CHOICE_UNSET) {
+		th_jw_kstr(w, "tool_choice", th_str_of(words[o->choice.kind]));
+	}
+	if (o->parallel)
+		th_jw_kbool(w, "parallel_tool_calls", o->parallel == TH_PARALLEL_YES);
+}

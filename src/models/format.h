@@ -33,4 +33,9 @@ static inline bool th_choice_forces(const struct th_request_options *o)
 /* Whether the tool that must be called is the computer. */
 bool th_choice_is_computer(const struct th_request_options *o);
 
+/* "tool_choice" and "parallel_tool_calls" in the words that OpenAI's two APIs share; `named` writes
+ * the value for one tool. */
+void th_choice_put(const struct th_request_options *o, struct th_jw *w,
+		   void (*named)(const struct th_request_options *o, struct th_jw *w));
+
 #endif

@@ -96,29 +96,6 @@ static void put_named_choice(const struct th_request_options *o, struct th_jw *w
 	th_jw_object_end(w);
 }
 
-static void put_choice(const struct th_request_options *o, struct th_jw *w)
-{
-	switch (o->choice.kind) {
-	case TH_CHOICE_UNSET:
-		break;
-	case TH_CHOICE_AUTO:
-		th_jw_kstr(w, "tool_choice", TH_STR("auto"));
-		break;
-	case TH_CHOICE_REQUIRED:
-		th_jw_kstr(w, "tool_choice", TH_STR("required"));
-		break;
-	case TH_CHOICE_NONE:
-		th_jw_kstr(w, "tool_choice", TH_STR("none"));
-		break;
-	case TH_CHOICE_TOOL:
-		th_jw_key(w, TH_STR("tool_choice"));
-		put_named_choice(o, w);
-		break;
-	}
-	if (o->parallel)
-		th_jw_kbool(w, "parallel_tool_calls", o->parallel == TH_PARALLEL_YES);
-}
-
 static void put_format(const struct th_request_options *o, struct th_jw *w)
 {
 	if (!th_format_wanted(o))
@@ -165,7 +142,7 @@ static void put_tools(const struct th_request_options *o, struct th_jw *w)
 	while (th_json_raw_next(&hosted))
 		th_jw_raw(w, hosted.val);
 	th_jw_array_end(w);
-	put_choice(o, w);
+	th_choice_put(o, w, put_named_choice);
 	if (computer && o->profile->computer == TH_COMPUTER_PREVIEW)
 		th_jw_kstr(w, "truncation", TH_STR("auto")); /* the tool demands it */
 }
