@@ -14,7 +14,6 @@
 #include "run/runtime.h"
 
 #define TOOLS_MAX 32
-#define POLL_MS 1
 
 struct host {
 	struct th_runtime *rt;
@@ -26,8 +25,7 @@ struct host {
 	size_t row_count;
 	struct th_agent agent;
 	struct th_codes codes;
-	struct th_timer poll;
-	bool ready, failed;
+	bool ready, failed, waiting;
 	struct th_err err;
 };
 
@@ -394,26 +392,45 @@ static const struct th_codes_ops code_ops = { .ask = ask, .cancel = cancel };
 
 /* ---- the session ------------------------------------------------------------------------- */
 
+static bool is_at_rest(const struct host *host)
+{
+	struct th_driver *d = th_runtime_driver(host->rt);
+	const struct th_session *s = th_driver_session(d, host->h);
+	bool busy = !s || !th_session_rests(s) || !th_driver_durable(d, host->h);
+
+	for (size_t i = 0; s && i < s->call_count; i++)
+		busy |= s->calls[i].phase == TH_CALL_INTENDED;
+	return !busy;
+}
+
+static void look(struct host *host)
+{
+	if (host->waiting && is_at_rest(host))
+		th_loop_stop(th_runtime_loop(host->rt));
+}
+
 static void on_event(void *ctx, struct th_handle h, const struct th_event *ev)
 {
 	struct th_buf b = TH_BUF_INIT(TH_EVENT_DATA_MAX * 2);
 	struct th_jw w = th_jw(&b);
 
-	(void)ctx, (void)h;
+	(void)h;
 	th_jw_object(&w);
 	th_jw_kstr(&w, "kind", th_str_of(th_event_name(ev->kind)));
 	th_jw_kstr(&w, "source", th_str_of(th_source_name(ev->source)));
 	th_jw_kraw(&w, "data", ev->data);
 	th_jw_object_end(&w);
 	line(&b);
+	look(ctx);
 }
 
 static void on_rest(void *ctx, struct th_handle h, const struct th_session *s,
 		    const struct th_err *err)
 {
-	(void)ctx, (void)h, (void)s;
+	(void)h, (void)s;
 	if (err)
 		die(err);
+	look(ctx);
 }
 
 static void on_ready(void *ctx, struct th_handle h, const struct th_err *err)
@@ -424,6 +441,7 @@ static void on_ready(void *ctx, struct th_handle h, const struct th_err *err)
 		die(err);
 	host->h = h;
 	host->ready = true;
+	look(host);
 }
 
 static void open_session(struct host *host, bool again)
@@ -452,27 +470,12 @@ static void open_session(struct host *host, bool again)
 		die(&err);
 }
 
-static void on_poll(void *ctx)
-{
-	struct host *host = ctx;
-	struct th_driver *d = th_runtime_driver(host->rt);
-	const struct th_session *s = th_driver_session(d, host->h);
-	bool busy = !s || !th_session_rests(s) || !th_driver_durable(d, host->h);
-
-	for (size_t i = 0; s && i < s->call_count; i++)
-		busy |= s->calls[i].phase == TH_CALL_INTENDED;
-	if (!busy)
-		th_loop_stop(th_runtime_loop(host->rt));
-}
-
 static void until_it_rests(struct host *host)
 {
-	struct th_timer poll = { 0 };
-
-	th_timer_init(&poll, th_runtime_loop(host->rt), on_poll, host);
-	th_timer_start(&poll, POLL_MS, POLL_MS);
-	th_loop_run(th_runtime_loop(host->rt));
-	th_timer_stop(&poll);
+	host->waiting = true;
+	if (!is_at_rest(host))
+		th_loop_run(th_runtime_loop(host->rt));
+	host->waiting = false;
 }
 
 static enum th_code add_past(void *ctx, const struct th_event *ev, const struct th_digest *digest,
