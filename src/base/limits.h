@@ -195,7 +195,6 @@
 #define TH_MODEL_CONNECT_MS 20000 /* name, TCP and TLS of a model request */
 #define TH_MODEL_IDLE_MS 300000   /* default silence, in bytes and in events, that ends one */
 #define TH_MODEL_TOTAL_MS 3600000 /* default longest one */
-#define TH_COMMIT_KEEP_MAX (512 * TH_KIB)   /* memory that a commit leaves for the next */
 #define TH_BATCH_MEMORY_MAX (1024 * TH_MIB) /* events and blobs on their way to the store */
 #define TH_HELD_MESSAGES_MAX 64             /* messages that wait for open calls */
 #define TH_REQUEST_HEAD_MAX (8 * TH_KIB)    /* a request's URL, and its headers */

@@ -885,11 +885,7 @@ static void append_done(struct th_driver *d, struct th_handle h, const struct th
 
 static void commit_recycle(struct th_driver *d, struct th_commit *c)
 {
-	/* The memory of a burst is of no use to the small ones that follow. */
-	if (c->arena.used > TH_COMMIT_KEEP_MAX)
-		th_arena_deinit(&c->arena);
-	else
-		th_arena_reset(&c->arena);
+	th_arena_reset(&c->arena);
 	c->batch = (struct th_batch){ 0 };
 	c->blob_count = 0;
 	c->handles = NULL;
