@@ -24,7 +24,7 @@
 #include "store/owner.h"
 
 #define TH_SQLITE_APPLICATION_ID 0x74686f6c /* "thol" */
-#define TH_SQLITE_VERSION 1
+#define TH_SQLITE_VERSION 2                 /* 1: without the table `recent` */
 #define TH_SQLITE_PAGE_SIZE 4096
 
 /* clang-format off */

@@ -596,6 +596,12 @@ static enum th_code identify(struct th_db *db, bool *ret_empty, struct th_err *e
 		    "%s was written by a newer thole (format %lld, this one knows %d); use "
 		    "that one",
 		    db->path, (long long)is.version, TH_SQLITE_VERSION);
+	if (is.version >= 1 && is.version < TH_SQLITE_VERSION)
+		return th_fail(
+		    err, TH_EUNSUPPORTED,
+		    "%s was written by an older thole (format %lld, this one knows %d); use that "
+		    "one, or another store (--store)",
+		    db->path, (long long)is.version, TH_SQLITE_VERSION);
 	if (is.version < 1)
 		return th_fail(err, TH_ECORRUPT, "%s is damaged: its format number is %lld",
 			       db->path, (long long)is.version);

@@ -519,8 +519,10 @@ static void wrong_files(void **state)
 	unlink(path);
 	sql(path, "CREATE TABLE notes (text)");
 	refuse(path, true, TH_EUSAGE, "of another program");
-	sql(path, "PRAGMA application_id = 0x74686f6c; PRAGMA user_version = 2");
-	refuse(path, true, TH_EUNSUPPORTED, "by a newer thole (format 2, this one knows 1)");
+	sql(path, "PRAGMA application_id = 0x74686f6c; PRAGMA user_version = 3");
+	refuse(path, true, TH_EUNSUPPORTED, "by a newer thole (format 3, this one knows 2)");
+	sql(path, "PRAGMA user_version = 1");
+	refuse(path, true, TH_EUNSUPPORTED, "by an older thole (format 1, this one knows 2)");
 	sql(path, "PRAGMA user_version = -1");
 	refuse(path, true, TH_ECORRUPT, "format number");
 	refuse(folder, true, TH_EUSAGE, "is not a file");
