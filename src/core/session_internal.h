@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session_internal.h - what the fold's two files share: session.c has the
- * events of turns and calls, session_team.c the ladder, guardrails, handoffs.
+ * session_internal.h - what the fold's files share.  session.c has the step and
+ * the session's own events, session_turn.c those of models, session_call.c
+ * those of calls, session_team.c the ladder, guardrails and handoffs;
+ * session_due.c says what is due after each.
  */
 #ifndef TH_CORE_SESSION_INTERNAL_H
 #define TH_CORE_SESSION_INTERNAL_H
@@ -23,6 +25,10 @@ void th_step_emit(struct th_effects *out, struct th_effect effect);
 void th_step_reason(struct th_session *s, struct th_str text);
 enum th_code th_step_state(struct th_step *st, enum th_state to);
 enum th_code th_step_parse(struct th_step *st, void *out);
+/* Where raw members are not looked at, or read from the document. */
+enum th_code th_step_parse_plain(struct th_step *st, void *out);
+/* All calls have their result: the model goes on. */
+void th_step_turn_over(struct th_session *s);
 void th_step_phase(struct th_session *s, enum th_turn_phase phase);
 void th_call_phase_set(struct th_call *c, enum th_call_phase phase);
 /* All calls have their result, and nothing looks at it any more. */
@@ -32,6 +38,37 @@ struct th_call *th_step_call(struct th_step *st, unsigned phases);
 void th_step_finish(const struct th_session *s, struct th_effects *out);
 
 enum th_code th_step_begin(struct th_step *st); /* a task begins, where none is under way */
+
+/* Counts never wrap: what is too large is the largest. */
+static inline int64_t th_add_up(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/* session_due.c: adds what the state asks for and was not yet given out. */
+void th_step_due(struct th_session *s, struct th_effects *out);
+void th_step_due_turn(struct th_session *s, struct th_effects *out);
+
+/* session_turn.c */
+/* The request under way was sent, and nobody will ever know what it cost. */
+void th_step_hold_reservation(struct th_session *s);
+bool th_step_breaks_chain(enum th_event_kind kind);
+enum th_code th_on_model_requested(struct th_step *st);
+enum th_code th_on_model_started(struct th_step *st);
+enum th_code th_on_model_answered(struct th_step *st);
+enum th_code th_on_model_failed(struct th_step *st);
+
+/* session_call.c */
+const char *th_call_phase_name(enum th_call_phase phase);
+enum th_code th_on_call(struct th_step *st);
+enum th_code th_on_approval_requested(struct th_step *st);
+enum th_code th_on_approval_decided(struct th_step *st);
+enum th_code th_on_intent(struct th_step *st);
+enum th_code th_on_outcome(struct th_step *st);
+enum th_code th_on_parked(struct th_step *st);
+enum th_code th_on_settled(struct th_step *st);
 
 /* session_team.c */
 void th_ladder_task(struct th_session *s); /* a task begins */

@@ -1,78 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * driver.c - the driver and its sessions: begun, taken up, dressed for the agent
+ * that speaks, forgotten.
+ */
 #include <stdlib.h>
 
-#include "base/text.h"
-#include "core/past.h"
 #include "core/schema.h"
 #include "run/driver_internal.h"
 
-/* Sets *ret; nothing for an empty text.  False: out of memory. */
-static bool copy(struct th_str s, char **ret)
-{
-	if (s.len == 0)
-		return true;
-	*ret = th_try_alloc(s.len + 1);
-	if (*ret)
-		memcpy(*ret, s.ptr, s.len);
-	return *ret != NULL;
-}
-
-/* Room for one more element in a list that doubles. */
-static bool room(void *list, size_t count, size_t *cap, size_t more, size_t size)
-{
-	size_t want = TH_MAX(TH_MAX(*cap * 2, (size_t)4), count + more);
-	void *at;
-
-	if (count + more <= *cap)
-		return true;
-	memcpy(&at, list, sizeof(at)); /* a pointer to a pointer of any type */
-	at = th_try_realloc(at, want * size);
-	if (!at)
-		return false;
-	memcpy(list, &at, sizeof(at));
-	*cap = want;
-	return true;
-}
-
 static void live_free(struct th_live *l);
-
-static void ask_flush(struct th_driver *d);
-static void hold(struct th_live *l, enum th_effect_kind kind, uint64_t seq, uint64_t call_seq);
-static void make_dirty(struct th_live *l);
-
-/* As if the process had died: what is in the log says what is open.  Called anywhere, so its owner
- * is told later. */
-static void live_no_memory(struct th_live *l)
-{
-	if (l->lost)
-		return;
-	l->lost = l->untold = l->driver->untold = true;
-	l->held_count = 0;
-	l->queue_at = l->queue_count = 0;
-	th_live_model_cancel(l, false);
-	ask_flush(l->driver);
-}
-
-/* Told, sessions may be closed. */
-static void tell_lost(struct th_driver *d)
-{
-	if (!d->untold)
-		return;
-	d->untold = false;
-	for (uint32_t i = 0; i < d->live_cap; i++) {
-		struct th_live *l = d->lives[i];
-		struct th_err err = { 0 };
-
-		if (!l || !l->untold)
-			continue;
-		l->untold = false;
-		(void)th_fail(&err, TH_ENOMEM, "session %s: out of memory", l->id);
-		if (l->observer.rest)
-			l->observer.rest(l->observer.ctx,
-					 (struct th_handle){ l->index, l->generation }, &l->fold,
-					 &err);
-	}
-}
 
 /* ---- sessions by handle ------------------------------------------------------------------ */
 
@@ -83,12 +19,12 @@ struct th_live *th_live_find(const struct th_driver *d, uint32_t index, uint32_t
 	return d->lives[index];
 }
 
-static struct th_live *find(const struct th_driver *d, struct th_handle h)
+struct th_live *th_driver_find(const struct th_driver *d, struct th_handle h)
 {
 	return th_live_find(d, h.index, h.generation);
 }
 
-static struct th_handle handle_of(const struct th_live *l)
+struct th_handle th_live_handle(const struct th_live *l)
 {
 	return (struct th_handle){ l->index, l->generation };
 }
@@ -286,7 +222,7 @@ static enum th_code live_new(struct th_driver *d, struct th_str id,
 	d->live_count++;
 	if (observer)
 		l->observer = *observer;
-	if (!copy(id, &l->id)) {
+	if (!th_copy_text(id, &l->id)) {
 		live_free(l);
 		return th_fail_memory(err);
 	}
@@ -343,743 +279,6 @@ static void live_drop(struct th_live *l)
 	live_free(l);
 }
 
-/* ---- the log ----------------------------------------------------------------------------- */
-
-/* NULL: out of memory. */
-static struct th_commit *filling(struct th_driver *d)
-{
-	if (d->filling)
-		return d->filling;
-	if (d->spare) {
-		d->filling = d->spare;
-		d->spare = d->spare->next;
-		d->filling->next = NULL;
-	} else {
-		d->filling = th_try_alloc(sizeof(*d->filling));
-		if (!d->filling)
-			return NULL;
-		d->filling->driver = d;
-		th_arena_init_try(&d->filling->arena, TH_BATCH_MEMORY_MAX);
-	}
-	return d->filling;
-}
-
-static void ask_flush(struct th_driver *d)
-{
-	if (d->flush_asked)
-		return;
-	d->flush_asked = true;
-	d->world.ops->flush_soon(d->world.ctx);
-}
-
-static void make_dirty(struct th_live *l)
-{
-	struct th_driver *d = l->driver;
-
-	if (l->dirty)
-		return;
-	l->dirty = true;
-	l->dirty_next = NULL;
-	if (d->dirty)
-		d->dirty_last->dirty_next = l;
-	else
-		d->dirty = l;
-	d->dirty_last = l;
-	ask_flush(d);
-}
-
-static void hold_as(struct th_live *l, const struct th_held *held)
-{
-	if (!room(&l->held, l->held_count, &l->held_cap, 1, sizeof(*l->held))) {
-		live_no_memory(l);
-		return;
-	}
-	l->held[l->held_count++] = *held;
-}
-
-static void hold(struct th_live *l, enum th_effect_kind kind, uint64_t seq, uint64_t call_seq)
-{
-	hold_as(l, &(struct th_held){ .kind = kind, .seq = seq, .call_seq = call_seq });
-}
-
-static void queue_effects(struct th_live *l, const struct th_effects *fx)
-{
-	if (fx->count == 0)
-		return;
-	if (l->queue_at == l->queue_count)
-		l->queue_at = l->queue_count = 0;
-	if (!room(&l->queue, l->queue_count, &l->queue_cap, fx->count, sizeof(*l->queue))) {
-		live_no_memory(l);
-		return;
-	}
-	memcpy(l->queue + l->queue_count, fx->list, fx->count * sizeof(fx->list[0]));
-	l->queue_count += fx->count;
-}
-
-/* The history is made before the first event that is not yet in the store, so it never has gaps. */
-static enum th_code history_fill(void *ctx, const struct th_event *ev,
-				 const struct th_digest *digest, struct th_err *err)
-{
-	(void)digest;
-	return th_history_add(ctx, ev, err);
-}
-
-enum th_code th_live_history(struct th_live *l, struct th_err *err)
-{
-	if (l->history || l->history_due)
-		return TH_OK;
-	/* Made when a request needs it. */
-	l->history_due = th_live_history_odd(l);
-	return l->history_due ? TH_OK : th_live_history_make(l, err);
-}
-
-/* False: out of memory. */
-static bool set_title(struct th_live *l, struct th_str data)
-{
-	struct th_json_doc *doc = NULL;
-	struct th_buf line;
-	bool good;
-
-	if (l->title)
-		return true;
-	if (th_json_try_parse(data, &doc, NULL))
-		return false;
-	th_buf_init_try(&line, TH_KIB);
-	th_text_line(&line, th_json_get_str(th_json_root(doc), "content"), TH_TITLE_MAX);
-	good = !line.no_memory && copy(th_buf_str(&line), &l->title);
-	th_buf_deinit(&line);
-	th_json_free(doc);
-	return good;
-}
-
-static bool pending_room(struct th_live *l)
-{
-	struct th_pending *p = &l->pending;
-	size_t cap = p->cap;
-
-	/* The two lists have one capacity: both, or none. */
-	if (!room(&p->digests, p->count, &cap, 1, sizeof(*p->digests)))
-		return false;
-	return room(&p->events, p->count, &p->cap, 1, sizeof(*p->events));
-}
-
-static void pending_add(struct th_live *l, const struct th_event *ev)
-{
-	struct th_pending *p = &l->pending;
-
-	if (p->count == 0) {
-		p->seq_before = ev->seq - 1;
-		p->head_before = l->head;
-	}
-	assert(p->count < p->cap);
-	l->head = th_event_digest(&l->head, th_str_of(l->id), ev);
-	p->events[p->count] = *ev;
-	p->digests[p->count++] = l->head;
-}
-
-/* Each request, or each task, may see something else of what was. */
-static void retire_history(struct th_live *l)
-{
-	if (!l->speaking->input_filter.len && !l->speaking->history_items)
-		return;
-	l->history = th_history_free(l->history);
-	l->history_due = true;
-}
-
-enum th_code th_live_append(struct th_live *l, enum th_event_kind kind, enum th_source source,
-			    uint64_t cause, struct th_str call, struct th_str data,
-			    struct th_err *err)
-{
-	struct th_driver *d = l->driver;
-	struct th_commit *commit = filling(d);
-	struct th_effects fx TH_UNSET;
-	uint8_t random[10];
-	struct th_event ev = {
-		.seq = l->fold.seq + 1,
-		.ts_ms = d->world.ops->now_ms(d->world.ctx),
-		.source = source,
-		.kind = kind,
-		.cause = cause,
-		.build = th_str_of(d->build),
-	};
-	enum th_code code;
-
-	if (l->lost)
-		return th_fail(err, TH_EFENCED, "another runtime has taken session %s", l->id);
-	if (data.len > TH_EVENT_DATA_MAX)
-		return th_fail(err, TH_ELIMIT, "the data of a %s event is larger than %zu bytes",
-			       th_event_name(kind), TH_EVENT_DATA_MAX);
-	code = th_live_history(l, err);
-	if (code)
-		return code;
-	if (!commit || !pending_room(l))
-		return th_fail_memory(err);
-	ev.call = th_arena_str(&commit->arena, call);
-	ev.data = th_arena_str(&commit->arena, data);
-	if (commit->arena.no_memory)
-		return th_fail_memory(err);
-	if (!ev.data.ptr || !ev.call.ptr)
-		return th_fail(err, TH_ELIMIT, "too much waits to be written");
-	d->world.ops->random(d->world.ctx, random, sizeof(random));
-	ev.id = th_uuid7((uint64_t)ev.ts_ms, random);
-	code = th_session_step(&l->fold, &ev, &fx, err);
-	if (code == TH_OK && kind == TH_EV_MESSAGE && !set_title(l, data))
-		code = th_fail_memory(err);
-	/* The fold is then of no use, nor what waits to be written with it. */
-	if (code == TH_ENOMEM) {
-		l->pending.count = 0;
-		th_live_lose(l, err);
-	}
-	if (code)
-		return code;
-	pending_add(l, &ev);
-	make_dirty(l);
-	queue_effects(l, &fx);
-	if (l->history)
-		code = th_history_add(l->history, &ev, err);
-	if (!code && (l->fold.agent != l->speaks || kind == TH_EV_SESSION_CREATED))
-		code = th_live_dress(l, err);
-	if (!code && l->fold.rewritten_seq == ev.seq) {
-		l->history = th_history_free(l->history);
-		l->history_due = true;
-	}
-	if (!code && (kind == TH_EV_MODEL_REQUESTED || l->fold.task_seq == ev.seq))
-		retire_history(l);
-	if (!code && l->lost)
-		code = th_fail_memory(err);
-	if (code)
-		th_live_lose(l, err);
-	return code;
-}
-
-void th_live_write(struct th_live *l, enum th_event_kind kind, enum th_source source,
-		   uint64_t cause, struct th_str call, struct th_str data)
-{
-	struct th_err err = { 0 };
-
-	if (l->lost)
-		return;
-	if (th_live_append(l, kind, source, cause, call, data, &err))
-		th_live_lose(l, &err);
-}
-
-void th_live_lose(struct th_live *l, const struct th_err *err)
-{
-	struct th_handle h = handle_of(l);
-
-	if (l->lost)
-		return;
-	l->lost = true;
-	l->held_count = 0;
-	l->queue_at = l->queue_count = 0;
-	th_live_model_cancel(l, false);
-	if (l->observer.rest)
-		l->observer.rest(l->observer.ctx, h, &l->fold, err);
-}
-
-/* ---- effects ----------------------------------------------------------------------------- */
-
-static void write_final(struct th_live *l)
-{
-	struct th_session *s = &l->fold;
-	struct th_buf data;
-	struct th_jw w;
-
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	w = th_jw(&data);
-	th_jw_object(&w);
-	th_jw_kstr(&w, "output", th_buf_str(&s->final));
-	th_jw_kstr(&w, "status", s->final_refusal ? TH_STR("refused") : TH_STR("finished"));
-	if (s->instead >= 0) {
-		const struct th_member *m = th_session_member(s);
-
-		th_jw_kstr(&w, "instead_of",
-			   th_str_of(th_instead_name((enum th_instead)s->instead)));
-		th_jw_kbool(&w, "in_history", m->instead[s->instead].in_history);
-	}
-	th_jw_object_end(&w);
-	th_live_write(l, TH_EV_FINAL, TH_SOURCE_AGENT, s->answer_seq, TH_STR(""),
-		      th_buf_str(&data));
-	th_buf_deinit(&data);
-}
-
-static void write_failure(struct th_live *l, const struct th_effect *fx)
-{
-	struct th_session *s = &l->fold;
-	/* Who gave up has said why; else what stopped the run is known. */
-	struct th_str why =
-	    th_utf8_cut(th_buf_str(s->final_failure ? &s->final : &s->reason), TH_ERR_MSG_MAX);
-	struct th_buf text;
-
-	th_buf_init(&text, 4 * TH_KIB);
-	if (fx->class) { /* whatever was said since, this is why */
-		th_buf_add(&text, th_utf8_cut(th_buf_str(&s->trip), 4000));
-	} else {
-		th_buf_add_cstr(&text, fx->reason);
-		if (why.len > 0) {
-			th_buf_add_cstr(&text, ": ");
-			th_buf_add(&text, why);
-		}
-	}
-	th_live_fail(l, fx->class ? fx->class : "model", th_buf_str(&text));
-	th_buf_deinit(&text);
-}
-
-static enum th_code write_state(struct th_live *l, enum th_state to, struct th_str reason,
-				struct th_err *err)
-{
-	struct th_buf data;
-	struct th_jw w;
-	enum th_code code;
-
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	w = th_jw(&data);
-	th_jw_object(&w);
-	th_jw_kstr(&w, "to", th_str_of(th_state_name(to)));
-	if (reason.len)
-		th_jw_kstr(&w, "reason", reason);
-	th_jw_object_end(&w);
-	code = th_live_append(l, TH_EV_STATE_CHANGED,
-			      to == TH_STATE_LIMIT ? TH_SOURCE_ENVIRONMENT : TH_SOURCE_OPERATOR, 0,
-			      TH_STR(""), th_buf_str(&data), err);
-	th_buf_deinit(&data);
-	return code;
-}
-
-static struct th_call *call_by_seq(struct th_live *l, uint64_t call_seq)
-{
-	for (size_t i = 0; i < l->fold.call_count; i++)
-		if (l->fold.calls[i].call_seq == call_seq)
-			return &l->fold.calls[i];
-	return NULL;
-}
-
-bool th_live_later(struct th_live *l)
-{
-	for (size_t i = 0; i < l->held_count; i++)
-		if (l->held[i].kind == TH_DO_REQUEST)
-			return true;
-	hold(l, TH_DO_REQUEST, l->fold.seq, 0);
-	make_dirty(l);
-	return true;
-}
-
-void th_live_hold_hand_over(struct th_live *l, const struct th_call *c)
-{
-	hold(l, TH_DO_HAND_OVER, l->fold.seq, c->call_seq);
-	make_dirty(l);
-}
-
-/* What it looks at is durable before it is asked. */
-static void guard(struct th_live *l, const struct th_effect *fx, const struct th_call *c)
-{
-	struct th_held held = {
-		.kind = TH_DO_GUARD, .seq = l->fold.seq, .stage = fx->stage, .guard = fx->guard
-	};
-
-	if (fx->stage == TH_GUARD_TOOL_INPUT || fx->stage == TH_GUARD_TOOL_OUTPUT)
-		held.call_seq = c->call_seq;
-	hold_as(l, &held);
-	make_dirty(l);
-}
-
-static void perform(struct th_live *l, const struct th_effect *fx)
-{
-	struct th_driver *d = l->driver;
-	struct th_session *s = &l->fold;
-	struct th_call *c = fx->call < s->call_count ? &s->calls[fx->call] : NULL;
-	struct th_err err;
-
-	switch (fx->kind) {
-	case TH_DO_RECORD:
-		th_live_record(l, c);
-		break;
-	case TH_DO_ASK:
-		th_live_ask(l, c);
-		break;
-	case TH_DO_REFUSE:
-		th_live_refuse(l, c);
-		break;
-	case TH_DO_INTEND:
-		th_live_intend(l, c);
-		break;
-	case TH_DO_CONCLUDE:
-		th_live_conclude(l, c);
-		break;
-	case TH_DO_REQUEST:
-		th_live_request(l);
-		break;
-	case TH_DO_FINISH:
-		write_final(l);
-		break;
-	case TH_DO_FAIL:
-		write_failure(l, fx);
-		break;
-	case TH_DO_LIMIT:
-		if (write_state(l, TH_STATE_LIMIT, th_str_of(fx->reason), &err))
-			th_live_lose(l, &err);
-		break;
-	case TH_DO_MODEL_CALL:
-		hold(l, fx->kind, s->request_seq, 0);
-		make_dirty(l);
-		break;
-	case TH_DO_NOTIFY:
-		hold(l, fx->kind, s->seq, 0);
-		make_dirty(l);
-		break;
-	case TH_DO_TOOL_RUN:
-		hold(l, fx->kind, c->intent_seq, c->call_seq);
-		make_dirty(l);
-		break;
-	case TH_DO_CORRECT:
-		th_live_correct(l);
-		break;
-	case TH_DO_GUARD:
-		guard(l, fx, c);
-		break;
-	case TH_DO_HAND_OVER:
-		hold(l, fx->kind, s->seq, c->call_seq);
-		make_dirty(l);
-		break;
-	case TH_DO_TOOL_USE:
-		hold(l, fx->kind, s->seq, 0);
-		make_dirty(l);
-		break;
-	case TH_DO_MODEL_CANCEL:
-		th_live_model_cancel(l, true);
-		break;
-	case TH_DO_TOOL_SETTLE:
-		th_live_tool_run(l, c, true);
-		break;
-	case TH_DO_TOOL_CANCEL:
-		th_live_tool_cancel(l, c);
-		break;
-	case TH_DO_TIMER_SET:
-		d->world.ops->timer(d->world.ctx, th_live_ticket(l, s->seq), fx->retry_in_ms);
-		break;
-	case TH_EFFECT_COUNT:
-		assert(false && "no such effect");
-	}
-}
-
-void th_live_pump(struct th_live *l)
-{
-	if (l->pumping)
-		return;
-	l->pumping = true;
-	while (l->queue_at < l->queue_count && !l->lost) {
-		struct th_effect fx = l->queue[l->queue_at++];
-
-		perform(l, &fx);
-	}
-	if (l->queue_at == l->queue_count) {
-		free(l->queue);
-		l->queue = NULL;
-		l->queue_at = l->queue_count = l->queue_cap = 0;
-	}
-	l->pumping = false;
-}
-
-/* What waited for events up to durable_seq may happen now.  The session may be gone afterwards. */
-static void release_held(struct th_driver *d, struct th_handle h)
-{
-	struct th_live *l = find(d, h);
-	size_t done = 0;
-
-	while (l && !l->lost && done < l->held_count && l->held[done].seq <= l->durable_seq) {
-		struct th_held held = l->held[done++];
-		struct th_call *c = held.call_seq ? call_by_seq(l, held.call_seq) : NULL;
-
-		if (done == l->held_count)
-			done = l->held_count = 0;
-		/* A later request may have taken its place, and is not durable yet. */
-		if (held.kind == TH_DO_MODEL_CALL && l->history_due &&
-		    l->durable_seq < l->fold.seq) {
-			/* It is made of the whole log; held again, it is still of its request. */
-			hold(l, held.kind, l->fold.seq, held.call_seq ?: held.seq);
-		} else if (held.kind == TH_DO_MODEL_CALL &&
-			   (held.call_seq ?: held.seq) == l->fold.request_seq) {
-			th_live_model_call(l);
-		} else if (held.kind == TH_DO_REQUEST && l->fold.phase == TH_TURN_DUE &&
-			   !l->fold.correct && l->fold.state == TH_STATE_RUNNING) {
-			th_live_request(l);
-			l = find(d, h);
-		} else if (held.kind == TH_DO_TOOL_RUN && c && c->phase == TH_CALL_INTENDED) {
-			th_live_tool_run(l, c, false);
-		} else if (held.kind == TH_DO_GUARD) {
-			th_live_guard(l, &held);
-		} else if (held.kind == TH_DO_HAND_OVER && c) {
-			th_live_hand_over(l, c);
-		} else if (held.kind == TH_DO_TOOL_USE) {
-			th_live_tool_use(l);
-		} else if (held.kind == TH_DO_NOTIFY && th_session_rests(&l->fold) &&
-			   l->durable_seq < l->fold.seq) {
-			hold(l, held.kind, l->fold.seq, 0); /* told when all of it is durable */
-		} else if (held.kind == TH_DO_NOTIFY && th_session_rests(&l->fold) &&
-			   l->observer.rest) {
-			l->observer.rest(l->observer.ctx, h, &l->fold, NULL);
-			l = find(d, h);
-		}
-	}
-	if (!l)
-		return;
-	if (done > 0 && l->held_count >= done) {
-		memmove(l->held, l->held + done, (l->held_count - done) * sizeof(*l->held));
-		l->held_count -= done;
-	}
-	th_live_pump(l);
-}
-
-/* ---- flush ------------------------------------------------------------------------------- */
-
-static void forget_effects(struct th_driver *d, const struct th_append *a)
-{
-	struct th_str ids[16];
-	size_t count = 0;
-
-	for (size_t i = 0; i < a->event_count; i++) {
-		struct th_str raw;
-
-		if (a->events[i].kind != TH_EV_OUTCOME)
-			continue;
-		raw = th_json_raw_get(a->events[i].data, "effect_id");
-		if (raw.len < 3)
-			continue;
-		ids[count++] = th_str_sub(raw, 1, raw.len - 2);
-		if (count == TH_COUNT(ids)) {
-			d->world.ops->tool_forget(d->world.ctx, a->row->session_id, ids, count);
-			count = 0;
-		}
-	}
-	if (count > 0)
-		d->world.ops->tool_forget(d->world.ctx, a->row->session_id, ids, count);
-}
-
-static void append_done(struct th_driver *d, struct th_handle h, const struct th_append *a)
-{
-	struct th_live *l = find(d, h);
-	struct th_err err = { 0 };
-
-	if (!l)
-		return;
-	l->commits--;
-	if (a->result != TH_OK) {
-		if (a->result == TH_EEXIST)
-			(void)th_fail(&err, a->result, "session %s exists already", l->id);
-		else
-			(void)th_fail(&err, a->result,
-				      "session %s was taken by another runtime; nothing more was "
-				      "written here",
-				      l->id);
-		th_live_lose(l, &err);
-		return;
-	}
-	l->durable_seq = a->seq_before + a->event_count;
-	for (size_t i = 0; l && i < a->event_count && l->observer.event; i++) {
-		l->observer.event(l->observer.ctx, h, &a->events[i]);
-		l = find(d, h);
-	}
-	forget_effects(d, a);
-	release_held(d, h);
-}
-
-static void commit_recycle(struct th_driver *d, struct th_commit *c)
-{
-	th_arena_reset(&c->arena);
-	c->batch = (struct th_batch){ 0 };
-	c->blob_count = 0;
-	c->handles = NULL;
-	c->next = d->spare;
-	d->spare = c;
-}
-
-/* Memory may be there for the other sessions; anything else is the store's end. */
-static void on_commit(void *ctx, struct th_batch *batch, enum th_code code,
-		      const struct th_err *err)
-{
-	struct th_commit *c = ctx;
-	struct th_driver *d = c->driver;
-
-	d->commits--;
-	if (code) {
-		if (code != TH_ENOMEM)
-			d->world.ops->fatal(d->world.ctx, err);
-		for (size_t i = 0; i < batch->append_count; i++) {
-			struct th_live *l = find(d, c->handles[i]);
-
-			if (l) {
-				l->commits--;
-				th_live_lose(l, err);
-			}
-		}
-	} else {
-		for (size_t i = 0; i < batch->append_count; i++)
-			append_done(d, c->handles[i], &batch->appends[i]);
-	}
-	commit_recycle(d, c);
-}
-
-static struct th_str keep(struct th_commit *c, const char *s)
-{
-	return s ? th_arena_str(&c->arena, th_str_of(s)) : TH_STR("");
-}
-
-static void fill_row(struct th_commit *c, struct th_live *l, struct th_session_row *row)
-{
-	const struct th_session *s = &l->fold;
-
-	*row = (struct th_session_row){
-		.session_id = keep(c, l->id),
-		.user = keep(c, l->user),
-		.agent = th_arena_str(&c->arena, s->agent_name),
-		.model = th_arena_str(&c->arena, s->model),
-		.state = th_str_of(th_state_name(s->state)),
-		.title = keep(c, l->title),
-		.parent = keep(c, l->parent),
-		.parent_seq = l->parent_seq,
-		.head_seq = s->seq,
-		.head = l->head,
-		.iteration = s->totals.turns,
-		.calls = s->totals.calls,
-		.tokens_in = s->totals.tokens_in,
-		.tokens_out = s->totals.tokens_out,
-		.cost_nano = s->totals.cost_nano,
-		.epoch = l->epoch,
-		.created_ms = l->created_ms ? l->created_ms : s->created_ms,
-		.updated_ms = s->updated_ms,
-		.metadata = keep(c, l->metadata ? l->metadata : "{}"),
-	};
-}
-
-/* False: out of memory, and nothing happened. */
-static bool fill_append(struct th_commit *c, struct th_live *l, struct th_append *a)
-{
-	struct th_pending *p = &l->pending;
-	struct th_session_row *row = TH_NEW(&c->arena, struct th_session_row);
-	struct th_event *events = th_arena_array(&c->arena, p->count, sizeof(*events));
-	struct th_digest *digests = th_arena_array(&c->arena, p->count, sizeof(*digests));
-
-	if (row && events && digests)
-		fill_row(c, l, row);
-	if (c->arena.no_memory)
-		return false;
-	assert(row && events && digests);
-	memcpy(events, p->events, p->count * sizeof(*events));
-	memcpy(digests, p->digests, p->count * sizeof(*digests));
-	*a = (struct th_append){
-		.create = p->create,
-		.row = row,
-		.seq_before = p->seq_before,
-		.head_before = p->head_before,
-		.events = events,
-		.digests = digests,
-		.event_count = p->count,
-	};
-	/* Between two flushes of a session lies a request or an effect: its list is small, and it
-	 * would lie about in thousands of sessions. */
-	free(p->events);
-	free(p->digests);
-	p->events = NULL;
-	p->digests = NULL;
-	p->count = p->cap = 0;
-	p->create = false;
-	return true;
-}
-
-/* Nothing of what waits can be written: as if the process had died, for these sessions. */
-static void flush_failed(struct th_driver *d, struct th_commit *c, struct th_live *list)
-{
-	for (struct th_live *l = list, *next; l; l = next) {
-		next = l->dirty_next;
-		l->dirty = false;
-		l->pending.count = 0;
-		live_no_memory(l);
-	}
-	d->filling = NULL;
-	if (c)
-		commit_recycle(d, c);
-	d->flush_asked = false;
-	tell_lost(d);
-}
-
-void th_driver_flush(struct th_driver *d)
-{
-	struct th_commit *c = filling(d);
-	struct th_handle *idle = NULL;
-	size_t count = 0, idle_count = 0;
-	struct th_live *list = d->dirty;
-
-	d->flush_asked = false;
-	d->dirty = d->dirty_last = NULL;
-	for (struct th_live *l = list; l; l = l->dirty_next)
-		count++;
-	if (count == 0) {
-		tell_lost(d);
-		return;
-	}
-	if (c) {
-		c->batch.appends = th_arena_array(&c->arena, count, sizeof(*c->batch.appends));
-		c->handles = th_arena_array(&c->arena, count, sizeof(*c->handles));
-		idle = th_arena_array(&c->arena, count, sizeof(*idle));
-	}
-	if (!c || c->arena.no_memory) {
-		flush_failed(d, c, list);
-		return;
-	}
-	assert(c->batch.appends && c->handles && idle);
-	for (struct th_live *l = list, *next; l; l = next) {
-		next = l->dirty_next;
-		l->dirty = false;
-		if (l->pending.count > 0) {
-			struct th_append *a = &c->batch.appends[c->batch.append_count];
-
-			if (!fill_append(c, l, a)) {
-				c->arena.no_memory = false; /* the next one may fit */
-				l->pending.count = 0;
-				live_no_memory(l);
-				continue;
-			}
-			c->handles[c->batch.append_count++] = handle_of(l);
-			l->commits++;
-		} else if (l->commits == 0) {
-			idle[idle_count++] = handle_of(l);
-		}
-	}
-	d->filling = NULL;
-	/* Effects of events that were durable already: they wait for nothing. */
-	for (size_t i = 0; i < idle_count; i++)
-		release_held(d, idle[i]);
-	c->batch.blobs = c->blobs;
-	c->batch.blob_count = c->blob_count;
-	if (c->batch.append_count == 0) {
-		commit_recycle(d, c);
-	} else {
-		d->commits++;
-		d->world.ops->commit(d->world.ctx, &c->batch, on_commit, c);
-	}
-	tell_lost(d);
-}
-
-enum th_code th_driver_add_blob(struct th_driver *d, const struct th_blob *blob, struct th_err *err)
-{
-	struct th_commit *c = filling(d);
-	struct th_blob kept = { .hash = blob->hash };
-
-	for (size_t i = 0; c && i < c->blob_count; i++)
-		if (th_digest_eq(&c->blobs[i].hash, &blob->hash))
-			return TH_OK;
-	if (!c || !room(&c->blobs, c->blob_count, &c->blob_cap, 1, sizeof(*c->blobs)))
-		return th_fail_memory(err);
-	kept.media_type = th_arena_str(&c->arena, blob->media_type);
-	kept.bytes = th_arena_str(&c->arena, blob->bytes);
-	if (c->arena.no_memory)
-		return th_fail_memory(err);
-	if (!kept.media_type.ptr || !kept.bytes.ptr)
-		return th_fail(err, TH_ELIMIT, "too much waits to be written");
-	c->blobs[c->blob_count++] = kept;
-	return TH_OK;
-}
-
 /* ---- life of a driver and its sessions --------------------------------------------------- */
 
 struct th_driver *th_driver_new(const struct th_world *world, struct th_str build)
@@ -1089,7 +288,7 @@ struct th_driver *th_driver_new(const struct th_world *world, struct th_str buil
 	if (!d)
 		return NULL;
 	d->world = *world;
-	return copy(build, &d->build) ? d : th_driver_free(d);
+	return th_copy_text(build, &d->build) ? d : th_driver_free(d);
 }
 
 static void commit_free(struct th_commit *c)
@@ -1105,7 +304,7 @@ struct th_driver *th_driver_free(struct th_driver *d)
 		return NULL;
 	for (uint32_t i = 0; i < d->live_cap; i++)
 		if (d->lives[i])
-			th_driver_close(d, handle_of(d->lives[i]));
+			th_driver_close(d, th_live_handle(d->lives[i]));
 	while (d->spare) {
 		struct th_commit *next = d->spare->next;
 
@@ -1165,7 +364,8 @@ enum th_code th_driver_create(struct th_driver *d, struct th_str session_id,
 	th_buf_init_try(&data, TH_EVENT_DATA_MAX);
 	created_data(outfit, created, &data);
 	code = th_buf_check(&data, "the agent's definition", err);
-	if (!code && (!copy(created->user, &l->user) || !copy(created->metadata, &l->metadata)))
+	if (!code && (!th_copy_text(created->user, &l->user) ||
+		      !th_copy_text(created->metadata, &l->metadata)))
 		code = th_fail_memory(err);
 	if (!code)
 		code = th_live_append(l, TH_EV_SESSION_CREATED, TH_SOURCE_OPERATOR, 0, TH_STR(""),
@@ -1176,7 +376,7 @@ enum th_code th_driver_create(struct th_driver *d, struct th_str session_id,
 		live_drop(l);
 		return code;
 	}
-	*ret = handle_of(l);
+	*ret = th_live_handle(l);
 	th_live_pump(l);
 	return TH_OK;
 }
@@ -1260,8 +460,9 @@ static enum th_code open_row(struct th_driver *d, const struct th_session_row *r
 		code = th_fail(err, TH_EUSAGE,
 			       "the log's agent has %zu models to fall back to, the one given %zu",
 			       named, l->outfit->agent->fallback.count);
-	if (!code && (!copy(row->user, &l->user) || !copy(row->title, &l->title) ||
-		      !copy(row->parent, &l->parent) || !copy(row->metadata, &l->metadata)))
+	if (!code &&
+	    (!th_copy_text(row->user, &l->user) || !th_copy_text(row->title, &l->title) ||
+	     !th_copy_text(row->parent, &l->parent) || !th_copy_text(row->metadata, &l->metadata)))
 		code = th_fail_memory(err);
 	if (code) {
 		live_free(l);
@@ -1286,7 +487,7 @@ enum th_code th_driver_open_by(struct th_driver *d, const struct th_session_row 
 	enum th_code code = open_row(d, row, fit, fit_ctx, observer, &l, err);
 
 	if (!code)
-		*ret = handle_of(l);
+		*ret = th_live_handle(l);
 	return code;
 }
 
@@ -1310,7 +511,7 @@ static enum th_code fork_history(struct th_live *l, struct th_err *err)
 	if (!l->history)
 		return th_fail_memory(err);
 	return d->world.ops->read(d->world.ctx, th_str_of(l->parent), 1, l->parent_seq,
-				  history_fill, l->history, err);
+				  th_history_fill, l->history, err);
 }
 
 enum th_code th_driver_fork(struct th_driver *d, const struct th_session_row *row,
@@ -1347,13 +548,13 @@ enum th_code th_driver_fork(struct th_driver *d, const struct th_session_row *ro
 	}
 	/* What the prefix left open waits for a resume. */
 	l->queue_at = l->queue_count = 0;
-	*ret = handle_of(l);
+	*ret = th_live_handle(l);
 	return TH_OK;
 }
 
 enum th_code th_driver_resume(struct th_driver *d, struct th_handle h, struct th_err *err)
 {
-	struct th_live *l = find(d, h);
+	struct th_live *l = th_driver_find(d, h);
 	struct th_effects fx;
 	enum th_code code;
 
@@ -1363,21 +564,21 @@ enum th_code th_driver_resume(struct th_driver *d, struct th_handle h, struct th
 	if (code)
 		return th_prefix(err, code, "session %s", l->id);
 	if (l->fold.state == TH_STATE_PAUSED) {
-		code = write_state(l, TH_STATE_RUNNING, TH_STR("resumed"), err);
+		code = th_live_state(l, TH_STATE_RUNNING, TH_STR("resumed"), err);
 		if (code)
 			return code;
 		/* What was under way before the pause is settled, not started anew. */
 		l->queue_at = l->queue_count = 0;
 	}
 	th_session_resume(&l->fold, &fx);
-	queue_effects(l, &fx);
+	th_live_queue(l, &fx);
 	th_live_pump(l);
 	return TH_OK;
 }
 
 void th_driver_close(struct th_driver *d, struct th_handle h)
 {
-	struct th_live *l = find(d, h);
+	struct th_live *l = th_driver_find(d, h);
 
 	if (!l)
 		return;
@@ -1388,201 +589,30 @@ void th_driver_close(struct th_driver *d, struct th_handle h)
 	live_drop(l);
 }
 
-/* ---- inputs ------------------------------------------------------------------------------ */
-
-enum th_code th_driver_message(struct th_driver *d, struct th_handle h, struct th_str text,
-			       struct th_err *err)
-{
-	struct th_live *l = find(d, h);
-	struct th_buf data;
-	struct th_jw w;
-	enum th_code code;
-
-	if (!l)
-		return th_fail(err, TH_ENOENT, "no such session is open");
-	if (text.len > TH_MESSAGE_MAX)
-		return th_fail(err, TH_ELIMIT, "a message has at most %zu bytes, this one has %zu",
-			       TH_MESSAGE_MAX, text.len);
-	code = th_live_history(l, err);
-	if (code)
-		return code;
-	if (l->history && th_history_full(l->history))
-		return th_fail(err, TH_ELIMIT,
-			       "%d messages wait already for the agent to read them",
-			       TH_HELD_MESSAGES_MAX);
-	th_buf_init(&data, TH_EVENT_DATA_MAX * 2);
-	w = th_jw(&data);
-	th_jw_object(&w);
-	th_jw_kstr(&w, "role", TH_STR("user"));
-	th_jw_kstr(&w, "content", text);
-	th_jw_object_end(&w);
-	code =
-	    th_live_append(l, TH_EV_MESSAGE, TH_SOURCE_USER, 0, TH_STR(""), th_buf_str(&data), err);
-	th_buf_deinit(&data);
-	if (!code)
-		th_live_pump(l);
-	return code;
-}
-
-/* An event of a person, from a table. */
-static enum th_code put_in(struct th_live *l, enum th_event_kind kind, enum th_source source,
-			   const void *in, struct th_err *err)
-{
-	struct th_buf data;
-	struct th_jw w;
-	enum th_code code;
-
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	w = th_jw(&data);
-	th_table_print(th_event_table(kind), in, &w);
-	code = th_buf_check(&data, th_event_name(kind), err);
-	if (!code)
-		code = th_live_append(l, kind, source, 0, TH_STR(""), th_buf_str(&data), err);
-	th_buf_deinit(&data);
-	if (!code)
-		th_live_pump(l);
-	return code;
-}
-
-enum th_code th_driver_items_add(struct th_driver *d, struct th_handle h, struct th_str items,
-				 bool begins, struct th_err *err)
-{
-	const struct th_ev_items_added data = { .items = items, .begins = begins };
-	struct th_live *l = find(d, h);
-	struct th_json_doc *doc = NULL;
-	enum th_code code;
-
-	if (!l)
-		return th_fail(err, TH_ENOENT, "no such session is open");
-	code = th_json_parse(items, &doc, err);
-	if (!code)
-		code = th_items_check(th_json_root(doc), err);
-	th_json_free(doc);
-	if (code)
-		return th_prefix(err, code, "items");
-	return put_in(l, TH_EV_ITEMS_ADDED, TH_SOURCE_USER, &data, err);
-}
-
-enum th_code th_driver_items_remove(struct th_driver *d, struct th_handle h, int64_t count,
-				    struct th_err *err)
-{
-	const struct th_ev_items_removed data = { .count = count };
-	struct th_live *l = find(d, h);
-
-	if (!l)
-		return th_fail(err, TH_ENOENT, "no such session is open");
-	return put_in(l, TH_EV_ITEMS_REMOVED, TH_SOURCE_USER, &data, err);
-}
-
-enum th_code th_driver_decide(struct th_driver *d, struct th_handle h, struct th_str call_id,
-			      bool approve, struct th_str by, struct th_str message,
-			      struct th_err *err)
-{
-	return th_driver_decide_as(d, h, call_id, approve, false, by, message, err);
-}
-
-enum th_code th_driver_decide_as(struct th_driver *d, struct th_handle h, struct th_str call_id,
-				 bool approve, bool always, struct th_str by, struct th_str message,
-				 struct th_err *err)
-{
-	struct th_live *l = find(d, h);
-	const struct th_call *c;
-	struct th_ev_approval_decided decided = {
-		.approve = approve, .always = always, .by = by, .message = message
-	};
-	struct th_buf data;
-	struct th_jw w;
-	enum th_code code;
-
-	if (!l)
-		return th_fail(err, TH_ENOENT, "no such session is open");
-	c = th_session_waits(&l->fold, TH_CALL_ASKED, call_id);
-	if (!c)
-		return th_fail(err, TH_ENOENT, "no call %.*s waits for a decision",
-			       TH_FMT(th_utf8_cut(call_id, 80)));
-	decided.call_id = c->call_id;
-	decided.digest = th_str_of(c->digest);
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	w = th_jw(&data);
-	th_table_print(&th_ev_approval_decided_table, &decided, &w);
-	code = th_live_append(l, TH_EV_APPROVAL_DECIDED, TH_SOURCE_USER, c->call_seq, c->call_id,
-			      th_buf_str(&data), err);
-	th_buf_deinit(&data);
-	if (!code)
-		th_live_pump(l);
-	return code;
-}
-
-enum th_code th_driver_settle(struct th_driver *d, struct th_handle h, struct th_str call_id,
-			      enum th_outcome_status status, struct th_str by,
-			      struct th_str message, struct th_err *err)
-{
-	struct th_live *l = find(d, h);
-	const struct th_call *c;
-	struct th_ev_settled settled = { .status = th_str_of(th_outcome_name(status)),
-					 .by = by,
-					 .message = message };
-	struct th_buf data;
-	struct th_jw w;
-	enum th_code code;
-
-	if (!l)
-		return th_fail(err, TH_ENOENT, "no such session is open");
-	c = th_session_waits(&l->fold, TH_CALL_PARKED, call_id);
-	if (!c)
-		return th_fail(err, TH_ENOENT, "no call %.*s waits for a word about its outcome",
-			       TH_FMT(th_utf8_cut(call_id, 80)));
-	settled.call_id = c->call_id;
-	settled.effect_id = c->effect_id;
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	w = th_jw(&data);
-	th_table_print(&th_ev_settled_table, &settled, &w);
-	code = th_live_append(l, TH_EV_SETTLED, TH_SOURCE_USER, c->intent_seq, c->call_id,
-			      th_buf_str(&data), err);
-	th_buf_deinit(&data);
-	if (!code)
-		th_live_pump(l);
-	return code;
-}
-
-enum th_code th_driver_set_state(struct th_driver *d, struct th_handle h, enum th_state to,
-				 struct th_str reason, struct th_err *err)
-{
-	struct th_live *l = find(d, h);
-	enum th_code code;
-
-	if (!l)
-		return th_fail(err, TH_ENOENT, "no such session is open");
-	code = write_state(l, to, reason, err);
-	if (!code)
-		th_live_pump(l);
-	return code;
-}
-
 const struct th_session *th_driver_session(const struct th_driver *d, struct th_handle h)
 {
-	const struct th_live *l = find(d, h);
+	const struct th_live *l = th_driver_find(d, h);
 
 	return l ? &l->fold : NULL;
 }
 
 struct th_str th_driver_session_id(const struct th_driver *d, struct th_handle h)
 {
-	const struct th_live *l = find(d, h);
+	const struct th_live *l = th_driver_find(d, h);
 
 	return l ? th_str_of(l->id) : TH_STR("");
 }
 
 bool th_driver_durable(const struct th_driver *d, struct th_handle h)
 {
-	const struct th_live *l = find(d, h);
+	const struct th_live *l = th_driver_find(d, h);
 
 	return !l || l->lost || l->durable_seq == l->fold.seq;
 }
 
 int th_driver_answered(const struct th_driver *d, struct th_ticket t)
 {
-	const struct th_live *l = find(d, (struct th_handle){ t.index, t.generation });
+	const struct th_live *l = th_driver_find(d, (struct th_handle){ t.index, t.generation });
 
 	if (!l || l->lost)
 		return -1;
@@ -1611,6 +641,6 @@ void th_driver_timer(struct th_driver *d, struct th_ticket t)
 	th_live_grounds_wake(l);
 	th_live_poll(l);
 	th_session_wake(&l->fold, &fx);
-	queue_effects(l, &fx);
+	th_live_queue(l, &fx);
 	th_live_pump(l);
 }

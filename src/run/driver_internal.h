@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * driver_internal.h - what the driver's files share: driver.c keeps sessions
- * and the log, driver_model.c asks models, driver_calls.c runs calls.
+ * driver_internal.h - what the driver's files share: driver.c keeps sessions,
+ * driver_log.c their events until they are durable, driver_effects.c what waits
+ * for that; driver_inputs.c takes what people say, driver_model.c asks models,
+ * driver_calls.c runs calls.
  */
 #ifndef TH_RUN_DRIVER_INTERNAL_H
 #define TH_RUN_DRIVER_INTERNAL_H
@@ -149,7 +151,27 @@ struct th_driver {
 };
 
 struct th_live *th_live_find(const struct th_driver *d, uint32_t index, uint32_t generation);
+struct th_live *th_driver_find(const struct th_driver *d, struct th_handle h);
+struct th_handle th_live_handle(const struct th_live *l);
 struct th_ticket th_live_ticket(const struct th_live *l, uint64_t seq);
+
+/* driver_log.c */
+/* Sets *ret; nothing for an empty text.  False: out of memory. */
+bool th_copy_text(struct th_str s, char **ret);
+/* Room for `more` elements in a list that doubles.  False: out of memory. */
+bool th_list_room(void *list, size_t count, size_t *cap, size_t more, size_t size);
+/* As if the process had died: what is in the log says what is open.  Called anywhere, so its owner
+ * is told later. */
+void th_live_no_memory(struct th_live *l);
+void th_live_dirty(struct th_live *l); /* the next flush looks at it */
+
+/* driver_effects.c */
+void th_live_hold(struct th_live *l, enum th_effect_kind kind, uint64_t seq, uint64_t call_seq);
+void th_live_queue(struct th_live *l, const struct th_effects *fx);
+/* What waited for events up to durable_seq may happen now.  The session may be gone afterwards. */
+void th_live_release(struct th_driver *d, struct th_handle h);
+TH_NODISCARD enum th_code th_live_state(struct th_live *l, enum th_state to, struct th_str reason,
+					struct th_err *err);
 
 /*
  * Steps the fold with a new event and, when it fits, puts it into the filling

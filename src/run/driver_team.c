@@ -6,13 +6,6 @@
 #include "core/past.h"
 #include "run/driver_internal.h"
 
-static enum th_code history_fill(void *ctx, const struct th_event *ev,
-				 const struct th_digest *digest, struct th_err *err)
-{
-	(void)digest;
-	return th_history_add(ctx, ev, err);
-}
-
 /* ---- what was ---------------------------------------------------------------------------- */
 
 struct past_reader {
@@ -85,7 +78,7 @@ static enum th_code history_of_past(struct th_live *l, struct th_history *h, uin
 	th_past_deinit(&past);
 	if (!code && upto < seq)
 		code = d->world.ops->read(d->world.ctx, th_str_of(l->id), upto + 1, seq,
-					  history_fill, h, err);
+					  th_history_fill, h, err);
 	return code;
 }
 
@@ -102,8 +95,8 @@ static enum th_code history_read(struct th_live *l, uint64_t seq, struct th_hist
 	if (th_live_history_odd(l))
 		code = history_of_past(l, h, seq, err);
 	else if (seq > 0)
-		code = d->world.ops->read(d->world.ctx, th_str_of(l->id), 1, seq, history_fill, h,
-					  err);
+		code = d->world.ops->read(d->world.ctx, th_str_of(l->id), 1, seq, th_history_fill,
+					  h, err);
 	*ret = code ? th_history_free(h) : h;
 	return code;
 }

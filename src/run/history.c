@@ -520,6 +520,13 @@ enum th_code th_history_add(struct th_history *h, const struct th_event *ev, str
 	return TH_OK;
 }
 
+enum th_code th_history_fill(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			     struct th_err *err)
+{
+	(void)digest;
+	return th_history_add(ctx, ev, err);
+}
+
 static bool is_whole(const struct th_past_item *first, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

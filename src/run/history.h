@@ -29,6 +29,9 @@ struct th_history *th_history_free(struct th_history *h);
  * TH_ENOMEM: of no use any more, to be made anew. */
 TH_NODISCARD enum th_code th_history_add(struct th_history *h, const struct th_event *ev,
 					 struct th_err *err);
+/* The same, as the store's readers take it (store->read); ctx: the history. */
+TH_NODISCARD enum th_code th_history_fill(void *ctx, const struct th_event *ev,
+					  const struct th_digest *digest, struct th_err *err);
 /* Begins with these items instead of with events up to `seq`; `asked`: that is a request. */
 TH_NODISCARD enum th_code th_history_begin(struct th_history *h, const struct th_past *past,
 					   uint64_t seq, bool asked, struct th_err *err);

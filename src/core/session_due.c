@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session_due.c - what a session's state asks for and was not given out yet:
+ * limits, the calls that may begin, the next turn.
+ */
+#include "core/session.h"
+
+#include "core/session_internal.h"
+
+static int64_t price_of(int64_t tokens, int64_t price)
+{
+	int64_t cost;
+
+	return __builtin_mul_overflow(tokens, price, &cost) ? INT64_MAX : cost;
+}
+
+struct th_reservation th_session_reservation(const struct th_session *s)
+{
+	const struct th_session_price *price = &s->prices[s->model_at];
+
+	return (struct th_reservation){
+		.tokens = th_add_up(s->answer_tokens, s->output_max),
+		.cost_nano = th_add_up(price_of(s->answer_tokens, price->input),
+				       price_of(s->output_max, price->output)),
+	};
+}
+
+static const char *limit_reached(const struct th_session *s)
+{
+	const struct th_totals *t = &s->totals;
+	struct th_reservation next = th_session_reservation(s);
+	/* A request under way that nobody will answer any more is spent too. */
+	int64_t tokens = th_add_up(th_add_up(t->tokens_in, t->tokens_out),
+				   th_add_up(t->tokens_held, s->reserved.tokens));
+	int64_t cost = th_add_up(t->cost_nano, th_add_up(t->cost_held_nano, s->reserved.cost_nano));
+
+	if (t->task_turns >= s->turns_max)
+		return "the limit of model turns is reached";
+	if (s->tokens_max && tokens >= s->tokens_max)
+		return "the limit of tokens is reached";
+	if (s->tokens_max && th_add_up(tokens, next.tokens) > s->tokens_max)
+		return "the limit of tokens leaves no room for another request";
+	if (s->cost_nano_max && cost >= s->cost_nano_max)
+		return "the limit of cost is reached";
+	if (s->cost_nano_max && th_add_up(cost, next.cost_nano) > s->cost_nano_max)
+		return "the limit of cost leaves no room for another request";
+	if (s->seconds_max && s->updated_ms - s->task_ms >= s->seconds_max * 1000)
+		return "the limit of running time is reached";
+	if (s->items >= TH_SESSION_ITEMS_MAX)
+		return "the session's history is full";
+	return NULL;
+}
+
+const char *th_session_limit(const struct th_session *s)
+{
+	return limit_reached(s);
+}
+
+bool th_calls_settled(const struct th_session *s)
+{
+	for (size_t i = 0; i < s->call_count; i++)
+		if (s->calls[i].phase != TH_CALL_SETTLED || s->calls[i].guards_out)
+			return false;
+	return true;
+}
+
+/* Actions on one screen happen in the order the model gave; other calls run side by side. */
+static bool earlier_computer_open(const struct th_session *s, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (s->calls[i].computer && s->calls[i].phase != TH_CALL_SETTLED)
+			return true;
+	return false;
+}
+
+/* What may not begin before all that was asked about this answer is settled. */
+static bool barrier_stands(const struct th_session *s)
+{
+	bool stands = s->guards_in;
+
+	for (size_t i = 0; i < s->call_count; i++) {
+		const struct th_call *c = &s->calls[i];
+
+		stands |= c->phase < TH_CALL_CLEARED;
+		stands |= c->phase == TH_CALL_CLEARED && c->guards_in;
+	}
+	return stands;
+}
+
+/* Others have their results first, and of several handoffs the first one counts. */
+static bool handoff_due(const struct th_session *s, size_t index)
+{
+	for (size_t i = 0; i < s->call_count; i++) {
+		const struct th_call *c = &s->calls[i];
+
+		if (i != index && (c->phase != TH_CALL_SETTLED || c->guards_out))
+			return false;
+	}
+	return !s->guards_in;
+}
+
+static bool handoff_before(const struct th_session *s, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (s->calls[i].handoff && s->calls[i].phase == TH_CALL_CLEARED)
+			return true;
+	return false;
+}
+
+/* Those that were given out count: their intent may still wait for the executor. */
+static int64_t under_way(const struct th_session *s)
+{
+	int64_t count = 0;
+
+	for (size_t i = 0; i < s->call_count; i++) {
+		const struct th_call *c = &s->calls[i];
+
+		count +=
+		    c->phase == TH_CALL_INTENDED || (c->phase == TH_CALL_CLEARED && c->emitted);
+	}
+	return count;
+}
+
+static void due_cleared(struct th_session *s, size_t i, bool barrier, struct th_effects *out)
+{
+	struct th_call *c = &s->calls[i];
+	bool early = c->class == TH_CLASS_L || c->class == TH_CLASS_R;
+	enum th_effect_kind kind = TH_DO_INTEND;
+
+	if (s->tripped)
+		return;
+	if (c->handoff) {
+		if (barrier)
+			return;
+		if (handoff_before(s, i)) {
+			c->reason = TH_STR("Multiple handoffs detected, ignoring this one.");
+			c->verbatim = true;
+			th_call_phase_set(c, TH_CALL_DENIED);
+			kind = TH_DO_REFUSE;
+		} else if (handoff_due(s, i)) {
+			kind = TH_DO_HAND_OVER;
+		} else {
+			return;
+		}
+	} else if (c->guards_in) {
+		if (c->guard_given)
+			return;
+		c->guard_given = true;
+		th_step_emit(out,
+			     (struct th_effect){ .kind = TH_DO_GUARD,
+						 .call = i,
+						 .stage = TH_GUARD_TOOL_INPUT,
+						 .guard = (size_t)__builtin_ctz(c->guards_in) });
+		return;
+	} else if ((barrier && !early) || (c->computer && earlier_computer_open(s, i)) ||
+		   (s->calls_max && under_way(s) >= s->calls_max)) {
+		return;
+	}
+	c->emitted = true;
+	th_step_emit(out, (struct th_effect){ .kind = kind, .call = i });
+}
+
+static void due_calls(struct th_session *s, struct th_effects *out)
+{
+	bool barrier = barrier_stands(s);
+
+	for (size_t i = 0; i < s->call_count; i++) {
+		struct th_call *c = &s->calls[i];
+		enum th_effect_kind kind;
+
+		if (c->phase == TH_CALL_SETTLED && c->guards_out && !c->guard_given) {
+			c->guard_given = true;
+			th_step_emit(out, (struct th_effect){
+					      .kind = TH_DO_GUARD,
+					      .call = i,
+					      .stage = TH_GUARD_TOOL_OUTPUT,
+					      .guard = (size_t)__builtin_ctz(c->guards_out) });
+		}
+		if (c->emitted)
+			continue;
+		switch (c->phase) {
+		case TH_CALL_SEEN:
+			kind = TH_DO_RECORD;
+			break;
+		case TH_CALL_RECORDED:
+			kind = TH_DO_ASK;
+			break;
+		case TH_CALL_CLEARED:
+			due_cleared(s, i, barrier, out);
+			continue;
+		case TH_CALL_DENIED:
+			kind = TH_DO_REFUSE;
+			break;
+		case TH_CALL_INTENDED:
+			kind = TH_DO_TOOL_RUN;
+			break;
+		case TH_CALL_JUDGED:
+			kind = TH_DO_CONCLUDE;
+			break;
+		case TH_CALL_ASKED:
+		case TH_CALL_PARKED:
+		case TH_CALL_SETTLED:
+		case TH_CALL_PHASE_COUNT:
+		default:
+			continue;
+		}
+		c->emitted = true;
+		th_step_emit(out, (struct th_effect){ .kind = kind, .call = i });
+	}
+}
+
+void th_step_due_turn(struct th_session *s, struct th_effects *out)
+{
+	const char *limit = limit_reached(s);
+
+	if (s->turn_given)
+		return;
+	/* Guardrails that the request waits for. */
+	if (s->guards_in & s->team->members[s->task_agent].guard_blocking)
+		return;
+	s->turn_given = true;
+	if (s->unread > TH_REASKS_MAX)
+		th_step_emit(out,
+			     (struct th_effect){ .kind = TH_DO_FAIL,
+						 .reason = "the model's answers cannot be read" });
+	else if (s->correct)
+		th_step_emit(out, (struct th_effect){ .kind = TH_DO_CORRECT });
+	else if (limit && s->totals.task_turns >= s->turns_max && th_ladder_limit(s))
+		return; /* a final output is said instead */
+	else if (limit)
+		th_step_emit(out, (struct th_effect){ .kind = TH_DO_LIMIT, .reason = limit });
+	else
+		th_step_emit(out, (struct th_effect){ .kind = TH_DO_REQUEST });
+}
+
+bool th_session_rests(const struct th_session *s)
+{
+	return s->state != TH_STATE_RUNNING && s->state != TH_STATE_LOADING;
+}
+
+/* Adds what the state asks for and was not yet given out. */
+void th_step_due(struct th_session *s, struct th_effects *out)
+{
+	if (s->state == TH_STATE_RUNNING || s->state == TH_STATE_WAITING) {
+		th_ladder_due(s, out);
+		if (s->phase == TH_TURN_CALLS)
+			due_calls(s, out);
+		else if (s->phase == TH_TURN_DUE)
+			th_step_due_turn(s, out);
+		th_ladder_due(s, out); /* a limit may have brought a final output */
+		th_ladder_guards(s, out);
+	}
+	if (th_session_rests(s) && !s->notified) {
+		s->notified = true;
+		th_step_emit(out, (struct th_effect){ .kind = TH_DO_NOTIFY });
+	}
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session_print.c - a session as JSON, which is also how two are compared.
+ */
+#include "core/session.h"
+
+#include "core/session_internal.h"
+
+static void print_calls(const struct th_session *s, struct th_jw *w)
+{
+	th_jw_key(w, TH_STR("calls"));
+	th_jw_array(w);
+	for (size_t i = 0; i < s->call_count; i++) {
+		const struct th_call *c = &s->calls[i];
+
+		th_jw_object(w);
+		th_jw_kstr(w, "call_id", c->call_id);
+		th_jw_kstr(w, "tool", c->tool);
+		th_jw_kstr(w, "phase", th_str_of(th_call_phase_name(c->phase)));
+		th_jw_kstr(w, "class", th_str_of(th_class_name(c->class)));
+		th_jw_kstr(w, "digest", th_str_of(c->digest));
+		if (c->effect_id.len)
+			th_jw_kstr(w, "effect_id", c->effect_id);
+		if (c->phase == TH_CALL_SETTLED)
+			th_jw_kstr(w, "status", th_str_of(th_outcome_name(c->status)));
+		if (c->reason.len)
+			th_jw_kstr(w, "reason", c->reason);
+		th_jw_object_end(w);
+	}
+	th_jw_array_end(w);
+}
+
+static void print_doubts(const struct th_session *s, struct th_jw *w)
+{
+	if (s->doubts.count == 0)
+		return;
+	th_jw_key(w, TH_STR("doubts"));
+	th_jw_array(w);
+	for (size_t i = 0; i < s->doubts.count; i++) {
+		th_jw_object(w);
+		th_jw_kuint(w, "seq", s->doubts.list[i].seq);
+		th_jw_kstr(w, "digest", th_str_of(s->doubts.list[i].digest));
+		th_jw_object_end(w);
+	}
+	th_jw_array_end(w);
+}
+
+void th_session_print(const struct th_session *s, struct th_jw *w)
+{
+	static const char *const phases[TH_TURN_PHASE_COUNT] = { "rest",    "due",   "requested",
+								 "backoff", "calls", "check" };
+	const struct th_totals *t = &s->totals;
+
+	th_jw_object(w);
+	th_jw_kstr(w, "state", th_str_of(th_state_name(s->state)));
+	th_jw_kstr(w, "phase", th_str_of(phases[s->phase]));
+	th_jw_kint(w, "seq", (int64_t)s->seq);
+	th_jw_kstr(w, "agent", s->agent_name);
+	th_jw_kstr(w, "model", s->model);
+	th_ladder_print(s, w);
+	if (s->model_at)
+		th_jw_kstr(w, "asks", th_session_member(s)->fallback.list[s->model_at - 1]);
+	if (s->started.len)
+		th_jw_kstr(w, "started", th_buf_str(&s->started));
+	if (s->chain.len)
+		th_jw_kstr(w, "response_id", th_buf_str(&s->chain));
+	if (s->parent.len)
+		th_jw_kstr(w, "parent", s->parent);
+	th_jw_kint(w, "items", (int64_t)s->items);
+	th_jw_kint(w, "turns", t->turns);
+	th_jw_kint(w, "task_turns", t->task_turns);
+	th_jw_kint(w, "attempts", t->attempts);
+	th_jw_kint(w, "unanswered", t->unanswered);
+	th_jw_kint(w, "calls_total", t->calls);
+	th_jw_kint(w, "calls_unknown", t->calls_unknown);
+	th_jw_kint(w, "tokens_in", t->tokens_in);
+	th_jw_kint(w, "tokens_cached", t->tokens_cached);
+	th_jw_kint(w, "tokens_out", t->tokens_out);
+	th_jw_kint(w, "tokens_reasoning", t->tokens_reasoning);
+	th_jw_kint(w, "cost_nano", t->cost_nano);
+	th_jw_kint(w, "tokens_held", t->tokens_held);
+	th_jw_kint(w, "cost_held_nano", t->cost_held_nano);
+	if (s->unread)
+		th_jw_kint(w, "unread", s->unread);
+	th_jw_kint(w, "tokens_reserved", s->reserved.tokens);
+	if (s->reason.len)
+		th_jw_kstr(w, "reason", th_buf_str(&s->reason));
+	if (s->final.len)
+		th_jw_kstr(w, "final", th_buf_str(&s->final));
+	print_calls(s, w);
+	print_doubts(s, w);
+	th_jw_object_end(w);
+}
+
+bool th_session_equal(const struct th_session *a, const struct th_session *b, struct th_err *err)
+{
+	struct th_buf one, two;
+	struct th_jw w;
+	bool equal;
+	size_t at = 0;
+
+	th_buf_init(&one, SIZE_MAX / 4);
+	th_buf_init(&two, SIZE_MAX / 4);
+	w = th_jw(&one);
+	th_session_print(a, &w);
+	w = th_jw(&two);
+	th_session_print(b, &w);
+	equal = th_str_eq(th_buf_str(&one), th_buf_str(&two));
+	while (!equal && at < one.len && at < two.len && one.ptr[at] == two.ptr[at])
+		at++;
+	if (!equal)
+		(void)th_fail(err, TH_EPROTO, "the states differ at \"%.60s\" against \"%.60s\"",
+			      one.ptr + (at > 20 ? at - 20 : 0), two.ptr + (at > 20 ? at - 20 : 0));
+	th_buf_deinit(&one);
+	th_buf_deinit(&two);
+	return equal;
+}
