@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * runtime_internal.h - what the runtime's files share: runtime.c has the world's
+ * clock and store, runtime_models.c requests, runtime_effects.c executors,
+ * runtime_sessions.c the sessions' lives, runtime_outfit.c what each is run
+ * with, runtime_trace.c where traces go.
+ */
+#ifndef TH_RUN_RUNTIME_INTERNAL_H
+#define TH_RUN_RUNTIME_INTERNAL_H
+
+#include "io/fetch.h"
+#include "run/choices.h"
+#include "run/executor_client.h"
+#include "run/otlp.h"
+#include "run/person.h"
+#include "run/registry.h"
+#include "run/runtime.h"
+#include "run/script_code.h"
+
+#define TH_RANDOM_POOL 1024
+
+/* A session of the runtime: what the driver borrows, and its executor. */
+struct th_hosted {
+	struct th_runtime *rt;
+	struct th_hosted *prev, *next;
+	struct th_arena memory; /* agent, tools, strings */
+	struct th_agent agent;
+	struct th_outfit outfit;
+	struct th_script_code script; /* of the agent; outfit.codes points into it */
+	struct th_str id, user, metadata;
+	struct th_session_row row;   /* of a stored session */
+	struct th_tool_row computer; /* of this process, where computer.local is set */
+	bool stored, ended;
+	bool screen_first; /* found while it was read: its computer has to be there before */
+	struct th_observer observer; /* the driver's: the caller's, or ours in front of it */
+	struct th_observer watcher;  /* the caller's, where traces are sent */
+	th_ready_fn *ready;
+	void *ready_ctx;
+	struct th_handle handle; /* {0, 0}: not with the driver yet */
+	struct th_executor *executor;
+	bool greeting, unavailable; /* intents wait for the executor; are told that it is not */
+	struct th_err *no_executor; /* why; NULL: there always was one */
+	struct th_timer timer;
+	struct th_ticket timer_ticket;
+	struct th_codes codes;
+	struct th_choices choices;
+	struct th_choices **members; /* of the other agents: each server gets its own key */
+	struct th_hosted_request *calls;
+};
+
+/* A model request in the hands of the fetcher. */
+struct th_hosted_request {
+	struct th_hosted_request *next;
+	struct th_hosted *session;
+	struct th_ticket ticket;
+	struct th_fetch_id id;
+	struct th_retry_hints hints;
+};
+
+/* An effect in the hands of the executor. */
+struct th_hosted_effect {
+	struct th_hosted *session;
+	struct th_handle handle;
+	struct th_ticket ticket;
+	struct th_executor_id id;
+	struct th_hosted_effect *next;
+};
+
+struct th_runtime {
+	struct th_loop *loop;
+	bool own_loop;
+	struct th_fetcher *fetcher;
+	struct th_otlp *otlp;     /* NULL: traces are sent nowhere */
+	struct th_person *person; /* who plays human/human */
+	struct th_store *store;
+	const struct th_config *config;
+	struct th_driver *driver;
+	struct th_deferred flush;
+	struct th_hosted *sessions;
+	struct th_hosted **by_index; /* by the driver's handle index */
+	size_t by_index_cap;
+	struct th_hosted_effect *tool_calls;
+	struct th_tool_row *tools;
+	size_t tool_count;
+	struct th_schemas schemas;
+	char *program;
+	struct th_buf scope; /* what the store is called: executors are found by it */
+	bool no_sandbox, settling, failed;
+	bool executors; /* there was one */
+	struct th_err failure;
+	uint8_t random[TH_RANDOM_POOL];
+	size_t random_left;
+};
+
+/* The session of a driver's handle, or NULL. */
+struct th_hosted *th_runtime_find(struct th_runtime *rt, uint32_t index, uint32_t generation);
+
+/* runtime_models.c */
+enum th_code th_world_model_call(void *ctx, struct th_ticket t, const struct th_model_call *call,
+				 struct th_err *err);
+void th_world_model_alive(void *ctx, struct th_ticket t);
+void th_world_model_cancel(void *ctx, struct th_ticket t);
+void th_runtime_person(struct th_runtime *rt, const struct th_runtime_options *options,
+		       int person_in);
+
+/* runtime_effects.c */
+bool th_world_tool_ready(void *ctx, struct th_ticket t, struct th_str *ret_journal);
+void th_world_tool_run(void *ctx, struct th_ticket t, const struct th_tool_call *call, bool settle);
+void th_world_tool_cancel(void *ctx, struct th_ticket t);
+void th_world_tool_forget(void *ctx, struct th_str session_id, const struct th_str *effect_ids,
+			  size_t count);
+TH_NODISCARD enum th_code th_hosted_executor(struct th_hosted *s, int64_t epoch,
+					     struct th_err *err);
+/* One that does not answer ends itself when nobody comes back, so a failure is nobody's to mend. */
+void th_hosted_executor_end(const struct th_hosted *s, int64_t epoch);
+void th_hosted_effects_drop(struct th_hosted *s); /* nobody hears of them any more */
+
+/* runtime_outfit.c */
+/* Where session_created is read into. */
+struct th_first_event {
+	struct th_arena *a;
+	struct th_agent *agent;
+	bool found;
+};
+enum th_code th_hosted_read(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			    struct th_err *err);
+/* Models, keys and tools: everything that can be wrong before anything is started. */
+TH_NODISCARD enum th_code th_hosted_outfit(struct th_hosted *s, const struct th_start *start,
+					   struct th_err *err);
+
+/* runtime_trace.c: the observer that the driver has, ours in front of the caller's or not. */
+void th_hosted_watch(struct th_hosted *s, const struct th_observer *observer);
+
+/* runtime_sessions.c */
+void th_hosted_free(struct th_hosted *s);
+
+#endif
