@@ -40,13 +40,12 @@ static bool is_reasoning(struct th_str item)
 	return th_str_is(th_writer_raw_str(item, "type"), "reasoning");
 }
 
-/* Whether a server that kept nothing can read it.  A mere summary names something that it had to
- * keep. */
-static bool is_readable(struct th_str reasoning)
+/* Whether the server can read it.  A mere summary names something that it had to keep. */
+static bool is_readable(const struct th_request_options *o, struct th_str reasoning)
 {
 	struct th_str content = th_json_raw_get(reasoning, "content");
 
-	return th_writer_raw_str(reasoning, "encrypted_content").len ||
+	return th_responses_keeps(o) || th_writer_raw_str(reasoning, "encrypted_content").len ||
 	       (content.len && content.ptr[0] == '[' && !th_writer_is_empty_list(content));
 }
 
@@ -68,7 +67,8 @@ struct place {
 	bool orphaned; /* the reasoning right before it cannot go back */
 };
 
-static struct place place_of(struct th_str items, struct th_str item)
+static struct place place_of(const struct th_request_options *o, struct th_str items,
+			     struct th_str item)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(items);
 	struct th_str before = { NULL, 0 };
@@ -79,7 +79,7 @@ static struct place place_of(struct th_str items, struct th_str item)
 			before = it.val;
 			continue;
 		}
-		p.orphaned = is_reasoning(before) && !is_readable(before);
+		p.orphaned = is_reasoning(before) && !is_readable(o, before);
 		do {
 			p.followed = th_json_raw_next(&it);
 		} while (p.followed && is_reasoning(it.val));
@@ -160,13 +160,13 @@ static void put_item(struct th_writer *x, struct th_str item, const struct item_
 enum th_code th_writer_item(struct th_writer *x, struct th_str items, struct th_str item)
 {
 	const struct item_kind *kind = item_kind(th_writer_raw_str(item, "type"));
-	struct place place = place_of(items, item);
+	struct place place = place_of(x->o, items, item);
 
 	if (!item.len || item.ptr[0] != '{')
 		return th_fail(x->err, TH_EPROTO, "an item must be an object");
 	if (!kind)
 		th_jw_raw(&x->w, item);
-	else if (!is_reasoning(item) || (is_readable(item) && place.followed))
+	else if (!is_reasoning(item) || (is_readable(x->o, item) && place.followed))
 		put_item(x, item, kind, place.orphaned);
 	return TH_OK;
 }

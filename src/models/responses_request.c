@@ -185,14 +185,19 @@ static void put_instructions(const struct th_request_options *o, struct th_jw *w
 	th_buf_deinit(&text);
 }
 
-/* Nothing is kept at the server unless it is asked for. */
+bool th_responses_keeps(const struct th_request_options *o)
+{
+	const struct th_agent_model_settings *s = o->agent ? o->agent->settings : NULL;
+
+	return s &&
+	       (s->history == TH_HISTORY_PREVIOUS || s->background || th_str_is(s->store, "true"));
+}
+
 static void put_store(const struct th_request_options *o, struct th_jw *w)
 {
 	const struct th_agent_model_settings *s = o->agent ? o->agent->settings : NULL;
-	bool kept = s && (s->history == TH_HISTORY_PREVIOUS || s->background ||
-			  th_str_is(s->store, "true"));
 
-	th_jw_kbool(w, "store", kept);
+	th_jw_kbool(w, "store", th_responses_keeps(o));
 	if (s && s->background)
 		th_jw_kbool(w, "background", true);
 	if (o->previous.len)

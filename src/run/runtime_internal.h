@@ -30,7 +30,7 @@ struct th_hosted {
 	struct th_str id, user, metadata;
 	struct th_session_row row;   /* of a stored session */
 	struct th_tool_row computer; /* of this process, where computer.local is set */
-	bool stored, ended;
+	bool stored;
 	bool screen_first; /* found while it was read: its computer has to be there before */
 	struct th_observer observer; /* the driver's: the caller's, or ours in front of it */
 	struct th_observer watcher;  /* the caller's, where traces are sent */

@@ -113,14 +113,14 @@ static bool run_file(const char *path)
 	size_t got;
 
 	if (!file) {
-		fprintf(stderr, "agents_vectors: %s cannot be opened\n", path);
+		fprintf(stderr, "conformance-agents-vectors: %s cannot be opened\n", path);
 		return false;
 	}
 	while ((got = fread(chunk, 1, sizeof(chunk), file)) > 0)
 		th_buf_add_mem(&text, chunk, got);
 	fclose(file);
 	if (th_json_parse(th_buf_str(&text), &doc, &err)) {
-		fprintf(stderr, "agents_vectors: %s: %s\n", path, err.msg);
+		fprintf(stderr, "conformance-agents-vectors: %s: %s\n", path, err.msg);
 		return false;
 	}
 	for (size_t i = 0; i < TH_COUNT(parts); i++) {
@@ -140,7 +140,7 @@ static bool run_file(const char *path)
 int main(int argc, char **argv)
 {
 	if (argc < 2) {
-		fprintf(stderr, "usage: agents_vectors FILE...\n");
+		fprintf(stderr, "usage: conformance-agents-vectors FILE...\n");
 		return 2;
 	}
 	th_arena_init(&arena, 64 * TH_MIB);

@@ -217,6 +217,25 @@ static void test_neighbours(void **state)
 	expect("{\"type\":\"reasoning\",\"encrypted_content\":\"x\"},{\"type\":\"message\"}");
 }
 
+/* A mere summary names what the server had to keep: it goes back where the server was asked to. */
+static void test_summary(void **state)
+{
+	struct th_agent_model_settings settings = { TH_SETTINGS_UNSET };
+	struct th_agent agent = { .settings = &settings };
+	struct th_group g = answer("[{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[]},"
+				   "{\"type\":\"message\",\"id\":\"msg_1\"}]");
+
+	(void)state;
+	options.agent = &agent;
+	assert_int_equal(group("gpt-5.4", &g, true, 4), TH_OK);
+	expect("{\"type\":\"message\"}");
+	settings.store = TH_STR("true");
+	assert_int_equal(group("gpt-5.4", &g, true, 4), TH_OK);
+	expect("{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[]},"
+	       "{\"type\":\"message\",\"id\":\"msg_1\"}");
+	options.agent = NULL;
+}
+
 /* A picture that is left out leaves words, or a black picture where the API must have one. */
 static void test_left_out(void **state)
 {
@@ -316,6 +335,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_acknowledged, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_neighbours, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_summary, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ids, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_function_tool, setup, teardown),
 	};
