@@ -17,10 +17,9 @@ struct th_decoder *th_chat_new(const struct th_profile *profile, th_delta_fn *fn
 	d->fn = fn;
 	d->ctx = ctx;
 	d->twins = true;
-	th_sse_init(&d->sse, TH_SSE_LINE_MAX);
+	th_intake_init(&d->in, th_chat_event, d);
 	th_chat_message_init(&d->message);
 	th_chat_message_init(&d->single);
-	th_buf_init(&d->body, TH_ANSWER_MAX);
 	th_buf_init(&d->response_id, TH_SSE_NAME_MAX);
 	th_buf_init(&d->model, TH_SSE_NAME_MAX);
 	th_buf_init(&d->finish, TH_SSE_NAME_MAX);
@@ -45,10 +44,9 @@ struct th_decoder *th_chat_free(struct th_decoder *d)
 {
 	if (!d)
 		return NULL;
-	th_sse_deinit(&d->sse);
+	th_intake_deinit(&d->in);
 	th_chat_message_deinit(&d->message);
 	th_chat_message_deinit(&d->single);
-	th_buf_deinit(&d->body);
 	th_buf_deinit(&d->response_id);
 	th_buf_deinit(&d->model);
 	th_buf_deinit(&d->finish);
@@ -78,65 +76,12 @@ bool th_chat_finished(const struct th_decoder *d)
 
 /* ---- bytes ---- */
 
-static int over_limit(struct th_decoder *d, const char *what, size_t max)
-{
-	if (!d->limited)
-		th_fail(&d->err, TH_ELIMIT, "the answer has more than %zu %s", max, what);
-	d->limited = true;
-	return TH_ELIMIT;
-}
-
-static int check_limits(struct th_decoder *d)
-{
-	const struct th_chat_message *m = &d->message;
-
-	if (!m->failed && !d->single.failed && !d->error.failed && !d->usage.failed)
-		return 0;
-	return m->failed && m->size < TH_ANSWER_MAX / 2
-		   ? over_limit(d, "calls, parts or members", TH_CALLS_MAX)
-		   : over_limit(d, "bytes", TH_ANSWER_MAX);
-}
-
-static int feed_stream(struct th_decoder *d, struct th_str bytes)
-{
-	struct th_sse_event ev;
-	int events = 0, r;
-
-	if (d->body.len < TH_ANSWER_START_MAX)
-		th_buf_add(&d->body, th_str_sub(bytes, 0, TH_ANSWER_START_MAX - d->body.len));
-	while ((r = th_sse_next(&d->sse, &bytes, &ev, &d->err)) == 1) {
-		th_chat_event(d, &ev);
-		d->events += !d->finished;
-		events += events < INT32_MAX;
-		if (check_limits(d))
-			return TH_ELIMIT;
-	}
-	d->limited = d->limited || r < 0;
-	return r < 0 ? r : events;
-}
-
 int th_chat_feed(struct th_decoder *d, struct th_str bytes)
 {
-	assert(!d->ended);
-	if (d->limited)
-		return TH_ELIMIT;
-	if (d->mode == TH_BODY_LOOKING)
-		d->mode = th_body_look(&d->bom_len, &bytes);
-	if (!bytes.len)
-		return 0;
-	if (d->mode == TH_BODY_STREAM)
-		return feed_stream(d, bytes);
-	th_buf_add(&d->body, bytes);
-	return d->body.failed ? over_limit(d, "bytes", TH_ANSWER_MAX) : 0;
+	return th_intake_feed(&d->in, bytes);
 }
 
 /* ---- the answer ---- */
-
-/* The message is in d->err. */
-static void fail_err(struct th_decoder *d, struct th_answer *ret, enum th_failure class)
-{
-	th_answer_fail(ret, class, th_str_of(d->err.msg));
-}
 
 static int64_t first_tokens(const struct th_json *usage, const char *const *keys)
 {
@@ -225,9 +170,10 @@ static bool take_message(struct th_decoder *d, struct th_str message, struct th_
 
 	th_buf_clear(&d->items);
 	th_buf_clear(&d->raw);
-	code = th_chat_items(message, ret->response_id, f != NULL, &d->items, &d->raw, &d->err);
+	code = th_chat_items(message, ret->response_id, f != NULL, &d->items, &d->raw, &d->in.err);
 	if (code) {
-		fail_err(d, ret, code == TH_ELIMIT ? TH_FAILURE_LIMIT : TH_FAILURE_MALFORMED);
+		th_intake_fail(&d->in, code == TH_ELIMIT ? TH_FAILURE_LIMIT : TH_FAILURE_MALFORMED,
+			       ret);
 		return false;
 	}
 	ret->items = th_buf_str(&d->items);
@@ -260,10 +206,10 @@ static bool is_bare_error(const struct th_json *root)
 
 static void end_json(struct th_decoder *d, bool cut, struct th_answer *ret)
 {
-	struct th_str raw = th_buf_str(&d->body), message, finish;
+	struct th_str raw = th_buf_str(&d->in.body), message, finish;
 	const struct th_json *root, *error, *choice;
 
-	if (!th_answer_body(ret, raw, cut, &d->doc, &d->err))
+	if (!th_answer_body(ret, raw, cut, &d->doc, &d->in.err))
 		return;
 	root = th_json_root(d->doc);
 	message = message_of(root, raw, &choice);
@@ -300,8 +246,8 @@ static void take_error(struct th_decoder *d, struct th_answer *ret)
 	struct th_str raw = th_buf_str(&d->error);
 	const struct th_json *error;
 
-	if (th_json_parse(raw, &d->error_doc, &d->err)) {
-		fail_err(d, ret, TH_FAILURE_MALFORMED);
+	if (th_json_parse(raw, &d->error_doc, &d->in.err)) {
+		th_intake_fail(&d->in, TH_FAILURE_MALFORMED, ret);
 		return;
 	}
 	error = th_answer_find_error(th_json_root(d->error_doc), &raw);
@@ -311,7 +257,7 @@ static void take_error(struct th_decoder *d, struct th_answer *ret)
 static void end_stream(struct th_decoder *d, struct th_answer *ret)
 {
 	struct th_str finish = th_buf_str(&d->finish);
-	bool twins = d->twins && d->events >= 2 && d->events % 2 == 0;
+	bool twins = d->twins && d->chunks >= 2 && d->chunks % 2 == 0;
 	bool good;
 
 	ret->response_id = th_buf_str(&d->response_id);
@@ -325,44 +271,22 @@ static void end_stream(struct th_decoder *d, struct th_answer *ret)
 		ret->raw = (struct th_str){ NULL, 0 };
 	if (d->error.len)
 		take_error(d, ret);
-	else if (good && d->broken)
+	else if (good && d->in.broken)
 		th_answer_fail(ret, TH_FAILURE_MALFORMED,
 			       TH_STR("an event of the stream was not JSON"));
 	else if (good && d->chosen && (finish.len || d->finished))
 		take_finish(d, finish, ret);
 	else if (good)
-		th_answer_unfinished(ret, false, d->events + d->finished + d->partial,
-				     th_buf_str(&d->body), &d->text);
-}
-
-/* The last event of a stream may lack its blank line, or its second half. */
-static void take_last_event(struct th_decoder *d)
-{
-	struct th_sse_event ev;
-	bool broken = d->broken;
-	int r = d->ended ? 0 : th_sse_end(&d->sse, &ev, &d->err);
-
-	d->ended = true;
-	if (r < 0)
-		d->limited = true;
-	if (r != 1)
-		return;
-	th_chat_event(d, &ev);
-	d->partial = d->broken && !broken;
-	d->events += !d->finished && !d->broken;
-	d->broken = broken;
-	(void)check_limits(d);
+		th_intake_unfinished(&d->in, ret);
 }
 
 static void finish_feeding(struct th_decoder *d)
 {
-	bool again = d->ended;
+	bool again = d->in.ended;
 
-	if (d->mode == TH_BODY_STREAM)
-		take_last_event(d);
+	th_intake_end(&d->in);
 	if (d->fn && !again)
 		th_chat_tell_end(d);
-	d->ended = true;
 	th_json_free(d->doc);
 	d->doc = NULL;
 	th_json_free(d->error_doc);
@@ -373,9 +297,9 @@ void th_chat_end(struct th_decoder *d, bool cut, struct th_answer *ret)
 {
 	th_answer_init(ret);
 	finish_feeding(d);
-	if (d->limited)
-		fail_err(d, ret, TH_FAILURE_LIMIT);
-	else if (d->mode == TH_BODY_JSON)
+	if (d->in.limited)
+		th_intake_fail(&d->in, TH_FAILURE_LIMIT, ret);
+	else if (d->in.mode == TH_BODY_JSON)
 		end_json(d, cut, ret);
 	else
 		end_stream(d, ret);
@@ -383,14 +307,12 @@ void th_chat_end(struct th_decoder *d, bool cut, struct th_answer *ret)
 
 void th_chat_error(struct th_decoder *d, int http_status, struct th_answer *ret)
 {
-	struct th_str raw = th_buf_str(&d->body);
 	const struct th_json *error;
+	struct th_str raw;
 
 	th_answer_init(ret);
 	finish_feeding(d);
-	if (d->mode == TH_BODY_STREAM && d->error.len)
-		raw = th_buf_str(&d->error);
-	if (th_answer_http_error(ret, &raw, !d->limited && d->mode != TH_BODY_LOOKING, http_status,
-				 &d->error_doc, &error, &d->text))
+	if (th_intake_http_error(&d->in, th_buf_str(&d->error), http_status, ret, &raw,
+				 &d->error_doc, &error))
 		th_answer_take_error(ret, error, raw, http_status);
 }

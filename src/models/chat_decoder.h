@@ -6,34 +6,25 @@
 #ifndef TH_MODELS_CHAT_DECODER_H
 #define TH_MODELS_CHAT_DECODER_H
 
-#include "models/answer.h"
 #include "models/chat.h"
 #include "models/chat_message.h"
-#include "wire/sse.h"
+#include "models/intake.h"
 
 /* The observer's <think> … </think>. */
 enum th_think { TH_THINK_START, TH_THINK_INSIDE, TH_THINK_BEHIND, TH_THINK_NONE };
 
 struct th_decoder {
-	enum th_body_mode mode;
-	size_t bom_len;
+	struct th_intake in;
 	bool finished; /* [DONE] came */
 	bool chosen;   /* a chunk with a choice came */
-	bool ended;    /* the stream's last bytes are taken */
-	bool broken;   /* a chunk was not JSON */
-	bool partial;  /* its last event was cut */
-	bool limited;  /* over a maximum; err says which */
-	size_t events;
+	size_t chunks; /* before [DONE] */
 	th_delta_fn *fn;
 	void *ctx;
-	struct th_sse sse;
 	struct th_chat_message message;
-	struct th_buf body; /* JSON: all of it; a stream: its first bytes, for messages */
 	struct th_buf response_id, model, finish;
 	struct th_buf usage, error; /* raw; the last, the first */
 	struct th_buf joined, items, raw, text;
 	struct th_json_doc *doc, *error_doc;
-	struct th_err err;
 	/* Some proxies send every event twice.  As long as all came in equal pairs, `single` is the
 	 * message of every second one and `before` the event before. */
 	bool twins;
@@ -50,8 +41,8 @@ struct th_decoder {
 	struct th_buf held; /* the start of what may be a tag */
 };
 
-/* Takes one event of the stream. */
-void th_chat_event(struct th_decoder *d, const struct th_sse_event *sse);
+/* As th_intake_fn. */
+bool th_chat_event(void *ctx, const struct th_sse_event *ev);
 
 /* Tells the observer what a delta holds (chat_deltas.c); at the end, what was held back. */
 void th_chat_tell(struct th_decoder *d, struct th_str delta);

@@ -53,7 +53,7 @@ static struct th_str take_delta(struct th_decoder *d, struct th_str delta)
 	struct th_str rest = th_chat_message_add(&d->message, delta);
 
 	d->chosen = true;
-	if (d->twins && d->events % 2 == 1)
+	if (d->twins && d->chunks % 2 == 1)
 		return rest;
 	if (d->twins)
 		th_chat_message_add(&d->single, delta);
@@ -164,7 +164,7 @@ static void take_member(struct th_decoder *d, struct th_str key, struct th_str v
 /* Whether all events so far came in pairs; with this one, if it is the second of one. */
 static void look_for_twins(struct th_decoder *d, struct th_str data)
 {
-	if (d->events % 2 == 0) {
+	if (d->chunks % 2 == 0) {
 		keep_raw(&d->before, data);
 	} else if (!th_str_eq(data, th_buf_str(&d->before))) {
 		d->twins = false;
@@ -185,7 +185,7 @@ static void keep_frame(struct th_decoder *d, struct th_str data)
 
 	th_buf_clear(&d->head);
 	th_buf_clear(&d->tail);
-	if (d->delta_count != 1 || d->broken)
+	if (d->delta_count != 1 || d->in.broken)
 		return;
 	th_buf_add(&d->head, th_str_sub(data, 0, from));
 	th_buf_add(&d->tail, th_str_sub(data, to, data.len));
@@ -244,10 +244,10 @@ static void take_framed(struct th_decoder *d, struct th_str data)
 	it = (struct th_json_raw_iter){ .rest = rest, .object = true, .started = true };
 	if (whole)
 		rest = take_members(d, &it, data);
-	d->broken = d->broken || !whole || !cut_char(&rest, '}') || rest.len;
+	d->in.broken = d->in.broken || !whole || !cut_char(&rest, '}') || rest.len;
 }
 
-void th_chat_event(struct th_decoder *d, const struct th_sse_event *sse)
+static void take_event(struct th_decoder *d, const struct th_sse_event *sse)
 {
 	struct th_json_raw_iter it;
 	struct th_str data = sse->data, rest;
@@ -266,13 +266,36 @@ void th_chat_event(struct th_decoder *d, const struct th_sse_event *sse)
 	}
 	it = th_json_raw_iter(data);
 	if (!it.object) {
-		d->broken = true;
+		d->in.broken = true;
 		return;
 	}
 	if (th_str_is(sse->name, "error"))
 		take_error(d, data);
 	d->delta_count = 0;
 	rest = take_members(d, &it, data);
-	d->broken = d->broken || !cut_char(&rest, '}') || rest.len;
+	d->in.broken = d->in.broken || !cut_char(&rest, '}') || rest.len;
 	keep_frame(d, data);
+}
+
+/* What the events so far brought fits. */
+static bool fits(struct th_decoder *d)
+{
+	const struct th_chat_message *m = &d->message;
+
+	if (!m->failed && !d->single.failed && !d->error.failed && !d->usage.failed)
+		return true;
+	if (m->failed && m->size < TH_ANSWER_MAX / 2)
+		th_intake_over(&d->in, "calls, parts or members", TH_CALLS_MAX);
+	else
+		th_intake_over(&d->in, "bytes", TH_ANSWER_MAX);
+	return false;
+}
+
+bool th_chat_event(void *ctx, const struct th_sse_event *ev)
+{
+	struct th_decoder *d = ctx;
+
+	take_event(d, ev);
+	d->chunks += !d->finished;
+	return fits(d);
 }

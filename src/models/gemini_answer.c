@@ -73,11 +73,6 @@ bool th_gemini_finished(const struct th_decoder *d)
 
 /* ---- the parts of an answer ---- */
 
-static void fail_err(struct th_decoder *d, struct th_answer *ret, enum th_failure class)
-{
-	th_answer_fail(ret, class, th_str_of(d->in.err.msg));
-}
-
 /* {"wire":"gemini","message":{…},"candidate":{…}}: what goes back, and what was said about it. */
 static void print_message(struct th_decoder *d)
 {
@@ -162,7 +157,8 @@ static bool take_content(struct th_decoder *d, struct th_answer *ret)
 		code = th_gemini_items(raw, id_base(d), &d->items, &d->in.err);
 	}
 	if (code) {
-		fail_err(d, ret, code == TH_ELIMIT ? TH_FAILURE_LIMIT : TH_FAILURE_MALFORMED);
+		th_intake_fail(&d->in, code == TH_ELIMIT ? TH_FAILURE_LIMIT : TH_FAILURE_MALFORMED,
+			       ret);
 		return false;
 	}
 	ret->items = th_buf_str(&d->items);
@@ -280,7 +276,7 @@ static void take_feedback(struct th_decoder *d, struct th_answer *ret)
 	th_json_free(d->error_doc);
 	d->error_doc = NULL;
 	if (th_json_parse(raw, &d->error_doc, &d->in.err)) {
-		fail_err(d, ret, TH_FAILURE_MALFORMED);
+		th_intake_fail(&d->in, TH_FAILURE_MALFORMED, ret);
 		return;
 	}
 	ret->error_code = th_json_get_str(th_json_root(d->error_doc), "blockReason");
@@ -336,7 +332,7 @@ static void take_error_event(struct th_decoder *d, struct th_answer *ret)
 	const struct th_json *error;
 
 	if (th_json_parse(raw, &d->error_doc, &d->in.err)) {
-		fail_err(d, ret, TH_FAILURE_MALFORMED);
+		th_intake_fail(&d->in, TH_FAILURE_MALFORMED, ret);
 		return;
 	}
 	error = th_answer_find_error(th_json_root(d->error_doc), &raw);
@@ -354,12 +350,12 @@ static bool take_body(struct th_decoder *d, bool cut, struct th_answer *ret)
 	if (!th_json_valid(raw) && !th_answer_body(ret, raw, cut, &d->error_doc, &d->in.err))
 		return false;
 	if (it.object)
-		d->broken = !th_gemini_chunk(d, raw);
+		d->in.broken = !th_gemini_chunk(d, raw);
 	while (!it.object && th_json_raw_next(&it))
-		d->broken = !th_gemini_chunk(d, it.val) || d->broken;
+		d->in.broken = !th_gemini_chunk(d, it.val) || d->in.broken;
 	if (d->parts.failed) {
 		th_intake_over(&d->in, "bytes or parts", TH_ANSWER_MAX);
-		fail_err(d, ret, TH_FAILURE_LIMIT);
+		th_intake_fail(&d->in, TH_FAILURE_LIMIT, ret);
 		return false;
 	}
 	return true;
@@ -367,10 +363,7 @@ static bool take_body(struct th_decoder *d, bool cut, struct th_answer *ret)
 
 static void end_docs(struct th_decoder *d)
 {
-	bool broken = d->broken;
-
 	th_intake_end(&d->in);
-	d->broken = broken; /* the last event may lack its second half: that is a cut */
 	th_json_free(d->error_doc);
 	d->error_doc = NULL;
 }
@@ -385,7 +378,7 @@ static void take_unfinished(struct th_decoder *d, struct th_answer *ret)
 			       TH_STR("the answer's body is JSON, but neither an answer with a "
 				      "reason to finish nor an error"));
 	else
-		th_intake_fail(&d->in, d->broken, ret);
+		th_intake_unfinished(&d->in, ret);
 }
 
 void th_gemini_end(struct th_decoder *d, bool cut, struct th_answer *ret)
@@ -393,7 +386,7 @@ void th_gemini_end(struct th_decoder *d, bool cut, struct th_answer *ret)
 	th_answer_init(ret);
 	end_docs(d);
 	if (d->in.limited) {
-		fail_err(d, ret, TH_FAILURE_LIMIT);
+		th_intake_fail(&d->in, TH_FAILURE_LIMIT, ret);
 		return;
 	}
 	if (d->in.mode == TH_BODY_JSON && !take_body(d, cut, ret))
@@ -407,7 +400,7 @@ void th_gemini_end(struct th_decoder *d, bool cut, struct th_answer *ret)
 		take_error_event(d, ret);
 	else if (!d->finish.len)
 		take_unfinished(d, ret);
-	else if (d->lost || d->broken)
+	else if (d->lost || d->in.broken)
 		th_answer_fail(ret, TH_FAILURE_MALFORMED,
 			       TH_STR("a piece of the answer is not what it should be"));
 	else
@@ -416,14 +409,12 @@ void th_gemini_end(struct th_decoder *d, bool cut, struct th_answer *ret)
 
 void th_gemini_error(struct th_decoder *d, int http_status, struct th_answer *ret)
 {
-	struct th_str raw = th_buf_str(&d->in.body);
 	const struct th_json *error;
+	struct th_str raw;
 
 	th_answer_init(ret);
 	end_docs(d);
-	if (d->in.mode == TH_BODY_STREAM && d->error.len)
-		raw = th_buf_str(&d->error);
-	if (th_answer_http_error(ret, &raw, !d->in.limited && d->in.mode != TH_BODY_LOOKING,
-				 http_status, &d->error_doc, &error, &d->in.text))
+	if (th_intake_http_error(&d->in, th_buf_str(&d->error), http_status, ret, &raw,
+				 &d->error_doc, &error))
 		take_error(error, raw, http_status, ret);
 }

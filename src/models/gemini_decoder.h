@@ -18,9 +18,8 @@ struct th_gemini_member {
 
 struct th_decoder {
 	struct th_intake in;
-	bool done;   /* [DONE] came: no such server says it, some gateways do */
-	bool broken; /* an event was not JSON */
-	bool lost;   /* a piece of arguments that cannot be placed */
+	bool done; /* [DONE] came: no such server says it, some gateways do */
+	bool lost; /* a piece of arguments that cannot be placed */
 	th_delta_fn *fn;
 	void *ctx;
 	struct th_gemini_parts parts;

@@ -302,7 +302,7 @@ bool th_gemini_event(void *ctx, const struct th_sse_event *ev)
 	if (repeated(d, ev->data))
 		return true;
 	if (!th_gemini_chunk(d, ev->data))
-		d->broken = true;
+		d->in.broken = true;
 	if (d->parts.failed) {
 		if (d->parts.count == TH_ANSWER_ITEMS_MAX)
 			th_intake_over(&d->in, "parts", TH_ANSWER_ITEMS_MAX);

@@ -34,10 +34,10 @@ static int feed_stream(struct th_intake *in, struct th_str bytes)
 	if (in->body.len < TH_ANSWER_START_MAX)
 		th_buf_add(&in->body, th_str_sub(bytes, 0, TH_ANSWER_START_MAX - in->body.len));
 	while ((r = th_sse_next(&in->sse, &bytes, &ev, &in->err)) == 1) {
-		in->events++;
 		events += events < INT32_MAX;
 		if (!in->fn(in->ctx, &ev))
 			return TH_ELIMIT;
+		in->events++;
 	}
 	if (r < 0) {
 		in->limited = true;
@@ -64,21 +64,38 @@ int th_intake_feed(struct th_intake *in, struct th_str bytes)
 void th_intake_end(struct th_intake *in)
 {
 	struct th_sse_event ev;
+	bool broken = in->broken, again = in->ended;
 	int r;
 
-	if (in->ended || in->mode != TH_BODY_STREAM) {
-		in->ended = true;
-		return;
-	}
 	in->ended = true;
+	if (again || in->mode != TH_BODY_STREAM)
+		return;
 	r = th_sse_end(&in->sse, &ev, &in->err);
 	if (r < 0)
 		in->limited = true;
-	if (r == 1 && !in->limited && in->fn(in->ctx, &ev))
-		in->events++;
+	if (r != 1 || in->limited || !in->fn(in->ctx, &ev))
+		return;
+	in->partial = in->broken && !broken;
+	in->broken = broken;
+	in->events += !in->partial;
 }
 
-void th_intake_fail(struct th_intake *in, bool broken, struct th_answer *ret)
+void th_intake_fail(const struct th_intake *in, enum th_failure class, struct th_answer *ret)
 {
-	th_answer_unfinished(ret, broken, in->events, th_buf_str(&in->body), &in->text);
+	th_answer_fail(ret, class, th_str_of(in->err.msg));
+}
+
+void th_intake_unfinished(struct th_intake *in, struct th_answer *ret)
+{
+	th_answer_unfinished(ret, in->broken, in->events + in->partial, th_buf_str(&in->body),
+			     &in->text);
+}
+
+bool th_intake_http_error(struct th_intake *in, struct th_str error, int http_status,
+			  struct th_answer *ret, struct th_str *raw, struct th_json_doc **doc,
+			  const struct th_json **ret_error)
+{
+	*raw = in->mode == TH_BODY_STREAM && error.len ? error : th_buf_str(&in->body);
+	return th_answer_http_error(ret, raw, !in->limited && in->mode != TH_BODY_LOOKING,
+				    http_status, doc, ret_error, &in->text);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * intake.h - the body of an answer as it comes, in any pieces, up to its
- * events: for decoders whose events are all alike.
+ * events.
  */
 #ifndef TH_MODELS_INTAKE_H
 #define TH_MODELS_INTAKE_H
@@ -18,6 +18,8 @@ struct th_intake {
 	size_t bom_len;
 	bool ended;   /* the stream's last bytes are taken */
 	bool limited; /* over a maximum; err says which */
+	bool broken;  /* an event was not what it should be, as the decoder found */
+	bool partial; /* the last one was not: it lacks its second half, and counts for nothing */
 	size_t events;
 	struct th_sse sse;
 	struct th_buf body; /* JSON: all of it; a stream: its first bytes, for messages */
@@ -35,7 +37,14 @@ int th_intake_feed(struct th_intake *in, struct th_str bytes);
 void th_intake_end(struct th_intake *in);
 /* "the answer has more than <max> <what>"; always TH_ELIMIT. */
 int th_intake_over(struct th_intake *in, const char *what, size_t max);
+/* The message in in->err. */
+void th_intake_fail(const struct th_intake *in, enum th_failure class, struct th_answer *ret);
 /* A stream without its end, of which nothing better is known. */
-void th_intake_fail(struct th_intake *in, bool broken, struct th_answer *ret);
+void th_intake_unfinished(struct th_intake *in, struct th_answer *ret);
+/* An HTTP status other than 2xx, as th_answer_http_error; `error`: that of a stream, if there was
+ * one. */
+bool th_intake_http_error(struct th_intake *in, struct th_str error, int http_status,
+			  struct th_answer *ret, struct th_str *raw, struct th_json_doc **doc,
+			  const struct th_json **ret_error);
 
 #endif

@@ -12,13 +12,13 @@
 struct th_decoder *th_messages_new(const struct th_profile *profile, th_delta_fn *fn, void *ctx)
 {
 	struct th_decoder *d = th_alloc(sizeof(*d));
-	struct th_buf *bufs[] = { &d->body,  &d->start, &d->over,    &d->usage, &d->error,
-				  &d->items, &d->raw,   &d->scratch, &d->head };
+	struct th_buf *bufs[] = { &d->start, &d->over, &d->usage,   &d->error,
+				  &d->items, &d->raw,  &d->scratch, &d->head };
 
 	(void)profile;
 	d->fn = fn;
 	d->ctx = ctx;
-	th_sse_init(&d->sse, TH_SSE_LINE_MAX);
+	th_intake_init(&d->in, th_messages_event, d);
 	/* Blocks and what joins them; arguments that become a string may double. */
 	for (size_t i = 0; i < TH_COUNT(bufs); i++)
 		th_buf_init(bufs[i], TH_ANSWER_MAX);
@@ -32,9 +32,8 @@ struct th_decoder *th_messages_free(struct th_decoder *d)
 {
 	if (!d)
 		return NULL;
-	th_sse_deinit(&d->sse);
+	th_intake_deinit(&d->in);
 	th_blocks_deinit(&d->blocks);
-	th_buf_deinit(&d->body);
 	th_buf_deinit(&d->start);
 	th_buf_deinit(&d->over);
 	th_buf_deinit(&d->usage);
@@ -57,88 +56,14 @@ bool th_messages_finished(const struct th_decoder *d)
 
 /* ---- bytes ---- */
 
-static int over_limit(struct th_decoder *d, const char *what, size_t max)
-{
-	if (!d->limited)
-		th_fail(&d->err, TH_ELIMIT, "the answer has more than %zu %s", max, what);
-	d->limited = true;
-	return TH_ELIMIT;
-}
-
-/* 0, or TH_ELIMIT when the events brought too much. */
-static int check_limits(struct th_decoder *d)
-{
-	if (d->blocks.failed && d->blocks.count == TH_ANSWER_ITEMS_MAX)
-		return over_limit(d, "items", TH_ANSWER_ITEMS_MAX);
-	if (d->blocks.failed || d->start.failed || d->over.failed || d->usage.failed ||
-	    d->error.failed)
-		return over_limit(d, "bytes", TH_ANSWER_MAX);
-	return 0;
-}
-
-static int feed_stream(struct th_decoder *d, struct th_str bytes)
-{
-	struct th_sse_event ev;
-	int events = 0, r;
-
-	if (d->body.len < TH_ANSWER_START_MAX)
-		th_buf_add(&d->body, th_str_sub(bytes, 0, TH_ANSWER_START_MAX - d->body.len));
-	while ((r = th_sse_next(&d->sse, &bytes, &ev, &d->err)) == 1) {
-		th_messages_event(d, &ev);
-		d->events++;
-		events += events < INT32_MAX;
-		if (check_limits(d))
-			return TH_ELIMIT;
-	}
-	if (r < 0) {
-		d->limited = true;
-		return r;
-	}
-	return events;
-}
-
 int th_messages_feed(struct th_decoder *d, struct th_str bytes)
 {
-	assert(!d->ended);
-	if (d->limited)
-		return TH_ELIMIT;
-	if (d->mode == TH_BODY_LOOKING)
-		d->mode = th_body_look(&d->bom_len, &bytes);
-	if (!bytes.len)
-		return 0;
-	if (d->mode == TH_BODY_STREAM)
-		return feed_stream(d, bytes);
-	th_buf_add(&d->body, bytes);
-	return d->body.failed ? over_limit(d, "bytes", TH_ANSWER_MAX) : 0;
-}
-
-/* The last event of a stream may lack its blank line, or its second half. */
-static void end_stream(struct th_decoder *d)
-{
-	struct th_sse_event ev;
-	bool broken = d->broken;
-	int r = d->ended ? 0 : th_sse_end(&d->sse, &ev, &d->err);
-
-	d->ended = true;
-	if (r < 0)
-		d->limited = true;
-	if (r != 1)
-		return;
-	th_messages_event(d, &ev);
-	d->events += !d->broken;
-	d->broken = broken;
-	(void)check_limits(d);
+	return th_intake_feed(&d->in, bytes);
 }
 
 /* ---- the answer ---- */
 
 #define BEFORE_MESSAGE TH_STR("{\"wire\":\"messages\",\"message\":")
-
-/* The message in d->err. */
-static void fail_err(struct th_decoder *d, struct th_answer *ret, enum th_failure class)
-{
-	th_answer_fail(ret, class, th_str_of(d->err.msg));
-}
 
 struct phrase {
 	struct th_str text;
@@ -175,8 +100,8 @@ static void take_error_event(struct th_decoder *d, struct th_answer *ret)
 	struct th_str raw = th_buf_str(&d->error);
 	const struct th_json *error;
 
-	if (th_json_parse(raw, &d->error_doc, &d->err)) {
-		fail_err(d, ret, TH_FAILURE_MALFORMED);
+	if (th_json_parse(raw, &d->error_doc, &d->in.err)) {
+		th_intake_fail(&d->in, TH_FAILURE_MALFORMED, ret);
 		return;
 	}
 	error = th_answer_find_error(th_json_root(d->error_doc), &raw);
@@ -257,9 +182,10 @@ static void take_message(struct th_decoder *d, const struct th_json *root, struc
 	take_stop(th_json_get_str(root, "stop_reason"), ret);
 	th_buf_clear(&d->items);
 	th_buf_reserve(&d->items, raw.len);
-	code = th_messages_items(raw, blocks, &d->items, &d->err);
+	code = th_messages_items(raw, blocks, &d->items, &d->in.err);
 	if (code) {
-		fail_err(d, ret, code == TH_ELIMIT ? TH_FAILURE_LIMIT : TH_FAILURE_MALFORMED);
+		th_intake_fail(&d->in, code == TH_ELIMIT ? TH_FAILURE_LIMIT : TH_FAILURE_MALFORMED,
+			       ret);
 		return;
 	}
 	ret->items = th_buf_str(&d->items);
@@ -331,21 +257,22 @@ static void print_message(struct th_decoder *d)
 				d->raw.len - BEFORE_MESSAGE.len - 1);
 }
 
-static void end_stream_answer(struct th_decoder *d, bool cut, struct th_answer *ret)
+static void end_stream(struct th_decoder *d, bool cut, struct th_answer *ret)
 {
 	bool whole = d->finished, stopped;
 	enum th_code code;
 
 	print_message(d);
-	code = th_buf_check(&d->raw, "the answer", &d->err);
+	code = th_buf_check(&d->raw, "the answer", &d->in.err);
 	/* The content is checked, and only what is said about it made a document of. */
 	if (!code)
 		code =
 		    th_json_parse(th_json_valid(d->message) ? th_buf_str(&d->scratch) : d->message,
-				  &d->doc, &d->err);
+				  &d->doc, &d->in.err);
 	if (code) {
-		th_prefix(&d->err, code, "the answer's blocks");
-		fail_err(d, ret, code == TH_ELIMIT ? TH_FAILURE_LIMIT : TH_FAILURE_MALFORMED);
+		th_prefix(&d->in.err, code, "the answer's blocks");
+		th_intake_fail(&d->in, code == TH_ELIMIT ? TH_FAILURE_LIMIT : TH_FAILURE_MALFORMED,
+			       ret);
 		return;
 	}
 	take_message(d, th_json_root(d->doc), d->message, &d->blocks, ret);
@@ -357,26 +284,26 @@ static void end_stream_answer(struct th_decoder *d, bool cut, struct th_answer *
 		stopped = stopped && d->blocks.list[i].done;
 	/* What a broken event held is missing, and may have been the middle of a call's arguments.
 	 */
-	whole = !d->broken && (whole || (stopped && !cut && !d->error.len));
+	whole = !d->in.broken && (whole || (stopped && !cut && !d->error.len));
 	if (whole)
 		return;
 	ret->reason = ret->raw = (struct th_str){ NULL, 0 };
 	if (d->error.len)
 		take_error_event(d, ret);
-	else if (d->broken && d->finished)
+	else if (d->in.broken && d->finished)
 		th_answer_fail(
 		    ret, TH_FAILURE_MALFORMED,
 		    TH_STR("an event of the stream was not JSON: what it held is missing"));
 	else
-		th_answer_unfinished(ret, d->broken, d->events, th_buf_str(&d->body), &d->scratch);
+		th_intake_unfinished(&d->in, ret);
 }
 
 static void end_json(struct th_decoder *d, bool cut, struct th_answer *ret)
 {
-	struct th_str raw = th_buf_str(&d->body);
+	struct th_str raw = th_buf_str(&d->in.body);
 	const struct th_json *root, *error;
 
-	if (!th_answer_body(ret, raw, cut, &d->doc, &d->err))
+	if (!th_answer_body(ret, raw, cut, &d->doc, &d->in.err))
 		return;
 	root = th_json_root(d->doc);
 	if (th_json_is_array(th_json_get(root, "content"))) {
@@ -408,31 +335,25 @@ static void forget(struct th_decoder *d)
 void th_messages_end(struct th_decoder *d, bool cut, struct th_answer *ret)
 {
 	th_answer_init(ret);
-	if (d->mode == TH_BODY_STREAM)
-		end_stream(d);
-	d->ended = true;
+	th_intake_end(&d->in);
 	forget(d);
-	if (d->limited)
-		fail_err(d, ret, TH_FAILURE_LIMIT);
-	else if (d->mode == TH_BODY_JSON)
+	if (d->in.limited)
+		th_intake_fail(&d->in, TH_FAILURE_LIMIT, ret);
+	else if (d->in.mode == TH_BODY_JSON)
 		end_json(d, cut, ret);
 	else
-		end_stream_answer(d, cut, ret);
+		end_stream(d, cut, ret);
 }
 
 void th_messages_error(struct th_decoder *d, int http_status, struct th_answer *ret)
 {
-	struct th_str raw = th_buf_str(&d->body);
 	const struct th_json *error;
+	struct th_str raw;
 
 	th_answer_init(ret);
-	if (d->mode == TH_BODY_STREAM)
-		end_stream(d);
-	d->ended = true;
+	th_intake_end(&d->in);
 	forget(d);
-	if (d->mode == TH_BODY_STREAM && d->error.len)
-		raw = th_buf_str(&d->error);
-	if (th_answer_http_error(ret, &raw, !d->limited && d->mode != TH_BODY_LOOKING, http_status,
-				 &d->error_doc, &error, &d->scratch))
+	if (th_intake_http_error(&d->in, th_buf_str(&d->error), http_status, ret, &raw,
+				 &d->error_doc, &error))
 		take_error(error, raw, http_status, ret);
 }

@@ -7,24 +7,16 @@
 #ifndef TH_MODELS_MESSAGES_DECODER_H
 #define TH_MODELS_MESSAGES_DECODER_H
 
-#include "models/answer.h"
+#include "models/intake.h"
 #include "models/messages_blocks.h"
-#include "wire/sse.h"
 
 struct th_delta_row; /* a kind of delta: messages_event.c */
 
 struct th_decoder {
-	enum th_body_mode mode;
-	size_t bom_len; /* bytes of a byte order mark that were skipped */
-	bool finished;  /* message_stop came */
-	bool ended;     /* the stream's last bytes are taken */
-	bool broken;    /* an event was not JSON */
-	bool limited;   /* over a maximum; err says which */
-	size_t events;
+	struct th_intake in;
+	bool finished; /* message_stop came */
 	th_delta_fn *fn;
 	void *ctx;
-	struct th_sse sse;
-	struct th_buf body; /* JSON: all of it; a stream: its first bytes, for messages */
 	struct th_blocks blocks;
 	struct th_buf start;   /* message of message_start */
 	struct th_buf over;    /* an object: members that later events gave */
@@ -34,7 +26,6 @@ struct th_decoder {
 	struct th_buf raw, items;
 	struct th_buf scratch;
 	struct th_json_doc *doc, *error_doc;
-	struct th_err err;
 	struct th_delta_text delta;
 	/* What stood before the text of the last delta that was walked, and what it said. */
 	struct th_buf head;
@@ -45,8 +36,8 @@ struct th_decoder {
 	uint64_t last_hash; /* of the event before, 0: none to compare with */
 };
 
-/* Takes one event of the stream. */
-void th_messages_event(struct th_decoder *d, const struct th_sse_event *sse);
+/* As th_intake_fn. */
+bool th_messages_event(void *ctx, const struct th_sse_event *ev);
 
 /* Members of `a`, but for those that `b` has and that are not null there, and then those of `b`. */
 void th_messages_merge(struct th_str a, struct th_str b, struct th_buf *out);

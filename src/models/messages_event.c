@@ -385,7 +385,7 @@ static bool repeated(struct th_decoder *d, const struct event *ev)
 	return false;
 }
 
-void th_messages_event(struct th_decoder *d, const struct th_sse_event *sse)
+static void take_event(struct th_decoder *d, const struct th_sse_event *sse)
 {
 	struct event ev;
 
@@ -396,7 +396,7 @@ void th_messages_event(struct th_decoder *d, const struct th_sse_event *sse)
 	if (sse->data.len < 16 && th_str_eq(th_str_trim(sse->data), TH_STR("[DONE]")))
 		return;
 	if (!read_event(sse->data, &ev)) {
-		d->broken = true;
+		d->in.broken = true;
 		return;
 	}
 	ev.typed = ev.type.len > 0;
@@ -411,4 +411,21 @@ void th_messages_event(struct th_decoder *d, const struct th_sse_event *sse)
 			events[i].handle(d, &ev);
 			return;
 		}
+}
+
+/* What the events so far brought fits. */
+static bool fits(struct th_decoder *d)
+{
+	if (d->blocks.failed && d->blocks.count == TH_ANSWER_ITEMS_MAX)
+		th_intake_over(&d->in, "items", TH_ANSWER_ITEMS_MAX);
+	else if (d->blocks.failed || d->start.failed || d->over.failed || d->usage.failed ||
+		 d->error.failed)
+		th_intake_over(&d->in, "bytes", TH_ANSWER_MAX);
+	return !d->in.limited;
+}
+
+bool th_messages_event(void *ctx, const struct th_sse_event *ev)
+{
+	take_event(ctx, ev);
+	return fits(ctx);
 }

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "models/answer.h"
 #include "models/responses.h"
 #include "models/responses_decoder.h"
 
@@ -19,15 +18,13 @@ struct th_decoder *th_responses_new(const struct th_profile *profile, th_delta_f
 	d->fn = fn;
 	d->ctx = ctx;
 	d->last_seq = -1;
-	th_sse_init(&d->sse, TH_SSE_LINE_MAX);
-	th_buf_init(&d->body, TH_ANSWER_MAX);
+	th_intake_init(&d->in, th_responses_event, d);
 	th_buf_init(&d->response_id, TH_SSE_NAME_MAX);
 	th_buf_init(&d->model, TH_SSE_NAME_MAX);
 	th_buf_init(&d->final, TH_ANSWER_MAX);
 	th_buf_init(&d->error, TH_ANSWER_MAX);
 	/* Items and what joins them. */
 	th_buf_init(&d->list, TH_ANSWER_MAX + TH_ANSWER_ITEMS_MAX * TH_KIB);
-	th_buf_init(&d->text, TH_ANSWER_MAX);
 	th_delta_text_init(&d->delta);
 	return d;
 }
@@ -36,15 +33,13 @@ struct th_decoder *th_responses_free(struct th_decoder *d)
 {
 	if (!d)
 		return NULL;
-	th_sse_deinit(&d->sse);
+	th_intake_deinit(&d->in);
 	th_items_deinit(&d->items);
-	th_buf_deinit(&d->body);
 	th_buf_deinit(&d->response_id);
 	th_buf_deinit(&d->model);
 	th_buf_deinit(&d->final);
 	th_buf_deinit(&d->error);
 	th_buf_deinit(&d->list);
-	th_buf_deinit(&d->text);
 	th_delta_text_deinit(&d->delta);
 	th_json_free(d->doc);
 	th_json_free(d->error_doc);
@@ -64,63 +59,12 @@ bool th_responses_finished(const struct th_decoder *d)
 
 /* ---- bytes ---- */
 
-static int over_limit(struct th_decoder *d, const char *what, size_t max)
-{
-	if (!d->limited)
-		th_fail(&d->err, TH_ELIMIT, "the answer has more than %zu %s", max, what);
-	d->limited = true;
-	return TH_ELIMIT;
-}
-
-static int feed_stream(struct th_decoder *d, struct th_str bytes)
-{
-	struct th_sse_event ev;
-	int events = 0, r;
-
-	if (d->body.len < TH_ANSWER_START_MAX)
-		th_buf_add(&d->body, th_str_sub(bytes, 0, TH_ANSWER_START_MAX - d->body.len));
-	while ((r = th_sse_next(&d->sse, &bytes, &ev, &d->err)) == 1) {
-		th_responses_event(d, &ev);
-		d->events++;
-		events += events < INT32_MAX;
-		if (d->items.failed)
-			break;
-	}
-	if (r < 0) {
-		d->limited = true;
-		return r;
-	}
-	if (d->items.count == TH_ANSWER_ITEMS_MAX && d->items.failed)
-		return over_limit(d, "items", TH_ANSWER_ITEMS_MAX);
-	if (d->items.failed && d->items.part_total == TH_ANSWER_ITEMS_MAX)
-		return over_limit(d, "parts", TH_ANSWER_ITEMS_MAX);
-	if (d->items.failed || d->final.failed || d->error.failed)
-		return over_limit(d, "bytes", TH_ANSWER_MAX);
-	return events;
-}
-
 int th_responses_feed(struct th_decoder *d, struct th_str bytes)
 {
-	assert(!d->ended);
-	if (d->limited)
-		return TH_ELIMIT;
-	if (d->mode == TH_BODY_LOOKING)
-		d->mode = th_body_look(&d->bom_len, &bytes);
-	if (!bytes.len)
-		return 0;
-	if (d->mode == TH_BODY_STREAM)
-		return feed_stream(d, bytes);
-	th_buf_add(&d->body, bytes);
-	return d->body.failed ? over_limit(d, "bytes", TH_ANSWER_MAX) : 0;
+	return th_intake_feed(&d->in, bytes);
 }
 
 /* ---- the answer ---- */
-
-/* The message is in d->err. */
-static void fail_err(struct th_decoder *d, struct th_answer *ret, enum th_failure class)
-{
-	th_answer_fail(ret, class, th_str_of(d->err.msg));
-}
 
 static void take_usage(const struct th_json *usage, struct th_usage *ret)
 {
@@ -148,17 +92,18 @@ static bool items_fit(struct th_decoder *d, const struct th_json *list, struct t
 	size_t call_count = 0;
 
 	if (th_json_count(list) > TH_ANSWER_ITEMS_MAX) {
-		over_limit(d, "items", TH_ANSWER_ITEMS_MAX);
-		fail_err(d, ret, TH_FAILURE_LIMIT);
+		th_intake_over(&d->in, "items", TH_ANSWER_ITEMS_MAX);
+		th_intake_fail(&d->in, TH_FAILURE_LIMIT, ret);
 		return false;
 	}
 	while (th_json_next(&it)) {
 		struct th_str type = th_json_get_str(it.val, "type");
 
 		if (!th_json_is_object(it.val)) {
-			th_fail(&d->err, TH_EPROTO, "item %zu of the answer is %s, not an object",
-				it.index, th_json_type_name(th_json_type(it.val)));
-			fail_err(d, ret, TH_FAILURE_MALFORMED);
+			th_fail(&d->in.err, TH_EPROTO,
+				"item %zu of the answer is %s, not an object", it.index,
+				th_json_type_name(th_json_type(it.val)));
+			th_intake_fail(&d->in, TH_FAILURE_MALFORMED, ret);
 			return false;
 		}
 		for (const char *const *name = calls; *name; name++)
@@ -166,8 +111,8 @@ static bool items_fit(struct th_decoder *d, const struct th_json *list, struct t
 	}
 	if (call_count <= TH_CALLS_MAX)
 		return true;
-	over_limit(d, "calls", TH_CALLS_MAX);
-	fail_err(d, ret, TH_FAILURE_LIMIT);
+	th_intake_over(&d->in, "calls", TH_CALLS_MAX);
+	th_intake_fail(&d->in, TH_FAILURE_LIMIT, ret);
 	return false;
 }
 
@@ -179,12 +124,12 @@ static bool take_streamed_items(struct th_decoder *d, struct th_answer *ret)
 
 	th_buf_clear(&d->list);
 	th_items_print(&d->items, &d->list);
-	if (th_buf_check(&d->list, "the answer", &d->err)) {
-		fail_err(d, ret, TH_FAILURE_LIMIT);
+	if (th_buf_check(&d->list, "the answer", &d->in.err)) {
+		th_intake_fail(&d->in, TH_FAILURE_LIMIT, ret);
 		return false;
 	}
-	if (th_json_parse(th_buf_str(&d->list), &doc, &d->err)) {
-		fail_err(d, ret, TH_FAILURE_MALFORMED);
+	if (th_json_parse(th_buf_str(&d->list), &doc, &d->in.err)) {
+		th_intake_fail(&d->in, TH_FAILURE_MALFORMED, ret);
 		return false;
 	}
 	fit = items_fit(d, th_json_root(doc), ret);
@@ -199,8 +144,8 @@ static void take_error_event(struct th_decoder *d, struct th_answer *ret)
 	struct th_str raw = th_buf_str(&d->error);
 	const struct th_json *error;
 
-	if (th_json_parse(raw, &d->error_doc, &d->err)) {
-		fail_err(d, ret, TH_FAILURE_MALFORMED);
+	if (th_json_parse(raw, &d->error_doc, &d->in.err)) {
+		th_intake_fail(&d->in, TH_FAILURE_MALFORMED, ret);
 		return;
 	}
 	error = th_answer_find_error(th_json_root(d->error_doc), &raw);
@@ -255,10 +200,10 @@ static void take_response(struct th_decoder *d, const struct th_json *root, stru
 
 static void end_json(struct th_decoder *d, bool cut, struct th_answer *ret)
 {
-	struct th_str raw = th_buf_str(&d->body);
+	struct th_str raw = th_buf_str(&d->in.body);
 	const struct th_json *root, *error;
 
-	if (!th_answer_body(ret, raw, cut, &d->doc, &d->err))
+	if (!th_answer_body(ret, raw, cut, &d->doc, &d->in.err))
 		return;
 	root = th_json_root(d->doc);
 	if (th_json_is_object(th_json_get(root, "response"))) { /* an event outside of a stream */
@@ -280,7 +225,7 @@ static void end_json(struct th_decoder *d, bool cut, struct th_answer *ret)
 
 static void end_unfinished(struct th_decoder *d, struct th_answer *ret)
 {
-	bool whole = d->done && d->items.count && !d->error.len && !d->broken, fit;
+	bool whole = d->done && d->items.count && !d->error.len && !d->in.broken, fit;
 
 	ret->response_id = th_buf_str(&d->response_id);
 	ret->model = th_buf_str(&d->model);
@@ -292,45 +237,26 @@ static void end_unfinished(struct th_decoder *d, struct th_answer *ret)
 	else if (d->error.len)
 		take_error_event(d, ret);
 	else
-		th_answer_unfinished(ret, d->broken, d->events, th_buf_str(&d->body), &d->text);
-}
-
-/* The last event of a stream may lack its blank line, or its second half. */
-static void end_stream(struct th_decoder *d)
-{
-	struct th_sse_event ev;
-	bool broken = d->broken;
-	int r = d->ended ? 0 : th_sse_end(&d->sse, &ev, &d->err);
-
-	d->ended = true;
-	if (r < 0)
-		d->limited = true;
-	if (r != 1)
-		return;
-	th_responses_event(d, &ev);
-	d->events += !d->broken;
-	d->broken = broken;
+		th_intake_unfinished(&d->in, ret);
 }
 
 void th_responses_end(struct th_decoder *d, bool cut, struct th_answer *ret)
 {
 	th_answer_init(ret);
-	if (d->mode == TH_BODY_STREAM)
-		end_stream(d);
-	d->ended = true;
+	th_intake_end(&d->in);
 	th_json_free(d->doc);
 	d->doc = NULL;
 	th_json_free(d->error_doc);
 	d->error_doc = NULL;
-	if (d->limited) {
-		fail_err(d, ret, TH_FAILURE_LIMIT);
-	} else if (d->mode == TH_BODY_JSON) {
+	if (d->in.limited) {
+		th_intake_fail(&d->in, TH_FAILURE_LIMIT, ret);
+	} else if (d->in.mode == TH_BODY_JSON) {
 		end_json(d, cut, ret);
 	} else if (!d->finished) {
 		end_unfinished(d, ret);
-	} else if (th_json_parse(th_buf_str(&d->final), &d->doc, &d->err)) {
-		th_prefix(&d->err, TH_EPROTO, "the answer's last event");
-		fail_err(d, ret, TH_FAILURE_MALFORMED);
+	} else if (th_json_parse(th_buf_str(&d->final), &d->doc, &d->in.err)) {
+		th_prefix(&d->in.err, TH_EPROTO, "the answer's last event");
+		th_intake_fail(&d->in, TH_FAILURE_MALFORMED, ret);
 	} else {
 		take_response(d, th_json_root(d->doc), th_buf_str(&d->final), ret);
 	}
@@ -338,18 +264,14 @@ void th_responses_end(struct th_decoder *d, bool cut, struct th_answer *ret)
 
 void th_responses_error(struct th_decoder *d, int http_status, struct th_answer *ret)
 {
-	struct th_str raw = th_buf_str(&d->body);
 	const struct th_json *error;
+	struct th_str raw;
 
 	th_answer_init(ret);
-	if (d->mode == TH_BODY_STREAM)
-		end_stream(d);
-	d->ended = true;
+	th_intake_end(&d->in);
 	th_json_free(d->error_doc);
 	d->error_doc = NULL;
-	if (d->mode == TH_BODY_STREAM && d->error.len)
-		raw = th_buf_str(&d->error);
-	if (th_answer_http_error(ret, &raw, !d->limited && d->mode != TH_BODY_LOOKING, http_status,
-				 &d->error_doc, &error, &d->text))
+	if (th_intake_http_error(&d->in, th_buf_str(&d->error), http_status, ret, &raw,
+				 &d->error_doc, &error))
 		th_answer_take_error(ret, error, raw, http_status);
 }

@@ -253,7 +253,7 @@ static void on_head(struct th_decoder *d, const struct event *ev, const struct e
 static void on_terminal(struct th_decoder *d, const struct event *ev, const struct event_row *row)
 {
 	if (!is_object(ev->response)) {
-		d->broken = true;
+		d->in.broken = true;
 		return;
 	}
 	th_buf_add(&d->final, ev->response);
@@ -312,7 +312,7 @@ static const struct event_row rows[] = {
 };
 // clang-format on
 
-void th_responses_event(struct th_decoder *d, const struct th_sse_event *sse)
+static void take_event(struct th_decoder *d, const struct th_sse_event *sse)
 {
 	struct event ev;
 
@@ -323,7 +323,7 @@ void th_responses_event(struct th_decoder *d, const struct th_sse_event *sse)
 		return;
 	}
 	if (!read_event(sse->data, &ev)) {
-		d->broken = true;
+		d->in.broken = true;
 		return;
 	}
 	if (!ev.type.len)
@@ -338,4 +338,22 @@ void th_responses_event(struct th_decoder *d, const struct th_sse_event *sse)
 			rows[i].handle(d, &ev, &rows[i]);
 			return;
 		}
+}
+
+/* What the events so far brought fits. */
+static bool fits(struct th_decoder *d)
+{
+	if (d->items.count == TH_ANSWER_ITEMS_MAX && d->items.failed)
+		th_intake_over(&d->in, "items", TH_ANSWER_ITEMS_MAX);
+	else if (d->items.failed && d->items.part_total == TH_ANSWER_ITEMS_MAX)
+		th_intake_over(&d->in, "parts", TH_ANSWER_ITEMS_MAX);
+	else if (d->items.failed || d->final.failed || d->error.failed)
+		th_intake_over(&d->in, "bytes", TH_ANSWER_MAX);
+	return !d->in.limited;
+}
+
+bool th_responses_event(void *ctx, const struct th_sse_event *ev)
+{
+	take_event(ctx, ev);
+	return fits(ctx);
 }
