@@ -5,35 +5,10 @@
  * as it came and from its items; its computer calls are read or refused with a
  * sentence.
  */
-#include <stdlib.h>
+#include "answers.h"
 
-#include "base/limits.h"
 #include "models/dialect.h"
 #include "models/gemini.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void hear(void *ctx, enum th_delta_kind kind, size_t index, struct th_str text)
-{
-	struct th_buf *out = ctx;
-
-	assert(kind <= TH_DELTA_REFUSAL && index < SIZE_MAX);
-	th_buf_add(out, text);
-}
-
-static void add_answer(const struct th_answer *a, struct th_buf *out)
-{
-	th_buf_printf(out, "%d %lld ", (int)a->status, (long long)a->usage.total);
-	th_buf_add(out, a->items);
-	th_buf_add(out, a->raw);
-	th_buf_add(out, a->response_id);
-	th_buf_add(out, a->model);
-	th_buf_add(out, a->reason);
-	th_buf_add(out, a->error_class);
-	th_buf_add(out, a->error_message);
-	th_buf_add(out, a->error_code);
-	th_buf_add(out, a->error_raw);
-}
 
 static void options(const char *model, struct th_request_options *o)
 {
@@ -42,15 +17,6 @@ static void options(const char *model, struct th_request_options *o)
 					  .image = { 1000, 700 } };
 	if (th_model_resolve(th_str_of(model), &o->profile, &o->model, NULL))
 		abort();
-}
-
-static void check_json(struct th_str text)
-{
-	struct th_json_doc *doc = NULL;
-
-	if (th_json_parse(text, &doc, NULL) == TH_EPROTO)
-		abort();
-	th_json_free(doc);
 }
 
 /* The answer and a result for each of its calls. */
@@ -81,7 +47,7 @@ static void send_back(const char *model, struct th_str items, struct th_str raw)
 	}
 	o.profile->wire->tail(&o, &out);
 	if (!out.failed)
-		check_json(th_buf_str(&out));
+		must_be_json(th_buf_str(&out));
 	th_buf_deinit(&out);
 }
 
@@ -129,51 +95,16 @@ static void check_items(const char *model, struct th_str items, struct th_str ra
 	th_buf_deinit(&spoken);
 }
 
-static void decode(struct th_str body, size_t step, int how, struct th_buf *out)
+static void check(const struct th_answer *a)
 {
-	struct th_buf heard = TH_BUF_INIT(64 * TH_MIB);
-	struct th_decoder *d = th_gemini_new(NULL, how & 1 ? hear : NULL, &heard);
-	struct th_answer answer;
-
-	while (body.len) {
-		size_t len = TH_MIN(step, body.len);
-		char *copy = malloc(len);
-
-		assert(copy);
-		memcpy(copy, body.ptr, len);
-		(void)th_gemini_feed(d, th_str_n(copy, len));
-		free(copy);
-		body = th_str_sub(body, len, body.len);
-	}
-	if (how & 2)
-		th_gemini_error(d, how & 4 ? 429 : 500, &answer);
-	else
-		th_gemini_end(d, (how & 4) != 0, &answer);
-	assert((answer.status == TH_ANSWER_FAILED) == (answer.error_class.len > 0));
-	add_answer(&answer, out);
-	th_buf_add(out, th_buf_str(&heard));
-	if (step == SIZE_MAX) {
-		if (answer.raw.len)
-			check_json(answer.raw);
-		check_items("gemini-2.5-computer-use-preview-10-2025", answer.items, answer.raw);
-		check_items("gemini-3-flash-preview", answer.items, answer.raw);
-	}
-	th_gemini_free(d);
-	th_buf_deinit(&heard);
+	if (a->raw.len)
+		must_be_json(a->raw);
+	check_items("gemini-2.5-computer-use-preview-10-2025", a->items, a->raw);
+	check_items("gemini-3-flash-preview", a->items, a->raw);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct th_buf whole = TH_BUF_INIT(256 * TH_MIB), cut = TH_BUF_INIT(256 * TH_MIB);
-	int how =
-	    size ? data[size - 1] & 7 : 0; /* the last byte, so that seeds are plain streams */
-	size_t step = size ? 1 + data[size - 1] % 61 : 1;
-
-	decode(th_str_n(data, size), SIZE_MAX, how, &whole);
-	decode(th_str_n(data, size), step, how, &cut);
-	if (!th_str_eq(th_buf_str(&whole), th_buf_str(&cut)))
-		abort();
-	th_buf_deinit(&whole);
-	th_buf_deinit(&cut);
+	fuzz_answer(&th_wire_gemini, data, size, check);
 	return 0;
 }
