@@ -168,6 +168,7 @@
 #define TH_COMMAND_INPUT_MAX (512 * TH_KIB)  /* arguments of a command tool */
 #define TH_COMMAND_PROGRESS_MAX (4 * TH_KIB) /* of its standard error, told with a failure */
 #define TH_COMMAND_ARGV_MAX 64
+#define TH_COMMANDS_MAX 32             /* of one call of the shell */
 #define TH_FILE_SCAN_MAX (64 * TH_MIB) /* read_file looks this far for a line */
 #define TH_EXEC_CLIENTS_MAX 64
 #define TH_EXEC_RUNNING_MAX 192         /* effects under way; less than TH_CHILDREN_MAX */

@@ -10,12 +10,25 @@ const struct th_tool *const th_tools[] = {
 	&th_tool_list_dir, &th_tool_apply_patch, NULL,
 };
 
+static const struct th_tool *const internal[] = { &th_tool_command, &th_tool_commands };
+
 const struct th_tool *th_tool_find(struct th_str name)
 {
 	for (size_t i = 0; th_tools[i]; i++)
 		if (th_str_is(name, th_tools[i]->name))
 			return th_tools[i];
-	return th_str_is(name, th_tool_command.name) ? &th_tool_command : NULL;
+	for (size_t i = 0; i < TH_COUNT(internal); i++)
+		if (th_str_is(name, internal[i]->name))
+			return internal[i];
+	return NULL;
+}
+
+bool th_tool_is_internal(const struct th_tool *tool)
+{
+	for (size_t i = 0; i < TH_COUNT(internal); i++)
+		if (internal[i] == tool)
+			return true;
+	return false;
 }
 
 void th_tool_text(struct th_tool_job *job, enum th_outcome_status status, struct th_str text,

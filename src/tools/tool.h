@@ -81,10 +81,12 @@ struct th_tool {
 };
 
 extern const struct th_tool *const th_tools[];          /* NULL-terminated */
-const struct th_tool *th_tool_find(struct th_str name); /* the one below too */
+const struct th_tool *th_tool_find(struct th_str name); /* those below too */
 
-/* What runs command tools; not one of th_tools: no model and no agent file names it. */
-extern const struct th_tool th_tool_command;
+/* What runs command tools, and the shell of the API's own items; not of th_tools: no model and no
+ * agent file names them. */
+extern const struct th_tool th_tool_command, th_tool_commands;
+bool th_tool_is_internal(const struct th_tool *tool);
 extern const struct th_tool th_tool_shell, th_tool_read_file, th_tool_write_file, th_tool_list_dir,
     th_tool_apply_patch;
 
