@@ -183,6 +183,10 @@ static const struct th_field agent_fields[] = {
 	  "tools that the provider runs itself, as its API writes them: [{type: web_search}]; for "
 	  "models of the Responses API",
 	  NULL, NULL, false, 0 },
+	{ "native_tools", AT(native_tools), TH_FIELD_strs, 0,
+	  "shell or local_shell, and apply_patch: of its tools, those that models of the Responses "
+	  "API are offered as their own of that type; other models get functions",
+	  NULL, NULL, false, 0 },
 	{ "input_filter", AT(input_filter), TH_FIELD_str, TH_NONEMPTY,
 	  "function of the agent's code that says which items each request sends", NULL, NULL,
 	  false, 0 },
@@ -230,6 +234,34 @@ const char *th_agent_fallback_fault(const struct th_agent *a, size_t *ret_at)
 		for (size_t j = 0; j < i; j++)
 			if (th_str_eq(f->list[i], f->list[j]))
 				return "stands there twice";
+	}
+	return NULL;
+}
+
+enum th_native th_agent_native_of(struct th_str name)
+{
+	if (th_str_is(name, "shell"))
+		return TH_NATIVE_SHELL;
+	if (th_str_is(name, "local_shell"))
+		return TH_NATIVE_LOCAL_SHELL;
+	return th_str_is(name, "apply_patch") ? TH_NATIVE_PATCH : TH_NATIVE_NONE;
+}
+
+const char *th_agent_native_fault(const struct th_agent *a, size_t *ret_at)
+{
+	bool seen[TH_NATIVE_MCP + 1] = { 0 };
+
+	for (size_t i = 0; i < a->native_tools.count; i++) {
+		enum th_native kind = th_agent_native_of(a->native_tools.list[i]);
+
+		*ret_at = i;
+		if (!kind)
+			return "must be shell, local_shell or apply_patch";
+		if (seen[kind])
+			return "stands there twice";
+		seen[kind] = true;
+		if (seen[TH_NATIVE_SHELL] && seen[TH_NATIVE_LOCAL_SHELL])
+			return "is the same tool in another form: give shell or local_shell";
 	}
 	return NULL;
 }

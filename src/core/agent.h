@@ -11,6 +11,7 @@
 #include "base/geom.h"
 #include "core/agent_command.h"
 #include "core/event.h"
+#include "core/native.h"
 #include "core/rule.h"
 
 #define TH_FIELDS_agent_limits(F)                                                                 \
@@ -140,6 +141,7 @@ struct th_agent {
 	struct th_str script_file;  /* where it is from; config.c reads it into script */
 	struct th_str instructions_from; /* the code that gives the instructions; empty: none */
 	struct th_str hosted_tools;      /* raw list: tools that the provider runs itself */
+	struct th_strs native_tools;     /* of ours, offered as the Responses API's own */
 	struct th_str input_filter;      /* the code that narrows each request; empty: none */
 	int64_t history_items;           /* of before the task that are sent; 0: all */
 };
@@ -150,6 +152,12 @@ extern const struct th_table th_agent_table, th_agent_limits_table, th_agent_com
 /* What is wrong with the fallback list, for a sentence that begins with its element `*ret_at`;
  * NULL: nothing. */
 const char *th_agent_fallback_fault(const struct th_agent *a, size_t *ret_at);
+
+/* What is wrong with native_tools, for a sentence that begins with its element `*ret_at`; NULL:
+ * nothing. */
+const char *th_agent_native_fault(const struct th_agent *a, size_t *ret_at);
+/* The form that such a name means. */
+enum th_native th_agent_native_of(struct th_str name);
 
 /* What of the settings contradicts itself, for a sentence that begins with the member *ret_member;
  * NULL: nothing. */
@@ -175,6 +183,8 @@ struct th_tool_spec {
 	enum th_class class;
 	bool strict; /* schema is in the strict subset */
 	bool ask;    /* every call needs approval */
+	/* Its form for models that have one of their own; NULL: it is a function for all. */
+	const struct th_tool_native *native;
 };
 
 #endif

@@ -17,6 +17,11 @@ static const struct th_field command_fields[] = {
 	  NULL, false, 0 },
 	{ "parameters", AT(parameters), TH_FIELD_raw, 0,
 	  "JSON Schema of its arguments, which come on its standard input", NULL, NULL, false, 0 },
+	{ "format", AT(format), TH_FIELD_raw, 0,
+	  "in place of parameters: the model writes a text, which comes as {\"input\": the text}: "
+	  "text, or {type: grammar, syntax: lark or regex, definition: …}, which models of the "
+	  "Responses API keep to",
+	  NULL, NULL, false, 0 },
 	{ "command", AT(command), TH_FIELD_strs, TH_NONEMPTY,
 	  "program and arguments; run without a shell, in the workspace", NULL, NULL, false, 0 },
 	{ "script", AT(script), TH_FIELD_str, TH_NONEMPTY,
@@ -43,8 +48,22 @@ enum th_class th_agent_command_class(const struct th_agent_command *c)
 	return c->script.len ? TH_CLASS_R : class_values[c->class];
 }
 
+#define ANY_TEXT "\"text\""
+
+bool th_agent_command_native(const struct th_agent_command *c, struct th_tool_native *ret)
+{
+	*ret = (struct th_tool_native){ .kind = TH_NATIVE_CUSTOM };
+	if (c->format.len && !th_str_is(c->format, ANY_TEXT))
+		ret->format = c->format;
+	return c->format.len > 0;
+}
+
 struct th_str th_agent_command_schema(const struct th_agent_command *c)
 {
+	if (c->format.len)
+		return TH_STR("{\"type\":\"object\",\"properties\":{\"input\":{\"type\":"
+			      "\"string\"}},\"required\":[\"input\"],"
+			      "\"additionalProperties\":false}");
 	return c->parameters.len ? c->parameters
 				 : TH_STR("{\"type\":\"object\",\"properties\":{},"
 					  "\"additionalProperties\":true}");
@@ -71,6 +90,33 @@ static bool name_ok(struct th_str name)
 			return false;
 	}
 	return name.len > 0 && name.len <= NAME_LEN_MAX;
+}
+
+static enum th_code check_format(const struct th_agent_command *c, struct th_err *err)
+{
+	struct th_json_doc *doc = NULL;
+	const struct th_json *v;
+	bool good;
+
+	if (!c->format.len)
+		return TH_OK;
+	if (c->parameters.len)
+		return th_fail(err, TH_EUSAGE,
+			       "stands beside parameters: a tool takes a text or an object");
+	if (th_str_is(c->format, ANY_TEXT))
+		return TH_OK;
+	if (th_json_parse(c->format, &doc, err))
+		return TH_EUSAGE;
+	v = th_json_root(doc);
+	good = th_str_is(th_json_get_str(v, "type"), "grammar") &&
+	       (th_str_is(th_json_get_str(v, "syntax"), "lark") ||
+		th_str_is(th_json_get_str(v, "syntax"), "regex")) &&
+	       th_json_get_str(v, "definition").len;
+	th_json_free(doc);
+	return good ? TH_OK
+		    : th_fail(err, TH_EUSAGE,
+			      "must be text, or {type: grammar, syntax: lark or regex, "
+			      "definition: …}");
 }
 
 static enum th_code check(const struct th_objects *commands, size_t index, const char *const *taken,
@@ -109,7 +155,8 @@ static enum th_code check(const struct th_objects *commands, size_t index, const
 	*ret_field = "parameters";
 	if (c->parameters.len && c->parameters.ptr[0] != '{')
 		return th_fail(err, TH_EUSAGE, "must be a JSON Schema, an object");
-	return TH_OK;
+	*ret_field = "format";
+	return check_format(c, err);
 }
 
 enum th_code th_agent_commands_check(const struct th_objects *commands, const char *const *taken,

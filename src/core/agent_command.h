@@ -14,10 +14,12 @@
 
 #include "base/field.h"
 #include "core/event.h"
+#include "core/native.h"
 
 struct th_agent_command {
 	struct th_str name, description;
 	struct th_str parameters; /* raw: JSON Schema of its arguments; empty: any object */
+	struct th_str format;     /* raw: its argument is a text, see th_agent_command_native */
 	struct th_strs command;   /* argv; or */
 	struct th_str script;     /* a function of the agent's script */
 	int64_t timeout_s;        /* 0: limits.command_seconds */
@@ -29,8 +31,14 @@ extern const struct th_table th_agent_command_table;
 
 /* What the file calls read, keyed, write or irreversible. */
 enum th_class th_agent_command_class(const struct th_agent_command *c);
-/* Its schema: the one given, or that of any object. */
+/* Its schema: the one given, or that of any object; of a text {"input": the text}. */
 struct th_str th_agent_command_schema(const struct th_agent_command *c);
+/*
+ * One whose argument is a text as the model writes it: "format: text", or a
+ * grammar that it must follow, {"type":"grammar","syntax":"lark"|"regex",
+ * "definition"}.  False: it is none.
+ */
+bool th_agent_command_native(const struct th_agent_command *c, struct th_tool_native *ret);
 
 /*
  * What the table cannot say: names that models can call and that are not taken,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/past.h"
 
+#include "core/native.h"
+
 #include <stdlib.h>
 
 #define WITHHELD "Output withheld by an output guardrail."
@@ -58,6 +60,26 @@ static const struct th_past_item *call_of(const struct th_past *p, struct th_str
 	return NULL;
 }
 
+static bool is_result(struct th_str type)
+{
+	return (type.len > 7 && th_str_ends(type, TH_STR("_output"))) ||
+	       th_str_is(type, "mcp_approval_response");
+}
+
+/* A result of the API's own form: what it says beside its output. */
+static void fill_native(struct th_past *p, struct th_past_item *to, const struct th_json *v,
+			struct th_str raw)
+{
+	bool failed = th_str_is(th_json_get_str(v, "status"), "failed");
+
+	if (th_str_is(th_json_get_str(v, "type"), "mcp_approval_response")) {
+		to->call_id = hold(p, th_json_get_str(v, "approval_request_id"));
+		to->evidence = hold(p, raw); /* has the reason */
+		failed = !th_json_bool(th_json_get(v, "approve"), false);
+	}
+	to->status = failed ? TH_OUTCOME_FAILED : TH_OUTCOME_DONE;
+}
+
 /* Of one item as the Responses API has it. */
 static void fill(struct th_past *p, struct th_past_item *to, const struct th_json *v,
 		 struct th_str raw)
@@ -71,12 +93,13 @@ static void fill(struct th_past *p, struct th_past_item *to, const struct th_jso
 		to->kind = TH_PAST_MESSAGE;
 		to->role = hold(p, role);
 		to->content = hold(p, th_json_raw_get(raw, "content"));
-	} else if (type.len > 7 && th_str_is(th_str_sub(type, type.len - 7, 7), "_output")) {
+	} else if (is_result(type)) {
 		const struct th_past_item *call;
 
 		to->kind = TH_PAST_RESULT;
 		to->call_id = hold(p, th_json_get_str(v, "call_id"));
 		to->output = hold(p, th_json_raw_get(raw, "output"));
+		fill_native(p, to, v, raw);
 		call = call_of(p, to->call_id);
 		if (call && call != to) {
 			to->item = call->item;
@@ -86,7 +109,8 @@ static void fill(struct th_past *p, struct th_past_item *to, const struct th_jso
 	} else {
 		to->kind = TH_PAST_OUTPUT;
 		to->item = hold(p, raw);
-		to->call_id = hold(p, th_json_get_str(v, "call_id"));
+		to->call_id =
+		    hold(p, th_json_get_str(v, th_native_id_member(th_native_of_type(type))));
 		to->tool = hold(p, th_json_get_str(v, "name"));
 	}
 }
@@ -114,6 +138,15 @@ static void add_list(struct th_past *p, uint64_t seq, struct th_str raw,
 		if (i == 0)
 			to->raw = hold(p, answer_raw);
 	}
+}
+
+/* Its result is not an output alone. */
+static bool is_native(const struct th_past_item *item)
+{
+	struct th_str type = th_json_raw_get(item->item, "type");
+	enum th_native kind = th_native_of_type(th_str_sub(type, 1, type.len ? type.len - 2 : 0));
+
+	return kind && kind != TH_NATIVE_CUSTOM;
 }
 
 /* In the order of the calls, whenever they come. */
@@ -149,7 +182,11 @@ static void add_result(struct th_past *p, uint64_t seq, struct th_str data, cons
 		.who = call ? call->who : (struct th_past_who){ 0 },
 		.output = hold(p, th_json_raw_get(data, "output")),
 		.acknowledged = hold(p, th_json_raw_get(data, "acknowledged_safety_checks")),
+		.status = (enum th_outcome_status)TH_MAX(
+		    th_outcome_find(th_json_get_str(v, "status")), 0),
 	};
+	if (is_native(to))
+		to->evidence = hold(p, th_json_raw_get(data, "evidence"));
 }
 
 static void replace_output(struct th_past *p, struct th_past_item *item, struct th_str text)
@@ -159,6 +196,7 @@ static void replace_output(struct th_past *p, struct th_past_item *item, struct 
 
 	th_jw_str(&w, text);
 	item->output = hold(p, th_buf_str(&json));
+	item->evidence = TH_STR("");
 	th_buf_deinit(&json);
 }
 
@@ -308,8 +346,9 @@ static bool is_local_call(const struct th_past_item *i)
 {
 	struct th_str type = th_json_raw_get(i->item, "type");
 
-	return i->kind == TH_PAST_OUTPUT && i->call_id.len && type.len > 6 &&
-	       th_str_is(th_str_sub(type, type.len - 6, 6), "_call\"");
+	return i->kind == TH_PAST_OUTPUT && i->call_id.len &&
+	       (th_str_ends(type, TH_STR("_call\"")) ||
+		th_str_is(type, "\"mcp_approval_request\""));
 }
 
 static bool is_reasoning(const struct th_past_item *i)
@@ -489,6 +528,13 @@ void th_past_print(const struct th_past_item *item, struct th_jw *w)
 
 	if (item->kind == TH_PAST_OUTPUT) {
 		th_jw_raw(w, item->item);
+		return;
+	}
+	if (item->kind == TH_PAST_RESULT && is_native(item)) {
+		struct th_native_result r = { item->item, item->call_id, item->status, item->output,
+					      item->evidence };
+
+		th_native_put_result(th_native_of_type(th_str_sub(type, 1, type.len - 2)), &r, w);
 		return;
 	}
 	th_jw_object(w);

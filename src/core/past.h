@@ -39,6 +39,8 @@ struct th_past_item {
 	struct th_str call_id, tool; /* RESULT, and OUTPUT that is a call */
 	struct th_str output;        /* RESULT: as the log has it (a string or parts), JSON */
 	struct th_str acknowledged;
+	enum th_outcome_status status; /* RESULT: of an item of the API's own, as is evidence */
+	struct th_str evidence;
 };
 
 struct th_past {

@@ -7,8 +7,12 @@ static bool plan_call(const struct th_json *item, struct th_str raw, struct th_a
 {
 	const struct th_json *checks;
 	struct th_str type = th_json_get_str(item, "type");
+	enum th_native native = th_native_of(item, a);
 
-	if (th_str_is(type, "function_call")) {
+	if (native) {
+		call->native = (uint8_t)native;
+		th_native_read(native, item, a, &call->tool, &call->arguments);
+	} else if (th_str_is(type, "function_call")) {
 		call->tool = th_arena_str(a, th_json_get_str(item, "name"));
 		/* The name is the computer's alone, also where a model has it as a function. */
 		call->computer = th_str_is(call->tool, "computer");
@@ -25,7 +29,7 @@ static bool plan_call(const struct th_json *item, struct th_str raw, struct th_a
 		call->safety_checks =
 		    raw.ptr ? th_arena_str(a, th_json_raw_get(raw, "pending_safety_checks"))
 			    : th_json_text(checks, a);
-	call->call_id = th_arena_str(a, th_json_get_str(item, "call_id"));
+	call->call_id = th_arena_str(a, th_json_get_str(item, th_native_id_member(native)));
 	call->item = raw.ptr ? th_arena_str(a, raw) : th_json_text(item, a);
 	call->incomplete = th_str_is(th_json_get_str(item, "status"), "incomplete");
 	call->class = TH_CLASS_W;

@@ -190,6 +190,22 @@ static bool value_matches(struct th_str pattern, const struct th_json *value, bo
 	return ret;
 }
 
+/* A shell that is given several (core/native.h): a rule that runs wants all of them to match, the
+ * others any. */
+static bool commands_match(struct th_str pattern, const struct th_json *list, bool runs)
+{
+	struct th_json_iter it = th_json_iter(list);
+	bool all = th_json_count(list) > 0, any = false;
+
+	while (th_json_next(&it)) {
+		bool match = value_matches(pattern, it.val, runs);
+
+		all &= match;
+		any |= match;
+	}
+	return runs ? all : any;
+}
+
 static bool arguments_match(const struct th_agent_rule *r, const struct th_rule_call *call,
 			    bool runs)
 {
@@ -202,9 +218,15 @@ static bool arguments_match(const struct th_agent_rule *r, const struct th_rule_
 	if (th_json_parse(r->arguments, &doc, NULL))
 		return !runs;
 	it = th_json_iter(th_json_root(doc));
-	while (ret && th_json_next(&it))
-		ret =
-		    value_matches(th_json_str(it.val), th_json_getn(call->arguments, it.key), runs);
+	while (ret && th_json_next(&it)) {
+		const struct th_json *list = th_json_get(call->arguments, "commands");
+
+		if (th_str_is(it.key, "command") && th_json_is_array(list))
+			ret = commands_match(th_json_str(it.val), list, runs);
+		else
+			ret = value_matches(th_json_str(it.val),
+					    th_json_getn(call->arguments, it.key), runs);
+	}
 	th_json_free(doc);
 	return ret;
 }

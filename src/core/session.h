@@ -18,6 +18,7 @@
 
 #include "core/agent.h"
 #include "core/event.h"
+#include "core/native.h"
 #include "core/team.h"
 #include "core/unknown.h"
 
@@ -49,7 +50,7 @@ bool th_state_allows(enum th_state from, enum th_state to); /* the legal transit
 	X(ASK, "ask")               /* call: append APPROVAL_REQUESTED */                      \
 	X(REFUSE, "refuse")         /* call: append OUTCOME refused */                         \
 	X(INTEND, "intend")         /* call: append INTENT */                                  \
-	X(CONCLUDE, "conclude")     /* call: append OUTCOME as a person said */                \
+	X(CONCLUDE, "conclude")     /* call: append OUTCOME without any effect */              \
 	X(CORRECT, "correct")       /* append MESSAGE: why the answer cannot be taken */       \
 	X(REQUEST, "request")       /* append MODEL_REQUESTED */                               \
 	X(FINISH, "finish")         /* append FINAL */                                         \
@@ -113,6 +114,7 @@ struct th_call {
 	bool computer;      /* a computer_call item */
 	bool grounded;      /* its elements were found by another model */
 	bool incomplete;    /* the answer was cut inside it */
+	uint8_t native;     /* enum th_native: of the API's own items */
 	struct th_str item; /* the output item, verbatim */
 	struct th_str call_id, tool;
 	struct th_str arguments;     /* before RECORDED: as the model wrote them; then JSON */
@@ -171,6 +173,10 @@ enum th_turn_phase {
 	TH_TURN_CHECK,
 	TH_TURN_PHASE_COUNT
 };
+
+/* Why a call is refused where a person did not say. */
+#define TH_REJECTED "a person rejected it"
+#define TH_CODE_REJECTED "the agent's code rejected it"
 
 /* A tool that a person approved or refused for good. */
 struct th_sticky {

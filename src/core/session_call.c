@@ -235,8 +235,7 @@ enum th_code th_on_approval_decided(struct th_step *st)
 	if (d.approve)
 		c->approval_seq = st->ev->seq;
 	else
-		c->reason = th_arena_str(&s->turn, d.message.len ? d.message
-								 : TH_STR("a person rejected it"));
+		c->reason = th_arena_str(&s->turn, d.message.len ? d.message : TH_STR(TH_REJECTED));
 	if (d.always)
 		th_sticky_set(st, c, d.approve, d.message);
 	th_call_phase_set(c, d.approve ? TH_CALL_CLEARED : TH_CALL_DENIED);

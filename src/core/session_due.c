@@ -142,6 +142,10 @@ static void due_cleared(struct th_session *s, size_t i, bool barrier, struct th_
 		} else {
 			return;
 		}
+	} else if (c->native == TH_NATIVE_MCP && !c->guards_in) {
+		if (barrier)
+			return;
+		kind = TH_DO_CONCLUDE; /* to be told so is all that the provider waits for */
 	} else if (c->guards_in) {
 		if (c->guard_given)
 			return;

@@ -139,7 +139,8 @@ void th_ladder_answer(struct th_step *st, const struct th_next *next)
 	s->agents_used |= UINT64_C(1) << s->agent;
 	for (size_t i = 0; i < s->call_count; i++) {
 		struct th_call *c = &s->calls[i];
-		int handoff = c->computer ? -1 : th_member_handoff(m, c->tool);
+		bool function = !c->computer && !c->native;
+		int handoff = function ? th_member_handoff(m, c->tool) : -1;
 
 		c->handoff = (size_t)(handoff + 1);
 		if (!c->handoff)
@@ -150,7 +151,8 @@ void th_ladder_answer(struct th_step *st, const struct th_next *next)
 /* A person's refusal is told to the model; it is no result that could end the run. */
 static bool counts(const struct th_call *c)
 {
-	return !c->computer && !c->handoff && !c->unknown_tool && (!c->was_asked || c->approved);
+	return !c->computer && !c->handoff && !c->unknown_tool && c->native != TH_NATIVE_MCP &&
+	       (!c->was_asked || c->approved);
 }
 
 /* The call whose result is the final output, or NULL. */

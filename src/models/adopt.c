@@ -2,6 +2,7 @@
 #include "models/adopt.h"
 
 #include "base/limits.h"
+#include "core/native.h"
 #include "models/actions.h"
 #include "models/dialect_list.h"
 #include "models/gemini.h"
@@ -78,9 +79,11 @@ static void put_message(struct adopter *x, const struct th_json *item)
 static void put_function(struct adopter *x, const struct th_json *item, struct th_str name,
 			 struct th_str arguments)
 {
+	enum th_native native = th_native_of_type(th_json_get_str(item, "type"));
+
 	th_jw_object(&x->w);
 	th_jw_kstr(&x->w, "type", TH_STR("function_call"));
-	th_jw_kstr(&x->w, "call_id", th_json_get_str(item, "call_id"));
+	th_jw_kstr(&x->w, "call_id", th_json_get_str(item, th_native_id_member(native)));
 	th_jw_kstr(&x->w, "name", name);
 	th_jw_kstr(&x->w, "arguments", arguments);
 	th_jw_object_end(&x->w);
@@ -227,8 +230,17 @@ static void put_item(struct adopter *x, const struct th_json *item)
 {
 	struct th_str type = th_json_get_str(item, "type"), name = th_json_get_str(item, "name");
 	bool call = th_str_is(type, "function_call");
+	enum th_native native = th_native_of(item, &x->memory);
+	struct th_str arguments;
 
-	if (th_str_is(type, "message"))
+	if (native) {
+		th_arena_reset(&x->memory);
+		th_native_as_function(native, item, &x->memory, &name, &arguments);
+		if (x->to->profile->dialect->results_as_user)
+			put_told(x, "called the tool ", name, arguments);
+		else
+			put_function(x, item, name, arguments);
+	} else if (th_str_is(type, "message"))
 		put_message(x, item);
 	else if (th_str_is(type, "computer_call") ||
 		 (call && th_str_is(name, TH_COMPUTER_FUNCTION_NAME)))

@@ -170,6 +170,9 @@ struct th_result {
 	struct th_str output;
 	struct th_str
 	    acknowledged; /* safety checks that a person accepted: a JSON list, or empty */
+	/* Of a call that is an item of the Responses API's own (core/native.h). */
+	enum th_outcome_status status;
+	struct th_str evidence;
 };
 
 /* One group of the history, borrowed. */

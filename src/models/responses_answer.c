@@ -77,13 +77,10 @@ static void take_usage(const struct th_json *usage, struct th_usage *ret)
 }
 
 /* Kinds of items that a client must answer. */
-static const char *const calls[] = { "function_call",
-				     "computer_call",
-				     "custom_tool_call",
-				     "shell_call",
-				     "local_shell_call",
-				     "apply_patch_call",
-				     NULL };
+static const char *const calls[] = { "function_call",        "computer_call",
+				     "custom_tool_call",     "shell_call",
+				     "local_shell_call",     "apply_patch_call",
+				     "mcp_approval_request", NULL };
 
 /* Every item an object, and not too many. */
 static bool items_fit(struct th_decoder *d, const struct th_json *list, struct th_answer *ret)

@@ -4,6 +4,8 @@
  * bytes that came, but for members that the API gives and does not take, and
  * without reasoning that it would refuse.
  */
+#include "base/limits.h"
+#include "core/native.h"
 #include "models/responses_writer.h"
 
 #define ID_MAX 64 /* characters of an id that the API takes */
@@ -19,6 +21,9 @@ static const struct item_kind item_kinds[] = {
 	{ "function_call", "fc", false }, { "custom_tool_call", "ctc", false },
 	{ "computer_call", "cu", true },
 };
+
+/* Members that only the API's own items have, and that it does not take back. */
+#define GIVEN_ONLY "created_by"
 
 static const struct item_kind *item_kind(struct th_str type)
 {
@@ -157,6 +162,81 @@ static void put_item(struct th_writer *x, struct th_str item, const struct item_
 	th_jw_object_end(&x->w);
 }
 
+static const struct th_tool_native *native_tool(const struct th_request_options *o,
+						enum th_native kind)
+{
+	for (size_t i = 0; i < o->tool_count; i++)
+		if (o->tools[i].native && o->tools[i].native->kind == kind)
+			return o->tools[i].native;
+	return NULL;
+}
+
+/* The operation of such a call, in `a`; .ptr NULL: it is none. */
+static struct th_str patch_of(const struct th_writer *x, struct th_str item, struct th_arena *a)
+{
+	struct th_str type = th_writer_raw_str(item, "type"), ret = { NULL, 0 };
+	struct th_json_doc *doc = NULL;
+
+	if ((!th_str_is(type, "function_call") && !th_str_is(type, "custom_tool_call")) ||
+	    !th_str_ieq(th_writer_raw_str(item, "name"), TH_STR("apply_patch")) ||
+	    !native_tool(x->o, TH_NATIVE_PATCH) || th_json_parse(item, &doc, NULL))
+		return ret;
+	if (th_native_of(th_json_root(doc), a) == TH_NATIVE_PATCH)
+		ret = th_native_operation(th_json_root(doc), a);
+	th_json_free(doc);
+	return ret;
+}
+
+bool th_writer_patch_called(struct th_writer *x, struct th_str item)
+{
+	struct th_arena a;
+	bool ret;
+
+	th_arena_init(&a, TH_TURN_MEMORY_MAX);
+	ret = patch_of(x, item, &a).ptr;
+	th_arena_deinit(&a);
+	return ret;
+}
+
+static bool put_patch(struct th_writer *x, struct th_str item)
+{
+	struct th_arena a;
+	struct th_str operation;
+
+	th_arena_init(&a, TH_TURN_MEMORY_MAX);
+	operation = patch_of(x, item, &a);
+	if (operation.ptr) {
+		th_jw_object(&x->w);
+		th_jw_kstr(&x->w, "type", TH_STR("apply_patch_call"));
+		th_jw_kraw(&x->w, "call_id", th_json_raw_get(item, "call_id"));
+		th_jw_kraw(&x->w, "operation", operation);
+		th_jw_object_end(&x->w);
+	}
+	th_arena_deinit(&a);
+	return operation.ptr;
+}
+
+/* As it came, but for who made it. */
+static void put_given(struct th_writer *x, struct th_str item)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(item);
+
+	if (!th_json_raw_get(item, GIVEN_ONLY).len) {
+		th_jw_raw(&x->w, item);
+		return;
+	}
+	th_jw_object(&x->w);
+	while (th_json_raw_next(&it)) {
+		if (th_str_is(it.key, GIVEN_ONLY))
+			continue;
+		th_jw_raw(&x->w, TH_STR("\""));
+		th_buf_add(x->w.out, it.key);
+		th_buf_add(x->w.out, TH_STR("\":"));
+		th_buf_add(x->w.out, it.val);
+	}
+	th_jw_object_end(&x->w);
+}
+
 enum th_code th_writer_item(struct th_writer *x, struct th_str items, struct th_str item)
 {
 	const struct item_kind *kind = item_kind(th_writer_raw_str(item, "type"));
@@ -165,7 +245,9 @@ enum th_code th_writer_item(struct th_writer *x, struct th_str items, struct th_
 	if (!item.len || item.ptr[0] != '{')
 		return th_fail(x->err, TH_EPROTO, "an item must be an object");
 	if (!kind)
-		th_jw_raw(&x->w, item);
+		put_given(x, item);
+	else if (put_patch(x, item))
+		return TH_OK;
 	else if (!is_reasoning(item) || (is_readable(x->o, item) && place.followed))
 		put_item(x, item, kind, place.orphaned);
 	return TH_OK;

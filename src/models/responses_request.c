@@ -83,9 +83,20 @@ static void put_dialect_tools(const struct th_request_options *o, struct th_jw *
 static void put_named_choice(const struct th_request_options *o, struct th_jw *w)
 {
 	bool computer = th_choice_is_computer(o);
+	enum th_native native = TH_NATIVE_NONE;
 
+	for (size_t i = 0; i < o->tool_count; i++)
+		if (o->tools[i].native && th_str_eq(o->tools[i].name, o->choice.tool))
+			native = o->tools[i].native->kind;
 	th_jw_object(w);
-	if (computer && o->profile->computer == TH_COMPUTER_PREVIEW) {
+	if (native == TH_NATIVE_CUSTOM) {
+		th_jw_kstr(w, "type", TH_STR("custom"));
+		th_jw_kstr(w, "name", o->choice.tool);
+	} else if (native) {
+		th_jw_kstr(w, "type",
+			   native == TH_NATIVE_LOCAL_SHELL ? TH_STR("local_shell")
+							   : o->choice.tool);
+	} else if (computer && o->profile->computer == TH_COMPUTER_PREVIEW) {
 		th_jw_kstr(w, "type", TH_STR("computer_use_preview"));
 	} else if (computer && o->profile->computer == TH_COMPUTER_GA) {
 		th_jw_kstr(w, "type", TH_STR("computer"));
@@ -112,6 +123,41 @@ static void put_format(const struct th_request_options *o, struct th_jw *w)
 	th_jw_object_end(w);
 }
 
+static void put_named(const char *type, const struct th_tool_spec *t, struct th_jw *w)
+{
+	th_jw_kstr(w, "type", th_str_of(type));
+	th_jw_kstr(w, "name", t->name);
+	if (t->description.len)
+		th_jw_kstr(w, "description", t->description);
+}
+
+static void put_tool(const struct th_tool_spec *t, struct th_jw *w)
+{
+	switch (t->native ? t->native->kind : TH_NATIVE_NONE) {
+	case TH_NATIVE_SHELL:
+		th_jw_kstr(w, "type", TH_STR("shell"));
+		th_jw_kraw(w, "environment", TH_STR("{\"type\":\"local\"}"));
+		break;
+	case TH_NATIVE_LOCAL_SHELL:
+		th_jw_kstr(w, "type", TH_STR("local_shell"));
+		break;
+	case TH_NATIVE_PATCH:
+		th_jw_kstr(w, "type", TH_STR("apply_patch"));
+		break;
+	case TH_NATIVE_CUSTOM:
+		put_named("custom", t, w);
+		if (t->native->format.len)
+			th_jw_kraw(w, "format", t->native->format);
+		break;
+	case TH_NATIVE_NONE:
+	case TH_NATIVE_MCP:
+		put_named("function", t, w);
+		th_jw_kraw(w, "parameters", t->schema);
+		th_jw_kbool(w, "strict", t->strict);
+		break;
+	}
+}
+
 static void put_tools(const struct th_request_options *o, struct th_jw *w)
 {
 	bool computer = o->has_computer && o->profile->computer != TH_COMPUTER_NONE;
@@ -127,15 +173,8 @@ static void put_tools(const struct th_request_options *o, struct th_jw *w)
 	if (computer && o->profile->computer == TH_COMPUTER_DIALECT)
 		put_dialect_tools(o, w);
 	for (size_t i = 0; i < o->tool_count; i++) {
-		const struct th_tool_spec *t = &o->tools[i];
-
 		th_jw_object(w);
-		th_jw_kstr(w, "type", TH_STR("function"));
-		th_jw_kstr(w, "name", t->name);
-		if (t->description.len)
-			th_jw_kstr(w, "description", t->description);
-		th_jw_kraw(w, "parameters", t->schema);
-		th_jw_kbool(w, "strict", t->strict);
+		put_tool(&o->tools[i], w);
 		th_jw_object_end(w);
 	}
 	/* What the provider does itself comes back as items, and asks nothing of us. */

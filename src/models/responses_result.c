@@ -5,6 +5,7 @@
  */
 #include "base/codec.h"
 #include "base/limits.h"
+#include "core/native.h"
 #include "models/blank.h"
 #include "models/dialect.h"
 #include "models/responses_writer.h"
@@ -27,70 +28,18 @@ static enum th_code put_output(struct th_writer *x, const struct th_result *r, c
 	return code;
 }
 
-/* The text of a result as one raw string's inside. */
-static void add_texts(struct th_str output, struct th_buf *out)
+/* A call that the API has its own item for: so has its result. */
+static void put_native(struct th_writer *x, const struct th_result *r, enum th_native kind)
 {
-	struct th_json_raw_iter it = th_json_raw_iter(output);
+	const struct th_native_result native = {
+		.item = r->call_item,
+		.call_id = r->call_id,
+		.status = r->status,
+		.output = r->output,
+		.evidence = r->evidence,
+	};
 
-	if (output.len >= 2 && output.ptr[0] == '"') {
-		th_buf_add(out, th_str_sub(output, 1, output.len - 2));
-		return;
-	}
-	while (th_json_raw_next(&it)) {
-		struct th_str text = th_writer_raw_str(it.val, "text");
-
-		if (text.len && out->len)
-			th_buf_add(out, TH_STR("\\n"));
-		th_buf_add(out, text);
-	}
-}
-
-static void put_raw_text(struct th_writer *x, const char *key, struct th_str output)
-{
-	struct th_buf text = TH_BUF_INIT(TH_REQUEST_MAX);
-
-	add_texts(output, &text);
-	th_jw_key(&x->w, th_str_of(key));
-	th_jw_raw(&x->w, TH_STR("\""));
-	th_buf_add(x->w.out, th_buf_str(&text));
-	th_buf_add_char(x->w.out, '"');
-	th_buf_deinit(&text);
-}
-
-/* Tools of the API that thole does not offer, called all the same: an answer of the right form. */
-static void put_local_shell(struct th_writer *x, const struct th_result *r)
-{
-	th_jw_object(&x->w);
-	th_jw_kstr(&x->w, "type", TH_STR("local_shell_call_output"));
-	put_call_id(x, r);
-	put_raw_text(x, "output", r->output);
-	th_jw_object_end(&x->w);
-}
-
-static void put_apply_patch(struct th_writer *x, const struct th_result *r)
-{
-	th_jw_object(&x->w);
-	th_jw_kstr(&x->w, "type", TH_STR("apply_patch_call_output"));
-	put_call_id(x, r);
-	th_jw_kstr(&x->w, "status", TH_STR("failed"));
-	put_raw_text(x, "output", r->output);
-	th_jw_object_end(&x->w);
-}
-
-static void put_shell(struct th_writer *x, const struct th_result *r)
-{
-	th_jw_object(&x->w);
-	th_jw_kstr(&x->w, "type", TH_STR("shell_call_output"));
-	put_call_id(x, r);
-	th_jw_key(&x->w, TH_STR("output"));
-	th_jw_array(&x->w);
-	th_jw_object(&x->w);
-	th_jw_kstr(&x->w, "stdout", TH_STR(""));
-	put_raw_text(x, "stderr", r->output);
-	th_jw_kraw(&x->w, "outcome", TH_STR("{\"type\":\"exit\",\"exit_code\":1}"));
-	th_jw_object_end(&x->w);
-	th_jw_array_end(&x->w);
-	th_jw_object_end(&x->w);
+	th_native_put_result(kind, &native, &x->w);
 }
 
 /* The picture of the result: its last. */
@@ -220,6 +169,7 @@ static enum th_code put_said(struct th_writer *x, const struct th_result *r)
 enum th_code th_writer_result(struct th_writer *x, const struct th_result *r)
 {
 	struct th_str type = th_writer_raw_str(r->call_item, "type");
+	enum th_native native;
 	/* What no dialect rewrites went back as it came, and wants a result of its own form. */
 	bool tool = x->o->profile->computer == TH_COMPUTER_PREVIEW ||
 		    x->o->profile->computer == TH_COMPUTER_GA || !x->o->profile->dialect->encode;
@@ -229,15 +179,13 @@ enum th_code th_writer_result(struct th_writer *x, const struct th_result *r)
 	/* A dialect's call was a function's, or text. */
 	if (th_str_is(type, "computer_call") && !th_writer_raw_str(r->call_item, "name").len)
 		return put_said(x, r);
-	if (th_str_is(type, "custom_tool_call"))
+	native = th_native_of_type(type);
+	if (th_writer_patch_called(x, r->call_item))
+		native = TH_NATIVE_PATCH;
+	if (native == TH_NATIVE_CUSTOM)
 		return put_output(x, r, "custom_tool_call_output");
-	if (th_str_is(type, "local_shell_call"))
-		put_local_shell(x, r);
-	else if (th_str_is(type, "shell_call"))
-		put_shell(x, r);
-	else if (th_str_is(type, "apply_patch_call"))
-		put_apply_patch(x, r);
-	else
+	if (native == TH_NATIVE_NONE)
 		return put_output(x, r, "function_call_output");
+	put_native(x, r, native);
 	return TH_OK;
 }

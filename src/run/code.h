@@ -40,7 +40,9 @@
 	  "{results: [{tool, call_id, output}]} -> {final: true, output: …}, or anything else: the " \
 	  "model is asked again")                                                                   \
 	X(APPROVAL, "approval",                                                                     \
-	  "{tool, call_id, arguments, class} -> true or a string (why): a person is asked; AT ONCE") \
+	  "{tool, call_id, arguments, class} -> true or a string (why): a person is asked; "         \
+	  "{approve: false, reason}: it is refused; {approve: true}: what a provider asks for its "  \
+	  "MCP server is granted; AT ONCE")                                                          \
 	X(TEXT, "text",                                                                             \
 	  "{kind: rejected | unknown_tool | refused, tool, call_id, message: why, text: what would " \
 	  "be told} -> a string: what the model is told; AT ONCE; the function is \"\"")

@@ -805,6 +805,16 @@ static enum th_code check_settings(const struct checker *c, const struct th_agen
 	return fault ? fail_path(c, th_buf_str(&path), "%s", fault) : TH_OK;
 }
 
+static enum th_code check_native(const struct checker *c, const struct th_agent *a)
+{
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+	size_t at = 0;
+	const char *fault = th_agent_native_fault(a, &at);
+
+	th_buf_printf(&path, "native_tools[%zu]", at);
+	return fault ? fail_path(c, th_buf_str(&path), "%s", fault) : TH_OK;
+}
+
 /* Functions and the computer are ours to run. */
 static enum th_code check_hosted(const struct checker *c, const struct th_agent *a)
 {
@@ -821,10 +831,16 @@ static enum th_code check_hosted(const struct checker *c, const struct th_agent 
 		return fail_path(c, TH_STR("hosted_tools"), "must be a list");
 	for (it = th_json_iter(th_json_root(doc)); th_json_next(&it);) {
 		struct th_str type = th_json_get_str(it.val, "type");
+		bool mcp = th_str_is(type, "mcp");
+		bool shell = th_str_is(type, "shell") && !th_native_is_theirs(it.val);
 
+		if (mcp && !th_json_get_str(it.val, "server_label").len)
+			return fail_path(c, TH_STR("hosted_tools"),
+					 "has an mcp without a server_label, by which its calls "
+					 "are told apart");
 		if (!type.len || th_str_is(type, "function") || th_str_is(type, "custom") ||
-		    th_str_is(type, "shell") || th_str_is(type, "apply_patch") ||
-		    th_str_is(type, "mcp") || th_str_is(th_str_sub(type, 0, 8), "computer"))
+		    shell || th_str_is(type, "apply_patch") || th_str_is(type, "local_shell") ||
+		    th_str_is(th_str_sub(type, 0, 8), "computer"))
 			return fail_path(
 			    c, TH_STR("hosted_tools"),
 			    "is for what the provider runs itself, such as web_search: "
@@ -843,6 +859,8 @@ static enum th_code check_agent(const struct checker *c, const struct th_agent *
 		code = check_settings(c, a);
 	if (code == TH_OK)
 		code = check_hosted(c, a);
+	if (code == TH_OK)
+		code = check_native(c, a);
 	if (code == TH_OK)
 		code = check_commands(c, a);
 	if (code == TH_OK)

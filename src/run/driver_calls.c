@@ -100,9 +100,8 @@ static struct th_verdict stuck_to(const struct th_live *l, const struct th_call 
 		return otherwise;
 	if (sticky->approve)
 		return (struct th_verdict){ TH_POLICY_RUN, TH_STR("approved for good") };
-	return (struct th_verdict){ TH_POLICY_REFUSE, sticky->message.len
-							  ? sticky->message
-							  : TH_STR("a person rejected it") };
+	return (struct th_verdict){ TH_POLICY_REFUSE,
+				    sticky->message.len ? sticky->message : TH_STR(TH_REJECTED) };
 }
 
 /* The arguments in our form, which fit the schema where the tool says so.  False: *ret_why is for
@@ -136,17 +135,41 @@ static bool usable(const struct th_tool_row *row, const struct th_call *c, struc
 	return !code;
 }
 
-/* The agent's code can only make a person be asked. */
+/* What the agent's code said: {"approve": …} decides in a person's place, anything else but null
+ * and false has a person asked. */
+static struct th_verdict said_by_code(struct th_str answer, struct th_arena *a,
+				      struct th_verdict otherwise)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	const struct th_json *v = th_json_parse(answer, &doc, NULL) ? NULL : th_json_root(doc);
+	const struct th_json *approve = th_json_get(v, "approve");
+	struct th_str why = th_utf8_cut(th_json_get_str(v, "reason"), 1000);
+
+	if (th_json_type(approve) == TH_JSON_BOOL && th_json_bool(approve, false))
+		return (struct th_verdict){ TH_POLICY_RUN, TH_STR("approved by the agent's code") };
+	if (th_json_type(approve) == TH_JSON_BOOL)
+		return (struct th_verdict){ TH_POLICY_REFUSE, why.len ? th_arena_str(a, why)
+								      : TH_STR(TH_CODE_REJECTED) };
+	if (otherwise.policy == TH_POLICY_ASK ||
+	    (v && (th_json_is_null(v) || !th_json_bool(v, true))))
+		return otherwise;
+	why = th_utf8_cut(th_json_str(v), 1000);
+	return (struct th_verdict){ TH_POLICY_ASK,
+				    why.len ? th_arena_str(a, why)
+					    : TH_STR("the agent's code asks for approval") };
+}
+
+/* It makes things stricter; `may_lift`: the question is nobody's of ours, so it may answer it. */
 static struct th_verdict by_code(struct th_live *l, const struct th_call *c, enum th_class class,
-				 struct th_str arguments, struct th_arena *a,
+				 struct th_str arguments, bool may_lift, struct th_arena *a,
 				 struct th_verdict otherwise)
 {
 	struct th_str function = l->outfit->agent->approve_from;
 	struct th_buf input = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX), answer = TH_BUF_INIT(TH_MIB);
-	struct th_buf why = TH_BUF_INIT(4 * TH_KIB);
+	struct th_verdict said;
 	struct th_jw w;
 
-	if (!function.len || otherwise.policy != TH_POLICY_RUN)
+	if (!function.len || otherwise.policy == TH_POLICY_REFUSE)
 		return otherwise;
 	w = th_jw(&input);
 	th_jw_object(&w);
@@ -157,21 +180,18 @@ static struct th_verdict by_code(struct th_live *l, const struct th_call *c, enu
 	th_jw_kstr(&w, "class", th_str_of(th_class_name(class)));
 	th_jw_kraw(&w, "arguments", arguments);
 	th_jw_object_end(&w);
-	if (!th_live_ask_now(l, TH_ASK_APPROVAL, function, th_buf_str(&input), &answer))
-		otherwise =
+	if (th_live_ask_now(l, TH_ASK_APPROVAL, function, th_buf_str(&input), &answer))
+		said = said_by_code(th_buf_str(&answer), a, otherwise);
+	else if (otherwise.policy == TH_POLICY_ASK)
+		said = otherwise;
+	else
+		said =
 		    (struct th_verdict){ TH_POLICY_ASK,
 					 TH_STR("the code that decides about approvals failed") };
-	else if (th_json_unescape(th_buf_str(&answer), &why))
-		otherwise =
-		    (struct th_verdict){ TH_POLICY_ASK,
-					 th_arena_str(a, th_utf8_cut(th_buf_str(&why), 1000)) };
-	else if (!th_str_is(th_buf_str(&answer), "null") &&
-		 !th_str_is(th_buf_str(&answer), "false"))
-		otherwise = (struct th_verdict){ TH_POLICY_ASK,
-						 TH_STR("the agent's code asks for approval") };
+	if (said.policy != TH_POLICY_RUN || may_lift || otherwise.policy == TH_POLICY_RUN)
+		otherwise = said;
 	th_buf_deinit(&input);
 	th_buf_deinit(&answer);
-	th_buf_deinit(&why);
 	return otherwise;
 }
 
@@ -182,6 +202,7 @@ static struct th_verdict by_rules_and_code(struct th_live *l, const struct th_ca
 	const struct th_agent *agent = l->outfit->agent;
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_rule_call looks = { .tool = c->tool, .class = class };
+	const char *asks = verdict.reason.ptr;
 
 	if (agent->rules.count > 0 && !th_json_parse(arguments, &doc, NULL)) {
 		looks.arguments = th_json_root(doc);
@@ -189,7 +210,8 @@ static struct th_verdict by_rules_and_code(struct th_live *l, const struct th_ca
 		looks.now_ms = l->driver->world.ops->now_ms(l->driver->world.ctx);
 		verdict = th_policy_rules(agent, c, &looks, verdict);
 	}
-	return by_code(l, c, class, arguments, a, verdict);
+	return by_code(l, c, class, arguments,
+		       c->native == TH_NATIVE_MCP && verdict.reason.ptr == asks, a, verdict);
 }
 
 void th_live_record(struct th_live *l, struct th_call *c)
@@ -221,7 +243,10 @@ void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str ite
 	th_buf_init(&data, TH_EVENT_DATA_MAX);
 	if (c->computer && l->outfit->has_computer)
 		spec = &computer_spec;
-	verdict = th_policy_decide(l->outfit->agent, spec, c, &a);
+	if (c->native == TH_NATIVE_MCP)
+		spec = th_live_mcp_spec(l, c);
+	verdict = c->native == TH_NATIVE_MCP ? th_live_mcp_verdict(spec, c, &a)
+					     : th_policy_decide(l->outfit->agent, spec, c, &a);
 	if (c->handoff) {
 		spec = &handoff_spec;
 		class = TH_CLASS_L;
@@ -276,8 +301,8 @@ void th_live_ask(struct th_live *l, struct th_call *c)
 	th_buf_deinit(&data);
 }
 
-static void write_outcome(struct th_live *l, const struct th_call *c, const struct th_ev_outcome *d,
-			  uint64_t cause)
+void th_live_outcome(struct th_live *l, const struct th_call *c, const struct th_ev_outcome *d,
+		     uint64_t cause)
 {
 	struct th_err err = { 0 };
 	struct th_buf data;
@@ -344,7 +369,7 @@ static void refuse_now(struct th_live *l, const struct th_call *c, struct th_str
 		.status = TH_STR("refused"),
 		.acknowledged = acknowledged(c),
 	};
-	struct th_buf text, output;
+	struct th_buf text, output, evidence = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_json_raw_iter it = th_json_raw_iter(picture_parts);
 	struct th_jw w;
 
@@ -367,9 +392,13 @@ static void refuse_now(struct th_live *l, const struct th_call *c, struct th_str
 		th_jw_str(&w, th_buf_str(&text));
 	}
 	d.output = th_buf_str(&output);
-	write_outcome(l, c, &d, c->call_seq);
+	if (c->native == TH_NATIVE_MCP)
+		th_live_mcp_reason(c, &evidence);
+	d.evidence = th_buf_str(&evidence);
+	th_live_outcome(l, c, &d, c->call_seq);
 	th_buf_deinit(&text);
 	th_buf_deinit(&output);
+	th_buf_deinit(&evidence);
 }
 
 static void random_id(struct th_driver *d, char out[static 33])
@@ -473,6 +502,8 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 		run_command(l, row, ticket, &call, settle);
 		return;
 	}
+	if (c->native == TH_NATIVE_SHELL || c->native == TH_NATIVE_LOCAL_SHELL)
+		call.tool = TH_STR("commands"); /* the same, for several and with both streams */
 	if (!row || !row->local) {
 		d->world.ops->tool_run(d->world.ctx, ticket, &call, settle);
 		return;
@@ -628,7 +659,7 @@ static void tell_unknown(struct th_live *l, const struct th_call *c, const struc
 	if (parks(l))
 		write_parked(l, c, &d);
 	else
-		write_outcome(l, c, &d, c->intent_seq);
+		th_live_outcome(l, c, &d, c->intent_seq);
 	th_buf_deinit(&output);
 	th_buf_deinit(&observation);
 }
@@ -742,13 +773,17 @@ void th_live_conclude(struct th_live *l, struct th_call *c)
 	};
 	struct th_buf output;
 
+	if (c->native == TH_NATIVE_MCP) {
+		th_live_mcp_admit(l, c);
+		return;
+	}
 	th_buf_init(&output, TH_EVENT_DATA_MAX);
 	if (c->word_by_person)
 		th_unknown_settled(c->status, c->by, c->reason, c->told, &output);
 	else
 		th_buf_add(&output, c->told);
 	d.output = th_buf_str(&output);
-	write_outcome(l, c, &d, c->intent_seq);
+	th_live_outcome(l, c, &d, c->intent_seq);
 	th_buf_deinit(&output);
 }
 
@@ -803,7 +838,7 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 			.elapsed_ms = r->elapsed_ms,
 			.fails = r->fails,
 		};
-		write_outcome(l, c, &out, c->intent_seq);
+		th_live_outcome(l, c, &out, c->intent_seq);
 	}
 	th_live_pump(l);
 }

@@ -8,6 +8,7 @@
 #ifndef TH_RUN_DRIVER_INTERNAL_H
 #define TH_RUN_DRIVER_INTERNAL_H
 
+#include "core/policy.h"
 #include "run/driver.h"
 #include "run/history.h"
 
@@ -255,6 +256,17 @@ void th_live_ask(struct th_live *l, struct th_call *c);
 void th_live_refuse(struct th_live *l, struct th_call *c);
 void th_live_intend(struct th_live *l, struct th_call *c);
 void th_live_conclude(struct th_live *l, struct th_call *c);
+void th_live_outcome(struct th_live *l, const struct th_call *c, const struct th_ev_outcome *d,
+		     uint64_t cause);
+
+/* driver_mcp.c: a tool that the provider runs for the model, when it is told that it may. */
+/* NULL: the agent has no such server. */
+const struct th_tool_spec *th_live_mcp_spec(const struct th_live *l, const struct th_call *c);
+struct th_verdict th_live_mcp_verdict(const struct th_tool_spec *spec, const struct th_call *c,
+				      struct th_arena *a);
+void th_live_mcp_admit(struct th_live *l, const struct th_call *c);
+/* The evidence of a refusal: why, in the words of whoever said it, or nothing. */
+void th_live_mcp_reason(const struct th_call *c, struct th_buf *out);
 /* Are the open calls still what this build makes of the answer?  TH_EDIVERGED says both. */
 TH_NODISCARD enum th_code th_live_check_calls(struct th_live *l, struct th_err *err);
 void th_live_unknowns_free(struct th_live *l);

@@ -20,7 +20,9 @@ struct chunk {
 struct open_call {
 	struct th_str call_id, tool, item; /* in `waiting` */
 	bool answered;
-	struct th_str output, acknowledged;
+	uint8_t native; /* enum th_native */
+	enum th_outcome_status status;
+	struct th_str output, acknowledged, evidence;
 };
 
 enum piece_kind {
@@ -391,7 +393,8 @@ static enum th_code add_answer(struct th_history *h, const struct th_event *ev, 
 	for (size_t i = 0; i < next.call_count && !code; i++) {
 		h->open[i] = (struct open_call){ .call_id = next.calls[i].call_id,
 						 .tool = next.calls[i].tool,
-						 .item = next.calls[i].item };
+						 .item = next.calls[i].item,
+						 .native = next.calls[i].native };
 		if (stranger(h))
 			code = adopt_call(h, &h->open[i], err);
 	}
@@ -419,6 +422,8 @@ static enum th_code close_turn(struct th_history *h, struct th_err *err)
 			.tool = c->tool,
 			.output = c->output,
 			.acknowledged = c->acknowledged,
+			.status = c->status,
+			.evidence = c->evidence,
 		};
 	}
 	g.results = results;
@@ -450,6 +455,9 @@ static enum th_code add_outcome(struct th_history *h, const struct th_json *data
 		c->output = th_arena_str(&h->waiting, d.output);
 		if (d.acknowledged.len)
 			c->acknowledged = th_arena_str(&h->waiting, d.acknowledged);
+		c->status = (enum th_outcome_status)TH_MAX(th_outcome_find(d.status), 0);
+		if (c->native && d.evidence.len)
+			c->evidence = th_arena_str(&h->waiting, d.evidence);
 		return --h->open_left == 0 ? close_turn(h, err) : TH_OK;
 	}
 	return th_fail(err, TH_EPROTO, "an outcome without its call");
@@ -586,7 +594,9 @@ static enum th_code begin_results(struct th_history *h, const struct th_past_ite
 						 .call_id = first[i].call_id,
 						 .tool = first[i].tool,
 						 .output = first[i].output,
-						 .acknowledged = first[i].acknowledged };
+						 .acknowledged = first[i].acknowledged,
+						 .status = first[i].status,
+						 .evidence = first[i].evidence };
 	}
 	if (!code)
 		code = render(h, &g, err);

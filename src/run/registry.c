@@ -40,8 +40,49 @@ static enum th_code builtin(const struct th_tool *tool, struct th_schemas *kept,
 				    : th_fail(err, TH_ELIMIT, "the tools' schemas are too large");
 }
 
-static struct th_tool_row command_row(const struct th_agent_command *c)
+static const struct th_tool_native natives[] = {
+	[TH_NATIVE_SHELL] = { .kind = TH_NATIVE_SHELL },
+	[TH_NATIVE_LOCAL_SHELL] = { .kind = TH_NATIVE_LOCAL_SHELL },
+	[TH_NATIVE_PATCH] = { .kind = TH_NATIVE_PATCH },
+};
+
+/* Those of the agent's tools that some models are offered as their own. */
+static enum th_code set_natives(const struct th_agent *agent, struct th_tool_row *rows,
+				size_t count, struct th_err *err)
 {
+	size_t at = 0;
+	const char *fault = th_agent_native_fault(agent, &at);
+
+	if (fault)
+		return th_fail(err, TH_EUSAGE, "native_tools[%zu] %s", at, fault);
+	for (size_t i = 0; i < agent->native_tools.count; i++) {
+		enum th_native kind = th_agent_native_of(agent->native_tools.list[i]);
+		const char *name = kind == TH_NATIVE_PATCH ? "apply_patch" : "shell";
+		bool found = false;
+
+		for (size_t j = 0; j < count; j++)
+			if (th_str_is(rows[j].spec.name, name)) {
+				rows[j].spec.native = &natives[kind];
+				found = true;
+			}
+		if (!found)
+			return th_fail(err, TH_EUSAGE,
+				       "native_tools[%zu] needs the tool %s, which is not among "
+				       "the agent's tools",
+				       i, name);
+	}
+	return TH_OK;
+}
+
+static struct th_tool_row command_row(const struct th_agent_command *c, struct th_arena *a)
+{
+	struct th_tool_native native, *kept = NULL;
+
+	if (th_agent_command_native(c, &native)) {
+		kept = TH_NEW(a, struct th_tool_native);
+		if (kept)
+			*kept = native;
+	}
 	return (struct th_tool_row){
 		.spec = {
 			.name = c->name,
@@ -49,6 +90,7 @@ static struct th_tool_row command_row(const struct th_agent_command *c)
 			.schema = th_agent_command_schema(c),
 			.class = th_agent_command_class(c),
 			.ask = c->approve,
+			.native = kept,
 		},
 		.command = c,
 		.check = true,
@@ -79,7 +121,7 @@ static enum th_code find(const struct th_agent *agent, struct th_str name,
 	const struct th_tool *tool;
 
 	if (command) {
-		*row = command_row(command);
+		*row = command_row(command, a);
 		return TH_OK;
 	}
 
@@ -89,8 +131,8 @@ static enum th_code find(const struct th_agent *agent, struct th_str name,
 			return TH_OK;
 		}
 	tool = th_tool_find(name);
-	return tool && tool != &th_tool_command ? builtin(tool, kept, a, row, err)
-						: unknown(name, extra, extra_count, err);
+	return tool && !th_tool_is_internal(tool) ? builtin(tool, kept, a, row, err)
+						  : unknown(name, extra, extra_count, err);
 }
 
 enum th_code th_registry_rows(const struct th_agent *agent, const struct th_tool_row *extra,
@@ -124,6 +166,8 @@ enum th_code th_registry_rows(const struct th_agent *agent, const struct th_tool
 				code = th_fail(err, TH_EUSAGE, "the tool \"%.*s\" is listed twice",
 					       TH_FMT(rows[i].spec.name));
 	}
+	if (!code)
+		code = set_natives(agent, rows, count, err);
 	*ret = rows;
 	*ret_count = count;
 	return code;

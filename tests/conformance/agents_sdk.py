@@ -19,7 +19,7 @@ BUILD = sys.argv[1]
 HOST = os.path.join(BUILD, "tests/conformance/conformance-agents-host")
 VECTORS = os.path.join(BUILD, "tests/conformance/conformance-agents-vectors")
 HOSTED = {"web_search", "file_search", "code_interpreter", "image_generation"}
-NOT_BUILT = {"mcp_approval_request", "shell_call", "apply_patch_call", "custom_tool_call", "local_shell_call"}
+NATIVE = {"shell": "shell", "local_shell": "shell", "apply_patch": "apply_patch"}  # types, and our tools
 
 
 # ---- the model ----------------------------------------------------------------------------------
@@ -113,13 +113,21 @@ def definition(case, alias, guards):
     tools = [t for t in agent.get("tools", []) if config["tools"][t].get("enabled", True) is not False]
     hosted = [{"type": config["tools"][t]["type"]} for t in tools if config["tools"][t].get("type") in HOSTED]
     tools = [t for t in tools if config["tools"][t].get("type") not in HOSTED]
+    servers = [config["tools"][t]["server_label"] for t in tools if config["tools"][t].get("type") == "hosted_mcp"]
+    hosted += [{"type": "mcp", "server_label": s, "server_url": "https://%s.test/mcp" % s} for s in servers]
+    natives = [config["tools"][t]["type"] for t in tools if config["tools"][t].get("type") in NATIVE]
+    tools = [tool_name(t, config["tools"][t]) for t in tools if config["tools"][t].get("type") != "hosted_mcp"]
     out = {"name": real_name(alias, agent), "tools": tools or ["none"], "unknown_tool": "fail", "output_retries": 0,
            "instructions": agent.get("instructions", "")}
     if options.get("tool_not_found_behavior") == "return_error_to_model":
         out["unknown_tool"] = "tell"
     if hosted:
         out["hosted_tools"] = hosted
-    computer = [t for t in tools if config["tools"][t].get("type") == "computer"]
+    if natives:
+        out["native_tools"] = natives
+    if any(approval(t) for t in config["tools"].values()):
+        out["approve_from"] = "approval"
+    computer = [t for t in tools if config["tools"].get(t, {}).get("type") == "computer"]
     if computer:
         out["computer"] = {"kind": "custom", "width": 1024, "height": 768}
         out["tools"] = [t for t in tools if t not in computer] or ["none"]
@@ -149,7 +157,7 @@ def definition(case, alias, guards):
             list_.append({"name": g["name"], "stage": stage, "blocking": stage == "input" and g.get("run_in_parallel") is False})
     for t in tools:
         for key, stage in (("input_guardrails", "tool_input"), ("output_guardrails", "tool_output")):
-            for g in config["tools"][t].get(key, []):
+            for g in config["tools"].get(t, {}).get(key, []):
                 guards[g["name"]] = g
                 list_.append({"name": g["name"], "stage": stage, "tools": [t]})
     if list_:
@@ -164,14 +172,42 @@ def definition(case, alias, guards):
     return out
 
 
-def tool(name, t):
+def tool_name(alias, t):
+    return NATIVE.get(t.get("type"), t.get("name", alias) if t.get("type") == "custom" else alias)
+
+
+def approval(t):
+    """What the program's code says about calls of a tool, where more is asked than yes or no; None: nothing."""
+    callback = next((t[k] for k in ("callback", "on_approval", "on_approval_request") if isinstance(t.get(k), dict)), None)
+    needs = t.get("needs_approval")
+    if not callback and not isinstance(needs, dict):
+        return None
+    out = {"always": needs is True, "callback": callback or {}}
+    if isinstance(needs, dict):
+        out.update({"arg": needs.get("arg", ""), "equals": needs.get("equals")})
+    return out
+
+
+def answers(case, kind):
+    """What a scenario's executor answered where only its requests say so, by call."""
+    types = {"shell": "shell_call_output", "local_shell": "local_shell_call_output", "apply_patch": "apply_patch_call_output",
+             "custom": "custom_tool_call_output"}
+    return {i["call_id"]: i.get("output") for r in case["expected"].get("requests", []) for i in r["input"]
+            if i.get("type") == types.get(kind)}
+
+
+def tool(name, t, case):
     kind = t.get("type", "function")
-    if kind not in ("function",):
+    if kind not in ("function", "custom") and kind not in NATIVE:
         raise Cannot(kind)
-    out = {"name": name, "schema": t.get("params") or {"type": "object", "properties": {}},
-           "ask": t.get("needs_approval") is True, "behavior": t.get("behavior", {})}
-    if isinstance(t.get("needs_approval"), dict):
-        raise Cannot("approval by argument")
+    out = {"name": tool_name(name, t), "schema": t.get("params") or {"type": "object", "properties": {}},
+           "ask": t.get("needs_approval") is True and not approval(t), "behavior": t.get("behavior", {})}
+    if kind != "function":
+        out["native"] = {"kind": kind, "answers": answers(case, kind)}
+        out["native"].update({k: t[k] for k in ("raise", "max_output_length") if k in t})
+        value = next((t[k] for k in ("value", "output", "outputs", "result") if k in t), None)
+        if value is not None:
+            out["native"]["value"] = value
     for key in ("failure", "timeout_ms", "timeout_behavior"):
         if key in t:
             out[key] = t[key]
@@ -186,10 +222,6 @@ def spec(case, store, url):
     if others:
         agent["agents"] = others
     agent.update({"model": "responses:test-model", "base_url": url})
-    for turn in case["model_turns"]:
-        for item in turn.get("output", []):
-            if item["type"] in NOT_BUILT:
-                raise Cannot(item["type"])
     retry = options.get("retry")
     agent["limits"] = {"turns": options.get("max_turns", 10), "model_attempts": 1 + (retry["max_retries"] if retry else 0)}
     if options.get("max_function_tool_concurrency"):
@@ -200,8 +232,10 @@ def spec(case, store, url):
         if options.get(key):
             raise Cannot(key)
     used = {t for a in config["agents"].values() for t in a.get("tools", [])}
-    tools = [tool(n, t) for n, t in config["tools"].items()
-             if n in used and t.get("type") not in HOSTED and t.get("type") != "computer"]
+    tools = [tool(n, t, case) for n, t in config["tools"].items()
+             if n in used and t.get("type") not in HOSTED and t.get("type") not in ("computer", "hosted_mcp")]
+    approvals = {t["server_label"] if t.get("type") == "hosted_mcp" else tool_name(n, t): approval(t)
+                 for n, t in config["tools"].items() if approval(t)}
     formatter = options.get("rejection_formatter", {})
     texts = {"rejected": formatter.get("approval_rejected"), "unknown_tool": formatter.get("tool_not_found")}
     steps = []
@@ -224,7 +258,7 @@ def spec(case, store, url):
                 steps += [{"op": "items"}]
     # What is decided before a restart happens at once; the SDK waits until it is told to go on.
     return {"store": store, "agent": agent, "tools": tools, "steps": steps,
-            "codes": {"guards": guards, "texts": {k: v for k, v in texts.items() if v}}}
+            "codes": {"guards": guards, "approvals": approvals, "texts": {k: v for k, v in texts.items() if v}}}
 
 
 # ---- the log in the SDK's words ------------------------------------------------------------------
@@ -247,6 +281,7 @@ class Reader:
         self.agent = real_name(self.config["start"], self.config["agents"][self.config["start"]])
         self.phases, self.items, self.usage = [], [], 0
         self.calls, self.tools_of, self.waiting = {}, {}, {}
+        self.servers, self.types = set(), []
         self.announced, self.phase, self.said = None, None, 0
 
     def begin(self, op):
@@ -315,14 +350,20 @@ class Reader:
         for item in d["items"]:
             if item.get("call_id") in seen:
                 continue  # the same call once more
-            seen.add(item.get("call_id") or id(item))
+            seen.add(item.get("call_id") or item.get("id") or id(item))
             kind = ITEMS.get(item["type"], "tool_call_item")
             if item["type"] == "function_call" and item["name"] in names:
                 kind = "handoff_call_item"
             self.answer_text |= item["type"] == "message"
             self.item(kind)
-            if item["type"] == "function_call":
+            if item["type"] in ("function_call", "custom_tool_call"):
                 self.tools_of[item["call_id"]] = item["name"]
+            elif item["type"][:-5] in NATIVE:
+                self.tools_of[item["call_id"]] = item["type"][:-5]
+            elif item["type"] == "mcp_approval_request":
+                self.tools_of[item["id"]] = item["name"]
+                self.servers.add(item["id"])
+        self.types = [i["type"] for i in d["items"]]
         self.any_calls = any(i["type"].endswith("_call") for i in d["items"])
 
     def handoffs(self):
@@ -346,7 +387,7 @@ class Reader:
         if d["tool"] == "computer":
             d = {**d, "tool": "computer_use_preview"}
         self.waiting.pop(d["call_id"], None)
-        self.hook("tool_start:" + d["tool"])
+        self.hook("tool_start:" + self.tools_of.get(d["call_id"], d["tool"]))
 
     def on_outcome(self, source, d):
         name = self.tools_of.get(d["call_id"])
@@ -357,7 +398,7 @@ class Reader:
         if d.get("effect_id") and not d.get("fails"):
             self.hook("tool_end:" + (name or "computer_use_preview"))
         if not d.get("fails") and not self.phase.get("error"):
-            self.item("tool_call_output_item")
+            self.item("mcp_approval_response_item" if d["call_id"] in self.servers else "tool_call_output_item")
 
     def on_handoff(self, source, d):
         self.results = False
@@ -404,7 +445,7 @@ class Reader:
             self.phase["error"] = {"class": "MaxTurnsExceeded", "message": "Max turns (%d) exceeded" % turns}
 
     def on_error(self, source, d):
-        self.phase["error"] = error(d["class"], d["message"], self.agent)
+        self.phase["error"] = error(d["class"], d["message"], self.agent, self.types)
 
     def end(self):
         p = self.phase
@@ -420,7 +461,14 @@ class Reader:
         self.phases.append(p)
 
 
-def error(kind, message, agent):
+# Of a call whose tool is not there, by the type of its item.
+MISSING = {"computer_call": "Model produced computer action without a computer tool.",
+           "shell_call": "Model produced shell call without a shell tool.",
+           "local_shell_call": "Model produced local shell call without a local shell tool.",
+           "apply_patch_call": "Model produced apply_patch call without an apply_patch tool."}
+
+
+def error(kind, message, agent, types=()):
     tripwires = {"input_guardrail": ("InputGuardrailTripwireTriggered", "Guardrail InputGuardrail triggered tripwire"),
                  "output_guardrail": ("OutputGuardrailTripwireTriggered", "Guardrail OutputGuardrail triggered tripwire"),
                  "tool_input_guardrail": ("ToolInputGuardrailTripwireTriggered",
@@ -434,8 +482,11 @@ def error(kind, message, agent):
     if kind == "tool":
         return {"class": "ToolTimeoutError" if "timed out" in message else "UserError", "message": message}
     m = re.match(r'there is no tool named "(.*)"', message)
-    if m and m[1] == "computer":
-        return {"class": "ModelBehaviorError", "message": "Model produced computer action without a computer tool."}
+    for t in types if m else ():
+        if t in MISSING:
+            return {"class": "ModelBehaviorError", "message": MISSING[t]}
+    if re.match(r"MCP server label .* not found", message):
+        return {"class": "ModelBehaviorError", "message": message}
     if m:
         return {"class": "ModelBehaviorError", "message": "Tool %s not found in agent %s" % (m[1], agent)}
     m = re.search(r"(Model reused a .*|Tool invocations require .*)", message)
@@ -602,6 +653,14 @@ def compare(path, want, got, out):
         out.append("%s:\n      expected %s\n      found    %s" % (path, json.dumps(want), json.dumps(got)))
 
 
+def joined(effect, want):
+    """Several commands of one call, in the words of the scenario."""
+    for sep in (",", ", ", ";", "; ", " && ", "|", " ", "\n"):
+        if effect.replace("\x1f", sep) in want:
+            return effect.replace("\x1f", sep)
+    return effect.replace("\x1f", ",")
+
+
 def compare_phase(n, want, got, structured, out):
     path = "phase %d" % n
     compare(path + " error", want.get("error"), got.get("error"), out)
@@ -621,7 +680,7 @@ def compare_phase(n, want, got, structured, out):
         compare(path + " final_output", want["final_output"], g, out)
     compare(path + " next_steps", want["next_steps"], got["next_steps"], out)
     compare(path + " hooks", plain_hooks(want["hooks"]), plain_hooks(got["hooks"]), out)
-    compare(path + " side_effects", want["side_effects"], got["side_effects"], out)
+    compare(path + " side_effects", want["side_effects"], [joined(s, want["side_effects"]) for s in got["side_effects"]], out)
 
 
 def play(case, model, folder):

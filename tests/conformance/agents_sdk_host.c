@@ -158,6 +158,119 @@ static bool body(const struct th_json *b, const struct th_json *args, struct th_
 	return true;
 }
 
+/* ---- tools of the API's own --------------------------------------------------------------- */
+
+/* "create a.txt" of each file that an envelope changes; and what an editor says of it. */
+static void read_patch(struct th_str patch, struct th_buf *said)
+{
+	static const struct {
+		const char *head, *does, *did;
+	} kinds[] = { { "*** Add File: ", "create", "Created" },
+		      { "*** Update File: ", "update", "Updated" },
+		      { "*** Delete File: ", "delete", "Deleted" } };
+	struct th_buf side = TH_BUF_INIT(TH_KIB);
+
+	while (patch.len) {
+		struct th_str line = th_str_split(&patch, '\n');
+
+		for (size_t i = 0; i < TH_COUNT(kinds); i++) {
+			struct th_str head = th_str_of(kinds[i].head);
+
+			if (!th_str_starts(line, head))
+				continue;
+			line = th_str_sub(line, head.len, line.len);
+			th_buf_clear(&side);
+			th_buf_printf(&side, "%s %.*s", kinds[i].does, TH_FMT(line));
+			say("side", th_buf_str(&side));
+			th_buf_printf(said, "%s%s %.*s", said->len ? "\n" : "", kinds[i].did,
+				      TH_FMT(line));
+			break;
+		}
+	}
+	th_buf_deinit(&side);
+}
+
+/* What is done, as the scenarios write it; `said`: what there is to say of it. */
+static void do_native(struct th_str kind, const struct th_local_call *call,
+		      const struct th_json *args, struct th_buf *said)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(args, "commands"));
+	struct th_buf side = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+
+	if (th_str_is(kind, "apply_patch")) {
+		read_patch(th_json_get_str(args, "patch"), said);
+		return;
+	}
+	if (th_str_is(kind, "custom")) {
+		th_buf_printf(&side, "%.*s:%.*s", TH_FMT(call->tool),
+			      TH_FMT(th_json_get_str(args, "input")));
+	} else {
+		th_buf_printf(&side, "%.*s:", TH_FMT(kind));
+		while (th_json_next(&it)) {
+			th_buf_add_cstr(&side, it.index > 0 ? "\x1f" : "");
+			for (size_t i = 0; i < th_json_str(it.val).len; i++)
+				if (!th_str_is(kind, "local_shell") ||
+				    th_json_str(it.val).ptr[i] != '\'')
+					th_buf_add_char(&side, th_json_str(it.val).ptr[i]);
+		}
+	}
+	say("side", th_buf_str(&side));
+	th_buf_deinit(&side);
+}
+
+/* A shell says what each command wrote; others have a text. */
+static void run_native(struct host *host, struct th_driver *d, const struct th_local_call *call,
+		       const struct th_json *native, const struct th_json *args)
+{
+	struct th_str kind = th_json_get_str(native, "kind");
+	struct th_str raises = th_json_get_str(native, "raise");
+	const struct th_json *value = th_json_get(native, "value");
+	struct th_tool_result r = { .status = TH_OUTCOME_DONE };
+	struct th_buf text = TH_BUF_INIT(TH_EVENT_DATA_MAX), out = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_buf evidence = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(&out);
+
+	do_native(kind, call, args, &text);
+	if (th_json_is_null(value) && (!text.len || !th_str_is(kind, "apply_patch")))
+		value = th_json_getn(th_json_get(native, "answers"), call->call_id);
+	if (raises.ptr) {
+		r.status = TH_OUTCOME_FAILED;
+		th_buf_clear(&text);
+		th_buf_add(&text, raises);
+	} else if (th_json_is_array(value)) {
+		struct th_jw e = th_jw(&evidence);
+
+		th_jw_object(&e);
+		th_jw_key(&e, TH_STR("commands"));
+		th_jw_json(&e, value);
+		if (th_json_get(native, "max_output_length"))
+			th_jw_kint(&e, "max_output_length",
+				   th_json_get_int(native, "max_output_length", 0));
+		th_jw_object_end(&e);
+	} else if (!th_json_is_null(value)) {
+		th_buf_clear(&text);
+		say_as(value, &text);
+	}
+	th_jw_str(&w, th_buf_str(&text));
+	r.output = th_buf_str(&out);
+	r.evidence = th_buf_str(&evidence);
+	if (raises.ptr && th_str_is(kind, "local_shell"))
+		r.fails = raises;
+	th_driver_tool_done(d, call->ticket, &r);
+	th_buf_deinit(&text);
+	th_buf_deinit(&out);
+	th_buf_deinit(&evidence);
+	(void)host;
+}
+
+static const struct th_tool_native *native_of(const struct th_json *spec)
+{
+	static const struct th_tool_native custom = { .kind = TH_NATIVE_CUSTOM };
+
+	return th_str_is(th_json_get_str(th_json_get(spec, "native"), "kind"), "custom") ? &custom
+											 : NULL;
+}
+
 static void run_tool(void *ctx, struct th_driver *d, const struct th_local_call *call)
 {
 	struct host *host = ctx;
@@ -167,16 +280,22 @@ static void run_tool(void *ctx, struct th_driver *d, const struct th_local_call 
 	struct th_json_doc *args = NULL;
 	int64_t ms = th_json_get_int(b, "sleep_ms", 0);
 	int64_t most = th_json_get_int(spec, "timeout_ms", INT64_MAX);
-	struct wait *w = wait_new(host, call->ticket, TH_MIN(ms, most));
+	struct wait *w;
 	struct th_buf raw = TH_BUF_INIT(TH_EVENT_DATA_MAX), text = TH_BUF_INIT(TH_EVENT_DATA_MAX);
-	struct th_jw jw = th_jw(&w->output);
+	struct th_jw jw;
 	bool good = false, raises;
 	struct th_err err = { 0 };
 
-	(void)d;
-	say("side", call->tool);
 	if (th_json_parse(call->arguments, &args, &err))
 		die(&err);
+	if (th_json_get(spec, "native")) {
+		run_native(host, d, call, th_json_get(spec, "native"), th_json_root(args));
+		th_json_free(args);
+		return;
+	}
+	w = wait_new(host, call->ticket, TH_MIN(ms, most));
+	jw = th_jw(&w->output);
+	say("side", call->tool);
 	w->result.status = TH_OUTCOME_FAILED;
 	raises = th_str_is(th_json_str(failure), "raise");
 	if (ms > most) {
@@ -297,6 +416,22 @@ static enum th_asked ask_guard(struct host *host, const struct th_code_ask *q,
 	return TH_ASKED_LATER;
 }
 
+/* A patch's operations stand in its text; what else there is in an argument of its own. */
+static bool argument_is(const struct th_json *args, const struct th_json *approval)
+{
+	struct th_str arg = th_json_get_str(approval, "arg");
+	const struct th_json *equals = th_json_get(approval, "equals"),
+			     *v = th_json_getn(args, arg);
+	struct th_json_iter it = th_json_iter(v);
+	bool same = v && th_json_equal(v, equals);
+
+	if (th_json_get(args, "patch"))
+		return holds(th_json_get_str(args, "patch"), th_json_str(equals));
+	while (th_json_is_array(v) && th_json_next(&it))
+		same |= th_json_equal(it.val, equals);
+	return same;
+}
+
 static bool is_tool_item(const struct th_json *v)
 {
 	struct th_str type = th_json_get_str(v, "type");
@@ -338,12 +473,17 @@ static enum th_asked ask_text(const struct host *host, const struct th_json *in,
 	const struct th_json *texts = th_json_get(th_json_get(host->spec, "codes"), "texts");
 	struct th_str kind = th_json_get_str(in, "kind"), tool = th_json_get_str(in, "tool");
 	struct th_str message = th_json_get_str(in, "message");
-	struct th_str given =
-	    th_json_getn(texts, kind) ? th_json_str(th_json_getn(texts, kind)) : TH_STR("");
+	struct th_str given;
 	struct th_buf text = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_jw w = th_jw(answer);
 
-	if (th_str_is(kind, "rejected") && !th_str_is(message, "a person rejected it"))
+	/* What code rejects is no person's word, and a rejection all the same. */
+	if (th_str_is(kind, "refused") && !holds(message, TH_STR("are not usable")) &&
+	    !holds(message, TH_STR("the answer was cut")))
+		kind = TH_STR("rejected");
+	given = th_json_str(th_json_getn(texts, kind));
+	if (th_str_is(kind, "rejected") && !th_str_is(message, TH_REJECTED) &&
+	    !th_str_is(message, TH_CODE_REJECTED))
 		th_buf_add(&text, message);
 	else if (given.len)
 		th_buf_add(&text, given);
@@ -363,6 +503,31 @@ static enum th_asked ask_text(const struct host *host, const struct th_json *in,
 	return TH_ASKED_ANSWERED;
 }
 
+/* The program's own word: by an argument, or a callback that decides. */
+static enum th_asked ask_approval(const struct host *host, const struct th_json *in,
+				  struct th_buf *answer)
+{
+	struct th_str tool = th_json_get_str(in, "tool"), label = tool;
+	ptrdiff_t dot = th_str_find_char(tool, '.');
+	const struct th_json *all = th_json_get(th_json_get(host->spec, "codes"), "approvals"), *a;
+	const struct th_json *args = th_json_get(in, "arguments"), *callback;
+	bool asks;
+
+	label.len = dot >= 0 ? (size_t)dot : label.len;
+	a = th_json_getn(all, label);
+	callback = th_json_get(a, "callback");
+	asks = dot >= 0 || th_json_bool(th_json_get(a, "always"), false);
+	if (a && !asks && th_json_get(a, "arg")) /* what cannot be read is asked about */
+		asks = !th_json_is_object(args) || argument_is(args, a);
+	if (!asks)
+		th_buf_add_cstr(answer, "null");
+	else if (th_json_type(th_json_get(callback, "approve")) == TH_JSON_BOOL)
+		th_json_print(callback, answer);
+	else
+		th_buf_add_cstr(answer, "true");
+	return TH_ASKED_ANSWERED;
+}
+
 static enum th_asked ask(void *ctx, const struct th_code_ask *q, struct th_buf *answer,
 			 struct th_err *err)
 {
@@ -376,6 +541,8 @@ static enum th_asked ask(void *ctx, const struct th_code_ask *q, struct th_buf *
 		asked = ask_guard(host, q, th_json_root(doc), answer);
 	else if (q->kind == TH_ASK_FILTER)
 		asked = ask_filter(q, th_json_root(doc), answer);
+	else if (q->kind == TH_ASK_APPROVAL)
+		asked = ask_approval(host, th_json_root(doc), answer);
 	else if (q->kind == TH_ASK_TEXT)
 		asked = ask_text(host, th_json_root(doc), answer);
 	th_json_free(doc);
@@ -578,7 +745,8 @@ int main(void)
 			.spec = { .name = th_json_get_str(it.val, "name"),
 				  .schema = th_json_text(th_json_get(it.val, "schema"), &memory),
 				  .class = TH_CLASS_W,
-				  .ask = th_json_bool(th_json_get(it.val, "ask"), false) },
+				  .ask = th_json_bool(th_json_get(it.val, "ask"), false),
+				  .native = native_of(it.val) },
 			.local = run_tool,
 			.ctx = &host,
 		};

@@ -79,6 +79,35 @@ class Agents(house.House):
         self.assertEqual(ended.code, 1)
         self.assertIn("too long", ended.out + ended.err)
 
+    def test_native(self):
+        def at(path, value):
+            return {"path": path, "equals": value}
+
+        ask = {"raw": {"type": "mcp_approval_request", "id": "mcpr_1", "server_label": "wiki", "name": "search",
+                       "arguments": "{\"q\":\"oars\"}"}}
+        edit = {"raw": {"type": "mcp_approval_request", "id": "mcpr_2", "server_label": "wiki", "name": "edit", "arguments": "{}"}}
+        exits = [{"stdout": "one\n", "stderr": "two\n", "outcome": {"type": "exit", "exit_code": 3}},
+                 {"stdout": "three\n", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}]
+        self.serve({"parts": [{"shell": {"commands": ["echo one; echo two >&2; exit 3", "echo three"]}}],
+                    "expect": [at("$.tools[%d].type" % n, t) for n, t in enumerate(["shell", "apply_patch", "custom", "mcp"])]},
+                   {"parts": [{"apply_patch": {"type": "create_file", "path": "made.txt", "diff": "+made"}}],
+                    "expect": [at("$.input[-1].type", "shell_call_output"), at("$.input[-1].output", exits)]},
+                   {"parts": [{"custom_call": {"name": "shout", "input": "land ahoy"}}],
+                    "expect": [at("$.input[-1].type", "apply_patch_call_output"), at("$.input[-1].status", "completed")]},
+                   {"parts": [ask, edit],
+                    "expect": [at("$.input[-1].type", "custom_tool_call_output"), at("$.input[-1].output", "LAND AHOY")]},
+                   {"parts": [{"text": "Done."}],
+                    "expect": [at("$.input[-2].approval_request_id", "mcpr_1"), at("$.input[-2].approve", True),
+                               at("$.input[-1].approval_request_id", "mcpr_2"), at("$.input[-1].approve", False),
+                               at("$.input[-1].reason", "not now")]})
+        ended = self.thole("run", "-a", self.agent("native"), "-s", "own", "work")
+        self.assertEqual(ended.code, 3, ended)
+        self.assertIn("wiki.edit", ended.out)
+        self.good("reject", "own", "-m", "not now")
+        self.good("resume", "own")
+        self.assertEqual(self.finals("own"), ["Done."])
+        self.assertEqual((self.work / "made.txt").read_text(), "made\n")
+
     def team(self, file):
         self.rules({"if": [{"tool": "transfer_to_support"}], "parts": [call("transfer_to_support")]},
                    {"if": [{"turns": {"min": 1}}], "parts": [{"text": "It prints again."}]},

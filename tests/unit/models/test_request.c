@@ -166,7 +166,7 @@ static void test_bad_groups(void **state)
 	}
 }
 
-/* Tools of the API that are not offered still get an answer of the right form. */
+/* Calls that are items of the API's own have results that are. */
 static void test_other_results(void **state)
 {
 	static const char text[] =
@@ -174,6 +174,7 @@ static void test_other_results(void **state)
 	struct th_group r = result("{\"type\":\"shell_call\"}", "\"no shell\"");
 
 	(void)state;
+	one.status = TH_OUTCOME_REFUSED;
 	assert_int_equal(group("gpt-5.4", &r, true, 4), TH_OK);
 	expect("{\"type\":\"shell_call_output\",\"call_id\":\"c\\\"1\",\"output\":[{\"stdout\":"
 	       "\"\",\"stderr\":"
@@ -183,13 +184,89 @@ static void test_other_results(void **state)
 	expect("{\"type\":\"local_shell_call_output\",\"call_id\":\"c\\\"1\",\"output\":"
 	       "\"a\\n\\nb\"}");
 	r = result("{\"type\":\"apply_patch_call\"}", text);
+	one.status = TH_OUTCOME_FAILED;
 	assert_int_equal(group("gpt-5.4", &r, true, 4), TH_OK);
 	expect("{\"type\":\"apply_patch_call_output\",\"call_id\":\"c\\\"1\",\"status\":\"failed\","
 	       "\"output\":"
 	       "\"a\\n\\nb\"}");
+	r = result("{\"type\":\"mcp_approval_request\"}", "\"approved\"");
+	one.evidence = TH_STR("{\"reason\":\"it is safe\"}");
+	assert_int_equal(group("gpt-5.4", &r, true, 4), TH_OK);
+	expect("{\"type\":\"mcp_approval_response\",\"approval_request_id\":\"c\\\"1\",\"approve\":"
+	       "true,\"reason\":\"it is safe\"}");
 	r = result("{\"type\":\"custom_tool_call\"}", "\"x\"");
 	assert_int_equal(group("gpt-5.4", &r, true, 4), TH_OK);
 	expect("{\"type\":\"custom_tool_call_output\",\"call_id\":\"c\\\"1\",\"output\":\"x\"}");
+}
+
+/* Tools of ours in the form that the API has for them; and a call of one by another way. */
+static void test_native_tools(void **state)
+{
+	static const struct th_tool_native forms[] = {
+		{ .kind = TH_NATIVE_SHELL },
+		{ .kind = TH_NATIVE_LOCAL_SHELL },
+		{ .kind = TH_NATIVE_PATCH },
+		{ .kind = TH_NATIVE_CUSTOM,
+		  .format = TH_STR_INIT("{\"type\":\"grammar\",\"syntax\":\"regex\",\"definition\":"
+					"\"a+\"}") },
+		{ .kind = TH_NATIVE_CUSTOM },
+	};
+	static const char *const offered[] = {
+		"{\"type\":\"shell\",\"environment\":{\"type\":\"local\"}}",
+		"{\"type\":\"local_shell\"}",
+		"{\"type\":\"apply_patch\"}",
+		"{\"type\":\"custom\",\"name\":\"t\",\"description\":\"d\",\"format\":{\"type\":"
+		"\"grammar\",\"syntax\":\"regex\",\"definition\":\"a+\"}}",
+		"{\"type\":\"custom\",\"name\":\"t\",\"description\":\"d\"}",
+	};
+	static const char *const chosen[] = { "{\"type\":\"shell\"}", "{\"type\":\"local_shell\"}",
+					      "{\"type\":\"apply_patch\"}",
+					      "{\"type\":\"custom\",\"name\":\"t\"}",
+					      "{\"type\":\"custom\",\"name\":\"t\"}" };
+	static const char *const names[] = { "shell", "shell", "apply_patch", "t", "t" };
+	struct th_tool_spec tool = { .description = TH_STR("d"), .schema = TH_STR("{}") };
+	struct th_group e = {
+		.kind = TH_GROUP_ANSWER,
+		.items =
+		    TH_STR("[{\"type\":\"function_call\",\"id\":\"fc_1\",\"call_id\":\"c\\\"1\","
+			   "\"name\":\"apply_patch\",\"arguments\":\"{\\\"type\\\":\\\"delete_file"
+			   "\\\",\\\"path\\\":\\\"a\\\"}\"}]"),
+	};
+	struct th_group r;
+
+	(void)state;
+	options.tools = &tool;
+	options.tool_count = 1;
+	options.choice.kind = TH_CHOICE_TOOL;
+	for (size_t i = 0; i < TH_COUNT(forms); i++) {
+		struct th_buf head = TH_BUF_INIT(TH_MIB);
+
+		tool.native = &forms[i];
+		options.choice.tool = tool.name = th_str_of(names[i]);
+		assert_int_equal(group("gpt-5.4", &e, true, 4), TH_OK);
+		th_responses_head(&options, &head);
+		if (!strstr(head.ptr, offered[i]) || !strstr(head.ptr, chosen[i]))
+			fail_msg("%s", head.ptr);
+		th_buf_deinit(&head);
+		/* Only where that is what is offered. */
+		if (forms[i].kind != TH_NATIVE_PATCH) {
+			assert_non_null(strstr(out.ptr, "\"type\":\"function_call\""));
+			th_buf_clear(&out);
+			continue;
+		}
+		expect(
+		    "{\"type\":\"apply_patch_call\",\"call_id\":\"c\\\"1\",\"operation\":{\"type\":"
+		    "\"delete_file\",\"path\":\"a\"}}");
+		r = result("{\"type\":\"function_call\",\"name\":\"apply_patch\",\"arguments\":"
+			   "\"{\\\"type\\\":\\\"delete_file\\\",\\\"path\\\":\\\"a\\\"}\"}",
+			   "\"gone\"");
+		assert_int_equal(group("gpt-5.4", &r, true, 4), TH_OK);
+		expect("{\"type\":\"apply_patch_call_output\",\"call_id\":\"c\\\"1\",\"status\":"
+		       "\"completed\",\"output\":\"gone\"}");
+	}
+	options.tools = NULL;
+	options.tool_count = 0;
+	options.choice = (struct th_tool_choice){ 0 };
 }
 
 static void test_acknowledged(void **state)
@@ -332,6 +409,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_hole_max, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_groups, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_results, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_native_tools, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_acknowledged, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_neighbours, setup, teardown),

@@ -1719,6 +1719,173 @@ static void test_messages_to_a_busy_model_have_a_maximum(void **unused)
 	end(w);
 }
 
+/* ---- the API's own items ----------------------------------------------------------------- */
+
+static const struct th_tool_native native_shell = { .kind = TH_NATIVE_SHELL };
+
+#define SHELL_CALL(id)                                                                       \
+	"{\"type\":\"shell_call\",\"id\":\"sh_" id "\",\"call_id\":\"" id                    \
+	"\",\"status\":\"completed\",\"created_by\":\"m\",\"action\":{\"commands\":[\"ls\"," \
+	"\"pwd\"],\"timeout_ms\":900,\"max_output_length\":4}}"
+
+static void test_a_shell_of_the_api(void **unused)
+{
+	struct th_tool_result r = {
+		.status = TH_OUTCOME_DONE,
+		.output = TH_STR("\"$ ls\""),
+		.evidence = TH_STR("{\"commands\":[{\"stdout\":\"abcdef\",\"stderr\":\"\","
+				   "\"outcome\":{\"type\":\"exit\",\"exit_code\":2}}]}"),
+	};
+	struct th_str all[] = { TH_STR("shell") };
+	struct th_err err = { 0 };
+	struct world *w;
+	char *before;
+
+	(void)unused;
+	rows[0].spec.native = &native_shell;
+	agent.approve = (struct th_strs){ all, 1 };
+	w = begin_with_fallback("look");
+	assert_non_null(strstr(w->body, "{\"type\":\"shell\",\"environment\":{\"type\":"
+					"\"local\"}}"));
+	answer(w, SHELL_CALL("s1"));
+	assert_int_equal(state(w), TH_STATE_WAITING); /* an approval like any other */
+	restart(w);
+	assert_int_equal(
+	    th_driver_decide(w->driver, w->h, TH_STR("s1"), true, TH_STR("me"), TH_STR(""), &err),
+	    TH_OK);
+	settle(w);
+	assert_int_equal(w->runs, 1);
+	assert_false(w->tool_early);
+	assert_string_equal(w->tool_name, "commands");
+	assert_string_equal(w->tool_arguments, "{\"commands\":[\"ls\",\"pwd\"],\"timeout_ms\":900,"
+					       "\"max_output_length\":4}");
+	th_driver_tool_done(w->driver, w->tool[0], &r);
+	settle(w);
+	/* What came goes back, but for who made it; the result has the API's form. */
+	assert_non_null(strstr(w->body, "{\"type\":\"shell_call\",\"id\":\"sh_s1\","));
+	assert_null(strstr(w->body, "created_by"));
+	assert_non_null(strstr(w->body,
+			       "{\"type\":\"shell_call_output\",\"call_id\":\"s1\",\"output\":"
+			       "[{\"stdout\":\"abcd\",\"stderr\":\"\",\"outcome\":{\"type\":"
+			       "\"exit\",\"exit_code\":2}}],\"max_output_length\":4}"));
+	before = strdup(w->body);
+	restart(w);
+	assert_string_equal(w->body, before);
+	free(before);
+	/* Another wire's model sees a function's call, and what was said of it. */
+	fail_model(w, 401, REFUSED);
+	assert_int_equal(w->model_at, 1);
+	assert_non_null(strstr(w->body, "\"name\":\"shell\",\"arguments\":\"{\\\"command\\\":"
+					"\\\"ls\\\\npwd\\\"}\""));
+	assert_non_null(strstr(w->body, "\"$ ls\""));
+	assert_null(strstr(w->body, "\"type\":\"shell\""));
+	rows[0].spec.native = NULL;
+	agent.approve = (struct th_strs){ 0 };
+	end_with_fallback(w);
+}
+
+/* Stopped where nobody knows what became of it, it is settled as the same effect. */
+static void test_a_shell_of_the_api_is_settled(void **unused)
+{
+	struct world *w;
+
+	(void)unused;
+	rows[0].spec.native = &native_shell;
+	w = begin("look");
+	answer(w, SHELL_CALL("s1"));
+	assert_int_equal(w->runs, 1);
+	restart(w);
+	assert_int_equal(w->runs, 1);
+	assert_int_equal(w->settles, 1);
+	assert_string_equal(w->tool_name, "commands");
+	tool_done(w, 1, TH_OUTCOME_DONE, "\"$ ls\"");
+	assert_true(w->model_open);
+	rows[0].spec.native = NULL;
+	end(w);
+}
+
+#define MCP(id, name)                                                                    \
+	"{\"type\":\"mcp_approval_request\",\"id\":\"" id "\",\"server_label\":\"srv\"," \
+	"\"name\":\"" name "\",\"arguments\":\"{\\\"a\\\":1}\"}"
+#define SERVER "[{\"type\":\"mcp\",\"server_label\":\"srv\",\"server_url\":\"https://x\"}]"
+
+static void decide_mcp(struct world *w, const char *id, bool approve, bool always,
+		       const char *message)
+{
+	struct th_err err = { 0 };
+
+	assert_int_equal(th_driver_decide_as(w->driver, w->h, th_str_of(id), approve, always,
+					     TH_STR("me"), th_str_of(message), &err),
+			 TH_OK);
+	settle(w);
+}
+
+static void test_a_provider_asks_for_its_server(void **unused)
+{
+	struct world *w;
+
+	(void)unused;
+	agent.hosted_tools = TH_STR(SERVER);
+	w = begin("do it");
+	answer(w, MCP("m1", "do") "," MCP("m2", "look") "," CALL("call_1", "shell", "{}"));
+	/* Nothing begins before all of it is decided; a restart asks the same. */
+	assert_int_equal(state(w), TH_STATE_WAITING);
+	assert_int_equal(w->runs, 0);
+	restart(w);
+	decide_mcp(w, "m1", true, true, "");
+	assert_int_equal(w->runs, 0);
+	assert_false(w->model_open);
+	decide_mcp(w, "m2", false, false, "nope");
+	assert_int_equal(w->runs, 1);
+	tool_done(w, 0, TH_OUTCOME_DONE, "\"ok\"");
+	assert_non_null(strstr(w->body, MCP("m1", "do")));
+	assert_non_null(strstr(w->body, "{\"type\":\"mcp_approval_response\","
+					"\"approval_request_id\":\"m1\",\"approve\":true}"));
+	assert_non_null(strstr(w->body, "\"approval_request_id\":\"m2\",\"approve\":false,"
+					"\"reason\":\"nope\"}"));
+	assert_int_equal(strstr(kinds(w), "intent") == strstr(kinds(w), "intent outcome"), 1);
+	/* For good: of that tool, not of the server. */
+	answer(w, MCP("m3", "do"));
+	assert_true(w->model_open);
+	assert_non_null(strstr(w->body, "\"approval_request_id\":\"m3\",\"approve\":true}"));
+	answer(w, MCP("m4", "look"));
+	assert_int_equal(state(w), TH_STATE_WAITING);
+	decide_mcp(w, "m4", false, false, "");
+	assert_non_null(strstr(w->body, "\"approval_request_id\":\"m4\",\"approve\":false}"));
+	/* A server that the agent does not have. */
+	agent.hosted_tools = TH_STR("[]");
+	answer(w, MCP("m5", "do"));
+	assert_true(w->model_open);
+	assert_non_null(strstr(w->body, "\"reason\":\"MCP server label srv not found\"}"));
+	agent.hosted_tools = (struct th_str){ 0 };
+	end(w);
+}
+
+static void test_a_rule_answers_for_a_server(void **unused)
+{
+	struct th_agent_rule rules[] = {
+		{ .tool = TH_STR("srv.do"), .class = -1, .decide = TH_RULE_RUN },
+		{ .tool = TH_STR("srv.*"),
+		  .class = -1,
+		  .decide = TH_RULE_REFUSE,
+		  .message = TH_STR("not that one") },
+	};
+	struct world *w;
+
+	(void)unused;
+	agent.hosted_tools = TH_STR(SERVER);
+	agent.rules = (struct th_objects){ rules, TH_COUNT(rules) };
+	w = begin("do it");
+	answer(w, MCP("m1", "do") "," MCP("m2", "rm"));
+	assert_true(w->model_open);
+	assert_non_null(strstr(w->body, "\"approval_request_id\":\"m1\",\"approve\":true}"));
+	assert_non_null(strstr(w->body, "\"approval_request_id\":\"m2\",\"approve\":false,"
+					"\"reason\":\"not that one\"}"));
+	agent.hosted_tools = (struct th_str){ 0 };
+	agent.rules = (struct th_objects){ 0 };
+	end(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1772,6 +1939,10 @@ int main(void)
 		cmocka_unit_test(test_a_request_waits_for_its_own_event),
 		cmocka_unit_test(test_a_request_waits_for_the_whole_log),
 		cmocka_unit_test(test_messages_to_a_busy_model_have_a_maximum),
+		cmocka_unit_test(test_a_shell_of_the_api),
+		cmocka_unit_test(test_a_shell_of_the_api_is_settled),
+		cmocka_unit_test(test_a_provider_asks_for_its_server),
+		cmocka_unit_test(test_a_rule_answers_for_a_server),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
