@@ -197,6 +197,9 @@ static void make_env(struct init *in)
 		if (in->buses[i].there)
 			add_env(in, bus_kinds[i].variable, text);
 	}
+	/* Without it Chromium stays away from the bus, whatever its options say. */
+	if (in->buses[BUS_TREE].there)
+		add_env(in, "ACCESSIBILITY_ENABLED", "1");
 	if (tree)
 		add_env(in, "THOLE_TREE", tree); /* by which io/child.c finds what we lose */
 }

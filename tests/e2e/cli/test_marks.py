@@ -19,6 +19,10 @@ import house
 DIALOG = "zenity --question --title=Asking --text='Delete the file?' && echo yes > answer || echo no > answer"
 
 
+CHROMIUM = ("chromium --no-first-run --no-default-browser-check --disable-gpu --start-maximized "
+            "--force-renderer-accessibility %s >/dev/null 2>&1 &")
+
+
 class Parser(http.server.BaseHTTPRequestHandler):
     """A button where the test says, whatever the picture."""
     boxes, asked = [], []
@@ -209,6 +213,19 @@ class Tree(house.House):
             self.assertEqual(e["source"], "tree")
             x, y, w, h = e["box"]
             self.assertTrue(x >= 0 and y >= 0 and x + w <= 640 and y + h <= 400 and w > 40 and h > 15, e)
+
+    @unittest.skipUnless(shutil.which("chromium") and shutil.which("dbus-daemon") and
+                         os.path.exists("/usr/share/defaults/at-spi2/accessibility.conf"), "chromium and at-spi2-core are not here")
+    def test_what_a_page_says(self):
+        """A browser tells the elements of its page, in and below the page's own words."""
+        (self.work / "page.html").write_text("<title>shop</title><h1>Order</h1><label>Name <input></label>"
+                                             "<button>Send it</button><a href='#x'>Help page</a>")
+        self.good("computer", "-c", "desktop:640x400", "shell", CHROMIUM % ("file://%s/page.html" % self.work))
+        self.wait_for(lambda: "Send it" in self.good("computer", "tree").out)
+        elements = json.loads(self.good("computer", "tree", "--json").out)["evidence"]["elements"]
+        said = {(e.get("role"), e.get("name") or e.get("text")) for e in elements if e["source"] == "tree"}
+        for wanted in [("heading", "Order"), ("entry", "Name"), ("push button", "Send it"), ("link", "Help page")]:
+            self.assertIn(wanted, said)
 
 
 if __name__ == "__main__":
