@@ -461,6 +461,45 @@ static const struct {
 	  "for i = 1, 2999 do keep[i][keep[i + 1]] = keep[3000 - i] end mt.__mode = 'k' "
 	  "while true do local t = {} end",
 	  TH_ELIMIT, "" },
+	{ "a metatable of itself", "local t = {} t.__index = t setmetatable(t, t) return t.x",
+	  TH_EPROTO, "loop" },
+	{ "a call of itself", "local t = {} setmetatable(t, {__call = t}) return t()", TH_ELIMIT,
+	  "" },
+	{ "a chain of calls",
+	  "local f = function() end for i = 1, 1e6 do f = setmetatable({}, {__call = f}) end f()",
+	  TH_ELIMIT, "" },
+	{ "sums for ever",
+	  "local mt = {} mt.__add = function(a, b) return a + b end local t = setmetatable({}, mt) "
+	  "while true do pcall(function() return t + t end) end",
+	  TH_ELIMIT, "" },
+	{ "comparisons for ever",
+	  "local mt = {} mt.__lt = function(a, b) while true do end end "
+	  "local t = setmetatable({}, mt) return pcall(function() return t < t end)",
+	  TH_ELIMIT, "instructions" },
+	{ "assignments for ever",
+	  "local mt = {} mt.__newindex = function(t, k, v) t[k .. 'x'] = v end "
+	  "local t = setmetatable({}, mt) while true do pcall(function() t.x = 1 end) end",
+	  TH_ELIMIT, "" },
+	{ "the metatable of strings",
+	  "getmetatable('').__index = function() while true do end end return ('x').y", TH_EPROTO,
+	  "index" },
+	{ "a metatable that hides",
+	  "setmetatable(string, {__index = function() return print end}) "
+	  "return ('x'):nothing()",
+	  TH_OK, "" },
+	{ "a coroutine with much luggage",
+	  "local co = coroutine.wrap(function(...) while true do coroutine.yield(...) end end) "
+	  "while true do co(table.unpack({}, 1, 1e4)) end",
+	  TH_ELIMIT, "" },
+	{ "a coroutine that resumes itself",
+	  "local co co = coroutine.create(function() while true do coroutine.resume(co) end end) "
+	  "coroutine.resume(co)",
+	  TH_ELIMIT, "instructions" },
+	{ "coroutines that resume each other",
+	  "local a, b a = coroutine.create(function() while true do coroutine.resume(b) "
+	  "coroutine.yield() end end) b = coroutine.create(function() while true do "
+	  "coroutine.resume(a) coroutine.yield() end end) while true do coroutine.resume(a) end",
+	  TH_ELIMIT, "instructions" },
 	{ "globals gone", "local g = _G for k in pairs(g) do g[k] = nil end while true do end",
 	  TH_ELIMIT, "instructions" },
 	{ "string methods gone", "string.rep = nil string.format = nil return ('x'):rep(2)",
@@ -586,6 +625,47 @@ static void smaller_limits(void **state)
 	th_buf_deinit(&out);
 }
 
+/* A coroutine so short that no hook ever rings in it is paid for all the same: its making, and each
+ * time that it is gone on with. */
+static void coroutines_are_paid_for(void **state)
+{
+	static const struct {
+		const char *function;
+		enum th_code of_20, of_80;
+	} costs[] = {
+		{ "loop", TH_OK, TH_OK }, /* what the loop itself takes is nothing beside it */
+		{ "make", TH_OK, TH_ELIMIT },
+		{ "resume", TH_OK, TH_ELIMIT },
+		{ "fail", TH_OK, TH_ELIMIT },
+	};
+	struct th_script_limits limits = { .instructions = 10000 };
+	struct th_buf out = TH_BUF_INIT(TH_KIB);
+	struct th_script *s;
+	struct th_err err;
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(costs); i++) {
+		assert_int_equal(
+		    th_script_new(
+			TH_STR("t"),
+			TH_STR("local function none() end "
+			       "function loop(n) for i = 1, n do none() end end "
+			       "function make(n) for i = 1, n do coroutine.create(none) end end "
+			       "function resume(n) local co = coroutine.wrap(function() while true "
+			       "do coroutine.yield() end end) for i = 1, n do co() end end "
+			       "function fail(n) for i = 1, n do pcall(coroutine.wrap(error)) end "
+			       "end"),
+			&limits, &s, &err),
+		    TH_OK);
+		assert_int_equal(th_script_call(s, costs[i].function, TH_STR("[20]"), &out, &err),
+				 costs[i].of_20);
+		assert_int_equal(th_script_call(s, costs[i].function, TH_STR("[80]"), &out, &err),
+				 costs[i].of_80);
+		th_script_free(s);
+	}
+	th_buf_deinit(&out);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -598,6 +678,7 @@ int main(void)
 		cmocka_unit_test(hostile_scripts_stop),
 		cmocka_unit_test(hostile_sources_stop),
 		cmocka_unit_test(smaller_limits),
+		cmocka_unit_test(coroutines_are_paid_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
