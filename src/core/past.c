@@ -80,16 +80,35 @@ static void fill_native(struct th_past *p, struct th_past_item *to, const struct
 	to->status = failed ? TH_OUTCOME_FAILED : TH_OUTCOME_DONE;
 }
 
+static bool is_said(struct th_str type, struct th_str role)
+{
+	bool said = role.len && (!type.len || th_str_is(type, "message"));
+
+	return said && (!type.len || !th_str_is(role, "assistant"));
+}
+
+bool th_items_are_messages(const struct th_json *items)
+{
+	struct th_json_iter it = th_json_iter(items);
+
+	while (th_json_next(&it)) {
+		struct th_str role = th_json_get_str(it.val, "role");
+
+		if (!is_said(th_json_get_str(it.val, "type"), role) || th_str_is(role, "assistant"))
+			return false;
+	}
+	return true;
+}
+
 /* Of one item as the Responses API has it. */
 static void fill(struct th_past *p, struct th_past_item *to, const struct th_json *v,
 		 struct th_str raw)
 {
 	struct th_str type = th_json_get_str(v, "type"), role = th_json_get_str(v, "role");
-	bool said = role.len && (!type.len || th_str_is(type, "message"));
 	size_t seq = to->seq, index = to->index;
 
 	*to = (struct th_past_item){ .seq = seq, .index = index };
-	if (said && (!type.len || !th_str_is(role, "assistant"))) {
+	if (is_said(type, role)) {
 		to->kind = TH_PAST_MESSAGE;
 		to->role = hold(p, role);
 		to->content = hold(p, th_json_raw_get(raw, "content"));
@@ -311,7 +330,9 @@ enum th_code th_past_add(struct th_past *p, const struct th_event *ev, struct th
 	} else if (ev->kind == TH_EV_ITEMS_ADDED) {
 		add_list(p, ev->seq, th_json_raw_get(ev->data, "items"), th_json_get(v, "items"),
 			 TH_STR(""), NULL);
-		p->answer_at = p->results_at = p->count;
+		if (!th_items_are_messages(
+			th_json_get(v, "items"))) /* else results may still come before it */
+			p->answer_at = p->results_at = p->count;
 	} else if (ev->kind == TH_EV_ITEMS_REMOVED) {
 		remove_items(p, th_json_get_int(v, "count", 0));
 	} else if (ev->kind == TH_EV_FINAL) {

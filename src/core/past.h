@@ -81,6 +81,8 @@ TH_NODISCARD enum th_code th_past_mark(const struct th_past *p, const struct th_
 /* One item, in the Responses API's form. */
 void th_past_print(const struct th_past_item *item, struct th_jw *w);
 
+/* Nothing but messages, of somebody else than the model? */
+bool th_items_are_messages(const struct th_json *items);
 /* Is this a list that items_added may hold? */
 TH_NODISCARD enum th_code th_items_check(const struct th_json *items, struct th_err *err);
 

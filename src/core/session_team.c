@@ -9,6 +9,7 @@
  * asked again.  A text beside a call is never final.
  */
 #include "base/text.h"
+#include "core/past.h"
 #include "core/schema.h"
 #include "core/session_internal.h"
 
@@ -534,6 +535,13 @@ static bool between_tasks(const struct th_session *s)
 	       (s->phase != TH_TURN_CALLS || th_calls_settled(s));
 }
 
+/* What somebody says may be added while a person is waited for: it is read after the results of the
+ * calls that are open, as a message is.  It decides nothing. */
+static bool said_meanwhile(const struct th_session *s, const struct th_json *items)
+{
+	return s->state == TH_STATE_WAITING && th_items_are_messages(items);
+}
+
 enum th_code th_on_items_added(struct th_step *st)
 {
 	struct th_session *s = st->s;
@@ -542,13 +550,15 @@ enum th_code th_on_items_added(struct th_step *st)
 
 	if (!th_json_is_array(items))
 		return th_fail(st->err, TH_EPROTO, "items must be a list");
-	if (!between_tasks(s))
+	if (!between_tasks(s) && !said_meanwhile(s, items))
 		return not_now(st);
 	if (s->items + count > TH_SESSION_ITEMS_MAX)
 		return th_fail(st->err, TH_ELIMIT, "the session's history is full");
 	s->items += count;
 	s->rewritten_seq = st->ev->seq;
-	if (th_json_bool(th_json_get(st->data, "begins"), false)) {
+	if (s->state == TH_STATE_WAITING)
+		s->message_seq = st->ev->seq;
+	else if (th_json_bool(th_json_get(st->data, "begins"), false)) {
 		s->message_seq = st->ev->seq;
 		return th_step_begin(st);
 	}
