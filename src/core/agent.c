@@ -8,6 +8,36 @@ TH_TABLE(agent_computer, "The screen the agent may see and touch.", false)
 
 TH_TABLE(agent_instead, "What is said where the run would end without an answer.", false)
 
+TH_TABLE(agent_hooks, "Functions of the agent's code that watch.", false)
+
+#define X(id, name) #name,
+static const char *const hook_names[] = { TH_HOOKS(X) NULL };
+#undef X
+
+const char *th_hook_name(enum th_hook h)
+{
+	assert(h < TH_HOOK_COUNT);
+	return hook_names[h];
+}
+
+int th_hook_find(struct th_str name)
+{
+	return th_names_find(hook_names, name);
+}
+
+struct th_str th_agent_hook(const struct th_agent_hooks *h, enum th_hook hook)
+{
+#define X(id, name) offsetof(struct th_agent_hooks, name),
+	static const size_t at[] = { TH_HOOKS(X) };
+#undef X
+	struct th_str function = { 0 };
+
+	assert(hook < TH_HOOK_COUNT);
+	if (h)
+		memcpy(&function, (const char *)h + at[hook], sizeof(function));
+	return function;
+}
+
 static const char *const unknown_tools[] = { "tell", "fail", NULL };
 #define X(id, name, doc) name,
 static const char *const guard_stages[] = { TH_GUARD_STAGES(X) NULL };
@@ -170,6 +200,10 @@ static const struct th_field agent_fields[] = {
 	{ "approve_from", AT(approve_from), TH_FIELD_str, TH_NONEMPTY,
 	  "function of the agent's code that says whether a person is asked about a call", NULL,
 	  NULL, false, 0 },
+	{ "decide_from", AT(decide_from), TH_FIELD_str, TH_NONEMPTY,
+	  "function of the agent's code that is asked before a person: it approves, rejects, or "
+	  "leaves a call to the person",
+	  NULL, NULL, false, 0 },
 	{ "script", AT(script), TH_FIELD_str, TH_NONEMPTY,
 	  "Lua 5.4 source: functions that guardrails, tools, filters and the rest name", NULL, NULL,
 	  false, 0 },
@@ -190,6 +224,12 @@ static const struct th_field agent_fields[] = {
 	{ "input_filter", AT(input_filter), TH_FIELD_str, TH_NONEMPTY,
 	  "function of the agent's code that says which items each request sends", NULL, NULL,
 	  false, 0 },
+	{ "hooks", AT(hooks), TH_FIELD_object, 0,
+	  "functions of the agent's code that watch this agent", &th_agent_hooks_table, NULL, false,
+	  0 },
+	{ "run_hooks", AT(run_hooks), TH_FIELD_object, 0,
+	  "of the first agent: functions that watch every agent of the team", &th_agent_hooks_table,
+	  NULL, false, 0 },
 	{ "history_items", AT(history_items), TH_FIELD_int, TH_POSITIVE,
 	  "items of before the task that the model sees, the newest; default: all", NULL, NULL,
 	  false, 0 },

@@ -64,6 +64,42 @@ enum th_history_kept { TH_HISTORY_FULL, TH_HISTORY_PREVIOUS };
 TH_STRUCT(agent_limits)
 TH_STRUCT(agent_computer)
 
+/* id, name in files, events and questions: what code may watch (run/driver_hooks.c). */
+#define TH_HOOKS(X)                 \
+	X(AGENT_START, agent_start) \
+	X(AGENT_END, agent_end)     \
+	X(LLM_START, llm_start)     \
+	X(LLM_END, llm_end)         \
+	X(HANDOFF, handoff)         \
+	X(TOOL_START, tool_start)   \
+	X(TOOL_END, tool_end)
+#define X(id, name) TH_HOOK_##id,
+enum th_hook { TH_HOOKS(X) TH_HOOK_COUNT };
+#undef X
+const char *th_hook_name(enum th_hook h);
+int th_hook_find(struct th_str name); /* or -1 */
+
+/* Functions of the agent's code, by their names there. */
+#define TH_FIELDS_agent_hooks(F)                                                             \
+	F(agent_hooks, str, agent_start, "agent_start", TH_NONEMPTY,                         \
+	  "an agent begins or goes on: before its first request of a task, after a handoff " \
+	  "and after a rest")                                                                \
+	F(agent_hooks, str, agent_end, "agent_end", TH_NONEMPTY,                             \
+	  "the final output is there, before its guardrails look at it")                     \
+	F(agent_hooks, str, llm_start, "llm_start", TH_NONEMPTY, "the model is asked")       \
+	F(agent_hooks, str, llm_end, "llm_end", TH_NONEMPTY, "the model answered")           \
+	F(agent_hooks, str, handoff, "handoff", TH_NONEMPTY,                                 \
+	  "another agent takes over; of the one that hands over")                            \
+	F(agent_hooks, str, tool_start, "tool_start", TH_NONEMPTY,                           \
+	  "a call is about to run, after its guardrails and its approval")                   \
+	F(agent_hooks, str, tool_end, "tool_end", TH_NONEMPTY,                               \
+	  "a call that ran has its result, after the guardrails of that")                    \
+	F(agent_hooks, bool, fail, "fail", 0,                                                \
+	  "a function that fails ends the run; default: that is noted in the log")
+TH_STRUCT(agent_hooks)
+/* The function that watches this; empty: none, also where `h` is NULL. */
+struct th_str th_agent_hook(const struct th_agent_hooks *h, enum th_hook hook);
+
 /* The network of commands and of a private desktop. */
 enum th_net { TH_NET_NONE, TH_NET_HOST };
 
@@ -144,10 +180,14 @@ struct th_agent {
 	struct th_strs native_tools;     /* of ours, offered as the Responses API's own */
 	struct th_str input_filter;      /* the code that narrows each request; empty: none */
 	int64_t history_items;           /* of before the task that are sent; 0: all */
+	struct th_str decide_from; /* the code that decides before a person is asked; empty: none */
+	struct th_agent_hooks *hooks;     /* who watches this agent; NULL: nobody */
+	struct th_agent_hooks *run_hooks; /* of the first agent: who watches all of the team */
 };
 
 extern const struct th_table th_agent_table, th_agent_limits_table, th_agent_computer_table,
-    th_agent_model_settings_table, th_agent_guardrail_table, th_agent_instead_table;
+    th_agent_model_settings_table, th_agent_guardrail_table, th_agent_instead_table,
+    th_agent_hooks_table;
 
 /* What is wrong with the fallback list, for a sentence that begins with its element `*ret_at`;
  * NULL: nothing. */

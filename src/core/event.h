@@ -307,11 +307,13 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_handoff, raw, history, "history", 0,                               \
 	  "what the new agent sees of before: a list of [event, item] and of items; absent: all")
 
-#define TH_FIELDS_ev_code(F)                                            \
-	F(ev_code, str, use, "use", TH_REQ, "what was asked: tool_use") \
-	F(ev_code, str, name, "name", TH_REQ, "the function")           \
-	F(ev_code, str, agent, "agent", 0, "whose code it is")          \
-	F(ev_code, raw, answer, "answer", 0, "what it said, if anything; see run/code.h")
+#define TH_FIELDS_ev_code(F)                                                                \
+	F(ev_code, str, use, "use", TH_REQ, "what was asked: tool_use, or the hook's name") \
+	F(ev_code, str, name, "name", TH_REQ, "the function")                               \
+	F(ev_code, str, agent, "agent", 0, "whose code it is")                              \
+	F(ev_code, raw, answer, "answer", 0, "what it said, if anything; see run/code.h")   \
+	F(ev_code, str, failed, "failed", 0, "of a hook: why it failed")                    \
+	F(ev_code, bool, fails, "fails", 0, "of a hook that failed: the run ends because of it")
 
 #define TH_FIELDS_ev_items_added(F)                                          \
 	F(ev_items_added, raw, items, "items", TH_REQ,                       \

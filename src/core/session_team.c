@@ -499,8 +499,11 @@ enum th_code th_on_code(struct th_step *st)
 
 	if (code)
 		return code;
-	if (!th_str_is(d.use, "tool_use"))
+	if (!th_str_is(d.use, "tool_use")) {
+		if (d.fails && (s->state == TH_STATE_RUNNING || s->state == TH_STATE_WAITING))
+			th_ladder_trip(s, st->out, "hook", d.failed);
 		return TH_OK;
+	}
 	if (s->phase != TH_TURN_CALLS || !th_calls_settled(s) || s->use_answered)
 		return th_fail(st->err, TH_EPROTO, "no answer of the agent's code is awaited");
 	s->use_answered = true;

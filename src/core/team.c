@@ -290,6 +290,8 @@ static enum th_code resolve_member(struct resolver *r, size_t index)
 	code = agent ? th_table_parse(&th_agent_table, d, &scratch, agent, r->err) : full(r);
 	if (!code && index > 0 && agent->agents.len)
 		code = th_fail(r->err, TH_EUSAGE, "only the first agent may have agents");
+	if (!code && index > 0 && agent->run_hooks)
+		code = th_fail(r->err, TH_EUSAGE, "only the first agent may have run_hooks");
 	if (!code) {
 		m->output_retries = agent->output_retries;
 		m->reset_tool_choice = agent->reset_tool_choice;

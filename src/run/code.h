@@ -43,6 +43,12 @@
 	  "{tool, call_id, arguments, class} -> true or a string (why): a person is asked; "         \
 	  "{approve: false, reason}: it is refused; {approve: true}: what a provider asks for its "  \
 	  "MCP server is granted; AT ONCE")                                                          \
+	X(DECISION, "decision",                                                                     \
+	  "{tool, call_id, arguments, class, reason}: a call that would wait for a person -> "      \
+	  "{approve, message}, or null: a person is asked")                                         \
+	X(HOOK, "hook",                                                                             \
+	  "{hook, seq, …}: something happened, and is durable (driver_hooks.c) -> text that is "   \
+	  "noted in the log, or null")                                                              \
 	X(TEXT, "text",                                                                             \
 	  "{kind: rejected | unknown_tool | refused, tool, call_id, message: why, text: what would " \
 	  "be told} -> a string: what the model is told; AT ONCE; the function is \"\"")

@@ -23,6 +23,16 @@ static enum th_code look_for(const struct check *c, const char *what, struct th_
 		       why.msg);
 }
 
+static enum th_code look_for_hooks(const struct check *c, const char *what,
+				   const struct th_agent_hooks *hooks)
+{
+	enum th_code code = TH_OK;
+
+	for (int i = 0; !code && i < TH_HOOK_COUNT; i++)
+		code = look_for(c, what, th_agent_hook(hooks, (enum th_hook)i));
+	return code;
+}
+
 static enum th_code check_member(const struct check *c, const struct th_agent *agent,
 				 const struct th_member *m)
 {
@@ -43,6 +53,12 @@ static enum th_code check_member(const struct check *c, const struct th_agent *a
 		code = look_for(c, "handoffs", m->handoffs[i].filter);
 	if (!code)
 		code = look_for(c, "approve_from", agent->approve_from);
+	if (!code)
+		code = look_for(c, "decide_from", agent->decide_from);
+	if (!code)
+		code = look_for_hooks(c, "hooks", agent->hooks);
+	if (!code)
+		code = look_for_hooks(c, "run_hooks", agent->run_hooks);
 	return code ?: look_for(c, "tool_use_behavior", m->tool_use_fn);
 }
 

@@ -31,6 +31,8 @@ struct th_asking {
 	uint64_t call_seq;    /* of a tool's guardrail, or of the call that hands over */
 	uint64_t asked_seq;   /* answer_seq or message_seq that it was about */
 	uint64_t message_seq; /* FILTER: the last message that it sees */
+	enum th_hook hook;    /* HOOK: of `member`, about the event asked_seq */
+	bool run;             /* one of run_hooks */
 };
 
 static const struct th_codes *codes_of(const struct th_live *l, size_t member)
@@ -63,17 +65,33 @@ static struct th_asking *asking_take(struct th_live *l, uint64_t id)
 	return NULL;
 }
 
-void th_live_askings_free(struct th_live *l)
+static void askings_end(struct th_live *l, bool hooks_too)
 {
-	while (l->askings) {
-		struct th_asking *a = l->askings;
+	struct th_asking **at = &l->askings;
+
+	while (*at) {
+		struct th_asking *a = *at;
 		const struct th_codes *codes = codes_of(l, a->member);
 
-		l->askings = a->next;
+		if (a->kind == TH_ASK_HOOK && !hooks_too) {
+			at = &a->next;
+			continue;
+		}
+		*at = a->next;
 		if (codes && codes->ops->cancel)
 			codes->ops->cancel(codes->ctx, th_live_ticket(l, a->id));
 		free(a);
 	}
+}
+
+void th_live_askings_free(struct th_live *l)
+{
+	askings_end(l, true);
+}
+
+void th_live_askings_cancel(struct th_live *l)
+{
+	askings_end(l, false);
 }
 
 bool th_live_asks(const struct th_live *l, enum th_ask_kind kind)
@@ -117,7 +135,9 @@ static void ask(struct th_live *l, struct th_asking *a, struct th_str function, 
 
 	if (codes)
 		asked = codes->ops->ask(codes->ctx, &q, &answer, &err);
-	if (asked == TH_ASKED_NOTHING)
+	if (asked == TH_ASKED_NOTHING && a->kind == TH_ASK_HOOK)
+		asked = TH_ASKED_ANSWERED; /* nobody watches here */
+	else if (asked == TH_ASKED_NOTHING)
 		(void)th_fail(&err, TH_ENOENT, "the agent's code has no function \"%.*s\"",
 			      TH_FMT(th_utf8_cut(function, 80)));
 	if (asked != TH_ASKED_LATER) {
@@ -227,6 +247,15 @@ static uint32_t *guards_open(struct th_live *l, const struct th_asking *a)
 	return NULL;
 }
 
+/* Is its answer still wanted? */
+static bool guard_open(struct th_live *l, const struct th_asking *a)
+{
+	const uint32_t *open = guards_open(l, a);
+	bool at_work = l->fold.state == TH_STATE_RUNNING || l->fold.state == TH_STATE_WAITING;
+
+	return at_work && open && (*open & (UINT32_C(1) << a->guard));
+}
+
 void th_live_guard(struct th_live *l, const struct th_held *held)
 {
 	struct th_session *s = &l->fold;
@@ -234,15 +263,15 @@ void th_live_guard(struct th_live *l, const struct th_held *held)
 	const struct th_guardrail *g;
 	struct th_buf input = TH_BUF_INIT(TH_EVENT_DATA_MAX * 2);
 	struct th_jw w;
-	uint32_t *open;
 
 	a->stage = held->stage;
 	a->guard = held->guard;
 	a->call_seq = held->call_seq;
 	a->member = a->stage == TH_GUARD_INPUT ? s->task_agent : s->agent;
 	a->asked_seq = a->stage == TH_GUARD_INPUT ? s->task_seq : s->answer_seq;
-	open = guards_open(l, a);
-	if (!open || !(*open & (UINT32_C(1) << a->guard))) { /* settled meanwhile */
+	if (a->stage == TH_GUARD_OUTPUT && guard_open(l, a))
+		th_live_hook_end(l);
+	if (!guard_open(l, a)) { /* settled meanwhile, or stopped: who goes on asks again */
 		free(asking_take(l, a->id));
 		return;
 	}
@@ -475,6 +504,128 @@ static void filter_answered(struct th_live *l, const struct th_asking *a, bool f
 	th_buf_deinit(&why);
 }
 
+/* ---- decisions --------------------------------------------------------------------------- */
+
+void th_live_decision(struct th_live *l, const struct th_call *c)
+{
+	struct th_asking *a;
+	struct th_buf input;
+	struct th_jw w;
+
+	/* Paused or stopped meanwhile: who goes on asks again. */
+	if (c->phase != TH_CALL_RECORDED ||
+	    (l->fold.state != TH_STATE_RUNNING && l->fold.state != TH_STATE_WAITING))
+		return;
+	a = asking_new(l, TH_ASK_DECISION);
+	a->member = l->fold.agent;
+	a->call_seq = c->call_seq;
+	th_buf_init(&input, TH_EVENT_DATA_MAX * 2);
+	begin_input(l, a->member, &input, &w);
+	th_jw_kstr(&w, "tool", c->tool);
+	th_jw_kstr(&w, "call_id", c->call_id);
+	th_jw_kraw(&w, "arguments", c->arguments);
+	th_jw_kstr(&w, "class", th_str_of(th_class_name(c->class)));
+	th_jw_kstr(&w, "reason", c->reason);
+	th_jw_object_end(&w);
+	ask(l, a, l->outfit->agent->decide_from, th_buf_str(&input));
+	th_buf_deinit(&input);
+}
+
+static void write_decision(struct th_live *l, const struct th_call *c, bool approve,
+			   struct th_str message)
+{
+	struct th_ev_approval_decided d = { .call_id = c->call_id,
+					    .digest = th_str_of(c->digest),
+					    .approve = approve,
+					    .by = l->outfit->agent->decide_from,
+					    .message = message };
+	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(&data);
+
+	th_table_print(&th_ev_approval_decided_table, &d, &w);
+	th_live_write(l, TH_EV_APPROVAL_DECIDED, TH_SOURCE_ENVIRONMENT, c->call_seq, c->call_id,
+		      th_buf_str(&data));
+	th_buf_deinit(&data);
+}
+
+/* {approve, message}; anything else leaves it to a person, and so does code that fails.  It never
+ * approves what cannot be undone, or what the provider doubts. */
+static void decision_answered(struct th_live *l, const struct th_asking *a, bool failed,
+			      struct th_str answer)
+{
+	struct th_call *c = call_by_seq(l, a->call_seq);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	const struct th_json *approve;
+	struct th_str message;
+	bool decided;
+
+	if (!c || c->phase != TH_CALL_RECORDED)
+		return;
+	if (!failed && th_json_parse(answer, &doc, NULL))
+		failed = true;
+	approve = th_json_get(th_json_root(doc), "approve");
+	message = th_json_get_str(th_json_root(doc), "message");
+	decided =
+	    !failed && th_json_type(approve) == TH_JSON_BOOL &&
+	    !(th_json_bool(approve, false) && (c->class == TH_CLASS_X || c->safety_checks.len));
+	if (!message.len && decided)
+		message =
+		    th_json_bool(approve, false) ? message : TH_STR("the agent's code rejected it");
+	th_live_ask(l, c);
+	if (decided && !l->lost)
+		write_decision(l, c, th_json_bool(approve, false), message);
+}
+
+/* ---- hooks ------------------------------------------------------------------------------- */
+
+static struct th_str hook_function(const struct th_live *l, const struct th_asking *a)
+{
+	const struct th_agent *agent = th_outfit_member(&l->team_outfit, a->member)->agent;
+
+	return th_agent_hook(a->run ? agent->run_hooks : agent->hooks, a->hook);
+}
+
+void th_live_ask_hook(struct th_live *l, const struct th_hooking *h)
+{
+	struct th_asking *a = asking_new(l, TH_ASK_HOOK);
+
+	a->hook = h->hook;
+	a->run = h->run;
+	a->member = h->of;
+	a->asked_seq = h->seq;
+	ask(l, a, hook_function(l, a), h->input);
+}
+
+/* Silence is the rule; a failure, and what it says, is noted. */
+static void hook_answered(struct th_live *l, const struct th_asking *a, bool failed,
+			  struct th_str answer)
+{
+	const struct th_agent *agent = th_outfit_member(&l->team_outfit, a->member)->agent;
+	const struct th_agent_hooks *hooks = a->run ? agent->run_hooks : agent->hooks;
+	struct th_ev_code d = {
+		.use = th_str_of(th_hook_name(a->hook)),
+		.name = hook_function(l, a),
+		.agent = l->fold.team->members[a->member].name,
+	};
+	struct th_buf data;
+	struct th_jw w;
+
+	if (!failed && (!answer.len || th_str_is(answer, "null")))
+		return;
+	if (failed) {
+		d.failed = th_utf8_cut(answer.len ? answer : TH_STR("it failed"), TH_ERR_MSG_MAX);
+		d.fails = hooks->fail;
+	} else {
+		d.answer = answer;
+	}
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	w = th_jw(&data);
+	th_table_print(&th_ev_code_table, &d, &w);
+	th_live_write(l, TH_EV_CODE, TH_SOURCE_ENVIRONMENT, a->asked_seq, TH_STR(""),
+		      th_buf_str(&data));
+	th_buf_deinit(&data);
+}
+
 /* ---- answers ----------------------------------------------------------------------------- */
 
 static void answered(struct th_live *l, const struct th_asking *a, bool failed,
@@ -494,6 +645,12 @@ static void answered(struct th_live *l, const struct th_asking *a, bool failed,
 		break;
 	case TH_ASK_FILTER:
 		filter_answered(l, a, failed, answer);
+		break;
+	case TH_ASK_DECISION:
+		decision_answered(l, a, failed, answer);
+		break;
+	case TH_ASK_HOOK:
+		hook_answered(l, a, failed, answer);
 		break;
 	case TH_ASK_APPROVAL:
 	case TH_ASK_TEXT:

@@ -152,7 +152,12 @@ static void perform(struct th_live *l, const struct th_effect *fx)
 		th_live_record(l, c);
 		break;
 	case TH_DO_ASK:
-		th_live_ask(l, c);
+		if (l->outfit->agent->decide_from.len) {
+			th_live_hold(l, fx->kind, c->call_seq, c->call_seq);
+			th_live_dirty(l);
+		} else {
+			th_live_ask(l, c);
+		}
 		break;
 	case TH_DO_REFUSE:
 		th_live_refuse(l, c);
@@ -264,6 +269,8 @@ void th_live_release(struct th_driver *d, struct th_handle h)
 			th_live_tool_run(l, c, false);
 		} else if (held.kind == TH_DO_GUARD) {
 			th_live_guard(l, &held);
+		} else if (held.kind == TH_DO_ASK && c) {
+			th_live_decision(l, c);
 		} else if (held.kind == TH_DO_HAND_OVER && c) {
 			th_live_hand_over(l, c);
 		} else if (held.kind == TH_DO_TOOL_USE) {

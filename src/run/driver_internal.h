@@ -102,6 +102,7 @@ struct th_live {
 	struct th_live *dirty_next;
 	bool dirty, pumping, lost;
 	bool untold;    /* lost, and the observer is told by the next flush */
+	uint8_t hooked; /* driver_hooks.c: what its hooks were told of */
 	size_t commits; /* batches under way with events of this session */
 	struct th_held *held;
 	size_t held_count, held_cap;
@@ -222,7 +223,23 @@ bool th_live_ask_now(struct th_live *l, enum th_ask_kind kind, struct th_str fun
 		     struct th_str input, struct th_buf *answer);
 bool th_live_asks(const struct th_live *l, enum th_ask_kind kind);
 void th_live_askings_free(struct th_live *l);
+void th_live_askings_cancel(struct th_live *l); /* the session rests: all but hooks are over */
+void th_live_decision(struct th_live *l, const struct th_call *c); /* before a person is asked */
 void th_live_fail(struct th_live *l, const char *class, struct th_str message);
+
+/* A hook of agent `of` is told; `run`: one of run_hooks, which are the first agent's. */
+struct th_hooking {
+	enum th_hook hook;
+	size_t of;
+	bool run;
+	uint64_t seq; /* of the event */
+	struct th_str input;
+};
+void th_live_ask_hook(struct th_live *l, const struct th_hooking *h);
+
+/* driver_hooks.c */
+void th_live_hooks(struct th_live *l, const struct th_event *ev); /* it is durable */
+void th_live_hook_end(struct th_live *l); /* the final output is there; told once */
 
 /* driver_team.c */
 void th_live_hand_over(struct th_live *l, struct th_call *c);

@@ -230,6 +230,8 @@ enum th_code th_live_append(struct th_live *l, enum th_event_kind kind, enum th_
 	}
 	if (!code && (kind == TH_EV_MODEL_REQUESTED || l->fold.task_seq == ev.seq))
 		retire_history(l);
+	if (l->askings && th_session_rests(&l->fold) && l->fold.state != TH_STATE_WAITING)
+		th_live_askings_cancel(l);
 	if (!code && l->lost)
 		code = th_fail_memory(err);
 	if (code)
@@ -305,9 +307,12 @@ static void append_done(struct th_driver *d, struct th_handle h, const struct th
 		return;
 	}
 	l->durable_seq = a->seq_before + a->event_count;
-	for (size_t i = 0; l && i < a->event_count && l->observer.event; i++) {
-		l->observer.event(l->observer.ctx, h, &a->events[i]);
+	for (size_t i = 0; l && i < a->event_count; i++) {
+		if (l->observer.event)
+			l->observer.event(l->observer.ctx, h, &a->events[i]);
 		l = th_driver_find(d, h);
+		if (l)
+			th_live_hooks(l, &a->events[i]);
 	}
 	forget_effects(d, a);
 	th_live_release(d, h);

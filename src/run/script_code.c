@@ -12,11 +12,27 @@ struct script_tool {
 
 /* ---- asking ------------------------------------------------------------------------------- */
 
+/* What a function printed, as JSON: null when that is nothing. */
+static void put_said(const struct th_script *s, size_t before, struct th_buf *out)
+{
+	struct th_str said = th_script_said(s);
+	struct th_jw w = th_jw(out);
+
+	said = th_str_trim(th_str_sub(said, before, said.len));
+	th_buf_clear(out);
+	if (said.len)
+		th_jw_str(&w, said);
+	else
+		th_jw_null(&w);
+}
+
+/* `said`: what it prints is the answer, not what it returns. */
 static enum th_code run(const struct th_script_code *c, struct th_str function,
-			struct th_str arguments, struct th_buf *out, struct th_err *err)
+			struct th_str arguments, bool said, struct th_buf *out, struct th_err *err)
 {
 	char name[TH_SCRIPT_NAME_MAX + 1];
 	struct th_script *s = NULL;
+	size_t before = 0;
 	enum th_code code;
 
 	if (function.len > TH_SCRIPT_NAME_MAX)
@@ -26,7 +42,11 @@ static enum th_code run(const struct th_script_code *c, struct th_str function,
 	name[function.len] = '\0';
 	code = th_script_new(c->name, c->source, NULL, &s, err);
 	if (!code)
+		before = th_script_said(s).len;
+	if (!code)
 		code = th_script_call(s, name, arguments, out, err);
+	if (!code && said)
+		put_said(s, before, out);
 	th_script_free(s);
 	return code;
 }
@@ -45,7 +65,8 @@ static enum th_asked ask(void *ctx, const struct th_code_ask *q, struct th_buf *
 	th_buf_add_char(&arguments, ']');
 	code = th_buf_check(&arguments, "what the script is given", err);
 	if (!code)
-		code = run(c, function, th_buf_str(&arguments), answer, err);
+		code =
+		    run(c, function, th_buf_str(&arguments), q->kind == TH_ASK_HOOK, answer, err);
 	th_buf_deinit(&arguments);
 	if (code == TH_ENOENT)
 		return TH_ASKED_NOTHING;
@@ -90,7 +111,7 @@ static void run_tool(void *ctx, struct th_driver *d, const struct th_local_call 
 	th_jw_kstr(&w, "call_id", call->call_id);
 	th_jw_object_end(&w);
 	th_jw_array_end(&w);
-	if (run(tool->code, tool->tool->script, th_buf_str(&arguments), &value, &err)) {
+	if (run(tool->code, tool->tool->script, th_buf_str(&arguments), false, &value, &err)) {
 		result.status = TH_OUTCOME_FAILED;
 		th_buf_printf(&text, "error: %s", err.msg);
 	} else

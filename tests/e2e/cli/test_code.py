@@ -52,7 +52,7 @@ class Scripts(house.House):
         """The agents of docs/SCRIPTS.md, as files."""
         text = (house.SOURCE / "docs" / "SCRIPTS.md").read_text()
         blocks = re.findall(r"^```(yaml|lua)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-        for name, (kind, text) in zip(("clerk.yaml", "careful.yaml", "ask.lua"), blocks):
+        for name, (kind, text) in zip(("clerk.yaml", "watched.yaml", "careful.yaml", "ask.lua"), blocks):
             self.assertTrue(name.endswith(kind))
             (self.work / name).write_text(text)
 
@@ -97,6 +97,44 @@ rules:
         asked = [e["data"]["reason"] for e in self.events("careful") if e["kind"] == "approval_requested"]
         self.assertIn("it wants to be root", asked)
 
+    def test_hooks_of_the_page(self):
+        """What they print is noted, one that fails too; the run goes on, and a resumed one is told nothing again."""
+        self.page()
+        text = (self.work / "watched.yaml").read_text()
+        (self.work / "watched.yaml").write_text(text.replace("llm_end: note_cost", "llm_end: note_cost, agent_end: fails")
+                                                + "  function fails(h) error('no end of ' .. h.output, 0) end\n")
+        self.serve({"parts": [call("shell", command="echo hello")]}, {"parts": [{"text": "Done."}]})
+        self.good("run", "-a", "watched.yaml", "-s", "watched", "go")
+        notes = [e["data"] for e in self.events("watched") if e["kind"] == "code"]
+        self.assertEqual([(n["use"], n["name"]) for n in notes], [("llm_end", "note_cost"), ("tool_start", "note_command"),
+                                                                 ("llm_end", "note_cost"), ("agent_end", "fails")])
+        self.assertEqual(notes[1]["answer"], "runs\techo hello")
+        self.assertIn("no end of Done.", notes[3]["failed"])
+        self.assertEqual(self.kinds("watched")[-3:], ["final", "code", "code"])
+        self.good("resume", "watched")
+        self.assertEqual(len([e for e in self.events("watched") if e["kind"] == "code"]), 4)
+        self.good("log", "--verify")
+
+    def test_a_script_decides(self):
+        """Instead of a person: once yes, once no; what it leaves open waits."""
+        (self.work / "a.yaml").write_text("""model: gpt-5.4
+approve: [shell]
+decide_from: judge
+script: |
+  function judge(q)
+    local c = q.arguments.command
+    if c == "true" then return {approve = true} end
+    if c == "false" then return {approve = false, message = "not that"} end
+  end
+""")
+        self.serve({"parts": [call("shell", command="true")]},
+                   {"parts": [call("shell", command="false")]},
+                   {"expect": [{"tool_output": {"contains": "not that"}}], "parts": [call("shell", command="id")]})
+        self.good("run", "-a", "a.yaml", "-s", "one", "go", code=3)
+        decided = [e["data"] for e in self.events("one") if e["kind"] == "approval_decided"]
+        self.assertEqual([(d["approve"], d["by"]) for d in decided], [(True, "judge"), (False, "judge")])
+        self.assertEqual(self.kinds("one").count("intent"), 1)
+
     def test_mistakes_are_found_before_the_run(self):
         def said(text, words):
             (self.work / "a.yaml").write_text("model: gpt-5.4\n" + text)
@@ -109,6 +147,10 @@ rules:
         said("script: x = 1\nscript_file: b.lua\n", "script_file stands beside script")
         said("tools: [{name: t, script: f}]\n", "there is none")
         said("tools: [{name: t, script: f, command: [x]}]\nscript: 'function f() end'\n", "one or the other")
+        said("hooks: {tool_start: g}\nscript: 'function f() end'\n", 'hooks: the script has no function "g"')
+        said("run_hooks: {llm_end: g}\nscript: 'function f() end'\n", 'run_hooks: the script has no function "g"')
+        said("hooks: {tool_begin: f}\nscript: 'function f() end'\n", "tool_begin")
+        said("decide_from: g\nscript: 'function f() end'\n", 'decide_from: the script has no function "g"')
         said("guardrails: [{name: g, stage: output}]\nscript: 'function f() end'\n", 'guardrails: the script has no function "g"')
 
 

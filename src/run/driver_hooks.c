@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * driver_hooks.c - the agent's code as an onlooker: what happened is told to
+ * the functions that `hooks` and `run_hooks` name.
+ *
+ * A hook is told of an event when that is durable, before the effects that
+ * waited for it begin, in the order of the log; and only of what this runtime
+ * wrote: a replay tells nothing.  Nobody waits for it, and what it gives back
+ * decides nothing.  One that fails is an event (CODE), which ends the run only
+ * where the agent says so; text that a script's hook prints is one too.
+ *
+ * Run hooks are told first.  What is not in the event is read from the log.
+ */
+#include "base/text.h"
+#include "run/driver_internal.h"
+
+/* th_live.hooked: since the session rested last, the agent that speaks was told of */
+enum { HOOKED_START = 1, HOOKED_ASKED = 2, HOOKED_END = 4 };
+
+struct telling {
+	struct th_live *l;
+	enum th_hook hook;
+	size_t member; /* whose it is */
+	uint64_t seq;
+	struct th_buf input;
+	struct th_jw w;
+};
+
+static const struct th_agent *agent_of(const struct th_live *l, size_t member)
+{
+	return th_outfit_member(&l->team_outfit, member)->agent;
+}
+
+static struct th_str hook_of(const struct th_live *l, size_t member, enum th_hook hook)
+{
+	return th_agent_hook(agent_of(l, member)->hooks, hook);
+}
+
+static struct th_str run_hook_of(const struct th_live *l, enum th_hook hook)
+{
+	return th_agent_hook(agent_of(l, 0)->run_hooks, hook);
+}
+
+static bool watched(const struct th_live *l, size_t member)
+{
+	return agent_of(l, 0)->run_hooks || agent_of(l, member)->hooks;
+}
+
+/* False: nobody is to be told, and nothing was made. */
+static bool begin(struct telling *t, struct th_live *l, size_t member, enum th_hook hook,
+		  uint64_t seq)
+{
+	const struct th_team *team = l->fold.team;
+
+	if (l->lost || !(hook_of(l, member, hook).len || run_hook_of(l, hook).len))
+		return false;
+	*t = (struct telling){ .l = l, .hook = hook, .member = member, .seq = seq };
+	th_buf_init(&t->input, TH_EVENT_DATA_MAX * 3);
+	t->w = th_jw(&t->input);
+	th_jw_object(&t->w);
+	th_jw_kstr(&t->w, "agent",
+		   team->count > 1 ? team->members[member].name : l->fold.agent_name);
+	th_jw_kstr(&t->w, "session", th_str_of(l->id));
+	th_jw_kstr(&t->w, "hook", th_str_of(th_hook_name(hook)));
+	th_jw_kuint(&t->w, "seq", seq);
+	return true;
+}
+
+static void ask(struct telling *t, bool run, struct th_str function)
+{
+	if (function.len && !t->l->lost)
+		th_live_ask_hook(t->l, &(struct th_hooking){ .hook = t->hook,
+							     .of = run ? 0 : t->member,
+							     .run = run,
+							     .seq = t->seq,
+							     .input = th_buf_str(&t->input) });
+}
+
+static void end(struct telling *t)
+{
+	th_jw_object_end(&t->w);
+	ask(t, true, run_hook_of(t->l, t->hook));
+	ask(t, false, hook_of(t->l, t->member, t->hook));
+	th_buf_deinit(&t->input);
+}
+
+static void put_raw(struct telling *t, const char *name, struct th_str data)
+{
+	struct th_str raw = th_json_raw_get(data, name);
+
+	if (raw.len)
+		th_jw_kraw(&t->w, name, raw);
+}
+
+/* ---- agents and models ------------------------------------------------------------------- */
+
+static void on_requested(struct th_live *l, const struct th_event *ev)
+{
+	struct telling t;
+
+	l->hooked &= (uint8_t)~HOOKED_END;
+	if (!(l->hooked & HOOKED_START) &&
+	    begin(&t, l, l->fold.agent, TH_HOOK_AGENT_START, ev->seq))
+		end(&t);
+	/* The next try of a turn is the same question. */
+	if (!(l->hooked & HOOKED_ASKED) &&
+	    begin(&t, l, l->fold.agent, TH_HOOK_LLM_START, ev->seq)) {
+		put_raw(&t, "turn", ev->data);
+		put_raw(&t, "model", ev->data);
+		put_raw(&t, "items", ev->data);
+		th_jw_kstr(&t.w, "instructions", l->speaking->instructions);
+		end(&t);
+	}
+	l->hooked |= HOOKED_START | HOOKED_ASKED;
+}
+
+static void on_answered(struct th_live *l, const struct th_event *ev)
+{
+	struct telling t;
+
+	l->hooked &= (uint8_t)~HOOKED_ASKED;
+	if (!begin(&t, l, l->fold.agent, TH_HOOK_LLM_END, ev->seq))
+		return;
+	put_raw(&t, "response_id", ev->data);
+	put_raw(&t, "model", ev->data);
+	put_raw(&t, "status", ev->data);
+	put_raw(&t, "items", ev->data);
+	put_raw(&t, "usage", ev->data);
+	end(&t);
+}
+
+static void on_handoff(struct th_live *l, const struct th_event *ev)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct telling t;
+	int from;
+
+	l->hooked &= (uint8_t)~HOOKED_START;
+	if (th_json_parse(ev->data, &doc, NULL))
+		return;
+	from = th_team_find(l->fold.team, th_json_get_str(th_json_root(doc), "from"));
+	if (from < 0 || !begin(&t, l, (size_t)from, TH_HOOK_HANDOFF, ev->seq))
+		return;
+	put_raw(&t, "from", ev->data);
+	put_raw(&t, "to", ev->data);
+	put_raw(&t, "call_id", ev->data);
+	end(&t);
+}
+
+static void on_final(struct th_live *l, const struct th_event *ev)
+{
+	struct telling t;
+
+	if ((l->hooked & HOOKED_END) || !begin(&t, l, l->fold.agent, TH_HOOK_AGENT_END, ev->seq))
+		return;
+	put_raw(&t, "output", ev->data);
+	end(&t);
+}
+
+void th_live_hook_end(struct th_live *l)
+{
+	struct telling t;
+
+	if (!watched(l, l->fold.agent) || (l->hooked & HOOKED_END))
+		return;
+	l->hooked |= HOOKED_END;
+	if (!begin(&t, l, l->fold.agent, TH_HOOK_AGENT_END, l->fold.answer_seq))
+		return;
+	th_jw_kstr(&t.w, "output", th_buf_str(&l->fold.final));
+	end(&t);
+}
+
+/* ---- tools ------------------------------------------------------------------------------- */
+
+/* What the log has of one call. */
+struct past_call {
+	struct th_str call_id;                         /* of whose events it is made */
+	struct th_buf tool, arguments, output, status; /* JSON */
+	uint64_t before;                               /* `cause` of the last event that was read */
+	size_t guards;                                 /* of its result: how many have answered */
+};
+
+static void past_init(struct past_call *p, struct th_str call_id)
+{
+	*p = (struct past_call){ .call_id = call_id };
+	th_buf_init(&p->tool, TH_EVENT_DATA_MAX);
+	th_buf_init(&p->arguments, TH_EVENT_DATA_MAX);
+	th_buf_init(&p->output, TH_EVENT_DATA_MAX);
+	th_buf_init(&p->status, TH_EVENT_DATA_MAX);
+}
+
+static void past_deinit(struct past_call *p)
+{
+	th_buf_deinit(&p->tool);
+	th_buf_deinit(&p->arguments);
+	th_buf_deinit(&p->output);
+	th_buf_deinit(&p->status);
+}
+
+static void keep(struct th_buf *b, struct th_str data, const char *name)
+{
+	struct th_str raw = th_json_raw_get(data, name);
+
+	if (raw.len) {
+		th_buf_clear(b);
+		th_buf_add(b, raw);
+	}
+}
+
+static enum th_code past_read_event(void *ctx, const struct th_event *ev,
+				    const struct th_digest *digest, struct th_err *err)
+{
+	struct past_call *p = ctx;
+
+	(void)digest;
+	(void)err;
+	if (!th_str_eq(ev->call, p->call_id))
+		return TH_OK;
+	p->before = ev->cause;
+	if (ev->kind == TH_EV_CALL) {
+		keep(&p->tool, ev->data, "tool");
+		keep(&p->arguments, ev->data, "arguments");
+	} else if (ev->kind == TH_EV_OUTCOME) {
+		keep(&p->output, ev->data, "output");
+		keep(&p->status, ev->data, "status");
+	} else if (ev->kind == TH_EV_GUARDRAIL &&
+		   th_str_is(th_json_raw_get(ev->data, "stage"), "\"tool_output\"")) {
+		p->guards++;
+		keep(&p->output, ev->data, "message");
+	}
+	return TH_OK;
+}
+
+/* False: the log cannot be read, and the session is lost. */
+static bool past_read(struct th_live *l, struct past_call *p, uint64_t from, uint64_t to)
+{
+	struct th_driver *d = l->driver;
+	struct th_err err = { 0 };
+
+	if (!d->world.ops->read(d->world.ctx, th_str_of(l->id), from, to, past_read_event, p, &err))
+		return true;
+	th_live_lose(l, &err);
+	return false;
+}
+
+static size_t result_guards(const struct th_live *l, const struct past_call *p)
+{
+	struct th_buf name = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	uint32_t mask = 0;
+
+	if (!l->fold.tripped && th_json_unescape(th_buf_str(&p->tool), &name) &&
+	    !th_str_is(th_buf_str(&name), "computer"))
+		mask = th_member_tool_guards(th_session_member(&l->fold), TH_GUARD_TOOL_OUTPUT,
+					     th_buf_str(&name));
+	th_buf_deinit(&name);
+	return (size_t)__builtin_popcount(mask);
+}
+
+static void put_call(struct telling *t, const struct past_call *p)
+{
+	th_jw_kraw(&t->w, "tool", th_buf_str(&p->tool));
+	th_jw_kstr(&t->w, "call_id", p->call_id);
+	th_jw_kraw(&t->w, "arguments", th_buf_str(&p->arguments));
+}
+
+static void tell_result(struct th_live *l, const struct past_call *p, uint64_t seq)
+{
+	struct telling t;
+
+	if (!begin(&t, l, l->fold.agent, TH_HOOK_TOOL_END, seq))
+		return;
+	put_call(&t, p);
+	th_jw_kraw(&t.w, "status", th_buf_str(&p->status));
+	th_jw_kraw(&t.w, "output", th_buf_str(&p->output));
+	end(&t);
+}
+
+static void on_intent(struct th_live *l, const struct th_event *ev)
+{
+	struct past_call p;
+	struct telling t;
+
+	if (!begin(&t, l, l->fold.agent, TH_HOOK_TOOL_START, ev->seq))
+		return;
+	past_init(&p, ev->call);
+	if (past_read(l, &p, ev->cause, ev->cause)) {
+		put_call(&t, &p);
+		th_jw_kraw(&t.w, "class", th_json_raw_get(ev->data, "class"));
+	}
+	end(&t);
+	past_deinit(&p);
+}
+
+static bool wants_result(const struct th_live *l)
+{
+	return hook_of(l, l->fold.agent, TH_HOOK_TOOL_END).len ||
+	       run_hook_of(l, TH_HOOK_TOOL_END).len;
+}
+
+/* Only of what ran, and where the run goes on: as the Agents SDK has it. */
+static void on_outcome(struct th_live *l, const struct th_event *ev)
+{
+	struct past_call p;
+
+	if (!wants_result(l) || !th_json_raw_get(ev->data, "effect_id").len ||
+	    th_json_raw_get(ev->data, "fails").len)
+		return;
+	past_init(&p, ev->call);
+	(void)past_read_event(&p, ev, NULL, NULL);
+	/* Its cause is the intent, whose cause is the call. */
+	if (past_read(l, &p, p.before, p.before) && past_read(l, &p, p.before, p.before) &&
+	    result_guards(l, &p) == 0)
+		tell_result(l, &p, ev->seq);
+	past_deinit(&p);
+}
+
+/* The last of those that look at a result: what they made of it is told. */
+static void on_guardrail(struct th_live *l, const struct th_event *ev)
+{
+	struct past_call p;
+
+	if (!wants_result(l) || !ev->call.len ||
+	    !th_str_is(th_json_raw_get(ev->data, "stage"), "\"tool_output\"") ||
+	    th_str_is(th_json_raw_get(ev->data, "tripped"), "true"))
+		return;
+	past_init(&p, ev->call);
+	if (past_read(l, &p, ev->cause, ev->seq) && p.guards == result_guards(l, &p))
+		tell_result(l, &p, ev->seq);
+	past_deinit(&p);
+}
+
+/* ---- the log ----------------------------------------------------------------------------- */
+
+typedef void hook_fn(struct th_live *l, const struct th_event *ev);
+
+static hook_fn *const handlers[TH_EVENT_COUNT] = {
+	[TH_EV_MODEL_REQUESTED] = on_requested,
+	[TH_EV_MODEL_ANSWERED] = on_answered,
+	[TH_EV_INTENT] = on_intent,
+	[TH_EV_OUTCOME] = on_outcome,
+	[TH_EV_GUARDRAIL] = on_guardrail,
+	[TH_EV_HANDOFF] = on_handoff,
+	[TH_EV_FINAL] = on_final,
+};
+
+void th_live_hooks(struct th_live *l, const struct th_event *ev)
+{
+	if (l->lost || (!watched(l, l->fold.agent) && ev->kind != TH_EV_HANDOFF))
+		return;
+	if (handlers[ev->kind])
+		handlers[ev->kind](l, ev);
+	if (th_session_rests(&l->fold) && ev->seq == l->fold.seq)
+		l->hooked = 0;
+	th_live_pump(l);
+}

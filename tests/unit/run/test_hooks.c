@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_hooks.c - who watches a run and when, who decides in a person's place,
+ * and what nobody wants to know any more.
+ */
+#include "team_rig.h"
+
+/* Which functions were told so far, and that what they were told of was durable. */
+static const char *told(struct world *w)
+{
+	static char text[2048];
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < w->ask_count; i++)
+		if (w->asks[i].kind == TH_ASK_HOOK || w->asks[i].kind == TH_ASK_GUARDRAIL)
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s",
+						len ? " " : "", w->asks[i].function);
+	w->ask_count = 0;
+	return text;
+}
+
+#define HOOKS(p)                                                                          \
+	"{\"agent_start\":\"" p "start\",\"agent_end\":\"" p "end\",\"llm_start\":\"" p   \
+	"ask\",\"llm_end\":\"" p "answer\",\"handoff\":\"" p "over\",\"tool_start\":\"" p \
+	"tool\",\"tool_end\":\"" p "result\"}"
+#define HOOKED                                                            \
+	"{\"name\":\"a\",\"run_hooks\":" HOOKS("r.") ",\"hooks\":" HOOKS( \
+	    "a.") ",\"handoffs\":"                                        \
+		  "[\"b\"],\"agents\":{\"b\":{\"hooks\":" HOOKS("b.") "}}}"
+
+static void test_hooks_are_told_in_order(void **unused)
+{
+	struct world *w = begin(HOOKED, "go");
+	struct th_err err = { 0 };
+
+	(void)unused;
+	w->says[TH_ASK_HOOK] = "null";
+	settle(w);
+	assert_non_null(strstr(w->asks[2].input, "\"agent\":\"a\",\"session\":\"a1\",\"hook\":"
+						 "\"llm_start\",\"seq\":3,\"turn\":1"));
+	assert_string_equal(told(w), "r.start a.start r.ask a.ask");
+	answer(w, CALL("c1", "weather"));
+	assert_non_null(strstr(w->asks[0].input, "\"items\":[{\"type\":\"function_call\""));
+	assert_non_null(strstr(w->asks[2].input, "\"tool\":\"weather\",\"call_id\":\"c1\","
+						 "\"arguments\":{},\"class\":\"W\""));
+	assert_non_null(strstr(w->asks[4].input, "\"tool\":\"weather\",\"call_id\":\"c1\","
+						 "\"arguments\":{},\"status\":\"done\","
+						 "\"output\":\"sunny\""));
+	assert_string_equal(told(w),
+			    "r.answer a.answer r.tool a.tool r.result a.result r.ask a.ask");
+	/* No agent_end of the one that hands over, and no hook of a tool for that. */
+	answer(w, CALL("c2", "transfer_to_b"));
+	assert_non_null(strstr(w->asks[2].input, "\"from\":\"a\",\"to\":\"b\""));
+	assert_string_equal(told(w), "r.answer a.answer r.over a.over r.start b.start r.ask b.ask");
+	answer(w, TEXT("bye"));
+	assert_non_null(strstr(w->asks[2].input, "\"output\":\"bye\""));
+	assert_string_equal(told(w), "r.answer b.answer r.end b.end");
+	/* The next task begins with the agent that speaks. */
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("more"), &err), TH_OK);
+	settle(w);
+	assert_string_equal(told(w), "r.start b.start r.ask b.ask");
+	/* A replay tells nothing; what comes then is told, by a runtime that has said nothing yet.
+	 */
+	restart(w, HOOKED);
+	assert_string_equal(told(w), "r.start b.start r.ask b.ask");
+	answer(w, TEXT("bye"));
+	assert_string_equal(told(w), "r.answer b.answer r.end b.end");
+	restart(w, HOOKED);
+	assert_string_equal(told(w), "");
+	assert_false(w->early);
+	for (size_t i = 0; i < w->count; i++) /* and nothing is written about it */
+		assert_int_not_equal(w->log[i].ev.kind, TH_EV_CODE);
+	end(w);
+}
+
+static void test_another_try_is_the_same_question(void **unused)
+{
+	struct world *w = begin("{\"name\":\"a\",\"hooks\":" HOOKS("") "}", "go");
+	struct th_model_end cut = { .failure = TH_FAILURE_CUT, .hints = { -1, -1 } };
+
+	(void)unused;
+	w->says[TH_ASK_HOOK] = "null";
+	settle(w);
+	th_driver_model_done(w->driver, w->model, &cut);
+	settle(w);
+	th_driver_timer(w->driver, (struct th_ticket){ w->h.index, w->h.generation, 0 });
+	settle(w);
+	answer(w, TEXT("done"));
+	assert_string_equal(told(w), "start ask answer end");
+	end(w);
+}
+
+#define HOOKED_GUARDS                                                                         \
+	"{\"name\":\"a\",\"hooks\":" HOOKS(                                                   \
+	    "") ",\"guardrails\":[{\"name\":\"before\","                                      \
+		"\"stage\":\"tool_input\"},{\"name\":\"after1\",\"stage\":\"tool_output\"},{" \
+		"\"name\":"                                                                   \
+		"\"after2\",\"stage\":\"tool_output\"},{\"name\":\"out\",\"stage\":\"output\"}]}"
+
+/* tool_start after the guardrails of the call, tool_end after those of its result, agent_end before
+ * those of the output. */
+static void test_hooks_beside_guardrails(void **unused)
+{
+	struct world *w = begin(HOOKED_GUARDS, "go");
+
+	(void)unused;
+	w->says[TH_ASK_HOOK] = "null";
+	w->later[TH_ASK_GUARDRAIL] = true;
+	settle(w);
+	assert_string_equal(told(w), "start ask");
+	answer(w, CALL("c1", "weather"));
+	assert_string_equal(told(w), "answer before");
+	code_says(w, 1, false, "null");
+	assert_string_equal(told(w), "tool after1");
+	code_says(w, 1, false, "{\"message\":\"cloudy\"}");
+	assert_string_equal(told(w), "after2");
+	code_says(w, 0, false, "null");
+	assert_non_null(strstr(w->asks[0].input, "\"status\":\"done\",\"output\":\"cloudy\""));
+	assert_string_equal(told(w), "result ask");
+	answer(w, TEXT("done"));
+	assert_non_null(strstr(w->asks[1].input, "\"output\":\"done\""));
+	assert_string_equal(told(w), "answer end out");
+	code_says(w, 2, false, "null");
+	assert_int_equal(fold(w)->state, TH_STATE_FINISHED);
+	assert_string_equal(told(w), ""); /* it was told */
+	assert_false(w->early);
+	end(w);
+
+	/* What does not run is not told of. */
+	w = begin(HOOKED_GUARDS, "go");
+	w->says[TH_ASK_HOOK] = "null";
+	w->later[TH_ASK_GUARDRAIL] = true;
+	settle(w);
+	answer(w, CALL("c1", "weather"));
+	(void)told(w);
+	code_says(w, 3, false, "{\"message\":\"not today\"}");
+	assert_string_equal(told(w), "ask");
+	end(w);
+}
+
+static void test_a_hook_that_fails_is_noted(void **unused)
+{
+	struct world *w = begin("{\"name\":\"a\",\"hooks\":{\"llm_end\":\"f\"}}", "go");
+
+	(void)unused;
+	w->says[TH_ASK_HOOK] = "!it broke";
+	settle(w);
+	answer(w, TEXT("done"));
+	assert_int_equal(fold(w)->state, TH_STATE_FINISHED);
+	assert_string_equal(kinds(w, 3), "model_answered final code");
+	assert_string_equal(w->log[5].data, "{\"use\":\"llm_end\",\"name\":\"f\","
+					    "\"failed\":\"it broke\"}");
+	assert_int_equal(w->log[5].ev.cause, 4);
+	end(w);
+
+	/* What a script prints is an answer. */
+	w = begin("{\"name\":\"a\",\"hooks\":{\"llm_start\":\"f\"}}", "go");
+	w->says[TH_ASK_HOOK] = "\"hear, hear\"";
+	settle(w);
+	assert_string_equal(kinds(w, 2), "model_requested code");
+	assert_true(w->model_open);
+	assert_non_null(strstr(w->log[3].data, "\"answer\":\"hear, hear\""));
+	end(w);
+
+	/* Nobody of that name is nobody who watches. */
+	w = begin("{\"name\":\"a\",\"hooks\":{\"llm_start\":\"f\"}}", "go");
+	settle(w);
+	assert_string_equal(kinds(w, 2), "model_requested");
+	end(w);
+}
+
+static void test_a_hook_may_end_the_run(void **unused)
+{
+	struct world *w =
+	    begin("{\"name\":\"a\",\"hooks\":{\"llm_start\":\"f\",\"fail\":true}}", "go");
+	struct th_err err = { 0 };
+
+	(void)unused;
+	w->says[TH_ASK_HOOK] = "!it broke";
+	settle(w);
+	assert_false(w->model_open); /* it was told before the request was sent */
+	assert_null(w->body);
+	assert_string_equal(kinds(w, 2), "model_requested code model_failed error");
+	assert_int_equal(fold(w)->state, TH_STATE_FAILED);
+	w->says[TH_ASK_HOOK] = "null";
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("again"), &err), TH_OK);
+	settle(w);
+	assert_true(w->model_open);
+	end(w);
+
+	/* What is over stays so. */
+	w = begin("{\"name\":\"a\",\"hooks\":{\"agent_end\":\"f\",\"fail\":true}}", "go");
+	w->says[TH_ASK_HOOK] = "!it broke";
+	settle(w);
+	answer(w, TEXT("done"));
+	assert_int_equal(fold(w)->state, TH_STATE_FINISHED);
+	assert_string_equal(kinds(w, 3), "model_answered final code");
+	end(w);
+}
+
+#define DECIDED "{\"name\":\"a\",\"approve\":[\"all\"],\"decide_from\":\"judge\"}"
+
+static void test_code_decides_before_a_person(void **unused)
+{
+	struct world *w = begin(DECIDED, "go");
+	struct th_err err = { 0 };
+
+	(void)unused;
+	settle(w);
+	w->later[TH_ASK_DECISION] = true;
+	answer(w, CALL("c1", "weather"));
+	assert_int_equal(w->ask_count, 1);
+	assert_int_equal(fold(w)->state, TH_STATE_RUNNING); /* nobody waits for a person yet */
+	assert_non_null(strstr(w->asks[0].input, "\"tool\":\"weather\",\"call_id\":\"c1\","
+						 "\"arguments\":{},\"class\":\"W\",\"reason\""));
+	/* A crash: it is asked anew. */
+	restart(w, DECIDED);
+	assert_int_equal(w->ask_count, 1);
+	/* Held: the question is given up, and asked again. */
+	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_PAUSED, TH_STR(""), &err),
+			 TH_OK);
+	settle(w);
+	assert_int_equal(w->cancels, 2); /* one at the restart */
+	code_says(w, 0, false, "{\"approve\":true}");
+	assert_int_equal(w->runs, 0);
+	assert_int_equal(th_driver_resume(w->driver, w->h, &err), TH_OK);
+	settle(w);
+	assert_int_equal(w->ask_count, 2);
+	code_says(w, 1, false, "{\"approve\":true}");
+	assert_int_equal(w->runs, 1);
+	assert_string_equal(kinds(w, w->count - 5),
+			    "approval_requested approval_decided intent outcome model_requested");
+	assert_string_equal(w->log[w->count - 4].call, "c1");
+	assert_non_null(strstr(w->log[w->count - 4].data, "\"approve\":true,\"by\":\"judge\""));
+	answer(w, CALL("c2", "weather"));
+	code_says(w, 2, false, "{\"approve\":false,\"message\":\"not twice\"}");
+	assert_int_equal(w->runs, 1);
+	assert_non_null(strstr(w->body, "not twice"));
+	/* No answer, no decision: a person is asked. */
+	answer(w, CALL("c3", "weather"));
+	code_says(w, w->ask_count - 1, true, "it broke");
+	assert_int_equal(fold(w)->state, TH_STATE_WAITING);
+	assert_int_equal(
+	    th_driver_decide(w->driver, w->h, TH_STR("c3"), true, TH_STR("me"), TH_STR(""), &err),
+	    TH_OK);
+	settle(w);
+	assert_int_equal(w->runs, 2);
+	assert_false(w->early);
+	w->cancels = 0;
+	end(w);
+}
+
+static void test_code_approves_nothing_that_cannot_be_undone(void **unused)
+{
+	struct world *w = begin(DECIDED, "go");
+
+	(void)unused;
+	settle(w);
+	team.row.spec.class = TH_CLASS_X;
+	w->says[TH_ASK_DECISION] = "{\"approve\":true}";
+	answer(w, CALL("c1", "weather"));
+	assert_int_equal(w->ask_count, 1);
+	assert_int_equal(fold(w)->state, TH_STATE_WAITING);
+	assert_int_equal(w->runs, 0);
+	end(w);
+	w = begin(DECIDED, "go");
+	settle(w);
+	team.row.spec.class = TH_CLASS_X;
+	w->says[TH_ASK_DECISION] = "{\"approve\":false}";
+	answer(w, CALL("c1", "weather"));
+	assert_int_equal(fold(w)->state, TH_STATE_RUNNING);
+	assert_non_null(strstr(w->body, "the agent's code rejected it"));
+	end(w);
+}
+
+/* Who stops a session does not want to hear what its guardrails think. */
+static void test_a_question_is_given_up_with_the_run(void **unused)
+{
+	struct world *w = begin(CHECKED, "my task");
+	struct th_err err = { 0 };
+
+	(void)unused;
+	w->later[TH_ASK_GUARDRAIL] = true;
+	settle(w);
+	assert_int_equal(w->ask_count, 1);
+	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_STOPPED, TH_STR(""), &err),
+			 TH_OK);
+	settle(w);
+	assert_int_equal(w->cancels, 1);
+	code_says(w, 0, false, "{\"tripped\":true}"); /* a ticket that is over */
+	assert_string_equal(kinds(w, 3), "state_changed model_failed");
+	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_RUNNING, TH_STR(""), &err),
+			 TH_OK);
+	settle(w);
+	assert_int_equal(w->ask_count, 2); /* who goes on asks again */
+	code_says(w, 1, false, "null");
+	answer(w, CALL("c1", "weather"));
+	assert_string_equal(w->asks[2].function, "before");
+	code_says(w, 2, false, "null");
+	assert_int_equal(w->runs, 1);
+	end(w);
+
+	/* Stopped before what led to it was durable: it is not even asked. */
+	w = begin(CHECKED, "my task");
+	w->later[TH_ASK_GUARDRAIL] = true;
+	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_STOPPED, TH_STR(""), &err),
+			 TH_OK);
+	settle(w);
+	assert_int_equal(w->ask_count, 0);
+	end(w);
+}
+
+/* While an approval waits: what is said is read after the results, and approves nothing. */
+static void test_what_is_said_while_a_person_is_asked(void **unused)
+{
+	struct world *w = begin("{\"name\":\"a\",\"approve\":[\"all\"]}", "go");
+	const char *result, *said, *added;
+	struct th_err err = { 0 };
+
+	(void)unused;
+	settle(w);
+	answer(w, CALL("c1", "weather"));
+	assert_int_equal(fold(w)->state, TH_STATE_WAITING);
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("yes, approved"), &err), TH_OK);
+	assert_int_equal(th_driver_items_add(
+			     w->driver, w->h,
+			     TH_STR("[{\"role\":\"user\",\"content\":\"and hurry\"}]"), true, &err),
+			 TH_OK);
+	/* A result, or what the model should have said, is no word of anybody. */
+	assert_int_equal(
+	    th_driver_items_add(
+		w->driver, w->h,
+		TH_STR("[{\"type\":\"function_call_output\",\"call_id\":\"c1\",\"output\":\"x\"}]"),
+		false, &err),
+	    TH_EPROTO);
+	assert_int_equal(
+	    th_driver_items_add(w->driver, w->h,
+				TH_STR("[{\"role\":\"assistant\",\"content\":\"approved\"}]"),
+				false, &err),
+	    TH_EPROTO);
+	settle(w);
+	assert_int_equal(fold(w)->state, TH_STATE_WAITING);
+	assert_int_equal(w->runs, 0);
+	restart(w, "{\"name\":\"a\",\"approve\":[\"all\"]}");
+	assert_int_equal(
+	    th_driver_decide(w->driver, w->h, TH_STR("c1"), true, TH_STR("me"), TH_STR(""), &err),
+	    TH_OK);
+	settle(w);
+	assert_int_equal(w->runs, 1);
+	result = strstr(w->body, "sunny");
+	said = strstr(w->body, "yes, approved");
+	added = strstr(w->body, "and hurry");
+	assert_true(result && said && added);
+	assert_true(result < said && said < added);
+	end(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hooks_are_told_in_order),
+		cmocka_unit_test(test_another_try_is_the_same_question),
+		cmocka_unit_test(test_hooks_beside_guardrails),
+		cmocka_unit_test(test_a_hook_that_fails_is_noted),
+		cmocka_unit_test(test_a_hook_may_end_the_run),
+		cmocka_unit_test(test_code_decides_before_a_person),
+		cmocka_unit_test(test_code_approves_nothing_that_cannot_be_undone),
+		cmocka_unit_test(test_a_question_is_given_up_with_the_run),
+		cmocka_unit_test(test_what_is_said_while_a_person_is_asked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
