@@ -153,11 +153,11 @@ enum th_code th_cli_config(const struct th_common *o, struct th_config **ret, st
 	return code;
 }
 
-enum th_code th_cli_store(const struct th_common *o, bool write, struct th_store **ret,
-			  struct th_err *err)
+static enum th_code store_open(const struct th_common *o, bool write, bool create,
+			       struct th_store **ret, struct th_err *err)
 {
 	struct th_config *config TH_CLEANUP(th_config_freep) = NULL;
-	struct th_store_options options = { .read_only = !write };
+	struct th_store_options options = { .read_only = !write, .create = create };
 	enum th_code code = th_cli_config(o, &config, err);
 
 	if (code != TH_OK)
@@ -169,6 +169,17 @@ enum th_code th_cli_store(const struct th_common *o, bool write, struct th_store
 			       "names another",
 			       TH_FMT(config->store));
 	return code;
+}
+
+enum th_code th_cli_store(const struct th_common *o, bool write, struct th_store **ret,
+			  struct th_err *err)
+{
+	return store_open(o, write, false, ret, err);
+}
+
+enum th_code th_cli_store_make(const struct th_common *o, struct th_store **ret, struct th_err *err)
+{
+	return store_open(o, true, true, ret, err);
 }
 
 enum th_code th_cli_scope(const struct th_common *o, struct th_arena *a, struct th_str *ret,

@@ -24,7 +24,8 @@ const struct th_command *th_command_find(struct th_str name);
 extern const struct th_command th_command_run, th_command_resume, th_command_approve,
     th_command_reject, th_command_settle, th_command_cancel, th_command_sessions, th_command_log,
     th_command_fork, th_command_computer, th_command_models, th_command_doctor, th_command_demo,
-    th_command_plumb, th_command_exec, th_command_completion, th_command_help, th_command_version;
+    th_command_plumb, th_command_exec, th_command_completion, th_command_help, th_command_version,
+    th_command_export, th_command_import;
 
 int th_cli_exec(int argc, char **argv); /* exec.c: the executor; argv[0] "exec" */
 /* plumb.c: route, decode, encode, patch; argv[0] is the part's name */
@@ -106,6 +107,9 @@ TH_NODISCARD enum th_code th_cli_config(const struct th_common *o, struct th_con
 /* Opens the store for reading, or for writing with commit_now; never makes one. */
 TH_NODISCARD enum th_code th_cli_store(const struct th_common *o, bool write, struct th_store **ret,
 				       struct th_err *err);
+/* The same, to write; it is made when it is not there. */
+TH_NODISCARD enum th_code th_cli_store_make(const struct th_common *o, struct th_store **ret,
+					    struct th_err *err);
 /* What the store is called that --store or the configuration names: for those who look for a
  * session's executor. */
 TH_NODISCARD enum th_code th_cli_scope(const struct th_common *o, struct th_arena *a,

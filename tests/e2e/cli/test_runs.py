@@ -431,6 +431,40 @@ class Forks(house.House):
         self.bad(1, 'no session "gone"', "fork", "gone")
 
 
+class Exports(house.House):
+    def test_a_session_in_another_log(self):
+        """What waits here is approved there; a fork comes with what it was forked from; nothing that was changed gets in."""
+        other = "sqlite:%s" % (self.folder / "other.db")
+        self.serve([SHELL], {"expect": [{"tool_output": {"contains": "hello"}}], "parts": [{"text": "one"}]}, [{"text": "two"}])
+        (self.work / "a.yaml").write_text("model: gpt-5.4\napprove: [shell]\n")
+        self.good("run", "-a", "a.yaml", "-s", "mine", "hello", code=3)
+        self.good("fork", "mine", "yours")
+        file = self.work / "yours.jsonl"
+        file.write_text(self.good("export", "yours").out)
+        self.assertEqual(self.good("import", "--store", other, file).out.strip(), "yours")
+        self.assertEqual(sorted(self.good("sessions", "--store", other, "--names").out.split()), ["mine", "yours"])
+        self.good("log", "--verify", "--store", other)
+        self.bad(1, "has a session yours already", "import", "--store", other, file)
+        self.good("approve", "yours", "--store", other)
+        self.assertIn("one", self.good("resume", "yours", "--store", other).out)
+        self.assertEqual((self.work / "made.txt").read_text(), "hello\n")
+        self.assertIn("two", self.good("run", "-s", "yours", "--store", other, "again").out)
+        self.good("log", "--verify", "--store", other)
+        third = "sqlite:%s" % (self.folder / "third.db")
+        lines = file.read_text().splitlines(keepends=True)
+        file.write_text("".join(lines[:3] + lines[4:]))
+        self.bad(1, ["line 4", "is not what was written"], "import", "--store", third, file)
+        file.write_text("".join(lines[:-1]))
+        self.bad(1, "before its end", "import", "--store", third, file)
+        self.assertEqual(self.good("sessions", "--store", third, "--names").out, "mine\n")  # a parent, whole
+        file.write_text("hello\n")
+        self.bad(1, "line 1", "import", "--store", third, file)
+        self.bad(1, "cannot be opened", "import", "--store", third, "gone")
+        self.bad(2, "one file", "import", "a", "b")
+        self.bad(2, "needs the name", "export")
+        self.bad(1, 'no session "gone"', "export", "gone")
+
+
 class Log(house.House):
     def test_verify_names_what_is_wrong(self):
         import sqlite3

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* carry.c - thole export and thole import: a session out of one log and into another. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "run/carry.h"
+
+struct carry_options {
+	struct th_common common;
+};
+
+static const struct th_option carry_options[] = {
+	TH_OPTIONS_COMMON(struct carry_options, common),
+	TH_OPTIONS_END,
+};
+
+/* ---- export ---- */
+
+static enum th_code put_line(void *ctx, struct th_str line, struct th_err *err)
+{
+	(void)ctx;
+	return th_cli_write(STDOUT_FILENO, line) && th_cli_write(STDOUT_FILENO, TH_STR("\n"))
+		   ? TH_OK
+		   : th_fail(err, TH_EIO, "cannot write to standard output");
+}
+
+static int run_export(const struct th_command *self, int argc, char **argv)
+{
+	struct carry_options o = {};
+	struct th_operands rest;
+	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
+	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_session_row row;
+	struct th_err err = {};
+	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
+
+	th_arena_init(&a, TH_MIB);
+	if (code != TH_OK)
+		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
+	if (rest.count != 1)
+		return th_cli_die(
+		    2, "export needs the name of one session; thole sessions lists them");
+	code = th_cli_store(&o.common, false, &store, &err);
+	if (code == TH_OK)
+		code = th_cli_session(store, th_str_of(rest.list[0]), &a, &row, &err);
+	if (code == TH_OK)
+		code = th_carry_out(store, row.session_id, put_line, NULL, &err);
+	return code == TH_OK ? 0 : th_cli_fail(&err);
+}
+
+const struct th_command th_command_export = {
+	.name = "export",
+	.operands = "NAME",
+	.summary = "a session as a file, for another log or machine",
+	.text =
+	    "Prints session NAME as JSON lines: its log with the digests that chain it, and its "
+	    "pictures. A fork comes\n"
+	    "with the sessions it was forked from. The session stays as it is; who goes on with "
+	    "the copy should not go\n"
+	    "on with this one too.\n\n"
+	    "Examples:\n"
+	    "  thole export report > report.jsonl\n"
+	    "  thole export report | ssh other thole import && ssh other thole resume report\n",
+	.options = carry_options,
+	.words = "SESSION",
+	.run = run_export,
+};
+
+/* ---- import ---- */
+
+struct source {
+	FILE *file;
+	char *line;
+	size_t cap;
+};
+
+static int next_line(void *ctx, struct th_str *ret, struct th_err *err)
+{
+	struct source *s = ctx;
+	ssize_t len;
+
+	errno = 0;
+	len = getline(&s->line, &s->cap, s->file);
+	if (len < 0 && (ferror(s->file) || errno))
+		return th_fail(err, TH_EIO, "cannot be read: %s", strerror(errno));
+	if (len < 0)
+		return 0;
+	*ret = th_str_n(s->line, (size_t)len);
+	return 1;
+}
+
+static int import_from(struct th_store *store, struct source *s, struct th_arena *a)
+{
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_str id;
+	struct th_err err = {};
+
+	if (th_carry_in(store, next_line, s, a, &id, &err) != TH_OK)
+		return th_cli_fail(&err);
+	th_text_line(&out, id, TH_SESSION_ID_MAX);
+	th_buf_add_char(&out, '\n');
+	return th_cli_print(&out, 0);
+}
+
+static int run_import(const struct th_command *self, int argc, char **argv)
+{
+	struct carry_options o = {};
+	struct th_operands rest;
+	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
+	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct source s = { .file = stdin };
+	struct th_err err = {};
+	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
+	int exit_code;
+
+	th_arena_init(&a, TH_MIB);
+	if (code != TH_OK)
+		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
+	if (rest.count > 1)
+		return th_cli_die(2, "import takes one file, or what comes on standard input");
+	code = th_cli_store_make(&o.common, &store, &err);
+	if (code != TH_OK)
+		return th_cli_fail(&err);
+	if (rest.count == 1 && strcmp(rest.list[0], "-") != 0)
+		s.file = fopen(rest.list[0], "re");
+	if (!s.file)
+		return th_cli_die(1, "%s cannot be opened: %s", rest.list[0], strerror(errno));
+	exit_code = import_from(store, &s, &a);
+	free(s.line);
+	if (s.file != stdin)
+		(void)fclose(s.file);
+	return exit_code;
+}
+
+const struct th_command th_command_import = {
+	.name = "import",
+	.operands = "[FILE]",
+	.summary = "take in a session that thole export wrote",
+	.text =
+	    "Reads FILE, or standard input, checks every event against the chain of digests and "
+	    "every picture against\n"
+	    "its hash, and writes the session into the log: all of it, or nothing. It keeps its "
+	    "name, which is printed; a\n"
+	    "log that has one of that name is left as it is. What was under way is settled as "
+	    "after a crash when it goes\n"
+	    "on. Its agent may run commands: take in what you trust.\n\n"
+	    "Examples:\n"
+	    "  thole import report.jsonl && thole resume report\n",
+	.options = carry_options,
+	.words = "FILE",
+	.run = run_import,
+};

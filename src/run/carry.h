@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * carry.h - a session out of one store and into another: as JSON lines, whole,
+ * checked.
+ *
+ *	{"thole_session":1,"session":…,"user":…,"title":…,"parent":…,"parent_seq":…,
+ *	 "epoch":…,"created_ms":…,"metadata":…,"head_seq":…,"head":…}
+ *	{"event":{…as `thole log --json` has it…},"digest":…}	its own, in order
+ *	{"blob":HASH,"media_type":…,"bytes":BASE64}		what an event names
+ *	{"end":1}
+ *
+ * A session that was forked stands behind those that it was forked from, whole.
+ *
+ * What comes in is not believed: every event is held against the chain of
+ * digests, every blob against its hash, and the log is folded; a session is
+ * written in one transaction, or not at all.  One that the store has already is
+ * left alone where it is a parent, and refused where it is what was asked for.
+ * It keeps its name, which is part of the chain, and gets an epoch of its own:
+ * effects that were under way are settled as after a crash, on a machine whose
+ * executor knows nothing of them.  The two copies know nothing of each other.
+ */
+#ifndef TH_RUN_CARRY_H
+#define TH_RUN_CARRY_H
+
+#include "store/store.h"
+
+/* A line without its end; not OK: stop and return it. */
+typedef enum th_code th_carry_out_fn(void *ctx, struct th_str line, struct th_err *err);
+/* All that is durable.  TH_ENOENT; TH_ELIMIT: a blob has more than TH_CARRY_BLOB_MAX. */
+TH_NODISCARD enum th_code th_carry_out(struct th_store *store, struct th_str session_id,
+				       th_carry_out_fn *fn, void *ctx, struct th_err *err);
+
+/* 1: a line, borrowed until the next call; 0: there is none any more; or an enum th_code. */
+typedef int th_carry_in_fn(void *ctx, struct th_str *ret, struct th_err *err);
+/*
+ * *ret: the session's name, in the arena.  TH_EEXIST: the store has it.
+ * TH_EPROTO: this is no such file, or it ends too soon; TH_ECORRUPT: it is not
+ * what was written; both name the line.  TH_ELIMIT: TH_BATCH_EVENTS_MAX events,
+ * TH_BATCH_MEMORY_MAX bytes.
+ */
+TH_NODISCARD enum th_code th_carry_in(struct th_store *store, th_carry_in_fn *fn, void *ctx,
+				      struct th_arena *a, struct th_str *ret, struct th_err *err);
+
+#endif
