@@ -66,6 +66,9 @@ struct thole_call;
 struct thole_session;
 struct thole_note;
 
+/* Is told something (see "watching" below). */
+typedef void thole_note_fn(void *ctx, struct thole_session *s, const struct thole_note *note);
+
 /* ---- errors and the library itself ------------------------------------------------------------
  */
 
@@ -171,6 +174,25 @@ TH_API int thole_runtime_list(struct thole_runtime *rt, const char *state, size_
 typedef int thole_line_fn(void *ctx, const char *line, size_t len);
 TH_API int thole_runtime_log(struct thole_runtime *rt, const char *session_id, uint64_t from,
 			     thole_line_fn *fn, void *ctx, struct thole_error *err);
+
+/*
+ * A session with its log, digests and pictures (and, of a fork, the sessions it was forked from) as
+ * lines, for thole_runtime_import or `thole import`, in another store or on another machine. `line`
+ * and the callback: as of thole_runtime_log; the line has no end of line.  ENOENT; ELIMIT: a
+ * picture of more than 40 MiB.
+ */
+TH_API int thole_runtime_export(struct thole_runtime *rt, const char *session_id, thole_line_fn *fn,
+				void *ctx, struct thole_error *err);
+
+/*
+ * Takes in those lines, each ended by a newline: every event is checked against the chain of
+ * digests, every picture against its hash.  All of the session is written, or nothing.  It keeps
+ * its name, which *ret (it may be NULL) gets, and can be opened then; what was under way is settled
+ * as after a crash.  The other copy is not told: only one of them should go on.  EEXIST: the store
+ * has it.  EPROTO, ECORRUPT, ELIMIT: the sentence names the line.
+ */
+TH_API int thole_runtime_import(struct thole_runtime *rt, const void *bytes, size_t size,
+				char **ret, struct thole_error *err);
 
 /* ---- agents -----------------------------------------------------------------------------------
  */
@@ -355,6 +377,39 @@ TH_API int thole_agent_instructions(struct thole_agent *agent, thole_tool_fn *fn
 TH_API int thole_agent_function(struct thole_agent *agent, const char *name, thole_tool_fn *fn,
 				void *ctx, struct thole_error *err);
 
+enum thole_hook {
+	THOLE_HOOK_AGENT_START, /* before its first request of a task, after a handoff, after a rest
+				 */
+	THOLE_HOOK_AGENT_END,   /* the final output is there, before its guardrails look at it */
+	THOLE_HOOK_LLM_START,  /* the model is asked; the next try of a turn is the same question */
+	THOLE_HOOK_LLM_END,    /* it answered */
+	THOLE_HOOK_HANDOFF,    /* of the agent that hands over */
+	THOLE_HOOK_TOOL_START, /* a call is about to run, after its guardrails and its approval */
+	THOLE_HOOK_TOOL_END    /* it has its result, after the guardrails of that */
+};
+/*
+ * A function that watches; it is told by a note of kind THOLE_NOTE_HOOK, whose json says what
+ * happened (docs/EMBEDDING.md lists the members).  It is told of what is durable, once, in the
+ * order of the log, by the runtime that did it: a session that is opened again tells nothing of
+ * what was before.  Nobody waits for it, and it decides nothing.  `team`: of all agents of the team
+ * that begins with `agent`; they are told before the agent's own.  EEXIST: it has one for this.
+ */
+TH_API int thole_agent_hook(struct thole_agent *agent, enum thole_hook hook, bool team,
+			    thole_note_fn *fn, void *ctx, struct thole_error *err);
+
+/*
+ * A function that is asked before a person is, with {tool, call_id, arguments, class, reason}: it
+ * answers by thole_call_approve or _reject; thole_call_done leaves the call to a person, and so
+ * does thole_call_fail.  The session does not rest while it is asked.  What cannot be undone, or
+ * what the model's provider wants checked, it may reject, but not approve.
+ */
+TH_API int thole_agent_approvals(struct thole_agent *agent, thole_tool_fn *fn, void *ctx,
+				 struct thole_error *err);
+/* Of such a function.  `message`: told to the model; may be NULL.  The call is gone, unless this
+ * failed. */
+TH_API int thole_call_approve(struct thole_call *call, struct thole_error *err);
+TH_API int thole_call_reject(struct thole_call *call, const char *message, struct thole_error *err);
+
 /* Of a guardrail: it trips.  `message`: why; may be NULL.  The call is gone, unless this failed. */
 TH_API int thole_call_trip(struct thole_call *call, const char *message, struct thole_error *err);
 /* Of any function but a tool: the answer as a JSON value, at most 8 MiB. */
@@ -446,12 +501,37 @@ TH_API int thole_session_approve(struct thole_session *s, const char *call_id, c
 				 struct thole_error *err);
 TH_API int thole_session_reject(struct thole_session *s, const char *call_id, const char *by,
 				const char *message, struct thole_error *err);
+/* The same, and so with every later call of this tool in this session; what cannot be undone, or
+ * what the model's provider wants checked, is asked about all the same. */
+TH_API int thole_session_approve_always(struct thole_session *s, const char *call_id,
+					const char *by, struct thole_error *err);
+TH_API int thole_session_reject_always(struct thole_session *s, const char *call_id, const char *by,
+				       const char *message, struct thole_error *err);
 
 enum thole_outcome { THOLE_DONE, THOLE_NOT_STARTED, THOLE_UNKNOWN };
 /* A person's word on a call of unknown outcome that was parked (agent member "unknown": "park"). */
 TH_API int thole_session_settle(struct thole_session *s, const char *call_id,
 				enum thole_outcome outcome, const char *by, const char *message,
 				struct thole_error *err);
+
+/*
+ * Its history as items, in the Responses API's form: messages, calls, results.
+ *
+ * items: those that are written, oldest first, as a JSON list.  `first`: from which on, 0 being the
+ * oldest; negative: counted from the end, -1 being the newest.  `count`: at most; 0: all.
+ *
+ * add: a JSON list of them; `begin`: a task begins with them, as with a message.  pop: takes the
+ * newest `count`, at least 1, out of what the model sees; *ret, which may be NULL, gets them as a
+ * list (EBUSY: the last ones are not written yet; wait).  clear: takes all out.  The log keeps what
+ * was taken out.  EPROTO: only between tasks; a message may be said at any time.
+ */
+TH_API int thole_session_items(struct thole_session *s, int64_t first, size_t count, char **ret,
+			       struct thole_error *err);
+TH_API int thole_session_items_add(struct thole_session *s, const char *json, bool begin,
+				   struct thole_error *err);
+TH_API int thole_session_items_pop(struct thole_session *s, size_t count, char **ret,
+				   struct thole_error *err);
+TH_API int thole_session_items_clear(struct thole_session *s, struct thole_error *err);
 
 /*
  * Runs until the session rests: its state is any but LOADING and RUNNING, all of it is written, and
@@ -494,15 +574,17 @@ enum thole_note_kind {
 	THOLE_NOTE_ASK = 1 << 4, /* a call waits for thole_session_approve or _reject.  name: of the
 				    tool; id: of the call; text: why; json: its arguments */
 	THOLE_NOTE_REST =
-	    1 << 5 /* the session rests.  name: its state; text: the answer, or the reason */
+	    1 << 5, /* the session rests.  name: its state; text: the answer, or the reason */
+	THOLE_NOTE_HOOK = 1 << 6 /* for functions of thole_agent_hook only.  name: the hook's;
+				    text: the agent; json: what happened; id: of the call */
 };
 
 /*
+ * Who is told; there is one.  `kinds`: the sum of what is wanted.  fn NULL: nobody.
+ *
  * Within a turn: deltas, then the items of the answer in its order, then what calls led to.  An
  * item comes after the event it stands in is durable.
  */
-typedef void thole_note_fn(void *ctx, struct thole_session *s, const struct thole_note *note);
-/* Who is told; there is one.  `kinds`: the sum of what is wanted.  fn NULL: nobody. */
 TH_API int thole_session_watch(struct thole_session *s, unsigned kinds, thole_note_fn *fn,
 			       void *ctx, struct thole_error *err);
 

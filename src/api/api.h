@@ -63,8 +63,9 @@ enum th_api_note {
 struct thole_note {
 	struct thole_note *next;
 	struct thole_session *session;
-	struct thole_call *call; /* TH_NOTE_CALL, TH_NOTE_CANCEL */
-	int kind;                /* enum thole_note_kind or enum th_api_note */
+	struct thole_call *call;            /* TH_NOTE_CALL, TH_NOTE_CANCEL */
+	const struct th_api_function *hook; /* THOLE_NOTE_HOOK: whom it is for; the agent's */
+	int kind;                           /* enum thole_note_kind or enum th_api_note */
 	const char *name, *text, *json, *id;
 	uint64_t seq;
 	char bytes[];
@@ -82,6 +83,7 @@ struct thole_tool {
 struct th_api_function {
 	struct th_str name;
 	thole_tool_fn *fn;
+	thole_note_fn *hook; /* it only watches, and answers nothing; else NULL */
 	void *ctx;
 };
 
@@ -179,9 +181,11 @@ char *th_api_copy(struct th_str s); /* free() it */
 
 /* ---- runtime.c ---- */
 
-/* Queues a note.  Strings are copied; {NULL, 0} becomes NULL.  Takes a use of the session. */
-void th_api_tell(struct thole_session *s, int kind, struct th_str name, struct th_str text,
-		 struct th_str json, struct th_str id, uint64_t seq, struct thole_call *call);
+/* Queues a note.  Strings are copied; {NULL, 0} becomes NULL.  Takes a use of the session.  What is
+ * returned is the queue's. */
+struct thole_note *th_api_tell(struct thole_session *s, int kind, struct th_str name,
+			       struct th_str text, struct th_str json, struct th_str id,
+			       uint64_t seq, struct thole_call *call);
 void th_api_deliver_soon(struct thole_runtime *rt);
 /* Runs the loop until done(ctx) or a stop; timeout_ms -1: none.  TH_ETIMEOUT. */
 int th_api_spin(struct thole_runtime *rt, bool (*done)(void *ctx), void *ctx, int64_t timeout_ms,
@@ -201,6 +205,19 @@ int th_api_team_use(struct thole_agent *a, struct thole_error *err); /* the memb
 const struct thole_tool *th_api_tool_find(const struct thole_agent *a, struct th_str name);
 extern const struct th_codes_ops th_api_codes_ops; /* ctx: the session */
 void th_api_ask_conclude(struct thole_call *c);    /* it was answered */
+/* One of `fn` and `hook` is NULL. */
+int th_api_function_add(struct thole_agent *agent, const char *name, thole_tool_fn *fn,
+			thole_note_fn *hook, void *ctx, struct thole_error *err);
+/* The answer of a question as JSON; the call is gone, unless this failed. */
+int th_api_answer_json(struct thole_call *c, struct th_str json, struct thole_error *err);
+int th_api_check_ask(const struct thole_call *c, struct thole_error *err);
+
+/* ---- hooks.c ---- */
+
+/* A question of the driver that only tells: the program hears it as a note. */
+void th_api_hook_tell(struct thole_session *s, const struct th_api_function *f,
+		      const struct th_code_ask *ask);
+void th_api_hook_note(const struct thole_note *n);
 
 /* ---- session.c ---- */
 
@@ -208,6 +225,10 @@ void th_api_session_unref(struct thole_session *s);
 bool th_api_session_rests(const struct thole_session *s);
 /* This runtime has it no more. */
 void th_api_session_lose(struct thole_session *s, const struct th_err *err);
+/* It is open, and so is its computer. */
+int th_api_check_ready(struct thole_session *s, struct thole_error *err);
+/* One that was taken up knows only its log: what is open there comes first. */
+enum th_code th_api_take_over(struct thole_session *s, struct th_err *err);
 /* Its user has it no more, and hears nothing. */
 void th_api_session_end(struct thole_session *s);
 /* Gives back those that ended, where nothing waits to be written. */

@@ -244,8 +244,9 @@ static const char *put(char **at, struct th_str s)
 	return text;
 }
 
-void th_api_tell(struct thole_session *s, int kind, struct th_str name, struct th_str text,
-		 struct th_str json, struct th_str id, uint64_t seq, struct thole_call *call)
+struct thole_note *th_api_tell(struct thole_session *s, int kind, struct th_str name,
+			       struct th_str text, struct th_str json, struct th_str id,
+			       uint64_t seq, struct thole_call *call)
 {
 	struct thole_runtime *rt = s->rt;
 	struct thole_note *n = th_alloc(sizeof(*n) + name.len + text.len + json.len + id.len + 4);
@@ -265,12 +266,15 @@ void th_api_tell(struct thole_session *s, int kind, struct th_str name, struct t
 	*rt->notes_end = n;
 	rt->notes_end = &n->next;
 	th_api_deliver_soon(rt);
+	return n;
 }
 
 static void deliver_one(struct thole_note *n)
 {
 	if (n->call)
 		th_api_call_note(n);
+	else if (n->hook)
+		th_api_hook_note(n);
 	else if (n->kind == TH_NOTE_COMPUTE)
 		th_api_compute(n->session);
 	else

@@ -346,7 +346,7 @@ void th_api_sessions_close(struct thole_runtime *rt)
  */
 
 /* One that was taken up knows only its log: what is open there comes first. */
-static enum th_code take_over(struct thole_session *s, struct th_err *err)
+enum th_code th_api_take_over(struct thole_session *s, struct th_err *err)
 {
 	enum th_code code;
 
@@ -361,7 +361,7 @@ static enum th_code go_on(struct thole_session *s, struct th_err *err)
 {
 	enum th_state before = fold_of(s)->state;
 	bool fresh = s->stored && !s->resumed;
-	enum th_code code = take_over(s, err);
+	enum th_code code = th_api_take_over(s, err);
 
 	if (code)
 		return code;
@@ -378,7 +378,7 @@ static enum th_code go_on(struct thole_session *s, struct th_err *err)
 
 static enum th_code say(struct thole_session *s, struct th_str text, struct th_err *err)
 {
-	enum th_code code = take_over(s, err);
+	enum th_code code = th_api_take_over(s, err);
 
 	return code ? code : th_driver_message(s->rt->driver, s->handle, text, err);
 }
@@ -392,7 +392,7 @@ static int check_open(struct thole_session *s, struct thole_error *err)
 	return code;
 }
 
-static int check_ready(struct thole_session *s, struct thole_error *err)
+int th_api_check_ready(struct thole_session *s, struct thole_error *err)
 {
 	int code = check_open(s, err);
 
@@ -446,7 +446,7 @@ static int set_state(struct thole_session *s, enum th_state to, const char *reas
 
 int thole_session_pause(struct thole_session *s, const char *reason, struct thole_error *err)
 {
-	int code = check_ready(s, err);
+	int code = th_api_check_ready(s, err);
 
 	if (!code && reason)
 		code = th_api_text(reason, "the reason", 0, TH_PATH_LEN_MAX, err);
@@ -455,7 +455,7 @@ int thole_session_pause(struct thole_session *s, const char *reason, struct thol
 
 int thole_session_cancel(struct thole_session *s, enum thole_when when, struct thole_error *err)
 {
-	int code = check_ready(s, err);
+	int code = th_api_check_ready(s, err);
 
 	if (!code && when != THOLE_NOW && when != THOLE_AFTER_TURN)
 		code = th_api_fail(err, TH_EUSAGE, "cancel: now, or after the turn");
@@ -470,7 +470,7 @@ int thole_session_cancel(struct thole_session *s, enum thole_when when, struct t
 static int check_word(struct thole_session *s, const char *call_id, const char *by,
 		      const char *message, struct thole_error *err)
 {
-	int code = check_ready(s, err);
+	int code = th_api_check_ready(s, err);
 
 	if (!code && call_id)
 		code = th_api_text(call_id, "the call's id", 0, TH_PATH_LEN_MAX, err);
@@ -481,30 +481,42 @@ static int check_word(struct thole_session *s, const char *call_id, const char *
 	return code;
 }
 
-static int decide(struct thole_session *s, const char *call_id, bool approve, const char *by,
-		  const char *message, struct thole_error *err)
+static int decide(struct thole_session *s, const char *call_id, bool approve, bool always,
+		  const char *by, const char *message, struct thole_error *err)
 {
 	struct th_err e = { 0 };
 	int code = check_word(s, call_id, by, message, err);
 
 	if (code)
 		return code;
-	code = take_over(s, &e)
-		   ?: th_driver_decide(s->rt->driver, s->handle, th_str_of(call_id), approve,
-				       th_str_of(by), th_str_of(message), &e);
+	code = th_api_take_over(s, &e)
+		   ?: th_driver_decide_as(s->rt->driver, s->handle, th_str_of(call_id), approve,
+					  always, th_str_of(by), th_str_of(message), &e);
 	return th_api_out((enum th_code)code, &e, err);
 }
 
 int thole_session_approve(struct thole_session *s, const char *call_id, const char *by,
 			  struct thole_error *err)
 {
-	return decide(s, call_id, true, by, NULL, err);
+	return decide(s, call_id, true, false, by, NULL, err);
+}
+
+int thole_session_approve_always(struct thole_session *s, const char *call_id, const char *by,
+				 struct thole_error *err)
+{
+	return decide(s, call_id, true, true, by, NULL, err);
 }
 
 int thole_session_reject(struct thole_session *s, const char *call_id, const char *by,
 			 const char *message, struct thole_error *err)
 {
-	return decide(s, call_id, false, by, message, err);
+	return decide(s, call_id, false, false, by, message, err);
+}
+
+int thole_session_reject_always(struct thole_session *s, const char *call_id, const char *by,
+				const char *message, struct thole_error *err)
+{
+	return decide(s, call_id, false, true, by, message, err);
 }
 
 int thole_session_settle(struct thole_session *s, const char *call_id, enum thole_outcome outcome,
@@ -522,7 +534,7 @@ int thole_session_settle(struct thole_session *s, const char *call_id, enum thol
 		code = th_api_fail(err, TH_EUSAGE, "it was done, not started, or is unknown");
 	if (code)
 		return code;
-	code = take_over(s, &e)
+	code = th_api_take_over(s, &e)
 		   ?: th_driver_settle(s->rt->driver, s->handle, th_str_of(call_id), words[outcome],
 				       th_str_of(by), th_str_of(message), &e);
 	return th_api_out((enum th_code)code, &e, err);
@@ -620,7 +632,7 @@ int thole_session_json(struct thole_session *s, char **ret, struct thole_error *
 	struct th_jw w;
 	struct th_err e = { 0 };
 	enum th_code bad;
-	int code = check_ready(s, err);
+	int code = th_api_check_ready(s, err);
 
 	if (!code && !ret)
 		code = th_api_fail(err, TH_EUSAGE, "there is no place for the text: ret is NULL");

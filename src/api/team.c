@@ -161,15 +161,15 @@ static const struct th_api_function *function_of(const struct thole_agent *a, st
 	return f || !a ? f : own_function(a, name);
 }
 
-int thole_agent_function(struct thole_agent *agent, const char *name, thole_tool_fn *fn, void *ctx,
-			 struct thole_error *err)
+int th_api_function_add(struct thole_agent *agent, const char *name, thole_tool_fn *fn,
+			thole_note_fn *hook, void *ctx, struct thole_error *err)
 {
 	struct th_str copy;
 	int code = th_api_check_agent(agent, err);
 
 	if (!code)
 		code = th_api_text(name, "the function's name", 1, TH_TOOL_NAME_MAX, err);
-	if (!code && !fn)
+	if (!code && !fn && !hook)
 		code = th_api_fail(err, TH_EUSAGE, "the function %s is NULL", name);
 	if (!code && own_function(agent, th_str_of(name)))
 		code = th_api_fail(err, TH_EEXIST, "the agent has a function %s", name);
@@ -184,8 +184,14 @@ int thole_agent_function(struct thole_agent *agent, const char *name, thole_tool
 	agent->functions =
 	    th_realloc(agent->functions, (agent->function_count + 1) * sizeof(*agent->functions));
 	agent->functions[agent->function_count++] =
-	    (struct th_api_function){ .name = copy, .fn = fn, .ctx = ctx };
+	    (struct th_api_function){ .name = copy, .fn = fn, .hook = hook, .ctx = ctx };
 	return TH_OK;
+}
+
+int thole_agent_function(struct thole_agent *agent, const char *name, thole_tool_fn *fn, void *ctx,
+			 struct thole_error *err)
+{
+	return th_api_function_add(agent, name, fn, NULL, ctx, err);
 }
 
 int thole_agent_guardrail(struct thole_agent *agent, const char *name, enum thole_stage stage,
@@ -244,9 +250,13 @@ static enum th_asked on_ask(void *ctx, const struct th_code_ask *ask, struct th_
 	};
 	struct thole_call *c;
 
-	(void)answer;
 	if (!f)
 		return TH_ASKED_NOTHING;
+	if (f->hook && ask->kind != TH_ASK_HOOK) {
+		(void)th_fail(err, TH_EUSAGE, "%.*s only watches: it answers nothing",
+			      TH_FMT(ask->function));
+		return TH_ASKED_FAILED;
+	}
 	if (ask->kind == TH_ASK_APPROVAL || ask->kind == TH_ASK_TEXT) {
 		(void)th_fail(err, TH_EUSAGE,
 			      "%.*s is to answer at once, which a function of the program cannot",
@@ -255,6 +265,11 @@ static enum th_asked on_ask(void *ctx, const struct th_code_ask *ask, struct th_
 	}
 	if (s->freed)
 		return TH_ASKED_LATER;
+	if (f->hook) {
+		th_api_hook_tell(s, f, ask);
+		th_buf_add_cstr(answer, "null");
+		return TH_ASKED_ANSWERED;
+	}
 	c = th_api_call_new(s, &from);
 	c->is_ask = true;
 	c->ask = ask->kind;
@@ -283,7 +298,8 @@ void th_api_ask_conclude(struct thole_call *c)
 	struct th_driver *d = c->session->rt->driver;
 	struct th_ticket ticket = c->ticket;
 	bool failed = c->status != TH_OUTCOME_DONE;
-	bool silent = !c->is_json && c->ask == TH_ASK_GUARDRAIL;
+	bool silent = c->ask == TH_ASK_HOOK ||
+		      (!c->is_json && (c->ask == TH_ASK_GUARDRAIL || c->ask == TH_ASK_DECISION));
 	struct th_buf text = TH_BUF_INIT(TH_CALL_ANSWER_MAX);
 
 	if (failed && (!th_json_unescape(th_buf_str(&c->output), &text) || text.len == 0))
@@ -296,7 +312,7 @@ void th_api_ask_conclude(struct thole_call *c)
 	th_buf_deinit(&text);
 }
 
-static int json_answer(struct thole_call *c, struct th_str json, struct thole_error *err)
+int th_api_answer_json(struct thole_call *c, struct th_str json, struct thole_error *err)
 {
 	int code;
 
@@ -312,7 +328,7 @@ static int json_answer(struct thole_call *c, struct th_str json, struct thole_er
 	return code;
 }
 
-static int check_ask(const struct thole_call *c, struct thole_error *err)
+int th_api_check_ask(const struct thole_call *c, struct thole_error *err)
 {
 	if (!c)
 		return th_api_fail(err, TH_EUSAGE, "the call is NULL");
@@ -325,7 +341,7 @@ int thole_call_trip(struct thole_call *call, const char *message, struct thole_e
 {
 	struct th_buf json = TH_BUF_INIT(TH_CALL_ANSWER_MAX);
 	struct th_jw w = th_jw(&json);
-	int code = check_ask(call, err);
+	int code = th_api_check_ask(call, err);
 
 	if (!code && call->ask != TH_ASK_GUARDRAIL)
 		code = th_api_fail(err, TH_EUSAGE, "only a guardrail trips");
@@ -338,7 +354,7 @@ int thole_call_trip(struct thole_call *call, const char *message, struct thole_e
 	if (message)
 		th_jw_kstr(&w, "message", th_str_of(message));
 	th_jw_object_end(&w);
-	code = json_answer(call, th_buf_str(&json), err);
+	code = th_api_answer_json(call, th_buf_str(&json), err);
 	th_buf_deinit(&json);
 	return code;
 }
@@ -348,7 +364,7 @@ int thole_call_answer(struct thole_call *call, const char *json, struct thole_er
 	struct th_json_doc *doc = NULL;
 	struct th_err e = { 0 };
 	enum th_code bad;
-	int code = check_ask(call, err);
+	int code = th_api_check_ask(call, err);
 
 	if (!code)
 		code = th_api_text(json, "the answer", 1, TH_CALL_ANSWER_MAX, err);
@@ -357,5 +373,5 @@ int thole_call_answer(struct thole_call *call, const char *json, struct thole_er
 	bad = th_json_parse(th_str_of(json), &doc, &e);
 	th_json_free(doc);
 	return bad ? th_api_out(th_prefix(&e, bad, "the answer"), &e, err)
-		   : json_answer(call, th_str_of(json), err);
+		   : th_api_answer_json(call, th_str_of(json), err);
 }

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * carry.c - sessions out of a runtime's store and into it.
+ */
+#include "run/carry.h"
+
+#include "api/api.h"
+
+struct giving {
+	thole_line_fn *fn;
+	void *ctx;
+	int result;
+};
+
+static enum th_code give_line(void *ctx, struct th_str line, struct th_err *err)
+{
+	struct giving *g = ctx;
+
+	g->result = g->fn(g->ctx, line.ptr, line.len);
+	return g->result ? th_fail(err, TH_ECANCELED, "the reader stopped") : TH_OK;
+}
+
+int thole_runtime_export(struct thole_runtime *rt, const char *session_id, thole_line_fn *fn,
+			 void *ctx, struct thole_error *err)
+{
+	struct giving g = { fn, ctx, 0 };
+	struct th_err e = { 0 };
+	enum th_code bad;
+	int code = th_api_enter(rt, err);
+
+	if (!code)
+		code = th_api_text(session_id, "the session's name", 1, TH_SESSION_ID_MAX, err);
+	if (!code && !fn)
+		code = th_api_fail(err, TH_EUSAGE, "there is nobody to read it: fn is NULL");
+	if (code)
+		return code;
+	bad = th_carry_out(th_runtime_store(rt->rt), th_str_of(session_id), give_line, &g, &e);
+	return g.result ? g.result : th_api_out(bad, &e, err);
+}
+
+static int next_line(void *ctx, struct th_str *ret, struct th_err *err)
+{
+	struct th_str *rest = ctx;
+
+	(void)err;
+	if (rest->len == 0)
+		return 0;
+	*ret = th_str_split(rest, '\n');
+	return 1;
+}
+
+int thole_runtime_import(struct thole_runtime *rt, const void *bytes, size_t size, char **ret,
+			 struct thole_error *err)
+{
+	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_str rest = { bytes, size }, id;
+	struct th_err e = { 0 };
+	enum th_code bad;
+	int code = th_api_enter(rt, err);
+
+	th_arena_init(&a, TH_MIB);
+	if (!code && (!bytes || size == 0))
+		code = th_api_fail(err, TH_EUSAGE, "there is nothing to import");
+	if (code)
+		return code;
+	bad = th_carry_in(th_runtime_store(rt->rt), next_line, &rest, &a, &id, &e);
+	if (!bad && ret)
+		*ret = th_api_copy(id);
+	return th_api_out(bad, &e, err);
+}

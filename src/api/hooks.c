@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hooks.c - functions of the program that watch an agent, and those that decide in a person's
+ * place.
+ */
+#include <stdio.h>
+
+#include "api/api.h"
+#include "base/text.h"
+
+#define X(id, name)                                               \
+	_Static_assert((int)THOLE_HOOK_##id == (int)TH_HOOK_##id, \
+		       "one list of hooks: thole.h and core/agent.h");
+TH_HOOKS(X)
+#undef X
+
+/* ---- hooks ------------------------------------------------------------------------------------
+ */
+
+static void set_hook(struct th_agent_hooks *h, enum th_hook hook, struct th_str function)
+{
+	switch (hook) {
+#define X(id, name)                 \
+	case TH_HOOK_##id:          \
+		h->name = function; \
+		break;
+		TH_HOOKS(X)
+#undef X
+	case TH_HOOK_COUNT:
+		break;
+	}
+}
+
+int thole_agent_hook(struct thole_agent *agent, enum thole_hook hook, bool team, thole_note_fn *fn,
+		     void *ctx, struct thole_error *err)
+{
+	const char *owner = team ? "on_team" : "on";
+	struct th_agent_hooks **at, *hooks;
+	char name[TH_TOOL_NAME_MAX];
+	int code = th_api_check_agent(agent, err);
+
+	if (!code && (unsigned)hook >= TH_HOOK_COUNT)
+		code = th_api_fail(err, TH_EUSAGE, "there is no hook %d", (int)hook);
+	if (!code && !fn)
+		code = th_api_fail(err, TH_EUSAGE, "the function that watches is NULL");
+	if (code)
+		return code;
+	at = team ? &agent->def.run_hooks : &agent->def.hooks;
+	if (th_agent_hook(*at, (enum th_hook)hook).len)
+		return th_api_fail(err, TH_EEXIST, "the agent has a function that watches %s",
+				   th_hook_name((enum th_hook)hook));
+	hooks = TH_NEW(&agent->memory, struct th_agent_hooks);
+	if (!hooks)
+		return th_api_fail(err, TH_ELIMIT, "the agent's definition is too large");
+	(void)snprintf(name, sizeof(name), "%s_%s", owner, th_hook_name((enum th_hook)hook));
+	code = th_api_function_add(agent, name, NULL, fn, ctx, err);
+	if (code)
+		return code;
+	if (*at)
+		*hooks = **at;
+	set_hook(hooks, (enum th_hook)hook, agent->functions[agent->function_count - 1].name);
+	*at = hooks;
+	return TH_OK;
+}
+
+void th_api_hook_tell(struct thole_session *s, const struct th_api_function *f,
+		      const struct th_code_ask *ask)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_str none = { 0 }, id;
+	struct thole_note *n;
+
+	if (th_json_parse(ask->input, &doc, NULL))
+		return;
+	id = th_json_get_str(th_json_root(doc), "call_id");
+	n = th_api_tell(s, THOLE_NOTE_HOOK, th_json_get_str(th_json_root(doc), "hook"),
+			th_json_get_str(th_json_root(doc), "agent"), ask->input, id.len ? id : none,
+			(uint64_t)th_json_get_int(th_json_root(doc), "seq", 0), NULL);
+	n->hook = f;
+}
+
+void th_api_hook_note(const struct thole_note *n)
+{
+	if (!n->session->freed)
+		n->hook->hook(n->hook->ctx, n->session, n);
+}
+
+/* ---- decisions --------------------------------------------------------------------------------
+ */
+
+int thole_agent_approvals(struct thole_agent *agent, thole_tool_fn *fn, void *ctx,
+			  struct thole_error *err)
+{
+	int code = thole_agent_function(agent, "approvals", fn, ctx, err);
+
+	if (!code)
+		agent->def.decide_from = TH_STR("approvals");
+	return code;
+}
+
+static int decide(struct thole_call *call, bool approve, const char *message,
+		  struct thole_error *err)
+{
+	struct th_buf json = TH_BUF_INIT(TH_CALL_ANSWER_MAX);
+	struct th_jw w = th_jw(&json);
+	int code = th_api_check_ask(call, err);
+
+	if (!code && call->ask != TH_ASK_DECISION)
+		code = th_api_fail(err, TH_EUSAGE, "nothing waits here for an approval");
+	if (!code && message)
+		code = th_api_text(message, "the message", 0, TH_MIB, err);
+	if (code)
+		return code;
+	th_jw_object(&w);
+	th_jw_kbool(&w, "approve", approve);
+	if (message)
+		th_jw_kstr(&w, "message", th_str_of(message));
+	th_jw_object_end(&w);
+	code = th_api_answer_json(call, th_buf_str(&json), err);
+	th_buf_deinit(&json);
+	return code;
+}
+
+int thole_call_approve(struct thole_call *call, struct thole_error *err)
+{
+	return decide(call, true, NULL, err);
+}
+
+int thole_call_reject(struct thole_call *call, const char *message, struct thole_error *err)
+{
+	return decide(call, false, message, err);
+}
