@@ -61,6 +61,9 @@
 #define TH_FALLBACK_MAX 8                  /* models that an agent may fall back to */
 #define TH_TEAM_MAX 64                     /* agents of one agent file */
 #define TH_HANDOFFS_MAX 64                 /* of one agent */
+#define TH_DELEGATES_MAX 64                /* open sessions that work for one, theirs included */
+#define TH_DELEGATE_DEPTH_MAX 4            /* a session that works for one that works for … */
+#define TH_DELEGATE_TURNS_DEFAULT 10       /* model turns of an agent that is a tool */
 #define TH_GUARDRAILS_MAX 32               /* of one agent */
 #define TH_STICKY_MAX 64       /* tools that were approved or refused for good in one session */
 #define TH_STOP_TOOLS_MAX 64   /* tools whose result ends the run */

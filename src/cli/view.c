@@ -558,6 +558,31 @@ static void show_state(struct th_view *v, const struct th_event *ev, const struc
 	one_line(v, ev, "state", YELLOW, th_buf_str(&text), out);
 }
 
+/* The session that works on a call: who, for what it waits, and what it took. */
+static void show_delegation(struct th_view *v, const struct th_event *ev,
+			    const struct th_json *data, struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	struct th_json_iter it = th_json_iter(th_json_get(data, "waits"));
+
+	th_buf_add(&text, th_json_get_str(data, "child"));
+	if (ev->kind == TH_EV_DELEGATION_STARTED) {
+		th_buf_printf(&text, ": agent %.*s", TH_FMT(th_json_get_str(data, "agent")));
+	} else if (ev->kind == TH_EV_DELEGATION_FINISHED) {
+		th_buf_printf(&text, " is %.*s after ", TH_FMT(th_json_get_str(data, "state")));
+		th_cli_count(&text, th_json_get_int(data, "turns", 0), "turn");
+	} else {
+		th_buf_add_cstr(&text, th_json_count(it.parent) ? " waits:" : " goes on");
+		while (th_json_is_array(it.parent) && th_json_next(&it))
+			th_buf_printf(&text, " %.*s %.*s (%.*s)",
+				      TH_FMT(th_json_get_str(it.val, "tool")),
+				      TH_FMT(th_json_get_str(it.val, "call_id")),
+				      TH_FMT(th_json_get_str(it.val, "reason")));
+	}
+	one_line(v, ev, "delegate", ev->kind == TH_EV_DELEGATION_WAITS ? YELLOW : DIM,
+		 th_buf_str(&text), out);
+}
+
 /* Kinds that need no care: their data as it is. */
 static void show_other(struct th_view *v, const struct th_event *ev, const struct th_json *data,
 		       struct th_buf *out)
@@ -619,6 +644,11 @@ void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *
 	case TH_EV_SETTLED:
 		show_parked(v, ev, data, out);
 		break;
+	case TH_EV_DELEGATION_STARTED:
+	case TH_EV_DELEGATION_WAITS:
+	case TH_EV_DELEGATION_FINISHED:
+		show_delegation(v, ev, data, out);
+		break;
 	case TH_EV_STATE_CHANGED:
 		show_state(v, ev, data, out);
 		break;
@@ -631,8 +661,6 @@ void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *
 	case TH_EV_SESSION_FORKED:
 	case TH_EV_GUARDRAIL:
 	case TH_EV_HANDOFF:
-	case TH_EV_DELEGATION_STARTED:
-	case TH_EV_DELEGATION_FINISHED:
 	case TH_EV_CODE:
 	case TH_EV_ITEMS_ADDED:
 	case TH_EV_ITEMS_REMOVED:

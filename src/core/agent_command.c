@@ -26,9 +26,15 @@ static const struct th_field command_fields[] = {
 	  "program and arguments; run without a shell, in the workspace", NULL, NULL, false, 0 },
 	{ "script", AT(script), TH_FIELD_str, TH_NONEMPTY,
 	  "in place of command: a function of the agent's script", NULL, NULL, false, 0 },
+	{ "agent", AT(agent), TH_FIELD_str, TH_NONEMPTY,
+	  "in place of command: an agent of the team, which works on it in a session of its own",
+	  NULL, NULL, false, 0 },
+	{ "turns", AT(turns), TH_FIELD_int, TH_POSITIVE, "agent: its model turns; default 10", NULL,
+	  NULL, false, 0 },
 	{ "timeout_s", AT(timeout_s), TH_FIELD_int, TH_POSITIVE,
-	  "seconds after which it is ended; default, and most: limits.command_seconds", NULL, NULL,
-	  false, 0 },
+	  "seconds after which it is ended; default, and most of a program: "
+	  "limits.command_seconds",
+	  NULL, NULL, false, 0 },
 	{ "class", AT(class), TH_FIELD_enum, 0,
 	  "what may be done after a crash: write: never again; read: again; keyed: again with the "
 	  "same THOLE_EFFECT_ID; irreversible: as write, and only after approval",
@@ -45,7 +51,7 @@ const struct th_table th_agent_command_table = {
 enum th_class th_agent_command_class(const struct th_agent_command *c)
 {
 	assert(c->class >= 0 && (size_t)c->class < TH_COUNT(class_values));
-	return c->script.len ? TH_CLASS_R : class_values[c->class];
+	return c->script.len ? TH_CLASS_R : c->agent.len ? TH_CLASS_K : class_values[c->class];
 }
 
 #define ANY_TEXT "\"text\""
@@ -60,7 +66,7 @@ bool th_agent_command_native(const struct th_agent_command *c, struct th_tool_na
 
 struct th_str th_agent_command_schema(const struct th_agent_command *c)
 {
-	if (c->format.len)
+	if (c->format.len || (c->agent.len && !c->parameters.len))
 		return TH_STR("{\"type\":\"object\",\"properties\":{\"input\":{\"type\":"
 			      "\"string\"}},\"required\":[\"input\"],"
 			      "\"additionalProperties\":false}");
@@ -141,9 +147,21 @@ static enum th_code check(const struct th_objects *commands, size_t index, const
 		return th_fail(err, TH_EUSAGE,
 			       "is a function, which only computes: class and timeout_s are for "
 			       "programs");
+	*ret_field = "agent";
+	if (c->agent.len && (c->command.count || c->script.len))
+		return th_fail(err, TH_EUSAGE, "stands beside %s: a tool is one or the other",
+			       c->script.len ? "script" : "command");
+	if (c->agent.len && c->class)
+		return th_fail(err, TH_EUSAGE,
+			       "is an agent, whose calls have their own classes: "
+			       "class is for programs");
+	*ret_field = "turns";
+	if (c->turns && !c->agent.len)
+		return th_fail(err, TH_EUSAGE, "is for tools that are agents");
 	*ret_field = "command";
-	if (!c->script.len && !c->command.count)
-		return th_fail(err, TH_EUSAGE, "is missing; or name a function with script");
+	if (!c->script.len && !c->agent.len && !c->command.count)
+		return th_fail(err, TH_EUSAGE,
+			       "is missing; or name a function with script, or an agent");
 	if (c->command.count > TH_COMMAND_ARGV_MAX)
 		return th_fail(err, TH_EUSAGE, "has %zu words, more than %d", c->command.count,
 			       TH_COMMAND_ARGV_MAX);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agent_command.h - tools that an agent file declares: programs, and functions of
- * its script.
+ * agent_command.h - tools that an agent file declares: programs, functions of
+ * its script, and agents of its team.
  *
  * In the file they stand under `tools` as mappings, beside the names of built-in
  * tools; in a definition (the log's, an API's) under `commands`.  The program
  * gets the call's arguments as JSON on its standard input (tools/command.c), a
  * function as a table (run/script_code.h); a function only computes, so its class
- * is R.
+ * is R.  An agent works on the call in a session of its own (run/driver_delegate.h),
+ * which the call's effect id names: class K.
  */
 #ifndef TH_CORE_AGENT_COMMAND_H
 #define TH_CORE_AGENT_COMMAND_H
@@ -21,7 +22,9 @@ struct th_agent_command {
 	struct th_str parameters; /* raw: JSON Schema of its arguments; empty: any object */
 	struct th_str format;     /* raw: its argument is a text, see th_agent_command_native */
 	struct th_strs command;   /* argv; or */
-	struct th_str script;     /* a function of the agent's script */
+	struct th_str script;     /* a function of the agent's script; or */
+	struct th_str agent;      /* one of the team */
+	int64_t turns;            /* of that; 0: TH_DELEGATE_TURNS_DEFAULT */
 	int64_t timeout_s;        /* 0: limits.command_seconds */
 	int64_t class;            /* index of th_command_class */
 	bool approve;             /* a person must approve each call */

@@ -19,7 +19,9 @@ TH_TABLE(ev_parked, "An effect of unknown outcome waits for a person's word.", t
 TH_TABLE(ev_settled, "A person said what became of such an effect.", true)
 TH_TABLE(ev_guardrail, "A guardrail looked at input, output or a call.", true)
 TH_TABLE(ev_handoff, "Another agent takes over.", true)
-TH_TABLE(ev_delegation, "A child session works on a part, or answered.", true)
+TH_TABLE(ev_delegation_started, "A session of its own works on a call.", true)
+TH_TABLE(ev_delegation_waits, "That session waits for a person, or does not any more.", true)
+TH_TABLE(ev_delegation_finished, "That session is over; what it took counts here too.", true)
 TH_TABLE(ev_code, "A function of the agent's code answered.", true)
 TH_TABLE(ev_items_added, "Items were put into the history from outside.", true)
 TH_TABLE(ev_items_removed, "The newest items were taken out of the history.", true)
@@ -46,8 +48,9 @@ static const struct th_table *const tables[TH_EVENT_COUNT] = {
 	[TH_EV_SETTLED] = &th_ev_settled_table,
 	[TH_EV_GUARDRAIL] = &th_ev_guardrail_table,
 	[TH_EV_HANDOFF] = &th_ev_handoff_table,
-	[TH_EV_DELEGATION_STARTED] = &th_ev_delegation_table,
-	[TH_EV_DELEGATION_FINISHED] = &th_ev_delegation_table,
+	[TH_EV_DELEGATION_STARTED] = &th_ev_delegation_started_table,
+	[TH_EV_DELEGATION_WAITS] = &th_ev_delegation_waits_table,
+	[TH_EV_DELEGATION_FINISHED] = &th_ev_delegation_finished_table,
 	[TH_EV_CODE] = &th_ev_code_table,
 	[TH_EV_ITEMS_ADDED] = &th_ev_items_added_table,
 	[TH_EV_ITEMS_REMOVED] = &th_ev_items_removed_table,

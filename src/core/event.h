@@ -34,8 +34,11 @@
 	X(SETTLED, "settled", "A person said what became of such an effect.")                    \
 	X(GUARDRAIL, "guardrail", "A guardrail looked at input, output or a call.")              \
 	X(HANDOFF, "handoff", "Another agent takes over.")                                       \
-	X(DELEGATION_STARTED, "delegation_started", "A child session works on a part.")          \
-	X(DELEGATION_FINISHED, "delegation_finished", "The child session answered.")             \
+	X(DELEGATION_STARTED, "delegation_started", "A session of its own works on a call.")     \
+	X(DELEGATION_WAITS, "delegation_waits",                                                  \
+	  "That session waits for a person, or does not any more.")                              \
+	X(DELEGATION_FINISHED, "delegation_finished",                                            \
+	  "That session is over; what it took counts here too.")                                 \
 	X(CODE, "code", "A function of the agent's code answered.")                              \
 	X(ITEMS_ADDED, "items_added", "Items were put into the history from outside.")           \
 	X(ITEMS_REMOVED, "items_removed", "The newest items were taken out of the history.")     \
@@ -139,6 +142,8 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	  "the agent's definition, defaults filled in")                                       \
 	F(ev_session_created, str, model, "model", TH_REQ, "model name as given")             \
 	F(ev_session_created, str, workspace, "workspace", 0, "folder the tools may work in") \
+	F(ev_session_created, str, begins, "begins", 0,                                       \
+	  "of a team: the agent that begins; absent: the first")                              \
 	F(ev_session_created, str, user, "user", 0, "tenant or user the session belongs to")  \
 	F(ev_session_created, raw, metadata, "metadata", 0, "object of the caller")           \
 	F(ev_session_created, raw, sandbox, "sandbox", 0, "what is enforced on this machine")
@@ -324,10 +329,31 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_items_removed, int, count, "count", TH_NONEG | TH_EMIT | TH_REQ, \
 	  "how many, the newest; 0: all")
 
-#define TH_FIELDS_ev_delegation(F)                                                 \
-	F(ev_delegation, str, child, "child", TH_REQ, "the other session")         \
-	F(ev_delegation, str, call_id, "call_id", 0, "the call that asked for it") \
-	F(ev_delegation, raw, output, "output", 0, "its answer (delegation_finished)")
+#define TH_FIELDS_ev_delegation_started(F)                                                    \
+	F(ev_delegation_started, str, child, "child", TH_REQ, "the other session")            \
+	F(ev_delegation_started, str, call_id, "call_id", TH_REQ, "the call that it answers") \
+	F(ev_delegation_started, str, agent, "agent", TH_REQ, "the agent that begins there")
+
+#define TH_FIELDS_ev_delegation_waits(F)                                                    \
+	F(ev_delegation_waits, str, child, "child", TH_REQ, "the other session")            \
+	F(ev_delegation_waits, str, call_id, "call_id", TH_REQ, "the call that it answers") \
+	F(ev_delegation_waits, raw, waits, "waits", TH_REQ,                                 \
+	  "for what: a list of {session, call_id, tool, arguments, reason}; empty: it goes on")
+
+#define TH_FIELDS_ev_delegation_finished(F)                                                       \
+	F(ev_delegation_finished, str, child, "child", TH_REQ, "the other session")               \
+	F(ev_delegation_finished, str, call_id, "call_id", TH_REQ, "the call that it answers")    \
+	F(ev_delegation_finished, str, state, "state", TH_REQ,                                    \
+	  "how it ended: finished, failed, …")                                                    \
+	F(ev_delegation_finished, int, turns, "turns", TH_NONEG, "its model turns")               \
+	F(ev_delegation_finished, raw, usage, "usage", 0,                                         \
+	  "tokens: input, output, cached, reasoning; of those that worked for it, too")           \
+	F(ev_delegation_finished, int, cost_nano, "cost_nano", TH_NONEG,                          \
+	  "price in 1e-9 US dollars")                                                             \
+	F(ev_delegation_finished, bool, cost_unknown, "cost_unknown", 0, "and what has no price") \
+	F(ev_delegation_finished, int, tokens_held, "tokens_held", TH_NONEG,                      \
+	  "reserved for requests that nobody answered")                                           \
+	F(ev_delegation_finished, int, cost_held_nano, "cost_held_nano", TH_NONEG, "their price")
 
 #define TH_FIELDS_ev_condensation(F)                                                    \
 	F(ev_condensation, int, first_seq, "first_seq", TH_REQ, "first event left out") \
@@ -368,7 +394,9 @@ TH_STRUCT(ev_parked)
 TH_STRUCT(ev_settled)
 TH_STRUCT(ev_guardrail)
 TH_STRUCT(ev_handoff)
-TH_STRUCT(ev_delegation)
+TH_STRUCT(ev_delegation_started)
+TH_STRUCT(ev_delegation_waits)
+TH_STRUCT(ev_delegation_finished)
 TH_STRUCT(ev_code)
 TH_STRUCT(ev_items_added)
 TH_STRUCT(ev_items_removed)
@@ -385,7 +413,8 @@ extern const struct th_table th_ev_session_created_table, th_ev_session_forked_t
     th_ev_model_answered_table, th_ev_model_failed_table, th_ev_call_table,
     th_ev_approval_requested_table, th_ev_approval_decided_table, th_ev_intent_table,
     th_ev_outcome_table, th_ev_parked_table, th_ev_settled_table, th_ev_guardrail_table,
-    th_ev_handoff_table, th_ev_delegation_table, th_ev_code_table, th_ev_items_added_table,
+    th_ev_handoff_table, th_ev_delegation_started_table, th_ev_delegation_waits_table,
+    th_ev_delegation_finished_table, th_ev_code_table, th_ev_items_added_table,
     th_ev_items_removed_table, th_ev_condensation_table, th_ev_state_changed_table,
     th_ev_budget_table, th_ev_error_table, th_ev_final_table;
 

@@ -228,6 +228,15 @@ static enum th_code on_session_created(struct th_step *st)
 	}
 	if (code)
 		return th_prefix(st->err, code, "agent");
+	if (d.begins.len) {
+		int begins = th_team_find(s->team, d.begins);
+
+		if (begins < 0)
+			return th_fail(st->err, TH_EPROTO, "no agent of the team is \"%.*s\"",
+				       TH_FMT(th_utf8_cut(d.begins, 80)));
+		s->agent = (size_t)begins;
+		s->agent_name = s->team->members[begins].name;
+	}
 	s->created_ms = st->ev->ts_ms;
 	return th_step_state(st, TH_STATE_IDLE);
 }
@@ -463,8 +472,9 @@ static handler_fn *const handlers[TH_EVENT_COUNT] = {
 	[TH_EV_CODE] = th_on_code,
 	[TH_EV_ITEMS_ADDED] = th_on_items_added,
 	[TH_EV_ITEMS_REMOVED] = th_on_items_removed,
-	[TH_EV_DELEGATION_STARTED] = on_noted,
-	[TH_EV_DELEGATION_FINISHED] = on_noted,
+	[TH_EV_DELEGATION_STARTED] = th_on_delegation_started,
+	[TH_EV_DELEGATION_WAITS] = th_on_delegation_waits,
+	[TH_EV_DELEGATION_FINISHED] = th_on_delegation_finished,
 	[TH_EV_CONDENSATION] = on_noted,
 	[TH_EV_STATE_CHANGED] = on_state_changed,
 	[TH_EV_BUDGET] = on_budget,

@@ -105,6 +105,14 @@ struct th_effects {
 enum th_call_phase { TH_CALL_PHASES(X) TH_CALL_PHASE_COUNT };
 #undef X
 
+/* The session that works on a call (an agent that is a tool). */
+enum th_call_child {
+	TH_CALL_CHILD_NONE,
+	TH_CALL_CHILD_WORKS,
+	TH_CALL_CHILD_WAITS,
+	TH_CALL_CHILD_OVER
+};
+
 enum th_policy { TH_POLICY_RUN, TH_POLICY_ASK, TH_POLICY_REFUSE, TH_POLICY_COUNT };
 const char *th_policy_name(enum th_policy p);
 
@@ -134,6 +142,7 @@ struct th_call {
 	bool was_asked;                /* a person was asked about it */
 	bool unknown_tool;             /* there is none of that name */
 	bool verbatim;                 /* DENIED: `reason` is all that the model is told */
+	enum th_call_child child;      /* INTENDED: of the session that works on it */
 	size_t handoff; /* index + 1 of the agent's handoff that it asks for; 0: none */
 	uint32_t guards_in, guards_out; /* its guardrails that have not answered */
 	bool guard_given;               /* one of them is being asked */

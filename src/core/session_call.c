@@ -210,9 +210,13 @@ const struct th_call *th_session_waits(const struct th_session *s, enum th_call_
 	return NULL;
 }
 
-/* Does a call wait for a person? */
+/* Does a call wait for a person, or the session that works on one? */
 bool th_session_waits_any(const struct th_session *s)
 {
+	for (size_t i = 0; i < s->call_count; i++)
+		if (s->calls[i].phase == TH_CALL_INTENDED &&
+		    s->calls[i].child == TH_CALL_CHILD_WAITS)
+			return true;
 	return th_session_waits(s, TH_CALL_ASKED, TH_STR("")) ||
 	       th_session_waits(s, TH_CALL_PARKED, TH_STR(""));
 }

@@ -60,6 +60,11 @@ enum th_code th_on_model_started(struct th_step *st);
 enum th_code th_on_model_answered(struct th_step *st);
 enum th_code th_on_model_failed(struct th_step *st);
 
+/* session_delegate.c */
+enum th_code th_on_delegation_started(struct th_step *st);
+enum th_code th_on_delegation_waits(struct th_step *st);
+enum th_code th_on_delegation_finished(struct th_step *st);
+
 /* session_call.c */
 const char *th_call_phase_name(enum th_call_phase phase);
 enum th_code th_on_call(struct th_step *st);

@@ -6,6 +6,8 @@
 
 #include "core/session_internal.h"
 
+static const char *const child_names[] = { "none", "works", "waits", "over" };
+
 static void print_calls(const struct th_session *s, struct th_jw *w)
 {
 	th_jw_key(w, TH_STR("calls"));
@@ -21,6 +23,8 @@ static void print_calls(const struct th_session *s, struct th_jw *w)
 		th_jw_kstr(w, "digest", th_str_of(c->digest));
 		if (c->effect_id.len)
 			th_jw_kstr(w, "effect_id", c->effect_id);
+		if (c->child)
+			th_jw_kstr(w, "child", th_str_of(child_names[c->child]));
 		if (c->phase == TH_CALL_SETTLED)
 			th_jw_kstr(w, "status", th_str_of(th_outcome_name(c->status)));
 		if (c->reason.len)

@@ -36,6 +36,16 @@ static bool keep(struct resolver *r, struct th_str s, struct th_str *ret)
 	return ret->ptr != NULL;
 }
 
+static bool has_delegates(const struct th_json *d)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(d, "commands"));
+
+	while (th_json_is_array(it.parent) && th_json_next(&it))
+		if (th_json_get(it.val, "agent"))
+			return true;
+	return false;
+}
+
 /* What makes a definition more than one plain agent. */
 static bool more_than_plain(const struct th_json *d)
 {
@@ -49,7 +59,7 @@ static bool more_than_plain(const struct th_json *d)
 	for (size_t i = 0; i < TH_COUNT(members); i++)
 		if (!th_json_is_null(th_json_get(d, members[i])))
 			return true;
-	return false;
+	return has_delegates(d);
 }
 
 static const struct th_json *member_definition(const struct th_json *d, size_t index,
@@ -68,14 +78,14 @@ static const struct th_json *member_definition(const struct th_json *d, size_t i
 	return NULL;
 }
 
-static enum th_code bad_handoff(struct resolver *r, struct th_str name)
+static enum th_code no_agent(struct resolver *r, const char *field, struct th_str name)
 {
 	struct th_buf known = TH_BUF_INIT(4 * TH_KIB);
 
 	for (size_t i = 0; i < r->team->count; i++)
 		th_buf_printf(&known, "%s%.*s", i ? ", " : "", TH_FMT(r->team->members[i].name));
 	(void)th_fail(r->err, TH_EUSAGE,
-		      "handoffs: there is no agent named \"%.*s\"; the agents are %.*s",
+		      "%s: there is no agent named \"%.*s\"; the agents are %.*s", field,
 		      TH_FMT(th_utf8_cut(name, 80)), TH_FMT(th_buf_str(&known)));
 	th_buf_deinit(&known);
 	return TH_EUSAGE;
@@ -118,7 +128,7 @@ static enum th_code resolve_handoff(struct resolver *r, struct th_member *m,
 	}
 	index = agent_by_key(r, name);
 	if (index < 0)
-		return bad_handoff(r, name);
+		return no_agent(r, "handoffs", name);
 	*h = (struct th_handoff){ .to = (size_t)index };
 	name = r->team->members[index].name;
 	given = th_json_get_str(v, "tool");
@@ -167,6 +177,35 @@ static enum th_code resolve_handoffs(struct resolver *r, struct th_member *m,
 			m->handoffs[before].nest = nest;
 	}
 	return code;
+}
+
+/* Tools that are agents.  What works on a call has no screen: it would be another one. */
+static enum th_code resolve_delegates(struct resolver *r, struct th_member *m,
+				      const struct th_agent *agent)
+{
+	const struct th_agent_command *list = agent->commands.list;
+	struct th_str key;
+
+	for (size_t i = 0; i < agent->commands.count; i++) {
+		int to = list[i].agent.len ? agent_by_key(r, list[i].agent) : -1;
+
+		if (!list[i].agent.len)
+			continue;
+		if (to < 0)
+			return no_agent(r, "tools", list[i].agent);
+		if (th_json_get(member_definition(r->definition, (size_t)to, &key), "computer"))
+			return th_fail(r->err, TH_EUSAGE,
+				       "tools: the agent \"%.*s\" has a computer, which an agent "
+				       "that is a tool cannot have; hand over to it instead",
+				       TH_FMT(th_utf8_cut(list[i].agent, 80)));
+		if (!m->delegates)
+			m->delegates =
+			    th_arena_array(r->a, agent->commands.count, sizeof(*m->delegates));
+		if (!m->delegates || !keep(r, list[i].name, &m->delegates[m->delegate_count].tool))
+			return full(r);
+		m->delegates[m->delegate_count++].to = (size_t)to;
+	}
+	return TH_OK;
 }
 
 static enum th_code resolve_strs(struct resolver *r, const struct th_strs *from,
@@ -312,6 +351,8 @@ static enum th_code resolve_member(struct resolver *r, size_t index)
 		code = resolve_instead(r, m, th_json_get(d, "instead"));
 	if (!code)
 		code = resolve_handoffs(r, m, d);
+	if (!code)
+		code = resolve_delegates(r, m, agent);
 	r->a->no_memory |= scratch.no_memory;
 	th_arena_deinit(&scratch);
 	if (code && index > 0)
@@ -384,6 +425,14 @@ int th_member_handoff(const struct th_member *m, struct th_str tool)
 		if (th_str_eq(m->handoffs[i].tool, tool))
 			return (int)i;
 	return -1;
+}
+
+const struct th_delegate *th_member_delegate(const struct th_member *m, struct th_str tool)
+{
+	for (size_t i = 0; i < m->delegate_count; i++)
+		if (th_str_eq(m->delegates[i].tool, tool))
+			return &m->delegates[i];
+	return NULL;
 }
 
 uint32_t th_member_tool_guards(const struct th_member *m, enum th_guard_stage stage,

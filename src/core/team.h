@@ -20,6 +20,12 @@ struct th_handoff {
 	bool nest;            /* the history becomes one summary */
 };
 
+/* A tool that is an agent. */
+struct th_delegate {
+	struct th_str tool;
+	size_t to; /* index of the agent */
+};
+
 struct th_guardrail {
 	struct th_str name;
 	enum th_guard_stage stage;
@@ -42,6 +48,8 @@ struct th_member {
 	struct th_strs fallback; /* models asked, in order, when its own gives no answer */
 	struct th_handoff *handoffs;
 	size_t handoff_count;
+	struct th_delegate *delegates;
+	size_t delegate_count;
 	struct th_guardrail *guards;
 	size_t guard_count;
 	uint32_t guard_masks[TH_GUARD_STAGE_COUNT]; /* bit i: guards[i] is of that stage */
@@ -82,6 +90,8 @@ TH_NODISCARD enum th_code th_team_agent(const struct th_json *definition, size_t
 
 /* Index of the handoff that a function of this name means, or -1. */
 int th_member_handoff(const struct th_member *m, struct th_str tool);
+/* The same of a tool that is an agent. */
+const struct th_delegate *th_member_delegate(const struct th_member *m, struct th_str tool);
 /* Those of one stage that look at this tool. */
 uint32_t th_member_tool_guards(const struct th_member *m, enum th_guard_stage stage,
 			       struct th_str tool);

@@ -226,6 +226,25 @@ static void on_outcome(struct th_trace *t, const struct th_event *ev, const stru
 	s->failed = !th_str_is(status, "done");
 }
 
+static void on_delegation(struct th_trace *t, const struct th_event *ev, const struct th_json *d)
+{
+	const struct th_json *usage = th_json_get(d, "usage");
+	size_t index = call_find(t, th_json_get_str(d, "call_id"));
+	struct th_span *s = index == TH_SPAN_NONE ? NULL : &t->spans[index];
+
+	if (!s)
+		return;
+	s->child = keep(t, th_json_get_str(d, "child"));
+	if (ev->kind != TH_EV_DELEGATION_FINISHED)
+		return;
+	s->tokens_in = TH_MAX(th_json_get_int(usage, "input", 0), 0);
+	s->tokens_cached = TH_MAX(th_json_get_int(usage, "cached", 0), 0);
+	s->tokens_out = TH_MAX(th_json_get_int(usage, "output", 0), 0);
+	s->tokens_reasoning = TH_MAX(th_json_get_int(usage, "reasoning", 0), 0);
+	s->cost_nano = TH_MAX(th_json_get_int(d, "cost_nano", 0), 0);
+	s->cost_known = !th_json_bool(th_json_get(d, "cost_unknown"), false);
+}
+
 static void on_approval(struct th_trace *t, const struct th_event *ev, const struct th_json *d)
 {
 	size_t call = call_find(t, th_json_get_str(d, "call_id")), index;
@@ -316,6 +335,8 @@ static handler *const handlers[TH_EVENT_COUNT] = {
 	[TH_EV_MODEL_FAILED] = on_model_end,
 	[TH_EV_CALL] = on_call,
 	[TH_EV_OUTCOME] = on_outcome,
+	[TH_EV_DELEGATION_STARTED] = on_delegation,
+	[TH_EV_DELEGATION_FINISHED] = on_delegation,
 	[TH_EV_APPROVAL_REQUESTED] = on_approval,
 	[TH_EV_APPROVAL_DECIDED] = on_approval,
 	[TH_EV_GUARDRAIL] = on_guardrail,
@@ -354,7 +375,8 @@ static void add_span(struct th_trace_sum *sum, const struct th_span *s)
 	sum->tokens_out = plus(sum->tokens_out, s->tokens_out);
 	sum->tokens_reasoning = plus(sum->tokens_reasoning, s->tokens_reasoning);
 	sum->cost_nano = plus(sum->cost_nano, s->cost_nano);
-	sum->cost_unknown |= s->kind == TH_SPAN_MODEL && !s->cost_known;
+	sum->cost_unknown |=
+	    (s->kind == TH_SPAN_MODEL || s->kind == TH_SPAN_TOOL) && !s->cost_known;
 }
 
 /* Five deep at most: a span is inside what is above it in trace.h. */

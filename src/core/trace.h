@@ -11,6 +11,9 @@
  *	        approval        while a person was waited for
  *	      guardrail, handoff
  *
+ * A tool that is an agent has spans in the log of its session, which its own
+ * span names; what that took is in it.
+ *
  * A task is a trace.  Nothing is added to the log for it: a fold of events gives
  * the same spans with the same ids at any time, so what was exported before a
  * crash is the same when it is exported again.  What was said and done is not in
@@ -42,6 +45,8 @@ struct th_span {
 	int64_t start_ms, end_ms;                     /* end 0: it is open */
 	struct th_str name;                           /* model, tool, agent …; task: empty */
 	struct th_str call_id;                        /* tool */
+	struct th_str
+	    child; /* tool: the session that works on it, whose log has spans of its own */
 	struct th_str
 	    status; /* outcome, "final", "failed", a failure's class; empty: nothing to say */
 	bool failed;

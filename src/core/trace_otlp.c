@@ -122,6 +122,8 @@ static void put_attributes(struct otlp *o, const struct th_span *s)
 		put_text(o, "gen_ai.operation.name", TH_STR("execute_tool"));
 		put_text(o, "gen_ai.tool.name", s->name);
 		put_text(o, "gen_ai.tool.call.id", s->call_id);
+		if (s->child.len)
+			put_text(o, "thole.child", s->child);
 		put_text(o, "thole.class", th_str_of(th_class_name(s->class)));
 		break;
 	case TH_SPAN_GUARDRAIL:

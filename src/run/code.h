@@ -50,8 +50,9 @@
 	  "{hook, seq, …}: something happened, and is durable (driver_hooks.c) -> text that is "   \
 	  "noted in the log, or null")                                                              \
 	X(TEXT, "text",                                                                             \
-	  "{kind: rejected | unknown_tool | refused, tool, call_id, message: why, text: what would " \
-	  "be told} -> a string: what the model is told; AT ONCE; the function is \"\"")
+	  "{kind: rejected | unknown_tool | refused | agent_failed (with agent and class), tool, "   \
+	  "call_id, message: why, text: what would be told} -> a string: what the model is told; "   \
+	  "AT ONCE; the function is \"\"")
 // clang-format on
 #define X(id, name, doc) TH_ASK_##id,
 enum th_ask_kind { TH_ASKS(X) TH_ASK_COUNT };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "core/schema.h"
-#include "run/driver_internal.h"
+#include "run/driver_delegate.h"
 
 static void live_free(struct th_live *l);
 
@@ -242,6 +242,7 @@ static void live_free(struct th_live *l)
 	th_buf_deinit(&l->previous);
 	th_live_unknowns_free(l);
 	th_live_askings_free(l);
+	th_live_delegation_free(l);
 	th_buf_deinit(&l->instructions);
 	free(l->rewritten);
 	th_buf_deinit(&l->filtered);
@@ -570,6 +571,7 @@ enum th_code th_driver_resume(struct th_driver *d, struct th_handle h, struct th
 		/* What was under way before the pause is settled, not started anew. */
 		l->queue_at = l->queue_count = 0;
 	}
+	th_live_delegates_resume(l);
 	th_session_resume(&l->fold, &fx);
 	th_live_queue(l, &fx);
 	th_live_pump(l);
@@ -582,6 +584,7 @@ void th_driver_close(struct th_driver *d, struct th_handle h)
 
 	if (!l)
 		return;
+	th_live_delegates_close(l);
 	th_live_model_cancel(l, false);
 	th_live_ending_free(l);
 	if (l->dirty && l->pending.count > 0)
@@ -607,7 +610,7 @@ bool th_driver_durable(const struct th_driver *d, struct th_handle h)
 {
 	const struct th_live *l = th_driver_find(d, h);
 
-	return !l || l->lost || l->durable_seq == l->fold.seq;
+	return !l || l->lost || (l->durable_seq == l->fold.seq && th_live_delegates_durable(l));
 }
 
 int th_driver_answered(const struct th_driver *d, struct th_ticket t)

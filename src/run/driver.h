@@ -158,6 +158,22 @@ TH_NODISCARD enum th_code th_driver_set_state(struct th_driver *d, struct th_han
 					      enum th_state to, struct th_str reason,
 					      struct th_err *err);
 
+/*
+ * Calls that wait for a decision (TH_CALL_ASKED) or a word (TH_CALL_PARKED), of the session and of
+ * those that work for it: th_driver_decide and th_driver_settle reach them by the session.  The
+ * first of that id (empty: any), or NULL; and all.
+ */
+const struct th_call *th_driver_waits(const struct th_driver *d, struct th_handle h,
+				      enum th_call_phase phase, struct th_str call_id);
+typedef void th_waiting_fn(void *ctx, const struct th_call *c);
+void th_driver_waiting(const struct th_driver *d, struct th_handle h, th_waiting_fn *fn, void *ctx);
+
+/* The session that works on the call of that INTENT; for the log's readers. */
+void th_delegate_id(struct th_str parent, uint64_t intent_seq, struct th_buf *out);
+/* Of a session's metadata: for whom it works, as JSON {session, effect_id, depth}; empty: nobody.
+ */
+struct th_str th_delegated_by(struct th_str metadata);
+
 const struct th_session *th_driver_session(const struct th_driver *d,
 					   struct th_handle h); /* NULL: a miss */
 struct th_str th_driver_session_id(const struct th_driver *d, struct th_handle h);

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "core/policy.h"
 #include "core/schema.h"
-#include "run/driver_internal.h"
+#include "run/driver_delegate.h"
 
 static const struct th_tool_spec computer_spec = {
 	.name = TH_STR_INIT("computer"),
@@ -442,7 +442,7 @@ void th_live_intend(struct th_live *l, struct th_call *c)
 	if (c->phase != TH_CALL_CLEARED) /* stopped meanwhile */
 		return;
 	/* Looking is simply done again.  Else it waits: CLEARED, and given out. */
-	if (!(row && row->local) && c->class != TH_CLASS_R &&
+	if (!(row && row->local) && !th_row_delegates(row) && c->class != TH_CLASS_R &&
 	    !ops->tool_ready(l->driver->world.ctx, th_live_ticket(l, c->call_seq), &d.journal))
 		return;
 	random_id(l->driver, id);
@@ -498,6 +498,10 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 		.agent = l->outfit->agent,
 	};
 
+	if (th_row_delegates(row)) {
+		th_live_delegate(l, c, row->command, settle);
+		return;
+	}
 	if (row && row->command && !row->local) {
 		run_command(l, row, ticket, &call, settle);
 		return;
@@ -534,7 +538,9 @@ void th_live_tool_cancel(struct th_live *l, const struct th_call *c)
 	const struct th_tool_row *row = row_of(l, c);
 	struct th_ticket ticket = th_live_ticket(l, c->intent_seq);
 
-	if (!row || !row->local)
+	if (th_row_delegates(row))
+		th_live_delegate_cancel(l, c);
+	else if (!row || !row->local)
 		d->world.ops->tool_cancel(d->world.ctx, ticket);
 	else if (row->cancel)
 		row->cancel(row->ctx, ticket);
@@ -840,6 +846,8 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 		};
 		th_live_outcome(l, c, &out, c->intent_seq);
 	}
+	if (l->children)
+		th_live_delegates_look(l);
 	th_live_pump(l);
 }
 

@@ -4,7 +4,7 @@
  */
 #include "base/text.h"
 #include "core/past.h"
-#include "run/driver_internal.h"
+#include "run/driver_delegate.h"
 
 enum th_code th_driver_message(struct th_driver *d, struct th_handle h, struct th_str text,
 			       struct th_err *err)
@@ -112,8 +112,8 @@ enum th_code th_driver_decide_as(struct th_driver *d, struct th_handle h, struct
 
 	if (!l)
 		return th_fail(err, TH_ENOENT, "no such session is open");
-	c = th_session_waits(&l->fold, TH_CALL_ASKED, call_id);
-	if (!c)
+	l = th_live_waiting(l, TH_CALL_ASKED, call_id, &c);
+	if (!l)
 		return th_fail(err, TH_ENOENT, "no call %.*s waits for a decision",
 			       TH_FMT(th_utf8_cut(call_id, 80)));
 	decided.call_id = c->call_id;
@@ -124,8 +124,10 @@ enum th_code th_driver_decide_as(struct th_driver *d, struct th_handle h, struct
 	code = th_live_append(l, TH_EV_APPROVAL_DECIDED, TH_SOURCE_USER, c->call_seq, c->call_id,
 			      th_buf_str(&data), err);
 	th_buf_deinit(&data);
-	if (!code)
+	if (!code) {
 		th_live_pump(l);
+		th_live_word_given(l);
+	}
 	return code;
 }
 
@@ -144,8 +146,8 @@ enum th_code th_driver_settle(struct th_driver *d, struct th_handle h, struct th
 
 	if (!l)
 		return th_fail(err, TH_ENOENT, "no such session is open");
-	c = th_session_waits(&l->fold, TH_CALL_PARKED, call_id);
-	if (!c)
+	l = th_live_waiting(l, TH_CALL_PARKED, call_id, &c);
+	if (!l)
 		return th_fail(err, TH_ENOENT, "no call %.*s waits for a word about its outcome",
 			       TH_FMT(th_utf8_cut(call_id, 80)));
 	settled.call_id = c->call_id;
@@ -156,8 +158,10 @@ enum th_code th_driver_settle(struct th_driver *d, struct th_handle h, struct th
 	code = th_live_append(l, TH_EV_SETTLED, TH_SOURCE_USER, c->intent_seq, c->call_id,
 			      th_buf_str(&data), err);
 	th_buf_deinit(&data);
-	if (!code)
+	if (!code) {
 		th_live_pump(l);
+		th_live_word_given(l);
+	}
 	return code;
 }
 
@@ -170,7 +174,9 @@ enum th_code th_driver_set_state(struct th_driver *d, struct th_handle h, enum t
 	if (!l)
 		return th_fail(err, TH_ENOENT, "no such session is open");
 	code = th_live_state(l, to, reason, err);
-	if (!code)
+	if (!code) {
+		th_live_delegates_state(l, to, reason);
 		th_live_pump(l);
+	}
 	return code;
 }

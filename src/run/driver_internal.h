@@ -53,7 +53,8 @@ struct th_flight {
 };
 struct th_ground; /* a call whose elements are looked for */
 struct th_ground_cache;
-struct th_asking; /* a question to the agent's code */
+struct th_delegation; /* a call, and the session that works on it */
+struct th_asking;     /* a question to the agent's code */
 
 /* An UNKNOWN result that waits for the look which is told with it. */
 struct th_unknown {
@@ -113,6 +114,8 @@ struct th_live {
 	enum { TH_FIRST_LOOK_NONE, TH_FIRST_LOOK_UNDER_WAY, TH_FIRST_LOOK_OVER } first_look;
 	struct th_ground *grounds;
 	struct th_ground_cache *ground_cache;
+	struct th_delegation *children; /* those that work for it; driver_delegate.h */
+	struct th_delegation *errand;   /* it works for another: on which call; NULL: for none */
 	char *user, *title, *parent, *metadata; /* of the sessions row; may be NULL */
 	uint64_t parent_seq;
 };

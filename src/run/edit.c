@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "io/clock.h"
+#include "run/driver.h"
 
 #define EDIT_MEMORY_MAX TH_TURN_MEMORY_MAX
 
@@ -239,4 +240,54 @@ enum th_code th_edit_fork(struct th_store *store, struct th_str source, uint64_t
 	}
 	end(&e);
 	return code;
+}
+
+/* ---- sessions that work for it -------------------------------------------------------------- */
+
+/* The sessions that wait because of a call of this one, one name a line. */
+static void waiting_below(const struct th_edit *e, struct th_buf *out)
+{
+	for (size_t i = 0; i < e->session.call_count; i++) {
+		const struct th_call *c = &e->session.calls[i];
+
+		if (c->phase != TH_CALL_INTENDED || c->child != TH_CALL_CHILD_WAITS)
+			continue;
+		th_delegate_id(e->row.session_id, c->intent_seq, out);
+		th_buf_add_char(out, '\n');
+	}
+}
+
+static enum th_code open_at(struct th_edit *e, struct th_store *store, struct th_str id,
+			    enum th_call_phase phase, struct th_str call_id, int depth, bool *found,
+			    struct th_err *err)
+{
+	struct th_buf below TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	struct th_str rest;
+	enum th_code code = th_edit_open(e, store, id, err);
+
+	*found = code == TH_OK && th_session_waits(&e->session, phase, call_id);
+	if (code != TH_OK || *found || depth == TH_DELEGATE_DEPTH_MAX)
+		return code;
+	waiting_below(e, &below);
+	rest = th_buf_str(&below);
+	if (!rest.len)
+		return TH_OK;
+	th_edit_close(e);
+	while (rest.len) {
+		code = open_at(e, store, th_str_split(&rest, '\n'), phase, call_id, depth + 1,
+			       found, err);
+		if (code != TH_OK || *found)
+			return code;
+		th_edit_close(e);
+	}
+	return th_edit_open(e, store, id, err);
+}
+
+enum th_code th_edit_open_waiting(struct th_edit *e, struct th_store *store,
+				  struct th_str session_id, enum th_call_phase phase,
+				  struct th_str call_id, struct th_err *err)
+{
+	bool found;
+
+	return open_at(e, store, session_id, phase, call_id, 0, &found, err);
 }

@@ -24,6 +24,11 @@ struct th_edit {
 TH_NODISCARD enum th_code th_edit_open(struct th_edit *e, struct th_store *store,
 				       struct th_str session_id, struct th_err *err);
 void th_edit_close(struct th_edit *e); /* gives the lease back */
+/* The same, of the session or of one that works for it (an agent that is a tool): whichever has a
+ * call of that id (empty: any) that waits in this phase.  Where none does, the session itself. */
+TH_NODISCARD enum th_code th_edit_open_waiting(struct th_edit *e, struct th_store *store,
+					       struct th_str session_id, enum th_call_phase phase,
+					       struct th_str call_id, struct th_err *err);
 
 /* call_id empty: the first that waits.  TH_ENOENT: none does.  *ret_index: of the call meant. */
 TH_NODISCARD enum th_code th_edit_decide(struct th_edit *e, struct th_str call_id, bool approve,

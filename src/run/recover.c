@@ -42,7 +42,8 @@ static enum th_code find(void *ctx, const struct th_session_row *row, struct th_
 	struct th_observer observer = { 0 };
 	struct th_str id;
 
-	if (is_over(row->state))
+	/* One that works for another is that one's to take up. */
+	if (is_over(row->state) || th_delegated_by(row->metadata).len)
 		return TH_OK;
 	if (f->how->wants && !f->how->wants(f->how->ctx, row, &observer))
 		return TH_OK;

@@ -138,6 +138,9 @@ static const struct th_world_ops world_ops = {
 	.tool_run = th_world_tool_run,
 	.tool_cancel = th_world_tool_cancel,
 	.tool_forget = th_world_tool_forget,
+	.child_lease = th_world_child_lease,
+	.child_opened = th_world_child_opened,
+	.child_over = th_world_child_over,
 	.fatal = world_fatal,
 };
 
@@ -163,6 +166,7 @@ enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_
 	rt->no_sandbox = options->no_sandbox;
 	rt->program = options->program ? strdup(options->program) : NULL;
 	rt->flush = (struct th_deferred){ .fn = on_flush, .ctx = rt };
+	rt->reap = (struct th_deferred){ .fn = th_runtime_reap, .ctx = rt };
 	if (!rt->loop) {
 		code = th_loop_new(&rt->loop, err);
 		rt->own_loop = !code;
@@ -210,6 +214,7 @@ struct th_runtime *th_runtime_free(struct th_runtime *rt)
 	if (rt->loop && rt->store && !rt->failed && th_runtime_settle(rt, &err))
 		rt->failed = true;
 	th_loop_undefer(rt->loop, &rt->flush);
+	th_loop_undefer(rt->loop, &rt->reap);
 	rt->person = th_person_free(rt->person);
 	if (rt->otlp && rt->own_loop)
 		th_otlp_drain(rt->otlp, TH_OTLP_END_MS);

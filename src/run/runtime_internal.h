@@ -2,8 +2,8 @@
 /*
  * runtime_internal.h - what the runtime's files share: runtime.c has the world's
  * clock and store, runtime_models.c requests, runtime_effects.c executors,
- * runtime_sessions.c the sessions' lives, runtime_outfit.c what each is run
- * with, runtime_trace.c where traces go.
+ * runtime_sessions.c the sessions' lives, runtime_children.c those that work for
+ * others, runtime_outfit.c what each is run with, runtime_trace.c where traces go.
  */
 #ifndef TH_RUN_RUNTIME_INTERNAL_H
 #define TH_RUN_RUNTIME_INTERNAL_H
@@ -23,7 +23,8 @@
 struct th_hosted {
 	struct th_runtime *rt;
 	struct th_hosted *prev, *next;
-	struct th_arena memory; /* agent, tools, strings */
+	struct th_hosted *parent; /* whose call it works on: closed before that; or NULL */
+	struct th_arena memory;   /* agent, tools, strings */
 	struct th_agent agent;
 	struct th_outfit outfit;
 	struct th_script_code script; /* of the agent; outfit.codes points into it */
@@ -31,6 +32,7 @@ struct th_hosted {
 	struct th_session_row row;   /* of a stored session */
 	struct th_tool_row computer; /* of this process, where computer.local is set */
 	bool stored;
+	bool over;         /* of one with a parent: it is to be closed */
 	bool screen_first; /* found while it was read: its computer has to be there before */
 	struct th_observer observer; /* the driver's: the caller's, or ours in front of it */
 	struct th_observer watcher;  /* the caller's, where traces are sent */
@@ -75,7 +77,8 @@ struct th_runtime {
 	struct th_store *store;
 	const struct th_config *config;
 	struct th_driver *driver;
-	struct th_deferred flush;
+	struct th_deferred flush, reap;
+	size_t child_count; /* sessions with a parent */
 	struct th_hosted *sessions;
 	struct th_hosted **by_index; /* by the driver's handle index */
 	size_t by_index_cap;
@@ -131,7 +134,21 @@ TH_NODISCARD enum th_code th_hosted_outfit(struct th_hosted *s, const struct th_
 /* runtime_trace.c: the observer that the driver has, ours in front of the caller's or not. */
 void th_hosted_watch(struct th_hosted *s, const struct th_observer *observer);
 
+/* The task that is over, where traces are sent. */
+void th_hosted_trace(struct th_hosted *s, const struct th_session *fold);
+
+/* runtime_children.c */
+enum th_code th_world_child_lease(void *ctx, struct th_str session_id, struct th_arena *a,
+				  struct th_session_row *ret, struct th_err *err);
+void th_world_child_opened(void *ctx, struct th_ticket parent, struct th_ticket child,
+			   struct th_str session_id, int64_t epoch);
+void th_world_child_over(void *ctx, struct th_ticket child);
+void th_hosted_close_children(struct th_hosted *parent);
+void th_runtime_reap(void *ctx); /* the runtime: closes those that are over */
+
 /* runtime_sessions.c */
+struct th_hosted *th_hosted_new(struct th_runtime *rt);
+void th_hosted_index(struct th_hosted *s); /* found by its handle from now on */
 void th_hosted_free(struct th_hosted *s);
 
 #endif

@@ -8,7 +8,7 @@
 #include "io/clock.h"
 #include "run/runtime_internal.h"
 
-static struct th_hosted *session_new(struct th_runtime *rt)
+struct th_hosted *th_hosted_new(struct th_runtime *rt)
 {
 	struct th_hosted *s = th_alloc(sizeof(*s));
 
@@ -38,11 +38,12 @@ void th_hosted_free(struct th_hosted *s)
 		s->next->prev = s->prev;
 	if (s->handle.generation)
 		rt->by_index[s->handle.index] = NULL;
+	rt->child_count -= s->parent != NULL;
 	th_arena_deinit(&s->memory);
 	free(s);
 }
 
-static void index_put(struct th_hosted *s)
+void th_hosted_index(struct th_hosted *s)
 {
 	struct th_runtime *rt = s->rt;
 
@@ -76,7 +77,7 @@ static enum th_code with_driver(struct th_hosted *s, struct th_err *err)
 					&s->handle, err);
 	if (code)
 		return code;
-	index_put(s);
+	th_hosted_index(s);
 	return TH_OK;
 }
 
@@ -171,7 +172,7 @@ enum th_code th_runtime_start(struct th_runtime *rt, const struct th_start *star
 			      const struct th_observer *observer, th_ready_fn *ready, void *ctx,
 			      struct th_err *err)
 {
-	struct th_hosted *s = session_new(rt);
+	struct th_hosted *s = th_hosted_new(rt);
 	enum th_code code;
 
 	th_hosted_watch(s, observer);
@@ -219,7 +220,7 @@ enum th_code th_runtime_take_up(struct th_runtime *rt, const struct th_session_r
 				const struct th_observer *observer, th_ready_fn *ready, void *ctx,
 				struct th_err *err)
 {
-	struct th_hosted *s = session_new(rt);
+	struct th_hosted *s = th_hosted_new(rt);
 	struct th_str *const strings[] = { &s->row.session_id, &s->row.user,  &s->row.agent,
 					   &s->row.model,      &s->row.state, &s->row.title,
 					   &s->row.parent,     &s->row.owner, &s->row.metadata };
@@ -235,7 +236,7 @@ enum th_code th_runtime_take_up(struct th_runtime *rt, const struct th_session_r
 	s->ready_ctx = ctx;
 	code = th_driver_open_by(rt->driver, &s->row, fit_stored, s, &s->observer, &s->handle, err);
 	if (!code) {
-		index_put(s);
+		th_hosted_index(s);
 		ready(ctx, s->handle, NULL);
 		return TH_OK;
 	}
@@ -259,6 +260,7 @@ void th_runtime_close(struct th_runtime *rt, struct th_handle h, bool end_execut
 
 	if (!s)
 		return;
+	th_hosted_close_children(s);
 	th_driver_close(rt->driver, h);
 	/* Only what is durable may be given to somebody else. */
 	if (!rt->failed && (durable || th_runtime_settle(rt, &err) == TH_OK)) {

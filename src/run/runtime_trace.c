@@ -32,6 +32,12 @@ static void send_trace(struct th_hosted *s, const struct th_session *fold)
 	th_buf_deinit(&body);
 }
 
+void th_hosted_trace(struct th_hosted *s, const struct th_session *fold)
+{
+	if (s->rt->otlp && fold->task_seq)
+		send_trace(s, fold);
+}
+
 static void watched_event(void *ctx, struct th_handle h, const struct th_event *ev)
 {
 	struct th_hosted *s = ctx;

@@ -103,6 +103,17 @@ struct th_world_ops {
 	void (*tool_forget)(void *ctx, struct th_str session_id, const struct th_str *effect_ids,
 			    size_t count);
 
+	/* Sessions that work on a call of another (driver_delegate.h).  NULL: the world has nothing
+	 * to do for them.  Takes the stored one of that id, as store->lease; TH_ENOENT: there is
+	 * none. */
+	enum th_code (*child_lease)(void *ctx, struct th_str session_id, struct th_arena *a,
+				    struct th_session_row *ret, struct th_err *err);
+	/* The driver has one open: `parent` is of the call. */
+	void (*child_opened)(void *ctx, struct th_ticket parent, struct th_ticket child,
+			     struct th_str session_id, int64_t epoch);
+	/* It is over, and durable: to be closed soon, not before this returns. */
+	void (*child_over)(void *ctx, struct th_ticket child);
+
 	/* The store failed in a way that must stop the process. */
 	void (*fatal)(void *ctx, const struct th_err *err);
 };

@@ -325,7 +325,7 @@ static void test_agent_errors(void **state TH_UNUSED)
 		  "agents/x.yaml:4: tools[1].comand is not known; did you mean \"command\"?" },
 		{ "tools:\n- name: x\n",
 		  "agents/x.yaml:2: tools[0].command is missing; or name a function with "
-		  "script" },
+		  "script, or an agent" },
 		{ "tools:\n- name: x\n  command: []\n",
 		  "agents/x.yaml:3: tools[0].command must not be empty" },
 		{ "tools:\n- name: x\n  command: ['']\n",

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * driver_delegate.h - agents as tools: a call on which a session of its own works.
+ *
+ * The tool names an agent of the team (core/agent_command.h).  Its call becomes
+ * a session in the same driver, the *child*, that begins with that agent and
+ * sees nothing but the call's input; what it ends with is the call's result.
+ * A child that fails, is stopped or reaches a limit is told to the parent's
+ * model as a call that failed; it never fails its parent.
+ *
+ * Nothing twice: the child's id is made of its parent's and the number of the
+ * call's INTENT, and its first event names the effect id of that.  A runtime
+ * that takes the parent up settles the call by looking for it: one that is
+ * there goes on by its own log, one that is over gives its answer, and one that
+ * is not there is begun.  DELEGATION_STARTED and the child's first events are
+ * one transaction; so are DELEGATION_FINISHED and the call's OUTCOME.
+ *
+ * Budget: tokens and money that are left to the parent are divided by the
+ * calls of its answer that delegate, and a child's part is its own limit, so
+ * that all of them together stay within.  What a child took is added to its
+ * parent's totals when it is over (DELEGATION_FINISHED).  Its time is the
+ * parent's.
+ *
+ * A child that waits for a person makes its parent wait (DELEGATION_WAITS),
+ * when nothing else of the parent's is under way; a word to the parent reaches
+ * the child's call.  Pause, resume and stop of the parent are its children's.
+ *
+ * Memory: a child borrows its parent's outfit (tools, code, keys) and is closed
+ * before it.  TH_DELEGATES_MAX, TH_DELEGATE_DEPTH_MAX bound how many there are.
+ */
+#ifndef TH_RUN_DRIVER_DELEGATE_H
+#define TH_RUN_DRIVER_DELEGATE_H
+
+#include "run/driver_internal.h"
+
+/* The call of this row is an agent's. */
+static inline bool th_row_delegates(const struct th_tool_row *row)
+{
+	return row && row->command && row->command->agent.len > 0;
+}
+
+/* TOOL_RUN and TOOL_SETTLE: begins the child, takes it up, or lets it go on. */
+void th_live_delegate(struct th_live *l, const struct th_call *c,
+		      const struct th_agent_command *tool, bool settle);
+/* TOOL_CANCEL: stops it; its end is the call's. */
+void th_live_delegate_cancel(struct th_live *l, const struct th_call *c);
+
+/* The session, `l` itself or one that works for it, in which such a call waits; NULL: none. */
+struct th_live *th_live_waiting(struct th_live *l, enum th_call_phase phase, struct th_str call_id,
+				const struct th_call **ret);
+/* A person's word was written into it: those that waited because of it go on. */
+void th_live_word_given(struct th_live *l);
+
+/* The call that waited for something else is over: may its siblings' waiting be told? */
+void th_live_delegates_look(struct th_live *l);
+/* The session was paused, or runs again. */
+void th_live_delegates_state(struct th_live *l, enum th_state to, struct th_str reason);
+/* It is resumed: nobody is said to wait before his session was looked at. */
+void th_live_delegates_resume(struct th_live *l);
+
+bool th_live_delegates_durable(const struct th_live *l);
+void th_live_delegates_close(struct th_live *l); /* those that work for it */
+void th_live_delegation_free(struct th_live *l); /* as one of them; it goes itself */
+
+/* ---- among its own files: driver_delegate.c, _end.c, _wait.c ---- */
+
+/* A call, and the session that works on it.  The child's to free. */
+struct th_delegation {
+	struct th_delegation *next; /* of the parent's list, while it is not over */
+	struct th_live *parent;     /* NULL: it is over */
+	struct th_live *child;      /* NULL: it is being opened */
+	uint64_t intent_seq;
+	struct th_agent agent; /* the parent's, with limits of its own and no screen */
+	struct th_agent_limits limits;
+	struct th_outfit *members; /* where the parent's have a screen */
+};
+
+struct th_call *th_delegation_call(struct th_live *l, uint64_t intent_seq);           /* or NULL */
+struct th_delegation *th_delegation_of(const struct th_live *l, uint64_t intent_seq); /* or NULL */
+void th_delegation_remove(struct th_delegation *g); /* from its parent's list */
+/* An event of the call, by its table. */
+void th_delegation_write(struct th_live *l, const struct th_call *c, enum th_event_kind kind,
+			 const void *in);
+bool th_delegation_is_over(enum th_state s);
+void th_delegation_end(struct th_delegation *g); /* its child is over: the call is, too */
+/* The child's observer. */
+void th_delegation_rest(void *ctx, struct th_handle h, const struct th_session *s,
+			const struct th_err *err);
+/* `child` NULL: the session goes on. */
+void th_delegation_waits(struct th_live *l, const struct th_call *c, struct th_str id,
+			 const struct th_live *child);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * driver_delegate_wait.c - sessions that wait for a person, and those that wait because of them.
+ */
+#include "base/text.h"
+#include "run/driver_delegate.h"
+
+#define WAIT_ARGUMENTS_MAX (4 * TH_KIB) /* of a call in DELEGATION_WAITS: its own log has all */
+
+static bool waits_for_person(const struct th_call *c)
+{
+	return c->phase == TH_CALL_ASKED || c->phase == TH_CALL_PARKED;
+}
+
+static void put_waits(const struct th_live *l, struct th_jw *w)
+{
+	for (size_t i = 0; i < l->fold.call_count; i++) {
+		const struct th_call *c = &l->fold.calls[i];
+
+		if (!waits_for_person(c))
+			continue;
+		th_jw_object(w);
+		th_jw_kstr(w, "session", th_str_of(l->id));
+		th_jw_kstr(w, "call_id", c->call_id);
+		th_jw_kstr(w, "tool", c->tool);
+		if (c->arguments.len <= WAIT_ARGUMENTS_MAX)
+			th_jw_kraw(w, "arguments", c->arguments);
+		if (c->phase == TH_CALL_PARKED)
+			th_jw_kbool(w, "parked", true);
+		th_jw_kstr(w, "reason",
+			   c->phase == TH_CALL_ASKED
+			       ? c->reason
+			       : TH_STR("nobody knows whether an action happened; a person must "
+					"say"));
+		th_jw_object_end(w);
+	}
+	for (const struct th_delegation *g = l->children; g; g = g->next)
+		put_waits(g->child, w);
+}
+
+/* `child` NULL: the session goes on. */
+void th_delegation_waits(struct th_live *l, const struct th_call *c, struct th_str id,
+			 const struct th_live *child)
+{
+	struct th_buf list = TH_BUF_INIT(TH_EVENT_DATA_MAX / 2);
+	struct th_ev_delegation_waits d = { .child = id, .call_id = c->call_id };
+	struct th_jw w = th_jw(&list);
+	struct th_err err = { 0 };
+
+	th_jw_array(&w);
+	if (child)
+		put_waits(child, &w);
+	th_jw_array_end(&w);
+	d.waits = th_buf_str(&list);
+	if (th_buf_check(&list, "what a session waits for", &err))
+		th_live_lose(l, &err);
+	else
+		th_delegation_write(l, c, TH_EV_DELEGATION_WAITS, &d);
+	th_buf_deinit(&list);
+}
+
+/* A person is called when nothing goes on without him. */
+static bool others_work(const struct th_live *l)
+{
+	for (size_t i = 0; i < l->fold.call_count; i++) {
+		const struct th_call *c = &l->fold.calls[i];
+		const struct th_delegation *g;
+
+		if (c->phase != TH_CALL_INTENDED)
+			continue;
+		g = th_delegation_of(l, c->intent_seq);
+		if (!g || g->child->fold.state != TH_STATE_WAITING)
+			return true;
+	}
+	return false;
+}
+
+void th_live_delegates_look(struct th_live *l)
+{
+	bool good = !l->lost && l->children &&
+		    (l->fold.state == TH_STATE_RUNNING || l->fold.state == TH_STATE_WAITING);
+
+	if (!good || others_work(l))
+		return;
+	for (const struct th_delegation *g = l->children; g && !l->lost; g = g->next) {
+		const struct th_call *c = th_delegation_call(l, g->intent_seq);
+
+		if (c && c->child == TH_CALL_CHILD_WORKS)
+			th_delegation_waits(l, c, th_str_of(g->child->id), g->child);
+	}
+	th_live_pump(l);
+}
+
+struct th_live *th_live_waiting(struct th_live *l, enum th_call_phase phase, struct th_str call_id,
+				const struct th_call **ret)
+{
+	struct th_live *found = NULL;
+
+	*ret = th_session_waits(&l->fold, phase, call_id);
+	if (*ret)
+		return l;
+	for (const struct th_delegation *g = l->children; g && !found; g = g->next)
+		found = th_live_waiting(g->child, phase, call_id, ret);
+	return found;
+}
+
+void th_live_word_given(struct th_live *l)
+{
+	for (struct th_delegation *g = l->errand; g && g->parent; g = l->errand) {
+		struct th_live *child = l;
+		const struct th_call *c = th_delegation_call(g->parent, g->intent_seq);
+
+		l = g->parent;
+		if (c && c->child == TH_CALL_CHILD_WAITS && child->fold.state == TH_STATE_RUNNING)
+			th_delegation_waits(l, c, th_str_of(child->id), NULL);
+		th_live_pump(l);
+	}
+}
+
+const struct th_call *th_driver_waits(const struct th_driver *d, struct th_handle h,
+				      enum th_call_phase phase, struct th_str call_id)
+{
+	struct th_live *l = th_live_find(d, h.index, h.generation);
+	const struct th_call *c = NULL;
+
+	return l && th_live_waiting(l, phase, call_id, &c) ? c : NULL;
+}
+
+static void tell_waiting(const struct th_live *l, th_waiting_fn *fn, void *ctx)
+{
+	for (size_t i = 0; i < l->fold.call_count; i++)
+		if (waits_for_person(&l->fold.calls[i]))
+			fn(ctx, &l->fold.calls[i]);
+	for (const struct th_delegation *g = l->children; g; g = g->next)
+		tell_waiting(g->child, fn, ctx);
+}
+
+void th_driver_waiting(const struct th_driver *d, struct th_handle h, th_waiting_fn *fn, void *ctx)
+{
+	const struct th_live *l = th_live_find(d, h.index, h.generation);
+
+	if (l)
+		tell_waiting(l, fn, ctx);
+}
