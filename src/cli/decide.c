@@ -72,12 +72,27 @@ static enum th_code decide(struct th_edit *e, const struct decide_options *o, st
 	}
 }
 
-static void what_next(const struct th_edit *e, struct th_buf *out)
+/* In the session, or in one that works for it. */
+static bool another_waits(struct th_store *store, struct th_str id, enum th_call_phase phase)
 {
-	bool waits = e->session.state == TH_STATE_WAITING;
+	struct th_edit e;
+	struct th_err ignored;
+	bool waits;
+
+	if (th_edit_open_waiting(&e, store, id, phase, TH_STR(""), &ignored) != TH_OK)
+		return false;
+	waits = th_session_waits(&e.session, phase, TH_STR("")) != NULL;
+	th_edit_close(&e);
+	return waits;
+}
+
+static void what_next(struct th_store *store, struct th_str id, struct th_buf *out)
+{
+	bool waits =
+	    another_waits(store, id, TH_CALL_ASKED) || another_waits(store, id, TH_CALL_PARKED);
 
 	th_buf_add_cstr(out, waits ? "another call waits: thole log " : "to go on: thole resume ");
-	th_text_line(out, e->row.session_id, TH_SESSION_ID_MAX);
+	th_text_line(out, id, TH_SESSION_ID_MAX);
 	th_buf_add_char(out, '\n');
 }
 
@@ -90,6 +105,7 @@ static int run_decide(const struct th_command *self, int argc, char **argv, bool
 	struct th_arena a TH_CLEANUP(th_arena_deinit);
 	struct th_session_row row;
 	struct th_edit e;
+	struct th_str call_id = TH_STR("");
 	struct th_err err = {};
 	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
 
@@ -103,15 +119,20 @@ static int run_decide(const struct th_command *self, int argc, char **argv, bool
 	code = th_cli_store(&o.common, true, &store, &err);
 	if (code == TH_OK)
 		code = th_cli_session(store, th_str_of(rest.list[0]), &a, &row, &err);
+	if (rest.count == 2)
+		call_id = th_str_of(rest.list[1]);
+	do {
+		if (code == TH_OK)
+			code = th_edit_open_waiting(&e, store, row.session_id, TH_CALL_ASKED,
+						    call_id, &err);
+		if (code != TH_OK)
+			return th_cli_fail(&err);
+		code = decide(&e, &o, call_id, approve, &out, &err);
+		th_edit_close(&e);
+	} while (code == TH_OK && o.all && !call_id.len &&
+		 another_waits(store, row.session_id, TH_CALL_ASKED));
 	if (code == TH_OK)
-		code = th_edit_open(&e, store, row.session_id, &err);
-	if (code != TH_OK)
-		return th_cli_fail(&err);
-	code = decide(&e, &o, rest.count == 2 ? th_str_of(rest.list[1]) : TH_STR(""), approve, &out,
-		      &err);
-	if (code == TH_OK)
-		what_next(&e, &out);
-	th_edit_close(&e);
+		what_next(store, row.session_id, &out);
 	return code == TH_OK ? th_cli_print(&out, 0) : th_cli_fail(&err);
 }
 
@@ -207,6 +228,7 @@ static int run_settle(const struct th_command *self, int argc, char **argv)
 	struct th_edit e;
 	struct th_err err = {};
 	enum th_outcome_status status = TH_OUTCOME_UNKNOWN;
+	struct th_str call_id = TH_STR("");
 	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
 
 	th_arena_init(&a, TH_MIB);
@@ -216,20 +238,22 @@ static int run_settle(const struct th_command *self, int argc, char **argv)
 		return th_cli_die(
 		    2, "settle needs the name of a session; thole sessions --state waiting "
 		       "lists them");
+	if (rest.count == 2)
+		call_id = th_str_of(rest.list[1]);
 	code = word_of(o.as, &status, &err);
 	if (code == TH_OK)
 		code = th_cli_store(&o.common, true, &store, &err);
 	if (code == TH_OK)
 		code = th_cli_session(store, th_str_of(rest.list[0]), &a, &row, &err);
 	if (code == TH_OK)
-		code = th_edit_open(&e, store, row.session_id, &err);
+		code =
+		    th_edit_open_waiting(&e, store, row.session_id, TH_CALL_PARKED, call_id, &err);
 	if (code != TH_OK)
 		return th_cli_fail(&err);
-	code = settle(&e, &o, rest.count == 2 ? th_str_of(rest.list[1]) : TH_STR(""), status, &out,
-		      &err);
-	if (code == TH_OK)
-		what_next(&e, &out);
+	code = settle(&e, &o, call_id, status, &out, &err);
 	th_edit_close(&e);
+	if (code == TH_OK)
+		what_next(store, row.session_id, &out);
 	return code == TH_OK ? th_cli_print(&out, 0) : th_cli_fail(&err);
 }
 

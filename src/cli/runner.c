@@ -124,12 +124,10 @@ static void on_progress(void *ctx, struct th_handle h TH_UNUSED, struct th_str t
 
 /* ---- approvals ---- */
 
-static const struct th_call *asked(const struct th_session *s)
+/* The next that waits, of the session or of one that works for it. */
+static const struct th_call *asked(const struct runner *r)
 {
-	for (size_t i = 0; i < s->call_count; i++)
-		if (s->calls[i].phase == TH_CALL_ASKED)
-			return &s->calls[i];
-	return NULL;
+	return th_driver_waits(r->driver, r->handle, TH_CALL_ASKED, TH_STR(""));
 }
 
 /* The exact action that an approval would be bound to. */
@@ -160,7 +158,7 @@ static void end_prompt(struct runner *r)
 
 static void answered(struct runner *r, struct th_str answer)
 {
-	const struct th_call *c = asked(session(r));
+	const struct th_call *c = asked(r);
 	bool yes = th_str_ieq(answer, TH_STR("y")) || th_str_ieq(answer, TH_STR("yes"));
 	const char *user = getenv("USER");
 	struct th_err err = {};
@@ -194,7 +192,7 @@ static void on_prompt(void *ctx, unsigned events TH_UNUSED)
 /* Asks about the next call that waits; none: the run goes on by itself. */
 static void ask(struct runner *r)
 {
-	const struct th_call *c = asked(session(r));
+	const struct th_call *c = asked(r);
 	struct th_err err = {};
 
 	if (!c)
@@ -216,7 +214,7 @@ static void on_rest(void *ctx, struct th_handle h TH_UNUSED, const struct th_ses
 
 	if (err)
 		fail(r, err);
-	else if (s->state == TH_STATE_WAITING && r->interactive && !r->interrupted && asked(s))
+	else if (s->state == TH_STATE_WAITING && r->interactive && !r->interrupted && asked(r))
 		ask(r);
 	else
 		stop(r);
@@ -299,6 +297,25 @@ static void quoted(struct th_buf *out, struct th_str id)
 	th_text_line(out, id, TH_SESSION_ID_MAX);
 }
 
+struct waiting {
+	struct th_buf *out;
+	struct th_str id; /* of the session that a person talks to */
+};
+
+static void put_waiting(void *ctx, const struct th_call *c)
+{
+	const struct waiting *w = ctx;
+	bool parked = c->phase == TH_CALL_PARKED;
+
+	th_buf_add_cstr(w->out, parked ? "\nunknown:  " : "\nwaits:    ");
+	th_view_call(c->tool, c->arguments, 2000, w->out);
+	th_buf_add_cstr(w->out, parked ? "\nsettle:   thole settle" : "\napprove:  thole approve");
+	quoted(w->out, w->id);
+	quoted(w->out, c->call_id);
+	th_buf_add_cstr(w->out,
+			parked ? " --as done   (or not_started, unknown)" : "   (or thole reject)");
+}
+
 static void status(struct runner *r, const struct th_session *s, struct th_str id)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
@@ -311,20 +328,9 @@ static void status(struct runner *r, const struct th_session *s, struct th_str i
 	}
 	th_buf_add_cstr(&text, "\nlog:      thole log");
 	quoted(&text, id);
-	for (size_t i = 0; i < s->call_count && s->state == TH_STATE_WAITING; i++) {
-		bool parked = s->calls[i].phase == TH_CALL_PARKED;
-
-		if (s->calls[i].phase != TH_CALL_ASKED && !parked)
-			continue;
-		th_buf_add_cstr(&text, parked ? "\nunknown:  " : "\nwaits:    ");
-		th_view_call(s->calls[i].tool, s->calls[i].arguments, 2000, &text);
-		th_buf_add_cstr(&text,
-				parked ? "\nsettle:   thole settle" : "\napprove:  thole approve");
-		quoted(&text, id);
-		quoted(&text, s->calls[i].call_id);
-		th_buf_add_cstr(&text, parked ? " --as done   (or not_started, unknown)"
-					      : "   (or thole reject)");
-	}
+	if (s->state == TH_STATE_WAITING)
+		th_driver_waiting(r->driver, r->handle, put_waiting,
+				  &(struct waiting){ &text, id });
 	if (s->state != TH_STATE_FINISHED && s->state != TH_STATE_IDLE) {
 		th_buf_add_cstr(&text, "\ngo on:    thole resume");
 		quoted(&text, id);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trace.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -8,13 +9,48 @@
 #include "core/trace.h"
 
 #define NAME_COLUMNS 44
-#define GROUPS_MAX 64 /* lines of the table: agents and models */
+#define DEPTH_MAX (8 * (1 + TH_DELEGATE_DEPTH_MAX)) /* of the tree, with room */
+#define TRACES_MAX (1 + 4 * TH_DELEGATES_MAX)       /* drawn in one tree */
+#define GROUPS_MAX 64                               /* lines of the table: agents and models */
+
+/* The session's trace, and those of sessions that worked on its calls: [0] is its own. */
+struct traces {
+	struct th_store *store;
+	struct th_trace *list[TRACES_MAX];
+	size_t count;
+	bool more; /* than fit */
+};
 
 static enum th_code see_event(void *ctx, const struct th_event *ev,
 			      const struct th_digest *digest TH_UNUSED,
 			      struct th_err *err TH_UNUSED)
 {
 	th_trace_event(ctx, ev);
+	return TH_OK;
+}
+
+static void traces_free(struct traces *all)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		th_trace_deinit(all->list[i]);
+		free(all->list[i]);
+	}
+}
+
+static enum th_code read_trace(struct traces *all, struct th_str id, struct th_trace **ret,
+			       struct th_err *err)
+{
+	struct th_trace *t = th_alloc(sizeof(*t));
+	enum th_code code;
+
+	th_trace_init(t);
+	code = all->store->kind->read(all->store, id, 1, 0, see_event, t, err);
+	if (code != TH_OK) {
+		th_trace_deinit(t);
+		free(t);
+		return code;
+	}
+	*ret = all->list[all->count++] = t;
 	return TH_OK;
 }
 
@@ -68,13 +104,45 @@ static void put_rest(struct th_buf *out, const struct th_trace *t, size_t index)
 		th_buf_add_cstr(out, "  ");
 		th_text_line(out, s->status, 40);
 	}
+	if (s->child.len) {
+		th_buf_add_cstr(out, "  by ");
+		th_text_line(out, s->child, TH_SESSION_ID_MAX);
+	}
 	if (s->message.len) {
 		th_buf_add_cstr(out, ": ");
 		th_text_line(out, s->message, 80);
 	}
 }
 
-static void draw(const struct th_trace *t, size_t index, int depth, struct th_buf *out)
+static void draw(struct traces *all, const struct th_trace *t, size_t index, int depth,
+		 struct th_buf *out);
+
+static void draw_all(struct traces *all, const struct th_trace *t, int depth, struct th_buf *out)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (t->spans[i].parent == TH_SPAN_NONE)
+			draw(all, t, i, depth, out);
+}
+
+/* What the session did that worked on a call: below it, once. */
+static void draw_child(struct traces *all, const struct th_span *s, int depth, struct th_buf *out)
+{
+	struct th_trace *child;
+	struct th_err ignored;
+
+	if (!s->child.len)
+		return;
+	if (all->count == TRACES_MAX || depth > DEPTH_MAX) {
+		all->more = true;
+		return;
+	}
+	/* One that is not there was not begun. */
+	if (read_trace(all, s->child, &child, &ignored) == TH_OK)
+		draw_all(all, child, depth, out);
+}
+
+static void draw(struct traces *all, const struct th_trace *t, size_t index, int depth,
+		 struct th_buf *out)
 {
 	const struct th_span *s = &t->spans[index];
 	struct th_buf name = TH_BUF_INIT(TH_KIB);
@@ -89,7 +157,8 @@ static void draw(const struct th_trace *t, size_t index, int depth, struct th_bu
 	th_buf_add_char(out, '\n');
 	th_buf_deinit(&name);
 	for (size_t i = s->first_child; i != TH_SPAN_NONE; i = t->spans[i].next)
-		draw(t, i, depth + 1, out);
+		draw(all, t, i, depth + 1, out);
+	draw_child(all, s, depth + 1, out);
 }
 
 /* ---- who used what ------------------------------------------------------------------------ */
@@ -129,28 +198,36 @@ static void put_sum(struct th_buf *out, const struct th_trace_sum *s)
 	th_buf_add_char(out, '\n');
 }
 
-static void put_usage(const struct th_trace *t, struct th_buf *out)
+/* Lines of one trace; those of a call's own are in the trace of the session that worked on it. */
+static void add_usage(const struct th_trace *t, struct group *groups, size_t *count,
+		      struct th_trace_sum *all)
 {
-	struct group groups[GROUPS_MAX], all = { 0 };
-	size_t count = 0;
-
 	for (size_t i = 0; i < t->count; i++) {
-		struct th_trace_sum one;
-		struct group *both[2] = { &all };
+		struct th_trace_sum one, *both[2] = { all };
 
 		if (t->spans[i].kind != TH_SPAN_MODEL)
 			continue;
 		one = th_trace_sum(t, i);
-		both[1] = group_of(groups, &count, agent_of(t, i), t->spans[i].name);
+		both[1] = &group_of(groups, count, agent_of(t, i), t->spans[i].name)->sum;
 		for (size_t k = 0; k < 2; k++) {
-			both[k]->sum.requests += one.requests;
-			both[k]->sum.tokens_in += one.tokens_in;
-			both[k]->sum.tokens_cached += one.tokens_cached;
-			both[k]->sum.tokens_out += one.tokens_out;
-			both[k]->sum.cost_nano += one.cost_nano;
-			both[k]->sum.cost_unknown |= one.cost_unknown;
+			both[k]->requests += one.requests;
+			both[k]->tokens_in += one.tokens_in;
+			both[k]->tokens_cached += one.tokens_cached;
+			both[k]->tokens_out += one.tokens_out;
+			both[k]->cost_nano += one.cost_nano;
+			both[k]->cost_unknown |= one.cost_unknown;
 		}
 	}
+}
+
+static void put_usage(const struct traces *traces, struct th_buf *out)
+{
+	struct group groups[GROUPS_MAX];
+	struct th_trace_sum all = { 0 };
+	size_t count = 0;
+
+	for (size_t i = 0; i < traces->count; i++)
+		add_usage(traces->list[i], groups, &count, &all);
 	th_buf_add_cstr(out, "\nusage\n");
 	for (size_t i = 0; i < count; i++) {
 		th_buf_add_cstr(out, "  ");
@@ -161,31 +238,37 @@ static void put_usage(const struct th_trace *t, struct th_buf *out)
 		put_sum(out, &groups[i].sum);
 	}
 	th_buf_add_cstr(out, "  the session: ");
-	put_sum(out, &all.sum);
+	put_sum(out, &all);
+}
+
+static void draw_tree(struct traces *all, const struct th_trace *t, struct th_buf *out)
+{
+	draw_all(all, t, 0, out);
+	put_usage(all, out);
+	if (all->more)
+		th_buf_printf(out,
+			      "More than %d sessions worked for it; later ones are not here.\n",
+			      TRACES_MAX - 1);
+	if (t->full)
+		th_buf_printf(out, "The log has more than %d spans; later ones are not here.\n",
+			      TH_TRACE_SPANS_MAX);
 }
 
 int th_cli_trace(struct th_store *store, struct th_str session_id, bool json)
 {
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_TRACE_BODY_MAX);
-	struct th_trace trace TH_CLEANUP(th_trace_deinit);
+	struct traces all TH_CLEANUP(traces_free) = { .store = store };
+	struct th_trace *trace;
 	struct th_err err = {};
 
-	th_trace_init(&trace);
-	if (store->kind->read(store, session_id, 1, 0, see_event, &trace, &err) != TH_OK)
+	if (read_trace(&all, session_id, &trace, &err) != TH_OK)
 		return th_cli_fail(&err);
 	if (json) {
-		if (!th_trace_otlp(&trace, session_id, 0, TH_STR(TH_VERSION), &out))
+		if (!th_trace_otlp(trace, session_id, 0, TH_STR(TH_VERSION), &out))
 			th_buf_add_cstr(&out, "{\"resourceSpans\":[]}");
 		th_buf_add_char(&out, '\n');
 	} else {
-		for (size_t i = 0; i < trace.count; i++)
-			if (trace.spans[i].parent == TH_SPAN_NONE)
-				draw(&trace, i, 0, &out);
-		put_usage(&trace, &out);
-		if (trace.full)
-			th_buf_printf(&out,
-				      "The log has more than %d spans; later ones are not here.\n",
-				      TH_TRACE_SPANS_MAX);
+		draw_tree(&all, trace, &out);
 	}
 	if (th_buf_check(&out, "the trace", &err) != TH_OK)
 		return th_cli_fail(&err);

@@ -108,6 +108,22 @@ class Agents(house.House):
         self.assertEqual(self.finals("own"), ["Done."])
         self.assertEqual((self.work / "made.txt").read_text(), "made\n")
 
+    def test_lead(self):
+        (self.work / "notes.txt").write_text("milk\n")
+        child = {"first_user": "what about milk?"}
+        self.rules({"if": [child, {"turns": {"min": 2}}], "parts": [{"text": "One line: milk."}]},
+                   {"if": [child, {"turns": {"min": 1}}], "parts": [call("shell", command="wc -l notes.txt")]},
+                   {"if": [child], "parts": [call("read_file", path="notes.txt")]},
+                   {"if": [{"turns": {"min": 1}}], "parts": [{"text": "They say: milk."}]},
+                   {"parts": [call("research", input="what about milk?")]})
+        ended = self.thole("run", "-a", self.agent("lead"), "-s", "lead", "what do the notes say about milk?")
+        self.assertEqual(ended.code, 3, ended)
+        self.good("approve", "lead")
+        self.good("resume", "lead")
+        self.assertEqual(self.finals("lead"), ["They say: milk."])
+        intent = [e for e in self.events("lead") if e["kind"] == "intent"][0]
+        self.assertEqual(self.finals("lead.%d" % intent["seq"]), ["One line: milk."])
+
     def team(self, file):
         self.rules({"if": [{"tool": "transfer_to_support"}], "parts": [call("transfer_to_support")]},
                    {"if": [{"turns": {"min": 1}}], "parts": [{"text": "It prints again."}]},
