@@ -350,6 +350,17 @@ TH_API int thole_agent_member(struct thole_agent *agent, struct thole_agent *mem
 TH_API int thole_agent_handoff(struct thole_agent *agent, const char *to, const char *description,
 			       const char *filter, struct thole_error *err);
 
+/*
+ * Makes a tool of a member of the team: each call is a session of its own that begins with that
+ * agent and sees only the call's input; what it ends with is the result.  It is durable as its
+ * parent is, counts in its budget, and waits for a person through it (thole_session_approve on the
+ * parent reaches its calls).  `schema`: of the arguments; NULL: {"input": a string}.  `turns`:
+ * model turns of a call; 0: 10.  An agent with a computer cannot be one.
+ */
+TH_API int thole_agent_delegate(struct thole_agent *agent, const char *name, const char *member,
+				const char *description, const char *schema, int64_t turns,
+				struct thole_error *err);
+
 enum thole_stage {
 	THOLE_STAGE_INPUT,      /* what began the task, on its first turn */
 	THOLE_STAGE_OUTPUT,     /* the final output, before it is one */

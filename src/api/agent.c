@@ -249,13 +249,16 @@ int thole_agent_set_json(struct thole_agent *agent, const char *member, const ch
 /* ---- tools ------------------------------------------------------------------------------------
  */
 
-static bool good_name(const char *name)
+bool th_api_good_name(const char *name)
 {
+	const char *begin = name;
+
 	for (; *name; name++)
 		if (!(*name >= 'a' && *name <= 'z') && !(*name >= 'A' && *name <= 'Z') &&
 		    !(*name >= '0' && *name <= '9') && *name != '_' && *name != '-')
 			return false;
-	return true;
+	return strcmp(begin, "none") != 0 && strcmp(begin, "all") != 0 &&
+	       strcmp(begin, "computer") != 0;
 }
 
 int thole_agent_tool(struct thole_agent *agent, const char *name, thole_tool_fn *fn, void *ctx,
@@ -268,8 +271,7 @@ int thole_agent_tool(struct thole_agent *agent, const char *name, thole_tool_fn 
 		code = th_api_text(name, "the tool's name", 1, TH_TOOL_NAME_MAX, err);
 	if (code)
 		return code;
-	if (!good_name(name) || strcmp(name, "none") == 0 || strcmp(name, "all") == 0 ||
-	    strcmp(name, "computer") == 0)
+	if (!th_api_good_name(name))
 		return th_api_fail(err, TH_EUSAGE,
 				   "a tool's name has letters, digits, _ and -, and is none of "
 				   "none, all and computer; \"%s\" is not such a one",
@@ -446,6 +448,7 @@ static int complete_tools(struct thole_agent *a, struct thole_error *err)
 	static const struct th_str defaults[] = { TH_STR_INIT("shell"), TH_STR_INIT("read_file"),
 						  TH_STR_INIT("write_file"),
 						  TH_STR_INIT("list_dir") };
+	const struct th_agent_command *commands = a->def.commands.list;
 	struct th_strs named = a->def.tools, all;
 
 	if (named.count == 1 && th_str_is(named.list[0], "none"))
@@ -453,7 +456,8 @@ static int complete_tools(struct thole_agent *a, struct thole_error *err)
 	else if (named.count == 0 && !a->bare)
 		named =
 		    (struct th_strs){ (struct th_str *)(uintptr_t)defaults, TH_COUNT(defaults) };
-	all.list = th_arena_array(&a->memory, named.count + a->tool_count + 1, sizeof(*all.list));
+	all.list = th_arena_array(
+	    &a->memory, named.count + a->tool_count + a->def.commands.count + 1, sizeof(*all.list));
 	if (!all.list)
 		return too_large(err);
 	for (all.count = 0; all.count < named.count; all.count++)
@@ -461,6 +465,9 @@ static int complete_tools(struct thole_agent *a, struct thole_error *err)
 	for (size_t i = 0; i < a->tool_count; i++)
 		if (!names_tool(&named, a->tools[i]->spec.name))
 			all.list[all.count++] = a->tools[i]->spec.name;
+	for (size_t i = 0; i < a->def.commands.count; i++)
+		if (!names_tool(&named, commands[i].name))
+			all.list[all.count++] = commands[i].name;
 	if (all.count == 0)
 		all.list[all.count++] = TH_STR("none");
 	a->def.tools = all;

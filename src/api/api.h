@@ -198,6 +198,7 @@ void th_api_agent_unref(struct thole_agent *a);
 /* Its definition is complete from here on, and does not change any more. */
 int th_api_agent_use(struct thole_agent *a, struct thole_error *err);
 int th_api_check_agent(struct thole_agent *a, struct thole_error *err); /* it may be changed */
+bool th_api_good_name(const char *name);                                /* of a tool */
 
 /* ---- team.c ---- */
 

@@ -620,8 +620,10 @@ const char *thole_session_reason(struct thole_session *s)
 
 const char *thole_session_waits_for(struct thole_session *s)
 {
-	const struct th_session *f = s && !s->lost ? fold_of(s) : NULL;
-	const struct th_call *c = f ? th_session_waits(f, TH_CALL_ASKED, TH_STR("")) : NULL;
+	const struct th_call *c =
+	    s && !s->lost && s->handle.generation
+		? th_driver_waits(s->rt->driver, s->handle, TH_CALL_ASKED, TH_STR(""))
+		: NULL;
 
 	return c ? keep_text(s, c->call_id) : NULL;
 }

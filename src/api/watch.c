@@ -224,6 +224,24 @@ void th_api_ask_again(struct thole_session *s)
 			tell_asked(s, &f->calls[i], f->calls[i].call_seq);
 }
 
+/* A session that works for this one waits: whoever watches is asked as if it were its own. */
+static void tell_waits(struct thole_session *s, const struct th_event *ev)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_json_iter it;
+
+	if (!(s->kinds & THOLE_NOTE_ASK) || th_json_parse(ev->data, &doc, NULL))
+		return;
+	it = th_json_iter(th_json_get(th_json_root(doc), "waits"));
+	while (th_json_next(&it)) {
+		const struct th_call *c = th_driver_waits(s->rt->driver, s->handle, TH_CALL_ASKED,
+							  th_json_get_str(it.val, "call_id"));
+
+		if (c)
+			tell_asked(s, c, ev->seq);
+	}
+}
+
 static void tell_agent(struct thole_session *s, const struct th_event *ev)
 {
 	const struct th_session *f = th_driver_session(s->rt->driver, s->handle);
@@ -266,6 +284,8 @@ void th_api_on_event(void *ctx, struct th_handle h, const struct th_event *ev)
 		tell_handoff(s, ev);
 	if (ev->kind == TH_EV_APPROVAL_REQUESTED)
 		tell_ask(s, ev);
+	if (ev->kind == TH_EV_DELEGATION_WAITS)
+		tell_waits(s, ev);
 	if (ev->kind == TH_EV_MODEL_REQUESTED && s->after_turn)
 		stop_after_turn(s);
 }
