@@ -107,10 +107,25 @@ def handoff(h, names):
     return out
 
 
+def delegate(name, config):
+    """A tool that is an agent."""
+    t = config["tools"][name]
+    out = {"name": tool_name(name, t), "agent": real_name(t["agent"], config["agents"][t["agent"]]),
+           "description": t.get("description") or t.get("tool_description") or ""}
+    if t.get("params"):
+        out["parameters"] = t["params"]
+    if t.get("max_turns"):
+        out["turns"] = t["max_turns"]
+    if t.get("needs_approval") is True:
+        out["approve"] = True
+    return out
+
+
 def definition(case, alias, guards):
     config, options = case["config"], case["config"].get("options", {})
     agent = config["agents"][alias]
     tools = [t for t in agent.get("tools", []) if config["tools"][t].get("enabled", True) is not False]
+    delegates = [t for t in tools if config["tools"][t].get("type") == "agent"]
     hosted = [{"type": config["tools"][t]["type"]} for t in tools if config["tools"][t].get("type") in HOSTED]
     tools = [t for t in tools if config["tools"][t].get("type") not in HOSTED]
     servers = [config["tools"][t]["server_label"] for t in tools if config["tools"][t].get("type") == "hosted_mcp"]
@@ -127,6 +142,8 @@ def definition(case, alias, guards):
         out["native_tools"] = natives
     if any(approval(t) for t in config["tools"].values()):
         out["approve_from"] = "approval"
+    if delegates:
+        out["commands"] = [delegate(t, config) for t in delegates]
     computer = [t for t in tools if config["tools"].get(t, {}).get("type") == "computer"]
     if computer:
         out["computer"] = {"kind": "custom", "width": 1024, "height": 768}
@@ -173,6 +190,8 @@ def definition(case, alias, guards):
 
 
 def tool_name(alias, t):
+    if t.get("type") == "agent":
+        return t.get("tool_name") or alias
     return NATIVE.get(t.get("type"), t.get("name", alias) if t.get("type") == "custom" else alias)
 
 
@@ -233,9 +252,11 @@ def spec(case, store, url):
             raise Cannot(key)
     used = {t for a in config["agents"].values() for t in a.get("tools", [])}
     tools = [tool(n, t, case) for n, t in config["tools"].items()
-             if n in used and t.get("type") not in HOSTED and t.get("type") not in ("computer", "hosted_mcp")]
+             if n in used and t.get("type") not in HOSTED and t.get("type") not in ("computer", "hosted_mcp", "agent")]
     approvals = {t["server_label"] if t.get("type") == "hosted_mcp" else tool_name(n, t): approval(t)
                  for n, t in config["tools"].items() if approval(t)}
+    delegates = {tool_name(n, t): {"turns": t.get("max_turns") or 10, "failure": t.get("failure")}
+                 for n, t in config["tools"].items() if t.get("type") == "agent"}
     formatter = options.get("rejection_formatter", {})
     texts = {"rejected": formatter.get("approval_rejected"), "unknown_tool": formatter.get("tool_not_found")}
     steps = []
@@ -258,7 +279,7 @@ def spec(case, store, url):
                 steps += [{"op": "items"}]
     # What is decided before a restart happens at once; the SDK waits until it is told to go on.
     return {"store": store, "agent": agent, "tools": tools, "steps": steps,
-            "codes": {"guards": guards, "approvals": approvals, "texts": {k: v for k, v in texts.items() if v}}}
+            "codes": {"guards": guards, "delegates": delegates, "approvals": approvals, "texts": {k: v for k, v in texts.items() if v}}}
 
 
 # ---- the log in the SDK's words ------------------------------------------------------------------
@@ -283,8 +304,17 @@ class Reader:
         self.calls, self.tools_of, self.waiting = {}, {}, {}
         self.servers, self.types = set(), []
         self.announced, self.phase, self.said = None, None, 0
+        self.children = {}
+
+    def child(self, id):
+        """Who folds the log of a session that works on a call."""
+        if id not in self.children:
+            self.children[id] = Child(self)
+        return self.children[id]
 
     def begin(self, op):
+        for c in self.children.values():
+            c.begin(op)
         if op == "run":
             self.items, self.usage, self.announced = [], 0, None
         self.announced = None
@@ -307,9 +337,9 @@ class Reader:
             self.phase["stream_events"].append("agent_updated:" + self.agent)
         self.phase["stream_events"].append(name)
 
-    def step(self, name):
-        self.phase["next_steps"].append(("resumed:" if self.resumed else "") + name)
-        self.resumed = False
+    def step(self, name, of=None):
+        self.phase["next_steps"].append(("resumed:" if self.resumed and not of else "") + name)
+        self.resumed = self.resumed and of is not None
 
     def final(self):
         if not self.ended:
@@ -447,12 +477,17 @@ class Reader:
     def on_error(self, source, d):
         self.phase["error"] = error(d["class"], d["message"], self.agent, self.types)
 
+    def waits(self):
+        """Calls that wait for a person, also those of sessions that work for this one."""
+        return list(self.waiting.values()) + [w for c in self.children.values() for w in c.interrupt()]
+
     def end(self):
         p = self.phase
+        waits = self.waits()
         if "error" not in p:
             p["last_agent"] = self.agent
             p["new_items"] = list(self.items)
-            p["interruptions"] = list(self.waiting.values())
+            p["interruptions"] = waits
             p["usage_requests"] = self.usage
             p.setdefault("final_output", None)
             if p["interruptions"]:
@@ -466,6 +501,38 @@ MISSING = {"computer_call": "Model produced computer action without a computer t
            "shell_call": "Model produced shell call without a shell tool.",
            "local_shell_call": "Model produced local shell call without a local shell tool.",
            "apply_patch_call": "Model produced apply_patch call without an apply_patch tool."}
+
+
+class Child(Reader):
+    """A session that works on a call: its steps and requests count, what else it does is not the run's."""
+
+    def __init__(self, parent):
+        super().__init__(parent.case)
+        self.parent = parent
+        self.begin(parent.phase["op"])
+        self.resumed = False
+
+    def step(self, name, of=None):
+        self.parent.step(("resumed:" if self.resumed and not of else "") + name, self)
+        self.resumed = self.resumed and of is not None
+
+    def on_session_created(self, source, d):
+        self.agent = d["begins"]
+
+    def on_model_requested(self, source, d):
+        super().on_model_requested(source, d)
+        r = self.parent
+        while r:
+            r.usage += 1
+            r.phase["requests_made"] += 1
+            r = getattr(r, "parent", None)
+
+    def interrupt(self):
+        waits = self.waits()
+        if waits:
+            self.step("NextStepInterruption")
+            self.results = False
+        return waits
 
 
 def error(kind, message, agent, types=()):
@@ -699,7 +766,10 @@ def play(case, model, folder):
         if "kind" in v:
             if v["kind"] == "message" and v["source"] == "user" and reader.phases and reader.phase["op"] == "resume":
                 reader.said += 1  # and is read with the next request
-            reader.event(v["kind"], v["source"], v["data"])
+            r = reader
+            for id in v.get("sessions", []):
+                r = r.child(id)
+            r.event(v["kind"], v["source"], v["data"])
         elif "side" in v:
             reader.phase["side_effects"].append(v["side"])
         elif "items" in v:

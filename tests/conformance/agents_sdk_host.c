@@ -14,6 +14,7 @@
 #include "run/runtime.h"
 
 #define TOOLS_MAX 32
+#define CHILDREN_MAX 64
 
 struct host {
 	struct th_runtime *rt;
@@ -26,6 +27,11 @@ struct host {
 	struct th_agent agent;
 	struct th_codes codes;
 	bool ready, failed, waiting;
+	struct {
+		struct th_buf id;
+		uint64_t seq; /* of the last event that was told */
+	} children[CHILDREN_MAX];
+	size_t child_count;
 	struct th_err err;
 };
 
@@ -528,6 +534,64 @@ static enum th_asked ask_approval(const struct host *host, const struct th_json 
 	return TH_ASKED_ANSWERED;
 }
 
+/* What the SDK's exceptions say. */
+static void failure_words(struct th_str class, struct th_str message, struct th_str agent,
+			  int64_t turns, struct th_buf *out)
+{
+	static const struct {
+		const char *class, *words;
+	} known[] = {
+		{ "input_guardrail", "Guardrail InputGuardrail triggered tripwire" },
+		{ "output_guardrail", "Guardrail OutputGuardrail triggered tripwire" },
+		{ "tool_input_guardrail",
+		  "Tool input guardrail ToolInputGuardrail triggered tripwire" },
+		{ "tool_output_guardrail",
+		  "Tool output guardrail ToolOutputGuardrail triggered tripwire" },
+		{ "output", "Invalid JSON when parsing model output" },
+	};
+	struct th_str rest = message, name;
+
+	for (size_t i = 0; i < TH_COUNT(known); i++)
+		if (th_str_is(class, known[i].class)) {
+			th_buf_add_cstr(out, known[i].words);
+			return;
+		}
+	(void)th_str_split(&rest, '"');
+	name = th_str_split(&rest, '"');
+	if (th_str_is(class, "limit"))
+		th_buf_printf(out, "Max turns (%lld) exceeded", (long long)turns);
+	else if (th_str_is(class, "refused"))
+		th_buf_printf(out, "Model refused to produce output: %.*s", TH_FMT(message));
+	else if (holds(message, TH_STR("there is no tool named")))
+		th_buf_printf(out, "Tool %.*s not found in agent %.*s", TH_FMT(name),
+			      TH_FMT(agent));
+	else
+		th_buf_add(out, message);
+}
+
+static enum th_asked ask_agent_failed(const struct host *host, const struct th_json *in,
+				      struct th_buf *answer)
+{
+	const struct th_json *d =
+	    th_json_getn(th_json_get(th_json_get(host->spec, "codes"), "delegates"),
+			 th_json_get_str(in, "tool"));
+	struct th_str given = th_json_get_str(th_json_get(d, "failure"), "const");
+	struct th_buf text = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(answer);
+
+	if (given.ptr) {
+		th_buf_add(&text, given);
+	} else {
+		th_buf_add_cstr(
+		    &text, "An error occurred while running the tool. Please try again. Error: ");
+		failure_words(th_json_get_str(in, "class"), th_json_get_str(in, "message"),
+			      th_json_get_str(in, "agent"), th_json_get_int(d, "turns", 10), &text);
+	}
+	th_jw_str(&w, th_buf_str(&text));
+	th_buf_deinit(&text);
+	return TH_ASKED_ANSWERED;
+}
+
 static enum th_asked ask(void *ctx, const struct th_code_ask *q, struct th_buf *answer,
 			 struct th_err *err)
 {
@@ -543,6 +607,9 @@ static enum th_asked ask(void *ctx, const struct th_code_ask *q, struct th_buf *
 		asked = ask_filter(q, th_json_root(doc), answer);
 	else if (q->kind == TH_ASK_APPROVAL)
 		asked = ask_approval(host, th_json_root(doc), answer);
+	else if (q->kind == TH_ASK_TEXT &&
+		 th_str_is(th_json_get_str(th_json_root(doc), "kind"), "agent_failed"))
+		asked = ask_agent_failed(host, th_json_root(doc), answer);
 	else if (q->kind == TH_ASK_TEXT)
 		asked = ask_text(host, th_json_root(doc), answer);
 	th_json_free(doc);
@@ -566,7 +633,8 @@ static bool is_at_rest(const struct host *host)
 	bool busy = !s || !th_session_rests(s) || !th_driver_durable(d, host->h);
 
 	for (size_t i = 0; s && i < s->call_count; i++)
-		busy |= s->calls[i].phase == TH_CALL_INTENDED;
+		busy |= s->calls[i].phase == TH_CALL_INTENDED &&
+			s->calls[i].child != TH_CALL_CHILD_WAITS;
 	return !busy;
 }
 
@@ -576,18 +644,87 @@ static void look(struct host *host)
 		th_loop_stop(th_runtime_loop(host->rt));
 }
 
-static void on_event(void *ctx, struct th_handle h, const struct th_event *ev)
+/* Of the session that `path` leads to, the names of those between it and ours. */
+struct path {
+	struct host *host;
+	const struct path *above;
+	struct th_str id;
+	uint64_t *seq;
+};
+
+static void put_path(const struct path *p, struct th_jw *w)
+{
+	if (!p)
+		return;
+	put_path(p->above, w);
+	th_jw_str(w, p->id);
+}
+
+static void tell_child(struct host *host, const struct path *above, struct th_str id);
+
+static void tell_event(struct host *host, const struct path *p, const struct th_event *ev)
 {
 	struct th_buf b = TH_BUF_INIT(TH_EVENT_DATA_MAX * 2);
 	struct th_jw w = th_jw(&b);
+	struct th_json_doc *doc = NULL;
+	struct th_err err = { 0 };
 
-	(void)h;
+	/* What it did stands before what became of it. */
+	if (ev->kind == TH_EV_DELEGATION_WAITS || ev->kind == TH_EV_DELEGATION_FINISHED) {
+		if (th_json_parse(ev->data, &doc, &err))
+			die(&err);
+		tell_child(host, p, th_json_get_str(th_json_root(doc), "child"));
+		th_json_free(doc);
+	}
 	th_jw_object(&w);
 	th_jw_kstr(&w, "kind", th_str_of(th_event_name(ev->kind)));
 	th_jw_kstr(&w, "source", th_str_of(th_source_name(ev->source)));
+	th_jw_key(&w, TH_STR("sessions"));
+	th_jw_array(&w);
+	put_path(p, &w);
+	th_jw_array_end(&w);
 	th_jw_kraw(&w, "data", ev->data);
 	th_jw_object_end(&w);
 	line(&b);
+}
+
+static enum th_code tell_next(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			      struct th_err *err)
+{
+	const struct path *p = ctx;
+
+	(void)digest, (void)err;
+	*p->seq = ev->seq;
+	tell_event(p->host, p, ev);
+	return TH_OK;
+}
+
+/* What is new in the log of a session that works for ours. */
+static void tell_child(struct host *host, const struct path *above, struct th_str id)
+{
+	struct th_store *store = th_runtime_store(host->rt);
+	struct path p = { host, above, id, NULL };
+	struct th_err err = { 0 };
+	size_t i = 0;
+
+	while (i < host->child_count && !th_str_eq(th_buf_str(&host->children[i].id), id))
+		i++;
+	if (i == CHILDREN_MAX)
+		abort();
+	if (i == host->child_count) {
+		th_buf_init(&host->children[i].id, TH_SESSION_ID_MAX + 1);
+		th_buf_add(&host->children[i].id, id);
+		host->child_count++;
+	}
+	p.seq = &host->children[i].seq;
+	if (store->kind->read(store, id, *p.seq + 1, 0, tell_next, &p, &err))
+		die(&err);
+}
+
+static void on_event(void *ctx, struct th_handle h, const struct th_event *ev)
+{
+	(void)h;
+	tell_event(ctx, NULL, ev);
 	look(ctx);
 }
 
@@ -761,6 +898,8 @@ int main(void)
 	th_runtime_close(host.rt, host.h, true);
 	th_runtime_free(host.rt);
 	th_config_free(host.config);
+	for (size_t i = 0; i < host.child_count; i++)
+		th_buf_deinit(&host.children[i].id);
 	th_json_free(doc);
 	th_arena_deinit(&memory);
 	th_buf_deinit(&text);
