@@ -22,12 +22,14 @@
 struct decide_options {
 	struct th_common common;
 	struct th_str message;
-	bool all;
+	bool all, always;
 };
 
 static const struct th_option approve_options[] = {
 	{ "all", 'a', NULL, TH_OPTION_FLAG, offsetof(struct decide_options, all),
 	  "all calls that wait", NULL },
+	{ "always", 0, NULL, TH_OPTION_FLAG, offsetof(struct decide_options, always),
+	  "and so with every later call of its tool in this session", NULL },
 	TH_OPTIONS_COMMON(struct decide_options, common),
 	TH_OPTIONS_END,
 };
@@ -37,6 +39,8 @@ static const struct th_option reject_options[] = {
 	  "what the model is told instead of a result", NULL },
 	{ "all", 'a', NULL, TH_OPTION_FLAG, offsetof(struct decide_options, all),
 	  "all calls that wait", NULL },
+	{ "always", 0, NULL, TH_OPTION_FLAG, offsetof(struct decide_options, always),
+	  "and so with every later call of its tool in this session", NULL },
 	TH_OPTIONS_COMMON(struct decide_options, common),
 	TH_OPTIONS_END,
 };
@@ -57,7 +61,8 @@ static enum th_code decide(struct th_edit *e, const struct decide_options *o, st
 	int decided = 0;
 
 	for (;;) {
-		code = th_edit_decide(e, call_id, approve, who(), o->message, &index, err);
+		code =
+		    th_edit_decide(e, call_id, approve, o->always, who(), o->message, &index, err);
 		if (code == TH_ENOENT && decided)
 			return TH_OK;
 		if (code != TH_OK)
@@ -153,7 +158,10 @@ const struct th_command th_command_approve = {
 	.text = "Approves the first call of session NAME that waits, or CALL (its id stands in the "
 		"log). The approval is\n"
 		"bound to exactly this action, counts once, and is written into the log; thole "
-		"resume then runs it.\n\n"
+		"resume then runs it. With\n"
+		"--always later calls of the tool are not asked about any more in this session, "
+		"unless they cannot be undone\n"
+		"or the model's provider wants them checked.\n\n"
 		"Examples:\n"
 		"  thole log report                 # shows what waits\n"
 		"  thole approve report && thole resume report\n",

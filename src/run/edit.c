@@ -172,12 +172,14 @@ enum th_code th_edit_settle(struct th_edit *e, struct th_str call_id, enum th_ou
 		      &th_ev_settled_table, &d, false, err);
 }
 
-enum th_code th_edit_decide(struct th_edit *e, struct th_str call_id, bool approve,
+enum th_code th_edit_decide(struct th_edit *e, struct th_str call_id, bool approve, bool always,
 			    struct th_str by, struct th_str message, size_t *ret_index,
 			    struct th_err *err)
 {
 	const struct th_call *c;
-	struct th_ev_approval_decided d = { .approve = approve, .by = by, .message = message };
+	struct th_ev_approval_decided d = {
+		.approve = approve, .always = always, .by = by, .message = message
+	};
 	enum th_code code = waits(e, TH_CALL_ASKED, call_id, "a decision", &c, err);
 
 	if (code != TH_OK)

@@ -30,10 +30,11 @@ TH_NODISCARD enum th_code th_edit_open_waiting(struct th_edit *e, struct th_stor
 					       struct th_str session_id, enum th_call_phase phase,
 					       struct th_str call_id, struct th_err *err);
 
-/* call_id empty: the first that waits.  TH_ENOENT: none does.  *ret_index: of the call meant. */
+/* call_id empty: the first that waits.  TH_ENOENT: none does.  *ret_index: of the call meant.
+ * `always`: and so with every later call of that tool in this session. */
 TH_NODISCARD enum th_code th_edit_decide(struct th_edit *e, struct th_str call_id, bool approve,
-					 struct th_str by, struct th_str message, size_t *ret_index,
-					 struct th_err *err);
+					 bool always, struct th_str by, struct th_str message,
+					 size_t *ret_index, struct th_err *err);
 /* A person's word on a parked call: done, not_started or unknown. */
 TH_NODISCARD enum th_code th_edit_settle(struct th_edit *e, struct th_str call_id,
 					 enum th_outcome_status status, struct th_str by,

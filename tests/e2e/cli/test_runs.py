@@ -263,6 +263,22 @@ class Approvals(house.House):
         self.assertEqual((self.work / "approved.txt").read_text(), "yes\n")
         self.bad(1, ["nothing in it waits"], "approve", "ap")
 
+    def test_approved_for_good(self):
+        """One word for every later call of the tool."""
+        self.serve([shell("echo a")], [shell("echo b")], [{"text": "both"}])
+        self.good("run", "-m", "gpt-5.4", "-s", "yes", "--approve", "shell", "go", code=3)
+        self.good("approve", "yes", "--always")
+        self.assertIn("both", self.good("resume", "yes").out)
+
+    def test_rejected_for_good(self):
+        self.serve([shell("echo a")], [shell("echo b")],
+                   {"expect": [{"tool_output": {"contains": "no shells"}}], "parts": [{"text": "neither"}]})
+        self.good("run", "-m", "gpt-5.4", "-s", "no", "--approve", "shell", "go", code=3)
+        self.good("reject", "no", "--always", "-m", "no shells")
+        self.assertIn("neither", self.good("resume", "no").out)
+        self.assertEqual(self.kinds("no").count("approval_requested"), 1)
+        self.assertNotIn("intent", self.kinds("no"))
+
     def test_its_desktop_meanwhile(self):
         self.serve([{"screenshot": True}], [shell("true")], [{"text": "over"}])
         ended = self.good("run", "-m", "gpt-5.4", "-c", "desktop:640x480", "-s", "desk", "--approve", "shell", "go", code=3)
