@@ -54,6 +54,19 @@ static void nothing(void *ctx, struct thole_session *s, const struct thole_note 
 	(void)n;
 }
 
+struct kept {
+	struct thole_call *calls[8];
+	size_t count;
+};
+
+static void keep_all(void *ctx, struct thole_call *call)
+{
+	struct kept *kept = ctx;
+
+	assert_true(kept->count < 8);
+	kept->calls[kept->count++] = call;
+}
+
 struct seen {
 	char names[2000], last[2000];
 };
@@ -150,7 +163,7 @@ static void a_hook_by_its_name(void **state)
 	struct thole_runtime *rt = runtime_at(scripted_url(model), "memory:");
 	struct thole_agent *a = agent_of("a");
 	struct thole_session *s = NULL;
-	struct thole_call *call = NULL;
+	struct kept slow = { .count = 0 };
 	int runs = 0, told = 0;
 
 	(void)state;
@@ -158,16 +171,18 @@ static void a_hook_by_its_name(void **state)
 	GOOD(thole_agent_set_json(
 	    a, "hooks", "{\"tool_start\":\"watch\",\"llm_start\":\"slow\",\"fail\":true}", &error));
 	GOOD(thole_agent_function(a, "watch", count_call, &told, &error));
-	GOOD(thole_agent_function(a, "slow", keep_call, &call, &error));
+	GOOD(thole_agent_function(a, "slow", keep_all, &slow, &error));
 	GOOD(thole_session_new(rt, a, NULL, &s, &error));
 	/* Nobody waits for the slow one: all is over before it answers. */
 	GOOD(thole_session_run(s, "go", &error));
 	assert_int_equal(thole_session_state(s), THOLE_FINISHED);
 	assert_int_equal(runs, 2);
 	assert_int_equal(told, 2);
-	BAD(THOLE_EUSAGE, thole_call_trip(call, NULL, &error));
-	BAD(THOLE_EUSAGE, thole_call_approve(call, &error));
-	GOOD(thole_call_fail(call, "too late", &error));
+	assert_int_equal(slow.count, 3);
+	BAD(THOLE_EUSAGE, thole_call_trip(slow.calls[0], NULL, &error));
+	BAD(THOLE_EUSAGE, thole_call_approve(slow.calls[0], &error));
+	for (size_t i = 0; i < slow.count; i++)
+		GOOD(thole_call_fail(slow.calls[i], "too late", &error));
 	GOOD(thole_session_wait(s, -1, &error));
 	assert_int_equal(thole_session_state(s), THOLE_FINISHED);
 	GOOD(thole_runtime_free(rt));
