@@ -3,7 +3,7 @@
  * secret.h - keys and tokens, as a type that cannot be printed or stored.
  *
  * The struct is opaque and no function turns it into a th_str but
- * th_secret_expose, which only io/fetch.c (to send a header) and the server's
+ * th_secret_expose, which only io/fetch_request.c (to send a header) and the server's
  * comparison may call; a house check enforces that.  Memory is wiped on free.
  */
 #ifndef TH_BASE_SECRET_H

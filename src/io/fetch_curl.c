@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fetch_curl.c - what curl wants of the loop: descriptors watched, one timer,
+ * requests added when it is not at work, and what is finished taken from it.
+ */
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "io/fetch_internal.h"
+
+#define CONNECTIONS_MAX 16384L /* kept open; the descriptor limit usually comes first */
+
+/* One descriptor of curl's.  Once connected it is closed through us; before, curl closes it itself,
+ * and may get the same number for its next try without a word. */
+struct th_fetch_watch {
+	struct th_fetcher *f;
+	struct th_poll *poll;
+	int fd;
+	bool connected;
+	bool wanted; /* curl asked for events; else it idles in the cache */
+};
+
+/* ---- curl's wishes: descriptors and one timer ---- */
+
+static void act(struct th_fetcher *f, curl_socket_t fd, int events);
+
+static void on_watch(void *ctx, unsigned events)
+{
+	struct th_fetch_watch *w = (struct th_fetch_watch *)ctx;
+	if (!w->wanted) { /* an idle connection was closed by the other end; curl will notice when
+			     it looks */
+		th_poll_set(w->poll, 0);
+		return;
+	}
+	act(w->f, w->fd,
+	    (events & TH_POLL_READ ? CURL_CSELECT_IN : 0) |
+		(events & TH_POLL_WRITE ? CURL_CSELECT_OUT : 0));
+}
+
+static struct th_fetch_watch *watch_of(struct th_fetcher *f, int fd)
+{
+	return (size_t)fd < f->watch_count ? f->watches[fd] : NULL;
+}
+
+static struct th_fetch_watch *watch_new(struct th_fetcher *f, int fd)
+{
+	if ((size_t)fd >= f->watch_count) {
+		size_t count = TH_MAX((size_t)fd + 1, f->watch_count * 2);
+		f->watches =
+		    (struct th_fetch_watch **)th_realloc(f->watches, count * sizeof(*f->watches));
+		memset(f->watches + f->watch_count, 0,
+		       (count - f->watch_count) * sizeof(*f->watches));
+		f->watch_count = count;
+	}
+	struct th_fetch_watch *w = (struct th_fetch_watch *)th_alloc(sizeof(*w));
+	*w = (struct th_fetch_watch){ .f = f, .fd = fd };
+	f->watches[fd] = w;
+	return w;
+}
+
+void th_fetch_watch_free(struct th_fetch_watch *w)
+{
+	w->f->watches[w->fd] = NULL;
+	th_poll_free(w->poll);
+	free(w);
+}
+
+static struct th_fetch *fetch_of(CURL *easy)
+{
+	char *private = NULL;
+	curl_easy_getinfo(easy, CURLINFO_PRIVATE, &private);
+	return (struct th_fetch *)(void *)private;
+}
+
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *assigned)
+{
+	struct th_fetcher *f = (struct th_fetcher *)ctx;
+	struct th_fetch_watch *w = watch_of(f, fd);
+	(void)assigned;
+
+	if (what == CURL_POLL_REMOVE) {
+		if (w && !w->connected) {
+			th_fetch_watch_free(w);
+		} else if (w) {
+			w->wanted = false;
+			if (th_poll_get(w->poll) & TH_POLL_WRITE)
+				th_poll_set(w->poll, TH_POLL_READ);
+		}
+		return 0;
+	}
+	if (!w)
+		w = watch_new(f, fd);
+	if (!w->poll && th_poll_new(f->loop, fd, on_watch, w, &w->poll, NULL))
+		return -1;
+	w->wanted = true;
+	if (!w->connected) /* CURLINFO_ACTIVESOCKET would search all connections */
+		w->connected = fetch_of(easy)->connected;
+	th_poll_set(w->poll, (what & CURL_POLL_IN ? TH_POLL_READ : 0u) |
+				 (what & CURL_POLL_OUT ? TH_POLL_WRITE : 0u));
+	return 0;
+}
+
+curl_socket_t th_fetch_open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *a)
+{
+	struct th_fetcher *f = (struct th_fetcher *)ctx;
+	int fd = socket(a->family, a->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->protocol);
+	struct th_fetch_watch *w = fd >= 0 ? watch_of(f, fd) : NULL;
+	(void)purpose;
+	if (w && w->poll) {
+		/* curl still takes this number for registered, but that was another socket. */
+		unsigned events = th_poll_get(w->poll);
+		w->poll = th_poll_free(w->poll);
+		if (th_poll_new(f->loop, fd, on_watch, w, &w->poll, NULL) == TH_OK)
+			th_poll_set(w->poll, events);
+	}
+	return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+int th_fetch_close_socket(void *ctx, curl_socket_t fd)
+{
+	struct th_fetcher *f = (struct th_fetcher *)ctx;
+	struct th_fetch_watch *w = watch_of(f, fd);
+	if (w)
+		th_fetch_watch_free(w);
+	return close(fd);
+}
+
+static void on_curl_timer(void *ctx)
+{
+	act((struct th_fetcher *)ctx, CURL_SOCKET_TIMEOUT, 0);
+}
+
+static int set_timer(CURLM *multi, long timeout_ms, void *ctx)
+{
+	struct th_fetcher *f = (struct th_fetcher *)ctx;
+	(void)multi;
+	if (timeout_ms > 0) {
+		th_timer_start(&f->timer, (uint64_t)timeout_ms, 0);
+		return 0;
+	}
+	th_timer_stop(&f->timer);
+	if (timeout_ms == 0) {
+		f->timeout_due = true;
+		th_loop_defer(f->loop, &f->kick);
+	}
+	return 0;
+}
+
+/* ---- requests ---- */
+
+/* The upload buffer (16 KiB) would stay until the answer is over: model answers take minutes. */
+static void drop_upload_buffers(struct th_fetcher *f)
+{
+	for (struct th_fetch *x = f->uploads.next, *next; x != &f->uploads; x = next) {
+		curl_off_t sent = 0;
+		next = x->next;
+		if (x->piece < x->body_count)
+			continue;
+		curl_easy_getinfo(x->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+		if ((uint64_t)sent < x->body_size)
+			continue;
+		th_fetch_list_remove(x);
+		x->uploading = false;
+		curl_easy_setopt(x->easy, CURLOPT_UPLOAD_BUFFERSIZE, TH_FETCH_UPLOAD_SIZE);
+	}
+}
+
+static void pump(struct th_fetcher *f)
+{
+	CURLMsg *msg;
+	int left;
+
+	th_fetch_reap(f);
+	drop_upload_buffers(f);
+	while ((msg = curl_multi_info_read(f->multi, &left))) {
+		CURLcode code = msg->data.result;
+		struct th_fetch *x = fetch_of(msg->easy_handle);
+		assert(msg->msg == CURLMSG_DONE);
+		th_fetch_finish(x, th_fetch_end_of(x, code), code);
+	}
+}
+
+static void act(struct th_fetcher *f, curl_socket_t fd, int events)
+{
+	int running;
+	assert(f->depth == 0);
+	f->depth++;
+	CURLMcode code = curl_multi_socket_action(f->multi, fd, events, &running);
+	f->depth--;
+	assert(code == CURLM_OK);
+	(void)code;
+	pump(f);
+}
+
+void th_fetch_on_kick(void *ctx)
+{
+	struct th_fetcher *f = (struct th_fetcher *)ctx;
+	while (f->pending.next != &f->pending) {
+		struct th_fetch *x = f->pending.next;
+		th_fetch_list_remove(x);
+		f->depth++;
+		CURLMcode code = curl_multi_add_handle(f->multi, x->easy);
+		f->depth--;
+		if (code) {
+			th_fetch_finish(x, TH_FETCH_LIMIT, CURLE_OUT_OF_MEMORY);
+			continue;
+		}
+		x->added = true;
+		if (x->uploading)
+			th_fetch_list_append(&f->uploads, x);
+	}
+	if (f->timeout_due) {
+		f->timeout_due = false;
+		act(f, CURL_SOCKET_TIMEOUT, 0);
+	}
+}
+
+/* ---- curl itself ---- */
+
+void th_fetch_use_curl(struct th_fetcher *f)
+{
+	th_timer_init(&f->timer, f->loop, on_curl_timer, f);
+	curl_multi_setopt(f->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+	curl_multi_setopt(f->multi, CURLMOPT_SOCKETDATA, f);
+	curl_multi_setopt(f->multi, CURLMOPT_TIMERFUNCTION, set_timer);
+	curl_multi_setopt(f->multi, CURLMOPT_TIMERDATA, f);
+	curl_multi_setopt(f->multi, CURLMOPT_MAXCONNECTS, CONNECTIONS_MAX);
+}
