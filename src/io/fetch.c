@@ -6,10 +6,10 @@
  * receive buffers, the upload buffer given back as soon as the body is sent,
  * answer heads kept only once there is one, header lists in one block.
  *
- * CPU: a descriptor stays registered while its connection idles in curl's
- * cache (a request on a kept connection costs no epoll_ctl), easy handles are
- * used again, and the deadlines of a request are one lazy timer: a byte that
- * arrives only notes the time.
+ * CPU: requests run in lanes, see fetch_internal.h, a descriptor stays registered while its
+ * connection idles in curl's cache (a request on a kept connection costs no epoll_ctl), easy
+ * handles are used again, and the deadlines of a request are one lazy timer: a byte that arrives
+ * only notes the time.
  *
  * curl must not be re-entered from its callbacks.  So requests are added from
  * a deferred call, a cancel inside a callback only marks, and on_done is
@@ -20,7 +20,7 @@
 #define RECEIVE_SIZE 2048L /* curl's receive buffer of one request */
 #define UPLOAD_SIZE_MAX 65536L
 #define UPLOADS_LARGE_MAX 128
-#define SPARE_HANDLES_MAX 64 /* easy handles kept for use again */
+#define SPARES_MIN 64 /* easy handles kept for use again, or as many as requests run */
 /* curl 7.88 loses the first piece of a body that is longer than its upload buffer when it is the
  * first on a new HTTP/2 connection (found by test); its HTTP/2 was written anew for 8.1. */
 #define HTTP2_SINCE 0x080100u
@@ -105,7 +105,7 @@ static void detach(struct th_fetch *x)
 	th_timer_stop(&x->timer);
 	if (x->added) {
 		f->depth++;
-		curl_multi_remove_handle(f->multi, x->easy);
+		curl_multi_remove_handle(x->lane->multi, x->easy);
 		f->depth--;
 	}
 	if (slot->fetch == x) {
@@ -126,7 +126,7 @@ static void recycle(struct th_fetch *x)
 	struct th_fetcher *f = x->f;
 	free(x->head);
 	x->head = NULL;
-	if (f->spare_count == SPARE_HANDLES_MAX || f->closing) {
+	if (f->spare_count >= TH_MAX(f->count, (uint32_t)SPARES_MIN) || f->closing) {
 		curl_easy_cleanup(x->easy);
 		free(x);
 		return;
@@ -276,6 +276,22 @@ static uint32_t slot_take(struct th_fetcher *f, struct th_fetch *x)
 	return index;
 }
 
+/* Of a slot; NULL: out of memory. */
+static struct th_fetch_lane *lane_of(struct th_fetcher *f, uint32_t index)
+{
+	size_t at = index / TH_FETCH_LANE;
+
+	while (at >= f->lane_count) {
+		struct th_fetch_lane *lane = th_fetch_lane_new(f);
+		if (!lane)
+			return NULL;
+		f->lanes = (struct th_fetch_lane **)th_realloc(f->lanes, (f->lane_count + 1) *
+									     sizeof(*f->lanes));
+		f->lanes[f->lane_count++] = lane;
+	}
+	return f->lanes[at];
+}
+
 enum th_code th_fetch_start(struct th_fetcher *f, const struct th_fetch_request *r,
 			    struct th_fetch_id *ret, struct th_err *err)
 {
@@ -305,6 +321,12 @@ enum th_code th_fetch_start(struct th_fetcher *f, const struct th_fetch_request 
 	};
 	x->index = slot_take(f, x);
 	x->generation = f->slots[x->index].generation;
+	x->lane = lane_of(f, x->index);
+	if (!x->lane) {
+		detach(x);
+		recycle(x);
+		return th_fail(err, TH_ENOMEM, "curl has no memory for a request");
+	}
 	SET(CURLOPT_HTTPHEADER, th_fetch_lines(x, r));
 	SET(CURLOPT_URL, f->url_checked);
 	SET(CURLOPT_PIPEWAIT, f->http2 && th_str_istarts(r->url, TH_STR("https:")) ? 1L : 0L);
@@ -361,11 +383,6 @@ enum th_code th_fetcher_new(struct th_loop *l, struct th_fetcher **ret, struct t
 		return th_fail(err, TH_EIO, "libcurl does not start");
 	initialised = true;
 	struct th_fetcher *f = (struct th_fetcher *)th_alloc(sizeof(*f));
-	f->multi = curl_multi_init();
-	if (!f->multi) {
-		free(f);
-		return th_fail(err, TH_ENOMEM, "libcurl has no memory");
-	}
 	f->loop = l;
 	f->slot_free = UINT32_MAX;
 	list_init(&f->pending);
@@ -376,7 +393,6 @@ enum th_code th_fetcher_new(struct th_loop *l, struct th_fetcher **ret, struct t
 	f->http2 = curl_version_info(CURLVERSION_NOW)->version_num >= HTTP2_SINCE;
 	f->ca_file = getenv("SSL_CERT_FILE") ?: getenv("CURL_CA_BUNDLE");
 	f->ca_dir = getenv("SSL_CERT_DIR");
-	th_fetch_use_curl(f);
 	*ret = f;
 	return TH_OK;
 }
@@ -396,9 +412,9 @@ struct th_fetcher *th_fetcher_free(struct th_fetcher *f)
 		curl_easy_cleanup(x->easy);
 		free(x);
 	}
-	f->depth++;
-	curl_multi_cleanup(f->multi);
-	th_timer_stop(&f->timer);
+	for (size_t i = 0; i < f->lane_count; i++)
+		th_fetch_lane_free(f->lanes[i]);
+	free(f->lanes);
 	th_loop_undefer(f->loop, &f->kick);
 	for (size_t i = 0; i < f->watch_count; i++)
 		if (f->watches[i])

@@ -8,12 +8,14 @@
 
 #include "io/fetch_internal.h"
 
-#define CONNECTIONS_MAX 16384L /* kept open; the descriptor limit usually comes first */
+#define CONNECTIONS_MAX \
+	(4L * TH_FETCH_LANE) /* kept open by a lane: requests may go to several hosts */
 
 /* One descriptor of curl's.  Once connected it is closed through us; before, curl closes it itself,
  * and may get the same number for its next try without a word. */
 struct th_fetch_watch {
 	struct th_fetcher *f;
+	struct th_fetch_lane *lane; /* that asked for it last */
 	struct th_poll *poll;
 	int fd;
 	bool connected;
@@ -22,7 +24,7 @@ struct th_fetch_watch {
 
 /* ---- curl's wishes: descriptors and one timer ---- */
 
-static void act(struct th_fetcher *f, curl_socket_t fd, int events);
+static void act(struct th_fetch_lane *lane, curl_socket_t fd, int events);
 
 static void on_watch(void *ctx, unsigned events)
 {
@@ -32,7 +34,7 @@ static void on_watch(void *ctx, unsigned events)
 		th_poll_set(w->poll, 0);
 		return;
 	}
-	act(w->f, w->fd,
+	act(w->lane, w->fd,
 	    (events & TH_POLL_READ ? CURL_CSELECT_IN : 0) |
 		(events & TH_POLL_WRITE ? CURL_CSELECT_OUT : 0));
 }
@@ -74,14 +76,17 @@ static struct th_fetch *fetch_of(CURL *easy)
 
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *assigned)
 {
-	struct th_fetcher *f = (struct th_fetcher *)ctx;
+	struct th_fetch_lane *lane = (struct th_fetch_lane *)ctx;
+	struct th_fetcher *f = lane->f;
 	struct th_fetch_watch *w = watch_of(f, fd);
 	(void)assigned;
 
 	if (what == CURL_POLL_REMOVE) {
-		if (w && !w->connected) {
+		if (!w || w->lane != lane) /* the number is another lane's by now */
+			return 0;
+		if (!w->connected) {
 			th_fetch_watch_free(w);
-		} else if (w) {
+		} else {
 			w->wanted = false;
 			if (th_poll_get(w->poll) & TH_POLL_WRITE)
 				th_poll_set(w->poll, TH_POLL_READ);
@@ -92,6 +97,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *as
 		w = watch_new(f, fd);
 	if (!w->poll && th_poll_new(f->loop, fd, on_watch, w, &w->poll, NULL))
 		return -1;
+	w->lane = lane;
 	w->wanted = true;
 	if (!w->connected) /* CURLINFO_ACTIVESOCKET would search all connections */
 		w->connected = fetch_of(easy)->connected;
@@ -127,21 +133,21 @@ int th_fetch_close_socket(void *ctx, curl_socket_t fd)
 
 static void on_curl_timer(void *ctx)
 {
-	act((struct th_fetcher *)ctx, CURL_SOCKET_TIMEOUT, 0);
+	act((struct th_fetch_lane *)ctx, CURL_SOCKET_TIMEOUT, 0);
 }
 
 static int set_timer(CURLM *multi, long timeout_ms, void *ctx)
 {
-	struct th_fetcher *f = (struct th_fetcher *)ctx;
+	struct th_fetch_lane *lane = (struct th_fetch_lane *)ctx;
 	(void)multi;
 	if (timeout_ms > 0) {
-		th_timer_start(&f->timer, (uint64_t)timeout_ms, 0);
+		th_timer_start(&lane->timer, (uint64_t)timeout_ms, 0);
 		return 0;
 	}
-	th_timer_stop(&f->timer);
+	th_timer_stop(&lane->timer);
 	if (timeout_ms == 0) {
-		f->timeout_due = true;
-		th_loop_defer(f->loop, &f->kick);
+		lane->timeout_due = true;
+		th_loop_defer(lane->f->loop, &lane->f->kick);
 	}
 	return 0;
 }
@@ -165,14 +171,14 @@ static void drop_upload_buffers(struct th_fetcher *f)
 	}
 }
 
-static void pump(struct th_fetcher *f)
+static void pump(struct th_fetch_lane *lane)
 {
 	CURLMsg *msg;
 	int left;
 
-	th_fetch_reap(f);
-	drop_upload_buffers(f);
-	while ((msg = curl_multi_info_read(f->multi, &left))) {
+	th_fetch_reap(lane->f);
+	drop_upload_buffers(lane->f);
+	while ((msg = curl_multi_info_read(lane->multi, &left))) {
 		CURLcode code = msg->data.result;
 		struct th_fetch *x = fetch_of(msg->easy_handle);
 		assert(msg->msg == CURLMSG_DONE);
@@ -180,16 +186,17 @@ static void pump(struct th_fetcher *f)
 	}
 }
 
-static void act(struct th_fetcher *f, curl_socket_t fd, int events)
+static void act(struct th_fetch_lane *lane, curl_socket_t fd, int events)
 {
+	struct th_fetcher *f = lane->f;
 	int running;
 	assert(f->depth == 0);
 	f->depth++;
-	CURLMcode code = curl_multi_socket_action(f->multi, fd, events, &running);
+	CURLMcode code = curl_multi_socket_action(lane->multi, fd, events, &running);
 	f->depth--;
 	assert(code == CURLM_OK);
 	(void)code;
-	pump(f);
+	pump(lane);
 }
 
 void th_fetch_on_kick(void *ctx)
@@ -199,7 +206,7 @@ void th_fetch_on_kick(void *ctx)
 		struct th_fetch *x = f->pending.next;
 		th_fetch_list_remove(x);
 		f->depth++;
-		CURLMcode code = curl_multi_add_handle(f->multi, x->easy);
+		CURLMcode code = curl_multi_add_handle(x->lane->multi, x->easy);
 		f->depth--;
 		if (code) {
 			th_fetch_finish(x, TH_FETCH_LIMIT, CURLE_OUT_OF_MEMORY);
@@ -209,20 +216,40 @@ void th_fetch_on_kick(void *ctx)
 		if (x->uploading)
 			th_fetch_list_append(&f->uploads, x);
 	}
-	if (f->timeout_due) {
-		f->timeout_due = false;
-		act(f, CURL_SOCKET_TIMEOUT, 0);
+	for (size_t i = 0; i < f->lane_count; i++) {
+		struct th_fetch_lane *lane = f->lanes[i];
+		if (!lane->timeout_due)
+			continue;
+		lane->timeout_due = false;
+		act(lane, CURL_SOCKET_TIMEOUT, 0);
 	}
 }
 
-/* ---- curl itself ---- */
+/* ---- lanes ---- */
 
-void th_fetch_use_curl(struct th_fetcher *f)
+struct th_fetch_lane *th_fetch_lane_new(struct th_fetcher *f)
 {
-	th_timer_init(&f->timer, f->loop, on_curl_timer, f);
-	curl_multi_setopt(f->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
-	curl_multi_setopt(f->multi, CURLMOPT_SOCKETDATA, f);
-	curl_multi_setopt(f->multi, CURLMOPT_TIMERFUNCTION, set_timer);
-	curl_multi_setopt(f->multi, CURLMOPT_TIMERDATA, f);
-	curl_multi_setopt(f->multi, CURLMOPT_MAXCONNECTS, CONNECTIONS_MAX);
+	struct th_fetch_lane *lane = (struct th_fetch_lane *)th_alloc(sizeof(*lane));
+	lane->f = f;
+	lane->multi = curl_multi_init();
+	if (!lane->multi) {
+		free(lane);
+		return NULL;
+	}
+	th_timer_init(&lane->timer, f->loop, on_curl_timer, lane);
+	curl_multi_setopt(lane->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+	curl_multi_setopt(lane->multi, CURLMOPT_SOCKETDATA, lane);
+	curl_multi_setopt(lane->multi, CURLMOPT_TIMERFUNCTION, set_timer);
+	curl_multi_setopt(lane->multi, CURLMOPT_TIMERDATA, lane);
+	curl_multi_setopt(lane->multi, CURLMOPT_MAXCONNECTS, CONNECTIONS_MAX);
+	return lane;
+}
+
+void th_fetch_lane_free(struct th_fetch_lane *lane)
+{
+	lane->f->depth++;
+	curl_multi_cleanup(lane->multi);
+	lane->f->depth--;
+	th_timer_stop(&lane->timer);
+	free(lane);
 }

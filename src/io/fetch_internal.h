@@ -14,9 +14,22 @@
 #include "base/limits.h"
 #include "io/fetch.h"
 
+#define TH_FETCH_LANE 64            /* requests; a multi handle has 35 KB */
 #define TH_FETCH_UPLOAD_SIZE 16384L /* curl's minimum; larger ones only while few requests run */
 
 struct th_fetch_watch;
+
+/*
+ * Some of the requests have a multi handle of their own: for each request curl
+ * goes through all of a host's connections until it finds one that is free, and
+ * with a thousand requests under way nearly all are not.
+ */
+struct th_fetch_lane {
+	struct th_fetcher *f;
+	CURLM *multi;
+	struct th_timer timer; /* curl's */
+	bool timeout_due;
+};
 
 struct th_answer_head {
 	int status;
@@ -29,6 +42,7 @@ struct th_answer_head {
 
 struct th_fetch {
 	struct th_fetcher *f;
+	struct th_fetch_lane *lane;
 	struct th_fetch *prev, *next; /* in `pending`, `dead` or a spare */
 	CURL *easy;
 	void *block; /* header list and its strings, a small body; wiped, for the secret */
@@ -63,8 +77,8 @@ struct th_fetch_slot {
 
 struct th_fetcher {
 	struct th_loop *loop;
-	CURLM *multi;
-	struct th_timer timer; /* curl's */
+	struct th_fetch_lane **lanes; /* of TH_FETCH_LANE slots each */
+	size_t lane_count;
 	struct th_deferred kick;
 	struct th_fetch_slot *slots;
 	uint32_t slot_count, slot_free, count;
@@ -76,7 +90,7 @@ struct th_fetcher {
 	char *url_checked; /* the last URL found good: most requests go to the same */
 	const char *ca_file, *ca_dir;
 	unsigned depth; /* inside curl */
-	bool timeout_due, closing, http2;
+	bool closing, http2;
 };
 
 static inline uint64_t th_fetch_now(const struct th_fetch *x)
@@ -113,6 +127,8 @@ curl_socket_t th_fetch_open_socket(void *ctx, curlsocktype purpose, struct curl_
 int th_fetch_close_socket(void *ctx, curl_socket_t fd);
 /* f->kick: adds what is pending to curl. */
 void th_fetch_on_kick(void *ctx);
-void th_fetch_use_curl(struct th_fetcher *f); /* its multi and timer */
+/* NULL: out of memory. */
+struct th_fetch_lane *th_fetch_lane_new(struct th_fetcher *f);
+void th_fetch_lane_free(struct th_fetch_lane *lane);
 
 #endif
