@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CAP_MIN 64 /* the first allocation, so that small buffers grow once */
+#define CAP_MIN 64    /* the first allocation, so that small buffers grow once */
+#define CAP_SMALL 512 /* and those of most events once more */
 
 void th_buf_init(struct th_buf *b, size_t size_max)
 {
@@ -41,8 +42,8 @@ void th_buf_clear(struct th_buf *b)
 		b->ptr[0] = '\0';
 }
 
-/* Room for `more` bytes and the NUL; false when that passes the maximum. */
-static bool make_room(struct th_buf *b, size_t more)
+/* The same where there is none yet. */
+static bool grow(struct th_buf *b, size_t more)
 {
 	size_t cap;
 	char *ptr;
@@ -54,11 +55,11 @@ static bool make_room(struct th_buf *b, size_t more)
 		b->failed = true;
 		return false;
 	}
-	if (b->cap && more <= b->cap - b->len)
-		return true;
-	cap = b->cap > SIZE_MAX / 2 ? SIZE_MAX : TH_MAX(b->cap * 2, (size_t)CAP_MIN);
+	cap = b->cap > SIZE_MAX / 2 ? SIZE_MAX : b->cap * (b->cap < CAP_SMALL ? 4 : 2);
+	cap = TH_MAX(cap, (size_t)CAP_MIN);
 	cap = TH_MIN(TH_MAX(cap, b->len + more), b->max);
-	cap = TH_MAX(cap, (size_t)1); /* 0 says "nothing allocated" */
+	if (cap == 0) /* nothing may be put in, nor is */
+		return true;
 	if (cap >= PTRDIFF_MAX) {
 		b->failed = true;
 		return false;
@@ -73,6 +74,12 @@ static bool make_room(struct th_buf *b, size_t more)
 	b->cap = cap;
 	b->ptr[b->len] = '\0';
 	return true;
+}
+
+/* Room for `more` bytes and the NUL; false when that passes the maximum. */
+static inline bool make_room(struct th_buf *b, size_t more)
+{
+	return (!b->failed && b->cap && more <= b->cap - b->len) || grow(b, more);
 }
 
 void th_buf_reserve(struct th_buf *b, size_t more)
@@ -94,14 +101,6 @@ void th_buf_add_mem(struct th_buf *b, const void *ptr, size_t len)
 void th_buf_add(struct th_buf *b, struct th_str s)
 {
 	th_buf_add_mem(b, s.ptr, s.len);
-}
-
-void th_buf_add_char(struct th_buf *b, char c)
-{
-	if (!make_room(b, 1))
-		return;
-	b->ptr[b->len++] = c;
-	b->ptr[b->len] = '\0';
 }
 
 void th_buf_add_cstr(struct th_buf *b, const char *s)

@@ -42,10 +42,20 @@ void th_buf_reserve(struct th_buf *b, size_t more);
 
 void th_buf_add(struct th_buf *b, struct th_str s);
 void th_buf_add_mem(struct th_buf *b, const void *ptr, size_t len);
-void th_buf_add_char(struct th_buf *b, char c);
 void th_buf_add_cstr(struct th_buf *b, const char *s);
 void th_buf_add_u64(struct th_buf *b, uint64_t v);
 void th_buf_add_i64(struct th_buf *b, int64_t v);
+/* Half of what JSON is written with. */
+static inline void th_buf_add_char(struct th_buf *b, char c)
+{
+	if (b->failed || b->len == b->cap) {
+		th_buf_add_mem(b, &c, 1);
+		return;
+	}
+	b->ptr[b->len++] = c;
+	b->ptr[b->len] = '\0';
+}
+
 TH_PRINTF(2, 3) void th_buf_printf(struct th_buf *b, const char *fmt, ...);
 TH_PRINTF(2, 0) void th_buf_vprintf(struct th_buf *b, const char *fmt, va_list ap);
 

@@ -35,16 +35,18 @@ enum {
 	STOP_QUOTE = 1,  /* ends a run inside a string: " and \ */
 	STOP_NEST = 2,   /* matters outside of strings: " [ ] { } */
 	STOP_ESCAPE = 4, /* must be escaped when written: " \ and C0 */
+	STOP_PLAIN = 8,  /* that, and what is not ASCII: may not be UTF-8 */
 };
 
 /* clang-format off */
-#define C0 STOP_ESCAPE
+#define C0 (STOP_ESCAPE | STOP_PLAIN)
 static const uint8_t stops[256] = {
 	C0, C0, C0, C0, C0, C0, C0, C0, C0, C0, C0, C0, C0, C0, C0, C0,
 	C0, C0, C0, C0, C0, C0, C0, C0, C0, C0, C0, C0, C0, C0, C0, C0,
-	['"'] = STOP_QUOTE | STOP_NEST | STOP_ESCAPE,
-	['\\'] = STOP_QUOTE | STOP_ESCAPE,
+	['"'] = STOP_QUOTE | STOP_NEST | STOP_ESCAPE | STOP_PLAIN,
+	['\\'] = STOP_QUOTE | STOP_ESCAPE | STOP_PLAIN,
 	['['] = STOP_NEST, [']'] = STOP_NEST, ['{'] = STOP_NEST, ['}'] = STOP_NEST,
+	[0x80 ... 0xff] = STOP_PLAIN,
 };
 #undef C0
 /* clang-format on */
@@ -67,6 +69,8 @@ static inline unsigned stop_mask(const char *p, unsigned stop)
 	}
 	unsigned mask = eq(v, '"') | eq(v, '\\');
 
+	if (stop == STOP_PLAIN) /* signed: what is not ASCII is less than any of it */
+		mask |= (unsigned)_mm_movemask_epi8(_mm_cmplt_epi8(v, _mm_set1_epi8(0x20)));
 	if (stop == STOP_ESCAPE)
 		mask |= (unsigned)_mm_movemask_epi8(
 		    _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1f)), v));
@@ -558,6 +562,11 @@ static void escape_valid(struct th_buf *out, struct th_str s)
 
 void th_json_escape(struct th_buf *out, struct th_str s)
 {
+	/* Most strings, and all keys, are nothing else. */
+	size_t plain = (size_t)(skip_to(s.ptr, s.ptr + s.len, STOP_PLAIN) - s.ptr);
+
+	th_buf_add_mem(out, s.ptr, plain);
+	s = th_str_sub(s, plain, s.len);
 	while (s.len && !out->failed) {
 		size_t good = th_utf8_valid(s);
 
