@@ -6,6 +6,8 @@
  *	    latency_ms=500
  *
  * fleet: all sessions at once; turns per second against what the model's latency allows, and CPU.
+ *        ideal_percent counts from before the first session is made to the last one's end,
+ *        steady_percent the turns between, from when each session has had one.
  * busy:  the same with a model that answers at once: CPU per turn. watch=1: a watcher is told
  *        everything (deltas, items, events); guard=1: a guardrail at each of the four stages.
  * soak:  one session after the other; resident memory after the first tenth and at the end.
@@ -19,6 +21,9 @@ static struct {
 	struct thole_agent *agent;
 	const char *mode;
 	long sessions, finished, calls, notes, checks;
+	double first_us,
+	    last_us; /* when each session has had its first turn with a call, its last */
+	long last_calls;
 	bool watch;
 } b;
 
@@ -36,6 +41,12 @@ static void weather(void *ctx, struct thole_call *call)
 {
 	(void)ctx;
 	b.calls++;
+	if (b.calls % b.sessions == 0) {
+		b.last_us = bench_wall_us();
+		b.last_calls = b.calls;
+		if (b.calls == b.sessions)
+			b.first_us = b.last_us;
+	}
 	check(thole_call_done(call, "The weather in Paris is sunny, 21 degrees.", &err));
 }
 
@@ -76,7 +87,7 @@ static void begin(void)
 
 static void all_at_once(long latency_ms)
 {
-	double cpu = bench_cpu_us(), wall = bench_wall_us(), turns, rate;
+	double cpu = bench_cpu_us(), wall = bench_wall_us(), turns, rate, ideal, steady;
 
 	for (long i = 0; i < b.sessions; i++)
 		begin();
@@ -88,9 +99,12 @@ static void all_at_once(long latency_ms)
 	printf("{\"bench\":\"api %s\",\"sessions\":%ld,\"turns\":%.0f,\"notes\":%ld,\"checks\":%ld,"
 	       "\"cpu_us_turn\":%.2f,\"turns_s\":%.1f,\"cpu_percent\":%.2f",
 	       b.mode, b.sessions, turns, b.notes, b.checks, cpu / turns, rate, cpu / wall * 100);
-	if (latency_ms > 0)
-		printf(",\"ideal_percent\":%.2f",
-		       rate / ((double)b.sessions * 1000 / (double)latency_ms) * 100);
+	if (latency_ms > 0) {
+		ideal = (double)b.sessions * 1000 / (double)latency_ms;
+		steady = (double)(b.last_calls - b.sessions) / (b.last_us - b.first_us) * 1e6;
+		printf(",\"ideal_percent\":%.2f,\"steady_percent\":%.2f", rate / ideal * 100,
+		       steady / ideal * 100);
+	}
 	printf(",\"rss_kb\":%ld}\n", bench_rss_kb());
 }
 
