@@ -176,10 +176,10 @@ TH_API int thole_runtime_log(struct thole_runtime *rt, const char *session_id, u
 			     thole_line_fn *fn, void *ctx, struct thole_error *err);
 
 /*
- * A session with its log, digests and pictures (and, of a fork, the sessions it was forked from) as
- * lines, for thole_runtime_import or `thole import`, in another store or on another machine. `line`
- * and the callback: as of thole_runtime_log; the line has no end of line.  ENOENT; ELIMIT: a
- * picture of more than 40 MiB.
+ * A session with its log, digests and pictures (and the sessions it was forked from or that work
+ * for it) as lines, for thole_runtime_import or `thole import`, in another store or on another
+ * machine. `line` and the callback: as of thole_runtime_log; the line has no end of line.  ENOENT;
+ * ELIMIT: a picture of more than 40 MiB.
  */
 TH_API int thole_runtime_export(struct thole_runtime *rt, const char *session_id, thole_line_fn *fn,
 				void *ctx, struct thole_error *err);

@@ -59,10 +59,10 @@ const struct th_command th_command_export = {
 	.summary = "a session as a file, for another log or machine",
 	.text =
 	    "Prints session NAME as JSON lines: its log with the digests that chain it, and its "
-	    "pictures. A fork comes\n"
-	    "with the sessions it was forked from. The session stays as it is; who goes on with "
-	    "the copy should not go\n"
-	    "on with this one too.\n\n"
+	    "pictures. With it come\n"
+	    "the sessions it was forked from and those that work on its calls. It stays as it "
+	    "is; who goes on with the copy\n"
+	    "should not go on with this one too.\n\n"
 	    "Examples:\n"
 	    "  thole export report > report.jsonl\n"
 	    "  thole export report | ssh other thole import && ssh other thole resume report\n",

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "core/session.h"
+#include "run/driver.h"
 
 #define ROW_MEMORY_MAX (2 * TH_EVENT_DATA_MAX)
 
@@ -164,8 +165,45 @@ static enum th_code give_session(struct leaving *x, const struct th_session_row 
 	return code;
 }
 
-/* Parents first. */
-static enum th_code give_line(struct leaving *x, struct th_str id, int depth, struct th_err *err)
+/* Names of sessions, one behind the other, each ended by a NUL. */
+static enum th_code note_child(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			       struct th_err *err)
+{
+	struct th_buf *names = ctx;
+
+	(void)digest;
+	(void)err;
+	if (ev->kind == TH_EV_DELEGATION_STARTED &&
+	    th_json_unescape(th_json_raw_get(ev->data, "child"), names))
+		th_buf_add_char(names, '\0');
+	return TH_OK;
+}
+
+static enum th_code give_tree(struct leaving *x, struct th_str id, int depth, struct th_err *err);
+
+/* Those that work on its calls.  They are read after its row: at most they are further than it
+ * knows. */
+static enum th_code give_children(struct leaving *x, const struct th_session_row *row, int depth,
+				  struct th_err *err)
+{
+	struct th_buf names TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	enum th_code code = x->store->kind->read(x->store, row->session_id, row->parent_seq + 1,
+						 row->head_seq, note_child, &names, err);
+	struct th_str rest;
+
+	if (!code)
+		code = th_buf_check(&names, "the list of sessions that work for it", err);
+	rest = th_buf_str(&names);
+	while (!code && rest.len) {
+		code = give_tree(x, th_str_split(&rest, '\0'), depth + 1, err);
+		if (code == TH_ENOENT) /* it is not there: who goes on begins it anew */
+			code = TH_OK;
+	}
+	return code;
+}
+
+/* What it needs first. */
+static enum th_code give_tree(struct leaving *x, struct th_str id, int depth, struct th_err *err)
 {
 	struct th_arena a TH_CLEANUP(th_arena_deinit);
 	struct th_session_row row;
@@ -177,7 +215,9 @@ static enum th_code give_line(struct leaving *x, struct th_str id, int depth, st
 		code = th_fail(err, TH_ELIMIT, "a fork of a fork of … more than %d times",
 			       TH_FORK_DEPTH_MAX);
 	if (!code && row.parent.len)
-		code = give_line(x, row.parent, depth + 1, err);
+		code = give_tree(x, row.parent, depth + 1, err);
+	if (!code)
+		code = give_children(x, &row, depth, err);
 	return code ?: give_session(x, &row, err);
 }
 
@@ -188,7 +228,7 @@ enum th_code th_carry_out(struct th_store *store, struct th_str session_id, th_c
 	enum th_code code;
 
 	th_buf_init(&x.line, TH_JSON_SIZE_MAX);
-	code = give_line(&x, session_id, 0, err);
+	code = give_tree(&x, session_id, 0, err);
 	if (!code) {
 		th_buf_add_cstr(&x.line, "{\"end\":1}");
 		code = give(&x, err);
@@ -213,7 +253,8 @@ struct arriving {
 	struct th_blob *blobs;
 	size_t blob_count, blob_cap;
 	bool open; /* a session is being read; */
-	bool here; /* which the store has already */
+	bool here; /* which the store has already, */
+	bool same; /* and that is the same */
 	bool ended;
 };
 
@@ -226,7 +267,7 @@ static void arrival_clear(struct arriving *x)
 	x->row = (struct th_session_row){ 0 };
 	x->first = x->chain = (struct th_digest){ 0 };
 	x->event_count = x->blob_count = 0;
-	x->open = x->here = false;
+	x->open = x->here = x->same = false;
 }
 
 static enum th_code too_much(struct th_err *err)
@@ -305,6 +346,8 @@ static enum th_code begin(struct arriving *x, const struct th_json *v, struct th
 		return th_fail(err, TH_EPROTO, "head is no digest");
 	code = x->store->kind->get(x->store, row->session_id, &x->memory, &there, err);
 	x->here = !code;
+	x->same =
+	    x->here && there.head_seq == row->head_seq && th_digest_eq(&there.head, &row->head);
 	if (code && code != TH_ENOENT)
 		return code;
 	return row->parent.len && !x->here ? begin_fork(x, err) : TH_OK;
@@ -478,13 +521,18 @@ static enum th_code store_session(struct arriving *x, struct th_err *err)
 	return code;
 }
 
-/* `last`: it is the one that was meant; else a parent of it. */
+/* `last`: it is the one that was meant; else what it needs. */
 static enum th_code finish(struct arriving *x, bool last, struct th_err *err)
 {
 	if (!x->open)
 		return last ? th_fail(err, TH_EPROTO, "there is no session in it") : TH_OK;
 	if (x->here && last)
 		return th_fail(err, TH_EEXIST, "the store has a session %.*s already",
+			       TH_FMT(x->row.session_id));
+	/* What it did meanwhile must not be done again. */
+	if (x->here && !x->same && th_delegated_by(x->row.metadata).len)
+		return th_fail(err, TH_EEXIST,
+			       "the store has a session %.*s already, and it is another",
 			       TH_FMT(x->row.session_id));
 	return x->here ? TH_OK : store_session(x, err);
 }

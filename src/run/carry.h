@@ -9,12 +9,14 @@
  *	{"blob":HASH,"media_type":…,"bytes":BASE64}		what an event names
  *	{"end":1}
  *
- * A session that was forked stands behind those that it was forked from, whole.
+ * Behind the sessions that it was forked from, and those that work on its calls
+ * (agents as tools), each of them whole.
  *
  * What comes in is not believed: every event is held against the chain of
  * digests, every blob against its hash, and the log is folded; a session is
  * written in one transaction, or not at all.  One that the store has already is
- * left alone where it is a parent, and refused where it is what was asked for.
+ * left alone where something was forked from it, and where it works for another
+ * and is the same; it is refused where it is what was asked for.
  * It keeps its name, which is part of the chain, and gets an epoch of its own:
  * effects that were under way are settled as after a crash, on a machine whose
  * executor knows nothing of them.  The two copies know nothing of each other.

@@ -225,6 +225,76 @@ static void a_session_moves(void **state)
 	scripted_free(model);
 }
 
+static void delegates(void *ctx, const char *request, int nth, struct th_buf *items)
+{
+	(void)ctx;
+	(void)nth;
+	if (strstr(request, "You are the checker.") && !strstr(request, "\"call_id\":\"k1\""))
+		scripted_call(items, "k1", "risky", "{}");
+	else if (strstr(request, "You are the checker."))
+		scripted_say(items, "It is good.");
+	else if (!strstr(request, "\"call_id\":\"l1\""))
+		scripted_call(items, "l1", "check", "{\"input\":\"this\"}");
+	else
+		scripted_say(items, strstr(request, "It is good.") ? "All is well." : "Hm.");
+}
+
+/* Who works for it comes with it, as far as it is. */
+static void a_session_moves_with_its_delegate(void **state)
+{
+	struct scripted *model = scripted_new(delegates, NULL);
+	struct thole_runtime *here = runtime_at(scripted_url(model), "memory:");
+	struct thole_runtime *there = runtime_at(scripted_url(model), "memory:");
+	struct thole_agent *lead = agent_of("lead"), *checker = agent_of("checker");
+	struct thole_tool *tool = NULL;
+	struct thole_session *s = NULL;
+	struct th_buf early = TH_BUF_INIT(TH_MIB), file = TH_BUF_INIT(TH_MIB);
+	int runs = 0;
+
+	(void)state;
+	GOOD(thole_agent_set(checker, "instructions", "You are the checker.", &error));
+	GOOD(thole_agent_tool(checker, "risky", count_call, &runs, &tool, &error));
+	GOOD(thole_tool_ask(tool, true, &error));
+	GOOD(thole_agent_member(lead, checker, &error));
+	GOOD(thole_agent_delegate(lead, "check", "checker", "Checks", NULL, 3, &error));
+	GOOD(thole_session_new(here, lead, "mine", &s, &error));
+	GOOD(thole_session_run(s, "go", &error));
+	assert_int_equal(thole_session_state(s), THOLE_WAITING);
+	GOOD(thole_runtime_export(here, "mine", add_line, &early, &error));
+	assert_int_equal(scripted_count(early.ptr, "{\"thole_session\":1"), 2);
+	import_into(there, &early, "mine");
+	GOOD(thole_session_open(there, lead, "mine", &s, &error));
+	GOOD(thole_session_approve(s, "k1", "me", &error));
+	GOOD(thole_session_wait(s, -1, &error));
+	assert_string_equal(thole_session_output(s), "All is well.");
+	assert_int_equal(runs, 1);
+	/* And back to where only the delegate is left behind: it is not what it was. */
+	GOOD(thole_runtime_export(there, "mine", add_line, &file, &error));
+	GOOD(thole_runtime_free(here));
+	here = runtime_at(scripted_url(model), "memory:");
+	{
+		char *second = strstr(early.ptr + 1, "{\"thole_session\":1");
+		struct th_buf child = TH_BUF_INIT(TH_MIB);
+		char *name = NULL;
+
+		th_buf_add(&child, th_str_n(early.ptr, (size_t)(second - early.ptr)));
+		th_buf_add_cstr(&child, "{\"end\":1}\n");
+		GOOD(thole_runtime_import(here, child.ptr, child.len, &name, &error));
+		thole_free(name);
+		th_buf_deinit(&child);
+	}
+	BAD(THOLE_EEXIST, thole_runtime_import(here, file.ptr, file.len, NULL, &error));
+	assert_non_null(strstr(error.text, "it is another"));
+	import_into(here, &early, "mine");
+	th_buf_deinit(&early);
+	th_buf_deinit(&file);
+	GOOD(thole_runtime_free(here));
+	GOOD(thole_runtime_free(there));
+	thole_agent_free(lead);
+	thole_agent_free(checker);
+	scripted_free(model);
+}
+
 /* Whatever byte is changed, wherever the file ends: nothing gets in. */
 static void what_was_changed_stays_out(void **state)
 {
@@ -377,9 +447,13 @@ static void misuse(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(items_of_a_session), cmocka_unit_test(items_while_it_waits),
-		cmocka_unit_test(a_session_moves),    cmocka_unit_test(what_was_changed_stays_out),
-		cmocka_unit_test(hostile_files),      cmocka_unit_test(misuse),
+		cmocka_unit_test(items_of_a_session),
+		cmocka_unit_test(items_while_it_waits),
+		cmocka_unit_test(a_session_moves),
+		cmocka_unit_test(a_session_moves_with_its_delegate),
+		cmocka_unit_test(what_was_changed_stays_out),
+		cmocka_unit_test(hostile_files),
+		cmocka_unit_test(misuse),
 	};
 
 	return cmocka_run_group_tests(tests, away_from_home, NULL);
