@@ -496,7 +496,7 @@ TH_API int thole_session_pause(struct thole_session *s, const char *reason,
 			       struct thole_error *err);
 
 enum thole_when {
-	THOLE_NOW,       /* the request or the calls under way are given up */
+	THOLE_NOW,       /* the request or the calls under way are given up; no more deltas come */
 	THOLE_AFTER_TURN /* when all calls of the turn under way have their result */
 };
 /* Stops the task.  Fine when nothing runs (it is stopped then); EPROTO when it is over. */

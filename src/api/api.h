@@ -186,6 +186,8 @@ char *th_api_copy(struct th_str s); /* free() it */
 struct thole_note *th_api_tell(struct thole_session *s, int kind, struct th_str name,
 			       struct th_str text, struct th_str json, struct th_str id,
 			       uint64_t seq, struct thole_call *call);
+/* Of an answer that is given up: the pieces that nobody was told yet. */
+void th_api_deltas_drop(struct thole_session *s);
 void th_api_deliver_soon(struct thole_runtime *rt);
 /* Runs the loop until done(ctx) or a stop; timeout_ms -1: none.  TH_ETIMEOUT. */
 int th_api_spin(struct thole_runtime *rt, bool (*done)(void *ctx), void *ctx, int64_t timeout_ms,

@@ -269,6 +269,24 @@ struct thole_note *th_api_tell(struct thole_session *s, int kind, struct th_str 
 	return n;
 }
 
+void th_api_deltas_drop(struct thole_session *s)
+{
+	struct thole_runtime *rt = s->rt;
+	struct thole_note **at = &rt->notes;
+
+	while (*at) {
+		struct thole_note *n = *at;
+
+		if (n->session != s || n->kind != THOLE_NOTE_DELTA) {
+			at = &n->next;
+			continue;
+		}
+		*at = n->next;
+		note_drop(n);
+	}
+	rt->notes_end = at;
+}
+
 static void deliver_one(struct thole_note *n)
 {
 	if (n->call)

@@ -461,8 +461,12 @@ int thole_session_cancel(struct thole_session *s, enum thole_when when, struct t
 		code = th_api_fail(err, TH_EUSAGE, "cancel: now, or after the turn");
 	if (code)
 		return code;
-	if (when == THOLE_NOW || th_session_rests(fold_of(s)))
-		return set_state(s, TH_STATE_STOPPED, "cancelled", err);
+	if (when == THOLE_NOW || th_session_rests(fold_of(s))) {
+		code = set_state(s, TH_STATE_STOPPED, "cancelled", err);
+		if (!code)
+			th_api_deltas_drop(s);
+		return code;
+	}
 	s->after_turn = true;
 	return TH_OK;
 }

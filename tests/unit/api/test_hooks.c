@@ -248,6 +248,7 @@ struct cancelling {
 	struct seen seen;
 	enum thole_when when;
 	bool done;
+	int later; /* deltas since */
 };
 
 static void cancel_at_delta(void *ctx, struct thole_session *s, const struct thole_note *n)
@@ -255,6 +256,7 @@ static void cancel_at_delta(void *ctx, struct thole_session *s, const struct tho
 	struct cancelling *c = ctx;
 
 	note(&c->seen, s, n);
+	c->later += c->done && thole_note_kind(n) == THOLE_NOTE_DELTA;
 	if (c->done || thole_note_kind(n) != THOLE_NOTE_DELTA)
 		return;
 	c->done = true;
@@ -291,6 +293,10 @@ static void a_stream_cancelled(void **state)
 			assert_string_equal(c.seen.names, wanted[when]);
 		else
 			assert_int_equal(strncmp(c.seen.names, "desk delta", 10), 0);
+		if (when == THOLE_NOW)
+			assert_int_equal(c.later, 0);
+		else
+			assert_true(c.later > 0);
 		assert_null(thole_session_output(s));
 		assert_int_equal(scripted_requests(model), 1);
 		GOOD(thole_session_run(s, NULL, &error));
