@@ -64,11 +64,15 @@ bool th_calls_settled(const struct th_session *s)
 	return true;
 }
 
-/* Actions on one screen happen in the order the model gave; other calls run side by side. */
-static bool earlier_computer_open(const struct th_session *s, size_t index)
+/* Actions on one screen happen in the order the model gave, and so do patches and commands that
+ * models write one after the other; other calls run side by side. */
+static bool earlier_open(const struct th_session *s, size_t index)
 {
-	for (size_t i = 0; i < index; i++)
-		if (s->calls[i].computer && s->calls[i].phase != TH_CALL_SETTLED)
+	const struct th_call *c = &s->calls[index];
+
+	for (size_t i = 0; (c->computer || c->native) && i < index; i++)
+		if (s->calls[i].computer == c->computer && s->calls[i].native == c->native &&
+		    s->calls[i].phase != TH_CALL_SETTLED)
 			return true;
 	return false;
 }
@@ -156,7 +160,7 @@ static void due_cleared(struct th_session *s, size_t i, bool barrier, struct th_
 						 .stage = TH_GUARD_TOOL_INPUT,
 						 .guard = (size_t)__builtin_ctz(c->guards_in) });
 		return;
-	} else if ((barrier && !early) || (c->computer && earlier_computer_open(s, i)) ||
+	} else if ((barrier && !early) || earlier_open(s, i) ||
 		   (s->calls_max && under_way(s) >= s->calls_max)) {
 		return;
 	}

@@ -262,9 +262,10 @@ def spec(case, store, url):
     steps = []
     if options.get("session_preload"):
         steps.append({"op": "preload", "input": options["session_preload"]})
-    held = any(s["op"] == "serialize_roundtrip" for s in case["steps"])
-    for s in case["steps"]:
-        if s["op"] in ("approve", "reject") and held:
+    for n, s in enumerate(case["steps"]):
+        later = [x["op"] for x in case["steps"][n:]]
+        later = later[:later.index("resume")] if "resume" in later else later
+        if s["op"] in ("approve", "reject") and "serialize_roundtrip" in later:
             steps += [{"op": "pause"}, s]  # a decision is acted on at once, unless the session is held
         elif s["op"] == "serialize_roundtrip":
             steps.append({"op": "reopen"})
