@@ -101,14 +101,14 @@ static bool is_one_line(struct th_str s)
 	return s.len && th_str_find_char(s, '\n') < 0 && th_str_find_char(s, '\r') < 0;
 }
 
-/* No line of it may be read as another file's: rules see what is done. */
+/* No line of it may be read as another file's: what it changes is what it says. */
 static bool is_one_diff(struct th_str diff)
 {
 	while (diff.len) {
 		struct th_str line = th_str_split(&diff, '\n');
 
-		if (th_str_starts(th_str_trim(line), TH_STR("*** ")) &&
-		    !th_str_is(th_str_trim(line), "*** End of File"))
+		if (th_str_starts(line, TH_STR("***")) &&
+		    !th_str_starts(line, TH_STR("*** End of File")))
 			return false;
 	}
 	return true;

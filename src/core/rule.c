@@ -190,13 +190,18 @@ static bool value_matches(struct th_str pattern, const struct th_json *value, bo
 	return ret;
 }
 
-/* A shell that is given several (core/native.h): a rule that runs wants all of them to match, the
+/* A shell may be given several (core/native.h): a rule that runs wants all of them to match, the
  * others any. */
-static bool commands_match(struct th_str pattern, const struct th_json *list, bool runs)
+static bool command_matches(struct th_str pattern, const struct th_json *arguments, bool runs)
 {
+	const struct th_json *one = th_json_get(arguments, "command");
+	const struct th_json *list = th_json_get(arguments, "commands");
+	bool given = th_json_type(one) != TH_JSON_ABSENT;
+	bool any = value_matches(pattern, one, runs), all = any || !given;
 	struct th_json_iter it = th_json_iter(list);
-	bool all = th_json_count(list) > 0, any = false;
 
+	if (!th_json_is_array(list) || th_json_count(list) == 0)
+		return any;
 	while (th_json_next(&it)) {
 		bool match = value_matches(pattern, it.val, runs);
 
@@ -219,13 +224,11 @@ static bool arguments_match(const struct th_agent_rule *r, const struct th_rule_
 		return !runs;
 	it = th_json_iter(th_json_root(doc));
 	while (ret && th_json_next(&it)) {
-		const struct th_json *list = th_json_get(call->arguments, "commands");
+		struct th_str pattern = th_json_str(it.val);
 
-		if (th_str_is(it.key, "command") && th_json_is_array(list))
-			ret = commands_match(th_json_str(it.val), list, runs);
-		else
-			ret = value_matches(th_json_str(it.val),
-					    th_json_getn(call->arguments, it.key), runs);
+		ret = th_str_is(it.key, "command")
+			  ? command_matches(pattern, call->arguments, runs)
+			  : value_matches(pattern, th_json_getn(call->arguments, it.key), runs);
 	}
 	th_json_free(doc);
 	return ret;

@@ -62,6 +62,14 @@ static const struct {
 	{ "{\"type\":\"apply_patch_call\",\"operation\":{\"type\":\"delete_file\",\"path\":\"a\"}}",
 	  TH_NATIVE_PATCH, "apply_patch",
 	  "{\"patch\":\"*** Begin Patch\\n*** Delete File: a\\n*** End Patch\\n\"}", NULL },
+	/* What only looks like a head is a line of the file. */
+	{ "{\"type\":\"apply_patch_call\",\"operation\":{\"type\":\"update_file\",\"path\":\"a\","
+	  "\"diff\":\"@@\\n *** Add File: b\\n-*** x\\n*** End of File\"}}",
+	  TH_NATIVE_PATCH, "apply_patch",
+	  "{\"patch\":\"*** Begin Patch\\n*** Update File: a\\n@@\\n *** Add File: b\\n-*** "
+	  "x\\n*** End "
+	  "of File\\n*** End Patch\\n\"}",
+	  NULL },
 	/* No file but the one that is named: neither by its diff nor by its name. */
 	{ "{\"type\":\"apply_patch_call\",\"operation\":{\"type\":\"create_file\",\"path\":\"a\","
 	  "\"diff\":\"+x\\n*** Delete File: b\\n\"}}",

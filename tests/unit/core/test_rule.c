@@ -122,6 +122,13 @@ static void rules_decide(void **state)
 	assert_string_equal(SHELL(rm, "ls"), "ask");
 	assert_string_equal(decides(rm, "read_file", TH_CLASS_R, "{}"), "run");
 	assert_string_equal(SHELL("[]", "ls"), "run");
+	/* Several commands: one is enough to refuse. */
+	assert_string_equal(decides(rm, "shell", TH_CLASS_W, "{\"commands\":[\"ls\",\"rm -r x\"]}"),
+			    "refuse");
+	assert_string_equal(decides(rm, "shell", TH_CLASS_W, "{\"commands\":[\"ls\"]}"), "ask");
+	assert_string_equal(
+	    decides(rm, "shell", TH_CLASS_W, "{\"command\":\"rm x\",\"commands\":[\"ls\"]}"),
+	    "refuse");
 	/* Paths: made absolute first. */
 	assert_string_equal(READ(etc, "/etc/passwd"), "ask");
 	assert_string_equal(READ(etc, "../../../etc/./x/../passwd"), "ask");
@@ -175,6 +182,15 @@ static void rules_that_run(void **state)
 	assert_string_equal(SHELL(git, "git status; rm -r x"), "ask");
 	assert_string_equal(SHELL(git, "git $(rm x)"), "ask");
 	assert_string_equal(SHELL(git, "git x\\nrm y"), "ask");
+	/* So must each of several commands. */
+	assert_string_equal(
+	    decides(git, "shell", TH_CLASS_W, "{\"commands\":[\"git a\",\"git b\"]}"), "run");
+	assert_string_equal(
+	    decides(git, "shell", TH_CLASS_W, "{\"commands\":[\"git a\",\"rm b\"]}"), "ask");
+	assert_string_equal(
+	    decides(git, "shell", TH_CLASS_W, "{\"command\":\"rm x\",\"commands\":[\"git a\"]}"),
+	    "ask");
+	assert_string_equal(decides(git, "shell", TH_CLASS_W, "{\"commands\":[]}"), "ask");
 	assert_string_equal(READ(work, "a/b"), "run");
 	assert_string_equal(READ(work, "../x"), "ask");
 	/* So must every file of a patch. */

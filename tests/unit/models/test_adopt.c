@@ -66,6 +66,15 @@ static const struct {
 	{ "gta1-7b+gpt-5.4",
 	  "[{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":\"computer\",\"arguments\":"
 	  "\"{\\\"action\\\":\\\"click\\\",\\\"element_description\\\":\\\"the button\\\"}\"}]" },
+	/* Items of the API's own. */
+	{ "gpt-5.4",
+	  "[" TEXT ",{\"type\":\"shell_call\",\"id\":\"sh_1\",\"call_id\":\"call_s\",\"action\":{"
+	  "\"commands\":[\"ls\",\"pwd\"]}},{\"type\":\"apply_patch_call\",\"id\":\"apc_1\","
+	  "\"call_id\":\"call_p\",\"operation\":{\"type\":\"delete_file\",\"path\":\"a\"}},{"
+	  "\"type\":\"custom_tool_call\",\"id\":\"ctc_1\",\"call_id\":\"call_u\",\"name\":\"raw\","
+	  "\"input\":\"free\"},{\"type\":\"mcp_approval_request\",\"id\":\"mcpr_1\","
+	  "\"server_label\":\"srv\",\"name\":\"do\",\"arguments\":\"{}\"},{\"type\":\"mcp_call\","
+	  "\"id\":\"mcp_1\",\"server_label\":\"srv\",\"name\":\"do\",\"arguments\":\"{}\"}]" },
 };
 
 static const struct th_profile *profile(const char *model)
