@@ -215,8 +215,8 @@ static void test_native_tools(void **state)
 		"{\"type\":\"shell\",\"environment\":{\"type\":\"local\"}}",
 		"{\"type\":\"local_shell\"}",
 		"{\"type\":\"apply_patch\"}",
-		"{\"type\":\"custom\",\"name\":\"t\",\"description\":\"d\",\"format\":{\"type\":"
-		"\"grammar\",\"syntax\":\"regex\",\"definition\":\"a+\"}}",
+		("{\"type\":\"custom\",\"name\":\"t\",\"description\":\"d\",\"format\":{\"type\":"
+		 "\"grammar\",\"syntax\":\"regex\",\"definition\":\"a+\"}}"),
 		"{\"type\":\"custom\",\"name\":\"t\",\"description\":\"d\"}",
 	};
 	static const char *const chosen[] = { "{\"type\":\"shell\"}", "{\"type\":\"local_shell\"}",
