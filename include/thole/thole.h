@@ -261,6 +261,11 @@ TH_API int thole_tool_describe(struct thole_tool *tool, const char *text, struct
  * schema keeps to the providers' strict subset, and they hold the model to it. */
 TH_API int thole_tool_schema(struct thole_tool *tool, const char *json, bool strict,
 			     struct thole_error *err);
+/* In place of a schema: the model writes a text, which comes as {"input": the text}. `format`,
+ * JSON:
+ * {"type":"grammar","syntax":"lark" or "regex","definition":"…"}, which models of OpenAI's
+ * Responses API keep to; NULL: any text. */
+TH_API int thole_tool_text(struct thole_tool *tool, const char *format, struct thole_error *err);
 TH_API int thole_tool_class(struct thole_tool *tool, enum thole_class class_,
 			    struct thole_error *err);
 /* Every call waits for thole_session_approve or _reject. */

@@ -355,6 +355,35 @@ int thole_tool_schema(struct thole_tool *tool, const char *json, bool strict,
 		return too_large(err);
 	tool->spec.schema = text;
 	tool->spec.strict = strict;
+	tool->spec.native = NULL; /* an object, not a text */
+	return TH_OK;
+}
+
+int thole_tool_text(struct thole_tool *tool, const char *format, struct thole_error *err)
+{
+	struct th_tool_native *native;
+	struct th_err e = { 0 };
+	struct th_str text;
+	enum th_code bad;
+	int code = check_tool(tool, err);
+
+	if (!code)
+		code = th_api_text(format ? format : "\"text\"", "the tool's format", 1,
+				   TH_CONFIG_SIZE_MAX, err);
+	if (code)
+		return code;
+	text = th_str_of(format ? format : "\"text\"");
+	bad = th_text_format_check(text, &e);
+	if (bad)
+		return th_api_out(th_prefix(&e, bad, "the tool's format"), &e, err);
+	native = TH_NEW(&tool->agent->memory, struct th_tool_native);
+	text = th_arena_str(&tool->agent->memory, text);
+	if (!native || !text.ptr)
+		return too_large(err);
+	*native = th_text_native(text);
+	tool->spec.native = native;
+	tool->spec.schema = th_text_schema();
+	tool->spec.strict = false;
 	return TH_OK;
 }
 

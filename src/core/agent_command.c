@@ -56,20 +56,46 @@ enum th_class th_agent_command_class(const struct th_agent_command *c)
 
 #define ANY_TEXT "\"text\""
 
-bool th_agent_command_native(const struct th_agent_command *c, struct th_tool_native *ret)
+enum th_code th_text_format_check(struct th_str format, struct th_err *err)
 {
-	*ret = (struct th_tool_native){ .kind = TH_NATIVE_CUSTOM };
-	if (c->format.len && !th_str_is(c->format, ANY_TEXT))
-		ret->format = c->format;
-	return c->format.len > 0;
+	struct th_json_doc *doc = NULL;
+	const struct th_json *v;
+	bool good;
+
+	if (th_str_is(format, ANY_TEXT))
+		return TH_OK;
+	if (th_json_parse(format, &doc, err))
+		return err->code;
+	v = th_json_root(doc);
+	good = th_str_is(th_json_get_str(v, "type"), "grammar") &&
+	       (th_str_is(th_json_get_str(v, "syntax"), "lark") ||
+		th_str_is(th_json_get_str(v, "syntax"), "regex")) &&
+	       th_json_get_str(v, "definition").len;
+	th_json_free(doc);
+	return good ? TH_OK
+		    : th_fail(err, TH_EUSAGE,
+			      "must be text, or {type: grammar, syntax: lark or regex, "
+			      "definition: …}");
+}
+
+struct th_tool_native th_text_native(struct th_str format)
+{
+	return (struct th_tool_native){
+		.kind = TH_NATIVE_CUSTOM,
+		.format = th_str_is(format, ANY_TEXT) ? (struct th_str){ NULL, 0 } : format,
+	};
+}
+
+struct th_str th_text_schema(void)
+{
+	return TH_STR("{\"type\":\"object\",\"properties\":{\"input\":{\"type\":\"string\"}},"
+		      "\"required\":[\"input\"],\"additionalProperties\":false}");
 }
 
 struct th_str th_agent_command_schema(const struct th_agent_command *c)
 {
 	if (c->format.len || (c->agent.len && !c->parameters.len))
-		return TH_STR("{\"type\":\"object\",\"properties\":{\"input\":{\"type\":"
-			      "\"string\"}},\"required\":[\"input\"],"
-			      "\"additionalProperties\":false}");
+		return th_text_schema();
 	return c->parameters.len ? c->parameters
 				 : TH_STR("{\"type\":\"object\",\"properties\":{},"
 					  "\"additionalProperties\":true}");
@@ -100,29 +126,12 @@ static bool name_ok(struct th_str name)
 
 static enum th_code check_format(const struct th_agent_command *c, struct th_err *err)
 {
-	struct th_json_doc *doc = NULL;
-	const struct th_json *v;
-	bool good;
-
 	if (!c->format.len)
 		return TH_OK;
 	if (c->parameters.len)
 		return th_fail(err, TH_EUSAGE,
 			       "stands beside parameters: a tool takes a text or an object");
-	if (th_str_is(c->format, ANY_TEXT))
-		return TH_OK;
-	if (th_json_parse(c->format, &doc, err))
-		return TH_EUSAGE;
-	v = th_json_root(doc);
-	good = th_str_is(th_json_get_str(v, "type"), "grammar") &&
-	       (th_str_is(th_json_get_str(v, "syntax"), "lark") ||
-		th_str_is(th_json_get_str(v, "syntax"), "regex")) &&
-	       th_json_get_str(v, "definition").len;
-	th_json_free(doc);
-	return good ? TH_OK
-		    : th_fail(err, TH_EUSAGE,
-			      "must be text, or {type: grammar, syntax: lark or regex, "
-			      "definition: …}");
+	return th_text_format_check(c->format, err);
 }
 
 static enum th_code check(const struct th_objects *commands, size_t index, const char *const *taken,

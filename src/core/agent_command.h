@@ -20,7 +20,7 @@
 struct th_agent_command {
 	struct th_str name, description;
 	struct th_str parameters; /* raw: JSON Schema of its arguments; empty: any object */
-	struct th_str format;     /* raw: its argument is a text, see th_agent_command_native */
+	struct th_str format;     /* raw: its argument is a text, see below */
 	struct th_strs command;   /* argv; or */
 	struct th_str script;     /* a function of the agent's script; or */
 	struct th_str agent;      /* one of the team */
@@ -36,12 +36,17 @@ extern const struct th_table th_agent_command_table;
 enum th_class th_agent_command_class(const struct th_agent_command *c);
 /* Its schema: the one given, or that of any object; of a text {"input": the text}. */
 struct th_str th_agent_command_schema(const struct th_agent_command *c);
+
 /*
- * One whose argument is a text as the model writes it: "format: text", or a
- * grammar that it must follow, {"type":"grammar","syntax":"lark"|"regex",
- * "definition"}.  False: it is none.
+ * A tool whose argument is a text as the model writes it.  Its format is JSON:
+ * "text", or a grammar that the text must follow, {"type":"grammar",
+ * "syntax":"lark"|"regex","definition"}.  A model without such tools calls a
+ * function with the one argument "input".
  */
-bool th_agent_command_native(const struct th_agent_command *c, struct th_tool_native *ret);
+/* TH_EUSAGE ("must be …"), or why it is no JSON. */
+TH_NODISCARD enum th_code th_text_format_check(struct th_str format, struct th_err *err);
+struct th_tool_native th_text_native(struct th_str format); /* borrows */
+struct th_str th_text_schema(void);
 
 /*
  * What the table cannot say: names that models can call and that are not taken,

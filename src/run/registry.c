@@ -76,13 +76,10 @@ static enum th_code set_natives(const struct th_agent *agent, struct th_tool_row
 
 static struct th_tool_row command_row(const struct th_agent_command *c, struct th_arena *a)
 {
-	struct th_tool_native native, *kept = NULL;
+	struct th_tool_native *native = c->format.len ? TH_NEW(a, struct th_tool_native) : NULL;
 
-	if (th_agent_command_native(c, &native)) {
-		kept = TH_NEW(a, struct th_tool_native);
-		if (kept)
-			*kept = native;
-	}
+	if (native)
+		*native = th_text_native(c->format);
 	return (struct th_tool_row){
 		.spec = {
 			.name = c->name,
@@ -90,7 +87,7 @@ static struct th_tool_row command_row(const struct th_agent_command *c, struct t
 			.schema = th_agent_command_schema(c),
 			.class = th_agent_command_class(c),
 			.ask = c->approve,
-			.native = kept,
+			.native = native,
 		},
 		.command = c,
 		.check = true,

@@ -255,6 +255,13 @@ static void tools(void **state)
 	BAD(THOLE_EUSAGE, thole_tool_schema(t, "[]", false, &error));
 	BAD(THOLE_EUSAGE, thole_tool_schema(t, "{}", false, &error));
 	BAD(THOLE_ELIMIT, thole_tool_schema(t, huge, false, &error));
+	BAD(THOLE_EUSAGE, thole_tool_text(NULL, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_tool_text(t, "", &error));
+	BAD(THOLE_EPROTO, thole_tool_text(t, "{", &error));
+	BAD(THOLE_EUSAGE, thole_tool_text(t, "{}", &error));
+	BAD(THOLE_EUSAGE, thole_tool_text(t, "\"words\"", &error));
+	BAD(THOLE_ELIMIT, thole_tool_text(t, huge, &error));
+	GOOD(thole_tool_text(t, "\"text\"", &error));
 	BAD(THOLE_EUSAGE, thole_tool_class(NULL, THOLE_CLASS_READ, &error));
 	BAD(THOLE_EUSAGE, thole_tool_class(t, (enum thole_class)0, &error));
 	BAD(THOLE_EUSAGE, thole_tool_class(t, (enum thole_class)5, &error));

@@ -144,6 +144,48 @@ static void a_task_with_tools(void **state)
 	scripted_free(model);
 }
 
+static void text_call(void *ctx, const char *request, int nth, struct th_buf *items)
+{
+	(void)ctx;
+	if (nth == 0) {
+		assert_non_null(strstr(request, "{\"type\":\"custom\",\"name\":\"raw\"}"));
+		th_buf_add_cstr(items,
+				"{\"type\":\"custom_tool_call\",\"id\":\"ctc_1\",\"call_id\":"
+				"\"call_1\",\"name\":\"raw\",\"input\":\"free text\"}");
+		return;
+	}
+	assert_non_null(strstr(request, "{\"type\":\"custom_tool_call_output\",\"call_id\":"
+					"\"call_1\",\"output\":\"{\\\"input\\\":\\\"free "
+					"text\\\"}\"}"));
+	scripted_say(items, "Done.");
+}
+
+static void say_arguments(void *ctx, struct thole_call *call)
+{
+	(void)ctx;
+	GOOD(thole_call_done(call, thole_call_arguments(call), &error));
+}
+
+static void a_tool_that_takes_a_text(void **state)
+{
+	struct scripted *model = scripted_new(text_call, NULL);
+	struct thole_runtime *rt = runtime_at(scripted_url(model), "memory:");
+	struct thole_agent *agent = agent_of("a");
+	struct thole_tool *tool = NULL;
+	struct thole_session *s = NULL;
+
+	(void)state;
+	GOOD(thole_agent_tool(agent, "raw", say_arguments, NULL, &tool, &error));
+	GOOD(thole_tool_text(tool, NULL, &error));
+	GOOD(thole_session_new(rt, agent, "text", &s, &error));
+	GOOD(thole_session_run(s, "go", &error));
+	assert_string_equal(thole_session_output(s), "Done.");
+	thole_session_free(s);
+	thole_agent_free(agent);
+	GOOD(thole_runtime_free(rt));
+	scripted_free(model);
+}
+
 static void an_answer_from_another_thread(void **state)
 {
 	struct scripted *model = scripted_new(one_call, tool_slow);
@@ -597,6 +639,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_task_with_tools),
+		cmocka_unit_test(a_tool_that_takes_a_text),
 		cmocka_unit_test(an_answer_from_another_thread),
 		cmocka_unit_test(an_answer_that_comes_too_late),
 		cmocka_unit_test(what_a_watcher_sees),
