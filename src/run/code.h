@@ -40,9 +40,7 @@
 	  "{results: [{tool, call_id, output}]} -> {final: true, output: …}, or anything else: the " \
 	  "model is asked again")                                                                   \
 	X(APPROVAL, "approval",                                                                     \
-	  "{tool, call_id, arguments, class} -> true or a string (why): a person is asked; "         \
-	  "{approve: false, reason}: it is refused; {approve: true}: what a provider asks for its "  \
-	  "MCP server is granted; AT ONCE")                                                          \
+	  "{tool, call_id, arguments, class} -> true or a string (why): a person is asked; AT ONCE") \
 	X(DECISION, "decision",                                                                     \
 	  "{tool, call_id, arguments, class, reason}: a call that would wait for a person -> "      \
 	  "{approve, message}, or null: a person is asked")                                         \

@@ -135,41 +135,17 @@ static bool usable(const struct th_tool_row *row, const struct th_call *c, struc
 	return !code;
 }
 
-/* What the agent's code said: {"approve": …} decides in a person's place, anything else but null
- * and false has a person asked. */
-static struct th_verdict said_by_code(struct th_str answer, struct th_arena *a,
-				      struct th_verdict otherwise)
-{
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	const struct th_json *v = th_json_parse(answer, &doc, NULL) ? NULL : th_json_root(doc);
-	const struct th_json *approve = th_json_get(v, "approve");
-	struct th_str why = th_utf8_cut(th_json_get_str(v, "reason"), 1000);
-
-	if (th_json_type(approve) == TH_JSON_BOOL && th_json_bool(approve, false))
-		return (struct th_verdict){ TH_POLICY_RUN, TH_STR("approved by the agent's code") };
-	if (th_json_type(approve) == TH_JSON_BOOL)
-		return (struct th_verdict){ TH_POLICY_REFUSE, why.len ? th_arena_str(a, why)
-								      : TH_STR(TH_CODE_REJECTED) };
-	if (otherwise.policy == TH_POLICY_ASK ||
-	    (v && (th_json_is_null(v) || !th_json_bool(v, true))))
-		return otherwise;
-	why = th_utf8_cut(th_json_str(v), 1000);
-	return (struct th_verdict){ TH_POLICY_ASK,
-				    why.len ? th_arena_str(a, why)
-					    : TH_STR("the agent's code asks for approval") };
-}
-
-/* It makes things stricter; `may_lift`: the question is nobody's of ours, so it may answer it. */
+/* The agent's code can only make a person be asked. */
 static struct th_verdict by_code(struct th_live *l, const struct th_call *c, enum th_class class,
-				 struct th_str arguments, bool may_lift, struct th_arena *a,
+				 struct th_str arguments, struct th_arena *a,
 				 struct th_verdict otherwise)
 {
 	struct th_str function = l->outfit->agent->approve_from;
 	struct th_buf input = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX), answer = TH_BUF_INIT(TH_MIB);
-	struct th_verdict said;
+	struct th_buf why = TH_BUF_INIT(4 * TH_KIB);
 	struct th_jw w;
 
-	if (!function.len || otherwise.policy == TH_POLICY_REFUSE)
+	if (!function.len || otherwise.policy != TH_POLICY_RUN)
 		return otherwise;
 	w = th_jw(&input);
 	th_jw_object(&w);
@@ -180,18 +156,21 @@ static struct th_verdict by_code(struct th_live *l, const struct th_call *c, enu
 	th_jw_kstr(&w, "class", th_str_of(th_class_name(class)));
 	th_jw_kraw(&w, "arguments", arguments);
 	th_jw_object_end(&w);
-	if (th_live_ask_now(l, TH_ASK_APPROVAL, function, th_buf_str(&input), &answer))
-		said = said_by_code(th_buf_str(&answer), a, otherwise);
-	else if (otherwise.policy == TH_POLICY_ASK)
-		said = otherwise;
-	else
-		said =
+	if (!th_live_ask_now(l, TH_ASK_APPROVAL, function, th_buf_str(&input), &answer))
+		otherwise =
 		    (struct th_verdict){ TH_POLICY_ASK,
 					 TH_STR("the code that decides about approvals failed") };
-	if (said.policy != TH_POLICY_RUN || may_lift || otherwise.policy == TH_POLICY_RUN)
-		otherwise = said;
+	else if (th_json_unescape(th_buf_str(&answer), &why))
+		otherwise =
+		    (struct th_verdict){ TH_POLICY_ASK,
+					 th_arena_str(a, th_utf8_cut(th_buf_str(&why), 1000)) };
+	else if (!th_str_is(th_buf_str(&answer), "null") &&
+		 !th_str_is(th_buf_str(&answer), "false"))
+		otherwise = (struct th_verdict){ TH_POLICY_ASK,
+						 TH_STR("the agent's code asks for approval") };
 	th_buf_deinit(&input);
 	th_buf_deinit(&answer);
+	th_buf_deinit(&why);
 	return otherwise;
 }
 
@@ -202,7 +181,6 @@ static struct th_verdict by_rules_and_code(struct th_live *l, const struct th_ca
 	const struct th_agent *agent = l->outfit->agent;
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_rule_call looks = { .tool = c->tool, .class = class };
-	const char *asks = verdict.reason.ptr;
 
 	if (agent->rules.count > 0 && !th_json_parse(arguments, &doc, NULL)) {
 		looks.arguments = th_json_root(doc);
@@ -210,8 +188,7 @@ static struct th_verdict by_rules_and_code(struct th_live *l, const struct th_ca
 		looks.now_ms = l->driver->world.ops->now_ms(l->driver->world.ctx);
 		verdict = th_policy_rules(agent, c, &looks, verdict);
 	}
-	return by_code(l, c, class, arguments,
-		       c->native == TH_NATIVE_MCP && verdict.reason.ptr == asks, a, verdict);
+	return by_code(l, c, class, arguments, a, verdict);
 }
 
 void th_live_record(struct th_live *l, struct th_call *c)

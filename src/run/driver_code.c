@@ -569,8 +569,7 @@ static void decision_answered(struct th_live *l, const struct th_asking *a, bool
 	    !failed && th_json_type(approve) == TH_JSON_BOOL &&
 	    !(th_json_bool(approve, false) && (c->class == TH_CLASS_X || c->safety_checks.len));
 	if (!message.len && decided)
-		message =
-		    th_json_bool(approve, false) ? message : TH_STR("the agent's code rejected it");
+		message = th_json_bool(approve, false) ? message : TH_STR(TH_CODE_REJECTED);
 	th_live_ask(l, c);
 	if (decided && !l->lost)
 		write_decision(l, c, th_json_bool(approve, false), message);

@@ -140,10 +140,13 @@ def definition(case, alias, guards):
         out["hosted_tools"] = hosted
     if natives:
         out["native_tools"] = natives
-    if any(approval(t) for t in config["tools"].values()):
+    asked = [approval(t) for t in config["tools"].values() if approval(t)]
+    if asked:
         out["approve_from"] = "approval"
     if delegates:
         out["commands"] = [delegate(t, config) for t in delegates]
+    if any("approve" in a["callback"] for a in asked):
+        out["decide_from"] = "decision"
     computer = [t for t in tools if config["tools"].get(t, {}).get("type") == "computer"]
     if computer:
         out["computer"] = {"kind": "custom", "width": 1024, "height": 768}
@@ -411,7 +414,7 @@ class Reader:
 
     def on_approval_decided(self, source, d):
         self.waiting.pop(d["call_id"], None)
-        if any(t.get("ack") for t in self.config["tools"].values()):
+        if source == "environment" or any(t.get("ack") for t in self.config["tools"].values()):
             self.items.remove("tool_approval_item")  # the SDK asks a callback, and says nothing of it
 
     def on_intent(self, source, d):

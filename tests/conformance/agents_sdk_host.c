@@ -483,10 +483,6 @@ static enum th_asked ask_text(const struct host *host, const struct th_json *in,
 	struct th_buf text = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_jw w = th_jw(answer);
 
-	/* What code rejects is no person's word, and a rejection all the same. */
-	if (th_str_is(kind, "refused") && !holds(message, TH_STR("are not usable")) &&
-	    !holds(message, TH_STR("the answer was cut")))
-		kind = TH_STR("rejected");
 	given = th_json_str(th_json_getn(texts, kind));
 	if (th_str_is(kind, "rejected") && !th_str_is(message, TH_REJECTED) &&
 	    !th_str_is(message, TH_CODE_REJECTED))
@@ -509,28 +505,46 @@ static enum th_asked ask_text(const struct host *host, const struct th_json *in,
 	return TH_ASKED_ANSWERED;
 }
 
-/* The program's own word: by an argument, or a callback that decides. */
+static const struct th_json *approval_of(const struct host *host, struct th_str tool)
+{
+	const struct th_json *all = th_json_get(th_json_get(host->spec, "codes"), "approvals");
+	ptrdiff_t dot = th_str_find_char(tool, '.');
+
+	tool.len = dot >= 0 ? (size_t)dot : tool.len; /* of a server: by its label */
+	return th_json_getn(all, tool);
+}
+
+/* Whether a person is asked, where that hangs on an argument; what cannot be read is asked about.
+ */
 static enum th_asked ask_approval(const struct host *host, const struct th_json *in,
 				  struct th_buf *answer)
 {
-	struct th_str tool = th_json_get_str(in, "tool"), label = tool;
-	ptrdiff_t dot = th_str_find_char(tool, '.');
-	const struct th_json *all = th_json_get(th_json_get(host->spec, "codes"), "approvals"), *a;
-	const struct th_json *args = th_json_get(in, "arguments"), *callback;
-	bool asks;
+	const struct th_json *a = approval_of(host, th_json_get_str(in, "tool"));
+	const struct th_json *args = th_json_get(in, "arguments");
+	bool asks = th_json_bool(th_json_get(a, "always"), false);
 
-	label.len = dot >= 0 ? (size_t)dot : label.len;
-	a = th_json_getn(all, label);
-	callback = th_json_get(a, "callback");
-	asks = dot >= 0 || th_json_bool(th_json_get(a, "always"), false);
-	if (a && !asks && th_json_get(a, "arg")) /* what cannot be read is asked about */
-		asks = !th_json_is_object(args) || argument_is(args, a);
-	if (!asks)
+	if (a && th_json_get(a, "arg"))
+		asks |= !th_json_is_object(args) || argument_is(args, a);
+	th_buf_add_cstr(answer, asks ? "true" : "null");
+	return TH_ASKED_ANSWERED;
+}
+
+/* The callback that decides in a person's place. */
+static enum th_asked ask_decision(const struct host *host, const struct th_json *in,
+				  struct th_buf *answer)
+{
+	const struct th_json *a = approval_of(host, th_json_get_str(in, "tool"));
+	const struct th_json *callback = th_json_get(a, "callback");
+	struct th_jw w = th_jw(answer);
+
+	if (th_json_type(th_json_get(callback, "approve")) != TH_JSON_BOOL) {
 		th_buf_add_cstr(answer, "null");
-	else if (th_json_type(th_json_get(callback, "approve")) == TH_JSON_BOOL)
-		th_json_print(callback, answer);
-	else
-		th_buf_add_cstr(answer, "true");
+		return TH_ASKED_ANSWERED;
+	}
+	th_jw_object(&w);
+	th_jw_kbool(&w, "approve", th_json_bool(th_json_get(callback, "approve"), false));
+	th_jw_kstr(&w, "message", th_json_get_str(callback, "reason"));
+	th_jw_object_end(&w);
 	return TH_ASKED_ANSWERED;
 }
 
@@ -610,6 +624,8 @@ static enum th_asked ask(void *ctx, const struct th_code_ask *q, struct th_buf *
 	else if (q->kind == TH_ASK_TEXT &&
 		 th_str_is(th_json_get_str(th_json_root(doc), "kind"), "agent_failed"))
 		asked = ask_agent_failed(host, th_json_root(doc), answer);
+	else if (q->kind == TH_ASK_DECISION)
+		asked = ask_decision(host, th_json_root(doc), answer);
 	else if (q->kind == TH_ASK_TEXT)
 		asked = ask_text(host, th_json_root(doc), answer);
 	th_json_free(doc);
