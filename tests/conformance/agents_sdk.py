@@ -27,8 +27,27 @@ NATIVE = {"shell": "shell", "local_shell": "shell", "apply_patch": "apply_patch"
 class Model(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
-    def begin(self, turns):
-        self.turns, self.requests, self.lock = turns, [], threading.Lock()
+    def begin(self, turns, wanted):
+        """`wanted`: the inputs that the reference sent, turn by turn."""
+        self.turns, self.wanted, self.taken, self.answered = turns, wanted, {}, set()
+        self.order = threading.Condition()
+
+    def take(self, body):
+        """Which turn a request is for.  Agents that work side by side ask in any order: theirs is the one whose input it has."""
+        n = min(set(range(len(self.taken) + 1)) - set(self.taken))
+        input_ = plain_request(body)["input"]
+        if n < len(self.wanted) and self.wanted[n] != input_:
+            n = next((m for m in range(n, len(self.wanted)) if m not in self.taken and self.wanted[m] == input_), n)
+        self.taken[n] = body
+        return n
+
+    def wait_for_those_before(self, n):
+        """Their answers arrive in the script's order, unless it has delays."""
+        if not any(t.get("delay_ms") for t in self.turns[:n + 1]):
+            self.order.wait_for(lambda: self.answered.issuperset(range(n)), timeout=5)
+
+    def requests(self):
+        return [self.taken[n] for n in sorted(self.taken)]
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -39,9 +58,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        with self.server.lock:
-            n = len(self.server.requests)
-            self.server.requests.append(body)
+        with self.server.order:
+            n = self.server.take(body)
+            self.server.wait_for_those_before(n)
+        self.say(n, body)
+        with self.server.order:
+            self.server.answered.add(n)
+            self.server.order.notify_all()
+
+    def say(self, n, body):
         turn = self.server.turns[n] if n < len(self.server.turns) else {"http_error": {"status": 400}}
         if turn.get("delay_ms"):
             threading.Event().wait(turn["delay_ms"] / 1000)
@@ -754,10 +779,24 @@ def compare_phase(n, want, got, structured, out):
     compare(path + " side_effects", want["side_effects"], [joined(s, want["side_effects"]) for s in got["side_effects"]], out)
 
 
+def in_no_order(case, phase):
+    """Agents that work on calls of one answer do so side by side: what they do and when they end has no order between them."""
+    agents = {tool_name(n, t) for n, t in case["config"]["tools"].items() if t.get("type") == "agent"}
+    if all(sum(i["name"] in agents for i in calls_of(case, n)) < 2 for n in range(len(case["model_turns"]))):
+        return phase
+    hooks, ends = [], []
+    for h in phase["hooks"] + [""]:
+        if h[:9] == "tool_end:" and h[9:] in agents:
+            ends.append(h)
+        else:
+            hooks, ends = hooks + sorted(ends) + [h], []
+    return {**phase, "hooks": hooks, "next_steps": sorted(phase["next_steps"]), "side_effects": sorted(phase["side_effects"])}
+
+
 def play(case, model, folder):
     store = "sqlite:" + os.path.join(folder, re.sub(r"\W", "_", case["name"]) + ".db")
     text = json.dumps(spec(case, store, "http://127.0.0.1:%d" % model.server_address[1]))
-    model.begin(case["model_turns"])
+    model.begin(case["model_turns"], [plain_request(r)["input"] for r in case["expected"].get("requests", [])])
     env = {"PATH": os.environ["PATH"], "HOME": folder, "XDG_RUNTIME_DIR": folder, "XDG_STATE_HOME": folder,
            "OPENAI_API_KEY": "test"}
     r = subprocess.run([HOST], input=text, capture_output=True, text=True, env=env, timeout=60)
@@ -784,7 +823,7 @@ def play(case, model, folder):
                 reader.begin(ops[0])
         elif "refused" in v:
             reader.phase["refused"] = v["refused"]
-    return reader.phases, [plain_request(x) for x in model.requests]
+    return reader.phases, [plain_request(x) for x in model.requests()]
 
 
 def check(case, phases, requests, out):
@@ -792,7 +831,7 @@ def check(case, phases, requests, out):
     want = [p for p in case["expected"]["phases"] if p["op"] in ("run", "resume")]
     compare("phases", len(want), len(phases), out)
     for n, (w, g) in enumerate(zip(want, phases)):
-        compare_phase(n, w, g, structured, out)
+        compare_phase(n, in_no_order(case, w), in_no_order(case, g), structured, out)
     wanted = [plain_request(r) for r in case["expected"].get("requests", [])]
     compare("requests", len(wanted) + case.get("more_requests", 0), len(requests), out)
     for n, (w, g) in enumerate(zip(wanted, requests)):
