@@ -410,7 +410,7 @@ void th_live_intend(struct th_live *l, struct th_call *c)
 		.class = th_str_of(th_class_name(c->class)),
 		.tool = c->tool,
 		.digest = th_str_of(c->digest),
-		.timeout_ms = call_timeout_ms(l),
+		.timeout_ms = th_row_delegates(row) ? 0 : call_timeout_ms(l),
 		.approval = (int64_t)c->approval_seq,
 	};
 	struct th_buf data;
