@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sim_internal.h - what the simulator's world is made of, for the files that
+ * make it: sim_task.c (what is asked for), sim_runtime.c (runtimes, and the
+ * world as their drivers see it), sim_people.c, sim_faults.c, and sim_world.c,
+ * which draws what happens next.
+ */
+#ifndef TH_RUN_SIM_INTERNAL_H
+#define TH_RUN_SIM_INTERNAL_H
+
+#include "run/driver.h"
+#include "run/sim_client.h"
+#include "run/sim_provider.h"
+#include "run/sim_world.h"
+
+#define TH_SIM_RUNTIMES_MAX 3
+#define TH_SIM_COMMITS_MAX 32
+#define TH_SIM_TIMERS_MAX 64
+#define TH_SIM_FAULTS_MAX 8
+/* ---- what there is ----------------------------------------------------------------------- */
+
+struct th_sim_world;
+struct th_sim_runtime;
+
+struct th_sim_later {
+	struct th_ticket ticket;
+	int64_t due_ms;
+};
+
+struct th_sim_commit {
+	struct th_batch *batch;
+	th_commit_fn *done;
+	void *done_ctx;
+};
+
+struct th_sim_model_call {
+	struct th_sim_model_call *next;
+	struct th_ticket ticket;
+	struct th_sim_answer answer;
+	size_t at; /* of the body */
+	int64_t due_ms;
+};
+
+enum th_sim_place { ABSENT, GREETING, OPEN };
+
+/* A session in a runtime. */
+struct th_sim_resident {
+	enum th_sim_place place;
+	struct th_handle handle;
+	struct th_sim_client *client;
+	int64_t epoch, due_ms;
+	bool create, gone; /* gone: lost, to be closed */
+};
+
+struct th_sim_runtime {
+	struct th_sim_world *w;
+	int number;
+	struct th_driver *d;
+	bool stale, dying, dead, flush;
+	struct th_sim_commit commits[TH_SIM_COMMITS_MAX];
+	size_t commit_count;
+	struct th_sim_model_call *calls;
+	struct th_sim_later timers[TH_SIM_TIMERS_MAX], locals[TH_SIM_TIMERS_MAX];
+	size_t timer_count, local_count;
+	struct th_ticket old; /* of something that is over */
+	struct th_sim_resident sessions[TH_SIM_SESSIONS_MAX];
+};
+
+/* A session as its owner thinks of it. */
+struct th_sim_task {
+	char id[8];
+	bool wanted;
+	struct th_agent agent;
+	struct th_agent_limits limits;
+	struct th_agent_model_settings settings;
+	struct th_str approve[2];
+	struct th_outfit outfit;
+	struct th_tool_row rows[8];
+	struct th_choice choices[2]; /* the second one is in its agent's fallback list, or not */
+	struct th_str fallback;
+	struct th_request_options options[2]; /* of each, for the checker */
+	struct th_tool_spec specs[8];
+	size_t parent; /* of a fork */
+	uint64_t parent_seq;
+	bool fork;
+	unsigned messages_left, meddling_left;
+	int64_t due_ms;
+	char ignored[64]; /* the call nobody decides about */
+	struct th_sim_exec *exec;
+};
+
+struct th_sim_world {
+	struct th_sim_random random;
+	enum th_sim_variant variant;
+	FILE *trace;
+	struct th_sim_counts *counts;
+	struct th_sim_disk *disk;
+	struct th_sim_check *check;
+	int64_t now_ms;
+	uint64_t step, numbers;
+	struct th_sim_runtime *runtimes[TH_SIM_RUNTIMES_MAX];
+	int runtime_numbers;
+	int64_t restart_ms;
+	struct th_sim_task tasks[TH_SIM_SESSIONS_MAX];
+	size_t task_count;
+	uint64_t fault_steps[TH_SIM_FAULTS_MAX];
+	size_t fault_count;
+	unsigned window_faults; /* more of them, right after an effect or its dispatch */
+	uint64_t fault_soon;
+	enum th_sim_fault commit_fault;
+	unsigned final_in, slow, ignore;
+};
+
+/* ---- sim_world.c ---- */
+
+TH_PRINTF(2, 3) void th_sim_say(void *ctx, const char *fmt, ...); /* ctx: the world */
+int64_t th_sim_soon(struct th_sim_world *w, int64_t most_ms);
+
+/* ---- sim_task.c ---- */
+
+void th_sim_task_init(struct th_sim_world *w, size_t number, bool falls_back, bool chains,
+		      bool background);
+
+/* ---- sim_runtime.c ---- */
+
+struct th_sim_runtime *
+th_sim_owner(struct th_sim_world *w); /* who is not taken for dead, or NULL */
+struct th_sim_runtime *th_sim_runtime_new(struct th_sim_world *w);
+void th_sim_runtime_kill(struct th_sim_runtime *r);
+void th_sim_runtime_commit(struct th_sim_runtime *r);
+/* A piece of an answer, or its end. */
+void th_sim_model_step(struct th_sim_runtime *r, struct th_sim_model_call *m);
+void th_sim_local(void *ctx, struct th_driver *d, const struct th_local_call *call);
+void th_sim_local_answer(struct th_sim_runtime *r, struct th_ticket t);
+void th_sim_resident_begin(struct th_sim_runtime *r, size_t number);
+void th_sim_resident_end(struct th_sim_runtime *r, size_t number);
+void th_sim_check_logs(struct th_sim_world *w);
+
+/* ---- sim_faults.c ---- */
+
+/* One of the faults that are kept for the narrow places, perhaps. */
+void th_sim_fault_in(struct th_sim_world *w, unsigned one_in);
+bool th_sim_fault_due(struct th_sim_world *w);
+void th_sim_fault_do(struct th_sim_world *w);
+void th_sim_exec_kill(struct th_sim_world *w, size_t number, bool lose);
+
+/* ---- sim_people.c ---- */
+
+bool th_sim_person_wants(const struct th_sim_world *w, size_t number, const struct th_session *s);
+void th_sim_person(struct th_sim_runtime *r, size_t number);
+
+#endif
