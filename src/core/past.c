@@ -9,7 +9,7 @@
 
 void th_past_init(struct th_past *p, bool narrow)
 {
-	*p = (struct th_past){ .narrow = narrow };
+	*p = (struct th_past){ .narrow = narrow, .asked_at = SIZE_MAX };
 	th_arena_init_try(&p->memory, TH_TURN_MEMORY_MAX);
 }
 
@@ -135,7 +135,7 @@ static void fill(struct th_past *p, struct th_past_item *to, const struct th_jso
 }
 
 /* `who`: NULL: no model. */
-static void add_list(struct th_past *p, uint64_t seq, struct th_str raw,
+static void add_list(struct th_past *p, size_t at, uint64_t seq, struct th_str raw,
 		     const struct th_json *items, struct th_str answer_raw,
 		     const struct th_past_who *who)
 {
@@ -143,7 +143,7 @@ static void add_list(struct th_past *p, uint64_t seq, struct th_str raw,
 	struct th_json_raw_iter text = th_json_raw_iter(raw);
 
 	for (size_t i = 0; th_json_next(&it) && th_json_raw_next(&text); i++) {
-		struct th_past_item *to = insert(p, p->count);
+		struct th_past_item *to = insert(p, at + i);
 
 		if (!to)
 			return;
@@ -222,7 +222,7 @@ static void replace_output(struct th_past *p, struct th_past_item *item, struct 
 /* What nobody may see: the text goes; results stay, as calls need them, and say so. */
 static void withhold(struct th_past *p)
 {
-	bool results = p->results_at < p->count;
+	bool results = p->results_at < p->count && p->list[p->results_at].kind == TH_PAST_RESULT;
 
 	for (size_t i = p->results_at; i < p->count; i++)
 		if (p->list[i].kind == TH_PAST_RESULT)
@@ -240,8 +240,8 @@ static void add_guardrail(struct th_past *p, const struct th_json *v)
 
 	if (th_str_is(stage, "output") && tripped)
 		withhold(p);
-	if (!th_str_is(stage, "tool_output") || !message.len)
-		return;
+	if (!th_str_is(stage, "tool_output") || !message.len || tripped)
+		return; /* a trip's message says why */
 	for (size_t i = p->results_at; i < p->count; i++)
 		if (th_str_eq(p->list[i].call_id, th_json_get_str(v, "call_id")))
 			replace_output(p, &p->list[i], message);
@@ -252,6 +252,21 @@ static void remove_items(struct th_past *p, int64_t count)
 	p->count = count == 0 || (uint64_t)count >= p->count ? 0 : p->count - (size_t)count;
 	p->task_at = TH_MIN(p->task_at, p->count);
 	p->answer_at = p->results_at = p->count;
+	p->asked_at = SIZE_MAX;
+}
+
+/* What is said while the model is asked stands behind its answer, which has not read it. */
+static void add_answer(struct th_past *p, const struct th_event *ev, const struct th_json *v)
+{
+	size_t before = p->count, at = TH_MIN(p->asked_at, p->count);
+
+	add_list(p, at, ev->seq, th_json_raw_get(ev->data, "items"), th_json_get(v, "items"),
+		 th_json_raw_get(ev->data, "raw"), &p->asked);
+	p->answer_seq = ev->seq;
+	p->answer_at = at;
+	p->results_at = at + p->count - before;
+	p->asked_at = SIZE_MAX;
+	p->kept = false;
 }
 
 static void add_final(struct th_past *p, uint64_t seq, struct th_str data, const struct th_json *v)
@@ -284,6 +299,8 @@ static void note_asked(struct th_past *p, struct th_str data)
 		choice = 0;
 	p->asked.choice = (size_t)choice;
 	p->asked.model = true;
+	if (!p->kept)
+		p->asked_at = p->count;
 	p->no_memory |= agent.no_memory;
 	th_buf_deinit(&agent);
 }
@@ -295,6 +312,13 @@ enum th_code th_past_add(struct th_past *p, const struct th_event *ev, struct th
 	struct th_past_item *to;
 	enum th_code code = TH_OK;
 
+	if (ev->kind == TH_EV_MODEL_STARTED)
+		p->kept = true;
+	if (ev->kind == TH_EV_MODEL_FAILED &&
+	    !(p->kept && th_str_is(th_json_raw_get(ev->data, "kept"), "true"))) {
+		p->kept = false;
+		p->asked_at = SIZE_MAX;
+	}
 	if (ev->kind == TH_EV_MODEL_REQUESTED) {
 		note_asked(p, ev->data);
 		return p->no_memory || p->memory.no_memory ? th_fail_memory(err) : TH_OK;
@@ -318,18 +342,14 @@ enum th_code th_past_add(struct th_past *p, const struct th_event *ev, struct th
 				.content = hold(p, th_json_raw_get(ev->data, "content")),
 			};
 	} else if (ev->kind == TH_EV_MODEL_ANSWERED) {
-		p->answer_seq = ev->seq;
-		p->answer_at = p->count;
-		add_list(p, ev->seq, th_json_raw_get(ev->data, "items"), th_json_get(v, "items"),
-			 th_json_raw_get(ev->data, "raw"), &p->asked);
-		p->results_at = p->count;
+		add_answer(p, ev, v);
 	} else if (ev->kind == TH_EV_OUTCOME) {
 		add_result(p, ev->seq, ev->data, v);
 	} else if (ev->kind == TH_EV_GUARDRAIL) {
 		add_guardrail(p, v);
 	} else if (ev->kind == TH_EV_ITEMS_ADDED) {
-		add_list(p, ev->seq, th_json_raw_get(ev->data, "items"), th_json_get(v, "items"),
-			 TH_STR(""), NULL);
+		add_list(p, p->count, ev->seq, th_json_raw_get(ev->data, "items"),
+			 th_json_get(v, "items"), TH_STR(""), NULL);
 		if (!th_items_are_messages(
 			th_json_get(v, "items"))) /* else results may still come before it */
 			p->answer_at = p->results_at = p->count;
@@ -353,6 +373,7 @@ void th_past_limit(struct th_past *p, size_t max)
 	cut(p, 0, p->task_at - max);
 	p->task_at = max;
 	p->answer_at = p->results_at = p->count;
+	p->asked_at = SIZE_MAX;
 }
 
 static bool has_result(const struct th_past *p, const struct th_past_item *call)
@@ -403,6 +424,7 @@ void th_past_prune(struct th_past *p)
 		i = from;
 	}
 	p->answer_at = p->results_at = p->count;
+	p->asked_at = SIZE_MAX;
 }
 
 /* ---- marks ------------------------------------------------------------------------------- */
@@ -447,6 +469,7 @@ enum th_code th_past_keep(struct th_past *p, uint64_t seq, const struct th_json 
 	}
 	free(before);
 	p->answer_at = p->results_at = p->count;
+	p->asked_at = SIZE_MAX;
 	p->task_at = TH_MIN(p->task_at, p->count);
 	return code;
 }

@@ -52,7 +52,9 @@ struct th_past {
 	size_t answer_at;         /* where its items begin, */
 	size_t results_at;        /* and those of its results */
 	struct th_past_who asked; /* of the last request */
-	bool narrow; /* the history of the agent that speaks, not the whole session's */
+	size_t asked_at; /* where its answer belongs: before what was said meanwhile; or SIZE_MAX */
+	bool kept;       /* the provider goes on with it: the next request fetches the answer */
+	bool narrow;     /* the history of the agent that speaks, not the whole session's */
 	bool no_memory;
 };
 

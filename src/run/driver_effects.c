@@ -169,7 +169,9 @@ static void perform(struct th_live *l, const struct th_effect *fx)
 		th_live_conclude(l, c);
 		break;
 	case TH_DO_REQUEST:
-		th_live_request(l);
+		/* A verdict that was written since may have stopped the run. */
+		if (!s->tripped)
+			th_live_request(l);
 		break;
 	case TH_DO_FINISH:
 		write_final(l);

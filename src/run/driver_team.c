@@ -34,9 +34,10 @@ static enum th_code past_fill(void *ctx, const struct th_event *ev, const struct
 	return code;
 }
 
-/* What the agent that speaks sees of the log up to `upto`, all of it durable. */
+/* What the agent that speaks sees of the log up to `upto`, all of it durable, and of `next`, an
+ * event that will be there; NULL: none. */
 static enum th_code past_read(struct th_live *l, uint64_t upto, uint64_t marks_seq,
-			      struct th_past *past, struct th_err *err)
+			      const struct th_event *next, struct th_past *past, struct th_err *err)
 {
 	struct th_driver *d = l->driver;
 	struct past_reader r = { past, l->fold.task_seq, marks_seq };
@@ -47,6 +48,10 @@ static enum th_code past_read(struct th_live *l, uint64_t upto, uint64_t marks_s
 	/* A filter's marks name items of what was sent before it: limited, pruned. */
 	code = d->world.ops->read(d->world.ctx, th_str_of(l->id), 1,
 				  marks_seq ? marks_seq - 1 : upto, past_fill, &r, err);
+	/* While the items of the answer are as the log has them: a result is named by its call's
+	 * place there. */
+	if (!code && next)
+		code = th_past_add(past, next, err);
 	if (!code && max)
 		th_past_limit(past, max);
 	if (!code && (max || l->fold.rewritten_seq))
@@ -71,7 +76,7 @@ static enum th_code history_of_past(struct th_live *l, struct th_history *h, uin
 	uint64_t upto = asked ? s->asked_seq : seq;
 	struct th_past past;
 	enum th_code code =
-	    past_read(l, upto, asked && l->speaking->input_filter.len ? upto : 0, &past, err);
+	    past_read(l, upto, asked && l->speaking->input_filter.len ? upto : 0, NULL, &past, err);
 
 	if (!code)
 		code = th_history_begin(h, &past, upto, asked, err);
@@ -136,7 +141,7 @@ bool th_live_filter(struct th_live *l)
 		return true;
 	if (l->durable_seq < l->fold.seq)
 		return th_live_later(l); /* it reads the log */
-	if (past_read(l, l->fold.seq, 0, &past, &err))
+	if (past_read(l, l->fold.seq, 0, NULL, &past, &err))
 		th_live_lose(l, &err);
 	else
 		th_live_ask_filter(l, l->speaking->input_filter, TH_STR(""), &past, 0);
@@ -178,7 +183,7 @@ void th_live_filtered(struct th_live *l, uint64_t message_seq, struct th_str ite
 		return;
 	}
 	th_buf_clear(&l->filtered);
-	if (past_read(l, l->durable_seq, 0, &past, &err))
+	if (past_read(l, l->durable_seq, 0, NULL, &past, &err))
 		th_live_lose(l, &err);
 	else
 		good = marks_of(l, &past, items, &l->filtered);
@@ -260,12 +265,11 @@ static enum th_code past_handing(struct th_live *l, const struct th_call *c, str
 	const struct th_member *m = th_session_member(&l->fold);
 	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_event next = { .seq = l->fold.seq + 1, .kind = TH_EV_OUTCOME };
-	enum th_code code = past_read(l, l->fold.seq, 0, past, err);
+	enum th_code code;
 
 	print_outcome(c, l->fold.team->members[m->handoffs[c->handoff - 1].to].name, &data);
 	next.data = th_buf_str(&data);
-	if (!code && !th_call_hands_over(c))
-		code = th_past_add(past, &next, err);
+	code = past_read(l, l->fold.seq, 0, th_call_hands_over(c) ? NULL : &next, past, err);
 	th_buf_deinit(&data);
 	return code;
 }

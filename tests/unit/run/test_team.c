@@ -187,6 +187,107 @@ static void test_a_filter_says_what_the_next_agent_sees(void **unused)
 	end(w);
 }
 
+#define BACK                                                                                      \
+	"{\"name\":\"a\",\"handoffs\":[{\"agent\":\"b\",\"filter\":\"cut\"}],\"agents\":{\"b\":{" \
+	"\"handoffs\":[{\"agent\":\"a\",\"filter\":\"cut\"}]}}}"
+
+/* A second one, whose call is not the first item of its answer, names its result by where it is. */
+static void test_a_filter_after_a_filter(void **unused)
+{
+	struct world *w = begin(BACK, "my task");
+
+	(void)unused;
+	settle(w);
+	w->says[TH_ASK_FILTER] = "[{\"role\":\"user\",\"content\":\"be quick\"}]";
+	answer(w, CALL("c1", "transfer_to_b"));
+	assert_int_equal(fold(w)->agent, 1);
+	w->says[TH_ASK_FILTER] = "[" CALL(
+	    "c2", "transfer_to_a") ",{\"type\":"
+				   "\"function_call_output\",\"call_id\":\"c2\",\"output\":"
+				   "\"{\\\"assistant\\\": \\\"a\\\"}\"}]";
+	answer(w, TEXT("back to a") "," CALL("c2", "transfer_to_a"));
+	assert_true(w->model_open);
+	assert_int_equal(fold(w)->agent, 0);
+	assert_null(strstr(w->body, "back to a"));
+	restart(w, BACK);
+	assert_true(w->model_open);
+	assert_non_null(strstr(w->body, "function_call_output"));
+	end(w);
+}
+
+/* What was said while the model was asked stands behind its answer, after a restart too. */
+static void test_said_while_the_model_is_asked(void **unused)
+{
+	struct world *w = begin(BACK, "my task");
+	char *body;
+
+	(void)unused;
+	settle(w);
+	w->says[TH_ASK_FILTER] = "[{\"role\":\"user\",\"content\":\"be quick\"}]";
+	answer(w, CALL("c1", "transfer_to_b"));
+	assert_int_equal(
+	    th_driver_message(w->driver, w->h, TH_STR("and this"), &(struct th_err){ 0 }), TH_OK);
+	settle(w);
+	answer(w, TEXT("an answer"));
+	assert_true(w->model_open);
+	assert_true(strstr(w->body, "an answer") < strstr(w->body, "and this"));
+	body = strdup(w->body);
+	restart(w, BACK);
+	assert_true(w->model_open);
+	assert_string_equal(body, w->body);
+	free(body);
+	end(w);
+}
+
+/* An output that a guardrail stopped is not seen later, whatever was said meanwhile. */
+static void test_a_withheld_output_stays_withheld(void **unused)
+{
+	static const char plain[] =
+	    "{\"name\":\"a\",\"guardrails\":[{\"name\":\"out\",\"stage\":\"output\"}]}";
+	struct world *w = begin(plain, "my task");
+
+	(void)unused;
+	settle(w);
+	w->says[TH_ASK_GUARDRAIL] = "true";
+	assert_int_equal(
+	    th_driver_message(w->driver, w->h, TH_STR("and this"), &(struct th_err){ 0 }), TH_OK);
+	settle(w);
+	answer(w, TEXT("secret"));
+	assert_int_equal(fold(w)->state, TH_STATE_FAILED);
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("again"), &(struct th_err){ 0 }),
+			 TH_OK);
+	settle(w);
+	assert_true(w->model_open);
+	assert_non_null(strstr(w->body, "and this"));
+	assert_null(strstr(w->body, "secret"));
+	end(w);
+}
+
+/* Verdicts that come at once with each other: the second takes back what the first made due. */
+static void test_a_trip_behind_the_last_result(void **unused)
+{
+	static const char plain[] =
+	    "{\"name\":\"a\",\"guardrails\":[{\"name\":\"in\",\"stage\":\"input\"},"
+	    "{\"name\":\"res\",\"stage\":\"tool_output\"}]}";
+	struct world *w = begin(plain, NULL);
+
+	(void)unused;
+	team.row.spec.class = TH_CLASS_R; /* which need not wait for the input's guardrail */
+	w->later[TH_ASK_GUARDRAIL] = true;
+	assert_int_equal(
+	    th_driver_message(w->driver, w->h, TH_STR("my task"), &(struct th_err){ 0 }), TH_OK);
+	settle(w);
+	answer(w, CALL("c1", "weather"));
+	assert_int_equal(w->ask_count, 2);
+	w->later[TH_ASK_GUARDRAIL] = false;
+	w->says[TH_ASK_GUARDRAIL] = "false";
+	w->trips = "in";
+	restart(w, plain);
+	assert_string_equal(kinds(w, w->count - 3), "guardrail guardrail error");
+	assert_int_equal(fold(w)->state, TH_STATE_FAILED);
+	end(w);
+}
+
 static void forget_last(struct world *w, size_t count)
 {
 	for (; count > 0; count--) {
@@ -376,6 +477,10 @@ int main(void)
 		cmocka_unit_test(test_guardrails_answer_when_they_like),
 		cmocka_unit_test(test_a_tripwire_cancels_the_request),
 		cmocka_unit_test(test_a_filter_says_what_the_next_agent_sees),
+		cmocka_unit_test(test_a_filter_after_a_filter),
+		cmocka_unit_test(test_a_trip_behind_the_last_result),
+		cmocka_unit_test(test_said_while_the_model_is_asked),
+		cmocka_unit_test(test_a_withheld_output_stays_withheld),
 		cmocka_unit_test(test_a_log_that_ends_within_a_handoff),
 		cmocka_unit_test(test_each_request_may_be_filtered),
 		cmocka_unit_test(test_what_is_said_while_a_filter_thinks),
