@@ -473,6 +473,9 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 		.class = c->class,
 		.timeout_ms = call_timeout_ms(l),
 		.agent = l->outfit->agent,
+		/* Nobody has stopped the run since, and its intent stands. */
+		.begin = settle && l->fold.state == TH_STATE_RUNNING && !l->fold.tripped &&
+			 c->intent_seq <= l->durable_seq,
 	};
 
 	if (th_row_delegates(row)) {

@@ -274,6 +274,8 @@ static enum th_code on_hello(struct th_exec_client *c, const struct th_exec_hell
 		return code;
 	c->greeted = true;
 	c->epoch = m->epoch;
+	if (!x->epoch_first)
+		x->epoch_first = m->epoch;
 	th_exec_idle(x);
 	send_welcome(c, 0);
 	return TH_OK;

@@ -266,6 +266,7 @@ static void send_call(struct th_executor *x, struct call *c)
 		.offset = (int64_t)c->offset,
 		.again = !join && !read && c->tries > 0,
 		.journal = c->what.journal,
+		.begin = join && c->what.begin,
 	};
 	struct th_err err;
 

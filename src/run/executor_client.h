@@ -111,6 +111,7 @@ struct th_executor_call {
 	/* That its INTENT names: no other one takes it, nor proves by absence that it was not
 	 * started.  Empty (a guest, who has no INTENT): whichever it is sent to. */
 	struct th_str journal;
+	bool begin; /* attach: what the executor certainly never began is begun now */
 };
 
 /* A picture that an output names as {"type":"image","blob":"<hex>","media_type":…,"size":…}. */
@@ -157,10 +158,11 @@ struct th_executor_id th_executor_run(struct th_executor *x, const struct th_exe
 /*
  * Joins an effect that an earlier runtime dispatched: output from `offset` on, then its outcome.
  * NOT_STARTED when the journal proves that it was never accepted; from then on the executor refuses
- * it, so the answer stays true.  The proof needs that it is the journal which the call names: a
- * driver has had on_ready, which tells its name, before it writes an INTENT.  All of the call must
- * be as it was dispatched: class V is decided by a probe that looks at its arguments, K is sent
- * again, R simply done again.
+ * it, so the answer stays true.  With `begin` it is begun instead, if this executor was there when
+ * its INTENT was written: then only the runtime died, and what it wanted is done once.  The proof
+ * needs that it is the journal which the call names: a driver has had on_ready, which tells its
+ * name, before it writes an INTENT.  All of the call must be as it was dispatched: class V is
+ * decided by a probe that looks at its arguments, K is sent again, R simply done again.
  */
 struct th_executor_id th_executor_attach(struct th_executor *x, const struct th_executor_call *call,
 					 uint64_t offset, const struct th_executor_handlers *h);

@@ -716,6 +716,20 @@ static bool is_ours(const struct th_executor_process *x, const struct th_exec_ru
 	return th_str_is(m->journal, th_ledger_id(x->ledger));
 }
 
+/*
+ * It was never begun, and this executor has lived since its INTENT: its runtime died before it was
+ * sent.  Class W is not begun in a later life, whose screen and processes are others.
+ */
+static bool may_begin(const struct th_exec_client *c, const struct th_exec_run *m,
+		      enum th_class class)
+{
+	const struct th_executor_process *x = c->x;
+	bool there = x->epoch_first > 0 && m->epoch >= x->epoch_first;
+
+	return m->begin && is_ours(x, m) && c->epoch >= th_ledger_epoch(x->ledger) &&
+	       (there || class == TH_CLASS_K || class == TH_CLASS_V);
+}
+
 static void join_absent(struct th_exec_client *c, const struct th_exec_run *m)
 {
 	struct th_executor_process *x = c->x;
@@ -772,7 +786,7 @@ void th_exec_on_run(struct th_exec_client *c, const struct th_exec_run *m, bool 
 		th_fail(&err, TH_EFENCED,
 			"the executor's journal is another one than this was recorded for");
 		th_exec_send_error(c, m->id, &err);
-	} else if (attach && class != TH_CLASS_R) {
+	} else if (attach && class != TH_CLASS_R && !may_begin(c, m, class)) {
 		join_absent(c, m);
 	} else {
 		accept(c, m);

@@ -184,6 +184,7 @@ void th_world_tool_run(void *ctx, struct th_ticket t, const struct th_tool_call 
 		.timeout_ms = call->timeout_ms,
 		.epoch = call->epoch,
 		.journal = call->journal,
+		.begin = call->begin,
 	};
 	/* Output is sent through the executor's socket only where it is shown. */
 	bool shown = th_str_is(call->tool, "command") && s && s->observer.progress;

@@ -13,7 +13,7 @@ struct call {
 	struct th_ticket ticket;
 	int64_t id, epoch, timeout_ms;
 	enum th_class class;
-	bool settle, sent, again;
+	bool settle, begin, sent, again;
 	char *effect_id, *tool, *arguments, *digest, *journal; /* journal: of its INTENT */
 };
 
@@ -110,6 +110,7 @@ static void send_call(struct th_sim_client *c, struct call *call)
 		.timeout_ms = call->timeout_ms,
 		.journal = th_str_of(call->journal),
 		.again = call->again && !attach && call->class != TH_CLASS_R,
+		.begin = attach && call->begin,
 	};
 
 	if (c->world.repeat && (attach || call->again)) {
@@ -152,6 +153,7 @@ void th_sim_client_run(struct th_sim_client *c, struct th_ticket t, const struct
 		.timeout_ms = what->timeout_ms,
 		.class = what->class,
 		.settle = settle,
+		.begin = what->begin,
 		.effect_id = copy(what->effect_id),
 		.tool = copy(what->tool),
 		.arguments = copy(what->arguments),

@@ -56,6 +56,7 @@ struct th_tool_call {
 	enum th_class class;
 	int64_t timeout_ms;
 	const struct th_agent *agent;
+	bool begin; /* settle: what was certainly never begun may begin now */
 };
 
 struct th_tool_result {

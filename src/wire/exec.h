@@ -63,6 +63,8 @@
 	F(exec_run, bool, watch, "watch", 0, "output is wanted as it comes")                      \
 	F(exec_run, int, offset, "offset", TH_NONEG, "attach: output from here on")               \
 	F(exec_run, bool, again, "again", 0, "run: attach when it is known")                      \
+	F(exec_run, bool, begin, "begin", 0,                                                      \
+	  "attach: what this executor certainly never began is begun now")                        \
 	F(exec_run, str, journal, "journal", 0,                                                   \
 	  "the journal it must be in, if it was accepted; run: and that alone may take it")
 

@@ -504,6 +504,77 @@ static void absence_proves_only_what_it_can(void **state)
 	release(x);
 }
 
+static void is_file(const char *name, const char *content)
+{
+	struct th_buf text = TH_BUF_INIT(TH_KIB);
+
+	assert_int_equal(th_file_read(in_workspace(name), TH_KIB, &text, NULL), TH_OK);
+	assert_string_equal(text.ptr, content);
+	th_buf_deinit(&text);
+}
+
+/* Its runtime died before it was sent: the next one has it begun, once, while the executor lives.
+ */
+static void what_never_began_may_begin(void **state)
+{
+	struct th_executor_options o = options();
+	struct th_executor *x = client(&o);
+	char journal[64];
+	struct heard h;
+
+	(void)state;
+	greet(x, false);
+	snprintf(journal, sizeof(journal), "%.*s", TH_FMT(th_executor_journal(x)));
+	release(x);
+	o.epoch = 2;
+	x = client(&o);
+	struct th_executor_call c = shell("b1", "{\"command\":\"echo x >> begun; echo it ran\"}");
+	c.journal = th_str_of(journal);
+	c.epoch = 1;
+	c.begin = true;
+	for (int i = 0; i < 2; i++) {
+		attach_call(x, c, 0, &h);
+		wait_finished(&h);
+		assert_int_equal(h.status, TH_OUTCOME_DONE);
+		assert_non_null(strstr(h.text.ptr, "it ran"));
+		heard_deinit(&h);
+	}
+	is_file("begun", "x\n");
+	/* What its runtime had sent comes late. */
+	c.begin = false;
+	do_call(x, c, &h);
+	assert_int_not_equal(h.status, TH_OUTCOME_UNKNOWN);
+	heard_deinit(&h);
+	is_file("begun", "x\n");
+	/* Another life of the executor: its intent was written in the one before. */
+	kill_executor(greet(x, false).info.pid);
+	release(x);
+	o.epoch = 3;
+	x = client(&o);
+	greet(x, false);
+	assert_true(th_str_is(th_executor_journal(x), journal));
+	c = shell("b2", "{\"command\":\"echo y >> begun\"}");
+	c.journal = th_str_of(journal);
+	c.epoch = 2;
+	c.begin = true;
+	attach_call(x, c, 0, &h);
+	wait_finished(&h);
+	assert_int_equal(h.status, TH_OUTCOME_NOT_STARTED);
+	heard_deinit(&h);
+	is_file("begun", "x\n");
+	/* A file is the same file in any life. */
+	c = call("b3", TH_CLASS_V, "write_file", "{\"path\":\"file\",\"content\":\"z\\n\"}");
+	c.journal = th_str_of(journal);
+	c.epoch = 2;
+	c.begin = true;
+	attach_call(x, c, 0, &h);
+	wait_finished(&h);
+	assert_int_equal(h.status, TH_OUTCOME_DONE);
+	heard_deinit(&h);
+	is_file("file", "z\n");
+	release(x);
+}
+
 /* An attach that breaks and is sent again meets a journal that its own first hello has named: the
  * silence of that one proves nothing. */
 static void an_attach_sent_twice_proves_nothing(void **state)
@@ -1003,6 +1074,7 @@ int main(int argc, char **argv)
 		T(a_killed_executor_leaves_unknown),
 		T(absence_proves_only_what_it_can),
 		T(an_attach_sent_twice_proves_nothing),
+		T(what_never_began_may_begin),
 		T(killed_at_many_points),
 		T(a_write_is_decided_by_looking),
 		T(many_at_a_time),
