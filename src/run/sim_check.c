@@ -4,10 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "run/sim_barrier.h"
+
 #define EFFECT_ID_SIZE 32
 #define EVENTS_MAX 4096
 #define FOLD_MEMORY_MAX (4 * TH_MIB)
 #define BODY_CALLS_MAX 512
+#define TOOLS_MAX 32
 
 struct effect {
 	char id[EFFECT_ID_SIZE + 1];
@@ -21,6 +24,7 @@ struct effect {
 struct shadow {
 	char *id;
 	struct th_session fold;
+	struct th_sim_barrier barrier;
 	bool there;
 	int64_t task_turns, tokens, tries;
 };
@@ -47,8 +51,10 @@ struct th_sim_check *th_sim_check_free(struct th_sim_check *c)
 {
 	for (size_t i = 0; i < TH_SIM_SESSIONS_MAX; i++) {
 		free(c->sessions[i].id);
-		if (c->sessions[i].there)
-			th_session_deinit(&c->sessions[i].fold);
+		if (!c->sessions[i].there)
+			continue;
+		th_session_deinit(&c->sessions[i].fold);
+		th_sim_barrier_deinit(&c->sessions[i].barrier);
 	}
 	free(c->effects);
 	free(c);
@@ -174,6 +180,14 @@ static void on_intent(struct th_sim_check *c, size_t number, const struct th_jso
 	e->class = (enum th_class) class;
 }
 
+static bool hands_over(const struct th_session *fold, struct th_str call_id)
+{
+	for (size_t i = 0; i < fold->call_count; i++)
+		if (th_str_eq(fold->calls[i].call_id, call_id) && fold->calls[i].handoff)
+			return true;
+	return false;
+}
+
 static void on_outcome(struct th_sim_check *c, size_t number, const struct th_json *data)
 {
 	struct th_str id = th_json_get_str(data, "effect_id");
@@ -181,7 +195,8 @@ static void on_outcome(struct th_sim_check *c, size_t number, const struct th_js
 	struct effect *e = id.len > 0 ? effect_find(c, id) : NULL;
 
 	if (id.len == 0) {
-		if (status != TH_OUTCOME_REFUSED && status != TH_OUTCOME_NOT_STARTED)
+		if (status != TH_OUTCOME_REFUSED && status != TH_OUTCOME_NOT_STARTED &&
+		    !hands_over(&c->sessions[number].fold, th_json_get_str(data, "call_id")))
 			th_sim_check_blame(c, "an outcome %s without an effect",
 					   th_outcome_name((enum th_outcome_status)status));
 		return;
@@ -254,19 +269,25 @@ static enum th_code log_event(void *ctx, const struct th_event *ev, const struct
 	struct th_effects fx;
 	enum th_state before = s->fold.state;
 	enum th_turn_phase phase = s->fold.phase;
+	const char *wrong;
 	enum th_code code;
 
 	(void)digest;
 	c->counts->events++;
+	if (th_json_parse(ev->data, &doc, NULL))
+		th_sim_check_blame(c, "event %llu is not JSON", (unsigned long long)ev->seq);
+	data = th_json_root(doc);
 	code = th_session_step(&s->fold, ev, &fx, err);
 	if (code) {
 		th_sim_check_blame(c, "the log of session %zu does not fold: %s", r->number,
 				   err->msg);
+		th_json_free(doc);
 		return code;
 	}
-	if (th_json_parse(ev->data, &doc, NULL))
-		th_sim_check_blame(c, "event %llu is not JSON", (unsigned long long)ev->seq);
-	data = th_json_root(doc);
+	wrong = th_sim_barrier_event(&s->barrier, &s->fold, ev, data);
+	if (wrong)
+		th_sim_check_blame(c, "event %llu of session %zu: %s", (unsigned long long)ev->seq,
+				   r->number, wrong);
 	/* Effects of a fork's prefix are the parent's. */
 	if (ev->kind == TH_EV_INTENT && s->there)
 		on_intent(c, r->number, data);
@@ -299,6 +320,7 @@ static void shadow_begin(struct th_sim_check *c, size_t number)
 	struct th_err err = { 0 };
 
 	th_session_init(&s->fold);
+	th_sim_barrier_init(&s->barrier);
 	s->task_turns = s->tokens = 0;
 	/* The prefix first, while `there` is false: it was checked as the parent's. */
 	if (!th_sim_store_get(c->disk, th_str_of(s->id), &row, &err) && row.parent_seq > 0)
@@ -368,7 +390,9 @@ void th_sim_check_append(struct th_sim_check *c, size_t number, int64_t epoch, i
 /* ---- requests ---- */
 
 struct telling {
-	struct th_history *history;
+	struct th_history *history; /* or, where handoffs and guardrails have changed it, */
+	struct th_past *past;
+	uint64_t task_seq;
 	struct th_buf previous; /* what the last request goes on from, as its event says */
 };
 
@@ -383,16 +407,56 @@ static enum th_code history_event(void *ctx, const struct th_event *ev,
 		if (!th_json_unescape(th_json_raw_get(ev->data, "previous"), &t->previous))
 			th_buf_clear(&t->previous);
 	}
-	return th_history_add(t->history, ev, err);
+	if (t->past && ev->seq == t->task_seq)
+		t->past->task_at = t->past->count;
+	return t->past ? th_past_add(t->past, ev, err) : th_history_add(t->history, ev, err);
+}
+
+/* Of a history that is not simply the log from its beginning. */
+static enum th_code history_rewritten(struct th_sim_check *c, size_t number, uint64_t seq,
+				      struct telling *t, struct th_err *err)
+{
+	struct th_past past;
+	enum th_code code;
+
+	th_past_init(&past, true);
+	t->past = &past;
+	t->task_seq = c->sessions[number].fold.task_seq;
+	code = th_sim_store_read(c->disk, th_str_of(c->sessions[number].id), 1, seq, history_event,
+				 t, err);
+	th_past_prune(&past);
+	if (!code)
+		code = th_history_begin(t->history, &past, seq, true, err);
+	th_past_deinit(&past);
+	return code;
+}
+
+/* What the session's tools are, and whom its agent may hand over to. */
+static void add_handoffs(const struct th_member *m, struct th_request_options *own,
+			 struct th_tool_spec specs[static TOOLS_MAX])
+{
+	assert(own->tool_count + m->handoff_count <= TOOLS_MAX);
+	memcpy(specs, own->tools, own->tool_count * sizeof(*specs));
+	for (size_t i = 0; i < m->handoff_count; i++)
+		specs[own->tool_count++] = (struct th_tool_spec){
+			.name = m->handoffs[i].tool,
+			.description = m->handoffs[i].description,
+			.schema = TH_STR("{\"type\":\"object\",\"properties\":{},\"required\":[],"
+					 "\"additionalProperties\":false}"),
+			.strict = true,
+		};
+	own->tools = specs;
 }
 
 /* Compares with what the log alone makes of it.  False: it is a part of the history only. */
-static bool check_history(struct th_sim_check *c, size_t number, uint64_t seq,
+static bool check_history(struct th_sim_check *c, size_t number, uint64_t seq, size_t agent,
 			  const struct th_request_options *given, struct th_str body)
 {
+	const struct th_session *fold = &c->sessions[number].fold;
+	struct th_tool_spec specs[TOOLS_MAX];
 	struct th_request_options own = *given, *options = &own;
 	struct th_history *h = th_history_new(options);
-	struct telling t = { h, TH_BUF_INIT(TH_RESPONSE_ID_MAX) };
+	struct telling t = { .history = h, .previous = TH_BUF_INIT(TH_RESPONSE_ID_MAX) };
 	bool whole;
 	struct th_buf want = TH_BUF_INIT(TH_REQUEST_MAX), blob = TH_BUF_INIT(TH_MIB);
 	struct th_slice *slices;
@@ -400,8 +464,10 @@ static bool check_history(struct th_sim_check *c, size_t number, uint64_t seq,
 	size_t count;
 
 	assert(h); /* in the simulator memory does not run out */
-	if (th_sim_store_read(c->disk, th_str_of(c->sessions[number].id), 1, seq, history_event, &t,
-			      &err))
+	add_handoffs(&fold->team->members[agent], &own, specs);
+	if (fold->rewritten_seq ? history_rewritten(c, number, seq, &t, &err)
+				: th_sim_store_read(c->disk, th_str_of(c->sessions[number].id), 1,
+						    seq, history_event, &t, &err))
 		th_sim_check_blame(c, "the log of session %zu makes no history: %s", number,
 				   err.msg);
 	own.previous = th_buf_str(&t.previous);
@@ -474,7 +540,24 @@ static void check_answers(struct th_sim_check *c, size_t number, struct th_str b
 	th_json_free(doc);
 }
 
-void th_sim_check_request(struct th_sim_check *c, size_t number, uint64_t seq,
+void th_sim_check_guard(struct th_sim_check *c, size_t number, struct th_str stage,
+			struct th_str name, struct th_str call_id)
+{
+	const struct shadow *s = &c->sessions[number];
+	const struct th_session *f = &s->fold;
+	bool there = !th_str_starts(stage, TH_STR("tool_"));
+
+	for (size_t i = 0; i < f->call_count; i++)
+		there |= th_str_eq(f->calls[i].call_id, call_id);
+	if (!s->there || !there)
+		th_sim_check_blame(c, "session %zu: %.*s is asked about what is not durable",
+				   number, TH_FMT(name));
+	else if (th_sim_barrier_said(&s->barrier, stage, name, call_id))
+		th_sim_check_blame(c, "session %zu: %.*s is asked again about %.*s %.*s", number,
+				   TH_FMT(name), TH_FMT(stage), TH_FMT(call_id));
+}
+
+void th_sim_check_request(struct th_sim_check *c, size_t number, uint64_t seq, size_t agent,
 			  const struct th_request_options *options, const struct th_str *body,
 			  size_t body_count)
 {
@@ -491,13 +574,19 @@ void th_sim_check_request(struct th_sim_check *c, size_t number, uint64_t seq,
 	if (s->fold.seq == seq && s->fold.phase != TH_TURN_REQUESTED)
 		th_sim_check_blame(c, "session %zu: the model is asked for an answered turn",
 				   number);
+	if (s->fold.seq == seq && s->fold.agent != agent)
+		th_sim_check_blame(c, "session %zu: agent %zu asks while agent %zu speaks", number,
+				   agent, s->fold.agent);
 	if (s->fold.answer_seq > seq)
 		th_sim_check_blame(c,
 				   "session %zu: the model is asked again for turn of event %llu",
 				   number, (unsigned long long)seq);
 	for (size_t i = 0; i < body_count; i++)
 		th_buf_add(&text, body[i]);
-	if (check_history(c, number, seq, options, th_buf_str(&text)))
+	/* What changed the history later would change it here. */
+	if (s->fold.rewritten_seq > seq)
+		return th_buf_deinit(&text);
+	if (check_history(c, number, seq, agent, options, th_buf_str(&text)))
 		check_answers(c, number, th_buf_str(&text));
 	th_buf_deinit(&text);
 }

@@ -43,8 +43,12 @@ bool th_sim_check_acted(const struct th_sim_check *c, struct th_str effect_id);
 /* From now on UNKNOWN is an honest answer about what is open in the session. */
 void th_sim_check_doubt(struct th_sim_check *c, size_t number);
 
-/* A request of the owner, when it goes out. */
-void th_sim_check_request(struct th_sim_check *c, size_t number, uint64_t seq,
+/* The owner asks a guardrail: what it is about is durable, and its verdict is not there yet. */
+void th_sim_check_guard(struct th_sim_check *c, size_t number, struct th_str stage,
+			struct th_str name, struct th_str call_id);
+
+/* A request of the owner, of this agent, when it goes out. */
+void th_sim_check_request(struct th_sim_check *c, size_t number, uint64_t seq, size_t agent,
 			  const struct th_request_options *options, const struct th_str *body,
 			  size_t body_count);
 

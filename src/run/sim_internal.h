@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sim_internal.h - what the simulator's world is made of, for the files that
- * make it: sim_task.c (what is asked for), sim_runtime.c (runtimes, and the
+ * make it: sim_task.c (what is asked for), sim_team.c (by several agents, with
+ * code), sim_runtime.c (runtimes, and the
  * world as their drivers see it), sim_people.c, sim_faults.c, and sim_world.c,
  * which draws what happens next.
  */
@@ -17,6 +18,7 @@
 #define TH_SIM_COMMITS_MAX 32
 #define TH_SIM_TIMERS_MAX 64
 #define TH_SIM_FAULTS_MAX 8
+#define TH_SIM_AGENTS_MAX 3
 /* ---- what there is ----------------------------------------------------------------------- */
 
 struct th_sim_world;
@@ -41,6 +43,14 @@ struct th_sim_model_call {
 	int64_t due_ms;
 };
 
+/* A question to the agents' code whose answer comes later. */
+struct th_sim_asking {
+	struct th_ticket ticket;
+	int64_t due_ms;
+	bool failed;
+	struct th_buf answer;
+};
+
 enum th_sim_place { ABSENT, GREETING, OPEN };
 
 /* A session in a runtime. */
@@ -50,6 +60,9 @@ struct th_sim_resident {
 	struct th_sim_client *client;
 	int64_t epoch, due_ms;
 	bool create, gone; /* gone: lost, to be closed */
+	struct th_sim_runtime *r;
+	struct th_outfit outfit, members[TH_SIM_AGENTS_MAX - 1];
+	struct th_codes codes; /* of a team */
 };
 
 struct th_sim_runtime {
@@ -62,6 +75,8 @@ struct th_sim_runtime {
 	struct th_sim_model_call *calls;
 	struct th_sim_later timers[TH_SIM_TIMERS_MAX], locals[TH_SIM_TIMERS_MAX];
 	size_t timer_count, local_count;
+	struct th_sim_asking asks[TH_SIM_TIMERS_MAX];
+	size_t ask_count;
 	struct th_ticket old; /* of something that is over */
 	struct th_sim_resident sessions[TH_SIM_SESSIONS_MAX];
 };
@@ -71,6 +86,9 @@ struct th_sim_task {
 	char id[8];
 	bool wanted;
 	struct th_agent agent;
+	bool team;
+	struct th_agent members[TH_SIM_AGENTS_MAX - 1]; /* of a team, the others */
+	struct th_str members_approve;
 	struct th_agent_limits limits;
 	struct th_agent_model_settings settings;
 	struct th_str approve[2];
@@ -78,7 +96,8 @@ struct th_sim_task {
 	struct th_tool_row rows[8];
 	struct th_choice choices[2]; /* the second one is in its agent's fallback list, or not */
 	struct th_str fallback;
-	struct th_request_options options[2]; /* of each, for the checker */
+	/* Of each agent and choice, for the checker. */
+	struct th_request_options options[TH_SIM_AGENTS_MAX][2];
 	struct th_tool_spec specs[8];
 	size_t parent; /* of a fork */
 	uint64_t parent_seq;
@@ -109,6 +128,7 @@ struct th_sim_world {
 	uint64_t fault_soon;
 	enum th_sim_fault commit_fault;
 	unsigned final_in, slow, ignore;
+	bool wary; /* its runtimes only ask what became of an effect, and never begin it late */
 };
 
 /* ---- sim_world.c ---- */
@@ -119,7 +139,18 @@ int64_t th_sim_soon(struct th_sim_world *w, int64_t most_ms);
 /* ---- sim_task.c ---- */
 
 void th_sim_task_init(struct th_sim_world *w, size_t number, bool falls_back, bool chains,
-		      bool background);
+		      bool background, bool team);
+
+/* ---- sim_team.c ---- */
+
+/* Makes a task one of several agents. */
+void th_sim_team_init(struct th_sim_task *t);
+/* What the session is run with in this runtime. */
+void th_sim_team_outfit(struct th_sim_runtime *r, size_t number);
+void th_sim_team_answer(struct th_sim_runtime *r, size_t index);
+void th_sim_team_forget(struct th_sim_runtime *r); /* what is asked */
+/* Index of the model that an agent of a team begins with. */
+size_t th_sim_team_model(struct th_str agent);
 
 /* ---- sim_runtime.c ---- */
 

@@ -20,10 +20,12 @@ static void add_reasoning(uint64_t n, struct th_buf *out)
 		      (unsigned long long)n);
 }
 
-static void add_function(struct th_sim_random *r, uint64_t n, struct th_buf *out)
+static void add_function(struct th_sim_random *r, uint64_t n, bool team, struct th_buf *out)
 {
 	static const char *const names[] = { "note",  "peek", "look",  "api",   "save",
 					     "shell", "pay",  "shell", "shell", "nope" };
+	static const char *const agents[] = { "transfer_to_sim", "transfer_to_second",
+					      "transfer_to_third" };
 	static const char *const arguments[] = { "{\\\"text\\\":\\\"a\\\"}", "{}",
 						 "{\\\"text\\\":1}", "{\\\"text\\\":", "[1]" };
 	size_t which = th_sim_below(r, 12);
@@ -31,6 +33,8 @@ static void add_function(struct th_sim_random *r, uint64_t n, struct th_buf *out
 	 * story. */
 	bool incomplete = th_sim_chance(r, 40);
 	const char *name = names[th_sim_below(r, TH_COUNT(names))];
+	if (team && th_sim_chance(r, 3))
+		name = agents[th_sim_below(r, TH_COUNT(agents))];
 
 	th_buf_printf(out,
 		      "{\"type\":\"function_call\",\"id\":\"fc_%llu\",\"call_id\":\"call_%llu\","
@@ -67,8 +71,8 @@ static void add_computer(struct th_sim_random *r, uint64_t n, struct th_buf *out
 		: "");
 }
 
-static void draw_items(struct th_sim_random *r, uint64_t *numbers, bool final, struct th_buf *items,
-		       struct th_buf *events)
+static void draw_items(struct th_sim_random *r, uint64_t *numbers, bool final, bool team,
+		       struct th_buf *items, struct th_buf *events)
 {
 	size_t calls = final ? 0 : 1 + th_sim_below(r, th_sim_chance(r, 4) ? 5 : 2);
 	bool reasons = th_sim_chance(r, 4);
@@ -85,7 +89,7 @@ static void draw_items(struct th_sim_random *r, uint64_t *numbers, bool final, s
 		else if (th_sim_chance(r, 4))
 			add_computer(r, n, &item);
 		else
-			add_function(r, n, &item);
+			add_function(r, n, team, &item);
 		if (i > 0)
 			th_buf_add_char(items, ',');
 		th_buf_add(items, th_buf_str(&item));
@@ -98,13 +102,14 @@ static void draw_items(struct th_sim_random *r, uint64_t *numbers, bool final, s
 }
 
 /* An answer that is one. */
-static void draw_good(struct th_sim_random *r, uint64_t *numbers, bool final, struct th_buf *out)
+static void draw_good(struct th_sim_random *r, uint64_t *numbers, bool final, bool team,
+		      struct th_buf *out)
 {
 	struct th_buf items = TH_BUF_INIT(TH_MIB), events = TH_BUF_INIT(TH_MIB);
 	bool cut_short = th_sim_chance(r, 40), stream = th_sim_chance(r, 2);
 	uint64_t input = 10 + th_sim_below(r, 40), output = 5 + th_sim_below(r, 20);
 
-	draw_items(r, numbers, final, &items, &events);
+	draw_items(r, numbers, final, team, &items, &events);
 	if (stream)
 		th_buf_add(out, th_buf_str(&events));
 	if (stream)
@@ -135,7 +140,7 @@ static void fail_with(struct th_sim_answer *a, int status, const char *body)
 	a->end.http_status = status;
 }
 
-void th_sim_answer_draw(struct th_sim_random *r, uint64_t *numbers, unsigned final_in,
+void th_sim_answer_draw(struct th_sim_random *r, uint64_t *numbers, unsigned final_in, bool team,
 			struct th_sim_answer *ret)
 {
 	size_t at;
@@ -143,7 +148,7 @@ void th_sim_answer_draw(struct th_sim_random *r, uint64_t *numbers, unsigned fin
 	*ret = (struct th_sim_answer){ .body = TH_BUF_INIT(4 * TH_MIB),
 				       .end = {
 					   .http_status = 200, .ok = true, .hints = { -1, -1 } } };
-	draw_good(r, numbers, th_sim_chance(r, final_in), &ret->body);
+	draw_good(r, numbers, th_sim_chance(r, final_in), team, &ret->body);
 	switch (th_sim_below(r, 48)) {
 	case 0:
 		fail_with(ret, 429, "{\"error\":{\"code\":\"rate_limit_exceeded\"}}");

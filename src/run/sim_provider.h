@@ -16,8 +16,9 @@ struct th_sim_answer {
 	bool endless; /* nothing more comes before the deadline */
 };
 
-/* `numbers` makes ids unique in a simulation.  final_in: one answer in so many is a last one. */
-void th_sim_answer_draw(struct th_sim_random *r, uint64_t *numbers, unsigned final_in,
+/* `numbers` makes ids unique in a simulation.  final_in: one answer in so many is a last one.
+ * `team`: calls may hand over to its agents. */
+void th_sim_answer_draw(struct th_sim_random *r, uint64_t *numbers, unsigned final_in, bool team,
 			struct th_sim_answer *ret);
 
 /* In its place: the provider works on it by itself. */

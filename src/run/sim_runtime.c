@@ -137,9 +137,9 @@ static enum th_code model_call(void *ctx, struct th_ticket t, const struct th_mo
 	if (th_str_ends(call->path, TH_STR("/cancel")))
 		return th_fail(err, TH_ECONN, "nobody hears it");
 	if (!r->stale && !call->get)
-		th_sim_check_request(w->check, number, t.seq,
-				     &w->tasks[number].options[call->model_at], call->body,
-				     call->body_count);
+		th_sim_check_request(w->check, number, t.seq, call->agent,
+				     &w->tasks[number].options[call->agent][call->model_at],
+				     call->body, call->body_count);
 	th_sim_say(w, "runtime %d asks the model for %s at event %llu", r->number,
 		   w->tasks[number].id, (unsigned long long)t.seq);
 	if (th_sim_chance(&w->random, 50))
@@ -147,7 +147,7 @@ static enum th_code model_call(void *ctx, struct th_ticket t, const struct th_mo
 	m = th_alloc(sizeof(*m));
 	m->ticket = t;
 	m->due_ms = th_sim_soon(w, 500);
-	th_sim_answer_draw(&w->random, &w->numbers, w->final_in, &m->answer);
+	th_sim_answer_draw(&w->random, &w->numbers, w->final_in, w->tasks[number].team, &m->answer);
 	if (w->tasks[number].settings.background && th_sim_chance(&w->random, call->get ? 3 : 2))
 		th_sim_answer_not_yet(&w->numbers, &m->answer);
 	m->next = r->calls;
@@ -237,9 +237,11 @@ static void tool_run(void *ctx, struct th_ticket t, const struct th_tool_call *c
 	struct th_sim_runtime *r = ctx;
 	size_t number = task_of_ticket(r, t);
 	struct th_sim_resident *s;
+	struct th_tool_call what = *call;
 
 	assert(number < TH_SIM_SESSIONS_MAX);
 	s = &r->sessions[number];
+	what.begin &= !r->w->wary;
 	if (r->dead || (r->w->variant == TH_SIM_NO_INTENT && th_sim_client_has(s->client, t)))
 		return;
 	th_sim_say(r->w, "runtime %d %s %.*s %.8s class %s for %s", r->number,
@@ -248,7 +250,7 @@ static void tool_run(void *ctx, struct th_ticket t, const struct th_tool_call *c
 	th_sim_fault_in(r->w, 6);
 	if (th_sim_client_cut(s->client)) /* sent into the void: who knows how far it came? */
 		th_sim_check_doubt(r->w->check, number);
-	th_sim_client_run(s->client, t, call, settle);
+	th_sim_client_run(s->client, t, &what, settle);
 }
 
 static void tool_cancel(void *ctx, struct th_ticket t)
@@ -411,6 +413,7 @@ void th_sim_runtime_kill(struct th_sim_runtime *r)
 		r->commits[i].done(r->commits[i].done_ctx, r->commits[i].batch, TH_EIO, &err);
 	r->commit_count = 0;
 	th_driver_free(r->d);
+	th_sim_team_forget(r);
 	while (r->calls)
 		model_drop(r, r->calls);
 	for (size_t i = 0; i < TH_SIM_RUNTIMES_MAX; i++)
@@ -541,7 +544,7 @@ static enum th_code task_create(struct th_sim_runtime *r, size_t number, struct 
 	enum th_code code;
 
 	if (!t->fork)
-		return th_driver_create(r->d, th_str_of(t->id), &t->outfit, &created, &see,
+		return th_driver_create(r->d, th_str_of(t->id), &s->outfit, &created, &see,
 					&s->handle, err);
 	code = th_sim_store_get(r->w->disk, th_str_of(r->w->tasks[t->parent].id), &row, err);
 	if (code)
@@ -550,7 +553,7 @@ static enum th_code task_create(struct th_sim_runtime *r, size_t number, struct 
 	row.session_id = th_str_of(t->id);
 	row.parent_seq = row.head_seq = t->parent_seq;
 	row.epoch = 1;
-	return th_driver_fork(r->d, &row, &t->outfit, &see, &s->handle, err);
+	return th_driver_fork(r->d, &row, &s->outfit, &see, &s->handle, err);
 }
 
 static enum th_code task_open(struct th_sim_runtime *r, size_t number, struct th_err *err)
@@ -563,7 +566,7 @@ static enum th_code task_open(struct th_sim_runtime *r, size_t number, struct th
 
 	row.epoch = s->epoch;
 	if (!code)
-		code = th_driver_open(r->d, &row, &t->outfit, &see, &s->handle, err);
+		code = th_driver_open(r->d, &row, &s->outfit, &see, &s->handle, err);
 	if (!code && !r->stale)
 		th_sim_check_live(r->w->check, number, th_driver_session(r->d, s->handle));
 	return code;
@@ -616,6 +619,7 @@ void th_sim_resident_begin(struct th_sim_runtime *r, size_t number)
 	struct th_err err;
 
 	*s = (struct th_sim_resident){ .place = GREETING, .epoch = 1 };
+	th_sim_team_outfit(r, number);
 	s->create = th_sim_store_lease(w->disk, th_str_of(w->tasks[number].id), &row, &err) != 0;
 	if (!s->create)
 		s->epoch = row.epoch;

@@ -20,13 +20,13 @@ static void who_answered(const void *ctx, struct th_str agent, size_t choice,
 {
 	const struct th_sim_task *t = ctx;
 
-	(void)agent;
+	choice += th_sim_team_model(agent);
 	assert(choice < TH_COUNT(t->choices));
 	*ret = (struct th_speaker){ t->choices[choice].profile, t->choices[choice].model };
 }
 
 void th_sim_task_init(struct th_sim_world *w, size_t number, bool falls_back, bool chains,
-		      bool background)
+		      bool background, bool team)
 {
 	struct th_sim_task *t = &w->tasks[number];
 	struct th_sim_random *r = &w->random;
@@ -83,8 +83,8 @@ void th_sim_task_init(struct th_sim_world *w, size_t number, bool falls_back, bo
 		.has_computer = !th_sim_chance(r, 4),
 		.screen = { 1024, 768 },
 	};
-	for (size_t i = 0; i < TH_COUNT(t->options); i++)
-		t->options[i] = (struct th_request_options){
+	for (size_t i = 0; i < TH_COUNT(t->choices); i++)
+		t->options[0][i] = (struct th_request_options){
 			.profile = t->choices[i].profile,
 			.who = who_answered,
 			.who_ctx = t,
@@ -96,6 +96,8 @@ void th_sim_task_init(struct th_sim_world *w, size_t number, bool falls_back, bo
 			.screen = t->outfit.screen,
 			.stream = t->settings.stream,
 		};
+	if (team)
+		th_sim_team_init(t);
 	t->messages_left = (unsigned)th_sim_below(r, 3);
 	t->meddling_left = (unsigned)th_sim_below(r, 4);
 }

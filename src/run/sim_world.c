@@ -89,6 +89,7 @@ enum choice_kind {
 	MODEL,
 	TIMER,
 	LOCAL,
+	CODE,
 	CLIENT,
 	BEGIN,
 	END,
@@ -168,6 +169,9 @@ static void offer_runtime(struct choices *c, struct th_sim_runtime *r)
 	for (size_t i = 0; i < r->local_count; i++)
 		if (ripe(c, now_ms, r->locals[i].due_ms))
 			offer(c, (struct choice){ LOCAL, r, i, NULL });
+	for (size_t i = 0; i < r->ask_count; i++)
+		if (ripe(c, now_ms, r->asks[i].due_ms))
+			offer(c, (struct choice){ CODE, r, i, NULL });
 	for (size_t i = 0; i < r->w->task_count; i++)
 		offer_resident(c, r, i);
 	if (r->stale && (r->w->fault_count == 0 || th_sim_chance(&r->w->random, 100)))
@@ -235,6 +239,9 @@ static void perform(struct th_sim_world *w, const struct choice *c)
 	case LOCAL:
 		take_later(r->locals, &r->local_count, c->index, &later);
 		th_sim_local_answer(r, later.ticket);
+		break;
+	case CODE:
+		th_sim_team_answer(r, c->index);
 		break;
 	case CLIENT:
 		th_sim_client_step(r->sessions[c->index].client);
@@ -312,8 +319,10 @@ static void world_init(struct th_sim_world *w, const struct th_sim_options *o,
 	w->final_in = 2 + (unsigned)th_sim_below(r, 6);
 	w->slow = th_sim_chance(r, 2) ? 10 : 0;
 	w->ignore = th_sim_chance(r, 2) ? 4 : 0;
+	w->wary = o->seed % 2 == 0;
 	for (size_t i = 0; i < TH_SIM_SESSIONS_MAX; i++)
-		th_sim_task_init(w, i, o->seed % 3 == 0, o->seed % 4 == 1, o->seed % 5 == 2);
+		th_sim_task_init(w, i, o->seed % 3 == 0, o->seed % 4 == 1, o->seed % 5 == 2,
+				 o->seed % 6 == 4);
 	w->task_count = 1 + (th_sim_chance(r, 3) ? th_sim_below(r, 3) : 0);
 	for (size_t i = 0; i < w->task_count; i++)
 		w->tasks[i].wanted = true;

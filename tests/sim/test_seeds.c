@@ -29,6 +29,13 @@ static const struct {
 	{ 108200, "a journal read again was not flushed again (the simulator's own)" },
 	{ 6093, "cancelled while it was settled: class K was said to be not started" },
 	{ 12173, "as 6093, class V" },
+	{ 70, "a filter's result was named by a place that a refold gives it not: a lost session" },
+	{ 460,
+	  "said while the model was asked: before the answer after a restart, behind it before" },
+	{ 1108,
+	  "why a tripped guardrail stopped the run took the place of a result after a restart" },
+	{ 1924,
+	  "a trip right behind the last result: the model was asked by a run that was stopped" },
 	{ 1622, "a fork that begins between a failed request and its error did nothing" },
 };
 

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/sim_barrier.h"
+
+#include "base/limits.h"
+
+#define KEY_MAX 512
+
+void th_sim_barrier_init(struct th_sim_barrier *b)
+{
+	*b = (struct th_sim_barrier){ 0 };
+	th_buf_init(&b->input, TH_MIB);
+	th_buf_init(&b->answer, TH_MIB);
+}
+
+void th_sim_barrier_deinit(struct th_sim_barrier *b)
+{
+	th_buf_deinit(&b->input);
+	th_buf_deinit(&b->answer);
+}
+
+static void key_of(struct th_str stage, struct th_str name, struct th_str call_id,
+		   struct th_buf *out)
+{
+	th_buf_printf(out, "\n%.*s %.*s %.*s\n", TH_FMT(stage), TH_FMT(name), TH_FMT(call_id));
+}
+
+static bool is_input(struct th_str stage)
+{
+	return th_str_is(stage, "input");
+}
+
+bool th_sim_barrier_said(const struct th_sim_barrier *b, struct th_str stage, struct th_str name,
+			 struct th_str call_id)
+{
+	const struct th_buf *in = is_input(stage) ? &b->input : &b->answer;
+	struct th_buf key = TH_BUF_INIT(KEY_MAX);
+	bool said;
+
+	key_of(stage, name, call_id, &key);
+	said = th_str_find(th_buf_str(in), th_buf_str(&key)) >= 0;
+	th_buf_deinit(&key);
+	return said;
+}
+
+static const char *on_guardrail(struct th_sim_barrier *b, const struct th_json *data)
+{
+	struct th_str stage = th_json_get_str(data, "stage"), name = th_json_get_str(data, "name");
+	struct th_str call_id = th_json_get_str(data, "call_id");
+
+	if (th_sim_barrier_said(b, stage, name, call_id))
+		return "a guardrail has two verdicts about the same";
+	key_of(stage, name, call_id, is_input(stage) ? &b->input : &b->answer);
+	b->tripped |= th_json_bool(th_json_get(data, "tripped"), false);
+	return NULL;
+}
+
+/* All guardrails of that stage that look at the tool have spoken. */
+static bool all_said(const struct th_sim_barrier *b, const struct th_member *m,
+		     enum th_guard_stage stage, struct th_str tool, struct th_str call_id)
+{
+	for (size_t i = 0; i < m->guard_count; i++) {
+		const struct th_guardrail *g = &m->guards[i];
+		bool looks = g->tools.count == 0;
+
+		for (size_t j = 0; j < g->tools.count; j++)
+			looks |= th_str_eq(g->tools.list[j], tool);
+		if (g->stage == stage && looks &&
+		    !th_sim_barrier_said(b, th_str_of(th_guard_stage_name(stage)), g->name,
+					 call_id))
+			return false;
+	}
+	return true;
+}
+
+static const char *on_intent(const struct th_sim_barrier *b, const struct th_session *fold,
+			     const struct th_json *data)
+{
+	int class = th_class_find(th_json_get_str(data, "class"));
+	struct th_str tool = th_json_get_str(data, "tool");
+	struct th_str call_id = th_json_get_str(data, "call_id");
+	const struct th_team *team = fold->team;
+
+	if (class == TH_CLASS_L || class == TH_CLASS_R)
+		return NULL; /* these may start early */
+	if (b->tripped)
+		return "an effect is intended after a guardrail has stopped the run";
+	if (b->asked > 0)
+		return "an effect is intended while a person is asked about its answer";
+	if (!all_said(b, &team->members[fold->task_agent], TH_GUARD_INPUT, TH_STR(""), TH_STR("")))
+		return "an effect is intended before the guardrails of the task have spoken";
+	if (!all_said(b, &team->members[fold->agent], TH_GUARD_TOOL_INPUT, tool, call_id))
+		return "an effect is intended before the guardrails of its call have spoken";
+	return NULL;
+}
+
+/* A task that begins is looked at anew; so is one that goes on after it was stopped. */
+static void begin_anew(struct th_sim_barrier *b, const struct th_session *fold,
+		       const struct th_event *ev, const struct th_json *data)
+{
+	bool goes_on = ev->kind == TH_EV_STATE_CHANGED &&
+		       th_str_is(th_json_get_str(data, "to"), "running") && b->tripped;
+
+	if (fold->task_seq == b->task_seq && !goes_on)
+		return;
+	b->task_seq = fold->task_seq;
+	b->tripped = false;
+	th_buf_clear(&b->input);
+}
+
+const char *th_sim_barrier_event(struct th_sim_barrier *b, const struct th_session *fold,
+				 const struct th_event *ev, const struct th_json *data)
+{
+	begin_anew(b, fold, ev, data);
+	if (ev->kind == TH_EV_MODEL_ANSWERED) {
+		th_buf_clear(&b->answer);
+		b->asked = 0;
+	}
+	if (ev->kind == TH_EV_APPROVAL_REQUESTED)
+		b->asked++;
+	if (ev->kind == TH_EV_APPROVAL_DECIDED && b->asked > 0)
+		b->asked--;
+	if (ev->kind == TH_EV_GUARDRAIL)
+		return on_guardrail(b, data);
+	if (ev->kind == TH_EV_INTENT)
+		return on_intent(b, fold, data);
+	return NULL;
+}

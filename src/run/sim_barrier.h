@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sim_barrier.h - what must have been said before an effect may begin, read off
+ * the log's own events and not off the fold: every guardrail of its call and of
+ * the task's input, and every person who was asked about its answer.
+ */
+#ifndef TH_RUN_SIM_BARRIER_H
+#define TH_RUN_SIM_BARRIER_H
+
+#include "core/session.h"
+
+struct th_sim_barrier {
+	struct th_buf input, answer; /* verdicts "STAGE NAME CALL": of the task, of the answer */
+	unsigned asked;              /* people who have not decided yet */
+	bool tripped;
+	uint64_t task_seq;
+};
+
+void th_sim_barrier_init(struct th_sim_barrier *b);
+void th_sim_barrier_deinit(struct th_sim_barrier *b);
+/* The next event; `fold` has taken it.  Returns what is wrong, or NULL. */
+const char *th_sim_barrier_event(struct th_sim_barrier *b, const struct th_session *fold,
+				 const struct th_event *ev, const struct th_json *data);
+/* Has this guardrail said its word? */
+bool th_sim_barrier_said(const struct th_sim_barrier *b, struct th_str stage, struct th_str name,
+			 struct th_str call_id);
+
+#endif
