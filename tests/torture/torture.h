@@ -94,6 +94,14 @@ enum victim {
 	VICTIM_XVFB_STOPPED, /* the same by SIGSTOP: it is there, and silent */
 };
 
+/* Which stops count. */
+enum stops {
+	STOPS_ALL,
+	STOPS_ACTING,  /* before and after calls that act outside: write, sendmsg, fsync … */
+	STOPS_COMMITS, /* before the first write at a place behind a flush, and after each flush:
+			  the next events are not there yet, or are and nothing acted on them */
+};
+
 struct traced {
 	pid_t tid, tgid;
 	long nr; /* of the system call it is in */
@@ -103,11 +111,13 @@ struct traced {
 struct tracer {
 	enum victim victim; /* BOTH: stops of the executor count, the runtime dies with it */
 	long at;            /* the stop that kills; 0: only counted */
-	bool acting; /* only stops of calls that act outside count: write, sendmsg, fsync … */
+	enum stops stops;
+	bool written; /* COMMITS: since the last flush */
 	long count;
 	bool killed;
 	long nr; /* where: number of the system call, and whether before or after it */
 	bool before;
+	const char *session; /* RUNTIME: the executor of this session dies with it; NULL: not */
 	/* The stops count until the model has been asked so often; NULL: to the end. */
 	const atomic_uint *asked;
 	unsigned asked_max;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tracer.c - counts the system-call stops of one process by ptrace, and kills it at one. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -120,6 +121,27 @@ static bool wants_executor(const struct tracer *t)
 	return t->victim == VICTIM_EXECUTOR || t->victim == VICTIM_BOTH || wants_display(t);
 }
 
+/* One that an earlier runtime has left too: it is nobody's descendant that we know of. */
+static void kill_executor(const char *session)
+{
+	struct th_buf words = TH_BUF_INIT(TH_KIB);
+	DIR *dir = opendir("/proc");
+
+	if (!dir)
+		die("/proc: %s", strerror(errno));
+	th_buf_add(&words, TH_STR("exec\0--session\0"));
+	th_buf_add(&words, th_str_n(session, strlen(session) + 1));
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		int64_t pid;
+
+		if (th_str_i64(th_str_of(entry->d_name), &pid) && pid > 1 &&
+		    started_as((pid_t)pid, th_buf_str(&words)))
+			kill((pid_t)pid, SIGKILL);
+	}
+	closedir(dir);
+	th_buf_deinit(&words);
+}
+
 /* ---- the X server: a descendant of ours, found by descent ---- */
 
 static pid_t find_below(pid_t pid, const char *comm, int depth)
@@ -158,6 +180,8 @@ static void strike(struct tracer *t)
 	kill(t->target, SIGKILL);
 	if (t->victim == VICTIM_BOTH)
 		kill(t->root, SIGKILL);
+	if (t->session)
+		kill_executor(t->session);
 }
 
 /* Calls by which something outside may happen. */
@@ -171,6 +195,29 @@ static bool acts(uint64_t nr)
 		if (nr == (uint64_t)numbers[i])
 			return true;
 	return false;
+}
+
+static bool flushes(long nr)
+{
+	return nr == SYS_fsync || nr == SYS_fdatasync;
+}
+
+/* Is this one of those that count?  `before`: the call is only about to be made. */
+static bool is_point(struct tracer *t, const struct traced *task, bool before)
+{
+	bool first;
+
+	if (t->stops == STOPS_ALL)
+		return true;
+	if (t->stops == STOPS_ACTING)
+		return task->acts;
+	if (!before && flushes(task->nr)) {
+		t->written = false;
+		return true;
+	}
+	first = before && task->nr == SYS_pwrite64 && !t->written;
+	t->written |= first;
+	return first;
 }
 
 /* ---- stops ---- */
@@ -213,7 +260,7 @@ static void on_syscall(struct tracer *t, struct traced *task)
 		return;
 	/* The number is asked for only where it is needed: it doubles the cost of a stop. */
 	bool near = t->at && t->count + 64 >= t->at;
-	if ((t->loading || near || t->acting) &&
+	if ((t->loading || near || t->stops != STOPS_ALL) &&
 	    ptrace(PTRACE_GET_SYSCALL_INFO, task->tid, (void *)sizeof(info), &info) <= 0)
 		return;
 	if (t->loading && info.instruction_pointer >= t->loader_from &&
@@ -224,12 +271,12 @@ static void on_syscall(struct tracer *t, struct traced *task)
 		t->over = true;
 		return;
 	}
-	bool before = (near || t->acting) && info.op == PTRACE_SYSCALL_INFO_ENTRY;
+	bool before = (near || t->stops != STOPS_ALL) && info.op == PTRACE_SYSCALL_INFO_ENTRY;
 	if (before) {
 		task->nr = (long)info.entry.nr;
 		task->acts = acts(info.entry.nr);
 	}
-	if (t->acting && !task->acts)
+	if (!is_point(t, task, before))
 		return;
 	t->count++;
 	if (t->count != t->at)

@@ -417,7 +417,7 @@ void trial(struct worker *w, const struct point *p, struct result *r)
 	*o = (struct ongoing){ .w = w, .point = p, .r = r };
 	o->tracer.victim = p->victim;
 	o->tracer.at = p->at;
-	o->tracer.acting = p->script->agent != NULL;
+	o->tracer.stops = p->script->agent ? STOPS_ACTING : STOPS_ALL;
 	set_up(o);
 	bring_to_end(o);
 	clear_away(o);
