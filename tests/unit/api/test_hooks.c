@@ -42,6 +42,12 @@ static void count_call(void *ctx, struct thole_call *call)
 	GOOD(thole_call_done(call, "all went well", &error));
 }
 
+static void pass(void *ctx, struct thole_call *call)
+{
+	++*(int *)ctx;
+	GOOD(thole_call_done(call, NULL, &error));
+}
+
 static void keep_call(void *ctx, struct thole_call *call)
 {
 	*(struct thole_call **)ctx = call;
@@ -153,6 +159,52 @@ static void hooks_of_a_team(void **state)
 	assert_int_equal(looks, 1);
 	GOOD(thole_runtime_free(rt));
 	thole_agent_free(desk);
+	scripted_free(model);
+}
+
+static void delegates(void *ctx, const char *request, int nth, struct th_buf *items)
+{
+	(void)ctx;
+	(void)nth;
+	if (strstr(request, "You are the checker."))
+		scripted_say(items, "It is good.");
+	else if (!strstr(request, "\"call_id\":\"l1\""))
+		scripted_call(items, "l1", "check", "{\"input\":\"this\"}");
+	else
+		scripted_say(items, "All is well.");
+}
+
+/* A member that is a tool brings its own functions along, and is watched with the team. */
+static void functions_of_a_delegate(void **state)
+{
+	struct scripted *model = scripted_new(delegates, NULL);
+	struct thole_runtime *rt = runtime_at(scripted_url(model), "memory:");
+	struct thole_agent *lead = agent_of("lead"), *checker = agent_of("checker");
+	struct thole_session *s = NULL;
+	struct seen seen = { .names = "" };
+	int checked = 0;
+
+	(void)state;
+	GOOD(thole_agent_set(checker, "instructions", "You are the checker.", &error));
+	GOOD(thole_agent_hook(checker, THOLE_HOOK_AGENT_START, false, own_hook, &seen, &error));
+	GOOD(thole_agent_hook(checker, THOLE_HOOK_AGENT_END, false, own_hook, &seen, &error));
+	GOOD(thole_agent_guardrail(checker, "good", THOLE_STAGE_OUTPUT, false, pass, &checked,
+				   &error));
+	GOOD(thole_agent_hook(lead, THOLE_HOOK_TOOL_START, false, own_hook, &seen, &error));
+	GOOD(thole_agent_hook(lead, THOLE_HOOK_LLM_END, true, own_hook, &seen, &error));
+	GOOD(thole_agent_member(lead, checker, &error));
+	GOOD(thole_agent_delegate(lead, "check", "checker", "Checks", NULL, 3, &error));
+	GOOD(thole_session_new(rt, lead, NULL, &s, &error));
+	GOOD(thole_session_run(s, "go", &error));
+	if (thole_session_state(s) != THOLE_FINISHED)
+		fail_msg("%s", thole_session_reason(s));
+	assert_string_equal(thole_session_output(s), "All is well.");
+	assert_string_equal(seen.names, "own llm_end own tool_start own agent_start own llm_end "
+					"own agent_end own llm_end");
+	assert_int_equal(checked, 1);
+	GOOD(thole_runtime_free(rt));
+	thole_agent_free(lead);
+	thole_agent_free(checker);
 	scripted_free(model);
 }
 
@@ -439,6 +491,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hooks_of_a_team),
+		cmocka_unit_test(functions_of_a_delegate),
 		cmocka_unit_test(a_hook_by_its_name),
 		cmocka_unit_test(a_session_given_back_in_a_hook),
 		cmocka_unit_test(what_is_streamed),
