@@ -68,6 +68,8 @@ static bool plan_twice(struct th_next *next, const struct th_call *call)
 	return same;
 }
 
+/* The last message speaks: with its texts or, where it has one, with its refusal.  What has no id
+ * is one with what was before: a wire that has no messages within an answer gives its texts so. */
 static void plan_text(const struct th_json *item, struct th_buf *text, struct th_next *next)
 {
 	struct th_json_iter it;
@@ -76,14 +78,20 @@ static void plan_text(const struct th_json *item, struct th_buf *text, struct th
 		return;
 	next->kind = TH_NEXT_FINAL;
 	next->gave_up |= th_str_is(th_json_get_str(item, "outcome"), "failed");
+	if (th_json_get_str(item, "id").len) {
+		next->refusal = false;
+		th_buf_clear(text);
+	}
 	for (it = th_json_iter(th_json_get(item, "content")); th_json_next(&it);) {
 		struct th_str type = th_json_get_str(it.val, "type");
 
 		if (th_str_is(type, "output_text"))
 			th_buf_add(text, th_json_get_str(it.val, "text"));
 		if (th_str_is(type, "refusal")) {
+			th_buf_clear(text);
 			th_buf_add(text, th_json_get_str(it.val, "refusal"));
 			next->refusal = true;
+			return;
 		}
 	}
 }

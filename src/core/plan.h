@@ -23,8 +23,9 @@ struct th_next {
 
 /*
  * `items` is the JSON list of an answer's output items (unified form).  A
- * message beside a call is never final.  An answer of reasoning alone is final
- * and says nothing; one of the provider's own tools without a text runs again.
+ * message beside a call is never final; of several with ids the last one is.
+ * An answer of reasoning alone is final and says nothing; one of the provider's
+ * own tools without a text runs again.
  * The same call twice (id, tool, arguments) is one.  Appends the final text to
  * `text`.  TH_EPROTO: not a list of objects; TH_ELIMIT: too many calls.
  */

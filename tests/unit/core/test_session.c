@@ -967,6 +967,22 @@ static void test_plan(void **unused)
 	assert_int_equal(n.kind, TH_NEXT_FINAL);
 	assert_true(n.refusal);
 	assert_string_equal(text.ptr, "no");
+	/* A refusal is all that its message says. */
+	n = plan("[{\"type\":\"message\",\"content\":[{\"type\":\"output_text\",\"text\":\"well\"},"
+		 "{\"type\":\"refusal\",\"refusal\":\"no\"},{\"type\":\"refusal\",\"refusal\":"
+		 "\"never\"}]}]",
+		 &a, &text);
+	assert_true(n.refusal);
+	assert_string_equal(text.ptr, "no");
+	/* The last message speaks; what has no id belongs to the one before. */
+	n = plan("[{\"type\":\"message\",\"id\":\"1\",\"content\":[{\"type\":\"refusal\","
+		 "\"refusal\":\"no\"}]},"
+		 "{\"type\":\"message\",\"id\":\"2\",\"content\":[{\"type\":\"output_text\","
+		 "\"text\":\"on\"}]},"
+		 "{\"type\":\"message\",\"content\":[{\"type\":\"output_text\",\"text\":\"ly\"}]}]",
+		 &a, &text);
+	assert_false(n.refusal);
+	assert_string_equal(text.ptr, "only");
 	/* A message beside a call is never final. */
 	n = plan(
 	    "[{\"type\":\"message\",\"content\":[{\"type\":\"output_text\",\"text\":\"hm\"}]},"
