@@ -133,7 +133,8 @@ TH_NODISCARD enum th_code th_driver_message(struct th_driver *d, struct th_handl
 TH_NODISCARD enum th_code th_driver_decide(struct th_driver *d, struct th_handle h,
 					   struct th_str call_id, bool approve, struct th_str by,
 					   struct th_str message, struct th_err *err);
-/* The same; `always`: and so with every later call of that tool in this session. */
+/* The same; `always`: and so with every later call of that tool in this session, and with those
+ * of this answer that wait. */
 TH_NODISCARD enum th_code th_driver_decide_as(struct th_driver *d, struct th_handle h,
 					      struct th_str call_id, bool approve, bool always,
 					      struct th_str by, struct th_str message,

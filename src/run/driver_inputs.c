@@ -97,25 +97,13 @@ enum th_code th_driver_decide(struct th_driver *d, struct th_handle h, struct th
 	return th_driver_decide_as(d, h, call_id, approve, false, by, message, err);
 }
 
-enum th_code th_driver_decide_as(struct th_driver *d, struct th_handle h, struct th_str call_id,
-				 bool approve, bool always, struct th_str by, struct th_str message,
-				 struct th_err *err)
+static enum th_code put_decision(struct th_live *l, const struct th_call *c,
+				 struct th_ev_approval_decided decided, struct th_err *err)
 {
-	struct th_live *l = th_driver_find(d, h);
-	const struct th_call *c;
-	struct th_ev_approval_decided decided = {
-		.approve = approve, .always = always, .by = by, .message = message
-	};
 	struct th_buf data;
 	struct th_jw w;
 	enum th_code code;
 
-	if (!l)
-		return th_fail(err, TH_ENOENT, "no such session is open");
-	l = th_live_waiting(l, TH_CALL_ASKED, call_id, &c);
-	if (!l)
-		return th_fail(err, TH_ENOENT, "no call %.*s waits for a decision",
-			       TH_FMT(th_utf8_cut(call_id, 80)));
 	decided.call_id = c->call_id;
 	decided.digest = th_str_of(c->digest);
 	th_buf_init(&data, TH_EVENT_DATA_MAX);
@@ -124,6 +112,48 @@ enum th_code th_driver_decide_as(struct th_driver *d, struct th_handle h, struct
 	code = th_live_append(l, TH_EV_APPROVAL_DECIDED, TH_SOURCE_USER, c->call_seq, c->call_id,
 			      th_buf_str(&data), err);
 	th_buf_deinit(&data);
+	return code;
+}
+
+/* "Always" is also said of the tool's other calls that wait already; not where a later call would
+ * wait all the same. */
+static enum th_code decide_others(struct th_live *l, struct th_str tool,
+				  struct th_ev_approval_decided decided, struct th_err *err)
+{
+	enum th_code code = TH_OK;
+
+	decided.always = false;
+	for (size_t i = 0; !code && i < l->fold.call_count; i++) {
+		const struct th_call *c = &l->fold.calls[i];
+
+		if (c->phase == TH_CALL_ASKED && th_str_eq(c->tool, tool) &&
+		    !c->safety_checks.len && c->class != TH_CLASS_X &&
+		    !th_doubts_find(&l->fold.doubts, c->digest))
+			code = put_decision(l, c, decided, err);
+	}
+	return code;
+}
+
+enum th_code th_driver_decide_as(struct th_driver *d, struct th_handle h, struct th_str call_id,
+				 bool approve, bool always, struct th_str by, struct th_str message,
+				 struct th_err *err)
+{
+	struct th_live *l = th_driver_find(d, h);
+	const struct th_call *c;
+	const struct th_ev_approval_decided decided = {
+		.approve = approve, .always = always, .by = by, .message = message
+	};
+	enum th_code code;
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	l = th_live_waiting(l, TH_CALL_ASKED, call_id, &c);
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no call %.*s waits for a decision",
+			       TH_FMT(th_utf8_cut(call_id, 80)));
+	code = put_decision(l, c, decided, err);
+	if (!code && always)
+		code = decide_others(l, c->tool, decided, err);
 	if (!code) {
 		th_live_pump(l);
 		th_live_word_given(l);
