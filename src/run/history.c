@@ -558,8 +558,11 @@ static enum th_code begin_answer(struct th_history *h, const struct th_past_item
 	struct th_group g = { .kind = TH_GROUP_ANSWER };
 	struct th_buf items;
 	struct th_jw w;
+	size_t own = 0;
 	enum th_code code;
 
+	while (own + 1 < count && !first[own].of)
+		own++;
 	th_buf_init_try(&items, TH_ANSWER_MAX);
 	w = th_jw(&items);
 	th_jw_array(&w);
@@ -570,7 +573,7 @@ static enum th_code begin_answer(struct th_history *h, const struct th_past_item
 	g.items = th_buf_str(&items);
 	if (is_whole(first, count))
 		g.raw = first->raw;
-	speaks(h, &first->who);
+	speaks(h, &first[own].who);
 	if (!code)
 		code = stranger(h) ? render_adopted(h, g.items, err) : render(h, &g, err);
 	th_buf_deinit(&items);
@@ -604,6 +607,23 @@ static enum th_code begin_results(struct th_history *h, const struct th_past_ite
 	return code;
 }
 
+/* How many items from here go together: results, or what is left of one answer.  What no
+ * answer has is what a filter made of a neighbour: reasoning alone would not be sent. */
+static size_t together(const struct th_past_item *first, size_t max)
+{
+	uint64_t seq = 0;
+	size_t n = 0;
+
+	for (; n < max && first[n].kind == first->kind; n++) {
+		if (first->kind != TH_PAST_OUTPUT || !first[n].of)
+			continue;
+		if (seq && first[n].seq != seq)
+			break;
+		seq = first[n].seq;
+	}
+	return n;
+}
+
 enum th_code th_history_begin(struct th_history *h, const struct th_past *past, uint64_t seq,
 			      bool asked, struct th_err *err)
 {
@@ -616,10 +636,7 @@ enum th_code th_history_begin(struct th_history *h, const struct th_past *past, 
 					    .role = first->role,
 					    .content = first->content };
 
-		for (n = 1; first->kind != TH_PAST_MESSAGE && i + n < past->count; n++)
-			if (first[n].kind != first->kind ||
-			    (first->kind == TH_PAST_OUTPUT && first[n].seq != first->seq))
-				break;
+		n = first->kind == TH_PAST_MESSAGE ? 1 : together(first, past->count - i);
 		if (first->kind == TH_PAST_MESSAGE)
 			code = render(h, &message, err);
 		else if (first->kind == TH_PAST_OUTPUT)
