@@ -26,7 +26,9 @@ struct host {
 	size_t row_count;
 	struct th_agent agent;
 	struct th_codes codes;
-	bool ready, failed, waiting;
+	bool ready, failed, waiting, saving;
+	unsigned sessions; /* begun so far; the last one is the one that runs */
+	char id[16];
 	struct {
 		struct th_buf id;
 		uint64_t seq; /* of the last event that was told */
@@ -336,6 +338,50 @@ static void run_tool(void *ctx, struct th_driver *d, const struct th_local_call 
 
 /* ---- a computer -------------------------------------------------------------------------- */
 
+static void add_keys(const struct th_json *keys, struct th_buf *out)
+{
+	for (struct th_json_iter it = th_json_iter(keys); th_json_next(&it);)
+		th_buf_printf(out, "%s%.*s", it.index ? "," : "", TH_FMT(th_json_str(it.val)));
+}
+
+/* The words of an action: its name, then what it is done with. */
+static void show_action(const struct th_json *a, struct th_buf *out)
+{
+	struct th_str type = th_json_get_str(a, "type");
+	const struct th_json *path = th_json_get(a, "path");
+	long long x = th_json_get_int(a, "x", -1), y = th_json_get_int(a, "y", -1);
+	struct th_str button = th_json_get_str(a, "button");
+	int64_t count = th_json_get_int(a, "count", 1);
+
+	if (th_str_is(type, "click") && count < 2)
+		th_buf_printf(out, "click(%lld,%lld,%.*s)", x, y,
+			      TH_FMT(button.len ? button : TH_STR("left")));
+	else if (th_str_is(type, "click") || th_str_is(type, "double_click"))
+		th_buf_printf(out, "double_click(%lld,%lld)", x, y);
+	else if (th_str_is(type, "move"))
+		th_buf_printf(out, "move(%lld,%lld)", x, y);
+	else if (th_str_is(type, "scroll"))
+		th_buf_printf(out, "scroll(%lld,%lld,%lld,%lld)", x, y,
+			      (long long)th_json_get_int(a, "dx", 0),
+			      (long long)th_json_get_int(a, "dy", 0));
+	else if (th_str_is(type, "type"))
+		th_buf_printf(out, "type(%.*s)", TH_FMT(th_json_get_str(a, "text")));
+	else if (th_str_is(type, "key")) {
+		th_buf_add_cstr(out, "keypress(");
+		add_keys(th_json_get(a, "keys"), out);
+		th_buf_add_char(out, ')');
+	} else if (th_str_is(type, "drag")) {
+		th_buf_add_cstr(out, "drag(");
+		for (struct th_json_iter it = th_json_iter(path); th_json_next(&it);)
+			th_buf_printf(out, "%s%lld,%lld", it.index ? "," : "",
+				      (long long)th_json_get_int(it.val, "x", -1),
+				      (long long)th_json_get_int(it.val, "y", -1));
+		th_buf_add_char(out, ')');
+	} else {
+		th_buf_add(out, type);
+	}
+}
+
 /* One line per action, as the scenarios write them; the picture is any. */
 static void run_computer(void *ctx, struct th_driver *d, const struct th_local_call *call)
 {
@@ -356,11 +402,7 @@ static void run_computer(void *ctx, struct th_driver *d, const struct th_local_c
 	for (it = th_json_iter(th_json_get(th_json_root(doc), "actions")); th_json_next(&it);) {
 		last = th_json_get_str(it.val, "type");
 		th_buf_clear(&shown);
-		th_buf_add(&shown, last);
-		if (th_str_is(last, "click"))
-			th_buf_printf(&shown, "(%lld,%lld,left)",
-				      (long long)th_json_get_int(it.val, "x", -1),
-				      (long long)th_json_get_int(it.val, "y", -1));
+		show_action(it.val, &shown);
 		say("side", th_buf_str(&shown));
 	}
 	if (!th_str_is(last, "screenshot"))
@@ -403,7 +445,8 @@ static enum th_asked ask_guard(struct host *host, const struct th_code_ask *q,
 	bool trips;
 
 	th_json_print(th_json_get(in, of), &text);
-	trips = holds(th_buf_str(&text), th_json_get_str(g, "trip_if_contains"));
+	trips = th_json_bool(th_json_get(g, "always"), false) ||
+		holds(th_buf_str(&text), th_json_get_str(g, "trip_if_contains"));
 	th_buf_deinit(&text);
 	if (trips && th_json_get_str(g, "reject").ptr) {
 		struct th_jw w = th_jw(answer);
@@ -445,6 +488,24 @@ static bool is_tool_item(const struct th_json *v)
 	return type.len && !th_str_is(type, "message");
 }
 
+/* An item as a filter gives it back; `ids`: reasoning keeps its id. */
+static void put_item(const struct th_json *v, bool ids, struct th_jw *w)
+{
+	struct th_json_iter it = th_json_iter(v);
+
+	if (ids || !th_str_is(th_json_get_str(v, "type"), "reasoning")) {
+		th_jw_json(w, v);
+		return;
+	}
+	th_jw_object(w);
+	while (th_json_next(&it))
+		if (!th_str_is(it.key, "id")) {
+			th_jw_key(w, it.key);
+			th_jw_json(w, it.val);
+		}
+	th_jw_object_end(w);
+}
+
 static enum th_asked ask_filter(const struct th_code_ask *q, const struct th_json *in,
 				struct th_buf *answer)
 {
@@ -453,12 +514,13 @@ static enum th_asked ask_filter(const struct th_code_ask *q, const struct th_jso
 	struct th_jw w = th_jw(answer);
 	size_t count = th_json_count(items), from = 0;
 	bool tools = !th_str_is(q->function, "remove_all_tools");
+	bool ids = !holds(q->function, TH_STR("omit_reasoning_ids"));
 
 	if (th_str_is(q->function, "invalid")) {
 		th_jw_str(&w, TH_STR("nope"));
 		return TH_ASKED_ANSWERED;
 	}
-	if (th_str_is(q->function, "keep_last"))
+	if (holds(q->function, TH_STR("keep_last")))
 		from = count ? count - 1 : 0;
 	if (th_str_is(q->function, "drop_history")) /* what the run began with */
 		while (from < count && th_json_get_str(th_json_at(items, from), "role").len &&
@@ -467,7 +529,7 @@ static enum th_asked ask_filter(const struct th_code_ask *q, const struct th_jso
 	th_jw_array(&w);
 	while (th_json_next(&it))
 		if (it.index >= from && (tools || !is_tool_item(it.val)))
-			th_jw_json(&w, it.val);
+			put_item(it.val, ids, &w);
 	th_jw_array_end(&w);
 	return TH_ASKED_ANSWERED;
 }
@@ -656,7 +718,8 @@ static bool is_at_rest(const struct host *host)
 
 static void look(struct host *host)
 {
-	if (host->waiting && is_at_rest(host))
+	if ((host->waiting && is_at_rest(host)) ||
+	    (host->saving && th_driver_durable(th_runtime_driver(host->rt), host->h)))
 		th_loop_stop(th_runtime_loop(host->rt));
 }
 
@@ -773,7 +836,7 @@ static void open_session(struct host *host, bool again)
 		.no_sandbox = true,
 	};
 	struct th_start start = {
-		.session_id = TH_STR("case"),
+		.session_id = th_str_of(host->id),
 		.agent = again ? NULL : &host->agent,
 		.tools = host->rows,
 		.tool_count = host->row_count,
@@ -783,11 +846,27 @@ static void open_session(struct host *host, bool again)
 	struct th_observer see = { .event = on_event, .rest = on_rest, .ctx = host };
 	struct th_err err = { 0 };
 
-	if (th_runtime_new(&options, &host->rt, &err) ||
+	if ((!host->rt && th_runtime_new(&options, &host->rt, &err)) ||
 	    th_runtime_start(host->rt, &start, again, &see, on_ready, host, &err))
 		die(&err);
-	if (again && th_driver_resume(th_runtime_driver(host->rt), host->h, &err))
-		die(&err);
+}
+
+static void begin_session(struct host *host)
+{
+	snprintf(host->id, sizeof(host->id), "case%u", host->sessions++);
+	open_session(host, false);
+}
+
+/* A restart loses what nobody could know of yet; a state that was handed out is known. */
+static void reopen(struct host *host)
+{
+	host->saving = true;
+	if (!th_driver_durable(th_runtime_driver(host->rt), host->h))
+		th_loop_run(th_runtime_loop(host->rt));
+	host->saving = false;
+	th_runtime_close(host->rt, host->h, false);
+	host->rt = th_runtime_free(host->rt);
+	open_session(host, true);
 }
 
 static void until_it_rests(struct host *host)
@@ -814,7 +893,7 @@ static void show_items(struct host *host)
 	struct th_err err = { 0 };
 
 	th_past_init(&past, false);
-	if (store->kind->read(store, TH_STR("case"), 1, 0, add_past, &past, &err))
+	if (store->kind->read(store, th_str_of(host->id), 1, 0, add_past, &past, &err))
 		die(&err);
 	th_jw_object(&w);
 	th_jw_key(&w, TH_STR("items"));
@@ -841,6 +920,8 @@ static void step(struct host *host, const struct th_json *v)
 		th_json_print(input, &list);
 	if (th_str_is(op, "run") && list.len)
 		code = th_driver_items_add(d, host->h, th_buf_str(&list), true, &err);
+	else if (th_str_is(op, "add_input") && list.len)
+		code = th_driver_items_add(d, host->h, th_buf_str(&list), false, &err);
 	else if (th_str_is(op, "run") || th_str_is(op, "add_input"))
 		code = th_driver_message(d, host->h, th_json_str(input), &err);
 	else if (th_str_is(op, "preload"))
@@ -855,10 +936,13 @@ static void step(struct host *host, const struct th_json *v)
 		until_it_rests(host);
 	else if (th_str_is(op, "items"))
 		show_items(host);
-	else if (th_str_is(op, "reopen")) {
-		th_runtime_close(host->rt, host->h, false);
-		host->rt = th_runtime_free(host->rt);
-		open_session(host, true);
+	else if (th_str_is(op, "go"))
+		code = th_driver_resume(d, host->h, &err);
+	else if (th_str_is(op, "reopen"))
+		reopen(host);
+	else if (th_str_is(op, "fresh")) {
+		th_runtime_close(host->rt, host->h, true);
+		begin_session(host);
 	}
 	th_buf_deinit(&list);
 	if (code)
@@ -906,7 +990,7 @@ int main(void)
 	}
 	if (th_config_load(TH_STR(""), &host.config, &err))
 		die(&err);
-	open_session(&host, false);
+	begin_session(&host);
 	for (it = th_json_iter(th_json_get(host.spec, "steps")); th_json_next(&it);) {
 		say("step", th_json_get_str(it.val, "op"));
 		step(&host, it.val);

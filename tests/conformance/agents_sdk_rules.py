@@ -1,0 +1,448 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where thole does something else than the SDK on purpose (docs/DEVIATIONS.md says why).
+
+Each rule finds by what a scenario is about whether it is meant, rewrites what is expected into what thole does, and says so.
+It changes nothing where it finds nothing, or something that it does not know."""
+import copy
+import json
+
+import agents_sdk_model
+
+DEVIATIONS_MAX = 15
+KINDS = {"message": "message_output_item", "reasoning": "reasoning_item", "compaction": "compaction_item",
+         "mcp_list_tools": "mcp_list_tools_item", "mcp_approval_request": "mcp_approval_request_item"}
+OUTPUT, HANDOFF_CALL, HANDOFF_OUTPUT = "tool_call_output_item", "handoff_call_item", "handoff_output_item"
+
+
+# ---- what a scenario is about --------------------------------------------------------------------
+
+def turns(case):
+    """What the model said in the turns that took place."""
+    return [t.get("output", []) for t in case["model_turns"][:asked(case)]]
+
+
+def asked(case):
+    return sum(p.get("requests_made", 0) for p in case["expected"]["phases"])
+
+
+def calls_of(items):
+    return [i for i in items if i["type"].endswith("_call") and i.get("call_id")]
+
+
+def functions_of(items):
+    return [i for i in items if i["type"] == "function_call"]
+
+
+def is_object(text):
+    try:
+        return isinstance(json.loads(text or "{}"), dict)
+    except ValueError:
+        return False
+
+
+def is_output(item):
+    return bool(item.get("call_id")) and item.get("type", "").endswith("_output")
+
+
+def without(list_, *names):
+    return [x for x in list_ if x not in names]
+
+
+def place_of(list_, prefix, nth):
+    """Where the nth (from 0) of what begins so stands."""
+    at = [n for n, x in enumerate(list_) if x.startswith(prefix)]
+    return at[nth]
+
+
+def error_of(phase):
+    return phase.get("error", {}).get("message", "")
+
+
+def ends_with(phase, turn):
+    """The phase ends with the error that a turn is."""
+    for key in ("last_agent", "new_items", "interruptions", "usage_requests", "final_output"):
+        phase.pop(key, None)
+    phase["error"] = agents_sdk_model.http_error(turn["http_error"])
+
+
+# ---- the rules -----------------------------------------------------------------------------------
+
+def bad_arguments(case):
+    """A call whose arguments are no JSON object is not run, so nobody hears that it starts."""
+    hit = False
+    hooks = [p["hooks"] for p in case["expected"]["phases"]]
+    for call in (c for t in turns(case) for c in functions_of(t) if not is_object(c.get("arguments"))):
+        for list_ in hooks:
+            if "tool_start:" + call["name"] in list_ and "tool_end:" + call["name"] in list_:
+                list_.remove("tool_start:" + call["name"])
+                list_.remove("tool_end:" + call["name"])
+                hit = True
+                break
+    return hit
+
+
+def id_of_an_earlier_turn(case):
+    """An id that was used in an earlier turn is a new call: many servers count from 0 in each answer."""
+    p = case["expected"]["phases"][-1]
+    if "reused a completed tool call ID" not in error_of(p):
+        return False
+    last = functions_of(turns(case)[-1])
+    p["hooks"] += ["llm_end:a"] + ["%s:%s" % (h, c["name"]) for c in last for h in ("tool_start", "tool_end")]
+    p["hooks"].append("llm_start:a")
+    p["side_effects"] += [c["name"] for c in last]
+    p["next_steps"].append("NextStepRunAgain")
+    p["requests_made"] += 1
+    p["error"] = agents_sdk_model.http_error(agents_sdk_model.NO_MORE["http_error"])
+    case["more_requests"] = 1
+    return True
+
+
+def call_of_an_earlier_turn(case):
+    """So is the very same call once more: it is run again, where the SDK passes over it."""
+    p, seen = case["expected"]["phases"][0], {}
+    if len(case["expected"]["phases"]) > 1 or error_of(p):
+        return False
+    for n, items in enumerate(turns(case)):
+        again = [c for c in functions_of(items) if seen.get(c["call_id"]) == (c["name"], c["arguments"])]
+        if again and len(again) == len(items):
+            break
+        seen.update({c["call_id"]: (c["name"], c["arguments"]) for c in functions_of(items)})
+    else:
+        return False
+    requests = case["expected"]["requests"]
+    results = [next(i for i in requests[n]["input"] if is_output(i) and i["call_id"] == c["call_id"]) for c in again]
+    at = len(requests[n]["input"])
+    for r in requests[n + 1:]:
+        r["input"][at:at] = copy.deepcopy(again + results)
+    names = [c["name"] for c in again]
+    end = place_of(p["hooks"], "llm_end:", n) + 1
+    before = sum(h.startswith("tool_start:") for h in p["hooks"][:end])
+    p["hooks"][end:end] = ["tool_start:" + x for x in names] + ["tool_end:" + x for x in names]
+    p["side_effects"][before:before] = names
+    done = sum(len(t) + len(functions_of(t)) for t in turns(case)[:n])
+    p["new_items"][done:done] = ["tool_call_item"] * len(again) + [OUTPUT] * len(again)
+    return True
+
+
+def empty_answer(case):
+    """An answer without any item is none: the model is asked again."""
+    p = case["expected"]["phases"][-1]
+    if p.get("final_output") != "" or not turns(case) or turns(case)[-1] or "requests" not in case["expected"]:
+        return False
+    n = asked(case)
+    next_turn = case["model_turns"][n] if n < len(case["model_turns"]) else agents_sdk_model.NO_MORE
+    items, agent = next_turn.get("output", []), p["last_agent"]
+    if calls_of(items) or "http_error" not in next_turn and not items:
+        return False
+    end = p["hooks"].index("agent_end:" + agent)
+    p["requests_made"] += 1
+    p["usage_requests"] += 1
+    case["expected"]["requests"].append(copy.deepcopy(case["expected"]["requests"][-1]))
+    p["next_steps"][-1:] = [p["next_steps"][-1].replace("FinalOutput", "RunAgain")]
+    if "http_error" in next_turn:
+        p["hooks"][end:] = ["llm_start:" + agent]
+        ends_with(p, next_turn)
+        return True
+    p["hooks"][end:end] = ["llm_start:" + agent, "llm_end:" + agent]
+    p["next_steps"].append("NextStepFinalOutput")
+    p["new_items"] += [KINDS.get(i["type"], "tool_call_item") for i in items]
+    p["final_output"] = "".join(c.get("text", "") for i in items[-1:] for c in i.get("content", []))
+    return True
+
+
+def results_in_order(case):
+    """Results stand in the order of the calls: of handoffs that did not take place, of unknown tools, of whatever kind."""
+    lists = [r["input"] for r in case["expected"].get("requests", [])]
+    lists += [p["session_items"] for p in case["expected"]["phases"] if "session_items" in p]
+    return any([in_order(items) for items in lists])
+
+
+def in_order(items):
+    order, at, hit = {}, 0, False
+    while at < len(items):
+        end = at
+        while end < len(items) and is_output(items[end]):
+            end += 1
+        block = sorted(items[at:end], key=lambda o: order.get(o["call_id"], 0))
+        hit |= block != items[at:end]
+        items[at:end] = block
+        if end == at:
+            order[items[at].get("call_id")] = at
+        at = max(end, at + 1)
+    return hit
+
+
+def items_stay(case):
+    """What happened is an item of the run, also where a filter keeps it from the next agent."""
+    p = case["expected"]["phases"][0]
+    filtered = any(isinstance(h, dict) and h.get("input_filter") for a in case["config"]["agents"].values()
+                   for h in a.get("handoffs", [])) or case["config"].get("options", {}).get("handoff_input_filter")
+    if not filtered or "NextStepHandoff" not in p["next_steps"] or len(case["expected"]["phases"]) > 1 or "new_items" not in p:
+        return False
+    out = []
+    steps = iter(p["next_steps"])
+    for items in turns(case):
+        functions, step = functions_of(items), next(steps)
+        goes = [c for c in functions if c["name"].startswith("transfer_to_") or c["name"] in tool_names(case)]
+        out += [HANDOFF_CALL if i in goes else KINDS.get(i["type"], "tool_call_item") for i in items]
+        out += [OUTPUT] * (len(functions) - bool(goes and step.endswith("Handoff")))
+        out += [HANDOFF_OUTPUT] if step.endswith("Handoff") else []
+    hit = out != p["new_items"]
+    p["new_items"] = out
+    return hit
+
+
+def tool_names(case):
+    return {h["tool_name"] for a in case["config"]["agents"].values() for h in a.get("handoffs", [])
+            if isinstance(h, dict) and h.get("tool_name")}
+
+
+def no_handoff_without_history(case):
+    """A handoff whose filter fails does not take place, and nobody hears of it."""
+    p = case["expected"]["phases"][-1]
+    if "Invalid input filter result" not in error_of(p):
+        return False
+    p["hooks"] = [h for h in p["hooks"] if not h.startswith("handoff:")]
+    return True
+
+
+def barrier_guardrail(case):
+    """No effect of an answer starts, and none is final, before the guardrails have spoken."""
+    p = case["expected"]["phases"][0]
+    if p.get("error", {}).get("class") != "InputGuardrailTripwireTriggered":
+        return False
+    ends = [n for n, h in enumerate(p["hooks"]) if h.startswith("llm_end:")]
+    if not ends or ends[0] == len(p["hooks"]) - 1 and not p["next_steps"] and not p["side_effects"]:
+        return False
+    guards = [h for h in p["hooks"][ends[0] + 1:] if h.startswith("guard_in:")]
+    if not p["side_effects"] and not p["next_steps"] and p["hooks"][ends[0] + 1:] == guards:
+        return False
+    p["hooks"] = p["hooks"][:ends[0] + 1] + guards
+    p["side_effects"], p["next_steps"], p["requests_made"] = [], [], 1
+    case["expected"]["requests"] = case["expected"].get("requests", [])[:1]
+    if "tool_output" in p.get("stream_events", []):
+        p["stream_events"] = p["stream_events"][:p["stream_events"].index("tool_output")]
+    return True
+
+
+def barrier_approval(case):
+    """No effect of an answer starts before people have decided about all of its calls."""
+    hit = False
+    phases = case["expected"]["phases"]
+    for before, after in zip(phases, phases[1:]):
+        ends = [n for n, h in enumerate(before["hooks"]) if h.startswith("llm_end:")]
+        last = before["hooks"][(ends[-1] + 1 if ends else 0):]
+        ran = [h for h in last if h.startswith("tool_")]
+        if not ran or not before["next_steps"] or not before["next_steps"][-1].endswith("NextStepInterruption"):
+            continue
+        if len([n for n in before["next_steps"] if n.endswith("Interruption")]) > 1:
+            continue  # a session within: it waits by itself
+        hit = True
+        del before["hooks"][len(before["hooks"]) - len(last):]
+        names = [h.split(":", 1)[1] for h in ran if h.startswith("tool_start:")]
+        own = list(takewhile_tools(after["hooks"]))
+        after["hooks"][:len(own)] = side_by_side(case, ran, own)
+        count = len(names)
+        late = before["side_effects"][len(before["side_effects"]) - count:]
+        del before["side_effects"][len(before["side_effects"]) - count:]
+        mine = sum(h.startswith("tool_start:") for h in own)
+        after["side_effects"][:mine] = call_order(case, late + after["side_effects"][:mine])
+        hold_results(before, after, count)
+    return hit
+
+
+def takewhile_tools(hooks):
+    for h in hooks:
+        if not h.startswith("tool_"):
+            return
+        yield h
+
+
+def call_order(case, names):
+    """The names in the order of the calls of the turn that has them."""
+    for items in turns(case):
+        called = [c["name"] for c in functions_of(items)]
+        if all(n in called for n in names):
+            return sorted(names, key=called.index)
+    return names
+
+
+def side_by_side(case, first, second):
+    """The hooks of calls that now begin together."""
+    if not first or not second:
+        return first + second
+    names = call_order(case, [h.split(":", 1)[1] for h in first + second if h.startswith("tool_start:")])
+    return ["tool_start:" + n for n in names] + ["tool_end:" + n for n in names]
+
+
+def hold_results(before, after, count):
+    """The results of `count` calls are items of the next phase."""
+    items = before["new_items"]
+    approvals = len(items) - len(without(items, "tool_approval_item"))
+    at = max(n for n, x in enumerate(items) if x == OUTPUT) + 1 - count
+    del items[at:at + count]
+    if after.get("new_items"):
+        del after["new_items"][at:at + count]
+        at = len(items) if approvals else at
+        after["new_items"][at:at] = [OUTPUT] * count
+    if before.get("session_items"):
+        outputs = [n for n, i in enumerate(before["session_items"]) if is_output(i)][-count:]
+        before["session_items"] = [i for n, i in enumerate(before["session_items"]) if n not in outputs]
+
+
+def safety_waits(case):
+    """What the provider has checked for its safety waits for a person, where no code speaks for one."""
+    config, p = case["config"], case["expected"]["phases"][0]
+    if len(case["expected"]["phases"]) > 1 or any(t.get("ack") is not None for t in config["tools"].values()):
+        return False
+    for n, items in enumerate(turns(case)):
+        held = [i for i in items if i["type"] == "computer_call" and i.get("pending_safety_checks")]
+        if held:
+            break
+    else:
+        return False
+    end = place_of(p["hooks"], "llm_end:", n) + 1
+    started = sum(h.startswith("tool_start:") for h in p["hooks"][:end])
+    done = sum(len(t) + len(calls_of(t)) for t in turns(case)[:n]) + len(items)
+    p.pop("error", None)
+    p["new_items"] = p["new_items"][:done] + ["tool_approval_item"] * len(held)
+    p["interruptions"] = [{"name": "computer_use_preview", "call_id": c["call_id"]} for c in held]
+    p["final_output"], p["hooks"], p["usage_requests"], p["requests_made"] = None, p["hooks"][:end], n + 1, n + 1
+    p["next_steps"] = p["next_steps"][:n] + ["NextStepInterruption"]
+    p["side_effects"] = p["side_effects"][:started]
+    case["expected"]["requests"] = case["expected"]["requests"][:n + 1]
+    return True
+
+
+def checks_refused(case):
+    """A check that is turned down is a rejected call: the model is told, the run goes on."""
+    p, n = case["expected"]["phases"][0], asked(case)
+    if "safety check was not acknowledged" not in error_of(p) or len(case["expected"]["phases"]) > 1:
+        return False
+    next_turn = case["model_turns"][n] if n < len(case["model_turns"]) else agents_sdk_model.NO_MORE
+    p["hooks"] = [h for h in p["hooks"] if h != "tool_start:computer_use_preview"] + ["llm_start:a"]
+    p["requests_made"] += 1
+    p["next_steps"].append("NextStepRunAgain")
+    p["side_effects"].append("screenshot")
+    case["more_requests"] = 1
+    if "http_error" in next_turn:
+        ends_with(p, next_turn)
+        return True
+    del p["error"]
+    p["hooks"] += ["llm_end:a", "agent_end:a"]
+    p["next_steps"].append("NextStepFinalOutput")
+    p["final_output"] = "".join(c.get("text", "") for i in next_turn["output"][-1:] for c in i.get("content", []))
+    return True
+
+
+def reasoning_is_followed(case):
+    """Reasoning that nothing of its answer follows is not sent: the API refuses it."""
+    hit = False
+    for r in case["expected"].get("requests", []):
+        keep = []
+        for n, i in enumerate(r["input"]):
+            after = next((j for j in r["input"][n + 1:] if j.get("type") != "reasoning"), None)
+            own = any(i in t for t in turns(case))
+            alone = i.get("type") == "reasoning" and own and (after is None or after.get("role") == "user" or is_output(after))
+            keep += [] if alone else [i]
+        hit |= len(keep) != len(r["input"])
+        r["input"] = keep
+    return hit
+
+
+def log_keeps_the_turn(case):
+    """What was said and done is in the session, also of a turn that failed."""
+    hit = False
+    for p in case["expected"]["phases"]:
+        items = (turns(case) or [[]])[-1]
+        guarded = "Guardrail" in p.get("error", {}).get("class", "")
+        if not p.get("error") or "session_items" not in p or guarded or p is not case["expected"]["phases"][-1]:
+            continue
+        if not items or "llm_end" not in "".join(p["hooks"]) or p["hooks"][-1].startswith("llm_start") or any(
+                i.get("call_id") == items[-1].get("call_id") for i in p["session_items"] if i.get("call_id")):
+            continue
+        hit = True
+        p["session_items"] = p["session_items"] + copy.deepcopy(items) + [
+            {"type": "function_call_output", "call_id": c["call_id"], "output": told(case, p, c)} for c in functions_of(items)]
+    return hit
+
+
+def told(case, phase, call):
+    """What the log says of a call that ended its run."""
+    texts = case["config"].get("options", {}).get("rejection_formatter", {})
+    if call["name"] in case["config"]["tools"]:
+        return error_of(phase)
+    return texts.get("tool_not_found") or "Tool '%s' not found." % call["name"]
+
+
+def ids_stay(case):
+    """The session has an answer as it came: what is not sent of it is left out of requests."""
+    hit = False
+    if case["config"].get("options", {}).get("reasoning_item_id_policy") != "omit":
+        return False
+    ids = [i["id"] for t in turns(case) for i in t if i["type"] == "reasoning" and i.get("id")]
+    for p in case["expected"]["phases"]:
+        for i, id in zip([i for i in p.get("session_items", []) if i.get("type") == "reasoning" and "id" not in i], ids):
+            i["id"], hit = id, True
+    return hit
+
+
+def who_speaks_goes_on(case):
+    """The next task begins with the agent that speaks, not with the first one."""
+    phases, agents = case["expected"]["phases"], case["config"]["agents"]
+    names = {a: v.get("name", a.lower()) for a, v in agents.items()}
+    first, hit, made = names[case["config"]["start"]], False, 0
+    if not case["config"].get("options", {}).get("session"):
+        return False
+    for before, p in zip([None] + phases, phases):
+        speaks = before.get("last_agent", first) if before else first
+        if p["op"] == "run" and speaks != first and "NextStepHandoff" not in p["next_steps"]:
+            alias = next(a for a in agents if names[a] == speaks)
+            hit = True
+            for key in ("hooks", "stream_events"):
+                if key in p:
+                    p[key] = [h[:-len(first)] + speaks if h.endswith(":" + first) else h for h in p[key]]
+            if "last_agent" in p:
+                p["last_agent"] = speaks
+            for r in case["expected"]["requests"][made:made + p["requests_made"]]:
+                r.pop("instructions", None)
+                if agents[alias].get("instructions"):
+                    r["instructions"] = agents[alias]["instructions"]
+                r["tools"] = [t for t in agents[alias].get("tools", [])] + [
+                    "transfer_to_" + names[h if isinstance(h, str) else h["to"]] for h in agents[alias].get("handoffs", [])]
+        made += p.get("requests_made", 0)
+    return hit
+
+
+def names_tell_apart(case):
+    """Agents are told apart by their names: of two of one name the second has a number."""
+    names = [v.get("name", a.lower()) for a, v in case["config"]["agents"].items()]
+    twice = {n for n in names if names.count(n) > 1}
+    hit = False
+    for r in case["expected"].get("requests", []):
+        for i in r["input"]:
+            for n in twice:
+                if i.get("output") == '{"assistant": "%s"}' % n:
+                    i["output"], hit = '{"assistant": "%s#2"}' % n, True
+    return hit
+
+
+RULES = [bad_arguments, id_of_an_earlier_turn, call_of_an_earlier_turn, empty_answer, items_stay, no_handoff_without_history,
+         barrier_guardrail, barrier_approval, safety_waits, checks_refused, reasoning_is_followed, log_keeps_the_turn, ids_stay,
+         who_speaks_goes_on, names_tell_apart, results_in_order]
+
+
+def deviations(case):
+    """The names of the rules that hold of a scenario; what it expects is rewritten."""
+    hits = []
+    for rule in RULES:
+        before = copy.deepcopy(case["expected"])
+        try:
+            hit = rule(case)
+        except (AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError):
+            hit = False  # of a shape that no rule is about
+        if hit:
+            hits.append(rule.__name__)
+        else:
+            case["expected"] = before
+    return hits
