@@ -581,8 +581,10 @@ enum thole_note_kind {
 				      name: text, reasoning, arguments, refusal; text: the piece */
 	THOLE_NOTE_ITEM = 1 << 1,  /* a whole step of the run.  name: message_output_created,
 				      reasoning_item_created, tool_called, tool_approval_requested,
-				      tool_output, handoff_requested, handoff_occurred; json: the
-				      item;  text: of a message, or the name of the tool */
+				      tool_output, handoff_requested, handoff_occurred, and of an MCP
+				      server that the provider calls mcp_list_tools,
+				      mcp_approval_requested; json: the item;  text: of a message,
+				      or the name of the tool */
 	THOLE_NOTE_AGENT = 1 << 2, /* name: the agent that goes on from here; once when it begins,
 				      and after each handoff */
 	THOLE_NOTE_EVENT = 1 << 3, /* an event that is now durable.  name: its kind; json: the whole

@@ -127,6 +127,10 @@ static struct th_str item_name(const struct thole_session *s, const struct th_js
 		return TH_STR("message_output_created");
 	if (th_str_is(type, "reasoning"))
 		return TH_STR("reasoning_item_created");
+	if (th_str_is(type, "mcp_approval_request"))
+		return TH_STR("mcp_approval_requested");
+	if (th_str_is(type, "mcp_list_tools"))
+		return TH_STR("mcp_list_tools");
 	if (!th_str_ends(type, TH_STR("_call")))
 		return none;
 	return hands_over(s, th_json_get_str(item, "name")) ? TH_STR("handoff_requested")
@@ -147,8 +151,12 @@ static void tell_answer(struct thole_session *s, const struct th_event *ev)
 	while (th_json_next(&it) && th_json_raw_next(&raw)) {
 		struct th_str name = item_name(s, it.val);
 		struct th_str tool = th_json_get_str(it.val, "name");
-		struct th_str id = th_json_get_str(it.val, "call_id");
+		struct th_str type = th_json_get_str(it.val, "type");
+		enum th_native native = th_native_of_type(type);
+		struct th_str id = th_json_get_str(it.val, th_native_id_member(native));
 
+		if (!tool.len && native) /* "shell_call" */
+			tool = th_str_sub(type, 0, type.len - strlen("_call"));
 		if (!name.len)
 			continue;
 		if (th_str_is(name, "handoff_requested") && !s->handoff)

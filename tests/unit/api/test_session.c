@@ -144,48 +144,6 @@ static void a_task_with_tools(void **state)
 	scripted_free(model);
 }
 
-static void text_call(void *ctx, const char *request, int nth, struct th_buf *items)
-{
-	(void)ctx;
-	if (nth == 0) {
-		assert_non_null(strstr(request, "{\"type\":\"custom\",\"name\":\"raw\"}"));
-		th_buf_add_cstr(items,
-				"{\"type\":\"custom_tool_call\",\"id\":\"ctc_1\",\"call_id\":"
-				"\"call_1\",\"name\":\"raw\",\"input\":\"free text\"}");
-		return;
-	}
-	assert_non_null(strstr(request, "{\"type\":\"custom_tool_call_output\",\"call_id\":"
-					"\"call_1\",\"output\":\"{\\\"input\\\":\\\"free "
-					"text\\\"}\"}"));
-	scripted_say(items, "Done.");
-}
-
-static void say_arguments(void *ctx, struct thole_call *call)
-{
-	(void)ctx;
-	GOOD(thole_call_done(call, thole_call_arguments(call), &error));
-}
-
-static void a_tool_that_takes_a_text(void **state)
-{
-	struct scripted *model = scripted_new(text_call, NULL);
-	struct thole_runtime *rt = runtime_at(scripted_url(model), "memory:");
-	struct thole_agent *agent = agent_of("a");
-	struct thole_tool *tool = NULL;
-	struct thole_session *s = NULL;
-
-	(void)state;
-	GOOD(thole_agent_tool(agent, "raw", say_arguments, NULL, &tool, &error));
-	GOOD(thole_tool_text(tool, NULL, &error));
-	GOOD(thole_session_new(rt, agent, "text", &s, &error));
-	GOOD(thole_session_run(s, "go", &error));
-	assert_string_equal(thole_session_output(s), "Done.");
-	thole_session_free(s);
-	thole_agent_free(agent);
-	GOOD(thole_runtime_free(rt));
-	scripted_free(model);
-}
-
 static void an_answer_from_another_thread(void **state)
 {
 	struct scripted *model = scripted_new(one_call, tool_slow);
@@ -264,6 +222,53 @@ static void note(void *ctx, struct thole_session *s, const struct thole_note *n)
 	}
 	snprintf(seen->names + len, sizeof(seen->names) - len, "%d:%s ", thole_note_kind(n),
 		 thole_note_name(n));
+}
+
+static void text_call(void *ctx, const char *request, int nth, struct th_buf *items)
+{
+	(void)ctx;
+	if (nth == 0) {
+		assert_non_null(strstr(request, "{\"type\":\"custom\",\"name\":\"raw\"}"));
+		th_buf_add_cstr(items,
+				"{\"type\":\"custom_tool_call\",\"id\":\"ctc_1\",\"call_id\":"
+				"\"call_1\",\"name\":\"raw\",\"input\":\"free text\"},{\"type\":"
+				"\"mcp_list_tools\",\"id\":\"l\",\"server_label\":\"x\"}");
+		return;
+	}
+	assert_non_null(strstr(request, "{\"type\":\"custom_tool_call_output\",\"call_id\":"
+					"\"call_1\",\"output\":\"{\\\"input\\\":\\\"free "
+					"text\\\"}\"}"));
+	scripted_say(items, "Done.");
+}
+
+static void say_arguments(void *ctx, struct thole_call *call)
+{
+	(void)ctx;
+	GOOD(thole_call_done(call, thole_call_arguments(call), &error));
+}
+
+static void a_tool_that_takes_a_text(void **state)
+{
+	struct scripted *model = scripted_new(text_call, NULL);
+	struct thole_runtime *rt = runtime_at(scripted_url(model), "memory:");
+	struct thole_agent *agent = agent_of("a");
+	struct thole_tool *tool = NULL;
+	struct thole_session *s = NULL;
+	struct seen seen = { 0 };
+
+	(void)state;
+	GOOD(thole_agent_tool(agent, "raw", say_arguments, NULL, &tool, &error));
+	GOOD(thole_tool_text(tool, NULL, &error));
+	GOOD(thole_session_new(rt, agent, "text", &s, &error));
+	GOOD(thole_session_watch(s, THOLE_NOTE_ITEM, note, &seen, &error));
+	GOOD(thole_session_run(s, "go", &error));
+	assert_string_equal(thole_session_output(s), "Done.");
+	assert_string_equal(seen.names, "2:tool_called 2:mcp_list_tools 2:tool_output "
+					"2:message_output_created ");
+	thole_session_free(s);
+	thole_agent_free(agent);
+	GOOD(thole_runtime_free(rt));
+	scripted_free(model);
 }
 
 static void what_a_watcher_sees(void **state)
