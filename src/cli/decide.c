@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "cli/view.h"
 #include "io/clock.h"
+#include "run/driver.h"
 #include "run/edit.h"
 #include "run/executor_client.h"
 
@@ -361,6 +362,43 @@ static void end_executor(const struct th_common *common, struct th_str session_i
 		(void)th_cli_fail(&err);
 }
 
+static void stop_below(const struct th_common *common, struct th_edit *e, struct th_arena *a);
+
+/* One that was not begun is nobody's to stop. */
+static void stop_one(const struct th_common *common, struct th_store *store, struct th_str id,
+		     struct th_arena *a)
+{
+	struct th_edit e;
+	struct th_err err = {};
+	enum th_code code = th_edit_open(&e, store, id, &err);
+
+	if (code == TH_OK) {
+		stop_below(common, &e, a);
+		if (th_state_allows(e.session.state, TH_STATE_STOPPED))
+			code = th_edit_state(&e, TH_STATE_STOPPED,
+					     TH_STR("the session that it works for was cancelled"),
+					     &err);
+		th_edit_close(&e);
+		end_executor(common, id, a);
+	}
+	if (code != TH_OK && code != TH_ENOENT)
+		(void)th_cli_fail(&err);
+}
+
+/* Sessions that work on its calls. */
+static void stop_below(const struct th_common *common, struct th_edit *e, struct th_arena *a)
+{
+	for (size_t i = 0; i < e->session.call_count; i++) {
+		const struct th_call *c = &e->session.calls[i];
+		struct th_buf id TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SESSION_ID_MAX + 1);
+
+		if (c->phase != TH_CALL_INTENDED || !c->child)
+			continue;
+		th_delegate_id(e->row.session_id, c->intent_seq, &id);
+		stop_one(common, e->store, th_buf_str(&id), a);
+	}
+}
+
 static int run_cancel(const struct th_command *self, int argc, char **argv)
 {
 	struct cancel_options o = {};
@@ -388,6 +426,7 @@ static int run_cancel(const struct th_command *self, int argc, char **argv)
 		return th_cli_fail(&err);
 	if (e.session.state != TH_STATE_STOPPED)
 		code = th_edit_state(&e, TH_STATE_STOPPED, TH_STR("cancelled by a person"), &err);
+	stop_below(&o.common, &e, &a);
 	th_edit_close(&e);
 	if (code != TH_OK)
 		return th_cli_fail(&err);

@@ -147,6 +147,7 @@ class Delegate(test_kill.Killing):
     def test_cancelled_with_the_parent(self):
         self.ask("c")
         self.good("cancel", "c")
+        self.assertEqual(self.of(self.child("c"), "state_changed")[-1]["to"], "stopped")
         self.bad(1, ["no call"], "approve", "c", "call_nope")
         self.assertIn("Over.", self.good("resume", "c").out)  # a stopped session that somebody lets go on
         self.assertIn("(stopped)", self.last_outcome("c")["output"])
