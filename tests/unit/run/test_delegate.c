@@ -371,11 +371,13 @@ static void forget_requests(struct world *w)
 	w->asked_count = 0;
 }
 
-static void reopen(struct world *w, const char *definition)
+/* The runtime dies, and another one opens this session. */
+static struct th_handle take(struct world *w, const char *definition, const char *id)
 {
 	struct th_world world = { &ops, w };
 	struct th_observer seen = { .rest = on_rest, .ctx = w };
 	struct th_session_row row;
+	struct th_handle h;
 	struct th_err err = { 0 };
 
 	w->dead = true;
@@ -383,10 +385,18 @@ static void reopen(struct world *w, const char *definition)
 	forget_requests(w);
 	w->dead = w->flush = false;
 	w->over_count = w->commits_max = 0;
-	row = row_of(w, log_of(w, TH_STR("a1")));
+	row = row_of(w, log_of(w, th_str_of(id)));
 	w->driver = th_driver_new(&world, TH_STR("test"));
-	if (th_driver_open(w->driver, &row, dress(w, definition), &seen, &w->h, &err))
+	if (th_driver_open(w->driver, &row, dress(w, definition), &seen, &h, &err))
 		fail_msg("%s", err.msg);
+	return h;
+}
+
+static void reopen(struct world *w, const char *definition)
+{
+	struct th_err err = { 0 };
+
+	w->h = take(w, definition, "a1");
 	if (th_driver_resume(w->driver, w->h, &err))
 		fail_msg("%s", err.msg);
 	settle(w);
@@ -716,6 +726,51 @@ static void stop_and_pause_reach_who_works(void **unused)
 	assert_non_null(strstr(data_of(w, child(w, 0), TH_EV_STATE_CHANGED), "\"to\":\"stopped\""));
 	assert_int_equal(count_of(w, "a1", TH_EV_OUTCOME), 1);
 	end(w);
+
+	/* The same of the parent alone, as an operator does it to a log. */
+	w = begin(TEAM("", ""));
+	answer(w, "a1", ASK("c1"));
+	w->h = take(w, TEAM("", ""), "a1");
+	assert_int_equal(
+	    th_driver_set_state(w->driver, w->h, TH_STATE_STOPPED, TH_STR("enough"), &err), TH_OK);
+	settle(w);
+	assert_int_equal(count_of(w, child(w, 0), TH_EV_STATE_CHANGED), 0);
+	reopen(w, TEAM("", ""));
+	assert_null(request_of(w, child(w, 0)));
+	assert_non_null(strstr(data_of(w, child(w, 0), TH_EV_STATE_CHANGED), "\"to\":\"stopped\""));
+	assert_int_equal(count_of(w, "a1", TH_EV_OUTCOME), 1);
+	end(w);
+}
+
+/* A person decides in the child's own log, while nobody runs either. */
+static void a_word_between_two_runtimes(void **unused)
+{
+	struct world *w = begin(TEAM("", ""));
+	struct th_handle h;
+	struct th_err err = { 0 };
+
+	(void)unused;
+	answer(w, "a1", ASK("c1"));
+	answer(w, child(w, 0), RISKY);
+	assert_int_equal(w->rests, 1);
+	h = take(w, TEAM("", ""), child(w, 0));
+	w->commits_max = w->commits + 1;
+	assert_int_equal(
+	    th_driver_decide(w->driver, h, TH_STR("c9"), true, TH_STR("me"), TH_STR(""), &err),
+	    TH_OK);
+	settle(w);
+	assert_true(w->dead);
+	assert_int_equal(count_of(w, child(w, 0), TH_EV_APPROVAL_DECIDED), 1);
+	w->rests = 0;
+	/* Nobody is called again. */
+	reopen(w, TEAM("", ""));
+	assert_int_equal(w->rests, 0);
+	assert_int_equal(fold(w)->state, TH_STATE_RUNNING);
+	assert_int_equal(w->runs, 1);
+	answer(w, child(w, 0), TEXT("one"));
+	answer(w, "a1", TEXT("over"));
+	assert_int_equal(fold(w)->state, TH_STATE_FINISHED);
+	end(w);
 }
 
 static void depth_and_number_have_limits(void **unused)
@@ -775,6 +830,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_begun_twice),
 		cmocka_unit_test(a_person_is_asked_through_the_parent),
 		cmocka_unit_test(stop_and_pause_reach_who_works),
+		cmocka_unit_test(a_word_between_two_runtimes),
 		cmocka_unit_test(depth_and_number_have_limits),
 		cmocka_unit_test(another_session_is_not_taken),
 	};
