@@ -98,7 +98,8 @@ bool th_delegation_is_over(enum th_state s)
 
 static bool works(const struct th_live *l)
 {
-	return l->fold.state == TH_STATE_RUNNING || l->fold.state == TH_STATE_WAITING;
+	return !l->fold.tripped &&
+	       (l->fold.state == TH_STATE_RUNNING || l->fold.state == TH_STATE_WAITING);
 }
 
 /* ---- pause, resume, stop --------------------------------------------------------------------- */
