@@ -29,7 +29,8 @@ struct world {
 	} log[EVENTS_MAX];
 	size_t count;
 	bool flush, model_open, cancelled;
-	struct th_ticket model;
+	struct th_ticket model, timer;
+	int64_t timer_ms; /* that it was set to; 0: it was not */
 	char *body;
 	int64_t clock;
 	uint8_t random;
@@ -64,7 +65,10 @@ static void flush_soon(void *ctx)
 
 static void timer(void *ctx, struct th_ticket t, int64_t delay_ms)
 {
-	(void)ctx, (void)t, (void)delay_ms;
+	struct world *w = ctx;
+
+	w->timer = t;
+	w->timer_ms = delay_ms;
 }
 
 static void commit(void *ctx, struct th_batch *batch, th_commit_fn *done, void *done_ctx)
@@ -299,7 +303,7 @@ static struct world *begin(const char *definition, const char *task)
 	return w;
 }
 
-static void restart(struct world *w, const char *definition)
+static inline void restart(struct world *w, const char *definition)
 {
 	struct th_world world = { &ops, w };
 	struct th_observer nobody = { 0 };
@@ -356,7 +360,7 @@ static void answer(struct world *w, const char *items)
 	"{\"type\":\"function_call\",\"id\":\"fc_" id "\",\"call_id\":\"" id "\",\"name\":\"" name \
 	"\",\"arguments\":\"{}\",\"status\":\"completed\"}"
 
-static const char *kinds(const struct world *w, size_t from)
+static inline const char *kinds(const struct world *w, size_t from)
 {
 	static char text[4096];
 	size_t len = 0;
@@ -368,12 +372,12 @@ static const char *kinds(const struct world *w, size_t from)
 	return text;
 }
 
-static const struct th_session *fold(const struct world *w)
+static inline const struct th_session *fold(const struct world *w)
 {
 	return th_driver_session(w->driver, w->h);
 }
 
-static void code_says(struct world *w, size_t ask, bool failed, const char *json)
+static inline void code_says(struct world *w, size_t ask, bool failed, const char *json)
 {
 	th_driver_code_done(w->driver, w->asks[ask].ticket, failed, th_str_of(json));
 	settle(w);
@@ -384,5 +388,55 @@ static void code_says(struct world *w, size_t ask, bool failed, const char *json
 	"{\"name\":\"out\",\"stage\":\"output\"},"                               \
 	"{\"name\":\"before\",\"stage\":\"tool_input\"},"                        \
 	"{\"name\":\"after\",\"stage\":\"tool_output\"}]}"
+
+static inline size_t times(const char *text, const char *part)
+{
+	size_t n = 0;
+
+	for (; (text = strstr(text, part)); text++)
+		n++;
+	return n;
+}
+
+/* The provider refuses. */
+static inline void fail_model(struct world *w, int status, const char *body)
+{
+	struct th_model_end done = { .status_only = true,
+				     .http_status = status,
+				     .hints = { -1, -1 } };
+	struct th_ticket t = w->model;
+
+	w->model_open = false;
+	assert_true(th_driver_model_data(w->driver, t, th_str_of(body)));
+	th_driver_model_done(w->driver, t, &done);
+	settle(w);
+}
+
+/* The request ends without an answer. */
+static inline void lose_model(struct world *w, enum th_failure failure)
+{
+	struct th_model_end done = { .failure = failure,
+				     .message = TH_STR("the connection broke"),
+				     .hints = { -1, -1 } };
+
+	w->model_open = false;
+	th_driver_model_done(w->driver, w->model, &done);
+	settle(w);
+}
+
+static inline void ring(struct world *w)
+{
+	th_driver_timer(w->driver, (struct th_ticket){ w->h.index, w->h.generation, 0 });
+	settle(w);
+}
+
+static inline const char *last_data(const struct world *w, enum th_event_kind kind)
+{
+	for (size_t i = w->count; i > 0; i--)
+		if (w->log[i - 1].ev.kind == kind)
+			return w->log[i - 1].data;
+	fail_msg("there is no %s", th_event_name(kind));
+	return "";
+}
 
 #endif

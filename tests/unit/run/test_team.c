@@ -296,15 +296,6 @@ static void forget_last(struct world *w, size_t count)
 	}
 }
 
-static size_t times(const char *text, const char *part)
-{
-	size_t n = 0;
-
-	for (; (text = strstr(text, part)); text++)
-		n++;
-	return n;
-}
-
 /* As a fork may: the result of the call is there, and the handoff is not. */
 static void test_a_log_that_ends_within_a_handoff(void **unused)
 {
