@@ -92,6 +92,13 @@ static const struct th_field settings_fields[] = {
 	  "true or false: whether the provider keeps answers (Responses API); default: when "
 	  "history needs it",
 	  NULL, NULL, false, 0 },
+	{ "previous_response_id", AT(previous_response_id), TH_FIELD_str, TH_NONEMPTY,
+	  "the response that the provider has kept and that the session goes on from, as with "
+	  "history: previous_response (Responses API)",
+	  NULL, NULL, false, 0 },
+	{ "conversation", AT(conversation), TH_FIELD_str, TH_NONEMPTY,
+	  "id of the provider's conversation: requests hold what is not in it yet (Responses API)",
+	  NULL, NULL, false, 0 },
 };
 
 const struct th_table th_agent_model_settings_table = {

@@ -52,6 +52,8 @@ struct th_agent_model_settings {
 	int64_t history;       /* enum th_history_kept */
 	bool background;       /* the provider works on an answer without a connection */
 	struct th_str store;   /* "true", "false"; empty: as the others need it */
+	/* Of the agent that begins, for its whole team; see core/kept.h. */
+	struct th_str previous_response_id, conversation;
 };
 
 /* What a request holds: all of the history, or what is new since the answer that the provider has

@@ -171,6 +171,8 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_model_requested, int, items, "items", 0, "history items sent")                       \
 	F(ev_model_requested, str, previous, "previous", 0,                                       \
 	  "the response that the provider has kept and that the items follow")                    \
+	F(ev_model_requested, str, conversation, "conversation", 0,                               \
+	  "the provider's conversation that the items are added to")                              \
 	F(ev_model_requested, int, reserved_tokens, "reserved_tokens", TH_NONEG,                  \
 	  "tokens reserved in the budget, input and output")                                      \
 	F(ev_model_requested, int, reserved_cost_nano, "reserved_cost_nano", TH_NONEG,            \

@@ -44,6 +44,7 @@ static void cut(struct th_past *p, size_t from, size_t count)
 	memmove(&p->list[from], &p->list[from + count],
 		(p->count - from - count) * sizeof(*p->list));
 	p->count -= count;
+	p->tail_at -= TH_MIN(p->tail_at, from + count) - TH_MIN(p->tail_at, from);
 }
 
 static struct th_str hold(struct th_past *p, struct th_str s)
@@ -251,6 +252,7 @@ static void remove_items(struct th_past *p, int64_t count)
 {
 	p->count = count == 0 || (uint64_t)count >= p->count ? 0 : p->count - (size_t)count;
 	p->task_at = TH_MIN(p->task_at, p->count);
+	p->tail_at = TH_MIN(p->tail_at, p->count);
 	p->answer_at = p->results_at = p->count;
 	p->asked_at = SIZE_MAX;
 }
@@ -264,7 +266,7 @@ static void add_answer(struct th_past *p, const struct th_event *ev, const struc
 		 th_json_raw_get(ev->data, "raw"), &p->asked);
 	p->answer_seq = ev->seq;
 	p->answer_at = at;
-	p->results_at = at + p->count - before;
+	p->results_at = p->tail_at = at + p->count - before;
 	p->asked_at = SIZE_MAX;
 	p->kept = false;
 }
@@ -471,6 +473,7 @@ enum th_code th_past_keep(struct th_past *p, uint64_t seq, const struct th_json 
 	p->answer_at = p->results_at = p->count;
 	p->asked_at = SIZE_MAX;
 	p->task_at = TH_MIN(p->task_at, p->count);
+	p->tail_at = 0;
 	return code;
 }
 

@@ -51,6 +51,7 @@ struct th_past {
 	uint64_t answer_seq;      /* of the last answer, */
 	size_t answer_at;         /* where its items begin, */
 	size_t results_at;        /* and those of its results */
+	size_t tail_at;           /* where what is new since that begins; 0: all is */
 	struct th_past_who asked; /* of the last request */
 	size_t asked_at; /* where its answer belongs: before what was said meanwhile; or SIZE_MAX */
 	bool kept;       /* the provider goes on with it: the next request fetches the answer */

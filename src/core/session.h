@@ -258,6 +258,7 @@ struct th_session {
 	    asked_seq; /* of the request that it was asked with: what came later it has not read */
 	struct th_buf chain; /* response id of the last answer, that a request may go on from */
 	bool model_anew;     /* a task began with calls open: after them the first model is asked */
+	uint8_t chain_agent, chain_at; /* who gave that answer: `agent` and `model_at` */
 	struct th_arena kept;
 };
 

@@ -9,6 +9,9 @@
 
 #include "core/session_internal.h"
 
+_Static_assert(TH_TEAM_MAX <= UINT8_MAX && TH_FALLBACK_MAX <= UINT8_MAX,
+	       "chain_agent and chain_at are bytes");
+
 /* The request under way was sent, and nobody will ever know what it cost. */
 void th_step_hold_reservation(struct th_session *s)
 {
@@ -111,12 +114,14 @@ static void take_chain(struct th_session *s, const struct th_ev_model_answered *
 	th_buf_clear(&s->chain);
 	if (d->response_id.len <= TH_RESPONSE_ID_MAX && th_str_is(d->status, "completed"))
 		th_buf_add(&s->chain, d->response_id);
+	s->chain_agent = (uint8_t)s->agent;
+	s->chain_at = (uint8_t)s->model_at;
 }
 
 /* After these the model is to see something else than its provider has kept. */
 bool th_step_breaks_chain(enum th_event_kind kind)
 {
-	return kind == TH_EV_HANDOFF || kind == TH_EV_ITEMS_ADDED || kind == TH_EV_ITEMS_REMOVED ||
+	return kind == TH_EV_ITEMS_ADDED || kind == TH_EV_ITEMS_REMOVED ||
 	       kind == TH_EV_CONDENSATION;
 }
 

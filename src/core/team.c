@@ -2,6 +2,7 @@
 #include "core/team.h"
 
 #include "base/text.h"
+#include "core/kept.h"
 #include "core/names.h"
 
 static struct th_member plain_member = { .output_retries = TH_OUTPUT_RETRIES_DEFAULT,
@@ -366,11 +367,11 @@ enum th_code th_team_resolve(const struct th_json *definition, struct th_arena *
 	const struct th_json *agents = th_json_get(definition, "agents");
 	struct th_team *team;
 	struct resolver r = { definition, NULL, a, err };
-	enum th_code code = TH_OK;
+	enum th_code code = th_kept_check(definition, err);
 
 	*ret = &th_team_plain;
-	if (!more_than_plain(definition))
-		return TH_OK;
+	if (code || !more_than_plain(definition))
+		return code;
 	if (!th_json_is_null(agents) &&
 	    (!th_json_is_object(agents) || th_json_count(agents) >= TH_TEAM_MAX))
 		return th_fail(err, TH_EUSAGE,

@@ -153,7 +153,9 @@ struct th_request_options {
 	struct th_tool_choice choice;
 	enum th_parallel parallel;
 	struct th_output_format format;
-	struct th_str previous; /* response that the groups follow; empty: they are the whole */
+	struct th_str previous; /* response that the groups follow; empty: they are the whole; */
+	bool conversation;      /* it is a conversation, which they are added to */
+	bool kept;              /* the provider keeps the answer, whatever the settings say */
 	/* Where several models share a history: who answered a request of this agent (empty: the
 	 * only one) to this model of its list.  What another one said is adopted.  NULL: it was
 	 * always `model`. */

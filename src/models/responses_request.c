@@ -228,8 +228,8 @@ bool th_responses_keeps(const struct th_request_options *o)
 {
 	const struct th_agent_model_settings *s = o->agent ? o->agent->settings : NULL;
 
-	return s &&
-	       (s->history == TH_HISTORY_PREVIOUS || s->background || th_str_is(s->store, "true"));
+	return o->kept || (s && (s->history == TH_HISTORY_PREVIOUS || s->background ||
+				 th_str_is(s->store, "true")));
 }
 
 static void put_store(const struct th_request_options *o, struct th_jw *w)
@@ -240,7 +240,8 @@ static void put_store(const struct th_request_options *o, struct th_jw *w)
 	if (s && s->background)
 		th_jw_kbool(w, "background", true);
 	if (o->previous.len)
-		th_jw_kstr(w, "previous_response_id", o->previous);
+		th_jw_kstr(w, o->conversation ? "conversation" : "previous_response_id",
+			   o->previous);
 }
 
 void th_responses_head(const struct th_request_options *o, struct th_buf *out)

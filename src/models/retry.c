@@ -53,6 +53,7 @@ static const struct word words[] = {
 	{ TH_STR_INIT("overloaded_error"), TH_FAILURE_OVERLOADED },
 	{ TH_STR_INIT("overloaded"), TH_FAILURE_OVERLOADED },
 	{ TH_STR_INIT("slow_down"), TH_FAILURE_OVERLOADED },
+	{ TH_STR_INIT("conversation_locked"), TH_FAILURE_OVERLOADED }, /* by another request */
 	{ TH_STR_INIT("unavailable"), TH_FAILURE_OVERLOADED },
 	{ TH_STR_INIT("service_unavailable"), TH_FAILURE_OVERLOADED },
 	{ TH_STR_INIT("invalid_api_key"), TH_FAILURE_AUTH },
@@ -137,6 +138,8 @@ enum th_failure th_failure_of(int http_status, struct th_str code, struct th_str
 	    (word == TH_FAILURE_QUOTA || word == TH_FAILURE_AUTH || word == TH_FAILURE_NOT_FOUND ||
 	     word == TH_FAILURE_MALFORMED))
 		return (enum th_failure)word;
+	if (class == TH_FAILURE_REJECTED && word == TH_FAILURE_OVERLOADED)
+		return TH_FAILURE_OVERLOADED;
 	if (class == TH_FAILURE_SERVER && http_status >= 500 && word == TH_FAILURE_OVERLOADED)
 		return TH_FAILURE_OVERLOADED;
 	return class;

@@ -176,8 +176,11 @@ enum th_code th_live_dress(struct th_live *l, struct th_err *err)
 
 static enum th_code live_fit(struct th_live *l, const struct th_outfit *outfit, struct th_err *err)
 {
+	enum th_code code;
+
 	l->team_outfit = *outfit;
-	return th_live_dress(l, err);
+	code = th_live_kept_fit(l, err);
+	return code ? code : th_live_dress(l, err);
 }
 
 /* Without its outfit: live_fit comes before anything else. */
@@ -532,7 +535,9 @@ enum th_code th_driver_fork(struct th_driver *d, const struct th_session_row *ro
 	l->epoch = 1;
 	l->created_ms = d->world.ops->now_ms(d->world.ctx);
 	l->pending.create = true;
-	code = fork_history(l, err);
+	code = th_live_kept_only(l, "which cannot be forked with it", err);
+	if (!code)
+		code = fork_history(l, err);
 	th_buf_init_try(&text, TH_EVENT_DATA_MAX);
 	w = th_jw(&text);
 	th_table_print(&th_ev_session_forked_table, &data, &w);

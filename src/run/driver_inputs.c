@@ -87,6 +87,8 @@ enum th_code th_driver_items_remove(struct th_driver *d, struct th_handle h, int
 
 	if (!l)
 		return th_fail(err, TH_ENOENT, "no such session is open");
+	if (th_live_kept_only(l, "which keeps what is in it", err))
+		return TH_EUSAGE;
 	return put_in(l, TH_EV_ITEMS_REMOVED, TH_SOURCE_USER, &data, err);
 }
 

@@ -88,11 +88,12 @@ struct th_live {
 	struct th_arena format;         /* output_schema as it is sent */
 	struct th_request_options options;
 	uint64_t ending; /* ticket of the request that ends an answer in the background; 0: none */
-	struct th_buf previous;     /* of `options`, of the request under way */
+	struct th_buf previous;     /* of `options`, of the request under way; */
 	struct th_history *history; /* NULL until it is needed */
 	/* The next agent reads the log otherwise than the one before: the history is made anew when
 	 * all of it is durable. */
 	bool history_due;
+	bool tail; /* the request holds what is new since the last answer, and no more */
 	struct th_asking *askings; /* what its code is being asked */
 	uint64_t asked;
 	struct th_observer observer;
@@ -316,6 +317,21 @@ bool th_live_poll_is_late(const struct th_live *l);
 void th_live_end_kept(struct th_live *l);
 bool th_live_end_done(struct th_driver *d, struct th_ticket t); /* true: it was that */
 void th_live_ending_free(struct th_live *l);
+
+/* driver_kept.c: what the provider has kept. */
+/* What the request about to be made goes on from: options.previous, and whether it holds `tail`. */
+void th_live_kept_begin(struct th_live *l);
+/* It goes on from an answer, which may be gone: the log has all of that. */
+bool th_live_kept_is_answer(const struct th_live *l);
+/* After such a failure of the request under way nobody knows whether its conversation has it; */
+bool th_live_kept_unsure(const struct th_live *l, enum th_failure failure, int http_status);
+void th_live_kept_say(const struct th_live *l, struct th_str message, struct th_buf *out);
+bool th_live_kept_lost(const struct th_live *l); /* nor of another process' request */
+/* Of the outfit; TH_EUSAGE: one of its models has no words for it. */
+TH_NODISCARD enum th_code th_live_kept_fit(struct th_live *l, struct th_err *err);
+/* TH_EUSAGE in a conversation, and `what` says why. */
+TH_NODISCARD enum th_code th_live_kept_only(const struct th_live *l, const char *what,
+					    struct th_err *err);
 
 /* driver_ground.c */
 bool th_live_ground(struct th_live *l, struct th_call *c); /* true: it is recorded later */

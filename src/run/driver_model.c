@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "core/plan.h"
 #include "models/dialect.h"
 #include "run/driver_internal.h"
@@ -85,16 +86,29 @@ void th_driver_texts_free(struct th_driver *d)
 
 /* ---- the request -------------------------------------------------------------------------- */
 
-/* Whether the request goes on from what the provider has kept. */
-static void take_chain(struct th_live *l)
+static void write_failed(struct th_live *l, const struct th_ev_model_failed *d)
 {
-	const struct th_agent_model_settings *s = l->outfit->agent->settings;
+	struct th_buf data;
+	struct th_jw w;
 
-	th_buf_clear(&l->previous);
-	if (s && s->history == TH_HISTORY_PREVIOUS && l->choice->profile->wire->chains &&
-	    !th_live_history_odd(l) && l->history && th_history_tail(l->history) > 0)
-		th_buf_add(&l->previous, th_buf_str(&l->fold.chain));
-	l->options.previous = th_buf_str(&l->previous);
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	w = th_jw(&data);
+	th_table_print(&th_ev_model_failed_table, d, &w);
+	th_live_write(l, TH_EV_MODEL_FAILED, TH_SOURCE_ENVIRONMENT, l->fold.request_seq, TH_STR(""),
+		      th_buf_str(&data));
+	th_buf_deinit(&data);
+}
+
+/* Another process asked, and what became of that nobody knows. */
+static void request_lost(struct th_live *l)
+{
+	struct th_ev_model_failed ev = { .class = th_str_of(th_failure_name(TH_FAILURE_CUT)) };
+	struct th_buf why = TH_BUF_INIT(4 * TH_KIB);
+
+	th_live_kept_say(l, TH_STR("the answer was lost when the process ended"), &why);
+	ev.message = th_buf_str(&why);
+	write_failed(l, &ev);
+	th_buf_deinit(&why);
 }
 
 void th_live_request(struct th_live *l)
@@ -113,6 +127,10 @@ void th_live_request(struct th_live *l)
 
 	if (!th_live_choose(l))
 		return;
+	if (th_live_kept_lost(l)) {
+		request_lost(l);
+		return;
+	}
 	if (th_live_history(l, &err)) {
 		th_live_lose(l, &err);
 		return;
@@ -121,11 +139,11 @@ void th_live_request(struct th_live *l)
 		return;
 	d.model = l->choice->model;
 	d.choice = (int64_t)l->model_at;
-	take_chain(l);
-	d.previous = l->options.previous;
+	th_live_kept_begin(l);
+	*(l->options.conversation ? &d.conversation : &d.previous) = l->options.previous;
 	if (l->history)
-		d.items = (int64_t)(d.previous.len ? th_history_tail(l->history)
-						   : th_history_items(l->history));
+		d.items =
+		    (int64_t)(l->tail ? th_history_tail(l->history) : th_history_items(l->history));
 	if (s->team->count > 1)
 		d.agent = th_session_member(s)->name;
 	if (l->instructions_new)
@@ -160,19 +178,6 @@ static void flight_free(struct th_live *l)
 	free(f);
 }
 
-static void write_failed(struct th_live *l, const struct th_ev_model_failed *d)
-{
-	struct th_buf data;
-	struct th_jw w;
-
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	w = th_jw(&data);
-	th_table_print(&th_ev_model_failed_table, d, &w);
-	th_live_write(l, TH_EV_MODEL_FAILED, TH_SOURCE_ENVIRONMENT, l->fold.request_seq, TH_STR(""),
-		      th_buf_str(&data));
-	th_buf_deinit(&data);
-}
-
 /* What the request went on from is not there any more: it is made anew, with all of the history.
  * True: that is written. */
 static bool chain_lost(struct th_live *l, const struct th_answer *a, int http_status)
@@ -184,7 +189,7 @@ static bool chain_lost(struct th_live *l, const struct th_answer *a, int http_st
 		.whole = true,
 	};
 
-	if (!l->options.previous.len ||
+	if (!th_live_kept_is_answer(l) ||
 	    (!th_str_is(a->error_code, "previous_response_not_found") && http_status != 404))
 		return false;
 	write_failed(l, &ev);
@@ -202,6 +207,7 @@ static void failed(struct th_live *l, enum th_failure failure, struct th_str mes
 		.http_status = http_status,
 		.usage = usage,
 	};
+	struct th_buf unsure = TH_BUF_INIT(4 * TH_KIB);
 	uint32_t random;
 	int64_t delay;
 
@@ -218,7 +224,14 @@ static void failed(struct th_live *l, enum th_failure failure, struct th_str mes
 		ev.kept = ev.retry && l->fold.started.len && !(l->flight && l->flight->over);
 	if (!ev.retry && failure != TH_FAILURE_CANCELLED)
 		ev.next = th_session_next_model(&l->fold);
+	if (th_live_kept_unsure(l, failure, http_status)) {
+		ev.retry = false;
+		ev.retry_in_ms = 0;
+		th_live_kept_say(l, th_utf8_cut(message, TH_ERR_MSG_MAX), &unsure);
+		ev.message = th_buf_str(&unsure);
+	}
 	write_failed(l, &ev);
+	th_buf_deinit(&unsure);
 }
 
 static enum th_code body_build(struct th_live *l, struct th_flight *f, struct th_err *err)
@@ -244,9 +257,8 @@ static enum th_code body_build(struct th_live *l, struct th_flight *f, struct th
 		code = th_buf_check(&f->headers, "the model's headers", err);
 	if (code)
 		return code;
-	count = l->options.previous.len
-		    ? th_history_tail_slices(l->history, th_images_keep(&l->options), &slices)
-		    : th_history_slices(l->history, th_images_keep(&l->options), &slices);
+	count = l->tail ? th_history_tail_slices(l->history, th_images_keep(&l->options), &slices)
+			: th_history_slices(l->history, th_images_keep(&l->options), &slices);
 	f->body = th_alloc((count + 2) * sizeof(*f->body));
 	f->body[f->body_count++] = th_str_n(f->frame.ptr, head);
 	for (size_t i = 0; i < count && !code; i++) {
@@ -357,7 +369,12 @@ void th_live_model_cancel(struct th_live *l, bool log)
 		.message = TH_STR("the request was cancelled"),
 		.kept = l->fold.started.len && l->fold.state == TH_STATE_PAUSED,
 	};
+	struct th_buf unsure = TH_BUF_INIT(4 * TH_KIB);
 
+	if (th_live_kept_unsure(l, TH_FAILURE_CANCELLED, 0)) {
+		th_live_kept_say(l, ev.message, &unsure);
+		ev.message = th_buf_str(&unsure);
+	}
 	th_live_grounds_free(l);
 	if (log && l->fold.state == TH_STATE_STOPPED)
 		th_live_end_kept(l);
@@ -366,6 +383,7 @@ void th_live_model_cancel(struct th_live *l, bool log)
 	flight_free(l);
 	if (log && l->fold.phase == TH_TURN_REQUESTED)
 		write_failed(l, &ev);
+	th_buf_deinit(&unsure);
 }
 
 /* ---- the answer --------------------------------------------------------------------------- */

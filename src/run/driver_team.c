@@ -24,8 +24,9 @@ static enum th_code past_fill(void *ctx, const struct th_event *ev, const struct
 	(void)digest;
 	if (ev->seq == r->task_seq)
 		r->past->task_at = r->past->count;
-	if (ev->seq != r->marks_seq)
-		return th_past_add(r->past, ev, err);
+	code = th_past_add(r->past, ev, err);
+	if (code || ev->seq != r->marks_seq)
+		return code;
 	code = th_json_try_parse(ev->data, &doc, err);
 	marks = th_json_get(th_json_root(doc), "history");
 	if (!code && marks)

@@ -360,6 +360,13 @@ static void once_only(struct th_str items, struct th_buf *out)
 	th_jw_array_end(&w);
 }
 
+/* What is new since the last answer begins here. */
+static void begin_tail(struct th_history *h)
+{
+	h->tail_piece = h->piece_count;
+	h->tail_items = h->items;
+}
+
 static enum th_code add_answer(struct th_history *h, const struct th_event *ev, struct th_err *err)
 {
 	struct th_str items = th_json_raw_get(ev->data, "items");
@@ -384,8 +391,7 @@ static enum th_code add_answer(struct th_history *h, const struct th_event *ev, 
 	th_buf_deinit(&text);
 	if (code)
 		return code;
-	h->tail_piece = h->piece_count;
-	h->tail_items = h->items;
+	begin_tail(h);
 	h->open_count = h->open_left = next.call_count;
 	h->open = th_arena_array(&h->waiting, next.call_count + 1, sizeof(*h->open));
 	if (!h->open)
@@ -636,7 +642,10 @@ enum th_code th_history_begin(struct th_history *h, const struct th_past *past, 
 					    .role = first->role,
 					    .content = first->content };
 
-		n = first->kind == TH_PAST_MESSAGE ? 1 : together(first, past->count - i);
+		if (i == past->tail_at)
+			begin_tail(h);
+		n = past->tail_at > i ? past->tail_at - i : past->count - i;
+		n = first->kind == TH_PAST_MESSAGE ? 1 : together(first, n);
 		if (first->kind == TH_PAST_MESSAGE)
 			code = render(h, &message, err);
 		else if (first->kind == TH_PAST_OUTPUT)
@@ -644,6 +653,8 @@ enum th_code th_history_begin(struct th_history *h, const struct th_past *past, 
 		else
 			code = begin_results(h, first, n, err);
 	}
+	if (past->tail_at == past->count)
+		begin_tail(h);
 	h->seq = seq;
 	h->asked = asked;
 	h->asks = (struct th_speaker){ 0 }; /* of a request under way: our model */

@@ -143,6 +143,10 @@ def tool_guards(t):
                 yield "tool_" + key, g
 
 
+def kept(options):
+    return any(options.get(k) for k in ("previous_response_id", "conversation_id", "auto_previous_response_id"))
+
+
 def definition(case, alias, guards):
     config, options = case["config"], case["config"].get("options", {})
     agent = config["agents"][alias]
@@ -175,7 +179,7 @@ def definition(case, alias, guards):
         out["tools"] = [t for t in tools if t not in computer] or ["none"]
     if agent.get("handoffs"):
         out["handoffs"] = [handoff(h, config) for h in agent["handoffs"]]
-        if options.get("nest_handoff_history"):
+        if options.get("nest_handoff_history") and not kept(options):  # the SDK warns, and leaves it out
             out["nest_history"] = True
     if agent.get("handoff_description"):
         out["handoff_description"] = agent["handoff_description"]
@@ -192,6 +196,8 @@ def definition(case, alias, guards):
     if options.get("session_limit"):
         out["history_items"] = options["session_limit"]
     out["settings"] = {"stream": bool(config.get("streamed")), "store": True}
+    if options.get("auto_previous_response_id"):
+        out["settings"]["history"] = "previous_response"
     if agent.get("model_settings", {}).get("tool_choice"):
         out["settings"]["tool_choice"] = agent["model_settings"]["tool_choice"]
     list_ = []
@@ -329,11 +335,9 @@ def spec(case, store, url):
     agent["limits"] = {"turns": turns if turns is not None else 1000, "model_attempts": 1 + (retry.get("max_retries", 0) if retry else 0)}
     if options.get("max_function_tool_concurrency"):
         agent["limits"]["parallel_calls"] = options["max_function_tool_concurrency"]
-    if options.get("auto_previous_response_id"):
-        agent["settings"]["history"] = "previous_response"
-    for key in ("previous_response_id", "conversation_id"):
+    for key, name in (("previous_response_id", "previous_response_id"), ("conversation_id", "conversation")):
         if options.get(key):
-            raise Cannot(key)
+            agent["settings"][name] = options[key]
     used = {t for a in config["agents"].values() for t in a.get("tools", [])}
     tools = [tool(n, t, case) for n, t in config["tools"].items()
              if n in used and t.get("type") not in HOSTED and t.get("type") not in ("computer", "hosted_mcp", "agent")]
@@ -641,6 +645,9 @@ def error(kind, message, agent, types=()):
         return {"class": "ModelBehaviorError", "message": m[1]}
     if "gave back no list of items" in message:
         return {"class": "UserError", "message": "Invalid input filter result: nope"}
+    if "cannot be combined with output guardrails" in message:
+        return {"class": "UserError", "message": "Output guardrails cannot be combined with conversation_id, previous_response_id, "
+                "or auto_previous_response_id because rejected output cannot be removed from server-managed conversation history."}
     return {"class": kind, "message": message}
 
 
@@ -806,6 +813,9 @@ def play(case, model, folder):
                 reader.begin(ops[0])
         elif "refused" in v:
             reader.phase["refused"] = v["refused"]
+        elif "not_started" in v:
+            reader.phase["error"] = error("start", v["not_started"], reader.agent)
+            reader.end()
     return reader.phases, [plain_request(x) for x in model.requests()]
 
 

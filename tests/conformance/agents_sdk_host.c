@@ -72,6 +72,13 @@ static void die(const struct th_err *err)
 	exit(1);
 }
 
+/* What an agent file would be refused for is no fault of ours. */
+static void not_started(const struct th_err *err)
+{
+	say("not_started", th_str_of(err->msg));
+	exit(0);
+}
+
 /* ---- tools ------------------------------------------------------------------------------- */
 
 static void on_wait(void *ctx)
@@ -820,8 +827,10 @@ static void on_ready(void *ctx, struct th_handle h, const struct th_err *err)
 {
 	struct host *host = ctx;
 
-	if (err)
+	if (err && host->ready)
 		die(err);
+	if (err)
+		not_started(err);
 	host->h = h;
 	host->ready = true;
 	look(host);
@@ -846,9 +855,13 @@ static void open_session(struct host *host, bool again)
 	struct th_observer see = { .event = on_event, .rest = on_rest, .ctx = host };
 	struct th_err err = { 0 };
 
-	if ((!host->rt && th_runtime_new(&options, &host->rt, &err)) ||
-	    th_runtime_start(host->rt, &start, again, &see, on_ready, host, &err))
+	if (!host->rt && th_runtime_new(&options, &host->rt, &err))
 		die(&err);
+	if (th_runtime_start(host->rt, &start, again, &see, on_ready, host, &err)) {
+		if (again)
+			die(&err);
+		not_started(&err);
+	}
 }
 
 static void begin_session(struct host *host)

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import threading
 import time
+import urllib.request
 
 import house
 
@@ -102,6 +103,67 @@ class Runs(house.House):
         self.assertEqual([r["items"] for r in asked], [1, 1, 1, 5, 1])
         self.assertEqual([r["attempt"] for r in asked], [1] * 5)
         self.assertEqual([e["data"].get("whole") for e in events if e["kind"] == "model_failed"], [True])
+
+    def in_conversation(self, conversation, url=""):
+        path = self.folder / "agent.yaml"
+        path.write_text("model: gpt-5.4\nworkspace: %s\n%ssettings: {conversation: %s}\n" % (
+            self.work, "base_url: %s\n" % url if url else "", conversation))
+        return path
+
+    def test_conversation(self):
+        """Requests hold what the provider's conversation does not have, over a restart too."""
+        self.serve({"parts": [SHELL]}, {"parts": [{"text": "Said."}]},
+                   {"expect": [{"turns": {"min": 2}}], "parts": [{"text": "And again."}]})
+        made = urllib.request.Request(self.standin.url + "/conversations", data=b"{}", method="POST", headers={
+            "Authorization": "Bearer " + house.KEY, "Content-Type": "application/json"})
+        with urllib.request.urlopen(made, timeout=house.SECONDS) as answer:
+            conversation = json.load(answer)["id"]
+        self.good("run", "-a", self.in_conversation(conversation), "-s", "kept", "go")
+        self.assertIn("And again.", self.good("run", "-s", "kept", "once more").out)
+        asked = [e["data"] for e in self.events("kept") if e["kind"] == "model_requested"]
+        self.assertEqual([(r["conversation"], r["items"]) for r in asked], [(conversation, 1)] * 3)
+
+    def test_a_lost_answer_in_a_conversation(self):
+        """kill -9 while the model is asked: what was sent may be in the conversation, and is not sent again by itself."""
+        asked, open_ = [], threading.Event()
+
+        class Provider(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                if len(asked) == 1:
+                    open_.set()
+                    self.rfile.read()  # until the other side is gone
+                    return
+                text = [{"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+                         "content": [{"type": "output_text", "text": "Now it is said.", "annotations": []}]}]
+                body = json.dumps({"id": "resp_1", "object": "response", "status": "completed", "model": "gpt-5.4",
+                                   "output": text}).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *args):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Provider)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            agent = self.in_conversation("conv_1", "http://127.0.0.1:%d/v1" % server.server_port)
+            first = self.start("run", "-a", agent, "-s", "lost", "go")
+            self.assertTrue(open_.wait(house.SECONDS))
+            first.kill()
+            first.communicate()
+            ended = self.thole("resume", "lost")
+            self.assertEqual(ended.code, 1)
+            self.assertIn("nobody knows whether the conversation conv_1 has what was sent", ended.out + ended.err)
+            self.assertEqual(len(asked), 1)
+            self.assertIn("Now it is said.", self.good("resume", "lost").out)
+        finally:
+            server.shutdown()
+            server.server_close()
+        self.assertEqual([(r["conversation"], r["input"]) for r in asked], [("conv_1", asked[0]["input"])] * 2)
 
     def test_background(self):
         """The answer is asked for once and fetched by its id, by another process after a kill too."""
