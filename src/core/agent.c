@@ -8,6 +8,8 @@ TH_TABLE(agent_computer, "The screen the agent may see and touch.", false)
 
 TH_TABLE(agent_instead, "What is said where the run would end without an answer.", false)
 
+TH_TABLE(agent_compact, "Who replaces a history that has become too long.", false)
+
 TH_TABLE(agent_hooks, "Functions of the agent's code that watch.", false)
 
 #define X(id, name) #name,
@@ -240,6 +242,12 @@ static const struct th_field agent_fields[] = {
 	{ "history_items", AT(history_items), TH_FIELD_int, TH_POSITIVE,
 	  "items of before the task that the model sees, the newest; default: all", NULL, NULL,
 	  false, 0 },
+	{ "session_input", AT(session_input), TH_FIELD_str, TH_NONEMPTY,
+	  "function of the agent's code that joins what was before to what a task begins with",
+	  NULL, NULL, false, 0 },
+	{ "compact", AT(compact), TH_FIELD_object, 0,
+	  "the agent's code replaces a history that has become too long", &th_agent_compact_table,
+	  NULL, false, 0 },
 };
 
 const struct th_table th_agent_table = {

@@ -142,6 +142,17 @@ struct th_agent_guardrail {
 	  "the answer does not fit output_schema")
 TH_STRUCT(agent_instead)
 
+/* Where neither number is given, items has TH_COMPACT_ITEMS_DEFAULT. */
+#define TH_FIELDS_agent_compact(F)                                                  \
+	F(agent_compact, str, from, "from", TH_REQ | TH_NONEMPTY,                   \
+	  "function of the agent's code that is asked")                             \
+	F(agent_compact, int, items, "items", TH_POSITIVE,                          \
+	  "when the history has more items than this; default: 200, without bytes") \
+	F(agent_compact, int, bytes, "bytes", TH_POSITIVE,                          \
+	  "when its events have more bytes than this; a screenshot counts as its name")
+TH_STRUCT(agent_compact)
+#define TH_COMPACT_ITEMS_DEFAULT 200
+
 #define TH_OUTPUT_RETRIES_DEFAULT 2
 
 struct th_agent {
@@ -185,11 +196,14 @@ struct th_agent {
 	struct th_str decide_from; /* the code that decides before a person is asked; empty: none */
 	struct th_agent_hooks *hooks;     /* who watches this agent; NULL: nobody */
 	struct th_agent_hooks *run_hooks; /* of the first agent: who watches all of the team */
+	struct th_str session_input;      /* the code that says what a task begins with */
+	struct th_agent_compact
+	    *compact; /* who replaces a history that is too long; NULL: nobody */
 };
 
 extern const struct th_table th_agent_table, th_agent_limits_table, th_agent_computer_table,
-    th_agent_model_settings_table, th_agent_guardrail_table, th_agent_instead_table,
-    th_agent_hooks_table;
+    th_agent_model_settings_table, th_agent_guardrail_table, th_agent_compact_table,
+    th_agent_instead_table, th_agent_hooks_table;
 
 /* What is wrong with the fallback list, for a sentence that begins with its element `*ret_at`;
  * NULL: nothing. */

@@ -314,12 +314,13 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_handoff, raw, history, "history", 0,                               \
 	  "what the new agent sees of before: a list of [event, item] and of items; absent: all")
 
-#define TH_FIELDS_ev_code(F)                                                                \
-	F(ev_code, str, use, "use", TH_REQ, "what was asked: tool_use, or the hook's name") \
-	F(ev_code, str, name, "name", TH_REQ, "the function")                               \
-	F(ev_code, str, agent, "agent", 0, "whose code it is")                              \
-	F(ev_code, raw, answer, "answer", 0, "what it said, if anything; see run/code.h")   \
-	F(ev_code, str, failed, "failed", 0, "of a hook: why it failed")                    \
+#define TH_FIELDS_ev_code(F)                                                              \
+	F(ev_code, str, use, "use", TH_REQ,                                               \
+	  "what was asked: tool_use, session_input, or the hook's name")                  \
+	F(ev_code, str, name, "name", TH_REQ, "the function")                             \
+	F(ev_code, str, agent, "agent", 0, "whose code it is")                            \
+	F(ev_code, raw, answer, "answer", 0, "what it said, if anything; see run/code.h") \
+	F(ev_code, str, failed, "failed", 0, "of a hook: why it failed")                  \
 	F(ev_code, bool, fails, "fails", 0, "of a hook that failed: the run ends because of it")
 
 #define TH_FIELDS_ev_items_added(F)                                          \
@@ -360,7 +361,13 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 #define TH_FIELDS_ev_condensation(F)                                                    \
 	F(ev_condensation, int, first_seq, "first_seq", TH_REQ, "first event left out") \
 	F(ev_condensation, int, last_seq, "last_seq", TH_REQ, "last event left out")    \
-	F(ev_condensation, str, summary, "summary", 0, "what stands in their place")
+	F(ev_condensation, str, summary, "summary", 0, "what stands in their place")    \
+	F(ev_condensation, str, name, "name", 0, "the function that was asked")         \
+	F(ev_condensation, str, agent, "agent", 0, "whose code it is")                  \
+	F(ev_condensation, raw, history, "history", 0,                                  \
+	  "what is seen from here on of what was before, as of a handoff")              \
+	F(ev_condensation, int, items, "items", TH_NONEG, "how many items that is")     \
+	F(ev_condensation, int, bytes, "bytes", TH_NONEG, "how many bytes")
 
 #define TH_FIELDS_ev_state_changed(F)                               \
 	F(ev_state_changed, str, to, "to", TH_REQ, "the new state") \

@@ -9,7 +9,7 @@
 
 void th_past_init(struct th_past *p, bool narrow)
 {
-	*p = (struct th_past){ .narrow = narrow, .asked_at = SIZE_MAX };
+	*p = (struct th_past){ .narrow = narrow, .asked_at = SIZE_MAX, .over = true };
 	th_arena_init_try(&p->memory, TH_TURN_MEMORY_MAX);
 }
 
@@ -17,6 +17,7 @@ void th_past_deinit(struct th_past *p)
 {
 	th_arena_deinit(&p->memory);
 	free(p->list);
+	free(p->aside);
 	*p = (struct th_past){ 0 };
 }
 
@@ -45,6 +46,7 @@ static void cut(struct th_past *p, size_t from, size_t count)
 		(p->count - from - count) * sizeof(*p->list));
 	p->count -= count;
 	p->tail_at -= TH_MIN(p->tail_at, from + count) - TH_MIN(p->tail_at, from);
+	p->task_at -= TH_MIN(p->task_at, from + count) - TH_MIN(p->task_at, from);
 }
 
 static struct th_str hold(struct th_past *p, struct th_str s)
@@ -177,6 +179,8 @@ static void add_result(struct th_past *p, uint64_t seq, struct th_str data, cons
 	size_t mine = 0, at = p->results_at;
 	struct th_past_item *to;
 
+	if (p->refused) /* of a call that is not there any more */
+		return;
 	for (size_t i = p->answer_at; i < p->results_at && !call; i++)
 		if (p->list[i].call_id.len && th_str_eq(p->list[i].call_id, id)) {
 			call = &p->list[i];
@@ -234,6 +238,21 @@ static void withhold(struct th_past *p)
 		p->results_at = p->answer_at;
 }
 
+/* The answer, and what came of it, to an input that a guardrail refuses. */
+static void forget_answers(struct th_past *p)
+{
+	size_t from = p->aside ? p->joined_at : p->task_at;
+
+	for (size_t i = TH_MIN(from, p->count); i < p->count;) {
+		if (p->list[i].kind == TH_PAST_MESSAGE)
+			i++;
+		else
+			cut(p, i, 1);
+	}
+	p->answer_at = p->results_at = p->count;
+	p->refused = true;
+}
+
 static void add_guardrail(struct th_past *p, const struct th_json *v)
 {
 	struct th_str stage = th_json_get_str(v, "stage"), message = th_json_get_str(v, "message");
@@ -241,6 +260,8 @@ static void add_guardrail(struct th_past *p, const struct th_json *v)
 
 	if (th_str_is(stage, "output") && tripped)
 		withhold(p);
+	if (th_str_is(stage, "input") && tripped)
+		forget_answers(p);
 	if (!th_str_is(stage, "tool_output") || !message.len || tripped)
 		return; /* a trip's message says why */
 	for (size_t i = p->results_at; i < p->count; i++)
@@ -248,8 +269,50 @@ static void add_guardrail(struct th_past *p, const struct th_json *v)
 			replace_output(p, &p->list[i], message);
 }
 
+/* What a task's code made of the history was for that task: all is there again. */
+static void part(struct th_past *p)
+{
+	struct th_past_item *joined = p->list;
+	size_t from = TH_MIN(p->joined_at, p->count), count = p->count - from;
+
+	if (!p->aside)
+		return;
+	p->list = p->aside;
+	p->count = p->aside_count;
+	p->cap = p->aside_count;
+	p->aside = NULL;
+	for (size_t i = 0; i < count; i++) {
+		struct th_past_item *to = insert(p, p->count);
+
+		if (to)
+			*to = joined[from + i];
+	}
+	free(joined);
+	p->answer_at = p->results_at = p->count;
+	p->tail_at = 0;
+}
+
+static void task_begins(struct th_past *p, uint64_t seq)
+{
+	part(p);
+	p->task_seq = seq;
+	p->over = p->refused = false;
+	p->task_at = p->count;
+}
+
+static void note_state(struct th_past *p, struct th_str data)
+{
+	struct th_str to = th_json_raw_get(data, "to");
+
+	if (th_str_is(to, "\"running\""))
+		p->over = false;
+	else if (!th_str_is(to, "\"paused\"") && !th_str_is(to, "\"waiting\""))
+		p->over = true;
+}
+
 static void remove_items(struct th_past *p, int64_t count)
 {
+	part(p);
 	p->count = count == 0 || (uint64_t)count >= p->count ? 0 : p->count - (size_t)count;
 	p->task_at = TH_MIN(p->task_at, p->count);
 	p->tail_at = TH_MIN(p->tail_at, p->count);
@@ -268,7 +331,7 @@ static void add_answer(struct th_past *p, const struct th_event *ev, const struc
 	p->answer_at = at;
 	p->results_at = p->tail_at = at + p->count - before;
 	p->asked_at = SIZE_MAX;
-	p->kept = false;
+	p->kept = p->refused = false;
 }
 
 static void add_final(struct th_past *p, uint64_t seq, struct th_str data, const struct th_json *v)
@@ -307,6 +370,31 @@ static void note_asked(struct th_past *p, struct th_str data)
 	th_buf_deinit(&agent);
 }
 
+/* The list is another one until the next task begins. */
+static enum th_code join(struct th_past *p, uint64_t seq, const struct th_json *marks,
+			 struct th_err *err)
+{
+	size_t bytes = p->count * sizeof(*p->list);
+	struct th_past_item *aside = th_try_alloc(bytes + 1);
+	size_t count = p->count;
+	enum th_code code;
+
+	if (!aside)
+		return th_fail_memory(err);
+	if (bytes)
+		memcpy(aside, p->list, bytes);
+	code = th_past_keep(p, seq, marks, err);
+	if (code) {
+		free(aside);
+		return code;
+	}
+	p->aside = aside;
+	p->aside_count = count;
+	p->joined_at = p->count;
+	p->task_at = 0; /* a limit was kept to when it was asked */
+	return TH_OK;
+}
+
 enum th_code th_past_add(struct th_past *p, const struct th_event *ev, struct th_err *err)
 {
 	struct th_json_doc *doc = NULL;
@@ -321,6 +409,10 @@ enum th_code th_past_add(struct th_past *p, const struct th_event *ev, struct th
 		p->kept = false;
 		p->asked_at = SIZE_MAX;
 	}
+	if (ev->kind == TH_EV_STATE_CHANGED)
+		note_state(p, ev->data);
+	if (ev->kind == TH_EV_ERROR || ev->kind == TH_EV_FINAL)
+		p->over = true;
 	if (ev->kind == TH_EV_MODEL_REQUESTED) {
 		note_asked(p, ev->data);
 		return p->no_memory || p->memory.no_memory ? th_fail_memory(err) : TH_OK;
@@ -328,12 +420,16 @@ enum th_code th_past_add(struct th_past *p, const struct th_event *ev, struct th
 	if (ev->kind != TH_EV_MESSAGE && ev->kind != TH_EV_MODEL_ANSWERED &&
 	    ev->kind != TH_EV_OUTCOME && ev->kind != TH_EV_GUARDRAIL && ev->kind != TH_EV_HANDOFF &&
 	    ev->kind != TH_EV_ITEMS_ADDED && ev->kind != TH_EV_ITEMS_REMOVED &&
-	    ev->kind != TH_EV_FINAL)
+	    ev->kind != TH_EV_FINAL && ev->kind != TH_EV_CODE && ev->kind != TH_EV_CONDENSATION)
 		return TH_OK;
 	code = th_json_try_parse(ev->data, &doc, err);
 	if (code)
 		return code;
 	v = th_json_root(doc);
+	if (p->over &&
+	    (ev->kind == TH_EV_MESSAGE ||
+	     (ev->kind == TH_EV_ITEMS_ADDED && th_json_bool(th_json_get(v, "begins"), false))))
+		task_begins(p, ev->seq);
 	if (ev->kind == TH_EV_MESSAGE) {
 		to = insert(p, p->count);
 		if (to)
@@ -359,7 +455,10 @@ enum th_code th_past_add(struct th_past *p, const struct th_event *ev, struct th
 		remove_items(p, th_json_get_int(v, "count", 0));
 	} else if (ev->kind == TH_EV_FINAL) {
 		add_final(p, ev->seq, ev->data, v);
-	} else if (p->narrow && th_json_get(v, "history")) {
+	} else if (ev->kind == TH_EV_CODE) {
+		if (p->narrow && th_str_is(th_json_get_str(v, "use"), "session_input"))
+			code = join(p, ev->seq, th_json_get(v, "answer"), err);
+	} else if (th_json_get(v, "history") && (p->narrow || ev->kind == TH_EV_CONDENSATION)) {
 		code = th_past_keep(p, ev->seq, th_json_get(v, "history"), err);
 	}
 	th_json_free(doc);
@@ -373,7 +472,6 @@ void th_past_limit(struct th_past *p, size_t max)
 	if (p->task_at <= max)
 		return;
 	cut(p, 0, p->task_at - max);
-	p->task_at = max;
 	p->answer_at = p->results_at = p->count;
 	p->asked_at = SIZE_MAX;
 }
@@ -431,6 +529,16 @@ void th_past_prune(struct th_past *p)
 
 /* ---- marks ------------------------------------------------------------------------------- */
 
+/* Where what belongs to the task begins, in a list that event `seq` made. */
+static size_t task_starts(const struct th_past *p, uint64_t seq)
+{
+	size_t at = 0;
+
+	while (at < p->count && (p->list[at].seq < p->task_seq || p->list[at].seq == seq))
+		at++;
+	return at;
+}
+
 enum th_code th_past_keep(struct th_past *p, uint64_t seq, const struct th_json *marks,
 			  struct th_err *err)
 {
@@ -441,6 +549,8 @@ enum th_code th_past_keep(struct th_past *p, uint64_t seq, const struct th_json 
 
 	if (!th_json_is_array(marks))
 		return th_fail(err, TH_EPROTO, "a narrowed history must be a list");
+	free(p->aside); /* it stays as it is now */
+	p->aside = NULL;
 	p->list = NULL;
 	p->count = p->cap = 0;
 	for (size_t n = 0; !code && !p->no_memory && th_json_next(&it); n++) {
@@ -472,7 +582,7 @@ enum th_code th_past_keep(struct th_past *p, uint64_t seq, const struct th_json 
 	free(before);
 	p->answer_at = p->results_at = p->count;
 	p->asked_at = SIZE_MAX;
-	p->task_at = TH_MIN(p->task_at, p->count);
+	p->task_at = task_starts(p, seq);
 	p->tail_at = 0;
 	return code;
 }

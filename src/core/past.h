@@ -47,7 +47,8 @@ struct th_past {
 	struct th_arena memory;
 	struct th_past_item *list;
 	size_t count, cap;
-	size_t task_at;           /* items before the task under way; see th_past_limit */
+	uint64_t task_seq;        /* what began the task under way, */
+	size_t task_at;           /* and the items before it; see th_past_limit */
 	uint64_t answer_seq;      /* of the last answer, */
 	size_t answer_at;         /* where its items begin, */
 	size_t results_at;        /* and those of its results */
@@ -55,7 +56,12 @@ struct th_past {
 	struct th_past_who asked; /* of the last request */
 	size_t asked_at; /* where its answer belongs: before what was said meanwhile; or SIZE_MAX */
 	bool kept;       /* the provider goes on with it: the next request fetches the answer */
-	bool narrow;     /* the history of the agent that speaks, not the whole session's */
+	/* Before a task's code changed it, while that task is under way, and where it goes on. */
+	struct th_past_item *aside;
+	size_t aside_count, joined_at;
+	bool over;    /* no task is under way */
+	bool refused; /* a guardrail refused what the task began with */
+	bool narrow;  /* the history of the agent that speaks, not the whole session's */
 	bool no_memory;
 };
 

@@ -300,6 +300,7 @@ enum th_code th_step_begin(struct th_step *st)
 	s->unread = 0;
 	s->task_ms = st->ev->ts_ms;
 	s->task_seq = st->ev->seq;
+	s->joined = TH_MIN(s->joined, (uint8_t)TH_JOINED_BEFORE);
 	th_ladder_task(s);
 	ask_first(s);
 	if (s->phase != TH_TURN_CALLS || th_calls_settled(s))
@@ -443,13 +444,6 @@ static enum th_code on_final(struct th_step *st)
 	return th_step_state(st, TH_STATE_FINISHED);
 }
 
-/* Written by later parts of the house; the fold keeps them, and they change nothing here yet. */
-static enum th_code on_noted(struct th_step *st)
-{
-	(void)st;
-	return TH_OK;
-}
-
 typedef enum th_code handler_fn(struct th_step *);
 
 static handler_fn *const handlers[TH_EVENT_COUNT] = {
@@ -475,7 +469,7 @@ static handler_fn *const handlers[TH_EVENT_COUNT] = {
 	[TH_EV_DELEGATION_STARTED] = th_on_delegation_started,
 	[TH_EV_DELEGATION_WAITS] = th_on_delegation_waits,
 	[TH_EV_DELEGATION_FINISHED] = th_on_delegation_finished,
-	[TH_EV_CONDENSATION] = on_noted,
+	[TH_EV_CONDENSATION] = th_on_condensation,
 	[TH_EV_STATE_CHANGED] = on_state_changed,
 	[TH_EV_BUDGET] = on_budget,
 	[TH_EV_ERROR] = on_error,
@@ -488,6 +482,13 @@ static bool ran_out(const struct th_session *s, const struct th_arena *scratch)
 	return scratch->no_memory || s->chain.no_memory || s->started.no_memory ||
 	       s->turn.no_memory || s->kept.no_memory || s->final.no_memory ||
 	       s->reason.no_memory || s->trip.no_memory;
+}
+
+/* What is seen of it later. */
+static bool is_history(enum th_event_kind kind)
+{
+	return kind == TH_EV_MESSAGE || kind == TH_EV_MODEL_ANSWERED || kind == TH_EV_OUTCOME ||
+	       kind == TH_EV_ITEMS_ADDED;
 }
 
 enum th_code th_session_step(struct th_session *s, const struct th_event *ev,
@@ -525,6 +526,8 @@ enum th_code th_session_step(struct th_session *s, const struct th_event *ev,
 	if (!code) {
 		if (th_step_breaks_chain(ev->kind))
 			th_buf_clear(&s->chain);
+		if (is_history(ev->kind))
+			s->bytes += ev->data.len;
 		s->seq = ev->seq;
 		s->updated_ms = ev->ts_ms;
 		th_step_due(s, ret);

@@ -187,6 +187,9 @@ enum th_turn_phase {
 #define TH_REJECTED "a person rejected it"
 #define TH_CODE_REJECTED "the agent's code rejected it"
 
+/* Whether code has said what a task begins with: never, of an earlier one, of this one. */
+enum th_joined { TH_JOINED_NEVER, TH_JOINED_BEFORE, TH_JOINED };
+
 /* A tool that a person approved or refused for good. */
 struct th_sticky {
 	struct th_str tool, message;
@@ -200,7 +203,7 @@ struct th_session {
 	struct th_digest head;                   /* kept by the caller, not by step */
 	int64_t created_ms, updated_ms, task_ms; /* ts of the first, last, and task's first event */
 	struct th_totals totals;
-	uint64_t items;                    /* history entries so far */
+	uint64_t items, bytes;             /* history entries so far, and their events' size */
 	uint64_t answer_seq;               /* of the last MODEL_ANSWERED */
 	uint64_t request_seq, message_seq; /* of the last of them */
 	uint64_t task_seq;                 /* what began the task: a message, or items */
@@ -259,6 +262,8 @@ struct th_session {
 	struct th_buf chain; /* response id of the last answer, that a request may go on from */
 	bool model_anew;     /* a task began with calls open: after them the first model is asked */
 	uint8_t chain_agent, chain_at; /* who gave that answer: `agent` and `model_at` */
+	uint8_t joined;                /* enum th_joined */
+	bool compacted;                /* the history was replaced since the last answer */
 	struct th_arena kept;
 };
 

@@ -93,6 +93,7 @@ enum th_code th_on_handoff(struct th_step *st);
 enum th_code th_on_code(struct th_step *st);
 enum th_code th_on_items_added(struct th_step *st);
 enum th_code th_on_items_removed(struct th_step *st);
+enum th_code th_on_condensation(struct th_step *st);
 void th_ladder_print(const struct th_session *s, struct th_jw *w);
 void th_sticky_set(struct th_step *st, const struct th_call *c, bool approve,
 		   struct th_str message);

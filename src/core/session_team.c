@@ -385,10 +385,12 @@ static void trip_by(struct th_step *st, const struct th_ev_guardrail *d)
 	th_buf_printf(&why, "the guardrail %.*s stopped the run%s%.*s",
 		      TH_FMT(th_utf8_cut(d->name, 80)), d->message.len ? ": " : "",
 		      TH_FMT(th_utf8_cut(d->message, TH_ERR_MSG_MAX * 2)));
-	if (stage == TH_GUARD_OUTPUT) { /* which nobody may see */
+	if (stage == TH_GUARD_OUTPUT) /* which nobody may see */
 		th_buf_clear(&st->s->final);
+	/* Nor is what was answered to an input that is refused a history. */
+	if (stage == TH_GUARD_OUTPUT ||
+	    (stage == TH_GUARD_INPUT && st->s->answer_seq > st->s->task_seq))
 		st->s->rewritten_seq = st->ev->seq;
-	}
 	th_ladder_trip(st->s, st->out, classes[stage], th_buf_str(&why));
 	th_buf_deinit(&why);
 }
@@ -489,6 +491,43 @@ enum th_code th_on_handoff(struct th_step *st)
 	return TH_OK;
 }
 
+static enum th_code not_due(struct th_step *st)
+{
+	return th_fail(st->err, TH_EDIVERGED,
+		       "diverged: the log changes what the next request sends, this build would "
+		       "not ask the model here");
+}
+
+/* What the task begins with: none of its requests was made yet. */
+static enum th_code on_joined(struct th_step *st)
+{
+	struct th_session *s = st->s;
+
+	if (s->phase != TH_TURN_DUE || s->joined == TH_JOINED)
+		return not_due(st);
+	s->joined = TH_JOINED;
+	s->rewritten_seq = st->ev->seq;
+	return TH_OK;
+}
+
+/* Something else stands for all that was. */
+enum th_code th_on_condensation(struct th_step *st)
+{
+	struct th_session *s = st->s;
+	struct th_ev_condensation d;
+	enum th_code code = th_step_parse(st, &d);
+
+	if (code || !d.history.len)
+		return code;
+	if (s->phase != TH_TURN_DUE || s->compacted)
+		return not_due(st);
+	s->compacted = true;
+	s->rewritten_seq = st->ev->seq;
+	s->items = (uint64_t)d.items;
+	s->bytes = (uint64_t)d.bytes;
+	return TH_OK;
+}
+
 enum th_code th_on_code(struct th_step *st)
 {
 	struct th_session *s = st->s;
@@ -499,6 +538,8 @@ enum th_code th_on_code(struct th_step *st)
 
 	if (code)
 		return code;
+	if (th_str_is(d.use, "session_input"))
+		return on_joined(st);
 	if (!th_str_is(d.use, "tool_use")) {
 		if (d.fails && (s->state == TH_STATE_RUNNING || s->state == TH_STATE_WAITING))
 			th_ladder_trip(s, st->out, "hook", d.failed);
@@ -578,7 +619,11 @@ enum th_code th_on_items_removed(struct th_step *st)
 	if (!between_tasks(s))
 		return not_now(st);
 	s->rewritten_seq = st->ev->seq;
-	s->items -= count == 0 ? s->items : TH_MIN(s->items, (uint64_t)count);
+	count = count ? TH_MIN(count, (int64_t)s->items) : (int64_t)s->items;
+	/* As if all were of one size. */
+	if (s->items)
+		s->bytes -= (uint64_t)((double)s->bytes * ((double)count / (double)s->items));
+	s->items -= (uint64_t)count;
 	return TH_OK;
 }
 
@@ -617,6 +662,10 @@ void th_ladder_print(const struct th_session *s, struct th_jw *w)
 		th_jw_kint(w, "corrections", s->corrections);
 	if (s->rewritten_seq)
 		th_jw_kuint(w, "rewritten", s->rewritten_seq);
+	if (s->joined)
+		th_jw_kint(w, "joined", s->joined);
+	if (s->compacted)
+		th_jw_kbool(w, "compacted", true);
 	for (size_t i = 0; i < s->sticky_count; i++)
 		th_jw_kstr(w, s->sticky[i].approve ? "always_approve" : "always_refuse",
 			   s->sticky[i].tool);

@@ -153,6 +153,7 @@ enum th_code th_on_model_answered(struct th_step *st)
 	s->calls = NULL;
 	s->call_count = 0;
 	s->answer_seq = st->ev->seq;
+	s->compacted = false;
 	take_chain(s, &d);
 	th_buf_clear(&s->started);
 	s->items += next.item_count;

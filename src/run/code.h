@@ -36,6 +36,12 @@
 	X(FILTER, "filter",                                                                         \
 	  "{from, to, items: […]} -> the list of items that the next agent sees; items that are "   \
 	  "given back unchanged are named in the log, others are written there")                    \
+	X(SESSION_INPUT, "session_input",                                                           \
+	  "{history: […], input: […]}, before a task's first request -> the list of items that "    \
+	  "this task goes on from")                                                                 \
+	X(COMPACT, "compact",                                                                       \
+	  "{items: […], bytes}, before a request when that is too much -> the list of items that "  \
+	  "stands for them from now on, or null: not now")                                          \
 	X(TOOL_USE, "tool_use",                                                                     \
 	  "{results: [{tool, call_id, output}]} -> {final: true, output: …}, or anything else: the " \
 	  "model is asked again")                                                                   \

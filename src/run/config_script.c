@@ -59,6 +59,12 @@ static enum th_code check_member(const struct check *c, const struct th_agent *a
 		code = look_for_hooks(c, "hooks", agent->hooks);
 	if (!code)
 		code = look_for_hooks(c, "run_hooks", agent->run_hooks);
+	if (!code)
+		code = look_for(c, "input_filter", agent->input_filter);
+	if (!code)
+		code = look_for(c, "session_input", agent->session_input);
+	if (!code && agent->compact)
+		code = look_for(c, "compact", agent->compact->from);
 	return code ?: look_for(c, "tool_use_behavior", m->tool_use_fn);
 }
 

@@ -460,6 +460,16 @@ static void tool_use_answered(struct th_live *l, const struct th_asking *a, bool
 
 /* ---- filters ----------------------------------------------------------------------------- */
 
+static void put_items(struct th_jw *w, const char *name, const struct th_past *past, size_t from,
+		      size_t to)
+{
+	th_jw_key(w, th_str_of(name));
+	th_jw_array(w);
+	for (size_t i = from; i < to; i++)
+		th_past_print(&past->list[i], w);
+	th_jw_array_end(w);
+}
+
 void th_live_ask_filter(struct th_live *l, struct th_str function, struct th_str to,
 			const struct th_past *past, uint64_t call_seq)
 {
@@ -475,11 +485,30 @@ void th_live_ask_filter(struct th_live *l, struct th_str function, struct th_str
 	begin_input(l, a->member, &input, &w);
 	if (to.len)
 		th_jw_kstr(&w, "to", to);
-	th_jw_key(&w, TH_STR("items"));
-	th_jw_array(&w);
-	for (size_t i = 0; i < past->count; i++)
-		th_past_print(&past->list[i], &w);
-	th_jw_array_end(&w);
+	put_items(&w, "items", past, 0, past->count);
+	th_jw_object_end(&w);
+	ask(l, a, function, th_buf_str(&input));
+	th_buf_deinit(&input);
+}
+
+void th_live_ask_past(struct th_live *l, enum th_ask_kind kind, struct th_str function,
+		      const struct th_past *past)
+{
+	struct th_asking *a = asking_new(l, kind);
+	struct th_buf input;
+	struct th_jw w;
+
+	a->member = l->fold.agent;
+	a->message_seq = l->fold.message_seq;
+	th_buf_init(&input, TH_EVENT_DATA_MAX * 2);
+	begin_input(l, a->member, &input, &w);
+	if (kind == TH_ASK_SESSION_INPUT) {
+		put_items(&w, "history", past, 0, past->task_at);
+		put_items(&w, "input", past, past->task_at, past->count);
+	} else {
+		put_items(&w, "items", past, 0, past->count);
+		th_jw_kint(&w, "bytes", (int64_t)l->fold.bytes);
+	}
 	th_jw_object_end(&w);
 	ask(l, a, function, th_buf_str(&input));
 	th_buf_deinit(&input);
@@ -650,6 +679,10 @@ static void answered(struct th_live *l, const struct th_asking *a, bool failed,
 		break;
 	case TH_ASK_HOOK:
 		hook_answered(l, a, failed, answer);
+		break;
+	case TH_ASK_SESSION_INPUT:
+	case TH_ASK_COMPACT:
+		th_live_past_answered(l, a->kind, a->message_seq, failed, answer);
 		break;
 	case TH_ASK_APPROVAL:
 	case TH_ASK_TEXT:

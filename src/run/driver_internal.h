@@ -93,7 +93,8 @@ struct th_live {
 	/* The next agent reads the log otherwise than the one before: the history is made anew when
 	 * all of it is durable. */
 	bool history_due;
-	bool tail; /* the request holds what is new since the last answer, and no more */
+	bool not_compacted; /* its code does not want to replace what the next request sends */
+	bool tail;          /* the request holds what is new since the last answer, and no more */
 	struct th_asking *askings; /* what its code is being asked */
 	uint64_t asked;
 	struct th_observer observer;
@@ -255,10 +256,24 @@ bool th_live_filter(struct th_live *l); /* true: the request is made when its co
 void th_live_filtered(struct th_live *l, uint64_t message_seq, struct th_str items);
 void th_live_handed(struct th_live *l, uint64_t call_seq, uint64_t message_seq,
 		    struct th_str items);
-/* driver_code.c: a filter is asked with what was said so far, as items. */
+/* What the agent that speaks sees of the log up to `upto`, all of it durable, and of `next`, an
+ * event that will be there (NULL: none); `marks_seq`: of the request whose filter counts, 0: none.
+ */
 struct th_past;
+TH_NODISCARD enum th_code th_live_past(struct th_live *l, uint64_t upto, uint64_t marks_seq,
+				       const struct th_event *next, struct th_past *past,
+				       struct th_err *err);
+/* driver_code.c: a filter is asked with what was said so far, as items. */
 void th_live_ask_filter(struct th_live *l, struct th_str function, struct th_str to,
 			const struct th_past *past, uint64_t call_seq);
+/* The same for SESSION_INPUT and COMPACT. */
+void th_live_ask_past(struct th_live *l, enum th_ask_kind kind, struct th_str function,
+		      const struct th_past *past);
+/* driver_past.c; true: the request is made when the code has answered. */
+bool th_live_join(struct th_live *l);
+bool th_live_compact(struct th_live *l);
+void th_live_past_answered(struct th_live *l, enum th_ask_kind kind, uint64_t message_seq,
+			   bool failed, struct th_str answer);
 /* When all is durable: the request, or the handoff. */
 bool th_live_later(struct th_live *l); /* true */
 void th_live_hold_hand_over(struct th_live *l, const struct th_call *c);

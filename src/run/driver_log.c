@@ -165,7 +165,7 @@ static void pending_add(struct th_live *l, const struct th_event *ev)
 /* Each request, or each task, may see something else of what was. */
 static void retire_history(struct th_live *l)
 {
-	if (!l->speaking->input_filter.len && !l->speaking->history_items)
+	if (!l->speaking->input_filter.len && !l->speaking->history_items && !l->fold.joined)
 		return;
 	l->history = th_history_free(l->history);
 	l->history_due = true;

@@ -135,7 +135,8 @@ void th_live_request(struct th_live *l)
 		th_live_lose(l, &err);
 		return;
 	}
-	if (th_live_first_look(l) || th_live_instructions(l) || th_live_filter(l))
+	if (th_live_first_look(l) || th_live_instructions(l) || th_live_compact(l) ||
+	    th_live_join(l) || th_live_filter(l))
 		return;
 	d.model = l->choice->model;
 	d.choice = (int64_t)l->model_at;
@@ -148,7 +149,7 @@ void th_live_request(struct th_live *l)
 		d.agent = th_session_member(s)->name;
 	if (l->instructions_new)
 		d.instructions = th_buf_str(&l->instructions);
-	l->instructions_new = false;
+	l->instructions_new = l->not_compacted = false;
 	if (l->speaking->input_filter.len)
 		d.history = th_buf_str(&l->filtered);
 	th_buf_init(&data, TH_EVENT_DATA_MAX);

@@ -10,7 +10,7 @@
 
 struct past_reader {
 	struct th_past *past;
-	uint64_t task_seq, marks_seq; /* marks_seq: of the request whose filter counts; 0: none */
+	uint64_t marks_seq; /* of the request whose filter counts; 0: none */
 };
 
 static enum th_code past_fill(void *ctx, const struct th_event *ev, const struct th_digest *digest,
@@ -22,8 +22,6 @@ static enum th_code past_fill(void *ctx, const struct th_event *ev, const struct
 	enum th_code code;
 
 	(void)digest;
-	if (ev->seq == r->task_seq)
-		r->past->task_at = r->past->count;
 	code = th_past_add(r->past, ev, err);
 	if (code || ev->seq != r->marks_seq)
 		return code;
@@ -35,13 +33,11 @@ static enum th_code past_fill(void *ctx, const struct th_event *ev, const struct
 	return code;
 }
 
-/* What the agent that speaks sees of the log up to `upto`, all of it durable, and of `next`, an
- * event that will be there; NULL: none. */
-static enum th_code past_read(struct th_live *l, uint64_t upto, uint64_t marks_seq,
-			      const struct th_event *next, struct th_past *past, struct th_err *err)
+enum th_code th_live_past(struct th_live *l, uint64_t upto, uint64_t marks_seq,
+			  const struct th_event *next, struct th_past *past, struct th_err *err)
 {
 	struct th_driver *d = l->driver;
-	struct past_reader r = { past, l->fold.task_seq, marks_seq };
+	struct past_reader r = { past, marks_seq };
 	size_t max = (size_t)l->speaking->history_items;
 	enum th_code code;
 
@@ -76,8 +72,8 @@ static enum th_code history_of_past(struct th_live *l, struct th_history *h, uin
 	bool asked = s->phase == TH_TURN_REQUESTED;
 	uint64_t upto = asked ? s->asked_seq : seq;
 	struct th_past past;
-	enum th_code code =
-	    past_read(l, upto, asked && l->speaking->input_filter.len ? upto : 0, NULL, &past, err);
+	enum th_code code = th_live_past(l, upto, asked && l->speaking->input_filter.len ? upto : 0,
+					 NULL, &past, err);
 
 	if (!code)
 		code = th_history_begin(h, &past, upto, asked, err);
@@ -142,7 +138,7 @@ bool th_live_filter(struct th_live *l)
 		return true;
 	if (l->durable_seq < l->fold.seq)
 		return th_live_later(l); /* it reads the log */
-	if (past_read(l, l->fold.seq, 0, NULL, &past, &err))
+	if (th_live_past(l, l->fold.seq, 0, NULL, &past, &err))
 		th_live_lose(l, &err);
 	else
 		th_live_ask_filter(l, l->speaking->input_filter, TH_STR(""), &past, 0);
@@ -184,7 +180,7 @@ void th_live_filtered(struct th_live *l, uint64_t message_seq, struct th_str ite
 		return;
 	}
 	th_buf_clear(&l->filtered);
-	if (past_read(l, l->durable_seq, 0, NULL, &past, &err))
+	if (th_live_past(l, l->durable_seq, 0, NULL, &past, &err))
 		th_live_lose(l, &err);
 	else
 		good = marks_of(l, &past, items, &l->filtered);
@@ -270,7 +266,7 @@ static enum th_code past_handing(struct th_live *l, const struct th_call *c, str
 
 	print_outcome(c, l->fold.team->members[m->handoffs[c->handoff - 1].to].name, &data);
 	next.data = th_buf_str(&data);
-	code = past_read(l, l->fold.seq, 0, th_call_hands_over(c) ? NULL : &next, past, err);
+	code = th_live_past(l, l->fold.seq, 0, th_call_hands_over(c) ? NULL : &next, past, err);
 	th_buf_deinit(&data);
 	return code;
 }

@@ -121,6 +121,8 @@ static void say_something(struct th_sim_random *r, const struct th_code_ask *q, 
 	case TH_ASK_TEXT:
 	case TH_ASK_HOOK:
 	case TH_ASK_DECISION:
+	case TH_ASK_SESSION_INPUT:
+	case TH_ASK_COMPACT:
 	case TH_ASK_COUNT:
 		break;
 	}

@@ -124,6 +124,23 @@ class Agents(house.House):
         intent = [e for e in self.events("lead") if e["kind"] == "intent"][0]
         self.assertEqual(self.finals("lead.%d" % intent["seq"]), ["One line: milk."])
 
+    def test_keeper(self):
+        self.serve(*[[{"text": "Noted %d." % n}] for n in range(4)])
+        file = self.agent("keeper")
+        self.assertIn("items: 40", snippets()["keeper"])
+        file = self.agent("keeper", snippets()["keeper"].replace("items: 40", "items: 6"))
+        self.good("run", "-a", file, "-s", "diary", "day 0")
+        for n in range(1, 4):
+            self.good("run", "-s", "diary", "day %d" % n)
+        self.assertEqual(self.kinds("diary").count("code"), 4)
+        said = {e["seq"]: e["data"]["content"] if e["kind"] == "message" else e["data"]["items"][0]["content"][0]["text"]
+                for e in self.events("diary") if e["kind"] in ("message", "model_answered")}
+        joined = [[said[i[0]] if isinstance(i, list) and i[0] in said else "a note" for i in e["data"]["answer"]]
+                  for e in self.events("diary") if e["kind"] == "code"]
+        self.assertEqual(joined[2], ["day 0", "Noted 0.", "day 1", "Noted 1.", "day 2"])
+        self.assertEqual(joined[3], ["day 0", "a note", "day 3"])
+        self.assertEqual([e["data"]["items"] for e in self.events("diary") if e["kind"] == "condensation"], [3])
+
     def team(self, file):
         self.rules({"if": [{"tool": "transfer_to_support"}], "parts": [call("transfer_to_support")]},
                    {"if": [{"turns": {"min": 1}}], "parts": [{"text": "It prints again."}]},

@@ -244,6 +244,75 @@ static void a_question_given_up(void **state)
 	scripted_free(model);
 }
 
+/* What a task begins with, and what stands for a history that is too long. */
+static void begin_with(void *ctx, struct thole_call *call)
+{
+	++*(int *)ctx;
+	GOOD(thole_call_answer(call, "[{\"role\":\"user\",\"content\":\"INSTEAD\"}]", &error));
+}
+
+static void one_word(void *ctx, const char *request, int nth, struct th_buf *items)
+{
+	(void)nth;
+	*(bool *)ctx = strstr(request, "INSTEAD") && !strstr(request, "really said");
+	scripted_say(items, "Yes.");
+}
+
+static void histories_by_functions(void **state)
+{
+	static const char *const members[] = { "session_input", "compact" };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		bool instead = false;
+		struct scripted *model = scripted_new(one_word, &instead);
+		struct thole_runtime *rt = runtime_at(scripted_url(model), "memory:");
+		struct thole_agent *a = agent_of("a");
+		struct thole_session *s = NULL;
+		int asked = 0;
+
+		if (i == 0)
+			GOOD(thole_agent_set(a, members[i], "begin_with", &error));
+		else
+			GOOD(thole_agent_set_json(
+			    a, members[i], "{\"from\": \"begin_with\", \"items\": 2}", &error));
+		GOOD(thole_agent_function(a, "begin_with", begin_with, &asked, &error));
+		GOOD(thole_session_new(rt, a, NULL, &s, &error));
+		GOOD(thole_session_run(s, "what I really said", &error));
+		assert_int_equal(asked, i == 0);
+		GOOD(thole_session_run(s, "what I really said then", &error));
+		assert_string_equal(thole_session_output(s), "Yes.");
+		assert_int_equal(asked, i == 0 ? 2 : 1);
+		assert_true(instead);
+		GOOD(thole_runtime_free(rt));
+		thole_agent_free(a);
+		scripted_free(model);
+	}
+}
+
+/* A conversation, and what it cannot be combined with. */
+static void a_conversation(void **state)
+{
+	struct thole_agent *a = agent_of("a");
+	struct thole_runtime *rt = runtime_at("http://127.0.0.1:9/v1", "memory:");
+	struct thole_session *s = NULL;
+
+	(void)state;
+	GOOD(thole_agent_set_json(
+	    a, "settings", "{\"conversation\": \"c\", \"previous_response_id\": \"r\"}", &error));
+	BAD(THOLE_EUSAGE, thole_session_new(rt, a, NULL, &s, &error));
+	assert_non_null(strstr(error.text, "previous_response_id and conversation"));
+	thole_agent_free(a);
+	a = agent_of("a");
+	GOOD(thole_agent_set_json(a, "settings", "{\"conversation\": \"c\"}", &error));
+	GOOD(thole_agent_set_json(a, "guardrails", "[{\"name\": \"g\", \"stage\": \"output\"}]",
+				  &error));
+	BAD(THOLE_EUSAGE, thole_session_new(rt, a, NULL, &s, &error));
+	assert_non_null(strstr(error.text, "cannot be combined with output guardrails"));
+	GOOD(thole_runtime_free(rt));
+	thole_agent_free(a);
+}
+
 static void misuse(void **state)
 {
 	struct thole_runtime *rt = runtime_at("http://127.0.0.1:9", "memory:");
@@ -321,6 +390,8 @@ int main(void)
 		cmocka_unit_test(guardrails),
 		cmocka_unit_test(instructions_of_each_turn),
 		cmocka_unit_test(a_question_given_up),
+		cmocka_unit_test(histories_by_functions),
+		cmocka_unit_test(a_conversation),
 		cmocka_unit_test(misuse),
 	};
 
