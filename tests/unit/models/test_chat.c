@@ -156,6 +156,37 @@ static void test_depth(void **state)
 	expect_class("malformed");
 }
 
+/* Objects inside each other are joined TH_CHAT_DEPTH_MAX deep; of what lies deeper the last counts.
+ */
+static void test_depth_of_joining(void **state)
+{
+	(void)state;
+	for (int more = 0; more <= 1; more++) {
+		struct th_buf delta, out;
+		struct th_chat_message m;
+
+		th_chat_message_init(&m);
+		for (int piece = 0; piece < 2; piece++) {
+			th_buf_init(&delta, TH_KIB);
+			for (int i = 0; i < TH_CHAT_DEPTH_MAX + more; i++)
+				th_buf_add_cstr(&delta, "{\"x\":");
+			th_buf_add_cstr(&delta, piece ? "{\"b\":2}" : "{\"a\":1}");
+			for (int i = 0; i < TH_CHAT_DEPTH_MAX + more; i++)
+				th_buf_add_char(&delta, '}');
+			(void)th_chat_message_add(&m, th_buf_str(&delta));
+			th_buf_deinit(&delta);
+		}
+		assert_false(m.failed);
+		th_buf_init(&out, TH_KIB);
+		th_chat_message_print(&m, &out);
+		assert_true(th_str_find(th_buf_str(&out), more
+							      ? TH_STR(":{\"b\":2}")
+							      : TH_STR(":{\"a\":1,\"b\":2}")) >= 0);
+		th_buf_deinit(&out);
+		th_chat_message_deinit(&m);
+	}
+}
+
 /* More than an answer may hold: in one body, and in many chunks. */
 static void test_size(void **state)
 {
@@ -311,8 +342,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_finished), TEST(test_cut_body), TEST(test_calls),
-		TEST(test_members),  TEST(test_depth),    TEST(test_size),
-		TEST(test_holes),    TEST(test_raw),      TEST(test_ids),
+		TEST(test_members),  TEST(test_depth),    TEST(test_depth_of_joining),
+		TEST(test_size),     TEST(test_holes),    TEST(test_raw),
+		TEST(test_ids),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

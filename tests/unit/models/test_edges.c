@@ -9,6 +9,7 @@
 #include "models/dialect_call.h"
 #include "models/dialect_xml.h"
 #include "models/gemini_args.h"
+#include "models/profiles.h"
 #include "models/responses.h"
 #include "models/unified.h"
 
@@ -220,6 +221,31 @@ static void test_a_servers_wish(void **unused)
 			 TH_RETRY_MAX_MS / 2);
 }
 
+/* A wire's own headers, whatever the profile, are no more than are sent. */
+static void test_headers_of_a_wire(void **unused)
+{
+	size_t most = 0;
+
+	(void)unused;
+	for (const struct th_profile *p = NULL; (p = th_profile_next(p));) {
+		struct th_request_options o = { .profile = p,
+						.has_computer = true,
+						.screen = { 1280, 800 } };
+		struct th_buf lines = TH_BUF_INIT(TH_REQUEST_HEAD_MAX);
+		struct th_str rest;
+		size_t count = 0;
+
+		if (p->wire && p->wire->headers)
+			p->wire->headers(&o, &lines);
+		assert_false(lines.failed);
+		for (rest = th_buf_str(&lines); rest.len; count++)
+			(void)th_str_split(&rest, '\n');
+		most = TH_MAX(most, count);
+		th_buf_deinit(&lines);
+	}
+	assert_in_range(most, 2, TH_MODEL_HEADERS_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -232,6 +258,7 @@ int main(void)
 		cmocka_unit_test(test_pictures_of_a_group),
 		cmocka_unit_test(test_pictures_of_a_request),
 		cmocka_unit_test(test_a_servers_wish),
+		cmocka_unit_test(test_headers_of_a_wire),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -207,6 +207,52 @@ static void test_limits(void **unused)
 	assert_int_equal(apply_big(3, "aaa\n", 0, "", "@@\n+x", 13), TH_ELIMIT);
 }
 
+/* What the lists take when file and diff are as long as they may be fits in TH_PATCH_MEMORY_MAX. */
+static void test_the_longest(void **unused)
+{
+	(void)unused;
+	assert_int_equal(
+	    apply_big(TH_PATCH_LINES_MAX - 1, "\n", TH_PATCH_LINES_MAX - 1, "+\n", "", 64 * TH_MIB),
+	    TH_OK);
+}
+
+/* TH_PATCH_STEPS_MAX comparisons, and one more: an anchor that is not there is compared with the
+ * lines twice, then each place three times with `as` + 1 lines, of which only the last differs. */
+static void test_steps(void **unused)
+{
+	static const struct {
+		size_t lines, as, steps;
+		enum th_code code;
+	} rows[] = {
+		{ 11241, 1755, TH_PATCH_STEPS_MAX, TH_EPROTO },
+		{ 45452, 368, TH_PATCH_STEPS_MAX + 1, TH_ELIMIT },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		size_t n = rows[i].lines, k = rows[i].as + 1;
+		struct th_buf file = TH_BUF_INIT(TH_MIB), diff = TH_BUF_INIT(TH_MIB);
+		struct th_buf out = TH_BUF_INIT(TH_MIB);
+		struct th_err err = {};
+
+		assert_int_equal(2 * (n + 1) + 3 * (n - k + 2) * k, rows[i].steps);
+		for (size_t j = 0; j < n; j++)
+			th_buf_add_cstr(&file, "a\n");
+		th_buf_add_cstr(&diff, "@@ z\n");
+		for (size_t j = 0; j < rows[i].as; j++)
+			th_buf_add_cstr(&diff, " a\n");
+		th_buf_add_cstr(&diff, "-b");
+		assert_int_equal(th_patch_apply(TH_PATCH_UPDATE, th_buf_str(&file),
+						th_buf_str(&diff), &out, &err),
+				 rows[i].code);
+		if (rows[i].code == TH_ELIMIT)
+			assert_string_equal(err.msg, "the diff takes too long to place");
+		th_buf_deinit(&file);
+		th_buf_deinit(&diff);
+		th_buf_deinit(&out);
+	}
+}
+
 static void test_long_reasons(void **unused)
 {
 	struct th_buf diff = TH_BUF_INIT(TH_MIB), out = TH_BUF_INIT(TH_MIB);
@@ -334,6 +380,7 @@ int main(void)
 		cmocka_unit_test(test_white_space),   cmocka_unit_test(test_end_of_file),
 		cmocka_unit_test(test_line_ends),     cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_made_diffs),    cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_the_longest),   cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_long_reasons),  cmocka_unit_test(test_envelope),
 		cmocka_unit_test(test_bad_envelopes), cmocka_unit_test(test_many_files),
 	};
