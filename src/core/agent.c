@@ -159,6 +159,10 @@ static const struct th_field agent_fields[] = {
 	  &th_agent_command_table, NULL, false, 0 },
 	{ "approve", AT(approve), TH_FIELD_strs, 0,
 	  "tools whose calls a person must approve; all: every one", NULL, NULL, false, 0 },
+	{ "approve_seconds", AT(approve_seconds), TH_FIELD_int, TH_POSITIVE,
+	  "how long a call waits for a person before it is refused, whether the session is open or "
+	  "not; default: for ever",
+	  NULL, NULL, false, 0 },
 	{ "environment", AT(environment), TH_FIELD_strs, 0, "NAME=value for its commands", NULL,
 	  NULL, false, 0 },
 	{ "workspace", AT(workspace), TH_FIELD_str, TH_NONEMPTY,

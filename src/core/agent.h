@@ -167,6 +167,7 @@ struct th_agent {
 	struct th_strs tools; /* names; absent: the four of DESIGN.md section 8; ["none"]: none */
 	struct th_objects commands; /* struct th_agent_command; `tools` names those it has */
 	struct th_strs approve;     /* tools whose calls a person must approve; "all" */
+	int64_t approve_seconds;    /* how long that is waited for; 0: for ever */
 	struct th_strs environment; /* NAME=value for commands, beside a small clean default */
 	struct th_str workspace;    /* empty: the current folder */
 	int64_t net;                /* enum th_net */

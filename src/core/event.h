@@ -238,7 +238,9 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 #define TH_FIELDS_ev_approval_requested(F)                                                        \
 	F(ev_approval_requested, str, call_id, "call_id", TH_REQ, "the call")                     \
 	F(ev_approval_requested, str, digest, "digest", TH_REQ, "the exact action that is meant") \
-	F(ev_approval_requested, str, reason, "reason", TH_REQ, "why a person is asked")
+	F(ev_approval_requested, str, reason, "reason", TH_REQ, "why a person is asked")          \
+	F(ev_approval_requested, int, expires_ms, "expires_ms", TH_NONEG,                         \
+	  "Unix time from which on it is refused; absent: never")
 
 #define TH_FIELDS_ev_approval_decided(F)                                                        \
 	F(ev_approval_decided, str, call_id, "call_id", TH_REQ, "the call")                     \
@@ -246,6 +248,7 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_approval_decided, bool, approve, "approve", TH_REQ | TH_EMIT, "run it, once")      \
 	F(ev_approval_decided, bool, always, "always", 0,                                       \
 	  "the same for every later call of this tool in this session")                         \
+	F(ev_approval_decided, bool, expired, "expired", 0, "nobody decided, and time was up")  \
 	F(ev_approval_decided, str, by, "by", 0, "who decided")                                 \
 	F(ev_approval_decided, str, message, "message", 0, "told to the model when rejected")
 

@@ -150,7 +150,10 @@ struct th_call {
 	bool word_by_person; /* JUDGED: by `by`, with `reason`; else the run was stopped */
 	struct th_str by;
 	struct th_str told, evidence, observation; /* PARKED, JUDGED: for the OUTCOME */
-	int64_t elapsed_ms;
+	union {
+		int64_t elapsed_ms; /* the same */
+		int64_t expires_ms; /* ASKED: from then on it is refused; 0: never */
+	};
 };
 
 struct th_totals {

@@ -195,6 +195,7 @@ enum th_code th_on_approval_requested(struct th_step *st)
 		return other_action(st, c, c->digest, "asks about", c->tool, d.digest);
 	c->reason = th_arena_str(&st->s->turn, d.reason);
 	c->was_asked = true;
+	c->expires_ms = d.expires_ms;
 	th_call_phase_set(c, TH_CALL_ASKED);
 	th_step_reason(st->s, d.reason);
 	return th_step_state(st, TH_STATE_WAITING);
@@ -235,7 +236,10 @@ enum th_code th_on_approval_decided(struct th_step *st)
 	if (!th_str_is(d.digest, c->digest))
 		return th_fail(st->err, TH_EPROTO,
 			       "the decision is about another action than the one that waits");
+	if (d.expired && (d.approve || !c->expires_ms || st->ev->ts_ms < c->expires_ms))
+		return th_fail(st->err, TH_EPROTO, "the approval has not expired");
 	c->approved = d.approve;
+	c->expires_ms = 0;
 	if (d.approve)
 		c->approval_seq = st->ev->seq;
 	else

@@ -266,6 +266,7 @@ void th_live_ask(struct th_live *l, struct th_call *c)
 		.call_id = c->call_id,
 		.digest = th_str_of(c->digest),
 		.reason = c->reason.len ? c->reason : TH_STR("a person must approve this"),
+		.expires_ms = th_live_expires_ms(l),
 	};
 	struct th_buf data;
 	struct th_jw w;

@@ -231,11 +231,13 @@ void th_live_pump(struct th_live *l)
 	if (l->pumping)
 		return;
 	l->pumping = true;
-	while (l->queue_at < l->queue_count && !l->lost) {
-		struct th_effect fx = l->queue[l->queue_at++];
+	do {
+		while (l->queue_at < l->queue_count && !l->lost) {
+			struct th_effect fx = l->queue[l->queue_at++];
 
-		perform(l, &fx);
-	}
+			perform(l, &fx);
+		}
+	} while (l->fold.state == TH_STATE_WAITING && th_live_expire(l));
 	if (l->queue_at == l->queue_count) {
 		free(l->queue);
 		l->queue = NULL;

@@ -153,6 +153,16 @@ enum th_code th_driver_decide_as(struct th_driver *d, struct th_handle h, struct
 	if (!l)
 		return th_fail(err, TH_ENOENT, "no call %.*s waits for a decision",
 			       TH_FMT(th_utf8_cut(call_id, 80)));
+	if (th_live_expire(l)) {
+		struct th_str id = call_id.len ? c->call_id : call_id;
+
+		th_live_pump(l);
+		c = th_session_waits(&l->fold, TH_CALL_ASKED, id);
+	}
+	if (!c)
+		return th_fail(err, TH_ENOENT,
+			       "no call %.*s waits for a decision any more: its time was over",
+			       TH_FMT(th_utf8_cut(call_id, 80)));
 	code = put_decision(l, c, decided, err);
 	if (!code && always)
 		code = decide_others(l, c->tool, decided, err);

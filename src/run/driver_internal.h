@@ -348,6 +348,10 @@ TH_NODISCARD enum th_code th_live_kept_fit(struct th_live *l, struct th_err *err
 TH_NODISCARD enum th_code th_live_kept_only(const struct th_live *l, const char *what,
 					    struct th_err *err);
 
+/* driver_expiry.c: refuses what nobody decided in time, and waits for the next; true: it did. */
+bool th_live_expire(struct th_live *l);
+int64_t th_live_expires_ms(const struct th_live *l); /* of an approval asked for now; 0: never */
+
 /* driver_ground.c */
 bool th_live_ground(struct th_live *l, struct th_call *c); /* true: it is recorded later */
 void th_live_grounds_wake(struct th_live *l);              /* the timer rang */
