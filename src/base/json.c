@@ -562,9 +562,12 @@ static void escape_valid(struct th_buf *out, struct th_str s)
 
 void th_json_escape(struct th_buf *out, struct th_str s)
 {
-	/* Most strings, and all keys, are nothing else. */
-	size_t plain = (size_t)(skip_to(s.ptr, s.ptr + s.len, STOP_PLAIN) - s.ptr);
+	size_t plain;
 
+	if (s.len == 0) /* its pointer may be NULL */
+		return;
+	/* Most strings, and all keys, are nothing else. */
+	plain = (size_t)(skip_to(s.ptr, s.ptr + s.len, STOP_PLAIN) - s.ptr);
 	th_buf_add_mem(out, s.ptr, plain);
 	s = th_str_sub(s, plain, s.len);
 	while (s.len && !out->failed) {

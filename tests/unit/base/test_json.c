@@ -485,6 +485,8 @@ static void replaces_bad_bytes(void **state)
 	struct th_buf b = TH_BUF_INIT(100);
 
 	(void)state;
+	th_json_escape(&b, (struct th_str){ NULL, 0 });
+	assert_int_equal(b.len, 0);
 	th_json_escape(&b, TH_STR("\xff"
 				  "a\xed\xa0\x80\n\xc3"));
 	assert_is(th_buf_str(&b), FFFD "a" FFFD FFFD FFFD "\\n" FFFD);
