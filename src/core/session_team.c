@@ -135,7 +135,8 @@ void th_ladder_answer(struct th_step *st, const struct th_next *next)
 	struct th_session *s = st->s;
 	const struct th_member *m = th_session_member(s);
 
-	if (next->kind != TH_NEXT_CALLS)
+	/* What goes on without a call has used a tool that the provider runs. */
+	if (next->kind == TH_NEXT_FINAL || next->item_count == 0)
 		return;
 	s->agents_used |= UINT64_C(1) << s->agent;
 	for (size_t i = 0; i < s->call_count; i++) {

@@ -80,6 +80,27 @@ static void put_dialect_tools(const struct th_request_options *o, struct th_jw *
 	th_buf_deinit(&list);
 }
 
+/* Of a tool that the provider runs: its type or, of an MCP server, its label. */
+static bool put_hosted_choice(const struct th_request_options *o, struct th_jw *w)
+{
+	struct th_json_raw_iter it =
+	    th_json_raw_iter(o->agent ? o->agent->hosted_tools : TH_STR(""));
+
+	while (th_json_raw_next(&it)) {
+		struct th_str type = th_writer_raw_str(it.val, "type");
+		bool mcp = th_str_is(type, "mcp");
+
+		if (!th_str_eq(mcp ? th_writer_raw_str(it.val, "server_label") : type,
+			       o->choice.tool))
+			continue;
+		th_jw_kstr(w, "type", type);
+		if (mcp)
+			th_jw_kstr(w, "server_label", o->choice.tool);
+		return true;
+	}
+	return false;
+}
+
 static void put_named_choice(const struct th_request_options *o, struct th_jw *w)
 {
 	bool computer = th_choice_is_computer(o);
@@ -100,7 +121,7 @@ static void put_named_choice(const struct th_request_options *o, struct th_jw *w
 		th_jw_kstr(w, "type", TH_STR("computer_use_preview"));
 	} else if (computer && o->profile->computer == TH_COMPUTER_GA) {
 		th_jw_kstr(w, "type", TH_STR("computer"));
-	} else {
+	} else if (!put_hosted_choice(o, w)) {
 		th_jw_kstr(w, "type", TH_STR("function"));
 		th_jw_kstr(w, "name", o->choice.tool);
 	}
