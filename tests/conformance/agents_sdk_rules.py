@@ -350,12 +350,73 @@ def reasoning_is_followed(case):
     return hit
 
 
+def goes_on(case, p, agent):
+    """A phase that does not end where the SDK ends it: the model is asked once more, and that is its next turn."""
+    n = asked(case)
+    turn = case["model_turns"][n] if n < len(case["model_turns"]) else agents_sdk_model.NO_MORE
+    p["hooks"] = without(p["hooks"], "agent_end:" + agent) + ["agent_start:" + agent, "llm_start:" + agent]
+    p["next_steps"] = ["resumed:NextStepRunAgain"]
+    p["requests_made"] += 1
+    case["more_requests"] = case.get("more_requests", 0) + 1
+    if "http_error" in turn:
+        ends_with(p, turn)
+        return
+    p.pop("error", None)
+    for key in ("last_agent", "new_items", "interruptions", "usage_requests"):
+        p.pop(key, None)
+    p["hooks"] += ["llm_end:" + agent, "agent_end:" + agent]
+    p["next_steps"].append("NextStepFinalOutput")
+    p["final_output"] = "".join(c.get("text", "") for i in turn["output"][-1:] for c in i.get("content", []))
+
+
+def input_at_any_time(case):
+    """Input is taken at any time, and the run goes on with it where it would have ended."""
+    phases = case["expected"]["phases"]
+    refused = [p for p in phases if p["op"] == "add_input" and p.get("error")]
+    if not refused:
+        return False
+    agent = phases[0].get("last_agent", "a")
+    for before, p in zip(phases, phases[1:]):
+        if before in refused and p["op"] == "resume" and not (p.get("next_steps") or [""])[-1].endswith("Interruption"):
+            goes_on(case, p, agent)
+    case["expected"]["phases"] = [p for p in phases if p not in refused]
+    return True
+
+
+def guards_look_at_what_begins(case):
+    """Guardrails of the input look at what begins a task, not at what is said while it waits."""
+    hit, phases = False, case["expected"]["phases"]
+    if not any(s["op"] == "add_input" for s in case["steps"]):
+        return False
+    for p in phases:
+        guards = [h for h in p.get("hooks", []) if h.startswith("guard_in:")]
+        if p["op"] != "resume" or not guards:
+            continue
+        hit = True
+        p["hooks"] = without(p["hooks"], *guards)
+        if p.get("error", {}).get("class") == "InputGuardrailTripwireTriggered":
+            goes_on(case, p, guards[0].split(":")[2])
+    return hit
+
+
+def log_at_once(case):
+    """The log has an answer before people have decided about it, also with guardrails of the output."""
+    p = case["expected"]["phases"][0]
+    if not p["next_steps"][-1:] == ["NextStepInterruption"] or "session_items" not in p or p["requests_made"] != 1:
+        return False
+    items = turns(case)[0]
+    if any(i.get("call_id") == items[-1].get("call_id") for i in p["session_items"]):
+        return False
+    p["session_items"] = p["session_items"] + copy.deepcopy(items)
+    return True
+
+
 def log_keeps_the_turn(case):
     """What was said and done is in the session, also of a turn that failed."""
     hit = False
     for p in case["expected"]["phases"]:
         items = (turns(case) or [[]])[-1]
-        guarded = "Guardrail" in p.get("error", {}).get("class", "")
+        guarded = p.get("error", {}).get("class") == "OutputGuardrailTripwireTriggered"
         if not p.get("error") or "session_items" not in p or guarded or p is not case["expected"]["phases"][-1]:
             continue
         if not items or "llm_end" not in "".join(p["hooks"]) or p["hooks"][-1].startswith("llm_start") or any(
@@ -370,6 +431,8 @@ def log_keeps_the_turn(case):
 def told(case, phase, call):
     """What the log says of a call that ended its run."""
     texts = case["config"].get("options", {}).get("rejection_formatter", {})
+    if "InputGuardrail" in phase["error"]["class"]:
+        return "Not done: the run was stopped before this call began. Nothing was executed."
     if call["name"] in case["config"]["tools"]:
         return error_of(phase)
     return texts.get("tool_not_found") or "Tool '%s' not found." % call["name"]
@@ -428,7 +491,7 @@ def names_tell_apart(case):
 
 
 RULES = [bad_arguments, id_of_an_earlier_turn, call_of_an_earlier_turn, empty_answer, items_stay, no_handoff_without_history,
-         barrier_guardrail, barrier_approval, safety_waits, checks_refused, reasoning_is_followed, log_keeps_the_turn, ids_stay,
+         input_at_any_time, guards_look_at_what_begins, barrier_guardrail, barrier_approval, log_at_once, safety_waits, checks_refused, reasoning_is_followed, log_keeps_the_turn, ids_stay,
          who_speaks_goes_on, names_tell_apart, results_in_order]
 
 
