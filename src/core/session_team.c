@@ -150,10 +150,11 @@ void th_ladder_answer(struct th_step *st, const struct th_next *next)
 	}
 }
 
-/* A person's refusal is told to the model; it is no result that could end the run. */
+/* A function's result may be the final output.  A person's refusal is told to the model, and is
+ * none. */
 static bool counts(const struct th_call *c)
 {
-	return !c->computer && !c->handoff && !c->unknown_tool && c->native != TH_NATIVE_MCP &&
+	return !c->computer && !c->handoff && !c->unknown_tool && !c->native &&
 	       (!c->was_asked || c->approved);
 }
 

@@ -1834,6 +1834,7 @@ static void test_a_provider_asks_for_its_server(void **unused)
 	restart(w);
 	decide_mcp(w, "m1", true, true, "");
 	assert_int_equal(w->runs, 0);
+	assert_null(strstr(kinds(w), "outcome")); /* nor is the provider told so */
 	assert_false(w->model_open);
 	decide_mcp(w, "m2", false, false, "nope");
 	assert_int_equal(w->runs, 1);
