@@ -170,7 +170,8 @@ static bool take_message(struct th_decoder *d, struct th_str message, struct th_
 
 	th_buf_clear(&d->items);
 	th_buf_clear(&d->raw);
-	code = th_chat_items(message, ret->response_id, f != NULL, &d->items, &d->raw, &d->in.err);
+	code = th_chat_items(message, ret->response_id, f != NULL, &d->items, &d->raw,
+			     th_intake_err(&d->in));
 	if (code) {
 		th_intake_fail(&d->in, code == TH_ELIMIT ? TH_FAILURE_LIMIT : TH_FAILURE_MALFORMED,
 			       ret);
@@ -209,7 +210,7 @@ static void end_json(struct th_decoder *d, bool cut, struct th_answer *ret)
 	struct th_str raw = th_buf_str(&d->in.body), message, finish;
 	const struct th_json *root, *error, *choice;
 
-	if (!th_answer_body(ret, raw, cut, &d->doc, &d->in.err))
+	if (!th_answer_body(ret, raw, cut, &d->doc, th_intake_err(&d->in)))
 		return;
 	root = th_json_root(d->doc);
 	message = message_of(root, raw, &choice);
@@ -246,7 +247,7 @@ static void take_error(struct th_decoder *d, struct th_answer *ret)
 	struct th_str raw = th_buf_str(&d->error);
 	const struct th_json *error;
 
-	if (th_json_parse(raw, &d->error_doc, &d->in.err)) {
+	if (th_json_parse(raw, &d->error_doc, th_intake_err(&d->in))) {
 		th_intake_fail(&d->in, TH_FAILURE_MALFORMED, ret);
 		return;
 	}

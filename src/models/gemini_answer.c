@@ -135,7 +135,8 @@ static struct th_str id_base(struct th_decoder *d)
 static enum th_code check(struct th_decoder *d, struct th_str text)
 {
 	struct th_json_doc *doc = NULL;
-	enum th_code code = th_json_valid(text) ? TH_OK : th_json_parse(text, &doc, &d->in.err);
+	enum th_code code =
+	    th_json_valid(text) ? TH_OK : th_json_parse(text, &doc, th_intake_err(&d->in));
 
 	th_json_free(doc);
 	return code;
@@ -148,13 +149,13 @@ static bool take_content(struct th_decoder *d, struct th_answer *ret)
 	struct th_str raw;
 
 	print_message(d);
-	code = th_buf_check(&d->message, "the answer", &d->in.err);
+	code = th_buf_check(&d->message, "the answer", th_intake_err(&d->in));
 	if (!code)
 		code = check(d, th_buf_str(&d->message));
 	if (!code) {
 		raw = th_json_raw_get(th_json_raw_get(th_buf_str(&d->message), "message"), "parts");
 		th_buf_clear(&d->items);
-		code = th_gemini_items(raw, id_base(d), &d->items, &d->in.err);
+		code = th_gemini_items(raw, id_base(d), &d->items, th_intake_err(&d->in));
 	}
 	if (code) {
 		th_intake_fail(&d->in, code == TH_ELIMIT ? TH_FAILURE_LIMIT : TH_FAILURE_MALFORMED,
@@ -275,7 +276,7 @@ static void take_feedback(struct th_decoder *d, struct th_answer *ret)
 
 	th_json_free(d->error_doc);
 	d->error_doc = NULL;
-	if (th_json_parse(raw, &d->error_doc, &d->in.err)) {
+	if (th_json_parse(raw, &d->error_doc, th_intake_err(&d->in))) {
 		th_intake_fail(&d->in, TH_FAILURE_MALFORMED, ret);
 		return;
 	}
@@ -331,7 +332,7 @@ static void take_error_event(struct th_decoder *d, struct th_answer *ret)
 	struct th_str raw = th_buf_str(&d->error);
 	const struct th_json *error;
 
-	if (th_json_parse(raw, &d->error_doc, &d->in.err)) {
+	if (th_json_parse(raw, &d->error_doc, th_intake_err(&d->in))) {
 		th_intake_fail(&d->in, TH_FAILURE_MALFORMED, ret);
 		return;
 	}
@@ -347,7 +348,8 @@ static bool take_body(struct th_decoder *d, bool cut, struct th_answer *ret)
 	struct th_str raw = th_buf_str(&d->in.body);
 	struct th_json_raw_iter it = th_json_raw_iter(raw);
 
-	if (!th_json_valid(raw) && !th_answer_body(ret, raw, cut, &d->error_doc, &d->in.err))
+	if (!th_json_valid(raw) &&
+	    !th_answer_body(ret, raw, cut, &d->error_doc, th_intake_err(&d->in)))
 		return false;
 	if (it.object)
 		d->in.broken = !th_gemini_chunk(d, raw);

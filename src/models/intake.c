@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/intake.h"
 
+#include <stdlib.h>
+
 #include "base/limits.h"
 
 void th_intake_init(struct th_intake *in, th_intake_fn *fn, void *ctx)
@@ -16,12 +18,20 @@ void th_intake_deinit(struct th_intake *in)
 	th_sse_deinit(&in->sse);
 	th_buf_deinit(&in->body);
 	th_buf_deinit(&in->text);
+	free(in->err);
+}
+
+struct th_err *th_intake_err(struct th_intake *in)
+{
+	if (!in->err)
+		in->err = th_alloc(sizeof(*in->err));
+	return in->err;
 }
 
 int th_intake_over(struct th_intake *in, const char *what, size_t max)
 {
 	if (!in->limited)
-		th_fail(&in->err, TH_ELIMIT, "the answer has more than %zu %s", max, what);
+		th_fail(th_intake_err(in), TH_ELIMIT, "the answer has more than %zu %s", max, what);
 	in->limited = true;
 	return TH_ELIMIT;
 }
@@ -33,7 +43,7 @@ static int feed_stream(struct th_intake *in, struct th_str bytes)
 
 	if (in->body.len < TH_ANSWER_START_MAX)
 		th_buf_add(&in->body, th_str_sub(bytes, 0, TH_ANSWER_START_MAX - in->body.len));
-	while ((r = th_sse_next(&in->sse, &bytes, &ev, &in->err)) == 1) {
+	while ((r = th_sse_next(&in->sse, &bytes, &ev, th_intake_err(in))) == 1) {
 		events += events < INT32_MAX;
 		if (!in->fn(in->ctx, &ev))
 			return TH_ELIMIT;
@@ -70,7 +80,7 @@ void th_intake_end(struct th_intake *in)
 	in->ended = true;
 	if (again || in->mode != TH_BODY_STREAM)
 		return;
-	r = th_sse_end(&in->sse, &ev, &in->err);
+	r = th_sse_end(&in->sse, &ev, th_intake_err(in));
 	if (r < 0)
 		in->limited = true;
 	if (r != 1 || in->limited || !in->fn(in->ctx, &ev))
@@ -82,7 +92,7 @@ void th_intake_end(struct th_intake *in)
 
 void th_intake_fail(const struct th_intake *in, enum th_failure class, struct th_answer *ret)
 {
-	th_answer_fail(ret, class, th_str_of(in->err.msg));
+	th_answer_fail(ret, class, th_str_of(in->err ? in->err->msg : NULL));
 }
 
 void th_intake_unfinished(struct th_intake *in, struct th_answer *ret)

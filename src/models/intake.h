@@ -17,14 +17,14 @@ struct th_intake {
 	enum th_body_mode mode;
 	size_t bom_len;
 	bool ended;   /* the stream's last bytes are taken */
-	bool limited; /* over a maximum; err says which */
+	bool limited; /* over a maximum; *err says which */
 	bool broken;  /* an event was not what it should be, as the decoder found */
 	bool partial; /* the last one was not: it lacks its second half, and counts for nothing */
 	size_t events;
 	struct th_sse sse;
 	struct th_buf body; /* JSON: all of it; a stream: its first bytes, for messages */
 	struct th_buf text; /* of messages */
-	struct th_err err;
+	struct th_err *err; /* NULL until th_intake_err: thousands of answers are waited for */
 	th_intake_fn *fn;
 	void *ctx;
 };
@@ -37,7 +37,9 @@ int th_intake_feed(struct th_intake *in, struct th_str bytes);
 void th_intake_end(struct th_intake *in);
 /* "the answer has more than <max> <what>"; always TH_ELIMIT. */
 int th_intake_over(struct th_intake *in, const char *what, size_t max);
-/* The message in in->err. */
+/* Where what went wrong is written. */
+struct th_err *th_intake_err(struct th_intake *in);
+/* The message that is there. */
 void th_intake_fail(const struct th_intake *in, enum th_failure class, struct th_answer *ret);
 /* A stream without its end, of which nothing better is known. */
 void th_intake_unfinished(struct th_intake *in, struct th_answer *ret);

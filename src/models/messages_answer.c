@@ -100,7 +100,7 @@ static void take_error_event(struct th_decoder *d, struct th_answer *ret)
 	struct th_str raw = th_buf_str(&d->error);
 	const struct th_json *error;
 
-	if (th_json_parse(raw, &d->error_doc, &d->in.err)) {
+	if (th_json_parse(raw, &d->error_doc, th_intake_err(&d->in))) {
 		th_intake_fail(&d->in, TH_FAILURE_MALFORMED, ret);
 		return;
 	}
@@ -182,7 +182,7 @@ static void take_message(struct th_decoder *d, const struct th_json *root, struc
 	take_stop(th_json_get_str(root, "stop_reason"), ret);
 	th_buf_clear(&d->items);
 	th_buf_reserve(&d->items, raw.len);
-	code = th_messages_items(raw, blocks, &d->items, &d->in.err);
+	code = th_messages_items(raw, blocks, &d->items, th_intake_err(&d->in));
 	if (code) {
 		th_intake_fail(&d->in, code == TH_ELIMIT ? TH_FAILURE_LIMIT : TH_FAILURE_MALFORMED,
 			       ret);
@@ -263,14 +263,14 @@ static void end_stream(struct th_decoder *d, bool cut, struct th_answer *ret)
 	enum th_code code;
 
 	print_message(d);
-	code = th_buf_check(&d->raw, "the answer", &d->in.err);
+	code = th_buf_check(&d->raw, "the answer", th_intake_err(&d->in));
 	/* The content is checked, and only what is said about it made a document of. */
 	if (!code)
 		code =
 		    th_json_parse(th_json_valid(d->message) ? th_buf_str(&d->scratch) : d->message,
-				  &d->doc, &d->in.err);
+				  &d->doc, th_intake_err(&d->in));
 	if (code) {
-		th_prefix(&d->in.err, code, "the answer's blocks");
+		th_prefix(th_intake_err(&d->in), code, "the answer's blocks");
 		th_intake_fail(&d->in, code == TH_ELIMIT ? TH_FAILURE_LIMIT : TH_FAILURE_MALFORMED,
 			       ret);
 		return;
@@ -303,7 +303,7 @@ static void end_json(struct th_decoder *d, bool cut, struct th_answer *ret)
 	struct th_str raw = th_buf_str(&d->in.body);
 	const struct th_json *root, *error;
 
-	if (!th_answer_body(ret, raw, cut, &d->doc, &d->in.err))
+	if (!th_answer_body(ret, raw, cut, &d->doc, th_intake_err(&d->in)))
 		return;
 	root = th_json_root(d->doc);
 	if (th_json_is_array(th_json_get(root, "content"))) {

@@ -97,7 +97,7 @@ static bool items_fit(struct th_decoder *d, const struct th_json *list, struct t
 		struct th_str type = th_json_get_str(it.val, "type");
 
 		if (!th_json_is_object(it.val)) {
-			th_fail(&d->in.err, TH_EPROTO,
+			th_fail(th_intake_err(&d->in), TH_EPROTO,
 				"item %zu of the answer is %s, not an object", it.index,
 				th_json_type_name(th_json_type(it.val)));
 			th_intake_fail(&d->in, TH_FAILURE_MALFORMED, ret);
@@ -121,11 +121,11 @@ static bool take_streamed_items(struct th_decoder *d, struct th_answer *ret)
 
 	th_buf_clear(&d->list);
 	th_items_print(&d->items, &d->list);
-	if (th_buf_check(&d->list, "the answer", &d->in.err)) {
+	if (th_buf_check(&d->list, "the answer", th_intake_err(&d->in))) {
 		th_intake_fail(&d->in, TH_FAILURE_LIMIT, ret);
 		return false;
 	}
-	if (th_json_parse(th_buf_str(&d->list), &doc, &d->in.err)) {
+	if (th_json_parse(th_buf_str(&d->list), &doc, th_intake_err(&d->in))) {
 		th_intake_fail(&d->in, TH_FAILURE_MALFORMED, ret);
 		return false;
 	}
@@ -141,7 +141,7 @@ static void take_error_event(struct th_decoder *d, struct th_answer *ret)
 	struct th_str raw = th_buf_str(&d->error);
 	const struct th_json *error;
 
-	if (th_json_parse(raw, &d->error_doc, &d->in.err)) {
+	if (th_json_parse(raw, &d->error_doc, th_intake_err(&d->in))) {
 		th_intake_fail(&d->in, TH_FAILURE_MALFORMED, ret);
 		return;
 	}
@@ -200,7 +200,7 @@ static void end_json(struct th_decoder *d, bool cut, struct th_answer *ret)
 	struct th_str raw = th_buf_str(&d->in.body);
 	const struct th_json *root, *error;
 
-	if (!th_answer_body(ret, raw, cut, &d->doc, &d->in.err))
+	if (!th_answer_body(ret, raw, cut, &d->doc, th_intake_err(&d->in)))
 		return;
 	root = th_json_root(d->doc);
 	if (th_json_is_object(th_json_get(root, "response"))) { /* an event outside of a stream */
@@ -251,8 +251,8 @@ void th_responses_end(struct th_decoder *d, bool cut, struct th_answer *ret)
 		end_json(d, cut, ret);
 	} else if (!d->finished) {
 		end_unfinished(d, ret);
-	} else if (th_json_parse(th_buf_str(&d->final), &d->doc, &d->in.err)) {
-		th_prefix(&d->in.err, TH_EPROTO, "the answer's last event");
+	} else if (th_json_parse(th_buf_str(&d->final), &d->doc, th_intake_err(&d->in))) {
+		th_prefix(th_intake_err(&d->in), TH_EPROTO, "the answer's last event");
 		th_intake_fail(&d->in, TH_FAILURE_MALFORMED, ret);
 	} else {
 		take_response(d, th_json_root(d->doc), th_buf_str(&d->final), ret);
