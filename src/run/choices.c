@@ -105,7 +105,9 @@ static enum th_code check_computer(const struct making *m, const struct th_profi
 static enum th_code choose(const struct making *m, size_t at, struct th_str name,
 			   struct th_err *err)
 {
-	struct th_composed *composed = TH_NEW(m->a, struct th_composed);
+	/* Few are. */
+	struct th_composed alone,
+	    *composed = th_str_find_char(name, '+') < 0 ? &alone : TH_NEW(m->a, struct th_composed);
 	struct th_choice *c = &m->all->list[at];
 	struct th_match match;
 	enum th_code code;

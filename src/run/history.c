@@ -94,7 +94,7 @@ struct th_history *th_history_free(struct th_history *h)
 static struct piece *piece_new(struct th_history *h)
 {
 	if (h->piece_count == h->piece_cap) {
-		size_t cap = h->piece_cap ? h->piece_cap * 2 : 4;
+		size_t cap = h->piece_cap ? h->piece_cap * 2 : 2;
 		struct piece *list = th_try_realloc(h->pieces, cap * sizeof(*list));
 
 		if (!list) { /* written to, and never read */
