@@ -52,7 +52,7 @@ void th_arena_reset(struct th_arena *a)
 		return;
 	chunks_free(keep->next);
 	keep->next = NULL;
-	if (keep->size > CHUNK_MAX) { /* made for one large piece: not worth clearing */
+	if (keep->size > CHUNK_MAX / 4) { /* made for one large piece: not worth clearing */
 		free(keep);
 		a->chunks = NULL;
 		return;

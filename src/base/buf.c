@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CAP_MIN 64    /* the first allocation, so that small buffers grow once */
-#define CAP_SMALL 512 /* and those of most events once more */
+#define CAP_MIN 64 /* the first allocation, so that small buffers grow once */
 
 void th_buf_init(struct th_buf *b, size_t size_max)
 {
@@ -55,7 +54,7 @@ static bool grow(struct th_buf *b, size_t more)
 		b->failed = true;
 		return false;
 	}
-	cap = b->cap > SIZE_MAX / 2 ? SIZE_MAX : b->cap * (b->cap < CAP_SMALL ? 4 : 2);
+	cap = b->cap > SIZE_MAX / 2 ? SIZE_MAX : b->cap * 2;
 	cap = TH_MAX(cap, (size_t)CAP_MIN);
 	cap = TH_MIN(TH_MAX(cap, b->len + more), b->max);
 	if (cap == 0) /* nothing may be put in, nor is */

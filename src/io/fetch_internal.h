@@ -14,7 +14,7 @@
 #include "base/limits.h"
 #include "io/fetch.h"
 
-#define TH_FETCH_LANE 64            /* requests; a multi handle has 35 KB */
+#define TH_FETCH_LANE 128           /* requests; a multi handle has 35 KB */
 #define TH_FETCH_UPLOAD_SIZE 16384L /* curl's minimum; larger ones only while few requests run */
 
 struct th_fetch_watch;
