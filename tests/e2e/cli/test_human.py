@@ -143,6 +143,22 @@ class Http(house.House):
         self.assertEqual((self.work / "file").read_text(), "hi\n")
         self.assertEqual(list((self.folder / "runtime" / "thole").glob("human*")), [])
 
+    def test_what_is_remembered(self):
+        """The status of the last TH_HUMAN_ANSWERED_MAX questions, and of no earlier one."""
+        limits = (pathlib.Path(os.environ["SOURCE_DIR"]) / "src" / "base" / "limits.h").read_text()
+        most = int(re.search(r"TH_HUMAN_ANSWERED_MAX (\d+)", limits)[1])
+        process, asked = self.begin("run", "-m", "human/human", "-s", "h", "look"), []
+        for n in range(most + 1):
+            asked.append(self.pending()["id"])
+            call = {"id": "c%d" % n, "type": "function", "function": {"name": "list_dir", "arguments": json.dumps({"path": "./" * n + "."})}}
+            self.ask("POST", "/complete/" + asked[-1], {"tool_calls": [call]})
+        last = self.pending()["id"]
+        self.ask("GET", "/status/" + asked[0], status=404)
+        self.assertEqual({self.ask("GET", "/status/" + id_)["status"] for id_ in asked[1:]}, {"completed"})
+        self.ask("POST", "/complete/" + last, {"response": "Seen."})
+        process.communicate(timeout=house.SECONDS)
+        self.assertEqual(process.returncode, 0)
+
     def test_killed_while_he_thinks(self):
         """The same question has the same id; the reason of one who gives up is told."""
         self.env["HUMAN_API_KEY"] = house.KEY
