@@ -18,6 +18,7 @@ class Scenario:
     tasks: tuple = ("do it",)
     decide: dict = dataclasses.field(default_factory=dict)  # call -> words of thole; else it is approved
     also: str = ""          # a message while a call waits
+    told: tuple = ()        # words that a request has
 
     def check(self, got):
         """In peace it ends as it should."""
@@ -26,6 +27,9 @@ class Scenario:
         for what, is_so, wanted in (("state", got["state"], self.state), ("final", final, self.final), ("effects", names, sorted(self.effects))):
             if is_so != wanted:
                 yield "%s: %s, wanted %s" % (what, is_so, wanted)
+        for words in self.told:
+            if not any(words in text for text in got["asked"]):
+                yield "the model is not told %r" % words
 
 
 # ---- tools ----
@@ -146,7 +150,8 @@ SCENARIOS = [
     Scenario("output tripped", agent(ACT, script=CODE, guardrails=[guard("short", "output")]),
              [(FIRST, act("w1")), (SECOND, say("Far too many words for one answer."))], effects=("w1",), final=None, state="failed"),
     Scenario("tool guardrails", agent(ACT, script=CODE, guardrails=[guard("calm", "tool_input"), guard("blank", "tool_output", tools=["act"])]),
-             [(FIRST, act("w1", "bad", "w2")), (("out:c_bad", "not that", "blanked"), say("over"))], effects=("w1", "w2")),
+             [(FIRST, act("w1", "bad", "w2")), (("out:c_bad",), say("over"))], effects=("w1", "w2"),
+             told=("not that", "blanked")),
     Scenario("tool tripped", agent(ACT, script=CODE, guardrails=[guard("fatal", "tool_input")]),
              [(FIRST, act("w1")), (SECOND, act("w2", "bad"))], effects=("w1",), final=None, state="failed"),
     Scenario("stop", agent(ACT, LOOK, tool_use_behavior={"stop_at": ["act"]}), [(FIRST, act("r1", by="look")), (("out:c_r1",), act("w1"))],
@@ -167,6 +172,14 @@ SCENARIOS = [
     Scenario("next task", agent(ACT, handoffs=["b"], agents={"b": member("b", ACT)}),
              [(("You are one",), act("w1") + to("b")), (("You are b",), say("first")), (("You are b", "again"), act("w2")),
               (("You are b", "again", "out:c_w2"), say("over"))], effects=("w1", "w2"), tasks=("do it", "again")),
+    Scenario("agent as a tool", agent(ACT, {"name": "ask", "description": "b", "agent": "b"}, agents={"b": member("b", ACT, approve=["act"])}),
+             [(("You are one",), act("w1") + [call("ask", "c_ask", input="look")]), (("You are b",), act("w2")),
+              (("You are b", "out:c_w2"), say("found")), (("You are one", "out:c_ask"), act("w3")),
+              (("You are one", "out:c_w3"), say("over"))], effects=("w1", "w2", "w3")),
+    Scenario("agents side by side", agent({"name": "ask", "description": "b", "agent": "b"}, agents={"b": member("b", ACT)}),
+             [(("You are one",), [call("ask", "c_1", input="left"), call("ask", "c_2", input="right")]),
+              (("You are b", "left"), act("w1")), (("You are b", "right"), act("w2")), (("You are b", "out:c_w1"), say("west")),
+              (("You are b", "out:c_w2"), say("east")), (("You are one", "out:c_1", "out:c_2"), say("over"))], effects=("w1", "w2")),
     Scenario("rules", agent(ACT, rules=[{"tool": "act", "arguments": {"what": "bad*"}, "decide": "refuse", "message": "never"},
                                         {"tool": "act", "arguments": {"what": "w2"}, "decide": "ask"}]),
              [(FIRST, act("w1", "bad1", "w2")), (("out:c_bad1",), say("over"))], effects=("w1", "w2")),

@@ -43,7 +43,7 @@ KEPT = {
     "call": ("call_id", "tool", "arguments", "class", "policy", "unknown"), "approval_requested": ("call_id", "reason"),
     "approval_decided": ("call_id", "approve", "always", "message"), "intent": ("call_id", "class", "tool"),
     "outcome": ("call_id", "status", "output", "fails"), "guardrail": ("name", "stage", "tripped", "agent", "call_id", "message"),
-    "handoff": ("from", "to", "call_id"), "code": ("use", "name", "agent", "answer"), "error": ("class", "message"),
+    "delegation_started": ("call_id",), "delegation_finished": ("call_id", "output"), "handoff": ("from", "to", "call_id"), "code": ("use", "name", "agent", "answer"), "error": ("class", "message"),
     "final": ("output", "status", "instead_of"),
 }
 
@@ -147,12 +147,15 @@ class Run:
     # -- what is in the log --
 
     def look(self):
-        self.state, self.events = "", []
+        self.state, self.events, self.helpers = "", [], []  # helpers: agents that are tools have logs of their own
         if not (self.folder / "log.db").exists():
             return
         db = sqlite3.connect("file:%s/log.db?mode=ro" % self.folder, uri=True)
         try:
-            self.events = [(kind, json.loads(data)) for kind, data in db.execute("SELECT kind, data FROM events ORDER BY seq")]
+            rows = [(session, kind, json.loads(data)) for session, kind, data in
+                    db.execute("SELECT session_id, kind, data FROM events ORDER BY session_id, seq")]
+            self.events = [(kind, data) for session, kind, data in rows if session == self.name]
+            self.helpers = [(kind, data) for session, kind, data in rows if session != self.name]
         except sqlite3.OperationalError as e:
             if "no such table" not in str(e):
                 raise
@@ -174,8 +177,9 @@ class Run:
             return ["run", "-a", "agent.yaml", "-s", self.name, s.tasks[0]]
         if s.tasks[0] not in said:
             return ["run", "-s", self.name, s.tasks[0]]
-        decided = {d["call_id"] for d in self.of("approval_decided")}
-        waits = [a["call_id"] for a in self.of("approval_requested") if a["call_id"] not in decided]
+        all_events = self.events + self.helpers
+        decided = {d["call_id"] for k, d in all_events if k == "approval_decided"}
+        waits = [d["call_id"] for k, d in all_events if k == "approval_requested" and d["call_id"] not in decided]
         if waits and s.also and s.also not in said:
             return ["run", "-s", self.name, s.also]
         if waits:
@@ -208,6 +212,8 @@ class Run:
             if not args:
                 return
             status = self.thole(*args)
+            if status == 1 and args[0] in ("approve", "reject"):  # a helper asks, and its session has not heard of it
+                status = self.thole("resume", self.name)
             if status not in (0, 1, 3, 4, 137):
                 raise Trouble("thole %s ended with exit status %d" % (args[0], status))
         raise Trouble("it made no progress")
@@ -223,7 +229,7 @@ class Run:
         return {
             "state": self.state, "finals": [f["output"] for f in self.of("final")], "errors": [e["message"] for e in self.of("error")],
             "effects": effects.read_text().split() if effects.exists() else [], "verified": verified,
-            "events": [(k, {n: d.get(n) for n in KEPT[k]}) for k, d in self.events if k in KEPT],
+            "events": [(k, {n: d.get(n) for n in KEPT[k]}) for k, d in self.events + self.helpers if k in KEPT],
             "asked": dict(self.model.asked), "unanswerable": self.model.unanswerable, "stops": self.stops,
         }
 
