@@ -615,7 +615,7 @@ bool th_driver_durable(const struct th_driver *d, struct th_handle h)
 {
 	const struct th_live *l = th_driver_find(d, h);
 
-	return !l || l->lost || (l->durable_seq == l->fold.seq && th_live_delegates_durable(l));
+	return !l || l->lost || l->durable_seq == l->fold.seq;
 }
 
 int th_driver_answered(const struct th_driver *d, struct th_ticket t)

@@ -66,14 +66,6 @@ void th_live_delegates_close(struct th_live *l)
 		th_driver_close(l->driver, th_live_handle(l->children->child));
 }
 
-bool th_live_delegates_durable(const struct th_live *l)
-{
-	for (const struct th_delegation *g = l->children; g; g = g->next)
-		if (!th_driver_durable(l->driver, th_live_handle(g->child)))
-			return false;
-	return true;
-}
-
 /* An event of the call, by its table. */
 void th_delegation_write(struct th_live *l, const struct th_call *c, enum th_event_kind kind,
 			 const void *in)

@@ -58,7 +58,6 @@ void th_live_delegates_state(struct th_live *l, enum th_state to, struct th_str 
 /* It is resumed: nobody is said to wait before his session was looked at. */
 void th_live_delegates_resume(struct th_live *l);
 
-bool th_live_delegates_durable(const struct th_live *l);
 void th_live_delegates_close(struct th_live *l); /* those that work for it */
 void th_live_delegation_free(struct th_live *l); /* as one of them; it goes itself */
 

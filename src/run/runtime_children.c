@@ -62,12 +62,27 @@ static struct th_hosted *find(struct th_runtime *rt, const struct th_hosted *par
 	return NULL;
 }
 
+/* Its parent may be closed where nothing can be waited for: what is still on its way to the store
+ * gets there, and the lease, which only what is durable may give back, ends with the process. */
+static void let_go(struct th_hosted *s)
+{
+	th_hosted_close_children(s);
+	th_driver_close(s->rt->driver, s->handle);
+	s->executor = th_executor_free(s->executor);
+	if (s->over)
+		th_hosted_executor_end(s, s->row.epoch);
+	th_hosted_free(s);
+}
+
 void th_hosted_close_children(struct th_hosted *parent)
 {
 	struct th_hosted *s;
 
 	while ((s = find(parent->rt, parent)))
-		th_runtime_close(s->rt, s->handle, s->over);
+		if (th_driver_durable(s->rt->driver, s->handle))
+			th_runtime_close(s->rt, s->handle, s->over);
+		else
+			let_go(s);
 }
 
 void th_runtime_reap(void *ctx)
