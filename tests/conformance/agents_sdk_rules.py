@@ -416,7 +416,7 @@ def log_keeps_the_turn(case):
     hit = False
     for p in case["expected"]["phases"]:
         items = (turns(case) or [[]])[-1]
-        guarded = p.get("error", {}).get("class") == "OutputGuardrailTripwireTriggered"
+        guarded = "Guardrail" in p.get("error", {}).get("class", "")
         if not p.get("error") or "session_items" not in p or guarded or p is not case["expected"]["phases"][-1]:
             continue
         if not items or "llm_end" not in "".join(p["hooks"]) or p["hooks"][-1].startswith("llm_start") or any(
@@ -431,8 +431,6 @@ def log_keeps_the_turn(case):
 def told(case, phase, call):
     """What the log says of a call that ended its run."""
     texts = case["config"].get("options", {}).get("rejection_formatter", {})
-    if "InputGuardrail" in phase["error"]["class"]:
-        return "Not done: the run was stopped before this call began. Nothing was executed."
     if call["name"] in case["config"]["tools"]:
         return error_of(phase)
     return texts.get("tool_not_found") or "Tool '%s' not found." % call["name"]
