@@ -173,7 +173,8 @@ void th_live_filtered(struct th_live *l, uint64_t message_seq, struct th_str ite
 	struct th_past past;
 	bool good = false;
 
-	if (l->fold.phase != TH_TURN_DUE)
+	/* Asked for again after a crash, the request is in the log and nobody answers it. */
+	if (l->fold.phase != TH_TURN_DUE && (l->fold.phase != TH_TURN_REQUESTED || l->flight))
 		return;
 	if (message_seq != l->fold.message_seq) {
 		th_live_request(l); /* which asks anew */
