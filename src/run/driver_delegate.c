@@ -441,7 +441,7 @@ static void go_on(struct th_live *l, struct th_delegation *g, const struct th_ca
 		th_live_lose(l, &err); /* as one that cannot be resumed itself */
 }
 
-static void not_begun(struct th_live *l, uint64_t intent_seq, const struct th_err *why)
+static void not_begun(struct th_live *l, const struct th_call *c, const struct th_err *why)
 {
 	struct th_buf text = TH_BUF_INIT(4 * TH_KIB), output = TH_BUF_INIT(16 * TH_KIB);
 	struct th_tool_result result = { .status = TH_OUTCOME_NOT_STARTED };
@@ -450,7 +450,7 @@ static void not_begun(struct th_live *l, uint64_t intent_seq, const struct th_er
 	th_buf_printf(&text, "This was not started: %s.", why->msg);
 	th_jw_str(&w, th_buf_str(&text));
 	result.output = th_buf_str(&output);
-	th_driver_tool_done(l->driver, th_live_ticket(l, intent_seq), &result);
+	th_driver_tool_done(l->driver, th_live_ticket(l, c->intent_seq), &result);
 	th_buf_deinit(&text);
 	th_buf_deinit(&output);
 }
@@ -471,15 +471,15 @@ static void begin(struct th_live *l, const struct th_call *c, const struct th_ag
 {
 	struct th_delegation *g = th_alloc(sizeof(*g));
 	struct th_buf id = TH_BUF_INIT(TH_SESSION_ID_MAX + 1);
-	uint64_t intent_seq = c->intent_seq;
+	bool begun = c->child != TH_CALL_CHILD_NONE;
 	struct th_session_row row;
 	struct th_arena memory;
 	struct th_err err = { 0 };
 	enum th_code code;
 
-	g->intent_seq = intent_seq;
+	g->intent_seq = c->intent_seq;
 	th_arena_init(&memory, TH_MIB);
-	th_delegate_id(th_str_of(l->id), intent_seq, &id);
+	th_delegate_id(th_str_of(l->id), c->intent_seq, &id);
 	code = find(l, th_buf_str(&id), settle, &memory, &row, &err);
 	if (!code) {
 		code = take_up(l, c, g, tool, &row, &err);
@@ -487,6 +487,8 @@ static void begin(struct th_live *l, const struct th_call *c, const struct th_ag
 			go_on(l, g, c);
 		else if (code != TH_EEXIST)
 			th_live_lose(l, &err);
+	} else if (code == TH_ENOENT && begun) {
+		th_fail(&err, code, "this store does not have it");
 	} else if (code == TH_ENOENT && works(l)) {
 		code = create(l, c, g, tool, th_buf_str(&id), &err);
 	} else if (code == TH_ENOENT) {
@@ -494,8 +496,10 @@ static void begin(struct th_live *l, const struct th_call *c, const struct th_ag
 	} else {
 		th_live_lose(l, &err); /* who has it may still bring it to its end */
 	}
-	if (code && !l->lost)
-		not_begun(l, intent_seq, &err);
+	if (code && !l->lost && begun)
+		th_delegation_lost(l, c, th_buf_str(&id), &err);
+	else if (code && !l->lost)
+		not_begun(l, c, &err);
 	if (code)
 		delegation_free(g);
 	th_arena_deinit(&memory);

@@ -11,9 +11,11 @@
  * Nothing twice: the child's id is made of its parent's and the number of the
  * call's INTENT, and its first event names the effect id of that.  A runtime
  * that takes the parent up settles the call by looking for it: one that is
- * there goes on by its own log, one that is over gives its answer, and one that
- * is not there is begun.  DELEGATION_STARTED and the child's first events are
- * one transaction; so are DELEGATION_FINISHED and the call's OUTCOME.
+ * there goes on by its own log, and one that is over gives its answer.
+ * DELEGATION_STARTED and the child's first events are one transaction: one that
+ * is not there is begun if the parent's log does not say that it was; else it
+ * was lost, and with it what it did: UNKNOWN, as of one that another runtime
+ * took.  DELEGATION_FINISHED and the call's OUTCOME are one transaction, too.
  *
  * Budget: tokens and money that are left to the parent are divided by the
  * calls of its answer that delegate, and a child's part is its own limit, so
@@ -82,6 +84,9 @@ void th_delegation_write(struct th_live *l, const struct th_call *c, enum th_eve
 			 const void *in);
 bool th_delegation_is_over(enum th_state s);
 void th_delegation_end(struct th_delegation *g); /* its child is over: the call is, too */
+/* The session that worked on it cannot be had: nobody knows what it did. */
+void th_delegation_lost(struct th_live *l, const struct th_call *c, struct th_str child,
+			const struct th_err *why);
 /* The child's observer. */
 void th_delegation_rest(void *ctx, struct th_handle h, const struct th_session *s,
 			const struct th_err *err);

@@ -177,23 +177,30 @@ static void put_evidence(const struct th_live *child, struct th_buf *out)
 	th_jw_object_end(&w);
 }
 
-/* Its answer is the call's; nobody needs the child any more. */
-static void conclude(struct th_delegation *g, const struct ending *e)
+/* Nobody needs the child any more.  The call that is to end; NULL: its session is lost, too. */
+static const struct th_call *part(struct th_delegation *g)
 {
 	struct th_live *l = g->parent, *child = g->child;
 	struct th_driver *d = l->driver;
-	struct th_ticket ticket = th_live_ticket(l, g->intent_seq);
-	const struct th_call *c = th_delegation_call(l, g->intent_seq);
+
+	th_delegation_remove(g);
+	if (d->world.ops->child_over)
+		d->world.ops->child_over(d->world.ctx, th_live_ticket(child, 0));
+	return l->lost ? NULL : th_delegation_call(l, g->intent_seq);
+}
+
+/* Its answer is the call's. */
+static void conclude(struct th_delegation *g, const struct ending *e)
+{
+	struct th_live *l = g->parent, *child = g->child;
+	const struct th_call *c = part(g);
 	struct th_buf text = TH_BUF_INIT(TH_ANSWER_MAX + TH_KIB), shown = TH_BUF_INIT(TH_MIB);
 	struct th_buf output = TH_BUF_INIT(TH_EVENT_DATA_MAX), evidence = TH_BUF_INIT(TH_KIB);
 	struct th_tool_result result = { .status =
 					     e->failed ? TH_OUTCOME_FAILED : TH_OUTCOME_DONE };
 	struct th_jw w = th_jw(&output);
 
-	th_delegation_remove(g);
-	if (d->world.ops->child_over)
-		d->world.ops->child_over(d->world.ctx, th_live_ticket(child, 0));
-	if (c && !l->lost) {
+	if (c) {
 		if (e->failed)
 			failure_text(l, c, child, e, &text);
 		else
@@ -206,7 +213,7 @@ static void conclude(struct th_delegation *g, const struct ending *e)
 		result.elapsed_ms = child->fold.updated_ms - child->fold.created_ms;
 		if (c->child != TH_CALL_CHILD_OVER)
 			write_finished(l, c, child);
-		th_driver_tool_done(d, ticket, &result);
+		th_driver_tool_done(l->driver, th_live_ticket(l, g->intent_seq), &result);
 	}
 	th_buf_deinit(&text);
 	th_buf_deinit(&shown);
@@ -224,17 +231,35 @@ void th_delegation_end(struct th_delegation *g)
 	ending_deinit(&e);
 }
 
-/* Another runtime took it, or there was no memory: its log has what it did, and we do not know. */
+void th_delegation_lost(struct th_live *l, const struct th_call *c, struct th_str child,
+			const struct th_err *why)
+{
+	struct th_buf text = TH_BUF_INIT(4 * TH_KIB), output = TH_BUF_INIT(16 * TH_KIB);
+	struct th_tool_result result = { .status = TH_OUTCOME_UNKNOWN };
+	struct th_jw w = th_jw(&output);
+
+	th_buf_printf(
+	    &text,
+	    "An agent worked on this in session %.*s, which was lost (%s). What it did "
+	    "may or may not have happened, and was not repeated. Look first before asking "
+	    "for it again.",
+	    TH_FMT(child), why->msg);
+	th_jw_str(&w, th_buf_str(&text));
+	result.output = th_buf_str(&output);
+	th_driver_tool_done(l->driver, th_live_ticket(l, c->intent_seq), &result);
+	th_buf_deinit(&text);
+	th_buf_deinit(&output);
+}
+
+/* Another runtime took it, or there was no memory: it may go on there, so it is not told to be
+ * over. */
 static void conclude_lost(struct th_delegation *g, const struct th_err *why)
 {
-	struct ending e;
+	struct th_live *l = g->parent;
+	const struct th_call *c = part(g);
 
-	ending_init(&e);
-	e.failed = true;
-	th_buf_add_cstr(&e.class, "lost");
-	th_buf_add_cstr(&e.text, why->msg);
-	conclude(g, &e);
-	ending_deinit(&e);
+	if (c)
+		th_delegation_lost(l, c, th_str_of(g->child->id), why);
 }
 
 void th_delegation_rest(void *ctx, struct th_handle h, const struct th_session *s,

@@ -46,6 +46,7 @@ struct world {
 	struct th_ticket over[LOGS_MAX];
 	size_t over_count;
 	bool flush, dead;
+	bool fenced; /* another runtime has taken the children */
 	int64_t clock, epoch;
 	uint32_t drawn;
 	size_t commits, commits_max; /* 0: any number; then the process dies */
@@ -228,8 +229,12 @@ static void make_durable(struct world *w)
 	struct th_err err = { 0 };
 
 	w->batch = NULL;
-	for (size_t i = 0; i < batch->append_count; i++)
-		keep(w, &batch->appends[i]);
+	for (size_t i = 0; i < batch->append_count; i++) {
+		if (w->fenced && !th_str_is(batch->appends[i].row->session_id, "a1"))
+			batch->appends[i].result = TH_EFENCED;
+		else
+			keep(w, &batch->appends[i]);
+	}
 	if (++w->commits == w->commits_max) {
 		/* The runtime dies before it hears that they are. */
 		w->dead = true;
@@ -402,19 +407,23 @@ static void reopen(struct world *w, const char *definition)
 	settle(w);
 }
 
+static void log_free(struct log *g)
+{
+	for (size_t i = 0; i < g->count; i++) {
+		free(g->list[i].call);
+		free(g->list[i].data);
+	}
+	free(g->metadata);
+	free(g);
+}
+
 static void end(struct world *w)
 {
 	w->dead = true;
 	th_driver_free(w->driver);
 	forget_requests(w);
-	for (size_t i = 0; i < w->log_count; i++) {
-		for (size_t j = 0; j < w->logs[i]->count; j++) {
-			free(w->logs[i]->list[j].call);
-			free(w->logs[i]->list[j].data);
-		}
-		free(w->logs[i]->metadata);
-		free(w->logs[i]);
-	}
+	for (size_t i = 0; i < w->log_count; i++)
+		log_free(w->logs[i]);
 	free(w);
 }
 
@@ -820,6 +829,52 @@ static void another_session_is_not_taken(void **unused)
 	end(w);
 }
 
+/* That it was begun is in the parent's log: what is not there was lost, and is not begun again. */
+static void one_that_is_missing_is_not_begun_again(void **unused)
+{
+	struct world *w = begin(TEAM("", ""));
+	const char *told;
+
+	(void)unused;
+	answer(w, "a1", ASK("c1"));
+	answer(w, child(w, 0), CALL("c9", "weather", "{}"));
+	assert_int_equal(w->runs, 1);
+	log_free(w->logs[--w->log_count]); /* as in a store that it was not carried to */
+	reopen(w, TEAM("", ""));
+	assert_int_equal(w->log_count, 1);
+	told = data_of(w, "a1", TH_EV_OUTCOME);
+	assert_non_null(told);
+	assert_non_null(strstr(told, "\"status\":\"unknown\""));
+	assert_non_null(strstr(told, "which was lost (this store does not have it)"));
+	assert_int_equal(count_of(w, "a1", TH_EV_DELEGATION_FINISHED), 0);
+	/* It is in doubt: the same is not asked for again just so. */
+	answer(w, "a1", ASK("c2"));
+	assert_int_equal(w->log_count, 1);
+	assert_int_equal(fold(w)->state, TH_STATE_WAITING);
+	end(w);
+}
+
+/* Another runtime took it, and may bring it to an end. */
+static void one_that_was_taken_is_unknown(void **unused)
+{
+	struct world *w = begin(TEAM("", ""));
+	const char *told;
+
+	(void)unused;
+	answer(w, "a1", ASK("c1"));
+	w->fenced = true;
+	answer(w, child(w, 0), CALL("c9", "weather", "{}"));
+	told = data_of(w, "a1", TH_EV_OUTCOME);
+	assert_non_null(told);
+	assert_non_null(strstr(told, "\"status\":\"unknown\""));
+	assert_int_equal(count_of(w, "a1", TH_EV_DELEGATION_FINISHED), 0);
+	assert_int_equal(fold(w)->doubts.count, 1);
+	assert_int_equal(th_driver_count(w->driver), 1);
+	answer(w, "a1", TEXT("over"));
+	assert_int_equal(fold(w)->state, TH_STATE_FINISHED);
+	end(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -833,6 +888,8 @@ int main(void)
 		cmocka_unit_test(a_word_between_two_runtimes),
 		cmocka_unit_test(depth_and_number_have_limits),
 		cmocka_unit_test(another_session_is_not_taken),
+		cmocka_unit_test(one_that_is_missing_is_not_begun_again),
+		cmocka_unit_test(one_that_was_taken_is_unknown),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
