@@ -231,49 +231,6 @@ static void put_times(const struct th_json *action, struct th_jw *w)
 	put_number(action, lengths, true, w);
 }
 
-/* One word of a command line for /bin/sh. */
-static void put_word(struct th_buf *out, struct th_str word)
-{
-	th_buf_add_char(out, '\'');
-	for (size_t i = 0; i < word.len; i++) {
-		if (word.ptr[i] == '\'')
-			th_buf_add_cstr(out, "'\\''");
-		else
-			th_buf_add_char(out, word.ptr[i]);
-	}
-	th_buf_add_char(out, '\'');
-}
-
-/* A program with its arguments, folder and variables as a command line. */
-static void put_exec(const struct th_json *action, struct th_arena *a, struct th_buf *out)
-{
-	struct th_str folder = th_json_get_str(action, "working_directory");
-	struct th_json_iter it = th_json_iter(th_json_get(action, "env"));
-	bool env = th_json_count(th_json_get(action, "env")) > 0;
-
-	if (folder.len) {
-		th_buf_add_cstr(out, "cd ");
-		put_word(out, folder);
-		th_buf_add_cstr(out, " && ");
-	}
-	th_buf_add_cstr(out, env ? "env" : "");
-	while (env && th_json_next(&it)) {
-		struct th_buf pair;
-
-		buf_init(&pair, a);
-		th_buf_add(&pair, it.key);
-		th_buf_add_char(&pair, '=');
-		th_buf_add(&pair, th_json_str(it.val));
-		th_buf_add_char(out, ' ');
-		put_word(out, th_buf_str(&pair));
-		buf_deinit(&pair, a);
-	}
-	for (it = th_json_iter(th_json_get(action, "command")); th_json_next(&it);) {
-		th_buf_add_cstr(out, env || it.index > 0 ? " " : "");
-		put_word(out, th_json_str(it.val));
-	}
-}
-
 static bool are_strings(const struct th_json *list)
 {
 	struct th_json_iter it = th_json_iter(list);
@@ -284,40 +241,82 @@ static bool are_strings(const struct th_json *list)
 	return good;
 }
 
+static bool is_variable(struct th_str name)
+{
+	bool good = name.len > 0 && !(name.ptr[0] >= '0' && name.ptr[0] <= '9');
+
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.ptr[i];
+
+		good = good && ((c >= '0' && c <= '9') || c == '_' ||
+				((c | 0x20) >= 'a' && (c | 0x20) <= 'z'));
+	}
+	return good;
+}
+
+/* Texts by names that are variables'; none, or null, is fine. */
+static bool are_variables(const struct th_json *env)
+{
+	struct th_json_iter it = th_json_iter(env);
+	bool good = th_json_is_null(env) || th_json_is_object(env);
+
+	while (good && th_json_next(&it))
+		good = is_variable(it.key) && th_json_str(it.val).ptr;
+	return good;
+}
+
+/* A program and its arguments, never a shell's text; its variables are set by env(1). */
+static bool put_exec(const struct th_json *action, struct th_arena *a, struct th_jw *w)
+{
+	const struct th_json *folder = th_json_get(action, "working_directory");
+	const struct th_json *env = th_json_get(action, "env");
+	const struct th_json *words = th_json_get(action, "command");
+	struct th_json_iter it = th_json_iter(env);
+	bool sets = th_json_count(env) > 0;
+
+	/* env takes a first word with = for one more variable.  Nobody else's rights are had here.
+	 */
+	if (!are_strings(words) || !are_variables(env) || th_json_get_str(action, "user").len ||
+	    (!th_json_is_null(folder) && !th_json_str(folder).ptr) ||
+	    (sets && th_str_find_char(th_json_str(th_json_at(words, 0)), '=') >= 0))
+		return false;
+	th_jw_object(w);
+	th_jw_key(w, TH_STR("argv"));
+	th_jw_array(w);
+	if (sets)
+		th_jw_str(w, TH_STR("env"));
+	while (th_json_next(&it))
+		th_jw_str(w, th_arena_printf(a, "%.*s=%.*s", TH_FMT(it.key),
+					     TH_FMT(th_json_str(it.val))));
+	for (it = th_json_iter(words); th_json_next(&it);)
+		th_jw_str(w, th_json_str(it.val));
+	th_jw_array_end(w);
+	if (th_json_str(folder).len)
+		th_jw_kstr(w, "folder", th_json_str(folder));
+	return true;
+}
+
 /* False: it cannot be read, and nothing is written. */
 static bool put_commands(enum th_native kind, const struct th_json *item, struct th_arena *a,
 			 struct th_buf *out)
 {
 	const struct th_json *action = th_json_get(item, "action");
-	const char *member = kind == TH_NATIVE_SHELL ? "commands" : "command";
-	struct th_buf line;
+	const struct th_json *commands = th_json_get(action, "commands");
 	struct th_jw w = th_jw(out);
-	bool good;
 
-	if (!are_strings(th_json_get(action, member)))
-		return false;
-	/* Nobody else's rights are had here. */
-	if (th_json_get_str(action, "user").len)
-		return false;
-	buf_init(&line, a);
-	if (kind == TH_NATIVE_LOCAL_SHELL)
-		put_exec(action, a, &line);
-	good = !line.failed; /* never a part of it */
-	if (good) {
+	if (kind == TH_NATIVE_LOCAL_SHELL) {
+		if (!put_exec(action, a, &w))
+			return false;
+	} else {
+		if (!are_strings(commands) || th_json_get_str(action, "user").len)
+			return false;
 		th_jw_object(&w);
 		th_jw_key(&w, TH_STR("commands"));
-		if (kind == TH_NATIVE_SHELL) {
-			th_jw_json(&w, th_json_get(action, member));
-		} else {
-			th_jw_array(&w);
-			th_jw_str(&w, th_buf_str(&line));
-			th_jw_array_end(&w);
-		}
-		put_times(action, &w);
-		th_jw_object_end(&w);
+		th_jw_json(&w, commands);
 	}
-	buf_deinit(&line, a);
-	return good;
+	put_times(action, &w);
+	th_jw_object_end(&w);
+	return true;
 }
 
 /* ---- calls ------------------------------------------------------------------------------- */
@@ -370,21 +369,23 @@ void th_native_read(enum th_native kind, const struct th_json *item, struct th_a
 	buf_deinit(&out, a);
 }
 
-/* All commands in one line of the function. */
-static void put_script(const struct th_json *commands, struct th_buf *out)
+/* What was called, in the one text that the function has: to be read, nothing runs it. */
+static void put_script(const struct th_json *arguments, struct th_buf *out)
 {
-	struct th_json_iter it = th_json_iter(commands);
-	struct th_buf line = TH_BUF_INIT(TH_ANSWER_MAX);
+	const struct th_json *argv = th_json_get(arguments, "argv");
+	bool words = th_json_is_array(argv);
+	struct th_json_iter it = th_json_iter(words ? argv : th_json_get(arguments, "commands"));
+	struct th_buf text = TH_BUF_INIT(TH_ANSWER_MAX);
 	struct th_jw w = th_jw(out);
 
 	while (th_json_next(&it)) {
-		th_buf_add_cstr(&line, it.index > 0 ? "\n" : "");
-		th_buf_add(&line, th_json_str(it.val));
+		th_buf_add_cstr(&text, it.index == 0 ? "" : words ? " " : "\n");
+		th_buf_add(&text, th_json_str(it.val));
 	}
 	th_jw_object(&w);
-	th_jw_kstr(&w, "command", th_buf_str(&line));
+	th_jw_kstr(&w, "command", th_buf_str(&text));
 	th_jw_object_end(&w);
-	th_buf_deinit(&line);
+	th_buf_deinit(&text);
 }
 
 void th_native_as_function(enum th_native kind, const struct th_json *item, struct th_arena *a,
@@ -397,8 +398,9 @@ void th_native_as_function(enum th_native kind, const struct th_json *item, stru
 	th_native_read(kind, item, a, ret_name, ret_arguments);
 	if (kind == TH_NATIVE_SHELL || kind == TH_NATIVE_LOCAL_SHELL) {
 		if (!th_json_parse(*ret_arguments, &doc, NULL) &&
-		    th_json_get(th_json_root(doc), "commands")) {
-			put_script(th_json_get(th_json_root(doc), "commands"), &out);
+		    (th_json_get(th_json_root(doc), "commands") ||
+		     th_json_get(th_json_root(doc), "argv"))) {
+			put_script(th_json_root(doc), &out);
 			*ret_arguments = th_arena_str(a, th_buf_str(&out));
 		}
 	} else if (kind == TH_NATIVE_MCP) {

@@ -7,9 +7,10 @@
  * They become calls of the tools that are here, so that rules, approvals,
  * intents and results are the same whatever a model's API is:
  *
- *	shell_call, local_shell_call   shell {"commands":[…],"timeout_ms","max_output_length"}
- *	apply_patch_call               apply_patch {"patch": the envelope of its operations}
- *	custom_tool_call               its name {"input": its text}
+ *	shell_call                     shell {"commands":[…],"timeout_ms","max_output_length"}
+ *	local_shell_call               shell {"argv":[…],"folder","timeout_ms"}; a program, no text
+ *of a shell's; variables by env(1) apply_patch_call               apply_patch {"patch": the
+ *envelope of its operations} custom_tool_call               its name {"input": its text}
  *	mcp_approval_request           LABEL.NAME, with the arguments of that tool
  *
  * What cannot be read so stands in the arguments as it came: the tool refuses

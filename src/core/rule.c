@@ -190,6 +190,37 @@ static bool value_matches(struct th_str pattern, const struct th_json *value, bo
 	return ret;
 }
 
+/* A program and its arguments (core/native.h) as the line that people write.  False: no rule that
+ * runs may take it for one: it is in another folder, or a word is more than it looks. */
+static bool joined(const struct th_json *arguments, bool runs, struct th_buf *out)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(arguments, "argv"));
+	bool plain = !th_json_get_str(arguments, "folder").len;
+
+	while (th_json_next(&it)) {
+		struct th_str word = th_json_str(it.val);
+
+		for (size_t i = 0; i < word.len; i++)
+			plain = plain && word.ptr[i] > ' ';
+		th_buf_add_cstr(out, it.index > 0 ? " " : "");
+		th_buf_add(out, word);
+	}
+	return !runs || plain;
+}
+
+static bool argv_matches(struct th_str pattern, const struct th_json *arguments, bool runs)
+{
+	struct th_buf line = TH_BUF_INIT(TH_RULE_TEXT_MAX);
+	bool ret = !runs;
+
+	if (!joined(arguments, runs, &line))
+		ret = false;
+	else if (!line.failed)
+		ret = th_glob(pattern, th_buf_str(&line), runs ? SHELL_STOP : TH_STR(""));
+	th_buf_deinit(&line);
+	return ret;
+}
+
 /* A shell may be given several (core/native.h): a rule that runs wants all of them to match, the
  * others any. */
 static bool command_matches(struct th_str pattern, const struct th_json *arguments, bool runs)
@@ -200,6 +231,11 @@ static bool command_matches(struct th_str pattern, const struct th_json *argumen
 	bool any = value_matches(pattern, one, runs), all = any || !given;
 	struct th_json_iter it = th_json_iter(list);
 
+	if (th_json_is_array(th_json_get(arguments, "argv"))) {
+		bool match = argv_matches(pattern, arguments, runs);
+
+		return runs ? match && !given && th_json_is_null(list) : any || match;
+	}
 	if (!th_json_is_array(list) || th_json_count(list) == 0)
 		return any;
 	while (th_json_next(&it)) {

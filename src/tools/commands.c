@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * commands.c - runs several commands, one after the other (tools/sh.h), and
- * tells what each wrote to its two streams.
+ * commands.c - runs several commands, one after the other, or one program with
+ * its arguments (tools/sh.h), and tells what each wrote to its two streams.
  *
  * No model can ask for this tool: it is what the tool "shell" does for models
  * that call it by the Responses API's own items (core/native.h).  The whole
@@ -19,8 +19,10 @@
 #define COMMAND_SHOWN_MAX 200 /* bytes of a command before its output */
 
 #define TH_FIELDS_commands(F)                                                             \
-	F(commands, strs, commands, "commands", TH_REQ | TH_NONEMPTY,                     \
-	  "Command lines for /bin/sh, run in the workspace one after the other.")         \
+	F(commands, strs, commands, "commands", 0,                                        \
+	  "Command lines for /bin/sh, run in the workspace one after the other; or")      \
+	F(commands, strs, argv, "argv", TH_NONEMPTY, "a program and its arguments,")      \
+	F(commands, str, folder, "folder", 0, "and the folder that it is run in.")        \
 	F(commands, int, timeout_ms, "timeout_ms", TH_NONEG,                              \
 	  "Milliseconds after which they are ended with everything they started; 0: the " \
 	  "longest there is.")                                                            \
@@ -46,6 +48,57 @@ struct commands {
 static const struct th_commands *args_of(const struct commands *c)
 {
 	return (const struct th_commands *)c->job->args;
+}
+
+/* How many there are, a program with its arguments being one. */
+static size_t count_of(const struct th_commands *args)
+{
+	return args->argv.count ? 1 : args->commands.count;
+}
+
+/* What people are told was run. */
+static void add_command(const struct commands *c, struct th_buf *out)
+{
+	const struct th_commands *args = args_of(c);
+
+	if (!args->argv.count)
+		th_buf_add(out, args->commands.list[c->at]);
+	for (size_t i = 0; i < args->argv.count; i++) {
+		th_buf_add_cstr(out, i > 0 ? " " : "");
+		th_buf_add(out, args->argv.list[i]);
+	}
+}
+
+/* Whether it can be run here; what of it is started, in the job's arena. */
+static enum th_code prepare(struct th_tool_job *job, size_t at, struct th_sh_spec *spec,
+			    struct th_err *err)
+{
+	const struct th_commands *args = (const struct th_commands *)job->args;
+	size_t size = args->folder.len, count = args->argv.count;
+	const char **argv, *folder;
+	enum th_code code;
+
+	if (!count)
+		return th_sh_check(job, args->commands.list[at], &spec->command, err);
+	argv = (const char **)th_arena_array(job->arena, count + 1, sizeof(*argv));
+	if (!argv)
+		return th_fail(err, TH_ELIMIT, "the command has too many words");
+	for (size_t i = 0; i < count; i++) {
+		size += args->argv.list[i].len + 1;
+		code = th_sh_check(job, args->argv.list[i], &argv[i], err);
+		if (code)
+			return code;
+	}
+	code = th_sh_check(job, args->folder, &folder, err);
+	if (code)
+		return code;
+	if (size > TH_COMMAND_SIZE_MAX)
+		return th_fail(err, TH_ELIMIT, "a command has at most %zu bytes, this one has %zu",
+			       TH_COMMAND_SIZE_MAX, size);
+	spec->argv = argv;
+	/* To cd a - is the folder before. */
+	spec->folder = !args->folder.len ? NULL : th_str_is(args->folder, "-") ? "./-" : folder;
+	return TH_OK;
 }
 
 static void finish(struct commands *c)
@@ -85,8 +138,12 @@ static void put_outcome(struct commands *c, const struct th_sh_end *end)
 static void add_text(struct commands *c, struct th_str out, struct th_str err,
 		     const struct th_sh_end *end)
 {
+	struct th_buf command = TH_BUF_INIT(2 * TH_COMMAND_SIZE_MAX);
+
+	add_command(c, &command);
 	th_buf_printf(&c->text, "%s$ %.*s\n", c->text.len ? "\n" : "",
-		      TH_FMT(th_utf8_cut(args_of(c)->commands.list[c->at], COMMAND_SHOWN_MAX)));
+		      TH_FMT(th_utf8_cut(th_buf_str(&command), COMMAND_SHOWN_MAX)));
+	th_buf_deinit(&command);
 	th_buf_add(&c->text, out);
 	if (out.len && out.ptr[out.len - 1] != '\n')
 		th_buf_add_char(&c->text, '\n');
@@ -162,7 +219,7 @@ static bool begin(struct commands *c)
 		return false;
 	}
 	spec.timeout_ms = (int64_t)(c->until_ms - now);
-	if (th_sh_check(c->job, args_of(c)->commands.list[c->at], &spec.command, &err)) {
+	if (prepare(c->job, c->at, &spec, &err)) {
 		cannot_begin(c, &err);
 		return false;
 	}
@@ -179,7 +236,7 @@ static bool begin(struct commands *c)
 
 static void run_next(struct commands *c)
 {
-	size_t count = args_of(c)->commands.count;
+	size_t count = count_of(args_of(c));
 
 	while (c->at < count && !c->over)
 		if (begin(c))
@@ -193,14 +250,16 @@ static void run_next(struct commands *c)
 static enum th_code check(struct th_tool_job *job, struct th_err *err)
 {
 	const struct th_commands *args = (const struct th_commands *)job->args;
-	const char *command;
+	struct th_sh_spec spec;
 	enum th_code code = TH_OK;
 
+	if (!args->commands.count == !args->argv.count)
+		return th_fail(err, TH_EUSAGE, "the call names no command");
 	if (args->commands.count > TH_COMMANDS_MAX)
 		return th_fail(err, TH_ELIMIT, "one call runs at most %d commands, not %zu",
 			       TH_COMMANDS_MAX, args->commands.count);
-	for (size_t i = 0; i < args->commands.count && !code; i++)
-		code = th_sh_check(job, args->commands.list[i], &command, err);
+	for (size_t i = 0; i < count_of(args) && !code; i++)
+		code = prepare(job, i, &spec, err);
 	return code;
 }
 
@@ -221,7 +280,7 @@ static void start(struct th_tool_job *job)
 	c->job = job;
 	c->status = TH_OUTCOME_DONE;
 	c->until_ms = th_clock_ms() + (uint64_t)most;
-	c->clip_size = TH_TOOL_OUTPUT_MODEL_MAX / (2 * args->commands.count); /* in all as of one */
+	c->clip_size = TH_TOOL_OUTPUT_MODEL_MAX / (2 * count_of(args)); /* in all as of one */
 	th_buf_init(&c->text, 16 * TH_TOOL_OUTPUT_MODEL_MAX);
 	th_buf_init(&c->evidence, 16 * TH_TOOL_OUTPUT_MODEL_MAX);
 	c->w = th_jw(&c->evidence);

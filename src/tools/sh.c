@@ -11,6 +11,9 @@
 #include "io/child.h"
 #include "io/files.h"
 
+/* $1: the folder; the rest: the program with its arguments. */
+#define IN_FOLDER "cd -- \"$1\" && shift && exec \"$@\""
+
 /*
  * The output of a command on a desktop.  It goes on being read, into nothing,
  * when the command has ended but left programs running: these would be killed
@@ -245,8 +248,9 @@ static enum th_code start_child(struct th_sh *s, struct th_err *err)
 	const char *const *prefix =
 	    env->desktop_prefix ? env->desktop_prefix(env->desktop_ctx) : NULL;
 	const char *cwd = th_arena_cstr(s->job->arena, env->workspace);
-	size_t n = count_of(prefix);
-	const char **argv = (const char **)th_arena_array(s->job->arena, n + 4, sizeof(*argv));
+	size_t n = count_of(prefix), words = count_of(s->spec.argv);
+	const char **argv =
+	    (const char **)th_arena_array(s->job->arena, n + words + 6, sizeof(*argv));
 
 	if (!argv || !cwd)
 		return th_fail(err, TH_ELIMIT, "the command is too long");
@@ -254,7 +258,12 @@ static enum th_code start_child(struct th_sh *s, struct th_err *err)
 		argv[i] = prefix[i];
 	argv[n] = "/bin/sh";
 	argv[n + 1] = "-c";
-	argv[n + 2] = s->spec.command;
+	argv[n + 2] = words > 0 ? IN_FOLDER : s->spec.command;
+	if (words > 0) {
+		argv[n + 3] = "sh";
+		argv[n + 4] = s->spec.folder ?: ".";
+		memcpy(argv + n + 5, s->spec.argv, words * sizeof(*argv));
+	}
 	struct th_child_spec spec = {
 		.argv = argv,
 		.env = env->environment,

@@ -4,7 +4,8 @@
  * some.
  *
  * The text is the model's own, so it is one argument of the shell; nothing of
- * ours is ever put into it.  Whatever it starts ends with it (io/child.h),
+ * ours is ever put into it.  A program with its arguments is started by a text
+ * of ours, which has nothing of the model's in it.  Whatever it starts ends with it (io/child.h),
  * unless there is a desktop: then it runs among the desktop's programs, and what
  * it leaves running lives until the desktop closes; only a timeout or a cancel
  * ends that too.
@@ -25,7 +26,9 @@ struct th_sh_end {
 };
 
 struct th_sh_spec {
-	const char *command; /* lives until `ended` */
+	const char *command;     /* a shell's text; lives until `ended`, as the next two; or */
+	const char *const *argv; /* a program and its arguments, NULL-terminated */
+	const char *folder;      /* of argv; NULL: the workspace */
 	int64_t timeout_ms;
 	struct th_clip *out, *err; /* err NULL: with out; on a desktop there is one stream only */
 	void (*ended)(void *ctx, const struct th_sh_end *end); /* once; the th_sh is gone */

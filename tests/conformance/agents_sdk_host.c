@@ -209,7 +209,8 @@ static void read_patch(struct th_str patch, struct th_buf *said)
 static void do_native(struct th_str kind, const struct th_local_call *call,
 		      const struct th_json *args, struct th_buf *said)
 {
-	struct th_json_iter it = th_json_iter(th_json_get(args, "commands"));
+	bool words = th_json_is_array(th_json_get(args, "argv"));
+	struct th_json_iter it = th_json_iter(th_json_get(args, words ? "argv" : "commands"));
 	struct th_buf side = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 
 	if (th_str_is(kind, "apply_patch")) {
@@ -222,11 +223,8 @@ static void do_native(struct th_str kind, const struct th_local_call *call,
 	} else {
 		th_buf_printf(&side, "%.*s:", TH_FMT(kind));
 		while (th_json_next(&it)) {
-			th_buf_add_cstr(&side, it.index > 0 ? "\x1f" : "");
-			for (size_t i = 0; i < th_json_str(it.val).len; i++)
-				if (!th_str_is(kind, "local_shell") ||
-				    th_json_str(it.val).ptr[i] != '\'')
-					th_buf_add_char(&side, th_json_str(it.val).ptr[i]);
+			th_buf_add_cstr(&side, it.index == 0 ? "" : words ? " " : "\x1f");
+			th_buf_add(&side, th_json_str(it.val));
 		}
 	}
 	say("side", th_buf_str(&side));

@@ -36,14 +36,39 @@ static const struct {
 	  TH_NATIVE_NONE, NULL, NULL, NULL },
 	{ "{\"type\":\"local_shell_call\",\"action\":{\"type\":\"exec\",\"command\":[\"echo\","
 	  "\"it's\"],\"env\":{},\"timeout_ms\":9}}",
-	  TH_NATIVE_LOCAL_SHELL, "shell",
-	  "{\"commands\":[\"'echo' 'it'\\\\''s'\"],\"timeout_ms\":9}",
-	  "{\"command\":\"'echo' 'it'\\\\''s'\"}" },
+	  TH_NATIVE_LOCAL_SHELL, "shell", "{\"argv\":[\"echo\",\"it's\"],\"timeout_ms\":9}",
+	  "{\"command\":\"echo it's\"}" },
 	{ "{\"type\":\"local_shell_call\",\"action\":{\"command\":[\"env\"],\"env\":{\"A\":\"b "
 	  "c\"},"
 	  "\"working_directory\":\"/x y\",\"user\":\"\"}}",
-	  TH_NATIVE_LOCAL_SHELL, "shell", "{\"commands\":[\"cd '/x y' && env 'A=b c' 'env'\"]}",
-	  "{\"command\":\"cd '/x y' && env 'A=b c' 'env'\"}" },
+	  TH_NATIVE_LOCAL_SHELL, "shell",
+	  "{\"argv\":[\"env\",\"A=b c\",\"env\"],\"folder\":\"/x y\"}",
+	  "{\"command\":\"env A=b c env\"}" },
+	/* What would be something else than it says. */
+	{ "{\"type\":\"local_shell_call\",\"action\":{\"command\":[\"x\"],\"env\":{\"N\":5}}}",
+	  TH_NATIVE_LOCAL_SHELL, "shell", "{\"action\":{\"command\":[\"x\"],\"env\":{\"N\":5}}}",
+	  "{\"action\":{\"command\":[\"x\"],\"env\":{\"N\":5}}}" },
+	{ "{\"type\":\"local_shell_call\",\"action\":{\"command\":[\"x\"],\"env\":{\"A=B\":\"c\"}}"
+	  "}",
+	  TH_NATIVE_LOCAL_SHELL, "shell",
+	  "{\"action\":{\"command\":[\"x\"],\"env\":{\"A=B\":\"c\"}}}",
+	  "{\"action\":{\"command\":[\"x\"],\"env\":{\"A=B\":\"c\"}}}" },
+	{ "{\"type\":\"local_shell_call\",\"action\":{\"command\":[\"x\"],\"env\":{\"-i\":\"c\"}}}",
+	  TH_NATIVE_LOCAL_SHELL, "shell",
+	  "{\"action\":{\"command\":[\"x\"],\"env\":{\"-i\":\"c\"}}}",
+	  "{\"action\":{\"command\":[\"x\"],\"env\":{\"-i\":\"c\"}}}" },
+	{ "{\"type\":\"local_shell_call\",\"action\":{\"command\":[\"X=y\"],\"env\":{\"A\":\"c\"}}"
+	  "}",
+	  TH_NATIVE_LOCAL_SHELL, "shell",
+	  "{\"action\":{\"command\":[\"X=y\"],\"env\":{\"A\":\"c\"}}}",
+	  "{\"action\":{\"command\":[\"X=y\"],\"env\":{\"A\":\"c\"}}}" },
+	{ "{\"type\":\"local_shell_call\",\"action\":{\"command\":[\"x\"],\"working_directory\":7}"
+	  "}",
+	  TH_NATIVE_LOCAL_SHELL, "shell",
+	  "{\"action\":{\"command\":[\"x\"],\"working_directory\":7}}",
+	  "{\"action\":{\"command\":[\"x\"],\"working_directory\":7}}" },
+	{ "{\"type\":\"local_shell_call\",\"action\":{\"command\":[]}}", TH_NATIVE_LOCAL_SHELL,
+	  "shell", "{\"action\":{\"command\":[]}}", "{\"action\":{\"command\":[]}}" },
 	/* Nobody else's rights. */
 	{ "{\"type\":\"local_shell_call\",\"action\":{\"command\":[\"id\"],\"user\":\"root\"}}",
 	  TH_NATIVE_LOCAL_SHELL, "shell", "{\"action\":{\"command\":[\"id\"],\"user\":\"root\"}}",

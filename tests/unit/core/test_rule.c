@@ -129,6 +129,10 @@ static void rules_decide(void **state)
 	assert_string_equal(
 	    decides(rm, "shell", TH_CLASS_W, "{\"command\":\"rm x\",\"commands\":[\"ls\"]}"),
 	    "refuse");
+	/* A program with its arguments is looked at as the line that it is. */
+	assert_string_equal(decides(rm, "shell", TH_CLASS_W, "{\"argv\":[\"rm\",\"-r\",\"x\"]}"),
+			    "refuse");
+	assert_string_equal(decides(rm, "shell", TH_CLASS_W, "{\"argv\":[\"ls\"]}"), "ask");
 	/* Paths: made absolute first. */
 	assert_string_equal(READ(etc, "/etc/passwd"), "ask");
 	assert_string_equal(READ(etc, "../../../etc/./x/../passwd"), "ask");
@@ -191,6 +195,14 @@ static void rules_that_run(void **state)
 	    decides(git, "shell", TH_CLASS_W, "{\"command\":\"rm x\",\"commands\":[\"git a\"]}"),
 	    "ask");
 	assert_string_equal(decides(git, "shell", TH_CLASS_W, "{\"commands\":[]}"), "ask");
+	assert_string_equal(decides(git, "shell", TH_CLASS_W, "{\"argv\":[\"git\",\"a\"]}"), "run");
+	assert_string_equal(decides(git, "shell", TH_CLASS_W, "{\"argv\":[\"git a\"]}"), "ask");
+	assert_string_equal(
+	    decides(git, "shell", TH_CLASS_W, "{\"argv\":[\"git\",\"a\"],\"folder\":\"/x\"}"),
+	    "ask");
+	assert_string_equal(
+	    decides(git, "shell", TH_CLASS_W, "{\"argv\":[\"git\",\"a\"],\"commands\":[\"rm b\"]}"),
+	    "ask");
 	assert_string_equal(READ(work, "a/b"), "run");
 	assert_string_equal(READ(work, "../x"), "ask");
 	/* So must every file of a patch. */

@@ -43,6 +43,29 @@ static void both_streams_of_each(void **state)
 			"$ cat made\nhi"));
 }
 
+/* Its words are the program's, whatever they look like to a shell. */
+static void a_program(void **state)
+{
+	(void)state;
+	tool("commands", "{\"argv\":[\"printf\",\"%s|\",\"a b\",\"$(touch no)\",\"'; touch no\"]}");
+	assert_int_equal(run.status, TH_OUTCOME_DONE);
+	assert_true(has(run.evidence.ptr, "{\"stdout\":\"a b|$(touch no)|'; touch no|\""));
+	assert_int_equal(access(in_workspace("no"), F_OK), -1);
+	tool("commands", "{\"commands\":[\"mkdir -- -P && mkdir -- -\"]}");
+	tool("commands", "{\"argv\":[\"touch\",\"here\"],\"folder\":\"-P\"}");
+	assert_int_equal(access(in_workspace("-P/here"), F_OK), 0);
+	tool("commands",
+	     "{\"argv\":[\"env\",\"A=b\",\"sh\",\"-c\",\"echo $A > made\"],\"folder\":\"-\"}");
+	assert_int_equal(access(in_workspace("-/made"), F_OK), 0);
+	assert_true(has(tool("commands", "{\"argv\":[\"true\"],\"folder\":\"none\"}"), "none"));
+	tool("commands", "{\"argv\":[\"touch\",\"a\\u0000b\"]}");
+	assert_int_equal(run.status, TH_OUTCOME_REFUSED);
+	tool("commands", "{}");
+	assert_int_equal(run.status, TH_OUTCOME_REFUSED);
+	tool("commands", "{\"argv\":[\"true\"],\"commands\":[\"true\"]}");
+	assert_int_equal(run.status, TH_OUTCOME_REFUSED);
+}
+
 static void time_is_over_for_all(void **state)
 {
 	(void)state;
@@ -112,6 +135,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(both_streams_of_each, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_program, setup, teardown),
 		cmocka_unit_test_setup_teardown(time_is_over_for_all, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_cancel_ends_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_edges, setup, teardown),
