@@ -511,7 +511,9 @@ TH_API int thole_session_cancel(struct thole_session *s, enum thole_when when,
 /*
  * A person's word on the call that waits for it: approve lets this very action run, once; reject
  * does not, and tells `message` to the model (may be NULL).  `call_id` NULL: the first that waits.
- * `by`: who says so, for the log; may be NULL.  ENOENT: no such call waits.
+ * A call of a session that works for this one is told of as "SESSION/CALL_ID"; without the session
+ * is enough where no other that waits has that id (EUSAGE: another has).  `by`: who says so, for
+ * the log; may be NULL.  ENOENT: no such call waits.
  */
 TH_API int thole_session_approve(struct thole_session *s, const char *call_id, const char *by,
 				 struct thole_error *err);
@@ -565,7 +567,7 @@ TH_API int thole_session_state(const struct thole_session *s);      /* enum thol
 TH_API const char *thole_session_output(struct thole_session *s);
 /* Why it failed, reached a limit, or was lost; else NULL. */
 TH_API const char *thole_session_reason(struct thole_session *s);
-/* The call_id of the first call that waits for a decision, or NULL. */
+/* The call_id of the first call that waits for a decision, as THOLE_NOTE_ASK has it, or NULL. */
 TH_API const char *thole_session_waits_for(struct thole_session *s);
 /* The whole state as a JSON object: what `thole plumb fold --state` prints. */
 TH_API int thole_session_json(struct thole_session *s, char **ret, struct thole_error *err);
@@ -590,7 +592,8 @@ enum thole_note_kind {
 	THOLE_NOTE_EVENT = 1 << 3, /* an event that is now durable.  name: its kind; json: the whole
 				      event (docs/EVENTS.md) */
 	THOLE_NOTE_ASK = 1 << 4, /* a call waits for thole_session_approve or _reject.  name: of the
-				    tool; id: of the call; text: why; json: its arguments */
+				    tool; id: of the call, "SESSION/CALL_ID" if it is of one that
+				    works for this one; text: why; json: its arguments */
 	THOLE_NOTE_REST =
 	    1 << 5, /* the session rests.  name: its state; text: the answer, or the reason */
 	THOLE_NOTE_HOOK = 1 << 6 /* for functions of thole_agent_hook only.  name: the hook's;

@@ -624,12 +624,15 @@ const char *thole_session_reason(struct thole_session *s)
 
 const char *thole_session_waits_for(struct thole_session *s)
 {
+	struct th_buf name = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	const struct th_call *c =
 	    s && !s->lost && s->handle.generation
-		? th_driver_waits(s->rt->driver, s->handle, TH_CALL_ASKED, TH_STR(""))
+		? th_driver_waits(s->rt->driver, s->handle, TH_CALL_ASKED, TH_STR(""), &name)
 		: NULL;
+	const char *text = c ? keep_text(s, th_buf_str(&name)) : NULL;
 
-	return c ? keep_text(s, c->call_id) : NULL;
+	th_buf_deinit(&name);
+	return text;
 }
 
 int thole_session_json(struct thole_session *s, char **ret, struct thole_error *err)

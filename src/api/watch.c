@@ -206,9 +206,10 @@ static void tell_handoff(struct thole_session *s, const struct th_event *ev)
 		th_api_tell(s, THOLE_NOTE_AGENT, to, none, none, none, ev->seq, NULL);
 }
 
-static void tell_asked(struct thole_session *s, const struct th_call *c, uint64_t seq)
+static void tell_asked(struct thole_session *s, const struct th_call *c, struct th_str name,
+		       uint64_t seq)
 {
-	th_api_tell(s, THOLE_NOTE_ASK, c->tool, c->reason, c->arguments, c->call_id, seq, NULL);
+	th_api_tell(s, THOLE_NOTE_ASK, c->tool, c->reason, c->arguments, name, seq, NULL);
 }
 
 static void tell_ask(struct thole_session *s, const struct th_event *ev)
@@ -220,7 +221,7 @@ static void tell_ask(struct thole_session *s, const struct th_event *ev)
 		th_api_tell(s, THOLE_NOTE_ITEM, TH_STR("tool_approval_requested"),
 			    c ? c->tool : none, ev->data, ev->call, ev->seq, NULL);
 	if (c && (s->kinds & THOLE_NOTE_ASK))
-		tell_asked(s, c, ev->seq);
+		tell_asked(s, c, c->call_id, ev->seq);
 }
 
 void th_api_ask_again(struct thole_session *s)
@@ -229,24 +230,30 @@ void th_api_ask_again(struct thole_session *s)
 
 	for (size_t i = 0; f && (s->kinds & THOLE_NOTE_ASK) && i < f->call_count; i++)
 		if (f->calls[i].phase == TH_CALL_ASKED)
-			tell_asked(s, &f->calls[i], f->calls[i].call_seq);
+			tell_asked(s, &f->calls[i], f->calls[i].call_id, f->calls[i].call_seq);
 }
 
 /* A session that works for this one waits: whoever watches is asked as if it were its own. */
 static void tell_waits(struct thole_session *s, const struct th_event *ev)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_json_iter it;
 
 	if (!(s->kinds & THOLE_NOTE_ASK) || th_json_parse(ev->data, &doc, NULL))
 		return;
 	it = th_json_iter(th_json_get(th_json_root(doc), "waits"));
 	while (th_json_next(&it)) {
-		const struct th_call *c = th_driver_waits(s->rt->driver, s->handle, TH_CALL_ASKED,
-							  th_json_get_str(it.val, "call_id"));
+		const struct th_call *c;
 
+		th_buf_clear(&name);
+		th_buf_add(&name, th_json_get_str(it.val, "session"));
+		th_buf_add_char(&name, '/');
+		th_buf_add(&name, th_json_get_str(it.val, "call_id"));
+		c = th_driver_waits(s->rt->driver, s->handle, TH_CALL_ASKED, th_buf_str(&name),
+				    NULL);
 		if (c)
-			tell_asked(s, c, ev->seq);
+			tell_asked(s, c, th_buf_str(&name), ev->seq);
 	}
 }
 

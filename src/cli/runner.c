@@ -24,6 +24,7 @@ struct runner {
 	struct th_view *view;
 	struct th_buf out;
 	struct th_poll *prompt; /* a person is asked */
+	struct th_buf question; /* about the call of this name */
 	bool interactive, done, interrupted, unwritable;
 	int exit_code; /* -1: by the state */
 	struct th_err err;
@@ -125,16 +126,17 @@ static void on_progress(void *ctx, struct th_handle h TH_UNUSED, struct th_str t
 /* ---- approvals ---- */
 
 /* The next that waits, of the session or of one that works for it. */
-static const struct th_call *asked(const struct runner *r)
+static const struct th_call *asked(struct runner *r)
 {
-	return th_driver_waits(r->driver, r->handle, TH_CALL_ASKED, TH_STR(""));
+	th_buf_clear(&r->question);
+	return th_driver_waits(r->driver, r->handle, TH_CALL_ASKED, TH_STR(""), &r->question);
 }
 
 /* The exact action that an approval would be bound to. */
 static void show_question(struct runner *r, const struct th_call *c)
 {
 	th_buf_add_cstr(&r->out, "\n  call  ");
-	th_text_line(&r->out, c->call_id, 100);
+	th_text_line(&r->out, th_buf_str(&r->question), 300);
 	th_buf_add_cstr(&r->out, "\n  tool  ");
 	th_text_line(&r->out, c->tool, 100);
 	th_buf_add_cstr(&r->out, "\n  with  ");
@@ -158,17 +160,18 @@ static void end_prompt(struct runner *r)
 
 static void answered(struct runner *r, struct th_str answer)
 {
-	const struct th_call *c = asked(r);
 	bool yes = th_str_ieq(answer, TH_STR("y")) || th_str_ieq(answer, TH_STR("yes"));
 	const char *user = getenv("USER");
 	struct th_err err = {};
+	enum th_code code;
 
-	if (!c || th_str_ieq(answer, TH_STR("q"))) {
+	if (th_str_ieq(answer, TH_STR("q"))) {
 		stop(r);
 		return;
 	}
-	if (th_driver_decide(r->driver, r->handle, c->call_id, yes, th_str_of(user), TH_STR(""),
-			     &err) != TH_OK)
+	code = th_driver_decide(r->driver, r->handle, th_buf_str(&r->question), yes,
+				th_str_of(user), TH_STR(""), &err);
+	if (code && code != TH_ENOENT) /* which is: it does not wait any more */
 		fail(r, &err);
 	else
 		ask(r);
@@ -457,6 +460,7 @@ int th_job_run(const struct th_job *job, struct th_job_result *ret)
 	r.driver = th_runtime_driver(r.runtime);
 	r.view = th_view_new(&vo);
 	th_buf_init(&r.out, 4 * TH_EVENT_DATA_MAX);
+	th_buf_init(&r.question, TH_EVENT_DATA_MAX);
 	if (signals_on(&r, &signals, &err) != TH_OK ||
 	    th_runtime_start(r.runtime, &start, job->agent == NULL, &observer, on_ready, &r,
 			     &err) != TH_OK)
@@ -469,5 +473,6 @@ int th_job_run(const struct th_job *job, struct th_job_result *ret)
 	r.runtime = th_runtime_free(r.runtime);
 	r.view = th_view_free(r.view);
 	th_buf_deinit(&r.out);
+	th_buf_deinit(&r.question);
 	return exit_code;
 }

@@ -161,11 +161,13 @@ TH_NODISCARD enum th_code th_driver_set_state(struct th_driver *d, struct th_han
 
 /*
  * Calls that wait for a decision (TH_CALL_ASKED) or a word (TH_CALL_PARKED), of the session and of
- * those that work for it: th_driver_decide and th_driver_settle reach them by the session.  The
- * first of that id (empty: any), or NULL; and all.
+ * those that work for it: th_driver_decide and th_driver_settle reach them by the session.  A
+ * call's name is its call_id, or SESSION/CALL_ID; empty: the first of any.  NULL: none, or several
+ * have it.  `ret_name` (may be NULL) gets the name that is only this call's.  And all.
  */
 const struct th_call *th_driver_waits(const struct th_driver *d, struct th_handle h,
-				      enum th_call_phase phase, struct th_str call_id);
+				      enum th_call_phase phase, struct th_str name,
+				      struct th_buf *ret_name);
 typedef void th_waiting_fn(void *ctx, const struct th_call *c);
 void th_driver_waiting(const struct th_driver *d, struct th_handle h, th_waiting_fn *fn, void *ctx);
 

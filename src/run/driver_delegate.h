@@ -47,9 +47,11 @@ void th_live_delegate(struct th_live *l, const struct th_call *c,
 /* TOOL_CANCEL: stops it; its end is the call's. */
 void th_live_delegate_cancel(struct th_live *l, const struct th_call *c);
 
-/* The session, `l` itself or one that works for it, in which such a call waits; NULL: none. */
-struct th_live *th_live_waiting(struct th_live *l, enum th_call_phase phase, struct th_str call_id,
-				const struct th_call **ret);
+/* A call that waits in this phase, of `l` or of a session that works for it, and which: by its
+ * name, as th_driver_waits has it.  TH_ENOENT: none; TH_EUSAGE: several. */
+enum th_code th_live_waiting(struct th_live *l, enum th_call_phase phase, struct th_str name,
+			     struct th_live **ret, const struct th_call **ret_call,
+			     struct th_err *err);
 /* A person's word was written into it: those that waited because of it go on. */
 void th_live_word_given(struct th_live *l);
 

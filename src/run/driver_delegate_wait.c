@@ -91,17 +91,59 @@ void th_live_delegates_look(struct th_live *l)
 	th_live_pump(l);
 }
 
-struct th_live *th_live_waiting(struct th_live *l, enum th_call_phase phase, struct th_str call_id,
-				const struct th_call **ret)
-{
-	struct th_live *found = NULL;
+struct search {
+	enum th_call_phase phase;
+	struct th_str name;
+	struct th_live *live; /* the first; NULL: none yet */
+	const struct th_call *call;
+	size_t count;
+};
 
-	*ret = th_session_waits(&l->fold, phase, call_id);
-	if (*ret)
-		return l;
-	for (const struct th_delegation *g = l->children; g && !found; g = g->next)
-		found = th_live_waiting(g->child, phase, call_id, ret);
-	return found;
+/* Its id alone, or after its session's: ids of calls are unique within an answer only. */
+static bool is_named(const struct th_live *l, const struct th_call *c, struct th_str name)
+{
+	struct th_str id = th_str_of(l->id);
+
+	if (!name.len || th_str_eq(name, c->call_id))
+		return true;
+	return name.len > id.len && th_str_starts(name, id) && name.ptr[id.len] == '/' &&
+	       th_str_eq(th_str_sub(name, id.len + 1, name.len), c->call_id);
+}
+
+static void search(struct th_live *l, struct search *s)
+{
+	for (size_t i = 0; i < l->fold.call_count; i++) {
+		const struct th_call *c = &l->fold.calls[i];
+
+		if (c->phase != s->phase || !is_named(l, c, s->name))
+			continue;
+		if (s->count++ == 0) {
+			s->live = l;
+			s->call = c;
+		}
+	}
+	for (const struct th_delegation *g = l->children; g; g = g->next)
+		search(g->child, s);
+}
+
+enum th_code th_live_waiting(struct th_live *l, enum th_call_phase phase, struct th_str name,
+			     struct th_live **ret, const struct th_call **ret_call,
+			     struct th_err *err)
+{
+	struct search s = { .phase = phase, .name = name };
+	struct th_str shown = th_utf8_cut(name, 80);
+
+	search(l, &s);
+	if (!s.count)
+		return th_fail(err, TH_ENOENT, "no call %.*s waits for %s", TH_FMT(shown),
+			       phase == TH_CALL_ASKED ? "a decision" : "a word about its outcome");
+	if (name.len && s.count > 1)
+		return th_fail(err, TH_EUSAGE,
+			       "%zu calls %.*s wait; say of which session, as in %s/%.*s", s.count,
+			       TH_FMT(shown), s.live->id, TH_FMT(shown));
+	*ret = s.live;
+	*ret_call = s.call;
+	return TH_OK;
 }
 
 void th_live_word_given(struct th_live *l)
@@ -118,12 +160,20 @@ void th_live_word_given(struct th_live *l)
 }
 
 const struct th_call *th_driver_waits(const struct th_driver *d, struct th_handle h,
-				      enum th_call_phase phase, struct th_str call_id)
+				      enum th_call_phase phase, struct th_str name,
+				      struct th_buf *ret_name)
 {
-	struct th_live *l = th_live_find(d, h.index, h.generation);
-	const struct th_call *c = NULL;
+	struct th_live *l = th_live_find(d, h.index, h.generation), *in;
+	const struct th_call *c;
+	struct th_err err;
 
-	return l && th_live_waiting(l, phase, call_id, &c) ? c : NULL;
+	if (!l || th_live_waiting(l, phase, name, &in, &c, &err))
+		return NULL;
+	if (ret_name && in != l)
+		th_buf_printf(ret_name, "%s/", in->id);
+	if (ret_name)
+		th_buf_add(ret_name, c->call_id);
+	return c;
 }
 
 static void tell_waiting(const struct th_live *l, th_waiting_fn *fn, void *ctx)

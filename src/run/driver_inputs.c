@@ -149,10 +149,9 @@ enum th_code th_driver_decide_as(struct th_driver *d, struct th_handle h, struct
 
 	if (!l)
 		return th_fail(err, TH_ENOENT, "no such session is open");
-	l = th_live_waiting(l, TH_CALL_ASKED, call_id, &c);
-	if (!l)
-		return th_fail(err, TH_ENOENT, "no call %.*s waits for a decision",
-			       TH_FMT(th_utf8_cut(call_id, 80)));
+	code = th_live_waiting(l, TH_CALL_ASKED, call_id, &l, &c, err);
+	if (code)
+		return code;
 	if (th_live_expire(l)) {
 		struct th_str id = call_id.len ? c->call_id : call_id;
 
@@ -188,10 +187,9 @@ enum th_code th_driver_settle(struct th_driver *d, struct th_handle h, struct th
 
 	if (!l)
 		return th_fail(err, TH_ENOENT, "no such session is open");
-	l = th_live_waiting(l, TH_CALL_PARKED, call_id, &c);
-	if (!l)
-		return th_fail(err, TH_ENOENT, "no call %.*s waits for a word about its outcome",
-			       TH_FMT(th_utf8_cut(call_id, 80)));
+	code = th_live_waiting(l, TH_CALL_PARKED, call_id, &l, &c, err);
+	if (code)
+		return code;
 	settled.call_id = c->call_id;
 	settled.effect_id = c->effect_id;
 	th_buf_init(&data, TH_EVENT_DATA_MAX);

@@ -204,8 +204,8 @@ enum th_code th_edit_state(struct th_edit *e, enum th_state to, struct th_str re
 		      &th_ev_state_changed_table, &d, false, err);
 }
 
-static enum th_code fork_open(struct th_edit *e, struct th_str source, uint64_t seq,
-			      struct th_err *err)
+static enum th_code fold_stored(struct th_edit *e, struct th_str source, uint64_t seq,
+				struct th_err *err)
 {
 	enum th_code code = e->store->kind->get(e->store, source, &e->memory, &e->row, err);
 
@@ -226,7 +226,7 @@ enum th_code th_edit_fork(struct th_store *store, struct th_str source, uint64_t
 	enum th_code code;
 
 	begin(&e, store);
-	code = fork_open(&e, source, seq, err);
+	code = fold_stored(&e, source, seq, err);
 	if (code == TH_OK) {
 		d = (struct th_ev_session_forked){ e.row.session_id, (int64_t)e.session.seq };
 		e.row.parent = e.row.session_id;
@@ -259,37 +259,52 @@ static void waiting_below(const struct th_edit *e, struct th_buf *out)
 	}
 }
 
-static enum th_code open_at(struct th_edit *e, struct th_store *store, struct th_str id,
-			    enum th_call_phase phase, struct th_str call_id, int depth, bool *found,
-			    struct th_err *err)
+struct search {
+	struct th_store *store;
+	enum th_call_phase phase;
+	struct th_str call_id;
+	struct th_buf *found; /* the sessions that have such a call, one name a line */
+};
+
+static enum th_code search(struct search *s, struct th_str id, int depth, struct th_err *err)
 {
 	struct th_buf below TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
 	struct th_str rest;
-	enum th_code code = th_edit_open(e, store, id, err);
+	struct th_edit e;
+	enum th_code code;
 
-	*found = code == TH_OK && th_session_waits(&e->session, phase, call_id);
-	if (code != TH_OK || *found || depth == TH_DELEGATE_DEPTH_MAX)
-		return code;
-	waiting_below(e, &below);
+	begin(&e, s->store);
+	code = fold_stored(&e, id, 0, err);
+	if (!code && th_session_waits(&e.session, s->phase, s->call_id))
+		th_buf_printf(s->found, "%.*s\n", TH_FMT(id));
+	if (!code && depth < TH_DELEGATE_DEPTH_MAX)
+		waiting_below(&e, &below);
+	end(&e);
 	rest = th_buf_str(&below);
-	if (!rest.len)
-		return TH_OK;
-	th_edit_close(e);
-	while (rest.len) {
-		code = open_at(e, store, th_str_split(&rest, '\n'), phase, call_id, depth + 1,
-			       found, err);
-		if (code != TH_OK || *found)
-			return code;
-		th_edit_close(e);
+	while (!code && rest.len) {
+		code = search(s, th_str_split(&rest, '\n'), depth + 1, err);
+		if (code == TH_ENOENT) /* it was lost: nothing in it waits */
+			code = TH_OK;
 	}
-	return th_edit_open(e, store, id, err);
+	return code;
 }
 
 enum th_code th_edit_open_waiting(struct th_edit *e, struct th_store *store,
 				  struct th_str session_id, enum th_call_phase phase,
 				  struct th_str call_id, struct th_err *err)
 {
-	bool found;
+	struct th_buf found TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	struct search s = { store, phase, call_id, &found };
+	enum th_code code = search(&s, session_id, 0, err);
+	struct th_str rest = th_buf_str(&found), first, second;
 
-	return open_at(e, store, session_id, phase, call_id, 0, &found, err);
+	if (code)
+		return code;
+	first = th_str_split(&rest, '\n');
+	second = th_str_split(&rest, '\n');
+	if (call_id.len && second.len)
+		return th_fail(err, TH_EUSAGE,
+			       "calls \"%.*s\" wait in sessions %.*s and %.*s; name that session",
+			       TH_FMT(th_utf8_cut(call_id, 80)), TH_FMT(first), TH_FMT(second));
+	return th_edit_open(e, store, first.len ? first : session_id, err);
 }

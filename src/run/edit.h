@@ -25,7 +25,8 @@ TH_NODISCARD enum th_code th_edit_open(struct th_edit *e, struct th_store *store
 				       struct th_str session_id, struct th_err *err);
 void th_edit_close(struct th_edit *e); /* gives the lease back */
 /* The same, of the session or of one that works for it (an agent that is a tool): whichever has a
- * call of that id (empty: any) that waits in this phase.  Where none does, the session itself. */
+ * call of that id (empty: the first of any) that waits in this phase.  Where none does, the session
+ * itself.  TH_EUSAGE: several sessions have. */
 TH_NODISCARD enum th_code th_edit_open_waiting(struct th_edit *e, struct th_store *store,
 					       struct th_str session_id, enum th_call_phase phase,
 					       struct th_str call_id, struct th_err *err);

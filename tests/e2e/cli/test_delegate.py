@@ -144,6 +144,20 @@ class Delegate(test_kill.Killing):
         self.assertFalse((self.work / "said").exists())
         self.assertIn("not today", str(self.last_outcome(self.child("r"))))
 
+    def test_two_calls_of_one_id(self):
+        """Both children's calls have the id c9: which one is meant must be said."""
+        asks = dict(call("shell", command="echo yes >> said"), id="c9")
+        self.rules(lead_says(call("research", input="look it up"), call("research", input="look it up")),
+                   child_says(asks), child_says({"text": "So."}, turn=1), lead_says({"text": "Over."}, turn=1))
+        self.good("run", "-a", self.lead(approve="shell"), "-s", "t", "how many?", code=3)
+        one, two = [e["child"] for e in self.of("t", "delegation_started")]
+        self.bad(2, ['calls "c9" wait in sessions %s and %s; name that session' % (one, two)], "approve", "t", "c9")
+        self.good("approve", two, "c9")
+        self.assertNotIn("approval_decided", self.kinds(one))
+        self.good("reject", "t", "c9")  # one is left
+        self.assertIn("Over.", self.good("resume", "t").out)
+        self.assertEqual((self.work / "said").read_text(), "yes\n")
+
     def test_cancelled_with_the_parent(self):
         self.ask("c")
         self.good("cancel", "c")

@@ -70,13 +70,15 @@ static void asks_through_its_parent(bool approve, const char *output)
 	GOOD(thole_session_watch(s, THOLE_NOTE_ASK, note, &asked, &error));
 	GOOD(thole_session_run(s, "Check the bill", &error));
 	assert_int_equal(thole_session_state(s), THOLE_WAITING);
-	assert_string_equal(thole_session_waits_for(s), "k1");
+	assert_string_equal(thole_session_waits_for(s), "bill.6/k1");
 	assert_int_equal(asked.count, 1);
-	assert_string_equal(asked.id, "k1");
+	assert_string_equal(asked.id, "bill.6/k1");
 	assert_string_equal(asked.tool, "pay");
 	BAD(THOLE_ENOENT, thole_session_approve(s, "k2", "me", &error));
+	BAD(THOLE_ENOENT, thole_session_approve(s, "bill.7/k1", "me", &error));
+	BAD(THOLE_ENOENT, thole_session_approve(s, "bill.6k1", "me", &error));
 	if (approve)
-		GOOD(thole_session_approve(s, "k1", "me", &error));
+		GOOD(thole_session_approve(s, asked.id, "me", &error));
 	else
 		GOOD(thole_session_reject(s, NULL, "me", "too dear", &error));
 	GOOD(thole_session_wait(s, -1, &error));

@@ -660,8 +660,8 @@ static void a_person_is_asked_through_the_parent(void **unused)
 	assert_int_equal(w->rests, 1);
 	assert_non_null(strstr(data_of(w, "a1", TH_EV_DELEGATION_WAITS), "\"tool\":\"risky\""));
 	assert_non_null(strstr(data_of(w, "a1", TH_EV_DELEGATION_WAITS), child(w, 0)));
-	assert_true(
-	    th_str_is(th_driver_waits(w->driver, w->h, TH_CALL_ASKED, nothing)->call_id, "c9"));
+	assert_true(th_str_is(
+	    th_driver_waits(w->driver, w->h, TH_CALL_ASKED, nothing, NULL)->call_id, "c9"));
 
 	/* It still waits after a restart, and is said to. */
 	reopen(w, TEAM("", ""));
@@ -875,6 +875,46 @@ static void one_that_was_taken_is_unknown(void **unused)
 	end(w);
 }
 
+/* Ids of calls are unique within an answer only: what a person saw is what he decides. */
+static void two_calls_of_one_id(void **unused)
+{
+	struct world *w = begin(TEAM("", ""));
+	struct th_str me = TH_STR("me"), c9 = TH_STR("c9"), nothing = TH_STR("");
+	struct th_buf name = TH_BUF_INIT(TH_KIB);
+	const struct th_call *c;
+	struct th_err err = { 0 };
+
+	(void)unused;
+	answer(w, "a1", ASK("c1") "," ASK("c2"));
+	answer(w, child(w, 0), CALL("c9", "risky", "{\\\"what\\\":\\\"ls\\\"}"));
+	answer(w, child(w, 1), CALL("c9", "risky", "{\\\"what\\\":\\\"rm\\\"}"));
+	assert_null(th_driver_waits(w->driver, w->h, TH_CALL_ASKED, c9, NULL));
+	assert_int_equal(th_driver_decide(w->driver, w->h, c9, true, me, nothing, &err), TH_EUSAGE);
+	assert_non_null(strstr(err.msg, "2 calls c9 wait; say of which session, as in a1."));
+	th_buf_printf(&name, "%s/c9", child(w, 1));
+	c = th_driver_waits(w->driver, w->h, TH_CALL_ASKED, th_buf_str(&name), NULL);
+	assert_true(c && th_str_is(c->arguments, "{\"what\":\"rm\"}"));
+	assert_int_equal(
+	    th_driver_decide(w->driver, w->h, th_buf_str(&name), false, me, nothing, &err), TH_OK);
+	settle(w);
+	assert_int_equal(count_of(w, child(w, 0), TH_EV_APPROVAL_DECIDED), 0);
+	assert_int_equal(count_of(w, child(w, 1), TH_EV_APPROVAL_DECIDED), 1);
+	/* The name of what was decided is nobody else's. */
+	assert_int_equal(
+	    th_driver_decide(w->driver, w->h, th_buf_str(&name), true, me, nothing, &err),
+	    TH_ENOENT);
+	th_buf_clear(&name);
+	c = th_driver_waits(w->driver, w->h, TH_CALL_ASKED, nothing, &name);
+	assert_true(c && th_str_is(c->arguments, "{\"what\":\"ls\"}"));
+	assert_true(th_str_starts(th_buf_str(&name), th_str_of(child(w, 0))));
+	/* One is left: its own id is enough. */
+	assert_int_equal(th_driver_decide(w->driver, w->h, c9, true, me, nothing, &err), TH_OK);
+	settle(w);
+	assert_int_equal(w->runs, 1);
+	th_buf_deinit(&name);
+	end(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -890,6 +930,7 @@ int main(void)
 		cmocka_unit_test(another_session_is_not_taken),
 		cmocka_unit_test(one_that_is_missing_is_not_begun_again),
 		cmocka_unit_test(one_that_was_taken_is_unknown),
+		cmocka_unit_test(two_calls_of_one_id),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
