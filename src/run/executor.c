@@ -274,8 +274,6 @@ static enum th_code on_hello(struct th_exec_client *c, const struct th_exec_hell
 		return code;
 	c->greeted = true;
 	c->epoch = m->epoch;
-	if (!x->epoch_first)
-		x->epoch_first = m->epoch;
 	th_exec_idle(x);
 	send_welcome(c, 0);
 	return TH_OK;
@@ -624,6 +622,7 @@ static enum th_code open_journal(struct th_executor_process *x, struct th_err *e
 	th_buf_deinit(&path);
 	if (code)
 		return code;
+	x->epoch_before = th_ledger_epoch(x->ledger);
 	x->cut_off = found.computer;
 	if (mkdirat(x->state_fd, "spool", 0700) < 0 && errno != EEXIST)
 		return th_fail_errno(err, errno, "%s/spool", x->state_dir);

@@ -718,13 +718,14 @@ static bool is_ours(const struct th_executor_process *x, const struct th_exec_ru
 
 /*
  * It was never begun, and this executor has lived since its INTENT: its runtime died before it was
- * sent.  Class W is not begun in a later life, whose screen and processes are others.
+ * sent.  Class W is not begun in a later life, whose screen and processes are others: an owner that
+ * an earlier one knew may have recorded it then.
  */
 static bool may_begin(const struct th_exec_client *c, const struct th_exec_run *m,
 		      enum th_class class)
 {
 	const struct th_executor_process *x = c->x;
-	bool there = x->epoch_first > 0 && m->epoch >= x->epoch_first;
+	bool there = m->epoch > x->epoch_before;
 
 	return m->begin && is_ours(x, m) && c->epoch >= th_ledger_epoch(x->ledger) &&
 	       (there || class == TH_CLASS_K || class == TH_CLASS_V);

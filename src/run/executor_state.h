@@ -85,7 +85,7 @@ struct th_executor_process {
 	struct th_ledger *ledger;
 	struct th_sock_server *server;
 	struct th_exec_client *clients;
-	int64_t epoch_first; /* of the first owner that this process was greeted by; 0: none yet */
+	int64_t epoch_before; /* the highest that the journal knew when this process opened it */
 	size_t client_count;
 	struct th_exec_effect *effects, *pending, **pending_last;
 	size_t running;

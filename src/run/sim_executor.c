@@ -527,8 +527,6 @@ static enum th_code on_hello(struct th_sim_exec *x, struct th_sim_conn *c,
 	}
 	c->client.greeted = true;
 	c->client.epoch = m->epoch;
-	if (!x->p.epoch_first)
-		x->p.epoch_first = m->epoch;
 	welcome.epoch = th_ledger_epoch(x->p.ledger);
 	th_exec_print(&th_exec_welcome_table, &welcome, &head);
 	th_exec_send(&c->client, th_buf_str(&head), TH_STR(""));
@@ -620,6 +618,7 @@ struct th_sim_exec *th_sim_exec_new(const struct th_sim_exec_world *world, size_
 		free(x);
 		return NULL;
 	}
+	x->p.epoch_before = th_ledger_epoch(x->p.ledger);
 	return x;
 }
 

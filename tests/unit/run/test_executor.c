@@ -549,6 +549,10 @@ static void what_never_began_may_begin(void **state)
 	/* Another life of the executor: its intent was written in the one before. */
 	kill_executor(greet(x, false).info.pid);
 	release(x);
+	/* Also if the same owner met that one, too. */
+	x = client(&o);
+	greet(x, false);
+	release(x);
 	o.epoch = 3;
 	x = client(&o);
 	greet(x, false);
