@@ -234,6 +234,8 @@ enum th_code th_edit_fork(struct th_store *store, struct th_str source, uint64_t
 		e.row.session_id = session_id;
 		e.row.epoch = 1;
 		e.row.owner = TH_STR("");
+		if (th_delegated_by(e.row.metadata).len) /* the other does: it works for nobody */
+			e.row.metadata = TH_STR("");
 		e.row.created_ms = (int64_t)th_clock_wall_ms();
 		code = append(&e, TH_EV_SESSION_FORKED, TH_SOURCE_OPERATOR, 0, TH_STR(""),
 			      &th_ev_session_forked_table, &d, true, err);

@@ -44,8 +44,8 @@ TH_NODISCARD enum th_code th_edit_settle(struct th_edit *e, struct th_str call_i
 TH_NODISCARD enum th_code th_edit_state(struct th_edit *e, enum th_state to, struct th_str reason,
 					struct th_err *err);
 
-/* A new session that shares source@seq (0: the end).  Calls that were under way there are not here.
- */
+/* A new session that shares source@seq (0: the end).  Calls that were under way there are not here,
+ * and if the source works for another session, this one works for nobody. */
 TH_NODISCARD enum th_code th_edit_fork(struct th_store *store, struct th_str source, uint64_t seq,
 				       struct th_str session_id, struct th_err *err);
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Agents as tools: a session that works on a call, killed in the middle, asked about through its parent, at its limit."""
 
+import json
 import os
 
 import house
@@ -99,6 +100,15 @@ class Delegate(test_kill.Killing):
         self.assertEqual(self.kinds(child).count("model_answered"), 2)
         self.assertEqual(self.last_outcome("k")["output"], "It ended.")
         self.assertEqual(self.last_outcome(child)["evidence"]["exit_code"], 0)
+
+    def test_a_fork_of_a_child_works_for_nobody(self):
+        self.ask("f")
+        self.good("fork", self.child("f"), "mine")
+        rows = {row["session"]: row for row in map(json.loads, self.good("sessions", "--json").out.splitlines())}
+        self.assertIn("delegated_by", rows[self.child("f")]["metadata"])
+        self.assertNotIn("delegated_by", rows["mine"].get("metadata", {}))
+        self.good("approve", "mine")
+        self.assertIn("So.", self.good("resume", "mine").out)
 
     def test_a_child_that_ended_meanwhile(self):
         """Its parent's runtime dies; somebody brings the child to its end by itself; the parent has its answer."""
