@@ -441,20 +441,6 @@ static void go_on(struct th_live *l, struct th_delegation *g, const struct th_ca
 		th_live_lose(l, &err); /* as one that cannot be resumed itself */
 }
 
-static void not_begun(struct th_live *l, const struct th_call *c, const struct th_err *why)
-{
-	struct th_buf text = TH_BUF_INIT(4 * TH_KIB), output = TH_BUF_INIT(16 * TH_KIB);
-	struct th_tool_result result = { .status = TH_OUTCOME_NOT_STARTED };
-	struct th_jw w = th_jw(&output);
-
-	th_buf_printf(&text, "This was not started: %s.", why->msg);
-	th_jw_str(&w, th_buf_str(&text));
-	result.output = th_buf_str(&output);
-	th_driver_tool_done(l->driver, th_live_ticket(l, c->intent_seq), &result);
-	th_buf_deinit(&text);
-	th_buf_deinit(&output);
-}
-
 /* Is it in the store?  TH_ENOENT: no. */
 static enum th_code find(struct th_live *l, struct th_str id, bool settle, struct th_arena *a,
 			 struct th_session_row *row, struct th_err *err)
@@ -499,7 +485,7 @@ static void begin(struct th_live *l, const struct th_call *c, const struct th_ag
 	if (code && !l->lost && begun)
 		th_delegation_lost(l, c, th_buf_str(&id), &err);
 	else if (code && !l->lost)
-		not_begun(l, c, &err);
+		th_live_not_begun(l, c, err.msg);
 	if (code)
 		delegation_free(g);
 	th_arena_deinit(&memory);

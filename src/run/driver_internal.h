@@ -361,6 +361,7 @@ bool th_ground_data(struct th_driver *d, struct th_ticket t, struct th_str bytes
 void th_ground_done(struct th_driver *d, struct th_ticket t, const struct th_model_end *end);
 
 void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle);
+void th_live_not_begun(struct th_live *l, const struct th_call *c, const char *why);
 void th_live_tool_cancel(struct th_live *l, const struct th_call *c);
 
 #endif

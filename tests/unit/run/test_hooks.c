@@ -189,6 +189,17 @@ static void test_a_hook_may_end_the_run(void **unused)
 	assert_true(w->model_open);
 	end(w);
 
+	/* What it was told of has not begun, and does not. */
+	w = begin("{\"name\":\"a\",\"hooks\":{\"tool_start\":\"f\",\"fail\":true}}", "go");
+	w->says[TH_ASK_HOOK] = "!it broke";
+	settle(w);
+	answer(w, CALL("c1", "weather"));
+	assert_int_equal(w->runs, 0);
+	assert_string_equal(kinds(w, 4), "call intent code outcome error");
+	assert_non_null(strstr(w->log[7].data, "\"status\":\"not_started\""));
+	assert_int_equal(fold(w)->state, TH_STATE_FAILED);
+	end(w);
+
 	/* What is over stays so. */
 	w = begin("{\"name\":\"a\",\"hooks\":{\"agent_end\":\"f\",\"fail\":true}}", "go");
 	w->says[TH_ASK_HOOK] = "!it broke";
@@ -311,6 +322,24 @@ static void test_a_question_is_given_up_with_the_run(void **unused)
 	end(w);
 }
 
+/* What was to begin when its intent is written, and is not wanted by then. */
+static void test_a_tool_is_not_begun_after_a_stop(void **unused)
+{
+	struct world *w = begin("{\"name\":\"a\"}", "go");
+	struct th_err err = { 0 };
+
+	(void)unused;
+	settle(w);
+	answer_unwritten(w, CALL("c1", "weather"));
+	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_STOPPED, TH_STR(""), &err),
+			 TH_OK);
+	settle(w);
+	assert_int_equal(w->runs, 0);
+	assert_string_equal(kinds(w, 4), "call intent state_changed outcome");
+	assert_int_equal(fold(w)->state, TH_STATE_STOPPED);
+	end(w);
+}
+
 /* While an approval waits: what is said is read after the results, and approves nothing. */
 static void test_what_is_said_while_a_person_is_asked(void **unused)
 {
@@ -367,6 +396,7 @@ int main(void)
 		cmocka_unit_test(test_code_decides_before_a_person),
 		cmocka_unit_test(test_code_approves_nothing_that_cannot_be_undone),
 		cmocka_unit_test(test_a_question_is_given_up_with_the_run),
+		cmocka_unit_test(test_a_tool_is_not_begun_after_a_stop),
 		cmocka_unit_test(test_what_is_said_while_a_person_is_asked),
 	};
 
