@@ -343,13 +343,23 @@ static hook_fn *const handlers[TH_EVENT_COUNT] = {
 	[TH_EV_FINAL] = on_final,
 };
 
+/* The session is over, or held: the event says so, for the fold may be in the next task already.
+ * Who waits for a person rests only if that is still so. */
+static bool rests(const struct th_live *l, const struct th_event *ev)
+{
+	if (ev->kind == TH_EV_STATE_CHANGED)
+		return !th_str_is(th_json_raw_get(ev->data, "to"), "\"running\"");
+	return ev->kind == TH_EV_FINAL || ev->kind == TH_EV_ERROR ||
+	       (th_session_rests(&l->fold) && ev->seq == l->fold.seq);
+}
+
 void th_live_hooks(struct th_live *l, const struct th_event *ev)
 {
 	if (l->lost || (!watched(l, l->fold.agent) && ev->kind != TH_EV_HANDOFF))
 		return;
 	if (handlers[ev->kind])
 		handlers[ev->kind](l, ev);
-	if (th_session_rests(&l->fold) && ev->seq == l->fold.seq)
+	if (rests(l, ev))
 		l->hooked = 0;
 	th_live_pump(l);
 }

@@ -74,6 +74,28 @@ static void test_hooks_are_told_in_order(void **unused)
 	end(w);
 }
 
+/* The next task begins before the end of the last one is written. */
+static void test_a_task_is_begun_behind_the_last(void **unused)
+{
+	struct world *w = begin("{\"name\":\"a\",\"hooks\":" HOOKS("") "}", "go");
+	struct th_err err = { 0 };
+
+	(void)unused;
+	w->says[TH_ASK_HOOK] = "null";
+	settle(w);
+	assert_string_equal(told(w), "start ask");
+	answer_unwritten(w, TEXT("one"));
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("more"), &err), TH_OK);
+	settle(w);
+	assert_string_equal(told(w), "answer end start ask");
+	answer_unwritten(w, TEXT("two"));
+	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_RUNNING, TH_STR(""), &err),
+			 TH_OK);
+	settle(w);
+	assert_string_equal(told(w), "answer end start ask");
+	end(w);
+}
+
 static void test_another_try_is_the_same_question(void **unused)
 {
 	struct world *w = begin("{\"name\":\"a\",\"hooks\":" HOOKS("") "}", "go");
@@ -389,6 +411,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hooks_are_told_in_order),
+		cmocka_unit_test(test_a_task_is_begun_behind_the_last),
 		cmocka_unit_test(test_another_try_is_the_same_question),
 		cmocka_unit_test(test_hooks_beside_guardrails),
 		cmocka_unit_test(test_a_hook_that_fails_is_noted),
