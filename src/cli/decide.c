@@ -30,7 +30,7 @@ static const struct th_option approve_options[] = {
 	{ "all", 'a', NULL, TH_OPTION_FLAG, offsetof(struct decide_options, all),
 	  "all calls that wait", NULL },
 	{ "always", 0, NULL, TH_OPTION_FLAG, offsetof(struct decide_options, always),
-	  "and so with every later call of its tool in this session", NULL },
+	  "and so with every other call of its tool in this session", NULL },
 	TH_OPTIONS_COMMON(struct decide_options, common),
 	TH_OPTIONS_END,
 };
@@ -53,10 +53,12 @@ static struct th_str who(void)
 	return th_str_of(name ? name : "thole");
 }
 
-/* One decision, or with `all` one after the other until none waits. */
+/* One decision, or with `all` one after the other until none waits; "always" is also said of the
+ * tool's other calls that wait already. */
 static enum th_code decide(struct th_edit *e, const struct decide_options *o, struct th_str call_id,
 			   bool approve, struct th_buf *out, struct th_err *err)
 {
+	const struct th_call *also;
 	enum th_code code;
 	size_t index;
 	int decided = 0;
@@ -73,8 +75,13 @@ static enum th_code decide(struct th_edit *e, const struct decide_options *o, st
 		th_view_call(e->session.calls[index].tool, e->session.calls[index].arguments, 2000,
 			     out);
 		th_buf_add_char(out, '\n');
-		if (!o->all || call_id.len)
+		if (o->all && !call_id.len)
+			continue;
+		also =
+		    o->always ? th_session_also(&e->session, e->session.calls[index].tool) : NULL;
+		if (!also)
 			return TH_OK;
+		call_id = also->call_id;
 	}
 }
 

@@ -26,6 +26,24 @@ const struct th_sticky *th_session_sticky(const struct th_session *s, struct th_
 	return NULL;
 }
 
+bool th_session_sticks(const struct th_session *s, const struct th_call *c)
+{
+	return !c->safety_checks.len && c->class != TH_CLASS_X &&
+	       !th_doubts_find(&s->doubts, c->digest);
+}
+
+const struct th_call *th_session_also(const struct th_session *s, struct th_str tool)
+{
+	for (size_t i = 0; i < s->call_count; i++) {
+		const struct th_call *c = &s->calls[i];
+
+		if (c->phase == TH_CALL_ASKED && th_str_eq(c->tool, tool) &&
+		    th_session_sticks(s, c))
+			return c;
+	}
+	return NULL;
+}
+
 bool th_session_tool_choice(const struct th_session *s)
 {
 	return !th_session_member(s)->reset_tool_choice ||

@@ -535,7 +535,39 @@ static void filter_answered(struct th_live *l, const struct th_asking *a, bool f
 
 /* ---- decisions --------------------------------------------------------------------------- */
 
-void th_live_decision(struct th_live *l, const struct th_call *c)
+static void write_decision(struct th_live *l, const struct th_call *c, bool approve,
+			   struct th_str by, struct th_str message)
+{
+	struct th_ev_approval_decided d = { .call_id = c->call_id,
+					    .digest = th_str_of(c->digest),
+					    .approve = approve,
+					    .by = by,
+					    .message = message };
+	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(&data);
+
+	th_table_print(&th_ev_approval_decided_table, &d, &w);
+	th_live_write(l, TH_EV_APPROVAL_DECIDED, TH_SOURCE_ENVIRONMENT, c->call_seq, c->call_id,
+		      th_buf_str(&data));
+	th_buf_deinit(&data);
+}
+
+/* Somebody has decided about its tool since it was recorded. */
+static const struct th_sticky *decided_for_good(const struct th_live *l, const struct th_call *c)
+{
+	return th_session_sticks(&l->fold, c) ? th_session_sticky(&l->fold, c->tool) : NULL;
+}
+
+void th_live_ask_person(struct th_live *l, struct th_call *c)
+{
+	const struct th_sticky *sticky = decided_for_good(l, c);
+
+	th_live_ask(l, c);
+	if (sticky && !l->lost)
+		write_decision(l, c, sticky->approve, TH_STR(""), sticky->message);
+}
+
+void th_live_decision(struct th_live *l, struct th_call *c)
 {
 	struct th_asking *a;
 	struct th_buf input;
@@ -545,6 +577,10 @@ void th_live_decision(struct th_live *l, const struct th_call *c)
 	if (c->phase != TH_CALL_RECORDED ||
 	    (l->fold.state != TH_STATE_RUNNING && l->fold.state != TH_STATE_WAITING))
 		return;
+	if (decided_for_good(l, c)) {
+		th_live_ask_person(l, c);
+		return;
+	}
 	a = asking_new(l, TH_ASK_DECISION);
 	a->member = l->fold.agent;
 	a->call_seq = c->call_seq;
@@ -558,23 +594,6 @@ void th_live_decision(struct th_live *l, const struct th_call *c)
 	th_jw_object_end(&w);
 	ask(l, a, l->outfit->agent->decide_from, th_buf_str(&input));
 	th_buf_deinit(&input);
-}
-
-static void write_decision(struct th_live *l, const struct th_call *c, bool approve,
-			   struct th_str message)
-{
-	struct th_ev_approval_decided d = { .call_id = c->call_id,
-					    .digest = th_str_of(c->digest),
-					    .approve = approve,
-					    .by = l->outfit->agent->decide_from,
-					    .message = message };
-	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX);
-	struct th_jw w = th_jw(&data);
-
-	th_table_print(&th_ev_approval_decided_table, &d, &w);
-	th_live_write(l, TH_EV_APPROVAL_DECIDED, TH_SOURCE_ENVIRONMENT, c->call_seq, c->call_id,
-		      th_buf_str(&data));
-	th_buf_deinit(&data);
 }
 
 /* {approve, message}; anything else leaves it to a person, and so does code that fails.  It never
@@ -599,9 +618,14 @@ static void decision_answered(struct th_live *l, const struct th_asking *a, bool
 	    !(th_json_bool(approve, false) && (c->class == TH_CLASS_X || c->safety_checks.len));
 	if (!message.len && decided)
 		message = th_json_bool(approve, false) ? message : TH_STR(TH_CODE_REJECTED);
+	if (!decided) {
+		th_live_ask_person(l, c);
+		return;
+	}
 	th_live_ask(l, c);
-	if (decided && !l->lost)
-		write_decision(l, c, th_json_bool(approve, false), message);
+	if (!l->lost)
+		write_decision(l, c, th_json_bool(approve, false), l->outfit->agent->decide_from,
+			       message);
 }
 
 /* ---- hooks ------------------------------------------------------------------------------- */

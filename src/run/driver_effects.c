@@ -156,7 +156,7 @@ static void perform(struct th_live *l, const struct th_effect *fx)
 			th_live_hold(l, fx->kind, c->call_seq, c->call_seq);
 			th_live_dirty(l);
 		} else {
-			th_live_ask(l, c);
+			th_live_ask_person(l, c);
 		}
 		break;
 	case TH_DO_REFUSE:

@@ -117,22 +117,16 @@ static enum th_code put_decision(struct th_live *l, const struct th_call *c,
 	return code;
 }
 
-/* "Always" is also said of the tool's other calls that wait already; not where a later call would
- * wait all the same. */
+/* "Always" is also said of the tool's other calls that wait already. */
 static enum th_code decide_others(struct th_live *l, struct th_str tool,
 				  struct th_ev_approval_decided decided, struct th_err *err)
 {
+	const struct th_call *c;
 	enum th_code code = TH_OK;
 
 	decided.always = false;
-	for (size_t i = 0; !code && i < l->fold.call_count; i++) {
-		const struct th_call *c = &l->fold.calls[i];
-
-		if (c->phase == TH_CALL_ASKED && th_str_eq(c->tool, tool) &&
-		    !c->safety_checks.len && c->class != TH_CLASS_X &&
-		    !th_doubts_find(&l->fold.doubts, c->digest))
-			code = put_decision(l, c, decided, err);
-	}
+	while (!code && (c = th_session_also(&l->fold, tool)))
+		code = put_decision(l, c, decided, err);
 	return code;
 }
 

@@ -229,7 +229,9 @@ bool th_live_ask_now(struct th_live *l, enum th_ask_kind kind, struct th_str fun
 bool th_live_asks(const struct th_live *l, enum th_ask_kind kind);
 void th_live_askings_free(struct th_live *l);
 void th_live_askings_cancel(struct th_live *l); /* the session rests: all but hooks are over */
-void th_live_decision(struct th_live *l, const struct th_call *c); /* before a person is asked */
+void th_live_decision(struct th_live *l, struct th_call *c); /* before a person is asked */
+/* Who may have decided about its tool for good since. */
+void th_live_ask_person(struct th_live *l, struct th_call *c);
 void th_live_fail(struct th_live *l, const char *class, struct th_str message);
 
 /* A hook of agent `of` is told; `run`: one of run_hooks, which are the first agent's. */

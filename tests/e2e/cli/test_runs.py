@@ -332,6 +332,12 @@ class Approvals(house.House):
         self.good("approve", "yes", "--always")
         self.assertIn("both", self.good("resume", "yes").out)
 
+    def test_approved_for_good_with_those_that_wait(self):
+        self.serve([shell("echo a"), shell("echo b")], [{"text": "both"}])
+        self.good("run", "-m", "gpt-5.4", "-s", "two", "--approve", "shell", "go", code=3)
+        self.assertEqual(self.good("approve", "two", "--always").out.count("approved: "), 2)
+        self.assertIn("both", self.good("resume", "two").out)
+
     def test_rejected_for_good(self):
         self.serve([shell("echo a")], [shell("echo b")],
                    {"expect": [{"tool_output": {"contains": "no shells"}}], "parts": [{"text": "neither"}]})

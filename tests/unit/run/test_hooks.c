@@ -284,6 +284,36 @@ static void test_code_decides_before_a_person(void **unused)
 	end(w);
 }
 
+/* What a person says for good is also said of the calls that code still thinks about. */
+static void test_for_good_before_the_code_has_answered(void **unused)
+{
+	struct world *w;
+	struct th_err err = { 0 };
+
+	(void)unused;
+	for (int again = 0; again < 2; again++) {
+		w = begin(DECIDED, "go");
+		settle(w);
+		w->later[TH_ASK_DECISION] = true;
+		answer(w, CALL("c1", "weather") "," CALL("c2", "weather"));
+		code_says(w, 0, true, "it broke");
+		assert_int_equal(th_driver_decide_as(w->driver, w->h, TH_STR("c1"), true, true,
+						     TH_STR("me"), TH_STR(""), &err),
+				 TH_OK);
+		settle(w);
+		if (again) {
+			restart(w, DECIDED);
+			assert_int_equal(w->ask_count, 0);
+		} else {
+			code_says(w, 1, true, "it broke");
+		}
+		assert_int_equal(w->runs, 2);
+		assert_int_equal(fold(w)->state, TH_STATE_RUNNING);
+		w->cancels = 0;
+		end(w);
+	}
+}
+
 static void test_code_approves_nothing_that_cannot_be_undone(void **unused)
 {
 	struct world *w = begin(DECIDED, "go");
@@ -417,6 +447,7 @@ int main(void)
 		cmocka_unit_test(test_a_hook_that_fails_is_noted),
 		cmocka_unit_test(test_a_hook_may_end_the_run),
 		cmocka_unit_test(test_code_decides_before_a_person),
+		cmocka_unit_test(test_for_good_before_the_code_has_answered),
 		cmocka_unit_test(test_code_approves_nothing_that_cannot_be_undone),
 		cmocka_unit_test(test_a_question_is_given_up_with_the_run),
 		cmocka_unit_test(test_a_tool_is_not_begun_after_a_stop),
