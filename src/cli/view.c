@@ -578,6 +578,9 @@ static void show_delegation(struct th_view *v, const struct th_event *ev,
 				      TH_FMT(th_json_get_str(it.val, "tool")),
 				      TH_FMT(th_json_get_str(it.val, "call_id")),
 				      TH_FMT(th_json_get_str(it.val, "reason")));
+		if (th_json_get_int(data, "more", 0) > 0)
+			th_buf_printf(&text, " and %lld more",
+				      (long long)th_json_get_int(data, "more", 0));
 	}
 	one_line(v, ev, "delegate", ev->kind == TH_EV_DELEGATION_WAITS ? YELLOW : DIM,
 		 th_buf_str(&text), out);

@@ -340,11 +340,13 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_delegation_started, str, call_id, "call_id", TH_REQ, "the call that it answers") \
 	F(ev_delegation_started, str, agent, "agent", TH_REQ, "the agent that begins there")
 
-#define TH_FIELDS_ev_delegation_waits(F)                                                    \
-	F(ev_delegation_waits, str, child, "child", TH_REQ, "the other session")            \
-	F(ev_delegation_waits, str, call_id, "call_id", TH_REQ, "the call that it answers") \
-	F(ev_delegation_waits, raw, waits, "waits", TH_REQ,                                 \
-	  "for what: a list of {session, call_id, tool, arguments, reason}; empty: it goes on")
+#define TH_FIELDS_ev_delegation_waits(F)                                                        \
+	F(ev_delegation_waits, str, child, "child", TH_REQ, "the other session")                \
+	F(ev_delegation_waits, str, call_id, "call_id", TH_REQ, "the call that it answers")     \
+	F(ev_delegation_waits, raw, waits, "waits", TH_REQ,                                     \
+	  "for what: a list of {session, call_id, tool, arguments, reason}; empty: it goes on") \
+	F(ev_delegation_waits, int, more, "more", TH_NONEG,                                     \
+	  "how many calls more, without room in the list")
 
 #define TH_FIELDS_ev_delegation_finished(F)                                                       \
 	F(ev_delegation_finished, str, child, "child", TH_REQ, "the other session")               \

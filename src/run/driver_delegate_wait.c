@@ -5,37 +5,53 @@
 #include "base/text.h"
 #include "run/driver_delegate.h"
 
-#define WAIT_ARGUMENTS_MAX (4 * TH_KIB) /* of a call in DELEGATION_WAITS: its own log has all */
+/* Of DELEGATION_WAITS; the calls' own logs have all. */
+#define WAIT_ARGUMENTS_MAX (4 * TH_KIB)
+#define WAIT_TEXT_MAX (4 * TH_KIB)
+#define WAIT_LIST_MAX (256 * TH_KIB) /* what begins within is whole */
 
 static bool waits_for_person(const struct th_call *c)
 {
 	return c->phase == TH_CALL_ASKED || c->phase == TH_CALL_PARKED;
 }
 
-static void put_waits(const struct th_live *l, struct th_jw *w)
+static struct th_str wait_text(struct th_str text)
 {
+	return th_utf8_cut(text, WAIT_TEXT_MAX);
+}
+
+/* Returns how many there was no room for. */
+static int64_t put_waits(const struct th_live *l, const struct th_buf *list, struct th_jw *w)
+{
+	int64_t more = 0;
+
 	for (size_t i = 0; i < l->fold.call_count; i++) {
 		const struct th_call *c = &l->fold.calls[i];
 
 		if (!waits_for_person(c))
 			continue;
+		if (list->len > WAIT_LIST_MAX) {
+			more++;
+			continue;
+		}
 		th_jw_object(w);
 		th_jw_kstr(w, "session", th_str_of(l->id));
-		th_jw_kstr(w, "call_id", c->call_id);
-		th_jw_kstr(w, "tool", c->tool);
+		th_jw_kstr(w, "call_id", wait_text(c->call_id));
+		th_jw_kstr(w, "tool", wait_text(c->tool));
 		if (c->arguments.len <= WAIT_ARGUMENTS_MAX)
 			th_jw_kraw(w, "arguments", c->arguments);
 		if (c->phase == TH_CALL_PARKED)
 			th_jw_kbool(w, "parked", true);
 		th_jw_kstr(w, "reason",
 			   c->phase == TH_CALL_ASKED
-			       ? c->reason
+			       ? wait_text(c->reason)
 			       : TH_STR("nobody knows whether an action happened; a person must "
 					"say"));
 		th_jw_object_end(w);
 	}
 	for (const struct th_delegation *g = l->children; g; g = g->next)
-		put_waits(g->child, w);
+		more += put_waits(g->child, list, w);
+	return more;
 }
 
 /* `child` NULL: the session goes on. */
@@ -49,7 +65,7 @@ void th_delegation_waits(struct th_live *l, const struct th_call *c, struct th_s
 
 	th_jw_array(&w);
 	if (child)
-		put_waits(child, &w);
+		d.more = put_waits(child, &list, &w);
 	th_jw_array_end(&w);
 	d.waits = th_buf_str(&list);
 	if (th_buf_check(&list, "what a session waits for", &err))

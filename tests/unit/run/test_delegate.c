@@ -915,6 +915,51 @@ static void two_calls_of_one_id(void **unused)
 	end(w);
 }
 
+/* What DELEGATION_WAITS says when so many calls wait, each of 4,000 bytes. */
+static const char *many_wait(struct world *w, int count)
+{
+	struct th_buf items = TH_BUF_INIT(TH_MIB);
+	char what[4001];
+
+	memset(what, 'x', sizeof(what) - 1);
+	what[sizeof(what) - 1] = '\0';
+	for (int i = 0; i < count; i++)
+		th_buf_printf(&items,
+			      "%s{\"type\":\"function_call\",\"id\":\"f%d\",\"call_id\":\"r%d\","
+			      "\"name\":\"risky\",\"arguments\":\"{\\\"what\\\":\\\"%s\\\"}\","
+			      "\"status\":\"completed\"}",
+			      i ? "," : "", i, i, what);
+	answer(w, "a1", ASK("c1"));
+	answer(w, child(w, 0), items.ptr);
+	th_buf_deinit(&items);
+	assert_int_equal(fold(w)->state, TH_STATE_WAITING);
+	return data_of(w, "a1", TH_EV_DELEGATION_WAITS);
+}
+
+/* More than the event has room for: the others are counted. */
+static void what_waits_has_a_size(void **unused)
+{
+	struct world *w = begin(TEAM("", ""));
+	const char *told = many_wait(w, 64);
+	struct th_err err = { 0 };
+
+	(void)unused;
+	assert_non_null(strstr(told, "\"r63\""));
+	assert_null(strstr(told, "\"more\""));
+	end(w);
+
+	w = begin(TEAM("", ""));
+	told = many_wait(w, 100);
+	assert_non_null(strstr(told, "\"r63\""));
+	assert_null(strstr(told, "\"r99\""));
+	assert_non_null(strstr(told, "\"more\":"));
+	assert_true(strlen(told) < 300 * TH_KIB);
+	assert_int_equal(
+	    th_driver_decide(w->driver, w->h, TH_STR("r99"), true, TH_STR("me"), TH_STR(""), &err),
+	    TH_OK);
+	end(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -931,6 +976,7 @@ int main(void)
 		cmocka_unit_test(one_that_is_missing_is_not_begun_again),
 		cmocka_unit_test(one_that_was_taken_is_unknown),
 		cmocka_unit_test(two_calls_of_one_id),
+		cmocka_unit_test(what_waits_has_a_size),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
