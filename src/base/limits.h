@@ -109,8 +109,6 @@
 #define TH_STORE_PATH_MAX 3840          /* leaves room for the names beside it */
 #define TH_STORE_BUSY_MS 10000          /* how long another process may write */
 #define TH_STORE_CACHE_MAX (1 * TH_MIB) /* pages that one connection keeps */
-#define TH_FLEET_REQUESTS 256           /* under way: from so many on commits are shared, */
-#define TH_FLEET_COMMIT_MS 2            /* at most one in this time */
 #define TH_STORE_WAL_PAGES 4096         /* written back to the database when the log has more */
 #define TH_STORE_RECENT_MAX                                                  \
 	(512 * TH_KIB) /* newer than the rows of sessions, then carried over \

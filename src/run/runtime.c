@@ -43,21 +43,14 @@ static void on_flush(void *ctx)
 {
 	struct th_runtime *rt = ctx;
 
-	rt->flushed_ms = th_loop_now_ms(rt->loop);
 	th_driver_flush(rt->driver);
 }
 
-/* A commit of one session costs nearly as much as one of fifty.  With many requests under way there
- * are soon more to share it, so it is not made right after another. */
 static void world_flush_soon(void *ctx)
 {
 	struct th_runtime *rt = ctx;
-	uint64_t due_ms = rt->flushed_ms + TH_FLEET_COMMIT_MS, now_ms = th_loop_now_ms(rt->loop);
 
-	if (now_ms >= due_ms || th_fetch_count(rt->fetcher) < TH_FLEET_REQUESTS)
-		th_loop_defer(rt->loop, &rt->flush);
-	else
-		th_timer_start(&rt->flush_later, due_ms - now_ms, 0);
+	th_loop_defer(rt->loop, &rt->flush);
 }
 
 static void on_timer(void *ctx)
@@ -178,7 +171,6 @@ enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_
 		code = th_loop_new(&rt->loop, err);
 		rt->own_loop = !code;
 	}
-	th_timer_init(&rt->flush_later, rt->loop, on_flush, rt);
 	so.loop = rt->loop;
 	if (!code)
 		code = th_store_open(options->store_url, &so, &rt->store, err);
@@ -223,7 +215,6 @@ struct th_runtime *th_runtime_free(struct th_runtime *rt)
 		rt->failed = true;
 	th_loop_undefer(rt->loop, &rt->flush);
 	th_loop_undefer(rt->loop, &rt->reap);
-	th_timer_stop(&rt->flush_later);
 	rt->person = th_person_free(rt->person);
 	if (rt->otlp && rt->own_loop)
 		th_otlp_drain(rt->otlp, TH_OTLP_END_MS);

@@ -79,8 +79,6 @@ struct th_runtime {
 	struct th_driver *driver;
 	struct th_deferred flush, reap;
 	size_t child_count; /* sessions with a parent */
-	struct th_timer flush_later;
-	uint64_t flushed_ms;
 	struct th_hosted *sessions;
 	struct th_hosted **by_index; /* by the driver's handle index */
 	size_t by_index_cap;
