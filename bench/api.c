@@ -9,7 +9,8 @@
  *        ideal_percent counts from before the first session is made to the last one's end,
  *        steady_percent the turns between, from when each session has had one.
  * busy:  the same with a model that answers at once: CPU per turn. watch=1: a watcher is told
- *        everything (deltas, items, events); guard=1: a guardrail at each of the four stages.
+ *        everything (deltas, items, events); guard=1: a guardrail at each of the four stages;
+ *        hook=1: a function hears of each of the seven hooks.
  * soak:  one session after the other; resident memory after the first tenth and at the end.
  */
 #include "bench.h"
@@ -20,7 +21,7 @@ static struct {
 	struct thole_runtime *rt;
 	struct thole_agent *agent;
 	const char *mode;
-	long sessions, finished, calls, notes, checks;
+	long sessions, finished, calls, notes, checks, hooks;
 	double first_us,
 	    last_us; /* when each session has had its first turn with a call, its last */
 	long last_calls;
@@ -48,6 +49,12 @@ static void weather(void *ctx, struct thole_call *call)
 			b.first_us = b.last_us;
 	}
 	check(thole_call_done(call, "The weather in Paris is sunny, 21 degrees.", &err));
+}
+
+static void heard(void *ctx, struct thole_session *s, const struct thole_note *note)
+{
+	(void)ctx, (void)s, (void)note;
+	b.hooks++;
 }
 
 /* Guardrails of every stage, all of which pass. */
@@ -96,9 +103,11 @@ static void all_at_once(long latency_ms)
 	wall = bench_wall_us() - wall;
 	turns = (double)(b.calls + b.finished);
 	rate = turns / wall * 1e6;
-	printf("{\"bench\":\"api %s\",\"sessions\":%ld,\"turns\":%.0f,\"notes\":%ld,\"checks\":%ld,"
+	printf("{\"bench\":\"api "
+	       "%s\",\"sessions\":%ld,\"turns\":%.0f,\"notes\":%ld,\"checks\":%ld,\"hooks\":%ld,"
 	       "\"cpu_us_turn\":%.2f,\"turns_s\":%.1f,\"cpu_percent\":%.2f",
-	       b.mode, b.sessions, turns, b.notes, b.checks, cpu / turns, rate, cpu / wall * 100);
+	       b.mode, b.sessions, turns, b.notes, b.checks, b.hooks, cpu / turns, rate,
+	       cpu / wall * 100);
 	if (latency_ms > 0) {
 		ideal = (double)b.sessions * 1000 / (double)latency_ms;
 		steady = (double)(b.last_calls - b.sessions) / (b.last_us - b.first_us) * 1e6;
@@ -165,6 +174,8 @@ int main(int argc, char **argv)
 			check(thole_agent_guardrail(b.agent, names[i], (enum thole_stage)i, true,
 						    passes, NULL, &err));
 	}
+	for (int i = 0; bench_number(argc, argv, "hook", 0) && i <= THOLE_HOOK_TOOL_END; i++)
+		check(thole_agent_hook(b.agent, (enum thole_hook)i, false, heard, NULL, &err));
 	if (strcmp(b.mode, "soak") == 0)
 		one_after_the_other();
 	else
