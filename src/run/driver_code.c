@@ -177,9 +177,7 @@ static enum th_code copy_data(void *ctx, const struct th_event *ev, const struct
 static enum th_code event_data(struct th_live *l, uint64_t seq, struct th_buf *out,
 			       struct th_err *err)
 {
-	struct th_driver *d = l->driver;
-
-	return d->world.ops->read(d->world.ctx, th_str_of(l->id), seq, seq, copy_data, out, err);
+	return th_live_read(l, seq, seq, copy_data, out, err);
 }
 
 /* ---- guardrails -------------------------------------------------------------------------- */

@@ -234,12 +234,30 @@ static enum th_code past_read_event(void *ctx, const struct th_event *ev,
 /* False: the log cannot be read, and the session is lost. */
 static bool past_read(struct th_live *l, struct past_call *p, uint64_t from, uint64_t to)
 {
-	struct th_driver *d = l->driver;
 	struct th_err err = { 0 };
 
-	if (!d->world.ops->read(d->world.ctx, th_str_of(l->id), from, to, past_read_event, p, &err))
+	if (!th_live_read(l, from, to, past_read_event, p, &err))
 		return true;
 	th_live_lose(l, &err);
+	return false;
+}
+
+/* A call that the fold still has needs no reading. */
+static bool past_of_fold(const struct th_live *l, struct past_call *p, uint64_t intent_seq,
+			 uint64_t outcome_seq)
+{
+	struct th_jw w = th_jw(&p->tool);
+
+	for (size_t i = 0; i < l->fold.call_count; i++) {
+		const struct th_call *c = &l->fold.calls[i];
+
+		if (!th_str_eq(c->call_id, p->call_id) ||
+		    (intent_seq ? c->intent_seq != intent_seq : c->outcome_seq != outcome_seq))
+			continue;
+		th_jw_str(&w, c->tool);
+		th_buf_add(&p->arguments, c->arguments);
+		return true;
+	}
 	return false;
 }
 
@@ -283,7 +301,7 @@ static void on_intent(struct th_live *l, const struct th_event *ev)
 	if (!begin(&t, l, l->fold.agent, TH_HOOK_TOOL_START, ev->seq))
 		return;
 	past_init(&p, ev->call);
-	if (past_read(l, &p, ev->cause, ev->cause)) {
+	if (past_of_fold(l, &p, ev->seq, 0) || past_read(l, &p, ev->cause, ev->cause)) {
 		put_call(&t, &p);
 		th_jw_kraw(&t.w, "class", th_json_raw_get(ev->data, "class"));
 	}
@@ -308,7 +326,8 @@ static void on_outcome(struct th_live *l, const struct th_event *ev)
 	past_init(&p, ev->call);
 	(void)past_read_event(&p, ev, NULL, NULL);
 	/* Its cause is the intent, whose cause is the call. */
-	if (past_read(l, &p, p.before, p.before) && past_read(l, &p, p.before, p.before) &&
+	if ((past_of_fold(l, &p, 0, ev->seq) ||
+	     (past_read(l, &p, p.before, p.before) && past_read(l, &p, p.before, p.before))) &&
 	    result_guards(l, &p) == 0)
 		tell_result(l, &p, ev->seq);
 	past_deinit(&p);

@@ -101,6 +101,7 @@ struct th_live {
 	struct th_digest head;
 	int64_t epoch, created_ms;
 	uint64_t durable_seq;
+	const struct th_append *fresh; /* what has just become durable, while that is told */
 	struct th_pending pending;
 	struct th_live *dirty_next;
 	bool dirty, pumping, lost;
@@ -200,6 +201,10 @@ bool th_live_choose(struct th_live *l);
 /* Works off the queued effects. */
 void th_live_pump(struct th_live *l);
 void th_live_lose(struct th_live *l, const struct th_err *err);
+/* Events that are durable, in order: as the store's read, which what is fresh need not be asked of.
+ */
+TH_NODISCARD enum th_code th_live_read(const struct th_live *l, uint64_t from, uint64_t to,
+				       th_event_fn *fn, void *ctx, struct th_err *err);
 /* Copied into the next transaction. */
 TH_NODISCARD enum th_code th_driver_add_blob(struct th_driver *d, const struct th_blob *blob,
 					     struct th_err *err);

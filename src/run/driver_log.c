@@ -287,6 +287,23 @@ static void forget_effects(struct th_driver *d, const struct th_append *a)
 		d->world.ops->tool_forget(d->world.ctx, a->row->session_id, ids, count);
 }
 
+enum th_code th_live_read(const struct th_live *l, uint64_t from, uint64_t to, th_event_fn *fn,
+			  void *ctx, struct th_err *err)
+{
+	const struct th_append *a = l->fresh;
+	struct th_driver *d = l->driver;
+	enum th_code code = TH_OK;
+
+	if (!a || from <= a->seq_before || to > a->seq_before + a->event_count)
+		return d->world.ops->read(d->world.ctx, th_str_of(l->id), from, to, fn, ctx, err);
+	for (uint64_t seq = from; seq <= to && !code; seq++) {
+		size_t at = (size_t)(seq - a->seq_before - 1);
+
+		code = fn(ctx, &a->events[at], &a->digests[at], err);
+	}
+	return code;
+}
+
 static void append_done(struct th_driver *d, struct th_handle h, const struct th_append *a)
 {
 	struct th_live *l = th_driver_find(d, h);
@@ -307,6 +324,7 @@ static void append_done(struct th_driver *d, struct th_handle h, const struct th
 		return;
 	}
 	l->durable_seq = a->seq_before + a->event_count;
+	l->fresh = a;
 	for (size_t i = 0; l && i < a->event_count; i++) {
 		if (l->observer.event)
 			l->observer.event(l->observer.ctx, h, &a->events[i]);
@@ -316,6 +334,9 @@ static void append_done(struct th_driver *d, struct th_handle h, const struct th
 	}
 	forget_effects(d, a);
 	th_live_release(d, h);
+	l = th_driver_find(d, h);
+	if (l)
+		l->fresh = NULL;
 }
 
 static void commit_recycle(struct th_driver *d, struct th_commit *c)
