@@ -60,9 +60,10 @@ const struct th_command th_command_export = {
 	.text =
 	    "Prints session NAME as JSON lines: its log with the digests that chain it, and its "
 	    "pictures. With it come\n"
-	    "the sessions it was forked from and those that work on its calls. It stays as it "
-	    "is; who goes on with the copy\n"
-	    "should not go on with this one too.\n\n"
+	    "those that work on its calls, and of what it was forked from the part that it "
+	    "shares, which is stopped\n"
+	    "there. It stays as it is; who goes on with the copy should not go on with this one "
+	    "too.\n\n"
 	    "Examples:\n"
 	    "  thole export report > report.jsonl\n"
 	    "  thole export report | ssh other thole import && ssh other thole resume report\n",
@@ -75,23 +76,45 @@ const struct th_command th_command_export = {
 
 struct source {
 	FILE *file;
-	char *line;
-	size_t cap;
+	struct th_buf line;
+	char chunk[64 * 1024];
+	size_t at, count; /* of the chunk: read so far, and there */
 };
+
+/* The rest of the chunk, or its next line; true: the line is whole. */
+static bool take_chunk(struct source *s)
+{
+	const char *from = s->chunk + s->at;
+	const char *end = memchr(from, '\n', s->count - s->at);
+	size_t len = end ? (size_t)(end - from) : s->count - s->at;
+
+	th_buf_add(&s->line, th_str_n(from, len));
+	s->at += len + (end ? 1 : 0);
+	return end;
+}
 
 static int next_line(void *ctx, struct th_str *ret, struct th_err *err)
 {
 	struct source *s = ctx;
-	ssize_t len;
+	bool whole = false;
 
-	errno = 0;
-	len = getline(&s->line, &s->cap, s->file);
-	if (len < 0 && (ferror(s->file) || errno))
-		return th_fail(err, TH_EIO, "cannot be read: %s", strerror(errno));
-	if (len < 0)
-		return 0;
-	*ret = th_str_n(s->line, (size_t)len);
-	return 1;
+	th_buf_clear(&s->line);
+	while (!whole) {
+		if (s->at == s->count) {
+			s->at = 0;
+			s->count = fread(s->chunk, 1, sizeof(s->chunk), s->file);
+		}
+		if (s->count == 0)
+			break;
+		whole = take_chunk(s);
+		if (s->line.failed)
+			return th_fail(err, TH_ELIMIT, "it has more than %zu bytes",
+				       TH_JSON_SIZE_MAX);
+	}
+	if (ferror(s->file))
+		return th_fail(err, TH_EIO, "it cannot be read: %s", strerror(errno));
+	*ret = th_buf_str(&s->line);
+	return whole || s->line.len;
 }
 
 static int import_from(struct th_store *store, struct source *s, struct th_arena *a)
@@ -113,7 +136,7 @@ static int run_import(const struct th_command *self, int argc, char **argv)
 	struct th_operands rest;
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
 	struct th_arena a TH_CLEANUP(th_arena_deinit);
-	struct source s = { .file = stdin };
+	struct source s = { .file = stdin, .line = TH_BUF_INIT(TH_JSON_SIZE_MAX) };
 	struct th_err err = {};
 	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
 	int exit_code;
@@ -131,7 +154,7 @@ static int run_import(const struct th_command *self, int argc, char **argv)
 	if (!s.file)
 		return th_cli_die(1, "%s cannot be opened: %s", rest.list[0], strerror(errno));
 	exit_code = import_from(store, &s, &a);
-	free(s.line);
+	th_buf_deinit(&s.line);
 	if (s.file != stdin)
 		(void)fclose(s.file);
 	return exit_code;
@@ -144,9 +167,10 @@ const struct th_command th_command_import = {
 	.text =
 	    "Reads FILE, or standard input, checks every event against the chain of digests and "
 	    "every picture against\n"
-	    "its hash, and writes the session into the log: all of it, or nothing. It keeps its "
-	    "name, which is printed; a\n"
-	    "log that has one of that name is left as it is. What was under way is settled as "
+	    "its hash, and writes all sessions of the file into the log in one transaction, or "
+	    "nothing. The session keeps its\n"
+	    "name, which is printed; a log that has one of that name is left as it is. What was "
+	    "under way is settled as "
 	    "after a crash when it goes\n"
 	    "on. Its agent may run commands: take in what you trust.\n\n"
 	    "Examples:\n"
