@@ -176,20 +176,23 @@ TH_API int thole_runtime_log(struct thole_runtime *rt, const char *session_id, u
 			     thole_line_fn *fn, void *ctx, struct thole_error *err);
 
 /*
- * A session with its log, digests and pictures (and the sessions it was forked from or that work
- * for it) as lines, for thole_runtime_import or `thole import`, in another store or on another
- * machine. `line` and the callback: as of thole_runtime_log; the line has no end of line.  ENOENT;
- * ELIMIT: a picture of more than 40 MiB.
+ * A session with its log, digests and pictures as lines, for thole_runtime_import or `thole
+ * import`, in another store or on another machine.  With it come those that work for it, and of
+ * what it was forked from the part that it shares, which is a stopped session there.  `line` and
+ * the callback: as of thole_runtime_log; the line has no end of line.  ENOENT; ELIMIT: a picture
+ * of more than 40 MiB, or in all more than 4096 sessions, 57344 events, 16384 pictures or 1 GiB;
+ * ECORRUPT: a session that works for it is missing.
  */
 TH_API int thole_runtime_export(struct thole_runtime *rt, const char *session_id, thole_line_fn *fn,
 				void *ctx, struct thole_error *err);
 
 /*
  * Takes in those lines, each ended by a newline: every event is checked against the chain of
- * digests, every picture against its hash.  All of the session is written, or nothing.  It keeps
- * its name, which *ret (it may be NULL) gets, and can be opened then; what was under way is settled
- * as after a crash.  The other copy is not told: only one of them should go on.  EEXIST: the store
- * has it.  EPROTO, ECORRUPT, ELIMIT: the sentence names the line.
+ * digests, every picture against its hash.  All sessions of the file are written in one
+ * transaction, or none.  The session keeps its name, which *ret (it may be NULL) gets, and can be
+ * opened then; what was under way is settled as after a crash.  The other copy is not told: only
+ * one of them should go on.  EEXIST: the store has it.  EPROTO, ECORRUPT, ELIMIT: the sentence
+ * names the line.
  */
 TH_API int thole_runtime_import(struct thole_runtime *rt, const void *bytes, size_t size,
 				char **ret, struct thole_error *err);

@@ -194,7 +194,11 @@
 	(2 * TH_MIB) /* a journal this long is looked through for what is forgotten */
 
 /* run */
-#define TH_CARRY_BLOB_MAX (40 * TH_MIB) /* of a session that is exported: one line holds it */
+#define TH_CARRY_BLOB_MAX (40 * TH_MIB)       /* of a session that is exported: one line holds it */
+#define TH_CARRY_SESSIONS_MAX 4096            /* that belong to it, itself included */
+#define TH_CARRY_EVENTS_MAX 57344             /* of all of them: one transaction takes them in */
+#define TH_CARRY_BLOBS_MAX 16384              /* of all of them */
+#define TH_CARRY_SIZE_MAX TH_BATCH_MEMORY_MAX /* lines of the file */
 #define TH_POLL_FIRST_MS 500 /* between two looks at an answer in the background; doubles */
 #define TH_POLL_MAX_MS 8000
 #define TH_MODEL_CONNECT_MS 20000 /* name, TCP and TLS of a model request */

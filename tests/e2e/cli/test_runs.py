@@ -529,6 +529,10 @@ class Exports(house.House):
         self.assertEqual(sorted(self.good("sessions", "--store", other, "--names").out.split()), ["mine", "yours"])
         self.good("log", "--verify", "--store", other)
         self.bad(1, "has a session yours already", "import", "--store", other, file)
+        # Of what it was forked from only what it shares is there, stopped.
+        self.assertIn("stopped", self.good("sessions", "--store", other).out)
+        self.assertIn("only what a fork shares", self.good("log", "mine", "--json", "--store", other).out)
+        self.bad(1, "waits for", "approve", "mine", "--store", other)
         self.good("approve", "yours", "--store", other)
         self.assertIn("one", self.good("resume", "yours", "--store", other).out)
         self.assertEqual((self.work / "made.txt").read_text(), "hello\n")
@@ -540,9 +544,13 @@ class Exports(house.House):
         self.bad(1, ["line 4", "is not what was written"], "import", "--store", third, file)
         file.write_text("".join(lines[:-1]))
         self.bad(1, "before its end", "import", "--store", third, file)
-        self.assertEqual(self.good("sessions", "--store", third, "--names").out, "mine\n")  # a parent, whole
+        file.write_bytes(b" " * (64 << 20))
+        self.bad(1, ["line 1", "empty"], "import", "--store", third, file)
+        file.write_bytes(b" " * ((64 << 20) + 1))
+        self.bad(1, "line 1: it has more than 67108864 bytes", "import", "--store", third, file)
         file.write_text("hello\n")
         self.bad(1, "line 1", "import", "--store", third, file)
+        self.assertEqual(self.good("sessions", "--store", third, "--names").out, "")  # nothing, also of what it needs
         self.bad(1, "cannot be opened", "import", "--store", third, "gone")
         self.bad(2, "one file", "import", "a", "b")
         self.bad(2, "needs the name", "export")

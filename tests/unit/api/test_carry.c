@@ -207,6 +207,20 @@ static void a_session_moves(void **state)
 	assert_non_null(strstr(file.ptr, "{\"blob\":\""));
 	GOOD(thole_runtime_free(here));
 	here = runtime_at(scripted_url(model), "memory:");
+	/* An event's picture is there, or nothing is. */
+	{
+		char *from = strstr(file.ptr, "{\"blob\":\""), *to = strchr(from, '\n') + 1;
+		struct th_buf torn = TH_BUF_INIT(TH_MIB);
+
+		th_buf_add(&torn, th_str_n(file.ptr, (size_t)(from - file.ptr)));
+		th_buf_add_cstr(&torn, to);
+		BAD(THOLE_ECORRUPT, thole_runtime_import(here, torn.ptr, torn.len, NULL, &error));
+		assert_non_null(strstr(error.text, "which an event names, is missing"));
+		th_buf_deinit(&torn);
+		GOOD(thole_runtime_list(here, NULL, 0, &list, &error));
+		assert_string_equal(list, "[]");
+		thole_free(list);
+	}
 	import_into(here, &file, "other");
 	GOOD(thole_runtime_list(here, NULL, 0, &list, &error));
 	assert_int_equal(scripted_count(list, "\"session_id\""), 2);
@@ -262,6 +276,11 @@ static void a_session_moves_with_its_delegate(void **state)
 	assert_int_equal(thole_session_state(s), THOLE_WAITING);
 	GOOD(thole_runtime_export(here, "mine", add_line, &early, &error));
 	assert_int_equal(scripted_count(early.ptr, "{\"thole_session\":1"), 2);
+	/* Without who works for it nothing gets in: that one would be begun again. */
+	BAD(THOLE_EPROTO, thole_runtime_import(
+			      there, strstr(early.ptr + 1, "{\"thole_session\":1"),
+			      strlen(strstr(early.ptr + 1, "{\"thole_session\":1")), NULL, &error));
+	assert_non_null(strstr(error.text, "works for mine, is missing"));
 	import_into(there, &early, "mine");
 	GOOD(thole_session_open(there, lead, "mine", &s, &error));
 	GOOD(thole_session_approve(s, "k1", "me", &error));
