@@ -522,8 +522,9 @@ TH_API int thole_session_approve(struct thole_session *s, const char *call_id, c
 				 struct thole_error *err);
 TH_API int thole_session_reject(struct thole_session *s, const char *call_id, const char *by,
 				const char *message, struct thole_error *err);
-/* The same, and so with every later call of this tool in this session; what cannot be undone, or
- * what the model's provider wants checked, is asked about all the same. */
+/* The same, and so with every other call of this tool in this session, now or later; what a rule
+ * asks about that names arguments, path or domain, what cannot be undone, or what the model's
+ * provider wants checked, is asked about all the same. */
 TH_API int thole_session_approve_always(struct thole_session *s, const char *call_id,
 					const char *by, struct thole_error *err);
 TH_API int thole_session_reject_always(struct thole_session *s, const char *call_id, const char *by,

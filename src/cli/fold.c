@@ -208,7 +208,8 @@ static void docs_agents(struct th_buf *out)
 	    "for; never what the provider wants checked, what cannot be undone, or what repeats an "
 	    "action of unknown outcome. `approve_from` is asked after the rules and can only make "
 	    "a person be asked; `decide_from` is asked then, and may decide in the person's "
-	    "place.\n");
+	    "place. What a person says of a tool for good does not lift a rule with `arguments`, "
+	    "`path` or `domain`.\n");
 	th_buf_add_cstr(out, "\n## Configuration\n\n`$XDG_CONFIG_HOME/thole/config.yaml`, or "
 			     "`--config FILE`. Later wins: "
 			     "defaults, this file, environment, agent file, options.\n\n");

@@ -229,6 +229,8 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	  "SHA-256 of tool and arguments; approvals and intents name it")            \
 	F(ev_call, str, policy, "policy", TH_REQ, "run, ask or refuse")              \
 	F(ev_call, str, reason, "reason", 0, "why policy asks or refuses")           \
+	F(ev_call, bool, each, "each", 0,                                            \
+	  "a rule asks that names its arguments, path or domain: decided each time") \
 	F(ev_call, bool, unknown, "unknown", 0, "there is no tool of that name")     \
 	F(ev_call, raw, safety_checks, "safety_checks", 0,                           \
 	  "the provider's pending checks; always ask")                               \

@@ -13,7 +13,7 @@ static bool listed(const struct th_strs *list, struct th_str name)
 
 static struct th_verdict ask(struct th_str reason)
 {
-	return (struct th_verdict){ TH_POLICY_ASK, reason };
+	return (struct th_verdict){ .policy = TH_POLICY_ASK, .reason = reason };
 }
 
 /* The provider's own words for why it wants a person, one line. */
@@ -40,14 +40,15 @@ struct th_verdict th_policy_decide(const struct th_agent *agent, const struct th
 {
 	if (!spec)
 		return (struct th_verdict){
-			TH_POLICY_REFUSE,
-			th_arena_printf(a, "there is no tool named \"%.*s\"",
-					TH_FMT(th_utf8_cut(call->tool, 80))),
+			.policy = TH_POLICY_REFUSE,
+			.reason = th_arena_printf(a, "there is no tool named \"%.*s\"",
+						  TH_FMT(th_utf8_cut(call->tool, 80))),
 		};
 	if (call->incomplete)
 		return (struct th_verdict){
-			TH_POLICY_REFUSE,
-			TH_STR("the answer was cut inside this call, so it was not run")
+			.policy = TH_POLICY_REFUSE,
+			.reason =
+			    TH_STR("the answer was cut inside this call, so it was not run")
 		};
 	if (call->safety_checks.len > 0)
 		return ask(checks_reason(call, a));
@@ -55,7 +56,23 @@ struct th_verdict th_policy_decide(const struct th_agent *agent, const struct th
 		return ask(TH_STR("this cannot be undone"));
 	if (spec->ask || listed(&agent->approve, spec->name))
 		return ask(TH_STR("the agent file asks for approval of this tool"));
-	return (struct th_verdict){ TH_POLICY_RUN, { 0 } };
+	return (struct th_verdict){ .policy = TH_POLICY_RUN, .reason = { 0 } };
+}
+
+/* More than which tool it is, and what that may do. */
+static bool looks_into(const struct th_agent_rule *rule)
+{
+	return rule->arguments.len || rule->path.len || rule->domain.len;
+}
+
+static struct th_verdict ask_by(const struct th_agent_rule *rule)
+{
+	struct th_verdict v =
+	    ask(rule->message.len ? rule->message
+				  : TH_STR("a rule of the agent file asks for approval of this"));
+
+	v.each = looks_into(rule);
+	return v;
 }
 
 struct th_verdict th_policy_rules(const struct th_agent *agent, const struct th_call *call,
@@ -68,19 +85,17 @@ struct th_verdict th_policy_rules(const struct th_agent *agent, const struct th_
 		return otherwise;
 	switch ((enum th_rule_decision)rule->decide) {
 	case TH_RULE_RUN:
-		return must_ask ? otherwise : (struct th_verdict){ TH_POLICY_RUN, { 0 } };
+		return must_ask ? otherwise
+				: (struct th_verdict){ .policy = TH_POLICY_RUN, .reason = { 0 } };
 	case TH_RULE_ASK:
-		return otherwise.policy == TH_POLICY_ASK && must_ask
-			   ? otherwise
-			   : ask(rule->message.len
-				     ? rule->message
-				     : TH_STR(
-					   "a rule of the agent file asks for approval of this"));
+		return otherwise.policy == TH_POLICY_ASK && must_ask ? otherwise : ask_by(rule);
 	case TH_RULE_REFUSE:
-		return (struct th_verdict){ TH_POLICY_REFUSE,
-					    rule->message.len
-						? rule->message
-						: TH_STR("a rule of the agent file forbids this") };
+		return (struct th_verdict){
+			.policy = TH_POLICY_REFUSE,
+			.reason = rule->message.len
+				      ? rule->message
+				      : TH_STR("a rule of the agent file forbids this")
+		};
 	}
 	return otherwise;
 }
@@ -114,10 +129,11 @@ struct th_verdict th_policy_repeat(const struct th_agent *agent, const struct th
 		    a, "it repeats an action that may have happened already (event %llu)%s%.*s",
 		    seq, otherwise.reason.len ? "; " : "", TH_FMT(otherwise.reason)));
 	return (struct th_verdict){
-		TH_POLICY_REFUSE,
-		th_arena_printf(a,
-				"it is the same action as the one of unknown outcome (event %llu), "
-				"which may have happened already; look first (%s), then decide",
-				seq, how_to_look(doubt)),
+		.policy = TH_POLICY_REFUSE,
+		.reason = th_arena_printf(
+		    a,
+		    "it is the same action as the one of unknown outcome (event %llu), "
+		    "which may have happened already; look first (%s), then decide",
+		    seq, how_to_look(doubt)),
 	};
 }

@@ -14,6 +14,7 @@
 struct th_verdict {
 	enum th_policy policy;
 	struct th_str reason; /* of ask and refuse; in the arena or static */
+	bool each;            /* of ask: a rule that looks into the call; "always" lifts it not */
 };
 
 /* `spec` NULL: the tool does not exist.  `computer` calls have a spec too (made by the caller). */

@@ -141,6 +141,7 @@ struct th_call {
 	bool approved;                 /* by a person */
 	bool was_asked;                /* a person was asked about it */
 	bool unknown_tool;             /* there is none of that name */
+	bool each;                     /* a rule asks that looks into such calls */
 	bool verbatim;                 /* DENIED: `reason` is all that the model is told */
 	enum th_call_child child;      /* INTENDED: of the session that works on it */
 	size_t handoff; /* index + 1 of the agent's handoff that it asks for; 0: none */
@@ -307,8 +308,9 @@ void th_session_wake(struct th_session *s, struct th_effects *ret);
 /* Of a team: the agent that speaks, and what is said of a tool for good (NULL: nothing). */
 const struct th_member *th_session_member(const struct th_session *s);
 const struct th_sticky *th_session_sticky(const struct th_session *s, struct th_str tool);
-/* May what is said for good of its tool decide about it?  Never of what cannot be undone, repeats
- * an action of unknown outcome, or is doubted by the provider. */
+/* May what is said for good of its tool decide about it?  Never of what a rule asks about that
+ * looks into the call, what cannot be undone, repeats an action of unknown outcome, or is doubted
+ * by the provider. */
 bool th_session_sticks(const struct th_session *s, const struct th_call *c);
 /* The first call of the tool that waits for a decision and that such a word decides, or NULL. */
 const struct th_call *th_session_also(const struct th_session *s, struct th_str tool);

@@ -145,6 +145,7 @@ enum th_code th_on_call(struct th_step *st)
 	if (code)
 		return code;
 	c->unknown_tool = d.unknown;
+	c->each = d.each;
 	c->class = (enum th_class) class;
 	c->policy = (enum th_policy)policy;
 	c->arguments = th_arena_str(&s->turn, d.arguments);

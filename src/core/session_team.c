@@ -28,7 +28,7 @@ const struct th_sticky *th_session_sticky(const struct th_session *s, struct th_
 
 bool th_session_sticks(const struct th_session *s, const struct th_call *c)
 {
-	return !c->safety_checks.len && c->class != TH_CLASS_X &&
+	return !c->each && !c->safety_checks.len && c->class != TH_CLASS_X &&
 	       !th_doubts_find(&s->doubts, c->digest);
 }
 

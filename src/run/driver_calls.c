@@ -85,23 +85,28 @@ static void look_before_repeat(struct th_live *l, enum th_class class, const cha
 			       struct th_arena *a, struct th_verdict *verdict)
 {
 	const struct th_doubt *doubt = th_doubts_find(&l->fold.doubts, digest);
+	bool each = verdict->each;
 
 	if (doubt && class != TH_CLASS_R && class != TH_CLASS_L)
 		*verdict = th_policy_repeat(l->outfit->agent, doubt, *verdict, a);
+	verdict->each = each;
 }
 
-/* A person said so for good; never of what cannot be undone, or what the provider doubts. */
+/* A person said so for good; never of what a rule asks about that looks into the call, or what the
+ * provider doubts. */
 static struct th_verdict stuck_to(const struct th_live *l, const struct th_call *c,
 				  struct th_verdict otherwise)
 {
 	const struct th_sticky *sticky = th_session_sticky(&l->fold, c->tool);
 
-	if (!sticky || otherwise.policy != TH_POLICY_ASK || c->safety_checks.len)
+	if (!sticky || otherwise.policy != TH_POLICY_ASK || otherwise.each || c->safety_checks.len)
 		return otherwise;
 	if (sticky->approve)
-		return (struct th_verdict){ TH_POLICY_RUN, TH_STR("approved for good") };
-	return (struct th_verdict){ TH_POLICY_REFUSE,
-				    sticky->message.len ? sticky->message : TH_STR(TH_REJECTED) };
+		return (struct th_verdict){ .policy = TH_POLICY_RUN,
+					    .reason = TH_STR("approved for good") };
+	return (struct th_verdict){ .policy = TH_POLICY_REFUSE,
+				    .reason = sticky->message.len ? sticky->message
+								  : TH_STR(TH_REJECTED) };
 }
 
 /* The arguments in our form, which fit the schema where the tool says so.  False: *ret_why is for
@@ -157,17 +162,19 @@ static struct th_verdict by_code(struct th_live *l, const struct th_call *c, enu
 	th_jw_kraw(&w, "arguments", arguments);
 	th_jw_object_end(&w);
 	if (!th_live_ask_now(l, TH_ASK_APPROVAL, function, th_buf_str(&input), &answer))
-		otherwise =
-		    (struct th_verdict){ TH_POLICY_ASK,
-					 TH_STR("the code that decides about approvals failed") };
+		otherwise = (struct th_verdict){
+			.policy = TH_POLICY_ASK,
+			.reason = TH_STR("the code that decides about approvals failed")
+		};
 	else if (th_json_unescape(th_buf_str(&answer), &why))
-		otherwise =
-		    (struct th_verdict){ TH_POLICY_ASK,
-					 th_arena_str(a, th_utf8_cut(th_buf_str(&why), 1000)) };
+		otherwise = (struct th_verdict){ .policy = TH_POLICY_ASK,
+						 .reason = th_arena_str(
+						     a, th_utf8_cut(th_buf_str(&why), 1000)) };
 	else if (!th_str_is(th_buf_str(&answer), "null") &&
 		 !th_str_is(th_buf_str(&answer), "false"))
-		otherwise = (struct th_verdict){ TH_POLICY_ASK,
-						 TH_STR("the agent's code asks for approval") };
+		otherwise =
+		    (struct th_verdict){ .policy = TH_POLICY_ASK,
+					 .reason = TH_STR("the agent's code asks for approval") };
 	th_buf_deinit(&input);
 	th_buf_deinit(&answer);
 	th_buf_deinit(&why);
@@ -227,17 +234,18 @@ void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str ite
 	if (c->handoff) {
 		spec = &handoff_spec;
 		class = TH_CLASS_L;
-		verdict = (struct th_verdict){ TH_POLICY_RUN, { 0 } };
+		verdict = (struct th_verdict){ .policy = TH_POLICY_RUN, .reason = { 0 } };
 	}
 	d.unknown = !spec;
 	if (c->computer) {
 		if (computer_arguments(l, item, &a, &arguments, &class, &err)) {
 			th_buf_clear(&arguments);
 			th_buf_add_cstr(&arguments, "{}");
-			verdict = (struct th_verdict){ TH_POLICY_REFUSE, th_str_of(err.msg) };
+			verdict = (struct th_verdict){ .policy = TH_POLICY_REFUSE,
+						       .reason = th_str_of(err.msg) };
 		}
 	} else if (!usable(row, c, &arguments, &a, &why) && spec)
-		verdict = (struct th_verdict){ TH_POLICY_REFUSE, why };
+		verdict = (struct th_verdict){ .policy = TH_POLICY_REFUSE, .reason = why };
 	d.arguments = th_buf_str(&arguments);
 	if (!c->handoff)
 		verdict = by_rules_and_code(l, c, class, d.arguments, &a, verdict);
@@ -248,6 +256,7 @@ void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str ite
 	d.class = th_str_of(th_class_name(class));
 	d.policy = th_str_of(th_policy_name(verdict.policy));
 	d.reason = verdict.reason;
+	d.each = verdict.each;
 	w = th_jw(&data);
 	th_table_print(&th_ev_call_table, &d, &w);
 	if (th_buf_check(&data, "the call", &err))

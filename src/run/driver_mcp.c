@@ -50,14 +50,16 @@ struct th_verdict th_live_mcp_verdict(const struct th_tool_spec *spec, const str
 	if (dot >= 0)
 		label.len = (size_t)dot;
 	if (!spec)
-		return (struct th_verdict){ TH_POLICY_REFUSE,
-					    th_arena_printf(a, "MCP server label %.*s not found",
-							    TH_FMT(th_utf8_cut(label, 80))) };
-	return (struct th_verdict){ TH_POLICY_ASK,
-				    th_arena_printf(a,
-						    "the provider asks whether its MCP server may "
-						    "run %.*s",
-						    TH_FMT(th_utf8_cut(c->tool, 160))) };
+		return (struct th_verdict){ .policy = TH_POLICY_REFUSE,
+					    .reason = th_arena_printf(
+						a, "MCP server label %.*s not found",
+						TH_FMT(th_utf8_cut(label, 80))) };
+	return (struct th_verdict){ .policy = TH_POLICY_ASK,
+				    .reason = th_arena_printf(
+					a,
+					"the provider asks whether its MCP server may "
+					"run %.*s",
+					TH_FMT(th_utf8_cut(c->tool, 160))) };
 }
 
 void th_live_mcp_admit(struct th_live *l, const struct th_call *c)

@@ -91,7 +91,7 @@ static const char *decides(const char *rules, const char *tool, enum th_class cl
 {
 	struct th_agent agent = agent_of(rules);
 	struct th_call call = { .tool = th_str_of(tool) };
-	struct th_verdict verdict = { TH_POLICY_RUN, { 0 } };
+	struct th_verdict verdict = { .policy = TH_POLICY_RUN, .reason = { 0 } };
 	struct th_json_doc *doc;
 	struct th_rule_call looks = {
 		.tool = th_str_of(tool),
@@ -177,8 +177,8 @@ static void rules_that_run(void **state)
 	struct th_agent agent = agent_of("[{\"decide\":\"run\"}]");
 	struct th_call call = { .tool = TH_STR("shell") };
 	struct th_rule_call looks = { .tool = TH_STR("shell"), .class = TH_CLASS_W };
-	struct th_verdict asked = { TH_POLICY_ASK, TH_STR("approve") };
-	struct th_verdict refused = { TH_POLICY_REFUSE, TH_STR("no") };
+	struct th_verdict asked = { .policy = TH_POLICY_ASK, .reason = TH_STR("approve") };
+	struct th_verdict refused = { .policy = TH_POLICY_REFUSE, .reason = TH_STR("no") };
 	struct th_buf longer = TH_BUF_INIT(TH_MIB);
 
 	(void)state;

@@ -266,9 +266,10 @@ static void test_long_paths(void **unused)
 static void test_repeats_are_held(void **unused)
 {
 	struct th_agent agent = { 0 };
-	struct th_verdict run = { TH_POLICY_RUN, { 0 } }, v;
-	struct th_verdict asks = { TH_POLICY_ASK, TH_STR("listed") };
-	struct th_verdict refused = { TH_POLICY_REFUSE, TH_STR("no such tool") };
+	struct th_verdict run = { .policy = TH_POLICY_RUN, .reason = { 0 } }, v;
+	struct th_verdict asks = { .policy = TH_POLICY_ASK, .reason = TH_STR("listed") };
+	struct th_verdict refused = { .policy = TH_POLICY_REFUSE,
+				      .reason = TH_STR("no such tool") };
 	struct th_doubts d = { 0 };
 	struct th_arena a;
 

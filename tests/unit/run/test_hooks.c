@@ -232,6 +232,49 @@ static void test_a_hook_may_end_the_run(void **unused)
 	end(w);
 }
 
+#define SPECIAL(what)                                                                     \
+	"{\"name\":\"a\",\"rules\":[{" what ",\"decide\":\"ask\"},{\"tool\":\"weather\"," \
+	"\"decide\":\"ask\"}]}"
+#define CALL_AT(id, path)                                                    \
+	"{\"type\":\"function_call\",\"id\":\"fc_" id "\",\"call_id\":\"" id \
+	"\",\"name\":\"weather\",\"arguments\":\"{\\\"path\\\":\\\"" path    \
+	"\\\",\\\"url\\\":\\\"https:/" path "\\\"}\",\"status\":\"completed\"}"
+
+/* What is said of a tool for good does not lift a rule that looks into its calls: not of one that
+ * waits beside, not of a later one, not after a restart. */
+static void test_for_good_lifts_no_rule_that_looks(void **unused)
+{
+	static const char *const agents[] = { SPECIAL("\"path\":\"**.pem\""),
+					      SPECIAL("\"domain\":\"*.pem\""),
+					      SPECIAL("\"arguments\":{\"path\":\"*.pem\"}") };
+	struct th_err err = { 0 };
+
+	(void)unused;
+	for (size_t i = 0; i < TH_COUNT(agents); i++) {
+		struct world *w = begin(agents[i], "go");
+
+		settle(w);
+		answer(w, CALL_AT("c1", "/x") "," CALL_AT("c2", "/a.pem") "," CALL_AT("c3", "/y"));
+		assert_int_equal(th_driver_decide_as(w->driver, w->h, TH_STR("c1"), true, true,
+						     TH_STR("me"), TH_STR(""), &err),
+				 TH_OK);
+		settle(w);
+		assert_int_equal(fold(w)->state, TH_STATE_WAITING);
+		restart(w, agents[i]);
+		assert_int_equal(th_driver_decide(w->driver, w->h, TH_STR("c2"), false,
+						  TH_STR("me"), TH_STR(""), &err),
+				 TH_OK);
+		settle(w);
+		assert_int_equal(w->runs, 2); /* c1 and c3 */
+		answer(w, CALL_AT("c4", "/z"));
+		assert_int_equal(w->runs, 3);
+		answer(w, CALL_AT("c5", "/b.pem"));
+		assert_int_equal(w->runs, 3);
+		assert_int_equal(fold(w)->state, TH_STATE_WAITING);
+		end(w);
+	}
+}
+
 #define DECIDED "{\"name\":\"a\",\"approve\":[\"all\"],\"decide_from\":\"judge\"}"
 
 static void test_code_decides_before_a_person(void **unused)
@@ -447,6 +490,7 @@ int main(void)
 		cmocka_unit_test(test_a_hook_that_fails_is_noted),
 		cmocka_unit_test(test_a_hook_may_end_the_run),
 		cmocka_unit_test(test_code_decides_before_a_person),
+		cmocka_unit_test(test_for_good_lifts_no_rule_that_looks),
 		cmocka_unit_test(test_for_good_before_the_code_has_answered),
 		cmocka_unit_test(test_code_approves_nothing_that_cannot_be_undone),
 		cmocka_unit_test(test_a_question_is_given_up_with_the_run),
