@@ -23,6 +23,7 @@ struct arrived {
 	bool origin;            /* only what a fork shares with it */
 	bool here;              /* the store has it already, */
 	bool same;              /* and that is the same */
+	int depth;              /* how many work for each other above it */
 };
 
 struct arriving {
@@ -403,8 +404,8 @@ static enum th_code finish(struct arriving *x, struct th_err *err)
 
 /* ---- all of it ---- */
 
-/* What is not the session that is meant is there because a later one needs it. */
-static bool belongs(const struct arriving *x, size_t i)
+/* What is not the session that is meant is there because a later one needs it; NULL: none does. */
+static const struct arrived *needed_by(const struct arriving *x, size_t i)
 {
 	const struct arrived *s = x->list[i];
 
@@ -414,19 +415,32 @@ static bool belongs(const struct arriving *x, size_t i)
 		if (s->origin ? th_str_eq(later->row.parent, s->row.session_id)
 			      : !later->origin && !s->row.parent.len &&
 				    th_carry_works_for(s->row.metadata, later->row.session_id))
-			return true;
+			return later;
 	}
-	return false;
+	return NULL;
 }
 
-static enum th_code check_member(const struct arriving *x, size_t i, struct th_err *err)
+/* What it is there for; those behind it are checked already. */
+static enum th_code check_place(const struct arriving *x, size_t i, struct th_err *err)
 {
-	const struct arrived *s = x->list[i];
-	struct th_str rest = s->children;
+	struct arrived *s = x->list[i];
+	const struct arrived *later = needed_by(x, i);
 
-	if (i + 1 < x->count && !belongs(x, i))
+	if (i + 1 < x->count && !later)
 		return th_fail(err, TH_EPROTO, "session %.*s does not belong to what follows it",
 			       TH_FMT(s->row.session_id));
+	s->depth = later && !s->origin ? later->depth + 1 : 0;
+	if (s->depth > TH_DELEGATE_DEPTH_MAX)
+		return th_fail(err, TH_ELIMIT, "agents work for agents more than %d deep",
+			       TH_DELEGATE_DEPTH_MAX);
+	return TH_OK;
+}
+
+static enum th_code check_member(const struct arriving *x, const struct arrived *s,
+				 struct th_err *err)
+{
+	struct th_str rest = s->children;
+
 	/* What it did meanwhile must not be done again. */
 	if (s->here && !s->same && !s->origin)
 		return th_fail(err, TH_EEXIST,
@@ -491,8 +505,10 @@ static enum th_code check_all(struct arriving *x, struct th_err *err)
 	if (newest(x)->origin)
 		return th_fail(err, TH_EPROTO, "the fork is missing for which session %.*s is here",
 			       TH_FMT(newest(x)->row.session_id));
+	for (size_t i = x->count; !code && i-- > 0;)
+		code = check_place(x, i, err);
 	for (size_t i = 0; !code && i < x->count; i++)
-		code = check_member(x, i, err);
+		code = check_member(x, x->list[i], err);
 	if (x->blob_count)
 		qsort(x->blobs, x->blob_count, sizeof(*x->blobs), by_hash);
 	for (size_t i = 0; !code && i < x->count; i++) {

@@ -453,6 +453,45 @@ static void sessions_of_a_file(void **state)
 	th_store_close(store);
 }
 
+/* Sessions that work for each other, above one that is whole. */
+static void depth_of_a_file(void **state)
+{
+	struct th_store *from = store_new(), *store = store_new();
+	struct th_buf file = TH_BUF_INIT(TH_MIB);
+
+	(void)state;
+	write_idle(from, "top", "{}");
+	for (int deep = TH_DELEGATE_DEPTH_MAX; deep <= TH_DELEGATE_DEPTH_MAX + 1; deep++) {
+		char name[32], above[32] = "top", head[512];
+
+		th_buf_clear(&file);
+		for (int i = deep; i > 0; i--) {
+			snprintf(name, sizeof(name), "c%d", i);
+			if (i > 1)
+				snprintf(above, sizeof(above), "c%d", i - 1);
+			else
+				snprintf(above, sizeof(above), "top");
+			if (deep == TH_DELEGATE_DEPTH_MAX || i == deep)
+				write_idle(store, name, "{}");
+			snprintf(
+			    head, sizeof(head),
+			    "{\"thole_session\":1,\"session\":\"%s\",\"epoch\":1,\"metadata\":{"
+			    "\"delegated_by\":{\"session\":\"%s\"}},\"head_seq\":1,\"head\":"
+			    "\"" ZEROS "\"}\n",
+			    name, above);
+			th_buf_add_cstr(&file, head);
+		}
+		ok(th_carry_out(from, TH_STR("top"), add_line, &file, &err));
+		if (deep > TH_DELEGATE_DEPTH_MAX)
+			refused(import(store, th_buf_str(&file)), TH_ELIMIT, "more than 4 deep");
+		else
+			refused(import(store, th_buf_str(&file)), TH_EEXIST, "it is another");
+	}
+	th_buf_deinit(&file);
+	th_store_close(store);
+	th_store_close(from);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -462,6 +501,7 @@ int main(void)
 		cmocka_unit_test(lines_of_a_file),
 		cmocka_unit_test(bytes_of_a_file),
 		cmocka_unit_test(sessions_of_a_file),
+		cmocka_unit_test(depth_of_a_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
