@@ -419,8 +419,9 @@ TH_API int thole_agent_hook(struct thole_agent *agent, enum thole_hook hook, boo
 /*
  * A function that is asked before a person is, with {tool, call_id, arguments, class, reason}: it
  * answers by thole_call_approve or _reject; thole_call_done leaves the call to a person, and so
- * does thole_call_fail.  The session does not rest while it is asked.  What cannot be undone, or
- * what the model's provider wants checked, it may reject, but not approve.
+ * does thole_call_fail.  The session does not rest for that; it does once another call of the same
+ * answer waits for a person.  What cannot be undone, or what the model's provider wants checked,
+ * it may reject, but not approve.
  */
 TH_API int thole_agent_approvals(struct thole_agent *agent, thole_tool_fn *fn, void *ctx,
 				 struct thole_error *err);

@@ -41,6 +41,7 @@ struct commands {
 	uint64_t until_ms;
 	enum th_outcome_status status; /* of all so far */
 	bool over, cancelled;          /* no further one is begun */
+	bool late;                     /* because the time is over */
 	struct th_buf text, evidence;
 	struct th_jw w;
 };
@@ -123,14 +124,14 @@ static void finish(struct commands *c)
 /* "exit", or "timeout"; a signal as the shell numbers it. */
 static void put_outcome(struct commands *c, const struct th_sh_end *end)
 {
-	bool timeout = end && end->ending == TH_SH_TIMEOUT;
+	bool timeout = end ? end->ending == TH_SH_TIMEOUT : c->late;
+	int code = !end ? 1 : end->exit.signalled ? 128 + end->exit.code : end->exit.code;
 
 	th_jw_key(&c->w, TH_STR("outcome"));
 	th_jw_object(&c->w);
-	th_jw_kstr(&c->w, "type", timeout || !end ? TH_STR("timeout") : TH_STR("exit"));
-	if (end && !timeout)
-		th_jw_kint(&c->w, "exit_code",
-			   end->exit.signalled ? 128 + end->exit.code : end->exit.code);
+	th_jw_kstr(&c->w, "type", timeout ? TH_STR("timeout") : TH_STR("exit"));
+	if (!timeout)
+		th_jw_kint(&c->w, "exit_code", code);
 	th_jw_object_end(&c->w);
 }
 
@@ -150,8 +151,10 @@ static void add_text(struct commands *c, struct th_str out, struct th_str err,
 	if (err.len)
 		th_buf_printf(&c->text, "stderr:\n%.*s%s", TH_FMT(err),
 			      err.ptr[err.len - 1] != '\n' ? "\n" : "");
-	if (!end || end->ending == TH_SH_TIMEOUT)
+	if (end ? end->ending == TH_SH_TIMEOUT : c->late)
 		th_buf_add_cstr(&c->text, "status: timeout\n");
+	else if (!end)
+		th_buf_add_cstr(&c->text, "status: not run\n");
 	else if (end->exit.signalled)
 		th_buf_printf(&c->text, "ended by signal %d\n", end->exit.code);
 	else if (end->exit.code)
@@ -187,6 +190,7 @@ static void on_ended(void *ctx, const struct th_sh_end *end)
 	th_clip_deinit(&c->out);
 	th_clip_deinit(&c->err);
 	c->over |= end->ending != TH_SH_ITSELF || end->status != TH_OUTCOME_DONE;
+	c->late |= end->ending == TH_SH_TIMEOUT;
 	if (end->status == TH_OUTCOME_NOT_STARTED && c->at > 0)
 		c->status = TH_OUTCOME_FAILED; /* those before it were */
 	else if (end->status != TH_OUTCOME_DONE)
@@ -215,7 +219,7 @@ static bool begin(struct commands *c)
 
 	if (now >= c->until_ms) {
 		c->status = TH_OUTCOME_FAILED;
-		c->over = true;
+		c->over = c->late = true;
 		return false;
 	}
 	spec.timeout_ms = (int64_t)(c->until_ms - now);

@@ -90,6 +90,8 @@ static void a_cancel_ends_it(void **state)
 	run.on_output = cancel_when_it_speaks;
 	tool("commands", "{\"commands\":[\"echo begun; sleep 60\",\"touch never\"]}");
 	run.on_output = NULL;
+	assert_false(has(run.evidence.ptr, "timeout"));
+	assert_true(has(run.text.ptr, "status: not run"));
 	assert_int_equal(run.status, TH_OUTCOME_FAILED);
 	assert_true(has(run.evidence.ptr, "\"cancelled\":true"));
 	assert_int_equal(access(in_workspace("never"), F_OK), -1);
