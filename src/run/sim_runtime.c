@@ -406,12 +406,16 @@ void th_sim_runtime_kill(struct th_sim_runtime *r)
 		if (write)
 			write_batch(r, r->commits[i].batch, TH_SIM_FAULT_NONE, &code, &err);
 	}
-	/* From here on nothing happens any more: only memory is given back. */
-	th_driver_flush(r->d);
+	/* From here on nothing happens any more: only memory is given back.  What waited for a
+	 * flush may write once more, until its session is lost with the commit. */
 	(void)th_fail(&err, TH_EIO, "dead");
-	for (size_t i = 0; i < r->commit_count; i++)
-		r->commits[i].done(r->commits[i].done_ctx, r->commits[i].batch, TH_EIO, &err);
-	r->commit_count = 0;
+	do {
+		th_driver_flush(r->d);
+		for (size_t i = 0; i < r->commit_count; i++)
+			r->commits[i].done(r->commits[i].done_ctx, r->commits[i].batch, TH_EIO,
+					   &err);
+		r->commit_count = 0;
+	} while (!th_driver_idle(r->d));
 	th_driver_free(r->d);
 	th_sim_team_forget(r);
 	while (r->calls)
