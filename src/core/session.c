@@ -208,7 +208,9 @@ static enum th_code on_session_created(struct th_step *st)
 	struct th_session *s = st->s;
 	struct th_ev_session_created d;
 	struct th_agent *agent = TH_NEW(st->scratch, struct th_agent);
+	const struct th_team *team = NULL;
 	enum th_code code = th_step_parse_plain(st, &d);
+	int begins = 0;
 
 	if (code)
 		return code;
@@ -218,27 +220,28 @@ static enum th_code on_session_created(struct th_step *st)
 		return th_fail(st->err, TH_ELIMIT, "the agent's definition is too large");
 	code = th_table_parse(&th_agent_table, th_json_get(st->data, "agent"), st->scratch, agent,
 			      st->err);
-	if (!code) {
-		th_session_limits(s, agent->limits);
-		s->output_max = agent->settings ? agent->settings->max_output_tokens : 0;
-		s->agent_name = th_arena_str(&s->kept, agent->name);
-		s->model = th_arena_str(&s->kept, d.model);
-		s->workspace = th_arena_str(&s->kept, d.workspace);
-		code = th_team_resolve(th_json_get(st->data, "agent"), &s->kept, &s->team, st->err);
-	}
+	if (!code)
+		code = th_team_resolve(th_json_get(st->data, "agent"), &s->kept, &team, st->err);
 	if (code)
 		return th_prefix(st->err, code, "agent");
-	if (d.begins.len) {
-		int begins = th_team_find(s->team, d.begins);
-
-		if (begins < 0)
-			return th_fail(st->err, TH_EPROTO, "no agent of the team is \"%.*s\"",
-				       TH_FMT(th_utf8_cut(d.begins, 80)));
-		s->agent = (size_t)begins;
-		s->agent_name = s->team->members[begins].name;
-	}
+	if (d.begins.len)
+		begins = th_team_find(team, d.begins);
+	if (begins < 0)
+		return th_fail(st->err, TH_EPROTO, "no agent of the team is \"%.*s\"",
+			       TH_FMT(th_utf8_cut(d.begins, 80)));
+	code = th_step_state(st, TH_STATE_IDLE);
+	if (code)
+		return code;
+	th_session_limits(s, agent->limits);
+	s->output_max = agent->settings ? agent->settings->max_output_tokens : 0;
+	s->model = th_arena_str(&s->kept, d.model);
+	s->workspace = th_arena_str(&s->kept, d.workspace);
+	s->team = team;
+	s->agent = (size_t)begins;
+	s->agent_name =
+	    d.begins.len ? team->members[begins].name : th_arena_str(&s->kept, agent->name);
 	s->created_ms = st->ev->ts_ms;
-	return th_step_state(st, TH_STATE_IDLE);
+	return TH_OK;
 }
 
 /* The prefix was folded before; calls that were open there belong to the parent. */

@@ -215,7 +215,7 @@ static const char *unsayable(const struct th_action *a, bool keys)
 {
 	bool holds = a->key_count > 0 && a->kind != TH_ACTION_KEY;
 
-	if (a->kind == TH_ACTION_KEY && a->key_count == 1 && capital(a->keys[0]))
+	if (a->key_count == 1 && capital(a->keys[0]))
 		return "a capital alone means its key there; say shift and the letter";
 	if (holds && !keys)
 		return "no keys can be held in the preview tool";
