@@ -132,11 +132,6 @@ static enum th_code choose(const struct making *m, size_t at, struct th_str name
 			       "settings.history: previous_response is for models of the Responses "
 			       "API, which %.*s is not",
 			       TH_FMT(name));
-	if (m->agent->hosted_tools.len && strcmp(c->profile->wire->name, "responses") != 0)
-		return th_fail(
-		    err, TH_EUSAGE,
-		    "hosted_tools are for models of the Responses API, which %.*s is not",
-		    TH_FMT(name));
 	if (at == 0 && m->agent->settings && m->agent->settings->background &&
 	    !c->profile->wire->kept_path)
 		return th_fail(err, TH_EUSAGE,
