@@ -166,13 +166,14 @@ const struct th_command th_command_import = {
 	.summary = "take in a session that thole export wrote",
 	.text =
 	    "Reads FILE, or standard input, checks every event against the chain of digests and "
-	    "every picture against\n"
-	    "its hash, and writes all sessions of the file into the log in one transaction, or "
-	    "nothing. The session keeps its\n"
-	    "name, which is printed; a log that has one of that name is left as it is. What was "
-	    "under way is settled as "
-	    "after a crash when it goes\n"
-	    "on. Its agent may run commands: take in what you trust.\n\n"
+	    "every picture\n"
+	    "against its hash, and writes all sessions of the file into the log in one "
+	    "transaction, or nothing. The\n"
+	    "session keeps its name, which is printed; a log that has one of that name is left as "
+	    "it is. What was\n"
+	    "under way is settled as after a crash when it goes on. Its agent may run commands: "
+	    "take in what you\n"
+	    "trust.\n\n"
 	    "Examples:\n"
 	    "  thole import report.jsonl && thole resume report\n",
 	.options = carry_options,

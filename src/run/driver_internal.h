@@ -357,7 +357,8 @@ TH_NODISCARD enum th_code th_live_kept_only(const struct th_live *l, const char 
 
 /* driver_expiry.c: refuses what nobody decided in time, and waits for the next; true: it did. */
 bool th_live_expire(struct th_live *l);
-int64_t th_live_expires_ms(const struct th_live *l); /* when one that is asked for at this moment ends; 0: never */
+int64_t th_live_expires_ms(
+    const struct th_live *l); /* when one that is asked for at this moment ends; 0: never */
 
 /* driver_ground.c */
 bool th_live_ground(struct th_live *l, struct th_call *c); /* true: it is recorded later */
