@@ -211,9 +211,15 @@ void th_api_ask_conclude(struct thole_call *c);    /* it was answered */
 /* One of `fn` and `hook` is NULL. */
 int th_api_function_add(struct thole_agent *agent, const char *name, thole_tool_fn *fn,
 			thole_note_fn *hook, void *ctx, struct thole_error *err);
-/* The answer of a question as JSON; the call is gone, unless this failed. */
-int th_api_answer_json(struct thole_call *c, struct th_str json, struct thole_error *err);
-int th_api_check_ask(const struct thole_call *c, struct thole_error *err);
+/* A yes or no that may say why. */
+struct th_api_verdict {
+	enum th_ask_kind ask;  /* the question that it answers */
+	const char *key;       /* of the answer's object, beside "message" */
+	const char *elsewhere; /* what is said when another question was asked */
+};
+/* The call is gone, unless this failed; `message` may be NULL. */
+int th_api_answer_verdict(struct thole_call *c, const struct th_api_verdict *v, bool verdict,
+			  const char *message, struct thole_error *err);
 
 /* ---- hooks.c ---- */
 

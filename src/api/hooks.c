@@ -98,35 +98,15 @@ int thole_agent_approvals(struct thole_agent *agent, thole_tool_fn *fn, void *ct
 	return code;
 }
 
-static int decide(struct thole_call *call, bool approve, const char *message,
-		  struct thole_error *err)
-{
-	struct th_buf json = TH_BUF_INIT(TH_CALL_ANSWER_MAX);
-	struct th_jw w = th_jw(&json);
-	int code = th_api_check_ask(call, err);
-
-	if (!code && call->ask != TH_ASK_DECISION)
-		code = th_api_fail(err, TH_EUSAGE, "nothing waits here for an approval");
-	if (!code && message)
-		code = th_api_text(message, "the message", 0, TH_MIB, err);
-	if (code)
-		return code;
-	th_jw_object(&w);
-	th_jw_kbool(&w, "approve", approve);
-	if (message)
-		th_jw_kstr(&w, "message", th_str_of(message));
-	th_jw_object_end(&w);
-	code = th_api_answer_json(call, th_buf_str(&json), err);
-	th_buf_deinit(&json);
-	return code;
-}
+static const struct th_api_verdict decision = { TH_ASK_DECISION, "approve",
+						"nothing waits here for an approval" };
 
 int thole_call_approve(struct thole_call *call, struct thole_error *err)
 {
-	return decide(call, true, NULL, err);
+	return th_api_answer_verdict(call, &decision, true, NULL, err);
 }
 
 int thole_call_reject(struct thole_call *call, const char *message, struct thole_error *err)
 {
-	return decide(call, false, message, err);
+	return th_api_answer_verdict(call, &decision, false, message, err);
 }

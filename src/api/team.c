@@ -312,10 +312,9 @@ void th_api_ask_conclude(struct thole_call *c)
 	th_buf_deinit(&text);
 }
 
-int th_api_answer_json(struct thole_call *c, struct th_str json, struct thole_error *err)
+/* The answer of a question as JSON; the call is gone, unless this failed. */
+static int answer_json(struct thole_call *c, struct th_str json, struct thole_error *err)
 {
-	int code;
-
 	th_buf_clear(&c->output);
 	th_buf_add(&c->output, json);
 	if (c->output.failed) {
@@ -324,11 +323,10 @@ int th_api_answer_json(struct thole_call *c, struct th_str json, struct thole_er
 				   TH_CALL_ANSWER_MAX);
 	}
 	c->is_json = true;
-	code = th_api_call_hand_in(c, TH_OUTCOME_DONE);
-	return code;
+	return th_api_call_hand_in(c, TH_OUTCOME_DONE);
 }
 
-int th_api_check_ask(const struct thole_call *c, struct thole_error *err)
+static int check_ask(const struct thole_call *c, struct thole_error *err)
 {
 	if (!c)
 		return th_api_fail(err, TH_EUSAGE, "the call is NULL");
@@ -337,26 +335,35 @@ int th_api_check_ask(const struct thole_call *c, struct thole_error *err)
 	return TH_OK;
 }
 
-int thole_call_trip(struct thole_call *call, const char *message, struct thole_error *err)
+int th_api_answer_verdict(struct thole_call *c, const struct th_api_verdict *v, bool verdict,
+			  const char *message, struct thole_error *err)
 {
 	struct th_buf json = TH_BUF_INIT(TH_CALL_ANSWER_MAX);
 	struct th_jw w = th_jw(&json);
-	int code = th_api_check_ask(call, err);
+	int code = check_ask(c, err);
 
-	if (!code && call->ask != TH_ASK_GUARDRAIL)
-		code = th_api_fail(err, TH_EUSAGE, "only a guardrail trips");
+	if (!code && c->ask != v->ask)
+		code = th_api_fail(err, TH_EUSAGE, "%s", v->elsewhere);
 	if (!code && message)
 		code = th_api_text(message, "the message", 0, TH_MIB, err);
 	if (code)
 		return code;
 	th_jw_object(&w);
-	th_jw_kbool(&w, "tripped", true);
+	th_jw_kbool(&w, v->key, verdict);
 	if (message)
 		th_jw_kstr(&w, "message", th_str_of(message));
 	th_jw_object_end(&w);
-	code = th_api_answer_json(call, th_buf_str(&json), err);
+	code = answer_json(c, th_buf_str(&json), err);
 	th_buf_deinit(&json);
 	return code;
+}
+
+int thole_call_trip(struct thole_call *call, const char *message, struct thole_error *err)
+{
+	static const struct th_api_verdict trip = { TH_ASK_GUARDRAIL, "tripped",
+						    "only a guardrail trips" };
+
+	return th_api_answer_verdict(call, &trip, true, message, err);
 }
 
 int thole_call_answer(struct thole_call *call, const char *json, struct thole_error *err)
@@ -364,7 +371,7 @@ int thole_call_answer(struct thole_call *call, const char *json, struct thole_er
 	struct th_json_doc *doc = NULL;
 	struct th_err e = { 0 };
 	enum th_code bad;
-	int code = th_api_check_ask(call, err);
+	int code = check_ask(call, err);
 
 	if (!code)
 		code = th_api_text(json, "the answer", 1, TH_CALL_ANSWER_MAX, err);
@@ -373,5 +380,5 @@ int thole_call_answer(struct thole_call *call, const char *json, struct thole_er
 	bad = th_json_parse(th_str_of(json), &doc, &e);
 	th_json_free(doc);
 	return bad ? th_api_out(th_prefix(&e, bad, "the answer"), &e, err)
-		   : th_api_answer_json(call, th_str_of(json), err);
+		   : answer_json(call, th_str_of(json), err);
 }
