@@ -43,11 +43,8 @@ static int run_export(const struct th_command *self, int argc, char **argv)
 	if (code != TH_OK)
 		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
 	if (rest.count != 1)
-		return th_cli_die(
-		    2, "export needs the name of one session; thole sessions lists them");
-	code = th_cli_store(&o.common, false, &store, &err);
-	if (code == TH_OK)
-		code = th_cli_session(store, th_str_of(rest.list[0]), &a, &row, &err);
+		return th_cli_names_none(self);
+	code = th_cli_session(&o.common, false, th_str_of(rest.list[0]), &a, &store, &row, &err);
 	if (code == TH_OK)
 		code = th_carry_out(store, row.session_id, put_line, NULL, &err);
 	return code == TH_OK ? 0 : th_cli_fail(&err);

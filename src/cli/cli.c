@@ -220,8 +220,8 @@ static enum th_code found(void *ctx, const struct th_session_row *row, struct th
 	return TH_OK;
 }
 
-enum th_code th_cli_session(struct th_store *s, struct th_str name, struct th_arena *a,
-			    struct th_session_row *ret, struct th_err *err)
+static enum th_code find_session(struct th_store *s, struct th_str name, struct th_arena *a,
+				 struct th_session_row *ret, struct th_err *err)
 {
 	struct th_session_filter filter = { .prefix = name, .limit = 2 };
 	struct finding f = { a, ret, 0 };
@@ -243,4 +243,19 @@ enum th_code th_cli_session(struct th_store *s, struct th_str name, struct th_ar
 		    TH_FMT(name));
 	return th_fail(err, TH_ENOENT, "no session \"%.*s\" in this log; thole sessions lists them",
 		       TH_FMT(name));
+}
+
+enum th_code th_cli_session(const struct th_common *o, bool write, struct th_str name,
+			    struct th_arena *a, struct th_store **ret_store,
+			    struct th_session_row *ret, struct th_err *err)
+{
+	enum th_code code = th_cli_store(o, write, ret_store, err);
+
+	return code == TH_OK ? find_session(*ret_store, name, a, ret, err) : code;
+}
+
+int th_cli_names_none(const struct th_command *self)
+{
+	return th_cli_die(2, "%s needs the name of one session; thole sessions lists them",
+			  self->name);
 }

@@ -116,8 +116,15 @@ TH_NODISCARD enum th_code th_cli_scope(const struct th_common *o, struct th_aren
 				       struct th_str *ret, struct th_err *err);
 void th_cli_storep(struct th_store **s); /* for TH_CLEANUP */
 
-/* The row of a session, or of the only one whose id begins so.  ENOENT says where was looked. */
-TH_NODISCARD enum th_code th_cli_session(struct th_store *s, struct th_str name, struct th_arena *a,
+/*
+ * Opens the store as th_cli_store does, and finds in it the row of a session, or of the only one
+ * whose id begins so.  ENOENT says where was looked.  The store is the caller's to close, also
+ * when the session is not found.
+ */
+TH_NODISCARD enum th_code th_cli_session(const struct th_common *o, bool write, struct th_str name,
+					 struct th_arena *a, struct th_store **ret_store,
 					 struct th_session_row *ret, struct th_err *err);
+/* What a command says that wants the name of one session and was not given it; its exit code. */
+int th_cli_names_none(const struct th_command *self);
 
 #endif

@@ -129,9 +129,7 @@ static int run_decide(const struct th_command *self, int argc, char **argv, bool
 		return th_cli_die(
 		    2, "%s needs the name of a session; thole sessions --state waiting lists them",
 		    self->name);
-	code = th_cli_store(&o.common, true, &store, &err);
-	if (code == TH_OK)
-		code = th_cli_session(store, th_str_of(rest.list[0]), &a, &row, &err);
+	code = th_cli_session(&o.common, true, th_str_of(rest.list[0]), &a, &store, &row, &err);
 	if (rest.count == 2)
 		call_id = th_str_of(rest.list[1]);
 	do {
@@ -262,9 +260,8 @@ static int run_settle(const struct th_command *self, int argc, char **argv)
 		call_id = th_str_of(rest.list[1]);
 	code = word_of(o.as, &status, &err);
 	if (code == TH_OK)
-		code = th_cli_store(&o.common, true, &store, &err);
-	if (code == TH_OK)
-		code = th_cli_session(store, th_str_of(rest.list[0]), &a, &row, &err);
+		code = th_cli_session(&o.common, true, th_str_of(rest.list[0]), &a, &store, &row,
+				      &err);
 	if (code == TH_OK)
 		code =
 		    th_edit_open_waiting(&e, store, row.session_id, TH_CALL_PARKED, call_id, &err);
@@ -426,11 +423,8 @@ static int run_cancel(const struct th_command *self, int argc, char **argv)
 	if (code != TH_OK)
 		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
 	if (rest.count != 1)
-		return th_cli_die(
-		    2, "cancel needs the name of one session; thole sessions lists them");
-	code = th_cli_store(&o.common, true, &store, &err);
-	if (code == TH_OK)
-		code = th_cli_session(store, th_str_of(rest.list[0]), &a, &row, &err);
+		return th_cli_names_none(self);
+	code = th_cli_session(&o.common, true, th_str_of(rest.list[0]), &a, &store, &row, &err);
 	if (code == TH_OK)
 		code = open_by_force(&e, store, row.session_id, &err);
 	if (code != TH_OK)

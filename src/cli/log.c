@@ -232,11 +232,10 @@ static int run_log(const struct th_command *self, int argc, char **argv)
 	if (code != TH_OK)
 		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
 	if (rest.count > 1 || (rest.count == 0 && !o.verify))
-		return th_cli_die(2,
-				  "log needs the name of one session; thole sessions lists them");
-	code = th_cli_store(&o.common, false, &store, &err);
-	if (code == TH_OK && rest.count == 1)
-		code = th_cli_session(store, th_str_of(rest.list[0]), &a, &row, &err);
+		return th_cli_names_none(self);
+	code = rest.count == 1 ? th_cli_session(&o.common, false, th_str_of(rest.list[0]), &a,
+						&store, &row, &err)
+			       : th_cli_store(&o.common, false, &store, &err);
 	if (code != TH_OK)
 		return th_cli_fail(&err);
 	if (o.verify)

@@ -498,14 +498,12 @@ static int run_resume(const struct th_command *self, int argc, char **argv)
 	if (code == TH_ECANCELED)
 		return 0;
 	if (code == TH_OK && rest.count != 1)
-		return th_cli_die(
-		    2, "resume needs the name of one session; thole sessions lists them");
+		return th_cli_names_none(self);
 	if (code == TH_OK)
 		code = common_setup(&o, &config, &job, &err);
 	if (code == TH_OK)
-		code = th_cli_store(&o.common, false, &store, &err);
-	if (code == TH_OK)
-		code = th_cli_session(store, th_str_of(rest.list[0]), &a, &row, &err);
+		code = th_cli_session(&o.common, false, th_str_of(rest.list[0]), &a, &store, &row,
+				      &err);
 	if (code != TH_OK)
 		return th_cli_fail(&err);
 	store = th_store_close(store);

@@ -226,9 +226,7 @@ static int run_fork(const struct th_command *self, int argc, char **argv)
 	if (!target.len || target.len > TH_SESSION_ID_MAX || th_utf8_valid(target) != target.len)
 		return th_cli_die(2, "a session's name is text of 1 to %d bytes",
 				  TH_SESSION_ID_MAX);
-	code = th_cli_store(&o.common, true, &store, &err);
-	if (code == TH_OK)
-		code = th_cli_session(store, source, &a, &row, &err);
+	code = th_cli_session(&o.common, true, source, &a, &store, &row, &err);
 	if (code != TH_OK)
 		return th_cli_fail(&err);
 	return fork_to(store, row.session_id, (uint64_t)seq, target);
