@@ -15,7 +15,7 @@ import urllib.parse
 from harness import Made, Web, check, main
 from tasks import CHROMIUM
 
-PAGE = """<!doctype html><title>Workbench</title><body style="margin:0;--s:max(30px,2vw);font:var(--s) sans-serif">
+PAGE = """<!doctype html><title>Workbench</title><body style="margin:0;--s:max(30px,2vmax);font:var(--s) sans-serif">
 <h2 style="margin:10px">Workbench</h2>
 <button id=m style="font:var(--s) sans-serif;margin:10px">Options</button>
 <div id=l hidden style="margin:10px"><button id=u style="font:var(--s) sans-serif">Unlock board</button></div>
