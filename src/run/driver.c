@@ -245,6 +245,7 @@ static void live_free(struct th_live *l)
 	th_buf_deinit(&l->previous);
 	th_live_unknowns_free(l);
 	th_live_askings_free(l);
+	th_live_results_free(l);
 	th_live_delegation_free(l);
 	th_buf_deinit(&l->instructions);
 	free(l->rewritten);

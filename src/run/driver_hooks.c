@@ -9,8 +9,11 @@
  * decides nothing.  One that fails is an event (CODE), which ends the run only
  * where the agent says so; text that a script's hook prints is one too.
  *
- * Run hooks are told first.  What is not in the event is read from the log.
+ * Run hooks are told first.  What is not in the event, nor at hand, is read from
+ * the log.
  */
+#include <stdlib.h>
+
 #include "base/text.h"
 #include "run/driver_internal.h"
 
@@ -173,23 +176,25 @@ void th_live_hook_end(struct th_live *l)
 /* ---- tools ------------------------------------------------------------------------------- */
 
 /* What the log has of one call. */
-struct past_call {
+struct th_past_call {
+	struct th_past_call *next;                     /* in th_live.results */
 	struct th_str call_id;                         /* of whose events it is made */
 	struct th_buf tool, arguments, output, status; /* JSON */
 	uint64_t before;                               /* `cause` of the last event that was read */
+	uint64_t call_seq;                             /* where that is known; else 0 */
 	size_t guards;                                 /* of its result: how many have answered */
 };
 
-static void past_init(struct past_call *p, struct th_str call_id)
+static void past_init(struct th_past_call *p, struct th_str call_id)
 {
-	*p = (struct past_call){ .call_id = call_id };
+	*p = (struct th_past_call){ .call_id = call_id };
 	th_buf_init(&p->tool, TH_EVENT_DATA_MAX);
 	th_buf_init(&p->arguments, TH_EVENT_DATA_MAX);
 	th_buf_init(&p->output, TH_EVENT_DATA_MAX);
 	th_buf_init(&p->status, TH_EVENT_DATA_MAX);
 }
 
-static void past_deinit(struct past_call *p)
+static void past_deinit(struct th_past_call *p)
 {
 	th_buf_deinit(&p->tool);
 	th_buf_deinit(&p->arguments);
@@ -210,7 +215,7 @@ static void keep(struct th_buf *b, struct th_str data, const char *name)
 static enum th_code past_read_event(void *ctx, const struct th_event *ev,
 				    const struct th_digest *digest, struct th_err *err)
 {
-	struct past_call *p = ctx;
+	struct th_past_call *p = ctx;
 
 	(void)digest;
 	(void)err;
@@ -220,6 +225,7 @@ static enum th_code past_read_event(void *ctx, const struct th_event *ev,
 	if (ev->kind == TH_EV_CALL) {
 		keep(&p->tool, ev->data, "tool");
 		keep(&p->arguments, ev->data, "arguments");
+		p->call_seq = ev->seq;
 	} else if (ev->kind == TH_EV_OUTCOME) {
 		keep(&p->output, ev->data, "output");
 		keep(&p->status, ev->data, "status");
@@ -232,7 +238,7 @@ static enum th_code past_read_event(void *ctx, const struct th_event *ev,
 }
 
 /* False: the log cannot be read, and the session is lost. */
-static bool past_read(struct th_live *l, struct past_call *p, uint64_t from, uint64_t to)
+static bool past_read(struct th_live *l, struct th_past_call *p, uint64_t from, uint64_t to)
 {
 	struct th_err err = { 0 };
 
@@ -243,7 +249,7 @@ static bool past_read(struct th_live *l, struct past_call *p, uint64_t from, uin
 }
 
 /* A call that the fold still has needs no reading. */
-static bool past_of_fold(const struct th_live *l, struct past_call *p, uint64_t intent_seq,
+static bool past_of_fold(const struct th_live *l, struct th_past_call *p, uint64_t intent_seq,
 			 uint64_t outcome_seq)
 {
 	struct th_jw w = th_jw(&p->tool);
@@ -256,12 +262,13 @@ static bool past_of_fold(const struct th_live *l, struct past_call *p, uint64_t 
 			continue;
 		th_jw_str(&w, c->tool);
 		th_buf_add(&p->arguments, c->arguments);
+		p->call_seq = c->call_seq;
 		return true;
 	}
 	return false;
 }
 
-static size_t result_guards(const struct th_live *l, const struct past_call *p)
+static size_t result_guards(const struct th_live *l, const struct th_past_call *p)
 {
 	struct th_buf name = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	uint32_t mask = 0;
@@ -274,14 +281,62 @@ static size_t result_guards(const struct th_live *l, const struct past_call *p)
 	return (size_t)__builtin_popcount(mask);
 }
 
-static void put_call(struct telling *t, const struct past_call *p)
+/* Its guardrails are open, and when they have answered the fold may have left the call behind.
+ * Takes what is in `p`. */
+static void results_keep(struct th_live *l, struct th_past_call *p)
+{
+	struct th_past_call *kept;
+	size_t count = 0;
+
+	for (const struct th_past_call *r = l->results; r; r = r->next)
+		count++;
+	if (count == TH_CALLS_MAX) { /* it is read from the log */
+		past_deinit(p);
+		return;
+	}
+	kept = th_alloc(sizeof(*kept) + p->call_id.len);
+	*kept = *p;
+	memcpy(kept + 1, p->call_id.ptr, p->call_id.len);
+	kept->call_id.ptr = (const char *)(kept + 1);
+	kept->next = l->results;
+	l->results = kept;
+}
+
+/* Of the call that stands there in the log; NULL: it is read from there. */
+static struct th_past_call *results_find(const struct th_live *l, uint64_t call_seq)
+{
+	struct th_past_call *r = l->results;
+
+	while (r && r->call_seq != call_seq)
+		r = r->next;
+	return r;
+}
+
+static void results_drop(struct th_live *l, struct th_past_call *p)
+{
+	struct th_past_call **at = &l->results;
+
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
+	past_deinit(p);
+	free(p);
+}
+
+void th_live_results_free(struct th_live *l)
+{
+	while (l->results)
+		results_drop(l, l->results);
+}
+
+static void put_call(struct telling *t, const struct th_past_call *p)
 {
 	th_jw_kraw(&t->w, "tool", th_buf_str(&p->tool));
 	th_jw_kstr(&t->w, "call_id", p->call_id);
 	th_jw_kraw(&t->w, "arguments", th_buf_str(&p->arguments));
 }
 
-static void tell_result(struct th_live *l, const struct past_call *p, uint64_t seq)
+static void tell_result(struct th_live *l, const struct th_past_call *p, uint64_t seq)
 {
 	struct telling t;
 
@@ -295,7 +350,7 @@ static void tell_result(struct th_live *l, const struct past_call *p, uint64_t s
 
 static void on_intent(struct th_live *l, const struct th_event *ev)
 {
-	struct past_call p;
+	struct th_past_call p;
 	struct telling t;
 
 	if (!begin(&t, l, l->fold.agent, TH_HOOK_TOOL_START, ev->seq))
@@ -318,7 +373,7 @@ static bool wants_result(const struct th_live *l)
 /* Only of what ran, and where the run goes on: as the Agents SDK has it. */
 static void on_outcome(struct th_live *l, const struct th_event *ev)
 {
-	struct past_call p;
+	struct th_past_call p;
 
 	if (!wants_result(l) || !th_json_raw_get(ev->data, "effect_id").len ||
 	    th_json_raw_get(ev->data, "fails").len)
@@ -326,26 +381,38 @@ static void on_outcome(struct th_live *l, const struct th_event *ev)
 	past_init(&p, ev->call);
 	(void)past_read_event(&p, ev, NULL, NULL);
 	/* Its cause is the intent, whose cause is the call. */
-	if ((past_of_fold(l, &p, 0, ev->seq) ||
-	     (past_read(l, &p, p.before, p.before) && past_read(l, &p, p.before, p.before))) &&
-	    result_guards(l, &p) == 0)
+	if (!past_of_fold(l, &p, 0, ev->seq) &&
+	    !(past_read(l, &p, p.before, p.before) && past_read(l, &p, p.before, p.before))) {
+		past_deinit(&p);
+	} else if (result_guards(l, &p) > 0) {
+		results_keep(l, &p);
+	} else {
 		tell_result(l, &p, ev->seq);
-	past_deinit(&p);
+		past_deinit(&p);
+	}
 }
 
 /* The last of those that look at a result: what they made of it is told. */
 static void on_guardrail(struct th_live *l, const struct th_event *ev)
 {
-	struct past_call p;
+	struct th_past_call *kept, p;
 
-	if (!wants_result(l) || !ev->call.len ||
-	    !th_str_is(th_json_raw_get(ev->data, "stage"), "\"tool_output\"") ||
+	if (!ev->call.len || !th_str_is(th_json_raw_get(ev->data, "stage"), "\"tool_output\"") ||
 	    th_str_is(th_json_raw_get(ev->data, "tripped"), "true"))
 		return;
-	past_init(&p, ev->call);
-	if (past_read(l, &p, ev->cause, ev->seq) && p.guards == result_guards(l, &p))
-		tell_result(l, &p, ev->seq);
-	past_deinit(&p);
+	kept = results_find(l, ev->cause);
+	if (kept) {
+		(void)past_read_event(kept, ev, NULL, NULL);
+		if (kept->guards == result_guards(l, kept)) {
+			tell_result(l, kept, ev->seq);
+			results_drop(l, kept);
+		}
+	} else if (wants_result(l)) {
+		past_init(&p, ev->call);
+		if (past_read(l, &p, ev->cause, ev->seq) && p.guards == result_guards(l, &p))
+			tell_result(l, &p, ev->seq);
+		past_deinit(&p);
+	}
 }
 
 /* ---- the log ----------------------------------------------------------------------------- */
@@ -374,11 +441,15 @@ static bool rests(const struct th_live *l, const struct th_event *ev)
 
 void th_live_hooks(struct th_live *l, const struct th_event *ev)
 {
+	if (ev->kind == TH_EV_MODEL_REQUESTED)
+		th_live_results_free(l); /* those of the last answer are told, or never will be */
 	if (l->lost || (!watched(l, l->fold.agent) && ev->kind != TH_EV_HANDOFF))
 		return;
 	if (handlers[ev->kind])
 		handlers[ev->kind](l, ev);
-	if (rests(l, ev))
+	if (rests(l, ev)) {
 		l->hooked = 0;
+		th_live_results_free(l);
+	}
 	th_live_pump(l);
 }

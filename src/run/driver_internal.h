@@ -55,6 +55,7 @@ struct th_ground; /* a call whose elements are looked for */
 struct th_ground_cache;
 struct th_delegation; /* a call, and the session that works on it */
 struct th_asking;     /* a question to the agent's code */
+struct th_past_call;  /* what the log has of a call; driver_hooks.c */
 
 /* An UNKNOWN result that waits for the look which is told with it. */
 struct th_unknown {
@@ -106,7 +107,8 @@ struct th_live {
 	struct th_live *dirty_next;
 	bool dirty, pumping, lost;
 	bool untold;    /* lost, and the observer is told by the next flush */
-	uint8_t hooked; /* driver_hooks.c: what its hooks were told of */
+	uint8_t hooked; /* driver_hooks.c: what its hooks were told of, */
+	struct th_past_call *results; /* and results that they will be when the guardrails are done */
 	size_t commits; /* batches under way with events of this session */
 	struct th_held *held;
 	size_t held_count, held_cap;
@@ -252,6 +254,7 @@ void th_live_ask_hook(struct th_live *l, const struct th_hooking *h);
 /* driver_hooks.c */
 void th_live_hooks(struct th_live *l, const struct th_event *ev); /* it is durable */
 void th_live_hook_end(struct th_live *l); /* the final output is there; told once */
+void th_live_results_free(struct th_live *l);
 
 /* driver_team.c */
 void th_live_hand_over(struct th_live *l, struct th_call *c);

@@ -34,8 +34,8 @@ struct world {
 	char *body;
 	int64_t clock;
 	uint8_t random;
-	size_t runs;
-	bool early; /* something was asked, or ran, before what led to it was durable */
+	size_t runs, reads; /* of more of the log than one event */
+	bool early;         /* something was asked, or ran, before what led to it was durable */
 	/* The agent's code: what it says, at once or (LATER) when the test says so. */
 	const char *says[TH_ASK_COUNT];
 	bool later[TH_ASK_COUNT];
@@ -95,6 +95,7 @@ static enum th_code read_log(void *ctx, struct th_str id, uint64_t from, uint64_
 	enum th_code code = TH_OK;
 
 	(void)id;
+	w->reads += from != to;
 	for (size_t i = from - 1; i < w->count && (to == 0 || i < to) && !code; i++)
 		code = fn(fn_ctx, &w->log[i].ev, &none, err);
 	return code;

@@ -161,6 +161,54 @@ static void test_hooks_beside_guardrails(void **unused)
 	end(w);
 }
 
+/* What is told of a result is kept while its guardrails think; the log is read where a runtime was
+ * not there when it came. */
+static void test_a_result_is_at_hand(void **unused)
+{
+	const char *two = CALL("c1", "weather") "," CALL("c2", "weather");
+	struct world *w = begin(HOOKED_GUARDS, "go");
+	size_t reads;
+
+	(void)unused;
+	w->says[TH_ASK_HOOK] = "null";
+	w->later[TH_ASK_GUARDRAIL] = true;
+	settle(w);
+	(void)told(w);
+	answer(w, two); /* answer before before */
+	code_says(w, 1, false, "null");
+	code_says(w, 2, false, "null"); /* tool tool after1 after1 */
+	assert_int_equal(w->ask_count, 7);
+	reads = w->reads;
+	code_says(w, 5, false, "{\"message\":\"cloudy\"}");
+	code_says(w, 6, false, "null");
+	code_says(w, 7, false, "null");
+	code_says(w, 8, false, "{\"message\":\"windy\"}");
+	assert_non_null(strstr(w->asks[9].input, "\"call_id\":\"c1\""));
+	assert_non_null(strstr(w->asks[9].input, "\"output\":\"cloudy\""));
+	assert_non_null(strstr(w->asks[10].input, "\"call_id\":\"c2\""));
+	assert_non_null(strstr(w->asks[10].input, "\"output\":\"windy\""));
+	assert_int_equal(w->reads, reads + 1); /* for the history, which tells something else now */
+	assert_string_equal(told(w), "answer before before tool tool after1 after1 "
+				     "after2 after2 result result ask");
+	end(w);
+
+	w = begin(HOOKED_GUARDS, "go");
+	w->says[TH_ASK_HOOK] = "null";
+	w->later[TH_ASK_GUARDRAIL] = true;
+	settle(w);
+	answer(w, CALL("c1", "weather"));
+	code_says(w, w->ask_count - 1, false, "null");
+	code_says(w, w->ask_count - 1, false, "{\"message\":\"cloudy\"}");
+	(void)told(w);
+	restart(w, HOOKED_GUARDS);
+	assert_string_equal(told(w), "after2");
+	code_says(w, 0, false, "null");
+	assert_non_null(strstr(w->asks[0].input, "\"status\":\"done\",\"output\":\"cloudy\""));
+	assert_string_equal(told(w), "result start ask");
+	w->cancels = 0;
+	end(w);
+}
+
 static void test_a_hook_that_fails_is_noted(void **unused)
 {
 	struct world *w = begin("{\"name\":\"a\",\"hooks\":{\"llm_end\":\"f\"}}", "go");
@@ -487,6 +535,7 @@ int main(void)
 		cmocka_unit_test(test_a_task_is_begun_behind_the_last),
 		cmocka_unit_test(test_another_try_is_the_same_question),
 		cmocka_unit_test(test_hooks_beside_guardrails),
+		cmocka_unit_test(test_a_result_is_at_hand),
 		cmocka_unit_test(test_a_hook_that_fails_is_noted),
 		cmocka_unit_test(test_a_hook_may_end_the_run),
 		cmocka_unit_test(test_code_decides_before_a_person),
