@@ -66,16 +66,11 @@ int thole_agent_hook(struct thole_agent *agent, enum thole_hook hook, bool team,
 void th_api_hook_tell(struct thole_session *s, const struct th_api_function *f,
 		      const struct th_code_ask *ask)
 {
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct th_str none = { 0 }, id;
+	struct th_str none = { 0 }, id = ask->told.call_id;
 	struct thole_note *n;
 
-	if (th_json_parse(ask->input, &doc, NULL))
-		return;
-	id = th_json_get_str(th_json_root(doc), "call_id");
-	n = th_api_tell(s, THOLE_NOTE_HOOK, th_json_get_str(th_json_root(doc), "hook"),
-			th_json_get_str(th_json_root(doc), "agent"), ask->input, id.len ? id : none,
-			(uint64_t)th_json_get_int(th_json_root(doc), "seq", 0), NULL);
+	n = th_api_tell(s, THOLE_NOTE_HOOK, th_str_of(th_hook_name(ask->told.hook)),
+			ask->told.agent, ask->input, id.len ? id : none, ask->told.seq, NULL);
 	n->hook = f;
 }
 

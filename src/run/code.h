@@ -63,11 +63,19 @@ enum th_ask_kind { TH_ASKS(X) TH_ASK_COUNT };
 #undef X
 const char *th_ask_name(enum th_ask_kind k);
 
+/* What stands in the input of a hook, for who needs no more of it. */
+struct th_told {
+	enum th_hook hook;
+	struct th_str agent, call_id; /* call_id: of a tool's, and of HANDOFF */
+	uint64_t seq;
+};
+
 struct th_code_ask {
 	struct th_ticket ticket; /* for th_driver_code_done; of AT ONCE all 0 */
 	enum th_ask_kind kind;
 	struct th_str session_id, agent, function;
 	struct th_str input; /* JSON object; all borrowed until the function returns */
+	struct th_told told; /* HOOK */
 };
 
 enum th_asked {

@@ -117,7 +117,8 @@ static void begin_input(const struct th_live *l, size_t member, struct th_buf *i
 	th_jw_kstr(w, "session", th_str_of(l->id));
 }
 
-static void ask(struct th_live *l, struct th_asking *a, struct th_str function, struct th_str input)
+static void ask_told(struct th_live *l, struct th_asking *a, struct th_str function,
+		     struct th_str input, const struct th_told *told)
 {
 	const struct th_codes *codes = codes_of(l, a->member);
 	struct th_code_ask q = {
@@ -133,6 +134,8 @@ static void ask(struct th_live *l, struct th_asking *a, struct th_str function, 
 	enum th_asked asked = TH_ASKED_NOTHING;
 	uint64_t id = a->id;
 
+	if (told)
+		q.told = *told;
 	if (codes)
 		asked = codes->ops->ask(codes->ctx, &q, &answer, &err);
 	if (asked == TH_ASKED_NOTHING && a->kind == TH_ASK_HOOK)
@@ -147,6 +150,11 @@ static void ask(struct th_live *l, struct th_asking *a, struct th_str function, 
 		free(a);
 	}
 	th_buf_deinit(&answer);
+}
+
+static void ask(struct th_live *l, struct th_asking *a, struct th_str function, struct th_str input)
+{
+	ask_told(l, a, function, input, NULL);
 }
 
 bool th_live_ask_now(struct th_live *l, enum th_ask_kind kind, struct th_str function,
@@ -637,13 +645,14 @@ static struct th_str hook_function(const struct th_live *l, const struct th_aski
 
 void th_live_ask_hook(struct th_live *l, const struct th_hooking *h)
 {
+	const struct th_told told = { h->hook, h->agent, h->call_id, h->seq };
 	struct th_asking *a = asking_new(l, TH_ASK_HOOK);
 
 	a->hook = h->hook;
 	a->run = h->run;
 	a->member = h->of;
 	a->asked_seq = h->seq;
-	ask(l, a, hook_function(l, a), h->input);
+	ask_told(l, a, hook_function(l, a), h->input, &told);
 }
 
 /* Silence is the rule; a failure, and what it says, is noted. */

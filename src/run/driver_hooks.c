@@ -17,6 +17,9 @@
 #include "base/text.h"
 #include "run/driver_internal.h"
 
+#define INPUT_ROOM 512 /* what most hooks are told is not longer */
+#define PUT_MAX 5      /* members of an event that a hook is told */
+
 /* th_live.hooked: since the session rested last, the agent that speaks was told of */
 enum { HOOKED_START = 1, HOOKED_ASKED = 2, HOOKED_END = 4 };
 
@@ -25,6 +28,7 @@ struct telling {
 	enum th_hook hook;
 	size_t member; /* whose it is */
 	uint64_t seq;
+	struct th_str agent, call_id; /* as they stand in `input` */
 	struct th_buf input;
 	struct th_jw w;
 };
@@ -57,12 +61,18 @@ static bool begin(struct telling *t, struct th_live *l, size_t member, enum th_h
 
 	if (l->lost || !(hook_of(l, member, hook).len || run_hook_of(l, hook).len))
 		return false;
-	*t = (struct telling){ .l = l, .hook = hook, .member = member, .seq = seq };
+	*t = (struct telling){
+		.l = l,
+		.hook = hook,
+		.member = member,
+		.seq = seq,
+		.agent = team->count > 1 ? team->members[member].name : l->fold.agent_name,
+	};
 	th_buf_init(&t->input, TH_EVENT_DATA_MAX * 3);
+	th_buf_reserve(&t->input, INPUT_ROOM);
 	t->w = th_jw(&t->input);
 	th_jw_object(&t->w);
-	th_jw_kstr(&t->w, "agent",
-		   team->count > 1 ? team->members[member].name : l->fold.agent_name);
+	th_jw_kstr(&t->w, "agent", t->agent);
 	th_jw_kstr(&t->w, "session", th_str_of(l->id));
 	th_jw_kstr(&t->w, "hook", th_str_of(th_hook_name(hook)));
 	th_jw_kuint(&t->w, "seq", seq);
@@ -76,6 +86,8 @@ static void ask(struct telling *t, bool run, struct th_str function)
 							     .of = run ? 0 : t->member,
 							     .run = run,
 							     .seq = t->seq,
+							     .agent = t->agent,
+							     .call_id = t->call_id,
 							     .input = th_buf_str(&t->input) });
 }
 
@@ -87,18 +99,38 @@ static void end(struct telling *t)
 	th_buf_deinit(&t->input);
 }
 
-static void put_raw(struct telling *t, const char *name, struct th_str data)
+/* Members of an event's data by their names: in one pass, for an answer may be long. */
+static void find_raw(struct th_str data, const char *const *names, struct th_str *ret, size_t count)
 {
-	struct th_str raw = th_json_raw_get(data, name);
+	struct th_json_raw_iter it = th_json_raw_iter(data);
+	size_t found = 0;
 
-	if (raw.len)
-		th_jw_kraw(&t->w, name, raw);
+	memset(ret, 0, count * sizeof(*ret));
+	while (found < count && th_json_raw_next(&it))
+		for (size_t i = 0; i < count; i++)
+			if (!ret[i].len && th_str_is(it.key, names[i])) {
+				ret[i] = it.val;
+				found++;
+				break;
+			}
+}
+
+static void put_raw(struct telling *t, struct th_str data, const char *const *names, size_t count)
+{
+	struct th_str raw[PUT_MAX];
+
+	assert(count <= PUT_MAX);
+	find_raw(data, names, raw, count);
+	for (size_t i = 0; i < count; i++)
+		if (raw[i].len)
+			th_jw_kraw(&t->w, names[i], raw[i]);
 }
 
 /* ---- agents and models ------------------------------------------------------------------- */
 
 static void on_requested(struct th_live *l, const struct th_event *ev)
 {
+	static const char *const names[] = { "turn", "model", "items" };
 	struct telling t;
 
 	l->hooked &= (uint8_t)~HOOKED_END;
@@ -108,9 +140,7 @@ static void on_requested(struct th_live *l, const struct th_event *ev)
 	/* The next try of a turn is the same question. */
 	if (!(l->hooked & HOOKED_ASKED) &&
 	    begin(&t, l, l->fold.agent, TH_HOOK_LLM_START, ev->seq)) {
-		put_raw(&t, "turn", ev->data);
-		put_raw(&t, "model", ev->data);
-		put_raw(&t, "items", ev->data);
+		put_raw(&t, ev->data, names, TH_COUNT(names));
 		th_jw_kstr(&t.w, "instructions", l->speaking->instructions);
 		end(&t);
 	}
@@ -119,21 +149,20 @@ static void on_requested(struct th_live *l, const struct th_event *ev)
 
 static void on_answered(struct th_live *l, const struct th_event *ev)
 {
+	static const char *const names[PUT_MAX] = { "response_id", "model", "status", "items",
+						    "usage" };
 	struct telling t;
 
 	l->hooked &= (uint8_t)~HOOKED_ASKED;
 	if (!begin(&t, l, l->fold.agent, TH_HOOK_LLM_END, ev->seq))
 		return;
-	put_raw(&t, "response_id", ev->data);
-	put_raw(&t, "model", ev->data);
-	put_raw(&t, "status", ev->data);
-	put_raw(&t, "items", ev->data);
-	put_raw(&t, "usage", ev->data);
+	put_raw(&t, ev->data, names, TH_COUNT(names));
 	end(&t);
 }
 
 static void on_handoff(struct th_live *l, const struct th_event *ev)
 {
+	static const char *const names[] = { "from", "to", "call_id" };
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct telling t;
 	int from;
@@ -144,19 +173,19 @@ static void on_handoff(struct th_live *l, const struct th_event *ev)
 	from = th_team_find(l->fold.team, th_json_get_str(th_json_root(doc), "from"));
 	if (from < 0 || !begin(&t, l, (size_t)from, TH_HOOK_HANDOFF, ev->seq))
 		return;
-	put_raw(&t, "from", ev->data);
-	put_raw(&t, "to", ev->data);
-	put_raw(&t, "call_id", ev->data);
+	t.call_id = th_json_get_str(th_json_root(doc), "call_id");
+	put_raw(&t, ev->data, names, TH_COUNT(names));
 	end(&t);
 }
 
 static void on_final(struct th_live *l, const struct th_event *ev)
 {
+	static const char *const names[] = { "output" };
 	struct telling t;
 
 	if ((l->hooked & HOOKED_END) || !begin(&t, l, l->fold.agent, TH_HOOK_AGENT_END, ev->seq))
 		return;
-	put_raw(&t, "output", ev->data);
+	put_raw(&t, ev->data, names, TH_COUNT(names));
 	end(&t);
 }
 
@@ -331,6 +360,7 @@ void th_live_results_free(struct th_live *l)
 
 static void put_call(struct telling *t, const struct th_past_call *p)
 {
+	t->call_id = p->call_id;
 	th_jw_kraw(&t->w, "tool", th_buf_str(&p->tool));
 	th_jw_kstr(&t->w, "call_id", p->call_id);
 	th_jw_kraw(&t->w, "arguments", th_buf_str(&p->arguments));

@@ -108,7 +108,8 @@ struct th_live {
 	bool dirty, pumping, lost;
 	bool untold;    /* lost, and the observer is told by the next flush */
 	uint8_t hooked; /* driver_hooks.c: what its hooks were told of, */
-	struct th_past_call *results; /* and results that they will be when the guardrails are done */
+	struct th_past_call
+	    *results;   /* and results that they will be when the guardrails are done */
 	size_t commits; /* batches under way with events of this session */
 	struct th_held *held;
 	size_t held_count, held_cap;
@@ -246,7 +247,8 @@ struct th_hooking {
 	enum th_hook hook;
 	size_t of;
 	bool run;
-	uint64_t seq; /* of the event */
+	uint64_t seq;                 /* of the event */
+	struct th_str agent, call_id; /* as `input` names them */
 	struct th_str input;
 };
 void th_live_ask_hook(struct th_live *l, const struct th_hooking *h);
