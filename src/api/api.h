@@ -68,6 +68,9 @@ struct thole_note {
 	int kind;                           /* enum thole_note_kind or enum th_api_note */
 	const char *name, *text, *json, *id;
 	uint64_t seq;
+	const struct th_event
+	    *event; /* THOLE_NOTE_EVENT: what `json` is made of when it is asked for */
+	char *made; /* that */
 	char bytes[];
 };
 
@@ -186,6 +189,8 @@ char *th_api_copy(struct th_str s); /* free() it */
 struct thole_note *th_api_tell(struct thole_session *s, int kind, struct th_str name,
 			       struct th_str text, struct th_str json, struct th_str id,
 			       uint64_t seq, struct thole_call *call);
+/* The same for an event, whose JSON is made when the program wants it. */
+void th_api_tell_event(struct thole_session *s, const struct th_event *ev);
 /* Of an answer that is given up: the pieces that nobody was told yet. */
 void th_api_deltas_drop(struct thole_session *s);
 void th_api_deliver_soon(struct thole_runtime *rt);

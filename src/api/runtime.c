@@ -106,12 +106,18 @@ static enum th_code configure(struct thole_runtime *rt, const struct options *o,
 
 static void deliver(void *ctx);
 
+static void note_free(struct thole_note *n)
+{
+	th_api_session_unref(n->session);
+	free(n->made);
+	free(n);
+}
+
 static void note_drop(struct thole_note *n)
 {
 	if (n->call)
 		th_api_call_unnote(n->call);
-	th_api_session_unref(n->session);
-	free(n);
+	note_free(n);
 }
 
 static void on_wake(void *ctx)
@@ -244,15 +250,24 @@ static const char *put(char **at, struct th_str s)
 	return text;
 }
 
+static void queue(struct thole_session *s, struct thole_note *n)
+{
+	struct thole_runtime *rt = s->rt;
+
+	n->session = s;
+	s->users++;
+	*rt->notes_end = n;
+	rt->notes_end = &n->next;
+	th_api_deliver_soon(rt);
+}
+
 struct thole_note *th_api_tell(struct thole_session *s, int kind, struct th_str name,
 			       struct th_str text, struct th_str json, struct th_str id,
 			       uint64_t seq, struct thole_call *call)
 {
-	struct thole_runtime *rt = s->rt;
 	struct thole_note *n = th_alloc(sizeof(*n) + name.len + text.len + json.len + id.len + 4);
 	char *at = n->bytes;
 
-	n->session = s;
 	n->kind = kind;
 	n->call = call;
 	n->seq = seq;
@@ -260,13 +275,31 @@ struct thole_note *th_api_tell(struct thole_session *s, int kind, struct th_str 
 	n->text = put(&at, text);
 	n->json = put(&at, json);
 	n->id = put(&at, id);
-	s->users++;
 	if (call)
 		call->notes++;
-	*rt->notes_end = n;
-	rt->notes_end = &n->next;
-	th_api_deliver_soon(rt);
+	queue(s, n);
 	return n;
+}
+
+void th_api_tell_event(struct thole_session *s, const struct th_event *ev)
+{
+	struct thole_note *n =
+	    th_alloc(sizeof(*n) + sizeof(*ev) + ev->call.len + ev->data.len + ev->build.len + 3);
+	char *at = n->bytes + sizeof(*ev);
+	struct th_event *copy = (struct th_event *)(void *)n->bytes;
+
+	_Static_assert(offsetof(struct thole_note, bytes) % _Alignof(struct th_event) == 0,
+		       "an event stands there");
+	*copy = *ev;
+	copy->data.ptr = put(&at, ev->data);
+	copy->call.ptr = put(&at, ev->call);
+	copy->build.ptr = put(&at, ev->build);
+	n->kind = THOLE_NOTE_EVENT;
+	n->event = copy;
+	n->name = th_event_name(ev->kind);
+	n->id = ev->call.len ? copy->call.ptr : NULL;
+	n->seq = ev->seq;
+	queue(s, n);
 }
 
 void th_api_deltas_drop(struct thole_session *s)
@@ -314,8 +347,7 @@ static void deliver(void *ctx)
 		if (!rt->notes)
 			rt->notes_end = &rt->notes;
 		deliver_one(n);
-		th_api_session_unref(n->session);
-		free(n);
+		note_free(n);
 	}
 	if (rt->ending)
 		return;

@@ -7,6 +7,8 @@
 #include "api/api.h"
 #include "base/text.h"
 
+#define EVENT_LINE_ROOM 384 /* what an event's line has beside its data */
+
 static const struct th_str none = { 0 };
 
 /* ---- notes ------------------------------------------------------------------------------------
@@ -27,8 +29,21 @@ const char *thole_note_text(const struct thole_note *note)
 	return note ? note->text : NULL;
 }
 
+/* What nobody looks at is not made: most of those who watch events want a few of them. */
+static void make_json(struct thole_note *n)
+{
+	struct th_buf line = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(&line);
+
+	th_buf_reserve(&line, n->event->data.len + EVENT_LINE_ROOM);
+	th_event_print(th_str_of(n->session->id), n->event, &w);
+	n->json = n->made = th_buf_steal(&line, NULL);
+}
+
 const char *thole_note_json(const struct thole_note *note)
 {
+	if (note && note->event && !note->json)
+		make_json((struct thole_note *)(uintptr_t)note);
 	return note ? note->json : NULL;
 }
 
@@ -87,17 +102,6 @@ void th_api_on_delta(void *ctx, struct th_handle h, enum th_delta_kind kind, str
 
 /* ---- events -----------------------------------------------------------------------------------
  */
-
-static void tell_event(struct thole_session *s, const struct th_event *ev)
-{
-	struct th_buf line = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
-	struct th_jw w = th_jw(&line);
-
-	th_event_print(th_str_of(s->id), ev, &w);
-	th_api_tell(s, THOLE_NOTE_EVENT, th_str_of(th_event_name(ev->kind)), none,
-		    th_buf_str(&line), ev->call.len ? ev->call : none, ev->seq, NULL);
-	th_buf_deinit(&line);
-}
 
 /* The text of a message item: its parts' texts, one after the other. */
 static void message_text(const struct th_json *item, struct th_buf *out)
@@ -290,7 +294,7 @@ void th_api_on_event(void *ctx, struct th_handle h, const struct th_event *ev)
 	if (ev->kind == TH_EV_MODEL_REQUESTED || ev->kind == TH_EV_MESSAGE)
 		tell_agent(s, ev);
 	if (s->kinds & THOLE_NOTE_EVENT)
-		tell_event(s, ev);
+		th_api_tell_event(s, ev);
 	if (ev->kind == TH_EV_MODEL_ANSWERED && (s->kinds & THOLE_NOTE_ITEM))
 		tell_answer(s, ev);
 	if (ev->kind == TH_EV_OUTCOME && (s->kinds & THOLE_NOTE_ITEM))

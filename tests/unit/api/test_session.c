@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the C API does, against a scripted model. */
+#include "base/json.h"
 #include "rig.h"
 
 #include <poll.h>
@@ -195,6 +196,25 @@ struct seen {
 	struct thole_session *approve;
 };
 
+/* The line that `thole log --json` has of it; made when it is asked for, and once. */
+static void check_event(const struct thole_session *s, const struct thole_note *n)
+{
+	const char *json = thole_note_json(n);
+	struct th_json_doc *doc = NULL;
+	const struct th_json *line;
+
+	assert_int_equal(th_json_parse(th_str_of(json), &doc, NULL), TH_OK);
+	line = th_json_root(doc);
+	assert_true(th_str_is(th_json_get_str(line, "session"), thole_session_id(s)));
+	assert_true(th_str_is(th_json_get_str(line, "kind"), thole_note_name(n)));
+	assert_int_equal((uint64_t)th_json_get_int(line, "seq", 0), thole_note_seq(n));
+	assert_true(th_json_is_object(th_json_get(line, "data")));
+	if (thole_note_id(n))
+		assert_true(th_str_is(th_json_get_str(line, "call"), thole_note_id(n)));
+	assert_ptr_equal(thole_note_json(n), json);
+	th_json_free(doc);
+}
+
 static void note(void *ctx, struct thole_session *s, const struct thole_note *n)
 {
 	struct seen *seen = ctx;
@@ -216,6 +236,9 @@ static void note(void *ctx, struct thole_session *s, const struct thole_note *n)
 			assert_string_equal(thole_note_json(n), "{}");
 			GOOD(thole_session_approve(s, thole_note_id(n), "the test", &error));
 		}
+		break;
+	case THOLE_NOTE_EVENT:
+		check_event(s, n);
 		break;
 	default:
 		assert_true(thole_note_seq(n) > 0);
