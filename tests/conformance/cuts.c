@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "run/driver.h"
+#include "paper.h"
 
 #define LEN_MAX 24576
 #define STREAMS_MAX 256
@@ -28,134 +28,20 @@
 #define QUICK 10
 
 struct world {
-	struct th_driver *driver;
-	struct th_handle h;
-	struct th_batch *batch;
-	th_commit_fn *done;
-	void *done_ctx;
-	bool flush, model_open, timed;
-	struct th_ticket model, timer;
-	uint64_t seq;
-	int64_t clock;
-	uint8_t random;
+	struct paper *paper;
 	struct th_buf runs;  /* name and arguments of what ran */
 	struct th_buf items; /* of the last answer */
 	int64_t tokens;      /* of all usages in the log */
 	size_t answered, failed, final_failures;
 };
 
-static int64_t now(void *ctx)
-{
-	return ((struct world *)ctx)->clock += 10;
-}
-
-static void draw(void *ctx, void *ptr, size_t len)
-{
-	memset(ptr, ++((struct world *)ctx)->random, len);
-}
-
-static void flush_soon(void *ctx)
-{
-	((struct world *)ctx)->flush = true;
-}
-
-static void timer(void *ctx, struct th_ticket t, int64_t delay_ms)
-{
-	struct world *w = ctx;
-
-	(void)delay_ms;
-	w->timer = t;
-	w->timed = true;
-}
-
-static void commit(void *ctx, struct th_batch *batch, th_commit_fn *done, void *done_ctx)
-{
-	struct world *w = ctx;
-
-	w->batch = batch;
-	w->done = done;
-	w->done_ctx = done_ctx;
-}
-
-static enum th_code no_blob(void *ctx, const struct th_digest *hash, struct th_buf *out,
-			    struct th_err *err)
-{
-	(void)ctx, (void)hash, (void)out;
-	return th_fail(err, TH_ENOENT, "no such blob");
-}
-
-static enum th_code no_log(void *ctx, struct th_str id, uint64_t from, uint64_t to, th_event_fn *fn,
-			   void *fn_ctx, struct th_err *err)
-{
-	(void)ctx, (void)id, (void)from, (void)to, (void)fn, (void)fn_ctx;
-	return th_fail(err, TH_ENOENT, "nothing is read here");
-}
-
-static enum th_code model_call(void *ctx, struct th_ticket t, const struct th_model_call *call,
-			       struct th_err *err)
-{
-	struct world *w = ctx;
-
-	(void)call, (void)err;
-	w->model = t;
-	w->model_open = true;
-	return TH_OK;
-}
-
-static void model_cancel(void *ctx, struct th_ticket t)
-{
-	(void)t;
-	((struct world *)ctx)->model_open = false;
-}
-
-static bool tool_ready(void *ctx, struct th_ticket t, struct th_str *ret_journal)
-{
-	(void)ctx, (void)t;
-	*ret_journal = TH_STR("journal");
-	return true;
-}
-
 /* Never answered: the run stands still behind its first answer. */
-static void tool_run(void *ctx, struct th_ticket t, const struct th_tool_call *call, bool settle)
+static void on_effect(void *own, const struct th_tool_call *call)
 {
-	struct world *w = ctx;
+	struct world *w = own;
 
-	(void)t, (void)settle;
 	th_buf_printf(&w->runs, "%.*s %.*s\n", TH_FMT(call->tool), TH_FMT(call->arguments));
 }
-
-static void no_tool(void *ctx, struct th_ticket t)
-{
-	(void)ctx, (void)t;
-}
-
-static void tool_forget(void *ctx, struct th_str id, const struct th_str *ids, size_t count)
-{
-	(void)ctx, (void)id, (void)ids, (void)count;
-}
-
-static void fatal(void *ctx, const struct th_err *err)
-{
-	(void)ctx, (void)err;
-	abort();
-}
-
-static const struct th_world_ops ops = {
-	.now_ms = now,
-	.random = draw,
-	.flush_soon = flush_soon,
-	.timer = timer,
-	.commit = commit,
-	.blob = no_blob,
-	.read = no_log,
-	.model_call = model_call,
-	.model_cancel = model_cancel,
-	.tool_ready = tool_ready,
-	.tool_run = tool_run,
-	.tool_cancel = no_tool,
-	.tool_forget = tool_forget,
-	.fatal = fatal,
-};
 
 /* ---- what the log says ---- */
 
@@ -173,9 +59,10 @@ static int64_t tokens_of(struct th_str data)
 	return count_of(usage, "input") + count_of(usage, "output");
 }
 
-static void take_event(struct world *w, const struct th_event *ev)
+static void on_event(void *own, const struct th_event *ev)
 {
-	w->seq = ev->seq;
+	struct world *w = own;
+
 	if (ev->kind == TH_EV_MODEL_ANSWERED) {
 		w->answered++;
 		th_buf_clear(&w->items);
@@ -185,28 +72,6 @@ static void take_event(struct world *w, const struct th_event *ev)
 		w->failed++;
 		w->final_failures += !th_str_is(th_json_raw_get(ev->data, "retry"), "true");
 		w->tokens += tokens_of(ev->data);
-	}
-}
-
-static void settle(struct world *w)
-{
-	struct th_err err = { 0 };
-
-	while (w->flush || w->batch) {
-		struct th_batch *batch;
-
-		if (w->flush) {
-			w->flush = false;
-			th_driver_flush(w->driver);
-		}
-		batch = w->batch;
-		w->batch = NULL;
-		if (!batch)
-			continue;
-		for (size_t i = 0; i < batch->append_count; i++)
-			for (size_t j = 0; j < batch->appends[i].event_count; j++)
-				take_event(w, &batch->appends[i].events[j]);
-		w->done(w->done_ctx, batch, TH_OK, &err);
 	}
 }
 
@@ -226,31 +91,32 @@ static struct th_agent agent = { .name = TH_STR_INIT("tester") };
 
 static bool begin(struct world *w, const struct stream *s)
 {
-	struct th_world world = { &ops, w };
 	struct th_outfit o = { .agent = &agent,
 			       .first = { .profile = s->profile, .model = s->model },
 			       .tools = s->tools,
 			       .tool_count = s->tool_count };
-	struct th_observer see = { .ctx = w };
 	struct th_ev_session_created created = { .model = s->model };
 	struct th_err err = { 0 };
 
-	*w = (struct world){ .clock = 1000000,
+	*w = (struct world){ .paper = paper_new(),
 			     .runs = TH_BUF_INIT(TH_MIB),
 			     .items = TH_BUF_INIT(TH_MIB) };
-	w->driver = th_driver_new(&world, TH_STR("test"));
-	if (th_driver_create(w->driver, TH_STR("a1"), &o, &created, &see, &w->h, &err) ||
-	    th_driver_message(w->driver, w->h, TH_STR("go"), &err)) {
+	w->paper->forgetful = true;
+	w->paper->on_event = on_event;
+	w->paper->on_effect = on_effect;
+	w->paper->own = w;
+	if (paper_create(w->paper, &o, &created, &err) ||
+	    th_driver_message(w->paper->driver, w->paper->h, TH_STR("go"), &err)) {
 		printf("%s: %s\n", s->name, err.msg);
 		return false;
 	}
-	settle(w);
-	return w->model_open;
+	paper_settle(w->paper);
+	return w->paper->request->open;
 }
 
 static void end(struct world *w)
 {
-	th_driver_free(w->driver);
+	paper_free(w->paper);
 	th_buf_deinit(&w->runs);
 	th_buf_deinit(&w->items);
 }
@@ -264,13 +130,9 @@ static void answer(struct world *w, struct th_str bytes, enum ending ending)
 				     .failure = TH_FAILURE_CUT,
 				     .message = TH_STR("cut"),
 				     .hints = { -1, -1 } };
-	struct th_ticket t = w->model;
 
-	w->model_open = false;
-	if (bytes.len)
-		(void)th_driver_model_data(w->driver, t, bytes);
-	th_driver_model_done(w->driver, t, &done);
-	settle(w);
+	(void)paper_reply(w->paper, w->paper->request, bytes, &done);
+	paper_settle(w->paper);
 }
 
 static bool same(const struct th_buf *a, const struct th_buf *b)
@@ -293,15 +155,13 @@ static const char *cut(const struct stream *s, const struct world *want, size_t 
 	answer(&w, th_str_sub(s->bytes, 0, at), ending);
 	if (w.answered + w.failed != 1)
 		wrong = "neither an answer nor a failure";
-	else if (w.failed && (w.final_failures || !w.timed || w.model_open))
+	else if (w.failed && (w.final_failures || !w.paper->timed || w.paper->request->open))
 		wrong = "is not tried again";
 	else if (w.failed && w.runs.len)
 		wrong = "a failed attempt ran a tool";
 	if (!wrong && w.failed) {
-		w.timed = false;
-		th_driver_timer(w.driver, w.timer);
-		settle(&w);
-		if (w.model_open)
+		paper_ring(w.paper);
+		if (w.paper->request->open)
 			answer(&w, s->bytes, IN_ORDER);
 		if (w.answered != 1)
 			wrong = "the second attempt was not answered";
@@ -310,7 +170,7 @@ static const char *cut(const struct stream *s, const struct world *want, size_t 
 		wrong = "another answer";
 	if (!wrong && !same(&w.runs, &want->runs))
 		wrong = "other calls";
-	totals = &th_driver_session(w.driver, w.h)->totals;
+	totals = &paper_fold(w.paper)->totals;
 	if (!wrong && totals->tokens_in + totals->tokens_out != w.tokens)
 		wrong = "tokens are not counted once";
 	end(&w);

@@ -6,17 +6,17 @@
 #include "team_rig.h"
 
 /* Which functions were told so far, and that what they were told of was durable. */
-static const char *told(struct world *w)
+static const char *told(void)
 {
 	static char text[2048];
 	size_t len = 0;
 
 	text[0] = '\0';
-	for (size_t i = 0; i < w->ask_count; i++)
-		if (w->asks[i].kind == TH_ASK_HOOK || w->asks[i].kind == TH_ASK_GUARDRAIL)
+	for (size_t i = 0; i < script.ask_count; i++)
+		if (script.asks[i].kind == TH_ASK_HOOK || script.asks[i].kind == TH_ASK_GUARDRAIL)
 			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s",
-						len ? " " : "", w->asks[i].function);
-	w->ask_count = 0;
+						len ? " " : "", script.asks[i].function);
+	script.ask_count = 0;
 	return text;
 }
 
@@ -31,86 +31,83 @@ static const char *told(struct world *w)
 
 static void test_hooks_are_told_in_order(void **unused)
 {
-	struct world *w = begin(HOOKED, "go");
+	struct paper *w = begin(HOOKED, "go");
 	struct th_err err = { 0 };
 
 	(void)unused;
-	w->says[TH_ASK_HOOK] = "null";
-	settle(w);
-	assert_non_null(strstr(w->asks[2].input, "\"agent\":\"a\",\"session\":\"a1\",\"hook\":"
-						 "\"llm_start\",\"seq\":3,\"turn\":1"));
-	assert_string_equal(told(w), "r.start a.start r.ask a.ask");
-	answer(w, CALL("c1", "weather"));
-	assert_non_null(strstr(w->asks[0].input, "\"items\":[{\"type\":\"function_call\""));
-	assert_non_null(strstr(w->asks[2].input, "\"tool\":\"weather\",\"call_id\":\"c1\","
-						 "\"arguments\":{},\"class\":\"W\""));
-	assert_non_null(strstr(w->asks[4].input, "\"tool\":\"weather\",\"call_id\":\"c1\","
-						 "\"arguments\":{},\"status\":\"done\","
-						 "\"output\":\"sunny\""));
-	assert_string_equal(told(w),
+	script.says[TH_ASK_HOOK] = "null";
+	paper_settle(w);
+	assert_non_null(strstr(script.asks[2].input, "\"agent\":\"a\",\"session\":\"a1\",\"hook\":"
+						     "\"llm_start\",\"seq\":3,\"turn\":1"));
+	assert_string_equal(told(), "r.start a.start r.ask a.ask");
+	answer(w, CALL("c1", "weather", "{}"));
+	assert_non_null(strstr(script.asks[0].input, "\"items\":[{\"type\":\"function_call\""));
+	assert_non_null(strstr(script.asks[2].input, "\"tool\":\"weather\",\"call_id\":\"c1\","
+						     "\"arguments\":{},\"class\":\"W\""));
+	assert_non_null(strstr(script.asks[4].input, "\"tool\":\"weather\",\"call_id\":\"c1\","
+						     "\"arguments\":{},\"status\":\"done\","
+						     "\"output\":\"sunny\""));
+	assert_string_equal(told(),
 			    "r.answer a.answer r.tool a.tool r.result a.result r.ask a.ask");
 	/* No agent_end of the one that hands over, and no hook of a tool for that. */
-	answer(w, CALL("c2", "transfer_to_b"));
-	assert_non_null(strstr(w->asks[2].input, "\"from\":\"a\",\"to\":\"b\""));
-	assert_string_equal(told(w), "r.answer a.answer r.over a.over r.start b.start r.ask b.ask");
+	answer(w, CALL("c2", "transfer_to_b", "{}"));
+	assert_non_null(strstr(script.asks[2].input, "\"from\":\"a\",\"to\":\"b\""));
+	assert_string_equal(told(), "r.answer a.answer r.over a.over r.start b.start r.ask b.ask");
 	answer(w, TEXT("bye"));
-	assert_non_null(strstr(w->asks[2].input, "\"output\":\"bye\""));
-	assert_string_equal(told(w), "r.answer b.answer r.end b.end");
+	assert_non_null(strstr(script.asks[2].input, "\"output\":\"bye\""));
+	assert_string_equal(told(), "r.answer b.answer r.end b.end");
 	/* The next task begins with the agent that speaks. */
 	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("more"), &err), TH_OK);
-	settle(w);
-	assert_string_equal(told(w), "r.start b.start r.ask b.ask");
+	paper_settle(w);
+	assert_string_equal(told(), "r.start b.start r.ask b.ask");
 	/* A replay tells nothing; what comes then is told, by a runtime that has said nothing yet.
 	 */
 	restart(w, HOOKED);
-	assert_string_equal(told(w), "r.start b.start r.ask b.ask");
+	assert_string_equal(told(), "r.start b.start r.ask b.ask");
 	answer(w, TEXT("bye"));
-	assert_string_equal(told(w), "r.answer b.answer r.end b.end");
+	assert_string_equal(told(), "r.answer b.answer r.end b.end");
 	restart(w, HOOKED);
-	assert_string_equal(told(w), "");
+	assert_string_equal(told(), "");
 	assert_false(w->early);
-	for (size_t i = 0; i < w->count; i++) /* and nothing is written about it */
-		assert_int_not_equal(w->log[i].ev.kind, TH_EV_CODE);
-	end(w);
+	for (size_t i = 0; i < w->log->count; i++) /* and nothing is written about it */
+		assert_int_not_equal(w->log->list[i].ev.kind, TH_EV_CODE);
+	paper_free(w);
 }
 
 /* The next task begins before the end of the last one is written. */
 static void test_a_task_is_begun_behind_the_last(void **unused)
 {
-	struct world *w = begin("{\"name\":\"a\",\"hooks\":" HOOKS("") "}", "go");
+	struct paper *w = begin("{\"name\":\"a\",\"hooks\":" HOOKS("") "}", "go");
 	struct th_err err = { 0 };
 
 	(void)unused;
-	w->says[TH_ASK_HOOK] = "null";
-	settle(w);
-	assert_string_equal(told(w), "start ask");
-	answer_unwritten(w, TEXT("one"));
+	script.says[TH_ASK_HOOK] = "null";
+	paper_settle(w);
+	assert_string_equal(told(), "start ask");
+	paper_answer_unwritten(w, w->request, TEXT("one"));
 	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("more"), &err), TH_OK);
-	settle(w);
-	assert_string_equal(told(w), "answer end start ask");
-	answer_unwritten(w, TEXT("two"));
+	paper_settle(w);
+	assert_string_equal(told(), "answer end start ask");
+	paper_answer_unwritten(w, w->request, TEXT("two"));
 	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_RUNNING, TH_STR(""), &err),
 			 TH_OK);
-	settle(w);
-	assert_string_equal(told(w), "answer end start ask");
-	end(w);
+	paper_settle(w);
+	assert_string_equal(told(), "answer end start ask");
+	paper_free(w);
 }
 
 static void test_another_try_is_the_same_question(void **unused)
 {
-	struct world *w = begin("{\"name\":\"a\",\"hooks\":" HOOKS("") "}", "go");
-	struct th_model_end cut = { .failure = TH_FAILURE_CUT, .hints = { -1, -1 } };
+	struct paper *w = begin("{\"name\":\"a\",\"hooks\":" HOOKS("") "}", "go");
 
 	(void)unused;
-	w->says[TH_ASK_HOOK] = "null";
-	settle(w);
-	th_driver_model_done(w->driver, w->model, &cut);
-	settle(w);
-	th_driver_timer(w->driver, (struct th_ticket){ w->h.index, w->h.generation, 0 });
-	settle(w);
+	script.says[TH_ASK_HOOK] = "null";
+	paper_settle(w);
+	paper_lose(w, w->request, TH_FAILURE_CUT);
+	paper_ring(w);
 	answer(w, TEXT("done"));
-	assert_string_equal(told(w), "start ask answer end");
-	end(w);
+	assert_string_equal(told(), "start ask answer end");
+	paper_free(w);
 }
 
 #define HOOKED_GUARDS                                                                         \
@@ -124,160 +121,160 @@ static void test_another_try_is_the_same_question(void **unused)
  * those of the output. */
 static void test_hooks_beside_guardrails(void **unused)
 {
-	struct world *w = begin(HOOKED_GUARDS, "go");
+	struct paper *w = begin(HOOKED_GUARDS, "go");
 
 	(void)unused;
-	w->says[TH_ASK_HOOK] = "null";
-	w->later[TH_ASK_GUARDRAIL] = true;
-	settle(w);
-	assert_string_equal(told(w), "start ask");
-	answer(w, CALL("c1", "weather"));
-	assert_string_equal(told(w), "answer before");
+	script.says[TH_ASK_HOOK] = "null";
+	script.later[TH_ASK_GUARDRAIL] = true;
+	paper_settle(w);
+	assert_string_equal(told(), "start ask");
+	answer(w, CALL("c1", "weather", "{}"));
+	assert_string_equal(told(), "answer before");
 	code_says(w, 1, false, "null");
-	assert_string_equal(told(w), "tool after1");
+	assert_string_equal(told(), "tool after1");
 	code_says(w, 1, false, "{\"message\":\"cloudy\"}");
-	assert_string_equal(told(w), "after2");
+	assert_string_equal(told(), "after2");
 	code_says(w, 0, false, "null");
-	assert_non_null(strstr(w->asks[0].input, "\"status\":\"done\",\"output\":\"cloudy\""));
-	assert_string_equal(told(w), "result ask");
+	assert_non_null(strstr(script.asks[0].input, "\"status\":\"done\",\"output\":\"cloudy\""));
+	assert_string_equal(told(), "result ask");
 	answer(w, TEXT("done"));
-	assert_non_null(strstr(w->asks[1].input, "\"output\":\"done\""));
-	assert_string_equal(told(w), "answer end out");
+	assert_non_null(strstr(script.asks[1].input, "\"output\":\"done\""));
+	assert_string_equal(told(), "answer end out");
 	code_says(w, 2, false, "null");
-	assert_int_equal(fold(w)->state, TH_STATE_FINISHED);
-	assert_string_equal(told(w), ""); /* it was told */
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FINISHED);
+	assert_string_equal(told(), ""); /* it was told */
 	assert_false(w->early);
-	end(w);
+	paper_free(w);
 
 	/* What does not run is not told of. */
 	w = begin(HOOKED_GUARDS, "go");
-	w->says[TH_ASK_HOOK] = "null";
-	w->later[TH_ASK_GUARDRAIL] = true;
-	settle(w);
-	answer(w, CALL("c1", "weather"));
-	(void)told(w);
+	script.says[TH_ASK_HOOK] = "null";
+	script.later[TH_ASK_GUARDRAIL] = true;
+	paper_settle(w);
+	answer(w, CALL("c1", "weather", "{}"));
+	(void)told();
 	code_says(w, 3, false, "{\"message\":\"not today\"}");
-	assert_string_equal(told(w), "ask");
-	end(w);
+	assert_string_equal(told(), "ask");
+	paper_free(w);
 }
 
 /* What is told of a result is kept while its guardrails think; the log is read where a runtime was
  * not there when it came. */
 static void test_a_result_is_at_hand(void **unused)
 {
-	const char *two = CALL("c1", "weather") "," CALL("c2", "weather");
-	struct world *w = begin(HOOKED_GUARDS, "go");
+	const char *two = CALL("c1", "weather", "{}") "," CALL("c2", "weather", "{}");
+	struct paper *w = begin(HOOKED_GUARDS, "go");
 	size_t reads;
 
 	(void)unused;
-	w->says[TH_ASK_HOOK] = "null";
-	w->later[TH_ASK_GUARDRAIL] = true;
-	settle(w);
-	(void)told(w);
+	script.says[TH_ASK_HOOK] = "null";
+	script.later[TH_ASK_GUARDRAIL] = true;
+	paper_settle(w);
+	(void)told();
 	answer(w, two); /* answer before before */
 	code_says(w, 1, false, "null");
 	code_says(w, 2, false, "null"); /* tool tool after1 after1 */
-	assert_int_equal(w->ask_count, 7);
+	assert_int_equal(script.ask_count, 7);
 	reads = w->reads;
 	code_says(w, 5, false, "{\"message\":\"cloudy\"}");
 	code_says(w, 6, false, "null");
 	code_says(w, 7, false, "null");
 	code_says(w, 8, false, "{\"message\":\"windy\"}");
-	assert_non_null(strstr(w->asks[9].input, "\"call_id\":\"c1\""));
-	assert_non_null(strstr(w->asks[9].input, "\"output\":\"cloudy\""));
-	assert_non_null(strstr(w->asks[10].input, "\"call_id\":\"c2\""));
-	assert_non_null(strstr(w->asks[10].input, "\"output\":\"windy\""));
+	assert_non_null(strstr(script.asks[9].input, "\"call_id\":\"c1\""));
+	assert_non_null(strstr(script.asks[9].input, "\"output\":\"cloudy\""));
+	assert_non_null(strstr(script.asks[10].input, "\"call_id\":\"c2\""));
+	assert_non_null(strstr(script.asks[10].input, "\"output\":\"windy\""));
 	assert_int_equal(w->reads, reads + 1); /* for the history, which tells something else now */
-	assert_string_equal(told(w), "answer before before tool tool after1 after1 "
-				     "after2 after2 result result ask");
-	end(w);
+	assert_string_equal(told(), "answer before before tool tool after1 after1 "
+				    "after2 after2 result result ask");
+	paper_free(w);
 
 	w = begin(HOOKED_GUARDS, "go");
-	w->says[TH_ASK_HOOK] = "null";
-	w->later[TH_ASK_GUARDRAIL] = true;
-	settle(w);
-	answer(w, CALL("c1", "weather"));
-	code_says(w, w->ask_count - 1, false, "null");
-	code_says(w, w->ask_count - 1, false, "{\"message\":\"cloudy\"}");
-	(void)told(w);
+	script.says[TH_ASK_HOOK] = "null";
+	script.later[TH_ASK_GUARDRAIL] = true;
+	paper_settle(w);
+	answer(w, CALL("c1", "weather", "{}"));
+	code_says(w, script.ask_count - 1, false, "null");
+	code_says(w, script.ask_count - 1, false, "{\"message\":\"cloudy\"}");
+	(void)told();
 	restart(w, HOOKED_GUARDS);
-	assert_string_equal(told(w), "after2");
+	assert_string_equal(told(), "after2");
 	code_says(w, 0, false, "null");
-	assert_non_null(strstr(w->asks[0].input, "\"status\":\"done\",\"output\":\"cloudy\""));
-	assert_string_equal(told(w), "result start ask");
-	w->cancels = 0;
-	end(w);
+	assert_non_null(strstr(script.asks[0].input, "\"status\":\"done\",\"output\":\"cloudy\""));
+	assert_string_equal(told(), "result start ask");
+	script.cancels = 0;
+	paper_free(w);
 }
 
 static void test_a_hook_that_fails_is_noted(void **unused)
 {
-	struct world *w = begin("{\"name\":\"a\",\"hooks\":{\"llm_end\":\"f\"}}", "go");
+	struct paper *w = begin("{\"name\":\"a\",\"hooks\":{\"llm_end\":\"f\"}}", "go");
 
 	(void)unused;
-	w->says[TH_ASK_HOOK] = "!it broke";
-	settle(w);
+	script.says[TH_ASK_HOOK] = "!it broke";
+	paper_settle(w);
 	answer(w, TEXT("done"));
-	assert_int_equal(fold(w)->state, TH_STATE_FINISHED);
-	assert_string_equal(kinds(w, 3), "model_answered final code");
-	assert_string_equal(w->log[5].data, "{\"use\":\"llm_end\",\"name\":\"f\","
-					    "\"failed\":\"it broke\"}");
-	assert_int_equal(w->log[5].ev.cause, 4);
-	end(w);
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FINISHED);
+	assert_string_equal(paper_kinds(w, 3), "model_answered final code");
+	assert_string_equal(w->log->list[5].data, "{\"use\":\"llm_end\",\"name\":\"f\","
+						  "\"failed\":\"it broke\"}");
+	assert_int_equal(w->log->list[5].ev.cause, 4);
+	paper_free(w);
 
 	/* What a script prints is an answer. */
 	w = begin("{\"name\":\"a\",\"hooks\":{\"llm_start\":\"f\"}}", "go");
-	w->says[TH_ASK_HOOK] = "\"hear, hear\"";
-	settle(w);
-	assert_string_equal(kinds(w, 2), "model_requested code");
-	assert_true(w->model_open);
-	assert_non_null(strstr(w->log[3].data, "\"answer\":\"hear, hear\""));
-	end(w);
+	script.says[TH_ASK_HOOK] = "\"hear, hear\"";
+	paper_settle(w);
+	assert_string_equal(paper_kinds(w, 2), "model_requested code");
+	assert_true(w->request->open);
+	assert_non_null(strstr(w->log->list[3].data, "\"answer\":\"hear, hear\""));
+	paper_free(w);
 
 	/* Nobody of that name is nobody who watches. */
 	w = begin("{\"name\":\"a\",\"hooks\":{\"llm_start\":\"f\"}}", "go");
-	settle(w);
-	assert_string_equal(kinds(w, 2), "model_requested");
-	end(w);
+	paper_settle(w);
+	assert_string_equal(paper_kinds(w, 2), "model_requested");
+	paper_free(w);
 }
 
 static void test_a_hook_may_end_the_run(void **unused)
 {
-	struct world *w =
+	struct paper *w =
 	    begin("{\"name\":\"a\",\"hooks\":{\"llm_start\":\"f\",\"fail\":true}}", "go");
 	struct th_err err = { 0 };
 
 	(void)unused;
-	w->says[TH_ASK_HOOK] = "!it broke";
-	settle(w);
-	assert_false(w->model_open); /* it was told before the request was sent */
-	assert_null(w->body);
-	assert_string_equal(kinds(w, 2), "model_requested code model_failed error");
-	assert_int_equal(fold(w)->state, TH_STATE_FAILED);
-	w->says[TH_ASK_HOOK] = "null";
+	script.says[TH_ASK_HOOK] = "!it broke";
+	paper_settle(w);
+	assert_false(w->request->open); /* it was told before the request was sent */
+	assert_int_equal(w->request_count, 0);
+	assert_string_equal(paper_kinds(w, 2), "model_requested code model_failed error");
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FAILED);
+	script.says[TH_ASK_HOOK] = "null";
 	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("again"), &err), TH_OK);
-	settle(w);
-	assert_true(w->model_open);
-	end(w);
+	paper_settle(w);
+	assert_true(w->request->open);
+	paper_free(w);
 
 	/* What it was told of has not begun, and does not. */
 	w = begin("{\"name\":\"a\",\"hooks\":{\"tool_start\":\"f\",\"fail\":true}}", "go");
-	w->says[TH_ASK_HOOK] = "!it broke";
-	settle(w);
-	answer(w, CALL("c1", "weather"));
-	assert_int_equal(w->runs, 0);
-	assert_string_equal(kinds(w, 4), "call intent code outcome error");
-	assert_non_null(strstr(w->log[7].data, "\"status\":\"not_started\""));
-	assert_int_equal(fold(w)->state, TH_STATE_FAILED);
-	end(w);
+	script.says[TH_ASK_HOOK] = "!it broke";
+	paper_settle(w);
+	answer(w, CALL("c1", "weather", "{}"));
+	assert_int_equal(w->local_runs, 0);
+	assert_string_equal(paper_kinds(w, 4), "call intent code outcome error");
+	assert_non_null(strstr(w->log->list[7].data, "\"status\":\"not_started\""));
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FAILED);
+	paper_free(w);
 
 	/* What is over stays so. */
 	w = begin("{\"name\":\"a\",\"hooks\":{\"agent_end\":\"f\",\"fail\":true}}", "go");
-	w->says[TH_ASK_HOOK] = "!it broke";
-	settle(w);
+	script.says[TH_ASK_HOOK] = "!it broke";
+	paper_settle(w);
 	answer(w, TEXT("done"));
-	assert_int_equal(fold(w)->state, TH_STATE_FINISHED);
-	assert_string_equal(kinds(w, 3), "model_answered final code");
-	end(w);
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FINISHED);
+	assert_string_equal(paper_kinds(w, 3), "model_answered final code");
+	paper_free(w);
 }
 
 #define SPECIAL(what)                                                                     \
@@ -299,27 +296,27 @@ static void test_for_good_lifts_no_rule_that_looks(void **unused)
 
 	(void)unused;
 	for (size_t i = 0; i < TH_COUNT(agents); i++) {
-		struct world *w = begin(agents[i], "go");
+		struct paper *w = begin(agents[i], "go");
 
-		settle(w);
+		paper_settle(w);
 		answer(w, CALL_AT("c1", "/x") "," CALL_AT("c2", "/a.pem") "," CALL_AT("c3", "/y"));
 		assert_int_equal(th_driver_decide_as(w->driver, w->h, TH_STR("c1"), true, true,
 						     TH_STR("me"), TH_STR(""), &err),
 				 TH_OK);
-		settle(w);
-		assert_int_equal(fold(w)->state, TH_STATE_WAITING);
+		paper_settle(w);
+		assert_int_equal(paper_fold(w)->state, TH_STATE_WAITING);
 		restart(w, agents[i]);
 		assert_int_equal(th_driver_decide(w->driver, w->h, TH_STR("c2"), false,
 						  TH_STR("me"), TH_STR(""), &err),
 				 TH_OK);
-		settle(w);
-		assert_int_equal(w->runs, 2); /* c1 and c3 */
+		paper_settle(w);
+		assert_int_equal(w->local_runs, 2); /* c1 and c3 */
 		answer(w, CALL_AT("c4", "/z"));
-		assert_int_equal(w->runs, 3);
+		assert_int_equal(w->local_runs, 3);
 		answer(w, CALL_AT("c5", "/b.pem"));
-		assert_int_equal(w->runs, 3);
-		assert_int_equal(fold(w)->state, TH_STATE_WAITING);
-		end(w);
+		assert_int_equal(w->local_runs, 3);
+		assert_int_equal(paper_fold(w)->state, TH_STATE_WAITING);
+		paper_free(w);
 	}
 }
 
@@ -327,173 +324,176 @@ static void test_for_good_lifts_no_rule_that_looks(void **unused)
 
 static void test_code_decides_before_a_person(void **unused)
 {
-	struct world *w = begin(DECIDED, "go");
+	struct paper *w = begin(DECIDED, "go");
 	struct th_err err = { 0 };
 
 	(void)unused;
-	settle(w);
-	w->later[TH_ASK_DECISION] = true;
-	answer(w, CALL("c1", "weather"));
-	assert_int_equal(w->ask_count, 1);
-	assert_int_equal(fold(w)->state, TH_STATE_RUNNING); /* nobody waits for a person yet */
-	assert_non_null(strstr(w->asks[0].input, "\"tool\":\"weather\",\"call_id\":\"c1\","
-						 "\"arguments\":{},\"class\":\"W\",\"reason\""));
+	paper_settle(w);
+	script.later[TH_ASK_DECISION] = true;
+	answer(w, CALL("c1", "weather", "{}"));
+	assert_int_equal(script.ask_count, 1);
+	assert_int_equal(paper_fold(w)->state,
+			 TH_STATE_RUNNING); /* nobody waits for a person yet */
+	assert_non_null(strstr(script.asks[0].input,
+			       "\"tool\":\"weather\",\"call_id\":\"c1\","
+			       "\"arguments\":{},\"class\":\"W\",\"reason\""));
 	/* A crash: it is asked anew. */
 	restart(w, DECIDED);
-	assert_int_equal(w->ask_count, 1);
+	assert_int_equal(script.ask_count, 1);
 	/* Held: the question is given up, and asked again. */
 	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_PAUSED, TH_STR(""), &err),
 			 TH_OK);
-	settle(w);
-	assert_int_equal(w->cancels, 2); /* one at the restart */
+	paper_settle(w);
+	assert_int_equal(script.cancels, 2); /* one at the restart */
 	code_says(w, 0, false, "{\"approve\":true}");
-	assert_int_equal(w->runs, 0);
+	assert_int_equal(w->local_runs, 0);
 	assert_int_equal(th_driver_resume(w->driver, w->h, &err), TH_OK);
-	settle(w);
-	assert_int_equal(w->ask_count, 2);
+	paper_settle(w);
+	assert_int_equal(script.ask_count, 2);
 	code_says(w, 1, false, "{\"approve\":true}");
-	assert_int_equal(w->runs, 1);
-	assert_string_equal(kinds(w, w->count - 5),
+	assert_int_equal(w->local_runs, 1);
+	assert_string_equal(paper_kinds(w, w->log->count - 5),
 			    "approval_requested approval_decided intent outcome model_requested");
-	assert_string_equal(w->log[w->count - 4].call, "c1");
-	assert_non_null(strstr(w->log[w->count - 4].data, "\"approve\":true,\"by\":\"judge\""));
-	answer(w, CALL("c2", "weather"));
+	assert_string_equal(w->log->list[w->log->count - 4].call, "c1");
+	assert_non_null(
+	    strstr(w->log->list[w->log->count - 4].data, "\"approve\":true,\"by\":\"judge\""));
+	answer(w, CALL("c2", "weather", "{}"));
 	code_says(w, 2, false, "{\"approve\":false,\"message\":\"not twice\"}");
-	assert_int_equal(w->runs, 1);
-	assert_non_null(strstr(w->body, "not twice"));
+	assert_int_equal(w->local_runs, 1);
+	assert_non_null(strstr(w->request->body, "not twice"));
 	/* No answer, no decision: a person is asked. */
-	answer(w, CALL("c3", "weather"));
-	code_says(w, w->ask_count - 1, true, "it broke");
-	assert_int_equal(fold(w)->state, TH_STATE_WAITING);
+	answer(w, CALL("c3", "weather", "{}"));
+	code_says(w, script.ask_count - 1, true, "it broke");
+	assert_int_equal(paper_fold(w)->state, TH_STATE_WAITING);
 	assert_int_equal(
 	    th_driver_decide(w->driver, w->h, TH_STR("c3"), true, TH_STR("me"), TH_STR(""), &err),
 	    TH_OK);
-	settle(w);
-	assert_int_equal(w->runs, 2);
+	paper_settle(w);
+	assert_int_equal(w->local_runs, 2);
 	assert_false(w->early);
-	w->cancels = 0;
-	end(w);
+	script.cancels = 0;
+	paper_free(w);
 }
 
 /* What a person says for good is also said of the calls that code still thinks about. */
 static void test_for_good_before_the_code_has_answered(void **unused)
 {
-	struct world *w;
+	struct paper *w;
 	struct th_err err = { 0 };
 
 	(void)unused;
 	for (int again = 0; again < 2; again++) {
 		w = begin(DECIDED, "go");
-		settle(w);
-		w->later[TH_ASK_DECISION] = true;
-		answer(w, CALL("c1", "weather") "," CALL("c2", "weather"));
+		paper_settle(w);
+		script.later[TH_ASK_DECISION] = true;
+		answer(w, CALL("c1", "weather", "{}") "," CALL("c2", "weather", "{}"));
 		code_says(w, 0, true, "it broke");
 		assert_int_equal(th_driver_decide_as(w->driver, w->h, TH_STR("c1"), true, true,
 						     TH_STR("me"), TH_STR(""), &err),
 				 TH_OK);
-		settle(w);
+		paper_settle(w);
 		if (again) {
 			restart(w, DECIDED);
-			assert_int_equal(w->ask_count, 0);
+			assert_int_equal(script.ask_count, 0);
 		} else {
 			code_says(w, 1, true, "it broke");
 		}
-		assert_int_equal(w->runs, 2);
-		assert_int_equal(fold(w)->state, TH_STATE_RUNNING);
-		w->cancels = 0;
-		end(w);
+		assert_int_equal(w->local_runs, 2);
+		assert_int_equal(paper_fold(w)->state, TH_STATE_RUNNING);
+		script.cancels = 0;
+		paper_free(w);
 	}
 }
 
 static void test_code_approves_nothing_that_cannot_be_undone(void **unused)
 {
-	struct world *w = begin(DECIDED, "go");
+	struct paper *w = begin(DECIDED, "go");
 
 	(void)unused;
-	settle(w);
+	paper_settle(w);
 	team.row.spec.class = TH_CLASS_X;
-	w->says[TH_ASK_DECISION] = "{\"approve\":true}";
-	answer(w, CALL("c1", "weather"));
-	assert_int_equal(w->ask_count, 1);
-	assert_int_equal(fold(w)->state, TH_STATE_WAITING);
-	assert_int_equal(w->runs, 0);
-	end(w);
+	script.says[TH_ASK_DECISION] = "{\"approve\":true}";
+	answer(w, CALL("c1", "weather", "{}"));
+	assert_int_equal(script.ask_count, 1);
+	assert_int_equal(paper_fold(w)->state, TH_STATE_WAITING);
+	assert_int_equal(w->local_runs, 0);
+	paper_free(w);
 	w = begin(DECIDED, "go");
-	settle(w);
+	paper_settle(w);
 	team.row.spec.class = TH_CLASS_X;
-	w->says[TH_ASK_DECISION] = "{\"approve\":false}";
-	answer(w, CALL("c1", "weather"));
-	assert_int_equal(fold(w)->state, TH_STATE_RUNNING);
-	assert_non_null(strstr(w->body, "the agent's code rejected it"));
-	end(w);
+	script.says[TH_ASK_DECISION] = "{\"approve\":false}";
+	answer(w, CALL("c1", "weather", "{}"));
+	assert_int_equal(paper_fold(w)->state, TH_STATE_RUNNING);
+	assert_non_null(strstr(w->request->body, "the agent's code rejected it"));
+	paper_free(w);
 }
 
 /* Who stops a session does not want to hear what its guardrails think. */
 static void test_a_question_is_given_up_with_the_run(void **unused)
 {
-	struct world *w = begin(CHECKED, "my task");
+	struct paper *w = begin(CHECKED, "my task");
 	struct th_err err = { 0 };
 
 	(void)unused;
-	w->later[TH_ASK_GUARDRAIL] = true;
-	settle(w);
-	assert_int_equal(w->ask_count, 1);
+	script.later[TH_ASK_GUARDRAIL] = true;
+	paper_settle(w);
+	assert_int_equal(script.ask_count, 1);
 	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_STOPPED, TH_STR(""), &err),
 			 TH_OK);
-	settle(w);
-	assert_int_equal(w->cancels, 1);
+	paper_settle(w);
+	assert_int_equal(script.cancels, 1);
 	code_says(w, 0, false, "{\"tripped\":true}"); /* a ticket that is over */
-	assert_string_equal(kinds(w, 3), "state_changed model_failed");
+	assert_string_equal(paper_kinds(w, 3), "state_changed model_failed");
 	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_RUNNING, TH_STR(""), &err),
 			 TH_OK);
-	settle(w);
-	assert_int_equal(w->ask_count, 2); /* who goes on asks again */
+	paper_settle(w);
+	assert_int_equal(script.ask_count, 2); /* who goes on asks again */
 	code_says(w, 1, false, "null");
-	answer(w, CALL("c1", "weather"));
-	assert_string_equal(w->asks[2].function, "before");
+	answer(w, CALL("c1", "weather", "{}"));
+	assert_string_equal(script.asks[2].function, "before");
 	code_says(w, 2, false, "null");
-	assert_int_equal(w->runs, 1);
-	end(w);
+	assert_int_equal(w->local_runs, 1);
+	paper_free(w);
 
 	/* Stopped before what led to it was durable: it is not even asked. */
 	w = begin(CHECKED, "my task");
-	w->later[TH_ASK_GUARDRAIL] = true;
+	script.later[TH_ASK_GUARDRAIL] = true;
 	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_STOPPED, TH_STR(""), &err),
 			 TH_OK);
-	settle(w);
-	assert_int_equal(w->ask_count, 0);
-	end(w);
+	paper_settle(w);
+	assert_int_equal(script.ask_count, 0);
+	paper_free(w);
 }
 
 /* What was to begin when its intent is written, and is not wanted by then. */
 static void test_a_tool_is_not_begun_after_a_stop(void **unused)
 {
-	struct world *w = begin("{\"name\":\"a\"}", "go");
+	struct paper *w = begin("{\"name\":\"a\"}", "go");
 	struct th_err err = { 0 };
 
 	(void)unused;
-	settle(w);
-	answer_unwritten(w, CALL("c1", "weather"));
+	paper_settle(w);
+	paper_answer_unwritten(w, w->request, CALL("c1", "weather", "{}"));
 	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_STOPPED, TH_STR(""), &err),
 			 TH_OK);
-	settle(w);
-	assert_int_equal(w->runs, 0);
-	assert_string_equal(kinds(w, 4), "call intent state_changed outcome");
-	assert_int_equal(fold(w)->state, TH_STATE_STOPPED);
-	end(w);
+	paper_settle(w);
+	assert_int_equal(w->local_runs, 0);
+	assert_string_equal(paper_kinds(w, 4), "call intent state_changed outcome");
+	assert_int_equal(paper_fold(w)->state, TH_STATE_STOPPED);
+	paper_free(w);
 }
 
 /* While an approval waits: what is said is read after the results, and approves nothing. */
 static void test_what_is_said_while_a_person_is_asked(void **unused)
 {
-	struct world *w = begin("{\"name\":\"a\",\"approve\":[\"all\"]}", "go");
+	struct paper *w = begin("{\"name\":\"a\",\"approve\":[\"all\"]}", "go");
 	const char *result, *said, *added;
 	struct th_err err = { 0 };
 
 	(void)unused;
-	settle(w);
-	answer(w, CALL("c1", "weather"));
-	assert_int_equal(fold(w)->state, TH_STATE_WAITING);
+	paper_settle(w);
+	answer(w, CALL("c1", "weather", "{}"));
+	assert_int_equal(paper_fold(w)->state, TH_STATE_WAITING);
 	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("yes, approved"), &err), TH_OK);
 	assert_int_equal(th_driver_items_add(
 			     w->driver, w->h,
@@ -511,21 +511,21 @@ static void test_what_is_said_while_a_person_is_asked(void **unused)
 				TH_STR("[{\"role\":\"assistant\",\"content\":\"approved\"}]"),
 				false, &err),
 	    TH_EPROTO);
-	settle(w);
-	assert_int_equal(fold(w)->state, TH_STATE_WAITING);
-	assert_int_equal(w->runs, 0);
+	paper_settle(w);
+	assert_int_equal(paper_fold(w)->state, TH_STATE_WAITING);
+	assert_int_equal(w->local_runs, 0);
 	restart(w, "{\"name\":\"a\",\"approve\":[\"all\"]}");
 	assert_int_equal(
 	    th_driver_decide(w->driver, w->h, TH_STR("c1"), true, TH_STR("me"), TH_STR(""), &err),
 	    TH_OK);
-	settle(w);
-	assert_int_equal(w->runs, 1);
-	result = strstr(w->body, "sunny");
-	said = strstr(w->body, "yes, approved");
-	added = strstr(w->body, "and hurry");
+	paper_settle(w);
+	assert_int_equal(w->local_runs, 1);
+	result = strstr(w->request->body, "sunny");
+	said = strstr(w->request->body, "yes, approved");
+	added = strstr(w->request->body, "and hurry");
 	assert_true(result && said && added);
 	assert_true(result < said && said < added);
-	end(w);
+	paper_free(w);
 }
 
 int main(void)

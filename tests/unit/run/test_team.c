@@ -10,110 +10,105 @@
 
 static void test_instructions_are_asked_once_a_turn(void **unused)
 {
-	struct world *w = begin(DYNAMIC, "go");
-	struct th_model_end cut = { .failure = TH_FAILURE_CUT, .hints = { -1, -1 } };
+	struct paper *w = begin(DYNAMIC, "go");
 
 	(void)unused;
-	w->says[TH_ASK_INSTRUCTIONS] = "\"Be swift.\"";
-	settle(w);
-	assert_non_null(strstr(w->body, "Be swift."));
-	assert_non_null(strstr(w->log[2].data, "\"instructions\":\"Be swift.\""));
+	script.says[TH_ASK_INSTRUCTIONS] = "\"Be swift.\"";
+	paper_settle(w);
+	assert_non_null(strstr(w->request->body, "Be swift."));
+	assert_non_null(strstr(w->log->list[2].data, "\"instructions\":\"Be swift.\""));
 	/* A crash, and another try: the same words, not asked for again. */
-	w->says[TH_ASK_INSTRUCTIONS] = "\"Be slow.\"";
+	script.says[TH_ASK_INSTRUCTIONS] = "\"Be slow.\"";
 	restart(w, DYNAMIC);
-	assert_int_equal(w->ask_count, 0);
-	assert_true(w->model_open);
-	assert_non_null(strstr(w->body, "Be swift."));
-	th_driver_model_done(w->driver, w->model, &cut);
-	settle(w);
-	w->model_open = true;
-	th_driver_timer(w->driver, (struct th_ticket){ w->h.index, w->h.generation, 0 });
-	settle(w);
-	assert_int_equal(w->ask_count, 0);
-	answer(w, CALL("c1", "weather"));
-	assert_non_null(strstr(w->body, "Be slow."));
+	assert_int_equal(script.ask_count, 0);
+	assert_true(w->request->open);
+	assert_non_null(strstr(w->request->body, "Be swift."));
+	paper_lose(w, w->request, TH_FAILURE_CUT);
+	paper_ring(w);
+	assert_int_equal(script.ask_count, 0);
+	answer(w, CALL("c1", "weather", "{}"));
+	assert_non_null(strstr(w->request->body, "Be slow."));
 	/* Those that stay the same are not written again. */
-	w->model_open = true;
-	answer(w, CALL("c2", "weather"));
-	assert_null(strstr(w->log[w->count - 1].data, "instructions"));
+	answer(w, CALL("c2", "weather", "{}"));
+	assert_null(strstr(w->log->list[w->log->count - 1].data, "instructions"));
 	assert_false(w->early);
-	end(w);
+	paper_free(w);
 
 	w = begin(DYNAMIC, "go"); /* no such function */
-	settle(w);
-	assert_false(w->model_open);
-	assert_int_equal(fold(w)->state, TH_STATE_FAILED);
-	end(w);
+	paper_settle(w);
+	assert_false(w->request->open);
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FAILED);
+	paper_free(w);
 }
 
 static void test_guardrails_answer_when_they_like(void **unused)
 {
-	struct world *w = begin(CHECKED, "my task");
+	struct paper *w = begin(CHECKED, "my task");
 	struct th_err err = { 0 };
 
 	(void)unused;
-	w->later[TH_ASK_GUARDRAIL] = true;
-	settle(w);
-	assert_true(w->model_open);
-	assert_int_equal(w->ask_count, 1);
-	assert_non_null(strstr(w->asks[0].input, "\"input\":\"my task\""));
-	answer(w, CALL("c1", "weather"));
-	assert_int_equal(w->ask_count, 2);
-	assert_string_equal(w->asks[1].function, "before");
+	script.later[TH_ASK_GUARDRAIL] = true;
+	paper_settle(w);
+	assert_true(w->request->open);
+	assert_int_equal(script.ask_count, 1);
+	assert_non_null(strstr(script.asks[0].input, "\"input\":\"my task\""));
+	answer(w, CALL("c1", "weather", "{}"));
+	assert_int_equal(script.ask_count, 2);
+	assert_string_equal(script.asks[1].function, "before");
 	code_says(w, 1, false, "false");
-	assert_int_equal(w->runs, 0); /* the other one has not spoken */
+	assert_int_equal(w->local_runs, 0); /* the other one has not spoken */
 	code_says(w, 0, false, "null");
-	assert_int_equal(w->runs, 1);
-	assert_string_equal(w->asks[2].function, "after");
-	assert_non_null(strstr(w->asks[2].input, "sunny"));
-	assert_false(w->model_open);
+	assert_int_equal(w->local_runs, 1);
+	assert_string_equal(script.asks[2].function, "after");
+	assert_non_null(strstr(script.asks[2].input, "sunny"));
+	assert_false(w->request->open);
 	code_says(w, 2, false, "{\"message\":\"cloudy\"}");
-	assert_true(w->model_open);
-	assert_non_null(strstr(w->body, "cloudy"));
-	assert_null(strstr(w->body, "sunny"));
+	assert_true(w->request->open);
+	assert_non_null(strstr(w->request->body, "cloudy"));
+	assert_null(strstr(w->request->body, "sunny"));
 	answer(w, TEXT("a secret"));
-	assert_string_equal(w->asks[3].function, "out");
+	assert_string_equal(script.asks[3].function, "out");
 	/* A crash while it thinks: it is asked again, and only it. */
 	restart(w, CHECKED);
-	assert_int_equal(w->ask_count, 1);
-	assert_string_equal(w->asks[0].function, "out");
+	assert_int_equal(script.ask_count, 1);
+	assert_string_equal(script.asks[0].function, "out");
 	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("and this"), &err), TH_OK);
-	settle(w);
+	paper_settle(w);
 	code_says(w, 0, false, "false");
-	assert_true(w->model_open); /* what was said meanwhile is read */
-	assert_non_null(strstr(w->body, "and this"));
+	assert_true(w->request->open); /* what was said meanwhile is read */
+	assert_non_null(strstr(w->request->body, "and this"));
 	answer(w, TEXT("a secret"));
 	code_says(w, 1, true, "it broke"); /* what fails lets nothing through */
-	assert_int_equal(fold(w)->state, TH_STATE_FAILED);
-	assert_non_null(strstr(w->log[w->count - 1].data, "it broke"));
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FAILED);
+	assert_non_null(strstr(w->log->list[w->log->count - 1].data, "it broke"));
 	code_says(w, 1, false, "false"); /* a ticket that is over */
 	/* Nobody sees later what was withheld. */
 	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("more"), &err), TH_OK);
-	settle(w);
-	assert_true(w->model_open);
-	assert_non_null(strstr(w->body, "more"));
-	assert_null(strstr(w->body,
+	paper_settle(w);
+	assert_true(w->request->open);
+	assert_non_null(strstr(w->request->body, "more"));
+	assert_null(strstr(w->request->body,
 			   "\"m\",\"role\":\"assistant\",\"status\":\"completed\",\"content\":"
 			   "[{\"type\":\"output_text\",\"text\":\"a secret\",\"annotations\":[]}]},"
 			   "{\"type\":\"message\",\"role\":\"user\",\"content\":\"more\""));
 	assert_false(w->early);
-	w->cancels = 0;
-	end(w);
+	script.cancels = 0;
+	paper_free(w);
 }
 
 static void test_a_tripwire_cancels_the_request(void **unused)
 {
-	struct world *w = begin(CHECKED, "bad");
+	struct paper *w = begin(CHECKED, "bad");
 
 	(void)unused;
-	w->later[TH_ASK_GUARDRAIL] = true;
-	settle(w);
-	assert_true(w->model_open);
+	script.later[TH_ASK_GUARDRAIL] = true;
+	paper_settle(w);
+	assert_true(w->request->open);
 	code_says(w, 0, false, "{\"tripped\":true,\"message\":\"no\"}");
 	assert_true(w->cancelled);
-	assert_string_equal(kinds(w, 3), "guardrail model_failed error");
-	assert_non_null(strstr(w->log[5].data, "the guardrail in stopped the run: no"));
-	end(w);
+	assert_string_equal(paper_kinds(w, 3), "guardrail model_failed error");
+	assert_non_null(strstr(w->log->list[5].data, "the guardrail in stopped the run: no"));
+	paper_free(w);
 }
 
 #define FILTERED                                                                            \
@@ -124,67 +119,67 @@ static void test_a_tripwire_cancels_the_request(void **unused)
 
 static void test_a_filter_says_what_the_next_agent_sees(void **unused)
 {
-	struct world *w = begin(FILTERED, "my task");
+	struct paper *w = begin(FILTERED, "my task");
 
 	(void)unused;
-	settle(w);
-	assert_non_null(strstr(w->body, "I am a."));
-	assert_non_null(strstr(w->body, "transfer_to_b"));
-	answer(w, CALL("c1", "weather"));
-	w->later[TH_ASK_FILTER] = true;
-	answer(w, TEXT("over to b") "," CALL("c2", "transfer_to_b"));
-	assert_int_equal(w->ask_count, 1);
-	assert_non_null(strstr(w->asks[0].input, "assistant\\\": \\\"b"));
-	assert_false(w->model_open);
+	paper_settle(w);
+	assert_non_null(strstr(w->request->body, "I am a."));
+	assert_non_null(strstr(w->request->body, "transfer_to_b"));
+	answer(w, CALL("c1", "weather", "{}"));
+	script.later[TH_ASK_FILTER] = true;
+	answer(w, TEXT("over to b") "," CALL("c2", "transfer_to_b", "{}"));
+	assert_int_equal(script.ask_count, 1);
+	assert_non_null(strstr(script.asks[0].input, "assistant\\\": \\\"b"));
+	assert_false(w->request->open);
 	/* A crash before the answer: it is asked anew. */
 	restart(w, FILTERED);
-	assert_int_equal(w->ask_count, 1);
+	assert_int_equal(script.ask_count, 1);
 	code_says(w, 0, false,
 		  "[{\"role\":\"user\",\"content\":\"my task\"},{\"role\":\"user\",\"content\":"
 		  "\"be quick\"}]");
-	assert_string_equal(kinds(w, w->count - 3), "outcome handoff model_requested");
-	assert_non_null(strstr(w->log[w->count - 2].data, "[[2,0],{\"role\""));
-	assert_non_null(strstr(w->body, "I am b."));
-	assert_non_null(strstr(w->body, "my task"));
-	assert_non_null(strstr(w->body, "be quick"));
-	assert_null(strstr(w->body, "over to b"));
-	assert_null(strstr(w->body, "weather\",\"arguments"));
+	assert_string_equal(paper_kinds(w, w->log->count - 3), "outcome handoff model_requested");
+	assert_non_null(strstr(w->log->list[w->log->count - 2].data, "[[2,0],{\"role\""));
+	assert_non_null(strstr(w->request->body, "I am b."));
+	assert_non_null(strstr(w->request->body, "my task"));
+	assert_non_null(strstr(w->request->body, "be quick"));
+	assert_null(strstr(w->request->body, "over to b"));
+	assert_null(strstr(w->request->body, "weather\",\"arguments"));
 	/* A replay makes the same request of the same log. */
 	restart(w, FILTERED);
-	assert_int_equal(w->ask_count, 0);
-	assert_non_null(strstr(w->body, "be quick"));
-	assert_null(strstr(w->body, "over to b"));
+	assert_int_equal(script.ask_count, 0);
+	assert_non_null(strstr(w->request->body, "be quick"));
+	assert_null(strstr(w->request->body, "over to b"));
 	/* And from there on history is the log again. */
-	answer(w, CALL("c3", "transfer_to_c"));
-	assert_non_null(strstr(w->body, "I am c."));
-	assert_non_null(strstr(w->body, "be quick"));
-	assert_non_null(strstr(w->body, "transfer_to_c"));
+	answer(w, CALL("c3", "transfer_to_c", "{}"));
+	assert_non_null(strstr(w->request->body, "I am c."));
+	assert_non_null(strstr(w->request->body, "be quick"));
+	assert_non_null(strstr(w->request->body, "transfer_to_c"));
 	answer(w, TEXT("done"));
-	assert_int_equal(fold(w)->state, TH_STATE_FINISHED);
-	end(w);
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FINISHED);
+	paper_free(w);
 
 	w = begin(FILTERED, "my task");
-	settle(w);
-	answer(w, CALL("c1", "transfer_to_c"));
-	assert_non_null(strstr(w->body, "1. user: my task"));
-	assert_non_null(strstr(w->body, "</CONVERSATION HISTORY>"));
-	end(w);
+	paper_settle(w);
+	answer(w, CALL("c1", "transfer_to_c", "{}"));
+	assert_non_null(strstr(w->request->body, "1. user: my task"));
+	assert_non_null(strstr(w->request->body, "</CONVERSATION HISTORY>"));
+	paper_free(w);
 
 	w = begin(FILTERED, "my task");
-	settle(w);
-	w->says[TH_ASK_FILTER] = "\"nope\"";
-	answer(w, CALL("c1", "transfer_to_b"));
-	assert_int_equal(fold(w)->state, TH_STATE_FAILED);
-	assert_int_equal(fold(w)->agent, 0);
+	paper_settle(w);
+	script.says[TH_ASK_FILTER] = "\"nope\"";
+	answer(w, CALL("c1", "transfer_to_b", "{}"));
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FAILED);
+	assert_int_equal(paper_fold(w)->agent, 0);
 	/* Whoever speaks next has it tried again. */
-	w->says[TH_ASK_FILTER] = "[{\"role\":\"user\",\"content\":\"short\"}]";
+	script.says[TH_ASK_FILTER] = "[{\"role\":\"user\",\"content\":\"short\"}]";
 	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("again"), &(struct th_err){ 0 }),
 			 TH_OK);
-	settle(w);
-	assert_int_equal(fold(w)->agent, 1);
-	assert_true(w->model_open);
-	assert_non_null(strstr(w->body, "short"));
-	end(w);
+	paper_settle(w);
+	assert_int_equal(paper_fold(w)->agent, 1);
+	assert_true(w->request->open);
+	assert_non_null(strstr(w->request->body, "short"));
+	paper_free(w);
 }
 
 #define BACK                                                                                      \
@@ -194,49 +189,49 @@ static void test_a_filter_says_what_the_next_agent_sees(void **unused)
 /* A second one, whose call is not the first item of its answer, names its result by where it is. */
 static void test_a_filter_after_a_filter(void **unused)
 {
-	struct world *w = begin(BACK, "my task");
+	struct paper *w = begin(BACK, "my task");
 
 	(void)unused;
-	settle(w);
-	w->says[TH_ASK_FILTER] = "[{\"role\":\"user\",\"content\":\"be quick\"}]";
-	answer(w, CALL("c1", "transfer_to_b"));
-	assert_int_equal(fold(w)->agent, 1);
-	w->says[TH_ASK_FILTER] = "[" CALL(
-	    "c2", "transfer_to_a") ",{\"type\":"
-				   "\"function_call_output\",\"call_id\":\"c2\",\"output\":"
-				   "\"{\\\"assistant\\\": \\\"a\\\"}\"}]";
-	answer(w, TEXT("back to a") "," CALL("c2", "transfer_to_a"));
-	assert_true(w->model_open);
-	assert_int_equal(fold(w)->agent, 0);
-	assert_null(strstr(w->body, "back to a"));
+	paper_settle(w);
+	script.says[TH_ASK_FILTER] = "[{\"role\":\"user\",\"content\":\"be quick\"}]";
+	answer(w, CALL("c1", "transfer_to_b", "{}"));
+	assert_int_equal(paper_fold(w)->agent, 1);
+	script.says[TH_ASK_FILTER] = "[" CALL(
+	    "c2", "transfer_to_a", "{}") ",{\"type\":"
+					 "\"function_call_output\",\"call_id\":\"c2\",\"output\":"
+					 "\"{\\\"assistant\\\": \\\"a\\\"}\"}]";
+	answer(w, TEXT("back to a") "," CALL("c2", "transfer_to_a", "{}"));
+	assert_true(w->request->open);
+	assert_int_equal(paper_fold(w)->agent, 0);
+	assert_null(strstr(w->request->body, "back to a"));
 	restart(w, BACK);
-	assert_true(w->model_open);
-	assert_non_null(strstr(w->body, "function_call_output"));
-	end(w);
+	assert_true(w->request->open);
+	assert_non_null(strstr(w->request->body, "function_call_output"));
+	paper_free(w);
 }
 
 /* What was said while the model was asked stands behind its answer, after a restart too. */
 static void test_said_while_the_model_is_asked(void **unused)
 {
-	struct world *w = begin(BACK, "my task");
+	struct paper *w = begin(BACK, "my task");
 	char *body;
 
 	(void)unused;
-	settle(w);
-	w->says[TH_ASK_FILTER] = "[{\"role\":\"user\",\"content\":\"be quick\"}]";
-	answer(w, CALL("c1", "transfer_to_b"));
+	paper_settle(w);
+	script.says[TH_ASK_FILTER] = "[{\"role\":\"user\",\"content\":\"be quick\"}]";
+	answer(w, CALL("c1", "transfer_to_b", "{}"));
 	assert_int_equal(
 	    th_driver_message(w->driver, w->h, TH_STR("and this"), &(struct th_err){ 0 }), TH_OK);
-	settle(w);
+	paper_settle(w);
 	answer(w, TEXT("an answer"));
-	assert_true(w->model_open);
-	assert_true(strstr(w->body, "an answer") < strstr(w->body, "and this"));
-	body = strdup(w->body);
+	assert_true(w->request->open);
+	assert_true(strstr(w->request->body, "an answer") < strstr(w->request->body, "and this"));
+	body = strdup(w->request->body);
 	restart(w, BACK);
-	assert_true(w->model_open);
-	assert_string_equal(body, w->body);
+	assert_true(w->request->open);
+	assert_string_equal(body, w->request->body);
 	free(body);
-	end(w);
+	paper_free(w);
 }
 
 /* An output that a guardrail stopped is not seen later, whatever was said meanwhile. */
@@ -244,23 +239,23 @@ static void test_a_withheld_output_stays_withheld(void **unused)
 {
 	static const char plain[] =
 	    "{\"name\":\"a\",\"guardrails\":[{\"name\":\"out\",\"stage\":\"output\"}]}";
-	struct world *w = begin(plain, "my task");
+	struct paper *w = begin(plain, "my task");
 
 	(void)unused;
-	settle(w);
-	w->says[TH_ASK_GUARDRAIL] = "true";
+	paper_settle(w);
+	script.says[TH_ASK_GUARDRAIL] = "true";
 	assert_int_equal(
 	    th_driver_message(w->driver, w->h, TH_STR("and this"), &(struct th_err){ 0 }), TH_OK);
-	settle(w);
+	paper_settle(w);
 	answer(w, TEXT("secret"));
-	assert_int_equal(fold(w)->state, TH_STATE_FAILED);
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FAILED);
 	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("again"), &(struct th_err){ 0 }),
 			 TH_OK);
-	settle(w);
-	assert_true(w->model_open);
-	assert_non_null(strstr(w->body, "and this"));
-	assert_null(strstr(w->body, "secret"));
-	end(w);
+	paper_settle(w);
+	assert_true(w->request->open);
+	assert_non_null(strstr(w->request->body, "and this"));
+	assert_null(strstr(w->request->body, "secret"));
+	paper_free(w);
 }
 
 /* Verdicts that come at once with each other: the second takes back what the first made due. */
@@ -269,81 +264,81 @@ static void test_a_trip_behind_the_last_result(void **unused)
 	static const char plain[] =
 	    "{\"name\":\"a\",\"guardrails\":[{\"name\":\"in\",\"stage\":\"input\"},"
 	    "{\"name\":\"res\",\"stage\":\"tool_output\"}]}";
-	struct world *w = begin(plain, NULL);
+	struct paper *w = begin(plain, NULL);
 
 	(void)unused;
 	team.row.spec.class = TH_CLASS_R; /* which need not wait for the input's guardrail */
-	w->later[TH_ASK_GUARDRAIL] = true;
+	script.later[TH_ASK_GUARDRAIL] = true;
 	assert_int_equal(
 	    th_driver_message(w->driver, w->h, TH_STR("my task"), &(struct th_err){ 0 }), TH_OK);
-	settle(w);
-	answer(w, CALL("c1", "weather"));
-	assert_int_equal(w->ask_count, 2);
-	w->later[TH_ASK_GUARDRAIL] = false;
-	w->says[TH_ASK_GUARDRAIL] = "false";
-	w->trips = "in";
+	paper_settle(w);
+	answer(w, CALL("c1", "weather", "{}"));
+	assert_int_equal(script.ask_count, 2);
+	script.later[TH_ASK_GUARDRAIL] = false;
+	script.says[TH_ASK_GUARDRAIL] = "false";
+	script.trips = "in";
 	restart(w, plain);
-	assert_string_equal(kinds(w, w->count - 3), "guardrail guardrail error");
-	assert_int_equal(fold(w)->state, TH_STATE_FAILED);
-	end(w);
+	assert_string_equal(paper_kinds(w, w->log->count - 3), "guardrail guardrail error");
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FAILED);
+	paper_free(w);
 }
 
-static void forget_last(struct world *w, size_t count)
+static void forget_last(struct paper *w, size_t count)
 {
 	for (; count > 0; count--) {
-		free(w->log[--w->count].call);
-		free(w->log[w->count].data);
+		free(w->log->list[--w->log->count].call);
+		free(w->log->list[w->log->count].data);
 	}
 }
 
 /* As a fork may: the result of the call is there, and the handoff is not. */
 static void test_a_log_that_ends_within_a_handoff(void **unused)
 {
-	struct world *w = begin(FILTERED, "my task");
+	struct paper *w = begin(FILTERED, "my task");
 	size_t count;
 
 	(void)unused;
-	settle(w);
-	w->says[TH_ASK_FILTER] = "[{\"role\":\"user\",\"content\":\"be quick\"}]";
-	answer(w, CALL("c1", "transfer_to_b"));
+	paper_settle(w);
+	script.says[TH_ASK_FILTER] = "[{\"role\":\"user\",\"content\":\"be quick\"}]";
+	answer(w, CALL("c1", "transfer_to_b", "{}"));
 	forget_last(w, 2);
-	count = w->count;
+	count = w->log->count;
 	restart(w, FILTERED);
-	assert_string_equal(kinds(w, count - 1), "outcome handoff model_requested");
-	assert_int_equal(w->ask_count, 1);
-	assert_int_equal(times(w->asks[0].input, "function_call_output"), 1);
-	assert_non_null(strstr(w->body, "I am b."));
-	assert_non_null(strstr(w->body, "be quick"));
-	answer(w, CALL("c2", "transfer_to_c")); /* neither filter nor summary */
+	assert_string_equal(paper_kinds(w, count - 1), "outcome handoff model_requested");
+	assert_int_equal(script.ask_count, 1);
+	assert_int_equal(times(script.asks[0].input, "function_call_output"), 1);
+	assert_non_null(strstr(w->request->body, "I am b."));
+	assert_non_null(strstr(w->request->body, "be quick"));
+	answer(w, CALL("c2", "transfer_to_c", "{}")); /* neither filter nor summary */
 	forget_last(w, 2);
-	count = w->count;
+	count = w->log->count;
 	restart(w, FILTERED);
-	assert_string_equal(kinds(w, count - 1), "outcome handoff model_requested");
-	assert_non_null(strstr(w->body, "I am c."));
-	assert_int_equal(times(w->body, "function_call_output"), 1);
-	end(w);
+	assert_string_equal(paper_kinds(w, count - 1), "outcome handoff model_requested");
+	assert_non_null(strstr(w->request->body, "I am c."));
+	assert_int_equal(times(w->request->body, "function_call_output"), 1);
+	paper_free(w);
 }
 
 static void test_each_request_may_be_filtered(void **unused)
 {
 	static const char plain[] = "{\"name\":\"a\",\"input_filter\":\"last\"}";
-	struct world *w = begin(plain, "one");
+	struct paper *w = begin(plain, "one");
 
 	(void)unused;
-	w->says[TH_ASK_FILTER] = "[{\"role\":\"user\",\"content\":\"one\"}]";
-	settle(w);
-	assert_true(w->model_open);
+	script.says[TH_ASK_FILTER] = "[{\"role\":\"user\",\"content\":\"one\"}]";
+	paper_settle(w);
+	assert_true(w->request->open);
 	answer(w, TEXT("yes"));
-	w->says[TH_ASK_FILTER] = "[{\"role\":\"user\",\"content\":\"two\"}]";
+	script.says[TH_ASK_FILTER] = "[{\"role\":\"user\",\"content\":\"two\"}]";
 	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("two"), &(struct th_err){ 0 }),
 			 TH_OK);
-	settle(w);
-	assert_null(strstr(w->body, "one"));
-	assert_non_null(strstr(w->body, "two"));
+	paper_settle(w);
+	assert_null(strstr(w->request->body, "one"));
+	assert_non_null(strstr(w->request->body, "two"));
 	restart(w, plain);
-	assert_null(strstr(w->body, "one"));
-	assert_non_null(strstr(w->body, "two"));
-	end(w);
+	assert_null(strstr(w->request->body, "one"));
+	assert_non_null(strstr(w->request->body, "two"));
+	paper_free(w);
 }
 
 /* A filter answers about what it was shown: where more was said since, it is asked again. */
@@ -351,82 +346,77 @@ static void test_what_is_said_while_a_filter_thinks(void **unused)
 {
 	static const char plain[] = "{\"name\":\"a\",\"input_filter\":\"last\"}";
 	struct th_model_end busy = { .failure = TH_FAILURE_OVERLOADED, .hints = { -1, -1 } };
-	struct world *w = begin(plain, "one");
+	struct paper *w = begin(plain, "one");
 	struct th_err err = { 0 };
 
 	(void)unused;
-	w->later[TH_ASK_FILTER] = true;
-	settle(w);
-	assert_int_equal(w->ask_count, 1);
+	script.later[TH_ASK_FILTER] = true;
+	paper_settle(w);
+	assert_int_equal(script.ask_count, 1);
 	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("two"), &err), TH_OK);
-	settle(w);
+	paper_settle(w);
 	code_says(w, 0, false, "[{\"role\":\"user\",\"content\":\"one\"}]");
-	assert_false(w->model_open);
-	assert_int_equal(w->ask_count, 2);
+	assert_false(w->request->open);
+	assert_int_equal(script.ask_count, 2);
 	code_says(w, 1, false, "[{\"role\":\"user\",\"content\":\"two\"}]");
-	assert_true(w->model_open);
-	assert_non_null(strstr(w->body, "two"));
+	assert_true(w->request->open);
+	assert_non_null(strstr(w->request->body, "two"));
 	/* And between two tries; a mere try asks nothing. */
-	th_driver_model_done(w->driver, w->model, &busy);
-	settle(w);
-	w->model_open = false;
-	th_driver_timer(w->driver, (struct th_ticket){ w->h.index, w->h.generation, 0 });
-	settle(w);
-	assert_true(w->model_open);
-	assert_int_equal(w->ask_count, 2);
-	th_driver_model_done(w->driver, w->model, &busy);
+	paper_lose(w, w->request, TH_FAILURE_OVERLOADED);
+	paper_ring(w);
+	assert_true(w->request->open);
+	assert_int_equal(script.ask_count, 2);
+	assert_true(paper_reply(w, w->request, TH_STR(""), &busy));
 	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("three"), &err), TH_OK);
-	settle(w);
-	w->model_open = false;
-	th_driver_timer(w->driver, (struct th_ticket){ w->h.index, w->h.generation, 0 });
-	settle(w);
-	assert_false(w->model_open);
-	assert_int_equal(w->ask_count, 3);
-	assert_non_null(strstr(w->asks[2].input, "three"));
-	end(w);
+	paper_settle(w);
+	paper_ring(w);
+	assert_false(w->request->open);
+	assert_int_equal(script.ask_count, 3);
+	assert_non_null(strstr(script.asks[2].input, "three"));
+	paper_free(w);
 
 	/* The next agent hears of it, too. */
 	w = begin(FILTERED, "one");
-	settle(w);
-	w->later[TH_ASK_FILTER] = true;
-	answer(w, CALL("c1", "transfer_to_b"));
-	assert_int_equal(w->ask_count, 1);
+	paper_settle(w);
+	script.later[TH_ASK_FILTER] = true;
+	answer(w, CALL("c1", "transfer_to_b", "{}"));
+	assert_int_equal(script.ask_count, 1);
 	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("two"), &err), TH_OK);
-	settle(w);
+	paper_settle(w);
 	code_says(w, 0, false, "[{\"role\":\"user\",\"content\":\"one\"}]");
-	assert_int_equal(w->ask_count, 2);
-	assert_non_null(strstr(w->asks[1].input, "two"));
+	assert_int_equal(script.ask_count, 2);
+	assert_non_null(strstr(script.asks[1].input, "two"));
 	code_says(w, 1, false, "[{\"role\":\"user\",\"content\":\"two\"}]");
-	assert_true(w->model_open);
-	assert_non_null(strstr(w->body, "two"));
-	end(w);
+	assert_true(w->request->open);
+	assert_non_null(strstr(w->request->body, "two"));
+	paper_free(w);
 }
 
 static void test_what_follows_a_tool_waits_for_the_resume(void **unused)
 {
-	struct world *w = begin("{\"name\":\"a\",\"tool_use_behavior\":{\"code\":\"f\"}}", "go");
+	struct paper *w = begin("{\"name\":\"a\",\"tool_use_behavior\":{\"code\":\"f\"}}", "go");
 	struct th_err err = { 0 };
 
 	(void)unused;
-	settle(w);
-	w->later[TH_ASK_TOOL_USE] = true;
-	answer(w, CALL("c1", "weather"));
-	assert_int_equal(w->ask_count, 1);
+	paper_settle(w);
+	script.later[TH_ASK_TOOL_USE] = true;
+	answer(w, CALL("c1", "weather", "{}"));
+	assert_int_equal(script.ask_count, 1);
 	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_PAUSED, TH_STR(""), &err),
 			 TH_OK);
 	code_says(w, 0, true, "it broke");
-	assert_int_equal(fold(w)->state, TH_STATE_PAUSED);
+	assert_int_equal(paper_fold(w)->state, TH_STATE_PAUSED);
 	assert_int_equal(th_driver_resume(w->driver, w->h, &err), TH_OK);
-	settle(w);
-	assert_int_equal(w->ask_count, 2);
+	paper_settle(w);
+	assert_int_equal(script.ask_count, 2);
 	code_says(w, 1, false, "null");
-	assert_true(w->model_open);
-	end(w);
+	assert_true(w->request->open);
+	paper_free(w);
 }
 
 static void test_items_are_history(void **unused)
 {
-	struct world *w = begin("{\"name\":\"a\",\"history_items\":2}", NULL);
+	struct paper *w = begin("{\"name\":\"a\",\"history_items\":2}", NULL);
 	struct th_err err = { 0 };
 
 	(void)unused;
@@ -445,20 +435,20 @@ static void test_items_are_history(void **unused)
 			 TH_EPROTO);
 	assert_int_equal(th_driver_items_remove(w->driver, w->h, 1, &err), TH_OK);
 	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("now"), &err), TH_OK);
-	settle(w);
+	paper_settle(w);
 	/* Two of before: the result whose call is not there any more goes, too. */
-	assert_null(strstr(w->body, "oldest"));
-	assert_null(strstr(w->body, "taken back"));
-	assert_null(strstr(w->body, "function_call"));
-	assert_non_null(strstr(w->body, "before"));
-	assert_non_null(strstr(w->body, "now"));
+	assert_null(strstr(w->request->body, "oldest"));
+	assert_null(strstr(w->request->body, "taken back"));
+	assert_null(strstr(w->request->body, "function_call"));
+	assert_non_null(strstr(w->request->body, "before"));
+	assert_non_null(strstr(w->request->body, "now"));
 	assert_int_equal(th_driver_items_remove(w->driver, w->h, 0, &err), TH_EPROTO);
 	answer(w, TEXT("done"));
 	assert_int_equal(th_driver_items_remove(w->driver, w->h, 0, &err), TH_OK);
 	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("anew"), &err), TH_OK);
-	settle(w);
-	assert_null(strstr(w->body, "now"));
-	end(w);
+	paper_settle(w);
+	assert_null(strstr(w->request->body, "now"));
+	paper_free(w);
 }
 
 int main(void)
