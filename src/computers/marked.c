@@ -19,7 +19,8 @@
 #define OCR_SCALED_MAX (1920 * 1200)
 
 struct th_marked {
-	char *parser;
+	char *parser, *ocr;
+	uint64_t parser_ms, ocr_ms;
 	int interrupt_fd;
 	struct th_loop *loop;       /* for the moment of a search */
 	struct th_fetcher *fetcher; /* the same */
@@ -135,7 +136,7 @@ static void on_ocr_exit(void *ctx, const struct th_child_exit *status)
 	struct th_marked *m = ctx;
 
 	if ((status->signalled || status->code) && !m->failure.code)
-		(void)th_fail(&m->failure, TH_EIO, "tesseract ended with %s %d",
+		(void)th_fail(&m->failure, TH_EIO, "%s ended with %s %d", m->ocr ?: "tesseract",
 			      status->signalled ? "signal" : "status", status->code);
 	end(m);
 }
@@ -175,7 +176,7 @@ static enum th_code read_picture(struct th_marked *m, const struct th_pixels *sc
 {
 	static const char *const more[] = { "OMP_THREAD_LIMIT=1", NULL };
 	char path[128];
-	const char *program = th_program_find("tesseract", path);
+	const char *program = m->ocr ?: th_program_find("tesseract", path);
 	const char *const argv[] = { program, "stdin", "stdout", "--psm", "11", "tsv", NULL };
 	TH_CLEANUP(th_arena_deinit) struct th_arena a;
 	struct th_child *child = NULL;
@@ -205,7 +206,7 @@ static enum th_code read_picture(struct th_marked *m, const struct th_pixels *sc
 	m->source = TH_MARK_OCR;
 	code = th_child_start(m->loop, &spec, &child, err);
 	if (!code)
-		code = await(m, TH_OCR_MS, err);
+		code = await(m, m->ocr_ms, err);
 	th_child_free(child);
 	if (!code)
 		th_ocr_read(th_buf_str(&m->said), on_found, m);
@@ -259,7 +260,7 @@ static enum th_code ask_parser(struct th_marked *m, struct th_str png, struct th
 		.body = &text,
 		.body_count = 1,
 		.connect_ms = TH_MODEL_CONNECT_MS,
-		.total_ms = TH_PARSER_MS,
+		.total_ms = m->parser_ms,
 		.on_data = on_parser_data,
 		.on_done = on_parser_done,
 		.ctx = m,
@@ -269,7 +270,7 @@ static enum th_code ask_parser(struct th_marked *m, struct th_str png, struct th
 	if (!code)
 		code = th_fetch_start(m->fetcher, &r, &id, err);
 	if (!code) {
-		code = await(m, 2 * TH_PARSER_MS, err);
+		code = await(m, 2 * m->parser_ms, err);
 		th_fetch_cancel(m->fetcher, id);
 	}
 	if (!code)
@@ -411,6 +412,10 @@ struct th_marked *th_marked_new(const struct th_marked_options *options)
 	m->interrupt_fd = options->interrupt_fd;
 	if (options->parser.len)
 		m->parser = strndup(options->parser.ptr, options->parser.len);
+	if (options->ocr.len)
+		m->ocr = strndup(options->ocr.ptr, options->ocr.len);
+	m->parser_ms = options->parser_ms ?: TH_PARSER_MS;
+	m->ocr_ms = options->ocr_ms ?: TH_OCR_MS;
 	th_buf_init(&m->said, TH_OCR_OUTPUT_MAX);
 	return m;
 }
@@ -424,6 +429,7 @@ struct th_marked *th_marked_free(struct th_marked *m)
 	free(m->copy);
 	free(m->scaled);
 	free(m->parser);
+	free(m->ocr);
 	free(m);
 	return NULL;
 }

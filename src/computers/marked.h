@@ -5,9 +5,9 @@
  *
  * Elements come from the computer's accessibility tree where it has one, from
  * an OmniParser server where one is named, else from reading the picture with
- * the program `tesseract`.  One that is not there is passed over; when none of
- * them is, the error says what to install.  Belongs to the display process: the
- * programs it starts are confined as that is.
+ * the program `tesseract`, or one that is called as that is.  One that is not
+ * there is passed over; when none of them is, the error says what to install.
+ * Belongs to the display process: the programs it starts are confined as that is.
  */
 #ifndef TH_COMPUTERS_MARKED_H
 #define TH_COMPUTERS_MARKED_H
@@ -17,7 +17,10 @@
 
 struct th_marked_options {
 	struct th_str parser; /* URL of an OmniParser server; empty: none */
+	struct th_str ocr;    /* path of the program that reads pictures; empty: tesseract's */
 	int interrupt_fd;     /* -1: none */
+	uint64_t parser_ms;   /* longest answer; 0: TH_PARSER_MS */
+	uint64_t ocr_ms;      /* longest reading; 0: TH_OCR_MS */
 };
 
 struct th_marked;

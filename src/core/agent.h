@@ -35,6 +35,9 @@
 	F(agent_computer, str, display, "display", 0, "x11: the display, such as :0")         \
 	F(agent_computer, str, parser, "parser", TH_NONEMPTY,                                 \
 	  "omni+MODEL: URL of an OmniParser server; default: OMNIPARSER_BASE_URL, else none") \
+	F(agent_computer, str, ocr, "ocr", TH_NONEMPTY,                                       \
+	  "omni+MODEL: path of the program that reads pictures, called as tesseract is; "     \
+	  "default: tesseract")                                                               \
 	F(agent_computer, strs, start, "start", 0,                                            \
 	  "desktop: commands to start on it, each run by sh in the workspace")
 

@@ -38,6 +38,7 @@ struct display {
 	struct th_computer *computer;
 	struct th_marked *marked;           /* NULL until marks are wanted */
 	char *parser;                       /* URL; NULL: none */
+	char *ocr;                          /* program; NULL: tesseract */
 	char shown[TH_SHA256_HEX_SIZE + 1]; /* the last picture that was sent */
 
 	/* of one request */
@@ -249,7 +250,9 @@ static void add_marks(struct display *d, const struct th_marks *marks, size_t co
 
 static struct th_marked *marked_of(struct display *d)
 {
-	struct th_marked_options o = { th_str_of(d->parser), d->interrupt_fd };
+	struct th_marked_options o = { .parser = th_str_of(d->parser),
+				       .ocr = th_str_of(d->ocr),
+				       .interrupt_fd = d->interrupt_fd };
 
 	if (!d->marked)
 		d->marked = th_marked_new(&o);
@@ -596,6 +599,8 @@ static enum th_code open_computer(struct display *d, const struct th_exec_displa
 		return code;
 	if (start.parser.len)
 		d->parser = strndup(start.parser.ptr, start.parser.len);
+	if (start.ocr.len)
+		d->ocr = strndup(start.ocr.ptr, start.ocr.len);
 	const char *const *prefix = NULL;
 	if (th_str_is(start.kind, "desktop"))
 		prefix = th_desktop_prefix(&d->arena, m->state_dir, NULL);
@@ -624,10 +629,12 @@ static void confine(const struct display *d, const struct th_exec_display_start 
 	memcpy(state_dir, m->state_dir.ptr, m->state_dir.len);
 	state_dir[m->state_dir.len] = '\0';
 	const char *const writable[] = { state_dir, NULL };
+	const char *const readable[] = { d->ocr, NULL };
 	const struct th_sandbox s = {
 		.level_min = TH_SANDBOX_KERNEL,
 		.level_max = TH_SANDBOX_KERNEL,
 		.writable = writable,
+		.readable = readable,
 		/* A parser's server may be anywhere; who named it wants it asked. */
 		.net = d->parser ? TH_SANDBOX_NET_HOST : TH_SANDBOX_NET_NONE,
 		.tmp = "/tmp", /* a desktop without namespaces has its files there */
@@ -707,6 +714,7 @@ int th_display_main(int fd, int interrupt_fd)
 	d.computer = th_computer_close(d.computer);
 	d.marked = th_marked_free(d.marked);
 	free(d.parser);
+	free(d.ocr);
 	struct th_buf *bufs[] = { &d.parts, &d.evidence, &d.attachment, &d.blobs };
 	for (size_t i = 0; i < TH_COUNT(bufs); i++)
 		th_buf_deinit(bufs[i]);

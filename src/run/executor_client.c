@@ -896,7 +896,7 @@ enum th_code th_executor_new(struct th_loop *l, const struct th_executor_options
 	th_timer_init(&x->watch, l, on_watch, x);
 	x->o = *o;
 	struct th_str *strs[] = { &x->o.session, &x->o.scope,      &x->o.workspace, &x->o.computer,
-				  &x->o.display, &x->o.xauthority, &x->o.parser };
+				  &x->o.display, &x->o.xauthority, &x->o.parser,    &x->o.ocr };
 	for (size_t i = 0; i < TH_COUNT(strs); i++)
 		*strs[i] = th_arena_str(&x->arena, *strs[i]);
 	x->o.start = copy_list(&x->arena, o->start, o->start_count);

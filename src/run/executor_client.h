@@ -51,6 +51,7 @@ struct th_executor_options {
 	struct th_size size;    /* of a desktop; 0x0: default */
 	struct th_str display, xauthority; /* x11 */
 	struct th_str parser;              /* URL of an OmniParser server; empty: none */
+	struct th_str ocr;                 /* program that reads pictures; empty: tesseract */
 	const struct th_str *start;        /* commands to start on a new desktop, each run by sh */
 	size_t start_count;
 

@@ -122,6 +122,7 @@ void th_executor_computer(const struct th_executor_options *o, struct th_buf *ou
 		.display = o->display,
 		.xauthority = o->xauthority,
 		.parser = o->parser,
+		.ocr = o->ocr,
 		.start = { (struct th_str *)(uintptr_t)o->start, o->start_count },
 	};
 	if (o->computer.len > 0)

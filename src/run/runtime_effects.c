@@ -31,6 +31,7 @@ static struct th_executor_options executor_options(const struct th_hosted *s, in
 		o.display = pc->display.len ? pc->display : th_str_of(getenv("DISPLAY"));
 		o.xauthority = th_str_of(getenv("XAUTHORITY"));
 		o.parser = pc->parser;
+		o.ocr = pc->ocr;
 		o.start = pc->start.list;
 		o.start_count = pc->start.count;
 	}
