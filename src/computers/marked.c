@@ -114,6 +114,16 @@ static enum th_code await(struct th_marked *m, uint64_t ms, struct th_err *err)
 	return m->failure.code;
 }
 
+/* Whoever is asked beside the screen may be slow or gone; of the screen itself these codes would
+ * mean that it is frozen or dead, and it would be ended. */
+static enum th_code without(enum th_code code, struct th_err *err)
+{
+	if (code != TH_ETIMEOUT && code != TH_ECONN)
+		return code;
+	err->code = TH_EUNSUPPORTED;
+	return err->code;
+}
+
 static void take_output(struct th_marked *m, struct th_str bytes)
 {
 	th_buf_add(&m->said, bytes);
@@ -210,6 +220,7 @@ static enum th_code read_picture(struct th_marked *m, const struct th_pixels *sc
 	th_child_free(child);
 	if (!code)
 		th_ocr_read(th_buf_str(&m->said), on_found, m);
+	code = without(code, err);
 	return code ? th_prefix(err, code, "read the picture") : TH_OK;
 }
 
@@ -275,6 +286,7 @@ static enum th_code ask_parser(struct th_marked *m, struct th_str png, struct th
 	}
 	if (!code)
 		code = th_parser_read(th_buf_str(&m->said), m->screen, on_found, m, err);
+	code = without(code, err);
 	return code ? th_prefix(err, code, "the parser %s", m->parser) : TH_OK;
 }
 
@@ -311,9 +323,11 @@ static enum th_code search(struct th_marked *m, struct th_computer *c, struct th
 	}
 	if (code && code != TH_ECANCELED && (!m->parser || tree)) {
 		begin(m, TH_OCR_OUTPUT_MAX);
-		code = read_picture(m, screen, m->parser ? &why : err);
+		code = read_picture(m, screen, &why);
+		if (code == TH_ECANCELED || !m->parser)
+			*err = why;
 	}
-	return code == TH_ECANCELED || (code && tree) ? code : TH_OK;
+	return code == TH_ECANCELED || (code && tree) ? err->code : TH_OK;
 }
 
 static enum th_code find(struct th_marked *m, struct th_computer *c,
