@@ -545,7 +545,8 @@ static enum th_code tree(struct th_computer *c, th_found_fn *fn, void *ctx, stru
 			       note.text[0] ? note.text
 					    : "there is no accessibility bus: dbus-daemon or "
 					      "at-spi2-core is not installed");
-	return th_tree_read(fd, d->x.interrupt_fd, fn, ctx, err);
+	return th_tree_read(fd, &(struct th_tree_options){ .interrupt_fd = d->x.interrupt_fd }, fn,
+			    ctx, err);
 }
 
 const struct th_computer_kind th_computer_desktop = {

@@ -376,19 +376,20 @@ static enum th_code begin(struct reader *r, struct th_err *err)
 	return TH_OK;
 }
 
-enum th_code th_tree_read(int fd, int interrupt_fd, th_found_fn *fn, void *ctx, struct th_err *err)
+enum th_code th_tree_read(int fd, const struct th_tree_options *options, th_found_fn *fn, void *ctx,
+			  struct th_err *err)
 {
 	struct reader r = {
 		.fd = fd,
-		.interrupt_fd = interrupt_fd,
-		.until_ms = th_clock_ms() + TH_TREE_MS,
+		.interrupt_fd = options->interrupt_fd,
+		.until_ms = th_clock_ms() + (options->total_ms ?: TH_TREE_MS),
 		.fn = fn,
 		.ctx = ctx,
 	};
 	enum th_code code;
 	bool begun;
 
-	th_arena_init(&r.memory, TH_TREE_MEMORY_MAX);
+	th_arena_init(&r.memory, options->memory_max ?: TH_TREE_MEMORY_MAX);
 	th_buf_init(&r.in, 2 * TH_DBUS_MESSAGE_MAX);
 	th_buf_init(&r.out, 2 * TH_DBUS_MESSAGE_MAX);
 	code = begin(&r, err);

@@ -17,9 +17,15 @@
 #include "base/err.h"
 #include "wire/found.h"
 
-/* `fd` is connected to the bus and stays the caller's; `interrupt_fd` -1: none.  TH_ECANCELED:
- * interrupted; TH_EUNSUPPORTED: the bus does not answer as one, with a sentence. */
-TH_NODISCARD enum th_code th_tree_read(int fd, int interrupt_fd, th_found_fn *fn, void *ctx,
-				       struct th_err *err);
+struct th_tree_options {
+	int interrupt_fd;  /* -1: none */
+	uint64_t total_ms; /* 0: TH_TREE_MS */
+	size_t memory_max; /* of what is kept of what they say; 0: TH_TREE_MEMORY_MAX */
+};
+
+/* `fd` is connected to the bus and stays the caller's.  TH_ECANCELED: interrupted;
+ * TH_EUNSUPPORTED: the bus does not answer as one, with a sentence. */
+TH_NODISCARD enum th_code th_tree_read(int fd, const struct th_tree_options *options,
+				       th_found_fn *fn, void *ctx, struct th_err *err);
 
 #endif

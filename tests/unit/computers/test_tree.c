@@ -13,7 +13,7 @@
 #include "io/files.h"
 #include "wire/dbus.h"
 
-enum manner { HONEST, GARBAGE, CLOSES, REFUSES, NO_REGISTRY, ENDLESS, SILENT };
+enum manner { HONEST, GARBAGE, CLOSES, REFUSES, NO_REGISTRY, ENDLESS, SILENT, MUTE, LONG };
 
 static struct th_err err;
 static int fds[2], interrupt[2];
@@ -21,6 +21,7 @@ static enum manner manner;
 static size_t asked; /* objects that the bus was asked about */
 static struct th_buf found;
 static size_t found_count;
+static struct th_tree_options options;
 
 /* ---- the other end ---- */
 
@@ -102,6 +103,9 @@ static void answer_children(uint32_t serial, const char *const *list, size_t cou
 	th_buf_deinit(&body);
 }
 
+/* As much as is kept of a name. */
+static char long_name[4 * TH_MARK_NAME_MAX + 1];
+
 static void answer_node(uint32_t serial, const struct node *n, struct th_str member)
 {
 	struct th_buf body = TH_BUF_INIT(TH_KIB);
@@ -123,7 +127,10 @@ static void answer_node(uint32_t serial, const struct node *n, struct th_str mem
 		reply(serial, "(iiii)", &body);
 	} else if (th_str_is(member, "Get")) {
 		th_buf_add_mem(&body, "\1s\0", 3);
-		put_text(&body, n->name);
+		if (manner == LONG)
+			put_text(&body, long_name);
+		else
+			put_text(&body, n->name);
 		reply(serial, "v", &body);
 	} else {
 		reply(serial, "", &body); /* an error: it has no such interface */
@@ -184,7 +191,7 @@ static void *bus(void *ctx)
 				break;
 			if (manner == REFUSES)
 				(void)!write(fds[1], "REJECTED EXTERNAL\r\n", 19);
-			else
+			else if (manner != MUTE)
 				(void)!write(fds[1], "DATA\r\nOK 0123\r\n", 15);
 		}
 		while (welcome && !th_dbus_size(th_buf_str(&in), &size, NULL) && size &&
@@ -217,7 +224,8 @@ static enum th_code read_tree(enum manner how)
 	asked = found_count = 0;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
 	assert_int_equal(pthread_create(&thread, NULL, bus, NULL), 0);
-	code = th_tree_read(fds[0], interrupt[0], on_found, NULL, &err);
+	options.interrupt_fd = interrupt[0];
+	code = th_tree_read(fds[0], &options, on_found, NULL, &err);
 	th_fd_close(&fds[0]);
 	pthread_join(thread, NULL);
 	th_fd_close(&fds[1]);
@@ -228,6 +236,7 @@ static int setup(void **state)
 {
 	(void)state;
 	th_buf_init(&found, 16 * TH_MIB);
+	options = (struct th_tree_options){ 0 };
 	signal(SIGPIPE, SIG_IGN); /* the reader may be gone before its answer comes */
 	return pipe(interrupt);
 }
@@ -277,14 +286,37 @@ static void an_order_to_stop(void **state)
 	assert_int_equal(read_tree(SILENT), TH_ECANCELED);
 }
 
+static void the_time_is_over(void **state)
+{
+	(void)state;
+	options.total_ms = 40;
+	assert_int_equal(read_tree(MUTE), TH_EUNSUPPORTED);
+	assert_non_null(strstr(err.msg, "did not answer in time"));
+	(void)!read_tree(SILENT); /* it ends, whether or not the first answer came in time */
+	assert_int_equal(found_count, 0);
+}
+
+/* The names do not fit any more: what they belong to is told without. */
+static void what_they_say_has_a_maximum(void **state)
+{
+	(void)state;
+	memset(long_name, 'n', sizeof(long_name) - 1);
+	assert_int_equal(read_tree(LONG), TH_OK);
+	assert_int_equal(found_count, 2);
+	assert_non_null(strstr(found.ptr, long_name));
+	th_buf_clear(&found);
+	options.memory_max = TH_KIB;
+	assert_int_equal(read_tree(LONG), TH_OK);
+	assert_null(strstr(found.ptr ?: "", long_name));
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(what_shows_is_found),
-		TEST(bad_peers),
-		TEST(a_tree_without_end),
-		TEST(an_order_to_stop),
+		TEST(what_shows_is_found), TEST(bad_peers),
+		TEST(a_tree_without_end),  TEST(an_order_to_stop),
+		TEST(the_time_is_over),    TEST(what_they_say_has_a_maximum),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
