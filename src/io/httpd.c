@@ -36,6 +36,7 @@ struct th_httpd {
 	struct th_poll *poll;
 	struct th_httpd_caller *callers;
 	size_t count;
+	uint64_t caller_ms;
 };
 
 /* ---- callers ---- */
@@ -111,7 +112,7 @@ void th_httpd_reply(struct th_httpd_caller *c, int status, struct th_str json)
 		      "Cache-Control: no-store\r\nConnection: close\r\n\r\n",
 		      status, phrase(status), json.len);
 	th_buf_add(&c->out, json);
-	th_timer_start(&c->timer, TH_HUMAN_CALLER_MS, 0);
+	th_timer_start(&c->timer, c->httpd->caller_ms, 0);
 	write_some(c);
 }
 
@@ -195,7 +196,7 @@ static void on_accept(void *ctx, unsigned events TH_UNUSED)
 	th_buf_init(&c->in, TH_REQUEST_HEAD_MAX + TH_HUMAN_BODY_MAX + 64 * TH_KIB);
 	th_buf_init(&c->out, TH_REQUEST_MAX);
 	th_timer_init(&c->timer, d->loop, on_slow, c);
-	th_timer_start(&c->timer, TH_HUMAN_CALLER_MS, 0);
+	th_timer_start(&c->timer, c->httpd->caller_ms, 0);
 	if (th_poll_new(d->loop, fd, on_caller, c, &c->poll, &err))
 		caller_free(c);
 	else
@@ -250,6 +251,7 @@ enum th_code th_httpd_new(struct th_loop *l, struct th_str url, const struct th_
 			       "it is listened at the loopback only: http://127.0.0.1:PORT");
 	d = th_alloc(sizeof(*d));
 	*d = (struct th_httpd){ .loop = l, .token = token, .fn = fn, .ctx = ctx, .fd = -1 };
+	d->caller_ms = TH_HUMAN_CALLER_MS;
 	code = open_port(d, port, err);
 	if (code) {
 		th_httpd_free(d);
@@ -270,6 +272,11 @@ struct th_httpd *th_httpd_free(struct th_httpd *d)
 	th_fd_close(&d->fd);
 	free(d);
 	return NULL;
+}
+
+void th_httpd_caller_ms(struct th_httpd *d, uint64_t ms)
+{
+	d->caller_ms = ms;
 }
 
 int th_httpd_port(const struct th_httpd *d)

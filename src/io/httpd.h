@@ -26,6 +26,8 @@ typedef void th_httpd_fn(void *ctx, struct th_httpd_caller *c, struct th_str met
 TH_NODISCARD enum th_code th_httpd_new(struct th_loop *l, struct th_str url,
 				       const struct th_secret *token, th_httpd_fn *fn, void *ctx,
 				       struct th_httpd **ret, struct th_err *err);
+/* For one whole request or reply; TH_HUMAN_CALLER_MS until it is said otherwise. */
+void th_httpd_caller_ms(struct th_httpd *d, uint64_t ms);
 /* Callers without a reply are hung up on.  Takes NULL, returns NULL. */
 struct th_httpd *th_httpd_free(struct th_httpd *d);
 int th_httpd_port(const struct th_httpd *d);

@@ -174,7 +174,7 @@ void th_person_show(struct th_person *p)
 		} else if (errno == EAGAIN) {
 			/* It shares its flags with the input.  Nobody who does not read holds up
 			 * the other sessions. */
-			if (poll(&wait, 1, TH_HUMAN_SHOW_MS_MAX) <= 0)
+			if (poll(&wait, 1, p->o.show_ms ?: TH_HUMAN_SHOW_MS_MAX) <= 0)
 				break;
 		} else if (errno != EINTR) {
 			break;

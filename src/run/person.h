@@ -27,8 +27,9 @@ struct th_person;
 
 struct th_person_options {
 	struct th_loop *loop;
-	int in_fd;  /* where his lines come from; -1: there is nobody */
-	int out_fd; /* where he is shown the question; his */
+	int in_fd;   /* where his lines come from; -1: there is nobody */
+	int out_fd;  /* where he is shown the question; his */
+	int show_ms; /* that a terminal is waited for; 0: TH_HUMAN_SHOW_MS_MAX */
 	/* As th_driver_model_data and _done; never from inside th_person_ask. */
 	bool (*data)(void *ctx, struct th_ticket t, struct th_str bytes);
 	void (*done)(void *ctx, struct th_ticket t, const struct th_model_end *end);

@@ -99,6 +99,9 @@ struct th_runtime {
 struct th_hosted *th_runtime_find(struct th_runtime *rt, uint32_t index, uint32_t generation);
 
 /* runtime_models.c */
+/* The deadlines of a request: what the settings say, else the defaults; never more than is left of
+ * the task, whose last moment is 1 ms. */
+void th_world_model_deadlines(const struct th_model_call *call, struct th_fetch_request *r);
 enum th_code th_world_model_call(void *ctx, struct th_ticket t, const struct th_model_call *call,
 				 struct th_err *err);
 void th_world_model_alive(void *ctx, struct th_ticket t);

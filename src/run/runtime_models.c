@@ -94,6 +94,20 @@ static int64_t deadline_ms(int64_t seconds, int64_t otherwise_ms)
 	return seconds > 0 ? seconds * 1000 : otherwise_ms;
 }
 
+void th_world_model_deadlines(const struct th_model_call *call, struct th_fetch_request *r)
+{
+	const struct th_agent_model_settings *s = call->settings;
+	int64_t idle = deadline_ms(s ? s->idle_seconds : 0, TH_MODEL_IDLE_MS);
+	int64_t most = deadline_ms(s ? s->total_seconds : 0, TH_MODEL_TOTAL_MS);
+	/* A task that is out of time has its last moment to hear so. */
+	int64_t left = TH_MAX(call->total_ms_max, (int64_t)1);
+
+	r->connect_ms = TH_MODEL_CONNECT_MS;
+	r->byte_idle_ms = (uint64_t)idle;
+	r->event_idle_ms = call->stream ? (uint64_t)idle : 0;
+	r->total_ms = (uint64_t)(call->total_ms_max < 0 ? most : TH_MIN(most, left));
+}
+
 /* "name: value\n" lines; names are copied to `names`, where each ends with a zero. */
 static size_t wire_headers(struct th_str lines, struct th_fetch_header *list, struct th_buf *names)
 {
@@ -119,13 +133,6 @@ enum th_code th_world_model_call(void *ctx, struct th_ticket t, const struct th_
 	struct th_hosted *s = th_runtime_find(rt, t.index, t.generation);
 	const struct th_wire *wire = call->profile->wire;
 	struct th_str base = call->base_url;
-	int64_t idle =
-	    deadline_ms(call->settings ? call->settings->idle_seconds : 0, TH_MODEL_IDLE_MS);
-	int64_t most =
-	    deadline_ms(call->settings ? call->settings->total_seconds : 0, TH_MODEL_TOTAL_MS);
-	/* A task that is out of time has its last moment to hear so. */
-	int64_t left = TH_MAX(call->total_ms_max, (int64_t)1);
-	int64_t total = call->total_ms_max < 0 ? most : TH_MIN(most, left);
 	struct th_fetch_header headers[3 + TH_MODEL_HEADERS_MAX] = {
 		{ "Content-Type", TH_STR("application/json") },
 		{ "Accept",
@@ -143,10 +150,6 @@ enum th_code th_world_model_call(void *ctx, struct th_ticket t, const struct th_
 		.secret_header = bearer ? NULL : wire->key_header,
 		.body = call->body,
 		.body_count = call->body_count,
-		.connect_ms = TH_MODEL_CONNECT_MS,
-		.byte_idle_ms = (uint64_t)idle,
-		.event_idle_ms = call->stream ? (uint64_t)idle : 0,
-		.total_ms = (uint64_t)total,
 		.on_head = on_head,
 		.on_data = on_data,
 		.on_done = on_done,
@@ -161,6 +164,7 @@ enum th_code th_world_model_call(void *ctx, struct th_ticket t, const struct th_
 	c = th_alloc(sizeof(*c));
 	*c = (struct th_hosted_request){ .session = s, .ticket = t, .hints = { -1, -1 } };
 	r.ctx = c;
+	th_world_model_deadlines(call, &r);
 	th_buf_init(&names, TH_REQUEST_HEAD_MAX);
 	r.header_count += wire_headers(call->headers, headers + r.header_count, &names);
 	th_buf_init(&url, TH_REQUEST_HEAD_MAX);

@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -114,6 +115,36 @@ static void one_who_hangs_up(void **state)
 	th_httpd_reply(held, 200, TH_STR("{}"));
 }
 
+/* Half a request is waited for so long and no longer, and so is one who does not read his reply. */
+static void a_caller_has_so_long(void **state)
+{
+	static char reply[16 * TH_MIB];
+	size_t got = 0;
+	int fd = dial();
+	ssize_t n = -1;
+
+	(void)state;
+	th_httpd_caller_ms(httpd, 20);
+	assert_int_equal(write(fd, POST "{", sizeof(POST)), sizeof(POST));
+	for (int i = 0; i < 100 && (n = recv(fd, reply, 1, MSG_DONTWAIT)) < 0; i++)
+		serve(20); /* all in all less than the default */
+	assert_int_equal(n, 0);
+	close(fd);
+
+	fd = dial();
+	assert_int_equal(write(fd, POST "{}", sizeof(POST) + 1), sizeof(POST) + 1);
+	serve(20000);
+	assert_int_equal(seen, 1);
+	memset(reply, ' ', sizeof(reply));
+	th_httpd_reply(held, 200, th_str_n(reply, sizeof(reply)));
+	serve(100);
+	while ((n = recv(fd, reply, sizeof(reply), MSG_DONTWAIT)) > 0)
+		got += (size_t)n;
+	assert_true(n == 0 || errno != EAGAIN); /* it was hung up on */
+	assert_true(got < sizeof(reply));
+	close(fd);
+}
+
 /* One too many is hung up on; the others are not. */
 static void no_more_callers_than_the_limit(void **state)
 {
@@ -150,9 +181,8 @@ int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(answers_later),
-		TEST(one_who_hangs_up),
-		TEST(no_more_callers_than_the_limit),
+		TEST(answers_later),        TEST(one_who_hangs_up),
+		TEST(a_caller_has_so_long), TEST(no_more_callers_than_the_limit),
 		TEST(only_the_loopback),
 	};
 

@@ -11,6 +11,10 @@
 #include <string.h>
 
 #include "paper.h"
+#include "run/driver_internal.h"
+#include "run/runtime_internal.h"
+
+#define TICK_MS 10 /* the world's clock moves with each look at it */
 
 static struct th_choice fallback[2]; /* as many as agent.fallback has */
 
@@ -721,6 +725,51 @@ static void test_a_stop_ends_the_answer(void **unused)
 	assert_string_equal(w->ended, "/responses/resp_1/cancel");
 	assert_null(strstr(w->log->list[w->log->count - 1].data, "\"kept\""));
 	end_background(w);
+}
+
+/* Looked at until the longest time of an answer is over, and no millisecond longer. */
+static void test_an_answer_that_takes_too_long(void **unused)
+{
+	for (int late = 0; late <= 1; late++) {
+		struct paper *w = begin_background();
+		int64_t begun;
+
+		(void)unused;
+		say(w, UNDER_WAY("queued"));
+		begun = th_driver_find(w->driver, w->h)->flight->started_ms;
+		w->clock = begun + TH_MODEL_TOTAL_MS + late - TICK_MS;
+		paper_ring(w);
+		assert_int_equal(w->request->get, !late); /* or it is asked for again */
+		assert_string_equal(w->ended, late ? "/responses/resp_1/cancel" : "");
+		end_background(w);
+	}
+}
+
+/* What the agent's settings do not say. */
+static void test_deadlines_of_a_request(void **unused)
+{
+	const struct th_agent_model_settings own = { TH_SETTINGS_UNSET, .idle_seconds = 7,
+						     .total_seconds = 9 };
+	struct th_model_call call = { .stream = true, .total_ms_max = -1 };
+	struct th_fetch_request r = { 0 };
+
+	(void)unused;
+	th_world_model_deadlines(&call, &r);
+	assert_int_equal(r.connect_ms, TH_MODEL_CONNECT_MS);
+	assert_int_equal(r.byte_idle_ms, TH_MODEL_IDLE_MS);
+	assert_int_equal(r.event_idle_ms, TH_MODEL_IDLE_MS);
+	assert_int_equal(r.total_ms, TH_MODEL_TOTAL_MS);
+	call.total_ms_max = TH_MODEL_TOTAL_MS + 1; /* of the task more is left */
+	th_world_model_deadlines(&call, &r);
+	assert_int_equal(r.total_ms, TH_MODEL_TOTAL_MS);
+	call = (struct th_model_call){ .settings = &own, .total_ms_max = 8999 };
+	th_world_model_deadlines(&call, &r);
+	assert_int_equal(r.byte_idle_ms, 7000);
+	assert_int_equal(r.event_idle_ms, 0); /* an answer in one piece has no events */
+	assert_int_equal(r.total_ms, 8999);
+	call.total_ms_max = 0;
+	th_world_model_deadlines(&call, &r);
+	assert_int_equal(r.total_ms, 1);
 }
 
 /* An id goes into a path: what could lead elsewhere is none. */
@@ -1510,6 +1559,8 @@ int main(void)
 		cmocka_unit_test(test_an_answer_is_found_again),
 		cmocka_unit_test(test_an_answer_that_is_gone_is_asked_for_again),
 		cmocka_unit_test(test_a_stop_ends_the_answer),
+		cmocka_unit_test(test_an_answer_that_takes_too_long),
+		cmocka_unit_test(test_deadlines_of_a_request),
 		cmocka_unit_test(test_ids_that_are_none),
 		cmocka_unit_test(test_garbage_is_an_outcome),
 		cmocka_unit_test(test_turns_end_at_the_limit),

@@ -15,7 +15,7 @@
 
 static struct th_loop *loop;
 static struct th_person *person;
-static int in[2], out[2];
+static int in[2], out[2], show_ms;
 static char folder[64];
 static struct th_err err;
 
@@ -61,6 +61,7 @@ static void start(int in_fd)
 		.loop = loop,
 		.in_fd = in_fd,
 		.out_fd = out[1],
+		.show_ms = show_ms,
 		.data = on_data,
 		.done = on_done,
 		.left = on_left,
@@ -234,6 +235,26 @@ static void cancels_and_ends_in_time(void **state)
 	assert_int_equal(got.failure, TH_FAILURE_TIMEOUT);
 }
 
+/* The question is lost on it, and what he types all the same is its answer. */
+static void a_terminal_that_takes_nothing(void **state)
+{
+	char fill[4096] = { 0 };
+
+	(void)state;
+	person = th_person_free(person);
+	show_ms = 20;
+	start(in[0]);
+	show_ms = 0;
+	while (write(out[1], fill, sizeof(fill)) > 0)
+		;
+	assert_int_equal(ask(1, -1), TH_OK);
+	type("shell after\n");
+	th_loop_run(loop);
+	assert_int_equal(got.done, 1);
+	assert_non_null(strstr(got.bytes.ptr, "after"));
+	assert_string_equal(shown(), "");
+}
+
 static void needs_somebody(void **state)
 {
 	int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -259,6 +280,7 @@ int main(void)
 		TEST(reads_a_file),
 		TEST(a_line_that_is_too_long),
 		TEST(cancels_and_ends_in_time),
+		TEST(a_terminal_that_takes_nothing),
 		TEST(needs_somebody),
 	};
 
