@@ -2,489 +2,17 @@
 #include "computers/x11_keyboard.h"
 
 #include <stdlib.h>
-#include <xcb/xcbext.h>
 #include <xcb/xkb.h>
 
 #include "base/text.h"
 #include "computers/x11_input.h"
+#include "computers/x11_slots.h"
 
-#define SHIFT_MASK 1
-#define LOCK_MASK 2
-#define CHUNK_CHARS 64        /* typed between two round trips */
-#define SLOTS_SHARE_MAX 120   /* unused keycodes that are taken; each is two slots */
-#define READER_MS 5000        /* a program that does not read its keys for so long is stuck */
-#define SILENT_READER_MS 1000 /* what a program that answers no ping is given to read its keys */
-#define FAREWELL_MS 200       /* ... and before the keycodes are given back */
-#define ANCESTORS_MAX 32
-
-static bool bit(const uint8_t bits[static 32], uint8_t n)
-{
-	return bits[n / 8] & (1u << (n % 8));
-}
-
-static void set_bit(uint8_t bits[static 32], uint8_t n, bool on)
-{
-	if (on)
-		bits[n / 8] |= (uint8_t)(1u << (n % 8));
-	else
-		bits[n / 8] &= (uint8_t) ~(1u << (n % 8));
-}
+#define CHUNK_CHARS 64 /* typed between two round trips */
 
 static void fake_key(struct th_x11 *x, uint8_t keycode, bool press)
 {
 	th_x11_input_fake(x, press ? XCB_KEY_PRESS : XCB_KEY_RELEASE, keycode);
-}
-
-/* ---- keycodes of our own ---- */
-
-/*
- * A property of the root window names the keycodes we use and our window, so
- * that a runtime that was killed does not lose them for the next one.
- */
-static void announce(struct th_x11 *x, struct th_x11_keyboard *k)
-{
-	uint32_t list[1 + TH_X11_KEYCODES] = { x->window };
-	uint32_t count = 1;
-
-	for (unsigned keycode = 0; keycode < TH_X11_KEYCODES; keycode++) {
-		if (bit(k->own, (uint8_t)keycode))
-			list[count++] = keycode;
-	}
-	xcb_change_property(x->conn, XCB_PROP_MODE_REPLACE, x->root, k->keycodes, XCB_ATOM_CARDINAL,
-			    32, count, list);
-}
-
-/*
- * Takes over what a dead runtime left: its keycodes are added to k->own.  What
- * a living one uses goes to `foreign` instead; *ret_busy says that there is one.
- */
-static enum th_code inherit(struct th_x11 *x, struct th_x11_keyboard *k, uint8_t foreign[static 32],
-			    bool *ret_busy, struct th_err *err)
-{
-	xcb_get_property_cookie_t cookie = xcb_get_property(
-	    x->conn, 0, x->root, k->keycodes, XCB_ATOM_CARDINAL, 0, 1 + TH_X11_KEYCODES);
-	xcb_get_property_reply_t *property;
-	void *reply = NULL;
-	enum th_code code = th_x11_reply(x, cookie.sequence, &reply, err);
-	const uint32_t *list;
-	size_t count;
-
-	if (code < 0)
-		return code;
-	property = reply;
-	list = xcb_get_property_value(property);
-	count = property->format == 32 ? property->value_len : 0;
-	*ret_busy = false;
-	/* Window numbers are used again: ours may have been a dead runtime's. */
-	if (count > 0 && list[0] != x->window) {
-		reply = NULL;
-		code = th_x11_reply(x, xcb_get_window_attributes(x->conn, list[0]).sequence, &reply,
-				    NULL);
-		free(reply);
-		*ret_busy = code == TH_OK;
-		if (code == TH_EIO) /* no such window any more */
-			code = TH_OK;
-		else if (code < 0)
-			th_fail(err, code, "the display does not answer");
-	}
-	for (size_t i = 1; i < count && code == TH_OK; i++) {
-		set_bit(*ret_busy ? foreign : k->own, (uint8_t)list[i], true);
-		if (!*ret_busy && !k->announced)
-			set_bit(k->mapped, (uint8_t)list[i], true);
-	}
-	free(property);
-	return code;
-}
-
-/* Gives keycodes [first, first + count) what their slots hold, or nothing. */
-static void send_mapping(struct th_x11 *x, struct th_x11_keyboard *k, unsigned first,
-			 unsigned count, bool clear)
-{
-	xcb_keysym_t syms[2 * TH_X11_KEYCODES] = {};
-
-	for (size_t i = 0; i < k->slot_count && !clear; i++) {
-		const struct th_x11_slot *s = &k->slots[i];
-		unsigned at = s->stroke.keycode - first;
-
-		if (s->stroke.keycode < first || at >= count)
-			continue;
-		syms[2 * at + (s->stroke.modifiers ? 1 : 0)] = s->keysym;
-	}
-	/* With one symbol only, the server would make a pair of its lower and upper case. */
-	for (unsigned at = 0; at < count; at++) {
-		if (syms[2 * at + 1] == 0)
-			syms[2 * at + 1] = syms[2 * at];
-		else if (syms[2 * at] == 0)
-			syms[2 * at] = syms[2 * at + 1];
-	}
-	for (unsigned at = 0; at < count; at++)
-		set_bit(k->mapped, (uint8_t)(first + at), !clear);
-	xcb_change_keyboard_mapping(x->conn, (uint8_t)count, (uint8_t)first, 2, syms);
-}
-
-/* Neighbours go in one request, since each costs every program on the display a new reading of the
- * keymap. */
-static void send_mappings(struct th_x11 *x, struct th_x11_keyboard *k,
-			  const uint8_t changed[static 32], bool clear)
-{
-	for (unsigned first = 0, end; first < TH_X11_KEYCODES; first = end) {
-		end = first + 1;
-		if (!bit(changed, (uint8_t)first))
-			continue;
-		while (end < TH_X11_KEYCODES && bit(changed, (uint8_t)end))
-			end++;
-		send_mapping(x, k, first, end - first, clear);
-	}
-}
-
-/* Tells the server about changed slots; *ret_any says that there were some. */
-static enum th_code commit_slots(struct th_x11 *x, struct th_x11_keyboard *k, bool *ret_any,
-				 struct th_err *err)
-{
-	uint8_t changed[32] = {};
-	bool any = false;
-
-	for (size_t i = 0; i < k->slot_count; i++) {
-		if (k->slots[i].changed)
-			set_bit(changed, k->slots[i].stroke.keycode, true);
-		any |= k->slots[i].changed;
-		k->slots[i].changed = false;
-	}
-	*ret_any = any;
-	if (!any)
-		return TH_OK;
-	send_mappings(x, k, changed, false);
-	return th_x11_sync(x,
-			   err); /* now MappingNotify is on its way to everybody, before any key */
-}
-
-/* How many of `spare` follow one another from `at` on. */
-static size_t run_length(const uint8_t *spare, size_t count, size_t at)
-{
-	size_t end = at + 1;
-
-	while (end < count && spare[end] == spare[end - 1] + 1)
-		end++;
-	return end - at;
-}
-
-static void add_slots(struct th_x11_keyboard *k, uint8_t keycode)
-{
-	for (unsigned shift = 0; shift < 2; shift++) {
-		if ((shift && !k->map.shift_keycode) || k->slot_count == TH_X11_SLOTS_MAX)
-			return;
-		k->slots[k->slot_count++] = (struct th_x11_slot){
-			.stroke = { keycode, (uint8_t)(shift ? SHIFT_MASK : 0) },
-		};
-	}
-	set_bit(k->own, keycode, true);
-}
-
-/* Turns spare keycodes (ascending) into slots: the longest runs first, so that the fewest requests
- * change the most of them. */
-static void make_slots(struct th_x11_keyboard *k, const uint8_t *spare, size_t count)
-{
-	k->slot_count = k->next_slot = 0;
-	for (size_t want = count; want > 0; want--) {
-		for (size_t at = 0, run; at < count; at += run) {
-			run = run_length(spare, count, at);
-			for (size_t i = 0; i < run && run == want; i++)
-				add_slots(k, spare[at + i]);
-		}
-	}
-}
-
-/* Nobody's keyboard is connected to it, and it ends with us. */
-static bool is_private(const struct th_x11 *x)
-{
-	return strcmp(x->computer.kind->name, "desktop") == 0;
-}
-
-/* Reads the keymap and chooses the keycodes for what it lacks. */
-static enum th_code load(struct th_x11 *x, struct th_x11_keyboard *k, struct th_err *err)
-{
-	uint8_t before[32], foreign[32] = {}, spare[TH_X11_KEYCODES];
-	size_t spare_count = 0;
-	bool busy;
-	enum th_code code;
-
-	k->stale = false; /* a change during the reading makes it stale again */
-	memcpy(before, k->own, sizeof(before));
-	code = inherit(x, k, foreign, &busy, err);
-	if (code == TH_OK)
-		code = th_x11_keymap_load(x, k->own, is_private(x), &k->map, err);
-	if (code < 0) {
-		k->stale = true;
-		memcpy(k->own, before, sizeof(before));
-		return code;
-	}
-	for (size_t i = 0; i < k->map.spare_count && spare_count < SLOTS_SHARE_MAX; i++) {
-		if (!bit(foreign, k->map.spare[i]))
-			spare[spare_count++] = k->map.spare[i];
-	}
-	memset(k->own, 0, sizeof(k->own));
-	make_slots(k, spare, spare_count);
-	k->announced = !busy && !is_private(x);
-	if (k->announced)
-		announce(x, k);
-	return TH_OK;
-}
-
-static struct th_x11_slot *find_slot(struct th_x11_keyboard *k, uint32_t keysym, bool plain)
-{
-	for (size_t i = 0; i < k->slot_count; i++) {
-		if (k->slots[i].keysym == keysym && !(plain && k->slots[i].stroke.modifiers))
-			return &k->slots[i];
-	}
-	return NULL;
-}
-
-/*
- * The next slot that is empty or may be given another keysym; NULL: none.  One
- * after the other: neighbours change together, and the one whose turn it is
- * has kept its keysym for longest.  plain: only one that takes no Shift.
- */
-static struct th_x11_slot *free_slot(struct th_x11_keyboard *k, bool plain)
-{
-	for (size_t i = 0; i < k->slot_count; i++) {
-		struct th_x11_slot *s = &k->slots[(k->next_slot + i) % k->slot_count];
-
-		if ((plain && s->stroke.modifiers) || s->unread || s->pinned ||
-		    bit(k->down, s->stroke.keycode))
-			continue;
-		k->next_slot = (k->next_slot + i + 1) % k->slot_count;
-		return s;
-	}
-	return NULL;
-}
-
-/* The slot that holds the keysym, or one that now does; NULL: none is free. */
-static struct th_x11_slot *take_slot(struct th_x11_keyboard *k, uint32_t keysym, bool plain)
-{
-	struct th_x11_slot *slot = find_slot(k, keysym, plain);
-
-	if (!slot && (slot = free_slot(k, plain))) {
-		slot->keysym = keysym;
-		slot->changed = true;
-	}
-	if (slot)
-		slot->pinned = true;
-	return slot;
-}
-
-static void unpin(struct th_x11_keyboard *k)
-{
-	for (size_t i = 0; i < k->slot_count; i++)
-		k->slots[i].pinned = false;
-}
-
-/* ---- who reads the keys ---- */
-
-static bool has_ping(struct th_x11 *x, const struct th_x11_keyboard *k, xcb_window_t window,
-		     enum th_code *ret_code)
-{
-	xcb_get_property_cookie_t cookie =
-	    xcb_get_property(x->conn, 0, window, k->wm_protocols, XCB_ATOM_ATOM, 0, 32);
-	void *reply = NULL;
-	bool found = false;
-
-	*ret_code = th_x11_reply(x, cookie.sequence, &reply, NULL);
-	if (*ret_code == TH_OK) {
-		const xcb_get_property_reply_t *r = reply;
-		const xcb_atom_t *atoms = xcb_get_property_value(r);
-
-		for (uint32_t i = 0; r->format == 32 && i < r->value_len; i++)
-			found |= atoms[i] == k->net_wm_ping;
-	}
-	free(reply);
-	return found;
-}
-
-/*
- * The window that has the focus, or the one above it that answers pings.  An
- * X error on the way means that a window has just gone: nobody reads.
- */
-static enum th_code find_reader(struct th_x11 *x, const struct th_x11_keyboard *k,
-				xcb_window_t *ret, bool *ret_pings, struct th_err *err)
-{
-	void *reply = NULL;
-	enum th_code code = th_x11_reply(x, xcb_get_input_focus(x->conn).sequence, &reply, err);
-	xcb_window_t window;
-
-	if (code < 0)
-		return code;
-	window = ((xcb_get_input_focus_reply_t *)reply)->focus;
-	free(reply);
-	*ret = window;
-	*ret_pings = false;
-	for (int i = 0; i < ANCESTORS_MAX && window > 1 && window != x->root; i++) {
-		if (has_ping(x, k, window, &code)) {
-			*ret = window;
-			*ret_pings = true;
-			return TH_OK;
-		}
-		reply = NULL;
-		if (code == TH_OK)
-			code =
-			    th_x11_reply(x, xcb_query_tree(x->conn, window).sequence, &reply, NULL);
-		if (code == TH_OK)
-			window = ((xcb_query_tree_reply_t *)reply)->parent;
-		free(reply);
-		if (code == TH_EIO)
-			break;
-		if (code < 0)
-			return th_fail(err, code, "the display does not answer");
-	}
-	return TH_OK;
-}
-
-/* Our events on the root window, with SubstructureNotify, where answers to pings arrive. */
-static enum th_code select_root(struct th_x11 *x, uint32_t *ret_before, struct th_err *err)
-{
-	void *reply = NULL;
-	enum th_code code =
-	    th_x11_reply(x, xcb_get_window_attributes(x->conn, x->root).sequence, &reply, err);
-	uint32_t mask;
-
-	if (code < 0)
-		return code;
-	*ret_before = ((xcb_get_window_attributes_reply_t *)reply)->your_event_mask;
-	free(reply);
-	mask = *ret_before | XCB_EVENT_MASK_SUBSTRUCTURE_NOTIFY;
-	xcb_change_window_attributes(x->conn, x->root, XCB_CW_EVENT_MASK, &mask);
-	return TH_OK;
-}
-
-static void send_ping(struct th_x11 *x, struct th_x11_keyboard *k)
-{
-	/* The "time" is a number of our own: programs send it back as it is. */
-	xcb_client_message_event_t event = {
-		.response_type = XCB_CLIENT_MESSAGE,
-		.format = 32,
-		.window = k->reader,
-		.type = k->wm_protocols,
-		.data.data32 = { k->net_wm_ping, ++k->ping, k->reader },
-	};
-
-	xcb_send_event(x->conn, 0, k->reader, 0, (const char *)&event);
-}
-
-/* Waits for the answer; TH_EIO: none came. */
-static enum th_code wait_pong(struct th_x11 *x, struct th_x11_keyboard *k, int64_t limit_ms,
-			      struct th_err *err)
-{
-	int64_t end_us = th_x11_now_us() + limit_ms * 1000;
-	enum th_code code;
-
-	while (k->pong != k->ping) {
-		int64_t left_ms = (end_us - th_x11_now_us() + 999) / 1000;
-		bool served, pings;
-
-		if (left_ms <= 0)
-			return th_fail(
-			    err, TH_EIO,
-			    "the program does not read its keys: it has not answered for "
-			    "%lld ms",
-			    (long long)limit_ms);
-		code = th_x11_wait_event(x, TH_MIN(left_ms, (int64_t)500), &served, err);
-		if (code < 0)
-			return code;
-		if (!served) { /* it may have gone */
-			pings = has_ping(x, k, k->reader, &code);
-			if (code == TH_EIO || (code == TH_OK && !pings))
-				return TH_OK;
-		}
-	}
-	return TH_OK;
-}
-
-/* Returns when the reader, which answers pings, has read all that was sent to it so far. */
-static enum th_code ask_reader(struct th_x11 *x, struct th_x11_keyboard *k, int64_t limit_ms,
-			       struct th_err *err)
-{
-	uint32_t before;
-	enum th_code code = select_root(x, &before, err);
-
-	if (code < 0)
-		return code;
-	send_ping(x, k);
-	code = wait_pong(x, k, limit_ms, err);
-	xcb_change_window_attributes(x->conn, x->root, XCB_CW_EVENT_MASK, &before);
-	return code;
-}
-
-/* The changed slots, known to the server, and to the reader where it can tell: Chromium, when busy,
- * was seen to read a key by the map that it had before. */
-static enum th_code publish_slots(struct th_x11 *x, struct th_x11_keyboard *k, struct th_err *err)
-{
-	bool any;
-	enum th_code code = commit_slots(x, k, &any, err);
-
-	if (code == TH_OK && any && k->reader && k->reader_pings)
-		code = ask_reader(x, k, READER_MS, err);
-	return code;
-}
-
-/*
- * After this every slot may be given another keysym: the program that they
- * were typed into has read them all.
- */
-static enum th_code wait_reader(struct th_x11 *x, struct th_x11_keyboard *k, int64_t limit_ms,
-				struct th_err *err)
-{
-	enum th_code code = TH_OK;
-
-	if (k->reader && k->reader_pings) {
-		code = ask_reader(x, k, limit_ms, err);
-	} else if (k->reader) {
-		int64_t passed_ms = (th_x11_now_us() - k->typed_us) / 1000;
-
-		int64_t given_ms = TH_MIN(limit_ms, (int64_t)SILENT_READER_MS);
-
-		if (passed_ms < given_ms)
-			code = th_x11_wait(x, given_ms - passed_ms, err);
-	}
-	if (code < 0)
-		return code;
-	for (size_t i = 0; i < k->slot_count; i++)
-		k->slots[i].unread = false;
-	k->reader = 0;
-	return TH_OK;
-}
-
-/*
- * Before slots are typed: if another program than before is the reader, the
- * old one is waited for, and the new one too, for the focus may have moved
- * while we typed.
- */
-static enum th_code check_reader(struct th_x11 *x, struct th_x11_keyboard *k, struct th_err *err)
-{
-	xcb_window_t reader;
-	bool pings, moved;
-	enum th_code code = find_reader(x, k, &reader, &pings, err);
-
-	moved = k->reader && k->reader != reader;
-	if (code == TH_OK && moved)
-		code = wait_reader(x, k, READER_MS, err);
-	if (code < 0)
-		return code;
-	k->reader = reader;
-	k->reader_pings = pings;
-	if (moved) {
-		code = wait_reader(x, k, READER_MS, err);
-		k->reader = reader;
-	}
-	return code;
-}
-
-/* The keymap anew, if somebody changed it. */
-static enum th_code refresh(struct th_x11 *x, struct th_x11_keyboard *k, struct th_err *err)
-{
-	enum th_code code = TH_OK;
-
-	if (k->stale && k->reader) /* the slots are about to be forgotten */
-		code = wait_reader(x, k, READER_MS, err);
-	return code == TH_OK && k->stale ? load(x, k, err) : code;
 }
 
 /* ---- locks ---- */
@@ -496,7 +24,8 @@ struct locks {
 static void set_locks(struct th_x11 *x, const struct th_x11_keyboard *k, uint8_t locks)
 {
 	xcb_xkb_latch_lock_state(x->conn, XCB_XKB_ID_USE_CORE_KBD,
-				 (uint8_t)(LOCK_MASK | k->map.num_mask), locks, 0, 0, 0, 0, 0);
+				 (uint8_t)(XCB_MOD_MASK_LOCK | k->map.num_mask), locks, 0, 0, 0, 0,
+				 0);
 }
 
 /* The locks as they are, to be put back; notices that another layout (group) is on. */
@@ -511,7 +40,7 @@ static enum th_code read_locks(struct th_x11 *x, struct th_x11_keyboard *k, stru
 	if (code < 0)
 		return code;
 	k->stale |= state->group != k->map.group;
-	ret->before = state->lockedMods & (uint8_t)(LOCK_MASK | k->map.num_mask);
+	ret->before = state->lockedMods & (uint8_t)(XCB_MOD_MASK_LOCK | k->map.num_mask);
 	ret->now = ret->before;
 	free(reply);
 	return TH_OK;
@@ -571,18 +100,18 @@ static enum th_code find_stroke(struct th_x11 *x, struct th_x11_keyboard *k, uin
 		return th_fail(err, TH_EUNSUPPORTED,
 			       "the keyboard layout of the display has no %s key",
 			       name ? name : "such");
-	slot = take_slot(k, keysym, true); /* ctrl+z must not become ctrl+shift+z */
+	slot = th_x11_slots_take(k, keysym, true); /* ctrl+z must not become ctrl+shift+z */
 	if (!slot && k->reader) {
-		if ((code = wait_reader(x, k, READER_MS, err)) < 0)
+		if ((code = th_x11_slots_wait(x, k, err)) < 0)
 			return code;
-		slot = take_slot(k, keysym, true);
+		slot = th_x11_slots_take(k, keysym, true);
 	}
 	if (!slot)
 		return th_fail(
 		    err, TH_EUNSUPPORTED,
 		    "the keyboard layout of the display has no key for this and no unused "
 		    "keycode to give it one");
-	if ((code = check_reader(x, k, err)) < 0)
+	if ((code = th_x11_slots_type_into(x, k, err)) < 0)
 		return code;
 	slot->unread = true;
 	k->typed_us = th_x11_now_us();
@@ -615,12 +144,12 @@ static enum th_code resolve_chord(struct th_x11 *x, struct th_x11_keyboard *k,
 		if (code == TH_OK && i >= chord->modifier_count)
 			needed |= strokes[i].modifiers;
 	}
-	unpin(k);
-	if (code < 0 || (code = publish_slots(x, k, err)) < 0)
+	th_x11_slots_unpin(k);
+	if (code < 0 || (code = th_x11_slots_publish(x, k, err)) < 0)
 		return code;
 	for (size_t i = 0; i < chord->modifier_count; i++)
 		add_keycode(ret, strokes[i].keycode);
-	if ((needed & SHIFT_MASK) && k->map.shift_keycode)
+	if ((needed & XCB_MOD_MASK_SHIFT) && k->map.shift_keycode)
 		add_keycode(ret, k->map.shift_keycode);
 	if ((needed & k->map.level3_mask) && k->map.level3_keycode)
 		add_keycode(ret, k->map.level3_keycode);
@@ -629,7 +158,7 @@ static enum th_code resolve_chord(struct th_x11 *x, struct th_x11_keyboard *k,
 		add_keycode(ret, strokes[i].keycode);
 	if (ret->count == ret->modifier_count) /* modifiers alone: they are what is pressed */
 		ret->modifier_count = 0;
-	ret->locks = needed & (uint8_t)(LOCK_MASK | k->map.num_mask);
+	ret->locks = needed & (uint8_t)(XCB_MOD_MASK_LOCK | k->map.num_mask);
 	return TH_OK;
 }
 
@@ -644,7 +173,8 @@ enum th_code th_x11_keyboard_resolve(struct th_x11 *x, struct th_x11_keyboard *k
 
 	if (code < 0)
 		return code;
-	if ((code = read_locks(x, k, &locks, err)) < 0 || (code = refresh(x, k, err)) < 0 ||
+	if ((code = read_locks(x, k, &locks, err)) < 0 ||
+	    (code = th_x11_slots_refresh(x, k, err)) < 0 ||
 	    (code = resolve_chord(x, k, &chord, &press, err)) < 0)
 		return code;
 	*ret = press;
@@ -658,7 +188,7 @@ static void send_keys(struct th_x11 *x, const struct th_x11_keyboard *k,
 	for (size_t i = from; i < to; i++) {
 		uint8_t keycode = press->keycodes[down ? i : to - 1 - (i - from)];
 
-		if (!bit(k->down, keycode))
+		if (!th_x11_bit(k->down, keycode))
 			fake_key(x, keycode, down);
 	}
 }
@@ -738,7 +268,7 @@ enum th_code th_x11_keyboard_down(struct th_x11 *x, struct th_x11_keyboard *k,
 		return code;
 	send_keys(x, k, press, 0, press->count, true);
 	for (size_t i = 0; i < press->count; i++)
-		set_bit(k->down, press->keycodes[i], true);
+		th_x11_set_bit(k->down, press->keycodes[i], true);
 	return end_press(x, k, &locks, code, err);
 }
 
@@ -746,7 +276,7 @@ enum th_code th_x11_keyboard_up(struct th_x11 *x, struct th_x11_keyboard *k,
 				const struct th_x11_press *press, struct th_err *err)
 {
 	for (size_t i = press->count; i-- > 0;) {
-		set_bit(k->down, press->keycodes[i], false);
+		th_x11_set_bit(k->down, press->keycodes[i], false);
 		fake_key(x, press->keycodes[i], false);
 	}
 	return th_x11_sync(x, err);
@@ -755,7 +285,7 @@ enum th_code th_x11_keyboard_up(struct th_x11 *x, struct th_x11_keyboard *k,
 void th_x11_keyboard_let_go(struct th_x11 *x, struct th_x11_keyboard *k)
 {
 	for (unsigned keycode = 0; keycode < TH_X11_KEYCODES; keycode++) {
-		if (bit(k->down, (uint8_t)keycode))
+		if (th_x11_bit(k->down, (uint8_t)keycode))
 			fake_key(x, (uint8_t)keycode, false);
 	}
 	memset(k->down, 0, sizeof(k->down));
@@ -772,7 +302,7 @@ enum th_code th_x11_keyboard_reset(struct th_x11 *x, struct th_x11_keyboard *k, 
 		return code;
 	*ret_count = 0;
 	for (unsigned keycode = 0; keycode < TH_X11_KEYCODES; keycode++) {
-		if (!bit(keys->keys, (uint8_t)keycode))
+		if (!th_x11_bit(keys->keys, (uint8_t)keycode))
 			continue;
 		fake_key(x, (uint8_t)keycode, false);
 		++*ret_count;
@@ -789,13 +319,13 @@ static void want_shifts(struct th_x11 *x, struct th_x11_keyboard *k, uint8_t wan
 {
 	const struct {
 		uint8_t mask, keycode;
-	} keys[] = { { SHIFT_MASK, k->map.shift_keycode },
+	} keys[] = { { XCB_MOD_MASK_SHIFT, k->map.shift_keycode },
 		     { k->map.level3_mask, k->map.level3_keycode } };
 
 	for (size_t i = 0; i < TH_COUNT(keys); i++) {
 		bool want = wanted & keys[i].mask, have = k->shifts & keys[i].mask;
 
-		if (keys[i].keycode && want != have && !bit(k->down, keys[i].keycode))
+		if (keys[i].keycode && want != have && !th_x11_bit(k->down, keys[i].keycode))
 			fake_key(x, keys[i].keycode, want);
 	}
 	k->shifts = wanted;
@@ -806,7 +336,7 @@ static bool plain_stroke(const struct th_x11_keyboard *k, uint32_t keysym,
 			 struct th_x11_stroke *ret)
 {
 	return th_x11_keymap_find(&k->map, keysym, ret) &&
-	       !(ret->modifiers & (uint8_t) ~(SHIFT_MASK | k->map.level3_mask));
+	       !(ret->modifiers & (uint8_t) ~(XCB_MOD_MASK_SHIFT | k->map.level3_mask));
 }
 
 /* The next character's keysym; "\r\n" is one Return.  False at the end. */
@@ -836,13 +366,13 @@ static struct th_str plan(struct th_x11_keyboard *k, struct th_str text, bool *r
 	*ret_slots = false;
 	while (next_keysym(&rest, &keysym)) {
 		if (keysym != TH_KEYSYM_NONE && !plain_stroke(k, keysym, &stroke)) {
-			if (!take_slot(k, keysym, false))
+			if (!th_x11_slots_take(k, keysym, false))
 				break;
 			*ret_slots = true;
 		}
 		before = rest;
 	}
-	unpin(k);
+	th_x11_slots_unpin(k);
 	return th_str_sub(text, 0, text.len - before.len);
 }
 
@@ -851,7 +381,7 @@ static void type_keysym(struct th_x11 *x, struct th_x11_keyboard *k, uint32_t ke
 	struct th_x11_stroke stroke;
 
 	if (!plain_stroke(k, keysym, &stroke)) {
-		struct th_x11_slot *slot = find_slot(k, keysym, false);
+		struct th_x11_slot *slot = th_x11_slots_find(k, keysym, false);
 
 		assert(slot);
 		stroke = slot->stroke;
@@ -896,11 +426,11 @@ static enum th_code type_some(struct th_x11 *x, struct th_x11_keyboard *k, struc
 				       "the display has no unused keycode for characters that its "
 				       "keyboard layout lacks");
 		want_shifts(x, k, 0);
-		return wait_reader(x, k, READER_MS, err);
+		return th_x11_slots_wait(x, k, err);
 	}
-	if (slots && (code = check_reader(x, k, err)) < 0)
+	if (slots && (code = th_x11_slots_type_into(x, k, err)) < 0)
 		return code;
-	if ((code = publish_slots(x, k, err)) < 0)
+	if ((code = th_x11_slots_publish(x, k, err)) < 0)
 		return code;
 	return type_planned(x, k, planned, text, err);
 }
@@ -916,7 +446,8 @@ enum th_code th_x11_keyboard_type(struct th_x11 *x, struct th_x11_keyboard *k, s
 		return code;
 	want_locks(x, k, &locks, 0);
 	while (rest.len > 0 && code == TH_OK) {
-		code = refresh(x, k, err); /* somebody may change the layout under our hands */
+		code = th_x11_slots_refresh(
+		    x, k, err); /* somebody may change the layout under our hands */
 		if (code == TH_OK)
 			code = type_some(x, k, &rest, err);
 	}
@@ -935,7 +466,7 @@ enum th_code th_x11_keyboard_type(struct th_x11 *x, struct th_x11_keyboard *k, s
 static void on_map_change(struct th_x11_keyboard *k, unsigned first, unsigned count)
 {
 	for (unsigned i = first; i < first + count && i < TH_X11_KEYCODES; i++) {
-		if (!bit(k->own, (uint8_t)i))
+		if (!th_x11_bit(k->own, (uint8_t)i))
 			k->stale = true;
 	}
 }
@@ -1007,24 +538,11 @@ enum th_code th_x11_keyboard_init(struct th_x11 *x, struct th_x11_keyboard *k, s
 	    (code = th_x11_input_atom(x, "_NET_WM_PING", &k->net_wm_ping, err)) < 0 ||
 	    (code = th_x11_input_atom(x, "_THOLE_KEYCODES", &k->keycodes, err)) < 0)
 		return code;
-	return load(x, k, err);
+	return th_x11_slots_load(x, k, err);
 }
 
 void th_x11_keyboard_deinit(struct th_x11 *x, struct th_x11_keyboard *k)
 {
-	bool give_back = !x->lost && k->slot_count > 0 && !is_private(x);
-
-	if (give_back && k->reader)
-		(void)!wait_reader(x, k, FAREWELL_MS, NULL);
-	if (give_back) {
-		uint8_t mapped[32];
-
-		memcpy(mapped, k->mapped, sizeof(mapped));
-		send_mappings(x, k, mapped, true);
-		if (k->announced)
-			xcb_delete_property(x->conn, x->root, k->keycodes);
-		(void)!th_x11_sync(x, NULL);
-	}
+	th_x11_slots_give_back(x, k);
 	th_x11_keymap_deinit(&k->map);
-	k->slot_count = 0;
 }
