@@ -130,6 +130,8 @@
 #define TH_SETTLE_QUIET_MS 16               /* see th_settle_options */
 #define TH_SETTLE_FIRST_MS 80
 #define TH_SETTLE_MAX_MS 500
+#define TH_SETTLE_SCROLL_QUIET_MS 60 /* after a scroll: some frames of a slow browser */
+#define TH_SETTLE_SCROLL_MAX_MS 1000
 #define TH_OCR_OUTPUT_MAX (4 * TH_MIB)    /* what tesseract may say of one picture */
 #define TH_OCR_WORDS_MAX 20000            /* words of it that are read */
 #define TH_OCR_MS 20000                   /* for one picture */

@@ -31,6 +31,11 @@
 
 /* Between two actions of one request: a menu needs a moment to open, and no more. */
 static const struct th_settle_options between = { .quiet_ms = 16, .first_ms = 30, .max_ms = 200 };
+static const struct th_settle_options whole = { 0 };
+/* Browsers let a page glide, frame by frame: a picture of it on its way shows buttons where they
+ * will not be when they are clicked. */
+static const struct th_settle_options gliding = { .quiet_ms = TH_SETTLE_SCROLL_QUIET_MS,
+						  .max_ms = TH_SETTLE_SCROLL_MAX_MS };
 
 struct display {
 	struct th_pipe pipe;
@@ -459,7 +464,6 @@ static enum th_code act_all(struct display *d, bool *ret_started, struct th_err 
 
 static enum th_code perform(struct display *d, const struct th_json *arguments, struct th_err *err)
 {
-	static const struct th_settle_options whole = { 0 };
 	struct th_err failure = {};
 	bool started = false;
 
@@ -481,7 +485,9 @@ static enum th_code perform(struct display *d, const struct th_json *arguments, 
 	/* Also after a failure: the picture shows what came of it. */
 	if (alive && stopped != TH_ECANCELED && d->args.settle) {
 		struct th_err late = {};
-		if (settle(d, &whole, &late) && !stopped && late.code != TH_ECANCELED)
+		bool scrolled = d->done > 0 && d->actions[d->done - 1].kind == TH_ACTION_SCROLL;
+		if (settle(d, scrolled ? &gliding : &whole, &late) && !stopped &&
+		    late.code != TH_ECANCELED)
 			failure = late;
 	}
 	if (alive && (d->args.screenshot || d->args.tree)) {
