@@ -157,8 +157,8 @@ struct thole_call {
 	bool over;  /* was answered, and that is done with */
 	/* Of whoever has it. */
 	struct th_inbox *inbox;
-	struct thole_call *answer_next; /* in inbox->answered */
-	char *name, *id, *session_id, *effect_id, *arguments;
+	struct thole_call *answer_next;                             /* in inbox->answered */
+	const char *name, *id, *session_id, *effect_id, *arguments; /* in `bytes` */
 	struct th_json_doc *doc;
 	atomic_bool cancelled;
 	enum th_outcome_status status;
@@ -166,6 +166,7 @@ struct thole_call {
 	struct th_buf output; /* JSON, once it is answered */
 	struct th_api_picture pictures[TH_CALL_PICTURES_MAX];
 	size_t picture_count;
+	char bytes[];
 };
 
 /* ---- error.c ---- */
@@ -181,6 +182,8 @@ int th_api_text(const char *text, const char *what, size_t min, size_t max,
 int th_api_enter(struct thole_runtime *rt, struct thole_error *err);
 int th_api_enter_session(struct thole_session *s, struct thole_error *err);
 char *th_api_copy(struct th_str s); /* free() it */
+/* Into memory that is there, with a zero, and *at behind that. */
+const char *th_api_put(char **at, struct th_str s);
 
 /* ---- runtime.c ---- */
 

@@ -30,17 +30,15 @@ static void call_free(struct thole_call *c)
 		free(c->pictures[i].bytes);
 	th_buf_deinit(&c->output);
 	th_json_free(c->doc);
-	free(c->name);
-	free(c->id);
-	free(c->session_id);
-	free(c->effect_id);
-	free(c->arguments);
 	free(c);
 }
 
 struct thole_call *th_api_call_new(struct thole_session *s, const struct th_local_call *from)
 {
-	struct thole_call *c = th_alloc(sizeof(*c));
+	struct thole_call *c =
+	    th_alloc(sizeof(*c) + from->tool.len + from->call_id.len + from->session_id.len +
+		     from->effect_id.len + from->arguments.len + 5);
+	char *at = c->bytes;
 
 	c->session = s;
 	c->next = s->calls;
@@ -49,11 +47,11 @@ struct thole_call *th_api_call_new(struct thole_session *s, const struct th_loca
 	s->calls = c;
 	c->ticket = from->ticket;
 	c->class = from->class;
-	c->name = th_api_copy(from->tool);
-	c->id = th_api_copy(from->call_id);
-	c->session_id = th_api_copy(from->session_id);
-	c->effect_id = from->effect_id.len ? th_api_copy(from->effect_id) : NULL;
-	c->arguments = th_api_copy(from->arguments);
+	c->name = th_api_put(&at, from->tool);
+	c->id = th_api_put(&at, from->call_id);
+	c->session_id = th_api_put(&at, from->session_id);
+	c->effect_id = from->effect_id.len ? th_api_put(&at, from->effect_id) : NULL;
+	c->arguments = th_api_put(&at, from->arguments);
 	atomic_init(&c->cancelled, false);
 	th_buf_init(&c->output, TH_CALL_ANSWER_MAX);
 	c->inbox = s->rt->inbox;

@@ -113,3 +113,14 @@ char *th_api_copy(struct th_str s)
 		memcpy(copy, s.ptr, s.len);
 	return copy;
 }
+
+const char *th_api_put(char **at, struct th_str s)
+{
+	char *text = *at;
+
+	if (s.len > 0)
+		memcpy(text, s.ptr, s.len);
+	text[s.len] = '\0';
+	*at += s.len + 1;
+	return text;
+}

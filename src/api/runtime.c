@@ -240,14 +240,7 @@ void th_api_deliver_soon(struct thole_runtime *rt)
 
 static const char *put(char **at, struct th_str s)
 {
-	char *text = *at;
-
-	if (!s.ptr)
-		return NULL;
-	memcpy(text, s.ptr, s.len);
-	text[s.len] = '\0';
-	*at += s.len + 1;
-	return text;
+	return s.ptr ? th_api_put(at, s) : NULL;
 }
 
 static void queue(struct thole_session *s, struct thole_note *n)
@@ -291,9 +284,9 @@ void th_api_tell_event(struct thole_session *s, const struct th_event *ev)
 	_Static_assert(offsetof(struct thole_note, bytes) % _Alignof(struct th_event) == 0,
 		       "an event stands there");
 	*copy = *ev;
-	copy->data.ptr = put(&at, ev->data);
-	copy->call.ptr = put(&at, ev->call);
-	copy->build.ptr = put(&at, ev->build);
+	copy->data.ptr = th_api_put(&at, ev->data);
+	copy->call.ptr = th_api_put(&at, ev->call);
+	copy->build.ptr = th_api_put(&at, ev->build);
 	n->kind = THOLE_NOTE_EVENT;
 	n->event = copy;
 	n->name = th_event_name(ev->kind);

@@ -146,12 +146,13 @@ static void tell_answer(struct thole_session *s, const struct th_event *ev)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_buf text = TH_BUF_INIT(TH_ANSWER_MAX);
-	struct th_json_raw_iter raw = th_json_raw_iter(th_json_raw_get(ev->data, "items"));
+	struct th_str items = th_json_raw_get(ev->data, "items");
+	struct th_json_raw_iter raw = th_json_raw_iter(items);
 	struct th_json_iter it;
 
-	if (th_json_parse(ev->data, &doc, NULL))
+	if (th_json_parse(items, &doc, NULL))
 		return;
-	it = th_json_iter(th_json_get(th_json_root(doc), "items"));
+	it = th_json_iter(th_json_root(doc));
 	while (th_json_next(&it) && th_json_raw_next(&raw)) {
 		struct th_str name = item_name(s, it.val);
 		struct th_str tool = th_json_get_str(it.val, "name");

@@ -10,6 +10,7 @@
 #include "run/driver_internal.h"
 
 #define TICKET_BIT (UINT64_C(1) << 61)
+#define INPUT_ROOM 512 /* what most questions are not longer than */
 
 #define X(id, name, doc) name,
 static const char *const ask_names[] = { TH_ASKS(X) };
@@ -109,6 +110,7 @@ static void answered(struct th_live *l, const struct th_asking *a, bool failed,
 static void begin_input(const struct th_live *l, size_t member, struct th_buf *input,
 			struct th_jw *w)
 {
+	th_buf_reserve(input, INPUT_ROOM);
 	*w = th_jw(input);
 	th_jw_object(w);
 	th_jw_kstr(w, "agent",
@@ -173,21 +175,6 @@ bool th_live_ask_now(struct th_live *l, enum th_ask_kind kind, struct th_str fun
 	return codes && codes->ops->ask(codes->ctx, &q, answer, &err) == TH_ASKED_ANSWERED;
 }
 
-/* The data of an event that is in the store. */
-static enum th_code copy_data(void *ctx, const struct th_event *ev, const struct th_digest *digest,
-			      struct th_err *err)
-{
-	(void)digest;
-	th_buf_add(ctx, ev->data);
-	return th_buf_check(ctx, "an event", err);
-}
-
-static enum th_code event_data(struct th_live *l, uint64_t seq, struct th_buf *out,
-			       struct th_err *err)
-{
-	return th_live_read(l, seq, seq, copy_data, out, err);
-}
-
 /* ---- guardrails -------------------------------------------------------------------------- */
 
 static struct th_call *call_by_seq(struct th_live *l, uint64_t call_seq)
@@ -198,40 +185,47 @@ static struct th_call *call_by_seq(struct th_live *l, uint64_t call_seq)
 	return NULL;
 }
 
+/* What began the task, or what a call brought, as the log has it. */
+static enum th_code put_event(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			      struct th_err *err)
+{
+	struct th_jw *w = ctx;
+	struct th_str content;
+
+	(void)digest;
+	(void)err;
+	if (ev->kind == TH_EV_OUTCOME) {
+		th_jw_kraw(w, "output", th_json_raw_get(ev->data, "output"));
+	} else {
+		content = th_json_raw_get(ev->data, "content");
+		th_jw_kraw(w, "input", content.len ? content : th_json_raw_get(ev->data, "items"));
+	}
+	return TH_OK;
+}
+
 /* What it looks at; false: the log cannot be read, and the session is lost. */
 static bool put_subject(struct th_live *l, const struct th_asking *a, struct th_jw *w)
 {
 	struct th_session *s = &l->fold;
 	const struct th_call *c = call_by_seq(l, a->call_seq);
-	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX * 2);
 	struct th_err err = { 0 };
 	uint64_t seq = 0;
 
-	if (a->stage == TH_GUARD_INPUT)
-		seq = s->task_seq;
-	else if (a->stage == TH_GUARD_TOOL_OUTPUT && c)
-		seq = c->outcome_seq;
-	if (seq && event_data(l, seq, &data, &err)) {
-		th_buf_deinit(&data);
-		th_live_lose(l, &err);
-		return false;
-	}
 	if (a->stage == TH_GUARD_INPUT) {
-		struct th_str content = th_json_raw_get(th_buf_str(&data), "content");
-
-		th_jw_kraw(w, "input",
-			   content.len ? content : th_json_raw_get(th_buf_str(&data), "items"));
+		seq = s->task_seq;
 	} else if (a->stage == TH_GUARD_OUTPUT) {
 		th_jw_kstr(w, "output", th_buf_str(&s->final));
 	} else if (c) {
 		th_jw_kstr(w, "tool", c->tool);
 		th_jw_kstr(w, "call_id", c->call_id);
 		th_jw_kraw(w, "arguments", c->arguments);
-		if (seq)
-			th_jw_kraw(w, "output", th_json_raw_get(th_buf_str(&data), "output"));
+		if (a->stage == TH_GUARD_TOOL_OUTPUT)
+			seq = c->outcome_seq;
 	}
-	th_buf_deinit(&data);
-	return true;
+	if (!seq || !th_live_read(l, seq, seq, put_event, w, &err))
+		return true;
+	th_live_lose(l, &err);
+	return false;
 }
 
 static uint32_t *guards_open(struct th_live *l, const struct th_asking *a)
@@ -267,7 +261,7 @@ void th_live_guard(struct th_live *l, const struct th_held *held)
 	struct th_session *s = &l->fold;
 	struct th_asking *a = asking_new(l, TH_ASK_GUARDRAIL);
 	const struct th_guardrail *g;
-	struct th_buf input = TH_BUF_INIT(TH_EVENT_DATA_MAX * 2);
+	struct th_buf input = TH_BUF_INIT(TH_EVENT_DATA_MAX * 3);
 	struct th_jw w;
 
 	a->stage = held->stage;

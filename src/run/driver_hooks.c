@@ -231,10 +231,8 @@ static void past_deinit(struct th_past_call *p)
 	th_buf_deinit(&p->status);
 }
 
-static void keep(struct th_buf *b, struct th_str data, const char *name)
+static void keep(struct th_buf *b, struct th_str raw)
 {
-	struct th_str raw = th_json_raw_get(data, name);
-
 	if (raw.len) {
 		th_buf_clear(b);
 		th_buf_add(b, raw);
@@ -244,7 +242,11 @@ static void keep(struct th_buf *b, struct th_str data, const char *name)
 static enum th_code past_read_event(void *ctx, const struct th_event *ev,
 				    const struct th_digest *digest, struct th_err *err)
 {
+	static const char *const of_call[] = { "tool", "arguments" };
+	static const char *const of_outcome[] = { "output", "status" };
+	static const char *const of_guardrail[] = { "stage", "message" };
 	struct th_past_call *p = ctx;
+	struct th_str raw[2];
 
 	(void)digest;
 	(void)err;
@@ -252,16 +254,20 @@ static enum th_code past_read_event(void *ctx, const struct th_event *ev,
 		return TH_OK;
 	p->before = ev->cause;
 	if (ev->kind == TH_EV_CALL) {
-		keep(&p->tool, ev->data, "tool");
-		keep(&p->arguments, ev->data, "arguments");
+		find_raw(ev->data, of_call, raw, 2);
+		keep(&p->tool, raw[0]);
+		keep(&p->arguments, raw[1]);
 		p->call_seq = ev->seq;
 	} else if (ev->kind == TH_EV_OUTCOME) {
-		keep(&p->output, ev->data, "output");
-		keep(&p->status, ev->data, "status");
-	} else if (ev->kind == TH_EV_GUARDRAIL &&
-		   th_str_is(th_json_raw_get(ev->data, "stage"), "\"tool_output\"")) {
+		find_raw(ev->data, of_outcome, raw, 2);
+		keep(&p->output, raw[0]);
+		keep(&p->status, raw[1]);
+	} else if (ev->kind == TH_EV_GUARDRAIL) {
+		find_raw(ev->data, of_guardrail, raw, 2);
+		if (!th_str_is(raw[0], "\"tool_output\""))
+			return TH_OK;
 		p->guards++;
-		keep(&p->output, ev->data, "message");
+		keep(&p->output, raw[1]);
 	}
 	return TH_OK;
 }
@@ -403,10 +409,14 @@ static bool wants_result(const struct th_live *l)
 /* Only of what ran, and where the run goes on: as the Agents SDK has it. */
 static void on_outcome(struct th_live *l, const struct th_event *ev)
 {
+	static const char *const names[] = { "effect_id", "fails" };
 	struct th_past_call p;
+	struct th_str raw[2];
 
-	if (!wants_result(l) || !th_json_raw_get(ev->data, "effect_id").len ||
-	    th_json_raw_get(ev->data, "fails").len)
+	if (!wants_result(l))
+		return;
+	find_raw(ev->data, names, raw, 2);
+	if (!raw[0].len || raw[1].len)
 		return;
 	past_init(&p, ev->call);
 	(void)past_read_event(&p, ev, NULL, NULL);
@@ -425,10 +435,14 @@ static void on_outcome(struct th_live *l, const struct th_event *ev)
 /* The last of those that look at a result: what they made of it is told. */
 static void on_guardrail(struct th_live *l, const struct th_event *ev)
 {
+	static const char *const names[] = { "stage", "tripped" };
 	struct th_past_call *kept, p;
+	struct th_str raw[2];
 
-	if (!ev->call.len || !th_str_is(th_json_raw_get(ev->data, "stage"), "\"tool_output\"") ||
-	    th_str_is(th_json_raw_get(ev->data, "tripped"), "true"))
+	if (!ev->call.len)
+		return;
+	find_raw(ev->data, names, raw, 2);
+	if (!th_str_is(raw[0], "\"tool_output\"") || th_str_is(raw[1], "true"))
 		return;
 	kept = results_find(l, ev->cause);
 	if (kept) {
