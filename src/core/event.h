@@ -180,7 +180,9 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 
 #define TH_FIELDS_ev_model_started(F)                                \
 	F(ev_model_started, str, response_id, "response_id", TH_REQ, \
-	  "by which the answer is fetched, after a crash too")
+	  "by which the answer is fetched, after a crash too")       \
+	F(ev_model_started, int, next_event, "next_event", TH_NONEG, \
+	  "number of the event of its stream that is taken up from; absent: it is not streamed")
 
 /* The reason of an answer that the provider paused: the model goes on when it is sent back. */
 #define TH_ANSWER_PAUSED "pause_turn"

@@ -260,7 +260,8 @@ struct th_session {
 	/* Of the fallback list of who speaks. */
 	size_t model_at; /* asked now, or by the open calls' answer: 0: its own, n: the n-th of the
 			    list */
-	struct th_buf started; /* response id of the answer that the provider works on by itself */
+	struct th_buf started; /* response id of the answer that the provider works on by itself; */
+	int64_t started_next;  /* of MODEL_STARTED */
 	uint64_t
 	    asked_seq; /* of the request that it was asked with: what came later it has not read */
 	struct th_buf chain; /* response id of the last answer, that a request may go on from */

@@ -66,6 +66,8 @@ void th_session_print(const struct th_session *s, struct th_jw *w)
 		th_jw_kstr(w, "asks", th_session_member(s)->fallback.list[s->model_at - 1]);
 	if (s->started.len)
 		th_jw_kstr(w, "started", th_buf_str(&s->started));
+	if (s->started.len && s->started_next)
+		th_jw_kint(w, "started_next", s->started_next);
 	if (s->chain.len)
 		th_jw_kstr(w, "response_id", th_buf_str(&s->chain));
 	if (s->parent.len)

@@ -213,6 +213,7 @@ enum th_code th_on_model_started(struct th_step *st)
 		return th_fail(st->err, TH_ELIMIT, "a response's id has 1 to %d bytes",
 			       TH_RESPONSE_ID_MAX);
 	th_buf_add(&s->started, d.response_id);
+	s->started_next = d.next_event;
 	return TH_OK;
 }
 

@@ -7,10 +7,12 @@ static void path(const struct th_request_options *o, struct th_buf *out)
 	th_buf_add_cstr(out, "/responses");
 }
 
-static void kept_path(struct th_str response_id, struct th_buf *out)
+static void kept_path(struct th_str response_id, int64_t next_event, struct th_buf *out)
 {
 	th_buf_add_cstr(out, "/responses/");
 	th_buf_add(out, response_id);
+	if (next_event > 0)
+		th_buf_printf(out, "?stream=true&starting_after=%lld", (long long)next_event - 1);
 }
 
 const struct th_wire th_wire_responses = {

@@ -29,7 +29,7 @@ TH_NODISCARD enum th_code th_responses_request_encode(struct th_str unified, str
 /* Answer (responses_answer.c). */
 struct th_decoder *th_responses_new(const struct th_profile *profile, th_delta_fn *fn, void *ctx);
 int th_responses_feed(struct th_decoder *d, struct th_str bytes);
-struct th_str th_responses_id(const struct th_decoder *d); /* of a stream */
+struct th_str th_responses_id(const struct th_decoder *d, int64_t *ret_next_event);
 bool th_responses_finished(const struct th_decoder *d);
 void th_responses_end(struct th_decoder *d, bool cut, struct th_answer *ret);
 void th_responses_error(struct th_decoder *d, int http_status, struct th_answer *ret);

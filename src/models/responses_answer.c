@@ -47,8 +47,9 @@ struct th_decoder *th_responses_free(struct th_decoder *d)
 	return NULL;
 }
 
-struct th_str th_responses_id(const struct th_decoder *d)
+struct th_str th_responses_id(const struct th_decoder *d, int64_t *ret_next_event)
 {
+	*ret_next_event = d->next_event;
 	return th_buf_str(&d->response_id);
 }
 

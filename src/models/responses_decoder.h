@@ -17,7 +17,8 @@ struct th_decoder {
 	th_delta_fn *fn;
 	void *ctx;
 	struct th_items items;
-	struct th_buf response_id, model; /* of response.created */
+	struct th_buf response_id, model; /* of response.created; */
+	int64_t next_event;               /* the number after its own; 0: it has none */
 	struct th_buf final;              /* raw `response` of the terminal event */
 	const char *final_status;         /* what its name says */
 	struct th_buf error;              /* the first error event, raw */

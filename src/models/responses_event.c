@@ -246,6 +246,7 @@ static void on_head(struct th_decoder *d, const struct event *ev, const struct e
 	(void)row;
 	if (d->response_id.len)
 		return;
+	d->next_event = TH_MIN(index_of(ev->sequence_number, -1), INT64_MAX - 1) + 1;
 	(void)!th_json_unescape(th_json_raw_get(ev->response, "id"), &d->response_id);
 	(void)!th_json_unescape(th_json_raw_get(ev->response, "model"), &d->model);
 }

@@ -4,8 +4,10 @@
  *
  * The request is sent once; as soon as its answer has an id, MODEL_STARTED has
  * it too.  From then on a cut connection, a pause or a crash costs nothing: the
- * next request of the turn fetches the answer by its id.  One that is not done
- * is looked at again after a while, which is no event.
+ * next request of the turn fetches the answer by its id.  One that was streamed
+ * is taken up where its events began, so that the decoder has heard all of it
+ * and who watches sees it come; should that bring no end of it, and where it
+ * was never streamed, it is looked at again after a while, which is no event.
  */
 #include "run/driver_internal.h"
 
@@ -34,9 +36,9 @@ static bool is_id(struct th_str id)
 	return id.len > 0 && id.len <= TH_RESPONSE_ID_MAX;
 }
 
-void th_live_started(struct th_live *l, struct th_str id)
+void th_live_started(struct th_live *l, struct th_str id, int64_t next_event)
 {
-	struct th_ev_model_started d = { .response_id = id };
+	struct th_ev_model_started d = { .response_id = id, .next_event = next_event };
 	struct th_buf data;
 	struct th_jw w;
 
@@ -57,9 +59,9 @@ bool th_live_unfinished(const struct th_live *l, const struct th_answer *a)
 	       (th_str_is(a->reason, "queued") || th_str_is(a->reason, "in_progress"));
 }
 
-static void kept_path(const struct th_live *l, struct th_buf *out)
+static void kept_path(const struct th_live *l, int64_t next_event, struct th_buf *out)
 {
-	l->choice->profile->wire->kept_path(th_buf_str(&l->fold.started), out);
+	l->choice->profile->wire->kept_path(th_buf_str(&l->fold.started), next_event, out);
 }
 
 static struct th_model_call call_of(const struct th_live *l, const struct th_buf *path,
@@ -88,7 +90,8 @@ enum th_code th_live_fetch(struct th_live *l, th_delta_fn *fn, struct th_err *er
 	th_buf_deinit(&f->headers);
 	th_buf_init(&f->path, TH_REQUEST_HEAD_MAX);
 	th_buf_init(&f->headers, TH_REQUEST_HEAD_MAX);
-	kept_path(l, &f->path);
+	f->resumes = l->options.stream && !f->polls && l->fold.started_next > 0;
+	kept_path(l, f->resumes ? l->fold.started_next : 0, &f->path);
 	if (wire->headers)
 		wire->headers(&l->options, &f->headers);
 	code = th_buf_check(&f->headers, "the model's headers", err);
@@ -100,6 +103,7 @@ enum th_code th_live_fetch(struct th_live *l, th_delta_fn *fn, struct th_err *er
 	f->decoder = wire->decoder_new(l->choice->profile, fn, l);
 	call = call_of(l, &f->path, &f->headers);
 	call.get = true;
+	call.stream = f->resumes;
 	call.total_ms_max = th_session_time_left_ms(&l->fold, d->world.ops->now_ms(d->world.ctx));
 	code = d->world.ops->model_call(d->world.ctx, th_live_ticket(l, f->ticket), &call, err);
 	f->in_world = !code;
@@ -112,7 +116,8 @@ void th_live_look_again(struct th_live *l)
 	struct th_flight *f = l->flight;
 
 	f->decoder = l->choice->profile->wire->decoder_free(f->decoder);
-	f->waits = true;
+	f->waits = f->polls = true;
+	f->resumes = false;
 	f->poll_ms =
 	    f->poll_ms ? TH_MIN(f->poll_ms * 2, (int64_t)TH_POLL_MAX_MS) : TH_POLL_FIRST_MS;
 	d->world.ops->timer(d->world.ctx, th_live_ticket(l, f->seq), f->poll_ms);
@@ -139,7 +144,7 @@ void th_live_end_kept(struct th_live *l)
 
 	if (!l->fold.started.len || !wire->kept_path || l->ending)
 		return;
-	kept_path(l, &path);
+	kept_path(l, 0, &path);
 	th_buf_add_cstr(&path, "/cancel");
 	if (wire->headers)
 		wire->headers(&l->options, &headers);

@@ -45,7 +45,9 @@ struct th_flight {
 	size_t blob_count;
 	bool in_world; /* the world has it */
 	/* In the background: */
-	bool fetches; /* an answer that was asked for before */
+	bool fetches; /* an answer that was asked for before; */
+	bool resumes; /* its stream is taken up */
+	bool polls;   /* that was tried, or is of no use */
 	uint64_t fetch_count;
 	bool waits;      /* it was not done, and is looked at again */
 	bool over;       /* it is done, and is none */
@@ -335,7 +337,8 @@ void th_live_poll(struct th_live *l); /* the timer rang */
 
 /* driver_background.c */
 bool th_live_background(const struct th_live *l);
-void th_live_started(struct th_live *l, struct th_str id); /* writes MODEL_STARTED, once */
+/* Writes MODEL_STARTED, once. */
+void th_live_started(struct th_live *l, struct th_str id, int64_t next_event);
 /* The provider has not done with it yet. */
 bool th_live_unfinished(const struct th_live *l, const struct th_answer *a);
 TH_NODISCARD enum th_code th_live_fetch(struct th_live *l, th_delta_fn *fn, struct th_err *err);

@@ -410,8 +410,13 @@ bool th_driver_model_data(struct th_driver *d, struct th_ticket t, struct th_str
 	events = l->choice->profile->wire->feed(l->flight->decoder, bytes);
 	if (events > 0 && d->world.ops->model_alive)
 		d->world.ops->model_alive(d->world.ctx, t);
-	if (events > 0 && th_live_background(l))
-		th_live_started(l, l->choice->profile->wire->response_id(l->flight->decoder));
+	if (events > 0 && th_live_background(l)) {
+		int64_t next_event;
+		struct th_str id =
+		    l->choice->profile->wire->response_id(l->flight->decoder, &next_event);
+
+		th_live_started(l, id, next_event);
+	}
 	return events >= 0;
 }
 
@@ -559,8 +564,9 @@ void th_driver_model_done(struct th_driver *d, struct th_ticket t, const struct 
 		wire->end(l->flight->decoder, !end->ok && !finished, &a);
 		print_usage(&a.usage, &usage);
 		if (a.status != TH_ANSWER_COMPLETED && a.response_id.len)
-			th_live_started(l, a.response_id);
-		if (th_live_unfinished(l, &a)) {
+			th_live_started(l, a.response_id, 0);
+		if (th_live_unfinished(l, &a) ||
+		    (l->flight->resumes && !finished && a.status == TH_ANSWER_FAILED)) {
 			th_buf_deinit(&items);
 			th_buf_deinit(&usage);
 			th_live_look_again(l);
@@ -580,6 +586,10 @@ void th_driver_model_done(struct th_driver *d, struct th_ticket t, const struct 
 		else
 			answered(l, &a, th_buf_str(&usage));
 		th_buf_deinit(&items);
+	} else if (l->flight->resumes) {
+		th_buf_deinit(&usage);
+		th_live_look_again(l);
+		return;
 	} else if (end->status_only) {
 		wire->error(l->flight->decoder, end->http_status, &a);
 		if (!chain_lost(l, &a, end->http_status))

@@ -108,7 +108,13 @@ static void draw_good(struct th_sim_random *r, uint64_t *numbers, bool final, bo
 	struct th_buf items = TH_BUF_INIT(TH_MIB), events = TH_BUF_INIT(TH_MIB);
 	bool cut_short = th_sim_chance(r, 40), stream = th_sim_chance(r, 2);
 	uint64_t input = 10 + th_sim_below(r, 40), output = 5 + th_sim_below(r, 20);
+	uint64_t number = ++*numbers;
 
+	if (stream)
+		th_buf_printf(out,
+			      "event: response.created\ndata: {\"type\":\"response.created\","
+			      "\"sequence_number\":0,\"response\":{\"id\":\"resp_%llu\"}}\n\n",
+			      (unsigned long long)number);
 	draw_items(r, numbers, final, team, &items, &events);
 	if (stream)
 		th_buf_add(out, th_buf_str(&events));
@@ -121,7 +127,7 @@ static void draw_good(struct th_sim_random *r, uint64_t *numbers, bool final, bo
 		      "\"gpt-5.4\","
 		      "\"output\":[%s],\"usage\":{\"input_tokens\":%llu,\"output_tokens\":%llu,"
 		      "\"total_tokens\":%llu}}",
-		      (unsigned long long)++*numbers, cut_short ? "incomplete" : "completed",
+		      (unsigned long long)number, cut_short ? "incomplete" : "completed",
 		      cut_short ? "\"incomplete_details\":{\"reason\":\"max_output_tokens\"}," : "",
 		      items.ptr, (unsigned long long)input, (unsigned long long)output,
 		      (unsigned long long)(input + output));

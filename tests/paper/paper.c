@@ -288,6 +288,7 @@ static enum th_code model_call(void *ctx, struct th_ticket t, const struct th_mo
 				     .open = true,
 				     .grounder = call->grounder,
 				     .get = call->get,
+				     .stream = call->stream,
 				     .model_at = call->model_at };
 	copy(r->session, sizeof(r->session), th_driver_session_id(w->driver, handle_of(t)));
 	copy(r->path, sizeof(r->path), call->path);

@@ -43,7 +43,7 @@ struct paper_request {
 	struct th_ticket ticket;
 	char session[TH_SESSION_ID_MAX + 1];
 	bool open; /* neither replied to nor cancelled */
-	bool grounder, get;
+	bool grounder, get, stream;
 	size_t model_at;
 	char path[128];
 	char *body;

@@ -214,6 +214,64 @@ class Runs(house.House):
         self.assertEqual(self.kinds("bg"), ["session_created", "message", "model_requested", "model_started",
                                             "model_requested", "model_answered", "final"])
 
+    def test_background_stream(self):
+        """Killed while it streams: another process takes the stream up behind the event that was recorded."""
+        asked, cut = [], threading.Event()
+
+        def event(number, kind, **members):
+            return ("event: response.%s\ndata: %s\n\n" % (kind, json.dumps(
+                {"type": "response." + kind, "sequence_number": number, **members}))).encode()
+
+        item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+                "content": [{"type": "output_text", "text": "Streamed to the end.", "annotations": []}]}
+        events = [event(0, "created", response={"id": "resp_1", "status": "queued", "model": "gpt-5.4"}),
+                  event(1, "output_item.added", output_index=0, item=dict(item, status="in_progress", content=[])),
+                  event(2, "output_text.delta", output_index=0, content_index=0, item_id="msg_1", delta="Streamed to "),
+                  event(3, "output_text.delta", output_index=0, content_index=0, item_id="msg_1", delta="the end."),
+                  event(4, "output_item.done", output_index=0, item=item),
+                  event(5, "completed", response={"id": "resp_1", "status": "completed", "model": "gpt-5.4", "output": []})]
+
+        class Provider(http.server.BaseHTTPRequestHandler):
+            def stream(self, some):
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream")
+                self.end_headers()
+                self.wfile.write(b"".join(some))
+                self.wfile.flush()
+
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                asked.append(("POST", self.path))
+                self.stream(events[:3])
+                cut.wait(house.SECONDS)
+
+            def do_GET(self):
+                asked.append(("GET", self.path, self.headers["Accept"]))
+                self.stream(events[1:])
+
+            def log_message(self, *args):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Provider)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            (self.folder / "agent.yaml").write_text(
+                "model: gpt-5.4\nbase_url: http://127.0.0.1:%d/v1\nworkspace: %s\nsettings: {background: true}\n"
+                % (server.server_port, self.work))
+            first = self.start("run", "-a", self.folder / "agent.yaml", "-s", "bs", "go")
+            self.wait_for(lambda: "model_started" in self.thole("log", "bs", "--json").out)
+            first.kill()
+            first.communicate()
+            self.assertIn("Streamed to the end.", self.good("resume", "bs").out)
+        finally:
+            cut.set()
+            server.shutdown()
+            server.server_close()
+        self.assertEqual(asked, [("POST", "/v1/responses"),
+                                 ("GET", "/v1/responses/resp_1?stream=true&starting_after=0", "text/event-stream")])
+        self.assertEqual(self.kinds("bs"), ["session_created", "message", "model_requested", "model_started",
+                                            "model_requested", "model_answered", "final"])
+
     def test_models_file(self):
         """A profile of one's own: its server, the name it sends, no key of another's; found again by a later message."""
         self.serve({"parts": [{"text": "One."}]}, {"parts": [{"text": "Two."}]}, flavour="vllm", api="chat")

@@ -595,7 +595,7 @@ static void test_a_response_id_has_a_maximum(void **unused)
 	}
 }
 
-#define STARTED "{\"response_id\":\"r1\"}"
+#define STARTED "{\"response_id\":\"r1\",\"next_event\":5}"
 
 /* An answer that goes on at the provider outlives requests, and is fetched by the next. */
 static void test_an_answer_in_the_background(void **unused)
@@ -608,6 +608,7 @@ static void test_an_answer_in_the_background(void **unused)
 	assert_int_equal(add(&st, TH_EV_MODEL_STARTED, 3, "", STARTED), TH_EPROTO);
 	must(&st, TH_EV_MODEL_FAILED, 3, "", FAILED("cut", ",\"retry\":true,\"kept\":true"));
 	assert_true(th_str_is(th_buf_str(&st.s.started), "r1"));
+	assert_int_equal(st.s.started_next, 5);
 	assert_int_equal(st.s.totals.unanswered, 0); /* it is paid for once */
 	must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"hurry\"}");
 	request(&st, "");

@@ -727,6 +727,122 @@ static void test_a_stop_ends_the_answer(void **unused)
 	end_background(w);
 }
 
+#define EVENT(n, type, more)                                                                      \
+	"event: response." type "\ndata: {\"type\":\"response." type "\",\"sequence_number\":" #n \
+	"," more "}\n\n"
+#define CREATED(n) EVENT(n, "created", "\"response\":{\"id\":\"resp_1\"}")
+#define ITEM(n) EVENT(n, "output_item.done", "\"output_index\":0,\"item\":" TEXT("hi"))
+#define COMPLETED(n)          \
+	EVENT(n, "completed", \
+	      "\"response\":{\"id\":\"resp_1\",\"status\":\"completed\",\"output\":[]}")
+
+/* Begins to stream one whose first event has that number, and is cut. */
+static struct paper *begin_streamed(const char *events)
+{
+	static struct th_agent_model_settings kept = { TH_SETTINGS_UNSET, .background = true,
+						       .stream = true };
+	struct paper *w;
+
+	agent.settings = &kept;
+	w = begin("hello");
+	assert_true(th_driver_model_data(w->driver, w->request->ticket, th_str_of(events)));
+	paper_settle(w);
+	return w;
+}
+
+/* After a crash its stream is taken up where it began: all that it brings is the answer. */
+static void test_a_stream_is_taken_up(void **unused)
+{
+	struct paper *w = begin_streamed(CREATED(4) ITEM(5));
+
+	(void)unused;
+	assert_string_equal(paper_last(w->log, TH_EV_MODEL_STARTED),
+			    "{\"response_id\":\"resp_1\",\"next_event\":5}");
+	restart(w);
+	assert_true(w->request->get);
+	assert_true(w->request->stream);
+	assert_string_equal(w->request->path, "/responses/resp_1?stream=true&starting_after=4");
+	say(w, ITEM(5) COMPLETED(6));
+	assert_non_null(strstr(paper_last(w->log, TH_EV_MODEL_ANSWERED), "\"text\":\"hi\""));
+	assert_int_equal(paper_count(w->log, TH_EV_MODEL_FAILED), 0);
+	assert_int_equal(paper_count(w->log, TH_EV_FINAL), 1);
+	end_background(w);
+}
+
+/* Whatever else a server makes of that: the answer is looked at, and that is no failed try. */
+static void test_a_stream_that_cannot_be_taken_up(void **unused)
+{
+	enum { NO_STREAM, GONE, CUT, SILENT, ENDS, BROKEN, IGNORED, WAYS };
+
+	(void)unused;
+	for (int way = 0; way < WAYS; way++) {
+		struct paper *w = begin_streamed(CREATED(0));
+
+		restart(w);
+		assert_string_equal(w->request->path,
+				    "/responses/resp_1?stream=true&starting_after=0");
+		if (way == NO_STREAM || way == GONE)
+			paper_refuse(w, w->request, way == GONE ? 404 : 400,
+				     "{\"error\":{\"message\":\"no stream\"}}");
+		else if (way == CUT || way == SILENT)
+			paper_lose(w, w->request, way == CUT ? TH_FAILURE_CUT : TH_FAILURE_TIMEOUT);
+		else
+			say(w, way == ENDS     ? ITEM(1)
+			       : way == BROKEN ? "event: response.completed\ndata: {\n\n"
+					       : UNDER_WAY("in_progress"));
+		assert_int_equal(paper_count(w->log, TH_EV_MODEL_FAILED), 0);
+		assert_int_equal(w->timer_ms, TH_POLL_FIRST_MS);
+		paper_ring(w);
+		assert_true(w->request->get);
+		assert_false(w->request->stream);
+		assert_string_equal(w->request->path, "/responses/resp_1");
+		say(w, UNDER_WAY("in_progress"));
+		paper_ring(w);
+		assert_string_equal(w->request->path, "/responses/resp_1");
+		answer(w, TEXT("hi"));
+		assert_int_equal(paper_count(w->log, TH_EV_FINAL), 1);
+		end_background(w);
+	}
+}
+
+/* One that says of itself that it failed is believed. */
+static void test_a_stream_that_fails(void **unused)
+{
+	struct paper *w = begin_streamed(CREATED(0));
+
+	(void)unused;
+	restart(w);
+	say(w, EVENT(1, "failed",
+		     "\"response\":{\"id\":\"resp_1\",\"status\":\"failed\",\"error\":"
+		     "{\"code\":\"server_error\",\"message\":\"oops\"}}"));
+	assert_int_equal(paper_count(w->log, TH_EV_MODEL_FAILED), 1);
+	assert_null(strstr(paper_last(w->log, TH_EV_MODEL_FAILED), "\"kept\""));
+	end_background(w);
+}
+
+/* Events without numbers, or with one that is none, are a stream that is not taken up. */
+static void test_a_stream_without_numbers(void **unused)
+{
+	static const char *const firsts[] = {
+		"event: response.created\ndata: {\"type\":\"response.created\",\"response\":{"
+		"\"id\":\"resp_1\"}}\n\n",
+		CREATED(-1),
+		CREATED(9999999999999999999),
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < TH_COUNT(firsts); i++) {
+		struct paper *w = begin_streamed(firsts[i]);
+
+		assert_string_equal(paper_last(w->log, TH_EV_MODEL_STARTED),
+				    "{\"response_id\":\"resp_1\"}");
+		restart(w);
+		assert_string_equal(w->request->path, "/responses/resp_1");
+		assert_false(w->request->stream);
+		end_background(w);
+	}
+}
+
 /* Looked at until the longest time of an answer is over, and no millisecond longer. */
 static void test_an_answer_that_takes_too_long(void **unused)
 {
@@ -1559,6 +1675,10 @@ int main(void)
 		cmocka_unit_test(test_an_answer_is_found_again),
 		cmocka_unit_test(test_an_answer_that_is_gone_is_asked_for_again),
 		cmocka_unit_test(test_a_stop_ends_the_answer),
+		cmocka_unit_test(test_a_stream_is_taken_up),
+		cmocka_unit_test(test_a_stream_that_cannot_be_taken_up),
+		cmocka_unit_test(test_a_stream_that_fails),
+		cmocka_unit_test(test_a_stream_without_numbers),
 		cmocka_unit_test(test_an_answer_that_takes_too_long),
 		cmocka_unit_test(test_deadlines_of_a_request),
 		cmocka_unit_test(test_ids_that_are_none),
