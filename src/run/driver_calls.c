@@ -857,6 +857,11 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 	}
 	if (l->children)
 		th_live_delegates_look(l);
+	/* It may be what the call that it works on still waited for. */
+	if (l->errand && th_delegation_is_over(&l->fold)) {
+		th_live_hold(l, TH_DO_NOTIFY, l->fold.seq, 0);
+		th_live_dirty(l);
+	}
 	th_live_pump(l);
 }
 

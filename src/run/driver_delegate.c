@@ -82,10 +82,18 @@ void th_delegation_write(struct th_live *l, const struct th_call *c, enum th_eve
 	th_buf_deinit(&call_id);
 }
 
-bool th_delegation_is_over(enum th_state s)
+static bool has_ended(enum th_state s)
 {
 	return s == TH_STATE_FINISHED || s == TH_STATE_FAILED || s == TH_STATE_STOPPED ||
 	       s == TH_STATE_STUCK || s == TH_STATE_LIMIT;
+}
+
+bool th_delegation_is_over(const struct th_session *s)
+{
+	for (size_t i = 0; i < s->call_count; i++)
+		if (s->calls[i].phase == TH_CALL_INTENDED)
+			return false;
+	return has_ended(s->state);
 }
 
 static bool works(const struct th_live *l)
@@ -134,7 +142,7 @@ void th_live_delegate_cancel(struct th_live *l, const struct th_call *c)
 	struct th_delegation *g = th_delegation_of(l, c->intent_seq);
 	struct th_err err = { 0 };
 
-	if (!g || th_delegation_is_over(g->child->fold.state))
+	if (!g || has_ended(g->child->fold.state))
 		return;
 	if (th_driver_set_state(l->driver, th_live_handle(g->child), TH_STATE_STOPPED,
 				TH_STR("the session that it works for was stopped"), &err))
@@ -425,9 +433,9 @@ static void go_on(struct th_live *l, struct th_delegation *g, const struct th_ca
 	struct th_err err = { 0 };
 	enum th_code code = TH_OK;
 
-	if (th_delegation_is_over(child->fold.state)) {
+	if (th_delegation_is_over(&child->fold)) {
 		th_delegation_end(g);
-	} else if (!works(l)) {
+	} else if (!works(l) && !has_ended(child->fold.state)) {
 		th_live_delegate_cancel(l, c);
 	} else if (child->fold.state == TH_STATE_IDLE) {
 		code = input_of(c, &input, &err);

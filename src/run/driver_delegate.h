@@ -84,7 +84,8 @@ void th_delegation_remove(struct th_delegation *g); /* from its parent's list */
 /* An event of the call, by its table. */
 void th_delegation_write(struct th_live *l, const struct th_call *c, enum th_event_kind kind,
 			 const void *in);
-bool th_delegation_is_over(enum th_state s);
+/* It has ended, and all that it began has its result. */
+bool th_delegation_is_over(const struct th_session *s);
 void th_delegation_end(struct th_delegation *g); /* its child is over: the call is, too */
 /* The session that worked on it cannot be had: nobody knows what it did. */
 void th_delegation_lost(struct th_live *l, const struct th_call *c, struct th_str child,

@@ -270,9 +270,12 @@ void th_delegation_rest(void *ctx, struct th_handle h, const struct th_session *
 	(void)h;
 	if (!g->parent || !g->child)
 		return;
-	if (err)
+	/* Somebody has one that works for it, and may bring that to its end. */
+	if (err && err->code == TH_EBUSY)
+		th_live_lose(g->parent, err);
+	else if (err)
 		conclude_lost(g, err);
-	else if (th_delegation_is_over(s->state))
+	else if (th_delegation_is_over(s))
 		th_delegation_end(g);
 	else if (s->state == TH_STATE_WAITING)
 		th_live_delegates_look(g->parent);

@@ -220,6 +220,8 @@ static enum th_code child_lease(void *ctx, struct th_str id, struct th_arena *a 
 	w->leases++;
 	if (!log)
 		return th_fail(err, TH_ENOENT, "no such session");
+	if (w->held && th_str_is(id, w->held))
+		return th_fail(err, TH_EBUSY, "another runtime has it");
 	*ret = row_of(w, log);
 	return TH_OK;
 }
@@ -448,7 +450,9 @@ void paper_weather(void *ctx, struct th_driver *d, const struct th_local_call *c
 
 	w->early |= !paper_durable(w, call->ticket);
 	w->local_runs++;
-	th_driver_tool_done(d, call->ticket, &r);
+	w->local = call->ticket;
+	if (!w->local_later)
+		th_driver_tool_done(d, call->ticket, &r);
 }
 
 /* ---- lives ---- */

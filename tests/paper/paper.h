@@ -76,6 +76,7 @@ struct paper {
 	bool forgetful; /* events are counted and bodies dropped: set before the session begins */
 	int64_t epoch;
 	size_t leases;                         /* of other sessions */
+	const char *held;                      /* one that another runtime has; NULL: none */
 	struct th_ticket over[PAPER_LOGS_MAX]; /* those that are to be closed */
 	size_t over_count;
 	size_t reads;    /* of more of a log than one event */
@@ -103,6 +104,8 @@ struct paper {
 	size_t ready_asked;
 	struct th_ticket ready;
 	size_t local_runs;
+	bool local_later; /* it answers when the test says so: */
+	struct th_ticket local;
 	bool early; /* something began before what led to it was durable */
 
 	/* How often a1 came to rest, and with what error. */

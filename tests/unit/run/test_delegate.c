@@ -515,6 +515,60 @@ static void one_that_was_taken_is_unknown(void **unused)
 	paper_free(w);
 }
 
+/* Nobody is taken up whose session, or whose session's session, somebody else has. */
+static void one_that_is_held_is_waited_for(void **unused)
+{
+	struct paper *w = begin(SELF);
+
+	(void)unused;
+	answer(w, "a1", ASK("c1"));
+	answer(w, child(w, 0), ASK("c2"));
+	w->held = child(w, 1);
+	reopen(w, SELF);
+	assert_true(w->rest_failed);
+	assert_int_equal(count_of(w, "a1", TH_EV_OUTCOME), 0);
+	assert_int_equal(count_of(w, child(w, 0), TH_EV_OUTCOME), 0);
+	w->held = NULL;
+	reopen(w, SELF);
+	answer(w, child(w, 1), TEXT("two"));
+	answer(w, child(w, 0), TEXT("one"));
+	assert_non_null(strstr(data_of(w, "a1", TH_EV_OUTCOME), "\"output\":\"one\""));
+	paper_free(w);
+}
+
+/* It is not over while something that it began is: that, too, has its one result. */
+static void what_it_began_has_a_result(void **unused)
+{
+	struct th_tool_result r = { .status = TH_OUTCOME_DONE, .output = TH_STR("\"sunny\"") };
+	struct th_err err = { 0 };
+
+	(void)unused;
+	for (size_t restarted = 0; restarted < 2; restarted++) {
+		struct paper *w = begin(TEAM("", ""));
+
+		w->local_later = true;
+		answer(w, "a1", ASK("c1"));
+		answer(w, child(w, 0), CALL("c9", "weather", "{}"));
+		assert_int_equal(
+		    th_driver_set_state(w->driver, w->h, TH_STATE_STOPPED, TH_STR("enough"), &err),
+		    TH_OK);
+		paper_settle(w);
+		assert_non_null(data_of(w, child(w, 0), TH_EV_STATE_CHANGED));
+		assert_int_equal(count_of(w, "a1", TH_EV_OUTCOME), 0);
+		if (restarted)
+			reopen(w, TEAM("", ""));
+		assert_int_equal(w->local_runs, 1 + restarted); /* a read is simply done again */
+		assert_int_equal(count_of(w, "a1", TH_EV_OUTCOME), 0);
+		th_driver_tool_done(w->driver, w->local, &r);
+		paper_settle(w);
+		assert_non_null(strstr(data_of(w, child(w, 0), TH_EV_OUTCOME), "sunny"));
+		assert_non_null(
+		    strstr(data_of(w, "a1", TH_EV_OUTCOME), "gave no answer (stopped)"));
+		assert_int_equal(th_driver_count(w->driver), 1);
+		paper_free(w);
+	}
+}
+
 /* Ids of calls are unique within an answer only: what a person saw is what he decides. */
 static void two_calls_of_one_id(void **unused)
 {
@@ -615,6 +669,8 @@ int main(void)
 		cmocka_unit_test(another_session_is_not_taken),
 		cmocka_unit_test(one_that_is_missing_is_not_begun_again),
 		cmocka_unit_test(one_that_was_taken_is_unknown),
+		cmocka_unit_test(one_that_is_held_is_waited_for),
+		cmocka_unit_test(what_it_began_has_a_result),
 		cmocka_unit_test(two_calls_of_one_id),
 		cmocka_unit_test(what_waits_has_a_size),
 	};
