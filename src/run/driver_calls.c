@@ -93,13 +93,15 @@ static void look_before_repeat(struct th_live *l, enum th_class class, const cha
 }
 
 /* A person said so for good; never of what a rule asks about that looks into the call, or what the
- * provider doubts. */
+ * provider doubts; nor is what cannot be undone approved. */
 static struct th_verdict stuck_to(const struct th_live *l, const struct th_call *c,
-				  struct th_verdict otherwise)
+				  enum th_class class, struct th_verdict otherwise)
 {
 	const struct th_sticky *sticky = th_session_sticky(&l->fold, c->tool);
 
 	if (!sticky || otherwise.policy != TH_POLICY_ASK || otherwise.each || c->safety_checks.len)
+		return otherwise;
+	if (sticky->approve && class == TH_CLASS_X)
 		return otherwise;
 	if (sticky->approve)
 		return (struct th_verdict){ .policy = TH_POLICY_RUN,
@@ -249,7 +251,7 @@ void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str ite
 	d.arguments = th_buf_str(&arguments);
 	if (!c->handoff)
 		verdict = by_rules_and_code(l, c, class, d.arguments, &a, verdict);
-	verdict = stuck_to(l, c, verdict);
+	verdict = stuck_to(l, c, class, verdict);
 	th_call_digest(c->tool, d.arguments, digest);
 	d.digest = th_str_of(digest);
 	look_before_repeat(l, class, digest, &a, &verdict);

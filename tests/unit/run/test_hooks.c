@@ -428,6 +428,28 @@ static void test_code_approves_nothing_that_cannot_be_undone(void **unused)
 	paper_free(w);
 }
 
+/* Nor does a word for good, so that is not why the next one waits. */
+static void test_for_good_is_not_of_what_cannot_be_undone(void **unused)
+{
+	struct paper *w = begin(DECIDED, "go");
+	struct th_err err = { 0 };
+
+	(void)unused;
+	paper_settle(w);
+	team.row.spec.class = TH_CLASS_X;
+	answer(w, CALL("c1", "weather", "{}"));
+	assert_int_equal(th_driver_decide_as(w->driver, w->h, TH_STR("c1"), true, true,
+					     TH_STR("me"), TH_STR(""), &err),
+			 TH_OK);
+	paper_settle(w);
+	assert_int_equal(w->local_runs, 1);
+	answer(w, CALL("c2", "weather", "{}"));
+	assert_int_equal(paper_fold(w)->state, TH_STATE_WAITING);
+	assert_int_equal(w->local_runs, 1);
+	assert_true(th_str_eq(paper_fold(w)->calls[0].reason, TH_STR("this cannot be undone")));
+	paper_free(w);
+}
+
 /* Who stops a session does not want to hear what its guardrails think. */
 static void test_a_question_is_given_up_with_the_run(void **unused)
 {
@@ -542,6 +564,7 @@ int main(void)
 		cmocka_unit_test(test_for_good_lifts_no_rule_that_looks),
 		cmocka_unit_test(test_for_good_before_the_code_has_answered),
 		cmocka_unit_test(test_code_approves_nothing_that_cannot_be_undone),
+		cmocka_unit_test(test_for_good_is_not_of_what_cannot_be_undone),
 		cmocka_unit_test(test_a_question_is_given_up_with_the_run),
 		cmocka_unit_test(test_a_tool_is_not_begun_after_a_stop),
 		cmocka_unit_test(test_what_is_said_while_a_person_is_asked),
