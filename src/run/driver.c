@@ -307,9 +307,11 @@ struct th_driver *th_driver_free(struct th_driver *d)
 {
 	if (!d)
 		return NULL;
-	for (uint32_t i = 0; i < d->live_cap; i++)
-		if (d->lives[i])
-			th_driver_close(d, th_live_handle(d->lives[i]));
+	/* Who works for another borrows of it, also when the call that he worked on is over. */
+	for (int64_t depth = TH_DELEGATE_DEPTH_MAX; depth >= 0; depth--)
+		for (uint32_t i = 0; i < d->live_cap; i++)
+			if (d->lives[i] && th_live_depth(d->lives[i]) >= depth)
+				th_driver_close(d, th_live_handle(d->lives[i]));
 	while (d->spare) {
 		struct th_commit *next = d->spare->next;
 

@@ -174,12 +174,12 @@ struct th_str th_delegated_by(struct th_str metadata)
 	return th_json_raw_get(metadata, "delegated_by");
 }
 
-static int64_t depth_of(const struct th_live *l)
+int64_t th_live_depth(const struct th_live *l)
 {
 	struct th_str by = l->metadata ? th_delegated_by(th_str_of(l->metadata)) : TH_STR("");
 	int64_t depth = 0;
 
-	return by.len && th_str_i64(th_json_raw_get(by, "depth"), &depth) ? depth : 0;
+	return by.len && th_str_i64(th_json_raw_get(by, "depth"), &depth) ? TH_MAX(depth, 0) : 0;
 }
 
 static size_t count_below(const struct th_live *l)
@@ -195,7 +195,7 @@ static enum th_code check_room(const struct th_live *l, struct th_err *err)
 {
 	const struct th_live *top = l;
 
-	if (depth_of(l) >= TH_DELEGATE_DEPTH_MAX)
+	if (th_live_depth(l) >= TH_DELEGATE_DEPTH_MAX)
 		return th_fail(err, TH_ELIMIT,
 			       "agents work for agents %d deep already, which is the most",
 			       TH_DELEGATE_DEPTH_MAX);
@@ -290,7 +290,7 @@ static void put_metadata(const struct th_live *l, const struct th_call *c, struc
 	th_jw_object(&w);
 	th_jw_kstr(&w, "session", th_str_of(l->id));
 	th_jw_kstr(&w, "effect_id", c->effect_id);
-	th_jw_kint(&w, "depth", depth_of(l) + 1);
+	th_jw_kint(&w, "depth", th_live_depth(l) + 1);
 	th_jw_object_end(&w);
 	th_jw_object_end(&w);
 }

@@ -62,6 +62,8 @@ void th_live_delegates_state(struct th_live *l, enum th_state to, struct th_str 
 /* It is resumed: nobody is said to wait before his session was looked at. */
 void th_live_delegates_resume(struct th_live *l);
 
+/* For how many it works, one for another; as its metadata says, which anyone may have written. */
+int64_t th_live_depth(const struct th_live *l);
 void th_live_delegates_close(struct th_live *l); /* those that work for it */
 void th_live_delegation_free(struct th_live *l); /* as one of them; it goes itself */
 
