@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "run/driver_internal.h"
+#include "run/driver_delegate.h"
 
 bool th_copy_text(struct th_str s, char **ret)
 {
@@ -442,6 +442,44 @@ static bool fill_append(struct th_commit *c, struct th_live *l, struct th_append
 	return true;
 }
 
+/* It begins to work on a call, whose session says so in the same transaction. */
+static bool begins_for_another(const struct th_live *l)
+{
+	return l->pending.create && l->errand && l->errand->parent;
+}
+
+/* Behind those that they work for. */
+static struct th_live *parents_first(struct th_live *list)
+{
+	struct th_live *children = NULL, **last = &children, **at = &list;
+
+	while (*at) {
+		struct th_live *l = *at;
+
+		if (!begins_for_another(l)) {
+			at = &l->dirty_next;
+			continue;
+		}
+		*at = l->dirty_next;
+		*last = l;
+		last = &l->dirty_next;
+	}
+	*last = NULL;
+	*at = children;
+	return list;
+}
+
+/* Who has lost a session begins nothing for it.  False: that one cannot be written. */
+static bool fill_needs(const struct th_commit *c, const struct th_live *l, struct th_append *a)
+{
+	struct th_handle of = th_live_handle(l->errand->parent);
+
+	for (size_t i = 0; i < c->batch.append_count && !a->needs; i++)
+		if (c->handles[i].index == of.index && c->handles[i].generation == of.generation)
+			a->needs = &c->batch.appends[i];
+	return a->needs != NULL;
+}
+
 /* Nothing of what waits can be written: as if the process had died, for these sessions. */
 static void flush_failed(struct th_driver *d, struct th_commit *c, struct th_live *list)
 {
@@ -463,7 +501,7 @@ void th_driver_flush(struct th_driver *d)
 	struct th_commit *c = filling(d);
 	struct th_handle *idle = NULL;
 	size_t count = 0, idle_count = 0;
-	struct th_live *list = d->dirty;
+	struct th_live *list = parents_first(d->dirty);
 
 	d->flush_asked = false;
 	d->dirty = d->dirty_last = NULL;
@@ -488,8 +526,9 @@ void th_driver_flush(struct th_driver *d)
 		l->dirty = false;
 		if (l->pending.count > 0) {
 			struct th_append *a = &c->batch.appends[c->batch.append_count];
+			bool child = begins_for_another(l);
 
-			if (!fill_append(c, l, a)) {
+			if (!fill_append(c, l, a) || (child && !fill_needs(c, l, a))) {
 				c->arena.no_memory = false; /* the next one may fit */
 				l->pending.count = 0;
 				th_live_no_memory(l);

@@ -324,7 +324,9 @@ static enum th_code apply(struct th_sim_disk *d, const struct th_append *a)
 	struct th_digest before;
 	enum th_code code = TH_OK;
 
-	if (a->create)
+	if (a->needs && a->needs->result != TH_OK)
+		code = TH_EFENCED;
+	else if (a->create)
 		code = create(d, a, &s);
 	else if (!s)
 		code = TH_ENOENT;

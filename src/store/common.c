@@ -32,6 +32,8 @@ bool th_session_id_ok(struct th_str id)
 
 enum th_code th_append_check(const struct th_append *a)
 {
+	if (a->needs && a->needs->result != TH_OK)
+		return TH_EFENCED;
 	if (!th_session_id_ok(a->row->session_id))
 		return TH_EUSAGE;
 	if (a->row->metadata.len > TH_EVENT_DATA_MAX)

@@ -46,6 +46,9 @@ struct th_session_row {
 /* What one session adds in one batch. */
 struct th_append {
 	bool create; /* insert the session's row first; EEXIST when it is there */
+	/* Another one before it in the same batch; where that is not OK, this is EFENCED.  NULL:
+	 * none. */
+	const struct th_append *needs;
 	/* After the events; epoch: the one held.  All of it is stored, except that the owner is
 	 * always this runtime.  With `parent` the session begins as a fork: seq_before is
 	 * parent_seq. */

@@ -577,7 +577,12 @@ void paper_commit(struct paper *w)
 	for (size_t i = 0; i < batch->append_count; i++) {
 		struct th_append *a = &batch->appends[i];
 
+		/* What begins to work on a call begins where that call's session says so. */
+		if (a->create && th_delegated_by(a->row->metadata).len)
+			assert(a->needs && a->needs < a && a->needs >= batch->appends);
 		a->result = th_str_is(a->row->session_id, w->log->id) ? w->result : w->child_result;
+		if (a->needs && a->needs->result)
+			a->result = TH_EFENCED;
 		if (a->result == TH_OK)
 			keep(w, a);
 	}

@@ -569,6 +569,24 @@ static void what_it_began_has_a_result(void **unused)
 	}
 }
 
+/* Who has lost a session begins nothing for it any more. */
+static void one_that_was_lost_begins_nothing(void **unused)
+{
+	struct paper *w = begin(TEAM("", ""));
+
+	(void)unused;
+	answer(w, "a1", CALL("c1", "ask", "{\\\"question\\\":1}"));
+	paper_answer_unwritten(w, paper_request_of(w, "a1"), ASK("c2"));
+	th_driver_flush(w->driver);
+	paper_commit(w); /* the intent */
+	w->result = TH_EFENCED;
+	paper_settle(w);
+	assert_true(w->rest_failed);
+	assert_int_equal(w->log_count, 1);
+	assert_int_equal(count_of(w, "a1", TH_EV_DELEGATION_STARTED), 0);
+	paper_free(w);
+}
+
 /* Ids of calls are unique within an answer only: what a person saw is what he decides. */
 static void two_calls_of_one_id(void **unused)
 {
@@ -670,6 +688,7 @@ int main(void)
 		cmocka_unit_test(one_that_is_missing_is_not_begun_again),
 		cmocka_unit_test(one_that_was_taken_is_unknown),
 		cmocka_unit_test(one_that_is_held_is_waited_for),
+		cmocka_unit_test(one_that_was_lost_begins_nothing),
 		cmocka_unit_test(what_it_began_has_a_result),
 		cmocka_unit_test(two_calls_of_one_id),
 		cmocka_unit_test(what_waits_has_a_size),

@@ -66,6 +66,7 @@ extern const struct lab_kind *lab_kind;
 	X(blobs_once)                    \
 	X(fenced)                        \
 	X(one_of_many_refused)           \
+	X(one_needs_another)             \
 	X(leased_and_released)           \
 	X(leased_in_bulk)                \
 	X(forked)                        \

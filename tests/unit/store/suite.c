@@ -207,6 +207,40 @@ void lab_one_of_many_refused(void **state)
 	th_store_close(s);
 }
 
+/* One that needs another is refused with it, whatever else is in the batch. */
+void lab_one_needs_another(void **state)
+{
+	struct th_store *s = lab_open(lab_kind->fresh(), NULL);
+	static struct lab_log logs[3];
+	static struct lab_append a[3];
+	struct th_append appends[3];
+	struct th_batch batch = { .appends = appends, .append_count = 3 };
+
+	(void)state;
+	for (int fenced = 1; fenced >= 0; fenced--) {
+		if (fenced) {
+			lab_log_init(&logs[0], "asks");
+			assert_int_equal(lab_append_now(s, &logs[0], 1), TH_OK);
+		}
+		lab_log_init(&logs[1], "works");
+		lab_log_init(&logs[2], fenced ? "other" : "another");
+		logs[0].epoch += fenced ? 7 : -7;
+		for (size_t i = 0; i < 3; i++)
+			lab_make(&logs[i], 1, &a[i], &appends[i]);
+		appends[1].needs = &appends[0];
+		assert_int_equal(s->kind->commit_now(s, &batch, &err), TH_OK);
+		assert_int_equal(appends[0].result, fenced ? TH_EFENCED : TH_OK);
+		assert_int_equal(appends[1].result, fenced ? TH_EFENCED : TH_OK);
+		assert_int_equal(appends[2].result, TH_OK);
+	}
+	for (size_t i = 0; i < 3; i++) {
+		lab_done(&logs[i], &appends[i]);
+		lab_check(s, &logs[i]);
+	}
+	lab_verify(s);
+	th_store_close(s);
+}
+
 void lab_leased_and_released(void **state)
 {
 	const char *url = lab_kind->fresh();
