@@ -28,7 +28,7 @@ static const struct th_option sim_options[] = {
 	  "break it on purpose, up to the first seed that is caught",
 	  "no-intent outcome-first no-fencing no-journal repeat-on-recovery ack-before-sync "
 	  "any-journal "
-	  "damage-unseen journal-unsynced no-refusal" },
+	  "damage-unseen journal-unsynced no-verdict child-unbound child-unseen no-refusal" },
 	{ "trace", 0, NULL, TH_OPTION_FLAG, offsetof(struct sim_options, trace),
 	  "tell the story, step by step", NULL },
 	TH_OPTIONS_END,

@@ -17,6 +17,8 @@ struct effect {
 	size_t session;
 	enum th_class class;
 	bool intended, durable, doubt;
+	bool asks;    /* it is an agent's: a session works on it, */
+	size_t child; /* this one; 0: none was begun */
 	unsigned acts;
 	int outcome; /* enum th_outcome_status, or -1 */
 };
@@ -26,6 +28,9 @@ struct shadow {
 	struct th_session fold;
 	struct th_sim_barrier barrier;
 	bool there;
+	/* It works on a call, */
+	size_t asked; /* of this session; */
+	bool taken;   /* and somebody else took it */
 	int64_t task_turns, tokens, tries;
 };
 
@@ -162,6 +167,16 @@ struct reading {
 	size_t number;
 };
 
+void th_sim_check_taken(struct th_sim_check *c, size_t number)
+{
+	c->sessions[number].taken = true;
+}
+
+bool th_sim_check_is_taken(const struct th_sim_check *c, size_t number)
+{
+	return c->sessions[number].taken;
+}
+
 static void on_intent(struct th_sim_check *c, size_t number, const struct th_json *data)
 {
 	struct th_str id = th_json_get_str(data, "effect_id");
@@ -178,6 +193,114 @@ static void on_intent(struct th_sim_check *c, size_t number, const struct th_jso
 	/* Its journal is gone already: nobody can tell how far it comes. */
 	e->doubt |= !th_sim_journal_is(c->disk, number, th_json_get_str(data, "journal"));
 	e->class = (enum th_class) class;
+	e->asks = th_str_starts(th_json_get_str(data, "tool"), TH_STR("ask_"));
+}
+
+/* ---- sessions that work on calls ---- */
+
+static void on_created(struct th_sim_check *c, size_t number, const struct th_json *data)
+{
+	const struct th_json *by = th_json_get(th_json_get(data, "metadata"), "delegated_by");
+	struct effect *e = by ? effect_find(c, th_json_get_str(by, "effect_id")) : NULL;
+
+	if (number < TH_SIM_TASKS_MAX)
+		return;
+	if (!e || !e->intended || !e->asks ||
+	    !th_str_is(th_json_get_str(by, "session"), c->sessions[e->session].id)) {
+		th_sim_check_blame(c, "session %s works on a call that nobody intended",
+				   c->sessions[number].id);
+		return;
+	}
+	if (e->child) {
+		c->counts->duplicated++;
+		th_sim_check_blame(c, "sessions %s and %s work on the same call",
+				   c->sessions[e->child].id, c->sessions[number].id);
+	}
+	e->child = number;
+	c->sessions[number].asked = e->session;
+	if (e->outcome >= 0)
+		false_claim(c, e, "and then a session began to work on it");
+}
+
+/* Its first event and this one are of one transaction. */
+static void on_begun(struct th_sim_check *c, size_t number, const struct th_json *data)
+{
+	struct th_str id = th_json_get_str(data, "child");
+
+	if (!th_sim_store_durable(c->disk, id))
+		th_sim_check_blame(c, "session %zu says that %.*s was begun, which is not there",
+				   number, TH_FMT(id));
+}
+
+static const struct shadow *shadow_find(const struct th_sim_check *c, struct th_str id)
+{
+	for (size_t i = 0; i < TH_SIM_SESSIONS_MAX; i++)
+		if (c->sessions[i].there && th_str_is(id, c->sessions[i].id))
+			return &c->sessions[i];
+	return NULL;
+}
+
+/* What the session that worked on a call took is counted once, and all of it. */
+static void on_over(struct th_sim_check *c, size_t number, const struct th_json *data)
+{
+	const struct shadow *s = shadow_find(c, th_json_get_str(data, "child"));
+	const struct th_totals *t = s ? &s->fold.totals : NULL;
+	const struct th_json *usage = th_json_get(data, "usage");
+
+	if (!s || !th_session_rests(&s->fold) ||
+	    !th_str_is(th_json_get_str(data, "state"), th_state_name(s->fold.state)))
+		th_sim_check_blame(c, "session %zu says that one is over, which is not", number);
+	else if (th_json_get_int(usage, "input", 0) != t->tokens_in ||
+		 th_json_get_int(usage, "output", 0) != t->tokens_out ||
+		 th_json_get_int(data, "turns", 0) != t->turns ||
+		 th_json_get_int(data, "tokens_held", 0) != t->tokens_held)
+		th_sim_check_blame(c, "session %zu counts for %s what it did not take", number,
+				   s->id);
+}
+
+static bool is_over(enum th_state s)
+{
+	return s == TH_STATE_FINISHED || s == TH_STATE_FAILED || s == TH_STATE_STOPPED ||
+	       s == TH_STATE_STUCK || s == TH_STATE_LIMIT;
+}
+
+/* The outcome of a call that a session works on is what that ended with. */
+static void check_answer(struct th_sim_check *c, const struct effect *e, const struct th_json *data)
+{
+	const struct shadow *s = e->child ? &c->sessions[e->child] : NULL;
+	const struct th_session *f = s ? &s->fold : NULL;
+	struct th_str told = th_json_get_str(data, "output");
+	bool answered = f && f->state == TH_STATE_FINISHED && !f->final_refusal;
+
+	switch ((enum th_outcome_status)e->outcome) {
+	case TH_OUTCOME_DONE:
+		if (!answered)
+			false_claim(c, e, "but the session that works on it gave no answer");
+		else if (f->final.len > 0 && !th_str_eq(told, th_buf_str(&f->final)))
+			false_claim(c, e, "but the session that works on it said something else");
+		break;
+	case TH_OUTCOME_FAILED:
+		if (!f || !is_over(f->state) || answered)
+			false_claim(c, e, "but the session that works on it did not fail");
+		break;
+	case TH_OUTCOME_NOT_STARTED:
+	case TH_OUTCOME_REFUSED:
+		if (f)
+			false_claim(c, e, "but a session works on it");
+		break;
+	case TH_OUTCOME_UNKNOWN:
+		c->counts->unknown++;
+		c->counts->unknown_happened += f && f->totals.calls > 0;
+		if (!s || !s->taken)
+			th_sim_check_blame(c,
+					   "effect %.8s of session %zu is unknown, but nobody took "
+					   "the session that works on it",
+					   e->id, e->session);
+		break;
+	case TH_OUTCOME_COUNT:
+	default:
+		break;
+	}
 }
 
 static bool hands_over(const struct th_session *fold, struct th_str call_id)
@@ -208,6 +331,10 @@ static void on_outcome(struct th_sim_check *c, size_t number, const struct th_js
 	if (e->outcome >= 0)
 		th_sim_check_blame(c, "effect %.8s has two outcomes", e->id);
 	e->outcome = status;
+	if (e->asks) {
+		check_answer(c, e, data);
+		return;
+	}
 	/* What a function of the runtime does leaves no trace outside. */
 	if (status == TH_OUTCOME_DONE && e->acts == 0 && e->class != TH_CLASS_R &&
 	    e->class != TH_CLASS_L)
@@ -247,6 +374,11 @@ static void count_budget(struct th_sim_check *c, struct shadow *s, const struct 
 					   (long long)s->tries, (long long)f->attempts_max);
 	}
 	if (ev->kind == TH_EV_MODEL_ANSWERED || ev->kind == TH_EV_MODEL_FAILED) {
+		const struct th_json *u = th_json_get(data, "usage");
+
+		s->tokens += th_json_get_int(u, "input", 0) + th_json_get_int(u, "output", 0);
+	}
+	if (ev->kind == TH_EV_DELEGATION_FINISHED) {
 		const struct th_json *u = th_json_get(data, "usage");
 
 		s->tokens += th_json_get_int(u, "input", 0) + th_json_get_int(u, "output", 0);
@@ -293,6 +425,12 @@ static enum th_code log_event(void *ctx, const struct th_event *ev, const struct
 		on_intent(c, r->number, data);
 	if (ev->kind == TH_EV_OUTCOME && s->there)
 		on_outcome(c, r->number, data);
+	if (ev->kind == TH_EV_SESSION_CREATED && s->there)
+		on_created(c, r->number, data);
+	if (ev->kind == TH_EV_DELEGATION_STARTED && s->there)
+		on_begun(c, r->number, data);
+	if (ev->kind == TH_EV_DELEGATION_FINISHED && s->there)
+		on_over(c, r->number, data);
 	if ((ev->kind == TH_EV_STATE_CHANGED &&
 	     th_str_is(th_json_get_str(data, "to"), "running")) ||
 	    (ev->kind == TH_EV_MESSAGE && before != TH_STATE_RUNNING &&
@@ -593,18 +731,29 @@ void th_sim_check_request(struct th_sim_check *c, size_t number, uint64_t seq, s
 
 /* ---- the end ---- */
 
+/* Somebody took it, or one that it works for: nobody is there who would go on with it. */
+static bool is_left(const struct th_sim_check *c, size_t number)
+{
+	while (number >= TH_SIM_TASKS_MAX && !c->sessions[number].taken)
+		number = c->sessions[number].asked;
+	return number >= TH_SIM_TASKS_MAX;
+}
+
 void th_sim_check_end(struct th_sim_check *c)
 {
 	for (size_t i = 0; i < TH_SIM_SESSIONS_MAX; i++) {
 		const struct th_session *f = &c->sessions[i].fold;
 
-		if (!c->sessions[i].there)
+		if (!c->sessions[i].there || is_left(c, i))
 			continue;
 		if (!th_session_rests(f))
 			th_sim_check_blame(c, "session %zu neither ends nor waits: %s, %zu calls",
 					   i, th_state_name(f->state), f->call_count);
 		for (size_t j = 0; j < f->call_count; j++)
-			if (f->calls[j].phase == TH_CALL_INTENDED) {
+			/* What waits for a person, in another session, is no loss. */
+			if (f->calls[j].phase == TH_CALL_INTENDED &&
+			    !(f->state == TH_STATE_WAITING &&
+			      f->calls[j].child == TH_CALL_CHILD_WAITS)) {
 				c->counts->lost++;
 				th_sim_check_blame(c, "session %zu: call %.*s never got its result",
 						   i, TH_FMT(f->calls[j].call_id));

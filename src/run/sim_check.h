@@ -43,6 +43,10 @@ bool th_sim_check_acted(const struct th_sim_check *c, struct th_str effect_id);
 /* From now on UNKNOWN is an honest answer about what is open in the session. */
 void th_sim_check_doubt(struct th_sim_check *c, size_t number);
 
+/* Whoever had that session, which works on a call, has it no more: what it did may be unknown. */
+void th_sim_check_taken(struct th_sim_check *c, size_t number);
+bool th_sim_check_is_taken(const struct th_sim_check *c, size_t number);
+
 /* The owner asks a guardrail: what it is about is durable, and its verdict is not there yet. */
 void th_sim_check_guard(struct th_sim_check *c, size_t number, struct th_str stage,
 			struct th_str name, struct th_str call_id);

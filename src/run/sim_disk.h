@@ -26,7 +26,10 @@ bool th_sim_chance(struct th_sim_random *r, unsigned one_in); /* 0: never */
 
 /* ---- the disk ---- */
 
-#define TH_SIM_SESSIONS_MAX 4
+#define TH_SIM_TASKS_MAX 4 /* sessions that people begin */
+/* Sessions that work on their calls have the numbers behind those. */
+#define TH_SIM_CHILDREN_MAX 64
+#define TH_SIM_SESSIONS_MAX (TH_SIM_TASKS_MAX + TH_SIM_CHILDREN_MAX)
 
 struct th_sim_disk;
 

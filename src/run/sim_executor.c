@@ -602,7 +602,7 @@ struct th_sim_exec *th_sim_exec_new(const struct th_sim_exec_world *world, size_
 {
 	struct th_sim_exec *x = th_alloc(sizeof(*x));
 	struct th_ledger_found found;
-	char path[2] = { (char)('0' + session), '\0' };
+	char path[2] = { (char)('0' + session), '\0' }; /* one character names it */
 	struct th_err err;
 
 	(void)session_id;

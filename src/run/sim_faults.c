@@ -45,7 +45,7 @@ static void power_cut(struct th_sim_world *w)
 {
 	th_sim_say(w, "power cut");
 	runtimes_kill(w);
-	for (size_t i = 0; i < w->task_count; i++) {
+	for (size_t i = 0; i < th_sim_count(w); i++) {
 		th_sim_exec_kill(w, i, false);
 		th_sim_check_doubt(w->check, i);
 	}
@@ -66,7 +66,7 @@ static void usurp(struct th_sim_world *w)
 	th_sim_say(w, "runtime %d is taken for dead", r->number);
 	r->stale = true;
 	/* Which it may well look like: what it sent last comes late. */
-	for (size_t i = 0; i < TH_SIM_SESSIONS_MAX && th_sim_chance(&w->random, 2); i++)
+	for (size_t i = 0; i < TH_SIM_TASKS_MAX && th_sim_chance(&w->random, 2); i++)
 		if (r->sessions[i].client)
 			th_sim_client_stall(r->sessions[i].client, th_sim_soon(w, 5000));
 	w->restart_ms = w->now_ms;
@@ -79,6 +79,12 @@ void th_sim_fault_do(struct th_sim_world *w)
 	struct th_sim_runtime *r = th_sim_owner(w);
 	size_t number = th_sim_below(&w->random, w->task_count);
 
+	if (w->child_count > 0 && th_sim_chance(&w->random, 2))
+		number = TH_SIM_TASKS_MAX + th_sim_below(&w->random, w->child_count);
+	if (w->child_count > 0 && th_sim_chance(&w->random, 8)) {
+		th_sim_child_steal(w);
+		return;
+	}
 	switch (th_sim_below(&w->random, 16)) {
 	case 0:
 	case 1:

@@ -2,13 +2,14 @@
 /*
  * sim_internal.h - what the simulator's world is made of, for the files that
  * make it: sim_task.c (what is asked for), sim_team.c (by several agents, with
- * code), sim_runtime.c (runtimes, and the
- * world as their drivers see it), sim_people.c, sim_faults.c, and sim_world.c,
- * which draws what happens next.
+ * code), sim_runtime.c (runtimes, and the world as their drivers see it),
+ * sim_children.c (sessions that work on calls), sim_people.c, sim_faults.c, and
+ * sim_world.c, which draws what happens next.
  */
 #ifndef TH_RUN_SIM_INTERNAL_H
 #define TH_RUN_SIM_INTERNAL_H
 
+#include "core/agent_command.h"
 #include "run/driver.h"
 #include "run/sim_client.h"
 #include "run/sim_provider.h"
@@ -19,6 +20,8 @@
 #define TH_SIM_TIMERS_MAX 64
 #define TH_SIM_FAULTS_MAX 8
 #define TH_SIM_AGENTS_MAX 3
+#define TH_SIM_TOOLS_MAX 10
+
 /* ---- what there is ----------------------------------------------------------------------- */
 
 struct th_sim_world;
@@ -60,6 +63,9 @@ struct th_sim_resident {
 	struct th_sim_client *client;
 	int64_t epoch, due_ms;
 	bool create, gone; /* gone: lost, to be closed */
+	bool child;        /* it works on a call of `parent`, and its client comes when needed */
+	bool unavailable;  /* that has no executor */
+	size_t parent;
 	struct th_sim_runtime *r;
 	struct th_outfit outfit, members[TH_SIM_AGENTS_MAX - 1];
 	struct th_codes codes; /* of a team */
@@ -83,22 +89,23 @@ struct th_sim_runtime {
 
 /* A session as its owner thinks of it. */
 struct th_sim_task {
-	char id[8];
+	char id[TH_SESSION_ID_MAX + 1];
 	bool wanted;
 	struct th_agent agent;
-	bool team;
+	bool team, asks; /* of several agents; which are each other's tools */
+	struct th_agent_command commands[TH_SIM_AGENTS_MAX][2];
 	struct th_agent members[TH_SIM_AGENTS_MAX - 1]; /* of a team, the others */
 	struct th_str members_approve;
 	struct th_agent_limits limits;
 	struct th_agent_model_settings settings;
 	struct th_str approve[2];
 	struct th_outfit outfit;
-	struct th_tool_row rows[8];
+	struct th_tool_row rows[TH_SIM_AGENTS_MAX][TH_SIM_TOOLS_MAX]; /* of each agent */
 	struct th_choice choices[2]; /* the second one is in its agent's fallback list, or not */
 	struct th_str fallback;
 	/* Of each agent and choice, for the checker. */
 	struct th_request_options options[TH_SIM_AGENTS_MAX][2];
-	struct th_tool_spec specs[8];
+	struct th_tool_spec specs[TH_SIM_AGENTS_MAX][TH_SIM_TOOLS_MAX];
 	size_t parent; /* of a fork */
 	uint64_t parent_seq;
 	bool fork;
@@ -121,7 +128,8 @@ struct th_sim_world {
 	int runtime_numbers;
 	int64_t restart_ms;
 	struct th_sim_task tasks[TH_SIM_SESSIONS_MAX];
-	size_t task_count;
+	size_t task_count, child_count; /* of the two parts of it */
+	unsigned asks_left;             /* calls of agents as tools */
 	uint64_t fault_steps[TH_SIM_FAULTS_MAX];
 	size_t fault_count;
 	unsigned window_faults; /* more of them, right after an effect or its dispatch */
@@ -135,16 +143,17 @@ struct th_sim_world {
 
 TH_PRINTF(2, 3) void th_sim_say(void *ctx, const char *fmt, ...); /* ctx: the world */
 int64_t th_sim_soon(struct th_sim_world *w, int64_t most_ms);
+size_t th_sim_count(const struct th_sim_world *w); /* no session has that number or a higher one */
 
 /* ---- sim_task.c ---- */
 
 void th_sim_task_init(struct th_sim_world *w, size_t number, bool falls_back, bool chains,
-		      bool background, bool team);
+		      bool background, bool team, bool asks);
 
 /* ---- sim_team.c ---- */
 
-/* Makes a task one of several agents. */
-void th_sim_team_init(struct th_sim_task *t);
+/* Makes a task one of several agents: with handoffs and code, and as each other's tools. */
+void th_sim_team_init(struct th_sim_task *t, bool team, bool asks);
 /* What the session is run with in this runtime. */
 void th_sim_team_outfit(struct th_sim_runtime *r, size_t number);
 void th_sim_team_answer(struct th_sim_runtime *r, size_t index);
@@ -166,6 +175,20 @@ void th_sim_local_answer(struct th_sim_runtime *r, struct th_ticket t);
 void th_sim_resident_begin(struct th_sim_runtime *r, size_t number);
 void th_sim_resident_end(struct th_sim_runtime *r, size_t number);
 void th_sim_check_logs(struct th_sim_world *w);
+size_t th_sim_task_of(const struct th_sim_world *w, struct th_str id); /* or SESSIONS_MAX */
+size_t th_sim_task_of_ticket(const struct th_sim_runtime *r, struct th_ticket t); /* the same */
+/* The one that a session's effects go through. */
+struct th_sim_client *th_sim_client_of(struct th_sim_runtime *r, size_t number);
+
+/* ---- sim_children.c: the driver's world, of sessions that work on calls ---- */
+
+enum th_code th_sim_child_lease(void *ctx, struct th_str id, struct th_arena *a,
+				struct th_session_row *ret, struct th_err *err);
+void th_sim_child_opened(void *ctx, struct th_ticket parent, struct th_ticket child,
+			 struct th_str id, int64_t epoch);
+void th_sim_child_over(void *ctx, struct th_ticket child);
+/* Somebody outside takes one of them, and does nothing. */
+void th_sim_child_steal(struct th_sim_world *w);
 
 /* ---- sim_faults.c ---- */
 
@@ -177,7 +200,7 @@ void th_sim_exec_kill(struct th_sim_world *w, size_t number, bool lose);
 
 /* ---- sim_people.c ---- */
 
-bool th_sim_person_wants(const struct th_sim_world *w, size_t number, const struct th_session *s);
+bool th_sim_person_wants(struct th_sim_runtime *r, size_t number, const struct th_session *s);
 void th_sim_person(struct th_sim_runtime *r, size_t number);
 
 #endif

@@ -4,18 +4,33 @@
 
 #include "run/sim_internal.h"
 
-static const struct th_call *call_asked(const struct th_session *s)
+struct looking {
+	const struct th_sim_task *task;
+	const struct th_call *call;
+};
+
+/* Of sessions that work on calls, and of what they were asked, any that is looked at at all. */
+static void on_waiting(void *ctx, const struct th_call *c)
 {
-	for (size_t i = 0; i < s->call_count; i++)
-		if (s->calls[i].phase == TH_CALL_ASKED)
-			return &s->calls[i];
-	return NULL;
+	struct looking *k = ctx;
+
+	if (!k->call && c->phase == TH_CALL_ASKED &&
+	    !(k->task->asks && th_str_is(c->call_id, k->task->ignored)))
+		k->call = c;
 }
 
-bool th_sim_person_wants(const struct th_sim_world *w, size_t number, const struct th_session *s)
+static const struct th_call *call_asked(struct th_sim_runtime *r, size_t number)
 {
-	const struct th_sim_task *t = &w->tasks[number];
-	const struct th_call *c = call_asked(s);
+	struct looking k = { &r->w->tasks[number], NULL };
+
+	th_driver_waiting(r->d, r->sessions[number].handle, on_waiting, &k);
+	return k.call;
+}
+
+bool th_sim_person_wants(struct th_sim_runtime *r, size_t number, const struct th_session *s)
+{
+	const struct th_sim_task *t = &r->w->tasks[number];
+	const struct th_call *c = call_asked(r, number);
 
 	switch (s->state) {
 	case TH_STATE_IDLE:
@@ -23,7 +38,7 @@ bool th_sim_person_wants(const struct th_sim_world *w, size_t number, const stru
 	case TH_STATE_WAITING:
 		return t->meddling_left > 0 || (c && !th_str_is(c->call_id, t->ignored));
 	case TH_STATE_RUNNING:
-		return t->meddling_left > 0;
+		return t->meddling_left > 0 || (c && t->asks);
 	case TH_STATE_PAUSED:
 		return true;
 	case TH_STATE_STOPPED:
@@ -45,7 +60,7 @@ static void fork_task(struct th_sim_world *w, size_t number)
 	struct th_session_row row;
 	size_t new = w->task_count;
 
-	if (new == TH_SIM_SESSIONS_MAX ||
+	if (new == TH_SIM_TASKS_MAX ||
 	    th_sim_store_get(w->disk, th_str_of(w->tasks[number].id), &row, NULL) ||
 	    row.head_seq <= row.parent_seq)
 		return;
@@ -86,6 +101,8 @@ static void decide(struct th_sim_runtime *r, size_t number, struct th_handle h,
 {
 	struct th_sim_world *w = r->w;
 	struct th_sim_task *t = &w->tasks[number];
+	struct th_buf name = TH_BUF_INIT(TH_KIB);
+	bool always;
 	struct th_err err;
 
 	if (th_str_is(c->call_id, t->ignored))
@@ -94,8 +111,14 @@ static void decide(struct th_sim_runtime *r, size_t number, struct th_handle h,
 		snprintf(t->ignored, sizeof(t->ignored), "%.*s", TH_FMT(c->call_id));
 		return;
 	}
-	(void)!th_driver_decide(r->d, h, c->call_id, !th_sim_chance(&w->random, 4),
-				TH_STR("someone"), TH_STR("no"), &err);
+	always = t->asks && th_sim_chance(&w->random, 4);
+	if (t->asks && th_sim_chance(&w->random, 2))
+		(void)th_driver_waits(r->d, h, TH_CALL_ASKED, c->call_id, &name);
+	else
+		th_buf_add(&name, c->call_id);
+	(void)!th_driver_decide_as(r->d, h, th_buf_str(&name), !th_sim_chance(&w->random, 4),
+				   always, TH_STR("someone"), TH_STR("no"), &err);
+	th_buf_deinit(&name);
 }
 
 void th_sim_person(struct th_sim_runtime *r, size_t number)
@@ -104,7 +127,7 @@ void th_sim_person(struct th_sim_runtime *r, size_t number)
 	struct th_sim_task *t = &w->tasks[number];
 	struct th_handle h = r->sessions[number].handle;
 	const struct th_session *s = th_driver_session(r->d, h);
-	const struct th_call *c = call_asked(s);
+	const struct th_call *c = call_asked(r, number);
 	struct th_err err;
 
 	th_sim_say(w, "a person looks at session %zu: %s", number, th_state_name(s->state));
@@ -117,7 +140,10 @@ void th_sim_person(struct th_sim_runtime *r, size_t number)
 			meddle(r, number, h);
 		break;
 	case TH_STATE_RUNNING:
-		meddle(r, number, h);
+		if (t->asks && c && (!t->meddling_left || th_sim_chance(&w->random, 2)))
+			decide(r, number, h, c);
+		else
+			meddle(r, number, h);
 		break;
 	case TH_STATE_PAUSED:
 		if (!th_sim_chance(&w->random, 8))

@@ -20,6 +20,21 @@ static void add_reasoning(uint64_t n, struct th_buf *out)
 		      (unsigned long long)n);
 }
 
+static void add_ask(struct th_sim_random *r, uint64_t n, struct th_buf *out)
+{
+	static const char *const names[] = { "ask_second", "ask_third", "ask_sim" };
+	static const char *const arguments[] = { "{\\\"input\\\":\\\"help\\\"}",
+						 "{\\\"input\\\":\\\"go\\\"}", "{}" };
+	const char *name = names[th_sim_below(r, TH_COUNT(names))];
+	size_t which = th_sim_below(r, 10);
+
+	th_buf_printf(out,
+		      "{\"type\":\"function_call\",\"id\":\"fc_%llu\",\"call_id\":\"call_%llu\","
+		      "\"name\":\"%s\",\"arguments\":\"%s\",\"status\":\"completed\"}",
+		      (unsigned long long)n, (unsigned long long)n, name,
+		      arguments[which < TH_COUNT(arguments) ? which : 0]);
+}
+
 static void add_function(struct th_sim_random *r, uint64_t n, bool team, struct th_buf *out)
 {
 	static const char *const names[] = { "note",  "peek", "look",  "api",   "save",
@@ -72,7 +87,7 @@ static void add_computer(struct th_sim_random *r, uint64_t n, struct th_buf *out
 }
 
 static void draw_items(struct th_sim_random *r, uint64_t *numbers, bool final, bool team,
-		       struct th_buf *items, struct th_buf *events)
+		       unsigned *asks, struct th_buf *items, struct th_buf *events)
 {
 	size_t calls = final ? 0 : 1 + th_sim_below(r, th_sim_chance(r, 4) ? 5 : 2);
 	bool reasons = th_sim_chance(r, 4);
@@ -88,6 +103,8 @@ static void draw_items(struct th_sim_random *r, uint64_t *numbers, bool final, b
 			add_text(r, n, &item);
 		else if (th_sim_chance(r, 4))
 			add_computer(r, n, &item);
+		else if (asks && *asks > 0 && th_sim_chance(r, 3) && (*asks)--)
+			add_ask(r, n, &item);
 		else
 			add_function(r, n, team, &item);
 		if (i > 0)
@@ -103,7 +120,7 @@ static void draw_items(struct th_sim_random *r, uint64_t *numbers, bool final, b
 
 /* An answer that is one. */
 static void draw_good(struct th_sim_random *r, uint64_t *numbers, bool final, bool team,
-		      struct th_buf *out)
+		      unsigned *asks, struct th_buf *out)
 {
 	struct th_buf items = TH_BUF_INIT(TH_MIB), events = TH_BUF_INIT(TH_MIB);
 	bool cut_short = th_sim_chance(r, 40), stream = th_sim_chance(r, 2);
@@ -115,7 +132,7 @@ static void draw_good(struct th_sim_random *r, uint64_t *numbers, bool final, bo
 			      "event: response.created\ndata: {\"type\":\"response.created\","
 			      "\"sequence_number\":0,\"response\":{\"id\":\"resp_%llu\"}}\n\n",
 			      (unsigned long long)number);
-	draw_items(r, numbers, final, team, &items, &events);
+	draw_items(r, numbers, final, team, asks, &items, &events);
 	if (stream)
 		th_buf_add(out, th_buf_str(&events));
 	if (stream)
@@ -147,14 +164,14 @@ static void fail_with(struct th_sim_answer *a, int status, const char *body)
 }
 
 void th_sim_answer_draw(struct th_sim_random *r, uint64_t *numbers, unsigned final_in, bool team,
-			struct th_sim_answer *ret)
+			unsigned *asks, struct th_sim_answer *ret)
 {
 	size_t at;
 
 	*ret = (struct th_sim_answer){ .body = TH_BUF_INIT(4 * TH_MIB),
 				       .end = {
 					   .http_status = 200, .ok = true, .hints = { -1, -1 } } };
-	draw_good(r, numbers, th_sim_chance(r, final_in), team, &ret->body);
+	draw_good(r, numbers, th_sim_chance(r, final_in), team, asks, &ret->body);
 	switch (th_sim_below(r, 48)) {
 	case 0:
 		fail_with(ret, 429, "{\"error\":{\"code\":\"rate_limit_exceeded\"}}");

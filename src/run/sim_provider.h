@@ -17,9 +17,10 @@ struct th_sim_answer {
 };
 
 /* `numbers` makes ids unique in a simulation.  final_in: one answer in so many is a last one.
- * `team`: calls may hand over to its agents. */
+ * `team`: calls may hand over to its agents; `asks`: so many calls more may ask them (NULL: none
+ * may). */
 void th_sim_answer_draw(struct th_sim_random *r, uint64_t *numbers, unsigned final_in, bool team,
-			struct th_sim_answer *ret);
+			unsigned *asks, struct th_sim_answer *ret);
 
 /* In its place: the provider works on it by itself. */
 void th_sim_answer_not_yet(uint64_t *numbers, struct th_sim_answer *ret);

@@ -17,15 +17,15 @@ struct th_sim_runtime *th_sim_owner(struct th_sim_world *w)
 	return NULL;
 }
 
-static size_t task_of(const struct th_sim_world *w, struct th_str id)
+size_t th_sim_task_of(const struct th_sim_world *w, struct th_str id)
 {
-	for (size_t i = 0; i < w->task_count; i++)
+	for (size_t i = 0; i < th_sim_count(w); i++)
 		if (th_str_is(id, w->tasks[i].id))
 			return i;
 	return TH_SIM_SESSIONS_MAX;
 }
 
-static size_t task_of_ticket(const struct th_sim_runtime *r, struct th_ticket t)
+size_t th_sim_task_of_ticket(const struct th_sim_runtime *r, struct th_ticket t)
 {
 	for (size_t i = 0; i < TH_SIM_SESSIONS_MAX; i++)
 		if (r->sessions[i].place == OPEN && r->sessions[i].handle.index == t.index &&
@@ -73,7 +73,7 @@ static void timer(void *ctx, struct th_ticket t, int64_t delay_ms)
 /* The variant: effects whose intents are only on their way to the log. */
 static void dispatch_early(struct th_sim_runtime *r, const struct th_append *a)
 {
-	size_t number = task_of(r->w, a->row->session_id);
+	size_t number = th_sim_task_of(r->w, a->row->session_id);
 	struct th_sim_resident *s = number < TH_SIM_SESSIONS_MAX ? &r->sessions[number] : NULL;
 	const struct th_session *fold = s ? th_driver_session(r->d, s->handle) : NULL;
 
@@ -94,7 +94,7 @@ static void dispatch_early(struct th_sim_runtime *r, const struct th_append *a)
 
 		if (c->phase == TH_CALL_INTENDED && c->intent_seq > a->seq_before &&
 		    c->class != TH_CLASS_L && !th_str_is(c->tool, "peek") &&
-		    !th_sim_client_has(s->client, t))
+		    !th_str_starts(c->tool, TH_STR("ask_")) && !th_sim_client_has(s->client, t))
 			th_sim_client_run(s->client, t, &call, false);
 	}
 }
@@ -128,7 +128,7 @@ static enum th_code model_call(void *ctx, struct th_ticket t, const struct th_mo
 {
 	struct th_sim_runtime *r = ctx;
 	struct th_sim_world *w = r->w;
-	size_t number = task_of_ticket(r, t);
+	size_t number = th_sim_task_of_ticket(r, t);
 	struct th_sim_model_call *m;
 
 	assert(number < TH_SIM_SESSIONS_MAX);
@@ -147,7 +147,8 @@ static enum th_code model_call(void *ctx, struct th_ticket t, const struct th_mo
 	m = th_alloc(sizeof(*m));
 	m->ticket = t;
 	m->due_ms = th_sim_soon(w, 500);
-	th_sim_answer_draw(&w->random, &w->numbers, w->final_in, w->tasks[number].team, &m->answer);
+	th_sim_answer_draw(&w->random, &w->numbers, w->final_in, w->tasks[number].team,
+			   w->tasks[number].asks ? &w->asks_left : NULL, &m->answer);
 	if (w->tasks[number].settings.background && th_sim_chance(&w->random, call->get ? 3 : 2))
 		th_sim_answer_not_yet(&w->numbers, &m->answer);
 	m->next = r->calls;
@@ -221,51 +222,56 @@ void th_sim_model_step(struct th_sim_runtime *r, struct th_sim_model_call *m)
 	}
 }
 
-/* A session is opened when its client was greeted, so there is always one. */
+/* A session is opened when its client was greeted, so there is always one; but for one that works
+ * on a call. */
 static bool tool_ready(void *ctx, struct th_ticket t, struct th_str *ret_journal)
 {
 	struct th_sim_runtime *r = ctx;
-	size_t number = task_of_ticket(r, t);
+	size_t number = th_sim_task_of_ticket(r, t);
 
 	assert(number < TH_SIM_SESSIONS_MAX);
-	*ret_journal = th_sim_client_journal(r->sessions[number].client);
-	return true;
+	if (r->dead)
+		return false;
+	*ret_journal = th_sim_client_journal(th_sim_client_of(r, number));
+	return ret_journal->len > 0 || r->sessions[number].unavailable;
 }
 
 static void tool_run(void *ctx, struct th_ticket t, const struct th_tool_call *call, bool settle)
 {
 	struct th_sim_runtime *r = ctx;
-	size_t number = task_of_ticket(r, t);
-	struct th_sim_resident *s;
+	size_t number = th_sim_task_of_ticket(r, t);
+	struct th_sim_client *client;
 	struct th_tool_call what = *call;
 
 	assert(number < TH_SIM_SESSIONS_MAX);
-	s = &r->sessions[number];
+	if (r->dead)
+		return;
+	client = th_sim_client_of(r, number);
 	what.begin &= !r->w->wary;
-	if (r->dead || (r->w->variant == TH_SIM_NO_INTENT && th_sim_client_has(s->client, t)))
+	if (r->w->variant == TH_SIM_NO_INTENT && th_sim_client_has(client, t))
 		return;
 	th_sim_say(r->w, "runtime %d %s %.*s %.8s class %s for %s", r->number,
 		   settle ? "settles" : "runs", TH_FMT(call->tool), call->effect_id.ptr,
 		   th_class_name(call->class), r->w->tasks[number].id);
 	th_sim_fault_in(r->w, 6);
-	if (th_sim_client_cut(s->client)) /* sent into the void: who knows how far it came? */
+	if (th_sim_client_cut(client)) /* sent into the void: who knows how far it came? */
 		th_sim_check_doubt(r->w->check, number);
-	th_sim_client_run(s->client, t, &what, settle);
+	th_sim_client_run(client, t, &what, settle);
 }
 
 static void tool_cancel(void *ctx, struct th_ticket t)
 {
 	struct th_sim_runtime *r = ctx;
-	size_t number = task_of_ticket(r, t);
+	size_t number = th_sim_task_of_ticket(r, t);
 
-	if (!r->dead && number < TH_SIM_SESSIONS_MAX)
+	if (!r->dead && number < TH_SIM_SESSIONS_MAX && r->sessions[number].client)
 		th_sim_client_cancel(r->sessions[number].client, t);
 }
 
 static void tool_forget(void *ctx, struct th_str id, const struct th_str *effect_ids, size_t count)
 {
 	struct th_sim_runtime *r = ctx;
-	size_t number = task_of(r->w, id);
+	size_t number = th_sim_task_of(r->w, id);
 
 	if (!r->dead && number < TH_SIM_SESSIONS_MAX && r->sessions[number].client)
 		th_sim_client_forget(r->sessions[number].client, effect_ids, count);
@@ -295,6 +301,9 @@ static const struct th_world_ops ops = {
 	.tool_run = tool_run,
 	.tool_cancel = tool_cancel,
 	.tool_forget = tool_forget,
+	.child_lease = th_sim_child_lease,
+	.child_opened = th_sim_child_opened,
+	.child_over = th_sim_child_over,
 	.fatal = fatal,
 };
 
@@ -328,9 +337,8 @@ void th_sim_local(void *ctx, struct th_driver *d, const struct th_local_call *ca
 
 void th_sim_check_logs(struct th_sim_world *w)
 {
-	for (size_t i = 0; i < w->task_count; i++) {
+	for (size_t i = 0; i < th_sim_count(w); i++)
 		th_sim_check_log(w->check, i);
-	}
 }
 
 static void trace_batch(struct th_sim_world *w, const struct th_sim_runtime *r,
@@ -369,7 +377,8 @@ static void write_batch(struct th_sim_runtime *r, struct th_batch *batch, enum t
 	trace_batch(w, r, batch);
 	for (size_t i = 0; i < batch->append_count; i++)
 		if (batch->appends[i].result == TH_OK)
-			th_sim_check_append(w->check, task_of(w, batch->appends[i].row->session_id),
+			th_sim_check_append(w->check,
+					    th_sim_task_of(w, batch->appends[i].row->session_id),
 					    batch->appends[i].row->epoch, epochs[i]);
 	th_sim_check_logs(w);
 }
@@ -467,7 +476,8 @@ static void on_rest(void *ctx, struct th_handle h, const struct th_session *fold
 		th_sim_say(w, "runtime %d lost %s: %s", r->number, w->tasks[s - r->sessions].id,
 			   err->msg);
 		s->gone = true;
-		if (!r->stale && !r->dying && err->code != TH_EEXIST)
+		/* What works on one of its calls may be another's for the moment. */
+		if (!r->stale && !r->dying && err->code != TH_EEXIST && err->code != TH_EBUSY)
 			th_sim_check_blame(w->check,
 					   "runtime %d lost session %zu for no reason: %s",
 					   r->number, (size_t)(s - r->sessions), err->msg);
@@ -585,6 +595,12 @@ static void client_ready(void *ctx, size_t number, bool fenced)
 	struct th_err err = { 0 };
 	enum th_code code;
 
+	if (s->child) {
+		s->unavailable = fenced;
+		th_driver_tool_ready(
+		    r->d, (struct th_ticket){ s->handle.index, s->handle.generation, 0 });
+		return;
+	}
 	if (fenced) {
 		s->gone = true;
 		return;
@@ -604,7 +620,7 @@ static void client_ready(void *ctx, size_t number, bool fenced)
 		th_sim_check_blame(w->check, "session %zu cannot be resumed: %s", number, err.msg);
 }
 
-void th_sim_resident_begin(struct th_sim_runtime *r, size_t number)
+struct th_sim_client *th_sim_client_of(struct th_sim_runtime *r, size_t number)
 {
 	struct th_sim_world *w = r->w;
 	struct th_sim_resident *s = &r->sessions[number];
@@ -619,6 +635,17 @@ void th_sim_resident_begin(struct th_sim_runtime *r, size_t number)
 		.any_journal = w->variant == TH_SIM_ANY_JOURNAL,
 		.ctx = r,
 	};
+
+	if (!s->client)
+		s->client =
+		    th_sim_client_new(&client, number, th_str_of(w->tasks[number].id), s->epoch);
+	return s->client;
+}
+
+void th_sim_resident_begin(struct th_sim_runtime *r, size_t number)
+{
+	struct th_sim_world *w = r->w;
+	struct th_sim_resident *s = &r->sessions[number];
 	struct th_session_row row;
 	struct th_err err;
 
@@ -627,13 +654,16 @@ void th_sim_resident_begin(struct th_sim_runtime *r, size_t number)
 	s->create = th_sim_store_lease(w->disk, th_str_of(w->tasks[number].id), &row, &err) != 0;
 	if (!s->create)
 		s->epoch = row.epoch;
-	s->client = th_sim_client_new(&client, number, th_str_of(w->tasks[number].id), s->epoch);
+	(void)th_sim_client_of(r, number);
 }
 
 void th_sim_resident_end(struct th_sim_runtime *r, size_t number)
 {
 	struct th_sim_resident *s = &r->sessions[number];
 
+	for (size_t i = TH_SIM_TASKS_MAX; i < th_sim_count(r->w); i++)
+		if (r->sessions[i].child && r->sessions[i].parent == number)
+			th_sim_resident_end(r, i);
 	if (s->place == OPEN)
 		th_driver_close(r->d, s->handle);
 	th_sim_client_free(s->client);

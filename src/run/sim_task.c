@@ -26,7 +26,7 @@ static void who_answered(const void *ctx, struct th_str agent, size_t choice,
 }
 
 void th_sim_task_init(struct th_sim_world *w, size_t number, bool falls_back, bool chains,
-		      bool background, bool team)
+		      bool background, bool team, bool asks)
 {
 	struct th_sim_task *t = &w->tasks[number];
 	struct th_sim_random *r = &w->random;
@@ -58,27 +58,27 @@ void th_sim_task_init(struct th_sim_world *w, size_t number, bool falls_back, bo
 		t->agent.fallback = (struct th_strs){ &t->fallback, 1 };
 	if (th_sim_chance(r, 3))
 		t->approve[t->agent.approve.count++] = TH_STR("shell");
-	t->rows[rows++] =
+	t->rows[0][rows++] =
 	    (struct th_tool_row){ .spec = { .name = TH_STR_INIT("note"), .class = TH_CLASS_L },
 				  .local = th_sim_local,
 				  .ctx = w };
-	t->rows[rows++] =
+	t->rows[0][rows++] =
 	    (struct th_tool_row){ .spec = { .name = TH_STR_INIT("peek"), .class = TH_CLASS_R },
 				  .local = th_sim_local,
 				  .ctx = w };
 	for (size_t i = 0; th_sim_tools[i].name; i++)
-		t->rows[rows++].spec =
+		t->rows[0][rows++].spec =
 		    (struct th_tool_spec){ .name = th_str_of(th_sim_tools[i].name),
 					   .class = th_sim_tools[i].class };
 	for (size_t i = 0; i < rows; i++) {
-		t->rows[i].spec.schema = TH_STR("{\"type\":\"object\"}");
-		t->specs[i] = t->rows[i].spec;
+		t->rows[0][i].spec.schema = TH_STR("{\"type\":\"object\"}");
+		t->specs[0][i] = t->rows[0][i].spec;
 	}
 	t->outfit = (struct th_outfit){
 		.agent = &t->agent,
 		.first = t->choices[0],
 		.fallback = &t->choices[1],
-		.tools = t->rows,
+		.tools = t->rows[0],
 		.tool_count = rows,
 		.has_computer = !th_sim_chance(r, 4),
 		.screen = { 1024, 768 },
@@ -90,14 +90,14 @@ void th_sim_task_init(struct th_sim_world *w, size_t number, bool falls_back, bo
 			.who_ctx = t,
 			.model = t->choices[i].model,
 			.agent = &t->agent,
-			.tools = t->specs,
+			.tools = t->specs[0],
 			.tool_count = rows,
 			.has_computer = t->outfit.has_computer,
 			.screen = t->outfit.screen,
 			.stream = t->settings.stream,
 		};
-	if (team)
-		th_sim_team_init(t);
+	if (team || asks)
+		th_sim_team_init(t, team, asks);
 	t->messages_left = (unsigned)th_sim_below(r, 3);
 	t->meddling_left = (unsigned)th_sim_below(r, 4);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim_team.c - a session of several agents: who may hand over to whom, what
- * guardrails there are, and what their code says, at once or later.
+ * sim_team.c - a session of several agents: who may hand over to whom or ask
+ * whom, what guardrails there are, and what their code says, at once or later.
  */
 #include "run/sim_internal.h"
 
@@ -20,24 +20,82 @@ static struct th_agent_guardrail guards[] = {
 };
 
 /* As the log has it; what of it runs is in the structs of th_sim_team_init. */
-static const char agents[] =
-    "{\"second\":{\"instructions\":\"You are second.\",\"handoffs\":[\"sim\",{\"agent\":\"third\","
-    "\"nest\":true}],\"guardrails\":[{\"name\":\"call\",\"stage\":\"tool_input\",\"tools\":"
-    "[\"shell\",\"pay\"]},{\"name\":\"in\",\"stage\":\"input\"}]},"
-    "\"third\":{\"instructions\":\"You are third.\",\"handoffs\":[\"sim\"],"
-    "\"tool_use_behavior\":{\"code\":\"enough\"},\"instructions_from\":\"words\"}}";
+#define SECOND                                                                                  \
+	"\"handoffs\":[\"sim\",{\"agent\":\"third\",\"nest\":true}],\"guardrails\":[{\"name\":" \
+	"\"call\",\"stage\":\"tool_input\",\"tools\":[\"shell\",\"pay\"]},{\"name\":\"in\","    \
+	"\"stage\":\"input\"}]"
+#define THIRD                                                                 \
+	"\"handoffs\":[\"sim\"],\"tool_use_behavior\":{\"code\":\"enough\"}," \
+	"\"instructions_from\":\"words\""
+#define TEAM(second, third)                                         \
+	"{\"second\":{\"instructions\":\"You are second.\"," second \
+	"},\"third\":{\"instructions\":\"You are third.\"," third "}}"
+#define ASKS(name, agent) "\"commands\":[{\"name\":\"" name "\",\"agent\":\"" agent "\"}]"
+#define SECOND_ASKS ASKS("ask_third", "third")
+#define THIRD_ASKS ASKS("ask_sim", "sim")
+
+/* [team][asks] */
+static const char *const agents[2][2] = {
+	{ NULL, TEAM(SECOND_ASKS, THIRD_ASKS) },
+	{ TEAM(SECOND, THIRD), TEAM(SECOND "," SECOND_ASKS, THIRD "," THIRD_ASKS) },
+};
+
+/* The tools of each agent that are agents, as the definitions have them. */
+static const struct {
+	size_t of;
+	struct th_agent_command command;
+} asks_of[] = {
+	{ 0, { .name = TH_STR_INIT("ask_second"), .agent = TH_STR_INIT("second") } },
+	{ 0, { .name = TH_STR_INIT("ask_third"), .agent = TH_STR_INIT("third"), .turns = 4 } },
+	{ 1, { .name = TH_STR_INIT("ask_third"), .agent = TH_STR_INIT("third") } },
+	{ 2, { .name = TH_STR_INIT("ask_sim"), .agent = TH_STR_INIT("sim") } },
+};
 
 size_t th_sim_team_model(struct th_str agent)
 {
 	return th_str_is(agent, "second");
 }
 
-void th_sim_team_init(struct th_sim_task *t)
+/* Its agents are each other's tools. */
+static void add_asks(struct th_sim_task *t)
 {
-	t->team = true;
-	t->agent.agents = th_str_of(agents);
-	t->agent.handoffs = TH_STR("[\"second\",{\"agent\":\"third\",\"filter\":\"some\"}]");
-	t->agent.guardrails = (struct th_objects){ guards, TH_COUNT(guards) };
+	size_t counts[TH_SIM_AGENTS_MAX] = { 0 }, rows = t->outfit.tool_count;
+
+	for (size_t i = 0; i < TH_COUNT(asks_of); i++) {
+		size_t of = asks_of[i].of, at = counts[of]++;
+		struct th_agent_command *c = &t->commands[of][at];
+
+		*c = asks_of[i].command;
+		assert(rows + at < TH_SIM_TOOLS_MAX);
+		t->rows[of][rows + at] = (struct th_tool_row){
+			.spec = { .name = c->name,
+				  .schema = th_agent_command_schema(c),
+				  .class = th_agent_command_class(c) },
+			.command = c,
+			.check = true,
+		};
+		t->specs[of][rows + at] = t->rows[of][rows + at].spec;
+	}
+	t->agent.commands = (struct th_objects){ t->commands[0], counts[0] };
+	t->outfit.tool_count = rows + counts[0];
+	for (size_t i = 0; i < TH_COUNT(t->options[0]); i++)
+		t->options[0][i].tool_count = rows + counts[0];
+	for (size_t i = 0; i < TH_COUNT(t->members); i++) {
+		t->members[i].commands = (struct th_objects){ t->commands[i + 1], counts[i + 1] };
+		t->options[i + 1][0].tool_count = rows + counts[i + 1];
+	}
+}
+
+void th_sim_team_init(struct th_sim_task *t, bool team, bool asks)
+{
+	t->team = team;
+	t->asks = asks;
+	t->agent.agents = th_str_of(agents[team][asks]);
+	if (team) {
+		t->agent.handoffs =
+		    TH_STR("[\"second\",{\"agent\":\"third\",\"filter\":\"some\"}]");
+		t->agent.guardrails = (struct th_objects){ guards, TH_COUNT(guards) };
+	}
 	t->members_approve = TH_STR("save");
 	t->members[0] = (struct th_agent){
 		.name = TH_STR("second"),
@@ -49,16 +107,21 @@ void th_sim_team_init(struct th_sim_task *t)
 	t->members[1] = (struct th_agent){
 		.name = TH_STR("third"),
 		.instructions = TH_STR("You are third."),
-		.instructions_from = TH_STR("words"),
+		.instructions_from = team ? TH_STR("words") : TH_STR(""),
 		.limits = &t->limits,
 		.settings = &t->settings,
 	};
 	for (size_t i = 0; i < TH_COUNT(t->members); i++) {
 		size_t model = th_sim_team_model(t->members[i].name);
 
+		memcpy(t->rows[i + 1], t->rows[0], sizeof(t->rows[0]));
+		memcpy(t->specs[i + 1], t->specs[0], sizeof(t->specs[0]));
 		t->options[i + 1][0] = t->options[0][model];
 		t->options[i + 1][0].agent = &t->members[i];
+		t->options[i + 1][0].tools = t->specs[i + 1];
 	}
+	if (asks)
+		add_asks(t);
 }
 
 /* ---- what the code says ------------------------------------------------------------------ */
@@ -149,12 +212,13 @@ static void run_unasked(struct th_sim_resident *s, struct th_str call_id)
 			.tool = c->tool,
 			.arguments = c->arguments,
 			.digest = th_str_of(c->digest),
-			.journal = th_sim_client_journal(s->client),
+			.journal = s->client ? th_sim_client_journal(s->client) : TH_STR(""),
 			.class = c->class,
 		};
 
 		if (th_str_eq(c->call_id, call_id) && c->class != TH_CLASS_L &&
-		    !th_str_is(c->tool, "peek") && !th_sim_client_has(s->client, t))
+		    !th_str_is(c->tool, "peek") && !th_str_starts(c->tool, TH_STR("ask_")) &&
+		    s->client && !th_sim_client_has(s->client, t))
 			th_sim_client_run(s->client, t, &call, false);
 	}
 }
@@ -191,7 +255,7 @@ static enum th_asked on_ask(void *ctx, const struct th_code_ask *q, struct th_bu
 	if (r->dead || (q->kind != TH_ASK_GUARDRAIL && q->kind != TH_ASK_FILTER &&
 			q->kind != TH_ASK_TOOL_USE && q->kind != TH_ASK_INSTRUCTIONS))
 		return TH_ASKED_NOTHING;
-	check_ask(r, (size_t)(s - r->sessions), q);
+	check_ask(r, th_sim_task_of(r->w, q->session_id), q); /* which may work for `s` */
 	th_sim_say(r->w, "runtime %d asks %s %.*s", r->number, th_ask_name(q->kind),
 		   TH_FMT(q->function));
 	fails = th_sim_chance(random, 60);
@@ -241,7 +305,7 @@ void th_sim_team_outfit(struct th_sim_runtime *r, size_t number)
 
 	s->r = r;
 	s->outfit = t->outfit;
-	if (!t->team)
+	if (!t->team && !t->asks)
 		return;
 	s->codes = (struct th_codes){ &codes_ops, s };
 	s->outfit.codes = &s->codes;
@@ -251,6 +315,8 @@ void th_sim_team_outfit(struct th_sim_runtime *r, size_t number)
 		s->members[i] = t->outfit;
 		s->members[i].agent = &t->members[i];
 		s->members[i].first = t->choices[th_sim_team_model(t->members[i].name)];
+		s->members[i].tools = t->rows[i + 1];
+		s->members[i].tool_count = t->options[i + 1][0].tool_count;
 		s->members[i].codes = &s->codes;
 	}
 }

@@ -6,6 +6,7 @@
 
 #define CHOICES_MAX 256
 #define STEPS_MAX 20000
+#define ASKS_MAX 24 /* a fork may ask again what its answer asked */
 
 #define X(id, name, doc) { name, doc },
 static const struct {
@@ -80,6 +81,11 @@ int64_t th_sim_soon(struct th_sim_world *w, int64_t most_ms)
 	return w->now_ms + (int64_t)th_sim_below(&w->random, (uint64_t)most_ms);
 }
 
+size_t th_sim_count(const struct th_sim_world *w)
+{
+	return w->child_count > 0 ? TH_SIM_TASKS_MAX + w->child_count : w->task_count;
+}
+
 /* ---- one step ---------------------------------------------------------------------------- */
 
 enum choice_kind {
@@ -142,12 +148,12 @@ static void offer_resident(struct choices *c, struct th_sim_runtime *r, size_t i
 			offer(c, (struct choice){ BEGIN, r, i, NULL });
 		return;
 	}
-	if (th_sim_client_ready(s->client, &c->due_ms))
+	if (s->client && th_sim_client_ready(s->client, &c->due_ms))
 		offer(c, (struct choice){ CLIENT, r, i, NULL });
-	if (s->place != OPEN)
+	if (s->place != OPEN || s->child) /* people speak with the one that asked */
 		return;
 	fold = th_driver_session(r->d, s->handle);
-	if (fold && th_sim_person_wants(w, i, fold) &&
+	if (fold && th_sim_person_wants(r, i, fold) &&
 	    (!r->stale || th_sim_chance(&w->random, 8)) && ripe(c, w->now_ms, t->due_ms))
 		offer(c, (struct choice){ PERSON, r, i, NULL });
 }
@@ -172,7 +178,7 @@ static void offer_runtime(struct choices *c, struct th_sim_runtime *r)
 	for (size_t i = 0; i < r->ask_count; i++)
 		if (ripe(c, now_ms, r->asks[i].due_ms))
 			offer(c, (struct choice){ CODE, r, i, NULL });
-	for (size_t i = 0; i < r->w->task_count; i++)
+	for (size_t i = 0; i < th_sim_count(r->w); i++)
 		offer_resident(c, r, i);
 	if (r->stale && (r->w->fault_count == 0 || th_sim_chance(&r->w->random, 100)))
 		offer(c, (struct choice){ KILL_STALE, r, 0, NULL });
@@ -187,7 +193,7 @@ static void offer_all(struct th_sim_world *w, struct choices *c)
 			offer_runtime(c, w->runtimes[i]);
 	if (!th_sim_owner(w) && ripe(c, w->now_ms, w->restart_ms))
 		offer(c, (struct choice){ RESTART, NULL, 0, NULL });
-	for (size_t i = 0; i < w->task_count; i++)
+	for (size_t i = 0; i < th_sim_count(w); i++)
 		if (w->tasks[i].exec && th_sim_exec_ready(w->tasks[i].exec, &c->due_ms) > 0)
 			offer(c, (struct choice){ EXECUTOR, NULL, i, NULL });
 	if (th_sim_disk_unsynced(w->disk) && th_sim_chance(&w->random, 8))
@@ -320,9 +326,10 @@ static void world_init(struct th_sim_world *w, const struct th_sim_options *o,
 	w->slow = th_sim_chance(r, 2) ? 10 : 0;
 	w->ignore = th_sim_chance(r, 2) ? 4 : 0;
 	w->wary = o->seed % 2 == 0;
-	for (size_t i = 0; i < TH_SIM_SESSIONS_MAX; i++)
+	w->asks_left = ASKS_MAX;
+	for (size_t i = 0; i < TH_SIM_TASKS_MAX; i++)
 		th_sim_task_init(w, i, o->seed % 3 == 0, o->seed % 4 == 1, o->seed % 5 == 2,
-				 o->seed % 6 == 4);
+				 o->seed % 6 == 4, o->seed % 6 == 1 || o->seed % 12 == 4);
 	w->task_count = 1 + (th_sim_chance(r, 3) ? th_sim_below(r, 3) : 0);
 	for (size_t i = 0; i < w->task_count; i++)
 		w->tasks[i].wanted = true;
@@ -337,7 +344,7 @@ static void world_end(struct th_sim_world *w)
 	for (size_t i = 0; i < TH_SIM_RUNTIMES_MAX; i++)
 		if (w->runtimes[i])
 			th_sim_runtime_kill(w->runtimes[i]);
-	for (size_t i = 0; i < w->task_count; i++)
+	for (size_t i = 0; i < th_sim_count(w); i++)
 		w->tasks[i].exec = th_sim_exec_free(w->tasks[i].exec);
 	w->check = th_sim_check_free(w->check);
 	w->disk = th_sim_disk_free(w->disk);

@@ -36,6 +36,9 @@
 	X(BLIND, "damage-unseen", "the executor does not see that its journal is damaged")     \
 	X(UNSYNCED, "journal-unsynced", "the executor's journal is never flushed")             \
 	X(NO_VERDICT, "no-verdict", "effects are dispatched while their guardrails are asked") \
+	X(CHILD_UNBOUND, "child-unbound",                                                      \
+	  "who takes up a call that is an agent's begins another session for it")              \
+	X(CHILD_UNSEEN, "child-unseen", "the session that works on a call is not looked for")  \
 	X(NO_REFUSAL, "no-refusal",                                                            \
 	  "a run under an old epoch is accepted, also when it was said that it never will be")
 

@@ -37,6 +37,10 @@ static const struct {
 	{ 1924,
 	  "a trip right behind the last result: the model was asked by a run that was stopped" },
 	{ 1622, "a fork that begins between a failed request and its error did nothing" },
+	{ 13, "stopped in the middle of an effect, an agent as a tool never had its result" },
+	{ 1201,
+	  "one whose own agent somebody else had was lost to the first, which was told UNKNOWN" },
+	{ 15439, "an owner who had lost the session began an agent as a tool all the same" },
 };
 
 static void test_seeds_hold(void **unused)
