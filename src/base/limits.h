@@ -138,6 +138,7 @@
 #define TH_PARSER_ITEMS_MAX 20000         /* boxes of a parser's answer that are read */
 #define TH_PARSER_MS 60000                /* for its answer */
 #define TH_DBUS_MESSAGE_MAX (4 * TH_MIB)  /* one message of the accessibility bus */
+#define TH_BUS_ADDRESS_MAX 1024           /* of the accessibility bus of a display */
 #define TH_TREE_ITEMS_MAX 5000            /* objects of all programs that are asked about */
 #define TH_TREE_MEMORY_MAX (64 * TH_MIB)  /* what they say */
 #define TH_TREE_MS 2000                   /* for all of them */

@@ -476,6 +476,7 @@ static enum th_code start_options(const struct computer_options *o, struct th_ar
 	if (code == TH_OK && th_str_is(x->computer, "x11")) {
 		x->display = th_str_of(getenv("DISPLAY"));
 		x->xauthority = th_str_of(getenv("XAUTHORITY"));
+		x->bus = th_str_of(getenv("AT_SPI_BUS_ADDRESS"));
 		if (!x->display.len)
 			return th_fail(err, TH_EUSAGE,
 				       "there is no display: DISPLAY is not set; -c desktop makes "

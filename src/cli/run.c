@@ -184,7 +184,7 @@ static enum th_code set_computer(struct th_str text, struct th_arena *a, struct 
 	return set_size(size, c, err);
 }
 
-/* Display and parser are found now, so that the log says which they were. */
+/* Display, bus and parser are found now, so that the log says which they were. */
 static enum th_code need_display(struct th_agent *agent, struct th_err *err)
 {
 	struct th_agent_computer *c = agent->computer;
@@ -193,7 +193,11 @@ static enum th_code need_display(struct th_agent *agent, struct th_err *err)
 		c->parser = th_str_of(getenv("OMNIPARSER_BASE_URL"));
 	if (c && c->parser.len && th_config_check_url(c->parser, err))
 		return th_prefix(err, err->code, "the parser");
-	if (!c || !th_str_is(c->kind, "x11") || c->display.len)
+	if (!c || !th_str_is(c->kind, "x11"))
+		return TH_OK;
+	if (!c->bus.len)
+		c->bus = th_str_of(getenv("AT_SPI_BUS_ADDRESS"));
+	if (c->display.len)
 		return TH_OK;
 	c->display = th_str_of(getenv("DISPLAY"));
 	if (c->display.len)

@@ -36,6 +36,8 @@ struct th_computer_options {
 	struct th_str display;    /* x11: ":0"; empty: $DISPLAY was resolved by the caller */
 	struct th_str xauthority; /* x11: its file; empty: no cookie is sent ($XAUTHORITY was
 				     resolved by the caller) */
+	struct th_str bus; /* x11: accessibility bus with the elements of its programs: an address,
+			      or "display", the one that the display names; empty: none */
 	struct th_str
 	    state_dir; /* private folder, made and later removed by the owner of the session */
 	bool net_host; /* desktop: give its programs the host's network */

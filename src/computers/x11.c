@@ -466,6 +466,8 @@ void th_x11_deinit(struct th_x11 *x)
 		free(*e);
 	free(x->env);
 	x->env = NULL;
+	free(x->bus);
+	x->bus = NULL;
 	free((char *)(uintptr_t)x->name.ptr);
 	x->name = (struct th_str){ 0 };
 }

@@ -50,6 +50,7 @@ struct th_x11 {
 	struct th_x11_input *input; /* made by th_x11_input_init, freed by th_x11_input_deinit */
 	struct th_str name;         /* of the display, for messages: ":0" */
 	char **env;                 /* NULL-terminated: DISPLAY=, XAUTHORITY=, ... */
+	char *bus;                  /* see th_computer_options; NULL: none */
 };
 
 static inline struct th_x11 *th_x11_of(struct th_computer *c)

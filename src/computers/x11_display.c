@@ -14,7 +14,7 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
-#include "computers/x11.h"
+#include "computers/x11_tree.h"
 #include "io/files.h"
 
 /* ---- names ---- */
@@ -264,6 +264,8 @@ static enum th_code x11_open(const struct th_computer_options *options, struct t
 	x->env[0] = entry("DISPLAY", options->display);
 	if (options->xauthority.len > 0)
 		x->env[1] = entry("XAUTHORITY", options->xauthority);
+	if (options->bus.len > 0)
+		x->bus = strndup(options->bus.ptr, options->bus.len);
 	*ret = &x->computer;
 	return TH_OK;
 }
@@ -284,6 +286,7 @@ const struct th_computer_kind th_computer_x11 = {
 	.size = th_x11_size,
 	.see = th_x11_see,
 	.pixels = th_x11_pixels,
+	.tree = th_x11_tree,
 	.act = th_x11_act,
 	.settle = th_x11_settle,
 	.reset = th_x11_reset,

@@ -33,6 +33,10 @@
 	F(agent_computer, int, width, "width", TH_POSITIVE, "pixels; desktop: default 1280")  \
 	F(agent_computer, int, height, "height", TH_POSITIVE, "pixels; desktop: default 800") \
 	F(agent_computer, str, display, "display", 0, "x11: the display, such as :0")         \
+	F(agent_computer, str, bus, "bus", TH_NONEMPTY,                                       \
+	  "x11, omni+MODEL: accessibility bus of the display's programs: display (the one "   \
+	  "that the display names, AT_SPI_BUS), or an address, unix:path=…; default: "      \
+	  "AT_SPI_BUS_ADDRESS, else none")                                                    \
 	F(agent_computer, str, parser, "parser", TH_NONEMPTY,                                 \
 	  "omni+MODEL: URL of an OmniParser server; default: OMNIPARSER_BASE_URL, else none") \
 	F(agent_computer, str, ocr, "ocr", TH_NONEMPTY,                                       \

@@ -781,6 +781,8 @@ static enum th_code check_computer(const struct checker *c, const struct th_agen
 	if (!th_str_is(k->kind, "desktop") && (k->width || k->start.count))
 		return fail_path(c, k->width ? TH_STR("computer.width") : TH_STR("computer.start"),
 				 "is only for a desktop");
+	if (!th_str_is(k->kind, "x11") && k->bus.len)
+		return fail_path(c, TH_STR("computer.bus"), "is only for x11");
 	if (k->ocr.len && k->ocr.ptr[0] != '/')
 		return fail_path(c, TH_STR("computer.ocr"), "must be an absolute path");
 	if (th_str_is(k->kind, "desktop") && k->display.len)

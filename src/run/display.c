@@ -589,6 +589,7 @@ static enum th_code open_computer(struct display *d, const struct th_exec_displa
 		.size = { (int32_t)start.width, (int32_t)start.height },
 		.display = start.display,
 		.xauthority = start.xauthority,
+		.bus = start.bus,
 		.state_dir = m->state_dir,
 		.net_host = m->net_host,
 		.workspace = m->workspace,

@@ -81,8 +81,9 @@ enum th_code th_executor_new(struct th_loop *l, const struct th_executor_options
 	x->pass = (struct th_deferred){ .fn = th_link_pass, .ctx = x };
 	th_timer_init(&x->watch, l, th_link_watch, x);
 	x->o = *o;
-	struct th_str *strs[] = { &x->o.session, &x->o.scope,      &x->o.workspace, &x->o.computer,
-				  &x->o.display, &x->o.xauthority, &x->o.parser,    &x->o.ocr };
+	struct th_str *strs[] = { &x->o.session,  &x->o.scope,   &x->o.workspace,
+				  &x->o.computer, &x->o.display, &x->o.xauthority,
+				  &x->o.bus,      &x->o.parser,  &x->o.ocr };
 	for (size_t i = 0; i < TH_COUNT(strs); i++)
 		*strs[i] = th_arena_str(&x->arena, *strs[i]);
 	x->o.start = copy_list(&x->arena, o->start, o->start_count);

@@ -50,6 +50,7 @@ struct th_executor_options {
 	struct th_str computer; /* kind ("desktop", "x11"); empty: none, or what the executor has */
 	struct th_size size;    /* of a desktop; 0x0: default */
 	struct th_str display, xauthority; /* x11 */
+	struct th_str bus;                 /* x11: accessibility bus, th_computer_options */
 	struct th_str parser;              /* URL of an OmniParser server; empty: none */
 	struct th_str ocr;                 /* program that reads pictures; empty: tesseract */
 	const struct th_str *start;        /* commands to start on a new desktop, each run by sh */

@@ -121,6 +121,7 @@ void th_executor_computer(const struct th_executor_options *o, struct th_buf *ou
 		.height = o->size.height,
 		.display = o->display,
 		.xauthority = o->xauthority,
+		.bus = o->bus,
 		.parser = o->parser,
 		.ocr = o->ocr,
 		.start = { (struct th_str *)(uintptr_t)o->start, o->start_count },

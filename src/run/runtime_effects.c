@@ -30,6 +30,7 @@ static struct th_executor_options executor_options(const struct th_hosted *s, in
 		o.size = (struct th_size){ (int32_t)pc->width, (int32_t)pc->height };
 		o.display = pc->display.len ? pc->display : th_str_of(getenv("DISPLAY"));
 		o.xauthority = th_str_of(getenv("XAUTHORITY"));
+		o.bus = pc->bus;
 		o.parser = pc->parser;
 		o.ocr = pc->ocr;
 		o.start = pc->start.list;

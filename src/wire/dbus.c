@@ -17,6 +17,55 @@ enum field {
 
 /* ---- before messages ---- */
 
+static int hex_of(char c)
+{
+	return c >= '0' && c <= '9'                     ? c - '0'
+	       : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
+							: -1;
+}
+
+/* False: no text that could be escaped so, or one with a zero in it. */
+static bool unescape(struct th_str s, struct th_buf *out)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		int byte = (uint8_t)s.ptr[i];
+
+		if (byte == '%') {
+			int high = i + 2 < s.len ? hex_of(s.ptr[i + 1]) : -1;
+			int low = high >= 0 ? hex_of(s.ptr[i + 2]) : -1;
+
+			if (low < 0)
+				return false;
+			byte = high * 16 + low;
+			i += 2;
+		}
+		if (!byte)
+			return false;
+		th_buf_add_char(out, (char)byte);
+	}
+	return !out->failed;
+}
+
+bool th_dbus_path(struct th_str address, struct th_buf *out)
+{
+	while (address.len) {
+		struct th_str keys = th_str_split(&address, ';');
+
+		if (!th_str_is(th_str_split(&keys, ':'), "unix"))
+			continue;
+		while (keys.len) {
+			struct th_str value = th_str_split(&keys, ',');
+
+			if (!th_str_is(th_str_split(&value, '='), "path"))
+				continue;
+			th_buf_clear(out);
+			if (value.len && value.ptr[0] == '/' && unescape(value, out))
+				return true;
+		}
+	}
+	return false;
+}
+
 int th_dbus_welcome(struct th_str bytes)
 {
 	struct th_str rest = bytes;

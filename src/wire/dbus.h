@@ -13,6 +13,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+/* The path of the socket that an address names, unescaped; of several the first that has one.
+ * False: it names none that fits in `out`. */
+bool th_dbus_path(struct th_str address, struct th_buf *out);
+
 /* What is said before the first message, in one go, and how the answer to it ends. */
 #define TH_DBUS_HELLO "\0AUTH EXTERNAL\r\nDATA\r\nBEGIN\r\n"
 #define TH_DBUS_HELLO_SIZE (sizeof(TH_DBUS_HELLO) - 1)

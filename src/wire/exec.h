@@ -133,6 +133,7 @@
 	F(exec_computer_start, int, height, "height", TH_NONEG, "desktop: pixels; 0: default") \
 	F(exec_computer_start, str, display, "display", 0, "x11: the display")                 \
 	F(exec_computer_start, str, xauthority, "xauthority", 0, "x11: its key file")          \
+	F(exec_computer_start, str, bus, "bus", 0, "x11: its accessibility bus")               \
 	F(exec_computer_start, str, parser, "parser", 0, "URL of an OmniParser server")        \
 	F(exec_computer_start, str, ocr, "ocr", 0, "program that reads pictures")              \
 	F(exec_computer_start, strs, start, "start", 0, "commands to start on a new desktop")

@@ -214,6 +214,45 @@ class Tree(house.House):
             x, y, w, h = e["box"]
             self.assertTrue(x >= 0 and y >= 0 and x + w <= 640 and y + h <= 400 and w > 40 and h > 15, e)
 
+    @unittest.skipUnless(all(map(shutil.which, ("Xvfb", "xprop", "zenity", "dbus-daemon"))) and
+                         os.path.exists("/usr/share/defaults/at-spi2/accessibility.conf"),
+                         "Xvfb, xprop, zenity and at-spi2-core are not here")
+    def test_what_a_display_says(self):
+        """The bus of a display that is there already, named by an address or by the display itself; without being named it is
+        left alone."""
+        reading, writing = os.pipe()
+        server = subprocess.Popen(["Xvfb", "-displayfd", str(writing), "-screen", "0", "640x400x24", "-nolisten", "tcp", "-noreset"],
+                                  pass_fds=[writing], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(lambda: (server.kill(), server.wait()))
+        os.close(writing)
+        with os.fdopen(reading) as number:
+            self.env["DISPLAY"] = ":" + number.readline().strip()
+        address = "unix:path=%s/bus" % self.folder
+        inside = dict(self.env, AT_SPI_BUS_ADDRESS=address)  # of the session; thole's own has no such word
+        bus = subprocess.Popen(["dbus-daemon", "--config-file=/usr/share/defaults/at-spi2/accessibility.conf", "--nofork",
+                                "--address", address], env=inside, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(lambda: (bus.kill(), bus.wait()))
+        self.wait_for(lambda: (self.folder / "bus").exists())
+        program = subprocess.Popen(["zenity", "--question", "--text=x", "--ok-label=Press"], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, env=inside)
+        self.addCleanup(lambda: (program.kill(), program.wait()))
+        named = '"Press"'
+
+        def marks(session, **computer):
+            (self.work / "x.yaml").write_text(json.dumps(
+                {"name": "x", "model": "omni+human/human", "workspace": str(self.work), "tools": [],
+                 "computer": {"kind": "x11", **computer}}))
+            return self.good("run", "-a", self.work / "x.yaml", "-s", session, "look", stdin="screenshot\ndone\n").err
+
+        self.wait_for(lambda: re.search(r"push button " + named, self.good(
+            "computer", "-c", "x11", "-s", "t", "tree", env=inside).out))
+        self.good("computer", "-s", "t", "end")
+        self.assertNotIn("push button", marks("none"))
+        self.assertNotIn("push button", marks("silent", bus="display"))
+        subprocess.run(["xprop", "-root", "-f", "AT_SPI_BUS", "8s", "-set", "AT_SPI_BUS", address], env=self.env, check=True)
+        self.assertRegex(marks("named", bus="display"), r"push button " + named)
+        self.assertRegex(marks("given", bus=address), r"push button " + named)
+
     @unittest.skipUnless(shutil.which("chromium") and shutil.which("dbus-daemon") and
                          os.path.exists("/usr/share/defaults/at-spi2/accessibility.conf"), "chromium and at-spi2-core are not here")
     def test_what_a_page_says(self):

@@ -361,6 +361,8 @@ static void test_agent_errors(void **state TH_UNUSED)
 		  "agents/x.yaml:4: computer.height must be at most 16384" },
 		{ "computer:\n  kind: desktop\n  display: ':0'\n",
 		  "agents/x.yaml:3: computer.display is only for x11" },
+		{ "computer:\n  kind: desktop\n  bus: display\n",
+		  "agents/x.yaml:3: computer.bus is only for x11" },
 		{ "computer:\n  kind: x11\n  ocr: bin/read\n",
 		  "agents/x.yaml:3: computer.ocr must be an absolute path" },
 		{ "computer:\n  kind: x11\n  start: [xterm]\n",

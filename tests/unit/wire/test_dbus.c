@@ -125,6 +125,44 @@ static void reads_the_welcome(void **state)
 	assert_int_equal(th_dbus_welcome(th_str_n(noise, sizeof(noise))), -1);
 }
 
+static void reads_addresses(void **state)
+{
+	static const struct {
+		const char *address, *path; /* NULL: none */
+	} rows[] = {
+		{ "unix:path=/run/user/7/at-spi/bus_0,guid=0a1b", "/run/user/7/at-spi/bus_0" },
+		{ "unix:guid=0a1b,path=/a", "/a" },
+		{ "tcp:host=localhost,port=1;unix:path=/b", "/b" },
+		{ "unix:path=/a%20b%2Fc%2c", "/a b/c," },
+		{ "unix:abstract=/a", NULL },
+		{ "unix:tmpdir=/a", NULL },
+		{ "tcp:path=/a", NULL },
+		{ "unix:path=", NULL },
+		{ "unix:path=a", NULL },
+		{ "unix:path=/a%2", NULL },
+		{ "unix:path=/a%2x", NULL },
+		{ "unix:path=/a%00b", NULL },
+		{ "/a", NULL },
+		{ ";;:,=%", NULL },
+		{ "", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		TH_CLEANUP(th_buf_deinit) struct th_buf path = TH_BUF_INIT(64);
+
+		assert_int_equal(th_dbus_path(th_str_of(rows[i].address), &path),
+				 rows[i].path != NULL);
+		if (rows[i].path)
+			assert_true(th_str_is(th_buf_str(&path), rows[i].path));
+	}
+	for (size_t more = 0; more <= 1; more++) { /* as long as there is room */
+		TH_CLEANUP(th_buf_deinit) struct th_buf path = TH_BUF_INIT(5 - more);
+
+		assert_int_equal(th_dbus_path(TH_STR("unix:path=/long"), &path), !more);
+	}
+}
+
 static void reads_arrays(void **state)
 {
 	static const char body[] = "\x10\0\0\0\0\0\0\0" /* 16 bytes, structs from 8 on */
@@ -158,7 +196,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writes_calls),    cmocka_unit_test(knows_how_long_a_message_is),
 		cmocka_unit_test(survives_damage), cmocka_unit_test(reads_the_welcome),
-		cmocka_unit_test(reads_arrays),
+		cmocka_unit_test(reads_arrays),    cmocka_unit_test(reads_addresses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
