@@ -22,7 +22,7 @@ struct th_loop {
 	uv_timer_t timer;
 	uv_prepare_t prepare;
 	uv_idle_t idle;
-	struct th_deferred queue; /* sentinel of a ring */
+	struct th_deferred queue, last; /* sentinels of rings */
 	uint64_t pass;
 	struct th_timer **heap; /* [1..heap_count], earliest first */
 	size_t heap_count, heap_cap;
@@ -62,7 +62,7 @@ void th_loop_defer(struct th_loop *l, struct th_deferred *d)
 	assert(d->fn);
 	if (d->next)
 		return;
-	ring_append(&l->queue, d);
+	ring_append(d->last ? &l->last : &l->queue, d);
 	uv_idle_start(&l->idle, on_idle);
 }
 
@@ -79,8 +79,10 @@ static void on_prepare(uv_prepare_t *prepare)
 	struct th_deferred later = { .prev = &later, .next = &later };
 
 	l->pass++;
-	while (l->queue.next != &l->queue) {
-		struct th_deferred *d = l->queue.next;
+	for (;;) {
+		struct th_deferred *d = l->queue.next != &l->queue ? l->queue.next : l->last.next;
+		if (d == &l->last)
+			break;
 		ring_unlink(d);
 		if (d->ran == l->pass) {
 			ring_append(&later, d);
@@ -92,9 +94,9 @@ static void on_prepare(uv_prepare_t *prepare)
 	while (later.next != &later) {
 		struct th_deferred *d = later.next;
 		ring_unlink(d);
-		ring_append(&l->queue, d);
+		ring_append(d->last ? &l->last : &l->queue, d);
 	}
-	if (l->queue.next == &l->queue)
+	if (l->queue.next == &l->queue && l->last.next == &l->last)
 		uv_idle_stop(&l->idle);
 }
 
@@ -243,6 +245,7 @@ enum th_code th_loop_new(struct th_loop **ret, struct th_err *err)
 	uv_prepare_start(&l->prepare, on_prepare);
 	uv_unref((uv_handle_t *)&l->prepare);
 	l->queue.prev = l->queue.next = &l->queue;
+	l->last.prev = l->last.next = &l->last;
 	l->armed_ms = UINT64_MAX;
 	*ret = l;
 	return TH_OK;

@@ -76,14 +76,15 @@ typedef void th_defer_fn(void *ctx);
 struct th_deferred {
 	th_defer_fn *fn;
 	void *ctx;
+	bool last;                       /* after all that are not */
 	struct th_deferred *prev, *next; /* private */
 	uint64_t ran;
 };
 
 /*
- * Queues `d` (again while queued: nothing).  Calls run in the order queued.  A call queued by
- * another call runs in the same iteration; one that queues itself runs in the next, and the loop
- * does not sleep in between.
+ * Queues `d` (again while queued: nothing).  Calls run in the order queued, those marked `last`
+ * when no other is left.  A call queued by another call runs in the same iteration; one that queues
+ * itself runs in the next, and the loop does not sleep in between.
  */
 void th_loop_defer(struct th_loop *l, struct th_deferred *d);
 void th_loop_undefer(struct th_loop *l, struct th_deferred *d); /* also when not queued */

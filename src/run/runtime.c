@@ -165,7 +165,8 @@ enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_
 	rt->config = options->config;
 	rt->no_sandbox = options->no_sandbox;
 	rt->program = options->program ? strdup(options->program) : NULL;
-	rt->flush = (struct th_deferred){ .fn = on_flush, .ctx = rt };
+	/* What this pass has still to say goes with it. */
+	rt->flush = (struct th_deferred){ .fn = on_flush, .ctx = rt, .last = true };
 	rt->reap = (struct th_deferred){ .fn = th_runtime_reap, .ctx = rt };
 	if (!rt->loop) {
 		code = th_loop_new(&rt->loop, err);

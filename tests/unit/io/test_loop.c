@@ -191,6 +191,31 @@ static void deferred_calls_run_once_and_before_sleeping(void **state)
 	assert_string_equal(order, "r12rrt");
 }
 
+static void on_sender(void *ctx)
+{
+	(void)ctx;
+	note("s");
+	th_loop_defer(loop, &second);
+}
+
+static void the_last_call_waits_for_the_others(void **state)
+{
+	struct th_deferred last = { .fn = on_repeating, .last = true },
+			   sender = { .fn = on_sender };
+	(void)state;
+	left = 2;
+	repeating = (struct th_deferred){ .fn = on_repeating, .last = true };
+	second = (struct th_deferred){ .fn = on_second };
+	th_loop_defer(loop, &repeating); /* once more in the next iteration, for itself */
+	th_loop_defer(loop, &sender);    /* what it queues also comes first */
+	th_loop_run(loop);
+	assert_string_equal(order, "s2rr");
+	th_loop_defer(loop, &last);
+	th_loop_undefer(loop, &last);
+	th_loop_run(loop);
+	assert_string_equal(order, "s2rr");
+}
+
 static void an_undeferred_call_does_not_run(void **state)
 {
 	(void)state;
@@ -383,6 +408,7 @@ int main(void)
 		T(a_repeating_timer_repeats_until_stopped),
 		T(many_timers_keep_their_order),
 		T(deferred_calls_run_once_and_before_sleeping),
+		T(the_last_call_waits_for_the_others),
 		T(an_undeferred_call_does_not_run),
 		T(polls_report_bytes_room_and_the_end),
 		T(a_regular_file_cannot_be_polled),
