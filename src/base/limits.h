@@ -99,6 +99,7 @@
 /* io */
 #define TH_HTTP_HEADER_MAX (64 * TH_KIB)
 #define TH_HTTP_BODY_MAX (64 * TH_MIB)
+#define TH_HTTP_READY_MAX 16 /* connections that are read or written in one pass of the loop */
 #define TH_WORKERS 4
 #define TH_CHILDREN_MAX 256
 

@@ -15,7 +15,11 @@
  * a deferred call, a cancel inside a callback only marks, and on_done is
  * called from outside curl.
  */
+#include <errno.h>
+#include <sys/epoll.h>
+
 #include "io/fetch_internal.h"
+#include "io/files.h"
 
 #define RECEIVE_SIZE 2048L /* curl's receive buffer of one request */
 #define UPLOAD_SIZE_MAX 65536L
@@ -384,6 +388,15 @@ enum th_code th_fetcher_new(struct th_loop *l, struct th_fetcher **ret, struct t
 	initialised = true;
 	struct th_fetcher *f = (struct th_fetcher *)th_alloc(sizeof(*f));
 	f->loop = l;
+	f->ready_fd = epoll_create1(EPOLL_CLOEXEC);
+	enum th_code code = f->ready_fd < 0
+				? th_fail_errno(err, errno, "watch descriptors")
+				: th_poll_new(l, f->ready_fd, th_fetch_on_ready, f, &f->ready, err);
+	if (code) {
+		th_fd_close(&f->ready_fd);
+		free(f);
+		return code;
+	}
 	f->slot_free = UINT32_MAX;
 	list_init(&f->pending);
 	list_init(&f->dead);
@@ -420,6 +433,8 @@ struct th_fetcher *th_fetcher_free(struct th_fetcher *f)
 		if (f->watches[i])
 			th_fetch_watch_free(f->watches[i]);
 	free(f->watches);
+	f->ready = th_poll_free(f->ready);
+	th_fd_close(&f->ready_fd);
 	free(f->slots);
 	free(f->url_checked);
 	free(f);

@@ -2,7 +2,14 @@
 /*
  * fetch_curl.c - what curl wants of the loop: descriptors watched, one timer,
  * requests added when it is not at work, and what is finished taken from it.
+ *
+ * The descriptors are in an epoll set of their own, which the loop watches as one: a pass takes so
+ * many of those that are ready and no more.  When a thousand answers come at once, the first of
+ * them are on their way through the store while the loop reads the next; otherwise all would wait
+ * for the last, send their next requests together, and be answered together again.
  */
+#include <errno.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,8 +23,9 @@
 struct th_fetch_watch {
 	struct th_fetcher *f;
 	struct th_fetch_lane *lane; /* that asked for it last */
-	struct th_poll *poll;
 	int fd;
+	uint32_t serial; /* what is said of another socket with this number is not taken for ours */
+	uint32_t events; /* of epoll; 0: not in the set */
 	bool connected;
 	bool wanted; /* curl asked for events; else it idles in the cache */
 };
@@ -26,17 +34,25 @@ struct th_fetch_watch {
 
 static void act(struct th_fetch_lane *lane, curl_socket_t fd, int events);
 
-static void on_watch(void *ctx, unsigned events)
+/* False: it cannot be watched. */
+static bool watch_set(struct th_fetch_watch *w, uint32_t events)
 {
-	struct th_fetch_watch *w = (struct th_fetch_watch *)ctx;
-	if (!w->wanted) { /* an idle connection was closed by the other end; curl will notice when
-			     it looks */
-		th_poll_set(w->poll, 0);
-		return;
-	}
-	act(w->lane, w->fd,
-	    (events & TH_POLL_READ ? CURL_CSELECT_IN : 0) |
-		(events & TH_POLL_WRITE ? CURL_CSELECT_OUT : 0));
+	struct th_fetcher *f = w->f;
+	struct epoll_event ev = { .events = events,
+				  .data.u64 = (uint64_t)w->serial << 32 | (uint32_t)w->fd };
+	int op = !events ? EPOLL_CTL_DEL : w->events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+
+	if (events == w->events)
+		return true;
+	/* A socket that curl has closed is in the set no more. */
+	if (epoll_ctl(f->ready_fd, op, w->fd, &ev) != 0 && events &&
+	    epoll_ctl(f->ready_fd, errno == ENOENT ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, w->fd, &ev) !=
+		0)
+		return false;
+	f->watched += (events != 0) - (w->events != 0);
+	w->events = events;
+	th_poll_set(f->ready, f->watched ? TH_POLL_READ : 0);
+	return true;
 }
 
 static struct th_fetch_watch *watch_of(struct th_fetcher *f, int fd)
@@ -55,16 +71,45 @@ static struct th_fetch_watch *watch_new(struct th_fetcher *f, int fd)
 		f->watch_count = count;
 	}
 	struct th_fetch_watch *w = (struct th_fetch_watch *)th_alloc(sizeof(*w));
-	*w = (struct th_fetch_watch){ .f = f, .fd = fd };
+	*w = (struct th_fetch_watch){ .f = f, .fd = fd, .serial = ++f->serial };
 	f->watches[fd] = w;
 	return w;
 }
 
 void th_fetch_watch_free(struct th_fetch_watch *w)
 {
+	(void)watch_set(w, 0);
 	w->f->watches[w->fd] = NULL;
-	th_poll_free(w->poll);
 	free(w);
+}
+
+static void on_watch(struct th_fetch_watch *w, uint32_t events)
+{
+	if (!w->wanted) { /* an idle connection was closed by the other end; curl will notice when
+			     it looks */
+		(void)watch_set(w, 0);
+		return;
+	}
+	/* An error is for whoever reads or writes next to find. */
+	if (events & (EPOLLERR | EPOLLHUP))
+		events |= events & EPOLLERR ? EPOLLIN | EPOLLOUT : w->events;
+	act(w->lane, w->fd,
+	    (events & EPOLLIN ? CURL_CSELECT_IN : 0) | (events & EPOLLOUT ? CURL_CSELECT_OUT : 0));
+}
+
+void th_fetch_on_ready(void *ctx, unsigned events)
+{
+	struct th_fetcher *f = (struct th_fetcher *)ctx;
+	struct epoll_event list[TH_HTTP_READY_MAX];
+	int count = epoll_wait(f->ready_fd, list, TH_HTTP_READY_MAX, 0);
+	(void)events;
+
+	for (int i = 0; i < count; i++) {
+		struct th_fetch_watch *w = watch_of(f, (int)(uint32_t)list[i].data.u64);
+
+		if (w && w->events && w->serial == list[i].data.u64 >> 32)
+			on_watch(w, list[i].events);
+	}
 }
 
 static struct th_fetch *fetch_of(CURL *easy)
@@ -88,22 +133,21 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *as
 			th_fetch_watch_free(w);
 		} else {
 			w->wanted = false;
-			if (th_poll_get(w->poll) & TH_POLL_WRITE)
-				th_poll_set(w->poll, TH_POLL_READ);
+			if (w->events & EPOLLOUT)
+				(void)watch_set(w, EPOLLIN);
 		}
 		return 0;
 	}
 	if (!w)
 		w = watch_new(f, fd);
-	if (!w->poll && th_poll_new(f->loop, fd, on_watch, w, &w->poll, NULL))
-		return -1;
 	w->lane = lane;
 	w->wanted = true;
 	if (!w->connected) /* CURLINFO_ACTIVESOCKET would search all connections */
 		w->connected = fetch_of(easy)->connected;
-	th_poll_set(w->poll, (what & CURL_POLL_IN ? TH_POLL_READ : 0u) |
-				 (what & CURL_POLL_OUT ? TH_POLL_WRITE : 0u));
-	return 0;
+	return watch_set(w, (what & CURL_POLL_IN ? EPOLLIN : 0u) |
+				(what & CURL_POLL_OUT ? EPOLLOUT : 0u))
+		   ? 0
+		   : -1;
 }
 
 curl_socket_t th_fetch_open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *a)
@@ -112,12 +156,12 @@ curl_socket_t th_fetch_open_socket(void *ctx, curlsocktype purpose, struct curl_
 	int fd = socket(a->family, a->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->protocol);
 	struct th_fetch_watch *w = fd >= 0 ? watch_of(f, fd) : NULL;
 	(void)purpose;
-	if (w && w->poll) {
+	if (w && w->events) {
 		/* curl still takes this number for registered, but that was another socket. */
-		unsigned events = th_poll_get(w->poll);
-		w->poll = th_poll_free(w->poll);
-		if (th_poll_new(f->loop, fd, on_watch, w, &w->poll, NULL) == TH_OK)
-			th_poll_set(w->poll, events);
+		uint32_t wanted = w->events;
+		(void)watch_set(w, 0);
+		w->serial = ++f->serial;
+		(void)watch_set(w, wanted);
 	}
 	return fd < 0 ? CURL_SOCKET_BAD : fd;
 }

@@ -84,6 +84,10 @@ struct th_fetcher {
 	uint32_t slot_count, slot_free, count;
 	struct th_fetch_watch **watches; /* by descriptor */
 	size_t watch_count;
+	int ready_fd; /* the epoll set of curl's descriptors */
+	struct th_poll *ready;
+	size_t watched;                         /* descriptors in it */
+	uint32_t serial;                        /* of the last watch */
 	struct th_fetch pending, dead, uploads; /* sentinels */
 	struct th_fetch *spares;
 	size_t spare_count;
@@ -125,6 +129,8 @@ void th_fetch_describe(const struct th_fetch *x, enum th_fetch_end end, CURLcode
 void th_fetch_watch_free(struct th_fetch_watch *w);
 curl_socket_t th_fetch_open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *a);
 int th_fetch_close_socket(void *ctx, curl_socket_t fd);
+/* f->ready: what has come on some of them, TH_HTTP_READY_MAX at most. */
+void th_fetch_on_ready(void *ctx, unsigned events);
 /* f->kick: adds what is pending to curl. */
 void th_fetch_on_kick(void *ctx);
 /* NULL: out of memory. */

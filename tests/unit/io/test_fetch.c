@@ -10,6 +10,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -1036,6 +1037,60 @@ static void nonsense_is_refused_at_once(void **state)
 	assert_int_equal(th_fetch_count(fetcher), 0);
 }
 
+static sem_t gate, said;
+
+static void serve_at_the_gate(int fd, int nth)
+{
+	(void)nth;
+	if (!hear(fd))
+		return;
+	sem_wait(&gate);
+	say(fd, OK_HEAD "Content-Length: 5\r\n\r\nhello");
+	sem_post(&said);
+	wait_for_close(fd);
+}
+
+static int all_done;
+
+static void on_done_count(void *ctx, const struct th_fetch_result *result)
+{
+	(void)ctx;
+	assert_int_equal(result->end, TH_FETCH_OK);
+	all_done++;
+}
+
+static void a_pass_takes_so_many_answers(void **state)
+{
+	enum { COUNT = TH_HTTP_READY_MAX + 1 };
+	struct th_fetch_request r = request_of(&o);
+	struct th_fetch_id id;
+	(void)state;
+	sem_init(&gate, 0, 0);
+	sem_init(&said, 0, 0);
+	all_done = 0;
+	serve = serve_at_the_gate;
+	r.on_head = NULL;
+	r.on_header = NULL;
+	r.on_data = NULL;
+	r.on_done = on_done_count;
+	for (int i = 0; i < COUNT; i++)
+		assert_int_equal(th_fetch_start(fetcher, &r, &id, &err), TH_OK);
+	while (requests < COUNT)
+		th_loop_pass(loop);
+	for (int i = 0; i < 3; i++)
+		th_loop_pass(loop);
+	for (int i = 0; i < COUNT; i++)
+		sem_post(&gate);
+	for (int i = 0; i < COUNT; i++)
+		sem_wait(&said);
+	th_loop_pass(loop);
+	assert_int_equal(all_done, TH_HTTP_READY_MAX);
+	th_loop_pass(loop);
+	assert_int_equal(all_done, COUNT);
+	sem_destroy(&gate);
+	sem_destroy(&said);
+}
+
 static void a_proxy_comes_from_the_environment(void **state)
 {
 	struct th_fetch_request r = request_of(&o);
@@ -1112,6 +1167,7 @@ int main(void)
 		T(the_end_of_one_may_start_another),
 		T(freeing_the_fetcher_ends_what_runs),
 		T(nonsense_is_refused_at_once),
+		T(a_pass_takes_so_many_answers),
 		T(a_proxy_comes_from_the_environment),
 		T(a_unix_socket_can_be_the_host),
 	};
