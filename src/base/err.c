@@ -9,6 +9,8 @@
 
 #include "base/text.h"
 
+#define SMALL_MAX 1024 /* bytes; glibc's lists go that far */
+
 /* Makes `msg` what err.h promises: valid UTF-8 on one line.  `cut`: its end was cut off, so that
  * an unfinished character there is dropped, not replaced. */
 static void msg_clean(char *msg, size_t len, bool cut)
@@ -127,9 +129,21 @@ static void oom_stop(size_t size)
 	abort(); /* the hook broke its promise */
 }
 
+/* calloc takes nothing from the lists that a thread keeps of what it has freed, and free fills them
+ * all the same: small pieces go by malloc. */
+static void *zeroed(size_t size)
+{
+	void *ptr;
+
+	if (size > SMALL_MAX)
+		return calloc(1, size);
+	ptr = malloc(size ? size : 1);
+	return ptr ? memset(ptr, 0, size) : NULL;
+}
+
 void *th_alloc(size_t size)
 {
-	void *ptr = calloc(1, size ? size : 1);
+	void *ptr = zeroed(size);
 
 	if (!ptr)
 		oom_stop(size);
@@ -149,7 +163,7 @@ void *th_try_alloc(size_t size)
 	if (atomic_load_explicit(&fail_at, memory_order_relaxed) > 0 &&
 	    atomic_fetch_sub(&fail_at, 1) == 1)
 		return NULL;
-	return calloc(1, size ? size : 1);
+	return zeroed(size);
 }
 
 void *th_try_realloc(void *ptr, size_t size)

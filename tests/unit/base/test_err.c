@@ -147,6 +147,23 @@ static void out_of_memory(void **state)
 	assert_null(ptr);
 }
 
+/* Also memory that was used before. */
+static void allocates_zeroes(void **state)
+{
+	(void)state;
+	for (size_t size = 1; size < 2100; size += size < 1000 ? 83 : 1) {
+		for (int round = 0; round < 4; round++) {
+			uint8_t *ptr = round % 2 ? th_alloc(size) : th_try_alloc(size);
+
+			assert_non_null(ptr);
+			for (size_t i = 0; i < size; i++)
+				assert_int_equal(ptr[i], 0);
+			memset(ptr, 0xa5, size);
+			free(ptr);
+		}
+	}
+}
+
 static void allocates(void **state)
 {
 	char *ptr = th_alloc(100);
@@ -189,6 +206,7 @@ int main(void)
 		cmocka_unit_test(codes),
 		cmocka_unit_test(out_of_memory),
 		cmocka_unit_test(allocates),
+		cmocka_unit_test(allocates_zeroes),
 		cmocka_unit_test(fails_on_demand),
 	};
 
