@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CAP_MIN 64 /* the first allocation, so that small buffers grow once */
+/* The first allocation and the second: what does not stay small is a piece of JSON, mostly. */
+#define CAP_MIN ((size_t)64)
+#define CAP_MORE ((size_t)512)
 
 void th_buf_init(struct th_buf *b, size_t size_max)
 {
@@ -55,7 +57,7 @@ static bool grow(struct th_buf *b, size_t more)
 		return false;
 	}
 	cap = b->cap > SIZE_MAX / 2 ? SIZE_MAX : b->cap * 2;
-	cap = TH_MAX(cap, (size_t)CAP_MIN);
+	cap = TH_MAX(cap, b->cap ? CAP_MORE : CAP_MIN);
 	cap = TH_MIN(TH_MAX(cap, b->len + more), b->max);
 	if (cap == 0) /* nothing may be put in, nor is */
 		return true;
