@@ -341,7 +341,7 @@ static void set_default(const struct th_field *f, void *out)
 
 static bool field_is(const struct th_field *f, struct th_str name)
 {
-	return strlen(f->name) == name.len && !memcmp(f->name, name.ptr, name.len);
+	return name.len && f->name[0] == name.ptr[0] && th_str_is(name, f->name);
 }
 
 /* Index of the field `name`, or t->count.  Members tend to come in the table's order: `hint`. */
@@ -403,12 +403,12 @@ static enum th_code parse_object(const struct parser *p, const struct at *at,
 		if (code != TH_OK)
 			return code;
 	}
-	for (size_t i = 0; i < t->count; i++) {
-		struct at member = { .up = at, .name = th_str_of(t->fields[i].name) };
+	for (size_t i = 0; i < t->count; i++)
+		if ((t->fields[i].flags & TH_REQ) && !seen[i]) {
+			struct at member = { .up = at, .name = th_str_of(t->fields[i].name) };
 
-		if ((t->fields[i].flags & TH_REQ) && !seen[i])
 			return fail_at(p, &member, TH_EUSAGE, "is missing");
-	}
+		}
 	return TH_OK;
 }
 
@@ -536,7 +536,7 @@ void th_table_print(const struct th_table *t, const void *in, struct th_jw *w)
 
 		if (!(f->flags & (TH_REQ | TH_EMIT)) && is_empty(f, in))
 			continue;
-		th_jw_key(w, th_str_of(f->name));
+		th_jw_name(w, th_str_of(f->name));
 		print_field(f, in, w);
 	}
 	th_jw_object_end(w);

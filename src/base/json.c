@@ -112,6 +112,32 @@ static const char *skip_string(const char *p, const char *end)
 
 /* ---- reading ---- */
 
+/* How many opening brackets there are, also in strings. */
+static size_t brackets(struct th_str text)
+{
+	const char *p = text.ptr, *end = p + text.len;
+	size_t count = 0;
+
+#ifdef __SSE2__
+	__m128i sums = _mm_setzero_si128();
+
+	for (; end - p >= 16; p += 16) {
+		/* 0x20 makes { of [, and of nothing else that JSON knows. */
+		__m128i low = _mm_or_si128(_mm_loadu_si128((const __m128i *)(const void *)p),
+					   _mm_set1_epi8(0x20));
+		__m128i ones =
+		    _mm_and_si128(_mm_cmpeq_epi8(low, _mm_set1_epi8('{')), _mm_set1_epi8(1));
+
+		sums = _mm_add_epi64(sums, _mm_sad_epu8(ones, _mm_setzero_si128()));
+	}
+	count = (size_t)_mm_cvtsi128_si64(sums) +
+		(size_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(sums, sums));
+#endif
+	for (; p < end; p++)
+		count += *p == '[' || *p == '{';
+	return count;
+}
+
 /* Brackets outside of strings, on any bytes.  yyjson itself needs no stack, but everybody who
  * walks a document does. */
 static bool depth_fits(struct th_str text)
@@ -119,7 +145,7 @@ static bool depth_fits(struct th_str text)
 	const char *p = text.ptr, *end = p + text.len;
 	size_t depth = 0;
 
-	if (text.len <= TH_JSON_DEPTH_MAX)
+	if (text.len <= TH_JSON_DEPTH_MAX || brackets(text) <= TH_JSON_DEPTH_MAX)
 		return true;
 	while ((p = skip_to(p, end, STOP_NEST)) < end) {
 		char c = *p++;
@@ -305,11 +331,6 @@ bool th_json_is_null(const struct th_json *v)
 	return !v || yyjson_is_null(val(v));
 }
 
-const struct th_json *th_json_get(const struct th_json *v, const char *key)
-{
-	return th_json_getn(v, th_str_of(key));
-}
-
 const struct th_json *th_json_getn(const struct th_json *v, struct th_str key)
 {
 	return json(yyjson_obj_getn(val(v), key.ptr ? key.ptr : "", key.len));
@@ -372,16 +393,6 @@ double th_json_num(const struct th_json *v, double otherwise)
 bool th_json_bool(const struct th_json *v, bool otherwise)
 {
 	return yyjson_is_bool(val(v)) ? yyjson_get_bool(val(v)) : otherwise;
-}
-
-struct th_str th_json_get_str(const struct th_json *v, const char *key)
-{
-	return th_json_str(th_json_get(v, key));
-}
-
-int64_t th_json_get_int(const struct th_json *v, const char *key, int64_t otherwise)
-{
-	return th_json_int(th_json_get(v, key), otherwise);
 }
 
 struct th_json_iter th_json_iter(const struct th_json *v)
@@ -629,6 +640,22 @@ static void add_str(struct th_buf *out, struct th_str s)
 	th_buf_add_char(out, '"');
 }
 
+void th_jw_name(struct th_jw *w, struct th_str name)
+{
+	size_t len = name.len + 3 + w->comma;
+	char *p = th_buf_grow(w->out, len);
+
+	if (p) {
+		if (w->comma)
+			*p++ = ',';
+		*p++ = '"';
+		memcpy(p, name.ptr, name.len);
+		memcpy(p + name.len, "\":", 2);
+		th_buf_grown(w->out, len);
+	}
+	w->comma = false;
+}
+
 void th_jw_key(struct th_jw *w, struct th_str key)
 {
 	comma(w);
@@ -747,42 +774,6 @@ static void add_json(struct th_jw *w, yyjson_val *v)
 void th_jw_json(struct th_jw *w, const struct th_json *v)
 {
 	add_json(w, val(v));
-}
-
-void th_jw_kstr(struct th_jw *w, const char *key, struct th_str s)
-{
-	th_jw_key(w, th_str_of(key));
-	th_jw_str(w, s);
-}
-
-void th_jw_kint(struct th_jw *w, const char *key, int64_t v)
-{
-	th_jw_key(w, th_str_of(key));
-	th_jw_int(w, v);
-}
-
-void th_jw_kuint(struct th_jw *w, const char *key, uint64_t v)
-{
-	th_jw_key(w, th_str_of(key));
-	th_jw_uint(w, v);
-}
-
-void th_jw_kbool(struct th_jw *w, const char *key, bool v)
-{
-	th_jw_key(w, th_str_of(key));
-	th_jw_bool(w, v);
-}
-
-void th_jw_kraw(struct th_jw *w, const char *key, struct th_str text)
-{
-	th_jw_key(w, th_str_of(key));
-	th_jw_raw(w, text);
-}
-
-void th_jw_kreal(struct th_jw *w, const char *key, double v)
-{
-	th_jw_key(w, th_str_of(key));
-	th_jw_real(w, v);
 }
 
 /* ---- verbatim pieces: total on any bytes ---- */
@@ -1072,8 +1063,11 @@ bool th_json_unescape(struct th_str raw, struct th_buf *out)
 /* Whether a raw key means `key`, escaped or not, as the parser would have it. */
 static bool raw_key_is(struct th_str raw, struct th_str key)
 {
+	/* An escape is longer than what it means. */
+	if (raw.len < key.len || (raw.len == key.len && memcmp(raw.ptr, key.ptr, key.len) != 0))
+		return false;
 	if (th_str_find_char(raw, '\\') < 0)
-		return th_str_eq(raw, key);
+		return raw.len == key.len;
 
 	struct th_buf plain = TH_BUF_INIT(raw.len);
 	bool same = unescape(raw, &plain) && th_str_eq(th_buf_str(&plain), key);
@@ -1082,14 +1076,31 @@ static bool raw_key_is(struct th_str raw, struct th_str key)
 	return same;
 }
 
-struct th_str th_json_raw_get(struct th_str object, const char *key)
+struct th_str th_json_raw_getn(struct th_str object, struct th_str key)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(object);
 
 	while (it.object && th_json_raw_next(&it))
-		if (raw_key_is(it.key, th_str_of(key)))
+		if (raw_key_is(it.key, key))
 			return it.val;
 	return (struct th_str){ NULL, 0 };
+}
+
+void th_json_raw_gets(struct th_str object, size_t count, const char *const keys[],
+		      struct th_str values[])
+{
+	struct th_json_raw_iter it = th_json_raw_iter(object);
+	size_t left = count;
+
+	for (size_t i = 0; i < count; i++)
+		values[i] = (struct th_str){ NULL, 0 };
+	while (left > 0 && it.object && th_json_raw_next(&it))
+		for (size_t i = 0; i < count; i++)
+			if (!values[i].ptr && raw_key_is(it.key, th_str_of(keys[i]))) {
+				values[i] = it.val;
+				left--;
+				break;
+			}
 }
 
 /* ---- a number for str.h, by the reader that no locale changes ---- */

@@ -50,8 +50,12 @@ bool th_json_is_array(const struct th_json *v);
 bool th_json_is_null(const struct th_json *v); /* null or absent */
 
 /* Member of an object; NULL when there is none or `v` is no object. */
-const struct th_json *th_json_get(const struct th_json *v, const char *key);
 const struct th_json *th_json_getn(const struct th_json *v, struct th_str key);
+static inline const struct th_json *th_json_get(const struct th_json *v, const char *key)
+{
+	return th_json_getn(v, th_str_of(key)); /* here, where its length is known */
+}
+
 const struct th_json *th_json_at(const struct th_json *v, size_t index); /* of an array; O(index) */
 size_t th_json_count(const struct th_json *v); /* elements or members, else 0 */
 
@@ -63,8 +67,15 @@ double th_json_num(const struct th_json *v, double otherwise);
 bool th_json_bool(const struct th_json *v, bool otherwise);
 
 /* Shorthand for th_json_xxx(th_json_get(v, key)). */
-struct th_str th_json_get_str(const struct th_json *v, const char *key);
-int64_t th_json_get_int(const struct th_json *v, const char *key, int64_t otherwise);
+static inline struct th_str th_json_get_str(const struct th_json *v, const char *key)
+{
+	return th_json_str(th_json_get(v, key));
+}
+
+static inline int64_t th_json_get_int(const struct th_json *v, const char *key, int64_t otherwise)
+{
+	return th_json_int(th_json_get(v, key), otherwise);
+}
 
 /* Walks members or elements in order: while (th_json_next(&it)) use it.key, it.val. */
 struct th_json_iter {
@@ -104,6 +115,7 @@ void th_jw_object_end(struct th_jw *w);
 void th_jw_array(struct th_jw *w);
 void th_jw_array_end(struct th_jw *w);
 void th_jw_key(struct th_jw *w, struct th_str key);
+void th_jw_name(struct th_jw *w, struct th_str name); /* a key of ours: not escaped */
 void th_jw_str(struct th_jw *w, struct th_str s);
 void th_jw_int(struct th_jw *w, int64_t v);
 void th_jw_uint(struct th_jw *w, uint64_t v);
@@ -112,13 +124,43 @@ void th_jw_bool(struct th_jw *w, bool v);
 void th_jw_null(struct th_jw *w);
 void th_jw_raw(struct th_jw *w, struct th_str json); /* valid JSON, verbatim */
 void th_jw_json(struct th_jw *w, const struct th_json *v);
-/* key and value in one */
-void th_jw_kstr(struct th_jw *w, const char *key, struct th_str s);
-void th_jw_kint(struct th_jw *w, const char *key, int64_t v);
-void th_jw_kuint(struct th_jw *w, const char *key, uint64_t v);
-void th_jw_kbool(struct th_jw *w, const char *key, bool v);
-void th_jw_kraw(struct th_jw *w, const char *key, struct th_str json);
-void th_jw_kreal(struct th_jw *w, const char *key, double v);
+
+/* A name and its value in one. */
+static inline void th_jw_kstr(struct th_jw *w, const char *name, struct th_str s)
+{
+	th_jw_name(w, th_str_of(name));
+	th_jw_str(w, s);
+}
+
+static inline void th_jw_kint(struct th_jw *w, const char *name, int64_t v)
+{
+	th_jw_name(w, th_str_of(name));
+	th_jw_int(w, v);
+}
+
+static inline void th_jw_kuint(struct th_jw *w, const char *name, uint64_t v)
+{
+	th_jw_name(w, th_str_of(name));
+	th_jw_uint(w, v);
+}
+
+static inline void th_jw_kbool(struct th_jw *w, const char *name, bool v)
+{
+	th_jw_name(w, th_str_of(name));
+	th_jw_bool(w, v);
+}
+
+static inline void th_jw_kraw(struct th_jw *w, const char *name, struct th_str json)
+{
+	th_jw_name(w, th_str_of(name));
+	th_jw_raw(w, json);
+}
+
+static inline void th_jw_kreal(struct th_jw *w, const char *name, double v)
+{
+	th_jw_name(w, th_str_of(name));
+	th_jw_real(w, v);
+}
 
 /* Appends `s` as a JSON string's inside, without the quotes. */
 void th_json_escape(struct th_buf *out, struct th_str s);
@@ -127,7 +169,15 @@ void th_json_escape(struct th_buf *out, struct th_str s);
  * Verbatim pieces: for text that th_json_parse has accepted (or that we wrote
  * ourselves).  On other text they return absent, never read outside it.
  */
-struct th_str th_json_raw_get(struct th_str object, const char *key); /* the value's own bytes */
+struct th_str th_json_raw_getn(struct th_str object, struct th_str key);
+static inline struct th_str th_json_raw_get(struct th_str object, const char *key)
+{
+	return th_json_raw_getn(object, th_str_of(key)); /* the value's own bytes */
+}
+
+/* Several members in one pass: values[i] is that of keys[i], or absent. */
+void th_json_raw_gets(struct th_str object, size_t count, const char *const keys[],
+		      struct th_str values[]);
 struct th_json_raw_iter {
 	struct th_str rest, key, val; /* key is raw, still escaped, without quotes */
 	bool object, started;

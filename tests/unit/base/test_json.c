@@ -437,6 +437,28 @@ static void writes(void **state)
 	th_buf_deinit(&b);
 }
 
+/* A name goes in whole, or not at all. */
+static void name_at_the_maximum(void **state)
+{
+	(void)state;
+	for (size_t max = 0; max < 16; max++) {
+		struct th_buf b = TH_BUF_INIT(max);
+		struct th_jw w = th_jw(&b);
+
+		th_jw_object(&w);
+		th_jw_name(&w, TH_STR("ab"));
+		th_jw_int(&w, 1);
+		th_jw_name(&w, TH_STR("cd"));
+		th_jw_int(&w, 2);
+		assert_int_equal(b.failed, max < 14);
+		assert_true(b.len <= max);
+		if (max >= 12)
+			assert_is(th_str_sub(th_buf_str(&b), 0, 13),
+				  max < 13 ? "{\"ab\":1" : "{\"ab\":1,\"cd\":");
+		th_buf_deinit(&b);
+	}
+}
+
 static void writes_reals(void **state)
 {
 	static const double odd[] = {
@@ -656,6 +678,34 @@ static void cuts_verbatim(void **state)
 	assert_null(th_json_raw_get(TH_STR("\"a\""), "a").ptr);
 	assert_null(th_json_raw_get((struct th_str){ NULL, 0 }, "a").ptr);
 	assert_is(th_json_raw_get(TH_STR("{\"\":5}"), ""), "5");
+}
+
+/* As each by itself. */
+static void cuts_several(void **state)
+{
+	static const char *const keys[] = { "z", "n", "c", "a", "" };
+	static const char *const texts[] = {
+		"{\"a\":1,\"\\u0063\":\"x\",\"a\":2,\"n\":null,\"c\":3,\"\":[4]}",
+		"{\"a\":1,\"n\":2,\"c\":",
+		"{\"n\":{\"a\":1}}",
+		"[\"a\",1]",
+		"{}",
+		"",
+	};
+	struct th_str found[TH_COUNT(keys)];
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(texts); i++) {
+		struct th_str text = th_str_of(texts[i]);
+
+		th_json_raw_gets(text, TH_COUNT(keys), keys, found);
+		for (size_t k = 0; k < TH_COUNT(keys); k++) {
+			struct th_str one = th_json_raw_get(text, keys[k]);
+
+			assert_ptr_equal(found[k].ptr, one.ptr);
+			assert_int_equal(found[k].len, one.len);
+		}
+	}
 }
 
 /* Text that is no JSON: absent, and the walk ends. */
@@ -907,11 +957,13 @@ int main(void)
 		cmocka_unit_test(equals),
 		cmocka_unit_test(equals_in_time),
 		cmocka_unit_test(writes),
+		cmocka_unit_test(name_at_the_maximum),
 		cmocka_unit_test(writes_reals),
 		cmocka_unit_test(replaces_bad_bytes),
 		cmocka_unit_test(strings_round_trip),
 		cmocka_unit_test(documents_round_trip),
 		cmocka_unit_test(cuts_verbatim),
+		cmocka_unit_test(cuts_several),
 		cmocka_unit_test(raw_on_nonsense),
 		cmocka_unit_test(walks),
 		cmocka_unit_test(raw_depth_limit),
