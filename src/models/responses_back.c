@@ -174,12 +174,15 @@ static const struct th_tool_native *native_tool(const struct th_request_options 
 /* The operation of such a call, in `a`; .ptr NULL: it is none. */
 static struct th_str patch_of(const struct th_writer *x, struct th_str item, struct th_arena *a)
 {
-	struct th_str type = th_writer_raw_str(item, "type"), ret = { NULL, 0 };
+	struct th_str type, ret = { NULL, 0 };
 	struct th_json_doc *doc = NULL;
 
+	if (!native_tool(x->o, TH_NATIVE_PATCH))
+		return ret;
+	type = th_writer_raw_str(item, "type");
 	if ((!th_str_is(type, "function_call") && !th_str_is(type, "custom_tool_call")) ||
 	    !th_str_ieq(th_writer_raw_str(item, "name"), TH_STR("apply_patch")) ||
-	    !native_tool(x->o, TH_NATIVE_PATCH) || th_json_parse(item, &doc, NULL))
+	    th_json_parse(item, &doc, NULL))
 		return ret;
 	if (th_native_of(th_json_root(doc), a) == TH_NATIVE_PATCH)
 		ret = th_native_operation(th_json_root(doc), a);
@@ -239,7 +242,8 @@ static void put_given(struct th_writer *x, struct th_str item)
 
 enum th_code th_writer_item(struct th_writer *x, struct th_str items, struct th_str item)
 {
-	const struct item_kind *kind = item_kind(th_writer_raw_str(item, "type"));
+	struct th_str type = th_writer_raw_str(item, "type");
+	const struct item_kind *kind = item_kind(type);
 	struct place place = place_of(x->o, items, item);
 
 	if (!item.len || item.ptr[0] != '{')
@@ -248,7 +252,7 @@ enum th_code th_writer_item(struct th_writer *x, struct th_str items, struct th_
 		put_given(x, item);
 	else if (put_patch(x, item))
 		return TH_OK;
-	else if (!is_reasoning(item) || (is_readable(x->o, item) && place.followed))
+	else if (!th_str_is(type, "reasoning") || (is_readable(x->o, item) && place.followed))
 		put_item(x, item, kind, place.orphaned);
 	return TH_OK;
 }

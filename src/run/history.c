@@ -369,14 +369,16 @@ static void begin_tail(struct th_history *h)
 
 static enum th_code add_answer(struct th_history *h, const struct th_event *ev, struct th_err *err)
 {
-	struct th_str items = th_json_raw_get(ev->data, "items");
-	struct th_group g = { .kind = TH_GROUP_ANSWER,
-			      .items = items,
-			      .raw = th_json_raw_get(ev->data, "raw") };
+	static const char *const keys[] = { "items", "raw" };
+	struct th_str found[TH_COUNT(keys)], items;
+	struct th_group g = { .kind = TH_GROUP_ANSWER };
 	struct th_buf text;
 	struct th_next next;
 	enum th_code code;
 
+	th_json_raw_gets(ev->data, TH_COUNT(keys), keys, found);
+	g.items = items = found[0];
+	g.raw = found[1];
 	th_buf_init_try(&text, TH_ANSWER_MAX);
 	th_arena_reset(&h->waiting);
 	code = th_plan_answer(items, &h->waiting, &text, &next, err);
@@ -471,14 +473,17 @@ static enum th_code add_outcome(struct th_history *h, const struct th_json *data
 
 static enum th_code take_speaker(struct th_history *h, struct th_str data, struct th_err *err)
 {
-	struct th_str choice = th_json_raw_get(data, "choice");
+	static const char *const keys[] = { "choice", "agent" };
+	struct th_str found[TH_COUNT(keys)], choice;
 	struct th_buf agent;
 	int64_t at = 0;
 
+	th_json_raw_gets(data, TH_COUNT(keys), keys, found);
+	choice = found[0];
 	if (choice.len && (!th_str_i64(choice, &at) || at < 0 || at > TH_FALLBACK_MAX))
 		return th_fail(err, TH_EPROTO, "there is no such model in the agent's list");
 	th_buf_init_try(&agent, TH_EVENT_DATA_MAX);
-	if (!th_json_unescape(th_json_raw_get(data, "agent"), &agent))
+	if (!th_json_unescape(found[1], &agent))
 		th_buf_clear(&agent);
 	if (h->options->who)
 		h->options->who(h->options->who_ctx, th_buf_str(&agent), (size_t)at, &h->asks);
