@@ -200,6 +200,40 @@ static void *try_realloc(void *ctx, void *ptr, size_t old_size, size_t size)
 
 static const yyjson_alc try_alc = { try_malloc, try_realloc, alc_free, NULL };
 
+static bool in_room(const struct th_json_room *r, const void *ptr)
+{
+	return (uintptr_t)ptr - (uintptr_t)r->bytes < sizeof(r->bytes);
+}
+
+static void *room_malloc(void *ctx, size_t size)
+{
+	struct th_json_room *r = ctx;
+	size_t left = sizeof(r->bytes) - r->used;
+	char *ptr = r->bytes + r->used;
+
+	if (size > left)
+		return r->may_fail ? th_try_realloc(NULL, size) : th_realloc(NULL, size);
+	r->used += TH_MIN((size + 15) & ~(size_t)15, left);
+	return ptr;
+}
+
+static void *room_realloc(void *ctx, void *ptr, size_t old_size, size_t size)
+{
+	struct th_json_room *r = ctx;
+	void *to;
+
+	if (!in_room(r, ptr))
+		return r->may_fail ? th_try_realloc(ptr, size) : th_realloc(ptr, size);
+	to = room_malloc(r, size); /* what it had is not used again */
+	return to ? memcpy(to, ptr, TH_MIN(old_size, size)) : NULL;
+}
+
+static void room_free(void *ctx, void *ptr)
+{
+	if (!in_room(ctx, ptr))
+		free(ptr);
+}
+
 #define EXCERPT_MAX 40
 
 static enum th_code parse_fail(struct th_str text, const yyjson_read_err *e, struct th_err *err)
@@ -255,6 +289,16 @@ enum th_code th_json_parse(struct th_str text, struct th_json_doc **ret, struct 
 enum th_code th_json_try_parse(struct th_str text, struct th_json_doc **ret, struct th_err *err)
 {
 	return parse(text, &try_alc, ret, err);
+}
+
+enum th_code th_json_parse_in(struct th_json_room *room, bool may_fail, struct th_str text,
+			      struct th_json_doc **ret, struct th_err *err)
+{
+	yyjson_alc memory = { room_malloc, room_realloc, room_free, room };
+
+	room->used = 0;
+	room->may_fail = may_fail;
+	return parse(text, &memory, ret, err);
 }
 
 struct th_json_doc *th_json_free(struct th_json_doc *d)

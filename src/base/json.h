@@ -16,6 +16,8 @@
 #include "base/err.h"
 #include "base/str.h"
 
+#define TH_JSON_ROOM_SIZE 4096 /* enough for about 1 KB of text */
+
 struct th_json;     /* one value; lives as long as its document */
 struct th_json_doc; /* owns the values; keeps its own copy of the text */
 
@@ -37,6 +39,17 @@ TH_NODISCARD enum th_code th_json_parse(struct th_str text, struct th_json_doc *
 /* The same for the ledger path: TH_ENOMEM where the other stops the process. */
 TH_NODISCARD enum th_code th_json_try_parse(struct th_str text, struct th_json_doc **ret,
 					    struct th_err *err);
+/* Memory for a document that lives no longer than the function that has this on its stack: what is
+ * small takes no other.  Nothing of it needs to be set. */
+struct th_json_room {
+	size_t used;
+	bool may_fail;
+	_Alignas(16) char bytes[TH_JSON_ROOM_SIZE];
+};
+/* One of the two above; `room` is there until the document is freed. */
+TH_NODISCARD enum th_code th_json_parse_in(struct th_json_room *room, bool may_fail,
+					   struct th_str text, struct th_json_doc **ret,
+					   struct th_err *err);
 /* Whether th_json_parse would take the text; makes no document (json_valid.c). */
 bool th_json_valid(struct th_str text);
 struct th_json_doc *th_json_free(struct th_json_doc *doc); /* takes NULL, returns NULL */

@@ -165,10 +165,10 @@ enum th_code th_plan_items(const struct th_json *items, struct th_arena *a, stru
 enum th_code th_plan_answer(struct th_str items, struct th_arena *a, struct th_buf *text,
 			    struct th_next *ret, struct th_err *err)
 {
+	struct th_json_room room TH_UNSET;
 	struct th_json_doc *doc;
 	struct th_json_raw_iter raw = th_json_raw_iter(items);
-	enum th_code code =
-	    a->may_fail ? th_json_try_parse(items, &doc, err) : th_json_parse(items, &doc, err);
+	enum th_code code = th_json_parse_in(&room, a->may_fail, items, &doc, err);
 
 	*ret = (struct th_next){ .kind = TH_NEXT_AGAIN };
 	if (code)

@@ -498,6 +498,7 @@ enum th_code th_session_step(struct th_session *s, const struct th_event *ev,
 			     struct th_effects *ret, struct th_err *err)
 {
 	struct th_arena scratch;
+	struct th_json_room room TH_UNSET;
 	struct th_json_doc *doc = NULL;
 	struct th_step st = { .s = s, .ev = ev, .scratch = &scratch, .out = ret, .err = err };
 	enum th_code code;
@@ -512,7 +513,7 @@ enum th_code th_session_step(struct th_session *s, const struct th_event *ev,
 			       "the first event of a session must be session_created");
 	if (s->no_memory)
 		return th_fail_memory(err);
-	code = th_json_try_parse(ev->data, &doc, err);
+	code = th_json_parse_in(&room, true, ev->data, &doc, err);
 	s->no_memory = code == TH_ENOMEM;
 	if (code)
 		return th_prefix(err, code, "event %llu (%s)", (unsigned long long)ev->seq,

@@ -391,8 +391,9 @@ enum th_code th_on_outcome(struct th_step *st)
 /* What runs is told to stop.  After a stop for good, calls that have not begun will be refused. */
 bool th_call_arguments(struct th_str text, struct th_buf *out, struct th_err *err)
 {
+	struct th_json_room room TH_UNSET;
 	struct th_json_doc *doc = NULL;
-	bool good = !th_json_parse(text.len ? text : TH_STR("{}"), &doc, err);
+	bool good = !th_json_parse_in(&room, false, text.len ? text : TH_STR("{}"), &doc, err);
 	struct th_jw w = th_jw(out);
 
 	if (good && !th_json_is_object(th_json_root(doc)))

@@ -500,6 +500,7 @@ static bool still_kept(const struct th_event *ev)
 
 enum th_code th_history_add(struct th_history *h, const struct th_event *ev, struct th_err *err)
 {
+	struct th_json_room room TH_UNSET;
 	struct th_json_doc *doc = NULL;
 	struct th_arena scratch;
 	enum th_code code = TH_OK;
@@ -521,7 +522,7 @@ enum th_code th_history_add(struct th_history *h, const struct th_event *ev, str
 		if (!code && h->open_left == 0)
 			code = release_held(h, err);
 	} else if (ev->kind == TH_EV_MESSAGE || ev->kind == TH_EV_OUTCOME) {
-		code = th_json_try_parse(ev->data, &doc, err);
+		code = th_json_parse_in(&room, true, ev->data, &doc, err);
 		if (!code && ev->kind == TH_EV_MESSAGE)
 			code = add_message(h, th_json_root(doc), &scratch, err);
 		else if (!code)

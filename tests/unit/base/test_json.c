@@ -272,6 +272,39 @@ static void reads(void **state)
 	assert_null(th_json_str(th_json_get(v, "i")).ptr);
 }
 
+/* Small or large, it is the same document; what is small takes no memory. */
+static void parses_in_a_room(void **state)
+{
+	struct th_json_room room;
+	struct th_json_doc *there, *doc;
+	struct th_buf b = TH_BUF_INIT(TH_MIB);
+	struct th_err err;
+
+	(void)state;
+	for (size_t n = 0; n < 3 * TH_JSON_ROOM_SIZE / 4; n += 1 + n / 50) {
+		th_buf_clear(&b);
+		th_buf_add_char(&b, '[');
+		for (size_t i = 0; i < n; i++)
+			th_buf_add_cstr(&b, i % 3 ? "[7]," : "\"abcdefgh\",");
+		th_buf_add_cstr(&b, "null]");
+		doc = parse(th_buf_str(&b));
+		assert_int_equal(th_json_parse_in(&room, n % 2, th_buf_str(&b), &there, &err),
+				 TH_OK);
+		assert_true(th_json_equal(th_json_root(doc), th_json_root(there)));
+		th_json_free(there);
+		th_json_free(doc);
+	}
+	th_try_alloc_fail_at(1);
+	assert_int_equal(th_json_parse_in(&room, true, TH_STR("{\"a\":1}"), &there, &err), TH_OK);
+	th_json_free(there);
+	assert_int_equal(th_json_parse_in(&room, true, th_buf_str(&b), &there, &err), TH_ENOMEM);
+	assert_null(there);
+	th_try_alloc_fail_at(0);
+	assert_int_equal(th_json_parse_in(&room, true, TH_STR("{"), &there, &err), TH_EPROTO);
+	assert_null(there);
+	th_buf_deinit(&b);
+}
+
 static void absent_everywhere(void **state)
 {
 	struct th_json_iter it = th_json_iter(NULL);
@@ -952,6 +985,7 @@ int main(void)
 		cmocka_unit_test(size_limit),
 		cmocka_unit_test(says_where),
 		cmocka_unit_test(reads),
+		cmocka_unit_test(parses_in_a_room),
 		cmocka_unit_test(absent_everywhere),
 		cmocka_unit_test(iterates),
 		cmocka_unit_test(equals),
