@@ -253,8 +253,6 @@ static void live_free(struct th_live *l)
 	th_arena_deinit(&l->format);
 	th_session_deinit(&l->fold);
 	free((void *)(uintptr_t)l->options.tools);
-	free(l->pending.events);
-	free(l->pending.digests);
 	free(l->held);
 	free(l->queue);
 	free(l->user);

@@ -23,7 +23,7 @@ struct th_held {
 
 /* Events of one session on their way into the next transaction. */
 struct th_pending {
-	struct th_event *events; /* strings in the filling batch's arena */
+	struct th_event *events; /* all of it in the filling batch's arena */
 	struct th_digest *digests;
 	size_t count, cap;
 	uint64_t seq_before;

@@ -137,15 +137,35 @@ static bool set_title(struct th_live *l, struct th_str data)
 	return good;
 }
 
-static bool pending_room(struct th_live *l)
+/* Room for one more; false: the batch has no memory left. */
+static bool pending_room(struct th_pending *p, struct th_arena *a)
 {
-	struct th_pending *p = &l->pending;
-	size_t cap = p->cap;
+	size_t cap = TH_MAX(p->cap * 2, (size_t)4);
+	struct th_event *events;
+	struct th_digest *digests;
 
-	/* The two lists have one capacity: both, or none. */
-	if (!th_list_room(&p->digests, p->count, &cap, 1, sizeof(*p->digests)))
+	if (p->count < p->cap)
+		return true;
+	events = th_arena_array(a, cap, sizeof(*events));
+	digests = th_arena_array(a, cap, sizeof(*digests));
+	if (!events || !digests)
 		return false;
-	return th_list_room(&p->events, p->count, &p->cap, 1, sizeof(*p->events));
+	if (p->count > 0) {
+		memcpy(events, p->events, p->count * sizeof(*events));
+		memcpy(digests, p->digests, p->count * sizeof(*digests));
+	}
+	p->events = events;
+	p->digests = digests;
+	p->cap = cap;
+	return true;
+}
+
+/* What waited went with its batch, or is lost with it. */
+static void pending_end(struct th_pending *p)
+{
+	p->events = NULL;
+	p->digests = NULL;
+	p->count = p->cap = 0;
 }
 
 static void pending_add(struct th_live *l, const struct th_event *ev)
@@ -188,6 +208,7 @@ enum th_code th_live_append(struct th_live *l, enum th_event_kind kind, enum th_
 		.build = th_str_of(d->build),
 	};
 	enum th_code code;
+	bool room;
 
 	if (l->lost)
 		return th_fail(err, TH_EFENCED, "another runtime has taken session %s", l->id);
@@ -197,13 +218,14 @@ enum th_code th_live_append(struct th_live *l, enum th_event_kind kind, enum th_
 	code = th_live_history(l, err);
 	if (code)
 		return code;
-	if (!commit || !pending_room(l))
+	if (!commit)
 		return th_fail_memory(err);
+	room = pending_room(&l->pending, &commit->arena);
 	ev.call = th_arena_str(&commit->arena, call);
 	ev.data = th_arena_str(&commit->arena, data);
 	if (commit->arena.no_memory)
 		return th_fail_memory(err);
-	if (!ev.data.ptr || !ev.call.ptr)
+	if (!room || !ev.data.ptr || !ev.call.ptr)
 		return th_fail(err, TH_ELIMIT, "too much waits to be written");
 	d->world.ops->random(d->world.ctx, random, sizeof(random));
 	ev.id = th_uuid7((uint64_t)ev.ts_ms, random);
@@ -212,7 +234,7 @@ enum th_code th_live_append(struct th_live *l, enum th_event_kind kind, enum th_
 		code = th_fail_memory(err);
 	/* The fold is then of no use, nor what waits to be written with it. */
 	if (code == TH_ENOMEM) {
-		l->pending.count = 0;
+		pending_end(&l->pending);
 		th_live_lose(l, err);
 	}
 	if (code)
@@ -412,32 +434,22 @@ static bool fill_append(struct th_commit *c, struct th_live *l, struct th_append
 {
 	struct th_pending *p = &l->pending;
 	struct th_session_row *row = TH_NEW(&c->arena, struct th_session_row);
-	struct th_event *events = th_arena_array(&c->arena, p->count, sizeof(*events));
-	struct th_digest *digests = th_arena_array(&c->arena, p->count, sizeof(*digests));
 
-	if (row && events && digests)
+	if (row)
 		fill_row(c, l, row);
 	if (c->arena.no_memory)
 		return false;
-	assert(row && events && digests);
-	memcpy(events, p->events, p->count * sizeof(*events));
-	memcpy(digests, p->digests, p->count * sizeof(*digests));
+	assert(row);
 	*a = (struct th_append){
 		.create = p->create,
 		.row = row,
 		.seq_before = p->seq_before,
 		.head_before = p->head_before,
-		.events = events,
-		.digests = digests,
+		.events = p->events,
+		.digests = p->digests,
 		.event_count = p->count,
 	};
-	/* Between two flushes of a session lies a request or an effect: its list is small, and it
-	 * would lie about in thousands of sessions. */
-	free(p->events);
-	free(p->digests);
-	p->events = NULL;
-	p->digests = NULL;
-	p->count = p->cap = 0;
+	pending_end(p);
 	p->create = false;
 	return true;
 }
@@ -486,7 +498,7 @@ static void flush_failed(struct th_driver *d, struct th_commit *c, struct th_liv
 	for (struct th_live *l = list, *next; l; l = next) {
 		next = l->dirty_next;
 		l->dirty = false;
-		l->pending.count = 0;
+		pending_end(&l->pending);
 		th_live_no_memory(l);
 	}
 	d->filling = NULL;
@@ -530,7 +542,7 @@ void th_driver_flush(struct th_driver *d)
 
 			if (!fill_append(c, l, a) || (child && !fill_needs(c, l, a))) {
 				c->arena.no_memory = false; /* the next one may fit */
-				l->pending.count = 0;
+				pending_end(&l->pending);
 				th_live_no_memory(l);
 				continue;
 			}
