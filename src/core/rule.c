@@ -411,10 +411,13 @@ static enum th_code check(const struct th_agent_rule *r, const char **ret_field,
 					       "has a pattern that is no string, for %.*s",
 					       TH_FMT(th_utf8_cut(it.key, 80)));
 	}
-	if (r->tool.len > TH_RULE_PATTERN_MAX || r->path.len > TH_RULE_PATTERN_MAX ||
-	    r->domain.len > TH_RULE_PATTERN_MAX || r->arguments.len > TH_RULE_PATTERN_MAX)
-		return th_fail(err, TH_EUSAGE, "patterns have at most %zu bytes",
-			       TH_RULE_PATTERN_MAX);
+	*ret_field = r->tool.len > TH_RULE_PATTERN_MAX        ? "tool"
+		     : r->path.len > TH_RULE_PATTERN_MAX      ? "path"
+		     : r->domain.len > TH_RULE_PATTERN_MAX    ? "domain"
+		     : r->arguments.len > TH_RULE_PATTERN_MAX ? "arguments"
+							      : "";
+	if (**ret_field)
+		return th_fail(err, TH_EUSAGE, "has at most %zu bytes", TH_RULE_PATTERN_MAX);
 	return TH_OK;
 }
 

@@ -384,6 +384,47 @@ static void test_agent_errors(void **state TH_UNUSED)
 	assert_non_null(strstr(err.msg, "/nonexistent/x.yaml"));
 }
 
+/* As many as allowed, and one more. */
+static void test_agent_maxima(void **state TH_UNUSED)
+{
+	static const struct {
+		const char *before, *each, *after;
+		size_t max;
+		const char *said;
+	} rows[] = {
+		{ "{\"rules\":[", "{\"tool\":\"a\",\"decide\":\"run\"},", "]}", TH_RULES_MAX,
+		  "has more than 128" },
+		{ "{\"rules\":[{\"decide\":\"run\",\"tool\":\"", "a", "\"}]}", TH_RULE_PATTERN_MAX,
+		  "rules[0].tool has at most 1024 bytes" },
+		{ "{\"rules\":[{\"decide\":\"run\",\"domain\":\"", "a", "\"}]}",
+		  TH_RULE_PATTERN_MAX, "rules[0].domain has at most 1024 bytes" },
+		{ "{\"tools\":[{\"name\":\"t\",\"command\":[", "\"w\",", "]}]}",
+		  TH_COMMAND_ARGV_MAX, "has 65 words, more than 64" },
+	};
+
+	for (size_t i = 0; i < 2 * TH_COUNT(rows); i++) {
+		size_t more = i % 2;
+		struct th_arena a TH_CLEANUP(th_arena_deinit);
+		struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+		struct th_agent agent;
+		struct th_err err = {};
+		enum th_code code;
+
+		th_arena_init(&a, TH_MIB);
+		th_buf_add_cstr(&text, rows[i / 2].before);
+		for (size_t n = 0; n < rows[i / 2].max + more; n++)
+			th_buf_add_cstr(&text, rows[i / 2].each);
+		if (text.ptr[text.len - 1] == ',')
+			th_buf_truncate(&text, text.len - 1);
+		th_buf_add_cstr(&text, rows[i / 2].after);
+		th_buf_add_mem(&text, "\n", 2);
+		code = agent_of(text.ptr, &a, &agent, &err);
+		if (code != (more ? TH_EUSAGE : TH_OK) ||
+		    (more && !strstr(err.msg, rows[i / 2].said)))
+			fail_msg("%zu: %s", i, err.msg);
+	}
+}
+
 static void test_agent_copy(void **state TH_UNUSED)
 {
 	struct th_arena a TH_CLEANUP(th_arena_deinit), b TH_CLEANUP(th_arena_deinit);
@@ -687,19 +728,19 @@ static void test_config_errors(void **state TH_UNUSED)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scalars),         cmocka_unit_test(test_structure),
-		cmocka_unit_test(test_refused),         cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_lines),           cmocka_unit_test(test_agent),
-		cmocka_unit_test(test_agent_errors),    cmocka_unit_test(test_agent_commands),
-		cmocka_unit_test(test_examples),        cmocka_unit_test(test_models_file),
-		cmocka_unit_test(test_agent_copy),      cmocka_unit_test(test_config_order),
-		cmocka_unit_test(test_scalars),         cmocka_unit_test(test_structure),
-		cmocka_unit_test(test_refused),         cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_lines),           cmocka_unit_test(test_agent),
-		cmocka_unit_test(test_agent_errors),    cmocka_unit_test(test_examples),
-		cmocka_unit_test(test_whose_key_it_is), cmocka_unit_test(test_models_file),
-		cmocka_unit_test(test_agent_copy),      cmocka_unit_test(test_config_order),
-		cmocka_unit_test(test_config_errors),
+		cmocka_unit_test(test_scalars),      cmocka_unit_test(test_structure),
+		cmocka_unit_test(test_refused),      cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_lines),        cmocka_unit_test(test_agent),
+		cmocka_unit_test(test_agent_errors), cmocka_unit_test(test_agent_commands),
+		cmocka_unit_test(test_agent_maxima), cmocka_unit_test(test_examples),
+		cmocka_unit_test(test_models_file),  cmocka_unit_test(test_agent_copy),
+		cmocka_unit_test(test_config_order), cmocka_unit_test(test_scalars),
+		cmocka_unit_test(test_structure),    cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_limits),       cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_agent),        cmocka_unit_test(test_agent_errors),
+		cmocka_unit_test(test_examples),     cmocka_unit_test(test_whose_key_it_is),
+		cmocka_unit_test(test_models_file),  cmocka_unit_test(test_agent_copy),
+		cmocka_unit_test(test_config_order), cmocka_unit_test(test_config_errors),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
