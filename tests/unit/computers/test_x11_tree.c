@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the accessibility bus of a display is found; what is on it is told in test_tree.c. */
+/* What is found of a display that is there already: its accessibility bus (what is on that is told
+ * in test_tree.c), its key. */
 #include "computers/x11_tree.h"
 
 #include <errno.h>
@@ -115,6 +116,32 @@ static void by_the_display(void **state)
 	is_not_found("display", "names none");
 }
 
+/* The file that XAUTHORITY names is read up to its maximum: what is behind the entry matters not.
+ */
+static void a_key_file_has_a_maximum(void **state)
+{
+	static const uint8_t key[] = "\377\377\0\0\0\0017\0\022MIT-MAGIC-COOKIE-1\0\020"
+				     "0123456789abcdef";
+	uint8_t cookie[TH_X11_COOKIE_SIZE];
+	char name[64];
+
+	(void)state;
+	snprintf(name, sizeof(name), "%s/key", folder);
+	for (off_t more = 0; more <= 1; more++) {
+		FILE *f = fopen(name, "w");
+		bool found = false;
+
+		assert_non_null(f);
+		fwrite(key, 1, sizeof(key) - 1, f);
+		assert_int_equal(fclose(f), 0);
+		assert_int_equal(truncate(name, (off_t)TH_XAUTHORITY_MAX + more), 0);
+		assert_int_equal(th_x11_cookie(th_str_of(name), 7, &found, cookie, &err),
+				 more ? TH_ELIMIT : TH_OK);
+		assert_int_equal(found, !more);
+	}
+	assert_memory_equal(cookie, "0123456789abcdef", sizeof(cookie));
+}
+
 static int setup(void **state)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
@@ -144,6 +171,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(by_its_address),
 		TEST(by_the_display),
+		TEST(a_key_file_has_a_maximum),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

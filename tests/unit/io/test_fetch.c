@@ -117,7 +117,7 @@ static void wait_for_close(int fd)
 
 struct outcome {
 	struct th_fetch_result result;
-	char type[64], request_id[64];
+	char type[64], request_id[2 * TH_FETCH_TEXT_MAX];
 	struct th_buf body;
 	int heads, datas, dones, headers;
 	bool stop_at_head, stop_at_data, alive, cancel_at_head, cancel_at_data, keep_running;
@@ -488,6 +488,21 @@ static void wait_hints_are_read(void **state)
 	assert_string_equal(o.request_id, "abc");
 	retry_after("x-should-retry: false\r\n");
 	assert_int_equal(o.result.head.should_retry, 0);
+}
+
+/* What is kept of a header is cut behind so many bytes. */
+static void kept_values_have_a_maximum(void **state)
+{
+	(void)state;
+	for (size_t more = 0; more <= 1; more++) {
+		char header[256], id[TH_FETCH_TEXT_MAX + 2];
+
+		memset(id, 'i', sizeof(id));
+		id[TH_FETCH_TEXT_MAX + more] = '\0';
+		snprintf(header, sizeof(header), "request-id: %s\r\n", id);
+		retry_after(header);
+		assert_int_equal(strlen(o.request_id), TH_FETCH_TEXT_MAX);
+	}
 }
 
 static void serve_redirect(int fd, int nth)
@@ -1147,6 +1162,7 @@ int main(void)
 		T(a_kept_connection_that_died_is_no_error),
 		T(informational_heads_and_trailers_are_passed_over),
 		T(wait_hints_are_read),
+		T(kept_values_have_a_maximum),
 		T(a_redirect_is_not_followed),
 		T(many_requests_run_at_once),
 		T(refused_is_told),
