@@ -111,14 +111,31 @@ static struct th_call *call_by_seq(struct th_live *l, uint64_t call_seq)
 	return NULL;
 }
 
+/* The request that is made once more, because nobody waits for its answer; 0: a new one. */
+static uint64_t request_again(const struct th_live *l)
+{
+	return l->fold.phase == TH_TURN_REQUESTED && !l->flight ? l->fold.request_seq : 0;
+}
+
 bool th_live_later(struct th_live *l)
 {
 	for (size_t i = 0; i < l->held_count; i++)
-		if (l->held[i].kind == TH_DO_REQUEST)
+		if (l->held[i].kind == TH_DO_REQUEST) {
+			l->held[i].call_seq = request_again(l);
 			return true;
-	th_live_hold(l, TH_DO_REQUEST, l->fold.seq, 0);
+		}
+	th_live_hold(l, TH_DO_REQUEST, l->fold.seq, request_again(l));
 	th_live_dirty(l);
 	return true;
+}
+
+/* Another may have been made, or the run held, since this one was. */
+static bool request_stands(const struct th_live *l, const struct th_held *held)
+{
+	if (l->fold.state != TH_STATE_RUNNING || l->fold.correct)
+		return false;
+	return l->fold.phase == TH_TURN_DUE ||
+	       (held->call_seq && held->call_seq == request_again(l));
 }
 
 void th_live_hold_hand_over(struct th_live *l, const struct th_call *c)
@@ -255,6 +272,8 @@ void th_live_release(struct th_driver *d, struct th_handle h)
 		struct th_held held = l->held[done++];
 		struct th_call *c = held.call_seq ? call_by_seq(l, held.call_seq) : NULL;
 
+		/* Whether one like it is held is asked meanwhile: this one is not any more. */
+		l->held[done - 1].kind = TH_EFFECT_COUNT;
 		if (done == l->held_count)
 			done = l->held_count = 0;
 		/* A later request may have taken its place, and is not durable yet. */
@@ -265,8 +284,7 @@ void th_live_release(struct th_driver *d, struct th_handle h)
 		} else if (held.kind == TH_DO_MODEL_CALL &&
 			   (held.call_seq ?: held.seq) == l->fold.request_seq) {
 			th_live_model_call(l);
-		} else if (held.kind == TH_DO_REQUEST && l->fold.phase == TH_TURN_DUE &&
-			   !l->fold.correct && l->fold.state == TH_STATE_RUNNING) {
+		} else if (held.kind == TH_DO_REQUEST && request_stands(l, &held)) {
 			th_live_request(l);
 			l = th_driver_find(d, h);
 		} else if (held.kind == TH_DO_TOOL_RUN && c && c->phase == TH_CALL_INTENDED) {

@@ -16,7 +16,8 @@
 struct th_held {
 	enum th_effect_kind kind;
 	uint64_t seq;              /* the event */
-	uint64_t call_seq;         /* of the call it is about; 0: none */
+	uint64_t call_seq;         /* of the call it is about; 0: none.  MODEL_CALL, REQUEST: of
+				      the request that is sent late, or made once more */
 	enum th_guard_stage stage; /* GUARD */
 	size_t guard;
 };

@@ -134,11 +134,16 @@ static struct paper *begin(const char *definition, const char *task)
 	return w;
 }
 
-static inline void restart(struct paper *w, const char *definition)
+static inline void reopen(struct paper *w, const char *definition)
 {
 	script.ask_count = 0;
 	paper_die(w);
 	w->h = paper_open(w, "a1", dress(w, definition));
+}
+
+static inline void restart(struct paper *w, const char *definition)
+{
+	reopen(w, definition);
 	paper_resume(w);
 }
 

@@ -392,6 +392,103 @@ static void test_what_is_said_while_a_filter_thinks(void **unused)
 	paper_free(w);
 }
 
+/* A request that is made once more after a crash waits for what is said with it to be durable. */
+static void test_what_is_said_before_a_request_is_made_once_more(void **unused)
+{
+	static const char plain[] = "{\"name\":\"a\",\"input_filter\":\"last\"}";
+	struct paper *w = begin(plain, "one");
+	struct th_err err = { 0 };
+
+	(void)unused;
+	script.says[TH_ASK_FILTER] = "[{\"role\":\"user\",\"content\":\"one\"}]";
+	paper_settle(w);
+	assert_true(w->request->open);
+	/* Said before the resume. */
+	reopen(w, plain);
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("two"), &err), TH_OK);
+	assert_int_equal(th_driver_resume(w->driver, w->h, &err), TH_OK);
+	paper_settle(w);
+	assert_true(w->request->open);
+	assert_int_equal(script.ask_count, 1);
+	assert_non_null(strstr(script.asks[0].input, "two"));
+	/* Said while the filter thinks, which answers before that is durable. */
+	script.later[TH_ASK_FILTER] = true;
+	restart(w, plain);
+	assert_int_equal(script.ask_count, 1);
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("three"), &err), TH_OK);
+	code_says(w, 0, false, "[{\"role\":\"user\",\"content\":\"one\"}]");
+	assert_int_equal(script.ask_count, 2);
+	code_says(w, 1, false, "[{\"role\":\"user\",\"content\":\"three\"}]");
+	assert_true(w->request->open);
+	assert_non_null(strstr(w->request->body, "three"));
+	assert_false(w->early);
+	answer(w, TEXT("yes"));
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FINISHED);
+	paper_free(w);
+}
+
+/* Paused and resumed with a request under way: it is made again, once. */
+static void test_a_filtered_request_is_paused(void **unused)
+{
+	static const char plain[] = "{\"name\":\"a\",\"input_filter\":\"last\"}";
+	struct paper *w = begin(plain, "one");
+	struct th_err err = { 0 };
+
+	(void)unused;
+	script.says[TH_ASK_FILTER] = "[{\"role\":\"user\",\"content\":\"one\"}]";
+	paper_settle(w);
+	assert_true(w->request->open);
+	for (int at_once = 0; at_once < 2; at_once++) {
+		size_t count = w->log->count;
+
+		assert_int_equal(
+		    th_driver_set_state(w->driver, w->h, TH_STATE_PAUSED, TH_STR("p"), &err),
+		    TH_OK);
+		if (!at_once)
+			paper_settle(w);
+		assert_false(w->request->open);
+		assert_int_equal(th_driver_resume(w->driver, w->h, &err), TH_OK);
+		paper_settle(w);
+		assert_true(w->request->open);
+		assert_string_equal(paper_kinds(w, count),
+				    "state_changed model_failed state_changed model_requested");
+	}
+	/* The same while the filter thinks about a request that is made once more. */
+	script.later[TH_ASK_FILTER] = true;
+	restart(w, plain);
+	assert_int_equal(script.ask_count, 1);
+	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_PAUSED, TH_STR("p"), &err),
+			 TH_OK);
+	assert_int_equal(th_driver_resume(w->driver, w->h, &err), TH_OK);
+	paper_settle(w);
+	assert_int_equal(script.ask_count, 2);
+	code_says(w, 1, false, "[{\"role\":\"user\",\"content\":\"one\"}]");
+	assert_true(w->request->open);
+	paper_free(w);
+}
+
+/* A request that waits for one event, and then for the next, beside other things that wait. */
+static void test_a_filtered_request_waits_again(void **unused)
+{
+	static const char plain[] = "{\"name\":\"a\",\"input_filter\":\"last\","
+				    "\"guardrails\":[{\"name\":\"in\",\"stage\":\"input\"}]}";
+	struct paper *w = begin(plain, "one");
+	struct th_err err = { 0 };
+
+	(void)unused;
+	script.says[TH_ASK_FILTER] = "[{\"role\":\"user\",\"content\":\"one\"}]";
+	script.later[TH_ASK_GUARDRAIL] = true;
+	w->flush = false;
+	th_driver_flush(w->driver);
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("two"), &err), TH_OK);
+	paper_commit(w); /* the first of the two */
+	assert_int_equal(script.ask_count, 1);
+	paper_settle(w);
+	assert_int_equal(script.ask_count, 2);
+	assert_true(w->request->open);
+	paper_free(w);
+}
+
 static void test_what_follows_a_tool_waits_for_the_resume(void **unused)
 {
 	struct paper *w = begin("{\"name\":\"a\",\"tool_use_behavior\":{\"code\":\"f\"}}", "go");
@@ -465,6 +562,9 @@ int main(void)
 		cmocka_unit_test(test_a_log_that_ends_within_a_handoff),
 		cmocka_unit_test(test_each_request_may_be_filtered),
 		cmocka_unit_test(test_what_is_said_while_a_filter_thinks),
+		cmocka_unit_test(test_what_is_said_before_a_request_is_made_once_more),
+		cmocka_unit_test(test_a_filtered_request_is_paused),
+		cmocka_unit_test(test_a_filtered_request_waits_again),
 		cmocka_unit_test(test_what_follows_a_tool_waits_for_the_resume),
 		cmocka_unit_test(test_items_are_history),
 	};
