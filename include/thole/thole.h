@@ -516,8 +516,10 @@ TH_API int thole_session_cancel(struct thole_session *s, enum thole_when when,
  * A person's word on the call that waits for it: approve lets this very action run, once; reject
  * does not, and tells `message` to the model (may be NULL).  `call_id` NULL: the first that waits.
  * A call of a session that works for this one is told of as "SESSION/CALL_ID"; without the session
- * is enough where no other that waits has that id (EUSAGE: another has).  `by`: who says so, for
- * the log; may be NULL.  ENOENT: no such call waits.
+ * is enough where no other that waits has that id (EUSAGE: another has).  Where a person was asked
+ * about another call of that id before, "CALL_ID#SEQ" names it, SEQ being the event of its call:
+ * watchers are told so, and the id alone is EUSAGE, since a word that comes late is about the call
+ * before.  `by`: who says so, for the log; may be NULL.  ENOENT: no such call waits.
  */
 TH_API int thole_session_approve(struct thole_session *s, const char *call_id, const char *by,
 				 struct thole_error *err);

@@ -211,10 +211,16 @@ static void tell_handoff(struct thole_session *s, const struct th_event *ev)
 		th_api_tell(s, THOLE_NOTE_AGENT, to, none, none, none, ev->seq, NULL);
 }
 
-static void tell_asked(struct thole_session *s, const struct th_call *c, struct th_str name,
+/* `of`: the session that works for this one, and a slash; or nothing. */
+static void tell_asked(struct thole_session *s, const struct th_call *c, struct th_str of,
 		       uint64_t seq)
 {
-	th_api_tell(s, THOLE_NOTE_ASK, c->tool, c->reason, c->arguments, name, seq, NULL);
+	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+
+	th_buf_add(&name, of);
+	th_call_name(c, &name);
+	th_api_tell(s, THOLE_NOTE_ASK, c->tool, c->reason, c->arguments, th_buf_str(&name), seq,
+		    NULL);
 }
 
 static void tell_ask(struct thole_session *s, const struct th_event *ev)
@@ -226,7 +232,7 @@ static void tell_ask(struct thole_session *s, const struct th_event *ev)
 		th_api_tell(s, THOLE_NOTE_ITEM, TH_STR("tool_approval_requested"),
 			    c ? c->tool : none, ev->data, ev->call, ev->seq, NULL);
 	if (c && (s->kinds & THOLE_NOTE_ASK))
-		tell_asked(s, c, c->call_id, ev->seq);
+		tell_asked(s, c, none, ev->seq);
 }
 
 void th_api_ask_again(struct thole_session *s)
@@ -235,7 +241,7 @@ void th_api_ask_again(struct thole_session *s)
 
 	for (size_t i = 0; f && (s->kinds & THOLE_NOTE_ASK) && i < f->call_count; i++)
 		if (f->calls[i].phase == TH_CALL_ASKED)
-			tell_asked(s, &f->calls[i], f->calls[i].call_id, f->calls[i].call_seq);
+			tell_asked(s, &f->calls[i], none, f->calls[i].call_seq);
 }
 
 /* A session that works for this one waits: whoever watches is asked as if it were its own. */
@@ -250,15 +256,17 @@ static void tell_waits(struct thole_session *s, const struct th_event *ev)
 	it = th_json_iter(th_json_get(th_json_root(doc), "waits"));
 	while (th_json_next(&it)) {
 		const struct th_call *c;
+		size_t of;
 
 		th_buf_clear(&name);
 		th_buf_add(&name, th_json_get_str(it.val, "session"));
 		th_buf_add_char(&name, '/');
+		of = name.len;
 		th_buf_add(&name, th_json_get_str(it.val, "call_id"));
 		c = th_driver_waits(s->rt->driver, s->handle, TH_CALL_ASKED, th_buf_str(&name),
 				    NULL);
 		if (c)
-			tell_asked(s, c, th_buf_str(&name), ev->seq);
+			tell_asked(s, c, th_str_n(name.ptr, of), ev->seq);
 	}
 }
 

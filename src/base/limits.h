@@ -66,6 +66,7 @@
 #define TH_DELEGATE_TURNS_DEFAULT 10       /* model turns of an agent that is a tool */
 #define TH_GUARDRAILS_MAX 32               /* of one agent */
 #define TH_STICKY_MAX 64       /* tools that were approved or refused for good in one session */
+#define TH_ASKED_IDS_MAX 4096  /* ids of calls that people were asked about in one session */
 #define TH_STOP_TOOLS_MAX 64   /* tools whose result ends the run */
 #define TH_LOOK_LINES 200      /* of a file, in the look that follows an unknown outcome */
 #define TH_MARKS_MAX 300       /* elements marked on one picture */

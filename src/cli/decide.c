@@ -58,6 +58,7 @@ static struct th_str who(void)
 static enum th_code decide(struct th_edit *e, const struct decide_options *o, struct th_str call_id,
 			   bool approve, struct th_buf *out, struct th_err *err)
 {
+	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	const struct th_call *also;
 	enum th_code code;
 	size_t index;
@@ -81,7 +82,9 @@ static enum th_code decide(struct th_edit *e, const struct decide_options *o, st
 		    o->always ? th_session_also(&e->session, e->session.calls[index].tool) : NULL;
 		if (!also)
 			return TH_OK;
-		call_id = also->call_id;
+		th_buf_clear(&name);
+		th_call_name(also, &name);
+		call_id = th_buf_str(&name);
 	}
 }
 
@@ -162,7 +165,8 @@ const struct th_command th_command_approve = {
 	.operands = "NAME [CALL]",
 	.summary = "let a call run that waits for a person",
 	.text = "Approves the first call of session NAME that waits, or CALL (its id stands in the "
-		"log). The approval is\n"
+		"log; where the model\n"
+		"has used that id before, ID#EVENT names the call). The approval is\n"
 		"bound to exactly this action, counts once, and is written into the log; thole "
 		"resume then runs it. With\n"
 		"--always the calls of the tool that wait, and later ones, are not asked about any "

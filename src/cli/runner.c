@@ -171,7 +171,8 @@ static void answered(struct runner *r, struct th_str answer)
 	}
 	code = th_driver_decide(r->driver, r->handle, th_buf_str(&r->question), yes,
 				th_str_of(user), TH_STR(""), &err);
-	if (code && code != TH_ENOENT) /* which is: it does not wait any more */
+	/* Which are: it does not wait any more, nor does another of that name. */
+	if (code && code != TH_ENOENT && code != TH_EUSAGE)
 		fail(r, &err);
 	else
 		ask(r);

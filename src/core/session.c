@@ -85,6 +85,7 @@ void th_session_init(struct th_session *s)
 	th_buf_init_try(&s->chain, TH_RESPONSE_ID_MAX);
 	th_buf_init_try(&s->started, TH_RESPONSE_ID_MAX);
 	th_buf_init_try(&s->trip, TH_SESSION_KEPT_MAX);
+	th_buf_init_try(&s->asked_ids, TH_ASKED_IDS_MAX * sizeof(uint64_t));
 }
 
 void th_session_deinit(struct th_session *s)
@@ -96,6 +97,7 @@ void th_session_deinit(struct th_session *s)
 	th_buf_deinit(&s->chain);
 	th_buf_deinit(&s->started);
 	th_buf_deinit(&s->trip);
+	th_buf_deinit(&s->asked_ids);
 	th_doubts_deinit(&s->doubts);
 	*s = (struct th_session){ 0 };
 }
@@ -484,7 +486,7 @@ static bool ran_out(const struct th_session *s, const struct th_arena *scratch)
 {
 	return scratch->no_memory || s->chain.no_memory || s->started.no_memory ||
 	       s->turn.no_memory || s->kept.no_memory || s->final.no_memory ||
-	       s->reason.no_memory || s->trip.no_memory;
+	       s->reason.no_memory || s->trip.no_memory || s->asked_ids.no_memory;
 }
 
 /* What is seen of it later. */

@@ -140,11 +140,13 @@ struct th_call {
 	bool emitted;                  /* the effect of this phase was given out */
 	bool approved;                 /* by a person */
 	bool was_asked;                /* a person was asked about it */
-	bool unknown_tool;             /* there is none of that name */
-	bool each;                     /* a rule asks that looks into such calls */
-	bool verbatim;                 /* DENIED: `reason` is all that the model is told */
-	enum th_call_child child;      /* INTENDED: of the session that works on it */
-	size_t handoff; /* index + 1 of the agent's handoff that it asks for; 0: none */
+	bool again;        /* ASKED, PARKED: its id does not tell it from another that somebody was
+			      asked about */
+	bool unknown_tool; /* there is none of that name */
+	bool each;         /* a rule asks that looks into such calls */
+	bool verbatim;     /* DENIED: `reason` is all that the model is told */
+	enum th_call_child child; /* INTENDED: of the session that works on it */
+	size_t handoff;           /* index + 1 of the agent's handoff that it asks for; 0: none */
 	uint32_t guards_in, guards_out; /* its guardrails that have not answered */
 	bool guard_given;               /* one of them is being asked */
 	struct th_str output;           /* SETTLED: as text, where the ladder may need it */
@@ -257,6 +259,7 @@ struct th_session {
 	uint64_t rewritten_seq;
 	struct th_sticky *sticky; /* in `kept`; NULL: none */
 	size_t sticky_count;
+	struct th_buf asked_ids; /* 64 bits of each call_id that a person was asked about */
 	/* Of the fallback list of who speaks. */
 	size_t model_at; /* asked now, or by the open calls' answer: 0: its own, n: the n-th of the
 			    list */
@@ -320,10 +323,21 @@ bool th_session_tool_choice(const struct th_session *s);
 
 bool th_session_rests(
     const struct th_session *s); /* nothing will happen without somebody from outside */
-/* The first call that waits for a decision (TH_CALL_ASKED) or a word (TH_CALL_PARKED), with that id
- * or, when it is empty, any; or NULL. */
+/*
+ * A call has a name that people say: its call_id, or CALL_ID#SEQ with the event of its CALL.
+ * Models use an id again, and a word that comes late is about the call it was said of: where a
+ * person was asked about another call of that id (or an id looks like such a name) only the second
+ * is its name.
+ */
+bool th_call_is_named(const struct th_call *c, struct th_str name); /* either; empty: any call */
+void th_call_name(const struct th_call *c, struct th_buf *out);     /* that is only its own */
+/* TH_EUSAGE: `name` is one that a late word might mean another call by; says its own. */
+TH_NODISCARD enum th_code th_call_word(const struct th_call *c, struct th_str name,
+				       struct th_err *err);
+/* The first call that waits for a decision (TH_CALL_ASKED) or a word (TH_CALL_PARKED), so named;
+ * or NULL. */
 const struct th_call *th_session_waits(const struct th_session *s, enum th_call_phase phase,
-				       struct th_str call_id);
+				       struct th_str name);
 
 /* Its result says that it hands over, and HANDOFF is the next event. */
 bool th_call_hands_over(const struct th_call *c);

@@ -5,6 +5,9 @@
  */
 #include "core/session.h"
 
+#include <stdio.h>
+
+#include "base/hash.h"
 #include "base/text.h"
 
 #include "core/session_internal.h"
@@ -185,6 +188,80 @@ enum th_code th_on_call(struct th_step *st)
 	return TH_OK;
 }
 
+/* ---- names ------------------------------------------------------------------------------- */
+
+static struct th_str exact_suffix(const struct th_call *c, char out[static 24])
+{
+	int len = snprintf(out, 24, "#%llu", (unsigned long long)c->call_seq);
+
+	return th_str_n(out, (size_t)len);
+}
+
+static bool is_exact(const struct th_call *c, struct th_str name)
+{
+	char text[24];
+	struct th_str suffix = exact_suffix(c, text);
+
+	return name.len == c->call_id.len + suffix.len && th_str_starts(name, c->call_id) &&
+	       th_str_ends(name, suffix);
+}
+
+bool th_call_is_named(const struct th_call *c, struct th_str name)
+{
+	return !name.len || th_str_eq(name, c->call_id) || is_exact(c, name);
+}
+
+void th_call_name(const struct th_call *c, struct th_buf *out)
+{
+	char text[24];
+
+	th_buf_add(out, c->call_id);
+	if (c->again)
+		th_buf_add(out, exact_suffix(c, text));
+}
+
+enum th_code th_call_word(const struct th_call *c, struct th_str name, struct th_err *err)
+{
+	if (!name.len || !c->again || is_exact(c, name))
+		return TH_OK;
+	return th_fail(err, TH_EUSAGE,
+		       "a person was asked about another call %.*s before; the one that waits is "
+		       "%.*s#%llu: %.*s %.*s",
+		       TH_FMT(th_utf8_cut(c->call_id, 80)), TH_FMT(th_utf8_cut(c->call_id, 80)),
+		       (unsigned long long)c->call_seq, TH_FMT(th_utf8_cut(c->tool, 60)),
+		       TH_FMT(th_utf8_cut(c->arguments, 200)));
+}
+
+/* c1#41 would be the name of another. */
+static bool looks_exact(struct th_str id)
+{
+	size_t digits = 0;
+
+	while (digits < id.len && id.ptr[id.len - 1 - digits] >= '0' &&
+	       id.ptr[id.len - 1 - digits] <= '9')
+		digits++;
+	return digits > 0 && digits < id.len && id.ptr[id.len - 1 - digits] == '#';
+}
+
+/* Is its id, among those that a person was asked about in this way, only its own?  Two ids with one
+ * hash, or more than there is room for, are taken for one that came again. */
+static void note_asked(struct th_session *s, struct th_call *c)
+{
+	uint64_t hash = th_hash64(c->call_id.ptr, c->call_id.len);
+
+	hash = c->phase == TH_CALL_PARKED ? ~hash : hash;
+	c->again = looks_exact(c->call_id);
+	for (size_t at = 0; at < s->asked_ids.len; at += sizeof(hash))
+		if (memcmp(s->asked_ids.ptr + at, &hash, sizeof(hash)) == 0) {
+			c->again = true;
+			return;
+		}
+	if (s->asked_ids.len == TH_ASKED_IDS_MAX * sizeof(hash))
+		c->again = true;
+	else
+		th_buf_add(&s->asked_ids, th_str_n((const char *)&hash, sizeof(hash)));
+}
+
 enum th_code th_on_approval_requested(struct th_step *st)
 {
 	struct th_ev_approval_requested d;
@@ -201,16 +278,16 @@ enum th_code th_on_approval_requested(struct th_step *st)
 	c->was_asked = true;
 	c->expires_ms = d.expires_ms;
 	th_call_phase_set(c, TH_CALL_ASKED);
+	note_asked(st->s, c);
 	th_step_reason(st->s, d.reason);
 	return th_step_state(st, TH_STATE_WAITING);
 }
 
 const struct th_call *th_session_waits(const struct th_session *s, enum th_call_phase phase,
-				       struct th_str call_id)
+				       struct th_str name)
 {
 	for (size_t i = 0; i < s->call_count; i++)
-		if (s->calls[i].phase == phase &&
-		    (!call_id.len || th_str_eq(call_id, s->calls[i].call_id)))
+		if (s->calls[i].phase == phase && th_call_is_named(&s->calls[i], name))
 			return &s->calls[i];
 	return NULL;
 }
@@ -316,6 +393,7 @@ enum th_code th_on_parked(struct th_step *st)
 	c->observation = th_arena_str(&s->turn, d.observation);
 	c->elapsed_ms = d.elapsed_ms;
 	th_call_phase_set(c, TH_CALL_PARKED);
+	note_asked(s, c);
 	th_step_reason(s, TH_STR("nobody knows whether an action happened; a person must say"));
 	return s->state == TH_STATE_RUNNING ? th_step_state(st, TH_STATE_WAITING) : TH_OK;
 }

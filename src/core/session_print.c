@@ -23,6 +23,8 @@ static void print_calls(const struct th_session *s, struct th_jw *w)
 		th_jw_kstr(w, "digest", th_str_of(c->digest));
 		if (c->effect_id.len)
 			th_jw_kstr(w, "effect_id", c->effect_id);
+		if (c->again)
+			th_jw_kbool(w, "again", true);
 		if (c->child)
 			th_jw_kstr(w, "child", th_str_of(child_names[c->child]));
 		if (c->phase == TH_CALL_SETTLED)

@@ -130,6 +130,8 @@ void th_driver_close(struct th_driver *d, struct th_handle h);
 /* Inputs.  Each is an event; refused (EPROTO, with the reason) when the state does not take it. */
 TH_NODISCARD enum th_code th_driver_message(struct th_driver *d, struct th_handle h,
 					    struct th_str text, struct th_err *err);
+/* call_id: a call's name, see th_driver_waits; empty: the first.  TH_ENOENT: none waits that is so
+ * named; TH_EUSAGE: several do, or a person was asked about another of that name before. */
 TH_NODISCARD enum th_code th_driver_decide(struct th_driver *d, struct th_handle h,
 					   struct th_str call_id, bool approve, struct th_str by,
 					   struct th_str message, struct th_err *err);
@@ -162,8 +164,9 @@ TH_NODISCARD enum th_code th_driver_set_state(struct th_driver *d, struct th_han
 /*
  * Calls that wait for a decision (TH_CALL_ASKED) or a word (TH_CALL_PARKED), of the session and of
  * those that work for it: th_driver_decide and th_driver_settle reach them by the session.  A
- * call's name is its call_id, or SESSION/CALL_ID; empty: the first of any.  NULL: none, or several
- * have it.  `ret_name` (may be NULL) gets the name that is only this call's.  And all.
+ * call's name is its call_id (th_call_name), or SESSION/CALL_ID; empty: the first of any.  NULL:
+ * none, or several have it.  `ret_name` (may be NULL) gets the name that is only this call's.  And
+ * all.
  */
 const struct th_call *th_driver_waits(const struct th_driver *d, struct th_handle h,
 				      enum th_call_phase phase, struct th_str name,

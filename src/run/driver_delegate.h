@@ -52,6 +52,10 @@ void th_live_delegate_cancel(struct th_live *l, const struct th_call *c);
 enum th_code th_live_waiting(struct th_live *l, enum th_call_phase phase, struct th_str name,
 			     struct th_live **ret, const struct th_call **ret_call,
 			     struct th_err *err);
+/* The same for a word that may be late: TH_EUSAGE also if another call had that name before. */
+enum th_code th_live_word(struct th_live *l, enum th_call_phase phase, struct th_str name,
+			  struct th_live **ret, const struct th_call **ret_call,
+			  struct th_err *err);
 /* A person's word was written into it: those that waited because of it go on. */
 void th_live_word_given(struct th_live *l);
 

@@ -115,15 +115,19 @@ struct search {
 	size_t count;
 };
 
-/* Its id alone, or after its session's: ids of calls are unique within an answer only. */
-static bool is_named(const struct th_live *l, const struct th_call *c, struct th_str name)
+/* What is left of a name that begins with this session's. */
+static struct th_str name_within(const struct th_live *l, struct th_str name)
 {
 	struct th_str id = th_str_of(l->id);
+	bool within = name.len > id.len + 1 && th_str_starts(name, id) && name.ptr[id.len] == '/';
 
-	if (!name.len || th_str_eq(name, c->call_id))
-		return true;
-	return name.len > id.len && th_str_starts(name, id) && name.ptr[id.len] == '/' &&
-	       th_str_eq(th_str_sub(name, id.len + 1, name.len), c->call_id);
+	return within ? th_str_sub(name, id.len + 1, name.len) : name;
+}
+
+/* By its own name, or after its session's: ids of calls are unique within an answer only. */
+static bool is_named(const struct th_live *l, const struct th_call *c, struct th_str name)
+{
+	return th_call_is_named(c, name) || th_call_is_named(c, name_within(l, name));
 }
 
 static void search(struct th_live *l, struct search *s)
@@ -162,6 +166,18 @@ enum th_code th_live_waiting(struct th_live *l, enum th_call_phase phase, struct
 	return TH_OK;
 }
 
+enum th_code th_live_word(struct th_live *l, enum th_call_phase phase, struct th_str name,
+			  struct th_live **ret, const struct th_call **ret_call, struct th_err *err)
+{
+	enum th_code code = th_live_waiting(l, phase, name, ret, ret_call, err);
+
+	if (code)
+		return code;
+	if (!th_call_is_named(*ret_call, name))
+		name = name_within(*ret, name);
+	return th_call_word(*ret_call, name, err);
+}
+
 void th_live_word_given(struct th_live *l)
 {
 	for (struct th_delegation *g = l->errand; g && g->parent; g = l->errand) {
@@ -175,6 +191,19 @@ void th_live_word_given(struct th_live *l)
 	}
 }
 
+/* Has another that waits the name of this one? */
+static bool is_named_below(struct th_live *l, enum th_call_phase phase, const struct th_call *c)
+{
+	struct th_buf name = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct search s = { .phase = phase };
+
+	th_call_name(c, &name);
+	s.name = th_buf_str(&name);
+	search(l, &s);
+	th_buf_deinit(&name);
+	return s.count > 1;
+}
+
 const struct th_call *th_driver_waits(const struct th_driver *d, struct th_handle h,
 				      enum th_call_phase phase, struct th_str name,
 				      struct th_buf *ret_name)
@@ -185,10 +214,10 @@ const struct th_call *th_driver_waits(const struct th_driver *d, struct th_handl
 
 	if (!l || th_live_waiting(l, phase, name, &in, &c, &err))
 		return NULL;
-	if (ret_name && in != l)
+	if (ret_name && (in != l || is_named_below(l, phase, c)))
 		th_buf_printf(ret_name, "%s/", in->id);
 	if (ret_name)
-		th_buf_add(ret_name, c->call_id);
+		th_call_name(c, ret_name);
 	return c;
 }
 

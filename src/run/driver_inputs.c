@@ -130,6 +130,15 @@ static enum th_code decide_others(struct th_live *l, struct th_str tool,
 	return code;
 }
 
+/* The call of that event, or (0) the first. */
+static const struct th_call *waits_still(const struct th_live *l, uint64_t call_seq)
+{
+	for (size_t i = 0; call_seq && i < l->fold.call_count; i++)
+		if (l->fold.calls[i].call_seq == call_seq)
+			return l->fold.calls[i].phase == TH_CALL_ASKED ? &l->fold.calls[i] : NULL;
+	return call_seq ? NULL : th_session_waits(&l->fold, TH_CALL_ASKED, TH_STR(""));
+}
+
 enum th_code th_driver_decide_as(struct th_driver *d, struct th_handle h, struct th_str call_id,
 				 bool approve, bool always, struct th_str by, struct th_str message,
 				 struct th_err *err)
@@ -139,18 +148,18 @@ enum th_code th_driver_decide_as(struct th_driver *d, struct th_handle h, struct
 	const struct th_ev_approval_decided decided = {
 		.approve = approve, .always = always, .by = by, .message = message
 	};
+	uint64_t call_seq;
 	enum th_code code;
 
 	if (!l)
 		return th_fail(err, TH_ENOENT, "no such session is open");
-	code = th_live_waiting(l, TH_CALL_ASKED, call_id, &l, &c, err);
+	code = th_live_word(l, TH_CALL_ASKED, call_id, &l, &c, err);
 	if (code)
 		return code;
+	call_seq = c->call_seq;
 	if (th_live_expire(l)) {
-		struct th_str id = call_id.len ? c->call_id : call_id;
-
 		th_live_pump(l);
-		c = th_session_waits(&l->fold, TH_CALL_ASKED, id);
+		c = waits_still(l, call_id.len ? call_seq : 0);
 	}
 	if (!c)
 		return th_fail(err, TH_ENOENT,
@@ -181,7 +190,7 @@ enum th_code th_driver_settle(struct th_driver *d, struct th_handle h, struct th
 
 	if (!l)
 		return th_fail(err, TH_ENOENT, "no such session is open");
-	code = th_live_waiting(l, TH_CALL_PARKED, call_id, &l, &c, err);
+	code = th_live_word(l, TH_CALL_PARKED, call_id, &l, &c, err);
 	if (code)
 		return code;
 	settled.call_id = c->call_id;

@@ -145,7 +145,7 @@ static enum th_code waits(const struct th_edit *e, enum th_call_phase phase, str
 {
 	*ret = th_session_waits(&e->session, phase, call_id);
 	if (*ret)
-		return TH_OK;
+		return th_call_word(*ret, call_id, err);
 	if (call_id.len)
 		return th_fail(err, TH_ENOENT, "no call \"%.*s\" of session %.*s waits for %s",
 			       TH_FMT(th_utf8_cut(call_id, 80)), TH_FMT(e->row.session_id), what);

@@ -31,7 +31,8 @@ TH_NODISCARD enum th_code th_edit_open_waiting(struct th_edit *e, struct th_stor
 					       struct th_str session_id, enum th_call_phase phase,
 					       struct th_str call_id, struct th_err *err);
 
-/* call_id empty: the first that waits.  TH_ENOENT: none does.  *ret_index: of the call meant.
+/* call_id: a call's name (th_call_name); empty: the first that waits.  TH_ENOENT: none does;
+ * TH_EUSAGE: a person was asked about another of that name before.  *ret_index: of the call meant.
  * `always`: and so with every later call of that tool in this session; those that wait already are
  * decided one by one (th_session_also). */
 TH_NODISCARD enum th_code th_edit_decide(struct th_edit *e, struct th_str call_id, bool approve,

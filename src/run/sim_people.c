@@ -115,7 +115,7 @@ static void decide(struct th_sim_runtime *r, size_t number, struct th_handle h,
 	if (t->asks && th_sim_chance(&w->random, 2))
 		(void)th_driver_waits(r->d, h, TH_CALL_ASKED, c->call_id, &name);
 	else
-		th_buf_add(&name, c->call_id);
+		th_call_name(c, &name);
 	(void)!th_driver_decide_as(r->d, h, th_buf_str(&name), !th_sim_chance(&w->random, 4),
 				   always, TH_STR("someone"), TH_STR("no"), &err);
 	th_buf_deinit(&name);

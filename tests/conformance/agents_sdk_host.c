@@ -917,12 +917,29 @@ static void show_items(struct host *host)
 	th_past_deinit(&past);
 }
 
+/* The SDK's decisions are about what an interruption lists. */
+static enum th_code decide(struct host *host, const struct th_json *v, bool approve,
+			   struct th_err *err)
+{
+	struct th_driver *d = th_runtime_driver(host->rt);
+	struct th_buf name = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_str call_id = th_json_get_str(v, "call_id");
+	enum th_code code;
+
+	if (!call_id.len || !th_driver_waits(d, host->h, TH_CALL_ASKED, call_id, &name))
+		th_buf_add(&name, call_id);
+	code = th_driver_decide_as(d, host->h, th_buf_str(&name), approve,
+				   th_json_bool(th_json_get(v, "always"), false), TH_STR("tester"),
+				   th_json_get_str(v, "message"), err);
+	th_buf_deinit(&name);
+	return code;
+}
+
 static void step(struct host *host, const struct th_json *v)
 {
 	struct th_driver *d = th_runtime_driver(host->rt);
 	struct th_str op = th_json_get_str(v, "op");
 	const struct th_json *input = th_json_get(v, "input");
-	bool always = th_json_bool(th_json_get(v, "always"), false);
 	struct th_buf list = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_err err = { 0 };
 	enum th_code code = TH_OK;
@@ -938,9 +955,7 @@ static void step(struct host *host, const struct th_json *v)
 	else if (th_str_is(op, "preload"))
 		code = th_driver_items_add(d, host->h, th_buf_str(&list), false, &err);
 	else if (th_str_is(op, "approve") || th_str_is(op, "reject"))
-		code = th_driver_decide_as(d, host->h, th_json_get_str(v, "call_id"),
-					   th_str_is(op, "approve"), always, TH_STR("tester"),
-					   th_json_get_str(v, "message"), &err);
+		code = decide(host, v, th_str_is(op, "approve"), &err);
 	else if (th_str_is(op, "pause"))
 		code = th_driver_set_state(d, host->h, TH_STATE_PAUSED, TH_STR("held"), &err);
 	else if (th_str_is(op, "wait"))

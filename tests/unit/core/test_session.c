@@ -326,6 +326,38 @@ static void test_a_parked_call_waits_for_a_word(void **unused)
 	th_session_deinit(&st.s);
 }
 
+/* Where there is no room to remember an id, it is not enough to name a call. */
+static void test_ids_that_came_before(void **unused)
+{
+	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	const struct th_call *c;
+	struct th_err err = { 0 };
+	struct story st;
+
+	(void)unused;
+	for (size_t full = 0; full < 2; full++) {
+		const size_t before = TH_ASKED_IDS_MAX - !full;
+		const uint64_t other = 7;
+
+		to_call(&st, "run");
+		must(&st, TH_EV_INTENT, 5, "c1", with_digest(THE_INTENT, "shell", "{}"));
+		for (size_t i = 0; i < before; i++)
+			th_buf_add(&st.s.asked_ids, th_str_n((const char *)&other, sizeof(other)));
+		must(&st, TH_EV_PARKED, 6, "c1", PARKED);
+		assert_int_equal(st.s.asked_ids.len, TH_ASKED_IDS_MAX * sizeof(other));
+		c = th_session_waits(&st.s, TH_CALL_PARKED, TH_STR("c1"));
+		assert_ptr_equal(c, th_session_waits(&st.s, TH_CALL_PARKED, TH_STR("c1#5")));
+		assert_null(th_session_waits(&st.s, TH_CALL_PARKED, TH_STR("c1#4")));
+		assert_int_equal(th_call_word(c, TH_STR("c1"), &err), full ? TH_EUSAGE : TH_OK);
+		assert_int_equal(th_call_word(c, TH_STR("c1#5"), &err), TH_OK);
+		assert_int_equal(th_call_word(c, TH_STR(""), &err), TH_OK);
+		th_buf_clear(&name);
+		th_call_name(c, &name);
+		assert_true(th_str_is(th_buf_str(&name), full ? "c1#5" : "c1"));
+		th_session_deinit(&st.s);
+	}
+}
+
 static void test_a_word_can_be_that_nobody_knows(void **unused)
 {
 	struct story st;
@@ -1055,6 +1087,7 @@ int main(void)
 		cmocka_unit_test(test_divergence_of_calls),
 		cmocka_unit_test(test_arguments_have_one_form),
 		cmocka_unit_test(test_a_parked_call_waits_for_a_word),
+		cmocka_unit_test(test_ids_that_came_before),
 		cmocka_unit_test(test_a_word_can_be_that_nobody_knows),
 		cmocka_unit_test(test_a_stop_ends_the_wait),
 		cmocka_unit_test(test_reservations_are_held),

@@ -306,6 +306,55 @@ static void test_approval_is_waited_for_and_bound(void **unused)
 	paper_free(w);
 }
 
+/* An id that comes again is not enough to decide by: the word may be about the call before. */
+static void test_a_late_word_is_about_what_was_asked(void **unused)
+{
+	struct paper *w = begin("run it");
+	struct th_str all[] = { TH_STR("all") }, id = TH_STR("call_1"), me = TH_STR("me");
+	struct th_buf old TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_err err = { 0 };
+	const struct th_call *c;
+
+	(void)unused;
+	agent.approve = (struct th_strs){ all, 1 };
+	answer(w, CALL("call_1", "shell", "{\\\"command\\\":\\\"ls\\\"}"));
+	c = th_driver_waits(w->driver, w->h, TH_CALL_ASKED, TH_STR(""), &old);
+	assert_true(th_str_is(th_buf_str(&old), "call_1"));
+	th_buf_printf(&old, "#%llu", (unsigned long long)c->call_seq);
+	assert_int_equal(
+	    th_driver_decide(w->driver, w->h, th_buf_str(&old), false, me, TH_STR("no"), &err),
+	    TH_OK);
+	paper_settle(w);
+	answer(w, CALL("call_1", "shell", "{\\\"command\\\":\\\"rm -r .\\\"}"));
+	for (int restarted = 0; restarted < 2; restarted++) {
+		assert_int_equal(th_driver_decide(w->driver, w->h, id, true, me, TH_STR(""), &err),
+				 TH_EUSAGE);
+		assert_non_null(strstr(err.msg, "rm -r ."));
+		assert_int_equal(
+		    th_driver_decide(w->driver, w->h, th_buf_str(&old), true, me, TH_STR(""), &err),
+		    TH_ENOENT);
+		assert_int_equal(state(w), TH_STATE_WAITING);
+		restart(w);
+	}
+	assert_non_null(th_driver_waits(w->driver, w->h, TH_CALL_ASKED, id, &name));
+	assert_int_equal(
+	    th_driver_decide(w->driver, w->h, th_buf_str(&name), true, me, TH_STR(""), &err),
+	    TH_OK);
+	paper_settle(w);
+	assert_int_equal(w->runs, 1);
+	tool_done(w, 0, TH_OUTCOME_DONE, "\"ok\"");
+	/* An id that looks like the name of another is that other's. */
+	answer(w, CALL("call_1#2", "shell", "{}"));
+	assert_int_equal(
+	    th_driver_decide(w->driver, w->h, TH_STR("call_1#2"), true, me, TH_STR(""), &err),
+	    TH_EUSAGE);
+	assert_int_equal(th_driver_decide(w->driver, w->h, TH_STR(""), false, me, TH_STR(""), &err),
+			 TH_OK);
+	agent.approve = (struct th_strs){ 0 };
+	paper_free(w);
+}
+
 static void test_a_rejected_call_is_told(void **unused)
 {
 	struct paper *w = begin("run it");
@@ -1660,6 +1709,7 @@ int main(void)
 		cmocka_unit_test(test_a_late_result_changes_nothing),
 		cmocka_unit_test(test_unknown_tools_and_bad_arguments_are_told),
 		cmocka_unit_test(test_approval_is_waited_for_and_bound),
+		cmocka_unit_test(test_a_late_word_is_about_what_was_asked),
 		cmocka_unit_test(test_a_rejected_call_is_told),
 		cmocka_unit_test(test_overload_is_tried_again),
 		cmocka_unit_test(test_attempts_end),
