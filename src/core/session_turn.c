@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 
+#include "core/native.h"
 #include "core/session_internal.h"
 
 _Static_assert(TH_TEAM_MAX <= UINT8_MAX && TH_FALLBACK_MAX <= UINT8_MAX,
@@ -125,6 +126,19 @@ bool th_step_breaks_chain(enum th_event_kind kind)
 	       kind == TH_EV_CONDENSATION;
 }
 
+/* Where an answer ends early, what it asks for before its end is whole: arguments are whole when
+ * they are JSON, which policy and tools see.  A text that a tool takes looks whole wherever it is
+ * cut, so its item has to say that it is. */
+static void note_cut(struct th_session *s)
+{
+	struct th_call *c = s->call_count ? &s->calls[s->call_count - 1] : NULL;
+
+	if (!s->answer_incomplete || !c || !c->native || c->native == TH_NATIVE_MCP ||
+	    th_str_is(th_json_raw_get(c->item, "type"), "\"function_call\""))
+		return;
+	c->incomplete |= !th_str_is(th_json_raw_get(c->item, "status"), "\"completed\"");
+}
+
 enum th_code th_on_model_answered(struct th_step *st)
 {
 	struct th_session *s = st->s;
@@ -179,6 +193,7 @@ enum th_code th_on_model_answered(struct th_step *st)
 		s->calls = next.calls;
 		s->call_count = next.call_count;
 		s->totals.calls += (int64_t)next.call_count;
+		note_cut(s);
 		th_step_phase(s, TH_TURN_CALLS);
 		break;
 	case TH_NEXT_FINAL:

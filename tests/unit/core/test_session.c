@@ -823,6 +823,62 @@ static void test_cut_answers_fail(void **unused)
 	th_session_deinit(&st.s);
 }
 
+/* What stands whole before the cut is done.  A text that a tool takes does not show where it ends.
+ */
+static void test_calls_of_cut_answers(void **unused)
+{
+	static const struct {
+		const char *item;
+		bool cut, cut_if_first; /* the last of the answer; not the last */
+	} calls[] = {
+		{ "{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":\"f\",\"arguments\":\"{}"
+		  "\"}",
+		  false, false },
+		{ "{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":\"f\",\"arguments\":\"{}"
+		  "\","
+		  "\"status\":\"incomplete\"}",
+		  true, true },
+		{ "{\"type\":\"custom_tool_call\",\"call_id\":\"c\",\"name\":\"t\",\"input\":\"rm "
+		  "-r /\"}",
+		  true, false },
+		{ "{\"type\":\"custom_tool_call\",\"call_id\":\"c\",\"name\":\"t\",\"input\":"
+		  "\"ls\","
+		  "\"status\":\"completed\"}",
+		  false, false },
+		{ "{\"type\":\"custom_tool_call\",\"call_id\":\"c\",\"name\":\"t\",\"input\":"
+		  "\"ls\","
+		  "\"status\":\"in_progress\"}",
+		  true, false },
+		{ "{\"type\":\"shell_call\",\"call_id\":\"c\",\"action\":{\"commands\":[\"ls\"]}}",
+		  true, false },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < 3 * TH_COUNT(calls); i++) {
+		bool whole = i >= 2 * TH_COUNT(calls), first = i >= TH_COUNT(calls) && !whole;
+		struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
+		size_t n = i % TH_COUNT(calls);
+		struct story st;
+
+		th_buf_printf(&text, "{\"status\":\"%s\",\"items\":[%s%s]}",
+			      whole ? "completed" : "incomplete", calls[n].item,
+			      first
+				  ? ",{\"type\":\"function_call\",\"call_id\":\"d\",\"name\":\"f\","
+				    "\"arguments\":\"{}\"}"
+				  : "");
+		th_buf_add_char(&text, '\0');
+		begin(&st, "");
+		must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"go\"}");
+		must(&st, TH_EV_MODEL_REQUESTED, 2, "",
+		     "{\"model\":\"m\",\"turn\":1,\"attempt\":1}");
+		must(&st, TH_EV_MODEL_ANSWERED, 3, "", text.ptr);
+		assert_int_equal(st.s.call_count, first ? 2 : 1);
+		assert_int_equal(st.s.calls[0].incomplete,
+				 first || whole ? calls[n].cut_if_first : calls[n].cut);
+		th_session_deinit(&st.s);
+	}
+}
+
 /* What it said so far is not its last word: it is asked again, with that. */
 static void test_paused_answers_go_on(void **unused)
 {
@@ -1105,6 +1161,7 @@ int main(void)
 		cmocka_unit_test(test_safety_checks_always_ask),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_cut_answers_fail),
+		cmocka_unit_test(test_calls_of_cut_answers),
 		cmocka_unit_test(test_paused_answers_go_on),
 		cmocka_unit_test(test_unreadable_answers_end),
 		cmocka_unit_test(test_a_model_may_give_up),
