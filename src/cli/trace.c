@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "core/trace.h"
+#include "run/driver.h"
 
 #define NAME_COLUMNS 44
 #define DEPTH_MAX (8 * (1 + TH_DELEGATE_DEPTH_MAX)) /* of the tree, with room */
@@ -254,6 +255,27 @@ static void draw_tree(struct traces *all, const struct th_trace *t, struct th_bu
 			      TH_TRACE_SPANS_MAX);
 }
 
+/* The spans of the session alone; where it works for another, as part of that one's trace. */
+static enum th_code print_otlp(struct th_store *store, struct th_str session_id,
+			       const struct th_trace *trace, struct th_buf *out, struct th_err *err)
+{
+	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_trace_origin origin;
+	struct th_session_row row;
+	enum th_code code;
+	bool works;
+
+	th_arena_init(&a, TH_MIB);
+	code = store->kind->get(store, session_id, &a, &row, err);
+	if (code != TH_OK)
+		return code;
+	works = th_trace_origin_read(th_delegated_by(row.metadata), &origin);
+	if (!th_trace_otlp(trace, session_id, works ? &origin : NULL, 0, TH_STR(TH_VERSION), out))
+		th_buf_add_cstr(out, "{\"resourceSpans\":[]}");
+	th_buf_add_char(out, '\n');
+	return TH_OK;
+}
+
 int th_cli_trace(struct th_store *store, struct th_str session_id, bool json)
 {
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_TRACE_BODY_MAX);
@@ -264,9 +286,8 @@ int th_cli_trace(struct th_store *store, struct th_str session_id, bool json)
 	if (read_trace(&all, session_id, &trace, &err) != TH_OK)
 		return th_cli_fail(&err);
 	if (json) {
-		if (!th_trace_otlp(trace, session_id, 0, TH_STR(TH_VERSION), &out))
-			th_buf_add_cstr(&out, "{\"resourceSpans\":[]}");
-		th_buf_add_char(&out, '\n');
+		if (print_otlp(store, session_id, trace, &out, &err) != TH_OK)
+			return th_cli_fail(&err);
 	} else {
 		draw_tree(&all, trace, &out);
 	}

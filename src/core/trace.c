@@ -128,6 +128,15 @@ static void finish_task(struct th_trace *t, const struct th_event *ev, struct th
 	task->message = keep(t, message);
 }
 
+/* What was stopped and goes on is the task that it was. */
+static void begin_task(struct th_trace *t, const struct th_event *ev, uint64_t task_seq)
+{
+	t->task = begin(t, TH_SPAN_TASK, TH_SPAN_NONE, ev, TH_STR(""));
+	t->task_seq = task_seq;
+	if (t->task != TH_SPAN_NONE)
+		t->spans[t->task].number = (int64_t)task_seq;
+}
+
 static size_t innermost(const struct th_trace *t)
 {
 	return t->turn != TH_SPAN_NONE ? t->turn : t->agent != TH_SPAN_NONE ? t->agent : t->task;
@@ -157,7 +166,7 @@ static void on_requested(struct th_trace *t, const struct th_event *ev, const st
 	if (agent.len && !th_str_eq(agent, t->agent_name))
 		t->agent_name = keep(t, agent);
 	if (t->task == TH_SPAN_NONE)
-		t->task = begin(t, TH_SPAN_TASK, TH_SPAN_NONE, ev, TH_STR(""));
+		begin_task(t, ev, t->task_seq ?: ev->seq);
 	if (t->agent != TH_SPAN_NONE && !th_str_eq(t->spans[t->agent].name, t->agent_name))
 		finish_agent(t, ev);
 	if (attempt <= 1)
@@ -309,7 +318,7 @@ static void on_message(struct th_trace *t, const struct th_event *ev, const stru
 	bool begins = ev->kind == TH_EV_MESSAGE || th_json_bool(th_json_get(d, "begins"), false);
 
 	if (begins && t->task == TH_SPAN_NONE)
-		t->task = begin(t, TH_SPAN_TASK, TH_SPAN_NONE, ev, TH_STR(""));
+		begin_task(t, ev, ev->seq);
 }
 
 static void on_error(struct th_trace *t, const struct th_event *ev, const struct th_json *d)

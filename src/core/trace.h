@@ -14,7 +14,8 @@
  * A tool that is an agent has spans in the log of its session, which its own
  * span names; what that took is in it.
  *
- * A task is a trace.  Nothing is added to the log for it: a fold of events gives
+ * A task is a trace; what a session does for a call of another is in that one's
+ * trace, inside the call.  Nothing is added to the log for it: a fold of events gives
  * the same spans with the same ids at any time, so what was exported before a
  * crash is the same when it is exported again.  What was said and done is not in
  * it, but for names.
@@ -52,7 +53,9 @@ struct th_span {
 	bool failed;
 	struct th_str message; /* why */
 	enum th_class class;   /* tool */
-	int64_t number;        /* turn: which; model: which try */
+	/* turn: which; model: which try; task: the event that began it (one that was stopped and
+	 * goes on has two spans) */
+	int64_t number;
 	/* model: of this try; tool: of finding elements */
 	int64_t tokens_in, tokens_cached, tokens_out, tokens_reasoning, cost_nano;
 	bool cost_known;
@@ -63,6 +66,7 @@ struct th_trace {
 	struct th_span *spans;
 	size_t count, cap;
 	size_t task, agent, turn, model; /* open ones */
+	uint64_t task_seq;               /* of the event that began the last task; 0: none */
 	struct th_str agent_name;        /* of who has the word */
 	bool full;                       /* TH_TRACE_SPANS_MAX: later ones are left out */
 };
@@ -79,12 +83,26 @@ struct th_trace_sum {
 };
 struct th_trace_sum th_trace_sum(const struct th_trace *t, size_t span);
 
+/* Where a session that works on a call belongs, in hexadecimal. */
+struct th_trace_origin {
+	char trace_id[32 + 1], span_id[16 + 1]; /* span: of the call */
+};
+/* Of the call whose CALL is event `call_seq` of that session, in the task that `task_seq` began.
+ * `own`: where that session belongs itself; may be NULL. */
+void th_trace_origin(struct th_str session_id, const struct th_trace_origin *own, uint64_t task_seq,
+		     uint64_t call_seq, struct th_trace_origin *ret);
+/* Members "trace" and "span" of a JSON object; false: they are not there, or no such ids. */
+void th_trace_origin_print(const struct th_trace_origin *o, struct th_jw *w);
+bool th_trace_origin_read(struct th_str object, struct th_trace_origin *ret);
+
 /*
  * The spans of tasks that began with an event from `from_seq` on, as the body
  * of an OTLP/HTTP JSON export (ExportTraceServiceRequest).  Only spans that
- * have ended; 0: there are none, and nothing is written.
+ * have ended; 0: there are none, and nothing is written.  `origin`: the call
+ * that the session works on; NULL: on none.
  */
-size_t th_trace_otlp(const struct th_trace *t, struct th_str session_id, uint64_t from_seq,
-		     struct th_str version, struct th_buf *out);
+size_t th_trace_otlp(const struct th_trace *t, struct th_str session_id,
+		     const struct th_trace_origin *origin, uint64_t from_seq, struct th_str version,
+		     struct th_buf *out);
 
 #endif

@@ -12,19 +12,23 @@
 struct otlp {
 	const struct th_trace *trace;
 	struct th_str session_id;
+	const struct th_trace_origin *origin;
 	struct th_jw w;
 };
 
+static_assert(sizeof(((struct th_trace_origin *)0)->trace_id) == 2 * TRACE_ID_SIZE + 1 &&
+		  sizeof(((struct th_trace_origin *)0)->span_id) == 2 * SPAN_ID_SIZE + 1,
+	      "an origin holds both ids");
+
 /* The same at any time: a hash of where in which log it began. */
-static void make_id(const struct otlp *o, const char *what, uint64_t seq, size_t size,
-		    char out[static 2 * TRACE_ID_SIZE + 1])
+static void make_id(struct th_str session_id, const char *what, uint64_t seq, size_t size,
+		    char *out)
 {
 	char text[TH_SESSION_ID_MAX + 64], hex[TH_SHA256_HEX_SIZE + 1];
 	struct th_buf b = TH_BUF_INIT(sizeof(text));
 	struct th_digest digest;
 
-	th_buf_printf(&b, "thole %s %llu %.*s", what, (unsigned long long)seq,
-		      TH_FMT(o->session_id));
+	th_buf_printf(&b, "thole %s %llu %.*s", what, (unsigned long long)seq, TH_FMT(session_id));
 	digest = th_sha256_of(b.ptr, b.len);
 	th_digest_hex(&digest, hex);
 	memcpy(out, hex, 2 * size);
@@ -34,10 +38,45 @@ static void make_id(const struct otlp *o, const char *what, uint64_t seq, size_t
 
 static void put_span_id(struct otlp *o, const char *key, const struct th_span *s)
 {
-	char id[2 * TRACE_ID_SIZE + 1];
+	char id[2 * SPAN_ID_SIZE + 1];
 
-	make_id(o, th_span_name(s->kind), s->seq, SPAN_ID_SIZE, id);
+	make_id(o->session_id, th_span_name(s->kind), s->seq, SPAN_ID_SIZE, id);
 	th_jw_kstr(&o->w, key, th_str_of(id));
+}
+
+void th_trace_origin(struct th_str session_id, const struct th_trace_origin *own, uint64_t task_seq,
+		     uint64_t call_seq, struct th_trace_origin *ret)
+{
+	make_id(session_id, "trace", task_seq, TRACE_ID_SIZE, ret->trace_id);
+	if (own)
+		memcpy(ret->trace_id, own->trace_id, sizeof(ret->trace_id));
+	make_id(session_id, th_span_name(TH_SPAN_TOOL), call_seq, SPAN_ID_SIZE, ret->span_id);
+}
+
+void th_trace_origin_print(const struct th_trace_origin *o, struct th_jw *w)
+{
+	th_jw_kstr(w, "trace", th_str_of(o->trace_id));
+	th_jw_kstr(w, "span", th_str_of(o->span_id));
+}
+
+/* A JSON string of so many hexadecimal digits. */
+static bool read_id(struct th_str raw, size_t size, char *out)
+{
+	if (raw.len != size + 2)
+		return false;
+	for (size_t i = 0; i < size; i++) {
+		out[i] = raw.ptr[i + 1];
+		if (!memchr("0123456789abcdef", out[i], 16))
+			return false;
+	}
+	out[size] = '\0';
+	return true;
+}
+
+bool th_trace_origin_read(struct th_str object, struct th_trace_origin *ret)
+{
+	return read_id(th_json_raw_get(object, "trace"), 2 * TRACE_ID_SIZE, ret->trace_id) &&
+	       read_id(th_json_raw_get(object, "span"), 2 * SPAN_ID_SIZE, ret->span_id);
 }
 
 static void put_text(struct otlp *o, const char *key, struct th_str value)
@@ -146,14 +185,16 @@ static void put_span(struct otlp *o, const struct th_span *s, uint64_t task_seq)
 	struct th_buf name = TH_BUF_INIT(2 * TH_TRACE_TEXT_MAX);
 	char id[2 * TRACE_ID_SIZE + 1];
 
-	make_id(o, "trace", task_seq, TRACE_ID_SIZE, id);
+	make_id(o->session_id, "trace", task_seq, TRACE_ID_SIZE, id);
 	th_buf_printf(&name, "%s%s%.*s", th_span_name(s->kind), s->name.len ? " " : "",
 		      TH_FMT(s->name));
 	th_jw_object(&o->w);
-	th_jw_kstr(&o->w, "traceId", th_str_of(id));
+	th_jw_kstr(&o->w, "traceId", th_str_of(o->origin ? o->origin->trace_id : id));
 	put_span_id(o, "spanId", s);
 	if (s->parent != TH_SPAN_NONE)
 		put_span_id(o, "parentSpanId", &o->trace->spans[s->parent]);
+	else if (o->origin)
+		th_jw_kstr(&o->w, "parentSpanId", th_str_of(o->origin->span_id));
 	th_jw_kstr(&o->w, "name", th_buf_str(&name));
 	th_jw_kint(&o->w, "kind", s->kind == TH_SPAN_MODEL ? 3 : 1); /* client; internal */
 	put_time(o, "startTimeUnixNano", s->start_ms);
@@ -173,13 +214,14 @@ static uint64_t task_of(const struct th_trace *t, size_t index)
 {
 	while (t->spans[index].parent != TH_SPAN_NONE)
 		index = t->spans[index].parent;
-	return t->spans[index].seq;
+	return (uint64_t)t->spans[index].number;
 }
 
-size_t th_trace_otlp(const struct th_trace *t, struct th_str session_id, uint64_t from_seq,
-		     struct th_str version, struct th_buf *out)
+size_t th_trace_otlp(const struct th_trace *t, struct th_str session_id,
+		     const struct th_trace_origin *origin, uint64_t from_seq, struct th_str version,
+		     struct th_buf *out)
 {
-	struct otlp o = { t, session_id, th_jw(out) };
+	struct otlp o = { t, session_id, origin, th_jw(out) };
 	size_t count = 0;
 
 	for (size_t i = 0; i < t->count; i++)

@@ -612,6 +612,13 @@ struct th_str th_driver_session_id(const struct th_driver *d, struct th_handle h
 	return l ? th_str_of(l->id) : TH_STR("");
 }
 
+struct th_str th_driver_metadata(const struct th_driver *d, struct th_handle h)
+{
+	const struct th_live *l = th_driver_find(d, h);
+
+	return l && l->metadata ? th_str_of(l->metadata) : TH_STR("");
+}
+
 bool th_driver_durable(const struct th_driver *d, struct th_handle h)
 {
 	const struct th_live *l = th_driver_find(d, h);

@@ -179,6 +179,8 @@ void th_delegate_id(struct th_str parent, uint64_t intent_seq, struct th_buf *ou
 /* Of a session's metadata: for whom it works, as JSON {session, effect_id, depth}; empty: nobody.
  */
 struct th_str th_delegated_by(struct th_str metadata);
+/* Of the session's row, as long as it is open; empty: it has none. */
+struct th_str th_driver_metadata(const struct th_driver *d, struct th_handle h);
 
 const struct th_session *th_driver_session(const struct th_driver *d,
 					   struct th_handle h); /* NULL: a miss */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "core/trace.h"
 
 #define METADATA_MAX (4 * TH_KIB)
 
@@ -284,6 +285,9 @@ static struct th_outfit outfit_of(struct th_live *l, struct th_delegation *g,
 static void put_metadata(const struct th_live *l, const struct th_call *c, struct th_buf *out)
 {
 	struct th_jw w = th_jw(out);
+	struct th_trace_origin own, origin;
+	bool has_own =
+	    l->metadata && th_trace_origin_read(th_delegated_by(th_str_of(l->metadata)), &own);
 
 	th_jw_object(&w);
 	th_jw_key(&w, TH_STR("delegated_by"));
@@ -291,6 +295,9 @@ static void put_metadata(const struct th_live *l, const struct th_call *c, struc
 	th_jw_kstr(&w, "session", th_str_of(l->id));
 	th_jw_kstr(&w, "effect_id", c->effect_id);
 	th_jw_kint(&w, "depth", th_live_depth(l) + 1);
+	th_trace_origin(th_str_of(l->id), has_own ? &own : NULL, l->fold.task_seq, c->call_seq,
+			&origin);
+	th_trace_origin_print(&origin, &w);
 	th_jw_object_end(&w);
 	th_jw_object_end(&w);
 }

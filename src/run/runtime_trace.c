@@ -17,6 +17,9 @@ static enum th_code trace_event(void *ctx, const struct th_event *ev,
 /* A task that is over, as the log has it.  What cannot be read or sent is no reason to fail. */
 static void send_trace(struct th_hosted *s, const struct th_session *fold)
 {
+	struct th_str by = th_delegated_by(th_driver_metadata(s->rt->driver, s->handle));
+	struct th_trace_origin origin;
+	bool works = th_trace_origin_read(by, &origin);
 	struct th_trace trace;
 	struct th_buf body = TH_BUF_INIT(TH_TRACE_BODY_MAX);
 	struct th_err ignored;
@@ -25,7 +28,8 @@ static void send_trace(struct th_hosted *s, const struct th_session *fold)
 	trace.agent_name = fold->agent_name;
 	if (!s->rt->store->kind->read(s->rt->store, s->id, fold->task_seq, 0, trace_event, &trace,
 				      &ignored) &&
-	    th_trace_otlp(&trace, s->id, fold->task_seq, TH_STR(TH_VERSION), &body) > 0 &&
+	    th_trace_otlp(&trace, s->id, works ? &origin : NULL, fold->task_seq, TH_STR(TH_VERSION),
+			  &body) > 0 &&
 	    !th_buf_check(&body, "a trace", &ignored))
 		th_otlp_send(s->rt->otlp, th_buf_str(&body));
 	th_trace_deinit(&trace);

@@ -80,6 +80,16 @@ class Delegate(test_kill.Killing):
         self.assertRegex(trace, r"(?m)^              tool double ")
         self.assertIn("researcher, gpt-5.4: 2 requests", trace)
         self.assertIn("the session: 4 requests", trace)
+        # A collector is told of one trace, in which the call holds what was done for it.
+        mine, its = (self.spans(name) for name in ("n", child))
+        self.assertEqual({s["traceId"] for s in its}, {s["traceId"] for s in mine})
+        held = next(s for s in mine if s["name"] == "tool research")
+        self.assertEqual([s["name"] for s in its if s["parentSpanId"] == held["spanId"]], ["task"])
+        self.assertFalse({s["spanId"] for s in its} & {s["spanId"] for s in mine})
+
+    def spans(self, name):
+        exported = json.loads(self.good("log", name, "--trace", "--json").out)
+        return [s for r in exported["resourceSpans"] for scope in r["scopeSpans"] for s in scope["spans"]]
 
     def test_killed_in_the_child(self):
         self.rules(RESEARCH, child_says(test_kill.shell()), child_says({"text": "It ended."}, turn=1),

@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		doc = th_json_free(doc);
 	}
 	check(&t);
-	if (th_trace_otlp(&t, TH_STR("s"), 0, TH_STR("1"), &out) > 0) {
+	if (th_trace_otlp(&t, TH_STR("s"), NULL, 0, TH_STR("1"), &out) > 0) {
 		if (th_json_parse(th_buf_str(&out), &doc, NULL))
 			abort();
 		th_json_free(doc);

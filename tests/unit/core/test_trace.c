@@ -153,11 +153,11 @@ static void as_otlp(void **state)
 	const struct th_json *spans, *root, *model;
 
 	(void)state;
-	assert_int_equal(th_trace_otlp(&trace, TH_STR("s"), 0, TH_STR("1"), &out), 0);
+	assert_int_equal(th_trace_otlp(&trace, TH_STR("s"), NULL, 0, TH_STR("1"), &out), 0);
 	assert_int_equal(out.len, 0);
 	whole();
 	event(TH_EV_MESSAGE, 110, "{}");
-	assert_int_equal(th_trace_otlp(&trace, TH_STR("s"), 0, TH_STR("1"), &out), 16);
+	assert_int_equal(th_trace_otlp(&trace, TH_STR("s"), NULL, 0, TH_STR("1"), &out), 16);
 	assert_int_equal(th_json_parse(th_buf_str(&out), &doc, NULL), TH_OK);
 	spans = th_json_at(th_json_get(th_json_root(doc), "resourceSpans"), 0);
 	spans = th_json_get(th_json_at(th_json_get(spans, "scopeSpans"), 0), "spans");
@@ -186,12 +186,65 @@ static void as_otlp(void **state)
 		assert_true(found);
 	}
 	/* The same whenever it is made; only of what began later. */
-	th_trace_otlp(&trace, TH_STR("s"), 0, TH_STR("1"), &again);
+	th_trace_otlp(&trace, TH_STR("s"), NULL, 0, TH_STR("1"), &again);
 	assert_true(th_str_eq(th_buf_str(&out), th_buf_str(&again)));
-	assert_int_equal(th_trace_otlp(&trace, TH_STR("s"), 3, TH_STR("1"), &again), 0);
+	assert_int_equal(th_trace_otlp(&trace, TH_STR("s"), NULL, 3, TH_STR("1"), &again), 0);
 	th_json_free(doc);
 	th_buf_deinit(&out);
 	th_buf_deinit(&again);
+}
+
+/* A session that works on a call: inside that call's span, in its trace. */
+static void works_for_another(void **state)
+{
+	struct th_buf out = TH_BUF_INIT(TH_TRACE_BODY_MAX), text = TH_BUF_INIT(TH_KIB);
+	struct th_trace_origin origin, below, read;
+	struct th_json_doc *doc;
+	const struct th_json *spans, *root, *tool = NULL;
+	struct th_jw w = th_jw(&text);
+
+	(void)state;
+	whole();
+	/* Its own ids are those of its spans in the export. */
+	assert_true(th_trace_otlp(&trace, TH_STR("s"), NULL, 0, TH_STR("1"), &out) > 0);
+	assert_int_equal(th_json_parse(th_buf_str(&out), &doc, NULL), TH_OK);
+	spans = th_json_at(th_json_get(th_json_root(doc), "resourceSpans"), 0);
+	spans = th_json_get(th_json_at(th_json_get(spans, "scopeSpans"), 0), "spans");
+	for (size_t i = 0; i < trace.count && !tool; i++)
+		if (trace.spans[i].kind == TH_SPAN_TOOL) {
+			tool = th_json_at(spans, i);
+			th_trace_origin(TH_STR("s"), NULL, (uint64_t)trace.spans[0].number,
+					trace.spans[i].seq, &origin);
+		}
+	assert_non_null(tool);
+	assert_true(th_str_is(th_json_get_str(tool, "traceId"), origin.trace_id));
+	assert_true(th_str_is(th_json_get_str(tool, "spanId"), origin.span_id));
+	th_json_free(doc);
+	/* Written and read. */
+	th_jw_object(&w);
+	th_trace_origin_print(&origin, &w);
+	th_jw_object_end(&w);
+	assert_true(th_trace_origin_read(th_buf_str(&text), &read));
+	assert_memory_equal(&read, &origin, sizeof(read));
+	assert_false(th_trace_origin_read(TH_STR("{}"), &read));
+	text.ptr[text.len - 3] = '\n';
+	assert_false(th_trace_origin_read(th_buf_str(&text), &read));
+	/* Its export, and that of one that works for it in turn. */
+	th_buf_clear(&out);
+	assert_true(th_trace_otlp(&trace, TH_STR("s.6"), &origin, 0, TH_STR("1"), &out) > 0);
+	assert_int_equal(th_json_parse(th_buf_str(&out), &doc, NULL), TH_OK);
+	spans = th_json_at(th_json_get(th_json_root(doc), "resourceSpans"), 0);
+	spans = th_json_get(th_json_at(th_json_get(spans, "scopeSpans"), 0), "spans");
+	root = th_json_at(spans, 0);
+	assert_true(th_str_is(th_json_get_str(root, "traceId"), origin.trace_id));
+	assert_true(th_str_is(th_json_get_str(root, "parentSpanId"), origin.span_id));
+	assert_false(th_str_is(th_json_get_str(root, "spanId"), origin.span_id));
+	th_trace_origin(TH_STR("s.6"), &origin, 2, 5, &below);
+	assert_string_equal(below.trace_id, origin.trace_id);
+	assert_string_not_equal(below.span_id, origin.span_id);
+	th_json_free(doc);
+	th_buf_deinit(&out);
+	th_buf_deinit(&text);
 }
 
 static void full(void **state)
@@ -229,7 +282,8 @@ static int tear_down(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(a_tree), TEST(ends), TEST(nonsense), TEST(as_otlp), TEST(full),
+		TEST(a_tree), TEST(ends), TEST(nonsense), TEST(as_otlp), TEST(works_for_another),
+		TEST(full),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
