@@ -124,6 +124,13 @@ static void detach(struct th_fetch *x)
 	x->block = NULL;
 }
 
+static void free_spare(struct th_fetch *x)
+{
+	curl_easy_cleanup(x->easy);
+	curl_url_cleanup(x->url);
+	free(x);
+}
+
 /* For use again by the next request; only the easy handle is worth keeping. */
 static void recycle(struct th_fetch *x)
 {
@@ -131,8 +138,7 @@ static void recycle(struct th_fetch *x)
 	free(x->head);
 	x->head = NULL;
 	if (f->spare_count >= TH_MAX(f->count, (uint32_t)SPARES_MIN) || f->closing) {
-		curl_easy_cleanup(x->easy);
-		free(x);
+		free_spare(x);
 		return;
 	}
 	x->next = f->spares;
@@ -261,6 +267,20 @@ static void set_method(struct th_fetch *x, const struct th_fetch_request *r)
 		SET(CURLOPT_CUSTOMREQUEST, r->method);
 }
 
+/* Parsed: curl would do it again, and put it together again, for each request.  As text too, or it
+ * would make that of the other.  False: out of memory. */
+static bool set_url(struct th_fetch *x)
+{
+	CURLU *old = x->url;
+
+	x->url = curl_url_dup(x->f->url_parsed);
+	x->url_number = x->url ? x->f->url_number : 0;
+	SET(CURLOPT_URL, x->f->url_checked);
+	SET(CURLOPT_CURLU, x->url);
+	curl_url_cleanup(old);
+	return x->url;
+}
+
 static uint32_t slot_take(struct th_fetcher *f, struct th_fetch *x)
 {
 	if (f->slot_free == UINT32_MAX) {
@@ -310,6 +330,8 @@ enum th_code th_fetch_start(struct th_fetcher *f, const struct th_fetch_request 
 	*x = (struct th_fetch){
 		.f = f,
 		.easy = x->easy,
+		.url = x->url,
+		.url_number = x->url_number,
 		.on_head = r->on_head,
 		.on_header = r->on_header,
 		.on_data = r->on_data,
@@ -332,7 +354,11 @@ enum th_code th_fetch_start(struct th_fetcher *f, const struct th_fetch_request 
 		return th_fail(err, TH_ENOMEM, "curl has no memory for a request");
 	}
 	SET(CURLOPT_HTTPHEADER, th_fetch_lines(x, r));
-	SET(CURLOPT_URL, f->url_checked);
+	if (x->url_number != f->url_number && !set_url(x)) {
+		detach(x);
+		recycle(x);
+		return th_fail(err, TH_ENOMEM, "curl has no memory for a URL");
+	}
 	SET(CURLOPT_PIPEWAIT, f->http2 && th_str_istarts(r->url, TH_STR("https:")) ? 1L : 0L);
 	SET(CURLOPT_UNIX_SOCKET_PATH, r->unix_path);
 	SET(CURLOPT_FRESH_CONNECT, r->once ? 1L : 0L);
@@ -422,8 +448,7 @@ struct th_fetcher *th_fetcher_free(struct th_fetcher *f)
 	while (f->spares) {
 		struct th_fetch *x = f->spares;
 		f->spares = x->next;
-		curl_easy_cleanup(x->easy);
-		free(x);
+		free_spare(x);
 	}
 	for (size_t i = 0; i < f->lane_count; i++)
 		th_fetch_lane_free(f->lanes[i]);
@@ -437,6 +462,7 @@ struct th_fetcher *th_fetcher_free(struct th_fetcher *f)
 	th_fd_close(&f->ready_fd);
 	free(f->slots);
 	free(f->url_checked);
+	curl_url_cleanup(f->url_parsed);
 	free(f);
 	return NULL;
 }

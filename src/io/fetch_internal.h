@@ -45,7 +45,9 @@ struct th_fetch {
 	struct th_fetch_lane *lane;
 	struct th_fetch *prev, *next; /* in `pending`, `dead` or a spare */
 	CURL *easy;
-	void *block; /* header list and its strings, a small body; wiped, for the secret */
+	CURLU *url;          /* as `easy` was told; NULL: not yet */
+	uint64_t url_number; /* which one that is */
+	void *block;         /* header list and its strings, a small body; wiped, for the secret */
 	size_t block_size;
 	uint32_t index, generation;
 
@@ -91,7 +93,9 @@ struct th_fetcher {
 	struct th_fetch pending, dead, uploads; /* sentinels */
 	struct th_fetch *spares;
 	size_t spare_count;
-	char *url_checked; /* the last URL found good: most requests go to the same */
+	char *url_checked;   /* the last URL found good: most requests go to the same */
+	CURLU *url_parsed;   /* the same, so that curl does not parse it for each request */
+	uint64_t url_number; /* how many there were */
 	const char *ca_file, *ca_dir;
 	unsigned depth; /* inside curl */
 	bool closing, http2;

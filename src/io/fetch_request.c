@@ -88,13 +88,16 @@ static enum th_code check_url(struct th_fetcher *f, struct th_str url, struct th
 	if (code == CURLUE_OK && curl_url_get(parsed, CURLUPART_USER, &user, 0) == CURLUE_OK)
 		code = CURLUE_USER_NOT_ALLOWED;
 	curl_free(user);
-	curl_url_cleanup(parsed);
 	if (code) {
+		curl_url_cleanup(parsed);
 		free(text);
 		return th_fail(err, TH_EUSAGE, "bad URL: %s", curl_url_strerror(code));
 	}
 	free(f->url_checked);
+	curl_url_cleanup(f->url_parsed);
 	f->url_checked = text;
+	f->url_parsed = parsed;
+	f->url_number++;
 	return TH_OK;
 }
 

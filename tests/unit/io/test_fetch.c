@@ -1052,6 +1052,34 @@ static void nonsense_is_refused_at_once(void **state)
 	assert_int_equal(th_fetch_count(fetcher), 0);
 }
 
+static void each_request_goes_to_its_own_url(void **state)
+{
+	static const char *const paths[] = { "/a?x=1", "/b%20c#part", "/a?x=1", "/a?x=1", "/" };
+	struct th_fetch_request r = request_of(&o);
+	char text[128], line[64];
+	(void)state;
+	serve = serve_ok;
+	for (size_t i = 0; i < TH_COUNT(paths); i++) {
+		reset();
+		snprintf(text, sizeof(text), "http://127.0.0.1:%d%s", port, paths[i]);
+		r.url = th_str_of(text);
+		begin(&o, &r);
+		/* What is found good meanwhile is for others. */
+		struct outcome other = {};
+		struct th_fetch_request next = request_of(&other);
+		next.url = TH_STR("http://127.0.0.1:1/other");
+		begin(&other, &next);
+		th_fetch_cancel(fetcher, other.id);
+		memset(text, 0, sizeof(text)); /* the text is the caller's again */
+		th_loop_run(loop);
+		assert_int_equal(o.result.end, TH_FETCH_OK);
+		snprintf(line, sizeof(line), "GET %.*s HTTP/1.1\r\n", (int)strcspn(paths[i], "#"),
+			 paths[i]);
+		assert_true(strncmp(seen, line, strlen(line)) == 0);
+	}
+	assert_int_equal(connections, 1);
+}
+
 static sem_t gate, said;
 
 static void serve_at_the_gate(int fd, int nth)
@@ -1183,6 +1211,7 @@ int main(void)
 		T(the_end_of_one_may_start_another),
 		T(freeing_the_fetcher_ends_what_runs),
 		T(nonsense_is_refused_at_once),
+		T(each_request_goes_to_its_own_url),
 		T(a_pass_takes_so_many_answers),
 		T(a_proxy_comes_from_the_environment),
 		T(a_unix_socket_can_be_the_host),
