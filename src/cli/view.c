@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/view.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/text.h"
@@ -241,8 +242,20 @@ static void show_call(struct th_view *v, const struct th_event *ev, const struct
 		one_line(v, ev, "refused", RED, d.reason, out);
 }
 
+/* A command's text ends with its exit code for the model; the line has it already. */
+static struct th_str without_exit(struct th_str text, int64_t exit_code)
+{
+	char last[40];
+	int len = snprintf(last, sizeof(last), "[exit code %lld]", (long long)exit_code);
+
+	text = th_str_trim(text);
+	if (exit_code >= 0 && th_str_ends(text, th_str_n(last, (size_t)len)))
+		text = th_str_trim(th_str_sub(text, 0, text.len - (size_t)len));
+	return text;
+}
+
 /* The parts of an output: how many lines of text, the first of them, and the pictures. */
-static void add_output(const struct th_json *output, struct th_buf *out)
+static void add_output(const struct th_json *output, int64_t exit_code, struct th_buf *out)
 {
 	struct th_json_iter it = th_json_iter(output);
 	struct th_str text = th_json_str(output);
@@ -252,7 +265,7 @@ static void add_output(const struct th_json *output, struct th_buf *out)
 	if (text.ptr) {
 		struct th_str line = {};
 
-		text = th_str_trim(text);
+		text = without_exit(text, exit_code);
 		while (text.len) {
 			struct th_str l = th_str_split(&text, '\n');
 
@@ -260,7 +273,7 @@ static void add_output(const struct th_json *output, struct th_buf *out)
 		}
 		th_buf_add(out, line);
 		if (lines > 1)
-			th_buf_printf(out, " (+%zu lines)", lines - 1);
+			th_buf_printf(out, " (+%zu line%s)", lines - 1, lines > 2 ? "s" : "");
 		return;
 	}
 	while (th_json_next(&it)) {
@@ -270,7 +283,7 @@ static void add_output(const struct th_json *output, struct th_buf *out)
 		first = false;
 		text = th_json_get_str(it.val, "text");
 		if (text.ptr) {
-			add_output(th_json_get(it.val, "text"), out);
+			add_output(th_json_get(it.val, "text"), exit_code, out);
 			continue;
 		}
 		th_buf_add_cstr(out, "picture ");
@@ -308,7 +321,7 @@ static void show_outcome(struct th_view *v, const struct th_event *ev, const str
 		th_buf_add_cstr(&tail, ", ");
 		th_cli_time(&tail, d.elapsed_ms);
 	}
-	add_output(th_json_get(data, "output"), &text);
+	add_output(th_json_get(data, "output"), exit_code, &text);
 	begin_line(v, ev, "", s, out);
 	style(v, s, out);
 	th_text_line(out, d.status, 20);
@@ -468,10 +481,12 @@ static void show_created(struct th_view *v, const struct th_event *ev, const str
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
 	const struct th_json *agent = th_json_get(data, "agent");
 	const struct th_json *computer = th_json_get(agent, "computer");
+	struct th_str begins = th_json_get_str(data, "begins");
 
-	th_buf_printf(&text, "agent %.*s, model %.*s",
-		      TH_FMT(th_utf8_cut(th_json_get_str(agent, "name"), 200)),
-		      TH_FMT(th_utf8_cut(th_json_get_str(data, "model"), 200)));
+	th_buf_printf(
+	    &text, "agent %.*s, model %.*s",
+	    TH_FMT(th_utf8_cut(begins.len ? begins : th_json_get_str(agent, "name"), 200)),
+	    TH_FMT(th_utf8_cut(th_json_get_str(data, "model"), 200)));
 	if (th_json_is_object(computer))
 		th_buf_printf(&text, ", computer %.*s",
 			      TH_FMT(th_utf8_cut(th_json_get_str(computer, "kind"), 80)));
@@ -586,15 +601,101 @@ static void show_delegation(struct th_view *v, const struct th_event *ev,
 		 th_buf_str(&text), out);
 }
 
-/* Kinds that need no care: their data as it is. */
-static void show_other(struct th_view *v, const struct th_event *ev, const struct th_json *data,
-		       struct th_buf *out)
+static void show_guardrail(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+			   struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_ev_guardrail d;
+
+	if (th_table_parse(&th_ev_guardrail_table, data, &v->scratch, &d, NULL) != TH_OK)
+		return;
+	th_buf_printf(&text, "%.*s (%.*s) ", TH_FMT(d.name), TH_FMT(d.stage));
+	th_buf_add_cstr(&text, d.tripped       ? "stops the run"
+			       : d.message.len ? "has the model told instead"
+					       : "passed");
+	if (d.message.len)
+		th_buf_printf(&text, ": %.*s", TH_FMT(d.message));
+	one_line(v, ev, "guardrail",
+		 d.tripped       ? RED
+		 : d.message.len ? YELLOW
+				 : DIM,
+		 th_buf_str(&text), out);
+}
+
+/* A function that was asked: what it said, or why it could not. */
+static void show_code(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+		      struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_ev_code d;
+
+	if (th_table_parse(&th_ev_code_table, data, &v->scratch, &d, NULL) != TH_OK)
+		return;
+	th_buf_printf(&text, "%.*s (%.*s)", TH_FMT(d.name), TH_FMT(d.use));
+	if (d.failed.len)
+		th_buf_printf(&text, " failed: %.*s", TH_FMT(d.failed));
+	else if (d.answer.len)
+		th_buf_printf(&text, " says %.*s", TH_FMT(d.answer));
+	one_line(v, ev, "code", d.failed.len ? YELLOW : DIM, th_buf_str(&text), out);
+}
+
+/* What the model sees of what was before changes. */
+static void show_history(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+			 struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_str by = th_json_get_str(data, "name"),
+		      summary = th_json_get_str(data, "summary");
+	int64_t count = th_json_get_int(data, "count", 0);
+
+	if (ev->kind == TH_EV_ITEMS_ADDED) {
+		th_cli_count(&text, (int64_t)th_json_count(th_json_get(data, "items")), "item");
+		th_buf_add_cstr(&text, " added");
+	} else if (ev->kind == TH_EV_ITEMS_REMOVED) {
+		th_buf_add_cstr(&text, count ? "the newest " : "all items");
+		if (count)
+			th_cli_count(&text, count, "item");
+		th_buf_add_cstr(&text, " taken out");
+	} else {
+		th_buf_printf(&text, "events %lld to %lld are left out",
+			      (long long)th_json_get_int(data, "first_seq", 0),
+			      (long long)th_json_get_int(data, "last_seq", 0));
+		if (by.len)
+			th_buf_printf(&text, ", by %.*s", TH_FMT(by));
+		if (summary.len)
+			th_buf_printf(&text, ": %.*s", TH_FMT(summary));
+	}
+	one_line(v, ev, "history", DIM, th_buf_str(&text), out);
+}
+
+static void show_handoff(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+			 struct th_buf *out)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 
-	th_buf_printf(&text, "%s ", th_event_name(ev->kind));
-	th_json_print(data, &text);
-	one_line(v, ev, "", PLAIN, th_buf_str(&text), out);
+	th_buf_printf(&text, "from %.*s to %.*s", TH_FMT(th_json_get_str(data, "from")),
+		      TH_FMT(th_json_get_str(data, "to")));
+	one_line(v, ev, "handoff", CYAN, th_buf_str(&text), out);
+}
+
+static void show_forked(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+			struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+
+	th_buf_printf(&text, "from %.*s, after event %lld",
+		      TH_FMT(th_utf8_cut(th_json_get_str(data, "parent"), TH_SESSION_ID_MAX)),
+		      (long long)th_json_get_int(data, "seq", 0));
+	one_line(v, ev, "forked", DIM, th_buf_str(&text), out);
+}
+
+static void show_limits(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+			struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+
+	th_json_print(th_json_get(data, "limits"), &text);
+	one_line(v, ev, "limits", DIM, th_buf_str(&text), out);
 }
 
 void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *out)
@@ -662,15 +763,26 @@ void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *
 		show_final(v, ev, data, out);
 		break;
 	case TH_EV_SESSION_FORKED:
+		show_forked(v, ev, data, out);
+		break;
 	case TH_EV_GUARDRAIL:
+		show_guardrail(v, ev, data, out);
+		break;
 	case TH_EV_HANDOFF:
+		show_handoff(v, ev, data, out);
+		break;
 	case TH_EV_CODE:
+		show_code(v, ev, data, out);
+		break;
 	case TH_EV_ITEMS_ADDED:
 	case TH_EV_ITEMS_REMOVED:
 	case TH_EV_CONDENSATION:
+		show_history(v, ev, data, out);
+		break;
 	case TH_EV_BUDGET:
-	case TH_EVENT_COUNT:
-		show_other(v, ev, data, out);
+		show_limits(v, ev, data, out);
+		break;
+	case TH_EVENT_COUNT: /* no event has it */
 		break;
 	}
 }

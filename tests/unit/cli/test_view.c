@@ -106,6 +106,75 @@ static void test_computer(void **state TH_UNUSED)
 			    "   0:00             done: hi, picture 10x20, 1.5 KB 0123456789ab\n");
 }
 
+/* People read these: no event is shown as its JSON. */
+static void test_words_for_every_event(void **state TH_UNUSED)
+{
+	assert_string_equal(shown(TH_EV_SESSION_CREATED, 0,
+				  "{\"agent\":{\"name\":\"lead\"},\"model\":\"m\","
+				  "\"begins\":\"researcher\"}"),
+			    "   0:00  agent      agent researcher, model m\n");
+	assert_string_equal(
+	    shown(TH_EV_GUARDRAIL, 0, "{\"name\":\"g\",\"stage\":\"input\",\"tripped\":false}"),
+	    "   0:00  guardrail  g (input) passed\n");
+	assert_string_equal(shown(TH_EV_GUARDRAIL, 0,
+				  "{\"name\":\"g\",\"stage\":\"output\",\"tripped\":true,"
+				  "\"message\":\"too long\"}"),
+			    "   0:00  guardrail  g (output) stops the run: too long\n");
+	assert_string_equal(
+	    shown(TH_EV_GUARDRAIL, 0,
+		  "{\"name\":\"g\",\"stage\":\"tool_input\",\"tripped\":false,"
+		  "\"call_id\":\"c\",\"message\":\"not here\"}"),
+	    "   0:00  guardrail  g (tool_input) has the model told instead: not here\n");
+	assert_string_equal(
+	    shown(TH_EV_HANDOFF, 0,
+		  "{\"from\":\"a\",\"to\":\"b\",\"call_id\":\"c\",\"history\":[[2,0]]}"),
+	    "   0:00  handoff    from a to b\n");
+	assert_string_equal(
+	    shown(TH_EV_CODE, 0,
+		  "{\"use\":\"tool_use\",\"name\":\"f\",\"answer\":{\"final\":false}}"),
+	    "   0:00  code       f (tool_use) says {\"final\":false}\n");
+	assert_string_equal(
+	    shown(TH_EV_CODE, 0, "{\"use\":\"llm_end\",\"name\":\"f\",\"failed\":\"no\"}"),
+	    "   0:00  code       f (llm_end) failed: no\n");
+	assert_string_equal(shown(TH_EV_SESSION_FORKED, 0, "{\"parent\":\"p\",\"seq\":7}"),
+			    "   0:00  forked     from p, after event 7\n");
+	assert_string_equal(shown(TH_EV_ITEMS_ADDED, 0, "{\"items\":[{}]}"),
+			    "   0:00  history    1 item added\n");
+	assert_string_equal(shown(TH_EV_ITEMS_REMOVED, 0, "{\"count\":2}"),
+			    "   0:00  history    the newest 2 items taken out\n");
+	assert_string_equal(shown(TH_EV_ITEMS_REMOVED, 0, "{\"count\":0}"),
+			    "   0:00  history    all items taken out\n");
+	assert_string_equal(
+	    shown(TH_EV_CONDENSATION, 0, "{\"first_seq\":2,\"last_seq\":9,\"name\":\"shorten\"}"),
+	    "   0:00  history    events 2 to 9 are left out, by shorten\n");
+	assert_string_equal(shown(TH_EV_BUDGET, 0, "{\"limits\":{\"turns\":9}}"),
+			    "   0:00  limits     {\"turns\":9}\n");
+}
+
+/* The exit code, which ends the text for the model, is no line of it here. */
+static void test_lines_of_a_command(void **state TH_UNUSED)
+{
+	static const struct {
+		const char *output, *line;
+	} cases[] = {
+		{ "2\\n[exit code 0]", "done, exit 0: 2\n" },
+		{ "[exit code 0]", "done, exit 0\n" },
+		{ "a\\nb\\n[exit code 0]", "done, exit 0: a (+1 line)\n" },
+		{ "a\\n[exit code 1]", "done, exit 0: a (+1 line)\n" },
+	};
+
+	for (size_t i = 0; i < TH_COUNT(cases); i++) {
+		char data[200], line[100];
+
+		(void)snprintf(data, sizeof(data),
+			       "{\"call_id\":\"c\",\"status\":\"done\",\"output\":\"%s\","
+			       "\"evidence\":{\"exit_code\":0}}",
+			       cases[i].output);
+		(void)snprintf(line, sizeof(line), "   0:00             %s", cases[i].line);
+		assert_string_equal(shown(TH_EV_OUTCOME, 0, data), line);
+	}
+}
+
 static void test_final_is_said_once(void **state TH_UNUSED)
 {
 	static const char *answer =
@@ -184,6 +253,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_steps, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_computer, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_words_for_every_event, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_lines_of_a_command, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_final_is_said_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_outside_text, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_odd_data, set_up, tear_down),
