@@ -713,11 +713,21 @@ static void markdown_type(const struct th_field *f, struct th_buf *out)
 		th_buf_add_cstr(out, ", not empty");
 }
 
+/* A default that the field itself would refuse says "absent" to the code, and nothing to a reader.
+ */
+static bool tells_default(const struct th_field *f)
+{
+	bool absent = f->default_int < 0 &&
+		      (f->kind == TH_FIELD_enum || (f->flags & (TH_POSITIVE | TH_NONEG)));
+
+	return f->has_default && !absent;
+}
+
 static void markdown_default(const struct th_field *f, struct th_buf *out)
 {
 	if (f->flags & TH_REQ)
 		th_buf_add_cstr(out, "required");
-	if (!f->has_default)
+	if (!tells_default(f))
 		return;
 	if (f->kind == TH_FIELD_bool)
 		th_buf_printf(out, "`%s`", f->default_int ? "true" : "false");

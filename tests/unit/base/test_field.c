@@ -516,6 +516,39 @@ static void markdown(void **state)
 	th_buf_deinit(&b);
 }
 
+/* -1 where the field itself would refuse it is the code's word for "absent": no page tells it. */
+static void markdown_of_what_is_absent(void **state)
+{
+	static const struct th_field fields[] = {
+		{ .name = "mode",
+		  .kind = TH_FIELD_enum,
+		  .names = modes,
+		  .doc = "M.",
+		  .has_default = true,
+		  .default_int = -1 },
+		{ .name = "heat",
+		  .kind = TH_FIELD_num,
+		  .flags = TH_REQ | TH_NONEG,
+		  .doc = "H.",
+		  .has_default = true,
+		  .default_int = -1 },
+		{ .name = "offset",
+		  .kind = TH_FIELD_int,
+		  .doc = "O.",
+		  .has_default = true,
+		  .default_int = -1 },
+	};
+	static const struct th_table table = { .name = "t", .fields = fields, .count = 3 };
+	struct th_buf b = TH_BUF_INIT(10000);
+
+	(void)state;
+	th_table_markdown(&table, &b);
+	assert_non_null(strstr(b.ptr, "| `mode` | `ask`, `auto`, `never` |  | M. |\n"));
+	assert_non_null(strstr(b.ptr, "| `heat` | a number, not below 0 | required | H. |\n"));
+	assert_non_null(strstr(b.ptr, "| `offset` | an integer | `-1` | O. |\n"));
+	th_buf_deinit(&b);
+}
+
 /* A table that holds itself: read to any depth, described once. */
 struct th_node {
 	struct th_str name;
@@ -620,6 +653,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(table_fields_limit, setup, teardown),
 		cmocka_unit_test(schema),
 		cmocka_unit_test(markdown),
+		cmocka_unit_test(markdown_of_what_is_absent),
 		cmocka_unit_test_setup_teardown(holds_itself, setup, teardown),
 		cmocka_unit_test(nearest_names),
 	};
