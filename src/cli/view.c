@@ -867,5 +867,5 @@ void th_view_summary(const struct th_session *s, struct th_buf *out)
 		th_cli_cost(out, t->cost_nano);
 	}
 	th_buf_add_cstr(out, ", ");
-	th_cli_time(out, TH_MAX(s->updated_ms - s->created_ms, 0));
+	th_cli_time(out, TH_MAX(s->updated_ms - (s->task_ms ?: s->created_ms), 0));
 }

@@ -175,6 +175,27 @@ static void test_lines_of_a_command(void **state TH_UNUSED)
 	}
 }
 
+/* The time is that of the task: what lies between two tasks is nobody's work. */
+static void test_time_of_the_task(void **state TH_UNUSED)
+{
+	struct th_session s;
+
+	th_session_init(&s);
+	s.state = TH_STATE_FINISHED;
+	s.created_ms = 1000;
+	s.task_ms = 3601000;
+	s.updated_ms = 3603500;
+	th_buf_clear(&out);
+	th_view_summary(&s, &out);
+	assert_string_equal(out.ptr, "finished: 0 turns, 0 calls, 2.5 s");
+	s.task_ms = 0;
+	s.updated_ms = 2500;
+	th_buf_clear(&out);
+	th_view_summary(&s, &out);
+	assert_string_equal(out.ptr, "finished: 0 turns, 0 calls, 1.5 s");
+	th_session_deinit(&s);
+}
+
 static void test_final_is_said_once(void **state TH_UNUSED)
 {
 	static const char *answer =
@@ -255,6 +276,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_computer, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_words_for_every_event, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_lines_of_a_command, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_time_of_the_task, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_final_is_said_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_outside_text, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_odd_data, set_up, tear_down),
