@@ -664,6 +664,12 @@ static void print_conclusion(const struct crash *c, struct th_buf *out)
 		    c->folder);
 		return;
 	}
+	if (!c->happened) {
+		th_buf_add_cstr(out,
+				"\nNo effect came about before it was killed again, so this says "
+				"nothing. Give it longer:\n--seconds 60.\n");
+		return;
+	}
 	th_buf_add_cstr(
 	    out,
 	    "\nWhat to conclude: a runtime that is killed loses nothing and repeats nothing, "
