@@ -26,7 +26,7 @@ static enum th_code put_line(void *ctx, struct th_str line, struct th_err *err)
 	(void)ctx;
 	return th_cli_write(STDOUT_FILENO, line) && th_cli_write(STDOUT_FILENO, TH_STR("\n"))
 		   ? TH_OK
-		   : th_fail(err, TH_EIO, "cannot write to standard output");
+		   : th_fail(err, TH_EIO, "cannot write to standard output: %s", strerror(errno));
 }
 
 static int run_export(const struct th_command *self, int argc, char **argv)
@@ -114,14 +114,15 @@ static int next_line(void *ctx, struct th_str *ret, struct th_err *err)
 	return whole || s->line.len;
 }
 
-static int import_from(struct th_store *store, struct source *s, struct th_arena *a)
+static int import_from(struct th_store *store, struct source *s, const char *name,
+		       struct th_arena *a)
 {
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_str id;
 	struct th_err err = {};
 
 	if (th_carry_in(store, next_line, s, a, &id, &err) != TH_OK)
-		return th_cli_fail(&err);
+		return th_cli_die(th_code_exit(err.code), "%s: %s", name, err.msg);
 	th_text_line(&out, id, TH_SESSION_ID_MAX);
 	th_buf_add_char(&out, '\n');
 	return th_cli_print(&out, 0);
@@ -150,7 +151,7 @@ static int run_import(const struct th_command *self, int argc, char **argv)
 		s.file = fopen(rest.list[0], "re");
 	if (!s.file)
 		return th_cli_die(1, "%s cannot be opened: %s", rest.list[0], strerror(errno));
-	exit_code = import_from(store, &s, &a);
+	exit_code = import_from(store, &s, s.file == stdin ? "standard input" : rest.list[0], &a);
 	th_buf_deinit(&s.line);
 	if (s.file != stdin)
 		(void)fclose(s.file);

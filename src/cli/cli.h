@@ -33,8 +33,9 @@ int th_cli_plumb(int argc, char **argv);
 int th_cli_plumb_fold(int argc, char **argv);
 int th_cli_plumb_docs(int argc, char **argv);
 
-void th_cli_help(const struct th_command *c); /* to standard output */
-void th_cli_manual(struct th_buf *out);       /* the man page */
+/* To standard output; NULL: the overview. */
+TH_NODISCARD enum th_code th_cli_help(const struct th_command *c, struct th_err *err);
+void th_cli_manual(struct th_buf *out); /* the man page */
 
 /* ---- errors and output ---- */
 

@@ -522,17 +522,26 @@ static enum th_code which(const struct computer_options *o, struct th_arena *a,
 
 /* ---- results ---- */
 
+/* NULL: neither --format nor the file's name says one that is known. */
 static const char *format_of(const struct computer_options *o)
 {
+	static const char *const endings[][2] = {
+		{ ".png", "png" }, { ".jpg", "jpeg" }, { ".jpeg", "jpeg" }, { ".webp", "webp" }
+	};
+	struct th_str name = o->output;
+	ptrdiff_t slash;
+
 	if (o->format.ptr)
 		return th_str_is(o->format, "jpeg") || th_str_is(o->format, "jpg") ? "jpeg"
 		       : th_str_is(o->format, "webp")                              ? "webp"
 		       : th_str_is(o->format, "png")                               ? "png"
 										   : NULL;
-	return th_str_ends(o->output, TH_STR(".jpg")) || th_str_ends(o->output, TH_STR(".jpeg"))
-		   ? "jpeg"
-	       : th_str_ends(o->output, TH_STR(".webp")) ? "webp"
-							 : "png";
+	while ((slash = th_str_find_char(name, '/')) >= 0)
+		name = th_str_sub(name, (size_t)slash + 1, name.len);
+	for (size_t i = 0; i < TH_COUNT(endings); i++)
+		if (th_str_ends(name, th_str_of(endings[i][0])))
+			return endings[i][1];
+	return th_str_find_char(name, '.') < 0 ? "png" : NULL;
 }
 
 /* Text of an output, its parts one after the other. */
@@ -612,6 +621,16 @@ static enum th_code save_picture(const struct computer_options *o,
 	return th_file_write(path, b->bytes, 0644, err);
 }
 
+/* A model is told "error: …"; a person sees by the status that it is one. */
+static int failed(enum th_outcome_status status, struct th_str text)
+{
+	struct th_str mark = TH_STR("error: ");
+
+	if (th_str_starts(text, mark))
+		text = th_str_sub(text, mark.len, text.len);
+	return th_cli_die(1, "%s: %.*s", th_outcome_name(status), TH_FMT(th_utf8_cut(text, 1500)));
+}
+
 static int result_show(struct call *c, bool picture, const struct th_executor_result *r)
 {
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_TOOL_OUTPUT_MAX);
@@ -624,7 +643,7 @@ static int result_show(struct call *c, bool picture, const struct th_executor_re
 	if (c->o->json)
 		result_json(r, &out);
 	if (!done && !c->o->json)
-		return th_cli_die(1, "%s: %s", th_outcome_name(r->status), text.ptr);
+		return failed(r->status, th_buf_str(&text));
 	if (done && picture && save_picture(c->o, r, c->a, &out, c->err) != TH_OK)
 		return th_cli_fail(c->err);
 	if (!c->o->json && !picture && text.len) {
@@ -702,8 +721,13 @@ static enum th_code print_arguments(struct call *c, struct th_buf *out)
 		code = parse_size(c->o->fit, "--fit", &fit, c->err);
 	if (code != TH_OK)
 		return code;
-	if (!format_of(c->o))
+	if (!format_of(c->o) && c->o->format.ptr)
 		return th_fail(c->err, TH_EUSAGE, "--format must be png, jpeg or webp");
+	if (!format_of(c->o))
+		return th_fail(c->err, TH_EUSAGE,
+			       "which picture shall %.*s be? name it .png, .jpg or .webp, or give "
+			       "--format",
+			       TH_FMT(th_utf8_cut(c->o->output, 200)));
 	th_jw_array(&w);
 	for (size_t i = 0; i < c->count; i++)
 		th_action_print(&c->actions[i], &w);
@@ -803,8 +827,7 @@ static int shell_exit(const struct th_executor_result *r)
 	}
 	if (th_json_parse(r->output, &output, NULL) != TH_OK)
 		return th_cli_die(1, "%s", th_outcome_name(r->status));
-	return th_cli_die(1, "%s: %.*s", th_outcome_name(r->status),
-			  TH_FMT(th_utf8_cut(th_json_str(th_json_root(output)), 1500)));
+	return failed(r->status, th_json_str(th_json_root(output)));
 }
 
 static int run_shell(struct call *c)

@@ -433,7 +433,11 @@ static int run_cancel(const struct th_command *self, int argc, char **argv)
 		code = open_by_force(&e, store, row.session_id, &err);
 	if (code != TH_OK)
 		return th_cli_fail(&err);
-	if (e.session.state != TH_STATE_STOPPED)
+	if (e.session.state != TH_STATE_STOPPED &&
+	    !th_state_allows(e.session.state, TH_STATE_STOPPED))
+		code = th_fail(&err, TH_ENOENT, "session %.*s is %s; there is nothing to cancel",
+			       TH_FMT(row.session_id), th_state_name(e.session.state));
+	else if (e.session.state != TH_STATE_STOPPED)
 		code = th_edit_state(&e, TH_STATE_STOPPED, TH_STR("cancelled by a person"), &err);
 	stop_below(&o.common, &e, &a);
 	th_edit_close(&e);

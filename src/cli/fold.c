@@ -265,8 +265,9 @@ static int run_plumb(const struct th_command *self, int argc, char **argv)
 	struct th_str part = argc > 1 ? th_str_of(argv[1]) : TH_STR("");
 
 	if (th_str_is(part, "--help") || th_str_is(part, "-h")) {
-		th_cli_help(self);
-		return 0;
+		struct th_err err = {};
+
+		return th_cli_help(self, &err) == TH_OK ? 0 : th_cli_fail(&err);
 	}
 	if (th_str_is(part, "fold"))
 		return th_cli_plumb_fold(argc - 1, argv + 1);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* help.c - --help, thole help, thole version and the man page, all from the commands' tables. */
+#include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -92,7 +94,7 @@ static void command_help(struct th_buf *out, const struct th_command *c)
 {
 	th_buf_printf(out, "thole %s: %s\n\nusage: ", c->name, c->summary);
 	usage_line(out, c);
-	th_buf_add_cstr(out, "\n\n");
+	th_buf_add_cstr(out, *c->text ? "\n\n" : "\n");
 	for (struct th_str rest = th_str_of(c->text); rest.len;)
 		text_line(out, th_str_split(&rest, '\n'));
 	if (!c->options)
@@ -124,7 +126,7 @@ static void overview(struct th_buf *out)
 	th_buf_add_cstr(out, exit_codes);
 }
 
-void th_cli_help(const struct th_command *c)
+enum th_code th_cli_help(const struct th_command *c, struct th_err *err)
 {
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(HELP_MAX);
 
@@ -132,7 +134,9 @@ void th_cli_help(const struct th_command *c)
 		command_help(&out, c);
 	else
 		overview(&out);
-	(void)th_cli_print(&out, 0);
+	return th_cli_write(STDOUT_FILENO, th_buf_str(&out))
+		   ? TH_OK
+		   : th_fail(err, TH_EIO, "cannot write to standard output: %s", strerror(errno));
 }
 
 /* ---- the man page ---- */
@@ -276,8 +280,7 @@ static int run_help(const struct th_command *self, int argc, char **argv)
 		if (!c)
 			return th_cli_die(2, "no command \"%s\"; see thole help", rest.list[0]);
 	}
-	th_cli_help(c);
-	return 0;
+	return th_cli_help(c, &err) == TH_OK ? 0 : th_cli_fail(&err);
 }
 
 const struct th_command th_command_help = {
@@ -301,6 +304,8 @@ static int run_version(const struct th_command *self, int argc, char **argv)
 
 	if (code != TH_OK)
 		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
+	if (rest.count > 0)
+		return th_cli_die(2, "version takes no operand");
 	th_buf_add_cstr(&out, "thole " TH_VERSION "\n");
 	return th_cli_print(&out, 0);
 }

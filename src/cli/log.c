@@ -231,6 +231,8 @@ static int run_log(const struct th_command *self, int argc, char **argv)
 	th_arena_init(&a, TH_MIB);
 	if (code != TH_OK)
 		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
+	if (o.verify + o.trace + !!o.blobs.ptr > 1)
+		return th_cli_die(2, "--verify, --trace and --blobs exclude each other");
 	if (rest.count > 1 || (rest.count == 0 && !o.verify))
 		return th_cli_names_none(self);
 	code = rest.count == 1 ? th_cli_session(&o.common, false, th_str_of(rest.list[0]), &a,
@@ -251,7 +253,7 @@ const struct th_command th_command_log = {
 	.summary = "what a session did, step by step; is its log whole",
 	.text = "Prints the log of session NAME: messages, thoughts, actions, their results, "
 		"costs. The start of a\n"
-		"name is enough when only one session begins so.\n\n"
+		"name, four characters or more, is enough when only one session begins so.\n\n"
 		"With --verify every stored byte is checked: each event against the chain of "
 		"digests, each picture\n"
 		"against its hash, the list of sessions against what their logs say. Without NAME, "

@@ -88,6 +88,7 @@ int main(int argc, char **argv)
 {
 	struct th_str name = argc > 1 ? th_str_of(argv[1]) : TH_STR("help");
 	const struct th_command *c;
+	struct th_err err = {};
 	int status;
 
 	if (th_desktop_role(argc, argv, &status))
@@ -102,5 +103,7 @@ int main(int argc, char **argv)
 	c = th_command_find(name);
 	if (!c)
 		return unknown(name);
-	return argc > 1 ? c->run(c, argc - 1, argv + 1) : (th_cli_help(NULL), 2);
+	if (argc > 1)
+		return c->run(c, argc - 1, argv + 1);
+	return th_cli_help(NULL, &err) == TH_OK ? 2 : th_cli_fail(&err);
 }

@@ -137,6 +137,8 @@ static int run_sessions(const struct th_command *self, int argc, char **argv)
 		return th_cli_die(2, "sessions takes no name; thole log NAME shows one");
 	if (o.state.ptr && th_state_find(o.state) < 0)
 		return th_cli_die(2, "no state \"%s\"; see thole sessions --help", o.state.ptr);
+	if (o.limit == 0)
+		return th_cli_die(2, "--limit must be above 0");
 	filter.state = o.state;
 	filter.limit = o.limit > 0 ? (size_t)o.limit : 0;
 	code = th_cli_store(&o.common, false, &store, &err);
@@ -145,9 +147,14 @@ static int run_sessions(const struct th_command *self, int argc, char **argv)
 	th_buf_init(&l.out, LIST_MAX);
 	if (code == TH_OK)
 		code = store->kind->list(store, &filter, list_row, &l, &err);
-	exit_code = code != TH_OK                         ? th_cli_fail(&err)
-		    : l.count == 0 && !o.json && !o.names ? th_cli_die(0, "no sessions in this log")
-							  : th_cli_print(&l.out, 0);
+	if (code != TH_OK)
+		exit_code = th_cli_fail(&err);
+	else if (l.count > 0 || o.json || o.names)
+		exit_code = th_cli_print(&l.out, 0);
+	else if (o.state.ptr)
+		exit_code = th_cli_die(0, "no session in this log is %s", o.state.ptr);
+	else
+		exit_code = th_cli_die(0, "no sessions in this log");
 	th_buf_deinit(&l.out);
 	return exit_code;
 }

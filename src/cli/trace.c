@@ -193,9 +193,13 @@ static void put_sum(struct th_buf *out, const struct th_trace_sum *s)
 	th_cli_count(out, s->requests, "request");
 	th_buf_printf(out, ", %lld in (%lld cached), %lld out, ", (long long)s->tokens_in,
 		      (long long)s->tokens_cached, (long long)s->tokens_out);
-	th_cli_cost(out, s->cost_nano);
+	if (s->cost_unknown && !s->cost_nano) {
+		th_buf_add_cstr(out, "price not known\n");
+		return;
+	}
 	if (s->cost_unknown)
-		th_buf_add_cstr(out, " and what has no price");
+		th_buf_add_cstr(out, "at least ");
+	th_cli_cost(out, s->cost_nano);
 	th_buf_add_char(out, '\n');
 }
 

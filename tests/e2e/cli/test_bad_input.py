@@ -32,6 +32,9 @@ class Options(house.House):
         self.bad(2, ["--turns must be a whole number"], "run", "--turns", "many", "task")
         self.bad(2, ["exclude each other"], "run", "--json", "--quiet", "task")
         self.bad(2, ["doctor takes no operand"], "doctor", "x")
+        self.bad(2, ["version takes no operand"], "version", "x")
+        self.bad(2, ["--limit must be above 0"], "sessions", "--limit", "0")
+        self.bad(2, ["exclude each other"], "log", "--verify", "--trace", "x")
         self.bad(2, ["no command", "did you mean thole resume"], "resum")
         self.bad(2, ["needs a task"], "run")
         self.bad(2, ["quotes"], "run", "two", "words")
@@ -58,6 +61,14 @@ class Options(house.House):
             for line in text.splitlines():
                 self.assertLessEqual(len(line), 112, line)
         self.assertEqual(self.thole().code, 2)
+
+    def test_help_that_cannot_be_written(self):
+        for args in (["help"], [], ["run", "--help"], ["log", "-h"], ["plumb", "--help"], ["help", "--man"], ["version"]):
+            with open("/dev/full", "w") as full:
+                ended = subprocess.run([house.THOLE, *args], env=self.env, stdout=full, stderr=subprocess.PIPE, text=True,
+                                       timeout=house.SECONDS)
+            self.assertEqual((args, ended.returncode, ended.stderr),
+                             (args, 1, "thole: cannot write to standard output: No space left on device\n"))
 
     def test_completions(self):
         for shell, check in (("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"]), ("fish", ["fish", "-n"])):
@@ -199,6 +210,7 @@ class Computers(house.House):
         self.bad(2, ["direction"], "computer", "scroll", "sideways")
         self.bad(2, ["--button must be"], "computer", "click", "1", "2", "--button", "top")
         self.bad(1, ["no computer runs"], "computer", "-s", "nobody", "size")
+        self.bad(2, ["x.gif", "--format"], "computer", "see", "-o", self.work / "x.gif")
         self.good("computer", "end")
 
 

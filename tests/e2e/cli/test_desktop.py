@@ -110,7 +110,7 @@ class Computer(house.House):
         piped = self.thole("computer", "see")
         self.assertEqual(piped.code, 0)
         self.assertIn("PNG", piped.out[:8])
-        self.bad(1, ["outside the screen"], "computer", "click", "5000", "20")
+        self.bad(1, ["refused: (5000, 20) is outside the screen"], "computer", "click", "5000", "20")
         self.bad(1, ["key"], "computer", "key", "no-such-key")
         self.good("computer", "end")
         self.bad(1, ["no computer runs"], "computer", "-s", "computer", "size")

@@ -595,6 +595,9 @@ class Exports(house.House):
         self.assertIn("one", self.good("resume", "yours", "--store", other).out)
         self.assertEqual((self.work / "made.txt").read_text(), "hello\n")
         self.assertIn("two", self.good("run", "-s", "yours", "--store", other, "again").out)
+        self.bad(1, "there is nothing to cancel", "cancel", "yours", "--store", other)
+        self.assertEqual(self.good("sessions", "--state", "stuck", "--store", other).err, "thole: no session in this log is stuck\n")
+        self.assertIn("out, price not known\n", self.good("log", "yours", "--trace", "--store", other).out)
         self.good("log", "--verify", "--store", other)
         third = "sqlite:%s" % (self.folder / "third.db")
         lines = file.read_text().splitlines(keepends=True)
@@ -609,6 +612,15 @@ class Exports(house.House):
         file.write_text("hello\n")
         self.bad(1, "line 1", "import", "--store", third, file)
         self.assertEqual(self.good("sessions", "--store", third, "--names").out, "")  # nothing, also of what it needs
+        self.bad(1, "%s: line 1: " % file, "import", "--store", third, file)
+        file.write_text("")
+        self.bad(1, "%s: it ends after line 0" % file, "import", "--store", third, file)
+        self.bad(1, "standard input: it ends after line 0", "import", "--store", third, stdin="")
+        with open("/dev/full", "w") as full:
+            ended = subprocess.run([house.THOLE, "export", "yours"], env=self.env, stdout=full, stderr=subprocess.PIPE,
+                                   text=True, timeout=house.SECONDS)
+        self.assertEqual((ended.returncode, ended.stderr),
+                         (1, "thole: cannot write to standard output: No space left on device\n"))
         self.bad(1, "cannot be opened", "import", "--store", third, "gone")
         self.bad(2, "one file", "import", "a", "b")
         self.bad(2, "needs the name", "export")
