@@ -197,6 +197,43 @@ struct th_json_raw_iter {
 };
 struct th_json_raw_iter th_json_raw_iter(struct th_str container);
 bool th_json_raw_next(struct th_json_raw_iter *it);
+
+/* The inside of a raw string, still escaped; absent: it is none. */
+static inline struct th_str th_json_raw_inside(struct th_str raw)
+{
+	return raw.len >= 2 && raw.ptr[0] == '"' ? th_str_sub(raw, 1, raw.len - 2)
+						 : (struct th_str){ NULL, 0 };
+}
+
+static inline bool th_json_raw_is_object(struct th_str raw)
+{
+	return raw.len && raw.ptr[0] == '{';
+}
+
+static inline bool th_json_raw_is_null(struct th_str raw) /* or absent */
+{
+	return !raw.len || th_str_is(raw, "null");
+}
+
+/* Each member of an object is handed to `fn`.  False: `data` is not one whole object.  Inline: the
+ * events of a stream are many, and `fn` goes into the loop. */
+static inline bool th_json_raw_members(struct th_str data,
+				       void (*fn)(void *ctx, struct th_str key, struct th_str val),
+				       void *ctx)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(data);
+	struct th_str rest = it.rest;
+
+	if (!it.object)
+		return false;
+	while (th_json_raw_next(&it)) {
+		fn(ctx, it.key, it.val);
+		rest = it.rest;
+	}
+	rest = th_str_trim(rest);
+	return rest.len == 1 && rest.ptr[0] == '}';
+}
+
 /*
  * The same in one pass: values that are walked into are not gone over first.
  *

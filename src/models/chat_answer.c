@@ -247,11 +247,8 @@ static void take_error(struct th_decoder *d, struct th_answer *ret)
 	struct th_str raw = th_buf_str(&d->error);
 	const struct th_json *error;
 
-	if (th_json_parse(raw, &d->error_doc, th_intake_err(&d->in))) {
-		th_intake_fail(&d->in, TH_FAILURE_MALFORMED, ret);
+	if (!th_intake_error_event(&d->in, &raw, &d->error_doc, &error, ret))
 		return;
-	}
-	error = th_answer_find_error(th_json_root(d->error_doc), &raw);
 	th_answer_take_error(ret, error, raw, 0);
 }
 

@@ -10,11 +10,6 @@
 
 #define CALL_NAME_MAX 64
 
-static bool is_null(struct th_str raw)
-{
-	return !raw.len || th_str_eq(raw, TH_STR("null"));
-}
-
 static bool is_list(struct th_str raw)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(raw);
@@ -69,7 +64,7 @@ static void put_raw_arguments(struct th_jw *w, struct th_str raw)
 	struct th_buf text = TH_BUF_INIT(TH_REQUEST_MAX);
 
 	if (!raw.len || raw.ptr[0] != '"')
-		th_buf_add(&text, is_null(raw) ? TH_STR("{}") : raw);
+		th_buf_add(&text, th_json_raw_is_null(raw) ? TH_STR("{}") : raw);
 	else if (!th_json_unescape(raw, &text))
 		th_buf_clear(&text);
 	put_arguments(w, th_buf_str(&text));
@@ -141,7 +136,7 @@ static void put_raw_call(struct th_chat_writer *x, struct th_str raw)
 	struct th_json_raw_iter it = th_json_raw_iter(raw);
 	struct th_str custom = th_json_raw_get(raw, "custom");
 	bool more = takes_more_in_calls(x->flavour);
-	bool function = is_null(custom) || !th_json_raw_iter(custom).object;
+	bool function = th_json_raw_is_null(custom) || !th_json_raw_iter(custom).object;
 
 	th_jw_object(&x->w);
 	put_id(x, th_json_raw_get(raw, "id"));
@@ -175,10 +170,11 @@ static void put_content(struct th_chat_writer *x, struct th_str content, struct 
 	struct th_buf text = TH_BUF_INIT(TH_REQUEST_MAX);
 
 	th_jw_key(&x->w, TH_STR("content"));
-	if (is_null(content) && !is_null(refusal) && !x->o->profile->strict) {
+	if (th_json_raw_is_null(content) && !th_json_raw_is_null(refusal) &&
+	    !x->o->profile->strict) {
 		th_jw_raw(&x->w, refusal);
-	} else if (is_null(content) || (content.ptr[0] == '[' && !is_list(content))) {
-		if (calls || !is_null(refusal))
+	} else if (th_json_raw_is_null(content) || (content.ptr[0] == '[' && !is_list(content))) {
+		if (calls || !th_json_raw_is_null(refusal))
 			th_jw_null(&x->w);
 		else
 			th_jw_str(&x->w, TH_STR(""));
@@ -195,7 +191,7 @@ static void put_content(struct th_chat_writer *x, struct th_str content, struct 
 
 static bool is_empty(struct th_str content)
 {
-	return is_null(content) || th_str_eq(content, TH_STR("\"\"")) ||
+	return th_json_raw_is_null(content) || th_str_eq(content, TH_STR("\"\"")) ||
 	       (content.ptr[0] == '[' && !is_list(content));
 }
 
@@ -215,11 +211,11 @@ static void put_raw_message(struct th_chat_writer *x, struct th_str message)
 	if (x->o->profile->strict && !is_empty(refusal))
 		th_jw_kraw(&x->w, "refusal", refusal);
 	while (th_json_raw_next(&it))
-		if (!is_named("role|content|refusal|tool_calls", it.key) && !is_null(it.val) &&
-		    is_taken(x, it.key, calls))
+		if (!is_named("role|content|refusal|tool_calls", it.key) &&
+		    !th_json_raw_is_null(it.val) && is_taken(x, it.key, calls))
 			th_chat_put_member(&x->w, it.key, it.val);
 	if (calls && x->flavour->thinks_in_calls &&
-	    is_null(th_json_raw_get(message, "reasoning_content")))
+	    th_json_raw_is_null(th_json_raw_get(message, "reasoning_content")))
 		th_jw_kstr(&x->w, "reasoning_content", TH_STR(""));
 	if (calls) {
 		th_jw_key(&x->w, TH_STR("tool_calls"));
@@ -258,7 +254,8 @@ static void put_actions(struct th_chat_writer *x, struct th_str item)
 	    !th_model_actions(x->o->profile, th_json_root(doc), &a, &actions, &count, NULL)) {
 		for (size_t i = 0; i < count; i++)
 			th_action_print(&actions[i], &w);
-	} else if (!is_null(th_json_raw_get(item, "action"))) { /* as the model wrote it */
+	} else if (!th_json_raw_is_null(
+		       th_json_raw_get(item, "action"))) { /* as the model wrote it */
 		th_jw_raw(&w, th_json_raw_get(item, "action"));
 	}
 	th_jw_array_end(&w);
@@ -277,7 +274,7 @@ static void put_other_call(struct th_chat_writer *x, struct th_str item, struct 
 	struct th_str raw = { NULL, 0 };
 	struct th_buf name = TH_BUF_INIT(TH_ANSWER_MAX);
 
-	for (size_t i = 0; i < TH_COUNT(members) && is_null(raw); i++)
+	for (size_t i = 0; i < TH_COUNT(members) && th_json_raw_is_null(raw); i++)
 		raw = th_json_raw_get(item, members[i]);
 	if (th_str_is(type, "custom_tool_call")) {
 		struct th_jw w = th_jw(&name);

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "models/chat_server.h"
 #include "models/chat_writer.h"
+#include "models/unified.h"
 
 struct reader {
 	struct th_jw w;
@@ -19,17 +20,6 @@ struct reader {
 static bool is_str(struct th_str raw)
 {
 	return raw.len && raw.ptr[0] == '"';
-}
-
-static bool equal(struct th_str a, struct th_str b)
-{
-	struct th_json_doc *x = NULL, *y = NULL;
-	bool same = !th_json_parse(a, &x, NULL) && !th_json_parse(b, &y, NULL) &&
-		    th_json_equal(th_json_root(x), th_json_root(y));
-
-	th_json_free(x);
-	th_json_free(y);
-	return same;
 }
 
 /* ---- messages ---- */
@@ -125,7 +115,7 @@ static enum th_code put_items(struct reader *r, struct th_str message, bool alwa
 	th_buf_add_char(&list, ']');
 	th_buf_clear(&r->back);
 	raw = raw || th_chat_put_unified(th_buf_str(&list), &r->back, true, NULL) ||
-	      !equal(th_buf_str(&r->back), message);
+	      !th_unified_equal(th_buf_str(&r->back), message);
 	for (it = th_json_raw_iter(th_buf_str(&list)); raw && th_json_raw_next(&it);)
 		count++;
 	it = th_json_raw_iter(th_buf_str(&list));
@@ -240,7 +230,7 @@ static void put_tool(struct reader *r, struct th_str tool)
 	th_buf_clear(&r->back);
 	back = th_jw(&r->back);
 	th_chat_put_tool(&back, th_buf_str(&text));
-	if (!equal(th_buf_str(&r->back), tool)) {
+	if (!th_unified_equal(th_buf_str(&r->back), tool)) {
 		th_buf_truncate(&text, text.len - 1);
 		th_jw_key(&w, TH_STR("raw"));
 		th_jw_object(&w);
@@ -293,7 +283,7 @@ static bool put_choice(struct th_jw *w, struct th_str raw)
 		th_buf_add(&same, TH_STR("{\"type\":\"function\",\"function\":{\"name\":"));
 		th_buf_add(&same, name);
 		th_buf_add(&same, TH_STR("}}"));
-		good = equal(th_buf_str(&same), raw);
+		good = th_unified_equal(th_buf_str(&same), raw);
 		if (good) {
 			th_jw_key(w, TH_STR("tool_choice"));
 			th_jw_raw(w, TH_STR("{\"type\":\"function\",\"name\":"));
@@ -322,7 +312,7 @@ static bool put_format(struct th_jw *w, struct th_str raw)
 			th_chat_put_member(&o, it.key, it.val);
 		th_jw_object_end(&o);
 		th_chat_put_format(&a, th_buf_str(&ours));
-		good = equal(th_buf_str(&again), raw);
+		good = th_unified_equal(th_buf_str(&again), raw);
 		if (good)
 			th_jw_kraw(w, "format", th_buf_str(&ours));
 	}

@@ -13,11 +13,6 @@ static bool is_null(struct th_str raw)
 	return !raw.len || raw.ptr[0] == 'n';
 }
 
-static bool is_object(struct th_str raw)
-{
-	return raw.len && raw.ptr[0] == '{';
-}
-
 /* Keeps the text of a raw string, if it is one and not empty. */
 static void keep_str(struct th_buf *to, struct th_str raw)
 {
@@ -87,7 +82,7 @@ static struct th_str read_choice(struct th_decoder *d, struct th_json_raw_iter *
 			c->message = it->val;
 		} else if (th_str_eq(it->key, TH_STR("error"))) {
 			c->error = it->val;
-		} else if (th_str_eq(it->key, TH_STR("usage")) && is_object(it->val)) {
+		} else if (th_str_eq(it->key, TH_STR("usage")) && th_json_raw_is_object(it->val)) {
 			keep_raw(&d->usage, it->val);
 		}
 		rest = it->rest;
@@ -117,12 +112,12 @@ static void take_choice(struct th_decoder *d, struct th_str raw)
 	read_choice(d, &it, &c);
 	if (c.index != 0)
 		return;
-	if (is_object(c.delta)) {
+	if (th_json_raw_is_object(c.delta)) {
 		d->delta_count++;
 		d->delta = c.delta;
 		d->late = c.late;
 		take_delta(d, c.delta);
-	} else if (is_object(c.message)) { /* a whole answer in one event */
+	} else if (th_json_raw_is_object(c.message)) { /* a whole answer in one event */
 		take_delta(d, c.message);
 	}
 	take_end(d, &c);
@@ -133,7 +128,7 @@ static void take_choices(struct th_decoder *d, struct th_str raw)
 	struct th_json_raw_iter it = th_json_raw_iter(raw);
 
 	while (raw.len && raw.ptr[0] == '[' && th_json_raw_next(&it))
-		if (is_object(it.val))
+		if (th_json_raw_is_object(it.val))
 			take_choice(d, it.val);
 }
 
@@ -149,12 +144,12 @@ static void take_member(struct th_decoder *d, struct th_str key, struct th_str v
 		if (!same(val, &d->model))
 			keep_str(&d->model, val);
 	} else if (th_str_eq(key, TH_STR("usage"))) {
-		if (is_object(val))
+		if (th_json_raw_is_object(val))
 			keep_raw(&d->usage, val);
 	} else if (th_str_eq(key, TH_STR("x_groq"))) {
 		struct th_str usage = th_json_raw_get(val, "usage");
 
-		if (is_object(usage) && !d->usage.len)
+		if (th_json_raw_is_object(usage) && !d->usage.len)
 			keep_raw(&d->usage, usage);
 	} else if (th_str_eq(key, TH_STR("error")) && !is_null(val)) {
 		take_error(d, data);
@@ -236,7 +231,7 @@ static void take_framed(struct th_decoder *d, struct th_str data)
 	whole = whole && cut_char(&rest, '}');
 	it = (struct th_json_raw_iter){ .rest = rest, .started = true };
 	while (whole && th_json_raw_next(&it)) {
-		if (is_object(it.val))
+		if (th_json_raw_is_object(it.val))
 			take_choice(d, it.val);
 		rest = it.rest;
 	}

@@ -109,15 +109,9 @@ static void set_text(struct th_chat_message *m, struct th_chat_node *n, enum kin
 	add_text(m, n, s);
 }
 
-static struct th_str inside(struct th_str raw)
-{
-	return raw.len >= 2 && raw.ptr[0] == '"' ? th_str_sub(raw, 1, raw.len - 2)
-						 : (struct th_str){ NULL, 0 };
-}
-
 static struct th_str raw_str(struct th_str object, const char *key)
 {
-	return inside(th_json_raw_get(object, key));
+	return th_json_raw_inside(th_json_raw_get(object, key));
 }
 
 static struct th_str text_of(const struct th_chat_node *object, const char *key)
@@ -167,7 +161,7 @@ static void add_part(struct th_chat_message *m, struct th_chat_node *list, struc
 static void add_string(struct th_chat_message *m, struct th_chat_node *n, struct th_str raw,
 		       int depth)
 {
-	struct th_str s = inside(raw);
+	struct th_str s = th_json_raw_inside(raw);
 
 	if (n->kind == LIST) { /* a text after parts */
 		struct th_buf part = TH_BUF_INIT(TH_ANSWER_MAX + TH_KIB);

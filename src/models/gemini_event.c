@@ -8,11 +8,6 @@
 #include "base/limits.h"
 #include "models/gemini_decoder.h"
 
-static bool is_object(struct th_str raw)
-{
-	return raw.len && raw.ptr[0] == '{';
-}
-
 static bool is_string(struct th_str raw)
 {
 	return raw.len > 2 && raw.ptr[0] == '"';
@@ -260,7 +255,7 @@ static void take_member(struct th_decoder *d, struct th_str key, struct th_str v
 		set(&d->response_id, val);
 	else if (th_str_eq(key, TH_STR("modelVersion")) && !d->model.len)
 		set(&d->model, val);
-	else if (th_str_eq(key, TH_STR("promptFeedback")) && is_object(val))
+	else if (th_str_eq(key, TH_STR("promptFeedback")) && th_json_raw_is_object(val))
 		set(&d->feedback, val);
 	else if (th_str_eq(key, TH_STR("error")) && !d->error.len && !th_str_is(val, "null"))
 		set(&d->error, chunk);

@@ -15,12 +15,6 @@ struct writer {
 	bool text; /* in the open item's string */
 };
 
-static struct th_str inside(struct th_str raw)
-{
-	return raw.len >= 2 && raw.ptr[0] == '"' ? th_str_sub(raw, 1, raw.len - 2)
-						 : (struct th_str){ NULL, 0 };
-}
-
 static void close_item(struct writer *x)
 {
 	if (x->open == MESSAGE)
@@ -58,7 +52,7 @@ static void put_call(struct writer *x, struct th_str call)
 	x->call_count++;
 	th_jw_object(w);
 	th_jw_kstr(w, "type", TH_STR("function_call"));
-	if (inside(id).len) {
+	if (th_json_raw_inside(id).len) {
 		th_jw_kraw(w, "id", id);
 		th_jw_kraw(w, "call_id", id);
 	} else {
@@ -70,7 +64,7 @@ static void put_call(struct writer *x, struct th_str call)
 		th_buf_add_char(w->out, '"');
 	}
 	th_jw_key(w, TH_STR("name"));
-	th_jw_raw(w, inside(name).len ? name : TH_STR("\"\""));
+	th_jw_raw(w, th_json_raw_inside(name).len ? name : TH_STR("\"\""));
 	th_jw_kstr(w, "arguments", args.len && args.ptr[0] == '{' ? args : TH_STR("{}"));
 	th_jw_object_end(w);
 }
@@ -108,10 +102,11 @@ static void put_part(struct writer *x, struct th_str part)
 	if (call.len && call.ptr[0] == '{')
 		put_call(x, call);
 	else if (text.len)
-		put_text(x, inside(text), th_str_is(th_json_raw_get(part, "thought"), "true"));
-	else if (inside(code).len)
+		put_text(x, th_json_raw_inside(text),
+			 th_str_is(th_json_raw_get(part, "thought"), "true"));
+	else if (th_json_raw_inside(code).len)
 		put_code(x, code);
-	else if (inside(data).len)
+	else if (th_json_raw_inside(data).len)
 		put_image(x, data);
 }
 

@@ -101,6 +101,17 @@ void th_intake_unfinished(struct th_intake *in, struct th_answer *ret)
 			     &in->text);
 }
 
+bool th_intake_error_event(struct th_intake *in, struct th_str *raw, struct th_json_doc **doc,
+			   const struct th_json **ret_error, struct th_answer *ret)
+{
+	if (th_json_parse(*raw, doc, th_intake_err(in))) {
+		th_intake_fail(in, TH_FAILURE_MALFORMED, ret);
+		return false;
+	}
+	*ret_error = th_answer_find_error(th_json_root(*doc), raw);
+	return true;
+}
+
 bool th_intake_http_error(struct th_intake *in, struct th_str error, int http_status,
 			  struct th_answer *ret, struct th_str *raw, struct th_json_doc **doc,
 			  const struct th_json **ret_error)

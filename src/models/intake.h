@@ -43,6 +43,10 @@ struct th_err *th_intake_err(struct th_intake *in);
 void th_intake_fail(const struct th_intake *in, enum th_failure class, struct th_answer *ret);
 /* A stream without its end, of which nothing better is known. */
 void th_intake_unfinished(struct th_intake *in, struct th_answer *ret);
+/* An error that came as an event of a stream: its object, and that one's own bytes.  False: it is
+ * no JSON, which has been said. */
+bool th_intake_error_event(struct th_intake *in, struct th_str *raw, struct th_json_doc **doc,
+			   const struct th_json **ret_error, struct th_answer *ret);
 /* An HTTP status other than 2xx, as th_answer_http_error; `error`: that of a stream, if there was
  * one. */
 bool th_intake_http_error(struct th_intake *in, struct th_str error, int http_status,

@@ -87,12 +87,6 @@ void th_blocks_set(struct th_blocks *blocks, struct th_buf *to, struct th_str js
 
 /* ---- put together ---- */
 
-static struct th_str inside(struct th_str raw)
-{
-	return raw.len >= 2 && raw.ptr[0] == '"' ? th_str_sub(raw, 1, raw.len - 2)
-						 : (struct th_str){ NULL, 0 };
-}
-
 /* "key":"<first><then>", all still escaped */
 static void put_joined(struct th_jw *w, const char *key, struct th_str first, struct th_str then)
 {
@@ -142,7 +136,7 @@ static void put_block(struct th_block *b, struct th_jw *w)
 	th_jw_object(w);
 	while (th_json_raw_next(&it)) {
 		if (text && th_str_is(it.key, text)) {
-			of_text = inside(it.val);
+			of_text = th_json_raw_inside(it.val);
 			continue;
 		}
 		if (b->notes.len && th_str_is(it.key, "citations")) {

@@ -17,28 +17,14 @@ struct event {
 	bool typed; /* `type` stands in the data */
 };
 
-static struct th_str inside(struct th_str raw)
+static void take_member(void *ctx, struct th_str key, struct th_str val)
 {
-	return raw.len >= 2 && raw.ptr[0] == '"' ? th_str_sub(raw, 1, raw.len - 2)
-						 : (struct th_str){ NULL, 0 };
-}
+	struct event *ev = ctx;
 
-static bool is_object(struct th_str raw)
-{
-	return raw.len && raw.ptr[0] == '{';
-}
-
-static bool is_null(struct th_str raw)
-{
-	return !raw.len || th_str_eq(raw, TH_STR("null"));
-}
-
-static void take_member(struct event *ev, struct th_str key, struct th_str val)
-{
 	switch (key.len) {
 	case 4:
 		if (th_str_eq(key, TH_STR("type")))
-			ev->type = inside(val);
+			ev->type = th_json_raw_inside(val);
 		break;
 	case 5:
 		if (th_str_eq(key, TH_STR("index")))
@@ -66,18 +52,8 @@ static void take_member(struct event *ev, struct th_str key, struct th_str val)
 /* False when the data is not a whole object. */
 static bool read_event(struct th_str data, struct event *ev)
 {
-	struct th_json_raw_iter it = th_json_raw_iter(data);
-	struct th_str rest = it.rest;
-
 	*ev = (struct event){ .data = data };
-	if (!it.object)
-		return false;
-	while (th_json_raw_next(&it)) {
-		take_member(ev, it.key, it.val);
-		rest = it.rest;
-	}
-	rest = th_str_trim(rest);
-	return rest.len == 1 && rest.ptr[0] == '}';
+	return th_json_raw_members(data, take_member, ev);
 }
 
 static int64_t index_of(struct th_decoder *d, const struct event *ev)
@@ -120,7 +96,7 @@ static void tell(struct th_decoder *d, enum th_delta_kind kind, int64_t index, s
 
 static void take_note(struct th_decoder *d, struct th_block *b, struct th_str citation)
 {
-	if (!is_object(citation))
+	if (!th_json_raw_is_object(citation))
 		return;
 	if (b->notes.len)
 		th_blocks_add(&d->blocks, &b->notes, TH_STR(","));
@@ -130,13 +106,13 @@ static void take_note(struct th_decoder *d, struct th_block *b, struct th_str ci
 static void take_text(struct th_decoder *d, struct th_block *b, const struct th_delta_row *row,
 		      struct th_str raw)
 {
-	if (!inside(raw).len)
+	if (!th_json_raw_inside(raw).len)
 		return;
 	if (!b->member)
 		b->member = row->to;
 	if (strcmp(b->member, row->to) != 0)
 		return; /* a block has one text */
-	th_blocks_add(&d->blocks, &b->text, inside(raw));
+	th_blocks_add(&d->blocks, &b->text, th_json_raw_inside(raw));
 	if (d->fn && row->kind != TH_DELTA_ITEM)
 		tell(d, row->kind, b->index, raw);
 }
@@ -194,7 +170,7 @@ static bool take_known(struct th_decoder *d, struct th_str data)
 
 static void on_delta(struct th_decoder *d, const struct event *ev)
 {
-	struct th_str type = inside(th_json_raw_get(ev->delta, "type"));
+	struct th_str type = th_json_raw_inside(th_json_raw_get(ev->delta, "type"));
 	struct th_block *b = th_blocks_find(&d->blocks, index_of(d, ev));
 
 	if (!b || b->done)
@@ -212,7 +188,7 @@ static void on_delta(struct th_decoder *d, const struct event *ev)
 		} else if (th_str_is(row->type, "citations_delta")) {
 			take_note(d, b, val);
 		} else {
-			th_blocks_set(&d->blocks, &b->signature, inside(val));
+			th_blocks_set(&d->blocks, &b->signature, th_json_raw_inside(val));
 		}
 		return;
 	}
@@ -229,9 +205,9 @@ static void on_start(struct th_decoder *d, const struct event *ev)
 	th_buf_clear(&d->usage);
 	d->delta.half_len = 0;
 	d->doubled = false;
-	if (is_object(ev->message)) {
+	if (th_json_raw_is_object(ev->message)) {
 		th_buf_add(&d->start, ev->message);
-		if (is_object(th_json_raw_get(ev->message, "usage")))
+		if (th_json_raw_is_object(th_json_raw_get(ev->message, "usage")))
 			th_buf_add(&d->usage, th_json_raw_get(ev->message, "usage"));
 	}
 }
@@ -243,14 +219,14 @@ static void on_block(struct th_decoder *d, const struct event *ev)
 
 	if (!th_str_i64(ev->index, &given) && d->blocks.count)
 		index++; /* a server that does not count */
-	b = is_object(ev->block) ? th_blocks_at(&d->blocks, index) : NULL;
+	b = th_json_raw_is_object(ev->block) ? th_blocks_at(&d->blocks, index) : NULL;
 	if (!b || b->start.len)
 		return;
 	th_blocks_set(&d->blocks, &b->start, ev->block);
-	if (d->fn && th_str_is(inside(th_json_raw_get(ev->block, "type")), "text")) {
+	if (d->fn && th_str_is(th_json_raw_inside(th_json_raw_get(ev->block, "type")), "text")) {
 		struct th_str text = th_json_raw_get(ev->block, "text");
 
-		if (inside(text).len)
+		if (th_json_raw_inside(text).len)
 			tell(d, TH_DELTA_TEXT, b->index, text);
 	}
 }
@@ -274,7 +250,7 @@ void th_messages_merge(struct th_str a, struct th_str b, struct th_buf *out)
 		bool replaced = false;
 
 		for (in_b = th_json_raw_iter(b); !replaced && th_json_raw_next(&in_b);)
-			replaced = th_str_eq(in_b.key, it.key) && !is_null(in_b.val);
+			replaced = th_str_eq(in_b.key, it.key) && !th_json_raw_is_null(in_b.val);
 		if (replaced)
 			continue;
 		th_jw_raw(&w, TH_STR("\""));
@@ -283,7 +259,7 @@ void th_messages_merge(struct th_str a, struct th_str b, struct th_buf *out)
 		th_buf_add(out, it.val);
 	}
 	for (in_b = th_json_raw_iter(b); th_json_raw_next(&in_b);) {
-		if (is_null(in_b.val))
+		if (th_json_raw_is_null(in_b.val))
 			continue;
 		th_jw_raw(&w, TH_STR("\""));
 		th_buf_add(out, in_b.key);
@@ -332,9 +308,9 @@ static void merge_rest(struct th_decoder *d, struct th_str data)
 
 static void on_message_delta(struct th_decoder *d, const struct event *ev)
 {
-	if (is_object(ev->delta))
+	if (th_json_raw_is_object(ev->delta))
 		merge_into(d, &d->over, ev->delta);
-	if (is_object(ev->usage))
+	if (th_json_raw_is_object(ev->usage))
 		merge_into(d, &d->usage, ev->usage);
 	merge_rest(d, ev->data);
 }
@@ -402,7 +378,7 @@ static void take_event(struct th_decoder *d, const struct th_sse_event *sse)
 	ev.typed = ev.type.len > 0;
 	if (!ev.typed)
 		ev.type = sse->name;
-	if (!ev.type.len && !is_null(ev.error))
+	if (!ev.type.len && !th_json_raw_is_null(ev.error))
 		ev.type = TH_STR("error");
 	if (repeated(d, &ev))
 		return;

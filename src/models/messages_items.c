@@ -85,12 +85,6 @@ static void put_thinking(struct writer *x, struct th_str block)
 	th_jw_object_end(&x->w);
 }
 
-static struct th_str inside(struct th_str raw)
-{
-	return raw.len >= 2 && raw.ptr[0] == '"' ? th_str_sub(raw, 1, raw.len - 2)
-						 : (struct th_str){ NULL, 0 };
-}
-
 /* What of a tool_use matters, raw. */
 struct call {
 	struct th_str id, name, toolset, input;
@@ -156,7 +150,7 @@ static void put_call(struct writer *x, struct th_str block, size_t index)
 	bool member;
 
 	read_call(block, &c);
-	member = th_str_is(inside(c.toolset), "computer");
+	member = th_str_is(th_json_raw_inside(c.toolset), "computer");
 	open_item(x, "function_call");
 	x->call_count++;
 	put_string(&x->w, "call_id", c.id);
@@ -177,7 +171,7 @@ static void put_call(struct writer *x, struct th_str block, size_t index)
 
 static void put_block(struct writer *x, struct th_str raw, size_t index)
 {
-	struct th_str type = inside(th_json_raw_get(raw, "type"));
+	struct th_str type = th_json_raw_inside(th_json_raw_get(raw, "type"));
 
 	if (th_str_is(type, "text")) {
 		put_text(x, raw);
@@ -205,7 +199,7 @@ static void put_refusal(struct writer *x, struct th_str message)
 	th_jw_object(&x->w);
 	th_jw_kstr(&x->w, "type", TH_STR("refusal"));
 	th_jw_kraw(&x->w, "refusal",
-		   inside(why).len ? why : TH_STR("\"The model refused to go on.\""));
+		   th_json_raw_inside(why).len ? why : TH_STR("\"The model refused to go on.\""));
 	th_jw_object_end(&x->w);
 }
 
@@ -227,7 +221,7 @@ enum th_code th_messages_items(struct th_str raw, const struct th_blocks *blocks
 	    blocks ? (struct th_str){ NULL, 0 } : th_json_raw_get(raw, "content");
 	struct writer x = { .w = th_jw(out),
 			    .blocks = blocks,
-			    .stop = inside(th_json_raw_get(raw, "stop_reason")),
+			    .stop = th_json_raw_inside(th_json_raw_get(raw, "stop_reason")),
 			    .block_count = blocks ? blocks->count : 0 };
 	struct th_json_raw_iter it;
 

@@ -25,18 +25,6 @@ static bool has_rest(struct th_str object, const char *const *names)
 	return false;
 }
 
-/* Whether both are the same JSON value. */
-static bool same_value(struct th_str a, struct th_str b)
-{
-	struct th_json_doc *x = NULL, *y = NULL;
-	bool same = !th_json_parse(a, &x, NULL) && !th_json_parse(b, &y, NULL) &&
-		    th_json_equal(th_json_root(x), th_json_root(y));
-
-	th_json_free(x);
-	th_json_free(y);
-	return same;
-}
-
 /* ---- decode ---- */
 
 struct decoder {
@@ -56,7 +44,7 @@ static bool is_faithful(struct th_str item, struct th_str block)
 	same = !th_json_parse(item, &doc, NULL);
 	if (same)
 		th_messages_put_blocks(&w, th_json_root(doc), item);
-	same = same && same_value(th_buf_str(&text), block);
+	same = same && th_unified_equal(th_buf_str(&text), block);
 	th_json_free(doc);
 	th_buf_deinit(&text);
 	return same;
@@ -306,7 +294,7 @@ static bool is_said(struct th_str key, struct th_str val, struct th_str ours)
 		put_choice(&w, ours);
 	else if (th_str_is(key, "output_config"))
 		put_output(&w, ours);
-	same = again.len && same_value(th_buf_str(&again), val);
+	same = again.len && th_unified_equal(th_buf_str(&again), val);
 	th_buf_deinit(&again);
 	return same;
 }

@@ -22,22 +22,6 @@ struct event_row {
 	enum th_delta_kind delta;
 };
 
-static struct th_str inside(struct th_str raw)
-{
-	return raw.len >= 2 && raw.ptr[0] == '"' ? th_str_sub(raw, 1, raw.len - 2)
-						 : (struct th_str){ NULL, 0 };
-}
-
-static bool is_object(struct th_str raw)
-{
-	return raw.len && raw.ptr[0] == '{';
-}
-
-static bool is_null(struct th_str raw)
-{
-	return !raw.len || th_str_eq(raw, TH_STR("null"));
-}
-
 static int64_t index_of(struct th_str raw, int64_t otherwise)
 {
 	int64_t v;
@@ -56,12 +40,14 @@ static void member_8_to_10(struct event *ev, struct th_str key, struct th_str va
 }
 
 /* By length first: an event has ten members, and there are thousands of events. */
-static void take_member(struct event *ev, struct th_str key, struct th_str val)
+static void take_member(void *ctx, struct th_str key, struct th_str val)
 {
+	struct event *ev = ctx;
+
 	switch (key.len) {
 	case 4:
 		if (th_str_eq(key, TH_STR("type")))
-			ev->type = inside(val);
+			ev->type = th_json_raw_inside(val);
 		else if (th_str_eq(key, TH_STR("item")))
 			ev->item = val;
 		else if (th_str_eq(key, TH_STR("part")))
@@ -108,18 +94,8 @@ static void take_member(struct event *ev, struct th_str key, struct th_str val)
 /* False when the data is not a whole object. */
 static bool read_event(struct th_str data, struct event *ev)
 {
-	struct th_json_raw_iter it = th_json_raw_iter(data);
-	struct th_str rest = it.rest;
-
 	*ev = (struct event){ .data = data };
-	if (!it.object)
-		return false;
-	while (th_json_raw_next(&it)) {
-		take_member(ev, it.key, it.val);
-		rest = it.rest;
-	}
-	rest = th_str_trim(rest);
-	return rest.len == 1 && rest.ptr[0] == '}';
+	return th_json_raw_members(data, take_member, ev);
 }
 
 static struct th_item *item_of(struct th_decoder *d, const struct event *ev)
@@ -178,7 +154,7 @@ static void tell(struct th_decoder *d, const struct event *ev, const struct even
 
 static void on_delta(struct th_decoder *d, const struct event *ev, const struct event_row *row)
 {
-	struct th_str delta = inside(ev->delta);
+	struct th_str delta = th_json_raw_inside(ev->delta);
 	struct th_part *part;
 
 	if (!delta.len || repeated(d, ev, delta) || !(part = part_of(d, ev, row)))
@@ -192,15 +168,15 @@ static void on_text(struct th_decoder *d, const struct event *ev, const struct e
 {
 	struct th_part *part = part_of(d, ev, row);
 
-	if (part && inside(ev->text).len)
-		th_items_set(&d->items, &part->text, inside(ev->text));
+	if (part && th_json_raw_inside(ev->text).len)
+		th_items_set(&d->items, &part->text, th_json_raw_inside(ev->text));
 }
 
 static void on_part(struct th_decoder *d, const struct event *ev, const struct event_row *row)
 {
 	struct th_part *part = part_of(d, ev, row);
 
-	if (part && is_object(ev->part))
+	if (part && th_json_raw_is_object(ev->part))
 		th_items_set(&d->items, &part->whole, ev->part);
 }
 
@@ -208,7 +184,7 @@ static void on_note(struct th_decoder *d, const struct event *ev, const struct e
 {
 	struct th_part *part;
 
-	if (!is_object(ev->annotation) || repeated(d, ev, ev->annotation) ||
+	if (!th_json_raw_is_object(ev->annotation) || repeated(d, ev, ev->annotation) ||
 	    !(part = part_of(d, ev, row)))
 		return;
 	if (part->notes.len)
@@ -218,7 +194,7 @@ static void on_note(struct th_decoder *d, const struct event *ev, const struct e
 
 static void on_item_added(struct th_decoder *d, const struct event *ev, const struct event_row *row)
 {
-	struct th_item *item = is_object(ev->item) ? item_of(d, ev) : NULL;
+	struct th_item *item = th_json_raw_is_object(ev->item) ? item_of(d, ev) : NULL;
 
 	(void)row;
 	if (item && !item->raw.len)
@@ -227,7 +203,7 @@ static void on_item_added(struct th_decoder *d, const struct event *ev, const st
 
 static void on_item_done(struct th_decoder *d, const struct event *ev, const struct event_row *row)
 {
-	struct th_item *item = is_object(ev->item) ? item_of(d, ev) : NULL;
+	struct th_item *item = th_json_raw_is_object(ev->item) ? item_of(d, ev) : NULL;
 	struct th_json_doc *doc;
 	bool again = item && item->done;
 
@@ -253,7 +229,7 @@ static void on_head(struct th_decoder *d, const struct event *ev, const struct e
 
 static void on_terminal(struct th_decoder *d, const struct event *ev, const struct event_row *row)
 {
-	if (!is_object(ev->response)) {
+	if (!th_json_raw_is_object(ev->response)) {
 		d->in.broken = true;
 		return;
 	}
@@ -329,7 +305,7 @@ static void take_event(struct th_decoder *d, const struct th_sse_event *sse)
 	}
 	if (!ev.type.len)
 		ev.type = sse->name;
-	if (th_str_is(ev.type, "error") || (!ev.type.len && !is_null(ev.error)))
+	if (th_str_is(ev.type, "error") || (!ev.type.len && !th_json_raw_is_null(ev.error)))
 		on_error(d, &ev, NULL);
 	if (!th_str_starts(ev.type, TH_STR("response.")))
 		return;
