@@ -180,6 +180,9 @@ int th_api_text(const char *text, const char *what, size_t min, size_t max,
 		struct thole_error *err);
 /* The runtime is there, and this is its thread. */
 int th_api_enter(struct thole_runtime *rt, struct thole_error *err);
+/* The same, to read out a session that is named. */
+int th_api_enter_reading(struct thole_runtime *rt, const char *session_id, thole_line_fn *fn,
+			 struct thole_error *err);
 int th_api_enter_session(struct thole_session *s, struct thole_error *err);
 char *th_api_copy(struct th_str s); /* free() it */
 /* Into memory that is there, with a zero, and *at behind that. */

@@ -98,6 +98,18 @@ int th_api_enter(struct thole_runtime *rt, struct thole_error *err)
 	return TH_OK;
 }
 
+int th_api_enter_reading(struct thole_runtime *rt, const char *session_id, thole_line_fn *fn,
+			 struct thole_error *err)
+{
+	int code = th_api_enter(rt, err);
+
+	if (!code)
+		code = th_api_text(session_id, "the session's name", 1, TH_SESSION_ID_MAX, err);
+	if (!code && !fn)
+		code = th_api_fail(err, TH_EUSAGE, "there is nobody to read it: fn is NULL");
+	return code;
+}
+
 int th_api_enter_session(struct thole_session *s, struct thole_error *err)
 {
 	if (!s)

@@ -91,12 +91,8 @@ int thole_runtime_log(struct thole_runtime *rt, const char *session_id, uint64_t
 	struct th_store *store;
 	struct th_err e = { 0 };
 	enum th_code bad;
-	int code = th_api_enter(rt, err);
+	int code = th_api_enter_reading(rt, session_id, fn, err);
 
-	if (!code)
-		code = th_api_text(session_id, "the session's name", 1, TH_SESSION_ID_MAX, err);
-	if (!code && !fn)
-		code = th_api_fail(err, TH_EUSAGE, "there is nobody to read it: fn is NULL");
 	if (code)
 		return code;
 	th_buf_init(&r.line, 2 * TH_EVENT_DATA_MAX);

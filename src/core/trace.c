@@ -185,6 +185,17 @@ static void on_requested(struct th_trace *t, const struct th_event *ev, const st
 		t->spans[t->model].number = attempt;
 }
 
+static void take_cost(struct th_span *s, const struct th_json *d)
+{
+	const struct th_json *usage = th_json_get(d, "usage");
+
+	s->tokens_in = TH_MAX(th_json_get_int(usage, "input", 0), 0);
+	s->tokens_cached = TH_MAX(th_json_get_int(usage, "cached", 0), 0);
+	s->tokens_out = TH_MAX(th_json_get_int(usage, "output", 0), 0);
+	s->tokens_reasoning = TH_MAX(th_json_get_int(usage, "reasoning", 0), 0);
+	s->cost_nano = TH_MAX(th_json_get_int(d, "cost_nano", 0), 0);
+}
+
 static void on_model_end(struct th_trace *t, const struct th_event *ev, const struct th_json *d)
 {
 	const struct th_json *usage = th_json_get(d, "usage");
@@ -192,11 +203,7 @@ static void on_model_end(struct th_trace *t, const struct th_event *ev, const st
 
 	if (!s)
 		return;
-	s->tokens_in = TH_MAX(th_json_get_int(usage, "input", 0), 0);
-	s->tokens_cached = TH_MAX(th_json_get_int(usage, "cached", 0), 0);
-	s->tokens_out = TH_MAX(th_json_get_int(usage, "output", 0), 0);
-	s->tokens_reasoning = TH_MAX(th_json_get_int(usage, "reasoning", 0), 0);
-	s->cost_nano = TH_MAX(th_json_get_int(d, "cost_nano", 0), 0);
+	take_cost(s, d);
 	s->cost_known = th_json_get(d, "cost_nano") != NULL;
 	if (ev->kind == TH_EV_MODEL_ANSWERED) {
 		s->status = keep(t, th_json_get_str(d, "status"));
@@ -237,7 +244,6 @@ static void on_outcome(struct th_trace *t, const struct th_event *ev, const stru
 
 static void on_delegation(struct th_trace *t, const struct th_event *ev, const struct th_json *d)
 {
-	const struct th_json *usage = th_json_get(d, "usage");
 	size_t index = call_find(t, th_json_get_str(d, "call_id"));
 	struct th_span *s = index == TH_SPAN_NONE ? NULL : &t->spans[index];
 
@@ -246,11 +252,7 @@ static void on_delegation(struct th_trace *t, const struct th_event *ev, const s
 	s->child = keep(t, th_json_get_str(d, "child"));
 	if (ev->kind != TH_EV_DELEGATION_FINISHED)
 		return;
-	s->tokens_in = TH_MAX(th_json_get_int(usage, "input", 0), 0);
-	s->tokens_cached = TH_MAX(th_json_get_int(usage, "cached", 0), 0);
-	s->tokens_out = TH_MAX(th_json_get_int(usage, "output", 0), 0);
-	s->tokens_reasoning = TH_MAX(th_json_get_int(usage, "reasoning", 0), 0);
-	s->cost_nano = TH_MAX(th_json_get_int(d, "cost_nano", 0), 0);
+	take_cost(s, d);
 	s->cost_known = !th_json_bool(th_json_get(d, "cost_unknown"), false);
 }
 

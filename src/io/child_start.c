@@ -80,7 +80,7 @@ static int set_limits(const struct th_child_limits *l)
 	return setrlimit(RLIMIT_CORE, &none); /* a core file holds secrets */
 }
 
-static void reset_signals(void)
+void th_start_reset_signals(void)
 {
 	struct sigaction act = { .sa_handler = SIG_DFL };
 	sigset_t none;
@@ -126,7 +126,7 @@ static const char *prepare_and_exec(struct ready *r, pid_t parent)
 	const struct th_child_spec *spec = r->spec;
 	const char *step = "";
 
-	reset_signals();
+	th_start_reset_signals();
 	if (setsid() < 0)
 		return "make a session";
 	if (!spec->outlive && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)

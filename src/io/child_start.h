@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * child_start.h - from a description to a running process, for child.c;
- * nobody else includes this.
+ * child_start.h - from a description to a running process, for child.c and
+ * detach.c; nobody else includes this.
  */
 #ifndef TH_IO_CHILD_START_H
 #define TH_IO_CHILD_START_H
@@ -18,6 +18,9 @@ TH_NODISCARD enum th_code th_start_child(const struct th_child_spec *spec, int p
 					 const char *marker, struct th_start *ret,
 					 struct th_err *err);
 void th_start_deinit(struct th_start *s); /* closes what was not taken (set to -1) */
+
+/* In a process that was just forked: all signals as a new program finds them. */
+void th_start_reset_signals(void);
 
 bool th_plan_namespaced(const struct th_sandbox_plan *p);
 

@@ -9,27 +9,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "io/child_start.h"
 #include "io/files.h"
 
 #define FDS_MAX 8
 #define HIGH_FD 64
-
-static void reset_signals(void)
-{
-	struct sigaction act = { .sa_handler = SIG_DFL };
-	sigset_t none;
-	for (int i = 1; i < NSIG; i++)
-		sigaction(i, &act, NULL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
 
 /* The sources go above all targets first, so that no target overwrites one still needed. */
 static bool map_fds(const struct th_child_fd *fds, size_t count, int *report_fd)
@@ -73,7 +63,7 @@ enum th_code th_detach(const char *program, const char *const *argv, const char 
 	pid_t pid = fork();
 	if (pid == 0) {
 		int report_fd = pipe_fds[1];
-		reset_signals();
+		th_start_reset_signals();
 		bool ok = setsid() >= 0;
 		pid_t second = ok ? fork() : -1;
 		if (second > 0)

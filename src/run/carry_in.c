@@ -315,17 +315,10 @@ static void fill_row(struct arriving *x, struct arrived *s)
 	struct th_session_row *row = &s->row;
 	const struct th_session *f = &x->fold;
 
-	row->agent = th_arena_str(&x->memory, f->agent_name);
-	row->model = th_arena_str(&x->memory, f->model);
-	row->state = th_str_of(th_state_name(f->state));
-	row->head_seq = f->seq;
+	th_driver_row(f, row);
+	row->agent = th_arena_str(&x->memory, row->agent);
+	row->model = th_arena_str(&x->memory, row->model);
 	row->head = x->chain;
-	row->iteration = f->totals.turns;
-	row->calls = f->totals.calls;
-	row->tokens_in = f->totals.tokens_in;
-	row->tokens_out = f->totals.tokens_out;
-	row->cost_nano = f->totals.cost_nano;
-	row->updated_ms = f->updated_ms;
 	if (row->parent.len)
 		return;
 	row->created_ms = f->created_ms;

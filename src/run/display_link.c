@@ -166,21 +166,13 @@ static enum th_code take_pictures(struct th_display *d, const struct th_exec_fin
 	return TH_OK;
 }
 
-static int outcome_find(struct th_str name)
-{
-	for (int i = 0; i < TH_OUTCOME_COUNT; i++)
-		if (th_str_is(name, th_outcome_name((enum th_outcome_status)i)))
-			return i;
-	return -1;
-}
-
 static enum th_code on_finished(struct th_display *d, const struct th_exec_finished *m,
 				struct th_str bytes, struct th_err *err)
 {
 	struct th_picture *pictures[TH_PICTURES_MAX] = {};
 	struct th_display_call *call = d->running;
 	size_t count = 0;
-	int status = outcome_find(m->status);
+	int status = th_outcome_find(m->status);
 
 	if (!call || m->id != call->id || status < 0)
 		return th_fail(err, TH_EPROTO, "an answer to nothing");

@@ -318,7 +318,7 @@ static struct th_str acknowledged(const struct th_call *c)
 static void refusal_text(struct th_live *l, const struct th_call *c, struct th_buf *text)
 {
 	bool rejected = c->was_asked || th_session_sticky(&l->fold, c->tool);
-	struct th_buf input, answer;
+	struct th_buf input;
 	struct th_jw w;
 
 	if (c->verbatim) {
@@ -329,7 +329,6 @@ static void refusal_text(struct th_live *l, const struct th_call *c, struct th_b
 	    text, "Not done: %.*s. Nothing was executed.",
 	    TH_FMT(th_utf8_cut(c->reason.len ? c->reason : TH_STR("it was refused"), 2000)));
 	th_buf_init(&input, TH_EVENT_DATA_MAX);
-	th_buf_init(&answer, TH_EVENT_DATA_MAX);
 	w = th_jw(&input);
 	th_jw_object(&w);
 	th_jw_kstr(&w, "kind",
@@ -341,14 +340,8 @@ static void refusal_text(struct th_live *l, const struct th_call *c, struct th_b
 	th_jw_kstr(&w, "message", c->reason);
 	th_jw_kstr(&w, "text", th_buf_str(text));
 	th_jw_object_end(&w);
-	if (th_live_ask_now(l, TH_ASK_TEXT, TH_STR(""), th_buf_str(&input), &answer) &&
-	    answer.len > 0 && answer.ptr[0] == '"') {
-		th_buf_clear(text);
-		if (!th_json_unescape(th_buf_str(&answer), text))
-			th_buf_add_cstr(text, "Not done.");
-	}
+	th_live_reword(l, th_buf_str(&input), text, "Not done.");
 	th_buf_deinit(&input);
-	th_buf_deinit(&answer);
 }
 
 static void refuse_now(struct th_live *l, const struct th_call *c, struct th_str picture_parts)

@@ -175,6 +175,20 @@ bool th_live_ask_now(struct th_live *l, enum th_ask_kind kind, struct th_str fun
 	return codes && codes->ops->ask(codes->ctx, &q, answer, &err) == TH_ASKED_ANSWERED;
 }
 
+void th_live_reword(struct th_live *l, struct th_str input, struct th_buf *text,
+		    const char *otherwise)
+{
+	struct th_buf answer = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+
+	if (th_live_ask_now(l, TH_ASK_TEXT, TH_STR(""), input, &answer) && answer.len > 0 &&
+	    answer.ptr[0] == '"') {
+		th_buf_clear(text);
+		if (!th_json_unescape(th_buf_str(&answer), text))
+			th_buf_add_cstr(text, otherwise);
+	}
+	th_buf_deinit(&answer);
+}
+
 /* ---- guardrails -------------------------------------------------------------------------- */
 
 static struct th_call *call_by_seq(struct th_live *l, uint64_t call_seq)

@@ -115,7 +115,7 @@ static void failure_text(struct th_live *l, const struct th_call *c, const struc
 {
 	struct th_str name = th_session_member(&child->fold)->name;
 	struct th_str why = th_utf8_cut(th_buf_str(&e->text), TH_ERR_MSG_MAX * 4);
-	struct th_buf input = TH_BUF_INIT(TH_MIB), answer = TH_BUF_INIT(TH_MIB);
+	struct th_buf input = TH_BUF_INIT(TH_MIB);
 	struct th_jw w = th_jw(&input);
 
 	th_buf_printf(text, "The agent %.*s gave no answer (%s): %.*s", TH_FMT(name), e->class.ptr,
@@ -129,14 +129,8 @@ static void failure_text(struct th_live *l, const struct th_call *c, const struc
 	th_jw_kstr(&w, "message", why);
 	th_jw_kstr(&w, "text", th_buf_str(text));
 	th_jw_object_end(&w);
-	if (th_live_ask_now(l, TH_ASK_TEXT, TH_STR(""), th_buf_str(&input), &answer) &&
-	    answer.len > 0 && answer.ptr[0] == '"') {
-		th_buf_clear(text);
-		if (!th_json_unescape(th_buf_str(&answer), text))
-			th_buf_add_cstr(text, "The agent gave no answer.");
-	}
+	th_live_reword(l, th_buf_str(&input), text, "The agent gave no answer.");
 	th_buf_deinit(&input);
-	th_buf_deinit(&answer);
 }
 
 static void write_finished(struct th_live *l, const struct th_call *c, const struct th_live *child)

@@ -237,6 +237,10 @@ bool th_live_instructions(struct th_live *l); /* true: the request is made when 
 /* Asks and has the answer at once; false: there is none. */
 bool th_live_ask_now(struct th_live *l, enum th_ask_kind kind, struct th_str function,
 		     struct th_str input, struct th_buf *answer);
+/* What the model will be told in `text`, in the words of the agent's code, if it has any: asked
+ * with `input`.  `otherwise`: what is told when those are no text. */
+void th_live_reword(struct th_live *l, struct th_str input, struct th_buf *text,
+		    const char *otherwise);
 bool th_live_asks(const struct th_live *l, enum th_ask_kind kind);
 void th_live_askings_free(struct th_live *l);
 void th_live_askings_cancel(struct th_live *l); /* the session rests: all but hooks are over */

@@ -402,6 +402,20 @@ static struct th_str keep(struct th_commit *c, const char *s)
 	return s ? th_arena_str(&c->arena, th_str_of(s)) : TH_STR("");
 }
 
+void th_driver_row(const struct th_session *s, struct th_session_row *row)
+{
+	row->agent = s->agent_name;
+	row->model = s->model;
+	row->state = th_str_of(th_state_name(s->state));
+	row->head_seq = s->seq;
+	row->iteration = s->totals.turns;
+	row->calls = s->totals.calls;
+	row->tokens_in = s->totals.tokens_in;
+	row->tokens_out = s->totals.tokens_out;
+	row->cost_nano = s->totals.cost_nano;
+	row->updated_ms = s->updated_ms;
+}
+
 static void fill_row(struct th_commit *c, struct th_live *l, struct th_session_row *row)
 {
 	const struct th_session *s = &l->fold;
@@ -409,24 +423,17 @@ static void fill_row(struct th_commit *c, struct th_live *l, struct th_session_r
 	*row = (struct th_session_row){
 		.session_id = keep(c, l->id),
 		.user = keep(c, l->user),
-		.agent = th_arena_str(&c->arena, s->agent_name),
-		.model = th_arena_str(&c->arena, s->model),
-		.state = th_str_of(th_state_name(s->state)),
 		.title = keep(c, l->title),
 		.parent = keep(c, l->parent),
 		.parent_seq = l->parent_seq,
-		.head_seq = s->seq,
 		.head = l->head,
-		.iteration = s->totals.turns,
-		.calls = s->totals.calls,
-		.tokens_in = s->totals.tokens_in,
-		.tokens_out = s->totals.tokens_out,
-		.cost_nano = s->totals.cost_nano,
 		.epoch = l->epoch,
 		.created_ms = l->created_ms ? l->created_ms : s->created_ms,
-		.updated_ms = s->updated_ms,
 		.metadata = keep(c, l->metadata ? l->metadata : "{}"),
 	};
+	th_driver_row(s, row);
+	row->agent = th_arena_str(&c->arena, row->agent);
+	row->model = th_arena_str(&c->arena, row->model);
 }
 
 /* False: out of memory, and nothing happened. */

@@ -76,19 +76,7 @@ void th_edit_close(struct th_edit *e)
 /* What the fold says, into the row that goes with the event. */
 static void refresh_row(struct th_edit *e)
 {
-	const struct th_session *s = &e->session;
-	struct th_session_row *row = &e->row;
-
-	row->agent = s->agent_name;
-	row->model = s->model;
-	row->state = th_str_of(th_state_name(s->state));
-	row->head_seq = s->seq;
-	row->iteration = s->totals.turns;
-	row->calls = s->totals.calls;
-	row->tokens_in = s->totals.tokens_in;
-	row->tokens_out = s->totals.tokens_out;
-	row->cost_nano = s->totals.cost_nano;
-	row->updated_ms = s->updated_ms;
+	th_driver_row(&e->session, &e->row);
 }
 
 static enum th_code append(struct th_edit *e, enum th_event_kind kind, enum th_source source,

@@ -18,14 +18,15 @@ static const char unknown_text[] =
 
 /* ---- calls ---- */
 
-struct th_pending *th_pending_new(struct th_executor *x, struct th_executor_id *ret)
+struct th_link_call *th_link_call_new(struct th_executor *x, struct th_executor_id *ret)
 {
 	if (x->call_free == 0) {
 		uint32_t room = x->call_room + 16;
-		x->calls =
-		    (struct th_pending **)th_realloc(x->calls, room * sizeof(struct th_pending *));
+		x->calls = (struct th_link_call **)th_realloc(x->calls,
+							      room * sizeof(struct th_link_call *));
 		for (uint32_t i = room; i > x->call_room; i--) {
-			x->calls[i - 1] = (struct th_pending *)th_alloc(sizeof(struct th_pending));
+			x->calls[i - 1] =
+			    (struct th_link_call *)th_alloc(sizeof(struct th_link_call));
 			th_arena_init(&x->calls[i - 1]->arena, 2 * TH_FRAME_JSON_MAX);
 			x->calls[i - 1]->next_free = x->call_free;
 			x->call_free = i;
@@ -33,7 +34,7 @@ struct th_pending *th_pending_new(struct th_executor *x, struct th_executor_id *
 		x->call_room = room;
 	}
 	uint32_t index = x->call_free - 1;
-	struct th_pending *c = x->calls[index];
+	struct th_link_call *c = x->calls[index];
 	x->call_free = c->next_free;
 	c->generation++;
 	x->call_count++;
@@ -41,7 +42,7 @@ struct th_pending *th_pending_new(struct th_executor *x, struct th_executor_id *
 	return c;
 }
 
-static void call_free(struct th_executor *x, struct th_pending *c)
+static void call_free(struct th_executor *x, struct th_link_call *c)
 {
 	uint32_t index = 0;
 	while (x->calls[index] != c)
@@ -55,20 +56,20 @@ static void call_free(struct th_executor *x, struct th_pending *c)
 	x->call_count--;
 }
 
-bool th_pending_is(const struct th_pending *c)
+bool th_link_call_is(const struct th_link_call *c)
 {
 	return c->generation & 1;
 }
 
-static struct th_pending *call_find(struct th_executor *x, int64_t id)
+static struct th_link_call *call_find(struct th_executor *x, int64_t id)
 {
 	for (uint32_t i = 0; id != 0 && i < x->call_room; i++)
-		if (th_pending_is(x->calls[i]) && x->calls[i]->id == id)
+		if (th_link_call_is(x->calls[i]) && x->calls[i]->id == id)
 			return x->calls[i];
 	return NULL;
 }
 
-static void call_finish(struct th_executor *x, struct th_pending *c,
+static void call_finish(struct th_executor *x, struct th_link_call *c,
 			const struct th_executor_result *result)
 {
 	struct th_executor_handlers on = c->on;
@@ -76,7 +77,7 @@ static void call_finish(struct th_executor *x, struct th_pending *c,
 	on.on_finished(on.ctx, result);
 }
 
-static void call_finish_text(struct th_executor *x, struct th_pending *c,
+static void call_finish_text(struct th_executor *x, struct th_link_call *c,
 			     enum th_outcome_status status, const char *text, enum th_code code)
 {
 	struct th_buf out = TH_BUF_INIT(16 * TH_KIB);
@@ -90,7 +91,7 @@ static void call_finish_text(struct th_executor *x, struct th_pending *c,
 	th_buf_deinit(&out);
 }
 
-void th_pending_give_up(struct th_executor *x, struct th_pending *c, const struct th_err *why)
+void th_link_call_give_up(struct th_executor *x, struct th_link_call *c, const struct th_err *why)
 {
 	struct th_buf text = TH_BUF_INIT(4 * TH_ERR_MSG_MAX);
 	bool read = c->what.class == TH_CLASS_R;
@@ -120,7 +121,7 @@ bool th_link_send(struct th_executor *x, const struct th_table *t, const void *m
 	return code != TH_ELIMIT;
 }
 
-void th_pending_send(struct th_executor *x, struct th_pending *c)
+void th_link_call_send(struct th_executor *x, struct th_link_call *c)
 {
 	bool read = c->what.class == TH_CLASS_R;
 	bool join = c->attach && !read;
@@ -149,7 +150,7 @@ void th_pending_send(struct th_executor *x, struct th_pending *c)
 	if (!th_link_send(x, &th_exec_run_table, &m)) {
 		th_fail(&err, TH_ELIMIT,
 			"the arguments are too large for the executor, or too much waits for it");
-		th_pending_give_up(x, c, &err);
+		th_link_call_give_up(x, c, &err);
 		return;
 	}
 	c->id = m.id;
@@ -192,10 +193,10 @@ void th_link_hello(struct th_executor *x)
 
 /* ---- what the executor says ---- */
 
-void th_waiters_call(struct th_executor *x, bool screen, int64_t id, const struct th_err *err)
+void th_link_tell(struct th_executor *x, bool screen, int64_t id, const struct th_err *err)
 {
-	for (struct th_waiter **at = &x->waiters; *at && !x->freed;) {
-		struct th_waiter *w = *at;
+	for (struct th_link_waiter **at = &x->waiters; *at && !x->freed;) {
+		struct th_link_waiter *w = *at;
 		bool meant =
 		    err ? id == 0 || w->id == id : (!w->screen && id == 0) || (w->screen && screen);
 		if (!meant) {
@@ -203,7 +204,7 @@ void th_waiters_call(struct th_executor *x, bool screen, int64_t id, const struc
 			continue;
 		}
 		*at = w->next;
-		struct th_waiter copy = *w;
+		struct th_link_waiter copy = *w;
 		free(w);
 		copy.fn(copy.ctx, err ? NULL : &x->info, err);
 		at = &x->waiters; /* the callback may have added or taken some */
@@ -233,7 +234,7 @@ static void on_welcome(struct th_executor *x, const struct th_exec_welcome *m)
 		x->attempts = 0;
 		th_timer_stop(&x->watch);
 	}
-	th_waiters_call(x, m->width > 0, m->id, NULL);
+	th_link_tell(x, m->width > 0, m->id, NULL);
 	th_link_soon(x);
 }
 
@@ -265,20 +266,12 @@ static enum th_code take_blobs(const struct th_exec_finished *m, struct th_str b
 	return TH_OK;
 }
 
-static int outcome_find(struct th_str name)
-{
-	for (int i = 0; i < TH_OUTCOME_COUNT; i++)
-		if (th_str_is(name, th_outcome_name((enum th_outcome_status)i)))
-			return i;
-	return -1;
-}
-
 static enum th_code on_finished(struct th_executor *x, const struct th_exec_finished *m,
 				struct th_str bytes, struct th_arena *a, struct th_err *err)
 {
 	struct th_executor_blob blobs[BLOBS_MAX];
-	struct th_pending *c = call_find(x, m->id);
-	int status = outcome_find(m->status);
+	struct th_link_call *c = call_find(x, m->id);
+	int status = th_outcome_find(m->status);
 	size_t count;
 
 	if (!c)
@@ -303,7 +296,7 @@ static enum th_code on_finished(struct th_executor *x, const struct th_exec_fini
 
 static void on_output(struct th_executor *x, const struct th_exec_output *m, struct th_str bytes)
 {
-	struct th_pending *c = call_find(x, m->id);
+	struct th_link_call *c = call_find(x, m->id);
 	uint64_t at = (uint64_t)m->offset;
 
 	if (!c || m->offset < 0)
@@ -323,13 +316,13 @@ static void on_output(struct th_executor *x, const struct th_exec_output *m, str
 /* A request was not done. */
 static void on_error(struct th_executor *x, int64_t id, const struct th_err *e)
 {
-	struct th_pending *c = call_find(x, id);
+	struct th_link_call *c = call_find(x, id);
 	struct th_buf text = TH_BUF_INIT(2 * TH_ERR_MSG_MAX);
 
 	if (id == 0) {
 		th_link_lost(x, e);
 	} else if (!c) {
-		th_waiters_call(x, false, id, e);
+		th_link_tell(x, false, id, e);
 	} else if (e->code == TH_ECONN) {
 		/* It is about to end: again with the next one. */
 		c->id = 0;
@@ -340,7 +333,7 @@ static void on_error(struct th_executor *x, int64_t id, const struct th_err *e)
 		c->id = 0;
 		th_link_soon(x);
 	} else if (c->attach || c->broken) {
-		th_pending_give_up(x, c, e);
+		th_link_call_give_up(x, c, e);
 	} else {
 		th_buf_printf(&text, "error: %s", e->msg);
 		call_finish_text(x, c, TH_OUTCOME_NOT_STARTED, text.ptr, e->code);
@@ -375,7 +368,7 @@ enum th_code th_link_heard(struct th_executor *x, const struct th_frame *frame, 
 		return code;
 	case TH_EXEC_OP_ACCEPTED: {
 		code = th_table_parse(&th_exec_request_table, v, &arena, &m.accepted, err);
-		struct th_pending *c = code == TH_OK ? call_find(x, m.accepted.id) : NULL;
+		struct th_link_call *c = code == TH_OK ? call_find(x, m.accepted.id) : NULL;
 		if (c && c->on.on_accepted)
 			c->on.on_accepted(c->on.ctx);
 		return code;

@@ -27,7 +27,7 @@ static void destroy(struct th_executor *x)
 	}
 	free(x->calls);
 	while (x->waiters) {
-		struct th_waiter *w = x->waiters;
+		struct th_link_waiter *w = x->waiters;
 		x->waiters = w->next;
 		free(w);
 	}
@@ -124,8 +124,9 @@ void th_executor_freep(struct th_executor **x)
 void th_executor_ready(struct th_executor *x, bool screen, th_executor_ready_fn *on_ready,
 		       void *ctx)
 {
-	struct th_waiter *w = (struct th_waiter *)th_alloc(sizeof(*w)), **at = &x->waiters;
-	*w = (struct th_waiter){ .fn = on_ready, .ctx = ctx, .screen = screen };
+	struct th_link_waiter *w = (struct th_link_waiter *)th_alloc(sizeof(*w)),
+			      **at = &x->waiters;
+	*w = (struct th_link_waiter){ .fn = on_ready, .ctx = ctx, .screen = screen };
 	while (*at)
 		at = &(*at)->next;
 	*at = w;
@@ -136,7 +137,7 @@ static struct th_executor_id add(struct th_executor *x, const struct th_executor
 				 bool attach, uint64_t offset, const struct th_executor_handlers *h)
 {
 	struct th_executor_id id;
-	struct th_pending *c = th_pending_new(x, &id);
+	struct th_link_call *c = th_link_call_new(x, &id);
 
 	assert(call->class != TH_CLASS_L && h->on_finished);
 	c->what = *call;
@@ -169,7 +170,7 @@ void th_executor_cancel(struct th_executor *x, struct th_executor_id id)
 {
 	if (id.index == 0 || id.index > x->call_room)
 		return;
-	struct th_pending *c = x->calls[id.index - 1];
+	struct th_link_call *c = x->calls[id.index - 1];
 	if (c->generation != id.generation || c->cancelled)
 		return;
 	c->cancelled = true;

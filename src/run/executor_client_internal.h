@@ -33,7 +33,7 @@ enum th_link_state {
 };
 
 /* What clears away what a dead executor left, in a worker; outlives the client if need be. */
-struct th_removal {
+struct th_link_removal {
 	struct th_executor *x; /* NULL: freed */
 	char *state_dir;
 	enum th_code code;
@@ -41,7 +41,7 @@ struct th_removal {
 };
 
 /* A call under way. */
-struct th_pending {
+struct th_link_call {
 	uint32_t generation; /* odd: in use */
 	uint32_t next_free;
 	struct th_arena arena;
@@ -55,8 +55,8 @@ struct th_pending {
 };
 
 /* Who wants to know when the executor is there. */
-struct th_waiter {
-	struct th_waiter *next;
+struct th_link_waiter {
+	struct th_link_waiter *next;
 	th_executor_ready_fn *fn;
 	void *ctx;
 	bool screen;
@@ -76,16 +76,16 @@ struct th_executor {
 	struct th_arena info_arena;
 	struct th_executor_info info;
 	char journal[64];
-	struct th_pending **calls;
+	struct th_link_call **calls;
 	uint32_t call_room, call_free; /* 0: none; else index + 1 */
 	size_t call_count;
-	struct th_waiter *waiters;
+	struct th_link_waiter *waiters;
 	struct th_arena forget_arena;
 	struct th_str forget[TH_EXEC_FORGET_MAX];
 	size_t forget_count;
 	int64_t next_id;
 	bool end;
-	struct th_removal *removal;
+	struct th_link_removal *removal;
 	void (*end_done)(void *ctx, const struct th_err *err);
 	void *end_ctx;
 	unsigned depth;
@@ -99,15 +99,15 @@ void th_link_leave(struct th_executor *x);
 
 /* ---- executor_calls.c ---- */
 
-struct th_pending *th_pending_new(struct th_executor *x, struct th_executor_id *ret);
-bool th_pending_is(const struct th_pending *c); /* else it is free */
+struct th_link_call *th_link_call_new(struct th_executor *x, struct th_executor_id *ret);
+bool th_link_call_is(const struct th_link_call *c); /* else it is free */
 /* Nothing more can be learned of it: it is finished with what is true of it then. */
-void th_pending_give_up(struct th_executor *x, struct th_pending *c, const struct th_err *why);
-void th_pending_send(struct th_executor *x, struct th_pending *c);
+void th_link_call_give_up(struct th_executor *x, struct th_link_call *c, const struct th_err *why);
+void th_link_call_send(struct th_executor *x, struct th_link_call *c);
 
 /* Tells waiters: with an error those of the request `id` (0: all), else those that wait for the
  * welcome, and with `screen` also those that wait for the computer. */
-void th_waiters_call(struct th_executor *x, bool screen, int64_t id, const struct th_err *err);
+void th_link_tell(struct th_executor *x, bool screen, int64_t id, const struct th_err *err);
 
 /* False: the message is too large, or too much waits for the executor. */
 bool th_link_send(struct th_executor *x, const struct th_table *t, const void *m);

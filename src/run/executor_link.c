@@ -58,12 +58,12 @@ static void disconnect(struct th_executor *x)
 	x->starter = th_sock_free(x->starter);
 	th_timer_stop(&x->watch);
 	x->state = TH_LINK_IDLE;
-	for (struct th_waiter *w = x->waiters; w; w = w->next)
+	for (struct th_link_waiter *w = x->waiters; w; w = w->next)
 		w->id = 0;
 	for (uint32_t i = 0; i < x->call_room; i++) {
-		struct th_pending *c = x->calls[i];
+		struct th_link_call *c = x->calls[i];
 		c->held = false;
-		if (th_pending_is(c) && c->id != 0) {
+		if (th_link_call_is(c) && c->id != 0) {
 			c->id = 0;
 			c->broken = true;
 		}
@@ -83,10 +83,10 @@ static void end_finish(struct th_executor *x, const struct th_err *err)
 static void fail_all(struct th_executor *x, const struct th_err *why)
 {
 	x->attempts = 0;
-	th_waiters_call(x, false, 0, why);
+	th_link_tell(x, false, 0, why);
 	for (uint32_t i = 0; i < x->call_room && !x->freed; i++)
-		if (th_pending_is(x->calls[i]))
-			th_pending_give_up(x, x->calls[i], why);
+		if (th_link_call_is(x->calls[i]))
+			th_link_call_give_up(x, x->calls[i], why);
 }
 
 void th_link_lost(struct th_executor *x, const struct th_err *why)
@@ -114,8 +114,8 @@ void th_link_lost(struct th_executor *x, const struct th_err *why)
 		return;
 	}
 	for (uint32_t i = 0; i < x->call_room && !x->freed; i++)
-		if (th_pending_is(x->calls[i]) && x->calls[i]->tries >= TRIES_MAX)
-			th_pending_give_up(x, x->calls[i], &err);
+		if (th_link_call_is(x->calls[i]) && x->calls[i]->tries >= TRIES_MAX)
+			th_link_call_give_up(x, x->calls[i], &err);
 	if (!x->freed)
 		th_link_soon(x);
 }
@@ -250,13 +250,13 @@ static bool anything_waits(const struct th_executor *x)
 
 static void remove_work(void *ctx)
 {
-	struct th_removal *r = (struct th_removal *)ctx;
+	struct th_link_removal *r = (struct th_link_removal *)ctx;
 	r->code = th_executor_remove(r->state_dir, &r->err);
 }
 
 static void remove_done(void *ctx)
 {
-	struct th_removal *r = (struct th_removal *)ctx;
+	struct th_link_removal *r = (struct th_link_removal *)ctx;
 	struct th_executor *x = r->x;
 
 	if (x) {
@@ -279,7 +279,7 @@ static void remove_done(void *ctx)
 /* Nobody to tell that it is over; but what the last one left goes. */
 static void remove_start(struct th_executor *x)
 {
-	struct th_removal *r = (struct th_removal *)th_alloc(sizeof(*r));
+	struct th_link_removal *r = (struct th_link_removal *)th_alloc(sizeof(*r));
 
 	r->x = x;
 	r->state_dir = (char *)th_alloc(x->state_dir.len + 1);
@@ -315,22 +315,22 @@ static void send_waiting(struct th_executor *x)
 {
 	th_link_forget(x);
 	for (uint32_t i = 0; i < x->call_room && !x->freed && x->state == TH_LINK_OPEN; i++) {
-		struct th_pending *c = x->calls[i];
-		if (th_pending_is(c) && c->id == 0 && !c->held)
-			th_pending_send(x, c);
+		struct th_link_call *c = x->calls[i];
+		if (th_link_call_is(c) && c->id == 0 && !c->held)
+			th_link_call_send(x, c);
 	}
 	if (x->freed || x->state != TH_LINK_OPEN)
 		return;
-	for (struct th_waiter *w = x->waiters; w; w = w->next)
+	for (struct th_link_waiter *w = x->waiters; w; w = w->next)
 		if (w->screen && w->id == 0) {
 			struct th_exec_request m = { .op = TH_STR("open"), .id = ++x->next_id };
 			/* One open serves all. */
-			for (struct th_waiter *other = x->waiters; other; other = other->next)
+			for (struct th_link_waiter *other = x->waiters; other; other = other->next)
 				if (other->screen && other->id == 0)
 					other->id = m.id;
 			th_link_send(x, &th_exec_request_table, &m);
 		}
-	th_waiters_call(x, false, 0, NULL);
+	th_link_tell(x, false, 0, NULL);
 	if (x->freed || x->state != TH_LINK_OPEN)
 		return;
 	if (x->end) {

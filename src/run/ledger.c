@@ -158,14 +158,6 @@ static void forget(struct th_ledger *l, struct th_ledger_entry *e)
 
 /* ---- reading ---- */
 
-static int outcome_find(struct th_str name)
-{
-	for (int i = 0; i < TH_OUTCOME_COUNT; i++)
-		if (th_str_is(name, th_outcome_name((enum th_outcome_status)i)))
-			return i;
-	return -1;
-}
-
 /* False: out of memory, and it is not finished. */
 static bool finish(struct th_ledger_entry *e, enum th_outcome_status status, struct th_str output,
 		   struct th_str evidence, int64_t elapsed_ms)
@@ -213,7 +205,7 @@ static bool apply_accepted(struct th_ledger *l, const struct th_ledger_record *m
 static bool apply_finished(struct th_ledger *l, struct th_ledger_entry *e,
 			   const struct th_ledger_record *m)
 {
-	int status = outcome_find(m->status);
+	int status = th_outcome_find(m->status);
 	if (!e || status < 0)
 		return false;
 	if (!finish(e, (enum th_outcome_status)status, m->output, m->evidence, m->elapsed_ms))
