@@ -432,8 +432,9 @@ static enum th_code take_up(struct th_live *l, const struct th_call *c, struct t
 	return TH_OK;
 }
 
-/* One that was taken up, or was paused, or whose wait is to be told again. */
-static void go_on(struct th_live *l, struct th_delegation *g, const struct th_call *c)
+/* One that was taken up, or was paused, or whose wait is to be told again; `fresh`: what it began
+ * is to be settled. */
+static void go_on(struct th_live *l, struct th_delegation *g, const struct th_call *c, bool fresh)
 {
 	struct th_live *child = g->child;
 	struct th_buf input = TH_BUF_INIT(TH_MESSAGE_MAX);
@@ -444,6 +445,8 @@ static void go_on(struct th_live *l, struct th_delegation *g, const struct th_ca
 		th_delegation_end(g);
 	} else if (!works(l) && !has_ended(child->fold.state)) {
 		th_live_delegate_cancel(l, c);
+		if (fresh && !child->lost)
+			code = th_driver_resume(l->driver, th_live_handle(child), &err);
 	} else if (child->fold.state == TH_STATE_IDLE) {
 		code = input_of(c, &input, &err);
 		if (!code)
@@ -485,7 +488,7 @@ static void begin(struct th_live *l, const struct th_call *c, const struct th_ag
 	if (!code) {
 		code = take_up(l, c, g, tool, &row, &err);
 		if (!code)
-			go_on(l, g, c);
+			go_on(l, g, c, true);
 		else if (code != TH_EEXIST)
 			th_live_lose(l, &err);
 	} else if (code == TH_ENOENT && begun) {
@@ -515,5 +518,5 @@ void th_live_delegate(struct th_live *l, const struct th_call *c,
 	if (!g)
 		begin(l, c, tool, settle);
 	else if (g->child->fold.state != TH_STATE_RUNNING)
-		go_on(l, g, c);
+		go_on(l, g, c, false);
 }

@@ -567,6 +567,24 @@ static void what_it_began_has_a_result(void **unused)
 		assert_int_equal(th_driver_count(w->driver), 1);
 		paper_free(w);
 	}
+
+	/* Of the one that asked alone, while nobody ran either: it is settled, too. */
+	struct paper *w = begin(TEAM("", ""));
+
+	w->local_later = true;
+	answer(w, "a1", ASK("c1"));
+	answer(w, child(w, 0), CALL("c9", "weather", "{}"));
+	w->h = take(w, TEAM("", ""), "a1");
+	assert_int_equal(
+	    th_driver_set_state(w->driver, w->h, TH_STATE_STOPPED, TH_STR("enough"), &err), TH_OK);
+	paper_settle(w);
+	reopen(w, TEAM("", ""));
+	assert_int_equal(w->local_runs, 2);
+	assert_int_equal(count_of(w, "a1", TH_EV_OUTCOME), 0);
+	th_driver_tool_done(w->driver, w->local, &r);
+	paper_settle(w);
+	assert_non_null(strstr(data_of(w, "a1", TH_EV_OUTCOME), "gave no answer (stopped)"));
+	paper_free(w);
 }
 
 /* Who has lost a session begins nothing for it any more. */
