@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/sim_barrier.h"
 
+#include <stdio.h>
+
 #include "base/limits.h"
 
 #define KEY_MAX 512
@@ -10,12 +12,14 @@ void th_sim_barrier_init(struct th_sim_barrier *b)
 	*b = (struct th_sim_barrier){ 0 };
 	th_buf_init(&b->input, TH_MIB);
 	th_buf_init(&b->answer, TH_MIB);
+	th_buf_init(&b->late, TH_MIB);
 }
 
 void th_sim_barrier_deinit(struct th_sim_barrier *b)
 {
 	th_buf_deinit(&b->input);
 	th_buf_deinit(&b->answer);
+	th_buf_deinit(&b->late);
 }
 
 static void key_of(struct th_str stage, struct th_str name, struct th_str call_id,
@@ -54,6 +58,48 @@ static const char *on_guardrail(struct th_sim_barrier *b, const struct th_json *
 	return NULL;
 }
 
+static void on_asked(struct th_sim_barrier *b, const struct th_json *data)
+{
+	struct th_str call_id = th_json_get_str(data, "call_id");
+	size_t at = b->wait_count++ % TH_SIM_WAITS_MAX;
+
+	b->asked++;
+	snprintf(b->waits[at].call_id, sizeof(b->waits[at].call_id), "%.*s", TH_FMT(call_id));
+	b->waits[at].expires_ms = th_json_get_int(data, "expires_ms", 0);
+}
+
+static const char *on_decided(struct th_sim_barrier *b, const struct th_event *ev,
+			      const struct th_json *data)
+{
+	struct th_str call_id = th_json_get_str(data, "call_id");
+	bool expired = th_json_bool(th_json_get(data, "expired"), false);
+	int64_t expires_ms = 0;
+
+	if (b->asked > 0)
+		b->asked--;
+	for (size_t i = 0; i < TH_MIN(b->wait_count, (size_t)TH_SIM_WAITS_MAX); i++)
+		if (th_str_is(call_id, b->waits[i].call_id))
+			expires_ms = b->waits[i].expires_ms;
+	if (expired)
+		key_of(TH_STR("late"), TH_STR(""), call_id, &b->late);
+	if (expired && (!expires_ms || ev->ts_ms < expires_ms))
+		return "a question is over before its time";
+	if (!expired && expires_ms && ev->ts_ms >= expires_ms)
+		return "a person decides about a call whose time was over";
+	return NULL;
+}
+
+static bool is_late(const struct th_sim_barrier *b, struct th_str call_id)
+{
+	struct th_buf key = TH_BUF_INIT(KEY_MAX);
+	bool late;
+
+	key_of(TH_STR("late"), TH_STR(""), call_id, &key);
+	late = th_str_find(th_buf_str(&b->late), th_buf_str(&key)) >= 0;
+	th_buf_deinit(&key);
+	return late;
+}
+
 /* All guardrails of that stage that look at the tool have spoken. */
 static bool all_said(const struct th_sim_barrier *b, const struct th_member *m,
 		     enum th_guard_stage stage, struct th_str tool, struct th_str call_id)
@@ -80,6 +126,8 @@ static const char *on_intent(const struct th_sim_barrier *b, const struct th_ses
 	struct th_str call_id = th_json_get_str(data, "call_id");
 	const struct th_team *team = fold->team;
 
+	if (is_late(b, call_id))
+		return "a call is intended that nobody approved in time";
 	if (class == TH_CLASS_L || class == TH_CLASS_R)
 		return NULL; /* these may start early */
 	if (b->tripped)
@@ -113,12 +161,14 @@ const char *th_sim_barrier_event(struct th_sim_barrier *b, const struct th_sessi
 	begin_anew(b, fold, ev, data);
 	if (ev->kind == TH_EV_MODEL_ANSWERED) {
 		th_buf_clear(&b->answer);
+		th_buf_clear(&b->late);
 		b->asked = 0;
+		b->wait_count = 0;
 	}
 	if (ev->kind == TH_EV_APPROVAL_REQUESTED)
-		b->asked++;
-	if (ev->kind == TH_EV_APPROVAL_DECIDED && b->asked > 0)
-		b->asked--;
+		on_asked(b, data);
+	if (ev->kind == TH_EV_APPROVAL_DECIDED)
+		return on_decided(b, ev, data);
 	if (ev->kind == TH_EV_GUARDRAIL)
 		return on_guardrail(b, data);
 	if (ev->kind == TH_EV_INTENT)

@@ -2,16 +2,24 @@
 /*
  * sim_barrier.h - what must have been said before an effect may begin, read off
  * the log's own events and not off the fold: every guardrail of its call and of
- * the task's input, and every person who was asked about its answer.
+ * the task's input, and every person who was asked about its answer, in time.
  */
 #ifndef TH_RUN_SIM_BARRIER_H
 #define TH_RUN_SIM_BARRIER_H
 
 #include "core/session.h"
 
+#define TH_SIM_WAITS_MAX 16
+
 struct th_sim_barrier {
 	struct th_buf input, answer; /* verdicts "STAGE NAME CALL": of the task, of the answer */
 	unsigned asked;              /* people who have not decided yet */
+	struct th_buf late;          /* calls that nobody decided about in time, "CALL" */
+	struct {
+		char call_id[64];
+		int64_t expires_ms;
+	} waits[TH_SIM_WAITS_MAX]; /* of the answer's questions the newest that have an end */
+	size_t wait_count;
 	bool tripped;
 	uint64_t task_seq;
 };

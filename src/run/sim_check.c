@@ -750,6 +750,11 @@ void th_sim_check_end(struct th_sim_check *c)
 			th_sim_check_blame(c, "session %zu neither ends nor waits: %s, %zu calls",
 					   i, th_state_name(f->state), f->call_count);
 		for (size_t j = 0; j < f->call_count; j++)
+			if (f->state == TH_STATE_WAITING && f->calls[j].phase == TH_CALL_ASKED &&
+			    f->calls[j].expires_ms)
+				th_sim_check_blame(c, "session %zu: call %.*s waits for ever", i,
+						   TH_FMT(f->calls[j].call_id));
+		for (size_t j = 0; j < f->call_count; j++)
 			/* What waits for a person, in another session, is no loss. */
 			if (f->calls[j].phase == TH_CALL_INTENDED &&
 			    !(f->state == TH_STATE_WAITING &&

@@ -148,7 +148,7 @@ size_t th_sim_count(const struct th_sim_world *w); /* no session has that number
 /* ---- sim_task.c ---- */
 
 void th_sim_task_init(struct th_sim_world *w, size_t number, bool falls_back, bool chains,
-		      bool background, bool team, bool asks);
+		      bool background, bool team, bool asks, int64_t expires);
 
 /* ---- sim_team.c ---- */
 

@@ -63,9 +63,19 @@ static void flush_soon(void *ctx)
 static void timer(void *ctx, struct th_ticket t, int64_t delay_ms)
 {
 	struct th_sim_runtime *r = ctx;
+	size_t number = th_sim_task_of_ticket(r, t);
 
 	if (r->dead)
 		return;
+	/* It may ring late: what ends then has ended all the same. */
+	if (number < TH_SIM_SESSIONS_MAX && r->w->tasks[number].agent.approve_seconds &&
+	    th_sim_chance(&r->w->random, 3))
+		delay_ms += (int64_t)th_sim_below(&r->w->random, 1000);
+	/* A session has one. */
+	for (size_t i = 0; i < r->timer_count; i++)
+		if (r->timers[i].ticket.index == t.index &&
+		    r->timers[i].ticket.generation == t.generation)
+			r->timers[i--] = r->timers[--r->timer_count];
 	assert(r->timer_count < TH_SIM_TIMERS_MAX);
 	r->timers[r->timer_count++] = (struct th_sim_later){ t, r->w->now_ms + delay_ms };
 }

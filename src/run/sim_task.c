@@ -26,7 +26,7 @@ static void who_answered(const void *ctx, struct th_str agent, size_t choice,
 }
 
 void th_sim_task_init(struct th_sim_world *w, size_t number, bool falls_back, bool chains,
-		      bool background, bool team, bool asks)
+		      bool background, bool team, bool asks, int64_t expires)
 {
 	struct th_sim_task *t = &w->tasks[number];
 	struct th_sim_random *r = &w->random;
@@ -96,6 +96,7 @@ void th_sim_task_init(struct th_sim_world *w, size_t number, bool falls_back, bo
 			.screen = t->outfit.screen,
 			.stream = t->settings.stream,
 		};
+	t->agent.approve_seconds = expires;
 	if (team || asks)
 		th_sim_team_init(t, team, asks);
 	t->messages_left = (unsigned)th_sim_below(r, 3);

@@ -114,6 +114,7 @@ void th_sim_team_init(struct th_sim_task *t, bool team, bool asks)
 	for (size_t i = 0; i < TH_COUNT(t->members); i++) {
 		size_t model = th_sim_team_model(t->members[i].name);
 
+		t->members[i].approve_seconds = t->agent.approve_seconds;
 		memcpy(t->rows[i + 1], t->rows[0], sizeof(t->rows[0]));
 		memcpy(t->specs[i + 1], t->specs[0], sizeof(t->specs[0]));
 		t->options[i + 1][0] = t->options[0][model];

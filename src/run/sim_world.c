@@ -329,7 +329,8 @@ static void world_init(struct th_sim_world *w, const struct th_sim_options *o,
 	w->asks_left = ASKS_MAX;
 	for (size_t i = 0; i < TH_SIM_TASKS_MAX; i++)
 		th_sim_task_init(w, i, o->seed % 3 == 0, o->seed % 4 == 1, o->seed % 5 == 2,
-				 o->seed % 6 == 4, o->seed % 6 == 1 || o->seed % 12 == 4);
+				 o->seed % 6 == 4, o->seed % 6 == 1 || o->seed % 12 == 4,
+				 o->seed % 7 == 1 ? 1 : 0);
 	w->task_count = 1 + (th_sim_chance(r, 3) ? th_sim_below(r, 3) : 0);
 	for (size_t i = 0; i < w->task_count; i++)
 		w->tasks[i].wanted = true;
