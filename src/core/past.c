@@ -162,11 +162,16 @@ static void add_list(struct th_past *p, size_t at, uint64_t seq, struct th_str r
 	}
 }
 
+/* `type` is JSON. */
+static enum th_native native_type(struct th_str type)
+{
+	return th_native_of_type(th_str_sub(type, 1, type.len ? type.len - 2 : 0));
+}
+
 /* Its result is not an output alone. */
 static bool is_native(const struct th_past_item *item)
 {
-	struct th_str type = th_json_raw_get(item->item, "type");
-	enum th_native kind = th_native_of_type(th_str_sub(type, 1, type.len ? type.len - 2 : 0));
+	enum th_native kind = native_type(th_json_raw_get(item->item, "type"));
 
 	return kind && kind != TH_NATIVE_CUSTOM;
 }
@@ -179,7 +184,7 @@ static void add_result(struct th_past *p, uint64_t seq, struct th_str data, cons
 	size_t mine = 0, at = p->results_at;
 	struct th_past_item *to;
 
-	if (p->refused) /* of a call that is not there any more */
+	if (p->refused && !call_of(p, id)) /* of a call that is not there any more */
 		return;
 	for (size_t i = p->answer_at; i < p->results_at && !call; i++)
 		if (p->list[i].call_id.len && th_str_eq(p->list[i].call_id, id)) {
@@ -195,6 +200,8 @@ static void add_result(struct th_past *p, uint64_t seq, struct th_str data, cons
 	to = insert(p, at);
 	if (!to)
 		return;
+	if (call && mine < p->task_at) /* left over from an earlier task, whose item it is */
+		p->task_at++;
 	call = call_of(p, id);
 	*to = (struct th_past_item){
 		.seq = seq,
@@ -249,7 +256,8 @@ static void forget_answers(struct th_past *p)
 		else
 			cut(p, i, 1);
 	}
-	p->answer_at = p->results_at = p->count;
+	if (p->answer_at >= from) /* else calls of an earlier task still wait for their results */
+		p->answer_at = p->results_at = p->count;
 	p->refused = true;
 }
 
@@ -484,13 +492,14 @@ static bool has_result(const struct th_past *p, const struct th_past_item *call)
 	return false;
 }
 
+/* One that has an outcome: of a type that nobody knows, nothing was made. */
 static bool is_local_call(const struct th_past_item *i)
 {
 	struct th_str type = th_json_raw_get(i->item, "type");
 
 	return i->kind == TH_PAST_OUTPUT && i->call_id.len &&
-	       (th_str_ends(type, TH_STR("_call\"")) ||
-		th_str_is(type, "\"mcp_approval_request\""));
+	       (th_str_is(type, "\"function_call\"") || th_str_is(type, "\"computer_call\"") ||
+		native_type(type));
 }
 
 static bool is_reasoning(const struct th_past_item *i)
