@@ -166,7 +166,6 @@
 /* tools, executor */
 #define TH_TOOL_OUTPUT_MAX (1 * TH_MIB)        /* what one call may give back to the log */
 #define TH_TOOL_OUTPUT_MODEL_MAX (32 * TH_KIB) /* what of it the model is shown */
-#define TH_FILE_READ_MAX (1 * TH_MIB)
 #define TH_FILE_WRITE_MAX (16 * TH_MIB)
 #define TH_LIST_ENTRIES_MAX 2000
 #define TH_PATCH_BYTES_MAX (64 * TH_MIB) /* of all files of one patch, before and after */

@@ -18,8 +18,6 @@ enum th_ledger_kind { TH_LEDGER_SHELL, TH_LEDGER_FILE, TH_LEDGER_CLICK, TH_LEDGE
 
 #define TH_LEDGER_FIFO "ledger"     /* in the workspace; a command writes "NUMBER\n" */
 #define TH_LEDGER_FILE_NAME "note-" /* and the number */
-#define TH_LEDGER_WIDTH 640
-#define TH_LEDGER_HEIGHT 480
 
 struct th_demo_ledger;
 

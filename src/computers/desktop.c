@@ -490,13 +490,6 @@ enum th_sandbox_level th_desktop_level(const struct th_computer *c)
 	return th_sandbox_plan_level(desktop_of(m)->plan);
 }
 
-int th_desktop_pid(const struct th_computer *c)
-{
-	struct th_computer *m = (struct th_computer *)(uintptr_t)c;
-	assert(c->kind == &th_computer_desktop);
-	return (int)th_child_pid(desktop_of(m)->child);
-}
-
 /* ---- programs ---- */
 
 const char *const *th_desktop_prefix(struct th_arena *a, struct th_str state_dir,

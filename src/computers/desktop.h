@@ -51,8 +51,6 @@ TH_NODISCARD const char *const *th_desktop_prefix(struct th_arena *a, struct th_
 
 /* How far it is confined; `c` is of kind desktop. */
 enum th_sandbox_level th_desktop_level(const struct th_computer *c);
-/* The first process of it as this process sees it; for tests and `doctor`. */
-int th_desktop_pid(const struct th_computer *c);
 
 /* ---- between desktop.c and desktop_init.c ---- */
 

@@ -22,11 +22,6 @@ const char *th_hook_name(enum th_hook h)
 	return hook_names[h];
 }
 
-int th_hook_find(struct th_str name)
-{
-	return th_names_find(hook_names, name);
-}
-
 struct th_str th_agent_hook(const struct th_agent_hooks *h, enum th_hook hook)
 {
 #define X(id, name) offsetof(struct th_agent_hooks, name),
@@ -323,15 +318,4 @@ const char *th_agent_native_fault(const struct th_agent *a, size_t *ret_at)
 			return "is the same tool in another form: give shell or local_shell";
 	}
 	return NULL;
-}
-
-int64_t th_agent_turns_max(const struct th_agent *a)
-{
-	return a->limits && a->limits->turns ? a->limits->turns : TH_TURNS_DEFAULT;
-}
-
-int64_t th_agent_attempts_max(const struct th_agent *a)
-{
-	return a->limits && a->limits->model_attempts ? a->limits->model_attempts
-						      : TH_ATTEMPTS_DEFAULT;
 }

@@ -86,7 +86,6 @@ TH_STRUCT(agent_computer)
 enum th_hook { TH_HOOKS(X) TH_HOOK_COUNT };
 #undef X
 const char *th_hook_name(enum th_hook h);
-int th_hook_find(struct th_str name); /* or -1 */
 
 /* Functions of the agent's code, by their names there. */
 #define TH_FIELDS_agent_hooks(F)                                                             \
@@ -227,10 +226,6 @@ enum th_native th_agent_native_of(struct th_str name);
  * NULL: nothing. */
 const char *th_agent_settings_fault(const struct th_agent_model_settings *s,
 				    const char **ret_member);
-
-/* Effective values, defaults filled in. */
-int64_t th_agent_turns_max(const struct th_agent *a);
-int64_t th_agent_attempts_max(const struct th_agent *a);
 
 /* The kind of a computer that the embedding program makes; never in an agent file. */
 #define TH_COMPUTER_CUSTOM "custom"

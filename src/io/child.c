@@ -539,11 +539,6 @@ struct th_child *th_child_free(struct th_child *c)
 	return NULL;
 }
 
-void th_child_freep(struct th_child **c)
-{
-	*c = th_child_free(*c);
-}
-
 /* ---- starting ---- */
 
 static enum th_code watch(struct th_child *c, struct stream *s, int *fd, th_poll_fn *fn,

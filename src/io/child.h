@@ -92,7 +92,6 @@ TH_NODISCARD enum th_code th_child_start(struct th_loop *l, const struct th_chil
 
 /* Ends the tree if it still runs (waits the moment that takes), no callback any more. */
 struct th_child *th_child_free(struct th_child *c);
-void th_child_freep(struct th_child **c);
 
 pid_t th_child_pid(const struct th_child *c);
 enum th_child_tree th_child_tree_kind(const struct th_child *c);

@@ -466,8 +466,3 @@ struct th_fetcher *th_fetcher_free(struct th_fetcher *f)
 	free(f);
 	return NULL;
 }
-
-void th_fetcher_freep(struct th_fetcher **f)
-{
-	*f = th_fetcher_free(*f);
-}

@@ -31,7 +31,6 @@ TH_NODISCARD enum th_code th_fetcher_new(struct th_loop *l, struct th_fetcher **
 					 struct th_err *err);
 /* Requests still running end with TH_FETCH_CANCELLED first.  Takes NULL, returns NULL. */
 struct th_fetcher *th_fetcher_free(struct th_fetcher *f);
-void th_fetcher_freep(struct th_fetcher **f); /* for TH_CLEANUP */
 
 /* A request; index 0 with generation 0 is none.  One that has ended is a miss, not an error. */
 struct th_fetch_id {

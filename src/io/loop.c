@@ -304,11 +304,6 @@ uint64_t th_loop_now_ms(const struct th_loop *l)
 	return uv_now(&l->uv);
 }
 
-struct uv_loop_s *th_loop_uv(struct th_loop *l)
-{
-	return &l->uv;
-}
-
 /* ---- descriptors ---- */
 
 struct th_poll {

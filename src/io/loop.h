@@ -44,9 +44,6 @@ bool th_loop_pass(struct th_loop *l); /* true: something is still active */
 /* Monotonic time of this iteration: cheap, and equal for all callbacks of one iteration. */
 uint64_t th_loop_now_ms(const struct th_loop *l);
 
-/* For libraries that speak libuv themselves (the HTTP server). */
-struct uv_loop_s *th_loop_uv(struct th_loop *l);
-
 /* ---- timers: caller's memory, zeroed or th_timer_init'ed before first use ---- */
 
 typedef void th_timer_fn(void *ctx);

@@ -410,11 +410,6 @@ struct th_sock *th_sock_free(struct th_sock *s)
 	return NULL;
 }
 
-void th_sock_freep(struct th_sock **s)
-{
-	*s = th_sock_free(*s);
-}
-
 void th_sock_handlers_set(struct th_sock *s, const struct th_sock_handlers *h)
 {
 	assert(h->on_frame);

@@ -40,7 +40,6 @@ TH_NODISCARD enum th_code th_sock_connect(struct th_loop *l, const char *path,
 					  const struct th_sock_handlers *h, struct th_sock **ret,
 					  struct th_err *err);
 struct th_sock *th_sock_free(struct th_sock *s); /* closes; what is queued is lost */
-void th_sock_freep(struct th_sock **s);
 void th_sock_handlers_set(struct th_sock *s, const struct th_sock_handlers *h);
 
 /*

@@ -367,11 +367,6 @@ struct th_space_point th_dialect_place(const struct th_dialect_context *c, struc
 	return th_space_of_screen(&c->profile->space, image_of(c), c->screen, p);
 }
 
-void th_dialect_put_number(struct th_buf *out, double v)
-{
-	th_buf_printf(out, "%.10g", v);
-}
-
 /* One name off *s, which does not begin with a blank; "+" alone is a name. */
 static struct th_str take_key(struct th_str *s)
 {

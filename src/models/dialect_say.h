@@ -76,7 +76,6 @@ TH_NODISCARD enum th_code th_dialect_point(const struct th_dialect_context *c,
 					   const double *numbers, int count, struct th_point *ret,
 					   struct th_err *err);
 /* The other way; a whole number unless the space is fractions. */
-void th_dialect_put_number(struct th_buf *out, double v);
 struct th_space_point th_dialect_place(const struct th_dialect_context *c, struct th_point p);
 
 /* Splits "ctrl+c" and "ctrl c" into the action's keys; "+" is a key where a name is expected.

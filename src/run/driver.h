@@ -142,7 +142,7 @@ TH_NODISCARD enum th_code th_driver_decide_as(struct th_driver *d, struct th_han
 					      struct th_str by, struct th_str message,
 					      struct th_err *err);
 /*
- * Puts items into the history, in the Responses API's form (core/items.h), a
+ * Puts items into the history, in the Responses API's form (run/items.h), a
  * JSON list; `begins`: a task begins with them.  Between tasks only, as is
  * taking the newest `count` out (0: all): the log keeps what the model does not
  * see any more.

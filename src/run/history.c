@@ -668,11 +668,6 @@ enum th_code th_history_begin(struct th_history *h, const struct th_past *past, 
 	return !code && h->no_memory ? th_fail_memory(err) : code;
 }
 
-uint64_t th_history_seq(const struct th_history *h)
-{
-	return h->seq;
-}
-
 size_t th_history_images(const struct th_history *h)
 {
 	return h->images;
@@ -706,11 +701,6 @@ size_t th_history_tail(const struct th_history *h)
 bool th_history_full(const struct th_history *h)
 {
 	return h->held_count == TH_HELD_MESSAGES_MAX;
-}
-
-size_t th_history_size(const struct th_history *h)
-{
-	return h->bytes + h->piece_cap * sizeof(*h->pieces) + sizeof(*h);
 }
 
 size_t th_history_left_out(size_t count, size_t images_keep)

@@ -35,7 +35,6 @@ TH_NODISCARD enum th_code th_history_fill(void *ctx, const struct th_event *ev,
 /* Begins with these items instead of with events up to `seq`; `asked`: that is a request. */
 TH_NODISCARD enum th_code th_history_begin(struct th_history *h, const struct th_past *past,
 					   uint64_t seq, bool asked, struct th_err *err);
-uint64_t th_history_seq(const struct th_history *h); /* of the last event taken */
 size_t th_history_items(const struct th_history *h); /* groups in the next request */
 size_t th_history_tail(const struct th_history *h);  /* of these, behind the last answer */
 size_t th_history_images(const struct th_history *h);
@@ -43,8 +42,7 @@ bool th_history_last_image(const struct th_history *h, struct th_digest *ret); /
 /* The elements that are marked on the newest picture that has marks, as core/mark.h prints them;
  * empty: none has.  Borrowed until the next event. */
 struct th_str th_history_elements(const struct th_history *h);
-bool th_history_full(const struct th_history *h);   /* no further message can be held back */
-size_t th_history_size(const struct th_history *h); /* bytes in memory */
+bool th_history_full(const struct th_history *h); /* no further message can be held back */
 
 /*
  * What a request sends of it: slices in order, bytes or (bytes.ptr == NULL) the

@@ -234,11 +234,6 @@ struct th_runtime *th_runtime_free(struct th_runtime *rt)
 	return NULL;
 }
 
-void th_runtime_freep(struct th_runtime **rt)
-{
-	*rt = th_runtime_free(*rt);
-}
-
 struct th_loop *th_runtime_loop(struct th_runtime *rt)
 {
 	return rt->loop;

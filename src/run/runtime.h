@@ -33,7 +33,6 @@ TH_NODISCARD enum th_code th_runtime_new(const struct th_runtime_options *option
 					 struct th_runtime **ret, struct th_err *err);
 /* Ends connections, waits for commits under way; executors live on.  Takes NULL, returns NULL. */
 struct th_runtime *th_runtime_free(struct th_runtime *rt);
-void th_runtime_freep(struct th_runtime **rt);
 
 struct th_loop *th_runtime_loop(struct th_runtime *rt);
 struct th_store *th_runtime_store(struct th_runtime *rt);

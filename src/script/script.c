@@ -301,11 +301,6 @@ struct th_script *th_script_free(struct th_script *s)
 	return NULL;
 }
 
-void th_script_freep(struct th_script **s)
-{
-	*s = th_script_free(*s);
-}
-
 bool th_script_has(struct th_script *s, const char *function)
 {
 	bool ret = false;

@@ -42,7 +42,6 @@ TH_NODISCARD enum th_code th_script_new(struct th_str name, struct th_str source
 					const struct th_script_limits *limits, /* may be NULL */
 					struct th_script **ret, struct th_err *err);
 struct th_script *th_script_free(struct th_script *s); /* takes NULL, returns NULL */
-void th_script_freep(struct th_script **s);            /* for TH_CLEANUP */
 
 /* Is there a global function of that name? */
 bool th_script_has(struct th_script *s, const char *function);

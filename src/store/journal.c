@@ -617,11 +617,6 @@ struct th_journal *th_journal_close(struct th_journal *j)
 	return NULL;
 }
 
-void th_journal_closep(struct th_journal **j)
-{
-	*j = th_journal_close(*j);
-}
-
 /* ---- rewriting ---- */
 
 static enum th_code rewrite_file(struct th_journal *n, const struct th_str *records, size_t count,

@@ -41,7 +41,6 @@ TH_NODISCARD enum th_code th_journal_open(const char *path, th_journal_record_fn
 					  struct th_err *err);
 /* Gives back the space allocated ahead.  Takes NULL, returns NULL. */
 struct th_journal *th_journal_close(struct th_journal *j);
-void th_journal_closep(struct th_journal **j);
 
 /* TH_ELIMIT: the disk is full or the record too large; nothing was appended.  TH_EIO: after this
  * nothing can be appended any more. */
