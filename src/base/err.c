@@ -138,7 +138,9 @@ static void *zeroed(size_t size)
 	if (size > SMALL_MAX)
 		return calloc(1, size);
 	ptr = malloc(size ? size : 1);
-	return ptr ? memset(ptr, 0, size) : NULL;
+	if (ptr)
+		memset(ptr, 0, size);
+	return ptr;
 }
 
 void *th_alloc(size_t size)
