@@ -424,7 +424,7 @@ static enum th_outcome_status status_of(const struct display *d, enum th_code co
 		return TH_OUTCOME_UNKNOWN;
 	if (broken && !changed_something && d->count > 0)
 		return TH_OUTCOME_NOT_STARTED;
-	if (code == TH_EUSAGE && !changed_something)
+	if (code == TH_EUSAGE && !changed_something && !started)
 		return TH_OUTCOME_REFUSED;
 	return TH_OUTCOME_FAILED;
 }
@@ -442,13 +442,34 @@ static void add_failure(struct display *d, const struct th_err *failure)
 	th_buf_deinit(&text);
 }
 
+/* A text at a place is a click and then the text: a program that is still busy with the click would
+ * give the keys to whatever had them before. */
+static enum th_code click_first(struct display *d, const struct th_action *a, bool *ret_started,
+				struct th_err *failure)
+{
+	const struct th_action click = { .kind = TH_ACTION_CLICK, .has_at = true, .at = a->at };
+	enum th_code code = act(d, &click, ret_started, failure);
+
+	if (code)
+		return code;
+	*ret_started = true;
+	return settle(d, &between, failure);
+}
+
 /* The actions, until one fails. */
 static enum th_code act_all(struct display *d, bool *ret_started, struct th_err *failure,
 			    struct th_err *err)
 {
 	while (d->done < d->count) {
 		const struct th_action *a = &d->actions[d->done];
-		if (act(d, a, ret_started, failure))
+		bool clicks = a->kind == TH_ACTION_TYPE && a->has_at;
+		struct th_action now = *a;
+		if (clicks && click_first(d, a, ret_started, failure))
+			return TH_OK;
+		now.has_at = a->has_at && !clicks;
+		enum th_code acted = act(d, &now, ret_started, failure);
+		*ret_started = *ret_started || clicks;
+		if (acted)
 			return TH_OK;
 		d->done++;
 		if (d->done == d->count)
