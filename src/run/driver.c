@@ -654,9 +654,10 @@ void th_driver_timer(struct th_driver *d, struct th_ticket t)
 
 	if (!l || l->lost)
 		return;
-	th_live_grounds_wake(l);
-	th_live_poll(l);
+	/* First: what fails below begins to wait, and is not woken by the same ring. */
 	th_session_wake(&l->fold, &fx);
 	th_live_queue(l, &fx);
+	th_live_grounds_wake(l);
+	th_live_poll(l);
 	th_live_pump(l);
 }

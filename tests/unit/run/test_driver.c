@@ -904,8 +904,14 @@ static void test_an_answer_that_takes_too_long(void **unused)
 		begun = th_driver_find(w->driver, w->h)->flight->started_ms;
 		w->clock = begun + TH_MODEL_TOTAL_MS + late - TICK_MS;
 		paper_ring(w);
-		assert_int_equal(w->request->get, !late); /* or it is asked for again */
 		assert_string_equal(w->ended, late ? "/responses/resp_1/cancel" : "");
+		if (late) { /* it is asked for again, after a wait as behind any failure */
+			assert_int_equal(paper_count(w->log, TH_EV_MODEL_FAILED), 1);
+			assert_int_equal(paper_count(w->log, TH_EV_MODEL_REQUESTED), 1);
+			paper_ring(w);
+			assert_int_equal(paper_count(w->log, TH_EV_MODEL_REQUESTED), 2);
+		}
+		assert_int_equal(w->request->get, !late);
 		end_background(w);
 	}
 }
