@@ -163,7 +163,7 @@ static enum th_code store_open(const struct th_common *o, bool write, bool creat
 	if (code != TH_OK)
 		return code;
 	code = th_store_open(config->store, &options, ret, err);
-	if (code == TH_ENOENT)
+	if (code == TH_ENOENT && !create)
 		return th_fail(err, code,
 			       "there is no log at %.*s yet; thole run \"TASK\" makes it, --store "
 			       "names another",

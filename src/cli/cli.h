@@ -68,13 +68,14 @@ struct th_common {
 	struct th_str store, config;
 };
 
-#define TH_OPTION_STORE(type, member)                                                            \
-	{                                                                                        \
-		"store", 0, "URL", TH_OPTION_TEXT, offsetof(type, member),                       \
-		    "the log: sqlite:PATH or memory: (default: THOLE_STORE, the configuration, " \
-		    "or log.db in "                                                              \
-		    "the state directory)",                                                      \
-		    "FILE"                                                                       \
+#define TH_OPTION_STORE(type, member)                                                       \
+	{                                                                                   \
+		"store", 0, "URL", TH_OPTION_TEXT, offsetof(type, member),                  \
+		    "the log: sqlite:PATH (its folder must be there) or memory: (default: " \
+		    "THOLE_STORE, the configuration, "                                      \
+		    "or log.db in "                                                         \
+		    "the state directory)",                                                 \
+		    "FILE"                                                                  \
 	}
 #define TH_OPTION_CONFIG(type, member)                                                     \
 	{                                                                                  \

@@ -20,7 +20,8 @@
 #define TH_FIELDS_config_file(F)                                                                   \
 	F(config_file, str, model, "model", TH_NONEMPTY, "model where agent file and options name none") \
 	F(config_file, str, models, "models", TH_NONEMPTY, "models file, with profiles of one's own")   \
-	F(config_file, str, store, "store", TH_NONEMPTY, "URL of the log, such as sqlite:/srv/log.db") \
+	F(config_file, str, store, "store", TH_NONEMPTY,                                         \
+	  "URL of the log, such as sqlite:/srv/log.db, in a folder that is there")               \
 	F(config_file, str, base_url, "base_url", TH_NONEMPTY, "where the model's API is")         \
 	F(config_file, str, api_key, "api_key", TH_NONEMPTY, "key of the base_url beside it or, without one, of the provider of the model beside it; better: api_key_file") \
 	F(config_file, str, api_key_file, "api_key_file", TH_NONEMPTY, "file that holds this key")  \

@@ -255,19 +255,6 @@ static char *copy(const char *text, const char *more)
 	return ret;
 }
 
-/* mkdir -p of the folder that the database is to be in. */
-static enum th_code folder_make(const char *path, struct th_err *err)
-{
-	const char *slash = strrchr(path, '/');
-	char folder[TH_PATH_LEN_MAX];
-
-	if (!slash || slash == path)
-		return TH_OK;
-	memcpy(folder, path, (size_t)(slash - path));
-	folder[slash - path] = 0;
-	return th_dir_make(folder, 0700, err);
-}
-
 /* Resolved as far as there is something: all but the last names before the first run. */
 static enum th_code sqlite_scope(struct th_str rest, struct th_buf *out, struct th_err *err)
 {
@@ -302,7 +289,7 @@ static enum th_code sqlite_open(struct th_str rest, const struct th_store_option
 			       : options->create  ? TH_DB_CREATE
 						  : TH_DB_READ_WRITE;
 	struct th_sqlite *s;
-	enum th_code code = TH_OK;
+	enum th_code code;
 	bool missing;
 
 	if (rest.len == 0 || rest.len > TH_STORE_PATH_MAX || memchr(rest.ptr, 0, rest.len))
@@ -328,10 +315,7 @@ static enum th_code sqlite_open(struct th_str rest, const struct th_store_option
 	}
 	memcpy(s->path, rest.ptr, rest.len);
 	missing = access(s->path, F_OK) != 0 && errno == ENOENT;
-	if (mode == TH_DB_CREATE)
-		code = folder_make(s->path, err);
-	if (code == TH_OK)
-		code = th_db_open(&s->reader, s->path, mode, false, err);
+	code = th_db_open(&s->reader, s->path, mode, false, err);
 	if (code == TH_OK) {
 		/* Who comes by another name must find the same owners. */
 		const char *real = sqlite3_db_filename(s->reader.sqlite, "main");

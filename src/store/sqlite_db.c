@@ -608,6 +608,18 @@ static enum th_code identify(struct th_db *db, bool *ret_empty, struct th_err *e
 	return TH_OK;
 }
 
+/* Made for nobody: a folder that is not there is a path with a slip in it more often than not. */
+static enum th_code fail_folder(const struct th_db *db, struct th_err *err)
+{
+	const char *slash = strrchr(db->path, '/');
+	int len = slash ? (int)(slash - db->path) : 0;
+
+	return th_fail(err, TH_ENOENT,
+		       "%s: its folder is not there; make it (mkdir -p %.*s), or name another "
+		       "store",
+		       db->path, len, db->path);
+}
+
 static enum th_code fail_open(struct th_db *db, enum th_db_mode mode, struct th_err *err)
 {
 	int errnum = sqlite3_system_errno(db->sqlite);
@@ -617,6 +629,8 @@ static enum th_code fail_open(struct th_db *db, enum th_db_mode mode, struct th_
 		return th_fail(err, TH_EUSAGE, "%s is not a file", db->path);
 	if (errnum == ENOENT && mode != TH_DB_CREATE)
 		return th_fail(err, TH_ENOENT, "there is no store at %s", db->path);
+	if (errnum == ENOENT && strchr(db->path, '/'))
+		return fail_folder(db, err);
 	return th_fail_errno(err, errnum ? errnum : EIO, "open the store %s", db->path);
 }
 

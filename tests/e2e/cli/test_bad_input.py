@@ -215,6 +215,16 @@ class Computers(house.House):
 
 
 class Stores(house.House):
+    def test_folder(self):
+        """A mistyped path makes no folders; the default log's are made."""
+        path = self.folder / "srv" / "thole" / "log.db"
+        for args in (["run", "-m", "gpt-5.4", "task"], ["import"]):
+            self.bad(1, [str(path), "mkdir -p %s" % path.parent, "another store"], *args, "--store", "sqlite:%s" % path)
+        self.assertFalse((self.folder / "srv").exists())
+        shutil.rmtree(self.folder / "state")
+        self.serve([{"text": "Hello."}])
+        self.good("run", "-m", "gpt-5.4", "task")
+
     def test_database(self):
         path = self.folder / "x.db"
         store = "sqlite:%s" % path
