@@ -14,13 +14,13 @@
  * Binary compatibility.  All types but struct thole_error are opaque, and they are filled in by
  * functions: nothing here has a layout that could grow.  struct thole_error never changes.  Enums
  * only get new members at their end, functions never change their meaning; what breaks either
- *raises the number in the library's file name.
+ * raises the number in the library's file name.
  *
  * Errors.  A function that can fail returns 0, or a negative enum thole_code and one sentence in
  * *err, which the caller provides; err may be NULL.  A failed function has changed nothing, and
  * leaves what its `ret` points to alone.  NULL, too long a text, text that is no UTF-8, and calls
- *in the wrong order or from the wrong thread are such errors, never crashes.  Getters have no err:
- *they answer with 0, false or NULL when there is nothing to say, also when given NULL.
+ * in the wrong order or from the wrong thread are such errors, never crashes.  Getters have no err:
+ * they answer with 0, false or NULL when there is nothing to say, also when given NULL.
  *
  * Strings are NUL-terminated UTF-8, and copied when they are given.  A string that a getter returns
  * belongs to the object asked, and lives until the next call on that object or its end, unless its
@@ -29,18 +29,18 @@
  *
  * Threads.  A runtime, and all that is its, belongs to the thread that made it: another thread gets
  * THOLE_EUSAGE.  The functions marked "any thread" are the exceptions.  Several runtimes may live
- *in one process, each with a thread of its own, or several on one thread.  An agent belongs to no
+ * in one process, each with a thread of its own, or several on one thread.  An agent belongs to no
  * thread, but may be changed by only one at a time, and not any more once a session was begun with
  * it.
  *
  * Callbacks come on the runtime's thread, from inside thole_runtime_dispatch or one of the
- *functions that wait (thole_runtime_run, thole_session_wait, thole_session_run), never from inside
- *another function.  All functions but those four and thole_runtime_free may be called in a
- *callback.
+ * functions that wait (thole_runtime_run, thole_session_wait, thole_session_run), never from inside
+ * another function.  All functions but those four and thole_runtime_free may be called in a
+ * callback.
  *
  * The library handles no signals and prints nothing.  A program that writes to pipes and sockets
  * does well to ignore SIGPIPE.  It does not survive fork(): a child must not use what its parent
- *made.
+ * made.
  */
 #ifndef THOLE_THOLE_H
 #define THOLE_THOLE_H
@@ -69,8 +69,7 @@ struct thole_note;
 /* Is told something (see "watching" below). */
 typedef void thole_note_fn(void *ctx, struct thole_session *s, const struct thole_note *note);
 
-/* ---- errors and the library itself ------------------------------------------------------------
- */
+/* ---- errors and the library itself ----------------------------------------------------------- */
 
 enum thole_code {
 	THOLE_OK = 0,
@@ -106,22 +105,24 @@ TH_API const char *thole_version(void);
 /* Gives back what was returned through a `char **`.  NULL is fine; any thread. */
 TH_API void thole_free(char *text);
 
-/* ---- runtimes ---------------------------------------------------------------------------------
- */
+/* ---- runtimes -------------------------------------------------------------------------------- */
 
 /*
  * Opens a store and makes a loop.  `options`: names and values in turn, ended by NULL; NULL: none.
  *
- *	store         where sessions are kept: "sqlite:PATH" (made when it is not there) or
- *"memory:". Default: $THOLE_STORE, the configuration file's, sqlite:$XDG_STATE_HOME/thole/log.db
- *	model         the model of agents that name none.  Default: $THOLE_MODEL, the configuration
- *file's base_url      where the model's API is, for all models.  Default: OPENAI_BASE_URL and its
- *like api_key       the key, for all models; kept where it is never printed.  Default:
- *OPENAI_API_KEY and its like api_key_file  or a file whose first line it is config        the
- *configuration file.  Default: $XDG_CONFIG_HOME/thole/config.yaml models        a file of model
- *profiles.  Default: models.yaml beside it sandbox       "auto" (the default: commands are confined
- *as far as the machine can) or "none" program       the thole program, which runs commands and
- *desktops.  Default: "thole" in $PATH
+ *     store        where sessions are kept: "sqlite:PATH" (the file is made when it is not there,
+ *                  its folder is not) or "memory:".  Default: $THOLE_STORE, the configuration
+ *                  file's, sqlite:$XDG_STATE_HOME/thole/log.db
+ *     model        the model of agents that name none.  Default: $THOLE_MODEL, the configuration
+ *                  file's
+ *     base_url     where the model's API is, for all models.  Default: OPENAI_BASE_URL and its like
+ *     api_key      the key, for all models; kept where it is never printed.  Default:
+ *                  OPENAI_API_KEY and its like
+ *     api_key_file or a file whose first line it is
+ *     config       the configuration file.  Default: $XDG_CONFIG_HOME/thole/config.yaml
+ *     models       a file of model profiles.  Default: models.yaml beside it
+ *     sandbox      "auto" (the default: commands are confined as far as the machine can) or "none"
+ *     program      the thole program, which runs commands and desktops.  Default: "thole" in $PATH
  *
  * EUSAGE names an unknown option, and the one that may be meant.  EIO, ECORRUPT, EBUSY: the store.
  */
@@ -197,13 +198,12 @@ TH_API int thole_runtime_export(struct thole_runtime *rt, const char *session_id
 TH_API int thole_runtime_import(struct thole_runtime *rt, const void *bytes, size_t size,
 				char **ret, struct thole_error *err);
 
-/* ---- agents -----------------------------------------------------------------------------------
- */
+/* ---- agents ---------------------------------------------------------------------------------- */
 
 /*
  * An agent without any tool and with the runtime's model.  Its name has 1 to 128 bytes.  What can
- *be set is what an agent file can hold (docs/AGENT-FILES.md); the string form is for members that
- *are text or a choice, the JSON form for every member.
+ * be set is what an agent file can hold (docs/AGENT-FILES.md); the string form is for members that
+ * are text or a choice, the JSON form for every member.
  *
  *	thole_agent_set(agent, "instructions", "You are brief.", &err);
  *	thole_agent_set_json(agent, "limits", "{\"turns\": 20, \"cost_usd\": 0.5}", &err);
@@ -228,8 +228,7 @@ TH_API int thole_agent_parse(const char *yaml, const char *name, struct thole_ag
  */
 TH_API void thole_agent_free(struct thole_agent *agent);
 
-/* ---- tools ------------------------------------------------------------------------------------
- */
+/* ---- tools ----------------------------------------------------------------------------------- */
 
 /*
  * What running a call does to the world decides what is done after a crash (docs/DURABILITY.md),
@@ -283,8 +282,7 @@ TH_API int thole_tool_timeout(struct thole_tool *tool, int64_t timeout_ms, struc
 TH_API int thole_tool_on_cancel(struct thole_tool *tool, thole_tool_fn *fn,
 				struct thole_error *err);
 
-/* ---- calls ------------------------------------------------------------------------------------
- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /*
  * A call is valid until it was answered.  All of these: any thread, one at a time.  Strings live as
@@ -326,8 +324,7 @@ TH_API int thole_call_done(struct thole_call *call, const char *text, struct tho
 TH_API int thole_call_fail(struct thole_call *call, const char *text, struct thole_error *err);
 TH_API int thole_call_unknown(struct thole_call *call, const char *text, struct thole_error *err);
 
-/* ---- a computer of one's own ------------------------------------------------------------------
- */
+/* ---- a computer of one's own ----------------------------------------------------------------- */
 
 /*
  * Gives the agent a screen that this program makes.  `width`, `height`: its size in pixels, 1 to
@@ -435,8 +432,7 @@ TH_API int thole_call_trip(struct thole_call *call, const char *message, struct 
 /* Of any function but a tool: the answer as a JSON value, at most 8 MiB. */
 TH_API int thole_call_answer(struct thole_call *call, const char *json, struct thole_error *err);
 
-/* ---- sessions ---------------------------------------------------------------------------------
- */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 enum thole_state {
 	THOLE_LOADING,  /* its computer is being opened, or it is none (NULL) */
@@ -582,8 +578,7 @@ TH_API int thole_session_json(struct thole_session *s, char **ret, struct thole_
 TH_API void thole_session_set_data(struct thole_session *s, void *data);
 TH_API void *thole_session_data(const struct thole_session *s);
 
-/* ---- watching ---------------------------------------------------------------------------------
- */
+/* ---- watching -------------------------------------------------------------------------------- */
 
 enum thole_note_kind {
 	THOLE_NOTE_DELTA = 1 << 0, /* a piece of an answer while it streams; never written down.
