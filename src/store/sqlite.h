@@ -128,7 +128,9 @@ struct th_db {
 	struct th_recent recent;
 };
 
-enum th_db_mode { TH_DB_READ_ONLY, TH_DB_READ_WRITE, TH_DB_CREATE };
+/* A reader needs room beside the log, for an index that it shares with others.  Where the disk is
+ * full it is ALONE: it does without, and others wait until it is closed. */
+enum th_db_mode { TH_DB_READ_ONLY, TH_DB_ALONE, TH_DB_READ_WRITE, TH_DB_CREATE };
 
 /* synchronous: flush at every commit.  Tells files that are not ours, newer, or empty (ENOENT). */
 TH_NODISCARD enum th_code th_db_open(struct th_db *db, const char *path, enum th_db_mode mode,

@@ -652,11 +652,19 @@ static enum th_code settings(struct th_db *db, bool synchronous, struct th_err *
 	return exec(db, sql, err);
 }
 
+/* Keeps the index in memory, and what is there as it is. */
+static enum th_code stay_alone(struct th_db *db, struct th_err *err)
+{
+	sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	return exec(db, "PRAGMA locking_mode = EXCLUSIVE", err);
+}
+
 static enum th_code open_file(struct th_db *db, enum th_db_mode mode, bool synchronous,
 			      struct th_err *err)
 {
 	static const int flags[] = {
 		[TH_DB_READ_ONLY] = SQLITE_OPEN_READONLY,
+		[TH_DB_ALONE] = SQLITE_OPEN_READWRITE, /* its lock wants that */
 		[TH_DB_READ_WRITE] = SQLITE_OPEN_READWRITE,
 		[TH_DB_CREATE] = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
 	};
@@ -671,7 +679,9 @@ static enum th_code open_file(struct th_db *db, enum th_db_mode mode, bool synch
 	sqlite3_busy_handler(db->sqlite, on_busy, db);
 	if (mode != TH_DB_READ_ONLY && sqlite3_db_readonly(db->sqlite, "main") == 1)
 		return th_fail(err, TH_EPERM, "%s is read-only for this user", db->path);
-	code = identify(db, &empty, err);
+	code = mode == TH_DB_ALONE ? stay_alone(db, err) : TH_OK;
+	if (code == TH_OK)
+		code = identify(db, &empty, err);
 	if (code != TH_OK)
 		return code;
 	if (empty && mode != TH_DB_CREATE)
@@ -734,6 +744,8 @@ enum th_code th_db_open(struct th_db *db, const char *path, enum th_db_mode mode
 	while ((code = open_once(db, path, mode, synchronous, &cut_off, err)) == TH_EBUSY &&
 	       th_clock_ms() - start < TH_STORE_BUSY_MS)
 		nanosleep(&pause, NULL);
+	if (code == TH_ELIMIT && mode == TH_DB_READ_ONLY) /* no room for the shared index */
+		return th_db_open(db, path, TH_DB_ALONE, synchronous, err);
 	return cut_off ? open_cut_off(db, path, synchronous, err) : code;
 }
 

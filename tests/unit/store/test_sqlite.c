@@ -647,9 +647,23 @@ static void fill(struct th_store *s, struct lab_log *log)
 	lab_check(s, log); /* reading goes on */
 }
 
+/* To the last byte: not even the index that readers share has room. */
+static void fill_up(const char *path)
+{
+	static const char block[4096];
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	while (write(fd, block, sizeof(block)) > 0)
+		;
+	assert_int_equal(errno, ENOSPC);
+	close(fd);
+}
+
 static void full_disk(void **state)
 {
-	char place[64], path[160];
+	const struct th_store_options reading = { .read_only = true };
+	char place[64], path[160], all[160], shm[160];
 	static struct lab_log log;
 	struct th_store *s;
 
@@ -675,6 +689,18 @@ static void full_disk(void **state)
 	fill(s, &log);
 	th_store_close(s);
 	snprintf(path, sizeof(path), "sqlite:%s/s.db", place);
+	snprintf(all, sizeof(all), "%s/all", place);
+	snprintf(shm, sizeof(shm), "%s/s.db-shm", place);
+	unlink(shm); /* as when the machine went down: its log is there, its index is not */
+	fill_up(all);
+	for (int i = 0; i < 2; i++) { /* reading goes on, also for who comes then */
+		assert_int_equal(th_store_open(th_str_of(path), &reading, &s, &err), TH_OK);
+		lab_check(s, &log);
+		lab_verify(s);
+		assert_int_equal(lab_append_now(s, &log, 1), TH_EPERM);
+		th_store_close(s);
+	}
+	unlink(all);
 	s = lab_open(path, NULL);
 	lab_check(s, &log);
 	lab_verify(s);
