@@ -320,6 +320,26 @@ static void put_waiting(void *ctx, const struct th_call *c)
 			parked ? " --as done   (or not_started, unknown)" : "   (or thole reject)");
 }
 
+/* Taken up as it is, what a guardrail stopped runs into it again: another task goes on. */
+static bool guarded(const struct th_session *s)
+{
+	return s->state == TH_STATE_FAILED && s->tripped &&
+	       th_str_ends(th_str_of(s->trip_class), TH_STR("_guardrail"));
+}
+
+static void put_next(const struct th_session *s, struct th_str id, struct th_buf *out)
+{
+	bool other = guarded(s);
+
+	th_buf_add_cstr(out, other ? "\ngo on:    thole run -s" : "\ngo on:    thole resume");
+	quoted(out, id);
+	if (!other)
+		return;
+	th_buf_add_cstr(out, " \"TASK\"   (or the same again: thole resume");
+	quoted(out, id);
+	th_buf_add_char(out, ')');
+}
+
 static void status(struct runner *r, const struct th_session *s, struct th_str id)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
@@ -335,10 +355,8 @@ static void status(struct runner *r, const struct th_session *s, struct th_str i
 	if (s->state == TH_STATE_WAITING)
 		th_driver_waiting(r->driver, r->handle, put_waiting,
 				  &(struct waiting){ &text, id });
-	if (s->state != TH_STATE_FINISHED && s->state != TH_STATE_IDLE) {
-		th_buf_add_cstr(&text, "\ngo on:    thole resume");
-		quoted(&text, id);
-	}
+	if (s->state != TH_STATE_FINISHED && s->state != TH_STATE_IDLE)
+		put_next(s, id, &text);
 	th_buf_add_char(&text, '\n');
 	(void)th_cli_write(r->job->output == TH_OUTPUT_VIEW ? STDOUT_FILENO : STDERR_FILENO,
 			   th_buf_str(&text));
