@@ -7,8 +7,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/field.h"
 #include "base/text.h"
 #include "io/clock.h"
+
+#define PREFIX_MIN 4  /* bytes of a session's name that stand for all of it */
+#define NAMES_MAX 64  /* that are looked at for the one that may be meant */
+#define NAMES_SHOWN 3 /* of those that begin alike */
 
 /* ---- errors and output ---- */
 
@@ -205,44 +210,72 @@ void th_cli_storep(struct th_store **s)
 	*s = th_store_close(*s);
 }
 
-struct finding {
+/* Names of sessions: of those that begin as asked, or the newest there are. */
+struct names {
 	struct th_arena *a;
-	struct th_session_row *ret;
-	int count;
+	const char *list[NAMES_MAX + 1]; /* NULL-terminated */
+	size_t count;
 };
 
-static enum th_code found(void *ctx, const struct th_session_row *row, struct th_err *err TH_UNUSED)
+static enum th_code take_name(void *ctx, const struct th_session_row *row,
+			      struct th_err *err TH_UNUSED)
 {
-	struct finding *f = ctx;
+	struct names *n = ctx;
+	const char *name = th_arena_cstr(n->a, row->session_id);
 
-	if (f->count++ == 0)
-		f->ret->session_id = th_arena_str(f->a, row->session_id);
+	if (name && n->count < NAMES_MAX)
+		n->list[n->count++] = name;
 	return TH_OK;
+}
+
+static enum th_code fail_many(const struct names *n, struct th_str name, struct th_err *err)
+{
+	struct th_buf list TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+
+	for (size_t i = 0; i < n->count && i < NAMES_SHOWN; i++)
+		th_buf_printf(&list, "%s%s", i ? ", " : "", n->list[i]);
+	return th_fail(err, TH_EUSAGE, "more than one session begins with \"%.*s\": %s%s",
+		       TH_FMT(name), list.ptr,
+		       n->count > NAMES_SHOWN ? " and others; thole sessions lists them" : "");
+}
+
+/* Of one that is not there. */
+static enum th_code fail_none(struct th_store *s, struct names *n, struct th_str name,
+			      struct th_err *err)
+{
+	struct th_session_filter newest = { .limit = NAMES_MAX };
+	const char *near = n->list[0];
+	enum th_code code = TH_OK;
+
+	if (!near)
+		code = s->kind->list(s, &newest, take_name, n, err);
+	if (code != TH_OK)
+		return code;
+	near = near ?: th_names_nearest(n->list, name);
+	return th_fail(err, TH_ENOENT, "no session \"%.*s\" in this log; %s%s%s", TH_FMT(name),
+		       near ? "did you mean " : "thole sessions lists them", near ?: "",
+		       near ? "?" : "");
 }
 
 static enum th_code find_session(struct th_store *s, struct th_str name, struct th_arena *a,
 				 struct th_session_row *ret, struct th_err *err)
 {
-	struct th_session_filter filter = { .prefix = name, .limit = 2 };
-	struct finding f = { a, ret, 0 };
+	struct th_session_filter filter = { .prefix = name, .limit = NAMES_SHOWN + 1 };
+	struct names n = { .a = a };
 	enum th_code code = s->kind->get(s, name, a, ret, err);
 
 	if (code != TH_ENOENT)
 		return code;
-	if (name.len >= 4) {
-		code = s->kind->list(s, &filter, found, &f, err);
+	if (name.len) {
+		code = s->kind->list(s, &filter, take_name, &n, err);
 		if (code != TH_OK)
 			return code;
 	}
-	if (f.count == 1)
-		return s->kind->get(s, ret->session_id, a, ret, err);
-	if (f.count > 1)
-		return th_fail(
-		    err, TH_EUSAGE,
-		    "more than one session begins with \"%.*s\"; thole sessions lists them",
-		    TH_FMT(name));
-	return th_fail(err, TH_ENOENT, "no session \"%.*s\" in this log; thole sessions lists them",
-		       TH_FMT(name));
+	if (n.count > 1)
+		return fail_many(&n, name, err);
+	if (n.count == 1 && name.len >= PREFIX_MIN)
+		return s->kind->get(s, th_str_of(n.list[0]), a, ret, err);
+	return fail_none(s, &n, name, err);
 }
 
 enum th_code th_cli_session(const struct th_common *o, bool write, struct th_str name,

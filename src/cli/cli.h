@@ -120,7 +120,8 @@ void th_cli_storep(struct th_store **s); /* for TH_CLEANUP */
 
 /*
  * Opens the store as th_cli_store does, and finds in it the row of a session, or of the only one
- * whose id begins so.  ENOENT says where was looked.  The store is the caller's to close, also
+ * whose id begins so, with four bytes or more.  ENOENT names the one that may be meant, EUSAGE some
+ * of those that begin so.  The store is the caller's to close, also
  * when the session is not found.
  */
 TH_NODISCARD enum th_code th_cli_session(const struct th_common *o, bool write, struct th_str name,

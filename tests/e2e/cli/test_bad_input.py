@@ -225,6 +225,21 @@ class Stores(house.House):
         self.serve([{"text": "Hello."}])
         self.good("run", "-m", "gpt-5.4", "task")
 
+    def test_names(self):
+        """A beginning stands for a name when it is long enough and only one has it; else the names are told."""
+        self.bad(1, ["there is no log at"], "log", "report")
+        self.serve([{"text": "Hello."}])
+        for name in ("report-1", "other", "sum-1", "sum-2", "sum-3"):
+            self.good("run", "-m", "gpt-5.4", "-s", name, "task")
+        self.assertIn("Hello.", self.good("log", "repo").out)
+        self.bad(1, ['no session "rep" in this log; did you mean report-1?'], "log", "rep")
+        self.bad(1, ["did you mean report-1?"], "resume", "reprot-1")
+        self.bad(1, ['no session "nothing" in this log; thole sessions lists them'], "approve", "nothing")
+        self.bad(1, ['no session ""'], "log", "")
+        self.bad(2, ['more than one session begins with "sum": sum-3, sum-2, sum-1'], "fork", "sum")
+        self.good("fork", "sum-1", "sum-4")
+        self.bad(2, ["sum-4, sum-3, sum-2 and others; thole sessions lists them"], "log", "sum-")
+
     def test_database(self):
         path = self.folder / "x.db"
         store = "sqlite:%s" % path
