@@ -380,7 +380,9 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 
 #define TH_FIELDS_ev_state_changed(F)                               \
 	F(ev_state_changed, str, to, "to", TH_REQ, "the new state") \
-	F(ev_state_changed, str, reason, "reason", 0, "why")
+	F(ev_state_changed, str, reason, "reason", 0, "why")        \
+	F(ev_state_changed, bool, record, "record", 0,              \
+	  "stopped for good: it is only what imported forks share, and is forked, not resumed")
 
 #define TH_FIELDS_ev_budget(F) \
 	F(ev_budget, raw, limits, "limits", TH_REQ, "the limits from here on")

@@ -258,6 +258,7 @@ static enum th_code on_session_forked(struct th_step *st)
 	if (s->state == TH_STATE_LOADING)
 		return th_fail(st->err, TH_EPROTO, "a fork has a prefix");
 	s->parent = th_arena_str(&s->kept, d.parent);
+	s->record = false;
 	for (size_t i = 0; i < s->call_count; i++) {
 		struct th_call *c = &s->calls[i];
 
@@ -374,6 +375,9 @@ static enum th_code on_state_changed(struct th_step *st)
 	if (to < 0)
 		return th_fail(st->err, TH_EPROTO, "unknown state \"%.*s\"",
 			       TH_FMT(th_utf8_cut(d.to, 40)));
+	s->record = d.record && to == TH_STATE_STOPPED && s->state != TH_STATE_LOADING;
+	if (s->record && !th_state_allows(s->state, TH_STATE_STOPPED)) /* also one that was over */
+		s->state = TH_STATE_RUNNING;
 	code = th_step_state(st, (enum th_state)to);
 	if (code)
 		return code;

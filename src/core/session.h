@@ -230,6 +230,7 @@ struct th_session {
 	int64_t unread;   /* answers in a row of which nothing could be used */
 	bool turn_failed; /* the last request ended without an answer, for good */
 	bool notified;
+	bool record; /* stopped for good: only what imported forks share with it */
 
 	int64_t calls_max; /* under way at once; 0: any number */
 	int64_t turns_max, attempts_max, tokens_max, seconds_max, cost_nano_max; /* 0: none */

@@ -12,8 +12,8 @@
  *
  * Before it stand the sessions that it needs.  Of what it was forked from (head
  * line: "origin":true) only the part that it shares: in the other store that
- * part is a session that was stopped: recovery leaves it alone, its open calls are
- * cancelled, and only a person who resumes it by name goes on with it.  Of
+ * part is a record, a session that was stopped for good: it can be read and
+ * forked, and is not resumed.  Of
  * those that work on its calls (agents as tools) all; their names are made of
  * the parent's, never read from its log, and each stands there once.  One that
  * an open call waits for must be there, at both ends: its effects must not be

@@ -325,11 +325,14 @@ static void fill_row(struct arriving *x, struct arrived *s)
 	row->title = title_of(x, s);
 }
 
-/* Else recovery would go on with a prefix, beside whoever has the whole session. */
+/* Else somebody would go on with a prefix, beside whoever has the whole session. */
 static enum th_code stop(struct arriving *x, struct arrived *s, struct th_err *err)
 {
-	struct th_ev_state_changed d = { th_str_of(th_state_name(TH_STATE_STOPPED)),
-					 TH_STR("only what a fork shares with it was imported") };
+	struct th_ev_state_changed d = {
+		.to = th_str_of(th_state_name(TH_STATE_STOPPED)),
+		.reason = TH_STR("only what a fork shares with it was imported"),
+		.record = true,
+	};
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_jw w = th_jw(&text);
 	struct th_event ev = {
@@ -343,8 +346,6 @@ static enum th_code stop(struct arriving *x, struct arrived *s, struct th_err *e
 	struct th_effects fx TH_UNSET;
 	enum th_code code;
 
-	if (!th_state_allows(x->fold.state, TH_STATE_STOPPED))
-		return TH_OK; /* it is over */
 	th_table_print(&th_ev_state_changed_table, &d, &w);
 	ev.data = th_arena_str(&x->memory, th_buf_str(&text));
 	if (!ev.data.ptr)

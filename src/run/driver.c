@@ -567,6 +567,11 @@ enum th_code th_driver_resume(struct th_driver *d, struct th_handle h, struct th
 
 	if (!l)
 		return th_fail(err, TH_ENOENT, "no such session is open");
+	if (l->fold.record)
+		return th_fail(err, TH_EUSAGE,
+			       "session %s is only a record here, of what imported forks share "
+			       "with it; fork it, or go on where it was exported",
+			       l->id);
 	code = th_live_check_calls(l, err);
 	if (code)
 		return th_prefix(err, code, "session %s", l->id);

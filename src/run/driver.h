@@ -120,7 +120,8 @@ TH_NODISCARD enum th_code th_driver_fork(struct th_driver *d, const struct th_se
 					 const struct th_outfit *outfit,
 					 const struct th_observer *observer, struct th_handle *ret,
 					 struct th_err *err);
-/* Gives out what is open after th_driver_open; continues a paused or interrupted run. */
+/* Gives out what is open after th_driver_open; continues a paused or interrupted run.  TH_EUSAGE:
+ * it is a record of what imported forks share. */
 TH_NODISCARD enum th_code th_driver_resume(struct th_driver *d, struct th_handle h,
 					   struct th_err *err);
 /* Forgets a session; what it has under way in the world is cancelled (effects go on in the

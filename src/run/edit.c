@@ -182,7 +182,7 @@ enum th_code th_edit_decide(struct th_edit *e, struct th_str call_id, bool appro
 enum th_code th_edit_state(struct th_edit *e, enum th_state to, struct th_str reason,
 			   struct th_err *err)
 {
-	struct th_ev_state_changed d = { th_str_of(th_state_name(to)), reason };
+	struct th_ev_state_changed d = { .to = th_str_of(th_state_name(to)), .reason = reason };
 
 	if (!th_state_allows(e->session.state, to))
 		return th_fail(err, TH_EUSAGE, "session %.*s is %s, which cannot become %s",

@@ -574,10 +574,19 @@ class Forks(house.House):
 
 
 class Exports(house.House):
+    def record(self, name, store):
+        """What an import brought only because a fork shares it is read, and not gone on with."""
+        for args in (["resume", name], ["run", "-s", name, "and now?"]):
+            ended = self.thole(*args, "--store", store)
+            self.assertEqual((ended.code, "session %s is only a record here" % name in ended.err), (2, True), ended)
+        self.assertEqual(json.loads(self.good("log", name, "--json", "--store", store).out.splitlines()[-1])["data"],
+                         {"to": "stopped", "reason": "only what a fork shares with it was imported", "record": True})
+
     def test_a_session_in_another_log(self):
         """What waits here is approved there; a fork comes with what it was forked from; nothing that was changed gets in."""
         other = "sqlite:%s" % (self.folder / "other.db")
-        self.serve([SHELL], {"expect": [{"tool_output": {"contains": "hello"}}], "parts": [{"text": "one"}]}, [{"text": "two"}])
+        self.serve([SHELL], {"branch": [{"if": [{"tool_output": {"contains": "hello"}}], "parts": [{"text": "one"}]},
+                                        {"parts": [{"text": "not run"}]}]}, [{"text": "two"}])
         (self.work / "a.yaml").write_text("model: gpt-5.4\napprove: [shell]\n")
         self.good("run", "-a", "a.yaml", "-s", "mine", "hello", code=3)
         self.good("fork", "mine", "yours")
@@ -591,6 +600,19 @@ class Exports(house.House):
         self.assertIn("stopped", self.good("sessions", "--store", other).out)
         self.assertIn("only what a fork shares", self.good("log", "mine", "--json", "--store", other).out)
         self.bad(1, "waits for", "approve", "mine", "--store", other)
+        # It is a record: nobody goes on with it, whoever has the whole of it does. A fork of it is a session.
+        self.record("mine", other)
+        self.good("fork", "mine", "third", "--store", other)
+        self.assertIn("not run", self.good("resume", "third", "--store", other).out)
+        # Also one that was over, whose log would else take another task.
+        self.good("approve", "mine")
+        self.good("resume", "mine")
+        self.good("fork", "mine", "late")
+        (self.work / "late.jsonl").write_text(self.good("export", "late").out)
+        late = "sqlite:%s" % (self.folder / "late.db")
+        self.good("import", "--store", late, self.work / "late.jsonl")
+        self.record("mine", late)
+        self.good("log", "--verify", "--store", late)
         self.good("approve", "yours", "--store", other)
         self.assertIn("one", self.good("resume", "yours", "--store", other).out)
         self.assertEqual((self.work / "made.txt").read_text(), "hello\n")
