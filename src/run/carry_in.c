@@ -438,7 +438,7 @@ static enum th_code check_member(const struct arriving *x, const struct arrived 
 	/* What it did meanwhile must not be done again. */
 	if (s->here && !s->same && !s->origin)
 		return th_fail(err, TH_EEXIST,
-			       "the store has a session %.*s already, and it is another",
+			       "this log has a session %.*s already, and it is another",
 			       TH_FMT(s->row.session_id));
 	while (rest.len) {
 		struct th_str id = th_str_split(&rest, '\0');
@@ -494,7 +494,7 @@ static enum th_code check_all(struct arriving *x, struct th_err *err)
 	enum th_code code = TH_OK;
 
 	if (newest(x)->here)
-		return th_fail(err, TH_EEXIST, "the store has a session %.*s already",
+		return th_fail(err, TH_EEXIST, "this log has a session %.*s already",
 			       TH_FMT(newest(x)->row.session_id));
 	if (newest(x)->origin)
 		return th_fail(err, TH_EPROTO, "the fork is missing for which session %.*s is here",
@@ -622,13 +622,21 @@ static enum th_code take_all(struct arriving *x, th_carry_in_fn *fn, void *ctx, 
 		x->line++;
 		code = take(x, line, err);
 	}
+	if (code == TH_EEXIST) /* found out at the end, and not the line's fault */
+		return code;
+	if (code && !x->count && x->line == 1)
+		return th_prefix(err, code, "this is no exported session: line 1");
 	if (code)
 		return th_prefix(err, code, "line %llu", (unsigned long long)x->line);
+	if (got == TH_EIO)
+		return TH_EIO;
 	if (got < 0)
 		return th_prefix(err, (enum th_code)got, "line %llu",
 				 (unsigned long long)x->line + 1);
+	if (!x->line)
+		return th_fail(err, TH_EPROTO, "it is empty: nothing was exported into it");
 	if (!x->ended)
-		return th_fail(err, TH_EPROTO, "it ends after line %llu, before its end",
+		return th_fail(err, TH_EPROTO, "it is cut off after line %llu, before its end",
 			       (unsigned long long)x->line);
 	return store_all(x, err);
 }

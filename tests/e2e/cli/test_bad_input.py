@@ -240,6 +240,23 @@ class Stores(house.House):
         self.good("fork", "sum-1", "sum-4")
         self.bad(2, ["sum-4, sum-3, sum-2 and others; thole sessions lists them"], "log", "sum-")
 
+    def test_imports(self):
+        """What is no exported session says so, not only where it is not JSON."""
+        file = self.work / "file"
+        for text, words in (("", "file: it is empty: nothing was exported into it"),
+                            ("name: agent\n", "file: this is no exported session: line 1: not JSON"),
+                            ('{"a":1}\n', "file: this is no exported session: line 1: this is no line of")):
+            file.write_text(text)
+            self.bad(1, words, "import", file)
+        self.bad(1, "work: it cannot be read: Is a directory", "import", self.work)
+        self.bad(1, "standard input: it is empty", "import", stdin="")
+        self.serve([{"text": "Hello."}])
+        self.good("run", "-m", "gpt-5.4", "-s", "one", "task")
+        lines = self.good("export", "one").out
+        self.bad(1, "standard input: this log has a session one already", "import", stdin=lines)
+        self.bad(1, "standard input: it is cut off after line 2, before its end", "import", "--store",
+                 "sqlite:%s/o.db" % self.folder, stdin="\n".join(lines.splitlines()[:2]) + "\n")
+
     def test_database(self):
         path = self.folder / "x.db"
         store = "sqlite:%s" % path
