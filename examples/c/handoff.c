@@ -4,9 +4,9 @@
  *
  *	./handoff "Please pay me back 20 euros."
  */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <thole/thole.h>
 
 static struct thole_error err;
@@ -29,11 +29,13 @@ static void refund(void *ctx, struct thole_call *call)
 /* Asked before a call of billing runs, with the call as JSON. */
 static void no_large_sums(void *ctx, struct thole_call *call)
 {
+	int64_t euros = thole_call_integer(call, "arguments.euros", 0);
+
 	(void)ctx;
-	if (strstr(thole_call_arguments(call), "\"euros\":20}"))
+	if (euros >= 1 && euros <= 20)
 		check(thole_call_done(call, NULL, &err));
 	else
-		check(thole_call_trip(call, "only 20 euros are paid back without a word", &err));
+		check(thole_call_trip(call, "only up to 20 euros without a word", &err));
 }
 
 static void on_note(void *ctx, struct thole_session *session, const struct thole_note *note)
@@ -55,6 +57,12 @@ int main(int argc, char **argv)
 	check(thole_agent_new("billing", &billing, &err));
 	check(thole_agent_set(billing, "instructions", "You pay back what was asked for.", &err));
 	check(thole_agent_tool(billing, "refund", refund, NULL, &tool, &err));
+	check(thole_tool_describe(tool, "Pays so many euros back, at once", &err));
+	check(thole_tool_schema(tool,
+				"{\"type\": \"object\","
+				" \"properties\": {\"euros\": {\"type\": \"integer\"}},"
+				" \"required\": [\"euros\"], \"additionalProperties\": false}",
+				true, &err));
 	check(thole_agent_guardrail(billing, "no_large_sums", THOLE_STAGE_TOOL_INPUT, true,
 				    no_large_sums, NULL, &err));
 

@@ -296,7 +296,8 @@ TH_API const char *thole_call_session_id(const struct thole_call *call);
 TH_API const char *thole_call_effect_id(const struct thole_call *call);
 /* A JSON object, as it is in the log. */
 TH_API const char *thole_call_arguments(const struct thole_call *call);
-/* One member of it; NULL or `otherwise` when it is not there, or of another type. */
+/* One member of it, or "a.b", the member b of its member a, such as "arguments.city" of what a
+ * guardrail is asked; NULL or `otherwise` when it is not there, or of another type. */
 TH_API const char *thole_call_string(struct thole_call *call, const char *member);
 TH_API int64_t thole_call_integer(struct thole_call *call, const char *member, int64_t otherwise);
 TH_API double thole_call_number(struct thole_call *call, const char *member, double otherwise);

@@ -334,13 +334,22 @@ const char *thole_call_arguments(const struct thole_call *call)
 	return call ? call->arguments : NULL;
 }
 
+/* "a", or "a.b" of the object a; one whose own name has a dot is found first. */
 static const struct th_json *argument(struct thole_call *c, const char *member)
 {
+	struct th_str rest = th_str_of(member);
+	const struct th_json *found;
+
 	if (!c || !member)
 		return NULL;
 	if (!c->doc && th_json_parse(th_str_of(c->arguments), &c->doc, NULL))
 		return NULL;
-	return th_json_get(th_json_root(c->doc), member);
+	found = th_json_getn(th_json_root(c->doc), rest);
+	if (found)
+		return found;
+	for (found = th_json_root(c->doc); found && rest.len;)
+		found = th_json_getn(found, th_str_split(&rest, '.'));
+	return found;
 }
 
 const char *thole_call_string(struct thole_call *call, const char *member)

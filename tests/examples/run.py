@@ -116,6 +116,8 @@ def check_handoff(x):
     wanted = "agent: desk\nagent: billing\npaying back 20\nIt is paid back\n"
     got = x.run(lambda request: answer(request, 20), "handoff")
     assert got == wanted, got
+    got = x.run(lambda request: answer(request, 5), "handoff", "5, please.")
+    assert "paying back 5" in got, got
     got = x.run(lambda request: answer(request, 2000), "handoff", "2000, please.")
     assert "paying" not in got and "failed: " in got and "without a word" in got, got
 

@@ -14,8 +14,10 @@ static void two_calls(void *ctx, const char *request, int nth, struct th_buf *it
 	(void)ctx;
 	(void)nth;
 	if (scripted_count(request, "function_call_output") == 0) {
-		scripted_call(items, "c1", "weather",
-			      "{\"city\":\"Paris\",\"days\":3,\"wet\":true}");
+		scripted_call(
+		    items, "c1", "weather",
+		    "{\"city\":\"Paris\",\"days\":3,\"wet\":true,\"a\":{\"b\":6},\"a.b\":5,"
+		    "\"stay\":{\"nights\":2,\"at\":{\"floor\":4}}}");
 		scripted_call(items, "c2", "weather", "{\"city\":\"Rome\",\"share\":0.5}");
 	} else if (strstr(request, "sunny in Paris") && strstr(request, "sunny in Rome")) {
 		scripted_say(items, "It is sunny in both.");
@@ -49,6 +51,8 @@ static void says_hello(void *ctx, const char *request, int nth, struct th_buf *i
 
 static void weather(void *ctx, struct thole_call *call)
 {
+	static const char *const nowhere[] = { "stay",   "stay.",       ".stay", "",
+					       "days.x", "stay.x.days", "." };
 	char text[64];
 
 	++*(int *)ctx;
@@ -60,6 +64,12 @@ static void weather(void *ctx, struct thole_call *call)
 		assert_int_equal(thole_call_integer(call, "days", 0), 3);
 		assert_true(thole_call_boolean(call, "wet", false));
 		assert_int_equal(thole_call_integer(call, "city", 7), 7);
+		/* Members of members; a name of its own that has a dot is found first. */
+		assert_int_equal(thole_call_integer(call, "stay.nights", 0), 2);
+		assert_int_equal(thole_call_integer(call, "stay.at.floor", 0), 4);
+		assert_int_equal(thole_call_integer(call, "a.b", 0), 5);
+		for (size_t i = 0; i < sizeof(nowhere) / sizeof(*nowhere); i++)
+			assert_int_equal(thole_call_integer(call, nowhere[i], 7), 7);
 	} else {
 		assert_true(thole_call_number(call, "share", 0) == 0.5);
 		assert_false(thole_call_boolean(call, "wet", false));
