@@ -288,9 +288,8 @@ const struct th_command th_command_settle = {
 	    "log; the model is told\n"
 	    "it when the session goes on. The action is not repeated in any case.\n\n"
 	    "Examples:\n"
-	    "  thole log report                 # shows what waits, and what was seen afterwards\n"
-	    "  thole settle report --as done -m \"the mail is in the outbox\" && thole resume "
-	    "report\n",
+	    "  thole log report            # shows what waits, and what was seen after it\n"
+	    "  thole settle report --as done -m \"it is sent\" && thole resume report\n",
 	.options = settle_options,
 	.words = "SESSION",
 	.run = run_settle,

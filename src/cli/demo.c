@@ -296,7 +296,7 @@ static int run_demo(const struct th_command *self, int argc, char **argv)
 const struct th_command th_command_demo = {
 	.name = "demo",
 	.operands = "[crash]",
-	.summary = "a whole run on a private desktop, without a key; or one that is killed",
+	.summary = "a whole run, without a key; with crash: one that is killed",
 	.text = "An agent gets a desktop of its own, opens a terminal on it, writes a file by "
 		"keyboard, looks at the\n"
 		"screen, and reads the file back. Loop, log, HTTP, tools and desktop are the real "

@@ -283,16 +283,14 @@ static int run_plumb(const struct th_command *self, int argc, char **argv)
 const struct th_command th_command_plumb = {
 	.name = "plumb",
 	.operands = "route|decode|encode|fold|patch|docs …",
-	.summary = "pure functions on standard input and output, for tests and other languages",
-	.text =
-	    "  thole plumb route MODEL               which profile, wire and dialect a name means\n"
-	    "  thole plumb decode --model M          a provider's answer as items\n"
-	    "  thole plumb encode --model M          items as the request that would be sent\n"
-	    "  thole plumb fold [--state]            events as the items the model would see, or "
-	    "as the state\n"
-	    "  thole plumb patch [--mode create]     a file with a V4A diff applied\n"
-	    "  thole plumb docs events|agents        reference pages\n\n"
-	    "Each has its own --help.\n",
+	.summary = "pure functions on standard input and output, for tests",
+	.text = "  route MODEL             which profile, wire and dialect a name means\n"
+		"  decode --model M        a provider's answer as items\n"
+		"  encode --model M        items as the request that would be sent\n"
+		"  fold [--state]          events as the items the model would see, or the state\n"
+		"  patch [--mode create]   a file with a V4A diff applied\n"
+		"  docs events|agents      reference pages\n\n"
+		"Each has its own --help.\n",
 	.words = "route decode encode fold patch docs",
 	.run = run_plumb,
 };

@@ -9,14 +9,14 @@
 #include "cli/cli.h"
 
 #define HELP_MAX (256 * TH_KIB)
-#define COLUMNS 100
-#define LINE_MAX_AS_WRITTEN 112
+#define COLUMNS 80       /* a terminal as it is opened */
 #define OPTION_COLUMN 26 /* where descriptions begin */
 
 static const char environment[] =
     "  OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY …\n"
-    "                      key of the model's API; or --api-key-file FILE, or the configuration;\n"
-    "                      thole models NAME says which variable a model's server has\n"
+    "                      key of the model's API; or --api-key-file FILE, or the\n"
+    "                      configuration; thole models NAME says which variable\n"
+    "                      a model's server has\n"
     "  OPENAI_BASE_URL, ANTHROPIC_BASE_URL, GEMINI_BASE_URL …\n"
     "                      where the model's API is\n"
     "  THOLE_MODEL         model to use where none is named\n"
@@ -27,8 +27,8 @@ static const char environment[] =
     "                      where configuration, log and sockets are\n";
 
 static const char exit_codes[] =
-    "  0 finished   1 failed   2 usage   3 waits for a person   4 limit reached   5 stuck\n"
-    "  130 cancelled or interrupted\n";
+    "  0 finished   1 failed   2 usage   3 waits for a person   4 limit reached\n"
+    "  5 stuck   130 cancelled or interrupted\n";
 
 /* `rest` from `column` on, wrapped. */
 static void wrapped(struct th_buf *out, struct th_str rest, size_t column)
@@ -38,7 +38,9 @@ static void wrapped(struct th_buf *out, struct th_str rest, size_t column)
 	while (rest.len) {
 		struct th_str word = th_str_split(&rest, ' ');
 
-		if (at + word.len > COLUMNS && at > column) {
+		size_t columns = th_utf8_count(word);
+
+		if (at + columns + (at > column) > COLUMNS && at > column) {
 			th_buf_printf(out, "\n%*s", (int)column, "");
 			at = column;
 		} else if (at > column) {
@@ -46,20 +48,35 @@ static void wrapped(struct th_buf *out, struct th_str rest, size_t column)
 			at++;
 		}
 		th_buf_add(out, word);
-		at += th_utf8_count(word);
+		at += columns;
 	}
 	th_buf_add_char(out, '\n');
 }
 
-/* A line that its writer laid out is left alone. */
-static void text_line(struct th_buf *out, struct th_str line)
+/* Paragraphs are laid out here; a line that is indented, or empty, stays as it is. */
+static void flowed(struct th_buf *out, struct th_str text)
 {
-	if (line.len > LINE_MAX_AS_WRITTEN) {
-		wrapped(out, line, 0);
-		return;
+	struct th_buf paragraph = TH_BUF_INIT(HELP_MAX);
+
+	while (text.len) {
+		struct th_str line = th_str_split(&text, '\n');
+		bool flows = line.len && line.ptr[0] != ' ';
+
+		if (flows) {
+			if (paragraph.len)
+				th_buf_add_char(&paragraph, ' ');
+			th_buf_add(&paragraph, line);
+		}
+		if (paragraph.len && (!flows || !text.len)) {
+			wrapped(out, th_buf_str(&paragraph), 0);
+			th_buf_clear(&paragraph);
+		}
+		if (!flows) {
+			th_buf_add(out, line);
+			th_buf_add_char(out, '\n');
+		}
 	}
-	th_buf_add(out, line);
-	th_buf_add_char(out, '\n');
+	th_buf_deinit(&paragraph);
 }
 
 static void option_row(struct th_buf *out, const struct th_option *o)
@@ -95,8 +112,7 @@ static void command_help(struct th_buf *out, const struct th_command *c)
 	th_buf_printf(out, "thole %s: %s\n\nusage: ", c->name, c->summary);
 	usage_line(out, c);
 	th_buf_add_cstr(out, *c->text ? "\n\n" : "\n");
-	for (struct th_str rest = th_str_of(c->text); rest.len;)
-		text_line(out, th_str_split(&rest, '\n'));
+	flowed(out, th_str_of(c->text));
 	if (!c->options)
 		return;
 	th_buf_add_cstr(out, "\nOptions:\n");
