@@ -206,7 +206,7 @@ TH_API int thole_runtime_import(struct thole_runtime *rt, const void *bytes, siz
  * are text or a choice, the JSON form for every member.
  *
  *	thole_agent_set(agent, "instructions", "You are brief.", &err);
- *	thole_agent_set_json(agent, "limits", "{\"turns\": 20, \"cost_usd\": 0.5}", &err);
+ *	thole_agent_set_json(agent, "limits", "{\"turns\": 20, \"tokens\": 500000}", &err);
  *	thole_agent_set_json(agent, "tools", "[\"shell\", \"read_file\"]", &err);
  *
  * EUSAGE: no such member, or not such a value.  EPROTO: a session was begun with the agent.

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "models/human.h"
 #include "run/runtime_internal.h"
 
 enum th_code th_hosted_read(void *ctx, const struct th_event *ev, const struct th_digest *digest,
@@ -95,6 +96,27 @@ static enum th_code outfit_tools(struct th_hosted *s, const struct th_start *sta
 	return code;
 }
 
+/* A limit that cannot be counted is none; who began with one may go on. */
+static enum th_code check_prices(const struct th_hosted *s, const struct th_choices *choices,
+				 struct th_err *err)
+{
+	if (s->stored || !s->agent.limits || s->agent.limits->cost_usd <= 0)
+		return TH_OK;
+	for (size_t i = 0; i < choices->count; i++) {
+		const struct th_choice *c = &choices->list[i];
+
+		if (c->profile->wire == &th_wire_human || c->profile->price.input ||
+		    c->profile->price.cached || c->profile->price.output)
+			continue;
+		return th_fail(
+		    err, TH_EUSAGE,
+		    "limits.cost_usd cannot hold, since the price of the model %.*s is not "
+		    "known: set limits.tokens instead, or give the price in a models file",
+		    TH_FMT(c->model));
+	}
+	return TH_OK;
+}
+
 /* What it does not say itself is as with the agent that begins: they share a place and a screen. */
 static enum th_code outfit_member(struct th_hosted *s, const struct th_start *start,
 				  struct th_agent *agent, size_t index, struct th_outfit *o,
@@ -118,6 +140,8 @@ static enum th_code outfit_member(struct th_hosted *s, const struct th_start *st
 	if (!choices)
 		return th_fail(err, TH_ELIMIT, "the agents take too much memory");
 	code = th_choices_of(s->rt->config, s->rt->person, agent, &s->memory, choices, err);
+	if (!code)
+		code = check_prices(s, choices, err);
 	if (code)
 		return code;
 	o->first = choices->list[0];
@@ -179,6 +203,8 @@ enum th_code th_hosted_outfit(struct th_hosted *s, const struct th_start *start,
 	enum th_code code =
 	    th_choices_of(rt->config, rt->person, &s->agent, &s->memory, &s->choices, err);
 
+	if (!code)
+		code = check_prices(s, &s->choices, err);
 	if (code)
 		return code;
 	s->outfit.agent = &s->agent;

@@ -134,6 +134,20 @@ class Models(house.House):
         self.assertNotIn("", self.good("models", "--names").out.splitlines())
         self.bad(2, ["cannot use a computer"], "run", "-m", "o3-mini", "-c", "desktop", "task")
 
+    def test_price(self):
+        """A limit of the price needs a price, of every model that may be asked."""
+        words = ["limits.cost_usd cannot hold", "the price of the model mine is not known", "limits.tokens", "models file"]
+        agent = self.work / "agent.yaml"
+        self.serve([{"text": "Hello."}])
+        for text in ("model: responses:mine", "model: gpt-5.2\nfallback: [responses:mine]",
+                     "model: gpt-5.2\nagents: {other: {model: 'responses:mine'}}\nhandoffs: [other]"):
+            agent.write_text("name: a\nlimits: {cost_usd: 1}\n%s\n" % text)
+            self.bad(2, words, "run", "-a", agent, "task")
+        agent.write_text("name: a\nlimits: {cost_usd: 1}\n")
+        self.good("run", "-a", agent, "-m", "gpt-5.2", "task")
+        (self.work / "models.yaml").write_text("models:\n- {name: mine, like: gpt-5.4, price: {input: 1, output: 2}}\n")
+        self.good("run", "-a", agent, "-m", "mine", "--models", self.work / "models.yaml", "task")
+
     def test_key(self):
         del self.env["OPENAI_API_KEY"]
         self.bad(2, ["no key", "OPENAI_API_KEY", "--api-key-file"], "run", "-m", "gpt-5.4", "task")
