@@ -636,7 +636,7 @@ class Exports(house.House):
         self.assertEqual(self.good("sessions", "--store", third, "--names").out, "")  # nothing, also of what it needs
         self.bad(1, "%s: this is no exported session: line 1: " % file, "import", "--store", third, file)
         file.write_text("")
-        self.bad(1, "%s: it ends after line 0" % file, "import", "--store", third, file)
+        self.bad(1, "%s: it is empty" % file, "import", "--store", third, file)
         self.bad(1, "standard input: it ends after line 0", "import", "--store", third, stdin="")
         with open("/dev/full", "w") as full:
             ended = subprocess.run([house.THOLE, "export", "yours"], env=self.env, stdout=full, stderr=subprocess.PIPE,
