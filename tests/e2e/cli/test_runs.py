@@ -637,7 +637,7 @@ class Exports(house.House):
         self.bad(1, "%s: this is no exported session: line 1: " % file, "import", "--store", third, file)
         file.write_text("")
         self.bad(1, "%s: it is empty" % file, "import", "--store", third, file)
-        self.bad(1, "standard input: it ends after line 0", "import", "--store", third, stdin="")
+        self.bad(1, "standard input: it is empty", "import", "--store", third, stdin="")
         with open("/dev/full", "w") as full:
             ended = subprocess.run([house.THOLE, "export", "yours"], env=self.env, stdout=full, stderr=subprocess.PIPE,
                                    text=True, timeout=house.SECONDS)
