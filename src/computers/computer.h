@@ -103,7 +103,8 @@ struct th_computer_kind {
 	struct th_size (*size)(struct th_computer *c);
 	enum th_code (*see)(struct th_computer *c, const struct th_see_options *options,
 			    struct th_frame_image *ret, struct th_err *err);
-	/* The action was checked against size().  TH_ECONN (it died) or TH_ETIMEOUT (it is frozen)
+	/* The action was checked against size(), and a text at a place was taken apart: `type` has
+	 * no point.  TH_ECONN (it died) or TH_ETIMEOUT (it is frozen)
 	 * with ret->started: whether the action happened is unknown and the message says so;
 	 * without: it did not happen.  *ret is valid with every code. */
 	enum th_code (*act)(struct th_computer *c, const struct th_action *action,

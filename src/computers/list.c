@@ -76,6 +76,7 @@ enum th_code th_computer_act(struct th_computer *c, const struct th_action *acti
 {
 	unsigned missing = needed_caps(action->kind) & ~c->kind->caps;
 
+	assert(action->kind != TH_ACTION_TYPE || !action->has_at);
 	*ret = (struct th_act_result){ 0 };
 	if (missing)
 		return th_fail(err, TH_EUNSUPPORTED, "a computer of kind %s cannot %s",

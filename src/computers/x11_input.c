@@ -497,14 +497,8 @@ static enum th_code press_named(struct th_x11 *x, const char *name, struct th_er
 
 static enum th_code act_type(struct th_x11 *x, const struct th_action *action, struct th_err *err)
 {
-	const struct th_x11_press nothing = {};
-	struct th_action click = { .kind = TH_ACTION_CLICK, .has_at = true, .at = action->at };
-	enum th_code code = TH_OK;
+	enum th_code code = follow_click(x, err);
 
-	if (action->has_at)
-		code = act_click(x, &click, &nothing, err);
-	if (code == TH_OK)
-		code = follow_click(x, err);
 	if (code == TH_OK && action->clear) {
 		code = press_named(x, "ctrl+a", err);
 		if (code == TH_OK)

@@ -439,8 +439,10 @@ static void test_click_then_type(void **state)
 		pids[i] = rig_spawn(&rig, argv);
 		wait_active(title);
 	}
-	rig_ok(&rig, "{\"type\":\"type\",\"x\":200,\"y\":200,\"text\":\"left\",\"enter\":true}");
-	rig_ok(&rig, "{\"type\":\"type\",\"x\":900,\"y\":200,\"text\":\"right\",\"enter\":true}");
+	rig_ok(&rig, "{\"type\":\"click\",\"x\":200,\"y\":200}");
+	rig_ok(&rig, "{\"type\":\"type\",\"text\":\"left\",\"enter\":true}");
+	rig_ok(&rig, "{\"type\":\"click\",\"x\":900,\"y\":200}");
+	rig_ok(&rig, "{\"type\":\"type\",\"text\":\"right\",\"enter\":true}");
 	rig_ok(&rig, "{\"type\":\"click\",\"x\":200,\"y\":200}");
 	rig_ok(&rig, "{\"type\":\"type\",\"text\":\"one\\n\"}");
 	rig_ok(&rig, "{\"type\":\"click\",\"x\":900,\"y\":200}");
