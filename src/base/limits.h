@@ -132,6 +132,8 @@
 #define TH_SETTLE_QUIET_MS 16               /* see th_settle_options */
 #define TH_SETTLE_FIRST_MS 80
 #define TH_SETTLE_MAX_MS 500
+#define TH_SETTLE_BETWEEN_FIRST_MS 30 /* between two actions of one request: a menu opens */
+#define TH_SETTLE_BETWEEN_MAX_MS 200
 #define TH_SETTLE_SCROLL_QUIET_MS 60 /* after a scroll: some frames of a slow browser */
 #define TH_SETTLE_SCROLL_MAX_MS 1000
 #define TH_OCR_OUTPUT_MAX (4 * TH_MIB)    /* what tesseract may say of one picture */
@@ -184,13 +186,16 @@
 #define TH_EXEC_BLOBS_MAX (64 * TH_MIB) /* pictures kept for outcomes nobody has taken over yet */
 #define TH_EXEC_LOG_MAX (256 * TH_KIB)  /* what an executor may say on its standard error */
 #define TH_EFFECT_ID_MAX 64
-#define TH_EXEC_START_MS 20000        /* until an executor listens */
-#define TH_EXEC_STOP_MS 15000         /* for everything it runs to end */
-#define TH_COMMAND_PROCESSES_MAX 4096 /* of the user that commands run as */
-#define TH_DESKTOP_START_MAX 16       /* programs that an agent file starts on its desktop */
-#define TH_DISPLAY_START_MS 30000     /* until a computer is open */
-#define TH_DISPLAY_CALL_MS 300000     /* one computer call with all its waiting */
-#define TH_DISPLAY_INTERRUPT_MS 5000  /* from being told to end it to being killed */
+#define TH_EXEC_START_MS 20000              /* until an executor listens */
+#define TH_EXEC_STOP_MS 15000               /* for everything it runs to end */
+#define TH_COMMAND_PROCESSES_MAX 4096       /* of the user that commands run as */
+#define TH_DESKTOP_START_MAX 16             /* programs that an agent file starts on its desktop */
+#define TH_EXEC_OUTPUT_MAX (512 * TH_KIB)   /* what one effect gives back, as JSON */
+#define TH_EXEC_EVIDENCE_MAX (256 * TH_KIB) /* and what is known beside it */
+#define TH_DISPLAY_TEXT_MAX (200 * TH_KIB)  /* of clipboards in one answer, as JSON */
+#define TH_DISPLAY_START_MS 30000           /* until a computer is open */
+#define TH_DISPLAY_CALL_MS 300000           /* one computer call with all its waiting */
+#define TH_DISPLAY_INTERRUPT_MS 5000        /* from being told to end it to being killed */
 #define TH_DISPLAY_CLOSE_MS 5000
 #define TH_JOURNAL_RECORD_MAX (1 * TH_MIB)
 #define TH_JOURNAL_SIZE_MAX (1024 * TH_MIB)

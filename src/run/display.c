@@ -30,7 +30,8 @@
 #define SEND_MS 30000
 
 /* Between two actions of one request: a menu needs a moment to open, and no more. */
-static const struct th_settle_options between = { .quiet_ms = 16, .first_ms = 30, .max_ms = 200 };
+static const struct th_settle_options between = { .first_ms = TH_SETTLE_BETWEEN_FIRST_MS,
+						  .max_ms = TH_SETTLE_BETWEEN_MAX_MS };
 static const struct th_settle_options whole = { 0 };
 /* Browsers let a page glide, frame by frame: a picture of it on its way shows buttons where they
  * will not be when they are clicked. */
@@ -54,7 +55,7 @@ struct display {
 	size_t count, done;
 	struct th_buf parts, evidence, attachment, blobs;
 	struct th_jw parts_w, evidence_w, blobs_w;
-	size_t part_count, picture_count;
+	size_t part_count, picture_count, told; /* of clipboards */
 	struct th_act_result last;
 	bool settled_known, settled, changed;
 	bool unchanged;
@@ -96,14 +97,19 @@ static const char *const media_types[TH_IMAGE_FORMAT_COUNT] = {
 };
 
 /* Into the attachment at once: the computer's bytes live only until its next call. */
-static void add_picture(struct display *d, const struct th_frame_image *f,
-			const struct th_marks *marks)
+static enum th_code add_picture(struct display *d, const struct th_frame_image *f,
+				const struct th_marks *marks, struct th_err *err)
 {
 	char hex[TH_SHA256_HEX_SIZE + 1];
 	struct th_str media_type = th_str_of(media_types[f->format]);
 
 	th_digest_hex(&f->digest, hex);
 	bool known = strcmp(hex, d->shown) == 0;
+	if (!known && f->bytes.len > d->attachment.max - d->attachment.len)
+		return th_fail(err, TH_ELIMIT,
+			       "the pictures of one answer have more than %zu bytes; ask for fewer "
+			       "at once, for smaller ones, or for jpeg",
+			       d->attachment.max);
 	th_jw_object(&d->parts_w);
 	th_jw_kstr(&d->parts_w, "type", TH_STR("image"));
 	th_jw_kstr(&d->parts_w, "media_type", media_type);
@@ -132,6 +138,7 @@ static void add_picture(struct display *d, const struct th_frame_image *f,
 	}
 	d->frame_id = f->frame_id;
 	d->unchanged = f->unchanged;
+	return TH_OK;
 }
 
 static void add_evidence(struct display *d, const struct th_err *failure)
@@ -277,8 +284,7 @@ static enum th_code take_marked(struct display *d, const struct th_see_options *
 
 	if (code == TH_OK) {
 		add_marks(d, marks, TH_MARKS_TOLD_MAX);
-		add_picture(d, &image, marks);
-		return TH_OK;
+		return add_picture(d, &image, marks, err);
 	}
 	if (code == TH_ECONN || code == TH_ETIMEOUT || code == TH_ECANCELED) {
 		*err = why;
@@ -288,9 +294,7 @@ static enum th_code take_marked(struct display *d, const struct th_see_options *
 	add_text(d, th_buf_str(&text));
 	th_buf_deinit(&text);
 	code = d->computer->kind->see(d->computer, options, &image, err);
-	if (code == TH_OK)
-		add_picture(d, &image, NULL);
-	return code;
+	return code ? code : add_picture(d, &image, NULL, err);
 }
 
 static enum th_code tell_tree(struct display *d, struct th_err *err)
@@ -327,9 +331,24 @@ static enum th_code take(struct display *d, const struct th_rect *region, struct
 	if (d->args.marks && !region)
 		return take_marked(d, &options, err);
 	code = d->computer->kind->see(d->computer, &options, &image, err);
-	if (code == TH_OK)
-		add_picture(d, &image, NULL);
-	return code;
+	return code ? code : add_picture(d, &image, NULL, err);
+}
+
+/* Programs put into a clipboard what they like. */
+static enum th_code tell_clipboard(struct display *d, struct th_str text, struct th_err *err)
+{
+	TH_CLEANUP(th_buf_deinit) struct th_buf json = TH_BUF_INIT(TH_DISPLAY_TEXT_MAX - d->told);
+	struct th_jw w = th_jw(&json);
+
+	th_jw_str(&w, text);
+	if (json.failed)
+		return th_fail(err, TH_ELIMIT,
+			       "the clipboard holds %zu bytes, and one answer takes %zu of its "
+			       "text; paste it into a file and read that",
+			       text.len, TH_DISPLAY_TEXT_MAX);
+	d->told += json.len;
+	add_text(d, text);
+	return TH_OK;
 }
 
 static enum th_code settle(struct display *d, const struct th_settle_options *options,
@@ -396,7 +415,7 @@ static enum th_code act(struct display *d, const struct th_action *a, bool *ret_
 	if (code)
 		return code;
 	if (a->kind == TH_ACTION_CLIPBOARD_GET)
-		add_text(d, result.text);
+		return tell_clipboard(d, result.text, err);
 	if (a->kind == TH_ACTION_CURSOR_POSITION) {
 		snprintf(text, sizeof(text), "the pointer is at (%d, %d)", result.at.x,
 			 result.at.y);
@@ -541,7 +560,7 @@ static void request_init(struct display *d, int64_t id)
 	th_arena_reset(&d->arena);
 	d->id = id;
 	d->args = (struct th_exec_computer){};
-	d->count = d->done = d->part_count = d->picture_count = 0;
+	d->count = d->done = d->part_count = d->picture_count = d->told = 0;
 	d->last = (struct th_act_result){};
 	d->settled_known = d->settled = d->changed = d->unchanged = false;
 	struct th_buf *bufs[] = { &d->parts, &d->evidence, &d->attachment, &d->blobs };
@@ -716,9 +735,11 @@ static enum th_code next(struct display *d, struct th_frame *ret, struct th_err 
 	}
 }
 
-int th_display_main(int fd, int interrupt_fd)
+/* `computer` is NULL where the first request says which one to open. */
+static int serve(struct th_computer *computer, int fd, int interrupt_fd)
 {
-	static struct display d;
+	struct display d = { .computer = computer };
+	enum th_code code = TH_OK;
 	struct th_frame frame;
 	struct th_err err = {};
 
@@ -727,12 +748,11 @@ int th_display_main(int fd, int interrupt_fd)
 	d.interrupt_fd = interrupt_fd;
 	(void)!th_fd_nonblock(interrupt_fd, NULL);
 	th_arena_init(&d.arena, 2 * TH_FRAME_JSON_MAX);
-	th_buf_init(&d.parts, TH_FRAME_JSON_MAX / 2);
-	th_buf_init(&d.evidence, TH_MIB);
+	th_buf_init(&d.parts, TH_EXEC_OUTPUT_MAX);
+	th_buf_init(&d.evidence, TH_EXEC_EVIDENCE_MAX);
 	th_buf_init(&d.blobs, 64 * TH_KIB);
 	th_buf_init(&d.attachment, TH_FRAME_SIZE_MAX - TH_FRAME_JSON_MAX);
-	enum th_code code = begin(&d, &err);
-	if (code)
+	if (!computer && (code = begin(&d, &err)))
 		send_error(&d, &err);
 	while (code == TH_OK) {
 		code = next(&d, &frame, &err);
@@ -749,4 +769,14 @@ int th_display_main(int fd, int interrupt_fd)
 	th_pipe_deinit(&d.pipe);
 	th_arena_deinit(&d.arena);
 	return code == TH_ECONN ? 0 : 1;
+}
+
+int th_display_main(int fd, int interrupt_fd)
+{
+	return serve(NULL, fd, interrupt_fd);
+}
+
+int th_display_host(struct th_computer *computer, int fd, int interrupt_fd)
+{
+	return serve(computer, fd, interrupt_fd);
 }

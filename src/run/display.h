@@ -12,7 +12,11 @@
 #ifndef TH_RUN_DISPLAY_H
 #define TH_RUN_DISPLAY_H
 
+struct th_computer;
+
 /* Returns the exit status. */
 int th_display_main(int fd, int interrupt_fd);
+/* The same for a computer that is open: no start comes, and nothing is confined.  Closes it. */
+int th_display_host(struct th_computer *computer, int fd, int interrupt_fd);
 
 #endif

@@ -176,6 +176,9 @@ static enum th_code on_finished(struct th_display *d, const struct th_exec_finis
 
 	if (!call || m->id != call->id || status < 0)
 		return th_fail(err, TH_EPROTO, "an answer to nothing");
+	if (m->output.len > TH_EXEC_OUTPUT_MAX)
+		return th_fail(err, TH_ELIMIT, "an answer has more than %zu bytes",
+			       TH_EXEC_OUTPUT_MAX);
 	enum th_code code = take_pictures(d, m, bytes, pictures, &count, err);
 	if (code == TH_OK) {
 		TH_CLEANUP(th_buf_deinit) struct th_buf evidence = TH_BUF_INIT(TH_TOOL_OUTPUT_MAX);

@@ -510,8 +510,8 @@ static struct th_exec_effect *effect_new(struct th_executor_process *x, const st
 	e->x = x;
 	memcpy(e->id, m->effect_id.ptr, m->effect_id.len);
 	th_arena_init(&e->arena, 2 * TH_FRAME_JSON_MAX);
-	th_buf_init(&e->output, TH_JOURNAL_RECORD_MAX / 2);
-	th_buf_init(&e->evidence, TH_JOURNAL_RECORD_MAX / 4);
+	th_buf_init(&e->output, TH_EXEC_OUTPUT_MAX);
+	th_buf_init(&e->evidence, TH_EXEC_EVIDENCE_MAX);
 	th_spool_init(&e->spool);
 	e->job.timeout_ms = e->call.timeout_ms = m->timeout_ms;
 	e->next = x->effects;
