@@ -89,7 +89,8 @@ static enum th_code read_lines(struct reading *r, int fd, struct th_err *err)
 	char chunk[64 * TH_KIB];
 
 	while (r->read < TH_FILE_SCAN_MAX) {
-		ssize_t got = read(fd, chunk, sizeof(chunk));
+		ssize_t got =
+		    read(fd, chunk, (size_t)TH_MIN(sizeof(chunk), TH_FILE_SCAN_MAX - r->read));
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
@@ -104,7 +105,7 @@ static enum th_code read_lines(struct reading *r, int fd, struct th_err *err)
 		if (!take(r, th_str_n(chunk, (size_t)got)))
 			return TH_OK;
 	}
-	r->cut = true;
+	r->cut = r->size > (int64_t)r->read;
 	return TH_OK;
 }
 

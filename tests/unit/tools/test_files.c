@@ -87,6 +87,32 @@ static void cuts_long_files_at_a_line(void **state)
 	th_buf_deinit(&text);
 }
 
+/* A line at the end of what is looked through, and one behind it. */
+static void looks_so_far_for_a_line(void **state)
+{
+	static const char last[] = "\nlast\n";
+	int fd;
+
+	(void)state;
+	for (int more = 0; more < 2; more++) {
+		put("far", "first\n");
+		fd = open(in_workspace("far"), O_WRONLY | O_CLOEXEC);
+		for (int i = 0; i < 8192; i++)
+			assert_int_equal(pwrite(fd, "x", 1, 6 + i), 1); /* no binary file */
+		assert_int_equal(pwrite(fd, last, 6, (off_t)TH_FILE_SCAN_MAX - 6 + more), 6);
+		close(fd);
+		tool("read_file", "{\"path\":\"far\",\"start_line\":3}");
+		if (!more)
+			assert_string_equal(run.text.ptr, "last\n");
+		tool("read_file", "{\"path\":\"far\",\"start_line\":4}");
+		assert_string_equal(run.text.ptr,
+				    more ? "[line 4 is not within the first 67108864 bytes of the "
+					   "file; no more can be read]"
+					 : "[the file ends before line 4; it has 3 lines]");
+		assert_int_equal(run.status, TH_OUTCOME_DONE);
+	}
+}
+
 static void reads_across_pieces(void **state)
 {
 	/* Lines that straddle the pieces in which a file is read. */
@@ -426,6 +452,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(reads_odd_files, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(cuts_long_files_at_a_line, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(reads_across_pieces, job_setup, job_teardown),
+		cmocka_unit_test_setup_teardown(looks_so_far_for_a_line, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(writes_a_file, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(refuses_odd_targets, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(a_link_inside_is_followed, job_setup, job_teardown),
