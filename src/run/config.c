@@ -778,6 +778,16 @@ static enum th_code check_computer(const struct checker *c, const struct th_agen
 				 k->width > TH_SCREEN_SIDE_MAX ? TH_STR("computer.width")
 							       : TH_STR("computer.height"),
 				 "must be at most %d", TH_SCREEN_SIDE_MAX);
+	if (k->width * k->height > TH_SCREEN_PIXELS_MAX)
+		return fail_path(
+		    c, TH_STR("computer.height"),
+		    "must be at most %d with this width: a screen has at most %d pixels",
+		    (int)(TH_SCREEN_PIXELS_MAX / k->width), TH_SCREEN_PIXELS_MAX);
+	if (k->start.count > TH_DESKTOP_START_MAX)
+		return fail_path(c, TH_STR("computer.start"),
+				 "has more than %d commands; one of them may be a script that "
+				 "starts the others",
+				 TH_DESKTOP_START_MAX);
 	if (!th_str_is(k->kind, "desktop") && (k->width || k->start.count))
 		return fail_path(c, k->width ? TH_STR("computer.width") : TH_STR("computer.start"),
 				 "is only for a desktop");

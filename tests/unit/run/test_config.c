@@ -359,6 +359,9 @@ static void test_agent_errors(void **state TH_UNUSED)
 		  "neither" },
 		{ "computer:\n  kind: desktop\n  width: 10\n  height: 100000\n",
 		  "agents/x.yaml:4: computer.height must be at most 16384" },
+		{ "computer:\n  kind: desktop\n  width: 16384\n  height: 4097\n",
+		  "agents/x.yaml:4: computer.height must be at most 4096 with this width: a "
+		  "screen has at most 67108864 pixels" },
 		{ "computer:\n  kind: desktop\n  display: ':0'\n",
 		  "agents/x.yaml:3: computer.display is only for x11" },
 		{ "computer:\n  kind: desktop\n  bus: display\n",
@@ -394,6 +397,8 @@ static void test_agent_maxima(void **state TH_UNUSED)
 	} rows[] = {
 		{ "{\"rules\":[", "{\"tool\":\"a\",\"decide\":\"run\"},", "]}", TH_RULES_MAX,
 		  "has more than 128" },
+		{ "{\"computer\":{\"kind\":\"desktop\",\"start\":[", "\"a\",", "]}}",
+		  TH_DESKTOP_START_MAX, "computer.start has more than 16 commands" },
 		{ "{\"rules\":[{\"decide\":\"run\",\"tool\":\"", "a", "\"}]}", TH_RULE_PATTERN_MAX,
 		  "rules[0].tool has at most 1024 bytes" },
 		{ "{\"rules\":[{\"decide\":\"run\",\"domain\":\"", "a", "\"}]}",
