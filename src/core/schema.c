@@ -36,7 +36,11 @@ static bool spend(struct check *c, size_t steps)
 {
 	c->steps += TH_MIN(steps, (size_t)TH_SCHEMA_STEPS_MAX + 1);
 	if (!c->code && c->steps > TH_SCHEMA_STEPS_MAX)
-		c->code = th_fail(c->err, TH_ELIMIT, "checking the value takes too long");
+		c->code =
+		    th_fail(c->err, TH_ELIMIT,
+			    "checking the value takes more than %d steps: a smaller value, or "
+			    "a simpler schema",
+			    TH_SCHEMA_STEPS_MAX);
 	return !c->code;
 }
 
