@@ -798,6 +798,40 @@ static void serve_endless_informational(int fd, int nth)
 		;
 }
 
+static size_t head_size;
+
+/* A head of so many bytes. */
+static void serve_large_head(int fd, int nth)
+{
+	static const char start[] = "HTTP/1.1 200 OK\r\n";
+	struct th_buf head = TH_BUF_INIT(2 * TH_HTTP_HEADER_MAX);
+
+	(void)nth;
+	hear(fd);
+	th_buf_add_cstr(&head, start);
+	while (head.len < head_size - 200)
+		th_buf_add_cstr(&head, "X-More: and more and more\r\n");
+	th_buf_add_cstr(&head, "X-Last: ");
+	while (head.len < head_size - 4)
+		th_buf_add_char(&head, 'x');
+	th_buf_add_cstr(&head, "\r\n\r\n");
+	assert_int_equal(head.len, head_size);
+	say(fd, head.ptr);
+	th_buf_deinit(&head);
+}
+
+static void edges_of_a_head(void **state)
+{
+	(void)state;
+	head_size = TH_HTTP_HEADER_MAX;
+	get(serve_large_head, TH_FETCH_OK);
+	assert_int_equal(o.result.head.status, 200);
+	reset();
+	head_size++;
+	get(serve_large_head, TH_FETCH_LIMIT);
+	assert_string_equal(o.result.err.msg, "the answer's headers are larger than 65536 bytes");
+}
+
 static void endless_heads_end_at_the_limit(void **state)
 {
 	(void)state;
@@ -1203,6 +1237,7 @@ int main(void)
 		T(a_connection_that_does_not_come_about),
 		T(tls_to_a_server_without_it),
 		T(garbage_is_told_from_an_answer),
+		T(edges_of_a_head),
 		T(endless_heads_end_at_the_limit),
 		T(bodies_end_at_the_limit),
 		T(an_early_answer_does_not_hang),

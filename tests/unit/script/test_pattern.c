@@ -155,7 +155,9 @@ static void refuses(void **state)
 	(void)state;
 	for (size_t i = 0; i < TH_COUNT(cases); i++)
 		gives(cases[i][0], cases[i][1]);
-	/* The edges: 32 captures, 200 inside each other. */
+	/* The edges: captures, and repetitions inside each other, the whole pattern included. */
+	assert_int_equal(TH_SCRIPT_CAPTURES_MAX, 32);
+	assert_int_equal(TH_SCRIPT_MATCH_DEPTH_MAX, 200);
 	gives("select('#', (('a'):rep(32)):match(('(a)'):rep(32)))", "[32]");
 	gives("(('a'):rep(33)):match(('(a)'):rep(33))", "error: t:1: too many captures");
 	gives("#(('a'):rep(199)):match(('a?'):rep(199))", "[199]");

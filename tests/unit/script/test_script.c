@@ -107,11 +107,22 @@ static void edges(void **state)
 	char *source;
 
 	(void)state;
+	assert_int_equal(TH_SCRIPT_DEPTH_MAX, 32);
 	gives(
 	    "function f() local t = 1 for i = 1, 31 do t = list{t} end return #json.encode(t) end",
 	    "[]", "63");
 	fails("function f() local t = 1 for i = 1, 32 do t = list{t} end return t end", TH_EPROTO,
 	      "deeper than 32");
+	gives("function f() return json.decode(('['):rep(31) .. 1 .. (']'):rep(31)) ~= nil end",
+	      "[]", "true");
+	fails("function f() return json.decode(('['):rep(32) .. 1 .. (']'):rep(32)) end", TH_EPROTO,
+	      "deeper than 32");
+	/* The slots of a table are one block, 16 bytes each. */
+	assert_int_equal(TH_SCRIPT_BLOCK_MAX, 131072 * 16);
+	gives("function f() local t = {} for i = 1, 131072 do t[i] = 1 end return #t end", "[]",
+	      "131072");
+	fails("function f() local t = {} for i = 1, 131073 do t[i] = 1 end return #t end",
+	      TH_ELIMIT, "more than 16777216 bytes of memory");
 	gives("function f() return #json.encode(('x'):rep(1024 * 1024 - 2)) end", "[]", "1048576");
 	fails("function f() return ('x'):rep(1024 * 1024 - 1) end", TH_EPROTO, "larger than");
 	assert_int_equal(
@@ -625,6 +636,87 @@ static void smaller_limits(void **state)
 	th_buf_deinit(&out);
 }
 
+static enum th_code run_within(const char *source, const struct th_script_limits *limits,
+			       struct th_err *err)
+{
+	struct th_script *s = NULL;
+	struct th_buf out = TH_BUF_INIT(TH_KIB);
+	enum th_code code = th_script_new(TH_STR("t"), th_str_of(source), limits, &s, err);
+
+	if (!code)
+		code = th_script_call(s, "f", TH_STR("[]"), &out, err);
+	th_script_free(s);
+	th_buf_deinit(&out);
+	return code;
+}
+
+/* The least of a cap with which it runs, and that one less stops it. */
+static int64_t least(const char *source, bool memory, int64_t below, struct th_err *err)
+{
+	int64_t above = 0;
+	struct th_script_limits limits = { 0 };
+
+	while (below - above > 1) {
+		int64_t middle = above + (below - above) / 2;
+
+		if (memory)
+			limits.memory = (size_t)middle;
+		else
+			limits.instructions = middle;
+		if (run_within(source, &limits, err))
+			above = middle;
+		else
+			below = middle;
+	}
+	if (memory)
+		limits.memory = (size_t)above;
+	else
+		limits.instructions = above;
+	assert_int_equal(run_within(source, &limits, err), TH_ELIMIT);
+	return below;
+}
+
+/* What may be asked for at most is what there is without asking; the last byte and the last
+ * instruction count. */
+static void edges_of_caps(void **state)
+{
+	static const char strings[] =
+	    "function f() local t, k = {}, ('x'):rep(1000) for i = 1, %d do t[i] = k:rep(1000) end "
+	    "end";
+	const struct th_script_limits much = { .memory = TH_SCRIPT_MEMORY_MAX + 1,
+					       .instructions = TH_SCRIPT_INSTRUCTIONS_MAX + 1,
+					       .wall_ms = TH_SCRIPT_WALL_MS + 1 };
+	char source[300], wanted[120];
+	struct th_err err;
+	int64_t count;
+
+	(void)state;
+	count = least("function f() for i = 1, 3000 do end end", false, 100000, &err);
+	assert_in_range(count, 3000, 3300);
+	snprintf(wanted, sizeof(wanted), "t: stopped: it takes more than %lld instructions",
+		 (long long)count - 1);
+	assert_string_equal(err.msg, wanted);
+	count = least("function f() return #('x'):rep(50000) end", true, 1 << 20, &err);
+	assert_in_range(count, 50000, 200000);
+	snprintf(wanted, sizeof(wanted), "t: stopped: it needs more than %lld bytes of memory",
+		 (long long)count - 1);
+	assert_string_equal(err.msg, wanted);
+	snprintf(source, sizeof(source), strings, 15);
+	assert_int_equal(run_within(source, &much, &err), TH_OK);
+	snprintf(source, sizeof(source), strings, 17);
+	assert_int_equal(run_within(source, &much, &err), TH_ELIMIT);
+	assert_string_equal(err.msg, "t: stopped: it needs more than 16777216 bytes of memory");
+	assert_int_equal(run_within("function f() while true do end end", &much, &err), TH_ELIMIT);
+	assert_string_equal(err.msg, "t: stopped: it takes more than 2000000 instructions");
+	/* Each of its instructions looks through all that is gone. */
+	assert_int_equal(run_within("function f() local t = {} for i = 1, 1e5 do t[i] = i end "
+				    "for i = 1, 1e5 do t[i] = nil end "
+				    "while true do pcall(next, t) end end",
+				    &much, &err),
+			 TH_ETIMEOUT);
+	assert_string_equal(err.msg, "t: stopped: it takes longer than 1000 ms");
+}
+
 /* A coroutine so short that no hook ever rings in it is paid for all the same: its making, and each
  * time that it is gone on with. */
 static void coroutines_are_paid_for(void **state)
@@ -678,6 +770,7 @@ int main(void)
 		cmocka_unit_test(hostile_scripts_stop),
 		cmocka_unit_test(hostile_sources_stop),
 		cmocka_unit_test(smaller_limits),
+		cmocka_unit_test(edges_of_caps),
 		cmocka_unit_test(coroutines_are_paid_for),
 	};
 

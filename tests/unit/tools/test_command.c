@@ -132,6 +132,13 @@ static void limits(void **state)
 	command("head -c 300000 /dev/zero | tr '[:cntrl:]' x");
 	assert_true(run.text.len < 2 * TH_TOOL_OUTPUT_MODEL_MAX);
 	assert_true(has(run.text.ptr, "bytes left out"));
+	/* What a program said while it worked is told with its failure. */
+	assert_int_equal(TH_COMMAND_PROGRESS_MAX, 4096);
+	command("head -c 4096 /dev/zero | tr '[:cntrl:]' x >&2; exit 1");
+	assert_int_equal(run.text.len, strlen("error: probe failed with exit status 1\n") + 4096);
+	assert_false(has(run.text.ptr, "left out"));
+	command("head -c 4097 /dev/zero | tr '[:cntrl:]' x >&2; exit 1");
+	assert_true(has(run.text.ptr, "left out"));
 	for (int over = 0; over < 2; over++) {
 		th_buf_clear(&arguments);
 		th_buf_add_cstr(&arguments,
