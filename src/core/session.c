@@ -316,6 +316,13 @@ enum th_code th_step_begin(struct th_step *st)
 	return TH_OK;
 }
 
+enum th_code th_session_full(struct th_step *st)
+{
+	return th_fail(st->err, TH_ELIMIT,
+		       "the session's history is full, with %d items; begin another one",
+		       TH_SESSION_ITEMS_MAX);
+}
+
 static enum th_code on_message(struct th_step *st)
 {
 	struct th_session *s = st->s;
@@ -325,7 +332,7 @@ static enum th_code on_message(struct th_step *st)
 	if (code)
 		return code;
 	if (s->items >= TH_SESSION_ITEMS_MAX)
-		return th_fail(st->err, TH_ELIMIT, "the session's history is full");
+		return th_session_full(st);
 	/* While a person is asked, a message waits its turn: it never approves anything. */
 	code = th_step_begin(st);
 	if (code)

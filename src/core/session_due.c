@@ -47,7 +47,7 @@ static const char *limit_reached(const struct th_session *s)
 	if (s->seconds_max && s->updated_ms - s->task_ms >= s->seconds_max * 1000)
 		return "the limit of running time is reached";
 	if (s->items >= TH_SESSION_ITEMS_MAX)
-		return "the session's history is full";
+		return "the session's history is full; begin another session";
 	return NULL;
 }
 

@@ -37,7 +37,8 @@ struct th_call *th_step_call(struct th_step *st, unsigned phases);
 /* Emits FINISH or FAIL for the final output. */
 void th_step_finish(const struct th_session *s, struct th_effects *out);
 
-enum th_code th_step_begin(struct th_step *st); /* a task begins, where none is under way */
+enum th_code th_session_full(struct th_step *st); /* says so */
+enum th_code th_step_begin(struct th_step *st);   /* a task begins, where none is under way */
 
 /* Counts never wrap: what is too large is the largest. */
 static inline int64_t th_add_up(int64_t a, int64_t b)

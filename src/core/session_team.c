@@ -617,7 +617,7 @@ enum th_code th_on_items_added(struct th_step *st)
 	if (!between_tasks(s) && !said_meanwhile(s, items))
 		return not_now(st);
 	if (s->items + count > TH_SESSION_ITEMS_MAX)
-		return th_fail(st->err, TH_ELIMIT, "the session's history is full");
+		return th_session_full(st);
 	s->items += count;
 	s->rewritten_seq = st->ev->seq;
 	if (s->state == TH_STATE_WAITING)

@@ -268,6 +268,16 @@ static enum th_code verdict(struct play *p, const char *name, const char *stage,
 	return add(p, TH_EV_GUARDRAIL, cause, call, data);
 }
 
+static void drop(struct play *p)
+{
+	for (uint64_t i = 0; i < p->s.seq; i++) {
+		free(p->log[i].call);
+		free(p->log[i].data);
+	}
+	th_session_deinit(&p->s);
+	free(p);
+}
+
 /* Whatever was played, a replay is in the same state at each event. */
 static void end(struct play *p)
 {
@@ -286,13 +296,10 @@ static void end(struct play *p)
 		};
 
 		assert_int_equal(th_session_step(&again, &ev, &fx, &p->err), TH_OK);
-		free(p->log[i].call);
-		free(p->log[i].data);
 	}
 	assert_true(th_session_equal(&p->s, &again, &p->err));
 	th_session_deinit(&again);
-	th_session_deinit(&p->s);
-	free(p);
+	drop(p);
 }
 
 #define TEXT(t) "{\"type\":\"message\",\"content\":[{\"type\":\"output_text\",\"text\":\"" t "\"}]}"
@@ -344,6 +351,65 @@ static void test_an_approval_goes_before_a_handoff(void **unused)
 	assert_true(th_session_sticky(&p->s, TH_STR("shell"))->approve);
 	assert_null(th_session_sticky(&p->s, TH_STR("look")));
 	end(p);
+}
+
+/* The last tool that a session remembers as approved for good; one more is asked about again. */
+static void test_edges_of_what_is_approved_for_good(void **unused)
+{
+	static struct th_sticky others[TH_STICKY_MAX];
+
+	(void)unused;
+	for (size_t more = 0; more < 2; more++) {
+		struct play *p = begin("\"tool_use_behavior\":\"run_again\"");
+		char data[256];
+
+		for (size_t i = 0; i < TH_COUNT(others); i++)
+			others[i] = (struct th_sticky){ .tool = TH_STR("other"), .approve = true };
+		p->ask = true;
+		p->s.sticky = others;
+		p->s.sticky_count = TH_STICKY_MAX - 1 + more;
+		say(p, "go");
+		go(p);
+		answer(p, CALL("c1", "shell"));
+		go(p);
+		snprintf(data, sizeof(data),
+			 "{\"call_id\":\"c1\",\"digest\":\"%s\",\"approve\":true,\"always\":true}",
+			 p->s.calls[0].digest);
+		p->said[0] = '\0';
+		must(p, TH_EV_APPROVAL_DECIDED, p->s.calls[0].call_seq, "c1", data);
+		expect(p, "run:c1 request");
+		assert_int_equal(p->s.sticky_count, TH_STICKY_MAX);
+		assert_int_equal(th_session_sticky(&p->s, TH_STR("shell")) != NULL, !more);
+		drop(p);
+	}
+}
+
+static void test_edges_of_a_history(void **unused)
+{
+	struct play *p = begin("\"tool_use_behavior\":\"run_again\"");
+
+	(void)unused;
+	p->s.items = TH_SESSION_ITEMS_MAX;
+	assert_int_equal(add(p, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"x\"}"),
+			 TH_ELIMIT);
+	assert_string_equal(
+	    p->err.msg,
+	    "event 2 (message): the session's history is full, with 100000 items; begin "
+	    "another one");
+	assert_int_equal(add(p, TH_EV_ITEMS_ADDED, 0, "", "{\"items\":[{},{}]}"), TH_ELIMIT);
+	p->s.items = TH_SESSION_ITEMS_MAX - 1;
+	assert_int_equal(add(p, TH_EV_ITEMS_ADDED, 0, "", "{\"items\":[{},{}]}"), TH_ELIMIT);
+	must(p, TH_EV_ITEMS_ADDED, 0, "", "{\"items\":[{}]}");
+	p->s.items = TH_SESSION_ITEMS_MAX - 1;
+	say(p, "go");
+	assert_string_equal(th_session_limit(&p->s), "the session's history is full; begin another "
+						     "session");
+	drop(p);
+	p = begin("\"tool_use_behavior\":\"run_again\"");
+	p->s.items = TH_SESSION_ITEMS_MAX - 2;
+	say(p, "go");
+	assert_null(th_session_limit(&p->s));
+	drop(p);
 }
 
 static void test_what_a_tool_says_may_be_the_end(void **unused)
@@ -754,6 +820,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_first_handoff_wins_after_all_calls),
 		cmocka_unit_test(test_an_approval_goes_before_a_handoff),
+		cmocka_unit_test(test_edges_of_what_is_approved_for_good),
+		cmocka_unit_test(test_edges_of_a_history),
 		cmocka_unit_test(test_what_a_tool_says_may_be_the_end),
 		cmocka_unit_test(test_guardrails_hold_what_they_look_at),
 		cmocka_unit_test(test_a_tripwire_ends_what_is_under_way),
