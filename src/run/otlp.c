@@ -20,7 +20,7 @@ struct th_otlp {
 	char *url;
 	const char *header;
 	const struct th_secret *secret;
-	uint64_t retry_first_ms, pause_ms;
+	uint64_t retry_first_ms, pause_ms, retry_ms, timeout_ms;
 	struct body *first, **last; /* the first is under way, or waits for its next try */
 	size_t waiting, waiting_size;
 	bool under_way, draining, failed_try;
@@ -101,6 +101,7 @@ static void on_done(void *ctx, const struct th_fetch_result *r)
 			pause = TH_MIN((uint64_t)r->head.retry_after_ms, TH_OTLP_RETRY_MAX_MS);
 		o->pause_ms = TH_MIN(2 * o->pause_ms, TH_OTLP_RETRY_MAX_MS);
 		o->failed_try = true;
+		o->retry_ms = pause;
 		th_timer_start(&o->retry, pause, 0);
 	} else {
 		o->dropped++;
@@ -125,9 +126,9 @@ static void start(struct th_otlp *o)
 		.secret = o->secret,
 		.secret_header = o->header,
 		.body_count = 1,
-		.connect_ms = TH_OTLP_TIMEOUT_MS,
-		.byte_idle_ms = TH_OTLP_TIMEOUT_MS,
-		.total_ms = 3 * TH_OTLP_TIMEOUT_MS,
+		.connect_ms = o->timeout_ms,
+		.byte_idle_ms = o->timeout_ms,
+		.total_ms = 3 * o->timeout_ms,
 		.body_max = TH_MIB,
 		.on_done = on_done,
 		.ctx = o,
@@ -191,6 +192,7 @@ enum th_code th_otlp_new(struct th_loop *l, struct th_fetcher *f,
 	o->secret = options->secret;
 	o->retry_first_ms = options->retry_first_ms ?: TH_OTLP_RETRY_FIRST_MS;
 	o->pause_ms = o->retry_first_ms;
+	o->timeout_ms = options->timeout_ms ?: TH_OTLP_TIMEOUT_MS;
 	o->last = &o->first;
 	th_timer_init(&o->retry, l, on_retry, o);
 	*ret = o;
@@ -213,7 +215,8 @@ struct th_otlp *th_otlp_free(struct th_otlp *o)
 
 struct th_otlp_counts th_otlp_counts(const struct th_otlp *o)
 {
-	return (struct th_otlp_counts){ o->sent, o->dropped, o->waiting };
+	return (struct th_otlp_counts){ o->sent, o->dropped, o->waiting,
+					th_timer_running(&o->retry) ? o->retry_ms : 0 };
 }
 
 static void out_of_patience(void *ctx)

@@ -24,11 +24,13 @@ struct th_otlp_options {
 	const char *header;
 	const struct th_secret *secret;
 	uint64_t retry_first_ms; /* 0: TH_OTLP_RETRY_FIRST_MS */
+	uint64_t timeout_ms;     /* 0: TH_OTLP_TIMEOUT_MS */
 };
 
 struct th_otlp_counts {
 	uint64_t sent, dropped; /* bodies */
 	size_t waiting;         /* in the queue, or under way */
+	uint64_t retry_ms;      /* between the failed try and the next; 0: none has failed */
 };
 
 /* TH_EUSAGE: no URL that can be sent to. */

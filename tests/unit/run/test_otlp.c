@@ -172,6 +172,59 @@ static void tries_again(void **state)
 	th_otlp_free(o);
 }
 
+/* How long the next try waits, after so many that failed. */
+static uint64_t waits(const char *const *answers, size_t tries, uint64_t retry_first_ms)
+{
+	struct th_otlp *o = otlp_new(retry_first_ms);
+	uint64_t ret;
+
+	collector(answers);
+	th_otlp_send(o, TH_STR("{}"));
+	for (size_t i = 0; i < tries; i++)
+		while (th_otlp_counts(o).retry_ms == 0 || served <= (int)i)
+			th_loop_pass(loop);
+	ret = th_otlp_counts(o).retry_ms;
+	th_otlp_free(o);
+	collector_end();
+	tear_down(NULL);
+	set_up(NULL);
+	return ret;
+}
+
+/* The first wait, what it doubles to, and what a collector may wish for. */
+static void edges_of_waits(void **state)
+{
+	static const char *const busy[] = { "503 Busy", NULL };
+	static const char *const soon[] = { "503 Busy\r\nretry-after-ms: 1", "503 Busy", NULL };
+	static const char *const wishes[][2] = { { "429 Slow\r\nretry-after-ms: 60000", NULL },
+						 { "429 Slow\r\nretry-after-ms: 60001", NULL },
+						 { "429 Slow\r\nretry-after-ms: 59999", NULL } };
+
+	(void)state;
+	assert_int_equal(waits(busy, 1, 0), TH_OTLP_RETRY_FIRST_MS);
+	assert_int_equal(waits(soon, 2, TH_OTLP_RETRY_MAX_MS / 2 - 1), TH_OTLP_RETRY_MAX_MS - 2);
+	assert_int_equal(waits(soon, 2, TH_OTLP_RETRY_MAX_MS / 2), TH_OTLP_RETRY_MAX_MS);
+	assert_int_equal(waits(soon, 2, TH_OTLP_RETRY_MAX_MS / 2 + 1), TH_OTLP_RETRY_MAX_MS);
+	assert_int_equal(waits(wishes[0], 1, 0), TH_OTLP_RETRY_MAX_MS);
+	assert_int_equal(waits(wishes[1], 1, 0), TH_OTLP_RETRY_MAX_MS);
+	assert_int_equal(waits(wishes[2], 1, 0), TH_OTLP_RETRY_MAX_MS - 1);
+}
+
+/* One that says nothing for TH_OTLP_TIMEOUT_MS (here less) is asked again later. */
+static void a_collector_that_falls_silent(void **state)
+{
+	struct th_otlp_options options = { .url = th_str_of(url), .timeout_ms = 30 };
+	struct th_otlp *o;
+
+	(void)state;
+	assert_int_equal(th_otlp_new(loop, fetcher, &options, &o, NULL), TH_OK);
+	th_otlp_send(o, TH_STR("{}"));
+	while (th_otlp_counts(o).retry_ms == 0)
+		th_loop_pass(loop);
+	assert_int_equal(th_otlp_counts(o).waiting, 1);
+	th_otlp_free(o);
+}
+
 /* Nobody listens: the end of a program does not wait for the next try. */
 static void a_collector_that_is_not_there(void **state)
 {
@@ -242,6 +295,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(sends_in_order),
 		TEST(tries_again),
+		TEST(edges_of_waits),
+		TEST(a_collector_that_falls_silent),
 		TEST(a_collector_that_is_not_there),
 		TEST(a_silent_collector),
 		TEST(the_queue_is_bounded),
