@@ -26,6 +26,15 @@ static void put_said(const struct th_script *s, size_t before, struct th_buf *ou
 		th_jw_null(&w);
 }
 
+static enum th_code check_name(struct th_str function, struct th_err *err)
+{
+	if (function.len <= TH_SCRIPT_NAME_MAX)
+		return TH_OK;
+	return th_fail(err, TH_EUSAGE,
+		       "a function's name has at most %d bytes, not %zu as \"%.*s…\"",
+		       TH_SCRIPT_NAME_MAX, function.len, TH_FMT(th_utf8_cut(function, 40)));
+}
+
 /* `said`: what it prints is the answer, not what it returns. */
 static enum th_code run(const struct th_script_code *c, struct th_str function,
 			struct th_str arguments, bool said, struct th_buf *out, struct th_err *err)
@@ -33,11 +42,10 @@ static enum th_code run(const struct th_script_code *c, struct th_str function,
 	char name[TH_SCRIPT_NAME_MAX + 1];
 	struct th_script *s = NULL;
 	size_t before = 0;
-	enum th_code code;
+	enum th_code code = check_name(function, err);
 
-	if (function.len > TH_SCRIPT_NAME_MAX)
-		return th_fail(err, TH_EUSAGE, "a function's name has at most %d bytes",
-			       TH_SCRIPT_NAME_MAX);
+	if (code)
+		return code;
 	memcpy(name, function.ptr, function.len);
 	name[function.len] = '\0';
 	code = th_script_new(c->name, c->source, NULL, &s, err);
@@ -169,11 +177,12 @@ enum th_code th_script_code_check(const struct th_script_code *c, struct th_str 
 {
 	struct th_script *s = NULL;
 	struct th_buf name = TH_BUF_INIT(TH_SCRIPT_NAME_MAX);
-	enum th_code code = th_script_new(c->name, c->source, NULL, &s, err);
+	enum th_code code = check_name(function, err);
 
 	th_buf_add(&name, function);
-	if (!code && function.len &&
-	    (name.failed || strlen(name.ptr) != name.len || !th_script_has(s, name.ptr)))
+	if (!code)
+		code = th_script_new(c->name, c->source, NULL, &s, err);
+	if (!code && function.len && (strlen(name.ptr) != name.len || !th_script_has(s, name.ptr)))
 		code = th_fail(err, TH_ENOENT, "the script has no function \"%.*s\"",
 			       TH_FMT(th_utf8_cut(function, 80)));
 	th_script_free(s);

@@ -5,6 +5,8 @@
  */
 #include "team_rig.h"
 
+#include "run/script_code.h"
+
 /* Which functions were told so far, and that what they were told of was durable. */
 static const char *told(void)
 {
@@ -18,6 +20,35 @@ static const char *told(void)
 						len ? " " : "", script.asks[i].function);
 	script.ask_count = 0;
 	return text;
+}
+
+/* Of a script: the longest name that a function may be called by, and one more. */
+static void test_edges_of_a_name(void **unused)
+{
+	struct th_buf source = TH_BUF_INIT(TH_KIB), answer = TH_BUF_INIT(TH_KIB);
+	struct th_str name = TH_STR("a123456789b123456789c123456789d123456789"
+				    "e123456789f123456789g123456789h123456789i");
+	struct th_agent agent = { .script_file = TH_STR("a.lua") };
+	struct th_code_ask ask = { .kind = TH_ASK_GUARDRAIL, .input = TH_STR("{}") };
+	struct th_script_code code;
+	struct th_err err = { 0 };
+
+	(void)unused;
+	th_buf_printf(&source, "function %.*s() return 1 end function %.*s() end",
+		      TH_FMT(th_str_sub(name, 0, TH_SCRIPT_NAME_MAX)), TH_FMT(name));
+	agent.script = th_buf_str(&source);
+	assert_true(th_script_code_init(&agent, &code));
+	ask.function = th_str_sub(name, 0, TH_SCRIPT_NAME_MAX);
+	assert_int_equal(th_script_code_check(&code, ask.function, &err), TH_OK);
+	assert_int_equal(code.codes.ops->ask(&code, &ask, &answer, &err), TH_ASKED_ANSWERED);
+	assert_string_equal(answer.ptr, "1");
+	ask.function = name;
+	assert_int_equal(th_script_code_check(&code, name, &err), TH_EUSAGE);
+	assert_int_equal(code.codes.ops->ask(&code, &ask, &answer, &err), TH_ASKED_FAILED);
+	assert_string_equal(err.msg, "a function's name has at most 80 bytes, not 81 as "
+				     "\"a123456789b123456789c123456789d123456789…\"");
+	th_buf_deinit(&source);
+	th_buf_deinit(&answer);
 }
 
 #define HOOKS(p)                                                                          \
@@ -553,6 +584,7 @@ static void test_what_is_said_while_a_person_is_asked(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_edges_of_a_name),
 		cmocka_unit_test(test_hooks_are_told_in_order),
 		cmocka_unit_test(test_a_task_is_begun_behind_the_last),
 		cmocka_unit_test(test_another_try_is_the_same_question),
