@@ -255,6 +255,9 @@ static enum th_code on_hello(struct th_exec_client *c, const struct th_exec_hell
 		return th_fail(err, TH_EPERM, "the token is not this executor's");
 	if (!th_str_eq(m->session, x->start.session))
 		return th_fail(err, TH_EUSAGE, "this is the executor of another session");
+	if (x->client_count > TH_EXEC_CLIENTS_MAX)
+		return th_fail(err, TH_ELIMIT, "the executor has %d connections, its maximum",
+			       TH_EXEC_CLIENTS_MAX);
 	if (m->epoch > 0 && m->epoch < highest)
 		return th_fail(err, TH_EFENCED,
 			       "a newer owner has the session (epoch %lld, not %lld)",
@@ -405,7 +408,8 @@ static void on_accept(void *ctx, int fd)
 	};
 
 	c->x = x;
-	if (x->client_count >= TH_EXEC_CLIENTS_MAX)
+	/* Some more may stay, to be told by on_hello that they are too many. */
+	if (x->client_count >= 2 * TH_EXEC_CLIENTS_MAX)
 		th_fd_close(&fd);
 	if (fd < 0 || th_sock_new(x->loop, fd, &handlers, &c->sock, NULL)) {
 		free(c);

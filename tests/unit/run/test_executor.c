@@ -996,6 +996,39 @@ static void strange_clients_do_no_harm(void **state)
 	release(x);
 }
 
+/* The last connection that an executor takes, and the first that it does not. */
+static void edges_of_connections(void **state)
+{
+	struct th_executor_options o = options();
+	struct th_executor *x = client(&o), *last, *more;
+	struct th_pipe p[TH_EXEC_CLIENTS_MAX - 2];
+	struct greeting g;
+
+	(void)state;
+	assert_int_equal(greet(x, false).err.code, TH_OK);
+	for (size_t i = 0; i < TH_COUNT(p); i++) {
+		th_pipe_init(&p[i], -1);
+		assert_int_equal(th_pipe_connect(&p[i], path_of("socket"), NULL), TH_OK);
+	}
+	last = client(&o);
+	assert_int_equal(greet(last, false).err.code, TH_OK);
+	more = client(&o);
+	g = greet(more, false);
+	if (g.err.code != TH_ELIMIT)
+		fail_msg("%s", g.err.msg);
+	assert_non_null(strstr(g.err.msg, "the executor has 64 connections, its maximum"));
+	for (size_t i = 0; i < TH_COUNT(p); i++)
+		th_pipe_deinit(&p[i]);
+	/* When others have gone there is a place again. */
+	do
+		g = greet(more, false);
+	while (g.err.code == TH_ELIMIT);
+	assert_int_equal(g.err.code, TH_OK);
+	release(more);
+	release(last);
+	release(x);
+}
+
 /* A home folder as workspace: log and journal in it are nobody's business. */
 static void our_own_folders_are_no_part_of_the_workspace(void **state)
 {
@@ -1088,6 +1121,7 @@ int main(int argc, char **argv)
 		T(cancel_is_told_truly),
 		T(freeing_in_a_callback_is_fine),
 		T(strange_clients_do_no_harm),
+		T(edges_of_connections),
 		T(our_own_folders_are_no_part_of_the_workspace),
 		T(once_is_enough_for_commands),
 	};
