@@ -585,7 +585,8 @@ enum th_code th_journal_open(const char *path, th_journal_record_fn *fn, void *c
 
 	*found = (struct th_journal_found){};
 	if (len == 0 || len > TH_STORE_PATH_MAX)
-		return th_fail(err, TH_EUSAGE, "the journal's path is empty or too long");
+		return th_fail(err, TH_EUSAGE, "the path of a journal has 1 to %d bytes, not %zu",
+			       TH_STORE_PATH_MAX, len);
 	j = th_try_alloc(sizeof(*j) + 2 * len + sizeof("x.newx"));
 	if (!j)
 		return th_fail(err, TH_ENOMEM, "out of memory");

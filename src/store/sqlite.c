@@ -255,15 +255,26 @@ static char *copy(const char *text, const char *more)
 	return ret;
 }
 
+static enum th_code check_path(struct th_str path, struct th_err *err)
+{
+	if (path.len == 0 || memchr(path.ptr, 0, path.len))
+		return th_fail(err, TH_EUSAGE,
+			       "sqlite: needs the path of a file, as in sqlite:FILE");
+	if (path.len > TH_STORE_PATH_MAX)
+		return th_fail(err, TH_ELIMIT, "sqlite: the path of a store has at most %d bytes",
+			       TH_STORE_PATH_MAX);
+	return TH_OK;
+}
+
 /* Resolved as far as there is something: all but the last names before the first run. */
 static enum th_code sqlite_scope(struct th_str rest, struct th_buf *out, struct th_err *err)
 {
 	char path[TH_STORE_PATH_MAX + 1], real[TH_PATH_LEN_MAX];
 	size_t there = rest.len;
+	enum th_code code;
 
-	if (rest.len == 0 || rest.len > TH_STORE_PATH_MAX || memchr(rest.ptr, 0, rest.len))
-		return th_fail(err, TH_EUSAGE,
-			       "sqlite: needs the path of a file, as in sqlite:FILE");
+	if ((code = check_path(rest, err)))
+		return code;
 	memcpy(path, rest.ptr, rest.len);
 	path[there] = '\0';
 	while (!realpath(there > 0 ? path : ".", real)) {
@@ -292,9 +303,8 @@ static enum th_code sqlite_open(struct th_str rest, const struct th_store_option
 	enum th_code code;
 	bool missing;
 
-	if (rest.len == 0 || rest.len > TH_STORE_PATH_MAX || memchr(rest.ptr, 0, rest.len))
-		return th_fail(err, TH_EUSAGE,
-			       "sqlite: needs the path of a file, as in sqlite:FILE");
+	if ((code = check_path(rest, err)))
+		return code;
 	s = th_try_alloc(sizeof(*s));
 	if (!s)
 		return th_fail_memory(err);

@@ -695,13 +695,20 @@ static void opened_wrongly(void **state)
 {
 	struct seen s = { .stop_at = 2 };
 	struct th_journal *j = NULL;
-	char old[128];
+	char old[128], long_path[TH_STORE_PATH_MAX + 2] = { 0 };
 
 	(void)state;
 	make(3, true);
 	assert_int_equal(th_journal_open(path, see, &s, &found, &j, &err), TH_EPROTO);
 	assert_string_equal(err.msg, "not this one");
 	assert_int_equal(th_journal_open("", see, &s, &found, &j, &err), TH_EUSAGE);
+	memset(long_path, 'x', sizeof(long_path) - 1);
+	for (size_t i = 0; i < TH_STORE_PATH_MAX; i += 100)
+		long_path[i] = '/';
+	assert_int_equal(th_journal_open(long_path, see, &s, &found, &j, &err), TH_EUSAGE);
+	assert_string_equal(err.msg, "the path of a journal has 1 to 3840 bytes, not 3841");
+	long_path[TH_STORE_PATH_MAX] = '\0';
+	assert_int_equal(th_journal_open(long_path, see, &s, &found, &j, &err), TH_ENOENT);
 	assert_int_equal(th_journal_open(folder, see, &s, &found, &j, &err), TH_EIO);
 	assert_int_equal(th_journal_open("/tmp/no/such/folder", see, &s, &found, &j, &err),
 			 TH_ENOENT);

@@ -495,6 +495,29 @@ static void refuse(const char *path, bool create, enum th_code code, const char 
 		fail_msg("\"%s\" says nothing of \"%s\"", err.msg, says);
 }
 
+/* The longest path that leaves room for the names beside it, and one more byte. */
+static void edges_of_a_path(void **state)
+{
+	struct th_store_options options = { .create = false };
+	struct th_buf url = TH_BUF_INIT(2 * TH_STORE_PATH_MAX),
+		      scope = TH_BUF_INIT(2 * TH_PATH_LEN_MAX);
+	struct th_store *s = NULL;
+
+	(void)state;
+	th_buf_add_cstr(&url, "sqlite:/nowhere");
+	while (url.len < strlen("sqlite:") + TH_STORE_PATH_MAX)
+		th_buf_add_char(&url, url.len % 100 ? 'x' : '/');
+	assert_int_equal(th_store_open(th_buf_str(&url), &options, &s, &err), TH_ENOENT);
+	assert_int_equal(th_store_scope(th_buf_str(&url), &scope, &err), TH_OK);
+	th_buf_add_char(&url, 'x');
+	assert_int_equal(th_store_open(th_buf_str(&url), &options, &s, &err), TH_ELIMIT);
+	assert_string_equal(err.msg, "sqlite: the path of a store has at most 3840 bytes");
+	assert_int_equal(th_store_scope(th_buf_str(&url), &scope, &err), TH_ELIMIT);
+	assert_null(s);
+	th_buf_deinit(&url);
+	th_buf_deinit(&scope);
+}
+
 static void wrong_files(void **state)
 {
 	static const char text[] =
@@ -1287,6 +1310,7 @@ int main(void)
 		cmocka_unit_test(written_by_many),
 		cmocka_unit_test(by_another_name),
 		cmocka_unit_test(has_one_scope),
+		cmocka_unit_test(edges_of_a_path),
 		cmocka_unit_test(wrong_files),
 		cmocka_unit_test(cut_off_while_made),
 		cmocka_unit_test(rights),
