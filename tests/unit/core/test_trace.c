@@ -73,6 +73,44 @@ static void whole(void)
 	event(TH_EV_FINAL, 100, "{\"output\":\"y\"}");
 }
 
+static struct th_str long_name(struct th_buf *out, size_t len)
+{
+	th_buf_clear(out);
+	for (size_t i = 0; i < len; i++)
+		th_buf_add_char(out, 'n');
+	return th_buf_str(out);
+}
+
+/* Names are cut, and a call whose id was cut still finds its outcome. */
+static void edges_of_texts(void **state)
+{
+	struct th_buf text = TH_BUF_INIT(TH_KIB), data = TH_BUF_INIT(4 * TH_KIB);
+
+	(void)state;
+	for (size_t more = 0; more < 2; more++) {
+		struct th_str name = long_name(&text, TH_TRACE_TEXT_MAX + more);
+
+		th_trace_deinit(&trace);
+		th_trace_init(&trace);
+		seq = 0;
+		event(TH_EV_SESSION_CREATED, 0, "{\"agent\":{\"name\":\"a\"},\"model\":\"m\"}");
+		event(TH_EV_MESSAGE, 10, "{\"role\":\"user\",\"content\":\"x\"}");
+		event(TH_EV_MODEL_REQUESTED, 40, "{\"model\":\"m\",\"turn\":1,\"attempt\":1}");
+		event(TH_EV_MODEL_ANSWERED, 50, "{\"status\":\"completed\",\"items\":[]}");
+		th_buf_clear(&data);
+		th_buf_printf(&data, "{\"call_id\":\"%.*s\",\"tool\":\"%.*s\",\"class\":\"W\"}",
+			      TH_FMT(name), TH_FMT(name));
+		event(TH_EV_CALL, 51, data.ptr);
+		th_buf_clear(&data);
+		th_buf_printf(&data, "{\"call_id\":\"%.*s\",\"status\":\"done\"}", TH_FMT(name));
+		event(TH_EV_OUTCOME, 60, data.ptr);
+		assert_int_equal(trace.spans[trace.count - 1].name.len, TH_TRACE_TEXT_MAX);
+		assert_int_equal(trace.spans[trace.count - 1].end_ms, 60);
+	}
+	th_buf_deinit(&text);
+	th_buf_deinit(&data);
+}
+
 static void a_tree(void **state)
 {
 	struct th_trace_sum sum;
@@ -282,8 +320,13 @@ static int tear_down(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(a_tree), TEST(ends), TEST(nonsense), TEST(as_otlp), TEST(works_for_another),
+		TEST(a_tree),
+		TEST(ends),
+		TEST(nonsense),
+		TEST(as_otlp),
+		TEST(works_for_another),
 		TEST(full),
+		TEST(edges_of_texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
