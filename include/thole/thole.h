@@ -379,8 +379,9 @@ enum thole_stage {
  * arguments, output} beside {agent, session}; it answers like a tool, at once or later, from any
  * thread: thole_call_done lets it pass, thole_call_trip stops the run, thole_call_fail ends it as
  * failed. Nothing of an answer acts before its checks are settled, but calls of class READ.
- * `blocking`, for INPUT: the model is not asked before.  The verdict is an event: a resumed session
- * does not ask again.
+ * `blocking`, for INPUT: the model is not asked before.  INPUT is what began the task and, whenever
+ * the model is asked next, what was said since.  The verdict is an event: a resumed session does
+ * not ask again.
  */
 TH_API int thole_agent_guardrail(struct thole_agent *agent, const char *name,
 				 enum thole_stage stage, bool blocking, thole_tool_fn *fn,

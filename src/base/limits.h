@@ -65,6 +65,7 @@
 #define TH_DELEGATE_DEPTH_MAX 4            /* a session that works for one that works for … */
 #define TH_DELEGATE_TURNS_DEFAULT 10       /* model turns of an agent that is a tool */
 #define TH_GUARDRAILS_MAX 32               /* of one agent */
+#define TH_GUARD_INPUT_MAX (3 * TH_EVENT_DATA_MAX) /* that one is asked about at once */
 #define TH_STICKY_MAX 64       /* tools that were approved or refused for good in one session */
 #define TH_ASKED_IDS_MAX 4096  /* ids of calls that people were asked about in one session */
 #define TH_STOP_TOOLS_MAX 64   /* tools whose result ends the run */

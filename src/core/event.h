@@ -310,6 +310,9 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_guardrail, bool, tripped, "tripped", TH_REQ | TH_EMIT, "whether it stops the run")  \
 	F(ev_guardrail, str, agent, "agent", 0, "whose guardrail it is")                         \
 	F(ev_guardrail, str, call_id, "call_id", 0, "the call it looked at")                     \
+	F(ev_guardrail, int, after, "after", TH_NONEG,                                           \
+	  "input: it looked at what was said after this event, up to the cause; absent: at "     \
+	  "the cause, which began the task")                                                     \
 	F(ev_guardrail, str, message, "message", 0,                                              \
 	  "tripped: why; of a tool's: what the model is told instead of a run or a result")      \
 	F(ev_guardrail, raw, info, "info", 0, "what it found")

@@ -245,11 +245,23 @@ static void withhold(struct th_past *p)
 		p->results_at = p->answer_at;
 }
 
-/* The answer, and what came of it, to an input that a guardrail refuses. */
-static void forget_answers(struct th_past *p)
+/* Where a message stands that was said after `after`, up to `seq`. */
+static size_t find_said(const struct th_past *p, size_t at, uint64_t after, uint64_t seq)
 {
-	size_t from = p->aside ? p->joined_at : p->task_at;
+	while (at < p->count && (p->list[at].kind != TH_PAST_MESSAGE || p->list[at].seq <= after ||
+				 p->list[at].seq > seq))
+		at++;
+	return at;
+}
 
+/* The answers, and what came of them, to an input that a guardrail refuses: of the task, or of what
+ * was said after `after`, up to `seq`, behind which those stand that have read it. */
+static void forget_answers(struct th_past *p, uint64_t after, uint64_t seq)
+{
+	size_t from = p->aside ? p->joined_at : after && after + 1 < p->task_seq ? 0 : p->task_at;
+
+	if (after)
+		from = find_said(p, from, after, seq);
 	for (size_t i = TH_MIN(from, p->count); i < p->count;) {
 		if (p->list[i].kind == TH_PAST_MESSAGE)
 			i++;
@@ -261,7 +273,7 @@ static void forget_answers(struct th_past *p)
 	p->refused = true;
 }
 
-static void add_guardrail(struct th_past *p, const struct th_json *v)
+static void add_guardrail(struct th_past *p, uint64_t cause, const struct th_json *v)
 {
 	struct th_str stage = th_json_get_str(v, "stage"), message = th_json_get_str(v, "message");
 	bool tripped = th_json_bool(th_json_get(v, "tripped"), false);
@@ -269,7 +281,7 @@ static void add_guardrail(struct th_past *p, const struct th_json *v)
 	if (th_str_is(stage, "output") && tripped)
 		withhold(p);
 	if (th_str_is(stage, "input") && tripped)
-		forget_answers(p);
+		forget_answers(p, th_json_uint(th_json_get(v, "after"), 0), cause);
 	if (!th_str_is(stage, "tool_output") || !message.len || tripped)
 		return; /* a trip's message says why */
 	for (size_t i = p->results_at; i < p->count; i++)
@@ -452,7 +464,7 @@ enum th_code th_past_add(struct th_past *p, const struct th_event *ev, struct th
 	} else if (ev->kind == TH_EV_OUTCOME) {
 		add_result(p, ev->seq, ev->data, v);
 	} else if (ev->kind == TH_EV_GUARDRAIL) {
-		add_guardrail(p, v);
+		add_guardrail(p, ev->cause, v);
 	} else if (ev->kind == TH_EV_ITEMS_ADDED) {
 		add_list(p, p->count, ev->seq, th_json_raw_get(ev->data, "items"),
 			 th_json_get(v, "items"), TH_STR(""), NULL);

@@ -307,7 +307,7 @@ enum th_code th_step_begin(struct th_step *st)
 	s->task_ms = st->ev->ts_ms;
 	s->task_seq = st->ev->seq;
 	s->joined = TH_MIN(s->joined, (uint8_t)TH_JOINED_BEFORE);
-	th_ladder_task(s);
+	th_ladder_task(s, st->ev->seq);
 	ask_first(s);
 	if (s->phase != TH_TURN_CALLS || th_calls_settled(s))
 		th_step_phase(s, TH_TURN_DUE);
@@ -342,6 +342,9 @@ static enum th_code on_message(struct th_step *st)
 		s->turn_given = false; /* what was given out may have waited for this */
 	s->items++;
 	s->message_seq = st->ev->seq;
+	/* The runtime's own words need no guardrail; what begins a task is looked at already. */
+	if (st->ev->source != TH_SOURCE_ENVIRONMENT && s->task_seq != st->ev->seq)
+		s->said_seq = st->ev->seq;
 	return TH_OK;
 }
 

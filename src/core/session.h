@@ -213,6 +213,14 @@ struct th_session {
 	uint64_t answer_seq;               /* of the last MODEL_ANSWERED */
 	uint64_t request_seq, message_seq; /* of the last of them */
 	uint64_t task_seq;                 /* what began the task: a message, or items */
+	/* What the input guardrails look at, or looked at last: what was said after one event, up
+	 * to another.  First that is what began the task, with what came before it and was not
+	 * looked at to the end; then, whenever a request is next, what was said since.  One look
+	 * ends before another begins, and a request that would send what nobody has looked at
+	 * waits. */
+	uint64_t look_after, look_seq;
+	uint64_t task_after; /* look_after of what began the task */
+	uint64_t said_seq;   /* the last that was said while a task was under way */
 	int64_t retry_in_ms;
 	struct th_reservation reserved; /* by the request under way */
 	int64_t answer_tokens; /* input and output of the last answer: the next sends it again */
@@ -242,7 +250,8 @@ struct th_session {
 	/* The team; see session_team.c. */
 	const struct th_team *team;     /* in `kept`, or th_team_plain */
 	size_t agent;                   /* who speaks: index of the team */
-	size_t task_agent;              /* who began the task: its input guardrails look */
+	size_t task_agent;              /* who began the task */
+	size_t look_agent;              /* whose input guardrails look: who spoke then */
 	uint32_t guards_in, guards_out; /* that have not answered */
 	uint32_t guards_in_given, guards_out_given; /* being asked */
 	bool turn_given;                            /* the effect of this phase was given out */
@@ -351,6 +360,13 @@ bool th_session_waits_any(const struct th_session *s); /* for a decision or a wo
  * no JSON object, and `err` says why.
  */
 bool th_call_arguments(struct th_str text, struct th_buf *out, struct th_err *err);
+/* Something was said that no input guardrail of the agent that speaks has begun to look at.  A
+ * request of a process that died would send it: it is given up (MODEL_FAILED, cancelled) and made
+ * again when they have looked. */
+bool th_session_unseen(const struct th_session *s);
+/* The next request waits for a guardrail that blocks, or for one look to end and another to begin.
+ */
+bool th_session_request_waits(const struct th_session *s);
 /* Why no further model request may be made, static text; NULL: it may. */
 const char *th_session_limit(const struct th_session *s);
 

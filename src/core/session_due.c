@@ -223,8 +223,7 @@ void th_step_due_turn(struct th_session *s, struct th_effects *out)
 
 	if (s->turn_given)
 		return;
-	/* Guardrails that the request waits for. */
-	if (s->guards_in & s->team->members[s->task_agent].guard_blocking)
+	if (th_session_request_waits(s))
 		return;
 	s->turn_given = true;
 	if (s->unread > TH_REASKS_MAX)
@@ -251,6 +250,7 @@ void th_step_due(struct th_session *s, struct th_effects *out)
 {
 	if (s->state == TH_STATE_RUNNING || s->state == TH_STATE_WAITING) {
 		th_ladder_due(s, out);
+		th_ladder_look(s);
 		if (s->phase == TH_TURN_CALLS)
 			due_calls(s, out);
 		else if (s->phase == TH_TURN_DUE)

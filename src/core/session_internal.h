@@ -77,7 +77,8 @@ enum th_code th_on_parked(struct th_step *st);
 enum th_code th_on_settled(struct th_step *st);
 
 /* session_team.c */
-void th_ladder_task(struct th_session *s); /* a task begins */
+void th_ladder_task(struct th_session *s, uint64_t seq); /* that event begins a task */
+void th_ladder_look(struct th_session *s);               /* a look begins, where one is due */
 void th_ladder_answer(struct th_step *st,
 		      const struct th_next *next); /* after the calls were set */
 void th_ladder_final(struct th_session *s);        /* there is a final text: checks follow */

@@ -50,11 +50,29 @@ bool th_session_tool_choice(const struct th_session *s)
 	       !(s->agents_used & (UINT64_C(1) << s->agent));
 }
 
-void th_ladder_task(struct th_session *s)
+static uint32_t input_guards(const struct th_session *s)
+{
+	return th_session_member(s)->guard_masks[TH_GUARD_INPUT];
+}
+
+static void look_begin(struct th_session *s, size_t agent, uint64_t after, uint64_t seq)
+{
+	s->look_agent = agent;
+	s->look_after = after;
+	s->look_seq = seq;
+	s->guards_in = s->team->members[agent].guard_masks[TH_GUARD_INPUT];
+	s->guards_in_given = 0;
+}
+
+void th_ladder_task(struct th_session *s, uint64_t seq)
 {
 	s->task_agent = s->agent;
-	s->guards_in = th_session_member(s)->guard_masks[TH_GUARD_INPUT];
-	s->guards_out = s->guards_in_given = s->guards_out_given = 0;
+	/* What an earlier task left without a verdict, the model is about to read. */
+	s->task_after = s->guards_in                ? s->look_after
+			: s->said_seq > s->look_seq ? s->look_seq
+						    : seq - 1;
+	look_begin(s, s->agent, s->task_after, seq);
+	s->guards_out = s->guards_out_given = 0;
 	s->tripped = s->correct = false;
 	s->corrections = 0;
 	s->agents_used = 0;
@@ -318,14 +336,34 @@ void th_ladder_trip(struct th_session *s, struct th_effects *out, const char *cl
 	}
 }
 
-/* Whoever lets it go on does not answer for the input's guardrails: they look again. */
+/* Whoever lets it go on does not answer for the input's guardrails: they look again, at what began
+ * the task, and then at what was said since. */
 void th_ladder_untrip(struct th_session *s)
 {
 	if (!s->tripped)
 		return;
 	s->tripped = false;
-	s->guards_in = s->team->members[s->task_agent].guard_masks[TH_GUARD_INPUT];
-	s->guards_in_given = 0;
+	look_begin(s, s->task_agent, s->task_after, s->task_seq);
+}
+
+bool th_session_unseen(const struct th_session *s)
+{
+	return s->said_seq > s->look_seq && input_guards(s);
+}
+
+bool th_session_request_waits(const struct th_session *s)
+{
+	return s->phase == TH_TURN_DUE &&
+	       ((s->guards_in & s->team->members[s->look_agent].guard_blocking) ||
+		th_session_unseen(s));
+}
+
+/* While a retry waits already: its timer is no event, and a replay must begin the same looks. */
+void th_ladder_look(struct th_session *s)
+{
+	if ((s->phase == TH_TURN_DUE || s->phase == TH_TURN_BACKOFF) && !s->tripped &&
+	    !s->guards_in && s->said_seq > s->look_seq)
+		look_begin(s, s->agent, s->look_seq, s->said_seq);
 }
 
 static void emit_guards(struct th_effects *out, enum th_guard_stage stage, uint32_t mask)
@@ -338,7 +376,7 @@ static void emit_guards(struct th_effects *out, enum th_guard_stage stage, uint3
 
 void th_ladder_guards(struct th_session *s, struct th_effects *out)
 {
-	uint32_t blocking = s->guards_in & s->team->members[s->task_agent].guard_blocking;
+	uint32_t blocking = s->guards_in & s->team->members[s->look_agent].guard_blocking;
 	uint32_t in = (blocking ? blocking : s->guards_in) & ~s->guards_in_given;
 	uint32_t at_end = s->phase == TH_TURN_CHECK ? s->guards_out & ~s->guards_out_given : 0;
 
@@ -409,7 +447,7 @@ static void trip_by(struct th_step *st, const struct th_ev_guardrail *d)
 		th_buf_clear(&st->s->final);
 	/* Nor is what was answered to an input that is refused a history. */
 	if (stage == TH_GUARD_OUTPUT ||
-	    (stage == TH_GUARD_INPUT && st->s->answer_seq > st->s->task_seq))
+	    (stage == TH_GUARD_INPUT && st->s->answer_seq > st->s->look_after))
 		st->s->rewritten_seq = st->ev->seq;
 	th_ladder_trip(st->s, st->out, classes[stage], th_buf_str(&why));
 	th_buf_deinit(&why);
@@ -464,10 +502,12 @@ enum th_code th_on_guardrail(struct th_step *st)
 	} else {
 		bool in = stage == TH_GUARD_INPUT;
 
-		i = guard_of(&s->team->members[in ? s->task_agent : s->agent],
+		i = guard_of(&s->team->members[in ? s->look_agent : s->agent],
 			     (enum th_guard_stage)stage, d.name);
 		open = in ? &s->guards_in : &s->guards_out;
 		if (i < 0 || !(*open & (UINT32_C(1) << i)))
+			return not_asked(st, &d);
+		if (in && d.after && (uint64_t)d.after != s->look_after)
 			return not_asked(st, &d);
 		*open &= ~(UINT32_C(1) << i);
 		if (d.tripped)
@@ -621,7 +661,7 @@ enum th_code th_on_items_added(struct th_step *st)
 	s->items += count;
 	s->rewritten_seq = st->ev->seq;
 	if (s->state == TH_STATE_WAITING)
-		s->message_seq = st->ev->seq;
+		s->message_seq = s->said_seq = st->ev->seq;
 	else if (th_json_bool(th_json_get(st->data, "begins"), false)) {
 		s->message_seq = st->ev->seq;
 		return th_step_begin(st);
@@ -675,6 +715,10 @@ void th_ladder_print(const struct th_session *s, struct th_jw *w)
 	if (s->agent > 0 || s->team->count > 1)
 		th_jw_kstr(w, "speaks", th_session_member(s)->name);
 	print_mask(w, "guards_in", s->guards_in);
+	if (s->guards_in)
+		th_jw_kuint(w, "looks_after", s->look_after);
+	if (th_session_unseen(s))
+		th_jw_kuint(w, "unseen", s->said_seq);
 	print_mask(w, "guards_out", s->guards_out);
 	if (s->tripped)
 		th_jw_kstr(w, "tripped", th_buf_str(&s->trip));

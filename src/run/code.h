@@ -29,10 +29,10 @@
 #define TH_ASKS(X)                                                                                  \
 	X(INSTRUCTIONS, "instructions", "{turn} -> a string")                                       \
 	X(GUARDRAIL, "guardrail",                                                                   \
-	  "{stage, input: what began the task, a string or a list of items | output: the final "    \
-	  "text | tool, call_id, arguments[, output]} -> true (stops the run), false or null, or "  \
-	  "{tripped, message, info}; of a tool's, a message without tripped is told to the model "  \
-	  "instead of a run, or of the result")                                                     \
+	  "{stage, input: what began the task or was said since the last look, a string or a list " \
+	  "of items | output: the final text | tool, call_id, arguments[, output]} -> true (stops " \
+	  "the run), false or null, or {tripped, message, info}; of a tool's, a message without "   \
+	  "tripped is told to the model instead of a run, or of the result")                        \
 	X(FILTER, "filter",                                                                         \
 	  "{from, to, items: […]} -> the list of items that the next agent sees; items that are "   \
 	  "given back unchanged are named in the log, others are written there")                    \

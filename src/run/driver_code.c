@@ -199,47 +199,92 @@ static struct th_call *call_by_seq(struct th_live *l, uint64_t call_seq)
 	return NULL;
 }
 
-/* What began the task, or what a call brought, as the log has it. */
-static enum th_code put_event(void *ctx, const struct th_event *ev, const struct th_digest *digest,
-			      struct th_err *err)
+/* What a call brought, as the log has it. */
+static enum th_code put_output(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			       struct th_err *err)
 {
-	struct th_jw *w = ctx;
-	struct th_str content;
+	(void)digest;
+	(void)err;
+	th_jw_kraw(ctx, "output", th_json_raw_get(ev->data, "output"));
+	return TH_OK;
+}
+
+/* What was said, in both forms, as it is not known before the end which it takes. */
+struct said {
+	struct th_buf text;  /* of messages, as JSON has it, with an empty line between two; */
+	struct th_buf items; /* or all of it as items */
+	bool is_text;
+};
+
+static void add_said(struct said *s, struct th_str item)
+{
+	if (s->items.len)
+		th_buf_add_char(&s->items, ',');
+	th_buf_add(&s->items, item);
+}
+
+/* Of a range of the log: what its users said. */
+static enum th_code put_said(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			     struct th_err *err)
+{
+	struct said *s = ctx;
+	struct th_str content = th_json_raw_get(ev->data, "content");
+	struct th_json_raw_iter it = th_json_raw_iter(th_json_raw_get(ev->data, "items"));
 
 	(void)digest;
 	(void)err;
-	if (ev->kind == TH_EV_OUTCOME) {
-		th_jw_kraw(w, "output", th_json_raw_get(ev->data, "output"));
-	} else {
-		content = th_json_raw_get(ev->data, "content");
-		th_jw_kraw(w, "input", content.len ? content : th_json_raw_get(ev->data, "items"));
+	if (ev->kind == TH_EV_MESSAGE && ev->source != TH_SOURCE_ENVIRONMENT) {
+		s->is_text &= content.len > 1 && content.ptr[0] == '"';
+		if (s->items.len)
+			th_buf_add_cstr(&s->text, "\\n\\n");
+		if (s->is_text)
+			th_buf_add(&s->text, th_str_sub(content, 1, content.len - 2));
+		add_said(s, ev->data);
+	} else if (ev->kind == TH_EV_ITEMS_ADDED) {
+		s->is_text = false;
+		while (th_json_raw_next(&it))
+			add_said(s, it.val);
 	}
 	return TH_OK;
 }
 
-/* What it looks at; false: the log cannot be read, and the session is lost. */
-static bool put_subject(struct th_live *l, const struct th_asking *a, struct th_jw *w)
+static enum th_code put_input(struct th_live *l, struct th_jw *w, struct th_err *err)
+{
+	struct said s = { TH_BUF_INIT(TH_GUARD_INPUT_MAX), TH_BUF_INIT(TH_GUARD_INPUT_MAX), true };
+	enum th_code code =
+	    th_live_read(l, l->fold.look_after + 1, l->fold.look_seq, put_said, &s, err);
+	const struct th_buf *b = s.is_text ? &s.text : &s.items;
+
+	if (!code)
+		code = th_buf_check(b, "what was said", err);
+	th_jw_key(w, TH_STR("input"));
+	th_buf_add_char(w->out, s.is_text ? '"' : '[');
+	th_buf_add(w->out, th_buf_str(b));
+	th_buf_add_char(w->out, s.is_text ? '"' : ']');
+	th_buf_deinit(&s.text);
+	th_buf_deinit(&s.items);
+	return code;
+}
+
+/* What it looks at.  TH_ELIMIT: more than it can be shown; else the log cannot be read. */
+static enum th_code put_subject(struct th_live *l, const struct th_asking *a, struct th_jw *w,
+				struct th_err *err)
 {
 	struct th_session *s = &l->fold;
 	const struct th_call *c = call_by_seq(l, a->call_seq);
-	struct th_err err = { 0 };
-	uint64_t seq = 0;
 
-	if (a->stage == TH_GUARD_INPUT) {
-		seq = s->task_seq;
-	} else if (a->stage == TH_GUARD_OUTPUT) {
+	if (a->stage == TH_GUARD_INPUT)
+		return put_input(l, w, err);
+	if (a->stage == TH_GUARD_OUTPUT) {
 		th_jw_kstr(w, "output", th_buf_str(&s->final));
 	} else if (c) {
 		th_jw_kstr(w, "tool", c->tool);
 		th_jw_kstr(w, "call_id", c->call_id);
 		th_jw_kraw(w, "arguments", c->arguments);
-		if (a->stage == TH_GUARD_TOOL_OUTPUT)
-			seq = c->outcome_seq;
+		if (a->stage == TH_GUARD_TOOL_OUTPUT && c->outcome_seq)
+			return th_live_read(l, c->outcome_seq, c->outcome_seq, put_output, w, err);
 	}
-	if (!seq || !th_live_read(l, seq, seq, put_event, w, &err))
-		return true;
-	th_live_lose(l, &err);
-	return false;
+	return TH_OK;
 }
 
 static uint32_t *guards_open(struct th_live *l, const struct th_asking *a)
@@ -270,32 +315,64 @@ static bool guard_open(struct th_live *l, const struct th_asking *a)
 	return at_work && open && (*open & (UINT32_C(1) << a->guard));
 }
 
+static void guard_answered(struct th_live *l, const struct th_asking *a, bool failed,
+			   struct th_str answer);
+
+/* Nobody can be asked about all of it: that lets nothing through. */
+static void guard_too_much(struct th_live *l, uint64_t id, const struct th_err *why)
+{
+	struct th_asking *a = asking_take(l, id);
+	struct th_buf answer = TH_BUF_INIT(4 * TH_KIB);
+	struct th_jw w = th_jw(&answer);
+
+	th_jw_object(&w);
+	th_jw_kbool(&w, "tripped", true);
+	th_jw_kstr(&w, "message", th_str_of(why->msg));
+	th_jw_object_end(&w);
+	guard_answered(l, a, false, th_buf_str(&answer));
+	th_buf_deinit(&answer);
+	free(a);
+}
+
+/* The event that an answer is about, beside a call. */
+static uint64_t guard_about(const struct th_session *s, enum th_guard_stage stage)
+{
+	return stage == TH_GUARD_INPUT ? s->look_seq : s->answer_seq;
+}
+
 void th_live_guard(struct th_live *l, const struct th_held *held)
 {
 	struct th_session *s = &l->fold;
 	struct th_asking *a = asking_new(l, TH_ASK_GUARDRAIL);
-	const struct th_guardrail *g;
-	struct th_buf input = TH_BUF_INIT(TH_EVENT_DATA_MAX * 3);
+	struct th_buf input = TH_BUF_INIT(TH_GUARD_INPUT_MAX + TH_KIB);
+	struct th_err err = { 0 };
+	enum th_code code;
 	struct th_jw w;
 
 	a->stage = held->stage;
 	a->guard = held->guard;
 	a->call_seq = held->call_seq;
-	a->member = a->stage == TH_GUARD_INPUT ? s->task_agent : s->agent;
-	a->asked_seq = a->stage == TH_GUARD_INPUT ? s->task_seq : s->answer_seq;
+	a->member = a->stage == TH_GUARD_INPUT ? s->look_agent : s->agent;
+	a->asked_seq = guard_about(s, a->stage);
 	if (a->stage == TH_GUARD_OUTPUT && guard_open(l, a))
 		th_live_hook_end(l);
-	if (!guard_open(l, a)) { /* settled meanwhile, or stopped: who goes on asks again */
+	/* Settled meanwhile, or stopped: who goes on asks again; or of a look that is over. */
+	if (!guard_open(l, a) || (a->stage == TH_GUARD_INPUT && held->seq < s->look_seq)) {
 		free(asking_take(l, a->id));
 		return;
 	}
-	g = &s->team->members[a->member].guards[a->guard];
 	begin_input(l, a->member, &input, &w);
 	th_jw_kstr(&w, "stage", th_str_of(th_guard_stage_name(a->stage)));
-	if (put_subject(l, a, &w)) {
-		th_jw_object_end(&w);
-		ask(l, a, g->name, th_buf_str(&input));
-	}
+	code = put_subject(l, a, &w, &err);
+	th_jw_object_end(&w);
+	if (!code)
+		code = th_buf_check(&input, "what it looks at", &err);
+	if (code == TH_ELIMIT)
+		guard_too_much(l, a->id, &err);
+	else if (code)
+		th_live_lose(l, &err);
+	else
+		ask(l, a, s->team->members[a->member].guards[a->guard].name, th_buf_str(&input));
 	th_buf_deinit(&input);
 }
 
@@ -313,6 +390,7 @@ static void guard_answered(struct th_live *l, const struct th_asking *a, bool fa
 		.agent = m->name,
 		.call_id = c ? c->call_id : TH_STR(""),
 	};
+	bool later = a->stage == TH_GUARD_INPUT && s->look_after + 1 != s->task_seq;
 	struct th_json_doc *doc = NULL;
 	const struct th_json *v = NULL;
 	struct th_arena memory;
@@ -320,8 +398,9 @@ static void guard_answered(struct th_live *l, const struct th_asking *a, bool fa
 	struct th_jw w;
 
 	if (!open || !(*open & (UINT32_C(1) << a->guard)) ||
-	    a->asked_seq != (a->stage == TH_GUARD_INPUT ? s->task_seq : s->answer_seq))
+	    a->asked_seq != guard_about(s, a->stage))
 		return;
+	d.after = later ? (int64_t)s->look_after : 0;
 	th_arena_init(&memory, TH_EVENT_DATA_MAX);
 	th_buf_init(&data, TH_EVENT_DATA_MAX);
 	if (!failed && th_json_parse(answer, &doc, NULL))

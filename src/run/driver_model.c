@@ -111,6 +111,20 @@ static void request_lost(struct th_live *l)
 	th_buf_deinit(&why);
 }
 
+/* What is said while a request waits for something else is looked at before it is made; the last
+ * word of those who look makes it due again.  One that another process made is given up for that.
+ */
+static bool request_looks_first(struct th_live *l)
+{
+	const struct th_session *s = &l->fold;
+
+	if (s->phase == TH_TURN_REQUESTED && !s->started.len && th_session_unseen(s)) {
+		th_live_model_cancel(l, true);
+		return true;
+	}
+	return th_session_request_waits(s);
+}
+
 void th_live_request(struct th_live *l)
 {
 	const struct th_session *s = &l->fold;
@@ -131,6 +145,8 @@ void th_live_request(struct th_live *l)
 		request_lost(l);
 		return;
 	}
+	if (request_looks_first(l))
+		return;
 	if (th_live_history(l, &err)) {
 		th_live_lose(l, &err);
 		return;

@@ -690,7 +690,7 @@ void th_sim_check_guard(struct th_sim_check *c, size_t number, struct th_str sta
 	if (!s->there || !there)
 		th_sim_check_blame(c, "session %zu: %.*s is asked about what is not durable",
 				   number, TH_FMT(name));
-	else if (th_sim_barrier_said(&s->barrier, stage, name, call_id))
+	else if (th_sim_barrier_said(&s->barrier, stage, name, call_id, f->look_seq))
 		th_sim_check_blame(c, "session %zu: %.*s is asked again about %.*s %.*s", number,
 				   TH_FMT(name), TH_FMT(stage), TH_FMT(call_id));
 }

@@ -427,10 +427,13 @@ class Reader:
     def event(self, kind, source, d):
         getattr(self, "on_" + kind, lambda source, d: None)(source, d)
 
-    def on_model_requested(self, source, d):
+    def runs_again(self):
         if self.results or self.answered:
             self.step("NextStepRunAgain")
         self.results = False
+
+    def on_model_requested(self, source, d):
+        self.runs_again()
         for _ in range(self.said):
             self.item("input_item")
         self.said = 0
@@ -516,6 +519,8 @@ class Reader:
 
     def on_guardrail(self, source, d):
         if d["stage"] == "input":
+            if d.get("after"):
+                self.runs_again()  # what was said is looked at when a request is next
             self.hook("guard_in:%s:%s" % (d["name"], d.get("agent", self.agent).split("#")[0]))
         elif d["stage"] == "tool_output" and d["tripped"] and not d.get("message"):
             self.unhook("tool_end:" + self.tools_of.get(d.get("call_id"), ""))  # the SDK looks before it says that it ended

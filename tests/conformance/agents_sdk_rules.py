@@ -383,22 +383,6 @@ def input_at_any_time(case):
     return True
 
 
-def guards_look_at_what_begins(case):
-    """Guardrails of the input look at what begins a task, not at what is said while it waits."""
-    hit, phases = False, case["expected"]["phases"]
-    if not any(s["op"] == "add_input" for s in case["steps"]):
-        return False
-    for p in phases:
-        guards = [h for h in p.get("hooks", []) if h.startswith("guard_in:")]
-        if p["op"] != "resume" or not guards:
-            continue
-        hit = True
-        p["hooks"] = without(p["hooks"], *guards)
-        if p.get("error", {}).get("class") == "InputGuardrailTripwireTriggered":
-            goes_on(case, p, guards[0].split(":")[2])
-    return hit
-
-
 def log_at_once(case):
     """The log has an answer before people have decided about it, also with guardrails of the output."""
     p = case["expected"]["phases"][0]
@@ -489,7 +473,7 @@ def names_tell_apart(case):
 
 
 RULES = [bad_arguments, id_of_an_earlier_turn, call_of_an_earlier_turn, empty_answer, items_stay, no_handoff_without_history,
-         input_at_any_time, guards_look_at_what_begins, barrier_guardrail, barrier_approval, log_at_once, safety_waits, checks_refused, reasoning_is_followed, log_keeps_the_turn, ids_stay,
+         input_at_any_time, barrier_guardrail, barrier_approval, log_at_once, safety_waits, checks_refused, reasoning_is_followed, log_keeps_the_turn, ids_stay,
          who_speaks_goes_on, names_tell_apart, results_in_order]
 
 

@@ -32,12 +32,18 @@ struct play {
 	const char *unknown; /* a tool that there is not */
 };
 
+static enum th_source source_of(const char *data)
+{
+	return strstr(data, "\"no\"") ? TH_SOURCE_ENVIRONMENT : TH_SOURCE_USER;
+}
+
 static enum th_code add(struct play *p, enum th_event_kind kind, uint64_t cause, const char *call,
 			const char *data)
 {
 	struct th_event ev = {
 		.seq = p->s.seq + 1,
 		.kind = kind,
+		.source = source_of(data),
 		.ts_ms = ++p->ts,
 		.cause = cause,
 		.call = th_str_of(call),
@@ -158,7 +164,7 @@ static void do_effect(struct play *p, const struct th_effect *fx)
 		break;
 	case TH_DO_GUARD: {
 		const struct th_member *m = fx->stage == TH_GUARD_INPUT
-						? &s->team->members[s->task_agent]
+						? &s->team->members[s->look_agent]
 						: th_session_member(s);
 
 		note(p, "guard", m->guards[fx->guard].name.ptr);
@@ -288,6 +294,7 @@ static void end(struct play *p)
 	for (uint64_t i = 0; i < p->s.seq; i++) {
 		struct th_event ev = {
 			.seq = i + 1,
+			.source = source_of(p->log[i].data),
 			.kind = p->log[i].kind,
 			.ts_ms = (int64_t)i + 1,
 			.cause = p->log[i].cause,
@@ -487,7 +494,10 @@ static void test_guardrails_hold_what_they_look_at(void **unused)
 	say(p, "wait");
 	expect(p, "");
 	assert_int_equal(verdict(p, "last", "output", false, "", ""), TH_OK);
-	expect(p, "request");
+	expect(p, "guard:first");
+	assert_int_equal(verdict(p, "first", "input", false, "", ""), TH_OK);
+	expect(p, "request guard:beside");
+	assert_int_equal(verdict(p, "beside", "input", false, "", ""), TH_OK);
 	answer(p, TEXT("bye then"));
 	expect(p, "guard:last");
 	assert_int_equal(verdict(p, "last", "output", true, ",\"message\":\"rude\"", ""), TH_OK);
@@ -815,6 +825,194 @@ static void test_a_log_that_asks_again(void **unused)
 	end(p);
 }
 
+#define LOOKS                                                                         \
+	"\"guardrails\":[{\"name\":\"first\",\"stage\":\"input\",\"blocking\":true}," \
+	"{\"name\":\"beside\",\"stage\":\"input\"}]"
+
+static void lets_in(struct play *p, const char *name, uint64_t after)
+{
+	char more[32] = "";
+
+	if (after)
+		snprintf(more, sizeof(more), ",\"after\":%llu", (unsigned long long)after);
+	if (verdict(p, name, "input", false, more, ""))
+		fail_msg("%s", p->err.msg);
+}
+
+static void both_let_in(struct play *p, uint64_t after)
+{
+	expect(p, "guard:first");
+	lets_in(p, "first", after);
+	expect(p, "request guard:beside");
+	lets_in(p, "beside", after);
+	expect(p, "");
+}
+
+/* Whenever a request is next, and as at the beginning of a task. */
+static void test_what_is_said_in_a_run_is_looked_at(void **unused)
+{
+	struct play *p = begin(LOOKS);
+	uint64_t said, began;
+
+	(void)unused;
+	say(p, "go");
+	began = p->s.seq;
+	both_let_in(p, 0);
+	say(p, "and this");
+	say(p, "and that");
+	said = p->s.seq;
+	expect(p, "");
+	answer(p, CALL("c1", "x"));
+	expect(p, "run:c1 guard:first"); /* the answer has not read it */
+	assert_int_equal(p->s.look_after, began);
+	assert_int_equal(p->s.look_seq, said);
+	assert_int_equal(verdict(p, "first", "input", false, ",\"after\":1", ""), TH_EPROTO);
+	lets_in(p, "first", began);
+	expect(p, "request guard:beside");
+	answer(p, CALL("c2", "x"));
+	expect(p, ""); /* this one has */
+	lets_in(p, "beside", began);
+	expect(p, "run:c2 request");
+	/* Once is enough. */
+	answer(p, CALL("c3", "x"));
+	expect(p, "run:c3 request");
+	/* Instead of an end. */
+	say(p, "more");
+	answer(p, TEXT("done"));
+	both_let_in(p, said);
+	answer(p, TEXT("done then"));
+	expect(p, "finish");
+	end(p);
+}
+
+/* One look ends before the next begins, and the request waits for both. */
+static void test_what_is_said_while_they_look(void **unused)
+{
+	struct play *p = begin(LOOKS);
+	uint64_t began;
+
+	(void)unused;
+	say(p, "go");
+	began = p->s.seq;
+	expect(p, "guard:first");
+	say(p, "and this");
+	expect(p, "");
+	lets_in(p, "first", 0);
+	expect(p, "guard:beside"); /* and no request, which would send both */
+	assert_true(th_session_unseen(&p->s));
+	lets_in(p, "beside", 0);
+	both_let_in(p, began);
+	assert_false(th_session_unseen(&p->s));
+	end(p);
+}
+
+static void test_a_tripwire_in_the_midst(void **unused)
+{
+	struct play *p = begin(LOOKS);
+	uint64_t said, tripped;
+
+	(void)unused;
+	say(p, "go");
+	both_let_in(p, 0);
+	answer(p, CALL("c1", "x"));
+	expect(p, "run:c1 request");
+	say(p, "a secret");
+	said = p->s.seq;
+	answer(p, CALL("c2", "x"));
+	expect(p, "run:c2 guard:first");
+	lets_in(p, "first", p->s.task_seq);
+	expect(p, "request guard:beside");
+	answer(p, CALL("c3", "x"));
+	assert_int_equal(verdict(p, "beside", "input", true, "", ""), TH_OK);
+	tripped = p->s.seq;
+	expect(p, "refuse:c3 fail:input_guardrail");
+	assert_int_equal(p->s.rewritten_seq, tripped);
+	/* Who lets it go on answers for neither. */
+	state(p, "running");
+	expect(p, "guard:first");
+	lets_in(p, "first", 0);
+	expect(p, "guard:beside");
+	lets_in(p, "beside", 0);
+	both_let_in(p, p->s.task_seq);
+	assert_int_equal(p->s.look_seq, said);
+	end(p);
+}
+
+/* While a retry waits they look already; the timer is no event. */
+static void test_what_is_said_before_another_try(void **unused)
+{
+	struct play *p = begin(LOOKS);
+
+	(void)unused;
+	say(p, "go");
+	both_let_in(p, 0);
+	must(p, TH_EV_MODEL_FAILED, p->s.request_seq, "",
+	     "{\"class\":\"overloaded\",\"message\":\"busy\",\"retry\":true,\"retry_in_ms\":5}");
+	say(p, "and this");
+	expect(p, "guard:first");
+	th_session_wake(&p->s, &p->queue[p->to++]);
+	expect(p, "");
+	lets_in(p, "first", p->s.task_seq);
+	expect(p, "request guard:beside");
+	end(p);
+}
+
+/* What an earlier task left without a verdict is read by the next one, and so looked at. */
+static void test_what_was_left_is_looked_at(void **unused)
+{
+	struct play *p = begin(LOOKS);
+	uint64_t said;
+
+	(void)unused;
+	say(p, "go");
+	said = p->s.seq;
+	expect(p, "guard:first");
+	state(p, "stopped");
+	say(p, "again");
+	both_let_in(p, said - 1);
+	assert_int_equal(p->s.look_after, said - 1);
+	said = p->s.look_seq;
+	say(p, "unread");
+	state(p, "stopped");
+	go(p);
+	p->said[0] = '\0';
+	say(p, "and again");
+	both_let_in(p, said);
+	assert_int_equal(p->s.look_after, said);
+	assert_int_equal(p->s.look_seq, p->s.task_seq);
+	end(p);
+}
+
+/* The agent that is about to read it has it looked at. */
+static void test_who_looks_is_who_reads(void **unused)
+{
+	struct play *p = begin("\"handoffs\":[\"b\"],\"agents\":{\"b\":{" LOOKS
+			       ",\"output_schema\":{\"type\":\"string\"},\"output_retries\":1}}");
+	uint64_t said;
+
+	(void)unused;
+	say(p, "go");
+	expect(p, "request");
+	say(p, "and this");
+	said = p->s.seq;
+	answer(p, CALL("c1", "x"));
+	expect(p, "run:c1 request"); /* a has nobody who looks */
+	say(p, "and that");
+	said = p->s.seq;
+	answer(p, CALL("c2", "transfer_to_b"));
+	expect(p, "hand_over:c2 guard:first");
+	assert_int_equal(p->s.look_agent, 1);
+	assert_int_equal(p->s.task_agent, 0);
+	assert_int_equal(p->s.look_seq, said);
+	lets_in(p, "first", p->s.look_after);
+	expect(p, "request guard:beside");
+	lets_in(p, "beside", p->s.look_after);
+	/* The runtime's own words need no guardrail. */
+	answer(p, TEXT("no JSON"));
+	expect(p, "correct request");
+	end(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -825,6 +1023,12 @@ int main(void)
 		cmocka_unit_test(test_what_a_tool_says_may_be_the_end),
 		cmocka_unit_test(test_guardrails_hold_what_they_look_at),
 		cmocka_unit_test(test_a_tripwire_ends_what_is_under_way),
+		cmocka_unit_test(test_what_is_said_in_a_run_is_looked_at),
+		cmocka_unit_test(test_what_is_said_while_they_look),
+		cmocka_unit_test(test_a_tripwire_in_the_midst),
+		cmocka_unit_test(test_what_is_said_before_another_try),
+		cmocka_unit_test(test_what_was_left_is_looked_at),
+		cmocka_unit_test(test_who_looks_is_who_reads),
 		cmocka_unit_test(test_output_must_fit),
 		cmocka_unit_test(test_the_limit_of_turns_may_have_words),
 		cmocka_unit_test(test_an_unknown_tool_may_end_the_run),

@@ -17,6 +17,7 @@ static void fill(struct th_past *past, size_t count, const struct line lines[])
 	for (size_t i = 0; i < count; i++) {
 		const struct th_event ev = { .seq = i + 1,
 					     .kind = lines[i].kind,
+					     .cause = 3, /* verdicts' */
 					     .data = th_str_of(lines[i].data) };
 
 		assert_int_equal(th_past_add(past, &ev, &err), TH_OK);
@@ -78,11 +79,38 @@ static void test_left_behind(void **state)
 	}
 }
 
+/* Of what was said during a run, only what was answered to that is forgotten. */
+static void test_said_in_a_run_and_refused(void **state)
+{
+	static const struct line lines[] = {
+		{ TH_EV_MESSAGE, SAYS("first") },
+		{ TH_EV_MODEL_REQUESTED, "{\"model\":\"m\",\"turn\":1,\"attempt\":1}" },
+		{ TH_EV_MESSAGE, SAYS("meanwhile") },
+		{ TH_EV_MODEL_ANSWERED, ANSWER(CALL("function_call", "a")) },
+		{ TH_EV_OUTCOME, OUTCOME("a") },
+		{ TH_EV_MODEL_REQUESTED, "{\"model\":\"m\",\"turn\":2,\"attempt\":1}" },
+		{ TH_EV_MODEL_ANSWERED, ANSWER(CALL("function_call", "b")) },
+		{ TH_EV_GUARDRAIL,
+		  "{\"name\":\"in\",\"stage\":\"input\",\"tripped\":true,\"after\":1}" },
+		{ TH_EV_OUTCOME, OUTCOME("b") },
+	};
+	struct th_past past;
+
+	(void)state;
+	fill(&past, TH_COUNT(lines), lines);
+	assert_int_equal(past.count, 4);
+	assert_true(th_str_is(past.list[1].call_id, "a"));
+	assert_int_equal(past.list[2].kind, TH_PAST_RESULT);
+	assert_int_equal(past.list[3].seq, 3);
+	th_past_deinit(&past);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_prune),
 		cmocka_unit_test(test_left_behind),
+		cmocka_unit_test(test_said_in_a_run_and_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

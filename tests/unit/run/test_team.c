@@ -484,8 +484,168 @@ static void test_a_filtered_request_waits_again(void **unused)
 	paper_commit(w); /* the first of the two */
 	assert_int_equal(script.ask_count, 1);
 	paper_settle(w);
+	/* It would send the second message, and nobody has looked at that. */
+	assert_int_equal(script.ask_count, 1);
+	assert_false(w->request->open);
+	code_says(w, 0, false, "false");
+	assert_int_equal(script.ask_count, 3);
+	assert_string_equal(script.asks[2].function, "in");
+	assert_true(w->request->open);
+	paper_free(w);
+}
+
+#define LOOKS                                                                      \
+	"{\"name\":\"a\",\"guardrails\":[{\"name\":\"first\",\"stage\":\"input\"," \
+	"\"blocking\":true},{\"name\":\"beside\",\"stage\":\"input\"}]}"
+
+static void say(struct paper *w, const char *text)
+{
+	assert_int_equal(th_driver_message(w->driver, w->h, th_str_of(text), &(struct th_err){ 0 }),
+			 TH_OK);
+	paper_settle(w);
+}
+
+/* A run whose first call has its result, while a request is under way and nobody looks. */
+static struct paper *begin_looked_at(void)
+{
+	struct paper *w = begin(LOOKS, "my task");
+
+	script.says[TH_ASK_GUARDRAIL] = "false";
+	paper_settle(w);
+	assert_int_equal(script.ask_count, 2);
+	answer(w, CALL("c1", "weather", "{}"));
+	assert_int_equal(w->local_runs, 1);
 	assert_int_equal(script.ask_count, 2);
 	assert_true(w->request->open);
+	return w;
+}
+
+/* Each look is asked for once, crash or no crash, and its verdict says what it was about. */
+static void test_what_is_said_in_a_run_is_looked_at(void **unused)
+{
+	struct paper *w = begin_looked_at();
+	size_t count;
+
+	(void)unused;
+	script.later[TH_ASK_GUARDRAIL] = true;
+	say(w, "and \\\"this\\\"");
+	say(w, "and that");
+	assert_int_equal(script.ask_count, 2);
+	answer(w, CALL("c2", "weather", "{}"));
+	assert_int_equal(w->local_runs, 2); /* it has not read them */
+	assert_false(w->request->open);
+	assert_int_equal(script.ask_count, 3);
+	assert_string_equal(script.asks[2].function, "first");
+	assert_non_null(
+	    strstr(script.asks[2].input, "\"input\":\"and \\\\\\\"this\\\\\\\"\\n\\nand that\""));
+	restart(w, LOOKS); /* nobody has answered */
+	assert_int_equal(script.ask_count, 1);
+	assert_string_equal(script.asks[0].function, "first");
+	count = w->log->count;
+	code_says(w, 0, false, "false");
+	assert_string_equal(paper_kinds(w, count), "guardrail model_requested");
+	assert_non_null(strstr(w->log->list[count].data, "\"after\":2"));
+	assert_non_null(strstr(w->request->body, "and that"));
+	assert_int_equal(script.ask_count, 2);
+	assert_string_equal(script.asks[1].function, "beside");
+	restart(w, LOOKS); /* one has */
+	assert_int_equal(script.ask_count, 1);
+	assert_string_equal(script.asks[0].function, "beside");
+	answer(w, CALL("c3", "weather", "{}"));
+	assert_int_equal(w->local_runs, 2); /* no effect before it has, too */
+	code_says(w, 0, false, "null");
+	assert_int_equal(w->local_runs, 3);
+	restart(w, LOOKS);
+	assert_int_equal(script.ask_count, 0);
+	answer(w, TEXT("done"));
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FINISHED);
+	assert_int_equal(script.ask_count, 0);
+	assert_false(w->early);
+	paper_free(w);
+}
+
+/* Nobody waits for the answer of a process that died, and what was said meanwhile would be sent. */
+static void test_a_request_that_would_be_made_again_is_looked_at(void **unused)
+{
+	struct paper *w = begin_looked_at();
+	size_t count;
+
+	(void)unused;
+	say(w, "a secret");
+	count = w->log->count;
+	script.trips = "first";
+	restart(w, LOOKS);
+	assert_string_equal(paper_kinds(w, count), "model_failed guardrail error");
+	assert_false(w->request->open);
+	paper_free(w);
+
+	/* Said after the restart, before a filter has answered. */
+	w = begin("{\"name\":\"a\",\"input_filter\":\"f\",\"guardrails\":[{\"name\":\"in\","
+		  "\"stage\":\"input\"}]}",
+		  "my task");
+	script.says[TH_ASK_GUARDRAIL] = "false";
+	script.says[TH_ASK_FILTER] = "[{\"role\":\"user\",\"content\":\"x\"}]";
+	paper_settle(w);
+	assert_true(w->request->open);
+	script.later[TH_ASK_FILTER] = true;
+	restart(w, "{\"name\":\"a\",\"input_filter\":\"f\",\"guardrails\":[{\"name\":\"in\","
+		   "\"stage\":\"input\"}]}");
+	assert_int_equal(script.ask_count, 1);
+	count = w->log->count;
+	say(w, "more");
+	script.later[TH_ASK_FILTER] = false;
+	code_says(w, 0, false, "[{\"role\":\"user\",\"content\":\"x\"}]");
+	assert_string_equal(paper_kinds(w, count),
+			    "message model_failed model_requested guardrail");
+	assert_true(w->request->open);
+	paper_free(w);
+}
+
+/* A later task sees what was done before, and not what was answered to what was refused. */
+static void test_what_is_said_in_a_run_may_end_it(void **unused)
+{
+	struct paper *w = begin_looked_at();
+
+	(void)unused;
+	say(w, "a secret");
+	script.later[TH_ASK_GUARDRAIL] = true;
+	answer(w, TEXT("so far so good"));
+	code_says(w, 2, false, "false");
+	assert_true(w->request->open);
+	assert_non_null(strstr(w->request->body, "so far so good"));
+	answer(w, TEXT("the secret is out"));
+	assert_int_equal(paper_fold(w)->state, TH_STATE_RUNNING);
+	code_says(w, 3, false, "{\"tripped\":true,\"message\":\"hush\"}");
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FAILED);
+	assert_non_null(
+	    strstr(last_data(w, TH_EV_ERROR), "the guardrail beside stopped the run: hush"));
+	script.later[TH_ASK_GUARDRAIL] = false;
+	say(w, "again");
+	assert_true(w->request->open);
+	assert_non_null(strstr(w->request->body, "sunny"));
+	assert_non_null(strstr(w->request->body, "so far so good"));
+	assert_null(strstr(w->request->body, "the secret is out"));
+	paper_free(w);
+}
+
+/* More than one can be asked about at once lets nothing through. */
+static void test_too_much_is_said(void **unused)
+{
+	struct paper *w = begin_looked_at();
+	char *text = malloc(TH_MESSAGE_MAX);
+
+	(void)unused;
+	memset(text, 'x', TH_MESSAGE_MAX);
+	for (size_t size = 0; size <= TH_GUARD_INPUT_MAX; size += TH_MESSAGE_MAX)
+		assert_int_equal(th_driver_message(w->driver, w->h, th_str_n(text, TH_MESSAGE_MAX),
+						   &(struct th_err){ 0 }),
+				 TH_OK);
+	paper_settle(w);
+	answer(w, TEXT("so far so good"));
+	assert_int_equal(script.ask_count, 2);
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FAILED);
+	assert_non_null(strstr(last_data(w, TH_EV_ERROR), "what was said is larger than 50331648"));
+	free(text);
 	paper_free(w);
 }
 
@@ -565,6 +725,10 @@ int main(void)
 		cmocka_unit_test(test_what_is_said_before_a_request_is_made_once_more),
 		cmocka_unit_test(test_a_filtered_request_is_paused),
 		cmocka_unit_test(test_a_filtered_request_waits_again),
+		cmocka_unit_test(test_what_is_said_in_a_run_is_looked_at),
+		cmocka_unit_test(test_a_request_that_would_be_made_again_is_looked_at),
+		cmocka_unit_test(test_what_is_said_in_a_run_may_end_it),
+		cmocka_unit_test(test_too_much_is_said),
 		cmocka_unit_test(test_what_follows_a_tool_waits_for_the_resume),
 		cmocka_unit_test(test_items_are_history),
 	};
