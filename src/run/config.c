@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -706,6 +707,45 @@ static enum th_code check_tools(const struct checker *c, const struct th_agent *
 	return TH_OK;
 }
 
+/* A rule or a guardrail about a tool that is not there would hold nothing back, and not say so. One
+ * of the program's functions may come later: only a name that looks like a known one is a slip. */
+static enum th_code check_slip(const struct checker *c, const struct th_agent *agent,
+			       struct th_str tool, const char *path)
+{
+	const char *names[TH_AGENT_TOOLS_MAX + 2] = { "computer" }, *near;
+	size_t count = 1;
+
+	for (size_t i = 0; th_tools[i] && count < TH_AGENT_TOOLS_MAX; i++)
+		names[count++] = th_tools[i]->name;
+	if (th_str_find_char(tool, '*') >= 0 || th_str_find_char(tool, '?') >= 0 || !tool.len ||
+	    th_names_find(names, tool) >= 0 || th_agent_command_find(&agent->commands, tool))
+		return TH_OK;
+	near = th_names_nearest(names, tool);
+	if (!near)
+		return TH_OK;
+	return fail_path(c, th_str_of(path), "is \"%.*s\", which is no tool; did you mean \"%s\"?",
+			 TH_FMT(th_utf8_cut(tool, TH_NAME_NEAR_MAX)), near);
+}
+
+static enum th_code check_slips(const struct checker *c, const struct th_agent *agent)
+{
+	const struct th_agent_guardrail *guards = agent->guardrails.list;
+	const struct th_agent_rule *rules = agent->rules.list;
+	enum th_code code = TH_OK;
+	char path[64];
+
+	for (size_t i = 0; i < agent->guardrails.count; i++)
+		for (size_t k = 0; code == TH_OK && k < guards[i].tools.count; k++) {
+			snprintf(path, sizeof(path), "guardrails[%zu].tools[%zu]", i, k);
+			code = check_slip(c, agent, guards[i].tools.list[k], path);
+		}
+	for (size_t i = 0; code == TH_OK && i < agent->rules.count; i++) {
+		snprintf(path, sizeof(path), "rules[%zu].tool", i);
+		code = check_slip(c, agent, rules[i].tool, path);
+	}
+	return code;
+}
+
 /* What a check of core/ says of the field at `path`. */
 static enum th_code fail_checked(const struct checker *c, const struct th_buf *path,
 				 const struct th_err *why)
@@ -883,6 +923,8 @@ static enum th_code check_agent(const struct checker *c, const struct th_agent *
 		code = check_tools(c, a, "approve", &a->approve, "all", "computer");
 	if (code == TH_OK)
 		code = check_rules(c, a);
+	if (code == TH_OK)
+		code = check_slips(c, a);
 	if (code == TH_OK)
 		code = check_environment(c, &a->environment);
 	return code;

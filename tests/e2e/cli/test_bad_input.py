@@ -104,10 +104,17 @@ class Agents(house.House):
             ("name: a\nname: b\n", ["agent.yaml:2: ", "twice"]),
             ("a: &x [1]\nb: *x\n", ["agent.yaml:1: ", "anchors"]),
             ("computer:\n  kind: desktop\n  width: 1280\n", ["agent.yaml:3: ", "computer.width"]),
+            # What would hold nothing back, and not say so.
+            ("name: a\nrules:\n- {tool: shell, decide: run}\n- {tool: raed_file, decide: refuse}\n",
+             ["agent.yaml:4: ", 'rules[1].tool is "raed_file", which is no tool; did you mean "read_file"?']),
+            ("name: a\nguardrails:\n- {name: g, stage: tool_input, tools: [shel]}\nscript: 'function g() end'\n",
+             ["agent.yaml:3: ", 'guardrails[0].tools[0] is "shel"', 'did you mean "shell"?']),
         ]
         for text, words in cases:
             path.write_text(text)
             self.bad(2, words, "run", "-a", path, "-m", "gpt-5.4", "task")
+        path.write_text("name: a\nrules:\n- {tool: 'shell*', decide: run}\n- {tool: refund, decide: refuse}\n- {tool: read_fil?, decide: ask}\n")
+        self.good("plumb", "encode", "--model", "gpt-5.4", "--agent", path, stdin='{"items":[]}')
         self.bad(1, ["gone.yaml"], "run", "-a", self.folder / "gone.yaml", "-m", "gpt-5.4", "task")
         self.assertEqual(self.good("sessions", "--names").out, "")
 
