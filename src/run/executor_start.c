@@ -94,6 +94,12 @@ enum th_code th_executor_spawn(const char *program, struct th_str session, int *
 	code = th_detach(program ?: th_program_self(self), argv, env, fds, TH_COUNT(fds), err);
 	if (code) {
 		th_fd_close(&pair[0]);
+		if (program && code == TH_ENOENT)
+			return th_fail(
+			    err, code,
+			    "the program %s, which runs commands and desktops, is not there: "
+			    "put it into $PATH, or name it by the option program",
+			    program);
 		return th_prefix(err, code, "start the executor");
 	}
 	*ret_fd = pair[0];

@@ -100,10 +100,10 @@ static enum th_code unknown(struct th_str name, const struct th_tool_row *extra,
 	struct th_buf known = TH_BUF_INIT(TH_KIB);
 
 	for (size_t i = 0; i < extra_count; i++)
-		th_buf_printf(&known, "%.*s, ", TH_FMT(extra[i].spec.name));
+		th_buf_printf(&known, " %.*s,", TH_FMT(extra[i].spec.name));
 	for (size_t i = 0; th_tools[i]; i++)
-		th_buf_printf(&known, "%s, ", th_tools[i]->name);
-	(void)th_fail(err, TH_EUSAGE, "there is no tool named \"%.*s\"; the tools are %.*s none",
+		th_buf_printf(&known, " %s,", th_tools[i]->name);
+	(void)th_fail(err, TH_EUSAGE, "there is no tool named \"%.*s\"; the tools are%.*s none",
 		      TH_FMT(name), TH_FMT(th_buf_str(&known)));
 	th_buf_deinit(&known);
 	return TH_EUSAGE;

@@ -47,6 +47,19 @@ static void says_hello(void *ctx, const char *request, int nth, struct th_buf *i
 	scripted_say(items, "Hello to you.");
 }
 
+static void runs_a_command(void *ctx, const char *request, int nth, struct th_buf *items)
+{
+	(void)ctx;
+	(void)nth;
+	if (scripted_count(request, "function_call_output") == 0)
+		scripted_call(items, "c1", "shell", "{\"command\":\"true\"}");
+	else if (strstr(request,
+			"/nowhere/thole, which runs commands and desktops, is not there: put"))
+		scripted_say(items, "It was not started, and I was told why.");
+	else
+		scripted_say(items, request);
+}
+
 /* ---- tools ---- */
 
 static void weather(void *ctx, struct thole_call *call)
@@ -151,6 +164,29 @@ static void a_task_with_tools(void **state)
 	assert_int_equal(thole_runtime_sessions(rt), 1);
 	thole_session_free(s);
 	assert_int_equal(thole_runtime_sessions(rt), 0);
+	GOOD(thole_runtime_free(rt));
+	scripted_free(model);
+}
+
+/* Without the program that runs commands none begins, and the sentence says what to do. */
+static void without_the_program(void **state)
+{
+	struct scripted *model = scripted_new(runs_a_command, NULL);
+	const char *options[] = { "store",    "memory:",           "model",   "gpt-5.4",
+				  "api_key",  "sk-secret",         "program", "/nowhere/thole",
+				  "base_url", scripted_url(model), NULL };
+	struct thole_runtime *rt = NULL;
+	struct thole_agent *agent = agent_of("worker");
+	struct thole_session *s = NULL;
+
+	(void)state;
+	GOOD(thole_runtime_new(options, &rt, &error));
+	GOOD(thole_agent_set_json(agent, "tools", "[\"shell\"]", &error));
+	GOOD(thole_session_new(rt, agent, NULL, &s, &error));
+	GOOD(thole_session_run(s, "Do it.", &error));
+	assert_string_equal(thole_session_output(s), "It was not started, and I was told why.");
+	thole_session_free(s);
+	thole_agent_free(agent);
 	GOOD(thole_runtime_free(rt));
 	scripted_free(model);
 }
@@ -678,6 +714,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_task_with_tools),
 		cmocka_unit_test(a_tool_that_takes_a_text),
+		cmocka_unit_test(without_the_program),
 		cmocka_unit_test(an_answer_from_another_thread),
 		cmocka_unit_test(an_answer_that_comes_too_late),
 		cmocka_unit_test(what_a_watcher_sees),
