@@ -149,6 +149,36 @@ void th_cli_ago(struct th_buf *out, int64_t unix_ms)
 
 /* ---- configuration and store ---- */
 
+/* A word for a shell. */
+static void add_word(struct th_buf *out, const char *option, struct th_str word)
+{
+	bool plain = true;
+
+	for (size_t i = 0; i < word.len && plain; i++) {
+		char c = word.ptr[i];
+
+		plain = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') ||
+			(c && strchr("_./:=@%+,-", c));
+	}
+	th_buf_printf(out, " %s ", option);
+	if (plain) {
+		th_buf_add(out, word);
+		return;
+	}
+	th_buf_add_char(out, '\'');
+	for (size_t i = 0; i < word.len; i++)
+		th_buf_add(out, word.ptr[i] == '\'' ? TH_STR("'\\''") : th_str_sub(word, i, 1));
+	th_buf_add_char(out, '\'');
+}
+
+void th_cli_same_log(const struct th_common *o, struct th_buf *out)
+{
+	if (o && o->store.len)
+		add_word(out, "--store", o->store);
+	if (o && o->config.len)
+		add_word(out, "--config", o->config);
+}
+
 enum th_code th_cli_config(const struct th_common *o, struct th_config **ret, struct th_err *err)
 {
 	enum th_code code = th_config_load(o->config, ret, err);

@@ -103,6 +103,10 @@ struct th_common {
 		NULL, 0, NULL, TH_OPTION_FLAG, 0, NULL, NULL \
 	}
 
+/* " --store URL" and " --config FILE" as they were given, for a command that is to be typed next.
+ */
+void th_cli_same_log(const struct th_common *o, struct th_buf *out);
+
 /* Loads the configuration; --store wins.  */
 TH_NODISCARD enum th_code th_cli_config(const struct th_common *o, struct th_config **ret,
 					struct th_err *err);

@@ -102,13 +102,15 @@ static bool another_waits(struct th_store *store, struct th_str id, enum th_call
 	return waits;
 }
 
-static void what_next(struct th_store *store, struct th_str id, struct th_buf *out)
+static void what_next(struct th_store *store, struct th_str id, const struct th_common *o,
+		      struct th_buf *out)
 {
 	bool waits =
 	    another_waits(store, id, TH_CALL_ASKED) || another_waits(store, id, TH_CALL_PARKED);
 
 	th_buf_add_cstr(out, waits ? "another call waits: thole log " : "to go on: thole resume ");
 	th_text_line(out, id, TH_SESSION_ID_MAX);
+	th_cli_same_log(o, out);
 	th_buf_add_char(out, '\n');
 }
 
@@ -146,7 +148,7 @@ static int run_decide(const struct th_command *self, int argc, char **argv, bool
 	} while (code == TH_OK && o.all && !call_id.len &&
 		 another_waits(store, row.session_id, TH_CALL_ASKED));
 	if (code == TH_OK)
-		what_next(store, row.session_id, &out);
+		what_next(store, row.session_id, &o.common, &out);
 	return code == TH_OK ? th_cli_print(&out, 0) : th_cli_fail(&err);
 }
 
@@ -273,7 +275,7 @@ static int run_settle(const struct th_command *self, int argc, char **argv)
 	code = settle(&e, &o, call_id, status, &out, &err);
 	th_edit_close(&e);
 	if (code == TH_OK)
-		what_next(store, row.session_id, &out);
+		what_next(store, row.session_id, &o.common, &out);
 	return code == TH_OK ? th_cli_print(&out, 0) : th_cli_fail(&err);
 }
 

@@ -121,9 +121,11 @@ static int run_task(struct demo *d)
 						     .width = 1024,
 						     .height = 640 };
 	static struct th_agent_limits limits = { .turns = 12, .seconds = 120 };
+	const struct th_common common = { .store = d->config->store };
 	struct th_agent agent;
 	struct th_job job = {
 		.config = d->config,
+		.common = &common,
 		.agent = &agent,
 		.session_id = th_str_of(d->session),
 		.metadata = TH_STR("{\"model\":\"a script inside thole, not a model\"}"),

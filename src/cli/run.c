@@ -414,6 +414,7 @@ static enum th_code common_setup(const struct run_options *o, struct th_config *
 		code = th_config_set_key_file(*ret, o->key_file, err);
 	(*ret)->base_url = o->base_url;
 	job->config = *ret;
+	job->common = &o->common;
 	job->output = o->json ? TH_OUTPUT_JSON : o->quiet ? TH_OUTPUT_QUIET : TH_OUTPUT_VIEW;
 	job->as_terminal = o->view;
 	job->no_sandbox = o->sandbox.ptr != NULL;
@@ -510,10 +511,15 @@ static int run_resume(const struct th_command *self, int argc, char **argv)
 	if (code != TH_OK)
 		return th_cli_fail(&err);
 	store = th_store_close(store);
-	if (th_str_is(row.state, "finished") || th_str_is(row.state, "idle"))
+	if (th_str_is(row.state, "finished") || th_str_is(row.state, "idle")) {
+		struct th_buf log TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
+
+		th_cli_same_log(&o.common, &log);
 		return th_cli_die(
-		    0, "session %.*s is %.*s; thole run -s %.*s \"TASK\" gives it a task",
-		    TH_FMT(row.session_id), TH_FMT(row.state), TH_FMT(row.session_id));
+		    0, "session %.*s is %.*s; thole run -s %.*s%.*s \"TASK\" gives it a task",
+		    TH_FMT(row.session_id), TH_FMT(row.state), TH_FMT(row.session_id),
+		    TH_FMT(th_buf_str(&log)));
+	}
 	job.session_id = row.session_id;
 	return th_job_run(&job, NULL);
 }

@@ -304,6 +304,7 @@ static void quoted(struct th_buf *out, struct th_str id)
 struct waiting {
 	struct th_buf *out;
 	struct th_str id; /* of the session that a person talks to */
+	const struct th_common *common;
 };
 
 static void put_waiting(void *ctx, const struct th_call *c)
@@ -316,6 +317,7 @@ static void put_waiting(void *ctx, const struct th_call *c)
 	th_buf_add_cstr(w->out, parked ? "\nsettle:   thole settle" : "\napprove:  thole approve");
 	quoted(w->out, w->id);
 	quoted(w->out, c->call_id);
+	th_cli_same_log(w->common, w->out);
 	th_buf_add_cstr(w->out,
 			parked ? " --as done   (or not_started, unknown)" : "   (or thole reject)");
 }
@@ -327,16 +329,19 @@ static bool guarded(const struct th_session *s)
 	       th_str_ends(th_str_of(s->trip_class), TH_STR("_guardrail"));
 }
 
-static void put_next(const struct th_session *s, struct th_str id, struct th_buf *out)
+static void put_next(const struct th_session *s, struct th_str id, const struct th_common *common,
+		     struct th_buf *out)
 {
 	bool other = guarded(s);
 
 	th_buf_add_cstr(out, other ? "\ngo on:    thole run -s" : "\ngo on:    thole resume");
 	quoted(out, id);
+	th_cli_same_log(common, out);
 	if (!other)
 		return;
 	th_buf_add_cstr(out, " \"TASK\"   (or the same again: thole resume");
 	quoted(out, id);
+	th_cli_same_log(common, out);
 	th_buf_add_char(out, ')');
 }
 
@@ -352,11 +357,12 @@ static void status(struct runner *r, const struct th_session *s, struct th_str i
 	}
 	th_buf_add_cstr(&text, "\nlog:      thole log");
 	quoted(&text, id);
+	th_cli_same_log(r->job->common, &text);
 	if (s->state == TH_STATE_WAITING)
 		th_driver_waiting(r->driver, r->handle, put_waiting,
-				  &(struct waiting){ &text, id });
+				  &(struct waiting){ &text, id, r->job->common });
 	if (s->state != TH_STATE_FINISHED && s->state != TH_STATE_IDLE)
-		put_next(s, id, &text);
+		put_next(s, id, r->job->common, &text);
 	th_buf_add_char(&text, '\n');
 	(void)th_cli_write(r->job->output == TH_OUTPUT_VIEW ? STDOUT_FILENO : STDERR_FILENO,
 			   th_buf_str(&text));

@@ -11,12 +11,15 @@
 
 enum th_output { TH_OUTPUT_VIEW, TH_OUTPUT_JSON, TH_OUTPUT_QUIET };
 
+struct th_common;
+
 struct th_job {
 	const struct th_config *config;
-	const struct th_agent *agent; /* of a new session; NULL: the session exists */
-	struct th_str session_id;     /* empty: one is made */
-	struct th_str metadata;       /* JSON object or empty */
-	struct th_str message;        /* empty: none, the session goes on */
+	const struct th_common *common; /* options that the next command needs too; NULL: none */
+	const struct th_agent *agent;   /* of a new session; NULL: the session exists */
+	struct th_str session_id;       /* empty: one is made */
+	struct th_str metadata;         /* JSON object or empty */
+	struct th_str message;          /* empty: none, the session goes on */
 	enum th_output output;
 	bool as_terminal; /* --view: colours and streaming text into a pipe too */
 	bool no_sandbox;

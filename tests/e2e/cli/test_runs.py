@@ -573,6 +573,32 @@ class Forks(house.House):
         self.bad(1, 'no session "gone"', "fork", "gone")
 
 
+class Hints(house.House):
+    def test_the_next_command(self):
+        """What is said to be typed next works as it stands, in the log that was named."""
+        place = self.work / "it's mine"
+        place.mkdir()
+        self.env["PATH"] = "%s:%s" % (os.path.dirname(house.THOLE), self.env["PATH"])
+        self.serve([SHELL], [{"text": "done so"}])
+        (self.work / "a.yaml").write_text("model: gpt-5.4\napprove: [shell]\n")
+
+        def typed(out, label):
+            line = [line for line in out.splitlines() if line.startswith(label)][0][len(label):].split("   (")[0]
+            self.assertIn("--store", line)
+            done = subprocess.run(["sh", "-c", line], env=self.env, cwd=self.work, stdin=subprocess.DEVNULL, text=True,
+                                  capture_output=True, timeout=house.SECONDS)
+            self.assertEqual(done.returncode, 0, (line, done))
+            return done.stdout
+
+        ended = self.good("run", "-a", "a.yaml", "-s", "one", "hello", "--store", "sqlite:%s/log.db" % place, code=3)
+        self.assertIn("hello", typed(ended.out, "log:"))
+        ended = typed(typed(ended.out, "approve:"), "to go on:")
+        self.assertIn("done so", ended)
+        self.assertIn("done so", typed(ended, "log:"))
+        # Without the option there is nothing to repeat.
+        self.assertIn("log:      thole log two\n", self.good("run", "-a", "a.yaml", "-s", "two", "hello", code=3).out)
+
+
 class Exports(house.House):
     def record(self, name, store):
         """What an import brought only because a fork shares it is read, and not gone on with."""
