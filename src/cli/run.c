@@ -12,6 +12,7 @@
 #include "cli/runner.h"
 #include "computers/computer.h"
 #include "io/files.h"
+#include "run/config_script.h"
 #include "tools/tool.h"
 
 struct run_options {
@@ -297,6 +298,8 @@ static enum th_code make_agent(const struct run_options *o, const struct th_conf
 	th_agent_default(agent);
 	if (o->agent.ptr)
 		code = th_agent_load(o->agent, a, agent, err);
+	if (code == TH_OK && o->agent.ptr)
+		code = th_config_check_alone(agent, o->agent, err);
 	if (code == TH_OK && o->computer.ptr)
 		code = set_computer(o->computer, a, agent, err);
 	if (code == TH_OK)

@@ -8,15 +8,28 @@
 
 struct check {
 	const struct th_script_code *code; /* NULL: there is none */
+	bool alone;                        /* and nobody else has functions */
 	struct th_str agent;
 	struct th_err *err;
 };
+
+/* Is it there, as far as can be seen?  Else `why`. */
+static bool is_there(const struct check *c, struct th_str function, struct th_err *why)
+{
+	if (c->code)
+		return !th_script_code_check(c->code, function, why);
+	(void)th_fail(why, TH_ENOENT,
+		      "\"%.*s\" is a function of a script, and there is none: give script or "
+		      "script_file",
+		      TH_FMT(th_utf8_cut(function, 80)));
+	return !c->alone;
+}
 
 static enum th_code look_for(const struct check *c, const char *what, struct th_str function)
 {
 	struct th_err why;
 
-	if (!function.len || !c->code || !th_script_code_check(c->code, function, &why))
+	if (!function.len || is_there(c, function, &why))
 		return TH_OK;
 	return th_fail(c->err, TH_EUSAGE, "agent \"%.*s\", %s: %s",
 		       TH_FMT(th_utf8_cut(c->agent.len ? c->agent : TH_STR("default"), 80)), what,
@@ -68,11 +81,11 @@ static enum th_code check_member(const struct check *c, const struct th_agent *a
 	return code ?: look_for(c, "tool_use_behavior", m->tool_use_fn);
 }
 
-enum th_code th_config_check_script(const struct th_agent *agent, const struct th_json *definition,
-				    const struct th_team *team, struct th_err *err)
+static enum th_code check(const struct th_agent *agent, const struct th_json *definition,
+			  const struct th_team *team, bool alone, struct th_err *err)
 {
 	struct th_script_code script;
-	struct check c = { NULL, agent->name, err };
+	struct check c = { NULL, alone, agent->name, err };
 	enum th_code code = TH_OK;
 	struct th_err why;
 
@@ -93,4 +106,32 @@ enum th_code th_config_check_script(const struct th_agent *agent, const struct t
 			code = check_member(&c, &member, &team->members[i]);
 	}
 	return code;
+}
+
+enum th_code th_config_check_script(const struct th_agent *agent, const struct th_json *definition,
+				    const struct th_team *team, struct th_err *err)
+{
+	return check(agent, definition, team, false, err);
+}
+
+enum th_code th_config_check_alone(const struct th_agent *agent, struct th_str file,
+				   struct th_err *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(AGENT_MEMORY_MAX);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	const struct th_team *team;
+	struct th_jw w = th_jw(&text);
+	enum th_code code;
+
+	th_arena_init(&a, AGENT_MEMORY_MAX);
+	if (agent->script.len) /* it was looked at when the file was read */
+		return TH_OK;
+	th_table_print(&th_agent_table, agent, &w);
+	code = th_json_parse(th_buf_str(&text), &doc, err);
+	if (!code)
+		code = th_team_resolve(th_json_root(doc), &a, &team, err);
+	if (!code)
+		code = check(agent, th_json_root(doc), team, true, err);
+	return code ? th_prefix(err, code, "%.*s", TH_FMT(file)) : TH_OK;
 }

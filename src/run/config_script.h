@@ -16,4 +16,9 @@ TH_NODISCARD enum th_code th_config_check_script(const struct th_agent *agent,
 						 const struct th_json *definition,
 						 const struct th_team *team, struct th_err *err);
 
+/* The same of a file that was read, for who gives no code of his own: one without a script names
+ * no function.  TH_EUSAGE says which, of which agent of `file`. */
+TH_NODISCARD enum th_code th_config_check_alone(const struct th_agent *agent, struct th_str file,
+						struct th_err *err);
+
 #endif

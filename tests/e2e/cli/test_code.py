@@ -157,6 +157,14 @@ script: |
         said("hooks: {tool_begin: f}\nscript: 'function f() end'\n", "tool_begin")
         said("decide_from: g\nscript: 'function f() end'\n", 'decide_from: the script has no function "g"')
         said("guardrails: [{name: g, stage: output}]\nscript: 'function f() end'\n", 'guardrails: the script has no function "g"')
+        # Nobody has one.
+        for text, what in (("guardrails: [{name: g, stage: input}]\n", 'agent "default", guardrails'), ("instructions_from: g\n", "instructions_from"),
+                           ("hooks: {tool_start: g}\n", "hooks"), ("input_filter: g\n", "input_filter"), ("decide_from: g\n", "decide_from"),
+                           ("tool_use_behavior: {code: g}\n", "tool_use_behavior"), ("compact: {from: g}\n", "compact"),
+                           ("handoffs: [{agent: b, filter: g}]\nagents: {b: {}}\n", "handoffs"),
+                           ("agents: {b: {guardrails: [{name: g, stage: output}]}}\n", 'agent "b", guardrails')):
+            said(text, 'a.yaml: ')
+            said(text, what + ': "g" is a function of a script, and there is none: give script or script_file')
 
 
 class Collector(http.server.BaseHTTPRequestHandler):
