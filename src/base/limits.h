@@ -214,11 +214,13 @@
 #define TH_MODEL_CONNECT_MS 20000 /* name, TCP and TLS of a model request */
 #define TH_MODEL_IDLE_MS 300000   /* default silence, in bytes and in events, that ends one */
 #define TH_MODEL_TOTAL_MS 3600000 /* default longest one */
-#define TH_BATCH_MEMORY_MAX (1024 * TH_MIB) /* events and blobs on their way to the store */
-#define TH_HELD_MESSAGES_MAX 64             /* messages that wait for open calls */
-#define TH_REQUEST_HEAD_MAX (8 * TH_KIB)    /* a request's URL, and its headers */
-#define TH_MODEL_HEADERS_MAX 8              /* headers of a wire's own */
-#define TH_IMAGES_KEPT_DEFAULT 20           /* screenshots sent with a request */
+#define TH_BATCH_MEMORY_MAX (1024 * TH_MIB)    /* events and blobs on their way to the store */
+#define TH_HELD_MESSAGES_MAX 64                /* messages that wait for open calls */
+#define TH_REQUEST_HEAD_MAX (8 * TH_KIB)       /* a request's URL, and its headers */
+#define TH_EXTRA_HEADERS_MAX 16                /* of an agent's settings */
+#define TH_EXTRA_HEADERS_SIZE_MAX (4 * TH_KIB) /* all of them, as JSON */
+#define TH_MODEL_HEADERS_MAX (8 + TH_EXTRA_HEADERS_MAX) /* of a wire's own, and these */
+#define TH_IMAGES_KEPT_DEFAULT 20                       /* screenshots sent with a request */
 #define TH_TARGET_MAX 2000              /* description of an element that a grounder looks for */
 #define TH_GROUP_HOLES_MAX 256          /* pictures and marks of one group of the history */
 #define TH_BLOB_CACHE_MAX (64 * TH_MIB) /* base64 of pictures kept between requests */

@@ -165,7 +165,8 @@ static enum th_code encode_all(const struct options *o, struct th_arena *a, stru
 {
 	struct th_buf in TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
 	struct th_request_options r = { .has_computer = o->screen.ptr != NULL,
-					.stream = !o->no_stream };
+					.stream = !o->no_stream,
+					.extra = true };
 	struct th_agent agent;
 	enum th_code code = need_model(o, &r.profile, &r.model, err);
 

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/agent.h"
 
+#include "base/limits.h"
+#include "base/text.h"
+
+_Static_assert(TH_EXTRA_HEADERS_MAX == 16 && TH_EXTRA_HEADERS_SIZE_MAX == 4096,
+	       "th_agent_settings_fault says so");
 _Static_assert(TH_FALLBACK_MAX == 8, "th_agent_fallback_fault says so");
 
 TH_TABLE(agent_limits, "When a run stops by itself.", false)
@@ -95,6 +100,17 @@ static const struct th_field settings_fields[] = {
 	  NULL, NULL, false, 0 },
 	{ "conversation", AT(conversation), TH_FIELD_str, TH_NONEMPTY,
 	  "id of the provider's conversation: requests hold what is not in it yet (Responses API)",
+	  NULL, NULL, false, 0 },
+	{ "parallel_tool_calls", AT(parallel_tool_calls), TH_FIELD_raw, 0,
+	  "true or false: whether one answer may hold several calls; default: as the provider has "
+	  "it (Gemini has no word for it)",
+	  NULL, NULL, false, 0 },
+	{ "extra_body", AT(extra_body), TH_FIELD_raw, 0,
+	  "what else each request says, in the words of the model's API: an object that is merged "
+	  "into the body, null takes a member out; of model only, not of fallback",
+	  NULL, NULL, false, 0 },
+	{ "extra_headers", AT(extra_headers), TH_FIELD_raw, 0,
+	  "more headers of each request: name -> value, in the log for all to read; of model only",
 	  NULL, NULL, false, 0 },
 };
 
@@ -254,11 +270,84 @@ const struct th_table th_agent_table = {
 	false,
 };
 
-const char *th_agent_settings_fault(const struct th_agent_model_settings *s,
-				    const char **ret_member)
+static bool header_name(struct th_str name)
 {
-	*ret_member = "store";
-	if (!s || !s->store.len || th_str_is(s->store, "true"))
+	for (size_t i = 0; i < name.len; i++)
+		if (!((name.ptr[i] | 0x20) >= 'a' && (name.ptr[i] | 0x20) <= 'z') &&
+		    !(name.ptr[i] >= '0' && name.ptr[i] <= '9') && name.ptr[i] != '-' &&
+		    name.ptr[i] != '_')
+			return false;
+	return name.len > 0;
+}
+
+static bool header_value(struct th_str value)
+{
+	for (size_t i = 0; i < value.len; i++)
+		if (value.ptr[i] < ' ' || value.ptr[i] > '~')
+			return false;
+	return value.ptr != NULL;
+}
+
+static const char *extra_headers_fault(const struct th_json *headers)
+{
+	static const char *const ours[] = { "accept",       "connection", "content-length",
+					    "content-type", "host",       "last-event-id",
+					    "te",           "trailer",    "transfer-encoding",
+					    "upgrade",      NULL };
+	static const char *const keys[] = { "api-key",   "authorization",  "cookie",
+					    "x-api-key", "x-goog-api-key", "proxy-authorization",
+					    NULL };
+	struct th_json_iter it = th_json_iter(headers);
+
+	if (!th_json_is_object(headers))
+		return "must be an object: name -> value";
+	if (th_json_count(headers) > TH_EXTRA_HEADERS_MAX)
+		return "has more than 16";
+	while (th_json_next(&it)) {
+		if (!header_name(it.key) || !header_value(th_json_str(it.val)))
+			return "must have names of letters, digits, - and _, and values of "
+			       "printable ASCII characters";
+		for (size_t i = 0; ours[i]; i++)
+			if (th_str_istarts(it.key, th_str_of(ours[i])) &&
+			    it.key.len == strlen(ours[i]))
+				return "has a header that belongs to the connection";
+		for (size_t i = 0; keys[i]; i++)
+			if (th_str_istarts(it.key, th_str_of(keys[i])) &&
+			    it.key.len == strlen(keys[i]))
+				return "is in the log for all to read: a key comes from the "
+				       "environment or --api-key-file";
+	}
+	return NULL;
+}
+
+/* Who else decides these would not know what was sent. */
+static const char *extra_body_fault(const struct th_json *body)
+{
+	static const char *const ours[] = { "model",  "input", "messages", "contents",
+					    "stream", "tools", NULL };
+	struct th_json_iter it = th_json_iter(body);
+
+	if (!th_json_is_object(body))
+		return "must be an object";
+	while (th_json_next(&it))
+		if (th_names_find(ours, it.key) >= 0)
+			return "cannot say model, input, messages, contents, stream or tools: the "
+			       "agent has members for these";
+	return NULL;
+}
+
+static const char *raw_fault(struct th_str raw, const char *(*fault)(const struct th_json *v))
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+
+	if (!raw.len)
+		return NULL;
+	return th_json_parse(raw, &doc, NULL) ? "is no JSON" : fault(th_json_root(doc));
+}
+
+static const char *store_fault(const struct th_agent_model_settings *s)
+{
+	if (!s->store.len || th_str_is(s->store, "true"))
 		return NULL;
 	if (!th_str_is(s->store, "false"))
 		return "must be true or false";
@@ -271,6 +360,31 @@ const char *th_agent_settings_fault(const struct th_agent_model_settings *s,
 		       "where "
 		       "the provider has kept them";
 	return NULL;
+}
+
+const char *th_agent_settings_fault(const struct th_agent_model_settings *s,
+				    const char **ret_member)
+{
+	const char *fault;
+
+	*ret_member = "store";
+	if (!s)
+		return NULL;
+	fault = store_fault(s);
+	if (fault)
+		return fault;
+	*ret_member = "parallel_tool_calls";
+	if (s->parallel_tool_calls.len && !th_str_is(s->parallel_tool_calls, "true") &&
+	    !th_str_is(s->parallel_tool_calls, "false"))
+		return "must be true or false";
+	*ret_member = "extra_body";
+	fault = raw_fault(s->extra_body, extra_body_fault);
+	if (fault)
+		return fault;
+	*ret_member = "extra_headers";
+	if (s->extra_headers.len > TH_EXTRA_HEADERS_SIZE_MAX)
+		return "has more than 4096 bytes";
+	return raw_fault(s->extra_headers, extra_headers_fault);
 }
 
 const char *th_agent_fallback_fault(const struct th_agent *a, size_t *ret_at)

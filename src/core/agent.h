@@ -61,6 +61,10 @@ struct th_agent_model_settings {
 	struct th_str store;   /* "true", "false"; empty: as the others need it */
 	/* Of the agent that begins, for its whole team; see core/kept.h. */
 	struct th_str previous_response_id, conversation;
+	struct th_str parallel_tool_calls; /* "true", "false"; empty: nothing is said */
+	/* Raw objects, of `model` alone: a fallback's server may know neither.  See models/frame.h.
+	 */
+	struct th_str extra_body, extra_headers;
 };
 
 /* What a request holds: all of the history, or what is new since the answer that the provider has

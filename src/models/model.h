@@ -156,6 +156,7 @@ struct th_request_options {
 	struct th_str previous; /* response that the groups follow; empty: they are the whole; */
 	bool conversation;      /* it is a conversation, which they are added to */
 	bool kept;              /* the provider keeps the answer, whatever the settings say */
+	bool extra;             /* the settings' extra_body and extra_headers are for it */
 	/* Where several models share a history: who answered a request of this agent (empty: the
 	 * only one) to this model of its list.  What another one said is adopted.  NULL: it was
 	 * always `model`. */

@@ -6,6 +6,7 @@
 #include "base/codec.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "models/frame.h"
 #include "models/plumb.h"
 #include "models/unified.h"
 
@@ -24,7 +25,7 @@ struct seen_image {
 struct encoder {
 	const struct th_request_options *o;
 	struct th_err *err;
-	struct th_buf body, rendered, scratch;
+	struct th_buf body, frame, rendered, scratch;
 	struct seen_call *calls;
 	size_t call_count, call_cap;
 	bool any;
@@ -284,20 +285,23 @@ static enum th_code add_item(struct encoder *x, struct th_str item)
 static enum th_code add_items(struct encoder *x, struct th_str items)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(items);
-	size_t index = 0;
+	size_t index = 0, at;
 	enum th_code code = TH_OK;
 
 	if (!items.len || items.ptr[0] != '[')
 		return th_fail(x->err, TH_EPROTO,
 			       "the input must be an object with a list \"items\"");
-	x->o->profile->wire->head(x->o, &x->body);
+	code = th_request_frame(x->o, &x->frame, &at, x->err);
+	if (code)
+		return code;
+	th_buf_add(&x->body, th_str_n(x->frame.ptr, at));
 	for (; !code && th_json_raw_next(&it); index++)
 		code = add_item(x, it.val);
 	if (!code)
 		code = close_group(x);
 	if (code)
 		return th_prefix(x->err, code, "items[%zu]", index ? index - 1 : 0);
-	x->o->profile->wire->tail(x->o, &x->body);
+	th_buf_add(&x->body, th_str_n(x->frame.ptr + at, x->frame.len - at));
 	return th_buf_check(&x->body, "the request", x->err);
 }
 
@@ -311,8 +315,7 @@ static void put_headers(const struct th_request_options *o, struct th_jw *w)
 	th_jw_kstr(w, "content-type", TH_STR("application/json"));
 	th_jw_kstr(w, "accept",
 		   o->stream ? TH_STR("text/event-stream") : TH_STR("application/json"));
-	if (o->profile->wire->headers)
-		o->profile->wire->headers(o, &lines);
+	th_request_headers(o, &lines);
 	for (rest = th_buf_str(&lines); rest.len;) {
 		line = th_str_split(&rest, '\n');
 		name = th_str_split(&line, ':');
@@ -336,6 +339,7 @@ enum th_code th_plumb_encode(const struct th_request_options *o, struct th_str i
 		return th_prefix(err, code, "the input");
 	th_json_free(doc); /* it is JSON: its text can be walked */
 	th_buf_init(&x.body, TH_REQUEST_MAX);
+	th_buf_init(&x.frame, TH_REQUEST_MAX);
 	th_buf_init(&x.rendered, TH_REQUEST_MAX);
 	th_buf_init(&x.scratch, TH_REQUEST_MAX);
 	th_buf_init(&x.answer, TH_REQUEST_MAX);
@@ -353,6 +357,7 @@ enum th_code th_plumb_encode(const struct th_request_options *o, struct th_str i
 	}
 	th_buf_deinit(&path);
 	th_buf_deinit(&x.body);
+	th_buf_deinit(&x.frame);
 	th_buf_deinit(&x.rendered);
 	th_buf_deinit(&x.scratch);
 	th_buf_deinit(&x.answer);

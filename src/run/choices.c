@@ -150,7 +150,7 @@ enum th_code th_choices_of(const struct th_config *config, struct th_person *per
 			   struct th_err *err)
 {
 	struct making m = { config, person, agent, a, ret };
-	const char *fault;
+	const char *fault, *member;
 	enum th_code code;
 	size_t at = 0;
 
@@ -158,6 +158,9 @@ enum th_code th_choices_of(const struct th_config *config, struct th_person *per
 		return th_fail(err, TH_EUSAGE,
 			       "no model is named: give -m MODEL, set THOLE_MODEL, or name one in "
 			       "the agent file");
+	fault = th_agent_settings_fault(agent->settings, &member);
+	if (fault)
+		return th_fail(err, TH_EUSAGE, "settings.%s %s", member, fault);
 	fault = th_agent_fallback_fault(agent, &at);
 	if (fault)
 		return th_fail(err, TH_EUSAGE, "fallback[%zu] %s", at, fault);

@@ -9,6 +9,7 @@
  * and who watches sees it come; should that bring no end of it, and where it
  * was never streamed, it is looked at again after a while, which is no event.
  */
+#include "models/frame.h"
 #include "run/driver_internal.h"
 
 #define TICKET_BIT (UINT64_C(1) << 61)
@@ -92,8 +93,7 @@ enum th_code th_live_fetch(struct th_live *l, th_delta_fn *fn, struct th_err *er
 	th_buf_init(&f->headers, TH_REQUEST_HEAD_MAX);
 	f->resumes = l->options.stream && !f->polls && l->fold.started_next > 0;
 	kept_path(l, f->resumes ? l->fold.started_next : 0, &f->path);
-	if (wire->headers)
-		wire->headers(&l->options, &f->headers);
+	th_request_headers(&l->options, &f->headers);
 	code = th_buf_check(&f->headers, "the model's headers", err);
 	if (code)
 		return code;
@@ -146,8 +146,7 @@ void th_live_end_kept(struct th_live *l)
 		return;
 	kept_path(l, 0, &path);
 	th_buf_add_cstr(&path, "/cancel");
-	if (wire->headers)
-		wire->headers(&l->options, &headers);
+	th_request_headers(&l->options, &headers);
 	call = call_of(l, &path, &headers);
 	call.total_ms_max = END_MS;
 	l->ending = TICKET_BIT | l->fold.request_seq;

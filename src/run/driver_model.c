@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "core/plan.h"
 #include "models/dialect.h"
+#include "models/frame.h"
 #include "run/driver_internal.h"
 
 /* ---- base64 of pictures, made once -------------------------------------------------------- */
@@ -261,13 +262,9 @@ static enum th_code body_build(struct th_live *l, struct th_flight *f, struct th
 	th_buf_init(&f->path, TH_REQUEST_HEAD_MAX);
 	wire->path(&l->options, &f->path);
 	th_buf_init(&f->headers, TH_REQUEST_HEAD_MAX);
-	if (wire->headers)
-		wire->headers(&l->options, &f->headers);
+	th_request_headers(&l->options, &f->headers);
 	th_buf_init(&f->frame, TH_REQUEST_MAX);
-	wire->head(&l->options, &f->frame);
-	head = f->frame.len;
-	wire->tail(&l->options, &f->frame);
-	code = th_buf_check(&f->frame, "the request", err);
+	code = th_request_frame(&l->options, &f->frame, &head, err);
 	if (!code)
 		code = th_buf_check(&f->path, "the model's path", err);
 	if (!code)
@@ -305,8 +302,8 @@ static void on_delta(void *ctx, enum th_delta_kind kind, size_t output_index, st
 				  kind, text);
 }
 
-/* What the agent file says, until a tool was used. */
-static void choose_tools(struct th_live *l)
+/* What the agent file says; of the choice, until a tool was used. */
+static void set_options(struct th_live *l)
 {
 	static const char *const words[] = {
 		[TH_CHOICE_AUTO] = "auto",
@@ -316,6 +313,12 @@ static void choose_tools(struct th_live *l)
 	const struct th_agent_model_settings *settings = l->speaking->settings;
 	struct th_tool_choice *choice = &l->options.choice;
 
+	l->options.extra = l->model_at == 0;
+	l->options.parallel = TH_PARALLEL_UNSET;
+	if (settings && settings->parallel_tool_calls.len)
+		l->options.parallel = th_str_is(settings->parallel_tool_calls, "true")
+					  ? TH_PARALLEL_YES
+					  : TH_PARALLEL_NO;
 	*choice = (struct th_tool_choice){ 0 };
 	if (!settings || !settings->tool_choice.len || !th_session_tool_choice(&l->fold))
 		return;
@@ -341,7 +344,7 @@ void th_live_model_call(struct th_live *l)
 		th_live_lose(l, &err);
 		return;
 	}
-	choose_tools(l);
+	set_options(l);
 	f = l->flight = th_alloc(sizeof(*f));
 	f->seq = f->ticket = l->fold.request_seq;
 	f->started_ms = d->world.ops->now_ms(d->world.ctx);

@@ -167,6 +167,21 @@ static void test_what_keeps_answers(void **unused)
 	end(&g);
 }
 
+/* A definition that was made without a file is held to the same. */
+static void test_settings(void **unused)
+{
+	struct th_agent_model_settings bad = { TH_SETTINGS_UNSET,
+					       .extra_body = TH_STR_INIT("{\"input\":1}") };
+	struct ground g;
+
+	(void)unused;
+	begin(&g);
+	g.agent.settings = &bad;
+	assert_int_equal(choose(&g, "gpt-5.4"), TH_EUSAGE);
+	assert_non_null(strstr(g.err.msg, "settings.extra_body cannot say model, input"));
+	end(&g);
+}
+
 /* Each half of a pair, in a fallback list too. */
 static void test_pairs(void **unused)
 {
@@ -193,6 +208,7 @@ int main(void)
 		cmocka_unit_test(test_a_given_key_is_the_first_models),
 		cmocka_unit_test(test_lists_that_make_no_sense),
 		cmocka_unit_test(test_what_keeps_answers),
+		cmocka_unit_test(test_settings),
 		cmocka_unit_test(test_pairs),
 	};
 

@@ -347,6 +347,30 @@ static void test_agent_errors(void **state TH_UNUSED)
 		  "which goes on from answers that the provider has kept" },
 		{ "settings: {store: 1}\n",
 		  "agents/x.yaml:1: settings.store must be true or false" },
+		{ "settings: {parallel_tool_calls: 1}\n",
+		  "agents/x.yaml:1: settings.parallel_tool_calls must be true or false" },
+		{ "settings:\n  extra_body: [1]\n",
+		  "agents/x.yaml:2: settings.extra_body must be an object" },
+		{ "settings:\n  extra_body: {model: x}\n",
+		  "agents/x.yaml:2: settings.extra_body cannot say model, input, messages, "
+		  "contents, stream or tools: the agent has members for these" },
+		{ "settings: {extra_headers: x}\n",
+		  "agents/x.yaml:1: settings.extra_headers must be an object: name -> value" },
+		{ "settings: {extra_headers: {X: 1}}\n",
+		  "agents/x.yaml:1: settings.extra_headers must have names of letters, digits, - "
+		  "and _, and values of printable ASCII characters" },
+		{ "settings: {extra_headers: {X: \"a\\nY: b\"}}\n",
+		  "agents/x.yaml:1: settings.extra_headers must have names of letters, digits, - "
+		  "and _, and values of printable ASCII characters" },
+		{ "settings: {extra_headers: {AUTHORIZATION: x}}\n",
+		  "agents/x.yaml:1: settings.extra_headers is in the log for all to read: a key "
+		  "comes from the environment or --api-key-file" },
+		{ "settings: {extra_headers: {Content-length: '5'}}\n",
+		  "agents/x.yaml:1: settings.extra_headers has a header that belongs to the "
+		  "connection" },
+		{ "settings: {extra_headers: {A: '', B: '', C: '', D: '', E: '', F: '', G: '', H: "
+		  "'', I: '', J: '', K: '', L: '', M: '', N: '', O: '', P: '', Q: ''}}\n",
+		  "agents/x.yaml:1: settings.extra_headers has more than 16" },
 		{ "model: a\nfallback:\n- b\n- b\n",
 		  "agents/x.yaml:4: fallback[1] stands there twice" },
 		{ "environment:\n- A\n", "agents/x.yaml:2: environment[0] must be NAME=value" },

@@ -499,6 +499,35 @@ static void test_the_next_model_goes_on(void **unused)
 }
 
 /* What it asks for is read in its own words, and the next task is the first model's. */
+/* What a server of its own was told of is not said to another's. */
+static void test_extras_are_the_first_model_s(void **unused)
+{
+	static struct th_agent_model_settings extra = {
+		TH_SETTINGS_UNSET,
+		.parallel_tool_calls = TH_STR_INIT("false"),
+		.extra_body = TH_STR_INIT("{\"service_tier\":\"flex\"}"),
+	};
+	struct paper *w;
+
+	(void)unused;
+	agent.settings = &extra;
+	w = begin_with_fallback("hello");
+	assert_non_null(strstr(w->request->body, "\"parallel_tool_calls\":false"));
+	assert_non_null(strstr(w->request->body, "\"service_tier\":\"flex\""));
+	paper_refuse(w, w->request, 401, REFUSED);
+	assert_int_equal(w->request->model_at, 1);
+	assert_non_null(strstr(w->request->body, "\"parallel_tool_calls\":false"));
+	assert_null(strstr(w->request->body, "service_tier"));
+	answer_chat(w, "{\"content\":\"done\"}");
+	assert_int_equal(state(w), TH_STATE_FINISHED);
+	/* The next task is the first model's again. */
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("more"), NULL), TH_OK);
+	paper_settle(w);
+	assert_non_null(strstr(w->request->body, "\"service_tier\":\"flex\""));
+	end_with_fallback(w);
+	agent.settings = NULL;
+}
+
 static void test_a_task_begins_with_the_first_model(void **unused)
 {
 	struct paper *w = begin_with_fallback("hello");
@@ -1721,6 +1750,7 @@ int main(void)
 		cmocka_unit_test(test_attempts_end),
 		cmocka_unit_test(test_a_bad_request_is_not_tried_again),
 		cmocka_unit_test(test_the_next_model_goes_on),
+		cmocka_unit_test(test_extras_are_the_first_model_s),
 		cmocka_unit_test(test_a_task_begins_with_the_first_model),
 		cmocka_unit_test(test_another_model_in_a_narrowed_history),
 		cmocka_unit_test(test_another_model_waits_for_the_log),
