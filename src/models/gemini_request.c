@@ -188,9 +188,9 @@ static void put_config(const struct th_request_options *o, struct th_jw *w)
 
 	th_jw_key(w, TH_STR("generationConfig"));
 	th_jw_object(w);
-	if (s && s->temperature > 0)
+	if (s && s->temperature >= 0)
 		th_jw_kreal(w, "temperature", s->temperature);
-	if (s && s->top_p > 0)
+	if (s && s->top_p >= 0)
 		th_jw_kreal(w, "topP", s->top_p);
 	if (s && s->max_output_tokens > 0)
 		th_jw_kint(w, "maxOutputTokens", s->max_output_tokens);

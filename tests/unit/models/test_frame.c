@@ -159,6 +159,21 @@ static void test_headers(void **state)
 	th_buf_deinit(&lines);
 }
 
+/* Nought is a temperature. */
+static void test_nought(void **state)
+{
+	static const char *const models[] = { "gpt-5.4", "chat:x", "claude-sonnet-4-5" };
+
+	(void)state;
+	settings.temperature = 0;
+	for (size_t i = 0; i < TH_COUNT(models); i++) {
+		assert_int_equal(frame(models[i], ""), TH_OK);
+		says("temperature", "0.0");
+	}
+	assert_int_equal(frame("gemini-3-pro", ""), TH_OK);
+	says("generationConfig.temperature", "0.0");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +181,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_objects_are_merged, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_extras, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_headers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nought, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
