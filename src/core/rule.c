@@ -154,6 +154,13 @@ static bool host_of(struct th_str url, struct th_str *ret)
 	return url.len > 0;
 }
 
+static bool is_alnum(char c)
+{
+	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || (c & 0x80);
+}
+
+/* A host with a byte that no host has may be another one for who opens it: a shell's variable, an
+ * escape, a quote. */
 static bool domain_matches(struct th_str pattern, struct th_str url, bool otherwise)
 {
 	char lower[256];
@@ -161,10 +168,52 @@ static bool domain_matches(struct th_str pattern, struct th_str url, bool otherw
 
 	if (!host_of(url, &host) || host.len > sizeof(lower))
 		return otherwise;
-	for (size_t i = 0; i < host.len; i++)
+	for (size_t i = 0; i < host.len; i++) {
+		if (!is_alnum(host.ptr[i]) && !memchr("-._:[]", host.ptr[i], 6))
+			return otherwise;
 		lower[i] = (char)(host.ptr[i] >= 'A' && host.ptr[i] <= 'Z' ? host.ptr[i] + 32
 									   : host.ptr[i]);
+	}
 	return th_glob(pattern, th_str_n(lower, host.len), TH_STR(""));
+}
+
+static bool ends_with(struct th_str s, struct th_str word)
+{
+	return s.len >= word.len && th_str_istarts(th_str_sub(s, s.len - word.len, s.len), word);
+}
+
+/* The next URL inside a text, which is cut off up to its end. */
+static bool next_url(struct th_str *text, struct th_str *ret)
+{
+	size_t end = 0;
+	ptrdiff_t at;
+
+	while ((at = th_str_find(*text, TH_STR("://"))) >= 0) {
+		size_t scheme = (size_t)at;
+		struct th_str before = th_str_sub(*text, 0, scheme);
+
+		if (ends_with(before, TH_STR("http")))
+			scheme -= strlen("http");
+		else if (ends_with(before, TH_STR("https")))
+			scheme -= strlen("https");
+		*text = th_str_sub(*text, scheme, text->len);
+		if (scheme < (size_t)at)
+			break;
+		*text = th_str_sub(*text, strlen("://"), text->len);
+	}
+	if (at < 0)
+		return false;
+	for (; end < text->len; end++) {
+		char c = text->ptr[end];
+		bool last = end + 1 == text->len || !is_alnum(text->ptr[end + 1]);
+
+		if ((c & 0x80) == 0 &&
+		    (c <= ' ' || memchr("<>|;&),", c, 7) || (last && memchr("'\"`", c, 3))))
+			break;
+	}
+	*ret = th_str_sub(*text, 0, end);
+	*text = th_str_sub(*text, end, text->len);
+	return true;
 }
 
 /* ---- rules -------------------------------------------------------------------------------- */
@@ -272,8 +321,11 @@ static bool arguments_match(const struct th_agent_rule *r, const struct th_rule_
 
 static bool names_path(struct th_str key)
 {
-	static const char *const keys[] = { "path",   "file",      "filename", "file_path",
-					    "folder", "directory", "dir",      NULL };
+	static const char *const keys[] = { "path",    "file",        "filename",  "file_path",
+					    "folder",  "directory",   "dir",       "source",
+					    "paths",   "files",       "filenames", "file_paths",
+					    "folders", "directories", "dirs",      "destination",
+					    NULL };
 
 	return th_names_find(keys, key) >= 0;
 }
@@ -312,29 +364,59 @@ static void see_patch(const struct th_agent_rule *r, const struct th_rule_call *
 	}
 }
 
+static void see_url(const struct th_agent_rule *r, struct th_str url, struct seen *seen)
+{
+	bool match = domain_matches(r->domain, url, r->decide != TH_RULE_RUN);
+
+	seen->any_domain |= match;
+	seen->all &= match;
+}
+
+/* One inside a text counts where the rule asks or refuses; what runs must be asked for by itself.
+ */
+static void see_urls(const struct th_agent_rule *r, struct th_str key, struct th_str s,
+		     struct seen *seen)
+{
+	bool whole = th_str_is(key, "url") || th_str_is(key, "urls") ||
+		     th_str_istarts(s, TH_STR("http://")) || th_str_istarts(s, TH_STR("https://"));
+	struct th_str url;
+
+	if (whole)
+		see_url(r, s, seen);
+	seen->domain |= whole;
+	while (next_url(&s, &url)) {
+		see_url(r, url, seen);
+		seen->domain |= r->decide != TH_RULE_RUN;
+	}
+}
+
+/* What stands in a list is called as the list. */
+static void see(const struct th_agent_rule *r, const struct th_rule_call *call, struct th_str key,
+		const struct th_json *value, struct seen *seen)
+{
+	struct th_json_iter it = th_json_iter(value);
+	struct th_str s = th_json_str(value);
+
+	if (th_json_is_object(value) || th_json_is_array(value)) {
+		while (th_json_next(&it))
+			see(r, call, th_json_is_object(value) ? it.key : key, it.val, seen);
+		return;
+	}
+	if (r->path.len && names_path(key))
+		see_path(r, call, s, seen);
+	if (r->path.len && th_str_is(key, "patch"))
+		see_patch(r, call, s, seen);
+	if (r->domain.len && s.ptr)
+		see_urls(r, key, s, seen);
+}
+
 /* Where there are several, a rule that runs wants all of them to match, the others any. */
 static bool places_match(const struct th_agent_rule *r, const struct th_rule_call *call, bool runs)
 {
-	struct th_json_iter it = th_json_iter(call->arguments);
 	struct seen seen = { .all = true };
 
-	while (th_json_next(&it)) {
-		struct th_str s = th_json_str(it.val);
-
-		if (r->path.len && names_path(it.key))
-			see_path(r, call, s, &seen);
-		if (r->path.len && th_str_is(it.key, "patch"))
-			see_patch(r, call, s, &seen);
-		if (r->domain.len && s.ptr &&
-		    (th_str_is(it.key, "url") || th_str_istarts(s, TH_STR("http://")) ||
-		     th_str_istarts(s, TH_STR("https://")))) {
-			bool match = domain_matches(r->domain, s, !runs);
-
-			seen.domain = true;
-			seen.any_domain |= match;
-			seen.all &= match;
-		}
-	}
+	if (r->path.len || r->domain.len)
+		see(r, call, TH_STR(""), call->arguments, &seen);
 	if ((r->path.len && !seen.path) || (r->domain.len && !seen.domain))
 		return false;
 	if (runs)
