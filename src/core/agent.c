@@ -191,8 +191,7 @@ static const struct th_field agent_fields[] = {
 	  NULL, false, 0 },
 	{ "handoffs", AT(handoffs), TH_FIELD_raw, 0,
 	  "agents that it may hand over to: names, or objects with agent, tool, description, "
-	  "filter, "
-	  "nest, enabled",
+	  "parameters (JSON Schema of what the model says with it), filter, nest, enabled",
 	  NULL, NULL, false, 0 },
 	{ "handoff_description", AT(handoff_description), TH_FIELD_str, 0,
 	  "what agents that may hand over to it are told of it", NULL, NULL, false, 0 },

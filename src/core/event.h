@@ -321,6 +321,8 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_handoff, str, from, "from", TH_REQ, "agent that hands over")       \
 	F(ev_handoff, str, to, "to", TH_REQ, "agent that takes over")           \
 	F(ev_handoff, str, call_id, "call_id", 0, "the call that asked for it") \
+	F(ev_handoff, raw, arguments, "arguments", 0,                           \
+	  "what the call said, where the handoff has parameters")               \
 	F(ev_handoff, raw, history, "history", 0,                               \
 	  "what the new agent sees of before: a list of [event, item] and of items; absent: all")
 

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "core/kept.h"
 #include "core/names.h"
+#include "core/schema.h"
 
 static struct th_member plain_member = { .output_retries = TH_OUTPUT_RETRIES_DEFAULT,
 					 .reset_tool_choice = true };
@@ -103,15 +104,46 @@ static int agent_by_key(struct resolver *r, struct th_str key)
 	return th_team_find(r->team, key);
 }
 
+/* What the model says with a handoff: why, for whom, how urgent. */
+static enum th_code resolve_parameters(struct resolver *r, struct th_handoff *h,
+				       const struct th_json *schema)
+{
+	static const char none[] = "{\"type\":\"object\",\"properties\":{},\"required\":[],"
+				   "\"additionalProperties\":false}";
+	struct th_arena scratch;
+	struct th_str strict;
+	struct th_json_doc *doc = NULL;
+
+	h->schema = th_str_of(none);
+	h->strict = true;
+	if (th_json_is_null(schema))
+		return TH_OK;
+	if (!th_json_is_object(schema) || !th_str_is(th_json_get_str(schema, "type"), "object"))
+		return th_fail(r->err, TH_EUSAGE,
+			       "handoffs: parameters must be a JSON Schema of type object");
+	h->told = true;
+	h->schema = th_json_text(schema, r->a);
+	if (!h->schema.ptr)
+		return full(r);
+	/* As it stands, or not at all: nothing is added to what somebody wrote. */
+	th_arena_init(&scratch, TH_TURN_MEMORY_MAX);
+	h->strict = !th_schema_strict(schema, 0, &scratch, &strict, NULL) &&
+		    !th_json_parse(strict, &doc, NULL) && th_json_equal(schema, th_json_root(doc));
+	th_json_free(doc);
+	th_arena_deinit(&scratch);
+	return TH_OK;
+}
+
 static enum th_code resolve_handoff(struct resolver *r, struct th_member *m,
 				    const struct th_json *v)
 {
 	static const char *const members[] = { "agent", "tool",    "description", "filter",
-					       "nest",  "enabled", NULL };
+					       "nest",  "enabled", "parameters",  NULL };
 	struct th_handoff *h = &m->handoffs[m->handoff_count];
 	struct th_str name = th_json_str(v), key, given;
 	struct th_json_iter it;
 	const struct th_json *to;
+	enum th_code code;
 	int index;
 
 	if (!name.ptr) {
@@ -141,6 +173,9 @@ static enum th_code resolve_handoff(struct resolver *r, struct th_member *m,
 		? th_arena_str(r->a, given)
 		: th_name_handoff_text(r->a, name, th_json_get_str(to, "handoff_description"));
 	h->nest = th_json_bool(th_json_get(v, "nest"), h->nest);
+	code = resolve_parameters(r, h, th_json_get(v, "parameters"));
+	if (code)
+		return code;
 	if (!h->tool.ptr || !h->description.ptr ||
 	    !keep(r, th_json_get_str(v, "filter"), &h->filter))
 		return full(r);

@@ -18,6 +18,9 @@ struct th_handoff {
 	struct th_str description;
 	struct th_str filter; /* code that narrows the history; empty: none */
 	bool nest;            /* the history becomes one summary */
+	struct th_str schema; /* of the call's arguments: by default an object without members */
+	bool told;            /* it was given: arguments are held to it, and are in the event */
+	bool strict;          /* it is in the strict subset */
 };
 
 /* A tool that is an agent. */

@@ -76,10 +76,9 @@ static enum th_code fit_tools(struct th_live *l, struct th_err *err)
 		specs[outfit->tool_count + i] = (struct th_tool_spec){
 			.name = m->handoffs[i].tool,
 			.description = m->handoffs[i].description,
-			.schema = TH_STR("{\"type\":\"object\",\"properties\":{},\"required\":[],"
-					 "\"additionalProperties\":false}"),
+			.schema = m->handoffs[i].schema,
 			.class = TH_CLASS_L,
-			.strict = true,
+			.strict = m->handoffs[i].strict,
 		};
 	l->options.tools = specs;
 	l->options.tool_count = count;

@@ -113,7 +113,7 @@ static struct th_verdict stuck_to(const struct th_live *l, const struct th_call 
 
 /* The arguments in our form, which fit the schema where the tool says so.  False: *ret_why is for
  * the model. */
-static bool usable(const struct th_tool_row *row, const struct th_call *c, struct th_buf *out,
+static bool usable(struct th_str wanted, const struct th_call *c, struct th_buf *out,
 		   struct th_arena *a, struct th_str *ret_why)
 {
 	struct th_str name = th_utf8_cut(c->tool, 80);
@@ -128,9 +128,9 @@ static bool usable(const struct th_tool_row *row, const struct th_call *c, struc
 					   TH_FMT(name), err.msg);
 		return false;
 	}
-	if (!row || !row->check)
+	if (!wanted.len)
 		return true;
-	code = th_json_parse(row->spec.schema, &schema, &err);
+	code = th_json_parse(wanted, &schema, &err);
 	if (!code)
 		code = th_json_parse(th_buf_str(out), &value, &err);
 	if (!code)
@@ -140,6 +140,18 @@ static bool usable(const struct th_tool_row *row, const struct th_call *c, struc
 					   TH_FMT(name), faults.len ? faults.ptr : err.msg);
 	th_buf_deinit(&faults);
 	return !code;
+}
+
+/* The schema that a call's arguments are held to before it runs; empty: its tool looks itself. */
+static struct th_str held_to(const struct th_live *l, const struct th_tool_row *row,
+			     const struct th_call *c)
+{
+	const struct th_member *m = th_session_member(&l->fold);
+
+	if (c->handoff)
+		return m->handoffs[c->handoff - 1].told ? m->handoffs[c->handoff - 1].schema
+							: TH_STR("");
+	return row && row->check ? row->spec.schema : TH_STR("");
 }
 
 /* The agent's code can only make a person be asked. */
@@ -246,7 +258,7 @@ void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str ite
 			verdict = (struct th_verdict){ .policy = TH_POLICY_REFUSE,
 						       .reason = th_str_of(err.msg) };
 		}
-	} else if (!usable(row, c, &arguments, &a, &why) && spec)
+	} else if (!usable(held_to(l, row, c), c, &arguments, &a, &why) && spec)
 		verdict = (struct th_verdict){ .policy = TH_POLICY_REFUSE, .reason = why };
 	d.arguments = th_buf_str(&arguments);
 	if (!c->handoff)

@@ -162,7 +162,7 @@ static void on_answered(struct th_live *l, const struct th_event *ev)
 
 static void on_handoff(struct th_live *l, const struct th_event *ev)
 {
-	static const char *const names[] = { "from", "to", "call_id" };
+	static const char *const names[] = { "from", "to", "call_id", "arguments" };
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct telling t;
 	int from;

@@ -227,6 +227,7 @@ static void write_handoff(struct th_live *l, const struct th_call *c, struct th_
 	const struct th_member *m = th_session_member(&l->fold);
 	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_buf call_id = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_buf arguments = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_ev_handoff d = { .from = m->name, .history = history };
 	uint64_t cause = c->call_seq;
 	struct th_jw w;
@@ -234,6 +235,9 @@ static void write_handoff(struct th_live *l, const struct th_call *c, struct th_
 	th_buf_add(&call_id, c->call_id);
 	d.to = team->members[m->handoffs[c->handoff - 1].to].name;
 	d.call_id = th_buf_str(&call_id);
+	th_buf_add(&arguments, c->arguments);
+	if (m->handoffs[c->handoff - 1].told)
+		d.arguments = th_buf_str(&arguments);
 	if (!th_call_hands_over(c)) {
 		print_outcome(c, d.to, &data);
 		th_live_write(l, TH_EV_OUTCOME, TH_SOURCE_AGENT, cause, d.call_id,
@@ -244,6 +248,7 @@ static void write_handoff(struct th_live *l, const struct th_call *c, struct th_
 	th_table_print(&th_ev_handoff_table, &d, &w);
 	th_live_write(l, TH_EV_HANDOFF, TH_SOURCE_AGENT, cause, d.call_id, th_buf_str(&data));
 	th_buf_deinit(&data);
+	th_buf_deinit(&arguments);
 	th_buf_deinit(&call_id);
 }
 

@@ -579,9 +579,8 @@ static void add_handoffs(const struct th_member *m, struct th_request_options *o
 		specs[own->tool_count++] = (struct th_tool_spec){
 			.name = m->handoffs[i].tool,
 			.description = m->handoffs[i].description,
-			.schema = TH_STR("{\"type\":\"object\",\"properties\":{},\"required\":[],"
-					 "\"additionalProperties\":false}"),
-			.strict = true,
+			.schema = m->handoffs[i].schema,
+			.strict = m->handoffs[i].strict,
 		};
 	own->tools = specs;
 }

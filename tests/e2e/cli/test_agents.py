@@ -156,6 +156,13 @@ class Agents(house.House):
 
     def test_reception(self):
         self.team(self.agent("reception"))
+        self.rules({"if": [{"turns": {"min": 2}}], "parts": [{"text": "It is paid."}]},
+                   {"if": [{"turns": {"min": 1}}], "parts": [call("transfer_to_billing", reason="a bill")]},
+                   {"parts": [call("transfer_to_billing")]})
+        self.good("run", "-a", self.agent("reception"), "-s", "bill", "my bill?")
+        self.assertIn("do not fit its schema", self.good("log", "bill").out)
+        handoff = [e["data"] for e in self.events("bill") if e["kind"] == "handoff"]
+        self.assertEqual([(h["to"], h["arguments"]) for h in handoff], [("billing", {"reason": "a bill"})])
 
     def test_example(self):
         self.team(str(ROOT / "examples" / "team.yaml"))

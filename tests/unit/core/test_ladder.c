@@ -678,6 +678,9 @@ static void test_wrong_teams_are_refused(void **unused)
 	refused("\"handoffs\":[\"b\"]", "there is no agent named \"b\"; the agents are a");
 	refused("\"handoffs\":[{\"agent\":\"b\",\"tol\":\"x\"}],\"agents\":{\"b\":{}}",
 		"unknown member \"tol\"");
+	refused("\"handoffs\":[{\"agent\":\"b\",\"parameters\":{\"type\":\"string\"}}],"
+		"\"agents\":{\"b\":{}}",
+		"parameters must be a JSON Schema of type object");
 	refused("\"handoffs\":[\"b\",\"b\"],\"agents\":{\"b\":{}}", "transfer_to_b");
 	refused("\"agents\":{\"b\":{\"name\":\"a\"}}", "two agents are named \"a\"");
 	refused("\"agents\":{\"b\":{\"agents\":{}}}", "only the first");

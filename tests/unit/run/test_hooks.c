@@ -105,6 +105,51 @@ static void test_hooks_are_told_in_order(void **unused)
 	paper_free(w);
 }
 
+#define WITH_REASON(schema)                                                                \
+	"{\"name\":\"a\",\"hooks\":{\"handoff\":\"over\"},\"handoffs\":[{\"agent\":\"b\"," \
+	"\"parameters\":" schema "},\"c\"],\"agents\":{\"b\":{},\"c\":{}}}"
+#define REASON(more)                                                              \
+	"{\"type\":\"object\",\"properties\":{\"reason\":{\"type\":\"string\"}}," \
+	"\"required\":[\"reason\"]" more "}"
+
+/* What the model says with a handoff fits its parameters, is in the log, and is told. */
+static void test_a_handoff_with_parameters(void **unused)
+{
+	static const char agents[] = WITH_REASON(REASON(",\"additionalProperties\":false"));
+	struct paper *w = begin(agents, "go");
+
+	(void)unused;
+	script.says[TH_ASK_HOOK] = "null";
+	paper_settle(w);
+	assert_non_null(strstr(
+	    w->request->body, "\"name\":\"transfer_to_b\",\"description\":\"Handoff to the b agent "
+			      "to handle the request. \",\"parameters\":" REASON(
+				  ",\"additionalProperties\":false") ",\"strict\":true"));
+	answer(w, CALL("c1", "transfer_to_b", "{\\\"why\\\":1}"));
+	assert_int_equal(paper_fold(w)->agent, 0);
+	assert_true(w->request->open);
+	assert_non_null(strstr(w->request->body, "do not fit its schema"));
+	assert_string_equal(told(), "");
+	answer(w, CALL("c2", "transfer_to_b", "{\\\"reason\\\":\\\"money\\\"}"));
+	assert_int_equal(paper_fold(w)->agent, 1);
+	assert_non_null(
+	    strstr(last_data(w, TH_EV_HANDOFF), "\"arguments\":{\"reason\":\"money\"}"));
+	assert_non_null(strstr(script.asks[0].input, "\"arguments\":{\"reason\":\"money\"}"));
+	restart(w, agents);
+	assert_true(w->request->open);
+	assert_int_equal(paper_fold(w)->agent, 1);
+	paper_free(w);
+
+	/* One that asks for nothing has nothing in the log; a schema is sent as it was written. */
+	w = begin(WITH_REASON(REASON("")), "go");
+	paper_settle(w);
+	assert_non_null(strstr(w->request->body, REASON("") ",\"strict\":false"));
+	answer(w, CALL("c1", "transfer_to_c", "{\\\"why\\\":1}"));
+	assert_int_equal(paper_fold(w)->agent, 2);
+	assert_null(strstr(last_data(w, TH_EV_HANDOFF), "arguments"));
+	paper_free(w);
+}
+
 /* The next task begins before the end of the last one is written. */
 static void test_a_task_is_begun_behind_the_last(void **unused)
 {
@@ -586,6 +631,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_edges_of_a_name),
 		cmocka_unit_test(test_hooks_are_told_in_order),
+		cmocka_unit_test(test_a_handoff_with_parameters),
 		cmocka_unit_test(test_a_task_is_begun_behind_the_last),
 		cmocka_unit_test(test_another_try_is_the_same_question),
 		cmocka_unit_test(test_hooks_beside_guardrails),
