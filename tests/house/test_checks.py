@@ -184,6 +184,17 @@ class ApiTests(Tree):
         self.write("test.c", "int f(void) { return thole_xy() + thole_x(1); }\n")
         self.assertEqual(api_tests.check(x, [test]), [])
 
+    def test_what_is_given(self):
+        self.write("x.h", "TH_API int thole_x(struct thole_a *a, const char *t,\n\t\tstruct thole_error *err);\n")
+        x, test = (os.path.join(self.root, name) for name in ("x.h", "test.c"))
+        null, long = "thole_x(NULL, t, &e);", "BAD(THOLE_ELIMIT,\n\tthole_x(a, t, &e));"
+        self.write("test.c", "void f(void) { %s }\n" % long)
+        self.one(api_tests.check(x, [test]), "NULL")
+        self.write("test.c", "void f(void) { %s }\n" % null)
+        self.one(api_tests.check(x, [test]), "too long")
+        self.write("test.c", "void f(void) { %s %s }\n" % (null, long))
+        self.assertEqual(api_tests.check(x, [test]), [])
+
 
 class Tally(unittest.TestCase):
     def test_counts(self):

@@ -400,6 +400,12 @@ static void approvals_by_a_function(void **state)
 
 static void leave_it(void *ctx, struct thole_call *call)
 {
+	char *huge = malloc(((size_t)1 << 20) + 2);
+
+	memset(huge, 'x', ((size_t)1 << 20) + 1);
+	huge[((size_t)1 << 20) + 1] = '\0';
+	BAD(THOLE_ELIMIT, thole_call_reject(call, huge, &error)); /* and it still waits */
+	free(huge);
 	++*(int *)ctx;
 	GOOD(thole_call_done(call, "I do not know", &error));
 }

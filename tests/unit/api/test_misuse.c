@@ -76,7 +76,7 @@ static void names(void **state)
 static void runtimes(void **state)
 {
 	struct thole_runtime *rt = NULL;
-	char *huge = long_text(5000), *text = NULL;
+	char *huge = long_text(5000), *name = long_text(129), *text = NULL;
 	const char *const unknown[] = { "stor", "memory:", NULL };
 	const char *const no_value[] = { "store", NULL };
 	const char *const empty[] = { "store", "", NULL };
@@ -129,6 +129,9 @@ static void runtimes(void **state)
 	BAD(THOLE_EUSAGE, thole_runtime_log(rt, "", 0, no_line, NULL, &error));
 	BAD(THOLE_EUSAGE, thole_runtime_log(rt, "a", 0, NULL, NULL, &error));
 	BAD(THOLE_ENOENT, thole_runtime_log(rt, "a", UINT64_MAX, no_line, NULL, &error));
+	BAD(THOLE_ELIMIT, thole_runtime_log(rt, name, 0, no_line, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_list(rt, name, 0, &text, &error)); /* no such state */
+	free(name);
 	/* Nothing to do: both return at once. */
 	thole_runtime_stop(rt);
 	GOOD(thole_runtime_run(rt, &error));
@@ -310,6 +313,11 @@ static void beginning_sessions(void **state)
 	id[128] = '\0';
 	GOOD(thole_session_new(rt, a, id, &s, &error));
 	BAD(THOLE_EEXIST, thole_session_new(rt, a, id, &other, &error));
+	id[128] = 'x';
+	BAD(THOLE_ELIMIT, thole_session_open(rt, a, id, &other, &error));
+	BAD(THOLE_ELIMIT, thole_session_fork(rt, a, id, 0, "t", &other, &error));
+	BAD(THOLE_ELIMIT, thole_session_fork(rt, a, "s", 0, id, &other, &error));
+	id[128] = '\0';
 	BAD(THOLE_EPROTO, thole_agent_set(a, "instructions", "too late", &error));
 	BAD(THOLE_EPROTO, thole_agent_set_json(a, "limits", "{}", &error));
 	BAD(THOLE_EPROTO, thole_agent_tool(a, "t", no_call, NULL, NULL, &error));
@@ -395,6 +403,12 @@ static void sessions(void **state)
 	BAD(THOLE_EUSAGE, thole_session_settle(s, NULL, (enum thole_outcome)3, NULL, NULL, &error));
 	BAD(THOLE_EUSAGE, thole_session_cancel(s, (enum thole_when)2, &error));
 	BAD(THOLE_ELIMIT, thole_session_pause(s, huge, &error));
+	BAD(THOLE_ELIMIT, thole_session_run(s, huge, &error));
+	BAD(THOLE_ELIMIT, thole_session_approve_always(s, huge, NULL, &error));
+	BAD(THOLE_ELIMIT, thole_session_approve_always(s, NULL, huge, &error));
+	BAD(THOLE_ELIMIT, thole_session_reject_always(s, NULL, NULL, huge, &error));
+	BAD(THOLE_ELIMIT, thole_session_settle(s, huge, THOLE_DONE, NULL, NULL, &error));
+	BAD(THOLE_ELIMIT, thole_session_settle(s, NULL, THOLE_DONE, NULL, huge, &error));
 	thole_session_set_data(s, &s);
 	assert_ptr_equal(thole_session_data(s), &s);
 	/* Nothing was asked: nothing goes on. */
@@ -449,6 +463,7 @@ static void calls(void **state)
 	assert_null(thole_call_string(call, "text")); /* holds a NUL */
 	assert_int_equal(thole_call_integer(call, "n", 4), 4);
 	BAD(THOLE_ELIMIT, thole_call_done(call, huge, &error));
+	BAD(THOLE_ELIMIT, thole_call_fail(call, huge, &error));
 	BAD(THOLE_EUSAGE, thole_call_fail(call, bad_utf8, &error));
 	/* Fits as text, but not as JSON. */
 	memset(huge, '\1', 2 * MIB);

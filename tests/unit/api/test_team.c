@@ -218,6 +218,8 @@ static void a_question_given_up(void **state)
 	struct thole_agent *a = agent_of("a");
 	struct thole_session *s = NULL;
 	struct thole_call *call = NULL;
+	const size_t huge_len = (8 << 20) + 1;
+	char *huge = malloc(huge_len + 1);
 
 	(void)state;
 	GOOD(thole_agent_guardrail(a, "slow", THOLE_STAGE_INPUT, true, keep_call, &call, &error));
@@ -227,6 +229,11 @@ static void a_question_given_up(void **state)
 		(void)thole_session_wait(s, 10, NULL);
 	BAD(THOLE_EUSAGE, thole_call_trip(NULL, "x", &error));
 	BAD(THOLE_EUSAGE, thole_call_trip(call, "\xff", &error));
+	memset(huge, 'x', huge_len);
+	huge[huge_len] = '\0';
+	BAD(THOLE_ELIMIT, thole_call_trip(call, huge, &error));
+	BAD(THOLE_ELIMIT, thole_call_answer(call, huge, &error));
+	free(huge);
 	BAD(THOLE_EUSAGE, thole_call_answer(NULL, "1", &error));
 	BAD(THOLE_EUSAGE, thole_call_answer(call, NULL, &error));
 	BAD(THOLE_EUSAGE, thole_call_answer(call, "", &error));
@@ -348,6 +355,8 @@ static void misuse(void **state)
 	    thole_agent_guardrail(NULL, "g", THOLE_STAGE_INPUT, false, keep_call, NULL, &error));
 	BAD(THOLE_EUSAGE,
 	    thole_agent_guardrail(a, NULL, THOLE_STAGE_INPUT, false, keep_call, NULL, &error));
+	BAD(THOLE_ELIMIT,
+	    thole_agent_guardrail(a, name, THOLE_STAGE_INPUT, false, keep_call, NULL, &error));
 	BAD(THOLE_EUSAGE,
 	    thole_agent_guardrail(a, "g", (enum thole_stage)4, false, keep_call, NULL, &error));
 	BAD(THOLE_EUSAGE,
