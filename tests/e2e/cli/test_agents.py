@@ -4,6 +4,7 @@
 import os
 import pathlib
 import re
+import shlex
 
 import house
 
@@ -13,6 +14,13 @@ ROOT = pathlib.Path(os.environ["SOURCE_DIR"])
 def snippets():
     text = (ROOT / "docs" / "AGENTS.md").read_text(encoding="utf-8")
     return {re.search(r"^name: (\S+)", s, re.M)[1]: s for s in re.findall(r"```yaml\n(.*?)```", text, re.S)}
+
+
+def commands(name):
+    """The command lines below an agent of the page, up to the next one."""
+    text = (ROOT / "docs" / "AGENTS.md").read_text(encoding="utf-8")
+    below = text.split("name: %s\n" % name, 1)[1].split("```", 1)[1].split("```yaml", 1)[0]
+    return [shlex.split(line, comments=True)[1:] for line in re.findall(r"^    (thole .*)$", below, re.M)]
 
 
 def call(name, **arguments):
@@ -32,24 +40,33 @@ class Agents(house.House):
     def finals(self, session):
         return [e["data"]["output"] for e in self.events(session) if e["kind"] == "final"]
 
+    def page(self, name, *codes):
+        """Runs the commands that the page has for an agent, word for word."""
+        lines = commands(name)
+        self.assertEqual(len(lines), len(codes), lines)
+        for words, code in zip(lines, codes):
+            ended = self.thole(*(self.agent(name) if w == name + ".yaml" else w for w in words))
+            self.assertEqual(ended.code, code, (words, ended))
+        return ended
+
     def test_every_agent_of_the_page_is_run(self):
         tests = pathlib.Path(__file__).read_text(encoding="utf-8")
         for name in snippets():
-            self.assertIn('self.agent("%s")' % name, tests)
+            self.assertRegex(tests, r'self\.(agent|page)\("%s"' % name)
+            if commands(name):
+                self.assertIn('self.page("%s"' % name, tests)
+        text = (ROOT / "docs" / "AGENTS.md").read_text(encoding="utf-8")
+        self.assertEqual(sum(len(commands(name)) for name in snippets()), len(re.findall(r"^    thole ", text, re.M)))
 
     def test_first(self):
         (self.work / "notes.txt").write_text("milk\n")
         self.serve([call("read_file", path="notes.txt")], [{"text": "Milk."}])
-        self.good("run", "-a", self.agent("first"), "-s", "mine", "what is in notes.txt?")
+        self.assertIn("read_file", self.page("first", 0, 0).out)
         self.assertEqual(self.finals("mine"), ["Milk."])
-        self.assertIn("read_file", self.good("log", "mine").out)
 
     def test_careful(self):
         self.serve([call("shell", command="ls .")], [call("shell", command="rm -f empty")], [{"text": "Done."}])
-        ended = self.thole("run", "-a", self.agent("careful"), "-s", "tidy", "delete the empty file")
-        self.assertEqual(ended.code, 3)
-        self.good("approve", "tidy")
-        self.good("resume", "tidy")
+        self.page("careful", 3, 0, 0)
         self.assertEqual(self.finals("tidy"), ["Done."])
         self.assertEqual(self.kinds("tidy").count("approval_requested"), 1)
 
@@ -116,13 +133,10 @@ class Agents(house.House):
                    {"if": [child], "parts": [call("read_file", path="notes.txt")]},
                    {"if": [{"turns": {"min": 1}}], "parts": [{"text": "They say: milk."}]},
                    {"parts": [call("research", input="what about milk?")]})
-        ended = self.thole("run", "-a", self.agent("lead"), "-s", "lead", "what do the notes say about milk?")
-        self.assertEqual(ended.code, 3, ended)
-        self.good("approve", "lead")
-        self.good("resume", "lead")
-        self.assertEqual(self.finals("lead"), ["They say: milk."])
-        intent = [e for e in self.events("lead") if e["kind"] == "intent"][0]
-        self.assertEqual(self.finals("lead.%d" % intent["seq"]), ["One line: milk."])
+        self.assertIn("One line: milk.", self.page("lead", 3, 0, 0, 0, 0).out)
+        self.assertEqual(self.finals("mine"), ["They say: milk."])
+        tree = self.good("log", "mine", "--trace").out
+        self.assertLess(tree.index("tool research"), tree.index("tool shell"))
 
     def test_keeper(self):
         self.serve(*[[{"text": "Noted %d." % n}] for n in range(4)])
