@@ -215,7 +215,7 @@ static void put_computer(struct adopter *x, const struct th_json *item)
 		count = 0;
 	if (to->dialect->results_as_user) {
 		put_said(x, item, actions, count);
-	} else if (count && (to->wire == &th_wire_messages || to->wire == &th_wire_gemini)) {
+	} else if (count && (th_wire_is_messages(to->wire) || th_wire_is_gemini(to->wire))) {
 		print_call(item, actions, count, &x->w);
 	} else if (!count || !put_openai(x, item, actions, count)) {
 		struct th_buf arguments = TH_BUF_INIT(ADOPTED_MAX);

@@ -3,19 +3,19 @@
 #include "models/gemini_server.h"
 #include "models/gemini_writer.h"
 
-const struct th_wire th_wire_gemini = {
-	.name = "gemini",
-	.key_header = "x-goog-api-key",
-	.path = th_gemini_path,
-	.head = th_gemini_head,
-	.tail = th_gemini_tail,
-	.group = th_gemini_group,
-	.request_decode = th_gemini_request_decode,
-	.request_encode = th_gemini_request_encode,
-	.decoder_new = th_gemini_new,
-	.feed = th_gemini_feed,
-	.finished = th_gemini_finished,
-	.end = th_gemini_end,
-	.error = th_gemini_error,
-	.decoder_free = th_gemini_free,
-};
+#define GEMINI                                                                                  \
+	.name = "gemini", .key_header = "x-goog-api-key", .head = th_gemini_head,               \
+	.tail = th_gemini_tail, .group = th_gemini_group,                                       \
+	.request_decode = th_gemini_request_decode, .request_encode = th_gemini_request_encode, \
+	.decoder_new = th_gemini_new, .feed = th_gemini_feed, .finished = th_gemini_finished,   \
+	.end = th_gemini_end, .error = th_gemini_error, .decoder_free = th_gemini_free
+
+/* Cua's base URL is that of all its models. */
+static void path_at_cua(const struct th_request_options *o, struct th_buf *out)
+{
+	th_buf_add_cstr(out, "/gemini/v1beta");
+	th_gemini_path(o, out);
+}
+
+const struct th_wire th_wire_gemini = { GEMINI, .path = th_gemini_path };
+const struct th_wire th_wire_gemini_at_cua = { GEMINI, .path = path_at_cua };

@@ -194,13 +194,16 @@ static enum th_code check_in_process(struct th_str name, struct th_err *err)
 	for (size_t i = 0; i < TH_COUNT(loaded); i++) {
 		struct th_str rest = name;
 
+		th_str_split(&rest, '+'); /* of a pair, the grounder */
+		rest = th_str_sub(name, 0, name.len - rest.len - (rest.len > 0));
 		if (cut_prefix(&rest, loaded[i]))
 			return th_fail(err, TH_EUSAGE,
 				       "thole runs no model in its own process: serve %.*s (for "
-				       "example with vLLM), write its name without \"%s\" and set "
-				       "OPENAI_BASE_URL to the server, such as "
+				       "example with vLLM), write vllm/%.*s and set "
+				       "HOSTED_VLLM_API_BASE to the server, such as "
 				       "http://localhost:8000/v1",
-				       TH_FMT(th_utf8_cut(rest, NAME_MAX_SHOWN)), loaded[i]);
+				       TH_FMT(th_utf8_cut(rest, NAME_MAX_SHOWN)),
+				       TH_FMT(th_utf8_cut(rest, NAME_MAX_SHOWN)));
 	}
 	return TH_OK;
 }
@@ -234,8 +237,9 @@ static enum th_code match_built_in(struct th_str name, struct th_str bare, bool 
 		th_str_split(&tail, '/');
 	found = find_builtin(any_server && tail.len ? tail : bare, m);
 	m->rule = TH_MATCH_TABLE;
-	served = found && m->profile->wire == &th_wire_chat ? th_profile_served(m->profile, m->name)
-							    : NULL;
+	served = found && m->profile->wire == &th_wire_chat
+		     ? th_profile_served(m->profile, &m->name)
+		     : NULL;
 	if (served) {
 		struct th_match family;
 

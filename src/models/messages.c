@@ -2,23 +2,14 @@
 #include "models/messages.h"
 
 /* Of the four marks that a request may hold, the head has one. */
-const struct th_wire th_wire_messages = {
-	.name = "messages",
-	.key_header = "x-api-key",
-	.mark = ",\"cache_control\":{\"type\":\"ephemeral\"}",
-	.marks_max = 3,
-	.same = "{\"type\":\"text\",\"text\":\"" TH_IMAGE_SAME "\"}",
-	.path = th_messages_path,
-	.headers = th_messages_headers,
-	.head = th_messages_head,
-	.tail = th_messages_tail,
-	.group = th_messages_group,
-	.request_decode = th_messages_request_decode,
-	.request_encode = th_messages_request_encode,
-	.decoder_new = th_messages_new,
-	.feed = th_messages_feed,
-	.finished = th_messages_finished,
-	.end = th_messages_end,
-	.error = th_messages_error,
-	.decoder_free = th_messages_free,
-};
+#define MESSAGES                                                                                   \
+	.name = "messages", .mark = ",\"cache_control\":{\"type\":\"ephemeral\"}", .marks_max = 3, \
+	.same = "{\"type\":\"text\",\"text\":\"" TH_IMAGE_SAME "\"}", .path = th_messages_path,    \
+	.headers = th_messages_headers, .head = th_messages_head, .tail = th_messages_tail,        \
+	.group = th_messages_group, .request_decode = th_messages_request_decode,                  \
+	.request_encode = th_messages_request_encode, .decoder_new = th_messages_new,              \
+	.feed = th_messages_feed, .finished = th_messages_finished, .end = th_messages_end,        \
+	.error = th_messages_error, .decoder_free = th_messages_free
+
+const struct th_wire th_wire_messages = { MESSAGES, .key_header = "x-api-key" };
+const struct th_wire th_wire_messages_bearer = { MESSAGES, .key_header = "Authorization" };

@@ -38,6 +38,12 @@ TH_NODISCARD enum th_code th_anthropic_input(const struct th_dialect_context *c,
 					     struct th_err *err);
 extern const struct th_dialect th_dialect_anthropic;
 extern const struct th_wire th_wire_messages;
+/* The same, where the key goes as a bearer's: gateways. */
+extern const struct th_wire th_wire_messages_bearer;
+static inline bool th_wire_is_messages(const struct th_wire *w)
+{
+	return w == &th_wire_messages || w == &th_wire_messages_bearer;
+}
 
 /* Answer (messages_answer.c). */
 struct th_decoder *th_messages_new(const struct th_profile *profile, th_delta_fn *fn, void *ctx);

@@ -16,14 +16,17 @@
 /* Each ends with name == NULL. */
 extern const struct th_profile th_profiles_chat[], th_profiles_google[], th_profiles_openai[],
     th_profiles_anthropic[], th_profiles_open[];
+/* As Cua's gateway serves them: not in the tables, found by th_profile_served. */
+extern const struct th_profile th_profiles_google_at_cua[], th_profiles_anthropic_at_cua[];
 
 extern const struct th_profile *const th_profile_tables[]; /* NULL-terminated */
 
 /* Whether a pattern of the row fits a name without its server's prefix. */
 bool th_profile_fits(const struct th_profile *p, struct th_str name);
-/* A model of open weights on a server of th_profiles_chat: the server's row with what the model's
- * family says and counts in; NULL: no family is known, the server's row stands. */
-const struct th_profile *th_profile_served(const struct th_profile *server, struct th_str name);
+/* A model on a server of th_profiles_chat: the server's row with what the model's family says and
+ * counts in; NULL: no family is known, the server's row stands.  What of the name only says whose
+ * it is and is not sent is cut off. */
+const struct th_profile *th_profile_served(const struct th_profile *server, struct th_str *name);
 
 /* Both are asked at one server with one key, as far as profiles say. */
 bool th_profile_same_provider(const struct th_profile *a, const struct th_profile *b);

@@ -17,7 +17,7 @@
 
 // clang-format off
 const struct th_profile th_profiles_chat[] = {
-	{ .name = "human", .pattern = "human/human|human", .wire = &th_wire_human,
+	{ .name = "human", .pattern = "human/*|human", .wire = &th_wire_human,
 	  .dialect = &th_dialect_json, .computer = TH_COMPUTER_DIALECT, .vision = true, .images_max = 1,
 	  .base_url_env = "HUMAN_BASE_URL", .key_env = "HUMAN_API_KEY",
 	  .note = "a person, at the terminal or over HTTP" },
@@ -67,7 +67,7 @@ const struct th_profile th_profiles_chat[] = {
 	  SERVER(NULL, "AZURE_API_BASE", "AZURE_API_KEY"),
 	  .price = { .input = 3000, .cached = 3000, .output = 12000 },
 	  .note = "the preview computer tool, at Azure" },
-	{ .name = "azure-gpt-5.4", .pattern = "azure/*gpt-5.4*|azure/*gpt-54*|azure/*gpt-5.5*",
+	{ .name = "azure-gpt-5.4", .pattern = "azure/*gpt-5.4*|azure/*gpt-54*|azure/*gpt5.4*|azure/*gpt54*|azure/*gpt-5.5*",
 	  .wire = &th_wire_responses, .dialect = &th_dialect_native,
 	  .computer = TH_COMPUTER_GA, .vision = true, .reasoning = true, .strict = true,
 	  SERVER(NULL, "AZURE_API_BASE", "AZURE_API_KEY"),

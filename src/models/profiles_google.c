@@ -6,77 +6,82 @@
  */
 #include "models/gemini.h"
 #include "models/profiles.h"
+#include "models/profiles_servers.h"
 
-#define GOOGLE                                                                         \
-	.wire = &th_wire_gemini, .dialect = &th_dialect_gemini,                        \
-	.base_url = "https://generativelanguage.googleapis.com/v1beta",                \
-	.base_url_env = "GEMINI_BASE_URL", .key_env = "GEMINI_API_KEY|GOOGLE_API_KEY", \
-	.strict = true, .vision = true, .space = { .kind = TH_SPACE_NORM, .max = 1000 }
+#define OWN                                                                                 \
+	.wire = &th_wire_gemini, SERVER("https://generativelanguage.googleapis.com/v1beta", \
+					"GEMINI_BASE_URL", "GEMINI_API_KEY|GOOGLE_API_KEY")
+#define CUA .wire = &th_wire_gemini_at_cua, SERVER_CUA_PLAIN
+#define GOOGLE                                                         \
+	.dialect = &th_dialect_gemini, .strict = true, .vision = true, \
+	.space = { .kind = TH_SPACE_NORM, .max = 1000 }
 
 // clang-format off
-const struct th_profile th_profiles_google[] = {
-	{ .name = "gemini-computer-use-preview", GOOGLE,
-	  .pattern = "gemini-2.5-computer-use*",
-	  .computer = TH_COMPUTER_NATIVE, .tool = "ENVIRONMENT_BROWSER", .flavour = "gemini-2",
-	  .reasoning = true, .context_tokens = 128000, .output_tokens = 64000,
-	  .price = { .input = 1250, .cached = 1250, .output = 10000 },
-	  .note = "computer use, first generation" },
-	{ .name = "gemini-media", GOOGLE,
-	  .pattern = "gemini-*-image*|gemini-*-tts*|gemini-*-audio*|gemini-embedding*",
-	  .computer = TH_COMPUTER_NONE, .flavour = "gemini-2",
-	  .note = "pictures or speech, no computer" },
-	{ .name = "gemini-2.0-flash", GOOGLE,
-	  .pattern = "gemini-2.0-flash|gemini-2.0-flash-0*",
-	  .computer = TH_COMPUTER_DIALECT, .flavour = "gemini-2",
-	  .context_tokens = 1048576, .output_tokens = 8192,
-	  .price = { .input = 100, .cached = 25, .output = 400 },
+#define ROWS(...) \
+	{ .name = "gemini-computer-use-preview", GOOGLE, __VA_ARGS__, \
+	  .pattern = "gemini-2.5-computer-use*", \
+	  .computer = TH_COMPUTER_NATIVE, .tool = "ENVIRONMENT_BROWSER", .flavour = "gemini-2", \
+	  .reasoning = true, .context_tokens = 128000, .output_tokens = 64000, \
+	  .price = { .input = 1250, .cached = 1250, .output = 10000 }, \
+	  .note = "computer use, first generation" }, \
+	{ .name = "gemini-media", GOOGLE, __VA_ARGS__, \
+	  .pattern = "gemini-*-image*|gemini-*-tts*|gemini-*-audio*|gemini-embedding*", \
+	  .computer = TH_COMPUTER_NONE, .flavour = "gemini-2", \
+	  .note = "pictures or speech, no computer" }, \
+	{ .name = "gemini-2.0-flash", GOOGLE, __VA_ARGS__, \
+	  .pattern = "gemini-2.0-flash|gemini-2.0-flash-0*", \
+	  .computer = TH_COMPUTER_DIALECT, .flavour = "gemini-2", \
+	  .context_tokens = 1048576, .output_tokens = 8192, \
+	  .price = { .input = 100, .cached = 25, .output = 400 }, \
+	  .note = "computer as functions" }, \
+	{ .name = "gemini-2.0", GOOGLE, __VA_ARGS__, \
+	  .pattern = "gemini-1*|gemini-2.0*|gemini-pro|gemini-pro-vision", \
+	  .computer = TH_COMPUTER_DIALECT, .flavour = "gemini-2", \
+	  .context_tokens = 1048576, .output_tokens = 8192, \
+	  .note = "computer as functions" }, \
+	{ .name = "gemini-2.5-flash-lite", GOOGLE, __VA_ARGS__, \
+	  .pattern = "gemini-2.5-flash-lite*", \
+	  .computer = TH_COMPUTER_DIALECT, .flavour = "gemini-2", .reasoning = true, \
+	  .context_tokens = 1048576, .output_tokens = 65536, \
+	  .price = { .input = 100, .cached = 10, .output = 400 }, \
+	  .note = "computer as functions" }, \
+	{ .name = "gemini-2.5-flash", GOOGLE, __VA_ARGS__, \
+	  .pattern = "gemini-2.5-flash*", \
+	  .computer = TH_COMPUTER_DIALECT, .flavour = "gemini-2", .reasoning = true, \
+	  .context_tokens = 1048576, .output_tokens = 65536, \
+	  .price = { .input = 300, .cached = 30, .output = 2500 }, \
+	  .note = "computer as functions" }, \
+	{ .name = "gemini-2.5", GOOGLE, __VA_ARGS__, \
+	  .pattern = "gemini-2*", \
+	  .computer = TH_COMPUTER_DIALECT, .flavour = "gemini-2", .reasoning = true, \
+	  .context_tokens = 1048576, .output_tokens = 65536, \
+	  .price = { .input = 1250, .cached = 125, .output = 10000 }, \
+	  .note = "computer as functions" }, \
+	{ .name = "gemini-3-flash", GOOGLE, __VA_ARGS__, \
+	  .pattern = "gemini-3-flash*", \
+	  .computer = TH_COMPUTER_NATIVE, .tool = "ENVIRONMENT_DESKTOP", .reasoning = true, \
+	  .context_tokens = 1048576, .output_tokens = 65536, \
+	  .price = { .input = 500, .cached = 50, .output = 3000 }, \
+	  .note = "computer use, second generation" }, \
+	{ .name = "gemini-3-pro", GOOGLE, __VA_ARGS__, \
+	  .pattern = "gemini-3-pro*|gemini-3.1-pro*", \
+	  .computer = TH_COMPUTER_DIALECT, .reasoning = true, \
+	  .context_tokens = 1048576, .output_tokens = 65536, \
+	  .price = { .input = 2000, .cached = 200, .output = 12000 }, \
+	  .note = "computer as functions" }, \
+	/* Versions newer than this table. */ \
+	{ .name = "gemini-flash", .newer = true, GOOGLE, __VA_ARGS__, \
+	  .pattern = "gemini-*flash*|gemini-*computer-use*|gemini-flash*", \
+	  .computer = TH_COMPUTER_NATIVE, .tool = "ENVIRONMENT_DESKTOP", .reasoning = true, \
+	  .context_tokens = 1048576, .output_tokens = 65536, \
+	  .note = "computer use, second generation" }, \
+	{ .name = "gemini", .newer = true, GOOGLE, __VA_ARGS__, \
+	  .pattern = "gemini-*", \
+	  .computer = TH_COMPUTER_DIALECT, .reasoning = true, \
+	  .context_tokens = 1048576, .output_tokens = 65536, \
 	  .note = "computer as functions" },
-	{ .name = "gemini-2.0", GOOGLE,
-	  .pattern = "gemini-1*|gemini-2.0*|gemini-pro|gemini-pro-vision",
-	  .computer = TH_COMPUTER_DIALECT, .flavour = "gemini-2",
-	  .context_tokens = 1048576, .output_tokens = 8192,
-	  .note = "computer as functions" },
-	{ .name = "gemini-2.5-flash-lite", GOOGLE,
-	  .pattern = "gemini-2.5-flash-lite*",
-	  .computer = TH_COMPUTER_DIALECT, .flavour = "gemini-2", .reasoning = true,
-	  .context_tokens = 1048576, .output_tokens = 65536,
-	  .price = { .input = 100, .cached = 10, .output = 400 },
-	  .note = "computer as functions" },
-	{ .name = "gemini-2.5-flash", GOOGLE,
-	  .pattern = "gemini-2.5-flash*",
-	  .computer = TH_COMPUTER_DIALECT, .flavour = "gemini-2", .reasoning = true,
-	  .context_tokens = 1048576, .output_tokens = 65536,
-	  .price = { .input = 300, .cached = 30, .output = 2500 },
-	  .note = "computer as functions" },
-	{ .name = "gemini-2.5", GOOGLE,
-	  .pattern = "gemini-2*",
-	  .computer = TH_COMPUTER_DIALECT, .flavour = "gemini-2", .reasoning = true,
-	  .context_tokens = 1048576, .output_tokens = 65536,
-	  .price = { .input = 1250, .cached = 125, .output = 10000 },
-	  .note = "computer as functions" },
-	{ .name = "gemini-3-flash", GOOGLE,
-	  .pattern = "gemini-3-flash*",
-	  .computer = TH_COMPUTER_NATIVE, .tool = "ENVIRONMENT_DESKTOP", .reasoning = true,
-	  .context_tokens = 1048576, .output_tokens = 65536,
-	  .price = { .input = 500, .cached = 50, .output = 3000 },
-	  .note = "computer use, second generation" },
-	{ .name = "gemini-3-pro", GOOGLE,
-	  .pattern = "gemini-3-pro*|gemini-3.1-pro*",
-	  .computer = TH_COMPUTER_DIALECT, .reasoning = true,
-	  .context_tokens = 1048576, .output_tokens = 65536,
-	  .price = { .input = 2000, .cached = 200, .output = 12000 },
-	  .note = "computer as functions" },
-	/* Versions newer than this table. */
-	{ .name = "gemini-flash", .newer = true, GOOGLE,
-	  .pattern = "gemini-*flash*|gemini-*computer-use*|gemini-flash*",
-	  .computer = TH_COMPUTER_NATIVE, .tool = "ENVIRONMENT_DESKTOP", .reasoning = true,
-	  .context_tokens = 1048576, .output_tokens = 65536,
-	  .note = "computer use, second generation" },
-	{ .name = "gemini", .newer = true, GOOGLE,
-	  .pattern = "gemini-*",
-	  .computer = TH_COMPUTER_DIALECT, .reasoning = true,
-	  .context_tokens = 1048576, .output_tokens = 65536,
-	  .note = "computer as functions" },
-	{ .name = NULL },
-};
+
+const struct th_profile th_profiles_google[] = { ROWS(OWN) { .name = NULL } };
+/* The same models through Cua, whose gateway passes them on. */
+const struct th_profile th_profiles_google_at_cua[] = { ROWS(CUA) { .name = NULL } };
 // clang-format on

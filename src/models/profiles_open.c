@@ -192,16 +192,50 @@ static const struct {
 };
 // clang-format on
 
-const struct th_profile *th_profile_served(const struct th_profile *server, struct th_str name)
+static const struct th_profile *first_fit(const struct th_profile *p, struct th_str name)
 {
-	for (size_t i = 0; i < TH_COUNT(served); i++) {
-		const struct th_profile *p = served[i].families;
+	while (p->name && !th_profile_fits(p, name))
+		p++;
+	return p->name ? p : NULL;
+}
 
-		if (strcmp(served[i].server, server->name))
+/* Cua passes the models of these on to their own APIs; all others speak Chat Completions there. */
+static const struct th_profile *passed_on(struct th_str *name)
+{
+	static const struct {
+		struct th_str prefix;
+		const struct th_profile *rows;
+	} whose[] = {
+		{ TH_STR_INIT("anthropic/"), th_profiles_anthropic_at_cua },
+		{ TH_STR_INIT("google/"), th_profiles_google_at_cua },
+		{ TH_STR_INIT("gemini/"), th_profiles_google_at_cua },
+	};
+
+	for (size_t i = 0; i < TH_COUNT(whose); i++) {
+		struct th_str rest = th_str_sub(*name, whose[i].prefix.len, name->len);
+		const struct th_profile *p;
+
+		if (!th_str_istarts(*name, whose[i].prefix))
 			continue;
-		while (p->name && !th_profile_fits(p, name))
-			p++;
-		return p->name ? p : NULL;
+		p = first_fit(whose[i].rows, rest);
+		if (p)
+			*name = rest;
+		return p;
+	}
+	return NULL;
+}
+
+const struct th_profile *th_profile_served(const struct th_profile *server, struct th_str *name)
+{
+	const struct th_profile *direct = NULL;
+
+	if (strcmp(server->name, "cua") == 0)
+		direct = passed_on(name);
+	if (direct)
+		return direct;
+	for (size_t i = 0; i < TH_COUNT(served); i++) {
+		if (strcmp(served[i].server, server->name) == 0)
+			return first_fit(served[i].families, *name);
 	}
 	return NULL;
 }

@@ -25,8 +25,10 @@
 	.flavour = "nvidia_nim", SERVER("https://integrate.api.nvidia.com/v1", "NVIDIA_NIM_API_BASE", "NVIDIA_NIM_API_KEY")
 #define SERVER_HUGGINGFACE \
 	.flavour = "huggingface", SERVER("https://router.huggingface.co/v1", "HUGGINGFACE_API_BASE", "HF_TOKEN")
+#define SERVER_CUA_PLAIN \
+	SERVER("https://inference.cua.ai/v1", "CUA_BASE_URL", "CUA_INFERENCE_API_KEY|CUA_API_KEY")
 #define SERVER_CUA \
-	.flavour = "cua", SERVER("https://inference.cua.ai/v1", "CUA_BASE_URL", "CUA_API_KEY")
+	.flavour = "cua", SERVER_CUA_PLAIN
 #define SERVER_AZURE \
 	.flavour = "azure", SERVER(NULL, "AZURE_API_BASE", "AZURE_API_KEY")
 #define SERVER_OLLAMA \

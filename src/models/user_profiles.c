@@ -332,7 +332,7 @@ static enum th_code begin(const struct maker *m)
 	}
 	m->p->newer = false;
 	m->p->user = true;
-	if (row->wire >= 0 && starts[row->wire].wire != m->p->wire)
+	if (row->wire >= 0 && strcmp(starts[row->wire].wire->name, m->p->wire->name) != 0)
 		return bad(m, "wire", "is %s, but what it is like speaks %s: leave one out",
 			   wires[row->wire], m->p->wire->name);
 	return TH_OK;
@@ -411,15 +411,15 @@ static enum th_code apply_word(const struct maker *m, const char *field, struct 
 static enum th_code apply_computer(const struct maker *m)
 {
 	struct th_profile *p = m->p;
-	bool own = p->wire == &th_wire_messages || p->wire == &th_wire_gemini;
+	bool own = th_wire_is_messages(p->wire) || th_wire_is_gemini(p->wire);
 	bool native = p->dialect == &th_dialect_native || p->dialect == &th_dialect_anthropic ||
 		      p->dialect == &th_dialect_gemini;
 
 	if (m->row->computer >= 0)
 		p->computer = (enum th_computer_tool)m->row->computer;
-	if (p->dialect == &th_dialect_anthropic && p->wire != &th_wire_messages)
+	if (p->dialect == &th_dialect_anthropic && !th_wire_is_messages(p->wire))
 		return bad(m, "dialect", "is for the wire messages");
-	if (p->dialect == &th_dialect_gemini && p->wire != &th_wire_gemini)
+	if (p->dialect == &th_dialect_gemini && !th_wire_is_gemini(p->wire))
 		return bad(m, "dialect", "is for the wire gemini");
 	switch (p->computer) {
 	case TH_COMPUTER_PREVIEW:

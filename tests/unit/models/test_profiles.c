@@ -54,6 +54,10 @@ static void test_names(void **state)
 	expect("gpt-5.4", "openai-gpt", "gpt-5.4");
 	expect("gpt-5.10", "openai-gpt", "gpt-5.10"); /* newer than the table: the newest profile */
 	expect("gpt-7-mini", "openai-gpt", "gpt-7-mini");
+	expect("gpt5.4", "openai-gpt", "gpt5.4");
+	expect("openai/gpt54", "openai-gpt", "gpt54");
+	expect("azure/my-gpt5.4", "azure-gpt-5.4", "my-gpt5.4");
+	expect("human/me", "human", "me");
 	expect("gpt-oss:20b", "responses-gpt-oss", "gpt-oss:20b");
 	expect("o3", "openai-o3", "o3");
 	expect("o3-pro", "openai-o", "o3-pro");
@@ -84,8 +88,8 @@ static void test_families(void **state)
 		{ "UI-TARS-2509", "ui-tars-1.5", "uitars15", "OPENAI_API_KEY", "UI-TARS-2509" },
 		{ "ByteDance-Seed/UI-TARS-1.5-7B", "ui-tars-1.5", "uitars15", "OPENAI_API_KEY",
 		  "ByteDance-Seed/UI-TARS-1.5-7B" },
-		{ "cua/bytedance/ui-tars-2", "ui-tars", "uitars2", "CUA_API_KEY",
-		  "bytedance/ui-tars-2" },
+		{ "cua/bytedance/ui-tars-2", "ui-tars", "uitars2",
+		  "CUA_INFERENCE_API_KEY|CUA_API_KEY", "bytedance/ui-tars-2" },
 		{ "ui-tars-7", "ui-tars", "uitars2", "OPENAI_API_KEY", "ui-tars-7" },
 		{ "openrouter/qwen/qwen3-vl-235b-a22b-instruct", "qwen3-vl", "qwen",
 		  "OPENROUTER_API_KEY", "qwen/qwen3-vl-235b-a22b-instruct" },
@@ -125,7 +129,12 @@ static void test_families(void **state)
 	assert_int_equal(
 	    th_model_resolve(TH_STR("huggingface-local/microsoft/Fara-7B"), &p, &name, &err),
 	    TH_EUSAGE);
-	assert_non_null(strstr(err.msg, "OPENAI_BASE_URL"));
+	assert_non_null(
+	    strstr(err.msg, "write vllm/microsoft/Fara-7B and set HOSTED_VLLM_API_BASE"));
+	assert_int_equal(
+	    th_model_resolve(TH_STR("mlx/x/GTA1-7B+anthropic/claude-5"), &p, &name, &err),
+	    TH_EUSAGE);
+	assert_non_null(strstr(err.msg, "write vllm/x/GTA1-7B and set"));
 	assert_int_equal(th_model_resolve(TH_STR("mlx/UI-TARS-1.5"), &p, &name, &err), TH_EUSAGE);
 }
 
@@ -162,6 +171,54 @@ static void test_claude(void **state)
 		else
 			assert_null(p->beta);
 		assert_true(th_str_istarts(name, TH_STR("claude-")));
+	}
+}
+
+/* Cua passes on what its makers have an API of their own for. */
+static void test_cua(void **state)
+{
+	static const struct {
+		const char *name, *profile, *wire, *tool, *path, *sent;
+	} cases[] = {
+		{ "cua/anthropic/claude-sonnet-4-5", "anthropic-claude-sonnet-4", "messages",
+		  "computer_20250124", "/v1/messages", "claude-sonnet-4-5" },
+		{ "cua/Anthropic/claude-9", "anthropic-claude", "messages",
+		  "computer_toolset_20260801", "/v1/messages", "claude-9" },
+		{ "cua/google/gemini-2.5-computer-use-preview-10-2025",
+		  "gemini-computer-use-preview", "gemini", "ENVIRONMENT_BROWSER",
+		  "/gemini/v1beta/models/gemini-2.5-computer-use-preview-10-2025:generateContent",
+		  "gemini-2.5-computer-use-preview-10-2025" },
+		{ "cua/gemini/gemini-3-flash-preview", "gemini-3-flash", "gemini",
+		  "ENVIRONMENT_DESKTOP",
+		  "/gemini/v1beta/models/gemini-3-flash-preview:generateContent",
+		  "gemini-3-flash-preview" },
+		{ "cua/anthropic/other", "cua", "chat", NULL, "/chat/completions",
+		  "anthropic/other" },
+		{ "cua/openai/gpt-5.4", "cua", "chat", NULL, "/chat/completions",
+		  "openai/gpt-5.4" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(cases); i++) {
+		struct th_request_options o = { 0 };
+		struct th_buf path = TH_BUF_INIT(TH_KIB);
+
+		expect(cases[i].name, cases[i].profile, cases[i].sent);
+		assert_int_equal(
+		    th_model_resolve(th_str_of(cases[i].name), &o.profile, &o.model, &err), TH_OK);
+		assert_string_equal(o.profile->wire->name, cases[i].wire);
+		assert_string_equal(o.profile->base_url, "https://inference.cua.ai/v1");
+		assert_string_equal(o.profile->base_url_env, "CUA_BASE_URL");
+		assert_string_equal(o.profile->key_env, "CUA_INFERENCE_API_KEY|CUA_API_KEY");
+		if (cases[i].tool)
+			assert_string_equal(o.profile->tool, cases[i].tool);
+		else
+			assert_null(o.profile->tool);
+		o.profile->wire->path(&o, &path);
+		assert_string_equal(path.ptr, cases[i].path);
+		if (!strcmp(cases[i].wire, "messages"))
+			assert_string_equal(o.profile->wire->key_header, "Authorization");
+		th_buf_deinit(&path);
 	}
 }
 
@@ -482,12 +539,13 @@ static void test_blank(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),   cmocka_unit_test(test_families),
-		cmocka_unit_test(test_claude),  cmocka_unit_test(test_bad_names),
-		cmocka_unit_test(test_rows),    cmocka_unit_test(test_omni),
-		cmocka_unit_test(test_route),   cmocka_unit_test(test_plumb),
-		cmocka_unit_test(test_cost),    cmocka_unit_test(test_classes),
-		cmocka_unit_test(test_waiting), cmocka_unit_test(test_blank),
+		cmocka_unit_test(test_names),     cmocka_unit_test(test_families),
+		cmocka_unit_test(test_cua),       cmocka_unit_test(test_claude),
+		cmocka_unit_test(test_bad_names), cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_omni),      cmocka_unit_test(test_route),
+		cmocka_unit_test(test_plumb),     cmocka_unit_test(test_cost),
+		cmocka_unit_test(test_classes),   cmocka_unit_test(test_waiting),
+		cmocka_unit_test(test_blank),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
