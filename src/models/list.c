@@ -225,6 +225,17 @@ static enum th_code fail_short(struct th_str name, struct th_err *err)
 		       TH_FMT(th_utf8_cut(name, NAME_MAX_SHOWN)));
 }
 
+/* Libraries that ask any provider, in the Agents SDK's names: what follows is the model's. */
+static struct th_str behind_router(struct th_str name)
+{
+	static const char *const routers[] = { "litellm/", "any-llm/" };
+
+	for (size_t i = 0; i < TH_COUNT(routers); i++)
+		if (cut_prefix(&name, routers[i]))
+			break;
+	return name;
+}
+
 /* `bare`: without the provider's prefix; `any_server`: that prefix names no provider. */
 static enum th_code match_built_in(struct th_str name, struct th_str bare, bool any_server,
 				   struct th_match *m, struct th_err *err)
@@ -268,12 +279,15 @@ enum th_code th_model_match(const struct th_profiles *mine, struct th_str name,
 			    struct th_match *ret, struct th_err *err)
 {
 	enum th_code code = check_name(name, err);
-	struct th_str bare = name;
+	struct th_str whole = name, bare;
 	struct th_match m = { 0 };
 	bool any_server;
 
 	if (code)
 		return code;
+	if (!find_mine(mine, name, &m))
+		name = behind_router(name);
+	bare = name;
 	any_server = cut_prefix(&bare, "responses:") || cut_prefix(&bare, "local/");
 	for (size_t i = 0; !any_server && i < TH_COUNT(prefixes); i++)
 		if (cut_prefix(&bare, prefixes[i]))
@@ -282,15 +296,15 @@ enum th_code th_model_match(const struct th_profiles *mine, struct th_str name,
 	if (!find_mine(mine, name, &m) && (any_server || !find_mine(mine, bare, &m))) {
 		code = check_built_in(name, err);
 		if (!code && !bare.len)
-			code = fail_short(name, err);
+			code = fail_short(whole, err);
 		if (!code)
 			code = match_built_in(name, bare, any_server, &m, err);
 		if (code)
 			return code;
 	}
 	if (!m.name.len)
-		return fail_short(name, err);
-	m.prefix = th_str_sub(name, 0, name.len - m.name.len);
+		return fail_short(whole, err);
+	m.prefix = th_str_sub(whole, 0, whole.len - m.name.len);
 	if (m.profile->sends)
 		m.name = th_str_of(m.profile->sends);
 	*ret = m;

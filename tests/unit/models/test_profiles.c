@@ -58,6 +58,10 @@ static void test_names(void **state)
 	expect("openai/gpt54", "openai-gpt", "gpt54");
 	expect("azure/my-gpt5.4", "azure-gpt-5.4", "my-gpt5.4");
 	expect("human/me", "human", "me");
+	expect("litellm/anthropic/claude-sonnet-4-5", "anthropic-claude-sonnet-4",
+	       "claude-sonnet-4-5");
+	expect("any-llm/openrouter/x/y", "openrouter", "x/y");
+	expect("litellm/gpt-4o", "openai-gpt-4o", "gpt-4o");
 	expect("gpt-oss:20b", "responses-gpt-oss", "gpt-oss:20b");
 	expect("o3", "openai-o3", "o3");
 	expect("o3-pro", "openai-o", "o3-pro");
@@ -244,6 +248,8 @@ static void test_bad_names(void **state)
 	expect_no(TH_STR("vertex_ai/gemini-3-pro"),
 		  "write gemini/gemini-3-pro, set GEMINI_API_KEY");
 	expect_no(TH_STR("gemini/"), "ends behind its prefix");
+	expect_no(TH_STR("litellm/"), "ends behind its prefix");
+	expect_no(TH_STR("litellm/bedrock/claude"), "Bedrock's signed requests");
 	expect_no(TH_STR(""), "empty");
 	expect_no(TH_STR("responses:"), "ends behind its prefix");
 	expect_no(TH_STR("chat:"), "ends behind its prefix");
