@@ -8,6 +8,8 @@
 
 #include <pthread.h>
 
+#include "base/limits.h"
+
 static char *long_text(size_t len)
 {
 	char *text = malloc(len + 1);
@@ -18,7 +20,7 @@ static char *long_text(size_t len)
 	return text;
 }
 
-#define MIB ((size_t)1 << 20)
+#define MIB TH_MIB
 
 static const char bad_utf8[] = "\xff\xfe";
 
@@ -169,7 +171,7 @@ static void another_thread(void **state)
 static void agents(void **state)
 {
 	struct thole_agent *a = NULL;
-	char *huge = long_text(2 * MIB), *name = long_text(129);
+	char *huge = long_text(2 * MIB), *name = long_text(TH_AGENT_NAME_MAX + 1);
 
 	(void)state;
 	thole_agent_free(NULL);
@@ -194,6 +196,10 @@ static void agents(void **state)
 	GOOD(thole_agent_parse("name: x", NULL, &a, &error));
 	thole_agent_free(a);
 
+	name[TH_AGENT_NAME_MAX] = '\0';
+	GOOD(thole_agent_new(name, &a, &error));
+	thole_agent_free(a);
+
 	a = agent_of("a");
 	BAD(THOLE_EUSAGE, thole_agent_set(NULL, "instructions", "x", &error));
 	BAD(THOLE_EUSAGE, thole_agent_set(a, NULL, "x", &error));
@@ -216,7 +222,8 @@ static void agents(void **state)
 	assert_non_null(strstr(error.text, "limits.turns"));
 	BAD(THOLE_EUSAGE, thole_agent_set_json(a, "limits", "{\"turns\":-1}", &error));
 	BAD(THOLE_ELIMIT, thole_agent_set_json(a, "limits", huge, &error));
-	/* What is set over and over fills its memory: an error, and the last one counts. */
+	/* What is set over and over fills its memory (TH_AGENT_MEMORY_MAX): an error, and the last
+	 * one counts. */
 	huge[MIB / 2] = '\0';
 	for (int i = 0; i < 100; i++)
 		if (thole_agent_set(a, "instructions", huge, &error))
@@ -231,7 +238,7 @@ static void tools(void **state)
 {
 	struct thole_agent *a = agent_of("a");
 	struct thole_tool *t = NULL;
-	char *name = long_text(65), *huge = long_text(2 * MIB);
+	char *name = long_text(TH_TOOL_NAME_MAX + 1), *huge = long_text(2 * MIB);
 	char numbered[16];
 
 	(void)state;
@@ -243,7 +250,7 @@ static void tools(void **state)
 	BAD(THOLE_EUSAGE, thole_agent_tool(a, "computer", no_call, NULL, &t, &error));
 	BAD(THOLE_EUSAGE, thole_agent_tool(a, "none", no_call, NULL, &t, &error));
 	BAD(THOLE_EUSAGE, thole_agent_tool(a, "t", NULL, NULL, &t, &error));
-	name[64] = '\0';
+	name[TH_TOOL_NAME_MAX] = '\0';
 	GOOD(thole_agent_tool(a, name, no_call, NULL, NULL, &error));
 	BAD(THOLE_EEXIST, thole_agent_tool(a, name, no_call, NULL, NULL, &error));
 	assert_null(t);
@@ -271,21 +278,23 @@ static void tools(void **state)
 	BAD(THOLE_EUSAGE, thole_tool_ask(NULL, true, &error));
 	BAD(THOLE_EUSAGE, thole_tool_timeout(NULL, 1, &error));
 	BAD(THOLE_ELIMIT, thole_tool_timeout(t, -1, &error));
-	BAD(THOLE_ELIMIT, thole_tool_timeout(t, 86400001, &error));
-	GOOD(thole_tool_timeout(t, 86400000, &error));
+	BAD(THOLE_ELIMIT, thole_tool_timeout(t, TH_CALL_TIMEOUT_MAX_MS + 1, &error));
+	GOOD(thole_tool_timeout(t, TH_CALL_TIMEOUT_MAX_MS, &error));
 	BAD(THOLE_EUSAGE, thole_tool_on_cancel(NULL, no_call, &error));
 	GOOD(thole_tool_on_cancel(t, NULL, &error));
-	for (int i = 2; i < 128; i++) {
+	for (int i = 2; i < TH_AGENT_TOOLS_MAX; i++) {
 		snprintf(numbered, sizeof(numbered), "t%d", i);
 		GOOD(thole_agent_tool(a, numbered, no_call, NULL, NULL, &error));
 	}
 	BAD(THOLE_ELIMIT, thole_agent_tool(a, "one_more", no_call, NULL, NULL, &error));
 	BAD(THOLE_EUSAGE, thole_agent_computer(NULL, 10, 10, no_call, no_call, NULL, &error));
 	BAD(THOLE_ELIMIT, thole_agent_computer(a, 0, 10, no_call, no_call, NULL, &error));
-	BAD(THOLE_ELIMIT, thole_agent_computer(a, 10, 8193, no_call, no_call, NULL, &error));
+	BAD(THOLE_ELIMIT,
+	    thole_agent_computer(a, 10, TH_CALL_SIDE_MAX + 1, no_call, no_call, NULL, &error));
 	BAD(THOLE_ELIMIT, thole_agent_computer(a, -1, 10, no_call, no_call, NULL, &error));
 	BAD(THOLE_EUSAGE, thole_agent_computer(a, 10, 10, NULL, no_call, NULL, &error));
 	BAD(THOLE_EUSAGE, thole_agent_computer(a, 10, 10, no_call, NULL, NULL, &error));
+	GOOD(thole_agent_computer(a, TH_CALL_SIDE_MAX, 1, no_call, no_call, NULL, &error));
 	thole_agent_free(a);
 	free(name);
 	free(huge);
@@ -380,7 +389,7 @@ static void sessions(void **state)
 	struct thole_runtime *rt = runtime_at(scripted_url(model), "memory:");
 	struct thole_agent *a = agent_of("a");
 	struct thole_session *s = NULL;
-	char *huge = long_text(4 * MIB + 1);
+	char *huge = long_text(TH_MESSAGE_MAX + 1);
 
 	(void)state;
 	GOOD(thole_session_new(rt, a, NULL, &s, &error));
@@ -434,8 +443,8 @@ static void calls(void **state)
 	struct thole_agent *a = agent_of("a");
 	struct thole_session *s = NULL;
 	struct thole_call *call = NULL;
-	char *huge = long_text(8 * MIB + 1);
-	char pixels[4] = { 0 };
+	char *huge = long_text(TH_CALL_PICTURE_MAX + 1);
+	char pixels[4 * TH_CALL_SIDE_MAX] = { 0 };
 
 	(void)state;
 	assert_null(thole_call_tool(NULL));
@@ -464,6 +473,8 @@ static void calls(void **state)
 	assert_int_equal(thole_call_integer(call, "n", 4), 4);
 	BAD(THOLE_ELIMIT, thole_call_done(call, huge, &error));
 	BAD(THOLE_ELIMIT, thole_call_fail(call, huge, &error));
+	huge[TH_CALL_ANSWER_MAX + 1] = '\0';
+	BAD(THOLE_ELIMIT, thole_call_done(call, huge, &error));
 	BAD(THOLE_EUSAGE, thole_call_fail(call, bad_utf8, &error));
 	/* Fits as text, but not as JSON. */
 	memset(huge, '\1', 2 * MIB);
@@ -472,12 +483,14 @@ static void calls(void **state)
 	BAD(THOLE_EUSAGE, thole_call_png(call, NULL, 8, &error));
 	BAD(THOLE_EUSAGE, thole_call_png(call, huge, 0, &error));
 	BAD(THOLE_EUSAGE, thole_call_png(call, huge, 100, &error));
-	BAD(THOLE_ELIMIT, thole_call_png(call, huge, 16 * MIB + 1, &error));
+	BAD(THOLE_EUSAGE, thole_call_png(call, huge, TH_CALL_PICTURE_MAX, &error));
+	BAD(THOLE_ELIMIT, thole_call_png(call, huge, TH_CALL_PICTURE_MAX + 1, &error));
 	BAD(THOLE_EUSAGE, thole_call_pixels(call, NULL, 1, 1, 4, &error));
 	BAD(THOLE_ELIMIT, thole_call_pixels(call, pixels, 0, 1, 4, &error));
-	BAD(THOLE_ELIMIT, thole_call_pixels(call, pixels, 1, 8193, 4, &error));
+	BAD(THOLE_ELIMIT, thole_call_pixels(call, pixels, 1, TH_CALL_SIDE_MAX + 1, 4, &error));
 	BAD(THOLE_EUSAGE, thole_call_pixels(call, pixels, 1, 1, 3, &error));
-	for (int i = 0; i < 4; i++)
+	GOOD(thole_call_pixels(call, pixels, 1, TH_CALL_SIDE_MAX, 4, &error));
+	for (int i = 1; i < TH_CALL_PICTURES_MAX; i++)
 		GOOD(thole_call_pixels(call, pixels, 1, 1, 4, &error));
 	BAD(THOLE_ELIMIT, thole_call_pixels(call, pixels, 1, 1, 4, &error));
 	GOOD(thole_call_done(call, NULL, &error));

@@ -391,6 +391,28 @@ static void test_edges_of_what_is_approved_for_good(void **unused)
 	}
 }
 
+static void test_edges_of_what_ends_a_run(void **unused)
+{
+	(void)unused;
+	for (size_t more = 0; more < 2; more++) {
+		struct play *p = calloc(1, sizeof(*p));
+		struct th_buf data = TH_BUF_INIT(TH_MIB);
+
+		th_session_init(&p->s);
+		th_buf_add_cstr(&data,
+				"{\"agent\":{\"name\":\"a\",\"tool_use_behavior\":{\"stop_at\":[");
+		for (size_t i = 0; i < TH_STOP_TOOLS_MAX + more; i++)
+			th_buf_printf(&data, "%s\"t%zu\"", i ? "," : "", i);
+		th_buf_add_cstr(&data, "]}},\"model\":\"m\"}");
+		assert_int_equal(add(p, TH_EV_SESSION_CREATED, 0, "", data.ptr),
+				 more ? TH_EUSAGE : TH_OK);
+		if (more)
+			assert_non_null(strstr(p->err.msg, "{stop_at: [tools, at most 64]}"));
+		drop(p);
+		th_buf_deinit(&data);
+	}
+}
+
 static void test_edges_of_a_history(void **unused)
 {
 	struct play *p = begin("\"tool_use_behavior\":\"run_again\"");
@@ -1022,6 +1044,7 @@ int main(void)
 		cmocka_unit_test(test_the_first_handoff_wins_after_all_calls),
 		cmocka_unit_test(test_an_approval_goes_before_a_handoff),
 		cmocka_unit_test(test_edges_of_what_is_approved_for_good),
+		cmocka_unit_test(test_edges_of_what_ends_a_run),
 		cmocka_unit_test(test_edges_of_a_history),
 		cmocka_unit_test(test_what_a_tool_says_may_be_the_end),
 		cmocka_unit_test(test_guardrails_hold_what_they_look_at),

@@ -354,20 +354,27 @@ static int repeat(void *ctx, struct th_str *ret, struct th_err *e)
 	return 1;
 }
 
-static void take(const char *line, size_t lines, enum th_code wanted, const char *says)
+/* Into a store that is empty, or has the session: then its lines are only counted. */
+static void take_into(bool there, const char *line, size_t lines, enum th_code wanted,
+		      const char *says)
 {
-	struct source s = { .line = line, .made = TH_BUF_INIT(TH_KIB), .max = lines };
+	struct source s = { .line = line, .made = TH_BUF_INIT(TH_JSON_SIZE_MAX), .max = lines };
 	struct th_store *store = store_new();
 	struct th_arena a;
 	struct th_str id;
 
-	/* One that is there already: its lines are only counted. */
-	write_idle(store, "x", "{}");
+	if (there)
+		write_idle(store, "x", "{}");
 	th_arena_init(&a, TH_MIB);
 	refused(th_carry_in(store, repeat, &s, &a, &id, &err), wanted, says);
 	th_arena_deinit(&a);
 	th_buf_deinit(&s.made);
 	th_store_close(store);
+}
+
+static void take(const char *line, size_t lines, enum th_code wanted, const char *says)
+{
+	take_into(true, line, lines, wanted, says);
 }
 
 static void lines_of_a_file(void **state)
@@ -379,6 +386,25 @@ static void lines_of_a_file(void **state)
 	     "16384 blobs");
 	take("{\"event\":{}}", 1 + TH_CARRY_EVENTS_MAX, TH_EPROTO, "before its end");
 	take("{\"event\":{}}", 2 + TH_CARRY_EVENTS_MAX, TH_ELIMIT, "at most 57344 events");
+}
+
+/* Its bytes are nothing of that hash; one byte more is not even looked at. */
+static void bytes_of_a_blob(void **state)
+{
+	(void)state;
+	for (size_t more = 0; more < 2; more++) {
+		struct th_buf line = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+		char *bytes = th_alloc(TH_CARRY_BLOB_MAX + 1);
+
+		th_buf_add_cstr(&line, "{\"blob\":\"" ZEROS "\",\"media_type\":\"x\",\"bytes\":\"");
+		th_base64_encode(&line, bytes, TH_CARRY_BLOB_MAX + more);
+		th_buf_add_cstr(&line, "\"}");
+		take_into(false, line.ptr, 2, more ? TH_ELIMIT : TH_ECORRUPT,
+			  more ? "line 2: a blob has at most 41943040 bytes"
+			       : "line 2: the blob is not what was written");
+		free(bytes);
+		th_buf_deinit(&line);
+	}
 }
 
 /* A file that is good, and behind its end blanks: nothing but their bytes counts. */
@@ -499,6 +525,7 @@ int main(void)
 		cmocka_unit_test(a_fork_brings_a_prefix),
 		cmocka_unit_test(events_of_a_file),
 		cmocka_unit_test(lines_of_a_file),
+		cmocka_unit_test(bytes_of_a_blob),
 		cmocka_unit_test(bytes_of_a_file),
 		cmocka_unit_test(sessions_of_a_file),
 		cmocka_unit_test(depth_of_a_file),

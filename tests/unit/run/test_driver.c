@@ -1559,6 +1559,33 @@ static void test_messages_to_a_busy_model_have_a_maximum(void **unused)
 	paper_free(w);
 }
 
+/* The longest message, and one more byte; also where JSON makes more of it. */
+static void test_edges_of_a_message(void **unused)
+{
+	char *text = malloc(TH_MESSAGE_MAX + 1);
+	struct th_str longest = th_str_n(text, TH_MESSAGE_MAX);
+	struct th_err err = { 0 };
+	struct paper *w = begin("first");
+	char wanted[120];
+
+	(void)unused;
+	assert_non_null(text);
+	memset(text, 'x', TH_MESSAGE_MAX + 1);
+	assert_int_equal(th_driver_message(w->driver, w->h, longest, &err), TH_OK);
+	snprintf(wanted, sizeof(wanted), "a message has at most %zu bytes, this one has %zu",
+		 TH_MESSAGE_MAX, TH_MESSAGE_MAX + 1);
+	assert_int_equal(
+	    th_driver_message(w->driver, w->h, th_str_n(text, TH_MESSAGE_MAX + 1), &err),
+	    TH_ELIMIT);
+	assert_string_equal(err.msg, wanted);
+	memset(text, '\1', TH_MESSAGE_MAX);
+	assert_int_equal(th_driver_message(w->driver, w->h, longest, &err), TH_ELIMIT);
+	assert_non_null(strstr(err.msg, "message"));
+	paper_settle(w);
+	paper_free(w);
+	free(text);
+}
+
 /* ---- the API's own items ----------------------------------------------------------------- */
 
 static const struct th_tool_native native_shell = { .kind = TH_NATIVE_SHELL };
@@ -1794,6 +1821,7 @@ int main(void)
 		cmocka_unit_test(test_a_request_waits_for_its_own_event),
 		cmocka_unit_test(test_a_request_waits_for_the_whole_log),
 		cmocka_unit_test(test_messages_to_a_busy_model_have_a_maximum),
+		cmocka_unit_test(test_edges_of_a_message),
 		cmocka_unit_test(test_a_shell_of_the_api),
 		cmocka_unit_test(test_a_shell_of_the_api_is_settled),
 		cmocka_unit_test(test_a_provider_asks_for_its_server),

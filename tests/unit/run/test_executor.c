@@ -996,6 +996,33 @@ static void strange_clients_do_no_harm(void **state)
 	release(x);
 }
 
+/* What an executor said is kept for the next one, until it is too much. */
+static void edges_of_a_log(void **state)
+{
+	struct th_executor_options o = options();
+	struct th_executor *x = client(&o);
+	char *text = th_alloc(TH_EXEC_LOG_MAX + 1);
+
+	(void)state;
+	memset(text, 'x', TH_EXEC_LOG_MAX + 1);
+	for (size_t more = 0; more < 2; more++) {
+		struct stat st;
+
+		int64_t pid = greet(x, false).info.pid;
+		release(x);
+		kill_executor(pid);
+		assert_int_equal(th_file_write(path_of("log"),
+					       th_str_n(text, TH_EXEC_LOG_MAX + more), 0600, NULL),
+				 TH_OK);
+		x = client(&o);
+		assert_int_equal(greet(x, false).err.code, TH_OK);
+		assert_int_equal(stat(path_of("log"), &st), 0);
+		assert_int_equal(st.st_size >= (off_t)TH_EXEC_LOG_MAX, !more);
+	}
+	free(text);
+	release(x);
+}
+
 /* The last connection that an executor takes, and the first that it does not. */
 static void edges_of_connections(void **state)
 {
@@ -1121,6 +1148,7 @@ int main(int argc, char **argv)
 		T(cancel_is_told_truly),
 		T(freeing_in_a_callback_is_fine),
 		T(strange_clients_do_no_harm),
+		T(edges_of_a_log),
 		T(edges_of_connections),
 		T(our_own_folders_are_no_part_of_the_workspace),
 		T(once_is_enough_for_commands),

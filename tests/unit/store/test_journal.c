@@ -713,6 +713,10 @@ static void opened_wrongly(void **state)
 	assert_int_equal(th_journal_open("/tmp/no/such/folder", see, &s, &found, &j, &err),
 			 TH_ENOENT);
 	assert_int_equal(th_journal_open("/dev/null", see, &s, &found, &j, &err), TH_EUSAGE);
+	/* Somebody made it long: it is not read. */
+	assert_int_equal(truncate(path, (off_t)(TH_JOURNAL_SIZE_MAX + 64 * TH_KIB + 1)), 0);
+	assert_int_equal(th_journal_open(path, see, &s, &found, &j, &err), TH_ELIMIT);
+	assert_non_null(strstr(err.msg, "is larger than a journal can be"));
 	strcpy(old, path);
 	fresh(state);
 	assert_int_equal(symlink(old, path), 0);
