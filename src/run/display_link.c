@@ -186,7 +186,7 @@ static enum th_code on_finished(struct th_display *d, const struct th_exec_finis
 		d->running = NULL;
 		if (m->last && d->state == STATE_OPEN) {
 			d->state = STATE_LOST;
-			th_timer_start(&d->watch, TH_DISPLAY_CLOSE_MS, 0);
+			th_timer_start(&d->watch, d->options.close_ms, 0);
 		}
 		if (d->tell_restart)
 			add_member(&evidence, m->evidence, TH_STR("\"restarted\":true"));
@@ -315,7 +315,7 @@ static void on_close(void *ctx, struct th_sock *s, const struct th_err *err)
 	/* It ends; should it hang in doing so, the timer that runs helps, or this. */
 	d->sock = th_sock_free(d->sock);
 	if (d->child && !th_timer_running(&d->watch))
-		th_timer_start(&d->watch, TH_DISPLAY_CLOSE_MS, 0);
+		th_timer_start(&d->watch, d->options.close_ms, 0);
 }
 
 static void on_exit_(void *ctx, const struct th_child_exit *e)
@@ -446,7 +446,7 @@ static void start(struct th_display *d)
 		process_gone(d, &err);
 		return;
 	}
-	th_timer_start(&d->watch, TH_DISPLAY_START_MS, 0);
+	th_timer_start(&d->watch, d->options.start_ms, 0);
 }
 
 static void interrupt(struct th_display *d)
@@ -456,7 +456,7 @@ static void interrupt(struct th_display *d)
 	int64_t id = d->running ? d->running->id : 0;
 	d->interrupted = true;
 	(void)!write(d->interrupt_fd, &id, sizeof(id));
-	th_timer_start(&d->watch, TH_DISPLAY_INTERRUPT_MS, 0);
+	th_timer_start(&d->watch, d->options.interrupt_ms, 0);
 }
 
 /* Too long: asked first, killed then. */
@@ -467,9 +467,12 @@ static void on_watch(void *ctx)
 		interrupt(d);
 		return;
 	}
-	th_fail(&d->fault, TH_ETIMEOUT, "%s",
-		d->state == STATE_STARTING ? "the display did not start in time"
-					   : "the display process did not answer and was killed");
+	if (d->state == STATE_STARTING)
+		th_fail(&d->fault, TH_ETIMEOUT, "the display did not start within %llu ms",
+			(unsigned long long)d->options.start_ms);
+	else
+		th_fail(&d->fault, TH_ETIMEOUT,
+			"the display process did not answer and was killed");
 	if (d->child)
 		th_child_kill(d->child);
 }
@@ -503,7 +506,7 @@ static void send_call(struct th_display *d)
 		return;
 	}
 	th_timer_start(&d->watch,
-		       (uint64_t)(call->timeout_ms > 0 ? call->timeout_ms : TH_DISPLAY_CALL_MS), 0);
+		       call->timeout_ms > 0 ? (uint64_t)call->timeout_ms : d->options.call_ms, 0);
 }
 
 /* Takes off the queue what was cancelled before it began. */
@@ -551,6 +554,10 @@ struct th_display *th_display_new(const struct th_display_options *o)
 	th_arena_init(&d->arena, 2 * TH_MIB);
 	th_arena_init(&d->life, TH_MIB);
 	d->options = *o;
+	d->options.start_ms = o->start_ms ?: TH_DISPLAY_START_MS;
+	d->options.call_ms = o->call_ms ?: TH_DISPLAY_CALL_MS;
+	d->options.interrupt_ms = o->interrupt_ms ?: TH_DISPLAY_INTERRUPT_MS;
+	d->options.close_ms = o->close_ms ?: TH_DISPLAY_CLOSE_MS;
 	d->options.computer = th_arena_str(&d->arena, o->computer);
 	d->options.state_dir = th_arena_str(&d->arena, o->state_dir);
 	d->options.workspace = th_arena_str(&d->arena, o->workspace);
@@ -591,7 +598,7 @@ void th_display_close(struct th_display *d, void (*done)(void *ctx), void *ctx)
 	d->state = STATE_CLOSING;
 	interrupt(d);
 	d->sock = th_sock_free(d->sock); /* that tells it */
-	th_timer_start(&d->watch, TH_DISPLAY_CLOSE_MS, 0);
+	th_timer_start(&d->watch, d->options.close_ms, 0);
 }
 
 void th_display_open(struct th_display *d, th_display_open_fn *fn, void *ctx)

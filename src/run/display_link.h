@@ -42,6 +42,8 @@ struct th_display_options {
 	 */
 	bool outlives;
 	bool release; /* that has happened: an executor before us died in the middle of something */
+	/* How long it may take; 0: TH_DISPLAY_START_MS and so on. */
+	uint64_t start_ms, call_ms, interrupt_ms, close_ms;
 };
 
 /* All is copied. */
@@ -71,7 +73,7 @@ void th_display_on_start(struct th_display *d, void (*fn)(void *ctx, bool again)
 /* One request: the caller's memory, until on_done. */
 struct th_display_call {
 	struct th_str arguments;                  /* exec_computer, JSON; the caller's */
-	int64_t timeout_ms;                       /* 0: TH_DISPLAY_CALL_MS */
+	int64_t timeout_ms;                       /* 0: the display's call_ms */
 	void (*on_step)(void *ctx, int64_t done); /* so many of its actions have been done */
 	void (*on_done)(void *ctx, enum th_outcome_status status, struct th_str output,
 			struct th_str evidence, struct th_picture *const *pictures, size_t count);
