@@ -81,6 +81,8 @@ enum th_code th_executor_new(struct th_loop *l, const struct th_executor_options
 	x->pass = (struct th_deferred){ .fn = th_link_pass, .ctx = x };
 	th_timer_init(&x->watch, l, th_link_watch, x);
 	x->o = *o;
+	x->o.start_ms = o->start_ms ?: TH_EXEC_START_MS;
+	x->o.end_ms = o->end_ms ?: TH_EXECUTOR_END_MS;
 	struct th_str *strs[] = { &x->o.session,  &x->o.scope,   &x->o.workspace,
 				  &x->o.computer, &x->o.display, &x->o.xauthority,
 				  &x->o.bus,      &x->o.parser,  &x->o.ocr };

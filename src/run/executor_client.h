@@ -60,12 +60,16 @@ struct th_executor_options {
 	size_t environment_count;
 	int64_t command_ms_max; /* longest command; 0: TH_COMMAND_SECONDS_DEFAULT */
 	int64_t linger_ms;      /* how long it waits for a runtime; 0: TH_EXECUTOR_LINGER_MS */
-	bool no_sandbox;        /* commands unconfined but for uid and no_new_privs */
-	bool only_running;      /* never start one: TH_ENOENT when none runs */
+	/* How long it may take to answer first, and to end; 0: TH_EXEC_START_MS,
+	 * TH_EXECUTOR_END_MS. */
+	uint64_t start_ms, end_ms;
+	bool no_sandbox;     /* commands unconfined but for uid and no_new_privs */
+	bool only_running;   /* never start one: TH_ENOENT when none runs */
 	const char *program; /* NULL: /proc/self/exe; the `thole` binary, for embedders and tests */
 };
 
 #define TH_EXECUTOR_LINGER_MS 600000
+#define TH_EXECUTOR_END_MS (TH_EXEC_STOP_MS + TH_EXEC_START_MS)
 
 /* What a running executor says of itself. */
 struct th_executor_info {

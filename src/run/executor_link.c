@@ -131,7 +131,7 @@ static enum th_code connect_to(struct th_executor *x, const char *path, struct t
 	if (code)
 		return code;
 	x->state = TH_LINK_GREETING;
-	th_timer_start(&x->watch, TH_EXEC_START_MS, 0);
+	th_timer_start(&x->watch, x->o.start_ms, 0);
 	th_link_hello(x);
 	return TH_OK;
 }
@@ -217,7 +217,7 @@ static enum th_code start(struct th_executor *x, struct th_err *err)
 	if (code)
 		return code;
 	x->state = TH_LINK_STARTING;
-	th_timer_start(&x->watch, TH_EXEC_START_MS, 0);
+	th_timer_start(&x->watch, x->o.start_ms, 0);
 	return TH_OK;
 }
 
@@ -226,9 +226,13 @@ void th_link_watch(void *ctx)
 	struct th_executor *x = (struct th_executor *)ctx;
 	struct th_err err;
 
-	th_fail(&err, TH_ETIMEOUT,
-		x->state == TH_LINK_ENDING ? "the executor does not end"
-					   : "the executor does not answer");
+	if (x->state == TH_LINK_ENDING)
+		th_fail(&err, TH_ETIMEOUT, "the executor does not end within %llu ms; see %s/log",
+			(unsigned long long)x->o.end_ms, x->state_dir.ptr);
+	else
+		th_fail(&err, TH_ETIMEOUT,
+			"the executor does not answer within %llu ms; see %s/log",
+			(unsigned long long)x->o.start_ms, x->state_dir.ptr);
 	th_link_enter(x);
 	if (x->state == TH_LINK_ENDING) {
 		disconnect(x);
@@ -336,7 +340,7 @@ static void send_waiting(struct th_executor *x)
 	if (x->end) {
 		struct th_exec_request m = { .op = TH_STR("end"), .id = ++x->next_id };
 		x->state = TH_LINK_ENDING;
-		th_timer_start(&x->watch, TH_EXEC_STOP_MS + TH_EXEC_START_MS, 0);
+		th_timer_start(&x->watch, x->o.end_ms, 0);
 		th_link_send(x, &th_exec_request_table, &m);
 	}
 }

@@ -996,6 +996,40 @@ static void strange_clients_do_no_harm(void **state)
 	release(x);
 }
 
+static void on_no_end(void *ctx, const struct th_err *err)
+{
+	*(struct th_err *)ctx = err ? *err : (struct th_err){ 0 };
+	th_loop_stop(loop);
+}
+
+/* One that hangs is waited for, at its greeting and at its end, and no longer. */
+static void times_of_an_executor(void **state)
+{
+	struct th_executor_options o = options();
+	struct th_err err = { .code = TH_EPROTO };
+	struct th_executor *x, *y;
+	struct greeting g;
+
+	(void)state;
+	o.end_ms = 40;
+	x = client(&o);
+	int64_t pid = greet(x, false).info.pid;
+	assert_int_equal(kill((pid_t)pid, SIGSTOP), 0);
+	o.start_ms = 40;
+	y = client(&o);
+	g = greet(y, false);
+	assert_int_equal(g.err.code, TH_ETIMEOUT);
+	assert_non_null(strstr(g.err.msg, "the executor does not answer within 40 ms; see /"));
+	release(y);
+	th_executor_end(x, on_no_end, &err);
+	while (err.code == TH_EPROTO)
+		th_loop_run(loop);
+	assert_int_equal(err.code, TH_ETIMEOUT);
+	assert_non_null(strstr(err.msg, "the executor does not end within 40 ms; see /"));
+	release(x);
+	kill_executor(pid);
+}
+
 /* What an executor said is kept for the next one, until it is too much. */
 static void edges_of_a_log(void **state)
 {
@@ -1148,6 +1182,7 @@ int main(int argc, char **argv)
 		T(cancel_is_told_truly),
 		T(freeing_in_a_callback_is_fine),
 		T(strange_clients_do_no_harm),
+		T(times_of_an_executor),
 		T(edges_of_a_log),
 		T(edges_of_connections),
 		T(our_own_folders_are_no_part_of_the_workspace),
