@@ -123,6 +123,7 @@ struct th_db {
 	const char *path;                /* borrowed */
 	int wal_pages;                   /* in the write-ahead log after the last commit */
 	int errnum;                      /* of the system, when the last step failed */
+	uint64_t busy_ms;                /* set before th_db_open: how long others may write */
 	bool created;                    /* th_db_open put the tables in */
 	struct th_verify_report *report; /* when set: damage that is found goes there too */
 	struct th_recent recent;

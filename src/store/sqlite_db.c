@@ -126,8 +126,8 @@ enum th_code th_db_fail(struct th_db *db, struct th_err *err)
 	if (code == TH_ELIMIT && (extended & 0xff) != SQLITE_TOOBIG)
 		return th_fail(err, code, "%s: the disk is full; nothing was written", db->path);
 	if (code == TH_EBUSY)
-		return th_fail(err, code, "%s: another process has been writing for %d s", db->path,
-			       TH_STORE_BUSY_MS / 1000);
+		return th_fail(err, code, "%s: another process has been writing for %llu ms",
+			       db->path, (unsigned long long)db->busy_ms);
 	if ((extended & 0xff) == SQLITE_NOTADB)
 		return th_fail(err, code, "%s is not a thole store (no SQLite database)", db->path);
 	if (code == TH_ECORRUPT)
@@ -429,13 +429,12 @@ static int on_busy(void *ctx, int tries)
 	struct th_db *db = ctx;
 	uint64_t waited_us = 0;
 
-	(void)db;
 	/* 100 us, 200, … 3200, then 5 ms each. */
 	for (int i = 0; i < tries && i < 6; i++)
 		waited_us += 100u << i;
 	if (tries > 6)
 		waited_us += (uint64_t)(tries - 6) * 5000;
-	if (waited_us > (uint64_t)TH_STORE_BUSY_MS * 1000)
+	if (waited_us > db->busy_ms * 1000)
 		return 0;
 	struct timespec pause = { .tv_nsec = tries < 6 ? 100000L << tries : 5000000L };
 
@@ -702,7 +701,7 @@ static enum th_code open_once(struct th_db *db, const char *path, enum th_db_mod
 {
 	enum th_code code;
 
-	*db = (struct th_db){ .path = path };
+	*db = (struct th_db){ .path = path, .busy_ms = db->busy_ms };
 	code = open_file(db, mode, synchronous, err);
 	if (code == TH_OK)
 		code = settings(db, synchronous, err);
@@ -742,7 +741,7 @@ enum th_code th_db_open(struct th_db *db, const char *path, enum th_db_mode mode
 	/* Where two make a new database at the same time, SQLite tells one of them at once that the
 	 * other is at it, without asking on_busy. */
 	while ((code = open_once(db, path, mode, synchronous, &cut_off, err)) == TH_EBUSY &&
-	       th_clock_ms() - start < TH_STORE_BUSY_MS)
+	       th_clock_ms() - start < db->busy_ms)
 		nanosleep(&pause, NULL);
 	if (code == TH_ELIMIT && mode == TH_DB_READ_ONLY) /* no room for the shared index */
 		return th_db_open(db, path, TH_DB_ALONE, synchronous, err);

@@ -117,6 +117,7 @@ struct th_store_options {
 	struct th_loop *loop; /* for commit; NULL: only reading and commit_now */
 	bool create;          /* make it when it is not there; else ENOENT */
 	bool read_only;
+	uint64_t busy_ms; /* how long another process may write; 0: TH_STORE_BUSY_MS */
 };
 
 struct th_store_kind {

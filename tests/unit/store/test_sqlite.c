@@ -495,6 +495,30 @@ static void refuse(const char *path, bool create, enum th_code code, const char 
 		fail_msg("\"%s\" says nothing of \"%s\"", err.msg, says);
 }
 
+/* Another program writes and does not end: told after so long, and nothing is written. */
+static void time_for_others(void **state)
+{
+	struct th_store_options options = { .create = true, .busy_ms = 30 };
+	struct th_store *s = NULL;
+	struct th_session_row row;
+	struct th_arena arena;
+	sqlite3 *db;
+
+	(void)state;
+	fresh();
+	assert_int_equal(th_store_open(th_str_of(url_of(number)), &options, &s, &err), TH_OK);
+	assert_int_equal(sqlite3_open(path_of(number), &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+	th_arena_init(&arena, TH_MIB);
+	assert_int_equal(s->kind->lease(s, TH_STR("s"), &arena, &row, &err), TH_EBUSY);
+	assert_non_null(strstr(err.msg, "another process has been writing for 30 ms"));
+	assert_int_equal(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(s->kind->lease(s, TH_STR("s"), &arena, &row, &err), TH_ENOENT);
+	sqlite3_close(db);
+	th_arena_deinit(&arena);
+	th_store_close(s);
+}
+
 /* The longest path that leaves room for the names beside it, and one more byte. */
 static void edges_of_a_path(void **state)
 {
@@ -1310,6 +1334,7 @@ int main(void)
 		cmocka_unit_test(written_by_many),
 		cmocka_unit_test(by_another_name),
 		cmocka_unit_test(has_one_scope),
+		cmocka_unit_test(time_for_others),
 		cmocka_unit_test(edges_of_a_path),
 		cmocka_unit_test(wrong_files),
 		cmocka_unit_test(cut_off_while_made),
