@@ -22,6 +22,10 @@ void th_trace_init(struct th_trace *t)
 				.agent = TH_SPAN_NONE,
 				.turn = TH_SPAN_NONE,
 				.model = TH_SPAN_NONE };
+	/* A span has at most a name, a call's id, a status, a message and a child. */
+	_Static_assert((size_t)TH_TRACE_SPANS_MAX * 5 * (TH_TRACE_TEXT_MAX + 1) <=
+			   TH_TRACE_MEMORY_MAX,
+		       "nothing is left out but spans");
 	th_arena_init(&t->memory, TH_TRACE_MEMORY_MAX);
 }
 

@@ -566,6 +566,9 @@ static void accept(struct th_exec_client *c, const struct th_exec_run *m)
 	struct th_executor_process *x = c->x;
 	struct th_err err = {};
 
+	/* Beside them run what an agent file starts, the display and the reaper. */
+	_Static_assert(TH_EXEC_RUNNING_MAX + TH_DESKTOP_START_MAX + 2 <= TH_CHILDREN_MAX,
+		       "each effect may be a program");
 	if (x->running >= TH_EXEC_RUNNING_MAX) {
 		th_fail(&err, TH_ELIMIT, "more than %d effects at a time", TH_EXEC_RUNNING_MAX);
 		th_exec_send_error(c, m->id, &err);
