@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the C API does, against a scripted model. */
 #include "base/json.h"
+#include "base/limits.h"
 #include "rig.h"
 
 #include <poll.h>
@@ -189,6 +190,32 @@ static void without_the_program(void **state)
 	thole_agent_free(agent);
 	GOOD(thole_runtime_free(rt));
 	scripted_free(model);
+}
+
+/* The longest first message that is a title as it stands, and one of a character more. */
+static void edges_of_a_title(void **state)
+{
+	(void)state;
+	for (size_t more = 0; more < 2; more++) {
+		struct scripted *model = scripted_new(says_hello, NULL);
+		struct thole_runtime *rt = runtime_at(scripted_url(model), "memory:");
+		struct thole_agent *agent = agent_of("a");
+		struct thole_session *s = NULL;
+		char task[TH_TITLE_MAX + 2] = "", *json = NULL, wanted[TH_TITLE_MAX + 40];
+
+		memset(task, 'x', TH_TITLE_MAX + more);
+		snprintf(wanted, sizeof(wanted), "\"title\":\"%.*s%s\"", (int)(TH_TITLE_MAX - more),
+			 task, more ? "…" : "");
+		GOOD(thole_session_new(rt, agent, NULL, &s, &error));
+		GOOD(thole_session_run(s, task, &error));
+		GOOD(thole_runtime_list(rt, NULL, 0, &json, &error));
+		if (!strstr(json, wanted))
+			fail_msg("%s is not in %s", wanted, json);
+		thole_free(json);
+		GOOD(thole_runtime_free(rt));
+		thole_agent_free(agent);
+		scripted_free(model);
+	}
 }
 
 static void an_answer_from_another_thread(void **state)
@@ -713,6 +740,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_task_with_tools),
+		cmocka_unit_test(edges_of_a_title),
 		cmocka_unit_test(a_tool_that_takes_a_text),
 		cmocka_unit_test(without_the_program),
 		cmocka_unit_test(an_answer_from_another_thread),
