@@ -131,6 +131,8 @@ void th_cli_storep(struct th_store **s); /* for TH_CLEANUP */
 TH_NODISCARD enum th_code th_cli_session(const struct th_common *o, bool write, struct th_str name,
 					 struct th_arena *a, struct th_store **ret_store,
 					 struct th_session_row *ret, struct th_err *err);
+/* Of a new one.  TH_EUSAGE: it could not be named on a command line again. */
+TH_NODISCARD enum th_code th_cli_check_name(struct th_str name, struct th_err *err);
 /* What a command says that wants the name of one session and was not given it; its exit code. */
 int th_cli_names_none(const struct th_command *self);
 

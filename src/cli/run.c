@@ -144,10 +144,10 @@ static enum th_code set_size(struct th_str size, struct th_agent_computer *c, st
 
 	if (!th_str_i64(width, &c->width) || !th_str_i64(height, &c->height) || c->width < 1 ||
 	    c->height < 1 || c->width > TH_SCREEN_SIDE_MAX || c->height > TH_SCREEN_SIDE_MAX)
-		return th_fail(
-		    err, TH_EUSAGE,
-		    "the size of a computer is WIDTHxHEIGHT, such as 1280x800, not \"%.*s\"",
-		    TH_FMT(th_utf8_cut(size, TH_NAME_NEAR_MAX)));
+		return th_fail(err, TH_EUSAGE,
+			       "the size of a computer is WIDTHxHEIGHT, such as 1280x800, with at "
+			       "most %d a side, not \"%.*s\"",
+			       TH_SCREEN_SIDE_MAX, TH_FMT(th_utf8_cut(size, TH_NAME_NEAR_MAX)));
 	return TH_OK;
 }
 
@@ -349,21 +349,6 @@ static enum th_code read_task(const struct th_operands *rest, struct th_buf *out
 	return th_buf_check(out, "the task", err);
 }
 
-static enum th_code check_session_name(struct th_str name, struct th_err *err)
-{
-	if (!name.len || name.len > TH_SESSION_ID_MAX || th_utf8_valid(name) != name.len)
-		return th_fail(err, TH_EUSAGE, "a session's name is text of 1 to %d bytes",
-			       TH_SESSION_ID_MAX);
-	for (size_t i = 0; i < name.len; i++)
-		if ((unsigned char)name.ptr[i] <= ' ' || name.ptr[i] == 0x7f ||
-		    strchr("@/", name.ptr[i]))
-			return th_fail(err, TH_EUSAGE,
-				       "a session's name has no blanks, no @ and no /");
-	if (name.ptr[0] == '-')
-		return th_fail(err, TH_EUSAGE, "a session's name does not begin with a dash");
-	return TH_OK;
-}
-
 /* Is it in the log?  Then what the first run fixed cannot be given again. */
 static enum th_code session_exists(const struct run_options *o, const struct th_config *config,
 				   bool *ret, struct th_err *err)
@@ -378,7 +363,7 @@ static enum th_code session_exists(const struct run_options *o, const struct th_
 	*ret = false;
 	if (!o->session.ptr)
 		return TH_OK;
-	code = check_session_name(o->session, err);
+	code = th_cli_check_name(o->session, err);
 	if (code != TH_OK)
 		return code;
 	code = th_store_open(config->store, &so, &store, err);

@@ -348,12 +348,18 @@ static void put_next(const struct th_session *s, struct th_str id, const struct 
 static void status(struct runner *r, const struct th_session *s, struct th_str id)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
+	int fd = r->job->output == TH_OUTPUT_VIEW ? STDOUT_FILENO : STDERR_FILENO;
 
 	th_view_break(r->view, &text);
 	th_view_summary(s, &text);
 	if (s->reason.len && s->state != TH_STATE_FINISHED) {
 		th_buf_add_cstr(&text, "\n");
 		th_text_line(&text, th_buf_str(&s->reason), 1000);
+	}
+	if (th_str_starts(r->job->config->store, TH_STR("memory:"))) {
+		th_buf_add_cstr(&text, "\nlog:      none is kept (memory:)\n");
+		(void)th_cli_write(fd, th_buf_str(&text));
+		return;
 	}
 	th_buf_add_cstr(&text, "\nlog:      thole log");
 	quoted(&text, id);
@@ -364,8 +370,7 @@ static void status(struct runner *r, const struct th_session *s, struct th_str i
 	if (s->state != TH_STATE_FINISHED && s->state != TH_STATE_IDLE)
 		put_next(s, id, r->job->common, &text);
 	th_buf_add_char(&text, '\n');
-	(void)th_cli_write(r->job->output == TH_OUTPUT_VIEW ? STDOUT_FILENO : STDERR_FILENO,
-			   th_buf_str(&text));
+	(void)th_cli_write(fd, th_buf_str(&text));
 }
 
 /* Of a session that did not begin nothing is left, also not the desktop that was started for it. */

@@ -230,9 +230,9 @@ static int run_fork(const struct th_command *self, int argc, char **argv)
 	}
 	th_uuid_text(&id, text);
 	target = rest.count == 2 ? th_str_of(rest.list[1]) : th_str_of(text);
-	if (!target.len || target.len > TH_SESSION_ID_MAX || th_utf8_valid(target) != target.len)
-		return th_cli_die(2, "a session's name is text of 1 to %d bytes",
-				  TH_SESSION_ID_MAX);
+	code = th_cli_check_name(target, &err);
+	if (code != TH_OK)
+		return th_cli_fail(&err);
 	code = th_cli_session(&o.common, true, source, &a, &store, &row, &err);
 	if (code != TH_OK)
 		return th_cli_fail(&err);

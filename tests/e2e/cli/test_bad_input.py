@@ -44,7 +44,8 @@ class Options(house.House):
         self.bad(2, ["red_file", "did you mean read_file"], "run", "--approve", "red_file", "-m", "gpt-5.4", "task")
         self.bad(2, ["blanks"], "run", "-s", "a b", "-m", "gpt-5.4", "task")
         self.bad(2, ["deskop", "did you mean desktop"], "run", "-c", "deskop", "-m", "gpt-5.4", "task")
-        self.bad(2, ["WIDTHxHEIGHT"], "run", "-c", "desktop:big", "-m", "gpt-5.4", "task")
+        for size in ("big", "0x1", "16385x1"):
+            self.bad(2, ["WIDTHxHEIGHT", "at most 16384", size], "run", "-c", "desktop:" + size, "-m", "gpt-5.4", "task")
 
     def test_spellings(self):
         for args in (["-n", "3"], ["-n3"], ["--limit=3"], ["--limit", "3"]):

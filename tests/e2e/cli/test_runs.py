@@ -568,6 +568,7 @@ class Forks(house.House):
         self.assertIn("two", self.good("run", "-s", name, "again").out)
         self.assertEqual(len(self.events("src")), 5)
         self.bad(2, "src has 5 events", "fork", "src@99")
+        self.bad(2, "has no blanks", "fork", "src", "a b")
         self.bad(2, "number of an event", "fork", "src@x")
         self.bad(1, "exists already", "fork", "src", "early")
         self.bad(1, 'no session "gone"', "fork", "gone")
@@ -595,6 +596,7 @@ class Hints(house.House):
         ended = typed(typed(ended.out, "approve:"), "to go on:")
         self.assertIn("done so", ended)
         self.assertIn("done so", typed(ended, "log:"))
+        self.assertTrue(self.good("run", "-m", "gpt-5.4", "hello", "--store", "memory:").out.endswith("none is kept (memory:)\n"))
         # Without the option there is nothing to repeat.
         self.assertIn("log:      thole log two\n", self.good("run", "-a", "a.yaml", "-s", "two", "hello", code=3).out)
 
