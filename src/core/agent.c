@@ -287,6 +287,14 @@ static bool header_value(struct th_str value)
 	return value.ptr != NULL;
 }
 
+static bool is_one_of(const char *const *names, struct th_str name)
+{
+	for (; *names; names++)
+		if (th_str_ieq(name, th_str_of(*names)))
+			return true;
+	return false;
+}
+
 static const char *extra_headers_fault(const struct th_json *headers)
 {
 	static const char *const ours[] = { "accept",       "connection", "content-length",
@@ -306,15 +314,11 @@ static const char *extra_headers_fault(const struct th_json *headers)
 		if (!header_name(it.key) || !header_value(th_json_str(it.val)))
 			return "must have names of letters, digits, - and _, and values of "
 			       "printable ASCII characters";
-		for (size_t i = 0; ours[i]; i++)
-			if (th_str_istarts(it.key, th_str_of(ours[i])) &&
-			    it.key.len == strlen(ours[i]))
-				return "has a header that belongs to the connection";
-		for (size_t i = 0; keys[i]; i++)
-			if (th_str_istarts(it.key, th_str_of(keys[i])) &&
-			    it.key.len == strlen(keys[i]))
-				return "is in the log for all to read: a key comes from the "
-				       "environment or --api-key-file";
+		if (is_one_of(ours, it.key))
+			return "has a header that belongs to the connection";
+		if (is_one_of(keys, it.key))
+			return "is in the log for all to read: a key comes from the environment "
+			       "or --api-key-file";
 	}
 	return NULL;
 }
@@ -324,14 +328,20 @@ static const char *extra_body_fault(const struct th_json *body)
 {
 	static const char *const ours[] = { "model",  "input", "messages", "contents",
 					    "stream", "tools", NULL };
+	static const char *const settings[] = { "background", "conversation",
+						"previous_response_id", "store", NULL };
 	struct th_json_iter it = th_json_iter(body);
 
 	if (!th_json_is_object(body))
 		return "must be an object";
-	while (th_json_next(&it))
+	while (th_json_next(&it)) {
 		if (th_names_find(ours, it.key) >= 0)
 			return "cannot say model, input, messages, contents, stream or tools: the "
 			       "agent has members for these";
+		if (!th_json_is_null(it.val) && th_names_find(settings, it.key) >= 0)
+			return "cannot say background, conversation, previous_response_id or "
+			       "store: settings has members for these";
+	}
 	return NULL;
 }
 
