@@ -73,6 +73,15 @@ static enum th_code merge_body(struct th_str plain, struct th_str extra, struct 
 	return TH_OK;
 }
 
+static enum th_code frame(const struct th_request_options *o, struct th_buf *out, size_t *ret_at,
+			  struct th_err *err)
+{
+	o->profile->wire->head(o, out);
+	*ret_at = out->len;
+	o->profile->wire->tail(o, out);
+	return th_buf_check(out, "the request", err);
+}
+
 enum th_code th_request_frame(const struct th_request_options *o, struct th_buf *out,
 			      size_t *ret_at, struct th_err *err)
 {
@@ -80,18 +89,12 @@ enum th_code th_request_frame(const struct th_request_options *o, struct th_buf 
 	struct th_buf plain TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
 	enum th_code code;
 
-	o->profile->wire->head(o, &plain);
-	*ret_at = plain.len;
-	o->profile->wire->tail(o, &plain);
-	code = th_buf_check(&plain, "the request", err);
-	if (code)
-		return code;
-	if (!s || !s->extra_body.len) {
-		th_buf_add(out, th_buf_str(&plain));
-	} else {
+	if (!s || !s->extra_body.len)
+		return frame(o, out, ret_at, err);
+	code = frame(o, &plain, ret_at, err);
+	if (!code)
 		code = merge_body(th_buf_str(&plain), s->extra_body, out, err);
-		*ret_at = out->len - TH_MIN(out->len, strlen("]}"));
-	}
+	*ret_at = out->len - TH_MIN(out->len, strlen("]}"));
 	return code ? code : th_buf_check(out, "the request", err);
 }
 
