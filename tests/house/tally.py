@@ -31,7 +31,10 @@ def main():
                 # "suite / name", or with the project before it
                 print(*(name.split(" / ")[-1] for name in sort(log)[1]), sep="\n")
             else:
-                print(*tally(log))
+                counts = tally(log)
+                if not any(counts):
+                    sys.exit("no test ran")
+                print(*counts)
     except FileNotFoundError:
         sys.exit("no test ran")
 

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `./dev check` ends with: its closing line and its exit status say the same, whether a test passes, fails or passes
+only alone. Meson, ninja and dpkg-query are played by a few lines each, so only the script itself is looked at."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(sys.argv.pop(1))
+
+MESON = """#!/bin/sh
+case $1 in
+setup) mkdir -p "$2" && : >"$2/build.ninja" ;;
+test)
+	mkdir -p "$3/meson-logs"
+	for result in $RESULTS; do
+		case "$result $*" in
+		"ALONE "*"--num-processes 1 "*) result=OK ;;
+		ALONE*) result=FAIL ;;
+		esac
+		echo "{\\"name\\": \\"thole:unit / a test\\", \\"result\\": \\"$result\\"}"
+	done >"$3/meson-logs/testlog.json"
+	;;
+esac
+"""
+TOOLS = {
+    "meson": MESON,
+    "ninja": "#!/bin/sh\nexit ${NINJA_STATUS-0}\n",
+    "dpkg-query": "#!/bin/sh\necho installed\n",
+}
+
+
+class Check(unittest.TestCase):
+    def check(self, results, **more):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            tree, tools = folder / "tree", folder / "tools"
+            (tree / "tests" / "house").mkdir(parents=True)
+            tools.mkdir()
+            shutil.copy(ROOT / "dev", tree)
+            shutil.copy(ROOT / "tests" / "house" / "tally.py", tree / "tests" / "house")
+            for name, text in TOOLS.items():
+                (tools / name).write_text(text, encoding="utf-8")
+                (tools / name).chmod(0o755)
+            env = {"PATH": f"{tools}:{os.environ['PATH']}", "RESULTS": results, **more}
+            done = subprocess.run(
+                ["bash", tree / "dev", "check"], env=env, capture_output=True, text=True, timeout=60, check=False
+            )
+            return done.returncode, done.stdout.strip().splitlines()
+
+    def test_all_pass(self):
+        status, lines = self.check("OK OK SKIP")
+        # three suites; three builds and the analyzer's, the clang build for two of them
+        self.assertEqual((status, lines[-1]), (0, "10 passed, 0 failed, 3 skipped"))
+
+    def test_one_fails(self):
+        status, lines = self.check("OK FAIL")
+        self.assertEqual((status, lines[-1]), (1, "7 passed, 3 failed, 0 skipped"))
+        self.assertIn("failed: gcc: 1 tests", lines)
+
+    def test_one_passes_alone(self):
+        status, lines = self.check("OK ALONE")
+        self.assertEqual(status, 1)  # a fuzz target is not run again
+        self.assertIn("unsteady, passed alone: gcc: a test", lines)
+        self.assertIn("failed: fuzz: 1 tests", lines)
+
+    def test_no_test_runs(self):
+        status, lines = self.check("")
+        self.assertEqual((status, lines[-1]), (1, "4 passed, 3 failed, 0 skipped"))
+        self.assertIn("failed: gcc: no test ran", lines)
+
+    def test_a_build_fails(self):
+        status, lines = self.check("OK", NINJA_STATUS="1")
+        self.assertEqual((status, lines[-1]), (1, "0 passed, 4 failed, 0 skipped"))
+
+
+if __name__ == "__main__":
+    unittest.main()
