@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "core/nest.h"
 
 _Static_assert(TH_EXTRA_HEADERS_MAX == 16 && TH_EXTRA_HEADERS_SIZE_MAX == 4096,
 	       "th_agent_settings_fault says so");
@@ -208,7 +209,17 @@ static const struct th_field agent_fields[] = {
 	{ "reset_tool_choice", AT(reset_tool_choice), TH_FIELD_bool, 0,
 	  "after a tool was used, the model is free to choose again", NULL, NULL, true, 1 },
 	{ "nest_history", AT(nest_history), TH_FIELD_bool, 0,
-	  "who takes over from it sees what was before as one summary", NULL, NULL, false, 0 },
+	  "who takes over from it is told what was before as one conversation", NULL, NULL, false,
+	  0 },
+	{ "history_mapper", AT(history_mapper), TH_FIELD_str, TH_NONEMPTY,
+	  "function of the agent's code that says what nest_history makes of it: the items that "
+	  "the "
+	  "next agent sees",
+	  NULL, NULL, false, 0 },
+	{ "history_markers", AT(history_markers), TH_FIELD_strs, 0,
+	  "of the first agent: the lines before and behind a nested history; default "
+	  "[\"" TH_NEST_START "\", \"" TH_NEST_END "\"]",
+	  NULL, NULL, false, 0 },
 	{ "guardrails", AT(guardrails), TH_FIELD_objects, 0, "checks that the agent's code makes",
 	  &th_agent_guardrail_table, NULL, false, 0 },
 	{ "instead", AT(instead), TH_FIELD_object, 0,

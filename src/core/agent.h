@@ -191,8 +191,10 @@ struct th_agent {
 	struct th_str output_schema;       /* raw: JSON Schema of the final output */
 	int64_t output_retries;            /* answers that are sent back before it fails */
 	bool reset_tool_choice;
-	bool nest_history; /* a handoff's new agent sees what was before as one summary */
-	struct th_objects guardrails; /* struct th_agent_guardrail */
+	bool nest_history;              /* a handoff's new agent is told what was: core/nest.h */
+	struct th_str history_mapper;   /* the code that does so in its own form; empty: none */
+	struct th_strs history_markers; /* of the first agent: the lines around what is told */
+	struct th_objects guardrails;   /* struct th_agent_guardrail */
 	struct th_agent_instead *instead;
 	int64_t unknown_tool;       /* enum th_unknown_tool */
 	struct th_objects rules;    /* struct th_agent_rule, the first that matches decides */

@@ -317,14 +317,16 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	  "tripped: why; of a tool's: what the model is told instead of a run or a result")      \
 	F(ev_guardrail, raw, info, "info", 0, "what it found")
 
-#define TH_FIELDS_ev_handoff(F)                                                 \
-	F(ev_handoff, str, from, "from", TH_REQ, "agent that hands over")       \
-	F(ev_handoff, str, to, "to", TH_REQ, "agent that takes over")           \
-	F(ev_handoff, str, call_id, "call_id", 0, "the call that asked for it") \
-	F(ev_handoff, raw, arguments, "arguments", 0,                           \
-	  "what the call said, where the handoff has parameters")               \
-	F(ev_handoff, raw, history, "history", 0,                               \
-	  "what the new agent sees of before: a list of [event, item] and of items; absent: all")
+#define TH_FIELDS_ev_handoff(F)                                                                   \
+	F(ev_handoff, str, from, "from", TH_REQ, "agent that hands over")                         \
+	F(ev_handoff, str, to, "to", TH_REQ, "agent that takes over")                             \
+	F(ev_handoff, str, call_id, "call_id", 0, "the call that asked for it")                   \
+	F(ev_handoff, raw, arguments, "arguments", 0,                                             \
+	  "what the call said, where the handoff has parameters")                                 \
+	F(ev_handoff, raw, history, "history", 0,                                                 \
+	  "what the new agent sees of before: a list of [event, item] and of items; absent: all") \
+	F(ev_handoff, int, run_items, "run_items", TH_NONEG,                                      \
+	  "of `history`, how many at its end are the run's own, not what it goes on from")
 
 #define TH_FIELDS_ev_code(F)                                                              \
 	F(ev_code, str, use, "use", TH_REQ,                                               \

@@ -9,7 +9,9 @@
 
 void th_past_init(struct th_past *p, bool narrow)
 {
-	*p = (struct th_past){ .narrow = narrow, .asked_at = SIZE_MAX, .over = true };
+	*p = (struct th_past){
+		.narrow = narrow, .asked_at = SIZE_MAX, .run_at = SIZE_MAX, .over = true
+	};
 	th_arena_init_try(&p->memory, TH_TURN_MEMORY_MAX);
 }
 
@@ -47,6 +49,8 @@ static void cut(struct th_past *p, size_t from, size_t count)
 	p->count -= count;
 	p->tail_at -= TH_MIN(p->tail_at, from + count) - TH_MIN(p->tail_at, from);
 	p->task_at -= TH_MIN(p->task_at, from + count) - TH_MIN(p->task_at, from);
+	if (p->run_at != SIZE_MAX)
+		p->run_at -= TH_MIN(p->run_at, from + count) - TH_MIN(p->run_at, from);
 }
 
 static struct th_str hold(struct th_past *p, struct th_str s)
@@ -200,8 +204,10 @@ static void add_result(struct th_past *p, uint64_t seq, struct th_str data, cons
 	to = insert(p, at);
 	if (!to)
 		return;
-	if (call && mine < p->task_at) /* left over from an earlier task, whose item it is */
+	if (call && mine < p->task_at) { /* left over from an earlier task, whose item it is */
 		p->task_at++;
+		p->run_at += p->run_at != SIZE_MAX;
+	}
 	call = call_of(p, id);
 	*to = (struct th_past_item){
 		.seq = seq,
@@ -318,6 +324,7 @@ static void task_begins(struct th_past *p, uint64_t seq)
 	p->task_seq = seq;
 	p->over = p->refused = false;
 	p->task_at = p->count;
+	p->run_at = SIZE_MAX;
 }
 
 static void note_state(struct th_past *p, struct th_str data)
@@ -335,6 +342,8 @@ static void remove_items(struct th_past *p, int64_t count)
 	part(p);
 	p->count = count == 0 || (uint64_t)count >= p->count ? 0 : p->count - (size_t)count;
 	p->task_at = TH_MIN(p->task_at, p->count);
+	if (p->run_at != SIZE_MAX)
+		p->run_at = TH_MIN(p->run_at, p->count);
 	p->tail_at = TH_MIN(p->tail_at, p->count);
 	p->answer_at = p->results_at = p->count;
 	p->asked_at = SIZE_MAX;
@@ -347,11 +356,12 @@ static void add_answer(struct th_past *p, const struct th_event *ev, const struc
 
 	add_list(p, at, ev->seq, th_json_raw_get(ev->data, "items"), th_json_get(v, "items"),
 		 th_json_raw_get(ev->data, "raw"), &p->asked);
+	p->run_at = TH_MIN(p->run_at, at);
 	p->answer_seq = ev->seq;
 	p->answer_at = at;
 	p->results_at = p->tail_at = at + p->count - before;
 	p->asked_at = SIZE_MAX;
-	p->kept = p->refused = false;
+	p->kept = p->refused = p->waited = false;
 }
 
 static void add_final(struct th_past *p, uint64_t seq, struct th_str data, const struct th_json *v)
@@ -431,6 +441,10 @@ enum th_code th_past_add(struct th_past *p, const struct th_event *ev, struct th
 	}
 	if (ev->kind == TH_EV_STATE_CHANGED)
 		note_state(p, ev->data);
+	/* For a person: code answers at once. */
+	if (ev->kind == TH_EV_DELEGATION_WAITS ||
+	    (ev->kind == TH_EV_APPROVAL_DECIDED && ev->source == TH_SOURCE_USER))
+		p->waited = true;
 	if (ev->kind == TH_EV_ERROR || ev->kind == TH_EV_FINAL)
 		p->over = true;
 	if (ev->kind == TH_EV_MODEL_REQUESTED) {
@@ -480,6 +494,10 @@ enum th_code th_past_add(struct th_past *p, const struct th_event *ev, struct th
 			code = join(p, ev->seq, th_json_get(v, "answer"), err);
 	} else if (th_json_get(v, "history") && (p->narrow || ev->kind == TH_EV_CONDENSATION)) {
 		code = th_past_keep(p, ev->seq, th_json_get(v, "history"), err);
+		if (ev->kind == TH_EV_HANDOFF)
+			p->run_at =
+			    p->count -
+			    TH_MIN((size_t)th_json_uint(th_json_get(v, "run_items"), 0), p->count);
 	}
 	th_json_free(doc);
 	if (!code && (p->no_memory || p->memory.no_memory))
@@ -548,6 +566,25 @@ void th_past_prune(struct th_past *p)
 	p->asked_at = SIZE_MAX;
 }
 
+/* ---- parts ------------------------------------------------------------------------------- */
+
+size_t th_past_run_at(const struct th_past *p)
+{
+	return TH_MIN(p->run_at, p->count);
+}
+
+size_t th_past_turn_at(const struct th_past *p)
+{
+	size_t from = th_past_run_at(p), first = p->count, end = from;
+
+	for (size_t i = from; i < p->count; i++)
+		if (p->list[i].kind != TH_PAST_RESULT && p->list[i].seq == p->answer_seq) {
+			first = TH_MIN(first, i);
+			end = i + 1;
+		}
+	return p->waited ? end : first;
+}
+
 /* ---- marks ------------------------------------------------------------------------------- */
 
 /* Where what belongs to the task begins, in a list that event `seq` made. */
@@ -564,7 +601,7 @@ enum th_code th_past_keep(struct th_past *p, uint64_t seq, const struct th_json 
 			  struct th_err *err)
 {
 	struct th_past_item *before = p->list;
-	size_t count = p->count;
+	size_t count = p->count, run_at = p->run_at;
 	struct th_json_iter it = th_json_iter(marks);
 	enum th_code code = TH_OK;
 
@@ -574,6 +611,7 @@ enum th_code th_past_keep(struct th_past *p, uint64_t seq, const struct th_json 
 	p->aside = NULL;
 	p->list = NULL;
 	p->count = p->cap = 0;
+	p->run_at = SIZE_MAX;
 	for (size_t n = 0; !code && !p->no_memory && th_json_next(&it); n++) {
 		struct th_past_item *to = insert(p, p->count);
 		uint64_t event = th_json_uint(th_json_at(it.val, 0), 0);
@@ -587,6 +625,8 @@ enum th_code th_past_keep(struct th_past *p, uint64_t seq, const struct th_json 
 				if (before[i].seq == event && before[i].index == index) {
 					*to = before[i];
 					found = true;
+					if (i >= run_at && p->run_at == SIZE_MAX)
+						p->run_at = n;
 				}
 			if (!found)
 				code =
@@ -601,6 +641,8 @@ enum th_code th_past_keep(struct th_past *p, uint64_t seq, const struct th_json 
 		}
 	}
 	free(before);
+	if (run_at != SIZE_MAX)
+		p->run_at = TH_MIN(p->run_at, p->count);
 	p->answer_at = p->results_at = p->count;
 	p->asked_at = SIZE_MAX;
 	p->task_at = task_starts(p, seq);

@@ -49,6 +49,7 @@ struct th_past {
 	size_t count, cap;
 	uint64_t task_seq;        /* what began the task under way, */
 	size_t task_at;           /* and the items before it; see th_past_limit */
+	size_t run_at;            /* where what the task brought begins; SIZE_MAX: nothing yet */
 	uint64_t answer_seq;      /* of the last answer, */
 	size_t answer_at;         /* where its items begin, */
 	size_t results_at;        /* and those of its results */
@@ -59,6 +60,7 @@ struct th_past {
 	/* Before a task's code changed it, while that task is under way, and where it goes on. */
 	struct th_past_item *aside;
 	size_t aside_count, joined_at;
+	bool waited;  /* the last answer's calls waited for a person */
 	bool over;    /* no task is under way */
 	bool refused; /* a guardrail refused what the task began with */
 	bool narrow;  /* the history of the agent that speaks, not the whole session's */
@@ -76,6 +78,12 @@ TH_NODISCARD enum th_code th_past_add(struct th_past *p, const struct th_event *
 void th_past_limit(struct th_past *p, size_t max);
 /* Calls without result and results without call go, and the reasoning right before such a call. */
 void th_past_prune(struct th_past *p);
+
+/* As a handoff sees it there are three parts: what the run began with, up to the first of these;
+ * what it brought before the turn under way, up to the second; and the turn.  A turn that waited
+ * for a person begins anew behind its answer when it goes on, as it does in the Agents SDK. */
+size_t th_past_run_at(const struct th_past *p);
+size_t th_past_turn_at(const struct th_past *p);
 
 /*
  * Marks: the JSON list of what stays, in order: [event, item] names one of ours,

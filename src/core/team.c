@@ -8,7 +8,11 @@
 
 static struct th_member plain_member = { .output_retries = TH_OUTPUT_RETRIES_DEFAULT,
 					 .reset_tool_choice = true };
-const struct th_team th_team_plain = { &plain_member, 1 };
+#define MARKERS                                                      \
+	{                                                            \
+		TH_STR_INIT(TH_NEST_START), TH_STR_INIT(TH_NEST_END) \
+	}
+const struct th_team th_team_plain = { &plain_member, 1, MARKERS };
 
 static const char *const instead_names[TH_INSTEAD_COUNT] = { "max_turns", "refusal",
 							     "invalid_output" };
@@ -55,7 +59,8 @@ static bool more_than_plain(const struct th_json *d)
 		"agents",        "handoffs",          "tool_use_behavior",
 		"output_schema", "guardrails",        "instead",
 		"unknown_tool",  "instructions_from", "reset_tool_choice",
-		"nest_history",  "fallback",
+		"nest_history",  "history_mapper",    "history_markers",
+		"fallback",
 	};
 
 	for (size_t i = 0; i < TH_COUNT(members); i++)
@@ -194,6 +199,7 @@ static enum th_code resolve_handoffs(struct resolver *r, struct th_member *m,
 	const struct th_json *list = th_json_get(d, "handoffs");
 	struct th_json_iter it = th_json_iter(list);
 	bool nest = th_json_bool(th_json_get(d, "nest_history"), false);
+	struct th_str mapper;
 	enum th_code code = TH_OK;
 
 	if (th_json_is_null(list))
@@ -202,15 +208,17 @@ static enum th_code resolve_handoffs(struct resolver *r, struct th_member *m,
 		return th_fail(r->err, TH_EUSAGE, "handoffs must be a list of at most %d agents",
 			       TH_HANDOFFS_MAX);
 	m->handoffs = th_arena_array(r->a, th_json_count(list) + 1, sizeof(*m->handoffs));
-	if (!m->handoffs)
+	if (!m->handoffs || !keep(r, th_json_get_str(d, "history_mapper"), &mapper))
 		return full(r);
 	while (!code && th_json_next(&it)) {
 		size_t before = m->handoff_count;
 
 		code = resolve_handoff(r, m, it.val);
-		if (!code && m->handoff_count > before &&
-		    th_json_is_null(th_json_get(it.val, "nest")))
+		if (code || m->handoff_count == before)
+			continue;
+		if (th_json_is_null(th_json_get(it.val, "nest")))
 			m->handoffs[before].nest = nest;
+		m->handoffs[before].mapper = mapper;
 	}
 	return code;
 }
@@ -351,6 +359,25 @@ static enum th_code resolve_instead(struct resolver *r, struct th_member *m,
 	return TH_OK;
 }
 
+/* A history is told apart by the markers it was told with: one pair for the whole team. */
+static enum th_code resolve_markers(struct resolver *r, size_t index, const struct th_agent *agent)
+{
+	const struct th_strs *given = &agent->history_markers;
+
+	if (!given->count)
+		return TH_OK;
+	if (index > 0)
+		return th_fail(r->err, TH_EUSAGE, "only the first agent may have history_markers");
+	if (given->count != 2 || !given->list[0].len || !given->list[1].len)
+		return th_fail(r->err, TH_EUSAGE,
+			       "history_markers must be two texts, the line before a nested "
+			       "history and the line behind it");
+	return keep(r, given->list[0], &r->team->markers.start) &&
+		       keep(r, given->list[1], &r->team->markers.end)
+		   ? TH_OK
+		   : full(r);
+}
+
 static enum th_code resolve_member(struct resolver *r, size_t index)
 {
 	struct th_member *m = &r->team->members[index];
@@ -388,6 +415,8 @@ static enum th_code resolve_member(struct resolver *r, size_t index)
 	if (!code)
 		code = resolve_handoffs(r, m, d);
 	if (!code)
+		code = resolve_markers(r, index, agent);
+	if (!code)
 		code = resolve_delegates(r, m, agent);
 	r->a->no_memory |= scratch.no_memory;
 	th_arena_deinit(&scratch);
@@ -416,6 +445,7 @@ enum th_code th_team_resolve(const struct th_json *definition, struct th_arena *
 	if (!team)
 		return full(&r);
 	team->count = 1 + th_json_count(agents);
+	team->markers = (struct th_nest_markers)MARKERS;
 	team->members = th_arena_array(a, team->count, sizeof(*team->members));
 	if (!team->members)
 		return full(&r);

@@ -11,13 +11,15 @@
 #define TH_CORE_TEAM_H
 
 #include "core/agent.h"
+#include "core/nest.h"
 
 struct th_handoff {
 	size_t to;          /* index of the agent */
 	struct th_str tool; /* name of the function that the model calls */
 	struct th_str description;
 	struct th_str filter; /* code that narrows the history; empty: none */
-	bool nest;            /* the history becomes one summary */
+	bool nest;            /* the history is told: core/nest.h */
+	struct th_str mapper; /* code that does so in its own form; empty: none */
 	struct th_str schema; /* of the call's arguments: by default an object without members */
 	bool told;            /* it was given: arguments are held to it, and are in the event */
 	bool strict;          /* it is in the strict subset */
@@ -69,6 +71,7 @@ struct th_member {
 struct th_team {
 	struct th_member *members; /* [0]: who begins */
 	size_t count;
+	struct th_nest_markers markers;
 };
 
 /* One agent that does nothing of all this.  Its name is empty: the session knows it. */

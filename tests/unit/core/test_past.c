@@ -1,34 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a history that is made anew keeps: the same as the one that grew with the log. */
-#include "unit.h"
-
-#include "core/past.h"
-
-struct line {
-	enum th_event_kind kind;
-	const char *data;
-};
-
-static void fill(struct th_past *past, size_t count, const struct line lines[])
-{
-	struct th_err err;
-
-	th_past_init(past, true);
-	for (size_t i = 0; i < count; i++) {
-		const struct th_event ev = { .seq = i + 1,
-					     .kind = lines[i].kind,
-					     .cause = 3, /* verdicts' */
-					     .data = th_str_of(lines[i].data) };
-
-		assert_int_equal(th_past_add(past, &ev, &err), TH_OK);
-	}
-	th_past_prune(past);
-}
-
-#define CALL(type, id) "{\"type\":\"" type "\",\"call_id\":\"" id "\",\"name\":\"f\"}"
-#define SAYS(text) "{\"role\":\"user\",\"content\":\"" text "\"}"
-#define ANSWER(items) "{\"status\":\"completed\",\"items\":[" items "]}"
-#define OUTCOME(id) "{\"call_id\":\"" id "\",\"status\":\"done\",\"output\":\"ok\"}"
+#include "past_rig.h"
 
 /* Only calls that can have an outcome go for want of one. */
 static void test_prune(void **state)
@@ -42,6 +14,7 @@ static void test_prune(void **state)
 
 	(void)state;
 	fill(&past, TH_COUNT(lines), lines);
+	th_past_prune(&past);
 	assert_int_equal(past.count, 2);
 	assert_true(th_str_is(past.list[1].call_id, "a"));
 	th_past_deinit(&past);
@@ -70,6 +43,7 @@ static void test_left_behind(void **state)
 		struct th_past past;
 
 		fill(&past, TH_COUNT(lines), both[i]);
+		th_past_prune(&past);
 		assert_int_equal(past.count, 6);
 		assert_int_equal(past.list[3].kind, TH_PAST_RESULT);
 		assert_int_equal(past.list[4].kind, TH_PAST_RESULT);
@@ -98,10 +72,144 @@ static void test_said_in_a_run_and_refused(void **state)
 
 	(void)state;
 	fill(&past, TH_COUNT(lines), lines);
+	th_past_prune(&past);
 	assert_int_equal(past.count, 4);
 	assert_true(th_str_is(past.list[1].call_id, "a"));
 	assert_int_equal(past.list[2].kind, TH_PAST_RESULT);
 	assert_int_equal(past.list[3].seq, 3);
+	th_past_deinit(&past);
+}
+
+/* What the run began with, what it brought, and its last turn. */
+static void test_parts(void **state)
+{
+	static const struct {
+		size_t run_at, turn_at;
+		struct line lines[12];
+	} cases[] = {
+		{ 1, 1, { { TH_EV_MESSAGE, SAYS("do it") } } },
+		{ 1,
+		  1,
+		  { { TH_EV_MESSAGE, SAYS("do it") },
+		    { TH_EV_MODEL_ANSWERED, ANSWER(TEXT("a") "," CALL("function_call", "1")) },
+		    { TH_EV_OUTCOME, OUTCOME("1") } } },
+		/* What is said while the model is asked is of the run, and of the turn. */
+		{ 2,
+		  5,
+		  { { TH_EV_MESSAGE, SAYS("old") },
+		    { TH_EV_MESSAGE, SAYS("do it") },
+		    { TH_EV_MODEL_REQUESTED, "{}" },
+		    { TH_EV_MESSAGE, SAYS("and this") },
+		    { TH_EV_MODEL_ANSWERED, ANSWER(CALL("function_call", "1")) },
+		    { TH_EV_OUTCOME, OUTCOME("1") },
+		    { TH_EV_MODEL_REQUESTED, "{}" },
+		    { TH_EV_MODEL_ANSWERED, ANSWER(CALL("function_call", "2")) } } },
+		/* A person was asked: what the model said was before that. */
+		{ 1,
+		  3,
+		  { { TH_EV_MESSAGE, SAYS("do it") },
+		    { TH_EV_MODEL_ANSWERED, ANSWER(TEXT("a") "," CALL("function_call", "1")) },
+		    { TH_EV_APPROVAL_DECIDED, "{}" },
+		    { TH_EV_OUTCOME, OUTCOME("1") } } },
+		{ 1,
+		  3,
+		  { { TH_EV_MESSAGE, SAYS("do it") },
+		    { TH_EV_MODEL_ANSWERED, ANSWER(TEXT("a") "," CALL("function_call", "1")) },
+		    { TH_EV_DELEGATION_WAITS, "~{}" },
+		    { TH_EV_OUTCOME, OUTCOME("1") } } },
+		{ 1,
+		  1,
+		  { { TH_EV_MESSAGE, SAYS("do it") },
+		    { TH_EV_MODEL_ANSWERED, ANSWER(TEXT("a") "," CALL("function_call", "1")) },
+		    { TH_EV_APPROVAL_DECIDED, "~{}" },
+		    { TH_EV_OUTCOME, OUTCOME("1") } } },
+		/* The next task begins with all of it. */
+		{ 3,
+		  3,
+		  { { TH_EV_MESSAGE, SAYS("do it") },
+		    { TH_EV_MODEL_ANSWERED, ANSWER(TEXT("a")) },
+		    { TH_EV_FINAL, "{\"output\":\"a\"}" },
+		    { TH_EV_MESSAGE, SAYS("more") },
+		    { TH_EV_MODEL_ANSWERED, ANSWER(CALL("function_call", "1")) } } },
+		/* A handoff says how much of what it leaves is the run's own; nothing is the
+		   default. */
+		{ 3,
+		  3,
+		  { { TH_EV_MESSAGE, SAYS("do it") },
+		    { TH_EV_MODEL_ANSWERED, ANSWER(CALL("function_call", "1")) },
+		    { TH_EV_OUTCOME, OUTCOME("1") },
+		    { TH_EV_HANDOFF, "{\"history\":[[1,0],[2,0],[3,0]]}" },
+		    { TH_EV_MODEL_REQUESTED, "{}" },
+		    { TH_EV_MODEL_ANSWERED, ANSWER(CALL("function_call", "2")) } } },
+		{ 1,
+		  3,
+		  { { TH_EV_MESSAGE, SAYS("do it") },
+		    { TH_EV_MODEL_ANSWERED, ANSWER(CALL("function_call", "1")) },
+		    { TH_EV_OUTCOME, OUTCOME("1") },
+		    { TH_EV_HANDOFF, "{\"history\":[[1,0],[2,0],[3,0]],\"run_items\":2}" },
+		    { TH_EV_MODEL_REQUESTED, "{}" },
+		    { TH_EV_MODEL_ANSWERED, ANSWER(CALL("function_call", "2")) } } },
+		{ 0,
+		  3,
+		  { { TH_EV_MESSAGE, SAYS("do it") },
+		    { TH_EV_MODEL_ANSWERED, ANSWER(CALL("function_call", "1")) },
+		    { TH_EV_OUTCOME, OUTCOME("1") },
+		    { TH_EV_HANDOFF, "{\"history\":[[1,0],[2,0],[3,0]],\"run_items\":4}" },
+		    { TH_EV_MODEL_REQUESTED, "{}" },
+		    { TH_EV_MODEL_ANSWERED, ANSWER(CALL("function_call", "2")) } } },
+		/* What stands for a history that has become too long is of before. */
+		{ 1,
+		  3,
+		  { { TH_EV_MESSAGE, SAYS("do it") },
+		    { TH_EV_MODEL_ANSWERED, ANSWER(CALL("function_call", "1")) },
+		    { TH_EV_OUTCOME, OUTCOME("1") },
+		    { TH_EV_CONDENSATION,
+		      "{\"history\":[{\"role\":\"user\",\"content\":\"so far\"},[2,0],[3,0]]}" },
+		    { TH_EV_MODEL_REQUESTED, "{}" },
+		    { TH_EV_MODEL_ANSWERED, ANSWER(CALL("function_call", "2")) } } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(cases); i++) {
+		struct th_past past;
+		size_t count = 0;
+
+		while (count < 12 && cases[i].lines[count].data)
+			count++;
+		fill(&past, count, cases[i].lines);
+		if (th_past_run_at(&past) != cases[i].run_at ||
+		    th_past_turn_at(&past) != cases[i].turn_at)
+			fail_msg("case %zu: %zu, %zu", i, th_past_run_at(&past),
+				 th_past_turn_at(&past));
+		th_past_deinit(&past);
+	}
+}
+
+/* What goes of before takes the parts with it. */
+static void test_parts_that_lose_items(void **state)
+{
+	static const struct line lines[] = {
+		{ TH_EV_MESSAGE, SAYS("one") },
+		{ TH_EV_MODEL_ANSWERED, ANSWER(CALL("function_call", "0")) },
+		{ TH_EV_ERROR, "{\"class\":\"code\",\"message\":\"it broke\"}" },
+		{ TH_EV_MESSAGE, SAYS("two") },
+		{ TH_EV_MODEL_ANSWERED, ANSWER(CALL("function_call", "1")) },
+		{ TH_EV_OUTCOME, OUTCOME("1") },
+		{ TH_EV_MODEL_ANSWERED, ANSWER(CALL("function_call", "2")) },
+		{ TH_EV_OUTCOME, OUTCOME("2") },
+	};
+	struct th_past past;
+
+	(void)state;
+	fill(&past, TH_COUNT(lines), lines);
+	assert_int_equal(th_past_run_at(&past), 3);
+	assert_int_equal(th_past_turn_at(&past), 5);
+	th_past_prune(&past);
+	assert_int_equal(th_past_run_at(&past), 2);
+	assert_int_equal(th_past_turn_at(&past), 4);
+	th_past_limit(&past, 0);
+	assert_int_equal(th_past_run_at(&past), 1);
+	assert_int_equal(th_past_turn_at(&past), 3);
 	th_past_deinit(&past);
 }
 
@@ -111,6 +219,8 @@ int main(void)
 		cmocka_unit_test(test_prune),
 		cmocka_unit_test(test_left_behind),
 		cmocka_unit_test(test_said_in_a_run_and_refused),
+		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_parts_that_lose_items),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
