@@ -65,6 +65,8 @@ static enum th_code check_member(const struct check *c, const struct th_agent *a
 	for (size_t i = 0; !code && i < m->handoff_count; i++)
 		code = look_for(c, "handoffs", m->handoffs[i].filter);
 	if (!code)
+		code = look_for(c, "history_mapper", agent->history_mapper);
+	if (!code)
 		code = look_for(c, "approve_from", agent->approve_from);
 	if (!code)
 		code = look_for(c, "decide_from", agent->decide_from);

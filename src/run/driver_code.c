@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "core/past.h"
+#include "core/handoff.h"
 #include "run/driver_internal.h"
 
 #define TICKET_BIT (UINT64_C(1) << 61)
@@ -563,24 +563,68 @@ static void put_items(struct th_jw *w, const char *name, const struct th_past *p
 	th_jw_array_end(w);
 }
 
-void th_live_ask_filter(struct th_live *l, struct th_str function, struct th_str to,
-			const struct th_past *past, uint64_t call_seq)
+static struct th_asking *filter_begin(struct th_live *l, struct th_buf *input, struct th_jw *w)
 {
 	struct th_asking *a = asking_new(l, TH_ASK_FILTER);
-	struct th_buf input;
-	struct th_jw w;
 
 	a->member = l->fold.agent;
-	a->call_seq = call_seq;
 	a->asked_seq = l->fold.answer_seq;
 	a->message_seq = l->fold.message_seq;
-	th_buf_init(&input, TH_EVENT_DATA_MAX * 2);
-	begin_input(l, a->member, &input, &w);
-	if (to.len)
-		th_jw_kstr(&w, "to", to);
+	th_buf_init(input, TH_EVENT_DATA_MAX * 4); /* each item may stand there twice */
+	begin_input(l, a->member, input, w);
+	return a;
+}
+
+void th_live_ask_filter(struct th_live *l, struct th_str function, const struct th_past *past)
+{
+	struct th_buf input;
+	struct th_jw w;
+	struct th_asking *a = filter_begin(l, &input, &w);
+
 	put_items(&w, "items", past, 0, past->count);
 	th_jw_object_end(&w);
 	ask(l, a, function, th_buf_str(&input));
+	th_buf_deinit(&input);
+}
+
+/* Of the run so far; `usage` as an answer's event has it. */
+static void put_run_context(const struct th_session *s, struct th_jw *w)
+{
+	const struct th_totals *t = &s->totals;
+
+	th_jw_name(w, TH_STR("run_context"));
+	th_jw_object(w);
+	th_jw_kint(w, "turn", t->task_turns);
+	th_jw_name(w, TH_STR("usage"));
+	th_jw_object(w);
+	th_jw_kint(w, "requests", t->turns);
+	th_jw_kint(w, "input", t->tokens_in);
+	th_jw_kint(w, "cached", t->tokens_cached);
+	th_jw_kint(w, "output", t->tokens_out);
+	th_jw_kint(w, "reasoning", t->tokens_reasoning);
+	th_jw_object_end(w);
+	th_jw_object_end(w);
+}
+
+void th_live_ask_handoff(struct th_live *l, const struct th_handoff *h, const struct th_past *past,
+			 struct th_str transcript, uint64_t call_seq)
+{
+	struct th_buf input;
+	struct th_jw w;
+	struct th_asking *a = filter_begin(l, &input, &w);
+
+	a->call_seq = call_seq;
+	th_jw_kstr(&w, "from", l->fold.team->members[a->member].name);
+	th_jw_kstr(&w, "to", l->fold.team->members[h->to].name);
+	if (past) {
+		th_handoff_put_parts(past, &w);
+		put_items(&w, "items", past, 0, past->count);
+	} else {
+		th_jw_kraw(&w, "items", transcript);
+	}
+	put_run_context(&l->fold, &w);
+	th_jw_object_end(&w);
+	ask(l, a, past ? h->filter : h->mapper, th_buf_str(&input));
 	th_buf_deinit(&input);
 }
 

@@ -283,8 +283,11 @@ TH_NODISCARD enum th_code th_live_past(struct th_live *l, uint64_t upto, uint64_
 				       const struct th_event *next, struct th_past *past,
 				       struct th_err *err);
 /* driver_code.c: a filter is asked with what was said so far, as items. */
-void th_live_ask_filter(struct th_live *l, struct th_str function, struct th_str to,
-			const struct th_past *past, uint64_t call_seq);
+void th_live_ask_filter(struct th_live *l, struct th_str function, const struct th_past *past);
+/* A handoff's filter, the same in three parts; or, `past` being NULL, its mapper, with
+ * `transcript`, a list of items. */
+void th_live_ask_handoff(struct th_live *l, const struct th_handoff *h, const struct th_past *past,
+			 struct th_str transcript, uint64_t call_seq);
 /* The same for SESSION_INPUT and COMPACT. */
 void th_live_ask_past(struct th_live *l, enum th_ask_kind kind, struct th_str function,
 		      const struct th_past *past);

@@ -3,7 +3,8 @@
  * driver_team.c - from one agent to the next, and answers that are sent back.
  */
 #include "base/text.h"
-#include "core/past.h"
+#include "core/handoff.h"
+#include "core/nest.h"
 #include "run/driver_internal.h"
 
 /* ---- what was ---------------------------------------------------------------------------- */
@@ -141,14 +142,15 @@ bool th_live_filter(struct th_live *l)
 	if (th_live_past(l, l->fold.seq, 0, NULL, &past, &err))
 		th_live_lose(l, &err);
 	else
-		th_live_ask_filter(l, l->speaking->input_filter, TH_STR(""), &past, 0);
+		th_live_ask_filter(l, l->speaking->input_filter, &past);
 	th_past_deinit(&past);
 	return true;
 }
 
-/* The list that somebody gave back, as marks of what was.  False: it is none, and the run ends. */
+/* The list that somebody gave back, as marks of what was; `ret_run_items`: of a handoff, whose
+ * lists may be three.  False: it is none, and the run ends. */
 static bool marks_of(struct th_live *l, const struct th_past *past, struct th_str items,
-		     struct th_buf *marks)
+		     struct th_buf *marks, size_t *ret_run_items)
 {
 	struct th_err err = { 0 };
 	struct th_json_doc *doc = NULL;
@@ -156,7 +158,9 @@ static bool marks_of(struct th_live *l, const struct th_past *past, struct th_st
 	enum th_code code = th_json_parse(items, &doc, &err);
 
 	if (!code)
-		code = th_past_mark(past, th_json_root(doc), marks, &err);
+		code = ret_run_items
+			   ? th_handoff_mark(past, th_json_root(doc), marks, ret_run_items, &err)
+			   : th_past_mark(past, th_json_root(doc), marks, &err);
 	th_json_free(doc);
 	if (!code)
 		return true;
@@ -184,7 +188,7 @@ void th_live_filtered(struct th_live *l, uint64_t message_seq, struct th_str ite
 	if (th_live_past(l, l->durable_seq, 0, NULL, &past, &err))
 		th_live_lose(l, &err);
 	else
-		good = marks_of(l, &past, items, &l->filtered);
+		good = marks_of(l, &past, items, &l->filtered, NULL);
 	th_past_deinit(&past);
 	if (!good)
 		return;
@@ -221,14 +225,17 @@ static void print_outcome(const struct th_call *c, struct th_str to, struct th_b
 	th_buf_deinit(&output);
 }
 
-static void write_handoff(struct th_live *l, const struct th_call *c, struct th_str history)
+static void write_handoff(struct th_live *l, const struct th_call *c, struct th_str history,
+			  size_t run_items)
 {
 	const struct th_team *team = l->fold.team;
 	const struct th_member *m = th_session_member(&l->fold);
 	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_buf call_id = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_buf arguments = TH_BUF_INIT(TH_EVENT_DATA_MAX);
-	struct th_ev_handoff d = { .from = m->name, .history = history };
+	struct th_ev_handoff d = { .from = m->name,
+				   .history = history,
+				   .run_items = (int64_t)run_items };
 	uint64_t cause = c->call_seq;
 	struct th_jw w;
 
@@ -277,44 +284,30 @@ static enum th_code past_handing(struct th_live *l, const struct th_call *c, str
 	return code;
 }
 
-/* One line of the summary: what somebody said as he said it, anything else as JSON. */
-static void nest_line(const struct th_past_item *item, size_t number, struct th_buf *out)
+/* The new agent is told what was, by the program's code or by core/nest.c. */
+static void nest(struct th_live *l, const struct th_call *c, const struct th_handoff *h,
+		 const struct th_past *past)
 {
-	struct th_buf text = TH_BUF_INIT(TH_EVENT_DATA_MAX);
-	bool plain = item->kind == TH_PAST_MESSAGE && item->content.len &&
-		     item->content.ptr[0] == '"' && th_json_unescape(item->content, &text);
-	struct th_jw w = th_jw(out);
+	const struct th_nest_markers *markers = &l->fold.team->markers;
+	struct th_buf list, why;
+	struct th_err err = { 0 };
+	enum th_code code;
 
-	th_buf_printf(out, "%zu. ", number);
-	if (plain && th_str_find_char(th_buf_str(&text), '\n') < 0) {
-		th_buf_printf(out, "%.*s: ", TH_FMT(item->role));
-		th_buf_add(out, th_buf_str(&text));
+	th_buf_init_try(&list, TH_EVENT_DATA_MAX);
+	code = h->mapper.len ? th_nest_transcript(past, markers, &list, &err)
+			     : th_nest(past, markers, &list, &err);
+	if (code == TH_ENOMEM) {
+		th_live_lose(l, &err);
+	} else if (code) {
+		th_buf_init(&why, TH_ERR_MSG_MAX * 2);
+		th_buf_printf(&why, "the history cannot be nested: %s", err.msg);
+		th_live_fail(l, "limit", th_buf_str(&why));
+		th_buf_deinit(&why);
+	} else if (h->mapper.len) {
+		th_live_ask_handoff(l, h, NULL, th_buf_str(&list), c->call_seq);
 	} else {
-		th_past_print(item, &w);
+		write_handoff(l, c, th_buf_str(&list), 0);
 	}
-	th_buf_add_cstr(out, "\n");
-	th_buf_deinit(&text);
-}
-
-/* The new agent sees all that was as one message of the assistant. */
-static void nest(struct th_live *l, const struct th_call *c, const struct th_past *past)
-{
-	struct th_buf text = TH_BUF_INIT(TH_EVENT_DATA_MAX), list = TH_BUF_INIT(TH_EVENT_DATA_MAX);
-	struct th_jw w = th_jw(&list);
-
-	th_buf_add_cstr(&text, "For context, here is the conversation so far between the user and "
-			       "the previous agent:\n<CONVERSATION HISTORY>\n");
-	for (size_t i = 0; i < past->count; i++)
-		nest_line(&past->list[i], i + 1, &text);
-	th_buf_add_cstr(&text, "</CONVERSATION HISTORY>");
-	th_jw_array(&w);
-	th_jw_object(&w);
-	th_jw_kstr(&w, "role", TH_STR("assistant"));
-	th_jw_kstr(&w, "content", th_buf_str(&text));
-	th_jw_object_end(&w);
-	th_jw_array_end(&w);
-	write_handoff(l, c, th_buf_str(&list));
-	th_buf_deinit(&text);
 	th_buf_deinit(&list);
 }
 
@@ -329,7 +322,7 @@ void th_live_hand_over(struct th_live *l, struct th_call *c)
 		return;
 	h = &m->handoffs[c->handoff - 1];
 	if (!h->filter.len && !h->nest) {
-		write_handoff(l, c, TH_STR(""));
+		write_handoff(l, c, TH_STR(""), 0);
 		return;
 	}
 	if (l->durable_seq < l->fold.seq) {
@@ -339,10 +332,9 @@ void th_live_hand_over(struct th_live *l, struct th_call *c)
 	if (past_handing(l, c, &past, &err))
 		th_live_lose(l, &err);
 	else if (h->filter.len)
-		th_live_ask_filter(l, h->filter, l->fold.team->members[h->to].name, &past,
-				   c->call_seq);
+		th_live_ask_handoff(l, h, &past, TH_STR(""), c->call_seq);
 	else
-		nest(l, c, &past);
+		nest(l, c, h, &past);
 	th_past_deinit(&past);
 }
 
@@ -352,6 +344,7 @@ void th_live_handed(struct th_live *l, uint64_t call_seq, uint64_t message_seq, 
 	struct th_buf marks;
 	struct th_past past;
 	struct th_err err = { 0 };
+	size_t run_items;
 
 	for (size_t i = 0; i < l->fold.call_count; i++)
 		if (l->fold.calls[i].call_seq == call_seq)
@@ -366,8 +359,8 @@ void th_live_handed(struct th_live *l, uint64_t call_seq, uint64_t message_seq, 
 	th_buf_init(&marks, TH_EVENT_DATA_MAX);
 	if (past_handing(l, c, &past, &err))
 		th_live_lose(l, &err);
-	else if (marks_of(l, &past, items, &marks))
-		write_handoff(l, c, th_buf_str(&marks));
+	else if (marks_of(l, &past, items, &marks, &run_items))
+		write_handoff(l, c, th_buf_str(&marks), run_items);
 	th_past_deinit(&past);
 	th_buf_deinit(&marks);
 }

@@ -162,6 +162,22 @@ static void say_some(struct th_sim_random *r, struct th_str items, struct th_buf
 	th_buf_add_char(out, ']');
 }
 
+/* A handoff's may answer in parts. */
+static void say_filter(struct th_sim_random *r, struct th_str input, struct th_buf *out)
+{
+	static const char *const parts[] = { "input_history", "pre_handoff_items", "new_items" };
+
+	if (!th_json_raw_get(input, parts[0]).len || th_sim_chance(r, 2)) {
+		say_some(r, th_json_raw_get(input, "items"), out);
+		return;
+	}
+	for (size_t i = 0; i < TH_COUNT(parts); i++) {
+		th_buf_printf(out, "%c\"%s\":", i ? ',' : '{', parts[i]);
+		say_some(r, th_json_raw_get(input, parts[i]), out);
+	}
+	th_buf_add_char(out, '}');
+}
+
 static void say_something(struct th_sim_random *r, const struct th_code_ask *q, struct th_buf *out)
 {
 	struct th_buf stage = TH_BUF_INIT(64);
@@ -172,7 +188,7 @@ static void say_something(struct th_sim_random *r, const struct th_code_ask *q, 
 			say_guardrail(r, th_buf_str(&stage), out);
 		break;
 	case TH_ASK_FILTER:
-		say_some(r, th_json_raw_get(q->input, "items"), out);
+		say_filter(r, q->input, out);
 		break;
 	case TH_ASK_TOOL_USE:
 		th_buf_add_cstr(out, th_sim_chance(r, 5) ? "{\"final\":true,\"output\":\"enough\"}"

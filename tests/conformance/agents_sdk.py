@@ -87,7 +87,7 @@ def handoff(h, config):
     if h.get("tool_name") or "#" in out["agent"]:
         out["tool"] = h.get("tool_name") or handoff_tool(h, config)
     for key, names in (("description", ("description", "tool_description")), ("enabled", ("enabled", "is_enabled")),
-                       ("filter", ("input_filter",))):
+                       ("filter", ("input_filter",)), ("nest", ("nest_handoff_history",))):
         for name in names:
             if h.get(name) is not None:
                 out[key] = h[name]
@@ -181,6 +181,8 @@ def definition(case, alias, guards):
         out["handoffs"] = [handoff(h, config) for h in agent["handoffs"]]
         if options.get("nest_handoff_history") and not kept(options):  # the SDK warns, and leaves it out
             out["nest_history"] = True
+        if options.get("handoff_history_mapper"):
+            out["history_mapper"] = options["handoff_history_mapper"]
     if agent.get("handoff_description"):
         out["handoff_description"] = agent["handoff_description"]
     if agent.get("tool_use_behavior"):
@@ -330,6 +332,8 @@ def spec(case, store, url):
     if others:
         agent["agents"] = others
     agent.update({"model": "responses:test-model", "base_url": url})
+    if options.get("conversation_history_wrappers"):
+        agent["history_markers"] = [options["conversation_history_wrappers"][k] for k in ("start", "end")]
     retry = options.get("retry")
     turns = options.get("max_turns", 10)
     agent["limits"] = {"turns": turns if turns is not None else 1000, "model_attempts": 1 + (retry.get("max_retries", 0) if retry else 0)}
@@ -710,8 +714,6 @@ def plain_item(item):
         item = {k: v for k, v in item.items() if v != []}
     if item.get("type") == "computer_call_output":
         item = {**item, "output": {"type": "computer_screenshot"}}  # any picture
-    if "<CONVERSATION HISTORY>" in str(item.get("content")) and isinstance(item["content"], str):
-        return {"role": item.get("role"), "content": [plain_record(line) for line in item["content"].split("\n")]}
     if "role" in item and item.get("type", "message") == "message":
         content = item["content"]
         if isinstance(content, list) and len(content) == 1 and content[0].get("type") in ("input_text", "output_text", "text"):
@@ -719,6 +721,9 @@ def plain_item(item):
                 content = content[0]["text"]
         if isinstance(content, list):
             content = [{k: v for k, v in p.items() if v not in (None, [])} for p in content]
+        if isinstance(content, str) and content.startswith("For context, here is the conversation so far"):
+            item.pop("status", None)  # which it has where a state was read back
+            content = [plain_record(line) for line in content.split("\n")]
         item["content"] = content
         item.pop("type", None)
     return item

@@ -511,6 +511,53 @@ static void put_item(const struct th_json *v, bool ids, struct th_jw *w)
 	th_jw_object_end(w);
 }
 
+/* Filters that empty lists of what they are shown. */
+static const struct {
+	const char *name, *answer;
+} parts_filters[] = {
+	{ "drop_history", "{\"input_history\":[]}" },
+	{ "drop_pre", "{\"pre_handoff_items\":[]}" },
+	{ "drop_new", "{\"new_items\":[]}" },
+	{ "drop_all", "{\"input_history\":[],\"pre_handoff_items\":[],\"new_items\":[]}" },
+	{ "begin_anew", "{\"input_history\":\"anew\"}" },
+};
+
+/* The next agent sees of the turn what was said in it. */
+static void put_messages(const struct th_json *items, struct th_jw *w)
+{
+	struct th_json_iter it = th_json_iter(items);
+
+	th_jw_object(w);
+	th_jw_key(w, TH_STR("input_items"));
+	th_jw_array(w);
+	while (th_json_next(&it))
+		if (!is_tool_item(it.val))
+			th_jw_json(w, it.val);
+	th_jw_array_end(w);
+	th_jw_object_end(w);
+}
+
+/* A history in a program's own form: how many items there were, the first, and the last two. */
+static void put_summary(const struct th_json *items, struct th_jw *w)
+{
+	const struct th_json *first = th_json_at(items, 0);
+	struct th_str said = th_json_get_str(first, "content");
+	size_t count = th_json_count(items);
+	struct th_buf text = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+
+	th_buf_printf(&text, "%zu items, first ", count);
+	th_buf_add(&text, said.len ? said : th_json_get_str(first, "type"));
+	th_jw_array(w);
+	th_jw_object(w);
+	th_jw_kstr(w, "role", TH_STR("user"));
+	th_jw_kstr(w, "content", th_buf_str(&text));
+	th_jw_object_end(w);
+	for (size_t i = count - TH_MIN(count, (size_t)2); i < count; i++)
+		th_jw_json(w, th_json_at(items, i));
+	th_jw_array_end(w);
+	th_buf_deinit(&text);
+}
+
 static enum th_asked ask_filter(const struct th_code_ask *q, const struct th_json *in,
 				struct th_buf *answer)
 {
@@ -525,12 +572,22 @@ static enum th_asked ask_filter(const struct th_code_ask *q, const struct th_jso
 		th_jw_str(&w, TH_STR("nope"));
 		return TH_ASKED_ANSWERED;
 	}
+	for (size_t i = 0; i < TH_COUNT(parts_filters); i++) {
+		if (!th_str_is(q->function, parts_filters[i].name))
+			continue;
+		th_buf_add_cstr(answer, parts_filters[i].answer);
+		return TH_ASKED_ANSWERED;
+	}
+	if (th_str_is(q->function, "messages_of_new")) {
+		put_messages(th_json_get(in, "new_items"), &w);
+		return TH_ASKED_ANSWERED;
+	}
+	if (th_str_is(q->function, "count_and_last")) {
+		put_summary(items, &w);
+		return TH_ASKED_ANSWERED;
+	}
 	if (holds(q->function, TH_STR("keep_last")))
 		from = count ? count - 1 : 0;
-	if (th_str_is(q->function, "drop_history")) /* what the run began with */
-		while (from < count && th_json_get_str(th_json_at(items, from), "role").len &&
-		       !th_json_get_str(th_json_at(items, from), "type").len)
-			from++;
 	th_jw_array(&w);
 	while (th_json_next(&it))
 		if (it.index >= from && (tools || !is_tool_item(it.val)))

@@ -5,6 +5,7 @@ Each rule finds by what a scenario is about whether it is meant, rewrites what i
 It changes nothing where it finds nothing, or something that it does not know."""
 import copy
 import json
+import re
 
 import agents_sdk_model
 
@@ -157,9 +158,10 @@ def results_in_order(case):
     return any([in_order(items) for items in lists])
 
 
-def in_order(items):
-    order, at, hit = {}, 0, False
+def in_order(items, order=None):
+    order, at, hit = {} if order is None else order, 0, False
     while at < len(items):
+        hit |= in_order_told(items[at], order)
         end = at
         while end < len(items) and is_output(items[end]):
             end += 1
@@ -167,9 +169,26 @@ def in_order(items):
         hit |= block != items[at:end]
         items[at:end] = block
         if end == at:
-            order[items[at].get("call_id")] = at
+            order[items[at].get("call_id")] = len(order)
         at = max(end, at + 1)
     return hit
+
+
+def in_order_told(item, order):
+    """The same of a nested history's records."""
+    text = item.get("content")
+    if not isinstance(text, str) or not text.startswith("For context, here is the conversation so far"):
+        return False
+    lines = text.split("\n")
+    told = [re.fullmatch(r"\d+\. (\{.*\})", line) for line in lines[2:-1]]
+    records = [json.loads(m[1]) if m else {} for m in told]
+    before = list(records)
+    if not in_order(records, order):
+        return False
+    lines[2:-1] = [line if old is new else "%d. %s" % (n + 1, json.dumps(new, ensure_ascii=False))
+                   for n, (line, old, new) in enumerate(zip(lines[2:-1], before, records))]
+    item["content"] = "\n".join(lines)
+    return True
 
 
 def items_stay(case):
@@ -432,8 +451,26 @@ def ids_stay(case):
     return hit
 
 
+def changed_history(case):
+    """Does a handoff change what the next agent sees?"""
+    options = case["config"].get("options", {})
+    return options.get("nest_handoff_history") or options.get("handoff_input_filter") or any(
+        isinstance(h, dict) and (h.get("input_filter") or h.get("nest_handoff_history"))
+        for a in case["config"]["agents"].values() for h in a.get("handoffs", []))
+
+
+def goes_on_from(case, made, p, input_):
+    """The requests of a phase go on from the last one before it, whose history a handoff had changed."""
+    requests = case["expected"]["requests"]
+    said = [{"role": "user", "content": input_}] if isinstance(input_, str) else input_
+    old = requests[made]["input"][:-len(said)]
+    new = requests[made - 1]["input"] + copy.deepcopy(case["model_turns"][made - 1]["output"])
+    for r in requests[made:made + p["requests_made"]]:
+        r["input"] = new + r["input"][len(old):]
+
+
 def who_speaks_goes_on(case):
-    """The next task begins with the agent that speaks, not with the first one."""
+    """The next task begins with the agent that speaks, and with what it sees, not with the first one and all that was."""
     phases, agents = case["expected"]["phases"], case["config"]["agents"]
     names = {a: v.get("name", a.lower()) for a, v in agents.items()}
     first, hit, made = names[case["config"]["start"]], False, 0
@@ -449,6 +486,9 @@ def who_speaks_goes_on(case):
                     p[key] = [h[:-len(first)] + speaks if h.endswith(":" + first) else h for h in p[key]]
             if "last_agent" in p:
                 p["last_agent"] = speaks
+            if changed_history(case):
+                runs = [s for s in case["steps"] if s["op"] in ("run", "resume")]
+                goes_on_from(case, made, p, runs[phases.index(p)]["input"])
             for r in case["expected"]["requests"][made:made + p["requests_made"]]:
                 r.pop("instructions", None)
                 if agents[alias].get("instructions"):

@@ -306,7 +306,8 @@ static void test_a_log_that_ends_within_a_handoff(void **unused)
 	restart(w, FILTERED);
 	assert_string_equal(paper_kinds(w, count - 1), "outcome handoff model_requested");
 	assert_int_equal(script.ask_count, 1);
-	assert_int_equal(times(script.asks[0].input, "function_call_output"), 1);
+	/* Once among all items, once among those of the turn. */
+	assert_int_equal(times(script.asks[0].input, "function_call_output"), 2);
 	assert_non_null(strstr(w->request->body, "I am b."));
 	assert_non_null(strstr(w->request->body, "be quick"));
 	answer(w, CALL("c2", "transfer_to_c", "{}")); /* neither filter nor summary */
@@ -316,6 +317,136 @@ static void test_a_log_that_ends_within_a_handoff(void **unused)
 	assert_string_equal(paper_kinds(w, count - 1), "outcome handoff model_requested");
 	assert_non_null(strstr(w->request->body, "I am c."));
 	assert_int_equal(times(w->request->body, "function_call_output"), 1);
+	paper_free(w);
+}
+
+#define NESTED                                                                            \
+	"{\"name\":\"a\",\"handoffs\":[\"b\"],\"nest_history\":true,\"agents\":{\"b\":{"  \
+	"\"handoffs\":[\"c\"],\"nest_history\":true},\"c\":{\"handoffs\":[\"a\"],\"nest_" \
+	"history\":"                                                                      \
+	"true,\"history_mapper\":\"own\"}}}"
+
+/* What a handoff told the next agent is told again after a restart, the same to the byte. */
+static void restart_is_the_same(struct paper *w, const char *definition)
+{
+	char *body = strdup(w->request->body);
+
+	assert_true(w->request->open);
+	restart(w, definition);
+	assert_true(w->request->open);
+	assert_string_equal(body, w->request->body);
+	free(body);
+}
+
+static void test_a_nested_history(void **unused)
+{
+	struct paper *w = begin(NESTED, "my task");
+	char *handoff;
+	size_t count;
+
+	(void)unused;
+	paper_settle(w);
+	answer(w, CALL("c1", "weather", "{}"));
+	answer(w, TEXT("over to b") "," CALL("c2", "transfer_to_b", "{}"));
+	assert_non_null(strstr(w->request->body, "1. user: my task\\n2. {"));
+	assert_int_equal(times(w->request->body, "<CONVERSATION HISTORY>"), 2);
+	assert_int_equal(times(w->request->body, "over to b"), 1);
+	/* What is forwarded is named, not copied. */
+	assert_null(strstr(last_data(w, TH_EV_HANDOFF), "over to b"));
+	assert_null(strstr(last_data(w, TH_EV_HANDOFF), "run_items"));
+	/* As a fork may, the log ends between the call's result and the handoff. */
+	handoff = strdup(last_data(w, TH_EV_HANDOFF));
+	forget_last(w, 2);
+	count = w->log->count;
+	restart(w, NESTED);
+	assert_string_equal(paper_kinds(w, count), "handoff model_requested");
+	assert_string_equal(last_data(w, TH_EV_HANDOFF), handoff);
+	free(handoff);
+	restart_is_the_same(w, NESTED);
+	/* The next one tells of it record by record. */
+	assert_int_equal(
+	    th_driver_message(w->driver, w->h, TH_STR("and this"), &(struct th_err){ 0 }), TH_OK);
+	paper_settle(w);
+	answer(w, CALL("c3", "weather", "{}"));
+	answer(w, CALL("c4", "transfer_to_c", "{}"));
+	assert_non_null(strstr(w->request->body, "1. user: my task\\n2. {"));
+	assert_null(strstr(w->request->body, "1. For context"));
+	assert_int_equal(times(w->request->body, "<CONVERSATION HISTORY>"), 2);
+	assert_int_equal(times(w->request->body, "\"content\":\"and this\""), 1);
+	restart_is_the_same(w, NESTED);
+	answer(w, TEXT("done"));
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FINISHED);
+	/* The next task goes on from there. */
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("more"), &(struct th_err){ 0 }),
+			 TH_OK);
+	paper_settle(w);
+	assert_int_equal(times(w->request->body, "<CONVERSATION HISTORY>"), 2);
+	restart_is_the_same(w, NESTED);
+	paper_free(w);
+}
+
+static void test_a_history_in_a_form_of_ones_own(void **unused)
+{
+	struct paper *w = begin(NESTED, "my task");
+
+	(void)unused;
+	paper_settle(w);
+	answer(w, CALL("c1", "transfer_to_b", "{}"));
+	answer(w, CALL("c2", "transfer_to_c", "{}"));
+	script.later[TH_ASK_FILTER] = true;
+	script.ask_count = 0;
+	answer(w, TEXT("back to a") "," CALL("c3", "transfer_to_a", "{}"));
+	assert_int_equal(script.ask_count, 1);
+	assert_string_equal(script.asks[0].function, "own");
+	assert_non_null(strstr(script.asks[0].input,
+			       "\"from\":\"c\",\"to\":\"a\",\"items\":[{\"role\":"
+			       "\"user\",\"content\":\"my task\"}"));
+	assert_non_null(strstr(script.asks[0].input, "back to a"));
+	assert_null(strstr(script.asks[0].input, "CONVERSATION HISTORY"));
+	restart(w, NESTED); /* it is asked anew */
+	assert_int_equal(script.ask_count, 1);
+	code_says(w, 0, false, "[{\"role\":\"user\",\"content\":\"so far\"}]");
+	assert_int_equal(paper_fold(w)->agent, 0);
+	assert_non_null(strstr(w->request->body, "so far"));
+	assert_null(strstr(w->request->body, "my task"));
+	restart_is_the_same(w, NESTED);
+	assert_int_equal(script.ask_count, 0);
+	paper_free(w);
+
+	w = begin(NESTED, "my task");
+	paper_settle(w);
+	answer(w, CALL("c1", "transfer_to_b", "{}"));
+	answer(w, CALL("c2", "transfer_to_c", "{}"));
+	script.says[TH_ASK_FILTER] = "{\"new\":1}";
+	answer(w, CALL("c3", "transfer_to_a", "{}"));
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FAILED);
+	assert_int_equal(paper_fold(w)->agent, 2);
+	paper_free(w);
+}
+
+/* A filter that answers in parts says what the next handoff's parts are. */
+static void test_a_filter_of_parts(void **unused)
+{
+	struct paper *w = begin(BACK, "my task");
+
+	(void)unused;
+	paper_settle(w);
+	answer(w, CALL("c1", "weather", "{}"));
+	script.says[TH_ASK_FILTER] = "{\"input_history\":\"be quick\"}";
+	answer(w, CALL("c2", "transfer_to_b", "{}"));
+	assert_non_null(strstr(script.asks[0].input, "\"run_context\":{\"turn\":2,\"usage\":{"));
+	assert_non_null(strstr(last_data(w, TH_EV_HANDOFF), "\"run_items\":4"));
+	assert_null(strstr(w->request->body, "my task"));
+	assert_non_null(strstr(w->request->body, "be quick"));
+	restart_is_the_same(w, BACK);
+	script.ask_count = 0;
+	script.says[TH_ASK_FILTER] = "{\"new_items\":[]}";
+	answer(w, CALL("c3", "transfer_to_a", "{}"));
+	assert_non_null(strstr(script.asks[0].input,
+			       "\"input_history\":[{\"role\":\"user\",\"content\":\"be quick\"}],"
+			       "\"pre_handoff_items\":[{"));
+	assert_int_equal(times(w->request->body, "\"function_call_output\""), 2);
+	restart_is_the_same(w, BACK);
 	paper_free(w);
 }
 
@@ -720,6 +851,9 @@ int main(void)
 		cmocka_unit_test(test_said_while_the_model_is_asked),
 		cmocka_unit_test(test_a_withheld_output_stays_withheld),
 		cmocka_unit_test(test_a_log_that_ends_within_a_handoff),
+		cmocka_unit_test(test_a_nested_history),
+		cmocka_unit_test(test_a_history_in_a_form_of_ones_own),
+		cmocka_unit_test(test_a_filter_of_parts),
 		cmocka_unit_test(test_each_request_may_be_filtered),
 		cmocka_unit_test(test_what_is_said_while_a_filter_thinks),
 		cmocka_unit_test(test_what_is_said_before_a_request_is_made_once_more),
