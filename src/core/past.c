@@ -42,6 +42,18 @@ static struct th_past_item *insert(struct th_past *p, size_t at)
 	return &p->list[at];
 }
 
+static bool is_reasoning(const struct th_past_item *i)
+{
+	return i->kind == TH_PAST_OUTPUT &&
+	       th_str_is(th_json_raw_get(i->item, "type"), "\"reasoning\"");
+}
+
+/* Has an answer reasoning right before this item? */
+static bool is_reasoned(const struct th_past_item *list, size_t i)
+{
+	return i > 0 && list[i].of && list[i - 1].seq == list[i].seq && is_reasoning(&list[i - 1]);
+}
+
 static void cut(struct th_past *p, size_t from, size_t count)
 {
 	memmove(&p->list[from], &p->list[from + count],
@@ -507,9 +519,14 @@ enum th_code th_past_add(struct th_past *p, const struct th_event *ev, struct th
 
 void th_past_limit(struct th_past *p, size_t max)
 {
+	bool bare;
+
 	if (p->task_at <= max)
 		return;
+	bare = p->task_at - max < p->count && is_reasoned(p->list, p->task_at - max);
 	cut(p, 0, p->task_at - max);
+	if (bare)
+		p->list[0].bare = true;
 	p->answer_at = p->results_at = p->count;
 	p->asked_at = SIZE_MAX;
 }
@@ -530,12 +547,6 @@ static bool is_local_call(const struct th_past_item *i)
 	return i->kind == TH_PAST_OUTPUT && i->call_id.len &&
 	       (th_str_is(type, "\"function_call\"") || th_str_is(type, "\"computer_call\"") ||
 		native_type(type));
-}
-
-static bool is_reasoning(const struct th_past_item *i)
-{
-	return i->kind == TH_PAST_OUTPUT &&
-	       th_str_is(th_json_raw_get(i->item, "type"), "\"reasoning\"");
 }
 
 void th_past_prune(struct th_past *p)
@@ -597,6 +608,12 @@ static size_t task_starts(const struct th_past *p, uint64_t seq)
 	return at;
 }
 
+/* Is it the same item, or what somebody wrote in its place? */
+static bool stands_for(const struct th_past_item *item, const struct th_past_item *was)
+{
+	return item->of ? item->seq == was->seq && item->index == was->index : is_reasoning(item);
+}
+
 enum th_code th_past_keep(struct th_past *p, uint64_t seq, const struct th_json *marks,
 			  struct th_err *err)
 {
@@ -624,6 +641,8 @@ enum th_code th_past_keep(struct th_past *p, uint64_t seq, const struct th_json 
 			for (size_t i = 0; i < count && !found; i++)
 				if (before[i].seq == event && before[i].index == index) {
 					*to = before[i];
+					to->bare |= is_reasoned(before, i) &&
+						    !(n > 0 && stands_for(&to[-1], &before[i - 1]));
 					found = true;
 					if (i >= run_at && p->run_at == SIZE_MAX)
 						p->run_at = n;

@@ -35,6 +35,7 @@ struct th_past_item {
 	struct th_str item;          /* OUTPUT: verbatim; RESULT: the call's item, or empty */
 	struct th_str raw;           /* OUTPUT 0 of an answer: the provider's own form of it */
 	size_t of;                   /* OUTPUT: how many items its answer has */
+	bool bare;                   /* OUTPUT: the reasoning right before it is gone */
 	struct th_past_who who;      /* OUTPUT, and RESULT: of its call */
 	struct th_str call_id, tool; /* RESULT, and OUTPUT that is a call */
 	struct th_str output;        /* RESULT: as the log has it (a string or parts), JSON */

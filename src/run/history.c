@@ -563,6 +563,43 @@ static void speaks(struct th_history *h, const struct th_past_who *who)
 		h->options->who(h->options->who_ctx, who->agent, who->choice, &h->asks);
 }
 
+static bool is_next(const struct th_past_item *item, const struct th_past_item *next)
+{
+	return !item->of || !next->of || item->index + 1 == next->index;
+}
+
+static bool is_reasoning(const struct th_past_item *item)
+{
+	return th_str_is(th_json_raw_get(item->item, "type"), "\"reasoning\"");
+}
+
+/* Of an answer that was taken apart, reasoning goes whose item is gone, and a call that lost its
+ * reasoning goes without its id, by which the server would miss that.  What no answer has is what a
+ * filter made of a neighbour. */
+static void print_answer(const struct th_past_item *first, size_t count, struct th_jw *w)
+{
+	th_jw_array(w);
+	for (size_t i = 0; i < count; i++) {
+		struct th_json_raw_iter it = th_json_raw_iter(first[i].item);
+
+		if (i + 1 < count && is_reasoning(&first[i]) && !is_next(&first[i], &first[i + 1]))
+			continue;
+		if (!first[i].bare || !first[i].call_id.len) {
+			th_jw_raw(w, first[i].item);
+			continue;
+		}
+		th_jw_object(w);
+		while (th_json_raw_next(&it)) {
+			if (th_str_is(it.key, "id"))
+				continue;
+			th_jw_name(w, it.key);
+			th_jw_raw(w, it.val);
+		}
+		th_jw_object_end(w);
+	}
+	th_jw_array_end(w);
+}
+
 /* The items of one answer, or what is left of them. */
 static enum th_code begin_answer(struct th_history *h, const struct th_past_item *first,
 				 size_t count, struct th_err *err)
@@ -577,10 +614,7 @@ static enum th_code begin_answer(struct th_history *h, const struct th_past_item
 		own++;
 	th_buf_init_try(&items, TH_ANSWER_MAX);
 	w = th_jw(&items);
-	th_jw_array(&w);
-	for (size_t i = 0; i < count; i++)
-		th_jw_raw(&w, first[i].item);
-	th_jw_array_end(&w);
+	print_answer(first, count, &w);
 	code = th_buf_check(&items, "an answer", err);
 	g.items = th_buf_str(&items);
 	if (is_whole(first, count))

@@ -80,6 +80,36 @@ static void test_said_in_a_run_and_refused(void **state)
 	th_past_deinit(&past);
 }
 
+/* A call knows that the reasoning before it is gone, whatever took it. */
+static void test_bare(void **state)
+{
+	static const struct line lines[] = {
+		{ TH_EV_MODEL_ANSWERED,
+		  ANSWER("{\"type\":\"reasoning\"}," CALL("function_call", "a")) },
+		{ TH_EV_OUTCOME, OUTCOME("a") },
+		{ TH_EV_FINAL, "{\"output\":\"a\"}" },
+		{ TH_EV_MESSAGE, SAYS("more") },
+		{ TH_EV_HANDOFF, "{\"history\":[[1,1],[2,1],[4,0]]}" },
+		{ TH_EV_HANDOFF, "{\"history\":[[1,1],[2,1],[4,0]]}" },
+	};
+	struct th_past past;
+
+	(void)state;
+	fill(&past, 4, lines);
+	assert_int_equal(past.count, 4);
+	assert_false(past.list[1].bare);
+	th_past_limit(&past, 2);
+	assert_int_equal(past.count, 3);
+	assert_true(past.list[0].bare);
+	th_past_deinit(&past);
+	for (size_t count = 5; count <= 6; count++) { /* once, and from what is left */
+		fill(&past, count, lines);
+		assert_int_equal(past.count, 3);
+		assert_true(past.list[0].bare);
+		th_past_deinit(&past);
+	}
+}
+
 /* What the run began with, what it brought, and its last turn. */
 static void test_parts(void **state)
 {
@@ -219,6 +249,7 @@ int main(void)
 		cmocka_unit_test(test_prune),
 		cmocka_unit_test(test_left_behind),
 		cmocka_unit_test(test_said_in_a_run_and_refused),
+		cmocka_unit_test(test_bare),
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_parts_that_lose_items),
 	};

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which pictures a request sends, on a wire of paper whose groups are a picture or a mark each. */
+/* Which pictures a request sends, on a wire of paper whose groups are a picture or a mark each; and
+ * what of an answer that was taken apart. */
 #include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/past.h"
+#include "models/dialect.h"
+#include "models/responses.h"
 #include "run/history.h"
 
 static struct th_err err;
@@ -111,12 +115,97 @@ static void the_last_marks(void **state)
 	expect("--A-", 0, "mm!(A)m!");
 }
 
+#define RS(id)                                                                            \
+	"{\"type\":\"reasoning\",\"id\":\"" id "\",\"summary\":[],\"encrypted_content\":" \
+	"\"x\"}"
+#define MSG                                                                                       \
+	"{\"type\":\"message\",\"id\":\"msg_1\",\"role\":\"assistant\",\"status\":\"completed\"," \
+	"\"content\":[{\"type\":\"output_text\",\"text\":\"hm\",\"annotations\":[]}]}"
+#define FC                                                                               \
+	"{\"type\":\"function_call\",\"id\":\"fc_1\",\"call_id\":\"c1\",\"name\":\"f\"," \
+	"\"arguments\":\"{}\",\"status\":\"completed\"}"
+
+/* The Responses API refuses reasoning without what came behind it, and a call that is known by its
+ * id without the reasoning before it. */
+static void what_a_filter_parts(void **state)
+{
+	static const struct th_event log[] = {
+		{ .seq = 1,
+		  .kind = TH_EV_MODEL_ANSWERED,
+		  .data = TH_STR_INIT("{\"status\":\"completed\",\"items\":[" RS(
+		      "rs_1") "," MSG "," RS("rs_2") "," FC "]}") },
+		{ .seq = 2,
+		  .kind = TH_EV_OUTCOME,
+		  .data =
+		      TH_STR_INIT("{\"call_id\":\"c1\",\"status\":\"done\",\"output\":\"ok\"}") },
+	};
+	static const struct {
+		const char *marks, *ids; /* what stays; and the ids that are sent */
+	} cases[] = {
+		{ "[[1,0],[1,1],[1,2],[1,3],[2,3]]", "rs_1 msg_1 rs_2 fc_1" },
+		{ "[[1,0],[1,1]]", "rs_1 msg_1" },
+		{ "[[1,1],[1,2],[1,3],[2,3]]", "msg_1 rs_2 fc_1" },
+		{ "[[1,0],[1,1],[1,3],[2,3]]", "rs_1 msg_1" },
+		{ "[[1,0],[1,2],[1,3],[2,3]]", "rs_2 fc_1" },
+		{ "[[1,0],[1,3],[2,3]]", "" },
+		{ "[[1,3],[2,3]]", "" },
+		{ "[[1,0]]", "" },
+		/* What a filter wrote anew in its place is reasoning too. */
+		{ "[[1,1]," RS("rs_2") ",[1,3],[2,3]]", "msg_1 rs_2 fc_1" },
+	};
+	static const char *const ids[] = { "rs_1", "msg_1", "rs_2", "fc_1" };
+	static const struct th_profile responses = { .name = "r",
+						     .wire = &th_wire_responses,
+						     .dialect = &th_dialect_native,
+						     .reasoning = true };
+	static const struct th_request_options asks = { .profile = &responses };
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(cases); i++) {
+		struct th_history *h = th_history_new(&asks);
+		struct th_buf out = TH_BUF_INIT(TH_MIB), handoff = TH_BUF_INIT(TH_MIB),
+			      sent = TH_BUF_INIT(TH_MIB);
+		struct th_event ev = { .seq = 3, .kind = TH_EV_HANDOFF };
+		struct th_past past;
+		struct th_slice *slices;
+		size_t count;
+
+		th_buf_printf(&handoff, "{\"from\":\"a\",\"to\":\"b\",\"history\":%s}",
+			      cases[i].marks);
+		ev.data = th_buf_str(&handoff);
+		th_past_init(&past, true);
+		if (th_past_add(&past, &log[0], &err) || th_past_add(&past, &log[1], &err) ||
+		    th_past_add(&past, &ev, &err) || th_history_begin(h, &past, 3, true, &err))
+			fail_msg("%s: %s", cases[i].marks, err.msg);
+		count = th_history_slices(h, 0, &slices);
+		for (size_t j = 0; j < count; j++)
+			th_buf_add(&out, slices[j].bytes);
+		for (size_t j = 0; j < TH_COUNT(ids); j++)
+			if (strstr(out.ptr ? out.ptr : "", ids[j]))
+				th_buf_printf(&sent, "%s%s", sent.len ? " " : "", ids[j]);
+		if (strcmp(sent.ptr ? sent.ptr : "", cases[i].ids) != 0)
+			fail_msg("%s: %s of %s", cases[i].marks, sent.ptr, out.ptr);
+		/* Nothing else of it goes. */
+		if (strstr(cases[i].marks, "[1,3]"))
+			assert_non_null(strstr(out.ptr, "\"call_id\":\"c1\""));
+		if (strstr(cases[i].marks, "[1,1]"))
+			assert_non_null(strstr(out.ptr, "\"text\":\"hm\""));
+		free(slices);
+		th_past_deinit(&past);
+		th_buf_deinit(&sent);
+		th_buf_deinit(&handoff);
+		th_buf_deinit(&out);
+		th_history_free(h);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(left_out_in_steps),
 		cmocka_unit_test(the_same_once),
 		cmocka_unit_test(the_last_marks),
+		cmocka_unit_test(what_a_filter_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
