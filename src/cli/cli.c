@@ -149,10 +149,14 @@ void th_cli_ago(struct th_buf *out, int64_t unix_ms)
 
 /* ---- configuration and store ---- */
 
-/* A word for a shell. */
-static void add_word(struct th_buf *out, const char *option, struct th_str word)
+void th_cli_word(struct th_buf *out, struct th_str text)
 {
-	bool plain = true;
+	struct th_buf line TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(out->max);
+	struct th_str word;
+	bool plain = text.len > 0;
+
+	th_text_line(&line, text, out->max);
+	word = th_buf_str(&line);
 
 	for (size_t i = 0; i < word.len && plain; i++) {
 		char c = word.ptr[i];
@@ -160,7 +164,6 @@ static void add_word(struct th_buf *out, const char *option, struct th_str word)
 		plain = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') ||
 			(c && strchr("_./:=@%+,-", c));
 	}
-	th_buf_printf(out, " %s ", option);
 	if (plain) {
 		th_buf_add(out, word);
 		return;
@@ -171,12 +174,38 @@ static void add_word(struct th_buf *out, const char *option, struct th_str word)
 	th_buf_add_char(out, '\'');
 }
 
+/* What is shown of it is all of it. */
+static bool shows(struct th_str name)
+{
+	if (!name.len || name.len > TH_PATH_LEN_MAX || th_utf8_valid(name) != name.len)
+		return false;
+	for (size_t i = 0; i < name.len; i++)
+		if ((unsigned char)name.ptr[i] < ' ' || name.ptr[i] == 0x7f)
+			return false;
+	return true;
+}
+
+const char *th_cli_program(void)
+{
+	static struct th_buf word = TH_BUF_INIT(5 * TH_PATH_LEN_MAX);
+	struct th_str name = th_str_of(program_invocation_name);
+
+	th_buf_clear(&word);
+	if (shows(name))
+		th_cli_word(&word, name);
+	return word.len ? word.ptr : "thole";
+}
+
 void th_cli_same_log(const struct th_common *o, struct th_buf *out)
 {
-	if (o && o->store.len)
-		add_word(out, "--store", o->store);
-	if (o && o->config.len)
-		add_word(out, "--config", o->config);
+	if (o && o->store.len) {
+		th_buf_add_cstr(out, " --store ");
+		th_cli_word(out, o->store);
+	}
+	if (o && o->config.len) {
+		th_buf_add_cstr(out, " --config ");
+		th_cli_word(out, o->config);
+	}
 }
 
 enum th_code th_cli_config(const struct th_common *o, struct th_config **ret, struct th_err *err)
@@ -200,9 +229,9 @@ static enum th_code store_open(const struct th_common *o, bool write, bool creat
 	code = th_store_open(config->store, &options, ret, err);
 	if (code == TH_ENOENT && !create)
 		return th_fail(err, code,
-			       "there is no log at %.*s yet; thole run \"TASK\" makes it, --store "
+			       "there is no log at %.*s yet; %s run \"TASK\" makes it, --store "
 			       "names another",
-			       TH_FMT(config->store));
+			       TH_FMT(config->store), th_cli_program());
 	return code;
 }
 
@@ -275,13 +304,14 @@ static enum th_code take_name(void *ctx, const struct th_session_row *row,
 
 static enum th_code fail_many(const struct names *n, struct th_str name, struct th_err *err)
 {
-	struct th_buf list TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_buf list TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
 
 	for (size_t i = 0; i < n->count && i < NAMES_SHOWN; i++)
 		th_buf_printf(&list, "%s%s", i ? ", " : "", n->list[i]);
-	return th_fail(err, TH_EUSAGE, "more than one session begins with \"%.*s\": %s%s",
-		       TH_FMT(name), list.ptr,
-		       n->count > NAMES_SHOWN ? " and others; thole sessions lists them" : "");
+	if (n->count > NAMES_SHOWN)
+		th_buf_printf(&list, " and others; %s sessions lists them", th_cli_program());
+	return th_fail(err, TH_EUSAGE, "more than one session begins with \"%.*s\": %s",
+		       TH_FMT(name), list.ptr);
 }
 
 /* Of one that is not there. */
@@ -298,8 +328,8 @@ static enum th_code fail_none(struct th_store *s, struct names *n, struct th_str
 		return code;
 	near = near ?: th_names_nearest(n->list, name);
 	return th_fail(err, TH_ENOENT, "no session \"%.*s\" in this log; %s%s%s", TH_FMT(name),
-		       near ? "did you mean " : "thole sessions lists them", near ?: "",
-		       near ? "?" : "");
+		       near ? "did you mean " : th_cli_program(), near ?: "",
+		       near ? "?" : " sessions lists them");
 }
 
 static enum th_code find_session(struct th_store *s, struct th_str name, struct th_arena *a,
@@ -334,6 +364,6 @@ enum th_code th_cli_session(const struct th_common *o, bool write, struct th_str
 
 int th_cli_names_none(const struct th_command *self)
 {
-	return th_cli_die(2, "%s needs the name of one session; thole sessions lists them",
-			  self->name);
+	return th_cli_die(2, "%s needs the name of one session; %s sessions lists them", self->name,
+			  th_cli_program());
 }

@@ -103,6 +103,13 @@ struct th_common {
 		NULL, 0, NULL, TH_OPTION_FLAG, 0, NULL, NULL \
 	}
 
+/*
+ * The word that calls this program again, for a shell: as it was called, or "thole" when that
+ * cannot be shown.  Every hint of a command to type begins with it.  Valid until the next call.
+ */
+const char *th_cli_program(void);
+/* One word of such a command, on one line, quoted if a shell would read more into it. */
+void th_cli_word(struct th_buf *out, struct th_str text);
 /* " --store URL" and " --config FILE" as they were given, for a command that is to be typed next.
  */
 void th_cli_same_log(const struct th_common *o, struct th_buf *out);

@@ -417,8 +417,8 @@ static enum th_code check_verb(const struct verb *v, const struct th_operands *o
 				       v->name);
 	}
 	if (operands->count < v->min || (v->max >= 0 && operands->count > v->max))
-		return th_fail(err, TH_EUSAGE, "usage: thole computer %s%s%s", v->name,
-			       *v->operands ? " " : "", v->operands);
+		return th_fail(err, TH_EUSAGE, "usage: %s computer %s%s%s", th_cli_program(),
+			       v->name, *v->operands ? " " : "", v->operands);
 	return TH_OK;
 }
 
@@ -931,9 +931,9 @@ static int unknown_verb(struct th_str name)
 	for (size_t i = 0; i < TH_COUNT(verbs); i++)
 		names[i] = verbs[i].name;
 	near = th_names_nearest(names, name);
-	return th_cli_die(2, "computer cannot \"%.*s\"%s%s; see thole computer --help",
+	return th_cli_die(2, "computer cannot \"%.*s\"%s%s; see %s computer --help",
 			  TH_FMT(th_utf8_cut(name, TH_NAME_NEAR_MAX)),
-			  near ? "; did you mean " : "", near ?: "");
+			  near ? "; did you mean " : "", near ?: "", th_cli_program());
 }
 
 static int run_computer(const struct th_command *self, int argc, char **argv)
@@ -952,7 +952,8 @@ static int run_computer(const struct th_command *self, int argc, char **argv)
 		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
 	if (rest.count == 0)
 		return th_cli_die(
-		    2, "computer needs a verb, such as see or click; see thole computer --help");
+		    2, "computer needs a verb, such as see or click; see %s computer --help",
+		    th_cli_program());
 	v = verb_find(th_str_of(rest.list[0]));
 	if (!v)
 		return unknown_verb(th_str_of(rest.list[0]));

@@ -108,8 +108,9 @@ static void what_next(struct th_store *store, struct th_str id, const struct th_
 	bool waits =
 	    another_waits(store, id, TH_CALL_ASKED) || another_waits(store, id, TH_CALL_PARKED);
 
-	th_buf_add_cstr(out, waits ? "another call waits: thole log " : "to go on: thole resume ");
-	th_text_line(out, id, TH_SESSION_ID_MAX);
+	th_buf_printf(out, waits ? "another call waits: %s log " : "to go on: %s resume ",
+		      th_cli_program());
+	th_cli_word(out, id);
 	th_cli_same_log(o, out);
 	th_buf_add_char(out, '\n');
 }
@@ -132,8 +133,8 @@ static int run_decide(const struct th_command *self, int argc, char **argv, bool
 		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
 	if (rest.count < 1 || rest.count > 2)
 		return th_cli_die(
-		    2, "%s needs the name of a session; thole sessions --state waiting lists them",
-		    self->name);
+		    2, "%s needs the name of a session; %s sessions --state waiting lists them",
+		    self->name, th_cli_program());
 	code = th_cli_session(&o.common, true, th_str_of(rest.list[0]), &a, &store, &row, &err);
 	if (rest.count == 2)
 		call_id = th_str_of(rest.list[1]);
@@ -259,8 +260,8 @@ static int run_settle(const struct th_command *self, int argc, char **argv)
 		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
 	if (rest.count < 1 || rest.count > 2)
 		return th_cli_die(
-		    2, "settle needs the name of a session; thole sessions --state waiting "
-		       "lists them");
+		    2, "settle needs the name of a session; %s sessions --state waiting lists them",
+		    th_cli_program());
 	if (rest.count == 2)
 		call_id = th_str_of(rest.list[1]);
 	code = word_of(o.as, &status, &err);

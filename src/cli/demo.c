@@ -188,15 +188,16 @@ static enum th_code check_log(struct demo *d, int64_t *ret_pictures, struct th_e
 static int report(struct demo *d, int64_t pictures)
 {
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
-	const char *me = program_invocation_name;
+	const char *me = th_cli_program();
 
 	th_buf_printf(
 	    &out,
 	    "\nThe demo worked: the agent's desktop had a terminal, and %s/work/" TH_DEMO_FILE
 	    " holds what was typed there.\n\n",
 	    d->folder);
-	th_buf_printf(&out, "log:          %s log %s --store sqlite:%s/log.db\n", me, d->session,
-		      d->folder);
+	if (d->output == TH_OUTPUT_QUIET) /* else the run's last line says it */
+		th_buf_printf(&out, "log:          %s log %s --store sqlite:%s/log.db\n", me,
+			      d->session, d->folder);
 	th_buf_printf(&out, "is it whole:  %s log --verify --store sqlite:%s/log.db\n", me,
 		      d->folder);
 	th_buf_printf(&out, "screenshots:  %s/screenshots (%lld pictures)\n", d->folder,
@@ -239,8 +240,9 @@ static int demo(struct demo *d, struct th_str folder)
 	if (exit_code)
 		return th_cli_die(
 		    exit_code,
-		    "the demo did not finish; thole doctor says what is missing; log: %s/log.db",
-		    d->folder);
+		    "the demo did not finish; %s doctor says what is missing, and what it left is "
+		    "in %s",
+		    th_cli_program(), d->folder);
 	code = check_file(d, &err);
 	if (code == TH_OK)
 		code = check_log(d, &pictures, &err);
@@ -283,9 +285,11 @@ static int run_demo(const struct th_command *self, int argc, char **argv)
 	if (rest.count == 1 && th_str_is(th_str_of(rest.list[0]), "crash"))
 		return run_crash(&o);
 	if (rest.count > 0)
-		return th_cli_die(2, "demo takes no operand but crash; see thole demo --help");
+		return th_cli_die(2, "demo takes no operand but crash; see %s demo --help",
+				  th_cli_program());
 	if (o.seed >= 0 || o.seconds >= 0 || o.no_trace)
-		return th_cli_die(2, "--seed, --seconds and --no-trace belong to thole demo crash");
+		return th_cli_die(2, "--seed, --seconds and --no-trace belong to %s demo crash",
+				  th_cli_program());
 	d.output = o.json ? TH_OUTPUT_JSON : o.quiet ? TH_OUTPUT_QUIET : TH_OUTPUT_VIEW;
 	th_arena_init(&d.a, TH_MIB);
 	exit_code = demo(&d, o.folder);

@@ -273,8 +273,9 @@ static void check_model(struct report *r, const struct th_config *config)
 
 	if (!config->model.len) {
 		say(r, NOTE, "model",
-		    "none is configured; give -m MODEL or set THOLE_MODEL (thole models lists "
-		    "them)");
+		    "none is configured; give -m MODEL or set THOLE_MODEL (%s models lists "
+		    "them)",
+		    th_cli_program());
 		return;
 	}
 	if (th_model_compose(&config->profiles, config->model, &composed, &match, &err) != TH_OK) {

@@ -280,7 +280,8 @@ static int run_plumb(const struct th_command *self, int argc, char **argv)
 	    th_str_is(part, "patch"))
 		return th_cli_plumb(argc - 1, argv + 1);
 	return th_cli_die(
-	    2, "plumb wants route, decode, encode, fold, patch or docs; see thole plumb --help");
+	    2, "plumb wants route, decode, encode, fold, patch or docs; see %s plumb --help",
+	    th_cli_program());
 }
 
 const struct th_command th_command_plumb = {

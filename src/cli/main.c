@@ -51,6 +51,7 @@ const struct th_command *th_command_find(struct th_str name)
 static int unknown(struct th_str name)
 {
 	struct th_buf shown TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_buf meant TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_PATH_LEN_MAX);
 	const char *names[TH_COUNT(th_commands)], *near;
 	size_t count = 0;
 
@@ -60,15 +61,17 @@ static int unknown(struct th_str name)
 	names[count] = NULL;
 	near = th_names_nearest(names, name);
 	th_text_line(&shown, name, TH_NAME_NEAR_MAX);
-	return th_cli_die(2, "no command \"%s\"%s%s; see thole help", shown.ptr,
-			  near ? "; did you mean thole " : "", near ?: "");
+	if (near)
+		th_buf_printf(&meant, "; did you mean %s %s", th_cli_program(), near);
+	return th_cli_die(2, "no command \"%s\"%s; see %s help", shown.ptr, meant.ptr,
+			  th_cli_program());
 }
 
 /* Running out of memory outside the ledger path: a clean stop, nothing half-written. */
 static void out_of_memory(size_t size TH_UNUSED)
 {
 	static const char text[] =
-	    "thole: out of memory; what is in the log is safe, thole resume goes on\n";
+	    "thole: out of memory; what is in the log is safe, and can be resumed\n";
 
 	(void)th_cli_write(2, th_str_n(text, sizeof(text) - 1));
 	_Exit(1);

@@ -25,9 +25,9 @@ static enum th_code fail_unknown(const struct th_command *c, struct th_str name,
 	for (size_t i = 0; c->options[i].name && i < OPTIONS_MAX; i++)
 		names[i + 1] = c->options[i].name;
 	near = letter ? NULL : th_names_nearest(names, name);
-	return th_fail(err, TH_EUSAGE, "no option %s%s%s%s; see thole %s --help",
-		       letter ? "-" : "--", shown(&text, name), near ? "; did you mean --" : "",
-		       near ?: "", c->name);
+	return th_fail(err, TH_EUSAGE, "no option %s%s%s%s; see %s %s --help", letter ? "-" : "--",
+		       shown(&text, name), near ? "; did you mean --" : "", near ?: "",
+		       th_cli_program(), c->name);
 }
 
 static enum th_code set(const struct th_option *o, struct th_str value, void *out,
@@ -68,8 +68,8 @@ static enum th_code take(struct reader *r, const struct th_option *o, struct th_
 			 bool has_value)
 {
 	if (o->kind == TH_OPTION_FLAG && has_value)
-		return th_fail(r->err, TH_EUSAGE, "--%s takes no value; see thole %s --help",
-			       o->name, r->c->name);
+		return th_fail(r->err, TH_EUSAGE, "--%s takes no value; see %s %s --help", o->name,
+			       th_cli_program(), r->c->name);
 	if (o->kind != TH_OPTION_FLAG && !has_value) {
 		if (r->at >= r->argc)
 			return th_fail(r->err, TH_EUSAGE, "--%s needs a value: --%s %s", o->name,

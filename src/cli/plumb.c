@@ -80,7 +80,8 @@ static enum th_code need_model(const struct options *o, const struct th_profile 
 			       struct th_str *ret_name, struct th_err *err)
 {
 	if (!o->model.ptr)
-		return th_fail(err, TH_EUSAGE, "--model is missing; thole models lists the names");
+		return th_fail(err, TH_EUSAGE, "--model is missing; %s models lists the names",
+			       th_cli_program());
 	static struct th_composed composed; /* lives as long as the profile is used */
 
 	struct th_match match;

@@ -333,8 +333,8 @@ static enum th_code read_task(const struct th_operands *rest, struct th_buf *out
 			       "run needs a task, in quotes; or - to read it from standard input");
 	if (rest->count > 1)
 		return th_fail(err, TH_EUSAGE,
-			       "run takes one task; put it in quotes: thole run \"%s %s …\"",
-			       rest->list[0], rest->list[1]);
+			       "run takes one task; put it in quotes: %s run \"%s %s …\"",
+			       th_cli_program(), rest->list[0], rest->list[1]);
 	if (strcmp(rest->list[0], "-") != 0) {
 		th_buf_add_cstr(out, rest->list[0]);
 	} else {
@@ -504,9 +504,9 @@ static int run_resume(const struct th_command *self, int argc, char **argv)
 
 		th_cli_same_log(&o.common, &log);
 		return th_cli_die(
-		    0, "session %.*s is %.*s; thole run -s %.*s%.*s \"TASK\" gives it a task",
-		    TH_FMT(row.session_id), TH_FMT(row.state), TH_FMT(row.session_id),
-		    TH_FMT(th_buf_str(&log)));
+		    0, "session %.*s is %.*s; %s run -s %.*s%.*s \"TASK\" gives it a task",
+		    TH_FMT(row.session_id), TH_FMT(row.state), th_cli_program(),
+		    TH_FMT(row.session_id), TH_FMT(th_buf_str(&log)));
 	}
 	job.session_id = row.session_id;
 	return th_job_run(&job, NULL);

@@ -282,11 +282,9 @@ static void on_signal(void *ctx, int signum)
 	struct runner *r = ctx;
 
 	if (r->interrupted) {
-		static const char text[] =
-		    "\nthole: killed; thole resume settles what was under way\n";
-
-		(void)th_cli_write(STDERR_FILENO, th_str_n(text, sizeof(text) - 1));
-		_exit(130);
+		(void)th_cli_write(STDERR_FILENO, TH_STR("\n"));
+		_exit(th_cli_die(130, "killed; %s resume settles what was under way",
+				 th_cli_program()));
 	}
 	interrupt(r, signum == SIGINT    ? "interrupted"
 		     : signum == SIGTERM ? "told to end"
@@ -295,10 +293,10 @@ static void on_signal(void *ctx, int signum)
 
 /* ---- the end ---- */
 
-static void quoted(struct th_buf *out, struct th_str id)
+static void add_word(struct th_buf *out, struct th_str id)
 {
 	th_buf_add_char(out, ' ');
-	th_text_line(out, id, TH_SESSION_ID_MAX);
+	th_cli_word(out, id);
 }
 
 struct waiting {
@@ -314,12 +312,13 @@ static void put_waiting(void *ctx, const struct th_call *c)
 
 	th_buf_add_cstr(w->out, parked ? "\nunknown:  " : "\nwaits:    ");
 	th_view_call(c->tool, c->arguments, 2000, w->out);
-	th_buf_add_cstr(w->out, parked ? "\nsettle:   thole settle" : "\napprove:  thole approve");
-	quoted(w->out, w->id);
-	quoted(w->out, c->call_id);
+	th_buf_printf(w->out, parked ? "\nsettle:   %s settle" : "\napprove:  %s approve",
+		      th_cli_program());
+	add_word(w->out, w->id);
+	add_word(w->out, c->call_id);
 	th_cli_same_log(w->common, w->out);
 	th_buf_add_cstr(w->out,
-			parked ? " --as done   (or not_started, unknown)" : "   (or thole reject)");
+			parked ? " --as done   (or not_started, unknown)" : "   (or reject)");
 }
 
 /* Taken up as it is, what a guardrail stopped runs into it again: another task goes on. */
@@ -334,13 +333,14 @@ static void put_next(const struct th_session *s, struct th_str id, const struct 
 {
 	bool other = guarded(s);
 
-	th_buf_add_cstr(out, other ? "\ngo on:    thole run -s" : "\ngo on:    thole resume");
-	quoted(out, id);
+	th_buf_printf(out, other ? "\ngo on:    %s run -s" : "\ngo on:    %s resume",
+		      th_cli_program());
+	add_word(out, id);
 	th_cli_same_log(common, out);
 	if (!other)
 		return;
-	th_buf_add_cstr(out, " \"TASK\"   (or the same again: thole resume");
-	quoted(out, id);
+	th_buf_printf(out, " \"TASK\"   (or the same again: %s resume", th_cli_program());
+	add_word(out, id);
 	th_cli_same_log(common, out);
 	th_buf_add_char(out, ')');
 }
@@ -361,8 +361,8 @@ static void status(struct runner *r, const struct th_session *s, struct th_str i
 		(void)th_cli_write(fd, th_buf_str(&text));
 		return;
 	}
-	th_buf_add_cstr(&text, "\nlog:      thole log");
-	quoted(&text, id);
+	th_buf_printf(&text, "\nlog:      %s log", th_cli_program());
+	add_word(&text, id);
 	th_cli_same_log(r->job->common, &text);
 	if (s->state == TH_STATE_WAITING)
 		th_driver_waiting(r->driver, r->handle, put_waiting,

@@ -134,9 +134,11 @@ static int run_sessions(const struct th_command *self, int argc, char **argv)
 	if (code != TH_OK)
 		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
 	if (rest.count > 0)
-		return th_cli_die(2, "sessions takes no name; thole log NAME shows one");
+		return th_cli_die(2, "sessions takes no name; %s log NAME shows one",
+				  th_cli_program());
 	if (o.state.ptr && th_state_find(o.state) < 0)
-		return th_cli_die(2, "no state \"%s\"; see thole sessions --help", o.state.ptr);
+		return th_cli_die(2, "no state \"%s\"; see %s sessions --help", o.state.ptr,
+				  th_cli_program());
 	if (o.limit == 0)
 		return th_cli_die(2, "--limit must be above 0");
 	filter.state = o.state;

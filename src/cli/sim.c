@@ -57,7 +57,7 @@ static int variant_of(struct th_str name)
 
 static void print_failure(const struct th_sim_options *o, const char *failure)
 {
-	printf("thole sim --seed %llu", (unsigned long long)o->seed);
+	printf("%s sim --seed %llu", th_cli_program(), (unsigned long long)o->seed);
 	if (o->variant != TH_SIM_NONE)
 		printf(" --variant %s", th_sim_variant_name(o->variant));
 	printf("   %s\n", failure);

@@ -26,7 +26,7 @@ class Options(house.House):
 
     def test_wrong_options(self):
         self.bad(2, ["--modle", "did you mean --model"], "run", "--modle", "x", "task")
-        self.bad(2, ["-Z", "thole run --help"], "run", "-Z", "task")
+        self.bad(2, ["-Z", house.THOLE + " run --help"], "run", "-Z", "task")
         self.bad(2, ["--model needs a value"], "run", "task", "--model")
         self.bad(2, ["--json takes no value"], "run", "--json=1", "task")
         self.bad(2, ["--turns must be a whole number"], "run", "--turns", "many", "task")
@@ -35,7 +35,7 @@ class Options(house.House):
         self.bad(2, ["version takes no operand"], "version", "x")
         self.bad(2, ["--limit must be above 0"], "sessions", "--limit", "0")
         self.bad(2, ["exclude each other"], "log", "--verify", "--trace", "x")
-        self.bad(2, ["no command", "did you mean thole resume"], "resum")
+        self.bad(2, ["no command", "did you mean %s resume" % house.THOLE], "resum")
         self.bad(2, ["needs a task"], "run")
         self.bad(2, ["quotes"], "run", "two", "words")
         self.bad(2, ["empty"], "run", "  ")
@@ -191,7 +191,7 @@ class Models(house.House):
         ended = self.good("run", "-a", self.folder / "a.yaml", "-m", "gpt-5.4", "--base-url", url, "-s", "un", "task",
                           code=1)
         self.assertIn("connect", ended.out)
-        self.assertIn("thole resume un", ended.out)
+        self.assertIn(house.THOLE + " resume un", ended.out)
         self.assertEqual(self.events("un")[-1]["kind"], "error")
         # A pair too gets as far as asking its planner.
         ended = self.good("run", "-a", self.folder / "a.yaml", "-m", "gta1+gpt-5.4", "--base-url", url, "-s", "pair",
@@ -230,7 +230,7 @@ class Computers(house.House):
     def test_verbs(self):
         self.bad(2, ["needs a verb"], "computer")
         self.bad(2, ["clik", "did you mean click"], "computer", "clik")
-        self.bad(2, ["usage: thole computer move X Y"], "computer", "move", "1")
+        self.bad(2, ["usage: %s computer move X Y" % house.THOLE], "computer", "move", "1")
         self.bad(2, ["X must be a whole number"], "computer", "click", "a", "2")
         self.bad(2, ["--button does not go with"], "computer", "type", "x", "--button", "left")
         self.bad(2, ["direction"], "computer", "scroll", "sideways")
@@ -260,11 +260,11 @@ class Stores(house.House):
         self.assertIn("Hello.", self.good("log", "repo").out)
         self.bad(1, ['no session "rep" in this log; did you mean report-1?'], "log", "rep")
         self.bad(1, ["did you mean report-1?"], "resume", "reprot-1")
-        self.bad(1, ['no session "nothing" in this log; thole sessions lists them'], "approve", "nothing")
+        self.bad(1, ['no session "nothing" in this log; %s sessions lists them' % house.THOLE], "approve", "nothing")
         self.bad(1, ['no session ""'], "log", "")
         self.bad(2, ['more than one session begins with "sum": sum-3, sum-2, sum-1'], "fork", "sum")
         self.good("fork", "sum-1", "sum-4")
-        self.bad(2, ["sum-4, sum-3, sum-2 and others; thole sessions lists them"], "log", "sum-")
+        self.bad(2, ["sum-4, sum-3, sum-2 and others; %s sessions lists them" % house.THOLE], "log", "sum-")
 
     def test_imports(self):
         """What is no exported session says so, not only where it is not JSON."""

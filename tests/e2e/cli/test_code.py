@@ -80,7 +80,7 @@ class Scripts(house.House):
         self.assertNotIn("final", self.kinds("leak"))
         self.assertEqual(len(self.standin.requests()), 1)
         # The same again would be stopped again: another task is the way on.
-        self.assertIn('go on:    thole run -s leak "TASK"   (or the same again: thole resume leak)\n', ended.out)
+        self.assertIn('go on:    %s run -s leak "TASK"   (or the same again: %s resume leak)\n' % (house.THOLE, house.THOLE), ended.out)
         self.assertEqual(self.thole("resume", "leak").code, 1)
         self.good("run", "-s", "leak", "100 francs, then?")
         self.assertEqual(self.kinds("leak")[-1], "final")

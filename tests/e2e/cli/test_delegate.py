@@ -139,7 +139,7 @@ class Delegate(test_kill.Killing):
                    lead_says({"text": "Over."}, turn=1), *more)
         ended = self.thole("run", "-a", self.lead(approve="shell"), "-s", name, "how many?")
         self.assertEqual(ended.code, 3, ended)
-        self.assertRegex(ended.out, "approve:  thole approve %s call_" % name)
+        self.assertRegex(ended.out, "approve:  %s approve %s call_" % (house.THOLE, name))
         self.assertEqual(self.events(name)[-1]["kind"], "delegation_waits")
         self.assertFalse((self.work / "said").exists())
 
@@ -151,7 +151,7 @@ class Delegate(test_kill.Killing):
         waits = self.of("a", "delegation_waits")[-1]["waits"][0]
         approved = self.good("approve", "a", waits["call_id"])
         self.assertIn("approved: shell:", approved.out)
-        self.assertIn("to go on: thole resume a\n", approved.out)
+        self.assertIn("to go on: %s resume a\n" % house.THOLE, approved.out)
         self.bad(1, ["nothing in it waits"], "approve", "a")
         self.assertIn("Over.", self.good("resume", "a").out)
         self.assertEqual((self.work / "said").read_text(), "yes\n")

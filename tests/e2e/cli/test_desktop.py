@@ -24,6 +24,8 @@ class Demo(house.House):
         for words in ("built-in script", "finished: 6 turns, 5 calls", "The demo worked", "screenshots", "gpt-5.4"):
             self.assertIn(words, ended.out)
         self.assertEqual(ended.err, "")
+        self.assertEqual(ended.out.count("log:  "), 1)
+        self.assertIn("log:      %s log demo-" % house.THOLE, ended.out)
         self.assertEqual((place / "work" / "hello.txt").read_text(), "Every action written down before it happens.\n")
         pictures = sorted((place / "screenshots").iterdir())
         self.assertGreaterEqual(len(pictures), 3)

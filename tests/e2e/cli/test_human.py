@@ -36,7 +36,7 @@ class Human(house.House):
         ended = self.thole("run", "-m", "human/human", "-s", "e", "think", stdin="shell echo once >> file\n")
         self.assertEqual(ended.code, 3, ended)
         self.assertIn("the person who plays the model left", ended.out)
-        self.assertIn("thole resume e", ended.out)
+        self.assertIn(house.THOLE + " resume e", ended.out)
         ended = self.thole("resume", "e", stdin="fail it cannot be done\n")
         self.assertEqual(ended.code, 1, ended)
         self.assertIn("could not do the task: it cannot be done", ended.out)

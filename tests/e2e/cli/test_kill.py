@@ -133,7 +133,7 @@ class Kill(Killing):
         self.kill_executor("park")
         out, err = process.communicate(timeout=house.SECONDS)
         self.assertEqual(process.returncode, 3, (out, err))
-        self.assertIn(b"thole settle park", out)
+        self.assertIn(house.THOLE.encode() + b" settle park", out)
         self.assertEqual(self.events("park")[-1]["kind"], "parked")
         self.good("resume", "park", code=3)
         self.assertIn("a person must say", self.good("log", "park").out)

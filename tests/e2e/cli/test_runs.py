@@ -27,10 +27,26 @@ class Runs(house.House):
         ended = self.good("run", "-m", "gpt-5.4", "-s", "one", "hello")
         self.assertIn("Hello, person.", ended.out)
         self.assertIn("finished: 1 turn", ended.out)
-        self.assertIn("thole log one", ended.out)
+        self.assertIn(house.THOLE + " log one", ended.out)
         self.assertNotIn("\033", ended.out)
         self.assertEqual(self.kinds("one"),
                          ["session_created", "message", "model_requested", "model_answered", "final"])
+
+    def test_hints(self):
+        """A hint can be typed as it stands, however the program was called and whatever the session is called."""
+        folder = self.folder / "it's here"
+        folder.mkdir()
+        (folder / "thole").symlink_to(house.THOLE)
+        for program, path in ((str(folder / "thole"), os.environ["PATH"]), ("thole", "%s:%s" % (folder, os.environ["PATH"]))):
+            name = "a$(touch,here)'%d" % len(program)
+            options = dict(env=dict(self.env, PATH=path), cwd=self.work, input="", capture_output=True, text=True)
+            ended = subprocess.run([program, "run", "-m", "human/human", "-s", name, "say hello"], **options)
+            self.assertEqual(ended.returncode, 3, ended)
+            hints = dict(line.split(":", 1) for line in ended.stdout.splitlines() if line.startswith(("log:", "go on:")))
+            self.assertEqual(len(hints), 2, ended)
+            self.assertIn("say hello", subprocess.run(["sh", "-c", hints["log"]], **options).stdout)
+            self.assertEqual(subprocess.run(["sh", "-c", hints["go on"]], **options).returncode, 3)
+            self.assertEqual(list(self.work.iterdir()), [])
 
     def test_tools(self):
         self.serve([{"reasoning": "I make a file."}, SHELL],
@@ -349,7 +365,7 @@ class Runs(house.House):
         self.serve([SHELL], after="repeat_last")
         ended = self.good("run", "-m", "gpt-5.4", "-s", "lim", "--turns", "2", "go", code=4)
         self.assertIn("limit: 2 turns", ended.out)
-        self.assertIn("thole resume lim", ended.out)
+        self.assertIn(house.THOLE + " resume lim", ended.out)
 
     def test_escapes_do_not_get_out(self):
         self.serve([{"text": "\033]0;title\007red \033[31m text \u202e end"}],)
@@ -371,7 +387,7 @@ class Approvals(house.House):
     def test_restart_between(self):
         self.serve([shell("echo yes > approved.txt")], [{"text": "written"}])
         ended = self.good("run", "-m", "gpt-5.4", "-s", "ap", "--approve", "shell", "go", code=3)
-        self.assertIn("thole approve ap", ended.out)
+        self.assertIn(house.THOLE + " approve ap", ended.out)
         self.assertIn("echo yes > approved.txt", ended.out)
         self.assertFalse((self.work / "approved.txt").exists())
         self.assertIn("waiting", self.good("sessions").out)
@@ -469,7 +485,7 @@ class Interruption(house.House):
         ended = self.interrupt(process)
         self.assertLess(time.monotonic() - began, 5)
         self.assertEqual(ended.code, 130, ended)
-        self.assertIn("thole resume slow", ended.out)
+        self.assertIn(house.THOLE + " resume slow", ended.out)
         state = [e for e in self.events("slow") if e["kind"] == "state_changed"]
         self.assertEqual(state[-1]["data"]["to"], "paused")
         self.assertIn("late", self.good("resume", "slow").out)
@@ -598,7 +614,7 @@ class Hints(house.House):
         self.assertIn("done so", typed(ended, "log:"))
         self.assertTrue(self.good("run", "-m", "gpt-5.4", "hello", "--store", "memory:").out.endswith("none is kept (memory:)\n"))
         # Without the option there is nothing to repeat.
-        self.assertIn("log:      thole log two\n", self.good("run", "-a", "a.yaml", "-s", "two", "hello", code=3).out)
+        self.assertIn("log:      %s log two\n" % house.THOLE, self.good("run", "-a", "a.yaml", "-s", "two", "hello", code=3).out)
 
 
 class Exports(house.House):

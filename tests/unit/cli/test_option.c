@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "cli/cli.h"
@@ -146,13 +147,45 @@ static void test_given(void **state TH_UNUSED)
 	assert_int_equal(given, 1u | 1u << 4);
 }
 
+/* A hint names the program as it was called, so that it can be typed again. */
+static void test_program(void **state TH_UNUSED)
+{
+	static const char *const cases[][2] = {
+		{ "thole", "thole" },
+		{ "build/thole", "build/thole" },
+		{ "/opt/thole 1.0/bin/thole", "'/opt/thole 1.0/bin/thole'" },
+		{ "it's/$(thole)", "'it'\\''s/$(thole)'" },
+		{ "~/thole", "'~/thole'" },
+		{ "", "thole" },
+		{ "\x1b[31mthole", "thole" },
+		{ "thole\xff", "thole" },
+	};
+	char *name = program_invocation_name;
+	char called[TH_PATH_LEN_MAX + 2];
+
+	for (size_t i = 0; i < TH_COUNT(cases); i++) {
+		(void)snprintf(called, sizeof(called), "%s", cases[i][0]);
+		program_invocation_name = called;
+		assert_string_equal(th_cli_program(), cases[i][1]);
+	}
+	memset(called, 'x', sizeof(called));
+	called[TH_PATH_LEN_MAX] = '\0';
+	assert_string_equal(th_cli_program(), called);
+	called[TH_PATH_LEN_MAX] = 'x';
+	called[TH_PATH_LEN_MAX + 1] = '\0';
+	assert_string_equal(th_cli_program(), "thole");
+	program_invocation_name = name;
+}
+
 int main(void)
 {
+	static char name[] = "thole";
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_spellings), cmocka_unit_test(test_operands),
 		cmocka_unit_test(test_errors),    cmocka_unit_test(test_help),
-		cmocka_unit_test(test_given),
+		cmocka_unit_test(test_given),     cmocka_unit_test(test_program),
 	};
 
+	program_invocation_name = name;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
