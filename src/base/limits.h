@@ -124,10 +124,11 @@
 #define TH_SCREEN_SIDE_MAX 16384
 #define TH_SCREEN_PIXELS_MAX (64 * 1024 * 1024)
 #define TH_CLIPBOARD_MAX (4 * TH_MIB)
-#define TH_IMAGE_SIZE_MAX (256 * TH_MIB)    /* one encoded picture */
-#define TH_DESKTOP_START_MS 15000           /* Xvfb, then the window manager */
-#define TH_DESKTOP_END_MS 4000              /* for a desktop to clean up after itself */
-#define TH_DESKTOP_JOBS_MAX 128             /* commands of one desktop that somebody waits for */
+#define TH_IMAGE_SIZE_MAX (256 * TH_MIB) /* one encoded picture */
+#define TH_DESKTOP_START_MS 15000        /* Xvfb, then the window manager */
+#define TH_DESKTOP_END_MS 4000           /* for a desktop to clean up after itself */
+/* Commands of one desktop that somebody waits for: all that its executor may have under way. */
+#define TH_DESKTOP_JOBS_MAX (TH_EXEC_RUNNING_MAX + TH_DESKTOP_START_MAX)
 #define TH_DESKTOP_REQUEST_MAX (2 * TH_MIB) /* arguments and environment of one */
 #define TH_WAIT_MS_DEFAULT 1000             /* a wait that does not say how long */
 #define TH_SETTLE_QUIET_MS 16               /* see th_settle_options */

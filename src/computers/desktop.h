@@ -92,7 +92,12 @@ struct th_desktop_request { /* comes with three descriptors */
 	uint64_t soft[TH_DESKTOP_LIMITS], hard[TH_DESKTOP_LIMITS]; /* by RLIMIT_ number */
 };
 
-enum th_desktop_answer_kind { TH_DESKTOP_STARTED, TH_DESKTOP_REFUSED, TH_DESKTOP_EXITED };
+enum th_desktop_answer_kind {
+	TH_DESKTOP_STARTED,
+	TH_DESKTOP_REFUSED,
+	TH_DESKTOP_FULL,
+	TH_DESKTOP_EXITED
+};
 
 struct th_desktop_answer {
 	int32_t kind, value; /* REFUSED: errno; EXITED: as waitpid gives it */

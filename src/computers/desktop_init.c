@@ -637,24 +637,25 @@ static void on_request(struct init *in)
 
 	if (conn < 0)
 		return;
-	if (!job) {
-		answer(conn, TH_DESKTOP_REFUSED, EAGAIN);
-		close(conn);
-		return;
-	}
 	char *text = NULL;
 	pid_t pid = -1;
+	bool full = false;
 	errno = EBADMSG;
 	if (read_head(conn, &r, fds, until)) {
 		text = th_alloc((size_t)r.size + 1);
-		if (read_all(conn, text, r.size, until))
-			pid = start_command(in, &r, text, fds);
+		if (read_all(conn, text, r.size, until)) {
+			full = !job; /* said to one who has asked: before that he does not listen */
+			pid = full ? -1 : start_command(in, &r, text, fds);
+		}
 	}
 	int error = errno;
 	free(text);
 	for (int i = 0; i < 3; i++)
 		th_fd_close(&fds[i]);
-	answer(conn, pid > 0 ? TH_DESKTOP_STARTED : TH_DESKTOP_REFUSED,
+	answer(conn,
+	       pid > 0 ? TH_DESKTOP_STARTED
+	       : full  ? TH_DESKTOP_FULL
+		       : TH_DESKTOP_REFUSED,
 	       pid > 0 ? (int32_t)pid : error);
 	if (pid <= 0) {
 		close(conn);

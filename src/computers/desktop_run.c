@@ -204,6 +204,15 @@ int th_desktop_run_main(const char *socket_path, char **command)
 			say(TH_STANDIN_NOT_STARTED);
 			return refuse(command[0], a.value);
 		}
+		if (a.kind == TH_DESKTOP_FULL) {
+			say(TH_STANDIN_NOT_STARTED);
+			fprintf(stderr,
+				"thole: %s: not started: %d commands of this desktop are waited "
+				"for, its maximum; let one end, or start it with & and wait for "
+				"none\n",
+				command[0], TH_DESKTOP_JOBS_MAX);
+			return EXIT_CANNOT;
+		}
 		if (a.kind == TH_DESKTOP_EXITED)
 			return exit_as(a.value);
 	}

@@ -570,7 +570,10 @@ static void accept(struct th_exec_client *c, const struct th_exec_run *m)
 	_Static_assert(TH_EXEC_RUNNING_MAX + TH_DESKTOP_START_MAX + 2 <= TH_CHILDREN_MAX,
 		       "each effect may be a program");
 	if (x->running >= TH_EXEC_RUNNING_MAX) {
-		th_fail(&err, TH_ELIMIT, "more than %d effects at a time", TH_EXEC_RUNNING_MAX);
+		th_fail(&err, TH_ELIMIT,
+			"%d effects of this session are under way, the maximum; try again when one "
+			"of them has ended",
+			TH_EXEC_RUNNING_MAX);
 		th_exec_send_error(c, m->id, &err);
 		return;
 	}

@@ -379,6 +379,38 @@ static void limits_and_signals_are_passed_on(void **state)
 	th_computer_close(c);
 }
 
+static void run_reader(struct run *r)
+{
+	char text[8];
+
+	run_start(r, state_dir, (const char *const[]){ "sh", "-c", "echo on; read x", NULL });
+	assert_int_equal(read(r->out, text, sizeof(text)), 3);
+}
+
+/* All that its executor may have under way, and no more; who is told so comes in when one ends. */
+static void as_many_as_there_are_jobs(void **state)
+{
+	static struct run r[TH_DESKTOP_JOBS_MAX];
+	struct th_computer *c = open_one(options());
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(r); i++)
+		run_reader(&r[i]);
+	struct run more = run_sh("echo on > over");
+	assert_true(WIFEXITED(more.status) && WEXITSTATUS(more.status) == 126);
+	assert_string_equal(more.text,
+			    "thole: sh: not started: 208 commands of this desktop are waited for, "
+			    "its maximum; let one end, or start it with & and wait for none\n");
+	run_end(&r[100]);
+	says("test -e over || echo on", "on\n");
+	run_reader(&r[100]);
+	for (size_t i = 0; i < TH_COUNT(r); i++) {
+		run_end(&r[i]);
+		assert_int_equal(r[i].status, 1 << 8); /* of read: the end of its input */
+	}
+	th_computer_close(c);
+}
+
 static void what_is_left_running_runs_on(void **state)
 {
 	struct th_computer *c = open_one(options());
@@ -773,6 +805,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_desktop_is_there_and_can_be_seen),
 		cmocka_unit_test(programs_run_inside),
 		cmocka_unit_test(limits_and_signals_are_passed_on),
+		cmocka_unit_test(as_many_as_there_are_jobs),
 		cmocka_unit_test(what_is_left_running_runs_on),
 		cmocka_unit_test(programs_draw_on_it),
 		cmocka_unit_test(the_window_manager_comes_back),

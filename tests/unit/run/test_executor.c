@@ -773,6 +773,10 @@ static void too_many_are_told_so(void **state)
 	for (size_t i = TH_EXEC_RUNNING_MAX; i < TH_COUNT(h); i++) {
 		wait_finished(&h[i]);
 		assert_int_equal(h[i].code, TH_ELIMIT);
+		assert_int_equal(h[i].status, TH_OUTCOME_NOT_STARTED);
+		assert_string_equal(
+		    h[i].text.ptr, "error: 192 effects of this session are under way, the maximum; "
+				   "try again when one of them has ended");
 		refused++;
 	}
 	for (size_t i = 0; i < TH_COUNT(h); i++)
