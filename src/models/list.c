@@ -2,6 +2,8 @@
 /*
  * list.c - from a model's name to its profile.
  */
+#include "base/field.h"
+#include "base/limits.h"
 #include "base/text.h"
 #include "models/chat.h"
 #include "models/gemini.h"
@@ -14,6 +16,7 @@ const struct th_wire *const th_wires[] = { &th_wire_responses, &th_wire_messages
 
 #define GENERIC "responses"
 #define NAME_MAX_SHOWN 60
+#define NEAR_NAMES_MAX 1024 /* that are looked at for the one that may be meant */
 
 static char fold(char c)
 {
@@ -225,6 +228,59 @@ static enum th_code fail_short(struct th_str name, struct th_err *err)
 		       TH_FMT(th_utf8_cut(name, NAME_MAX_SHOWN)));
 }
 
+/* Patterns that are names themselves, or with a star behind: gpt-4 and gpt-4o*, but not gpt-*. */
+static size_t add_names(const struct th_profile *p, const struct th_profiles *mine,
+			struct th_arena *a, const char **names, size_t count)
+{
+	struct th_str patterns = th_str_of(p->pattern);
+
+	while (patterns.len && count < NEAR_NAMES_MAX) {
+		struct th_str name = th_str_split(&patterns, '|');
+		struct th_match m;
+
+		if (th_str_ends(name, TH_STR("*")))
+			name = th_str_sub(name, 0, name.len - 1);
+		if (th_str_find_char(name, '*') < 0 &&
+		    (find_mine(mine, name, &m) || find_builtin(name, &m)) && m.name.len &&
+		    (names[count] = th_arena_cstr(a, name)))
+			count++;
+	}
+	return count;
+}
+
+static const char *nearest(const struct th_profiles *mine, struct th_str name, struct th_arena *a)
+{
+	const char *names[NEAR_NAMES_MAX + 1];
+	size_t count = 0;
+
+	for (size_t i = 0; mine && i < mine->count; i++)
+		count = add_names(&mine->rows[i], mine, a, names, count);
+	for (const struct th_profile *p = th_profile_next(NULL); p; p = th_profile_next(p))
+		count = add_names(p, mine, a, names, count);
+	names[count] = NULL;
+	return th_names_nearest(names, name);
+}
+
+static enum th_code fail_unknown(const struct th_profiles *mine, struct th_str name,
+				 struct th_str bare, struct th_err *err)
+{
+	struct th_arena a;
+	enum th_code code;
+	const char *near;
+
+	th_arena_init(&a, NEAR_NAMES_MAX * TH_MODEL_NAME_MAX);
+	near = nearest(mine, bare, &a);
+	code = th_fail(
+	    err, TH_EUSAGE,
+	    "no profile fits the model \"%.*s\"%s%s%s command `models` lists those that are known; "
+	    "for a server of one's own, write chat:%.*s (or responses:… where it speaks the "
+	    "Responses API) and set OPENAI_BASE_URL",
+	    TH_FMT(th_utf8_cut(name, NAME_MAX_SHOWN)), near ? "; did you mean \"" : ": the",
+	    near ?: "", near ? "\"? The" : "", TH_FMT(th_utf8_cut(bare, NAME_MAX_SHOWN)));
+	th_arena_deinit(&a);
+	return code;
+}
+
 /* Libraries that ask any provider, in the Agents SDK's names: what follows is the model's. */
 static struct th_str behind_router(struct th_str name)
 {
@@ -237,8 +293,9 @@ static struct th_str behind_router(struct th_str name)
 }
 
 /* `bare`: without the provider's prefix; `any_server`: that prefix names no provider. */
-static enum th_code match_built_in(struct th_str name, struct th_str bare, bool any_server,
-				   struct th_match *m, struct th_err *err)
+static enum th_code match_built_in(const struct th_profiles *mine, struct th_str name,
+				   struct th_str bare, bool any_server, struct th_match *m,
+				   struct th_err *err)
 {
 	struct th_str tail = bare;
 	const struct th_profile *served;
@@ -263,13 +320,7 @@ static enum th_code match_built_in(struct th_str name, struct th_str bare, bool 
 	if (any_server && (!found || m->profile->wire != &th_wire_responses))
 		*m = (struct th_match){ .profile = generic(), .rule = TH_MATCH_GENERIC };
 	else if (!found)
-		return th_fail(
-		    err, TH_EUSAGE,
-		    "no profile fits the model \"%.*s\": `thole models` lists those that are "
-		    "known; for a server of one's own, write chat:%.*s (or responses:… where it "
-		    "speaks the Responses API) and set OPENAI_BASE_URL",
-		    TH_FMT(th_utf8_cut(name, NAME_MAX_SHOWN)),
-		    TH_FMT(th_utf8_cut(bare, NAME_MAX_SHOWN)));
+		return fail_unknown(mine, name, bare, err);
 	if (any_server)
 		m->name = bare;
 	return TH_OK;
@@ -298,7 +349,7 @@ enum th_code th_model_match(const struct th_profiles *mine, struct th_str name,
 		if (!code && !bare.len)
 			code = fail_short(whole, err);
 		if (!code)
-			code = match_built_in(name, bare, any_server, &m, err);
+			code = match_built_in(mine, name, bare, any_server, &m, err);
 		if (code)
 			return code;
 	}

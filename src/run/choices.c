@@ -90,10 +90,10 @@ static enum th_code check_computer(const struct making *m, const struct th_profi
 				   struct th_str name, struct th_err *err)
 {
 	if (m->agent->computer && p->computer == TH_COMPUTER_NONE)
-		return th_fail(
-		    err, TH_EUSAGE,
-		    "the model %.*s cannot use a computer; thole models lists those that can",
-		    TH_FMT(name));
+		return th_fail(err, TH_EUSAGE,
+			       "the model %.*s cannot use a computer; the command `models` lists "
+			       "those that can",
+			       TH_FMT(name));
 	if (p->computer == TH_COMPUTER_CLICK)
 		return th_fail(err, TH_EUSAGE,
 			       "the model %.*s only points at things: name a planner too, as in "

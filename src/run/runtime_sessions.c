@@ -154,7 +154,7 @@ static enum th_code take(struct th_hosted *s, const struct th_start *start, bool
 	}
 	if (!start->agent)
 		return th_fail(err, TH_ENOENT,
-			       "there is no session %.*s; thole sessions lists them",
+			       "there is no session %.*s; the command `sessions` lists them",
 			       TH_FMT(start->session_id));
 	s->id = th_arena_str(&s->memory, start->session_id);
 	if (!s->id.len) {

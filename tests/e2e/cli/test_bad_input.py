@@ -136,8 +136,11 @@ class Agents(house.House):
 class Models(house.House):
     def test_model(self):
         self.bad(2, ["no model is named", "THOLE_MODEL"], "run", "task")
-        self.bad(2, ["no-such-model", "thole models"], "run", "-m", "no-such-model", "task")
+        self.bad(2, ["no-such-model", "command `models`"], "run", "-m", "no-such-model", "task")
         self.bad(2, ["no-such-model"], "models", "no-such-model")
+        self.bad(2, ['did you mean "gpt-4"'], "run", "-m", "gpt4", "task")
+        (self.work / "models.yaml").write_text("models:\n- {name: office-llama, wire: chat, base_url: 'http://127.0.0.1:1/v1'}\n")
+        self.bad(2, ['did you mean "office-llama"'], "run", "-m", "ofice-lama", "--models", self.work / "models.yaml", "task")
         self.bad(2, ["no planner", "GROUNDER+PLANNER"], "models", "gta1+")
         self.assertNotIn("", self.good("models", "--names").out.splitlines())
         self.bad(2, ["cannot use a computer"], "run", "-m", "o3-mini", "-c", "desktop", "task")

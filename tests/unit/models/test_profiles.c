@@ -269,6 +269,35 @@ static void test_bad_names(void **state)
 }
 
 /* What every row must have. */
+static void meant(const char *model, const char *near)
+{
+	const struct th_profile *p;
+	struct th_str name;
+	char text[128];
+
+	assert_int_equal(th_model_resolve(th_str_of(model), &p, &name, &err), TH_EUSAGE);
+	(void)snprintf(text, sizeof(text), "did you mean \"%s\"? The", near);
+	if (near ? !strstr(err.msg, text) : strstr(err.msg, "did you mean") != NULL)
+		fail_msg("%s: %s", model, err.msg);
+	if (near) /* it can be typed */
+		assert_int_equal(th_model_resolve(th_str_of(near), &p, &name, &err), TH_OK);
+}
+
+static void test_near_names(void **state)
+{
+	(void)state;
+	meant("gpt4", "gpt-4");
+	meant("gpt5.2", "gpt-5.2");
+	meant("openai/gpt4o", "gpt-4o");
+	meant("claud", "claude");
+	meant("cluade-opus-4-5", "claude-opus-4-5");
+	meant("litellm/gpt4", "gpt-4");
+	meant("zzzzzz", NULL);
+	meant("gp", NULL);
+	meant("grok", NULL);
+	meant("openruter/x", NULL); /* a provider is no model */
+}
+
 static void test_rows(void **state)
 {
 	(void)state;
@@ -551,7 +580,7 @@ int main(void)
 		cmocka_unit_test(test_omni),      cmocka_unit_test(test_route),
 		cmocka_unit_test(test_plumb),     cmocka_unit_test(test_cost),
 		cmocka_unit_test(test_classes),   cmocka_unit_test(test_waiting),
-		cmocka_unit_test(test_blank),
+		cmocka_unit_test(test_blank),     cmocka_unit_test(test_near_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
