@@ -711,6 +711,7 @@ static enum th_code print_arguments(struct call *c, struct th_buf *out)
 		.tree = c->tree,
 		.quality = TH_MAX(c->o->quality, 0),
 		.cursor = c->o->cursor,
+		.whole = true,
 		.settle = c->o->settle,
 	};
 	struct th_jw w = th_jw(&list);

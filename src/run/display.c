@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/text.h"
 #include "computers/computer.h"
 #include "computers/desktop.h"
 #include "computers/marked.h"
@@ -55,7 +56,8 @@ struct display {
 	size_t count, done;
 	struct th_buf parts, evidence, attachment, blobs;
 	struct th_jw parts_w, evidence_w, blobs_w;
-	size_t part_count, picture_count, told; /* of clipboards */
+	size_t part_count, picture_count;
+	size_t clipboard_count, told; /* that are asked for, and bytes that were said of them */
 	struct th_act_result last;
 	bool settled_known, settled, changed;
 	bool unchanged;
@@ -224,6 +226,7 @@ static enum th_code parse_request(struct display *d, const struct th_json *argum
 			return d->count > 1
 				   ? th_prefix(err, code, "action %zu of %zu", i + 1, d->count)
 				   : code;
+		d->clipboard_count += d->actions[i].kind == TH_ACTION_CLIPBOARD_GET;
 	}
 	return TH_OK;
 }
@@ -334,12 +337,18 @@ static enum th_code take(struct display *d, const struct th_rect *region, struct
 	return code ? code : add_picture(d, &image, NULL, err);
 }
 
-/* Programs put into a clipboard what they like. */
+/* Programs put into a clipboard what they like: all clipboards of a call are clipped to what is
+ * shown of one output. */
 static enum th_code tell_clipboard(struct display *d, struct th_str text, struct th_err *err)
 {
+	TH_CLEANUP(th_buf_deinit) struct th_buf shown = TH_BUF_INIT(2 * TH_TOOL_OUTPUT_MODEL_MAX);
 	TH_CLEANUP(th_buf_deinit) struct th_buf json = TH_BUF_INIT(TH_DISPLAY_TEXT_MAX - d->told);
 	struct th_jw w = th_jw(&json);
 
+	if (!d->args.whole) {
+		th_text_clip(&shown, text, TH_TOOL_OUTPUT_MODEL_MAX / d->clipboard_count);
+		text = th_buf_str(&shown);
+	}
 	th_jw_str(&w, text);
 	if (json.failed)
 		return th_fail(err, TH_ELIMIT,
@@ -560,7 +569,8 @@ static void request_init(struct display *d, int64_t id)
 	th_arena_reset(&d->arena);
 	d->id = id;
 	d->args = (struct th_exec_computer){};
-	d->count = d->done = d->part_count = d->picture_count = d->told = 0;
+	d->count = d->done = d->part_count = d->picture_count = 0;
+	d->clipboard_count = d->told = 0;
 	d->last = (struct th_act_result){};
 	d->settled_known = d->settled = d->changed = d->unchanged = false;
 	struct th_buf *bufs[] = { &d->parts, &d->evidence, &d->attachment, &d->blobs };

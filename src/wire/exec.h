@@ -175,6 +175,8 @@
 	F(exec_computer, bool, cursor, "cursor", 0, "draw the pointer into the picture")          \
 	F(exec_computer, bool, marks, "marks", 0, "numbered marks on the elements of pictures")   \
 	F(exec_computer, bool, tree, "tree", 0, "tell its elements; no picture for that")         \
+	F(exec_computer, bool, whole, "whole", 0,                                                 \
+	  "all of a clipboard, for people; models are shown as much as of other outputs")         \
 	F(exec_computer, bool, settle, "settle", 0,                                               \
 	  "wait until the screen is quiet before the picture")
 

@@ -109,6 +109,8 @@ class Computer(house.House):
         self.assertIn("(123, 45)", self.good("computer", "cursor").out)
         self.good("computer", "clipboard", "täxt 漢字 🙂")
         self.assertEqual(self.good("computer", "clipboard").out, "täxt 漢字 🙂\n")
+        self.good("computer", "clipboard", "-", stdin="all of it " * 6000)
+        self.assertEqual(self.good("computer", "clipboard").out, "all of it " * 6000 + "\n")
         self.assertEqual(json.loads(self.good("computer", "size", "--json").out)["width"], 800)
         self.good("computer", "zoom", "0", "0", "100", "50", "-o", self.work / "z.webp")
         self.assertEqual((self.work / "z.webp").read_bytes()[8:12], b"WEBP")

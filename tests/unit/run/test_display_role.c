@@ -404,10 +404,11 @@ static void edges_of_an_attachment(void **state)
 	}
 }
 
-/* A program put it there.  The quotes count. */
-static void edges_of_a_clipboard(void **state)
+static const char clipboard_get[] = "{\"type\":\"clipboard_get\"}";
+
+/* For people.  The quotes count. */
+static void edges_of_a_whole_clipboard(void **state)
 {
-	static const char get[] = "{\"type\":\"clipboard_get\"}";
 	struct th_buf request = TH_BUF_INIT(TH_MIB);
 	struct th_frame answer;
 
@@ -417,13 +418,45 @@ static void edges_of_a_clipboard(void **state)
 			struct paper p = paper();
 
 			p.clipboard_len = TH_DISPLAY_TEXT_MAX / (size_t)times - 2 + more;
-			repeat(&request, get, times, "");
+			repeat(&request, clipboard_get, times, ",\"whole\":true");
 			ask(&p, request.ptr, &answer);
 			assert_true(status_is(&answer, more ? "failed" : "done"));
 			assert_true(says(&answer, "one answer takes 204800 of its text") == more);
 			assert_true(says(&answer, "xxx") == (times == 2 || !more));
+			assert_false(says(&answer, "left out"));
 			assert_true(th_json_raw_get(answer.json, "output").len <=
 				    TH_EXEC_OUTPUT_MAX);
+		}
+	}
+	th_buf_deinit(&request);
+}
+
+/* A program put it there: the model is shown of it, or of several together, what it is shown of
+ * one output. */
+static void edges_of_a_clipboard(void **state)
+{
+	struct th_buf request = TH_BUF_INIT(TH_MIB);
+	struct th_frame answer;
+	char left_out[64];
+
+	(void)state;
+	for (size_t times = 1; times <= TH_ACTIONS_MAX;
+	     times = times == 2 ? TH_ACTIONS_MAX : times + 1) {
+		for (size_t more = 0; more <= TH_CLIPBOARD_MAX;
+		     more = more ? 2 * more + TH_MIB : 1) {
+			struct paper p = paper();
+			size_t len;
+
+			p.clipboard_len = TH_TOOL_OUTPUT_MODEL_MAX / times + more;
+			repeat(&request, clipboard_get, (int)times, "");
+			ask(&p, request.ptr, &answer);
+			assert_true(status_is(&answer, "done"));
+			len = th_json_raw_get(answer.json, "output").len;
+			assert_true(len >= TH_TOOL_OUTPUT_MODEL_MAX);
+			assert_true(len <= TH_TOOL_OUTPUT_MODEL_MAX + 100 * times);
+			snprintf(left_out, sizeof(left_out), "x\\n… %zu bytes left out …\\nx",
+				 more);
+			assert_true(says(&answer, left_out) == (more > 0));
 		}
 	}
 	th_buf_deinit(&request);
@@ -454,6 +487,7 @@ int main(void)
 		cmocka_unit_test(a_picture_waits_for_a_page_that_glides),
 		cmocka_unit_test(edges_of_a_request),
 		cmocka_unit_test(edges_of_an_attachment),
+		cmocka_unit_test(edges_of_a_whole_clipboard),
 		cmocka_unit_test(edges_of_a_clipboard),
 		cmocka_unit_test(edges_of_marks),
 	};
