@@ -422,7 +422,8 @@ static pid_t foreign_display(char ret[static 16])
 {
 	for (int tries = 0; tries < 20; tries++) {
 		int fds[2];
-		ssize_t got;
+		size_t len = 1;
+		char last = 0;
 
 		assert_int_equal(pipe(fds), 0);
 		pid_t pid = fork();
@@ -434,10 +435,12 @@ static pid_t foreign_display(char ret[static 16])
 		}
 		close(fds[1]);
 		ret[0] = ':';
-		got = read(fds[0], ret + 1, 14);
+		/* It writes the number and the newline one after the other. */
+		while (len < 16 && last != '\n' && read(fds[0], &last, 1) == 1)
+			ret[len++] = last;
 		close(fds[0]);
-		if (got > 1) {
-			ret[got] = '\0'; /* instead of the newline */
+		if (last == '\n') {
+			ret[len - 1] = '\0';
 			return pid;
 		}
 		assert_int_equal(waitpid(pid, NULL, 0), pid);
