@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/view.h"
 #include "io/clock.h"
+#include "models/model.h"
 #include "run/executor_client.h"
 #include "run/runtime.h"
 
@@ -25,7 +26,7 @@ struct runner {
 	struct th_buf out;
 	struct th_poll *prompt; /* a person is asked */
 	struct th_buf question; /* about the call of this name */
-	bool interactive, done, interrupted, unwritable;
+	bool interactive, done, interrupted, unwritable, refused;
 	int exit_code; /* -1: by the state */
 	struct th_err err;
 };
@@ -81,11 +82,25 @@ static void print_quiet(struct runner *r, const struct th_event *ev)
 	} while (text.len);
 }
 
+/* Whether the model's server said that the request is wrong, when it was asked last. */
+static void note_refusal(struct runner *r, const struct th_event *ev)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+
+	if (ev->kind == TH_EV_MODEL_REQUESTED)
+		r->refused = false;
+	else if (ev->kind == TH_EV_MODEL_FAILED && th_json_parse(ev->data, &doc, NULL) == TH_OK)
+		r->refused = th_str_is(th_json_get_str(th_json_root(doc), "class"),
+				       th_failure_name(TH_FAILURE_REJECTED));
+}
+
 static void on_event(void *ctx, struct th_handle h, const struct th_event *ev)
 {
 	struct runner *r = ctx;
 	struct th_jw w = th_jw(&r->out);
 
+	if (h.index == r->handle.index && h.generation == r->handle.generation)
+		note_refusal(r, ev);
 	switch (r->job->output) {
 	case TH_OUTPUT_VIEW:
 		th_view_event(r->view, ev, &r->out);
@@ -328,6 +343,22 @@ static bool guarded(const struct th_session *s)
 	       th_str_ends(th_str_of(s->trip_class), TH_STR("_guardrail"));
 }
 
+/* A session keeps the agent that it began with, and so does its fork: with what the server refused
+ * in it, it would be refused again. */
+static void put_anew(struct th_str id, const struct th_common *common, struct th_buf *out)
+{
+	th_buf_printf(out, "\ngo on:    %s run -a FILE \"TASK\"", th_cli_program());
+	th_cli_same_log(common, out);
+	th_buf_printf(
+	    out,
+	    "   (where the agent is to blame, mend its file and begin a new session: this "
+	    "one keeps the agent it has; or the same again: %s resume",
+	    th_cli_program());
+	add_word(out, id);
+	th_cli_same_log(common, out);
+	th_buf_add_char(out, ')');
+}
+
 static void put_next(const struct th_session *s, struct th_str id, const struct th_common *common,
 		     struct th_buf *out)
 {
@@ -367,7 +398,9 @@ static void status(struct runner *r, const struct th_session *s, struct th_str i
 	if (s->state == TH_STATE_WAITING)
 		th_driver_waiting(r->driver, r->handle, put_waiting,
 				  &(struct waiting){ &text, id, r->job->common });
-	if (s->state != TH_STATE_FINISHED && s->state != TH_STATE_IDLE)
+	if (s->state == TH_STATE_FAILED && r->refused)
+		put_anew(id, r->job->common, &text);
+	else if (s->state != TH_STATE_FINISHED && s->state != TH_STATE_IDLE)
 		put_next(s, id, r->job->common, &text);
 	th_buf_add_char(&text, '\n');
 	(void)th_cli_write(fd, th_buf_str(&text));

@@ -48,6 +48,23 @@ class Runs(house.House):
             self.assertEqual(subprocess.run(["sh", "-c", hints["go on"]], **options).returncode, 3)
             self.assertEqual(list(self.work.iterdir()), [])
 
+    def test_refused_for_its_agent(self):
+        """A session keeps its agent: after a 400 the hint says how to begin with a mended one, and that works."""
+        self.violations = False
+        self.serve([{"text": "Mended."}])
+        agent = self.work / "agent.yaml"
+        agent.write_text("name: a\nmodel: gpt-5.4\nsettings: {extra_body: {nonsense: 1}}\n")
+        ended = self.good("run", "-a", agent, "-s", "bad", "hello", code=1)
+        hint = ('go on:    %s run -a FILE "TASK"   (where the agent is to blame, mend its file and begin a new session: '
+                'this one keeps the agent it has; or the same again: %s resume bad)\n')
+        for ended in (ended, self.good("resume", "bad", code=1)):
+            self.assertIn(hint % (house.THOLE, house.THOLE), ended.out)
+        # Why nothing less helps: neither the session nor its fork takes another agent.
+        self.bad(2, "keeps the agent it began with", "run", "-a", agent, "-s", "bad", "hello")
+        self.bad(2, "no option -a", "fork", "bad", "other", "-a", agent)
+        agent.write_text("name: a\nmodel: gpt-5.4\n")
+        self.assertIn("Mended.", self.good("run", "-a", agent, "hello").out)
+
     def test_tools(self):
         self.serve([{"reasoning": "I make a file."}, SHELL],
                    [{"function_call": {"name": "read_file", "arguments": {"path": "made.txt"}}}],
