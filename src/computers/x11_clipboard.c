@@ -74,6 +74,19 @@ static struct th_x11_transfer *new_transfer(struct th_x11 *x, struct th_x11_clip
 	return NULL;
 }
 
+/* Who asks again for the same place has given up what it was sent there: pieces of two would mix.
+ */
+static void end_earlier(struct th_x11 *x, struct th_x11_clipboard *c, xcb_window_t requestor,
+			xcb_atom_t property)
+{
+	for (size_t i = 0; i < TH_X11_TRANSFERS_MAX; i++) {
+		struct th_x11_transfer *t = &c->transfers[i];
+
+		if (t->clip && t->requestor == requestor && t->property == property)
+			end_transfer(x, c, t);
+	}
+}
+
 static bool put_text(struct th_x11 *x, struct th_x11_clipboard *c, xcb_window_t requestor,
 		     xcb_atom_t property, xcb_atom_t type)
 {
@@ -169,6 +182,7 @@ static void on_request(struct th_x11 *x, struct th_x11_clipboard *c,
 		.target = request->target,
 	};
 
+	end_earlier(x, c, request->requestor, property);
 	if (c->own && request->selection == c->atoms.clipboard &&
 	    (request->time == XCB_CURRENT_TIME || request->time - c->own_time < UINT32_MAX / 2) &&
 	    put_target(x, c, request->requestor, request->target, property))

@@ -1077,6 +1077,149 @@ static void test_clipboard_xclip(void **state)
 	unlink(path);
 }
 
+/* ---- programs that take it in pieces ---- */
+
+#define TAKEN_SIZE 100000 /* more than one piece */
+
+struct taker {
+	xcb_connection_t *conn;
+	xcb_window_t window;
+	xcb_atom_t clipboard, utf8, incr;
+	xcb_atom_t properties[TH_X11_TRANSFERS_MAX + 1];
+	char text[2 * TAKEN_SIZE];
+	size_t len;
+};
+
+static xcb_atom_t atom(xcb_connection_t *conn, const char *name)
+{
+	xcb_intern_atom_reply_t *r = xcb_intern_atom_reply(
+	    conn, xcb_intern_atom(conn, 0, (uint16_t)strlen(name), name), NULL);
+	xcb_atom_t found = r->atom;
+
+	free(r);
+	return found;
+}
+
+static void taker_open(struct taker *t)
+{
+	uint32_t mask = XCB_EVENT_MASK_PROPERTY_CHANGE;
+	xcb_screen_t *screen;
+
+	t->conn = xcb_connect(rig.display, NULL);
+	assert_false(xcb_connection_has_error(t->conn));
+	screen = xcb_setup_roots_iterator(xcb_get_setup(t->conn)).data;
+	t->window = xcb_generate_id(t->conn);
+	xcb_create_window(t->conn, XCB_COPY_FROM_PARENT, t->window, screen->root, 0, 0, 1, 1, 0,
+			  XCB_WINDOW_CLASS_INPUT_OUTPUT, screen->root_visual, XCB_CW_EVENT_MASK,
+			  &mask);
+	t->clipboard = atom(t->conn, "CLIPBOARD");
+	t->utf8 = atom(t->conn, "UTF8_STRING");
+	t->incr = atom(t->conn, "INCR");
+	for (size_t i = 0; i < TH_COUNT(t->properties); i++) {
+		char name[32];
+
+		(void)snprintf(name, sizeof(name), "TAKEN_%zu", i);
+		t->properties[i] = atom(t->conn, name);
+	}
+}
+
+/* Whether the owner will put it there; what it puts is a promise of pieces. */
+static bool taker_asks(struct taker *t, size_t which)
+{
+	xcb_generic_event_t *ev;
+	bool granted = false, heard = false;
+
+	xcb_convert_selection(t->conn, t->window, t->clipboard, t->utf8, t->properties[which],
+			      XCB_CURRENT_TIME);
+	xcb_flush(t->conn);
+	while (!heard && (ev = xcb_wait_for_event(t->conn))) {
+		heard = (ev->response_type & 0x7f) == XCB_SELECTION_NOTIFY;
+		granted = ((xcb_selection_notify_event_t *)ev)->property == t->properties[which];
+		free(ev);
+	}
+	assert_true(heard);
+	return granted;
+}
+
+/* Takes what is there; false: nothing is.  At most `pieces_max` of them, 0: to the end. */
+static void taker_takes(struct taker *t, size_t which, size_t pieces_max)
+{
+	xcb_generic_event_t *ev;
+	size_t pieces = 0, len;
+
+	t->len = 0;
+	do {
+		xcb_get_property_reply_t *r;
+
+		r = xcb_get_property_reply(t->conn,
+					   xcb_get_property(t->conn, 0, t->window,
+							    t->properties[which], XCB_ATOM_ANY, 0,
+							    TAKEN_SIZE),
+					   NULL);
+		len = (size_t)xcb_get_property_value_length(r);
+		if (r->type != t->incr) {
+			assert_true(t->len + len <= sizeof(t->text));
+			memcpy(t->text + t->len, xcb_get_property_value(r), len);
+			t->len += len;
+			pieces++;
+		}
+		free(r);
+		/* The events so far are of what was just read. */
+		free(xcb_get_input_focus_reply(t->conn, xcb_get_input_focus(t->conn), NULL));
+		while ((ev = xcb_poll_for_event(t->conn)))
+			free(ev);
+		if (pieces == pieces_max && pieces_max > 0)
+			return;
+		xcb_delete_property(t->conn, t->window, t->properties[which]);
+		xcb_flush(t->conn);
+		if (len == 0)
+			return;
+		for (bool put = false; !put && (ev = xcb_wait_for_event(t->conn));) {
+			const xcb_property_notify_event_t *p = (const void *)ev;
+
+			put = (ev->response_type & 0x7f) == XCB_PROPERTY_NOTIFY &&
+			      p->atom == t->properties[which] && p->state == XCB_PROPERTY_NEW_VALUE;
+			free(ev);
+		}
+	} while (true);
+}
+
+/* As many as there are transfers take it at once; one more is refused, and gets it when one has
+ * ended. */
+static void test_clipboard_taken_at_once(void **state)
+{
+	static struct taker t;
+	static char big[TAKEN_SIZE];
+	struct server server;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(big); i++)
+		big[i] = (char)('a' + (i * 7 + i / 1000) % 26);
+	assert_int_equal(set_clipboard(&rig, th_str_n(big, sizeof(big))), TH_OK);
+	start_serving(&server, &rig);
+	taker_open(&t);
+	for (size_t i = 0; i < TH_X11_TRANSFERS_MAX; i++)
+		assert_true(taker_asks(&t, i));
+	assert_false(taker_asks(&t, TH_X11_TRANSFERS_MAX));
+	/* Who asks again for the same place begins anew, and takes no second transfer. */
+	taker_takes(&t, 5, 2);
+	assert_true(taker_asks(&t, 5));
+	assert_false(taker_asks(&t, TH_X11_TRANSFERS_MAX));
+	taker_takes(&t, 5, 0);
+	assert_int_equal(t.len, sizeof(big));
+	assert_memory_equal(t.text, big, sizeof(big));
+	assert_true(taker_asks(&t, TH_X11_TRANSFERS_MAX));
+	for (size_t i = 0; i < TH_COUNT(t.properties); i++) {
+		if (i == 5)
+			continue;
+		taker_takes(&t, i, 0);
+		assert_int_equal(t.len, sizeof(big));
+		assert_memory_equal(t.text, big, sizeof(big));
+	}
+	xcb_disconnect(t.conn);
+	stop_serving(&server);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -1097,6 +1240,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_clipboard),
+		cmocka_unit_test(test_clipboard_taken_at_once),
 		cmocka_unit_test(test_clipboard_xclip),
 		cmocka_unit_test(test_click),
 		cmocka_unit_test(test_clicks_apart),
