@@ -203,6 +203,8 @@ static int check_start(struct thole_runtime *rt, struct thole_session *const *re
 	if (!code && !ret)
 		code =
 		    th_api_fail(err, TH_EUSAGE, "there is no place for the session: ret is NULL");
+	if (!code)
+		th_api_sessions_reap(rt); /* their names and places are free */
 	return code;
 }
 
@@ -215,7 +217,6 @@ static void new_id(char text[static TH_UUID_TEXT_SIZE + 1])
 
 static bool is_open(struct thole_runtime *rt, const char *id)
 {
-	th_api_sessions_reap(rt);
 	for (const struct thole_session *s = rt->sessions; s; s = s->next)
 		if ((s->handle.generation || s->opening) && !s->lost && strcmp(s->id, id) == 0)
 			return true;

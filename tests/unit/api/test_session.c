@@ -736,6 +736,34 @@ static void sessions_given_back_in_callbacks(void **state)
 	scripted_free(model);
 }
 
+/* One more is told so, and those that are there work; whoever goes makes room. */
+static void as_many_as_a_runtime_takes(void **state)
+{
+	static struct thole_session *all[TH_SESSIONS_MAX];
+	struct scripted *model = scripted_new(says_hello, NULL);
+	struct thole_runtime *rt = runtime_at(scripted_url(model), "memory:");
+	struct thole_agent *agent = agent_of("a");
+	struct thole_session *more = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(all); i++)
+		GOOD(thole_session_new(rt, agent, NULL, &all[i], &error));
+	BAD(THOLE_ELIMIT, thole_session_new(rt, agent, NULL, &more, &error));
+	assert_null(more);
+	assert_non_null(strstr(error.text, "16384 sessions open, its maximum"));
+	GOOD(thole_session_message(all[TH_COUNT(all) - 1], "hello", &error));
+	GOOD(thole_runtime_run(rt, &error));
+	assert_int_equal(thole_session_state(all[TH_COUNT(all) - 1]), THOLE_FINISHED);
+	thole_session_free(all[0]);
+	GOOD(thole_session_new(rt, agent, NULL, &more, &error));
+	GOOD(thole_session_message(more, "hello", &error));
+	GOOD(thole_runtime_run(rt, &error));
+	assert_int_equal(thole_session_state(more), THOLE_FINISHED);
+	GOOD(thole_runtime_free(rt));
+	thole_agent_free(agent);
+	scripted_free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -757,6 +785,7 @@ int main(void)
 		cmocka_unit_test(a_call_that_takes_too_long),
 		cmocka_unit_test(a_fork_and_its_log),
 		cmocka_unit_test(sessions_given_back_in_callbacks),
+		cmocka_unit_test(as_many_as_a_runtime_takes),
 	};
 
 	return cmocka_run_group_tests(tests, away_from_home, NULL);
