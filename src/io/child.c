@@ -601,7 +601,7 @@ enum th_code th_child_start(struct th_loop *l, const struct th_child_spec *spec,
 {
 	assert(spec->argv && spec->argv[0]);
 	if (running >= TH_CHILDREN_MAX)
-		return th_fail(err, TH_ELIMIT, "%u programs run already", running);
+		return th_fail(err, TH_ELIMIT, "%u programs run already, the maximum", running);
 	struct th_child *c = (struct th_child *)th_alloc(sizeof(*c));
 	struct th_start start;
 	c->loop = l;

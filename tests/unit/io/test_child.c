@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -304,6 +305,54 @@ static void limits_are_set(void **state)
 	assert_string_equal(out.ptr, "77\n0\n");
 }
 
+static void count_exits(void *ctx, const struct th_child_exit *s)
+{
+	size_t *left = (size_t *)ctx;
+
+	assert_false(s->signalled);
+	assert_int_equal(s->code, 0);
+	if (--*left == 0)
+		th_loop_stop(loop);
+}
+
+/* One more is told so before anything of it is begun; whoever ends makes room. */
+static void as_many_as_there_may_be(void **state)
+{
+	static struct th_child *all[TH_CHILDREN_MAX];
+	const char *const argv[] = { "cat", NULL };
+	struct th_child_spec spec = spec_of(argv);
+	struct th_child *more = NULL;
+	struct th_err err = {};
+	struct rlimit old, wide;
+	size_t left = 1;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	wide = (struct rlimit){ TH_MIN((rlim_t)8 * TH_CHILDREN_MAX, old.rlim_max), old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &wide), 0);
+	spec.on_output = NULL;
+	spec.on_exit = count_exits;
+	spec.ctx = &left;
+	spec.write_in = true;
+	for (size_t i = 0; i < TH_COUNT(all); i++)
+		all[i] = start(&spec);
+	assert_int_equal(th_child_start(loop, &spec, &more, &err), TH_ELIMIT);
+	assert_null(more);
+	assert_string_equal(err.msg, "256 programs run already, the maximum");
+	th_child_close_in(all[0]);
+	th_loop_run(loop);
+	th_child_free(all[0]);
+	all[0] = start(&spec);
+	left = TH_COUNT(all);
+	for (size_t i = 0; i < TH_COUNT(all); i++)
+		th_child_close_in(all[i]);
+	th_loop_run(loop);
+	assert_int_equal(left, 0);
+	for (size_t i = 0; i < TH_COUNT(all); i++)
+		th_child_free(all[i]);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+}
+
 static pid_t pid_in(const char *file)
 {
 	struct th_buf b = TH_BUF_INIT(64);
@@ -434,6 +483,7 @@ int main(void)
 		T(merged_errors_keep_their_place),
 		T(a_paused_reader_stops_the_writer),
 		T(limits_are_set),
+		T(as_many_as_there_may_be),
 		T(a_contained_tree_leaves_nothing),
 		T(freeing_a_running_tree_leaves_nothing),
 		T(without_cgroups_the_tree_is_adopted_and_killed),
