@@ -173,7 +173,13 @@ int th_desktop_run_main(const char *socket_path, char **command)
 		return EXIT_CANNOT;
 	}
 	if (!send_request(conn, command)) {
-		refuse("ask the desktop to start a program", errno);
+		if (errno == E2BIG)
+			fprintf(stderr,
+				"thole: ask the desktop to start a program: arguments and "
+				"environment have more than %zu bytes\n",
+				TH_DESKTOP_REQUEST_MAX);
+		else
+			refuse("ask the desktop to start a program", errno);
 		say(TH_STANDIN_NOT_STARTED);
 		return EXIT_CANNOT;
 	}

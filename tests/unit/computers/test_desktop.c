@@ -340,6 +340,57 @@ static void programs_run_inside(void **state)
 	assert_non_null(strstr(r.text, "desktop is gone"));
 }
 
+/* Arguments, environment and folder of a command, up to a limit of ours: the kernel's is higher
+ * where the stack may be large. */
+static void edges_of_a_request(void **state)
+{
+	static char piece[100000];
+	const char *argv[40] = { "sh", "-c", "echo $#", "sh" };
+	struct rlimit old, large = { 64 * TH_MIB, 0 };
+	struct th_computer *c = open_one(options());
+	size_t size = strlen(workspace) + 1, n = 4;
+	char *last;
+	struct run r;
+
+	(void)state;
+	getrlimit(RLIMIT_STACK, &old);
+	large.rlim_max = old.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_STACK, &large), 0);
+	setenv("DISPLAY", ":4242", 1); /* as run_start sets them */
+	setenv("GIVEN", "yes", 1);
+	for (size_t i = 0; environ[i]; i++)
+		size += strlen(environ[i]) + 1;
+	for (size_t i = 0; i < n; i++)
+		size += strlen(argv[i]) + 1;
+	memset(piece, 'x', sizeof(piece) - 1);
+	for (; size + 2 * sizeof(piece) < TH_DESKTOP_REQUEST_MAX; size += sizeof(piece))
+		argv[n++] = piece;
+	for (size_t more = 0; more < 2; more++) {
+		size_t left = TH_DESKTOP_REQUEST_MAX - size - 1 + more, half = left / 2;
+
+		last = th_alloc(left + 1);
+		memset(last, 'y', left);
+		last[half] = '\0'; /* its NUL is counted: two arguments of one allocation */
+		argv[n] = last;
+		argv[n + 1] = last + half + 1;
+		argv[n + 2] = NULL;
+		run_start(&r, state_dir, argv);
+		run_end(&r);
+		if (more)
+			assert_string_equal(r.text, "thole: ask the desktop to start a program: "
+						    "arguments and environment have more than "
+						    "2097152 bytes\n");
+		else
+			assert_int_equal(atoi(r.text), n - 2);
+		assert_int_equal(WEXITSTATUS(r.status), more ? 126 : 0);
+		free(last);
+	}
+	unsetenv("GIVEN");
+	unsetenv("DISPLAY");
+	setrlimit(RLIMIT_STACK, &old);
+	th_computer_close(c);
+}
+
 static void limits_and_signals_are_passed_on(void **state)
 {
 	struct th_computer *c = open_one(options());
@@ -804,6 +855,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_desktop_is_there_and_can_be_seen),
 		cmocka_unit_test(programs_run_inside),
+		cmocka_unit_test(edges_of_a_request),
 		cmocka_unit_test(limits_and_signals_are_passed_on),
 		cmocka_unit_test(as_many_as_there_are_jobs),
 		cmocka_unit_test(what_is_left_running_runs_on),
