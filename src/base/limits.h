@@ -107,15 +107,13 @@
 
 /* store */
 #define TH_BLOB_MAX (64 * TH_MIB)
-#define TH_BATCH_EVENTS_MAX 65536       /* events of one transaction */
-#define TH_FORK_DEPTH_MAX 64            /* a fork of a fork of … */
-#define TH_STORE_PATH_MAX 3840          /* leaves room for the names beside it */
-#define TH_STORE_BUSY_MS 10000          /* how long another process may write */
-#define TH_STORE_CACHE_MAX (1 * TH_MIB) /* pages that one connection keeps */
-#define TH_STORE_WAL_PAGES 4096         /* written back to the database when the log has more */
-#define TH_STORE_RECENT_MAX                                                  \
-	(512 * TH_KIB) /* newer than the rows of sessions, then carried over \
-			*/
+#define TH_BATCH_EVENTS_MAX 65536          /* events of one transaction */
+#define TH_FORK_DEPTH_MAX 64               /* a fork of a fork of … */
+#define TH_STORE_PATH_MAX 3840             /* leaves room for the names beside it */
+#define TH_STORE_BUSY_MS 10000             /* how long another process may write */
+#define TH_STORE_CACHE_MAX (1 * TH_MIB)    /* pages that one connection keeps */
+#define TH_STORE_WAL_PAGES 4096            /* written back to the database when the log has more */
+#define TH_STORE_RECENT_MAX (512 * TH_KIB) /* newer than the rows of sessions, then shortened */
 #define TH_STORE_WAL_BUFFER_MAX (124 * TH_KIB) /* of a commit, written at once */
 #define TH_VERIFY_MEMORY_MAX (1024 * TH_MIB)   /* ids of the sessions that are verified at once */
 #define TH_OWNER_SWEEP_MAX 256 /* files of dead runtimes looked at when a store is opened */

@@ -197,6 +197,10 @@ TH_NODISCARD enum th_code th_recent_write(struct th_db *db, uint64_t place, stru
 					  struct th_err *err);
 /* Into the rows of sessions, all of it but what has no good row there. */
 TH_NODISCARD enum th_code th_recent_settle(struct th_db *db, struct th_err *err);
+/* To half of TH_STORE_RECENT_MAX: what is said of a session more than once is said once, or all of
+ * it is settled.  *ret_bytes: what is left. */
+TH_NODISCARD enum th_code th_recent_shorten(struct th_db *db, size_t *ret_bytes,
+					    struct th_err *err);
 /* Call these while a transaction or a statement is open: what is found lives as long. */
 TH_NODISCARD enum th_code th_recent_load(struct th_db *db, struct th_err *err);
 /* What is newer than `place`, or NULL. */
@@ -238,7 +242,7 @@ struct th_sqlite {
 	struct th_known *known; /* hash table; forgotten when a transaction fails */
 	size_t known_cap, known_count;
 	struct th_buf rows;  /* of this transaction, for `recent` */
-	size_t recent_bytes; /* written there since it was settled, or were there before */
+	size_t recent_bytes; /* in that table */
 	bool recent_seen;    /* whether something was there before */
 	int mark_fd;         /* where the last acknowledged place is noted; -1: not open */
 	bool synced_names;   /* database and folder were flushed */

@@ -5,9 +5,10 @@
  * An append changes a few numbers of its session's row.  Writing that row each
  * time would cost as much as the events, and a page of its own for every
  * session of a commit.  So a commit adds one row to `recent` with the new
- * numbers of all its sessions, and once in a while these are carried over into
- * the rows of sessions (settled).  Whoever reads a row looks here whether there
- * is something newer.  Both are in the same transaction: there is no moment in
+ * numbers of all its sessions.  When there is much of it, what is said of each
+ * session last is kept; where that is much too, it is carried over into the rows
+ * of sessions (settled).  Whoever reads a row looks here whether there is
+ * something newer.  Both are in the same transaction: there is no moment in
  * which they do not fit.
  */
 #include <endian.h>
@@ -308,18 +309,19 @@ static int settle_one(struct th_db *db, const struct th_recent_row *e, struct th
 	return status < 0 ? status : 1;
 }
 
-enum th_code th_recent_settle(struct th_db *db, struct th_err *err)
+/* Leaves of each session what is newest, or with `carry` what cannot be carried over. */
+static enum th_code rewrite(struct th_db *db, bool carry, struct th_err *err)
 {
 	struct th_buf left TH_CLEANUP(th_buf_deinit);
-	enum th_code code = th_recent_load(db, err);
 	const struct th_recent *r = &db->recent;
 	uint64_t place = r->last;
+	enum th_code code = TH_OK;
 
 	th_buf_init_try(&left, TH_RECENT_BYTES_MAX);
 	for (size_t i = 0; i < r->count && code == TH_OK; i++) {
 		const struct th_recent_row *e = &r->list[i];
 		struct th_placed_row row = { .number = e->number };
-		int status = settle_one(db, e, err);
+		int status = carry ? settle_one(db, e, err) : 0;
 
 		if (status < 0)
 			code = (enum th_code)status;
@@ -336,4 +338,22 @@ enum th_code th_recent_settle(struct th_db *db, struct th_err *err)
 		code = th_recent_write(db, place, &left, err);
 	th_recent_clear(&db->recent);
 	return code;
+}
+
+enum th_code th_recent_settle(struct th_db *db, struct th_err *err)
+{
+	enum th_code code = th_recent_load(db, err);
+
+	return code == TH_OK ? rewrite(db, true, err) : code;
+}
+
+enum th_code th_recent_shorten(struct th_db *db, size_t *ret_bytes, struct th_err *err)
+{
+	enum th_code code = th_recent_load(db, err);
+	size_t bytes = db->recent.count * ENTRY_SIZE;
+	bool carry = bytes > TH_STORE_RECENT_MAX / 2;
+
+	/* What cannot be carried over does not count, or each commit would try again. */
+	*ret_bytes = carry ? 0 : bytes;
+	return code == TH_OK ? rewrite(db, carry, err) : code;
 }

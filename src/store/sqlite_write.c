@@ -540,12 +540,6 @@ static enum th_code writer_ready(struct th_sqlite *s, const struct th_batch *lis
 	return code;
 }
 
-static enum th_code settle_all(struct th_sqlite *s, struct th_err *err)
-{
-	s->recent_bytes = 0;
-	return th_recent_settle(&s->writer, err);
-}
-
 /* Nothing of the transaction was written: what we know of sessions is wrong. */
 static void forget(struct th_sqlite *s)
 {
@@ -566,7 +560,7 @@ void th_sqlite_settle(struct th_sqlite *s)
 		return;
 	code = th_db_run(&s->writer, TH_SQL_BEGIN_IMMEDIATE, &err);
 	if (code == TH_OK)
-		code = settle_all(s, &err);
+		code = th_recent_settle(&s->writer, &err);
 	if (code == TH_OK)
 		code = th_db_run(&s->writer, TH_SQL_COMMIT, &err);
 	if (code != TH_OK) /* then it stays as it is, which says the same */
@@ -597,7 +591,7 @@ static enum th_code transact(struct th_sqlite *s, struct th_batch *list, struct 
 	if (code == TH_OK)
 		code = write_out(&w);
 	if (code == TH_OK && s->recent_bytes > TH_STORE_RECENT_MAX)
-		code = settle_all(s, err);
+		code = th_recent_shorten(w.db, &s->recent_bytes, err);
 	if (code == TH_OK)
 		code = names_sync(s, err);
 	if (code == TH_OK)

@@ -1159,7 +1159,8 @@ static void rows_are_recent(void **state)
 	th_store_close(other);
 }
 
-/* It is carried over when it is long, but for a session whose row is damaged. */
+/* It is shortened when it is long; in the end it is carried over, but for a session whose row is
+ * damaged. */
 static void recent_is_short(void **state)
 {
 	struct th_store *s = lab_open(fresh(), NULL);
@@ -1194,6 +1195,60 @@ static void recent_is_short(void **state)
 	assert_true(r.bad);
 	assert_string_equal(r.key, "session bad");
 	th_store_close(s);
+}
+
+#define MANY 64 /* sessions of one transaction */
+
+/* One more event in each of these sessions. */
+static void append_to_all(struct th_store *s, struct lab_log *logs, size_t count)
+{
+	static struct lab_append a[MANY];
+	struct th_append appends[MANY];
+
+	for (size_t from = 0; from < count; from += MANY) {
+		struct th_batch batch = { .appends = appends,
+					  .append_count = TH_MIN(count - from, (size_t)MANY) };
+
+		for (size_t i = 0; i < batch.append_count; i++)
+			lab_make(&logs[from + i], 1, &a[i], &appends[i]);
+		assert_int_equal(s->kind->commit_now(s, &batch, &err), TH_OK);
+		for (size_t i = 0; i < batch.append_count; i++)
+			lab_done(&logs[from + i], &appends[i]);
+	}
+}
+
+/* Of as many sessions as half of it has room for the newest is kept there; of one more all goes
+ * into their rows. */
+static void recent_of_many(void **state)
+{
+	static const size_t room = TH_STORE_RECENT_MAX / 2 / 120;
+
+	(void)state;
+	for (size_t count = room; count <= room + 1; count++) {
+		struct th_store *s = lab_open(fresh(), NULL);
+		struct lab_log *logs = th_alloc(count * sizeof(*logs));
+		int n = number;
+
+		for (size_t i = 0; i < count; i++) {
+			char id[16];
+
+			snprintf(id, sizeof(id), "s%zu", i);
+			lab_log_init(&logs[i], id);
+		}
+		for (int i = 0; i < 4; i++) {
+			append_to_all(s, logs, count);
+			assert_in_range(one_number(n, IN_RECENT), 0, TH_STORE_RECENT_MAX);
+		}
+		assert_int_equal(one_number(n, "SELECT min(head_seq) FROM sessions") > 1,
+				 count > room);
+		for (size_t i = 0; i < count; i += count / 8)
+			lab_check(s, &logs[i]);
+		lab_verify(s);
+		th_store_close(s);
+		assert_int_equal(one_number(n, IN_RECENT), 0);
+		assert_int_equal(one_number(n, "SELECT min(head_seq) FROM sessions"), 4);
+		free(logs);
+	}
 }
 
 /* Another process writes in between, or takes the session: then what is known here is looked up. */
@@ -1349,6 +1404,7 @@ int main(void)
 		cmocka_unit_test(cut_log),
 		cmocka_unit_test(rows_are_recent),
 		cmocka_unit_test(recent_is_short),
+		cmocka_unit_test(recent_of_many),
 		cmocka_unit_test(known_no_more),
 		cmocka_unit_test(many_sessions),
 		cmocka_unit_test(one_write),
