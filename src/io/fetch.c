@@ -119,7 +119,7 @@ static void detach(struct th_fetch *x)
 		f->slot_free = x->index;
 		f->count--;
 	}
-	explicit_bzero(x->block, x->block_size);
+	explicit_bzero(x->block, x->lines_size);
 	free(x->block);
 	x->block = NULL;
 }

@@ -47,8 +47,8 @@ struct th_fetch {
 	CURL *easy;
 	CURLU *url;          /* as `easy` was told; NULL: not yet */
 	uint64_t url_number; /* which one that is */
-	void *block;         /* header list and its strings, a small body; wiped, for the secret */
-	size_t block_size;
+	void *block;         /* header list and its strings, behind them a small body */
+	size_t lines_size;   /* without that body; wiped, for the secret */
 	uint32_t index, generation;
 
 	bool (*on_head)(void *, const struct th_fetch_head *);

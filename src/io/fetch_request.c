@@ -180,8 +180,8 @@ struct curl_slist *th_fetch_lines(struct th_fetch *x, const struct th_fetch_requ
 	struct lines count = {}, write = {};
 	add_lines(&count, r);
 	size_t small = x->body_size <= SMALL_BODY_MAX ? (size_t)x->body_size : 0;
-	x->block_size = count.count * sizeof(struct curl_slist) + count.size + small;
-	x->block = th_alloc(x->block_size);
+	x->lines_size = count.count * sizeof(struct curl_slist) + count.size;
+	x->block = th_realloc(NULL, x->lines_size + small); /* all of it is written below */
 	write.nodes = (struct curl_slist *)x->block;
 	write.text = (char *)(write.nodes + count.count);
 	add_lines(&write, r);
