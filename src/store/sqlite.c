@@ -183,8 +183,8 @@ static void sqlite_commit(struct th_store *store, struct th_batch *batch, th_com
 	}
 	pthread_mutex_lock(&s->lock);
 	batch_add(&s->queue, &s->queue_last, batch);
-	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
+	pthread_cond_broadcast(&s->changed); /* who wakes finds the lock free */
 }
 
 static enum th_code sqlite_commit_now(struct th_store *store, struct th_batch *batch,
