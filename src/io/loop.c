@@ -17,6 +17,12 @@
 _Static_assert(TH_WORKERS == 4,
 	       "libuv's pool has 4 threads unless UV_THREADPOOL_SIZE says otherwise");
 
+/* When a timer is due stands beside it: those that are compared lie in as many owners' memory. */
+struct due {
+	uint64_t at_ms, order;
+	struct th_timer *timer;
+};
+
 struct th_loop {
 	uv_loop_t uv;
 	uv_timer_t timer;
@@ -24,7 +30,7 @@ struct th_loop {
 	uv_idle_t idle;
 	struct th_deferred queue, last; /* sentinels of rings */
 	uint64_t pass;
-	struct th_timer **heap; /* [1..heap_count], earliest first */
+	struct due *heap; /* [1..heap_count], earliest first */
 	size_t heap_count, heap_cap;
 	uint64_t armed_ms, order;
 };
@@ -102,64 +108,59 @@ static void on_prepare(uv_prepare_t *prepare)
 
 /* ---- timers ---- */
 
-static bool timer_before(const struct th_timer *a, const struct th_timer *b)
+static bool due_before(const struct due *a, const struct due *b)
 {
-	return a->due_ms != b->due_ms ? a->due_ms < b->due_ms : a->order < b->order;
+	return a->at_ms != b->at_ms ? a->at_ms < b->at_ms : a->order < b->order;
 }
 
-static void heap_put(struct th_loop *l, size_t slot, struct th_timer *t)
+static void heap_put(struct th_loop *l, size_t slot, struct due d)
 {
-	l->heap[slot] = t;
-	t->slot = slot;
+	l->heap[slot] = d;
+	d.timer->slot = slot;
 }
 
-static void heap_up(struct th_loop *l, struct th_timer *t)
+static size_t heap_up(struct th_loop *l, size_t slot, struct due d)
 {
-	size_t slot = t->slot;
-	while (slot > 1 && timer_before(t, l->heap[slot / 2])) {
+	while (slot > 1 && due_before(&d, &l->heap[slot / 2])) {
 		heap_put(l, slot, l->heap[slot / 2]);
 		slot /= 2;
 	}
-	heap_put(l, slot, t);
+	heap_put(l, slot, d);
+	return slot;
 }
 
-static void heap_down(struct th_loop *l, struct th_timer *t)
+static void heap_down(struct th_loop *l, size_t slot, struct due d)
 {
-	size_t slot = t->slot;
 	for (;;) {
 		size_t child = slot * 2;
 		if (child > l->heap_count)
 			break;
-		if (child < l->heap_count && timer_before(l->heap[child + 1], l->heap[child]))
+		if (child < l->heap_count && due_before(&l->heap[child + 1], &l->heap[child]))
 			child++;
-		if (!timer_before(l->heap[child], t))
+		if (!due_before(&l->heap[child], &d))
 			break;
 		heap_put(l, slot, l->heap[child]);
 		slot = child;
 	}
-	heap_put(l, slot, t);
+	heap_put(l, slot, d);
 }
 
 static void heap_add(struct th_loop *l, struct th_timer *t)
 {
 	if (l->heap_count + 1 >= l->heap_cap) {
 		l->heap_cap = l->heap_cap ? l->heap_cap * 2 : 64;
-		l->heap = (struct th_timer **)th_realloc(l->heap, l->heap_cap * sizeof(*l->heap));
+		l->heap = (struct due *)th_realloc(l->heap, l->heap_cap * sizeof(*l->heap));
 	}
-	t->slot = ++l->heap_count;
-	heap_up(l, t);
+	heap_up(l, ++l->heap_count, (struct due){ t->due_ms, ++l->order, t });
 }
 
 static void heap_remove(struct th_loop *l, struct th_timer *t)
 {
-	struct th_timer *last = l->heap[l->heap_count--];
+	struct due last = l->heap[l->heap_count--];
 	size_t slot = t->slot;
 	t->slot = 0;
-	if (last == t)
-		return;
-	last->slot = slot;
-	heap_up(l, last);
-	heap_down(l, last);
+	if (last.timer != t)
+		heap_down(l, heap_up(l, slot, last), last);
 }
 
 static void on_timer(uv_timer_t *timer);
@@ -173,7 +174,7 @@ static void arm(struct th_loop *l)
 		l->armed_ms = UINT64_MAX;
 		return;
 	}
-	uint64_t due_ms = l->heap[1]->due_ms, now_ms = uv_now(&l->uv);
+	uint64_t due_ms = l->heap[1].at_ms, now_ms = uv_now(&l->uv);
 	if (due_ms >= l->armed_ms)
 		return;
 	l->armed_ms = due_ms;
@@ -186,12 +187,11 @@ static void on_timer(uv_timer_t *timer)
 	uint64_t now_ms = uv_now(&l->uv), order = l->order;
 
 	/* Timers started by these callbacks wait for the next iteration, also with no delay. */
-	while (l->heap_count > 0 && l->heap[1]->due_ms <= now_ms && l->heap[1]->order <= order) {
-		struct th_timer *t = l->heap[1];
+	while (l->heap_count > 0 && l->heap[1].at_ms <= now_ms && l->heap[1].order <= order) {
+		struct th_timer *t = l->heap[1].timer;
 		heap_remove(l, t);
 		if (t->repeat_ms) {
 			t->due_ms = now_ms + t->repeat_ms;
-			t->order = ++l->order;
 			heap_add(l, t);
 		}
 		t->fn(t->ctx);
@@ -215,7 +215,6 @@ void th_timer_start(struct th_timer *t, uint64_t delay_ms, uint64_t repeat_ms)
 	uint64_t now_ms = uv_hrtime() / 1000000;
 	t->due_ms = delay_ms > UINT64_MAX / 2 ? UINT64_MAX / 2 : now_ms + delay_ms;
 	t->repeat_ms = repeat_ms;
-	t->order = ++l->order;
 	heap_add(l, t);
 	arm(l);
 }

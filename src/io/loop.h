@@ -52,8 +52,7 @@ struct th_timer {
 	struct th_loop *loop; /* private from here on */
 	th_timer_fn *fn;
 	void *ctx;
-	uint64_t due_ms, order;
-	uint64_t repeat_ms;
+	uint64_t due_ms, repeat_ms;
 	size_t slot; /* in the heap, from 1; 0: not running */
 };
 
