@@ -144,7 +144,7 @@ static enum th_code wait_reply(struct th_x11 *x, unsigned int sequence, void **r
 			break;
 		int64_t now = th_x11_now_us();
 		int64_t left_us = TH_MIN(heard + x->reply_ms * INT64_C(1000),
-					 started + TH_X11_REPLY_TOTAL_MS * INT64_C(1000)) -
+					 started + x->reply_total_ms * INT64_C(1000)) -
 				  now;
 		struct pollfd p = { .fd = x->fd, .events = POLLIN };
 		int ready = left_us > 0 ? poll(&p, 1, (int)(left_us / 1000 + 1)) : 0;
@@ -419,6 +419,7 @@ enum th_code th_x11_init(struct th_x11 *x, int fd, struct th_str name, const voi
 	assert(cookie_len <= sizeof(copy));
 	x->interrupt_fd = interrupt_fd;
 	x->reply_ms = TH_X11_REPLY_MS;
+	x->reply_total_ms = TH_X11_REPLY_TOTAL_MS;
 	char *text = th_alloc(name.len + 1);
 	if (name.len > 0)
 		memcpy(text, name.ptr, name.len);

@@ -42,6 +42,7 @@ struct th_x11 {
 	struct th_size size; /* follows RandR */
 	int interrupt_fd;    /* -1: none */
 	int reply_ms;        /* silence of the server that counts as frozen: TH_X11_REPLY_MS */
+	int reply_total_ms;  /* one reply, while other things come: TH_X11_REPLY_TOTAL_MS */
 	bool lost;           /* the connection is gone for good */
 	/* The pointer as the server last told us; true position: QueryPointer. */
 	struct th_point pointer;

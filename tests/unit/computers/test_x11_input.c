@@ -3,8 +3,10 @@
  * Input on a real X server, as a program on it receives it.  Nothing here
  * sleeps to let something happen: the recorder says when it has seen all.
  */
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -888,6 +890,48 @@ static void test_frozen_and_dead(void **state)
 	rig_stop(&own);
 }
 
+/* A program that has the server to itself, and is not silent. */
+struct grabber {
+	xcb_connection_t *conn;
+	xcb_window_t window; /* somebody else's, who hears of its properties */
+	atomic_bool stop;
+};
+
+static void *grab(void *ctx)
+{
+	struct grabber *g = ctx;
+
+	while (!g->stop) {
+		xcb_change_property(g->conn, XCB_PROP_MODE_REPLACE, g->window, XCB_ATOM_WM_NAME,
+				    XCB_ATOM_STRING, 8, 1, "x");
+		free(xcb_get_input_focus_reply(g->conn, xcb_get_input_focus(g->conn), NULL));
+		poll(NULL, 0, 1);
+	}
+	return NULL;
+}
+
+/* Events are no reply: one that does not come is given up, and afterwards all is as it was. */
+static void test_grabbed(void **state)
+{
+	struct grabber g = { .conn = xcb_connect(rig.display, NULL), .window = rig.x.window };
+	struct th_act_result result;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(rig.x.reply_total_ms, TH_X11_REPLY_TOTAL_MS);
+	rig.x.reply_total_ms = 2 * rig.x.reply_ms;
+	xcb_grab_server(g.conn);
+	free(xcb_get_input_focus_reply(g.conn, xcb_get_input_focus(g.conn), NULL));
+	assert_int_equal(pthread_create(&thread, NULL, grab, &g), 0);
+	assert_int_equal(rig_act(&rig, "{\"type\":\"cursor_position\"}", &result), TH_ETIMEOUT);
+	assert_non_null(strstr(rig.err.msg, "does not answer"));
+	g.stop = true;
+	pthread_join(thread, NULL);
+	xcb_disconnect(g.conn);
+	rig.x.reply_total_ms = TH_X11_REPLY_TOTAL_MS;
+	rig_ok(&rig, "{\"type\":\"cursor_position\"}");
+}
+
 /* ---- clipboard ---- */
 
 static void expect_clipboard(const char *text, size_t len)
@@ -1240,6 +1284,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_clipboard),
+		cmocka_unit_test(test_grabbed),
 		cmocka_unit_test(test_clipboard_taken_at_once),
 		cmocka_unit_test(test_clipboard_xclip),
 		cmocka_unit_test(test_click),

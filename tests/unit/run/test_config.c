@@ -418,7 +418,7 @@ static void test_agent_errors(void **state TH_UNUSED)
 static void test_agent_maxima(void **state TH_UNUSED)
 {
 	static const struct {
-		const char *before, *each, *after;
+		const char *before, *each, *after; /* each NULL: a header of another name */
 		size_t max;
 		const char *said;
 	} rows[] = {
@@ -432,6 +432,11 @@ static void test_agent_maxima(void **state TH_UNUSED)
 		  TH_RULE_PATTERN_MAX, "rules[0].domain has at most 1024 bytes" },
 		{ "{\"tools\":[{\"name\":\"t\",\"command\":[", "\"w\",", "]}]}",
 		  TH_COMMAND_ARGV_MAX, "has 65 words, more than 64" },
+		{ "{\"settings\":{\"extra_headers\":{", NULL, "}}}", TH_EXTRA_HEADERS_MAX,
+		  "settings.extra_headers has more than 16" },
+		{ "{\"settings\":{\"extra_headers\":{\"X\":\"", "a", "\"}}}",
+		  TH_EXTRA_HEADERS_SIZE_MAX - sizeof("{\"X\":\"\"}") + 1,
+		  "settings.extra_headers has more than 4096 bytes" },
 	};
 
 	for (size_t i = 0; i < 2 * TH_COUNT(rows); i++) {
@@ -445,7 +450,10 @@ static void test_agent_maxima(void **state TH_UNUSED)
 		th_arena_init(&a, TH_MIB);
 		th_buf_add_cstr(&text, rows[i / 2].before);
 		for (size_t n = 0; n < rows[i / 2].max + more; n++)
-			th_buf_add_cstr(&text, rows[i / 2].each);
+			if (rows[i / 2].each)
+				th_buf_add_cstr(&text, rows[i / 2].each);
+			else
+				th_buf_printf(&text, "\"X%zu\":\"a\",", n);
 		if (text.ptr[text.len - 1] == ',')
 			th_buf_truncate(&text, text.len - 1);
 		th_buf_add_cstr(&text, rows[i / 2].after);

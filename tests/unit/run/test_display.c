@@ -3,6 +3,7 @@
 #include "exec_rig.h"
 
 #include <sys/wait.h>
+#include <xcb/xcb.h>
 
 #include "computers/computer.h"
 
@@ -586,11 +587,96 @@ static void a_missing_program_names_itself(void **state)
 	release(x);
 }
 
+/* In the role of a program on the desktop: its ground becomes noise, which no encoder makes small.
+ */
+static int play_noise(void)
+{
+	enum { ROWS = 8 };
+	static uint32_t pixels[ROWS * 1920];
+	xcb_connection_t *conn = xcb_connect(NULL, NULL);
+	xcb_screen_t *screen = xcb_setup_roots_iterator(xcb_get_setup(conn)).data;
+	xcb_pixmap_t pixmap = xcb_generate_id(conn);
+	xcb_gcontext_t gc = xcb_generate_id(conn);
+	uint32_t value = 1;
+
+	xcb_create_pixmap(conn, screen->root_depth, pixmap, screen->root, 1920, 1080);
+	xcb_create_gc(conn, gc, pixmap, 0, NULL);
+	for (int16_t y = 0; y < 1080; y += ROWS) {
+		for (size_t i = 0; i < TH_COUNT(pixels); i++) {
+			value = value * 1664525 + 1013904223;
+			pixels[i] = value >> 8;
+		}
+		xcb_put_image(conn, XCB_IMAGE_FORMAT_Z_PIXMAP, pixmap, gc, 1920, ROWS, 0, y, 0,
+			      screen->root_depth, sizeof(pixels), (const uint8_t *)pixels);
+	}
+	xcb_change_window_attributes(conn, screen->root, XCB_CW_BACK_PIXMAP, &pixmap);
+	xcb_clear_area(conn, 0, screen->root, 0, 0, 0, 0);
+	free(xcb_get_input_focus_reply(conn, xcb_get_input_focus(conn), NULL));
+	bool good = !xcb_connection_has_error(conn);
+	xcb_disconnect(conn);
+	return good ? 0 : 1;
+}
+
+/* Pictures are kept for who asks for an outcome again, up to a limit: then the oldest are lost, and
+ * that is said; the outcomes are not. */
+static void the_oldest_pictures_are_lost(void **state)
+{
+	struct th_executor_options o = desktop();
+	struct th_executor *x;
+	struct th_buf copy = TH_BUF_INIT(TH_KIB);
+	struct heard h;
+	char id[32];
+
+	(void)state;
+	o.size = (struct th_size){ 1920, 1080 };
+	x = client(&o);
+	greet(x, true);
+	th_buf_printf(&copy, "cp /proc/%d/exe %s/noise && chmod 755 %s/noise", (int)getpid(),
+		      workspace, workspace);
+	assert_int_equal(system(copy.ptr), 0);
+	th_buf_deinit(&copy);
+	do_call(x, shell("noise", "{\"command\":\"./noise play-noise\"}"), &h);
+	if (!has(&h.text, "[exit code 0]"))
+		fail_msg("%s", h.text.ptr);
+	heard_deinit(&h);
+	size_t size = 0, most = 1;
+	for (size_t i = 0; i <= most; i++) {
+		snprintf(id, sizeof(id), "e%zu", i);
+		do_call(x, computer(id, TH_CLASS_W, "{\"actions\":[],\"screenshot\":true}"), &h);
+		assert_int_equal(h.status, TH_OUTCOME_DONE);
+		assert_int_equal(h.blob_count, 1);
+		assert_true(size == 0 || h.blob_size == size);
+		size = h.blob_size;
+		most = TH_EXEC_BLOBS_MAX / size;
+		heard_deinit(&h);
+		if (i + 1 < most)
+			continue;
+		/* With as many as there is room for, the first is there; with one more, it is not.
+		 */
+		attach_call(x, computer("e0", TH_CLASS_W, "{\"actions\":[]}"), 0, &h);
+		wait_finished(&h);
+		assert_int_equal(h.status, TH_OUTCOME_DONE);
+		assert_int_equal(h.blob_count, i < most ? 1 : 0);
+		assert_true(has(&h.text, "the picture that was taken is lost; take a new one") ==
+			    (i == most));
+		heard_deinit(&h);
+		attach_call(x, computer(i < most ? "e0" : "e1", TH_CLASS_W, "{\"actions\":[]}"), 0,
+			    &h);
+		wait_finished(&h);
+		assert_int_equal(h.blob_count, 1);
+		heard_deinit(&h);
+	}
+	assert_true(most >= 4 && most < 100); /* it was noise */
+	release(x);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(int argc, char **argv)
 {
 	TH_EXEC_RIG_ROLES(argc, argv);
+	if (argc == 2 && strcmp(argv[1], "play-noise") == 0)
+		return play_noise();
 	const struct CMUnitTest tests[] = {
 		T(sees_and_acts),
 		T(what_cannot_be_is_refused_before_anything_moves),
@@ -602,6 +688,7 @@ int main(int argc, char **argv)
 		T(what_is_held_down_is_let_go),
 		T(nothing_is_left_of_many),
 		T(a_missing_program_names_itself),
+		T(the_oldest_pictures_are_lost),
 	};
 	if (!desktops_work()) {
 		printf("not run: Xvfb and openbox are not installed\n");
