@@ -1282,6 +1282,51 @@ static struct paper *begin_text(void)
 	return w;
 }
 
+/* 24 MiB are 32 as base64: two fit exactly.  What a request still needs is kept beyond it. */
+static void test_edges_of_encoded_pictures(void **unused)
+{
+	struct paper *w = paper_new();
+	struct th_digest hashes[4] = {
+		{ { 0xab, 0 } }, { { 0xab, 1 } }, { { 0xab, 2 } }, { { 0xab, 3 } }
+	};
+	size_t size = TH_BLOB_CACHE_MAX / 8 * 3;
+	char *picture = th_alloc(size + 1);
+	const size_t each = TH_BLOB_CACHE_MAX / 2;
+	struct th_str text[4];
+	struct th_err err = { 0 };
+
+	(void)unused;
+	memset(picture, 'p', size);
+	picture[size] = '\0';
+	w->blob_at = 0xab;
+	w->blob = picture;
+	assert_int_equal(th_driver_text_need(w->driver, &hashes[0], &text[0], &err), TH_OK);
+	assert_int_equal(text[0].len, each);
+	th_driver_text_drop(w->driver, &hashes[0]);
+	assert_int_equal(th_driver_text_need(w->driver, &hashes[1], &text[1], &err), TH_OK);
+	assert_int_equal(w->driver->text_bytes, TH_BLOB_CACHE_MAX);
+	assert_int_equal(th_driver_text_need(w->driver, &hashes[0], &text[0], &err), TH_OK);
+	/* Both are in use. */
+	assert_int_equal(th_driver_text_need(w->driver, &hashes[2], &text[2], &err), TH_OK);
+	assert_int_equal(w->driver->text_bytes, 3 * each);
+	assert_memory_equal(text[0].ptr, text[2].ptr, each);
+	/* Two that are not make room for one, the longest unused first; that which is stays. */
+	th_driver_text_drop(w->driver, &hashes[0]);
+	th_driver_text_drop(w->driver, &hashes[2]);
+	assert_int_equal(th_driver_text_need(w->driver, &hashes[3], &text[3], &err), TH_OK);
+	assert_int_equal(w->driver->text_bytes, TH_BLOB_CACHE_MAX);
+	assert_memory_equal(text[1].ptr, text[3].ptr, each);
+	/* One that was let go is made again. */
+	th_driver_text_drop(w->driver, &hashes[1]);
+	assert_int_equal(th_driver_text_need(w->driver, &hashes[0], &text[0], &err), TH_OK);
+	assert_int_equal(w->driver->text_bytes, TH_BLOB_CACHE_MAX);
+	assert_memory_equal(text[0].ptr, text[3].ptr, each);
+	th_driver_text_drop(w->driver, &hashes[0]);
+	th_driver_text_drop(w->driver, &hashes[3]);
+	free(picture);
+	paper_free(w);
+}
+
 static void test_the_first_picture(void **unused)
 {
 	struct paper *w = begin_text();
@@ -1805,6 +1850,7 @@ int main(void)
 		cmocka_unit_test(test_parked_until_a_person_says),
 		cmocka_unit_test(test_a_crash_after_the_word),
 		cmocka_unit_test(test_divergence_stops_a_resume),
+		cmocka_unit_test(test_edges_of_encoded_pictures),
 		cmocka_unit_test(test_the_first_picture),
 		cmocka_unit_test(test_no_first_picture),
 		cmocka_unit_test(test_a_lost_request_is_sent_again),

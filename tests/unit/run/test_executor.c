@@ -792,6 +792,24 @@ static void too_many_are_told_so(void **state)
 	release(x);
 }
 
+/* A command that starts more of them hears it from the kernel; its executor goes on. */
+static void processes_of_a_command(void **state)
+{
+	struct th_executor_options o = options();
+	struct th_executor *x = client(&o);
+	char expected[64];
+	struct heard h;
+
+	(void)state;
+	do_call(x, shell("e1", "{\"command\":\"grep processes /proc/self/limits | tr -s ' '\"}"),
+		&h);
+	snprintf(expected, sizeof(expected), "Max processes %d %d processes",
+		 TH_COMMAND_PROCESSES_MAX, TH_COMMAND_PROCESSES_MAX);
+	assert_true(has(&h.text, expected));
+	heard_deinit(&h);
+	release(x);
+}
+
 static long memory_kb(int64_t pid, const char *what)
 {
 	char path[64], *at;
@@ -1181,6 +1199,7 @@ int main(int argc, char **argv)
 		T(a_write_is_decided_by_looking),
 		T(many_at_a_time),
 		T(too_many_are_told_so),
+		T(processes_of_a_command),
 		T(a_flood_stays_small),
 		T(output_comes_whole),
 		T(cancel_is_told_truly),
