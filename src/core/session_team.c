@@ -346,9 +346,16 @@ void th_ladder_untrip(struct th_session *s)
 	look_begin(s, s->task_agent, s->task_after, s->task_seq);
 }
 
+/* A request that fetches an answer sends nothing: what was said since waits for the one that does,
+ * and for the guardrails of who speaks then. */
+static bool is_said_next(const struct th_session *s)
+{
+	return s->said_seq > s->look_seq && !s->started.len;
+}
+
 bool th_session_unseen(const struct th_session *s)
 {
-	return s->said_seq > s->look_seq && input_guards(s);
+	return is_said_next(s) && input_guards(s);
 }
 
 bool th_session_request_waits(const struct th_session *s)
@@ -362,7 +369,7 @@ bool th_session_request_waits(const struct th_session *s)
 void th_ladder_look(struct th_session *s)
 {
 	if ((s->phase == TH_TURN_DUE || s->phase == TH_TURN_BACKOFF) && !s->tripped &&
-	    !s->guards_in && s->said_seq > s->look_seq)
+	    !s->guards_in && is_said_next(s))
 		look_begin(s, s->agent, s->look_seq, s->said_seq);
 }
 

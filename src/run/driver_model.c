@@ -119,7 +119,7 @@ static bool request_looks_first(struct th_live *l)
 {
 	const struct th_session *s = &l->fold;
 
-	if (s->phase == TH_TURN_REQUESTED && !s->started.len && th_session_unseen(s)) {
+	if (s->phase == TH_TURN_REQUESTED && th_session_unseen(s)) {
 		th_live_model_cancel(l, true);
 		return true;
 	}
