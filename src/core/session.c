@@ -371,6 +371,16 @@ static void cancel_open(struct th_step *st, bool for_good)
 	}
 }
 
+/* Only a fork can begin between the two events of a handoff. */
+static void half_handed(const struct th_session *s, struct th_effects *out)
+{
+	if (s->state != TH_STATE_RUNNING || s->phase != TH_TURN_CALLS || s->handed)
+		return;
+	for (size_t i = 0; i < s->call_count; i++)
+		if (th_call_hands_over(&s->calls[i]))
+			th_step_emit(out, (struct th_effect){ .kind = TH_DO_HAND_OVER, .call = i });
+}
+
 static enum th_code on_state_changed(struct th_step *st)
 {
 	struct th_session *s = st->s;
@@ -417,6 +427,7 @@ static enum th_code on_state_changed(struct th_step *st)
 		th_step_turn_over(s);
 		if (th_session_waits_any(s))
 			return th_step_state(st, TH_STATE_WAITING);
+		half_handed(s, st->out);
 	}
 	return TH_OK;
 }
@@ -574,11 +585,8 @@ void th_session_resume(struct th_session *s, struct th_effects *ret)
 			th_step_emit(ret,
 				     (struct th_effect){ .kind = TH_DO_TOOL_SETTLE, .call = i });
 		}
-		/* Only a fork can begin between the two events of a handoff. */
-		if (s->state == TH_STATE_RUNNING && s->phase == TH_TURN_CALLS && !s->handed &&
-		    th_call_hands_over(c))
-			th_step_emit(ret, (struct th_effect){ .kind = TH_DO_HAND_OVER, .call = i });
 	}
+	half_handed(s, ret);
 	s->notified = s->turn_given = s->use_given = false;
 	s->guards_in_given = s->guards_out_given = 0;
 	if (s->state == TH_STATE_RUNNING) {

@@ -317,6 +317,14 @@ static void end(struct play *p)
 	"\",\"arguments\":\"{}\"}"
 #define TEAM "\"handoffs\":[\"b\",\"c\"],\"agents\":{\"b\":{},\"c\":{}}"
 
+static void state(struct play *p, const char *to)
+{
+	char data[64];
+
+	snprintf(data, sizeof(data), "{\"to\":\"%s\"}", to);
+	must(p, TH_EV_STATE_CHANGED, 0, "", data);
+}
+
 static void test_the_first_handoff_wins_after_all_calls(void **unused)
 {
 	struct play *p = begin(TEAM);
@@ -722,14 +730,6 @@ static void test_wrong_teams_are_refused(void **unused)
 	th_buf_deinit(&many);
 }
 
-static void state(struct play *p, const char *to)
-{
-	char data[64];
-
-	snprintf(data, sizeof(data), "{\"to\":\"%s\"}", to);
-	must(p, TH_EV_STATE_CHANGED, 0, "", data);
-}
-
 static void test_a_pause_forgets_no_tripwire(void **unused)
 {
 	struct play *p = begin(GUARDS);
@@ -804,6 +804,13 @@ static void test_a_fork_within_a_handoff(void **unused)
 		     "{\"call_id\":\"c1\",\"status\":\"done\",\"output\":\"over\"}");
 		p->said[0] = '\0';
 		fork_here(p);
+		/* Stopped in the midst of it, it goes on from there. */
+		p->holds = true;
+		expect(p, "hand_over:c1");
+		state(p, i ? "paused" : "stopped");
+		expect(p, "");
+		p->holds = false;
+		state(p, "running");
 		expect(p, "hand_over:c1 request");
 		assert_int_equal(p->s.agent, 1);
 		end(p);
@@ -1038,6 +1045,39 @@ static void test_who_looks_is_who_reads(void **unused)
 	end(p);
 }
 
+/* A request that fetches an answer sends nothing: who sends what was said has it looked at. */
+static void test_who_fetches_sends_nothing(void **unused)
+{
+	static const char *const agents[] = {
+		"\"handoffs\":[\"b\"],\"agents\":{\"b\":{" LOOKS "}}",
+		LOOKS ",\"handoffs\":[\"b\"],\"agents\":{\"b\":{}}",
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < TH_COUNT(agents); i++) {
+		struct play *p = begin(agents[i]);
+
+		say(p, "go");
+		if (i)
+			both_let_in(p, 0);
+		else
+			expect(p, "request");
+		must(p, TH_EV_MODEL_STARTED, p->s.request_seq, "", "{\"response_id\":\"r\"}");
+		say(p, "and this");
+		must(p, TH_EV_MODEL_FAILED, p->s.request_seq, "",
+		     "{\"class\":\"cut\",\"message\":\"cut\",\"retry\":true,\"retry_in_ms\":5,"
+		     "\"kept\":true}");
+		expect(p, "");
+		th_session_wake(&p->s, &p->queue[p->to++]);
+		expect(p, "request");
+		answer(p, i ? CALL("c1", "x") : CALL("c1", "transfer_to_b"));
+		expect(p, i ? "run:c1 guard:first" : "hand_over:c1 guard:first");
+		assert_int_equal(p->s.look_agent, i ? 0 : 1);
+		assert_int_equal(p->s.look_seq, p->s.said_seq);
+		end(p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1055,6 +1095,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_said_before_another_try),
 		cmocka_unit_test(test_what_was_left_is_looked_at),
 		cmocka_unit_test(test_who_looks_is_who_reads),
+		cmocka_unit_test(test_who_fetches_sends_nothing),
 		cmocka_unit_test(test_output_must_fit),
 		cmocka_unit_test(test_the_limit_of_turns_may_have_words),
 		cmocka_unit_test(test_an_unknown_tool_may_end_the_run),
