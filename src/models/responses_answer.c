@@ -6,7 +6,9 @@
  */
 #include <stdlib.h>
 
+#include "base/field.h"
 #include "base/limits.h"
+#include "base/text.h"
 #include "models/responses.h"
 #include "models/responses_decoder.h"
 
@@ -83,7 +85,15 @@ static const char *const calls[] = { "function_call",        "computer_call",
 				     "local_shell_call",     "apply_patch_call",
 				     "mcp_approval_request", NULL };
 
-/* Every item an object, and not too many. */
+/* A history takes no other roles. */
+static bool is_role(struct th_str role)
+{
+	static const char *const roles[] = { "assistant", "user", "developer", "system", NULL };
+
+	return th_names_find(roles, role) >= 0;
+}
+
+/* Every item an object, messages of somebody, and not too many. */
 static bool items_fit(struct th_decoder *d, const struct th_json *list, struct th_answer *ret)
 {
 	struct th_json_iter it = th_json_iter(list);
@@ -96,11 +106,21 @@ static bool items_fit(struct th_decoder *d, const struct th_json *list, struct t
 	}
 	while (th_json_next(&it)) {
 		struct th_str type = th_json_get_str(it.val, "type");
+		struct th_str role = th_json_get_str(it.val, "role");
+		enum th_code code = TH_OK;
 
-		if (!th_json_is_object(it.val)) {
-			th_fail(th_intake_err(&d->in), TH_EPROTO,
-				"item %zu of the answer is %s, not an object", it.index,
-				th_json_type_name(th_json_type(it.val)));
+		if (!th_json_is_object(it.val))
+			code = th_fail(th_intake_err(&d->in), TH_EPROTO,
+				       "item %zu of the answer is %s, not an object", it.index,
+				       th_json_type_name(th_json_type(it.val)));
+		else if ((!type.len || th_str_is(type, "message")) && th_json_get(it.val, "role") &&
+			 !is_role(role))
+			code =
+			    th_fail(th_intake_err(&d->in), TH_EPROTO,
+				    "item %zu of the answer is a message of \"%.*s\", which is no "
+				    "role",
+				    it.index, TH_FMT(th_utf8_cut(role, 40)));
+		if (code) {
 			th_intake_fail(&d->in, TH_FAILURE_MALFORMED, ret);
 			return false;
 		}

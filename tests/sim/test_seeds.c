@@ -40,6 +40,10 @@ static const struct {
 	{ 13, "stopped in the middle of an effect, an agent as a tool never had its result" },
 	{ 1201,
 	  "one whose own agent somebody else had was lost to the first, which was told UNKNOWN" },
+	{ 3382, "what is sent behind a fetched answer was held for looked at" },
+	{ 44422, "as 3382" },
+	{ 63196, "a message of no known role was taken, and no history made of it" },
+	{ 99220, "stopped within a handoff, a fork did not go on with it" },
 	{ 15439, "an owner who had lost the session began an agent as a tool all the same" },
 };
 

@@ -104,6 +104,34 @@ static void feed_output(const char *item, size_t count)
 	feed("]}");
 }
 
+/* What no request may say again is not taken. */
+static void test_roles(void **state)
+{
+	static const struct {
+		const char *item, *class;
+	} cases[] = {
+		{ "{\"type\":\"message\",\"role\":\"assistant\",\"content\":[]}", NULL },
+		{ "{\"type\":\"message\",\"content\":[]}", NULL },
+		{ "{\"type\":\"other\",\"role\":\"x\"}", NULL },
+		{ "{\"type\":\"message\",\"role\":\"a9sistant\",\"content\":[]}", "malformed" },
+		{ "{\"type\":\"message\",\"role\":\"\",\"content\":[]}", "malformed" },
+		{ "{\"type\":\"message\",\"role\":[],\"content\":[]}", "malformed" },
+		{ "{\"role\":\"tool\",\"content\":\"x\"}", "malformed" },
+		{ "7", "malformed" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(cases); i++) {
+		char body[256];
+
+		snprintf(body, sizeof(body),
+			 "{\"id\":\"r\",\"status\":\"completed\",\"output\":[%s]}", cases[i].item);
+		again();
+		feed(body);
+		expect_class(cases[i].class);
+	}
+}
+
 static void test_items_max(void **state)
 {
 	(void)state;
@@ -315,6 +343,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_finished, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cut, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_roles, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_items_max, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_calls_max, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_streamed_max, setup, teardown),
