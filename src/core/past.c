@@ -446,6 +446,11 @@ enum th_code th_past_add(struct th_past *p, const struct th_event *ev, struct th
 
 	if (ev->kind == TH_EV_MODEL_STARTED)
 		p->kept = true;
+	/* The parent's answer is not the fork's. */
+	if (ev->kind == TH_EV_SESSION_FORKED) {
+		p->kept = false;
+		p->asked_at = SIZE_MAX;
+	}
 	if (ev->kind == TH_EV_MODEL_FAILED &&
 	    !(p->kept && th_str_is(th_json_raw_get(ev->data, "kept"), "true"))) {
 		p->kept = false;

@@ -512,6 +512,8 @@ enum th_code th_history_add(struct th_history *h, const struct th_event *ev, str
 		code = add_answer(h, ev, err);
 	} else if (ev->kind == TH_EV_MODEL_STARTED) {
 		h->kept = true;
+	} else if (ev->kind == TH_EV_SESSION_FORKED) {
+		h->kept = false; /* the parent's answer is not the fork's */
 	} else if (h->kept && (ev->kind == TH_EV_MODEL_REQUESTED || still_kept(ev))) {
 		code = TH_OK; /* what is said meanwhile waits on */
 	} else if (ev->kind == TH_EV_MODEL_REQUESTED || ev->kind == TH_EV_MODEL_FAILED) {

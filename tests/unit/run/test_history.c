@@ -199,13 +199,48 @@ static void what_a_filter_parts(void **state)
 	}
 }
 
+/* A fork asks anew, and sends what was said in it: the answer that its parent waits for is not its
+ * own. */
+static void what_is_said_in_a_fork(void **state)
+{
+	static const struct {
+		enum th_event_kind kind;
+		const char *data;
+	} log[] = {
+		{ TH_EV_MESSAGE, "{\"role\":\"user\",\"content\":\"A\"}" },
+		{ TH_EV_MODEL_REQUESTED, "{\"model\":\"m\",\"turn\":1,\"attempt\":1}" },
+		{ TH_EV_MODEL_STARTED, "{\"response_id\":\"r\"}" },
+		{ TH_EV_SESSION_FORKED, "{\"parent\":\"p\",\"seq\":3}" },
+		{ TH_EV_MESSAGE, "{\"role\":\"user\",\"content\":\"B\"}" },
+		{ TH_EV_MODEL_REQUESTED, "{\"model\":\"m\",\"turn\":1,\"attempt\":1}" },
+	};
+	struct th_history *h = th_history_new(&options);
+	struct th_past past;
+
+	(void)state;
+	th_past_init(&past, true);
+	for (size_t i = 0; i < TH_COUNT(log); i++) {
+		const struct th_event ev = { .seq = i + 1,
+					     .kind = log[i].kind,
+					     .data = th_str_of(log[i].data) };
+
+		assert_int_equal(th_history_add(h, &ev, &err), TH_OK);
+		assert_int_equal(th_past_add(&past, &ev, &err), TH_OK);
+		if (i == 4) /* not while it is asked */
+			assert_int_equal(th_history_images(h), 1);
+	}
+	assert_int_equal(th_history_images(h), 2);
+	assert_int_equal(past.asked_at, 2);
+	th_past_deinit(&past);
+	th_history_free(h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(left_out_in_steps),
-		cmocka_unit_test(the_same_once),
-		cmocka_unit_test(the_last_marks),
-		cmocka_unit_test(what_a_filter_parts),
+		cmocka_unit_test(left_out_in_steps),      cmocka_unit_test(the_same_once),
+		cmocka_unit_test(the_last_marks),         cmocka_unit_test(what_a_filter_parts),
+		cmocka_unit_test(what_is_said_in_a_fork),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
