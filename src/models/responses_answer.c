@@ -93,7 +93,7 @@ static bool is_role(struct th_str role)
 	return th_names_find(roles, role) >= 0;
 }
 
-/* Every item an object, messages of somebody, and not too many. */
+/* Every item an object of some type, messages of somebody, and not too many. */
 static bool items_fit(struct th_decoder *d, const struct th_json *list, struct th_answer *ret)
 {
 	struct th_json_iter it = th_json_iter(list);
@@ -113,7 +113,10 @@ static bool items_fit(struct th_decoder *d, const struct th_json *list, struct t
 			code = th_fail(th_intake_err(&d->in), TH_EPROTO,
 				       "item %zu of the answer is %s, not an object", it.index,
 				       th_json_type_name(th_json_type(it.val)));
-		else if ((!type.len || th_str_is(type, "message")) && th_json_get(it.val, "role") &&
+		else if (!type.len)
+			code = th_fail(th_intake_err(&d->in), TH_EPROTO,
+				       "item %zu of the answer has no type", it.index);
+		else if (th_str_is(type, "message") && th_json_get(it.val, "role") &&
 			 !is_role(role))
 			code =
 			    th_fail(th_intake_err(&d->in), TH_EPROTO,

@@ -45,6 +45,7 @@ static const struct {
 	{ 63196, "a message of no known role was taken, and no history made of it" },
 	{ 99220, "stopped within a handoff, a fork did not go on with it" },
 	{ 180742, "the answer that a parent waited for held back what was said in its fork" },
+	{ 209020, "an item without a type was taken, and said again as it was" },
 	{ 15439, "an owner who had lost the session began an agent as a tool all the same" },
 };
 

@@ -117,6 +117,8 @@ static void test_roles(void **state)
 		{ "{\"type\":\"message\",\"role\":\"\",\"content\":[]}", "malformed" },
 		{ "{\"type\":\"message\",\"role\":[],\"content\":[]}", "malformed" },
 		{ "{\"role\":\"tool\",\"content\":\"x\"}", "malformed" },
+		{ "{\"nype\":\"message\",\"role\":\"assistant\",\"content\":[]}", "malformed" },
+		{ "{\"type\":7}", "malformed" },
 		{ "7", "malformed" },
 	};
 
