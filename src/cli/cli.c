@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -145,6 +147,20 @@ void th_cli_ago(struct th_buf *out, int64_t unix_ms)
 		th_buf_printf(out, "%lld h ago", (long long)(s / 3600));
 	else
 		th_buf_printf(out, "%lld days ago", (long long)(s / 86400));
+}
+
+struct th_str th_cli_user(void)
+{
+	static char number[24];
+	const char *name = getlogin();
+	const struct passwd *user = name && *name ? NULL : getpwuid(getuid());
+
+	if (name && *name)
+		return th_str_of(name);
+	if (user && *user->pw_name)
+		return th_str_of(user->pw_name);
+	snprintf(number, sizeof(number), "user %lu", (unsigned long)getuid());
+	return th_str_of(number);
 }
 
 /* ---- configuration and store ---- */

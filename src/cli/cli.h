@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "cli/option.h"
+#include "core/session.h"
 #include "run/config.h"
 #include "store/store.h"
 
@@ -61,6 +62,10 @@ void th_cli_cost(struct th_buf *out, int64_t nano_usd);             /* "$0.0123"
 void th_cli_number(struct th_buf *out, int64_t n);                  /* "12.3k" */
 void th_cli_count(struct th_buf *out, int64_t n, const char *what); /* "1 turn", "2 turns" */
 void th_cli_ago(struct th_buf *out, int64_t unix_ms);               /* "5 min ago" */
+
+/* Who types, for the log: the name that was logged in with, also behind sudo; without a login (a
+ * container, cron) the name of the user, or its number.  Valid until the next call. */
+struct th_str th_cli_user(void);
 
 /* ---- options that many commands have ---- */
 
@@ -113,6 +118,11 @@ void th_cli_word(struct th_buf *out, struct th_str text);
 /* " --store URL" and " --config FILE" as they were given, for a command that is to be typed next.
  */
 void th_cli_same_log(const struct th_common *o, struct th_buf *out);
+
+/* A call that waits for a person, whole, and the command that decides about it: lines without the
+ * last one's end. */
+void th_cli_waits(struct th_str session_id, const struct th_common *o, const struct th_call *c,
+		  struct th_buf *out);
 
 /* Loads the configuration; --store wins.  */
 TH_NODISCARD enum th_code th_cli_config(const struct th_common *o, struct th_config **ret,

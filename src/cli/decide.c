@@ -19,6 +19,8 @@
 
 #define OWNER_WAIT_MS 15000 /* for a runtime to end after it was told to */
 #define OWNER_POLL_US 50000
+#define LINE_COLUMNS_MAX 2000  /* of what a call does */
+#define WHOLE_COLUMNS_MAX 8000 /* of its arguments as they are */
 
 struct decide_options {
 	struct th_common common;
@@ -46,11 +48,29 @@ static const struct th_option reject_options[] = {
 	TH_OPTIONS_END,
 };
 
-static struct th_str who(void)
+void th_cli_waits(struct th_str id, const struct th_common *o, const struct th_call *c,
+		  struct th_buf *out)
 {
-	const char *name = getlogin();
+	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	bool parked = c->phase == TH_CALL_PARKED;
 
-	return th_str_of(name ? name : "thole");
+	th_buf_add_cstr(out, parked ? "unknown:  " : "waits:    ");
+	if (!th_view_call(c->tool, c->arguments, LINE_COLUMNS_MAX, out)) {
+		th_buf_add_cstr(out, "\nwith:     ");
+		th_text_line(out, c->arguments, WHOLE_COLUMNS_MAX);
+	}
+	if (c->safety_checks.len) {
+		th_buf_add_cstr(out, "\ncheck:    ");
+		th_text_line(out, c->safety_checks, LINE_COLUMNS_MAX);
+	}
+	th_buf_printf(out, parked ? "\nsettle:   %s settle " : "\napprove:  %s approve ",
+		      th_cli_program());
+	th_cli_word(out, id);
+	th_buf_add_char(out, ' ');
+	th_call_name(c, &name);
+	th_cli_word(out, th_buf_str(&name));
+	th_cli_same_log(o, out);
+	th_buf_add_cstr(out, parked ? " --as done   (or not_started, unknown)" : "   (or reject)");
 }
 
 /* One decision, or with `all` one after the other until none waits; "always" is also said of the
@@ -65,16 +85,16 @@ static enum th_code decide(struct th_edit *e, const struct decide_options *o, st
 	int decided = 0;
 
 	for (;;) {
-		code =
-		    th_edit_decide(e, call_id, approve, o->always, who(), o->message, &index, err);
+		code = th_edit_decide(e, call_id, approve, o->always, th_cli_user(), o->message,
+				      &index, err);
 		if (code == TH_ENOENT && decided)
 			return TH_OK;
 		if (code != TH_OK)
 			return code;
 		decided++;
 		th_buf_printf(out, "%s: ", approve ? "approved" : "rejected");
-		th_view_call(e->session.calls[index].tool, e->session.calls[index].arguments, 2000,
-			     out);
+		(void)th_view_call(e->session.calls[index].tool, e->session.calls[index].arguments,
+				   LINE_COLUMNS_MAX, out);
 		th_buf_add_char(out, '\n');
 		if (o->all && !call_id.len)
 			continue;
@@ -231,12 +251,14 @@ static enum th_code settle(struct th_edit *e, const struct settle_options *o, st
 			   enum th_outcome_status status, struct th_buf *out, struct th_err *err)
 {
 	size_t index;
-	enum th_code code = th_edit_settle(e, call_id, status, who(), o->message, &index, err);
+	enum th_code code =
+	    th_edit_settle(e, call_id, status, th_cli_user(), o->message, &index, err);
 
 	if (code != TH_OK)
 		return code;
 	th_buf_printf(out, "%s: ", th_outcome_name(status));
-	th_view_call(e->session.calls[index].tool, e->session.calls[index].arguments, 2000, out);
+	(void)th_view_call(e->session.calls[index].tool, e->session.calls[index].arguments,
+			   LINE_COLUMNS_MAX, out);
 	th_buf_add_char(out, '\n');
 	return TH_OK;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log.c - thole log: what a session did, for people and programs; is it whole; its pictures as
  * files. */
+#include <errno.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -39,16 +40,28 @@ static const struct th_option log_options[] = {
 struct printing {
 	struct th_str session_id;
 	struct th_view *view; /* NULL: JSON */
+	struct th_session fold;
+	bool folds; /* what waits is known at its end */
 	struct th_buf out;
-	bool broken;
+	int errnum; /* of what could not be written */
 };
 
 static void flush(struct printing *p, size_t above)
 {
 	if (p->out.len <= above)
 		return;
-	p->broken |= !th_cli_write(STDOUT_FILENO, th_buf_str(&p->out)) || p->out.failed;
+	if (!th_cli_write(STDOUT_FILENO, th_buf_str(&p->out)))
+		p->errnum = errno;
+	else if (p->out.failed)
+		p->errnum = EFBIG;
 	th_buf_clear(&p->out);
+}
+
+static enum th_code written(const struct printing *p, struct th_err *err)
+{
+	return p->errnum ? th_fail(err, TH_EIO, "cannot write to standard output: %s",
+				   strerror(p->errnum))
+			 : TH_OK;
 }
 
 static enum th_code print_event(void *ctx, const struct th_event *ev,
@@ -56,29 +69,52 @@ static enum th_code print_event(void *ctx, const struct th_event *ev,
 {
 	struct printing *p = ctx;
 	struct th_jw w = th_jw(&p->out);
+	struct th_effects effects;
+	struct th_err ignored;
 
 	if (p->view) {
 		th_view_event(p->view, ev, &p->out);
+		p->folds = p->folds && th_session_step(&p->fold, ev, &effects, &ignored) == TH_OK;
 	} else {
 		th_event_print(p->session_id, ev, &w);
 		th_buf_add_char(&p->out, '\n');
 	}
 	flush(p, CHUNK);
-	return p->broken ? th_fail(err, TH_EIO, "cannot write to standard output") : TH_OK;
+	return written(p, err);
 }
 
-static int print_log(struct th_store *store, const struct th_session_row *row, bool json)
+/* What it waits for, as the run said it that ended there. */
+static void print_waits(struct printing *p, const struct th_common *o)
+{
+	for (size_t i = 0; i < p->fold.call_count; i++) {
+		const struct th_call *c = &p->fold.calls[i];
+
+		if (c->phase != TH_CALL_ASKED && c->phase != TH_CALL_PARKED)
+			continue;
+		th_cli_waits(p->session_id, o, c, &p->out);
+		th_buf_add_char(&p->out, '\n');
+	}
+}
+
+static int print_log(struct th_store *store, const struct th_session_row *row, bool json,
+		     const struct th_common *o)
 {
 	struct th_view_options vo = { .colour = th_cli_colour(STDOUT_FILENO),
 				      .columns = th_cli_columns(STDOUT_FILENO) };
 	struct th_view *view TH_CLEANUP(th_view_freep) = json ? NULL : th_view_new(&vo);
-	struct printing p = { .session_id = row->session_id, .view = view };
+	struct printing p = { .session_id = row->session_id, .view = view, .folds = view };
 	struct th_err err = {};
 	enum th_code code;
 
 	th_buf_init(&p.out, 2 * TH_EVENT_DATA_MAX + CHUNK);
+	th_session_init(&p.fold);
 	code = store->kind->read(store, row->session_id, 1, 0, print_event, &p, &err);
+	if (code == TH_OK && p.folds)
+		print_waits(&p, o);
 	flush(&p, 0);
+	if (code == TH_OK)
+		code = written(&p, &err);
+	th_session_deinit(&p.fold);
 	th_buf_deinit(&p.out);
 	return code == TH_OK ? 0 : th_cli_fail(&err);
 }
@@ -244,7 +280,8 @@ static int run_log(const struct th_command *self, int argc, char **argv)
 		return verify(store, row.session_id, o.json);
 	if (o.trace)
 		return th_cli_trace(store, row.session_id, o.json);
-	return o.blobs.ptr ? extract(store, &row, o.blobs.ptr) : print_log(store, &row, o.json);
+	return o.blobs.ptr ? extract(store, &row, o.blobs.ptr)
+			   : print_log(store, &row, o.json, &o.common);
 }
 
 const struct th_command th_command_log = {

@@ -323,17 +323,9 @@ struct waiting {
 static void put_waiting(void *ctx, const struct th_call *c)
 {
 	const struct waiting *w = ctx;
-	bool parked = c->phase == TH_CALL_PARKED;
 
-	th_buf_add_cstr(w->out, parked ? "\nunknown:  " : "\nwaits:    ");
-	th_view_call(c->tool, c->arguments, 2000, w->out);
-	th_buf_printf(w->out, parked ? "\nsettle:   %s settle" : "\napprove:  %s approve",
-		      th_cli_program());
-	add_word(w->out, w->id);
-	add_word(w->out, c->call_id);
-	th_cli_same_log(w->common, w->out);
-	th_buf_add_cstr(w->out,
-			parked ? " --as done   (or not_started, unknown)" : "   (or reject)");
+	th_buf_add_char(w->out, '\n');
+	th_cli_waits(w->id, w->common, c, w->out);
 }
 
 /* Taken up as it is, what a guardrail stopped runs into it again: another task goes on. */
@@ -378,7 +370,7 @@ static void put_next(const struct th_session *s, struct th_str id, const struct 
 
 static void status(struct runner *r, const struct th_session *s, struct th_str id)
 {
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
 	int fd = r->job->output == TH_OUTPUT_VIEW ? STDOUT_FILENO : STDERR_FILENO;
 
 	th_view_break(r->view, &text);

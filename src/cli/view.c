@@ -193,39 +193,71 @@ static void add_actions(const struct th_json *arguments, struct th_arena *a, str
 		th_buf_add_cstr(out, first ? "look" : ", then look");
 }
 
-void th_view_call(struct th_str tool, struct th_str arguments, size_t columns, struct th_buf *out)
+/* The members that the line has no words for: what somebody approves must not hide among them. */
+static bool add_others(const struct th_json *root, const char *shown, struct th_buf *out)
+{
+	struct th_json_iter it = th_json_iter(root);
+	struct th_jw w = th_jw(out);
+	bool content = false, any = false;
+
+	while (th_json_next(&it)) {
+		bool sized = th_str_is(it.key, "content") && th_json_str(it.val).ptr;
+
+		content |= sized;
+		if (sized || th_str_is(it.key, shown))
+			continue;
+		if (!any) {
+			th_buf_add_char(out, ' ');
+			th_jw_object(&w);
+		}
+		any = true;
+		th_jw_key(&w, it.key);
+		th_jw_json(&w, it.val);
+	}
+	if (any)
+		th_jw_object_end(&w);
+	return content;
+}
+
+bool th_view_call(struct th_str tool, struct th_str arguments, size_t columns, struct th_buf *out)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_arena a TH_CLEANUP(th_arena_deinit);
 	const struct th_json *root;
+	const char *key = "command";
 	struct th_str main;
+	bool sized = false;
 
 	th_arena_init(&a, TH_TURN_MEMORY_MAX);
 	th_buf_add(&text, tool);
 	if (th_json_parse(arguments, &doc, NULL) != TH_OK) {
-		th_buf_printf(&text, " %.*s", TH_FMT(arguments));
+		th_buf_add_char(&text, ' ');
+		th_buf_add(&text, arguments);
 		th_text_line(out, th_buf_str(&text), columns);
-		return;
+		return th_utf8_count(th_buf_str(&text)) <= columns;
 	}
 	root = th_json_root(doc);
-	main = th_json_get_str(root, "command");
+	main = th_json_get_str(root, key);
 	if (!main.ptr)
-		main = th_json_get_str(root, "path");
-	if (th_json_is_array(th_json_get(root, "actions"))) {
+		main = th_json_get_str(root, key = "path");
+	if (th_str_is(tool, "computer") && th_json_is_array(th_json_get(root, "actions"))) {
 		th_buf_add_cstr(&text, ": ");
 		add_actions(root, &a, &text);
 	} else if (main.ptr) {
-		th_buf_printf(&text, ": %.*s", TH_FMT(main));
+		th_buf_add_cstr(&text, ": ");
+		th_buf_add(&text, main);
 		if (th_json_get_str(root, "content").ptr) {
 			th_buf_add_cstr(&text, ", ");
 			th_cli_size(&text, (int64_t)th_json_get_str(root, "content").len);
 		}
+		sized = add_others(root, key, &text);
 	} else {
 		th_buf_add_char(&text, ' ');
 		th_json_print(root, &text);
 	}
 	th_text_line(out, th_buf_str(&text), columns);
+	return !sized && th_utf8_count(th_buf_str(&text)) <= columns;
 }
 
 static void show_call(struct th_view *v, const struct th_event *ev, const struct th_json *data,
@@ -236,7 +268,7 @@ static void show_call(struct th_view *v, const struct th_event *ev, const struct
 	if (th_table_parse(&th_ev_call_table, data, &v->scratch, &d, NULL) != TH_OK)
 		return;
 	begin_line(v, ev, "does", CYAN, out);
-	th_view_call(d.tool, d.arguments, room(v), out);
+	(void)th_view_call(d.tool, d.arguments, room(v), out);
 	th_buf_add_char(out, '\n');
 	if (th_str_is(d.policy, "refuse"))
 		one_line(v, ev, "refused", RED, d.reason, out);

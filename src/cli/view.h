@@ -40,7 +40,8 @@ void th_view_break(struct th_view *v, struct th_buf *out);
 
 /* "finished: 3 turns, 5 calls, 12.3k tokens in, 456 out, $0.0123, 4.5 s" */
 void th_view_summary(const struct th_session *s, struct th_buf *out);
-/* What a call does, one line: "shell: ls -l", "computer: click left at (10, 20)". */
-void th_view_call(struct th_str tool, struct th_str arguments, size_t columns, struct th_buf *out);
+/* What a call does, one line: "shell: ls -l", "computer: click left at (10, 20)".  false: the line
+ * leaves something out, a file's content or what has no room. */
+bool th_view_call(struct th_str tool, struct th_str arguments, size_t columns, struct th_buf *out);
 
 #endif

@@ -83,19 +83,20 @@ static void test_computer(void **state TH_UNUSED)
 {
 	struct th_buf line = TH_BUF_INIT(TH_KIB);
 
-	th_view_call(TH_STR("computer"),
-		     TH_STR("{\"actions\":[{\"type\":\"click\",\"x\":1,\"y\":2},{\"type\":\"key\","
-			    "\"keys\":[\"ctrl\",\"s\"]}],"
-			    "\"screenshot\":true}"),
-		     200, &line);
+	(void)th_view_call(
+	    TH_STR("computer"),
+	    TH_STR("{\"actions\":[{\"type\":\"click\",\"x\":1,\"y\":2},{\"type\":\"key\","
+		   "\"keys\":[\"ctrl\",\"s\"]}],"
+		   "\"screenshot\":true}"),
+	    200, &line);
 	assert_non_null(strstr(line.ptr, "computer: click left at (1, 2); "));
 	assert_non_null(strstr(line.ptr, ", then look"));
 	th_buf_clear(&line);
-	th_view_call(TH_STR("x"), TH_STR("not json"), 200, &line);
+	(void)th_view_call(TH_STR("x"), TH_STR("not json"), 200, &line);
 	assert_string_equal(line.ptr, "x not json");
 	th_buf_clear(&line);
-	th_view_call(TH_STR("write_file"), TH_STR("{\"path\":\"p\",\"content\":\"abc\"}"), 200,
-		     &line);
+	(void)th_view_call(TH_STR("write_file"), TH_STR("{\"path\":\"p\",\"content\":\"abc\"}"),
+			   200, &line);
 	assert_string_equal(line.ptr, "write_file: p, 3 bytes");
 	th_buf_deinit(&line);
 	assert_string_equal(shown(TH_EV_OUTCOME, 0,
@@ -104,6 +105,35 @@ static void test_computer(void **state TH_UNUSED)
 				  "{\"type\":\"image\",\"blob\":\"0123456789abcdef\",\"width\":10,"
 				  "\"height\":20,\"size\":1500}]}"),
 			    "   0:00             done: hi, picture 10x20, 1.5 KB 0123456789ab\n");
+}
+
+static bool calls(const char *tool, const char *arguments, size_t columns, const char *want)
+{
+	struct th_buf line TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	bool whole = th_view_call(th_str_of(tool), th_str_of(arguments), columns, &line);
+
+	assert_string_equal(line.ptr, want);
+	return whole;
+}
+
+/* People approve what they read here. */
+static void test_nothing_hides_in_a_call(void **state TH_UNUSED)
+{
+	assert_true(calls("shell", "{\"command\":\"ls\"}", 200, "shell: ls"));
+	assert_true(calls("pay", "{\"path\":\"ann\",\"euros\":9,\"at\":[1]}", 200,
+			  "pay: ann {\"euros\":9,\"at\":[1]}"));
+	assert_true(calls("shell", "{\"command\":\"ls\",\"path\":\"p\"}", 200,
+			  "shell: ls {\"path\":\"p\"}"));
+	assert_true(calls("pay", "{\"path\":\"p\",\"content\":7}", 200, "pay: p {\"content\":7}"));
+	assert_true(
+	    calls("pay", "{\"actions\":[],\"euros\":9}", 200, "pay {\"actions\":[],\"euros\":9}"));
+	assert_true(
+	    calls("shell", "{\"command\":\"ls\\u0000; rm x\"}", 200, "shell: ls\\x00; rm x"));
+	/* What has no room, and a file's content, are left out, and the caller is told. */
+	assert_false(calls("write_file", "{\"path\":\"p\",\"content\":\"abc\"}", 200,
+			   "write_file: p, 3 bytes"));
+	assert_true(calls("shell", "{\"command\":\"abc\"}", 10, "shell: abc"));
+	assert_false(calls("shell", "{\"command\":\"abcd\"}", 10, "shell: ab\xe2\x80\xa6"));
 }
 
 /* People read these: no event is shown as its JSON. */
@@ -274,6 +304,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_steps, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_computer, set_up, tear_down),
+		cmocka_unit_test(test_nothing_hides_in_a_call),
 		cmocka_unit_test_setup_teardown(test_words_for_every_event, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_lines_of_a_command, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_time_of_the_task, set_up, tear_down),
