@@ -176,7 +176,8 @@ static void end_prompt(struct runner *r)
 static void answered(struct runner *r, struct th_str answer)
 {
 	bool yes = th_str_ieq(answer, TH_STR("y")) || th_str_ieq(answer, TH_STR("yes"));
-	const char *user = getenv("USER");
+	bool no =
+	    !answer.len || th_str_ieq(answer, TH_STR("n")) || th_str_ieq(answer, TH_STR("no"));
 	struct th_err err = {};
 	enum th_code code;
 
@@ -184,8 +185,12 @@ static void answered(struct runner *r, struct th_str answer)
 		stop(r);
 		return;
 	}
-	code = th_driver_decide(r->driver, r->handle, th_buf_str(&r->question), yes,
-				th_str_of(user), TH_STR(""), &err);
+	if (!yes && !no) { /* a slip is no decision */
+		ask(r);
+		return;
+	}
+	code = th_driver_decide(r->driver, r->handle, th_buf_str(&r->question), yes, th_cli_user(),
+				TH_STR(""), &err);
 	/* Which are: it does not wait any more, nor does another of that name. */
 	if (code && code != TH_ENOENT && code != TH_EUSAGE)
 		fail(r, &err);

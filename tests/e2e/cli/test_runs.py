@@ -5,6 +5,7 @@ import http.server
 import json
 import os
 import pty
+import pwd
 import select
 import signal
 import subprocess
@@ -465,17 +466,61 @@ class Approvals(house.House):
                     (self.folder / "port.txt").unlink()
                 self.serve([shell("echo hi > t-%s.txt" % answer)], [{"text": "over"}])
                 out, status = self.terminal("run", "-m", "gpt-5.4", "-s", "term-" + answer, "--approve", "shell", "go",
-                                            when="[y/N/q]", say=answer + "\n")
+                                            when="[y/N/q]", say=[answer + "\n"])
                 self.assertEqual(status, code, out)
                 self.assertIn('"command"', out)
                 self.assertEqual((self.work / ("t-%s.txt" % answer)).exists(), exists)
+
+    def test_a_slip_on_a_terminal_decides_nothing(self):
+        self.serve([shell("echo hi > slip.txt")], [{"text": "over"}])
+        out, status = self.terminal("run", "-m", "gpt-5.4", "-s", "slip", "--approve", "shell", "go", when="[y/N/q]",
+                                    say=["u\n", "y\n"])
+        self.assertEqual((status, (self.work / "slip.txt").exists()), (0, True), out)
+        self.assertEqual([e["data"]["approve"] for e in self.events("slip") if e["kind"] == "approval_decided"], [True])
+
+    def test_who_decided_is_in_the_log(self):
+        """Also where nobody logged in, as in a container or under cron: never the program's own name."""
+        self.serve([shell("true")], [shell("true")], [{"text": "over"}])
+        self.good("run", "-m", "gpt-5.4", "-s", "who", "--approve", "shell", "go", code=3)
+        self.good("approve", "who")
+        self.terminal("resume", "who", when="[y/N/q]", say=["y\n"])
+        names = {pwd.getpwuid(os.getuid()).pw_name}
+        try:
+            names = {os.getlogin()}
+        except OSError:
+            pass
+        decided = [e["data"]["by"] for e in self.events("who") if e["kind"] == "approval_decided"]
+        self.assertEqual((len(decided), set(decided)), (2, names))
+
+    def test_all_of_a_call_is_shown(self):
+        """Who approves away from a terminal reads what run and log say: nothing of the call may be missing there."""
+        (self.work / "pay.yaml").write_text("""model: gpt-5.4
+tools:
+  - name: pay
+    parameters: {type: object, properties: {path: {type: string}, euros: {type: integer}}}
+    command: [cat]
+    approve: true
+  - write_file
+approve: [write_file]
+""")
+        self.serve([{"function_call": {"name": "pay", "arguments": {"path": "ann", "euros": 1000000}}},
+                    {"function_call": {"name": "write_file", "arguments": {"path": "f", "content": "rm -rf /\n"}}}],
+                   [{"text": "over"}])
+        ended = self.good("run", "-a", self.work / "pay.yaml", "-s", "pay", "go", code=3)
+        log = self.good("log", "pay").out
+        for text in (ended.out, log):
+            self.assertIn('waits:    pay: ann {"euros":1000000}\n', text)
+            self.assertIn('waits:    write_file: f, 9 bytes\nwith:     {"path":"f","content":"rm -rf /\\n"}\n', text)
+            self.assertIn("approve:  %s approve pay call_" % house.THOLE, text)
+        self.good("reject", "pay", "--all")
+        self.assertNotIn("waits:", self.good("log", "pay").out)
 
     def terminal(self, *args, when, say):
         pid, fd = pty.fork()
         if pid == 0:
             os.chdir(self.work)
             os.execve(house.THOLE, [house.THOLE, *args], self.env)
-        out, said, deadline = b"", False, time.monotonic() + house.SECONDS
+        out, said, deadline = b"", 0, time.monotonic() + house.SECONDS
         while time.monotonic() < deadline:
             if select.select([fd], [], [], 0.2)[0]:
                 try:
@@ -485,9 +530,9 @@ class Approvals(house.House):
                 if not data:
                     break
                 out += data
-            if not said and when.encode() in out:
-                os.write(fd, say.encode())
-                said = True
+            if said < len(say) and out.count(when.encode()) > said:
+                os.write(fd, say[said].encode())
+                said += 1
         os.close(fd)
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         return out.decode(errors="replace"), status
