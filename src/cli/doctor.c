@@ -5,6 +5,7 @@
  * a version number promises.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -36,6 +37,7 @@ struct report {
 	bool json, colour;
 	struct th_buf out;
 	int broken;
+	int errnum; /* of what could not be written */
 };
 
 TH_PRINTF(4, 5)
@@ -63,7 +65,8 @@ static void say(struct report *r, enum verdict v, const char *what, const char *
 		th_text_line(&r->out, th_buf_str(&text), 1000);
 	}
 	th_buf_add_char(&r->out, '\n');
-	(void)th_cli_write(STDOUT_FILENO, th_buf_str(&r->out));
+	if (!th_cli_write(STDOUT_FILENO, th_buf_str(&r->out)))
+		r->errnum = errno;
 	th_buf_clear(&r->out);
 }
 
@@ -323,6 +326,8 @@ static int run_doctor(const struct th_command *self, int argc, char **argv)
 		check_model(&r, config);
 	}
 	th_buf_deinit(&r.out);
+	if (r.errnum)
+		return th_cli_die(1, "cannot write to standard output: %s", strerror(r.errnum));
 	if (r.broken)
 		return th_cli_die(1,
 				  "%d %s broken; the main job cannot run on this machine as it is",

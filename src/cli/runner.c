@@ -27,7 +27,8 @@ struct runner {
 	struct th_poll *prompt; /* a person is asked */
 	struct th_buf question; /* about the call of this name */
 	bool interactive, done, interrupted, unwritable, refused;
-	int exit_code; /* -1: by the state */
+	int output_errnum; /* why its output could not be written, but for a closed pipe */
+	int exit_code;     /* -1: by the state */
 	struct th_err err;
 };
 
@@ -55,11 +56,14 @@ static void interrupt(struct runner *r, const char *reason);
 static void flush(struct runner *r)
 {
 	bool good = r->out.len == 0 || th_cli_write(STDOUT_FILENO, th_buf_str(&r->out));
+	int errnum = errno;
 
 	th_buf_clear(&r->out);
 	if (good || r->unwritable)
 		return;
 	r->unwritable = true;
+	if (errnum != EPIPE) /* who reads no more knows that */
+		r->output_errnum = errnum;
 	interrupt(r, "its output cannot be written");
 }
 
@@ -422,8 +426,11 @@ static int finish(struct runner *r, const struct th_start *start, struct th_job_
 	const struct th_session *s = r->handle.generation ? session(r) : NULL;
 	struct th_str id = s ? th_driver_session_id(r->driver, r->handle) : TH_STR("");
 	bool over = s && (s->state == TH_STATE_FINISHED || s->state == TH_STATE_STOPPED);
+	const char *state = s ? th_state_name(s->state) : "";
+	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	int exit_code = s ? th_state_exit(s->state) : 1;
 
+	th_buf_add(&name, id); /* of a session that is closed before its name is said */
 	if (s && ret) {
 		ret->state = s->state;
 		ret->totals = s->totals;
@@ -441,6 +448,9 @@ static int finish(struct runner *r, const struct th_start *start, struct th_job_
 	if (!s)
 		return r->interrupted ? th_cli_die(130, "interrupted before anything was begun")
 				      : 1;
+	if (r->output_errnum)
+		return th_cli_die(130, "cannot write to standard output: %s; session %.*s is %s",
+				  strerror(r->output_errnum), TH_FMT(th_buf_str(&name)), state);
 	return r->interrupted ? 130 : exit_code;
 }
 

@@ -75,6 +75,18 @@ class Options(house.House):
             self.assertEqual((args, ended.returncode, ended.stderr),
                              (args, 1, "thole: cannot write to standard output: No space left on device\n"))
 
+    def test_output_that_cannot_be_written(self):
+        self.serve([{"text": "hi"}])
+        self.good("run", "-m", "gpt-5.4", "-s", "had", "hello")
+        text = "thole: cannot write to standard output: No space left on device"
+        for code, args in ((1, ["log", "had"]), (1, ["log", "had", "--json"]), (1, ["doctor"]), (1, ["sessions"]),
+                           (130, ["run", "-m", "gpt-5.4", "-s", "new", "hello"])):
+            with open("/dev/full", "w") as full:
+                ended = subprocess.run([house.THOLE, *args], env=self.env, stdout=full, stderr=subprocess.PIPE, text=True,
+                                       cwd=self.work, timeout=house.SECONDS)
+            self.assertEqual((args, ended.returncode, ended.stderr),
+                             (args, code, text + ("; session new is idle\n" if code == 130 else "\n")))
+
     def test_completions(self):
         for shell, check in (("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"]), ("fish", ["fish", "-n"])):
             script = self.good("completion", shell).out
