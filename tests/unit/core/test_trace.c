@@ -111,6 +111,25 @@ static void edges_of_texts(void **state)
 	th_buf_deinit(&data);
 }
 
+static void a_guardrail_says_what_it_did(void **state)
+{
+	static const char *const said[][2] = {
+		{ "{\"name\":\"g\",\"tripped\":false,\"call_id\":\"a\"}", "passed" },
+		{ "{\"name\":\"g\",\"tripped\":false,\"call_id\":\"a\",\"message\":\"no\"}",
+		  "replaced" },
+		{ "{\"name\":\"g\",\"tripped\":true,\"call_id\":\"a\",\"message\":\"no\"}",
+		  "tripped" },
+	};
+
+	(void)state;
+	whole();
+	for (size_t i = 0; i < TH_COUNT(said); i++) {
+		event(TH_EV_GUARDRAIL, 101, said[i][0]);
+		assert_true(th_str_is(trace.spans[trace.count - 1].status, said[i][1]));
+		assert_int_equal(trace.spans[trace.count - 1].failed, i == 2);
+	}
+}
+
 static void a_tree(void **state)
 {
 	struct th_trace_sum sum;
@@ -320,13 +339,10 @@ static int tear_down(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(a_tree),
-		TEST(ends),
-		TEST(nonsense),
-		TEST(as_otlp),
-		TEST(works_for_another),
-		TEST(full),
-		TEST(edges_of_texts),
+		TEST(a_tree),  TEST(a_guardrail_says_what_it_did),
+		TEST(ends),    TEST(nonsense),
+		TEST(as_otlp), TEST(works_for_another),
+		TEST(full),    TEST(edges_of_texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
