@@ -360,6 +360,14 @@ static void put_anew(struct th_str id, const struct th_common *common, struct th
 	th_buf_add_char(out, ')');
 }
 
+/* A resume, a message and a fork would run into the same limit at once. */
+static void put_used_up(const struct th_common *common, struct th_buf *out)
+{
+	th_buf_printf(out, "\ngo on:    %s run -a FILE \"TASK\"", th_cli_program());
+	th_cli_same_log(common, out);
+	th_buf_add_cstr(out, "   (another session: what this one may use in all, it has used)");
+}
+
 static void put_next(const struct th_session *s, struct th_str id, const struct th_common *common,
 		     struct th_buf *out)
 {
@@ -401,6 +409,8 @@ static void status(struct runner *r, const struct th_session *s, struct th_str i
 				  &(struct waiting){ &text, id, r->job->common });
 	if (s->state == TH_STATE_FAILED && r->refused)
 		put_anew(id, r->job->common, &text);
+	else if (s->state == TH_STATE_LIMIT && th_session_used_up(s))
+		put_used_up(r->job->common, &text);
 	else if (s->state != TH_STATE_FINISHED && s->state != TH_STATE_IDLE)
 		put_next(s, id, r->job->common, &text);
 	th_buf_add_char(&text, '\n');

@@ -369,6 +369,8 @@ bool th_session_unseen(const struct th_session *s);
 bool th_session_request_waits(const struct th_session *s);
 /* Why no further model request may be made, static text; NULL: it may. */
 const char *th_session_limit(const struct th_session *s);
+/* That is so for good: no task and no resume begins what is used up anew. */
+bool th_session_used_up(const struct th_session *s);
 
 /* Digest of what approvals and intents are bound to, over th_call_arguments' form. */
 void th_call_digest(struct th_str tool, struct th_str arguments,

@@ -25,7 +25,8 @@ struct th_reservation th_session_reservation(const struct th_session *s)
 	};
 }
 
-static const char *limit_reached(const struct th_session *s)
+/* What the session may use, in all its tasks. */
+static const char *budget_reached(const struct th_session *s)
 {
 	const struct th_totals *t = &s->totals;
 	struct th_reservation next = th_session_reservation(s);
@@ -34,8 +35,6 @@ static const char *limit_reached(const struct th_session *s)
 				   th_add_up(t->tokens_held, s->reserved.tokens));
 	int64_t cost = th_add_up(t->cost_nano, th_add_up(t->cost_held_nano, s->reserved.cost_nano));
 
-	if (t->task_turns >= s->turns_max)
-		return "the limit of model turns is reached";
 	if (s->tokens_max && tokens >= s->tokens_max)
 		return "the limit of tokens is reached";
 	if (s->tokens_max && th_add_up(tokens, next.tokens) > s->tokens_max)
@@ -44,6 +43,17 @@ static const char *limit_reached(const struct th_session *s)
 		return "the limit of cost is reached";
 	if (s->cost_nano_max && th_add_up(cost, next.cost_nano) > s->cost_nano_max)
 		return "the limit of cost leaves no room for another request";
+	return NULL;
+}
+
+static const char *limit_reached(const struct th_session *s)
+{
+	const char *budget = budget_reached(s);
+
+	if (s->totals.task_turns >= s->turns_max)
+		return "the limit of model turns is reached";
+	if (budget)
+		return budget;
 	if (s->seconds_max && s->updated_ms - s->task_ms >= s->seconds_max * 1000)
 		return "the limit of running time is reached";
 	if (s->items >= TH_SESSION_ITEMS_MAX)
@@ -54,6 +64,11 @@ static const char *limit_reached(const struct th_session *s)
 const char *th_session_limit(const struct th_session *s)
 {
 	return limit_reached(s);
+}
+
+bool th_session_used_up(const struct th_session *s)
+{
+	return budget_reached(s) || s->items >= TH_SESSION_ITEMS_MAX;
 }
 
 bool th_calls_settled(const struct th_session *s)

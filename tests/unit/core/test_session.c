@@ -795,6 +795,7 @@ static void test_limits(void **unused)
 	     "{\"status\":\"completed\",\"items\":[],\"usage\":{\"input\":10,\"output\":0}}");
 	assert_true(due(&st, TH_DO_LIMIT)); /* 19 of 19 */
 	assert_string_equal(st.fx.list[0].reason, "the limit of tokens is reached");
+	assert_true(th_session_used_up(&st.s));
 	th_session_deinit(&st.s);
 
 	begin(&st, "\"seconds\":60");
