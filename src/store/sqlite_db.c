@@ -132,6 +132,11 @@ enum th_code th_db_fail(struct th_db *db, struct th_err *err)
 		return th_fail(err, code, "%s is not a thole store (no SQLite database)", db->path);
 	if (code == TH_ECORRUPT)
 		return th_fail(err, code, "%s is damaged: sqlite: %s", db->path, message);
+	if (extended == SQLITE_READONLY_DIRECTORY || extended == SQLITE_READONLY_CANTINIT)
+		return th_fail(err, code,
+			       "%s: this user may not write into its folder, where SQLite keeps "
+			       "an index for readers too; read it as another user, or a copy of it",
+			       db->path);
 	if ((extended & 0xff) == SQLITE_IOERR && errnum != 0)
 		more = strerrordesc_np(errnum);
 	return th_fail(err, code, "%s: sqlite: %s (%d)%s%s", db->path, message, extended,

@@ -639,6 +639,18 @@ static void without_rights(const char *url)
 	th_store_close(s);
 }
 
+/* With no index of a writer's there, one cannot be made. */
+static void without_an_index(const char *url)
+{
+	const struct th_store_options options = { .read_only = true };
+	struct th_store *s = NULL;
+
+	if (geteuid() == 0)
+		MUST(setgid(65534) == 0 && setuid(65534) == 0);
+	MUST(th_store_open(th_str_of(url), &options, &s, &err) == TH_EPERM);
+	MUST(strstr(err.msg, "may not write into its folder") && strstr(err.msg, "a copy of it"));
+}
+
 static void without_any_rights(const char *url)
 {
 	struct th_store_options options = {};
@@ -675,6 +687,11 @@ static void rights(void **state)
 		in_child(without_any_rights, url_of(number));
 	chmod(path_of(number), 0600);
 	th_store_close(s);
+	chmod(path_of(number), 0444);
+	assert_int_equal(chmod(folder, 0555), 0);
+	in_child(without_an_index, url_of(number));
+	assert_int_equal(chmod(folder, 0755), 0);
+	chmod(path_of(number), 0600);
 }
 
 /* ---- full disks ---- */
