@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/text.h"
 
 struct body {
 	struct body *next;
@@ -180,7 +181,10 @@ enum th_code th_otlp_new(struct th_loop *l, struct th_fetcher *f,
 	if (!th_str_istarts(options->url, TH_STR("http://")) &&
 	    !th_str_istarts(options->url, TH_STR("https://")))
 		return th_fail(err, TH_EUSAGE,
-			       "the collector's URL must begin with http:// or https://");
+			       "the collector's URL (OTEL_EXPORTER_OTLP_ENDPOINT, or otlp in the "
+			       "configuration) must begin with http:// or https://, which \"%.*s\" "
+			       "does not",
+			       TH_FMT(th_utf8_cut(options->url, 200)));
 	if (memchr(options->url.ptr, '\0', options->url.len))
 		return th_fail(err, TH_EUSAGE, "the collector's URL holds a NUL byte");
 	o = th_alloc(sizeof(*o));

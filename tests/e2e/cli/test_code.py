@@ -182,6 +182,8 @@ class Traces(house.House):
     def test_a_task_is_sent_when_it_ends(self):
         """Once, with its key and nothing that was said; a run that waits sends nothing; a dead collector harms no run."""
         self.serve({"parts": [call("shell", command="echo very-secret")]}, {"parts": [{"text": "Done."}]})
+        self.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = "collector:4318"
+        self.bad(2, ["OTEL_EXPORTER_OTLP_ENDPOINT", '"collector:4318'], "run", "-m", "gpt-5.4", "hello")
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector)
         server.got = []
         thread = threading.Thread(target=server.serve_forever)
