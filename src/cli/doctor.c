@@ -256,15 +256,16 @@ static void check_one_model(struct report *r, const struct th_config *config, co
 {
 	struct th_buf hint TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_str url = th_config_base_url(config, p);
-	bool key = th_config_key(config, p, url) || !p->key_env;
+	bool set = th_config_key(config, p, url) != NULL,
+	     key = set || !th_config_key_needed(p, url);
 
 	th_config_key_hint(config, p, &hint);
 	say(r, key && url.len ? GOOD : NOTE, what, "%.*s at %.*s%s, %s%s", TH_FMT(name),
 	    TH_FMT(url.len ? url : TH_STR("no address: set ")),
 	    url.len ? "" : (p->base_url_env ?: "OPENAI_BASE_URL"),
-	    !p->key_env ? "which needs no key"
-	    : key       ? "the key is set"
-			: "no key: ",
+	    set   ? "the key is set"
+	    : key ? "which needs no key unless it asks for one"
+		  : "no key: ",
 	    key ? "" : hint.ptr);
 }
 

@@ -236,6 +236,9 @@ static void print_one(const struct th_config *config, const struct th_match *m, 
 		th_buf_add_cstr(out, "none is asked for");
 	else
 		th_config_key_hint(config, p, out);
+	if (p->key_env && !th_config_key(config, p, th_config_base_url(config, p)) &&
+	    !th_config_key_needed(p, th_config_base_url(config, p)))
+		th_buf_add_cstr(out, "; only where the server asks for one");
 	th_buf_add_char(out, '\n');
 }
 

@@ -32,13 +32,13 @@
 #define SERVER_AZURE \
 	.flavour = "azure", SERVER(NULL, "AZURE_API_BASE", "AZURE_API_KEY")
 #define SERVER_OLLAMA \
-	.flavour = "ollama", SERVER("http://localhost:11434/v1", "OLLAMA_API_BASE", "OLLAMA_API_KEY")
+	.flavour = "ollama", .key_optional = true, SERVER("http://localhost:11434/v1", "OLLAMA_API_BASE", "OLLAMA_API_KEY")
 #define SERVER_LM_STUDIO \
-	.flavour = "lm_studio", SERVER("http://localhost:1234/v1", "LM_STUDIO_API_BASE", "LM_STUDIO_API_KEY")
+	.flavour = "lm_studio", .key_optional = true, SERVER("http://localhost:1234/v1", "LM_STUDIO_API_BASE", "LM_STUDIO_API_KEY")
 #define SERVER_LLAMACPP \
-	.flavour = "llamacpp", SERVER("http://localhost:8080/v1", "LLAMACPP_API_BASE", "LLAMACPP_API_KEY")
+	.flavour = "llamacpp", .key_optional = true, SERVER("http://localhost:8080/v1", "LLAMACPP_API_BASE", "LLAMACPP_API_KEY")
 #define SERVER_VLLM \
-	.flavour = "vllm", SERVER(NULL, "HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY")
+	.flavour = "vllm", .key_optional = true, SERVER(NULL, "HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY")
 #define SERVER_CHAT \
 	SERVER(NULL, "OPENAI_BASE_URL", "OPENAI_API_KEY")
 // clang-format on

@@ -281,6 +281,7 @@ static const struct {
 static void forget_server(struct th_profile *p)
 {
 	p->base_url = p->base_url_env = p->key_env = NULL;
+	p->key_optional = false;
 }
 
 static enum th_code begin_like(const struct maker *m)

@@ -27,7 +27,7 @@ static enum th_code check_server(const struct making *m, const struct th_profile
 			       "the model's server is not known: give --base-url URL or set %s",
 			       profile->base_url_env ?: "OPENAI_BASE_URL");
 	code = th_config_check_url(base, err);
-	if (!code && profile->key_env && th_str_eq(base, th_str_of(profile->base_url)) && !key) {
+	if (!code && th_config_key_needed(profile, base) && !key) {
 		struct th_buf hint = TH_BUF_INIT(TH_KIB);
 
 		th_config_key_hint(m->config, profile, &hint);

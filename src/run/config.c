@@ -498,13 +498,22 @@ enum th_code th_config_set_key_file(struct th_config *c, struct th_str path, str
 	return code;
 }
 
+bool th_config_key_needed(const struct th_profile *p, struct th_str base)
+{
+	return p->key_env && !p->key_optional && th_str_eq(base, th_str_of(p->base_url));
+}
+
 void th_config_key_hint(const struct th_config *c, const struct th_profile *p, struct th_buf *out)
 {
 	const struct full *f = full_of_const(c);
-	struct th_str names = th_str_of(p->key_env), first = th_str_split(&names, '|');
+	struct th_str names = th_str_of(p->key_env), name = th_str_split(&names, '|');
 
-	if (first.len)
-		th_buf_printf(out, "set %.*s, or give --api-key-file FILE", TH_FMT(first));
+	if (name.len)
+		th_buf_printf(out, "set %.*s", TH_FMT(name));
+	while ((name = th_str_split(&names, '|')).len)
+		th_buf_printf(out, " or %.*s", TH_FMT(name));
+	if (p->key_env && *p->key_env)
+		th_buf_add_cstr(out, ", or give --api-key-file FILE");
 	else
 		th_buf_add_cstr(out, "give --api-key-file FILE");
 	if (f->from_file)

@@ -125,6 +125,22 @@ static void test_a_given_key_is_the_first_models(void **unused)
 	end(&g);
 }
 
+/* Ollama, LM Studio, llama.cpp and vLLM ask for none, unless they were told to. */
+static void test_local_servers_need_no_key(void **unused)
+{
+	static const char *const names[] = { "ollama/qwen2.5vl:7b", "lm_studio/ui-tars-1.5-7b",
+					     "llamacpp/qwen3-vl", "gpt-5.4,ollama/qwen2.5vl:7b" };
+	struct ground g;
+
+	(void)unused;
+	for (size_t i = 0; i < TH_COUNT(names); i++) {
+		begin(&g);
+		if (choose(&g, names[i]) != TH_OK)
+			fail_msg("%s: %s", names[i], g.err.msg);
+		end(&g);
+	}
+}
+
 static void test_lists_that_make_no_sense(void **unused)
 {
 	static const struct {
@@ -206,6 +222,7 @@ int main(void)
 		cmocka_unit_test(test_each_has_its_own),
 		cmocka_unit_test(test_a_named_server_is_the_first_models),
 		cmocka_unit_test(test_a_given_key_is_the_first_models),
+		cmocka_unit_test(test_local_servers_need_no_key),
 		cmocka_unit_test(test_lists_that_make_no_sense),
 		cmocka_unit_test(test_what_keeps_answers),
 		cmocka_unit_test(test_settings),
