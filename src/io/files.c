@@ -348,6 +348,17 @@ static enum th_code add_runtime(struct th_buf *out, struct th_err *err)
 	return TH_OK;
 }
 
+/* A home that cannot be written is common in containers: who meets one is told the way out. */
+static enum th_code make_ours(enum th_dir_kind kind, const char *path, struct th_err *err)
+{
+	struct th_err why = {};
+	enum th_code code = th_dir_make(path, 0700, &why);
+
+	return code == TH_OK ? TH_OK
+			     : th_fail(err, code, "%s (%s names another place)", why.msg,
+				       dirs[kind].variable);
+}
+
 enum th_code th_dir_of(enum th_dir_kind kind, struct th_buf *out, struct th_err *err)
 {
 	const char *dir = absolute(dirs[kind].variable);
@@ -367,7 +378,7 @@ enum th_code th_dir_of(enum th_dir_kind kind, struct th_buf *out, struct th_err 
 	if (code == TH_OK)
 		code = th_buf_check(&path, "the path of our folder", err);
 	if (code == TH_OK)
-		code = th_dir_make(path.ptr, 0700, err);
+		code = make_ours(kind, path.ptr, err);
 	if (code == TH_OK) {
 		th_buf_add(out, th_buf_str(&path));
 		code = th_buf_check(out, "the path of our folder", err);

@@ -147,6 +147,13 @@ static void our_folders_follow_the_environment(void **state)
 	setenv("XDG_STATE_HOME", "relative", 1); /* does not count */
 	assert_int_equal(th_dir_of(TH_DIR_STATE, &b, &err), TH_OK);
 	assert_string_equal(b.ptr, in("home/.local/state/thole"));
+	setenv("HOME", "/dev/null", 1); /* where nothing can be made */
+	th_buf_clear(&b);
+	assert_int_not_equal(th_dir_of(TH_DIR_STATE, &b, &err), TH_OK);
+	assert_non_null(strstr(err.msg, "make the folder /dev/null/.local: Not a directory"));
+	assert_non_null(strstr(err.msg, "(XDG_STATE_HOME names another place)"));
+	assert_int_equal(b.len, 0);
+	setenv("HOME", in("home"), 1);
 }
 
 static void the_runtime_folder_is_ours_alone(void **state)
