@@ -475,10 +475,11 @@ static int run_cancel(const struct th_command *self, int argc, char **argv)
 const struct th_command th_command_cancel = {
 	.name = "cancel",
 	.operands = "NAME",
-	.summary = "stop a session for good, its desktop and commands too",
+	.summary = "stop what a session does, its desktop and commands too",
 	.text = "A runtime that works on the session is told to let go of it first. The log stays; "
 		"a new message\n"
-		"(thole run -s NAME) would begin a new task in it.\n\n"
+		"(thole run -s NAME) would begin a new task in it, and thole resume go on with the "
+		"old one.\n\n"
 		"Examples:\n"
 		"  thole cancel report\n",
 	.options = cancel_options,
