@@ -87,7 +87,7 @@
 	  .price = { .input = 15000, .cached = 1500, .written = 18750, .output = 75000 }, \
 	  .note = "computer_20250124" }, \
 	{ .name = "anthropic-claude-sonnet-4", CLAUDE, __VA_ARGS__, TOOL_2025, \
-	  .pattern = "claude-sonnet-4*|claude-4-sonnet*|claude-4", \
+	  .pattern = "claude-sonnet-4-5*|claude-sonnet-4*|claude-4-sonnet*|claude-4", \
 	  .flavour = "budget-1", .reasoning = true, .output_tokens = 64000, \
 	  .price = { .input = 3000, .cached = 300, .written = 3750, .output = 15000 }, \
 	  .note = "computer_20250124" }, \

@@ -121,7 +121,7 @@ const struct th_profile th_profiles_openai[] = {
 	  .note = "text only, no computer; needs a base URL" },
 
 	{ .name = "openai-gpt", .newer = true, OPENAI,
-	  .pattern = "gpt-*|gpt5.4*|gpt54*",
+	  .pattern = "gpt-5.4|gpt-*|gpt5.4*|gpt54*",
 	  .computer = TH_COMPUTER_GA, .vision = true, .reasoning = true,
 	  .note = "the computer tool with batched actions (gpt-5.4 and later)" },
 

@@ -151,6 +151,8 @@ class Models(house.House):
         self.bad(2, ["no-such-model", "command `models`"], "run", "-m", "no-such-model", "task")
         self.bad(2, ["no-such-model"], "models", "no-such-model")
         self.bad(2, ['did you mean "gpt-4"'], "run", "-m", "gpt4", "task")
+        for wrong, right in (("gtp-5.4", "gpt-5.4"), ("cluade-sonnet-4-5", "claude-sonnet-4-5")):  # of the README
+            self.bad(2, ['did you mean "%s"' % right], "run", "-m", wrong, "task")
         (self.work / "models.yaml").write_text("models:\n- {name: office-llama, wire: chat, base_url: 'http://127.0.0.1:1/v1'}\n")
         self.bad(2, ['did you mean "office-llama"'], "run", "-m", "ofice-lama", "--models", self.work / "models.yaml", "task")
         self.bad(2, ["no planner", "GROUNDER+PLANNER"], "models", "gta1+")
