@@ -233,6 +233,13 @@ enum th_native th_agent_native_of(struct th_str name);
 const char *th_agent_settings_fault(const struct th_agent_model_settings *s,
 				    const char **ret_member);
 
+/*
+ * Whether all that is said instead of an answer (`instead`) fits the agent's
+ * output_schema: who reads its final output may rely on that.  Asked before a
+ * session begins, and not of a log that is there.  TH_EUSAGE: one does not.
+ */
+TH_NODISCARD enum th_code th_agent_check_instead(const struct th_agent *a, struct th_err *err);
+
 /* The kind of a computer that the embedding program makes; never in an agent file. */
 #define TH_COMPUTER_CUSTOM "custom"
 

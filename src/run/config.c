@@ -912,6 +912,13 @@ static enum th_code check_hosted(const struct checker *c, const struct th_agent 
 	return TH_OK;
 }
 
+static enum th_code check_instead(const struct checker *c, const struct th_agent *a)
+{
+	enum th_code code = th_agent_check_instead(a, c->err);
+
+	return code ? th_prefix(c->err, code, "%.*s", TH_FMT(c->name)) : TH_OK;
+}
+
 static enum th_code check_agent(const struct checker *c, const struct th_agent *a)
 {
 	enum th_code code = check_computer(c, a->computer);
@@ -932,6 +939,8 @@ static enum th_code check_agent(const struct checker *c, const struct th_agent *
 		code = check_tools(c, a, "approve", &a->approve, "all", "computer");
 	if (code == TH_OK)
 		code = check_rules(c, a);
+	if (code == TH_OK)
+		code = check_instead(c, a);
 	if (code == TH_OK)
 		code = check_slips(c, a);
 	if (code == TH_OK)

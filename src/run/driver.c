@@ -346,6 +346,20 @@ static void created_data(const struct th_outfit *outfit,
 	th_buf_deinit(&agent);
 }
 
+/* What a definition that comes from another log says was judged there. */
+static enum th_code check_new(const struct th_outfit *outfit,
+			      const struct th_ev_session_created *created, struct th_err *err)
+{
+	enum th_code code = TH_OK;
+
+	if (created->agent.len)
+		return TH_OK;
+	code = th_agent_check_instead(outfit->agent, err);
+	for (size_t i = 0; i < outfit->member_count && !code; i++)
+		code = th_agent_check_instead(outfit->members[i].agent, err);
+	return code;
+}
+
 enum th_code th_driver_create(struct th_driver *d, struct th_str session_id,
 			      const struct th_outfit *outfit,
 			      const struct th_ev_session_created *created,
@@ -354,8 +368,10 @@ enum th_code th_driver_create(struct th_driver *d, struct th_str session_id,
 {
 	struct th_live *l;
 	struct th_buf data;
-	enum th_code code = live_new(d, session_id, observer, &l, err);
+	enum th_code code = check_new(outfit, created, err);
 
+	if (!code)
+		code = live_new(d, session_id, observer, &l, err);
 	if (code)
 		return code;
 	code = live_fit(l, outfit, err);

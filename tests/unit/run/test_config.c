@@ -398,6 +398,17 @@ static void test_agent_errors(void **state TH_UNUSED)
 		{ "computer:\n  kind: x11\n  start: [xterm]\n",
 		  "agents/x.yaml:3: computer.start is only for a desktop" },
 		{ "name: ''\n", "agents/x.yaml:1: name must not be empty" },
+		{ "output_schema: {properties: {n: {type: integer}}, required: [n]}\n"
+		  "instead: {max_turns: too many}\n",
+		  "agents/x.yaml: instead.max_turns does not fit output_schema: not JSON: line 1, "
+		  "column 1: invalid literal, expected a valid literal such as 'true', near too "
+		  "many" },
+		{ "output_schema: {properties: {n: {type: integer}}, required: [n]}\n"
+		  "instead: {invalid_output: {output: {n: a}, in_history: false}}\n",
+		  "agents/x.yaml: instead.invalid_output does not fit output_schema: n: must be an "
+		  "integer, not \"a\"" },
+		{ "agents:\n  b:\n    output_schema: {required: [n]}\n    instead: {refusal: {}}\n",
+		  "agents/x.yaml: instead.refusal does not fit output_schema: \"n\" is missing" },
 	};
 	struct th_arena a TH_CLEANUP(th_arena_deinit);
 	struct th_agent agent;
