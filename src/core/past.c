@@ -298,8 +298,11 @@ static void add_guardrail(struct th_past *p, uint64_t cause, const struct th_jso
 
 	if (th_str_is(stage, "output") && tripped)
 		withhold(p);
-	if (th_str_is(stage, "input") && tripped)
+	if (th_str_is(stage, "input") && tripped) {
 		forget_answers(p, th_json_uint(th_json_get(v, "after"), 0), cause);
+		p->refused_after = th_json_uint(th_json_get(v, "after"), p->task_seq - 1);
+		p->refused_upto = cause;
+	}
 	if (!th_str_is(stage, "tool_output") || !message.len || tripped)
 		return; /* a trip's message says why */
 	for (size_t i = p->results_at; i < p->count; i++)
@@ -330,9 +333,21 @@ static void part(struct th_past *p)
 	p->tail_at = 0;
 }
 
+/* No later task sends it.  The whole session's history has it: it was said. */
+static void forget_refused(struct th_past *p)
+{
+	size_t at = 0;
+
+	while (p->narrow && p->refused_upto &&
+	       (at = find_said(p, at, p->refused_after, p->refused_upto)) < p->count)
+		cut(p, at, 1);
+	p->refused_after = p->refused_upto = 0;
+}
+
 static void task_begins(struct th_past *p, uint64_t seq)
 {
 	part(p);
+	forget_refused(p);
 	p->task_seq = seq;
 	p->over = p->refused = false;
 	p->task_at = p->count;
@@ -343,10 +358,12 @@ static void note_state(struct th_past *p, struct th_str data)
 {
 	struct th_str to = th_json_raw_get(data, "to");
 
-	if (th_str_is(to, "\"running\""))
+	if (th_str_is(to, "\"running\"")) {
 		p->over = false;
-	else if (!th_str_is(to, "\"paused\"") && !th_str_is(to, "\"waiting\""))
+		p->refused_after = p->refused_upto = 0;
+	} else if (!th_str_is(to, "\"paused\"") && !th_str_is(to, "\"waiting\"")) {
 		p->over = true;
+	}
 }
 
 static void remove_items(struct th_past *p, int64_t count)

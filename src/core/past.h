@@ -61,6 +61,10 @@ struct th_past {
 	/* Before a task's code changed it, while that task is under way, and where it goes on. */
 	struct th_past_item *aside;
 	size_t aside_count, joined_at;
+	/* What was said after the first event, up to the second, a guardrail has refused; 0, 0:
+	 * nothing.  It goes when another task begins; who lets this one go on has it looked at
+	 * anew. */
+	uint64_t refused_after, refused_upto;
 	bool waited;  /* the last answer's calls waited for a person */
 	bool over;    /* no task is under way */
 	bool refused; /* a guardrail refused what the task began with */

@@ -155,6 +155,11 @@ void th_step_phase(struct th_session *s, enum th_turn_phase phase)
 	}
 }
 
+static bool is_persons(enum th_state s)
+{
+	return s == TH_STATE_WAITING || s == TH_STATE_PAUSED;
+}
+
 enum th_code th_step_state(struct th_step *st, enum th_state to)
 {
 	struct th_session *s = st->s;
@@ -165,9 +170,9 @@ enum th_code th_step_state(struct th_step *st, enum th_state to)
 		return th_fail(st->err, TH_EPROTO, "a session that is %s cannot become %s",
 			       th_state_name(s->state), th_state_name(to));
 	/* A person's time is not the agent's. */
-	if (to == TH_STATE_WAITING)
+	if (is_persons(to) && !is_persons(s->state))
 		s->waiting_ms = st->ev->ts_ms;
-	else if (s->state == TH_STATE_WAITING && st->ev->ts_ms > s->waiting_ms)
+	else if (is_persons(s->state) && !is_persons(to) && st->ev->ts_ms > s->waiting_ms)
 		s->task_ms += st->ev->ts_ms - s->waiting_ms;
 	s->state = to;
 	s->notified = false;
@@ -307,6 +312,8 @@ enum th_code th_step_begin(struct th_step *st)
 	s->task_ms = st->ev->ts_ms;
 	s->task_seq = st->ev->seq;
 	s->joined = TH_MIN(s->joined, (uint8_t)TH_JOINED_BEFORE);
+	if (th_ladder_refused(s)) /* and is not sent with what is said now */
+		s->rewritten_seq = st->ev->seq;
 	th_ladder_task(s, st->ev->seq);
 	ask_first(s);
 	if (s->phase != TH_TURN_CALLS || th_calls_settled(s))
@@ -386,7 +393,7 @@ static enum th_code on_state_changed(struct th_step *st)
 	struct th_session *s = st->s;
 	struct th_ev_state_changed d;
 	enum th_code code = th_step_parse(st, &d);
-	bool failed = s->state == TH_STATE_FAILED;
+	bool failed = s->state == TH_STATE_FAILED, paused = s->state == TH_STATE_PAUSED;
 	int to;
 
 	if (code)
@@ -420,9 +427,12 @@ static enum th_code on_state_changed(struct th_step *st)
 		/* What tripped before it was said is the ladder's to end. */
 		if (s->phase == TH_TURN_REST && !s->tripped)
 			th_step_phase(s, TH_TURN_DUE);
-		s->totals.task_turns = 0;
+		/* Whoever lets it go on gives it new turns; a pause is none of its ends. */
+		if (!paused || !s->totals.task_turns) {
+			s->totals.task_turns = 0;
+			s->task_ms = st->ev->ts_ms;
+		}
 		s->totals.attempts = 0;
-		s->task_ms = st->ev->ts_ms;
 		ask_first(s);
 		th_step_turn_over(s);
 		if (th_session_waits_any(s))

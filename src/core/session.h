@@ -225,7 +225,7 @@ struct th_session {
 	struct th_reservation reserved; /* by the request under way */
 	int64_t answer_tokens; /* input and output of the last answer: the next sends it again */
 	int64_t output_max;    /* of one answer, as the agent file says; 0: not said */
-	int64_t waiting_ms;    /* ts of when it began to wait for a person */
+	int64_t waiting_ms;    /* ts of when it began to wait for a person, or was paused */
 	struct th_doubts doubts;
 	bool no_memory; /* ran out of it in a step: takes no more events */
 

@@ -84,7 +84,8 @@ void th_ladder_answer(struct th_step *st,
 void th_ladder_final(struct th_session *s);        /* there is a final text: checks follow */
 void th_ladder_settled(struct th_session *s);      /* all calls have their result */
 void th_ladder_outcome(struct th_step *st, struct th_call *c, const struct th_json *output);
-void th_ladder_due(struct th_session *s, struct th_effects *out);    /* how the run ends */
+void th_ladder_due(struct th_session *s, struct th_effects *out); /* how the run ends */
+bool th_ladder_refused(const struct th_session *s); /* a guardrail has refused what was said */
 void th_ladder_guards(struct th_session *s, struct th_effects *out); /* who is to be asked */
 void th_ladder_trip(struct th_session *s, struct th_effects *out, const char *class,
 		    struct th_str why);

@@ -293,6 +293,13 @@ void th_ladder_outcome(struct th_step *st, struct th_call *c, const struct th_js
 
 /* ---- guardrails -------------------------------------------------------------------------- */
 
+static const char *const guard_classes[TH_GUARD_STAGE_COUNT] = {
+	"input_guardrail",
+	"output_guardrail",
+	"tool_input_guardrail",
+	"tool_output_guardrail",
+};
+
 /* Nothing new begins, what runs is told to stop; when all of it is over the run fails. */
 static void trip_calls(struct th_session *s, struct th_effects *out)
 {
@@ -334,6 +341,11 @@ void th_ladder_trip(struct th_session *s, struct th_effects *out, const char *cl
 	} else {
 		th_step_phase(s, TH_TURN_REST);
 	}
+}
+
+bool th_ladder_refused(const struct th_session *s)
+{
+	return s->tripped && strcmp(s->trip_class, guard_classes[TH_GUARD_INPUT]) == 0;
 }
 
 /* Whoever lets it go on does not answer for the input's guardrails: they look again, at what began
@@ -438,12 +450,6 @@ static enum th_code not_asked(struct th_step *st, const struct th_ev_guardrail *
 
 static void trip_by(struct th_step *st, const struct th_ev_guardrail *d)
 {
-	static const char *const classes[TH_GUARD_STAGE_COUNT] = {
-		"input_guardrail",
-		"output_guardrail",
-		"tool_input_guardrail",
-		"tool_output_guardrail",
-	};
 	int stage = th_guard_stage_find(d->stage);
 	struct th_buf why = TH_BUF_INIT(TH_ERR_MSG_MAX * 4);
 
@@ -456,7 +462,7 @@ static void trip_by(struct th_step *st, const struct th_ev_guardrail *d)
 	if (stage == TH_GUARD_OUTPUT ||
 	    (stage == TH_GUARD_INPUT && st->s->answer_seq > st->s->look_after))
 		st->s->rewritten_seq = st->ev->seq;
-	th_ladder_trip(st->s, st->out, classes[stage], th_buf_str(&why));
+	th_ladder_trip(st->s, st->out, guard_classes[stage], th_buf_str(&why));
 	th_buf_deinit(&why);
 }
 

@@ -80,6 +80,38 @@ static void test_said_in_a_run_and_refused(void **state)
 	th_past_deinit(&past);
 }
 
+/* What was refused is not sent with what is said next; who lets its task go on has it back. */
+static void test_refused(void **state)
+{
+	static const struct line lines[] = {
+		{ TH_EV_MESSAGE, SAYS("fine") },
+		{ TH_EV_FINAL, "{\"output\":\"ok\"}" },
+		{ TH_EV_MESSAGE, SAYS("bad") },
+		{ TH_EV_GUARDRAIL, "{\"name\":\"in\",\"stage\":\"input\",\"tripped\":true}" },
+		{ TH_EV_ERROR, "{\"class\":\"input_guardrail\",\"message\":\"no\"}" },
+		{ TH_EV_MESSAGE, SAYS("again") },
+	};
+	static const struct line goes_on = { TH_EV_STATE_CHANGED, "{\"to\":\"running\"}" };
+	struct line let[TH_COUNT(lines) + 1];
+	struct th_past past;
+
+	(void)state;
+	fill(&past, TH_COUNT(lines) - 1, lines);
+	assert_int_equal(past.count, 2); /* as long as that may be its task */
+	th_past_deinit(&past);
+	fill(&past, TH_COUNT(lines), lines);
+	assert_int_equal(past.count, 2);
+	assert_int_equal(past.list[0].seq, 1);
+	assert_int_equal(past.list[1].seq, 6);
+	th_past_deinit(&past);
+	memcpy(let, lines, sizeof(lines));
+	let[5] = goes_on;
+	let[6] = lines[5];
+	fill(&past, TH_COUNT(let), let);
+	assert_int_equal(past.count, 3);
+	th_past_deinit(&past);
+}
+
 /* A call knows that the reasoning before it is gone, whatever took it. */
 static void test_bare(void **state)
 {
@@ -249,6 +281,7 @@ int main(void)
 		cmocka_unit_test(test_prune),
 		cmocka_unit_test(test_left_behind),
 		cmocka_unit_test(test_said_in_a_run_and_refused),
+		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_bare),
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_parts_that_lose_items),

@@ -807,6 +807,33 @@ static void test_limits(void **unused)
 	th_session_deinit(&st.s);
 }
 
+/* A pause gives no new turns and no new time, and takes none of the time. */
+static void test_a_pause_is_no_budget(void **unused)
+{
+	struct story st;
+
+	(void)unused;
+	begin(&st, "\"turns\":2,\"seconds\":60");
+	must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"go\"}");
+	for (int turn = 1; turn <= 2; turn++) {
+		char data[80];
+
+		assert_true(due(&st, TH_DO_REQUEST));
+		snprintf(data, sizeof(data), "{\"model\":\"m\",\"turn\":%d,\"attempt\":1}", turn);
+		must(&st, TH_EV_MODEL_REQUESTED, st.s.seq, "", data);
+		must(&st, TH_EV_MODEL_ANSWERED, st.s.seq, "",
+		     "{\"status\":\"completed\",\"items\":[]}");
+		must(&st, TH_EV_STATE_CHANGED, 0, "", "{\"to\":\"paused\"}");
+		st.ts += 59990;
+		must(&st, TH_EV_STATE_CHANGED, 0, "", "{\"to\":\"running\"}");
+	}
+	assert_true(due(&st, TH_DO_LIMIT));
+	assert_string_equal(st.fx.list[0].reason, "the limit of model turns is reached");
+	assert_true(th_session_time_left_ms(&st.s, st.ts) > 59000);
+	assert_true(th_session_time_left_ms(&st.s, st.ts) < 60000);
+	th_session_deinit(&st.s);
+}
+
 static void test_cut_answers_fail(void **unused)
 {
 	struct story st;
@@ -1161,6 +1188,7 @@ int main(void)
 		cmocka_unit_test(test_a_persons_time_is_not_the_agents),
 		cmocka_unit_test(test_safety_checks_always_ask),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_a_pause_is_no_budget),
 		cmocka_unit_test(test_cut_answers_fail),
 		cmocka_unit_test(test_calls_of_cut_answers),
 		cmocka_unit_test(test_paused_answers_go_on),

@@ -240,7 +240,8 @@ static const char *items(struct paper *w)
 	return text;
 }
 
-/* Of a task whose input a guardrail refuses the input stays, and no answer to it. */
+/* An input that a guardrail refuses was said, and stays in the session; nothing that was answered
+ * to it does, and no later task sends it. */
 static void test_a_refused_input_keeps_no_answer(void **unused)
 {
 	static const char guarded[] =
@@ -263,8 +264,9 @@ static void test_a_refused_input_keeps_no_answer(void **unused)
 	assert_non_null(strstr(items(w), "evil"));
 	assert_null(strstr(items(w), "c1"));
 	say(w, "next");
-	assert_true(sent(w, "evil") && sent(w, "fine") && sent(w, "next"));
-	assert_false(sent(w, "c1"));
+	assert_true(sent(w, "fine") && sent(w, "next"));
+	assert_false(sent(w, "c1") || sent(w, "evil"));
+	assert_non_null(strstr(items(w), "evil"));
 	paper_free(w);
 }
 
