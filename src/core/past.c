@@ -153,6 +153,17 @@ static void fill(struct th_past *p, struct th_past_item *to, const struct th_jso
 	}
 }
 
+/* A call that its answer has already: it needs one result, so it is there once. */
+static bool is_twice(const struct th_past *p, size_t from, size_t to, const struct th_json *v)
+{
+	struct th_str id = th_json_get_str(v, "call_id");
+
+	for (size_t i = from; i < to && id.len; i++)
+		if (th_str_eq(p->list[i].call_id, id))
+			return true;
+	return false;
+}
+
 /* `who`: NULL: no model. */
 static void add_list(struct th_past *p, size_t at, uint64_t seq, struct th_str raw,
 		     const struct th_json *items, struct th_str answer_raw,
@@ -161,9 +172,12 @@ static void add_list(struct th_past *p, size_t at, uint64_t seq, struct th_str r
 	struct th_json_iter it = th_json_iter(items);
 	struct th_json_raw_iter text = th_json_raw_iter(raw);
 
-	for (size_t i = 0; th_json_next(&it) && th_json_raw_next(&text); i++) {
-		struct th_past_item *to = insert(p, at + i);
+	for (size_t i = 0, end = at; th_json_next(&it) && th_json_raw_next(&text); i++) {
+		struct th_past_item *to;
 
+		if (who && is_twice(p, at, end, it.val))
+			continue;
+		to = insert(p, end++);
 		if (!to)
 			return;
 		to->seq = seq;

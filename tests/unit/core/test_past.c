@@ -112,6 +112,29 @@ static void test_refused(void **state)
 	th_past_deinit(&past);
 }
 
+/* A call that its answer has twice has one result, and is there once. */
+static void test_twice(void **state)
+{
+	static const struct line lines[] = {
+		{ TH_EV_MESSAGE, SAYS("go") },
+		{ TH_EV_MODEL_REQUESTED, "{\"model\":\"m\",\"turn\":1,\"attempt\":1}" },
+		{ TH_EV_MODEL_ANSWERED, ANSWER(CALL("function_call", "a") "," CALL(
+					    "function_call", "a") "," CALL("function_call", "b")) },
+		{ TH_EV_OUTCOME, OUTCOME("b") },
+		{ TH_EV_OUTCOME, OUTCOME("a") },
+	};
+	static const char *const ids[] = { "", "a", "b", "a", "b" };
+	struct th_past past;
+
+	(void)state;
+	fill(&past, TH_COUNT(lines), lines);
+	assert_int_equal(past.count, TH_COUNT(ids));
+	for (size_t i = 0; i < TH_COUNT(ids); i++)
+		assert_true(th_str_is(past.list[i].call_id, ids[i]));
+	assert_int_equal(past.list[2].index, 2); /* named as the log has it */
+	th_past_deinit(&past);
+}
+
 /* A call knows that the reasoning before it is gone, whatever took it. */
 static void test_bare(void **state)
 {
@@ -282,6 +305,7 @@ int main(void)
 		cmocka_unit_test(test_left_behind),
 		cmocka_unit_test(test_said_in_a_run_and_refused),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_twice),
 		cmocka_unit_test(test_bare),
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_parts_that_lose_items),
