@@ -34,12 +34,14 @@ struct host {
 		uint64_t seq; /* of the last event that was told */
 	} children[CHILDREN_MAX];
 	size_t child_count;
+	struct wait *waits;
 	struct th_err err;
 };
 
 /* Something that is answered when its time is over. */
 struct wait {
 	struct host *host;
+	struct wait *next;
 	struct th_timer timer;
 	struct th_ticket ticket;
 	bool code;
@@ -81,6 +83,26 @@ static void not_started(const struct th_err *err)
 
 /* ---- tools ------------------------------------------------------------------------------- */
 
+static void wait_free(struct wait *w)
+{
+	struct wait **at = &w->host->waits;
+
+	while (*at != w)
+		at = &(*at)->next;
+	*at = w->next;
+	th_timer_stop(&w->timer);
+	th_buf_deinit(&w->output);
+	th_buf_deinit(&w->fails);
+	free(w);
+}
+
+/* Nobody asks for them any more. */
+static void waits_free(struct host *host)
+{
+	while (host->waits)
+		wait_free(host->waits);
+}
+
 static void on_wait(void *ctx)
 {
 	struct wait *w = ctx;
@@ -92,10 +114,7 @@ static void on_wait(void *ctx)
 		th_driver_code_done(d, w->ticket, false, th_buf_str(&w->output));
 	else
 		th_driver_tool_done(d, w->ticket, &w->result);
-	th_timer_stop(&w->timer);
-	th_buf_deinit(&w->output);
-	th_buf_deinit(&w->fails);
-	free(w);
+	wait_free(w);
 }
 
 static struct wait *wait_new(struct host *host, struct th_ticket t, int64_t ms)
@@ -103,6 +122,8 @@ static struct wait *wait_new(struct host *host, struct th_ticket t, int64_t ms)
 	struct wait *w = th_alloc(sizeof(*w));
 
 	w->host = host;
+	w->next = host->waits;
+	host->waits = w;
 	w->ticket = t;
 	th_buf_init(&w->output, TH_EVENT_DATA_MAX);
 	th_buf_init(&w->fails, TH_EVENT_DATA_MAX);
@@ -932,6 +953,7 @@ static void reopen(struct host *host)
 	if (!th_driver_durable(th_runtime_driver(host->rt), host->h))
 		th_loop_run(th_runtime_loop(host->rt));
 	host->saving = false;
+	waits_free(host);
 	th_runtime_close(host->rt, host->h, false);
 	host->rt = th_runtime_free(host->rt);
 	open_session(host, true);
@@ -1078,6 +1100,7 @@ int main(void)
 		say("step", th_json_get_str(it.val, "op"));
 		step(&host, it.val);
 	}
+	waits_free(&host);
 	th_runtime_close(host.rt, host.h, true);
 	th_runtime_free(host.rt);
 	th_config_free(host.config);

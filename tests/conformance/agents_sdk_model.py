@@ -32,7 +32,7 @@ class Model(http.server.ThreadingHTTPServer):
         """`wanted`: the inputs that the reference sent, turn by turn, as `plain` makes them of a request; `retry`: the statuses
         after which a request is to be tried again, if a scenario says so."""
         self.turns, self.wanted, self.plain, self.retry = turns, wanted, plain, retry
-        self.taken, self.answered, self.fault, self.order = {}, set(), None, threading.Condition()
+        self.taken, self.answered, self.order = {}, set(), threading.Condition()
 
     def take(self, body):
         """Which turn a request is for.  Agents that work side by side ask in any order: theirs is the one whose input it has."""
@@ -72,9 +72,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         turn = self.server.turns[n] if n < len(self.server.turns) else NO_MORE
         if turn.get("delay_ms"):
             threading.Event().wait(turn["delay_ms"] / 1000)
-        if turn.get("http_error"):
-            self.server.fault = turn["http_error"]
-            return self.answer(self.server.fault.get("status", 500), http_body(self.server.fault))
+        fault = turn.get("http_error")
+        if fault:
+            return self.answer(fault.get("status", 500), http_body(fault))
         status = turn.get("status", "completed")
         response = {"id": "resp_%d" % (n + 1), "object": "response", "status": status,
                     "model": body.get("model"), "output": turn.get("output", []),

@@ -91,6 +91,8 @@ def id_of_an_earlier_turn(case):
     p["hooks"] += ["llm_end:a"] + ["%s:%s" % (h, c["name"]) for c in last for h in ("tool_start", "tool_end")]
     p["hooks"].append("llm_start:a")
     p["side_effects"] += [c["name"] for c in last]
+    if "stream_events" in p:
+        p["stream_events"] += ["tool_called"] * len(last) + ["tool_output"] * len(last)
     p["next_steps"].append("NextStepRunAgain")
     p["requests_made"] += 1
     p["error"] = agents_sdk_model.http_error(agents_sdk_model.NO_MORE["http_error"])
@@ -155,7 +157,36 @@ def results_in_order(case):
     """Results stand in the order of the calls: of handoffs that did not take place, of unknown tools, of whatever kind."""
     lists = [r["input"] for r in case["expected"].get("requests", [])]
     lists += [p["session_items"] for p in case["expected"]["phases"] if "session_items" in p]
-    return any([in_order(items) for items in lists])
+    calls = {}
+    for c in (c for t in turns(case) for c in calls_of(t)):
+        calls.setdefault(c["call_id"], len(calls))
+    kept = any(case["config"].get("options", {}).get(k) for k in ("previous_response_id", "conversation_id", "auto_previous_response_id"))
+    return any([in_order(items, dict(calls) if kept else None) for items in lists] + [unknown_first(case)])
+
+
+def unknown_first(case):
+    """The result of a call that no tool takes is there before a person is asked about the others."""
+    hit = False
+    known = set(case["config"]["tools"]) | {"transfer_to_" + a.get("name", n.lower()) for n, a in case["config"]["agents"].items()}
+    known |= tool_names(case) | {t.get("tool_name") for t in case["config"]["tools"].values()}
+    count = max([sum(c["name"] not in known for c in functions_of(t)) for t in turns(case)] + [0])
+    for p in case["expected"]["phases"]:
+        items = p.get("new_items", [])
+        at = items.index("tool_approval_item") if count and "tool_approval_item" in items else len(items)
+        asked_ = len(items[at:]) - len([*dropped(items[at:], "tool_approval_item")])
+        results = items[at + asked_:at + asked_ + count]
+        if asked_ and results and set(results) == {OUTPUT}:
+            items[at:at + asked_ + len(results)] = results + items[at:at + asked_]
+            hit = True
+    return hit
+
+
+def dropped(list_, name):
+    """What is behind the first ones of that name."""
+    at = 0
+    while at < len(list_) and list_[at] == name:
+        at += 1
+    return list_[at:]
 
 
 def in_order(items, order=None):
@@ -208,6 +239,11 @@ def items_stay(case):
         out += [HANDOFF_OUTPUT] if step.endswith("Handoff") else []
     hit = out != p["new_items"]
     p["new_items"] = out
+    events = p.get("stream_events", [])
+    for n in range(len(events) - 1, 0, -1):
+        if events[n].startswith("agent_updated:") and events[n - 1] != "handoff_occured":
+            events.insert(n, "handoff_occured")
+            hit = True
     return hit
 
 
@@ -291,7 +327,10 @@ def side_by_side(case, first, second):
     if not first or not second:
         return first + second
     names = call_order(case, [h.split(":", 1)[1] for h in first + second if h.startswith("tool_start:")])
-    return ["tool_start:" + n for n in names] + ["tool_end:" + n for n in names]
+    if case["config"].get("options", {}).get("max_function_tool_concurrency") == 1:
+        return [h + n for n in names for h in ("tool_start:", "tool_end:")]
+    ends = sorted(names, key=lambda n: case["config"]["tools"].get(n, {}).get("behavior", {}).get("sleep_ms", 0))
+    return ["tool_start:" + n for n in names] + ["tool_end:" + n for n in ends]
 
 
 def hold_results(before, after, count):
@@ -304,6 +343,12 @@ def hold_results(before, after, count):
         del after["new_items"][at:at + count]
         at = len(items) if approvals else at
         after["new_items"][at:at] = [OUTPUT] * count
+    for events, add in ((before.get("stream_events"), False), (after.get("stream_events"), True)):
+        for _ in range(count if events else 0):
+            if add:
+                events.insert(1, "tool_output")
+            else:
+                del events[len(events) - 1 - events[::-1].index("tool_output")]
     if before.get("session_items"):
         outputs = [n for n, i in enumerate(before["session_items"]) if is_output(i)][-count:]
         before["session_items"] = [i for n, i in enumerate(before["session_items"]) if n not in outputs]
@@ -396,6 +441,8 @@ def input_at_any_time(case):
         return False
     agent = phases[0].get("last_agent", "a")
     for before, p in zip(phases, phases[1:]):
+        if p.get("error", {}).get("class") == "MaxTurnsExceeded":
+            continue  # it is taken, and stands there for who lets it go on
         if before in refused and p["op"] == "resume" and not (p.get("next_steps") or [""])[-1].endswith("Interruption"):
             goes_on(case, p, agent)
     case["expected"]["phases"] = [p for p in phases if p not in refused]
@@ -416,27 +463,61 @@ def log_at_once(case):
 
 def log_keeps_the_turn(case):
     """What was said and done is in the session, also of a turn that failed."""
-    hit = False
-    for p in case["expected"]["phases"]:
-        items = (turns(case) or [[]])[-1]
-        guarded = "Guardrail" in p.get("error", {}).get("class", "")
-        if not p.get("error") or "session_items" not in p or guarded or p is not case["expected"]["phases"][-1]:
+    hit, made = False, 0
+    phases = case["expected"]["phases"]
+    for n, p in enumerate(phases):
+        made += p.get("requests_made", 0)
+        items = (case["model_turns"][made - 1] if 0 < made <= len(case["model_turns"]) else {}).get("output", [])
+        if not p.get("error") or "session_items" not in p or "Guardrail" in p["error"]["class"] or not items:
             continue
-        if not items or "llm_end" not in "".join(p["hooks"]) or p["hooks"][-1].startswith("llm_start") or any(
+        if "llm_end" not in "".join(p["hooks"]) or p["hooks"][-1].startswith("llm_start") or any(
                 i.get("call_id") == items[-1].get("call_id") for i in p["session_items"] if i.get("call_id")):
             continue
         hit = True
-        p["session_items"] = p["session_items"] + copy.deepcopy(items) + [
-            {"type": "function_call_output", "call_id": c["call_id"], "output": told(case, p, c)} for c in functions_of(items)]
+        kept = copy.deepcopy(items) + [told(case, p, c) for c in items if c["type"].endswith(("_call", "_request"))]
+        put_in(case, n, made, len(p["session_items"]), kept)
     return hit
 
 
+def put_in(case, first, made, at, kept):
+    """Items that a session has from a phase on, and the requests after it."""
+    phases, limit = case["expected"]["phases"], case["config"].get("options", {}).get("session_limit")
+    olds = [list(p.get("session_items", [])) for p in phases]
+    for p in phases[first:]:
+        if "session_items" in p:
+            p["session_items"][at:at] = kept
+    for n in range(first + 1, len(phases)):
+        count = phases[n].get("requests_made", 0)
+        old, new = limited(olds[n - 1], limit), limited(phases[n - 1].get("session_items", []), limit)
+        for r in case["expected"].get("requests", [])[made:made + count]:
+            if r["input"][:len(old)] == old:
+                r["input"][:len(old)] = copy.deepcopy(new)
+        made += count
+
+
+def limited(items, limit):
+    """The newest ones, without results of calls that are older, and calls without result."""
+    items = items[-limit:] if limit else items
+    calls = {i.get("call_id") for i in items if i.get("type", "").endswith("_call")}
+    results = {i.get("call_id") for i in items if is_output(i)}
+    return [i for i in items if not i.get("call_id") or i["call_id"] in (calls if is_output(i) else results)]
+
+
 def told(case, phase, call):
-    """What the log says of a call that ended its run."""
+    """The result of a call, as the log has it, in a turn that failed."""
     texts = case["config"].get("options", {}).get("rejection_formatter", {})
-    if call["name"] in case["config"]["tools"]:
-        return error_of(phase)
-    return texts.get("tool_not_found") or "Tool '%s' not found." % call["name"]
+    tool = case["config"]["tools"].get(call.get("name"), {})
+    if call["type"] == "computer_call":
+        return {"type": "computer_call_output", "call_id": call["call_id"], "output": {}}
+    if call["type"] == "mcp_approval_request":
+        return {"type": "mcp_approval_response", "approval_request_id": call["id"], "approve": False, "reason": error_of(phase)}
+    if not tool or tool.get("enabled") is False:
+        output = texts.get("tool_not_found") or "Tool '%s' not found." % call.get("name")
+    elif "tool_end:" + call["name"] in phase["hooks"] and "value" in tool.get("behavior", {}):
+        output = tool["behavior"]["value"]
+    else:
+        output = error_of(phase)
+    return {"type": "function_call_output", "call_id": call["call_id"], "output": output}
 
 
 def ids_stay(case):
@@ -512,9 +593,99 @@ def names_tell_apart(case):
     return hit
 
 
-RULES = [bad_arguments, id_of_an_earlier_turn, call_of_an_earlier_turn, empty_answer, items_stay, no_handoff_without_history,
-         input_at_any_time, barrier_guardrail, barrier_approval, log_at_once, safety_waits, checks_refused, reasoning_is_followed, log_keeps_the_turn, ids_stay,
-         who_speaks_goes_on, names_tell_apart, results_in_order]
+def cancelled_at_once(case):
+    """A guardrail that says no while the model is asked ends that: nobody waits for the answer, and what was not sent yet is not."""
+    p = case["expected"]["phases"][0]
+    if p.get("error", {}).get("class") != "InputGuardrailTripwireTriggered" or len(case["expected"]["phases"]) > 1:
+        return False
+    guards = [g for g in guards_of(case, "input_guardrails") if g.get("run_in_parallel") is not False]
+    soonest = min([g.get("delay_ms", 0) for g in guards] + [1 << 30])
+    agent = next(h[12:] for h in p["hooks"] if h.startswith("agent_start:"))
+    if not p["requests_made"] and soonest == 0:
+        p["hooks"].insert(p["hooks"].index("agent_start:" + agent) + 1, "llm_start:" + agent)
+        p["requests_made"] = 1
+        return True
+    if not case["config"].get("streamed") or soonest > case["model_turns"][0].get("delay_ms", 0):
+        return False
+    p["hooks"] = ["agent_start:" + agent, "llm_start:" + agent] + [h for h in p["hooks"] if h.startswith("guard_in:")]
+    p["side_effects"], p["next_steps"], p["requests_made"] = [], [], 1
+    p["stream_events"] = p["stream_events"][:1]
+    case["expected"]["requests"] = case["expected"]["requests"][:1]
+    case["unsent"] = soonest == 0
+    return True
+
+
+def guards_of(case, key):
+    start = case["config"]["agents"][case["config"]["start"]]
+    return start.get(key, []) + case["config"].get("options", {}).get(key, [])
+
+
+def told_at_the_start(case):
+    """What cannot work is refused before anything is asked."""
+    p = case["expected"]["phases"][-1]
+    options = case["config"].get("options", {})
+    filters = "do not support handoff input filters" in error_of(p) and (options.get("previous_response_id") or options.get("conversation_id"))
+    if not filters and "Invalid run error handler final_output" not in error_of(p):
+        return False
+    p["hooks"], p["next_steps"], p["side_effects"], p["requests_made"] = [], [], [], 0
+    case["expected"]["requests"] = []
+    return True
+
+
+def a_refusal_is_looked_at(case):
+    """A refusal is a final output: guardrails of the output look at it."""
+    p = case["expected"]["phases"][-1]
+    guards = guards_of(case, "output_guardrails")
+    if p.get("error", {}).get("class") != "ModelRefusalError" or not guards or any(g["trip_if_contains"] in error_of(p) for g in guards):
+        return False
+    agent = next(h[8:] for h in p["hooks"][::-1] if h.startswith("llm_end:"))
+    p["hooks"] += ["agent_end:" + agent] + ["guard_out:%s:%s" % (g["name"], agent) for g in guards]
+    p["next_steps"].append("NextStepFinalOutput")
+    return True
+
+
+def no_choice_without_tools(case):
+    """The API refuses a choice of tools where there are none."""
+    hit = False
+    for r in case["expected"].get("requests", []):
+        if r.get("tool_choice") and not r.get("tools"):
+            del r["tool_choice"]
+            hit = True
+    return hit
+
+
+def parted_from_its_reasoning(case):
+    """A call whose reasoning is not sent is not sent by its id either: the API refuses it."""
+    reasoned = {i["id"]: t[n - 1]["id"] for t in turns(case) for n, i in enumerate(t)
+                if n and i["type"].endswith("_call") and i.get("id") and t[n - 1]["type"] == "reasoning"}
+    hit = False
+    for r in case["expected"].get("requests", []):
+        for n, i in enumerate(r["input"]):
+            if i.get("id") in reasoned and (not n or r["input"][n - 1].get("id") not in (reasoned[i["id"]], None)):
+                del i["id"]
+                hit = True
+    return hit
+
+
+def answers_stay(case):
+    """The session has a call in the form in which the model said it."""
+    hit = False
+    said = [c for t in turns(case) for c in functions_of(t)]
+    for p in case["expected"]["phases"]:
+        items = p.get("session_items", [])
+        for n, i in enumerate(list(items)):
+            call = next((c for c in said if c["call_id"] == i.get("call_id")), None)
+            if call and i["type"] in ("apply_patch_call", "shell_call"):
+                items[n], hit = copy.deepcopy(call), True
+            elif call and i["type"] in ("apply_patch_call_output", "shell_call_output") and isinstance(i.get("output"), str):
+                items[n] = {"type": "function_call_output", "call_id": i["call_id"], "output": i["output"]}
+    return hit
+
+
+RULES = [told_at_the_start, cancelled_at_once, a_refusal_is_looked_at, no_choice_without_tools, answers_stay, bad_arguments,
+         id_of_an_earlier_turn, call_of_an_earlier_turn, empty_answer, items_stay, no_handoff_without_history, input_at_any_time,
+         barrier_guardrail, barrier_approval, log_at_once, safety_waits, checks_refused, reasoning_is_followed, log_keeps_the_turn,
+         ids_stay, who_speaks_goes_on, names_tell_apart, results_in_order, parted_from_its_reasoning]
 
 
 def deviations(case):
