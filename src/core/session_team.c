@@ -166,15 +166,25 @@ bool th_ladder_limit(struct th_session *s)
 
 /* ---- after an answer --------------------------------------------------------------------- */
 
+/* What goes on without a call has used a tool that the provider runs.  To ask whether one may be
+ * used is to use none. */
+static bool uses_a_tool(const struct th_session *s)
+{
+	for (size_t i = 0; i < s->call_count; i++)
+		if (s->calls[i].native != TH_NATIVE_MCP)
+			return true;
+	return s->call_count == 0;
+}
+
 void th_ladder_answer(struct th_step *st, const struct th_next *next)
 {
 	struct th_session *s = st->s;
 	const struct th_member *m = th_session_member(s);
 
-	/* What goes on without a call has used a tool that the provider runs. */
 	if (next->kind == TH_NEXT_FINAL || next->item_count == 0)
 		return;
-	s->agents_used |= UINT64_C(1) << s->agent;
+	if (uses_a_tool(s))
+		s->agents_used |= UINT64_C(1) << s->agent;
 	for (size_t i = 0; i < s->call_count; i++) {
 		struct th_call *c = &s->calls[i];
 		bool function = !c->computer && !c->native;

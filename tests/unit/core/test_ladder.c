@@ -659,6 +659,27 @@ static void test_a_choice_of_tools_is_free_after_one_was_used(void **unused)
 	end(p);
 }
 
+static void test_a_question_about_a_tool_is_not_its_use(void **unused)
+{
+	struct play *p = begin("\"reset_tool_choice\":true");
+
+	(void)unused;
+	say(p, "go");
+	go(p);
+	answer(p, "{\"type\":\"mcp_approval_request\",\"id\":\"m1\",\"server_label\":\"srv\","
+		  "\"name\":\"do\",\"arguments\":\"{}\"}");
+	go(p);
+	must(p, TH_EV_OUTCOME, p->s.calls[0].call_seq, "m1",
+	     "{\"call_id\":\"m1\",\"status\":\"done\",\"output\":\"\"}");
+	expect(p, "request request");
+	assert_int_equal(p->s.totals.turns, 1);
+	assert_true(th_session_tool_choice(&p->s));
+	answer(p, CALL("c1", "x"));
+	go(p);
+	assert_false(th_session_tool_choice(&p->s));
+	end(p);
+}
+
 static void test_items_come_and_go_between_tasks(void **unused)
 {
 	struct play *p = begin("\"output_retries\":1");
@@ -1100,6 +1121,7 @@ int main(void)
 		cmocka_unit_test(test_the_limit_of_turns_may_have_words),
 		cmocka_unit_test(test_an_unknown_tool_may_end_the_run),
 		cmocka_unit_test(test_a_choice_of_tools_is_free_after_one_was_used),
+		cmocka_unit_test(test_a_question_about_a_tool_is_not_its_use),
 		cmocka_unit_test(test_items_come_and_go_between_tasks),
 		cmocka_unit_test(test_a_pause_forgets_no_tripwire),
 		cmocka_unit_test(test_a_failed_handoff_is_tried_by_the_next_task),
