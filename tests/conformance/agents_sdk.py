@@ -130,6 +130,14 @@ def guard(g):
     return out
 
 
+def guard_name(name, g, guards, others):
+    """The name under which thole knows a check: the SDK tells two of one name apart."""
+    while name in [o["name"] for o in others] or guards.get(name, guard(g)) != guard(g):
+        name += "#"
+    guards[name] = guard(g)
+    return name
+
+
 def tool_guards(t):
     """The checks of a tool, with their stages."""
     both = t.get("guardrails") or {}
@@ -206,12 +214,10 @@ def definition(case, alias, guards):
     list_ = []
     for key, stage in (("input_guardrails", "input"), ("output_guardrails", "output")):
         for g in agent.get(key, []) + options.get(key, []):
-            guards[g["name"]] = guard(g)
-            list_.append({"name": g["name"], "stage": stage, "blocking": stage == "input" and g.get("run_in_parallel") is False})
+            list_.append({"name": guard_name(g["name"], g, guards, list_), "stage": stage, "blocking": stage == "input" and g.get("run_in_parallel") is False})
     for t in tools:
         for n, (stage, g) in enumerate(tool_guards(config["tools"].get(t, {}))):
-            name = g.get("name") or "%s_%s_%d" % (t, stage, n)
-            guards[name] = guard(g)
+            name = guard_name(g.get("name") or "%s_%s_%d" % (t, stage, n), g, guards, list_)
             list_.append({"name": name, "stage": stage, "tools": [t]})
     if list_:
         out["guardrails"] = list_
@@ -534,7 +540,7 @@ class Reader:
         if d["stage"] == "input":
             if d.get("after"):
                 self.runs_again()  # what was said is looked at when a request is next
-            self.hook("guard_in:%s:%s" % (d["name"], d.get("agent", self.agent).split("#")[0]))
+            self.hook("guard_in:%s:%s" % (d["name"].rstrip("#"), d.get("agent", self.agent).split("#")[0]))
         elif d["stage"] == "tool_output" and d["tripped"] and not d.get("message"):
             self.unhook("tool_end:" + self.tools_of.get(d.get("call_id"), ""))  # the SDK looks before it says that it ended
         elif d["stage"] == "output":
@@ -542,7 +548,7 @@ class Reader:
             if not self.stepped:
                 self.stepped = True
                 self.step("NextStepRunAgain" if self.at_limit() else "NextStepFinalOutput")
-            self.hook("guard_out:%s:%s" % (d["name"], d.get("agent", self.agent)))
+            self.hook("guard_out:%s:%s" % (d["name"].rstrip("#"), d.get("agent", self.agent)))
 
     def at_limit(self):
         """Is what a guardrail looks at said instead of an answer?"""
