@@ -234,11 +234,12 @@ const char *th_agent_settings_fault(const struct th_agent_model_settings *s,
 				    const char **ret_member);
 
 /*
- * Whether all that is said instead of an answer (`instead`) fits the agent's
- * output_schema: who reads its final output may rely on that.  Asked before a
- * session begins, and not of a log that is there.  TH_EUSAGE: one does not.
+ * Whether the agent's output_schema is a JSON Schema of a known type, and all
+ * that is said instead of an answer (`instead`) fits it: who reads its final
+ * output may rely on that.  Asked before a session begins, and not of a log that
+ * is there.  TH_EUSAGE: it is none, or one does not fit.
  */
-TH_NODISCARD enum th_code th_agent_check_instead(const struct th_agent *a, struct th_err *err);
+TH_NODISCARD enum th_code th_agent_check_output(const struct th_agent *a, struct th_err *err);
 
 /* The kind of a computer that the embedding program makes; never in an agent file. */
 #define TH_COMPUTER_CUSTOM "custom"

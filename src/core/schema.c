@@ -234,6 +234,14 @@ static const char *const type_words[][2] = {
 	{ "null", "null" },
 };
 
+bool th_schema_is_type(struct th_str name)
+{
+	for (size_t i = 0; i < TH_COUNT(type_words); i++)
+		if (th_str_is(name, type_words[i][0]))
+			return true;
+	return false;
+}
+
 /* The nearest whole number; what is too large to have a fraction is one. */
 static double nearest(double d)
 {

@@ -38,6 +38,9 @@ TH_NODISCARD enum th_code th_schema_strict(const struct th_json *schema, unsigne
 					   struct th_arena *a, struct th_str *ret,
 					   struct th_err *err);
 
+/* Whether `name` is a type's: null, boolean, integer, number, string, array or object. */
+bool th_schema_is_type(struct th_str name);
+
 /*
  * Whether `value` fits `schema`.  TH_EPROTO: it does not, and each fault is a
  * line in `faults` ("items[2].price: must be a number, not \"two\""), at most

@@ -9,8 +9,8 @@
  * asked again.  A text beside a call is never final.
  */
 #include "base/text.h"
+#include "core/output.h"
 #include "core/past.h"
-#include "core/schema.h"
 #include "core/session_internal.h"
 
 const struct th_member *th_session_member(const struct th_session *s)
@@ -103,19 +103,18 @@ static bool say_instead(struct th_session *s, enum th_instead what)
 	return true;
 }
 
-static bool output_fits(const struct th_member *m, struct th_str text, struct th_err *err)
+/* The final output is what the answer says in the form that is asked for. */
+static bool output_fits(struct th_session *s, struct th_err *err)
 {
-	struct th_json_doc *doc = NULL, *schema = NULL;
-	struct th_buf faults = TH_BUF_INIT(16 * TH_KIB);
-	enum th_code code = th_json_parse(text, &doc, err);
+	struct th_buf value = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	struct th_str schema = th_session_member(s)->output_schema;
+	enum th_code code = th_output_read(schema, th_buf_str(&s->final), &value, err);
 
-	if (!code)
-		code = th_json_parse(m->output_schema, &schema, err);
-	if (!code)
-		code = th_schema_check(th_json_root(schema), th_json_root(doc), &faults, err);
-	th_buf_deinit(&faults);
-	th_json_free(schema);
-	th_json_free(doc);
+	if (!code) {
+		th_buf_clear(&s->final);
+		th_buf_add(&s->final, th_buf_str(&value));
+	}
+	th_buf_deinit(&value);
 	return !code;
 }
 
@@ -151,7 +150,7 @@ void th_ladder_final(struct th_session *s)
 			s->totals.attempts = 0;
 			return;
 		}
-		if (!output_fits(m, th_buf_str(&s->final), &err)) {
+		if (!output_fits(s, &err)) {
 			bad_output(s, &err);
 			return;
 		}

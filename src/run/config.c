@@ -912,9 +912,9 @@ static enum th_code check_hosted(const struct checker *c, const struct th_agent 
 	return TH_OK;
 }
 
-static enum th_code check_instead(const struct checker *c, const struct th_agent *a)
+static enum th_code check_output(const struct checker *c, const struct th_agent *a)
 {
-	enum th_code code = th_agent_check_instead(a, c->err);
+	enum th_code code = th_agent_check_output(a, c->err);
 
 	return code ? th_prefix(c->err, code, "%.*s", TH_FMT(c->name)) : TH_OK;
 }
@@ -940,7 +940,7 @@ static enum th_code check_agent(const struct checker *c, const struct th_agent *
 	if (code == TH_OK)
 		code = check_rules(c, a);
 	if (code == TH_OK)
-		code = check_instead(c, a);
+		code = check_output(c, a);
 	if (code == TH_OK)
 		code = check_slips(c, a);
 	if (code == TH_OK)

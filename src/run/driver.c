@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "core/schema.h"
+#include "core/output.h"
 #include "run/driver_delegate.h"
 
 static void live_free(struct th_live *l);
@@ -134,18 +134,13 @@ bool th_live_choose(struct th_live *l)
 static void fit_format(struct th_live *l)
 {
 	struct th_output_format *f = &l->options.format;
-	struct th_json_doc *doc = NULL;
 	struct th_err err;
 
 	*f = (struct th_output_format){ 0 };
 	th_arena_reset(&l->format);
-	if (!l->speaking->output_schema.len)
-		return;
-	if (!th_json_parse(l->speaking->output_schema, &doc, &err))
-		f->strict = !th_schema_strict(th_json_root(doc), 0, &l->format, &f->schema, &err);
-	if (!f->strict)
-		f->schema = l->speaking->output_schema;
-	th_json_free(doc);
+	if (l->speaking->output_schema.len &&
+	    th_output_schema(l->speaking->output_schema, &l->format, &f->schema, &f->strict, &err))
+		f->schema = l->speaking->output_schema; /* what it is, the provider will say */
 }
 
 enum th_code th_live_dress(struct th_live *l, struct th_err *err)
@@ -354,9 +349,9 @@ static enum th_code check_new(const struct th_outfit *outfit,
 
 	if (created->agent.len)
 		return TH_OK;
-	code = th_agent_check_instead(outfit->agent, err);
+	code = th_agent_check_output(outfit->agent, err);
 	for (size_t i = 0; i < outfit->member_count && !code; i++)
-		code = th_agent_check_instead(outfit->members[i].agent, err);
+		code = th_agent_check_output(outfit->members[i].agent, err);
 	return code;
 }
 

@@ -31,10 +31,9 @@ class Cannot(Exception):
     """The scenario asks for something that thole does not have."""
 
 
-def titled(schema, name):
-    """A schema as the SDK's models print it: with titles, all of it required."""
-    properties = {k: {"title": k[:1].upper() + k[1:].replace("_", " "), **v} for k, v in schema.get("properties", {}).items()}
-    return {**schema, "properties": properties, "required": list(properties), "title": name}
+def closed(schema):
+    """A schema as the SDK's models print it: all of it is required."""
+    return {**schema, "required": list(schema.get("properties", {}))} if schema.get("type", "object") == "object" else schema
 
 
 PRIMITIVES = {"str": {"type": "string"}, "int": {"type": "integer"}, "float": {"type": "number"}, "bool": {"type": "boolean"}}
@@ -46,22 +45,13 @@ def primitive(text):
     return {"items": primitive(m[1]), "type": "array"} if m else PRIMITIVES.get(text, {"type": text})
 
 
-def wrapped(output_type):
-    """What is no object stands in one, as "response"."""
+def output_schema(output_type):
     if isinstance(output_type, str):
         return primitive(output_type)
     if isinstance(output_type.get("schema"), dict):
-        schema = output_type["schema"]
-        return None if schema.get("type", "object") == "object" else schema
+        return closed(output_type["schema"])
     kind = next((output_type[k] for k in ("primitive", "python", "python_type", "wrap", "type") if output_type.get(k)), "str")
     return primitive(kind) if isinstance(kind, str) else kind
-
-
-def output_schema(output_type):
-    inner = wrapped(output_type)
-    if inner is None:
-        return titled(output_type["schema"], output_type.get("name", "Out"))
-    return titled({"type": "object", "properties": {"response": inner}}, "OutputType")
 
 
 def behaviour(value):
@@ -773,7 +763,7 @@ def plain_request(r):
     out = {"input": [plain_item(i) for i in r.get("input", [])]}
     for key in ("instructions", "tool_choice", "previous_response_id", "conversation", "text"):
         if r.get(key):
-            out[key] = r[key]
+            out[key] = untitled(r[key]) if key == "text" else r[key]
     out["tools"] = sorted(t if isinstance(t, str) else t.get("name") or t.get("server_label") or t["type"] for t in r.get("tools", []))
     if out.get("tool_choice") == "auto":
         del out["tool_choice"]
@@ -787,6 +777,13 @@ def plain_hooks(hooks):
     """A guardrail beside the model comes when it comes; hooks that the form does not name are not compared."""
     hooks = [h for h in hooks if h.startswith(HOOKS)]
     return ([h for h in hooks if not h.startswith("guard_in:")], sorted(h for h in hooks if h.startswith("guard_in:")))
+
+
+def untitled(value):
+    """A schema without the titles that the SDK's models print into it."""
+    if isinstance(value, list):
+        return [untitled(v) for v in value]
+    return {k: untitled(v) for k, v in value.items() if k != "title" or not isinstance(v, str)} if isinstance(value, dict) else value
 
 
 def heard(want, got):
@@ -830,10 +827,6 @@ def own_members(value, want):
     return {k: v for k, v in value.items() if k in want}
 
 
-def unwrapped(value):
-    return value["response"] if isinstance(value, dict) and set(value) == {"response"} else value
-
-
 def compare_phase(n, want, got, structured, out):
     path = "phase %d" % n
     compare(path + " error", plain_error(want.get("error"), got), plain_error(got.get("error"), got), out)
@@ -851,7 +844,7 @@ def compare_phase(n, want, got, structured, out):
             except ValueError:
                 pass
             if want["final_output"] != g:
-                g = own_members(unwrapped(g), want["final_output"])
+                g = own_members(g, want["final_output"])
         compare(path + " final_output", plain_output(want["final_output"]), plain_output(g), out)
     compare(path + " next_steps", want["next_steps"], got["next_steps"], out)
     compare(path + " hooks", plain_hooks(heard(want, got)), plain_hooks(got["hooks"]), out)

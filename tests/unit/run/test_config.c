@@ -398,6 +398,23 @@ static void test_agent_errors(void **state TH_UNUSED)
 		{ "computer:\n  kind: x11\n  start: [xterm]\n",
 		  "agents/x.yaml:3: computer.start is only for a desktop" },
 		{ "name: ''\n", "agents/x.yaml:1: name must not be empty" },
+		{ "output_schema: person\n", "agents/x.yaml: output_schema must be a JSON Schema "
+					     "(an object with type, properties …)" },
+		{ "output_schema: [{type: string}]\n",
+		  "agents/x.yaml: output_schema must be a JSON Schema (an object with type, "
+		  "properties …)" },
+		{ "output_schema: {type: strang}\n",
+		  "agents/x.yaml: output_schema.type must be one of null, boolean, integer, "
+		  "number, "
+		  "string, array and object, or a list of some" },
+		{ "output_schema: {type: [string, nul]}\n",
+		  "agents/x.yaml: output_schema.type must be one of null, boolean, integer, "
+		  "number, "
+		  "string, array and object, or a list of some" },
+		{ "agents:\n  b:\n    output_schema: {type: {}}\n",
+		  "agents/x.yaml: output_schema.type must be one of null, boolean, integer, "
+		  "number, "
+		  "string, array and object, or a list of some" },
 		{ "output_schema: {properties: {n: {type: integer}}, required: [n]}\n"
 		  "instead: {max_turns: too many}\n",
 		  "agents/x.yaml: instead.max_turns does not fit output_schema: not JSON: line 1, "

@@ -29,7 +29,28 @@ static enum th_code fits(const struct th_json *schema, const struct th_json *out
 	return code;
 }
 
-enum th_code th_agent_check_instead(const struct th_agent *a, struct th_err *err)
+/* What lies deeper the provider looks at. */
+static enum th_code is_schema(const struct th_json *schema, struct th_err *err)
+{
+	const struct th_json *type = th_json_get(schema, "type");
+	struct th_json_iter it = th_json_iter(type);
+	bool known = !type || th_schema_is_type(th_json_str(type)) || th_json_count(type) > 0;
+
+	while (th_json_is_array(type) && th_json_next(&it))
+		known = known && th_schema_is_type(th_json_str(it.val));
+	if (!th_json_is_object(schema))
+		return th_fail(
+		    err, TH_EUSAGE,
+		    "output_schema must be a JSON Schema (an object with type, properties "
+		    "…)");
+	if (!known || th_json_is_object(type))
+		return th_fail(err, TH_EUSAGE,
+			       "output_schema.type must be one of null, boolean, integer, number, "
+			       "string, array and object, or a list of some");
+	return TH_OK;
+}
+
+enum th_code th_agent_check_output(const struct th_agent *a, struct th_err *err)
 {
 	const struct {
 		const char *name;
@@ -43,9 +64,11 @@ enum th_code th_agent_check_instead(const struct th_agent *a, struct th_err *err
 	struct th_err why = { 0 };
 	enum th_code code = TH_OK;
 
-	if (!a->instead || !a->output_schema.len)
+	if (!a->output_schema.len)
 		return TH_OK;
 	code = th_json_parse(a->output_schema, &schema, err);
+	if (!code)
+		code = is_schema(th_json_root(schema), err);
 	for (size_t i = 0; i < TH_COUNT(given) && !code; i++) {
 		struct th_json_doc *doc = NULL;
 
