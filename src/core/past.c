@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define WITHHELD "Output withheld by an output guardrail."
+#define WITHHELD_RESULT "Output withheld by a guardrail of the tool's output."
 
 void th_past_init(struct th_past *p, bool narrow)
 {
@@ -317,8 +318,10 @@ static void add_guardrail(struct th_past *p, uint64_t cause, const struct th_jso
 		p->refused_after = th_json_uint(th_json_get(v, "after"), p->task_seq - 1);
 		p->refused_upto = cause;
 	}
-	if (!th_str_is(stage, "tool_output") || !message.len || tripped)
-		return; /* a trip's message says why */
+	if (tripped)
+		message = TH_STR(WITHHELD_RESULT); /* its own says why */
+	if (!th_str_is(stage, "tool_output") || !message.len)
+		return;
 	for (size_t i = p->results_at; i < p->count; i++)
 		if (th_str_eq(p->list[i].call_id, th_json_get_str(v, "call_id")))
 			replace_output(p, &p->list[i], message);

@@ -467,8 +467,8 @@ static void trip_by(struct th_step *st, const struct th_ev_guardrail *d)
 		      TH_FMT(th_utf8_cut(d->message, TH_ERR_MSG_MAX * 2)));
 	if (stage == TH_GUARD_OUTPUT) /* which nobody may see */
 		th_buf_clear(&st->s->final);
-	/* Nor is what was answered to an input that is refused a history. */
-	if (stage == TH_GUARD_OUTPUT ||
+	/* Nor is a tool's output that is refused, or what was answered to such an input. */
+	if (stage == TH_GUARD_OUTPUT || stage == TH_GUARD_TOOL_OUTPUT ||
 	    (stage == TH_GUARD_INPUT && st->s->answer_seq > st->s->look_after))
 		st->s->rewritten_seq = st->ev->seq;
 	th_ladder_trip(st->s, st->out, guard_classes[stage], th_buf_str(&why));

@@ -258,6 +258,28 @@ static void test_a_withheld_output_stays_withheld(void **unused)
 	paper_free(w);
 }
 
+/* Nor is a tool's output that one stopped; its call is, with what became of it. */
+static void test_a_refused_result_stays_withheld(void **unused)
+{
+	static const char plain[] =
+	    "{\"name\":\"a\",\"guardrails\":[{\"name\":\"res\",\"stage\":\"tool_output\"}]}";
+	struct paper *w = begin(plain, "my task");
+
+	(void)unused;
+	paper_settle(w);
+	script.says[TH_ASK_GUARDRAIL] = "true";
+	answer(w, CALL("c1", "weather", "{}"));
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FAILED);
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("again"), &(struct th_err){ 0 }),
+			 TH_OK);
+	paper_settle(w);
+	assert_true(w->request->open);
+	assert_int_equal(times(w->request->body, "\"function_call_output\""), 1);
+	assert_non_null(strstr(w->request->body, "withheld by a guardrail"));
+	assert_null(strstr(w->request->body, "sunny"));
+	paper_free(w);
+}
+
 /* Verdicts that come at once with each other: the second takes back what the first made due. */
 static void test_a_trip_behind_the_last_result(void **unused)
 {
@@ -850,6 +872,7 @@ int main(void)
 		cmocka_unit_test(test_a_trip_behind_the_last_result),
 		cmocka_unit_test(test_said_while_the_model_is_asked),
 		cmocka_unit_test(test_a_withheld_output_stays_withheld),
+		cmocka_unit_test(test_a_refused_result_stays_withheld),
 		cmocka_unit_test(test_a_log_that_ends_within_a_handoff),
 		cmocka_unit_test(test_a_nested_history),
 		cmocka_unit_test(test_a_history_in_a_form_of_ones_own),
