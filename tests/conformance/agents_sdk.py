@@ -377,7 +377,7 @@ class Reader:
         self.agent = real_name(self.config["start"], self.config["agents"][self.config["start"]])
         self.phases, self.items, self.usage = [], [], 0
         self.calls, self.tools_of, self.waiting = {}, {}, {}
-        self.servers, self.types, self.heard, self.asked = set(), [], 0, False
+        self.servers, self.types, self.heard, self.asked, self.handed = set(), [], 0, False, False
         self.announced, self.phase, self.said = None, None, 0
         self.children = {}
 
@@ -436,7 +436,7 @@ class Reader:
 
     def on_model_requested(self, source, d):
         self.runs_again()
-        self.asked = True
+        self.asked, self.handed = True, False
         for _ in range(self.said):
             self.item("input_item")
         self.said = 0
@@ -518,7 +518,7 @@ class Reader:
             self.item("mcp_approval_response_item" if d["call_id"] in self.servers else "tool_call_output_item")
 
     def on_handoff(self, source, d):
-        self.results = False
+        self.results, self.handed = False, True
         to = d["to"].split("#")[0]
         self.hook("handoff:%s->%s" % (self.agent, to))
         self.step("NextStepHandoff")
@@ -537,13 +537,14 @@ class Reader:
             self.final()
             if not self.stepped:
                 self.stepped = True
-                self.step("NextStepRunAgain" if self.at_limit() else "NextStepFinalOutput")
+                if not (self.handed and self.at_limit()):
+                    self.step("NextStepRunAgain" if self.at_limit() else "NextStepFinalOutput")
             self.hook("guard_out:%s:%s" % (d["name"].rstrip("#"), d.get("agent", self.agent)))
 
     def at_limit(self):
         """Is what a guardrail looks at said instead of an answer?"""
         options = self.config.get("options", {})
-        return (self.results and not self.agents.get(self.speaks, {}).get("tool_use_behavior")
+        return ((self.results or self.handed) and not self.agents.get(self.speaks, {}).get("tool_use_behavior")
                 and "max_turns" in options.get("error_handlers", {}))
 
     def on_message(self, source, d):

@@ -10,6 +10,7 @@ import re
 import agents_sdk_model
 
 DEVIATIONS_MAX = 15
+TRIPS = ("InputGuardrailTripwireTriggered", "OutputGuardrailTripwireTriggered")
 KINDS = {"message": "message_output_item", "reasoning": "reasoning_item", "compaction": "compaction_item",
          "mcp_list_tools": "mcp_list_tools_item", "mcp_approval_request": "mcp_approval_request_item"}
 OUTPUT, HANDOFF_CALL, HANDOFF_OUTPUT = "tool_call_output_item", "handoff_call_item", "handoff_output_item"
@@ -19,7 +20,7 @@ OUTPUT, HANDOFF_CALL, HANDOFF_OUTPUT = "tool_call_output_item", "handoff_call_it
 
 def turns(case):
     """What the model said in the turns that took place."""
-    return [t.get("output", []) for t in case["model_turns"][:asked(case)]]
+    return [t["output"] for t in case["model_turns"][:asked(case)] if "output" in t]
 
 
 def asked(case):
@@ -167,6 +168,8 @@ def results_in_order(case):
 def unknown_first(case):
     """The result of a call that no tool takes is there before a person is asked about the others."""
     hit = False
+    if case["config"].get("options", {}).get("rejection_formatter"):
+        return False  # the program gives the words, while the person is asked
     known = set(case["config"]["tools"]) | {"transfer_to_" + a.get("name", n.lower()) for n, a in case["config"]["agents"].items()}
     known |= tool_names(case) | {t.get("tool_name") for t in case["config"]["tools"].values()}
     count = max([sum(c["name"] not in known for c in functions_of(t)) for t in turns(case)] + [0])
@@ -223,28 +226,66 @@ def in_order_told(item, order):
 
 
 def items_stay(case):
-    """What happened is an item of the run, also where a filter keeps it from the next agent."""
-    p = case["expected"]["phases"][0]
+    """What happened is an item of the run and of the session, also where a filter keeps it from the next agent."""
+    phases = case["expected"]["phases"]
     filtered = any(isinstance(h, dict) and h.get("input_filter") for a in case["config"]["agents"].values()
                    for h in a.get("handoffs", [])) or case["config"].get("options", {}).get("handoff_input_filter")
-    if not filtered or "NextStepHandoff" not in p["next_steps"] or len(case["expected"]["phases"]) > 1 or "new_items" not in p:
+    if not filtered or any(p["op"] != "run" or p["requests_made"] and "new_items" not in p for p in phases):
         return False
-    out = []
-    steps = iter(p["next_steps"])
-    for items in turns(case):
-        functions, step = functions_of(items), next(steps)
-        goes = [c for c in functions if c["name"].startswith("transfer_to_") or c["name"] in tool_names(case)]
+    hit, made, said = False, 0, turns(case)
+    kept, old = [], []  # the session after the phase before, here and there
+    for p in phases:
+        count = len(p["next_steps"])
+        hit |= items_of(case, p, said[made:made + count]) if "NextStepHandoff" in p["next_steps"] else False
+        made += count
+        if "session_items" in p:
+            items, own = p["session_items"], []
+            if "NextStepHandoff" in p["next_steps"]:
+                own = session_of(case, items, said[made - count:made], p["next_steps"])
+                begin = max(n for n, i in enumerate(items) if i.get("role") == "user") + 1
+            new = kept + (items[len(old):begin] + own if own else items[len(old):])
+            hit |= new != items
+            kept, old, p["session_items"] = new, items, new
+    return hit
+
+
+def goes_of(case, items):
+    return [c for c in functions_of(items) if c["name"].startswith("transfer_to_") or c["name"] in tool_names(case)]
+
+
+def items_of(case, p, said):
+    """The items and events of a phase's turns, with those that a filter took out of them."""
+    out, results = [], 0
+    for items, step in zip(said, p["next_steps"]):
+        functions, goes = functions_of(items), goes_of(case, items)
         out += [HANDOFF_CALL if i in goes else KINDS.get(i["type"], "tool_call_item") for i in items]
-        out += [OUTPUT] * (len(functions) - bool(goes and step.endswith("Handoff")))
-        out += [HANDOFF_OUTPUT] if step.endswith("Handoff") else []
+        results = len(functions) - bool(goes and step.endswith("Handoff"))
+        out += [OUTPUT] * results + ([HANDOFF_OUTPUT] if step.endswith("Handoff") else [])
+        events = p.get("stream_events", [])
+        for n in range(len(events) - 1, 0, -1):
+            if step.endswith("Handoff") and events[n].startswith("agent_updated:") and events[n - 1] != "handoff_occured":
+                events[n:n] = ["tool_output"] * results + ["handoff_occured"]
+    if p["next_steps"][-1].endswith("Handoff") and p.get("final_output") is not None:
+        out.append("message_output_item")  # said at the limit
     hit = out != p["new_items"]
     p["new_items"] = out
-    events = p.get("stream_events", [])
-    for n in range(len(events) - 1, 0, -1):
-        if events[n].startswith("agent_updated:") and events[n - 1] != "handoff_occured":
-            events.insert(n, "handoff_occured")
-            hit = True
     return hit
+
+
+def session_of(case, items, said, steps):
+    """What a session has of a phase's turns."""
+    sent = [i for r in case["expected"].get("requests", []) for i in r["input"]] + items
+    out = []
+    for list_, step in zip(said, steps):
+        out += copy.deepcopy(list_)
+        for c in functions_of(list_):
+            to = next((a.get("name", n.lower()) for n, a in case["config"]["agents"].items()
+                       if c["name"] == "transfer_to_" + a.get("name", n.lower())), None)
+            value = case["config"]["tools"].get(c["name"], {}).get("behavior", {}).get("value")
+            result = {"type": "function_call_output", "call_id": c["call_id"],
+                      "output": json.dumps({"assistant": to}) if to and step.endswith("Handoff") else value}
+            out.append(next((i for i in sent if is_output(i) and i["call_id"] == c["call_id"]), result))
+    return out + [i for i in items[-1:] if i.get("role") == "assistant" and "id" not in i]
 
 
 def tool_names(case):
@@ -264,20 +305,38 @@ def no_handoff_without_history(case):
 def barrier_guardrail(case):
     """No effect of an answer starts, and none is final, before the guardrails have spoken."""
     p = case["expected"]["phases"][0]
-    if p.get("error", {}).get("class") != "InputGuardrailTripwireTriggered":
+    late = late_trip(case) if p.get("error", {}).get("class") != "InputGuardrailTripwireTriggered" else []
+    if late:
+        p["error"] = {"class": "InputGuardrailTripwireTriggered", "message": "Guardrail InputGuardrail triggered tripwire"}
+        p["hooks"] += [h for h in late if h not in p["hooks"]]
+        for key in ("last_agent", "new_items", "interruptions", "usage_requests", "final_output"):
+            p.pop(key, None)
+    elif p.get("error", {}).get("class") != "InputGuardrailTripwireTriggered":
         return False
     ends = [n for n, h in enumerate(p["hooks"]) if h.startswith("llm_end:")]
     if not ends or ends[0] == len(p["hooks"]) - 1 and not p["next_steps"] and not p["side_effects"]:
         return False
     guards = [h for h in p["hooks"][ends[0] + 1:] if h.startswith("guard_in:")]
-    if not p["side_effects"] and not p["next_steps"] and p["hooks"][ends[0] + 1:] == guards:
+    if not late and not p["side_effects"] and not p["next_steps"] and p["hooks"][ends[0] + 1:] == guards:
         return False
+    looks = [e for e in p["side_effects"] if e == "screenshot"]  # what only looks need not wait
+    requests = case["expected"].get("requests", [])
+    case["expected"]["requests"] = requests[:1] + requests[p["requests_made"]:]
     p["hooks"] = p["hooks"][:ends[0] + 1] + guards
-    p["side_effects"], p["next_steps"], p["requests_made"] = [], [], 1
-    case["expected"]["requests"] = case["expected"].get("requests", [])[:1]
+    p["side_effects"], p["next_steps"], p["requests_made"] = looks[-1:], [], 1
     if "tool_output" in p.get("stream_events", []):
         p["stream_events"] = p["stream_events"][:p["stream_events"].index("tool_output")]
     return True
+
+
+def late_trip(case):
+    """The hooks of guardrails that say no after an answer that failed is there."""
+    p, guards = case["expected"]["phases"][0], guards_of(case, "input_guardrails")
+    if "error" not in p or "http_error" in case["model_turns"][0] or p["requests_made"] != 1 or len(case["expected"]["phases"]) > 1:
+        return []
+    text = case["input"] if isinstance(case["input"], str) else json.dumps(case["input"])
+    return ["guard_in:%s:%s" % (g["name"], p["hooks"][0].split(":")[1]) for g in guards
+            if g.get("delay_ms", 0) > case["model_turns"][0].get("delay_ms", 0) and g["trip_if_contains"] in text]
 
 
 def barrier_approval(case):
@@ -441,7 +500,9 @@ def input_at_any_time(case):
         return False
     agent = phases[0].get("last_agent", "a")
     for before, p in zip(phases, phases[1:]):
-        if p.get("error", {}).get("class") == "MaxTurnsExceeded":
+        options = case["config"].get("options", {})
+        limit = options.get("max_turns", 1 << 30)
+        if p.get("error", {}).get("class") == "MaxTurnsExceeded" or asked(case) >= limit and options.get("error_handlers"):
             continue  # it is taken, and stands there for who lets it go on
         if before in refused and p["op"] == "resume" and not (p.get("next_steps") or [""])[-1].endswith("Interruption"):
             goes_on(case, p, agent)
@@ -468,7 +529,7 @@ def log_keeps_the_turn(case):
     for n, p in enumerate(phases):
         made += p.get("requests_made", 0)
         items = (case["model_turns"][made - 1] if 0 < made <= len(case["model_turns"]) else {}).get("output", [])
-        if not p.get("error") or "session_items" not in p or "Guardrail" in p["error"]["class"] or not items:
+        if not p.get("error") or "session_items" not in p or not items or p["error"]["class"] in TRIPS:
             continue
         if "llm_end" not in "".join(p["hooks"]) or p["hooks"][-1].startswith("llm_start") or any(
                 i.get("call_id") == items[-1].get("call_id") for i in p["session_items"] if i.get("call_id")):
@@ -506,18 +567,58 @@ def limited(items, limit):
 def told(case, phase, call):
     """The result of a call, as the log has it, in a turn that failed."""
     texts = case["config"].get("options", {}).get("rejection_formatter", {})
-    tool = case["config"]["tools"].get(call.get("name"), {})
-    if call["type"] == "computer_call":
-        return {"type": "computer_call_output", "call_id": call["call_id"], "output": {}}
+    name = call.get("name") or call["type"].replace("_call", "")
+    tool = case["config"]["tools"].get(name, {})
+    unknown = texts.get("tool_not_found") or "Tool '%s' not found." % name
+    own = {"computer_call": {"output": {}}, "custom_tool_call": {"output": unknown},
+           "apply_patch_call": {"status": "failed", "output": unknown},
+           "local_shell_call": {"output": "Tool 'shell' not found."},
+           "shell_call": {"output": [{"stdout": "", "stderr": unknown, "outcome": {"type": "exit", "exit_code": 1}}]}}
+    if call["type"] in own:
+        return {"type": call["type"] + "_output", "call_id": call["call_id"], **own[call["type"]]}
     if call["type"] == "mcp_approval_request":
         return {"type": "mcp_approval_response", "approval_request_id": call["id"], "approve": False, "reason": error_of(phase)}
     if not tool or tool.get("enabled") is False:
-        output = texts.get("tool_not_found") or "Tool '%s' not found." % call.get("name")
-    elif "tool_end:" + call["name"] in phase["hooks"] and "value" in tool.get("behavior", {}):
+        output = unknown
+    elif "tool_start:" + name not in phase["hooks"] or phase["error"]["class"] == "ToolInputGuardrailTripwireTriggered":
+        output = "Not done: the run was stopped before this call began. Nothing was executed."
+    elif phase["error"]["class"] == "ToolOutputGuardrailTripwireTriggered":
+        output = "Output withheld by a guardrail of the tool's output."
+    elif "tool_end:" + name in phase["hooks"] and "value" in tool.get("behavior", {}):
         output = tool["behavior"]["value"]
     else:
         output = error_of(phase)
     return {"type": "function_call_output", "call_id": call["call_id"], "output": output}
+
+
+def spoken_after_refusal(case):
+    """What was said in a task that an input guardrail stopped is not looked at again with the next task, nor sent with it."""
+    phases, made, hit = case["expected"]["phases"], 0, False
+    for n, p in enumerate(phases):
+        before = phases[n - 1] if n else {}
+        turn = case["model_turns"][made] if made < len(case["model_turns"]) else {}
+        text = case["steps"][n].get("input") if n < len(case["steps"]) else None
+        again = [x.get("error", {}).get("class") == "InputGuardrailTripwireTriggered" and x["op"] == "run" for x in (before, p)]
+        items = turn.get("output", [])
+        if all(again) and isinstance(text, str) and items and {i["type"] for i in items} <= {"message", "reasoning"}:
+            guards = guards_of(case, "input_guardrails")
+            if any(g["trip_if_contains"] in text for g in guards):
+                return hit
+            agent, hit = case["config"]["agents"][case["config"]["start"]].get("name", case["config"]["start"].lower()), True
+            if not p["requests_made"]:
+                case["more_requests"] = case.get("more_requests", 0) + 1
+            else:
+                r = case["expected"]["requests"][made]
+                r["input"] = r["input"][-1:]
+            del p["error"]
+            p["requests_made"], p["next_steps"], p["side_effects"] = 1, ["NextStepFinalOutput"], []
+            p["hooks"] = ["agent_start:" + agent, "llm_start:" + agent, "llm_end:" + agent, "agent_end:" + agent] + [
+                "guard_in:%s:%s" % (g["name"], agent) for g in guards]
+            p["final_output"] = "".join(c.get("text", "") for i in items[-1:] for c in i.get("content", []))
+            if "session_items" in p:
+                p["session_items"] = p["session_items"] + copy.deepcopy(items)
+        made += p.get("requests_made", 0)
+    return hit
 
 
 def ids_stay(case):
@@ -625,22 +726,41 @@ def told_at_the_start(case):
     p = case["expected"]["phases"][-1]
     options = case["config"].get("options", {})
     filters = "do not support handoff input filters" in error_of(p) and (options.get("previous_response_id") or options.get("conversation_id"))
-    if not filters and "Invalid run error handler final_output" not in error_of(p):
+    if misfits(case):
+        p = case["expected"]["phases"][0]
+        p["error"] = {"class": "UserError", "message": "Invalid run error handler final_output for structured output."}
+        case["expected"]["phases"], case["steps"] = [p], case["steps"][:1]
+        p["session_items"] = []
+        for key in ("last_agent", "new_items", "interruptions", "usage_requests", "final_output"):
+            p.pop(key, None)
+    elif not filters:
         return False
     p["hooks"], p["next_steps"], p["side_effects"], p["requests_made"] = [], [], [], 0
+    if "stream_events" in p:
+        p["stream_events"] = p["stream_events"][:1]
     case["expected"]["requests"] = []
     return True
+
+
+def misfits(case):
+    """Is a text said instead of an answer that has a form?"""
+    handlers = case["config"].get("options", {}).get("error_handlers", {}).values()
+    outputs = [h["final_output"] if isinstance(h, dict) and "final_output" in h else h for h in handlers]
+    return any(a.get("output_type") for a in case["config"]["agents"].values()) and any(
+        isinstance(o, str) and not o.startswith("{") for o in outputs)
 
 
 def a_refusal_is_looked_at(case):
     """A refusal is a final output: guardrails of the output look at it."""
     p = case["expected"]["phases"][-1]
     guards = guards_of(case, "output_guardrails")
-    if p.get("error", {}).get("class") != "ModelRefusalError" or not guards or any(g["trip_if_contains"] in error_of(p) for g in guards):
+    if p.get("error", {}).get("class") != "ModelRefusalError" or not guards:
         return False
     agent = next(h[8:] for h in p["hooks"][::-1] if h.startswith("llm_end:"))
     p["hooks"] += ["agent_end:" + agent] + ["guard_out:%s:%s" % (g["name"], agent) for g in guards]
     p["next_steps"].append("NextStepFinalOutput")
+    if any(g["trip_if_contains"] in error_of(p).split(": ", 1)[1] for g in guards):
+        p["error"] = {"class": "OutputGuardrailTripwireTriggered", "message": "Guardrail OutputGuardrail triggered tripwire"}
     return True
 
 
@@ -682,7 +802,7 @@ def answers_stay(case):
     return hit
 
 
-RULES = [told_at_the_start, cancelled_at_once, a_refusal_is_looked_at, no_choice_without_tools, answers_stay, bad_arguments,
+RULES = [spoken_after_refusal, told_at_the_start, cancelled_at_once, a_refusal_is_looked_at, no_choice_without_tools, answers_stay, bad_arguments,
          id_of_an_earlier_turn, call_of_an_earlier_turn, empty_answer, items_stay, no_handoff_without_history, input_at_any_time,
          barrier_guardrail, barrier_approval, log_at_once, safety_waits, checks_refused, reasoning_is_followed, log_keeps_the_turn,
          ids_stay, who_speaks_goes_on, names_tell_apart, results_in_order, parted_from_its_reasoning]
