@@ -2,33 +2,23 @@
 /*
  * computer.c - thole computer: a screen from the shell, through the executor
  * that keeps it alive between commands.
- *
- * A verb is a row: which options it takes and how its operands become actions.
  */
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "cli/cli.h"
+#include "cli/computer_verbs.h"
 #include "computers/computer.h"
-#include "core/session.h"
+#include "core/event.h"
 #include "io/clock.h"
 #include "io/files.h"
 #include "run/executor_client.h"
 #include "wire/exec.h"
 
 #define DEFAULT_SESSION "computer" /* of this user, so that the next command finds it */
-#define ACTIONS_SIZE_MAX (4 * TH_MIB)
 
-struct computer_options {
-	struct th_common common;
-	struct th_str session, computer, folder, output, format, fit, at, button, keys, net;
-	int64_t quality, count, duration, timeout;
-	bool json, cursor, settle, pixels, enter, clear;
-};
-
-#define AT(member) offsetof(struct computer_options, member)
+#define AT(member) offsetof(struct th_computer_flags, member)
 
 static const struct th_option computer_options[] = {
 	{ "session", 's', "NAME", TH_OPTION_TEXT, AT(session),
@@ -65,335 +55,11 @@ static const struct th_option computer_options[] = {
 	  NULL },
 	{ "timeout", 0, "SECONDS", TH_OPTION_INT, AT(timeout), "shell: when the command is ended",
 	  NULL },
-	TH_OPTIONS_COMMON(struct computer_options, common),
+	TH_OPTIONS_COMMON(struct th_computer_flags, common),
 	TH_OPTIONS_END,
 };
 
-/* What a verb works with. */
-struct call {
-	const struct computer_options *o;
-	struct th_operands operands; /* without the verb */
-	struct th_arena *a;
-	struct th_action *actions;
-	size_t count;
-	bool screenshot, tree;
-	struct th_err *err;
-};
-
-struct verb {
-	const char *name, *operands;
-	int min, max;                          /* operands; -1: any number */
-	const char *options;                   /* that it takes, besides the general ones */
-	enum th_code (*build)(struct call *c); /* NULL: it is no action */
-	enum th_action_kind kind;
-	enum th_button button;
-	int32_t clicks;
-};
-
-static struct th_action *add(struct call *c, enum th_action_kind kind)
-{
-	struct th_action *action = &c->actions[c->count++];
-
-	assert(c->count <= TH_ACTIONS_MAX);
-	*action = (struct th_action){ .kind = kind };
-	return action;
-}
-
-/* ---- operands ---- */
-
-static enum th_code number(struct call *c, struct th_str text, const char *what, int32_t *ret)
-{
-	int64_t n;
-
-	if (!th_str_i64(text, &n) || n < INT32_MIN || n > INT32_MAX)
-		return th_fail(c->err, TH_EUSAGE, "%s must be a whole number, not \"%.*s\"", what,
-			       TH_FMT(th_utf8_cut(text, TH_NAME_NEAR_MAX)));
-	*ret = (int32_t)n;
-	return TH_OK;
-}
-
-static enum th_code point(struct call *c, int index, struct th_point *ret)
-{
-	enum th_code code = number(c, th_str_of(c->operands.list[index]), "X", &ret->x);
-
-	return code == TH_OK ? number(c, th_str_of(c->operands.list[index + 1]), "Y", &ret->y)
-			     : code;
-}
-
-/* None or two operands. */
-static enum th_code place(struct call *c, struct th_action *action)
-{
-	if (c->operands.count == 0)
-		return TH_OK;
-	if (c->operands.count != 2)
-		return th_fail(c->err, TH_EUSAGE, "a point is two numbers, X and Y");
-	action->has_at = true;
-	return point(c, 0, &action->at);
-}
-
-static enum th_code at_option(struct call *c, struct th_action *action)
-{
-	struct th_str y = c->o->at, x = th_str_split(&y, ',');
-	enum th_code code;
-
-	if (!c->o->at.ptr)
-		return TH_OK;
-	action->has_at = true;
-	code = number(c, th_str_trim(x), "X of --at", &action->at.x);
-	return code == TH_OK ? number(c, th_str_trim(y), "Y of --at", &action->at.y) : code;
-}
-
-static enum th_code button_option(struct call *c, struct th_action *action)
-{
-	int button = c->o->button.ptr ? th_button_find(c->o->button) : (int)action->button;
-
-	if (button < 0)
-		return th_fail(
-		    c->err, TH_EUSAGE,
-		    "--button must be left, right, middle, back or forward, not \"%.*s\"",
-		    TH_FMT(th_utf8_cut(c->o->button, TH_NAME_NEAR_MAX)));
-	action->button = (enum th_button)button;
-	return TH_OK;
-}
-
-static void keys_option(struct call *c, struct th_action *action)
-{
-	if (c->o->keys.ptr) {
-		action->keys[0] = c->o->keys;
-		action->key_count = 1;
-	}
-}
-
-/* Text that may be "-": standard input. */
-static enum th_code text_of(struct call *c, const char *operand, size_t size_max,
-			    struct th_str *ret)
-{
-	struct th_buf in TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(size_max);
-	enum th_code code;
-
-	*ret = th_str_of(operand);
-	if (strcmp(operand, "-") != 0)
-		return TH_OK;
-	code = th_file_read_fd(STDIN_FILENO, size_max, &in, c->err);
-	*ret = th_arena_str(c->a, th_buf_str(&in));
-	if (code == TH_OK && !ret->ptr)
-		code = th_fail(c->err, TH_ELIMIT, "the text is too long");
-	return code;
-}
-
-/* ---- verbs ---- */
-
-static enum th_code build_see(struct call *c)
-{
-	c->screenshot = true;
-	return TH_OK;
-}
-
-static enum th_code build_tree(struct call *c)
-{
-	c->tree = true;
-	return TH_OK;
-}
-
-static const struct verb *verb_find(struct th_str name);
-
-static enum th_code build_click(struct call *c)
-{
-	const struct verb *v = verb_find(th_str_of(c->operands.list[-1]));
-	struct th_action *action = add(c, v->kind);
-	enum th_code code;
-
-	action->button = v->button;
-	action->count = c->o->count >= 0 ? (int32_t)TH_MIN(c->o->count, INT32_MAX) : v->clicks;
-	keys_option(c, action);
-	code = button_option(c, action);
-	return code == TH_OK ? place(c, action) : code;
-}
-
-static enum th_code build_move(struct call *c)
-{
-	struct th_action *action = add(c, TH_ACTION_MOVE);
-
-	keys_option(c, action);
-	return place(c, action);
-}
-
-static enum th_code build_drag(struct call *c)
-{
-	struct th_action *action = add(c, TH_ACTION_DRAG);
-	size_t count = (size_t)c->operands.count / 2;
-	enum th_code code = button_option(c, action);
-
-	if (c->operands.count % 2 || count > TH_DRAG_POINTS_MAX)
-		return th_fail(c->err, TH_EUSAGE, "drag needs points, X Y X Y …, at most %d",
-			       TH_DRAG_POINTS_MAX);
-	action->path = th_arena_array(c->a, count, sizeof(*action->path));
-	if (!action->path)
-		return th_fail(c->err, TH_ELIMIT, "too many points");
-	action->path_count = count;
-	for (size_t i = 0; i < count && code == TH_OK; i++)
-		code = point(c, (int)i * 2, &action->path[i]);
-	action->duration_ms = c->o->duration >= 0 ? (int32_t)TH_MIN(c->o->duration, INT32_MAX) : 0;
-	keys_option(c, action);
-	return code;
-}
-
-static enum th_code build_scroll(struct call *c)
-{
-	static const char *const ways[] = { "up", "down", "left", "right", NULL };
-	struct th_action *action = add(c, TH_ACTION_SCROLL);
-	int way = th_names_find(ways, th_str_of(c->operands.list[0]));
-	int32_t n = c->o->pixels ? 100 : 3;
-	enum th_code code = TH_OK;
-
-	if (way < 0)
-		return th_fail(c->err, TH_EUSAGE,
-			       "scroll needs a direction: up, down, left or right");
-	if (c->operands.count > 1)
-		code = number(c, th_str_of(c->operands.list[1]), "N", &n);
-	if (way < 2)
-		action->dy = way == 0 ? -n : n;
-	else
-		action->dx = way == 2 ? -n : n;
-	action->unit = c->o->pixels ? TH_SCROLL_PIXEL : TH_SCROLL_NOTCH;
-	keys_option(c, action);
-	return code == TH_OK ? at_option(c, action) : code;
-}
-
-static enum th_code build_type(struct call *c)
-{
-	struct th_action *action = add(c, TH_ACTION_TYPE);
-	enum th_code code = text_of(c, c->operands.list[0], TH_TYPE_TEXT_MAX, &action->text);
-
-	action->enter = c->o->enter;
-	action->clear = c->o->clear;
-	return code == TH_OK ? at_option(c, action) : code;
-}
-
-static enum th_code build_keys(struct call *c)
-{
-	const struct verb *v = verb_find(th_str_of(c->operands.list[-1]));
-
-	if (c->operands.count > TH_ACTIONS_MAX)
-		return th_fail(c->err, TH_EUSAGE, "at most %d chords at a time", TH_ACTIONS_MAX);
-	for (int i = 0; i < c->operands.count; i++) {
-		struct th_action *action = add(c, v->kind);
-
-		action->keys[0] = th_str_of(c->operands.list[i]);
-		action->key_count = 1;
-		if (v->kind == TH_ACTION_KEY)
-			action->count =
-			    c->o->count >= 0 ? (int32_t)TH_MIN(c->o->count, INT32_MAX) : 1;
-		if (v->kind == TH_ACTION_HOLD_KEY && c->o->duration >= 0)
-			action->duration_ms = (int32_t)TH_MIN(c->o->duration, INT32_MAX);
-	}
-	return TH_OK;
-}
-
-static enum th_code build_wait(struct call *c)
-{
-	struct th_action *action = add(c, TH_ACTION_WAIT);
-
-	return c->operands.count
-		   ? number(c, th_str_of(c->operands.list[0]), "MS", &action->duration_ms)
-		   : TH_OK;
-}
-
-static enum th_code build_zoom(struct call *c)
-{
-	struct th_action *action = add(c, TH_ACTION_ZOOM);
-	int32_t *cells[] = { &action->region.x, &action->region.y, &action->region.width,
-			     &action->region.height };
-	static const char *const names[] = { "X", "Y", "WIDTH", "HEIGHT" };
-	enum th_code code = TH_OK;
-
-	for (size_t i = 0; i < TH_COUNT(cells) && code == TH_OK; i++)
-		code = number(c, th_str_of(c->operands.list[i]), names[i], cells[i]);
-	return code;
-}
-
-static enum th_code build_cursor(struct call *c)
-{
-	add(c, TH_ACTION_CURSOR_POSITION);
-	return TH_OK;
-}
-
-static enum th_code build_clipboard(struct call *c)
-{
-	struct th_action *action;
-
-	if (c->operands.count == 0) {
-		add(c, TH_ACTION_CLIPBOARD_GET);
-		return TH_OK;
-	}
-	action = add(c, TH_ACTION_CLIPBOARD_SET);
-	return text_of(c, c->operands.list[0], TH_TYPE_TEXT_MAX, &action->text);
-}
-
-static enum th_code build_do(struct call *c)
-{
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	const struct th_json *root;
-	struct th_str text;
-	enum th_code code = text_of(c, c->operands.list[0], ACTIONS_SIZE_MAX, &text);
-
-	if (code == TH_OK)
-		code = th_json_parse(text, &doc, c->err);
-	if (code != TH_OK)
-		return th_prefix(c->err, code, "the actions");
-	root = th_json_root(doc);
-	if (th_json_is_object(root) && th_json_get(root, "actions"))
-		root = th_json_get(root, "actions");
-	if (th_json_count(root) > TH_ACTIONS_MAX && th_json_is_array(root))
-		return th_fail(c->err, TH_EUSAGE, "at most %d actions at a time", TH_ACTIONS_MAX);
-	if (th_json_is_object(root))
-		return th_action_parse(root, c->a, add(c, TH_ACTION_WAIT), c->err);
-	for (struct th_json_iter it = th_json_iter(root); code == TH_OK && th_json_next(&it);)
-		code = th_action_parse(it.val, c->a, add(c, TH_ACTION_WAIT), c->err);
-	return code;
-}
-
-static const struct verb verbs[] = {
-	{ "see", "", 0, 0, "output format quality fit pointer settle", build_see, 0, 0, 0 },
-	{ "tree", "", 0, 0, "settle", build_tree, 0, 0, 0 },
-	{ "zoom", "X Y WIDTH HEIGHT", 4, 4, "output format quality", build_zoom, 0, 0, 0 },
-	{ "click", "[X Y]", 0, 2, "button count keys", build_click, TH_ACTION_CLICK, TH_BUTTON_LEFT,
-	  1 },
-	{ "double-click", "[X Y]", 0, 2, "button keys", build_click, TH_ACTION_CLICK,
-	  TH_BUTTON_LEFT, 2 },
-	{ "triple-click", "[X Y]", 0, 2, "button keys", build_click, TH_ACTION_CLICK,
-	  TH_BUTTON_LEFT, 3 },
-	{ "right-click", "[X Y]", 0, 2, "keys", build_click, TH_ACTION_CLICK, TH_BUTTON_RIGHT, 1 },
-	{ "middle-click", "[X Y]", 0, 2, "keys", build_click, TH_ACTION_CLICK, TH_BUTTON_MIDDLE,
-	  1 },
-	{ "move", "X Y", 2, 2, "keys", build_move, 0, 0, 0 },
-	{ "press", "[X Y]", 0, 2, "button", build_click, TH_ACTION_MOUSE_DOWN, TH_BUTTON_LEFT, 0 },
-	{ "release", "[X Y]", 0, 2, "button", build_click, TH_ACTION_MOUSE_UP, TH_BUTTON_LEFT, 0 },
-	{ "drag", "X Y X Y …", 4, -1, "button keys duration", build_drag, 0, 0, 0 },
-	{ "scroll", "up|down|left|right [N]", 1, 2, "at keys pixels", build_scroll, 0, 0, 0 },
-	{ "type", "TEXT|-", 1, 1, "at enter clear", build_type, 0, 0, 0 },
-	{ "key", "CHORD …", 1, -1, "count", build_keys, TH_ACTION_KEY, 0, 0 },
-	{ "key-down", "KEY …", 1, -1, "", build_keys, TH_ACTION_KEY_DOWN, 0, 0 },
-	{ "key-up", "KEY …", 1, -1, "", build_keys, TH_ACTION_KEY_UP, 0, 0 },
-	{ "hold", "CHORD", 1, 1, "duration", build_keys, TH_ACTION_HOLD_KEY, 0, 0 },
-	{ "wait", "[MS]", 0, 1, "", build_wait, 0, 0, 0 },
-	{ "cursor", "", 0, 0, "", build_cursor, 0, 0, 0 },
-	{ "clipboard", "[TEXT|-]", 0, 1, "", build_clipboard, 0, 0, 0 },
-	{ "do", "JSON|-", 1, 1, "output format quality fit pointer settle", build_do, 0, 0, 0 },
-	{ "shell", "COMMAND", 1, 1, "timeout", NULL, 0, 0, 0 },
-	{ "size", "", 0, 0, "", NULL, 0, 0, 0 },
-	{ "end", "", 0, 0, "", NULL, 0, 0, 0 },
-};
-
 static const char *const general = "session computer folder net json store config";
-
-static const struct verb *verb_find(struct th_str name)
-{
-	for (size_t i = 0; i < TH_COUNT(verbs); i++)
-		if (th_str_is(name, verbs[i].name))
-			return &verbs[i];
-	return NULL;
-}
 
 static bool has_word(const char *words, const char *word)
 {
@@ -405,7 +71,7 @@ static bool has_word(const char *words, const char *word)
 	return false;
 }
 
-static enum th_code check_verb(const struct verb *v, const struct th_operands *operands,
+static enum th_code check_verb(const struct th_computer_verb *v, const struct th_operands *operands,
 			       uint64_t given, struct th_err *err)
 {
 	for (size_t i = 0; computer_options[i].name; i++) {
@@ -438,7 +104,7 @@ static enum th_code parse_size(struct th_str text, const char *what, struct th_s
 	return TH_OK;
 }
 
-static enum th_code workspace_of(const struct computer_options *o, struct th_arena *a,
+static enum th_code workspace_of(const struct th_computer_flags *o, struct th_arena *a,
 				 struct th_str *ret, struct th_err *err)
 {
 	struct th_str folder = o->folder.ptr ? o->folder : TH_STR(".");
@@ -454,7 +120,7 @@ static enum th_code workspace_of(const struct computer_options *o, struct th_are
 }
 
 /* What it is started with, should it not run yet. */
-static enum th_code start_options(const struct computer_options *o, struct th_arena *a,
+static enum th_code start_options(const struct th_computer_flags *o, struct th_arena *a,
 				  struct th_executor_options *x, struct th_err *err)
 {
 	struct th_str size = o->computer, kind = th_str_split(&size, ':');
@@ -486,7 +152,7 @@ static enum th_code start_options(const struct computer_options *o, struct th_ar
 }
 
 /* Options that find one which runs, or else start one; *ret_screen: it has a screen. */
-static enum th_code which(const struct computer_options *o, struct th_arena *a,
+static enum th_code which(const struct th_computer_flags *o, struct th_arena *a,
 			  struct th_executor_options *x, bool *ret_screen, struct th_err *err)
 {
 	bool start = !o->session.ptr || o->computer.ptr;
@@ -523,7 +189,7 @@ static enum th_code which(const struct computer_options *o, struct th_arena *a,
 /* ---- results ---- */
 
 /* NULL: neither --format nor the file's name says one that is known. */
-static const char *format_of(const struct computer_options *o)
+static const char *format_of(const struct th_computer_flags *o)
 {
 	static const char *const endings[][2] = {
 		{ ".png", "png" }, { ".jpg", "jpeg" }, { ".jpeg", "jpeg" }, { ".webp", "webp" }
@@ -594,7 +260,7 @@ static void result_json(const struct th_executor_result *r, struct th_buf *out)
 	th_buf_add_char(out, '\n');
 }
 
-static enum th_code save_picture(const struct computer_options *o,
+static enum th_code save_picture(const struct th_computer_flags *o,
 				 const struct th_executor_result *r, struct th_arena *a,
 				 struct th_buf *out, struct th_err *err)
 {
@@ -631,7 +297,7 @@ static int failed(enum th_outcome_status status, struct th_str text)
 	return th_cli_die(1, "%s: %.*s", th_outcome_name(status), TH_FMT(th_utf8_cut(text, 1500)));
 }
 
-static int result_show(struct call *c, bool picture, const struct th_executor_result *r)
+static int result_show(struct th_computer_call *c, bool picture, const struct th_executor_result *r)
 {
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_TOOL_OUTPUT_MAX);
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_TOOL_OUTPUT_MAX);
@@ -703,9 +369,9 @@ static enum th_code do_call(const struct th_executor_options *x, struct th_str t
 	return code;
 }
 
-static enum th_code print_arguments(struct call *c, struct th_buf *out)
+static enum th_code print_arguments(struct th_computer_call *c, struct th_buf *out)
 {
-	struct th_buf list TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(ACTIONS_SIZE_MAX);
+	struct th_buf list TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_COMPUTER_ACTIONS_SIZE_MAX);
 	struct th_exec_computer e = {
 		.screenshot = c->screenshot,
 		.tree = c->tree,
@@ -742,7 +408,7 @@ static enum th_code print_arguments(struct call *c, struct th_buf *out)
 	return th_buf_check(out, "the actions", c->err);
 }
 
-static bool wants_picture(const struct call *c)
+static bool wants_picture(const struct th_computer_call *c)
 {
 	bool any = c->screenshot || c->o->output.ptr;
 
@@ -753,9 +419,9 @@ static bool wants_picture(const struct call *c)
 }
 
 /* What the executor would refuse is said before a desktop is started for it. */
-static enum th_code check_actions(struct call *c)
+static enum th_code check_actions(struct th_computer_call *c)
 {
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(ACTIONS_SIZE_MAX);
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_COMPUTER_ACTIONS_SIZE_MAX);
 
 	for (size_t i = 0; i < c->count; i++) {
 		struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
@@ -774,9 +440,10 @@ static enum th_code check_actions(struct call *c)
 	return TH_OK;
 }
 
-static int run_actions(struct call *c)
+static int run_actions(struct th_computer_call *c)
 {
-	struct th_buf arguments TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(ACTIONS_SIZE_MAX);
+	struct th_buf arguments TH_CLEANUP(th_buf_deinit) =
+	    TH_BUF_INIT(TH_COMPUTER_ACTIONS_SIZE_MAX);
 	struct th_executor_options x;
 	struct th_executor_answer answer;
 	enum th_class class = TH_CLASS_R;
@@ -831,9 +498,10 @@ static int shell_exit(const struct th_executor_result *r)
 	return failed(r->status, th_json_str(th_json_root(output)));
 }
 
-static int run_shell(struct call *c)
+static int run_shell(struct th_computer_call *c)
 {
-	struct th_buf arguments TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(ACTIONS_SIZE_MAX);
+	struct th_buf arguments TH_CLEANUP(th_buf_deinit) =
+	    TH_BUF_INIT(TH_COMPUTER_ACTIONS_SIZE_MAX);
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_TOOL_OUTPUT_MAX);
 	struct th_executor_handlers h = { .on_output = on_output };
 	struct th_jw w = th_jw(&arguments);
@@ -866,7 +534,7 @@ static int run_shell(struct call *c)
 	return exit_code;
 }
 
-static int run_size(struct call *c)
+static int run_size(struct th_computer_call *c)
 {
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_jw w = th_jw(&out);
@@ -895,7 +563,7 @@ static int run_size(struct call *c)
 	return th_cli_print(&out, 0);
 }
 
-static int run_end(struct call *c)
+static int run_end(struct th_computer_call *c)
 {
 	struct th_executor_options x = { .only_running = true };
 
@@ -911,14 +579,24 @@ static int run_end(struct call *c)
 
 /* ---- the command ---- */
 
-static int run_verb(struct call *c, const struct verb *v)
+/* Those that are no actions. */
+static const struct {
+	const char *verb;
+	int (*run)(struct th_computer_call *c);
+} others[] = {
+	{ "shell", run_shell },
+	{ "size", run_size },
+	{ "end", run_end },
+};
+
+static int run_verb(struct th_computer_call *c, const struct th_computer_verb *v)
 {
 	enum th_code code;
 
-	if (!v->build)
-		return v->name[1] == 'h'   ? run_shell(c)
-		       : v->name[0] == 's' ? run_size(c)
-					   : run_end(c);
+	for (size_t i = 0; i < TH_COUNT(others) && !v->build; i++)
+		if (strcmp(others[i].verb, v->name) == 0)
+			return others[i].run(c);
+	c->verb = v;
 	c->actions = th_arena_array(c->a, TH_ACTIONS_MAX, sizeof(*c->actions));
 	assert(c->actions);
 	code = v->build(c);
@@ -927,10 +605,9 @@ static int run_verb(struct call *c, const struct verb *v)
 
 static int unknown_verb(struct th_str name)
 {
-	const char *names[TH_COUNT(verbs) + 1] = {}, *near;
+	const char *names[TH_COMPUTER_VERBS_MAX], *near;
 
-	for (size_t i = 0; i < TH_COUNT(verbs); i++)
-		names[i] = verbs[i].name;
+	th_computer_verb_names(names);
 	near = th_names_nearest(names, name);
 	return th_cli_die(2, "computer cannot \"%.*s\"%s%s; see %s computer --help",
 			  TH_FMT(th_utf8_cut(name, TH_NAME_NEAR_MAX)),
@@ -939,23 +616,23 @@ static int unknown_verb(struct th_str name)
 
 static int run_computer(const struct th_command *self, int argc, char **argv)
 {
-	struct computer_options o = { .quality = -1, .count = -1, .duration = -1, .timeout = -1 };
+	struct th_computer_flags o = { .quality = -1, .count = -1, .duration = -1, .timeout = -1 };
 	struct th_operands rest;
 	struct th_arena a TH_CLEANUP(th_arena_deinit);
 	struct th_err err = {};
-	struct call c = { .o = &o, .a = &a, .err = &err };
-	const struct verb *v;
+	struct th_computer_call c = { .o = &o, .a = &a, .err = &err };
+	const struct th_computer_verb *v;
 	uint64_t given;
 	enum th_code code = th_options_parse_given(self, argc, argv, &o, &rest, &given, &err);
 
-	th_arena_init(&a, 4 * ACTIONS_SIZE_MAX);
+	th_arena_init(&a, 4 * TH_COMPUTER_ACTIONS_SIZE_MAX);
 	if (code != TH_OK)
 		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
 	if (rest.count == 0)
 		return th_cli_die(
 		    2, "computer needs a verb, such as see or click; see %s computer --help",
 		    th_cli_program());
-	v = verb_find(th_str_of(rest.list[0]));
+	v = th_computer_verb_find(th_str_of(rest.list[0]));
 	if (!v)
 		return unknown_verb(th_str_of(rest.list[0]));
 	c.operands = (struct th_operands){ rest.list + 1, rest.count - 1 };

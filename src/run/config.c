@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/config.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/text.h"

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "computers/computer.h"
 #include "core/team.h"
-#include "models/profiles.h"
 #include "run/config_read.h"
 #include "run/config_script.h"
 #include "run/config_tools.h"
