@@ -126,7 +126,7 @@ struct th_call {
 	struct th_str item; /* the output item, verbatim */
 	struct th_str call_id, tool;
 	struct th_str arguments;     /* before RECORDED: as the model wrote them; then JSON */
-	struct th_str safety_checks; /* JSON list, or empty */
+	struct th_str safety_checks; /* that a person sees with it; JSON list, or empty */
 	enum th_class class;
 	enum th_policy policy;
 	struct th_str reason;    /* of policy or of the person */

@@ -320,12 +320,6 @@ void th_live_outcome(struct th_live *l, const struct th_call *c, const struct th
 	th_buf_deinit(&data);
 }
 
-/* Checks that a person saw: accepted with the approval, or seen and turned down. */
-static struct th_str acknowledged(const struct th_call *c)
-{
-	return c->safety_checks;
-}
-
 /* In the words of the agent's code, if it has any. */
 static void refusal_text(struct th_live *l, const struct th_call *c, struct th_buf *text)
 {
@@ -361,7 +355,7 @@ static void refuse_now(struct th_live *l, const struct th_call *c, struct th_str
 	struct th_ev_outcome d = {
 		.call_id = c->call_id,
 		.status = TH_STR("refused"),
-		.acknowledged = acknowledged(c),
+		.acknowledged = c->safety_checks,
 	};
 	struct th_buf text, output, evidence = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_json_raw_iter it = th_json_raw_iter(picture_parts);
@@ -593,99 +587,6 @@ void th_driver_tool_ready(struct th_driver *d, struct th_ticket t)
 	th_live_pump(l);
 }
 
-/* ---- unknown ------------------------------------------------------------------------------ */
-
-static void unknown_free(struct th_unknown *u)
-{
-	th_arena_deinit(&u->memory);
-	free(u);
-}
-
-void th_live_unknowns_free(struct th_live *l)
-{
-	while (l->unknowns) {
-		struct th_unknown *next = l->unknowns->next;
-
-		unknown_free(l->unknowns);
-		l->unknowns = next;
-	}
-}
-
-/* A person's word is waited for only where somebody will come back to the session. */
-static bool parks(const struct th_live *l)
-{
-	enum th_state s = l->fold.state;
-
-	return l->outfit->agent->unknown == TH_UNKNOWN_PARK &&
-	       (s == TH_STATE_RUNNING || s == TH_STATE_WAITING || s == TH_STATE_PAUSED);
-}
-
-static void write_parked(struct th_live *l, const struct th_call *c, const struct th_ev_outcome *o)
-{
-	struct th_ev_parked d = {
-		.call_id = c->call_id,
-		.effect_id = c->effect_id,
-		.output = o->output,
-		.evidence = o->evidence,
-		.observation = o->observation,
-		.elapsed_ms = o->elapsed_ms,
-	};
-	struct th_err err = { 0 };
-	struct th_buf data;
-	struct th_jw w;
-
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	w = th_jw(&data);
-	th_table_print(&th_ev_parked_table, &d, &w);
-	if (th_buf_check(&data, "what is known of an action", &err))
-		th_live_lose(l, &err);
-	else
-		th_live_write(l, TH_EV_PARKED, TH_SOURCE_ENVIRONMENT, c->intent_seq, c->call_id,
-			      th_buf_str(&data));
-	th_buf_deinit(&data);
-}
-
-static void print_observation(const struct th_look *look, const struct th_look_result *seen,
-			      struct th_buf *out)
-{
-	struct th_jw w = th_jw(out);
-
-	th_jw_object(&w);
-	th_jw_kstr(&w, "tool", look->tool);
-	th_jw_kraw(&w, "arguments", look->arguments);
-	th_jw_kstr(&w, "status", th_str_of(th_outcome_name(seen->status)));
-	th_jw_object_end(&w);
-}
-
-/* The look is over, or there was none: the outcome, or the question to a person. */
-static void tell_unknown(struct th_live *l, const struct th_call *c, const struct th_unknown *u,
-			 const struct th_look_result *seen)
-{
-	struct th_ev_outcome d = {
-		.call_id = c->call_id,
-		.effect_id = c->effect_id,
-		.status = TH_STR("unknown"),
-		.evidence = u->evidence,
-		.acknowledged = acknowledged(c),
-		.elapsed_ms = u->elapsed_ms,
-	};
-	struct th_buf output, observation;
-
-	th_buf_init(&output, TH_EVENT_DATA_MAX);
-	th_buf_init(&observation, TH_EVENT_DATA_MAX);
-	th_unknown_print(u->said, &u->look, seen, &output);
-	if (seen)
-		print_observation(&u->look, seen, &observation);
-	d.output = th_buf_str(&output);
-	d.observation = th_buf_str(&observation);
-	if (parks(l))
-		write_parked(l, c, &d);
-	else
-		th_live_outcome(l, c, &d, c->intent_seq);
-	th_buf_deinit(&output);
-	th_buf_deinit(&observation);
-}
-
 void th_live_look(struct th_live *l, const struct th_look *look, uint64_t seq)
 {
 	struct th_driver *d = l->driver;
@@ -743,72 +644,6 @@ void th_live_refuse(struct th_live *l, struct th_call *c)
 	th_arena_deinit(&a);
 }
 
-static void on_unknown(struct th_live *l, const struct th_call *c, const struct th_tool_result *r)
-{
-	struct th_unknown *u;
-
-	for (u = l->unknowns; u; u = u->next)
-		if (u->call_seq == c->call_seq)
-			return; /* said before; its look is under way */
-	u = th_alloc(sizeof(*u));
-	th_arena_init(&u->memory, TH_TURN_MEMORY_MAX);
-	u->call_seq = c->call_seq;
-	u->said = th_arena_str(&u->memory, r->output);
-	u->evidence = th_arena_str(&u->memory, r->evidence);
-	u->elapsed_ms = r->elapsed_ms;
-	u->look = th_unknown_look(c->tool, c->arguments, l->outfit->has_computer, &u->memory);
-	if (!u->look.tool.len) {
-		tell_unknown(l, c, u, NULL);
-		unknown_free(u);
-		return;
-	}
-	u->next = l->unknowns;
-	l->unknowns = u;
-	th_live_look(l, &u->look, c->call_seq);
-}
-
-static void on_looked(struct th_live *l, const struct th_call *c, const struct th_tool_result *r)
-{
-	struct th_look_result seen = { r->status, r->output };
-	struct th_unknown **at = &l->unknowns, *u;
-
-	while (*at && (*at)->call_seq != c->call_seq)
-		at = &(*at)->next;
-	u = *at;
-	if (!u)
-		return;
-	*at = u->next;
-	tell_unknown(l, c, u, &seen);
-	unknown_free(u);
-}
-
-void th_live_conclude(struct th_live *l, struct th_call *c)
-{
-	struct th_ev_outcome d = {
-		.call_id = c->call_id,
-		.effect_id = c->effect_id,
-		.status = th_str_of(th_outcome_name(c->status)),
-		.evidence = c->evidence,
-		.observation = c->observation,
-		.acknowledged = acknowledged(c),
-		.elapsed_ms = c->elapsed_ms,
-	};
-	struct th_buf output;
-
-	if (c->native == TH_NATIVE_MCP) {
-		th_live_mcp_admit(l, c);
-		return;
-	}
-	th_buf_init(&output, TH_EVENT_DATA_MAX);
-	if (c->word_by_person)
-		th_unknown_settled(c->status, c->by, c->reason, c->told, &output);
-	else
-		th_buf_add(&output, c->told);
-	d.output = th_buf_str(&output);
-	th_live_outcome(l, c, &d, c->intent_seq);
-	th_buf_deinit(&output);
-}
-
 /* A ticket of the INTENT is the effect's; one of the CALL is a look's. */
 static struct th_call *call_of_ticket(struct th_live *l, struct th_ticket t)
 {
@@ -846,9 +681,9 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 	if (c->phase == TH_CALL_DENIED) {
 		refuse_now(l, c, r->output);
 	} else if (t.seq == c->call_seq) {
-		on_looked(l, c, r);
+		th_live_on_looked(l, c, r);
 	} else if (r->status == TH_OUTCOME_UNKNOWN) {
-		on_unknown(l, c, r);
+		th_live_on_unknown(l, c, r);
 	} else {
 		out = (struct th_ev_outcome){
 			.call_id = c->call_id,
@@ -856,7 +691,7 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 			.status = th_str_of(th_outcome_name(r->status)),
 			.output = r->output.len ? r->output : TH_STR("\"\""),
 			.evidence = r->evidence,
-			.acknowledged = acknowledged(c),
+			.acknowledged = c->safety_checks,
 			.elapsed_ms = r->elapsed_ms,
 			.fails = r->fails,
 		};

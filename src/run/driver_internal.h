@@ -313,7 +313,6 @@ void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str ite
 void th_live_ask(struct th_live *l, struct th_call *c);
 void th_live_refuse(struct th_live *l, struct th_call *c);
 void th_live_intend(struct th_live *l, struct th_call *c);
-void th_live_conclude(struct th_live *l, struct th_call *c);
 void th_live_outcome(struct th_live *l, const struct th_call *c, const struct th_ev_outcome *d,
 		     uint64_t cause);
 
@@ -327,6 +326,11 @@ void th_live_mcp_admit(struct th_live *l, const struct th_call *c);
 void th_live_mcp_reason(const struct th_call *c, struct th_buf *out);
 /* Are the open calls still what this build makes of the answer?  TH_EDIVERGED says both. */
 TH_NODISCARD enum th_code th_live_check_calls(struct th_live *l, struct th_err *err);
+
+/* driver_unknown.c */
+void th_live_on_unknown(struct th_live *l, const struct th_call *c, const struct th_tool_result *r);
+void th_live_on_looked(struct th_live *l, const struct th_call *c, const struct th_tool_result *r);
+void th_live_conclude(struct th_live *l, struct th_call *c);
 void th_live_unknowns_free(struct th_live *l);
 
 /* A class R call of the runtime's own, with a ticket of that number. */
