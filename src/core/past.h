@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "core/event.h"
+#include "core/native.h"
 
 enum th_past_kind {
 	TH_PAST_MESSAGE, /* role and content */
@@ -99,6 +100,9 @@ TH_NODISCARD enum th_code th_past_keep(struct th_past *p, uint64_t seq, const st
 				       struct th_err *err);
 TH_NODISCARD enum th_code th_past_mark(const struct th_past *p, const struct th_json *items,
 				       struct th_buf *marks, struct th_err *err);
+
+/* The kind of call whose result is an item of the API's own, not an output alone; else none. */
+enum th_native th_past_native(const struct th_past_item *item);
 
 /* One item, in the Responses API's form. */
 void th_past_print(const struct th_past_item *item, struct th_jw *w);
