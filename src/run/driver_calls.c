@@ -2,8 +2,6 @@
 /*
  * driver_calls.c - one call from the answer to its result.
  */
-#include <stdlib.h>
-
 #include "base/text.h"
 #include "core/policy.h"
 #include "core/schema.h"
