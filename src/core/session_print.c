@@ -70,8 +70,10 @@ void th_session_print(const struct th_session *s, struct th_jw *w)
 		th_jw_kstr(w, "started", th_buf_str(&s->started));
 	if (s->started.len && s->started_next)
 		th_jw_kint(w, "started_next", s->started_next);
-	if (s->chain.len)
+	if (s->chain.len) {
 		th_jw_kstr(w, "response_id", th_buf_str(&s->chain));
+		th_jw_kuint(w, "response_asked", s->chain_seq);
+	}
 	if (s->parent.len)
 		th_jw_kstr(w, "parent", s->parent);
 	th_jw_kint(w, "items", (int64_t)s->items);

@@ -115,6 +115,7 @@ static void take_chain(struct th_session *s, const struct th_ev_model_answered *
 	th_buf_clear(&s->chain);
 	if (d->response_id.len <= TH_RESPONSE_ID_MAX && th_str_is(d->status, "completed"))
 		th_buf_add(&s->chain, d->response_id);
+	s->chain_seq = s->asked_seq;
 	s->chain_agent = (uint8_t)s->agent;
 	s->chain_at = (uint8_t)s->model_at;
 }

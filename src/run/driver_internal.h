@@ -362,6 +362,8 @@ void th_live_ending_free(struct th_live *l);
 
 /* driver_kept.c: what the provider has kept. */
 /* What the request about to be made goes on from: options.previous, and whether it holds `tail`. */
+/* False: what the request goes on from is told by the log, which is read when all is durable. */
+bool th_live_kept_ready(struct th_live *l);
 void th_live_kept_begin(struct th_live *l);
 /* It goes on from an answer, which may be gone: the log has all of that. */
 bool th_live_kept_is_answer(const struct th_live *l);

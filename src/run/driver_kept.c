@@ -48,10 +48,33 @@ static bool knows_answer(const struct th_live *l)
 		th_str_eq(c->base_url, l->choice->base_url));
 }
 
-static bool may_go_on(const struct th_live *l)
+/* What it is sent is not all that was, again with each request. */
+static bool is_narrowed(const struct th_live *l)
 {
-	return l->fold.chain.len && !th_live_history_odd(l) && l->history &&
-	       th_history_tail(l->history) > 0 && knows_answer(l);
+	return l->speaking->history_items || l->speaking->input_filter.len ||
+	       l->fold.joined != TH_JOINED_NEVER;
+}
+
+/* The provider has what that answer's request sent; what was made of it since, it has not. */
+static bool has_chain(const struct th_live *l)
+{
+	return l->fold.chain.len && !is_narrowed(l) && l->fold.rewritten_seq < l->fold.chain_seq &&
+	       chains(l, l->outfit->agent->settings) && l->choice->profile->wire->chains &&
+	       knows_answer(l);
+}
+
+bool th_live_kept_ready(struct th_live *l)
+{
+	struct th_err err = { 0 };
+
+	if (!l->history_due || conversation_of(l).len || !has_chain(l))
+		return true;
+	if (l->durable_seq < l->fold.seq)
+		return !th_live_later(l);
+	if (!th_live_history_make(l, &err))
+		return true;
+	th_live_lose(l, &err);
+	return false;
 }
 
 void th_live_kept_begin(struct th_live *l)
@@ -66,7 +89,7 @@ void th_live_kept_begin(struct th_live *l)
 		l->tail = true;
 		th_buf_add(&l->previous, conversation);
 	} else if (chains(l, l->outfit->agent->settings) && l->choice->profile->wire->chains) {
-		l->tail = may_go_on(l);
+		l->tail = has_chain(l) && l->history && th_history_tail(l->history) > 0;
 		th_buf_add(&l->previous, l->tail ? th_buf_str(&l->fold.chain) : given);
 	}
 	o->previous = th_buf_str(&l->previous);

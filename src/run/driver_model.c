@@ -153,7 +153,7 @@ void th_live_request(struct th_live *l)
 		return;
 	}
 	if (th_live_first_look(l) || th_live_instructions(l) || th_live_compact(l) ||
-	    th_live_join(l) || th_live_filter(l))
+	    th_live_join(l) || th_live_filter(l) || !th_live_kept_ready(l))
 		return;
 	d.model = l->choice->model;
 	d.choice = (int64_t)l->model_at;

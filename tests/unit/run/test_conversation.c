@@ -253,6 +253,37 @@ static void test_a_conversation_is_not_forked(void **unused)
 	paper_free(w);
 }
 
+/* What was put into the history breaks the chain once: from the next answer it goes on again. */
+static void test_what_was_added_is_sent_with_the_rest(void **unused)
+{
+	static const char chained[] =
+	    "{\"name\":\"a\",\"settings\":{\"history\":\"previous_response\"}}";
+	static const char items[] = "[{\"role\":\"user\",\"content\":\"one\"},"
+				    "{\"role\":\"user\",\"content\":\"two\"}]";
+	struct paper *w = begin(chained, NULL);
+	struct th_err err = { 0 };
+
+	(void)unused;
+	for (int task = 0; task < 2; task++) {
+		assert_int_equal(th_driver_items_add(w->driver, w->h, th_str_of(items), true, &err),
+				 TH_OK);
+		paper_settle(w);
+		assert_true(w->request->open);
+		assert_false(sent(w, "previous_response_id"));
+		assert_true(sent(w, "one") && sent(w, "two"));
+		assert_int_equal(sent(w, "sunny"), task > 0);
+		answer(w, CALL("c1", "weather", "{}"));
+		assert_true(sent(w, "\"previous_response_id\":\"resp_1\""));
+		assert_true(sent(w, "\"input\":[{\"type\":\"function_call_output\""));
+		restart(w, chained); /* the same */
+		assert_true(sent(w, "\"previous_response_id\":\"resp_1\""));
+		assert_false(sent(w, "two"));
+		answer(w, TEXT("done"));
+		assert_int_equal(paper_fold(w)->state, TH_STATE_FINISHED);
+	}
+	paper_free(w);
+}
+
 /* The first request names the given response; each later one the answer before. */
 static void test_a_session_goes_on_from_a_response(void **unused)
 {
@@ -376,6 +407,7 @@ int main(void)
 		cmocka_unit_test(test_a_crash_with_a_request_under_way),
 		cmocka_unit_test(test_a_conversation_in_the_background),
 		cmocka_unit_test(test_a_conversation_is_not_forked),
+		cmocka_unit_test(test_what_was_added_is_sent_with_the_rest),
 		cmocka_unit_test(test_a_session_goes_on_from_a_response),
 		cmocka_unit_test(test_a_handoff_keeps_what_is_kept),
 		cmocka_unit_test(test_a_handoff_that_knows_nothing),
