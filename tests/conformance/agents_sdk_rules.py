@@ -15,6 +15,9 @@ from agents_sdk_rules_session import (
     answers_stay, ids_stay, items_stay, log_at_once, log_keeps_the_turn, names_tell_apart, spoken_after_refusal, who_speaks_goes_on)
 
 DEVIATIONS_MAX = 15
+MISFIT = "Invalid run error handler final_output for structured output."
+GUARDED = ("Output guardrails cannot be combined with conversation_id, previous_response_id, or auto_previous_response_id because "
+           "rejected output cannot be removed from server-managed conversation history.")
 
 
 def bad_arguments(case):
@@ -131,9 +134,13 @@ def told_at_the_start(case):
     p = case["expected"]["phases"][-1]
     options = case["config"].get("options", {})
     filters = "do not support handoff input filters" in error_of(p) and (options.get("previous_response_id") or options.get("conversation_id"))
-    if misfits(case):
+    guards = any(a.get("output_guardrails") for a in case["config"]["agents"].values()) and (
+        options.get("previous_response_id") or options.get("conversation_id"))
+    if guards or misfits(case):
         p = case["expected"]["phases"][0]
-        p["error"] = {"class": "UserError", "message": "Invalid run error handler final_output for structured output."}
+        p["error"] = {"class": "UserError", "message": GUARDED if guards else MISFIT}
+        if not p["requests_made"] and not p["hooks"]:
+            return False  # the SDK looked at it first, too
         case["expected"]["phases"], case["steps"] = [p], case["steps"][:1]
         p["session_items"] = []
         for key in ("last_agent", "new_items", "interruptions", "usage_requests", "final_output"):

@@ -126,6 +126,12 @@ def limited(items, limit):
     return [i for i in items if not i.get("call_id") or i["call_id"] in (calls if is_output(i) else results)]
 
 
+def last_turn(phase):
+    """The hooks of the last answer's calls."""
+    ends = [n for n, h in enumerate(phase["hooks"]) if h.startswith("llm_end:")]
+    return phase["hooks"][ends[-1]:] if ends else []
+
+
 def told(case, phase, call):
     """The result of a call, as the log has it, in a turn that failed."""
     texts = case["config"].get("options", {}).get("rejection_formatter", {})
@@ -142,11 +148,11 @@ def told(case, phase, call):
         return {"type": "mcp_approval_response", "approval_request_id": call["id"], "approve": False, "reason": error_of(phase)}
     if not tool or tool.get("enabled") is False:
         output = unknown
-    elif "tool_start:" + name not in phase["hooks"] or phase["error"]["class"] == "ToolInputGuardrailTripwireTriggered":
+    elif "tool_start:" + name not in last_turn(phase) or phase["error"]["class"] == "ToolInputGuardrailTripwireTriggered":
         output = "Not done: the run was stopped before this call began. Nothing was executed."
     elif phase["error"]["class"] == "ToolOutputGuardrailTripwireTriggered":
         output = "Output withheld by a guardrail of the tool's output."
-    elif "tool_end:" + name in phase["hooks"] and "value" in tool.get("behavior", {}):
+    elif "tool_end:" + name in last_turn(phase) and "value" in tool.get("behavior", {}):
         output = tool["behavior"]["value"]
     else:
         output = error_of(phase)
@@ -237,8 +243,12 @@ def who_speaks_goes_on(case):
                 r.pop("instructions", None)
                 if agents[alias].get("instructions"):
                     r["instructions"] = agents[alias]["instructions"]
-                r["tools"] = [t for t in agents[alias].get("tools", [])] + [
-                    "transfer_to_" + names[h if isinstance(h, str) else h["to"]] for h in agents[alias].get("handoffs", [])]
+                r["tools"] = [t for t in agents[alias].get("tools", []) if case["config"]["tools"][t].get("enabled", True)] + [
+                    isinstance(h, dict) and h.get("tool_name") or "transfer_to_" + names[h if isinstance(h, str) else h["to"]]
+                    for h in agents[alias].get("handoffs", [])]
+                r.pop("tool_choice", None)
+                if agents[alias].get("model_settings", {}).get("tool_choice"):
+                    r["tool_choice"] = agents[alias]["model_settings"]["tool_choice"]
         made += p.get("requests_made", 0)
     return hit
 
