@@ -4,7 +4,8 @@ import json
 import re
 
 from agents_sdk_case import OUTPUT, calls_of, functions_of, is_output, tool_names, turns
-from agents_sdk_rules_session import told
+
+ASKED = "tool_approval_item"
 
 
 def results_in_order(case):
@@ -19,30 +20,24 @@ def results_in_order(case):
 
 
 def unknown_first(case):
-    """The result of a call that no tool takes is there before a person is asked about the others."""
-    hit = False
+    """The results of calls that no tool takes, and the questions about others, come in the order of the calls."""
     if case["config"].get("options", {}).get("rejection_formatter"):
         return False  # the program gives the words, while the person is asked
-    known = set(case["config"]["tools"]) | {"transfer_to_" + a.get("name", n.lower()) for n, a in case["config"]["agents"].items()}
-    known |= tool_names(case) | {t.get("tool_name") for t in case["config"]["tools"].values()}
-    count = max([sum(c["name"] not in known for c in functions_of(t)) for t in turns(case)] + [0])
-    for p in case["expected"]["phases"]:
-        items = p.get("new_items", [])
-        at = items.index("tool_approval_item") if count and "tool_approval_item" in items else len(items)
-        asked_ = len(items[at:]) - len([*dropped(items[at:], "tool_approval_item")])
-        results = items[at + asked_:at + asked_ + count]
-        if asked_ and results and set(results) == {OUTPUT}:
-            items[at:at + asked_ + len(results)] = results + items[at:at + asked_]
-            hit = True
+    hit, tools = False, case["config"]["tools"]
+    known = set(tools) | {"transfer_to_" + a.get("name", n.lower()) for n, a in case["config"]["agents"].items()}
+    known |= tool_names(case) | {t.get("tool_name") for t in tools.values()}
+    for items in turns(case):
+        ours = [OUTPUT if c["name"] not in known else ASKED for c in functions_of(items)
+                if c["name"] not in known or tools.get(c["name"], {}).get("needs_approval")]
+        theirs = sorted(ours, key=lambda x: x == OUTPUT)
+        if ours == theirs:
+            continue
+        for p in case["expected"]["phases"]:
+            new = p.get("new_items", [])
+            at = next((n for n in range(len(new)) if new[n:n + len(theirs)] == theirs and new[n - 1] != ASKED), None)
+            if at is not None:
+                new[at:at + len(theirs)], hit = ours, True
     return hit
-
-
-def dropped(list_, name):
-    """What is behind the first ones of that name."""
-    at = 0
-    while at < len(list_) and list_[at] == name:
-        at += 1
-    return list_[at:]
 
 
 def in_order(items, order=None):
