@@ -159,6 +159,20 @@ class House(unittest.TestCase):
             time.sleep(0.05)
         self.fail("waited in vain")
 
+    def resume_held(self, name, held=None):
+        """A process that goes on with a session, and has it (or one that works for it).  To ask who has one is to have it for a
+        moment: a resume that finds it so ends, and says by whom it is held."""
+        processes = [self.start("resume", name)]
+
+        def holds():
+            if processes[-1].poll() is not None:
+                self.assertIn(b"held by another runtime", processes[-1].communicate()[1])
+                processes.append(self.start("resume", name))
+            return "process %d" % processes[-1].pid in self.thole("approve", held or name).err
+
+        self.wait_for(holds)
+        return processes[-1]
+
     def interrupt(self, process, signum=signal.SIGINT):
         process.send_signal(signum)
         out, err = process.communicate(timeout=SECONDS)

@@ -98,9 +98,7 @@ class Delegate(test_kill.Killing):
         self.wait_for(lambda: self.begun("k"))
         self.kill(process)
         child = self.child("k")
-        resumed = self.start("resume", "k")
-        self.wait_for(lambda: "process %d" % resumed.pid in self.thole("approve", child).err)
-        self.kill(resumed)  # and once more, while it re-attaches
+        self.kill(self.resume_held("k", child))  # and once more, while it re-attaches
         (self.work / "go").touch()
         self.assertIn("All done.", self.good("resume", "k").out)
         self.assertEqual((self.work / "file").read_text(), "done\n")

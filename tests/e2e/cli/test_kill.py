@@ -55,8 +55,7 @@ class Kill(Killing):
         self.wait_for(lambda: self.begun("k"))
         self.kill(process)
         self.assertFalse((self.work / "file").exists())
-        resumed = self.start("resume", "k")
-        self.wait_for(lambda: self.owner("k", resumed.pid))
+        resumed = self.resume_held("k")
         (self.work / "go").touch()
         out, err = resumed.communicate(timeout=house.SECONDS)
         self.assertEqual(resumed.returncode, 0, (out, err))
@@ -66,11 +65,6 @@ class Kill(Killing):
         self.assertEqual(outcome["status"], "done")
         self.assertEqual(outcome["evidence"]["exit_code"], 0)
         self.assertEqual(self.kinds("k").count("intent"), 1)
-
-    def owner(self, name, pid):
-        """The other runtime has the session: everybody else is refused with its name."""
-        ended = self.thole("approve", name)
-        return "process %d" % pid in ended.err
 
     def told_unknown(self, more=()):
         return {"expect": [{"tool_output": {"contains": words}} for words in
