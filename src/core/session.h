@@ -261,8 +261,8 @@ struct th_session {
 	bool handed;                  /* the answer's handoff took place */
 	bool correct;                 /* the answer does not fit; `reason` says why */
 	bool use_given, use_answered; /* TH_USE_CODE: asked, and has spoken of this answer */
+	int instead;                  /* enum th_instead of the final output, or -1 */
 	int64_t corrections;
-	int instead;          /* enum th_instead of the final output, or -1 */
 	uint64_t agents_used; /* bit i: agent i used a tool in this task */
 	/* The last event after which the history is not simply the log from its beginning (see
 	 * core/past.h); 0: it is. */
