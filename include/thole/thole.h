@@ -122,7 +122,8 @@ TH_API void thole_free(char *text);
  *     config       the configuration file.  Default: $XDG_CONFIG_HOME/thole/config.yaml
  *     models       a file of model profiles.  Default: models.yaml beside it
  *     sandbox      "auto" (the default: commands are confined as far as the machine can) or "none"
- *     program      the thole program, which runs commands and desktops.  Default: "thole" in $PATH
+ *     program      the thole program, which runs commands and desktops.  Default: $THOLE_PROGRAM,
+ *                  else "thole" in $PATH.  Any other program is ended, and its calls fail
  *
  * EUSAGE names an unknown option, and the one that may be meant.  EIO, ECORRUPT, EBUSY: the store.
  */

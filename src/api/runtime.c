@@ -64,10 +64,15 @@ static int options_read(const char *const *list, struct options *o, struct thole
 	return code;
 }
 
-/* The program that executors are: this process is somebody else's. */
+/* The program that executors are, since this process is somebody else's: the option program, else
+ * THOLE_PROGRAM, else thole in PATH. */
 static struct th_str find_program(struct th_arena *a)
 {
 	struct th_str path = th_str_of(getenv("PATH"));
+	const char *named = getenv("THOLE_PROGRAM");
+
+	if (named && named[0])
+		return th_arena_str(a, th_str_of(named));
 
 	while (path.len > 0) {
 		struct th_str folder = th_str_split(&path, ':');

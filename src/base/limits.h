@@ -186,6 +186,7 @@
 #define TH_EXEC_BLOBS_MAX (64 * TH_MIB) /* pictures kept for outcomes nobody has taken over yet */
 #define TH_EXEC_LOG_MAX (256 * TH_KIB)  /* what an executor may say on its standard error */
 #define TH_EFFECT_ID_MAX 64
+#define TH_ROLE_MS 20000                    /* until what was started says what it is */
 #define TH_EXEC_START_MS 20000              /* until an executor listens */
 #define TH_EXEC_STOP_MS 15000               /* for everything it runs to end */
 #define TH_COMMAND_PROCESSES_MAX 4096       /* of the user that commands run as */
