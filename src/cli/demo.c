@@ -20,6 +20,7 @@
 #include "io/clock.h"
 #include "io/files.h"
 #include "run/runtime.h"
+#include "run/verify.h"
 
 #define NOBODY 65534
 
@@ -173,7 +174,7 @@ static enum th_code check_log(struct demo *d, int64_t *ret_pictures, struct th_e
 	enum th_code code = th_store_open(d->config->store, &so, &store, err);
 
 	if (code == TH_OK)
-		code = th_runtime_verify(store, TH_STR(""), &r, err);
+		code = th_store_check(store, TH_STR(""), &r, err);
 	if (code == TH_OK && r.bad)
 		code = th_fail(err, TH_ECORRUPT, "the log is not whole: %s: %s", r.key, r.what);
 	if (code == TH_OK)

@@ -31,6 +31,7 @@
 #include "io/files.h"
 #include "run/executor_client.h"
 #include "run/runtime.h"
+#include "run/verify.h"
 
 #define NOBODY 65534
 #define SCREEN_MS 5000 /* for Xvfb to say its number */
@@ -544,7 +545,7 @@ static enum th_code compare(struct crash *c, struct th_err *err)
 
 	code = c->store->kind->read(c->store, th_str_of(c->session), 1, 0, read_event, c, err);
 	if (code == TH_OK)
-		code = th_runtime_verify(c->store, TH_STR(""), &report, err);
+		code = th_store_check(c->store, TH_STR(""), &report, err);
 	if (code != TH_OK)
 		return code;
 	if (report.bad)

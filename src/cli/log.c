@@ -12,6 +12,7 @@
 #include "cli/view.h"
 #include "io/files.h"
 #include "run/runtime.h"
+#include "run/verify.h"
 
 #define CHUNK (64 * TH_KIB)
 
@@ -222,7 +223,7 @@ static int verify(struct th_store *store, struct th_str session_id, bool json)
 	struct th_jw w = th_jw(&out);
 	struct th_err err = {};
 
-	if (th_runtime_verify(store, session_id, &r, &err) != TH_OK)
+	if (th_store_check(store, session_id, &r, &err) != TH_OK)
 		return th_cli_fail(&err);
 	if (json) {
 		th_jw_object(&w);

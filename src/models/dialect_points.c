@@ -157,10 +157,27 @@ static int find_json(struct th_str s, double n[4])
 	return count;
 }
 
+/* Holo before 1.5 answers with a call: "Click(10, 20)". */
+static int find_click(struct th_str s, double n[4])
+{
+	struct th_str name = TH_STR("click(");
+	int count = 0;
+
+	for (size_t i = 0; !count && i + name.len < s.len; i++)
+		if (th_str_istarts(th_str_sub(s, i, s.len), name))
+			count = group_at(th_str_sub(s, i + name.len - 1, s.len), n);
+	return count;
+}
+
 static int find_numbers(const struct th_dialect_context *c, struct th_str s, double n[4])
 {
-	int count = find_box(s, n);
+	int count;
 
+	if (c->profile->dialect == &th_dialect_holo) {
+		count = find_json(s, n);
+		return count ? count : find_click(s, n);
+	}
+	count = find_box(s, n);
 	if (count || c->profile->dialect == &th_dialect_internvl)
 		return count;
 	count = find_json(s, n);

@@ -56,22 +56,50 @@ static void say_function(struct th_say *say, const struct th_xml_call *call)
 	th_buf_deinit(&text);
 }
 
+/* The model writes a text as inside a Python string: \n, \t, \r, \', \" and \\ are one character.
+ * A backslash before anything else stays. */
+static enum th_code unescape(struct th_str s, struct th_arena *a, struct th_str *ret,
+			     struct th_err *err)
+{
+	static const char from[] = "ntr'\"\\", to[] = "\n\t\r'\"\\";
+	size_t len = 0;
+	char *out;
+
+	*ret = s;
+	if (th_str_find_char(s, '\\') < 0)
+		return TH_OK;
+	out = th_arena_alloc(a, s.len);
+	if (!out)
+		return th_fail(err, TH_EPROTO, "the text is too long");
+	for (size_t i = 0; i < s.len; i++) {
+		const char *at = NULL;
+
+		if (s.ptr[i] == '\\' && i + 1 < s.len && s.ptr[i + 1])
+			at = strchr(from, s.ptr[i + 1]);
+		out[len++] = at ? to[at - from] : s.ptr[i];
+		i += at != NULL;
+	}
+	*ret = th_str_n(out, len);
+	return TH_OK;
+}
+
 static enum th_code say_word(struct th_say *say, const struct th_xml_call *xml, struct th_err *err)
 {
 	struct th_text_call call = { .name = xml->name };
 	struct th_word word;
-	enum th_code code;
+	enum th_code code = TH_OK;
 
-	for (size_t i = 0; i < xml->count && i < TH_CALL_ARGS_MAX; i++) {
-		bool verbatim = th_str_is(xml->keys[i], "content");
+	for (size_t i = 0; !code && i < xml->count && i < TH_CALL_ARGS_MAX; i++) {
+		struct th_value *v = &call.values[call.count];
+		bool text = th_str_is(xml->keys[i], "content") || th_str_is(xml->keys[i], "text");
 
-		call.keys[call.count] = xml->keys[i];
-		call.values[call.count++] = (struct th_value){
-			.kind = TH_VALUE_TEXT,
-			.text = verbatim ? xml->values[i] : th_str_trim(xml->values[i]),
-		};
+		call.keys[call.count++] = xml->keys[i];
+		*v = (struct th_value){ TH_VALUE_TEXT, .text = th_str_trim(xml->values[i]) };
+		if (text)
+			code = unescape(xml->values[i], say->a, &v->text, err);
 	}
-	code = th_uitars_word(say->c, &call, say->a, &word, err);
+	if (!code)
+		code = th_uitars_word(say->c, &call, say->a, &word, err);
 	return code ? code : th_say_word(say, &word, err);
 }
 
@@ -161,6 +189,16 @@ static void put_parameter(const char *key, struct th_str value, struct th_buf *o
 	th_buf_add_cstr(out, "</parameter>");
 }
 
+/* A text as unescape() reads it back.  Lines are left as they are. */
+static void put_text(struct th_str text, struct th_buf *out)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		if (text.ptr[i] == '\\')
+			th_buf_add_char(out, '\\');
+		th_buf_add_char(out, text.ptr[i]);
+	}
+}
+
 static const char *word_of(const struct th_action *a)
 {
 	if (a->kind == TH_ACTION_MOVE)
@@ -188,7 +226,7 @@ static enum th_code put_call(const struct th_dialect_context *c, const struct th
 		put_point(c, "end_point", a->path[1], out);
 	} else if (a->kind == TH_ACTION_TYPE) {
 		th_buf_add_cstr(out, "<parameter=content>");
-		th_buf_add(out, a->text);
+		put_text(a->text, out);
 		th_buf_add_cstr(out, a->enter ? "\n</parameter>" : "</parameter>");
 	} else if (a->kind == TH_ACTION_MOUSE_DOWN || a->kind == TH_ACTION_MOUSE_UP) {
 		put_parameter("button", th_str_of(th_button_name(a->button)), out);
@@ -255,7 +293,9 @@ static enum th_code write_text(const struct th_dialect_context *c, const struct 
 		bool ask = !strcmp(said->outcome, TH_DIALECT_NEEDS_USER);
 
 		th_buf_printf(out, "<function=%s>", ask ? "call_user" : "finished");
-		put_parameter("content", said->outcome_text, out);
+		th_buf_add_cstr(out, "<parameter=content>");
+		put_text(said->outcome_text, out);
+		th_buf_add_cstr(out, "</parameter>");
 		th_buf_add_cstr(out, "</function>");
 	}
 	th_buf_add_cstr(out, "</seed:tool_call>");
@@ -298,7 +338,8 @@ static void prompt(const struct th_dialect_context *c, struct th_buf *out)
 			       AT "," P("button", "left, right or middle")));
 	th_buf_add_cstr(
 	    out,
-	    FN("type", "Type; a newline at the end presses Enter.", P("content", "the text"))
+	    FN("type", "Type; a newline at the end presses Enter.",
+	       P("content", "the text; \\\\n is a newline, \\\\\\\\ a backslash"))
 		FN("hotkey", "Press keys together.", P("key", "names with blanks, such as ctrl c"))
 		    FN("press", "Press a modifier and keep it down, or press another key.",
 		       P("key", "its name")) FN("release", "Release a key.", P("key", "its name"))

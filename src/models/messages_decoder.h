@@ -18,6 +18,7 @@ struct th_decoder {
 	th_delta_fn *fn;
 	void *ctx;
 	struct th_blocks blocks;
+	int64_t early_count;   /* blocks that came whole in message_start: indexes below 0 */
 	struct th_buf start;   /* message of message_start */
 	struct th_buf over;    /* an object: members that later events gave */
 	struct th_buf usage;   /* an object: the usage so far */

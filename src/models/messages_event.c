@@ -196,6 +196,66 @@ static void on_delta(struct th_decoder *d, const struct event *ev)
 
 /* ---- the other events ---- */
 
+static bool is_text(struct th_str block)
+{
+	return th_str_is(th_json_raw_inside(th_json_raw_get(block, "type")), "text");
+}
+
+/* The text that a block starts with. */
+static void tell_start(struct th_decoder *d, int64_t index, struct th_str block)
+{
+	struct th_str text = th_json_raw_get(block, "text");
+
+	if (d->fn && is_text(block) && th_json_raw_inside(text).len)
+		tell(d, TH_DELTA_TEXT, index, text);
+}
+
+/*
+ * Programmatic tool calling: a call that the provider's code made stands, whole,
+ * in the content of message_start.  The indexes of these blocks are negative, so
+ * that they come first, whether the server counts them or starts again at 0.
+ */
+static void take_early(struct th_decoder *d, struct th_str content)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(content);
+	int64_t index = 0;
+
+	d->early_count = 0;
+	while (!it.object && th_json_raw_next(&it))
+		d->early_count++;
+	it = th_json_raw_iter(content);
+	for (; d->early_count && th_json_raw_next(&it); index++) {
+		struct th_block *b = th_json_raw_is_object(it.val)
+					 ? th_blocks_at(&d->blocks, index - d->early_count)
+					 : NULL;
+
+		if (!b)
+			continue;
+		th_blocks_set(&d->blocks, &b->start, it.val);
+		b->done = true;
+		tell_start(d, index, it.val);
+		d->delta.half_len = 0;
+	}
+}
+
+/* Some gateways send a block of message_start again in events of its own, under the same index.
+ * The events then replace it. */
+static void drop_early(struct th_decoder *d, int64_t index, struct th_str block)
+{
+	static const char *const same[] = { "type", "id", "tool_use_id" };
+	struct th_block *b;
+
+	if (index >= d->early_count)
+		return;
+	b = th_blocks_find(&d->blocks, index - d->early_count);
+	for (size_t i = 0; b && i < TH_COUNT(same); i++)
+		if (!th_str_eq(th_json_raw_get(th_buf_str(&b->start), same[i]),
+			       th_json_raw_get(block, same[i])))
+			return;
+	if (b)
+		th_blocks_set(&d->blocks, &b->start, TH_STR("")); /* not printed */
+}
+
 static void on_start(struct th_decoder *d, const struct event *ev)
 {
 	/* A second one: the provider, or what stands between, began again. */
@@ -210,6 +270,7 @@ static void on_start(struct th_decoder *d, const struct event *ev)
 		if (th_json_raw_is_object(th_json_raw_get(ev->message, "usage")))
 			th_buf_add(&d->usage, th_json_raw_get(ev->message, "usage"));
 	}
+	take_early(d, th_json_raw_get(ev->message, "content"));
 }
 
 static void on_block(struct th_decoder *d, const struct event *ev)
@@ -222,13 +283,9 @@ static void on_block(struct th_decoder *d, const struct event *ev)
 	b = th_json_raw_is_object(ev->block) ? th_blocks_at(&d->blocks, index) : NULL;
 	if (!b || b->start.len)
 		return;
+	drop_early(d, index, ev->block);
 	th_blocks_set(&d->blocks, &b->start, ev->block);
-	if (d->fn && th_str_is(th_json_raw_inside(th_json_raw_get(ev->block, "type")), "text")) {
-		struct th_str text = th_json_raw_get(ev->block, "text");
-
-		if (th_json_raw_inside(text).len)
-			tell(d, TH_DELTA_TEXT, b->index, text);
-	}
+	tell_start(d, index, ev->block);
 }
 
 static void on_stop(struct th_decoder *d, const struct event *ev)

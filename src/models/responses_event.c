@@ -217,11 +217,31 @@ static void on_item_done(struct th_decoder *d, const struct event *ev, const str
 	th_json_free(doc);
 }
 
+/* Items that the first event already holds: the stream resumes an answer under way.  Later events
+ * of the same index replace them. */
+static void take_early(struct th_decoder *d, struct th_str output)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(output);
+	int64_t index = 0;
+
+	for (; !it.object && th_json_raw_next(&it); index++) {
+		struct th_item *item =
+		    th_json_raw_is_object(it.val) ? th_items_at(&d->items, index) : NULL;
+		struct th_str status = th_json_raw_get(it.val, "status");
+
+		if (!item || item->raw.len)
+			continue;
+		th_items_set(&d->items, &item->raw, it.val);
+		item->done = !status.len || th_str_is(status, "\"completed\"");
+	}
+}
+
 static void on_head(struct th_decoder *d, const struct event *ev, const struct event_row *row)
 {
 	(void)row;
 	if (d->response_id.len)
 		return;
+	take_early(d, th_json_raw_get(ev->response, "output"));
 	d->next_event = TH_MIN(index_of(ev->sequence_number, -1), INT64_MAX - 1) + 1;
 	(void)!th_json_unescape(th_json_raw_get(ev->response, "id"), &d->response_id);
 	(void)!th_json_unescape(th_json_raw_get(ev->response, "model"), &d->model);

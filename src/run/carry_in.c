@@ -315,7 +315,7 @@ static void fill_row(struct arriving *x, struct arrived *s)
 	struct th_session_row *row = &s->row;
 	const struct th_session *f = &x->fold;
 
-	th_driver_row(f, row);
+	th_session_row_of(f, row);
 	row->agent = th_arena_str(&x->memory, row->agent);
 	row->model = th_arena_str(&x->memory, row->model);
 	row->head = x->chain;

@@ -175,14 +175,6 @@ const struct th_call *th_driver_waits(const struct th_driver *d, struct th_handl
 typedef void th_waiting_fn(void *ctx, const struct th_call *c);
 void th_driver_waiting(const struct th_driver *d, struct th_handle h, th_waiting_fn *fn, void *ctx);
 
-/* The columns of a session's row that its log gives (created_ms and `head` aside); strings are the
- * fold's. */
-void th_driver_row(const struct th_session *s, struct th_session_row *row);
-/* The session that works on the call of that INTENT; for the log's readers. */
-void th_delegate_id(struct th_str parent, uint64_t intent_seq, struct th_buf *out);
-/* Of a session's metadata: for whom it works, as JSON {session, effect_id, depth}; empty: nobody.
- */
-struct th_str th_delegated_by(struct th_str metadata);
 /* Of the session's row, as long as it is open; empty: it has none. */
 struct th_str th_driver_metadata(const struct th_driver *d, struct th_handle h);
 

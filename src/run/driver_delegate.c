@@ -152,29 +152,6 @@ void th_live_delegate_cancel(struct th_live *l, const struct th_call *c)
 
 /* ---- the beginning --------------------------------------------------------------------------- */
 
-void th_delegate_id(struct th_str parent, uint64_t intent_seq, struct th_buf *out)
-{
-	char hex[TH_SHA256_HEX_SIZE + 1];
-	struct th_digest digest;
-	struct th_buf whole = TH_BUF_INIT(TH_KIB);
-
-	th_buf_printf(&whole, "%.*s.%llu", TH_FMT(parent), (unsigned long long)intent_seq);
-	if (whole.len > TH_SESSION_ID_MAX) {
-		digest = th_sha256_of(whole.ptr, whole.len);
-		th_digest_hex(&digest, hex);
-		th_buf_clear(&whole);
-		th_buf_add(&whole, th_utf8_cut(parent, TH_SESSION_ID_MAX - 33));
-		th_buf_printf(&whole, ".%.32s", hex);
-	}
-	th_buf_add(out, th_buf_str(&whole));
-	th_buf_deinit(&whole);
-}
-
-struct th_str th_delegated_by(struct th_str metadata)
-{
-	return th_json_raw_get(metadata, "delegated_by");
-}
-
 int64_t th_live_depth(const struct th_live *l)
 {
 	struct th_str by = l->metadata ? th_delegated_by(th_str_of(l->metadata)) : TH_STR("");

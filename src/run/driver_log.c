@@ -402,20 +402,6 @@ static struct th_str keep(struct th_commit *c, const char *s)
 	return s ? th_arena_str(&c->arena, th_str_of(s)) : TH_STR("");
 }
 
-void th_driver_row(const struct th_session *s, struct th_session_row *row)
-{
-	row->agent = s->agent_name;
-	row->model = s->model;
-	row->state = th_str_of(th_state_name(s->state));
-	row->head_seq = s->seq;
-	row->iteration = s->totals.turns;
-	row->calls = s->totals.calls;
-	row->tokens_in = s->totals.tokens_in;
-	row->tokens_out = s->totals.tokens_out;
-	row->cost_nano = s->totals.cost_nano;
-	row->updated_ms = s->updated_ms;
-}
-
 static void fill_row(struct th_commit *c, struct th_live *l, struct th_session_row *row)
 {
 	const struct th_session *s = &l->fold;
@@ -431,7 +417,7 @@ static void fill_row(struct th_commit *c, struct th_live *l, struct th_session_r
 		.created_ms = l->created_ms ? l->created_ms : s->created_ms,
 		.metadata = keep(c, l->metadata ? l->metadata : "{}"),
 	};
-	th_driver_row(s, row);
+	th_session_row_of(s, row);
 	row->agent = th_arena_str(&c->arena, row->agent);
 	row->model = th_arena_str(&c->arena, row->model);
 }

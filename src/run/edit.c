@@ -76,7 +76,7 @@ void th_edit_close(struct th_edit *e)
 /* What the fold says, into the row that goes with the event. */
 static void refresh_row(struct th_edit *e)
 {
-	th_driver_row(&e->session, &e->row);
+	th_session_row_of(&e->session, &e->row);
 }
 
 static enum th_code append(struct th_edit *e, enum th_event_kind kind, enum th_source source,

@@ -19,11 +19,10 @@
 #include "io/files.h"
 #include "io/role.h"
 #include "run/display.h"
+#include "run/executor_claim.h"
 #include "run/executor_client.h"
 #include "run/executor_state.h"
 #include "run/reaper.h"
-
-enum { LOCK_START, LOCK_LIFE };
 
 /* ---- sending ---- */
 
@@ -421,128 +420,7 @@ static void on_accept(void *ctx, int fd)
 	x->client_count++;
 }
 
-/* ---- being the only one ---- */
-
-static enum th_code lock(int fd, int which, bool wait, struct th_err *err)
-{
-	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = which, .l_len = 1 };
-	int status;
-	do
-		status = fcntl(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, &l);
-	while (status < 0 && errno == EINTR);
-	if (status == 0)
-		return TH_OK;
-	if (errno == EAGAIN || errno == EACCES)
-		return TH_EBUSY;
-	return th_fail_errno(err, errno, "lock the executor's folder");
-}
-
-static void unlock(int fd, int which)
-{
-	struct flock l = { .l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = which, .l_len = 1 };
-	(void)fcntl(fd, F_OFD_SETLK, &l);
-}
-
-/* Whether the name still leads to what we locked: an executor that ended removes its folder. */
-static bool still_there(struct th_executor_process *x)
-{
-	struct stat ours, named;
-	return fstat(x->lock_fd, &ours) == 0 &&
-	       fstatat(x->state_fd, "lock", &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       ours.st_ino == named.st_ino && ours.st_dev == named.st_dev &&
-	       fstat(x->state_fd, &ours) == 0 && stat(x->state_dir, &named) == 0 &&
-	       ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
-}
-
-static enum th_code open_state(struct th_executor_process *x, struct th_err *err)
-{
-	enum th_code code = th_dir_make(x->state_dir, 0700, err);
-	if (code)
-		return code;
-	th_fd_close(&x->state_fd);
-	th_fd_close(&x->lock_fd);
-	x->state_fd = open(x->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (x->state_fd < 0)
-		return th_fail_errno(err, errno, "%s", x->state_dir);
-	x->lock_fd = openat(x->state_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	return x->lock_fd < 0 ? th_fail_errno(err, errno, "%s/lock", x->state_dir) : TH_OK;
-}
-
-/* The socket of who has, or last had, the session; false: unknown. */
-static bool announced(struct th_executor_process *x, struct th_buf *ret)
-{
-	char text[TH_PATH_LEN_MAX];
-	ssize_t len = pread(x->lock_fd, text, sizeof(text), 0);
-	struct th_str rest = th_str_n(text, len > 0 ? (size_t)len : 0);
-	struct th_str socket = th_str_split(&rest, '\n');
-
-	th_buf_clear(ret);
-	if (!th_str_starts(socket, TH_STR("/")) || !th_str_ends(socket, TH_STR(".sock")) ||
-	    memchr(socket.ptr, '\0', socket.len))
-		return false;
-	th_buf_add(ret, socket);
-	return true;
-}
-
-/* Somebody else has the session and listens at *ret. */
-static bool other_listens(struct th_executor_process *x, struct th_buf *ret)
-{
-	struct th_pipe pipe;
-
-	if (!announced(x, ret))
-		return false;
-	th_pipe_init(&pipe, -1);
-	bool there = th_pipe_connect(&pipe, ret->ptr, NULL) == TH_OK;
-	th_pipe_deinit(&pipe);
-	return there;
-}
-
-/* What a killed one left outside its folder; the locks are ours. */
-static void remove_stale(struct th_executor_process *x)
-{
-	TH_CLEANUP(th_buf_deinit) struct th_buf path = TH_BUF_INIT(TH_PATH_LEN_MAX);
-	char tmp[TH_PATH_LEN_MAX];
-	struct stat st;
-
-	if (th_exec_visible_tmp(x->state_dir, tmp))
-		(void)!th_dir_remove(tmp, NULL);
-	if (!announced(x, &path))
-		return;
-	if (lstat(path.ptr, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_uid == geteuid())
-		unlink(path.ptr);
-	th_buf_truncate(&path, path.len - 5);
-	th_buf_add(&path, TH_STR(".d"));
-	if (lstat(path.ptr, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
-		(void)!th_dir_remove(path.ptr, NULL);
-}
-
-/* TH_OK with `other` empty: we are it, and hold both locks. */
-static enum th_code become_the_one(struct th_executor_process *x, struct th_buf *other,
-				   struct th_err *err)
-{
-	for (int tries = 0; tries < 100; tries++) {
-		enum th_code code = open_state(x, err);
-		if (code == TH_OK)
-			code = lock(x->lock_fd, LOCK_START, true, err);
-		if (code)
-			return code;
-		code = lock(x->lock_fd, LOCK_LIFE, false, err);
-		if (code == TH_EBUSY) {
-			if (other_listens(x, other))
-				return TH_OK;
-			/* It is ending; our starter waits for us only so long. */
-			code = lock(x->lock_fd, LOCK_LIFE, true, err);
-		}
-		if (code)
-			return code;
-		th_buf_clear(other);
-		if (still_there(x)) {
-			remove_stale(x);
-			return TH_OK;
-		}
-	}
-	return th_fail(err, TH_EBUSY, "%s is removed again and again", x->state_dir);
-}
+/* ---- the token ---- */
 
 /* Before it listens: who connects knows the token. */
 static enum th_code announce(struct th_executor_process *x, struct th_err *err)
@@ -570,27 +448,6 @@ static bool token_fits(const struct th_executor_process *x, struct th_str token)
 	for (size_t i = 0; i < TH_EXEC_TOKEN_LEN; i++)
 		differs |= (unsigned char)(token.ptr[i] ^ x->token[i]);
 	return differs == 0;
-}
-
-enum th_code th_executor_remove(const char *state_dir, struct th_err *err)
-{
-	struct th_executor_process x = {
-		.state_fd = -1,
-		.lock_fd = -1,
-		.state_dir = (char *)(uintptr_t)state_dir,
-	};
-	TH_CLEANUP(th_buf_deinit) struct th_buf other = TH_BUF_INIT(TH_PATH_LEN_MAX);
-
-	if (access(state_dir, F_OK) < 0)
-		return TH_OK;
-	enum th_code code = become_the_one(&x, &other, err);
-	if (code == TH_OK && other.len > 0)
-		code = th_fail(err, TH_EBUSY, "an executor runs in %s", state_dir);
-	else if (code == TH_OK)
-		code = th_dir_remove(state_dir, err);
-	th_fd_close(&x.lock_fd);
-	th_fd_close(&x.state_fd);
-	return code;
 }
 
 /* ---- starting ---- */
@@ -668,7 +525,10 @@ static enum th_code parse_start(struct th_executor_process *x, struct th_str hea
 
 static enum th_code begin(struct th_executor_process *x, struct th_buf *other, struct th_err *err)
 {
-	enum th_code code = become_the_one(x, other, err);
+	struct th_executor_claim claim = { x->state_dir, -1, -1 };
+	enum th_code code = th_executor_claim(&claim, other, err);
+	x->state_fd = claim.state_fd;
+	x->lock_fd = claim.lock_fd;
 	if (code || other->len > 0)
 		return code;
 	code = open_log(x, err);
@@ -693,7 +553,7 @@ static enum th_code begin(struct th_executor_process *x, struct th_buf *other, s
 		code = announce(x, err);
 	if (code == TH_OK)
 		code = th_sock_listen(x->loop, x->socket, on_accept, x, &x->server, err);
-	unlock(x->lock_fd, LOCK_START);
+	th_executor_claim_started(&claim);
 	return code;
 }
 

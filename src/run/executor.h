@@ -22,8 +22,6 @@
 
 #include "wire/exec.h"
 
-#define TH_EXEC_TOKEN_LEN 32
-
 /* `thole exec --fd N`: an executor whose start message comes over that socket; `thole exec --role
  * display`: see display.h.  Only for a process that was started in that role (io/role.h).  Returns
  * the exit status. */
@@ -31,11 +29,5 @@ int th_exec_role(int argc, char **argv);
 
 /* Runs until it ends.  `starter` is told ready or error, and closed. */
 int th_executor_main(int starter_fd);
-
-/*
- * Removes what an executor that runs no more has left; TH_OK when there is nothing.  Waits for one
- * that is about to end.  TH_EBUSY: one runs and listens.  Blocks; for a worker.
- */
-TH_NODISCARD enum th_code th_executor_remove(const char *state_dir, struct th_err *err);
 
 #endif

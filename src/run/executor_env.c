@@ -15,6 +15,7 @@
 #include "io/child.h"
 #include "io/files.h"
 #include "io/role.h"
+#include "run/executor_claim.h"
 #include "run/executor_state.h"
 
 #define TMP_NAME "tmp"
@@ -59,21 +60,13 @@ static char *make_visible_tmp(struct th_executor_process *x)
 
 	if (!x->env.as_owner)
 		return make_tmp(x);
-	if (!th_exec_visible_tmp(x->state_dir, path))
+	if (!th_executor_visible_tmp(x->state_dir, path))
 		return NULL;
 	(void)!th_dir_remove(path, NULL); /* of one that was killed */
 	if (mkdir(path, 0700) < 0 ||
 	    chown(path, uid, x->env.owner_uid ? x->env.owner_gid : NOBODY) < 0)
 		return NULL;
 	return th_arena_cstr(&x->env_arena, th_str_of(path));
-}
-
-bool th_exec_visible_tmp(const char *state_dir, char path[static TH_PATH_LEN_MAX])
-{
-	const char *key = strrchr(state_dir, '/');
-	int n = snprintf(path, TH_PATH_LEN_MAX, "/tmp/thole-%u-%s.tmp", (unsigned)geteuid(),
-			 key ? key + 1 : "");
-	return n > 0 && n < TH_PATH_LEN_MAX;
 }
 
 static enum th_code make_plan(struct th_executor_process *x, const char *workspace,

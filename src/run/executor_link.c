@@ -12,7 +12,7 @@
 #include "base/limits.h"
 #include "io/files.h"
 #include "io/role.h"
-#include "run/executor.h"
+#include "run/executor_claim.h"
 #include "run/executor_client_internal.h"
 #include "run/executor_start.h"
 

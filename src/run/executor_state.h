@@ -123,8 +123,6 @@ bool th_exec_send_error(struct th_exec_client *c, int64_t id, const struct th_er
 TH_NODISCARD enum th_code th_exec_env_make(struct th_executor_process *x, struct th_str workspace,
 					   struct th_err *err);
 void th_exec_env_deinit(struct th_executor_process *x);
-/* The commands' temporary folder, where it can be neither /tmp nor in the state folder. */
-bool th_exec_visible_tmp(const char *state_dir, char path[static TH_PATH_LEN_MAX]);
 TH_NODISCARD enum th_code th_exec_display_make(struct th_executor_process *x,
 					       struct th_str computer, struct th_err *err);
 

@@ -12,6 +12,7 @@
 #include "io/loop.h"
 #include "run/config.h"
 #include "run/driver.h"
+#include "store/store.h"
 
 struct th_runtime;
 
@@ -120,9 +121,5 @@ TH_NODISCARD enum th_code th_runtime_settle(struct th_runtime *rt, struct th_err
 TH_NODISCARD enum th_code th_runtime_stored_agent(struct th_runtime *rt, struct th_str session_id,
 						  struct th_arena *a, struct th_agent *ret,
 						  struct th_err *err);
-
-/* store->verify, then every sessions row against a refold of its log. */
-TH_NODISCARD enum th_code th_runtime_verify(struct th_store *store, struct th_str session_id,
-					    struct th_verify_report *ret, struct th_err *err);
 
 #endif

@@ -5,8 +5,10 @@
  */
 #include <stdio.h>
 
+#include "base/limits.h"
 #include "base/text.h"
-#include "run/runtime.h"
+#include "core/session.h"
+#include "run/verify.h"
 
 struct refold {
 	struct th_session fold;
@@ -95,8 +97,8 @@ static enum th_code check_row(void *ctx, const struct th_session_row *row, struc
 	return TH_OK;
 }
 
-enum th_code th_runtime_verify(struct th_store *store, struct th_str session_id,
-			       struct th_verify_report *ret, struct th_err *err)
+enum th_code th_store_check(struct th_store *store, struct th_str session_id,
+			    struct th_verify_report *ret, struct th_err *err)
 {
 	struct checking c = { store, ret };
 	struct th_session_filter filter = { .prefix = session_id };

@@ -11,8 +11,8 @@
 #ifndef TH_RUN_WORLD_H
 #define TH_RUN_WORLD_H
 
+#include "core/batch.h"
 #include "models/model.h"
-#include "store/store.h"
 
 /* Names one thing under way; a ticket whose thing is over is a miss, never another thing. */
 struct th_ticket {

@@ -20,84 +20,10 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "core/event.h"
+#include "core/batch.h"
 
 struct th_loop;
 struct th_store;
-
-/* The row of a session: what lists show without a refold. */
-struct th_session_row {
-	struct th_str session_id;
-	struct th_str user, agent, model; /* may be empty */
-	struct th_str state;              /* name of an agent state */
-	struct th_str title;              /* start of the first message, one line */
-	struct th_str parent;             /* forked from, or empty */
-	uint64_t parent_seq;
-	uint64_t head_seq;     /* last event */
-	struct th_digest head; /* its digest */
-	int64_t iteration;     /* model turns */
-	int64_t calls, tokens_in, tokens_out, cost_nano;
-	int64_t epoch;
-	struct th_str owner; /* runtime that holds the lease, or empty */
-	int64_t created_ms, updated_ms;
-	struct th_str metadata; /* JSON object */
-};
-
-/* What one session adds in one batch. */
-struct th_append {
-	bool create; /* insert the session's row first; EEXIST when it is there */
-	/* Another one before it in the same batch; where that is not OK, this is EFENCED.  NULL:
-	 * none. */
-	const struct th_append *needs;
-	/* After the events; epoch: the one held.  All of it is stored, except that the owner is
-	 * always this runtime.  With `parent` the session begins as a fork: seq_before is
-	 * parent_seq. */
-	const struct th_session_row *row;
-	uint64_t seq_before; /* head_seq that the store must have */
-	struct th_digest head_before;
-	const struct th_event *events; /* seq_before+1 …; digests are computed from head_before */
-	const struct th_digest *digests; /* one per event */
-	size_t event_count;
-	/* Set by the store: OK, EFENCED, EEXIST; ENOENT (no such session, no such event to fork
-	 * from), EUSAGE (session id), ELIMIT (size of an event, depth of forks), ECORRUPT. */
-	enum th_code result;
-};
-
-struct th_blob {
-	struct th_digest hash; /* of bytes */
-	struct th_str media_type;
-	struct th_str bytes;
-};
-
-struct th_batch;
-
-/* TH_OK: all appends whose result is OK are durable.  Otherwise nothing of the batch was written,
- * or, with TH_EIO, may have been: the process must stop (the caller does) and the store refuses all
- * that comes later.  TH_ELIMIT: too large, or the disk is full; TH_EBUSY: another process writes
- * for too long; TH_ENOMEM: these may be tried again. */
-typedef void th_commit_fn(void *ctx, struct th_batch *batch, enum th_code code,
-			  const struct th_err *err);
-
-/* Everything in it is borrowed until the callback, the struct too. */
-struct th_batch {
-	struct th_append *appends;
-	size_t append_count;
-	const struct th_blob *blobs; /* one that is there already is left alone */
-	size_t blob_count;
-
-	/* Private to the store, so that a commit allocates nothing. */
-	struct th_batch *next;
-	th_commit_fn *done;
-	void *done_ctx;
-	bool refused; /* before it came to a transaction */
-	enum th_code code;
-	struct th_err err;
-};
-
-typedef enum th_code th_event_fn(void *ctx, const struct th_event *ev,
-				 const struct th_digest *digest,
-				 struct th_err *err); /* not OK: stop reading and return it */
-typedef enum th_code th_session_fn(void *ctx, const struct th_session_row *row, struct th_err *err);
 
 struct th_session_filter {
 	struct th_str state, user, prefix; /* of the id; empty: any */

@@ -37,6 +37,8 @@
 
 #include "base/field.h"
 
+#define TH_EXEC_TOKEN_LEN 32 /* hex digits: what a hello proves itself with */
+
 /* ---- requests of a runtime ---- */
 
 #define TH_FIELDS_exec_hello(F)                                                        \

@@ -183,7 +183,7 @@ def in_no_order(case, phase):
     Nor have calls of different kinds."""
     if any(len({i["type"] for i in t.get("output", []) if i["type"].endswith("_call")}) > 1 for t in case["model_turns"]):
         phase = {**phase, "hooks": by_name(phase["hooks"]), "side_effects": sorted(phase["side_effects"])}
-    agents = {tool_name(n, t) for n, t in case["config"]["tools"].items() if t.get("type") == "agent"}
+    agents = {tool_name(n, t, case["config"]) for n, t in case["config"]["tools"].items() if t.get("type") == "agent"}
     if all(sum(i["name"] in agents for i in functions_of(t.get("output", []))) < 2 for t in case["model_turns"]):
         return phase
     hooks, ends = [], []

@@ -33,14 +33,25 @@ def output_schema(output_type):
     return primitive(kind) if isinstance(kind, str) else kind
 
 
-def behaviour(value):
+def behaviour(value, alias):
     if isinstance(value, dict) and "stop_at_tool_names" in value:
         return {"stop_at": value["stop_at_tool_names"]}
+    if decides_by_code(value):
+        return {"code": "tool_use_of_" + alias}
     return "run_again" if value in (None, "run_llm_again") else value
+
+
+def decides_by_code(value):
+    return isinstance(value, dict) and isinstance(value.get("custom"), dict)
 
 
 def real_name(alias, agent):
     return agent.get("name", alias.lower())
+
+
+def function_name(name):
+    """The name of a tool that is an agent, where it has none of its own."""
+    return re.sub(r"[^a-zA-Z0-9_]", "_", name.replace(" ", "_")).lower()
 
 
 def own_name(alias, config):
@@ -69,7 +80,7 @@ def handoff(h, config):
 def delegate(name, config):
     """A tool that is an agent."""
     t = config["tools"][name]
-    out = {"name": tool_name(name, t), "agent": own_name(t["agent"], config),
+    out = {"name": tool_name(name, t, config), "agent": own_name(t["agent"], config),
            "description": t.get("description") or t.get("tool_description") or ""}
     if t.get("params"):
         out["parameters"] = t["params"]
@@ -92,8 +103,10 @@ def guard(g):
     if isinstance(kind, dict):
         told, kind = kind.get("message", told), kind.get("type", "")
     out = {**g, "trip_if_contains": texts[0] if texts else "", "always": not texts and (told is not None or bool(kind) and kind != "allow")}
-    if "raise" in kind or g.get("raise"):
+    if "raise" in kind or g.get("raise") is True:
         told = None
+    if isinstance(g.get("raise"), str):
+        out["fails"] = g["raise"]
     if told is not None:
         out["reject"] = told
     return out
@@ -135,7 +148,7 @@ def definition(case, alias, guards):
     servers = [config["tools"][t]["server_label"] for t in tools if config["tools"][t].get("type") == "hosted_mcp"]
     hosted += [{"type": "mcp", "server_label": s, "server_url": "https://%s.test/mcp" % s} for s in servers]
     natives = [config["tools"][t]["type"] for t in tools if config["tools"][t].get("type") in NATIVE]
-    tools = [tool_name(t, config["tools"][t]) for t in tools if config["tools"][t].get("type") != "hosted_mcp"]
+    tools = [tool_name(t, config["tools"][t], config) for t in tools if config["tools"][t].get("type") != "hosted_mcp"]
     out = {"name": own_name(alias, config), "tools": tools or ["none"], "unknown_tool": "fail", "output_retries": 0,
            "instructions": agent.get("instructions", "")}
     if options.get("tool_not_found_behavior") == "return_error_to_model":
@@ -164,7 +177,7 @@ def definition(case, alias, guards):
     if agent.get("handoff_description"):
         out["handoff_description"] = agent["handoff_description"]
     if agent.get("tool_use_behavior"):
-        out["tool_use_behavior"] = behaviour(agent["tool_use_behavior"])
+        out["tool_use_behavior"] = behaviour(agent["tool_use_behavior"], alias)
     if agent.get("output_type"):
         out["output_schema"] = output_schema(agent["output_type"])
     if agent.get("reset_tool_choice") is False:
@@ -173,6 +186,8 @@ def definition(case, alias, guards):
                            "omit_reasoning_ids" if options.get("reasoning_item_id_policy") == "omit" and not kept(options) else None) if f]
     if filters:
         out["input_filter"] = "+".join(filters)
+    if options.get("session") and options.get("session_input_callback"):
+        out["session_input"] = options["session_input_callback"]
     if options.get("session_limit"):
         out["history_items"] = options["session_limit"]
     out["settings"] = {"stream": bool(config.get("streamed")), "store": True}
@@ -205,11 +220,20 @@ def body(b):
     """What a tool's body gives back, in the SDK's conversion: parts as input parts, any other value as Python prints it."""
     kind = b.get("kind", "const")
     value = next((b[k] for k in ("value", "parts", "output") if k in b), None)
-    if kind == "parts" and isinstance(value, list):
-        return {**b, "parts": [part(p) for p in value]}
+    if kind == "parts":
+        return {**b, "parts": [part(p) for p in (value if isinstance(value, list) else named_parts(b))]}
     if kind in ("const", "json") and not isinstance(value, str) and ("value" in b or kind == "json"):
         return {**b, "kind": "const", "value": str(value)}
     return b
+
+
+def named_parts(b):
+    """Parts that a scenario lists by their kind."""
+    for key, type_, member in (("text", "input_text", "text"), ("image_url", "input_image", "image_url"),
+                               ("image_file_id", "input_image", "file_id"), ("file_id", "input_file", "file_id"),
+                               ("file_url", "input_file", "file_url"), ("file_data", "input_file", "file_data")):
+        for value in ([b[key]] if isinstance(b.get(key), str) else []) + (b.get(key + "s") or []):
+            yield {"type": type_, member: value}
 
 
 def part(p):
@@ -218,9 +242,9 @@ def part(p):
     return {**p, "type": {"text": "input_text", "image": "input_image", "file": "input_file"}.get(p.get("type"), p.get("type"))}
 
 
-def tool_name(alias, t):
+def tool_name(alias, t, config):
     if t.get("type") == "agent":
-        return t.get("tool_name") or alias
+        return t.get("tool_name") or function_name(real_name(t["agent"], config["agents"][t["agent"]]))
     return NATIVE.get(t.get("type"), t.get("name", alias) if t.get("type") == "custom" else alias)
 
 
@@ -236,11 +260,11 @@ def approval(t):
     return out
 
 
-def answers(case, kind):
+def answers(case, kind, member="output"):
     """What a scenario's executor answered where only its requests say so, by call."""
     types = {"shell": "shell_call_output", "local_shell": "local_shell_call_output", "apply_patch": "apply_patch_call_output",
              "custom": "custom_tool_call_output"}
-    return {i["call_id"]: i.get("output") for r in case["expected"].get("requests", []) for i in r["input"]
+    return {i["call_id"]: i.get(member) for r in case["expected"].get("requests", []) for i in r["input"]
             if i.get("type") == types.get(kind)}
 
 
@@ -248,10 +272,10 @@ def tool(name, t, case):
     kind = t.get("type", "function")
     if kind not in ("function", "custom") and kind not in NATIVE:
         raise Cannot(kind)
-    out = {"name": tool_name(name, t), "schema": t.get("params") or {"type": "object", "properties": {}},
+    out = {"name": tool_name(name, t, case["config"]), "schema": t.get("params") or {"type": "object", "properties": {}},
            "ask": t.get("needs_approval") is True and not approval(t), "behavior": body(t.get("behavior", {}))}
     if kind != "function":
-        out["native"] = {"kind": kind, "answers": answers(case, kind)}
+        out["native"] = {"kind": kind, "answers": answers(case, kind), "ended": answers(case, kind, "status")}
         out["native"].update({k: t[k] for k in ("raise", "max_output_length") if k in t})
         value = next((t[k] for k in ("value", "output", "outputs", "result") if k in t), None)
         if value is not None:
@@ -321,10 +345,12 @@ def spec(case, store, url):
     used = {t for a in config["agents"].values() for t in a.get("tools", [])}
     tools = [tool(n, t, case) for n, t in config["tools"].items()
              if n in used and t.get("type") not in HOSTED and t.get("type") not in ("computer", "hosted_mcp", "agent")]
-    approvals = {t["server_label"] if t.get("type") == "hosted_mcp" else tool_name(n, t): approval(t)
+    approvals = {t["server_label"] if t.get("type") == "hosted_mcp" else tool_name(n, t, config): approval(t)
                  for n, t in config["tools"].items() if approval(t)}
-    delegates = {tool_name(n, t): {"turns": t.get("max_turns") or 10, "failure": t.get("failure")}
+    delegates = {tool_name(n, t, config): {"turns": t.get("max_turns") or 10, "failure": t.get("failure")}
                  for n, t in config["tools"].items() if t.get("type") == "agent"}
+    decides = {"tool_use_of_" + a: v["tool_use_behavior"]["custom"] for a, v in config["agents"].items()
+               if decides_by_code(v.get("tool_use_behavior"))}
     formatter = options.get("rejection_formatter", {})
     texts = {"rejected": formatter.get("approval_rejected"), "unknown_tool": formatter.get("tool_not_found")}
     steps = []
@@ -332,4 +358,4 @@ def spec(case, store, url):
         steps.append({"op": "preload", "input": options["session_preload"]})
     steps += plan(case)
     return {"store": store, "agent": agent, "tools": tools, "steps": steps,
-            "codes": {"guards": guards, "delegates": delegates, "approvals": approvals, "texts": {k: v for k, v in texts.items() if v}}}
+            "codes": {"guards": guards, "delegates": delegates, "approvals": approvals, "tool_use": decides, "texts": {k: v for k, v in texts.items() if v}}}

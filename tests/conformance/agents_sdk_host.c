@@ -27,6 +27,10 @@ struct host {
 	struct th_agent agent;
 	struct th_codes codes;
 	bool ready, failed, waiting, saving;
+	struct { /* what a run is cancelled after, of its events */
+		struct th_str event;
+		bool now, turn;
+	} cancel;
 	unsigned sessions; /* begun so far; the last one is the one that runs */
 	char id[16];
 	struct {
@@ -265,8 +269,11 @@ static void run_native(struct host *host, struct th_driver *d, const struct th_l
 	struct th_jw w = th_jw(&out);
 
 	do_native(kind, call, args, &text);
-	if (th_json_is_null(value) && (!text.len || !th_str_is(kind, "apply_patch")))
+	if (th_json_is_null(value))
 		value = th_json_getn(th_json_get(native, "answers"), call->call_id);
+	if (th_str_is(th_json_str(th_json_getn(th_json_get(native, "ended"), call->call_id)),
+		      "failed"))
+		r.status = TH_OUTCOME_FAILED;
 	if (raises.ptr) {
 		r.status = TH_OUTCOME_FAILED;
 		th_buf_clear(&text);
@@ -456,7 +463,7 @@ static bool holds(struct th_str all, struct th_str part)
 }
 
 static enum th_asked ask_guard(struct host *host, const struct th_code_ask *q,
-			       const struct th_json *in, struct th_buf *answer)
+			       const struct th_json *in, struct th_buf *answer, struct th_err *err)
 {
 	const struct th_json *g =
 	    th_json_getn(th_json_get(th_json_get(host->spec, "codes"), "guards"), q->function);
@@ -467,9 +474,15 @@ static enum th_asked ask_guard(struct host *host, const struct th_code_ask *q,
 							  : "output";
 	struct th_buf text = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	int64_t delay = th_json_get_int(g, "delay_ms", 0);
+	struct th_str fails = th_json_get_str(g, "fails");
 	struct wait *later;
 	bool trips;
 
+	if (fails.ptr) {
+		*err = (struct th_err){ 0 };
+		(void)!th_fail(err, TH_EPROTO, "%.*s", TH_FMT(fails));
+		return TH_ASKED_FAILED;
+	}
 	th_json_print(th_json_get(in, of), &text);
 	trips = th_json_bool(th_json_get(g, "always"), false) ||
 		holds(th_buf_str(&text), th_json_get_str(g, "trip_if_contains"));
@@ -541,6 +554,7 @@ static const struct {
 	{ "drop_new", "{\"new_items\":[]}" },
 	{ "drop_all", "{\"input_history\":[],\"pre_handoff_items\":[],\"new_items\":[]}" },
 	{ "begin_anew", "{\"input_history\":\"anew\"}" },
+	{ "only_new_items", "{\"input_history\":\"filtered\",\"pre_handoff_items\":[]}" },
 };
 
 /* The next agent sees of the turn what was said in it. */
@@ -614,6 +628,62 @@ static enum th_asked ask_filter(const struct th_code_ask *q, const struct th_jso
 		if (it.index >= from && (tools || !is_tool_item(it.val)))
 			put_item(it.val, ids, &w);
 	th_jw_array_end(&w);
+	return TH_ASKED_ANSWERED;
+}
+
+/* What a task begins with: a program's way to join what was before to what is new. */
+static enum th_asked ask_session_input(const struct th_code_ask *q, const struct th_json *in,
+				       struct th_buf *answer)
+{
+	const struct th_json *history = th_json_get(in, "history");
+	size_t count = th_json_count(history), from = 0;
+	struct th_jw w = th_jw(answer);
+
+	if (th_str_is(q->function, "invalid")) {
+		th_jw_str(&w, TH_STR("nope"));
+		return TH_ASKED_ANSWERED;
+	}
+	if (th_str_is(q->function, "new_only") || th_str_is(q->function, "drop_history"))
+		from = count;
+	else if (th_str_is(q->function, "keep_last"))
+		from = count ? count - 1 : 0;
+	th_jw_array(&w);
+	for (size_t i = from; i < count && !th_str_is(q->function, "new_first"); i++)
+		th_jw_json(&w, th_json_at(history, i));
+	for (struct th_json_iter it = th_json_iter(th_json_get(in, "input")); th_json_next(&it);)
+		th_jw_json(&w, it.val);
+	for (size_t i = from; i < count && th_str_is(q->function, "new_first"); i++)
+		th_jw_json(&w, th_json_at(history, i));
+	th_jw_array_end(&w);
+	return TH_ASKED_ANSWERED;
+}
+
+/* Whether a tool's result is the final output: of any result, or of one that says this. */
+static enum th_asked ask_tool_use(const struct host *host, const struct th_code_ask *q,
+				  const struct th_json *in, struct th_buf *answer)
+{
+	const struct th_json *rule =
+	    th_json_getn(th_json_get(th_json_get(host->spec, "codes"), "tool_use"), q->function);
+	const struct th_json *when = th_json_get(rule, "when_output"),
+			     *output = th_json_get(rule, "final");
+	struct th_str tool = th_json_get_str(rule, "when_tool");
+	struct th_json_iter it = th_json_iter(th_json_get(in, "results"));
+	struct th_jw w = th_jw(answer);
+
+	while (th_json_next(&it)) {
+		const struct th_json *said = th_json_get(it.val, "output");
+
+		if ((when && !th_json_equal(when, said)) ||
+		    (tool.len && !th_str_eq(tool, th_json_get_str(it.val, "tool"))))
+			continue;
+		th_jw_object(&w);
+		th_jw_kbool(&w, "final", true);
+		th_jw_key(&w, TH_STR("output"));
+		th_jw_json(&w, output ? output : said);
+		th_jw_object_end(&w);
+		return TH_ASKED_ANSWERED;
+	}
+	th_buf_add_cstr(answer, "null");
 	return TH_ASKED_ANSWERED;
 }
 
@@ -761,9 +831,13 @@ static enum th_asked ask(void *ctx, const struct th_code_ask *q, struct th_buf *
 	if (th_json_parse(q->input, &doc, err))
 		return TH_ASKED_FAILED;
 	if (q->kind == TH_ASK_GUARDRAIL)
-		asked = ask_guard(host, q, th_json_root(doc), answer);
+		asked = ask_guard(host, q, th_json_root(doc), answer, err);
 	else if (q->kind == TH_ASK_FILTER)
 		asked = ask_filter(q, th_json_root(doc), answer);
+	else if (q->kind == TH_ASK_SESSION_INPUT)
+		asked = ask_session_input(q, th_json_root(doc), answer);
+	else if (q->kind == TH_ASK_TOOL_USE)
+		asked = ask_tool_use(host, q, th_json_root(doc), answer);
 	else if (q->kind == TH_ASK_APPROVAL)
 		asked = ask_approval(host, th_json_root(doc), answer);
 	else if (q->kind == TH_ASK_TEXT &&
@@ -883,10 +957,53 @@ static void tell_child(struct host *host, const struct path *above, struct th_st
 		die(&err);
 }
 
+/* Whether an event of the log is the stream's event of that name. */
+static bool is_stream_event(const struct th_event *ev, struct th_str name)
+{
+	static const struct {
+		const char *name;
+		enum th_event_kind kind;
+		const char *holds;
+	} known[] = {
+		{ "tool_called", TH_EV_MODEL_ANSWERED, "_call\"" },
+		{ "handoff_requested", TH_EV_MODEL_ANSWERED, "\"transfer_to_" },
+		{ "message_output_created", TH_EV_MODEL_ANSWERED, "\"message\"" },
+		{ "reasoning_item_created", TH_EV_MODEL_ANSWERED, "\"reasoning\"" },
+		{ "tool_output", TH_EV_OUTCOME, "" },
+		{ "handoff_occured", TH_EV_HANDOFF, "" },
+		{ "agent_updated", TH_EV_MODEL_REQUESTED, "" },
+	};
+
+	for (size_t i = 0; i < TH_COUNT(known); i++)
+		if (th_str_starts(name, th_str_of(known[i].name)) && ev->kind == known[i].kind)
+			return th_str_find(ev->data, th_str_of(known[i].holds)) >= 0;
+	return false;
+}
+
+/* A run that is cancelled stops at once, or with the first request after its turn. */
+static void cancel_by(struct host *host, const struct th_event *ev)
+{
+	bool stops = ev->kind == TH_EV_MODEL_REQUESTED && host->cancel.turn;
+	struct th_err err = { 0 };
+
+	if (host->cancel.event.len && is_stream_event(ev, host->cancel.event)) {
+		host->cancel.event = (struct th_str){ NULL, 0 };
+		host->cancel.turn = true;
+		stops = stops || host->cancel.now;
+	}
+	if (!stops)
+		return;
+	host->cancel.turn = false;
+	if (th_driver_set_state(th_runtime_driver(host->rt), host->h, TH_STATE_STOPPED,
+				TH_STR("cancelled"), &err))
+		die(&err);
+}
+
 static void on_event(void *ctx, struct th_handle h, const struct th_event *ev)
 {
 	(void)h;
 	tell_event(ctx, NULL, ev);
+	cancel_by(ctx, ev);
 	look(ctx);
 }
 
@@ -1025,6 +1142,11 @@ static void step(struct host *host, const struct th_json *v)
 
 	if (th_json_is_array(input))
 		th_json_print(input, &list);
+	if (th_str_is(op, "run")) {
+		host->cancel.event = th_json_get_str(v, "cancel_after_event");
+		host->cancel.now = !th_str_is(th_json_get_str(v, "cancel_mode"), "after_turn");
+		host->cancel.turn = false;
+	}
 	if (th_str_is(op, "run") && list.len)
 		code = th_driver_items_add(d, host->h, th_buf_str(&list), true, &err);
 	else if (th_str_is(op, "add_input") && list.len)

@@ -219,6 +219,10 @@ class Reader:
             self.results = False
             turns = self.config.get("options", {}).get("max_turns", 10)
             self.phase["error"] = {"class": "MaxTurnsExceeded", "message": "Max turns (%d) exceeded" % turns}
+        if d["to"] == "stopped" and self.asked and not self.phase.get("cancelled"):
+            self.phase["cancelled"] = True  # by the program, before the request was sent
+            self.phase["requests_made"] -= 1
+            self.unhook("llm_start:" + self.agent)
 
     def on_error(self, source, d):
         made = sum(p["requests_made"] for p in self.phases + [self.phase])
@@ -319,6 +323,9 @@ def error(kind, message, agent, types=()):
                                           "Tool input guardrail ToolInputGuardrail triggered tripwire"),
                  "tool_output_guardrail": ("ToolOutputGuardrailTripwireTriggered",
                                            "Tool output guardrail ToolOutputGuardrail triggered tripwire")}
+    failed = re.search(r"its code failed: (.*)", message, re.S)
+    if kind in tripwires and failed:
+        return {"class": "RuntimeError", "message": failed[1]}
     if kind in tripwires:
         return dict(zip(("class", "message"), tripwires[kind]))
     if kind == "output" and "does not fit output_schema" in message:
@@ -336,6 +343,8 @@ def error(kind, message, agent, types=()):
     m = re.search(r"(Model reused a [^;]*|Tool invocations require [^;]*)", message)
     if m:
         return {"class": "ModelBehaviorError", "message": m[1]}
+    if "gave back no list of items" in message and "session_input" in message:
+        return {"class": "UserError", "message": "Session input callback must return a list of input items."}
     if "gave back no list of items" in message:
         return {"class": "UserError", "message": "Invalid input filter result: nope"}
     if "cannot be combined with output guardrails" in message:

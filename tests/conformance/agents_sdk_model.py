@@ -11,7 +11,9 @@ NO_MORE = {"http_error": {"status": 400}}  # the script has no more answers
 
 
 def http_body(fault):
-    """The body of an error that a script names."""
+    """The body of an error that a script names, or gives whole."""
+    if "body" in fault:
+        return fault["body"]
     e = {"message": fault.get("message", "scripted"), "type": fault.get("type", "server_error")}
     if fault.get("code"):
         e["code"] = fault["code"]

@@ -46,7 +46,8 @@ static bool loop_is(const struct cua_case *c, const char *a)
 
 /* ---- a case's words ---- */
 
-/* scroll_x and scroll_y mean what the loop of upstream meant by them. */
+/* scroll_x and scroll_y mean what the loop of upstream meant by them.  Where a case says what would
+ * be right, + is right in every loop; "up is +" is a loop's own convention. */
 static void fix_scroll(const struct cua_case *c, const struct th_json *v, struct th_action *a)
 {
 	double x = th_json_num(th_json_get(v, "scroll_x"), 0);
@@ -56,7 +57,8 @@ static void fix_scroll(const struct cua_case *c, const struct th_json *v, struct
 	bool notches = up || loop_is(c, "glm45v") || loop_is(c, "opencua");
 
 	a->unit = TH_SCROLL_PIXEL;
-	a->dx = (int32_t)(loop_is(c, "anthropic") ? -x : x) * (notches ? NOTCH_PIXELS : 1);
+	a->dx =
+	    (int32_t)(loop_is(c, "anthropic") && !c->bug ? -x : x) * (notches ? NOTCH_PIXELS : 1);
 	a->dy = (int32_t)(up ? -y : y) * (notches ? NOTCH_PIXELS : 1);
 }
 
@@ -119,7 +121,12 @@ bool facts_case_action(const struct cua_case *c, const struct th_json *v, struct
 		return false;
 	*ret = (struct fact){ .kind = FACT_ACTION, .action = word.action };
 	if (word.verb == TH_VERB_END || word.verb == TH_VERB_ASK)
-		*ret = (struct fact){ .kind = FACT_TEXT, .text = word.text };
+		*ret =
+		    (struct fact){ .kind = FACT_TEXT,
+				   .text = word.text,
+				   .name = word.verb == TH_VERB_ASK ? TH_STR(TH_DIALECT_NEEDS_USER)
+					   : word.failed            ? TH_STR(TH_DIALECT_FAILED)
+							 : TH_STR(TH_DIALECT_COMPLETED) };
 	if (word.verb == TH_VERB_REMEMBER)
 		*ret = (struct fact){ .kind = FACT_FUNCTION,
 				      .name = TH_STR("remember"),
@@ -133,6 +140,20 @@ bool facts_case_action(const struct cua_case *c, const struct th_json *v, struct
 		to_pixels(&ret->action);
 	ret->timed = word.action.duration_ms > 0;
 	return true;
+}
+
+/* A drag without a start begins where the pointer is: press, move, release. */
+static void drag_from_here(const struct fact *f, struct facts *ret)
+{
+	struct th_action steps[] = {
+		{ .kind = TH_ACTION_MOUSE_DOWN, .button = f->action.button },
+		{ .kind = TH_ACTION_MOVE, .has_at = true, .at = f->action.path[0] },
+		{ .kind = TH_ACTION_MOUSE_UP, .button = f->action.button },
+	};
+
+	for (size_t i = 0; i < TH_COUNT(steps); i++)
+		*add(ret, FACT_ACTION) =
+		    (struct fact){ .kind = FACT_ACTION, .action = steps[i], .call_id = f->call_id };
 }
 
 static void case_call(const struct cua_case *c, const struct th_json *item, struct facts *ret)
@@ -153,7 +174,11 @@ static void case_call(const struct cua_case *c, const struct th_json *item, stru
 			f = (struct fact){ .kind = FACT_ERROR,
 					   .text = th_arena_str(c->arena, th_str_of(err.msg)) };
 		f.call_id = th_json_get_str(item, "call_id");
-		*add(ret, f.kind) = f;
+		if (f.kind == FACT_ACTION && f.action.kind == TH_ACTION_DRAG &&
+		    f.action.path_count == 1)
+			drag_from_here(&f, ret);
+		else
+			*add(ret, f.kind) = f;
 	}
 }
 
@@ -348,7 +373,9 @@ bool fact_same(const struct fact *a, const struct fact *b, int tolerance)
 	switch (a->kind) {
 	case FACT_THOUGHT:
 	case FACT_TEXT:
-		if (b->name.len && own_sentence(b->text) && a->text.len)
+		if (a->name.len && !th_str_eq(a->name, b->name)) /* ends otherwise */
+			return false;
+		if (b->name.len && own_sentence(b->text) && (a->text.len || a->name.len))
 			return true;
 		return th_str_eq(th_str_trim(a->text), th_str_trim(b->text));
 	case FACT_ACTION:

@@ -12,7 +12,7 @@ enum fact_kind { FACT_THOUGHT, FACT_TEXT, FACT_ACTION, FACT_FUNCTION, FACT_ERROR
 struct fact {
 	enum fact_kind kind;
 	struct th_str text;      /* THOUGHT, TEXT, ERROR; of a FUNCTION its arguments */
-	struct th_str name;      /* FUNCTION */
+	struct th_str name;      /* FUNCTION; of a TEXT that ends the run, its outcome */
 	struct th_str call_id;   /* or empty */
 	struct th_action action; /* ACTION; a scroll in pixels, 100 for a notch */
 	bool timed;              /* ACTION: says how long */

@@ -12,6 +12,7 @@
 #include "run/driver.h"
 #include "run/ledger.h"
 #include "run/runtime.h"
+#include "run/verify.h"
 
 #define TICKETS 8
 
@@ -606,7 +607,7 @@ void rig_check(const char *folder, const struct rig_truth *t, struct rig_faults 
 	snprintf(url, sizeof(url), "sqlite:%s/s.db", folder);
 	code = th_store_open(th_str_of(url), &options, &s, &err);
 	if (code == TH_OK)
-		code = th_runtime_verify(s, TH_STR(""), &report, &err);
+		code = th_store_check(s, TH_STR(""), &report, &err);
 	if (code == TH_OK && report.bad)
 		blame(f, &f->lost, "%s: %s: %s", report.table, report.key, report.what);
 	else if (code == TH_OK)

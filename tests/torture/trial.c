@@ -14,6 +14,7 @@
 #include "io/clock.h"
 #include "io/files.h"
 #include "run/runtime.h"
+#include "run/verify.h"
 #include "store/store.h"
 #include "torture.h"
 
@@ -177,7 +178,7 @@ static enum stage look(struct ongoing *o, bool verify)
 	if (f->finished)
 		stage = STAGE_FINISHED;
 	if (verify && code == TH_OK)
-		code = th_runtime_verify(store, TH_STR(""), &report, &err);
+		code = th_store_check(store, TH_STR(""), &report, &err);
 	if (verify && code != TH_OK)
 		snprintf(f->broken, sizeof(f->broken), "%.250s", err.msg);
 	else if (report.bad)

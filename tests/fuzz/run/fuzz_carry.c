@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "run/carry.h"
 #include "run/runtime.h"
+#include "run/verify.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -50,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assert(!code && lines > 2);
 	}
 	/* Also what came before the fault: parents are taken whole. */
-	code = th_runtime_verify(store, TH_STR(""), &report, &err);
+	code = th_store_check(store, TH_STR(""), &report, &err);
 	assert(!code && !report.bad);
 	th_store_close(store);
 	th_arena_deinit(&a);

@@ -464,6 +464,29 @@ static void test_others(void **state)
 		      "<gui_think>t</gui_think><seed:tool_call><function=type><parameter="
 		      "content>a</parameter>"),
 	    "does not end");
+	/* The escapes of a Python string, whether the model writes them or not. */
+	has(read_text("uitars2", "<seed:tool_call><function=type><parameter=content>a\\tb\\n"
+				 "</parameter></function></seed:tool_call>"),
+	    "\"text\":\"a\\tb\\n\"");
+	has(read_text("uitars2", "<seed:tool_call><function=type><parameter=content>it\\'s \\\"c:"
+				 "\\\\d\\q\n</parameter></function></seed:tool_call>"),
+	    "\"text\":\"it's \\\"c:\\\\d\\\\q\\n\"");
+	has(read_text("uitars2", "<seed:tool_call><function=finished><parameter=content>a\\nb"
+				 "</parameter></function></seed:tool_call>"),
+	    "\"text\":\"a\\nb\"");
+	/* An agent's own tool gets what was written. */
+	has(read_text("uitars2", "<seed:tool_call><function=save><parameter=content>a\\nb"
+				 "</parameter></function></seed:tool_call>"),
+	    "{\\\"content\\\":\\\"a\\\\\\\\nb\\\"}");
+	/* Holo answers with JSON, or with its older form Click(x, y); a pair in prose is no point.
+	 */
+	has(read_text("holo", "{\"action\":\"click_absolute\",\"x\":500,\"y\":250}"),
+	    "\"type\":\"click\"");
+	has(read_text("holo", "```json\n{\"x\":500,\"y\":250}\n```"), "\"type\":\"click\"");
+	has(read_text("holo", "Click(500, 250)"), "\"type\":\"click\"");
+	has(read_text("holo", "Click at (10,20)"), "element not found");
+	has(read_text("holo", "The button [10, 20] is 30 40"), "element not found");
+	has(read_text("holo", "{\"action\":\"none\"}"), "element not found");
 	has(read_text("points", "nothing"), "element not found");
 	has(read_text("points", "<point>500 250</point>"), "\"type\":\"click\"");
 	has(read_text("internvl", "[500, 500]"), "element not found");

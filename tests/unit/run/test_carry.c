@@ -10,6 +10,7 @@
 #include "run/carry.h"
 #include "run/edit.h"
 #include "run/runtime.h"
+#include "run/verify.h"
 
 static struct th_err err;
 
@@ -268,7 +269,7 @@ static void a_fork_brings_a_prefix(void **state)
 	ok(there->kind->get(there, TH_STR("top"), &a, &row, &err));
 	assert_true(th_str_is(row.state, "stopped"));
 	assert_int_equal(row.head_seq, 5);
-	ok(th_runtime_verify(there, TH_STR(""), &report, &err));
+	ok(th_store_check(there, TH_STR(""), &report, &err));
 	assert_false(report.bad);
 	/* Another fork from the same place finds it, and what was given is given again. */
 	ok(th_carry_out(there, TH_STR("twice"), add_line, &again, &err));

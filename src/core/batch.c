@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/batch.h"
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "core/session.h"
+
+void th_session_row_of(const struct th_session *s, struct th_session_row *row)
+{
+	row->agent = s->agent_name;
+	row->model = s->model;
+	row->state = th_str_of(th_state_name(s->state));
+	row->head_seq = s->seq;
+	row->iteration = s->totals.turns;
+	row->calls = s->totals.calls;
+	row->tokens_in = s->totals.tokens_in;
+	row->tokens_out = s->totals.tokens_out;
+	row->cost_nano = s->totals.cost_nano;
+	row->updated_ms = s->updated_ms;
+}
+
+void th_delegate_id(struct th_str parent, uint64_t intent_seq, struct th_buf *out)
+{
+	char hex[TH_SHA256_HEX_SIZE + 1];
+	struct th_digest digest;
+	struct th_buf whole = TH_BUF_INIT(TH_KIB);
+
+	th_buf_printf(&whole, "%.*s.%llu", TH_FMT(parent), (unsigned long long)intent_seq);
+	if (whole.len > TH_SESSION_ID_MAX) {
+		digest = th_sha256_of(whole.ptr, whole.len);
+		th_digest_hex(&digest, hex);
+		th_buf_clear(&whole);
+		th_buf_add(&whole, th_utf8_cut(parent, TH_SESSION_ID_MAX - 33));
+		th_buf_printf(&whole, ".%.32s", hex);
+	}
+	th_buf_add(out, th_buf_str(&whole));
+	th_buf_deinit(&whole);
+}
+
+struct th_str th_delegated_by(struct th_str metadata)
+{
+	return th_json_raw_get(metadata, "delegated_by");
+}
