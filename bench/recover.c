@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "io/clock.h"
-#include "run/runtime.h"
+#include "runtime/runtime.h"
 
 #define TURNS 4
 #define EVENTS (2 + 5 * TURNS)

@@ -66,7 +66,7 @@ static bool measure(size_t wire)
 		.local = paper_weather,
 		.ctx = w,
 	};
-	struct th_outfit o = { .agent = &agent, .tools = &tool, .tool_count = 1 };
+	struct th_session_config o = { .agent = &agent, .tools = &tool, .tool_count = 1 };
 	struct th_ev_session_created created = { 0 };
 	struct th_buf body = TH_BUF_INIT(TH_MIB);
 	struct th_err err = { 0 };

@@ -23,10 +23,10 @@
 #include <unistd.h>
 #include <xcb/xcb.h>
 
+#include "exec_client/client.h"
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/loop.h"
-#include "run/executor_client.h"
 #include "store/journal.h"
 
 #define ROUNDS_MAX 1000
@@ -91,7 +91,7 @@ static int painter(void)
 
 struct bench {
 	struct th_loop *loop;
-	struct th_executor *x;
+	struct th_executor_client *x;
 	bool failed;
 	size_t bytes;
 	char id[33];
@@ -136,7 +136,7 @@ static double call(struct bench *b, enum th_class class, const char *arguments)
 		snprintf(b->id + 2 * i, 3, "%02x", random[i]);
 	x.effect_id = th_str_of(b->id);
 	start = bench_wall_us();
-	(void)th_executor_run(b->x, &x, &h);
+	(void)th_executor_client_run(b->x, &x, &h);
 	th_loop_run(b->loop);
 	if (b->failed)
 		exit(1);
@@ -234,9 +234,9 @@ int main(int argc, char **argv)
 	start[0] = TH_STR("./painter paint");
 	chmod(folder, 0700); /* XDG_RUNTIME_DIR must be ours alone */
 	ready = bench_wall_us();
-	if (th_executor_new(b.loop, &options, &b.x, &err))
+	if (th_executor_client_new(b.loop, &options, &b.x, &err))
 		goto fail;
-	th_executor_ready(b.x, true, on_ready, &b);
+	th_executor_client_ready(b.x, true, on_ready, &b);
 	th_loop_run(b.loop);
 	if (b.failed)
 		return 1;
@@ -263,9 +263,9 @@ int main(int argc, char **argv)
 	       options.size.width, options.size.height, rounds, ready, median(full, rounds),
 	       median(same, rounds), median(settled, rounds), median(click, rounds), journal,
 	       median(click, rounds) - journal, b.bytes / 1024);
-	b.x = th_executor_free(b.x);
+	b.x = th_executor_client_free(b.x);
 	options.only_running = true;
-	if (th_executor_end_once(&options, &err))
+	if (th_executor_client_end_once(&options, &err))
 		goto fail;
 	th_loop_free(b.loop);
 	th_buf_deinit(&self);

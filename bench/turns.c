@@ -13,7 +13,7 @@
  */
 #include "bench.h"
 
-#include "run/runtime.h"
+#include "runtime/runtime.h"
 
 struct bench {
 	struct th_runtime *rt;

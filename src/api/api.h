@@ -15,9 +15,9 @@
 #include <thole/thole.h>
 
 #include "base/limits.h"
+#include "config/config.h"
 #include "io/loop.h"
-#include "run/config.h"
-#include "run/runtime.h"
+#include "runtime/runtime.h"
 
 struct th_png;
 
@@ -151,7 +151,7 @@ struct thole_call {
 	uint64_t started_ms;
 	struct th_timer timer;
 	size_t notes; /* that are about it */
-	bool is_ask;  /* not a tool's, but a question of this kind (run/code.h) */
+	bool is_ask;  /* not a tool's, but a question of this kind (driver/callbacks.h) */
 	enum th_ask_kind ask;
 	bool given; /* the program has it, or had it */
 	bool over;  /* was answered, and that is done with */
@@ -217,8 +217,8 @@ bool th_api_good_name(const char *name);                                /* of a 
 
 int th_api_team_use(struct thole_agent *a, struct thole_error *err); /* the members' part of that */
 const struct thole_tool *th_api_tool_find(const struct thole_agent *a, struct th_str name);
-extern const struct th_codes_ops th_api_codes_ops; /* ctx: the session */
-void th_api_ask_conclude(struct thole_call *c);    /* it was answered */
+extern const struct th_callbacks_ops th_api_callbacks_ops; /* ctx: the session */
+void th_api_ask_conclude(struct thole_call *c);            /* it was answered */
 /* One of `fn` and `hook` is NULL. */
 int th_api_function_add(struct thole_agent *agent, const char *name, thole_tool_fn *fn,
 			thole_note_fn *hook, void *ctx, struct thole_error *err);

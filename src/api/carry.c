@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * carry.c - sessions out of a runtime's store and into it.
+ * admin/export.c - sessions out of a runtime's store and into it.
  */
-#include "run/carry.h"
+#include "admin/transfer.h"
 
 #include "api/api.h"
 
@@ -30,7 +30,7 @@ int thole_runtime_export(struct thole_runtime *rt, const char *session_id, thole
 
 	if (code)
 		return code;
-	bad = th_carry_out(th_runtime_store(rt->rt), th_str_of(session_id), give_line, &g, &e);
+	bad = th_session_export(th_runtime_store(rt->rt), th_str_of(session_id), give_line, &g, &e);
 	return g.result ? g.result : th_api_out(bad, &e, err);
 }
 
@@ -59,7 +59,7 @@ int thole_runtime_import(struct thole_runtime *rt, const void *bytes, size_t siz
 		code = th_api_fail(err, TH_EUSAGE, "there is nothing to import");
 	if (code)
 		return code;
-	bad = th_carry_in(th_runtime_store(rt->rt), next_line, &rest, &a, &id, &e);
+	bad = th_session_import(th_runtime_store(rt->rt), next_line, &rest, &a, &id, &e);
 	if (!bad && ret)
 		*ret = th_api_copy(id);
 	return th_api_out(bad, &e, err);

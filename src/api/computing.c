@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * computing.c - one call of a computer that the program makes: its actions, one after the other,
- * each a call of its own that the program answers; then the picture.  It does what run/display.c
- * does for the computers of thole's own.
+ * each a call of its own that the program answers; then the picture.  It does what
+ * display/display.c does for the computers of thole's own.
  */
 #include <stdlib.h>
 
 #include "api/api.h"
 #include "computers/image.h"
 #include "core/action.h"
-#include "run/display_link.h"
+#include "display/link.h"
 #include "wire/exec.h"
 
 struct th_computing {

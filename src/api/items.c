@@ -2,7 +2,7 @@
 /*
  * items.c - the history of a session, read and changed by the program.
  */
-#include "run/items.h"
+#include "admin/items.h"
 
 #include "api/api.h"
 

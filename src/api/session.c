@@ -5,11 +5,11 @@
  */
 #include <stdlib.h>
 
+#include "admin/edit.h"
 #include "api/api.h"
 #include "base/text.h"
 #include "computers/image.h"
 #include "io/clock.h"
-#include "run/edit.h"
 
 static const struct th_session *fold_of(const struct thole_session *s)
 {
@@ -168,14 +168,14 @@ static int start(struct thole_runtime *rt, struct thole_agent *agent, const stru
 						      .alive = th_api_is_alive,
 						      .ctx = s };
 	size_t count = agent_rows(s, &rows);
-	struct th_codes codes = { &th_api_codes_ops, s };
+	struct th_callbacks callbacks = { &th_api_callbacks_ops, s };
 	struct th_start how = {
 		.session_id = th_str_of(id),
 		.agent = def,
 		.tools = rows,
 		.tool_count = count,
 		.computer = agent && agent->see ? &computer : NULL,
-		.codes = agent ? &codes : NULL,
+		.callbacks = agent ? &callbacks : NULL,
 	};
 	struct th_err e = { 0 };
 	enum th_code code;

@@ -290,7 +290,7 @@ static void on_cancel(void *ctx, struct th_ticket t)
 		}
 }
 
-const struct th_codes_ops th_api_codes_ops = { .ask = on_ask, .cancel = on_cancel };
+const struct th_callbacks_ops th_api_callbacks_ops = { .ask = on_ask, .cancel = on_cancel };
 
 /* Passing is silence; what a text means depends on the question. */
 void th_api_ask_conclude(struct thole_call *c)

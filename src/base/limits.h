@@ -35,8 +35,8 @@
 #define TH_POINT_MAX 1000000  /* a coordinate, each way from 0, before a screen is known */
 #define TH_SCROLL_MAX 10000   /* notches or pixels of one scroll, each way */
 #define TH_EVENT_DATA_MAX (16 * TH_MIB)
-#define TH_SESSION_ITEMS_MAX 100000      /* items in one session's history */
-#define TH_SESSION_KEPT_MAX (1 * TH_MIB) /* names and limits that a session keeps in memory */
+#define TH_SESSION_ITEMS_MAX 100000        /* items in one session's history */
+#define TH_PROVIDER_STATE_MAX (1 * TH_MIB) /* names and limits that a session keeps in memory */
 #define TH_SESSION_ID_MAX 128
 #define TH_MESSAGE_MAX (4 * TH_MIB) /* one message of a person */
 #define TH_AGENT_TOOLS_MAX 128
@@ -57,7 +57,7 @@
 #define TH_TRACE_MEMORY_MAX (256 * TH_MIB) /* their names */
 #define TH_TRACE_TEXT_MAX 200              /* bytes of a name or message of a span */
 #define TH_TRACE_BODY_MAX (64 * TH_MIB)    /* an export of them */
-#define TH_DOUBTS_MAX 64                   /* effects of unknown outcome that a session remembers */
+#define TH_UNRESOLVED_MAX 64               /* effects of unknown outcome that a session remembers */
 #define TH_FALLBACK_MAX 8                  /* models that an agent may fall back to */
 #define TH_TEAM_MAX 64                     /* agents of one agent file */
 #define TH_HANDOFFS_MAX 64                 /* of one agent */
@@ -66,15 +66,15 @@
 #define TH_DELEGATE_TURNS_DEFAULT 10       /* model turns of an agent that is a tool */
 #define TH_GUARDRAILS_MAX 32               /* of one agent */
 #define TH_GUARD_INPUT_MAX (3 * TH_EVENT_DATA_MAX) /* that one is asked about at once */
-#define TH_STICKY_MAX 64       /* tools that were approved or refused for good in one session */
-#define TH_ASKED_IDS_MAX 4096  /* ids of calls that people were asked about in one session */
-#define TH_STOP_TOOLS_MAX 64   /* tools whose result ends the run */
-#define TH_LOOK_LINES 200      /* of a file, in the look that follows an unknown outcome */
-#define TH_MARKS_MAX 300       /* elements marked on one picture */
-#define TH_MARKS_TOLD_MAX 100  /* told in words beside the picture */
-#define TH_MARK_NAME_MAX 80    /* bytes of an element's name that a model is told */
-#define TH_MARK_ROLE_MAX 24    /* of what it is */
-#define TH_MARK_NUMBER_MAX 999 /* then numbers begin again */
+#define TH_STICKY_MAX 64         /* tools that were approved or refused for good in one session */
+#define TH_ASKED_IDS_MAX 4096    /* ids of calls that people were asked about in one session */
+#define TH_STOP_TOOLS_MAX 64     /* tools whose result ends the run */
+#define TH_OBSERVATION_LINES 200 /* of a file, in the look that follows an unknown outcome */
+#define TH_MARKS_MAX 300         /* elements marked on one picture */
+#define TH_MARKS_TOLD_MAX 100    /* told in words beside the picture */
+#define TH_MARK_NAME_MAX 80      /* bytes of an element's name that a model is told */
+#define TH_MARK_ROLE_MAX 24      /* of what it is */
+#define TH_MARK_NUMBER_MAX 999   /* then numbers begin again */
 
 /* wire, models */
 #define TH_SSE_LINE_MAX (16 * TH_MIB)          /* one line of an event stream */
@@ -204,11 +204,11 @@
 	(2 * TH_MIB) /* a journal this long is looked through for what is forgotten */
 
 /* run */
-#define TH_CARRY_BLOB_MAX (40 * TH_MIB)       /* of a session that is exported: one line holds it */
-#define TH_CARRY_SESSIONS_MAX 4096            /* that belong to it, itself included */
-#define TH_CARRY_EVENTS_MAX 57344             /* of all of them: one transaction takes them in */
-#define TH_CARRY_BLOBS_MAX 16384              /* of all of them */
-#define TH_CARRY_SIZE_MAX TH_BATCH_MEMORY_MAX /* lines of the file */
+#define TH_EXPORT_BLOB_MAX (40 * TH_MIB) /* of a session that is exported: one line holds it */
+#define TH_EXPORT_SESSIONS_MAX 4096      /* that belong to it, itself included */
+#define TH_EXPORT_EVENTS_MAX 57344       /* of all of them: one transaction takes them in */
+#define TH_EXPORT_BLOBS_MAX 16384        /* of all of them */
+#define TH_EXPORT_SIZE_MAX TH_BATCH_MEMORY_MAX /* lines of the file */
 #define TH_POLL_FIRST_MS 500 /* between two looks at an answer in the background; doubles */
 #define TH_POLL_MAX_MS 8000
 #define TH_MODEL_CONNECT_MS 20000 /* name, TCP and TLS of a model request */
@@ -220,7 +220,7 @@
 #define TH_EXTRA_HEADERS_MAX 16                /* of an agent's settings */
 #define TH_EXTRA_HEADERS_SIZE_MAX (4 * TH_KIB) /* all of them, as JSON */
 #define TH_MODEL_HEADERS_MAX (8 + TH_EXTRA_HEADERS_MAX) /* of a wire's own, and these */
-#define TH_IMAGES_KEPT_DEFAULT 20                       /* screenshots sent with a request */
+#define TH_IMAGES_IN_CONTEXT_DEFAULT 20                 /* screenshots sent with a request */
 #define TH_TARGET_MAX 2000              /* description of an element that a grounder looks for */
 #define TH_GROUP_HOLES_MAX 256          /* pictures and marks of one group of the history */
 #define TH_BLOB_CACHE_MAX (64 * TH_MIB) /* base64 of pictures kept between requests */

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* carry.c - thole export and thole import: a session out of one log and into another. */
+/* admin/export.c - thole export and thole import: a session out of one log and into another. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "admin/transfer.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "run/carry.h"
 
-struct carry_options {
+struct transfer_options {
 	struct th_common common;
 };
 
-static const struct th_option carry_options[] = {
-	TH_OPTIONS_COMMON(struct carry_options, common),
+static const struct th_option transfer_options[] = {
+	TH_OPTIONS_COMMON(struct transfer_options, common),
 	TH_OPTIONS_END,
 };
 
@@ -31,7 +31,7 @@ static enum th_code put_line(void *ctx, struct th_str line, struct th_err *err)
 
 static int run_export(const struct th_command *self, int argc, char **argv)
 {
-	struct carry_options o = {};
+	struct transfer_options o = {};
 	struct th_operands rest;
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
 	struct th_arena a TH_CLEANUP(th_arena_deinit);
@@ -46,7 +46,7 @@ static int run_export(const struct th_command *self, int argc, char **argv)
 		return th_cli_names_none(self);
 	code = th_cli_session(&o.common, false, th_str_of(rest.list[0]), &a, &store, &row, &err);
 	if (code == TH_OK)
-		code = th_carry_out(store, row.session_id, put_line, NULL, &err);
+		code = th_session_export(store, row.session_id, put_line, NULL, &err);
 	return code == TH_OK ? 0 : th_cli_fail(&err);
 }
 
@@ -64,7 +64,7 @@ const struct th_command th_command_export = {
 	    "Examples:\n"
 	    "  thole export report > report.jsonl\n"
 	    "  thole export report | ssh other thole import && ssh other thole resume report\n",
-	.options = carry_options,
+	.options = transfer_options,
 	.words = "SESSION",
 	.run = run_export,
 };
@@ -121,7 +121,7 @@ static int import_from(struct th_store *store, struct source *s, const char *nam
 	struct th_str id;
 	struct th_err err = {};
 
-	if (th_carry_in(store, next_line, s, a, &id, &err) != TH_OK)
+	if (th_session_import(store, next_line, s, a, &id, &err) != TH_OK)
 		return th_cli_die(th_code_exit(err.code), "%s: %s", name, err.msg);
 	th_text_line(&out, id, TH_SESSION_ID_MAX);
 	th_buf_add_char(&out, '\n');
@@ -130,7 +130,7 @@ static int import_from(struct th_store *store, struct source *s, const char *nam
 
 static int run_import(const struct th_command *self, int argc, char **argv)
 {
-	struct carry_options o = {};
+	struct transfer_options o = {};
 	struct th_operands rest;
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
 	struct th_arena a TH_CLEANUP(th_arena_deinit);
@@ -174,7 +174,7 @@ const struct th_command th_command_import = {
 	    "trust.\n\n"
 	    "Examples:\n"
 	    "  thole import report.jsonl && thole resume report\n",
-	.options = carry_options,
+	.options = transfer_options,
 	.words = "FILE",
 	.run = run_import,
 };

@@ -13,8 +13,8 @@
 
 #include "base/buf.h"
 #include "cli/option.h"
+#include "config/config.h"
 #include "core/session.h"
-#include "run/config.h"
 #include "store/store.h"
 
 /* ---- commands ---- */

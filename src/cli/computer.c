@@ -11,9 +11,9 @@
 #include "cli/computer_verbs.h"
 #include "computers/computer.h"
 #include "core/event.h"
+#include "exec_client/client.h"
 #include "io/clock.h"
 #include "io/files.h"
-#include "run/executor_client.h"
 #include "wire/exec.h"
 
 #define DEFAULT_SESSION "computer" /* of this user, so that the next command finds it */
@@ -170,7 +170,7 @@ static enum th_code which(const struct th_computer_flags *o, struct th_arena *a,
 	if (x->session.len > TH_SESSION_ID_MAX)
 		return th_fail(err, TH_EUSAGE, "a session's name has at most %d bytes",
 			       TH_SESSION_ID_MAX);
-	code = th_executor_info_once(x, false, &info, a, err);
+	code = th_executor_client_info_once(x, false, &info, a, err);
 	*ret_screen = code == TH_OK ? info.computer.len > 0 : start;
 	if (code != TH_ENOENT || !start)
 		return code == TH_ENOENT
@@ -334,14 +334,14 @@ static void end_started(const struct th_executor_options *x)
 		return;
 	running.only_running = true;
 	/* The command has a better reason to fail. */
-	code = th_executor_end_once(&running, &err);
+	code = th_executor_client_end_once(&running, &err);
 	(void)code;
 }
 
 static enum th_code open_screen(const struct th_executor_options *x, struct th_executor_info *ret,
 				struct th_arena *a, struct th_err *err)
 {
-	enum th_code code = th_executor_info_once(x, true, ret, a, err);
+	enum th_code code = th_executor_client_info_once(x, true, ret, a, err);
 
 	if (code != TH_OK)
 		end_started(x);
@@ -364,7 +364,7 @@ static enum th_code do_call(const struct th_executor_options *x, struct th_str t
 	th_call_digest(tool, arguments, digest);
 	call.effect_id = th_str_of(text);
 	call.digest = th_str_of(digest);
-	code = th_executor_once(x, &call, h, ret, err);
+	code = th_executor_client_once(x, &call, h, ret, err);
 	if (code == TH_OK && ret->result.status == TH_OUTCOME_NOT_STARTED)
 		end_started(x);
 	return code;
@@ -573,7 +573,7 @@ static int run_end(struct th_computer_call *c)
 	x.session = c->o->session.len                              ? c->o->session
 		    : th_str_starts(c->o->computer, TH_STR("x11")) ? TH_STR(DEFAULT_SESSION "-x11")
 								   : TH_STR(DEFAULT_SESSION);
-	if (th_executor_end_once(&x, c->err) != TH_OK && c->err->code != TH_ENOENT)
+	if (th_executor_client_end_once(&x, c->err) != TH_OK && c->err->code != TH_ENOENT)
 		return th_cli_fail(c->err);
 	return 0;
 }

@@ -8,14 +8,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "admin/edit.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/view.h"
+#include "driver/driver.h"
+#include "exec_client/client.h"
 #include "io/clock.h"
-#include "run/driver.h"
-#include "run/edit.h"
-#include "run/executor_client.h"
 
 #define OWNER_WAIT_MS 15000 /* for a runtime to end after it was told to */
 #define OWNER_POLL_US 50000
@@ -393,7 +393,7 @@ static void end_executor(const struct th_common *common, struct th_str session_i
 	}
 
 	/* One that does not answer ends by itself when nobody comes back. */
-	if (th_executor_end_once(&o, &err) != TH_OK && err.code != TH_ENOENT)
+	if (th_executor_client_end_once(&o, &err) != TH_OK && err.code != TH_ENOENT)
 		(void)th_cli_fail(&err);
 }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "admin/verify.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -19,8 +20,7 @@
 #include "cli/runner.h"
 #include "io/clock.h"
 #include "io/files.h"
-#include "run/runtime.h"
-#include "run/verify.h"
+#include "runtime/runtime.h"
 
 #define NOBODY 65534
 

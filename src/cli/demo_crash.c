@@ -20,18 +20,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "admin/verify.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/demo_ledger.h"
 #include "cli/demo_model.h"
+#include "exec_client/client.h"
 #include "io/clock.h"
 #include "io/crash.h"
 #include "io/detach.h"
 #include "io/files.h"
-#include "run/executor_client.h"
-#include "run/runtime.h"
-#include "run/verify.h"
+#include "runtime/runtime.h"
 
 #define NOBODY 65534
 #define SCREEN_MS 5000 /* for Xvfb to say its number */
@@ -569,7 +569,7 @@ static void end_executor(struct crash *c)
 	if (!c->store_url.len || th_store_scope(c->store_url, &scope, &err) != TH_OK)
 		return;
 	o.scope = th_buf_str(&scope);
-	if (th_executor_end_once(&o, &err) != TH_OK)
+	if (th_executor_client_end_once(&o, &err) != TH_OK)
 		return;
 }
 

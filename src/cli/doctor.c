@@ -13,11 +13,11 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "core/session.h"
+#include "exec_client/client.h"
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/sandbox.h"
 #include "models/compose.h"
-#include "run/executor_client.h"
 
 struct doctor_options {
 	struct th_common common;
@@ -199,13 +199,13 @@ static enum th_code try_desktop(struct th_executor_options *o, struct report *r,
 	enum th_code code;
 
 	th_arena_init(&a, TH_MIB);
-	code = th_executor_info_once(o, true, &info, &a, err);
+	code = th_executor_client_info_once(o, true, &info, &a, err);
 	ready = th_clock_ms();
 	if (code != TH_OK)
 		return code;
 	th_call_digest(call.tool, call.arguments, digest);
 	call.digest = th_str_of(digest);
-	code = th_executor_once(o, &call, NULL, &answer, err);
+	code = th_executor_client_once(o, &call, NULL, &answer, err);
 	if (code != TH_OK)
 		return code;
 	if (answer.result.status == TH_OUTCOME_DONE && answer.result.blob_count == 1)
@@ -233,7 +233,7 @@ static void check_desktop(struct report *r)
 	if (try_desktop(&o, r, &err) != TH_OK)
 		say(r, BROKEN, "desktop", "%s", err.msg);
 	o.only_running = true;
-	if (th_executor_end_once(&o, &ignored) != TH_OK && ignored.code != TH_ENOENT)
+	if (th_executor_client_end_once(&o, &ignored) != TH_OK && ignored.code != TH_ENOENT)
 		say(r, NOTE, "desktop", "could not be ended: %s", ignored.msg);
 }
 

@@ -10,9 +10,9 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "core/session.h"
+#include "driver/history.h"
 #include "io/files.h"
 #include "models/user_profiles.h"
-#include "run/history.h"
 
 #define FOLD_INPUT_MAX ((size_t)1024 * TH_MIB)
 

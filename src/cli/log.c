@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "admin/verify.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -11,8 +12,7 @@
 #include "cli/trace.h"
 #include "cli/view.h"
 #include "io/files.h"
-#include "run/runtime.h"
-#include "run/verify.h"
+#include "runtime/runtime.h"
 
 #define CHUNK (64 * TH_KIB)
 

@@ -10,7 +10,7 @@
 #include "io/files.h"
 #include "models/compose.h"
 #include "models/plumb.h"
-#include "run/registry.h"
+#include "runtime/registry.h"
 #include "wire/patch.h"
 
 struct options {

@@ -11,8 +11,8 @@
 #include "cli/cli.h"
 #include "cli/runner.h"
 #include "computers/computer.h"
+#include "config/script.h"
 #include "io/files.h"
-#include "run/config_script.h"
 #include "tools/tool.h"
 
 struct run_options {

@@ -9,10 +9,10 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/view.h"
+#include "exec_client/client.h"
 #include "io/clock.h"
 #include "models/model.h"
-#include "run/executor_client.h"
-#include "run/runtime.h"
+#include "runtime/runtime.h"
 
 #define ANSWER_MAX 1024 /* of a person at the prompt */
 
@@ -427,7 +427,7 @@ static void end_begun(const struct th_start *start, struct th_str store_url)
 	if (th_store_scope(store_url, &scope, &ignored) != TH_OK)
 		return; /* then none was started for it */
 	o.scope = th_buf_str(&scope);
-	if (th_executor_end_once(&o, &ignored) != TH_OK)
+	if (th_executor_client_end_once(&o, &ignored) != TH_OK)
 		return; /* none was started, or it ends by itself when nobody comes */
 }
 

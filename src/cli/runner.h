@@ -6,8 +6,8 @@
 #ifndef TH_CLI_RUNNER_H
 #define TH_CLI_RUNNER_H
 
+#include "config/config.h"
 #include "core/session.h"
-#include "run/config.h"
 
 enum th_output { TH_OUTPUT_VIEW, TH_OUTPUT_JSON, TH_OUTPUT_QUIET };
 

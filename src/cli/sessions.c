@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sessions.c - thole sessions and thole fork: the sessions of a log, and a copy of one. */
+#include "admin/edit.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "core/session.h"
 #include "io/clock.h"
-#include "run/edit.h"
 
 #define LIST_MAX (64 * TH_MIB)
 

@@ -9,7 +9,7 @@
 
 #include "base/limits.h"
 #include "cli/cli.h"
-#include "run/sim_world.h"
+#include "sim/world.h"
 
 #define SHOWN_MAX 20
 

@@ -2,7 +2,7 @@
 /*
  * agent.h - what an agent is: the typed form of an agent file, of the
  * definition that session_created stores, and of what the core asks about
- * tools.  Pure data; run/config.c reads files, run/registry.c resolves tools.
+ * tools.  Pure data; config/config.c reads files, runtime/registry.c resolves tools.
  */
 #ifndef TH_CORE_AGENT_H
 #define TH_CORE_AGENT_H
@@ -56,10 +56,10 @@ struct th_agent_model_settings {
 	int64_t idle_seconds;  /* silence that ends a request: no byte, or no whole event; 0: the
 				  default */
 	int64_t total_seconds; /* longest request; 0: the default */
-	int64_t history;       /* enum th_history_kept */
+	int64_t history;       /* enum th_history_provider_state */
 	bool background;       /* the provider works on an answer without a connection */
 	struct th_str store;   /* "true", "false"; empty: as the others need it */
-	/* Of the agent that begins, for its whole team; see core/kept.h. */
+	/* Of the agent that begins, for its whole team; see core/provider_state.h. */
 	struct th_str previous_response_id, conversation;
 	struct th_str parallel_tool_calls; /* "true", "false"; empty: nothing is said */
 	/* Raw objects, of `model` alone: a fallback's server may know neither.  See models/frame.h.
@@ -69,7 +69,7 @@ struct th_agent_model_settings {
 
 /* What a request holds: all of the history, or what is new since the answer that the provider has
  * kept, which it names. */
-enum th_history_kept { TH_HISTORY_FULL, TH_HISTORY_PREVIOUS };
+enum th_history_provider_state { TH_HISTORY_FULL, TH_HISTORY_PREVIOUS };
 
 /* For settings that are made in C: nothing set. */
 #define TH_SETTINGS_UNSET .temperature = -1, .top_p = -1
@@ -77,7 +77,7 @@ enum th_history_kept { TH_HISTORY_FULL, TH_HISTORY_PREVIOUS };
 TH_STRUCT(agent_limits)
 TH_STRUCT(agent_computer)
 
-/* id, name in files, events and questions: what code may watch (run/driver_hooks.c). */
+/* id, name in files, events and questions: what code may watch (driver/hooks.c). */
 #define TH_HOOKS(X)                 \
 	X(AGENT_START, agent_start) \
 	X(AGENT_END, agent_end)     \
@@ -135,7 +135,7 @@ enum th_guard_stage { TH_GUARD_STAGES(X) TH_GUARD_STAGE_COUNT };
 const char *th_guard_stage_name(enum th_guard_stage s);
 int th_guard_stage_find(struct th_str name); /* or -1 */
 
-/* A check that code makes (run/code.h): by its name there. */
+/* A check that code makes (driver/callbacks.h): by its name there. */
 struct th_agent_guardrail {
 	struct th_str name;
 	int64_t stage;        /* enum th_guard_stage */

@@ -6,8 +6,8 @@
  * In the file they stand under `tools` as mappings, beside the names of built-in
  * tools; in a definition (the log's, an API's) under `commands`.  The program
  * gets the call's arguments as JSON on its standard input (tools/command.c), a
- * function as a table (run/script_code.h); a function only computes, so its class
- * is R.  An agent works on the call in a session of its own (run/driver_delegate.h),
+ * function as a table (script/callbacks.h); a function only computes, so its class
+ * is R.  An agent works on the call in a session of its own (driver/delegate.h),
  * which the call's effect id names: class K.
  */
 #ifndef TH_CORE_AGENT_COMMAND_H

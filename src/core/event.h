@@ -328,13 +328,13 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_handoff, int, run_items, "run_items", TH_NONEG,                                      \
 	  "of `history`, how many at its end are the run's own, not what it goes on from")
 
-#define TH_FIELDS_ev_code(F)                                                              \
-	F(ev_code, str, use, "use", TH_REQ,                                               \
-	  "what was asked: tool_use, session_input, or the hook's name")                  \
-	F(ev_code, str, name, "name", TH_REQ, "the function")                             \
-	F(ev_code, str, agent, "agent", 0, "whose code it is")                            \
-	F(ev_code, raw, answer, "answer", 0, "what it said, if anything; see run/code.h") \
-	F(ev_code, str, failed, "failed", 0, "of a hook: why it failed")                  \
+#define TH_FIELDS_ev_code(F)                                                                      \
+	F(ev_code, str, use, "use", TH_REQ,                                                       \
+	  "what was asked: tool_use, session_input, or the hook's name")                          \
+	F(ev_code, str, name, "name", TH_REQ, "the function")                                     \
+	F(ev_code, str, agent, "agent", 0, "whose code it is")                                    \
+	F(ev_code, raw, answer, "answer", 0, "what it said, if anything; see driver/callbacks.h") \
+	F(ev_code, str, failed, "failed", 0, "of a hook: why it failed")                          \
 	F(ev_code, bool, fails, "fails", 0, "of a hook that failed: the run ends because of it")
 
 #define TH_FIELDS_ev_items_added(F)                                          \

@@ -6,24 +6,24 @@ static const char *const part_names[PART_COUNT] = { "input_history", "pre_handof
 						    "new_items" };
 #define INPUT_ITEMS "input_items"
 
-static void bounds(const struct th_past *past, size_t ret[static PART_COUNT + 1])
+static void bounds(const struct th_transcript *transcript, size_t ret[static PART_COUNT + 1])
 {
 	ret[INPUT_HISTORY] = 0;
-	ret[PRE_HANDOFF_ITEMS] = th_past_run_at(past);
-	ret[NEW_ITEMS] = th_past_turn_at(past);
-	ret[PART_COUNT] = past->count;
+	ret[PRE_HANDOFF_ITEMS] = th_transcript_run_at(transcript);
+	ret[NEW_ITEMS] = th_transcript_turn_at(transcript);
+	ret[PART_COUNT] = transcript->count;
 }
 
-void th_handoff_put_parts(const struct th_past *past, struct th_jw *w)
+void th_handoff_put_parts(const struct th_transcript *transcript, struct th_jw *w)
 {
 	size_t at[PART_COUNT + 1];
 
-	bounds(past, at);
+	bounds(transcript, at);
 	for (int p = 0; p < PART_COUNT; p++) {
 		th_jw_name(w, th_str_of(part_names[p]));
 		th_jw_array(w);
 		for (size_t i = at[p]; i < at[p + 1]; i++)
-			th_past_print(&past->list[i], w);
+			th_transcript_print(&transcript->list[i], w);
 		th_jw_array_end(w);
 	}
 }
@@ -53,7 +53,7 @@ static enum th_code put_given(const char *name, const struct th_json *given, str
 }
 
 /* One list of what the answer gives and of what it leaves as it was. */
-static enum th_code put_parts(const struct th_past *past, const struct th_json *answer,
+static enum th_code put_parts(const struct th_transcript *transcript, const struct th_json *answer,
 			      struct th_jw *w, size_t *ret_run_items, struct th_err *err)
 {
 	const struct th_json *instead = th_json_get(answer, INPUT_ITEMS);
@@ -61,7 +61,7 @@ static enum th_code put_parts(const struct th_past *past, const struct th_json *
 	bool any = !th_json_is_null(instead);
 	enum th_code code = TH_OK;
 
-	bounds(past, at);
+	bounds(transcript, at);
 	th_jw_array(w);
 	for (int p = 0; p < PART_COUNT && !code; p++) {
 		const char *name = part_names[p];
@@ -76,7 +76,7 @@ static enum th_code put_parts(const struct th_past *past, const struct th_json *
 			code = put_given(name, given, w, &count, err);
 		else
 			for (size_t i = at[p]; i < at[p + 1]; i++, count++)
-				th_past_print(&past->list[i], w);
+				th_transcript_print(&transcript->list[i], w);
 		if (p == INPUT_HISTORY)
 			began = count;
 	}
@@ -89,7 +89,7 @@ static enum th_code put_parts(const struct th_past *past, const struct th_json *
 	return code;
 }
 
-enum th_code th_handoff_mark(const struct th_past *past, const struct th_json *answer,
+enum th_code th_handoff_mark(const struct th_transcript *transcript, const struct th_json *answer,
 			     struct th_buf *marks, size_t *ret_run_items, struct th_err *err)
 {
 	struct th_json_doc *doc = NULL;
@@ -99,13 +99,13 @@ enum th_code th_handoff_mark(const struct th_past *past, const struct th_json *a
 
 	*ret_run_items = 0;
 	if (!th_json_is_object(answer))
-		return th_past_mark(past, answer, marks, err);
+		return th_transcript_mark(transcript, answer, marks, err);
 	th_buf_init_try(&list, marks->max);
 	w = th_jw(&list);
-	code = put_parts(past, answer, &w, ret_run_items, err)
+	code = put_parts(transcript, answer, &w, ret_run_items, err)
 		   ?: th_buf_check(&list, "a narrowed history", err)
 		   ?: th_json_try_parse(th_buf_str(&list), &doc, err)
-		   ?: th_past_mark(past, th_json_root(doc), marks, err);
+		   ?: th_transcript_mark(transcript, th_json_root(doc), marks, err);
 	th_json_free(doc);
 	th_buf_deinit(&list);
 	return code;

@@ -14,15 +14,15 @@
 #ifndef TH_CORE_HANDOFF_H
 #define TH_CORE_HANDOFF_H
 
-#include "core/past.h"
+#include "core/transcript.h"
 
 /* Members of an object that is being written. */
-void th_handoff_put_parts(const struct th_past *past, struct th_jw *w);
+void th_handoff_put_parts(const struct th_transcript *transcript, struct th_jw *w);
 
-/* An answer as marks (core/past.h), and how many of them at the end are the run's own.
+/* An answer as marks (core/transcript.h), and how many of them at the end are the run's own.
  * TH_EPROTO: it is no such answer. */
-TH_NODISCARD enum th_code th_handoff_mark(const struct th_past *past, const struct th_json *answer,
-					  struct th_buf *marks, size_t *ret_run_items,
-					  struct th_err *err);
+TH_NODISCARD enum th_code th_handoff_mark(const struct th_transcript *transcript,
+					  const struct th_json *answer, struct th_buf *marks,
+					  size_t *ret_run_items, struct th_err *err);
 
 #endif

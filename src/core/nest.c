@@ -269,7 +269,7 @@ static bool is_forwarded(const struct th_json *item, bool turn)
 	       !th_str_is(type, "function_call_output") && !th_str_is(type, "reasoning");
 }
 
-static void put_mark(struct nesting *n, const struct th_past_item *item)
+static void put_mark(struct nesting *n, const struct th_transcript_item *item)
 {
 	if (n->records || n->out->len <= 1) /* the list's bracket */
 		put_message(n);
@@ -279,7 +279,7 @@ static void put_mark(struct nesting *n, const struct th_past_item *item)
 	th_jw_array_end(&n->w);
 }
 
-static enum th_code take(struct nesting *n, const struct th_past *past, size_t i,
+static enum th_code take(struct nesting *n, const struct th_transcript *transcript, size_t i,
 			 struct th_buf *text)
 {
 	struct th_jw w = th_jw(text);
@@ -289,7 +289,7 @@ static enum th_code take(struct nesting *n, const struct th_past *past, size_t i
 	enum th_code code;
 
 	th_buf_clear(text);
-	th_past_print(&past->list[i], &w);
+	th_transcript_print(&transcript->list[i], &w);
 	code = th_buf_check(text, "an item of the history", n->err)
 		   ?: th_json_try_parse(th_buf_str(text), &doc, n->err);
 	if (code)
@@ -300,26 +300,26 @@ static enum th_code take(struct nesting *n, const struct th_past *past, size_t i
 	else if (n->transcript)
 		th_jw_json(&n->w, item);
 	else if (i >= n->run_at && is_forwarded(item, i >= n->turn_at))
-		put_mark(n, &past->list[i]);
+		put_mark(n, &transcript->list[i]);
 	else
 		put_record(n, item);
 	th_json_free(doc);
 	return code;
 }
 
-static enum th_code take_all(struct nesting *n, const struct th_past *past)
+static enum th_code take_all(struct nesting *n, const struct th_transcript *transcript)
 {
 	struct th_buf item;
 	enum th_code code = TH_OK;
 
 	n->w = th_jw(n->out);
-	n->run_at = th_past_run_at(past);
-	n->turn_at = th_past_turn_at(past);
+	n->run_at = th_transcript_run_at(transcript);
+	n->turn_at = th_transcript_turn_at(transcript);
 	th_buf_init_try(&n->text, n->out->max);
 	th_buf_init_try(&item, TH_EVENT_DATA_MAX);
 	th_jw_array(&n->w);
-	for (size_t i = 0; i < past->count && !code; i++)
-		code = take(n, past, i, &item);
+	for (size_t i = 0; i < transcript->count && !code; i++)
+		code = take(n, transcript, i, &item);
 	if (!n->transcript && (n->records || n->out->len <= 1))
 		put_message(n);
 	th_jw_array_end(&n->w);
@@ -331,18 +331,19 @@ static enum th_code take_all(struct nesting *n, const struct th_past *past)
 	return code;
 }
 
-enum th_code th_nest(const struct th_past *past, const struct th_nest_markers *markers,
+enum th_code th_nest(const struct th_transcript *transcript, const struct th_nest_markers *markers,
 		     struct th_buf *marks, struct th_err *err)
 {
 	struct nesting n = { .markers = markers, .out = marks, .err = err };
 
-	return take_all(&n, past);
+	return take_all(&n, transcript);
 }
 
-enum th_code th_nest_transcript(const struct th_past *past, const struct th_nest_markers *markers,
-				struct th_buf *items, struct th_err *err)
+enum th_code th_nest_transcript(const struct th_transcript *transcript,
+				const struct th_nest_markers *markers, struct th_buf *items,
+				struct th_err *err)
 {
 	struct nesting n = { .markers = markers, .transcript = true, .out = items, .err = err };
 
-	return take_all(&n, past);
+	return take_all(&n, transcript);
 }

@@ -10,7 +10,7 @@
  * brought, calls of functions, their results and reasoning are told; messages
  * of the turn under way, people's words, and every other kind of item (which
  * mean something to the API only as they are) are forwarded, and named by
- * marks (core/past.h).
+ * marks (core/transcript.h).
  *
  *	For context, here is the conversation so far between the user and the previous agent:
  *	<CONVERSATION HISTORY>
@@ -23,7 +23,7 @@
 #ifndef TH_CORE_NEST_H
 #define TH_CORE_NEST_H
 
-#include "core/past.h"
+#include "core/transcript.h"
 
 /* The lines around the records. */
 struct th_nest_markers {
@@ -33,10 +33,11 @@ struct th_nest_markers {
 #define TH_NEST_END "</CONVERSATION HISTORY>"
 
 /* The marks of what the next agent sees.  TH_ELIMIT: they do not fit. */
-TH_NODISCARD enum th_code th_nest(const struct th_past *past, const struct th_nest_markers *markers,
-				  struct th_buf *marks, struct th_err *err);
+TH_NODISCARD enum th_code th_nest(const struct th_transcript *transcript,
+				  const struct th_nest_markers *markers, struct th_buf *marks,
+				  struct th_err *err);
 /* All of it as a list of items, nested ones told apart: what a program's own form is made of. */
-TH_NODISCARD enum th_code th_nest_transcript(const struct th_past *past,
+TH_NODISCARD enum th_code th_nest_transcript(const struct th_transcript *transcript,
 					     const struct th_nest_markers *markers,
 					     struct th_buf *items, struct th_err *err);
 

@@ -44,7 +44,7 @@ static bool says_nothing(struct th_str type)
 }
 
 /* Is there the same call already?  Of ids that no result can be told by `next` says why. */
-static bool plan_twice(struct th_next *next, const struct th_call *call)
+static bool plan_duplicates(struct th_next *next, const struct th_call *call)
 {
 	bool same = false;
 
@@ -132,13 +132,13 @@ static enum th_code plan(const struct th_json *items, struct th_json_raw_iter *r
 			/* What could not be read may have no id, or anybody's. */
 			struct th_call *call = &ret->calls[ret->call_count];
 			bool bad = th_json_get_str(it.val, "error").len > 0;
-			bool twice = !bad && plan_twice(ret, call);
+			bool duplicate_calls = !bad && plan_duplicates(ret, call);
 
-			if (twice)
+			if (duplicate_calls)
 				*call = (struct th_call){ 0 }; /* the next one's */
 			unread += bad;
-			ret->twice += twice;
-			ret->call_count += !twice;
+			ret->duplicate_calls += duplicate_calls;
+			ret->call_count += !duplicate_calls;
 			if (ret->call_count > TH_CALLS_MAX)
 				code = th_fail(err, TH_ELIMIT, "more than %d calls in one answer",
 					       TH_CALLS_MAX);

@@ -14,10 +14,10 @@ struct th_next {
 	struct th_call *calls; /* CALLS: in the order of the answer, in the arena */
 	size_t call_count;
 	size_t item_count;
-	size_t twice;        /* calls that were there already */
-	const char *bad_ids; /* why they cannot be told apart, static text; NULL: they can */
-	bool refusal;        /* FINAL: the text is a refusal */
-	bool gave_up;        /* the model says that it failed (a message's "outcome") */
+	size_t duplicate_calls; /* calls that were there already */
+	const char *bad_ids;    /* why they cannot be told apart, static text; NULL: they can */
+	bool refusal;           /* FINAL: the text is a refusal */
+	bool gave_up;           /* the model says that it failed (a message's "outcome") */
 	bool unread; /* no item at all, or calls that all have an "error": they could not be read */
 };
 

@@ -100,31 +100,32 @@ struct th_verdict th_policy_rules(const struct th_agent *agent, const struct th_
 	return otherwise;
 }
 
-static const char *how_to_look(const struct th_doubt *doubt)
+static const char *how_to_look(const struct th_unresolved_effect *unresolved)
 {
-	switch (doubt->scene) {
-	case TH_SCENE_SCREEN:
+	switch (unresolved->target) {
+	case TH_TARGET_SCREEN:
 		return "take a screenshot";
-	case TH_SCENE_FILES:
-		return doubt->path[0]
+	case TH_TARGET_FILES:
+		return unresolved->path[0]
 			   ? "read that file or list its folder"
 			   : "read a file, list a folder or run a command that only looks";
-	case TH_SCENE_OTHER:
+	case TH_TARGET_OTHER:
 		break;
 	}
 	return "use a tool that only reads";
 }
 
-struct th_verdict th_policy_repeat(const struct th_agent *agent, const struct th_doubt *doubt,
+struct th_verdict th_policy_repeat(const struct th_agent *agent,
+				   const struct th_unresolved_effect *unresolved,
 				   struct th_verdict otherwise, struct th_arena *a)
 {
-	unsigned long long seq = doubt->seq;
+	unsigned long long seq = unresolved->seq;
 
 	/* What is refused for another reason stays refused. */
 	if (otherwise.policy == TH_POLICY_REFUSE)
 		return otherwise;
 	if (otherwise.policy == TH_POLICY_ASK || agent->repeat == TH_REPEAT_ASK ||
-	    doubt->scene == TH_SCENE_OTHER)
+	    unresolved->target == TH_TARGET_OTHER)
 		return ask(th_arena_printf(
 		    a, "it repeats an action that may have happened already (event %llu)%s%.*s",
 		    seq, otherwise.reason.len ? "; " : "", TH_FMT(otherwise.reason)));
@@ -134,6 +135,6 @@ struct th_verdict th_policy_repeat(const struct th_agent *agent, const struct th
 		    a,
 		    "it is the same action as the one of unknown outcome (event %llu), "
 		    "which may have happened already; look first (%s), then decide",
-		    seq, how_to_look(doubt)),
+		    seq, how_to_look(unresolved)),
 	};
 }

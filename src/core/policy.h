@@ -29,11 +29,12 @@ struct th_verdict th_policy_rules(const struct th_agent *agent, const struct th_
 				  const struct th_rule_call *looks, struct th_verdict otherwise);
 
 /*
- * Look before you repeat: `doubt` is of the very same action (th_doubts_find).
+ * Look before you repeat: `doubt` is of the very same action (th_unresolved_find).
  * Refused with a sentence that says how to look, or for a person to decide,
  * as the agent file says; a person also where no look of ours could help.
  */
-struct th_verdict th_policy_repeat(const struct th_agent *agent, const struct th_doubt *doubt,
+struct th_verdict th_policy_repeat(const struct th_agent *agent,
+				   const struct th_unresolved_effect *unresolved,
 				   struct th_verdict otherwise, struct th_arena *a);
 
 #endif

@@ -428,7 +428,7 @@ int64_t th_date_days(struct th_str date)
 {
 	static const int before[] = { 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334 };
 	static const int lengths[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-	int64_t year, month, day, past;
+	int64_t year, month, day, transcript;
 	bool leap;
 
 	if (date.len != 10 || date.ptr[4] != '-' || date.ptr[7] != '-' ||
@@ -439,9 +439,9 @@ int64_t th_date_days(struct th_str date)
 	leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 	if (day < 1 || day > lengths[month - 1] + (month == 2 && leap))
 		return -1;
-	past = year - 1;
-	return (year - 1970) * 365 + past / 4 - past / 100 + past / 400 - 477 + before[month - 1] +
-	       (month > 2 && leap) + day - 1;
+	transcript = year - 1;
+	return (year - 1970) * 365 + transcript / 4 - transcript / 100 + transcript / 400 - 477 +
+	       before[month - 1] + (month > 2 && leap) + day - 1;
 }
 
 static bool matches(const struct th_agent_rule *r, const struct th_rule_call *call)

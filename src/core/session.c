@@ -79,26 +79,26 @@ void th_session_init(struct th_session *s)
 		.instead = -1,
 	};
 	th_arena_init_try(&s->turn, TH_TURN_MEMORY_MAX);
-	th_arena_init_try(&s->kept, TH_SESSION_KEPT_MAX);
+	th_arena_init_try(&s->memory, TH_PROVIDER_STATE_MAX);
 	th_buf_init_try(&s->final, TH_ANSWER_MAX);
-	th_buf_init_try(&s->reason, TH_SESSION_KEPT_MAX);
+	th_buf_init_try(&s->reason, TH_PROVIDER_STATE_MAX);
 	th_buf_init_try(&s->chain, TH_RESPONSE_ID_MAX);
 	th_buf_init_try(&s->started, TH_RESPONSE_ID_MAX);
-	th_buf_init_try(&s->trip, TH_SESSION_KEPT_MAX);
+	th_buf_init_try(&s->trip, TH_PROVIDER_STATE_MAX);
 	th_buf_init_try(&s->asked_ids, TH_ASKED_IDS_MAX * sizeof(uint64_t));
 }
 
 void th_session_deinit(struct th_session *s)
 {
 	th_arena_deinit(&s->turn);
-	th_arena_deinit(&s->kept);
+	th_arena_deinit(&s->memory);
 	th_buf_deinit(&s->final);
 	th_buf_deinit(&s->reason);
 	th_buf_deinit(&s->chain);
 	th_buf_deinit(&s->started);
 	th_buf_deinit(&s->trip);
 	th_buf_deinit(&s->asked_ids);
-	th_doubts_deinit(&s->doubts);
+	th_unresolved_deinit(&s->unresolved);
 	*s = (struct th_session){ 0 };
 }
 
@@ -195,7 +195,7 @@ enum th_code th_step_parse(struct th_step *st, void *out)
 void th_step_turn_over(struct th_session *s)
 {
 	if (s->phase == TH_TURN_CALLS && th_calls_settled(s))
-		th_ladder_settled(s);
+		th_next_step_settled(s);
 }
 
 /* A task asks the first model first.  Calls that are open stay with the one that made them. */
@@ -228,7 +228,7 @@ static enum th_code on_session_created(struct th_step *st)
 	code = th_table_parse(&th_agent_table, th_json_get(st->data, "agent"), st->scratch, agent,
 			      st->err);
 	if (!code)
-		code = th_team_resolve(th_json_get(st->data, "agent"), &s->kept, &team, st->err);
+		code = th_team_resolve(th_json_get(st->data, "agent"), &s->memory, &team, st->err);
 	if (code)
 		return th_prefix(st->err, code, "agent");
 	if (d.begins.len)
@@ -241,12 +241,12 @@ static enum th_code on_session_created(struct th_step *st)
 		return code;
 	th_session_limits(s, agent->limits);
 	s->output_max = agent->settings ? agent->settings->max_output_tokens : 0;
-	s->model = th_arena_str(&s->kept, d.model);
-	s->workspace = th_arena_str(&s->kept, d.workspace);
+	s->model = th_arena_str(&s->memory, d.model);
+	s->workspace = th_arena_str(&s->memory, d.workspace);
 	s->team = team;
 	s->agent = (size_t)begins;
 	s->agent_name =
-	    d.begins.len ? team->members[begins].name : th_arena_str(&s->kept, agent->name);
+	    d.begins.len ? team->members[begins].name : th_arena_str(&s->memory, agent->name);
 	s->created_ms = st->ev->ts_ms;
 	return TH_OK;
 }
@@ -262,7 +262,7 @@ static enum th_code on_session_forked(struct th_step *st)
 		return code;
 	if (s->state == TH_STATE_LOADING)
 		return th_fail(st->err, TH_EPROTO, "a fork has a prefix");
-	s->parent = th_arena_str(&s->kept, d.parent);
+	s->parent = th_arena_str(&s->memory, d.parent);
 	s->record = false;
 	for (size_t i = 0; i < s->call_count; i++) {
 		struct th_call *c = &s->calls[i];
@@ -312,9 +312,9 @@ enum th_code th_step_begin(struct th_step *st)
 	s->task_ms = st->ev->ts_ms;
 	s->task_seq = st->ev->seq;
 	s->joined = TH_MIN(s->joined, (uint8_t)TH_JOINED_BEFORE);
-	if (th_ladder_refused(s)) /* and is not sent with what is said now */
+	if (th_next_step_refused(s)) /* and is not sent with what is said now */
 		s->rewritten_seq = st->ev->seq;
-	th_ladder_task(s, st->ev->seq);
+	th_next_step_task(s, st->ev->seq);
 	ask_first(s);
 	if (s->phase != TH_TURN_CALLS || th_calls_settled(s))
 		th_step_phase(s, TH_TURN_DUE);
@@ -423,7 +423,7 @@ static enum th_code on_state_changed(struct th_step *st)
 		release_marks(s);
 		s->turn_given = false;
 		if (failed)
-			th_ladder_untrip(s);
+			th_next_step_untrip(s);
 		/* What tripped before it was said is the ladder's to end. */
 		if (s->phase == TH_TURN_REST && !s->tripped)
 			th_step_phase(s, TH_TURN_DUE);
@@ -520,7 +520,7 @@ static handler_fn *const handlers[TH_EVENT_COUNT] = {
 static bool ran_out(const struct th_session *s, const struct th_arena *scratch)
 {
 	return scratch->no_memory || s->chain.no_memory || s->started.no_memory ||
-	       s->turn.no_memory || s->kept.no_memory || s->final.no_memory ||
+	       s->turn.no_memory || s->memory.no_memory || s->final.no_memory ||
 	       s->reason.no_memory || s->trip.no_memory || s->asked_ids.no_memory;
 }
 

@@ -11,7 +11,7 @@
  *
  * The session keeps numbers and the open calls of the current answer, not the
  * history: that stays in the log (and, rendered for a provider, in
- * run/history.c).  No I/O, clock or randomness: times come with the events.
+ * driver/history.c).  No I/O, clock or randomness: times come with the events.
  */
 #ifndef TH_CORE_SESSION_H
 #define TH_CORE_SESSION_H
@@ -218,7 +218,7 @@ struct th_session {
 	 * looked at to the end; then, whenever a request is next, what was said since.  One look
 	 * ends before another begins, and a request that would send what nobody has looked at
 	 * waits. */
-	uint64_t look_after, look_seq;
+	uint64_t guard_from, guard_to;
 	uint64_t task_after; /* look_after of what began the task */
 	uint64_t said_seq;   /* the last that was said while a task was under way */
 	int64_t retry_in_ms;
@@ -226,7 +226,7 @@ struct th_session {
 	int64_t answer_tokens; /* input and output of the last answer: the next sends it again */
 	int64_t output_max;    /* of one answer, as the agent file says; 0: not said */
 	int64_t waiting_ms;    /* ts of when it began to wait for a person, or was paused */
-	struct th_doubts doubts;
+	struct th_unresolved_effects unresolved;
 	bool no_memory; /* ran out of it in a step: takes no more events */
 
 	struct th_call *calls; /* of the current answer */
@@ -251,7 +251,7 @@ struct th_session {
 	const struct th_team *team;     /* in `kept`, or th_team_plain */
 	size_t agent;                   /* who speaks: index of the team */
 	size_t task_agent;              /* who began the task */
-	size_t look_agent;              /* whose input guardrails look: who spoke then */
+	size_t guard_agent;             /* whose input guardrails look: who spoke then */
 	uint32_t guards_in, guards_out; /* that have not answered */
 	uint32_t guards_in_given, guards_out_given; /* being asked */
 	bool turn_given;                            /* the effect of this phase was given out */
@@ -265,7 +265,7 @@ struct th_session {
 	int64_t corrections;
 	uint64_t agents_used; /* bit i: agent i used a tool in this task */
 	/* The last event after which the history is not simply the log from its beginning (see
-	 * core/past.h); 0: it is. */
+	 * core/transcript.h); 0: it is. */
 	uint64_t rewritten_seq;
 	struct th_sticky *sticky; /* in `kept`; NULL: none */
 	size_t sticky_count;
@@ -283,7 +283,7 @@ struct th_session {
 	uint8_t chain_agent, chain_at; /* who gave that answer: `agent` and `model_at` */
 	uint8_t joined;                /* enum th_joined */
 	bool compacted;                /* the history was replaced since the last answer */
-	struct th_arena kept;
+	struct th_arena memory;
 };
 
 void th_session_init(struct th_session *s);

@@ -76,7 +76,7 @@ static enum th_code other_action(struct th_step *st, const struct th_call *c, co
 }
 
 /* A call as the log has it against the one that stands in the answer.  What a computer is to do is
- * the models' to read (run/driver_calls.c). */
+ * the models' to read (driver/calls.c). */
 static enum th_code check_call(struct th_step *st, const struct th_call *c,
 			       const struct th_ev_call *d)
 {
@@ -180,7 +180,7 @@ enum th_code th_on_call(struct th_step *st)
 		break;
 	}
 	if (c->unknown_tool && th_session_member(s)->unknown_tool_fails)
-		th_ladder_trip(s, st->out, "model", c->reason);
+		th_next_step_trip(s, st->out, "model", c->reason);
 	if (s->tripped && c->phase != TH_CALL_DENIED) {
 		c->reason = TH_STR("the run was stopped before this call began");
 		th_call_phase_set(c, TH_CALL_DENIED);
@@ -366,15 +366,15 @@ enum th_code th_on_intent(struct th_step *st)
 	return TH_OK;
 }
 
-static void note_doubt(struct th_session *s, const struct th_call *c)
+static void note_unresolved(struct th_session *s, const struct th_call *c)
 {
 	if (!c->effect_id.len)
 		return;
 	if (c->status == TH_OUTCOME_UNKNOWN && c->class != TH_CLASS_L && c->class != TH_CLASS_R)
-		th_doubts_add(&s->doubts, c->outcome_seq, c->tool, c->arguments, c->digest);
+		th_unresolved_add(&s->unresolved, c->outcome_seq, c->tool, c->arguments, c->digest);
 	else
-		th_doubts_ended(&s->doubts, c->call_seq, c->tool, c->arguments, c->digest, c->class,
-				c->status);
+		th_unresolved_ended(&s->unresolved, c->call_seq, c->tool, c->arguments, c->digest,
+				    c->class, c->status);
 }
 
 enum th_code th_on_parked(struct th_step *st)
@@ -455,9 +455,9 @@ enum th_code th_on_outcome(struct th_step *st)
 			       th_outcome_name(c->status));
 	c->status = (enum th_outcome_status)status;
 	c->outcome_seq = st->ev->seq;
-	note_doubt(s, c);
+	note_unresolved(s, c);
 	th_call_phase_set(c, TH_CALL_SETTLED);
-	th_ladder_outcome(st, c, th_json_get(st->data, "output"));
+	th_next_step_outcome(st, c, th_json_get(st->data, "output"));
 	s->items++;
 	s->totals.calls_unknown += c->status == TH_OUTCOME_UNKNOWN;
 	th_step_turn_over(s);

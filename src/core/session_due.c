@@ -247,7 +247,7 @@ void th_step_due_turn(struct th_session *s, struct th_effects *out)
 						 .reason = "the model's answers cannot be read" });
 	else if (s->correct)
 		th_step_emit(out, (struct th_effect){ .kind = TH_DO_CORRECT });
-	else if (limit && s->totals.task_turns >= s->turns_max && th_ladder_limit(s))
+	else if (limit && s->totals.task_turns >= s->turns_max && th_next_step_limit(s))
 		return; /* a final output is said instead */
 	else if (limit)
 		th_step_emit(out, (struct th_effect){ .kind = TH_DO_LIMIT, .reason = limit });
@@ -264,14 +264,14 @@ bool th_session_rests(const struct th_session *s)
 void th_step_due(struct th_session *s, struct th_effects *out)
 {
 	if (s->state == TH_STATE_RUNNING || s->state == TH_STATE_WAITING) {
-		th_ladder_due(s, out);
-		th_ladder_look(s);
+		th_next_step_due(s, out);
+		th_next_step_look(s);
 		if (s->phase == TH_TURN_CALLS)
 			due_calls(s, out);
 		else if (s->phase == TH_TURN_DUE)
 			th_step_due_turn(s, out);
-		th_ladder_due(s, out); /* a limit may have brought a final output */
-		th_ladder_guards(s, out);
+		th_next_step_due(s, out); /* a limit may have brought a final output */
+		th_next_step_guards(s, out);
 	}
 	if (th_session_rests(s) && !s->notified) {
 		s->notified = true;

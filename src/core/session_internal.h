@@ -77,27 +77,27 @@ enum th_code th_on_parked(struct th_step *st);
 enum th_code th_on_settled(struct th_step *st);
 
 /* session_team.c */
-void th_ladder_task(struct th_session *s, uint64_t seq); /* that event begins a task */
-void th_ladder_look(struct th_session *s);               /* a look begins, where one is due */
-void th_ladder_answer(struct th_step *st,
-		      const struct th_next *next); /* after the calls were set */
-void th_ladder_final(struct th_session *s);        /* there is a final text: checks follow */
-void th_ladder_settled(struct th_session *s);      /* all calls have their result */
-void th_ladder_outcome(struct th_step *st, struct th_call *c, const struct th_json *output);
-void th_ladder_due(struct th_session *s, struct th_effects *out); /* how the run ends */
-bool th_ladder_refused(const struct th_session *s); /* a guardrail has refused what was said */
-void th_ladder_guards(struct th_session *s, struct th_effects *out); /* who is to be asked */
-void th_ladder_trip(struct th_session *s, struct th_effects *out, const char *class,
-		    struct th_str why);
-void th_ladder_untrip(struct th_session *s); /* the run that it ended goes on */
-bool th_ladder_limit(struct th_session *s);  /* true: something is said instead */
+void th_next_step_task(struct th_session *s, uint64_t seq); /* that event begins a task */
+void th_next_step_look(struct th_session *s);               /* a look begins, where one is due */
+void th_next_step_answer(struct th_step *st,
+			 const struct th_next *next); /* after the calls were set */
+void th_next_step_final(struct th_session *s);        /* there is a final text: checks follow */
+void th_next_step_settled(struct th_session *s);      /* all calls have their result */
+void th_next_step_outcome(struct th_step *st, struct th_call *c, const struct th_json *output);
+void th_next_step_due(struct th_session *s, struct th_effects *out); /* how the run ends */
+bool th_next_step_refused(const struct th_session *s); /* a guardrail has refused what was said */
+void th_next_step_guards(struct th_session *s, struct th_effects *out); /* who is to be asked */
+void th_next_step_trip(struct th_session *s, struct th_effects *out, const char *class,
+		       struct th_str why);
+void th_next_step_untrip(struct th_session *s); /* the run that it ended goes on */
+bool th_next_step_limit(struct th_session *s);  /* true: something is said instead */
 enum th_code th_on_guardrail(struct th_step *st);
 enum th_code th_on_handoff(struct th_step *st);
 enum th_code th_on_code(struct th_step *st);
 enum th_code th_on_items_added(struct th_step *st);
 enum th_code th_on_items_removed(struct th_step *st);
 enum th_code th_on_condensation(struct th_step *st);
-void th_ladder_print(const struct th_session *s, struct th_jw *w);
+void th_next_step_print(const struct th_session *s, struct th_jw *w);
 void th_sticky_set(struct th_step *st, const struct th_call *c, bool approve,
 		   struct th_str message);
 

@@ -36,16 +36,16 @@ static void print_calls(const struct th_session *s, struct th_jw *w)
 	th_jw_array_end(w);
 }
 
-static void print_doubts(const struct th_session *s, struct th_jw *w)
+static void print_unresolved(const struct th_session *s, struct th_jw *w)
 {
-	if (s->doubts.count == 0)
+	if (s->unresolved.count == 0)
 		return;
 	th_jw_key(w, TH_STR("doubts"));
 	th_jw_array(w);
-	for (size_t i = 0; i < s->doubts.count; i++) {
+	for (size_t i = 0; i < s->unresolved.count; i++) {
 		th_jw_object(w);
-		th_jw_kuint(w, "seq", s->doubts.list[i].seq);
-		th_jw_kstr(w, "digest", th_str_of(s->doubts.list[i].digest));
+		th_jw_kuint(w, "seq", s->unresolved.list[i].seq);
+		th_jw_kstr(w, "digest", th_str_of(s->unresolved.list[i].digest));
 		th_jw_object_end(w);
 	}
 	th_jw_array_end(w);
@@ -63,7 +63,7 @@ void th_session_print(const struct th_session *s, struct th_jw *w)
 	th_jw_kint(w, "seq", (int64_t)s->seq);
 	th_jw_kstr(w, "agent", s->agent_name);
 	th_jw_kstr(w, "model", s->model);
-	th_ladder_print(s, w);
+	th_next_step_print(s, w);
 	if (s->model_at)
 		th_jw_kstr(w, "asks", th_session_member(s)->fallback.list[s->model_at - 1]);
 	if (s->started.len)
@@ -98,7 +98,7 @@ void th_session_print(const struct th_session *s, struct th_jw *w)
 	if (s->final.len)
 		th_jw_kstr(w, "final", th_buf_str(&s->final));
 	print_calls(s, w);
-	print_doubts(s, w);
+	print_unresolved(s, w);
 	th_jw_object_end(w);
 }
 

@@ -10,8 +10,8 @@
  */
 #include "base/text.h"
 #include "core/output.h"
-#include "core/past.h"
 #include "core/session_internal.h"
+#include "core/transcript.h"
 
 const struct th_member *th_session_member(const struct th_session *s)
 {
@@ -29,7 +29,7 @@ const struct th_sticky *th_session_sticky(const struct th_session *s, struct th_
 bool th_session_sticks(const struct th_session *s, const struct th_call *c)
 {
 	return !c->each && !c->safety_checks.len && c->class != TH_CLASS_X &&
-	       !th_doubts_find(&s->doubts, c->digest);
+	       !th_unresolved_find(&s->unresolved, c->digest);
 }
 
 const struct th_call *th_session_also(const struct th_session *s, struct th_str tool)
@@ -55,23 +55,23 @@ static uint32_t input_guards(const struct th_session *s)
 	return th_session_member(s)->guard_masks[TH_GUARD_INPUT];
 }
 
-static void look_begin(struct th_session *s, size_t agent, uint64_t after, uint64_t seq)
+static void guard_begin(struct th_session *s, size_t agent, uint64_t after, uint64_t seq)
 {
-	s->look_agent = agent;
-	s->look_after = after;
-	s->look_seq = seq;
+	s->guard_agent = agent;
+	s->guard_from = after;
+	s->guard_to = seq;
 	s->guards_in = s->team->members[agent].guard_masks[TH_GUARD_INPUT];
 	s->guards_in_given = 0;
 }
 
-void th_ladder_task(struct th_session *s, uint64_t seq)
+void th_next_step_task(struct th_session *s, uint64_t seq)
 {
 	s->task_agent = s->agent;
 	/* What an earlier task left without a verdict, the model is about to read. */
-	s->task_after = s->guards_in                ? s->look_after
-			: s->said_seq > s->look_seq ? s->look_seq
+	s->task_after = s->guards_in                ? s->guard_from
+			: s->said_seq > s->guard_to ? s->guard_to
 						    : seq - 1;
-	look_begin(s, s->agent, s->task_after, seq);
+	guard_begin(s, s->agent, s->task_after, seq);
 	s->guards_out = s->guards_out_given = 0;
 	s->tripped = s->correct = false;
 	s->corrections = 0;
@@ -130,12 +130,12 @@ static void bad_output(struct th_session *s, const struct th_err *err)
 		s->totals.attempts = 0;
 	} else if (!say_instead(s, TH_INSTEAD_INVALID)) {
 		th_buf_printf(&why, "the final output does not fit output_schema: %s", err->msg);
-		th_ladder_trip(s, NULL, "output", th_buf_str(&why));
+		th_next_step_trip(s, NULL, "output", th_buf_str(&why));
 	}
 	th_buf_deinit(&why);
 }
 
-void th_ladder_final(struct th_session *s)
+void th_next_step_final(struct th_session *s)
 {
 	const struct th_member *m = th_session_member(s);
 	struct th_err err = { 0 };
@@ -158,7 +158,7 @@ void th_ladder_final(struct th_session *s)
 	check_final(s);
 }
 
-bool th_ladder_limit(struct th_session *s)
+bool th_next_step_limit(struct th_session *s)
 {
 	return say_instead(s, TH_INSTEAD_MAX_TURNS);
 }
@@ -175,7 +175,7 @@ static bool uses_a_tool(const struct th_session *s)
 	return s->call_count == 0;
 }
 
-void th_ladder_answer(struct th_step *st, const struct th_next *next)
+void th_next_step_answer(struct th_step *st, const struct th_next *next)
 {
 	struct th_session *s = st->s;
 	const struct th_member *m = th_session_member(s);
@@ -263,7 +263,7 @@ static bool handoff_waits(const struct th_session *s)
 	return false;
 }
 
-void th_ladder_settled(struct th_session *s)
+void th_next_step_settled(struct th_session *s)
 {
 	if (!handoff_waits(s))
 		settled(s, th_session_member(s));
@@ -279,7 +279,7 @@ static void add_text(const struct th_json *output, struct th_buf *out)
 		th_buf_add(out, th_json_get_str(it.val, "text"));
 }
 
-void th_ladder_outcome(struct th_step *st, struct th_call *c, const struct th_json *output)
+void th_next_step_outcome(struct th_step *st, struct th_call *c, const struct th_json *output)
 {
 	struct th_session *s = st->s;
 	const struct th_member *m = th_session_member(s);
@@ -297,7 +297,7 @@ void th_ladder_outcome(struct th_step *st, struct th_call *c, const struct th_js
 		th_buf_deinit(&text);
 	}
 	if (fails.len)
-		th_ladder_trip(s, st->out, "tool", fails);
+		th_next_step_trip(s, st->out, "tool", fails);
 }
 
 /* ---- guardrails -------------------------------------------------------------------------- */
@@ -329,11 +329,11 @@ static void trip_calls(struct th_session *s, struct th_effects *out)
 		}
 	}
 	if (th_calls_settled(s))
-		th_ladder_settled(s);
+		th_next_step_settled(s);
 }
 
-void th_ladder_trip(struct th_session *s, struct th_effects *out, const char *class,
-		    struct th_str why)
+void th_next_step_trip(struct th_session *s, struct th_effects *out, const char *class,
+		       struct th_str why)
 {
 	if (s->tripped)
 		return;
@@ -352,26 +352,26 @@ void th_ladder_trip(struct th_session *s, struct th_effects *out, const char *cl
 	}
 }
 
-bool th_ladder_refused(const struct th_session *s)
+bool th_next_step_refused(const struct th_session *s)
 {
 	return s->tripped && strcmp(s->trip_class, guard_classes[TH_GUARD_INPUT]) == 0;
 }
 
 /* Whoever lets it go on does not answer for the input's guardrails: they look again, at what began
  * the task, and then at what was said since. */
-void th_ladder_untrip(struct th_session *s)
+void th_next_step_untrip(struct th_session *s)
 {
 	if (!s->tripped)
 		return;
 	s->tripped = false;
-	look_begin(s, s->task_agent, s->task_after, s->task_seq);
+	guard_begin(s, s->task_agent, s->task_after, s->task_seq);
 }
 
 /* A request that fetches an answer sends nothing: what was said since waits for the one that does,
  * and for the guardrails of who speaks then. */
 static bool is_said_next(const struct th_session *s)
 {
-	return s->said_seq > s->look_seq && !s->started.len;
+	return s->said_seq > s->guard_to && !s->started.len;
 }
 
 bool th_session_unseen(const struct th_session *s)
@@ -382,16 +382,16 @@ bool th_session_unseen(const struct th_session *s)
 bool th_session_request_waits(const struct th_session *s)
 {
 	return s->phase == TH_TURN_DUE &&
-	       ((s->guards_in & s->team->members[s->look_agent].guard_blocking) ||
+	       ((s->guards_in & s->team->members[s->guard_agent].guard_blocking) ||
 		th_session_unseen(s));
 }
 
 /* While a retry waits already: its timer is no event, and a replay must begin the same looks. */
-void th_ladder_look(struct th_session *s)
+void th_next_step_look(struct th_session *s)
 {
 	if ((s->phase == TH_TURN_DUE || s->phase == TH_TURN_BACKOFF) && !s->tripped &&
 	    !s->guards_in && is_said_next(s))
-		look_begin(s, s->agent, s->look_seq, s->said_seq);
+		guard_begin(s, s->agent, s->guard_to, s->said_seq);
 }
 
 static void emit_guards(struct th_effects *out, enum th_guard_stage stage, uint32_t mask)
@@ -402,9 +402,9 @@ static void emit_guards(struct th_effects *out, enum th_guard_stage stage, uint3
 						      .guard = (size_t)__builtin_ctz(mask) });
 }
 
-void th_ladder_guards(struct th_session *s, struct th_effects *out)
+void th_next_step_guards(struct th_session *s, struct th_effects *out)
 {
-	uint32_t blocking = s->guards_in & s->team->members[s->look_agent].guard_blocking;
+	uint32_t blocking = s->guards_in & s->team->members[s->guard_agent].guard_blocking;
 	uint32_t in = (blocking ? blocking : s->guards_in) & ~s->guards_in_given;
 	uint32_t at_end = s->phase == TH_TURN_CHECK ? s->guards_out & ~s->guards_out_given : 0;
 
@@ -414,7 +414,7 @@ void th_ladder_guards(struct th_session *s, struct th_effects *out)
 	s->guards_out_given |= at_end;
 }
 
-void th_ladder_due(struct th_session *s, struct th_effects *out)
+void th_next_step_due(struct th_session *s, struct th_effects *out)
 {
 	bool waits = s->guards_in || s->guards_out;
 
@@ -469,9 +469,9 @@ static void trip_by(struct th_step *st, const struct th_ev_guardrail *d)
 		th_buf_clear(&st->s->final);
 	/* Nor is a tool's output that is refused, or what was answered to such an input. */
 	if (stage == TH_GUARD_OUTPUT || stage == TH_GUARD_TOOL_OUTPUT ||
-	    (stage == TH_GUARD_INPUT && st->s->answer_seq > st->s->look_after))
+	    (stage == TH_GUARD_INPUT && st->s->answer_seq > st->s->guard_from))
 		st->s->rewritten_seq = st->ev->seq;
-	th_ladder_trip(st->s, st->out, guard_classes[stage], th_buf_str(&why));
+	th_next_step_trip(st->s, st->out, guard_classes[stage], th_buf_str(&why));
 	th_buf_deinit(&why);
 }
 
@@ -501,7 +501,7 @@ static enum th_code on_tool_guardrail(struct th_step *st, const struct th_ev_gua
 		c->output = th_arena_str(&s->turn, d->message);
 	}
 	if (s->phase == TH_TURN_CALLS && th_calls_settled(s))
-		th_ladder_settled(s);
+		th_next_step_settled(s);
 	return TH_OK;
 }
 
@@ -524,12 +524,12 @@ enum th_code th_on_guardrail(struct th_step *st)
 	} else {
 		bool in = stage == TH_GUARD_INPUT;
 
-		i = guard_of(&s->team->members[in ? s->look_agent : s->agent],
+		i = guard_of(&s->team->members[in ? s->guard_agent : s->agent],
 			     (enum th_guard_stage)stage, d.name);
 		open = in ? &s->guards_in : &s->guards_out;
 		if (i < 0 || !(*open & (UINT32_C(1) << i)))
 			return not_asked(st, &d);
-		if (in && d.after && (uint64_t)d.after != s->look_after)
+		if (in && d.after && (uint64_t)d.after != s->guard_from)
 			return not_asked(st, &d);
 		*open &= ~(UINT32_C(1) << i);
 		if (d.tripped)
@@ -569,7 +569,7 @@ enum th_code th_on_handoff(struct th_step *st)
 	s->handed = true;
 	if (d.history.len)
 		s->rewritten_seq = st->ev->seq;
-	th_ladder_settled(s);
+	th_next_step_settled(s);
 	return TH_OK;
 }
 
@@ -624,7 +624,7 @@ enum th_code th_on_code(struct th_step *st)
 		return on_joined(st);
 	if (!th_str_is(d.use, "tool_use")) {
 		if (d.fails && (s->state == TH_STATE_RUNNING || s->state == TH_STATE_WAITING))
-			th_ladder_trip(s, st->out, "hook", d.failed);
+			th_next_step_trip(s, st->out, "hook", d.failed);
 		return TH_OK;
 	}
 	if (s->phase != TH_TURN_CALLS || !th_calls_settled(s) || s->use_answered)
@@ -715,14 +715,14 @@ void th_sticky_set(struct th_step *st, const struct th_call *c, bool approve, st
 	struct th_sticky *at = (struct th_sticky *)(uintptr_t)th_session_sticky(s, c->tool);
 
 	if (!s->sticky)
-		s->sticky = th_arena_array(&s->kept, TH_STICKY_MAX, sizeof(*s->sticky));
+		s->sticky = th_arena_array(&s->memory, TH_STICKY_MAX, sizeof(*s->sticky));
 	/* One more is asked about as before. */
 	if (!at && s->sticky && s->sticky_count < TH_STICKY_MAX)
 		at = &s->sticky[s->sticky_count++];
 	if (!at)
 		return;
-	at->tool = th_arena_str(&s->kept, c->tool);
-	at->message = th_arena_str(&s->kept, message);
+	at->tool = th_arena_str(&s->memory, c->tool);
+	at->message = th_arena_str(&s->memory, message);
 	at->approve = approve;
 }
 
@@ -732,13 +732,13 @@ static void print_mask(struct th_jw *w, const char *name, uint32_t mask)
 		th_jw_kint(w, name, mask);
 }
 
-void th_ladder_print(const struct th_session *s, struct th_jw *w)
+void th_next_step_print(const struct th_session *s, struct th_jw *w)
 {
 	if (s->agent > 0 || s->team->count > 1)
 		th_jw_kstr(w, "speaks", th_session_member(s)->name);
 	print_mask(w, "guards_in", s->guards_in);
 	if (s->guards_in)
-		th_jw_kuint(w, "looks_after", s->look_after);
+		th_jw_kuint(w, "looks_after", s->guard_from);
 	if (th_session_unseen(s))
 		th_jw_kuint(w, "unseen", s->said_seq);
 	print_mask(w, "guards_out", s->guards_out);

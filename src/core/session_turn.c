@@ -200,14 +200,14 @@ enum th_code th_on_model_answered(struct th_step *st)
 	case TH_NEXT_FINAL:
 		th_step_phase(s, TH_TURN_REST);
 		if (!s->answer_incomplete)
-			th_ladder_final(s);
+			th_next_step_final(s);
 		break;
 	case TH_NEXT_AGAIN:
 		th_step_phase(s, s->answer_incomplete ? TH_TURN_REST : TH_TURN_DUE);
 		s->totals.attempts = 0;
 		break;
 	}
-	th_ladder_answer(st, &next);
+	th_next_step_answer(st, &next);
 	if (s->answer_incomplete && next.kind != TH_NEXT_CALLS)
 		th_step_emit(st->out, (struct th_effect){
 					  .kind = TH_DO_FAIL,

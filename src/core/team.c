@@ -2,8 +2,8 @@
 #include "core/team.h"
 
 #include "base/text.h"
-#include "core/kept.h"
 #include "core/names.h"
+#include "core/provider_state.h"
 #include "core/schema.h"
 
 static struct th_member plain_member = { .output_retries = TH_OUTPUT_RETRIES_DEFAULT,
@@ -387,7 +387,7 @@ static enum th_code resolve_member(struct resolver *r, size_t index)
 	const struct th_json *d = member_definition(r->definition, index, &key);
 	enum th_code code;
 
-	th_arena_init_try(&scratch, TH_SESSION_KEPT_MAX);
+	th_arena_init_try(&scratch, TH_PROVIDER_STATE_MAX);
 	agent = TH_NEW(&scratch, struct th_agent);
 	code = agent ? th_table_parse(&th_agent_table, d, &scratch, agent, r->err) : full(r);
 	if (!code && index > 0 && agent->agents.len)
@@ -431,7 +431,7 @@ enum th_code th_team_resolve(const struct th_json *definition, struct th_arena *
 	const struct th_json *agents = th_json_get(definition, "agents");
 	struct th_team *team;
 	struct resolver r = { definition, NULL, a, err };
-	enum th_code code = th_kept_check(definition, err);
+	enum th_code code = th_provider_state_check(definition, err);
 
 	*ret = &th_team_plain;
 	if (code || !more_than_plain(definition))

@@ -9,14 +9,14 @@ static const char sentence[] =
     "This action was started, but its result was not recorded. It may or may not have happened. It "
     "was not repeated. Look first (screenshot, read file, list) before doing it again.";
 
-enum th_scene th_scene_of(struct th_str tool)
+enum th_effect_target th_effect_target_of(struct th_str tool)
 {
 	static const char *const files[] = { "shell",    "read_file",   "write_file",
 					     "list_dir", "apply_patch", NULL };
 
 	if (th_str_is(tool, "computer"))
-		return TH_SCENE_SCREEN;
-	return th_names_find(files, tool) >= 0 ? TH_SCENE_FILES : TH_SCENE_OTHER;
+		return TH_TARGET_SCREEN;
+	return th_names_find(files, tool) >= 0 ? TH_TARGET_FILES : TH_TARGET_OTHER;
 }
 
 /* ---- the look ---- */
@@ -29,13 +29,13 @@ static struct th_str raw_path(struct th_str arguments)
 	return raw.len > 2 && raw.ptr[0] == '"' ? raw : TH_STR("");
 }
 
-static struct th_look look_at_file(struct th_str raw, struct th_arena *a)
+static struct th_observation look_at_file(struct th_str raw, struct th_arena *a)
 {
 	struct th_buf text = TH_BUF_INIT(TH_KIB), line = TH_BUF_INIT(TH_KIB);
-	struct th_look look = {
+	struct th_observation look = {
 		.tool = TH_STR("read_file"),
 		.arguments = th_arena_printf(a, "{\"path\":%.*s,\"start_line\":1,\"end_line\":%d}",
-					     TH_FMT(raw), TH_LOOK_LINES),
+					     TH_FMT(raw), TH_OBSERVATION_LINES),
 	};
 
 	if (!th_json_unescape(raw, &text))
@@ -47,22 +47,22 @@ static struct th_look look_at_file(struct th_str raw, struct th_arena *a)
 	return look;
 }
 
-struct th_look th_unknown_look(struct th_str tool, struct th_str arguments, bool has_computer,
-			       struct th_arena *a)
+struct th_observation th_unknown_observation(struct th_str tool, struct th_str arguments,
+					     bool has_computer, struct th_arena *a)
 {
-	enum th_scene scene = th_scene_of(tool);
+	enum th_effect_target target = th_effect_target_of(tool);
 	struct th_str raw = raw_path(arguments);
 
-	if (scene == TH_SCENE_FILES && raw.len > 0 && raw.len < TH_PATH_LEN_MAX)
+	if (target == TH_TARGET_FILES && raw.len > 0 && raw.len < TH_PATH_LEN_MAX)
 		return look_at_file(raw, a);
-	if (scene == TH_SCENE_FILES)
-		return (struct th_look){ TH_STR("list_dir"), TH_STR("{\"path\":\".\"}"),
-					 TH_STR("the workspace") };
+	if (target == TH_TARGET_FILES)
+		return (struct th_observation){ TH_STR("list_dir"), TH_STR("{\"path\":\".\"}"),
+						TH_STR("the workspace") };
 	if (has_computer)
-		return (struct th_look){ TH_STR("computer"),
-					 TH_STR("{\"actions\":[{\"type\":\"screenshot\"}]}"),
-					 TH_STR("the screen") };
-	return (struct th_look){ 0 };
+		return (struct th_observation){ TH_STR("computer"),
+						TH_STR("{\"actions\":[{\"type\":\"screenshot\"}]}"),
+						TH_STR("the screen") };
+	return (struct th_observation){ 0 };
 }
 
 /* ---- what is said ---- */
@@ -90,8 +90,8 @@ static void put_output(struct th_jw *w, struct th_str output)
 		th_jw_raw(w, it.val);
 }
 
-void th_unknown_print(struct th_str said, const struct th_look *look,
-		      const struct th_look_result *seen, struct th_buf *out)
+void th_unknown_print(struct th_str said, const struct th_observation *look,
+		      const struct th_observation_result *seen, struct th_buf *out)
 {
 	struct th_buf text = TH_BUF_INIT(8 * TH_KIB);
 	struct th_jw w = th_jw(out);
@@ -146,14 +146,14 @@ void th_unknown_settled(enum th_outcome_status status, struct th_str by, struct 
 
 /* ---- doubts ---- */
 
-void th_doubts_deinit(struct th_doubts *d)
+void th_unresolved_deinit(struct th_unresolved_effects *d)
 {
 	free(d->list);
-	*d = (struct th_doubts){ 0 };
+	*d = (struct th_unresolved_effects){ 0 };
 }
 
 /* "./a//" and "a" are one file; what is longer than fits is none. */
-static void path_of(struct th_str arguments, char out[static TH_DOUBT_PATH_MAX + 1])
+static void path_of(struct th_str arguments, char out[static TH_UNRESOLVED_PATH_MAX + 1])
 {
 	struct th_str raw = raw_path(arguments);
 	struct th_buf text = TH_BUF_INIT(TH_PATH_LEN_MAX);
@@ -166,7 +166,7 @@ static void path_of(struct th_str arguments, char out[static TH_DOUBT_PATH_MAX +
 			path = th_str_sub(path, 2, path.len);
 		while (path.len > 1 && path.ptr[path.len - 1] == '/')
 			path.len--;
-		if (path.len <= TH_DOUBT_PATH_MAX && path.len > 0) {
+		if (path.len <= TH_UNRESOLVED_PATH_MAX && path.len > 0) {
 			memcpy(out, path.ptr, path.len);
 			out[path.len] = '\0';
 		}
@@ -174,26 +174,26 @@ static void path_of(struct th_str arguments, char out[static TH_DOUBT_PATH_MAX +
 	th_buf_deinit(&text);
 }
 
-static void drop(struct th_doubts *d, size_t index)
+static void drop(struct th_unresolved_effects *d, size_t index)
 {
 	d->count--;
 	memmove(d->list + index, d->list + index + 1, (d->count - index) * sizeof(*d->list));
 }
 
-void th_doubts_add(struct th_doubts *d, uint64_t seq, struct th_str tool, struct th_str arguments,
-		   const char *digest)
+void th_unresolved_add(struct th_unresolved_effects *d, uint64_t seq, struct th_str tool,
+		       struct th_str arguments, const char *digest)
 {
-	struct th_doubt *it;
+	struct th_unresolved_effect *it;
 
 	for (size_t i = 0; i < d->count; i++)
 		if (strcmp(d->list[i].digest, digest) == 0)
 			drop(d, i--);
 	if (!d->list)
-		d->list = th_alloc(TH_DOUBTS_MAX * sizeof(*d->list));
-	if (d->count == TH_DOUBTS_MAX)
+		d->list = th_alloc(TH_UNRESOLVED_MAX * sizeof(*d->list));
+	if (d->count == TH_UNRESOLVED_MAX)
 		drop(d, 0);
 	it = &d->list[d->count++];
-	*it = (struct th_doubt){ .seq = seq, .scene = th_scene_of(tool) };
+	*it = (struct th_unresolved_effect){ .seq = seq, .target = th_effect_target_of(tool) };
 	memcpy(it->digest, digest, TH_SHA256_HEX_SIZE);
 	path_of(arguments, it->path);
 }
@@ -207,43 +207,44 @@ static bool holds(const char *folder, const char *file)
 	       (strncmp(folder, file, len) == 0 && (folder[len - 1] == '/' || file[len] == '/'));
 }
 
-static bool shows(const struct th_doubt *doubt, struct th_str tool, const char *path,
-		  const char *digest, enum th_class class, enum th_outcome_status status)
+static bool shows(const struct th_unresolved_effect *unresolved, struct th_str tool,
+		  const char *path, const char *digest, enum th_class class,
+		  enum th_outcome_status status)
 {
 	bool done = status == TH_OUTCOME_DONE;
 	bool looked = class == TH_CLASS_R && (done || status == TH_OUTCOME_FAILED);
 
-	if (th_scene_of(tool) != doubt->scene)
+	if (th_effect_target_of(tool) != unresolved->target)
 		return false;
-	switch (doubt->scene) {
-	case TH_SCENE_SCREEN:
+	switch (unresolved->target) {
+	case TH_TARGET_SCREEN:
 		return class == TH_CLASS_R && done;
-	case TH_SCENE_FILES:
+	case TH_TARGET_FILES:
 		/* A command is the only way to look for who has no other tool. */
 		if (th_str_is(tool, "shell"))
 			return (done || status == TH_OUTCOME_FAILED) &&
-			       strcmp(digest, doubt->digest) != 0;
-		if (!looked || !doubt->path[0])
+			       strcmp(digest, unresolved->digest) != 0;
+		if (!looked || !unresolved->path[0])
 			return looked;
-		return th_str_is(tool, "list_dir") ? holds(path, doubt->path)
-						   : strcmp(path, doubt->path) == 0;
-	case TH_SCENE_OTHER:
+		return th_str_is(tool, "list_dir") ? holds(path, unresolved->path)
+						   : strcmp(path, unresolved->path) == 0;
+	case TH_TARGET_OTHER:
 		return looked;
 	}
 	return false;
 }
 
-void th_doubts_ended(struct th_doubts *d, uint64_t call_seq, struct th_str tool,
-		     struct th_str arguments, const char *digest, enum th_class class,
-		     enum th_outcome_status status)
+void th_unresolved_ended(struct th_unresolved_effects *d, uint64_t call_seq, struct th_str tool,
+			 struct th_str arguments, const char *digest, enum th_class class,
+			 enum th_outcome_status status)
 {
-	char path[TH_DOUBT_PATH_MAX + 1] = "";
+	char path[TH_UNRESOLVED_PATH_MAX + 1] = "";
 
 	if (d->count == 0)
 		return;
 	path_of(arguments, path);
 	for (size_t i = 0; i < d->count; i++) {
-		const struct th_doubt *it = &d->list[i];
+		const struct th_unresolved_effect *it = &d->list[i];
 		bool same = status == TH_OUTCOME_DONE && strcmp(it->digest, digest) == 0;
 
 		if (call_seq > it->seq && (same || shows(it, tool, path, digest, class, status)))
@@ -251,7 +252,8 @@ void th_doubts_ended(struct th_doubts *d, uint64_t call_seq, struct th_str tool,
 	}
 }
 
-const struct th_doubt *th_doubts_find(const struct th_doubts *d, const char *digest)
+const struct th_unresolved_effect *th_unresolved_find(const struct th_unresolved_effects *d,
+						      const char *digest)
 {
 	for (size_t i = 0; i < d->count; i++)
 		if (strcmp(d->list[i].digest, digest) == 0)

@@ -15,24 +15,24 @@
 #include "core/event.h"
 
 /* What an effect acts on, as far as a look can tell. */
-enum th_scene {
-	TH_SCENE_SCREEN, /* computer */
-	TH_SCENE_FILES,  /* the workspace: commands and file tools */
-	TH_SCENE_OTHER,  /* functions of the host program, remote tools: no look of ours sees it */
+enum th_effect_target {
+	TH_TARGET_SCREEN, /* computer */
+	TH_TARGET_FILES,  /* the workspace: commands and file tools */
+	TH_TARGET_OTHER,  /* functions of the host program, remote tools: no look of ours sees it */
 };
-enum th_scene th_scene_of(struct th_str tool);
+enum th_effect_target th_effect_target_of(struct th_str tool);
 
 /* The look that the runtime takes itself: a class R call of the executor's. */
-struct th_look {
+struct th_observation {
 	struct th_str tool, arguments; /* tool empty: there is nothing that could be looked at */
 	struct th_str what;            /* for a sentence: "the screen", "the file a.txt" */
 };
 /* `arguments` is JSON; strings of the result are static or in the arena. */
-struct th_look th_unknown_look(struct th_str tool, struct th_str arguments, bool has_computer,
-			       struct th_arena *a);
+struct th_observation th_unknown_observation(struct th_str tool, struct th_str arguments,
+					     bool has_computer, struct th_arena *a);
 
 /* How the look ended.  output: JSON, a string or a list of parts. */
-struct th_look_result {
+struct th_observation_result {
 	enum th_outcome_status status;
 	struct th_str output;
 };
@@ -42,40 +42,41 @@ struct th_look_result {
  * as the end of a command's output) after the sentence that every model is
  * told, then what the look showed.  `seen` NULL: no look was possible.
  */
-void th_unknown_print(struct th_str said, const struct th_look *look,
-		      const struct th_look_result *seen, struct th_buf *out);
+void th_unknown_print(struct th_str said, const struct th_observation *look,
+		      const struct th_observation_result *seen, struct th_buf *out);
 /* The output after a person's word in `status` about it; `told` is what th_unknown_print made. */
 void th_unknown_settled(enum th_outcome_status status, struct th_str by, struct th_str message,
 			struct th_str told, struct th_buf *out);
 
 /* ---- doubts ---- */
 
-#define TH_DOUBT_PATH_MAX 255
+#define TH_UNRESOLVED_PATH_MAX 255
 
-struct th_doubt {
+struct th_unresolved_effect {
 	uint64_t seq; /* of the OUTCOME that said unknown */
-	enum th_scene scene;
+	enum th_effect_target target;
 	char digest[TH_SHA256_HEX_SIZE + 1];
-	char path[TH_DOUBT_PATH_MAX + 1]; /* of the file; empty: none, or too long to keep */
+	char path[TH_UNRESOLVED_PATH_MAX + 1]; /* of the file; empty: none, or too long to keep */
 };
 
-/* The last TH_DOUBTS_MAX of a session; of more the oldest is let go. */
-struct th_doubts {
-	struct th_doubt *list; /* NULL until there is one */
+/* The last TH_UNRESOLVED_MAX of a session; of more the oldest is let go. */
+struct th_unresolved_effects {
+	struct th_unresolved_effect *list; /* NULL until there is one */
 	size_t count;
 };
 
-void th_doubts_deinit(struct th_doubts *d);
-void th_doubts_add(struct th_doubts *d, uint64_t seq, struct th_str tool, struct th_str arguments,
-		   const char *digest);
+void th_unresolved_deinit(struct th_unresolved_effects *d);
+void th_unresolved_add(struct th_unresolved_effects *d, uint64_t seq, struct th_str tool,
+		       struct th_str arguments, const char *digest);
 /*
  * A call ended, of which the CALL event has call_seq: when it was a look, what it
  * looked at is no doubt any more; and an effect that was done is none.  Only
  * looks that were asked for after the doubt was told count.
  */
-void th_doubts_ended(struct th_doubts *d, uint64_t call_seq, struct th_str tool,
-		     struct th_str arguments, const char *digest, enum th_class class,
-		     enum th_outcome_status status);
-const struct th_doubt *th_doubts_find(const struct th_doubts *d, const char *digest); /* or NULL */
+void th_unresolved_ended(struct th_unresolved_effects *d, uint64_t call_seq, struct th_str tool,
+			 struct th_str arguments, const char *digest, enum th_class class,
+			 enum th_outcome_status status);
+const struct th_unresolved_effect *th_unresolved_find(const struct th_unresolved_effects *d,
+						      const char *digest); /* or NULL */
 
 #endif

@@ -4,7 +4,7 @@
  * request, and what his words mean as an answer.
  *
  * His wire is the Chat Completions API's, request and answer, but nothing is
- * sent: run/person.h shows the request to somebody and takes his word.  So log,
+ * sent: runtime/human_model.h shows the request to somebody and takes his word.  So log,
  * replay and budgets are those of every model, and over HTTP he gets the
  * messages in the form that Cua's completion queue has them.
  */

@@ -99,7 +99,7 @@ struct th_size th_image_size(const struct th_profile *p, struct th_size screen)
 size_t th_images_keep(const struct th_request_options *o)
 {
 	const struct th_agent_model_settings *s = o->agent ? o->agent->settings : NULL;
-	int64_t keep = s && s->images > 0 ? s->images : TH_IMAGES_KEPT_DEFAULT;
+	int64_t keep = s && s->images > 0 ? s->images : TH_IMAGES_IN_CONTEXT_DEFAULT;
 
 	if (o->profile->images_max > 0 && keep > o->profile->images_max)
 		keep = o->profile->images_max;

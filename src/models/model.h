@@ -259,7 +259,7 @@ struct th_wire {
 	/* Where an answer in the background is fetched; with "/cancel" behind it, it is ended.
 	 * `next_event` > 0: as a stream, from the event of that number on.  NULL: the wire has
 	 * none. */
-	void (*kept_path)(struct th_str response_id, int64_t next_event, struct th_buf *out);
+	void (*background_path)(struct th_str response_id, int64_t next_event, struct th_buf *out);
 	/* The id of the answer under way, as soon as it is known, and the number of the event that
 	 * follows the one which brought it; 0: it has none.  With kept_path. */
 	struct th_str (*response_id)(const struct th_decoder *d, int64_t *ret_next_event);

@@ -7,7 +7,7 @@ static void path(const struct th_request_options *o, struct th_buf *out)
 	th_buf_add_cstr(out, "/responses");
 }
 
-static void kept_path(struct th_str response_id, int64_t next_event, struct th_buf *out)
+static void background_path(struct th_str response_id, int64_t next_event, struct th_buf *out)
 {
 	th_buf_add_cstr(out, "/responses/");
 	th_buf_add(out, response_id);
@@ -18,7 +18,7 @@ static void kept_path(struct th_str response_id, int64_t next_event, struct th_b
 const struct th_wire th_wire_responses = {
 	.name = "responses",
 	.key_header = "Authorization",
-	.kept_path = kept_path,
+	.background_path = background_path,
 	.response_id = th_responses_id,
 	.chains = true,
 	.path = path,

@@ -9,7 +9,7 @@
  * what it says itself is put on top.  A row with a server of its own has no key
  * but its own: a key is never sent to a server that it was not named for.
  *
- * Pure: run/config.c reads the file.
+ * Pure: config/config.c reads the file.
  */
 #ifndef TH_MODELS_USER_PROFILES_H
 #define TH_MODELS_USER_PROFILES_H

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/past.h"
-#include "run/runtime.h"
+#include "core/transcript.h"
+#include "runtime/runtime.h"
 
 #define TOOLS_MAX 32
 #define CHILDREN_MAX 64
@@ -25,7 +25,7 @@ struct host {
 	struct th_tool_row rows[TOOLS_MAX];
 	size_t row_count;
 	struct th_agent agent;
-	struct th_codes codes;
+	struct th_callbacks callbacks;
 	bool ready, failed, waiting, saving;
 	struct { /* what a run is cancelled after, of its events */
 		struct th_str event;
@@ -857,7 +857,7 @@ static void cancel(void *ctx, struct th_ticket t)
 	(void)ctx, (void)t;
 }
 
-static const struct th_codes_ops code_ops = { .ask = ask, .cancel = cancel };
+static const struct th_callbacks_ops code_ops = { .ask = ask, .cancel = cancel };
 
 /* ---- the session ------------------------------------------------------------------------- */
 
@@ -1042,7 +1042,7 @@ static void open_session(struct host *host, bool again)
 		.agent = again ? NULL : &host->agent,
 		.tools = host->rows,
 		.tool_count = host->row_count,
-		.codes = &host->codes,
+		.callbacks = &host->callbacks,
 		.computer = &host->computer,
 	};
 	struct th_observer see = { .event = on_event, .rest = on_rest, .ctx = host };
@@ -1084,33 +1084,33 @@ static void until_it_rests(struct host *host)
 	host->waiting = false;
 }
 
-static enum th_code add_past(void *ctx, const struct th_event *ev, const struct th_digest *digest,
-			     struct th_err *err)
+static enum th_code add_transcript(void *ctx, const struct th_event *ev,
+				   const struct th_digest *digest, struct th_err *err)
 {
 	(void)digest;
-	return th_past_add(ctx, ev, err);
+	return th_transcript_add(ctx, ev, err);
 }
 
 static void show_items(struct host *host)
 {
 	struct th_store *store = th_runtime_store(host->rt);
-	struct th_past past;
+	struct th_transcript transcript;
 	struct th_buf b = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_jw w = th_jw(&b);
 	struct th_err err = { 0 };
 
-	th_past_init(&past, false);
-	if (store->kind->read(store, th_str_of(host->id), 1, 0, add_past, &past, &err))
+	th_transcript_init(&transcript, false);
+	if (store->kind->read(store, th_str_of(host->id), 1, 0, add_transcript, &transcript, &err))
 		die(&err);
 	th_jw_object(&w);
 	th_jw_key(&w, TH_STR("items"));
 	th_jw_array(&w);
-	for (size_t i = 0; i < past.count; i++)
-		th_past_print(&past.list[i], &w);
+	for (size_t i = 0; i < transcript.count; i++)
+		th_transcript_print(&transcript.list[i], &w);
 	th_jw_array_end(&w);
 	th_jw_object_end(&w);
 	line(&b);
-	th_past_deinit(&past);
+	th_transcript_deinit(&transcript);
 }
 
 /* The SDK's decisions are about what an interruption lists. */
@@ -1197,7 +1197,7 @@ int main(void)
 	    (struct th_tool_row){ .spec = { .name = TH_STR("computer"), .class = TH_CLASS_W },
 				  .local = run_computer,
 				  .ctx = &host };
-	host.codes = (struct th_codes){ &code_ops, &host };
+	host.callbacks = (struct th_callbacks){ &code_ops, &host };
 	if (th_table_parse(&th_agent_table, th_json_get(host.spec, "agent"), &memory, &host.agent,
 			   &err))
 		die(&err);

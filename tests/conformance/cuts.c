@@ -91,10 +91,10 @@ static struct th_agent agent = { .name = TH_STR_INIT("tester") };
 
 static bool begin(struct world *w, const struct stream *s)
 {
-	struct th_outfit o = { .agent = &agent,
-			       .first = { .profile = s->profile, .model = s->model },
-			       .tools = s->tools,
-			       .tool_count = s->tool_count };
+	struct th_session_config o = { .agent = &agent,
+				       .first = { .profile = s->profile, .model = s->model },
+				       .tools = s->tools,
+				       .tool_count = s->tool_count };
 	struct th_ev_session_created created = { .model = s->model };
 	struct th_err err = { 0 };
 

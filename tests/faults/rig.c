@@ -7,12 +7,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "admin/verify.h"
+#include "driver/driver.h"
+#include "executor/ledger.h"
 #include "io/clock.h"
 #include "io/loop.h"
-#include "run/driver.h"
-#include "run/ledger.h"
-#include "run/runtime.h"
-#include "run/verify.h"
+#include "runtime/runtime.h"
 
 #define TICKETS 8
 
@@ -448,7 +448,9 @@ static enum th_code take_journal(struct rig *r, const char *folder, int64_t epoc
 
 static enum th_code take_session(struct rig *r, const char *folder, struct th_err *err)
 {
-	struct th_outfit outfit = { .agent = &agent, .tools = rows, .tool_count = TH_COUNT(rows) };
+	struct th_session_config session_config = { .agent = &agent,
+						    .tools = rows,
+						    .tool_count = TH_COUNT(rows) };
 	struct th_observer see = { .rest = on_rest, .ctx = r };
 	struct th_ev_session_created created = { .model = TH_STR("gpt-5.4") };
 	struct th_session_row row = { .epoch = 1 };
@@ -456,7 +458,8 @@ static enum th_code take_session(struct rig *r, const char *folder, struct th_er
 	enum th_code code, found;
 
 	th_arena_init(&a, TH_MIB);
-	code = th_model_resolve(TH_STR("gpt-5.4"), &outfit.first.profile, &outfit.first.model, err);
+	code = th_model_resolve(TH_STR("gpt-5.4"), &session_config.first.profile,
+				&session_config.first.model, err);
 	found = r->store->kind->get(r->store, TH_STR(RIG_SESSION), &a, &row, err);
 	if (code == TH_OK && found == TH_OK)
 		code = r->store->kind->lease(r->store, TH_STR(RIG_SESSION), &a, &row, err);
@@ -465,10 +468,10 @@ static enum th_code take_session(struct rig *r, const char *folder, struct th_er
 	if (code == TH_OK)
 		code = take_journal(r, folder, row.epoch, err);
 	if (code == TH_OK && found == TH_OK)
-		code = th_driver_open(r->driver, &row, &outfit, &see, &r->h, err);
+		code = th_driver_open(r->driver, &row, &session_config, &see, &r->h, err);
 	else if (code == TH_OK)
-		code = th_driver_create(r->driver, TH_STR(RIG_SESSION), &outfit, &created, &see,
-					&r->h, err);
+		code = th_driver_create(r->driver, TH_STR(RIG_SESSION), &session_config, &created,
+					&see, &r->h, err);
 	th_arena_deinit(&a);
 	if (code == TH_OK && th_driver_session(r->driver, r->h)->state == TH_STATE_IDLE)
 		return th_driver_message(r->driver, r->h, TH_STR("do it"), err);

@@ -10,18 +10,23 @@ import sys
 
 import tree
 
-RANKS = {
-    "base": 0,
-    "core": 1, "wire": 1,
-    "models": 2,
-    "io": 3,
-    "store": 4, "tools": 4, "computers": 4, "mcp": 4, "script": 4,
-    "run": 5,
-    "api": 6, "server": 6,
-    "cli": 7,
-}  # fmt: skip
-PURE = {"base", "core", "wire", "models"}
-PUBLIC_API = {"run", "api", "server", "cli"}  # who may include <thole/...>
+RANKS_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "ranks")
+
+
+def ranks():
+    """src/ranks as three: the rank of each folder, the pure ones, those that may include <thole/...>."""
+    rank, pure, public = {}, set(), set()
+    with open(RANKS_FILE, encoding="utf-8") as file:
+        for words in map(str.split, file):
+            if not words or words[0] == "#":
+                continue
+            rank[words[1]] = int(words[0])
+            if "pure" in words:
+                pure.add(words[1])
+            if "public" in words:
+                public.add(words[1])
+    return rank, pure, public
+
 
 # <stdio.h> and <stdlib.h> are here for vsnprintf and calloc; symbols.py sees what else of them is used.
 PURE_HEADERS = {
@@ -37,11 +42,12 @@ YYJSON_IO = re.compile(r"\byyjson_\w+_(?:file|fp)\b")
 
 def check(root):
     findings = []
+    layers = ranks()
     for path in tree.files(root, "src"):
         if not path.endswith((".c", ".h")):
             continue
         layer = path.split(os.sep)[1]
-        if layer not in RANKS or path.count(os.sep) != 2:
+        if layer not in layers[0] or path.count(os.sep) != 2:
             findings.append(f"{path}: not a file of a layer; files are flat in src/LAYER/")
             continue
         text = tree.code(tree.read(root, path))
@@ -49,34 +55,35 @@ def check(root):
             where = f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
             name = match.group(2)
             if match.group(1) == '"':
-                findings += quoted(root, where, layer, name)
+                findings += quoted(root, layers[0], where, layer, name)
             else:
-                findings += system(where, path, layer, name)
+                findings += system(layers, where, path, layer, name)
         for match in YYJSON_IO.finditer(text):
             where = f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
             findings.append(f"{where}: {match.group()} reaches a file; the caller reads and writes files")
     return findings
 
 
-def quoted(root, where, layer, name):
+def quoted(root, rank, where, layer, name):
     other = name.split("/")[0]
-    if other not in RANKS or name.count("/") != 1:
+    if other not in rank or name.count("/") != 1:
         return [f'{where}: "{name}" is not spelled "layer/file.h"']
     if not os.path.isfile(os.path.join(root, "src", name)):
         return [f'{where}: "{name}" does not exist']
-    if other != layer and RANKS[other] >= RANKS[layer]:
-        return [f'{where}: {layer} (rank {RANKS[layer]}) may not include "{name}" (rank {RANKS[other]})']
+    if other != layer and rank[other] >= rank[layer]:
+        return [f'{where}: {layer} (rank {rank[layer]}) may not include "{name}" (rank {rank[other]})']
     return []
 
 
-def system(where, path, layer, name):
+def system(layers, where, path, layer, name):
+    _, pure, public = layers
     if name == "yyjson.h":
         return [] if path == os.path.join("src", "base", "json.c") else [f"{where}: only base/json.c sees yyjson"]
     if name in LUA_HEADERS:
         return [] if layer == "script" else [f"{where}: only script/ sees Lua"]
     if name.startswith("thole/"):
-        return [] if layer in PUBLIC_API else [f"{where}: the public API is above {layer}"]
-    if layer in PURE and name not in PURE_HEADERS and not (layer == "base" and name in PURE_BASE_HEADERS):
+        return [] if layer in public else [f"{where}: the public API is above {layer}"]
+    if layer in pure and name not in PURE_HEADERS and not (layer == "base" and name in PURE_BASE_HEADERS):
         return [f"{where}: <{name}> is not on the list of headers for pure layers"]
     return []
 

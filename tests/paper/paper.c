@@ -530,12 +530,13 @@ struct paper *paper_free(struct paper *w)
 	return NULL;
 }
 
-enum th_code paper_create(struct paper *w, const struct th_outfit *outfit,
+enum th_code paper_create(struct paper *w, const struct th_session_config *session_config,
 			  const struct th_ev_session_created *created, struct th_err *err)
 {
 	struct th_observer seen = { .rest = on_rest, .ctx = w };
 
-	return th_driver_create(w->driver, TH_STR("a1"), outfit, created, &seen, &w->h, err);
+	return th_driver_create(w->driver, TH_STR("a1"), session_config, created, &seen, &w->h,
+				err);
 }
 
 void paper_die(struct paper *w)
@@ -547,14 +548,15 @@ void paper_die(struct paper *w)
 	begin_life(w);
 }
 
-struct th_handle paper_open(struct paper *w, const char *id, const struct th_outfit *outfit)
+struct th_handle paper_open(struct paper *w, const char *id,
+			    const struct th_session_config *session_config)
 {
 	struct th_observer seen = { .rest = on_rest, .ctx = w };
 	struct th_session_row row = row_of(w, paper_log_of(w, th_str_of(id)));
 	struct th_handle h;
 	struct th_err err = { 0 };
 
-	must(th_driver_open(w->driver, &row, outfit, &seen, &h, &err), &err);
+	must(th_driver_open(w->driver, &row, session_config, &seen, &h, &err), &err);
 	return h;
 }
 

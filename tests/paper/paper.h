@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * paper.h - a world of paper for the driver (run/world.h), which tests and
+ * paper.h - a world of paper for the driver (driver/world.h), which tests and
  * benchmarks of src/run play in.
  *
  * Nothing moves by itself.  What the driver commits is durable when
@@ -19,7 +19,7 @@
 #ifndef TH_TESTS_PAPER_H
 #define TH_TESTS_PAPER_H
 
-#include "run/driver.h"
+#include "driver/driver.h"
 
 #define PAPER_LOGS_MAX 80
 #define PAPER_REQUESTS_MAX 1024 /* of one life */
@@ -128,14 +128,16 @@ struct paper *paper_new(void);
 struct paper *paper_free(struct paper *w); /* takes NULL */
 
 /* Creates a1; nothing is flushed yet. */
-TH_NODISCARD enum th_code paper_create(struct paper *w, const struct th_outfit *outfit,
+TH_NODISCARD enum th_code paper_create(struct paper *w,
+				       const struct th_session_config *session_config,
 				       const struct th_ev_session_created *created,
 				       struct th_err *err);
 /* The runtime dies, and what was not durable is lost with it.  There is a new one, which has no
  * session open: what the old one borrowed may go. */
 void paper_die(struct paper *w);
 /* Opens a session of the log, which must succeed; nothing is resumed. */
-struct th_handle paper_open(struct paper *w, const char *id, const struct th_outfit *outfit);
+struct th_handle paper_open(struct paper *w, const char *id,
+			    const struct th_session_config *session_config);
 /* Resumes a1, which must succeed, and settles. */
 void paper_resume(struct paper *w);
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "run/sim_world.h"
+#include "sim/world.h"
 
 static const struct {
 	uint64_t seed;

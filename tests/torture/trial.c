@@ -10,11 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "admin/verify.h"
 #include "base/limits.h"
 #include "io/clock.h"
 #include "io/files.h"
-#include "run/runtime.h"
-#include "run/verify.h"
+#include "runtime/runtime.h"
 #include "store/store.h"
 #include "torture.h"
 

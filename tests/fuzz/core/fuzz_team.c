@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (th_json_parse(th_str_n(data, size), &doc, NULL))
 		return 0;
-	th_arena_init_try(&a, TH_SESSION_KEPT_MAX);
+	th_arena_init_try(&a, TH_PROVIDER_STATE_MAX);
 	if (th_team_resolve(th_json_root(doc), &a, &team, &err) == TH_OK)
 		check_team(th_json_root(doc), team);
 	else

@@ -100,7 +100,7 @@ static void prefix_edge(void **state)
 	}
 }
 
-static void codes(void **state)
+static void callbacks(void **state)
 {
 	(void)state;
 	assert_string_equal(th_code_name(TH_OK), "ok");
@@ -203,7 +203,7 @@ int main(void)
 		cmocka_unit_test(one_line_of_utf8),
 		cmocka_unit_test(cut_at_a_character),
 		cmocka_unit_test(prefix_edge),
-		cmocka_unit_test(codes),
+		cmocka_unit_test(callbacks),
 		cmocka_unit_test(out_of_memory),
 		cmocka_unit_test(allocates),
 		cmocka_unit_test(allocates_zeroes),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a handoff's filter is shown, and what its answer means. */
-#include "past_rig.h"
+#include "transcript_rig.h"
 
 #include "core/handoff.h"
 
@@ -16,14 +16,14 @@ static const struct line lines[] = {
 
 static void test_three_parts(void **state)
 {
-	struct th_past past;
+	struct th_transcript transcript;
 	struct th_buf out = TH_BUF_INIT(TH_MIB);
 	struct th_jw w = th_jw(&out);
 
 	(void)state;
-	fill(&past, TH_COUNT(lines), lines);
+	fill(&transcript, TH_COUNT(lines), lines);
 	th_jw_object(&w);
-	th_handoff_put_parts(&past, &w);
+	th_handoff_put_parts(&transcript, &w);
 	th_jw_object_end(&w);
 	th_buf_add_char(&out, '\0');
 	assert_string_equal(
@@ -34,7 +34,7 @@ static void test_three_parts(void **state)
 							  "function_call",
 							  "b") "," RESULT("b") "]}");
 	th_buf_deinit(&out);
-	th_past_deinit(&past);
+	th_transcript_deinit(&transcript);
 }
 
 static void test_answers(void **state)
@@ -70,18 +70,18 @@ static void test_answers(void **state)
 		{ "{\"input_history\":[{\"role\":\"user\"}]}",
 		  "input_history: item 0 has no content" },
 	};
-	struct th_past past;
+	struct th_transcript transcript;
 	struct th_json_doc *doc;
 	struct th_err err;
 	size_t run_items;
 
 	(void)state;
-	fill(&past, TH_COUNT(lines), lines);
+	fill(&transcript, TH_COUNT(lines), lines);
 	for (size_t i = 0; i < TH_COUNT(cases); i++) {
 		struct th_buf marks = TH_BUF_INIT(TH_MIB);
 
 		assert_int_equal(th_json_parse(th_str_of(cases[i].answer), &doc, &err), TH_OK);
-		if (th_handoff_mark(&past, th_json_root(doc), &marks, &run_items, &err))
+		if (th_handoff_mark(&transcript, th_json_root(doc), &marks, &run_items, &err))
 			fail_msg("%s: %s", cases[i].answer, err.msg);
 		th_buf_add_char(&marks, '\0');
 		assert_string_equal(marks.ptr, cases[i].marks);
@@ -94,39 +94,40 @@ static void test_answers(void **state)
 
 		assert_int_equal(th_json_parse(th_str_of(bad[i].answer), &doc, &err), TH_OK);
 		assert_int_equal(
-		    th_handoff_mark(&past, th_json_root(doc), &marks, &run_items, &err), TH_EPROTO);
+		    th_handoff_mark(&transcript, th_json_root(doc), &marks, &run_items, &err),
+		    TH_EPROTO);
 		assert_string_equal(err.msg, bad[i].why);
 		th_buf_deinit(&marks);
 		th_json_free(doc);
 	}
-	th_past_deinit(&past);
+	th_transcript_deinit(&transcript);
 }
 
 static void test_room(void **state)
 {
 	static const char answer[] = "{\"input_history\":[" SAYS("0123456789") "]}";
-	struct th_past past;
+	struct th_transcript transcript;
 	struct th_json_doc *doc;
 	struct th_err err;
 	size_t run_items, need;
 	struct th_buf marks = TH_BUF_INIT(TH_MIB);
 
 	(void)state;
-	fill(&past, 2, lines);
+	fill(&transcript, 2, lines);
 	assert_int_equal(th_json_parse(th_str_of(answer), &doc, &err), TH_OK);
-	assert_int_equal(th_handoff_mark(&past, th_json_root(doc), &marks, &run_items, &err),
+	assert_int_equal(th_handoff_mark(&transcript, th_json_root(doc), &marks, &run_items, &err),
 			 TH_OK);
 	need = marks.len;
 	for (size_t i = 0; i < 2; i++) {
 		th_buf_deinit(&marks);
 		th_buf_init(&marks, need - i);
 		assert_int_equal(
-		    th_handoff_mark(&past, th_json_root(doc), &marks, &run_items, &err),
+		    th_handoff_mark(&transcript, th_json_root(doc), &marks, &run_items, &err),
 		    i ? TH_ELIMIT : TH_OK);
 	}
 	th_buf_deinit(&marks);
 	th_json_free(doc);
-	th_past_deinit(&past);
+	th_transcript_deinit(&transcript);
 }
 
 int main(void)

@@ -5,8 +5,8 @@
 
 #include "base/limits.h"
 #include "core/native.h"
-#include "core/past.h"
 #include "core/plan.h"
+#include "core/transcript.h"
 
 static const struct {
 	const char *item;
@@ -281,7 +281,7 @@ static void test_results(void **state)
 }
 
 /* A history that is looked at has them in the same form, and takes them back in it. */
-static void test_past(void **state)
+static void test_transcript(void **state)
 {
 	static const char items[] =
 	    "{\"items\":[{\"role\":\"user\",\"content\":\"hi\"},"
@@ -301,25 +301,25 @@ static void test_past(void **state)
 	struct th_event ev = { .seq = 1, .kind = TH_EV_ITEMS_ADDED, .data = th_str_of(items) };
 	struct th_buf out = TH_BUF_INIT(TH_KIB * 4), want = TH_BUF_INIT(TH_KIB * 4);
 	struct th_jw w = th_jw(&out);
-	struct th_past past;
+	struct th_transcript transcript;
 	struct th_err err;
 
 	(void)state;
-	th_past_init(&past, true);
-	assert_int_equal(th_past_add(&past, &ev, &err), TH_OK);
-	th_past_prune(&past);
-	assert_int_equal(past.count, 7);
+	th_transcript_init(&transcript, true);
+	assert_int_equal(th_transcript_add(&transcript, &ev, &err), TH_OK);
+	th_transcript_prune(&transcript);
+	assert_int_equal(transcript.count, 7);
 	th_jw_array(&w);
-	for (size_t i = 0; i < past.count; i++)
-		th_past_print(&past.list[i], &w);
+	for (size_t i = 0; i < transcript.count; i++)
+		th_transcript_print(&transcript.list[i], &w);
 	th_jw_array_end(&w);
 	th_buf_add(&want, th_json_raw_get(th_str_of(items), "items"));
 	assert_string_equal(out.ptr, want.ptr);
 	/* Without its call a result is none. */
-	past.list[1].call_id = TH_STR("m2");
-	th_past_prune(&past);
-	assert_int_equal(past.count, 5);
-	th_past_deinit(&past);
+	transcript.list[1].call_id = TH_STR("m2");
+	th_transcript_prune(&transcript);
+	assert_int_equal(transcript.count, 5);
+	th_transcript_deinit(&transcript);
 	th_buf_deinit(&out);
 	th_buf_deinit(&want);
 }
@@ -330,7 +330,7 @@ int main(void)
 		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_plan),
 		cmocka_unit_test(test_results),
-		cmocka_unit_test(test_past),
+		cmocka_unit_test(test_transcript),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the next agent is told of the history. */
-#include "past_rig.h"
+#include "transcript_rig.h"
 
 #include "core/nest.h"
 
@@ -13,13 +13,13 @@
 static const struct th_nest_markers usual = { TH_STR_INIT(TH_NEST_START),
 					      TH_STR_INIT(TH_NEST_END) };
 
-static void is_nested(const struct th_past *past, const struct th_nest_markers *markers,
+static void is_nested(const struct th_transcript *transcript, const struct th_nest_markers *markers,
 		      const char *want)
 {
 	struct th_buf marks = TH_BUF_INIT(TH_MIB);
 	struct th_err err;
 
-	if (th_nest(past, markers, &marks, &err))
+	if (th_nest(transcript, markers, &marks, &err))
 		fail_msg("%s", err.msg);
 	th_buf_add_char(&marks, '\0');
 	assert_string_equal(marks.ptr, want);
@@ -39,15 +39,15 @@ static void test_order(void **state)
 					    "two") "," CALL("function_call", "c")) },
 		{ TH_EV_OUTCOME, OUTCOME("c") },
 	};
-	struct th_past past;
+	struct th_transcript transcript;
 
 	(void)state;
-	fill(&past, 1, lines);
-	is_nested(&past, &usual, "[" TOLD("1. user: hi") "]");
-	th_past_deinit(&past);
-	fill(&past, TH_COUNT(lines), lines);
+	fill(&transcript, 1, lines);
+	is_nested(&transcript, &usual, "[" TOLD("1. user: hi") "]");
+	th_transcript_deinit(&transcript);
+	fill(&transcript, TH_COUNT(lines), lines);
 	is_nested(
-	    &past, &usual,
+	    &transcript, &usual,
 	    "[" TOLD(
 		"1. user: hi\\n2. {\\\"type\\\":\\\"message\\\",\\\"role\\\":"
 		"\\\"assistant\\\",\\\"content\\\":[{\\\"type\\\":\\\"output_text\\\","
@@ -145,7 +145,7 @@ static void test_order(void **state)
 											       "k\\"
 											       "\""
 											       "}") "]");
-	th_past_deinit(&past);
+	th_transcript_deinit(&transcript);
 }
 
 static void test_nothing(void **state)
@@ -155,15 +155,15 @@ static void test_nothing(void **state)
 		{ TH_EV_HANDOFF, "{\"history\":[]}" },
 		{ TH_EV_MODEL_ANSWERED, ANSWER(TEXT("mine")) },
 	};
-	struct th_past past;
+	struct th_transcript transcript;
 
 	(void)state;
-	fill(&past, 2, lines);
-	is_nested(&past, &usual, "[" TOLD("(no previous turns recorded)") "]");
-	th_past_deinit(&past);
-	fill(&past, 3, lines);
-	is_nested(&past, &usual, "[" TOLD("(no previous turns recorded)") ",[3,0]]");
-	th_past_deinit(&past);
+	fill(&transcript, 2, lines);
+	is_nested(&transcript, &usual, "[" TOLD("(no previous turns recorded)") "]");
+	th_transcript_deinit(&transcript);
+	fill(&transcript, 3, lines);
+	is_nested(&transcript, &usual, "[" TOLD("(no previous turns recorded)") ",[3,0]]");
+	th_transcript_deinit(&transcript);
 }
 
 /* The records of what a session has before its run. */
@@ -171,16 +171,16 @@ static void is_told(const char *items, const struct th_nest_markers *markers, co
 {
 	struct th_buf added = TH_BUF_INIT(TH_MIB), given = TH_BUF_INIT(TH_MIB);
 	struct line line = { TH_EV_ITEMS_ADDED, NULL };
-	struct th_past past;
+	struct th_transcript transcript;
 
 	th_buf_printf(&added, "{\"begins\":true,\"items\":[%s]}", items);
 	th_buf_add_char(&added, '\0');
 	line.data = added.ptr;
-	fill(&past, 1, &line);
+	fill(&transcript, 1, &line);
 	th_buf_printf(&given, "[%s]", want);
 	th_buf_add_char(&given, '\0');
-	is_nested(&past, markers, given.ptr);
-	th_past_deinit(&past);
+	is_nested(&transcript, markers, given.ptr);
+	th_transcript_deinit(&transcript);
 	th_buf_deinit(&added);
 	th_buf_deinit(&given);
 }
@@ -252,7 +252,7 @@ static void test_forwarded(void **state)
 		struct line lines[] = { { TH_EV_MESSAGE, SAYS("hi") },
 					{ TH_EV_MODEL_ANSWERED, NULL },
 					{ TH_EV_MODEL_ANSWERED, NULL } };
-		struct th_past past;
+		struct th_transcript transcript;
 		struct th_err err;
 
 		th_buf_printf(&first, ANSWER("%s"), turn ? "" : cases[i / 2].item);
@@ -267,12 +267,12 @@ static void test_forwarded(void **state)
 		th_buf_add_char(&last, '\0');
 		lines[1].data = first.ptr;
 		lines[2].data = last.ptr;
-		fill(&past, 3, lines);
-		assert_int_equal(th_nest(&past, &usual, &marks, &err), TH_OK);
+		fill(&transcript, 3, lines);
+		assert_int_equal(th_nest(&transcript, &usual, &marks, &err), TH_OK);
 		if ((th_str_find(th_buf_str(&marks),
 				 turn ? TH_STR(",[3,0],") : TH_STR(",[2,0],")) >= 0) != forwarded)
 			fail_msg("%s %s", cases[i / 2].item, turn ? "of the turn" : "before it");
-		th_past_deinit(&past);
+		th_transcript_deinit(&transcript);
 		th_buf_deinit(&first);
 		th_buf_deinit(&last);
 		th_buf_deinit(&marks);
@@ -375,17 +375,17 @@ static void test_not_told_apart(void **state)
 	for (size_t i = 0; i < TH_COUNT(cases); i++) {
 		struct th_buf marks = TH_BUF_INIT(TH_MIB), added = TH_BUF_INIT(TH_MIB);
 		struct line line = { TH_EV_ITEMS_ADDED, NULL };
-		struct th_past past;
+		struct th_transcript transcript;
 		struct th_err err;
 
 		th_buf_printf(&added, "{\"begins\":true,\"items\":[%s]}", cases[i].item);
 		th_buf_add_char(&added, '\0');
 		line.data = added.ptr;
-		fill(&past, 1, &line);
-		assert_int_equal(th_nest(&past, cases[i].markers, &marks, &err), TH_OK);
+		fill(&transcript, 1, &line);
+		assert_int_equal(th_nest(&transcript, cases[i].markers, &marks, &err), TH_OK);
 		if (times(th_buf_str(&marks), "For context") != cases[i].times)
 			fail_msg("%s", cases[i].item);
-		th_past_deinit(&past);
+		th_transcript_deinit(&transcript);
 		th_buf_deinit(&marks);
 		th_buf_deinit(&added);
 	}
@@ -414,17 +414,17 @@ static void test_transcript(void **state)
 		  ANSWER(TEXT("one") ",{\"type\":\"y\",\"provider_data\":1}") },
 	};
 	struct th_buf items = TH_BUF_INIT(TH_MIB);
-	struct th_past past;
+	struct th_transcript transcript;
 	struct th_err err;
 
 	(void)state;
-	fill(&past, TH_COUNT(lines), lines);
-	assert_int_equal(th_nest_transcript(&past, &usual, &items, &err), TH_OK);
+	fill(&transcript, TH_COUNT(lines), lines);
+	assert_int_equal(th_nest_transcript(&transcript, &usual, &items, &err), TH_OK);
 	th_buf_add_char(&items, '\0');
 	assert_string_equal(items.ptr, "[" SAYS("a") ",{\"type\":\"x\"}," TEXT(
 					   "one") ",{\"type\":\"y\",\"provider_data\":1}]");
 	th_buf_deinit(&items);
-	th_past_deinit(&past);
+	th_transcript_deinit(&transcript);
 }
 
 static void test_room(void **state)
@@ -432,19 +432,19 @@ static void test_room(void **state)
 	static const struct line lines[] = { { TH_EV_MESSAGE, SAYS("hi") },
 					     { TH_EV_MODEL_ANSWERED, ANSWER(TEXT("one")) } };
 	const size_t need = strlen("[" TOLD("1. user: hi") ",[2,0]]");
-	struct th_past past;
+	struct th_transcript transcript;
 
 	(void)state;
-	fill(&past, TH_COUNT(lines), lines);
+	fill(&transcript, TH_COUNT(lines), lines);
 	for (size_t i = 0; i <= need; i++) {
 		struct th_buf marks;
 		struct th_err err;
 
 		th_buf_init(&marks, need - i);
-		assert_int_equal(th_nest(&past, &usual, &marks, &err), i ? TH_ELIMIT : TH_OK);
+		assert_int_equal(th_nest(&transcript, &usual, &marks, &err), i ? TH_ELIMIT : TH_OK);
 		th_buf_deinit(&marks);
 	}
-	th_past_deinit(&past);
+	th_transcript_deinit(&transcript);
 }
 
 int main(void)

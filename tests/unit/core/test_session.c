@@ -322,7 +322,7 @@ static void test_a_parked_call_waits_for_a_word(void **unused)
 	must(&st, TH_EV_OUTCOME, 6, "c1", OUTCOME("done"));
 	assert_true(due(&st, TH_DO_REQUEST));
 	assert_int_equal(st.s.totals.calls_unknown, 0);
-	assert_int_equal(st.s.doubts.count, 0);
+	assert_int_equal(st.s.unresolved.count, 0);
 	th_session_deinit(&st.s);
 }
 
@@ -367,7 +367,7 @@ static void test_a_word_can_be_that_nobody_knows(void **unused)
 	must(&st, TH_EV_SETTLED, 6, "c1", SETTLED("unknown"));
 	must(&st, TH_EV_OUTCOME, 6, "c1", OUTCOME("unknown"));
 	assert_int_equal(st.s.totals.calls_unknown, 1);
-	assert_int_equal(st.s.doubts.count, 1);
+	assert_int_equal(st.s.unresolved.count, 1);
 	th_session_deinit(&st.s);
 }
 
@@ -1066,7 +1066,7 @@ static void test_plan(void **unused)
 	    "{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":\"f\",\"arguments\":\"{}\"}]",
 	    &a, &text);
 	assert_int_equal(n.call_count, 1);
-	assert_int_equal(n.twice, 1);
+	assert_int_equal(n.duplicate_calls, 1);
 	for (size_t i = 0; i < TH_COUNT(bad); i++) {
 		assert_int_equal(th_plan_ids(th_str_of(bad[i]), &err), TH_EPROTO);
 		(void)plan(bad[i], &a, &text); /* but a log may have them */

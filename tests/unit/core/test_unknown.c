@@ -17,64 +17,65 @@ static struct th_str digest_of(const char *tool, const char *arguments, char *ou
 }
 
 /* Adds a doubt of this call, told by event 10. */
-static void doubt(struct th_doubts *d, const char *tool, const char *arguments)
+static void unresolved(struct th_unresolved_effects *d, const char *tool, const char *arguments)
 {
 	char digest[TH_SHA256_HEX_SIZE + 1];
 
 	digest_of(tool, arguments, digest);
-	th_doubts_add(d, 10, th_str_of(tool), th_str_of(arguments), digest);
+	th_unresolved_add(d, 10, th_str_of(tool), th_str_of(arguments), digest);
 }
 
-static void ended(struct th_doubts *d, uint64_t seq, const char *tool, const char *arguments,
-		  enum th_class class, enum th_outcome_status status)
+static void ended(struct th_unresolved_effects *d, uint64_t seq, const char *tool,
+		  const char *arguments, enum th_class class, enum th_outcome_status status)
 {
 	char digest[TH_SHA256_HEX_SIZE + 1];
 
 	digest_of(tool, arguments, digest);
-	th_doubts_ended(d, seq, th_str_of(tool), th_str_of(arguments), digest, class, status);
+	th_unresolved_ended(d, seq, th_str_of(tool), th_str_of(arguments), digest, class, status);
 }
 
-static bool doubted(const struct th_doubts *d, const char *tool, const char *arguments)
+static bool unresolved_effect(const struct th_unresolved_effects *d, const char *tool,
+			      const char *arguments)
 {
 	char digest[TH_SHA256_HEX_SIZE + 1];
 
 	digest_of(tool, arguments, digest);
-	return th_doubts_find(d, digest) != NULL;
+	return th_unresolved_find(d, digest) != NULL;
 }
 
 static void test_looks(void **unused)
 {
 	struct th_arena a;
-	struct th_look look;
+	struct th_observation look;
 
 	(void)unused;
 	th_arena_init(&a, TH_MIB);
-	look = th_unknown_look(TH_STR("computer"), TH_STR("{\"actions\":[]}"), true, &a);
+	look = th_unknown_observation(TH_STR("computer"), TH_STR("{\"actions\":[]}"), true, &a);
 	assert_true(th_str_is(look.tool, "computer"));
 	assert_true(th_str_is(look.arguments, "{\"actions\":[{\"type\":\"screenshot\"}]}"));
-	look = th_unknown_look(TH_STR("write_file"),
-			       TH_STR("{\"content\":\"x\",\"path\":\"a\\\"b\"}"), false, &a);
+	look = th_unknown_observation(TH_STR("write_file"),
+				      TH_STR("{\"content\":\"x\",\"path\":\"a\\\"b\"}"), false, &a);
 	assert_true(th_str_is(look.tool, "read_file"));
 	assert_true(
 	    th_str_is(look.arguments, "{\"path\":\"a\\\"b\",\"start_line\":1,\"end_line\":200}"));
 	assert_true(th_str_is(look.what, "the file a\"b"));
-	look = th_unknown_look(TH_STR("shell"), TH_STR("{\"command\":\"x\"}"), true, &a);
+	look = th_unknown_observation(TH_STR("shell"), TH_STR("{\"command\":\"x\"}"), true, &a);
 	assert_true(th_str_is(look.tool, "list_dir"));
 	/* Nothing here sees what a function did; a screen might. */
-	look = th_unknown_look(TH_STR("pay"), TH_STR("{}"), false, &a);
+	look = th_unknown_observation(TH_STR("pay"), TH_STR("{}"), false, &a);
 	assert_int_equal(look.tool.len, 0);
-	look = th_unknown_look(TH_STR("pay"), TH_STR("{}"), true, &a);
+	look = th_unknown_observation(TH_STR("pay"), TH_STR("{}"), true, &a);
 	assert_true(th_str_is(look.tool, "computer"));
 	/* A path that is no string, or none. */
-	look = th_unknown_look(TH_STR("write_file"), TH_STR("{\"path\":1}"), false, &a);
+	look = th_unknown_observation(TH_STR("write_file"), TH_STR("{\"path\":1}"), false, &a);
 	assert_true(th_str_is(look.tool, "list_dir"));
 	th_arena_deinit(&a);
 }
 
 static void test_words(void **unused)
 {
-	struct th_look look = { TH_STR("list_dir"), TH_STR("{}"), TH_STR("the workspace") };
-	struct th_look_result seen = { TH_OUTCOME_DONE, TH_STR("\"a.txt 3\"") };
+	struct th_observation look = { TH_STR("list_dir"), TH_STR("{}"), TH_STR("the workspace") };
+	struct th_observation_result seen = { TH_OUTCOME_DONE, TH_STR("\"a.txt 3\"") };
 	struct th_buf out = TH_BUF_INIT(TH_MIB);
 	const char *first;
 
@@ -97,8 +98,8 @@ static void test_words(void **unused)
 	assert_non_null(strstr(out.ptr, "ended with: x"));
 	/* Pictures are parts and stay parts. */
 	th_buf_clear(&out);
-	seen = (struct th_look_result){ TH_OUTCOME_DONE,
-					TH_STR("[{\"type\":\"image\",\"blob\":\"00\"}]") };
+	seen = (struct th_observation_result){ TH_OUTCOME_DONE,
+					       TH_STR("[{\"type\":\"image\",\"blob\":\"00\"}]") };
 	th_unknown_print(TH_STR(""), &look, &seen, &out);
 	assert_non_null(strstr(out.ptr, "{\"type\":\"image\",\"blob\":\"00\"}]"));
 	th_buf_clear(&out);
@@ -106,7 +107,7 @@ static void test_words(void **unused)
 	th_unknown_print(TH_STR(""), &look, &seen, &out);
 	assert_non_null(strstr(out.ptr, "did not succeed"));
 	th_buf_clear(&out);
-	th_unknown_print(TH_STR(""), &(struct th_look){ 0 }, NULL, &out);
+	th_unknown_print(TH_STR(""), &(struct th_observation){ 0 }, NULL, &out);
 	assert_non_null(strstr(out.ptr, "Nothing on this machine shows"));
 	th_buf_deinit(&out);
 }
@@ -136,21 +137,21 @@ static void test_a_persons_word(void **unused)
 
 static void test_a_screen_is_looked_at(void **unused)
 {
-	struct th_doubts d = { 0 };
+	struct th_unresolved_effects d = { 0 };
 
 	(void)unused;
-	doubt(&d, "computer", "{\"a\":1}");
-	assert_true(doubted(&d, "computer", "{\"a\":1}"));
-	assert_false(doubted(&d, "computer", "{\"a\":2}"));
+	unresolved(&d, "computer", "{\"a\":1}");
+	assert_true(unresolved_effect(&d, "computer", "{\"a\":1}"));
+	assert_false(unresolved_effect(&d, "computer", "{\"a\":2}"));
 	ended(&d, 11, "computer", "{\"a\":2}", TH_CLASS_W, TH_OUTCOME_DONE); /* no look */
 	ended(&d, 11, "read_file", "{\"path\":\"x\"}", TH_CLASS_R, TH_OUTCOME_DONE);
 	ended(&d, 9, "computer", "{}", TH_CLASS_R, TH_OUTCOME_DONE); /* asked for before */
 	ended(&d, 10, "computer", "{}", TH_CLASS_R, TH_OUTCOME_DONE);
 	ended(&d, 11, "computer", "{}", TH_CLASS_R, TH_OUTCOME_FAILED); /* saw nothing */
-	assert_true(doubted(&d, "computer", "{\"a\":1}"));
+	assert_true(unresolved_effect(&d, "computer", "{\"a\":1}"));
 	ended(&d, 11, "computer", "{}", TH_CLASS_R, TH_OUTCOME_DONE);
-	assert_false(doubted(&d, "computer", "{\"a\":1}"));
-	th_doubts_deinit(&d);
+	assert_false(unresolved_effect(&d, "computer", "{\"a\":1}"));
+	th_unresolved_deinit(&d);
 }
 
 static void test_files_are_looked_at(void **unused)
@@ -180,86 +181,86 @@ static void test_files_are_looked_at(void **unused)
 
 	(void)unused;
 	for (size_t i = 0; i < TH_COUNT(rows); i++) {
-		struct th_doubts d = { 0 };
+		struct th_unresolved_effects d = { 0 };
 
-		doubt(&d, "write_file", "{\"path\":\"d/a\",\"content\":\"x\"}");
+		unresolved(&d, "write_file", "{\"path\":\"d/a\",\"content\":\"x\"}");
 		ended(&d, 11, rows[i].tool, rows[i].arguments, rows[i].class, rows[i].status);
 		if (rows[i].shows == (d.count == 1))
 			fail_msg("row %zu", i);
-		th_doubts_deinit(&d);
+		th_unresolved_deinit(&d);
 	}
 }
 
 /* Who has only the shell looks with another command; the same one is no look. */
 static void test_commands_look_too(void **unused)
 {
-	struct th_doubts d = { 0 };
+	struct th_unresolved_effects d = { 0 };
 
 	(void)unused;
-	doubt(&d, "shell", "{\"command\":\"make\"}");
+	unresolved(&d, "shell", "{\"command\":\"make\"}");
 	ended(&d, 11, "shell", "{\"command\":\"make\"}", TH_CLASS_W, TH_OUTCOME_FAILED);
 	assert_int_equal(d.count, 1);
 	ended(&d, 11, "shell", "{\"command\":\"ls\"}", TH_CLASS_W, TH_OUTCOME_DONE);
 	assert_int_equal(d.count, 0);
 	/* What was done after all (with an approval) is no doubt. */
-	doubt(&d, "shell", "{\"command\":\"make\"}");
+	unresolved(&d, "shell", "{\"command\":\"make\"}");
 	ended(&d, 11, "shell", "{\"command\":\"make\"}", TH_CLASS_W, TH_OUTCOME_DONE);
 	assert_int_equal(d.count, 0);
-	th_doubts_deinit(&d);
+	th_unresolved_deinit(&d);
 }
 
 static void test_other_tools(void **unused)
 {
-	struct th_doubts d = { 0 };
+	struct th_unresolved_effects d = { 0 };
 
 	(void)unused;
-	doubt(&d, "pay", "{}");
+	unresolved(&d, "pay", "{}");
 	ended(&d, 11, "read_file", "{\"path\":\"x\"}", TH_CLASS_R, TH_OUTCOME_DONE);
 	ended(&d, 11, "notify", "{}", TH_CLASS_W, TH_OUTCOME_DONE);
 	assert_int_equal(d.count, 1);
 	ended(&d, 11, "balance", "{}", TH_CLASS_R, TH_OUTCOME_DONE);
 	assert_int_equal(d.count, 0);
-	th_doubts_deinit(&d);
+	th_unresolved_deinit(&d);
 }
 
 static void test_doubts_have_a_maximum(void **unused)
 {
-	struct th_doubts d = { 0 };
+	struct th_unresolved_effects d = { 0 };
 	char arguments[64];
 
 	(void)unused;
-	for (int i = 0; i <= TH_DOUBTS_MAX; i++) {
+	for (int i = 0; i <= TH_UNRESOLVED_MAX; i++) {
 		snprintf(arguments, sizeof(arguments), "{\"command\":\"%d\"}", i);
-		doubt(&d, "shell", arguments);
-		assert_true(d.count <= TH_DOUBTS_MAX);
-		if (i < TH_DOUBTS_MAX)
-			assert_true(doubted(&d, "shell", "{\"command\":\"0\"}"));
+		unresolved(&d, "shell", arguments);
+		assert_true(d.count <= TH_UNRESOLVED_MAX);
+		if (i < TH_UNRESOLVED_MAX)
+			assert_true(unresolved_effect(&d, "shell", "{\"command\":\"0\"}"));
 	}
-	assert_false(doubted(&d, "shell", "{\"command\":\"0\"}"));
-	assert_true(doubted(&d, "shell", "{\"command\":\"1\"}"));
+	assert_false(unresolved_effect(&d, "shell", "{\"command\":\"0\"}"));
+	assert_true(unresolved_effect(&d, "shell", "{\"command\":\"1\"}"));
 	/* The same one again takes no more room. */
-	doubt(&d, "shell", "{\"command\":\"1\"}");
-	assert_int_equal(d.count, TH_DOUBTS_MAX);
-	assert_true(doubted(&d, "shell", "{\"command\":\"2\"}"));
-	th_doubts_deinit(&d);
+	unresolved(&d, "shell", "{\"command\":\"1\"}");
+	assert_int_equal(d.count, TH_UNRESOLVED_MAX);
+	assert_true(unresolved_effect(&d, "shell", "{\"command\":\"2\"}"));
+	th_unresolved_deinit(&d);
 }
 
 /* A path that is too long to keep is as none: any look at files counts. */
 static void test_long_paths(void **unused)
 {
-	struct th_doubts d = { 0 };
-	char arguments[TH_DOUBT_PATH_MAX + 64], path[TH_DOUBT_PATH_MAX + 2];
+	struct th_unresolved_effects d = { 0 };
+	char arguments[TH_UNRESOLVED_PATH_MAX + 64], path[TH_UNRESOLVED_PATH_MAX + 2];
 
 	(void)unused;
-	for (size_t len = TH_DOUBT_PATH_MAX; len <= TH_DOUBT_PATH_MAX + 1; len++) {
+	for (size_t len = TH_UNRESOLVED_PATH_MAX; len <= TH_UNRESOLVED_PATH_MAX + 1; len++) {
 		memset(path, 'p', len);
 		path[len] = '\0';
 		snprintf(arguments, sizeof(arguments), "{\"path\":\"%s\"}", path);
-		doubt(&d, "write_file", arguments);
-		assert_int_equal(strlen(d.list[0].path), len > TH_DOUBT_PATH_MAX ? 0 : len);
+		unresolved(&d, "write_file", arguments);
+		assert_int_equal(strlen(d.list[0].path), len > TH_UNRESOLVED_PATH_MAX ? 0 : len);
 		ended(&d, 11, "read_file", "{\"path\":\"q\"}", TH_CLASS_R, TH_OUTCOME_DONE);
-		assert_int_equal(d.count, len > TH_DOUBT_PATH_MAX ? 0 : 1);
-		th_doubts_deinit(&d);
+		assert_int_equal(d.count, len > TH_UNRESOLVED_PATH_MAX ? 0 : 1);
+		th_unresolved_deinit(&d);
 	}
 }
 
@@ -270,12 +271,12 @@ static void test_repeats_are_held(void **unused)
 	struct th_verdict asks = { .policy = TH_POLICY_ASK, .reason = TH_STR("listed") };
 	struct th_verdict refused = { .policy = TH_POLICY_REFUSE,
 				      .reason = TH_STR("no such tool") };
-	struct th_doubts d = { 0 };
+	struct th_unresolved_effects d = { 0 };
 	struct th_arena a;
 
 	(void)unused;
 	th_arena_init(&a, TH_MIB);
-	doubt(&d, "computer", "{}");
+	unresolved(&d, "computer", "{}");
 	v = th_policy_repeat(&agent, &d.list[0], run, &a);
 	assert_int_equal(v.policy, TH_POLICY_REFUSE);
 	assert_non_null(strstr(v.reason.ptr, "look first (take a screenshot)"));
@@ -289,9 +290,9 @@ static void test_repeats_are_held(void **unused)
 	agent.repeat = TH_REPEAT_ASK;
 	assert_int_equal(th_policy_repeat(&agent, &d.list[0], run, &a).policy, TH_POLICY_ASK);
 	agent.repeat = TH_REPEAT_REFUSE;
-	doubt(&d, "pay", "{}");
+	unresolved(&d, "pay", "{}");
 	assert_int_equal(th_policy_repeat(&agent, &d.list[1], run, &a).policy, TH_POLICY_ASK);
-	th_doubts_deinit(&d);
+	th_unresolved_deinit(&d);
 	th_arena_deinit(&a);
 }
 

@@ -200,11 +200,11 @@ static void test_pictures_of_a_request(void **unused)
 	struct th_request_options o = { .profile = &p };
 
 	(void)unused;
-	assert_int_equal(th_images_keep(&o), TH_IMAGES_KEPT_DEFAULT);
-	p.images_max = TH_IMAGES_KEPT_DEFAULT + 1;
-	assert_int_equal(th_images_keep(&o), TH_IMAGES_KEPT_DEFAULT);
-	p.images_max = TH_IMAGES_KEPT_DEFAULT - 1;
-	assert_int_equal(th_images_keep(&o), TH_IMAGES_KEPT_DEFAULT - 1);
+	assert_int_equal(th_images_keep(&o), TH_IMAGES_IN_CONTEXT_DEFAULT);
+	p.images_max = TH_IMAGES_IN_CONTEXT_DEFAULT + 1;
+	assert_int_equal(th_images_keep(&o), TH_IMAGES_IN_CONTEXT_DEFAULT);
+	p.images_max = TH_IMAGES_IN_CONTEXT_DEFAULT - 1;
+	assert_int_equal(th_images_keep(&o), TH_IMAGES_IN_CONTEXT_DEFAULT - 1);
 }
 
 static void test_a_servers_wish(void **unused)

@@ -18,13 +18,13 @@
 
 #include "base/limits.h"
 #include "computers/computer.h"
+#include "display/link.h"
+#include "exec_client/client.h"
+#include "executor/reaper.h"
 #include "io/files.h"
 #include "io/loop.h"
 #include "io/role.h"
-#include "run/display_link.h"
-#include "run/executor_client.h"
-#include "run/reaper.h"
-#include "run/runtime.h"
+#include "runtime/runtime.h"
 
 #define SELF "/proc/self/exe"
 #define STARTS_MAX 10 /* should the guard fail, the test does, and not the machine */
@@ -64,13 +64,13 @@ static void on_open(void *ctx, const struct th_exec_screen *screen, const struct
 static void use_executor(void)
 {
 	struct th_executor_options o = { .session = TH_STR("s"), .epoch = 1, .program = SELF };
-	struct th_executor *x;
+	struct th_executor_client *x;
 
-	if (th_executor_new(loop, &o, &x, NULL))
+	if (th_executor_client_new(loop, &o, &x, NULL))
 		exit(1);
-	th_executor_ready(x, true, on_ready, NULL);
+	th_executor_client_ready(x, true, on_ready, NULL);
 	th_loop_run(loop);
-	th_executor_free(x);
+	th_executor_client_free(x);
 }
 
 static void use_display(void)
@@ -180,7 +180,7 @@ static void a_silent_program_is_ended(void **state)
 	struct th_executor_options o = { .session = TH_STR("s"), .epoch = 1, .start_ms = 40 };
 	struct th_buf text = TH_BUF_INIT(TH_MIB);
 	char path[TH_PATH_LEN_MAX], program[TH_PATH_LEN_MAX];
-	struct th_executor *x;
+	struct th_executor_client *x;
 	int64_t pid;
 
 	(void)state;
@@ -194,10 +194,10 @@ static void a_silent_program_is_ended(void **state)
 	o.program = program;
 	for (int i = 0; i < 2; i++) {
 		unlink(path);
-		assert_int_equal(th_executor_new(loop, &o, &x, NULL), TH_OK);
-		th_executor_ready(x, false, on_ready, NULL);
+		assert_int_equal(th_executor_client_new(loop, &o, &x, NULL), TH_OK);
+		th_executor_client_ready(x, false, on_ready, NULL);
 		th_loop_run(loop);
-		th_executor_free(x);
+		th_executor_client_free(x);
 		/* Killed before it could write, or after: it is gone. */
 		th_buf_clear(&text);
 		if (th_file_read(path, TH_KIB, &text, NULL) == TH_OK) {

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "admin/edit.h"
+
+#include "base/text.h"
+#include "driver/driver.h"
+#include "io/clock.h"
+
+#define EDIT_MEMORY_MAX TH_TURN_MEMORY_MAX
+
+static enum th_code fold_event(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			       struct th_err *err)
+{
+	struct th_edit *e = ctx;
+	struct th_effects effects;
+
+	e->row.head = *digest;
+	return th_session_step(&e->session, ev, &effects, err);
+}
+
+static enum th_code fold(struct th_edit *e, struct th_str id, uint64_t to, struct th_err *err)
+{
+	enum th_code code = e->store->kind->read(e->store, id, 1, to, fold_event, e, err);
+
+	if (code == TH_OK && e->session.seq != to)
+		code =
+		    th_fail(err, TH_ECORRUPT, "the log ends at event %llu, but its row says %llu",
+			    (unsigned long long)e->session.seq, (unsigned long long)to);
+	return code == TH_OK ? code : th_prefix(err, code, "session %.*s", TH_FMT(id));
+}
+
+static void begin(struct th_edit *e, struct th_store *store)
+{
+	*e = (struct th_edit){ .store = store };
+	th_arena_init(&e->memory, EDIT_MEMORY_MAX);
+	th_session_init(&e->session);
+}
+
+static void end(struct th_edit *e)
+{
+	th_session_deinit(&e->session);
+	th_arena_deinit(&e->memory);
+}
+
+static void release(struct th_edit *e)
+{
+	struct th_err ignored;
+
+	/* The lease would also end with this process; giving it back is a courtesy to others. */
+	if (e->store->kind->release(e->store, e->row.session_id, e->row.epoch, &ignored) != TH_OK)
+		return;
+}
+
+enum th_code th_edit_open(struct th_edit *e, struct th_store *store, struct th_str session_id,
+			  struct th_err *err)
+{
+	enum th_code code;
+
+	begin(e, store);
+	code = store->kind->lease(store, session_id, &e->memory, &e->row, err);
+	if (code == TH_OK) {
+		code = fold(e, e->row.session_id, e->row.head_seq, err);
+		if (code != TH_OK)
+			release(e);
+	}
+	if (code != TH_OK)
+		end(e);
+	return code;
+}
+
+void th_edit_close(struct th_edit *e)
+{
+	release(e);
+	end(e);
+}
+
+/* What the fold says, into the row that goes with the event. */
+static void refresh_row(struct th_edit *e)
+{
+	th_session_row_of(&e->session, &e->row);
+}
+
+static enum th_code append(struct th_edit *e, enum th_event_kind kind, enum th_source source,
+			   uint64_t cause, struct th_str call, const struct th_table *table,
+			   const void *data, bool create, struct th_err *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(&text);
+	struct th_digest before = e->row.head;
+	struct th_effects effects;
+	struct th_event ev = {
+		.seq = e->session.seq + 1,
+		.ts_ms = (int64_t)th_clock_wall_ms(),
+		.id = th_uuid_now(),
+		.source = source,
+		.kind = kind,
+		.cause = cause,
+		.call = call,
+		.build = TH_STR(TH_VERSION),
+	};
+	struct th_append a = {
+		.create = create,
+		.row = &e->row,
+		.seq_before = e->session.seq,
+		.head_before = before,
+		.events = &ev,
+		.event_count = 1,
+	};
+	struct th_batch batch = { .appends = &a, .append_count = 1 };
+	enum th_code code;
+
+	th_table_print(table, data, &w);
+	code = th_buf_check(&text, "the event", err);
+	if (code != TH_OK)
+		return code;
+	ev.data = th_buf_str(&text);
+	code = th_session_step(&e->session, &ev, &effects, err);
+	if (code != TH_OK)
+		return code;
+	e->row.head = th_event_digest(&before, e->row.session_id, &ev);
+	a.digests = &e->row.head;
+	refresh_row(e);
+	code = e->store->kind->commit_now(e->store, &batch, err);
+	if (code == TH_OK && a.result != TH_OK)
+		code = th_fail(err, a.result,
+			       a.result == TH_EEXIST ? "session %.*s exists already"
+						     : "session %.*s was taken by another runtime",
+			       TH_FMT(e->row.session_id));
+	return code;
+}
+
+static enum th_code waits(const struct th_edit *e, enum th_call_phase phase, struct th_str call_id,
+			  const char *what, const struct th_call **ret, struct th_err *err)
+{
+	*ret = th_session_waits(&e->session, phase, call_id);
+	if (*ret)
+		return th_call_word(*ret, call_id, err);
+	if (call_id.len)
+		return th_fail(err, TH_ENOENT, "no call \"%.*s\" of session %.*s waits for %s",
+			       TH_FMT(th_utf8_cut(call_id, 80)), TH_FMT(e->row.session_id), what);
+	return th_fail(err, TH_ENOENT, "session %.*s is %s; nothing in it waits for %s",
+		       TH_FMT(e->row.session_id), th_state_name(e->session.state), what);
+}
+
+enum th_code th_edit_settle(struct th_edit *e, struct th_str call_id, enum th_outcome_status status,
+			    struct th_str by, struct th_str message, size_t *ret_index,
+			    struct th_err *err)
+{
+	const struct th_call *c;
+	struct th_ev_settled d = { .status = th_str_of(th_outcome_name(status)),
+				   .by = by,
+				   .message = message };
+	enum th_code code = waits(e, TH_CALL_PARKED, call_id, "a word about its outcome", &c, err);
+
+	if (code != TH_OK)
+		return code;
+	*ret_index = (size_t)(c - e->session.calls);
+	d.call_id = c->call_id;
+	d.effect_id = c->effect_id;
+	return append(e, TH_EV_SETTLED, TH_SOURCE_USER, c->intent_seq, c->call_id,
+		      &th_ev_settled_table, &d, false, err);
+}
+
+enum th_code th_edit_decide(struct th_edit *e, struct th_str call_id, bool approve, bool always,
+			    struct th_str by, struct th_str message, size_t *ret_index,
+			    struct th_err *err)
+{
+	const struct th_call *c;
+	struct th_ev_approval_decided d = {
+		.approve = approve, .always = always, .by = by, .message = message
+	};
+	enum th_code code = waits(e, TH_CALL_ASKED, call_id, "a decision", &c, err);
+
+	if (code != TH_OK)
+		return code;
+	*ret_index = (size_t)(c - e->session.calls);
+	d.call_id = c->call_id;
+	d.digest = th_str_of(c->digest);
+	return append(e, TH_EV_APPROVAL_DECIDED, TH_SOURCE_USER, c->call_seq, c->call_id,
+		      &th_ev_approval_decided_table, &d, false, err);
+}
+
+enum th_code th_edit_state(struct th_edit *e, enum th_state to, struct th_str reason,
+			   struct th_err *err)
+{
+	struct th_ev_state_changed d = { .to = th_str_of(th_state_name(to)), .reason = reason };
+
+	if (!th_state_allows(e->session.state, to))
+		return th_fail(err, TH_EUSAGE, "session %.*s is %s, which cannot become %s",
+			       TH_FMT(e->row.session_id), th_state_name(e->session.state),
+			       th_state_name(to));
+	return append(e, TH_EV_STATE_CHANGED, TH_SOURCE_OPERATOR, 0, TH_STR(""),
+		      &th_ev_state_changed_table, &d, false, err);
+}
+
+static enum th_code fold_stored(struct th_edit *e, struct th_str source, uint64_t seq,
+				struct th_err *err)
+{
+	enum th_code code = e->store->kind->get(e->store, source, &e->memory, &e->row, err);
+
+	if (code != TH_OK)
+		return code;
+	if (seq > e->row.head_seq)
+		return th_fail(
+		    err, TH_EUSAGE, "session %.*s has %llu events; there is no event %llu",
+		    TH_FMT(source), (unsigned long long)e->row.head_seq, (unsigned long long)seq);
+	return fold(e, e->row.session_id, seq ? seq : e->row.head_seq, err);
+}
+
+enum th_code th_edit_fork(struct th_store *store, struct th_str source, uint64_t seq,
+			  struct th_str session_id, struct th_err *err)
+{
+	struct th_ev_session_forked d;
+	struct th_edit e;
+	enum th_code code;
+
+	begin(&e, store);
+	code = fold_stored(&e, source, seq, err);
+	if (code == TH_OK) {
+		d = (struct th_ev_session_forked){ e.row.session_id, (int64_t)e.session.seq };
+		e.row.parent = e.row.session_id;
+		e.row.parent_seq = e.session.seq;
+		e.row.session_id = session_id;
+		e.row.epoch = 1;
+		e.row.owner = TH_STR("");
+		if (th_delegated_by(e.row.metadata).len) /* the other does: it works for nobody */
+			e.row.metadata = TH_STR("");
+		e.row.created_ms = (int64_t)th_clock_wall_ms();
+		code = append(&e, TH_EV_SESSION_FORKED, TH_SOURCE_OPERATOR, 0, TH_STR(""),
+			      &th_ev_session_forked_table, &d, true, err);
+		if (code == TH_OK)
+			release(&e);
+	}
+	end(&e);
+	return code;
+}
+
+/* ---- sessions that work for it -------------------------------------------------------------- */
+
+/* The sessions that wait because of a call of this one, one name a line. */
+static void waiting_below(const struct th_edit *e, struct th_buf *out)
+{
+	for (size_t i = 0; i < e->session.call_count; i++) {
+		const struct th_call *c = &e->session.calls[i];
+
+		if (c->phase != TH_CALL_INTENDED || c->child != TH_CALL_CHILD_WAITS)
+			continue;
+		th_delegate_id(e->row.session_id, c->intent_seq, out);
+		th_buf_add_char(out, '\n');
+	}
+}
+
+struct search {
+	struct th_store *store;
+	enum th_call_phase phase;
+	struct th_str call_id;
+	struct th_buf *found; /* the sessions that have such a call, one name a line */
+};
+
+static enum th_code search(struct search *s, struct th_str id, int depth, struct th_err *err)
+{
+	struct th_buf below TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	struct th_str rest;
+	struct th_edit e;
+	enum th_code code;
+
+	begin(&e, s->store);
+	code = fold_stored(&e, id, 0, err);
+	if (!code && th_session_waits(&e.session, s->phase, s->call_id))
+		th_buf_printf(s->found, "%.*s\n", TH_FMT(id));
+	if (!code && depth < TH_DELEGATE_DEPTH_MAX)
+		waiting_below(&e, &below);
+	end(&e);
+	rest = th_buf_str(&below);
+	while (!code && rest.len) {
+		code = search(s, th_str_split(&rest, '\n'), depth + 1, err);
+		if (code == TH_ENOENT) /* it was lost: nothing in it waits */
+			code = TH_OK;
+	}
+	return code;
+}
+
+enum th_code th_edit_open_waiting(struct th_edit *e, struct th_store *store,
+				  struct th_str session_id, enum th_call_phase phase,
+				  struct th_str call_id, struct th_err *err)
+{
+	struct th_buf found TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	struct search s = { store, phase, call_id, &found };
+	enum th_code code = search(&s, session_id, 0, err);
+	struct th_str rest = th_buf_str(&found), first, second;
+
+	if (code)
+		return code;
+	first = th_str_split(&rest, '\n');
+	second = th_str_split(&rest, '\n');
+	if (call_id.len && second.len)
+		return th_fail(err, TH_EUSAGE,
+			       "calls \"%.*s\" wait in sessions %.*s and %.*s; name that session",
+			       TH_FMT(th_utf8_cut(call_id, 80)), TH_FMT(first), TH_FMT(second));
+	return th_edit_open(e, store, first.len ? first : session_id, err);
+}

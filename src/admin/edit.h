@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * edit.h - what a person does to a session that nobody runs: decide about a
+ * call, say what became of one, change its state, begin a copy.  One event each, durable on return;
+ * no model, key, computer or loop is needed.
+ *
+ * The lease is taken for the moment of writing, so a live runtime refuses with
+ * TH_EBUSY and its name.
+ */
+#ifndef TH_ADMIN_EDIT_H
+#define TH_ADMIN_EDIT_H
+
+#include "core/session.h"
+#include "store/store.h"
+
+struct th_edit {
+	struct th_store *store; /* borrowed */
+	struct th_arena memory;
+	struct th_session_row row; /* as leased, strings in memory; head is of the last event */
+	struct th_session session; /* the fold */
+};
+
+/* Takes the session and folds its log.  th_edit_close is needed after success only. */
+TH_NODISCARD enum th_code th_edit_open(struct th_edit *e, struct th_store *store,
+				       struct th_str session_id, struct th_err *err);
+void th_edit_close(struct th_edit *e); /* gives the lease back */
+/* The same, of the session or of one that works for it (an agent that is a tool): whichever has a
+ * call of that id (empty: the first of any) that waits in this phase.  Where none does, the session
+ * itself.  TH_EUSAGE: several sessions have. */
+TH_NODISCARD enum th_code th_edit_open_waiting(struct th_edit *e, struct th_store *store,
+					       struct th_str session_id, enum th_call_phase phase,
+					       struct th_str call_id, struct th_err *err);
+
+/* call_id: a call's name (th_call_name); empty: the first that waits.  TH_ENOENT: none does;
+ * TH_EUSAGE: a person was asked about another of that name before.  *ret_index: of the call meant.
+ * `always`: and so with every later call of that tool in this session; those that wait already are
+ * decided one by one (th_session_also). */
+TH_NODISCARD enum th_code th_edit_decide(struct th_edit *e, struct th_str call_id, bool approve,
+					 bool always, struct th_str by, struct th_str message,
+					 size_t *ret_index, struct th_err *err);
+/* A person's word on a parked call: done, not_started or unknown. */
+TH_NODISCARD enum th_code th_edit_settle(struct th_edit *e, struct th_str call_id,
+					 enum th_outcome_status status, struct th_str by,
+					 struct th_str message, size_t *ret_index,
+					 struct th_err *err);
+TH_NODISCARD enum th_code th_edit_state(struct th_edit *e, enum th_state to, struct th_str reason,
+					struct th_err *err);
+
+/* A new session that shares source@seq (0: the end).  Calls that were under way there are not here,
+ * and if the source works for another session, this one works for nobody. */
+TH_NODISCARD enum th_code th_edit_fork(struct th_store *store, struct th_str source, uint64_t seq,
+				       struct th_str session_id, struct th_err *err);
+
+#endif

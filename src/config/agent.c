@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agent.c - agent files: read, looked at beyond what their table can say, and copied.
+ */
+#include "config/config.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "computers/computer.h"
+#include "config/read.h"
+#include "config/script.h"
+#include "config/tools.h"
+#include "config/yaml.h"
+#include "core/team.h"
+#include "tools/tool.h"
+
+/* ---- agents ---- */
+
+static enum th_code copy_strs(const struct th_strs *from, struct th_arena *a, struct th_strs *to)
+{
+	to->count = from->count;
+	to->list = from->list ? th_arena_array(a, from->count, sizeof(*to->list)) : NULL;
+	if (from->list && !to->list)
+		return TH_ELIMIT;
+	for (size_t i = 0; i < from->count; i++) {
+		to->list[i] = th_arena_str(a, from->list[i]);
+		if (!to->list[i].ptr)
+			return TH_ELIMIT;
+	}
+	return TH_OK;
+}
+
+static enum th_code copy_table(const struct th_table *t, void *to, struct th_arena *a);
+
+static enum th_code copy_objects(const struct th_field *f, struct th_objects *to,
+				 struct th_arena *a)
+{
+	struct th_objects from = *to;
+	enum th_code code = TH_OK;
+
+	if (!from.list)
+		return TH_OK;
+	to->list = th_arena_array(a, from.count + 1, f->sub->size);
+	if (!to->list)
+		return TH_ELIMIT;
+	memcpy(to->list, from.list, from.count * f->sub->size);
+	for (size_t i = 0; i < from.count && !code; i++)
+		code = copy_table(f->sub, (char *)to->list + i * f->sub->size, a);
+	return code;
+}
+
+/* `to` is a flat copy of `from`: what it points to is copied into the arena. */
+static enum th_code copy_table(const struct th_table *t, void *to, struct th_arena *a)
+{
+	enum th_code code = TH_OK;
+
+	for (size_t i = 0; i < t->count && code == TH_OK; i++) {
+		const struct th_field *f = &t->fields[i];
+		void *cell = (char *)to + f->offset;
+		struct th_str *s = cell;
+		void **sub = cell;
+
+		if (f->kind == TH_FIELD_strs) {
+			struct th_strs from = *(struct th_strs *)cell;
+
+			code = copy_strs(&from, a, cell);
+		} else if ((f->kind == TH_FIELD_str || f->kind == TH_FIELD_raw) && s->ptr) {
+			*s = th_arena_str(a, *s);
+			code = s->ptr ? TH_OK : TH_ELIMIT;
+		} else if (f->kind == TH_FIELD_object && *sub) {
+			const void *from = *sub;
+
+			*sub = th_arena_alloc(a, f->sub->size);
+			if (!*sub)
+				return TH_ELIMIT;
+			memcpy(*sub, from, f->sub->size);
+			code = copy_table(f->sub, *sub, a);
+		} else if (f->kind == TH_FIELD_objects) {
+			code = copy_objects(f, cell, a);
+		}
+	}
+	return code;
+}
+
+enum th_code th_agent_copy(const struct th_agent *from, struct th_arena *a, struct th_agent *ret,
+			   struct th_err *err)
+{
+	struct th_agent copy = *from;
+	enum th_code code = copy_table(&th_agent_table, &copy, a);
+
+	if (code != TH_OK)
+		return th_fail(err, code, "the agent's definition is too large");
+	*ret = copy;
+	return TH_OK;
+}
+
+static const char default_instructions[] =
+    "You do tasks on a Linux computer with the tools you are given.\n"
+    "Your commands and files are in the workspace, the current folder; other folders may be "
+    "read-only, and "
+    "there may be no network.\n"
+    "Where you have a computer, look at the screen before you act and check on it that each step "
+    "worked.\n"
+    "When an outcome is said to be unknown, look before you do it again.\n"
+    "Work until the task is done, check the result, then say in a few sentences what you did and "
+    "what you found.";
+
+void th_agent_default(struct th_agent *ret)
+{
+	*ret = (struct th_agent){
+		.name = TH_STR("default"),
+		.instructions = th_str_of(default_instructions),
+	};
+}
+
+/* ---- what an agent file's table cannot say ---- */
+
+struct checker {
+	struct th_str yaml, name;
+	const struct th_tools_places *places;
+	struct th_err *err;
+};
+
+TH_PRINTF(3, 4)
+static enum th_code fail_path(const struct checker *c, struct th_str path, const char *fmt, ...)
+{
+	struct th_buf what = TH_BUF_INIT(TH_ERR_MSG_MAX * 4);
+	va_list ap;
+
+	va_start(ap, fmt);
+	th_buf_vprintf(&what, fmt, ap);
+	va_end(ap);
+	(void)th_fail(c->err, TH_EUSAGE, "%.*s:%d: %.*s %s", TH_FMT(c->name),
+		      th_yaml_line(c->yaml, path), TH_FMT(path), what.ptr);
+	th_buf_deinit(&what);
+	return TH_EUSAGE;
+}
+
+/* One list of names against what is known; `more`, `computer`: words that are no tools. */
+static enum th_code check_tools(const struct checker *c, const struct th_agent *agent,
+				const char *field, const struct th_strs *list, const char *more,
+				const char *computer)
+{
+	const char *names[TH_AGENT_TOOLS_MAX + 3] = { more, computer };
+	size_t count = computer ? 2 : 1;
+
+	for (size_t i = 0; th_tools[i] && count < TH_AGENT_TOOLS_MAX; i++)
+		names[count++] = th_tools[i]->name;
+	for (size_t i = 0; i < list->count; i++) {
+		struct th_str shown = th_utf8_cut(list->list[i], TH_NAME_NEAR_MAX);
+		struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+		const char *near;
+
+		if (th_names_find(names, list->list[i]) >= 0 ||
+		    th_agent_command_find(&agent->commands, list->list[i]))
+			continue;
+		near = th_names_nearest(names, list->list[i]);
+		th_buf_printf(&path, "%s[%zu]", field, i);
+		return fail_path(c, th_buf_str(&path), "is \"%.*s\", which is no tool%s%s%s",
+				 TH_FMT(shown), near ? "; did you mean \"" : "", near ? near : "",
+				 near ? "\"?" : "");
+	}
+	return TH_OK;
+}
+
+/* A rule or a guardrail about a tool that is not there would hold nothing back, and not say so. One
+ * of the program's functions may come later: only a name that looks like a known one is a slip. */
+static enum th_code check_slip(const struct checker *c, const struct th_agent *agent,
+			       struct th_str tool, const char *path)
+{
+	const char *names[TH_AGENT_TOOLS_MAX + 2] = { "computer" }, *near;
+	size_t count = 1;
+
+	for (size_t i = 0; th_tools[i] && count < TH_AGENT_TOOLS_MAX; i++)
+		names[count++] = th_tools[i]->name;
+	if (th_str_find_char(tool, '*') >= 0 || th_str_find_char(tool, '?') >= 0 || !tool.len ||
+	    th_names_find(names, tool) >= 0 || th_agent_command_find(&agent->commands, tool))
+		return TH_OK;
+	near = th_names_nearest(names, tool);
+	if (!near)
+		return TH_OK;
+	return fail_path(c, th_str_of(path), "is \"%.*s\", which is no tool; did you mean \"%s\"?",
+			 TH_FMT(th_utf8_cut(tool, TH_NAME_NEAR_MAX)), near);
+}
+
+static enum th_code check_slips(const struct checker *c, const struct th_agent *agent)
+{
+	const struct th_agent_guardrail *guards = agent->guardrails.list;
+	const struct th_agent_rule *rules = agent->rules.list;
+	enum th_code code = TH_OK;
+	char path[64];
+
+	for (size_t i = 0; i < agent->guardrails.count; i++)
+		for (size_t k = 0; code == TH_OK && k < guards[i].tools.count; k++) {
+			snprintf(path, sizeof(path), "guardrails[%zu].tools[%zu]", i, k);
+			code = check_slip(c, agent, guards[i].tools.list[k], path);
+		}
+	for (size_t i = 0; code == TH_OK && i < agent->rules.count; i++) {
+		snprintf(path, sizeof(path), "rules[%zu].tool", i);
+		code = check_slip(c, agent, rules[i].tool, path);
+	}
+	return code;
+}
+
+/* What a check of core/ says of the field at `path`. */
+static enum th_code fail_checked(const struct checker *c, const struct th_buf *path,
+				 const struct th_err *why)
+{
+	(void)th_fail(c->err, TH_EUSAGE, "%s: %s", path->ptr, why->msg);
+	th_tools_place_err(c->places, c->err);
+	return th_config_table_err(c->yaml, c->name, TH_EUSAGE, c->err);
+}
+
+static enum th_code check_commands(const struct checker *c, const struct th_agent *agent)
+{
+	const char *taken[TH_AGENT_TOOLS_MAX] = { "all", "none", "computer", "command" };
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+	struct th_err why;
+	enum th_code code;
+
+	for (size_t i = 0; th_tools[i] && i + 5 < TH_COUNT(taken); i++)
+		taken[i + 4] = th_tools[i]->name;
+	code = th_agent_commands_check(&agent->commands, taken, &path, &why);
+	if (code == TH_OK)
+		return TH_OK;
+	return fail_checked(c, &path, &why);
+}
+
+static enum th_code check_rules(const struct checker *c, const struct th_agent *agent)
+{
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+	struct th_err why;
+
+	return th_rules_check(&agent->rules, &path, &why) ? fail_checked(c, &path, &why) : TH_OK;
+}
+
+static enum th_code check_environment(const struct checker *c, const struct th_strs *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		struct th_str s = list->list[i];
+		struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+
+		if (th_str_find_char(s, '=') > 0 && !memchr(s.ptr, '\0', s.len))
+			continue;
+		th_buf_printf(&path, "environment[%zu]", i);
+		return fail_path(c, th_buf_str(&path), "must be NAME=value");
+	}
+	return TH_OK;
+}
+
+static enum th_code check_computer(const struct checker *c, const struct th_agent_computer *k)
+{
+	struct th_buf known TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ERR_MSG_MAX);
+	struct th_str shown;
+
+	if (!k)
+		return TH_OK;
+	if (!th_computer_find(k->kind)) {
+		shown = th_utf8_cut(k->kind, TH_NAME_NEAR_MAX);
+		for (size_t i = 0; th_computer_kinds[i]; i++)
+			th_buf_printf(&known, "%s%s",
+				      i == 0                     ? ""
+				      : th_computer_kinds[i + 1] ? ", "
+								 : " or ",
+				      th_computer_kinds[i]->name);
+		return fail_path(c, TH_STR("computer.kind"), "must be %s, not \"%.*s\"", known.ptr,
+				 TH_FMT(shown));
+	}
+	if (!k->width != !k->height)
+		return fail_path(c, k->width ? TH_STR("computer.width") : TH_STR("computer.height"),
+				 "needs its partner: give width and height, or neither");
+	if (k->width > TH_SCREEN_SIDE_MAX || k->height > TH_SCREEN_SIDE_MAX)
+		return fail_path(c,
+				 k->width > TH_SCREEN_SIDE_MAX ? TH_STR("computer.width")
+							       : TH_STR("computer.height"),
+				 "must be at most %d", TH_SCREEN_SIDE_MAX);
+	if (k->width * k->height > TH_SCREEN_PIXELS_MAX)
+		return fail_path(
+		    c, TH_STR("computer.height"),
+		    "must be at most %d with this width: a screen has at most %d pixels",
+		    (int)(TH_SCREEN_PIXELS_MAX / k->width), TH_SCREEN_PIXELS_MAX);
+	if (k->start.count > TH_DESKTOP_START_MAX)
+		return fail_path(c, TH_STR("computer.start"),
+				 "has more than %d commands; one of them may be a script that "
+				 "starts the others",
+				 TH_DESKTOP_START_MAX);
+	if (!th_str_is(k->kind, "desktop") && (k->width || k->start.count))
+		return fail_path(c, k->width ? TH_STR("computer.width") : TH_STR("computer.start"),
+				 "is only for a desktop");
+	if (!th_str_is(k->kind, "x11") && k->bus.len)
+		return fail_path(c, TH_STR("computer.bus"), "is only for x11");
+	if (k->ocr.len && k->ocr.ptr[0] != '/')
+		return fail_path(c, TH_STR("computer.ocr"), "must be an absolute path");
+	if (th_str_is(k->kind, "desktop") && k->display.len)
+		return fail_path(c, TH_STR("computer.display"), "is only for x11");
+	return TH_OK;
+}
+
+static enum th_code check_fallback(const struct checker *c, const struct th_agent *a)
+{
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+	size_t at = 0;
+	const char *fault = th_agent_fallback_fault(a, &at);
+
+	th_buf_printf(&path, "fallback[%zu]", at);
+	return fault ? fail_path(c, th_buf_str(&path), "%s", fault) : TH_OK;
+}
+
+static enum th_code check_settings(const struct checker *c, const struct th_agent *a)
+{
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+	const char *member, *fault = th_agent_settings_fault(a->settings, &member);
+
+	th_buf_printf(&path, "settings.%s", member);
+	return fault ? fail_path(c, th_buf_str(&path), "%s", fault) : TH_OK;
+}
+
+static enum th_code check_native(const struct checker *c, const struct th_agent *a)
+{
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+	size_t at = 0;
+	const char *fault = th_agent_native_fault(a, &at);
+
+	th_buf_printf(&path, "native_tools[%zu]", at);
+	return fault ? fail_path(c, th_buf_str(&path), "%s", fault) : TH_OK;
+}
+
+/* Functions and the computer are ours to run. */
+static enum th_code check_hosted(const struct checker *c, const struct th_agent *a)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_json_iter it;
+	enum th_code code = TH_OK;
+
+	if (!a->hosted_tools.len)
+		return TH_OK;
+	code = th_json_parse(a->hosted_tools, &doc, c->err);
+	if (code)
+		return code;
+	if (!th_json_is_array(th_json_root(doc)))
+		return fail_path(c, TH_STR("hosted_tools"), "must be a list");
+	for (it = th_json_iter(th_json_root(doc)); th_json_next(&it);) {
+		struct th_str type = th_json_get_str(it.val, "type");
+		bool mcp = th_str_is(type, "mcp");
+		bool shell = th_str_is(type, "shell") && !th_native_is_theirs(it.val);
+
+		if (mcp && !th_json_get_str(it.val, "server_label").len)
+			return fail_path(c, TH_STR("hosted_tools"),
+					 "has an mcp without a server_label, by which its calls "
+					 "are told apart");
+		if (!type.len || th_str_is(type, "function") || th_str_is(type, "custom") ||
+		    shell || th_str_is(type, "apply_patch") || th_str_is(type, "local_shell") ||
+		    th_str_is(th_str_sub(type, 0, 8), "computer"))
+			return fail_path(
+			    c, TH_STR("hosted_tools"),
+			    "is for what the provider runs itself, such as web_search: "
+			    "each has such a type");
+	}
+	return TH_OK;
+}
+
+static enum th_code check_output(const struct checker *c, const struct th_agent *a)
+{
+	enum th_code code = th_agent_check_output(a, c->err);
+
+	return code ? th_prefix(c->err, code, "%.*s", TH_FMT(c->name)) : TH_OK;
+}
+
+static enum th_code check_agent(const struct checker *c, const struct th_agent *a)
+{
+	enum th_code code = check_computer(c, a->computer);
+
+	if (code == TH_OK)
+		code = check_fallback(c, a);
+	if (code == TH_OK)
+		code = check_settings(c, a);
+	if (code == TH_OK)
+		code = check_hosted(c, a);
+	if (code == TH_OK)
+		code = check_native(c, a);
+	if (code == TH_OK)
+		code = check_commands(c, a);
+	if (code == TH_OK)
+		code = check_tools(c, a, "tools", &a->tools, "none", NULL);
+	if (code == TH_OK)
+		code = check_tools(c, a, "approve", &a->approve, "all", "computer");
+	if (code == TH_OK)
+		code = check_rules(c, a);
+	if (code == TH_OK)
+		code = check_output(c, a);
+	if (code == TH_OK)
+		code = check_slips(c, a);
+	if (code == TH_OK)
+		code = check_environment(c, &a->environment);
+	return code;
+}
+
+/* The other agents, and all that they say of each other. */
+static enum th_code check_team(const struct checker *c, const struct th_agent *agent,
+			       const struct th_json *root, struct th_arena *a)
+{
+	static const struct th_tools_places no_places;
+	const struct checker of_member = { c->yaml, c->name, &no_places, c->err };
+	const struct th_team *team;
+	enum th_code code = th_team_resolve(root, a, &team, c->err);
+
+	for (size_t i = 1; code == TH_OK && i < team->count; i++) {
+		struct th_agent member;
+
+		code = th_team_agent(root, i, a, &member, c->err);
+		if (code == TH_OK)
+			code = check_agent(&of_member, &member);
+		if (code != TH_OK)
+			return code;
+	}
+	if (code == TH_OK)
+		code = th_config_check_script(agent, root, team, c->err);
+	return code ? th_prefix(c->err, code, "%.*s", TH_FMT(c->name)) : TH_OK;
+}
+
+/* Of a file, absolute, with a slash at its end: a definition is used from anywhere. */
+static struct th_str folder_of(struct th_arena *a, struct th_str file)
+{
+	char here[TH_PATH_LEN_MAX];
+	size_t len = file.len;
+
+	while (len > 0 && file.ptr[len - 1] != '/')
+		len--;
+	file = th_str_sub(file, 0, len);
+	if ((file.len && file.ptr[0] == '/') || !getcwd(here, sizeof(here)))
+		return th_arena_str(a, file);
+	return th_arena_printf(a, "%s/%.*s", here, TH_FMT(file));
+}
+
+/* script_file becomes script: the log holds all that a session is run with. */
+static enum th_code read_script(const struct checker *c, struct th_arena *a, struct th_agent *agent)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SCRIPT_SOURCE_MAX);
+	struct th_str path = agent->script_file;
+	enum th_code code;
+
+	if (!path.len)
+		return TH_OK;
+	if (agent->script.len)
+		return fail_path(c, TH_STR("script_file"), "stands beside script: give one");
+	code = th_config_read_file(th_config_path(a, path, c->name), "script_file", &text, c->err);
+	if (code != TH_OK)
+		return th_prefix(c->err, code, "%.*s", TH_FMT(c->name));
+	if (!text.len)
+		return fail_path(c, TH_STR("script_file"), "is empty");
+	agent->script = th_arena_str(a, th_buf_str(&text));
+	return agent->script.ptr ? TH_OK : th_fail(c->err, TH_ELIMIT, "the script is too large");
+}
+
+enum th_code th_agent_parse(struct th_str yaml, struct th_str name, struct th_arena *a,
+			    struct th_agent *ret, struct th_err *err)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_tools_places places;
+	struct checker c = { yaml, name, &places, err };
+	struct th_agent agent;
+	enum th_code code = th_config_read_yaml(yaml, name, &doc, err);
+
+	if (code == TH_OK) {
+		code = th_tools_lift(&doc, folder_of(a, name), &places, err);
+		if (code == TH_OK)
+			code = th_table_parse(&th_agent_table, th_json_root(doc), a, &agent, err);
+		if (code != TH_OK)
+			th_tools_place_err(&places, err);
+		code = th_config_table_err(yaml, name, code, err);
+	}
+	if (code == TH_OK)
+		code = check_agent(&c, &agent);
+	if (code == TH_OK)
+		code = read_script(&c, a, &agent);
+	if (code == TH_OK)
+		code = check_team(&c, &agent, th_json_root(doc), a);
+	if (code != TH_OK)
+		return code;
+	if (!agent.name.len)
+		agent.name = TH_STR("default");
+	if (!agent.instructions.ptr)
+		agent.instructions = th_str_of(default_instructions);
+	if (agent.workspace.len)
+		agent.workspace = th_config_path(a, agent.workspace, name);
+	return th_agent_copy(&agent, a, ret, err);
+}
+
+enum th_code th_agent_load(struct th_str path, struct th_arena *a, struct th_agent *ret,
+			   struct th_err *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_CONFIG_SIZE_MAX);
+	enum th_code code = th_config_read_file(path, "agent file", &text, err);
+
+	return code == TH_OK ? th_agent_parse(th_buf_str(&text), path, a, ret, err) : code;
+}

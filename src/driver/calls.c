@@ -1,0 +1,741 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * calls.c - one call from the answer to its result.
+ */
+#include "base/text.h"
+#include "core/policy.h"
+#include "core/schema.h"
+#include "driver/delegate.h"
+
+static const struct th_tool_spec computer_spec = {
+	.name = TH_STR_INIT("computer"),
+	.class = TH_CLASS_W,
+};
+
+static const struct th_tool_spec handoff_spec = {
+	.name = TH_STR_INIT("handoff"),
+	.class = TH_CLASS_L,
+};
+
+static const struct th_tool_row *tool_find(const struct th_live *l, struct th_str name)
+{
+	for (size_t i = 0; i < l->session_config->tool_count; i++)
+		if (th_str_eq(l->session_config->tools[i].spec.name, name))
+			return &l->session_config->tools[i];
+	return NULL;
+}
+
+/* How a call is run; NULL: nothing is known of its tool, or the computer is the executor's. */
+static const struct th_tool_row *row_of(const struct th_live *l, const struct th_call *c)
+{
+	return c->computer ? l->session_config->computer : tool_find(l, c->tool);
+}
+
+/* Pictures are taken as large as the model wants them, with marks when it names elements so. */
+static void put_fit(const struct th_live *l, struct th_jw *w)
+{
+	if (th_live_marks(l))
+		th_jw_kbool(w, "marks", true);
+	if (th_size_eq(l->options.image, l->options.screen))
+		return;
+	th_jw_kint(w, "fit_width", l->options.image.width);
+	th_jw_kint(w, "fit_height", l->options.image.height);
+}
+
+/* The provider's actions in our form: {"actions":[…]}.  Class R when all of them only look. */
+static enum th_code computer_arguments(struct th_live *l, struct th_str item, struct th_arena *a,
+				       struct th_buf *out, enum th_class *ret_class,
+				       struct th_err *err)
+{
+	struct th_json_doc *doc;
+	struct th_action *actions = NULL;
+	size_t count = 0;
+	struct th_jw w = th_jw(out);
+	enum th_code code = th_json_parse(item, &doc, err);
+
+	if (code)
+		return code;
+	code = th_model_actions(l->resolved->profile, th_json_root(doc), a, &actions, &count, err);
+	*ret_class = TH_CLASS_R;
+	th_jw_object(&w);
+	th_jw_key(&w, TH_STR("actions"));
+	th_jw_array(&w);
+	for (size_t i = 0; !code && i < count; i++) {
+		th_action_print(&actions[i], &w);
+		if (th_action_class(actions[i].kind) != 'R')
+			*ret_class = TH_CLASS_W;
+	}
+	th_jw_array_end(&w);
+	/* Every provider wants to be shown what its actions led to. */
+	if (count > 0 && actions[count - 1].kind != TH_ACTION_ZOOM) {
+		th_jw_kbool(&w, "screenshot", true);
+		if (*ret_class != TH_CLASS_R)
+			th_jw_kbool(&w, "settle", true);
+	}
+	put_fit(l, &w);
+	th_jw_object_end(&w);
+	th_json_free(doc);
+	return code;
+}
+
+/* The very same action ended in UNKNOWN, and the model has not looked since. */
+static void look_before_repeat(struct th_live *l, enum th_class class, const char *digest,
+			       struct th_arena *a, struct th_verdict *verdict)
+{
+	const struct th_unresolved_effect *unresolved =
+	    th_unresolved_find(&l->fold.unresolved, digest);
+	bool each = verdict->each;
+
+	if (unresolved && class != TH_CLASS_R && class != TH_CLASS_L)
+		*verdict = th_policy_repeat(l->session_config->agent, unresolved, *verdict, a);
+	verdict->each = each;
+}
+
+/* A person said so for good; never of what a rule asks about that looks into the call, or what the
+ * provider doubts; nor is what cannot be undone approved. */
+static struct th_verdict stuck_to(const struct th_live *l, const struct th_call *c,
+				  enum th_class class, struct th_verdict otherwise)
+{
+	const struct th_sticky *sticky = th_session_sticky(&l->fold, c->tool);
+
+	if (!sticky || otherwise.policy != TH_POLICY_ASK || otherwise.each || c->safety_checks.len)
+		return otherwise;
+	if (sticky->approve && class == TH_CLASS_X)
+		return otherwise;
+	if (sticky->approve)
+		return (struct th_verdict){ .policy = TH_POLICY_RUN,
+					    .reason = TH_STR("approved for good") };
+	return (struct th_verdict){ .policy = TH_POLICY_REFUSE,
+				    .reason = sticky->message.len ? sticky->message
+								  : TH_STR(TH_REJECTED) };
+}
+
+/* The arguments in our form, which fit the schema where the tool says so.  False: *ret_why is for
+ * the model. */
+static bool usable(struct th_str wanted, const struct th_call *c, struct th_buf *out,
+		   struct th_arena *a, struct th_str *ret_why)
+{
+	struct th_str name = th_utf8_cut(c->tool, 80);
+	struct th_json_doc *schema TH_CLEANUP(th_json_freep) = NULL;
+	struct th_json_doc *value TH_CLEANUP(th_json_freep) = NULL;
+	struct th_buf faults = TH_BUF_INIT(2 * TH_KIB);
+	struct th_err err = { 0 };
+	enum th_code code;
+
+	if (!th_call_arguments(c->arguments, out, &err)) {
+		*ret_why = th_arena_printf(a, "the arguments of %.*s are not usable: %s",
+					   TH_FMT(name), err.msg);
+		return false;
+	}
+	if (!wanted.len)
+		return true;
+	code = th_json_parse(wanted, &schema, &err);
+	if (!code)
+		code = th_json_parse(th_buf_str(out), &value, &err);
+	if (!code)
+		code = th_schema_check(th_json_root(schema), th_json_root(value), &faults, &err);
+	if (code)
+		*ret_why = th_arena_printf(a, "the arguments of %.*s do not fit its schema: %s",
+					   TH_FMT(name), faults.len ? faults.ptr : err.msg);
+	th_buf_deinit(&faults);
+	return !code;
+}
+
+/* The schema that a call's arguments are held to before it runs; empty: its tool looks itself. */
+static struct th_str held_to(const struct th_live *l, const struct th_tool_row *row,
+			     const struct th_call *c)
+{
+	const struct th_member *m = th_session_member(&l->fold);
+
+	if (c->handoff)
+		return m->handoffs[c->handoff - 1].told ? m->handoffs[c->handoff - 1].schema
+							: TH_STR("");
+	return row && row->check ? row->spec.schema : TH_STR("");
+}
+
+/* The agent's code can only make a person be asked. */
+static struct th_verdict by_code(struct th_live *l, const struct th_call *c, enum th_class class,
+				 struct th_str arguments, struct th_arena *a,
+				 struct th_verdict otherwise)
+{
+	struct th_str function = l->session_config->agent->approve_from;
+	struct th_buf input = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX), answer = TH_BUF_INIT(TH_MIB);
+	struct th_buf why = TH_BUF_INIT(4 * TH_KIB);
+	struct th_jw w;
+
+	if (!function.len || otherwise.policy != TH_POLICY_RUN)
+		return otherwise;
+	w = th_jw(&input);
+	th_jw_object(&w);
+	th_jw_kstr(&w, "agent", th_session_member(&l->fold)->name);
+	th_jw_kstr(&w, "session", th_str_of(l->id));
+	th_jw_kstr(&w, "tool", c->tool);
+	th_jw_kstr(&w, "call_id", c->call_id);
+	th_jw_kstr(&w, "class", th_str_of(th_class_name(class)));
+	th_jw_kraw(&w, "arguments", arguments);
+	th_jw_object_end(&w);
+	if (!th_live_ask_now(l, TH_ASK_APPROVAL, function, th_buf_str(&input), &answer))
+		otherwise = (struct th_verdict){
+			.policy = TH_POLICY_ASK,
+			.reason = TH_STR("the code that decides about approvals failed")
+		};
+	else if (th_json_unescape(th_buf_str(&answer), &why))
+		otherwise = (struct th_verdict){ .policy = TH_POLICY_ASK,
+						 .reason = th_arena_str(
+						     a, th_utf8_cut(th_buf_str(&why), 1000)) };
+	else if (!th_str_is(th_buf_str(&answer), "null") &&
+		 !th_str_is(th_buf_str(&answer), "false"))
+		otherwise =
+		    (struct th_verdict){ .policy = TH_POLICY_ASK,
+					 .reason = TH_STR("the agent's code asks for approval") };
+	th_buf_deinit(&input);
+	th_buf_deinit(&answer);
+	th_buf_deinit(&why);
+	return otherwise;
+}
+
+static struct th_verdict by_rules_and_code(struct th_live *l, const struct th_call *c,
+					   enum th_class class, struct th_str arguments,
+					   struct th_arena *a, struct th_verdict verdict)
+{
+	const struct th_agent *agent = l->session_config->agent;
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_rule_call looks = { .tool = c->tool, .class = class };
+
+	if (agent->rules.count > 0 && !th_json_parse(arguments, &doc, NULL)) {
+		looks.arguments = th_json_root(doc);
+		looks.workspace = l->fold.workspace;
+		looks.now_ms = l->driver->world.ops->now_ms(l->driver->world.ctx);
+		verdict = th_policy_rules(agent, c, &looks, verdict);
+	}
+	return by_code(l, c, class, arguments, a, verdict);
+}
+
+void th_live_record(struct th_live *l, struct th_call *c)
+{
+	if (!th_live_mark(l, c) && !th_live_ground(l, c))
+		th_live_record_item(l, c, c->item, TH_STR(""));
+}
+
+void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str item,
+			 struct th_str grounding)
+{
+	const struct th_tool_row *row = c->computer ? NULL : tool_find(l, c->tool);
+	const struct th_tool_spec *spec = row ? &row->spec : NULL;
+	struct th_verdict verdict;
+	struct th_str why;
+	struct th_ev_call d = { .call_id = c->call_id,
+				.tool = c->tool,
+				.safety_checks = c->safety_checks,
+				.grounding = grounding };
+	struct th_arena a;
+	struct th_buf arguments, data;
+	struct th_err err = { 0 };
+	char digest[TH_SHA256_HEX_SIZE + 1];
+	enum th_class class = spec ? spec->class : TH_CLASS_W;
+	struct th_jw w;
+
+	th_arena_init(&a, TH_TURN_MEMORY_MAX);
+	th_buf_init(&arguments, TH_EVENT_DATA_MAX);
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	if (c->computer && l->session_config->has_computer)
+		spec = &computer_spec;
+	if (c->native == TH_NATIVE_MCP)
+		spec = th_live_mcp_spec(l, c);
+	verdict = c->native == TH_NATIVE_MCP
+		      ? th_live_mcp_verdict(spec, c, &a)
+		      : th_policy_decide(l->session_config->agent, spec, c, &a);
+	if (c->handoff) {
+		spec = &handoff_spec;
+		class = TH_CLASS_L;
+		verdict = (struct th_verdict){ .policy = TH_POLICY_RUN, .reason = { 0 } };
+	}
+	d.unknown = !spec;
+	if (c->computer) {
+		if (computer_arguments(l, item, &a, &arguments, &class, &err)) {
+			th_buf_clear(&arguments);
+			th_buf_add_cstr(&arguments, "{}");
+			verdict = (struct th_verdict){ .policy = TH_POLICY_REFUSE,
+						       .reason = th_str_of(err.msg) };
+		}
+	} else if (!usable(held_to(l, row, c), c, &arguments, &a, &why) && spec)
+		verdict = (struct th_verdict){ .policy = TH_POLICY_REFUSE, .reason = why };
+	d.arguments = th_buf_str(&arguments);
+	if (!c->handoff)
+		verdict = by_rules_and_code(l, c, class, d.arguments, &a, verdict);
+	verdict = stuck_to(l, c, class, verdict);
+	th_call_digest(c->tool, d.arguments, digest);
+	d.digest = th_str_of(digest);
+	look_before_repeat(l, class, digest, &a, &verdict);
+	d.class = th_str_of(th_class_name(class));
+	d.policy = th_str_of(th_policy_name(verdict.policy));
+	d.reason = verdict.reason;
+	d.each = verdict.each;
+	w = th_jw(&data);
+	th_table_print(&th_ev_call_table, &d, &w);
+	if (th_buf_check(&data, "the call", &err))
+		th_live_lose(l, &err);
+	else
+		th_live_write(l, TH_EV_CALL, TH_SOURCE_AGENT, l->fold.answer_seq, c->call_id,
+			      th_buf_str(&data));
+	th_buf_deinit(&arguments);
+	th_buf_deinit(&data);
+	th_arena_deinit(&a);
+}
+
+void th_live_ask(struct th_live *l, struct th_call *c)
+{
+	struct th_ev_approval_requested d = {
+		.call_id = c->call_id,
+		.digest = th_str_of(c->digest),
+		.reason = c->reason.len ? c->reason : TH_STR("a person must approve this"),
+		.expires_ms = th_live_expires_ms(l),
+	};
+	struct th_buf data;
+	struct th_jw w;
+
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	w = th_jw(&data);
+	th_table_print(&th_ev_approval_requested_table, &d, &w);
+	th_live_write(l, TH_EV_APPROVAL_REQUESTED, TH_SOURCE_ENVIRONMENT, c->call_seq, c->call_id,
+		      th_buf_str(&data));
+	th_buf_deinit(&data);
+}
+
+void th_live_outcome(struct th_live *l, const struct th_call *c, const struct th_ev_outcome *d,
+		     uint64_t cause)
+{
+	struct th_err err = { 0 };
+	struct th_buf data;
+	struct th_jw w;
+
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	w = th_jw(&data);
+	th_table_print(&th_ev_outcome_table, d, &w);
+	if (th_buf_check(&data, "a tool's result", &err))
+		th_live_lose(l, &err);
+	else
+		th_live_write(l, TH_EV_OUTCOME, TH_SOURCE_ENVIRONMENT, cause, c->call_id,
+			      th_buf_str(&data));
+	th_buf_deinit(&data);
+}
+
+/* In the words of the agent's code, if it has any. */
+static void refusal_text(struct th_live *l, const struct th_call *c, struct th_buf *text)
+{
+	bool rejected = c->was_asked || th_session_sticky(&l->fold, c->tool);
+	struct th_buf input;
+	struct th_jw w;
+
+	if (c->verbatim) {
+		th_buf_add(text, th_utf8_cut(c->reason, 4000));
+		return;
+	}
+	th_buf_printf(
+	    text, "Not done: %.*s. Nothing was executed.",
+	    TH_FMT(th_utf8_cut(c->reason.len ? c->reason : TH_STR("it was refused"), 2000)));
+	th_buf_init(&input, TH_EVENT_DATA_MAX);
+	w = th_jw(&input);
+	th_jw_object(&w);
+	th_jw_kstr(&w, "kind",
+		   c->unknown_tool ? TH_STR("unknown_tool")
+		   : rejected      ? TH_STR("rejected")
+				   : TH_STR("refused"));
+	th_jw_kstr(&w, "tool", c->tool);
+	th_jw_kstr(&w, "call_id", c->call_id);
+	th_jw_kstr(&w, "message", c->reason);
+	th_jw_kstr(&w, "text", th_buf_str(text));
+	th_jw_object_end(&w);
+	th_live_reword(l, th_buf_str(&input), text, "Not done.");
+	th_buf_deinit(&input);
+}
+
+static void refuse_now(struct th_live *l, const struct th_call *c, struct th_str picture_parts)
+{
+	struct th_ev_outcome d = {
+		.call_id = c->call_id,
+		.status = TH_STR("refused"),
+		.acknowledged = c->safety_checks,
+	};
+	struct th_buf text, output, evidence = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_json_raw_iter it = th_json_raw_iter(picture_parts);
+	struct th_jw w;
+
+	th_buf_init(&text, TH_EVENT_DATA_MAX);
+	th_buf_init(&output, TH_EVENT_DATA_MAX);
+	refusal_text(l, c, &text);
+	w = th_jw(&output);
+	th_jw_array(&w);
+	th_jw_object(&w);
+	th_jw_kstr(&w, "type", TH_STR("text"));
+	th_jw_kstr(&w, "text", th_buf_str(&text));
+	th_jw_object_end(&w);
+	while (th_json_raw_next(&it))
+		if (th_str_is(th_json_raw_get(it.val, "type"), "\"image\""))
+			th_jw_raw(&w, it.val);
+	th_jw_array_end(&w);
+	if (!c->computer) {
+		th_buf_clear(&output);
+		w = th_jw(&output);
+		th_jw_str(&w, th_buf_str(&text));
+	}
+	d.output = th_buf_str(&output);
+	if (c->native == TH_NATIVE_MCP)
+		th_live_mcp_reason(c, &evidence);
+	d.evidence = th_buf_str(&evidence);
+	th_live_outcome(l, c, &d, c->call_seq);
+	th_buf_deinit(&text);
+	th_buf_deinit(&output);
+	th_buf_deinit(&evidence);
+}
+
+static void random_id(struct th_driver *d, char out[static 33])
+{
+	uint8_t bytes[16];
+
+	d->world.ops->random(d->world.ctx, bytes, sizeof(bytes));
+	for (size_t i = 0; i < sizeof(bytes); i++) {
+		out[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+		out[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+	}
+	out[32] = '\0';
+}
+
+static int64_t call_timeout_ms(const struct th_live *l)
+{
+	const struct th_agent_limits *limits = l->session_config->agent->limits;
+
+	return 1000 * (limits && limits->command_seconds ? limits->command_seconds
+							 : TH_COMMAND_SECONDS_DEFAULT);
+}
+
+/* Names the journal that is to hold it, so that no other one can prove that it never began. */
+void th_live_intend(struct th_live *l, struct th_call *c)
+{
+	const struct th_world_ops *ops = l->driver->world.ops;
+	const struct th_tool_row *row = row_of(l, c);
+	char id[33];
+	struct th_ev_intent d = {
+		.call_id = c->call_id,
+		.epoch = l->epoch,
+		.class = th_str_of(th_class_name(c->class)),
+		.tool = c->tool,
+		.digest = th_str_of(c->digest),
+		.timeout_ms = th_row_delegates(row) ? 0 : call_timeout_ms(l),
+		.approval = (int64_t)c->approval_seq,
+	};
+	struct th_buf data;
+	struct th_jw w;
+
+	if (c->phase != TH_CALL_CLEARED) /* stopped meanwhile */
+		return;
+	/* Looking is simply done again.  Else it waits: CLEARED, and given out. */
+	if (!(row && row->local) && !th_row_delegates(row) && c->class != TH_CLASS_R &&
+	    !ops->tool_ready(l->driver->world.ctx, th_live_ticket(l, c->call_seq), &d.journal))
+		return;
+	random_id(l->driver, id);
+	d.effect_id = th_str_n(id, 32);
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	w = th_jw(&data);
+	th_table_print(&th_ev_intent_table, &d, &w);
+	th_live_write(l, TH_EV_INTENT, TH_SOURCE_AGENT, c->call_seq, c->call_id, th_buf_str(&data));
+	th_buf_deinit(&data);
+}
+
+/* A program as a tool: what it is comes from the agent's definition, the call's arguments go to its
+ * standard input. */
+static void run_command(struct th_live *l, const struct th_tool_row *row, struct th_ticket ticket,
+			struct th_tool_call *call, bool settle)
+{
+	struct th_buf arguments = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(&arguments);
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "name", row->spec.name);
+	th_jw_key(&w, TH_STR("argv"));
+	th_jw_array(&w);
+	for (size_t i = 0; i < row->command->command.count; i++)
+		th_jw_str(&w, row->command->command.list[i]);
+	th_jw_array_end(&w);
+	th_jw_kraw(&w, "input", call->arguments);
+	th_jw_kint(&w, "timeout_s", row->command->timeout_s);
+	th_jw_object_end(&w);
+	call->tool = TH_STR("command");
+	call->arguments = th_buf_str(&arguments);
+	l->driver->world.ops->tool_run(l->driver->world.ctx, ticket, call, settle);
+	th_buf_deinit(&arguments);
+}
+
+void th_live_not_begun(struct th_live *l, const struct th_call *c, const char *why)
+{
+	struct th_buf text = TH_BUF_INIT(4 * TH_KIB), output = TH_BUF_INIT(16 * TH_KIB);
+	struct th_tool_result result = { .status = TH_OUTCOME_NOT_STARTED };
+	struct th_jw w = th_jw(&output);
+
+	th_buf_printf(&text, "This was not started: %s.", why);
+	th_jw_str(&w, th_buf_str(&text));
+	result.output = th_buf_str(&output);
+	th_driver_tool_done(l->driver, th_live_ticket(l, c->intent_seq), &result);
+	th_buf_deinit(&text);
+	th_buf_deinit(&output);
+}
+
+void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
+{
+	struct th_driver *d = l->driver;
+	const struct th_tool_row *row = row_of(l, c);
+	struct th_ticket ticket = th_live_ticket(l, c->intent_seq);
+	struct th_tool_call call = {
+		.session_id = th_str_of(l->id),
+		/* What an earlier runtime dispatched is proved by a journal of its time only.  A
+		 * read needs no proof: it is done again, by us. */
+		.epoch = settle && c->class != TH_CLASS_R ? c->epoch : l->epoch,
+		.effect_id = c->effect_id,
+		.tool = c->tool,
+		.arguments = c->arguments,
+		.digest = th_str_of(c->digest),
+		.journal = c->journal,
+		.class = c->class,
+		.timeout_ms = call_timeout_ms(l),
+		.agent = l->session_config->agent,
+		/* Nobody has stopped the run since, and its intent stands. */
+		.begin = settle && l->fold.state == TH_STATE_RUNNING && !l->fold.tripped &&
+			 c->intent_seq <= l->durable_seq,
+	};
+
+	/* Cancelled while its intent was written, or by a hook that was told of that. */
+	if (!settle && (l->fold.tripped || l->fold.state == TH_STATE_STOPPED)) {
+		th_live_not_begun(l, c, "the run was stopped before it began");
+		return;
+	}
+	if (th_row_delegates(row)) {
+		th_live_delegate(l, c, row->command, settle);
+		return;
+	}
+	if (row && row->command && !row->local) {
+		run_command(l, row, ticket, &call, settle);
+		return;
+	}
+	if (c->native == TH_NATIVE_SHELL || c->native == TH_NATIVE_LOCAL_SHELL)
+		call.tool = TH_STR("commands"); /* the same, for several and with both streams */
+	if (!row || !row->local) {
+		d->world.ops->tool_run(d->world.ctx, ticket, &call, settle);
+		return;
+	}
+	if (settle && row->alive && row->alive(row->ctx, ticket))
+		return;
+	/* A function of this process leaves no journal: after a crash only R and L may run again,
+	 * and K, which its key protects. */
+	if (settle && c->class != TH_CLASS_R && c->class != TH_CLASS_L && c->class != TH_CLASS_K) {
+		struct th_tool_result unknown = { .status = TH_OUTCOME_UNKNOWN };
+
+		th_driver_tool_done(d, ticket, &unknown);
+		return;
+	}
+	row->local(row->ctx, d,
+		   &(struct th_local_call){ .ticket = ticket,
+					    .tool = c->tool,
+					    .arguments = c->arguments,
+					    .call_id = c->call_id,
+					    .session_id = th_str_of(l->id),
+					    .effect_id = c->effect_id,
+					    .class = c->class });
+}
+
+void th_live_tool_cancel(struct th_live *l, const struct th_call *c)
+{
+	struct th_driver *d = l->driver;
+	const struct th_tool_row *row = row_of(l, c);
+	struct th_ticket ticket = th_live_ticket(l, c->intent_seq);
+
+	if (th_row_delegates(row))
+		th_live_delegate_cancel(l, c);
+	else if (!row || !row->local)
+		d->world.ops->tool_cancel(d->world.ctx, ticket);
+	else if (row->cancel)
+		row->cancel(row->ctx, ticket);
+}
+
+void th_driver_tool_progress(struct th_driver *d, struct th_ticket t, struct th_str bytes)
+{
+	struct th_live *l = th_live_find(d, t.index, t.generation);
+
+	if (!l || l->lost || !l->observer.progress)
+		return;
+	for (size_t i = 0; i < l->fold.call_count; i++) {
+		const struct th_call *c = &l->fold.calls[i];
+
+		if (c->intent_seq != t.seq || c->phase != TH_CALL_INTENDED)
+			continue;
+		l->observer.progress(l->observer.ctx, (struct th_handle){ l->index, l->generation },
+				     c->tool, bytes);
+		return;
+	}
+}
+
+void th_driver_tool_ready(struct th_driver *d, struct th_ticket t)
+{
+	struct th_live *l = th_live_find(d, t.index, t.generation);
+
+	if (!l || l->lost)
+		return;
+	/* A pause meanwhile: a resume gives them out again. */
+	for (size_t i = 0; i < l->fold.call_count && !l->lost; i++)
+		if (l->fold.calls[i].phase == TH_CALL_CLEARED && l->fold.calls[i].emitted &&
+		    (l->fold.state == TH_STATE_RUNNING || l->fold.state == TH_STATE_WAITING))
+			th_live_intend(l, &l->fold.calls[i]);
+	th_live_pump(l);
+}
+
+void th_live_observe(struct th_live *l, const struct th_observation *look, uint64_t seq)
+{
+	struct th_driver *d = l->driver;
+	struct th_tool_call call = {
+		.session_id = th_str_of(l->id),
+		.epoch = l->epoch,
+		.tool = look->tool,
+		.arguments = look->arguments,
+		.class = TH_CLASS_R,
+		.timeout_ms = call_timeout_ms(l),
+		.agent = l->session_config->agent,
+	};
+	struct th_buf sized = TH_BUF_INIT(TH_KIB);
+	char id[33];
+
+	if (th_str_is(look->tool, "computer")) {
+		struct th_jw w = th_jw(&sized);
+
+		th_jw_object(&w);
+		th_jw_kraw(&w, "actions", th_json_raw_get(look->arguments, "actions"));
+		put_fit(l, &w);
+		th_jw_object_end(&w);
+		call.arguments = th_buf_str(&sized);
+	}
+	if (l->session_config->computer && th_str_is(look->tool, "computer")) {
+		const struct th_tool_row *row = l->session_config->computer;
+
+		row->local(row->ctx, d,
+			   &(struct th_local_call){ .ticket = th_live_ticket(l, seq),
+						    .tool = look->tool,
+						    .arguments = call.arguments,
+						    .session_id = call.session_id,
+						    .class = TH_CLASS_R });
+	} else {
+		random_id(d, id);
+		call.effect_id = th_str_n(id, 32);
+		d->world.ops->tool_run(d->world.ctx, th_live_ticket(l, seq), &call, false);
+	}
+	th_buf_deinit(&sized);
+}
+
+/* A computer call is answered with a picture even when it is refused: a look changes nothing. */
+void th_live_refuse(struct th_live *l, struct th_call *c)
+{
+	struct th_arena a;
+	struct th_observation look;
+
+	if (!c->computer || !l->session_config->has_computer) {
+		refuse_now(l, c, TH_STR("[]"));
+		return;
+	}
+	th_arena_init(&a, TH_KIB);
+	look = th_unknown_observation(c->tool, TH_STR("{}"), true, &a);
+	th_live_observe(l, &look, c->call_seq);
+	th_arena_deinit(&a);
+}
+
+/* A ticket of the INTENT is the effect's; one of the CALL is a look's. */
+static struct th_call *call_of_ticket(struct th_live *l, struct th_ticket t)
+{
+	for (size_t i = 0; i < l->fold.call_count; i++) {
+		struct th_call *c = &l->fold.calls[i];
+		bool looks = c->phase == TH_CALL_DENIED || c->phase == TH_CALL_INTENDED;
+
+		if ((c->phase == TH_CALL_INTENDED && c->intent_seq == t.seq) ||
+		    (looks && c->call_seq == t.seq))
+			return c;
+	}
+	return NULL;
+}
+
+void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct th_tool_result *r)
+{
+	struct th_live *l = th_live_find(d, t.index, t.generation);
+	struct th_call *c = l && !l->lost ? call_of_ticket(l, t) : NULL;
+	struct th_ev_outcome out;
+	struct th_err err = { 0 };
+
+	if (th_first_observation_is(t)) {
+		th_first_observation_done(d, t, r);
+		return;
+	}
+	if (!c)
+		return;
+	for (size_t i = 0; i < r->blob_count; i++) {
+		/* Without its picture the result is not told: the executor keeps it. */
+		if (th_driver_add_blob(d, &r->blobs[i], &err)) {
+			th_live_lose(l, &err);
+			return;
+		}
+	}
+	if (c->phase == TH_CALL_DENIED) {
+		refuse_now(l, c, r->output);
+	} else if (t.seq == c->call_seq) {
+		th_live_on_observed(l, c, r);
+	} else if (r->status == TH_OUTCOME_UNKNOWN) {
+		th_live_on_unknown(l, c, r);
+	} else {
+		out = (struct th_ev_outcome){
+			.call_id = c->call_id,
+			.effect_id = c->effect_id,
+			.status = th_str_of(th_outcome_name(r->status)),
+			.output = r->output.len ? r->output : TH_STR("\"\""),
+			.evidence = r->evidence,
+			.acknowledged = c->safety_checks,
+			.elapsed_ms = r->elapsed_ms,
+			.fails = r->fails,
+		};
+		th_live_outcome(l, c, &out, c->intent_seq);
+	}
+	if (l->children)
+		th_live_delegates_check(l);
+	/* It may be what the call that it works on still waited for. */
+	if (l->parent_call && th_delegation_is_over(&l->fold)) {
+		th_live_hold(l, TH_DO_NOTIFY, l->fold.seq, 0);
+		th_live_dirty(l);
+	}
+	th_live_pump(l);
+}
+
+enum th_code th_live_check_calls(struct th_live *l, struct th_err *err)
+{
+	enum th_code code = TH_OK;
+
+	for (size_t i = 0; i < l->fold.call_count && !code; i++) {
+		const struct th_call *c = &l->fold.calls[i];
+		struct th_arena a;
+		struct th_buf arguments;
+		enum th_class class;
+		char ours[TH_SHA256_HEX_SIZE + 1];
+
+		/* What was refused needs not be readable; what is over is over; where elements were
+		 * found is not in the answer. */
+		if (!c->computer || c->grounded || c->phase < TH_CALL_RECORDED ||
+		    c->phase == TH_CALL_DENIED || c->phase == TH_CALL_SETTLED)
+			continue;
+		th_arena_init(&a, TH_TURN_MEMORY_MAX);
+		th_buf_init(&arguments, TH_EVENT_DATA_MAX);
+		code = computer_arguments(l, c->item, &a, &arguments, &class, err);
+		th_call_digest(c->tool, th_buf_str(&arguments), ours);
+		if (code || strcmp(ours, c->digest) != 0)
+			code =
+			    th_fail(err, TH_EDIVERGED,
+				    "diverged: the log calls computer with %.*s, this build makes "
+				    "%.*s of the answer",
+				    TH_FMT(th_utf8_cut(c->arguments, 160)),
+				    TH_FMT(th_utf8_cut(th_buf_str(&arguments), 160)));
+		th_buf_deinit(&arguments);
+		th_arena_deinit(&a);
+	}
+	return code;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * delegate.h - agents as tools: a call on which a session of its own works.
+ *
+ * The tool names an agent of the team (core/agent_command.h).  Its call becomes
+ * a session in the same driver, the *child*, that begins with that agent and
+ * sees nothing but the call's input; what it ends with is the call's result.
+ * A child that fails, is stopped or reaches a limit is told to the parent's
+ * model as a call that failed; it never fails its parent.
+ *
+ * Nothing twice: the child's id is made of its parent's and the number of the
+ * call's INTENT, and its first event names the effect id of that.  A runtime
+ * that takes the parent up settles the call by looking for it: one that is
+ * there goes on by its own log, and one that is over gives its answer.
+ * DELEGATION_STARTED and the child's first events are one transaction: one that
+ * is not there is begun if the parent's log does not say that it was; else it
+ * was lost, and with it what it did: UNKNOWN, as of one that another runtime
+ * took.  DELEGATION_FINISHED and the call's OUTCOME are one transaction, too.
+ *
+ * Budget: tokens and money that are left to the parent are divided by the
+ * calls of its answer that delegate, and a child's part is its own limit, so
+ * that all of them together stay within.  What a child took is added to its
+ * parent's totals when it is over (DELEGATION_FINISHED).  Its time is the
+ * parent's.
+ *
+ * A child that waits for a person makes its parent wait (DELEGATION_WAITS),
+ * when nothing else of the parent's is under way; a word to the parent reaches
+ * the child's call.  Pause, resume and stop of the parent are its children's.
+ *
+ * Memory: a child borrows its parent's outfit (tools, code, keys) and is closed
+ * before it.  TH_DELEGATES_MAX, TH_DELEGATE_DEPTH_MAX bound how many there are.
+ */
+#ifndef TH_DRIVER_DELEGATE_H
+#define TH_DRIVER_DELEGATE_H
+
+#include "driver/internal.h"
+
+/* The call of this row is an agent's. */
+static inline bool th_row_delegates(const struct th_tool_row *row)
+{
+	return row && row->command && row->command->agent.len > 0;
+}
+
+/* TOOL_RUN and TOOL_SETTLE: begins the child, takes it up, or lets it go on. */
+void th_live_delegate(struct th_live *l, const struct th_call *c,
+		      const struct th_agent_command *tool, bool settle);
+/* TOOL_CANCEL: stops it; its end is the call's. */
+void th_live_delegate_cancel(struct th_live *l, const struct th_call *c);
+
+/* A call that waits in this phase, of `l` or of a session that works for it, and which: by its
+ * name, as th_driver_waits has it.  TH_ENOENT: none; TH_EUSAGE: several. */
+enum th_code th_live_waiting(struct th_live *l, enum th_call_phase phase, struct th_str name,
+			     struct th_live **ret, const struct th_call **ret_call,
+			     struct th_err *err);
+/* The same for a word that may be late: TH_EUSAGE also if another call had that name before. */
+enum th_code th_live_word(struct th_live *l, enum th_call_phase phase, struct th_str name,
+			  struct th_live **ret, const struct th_call **ret_call,
+			  struct th_err *err);
+/* A person's word was written into it: those that waited because of it go on. */
+void th_live_word_given(struct th_live *l);
+
+/* The call that waited for something else is over: may its siblings' waiting be told? */
+void th_live_delegates_check(struct th_live *l);
+/* The session was paused, or runs again. */
+void th_live_delegates_state(struct th_live *l, enum th_state to, struct th_str reason);
+/* It is resumed: nobody is said to wait before his session was looked at. */
+void th_live_delegates_resume(struct th_live *l);
+
+/* For how many it works, one for another; as its metadata says, which anyone may have written. */
+int64_t th_live_depth(const struct th_live *l);
+void th_live_delegates_close(struct th_live *l); /* those that work for it */
+void th_live_delegation_free(struct th_live *l); /* as one of them; it goes itself */
+
+/* ---- among its own files: delegate.c, _end.c, _wait.c ---- */
+
+/* A call, and the session that works on it.  The child's to free. */
+struct th_delegation {
+	struct th_delegation *next; /* of the parent's list, while it is not over */
+	struct th_live *parent;     /* NULL: it is over */
+	struct th_live *child;      /* NULL: it is being opened */
+	uint64_t intent_seq;
+	struct th_agent agent; /* the parent's, with limits of its own and no screen */
+	struct th_agent_limits limits;
+	struct th_session_config *members; /* where the parent's have a screen */
+};
+
+struct th_call *th_delegation_call(struct th_live *l, uint64_t intent_seq);           /* or NULL */
+struct th_delegation *th_delegation_of(const struct th_live *l, uint64_t intent_seq); /* or NULL */
+void th_delegation_remove(struct th_delegation *g); /* from its parent's list */
+/* An event of the call, by its table. */
+void th_delegation_write(struct th_live *l, const struct th_call *c, enum th_event_kind kind,
+			 const void *in);
+/* It has ended, and all that it began has its result. */
+bool th_delegation_is_over(const struct th_session *s);
+void th_delegation_end(struct th_delegation *g); /* its child is over: the call is, too */
+/* The session that worked on it cannot be had: nobody knows what it did. */
+void th_delegation_lost(struct th_live *l, const struct th_call *c, struct th_str child,
+			const struct th_err *why);
+/* The child's observer. */
+void th_delegation_rest(void *ctx, struct th_handle h, const struct th_session *s,
+			const struct th_err *err);
+/* `child` NULL: the session goes on. */
+void th_delegation_waits(struct th_live *l, const struct th_call *c, struct th_str id,
+			 const struct th_live *child);
+
+#endif

@@ -1,0 +1,687 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * driver.c - the driver and its sessions: begun, taken up, dressed for the agent
+ * that speaks, forgotten.
+ */
+#include <stdlib.h>
+
+#include "core/output.h"
+#include "driver/delegate.h"
+
+static void live_free(struct th_live *l);
+
+/* ---- sessions by handle ------------------------------------------------------------------ */
+
+struct th_live *th_live_find(const struct th_driver *d, uint32_t index, uint32_t generation)
+{
+	if (index >= d->live_cap || !d->lives[index] || d->lives[index]->generation != generation)
+		return NULL;
+	return d->lives[index];
+}
+
+struct th_live *th_driver_find(const struct th_driver *d, struct th_handle h)
+{
+	return th_live_find(d, h.index, h.generation);
+}
+
+struct th_handle th_live_handle(const struct th_live *l)
+{
+	return (struct th_handle){ l->index, l->generation };
+}
+
+struct th_ticket th_live_ticket(const struct th_live *l, uint64_t seq)
+{
+	return (struct th_ticket){ l->index, l->generation, seq };
+}
+
+const struct th_session_config *th_config_member(const struct th_session_config *o, size_t agent)
+{
+	return agent == 0 || agent > o->member_count ? o : &o->members[agent - 1];
+}
+
+void th_live_instruct(struct th_live *l, struct th_str text, bool fresh)
+{
+	if (l->instructed && th_str_eq(th_buf_str(&l->instructions), text))
+		return;
+	th_buf_clear(&l->instructions);
+	th_buf_add(&l->instructions, text);
+	l->instructed = true;
+	l->instructions_new = fresh;
+	if (!l->rewritten)
+		l->rewritten = th_alloc(sizeof(*l->rewritten));
+	*l->rewritten = *l->session_config->agent;
+	l->rewritten->instructions = th_buf_str(&l->instructions);
+	l->options.agent = l->speaking = l->rewritten;
+}
+
+/* The functions that hand over, beside the agent's own tools. */
+static enum th_code fit_tools(struct th_live *l, struct th_err *err)
+{
+	const struct th_session_config *session_config = l->session_config;
+	const struct th_member *m = &l->fold.team->members[l->speaks];
+	size_t count = session_config->tool_count + m->handoff_count;
+	struct th_tool_spec *specs;
+
+	free((void *)(uintptr_t)l->options.tools);
+	l->options.tools = NULL;
+	l->options.tool_count = 0;
+	if (count == 0)
+		return TH_OK;
+	specs = th_try_alloc(count * sizeof(*specs));
+	if (!specs)
+		return th_fail_memory(err);
+	for (size_t i = 0; i < session_config->tool_count; i++)
+		specs[i] = session_config->tools[i].spec;
+	for (size_t i = 0; i < m->handoff_count; i++)
+		specs[session_config->tool_count + i] = (struct th_tool_spec){
+			.name = m->handoffs[i].tool,
+			.description = m->handoffs[i].description,
+			.schema = m->handoffs[i].schema,
+			.class = TH_CLASS_L,
+			.strict = m->handoffs[i].strict,
+		};
+	l->options.tools = specs;
+	l->options.tool_count = count;
+	return TH_OK;
+}
+
+static const struct th_resolved_model *choice_at(const struct th_session_config *o, size_t at)
+{
+	assert(at <= o->agent->fallback.count);
+	return at ? &o->fallback[at - 1] : &o->first;
+}
+
+/* Who is asked from now on.  What another model is to read is written anew. */
+static void live_turn_to(struct th_live *l, size_t at)
+{
+	const struct th_resolved_model *before = l->resolved;
+
+	assert(!l->flight && !l->grounds);
+	l->model_at = at;
+	l->resolved = choice_at(th_config_member(&l->team_config, l->speaks), at);
+	l->options.profile = l->resolved->profile;
+	l->options.model = l->resolved->model;
+	l->options.image = th_image_size(l->resolved->profile, l->session_config->screen);
+	if (before && (before->profile != l->resolved->profile ||
+		       !th_str_eq(before->model, l->resolved->model))) {
+		l->history = th_history_free(l->history);
+		l->history_due = true;
+	}
+}
+
+static void who_answered(const void *ctx, struct th_str agent, size_t at, struct th_speaker *ret)
+{
+	const struct th_live *l = ctx;
+	int member = agent.len ? th_team_find(l->fold.team, agent) : 0;
+	const struct th_session_config *o =
+	    th_config_member(&l->team_config, (size_t)TH_MAX(member, 0));
+	const struct th_resolved_model *c = choice_at(o, TH_MIN(at, o->agent->fallback.count));
+
+	*ret = (struct th_speaker){ c->profile, c->model };
+}
+
+bool th_live_choose(struct th_live *l)
+{
+	if (l->model_at == l->fold.model_at)
+		return true;
+	if (l->durable_seq < l->fold.seq)
+		return !th_live_defer_request(l);
+	live_turn_to(l, l->fold.model_at);
+	l->history_due = false; /* it can be made at once */
+	return true;
+}
+
+/* In the strict subset where that is possible: providers hold the model to it. */
+static void fit_format(struct th_live *l)
+{
+	struct th_output_format *f = &l->options.format;
+	struct th_err err;
+
+	*f = (struct th_output_format){ 0 };
+	th_arena_reset(&l->format);
+	if (l->speaking->output_schema.len &&
+	    th_output_schema(l->speaking->output_schema, &l->format, &f->schema, &f->strict, &err))
+		f->schema = l->speaking->output_schema; /* what it is, the provider will say */
+}
+
+enum th_code th_live_switch_agent(struct th_live *l, struct th_err *err)
+{
+	const struct th_session_config *session_config =
+	    th_config_member(&l->team_config, l->fold.agent);
+
+	l->speaks = l->fold.agent;
+	l->session_config = session_config;
+	l->speaking = session_config->agent;
+	l->instructed = l->instructions_new = false;
+	l->instructed_turn = 0;
+	l->options.agent = l->speaking;
+	l->options.has_computer = session_config->has_computer;
+	l->options.screen = session_config->screen;
+	l->options.stream =
+	    !session_config->agent->settings || session_config->agent->settings->stream;
+	l->options.who = who_answered;
+	l->options.who_ctx = l;
+	for (size_t i = 0; i <= session_config->agent->fallback.count; i++) {
+		const struct th_price *price = &choice_at(session_config, i)->profile->price;
+
+		th_session_prices(&l->fold, i, price->input, price->output);
+	}
+	live_turn_to(l, l->fold.model_at);
+	fit_format(l);
+	return fit_tools(l, err);
+}
+
+static enum th_code live_fit(struct th_live *l, const struct th_session_config *session_config,
+			     struct th_err *err)
+{
+	enum th_code code;
+
+	l->team_config = *session_config;
+	code = th_live_background_fit(l, err);
+	return code ? code : th_live_switch_agent(l, err);
+}
+
+/* Without its outfit: live_fit comes before anything else. */
+static enum th_code live_new(struct th_driver *d, struct th_str id,
+			     const struct th_observer *observer, struct th_live **ret,
+			     struct th_err *err)
+{
+	struct th_live *l;
+	uint32_t index;
+
+	if (d->live_count == TH_SESSIONS_MAX)
+		return th_fail(err, TH_ELIMIT, "this runtime has %d sessions open, its maximum",
+			       TH_SESSIONS_MAX);
+	if (id.len == 0 || id.len > TH_SESSION_ID_MAX)
+		return th_fail(err, TH_EUSAGE, "a session id has 1 to %d bytes", TH_SESSION_ID_MAX);
+	if (d->live_count == d->live_cap) {
+		uint32_t cap = d->live_cap ? d->live_cap * 2 : 8;
+		struct th_live **lives = th_try_realloc(d->lives, cap * sizeof(*lives));
+
+		if (!lives)
+			return th_fail_memory(err);
+		d->lives = lives;
+		memset(d->lives + d->live_cap, 0, (cap - d->live_cap) * sizeof(*d->lives));
+		d->live_free = d->live_cap;
+		d->live_cap = cap;
+	}
+	for (index = d->live_free; d->lives[index]; index++)
+		;
+	d->live_free = index + 1;
+	l = th_try_alloc(sizeof(*l));
+	if (!l)
+		return th_fail_memory(err);
+	l->driver = d;
+	l->index = index;
+	l->generation = ++d->generations;
+	th_session_init(&l->fold);
+	th_buf_init(&l->previous, TH_RESPONSE_ID_MAX);
+	th_buf_init(&l->instructions, TH_EVENT_DATA_MAX);
+	th_buf_init(&l->filtered, TH_EVENT_DATA_MAX);
+	th_arena_init(&l->format, TH_EVENT_DATA_MAX);
+	d->lives[index] = l;
+	d->live_count++;
+	if (observer)
+		l->observer = *observer;
+	if (!th_copy_text(id, &l->id)) {
+		live_free(l);
+		return th_fail_memory(err);
+	}
+	*ret = l;
+	return TH_OK;
+}
+
+static void live_free(struct th_live *l)
+{
+	struct th_driver *d = l->driver;
+
+	assert(!l->dirty);
+	d->lives[l->index] = NULL;
+	d->live_free = TH_MIN(d->live_free, l->index);
+	d->live_count--;
+	th_history_free(l->history);
+	th_buf_deinit(&l->previous);
+	th_live_unknowns_free(l);
+	th_live_callbacks_free(l);
+	th_live_results_free(l);
+	th_live_delegation_free(l);
+	th_buf_deinit(&l->instructions);
+	free(l->rewritten);
+	th_buf_deinit(&l->filtered);
+	th_arena_deinit(&l->format);
+	th_session_deinit(&l->fold);
+	free((void *)(uintptr_t)l->options.tools);
+	free(l->held);
+	free(l->queue);
+	free(l->user);
+	free(l->title);
+	free(l->parent);
+	free(l->metadata);
+	free(l->id);
+	free(l);
+}
+
+/* With nothing that waits to be written. */
+static void live_drop(struct th_live *l)
+{
+	struct th_driver *d = l->driver;
+
+	if (l->dirty) {
+		struct th_live **at = &d->dirty;
+
+		while (*at != l)
+			at = &(*at)->dirty_next;
+		*at = l->dirty_next;
+		d->dirty_last = NULL;
+		for (struct th_live *i = d->dirty; i; i = i->dirty_next)
+			d->dirty_last = i;
+		l->dirty = false;
+	}
+	live_free(l);
+}
+
+/* ---- life of a driver and its sessions --------------------------------------------------- */
+
+struct th_driver *th_driver_new(const struct th_world *world, struct th_str build)
+{
+	struct th_driver *d = th_try_alloc(sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->world = *world;
+	return th_copy_text(build, &d->build) ? d : th_driver_free(d);
+}
+
+static void commit_free(struct th_commit *c)
+{
+	th_arena_deinit(&c->arena);
+	free(c->blobs);
+	free(c);
+}
+
+struct th_driver *th_driver_free(struct th_driver *d)
+{
+	if (!d)
+		return NULL;
+	/* Who works for another borrows of it, also when the call that he worked on is over. */
+	for (int64_t depth = TH_DELEGATE_DEPTH_MAX; depth >= 0; depth--)
+		for (uint32_t i = 0; i < d->live_cap; i++)
+			if (d->lives[i] && th_live_depth(d->lives[i]) >= depth)
+				th_driver_close(d, th_live_handle(d->lives[i]));
+	while (d->spare) {
+		struct th_commit *next = d->spare->next;
+
+		commit_free(d->spare);
+		d->spare = next;
+	}
+	if (d->filling)
+		commit_free(d->filling);
+	th_driver_texts_free(d);
+	free(d->lives);
+	free(d->build);
+	free(d);
+	return NULL;
+}
+
+static void created_data(const struct th_session_config *session_config,
+			 const struct th_ev_session_created *created, struct th_buf *data)
+{
+	struct th_ev_session_created d = *created;
+	struct th_buf agent;
+	struct th_jw w;
+
+	th_buf_init_try(&agent, TH_EVENT_DATA_MAX);
+	if (!d.agent.len) {
+		w = th_jw(&agent);
+		th_table_print(&th_agent_table, session_config->agent, &w);
+		d.agent = th_buf_str(&agent);
+	}
+	if (!d.model.len)
+		d.model = session_config->first.model;
+	w = th_jw(data);
+	th_table_print(&th_ev_session_created_table, &d, &w);
+	data->failed |= agent.failed;
+	data->no_memory |= agent.no_memory;
+	th_buf_deinit(&agent);
+}
+
+/* What a definition that comes from another log says was judged there. */
+static enum th_code check_new(const struct th_session_config *session_config,
+			      const struct th_ev_session_created *created, struct th_err *err)
+{
+	enum th_code code = TH_OK;
+
+	if (created->agent.len)
+		return TH_OK;
+	code = th_agent_check_output(session_config->agent, err);
+	for (size_t i = 0; i < session_config->member_count && !code; i++)
+		code = th_agent_check_output(session_config->members[i].agent, err);
+	return code;
+}
+
+enum th_code th_driver_create(struct th_driver *d, struct th_str session_id,
+			      const struct th_session_config *session_config,
+			      const struct th_ev_session_created *created,
+			      const struct th_observer *observer, struct th_handle *ret,
+			      struct th_err *err)
+{
+	struct th_live *l;
+	struct th_buf data;
+	enum th_code code = check_new(session_config, created, err);
+
+	if (!code)
+		code = live_new(d, session_id, observer, &l, err);
+	if (code)
+		return code;
+	code = live_fit(l, session_config, err);
+	if (code) {
+		live_free(l);
+		return code;
+	}
+	l->epoch = 1;
+	l->pending.create = true;
+	th_buf_init_try(&data, TH_EVENT_DATA_MAX);
+	created_data(session_config, created, &data);
+	code = th_buf_check(&data, "the agent's definition", err);
+	if (!code && (!th_copy_text(created->user, &l->user) ||
+		      !th_copy_text(created->metadata, &l->metadata)))
+		code = th_fail_memory(err);
+	if (!code)
+		code = th_live_append(l, TH_EV_SESSION_CREATED, TH_SOURCE_OPERATOR, 0, TH_STR(""),
+				      th_buf_str(&data), err);
+	th_buf_deinit(&data);
+	if (code) {
+		l->observer = (struct th_observer){ 0 }; /* nobody has heard of it */
+		live_drop(l);
+		return code;
+	}
+	*ret = th_live_handle(l);
+	th_live_pump(l);
+	return TH_OK;
+}
+
+struct folding {
+	struct th_live *live;
+	struct th_digest head;
+	th_session_config_fn *fit; /* called with the first event */
+	void *fit_ctx;
+};
+
+static enum th_code fit_given(void *ctx, const struct th_event *first,
+			      struct th_session_config *ret, struct th_err *err)
+{
+	(void)first;
+	(void)err;
+	*ret = *(const struct th_session_config *)ctx;
+	return TH_OK;
+}
+
+/* What its code said before: the next try of the same turn says it again. */
+static void recall_instructions(struct th_live *l, struct th_str data)
+{
+	struct th_str raw = th_json_raw_get(data, "instructions");
+	struct th_buf text;
+
+	if (!raw.len)
+		return;
+	th_buf_init(&text, TH_EVENT_DATA_MAX);
+	if (th_json_unescape(raw, &text))
+		th_live_instruct(l, th_buf_str(&text), false);
+	th_buf_deinit(&text);
+}
+
+static enum th_code fold_event(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			       struct th_err *err)
+{
+	struct folding *f = ctx;
+	struct th_session_config session_config = { 0 };
+	struct th_effects fx TH_UNSET;
+	enum th_code code;
+
+	if (f->live->fold.seq == 0) {
+		code = f->fit(f->fit_ctx, ev, &session_config, err);
+		if (!code)
+			code = live_fit(f->live, &session_config, err);
+		if (code)
+			return code;
+	}
+	f->head = *digest;
+	code = th_session_step(&f->live->fold, ev, &fx, err);
+	if (!code && (f->live->fold.agent != f->live->speaks || ev->kind == TH_EV_SESSION_CREATED))
+		code = th_live_switch_agent(f->live, err);
+	if (!code && ev->kind == TH_EV_MODEL_REQUESTED)
+		recall_instructions(f->live, ev->data);
+	return code;
+}
+
+static enum th_code open_row(struct th_driver *d, const struct th_session_row *row,
+			     th_session_config_fn *fit, void *fit_ctx,
+			     const struct th_observer *observer, struct th_live **ret,
+			     struct th_err *err)
+{
+	struct folding f = { .fit = fit, .fit_ctx = fit_ctx };
+	struct th_live *l;
+	size_t named;
+	bool fork = row->head_seq == row->parent_seq && row->parent.len > 0;
+	enum th_code code = live_new(d, row->session_id, observer, &l, err);
+
+	if (code)
+		return code;
+	f.live = l;
+	code = d->world.ops->read(d->world.ctx, fork ? row->parent : row->session_id, 1,
+				  row->head_seq, fold_event, &f, err);
+	if (!code && (l->fold.seq != row->head_seq || l->fold.seq == 0))
+		code =
+		    th_fail(err, TH_ECORRUPT, "the log ends at event %llu, but its row says %llu",
+			    (unsigned long long)l->fold.seq, (unsigned long long)row->head_seq);
+	/* Who answered is known by its place in the list. */
+	named = l->fold.seq ? th_session_member(&l->fold)->fallback.count : 0;
+	if (!code && named != l->session_config->agent->fallback.count)
+		code = th_fail(err, TH_EUSAGE,
+			       "the log's agent has %zu models to fall back to, the one given %zu",
+			       named, l->session_config->agent->fallback.count);
+	if (!code &&
+	    (!th_copy_text(row->user, &l->user) || !th_copy_text(row->title, &l->title) ||
+	     !th_copy_text(row->parent, &l->parent) || !th_copy_text(row->metadata, &l->metadata)))
+		code = th_fail_memory(err);
+	if (code) {
+		live_free(l);
+		return th_prefix(err, code, "session %.*s", TH_FMT(row->session_id));
+	}
+	live_turn_to(l, l->fold.model_at);
+	l->history_due = false; /* nothing waits: it can be made at once */
+	l->head = f.head;
+	l->epoch = row->epoch;
+	l->created_ms = row->created_ms;
+	l->durable_seq = row->head_seq;
+	l->parent_seq = row->parent_seq;
+	*ret = l;
+	return TH_OK;
+}
+
+enum th_code th_driver_open_by(struct th_driver *d, const struct th_session_row *row,
+			       th_session_config_fn *fit, void *fit_ctx,
+			       const struct th_observer *observer, struct th_handle *ret,
+			       struct th_err *err)
+{
+	struct th_live *l;
+	enum th_code code = open_row(d, row, fit, fit_ctx, observer, &l, err);
+
+	if (!code)
+		*ret = th_live_handle(l);
+	return code;
+}
+
+enum th_code th_driver_open(struct th_driver *d, const struct th_session_row *row,
+			    const struct th_session_config *session_config,
+			    const struct th_observer *observer, struct th_handle *ret,
+			    struct th_err *err)
+{
+	struct th_session_config given = *session_config;
+
+	return th_driver_open_by(d, row, fit_given, &given, observer, ret, err);
+}
+
+static enum th_code fork_history(struct th_live *l, struct th_err *err)
+{
+	struct th_driver *d = l->driver;
+
+	l->history_due =
+	    th_live_history_rewritten(l); /* of what is left of the prefix, by a request */
+	if (l->history_due)
+		return TH_OK;
+	l->history = th_history_new(&l->options);
+	if (!l->history)
+		return th_fail_memory(err);
+	return d->world.ops->read(d->world.ctx, th_str_of(l->parent), 1, l->parent_seq,
+				  th_history_fill, l->history, err);
+}
+
+enum th_code th_driver_fork(struct th_driver *d, const struct th_session_row *row,
+			    const struct th_session_config *session_config,
+			    const struct th_observer *observer, struct th_handle *ret,
+			    struct th_err *err)
+{
+	struct th_ev_session_forked data = { .parent = row->parent,
+					     .seq = (int64_t)row->parent_seq };
+	struct th_session_config given = *session_config;
+	struct th_live *l;
+	struct th_buf text;
+	struct th_jw w;
+	enum th_code code = open_row(d, row, fit_given, &given, observer, &l, err);
+
+	if (code)
+		return code;
+	l->epoch = 1;
+	l->created_ms = d->world.ops->now_ms(d->world.ctx);
+	l->pending.create = true;
+	code = th_live_background_only(l, "which cannot be forked with it", err);
+	if (!code)
+		code = fork_history(l, err);
+	th_buf_init_try(&text, TH_EVENT_DATA_MAX);
+	w = th_jw(&text);
+	th_table_print(&th_ev_session_forked_table, &data, &w);
+	if (!code)
+		code = th_buf_check(&text, "a fork", err);
+	if (!code)
+		code = th_live_append(l, TH_EV_SESSION_FORKED, TH_SOURCE_OPERATOR, 0, TH_STR(""),
+				      th_buf_str(&text), err);
+	th_buf_deinit(&text);
+	if (code) {
+		l->observer = (struct th_observer){ 0 };
+		live_drop(l);
+		return code;
+	}
+	/* What the prefix left open waits for a resume. */
+	l->queue_at = l->queue_count = 0;
+	*ret = th_live_handle(l);
+	return TH_OK;
+}
+
+enum th_code th_driver_resume(struct th_driver *d, struct th_handle h, struct th_err *err)
+{
+	struct th_live *l = th_driver_find(d, h);
+	struct th_effects fx;
+	enum th_code code;
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	if (l->fold.record)
+		return th_fail(err, TH_EUSAGE,
+			       "session %s is only a record here, of what imported forks share "
+			       "with it; fork it, or go on where it was exported",
+			       l->id);
+	code = th_live_check_calls(l, err);
+	if (code)
+		return th_prefix(err, code, "session %s", l->id);
+	if (l->fold.state == TH_STATE_PAUSED) {
+		code = th_live_state(l, TH_STATE_RUNNING, TH_STR("resumed"), err);
+		if (code)
+			return code;
+		/* What was under way before the pause is settled, not started anew. */
+		l->queue_at = l->queue_count = 0;
+	}
+	th_live_delegates_resume(l);
+	th_session_resume(&l->fold, &fx);
+	th_live_queue(l, &fx);
+	th_live_pump(l);
+	return TH_OK;
+}
+
+void th_driver_close(struct th_driver *d, struct th_handle h)
+{
+	struct th_live *l = th_driver_find(d, h);
+
+	if (!l)
+		return;
+	th_live_delegates_close(l);
+	th_live_model_cancel(l, false);
+	th_live_ending_free(l);
+	if (l->dirty && l->pending.count > 0)
+		th_driver_flush(d);
+	live_drop(l);
+}
+
+const struct th_session *th_driver_session(const struct th_driver *d, struct th_handle h)
+{
+	const struct th_live *l = th_driver_find(d, h);
+
+	return l ? &l->fold : NULL;
+}
+
+struct th_str th_driver_session_id(const struct th_driver *d, struct th_handle h)
+{
+	const struct th_live *l = th_driver_find(d, h);
+
+	return l ? th_str_of(l->id) : TH_STR("");
+}
+
+struct th_str th_driver_metadata(const struct th_driver *d, struct th_handle h)
+{
+	const struct th_live *l = th_driver_find(d, h);
+
+	return l && l->metadata ? th_str_of(l->metadata) : TH_STR("");
+}
+
+bool th_driver_durable(const struct th_driver *d, struct th_handle h)
+{
+	const struct th_live *l = th_driver_find(d, h);
+
+	return !l || l->lost || l->durable_seq == l->fold.seq;
+}
+
+int th_driver_answered(const struct th_driver *d, struct th_ticket t)
+{
+	const struct th_live *l = th_driver_find(d, (struct th_handle){ t.index, t.generation });
+
+	if (!l || l->lost)
+		return -1;
+	if (l->durable_seq != l->fold.seq)
+		return 0;
+	return l->fold.answer_seq > t.seq ? 1 : -1;
+}
+
+bool th_driver_idle(const struct th_driver *d)
+{
+	return !d->dirty && d->commits == 0;
+}
+
+size_t th_driver_count(const struct th_driver *d)
+{
+	return d->live_count;
+}
+
+void th_driver_timer(struct th_driver *d, struct th_ticket t)
+{
+	struct th_live *l = th_live_find(d, t.index, t.generation);
+	struct th_effects fx;
+
+	if (!l || l->lost)
+		return;
+	/* First: what fails below begins to wait, and is not woken by the same ring. */
+	th_session_wake(&l->fold, &fx);
+	th_live_queue(l, &fx);
+	th_live_grounds_wake(l);
+	th_live_poll(l);
+	th_live_pump(l);
+}

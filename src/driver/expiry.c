@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * expiry.c - approvals that nobody decides: refused when their time is
+ * over.  The time stands in the event that asks, so it goes on while no process
+ * has the session; whoever opens it next finds it over.
+ */
+#include "driver/internal.h"
+
+static void write_expired(struct th_live *l, const struct th_call *c)
+{
+	struct th_ev_approval_decided d = {
+		.call_id = c->call_id,
+		.digest = th_str_of(c->digest),
+		.expired = true,
+		.message = TH_STR("nobody decided in time whether it may run"),
+	};
+	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(&data);
+
+	th_table_print(&th_ev_approval_decided_table, &d, &w);
+	th_live_write(l, TH_EV_APPROVAL_DECIDED, TH_SOURCE_ENVIRONMENT, c->call_seq, c->call_id,
+		      th_buf_str(&data));
+	th_buf_deinit(&data);
+}
+
+bool th_live_expire(struct th_live *l)
+{
+	struct th_driver *d = l->driver;
+	const struct th_session *s = &l->fold;
+	int64_t now = 0, next = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < s->call_count && !l->lost; i++) {
+		const struct th_call *c = &s->calls[i];
+
+		if (c->phase != TH_CALL_ASKED || !c->expires_ms)
+			continue;
+		now = now ? now : d->world.ops->now_ms(d->world.ctx);
+		if (c->expires_ms <= now) {
+			write_expired(l, c);
+			any = true;
+		} else if (!next || c->expires_ms < next) {
+			next = c->expires_ms;
+		}
+	}
+	/* A session has one timer; whoever else uses it now comes back here when it rings. */
+	if (next && !l->grounds)
+		d->world.ops->timer(d->world.ctx, th_live_ticket(l, s->seq), next - now);
+	return any;
+}
+
+int64_t th_live_expires_ms(const struct th_live *l)
+{
+	int64_t seconds = l->session_config->agent->approve_seconds;
+
+	if (!seconds)
+		return 0;
+	return l->driver->world.ops->now_ms(l->driver->world.ctx) + seconds * 1000;
+}

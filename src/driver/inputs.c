@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * inputs.c - what people and operators say to a session, each an event.
+ */
+#include "base/text.h"
+#include "core/transcript.h"
+#include "driver/delegate.h"
+
+enum th_code th_driver_message(struct th_driver *d, struct th_handle h, struct th_str text,
+			       struct th_err *err)
+{
+	struct th_live *l = th_driver_find(d, h);
+	struct th_buf data;
+	struct th_jw w;
+	enum th_code code;
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	if (text.len > TH_MESSAGE_MAX)
+		return th_fail(err, TH_ELIMIT, "a message has at most %zu bytes, this one has %zu",
+			       TH_MESSAGE_MAX, text.len);
+	code = th_live_history(l, err);
+	if (code)
+		return code;
+	if (l->history && th_history_full(l->history))
+		return th_fail(err, TH_ELIMIT,
+			       "%d messages wait already for the agent to read them",
+			       TH_HELD_MESSAGES_MAX);
+	th_buf_init(&data, TH_EVENT_DATA_MAX * 2);
+	w = th_jw(&data);
+	th_jw_object(&w);
+	th_jw_kstr(&w, "role", TH_STR("user"));
+	th_jw_kstr(&w, "content", text);
+	th_jw_object_end(&w);
+	code =
+	    th_live_append(l, TH_EV_MESSAGE, TH_SOURCE_USER, 0, TH_STR(""), th_buf_str(&data), err);
+	th_buf_deinit(&data);
+	if (!code)
+		th_live_pump(l);
+	return code;
+}
+
+/* An event of a person, from a table. */
+static enum th_code put_in(struct th_live *l, enum th_event_kind kind, enum th_source source,
+			   const void *in, struct th_err *err)
+{
+	struct th_buf data;
+	struct th_jw w;
+	enum th_code code;
+
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	w = th_jw(&data);
+	th_table_print(th_event_table(kind), in, &w);
+	code = th_buf_check(&data, th_event_name(kind), err);
+	if (!code)
+		code = th_live_append(l, kind, source, 0, TH_STR(""), th_buf_str(&data), err);
+	th_buf_deinit(&data);
+	if (!code)
+		th_live_pump(l);
+	return code;
+}
+
+enum th_code th_driver_items_add(struct th_driver *d, struct th_handle h, struct th_str items,
+				 bool begins, struct th_err *err)
+{
+	const struct th_ev_items_added data = { .items = items, .begins = begins };
+	struct th_live *l = th_driver_find(d, h);
+	struct th_json_doc *doc = NULL;
+	enum th_code code;
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	code = th_json_parse(items, &doc, err);
+	if (!code)
+		code = th_items_check(th_json_root(doc), err);
+	th_json_free(doc);
+	if (code)
+		return th_prefix(err, code, "items");
+	return put_in(l, TH_EV_ITEMS_ADDED, TH_SOURCE_USER, &data, err);
+}
+
+enum th_code th_driver_items_remove(struct th_driver *d, struct th_handle h, int64_t count,
+				    struct th_err *err)
+{
+	const struct th_ev_items_removed data = { .count = count };
+	struct th_live *l = th_driver_find(d, h);
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	if (th_live_background_only(l, "which keeps what is in it", err))
+		return TH_EUSAGE;
+	return put_in(l, TH_EV_ITEMS_REMOVED, TH_SOURCE_USER, &data, err);
+}
+
+enum th_code th_driver_decide(struct th_driver *d, struct th_handle h, struct th_str call_id,
+			      bool approve, struct th_str by, struct th_str message,
+			      struct th_err *err)
+{
+	return th_driver_decide_as(d, h, call_id, approve, false, by, message, err);
+}
+
+static enum th_code put_decision(struct th_live *l, const struct th_call *c,
+				 struct th_ev_approval_decided decided, struct th_err *err)
+{
+	struct th_buf data;
+	struct th_jw w;
+	enum th_code code;
+
+	decided.call_id = c->call_id;
+	decided.digest = th_str_of(c->digest);
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	w = th_jw(&data);
+	th_table_print(&th_ev_approval_decided_table, &decided, &w);
+	code = th_live_append(l, TH_EV_APPROVAL_DECIDED, TH_SOURCE_USER, c->call_seq, c->call_id,
+			      th_buf_str(&data), err);
+	th_buf_deinit(&data);
+	return code;
+}
+
+/* "Always" is also said of the tool's other calls that wait already. */
+static enum th_code decide_others(struct th_live *l, struct th_str tool,
+				  struct th_ev_approval_decided decided, struct th_err *err)
+{
+	const struct th_call *c;
+	enum th_code code = TH_OK;
+
+	decided.always = false;
+	while (!code && (c = th_session_also(&l->fold, tool)))
+		code = put_decision(l, c, decided, err);
+	return code;
+}
+
+/* The call of that event, or (0) the first. */
+static const struct th_call *waits_still(const struct th_live *l, uint64_t call_seq)
+{
+	for (size_t i = 0; call_seq && i < l->fold.call_count; i++)
+		if (l->fold.calls[i].call_seq == call_seq)
+			return l->fold.calls[i].phase == TH_CALL_ASKED ? &l->fold.calls[i] : NULL;
+	return call_seq ? NULL : th_session_waits(&l->fold, TH_CALL_ASKED, TH_STR(""));
+}
+
+enum th_code th_driver_decide_as(struct th_driver *d, struct th_handle h, struct th_str call_id,
+				 bool approve, bool always, struct th_str by, struct th_str message,
+				 struct th_err *err)
+{
+	struct th_live *l = th_driver_find(d, h);
+	const struct th_call *c;
+	const struct th_ev_approval_decided decided = {
+		.approve = approve, .always = always, .by = by, .message = message
+	};
+	uint64_t call_seq;
+	enum th_code code;
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	code = th_live_word(l, TH_CALL_ASKED, call_id, &l, &c, err);
+	if (code)
+		return code;
+	call_seq = c->call_seq;
+	if (th_live_expire(l)) {
+		th_live_pump(l);
+		c = waits_still(l, call_id.len ? call_seq : 0);
+	}
+	if (!c)
+		return th_fail(err, TH_ENOENT,
+			       "no call %.*s waits for a decision any more: its time was over",
+			       TH_FMT(th_utf8_cut(call_id, 80)));
+	code = put_decision(l, c, decided, err);
+	if (!code && always)
+		code = decide_others(l, c->tool, decided, err);
+	if (!code) {
+		th_live_pump(l);
+		th_live_word_given(l);
+	}
+	return code;
+}
+
+enum th_code th_driver_settle(struct th_driver *d, struct th_handle h, struct th_str call_id,
+			      enum th_outcome_status status, struct th_str by,
+			      struct th_str message, struct th_err *err)
+{
+	struct th_live *l = th_driver_find(d, h);
+	const struct th_call *c;
+	struct th_ev_settled settled = { .status = th_str_of(th_outcome_name(status)),
+					 .by = by,
+					 .message = message };
+	struct th_buf data;
+	struct th_jw w;
+	enum th_code code;
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	code = th_live_word(l, TH_CALL_PARKED, call_id, &l, &c, err);
+	if (code)
+		return code;
+	settled.call_id = c->call_id;
+	settled.effect_id = c->effect_id;
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	w = th_jw(&data);
+	th_table_print(&th_ev_settled_table, &settled, &w);
+	code = th_live_append(l, TH_EV_SETTLED, TH_SOURCE_USER, c->intent_seq, c->call_id,
+			      th_buf_str(&data), err);
+	th_buf_deinit(&data);
+	if (!code) {
+		th_live_pump(l);
+		th_live_word_given(l);
+	}
+	return code;
+}
+
+enum th_code th_driver_set_state(struct th_driver *d, struct th_handle h, enum th_state to,
+				 struct th_str reason, struct th_err *err)
+{
+	struct th_live *l = th_driver_find(d, h);
+	enum th_code code;
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	code = th_live_state(l, to, reason, err);
+	if (!code) {
+		th_live_delegates_state(l, to, reason);
+		th_live_pump(l);
+	}
+	return code;
+}

@@ -1,0 +1,623 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * model.c - one model request from its event to its answer's event.
+ */
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "core/plan.h"
+#include "driver/internal.h"
+#include "models/dialect.h"
+#include "models/frame.h"
+
+/* ---- base64 of pictures, made once -------------------------------------------------------- */
+
+static struct th_blob_text *text_find(struct th_driver *d, const struct th_digest *hash)
+{
+	for (size_t i = 0; i < d->text_count; i++)
+		if (memcmp(&d->texts[i].hash, hash, sizeof(*hash)) == 0)
+			return &d->texts[i];
+	return NULL;
+}
+
+/* Lets go of the longest unused texts that no request needs until `more` fits. */
+static void texts_shrink(struct th_driver *d, size_t more)
+{
+	while (d->text_bytes + more > TH_BLOB_CACHE_MAX) {
+		struct th_blob_text *oldest = NULL;
+
+		for (size_t i = 0; i < d->text_count; i++)
+			if (d->texts[i].users == 0 && (!oldest || d->texts[i].used < oldest->used))
+				oldest = &d->texts[i];
+		if (!oldest)
+			return;
+		d->text_bytes -= oldest->len;
+		free(oldest->text);
+		*oldest = d->texts[--d->text_count];
+	}
+}
+
+enum th_code th_driver_text_need(struct th_driver *d, const struct th_digest *hash,
+				 struct th_str *ret, struct th_err *err)
+{
+	struct th_blob_text *t = text_find(d, hash);
+
+	if (!t) {
+		struct th_buf bytes, text;
+		enum th_code code;
+
+		th_buf_init(&bytes, TH_BLOB_MAX);
+		code = d->world.ops->blob(d->world.ctx, hash, &bytes, err);
+		if (code) {
+			th_buf_deinit(&bytes);
+			return th_prefix(err, code, "picture of the history");
+		}
+		th_buf_init(&text, th_base64_size(TH_BLOB_MAX));
+		th_base64_encode(&text, bytes.ptr, bytes.len);
+		th_buf_deinit(&bytes);
+		texts_shrink(d, text.len);
+		if (d->text_count == d->text_cap) {
+			d->text_cap = d->text_cap ? d->text_cap * 2 : 8;
+			d->texts = th_realloc(d->texts, d->text_cap * sizeof(*d->texts));
+		}
+		t = &d->texts[d->text_count++];
+		*t = (struct th_blob_text){ .hash = *hash };
+		t->text = th_buf_steal(&text, &t->len);
+		d->text_bytes += t->len;
+	}
+	t->users++;
+	t->used = ++d->text_clock;
+	*ret = th_str_n(t->text, t->len);
+	return TH_OK;
+}
+
+void th_driver_text_drop(struct th_driver *d, const struct th_digest *hash)
+{
+	text_find(d, hash)->users--;
+}
+
+void th_driver_texts_free(struct th_driver *d)
+{
+	for (size_t i = 0; i < d->text_count; i++)
+		free(d->texts[i].text);
+	free(d->texts);
+	d->texts = NULL;
+	d->text_count = d->text_cap = d->text_bytes = 0;
+}
+
+/* ---- the request -------------------------------------------------------------------------- */
+
+static void write_failed(struct th_live *l, const struct th_ev_model_failed *d)
+{
+	struct th_buf data;
+	struct th_jw w;
+
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	w = th_jw(&data);
+	th_table_print(&th_ev_model_failed_table, d, &w);
+	th_live_write(l, TH_EV_MODEL_FAILED, TH_SOURCE_ENVIRONMENT, l->fold.request_seq, TH_STR(""),
+		      th_buf_str(&data));
+	th_buf_deinit(&data);
+}
+
+/* Another process asked, and what became of that nobody knows. */
+static void request_lost(struct th_live *l)
+{
+	struct th_ev_model_failed ev = { .class = th_str_of(th_failure_name(TH_FAILURE_CUT)) };
+	struct th_buf why = TH_BUF_INIT(4 * TH_KIB);
+
+	th_live_background_say(l, TH_STR("the answer was lost when the process ended"), &why);
+	ev.message = th_buf_str(&why);
+	write_failed(l, &ev);
+	th_buf_deinit(&why);
+}
+
+/* What is said while a request waits for something else is looked at before it is made; the last
+ * word of those who look makes it due again.  One that another process made is given up for that.
+ */
+static bool request_looks_first(struct th_live *l)
+{
+	const struct th_session *s = &l->fold;
+
+	if (s->phase == TH_TURN_REQUESTED && th_session_unseen(s)) {
+		th_live_model_cancel(l, true);
+		return true;
+	}
+	return th_session_request_waits(s);
+}
+
+void th_live_request(struct th_live *l)
+{
+	const struct th_session *s = &l->fold;
+	struct th_reservation reserved = th_session_reservation(s);
+	struct th_ev_model_requested d = {
+		.turn = s->totals.turns + 1,
+		.attempt = s->totals.attempts + 1,
+		.reserved_tokens = reserved.tokens,
+		.reserved_cost_nano = reserved.cost_nano,
+	};
+	struct th_err err = { 0 };
+	struct th_buf data;
+	struct th_jw w;
+
+	if (!th_live_choose(l))
+		return;
+	if (th_live_background_lost(l)) {
+		request_lost(l);
+		return;
+	}
+	if (request_looks_first(l))
+		return;
+	if (th_live_history(l, &err)) {
+		th_live_lose(l, &err);
+		return;
+	}
+	if (th_live_first_observation(l) || th_live_instructions(l) || th_live_compact(l) ||
+	    th_live_join(l) || th_live_filter(l) || !th_live_background_ready(l))
+		return;
+	d.model = l->resolved->model;
+	d.choice = (int64_t)l->model_at;
+	th_live_background_begin(l);
+	*(l->options.conversation ? &d.conversation : &d.previous) = l->options.previous;
+	if (l->history)
+		d.items =
+		    (int64_t)(l->tail ? th_history_tail(l->history) : th_history_items(l->history));
+	if (s->team->count > 1)
+		d.agent = th_session_member(s)->name;
+	if (l->instructions_new)
+		d.instructions = th_buf_str(&l->instructions);
+	l->instructions_new = l->not_compacted = false;
+	if (l->speaking->input_filter.len)
+		d.history = th_buf_str(&l->filtered);
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	w = th_jw(&data);
+	th_table_print(&th_ev_model_requested_table, &d, &w);
+	th_live_write(l, TH_EV_MODEL_REQUESTED, TH_SOURCE_AGENT, s->seq, TH_STR(""),
+		      th_buf_str(&data));
+	th_buf_deinit(&data);
+}
+
+static void flight_free(struct th_live *l)
+{
+	struct th_flight *f = l->flight;
+
+	if (!f)
+		return;
+	l->flight = NULL;
+	for (size_t i = 0; i < f->blob_count; i++)
+		th_driver_text_drop(l->driver, &f->blobs[i]);
+	if (f->decoder)
+		f->decoder = l->resolved->profile->wire->decoder_free(f->decoder);
+	th_buf_deinit(&f->frame);
+	th_buf_deinit(&f->path);
+	th_buf_deinit(&f->headers);
+	free(f->body);
+	free(f->blobs);
+	free(f);
+}
+
+/* What the request went on from is not there any more: it is made anew, with all of the history.
+ * True: that is written. */
+static bool chain_lost(struct th_live *l, const struct th_answer *a, int http_status)
+{
+	struct th_ev_model_failed ev = {
+		.class = th_str_of(th_failure_name(TH_FAILURE_NOT_FOUND)),
+		.message = a->error_message,
+		.http_status = http_status,
+		.whole = true,
+	};
+
+	if (!th_live_background_is_answer(l) ||
+	    (!th_str_is(a->error_code, "previous_response_not_found") && http_status != 404))
+		return false;
+	write_failed(l, &ev);
+	return true;
+}
+
+static void failed(struct th_live *l, enum th_failure failure, struct th_str message,
+		   int http_status, const struct th_retry_hints *hints, struct th_str usage)
+{
+	struct th_driver *d = l->driver;
+	struct th_retry_hints none = { -1, -1 };
+	struct th_ev_model_failed ev = {
+		.class = th_str_of(th_failure_name(failure)),
+		.message = message,
+		.http_status = http_status,
+		.usage = usage,
+	};
+	struct th_buf unsure = TH_BUF_INIT(4 * TH_KIB);
+	uint32_t random;
+	int64_t delay;
+
+	d->world.ops->random(d->world.ctx, &random, sizeof(random));
+	delay = th_retry_delay_ms(failure, hints ? hints : &none, (int)l->fold.totals.attempts,
+				  (int)l->fold.attempts_max, random / 4294967296.0);
+	ev.retry = delay >= 0;
+	ev.retry_in_ms = TH_MAX(delay, 0);
+	/* What was to be fetched is gone: it is asked for again. */
+	if (l->flight && l->flight->fetches && http_status == 404 &&
+	    l->fold.totals.attempts < l->fold.attempts_max)
+		ev.retry = true;
+	else
+		ev.kept = ev.retry && l->fold.started.len && !(l->flight && l->flight->over);
+	if (!ev.retry && failure != TH_FAILURE_CANCELLED)
+		ev.next = th_session_next_model(&l->fold);
+	if (th_live_background_unsure(l, failure, http_status)) {
+		ev.retry = false;
+		ev.retry_in_ms = 0;
+		th_live_background_say(l, th_utf8_cut(message, TH_ERR_MSG_MAX), &unsure);
+		ev.message = th_buf_str(&unsure);
+	}
+	write_failed(l, &ev);
+	th_buf_deinit(&unsure);
+}
+
+static enum th_code body_build(struct th_live *l, struct th_flight *f, struct th_err *err)
+{
+	const struct th_wire *wire = l->resolved->profile->wire;
+	struct th_slice *slices;
+	size_t count, head;
+	enum th_code code;
+
+	th_buf_init(&f->path, TH_REQUEST_HEAD_MAX);
+	wire->path(&l->options, &f->path);
+	th_buf_init(&f->headers, TH_REQUEST_HEAD_MAX);
+	th_request_headers(&l->options, &f->headers);
+	th_buf_init(&f->frame, TH_REQUEST_MAX);
+	code = th_request_frame(&l->options, &f->frame, &head, err);
+	if (!code)
+		code = th_buf_check(&f->path, "the model's path", err);
+	if (!code)
+		code = th_buf_check(&f->headers, "the model's headers", err);
+	if (code)
+		return code;
+	count = l->tail ? th_history_tail_slices(l->history, th_images_keep(&l->options), &slices)
+			: th_history_slices(l->history, th_images_keep(&l->options), &slices);
+	f->body = th_alloc((count + 2) * sizeof(*f->body));
+	f->body[f->body_count++] = th_str_n(f->frame.ptr, head);
+	for (size_t i = 0; i < count && !code; i++) {
+		struct th_slice *s = &slices[i];
+
+		if (!s->bytes.ptr) {
+			code = th_driver_text_need(l->driver, &s->blob, &s->bytes, err);
+			if (code)
+				break;
+			f->blobs = th_realloc(f->blobs, (f->blob_count + 1) * sizeof(*f->blobs));
+			f->blobs[f->blob_count++] = s->blob;
+		}
+		f->body[f->body_count++] = s->bytes;
+	}
+	f->body[f->body_count++] = th_str_n(f->frame.ptr + head, f->frame.len - head);
+	free(slices);
+	return code;
+}
+
+static void on_delta(void *ctx, enum th_delta_kind kind, size_t output_index, struct th_str text)
+{
+	struct th_live *l = ctx;
+
+	(void)output_index;
+	if (l->observer.delta)
+		l->observer.delta(l->observer.ctx, (struct th_handle){ l->index, l->generation },
+				  kind, text);
+}
+
+/* What the agent file says; of the choice, until a tool was used. */
+static void set_options(struct th_live *l)
+{
+	static const char *const words[] = {
+		[TH_CHOICE_AUTO] = "auto",
+		[TH_CHOICE_REQUIRED] = "required",
+		[TH_CHOICE_NONE] = "none",
+	};
+	const struct th_agent_model_settings *settings = l->speaking->settings;
+	struct th_tool_choice *resolved = &l->options.choice;
+
+	l->options.extra = l->model_at == 0;
+	l->options.parallel = TH_PARALLEL_UNSET;
+	if (settings && settings->parallel_tool_calls.len)
+		l->options.parallel = th_str_is(settings->parallel_tool_calls, "true")
+					  ? TH_PARALLEL_YES
+					  : TH_PARALLEL_NO;
+	*resolved = (struct th_tool_choice){ 0 };
+	if (!settings || !settings->tool_choice.len || !th_session_tool_choice(&l->fold))
+		return;
+	resolved->kind = TH_CHOICE_TOOL;
+	resolved->tool = settings->tool_choice;
+	for (size_t i = TH_CHOICE_AUTO; i < TH_COUNT(words); i++)
+		if (th_str_is(settings->tool_choice, words[i]))
+			*resolved = (struct th_tool_choice){ .kind = (enum th_choice_kind)i };
+}
+
+void th_live_model_call(struct th_live *l)
+{
+	struct th_driver *d = l->driver;
+	const struct th_profile *profile = l->resolved->profile;
+	struct th_flight *f;
+	struct th_model_call call;
+	struct th_err err = { 0 };
+	enum th_code code;
+
+	if (l->fold.phase != TH_TURN_REQUESTED || l->flight)
+		return;
+	if (l->history_due && th_live_history_make(l, &err)) {
+		th_live_lose(l, &err);
+		return;
+	}
+	set_options(l);
+	f = l->flight = th_alloc(sizeof(*f));
+	f->seq = f->ticket = l->fold.request_seq;
+	f->started_ms = d->world.ops->now_ms(d->world.ctx);
+	if (l->fold.started.len)
+		code = th_live_fetch(l, on_delta, &err);
+	else
+		code = body_build(l, f, &err);
+	if (!code && !l->fold.started.len) {
+		f->decoder = profile->wire->decoder_new(profile, on_delta, l);
+		call = (struct th_model_call){
+			.profile = profile,
+			.base_url = l->resolved->base_url,
+			.agent = l->speaks,
+			.model_at = l->model_at,
+			.path = th_buf_str(&f->path),
+			.headers = th_buf_str(&f->headers),
+			.body = f->body,
+			.body_count = f->body_count,
+			.settings = l->session_config->agent->settings,
+			.stream = l->options.stream,
+			.total_ms_max = th_session_time_left_ms(&l->fold, f->started_ms),
+		};
+		code = d->world.ops->model_call(d->world.ctx, th_live_ticket(l, f->ticket), &call,
+						&err);
+		f->in_world = !code;
+	}
+	if (code) {
+		flight_free(l);
+		failed(l,
+		       code == TH_ELIMIT || code == TH_EUSAGE ? TH_FAILURE_LIMIT
+							      : TH_FAILURE_CONNECT,
+		       th_str_of(err.msg), 0, NULL, TH_STR(""));
+		th_live_pump(l);
+	}
+}
+
+void th_live_model_cancel(struct th_live *l, bool log)
+{
+	struct th_driver *d = l->driver;
+	struct th_ev_model_failed ev = {
+		.class = th_str_of(th_failure_name(TH_FAILURE_CANCELLED)),
+		.message = TH_STR("the request was cancelled"),
+		.kept = l->fold.started.len && l->fold.state == TH_STATE_PAUSED,
+	};
+	struct th_buf unsure = TH_BUF_INIT(4 * TH_KIB);
+
+	if (th_live_background_unsure(l, TH_FAILURE_CANCELLED, 0)) {
+		th_live_background_say(l, ev.message, &unsure);
+		ev.message = th_buf_str(&unsure);
+	}
+	th_live_grounds_free(l);
+	if (log && l->fold.state == TH_STATE_STOPPED)
+		th_live_background_end(l);
+	if (l->flight && l->flight->in_world)
+		d->world.ops->model_cancel(d->world.ctx, th_live_ticket(l, l->flight->ticket));
+	flight_free(l);
+	if (log && l->fold.phase == TH_TURN_REQUESTED)
+		write_failed(l, &ev);
+	th_buf_deinit(&unsure);
+}
+
+/* ---- the answer --------------------------------------------------------------------------- */
+
+static struct th_live *live_of(struct th_driver *d, struct th_ticket t)
+{
+	struct th_live *l = th_live_find(d, t.index, t.generation);
+
+	return l && l->flight && l->flight->in_world && l->flight->ticket == t.seq && !l->lost
+		   ? l
+		   : NULL;
+}
+
+bool th_driver_model_data(struct th_driver *d, struct th_ticket t, struct th_str bytes)
+{
+	struct th_live *l = live_of(d, t);
+	int events;
+
+	if (th_ground_is(t))
+		return th_ground_data(d, t, bytes);
+	if (!l)
+		return false;
+	events = l->resolved->profile->wire->feed(l->flight->decoder, bytes);
+	if (events > 0 && d->world.ops->model_alive)
+		d->world.ops->model_alive(d->world.ctx, t);
+	if (events > 0 && th_live_background(l)) {
+		int64_t next_event;
+		struct th_str id =
+		    l->resolved->profile->wire->response_id(l->flight->decoder, &next_event);
+
+		th_live_started(l, id, next_event);
+	}
+	return events >= 0;
+}
+
+/* The time is up that an answer which was not done is looked at again. */
+void th_live_poll(struct th_live *l)
+{
+	struct th_flight *f = l->flight;
+	struct th_err err = { 0 };
+
+	if (!f || !f->waits)
+		return;
+	f->waits = false;
+	if (th_live_poll_is_late(l)) {
+		th_live_background_end(l);
+		f->over = true;
+		failed(l, TH_FAILURE_TIMEOUT,
+		       TH_STR("the answer in the background was not done in time"), 0, NULL,
+		       TH_STR(""));
+		flight_free(l);
+	} else if (th_live_fetch(l, on_delta, &err)) {
+		failed(l, TH_FAILURE_CONNECT, th_str_of(err.msg), 0, NULL, TH_STR(""));
+		flight_free(l);
+	}
+}
+
+static void print_usage(const struct th_usage *u, struct th_buf *out)
+{
+	struct th_jw w = th_jw(out);
+
+	if (u->input < 0 && u->output < 0)
+		return;
+	th_jw_object(&w);
+	th_jw_kint(&w, "input", TH_MAX(u->input, 0));
+	th_jw_kint(&w, "output", TH_MAX(u->output, 0));
+	if (u->cached >= 0)
+		th_jw_kint(&w, "cached", u->cached);
+	if (u->written > 0)
+		th_jw_kint(&w, "written", u->written);
+	if (u->reasoning >= 0)
+		th_jw_kint(&w, "reasoning", u->reasoning);
+	if (u->total >= 0)
+		th_jw_kint(&w, "total", u->total);
+	th_jw_object_end(&w);
+}
+
+/* By hand, not by table: the items may be megabytes and are copied once. */
+static void answered(struct th_live *l, const struct th_answer *a, struct th_str usage)
+{
+	struct th_driver *d = l->driver;
+	int64_t cost = th_model_cost_nano(l->resolved->profile, &a->usage);
+	int64_t elapsed = d->world.ops->now_ms(d->world.ctx) - l->flight->started_ms;
+	struct th_err err = { 0 };
+	struct th_buf data;
+	struct th_jw w;
+	enum th_code code;
+
+	th_buf_init(&data, TH_EVENT_DATA_MAX);
+	code = th_plan_ids(a->items, &err);
+	th_buf_reserve(&data, a->items.len + a->raw.len + 512);
+	w = th_jw(&data);
+	th_jw_object(&w);
+	if (a->response_id.len)
+		th_jw_kstr(&w, "response_id", a->response_id);
+	if (a->model.len)
+		th_jw_kstr(&w, "model", a->model);
+	th_jw_kstr(&w, "status",
+		   a->status == TH_ANSWER_INCOMPLETE ? TH_STR("incomplete") : TH_STR("completed"));
+	if (a->reason.len)
+		th_jw_kstr(&w, "reason", a->reason);
+	th_jw_kraw(&w, "items", a->items);
+	if (a->raw.len)
+		th_jw_kraw(&w, "raw", a->raw);
+	if (usage.len)
+		th_jw_kraw(&w, "usage", usage);
+	if (cost >= 0)
+		th_jw_kint(&w, "cost_nano", cost);
+	th_jw_kint(&w, "elapsed_ms", elapsed);
+	th_jw_object_end(&w);
+	if (!code)
+		code = th_buf_check(&data, "the answer", &err);
+	if (!code)
+		code = th_live_append(l, TH_EV_MODEL_ANSWERED, TH_SOURCE_AGENT, l->flight->seq,
+				      TH_STR(""), th_buf_str(&data), &err);
+	th_buf_deinit(&data);
+	/* An answer that cannot be taken (too many calls, too large) is an outcome, not a crash. */
+	if (code && !l->lost)
+		failed(l, code == TH_ELIMIT ? TH_FAILURE_LIMIT : TH_FAILURE_MALFORMED,
+		       th_str_of(err.msg), 0, NULL, usage);
+}
+
+/* The answer in the words of its model, as items of ours.  Total: what it cannot read is an item
+ * too. */
+static enum th_code translate(const struct th_live *l, struct th_answer *a, struct th_buf *items,
+			      struct th_err *err)
+{
+	const struct th_dialect *dialect = l->resolved->profile->dialect;
+	const struct th_dialect_context c = {
+		.profile = l->resolved->profile,
+		.screen = l->options.screen,
+		.image = l->options.image,
+		.turn = l->fold.totals.turns + 1,
+	};
+	enum th_code code;
+
+	if (!dialect->decode)
+		return TH_OK;
+	code = dialect->decode(&c, a->items, items, err);
+	if (!code)
+		code = th_buf_check(items, "the answer", err);
+	a->items = th_buf_str(items);
+	return code;
+}
+
+static enum th_failure answer_failure(const struct th_answer *a)
+{
+	int f = th_failure_find(a->error_class);
+
+	return f >= 0 ? (enum th_failure)f : TH_FAILURE_MALFORMED;
+}
+
+void th_driver_model_done(struct th_driver *d, struct th_ticket t, const struct th_model_end *end)
+{
+	struct th_live *l = live_of(d, t);
+	const struct th_wire *wire;
+	struct th_answer a = { .usage = { -1, -1, -1, -1, -1, -1 } };
+	struct th_buf usage;
+	bool finished;
+
+	if (th_live_end_done(d, t))
+		return;
+	if (th_ground_is(t)) {
+		th_ground_done(d, t, end);
+		return;
+	}
+	if (!l)
+		return;
+	l->flight->in_world = false;
+	wire = l->resolved->profile->wire;
+	finished = wire->finished(l->flight->decoder);
+	th_buf_init(&usage, TH_KIB);
+	if (end->ok || finished || end->failure == TH_FAILURE_CUT) {
+		struct th_buf items = TH_BUF_INIT(TH_ANSWER_MAX);
+		struct th_err err = { 0 };
+
+		wire->end(l->flight->decoder, !end->ok && !finished, &a);
+		print_usage(&a.usage, &usage);
+		if (a.status != TH_ANSWER_COMPLETED && a.response_id.len)
+			th_live_started(l, a.response_id, 0);
+		if (th_live_unfinished(l, &a) ||
+		    (l->flight->resumes && !finished && a.status == TH_ANSWER_FAILED)) {
+			th_buf_deinit(&items);
+			th_buf_deinit(&usage);
+			th_live_observe_again(l);
+			return;
+		}
+		l->flight->over = a.status == TH_ANSWER_FAILED &&
+				  answer_failure(&a) != TH_FAILURE_CUT &&
+				  answer_failure(&a) != TH_FAILURE_MALFORMED;
+		if (a.status == TH_ANSWER_FAILED && chain_lost(l, &a, 0))
+			;
+		else if (a.status == TH_ANSWER_FAILED)
+			failed(l, answer_failure(&a), a.error_message, 0, &end->hints,
+			       th_buf_str(&usage));
+		else if (translate(l, &a, &items, &err))
+			failed(l, TH_FAILURE_LIMIT, th_str_of(err.msg), 0, &end->hints,
+			       th_buf_str(&usage));
+		else
+			answered(l, &a, th_buf_str(&usage));
+		th_buf_deinit(&items);
+	} else if (l->flight->resumes) {
+		th_buf_deinit(&usage);
+		th_live_observe_again(l);
+		return;
+	} else if (end->status_only) {
+		wire->error(l->flight->decoder, end->http_status, &a);
+		if (!chain_lost(l, &a, end->http_status))
+			failed(l, answer_failure(&a), a.error_message, end->http_status,
+			       &end->hints, TH_STR(""));
+	} else {
+		failed(l, end->failure, end->message, end->http_status, &end->hints, TH_STR(""));
+	}
+	th_buf_deinit(&usage);
+	flight_free(l);
+	th_live_pump(l);
+}

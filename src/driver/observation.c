@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * observation.c - the first picture.  A model that writes its actions as text
+ * was trained to see the screen with every question, and has no way to ask for
+ * it; so before its first request it is shown one, as a message of the
+ * environment.
+ */
+#include "driver/internal.h"
+#include "models/dialect.h"
+
+#define TICKET_BIT (UINT64_C(1) << 62)
+
+static bool wants_picture(const struct th_live *l)
+{
+	const struct th_dialect *dialect = l->resolved->profile->dialect;
+
+	return l->session_config->has_computer && l->resolved->profile->vision &&
+	       dialect->results_as_user && l->history && th_history_images(l->history) == 0;
+}
+
+bool th_live_first_observation(struct th_live *l)
+{
+	const struct th_observation look = { .tool = TH_STR("computer"),
+					     .arguments = TH_STR(
+						 "{\"actions\":[{\"type\":\"screenshot\"}]}") };
+
+	if (l->first_observation == TH_FIRST_OBSERVATION_OVER || !wants_picture(l))
+		return false;
+	if (l->first_observation == TH_FIRST_OBSERVATION_NONE) {
+		l->first_observation = TH_FIRST_OBSERVATION_UNDER_WAY;
+		th_live_observe(l, &look, TICKET_BIT | l->fold.seq);
+	}
+	return true;
+}
+
+bool th_first_observation_is(struct th_ticket t)
+{
+	return !(t.seq >> 63) && t.seq & TICKET_BIT;
+}
+
+static void show(struct th_live *l, const struct th_tool_result *r)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(r->output);
+	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(&data);
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "role", TH_STR("user"));
+	th_jw_key(&w, TH_STR("content"));
+	th_jw_array(&w);
+	th_jw_raw(&w, TH_STR("{\"type\":\"text\",\"text\":\"This is the screen now:\"}"));
+	while (th_json_raw_next(&it))
+		th_jw_raw(&w, it.val);
+	th_jw_array_end(&w);
+	th_jw_object_end(&w);
+	th_live_write(l, TH_EV_MESSAGE, TH_SOURCE_ENVIRONMENT, l->fold.seq, TH_STR(""),
+		      th_buf_str(&data));
+	th_buf_deinit(&data);
+}
+
+void th_first_observation_done(struct th_driver *d, struct th_ticket t,
+			       const struct th_tool_result *r)
+{
+	struct th_live *l = th_live_find(d, t.index, t.generation);
+	struct th_err err = { 0 };
+
+	if (!l || l->lost || l->first_observation != TH_FIRST_OBSERVATION_UNDER_WAY)
+		return;
+	l->first_observation = TH_FIRST_OBSERVATION_NONE;
+	/* Paused or stopped meanwhile: who goes on looks again. */
+	if (l->fold.state != TH_STATE_RUNNING || l->fold.phase != TH_TURN_DUE)
+		return;
+	l->first_observation = TH_FIRST_OBSERVATION_OVER;
+	for (size_t i = 0; i < r->blob_count; i++)
+		if (th_driver_add_blob(d, &r->blobs[i], &err)) {
+			th_live_lose(l, &err);
+			return;
+		}
+	if (r->status == TH_OUTCOME_DONE && r->blob_count > 0)
+		show(l, r); /* which makes the request due again */
+	else
+		th_live_request(l); /* its first action will say what is wrong with the screen */
+	th_live_pump(l);
+}

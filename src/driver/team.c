@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * team.c - from one agent to the next, and answers that are sent back.
+ */
+#include "base/text.h"
+#include "core/handoff.h"
+#include "core/nest.h"
+#include "driver/internal.h"
+
+/* ---- what was ---------------------------------------------------------------------------- */
+
+struct transcript_reader {
+	struct th_transcript *transcript;
+	uint64_t marks_seq; /* of the request whose filter counts; 0: none */
+};
+
+static enum th_code transcript_fill(void *ctx, const struct th_event *ev,
+				    const struct th_digest *digest, struct th_err *err)
+{
+	struct transcript_reader *r = ctx;
+	struct th_json_doc *doc = NULL;
+	const struct th_json *marks;
+	enum th_code code;
+
+	(void)digest;
+	code = th_transcript_add(r->transcript, ev, err);
+	if (code || ev->seq != r->marks_seq)
+		return code;
+	code = th_json_try_parse(ev->data, &doc, err);
+	marks = th_json_get(th_json_root(doc), "history");
+	if (!code && marks)
+		code = th_transcript_keep(r->transcript, ev->seq, marks, err);
+	th_json_free(doc);
+	return code;
+}
+
+enum th_code th_live_transcript(struct th_live *l, uint64_t upto, uint64_t marks_seq,
+				const struct th_event *next, struct th_transcript *transcript,
+				struct th_err *err)
+{
+	struct th_driver *d = l->driver;
+	struct transcript_reader r = { transcript, marks_seq };
+	size_t max = (size_t)l->speaking->history_items;
+	enum th_code code;
+
+	th_transcript_init(transcript, true);
+	/* A filter's marks name items of what was sent before it: limited, pruned. */
+	code = d->world.ops->read(d->world.ctx, th_str_of(l->id), 1,
+				  marks_seq ? marks_seq - 1 : upto, transcript_fill, &r, err);
+	/* While the items of the answer are as the log has them: a result is named by its call's
+	 * place there. */
+	if (!code && next)
+		code = th_transcript_add(transcript, next, err);
+	if (!code && max)
+		th_transcript_limit(transcript, max);
+	if (!code && (max || l->fold.rewritten_seq))
+		th_transcript_prune(transcript);
+	if (!code && marks_seq)
+		code = d->world.ops->read(d->world.ctx, th_str_of(l->id), marks_seq, upto,
+					  transcript_fill, &r, err);
+	return code;
+}
+
+bool th_live_history_rewritten(const struct th_live *l)
+{
+	return l->fold.rewritten_seq || l->speaking->history_items || l->speaking->input_filter.len;
+}
+
+static enum th_code history_of_transcript(struct th_live *l, struct th_history *h, uint64_t seq,
+					  struct th_err *err)
+{
+	struct th_driver *d = l->driver;
+	const struct th_session *s = &l->fold;
+	bool asked = s->phase == TH_TURN_REQUESTED;
+	uint64_t upto = asked ? s->asked_seq : seq;
+	struct th_transcript transcript;
+	enum th_code code = th_live_transcript(
+	    l, upto, asked && l->speaking->input_filter.len ? upto : 0, NULL, &transcript, err);
+
+	if (!code)
+		code = th_history_begin(h, &transcript, upto, asked, err);
+	th_transcript_deinit(&transcript);
+	if (!code && upto < seq)
+		code = d->world.ops->read(d->world.ctx, th_str_of(l->id), upto + 1, seq,
+					  th_history_fill, h, err);
+	return code;
+}
+
+/* Of the events up to `seq`, which are durable. */
+static enum th_code history_read(struct th_live *l, uint64_t seq, struct th_history **ret,
+				 struct th_err *err)
+{
+	struct th_driver *d = l->driver;
+	struct th_history *h = th_history_new(&l->options);
+	enum th_code code = TH_OK;
+
+	if (!h)
+		return th_fail_memory(err);
+	if (th_live_history_rewritten(l))
+		code = history_of_transcript(l, h, seq, err);
+	else if (seq > 0)
+		code = d->world.ops->read(d->world.ctx, th_str_of(l->id), 1, seq, th_history_fill,
+					  h, err);
+	*ret = code ? th_history_free(h) : h;
+	return code;
+}
+
+enum th_code th_live_history_make(struct th_live *l, struct th_err *err)
+{
+	enum th_code code = history_read(l, l->fold.seq, &l->history, err);
+
+	if (!code)
+		l->history_due = false;
+	return code;
+}
+
+enum th_code th_live_seen(struct th_live *l, const struct th_history **ret,
+			  struct th_history **ret_own, struct th_err *err)
+{
+	enum th_code code = th_live_history(l, err);
+
+	*ret_own = NULL;
+	if (!code && !l->history) /* all that the model saw before it answered is durable */
+		code = history_read(l, l->durable_seq, ret_own, err);
+	*ret = l->history ? l->history : *ret_own;
+	return code;
+}
+
+/* ---- each request ------------------------------------------------------------------------ */
+
+bool th_live_filter(struct th_live *l)
+{
+	struct th_err err = { 0 };
+	struct th_transcript transcript;
+
+	if (!l->speaking->input_filter.len || (l->filtered_turn == l->fold.totals.turns + 1 &&
+					       l->filtered_message == l->fold.message_seq))
+		return false;
+	if (th_live_asks(l, TH_ASK_FILTER))
+		return true;
+	if (l->durable_seq < l->fold.seq)
+		return th_live_defer_request(l); /* it reads the log */
+	if (th_live_transcript(l, l->fold.seq, 0, NULL, &transcript, &err))
+		th_live_lose(l, &err);
+	else
+		th_live_ask_filter(l, l->speaking->input_filter, &transcript);
+	th_transcript_deinit(&transcript);
+	return true;
+}
+
+/* The list that somebody gave back, as marks of what was; `ret_run_items`: of a handoff, whose
+ * lists may be three.  False: it is none, and the run ends. */
+static bool marks_of(struct th_live *l, const struct th_transcript *transcript, struct th_str items,
+		     struct th_buf *marks, size_t *ret_run_items)
+{
+	struct th_err err = { 0 };
+	struct th_json_doc *doc = NULL;
+	struct th_buf why;
+	enum th_code code = th_json_parse(items, &doc, &err);
+
+	if (!code)
+		code =
+		    ret_run_items
+			? th_handoff_mark(transcript, th_json_root(doc), marks, ret_run_items, &err)
+			: th_transcript_mark(transcript, th_json_root(doc), marks, &err);
+	th_json_free(doc);
+	if (!code)
+		return true;
+	th_buf_init(&why, TH_EVENT_DATA_MAX);
+	th_buf_printf(&why, "the filter of the history gave back no list of items: %s", err.msg);
+	th_live_fail(l, "code", th_buf_str(&why));
+	th_buf_deinit(&why);
+	return false;
+}
+
+void th_live_filtered(struct th_live *l, uint64_t message_seq, struct th_str items)
+{
+	struct th_err err = { 0 };
+	struct th_transcript transcript;
+	bool good = false;
+
+	/* Asked for again after a crash, the request is in the log and nobody answers it. */
+	if (l->fold.phase != TH_TURN_DUE && (l->fold.phase != TH_TURN_REQUESTED || l->flight))
+		return;
+	if (message_seq != l->fold.message_seq) {
+		th_live_request(l); /* which asks anew */
+		return;
+	}
+	th_buf_clear(&l->filtered);
+	if (th_live_transcript(l, l->durable_seq, 0, NULL, &transcript, &err))
+		th_live_lose(l, &err);
+	else
+		good = marks_of(l, &transcript, items, &l->filtered, NULL);
+	th_transcript_deinit(&transcript);
+	if (!good)
+		return;
+	l->filtered_turn = l->fold.totals.turns + 1;
+	l->filtered_message = message_seq;
+	th_live_request(l);
+}
+
+/* ---- handoffs ---------------------------------------------------------------------------- */
+
+/* {"assistant": "NAME"}, which models know from other runtimes. */
+static void handoff_output(struct th_str to, struct th_buf *out)
+{
+	struct th_buf text = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(&text);
+
+	th_buf_add_cstr(&text, "{\"assistant\": ");
+	th_jw_str(&w, to);
+	th_buf_add_cstr(&text, "}");
+	w = th_jw(out);
+	th_jw_str(&w, th_buf_str(&text));
+	th_buf_deinit(&text);
+}
+
+static void print_outcome(const struct th_call *c, struct th_str to, struct th_buf *data)
+{
+	struct th_ev_outcome outcome = { .call_id = c->call_id, .status = TH_STR("done") };
+	struct th_buf output = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(data);
+
+	handoff_output(to, &output);
+	outcome.output = th_buf_str(&output);
+	th_table_print(&th_ev_outcome_table, &outcome, &w);
+	th_buf_deinit(&output);
+}
+
+static void write_handoff(struct th_live *l, const struct th_call *c, struct th_str history,
+			  size_t run_items)
+{
+	const struct th_team *team = l->fold.team;
+	const struct th_member *m = th_session_member(&l->fold);
+	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_buf call_id = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_buf arguments = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_ev_handoff d = { .from = m->name,
+				   .history = history,
+				   .run_items = (int64_t)run_items };
+	uint64_t cause = c->call_seq;
+	struct th_jw w;
+
+	th_buf_add(&call_id, c->call_id);
+	d.to = team->members[m->handoffs[c->handoff - 1].to].name;
+	d.call_id = th_buf_str(&call_id);
+	th_buf_add(&arguments, c->arguments);
+	if (m->handoffs[c->handoff - 1].told)
+		d.arguments = th_buf_str(&arguments);
+	if (!th_call_hands_over(c)) {
+		print_outcome(c, d.to, &data);
+		th_live_write(l, TH_EV_OUTCOME, TH_SOURCE_AGENT, cause, d.call_id,
+			      th_buf_str(&data));
+		th_buf_clear(&data);
+	}
+	w = th_jw(&data);
+	th_table_print(&th_ev_handoff_table, &d, &w);
+	th_live_write(l, TH_EV_HANDOFF, TH_SOURCE_AGENT, cause, d.call_id, th_buf_str(&data));
+	th_buf_deinit(&data);
+	th_buf_deinit(&arguments);
+	th_buf_deinit(&call_id);
+}
+
+static bool may_hand_over(const struct th_live *l, const struct th_call *c)
+{
+	const struct th_session *s = &l->fold;
+
+	return c && s->state == TH_STATE_RUNNING && s->phase == TH_TURN_CALLS && !s->tripped &&
+	       !s->handed && c->handoff && (c->phase == TH_CALL_CLEARED || th_call_hands_over(c));
+}
+
+/* What was, and the result of the call that hands over, which is the next event where it is not in
+ * the log. */
+static enum th_code transcript_handing(struct th_live *l, const struct th_call *c,
+				       struct th_transcript *transcript, struct th_err *err)
+{
+	const struct th_member *m = th_session_member(&l->fold);
+	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_event next = { .seq = l->fold.seq + 1, .kind = TH_EV_OUTCOME };
+	enum th_code code;
+
+	print_outcome(c, l->fold.team->members[m->handoffs[c->handoff - 1].to].name, &data);
+	next.data = th_buf_str(&data);
+	code = th_live_transcript(l, l->fold.seq, 0, th_call_hands_over(c) ? NULL : &next,
+				  transcript, err);
+	th_buf_deinit(&data);
+	return code;
+}
+
+/* The new agent is told what was, by the program's code or by core/nest.c. */
+static void nest(struct th_live *l, const struct th_call *c, const struct th_handoff *h,
+		 const struct th_transcript *transcript)
+{
+	const struct th_nest_markers *markers = &l->fold.team->markers;
+	struct th_buf list, why;
+	struct th_err err = { 0 };
+	enum th_code code;
+
+	th_buf_init_try(&list, TH_EVENT_DATA_MAX);
+	code = h->mapper.len ? th_nest_transcript(transcript, markers, &list, &err)
+			     : th_nest(transcript, markers, &list, &err);
+	if (code == TH_ENOMEM) {
+		th_live_lose(l, &err);
+	} else if (code) {
+		th_buf_init(&why, TH_ERR_MSG_MAX * 2);
+		th_buf_printf(&why, "the history cannot be nested: %s", err.msg);
+		th_live_fail(l, "limit", th_buf_str(&why));
+		th_buf_deinit(&why);
+	} else if (h->mapper.len) {
+		th_live_ask_handoff(l, h, NULL, th_buf_str(&list), c->call_seq);
+	} else {
+		write_handoff(l, c, th_buf_str(&list), 0);
+	}
+	th_buf_deinit(&list);
+}
+
+void th_live_hand_over(struct th_live *l, struct th_call *c)
+{
+	const struct th_member *m = th_session_member(&l->fold);
+	const struct th_handoff *h;
+	struct th_err err = { 0 };
+	struct th_transcript transcript;
+
+	if (!may_hand_over(l, c))
+		return;
+	h = &m->handoffs[c->handoff - 1];
+	if (!h->filter.len && !h->nest) {
+		write_handoff(l, c, TH_STR(""), 0);
+		return;
+	}
+	if (l->durable_seq < l->fold.seq) {
+		th_live_hold_hand_over(l, c); /* what is said meanwhile is seen too */
+		return;
+	}
+	if (transcript_handing(l, c, &transcript, &err))
+		th_live_lose(l, &err);
+	else if (h->filter.len)
+		th_live_ask_handoff(l, h, &transcript, TH_STR(""), c->call_seq);
+	else
+		nest(l, c, h, &transcript);
+	th_transcript_deinit(&transcript);
+}
+
+void th_live_handed(struct th_live *l, uint64_t call_seq, uint64_t message_seq, struct th_str items)
+{
+	struct th_call *c = NULL;
+	struct th_buf marks;
+	struct th_transcript transcript;
+	struct th_err err = { 0 };
+	size_t run_items;
+
+	for (size_t i = 0; i < l->fold.call_count; i++)
+		if (l->fold.calls[i].call_seq == call_seq)
+			c = &l->fold.calls[i];
+	if (!may_hand_over(l, c))
+		return;
+	/* Somebody spoke meanwhile: it is asked anew. */
+	if (message_seq != l->fold.message_seq || l->durable_seq < l->fold.seq) {
+		th_live_hold_hand_over(l, c);
+		return;
+	}
+	th_buf_init(&marks, TH_EVENT_DATA_MAX);
+	if (transcript_handing(l, c, &transcript, &err))
+		th_live_lose(l, &err);
+	else if (marks_of(l, &transcript, items, &marks, &run_items))
+		write_handoff(l, c, th_buf_str(&marks), run_items);
+	th_transcript_deinit(&transcript);
+	th_buf_deinit(&marks);
+}
+
+/* The answer is sent back, with what is wrong. */
+void th_live_correct(struct th_live *l)
+{
+	struct th_buf text = TH_BUF_INIT(4 * TH_KIB), data = TH_BUF_INIT(8 * TH_KIB);
+	struct th_jw w = th_jw(&data);
+
+	th_buf_printf(&text,
+		      "Your answer does not fit the schema that was asked for: %.*s. Answer again, "
+		      "with nothing but one JSON value that fits it.",
+		      TH_FMT(th_utf8_cut(th_buf_str(&l->fold.reason), TH_ERR_MSG_MAX)));
+	th_jw_object(&w);
+	th_jw_kstr(&w, "role", TH_STR("user"));
+	th_jw_kstr(&w, "content", th_buf_str(&text));
+	th_jw_object_end(&w);
+	th_live_write(l, TH_EV_MESSAGE, TH_SOURCE_ENVIRONMENT, l->fold.answer_seq, TH_STR(""),
+		      th_buf_str(&data));
+	th_buf_deinit(&text);
+	th_buf_deinit(&data);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "exec_client/claim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "io/files.h"
+#include "io/sock.h"
+
+enum { LOCK_START, LOCK_LIFE };
+
+static enum th_code lock(int fd, int which, bool wait, struct th_err *err)
+{
+	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = which, .l_len = 1 };
+	int status;
+	do
+		status = fcntl(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, &l);
+	while (status < 0 && errno == EINTR);
+	if (status == 0)
+		return TH_OK;
+	if (errno == EAGAIN || errno == EACCES)
+		return TH_EBUSY;
+	return th_fail_errno(err, errno, "lock the executor's folder");
+}
+
+/* Whether the name still leads to what we locked: an executor that ended removes its folder. */
+static bool still_there(struct th_executor_claim *x)
+{
+	struct stat ours, named;
+	return fstat(x->lock_fd, &ours) == 0 &&
+	       fstatat(x->state_fd, "lock", &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       ours.st_ino == named.st_ino && ours.st_dev == named.st_dev &&
+	       fstat(x->state_fd, &ours) == 0 && stat(x->state_dir, &named) == 0 &&
+	       ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
+}
+
+static enum th_code open_state(struct th_executor_claim *x, struct th_err *err)
+{
+	enum th_code code = th_dir_make(x->state_dir, 0700, err);
+	if (code)
+		return code;
+	th_fd_close(&x->state_fd);
+	th_fd_close(&x->lock_fd);
+	x->state_fd = open(x->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (x->state_fd < 0)
+		return th_fail_errno(err, errno, "%s", x->state_dir);
+	x->lock_fd = openat(x->state_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return x->lock_fd < 0 ? th_fail_errno(err, errno, "%s/lock", x->state_dir) : TH_OK;
+}
+
+/* The socket of who has, or last had, the session; false: unknown. */
+static bool announced(struct th_executor_claim *x, struct th_buf *ret)
+{
+	char text[TH_PATH_LEN_MAX];
+	ssize_t len = pread(x->lock_fd, text, sizeof(text), 0);
+	struct th_str rest = th_str_n(text, len > 0 ? (size_t)len : 0);
+	struct th_str socket = th_str_split(&rest, '\n');
+
+	th_buf_clear(ret);
+	if (!th_str_starts(socket, TH_STR("/")) || !th_str_ends(socket, TH_STR(".sock")) ||
+	    memchr(socket.ptr, '\0', socket.len))
+		return false;
+	th_buf_add(ret, socket);
+	return true;
+}
+
+/* Somebody else has the session and listens at *ret. */
+static bool other_listens(struct th_executor_claim *x, struct th_buf *ret)
+{
+	struct th_pipe pipe;
+
+	if (!announced(x, ret))
+		return false;
+	th_pipe_init(&pipe, -1);
+	bool there = th_pipe_connect(&pipe, ret->ptr, NULL) == TH_OK;
+	th_pipe_deinit(&pipe);
+	return there;
+}
+
+/* What a killed one left outside its folder; the locks are ours. */
+static void remove_stale(struct th_executor_claim *x)
+{
+	TH_CLEANUP(th_buf_deinit) struct th_buf path = TH_BUF_INIT(TH_PATH_LEN_MAX);
+	char tmp[TH_PATH_LEN_MAX];
+	struct stat st;
+
+	if (th_executor_visible_tmp(x->state_dir, tmp))
+		(void)!th_dir_remove(tmp, NULL);
+	if (!announced(x, &path))
+		return;
+	if (lstat(path.ptr, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_uid == geteuid())
+		unlink(path.ptr);
+	th_buf_truncate(&path, path.len - 5);
+	th_buf_add(&path, TH_STR(".d"));
+	if (lstat(path.ptr, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
+		(void)!th_dir_remove(path.ptr, NULL);
+}
+
+enum th_code th_executor_claim(struct th_executor_claim *x, struct th_buf *other,
+			       struct th_err *err)
+{
+	for (int tries = 0; tries < 100; tries++) {
+		enum th_code code = open_state(x, err);
+		if (code == TH_OK)
+			code = lock(x->lock_fd, LOCK_START, true, err);
+		if (code)
+			return code;
+		code = lock(x->lock_fd, LOCK_LIFE, false, err);
+		if (code == TH_EBUSY) {
+			if (other_listens(x, other))
+				return TH_OK;
+			/* It is ending; our starter waits for us only so long. */
+			code = lock(x->lock_fd, LOCK_LIFE, true, err);
+		}
+		if (code)
+			return code;
+		th_buf_clear(other);
+		if (still_there(x)) {
+			remove_stale(x);
+			return TH_OK;
+		}
+	}
+	return th_fail(err, TH_EBUSY, "%s is removed again and again", x->state_dir);
+}
+
+void th_executor_claim_started(const struct th_executor_claim *x)
+{
+	struct flock l = {
+		.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = LOCK_START, .l_len = 1
+	};
+	(void)fcntl(x->lock_fd, F_OFD_SETLK, &l);
+}
+
+bool th_executor_visible_tmp(const char *state_dir, char path[static TH_PATH_LEN_MAX])
+{
+	const char *key = strrchr(state_dir, '/');
+	int n = snprintf(path, TH_PATH_LEN_MAX, "/tmp/thole-%u-%s.tmp", (unsigned)geteuid(),
+			 key ? key + 1 : "");
+	return n > 0 && n < TH_PATH_LEN_MAX;
+}
+
+enum th_code th_executor_remove(const char *state_dir, struct th_err *err)
+{
+	struct th_executor_claim x = { .state_dir = state_dir, .state_fd = -1, .lock_fd = -1 };
+	TH_CLEANUP(th_buf_deinit) struct th_buf other = TH_BUF_INIT(TH_PATH_LEN_MAX);
+
+	if (access(state_dir, F_OK) < 0)
+		return TH_OK;
+	enum th_code code = th_executor_claim(&x, &other, err);
+	if (code == TH_OK && other.len > 0)
+		code = th_fail(err, TH_EBUSY, "an executor runs in %s", state_dir);
+	else if (code == TH_OK)
+		code = th_dir_remove(state_dir, err);
+	th_fd_close(&x.lock_fd);
+	th_fd_close(&x.state_fd);
+	return code;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * internal.h - what the three files of the client share.
+ *
+ *	client.c   its life and the functions that callers see
+ *	calls.c    the calls and waiters: what is said of them to the
+ *	                    executor, and what it says
+ *	link.c     the connection that they go over: made when anything
+ *	                    waits, made again when it breaks, ended
+ *
+ * Everything that calls back happens in th_link_pass or in a callback of a
+ * socket, between enter and leave: what is freed in between goes at leave.  A
+ * callback may free the client, so whoever has made one looks at `freed`.
+ */
+#ifndef TH_EXEC_CLIENT_INTERNAL_H
+#define TH_EXEC_CLIENT_INTERNAL_H
+
+#include "exec_client/client.h"
+#include "io/loop.h"
+#include "io/sock.h"
+#include "wire/exec.h"
+
+#define TH_EXEC_FORGET_MAX \
+	1024 /* ids that wait for a connection; more are left to the executor's own limit */
+
+enum th_link_state {
+	TH_LINK_IDLE,
+	TH_LINK_STARTING,
+	TH_LINK_GREETING,
+	TH_LINK_OPEN,
+	TH_LINK_ENDING,   /* told to end; its end is awaited */
+	TH_LINK_REMOVING, /* nobody to tell; what was left is removed */
+};
+
+/* What clears away what a dead executor left, in a worker; outlives the client if need be. */
+struct th_link_removal {
+	struct th_executor_client *x; /* NULL: freed */
+	char *state_dir;
+	enum th_code code;
+	struct th_err err;
+};
+
+/* A call under way. */
+struct th_link_call {
+	uint32_t generation; /* odd: in use */
+	uint32_t next_free;
+	struct th_arena arena;
+	struct th_executor_call what;
+	struct th_executor_handlers on;
+	int64_t id;      /* on this connection; 0: not sent on it */
+	uint64_t offset; /* of the output that comes next */
+	unsigned tries;  /* connections it was sent on */
+	bool attach, held, cancelled, broken;
+	char journal[64]; /* that it was sent to */
+};
+
+/* Who wants to know when the executor is there. */
+struct th_link_waiter {
+	struct th_link_waiter *next;
+	th_executor_client_ready_fn *fn;
+	void *ctx;
+	bool screen;
+	int64_t id; /* of its open; 0: not sent */
+};
+
+struct th_executor_client {
+	struct th_loop *loop;
+	struct th_arena arena;
+	struct th_executor_options o;
+	struct th_buf state_dir, socket;
+	enum th_link_state state;
+	struct th_sock *starter, *sock;
+	int started; /* pidfd of what was started, until it proves to be an executor; -1: none */
+	bool proved; /* what was started is an executor */
+	unsigned attempts; /* to reach one, of which each ended meanwhile */
+	struct th_timer watch;
+	struct th_deferred pass;
+	struct th_arena info_arena;
+	struct th_executor_info info;
+	char journal[64];
+	struct th_link_call **calls;
+	uint32_t call_room, call_free; /* 0: none; else index + 1 */
+	size_t call_count;
+	struct th_link_waiter *waiters;
+	struct th_arena forget_arena;
+	struct th_str forget[TH_EXEC_FORGET_MAX];
+	size_t forget_count;
+	int64_t next_id;
+	bool end;
+	struct th_link_removal *removal;
+	void (*end_done)(void *ctx, const struct th_err *err);
+	void *end_ctx;
+	unsigned depth;
+	bool freed;
+};
+
+/* ---- client.c ---- */
+
+void th_link_enter(struct th_executor_client *x);
+void th_link_leave(struct th_executor_client *x);
+
+/* ---- calls.c ---- */
+
+struct th_link_call *th_link_call_new(struct th_executor_client *x, struct th_executor_id *ret);
+bool th_link_call_is(const struct th_link_call *c); /* else it is free */
+/* Nothing more can be learned of it: it is finished with what is true of it then. */
+void th_link_call_give_up(struct th_executor_client *x, struct th_link_call *c,
+			  const struct th_err *why);
+void th_link_call_send(struct th_executor_client *x, struct th_link_call *c);
+
+/* Tells waiters: with an error those of the request `id` (0: all), else those that wait for the
+ * welcome, and with `screen` also those that wait for the computer. */
+void th_link_tell(struct th_executor_client *x, bool screen, int64_t id, const struct th_err *err);
+
+/* False: the message is too large, or too much waits for the executor. */
+bool th_link_send(struct th_executor_client *x, const struct th_table *t, const void *m);
+void th_link_hello(struct th_executor_client *x);
+void th_link_forget(struct th_executor_client *x);
+/* An error of it breaks the connection. */
+enum th_code th_link_heard(struct th_executor_client *x, const struct th_frame *frame,
+			   struct th_err *err);
+
+/* ---- link.c ---- */
+
+void th_link_soon(struct th_executor_client *x); /* th_link_pass, before the loop sleeps */
+void th_link_pass(void *ctx);  /* a th_deferred's: connects, or sends what waits */
+void th_link_watch(void *ctx); /* a th_timer's: the executor has not answered */
+/* Ends what was started and has not proved to be an executor. */
+void th_link_end_started(struct th_executor_client *x);
+/* The connection, or the attempt to make one, is over. */
+void th_link_lost(struct th_executor_client *x, const struct th_err *why);
+
+#endif

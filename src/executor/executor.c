@@ -1,0 +1,700 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * executor.c - the process: how it starts and finds that it is the only one,
+ * who is connected, and how it ends.
+ */
+#include "executor/executor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "display/display.h"
+#include "exec_client/claim.h"
+#include "exec_client/client.h"
+#include "executor/reaper.h"
+#include "executor/state.h"
+#include "io/child.h"
+#include "io/clock.h"
+#include "io/files.h"
+#include "io/role.h"
+
+/* ---- sending ---- */
+
+static void client_kill(struct th_exec_client *c)
+{
+	c->dead = true;
+	th_loop_defer(c->x->loop, &c->x->reap);
+}
+
+bool th_exec_send(struct th_exec_client *c, struct th_str head, struct th_str attachment)
+{
+	if (c->dead)
+		return false;
+	enum th_code code = th_sock_send(c->sock, head, attachment, NULL);
+	if (code == TH_EBUSY)
+		c->blocked = true;
+	else if (code)
+		client_kill(c);
+	return !c->dead;
+}
+
+bool th_exec_send_error(struct th_exec_client *c, int64_t id, const struct th_err *err)
+{
+	struct th_buf head = TH_BUF_INIT(8 * TH_ERR_MSG_MAX);
+	th_exec_print_error(id, err, &head);
+	bool there = th_exec_send(c, th_buf_str(&head), TH_STR(""));
+	th_buf_deinit(&head);
+	return there;
+}
+
+static void send_welcome(struct th_exec_client *c, int64_t id)
+{
+	struct th_executor_server *x = c->x;
+	TH_CLEANUP(th_buf_deinit) struct th_buf head = TH_BUF_INIT(64 * TH_KIB);
+	const struct th_exec_screen *screen = x->display ? th_display_screen(x->display) : NULL;
+	TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
+	struct th_exec_welcome m = {
+		.op = TH_STR("welcome"),
+		.id = id,
+		.pid = getpid(),
+		.journal = th_str_of(th_ledger_id(x->ledger)),
+		.epoch = th_ledger_epoch(x->ledger),
+		.build = TH_STR(TH_VERSION),
+		.workspace = th_str_of(x->workspace),
+		.sandbox = th_str_of(x->sandbox),
+	};
+
+	if (x->computer.len > 0 && th_json_parse(x->computer, &doc, NULL) == TH_OK)
+		m.computer = th_json_get_str(th_json_root(doc), "kind");
+	if (screen) {
+		m.width = screen->width;
+		m.height = screen->height;
+		m.caps = screen->caps;
+	}
+	th_exec_print(&th_exec_welcome_table, &m, &head);
+	th_exec_send(c, th_buf_str(&head), TH_STR(""));
+}
+
+/* ---- ending ---- */
+
+void th_exec_fatal(struct th_executor_server *x, const struct th_err *err)
+{
+	static bool entered;
+	if (!entered) {
+		entered = true;
+		fprintf(stderr,
+			"thole executor: %s; it stops, since nothing may be done that is not "
+			"recorded\n",
+			err->msg);
+		x->stopping = true;
+		th_exec_cancel_all(x);
+	}
+	_exit(3); /* what we started dies with us */
+}
+
+static void stop_next(struct th_executor_server *x);
+
+static void on_display_closed(void *ctx)
+{
+	struct th_executor_server *x = (struct th_executor_server *)ctx;
+	th_tool_env_deinit(&x->env);
+	th_loop_stop(x->loop); /* what is left of the link goes with the rest */
+}
+
+static void stop_next(struct th_executor_server *x)
+{
+	if (x->running > 0 || x->stopped)
+		return;
+	if (x->display) {
+		x->stopped = true;
+		th_display_close(x->display, on_display_closed, x);
+		return;
+	}
+	th_loop_stop(x->loop);
+}
+
+static void on_stop_late(void *ctx)
+{
+	struct th_executor_server *x = (struct th_executor_server *)ctx;
+	fprintf(stderr, "thole executor: something it runs did not end; it goes without\n");
+	x->status = 4;
+	th_loop_stop(x->loop);
+}
+
+static void stop(struct th_executor_server *x, bool remove)
+{
+	x->remove |= remove;
+	if (x->stopping)
+		return;
+	x->stopping = true;
+	x->server = th_sock_server_free(x->server);
+	th_timer_stop(&x->linger);
+	x->linger.fn = on_stop_late;
+	th_timer_start(&x->linger, TH_EXEC_STOP_MS, 0);
+	th_exec_cancel_all(x);
+	th_loop_defer(x->loop, &x->flush);
+	stop_next(x);
+}
+
+static bool anybody_there(const struct th_executor_server *x)
+{
+	for (const struct th_exec_client *c = x->clients; c; c = c->next)
+		if (c->greeted && !c->dead)
+			return true;
+	return false;
+}
+
+void th_exec_idle(struct th_executor_server *x)
+{
+	if (x->stopping)
+		stop_next(x);
+	else if (x->running > 0 || anybody_there(x))
+		th_timer_stop(&x->linger);
+	else if (!th_timer_running(&x->linger))
+		th_timer_start(&x->linger, (uint64_t)x->linger_ms, 0);
+}
+
+static void on_linger(void *ctx)
+{
+	stop((struct th_executor_server *)ctx, false);
+}
+
+static void on_signal(void *ctx, int signum)
+{
+	(void)signum;
+	stop((struct th_executor_server *)ctx, false);
+}
+
+/* ---- clients ---- */
+
+static void reap(void *ctx)
+{
+	struct th_executor_server *x = (struct th_executor_server *)ctx;
+
+	for (struct th_exec_client **at = &x->clients; *at;) {
+		struct th_exec_client *c = *at;
+		if (!c->dead) {
+			at = &c->next;
+			continue;
+		}
+		*at = c->next;
+		x->client_count--;
+		th_exec_client_gone(c);
+		if (x->display)
+			th_display_open_cancel(x->display, c);
+		th_sock_free(c->sock);
+		free(c);
+	}
+	th_exec_idle(x);
+}
+
+/* The parts of a computer's description that must not contradict. */
+static enum th_code check_computer(struct th_executor_server *x, struct th_str wanted,
+				   struct th_err *err)
+{
+	TH_CLEANUP(th_json_freep) struct th_json_doc *have = NULL;
+	TH_CLEANUP(th_json_freep) struct th_json_doc *want = NULL;
+
+	if (x->computer.len == 0)
+		return th_exec_display_make(x, wanted, err);
+	enum th_code code = th_json_parse(x->computer, &have, err);
+	if (code == TH_OK)
+		code = th_json_parse(wanted, &want, err);
+	if (code)
+		return code;
+	const struct th_json *h = th_json_root(have), *w = th_json_root(want);
+	struct th_str kind = th_json_get_str(h, "kind");
+	int64_t width = th_json_get_int(w, "width", 0), height = th_json_get_int(w, "height", 0);
+	if (!th_str_eq(kind, th_json_get_str(w, "kind")))
+		return th_fail(err, TH_EBUSY,
+			       "this session's executor has a computer of kind %.*s, not %.*s",
+			       TH_FMT(kind), TH_FMT(th_json_get_str(w, "kind")));
+	if ((width && width != th_json_get_int(h, "width", width)) ||
+	    (height && height != th_json_get_int(h, "height", height)))
+		return th_fail(err, TH_EBUSY, "this session's desktop has another size, %lldx%lld",
+			       (long long)th_json_get_int(h, "width", 0),
+			       (long long)th_json_get_int(h, "height", 0));
+	return TH_OK;
+}
+
+static enum th_code check_workspace(struct th_executor_server *x, struct th_str wanted,
+				    struct th_err *err)
+{
+	char given[TH_PATH_LEN_MAX], real[TH_PATH_LEN_MAX];
+
+	if (!x->workspace)
+		return th_exec_env_make(x, wanted, err);
+	if (wanted.len >= sizeof(given))
+		return th_fail(err, TH_EUSAGE, "the workspace's path is too long");
+	memcpy(given, wanted.ptr, wanted.len);
+	given[wanted.len] = '\0';
+	if (realpath(given, real) && strcmp(real, x->workspace) == 0)
+		return TH_OK;
+	return th_fail(err, TH_EBUSY, "this session's executor works in %s, not in %s",
+		       x->workspace, given);
+}
+
+static bool token_fits(const struct th_executor_server *x, struct th_str token);
+
+static enum th_code on_hello(struct th_exec_client *c, const struct th_exec_hello *m,
+			     struct th_err *err)
+{
+	struct th_executor_server *x = c->x;
+	int64_t highest = th_ledger_epoch(x->ledger);
+	enum th_code code = TH_OK;
+
+	if (x->stopping)
+		return th_fail(err, TH_ECONN, "the executor is ending");
+	if (!token_fits(x, m->token))
+		return th_fail(err, TH_EPERM, "the token is not this executor's");
+	if (!th_str_eq(m->session, x->start.session))
+		return th_fail(err, TH_EUSAGE, "this is the executor of another session");
+	if (x->client_count > TH_EXEC_CLIENTS_MAX)
+		return th_fail(err, TH_ELIMIT, "the executor has %d connections, its maximum",
+			       TH_EXEC_CLIENTS_MAX);
+	if (m->epoch > 0 && m->epoch < highest)
+		return th_fail(err, TH_EFENCED,
+			       "a newer owner has the session (epoch %lld, not %lld)",
+			       (long long)highest, (long long)m->epoch);
+	if (m->epoch > highest) {
+		code = th_ledger_epoch_raise(x->ledger, m->epoch, err);
+		if (code == TH_OK)
+			code = th_ledger_sync(x->ledger, err);
+		if (code == TH_EIO)
+			th_exec_fatal(x, err);
+	}
+	if (code == TH_OK && m->workspace.len > 0)
+		code = check_workspace(x, m->workspace, err);
+	if (code == TH_OK && m->computer.len > 0)
+		code = check_computer(x, m->computer, err);
+	if (code)
+		return code;
+	c->greeted = true;
+	c->epoch = m->epoch;
+	th_exec_idle(x);
+	send_welcome(c, 0);
+	return TH_OK;
+}
+
+static void on_opened(void *ctx, const struct th_exec_screen *screen, const struct th_err *err)
+{
+	struct th_exec_client *c = (struct th_exec_client *)ctx;
+	int64_t id = c->open_id;
+
+	c->open_id = 0;
+	if (screen)
+		send_welcome(c, id);
+	else
+		th_exec_send_error(c, id, err);
+}
+
+static void on_open(struct th_exec_client *c, int64_t id)
+{
+	struct th_err err;
+
+	if (c->x->stopping || !c->x->display || c->open_id) {
+		th_fail(&err, c->x->stopping ? TH_ECONN : TH_EUNSUPPORTED, "%s",
+			c->x->stopping ? "the executor is ending"
+			: c->open_id   ? "it is being opened already"
+				       : "this session has no computer");
+		th_exec_send_error(c, id, &err);
+		return;
+	}
+	c->open_id = id;
+	th_display_open(c->x->display, on_opened, c);
+}
+
+static enum th_code on_end(struct th_exec_client *c, struct th_err *err)
+{
+	if (c->epoch > 0 && c->epoch < th_ledger_epoch(c->x->ledger))
+		return th_fail(err, TH_EFENCED, "a newer owner has the session");
+	stop(c->x, true);
+	return TH_OK;
+}
+
+static enum th_code on_message(struct th_exec_client *c, struct th_str head, int64_t *ret_id,
+			       struct th_err *err)
+{
+	TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
+	TH_CLEANUP(th_arena_deinit) struct th_arena arena;
+	enum th_exec_op op;
+	union {
+		struct th_exec_hello hello;
+		struct th_exec_run run;
+		struct th_exec_request request;
+		struct th_exec_forget forget;
+	} m;
+
+	th_arena_init(&arena, 2 * TH_FRAME_JSON_MAX);
+	enum th_code code = th_exec_open(head, &doc, &op, err);
+	if (code)
+		return code;
+	const struct th_json *v = th_json_root(doc);
+	*ret_id = th_json_get_int(v, "id", 0);
+	if ((op == TH_EXEC_OP_HELLO) == c->greeted)
+		return th_fail(err, TH_EPROTO, "%s",
+			       c->greeted ? "hello was said before" : "hello comes first");
+	switch ((int)op) {
+	case TH_EXEC_OP_HELLO:
+		code = th_table_parse(&th_exec_hello_table, v, &arena, &m.hello, err);
+		return code ? code : on_hello(c, &m.hello, err);
+	case TH_EXEC_OP_RUN:
+	case TH_EXEC_OP_ATTACH:
+		code = th_table_parse(&th_exec_run_table, v, &arena, &m.run, err);
+		if (code == TH_OK)
+			th_exec_on_run(c, &m.run, op == TH_EXEC_OP_ATTACH);
+		return code;
+	case TH_EXEC_OP_OPEN:
+	case TH_EXEC_OP_CANCEL:
+	case TH_EXEC_OP_END:
+		code = th_table_parse(&th_exec_request_table, v, &arena, &m.request, err);
+		if (code)
+			return code;
+		if (op == TH_EXEC_OP_END)
+			return on_end(c, err);
+		if (op == TH_EXEC_OP_OPEN)
+			on_open(c, m.request.id);
+		else
+			th_exec_on_cancel(c, m.request.id);
+		return TH_OK;
+	case TH_EXEC_OP_FORGET:
+		code = th_table_parse(&th_exec_forget_table, v, &arena, &m.forget, err);
+		if (code == TH_OK)
+			th_exec_on_forget(c->x, m.forget.effect_ids);
+		return code;
+	default:
+		return th_fail(err, TH_EPROTO, "'%s' is nothing to ask of an executor",
+			       th_exec_op_name(op));
+	}
+}
+
+static void on_frame(void *ctx, struct th_sock *s, const struct th_frame *frame, int fd)
+{
+	struct th_exec_client *c = (struct th_exec_client *)ctx;
+	struct th_err err = {};
+	int64_t id = 0;
+
+	(void)s;
+	th_fd_close(&fd);
+	if (!c->dead && on_message(c, frame->json, &id, &err))
+		th_exec_send_error(c, id, &err);
+}
+
+static void on_drain(void *ctx, struct th_sock *s)
+{
+	(void)s;
+	th_exec_client_drained((struct th_exec_client *)ctx);
+}
+
+static void on_close(void *ctx, struct th_sock *s, const struct th_err *err)
+{
+	(void)s;
+	(void)err;
+	client_kill((struct th_exec_client *)ctx);
+}
+
+static void on_accept(void *ctx, int fd)
+{
+	struct th_executor_server *x = (struct th_executor_server *)ctx;
+	struct th_exec_client *c = (struct th_exec_client *)th_alloc(sizeof(*c));
+	const struct th_sock_handlers handlers = {
+		.on_frame = on_frame, .on_drain = on_drain, .on_close = on_close, .ctx = c
+	};
+
+	c->x = x;
+	/* Some more may stay, to be told by on_hello that they are too many. */
+	if (x->client_count >= 2 * TH_EXEC_CLIENTS_MAX)
+		th_fd_close(&fd);
+	if (fd < 0 || th_sock_new(x->loop, fd, &handlers, &c->sock, NULL)) {
+		free(c);
+		return;
+	}
+	c->next = x->clients;
+	x->clients = c;
+	x->client_count++;
+}
+
+/* ---- the token ---- */
+
+/* Before it listens: who connects knows the token. */
+static enum th_code announce(struct th_executor_server *x, struct th_err *err)
+{
+	TH_CLEANUP(th_buf_deinit) struct th_buf text = TH_BUF_INIT(2 * TH_PATH_LEN_MAX);
+	uint64_t random[2];
+
+	_Static_assert(TH_EXEC_TOKEN_LEN == 32, "as printed here");
+	th_random(random, sizeof(random));
+	snprintf(x->token, sizeof(x->token), "%016llx%016llx", (unsigned long long)random[0],
+		 (unsigned long long)random[1]);
+	th_buf_printf(&text, "%s\n%s\n", x->socket, x->token);
+	if (ftruncate(x->lock_fd, 0) < 0 ||
+	    pwrite(x->lock_fd, text.ptr, text.len, 0) != (ssize_t)text.len)
+		return th_fail_errno(err, errno, "%s/lock", x->state_dir);
+	return TH_OK;
+}
+
+static bool token_fits(const struct th_executor_server *x, struct th_str token)
+{
+	unsigned char differs = 0;
+
+	if (token.len != TH_EXEC_TOKEN_LEN)
+		return false;
+	for (size_t i = 0; i < TH_EXEC_TOKEN_LEN; i++)
+		differs |= (unsigned char)(token.ptr[i] ^ x->token[i]);
+	return differs == 0;
+}
+
+/* ---- starting ---- */
+
+static enum th_code open_log(struct th_executor_server *x, struct th_err *err)
+{
+	struct stat st;
+	TH_CLEANUP(th_fd_close)
+	int fd = openat(x->state_fd, "log", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
+			0600);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return th_fail_errno(err, errno, "%s/log", x->state_dir);
+	if ((uint64_t)st.st_size > TH_EXEC_LOG_MAX && ftruncate(fd, 0) < 0)
+		return th_fail_errno(err, errno, "%s/log", x->state_dir);
+	if (dup2(fd, 2) < 0)
+		return th_fail_errno(err, errno, "%s/log", x->state_dir);
+	return TH_OK;
+}
+
+static enum th_code open_journal(struct th_executor_server *x, struct th_err *err)
+{
+	struct th_buf path = TH_BUF_INIT(TH_PATH_LEN_MAX);
+	struct th_ledger_found found;
+
+	th_buf_printf(&path, "%s/journal", x->state_dir);
+	enum th_code code = th_buf_check(&path, "the path of the journal", err);
+	if (code == TH_OK)
+		code = th_ledger_open(path.ptr, &found, &x->ledger, err);
+	if (code == TH_OK && found.damaged)
+		fprintf(stderr,
+			"thole executor: the journal is damaged: %s; what is not in it may have "
+			"happened\n",
+			found.journal.damaged ? found.journal.what : "a record makes no sense");
+	th_buf_deinit(&path);
+	if (code)
+		return code;
+	x->epoch_before = th_ledger_epoch(x->ledger);
+	x->cut_off = found.computer;
+	if (mkdirat(x->state_fd, "spool", 0700) < 0 && errno != EEXIST)
+		return th_fail_errno(err, errno, "%s/spool", x->state_dir);
+	x->spool_fd = openat(x->state_fd, "spool", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	return x->spool_fd < 0 ? th_fail_errno(err, errno, "%s/spool", x->state_dir) : TH_OK;
+}
+
+static enum th_code parse_start(struct th_executor_server *x, struct th_str head,
+				struct th_err *err)
+{
+	TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
+	enum th_exec_op op;
+
+	/* A copy, so that all strings live as long as the arena. */
+	head = th_arena_str(&x->arena, head);
+	enum th_code code = th_exec_open(head, &doc, &op, err);
+	if (code == TH_OK && op != TH_EXEC_OP_START)
+		code = th_fail(err, TH_EPROTO, "start comes first");
+	if (code == TH_OK)
+		code = th_table_parse(&th_exec_start_table, th_json_root(doc), &x->arena, &x->start,
+				      err);
+	if (code)
+		return code;
+	struct th_exec_start *s = &x->start;
+	struct th_str *strs[] = { &s->session, &s->state_dir, &s->socket, &s->workspace,
+				  &s->computer };
+	for (size_t i = 0; i < TH_COUNT(strs); i++)
+		*strs[i] = th_arena_str(&x->arena, *strs[i]);
+	for (size_t i = 0; i < s->environment.count; i++)
+		s->environment.list[i] = th_arena_str(&x->arena, s->environment.list[i]);
+	x->state_dir = th_arena_cstr(&x->arena, s->state_dir);
+	x->socket = th_arena_cstr(&x->arena, s->socket);
+	x->linger_ms = s->linger_ms > 0 ? s->linger_ms : TH_EXECUTOR_LINGER_MS;
+	if (!x->state_dir || !x->socket || x->state_dir[0] != '/')
+		return th_fail(err, TH_EUSAGE, "state_dir and socket must be absolute paths");
+	return TH_OK;
+}
+
+static enum th_code begin(struct th_executor_server *x, struct th_buf *other, struct th_err *err)
+{
+	struct th_executor_claim claim = { x->state_dir, -1, -1 };
+	enum th_code code = th_executor_claim(&claim, other, err);
+	x->state_fd = claim.state_fd;
+	x->lock_fd = claim.lock_fd;
+	if (code || other->len > 0)
+		return code;
+	code = open_log(x, err);
+	if (code == TH_OK)
+		code = open_journal(x, err);
+	if (code == TH_OK)
+		code = th_loop_new(&x->loop, err);
+	if (code)
+		return code;
+	code = th_reaper_start(x->entry, &x->reaper_fd, err);
+	if (code)
+		return code;
+	x->env.loop = x->loop;
+	x->flush = (struct th_deferred){ .fn = th_exec_flush, .ctx = x };
+	x->reap = (struct th_deferred){ .fn = reap, .ctx = x };
+	th_timer_init(&x->linger, x->loop, on_linger, x);
+	if (x->start.workspace.len > 0)
+		code = th_exec_env_make(x, x->start.workspace, err);
+	if (code == TH_OK && x->start.computer.len > 0)
+		code = th_exec_display_make(x, x->start.computer, err);
+	if (code == TH_OK)
+		code = announce(x, err);
+	if (code == TH_OK)
+		code = th_sock_listen(x->loop, x->socket, on_accept, x, &x->server, err);
+	th_executor_claim_started(&claim);
+	return code;
+}
+
+/* Before it hears anything: who started it may have meant another program. */
+static enum th_code say_role(struct th_pipe *starter, struct th_err *err)
+{
+	TH_CLEANUP(th_buf_deinit) struct th_buf head = TH_BUF_INIT(TH_KIB);
+
+	th_exec_print_role(TH_ROLE_EXECUTOR, &head);
+	return th_pipe_write(starter, th_buf_str(&head), TH_STR(""), TH_EXEC_START_MS, err);
+}
+
+static void answer(struct th_pipe *starter, const char *socket, const struct th_err *err)
+{
+	TH_CLEANUP(th_buf_deinit) struct th_buf head = TH_BUF_INIT(16 * TH_KIB);
+	if (socket) {
+		struct th_exec_ready m = { .op = TH_STR("ready"), .socket = th_str_of(socket) };
+		th_exec_print(&th_exec_ready_table, &m, &head);
+	} else {
+		th_exec_print_error(0, err, &head);
+	}
+	(void)!th_pipe_write(starter, th_buf_str(&head), TH_STR(""), TH_EXEC_START_MS, NULL);
+}
+
+static void end(struct th_executor_server *x)
+{
+	struct th_err err;
+	bool ours = x->ledger != NULL;
+
+	x->server = th_sock_server_free(x->server);
+	x->display = th_display_free(x->display);
+	if (x->loop) {
+		th_timer_stop(&x->linger);
+		th_loop_undefer(x->loop, &x->flush);
+		th_loop_undefer(x->loop, &x->reap);
+	}
+	th_exec_env_deinit(x);
+	th_exec_effects_free(x);
+	th_reaper_stop(&x->reaper_fd);
+	if (ours && !x->remove && th_ledger_tidy(x->ledger, true, &err))
+		fprintf(stderr, "thole executor: %s\n", err.msg);
+	x->ledger = th_ledger_close(x->ledger);
+	if (ours && x->remove && th_dir_remove(x->state_dir, &err))
+		fprintf(stderr, "thole executor: %s\n", err.msg);
+	/* Connections last: who waits for our end sees it when all is gone. */
+	while (x->clients) {
+		struct th_exec_client *c = x->clients;
+		x->clients = c->next;
+		th_sock_free(c->sock);
+		free(c);
+	}
+	th_fd_close(&x->spool_fd);
+	th_fd_close(&x->lock_fd);
+	th_fd_close(&x->state_fd);
+}
+
+static void run(struct th_executor_server *x)
+{
+	struct th_signal *signals[3] = {};
+	static const int numbers[] = { SIGTERM, SIGINT, SIGHUP };
+
+	for (size_t i = 0; i < TH_COUNT(numbers); i++)
+		(void)!th_signal_new(x->loop, numbers[i], on_signal, x, &signals[i], NULL);
+	th_exec_idle(x);
+	th_loop_run(x->loop);
+	for (size_t i = 0; i < TH_COUNT(numbers); i++)
+		th_signal_free(signals[i]);
+}
+
+int th_executor_main(int starter_fd)
+{
+	static struct th_executor_server x;
+	TH_CLEANUP(th_buf_deinit) struct th_buf other = TH_BUF_INIT(TH_PATH_LEN_MAX);
+	struct th_pipe starter;
+	struct th_frame frame;
+	struct th_err err = {};
+
+	umask(022); /* what is ours is made 0600 or 0700; this is for commands */
+	signal(SIGPIPE, SIG_IGN);
+	x.state_fd = x.spool_fd = x.lock_fd = x.reaper_fd = x.env.workspace_fd = -1;
+	x.pending_last = &x.pending;
+	x.picture_cache_last = &x.picture_cache;
+	th_arena_init(&x.arena, 4 * TH_MIB);
+	th_arena_init(&x.env_arena, 4 * TH_MIB);
+	th_pipe_init(&starter, starter_fd);
+	enum th_code code = say_role(&starter, &err);
+	if (code == TH_OK)
+		code = th_pipe_read(&starter, TH_EXEC_START_MS, &frame, &err);
+	if (code == TH_OK)
+		code = parse_start(&x, frame.json, &err);
+	if (code == TH_OK)
+		code = begin(&x, &other, &err);
+	if (code)
+		answer(&starter, NULL, &err);
+	else
+		answer(&starter, other.len > 0 ? other.ptr : x.socket, NULL);
+	th_pipe_deinit(&starter);
+	if (code == TH_OK && other.len == 0)
+		run(&x);
+	end(&x);
+	x.loop = th_loop_free(x.loop);
+	th_arena_deinit(&x.env_arena);
+	th_arena_deinit(&x.arena);
+	return code ? 1 : x.status;
+}
+
+static bool take(const char *role)
+{
+	struct th_err err;
+
+	if (th_role_take(role, &err) == TH_OK)
+		return true;
+	fprintf(stderr, "thole exec: %s\n", err.msg);
+	return false;
+}
+
+int th_exec_role(int argc, char **argv)
+{
+	struct th_str role = TH_STR("executor");
+	const char *entry = NULL;
+	int64_t fd = 3;
+	bool good = true;
+
+	for (int i = 1; i + 1 < argc && good; i += 2) {
+		struct th_str value = th_str_of(argv[i + 1]);
+		if (strcmp(argv[i], "--fd") == 0)
+			good = th_str_i64(value, &fd) && fd >= 3 && fd < 1024;
+		else if (strcmp(argv[i], "--role") == 0)
+			role = value;
+		else if (strcmp(argv[i], "--entry") == 0)
+			entry = argv[i + 1];
+		else /* --session is for people who look at the list of processes */
+			good = strcmp(argv[i], "--session") == 0;
+	}
+	good = good && argc > 1 && argc % 2 == 1;
+	if (good && th_str_is(role, "executor"))
+		return take(TH_ROLE_EXECUTOR) ? th_executor_main((int)fd) : 2;
+	if (good && th_str_is(role, "display"))
+		return take(TH_ROLE_DISPLAY) ? th_display_main(3, 4) : 2;
+	if (good && th_str_is(role, "reaper") && entry)
+		return take(TH_ROLE_REAPER) ? th_reaper_main(3, entry) : 2;
+	fprintf(stderr, "thole exec: is started by other commands, with a socket and its orders\n");
+	return 2;
+}

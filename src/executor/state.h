@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * state.h - what the files of the executor share; nobody else
+ * includes this.
+ */
+#ifndef TH_EXECUTOR_STATE_H
+#define TH_EXECUTOR_STATE_H
+
+#include "display/link.h"
+#include "executor/executor.h"
+#include "executor/ledger.h"
+#include "executor/reaper.h"
+#include "executor/spool.h"
+#include "io/sock.h"
+#include "tools/tool.h"
+
+struct th_executor_server;
+struct th_exec_effect;
+
+/* A runtime. */
+struct th_exec_client {
+	struct th_executor_server *x;
+	struct th_sock *sock;
+	struct th_exec_client *next;
+	bool greeted;    /* it said hello */
+	bool dead;       /* to be removed; nothing is sent any more */
+	bool blocked;    /* too much waits for it */
+	int64_t epoch;   /* 0: a guest */
+	int64_t open_id; /* of an open that is not answered yet; 0: none */
+};
+
+/* A request that waits for an effect's end. */
+struct th_exec_sub {
+	struct th_exec_sub *next;
+	struct th_exec_client *client;
+	int64_t id;
+	bool watch;
+	uint64_t sent; /* of the output */
+};
+
+/* One under way, or finished and not yet told to all. */
+struct th_exec_effect {
+	struct th_executor_server *x;
+	struct th_exec_effect *next;         /* in x->effects */
+	struct th_exec_effect *next_pending; /* in x->pending */
+	char id[TH_EFFECT_ID_MAX + 1];
+	enum th_class class;
+	struct th_ledger_entry *entry; /* NULL: class R */
+	const struct th_tool *tool;    /* NULL: the computer */
+	struct th_arena arena;
+	struct th_str arguments;
+	struct th_json_doc *doc;
+	struct th_tool_job job;
+	struct th_display_call call;
+	struct th_spool spool;
+	struct th_exec_sub *subs;
+	uint64_t started_ms;
+	bool probe, started, cancelled, repeated, finished;
+	/* once finished */
+	enum th_outcome_status status;
+	struct th_buf output, evidence;
+	struct th_picture *pictures[TH_PICTURES_MAX];
+	size_t picture_count;
+	int64_t elapsed_ms;
+};
+
+/* Pictures of outcomes that nobody has taken over yet. */
+struct th_picture_cache {
+	struct th_picture_cache *next;
+	char id[TH_EFFECT_ID_MAX + 1];
+	struct th_picture *pictures[TH_PICTURES_MAX];
+	size_t count, size;
+};
+
+struct th_executor_server {
+	struct th_loop *loop;
+	struct th_arena arena; /* options */
+	struct th_exec_start start;
+	char *state_dir, *socket, *workspace; /* workspace: NULL: none */
+	struct th_str computer;               /* exec_computer_start; empty: none */
+	int state_fd, spool_fd, lock_fd;
+	int reaper_fd;
+	char token[TH_EXEC_TOKEN_LEN + 1];
+	char entry[TH_REAPER_ENTRY_SIZE]; /* in the environment of all commands */
+	struct th_ledger *ledger;
+	struct th_sock_server *server;
+	struct th_exec_client *clients;
+	int64_t epoch_before; /* the highest that the journal knew when this process opened it */
+	size_t client_count;
+	struct th_exec_effect *effects, *pending, **pending_last;
+	size_t running;
+	struct th_picture_cache *picture_cache, **picture_cache_last;
+	size_t picture_cache_size;
+	bool dirty; /* the journal wants a sync */
+	struct th_deferred flush, reap;
+	struct th_tool_env env;
+	struct th_arena env_arena;
+	struct th_sandbox_plan *plan;
+	const char *tmpdir; /* the folder TMPDIR names; NULL: /tmp will do */
+	char sandbox[512];  /* JSON, for welcome */
+	struct th_display *display;
+	bool cut_off; /* the one before us died in a call of the computer */
+	struct th_child *programs[TH_DESKTOP_START_MAX]; /* of the agent's `start` list */
+	size_t program_count;
+	struct th_timer linger;
+	int64_t linger_ms;
+	bool stopping, remove, stopped;
+	int status; /* exit status */
+};
+
+/* ---- executor.c ---- */
+
+void th_exec_fatal(struct th_executor_server *x,
+		   const struct th_err *err);    /* the journal failed: stop now */
+void th_exec_idle(struct th_executor_server *x); /* something ended: linger, or go on stopping */
+/* False: the client is dead.  It is removed later, so lists may be walked on. */
+bool th_exec_send(struct th_exec_client *c, struct th_str head, struct th_str attachment);
+bool th_exec_send_error(struct th_exec_client *c, int64_t id, const struct th_err *err);
+
+/* ---- env.c ---- */
+
+/* Workspace, environment and sandbox of tools.  Called again when a workspace comes later. */
+TH_NODISCARD enum th_code th_exec_env_make(struct th_executor_server *x, struct th_str workspace,
+					   struct th_err *err);
+void th_exec_env_deinit(struct th_executor_server *x);
+TH_NODISCARD enum th_code th_exec_display_make(struct th_executor_server *x, struct th_str computer,
+					       struct th_err *err);
+
+/* ---- effects.c ---- */
+
+void th_exec_on_run(struct th_exec_client *c, const struct th_exec_run *m, bool attach);
+void th_exec_on_cancel(struct th_exec_client *c, int64_t id);
+void th_exec_on_forget(struct th_executor_server *x, struct th_strs ids);
+void th_exec_client_gone(struct th_exec_client *c);    /* drops its requests */
+void th_exec_client_drained(struct th_exec_client *c); /* goes on sending it output */
+void th_exec_flush(void *ctx);
+void th_exec_cancel_all(struct th_executor_server *x);
+void th_exec_effects_free(struct th_executor_server *x);
+
+#endif

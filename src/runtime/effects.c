@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * effects.c - effects in the hands of a session's executor.
+ */
+#include <stdlib.h>
+
+#include "runtime/internal.h"
+
+static struct th_executor_options executor_options(const struct th_runtime_session *s,
+						   int64_t epoch)
+{
+	const struct th_runtime *rt = s->rt;
+	const struct th_agent *a = &s->agent;
+	const struct th_agent_computer *pc = a->computer;
+	struct th_executor_options o = {
+		.session = s->id,
+		.scope = th_buf_str(&rt->scope),
+		.epoch = epoch,
+		.workspace = a->workspace,
+		.net_host = a->net == TH_NET_HOST,
+		.environment = a->environment.list,
+		.environment_count = a->environment.count,
+		.command_ms_max = a->limits ? a->limits->command_seconds * 1000 : 0,
+		.linger_ms = rt->config ? rt->config->executor_linger_s * 1000 : 0,
+		.no_sandbox = rt->no_sandbox,
+		.program = rt->program,
+	};
+
+	if (pc) {
+		o.computer = pc->kind;
+		o.size = (struct th_size){ (int32_t)pc->width, (int32_t)pc->height };
+		o.display = pc->display.len ? pc->display : th_str_of(getenv("DISPLAY"));
+		o.xauthority = th_str_of(getenv("XAUTHORITY"));
+		o.bus = pc->bus;
+		o.parser = pc->parser;
+		o.ocr = pc->ocr;
+		o.start = pc->start.list;
+		o.start_count = pc->start.count;
+	}
+	return o;
+}
+
+enum th_code th_runtime_session_executor(struct th_runtime_session *s, int64_t epoch,
+					 struct th_err *err)
+{
+	struct th_executor_options o = executor_options(s, epoch);
+
+	s->rt->executors = true;
+	return s->executor ? TH_OK : th_executor_client_new(s->rt->loop, &o, &s->executor, err);
+}
+
+void th_runtime_session_executor_end(const struct th_runtime_session *s, int64_t epoch)
+{
+	struct th_executor_options o = executor_options(s, epoch);
+	struct th_err err;
+	enum th_code code;
+
+	o.only_running = true;
+	code = th_executor_client_end_once(&o, &err);
+	(void)code;
+}
+
+static void tool_call_drop(struct th_runtime *rt, struct th_runtime_effect *c)
+{
+	struct th_runtime_effect **at = &rt->tool_calls;
+
+	while (*at != c)
+		at = &(*at)->next;
+	*at = c->next;
+	free(c);
+}
+
+void th_runtime_session_effects_drop(struct th_runtime_session *s)
+{
+	for (struct th_runtime_effect *c = s->rt->tool_calls, *next; c; c = next) {
+		next = c->next;
+		if (c->session == s)
+			tool_call_drop(s->rt, c);
+	}
+}
+
+static void on_progress(void *ctx, uint64_t offset, struct th_str bytes)
+{
+	const struct th_runtime_effect *c = ctx;
+
+	(void)offset;
+	th_driver_tool_progress(c->session->rt->driver, c->ticket, bytes);
+}
+
+static void on_finished(void *ctx, const struct th_executor_result *r)
+{
+	struct th_runtime_effect *c = ctx;
+	struct th_runtime *rt = c->session->rt;
+	struct th_ticket ticket = c->ticket;
+	struct th_tool_result result = {
+		.status = r->status,
+		.output = r->output,
+		.evidence = r->evidence,
+		.blob_count = r->blob_count,
+		.elapsed_ms = r->elapsed_ms,
+	};
+	struct th_blob *blobs = NULL;
+
+	tool_call_drop(rt, c);
+	if (r->blob_count > 0)
+		blobs = th_alloc(r->blob_count * sizeof(*blobs));
+	for (size_t i = 0; i < r->blob_count; i++)
+		blobs[i] =
+		    (struct th_blob){ r->blobs[i].hash, r->blobs[i].media_type, r->blobs[i].bytes };
+	result.blobs = blobs;
+	th_driver_tool_done(rt->driver, ticket, &result);
+	free(blobs);
+}
+
+static void not_started(struct th_runtime *rt, struct th_ticket t, const struct th_err *why)
+{
+	struct th_buf text, output;
+	struct th_jw w;
+	struct th_tool_result result = { .status = TH_OUTCOME_NOT_STARTED };
+
+	th_buf_init(&text, 4 * TH_KIB);
+	th_buf_init(&output, 16 * TH_KIB);
+	th_buf_printf(&text, "This was not started: %s.", why->msg);
+	w = th_jw(&output);
+	th_jw_str(&w, th_buf_str(&text));
+	result.output = th_buf_str(&output);
+	th_driver_tool_done(rt->driver, t, &result);
+	th_buf_deinit(&text);
+	th_buf_deinit(&output);
+}
+
+/* Few sessions ever need the room. */
+static void without_executor(struct th_runtime_session *s, const struct th_err *why)
+{
+	if (!s->no_executor)
+		s->no_executor = th_alloc(sizeof(*s->no_executor));
+	*s->no_executor = *why;
+}
+
+/* Without one, those that wait are intended all the same, and world_tool_run says why they are not
+ * started; the next ones try again. */
+static void on_greeted(void *ctx, const struct th_executor_info *info, const struct th_err *err)
+{
+	struct th_runtime_session *s = ctx;
+	struct th_ticket t = { s->handle.index, s->handle.generation, 0 };
+
+	s->greeting = false;
+	s->unavailable = !info;
+	if (!info)
+		without_executor(s, err);
+	th_driver_tool_ready(s->rt->driver, t);
+	s->unavailable = false;
+}
+
+bool th_world_tool_ready(void *ctx, struct th_ticket t, struct th_str *ret_journal)
+{
+	struct th_runtime *rt = ctx;
+	struct th_runtime_session *s = th_runtime_find(rt, t.index, t.generation);
+	struct th_err why = { 0 };
+
+	assert(s);
+	*ret_journal = TH_STR("");
+	if (s->unavailable)
+		return true;
+	if (th_runtime_session_executor(s, s->stored ? s->row.epoch : 1, &why)) {
+		without_executor(s, &why);
+		return true;
+	}
+	*ret_journal = th_executor_client_journal(s->executor);
+	if (ret_journal->len > 0)
+		return true;
+	if (!s->greeting)
+		th_executor_client_ready(s->executor, false, on_greeted, s);
+	s->greeting = true;
+	return false;
+}
+
+void th_world_tool_run(void *ctx, struct th_ticket t, const struct th_tool_call *call, bool settle)
+{
+	struct th_runtime *rt = ctx;
+	struct th_runtime_session *s = th_runtime_find(rt, t.index, t.generation);
+	struct th_executor_call x = {
+		.effect_id = call->effect_id,
+		.class = call->class,
+		.tool = call->tool,
+		.arguments = call->arguments,
+		.digest = call->digest,
+		.timeout_ms = call->timeout_ms,
+		.epoch = call->epoch,
+		.journal = call->journal,
+		.begin = call->begin,
+	};
+	/* Output is sent through the executor's socket only where it is shown. */
+	bool shown = th_str_is(call->tool, "command") && s && s->observer.progress;
+	struct th_executor_handlers h = { .on_finished = on_finished,
+					  .on_output = shown ? on_progress : NULL };
+	struct th_runtime_effect *c;
+	struct th_err err = { 0 };
+
+	assert(s);
+	if (th_runtime_session_executor(s, s->stored ? s->row.epoch : 1, &err)) {
+		not_started(rt, t, &err);
+		return;
+	}
+	/* No journal is to hold it: it was intended although there was no executor. */
+	if (!settle && call->class != TH_CLASS_R && call->journal.len == 0) {
+		th_fail(&err, TH_EIO, "%s",
+			s->no_executor ? s->no_executor->msg : "there is no executor");
+		not_started(rt, t, &err);
+		return;
+	}
+	c = th_alloc(sizeof(*c));
+	*c = (struct th_runtime_effect){
+		.session = s, .handle = s->handle, .ticket = t, .next = rt->tool_calls
+	};
+	rt->tool_calls = c;
+	h.ctx = c;
+	if (settle && call->class != TH_CLASS_R)
+		c->id = th_executor_client_attach(s->executor, &x, 0, &h);
+	else
+		c->id = th_executor_client_run(s->executor, &x, &h);
+}
+
+void th_world_tool_cancel(void *ctx, struct th_ticket t)
+{
+	struct th_runtime *rt = ctx;
+
+	for (struct th_runtime_effect *c = rt->tool_calls; c; c = c->next)
+		if (c->ticket.index == t.index && c->ticket.generation == t.generation &&
+		    c->ticket.seq == t.seq) {
+			th_executor_client_cancel(c->session->executor, c->id);
+			return;
+		}
+}
+
+void th_world_tool_forget(void *ctx, struct th_str session_id, const struct th_str *effect_ids,
+			  size_t count)
+{
+	struct th_runtime *rt = ctx;
+
+	/* Tools that are functions of this process need none, and there may be thousands. */
+	for (struct th_runtime_session *s = rt->executors ? rt->sessions : NULL; s; s = s->next)
+		if (s->executor && th_str_eq(s->id, session_id))
+			th_executor_client_forget(s->executor, effect_ids, count);
+}

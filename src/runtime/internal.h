@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * internal.h - what the runtime's files share: runtime.c has the world's
+ * clock and store, models.c requests, effects.c executors,
+ * sessions.c the sessions' lives, children.c those that work for
+ * others, session_config.c what each is run with, trace.c where traces go.
+ */
+#ifndef TH_RUNTIME_INTERNAL_H
+#define TH_RUNTIME_INTERNAL_H
+
+#include "exec_client/client.h"
+#include "io/fetch.h"
+#include "runtime/human_model.h"
+#include "runtime/otlp.h"
+#include "runtime/registry.h"
+#include "runtime/resolved_models.h"
+#include "runtime/runtime.h"
+#include "script/callbacks.h"
+
+#define TH_RANDOM_POOL 1024
+
+/* A session of the runtime: what the driver borrows, and its executor. */
+struct th_runtime_session {
+	struct th_runtime *rt;
+	struct th_runtime_session *prev, *next;
+	struct th_runtime_session *parent; /* whose call it works on: closed before that; or NULL */
+	struct th_arena memory;            /* agent, tools, strings */
+	struct th_agent agent;
+	struct th_session_config session_config;
+	struct th_script_code script; /* of the agent; outfit.codes points into it */
+	struct th_str id, user, metadata;
+	struct th_session_row row;   /* of a stored session */
+	struct th_tool_row computer; /* of this process, where computer.local is set */
+	bool stored;
+	bool over;         /* of one with a parent: it is to be closed */
+	bool screen_first; /* found while it was read: its computer has to be there before */
+	struct th_observer observer; /* the driver's: the caller's, or ours in front of it */
+	struct th_observer watcher;  /* the caller's, where traces are sent */
+	th_ready_fn *ready;
+	void *ready_ctx;
+	struct th_handle handle; /* {0, 0}: not with the driver yet */
+	struct th_executor_client *executor;
+	bool greeting, unavailable; /* intents wait for the executor; are told that it is not */
+	struct th_err *no_executor; /* why; NULL: there always was one */
+	struct th_timer timer;
+	struct th_ticket timer_ticket;
+	struct th_callbacks callbacks;
+	struct th_resolved_models resolved_models;
+	struct th_resolved_models **members; /* of the other agents: each server gets its own key */
+	struct th_runtime_request *calls;
+};
+
+/* A model request in the hands of the fetcher. */
+struct th_runtime_request {
+	struct th_runtime_request *next;
+	struct th_runtime_session *session;
+	struct th_ticket ticket;
+	struct th_fetch_id id;
+	struct th_retry_hints hints;
+};
+
+/* An effect in the hands of the executor. */
+struct th_runtime_effect {
+	struct th_runtime_session *session;
+	struct th_handle handle;
+	struct th_ticket ticket;
+	struct th_executor_id id;
+	struct th_runtime_effect *next;
+};
+
+struct th_runtime {
+	struct th_loop *loop;
+	bool own_loop;
+	struct th_fetcher *fetcher;
+	struct th_otlp *otlp;          /* NULL: traces are sent nowhere */
+	struct th_human_model *person; /* who plays human/human */
+	struct th_store *store;
+	const struct th_config *config;
+	struct th_driver *driver;
+	struct th_deferred flush, reap;
+	size_t child_count; /* sessions with a parent */
+	struct th_runtime_session *sessions;
+	struct th_runtime_session **by_index; /* by the driver's handle index */
+	size_t by_index_cap;
+	struct th_runtime_effect *tool_calls;
+	struct th_tool_row *tools;
+	size_t tool_count;
+	struct th_schemas schemas;
+	char *program;
+	struct th_buf scope; /* what the store is called: executors are found by it */
+	bool no_sandbox, settling, failed;
+	bool executors; /* there was one */
+	struct th_err failure;
+	uint8_t random[TH_RANDOM_POOL];
+	size_t random_left;
+};
+
+/* The session of a driver's handle, or NULL. */
+struct th_runtime_session *th_runtime_find(struct th_runtime *rt, uint32_t index,
+					   uint32_t generation);
+
+/* models.c */
+/* The deadlines of a request: what the settings say, else the defaults; never more than is left of
+ * the task, whose last moment is 1 ms. */
+void th_world_model_deadlines(const struct th_model_call *call, struct th_fetch_request *r);
+enum th_code th_world_model_call(void *ctx, struct th_ticket t, const struct th_model_call *call,
+				 struct th_err *err);
+void th_world_model_alive(void *ctx, struct th_ticket t);
+void th_world_model_cancel(void *ctx, struct th_ticket t);
+void th_runtime_human_model(struct th_runtime *rt, const struct th_runtime_options *options,
+			    int person_in);
+
+/* effects.c */
+bool th_world_tool_ready(void *ctx, struct th_ticket t, struct th_str *ret_journal);
+void th_world_tool_run(void *ctx, struct th_ticket t, const struct th_tool_call *call, bool settle);
+void th_world_tool_cancel(void *ctx, struct th_ticket t);
+void th_world_tool_forget(void *ctx, struct th_str session_id, const struct th_str *effect_ids,
+			  size_t count);
+TH_NODISCARD enum th_code th_runtime_session_executor(struct th_runtime_session *s, int64_t epoch,
+						      struct th_err *err);
+/* One that does not answer ends itself when nobody comes back, so a failure is nobody's to mend. */
+void th_runtime_session_executor_end(const struct th_runtime_session *s, int64_t epoch);
+void th_runtime_session_effects_drop(
+    struct th_runtime_session *s); /* nobody hears of them any more */
+
+/* session_config.c */
+/* Where session_created is read into. */
+struct th_first_event {
+	struct th_arena *a;
+	struct th_agent *agent;
+	bool found;
+};
+enum th_code th_runtime_session_read(void *ctx, const struct th_event *ev,
+				     const struct th_digest *digest, struct th_err *err);
+/* Models, keys and tools: everything that can be wrong before anything is started. */
+TH_NODISCARD enum th_code th_runtime_session_config(struct th_runtime_session *s,
+						    const struct th_start *start,
+						    struct th_err *err);
+
+/* trace.c: the observer that the driver has, ours in front of the caller's or not. */
+void th_runtime_session_watch(struct th_runtime_session *s, const struct th_observer *observer);
+
+/* The task that is over, where traces are sent. */
+void th_runtime_session_trace(struct th_runtime_session *s, const struct th_session *fold);
+
+/* children.c */
+enum th_code th_world_child_lease(void *ctx, struct th_str session_id, struct th_arena *a,
+				  struct th_session_row *ret, struct th_err *err);
+void th_world_child_opened(void *ctx, struct th_ticket parent, struct th_ticket child,
+			   struct th_str session_id, int64_t epoch);
+void th_world_child_over(void *ctx, struct th_ticket child);
+void th_runtime_session_close_children(struct th_runtime_session *parent);
+void th_runtime_reap(void *ctx); /* the runtime: closes those that are over */
+
+/* sessions.c */
+struct th_runtime_session *th_runtime_session_new(struct th_runtime *rt);
+void th_runtime_session_index(struct th_runtime_session *s); /* found by its handle from now on */
+void th_runtime_session_free(struct th_runtime_session *s);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/registry.h"
+
+#include "tools/tool.h"
+
+static struct th_str schema_of(const struct th_tool *tool, struct th_schemas *kept,
+			       struct th_arena *a)
+{
+	struct th_buf text;
+	struct th_str *known = NULL, ret;
+	struct th_jw w;
+
+	for (size_t i = 0; kept && i < TH_COUNT(kept->list) && th_tools[i]; i++)
+		if (th_tools[i] == tool)
+			known = &kept->list[i];
+	if (known && known->ptr)
+		return *known;
+	th_buf_init(&text, TH_JSON_SIZE_MAX);
+	w = th_jw(&text);
+	th_table_schema(tool->arguments, &w);
+	ret = th_arena_str(known ? &kept->memory : a, th_buf_str(&text));
+	if (known)
+		*known = ret;
+	th_buf_deinit(&text);
+	return ret;
+}
+
+static enum th_code builtin(const struct th_tool *tool, struct th_schemas *kept, struct th_arena *a,
+			    struct th_tool_row *row, struct th_err *err)
+{
+	*row = (struct th_tool_row){
+		.spec = {
+			.name = th_str_of(tool->name),
+			.description = th_str_of(tool->description),
+			.schema = schema_of(tool, kept, a),
+			.class = tool->class,
+		},
+	};
+	return row->spec.schema.ptr ? TH_OK
+				    : th_fail(err, TH_ELIMIT, "the tools' schemas are too large");
+}
+
+static const struct th_tool_native natives[] = {
+	[TH_NATIVE_SHELL] = { .kind = TH_NATIVE_SHELL },
+	[TH_NATIVE_LOCAL_SHELL] = { .kind = TH_NATIVE_LOCAL_SHELL },
+	[TH_NATIVE_PATCH] = { .kind = TH_NATIVE_PATCH },
+};
+
+/* Those of the agent's tools that some models are offered as their own. */
+static enum th_code set_natives(const struct th_agent *agent, struct th_tool_row *rows,
+				size_t count, struct th_err *err)
+{
+	size_t at = 0;
+	const char *fault = th_agent_native_fault(agent, &at);
+
+	if (fault)
+		return th_fail(err, TH_EUSAGE, "native_tools[%zu] %s", at, fault);
+	for (size_t i = 0; i < agent->native_tools.count; i++) {
+		enum th_native kind = th_agent_native_of(agent->native_tools.list[i]);
+		const char *name = kind == TH_NATIVE_PATCH ? "apply_patch" : "shell";
+		bool found = false;
+
+		for (size_t j = 0; j < count; j++)
+			if (th_str_is(rows[j].spec.name, name)) {
+				rows[j].spec.native = &natives[kind];
+				found = true;
+			}
+		if (!found)
+			return th_fail(err, TH_EUSAGE,
+				       "native_tools[%zu] needs the tool %s, which is not among "
+				       "the agent's tools",
+				       i, name);
+	}
+	return TH_OK;
+}
+
+static struct th_tool_row command_row(const struct th_agent_command *c, struct th_arena *a)
+{
+	struct th_tool_native *native = c->format.len ? TH_NEW(a, struct th_tool_native) : NULL;
+
+	if (native)
+		*native = th_text_native(c->format);
+	return (struct th_tool_row){
+		.spec = {
+			.name = c->name,
+			.description = c->description,
+			.schema = th_agent_command_schema(c),
+			.class = th_agent_command_class(c),
+			.ask = c->approve,
+			.native = native,
+		},
+		.command = c,
+		.check = true,
+	};
+}
+
+static enum th_code unknown(struct th_str name, const struct th_tool_row *extra, size_t extra_count,
+			    struct th_err *err)
+{
+	struct th_buf known = TH_BUF_INIT(TH_KIB);
+
+	for (size_t i = 0; i < extra_count; i++)
+		th_buf_printf(&known, " %.*s,", TH_FMT(extra[i].spec.name));
+	for (size_t i = 0; th_tools[i]; i++)
+		th_buf_printf(&known, " %s,", th_tools[i]->name);
+	(void)th_fail(err, TH_EUSAGE, "there is no tool named \"%.*s\"; the tools are%.*s none",
+		      TH_FMT(name), TH_FMT(th_buf_str(&known)));
+	th_buf_deinit(&known);
+	return TH_EUSAGE;
+}
+
+static enum th_code find(const struct th_agent *agent, struct th_str name,
+			 const struct th_tool_row *extra, size_t extra_count,
+			 struct th_schemas *kept, struct th_arena *a, struct th_tool_row *row,
+			 struct th_err *err)
+{
+	const struct th_agent_command *command = th_agent_command_find(&agent->commands, name);
+	const struct th_tool *tool;
+
+	if (command) {
+		*row = command_row(command, a);
+		return TH_OK;
+	}
+
+	for (size_t i = 0; i < extra_count; i++)
+		if (th_str_eq(extra[i].spec.name, name)) {
+			*row = extra[i];
+			return TH_OK;
+		}
+	tool = th_tool_find(name);
+	return tool && !th_tool_is_internal(tool) ? builtin(tool, kept, a, row, err)
+						  : unknown(name, extra, extra_count, err);
+}
+
+enum th_code th_registry_rows(const struct th_agent *agent, const struct th_tool_row *extra,
+			      size_t extra_count, struct th_schemas *schemas, struct th_arena *a,
+			      struct th_tool_row **ret, size_t *ret_count, struct th_err *err)
+{
+	static const char *const defaults[] = { "shell", "read_file", "write_file", "list_dir" };
+	bool given = agent->tools.count > 0;
+	bool none = agent->tools.count == 1 && th_str_is(agent->tools.list[0], "none");
+	size_t count = none ? 0 : given ? agent->tools.count : TH_COUNT(defaults) + extra_count;
+	struct th_tool_row *rows;
+	enum th_code code = TH_OK;
+
+	if (count > TH_AGENT_TOOLS_MAX)
+		return th_fail(err, TH_ELIMIT, "an agent has at most %d tools, this one has %zu",
+			       TH_AGENT_TOOLS_MAX, count);
+	rows = th_arena_array(a, count + 1, sizeof(*rows));
+	if (!rows)
+		return th_fail(err, TH_ELIMIT, "the agent's tools take too much memory");
+	for (size_t i = 0; i < count && !code; i++) {
+		if (given)
+			code = find(agent, agent->tools.list[i], extra, extra_count, schemas, a,
+				    &rows[i], err);
+		else if (i < TH_COUNT(defaults))
+			code =
+			    find(agent, th_str_of(defaults[i]), NULL, 0, schemas, a, &rows[i], err);
+		else
+			rows[i] = extra[i - TH_COUNT(defaults)];
+		for (size_t j = 0; j < i && !code; j++)
+			if (th_str_eq(rows[j].spec.name, rows[i].spec.name))
+				code = th_fail(err, TH_EUSAGE, "the tool \"%.*s\" is listed twice",
+					       TH_FMT(rows[i].spec.name));
+	}
+	if (!code)
+		code = set_natives(agent, rows, count, err);
+	*ret = rows;
+	*ret_count = count;
+	return code;
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * runtime.c - one loop, one store, one driver: the runtime, and the world's clock,
+ * chance and store.
+ */
+#include "runtime/internal.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "io/clock.h"
+#include "io/role.h"
+
+struct th_runtime_session *th_runtime_find(struct th_runtime *rt, uint32_t index,
+					   uint32_t generation)
+{
+	struct th_runtime_session *s = index < rt->by_index_cap ? rt->by_index[index] : NULL;
+
+	return s && s->handle.generation == generation ? s : NULL;
+}
+
+/* ---- the world: time, chance, store ------------------------------------------------------- */
+
+static int64_t world_now(void *ctx)
+{
+	(void)ctx;
+	return (int64_t)th_clock_wall_ms();
+}
+
+/* Ids, not secrets: drawn from the kernel a page at a time. */
+static void world_random(void *ctx, void *ptr, size_t len)
+{
+	struct th_runtime *rt = ctx;
+
+	assert(len <= TH_RANDOM_POOL);
+	if (rt->random_left < len) {
+		th_random(rt->random, TH_RANDOM_POOL);
+		rt->random_left = TH_RANDOM_POOL;
+	}
+	memcpy(ptr, rt->random + TH_RANDOM_POOL - rt->random_left, len);
+	rt->random_left -= len;
+}
+
+static void on_flush(void *ctx)
+{
+	struct th_runtime *rt = ctx;
+
+	th_driver_flush(rt->driver);
+}
+
+static void world_flush_soon(void *ctx)
+{
+	struct th_runtime *rt = ctx;
+
+	th_loop_defer(rt->loop, &rt->flush);
+}
+
+static void on_timer(void *ctx)
+{
+	struct th_runtime_session *s = ctx;
+
+	th_driver_timer(s->rt->driver, s->timer_ticket);
+}
+
+static void world_timer(void *ctx, struct th_ticket t, int64_t delay_ms)
+{
+	struct th_runtime_session *s = th_runtime_find(ctx, t.index, t.generation);
+
+	if (!s)
+		return;
+	s->timer_ticket = t;
+	th_timer_init(&s->timer, s->rt->loop, on_timer, s);
+	th_timer_start(&s->timer, (uint64_t)delay_ms, 0);
+}
+
+struct commit {
+	struct th_runtime *rt;
+	th_commit_fn *done;
+	void *ctx;
+};
+
+static void on_committed(void *ctx, struct th_batch *batch, enum th_code code,
+			 const struct th_err *err)
+{
+	struct commit *c = ctx;
+	struct th_runtime *rt = c->rt;
+
+	c->done(c->ctx, batch, code, err);
+	free(c);
+	th_human_model_committed(rt->person);
+	if (rt->settling && th_driver_idle(rt->driver))
+		th_loop_stop(rt->loop);
+}
+
+static void world_commit(void *ctx, struct th_batch *batch, th_commit_fn *done, void *done_ctx)
+{
+	struct th_runtime *rt = ctx;
+	struct commit *c = th_alloc(sizeof(*c));
+
+	*c = (struct commit){ rt, done, done_ctx };
+	rt->store->kind->commit(rt->store, batch, on_committed, c);
+}
+
+static enum th_code world_blob(void *ctx, const struct th_digest *hash, struct th_buf *out,
+			       struct th_err *err)
+{
+	struct th_runtime *rt = ctx;
+
+	return rt->store->kind->blob(rt->store, hash, out, err);
+}
+
+static enum th_code world_read(void *ctx, struct th_str session_id, uint64_t from, uint64_t to,
+			       th_event_fn *fn, void *fn_ctx, struct th_err *err)
+{
+	struct th_runtime *rt = ctx;
+
+	return rt->store->kind->read(rt->store, session_id, from, to, fn, fn_ctx, err);
+}
+
+static void world_fatal(void *ctx, const struct th_err *err)
+{
+	struct th_runtime *rt = ctx;
+
+	rt->failed = true;
+	rt->failure = *err;
+}
+
+static const struct th_world_ops world_ops = {
+	.now_ms = world_now,
+	.random = world_random,
+	.flush_soon = world_flush_soon,
+	.timer = world_timer,
+	.commit = world_commit,
+	.blob = world_blob,
+	.read = world_read,
+	.model_call = th_world_model_call,
+	.model_alive = th_world_model_alive,
+	.model_cancel = th_world_model_cancel,
+	.tool_ready = th_world_tool_ready,
+	.tool_run = th_world_tool_run,
+	.tool_cancel = th_world_tool_cancel,
+	.tool_forget = th_world_tool_forget,
+	.child_lease = th_world_child_lease,
+	.child_opened = th_world_child_opened,
+	.child_over = th_world_child_over,
+	.fatal = world_fatal,
+};
+
+/* ---- runtimes ----------------------------------------------------------------------------- */
+
+enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_runtime **ret,
+			    struct th_err *err)
+{
+	struct th_runtime *rt = th_alloc(sizeof(*rt));
+	struct th_world world = { &world_ops, rt };
+	struct th_store_options so = {
+		.create = options->store_create,
+		.read_only = options->store_read_only,
+	};
+	/* Before anything is opened that could get the number of a closed descriptor. */
+	bool person = options->person && th_human_model_behind(options->person_in);
+	int person_in = person ? options->person_in : -1;
+	enum th_code code = th_role_check(err);
+
+	rt->loop = options->loop;
+	th_arena_init(&rt->schemas.memory, TH_JSON_SIZE_MAX);
+	rt->config = options->config;
+	rt->no_sandbox = options->no_sandbox;
+	rt->program = options->program ? strdup(options->program) : NULL;
+	/* What this pass has still to say goes with it. */
+	rt->flush = (struct th_deferred){ .fn = on_flush, .ctx = rt, .last = true };
+	rt->reap = (struct th_deferred){ .fn = th_runtime_reap, .ctx = rt };
+	if (!code && !rt->loop) {
+		code = th_loop_new(&rt->loop, err);
+		rt->own_loop = !code;
+	}
+	so.loop = rt->loop;
+	if (!code)
+		code = th_store_open(options->store_url, &so, &rt->store, err);
+	th_buf_init(&rt->scope, 2 * TH_PATH_LEN_MAX);
+	if (!code)
+		code = th_store_scope(options->store_url, &rt->scope, err);
+	if (!code)
+		code = th_fetcher_new(rt->loop, &rt->fetcher, err);
+	if (!code && rt->config && rt->config->otlp.len && !options->store_read_only) {
+		const struct th_otlp_options oo = { .url = rt->config->otlp,
+						    .header = rt->config->otlp_header,
+						    .secret = rt->config->otlp_secret };
+
+		code = th_otlp_new(rt->loop, rt->fetcher, &oo, &rt->otlp, err);
+	}
+	if (!code)
+		th_runtime_human_model(rt, options, person_in);
+	rt->driver = th_driver_new(&world, TH_STR(TH_VERSION));
+	if (!rt->driver && !code)
+		code = th_fail_memory(err);
+	if (code)
+		rt = th_runtime_free(rt);
+	*ret = rt;
+	return code;
+}
+
+struct th_runtime *th_runtime_free(struct th_runtime *rt)
+{
+	struct th_err err;
+
+	if (!rt)
+		return NULL;
+	while (rt->sessions) {
+		struct th_runtime_session *s = rt->sessions;
+
+		if (s->handle.generation)
+			th_runtime_close(rt, s->handle, false);
+		else
+			th_runtime_session_free(s);
+	}
+	if (rt->loop && rt->store && !rt->failed && th_runtime_settle(rt, &err))
+		rt->failed = true;
+	th_loop_undefer(rt->loop, &rt->flush);
+	th_loop_undefer(rt->loop, &rt->reap);
+	rt->person = th_human_model_free(rt->person);
+	if (rt->otlp && rt->own_loop)
+		th_otlp_drain(rt->otlp, TH_OTLP_END_MS);
+	rt->otlp = th_otlp_free(rt->otlp);
+	rt->fetcher = th_fetcher_free(rt->fetcher);
+	rt->store = th_store_close(rt->store);
+	rt->driver = th_driver_free(rt->driver);
+	if (rt->own_loop)
+		rt->loop = th_loop_free(rt->loop);
+	free(rt->by_index);
+	th_arena_deinit(&rt->schemas.memory);
+	free(rt->tools);
+	free(rt->program);
+	th_buf_deinit(&rt->scope);
+	free(rt);
+	return NULL;
+}
+
+struct th_loop *th_runtime_loop(struct th_runtime *rt)
+{
+	return rt->loop;
+}
+
+struct th_store *th_runtime_store(struct th_runtime *rt)
+{
+	return rt->store;
+}
+
+struct th_driver *th_runtime_driver(struct th_runtime *rt)
+{
+	return rt->driver;
+}
+
+enum th_code th_runtime_tool(struct th_runtime *rt, const struct th_tool_row *row,
+			     struct th_err *err)
+{
+	if (rt->tool_count == TH_AGENT_TOOLS_MAX)
+		return th_fail(err, TH_ELIMIT, "a runtime has at most %d tools of its own",
+			       TH_AGENT_TOOLS_MAX);
+	rt->tools = th_realloc(rt->tools, (rt->tool_count + 1) * sizeof(*rt->tools));
+	rt->tools[rt->tool_count++] = *row;
+	return TH_OK;
+}
+
+const struct th_err *th_runtime_failure(const struct th_runtime *rt)
+{
+	return rt->failed ? &rt->failure : NULL;
+}
+
+enum th_code th_runtime_settle(struct th_runtime *rt, struct th_err *err)
+{
+	rt->settling = true;
+	while (!rt->failed && !th_driver_idle(rt->driver))
+		th_loop_run(rt->loop);
+	rt->settling = false;
+	if (!rt->failed)
+		return TH_OK;
+	*err = rt->failure;
+	return rt->failure.code;
+}

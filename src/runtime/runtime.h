@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * runtime.h - the driver in the real world: a loop, curl, executors, a store.
+ *
+ * One runtime serves any number of sessions of one store on one thread.  What
+ * the command line, the server and the C API do goes through here.
+ */
+#ifndef TH_RUNTIME_RUNTIME_H
+#define TH_RUNTIME_RUNTIME_H
+
+#include "base/secret.h"
+#include "config/config.h"
+#include "driver/driver.h"
+#include "io/loop.h"
+#include "store/store.h"
+
+struct th_runtime;
+
+struct th_runtime_options {
+	struct th_loop *loop;    /* borrowed; NULL: the runtime makes and runs its own */
+	struct th_str store_url; /* "sqlite:PATH", "memory:" */
+	bool store_create;
+	bool store_read_only;           /* no leases, no runs */
+	const struct th_config *config; /* borrowed: keys, base URLs, linger …; NULL: none */
+	bool no_sandbox;
+	const char *program; /* th_executor_options.program */
+	/* Somebody may play the model (human/human) through these descriptors: `in` is read only
+	 * when he is asked, and only if th_human_model_behind(in). */
+	bool person;
+	int person_in, person_out;
+};
+
+TH_NODISCARD enum th_code th_runtime_new(const struct th_runtime_options *options,
+					 struct th_runtime **ret, struct th_err *err);
+/* Ends connections, waits for commits under way; executors live on.  Takes NULL, returns NULL. */
+struct th_runtime *th_runtime_free(struct th_runtime *rt);
+
+struct th_loop *th_runtime_loop(struct th_runtime *rt);
+struct th_store *th_runtime_store(struct th_runtime *rt);
+struct th_driver *th_runtime_driver(struct th_runtime *rt);
+
+/* Adds a tool that runs as a function of this process (C API, benchmarks); all borrowed. */
+TH_NODISCARD enum th_code th_runtime_tool(struct th_runtime *rt, const struct th_tool_row *row,
+					  struct th_err *err);
+
+/* How a session begins. */
+struct th_start {
+	struct th_str session_id; /* empty: a UUIDv7 is made */
+	const struct th_agent
+	    *agent; /* copied; model, workspace, computer filled in by the caller */
+	struct th_str user, metadata; /* metadata: JSON object or empty */
+	/* Functions of this process for this session, found before the runtime's and the built-in
+	 * ones.  The rows are copied; what they point to lives as long as the session is open. */
+	const struct th_tool_row *tools;
+	size_t tool_count;
+	/* An agent whose computer is of kind "custom" has this one, of the size that its definition
+	 * gives; the row's local answers as the executor's computer would.  Copied like the tools.
+	 */
+	const struct th_tool_row *computer;
+	/* What answers where the definition names code (driver/callbacks.h): of all its agents.
+	 * Copied; its ctx lives as long as the session is open. */
+	const struct th_callbacks *callbacks;
+};
+
+/*
+ * Creates the session, or takes an existing one up (start->agent NULL, or the
+ * id exists and `take_up`): leases it, folds its log, resolves model, tools
+ * and, where it has a computer, opens that first so that its size is known
+ * (`ready` is called once, from the loop, or before this returns when there is no computer; a
+ * failure wrote nothing but the lease).  Then th_driver_message / _resume drive it.
+ * EBUSY: another runtime has it.  ENOENT, EEXIST, EUSAGE (model, key, tool …) at once, with a
+ * sentence.
+ */
+typedef void th_ready_fn(void *ctx, struct th_handle h,
+			 const struct th_err *err); /* err NULL: ready */
+TH_NODISCARD enum th_code th_runtime_start(struct th_runtime *rt, const struct th_start *start,
+					   bool take_up, const struct th_observer *observer,
+					   th_ready_fn *ready, void *ctx, struct th_err *err);
+
+/* Takes up a stored session whose lease is held already: `leased` as store->lease or lease_many
+ * gave it (copied).  Otherwise as th_runtime_start; on failure the lease is given back. */
+TH_NODISCARD enum th_code th_runtime_take_up(struct th_runtime *rt,
+					     const struct th_session_row *leased,
+					     const struct th_observer *observer, th_ready_fn *ready,
+					     void *ctx, struct th_err *err);
+
+/*
+ * A host that starts again: takes up every session of the store that is not over (running,
+ * waiting, paused, idle, loading).  They are leased TH_RECOVER_GROUP in a transaction, and the log
+ * of each is read once and folded.  One that cannot be had (another runtime has it, its log does
+ * not fold, no key for its model) does not keep the others: `ready` is told why.
+ */
+struct th_recover {
+	/* Its observer; false: it is left alone.  NULL: all, without observer. */
+	bool (*wants)(void *ctx, const struct th_session_row *row, struct th_observer *ret);
+	/* Once for each that was wanted, before this returns or (those with a computer) from the
+	 * loop; err NULL: taken up.  NULL: nobody asks. */
+	void (*ready)(void *ctx, struct th_str session_id, struct th_handle h,
+		      const struct th_err *err);
+	void *ctx; /* lives until all are ready */
+	/* Those that run or wait go on: open effects are settled by their class, and what is due
+	 * is done.  Else that is th_driver_resume's, when the caller says so. */
+	bool resume;
+};
+#define TH_RECOVER_GROUP 1000
+TH_NODISCARD enum th_code th_runtime_recover(struct th_runtime *rt, const struct th_recover *how,
+					     struct th_err *err);
+
+/* Stops working on it: releases the lease; the executor lingers.  `end_executor`: and is told to
+ * end (the session is over).  Waits for the flush, so not to be called from a callback, except
+ * where th_driver_durable says that there is nothing to wait for. */
+void th_runtime_close(struct th_runtime *rt, struct th_handle h, bool end_executor);
+
+/* The store failed for good: why.  NULL: it did not. */
+const struct th_err *th_runtime_failure(const struct th_runtime *rt);
+
+/* Runs the loop until nothing waits for a flush (with the runtime's own loop). */
+TH_NODISCARD enum th_code th_runtime_settle(struct th_runtime *rt, struct th_err *err);
+
+/* The definition a stored session was created with; strings in the arena. */
+TH_NODISCARD enum th_code th_runtime_stored_agent(struct th_runtime *rt, struct th_str session_id,
+						  struct th_arena *a, struct th_agent *ret,
+						  struct th_err *err);
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session_config.c - what a session is run with: its agents as its first event
+ * has them, with their models, keys and tools.
+ */
+#include <stdlib.h>
+
+#include "models/human.h"
+#include "runtime/internal.h"
+
+enum th_code th_runtime_session_read(void *ctx, const struct th_event *ev,
+				     const struct th_digest *digest, struct th_err *err)
+{
+	struct th_first_event *f = ctx;
+	struct th_ev_session_created d;
+	struct th_json_doc *doc = NULL;
+	struct th_agent parsed;
+	enum th_code code;
+
+	(void)digest;
+	if (ev->kind != TH_EV_SESSION_CREATED)
+		return th_fail(err, TH_ECORRUPT, "the log does not begin with session_created");
+	code = th_json_parse(ev->data, &doc, err);
+	if (!code)
+		code = th_table_parse_plain(&th_ev_session_created_table, th_json_root(doc), f->a,
+					    &d, err);
+	if (!code)
+		code = th_table_parse(&th_agent_table, th_json_get(th_json_root(doc), "agent"),
+				      f->a, &parsed, err);
+	if (!code && !parsed.model.len)
+		parsed.model = d.model;
+	if (!code && !parsed.workspace.len)
+		parsed.workspace = d.workspace;
+	if (!code)
+		code = th_agent_copy(&parsed, f->a, f->agent, err);
+	th_json_free(doc);
+	f->found = !code;
+	return code;
+}
+
+enum th_code th_runtime_stored_agent(struct th_runtime *rt, struct th_str session_id,
+				     struct th_arena *a, struct th_agent *ret, struct th_err *err)
+{
+	struct th_first_event f = { a, ret, false };
+	enum th_code code =
+	    rt->store->kind->read(rt->store, session_id, 1, 1, th_runtime_session_read, &f, err);
+
+	if (!code && !f.found)
+		code = th_fail(err, TH_ECORRUPT, "session %.*s has no first event",
+			       TH_FMT(session_id));
+	return code;
+}
+
+static enum th_code config_computer(struct th_runtime_session *s, const struct th_start *start,
+				    struct th_err *err)
+{
+	const struct th_agent_computer *pc = s->agent.computer;
+
+	s->session_config.has_computer = pc != NULL;
+	if (!pc || !th_str_is(pc->kind, TH_COMPUTER_CUSTOM))
+		return TH_OK;
+	if (!start || !start->computer)
+		return th_fail(
+		    err, TH_EUSAGE,
+		    "its computer is a part of the program that began the session, which "
+		    "only that program can open");
+	s->computer = *start->computer;
+	s->session_config.computer = &s->computer;
+	s->session_config.screen = (struct th_size){ (int32_t)pc->width, (int32_t)pc->height };
+	return TH_OK;
+}
+
+static enum th_code config_tools(struct th_runtime_session *s, const struct th_start *start,
+				 const struct th_agent *agent, struct th_session_config *o,
+				 struct th_err *err)
+{
+	struct th_runtime *rt = s->rt;
+	size_t own = start ? start->tool_count : 0, count = own + rt->tool_count;
+	struct th_tool_row *rows = rt->tools, *mine = NULL;
+	enum th_code code;
+
+	if (own > 0) {
+		rows = th_alloc(count * sizeof(*rows));
+		memcpy(rows, start->tools, own * sizeof(*rows));
+		if (rt->tool_count > 0)
+			memcpy(rows + own, rt->tools, rt->tool_count * sizeof(*rows));
+	}
+	code = th_registry_rows(agent, rows, count, &rt->schemas, &s->memory, &mine, &o->tool_count,
+				err);
+	if (!code)
+		code = th_script_code_bind(s->script.source.len ? &s->script : NULL, mine,
+					   o->tool_count, &s->memory, err);
+	o->tools = mine;
+	if (own > 0)
+		free(rows);
+	return code;
+}
+
+/* A limit that cannot be counted is none; who began with one may go on. */
+static enum th_code check_prices(const struct th_runtime_session *s,
+				 const struct th_resolved_models *resolved_models,
+				 struct th_err *err)
+{
+	if (s->stored || !s->agent.limits || s->agent.limits->cost_usd <= 0)
+		return TH_OK;
+	for (size_t i = 0; i < resolved_models->count; i++) {
+		const struct th_resolved_model *c = &resolved_models->list[i];
+
+		if (c->profile->wire == &th_wire_human || c->profile->price.input ||
+		    c->profile->price.cached || c->profile->price.output)
+			continue;
+		return th_fail(
+		    err, TH_EUSAGE,
+		    "limits.cost_usd cannot hold, since the price of the model %.*s is not "
+		    "known: set limits.tokens instead, or give the price in a models file",
+		    TH_FMT(c->model));
+	}
+	return TH_OK;
+}
+
+/* What it does not say itself is as with the agent that begins: they share a place and a screen. */
+static enum th_code config_member(struct th_runtime_session *s, const struct th_start *start,
+				  struct th_agent *agent, size_t index, struct th_session_config *o,
+				  struct th_err *err)
+{
+	struct th_resolved_models *resolved_models;
+	enum th_code code;
+
+	if (!agent->model.len)
+		agent->model = s->agent.model;
+	if (!agent->base_url.len)
+		agent->base_url = s->agent.base_url;
+	if (!agent->workspace.len)
+		agent->workspace = s->agent.workspace;
+	agent->environment = s->agent.environment;
+	agent->net = s->agent.net;
+	*o = s->session_config;
+	o->agent = agent;
+	o->has_computer = s->session_config.has_computer && agent->computer;
+	resolved_models = TH_NEW(&s->memory, struct th_resolved_models);
+	if (!resolved_models)
+		return th_fail(err, TH_ELIMIT, "the agents take too much memory");
+	code = th_resolved_models_of(s->rt->config, s->rt->person, agent, &s->memory,
+				     resolved_models, err);
+	if (!code)
+		code = check_prices(s, resolved_models, err);
+	if (code)
+		return code;
+	o->first = resolved_models->list[0];
+	o->fallback = resolved_models->list + 1;
+	s->members[index] = resolved_models;
+	return config_tools(s, start, agent, o, err);
+}
+
+/* The other agents of the team, by the definition that the log has, too. */
+static enum th_code config_team(struct th_runtime_session *s, const struct th_start *start,
+				struct th_err *err)
+{
+	struct th_buf text;
+	struct th_json_doc *doc = NULL;
+	const struct th_team *team;
+	struct th_session_config *members = NULL;
+	struct th_jw w;
+	enum th_code code;
+
+	if (!s->agent.agents.len)
+		return TH_OK;
+	th_buf_init(&text, TH_EVENT_DATA_MAX);
+	w = th_jw(&text);
+	th_table_print(&th_agent_table, &s->agent, &w);
+	code = th_json_parse(th_buf_str(&text), &doc, err);
+	th_buf_deinit(&text);
+	if (!code)
+		code = th_team_resolve(th_json_root(doc), &s->memory, &team, err);
+	if (!code) {
+		members = th_arena_array(&s->memory, team->count, sizeof(*members));
+		s->members =
+		    th_arena_array(&s->memory, team->count, sizeof(struct th_resolved_models *));
+		if (!members || !s->members)
+			code = th_fail(err, TH_ELIMIT, "the agents take too much memory");
+	}
+	for (size_t i = 1; !code && i < team->count; i++) {
+		struct th_agent parsed, *agent = TH_NEW(&s->memory, struct th_agent);
+
+		if (!agent)
+			code = th_fail(err, TH_ELIMIT, "the agents take too much memory");
+		if (!code)
+			code = th_team_agent(th_json_root(doc), i, &s->memory, &parsed, err);
+		if (!code)
+			code = th_agent_copy(&parsed, &s->memory, agent, err);
+		if (!code)
+			code = config_member(s, start, agent, i - 1, &members[i - 1], err);
+		if (code)
+			code = th_prefix(err, code, "agent %.*s", TH_FMT(team->members[i].name));
+		else
+			s->session_config.member_count = i;
+	}
+	s->session_config.members = members;
+	th_json_free(doc);
+	return code;
+}
+
+enum th_code th_runtime_session_config(struct th_runtime_session *s, const struct th_start *start,
+				       struct th_err *err)
+{
+	struct th_runtime *rt = s->rt;
+	enum th_code code = th_resolved_models_of(rt->config, rt->person, &s->agent, &s->memory,
+						  &s->resolved_models, err);
+
+	if (!code)
+		code = check_prices(s, &s->resolved_models, err);
+	if (code)
+		return code;
+	s->session_config.agent = &s->agent;
+	s->session_config.first = s->resolved_models.list[0];
+	s->session_config.fallback = s->resolved_models.list + 1;
+	if (th_script_code_init(&s->agent, &s->script))
+		s->session_config.callbacks = &s->script.callbacks;
+	code = config_computer(s, start, err);
+	if (!code)
+		code = config_tools(s, start, &s->agent, &s->session_config, err);
+	if (code)
+		return code;
+	if (start && start->callbacks) {
+		s->callbacks = *start->callbacks;
+		s->session_config.callbacks = &s->callbacks;
+	}
+	return config_team(s, start, err);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sessions.c - sessions begun, taken up and given back.
+ */
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "io/clock.h"
+#include "runtime/internal.h"
+
+struct th_runtime_session *th_runtime_session_new(struct th_runtime *rt)
+{
+	struct th_runtime_session *s = th_alloc(sizeof(*s));
+
+	s->rt = rt;
+	s->next = rt->sessions;
+	if (s->next)
+		s->next->prev = s;
+	rt->sessions = s;
+	th_arena_init(&s->memory, 4 * TH_CONFIG_SIZE_MAX);
+	return s;
+}
+
+void th_runtime_session_free(struct th_runtime_session *s)
+{
+	struct th_runtime *rt = s->rt;
+
+	th_runtime_session_effects_drop(s);
+	if (s->timer.loop)
+		th_timer_stop(&s->timer);
+	s->executor = th_executor_client_free(s->executor);
+	free(s->no_executor);
+	if (s->prev)
+		s->prev->next = s->next;
+	else
+		rt->sessions = s->next;
+	if (s->next)
+		s->next->prev = s->prev;
+	if (s->handle.generation)
+		rt->by_index[s->handle.index] = NULL;
+	rt->child_count -= s->parent != NULL;
+	th_arena_deinit(&s->memory);
+	free(s);
+}
+
+void th_runtime_session_index(struct th_runtime_session *s)
+{
+	struct th_runtime *rt = s->rt;
+
+	if (s->handle.index >= rt->by_index_cap) {
+		size_t cap = TH_MAX(rt->by_index_cap * 2, (size_t)s->handle.index + 8);
+
+		rt->by_index = th_realloc(rt->by_index, cap * sizeof(struct th_runtime_session *));
+		memset(rt->by_index + rt->by_index_cap, 0,
+		       (cap - rt->by_index_cap) * sizeof(struct th_runtime_session *));
+		rt->by_index_cap = cap;
+	}
+	rt->by_index[s->handle.index] = s;
+}
+
+static enum th_code with_driver(struct th_runtime_session *s, struct th_err *err)
+{
+	struct th_runtime *rt = s->rt;
+	struct th_ev_session_created created = {
+		.model = s->agent.model,
+		.workspace = s->agent.workspace,
+		.user = s->user,
+		.metadata = s->metadata,
+	};
+	enum th_code code;
+
+	if (s->stored)
+		code = th_driver_open(rt->driver, &s->row, &s->session_config, &s->observer,
+				      &s->handle, err);
+	else
+		code = th_driver_create(rt->driver, s->id, &s->session_config, &created,
+					&s->observer, &s->handle, err);
+	if (code)
+		return code;
+	th_runtime_session_index(s);
+	return TH_OK;
+}
+
+static void give_back(struct th_runtime_session *s)
+{
+	struct th_err ignored;
+
+	/* The lease would also end with this process; giving it back is a courtesy to others. */
+	if (s->stored && s->rt->store->kind->release(s->rt->store, s->id, s->row.epoch, &ignored))
+		return;
+}
+
+static void start_over(struct th_runtime_session *s, const struct th_err *err)
+{
+	th_ready_fn *ready = s->ready;
+	void *ctx = s->ready_ctx;
+	struct th_err copy = *err;
+
+	give_back(s);
+	s->executor = th_executor_client_free(s->executor);
+	/* Nothing of a session that never began is worth coming back for. */
+	if (!s->stored) {
+		th_runtime_session_executor_end(s, 1);
+	}
+	th_runtime_session_free(s);
+	ready(ctx, (struct th_handle){ 0 }, &copy);
+}
+
+static void on_executor_ready(void *ctx, const struct th_executor_info *info,
+			      const struct th_err *err)
+{
+	struct th_runtime_session *s = ctx;
+	struct th_err failure = { 0 };
+
+	if (!info) {
+		start_over(s, err);
+		return;
+	}
+	s->session_config.screen = info->screen;
+	if (with_driver(s, &failure)) {
+		start_over(s, &failure);
+		return;
+	}
+	s->ready(s->ready_ctx, s->handle, NULL);
+}
+
+static enum th_code take(struct th_runtime_session *s, const struct th_start *start, bool take_up,
+			 struct th_err *err)
+{
+	struct th_runtime *rt = s->rt;
+	struct th_store *store = rt->store;
+	char text[TH_UUID_TEXT_SIZE + 1];
+	enum th_code code = TH_ENOENT;
+
+	if (start->session_id.len > TH_SESSION_ID_MAX ||
+	    th_str_find_char(start->session_id, '\0') >= 0 ||
+	    th_utf8_valid(start->session_id) != start->session_id.len)
+		return th_fail(err, TH_EUSAGE, "a session's name is text of at most %d bytes",
+			       TH_SESSION_ID_MAX);
+	if (start->session_id.len)
+		code = store->kind->get(store, start->session_id, &s->memory, &s->row, err);
+	if (code && code != TH_ENOENT)
+		return code;
+	if (!code) {
+		if (!take_up)
+			return th_fail(err, TH_EEXIST, "session %.*s exists already",
+				       TH_FMT(start->session_id));
+		code = store->kind->lease(store, start->session_id, &s->memory, &s->row, err);
+		if (code)
+			return code;
+		s->stored = true;
+		s->id = s->row.session_id;
+		return th_runtime_stored_agent(rt, s->id, &s->memory, &s->agent, err);
+	}
+	if (!start->agent)
+		return th_fail(err, TH_ENOENT,
+			       "there is no session %.*s; the command `sessions` lists them",
+			       TH_FMT(start->session_id));
+	s->id = th_arena_str(&s->memory, start->session_id);
+	if (!s->id.len) {
+		struct th_uuid id = th_uuid_now();
+
+		th_uuid_text(&id, text);
+		s->id = th_arena_str(&s->memory, th_str_of(text));
+	}
+	s->user = th_arena_str(&s->memory, start->user);
+	s->metadata = th_arena_str(&s->memory, start->metadata);
+	return th_agent_copy(start->agent, &s->memory, &s->agent, err);
+}
+
+enum th_code th_runtime_start(struct th_runtime *rt, const struct th_start *start, bool take_up,
+			      const struct th_observer *observer, th_ready_fn *ready, void *ctx,
+			      struct th_err *err)
+{
+	struct th_runtime_session *s = th_runtime_session_new(rt);
+	enum th_code code;
+
+	th_runtime_session_watch(s, observer);
+	s->ready = ready;
+	s->ready_ctx = ctx;
+	code = take(s, start, take_up, err);
+	if (!code)
+		code = th_runtime_session_config(s, start, err);
+	if (!code && s->session_config.has_computer && !s->session_config.computer) {
+		code = th_runtime_session_executor(s, s->stored ? s->row.epoch : 1, err);
+		if (!code)
+			th_executor_client_ready(s->executor, true, on_executor_ready, s);
+	} else if (!code) {
+		code = with_driver(s, err);
+		if (!code)
+			ready(ctx, s->handle, NULL);
+	}
+	if (code) {
+		give_back(s);
+		th_runtime_session_free(s);
+	}
+	return code;
+}
+
+/* The log's first event says what it is run with.  One with a computer stops here: that is opened
+ * first. */
+static enum th_code fit_stored(void *ctx, const struct th_event *first,
+			       struct th_session_config *ret, struct th_err *err)
+{
+	struct th_runtime_session *s = ctx;
+	struct th_first_event f = { &s->memory, &s->agent, false };
+	enum th_code code = th_runtime_session_read(&f, first, NULL, err);
+
+	if (!code)
+		code = th_runtime_session_config(s, NULL, err);
+	if (!code && s->session_config.has_computer) {
+		s->screen_first = true;
+		code = th_fail(err, TH_EBUSY, "its computer is not open yet");
+	}
+	*ret = s->session_config;
+	return code;
+}
+
+enum th_code th_runtime_take_up(struct th_runtime *rt, const struct th_session_row *leased,
+				const struct th_observer *observer, th_ready_fn *ready, void *ctx,
+				struct th_err *err)
+{
+	struct th_runtime_session *s = th_runtime_session_new(rt);
+	struct th_str *const strings[] = { &s->row.session_id, &s->row.user,  &s->row.agent,
+					   &s->row.model,      &s->row.state, &s->row.title,
+					   &s->row.parent,     &s->row.owner, &s->row.metadata };
+	enum th_code code;
+
+	s->row = *leased;
+	for (size_t i = 0; i < TH_COUNT(strings); i++)
+		*strings[i] = th_arena_str(&s->memory, *strings[i]);
+	s->id = s->row.session_id;
+	s->stored = true;
+	th_runtime_session_watch(s, observer);
+	s->ready = ready;
+	s->ready_ctx = ctx;
+	code = th_driver_open_by(rt->driver, &s->row, fit_stored, s, &s->observer, &s->handle, err);
+	if (!code) {
+		th_runtime_session_index(s);
+		ready(ctx, s->handle, NULL);
+		return TH_OK;
+	}
+	if (s->screen_first) {
+		code = th_runtime_session_executor(s, s->row.epoch, err);
+		if (!code)
+			th_executor_client_ready(s->executor, true, on_executor_ready, s);
+	}
+	if (code) {
+		give_back(s);
+		th_runtime_session_free(s);
+	}
+	return code;
+}
+
+void th_runtime_close(struct th_runtime *rt, struct th_handle h, bool end_executor)
+{
+	struct th_runtime_session *s = th_runtime_find(rt, h.index, h.generation);
+	bool durable = th_driver_durable(rt->driver, h);
+	struct th_err err;
+
+	if (!s)
+		return;
+	th_runtime_session_close_children(s);
+	th_driver_close(rt->driver, h);
+	/* Only what is durable may be given to somebody else. */
+	if (!rt->failed && (durable || th_runtime_settle(rt, &err) == TH_OK)) {
+		s->row.epoch = s->stored ? s->row.epoch : 1;
+		s->stored = true;
+		give_back(s);
+	}
+	s->executor = th_executor_client_free(s->executor);
+	if (end_executor)
+		th_runtime_session_executor_end(s, s->row.epoch);
+	th_runtime_session_free(s);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rename.h - gives the executor's own code other names, so that the
+ * simulator can compile executor/ledger.c and executor/effects.c, word for word,
+ * on top of a simulated journal, spool, screen, socket, loop and clock.
+ *
+ * Included first, by ledger.c, effects.c and executor.c only.
+ */
+#ifndef TH_SIM_RENAME_H
+#define TH_SIM_RENAME_H
+
+/* ledger.h, compiled again in ledger.c */
+#define th_ledger_open th_sim_ledger_open
+#define th_ledger_close th_sim_ledger_close
+#define th_ledger_id th_sim_ledger_id
+#define th_ledger_epoch th_sim_ledger_epoch
+#define th_ledger_epoch_raise th_sim_ledger_epoch_raise
+#define th_ledger_find th_sim_ledger_find
+#define th_ledger_count th_sim_ledger_count
+#define th_ledger_accept th_sim_ledger_accept
+#define th_ledger_never th_sim_ledger_never
+#define th_ledger_step th_sim_ledger_step
+#define th_ledger_note th_sim_ledger_note
+#define th_ledger_finish th_sim_ledger_finish
+#define th_ledger_forget th_sim_ledger_forget
+#define th_ledger_sync th_sim_ledger_sync
+#define th_ledger_tidy th_sim_ledger_tidy
+#define th_ledger_record_table th_sim_ledger_record_table
+
+/* executor/effects.c, compiled again in effects.c */
+#define th_exec_on_run th_sim_exec_on_run
+#define th_exec_on_cancel th_sim_exec_on_cancel
+#define th_exec_on_forget th_sim_exec_on_forget
+#define th_exec_client_gone th_sim_exec_client_gone
+#define th_exec_client_drained th_sim_exec_client_drained
+#define th_exec_flush th_sim_exec_flush
+#define th_exec_cancel_all th_sim_exec_cancel_all
+#define th_exec_effects_free th_sim_exec_effects_free
+
+/* what both stand on: journal.h in disk.c, the rest in executor.c */
+#define th_journal_open th_sim_journal_open
+#define th_journal_close th_sim_journal_close
+#define th_journal_append th_sim_journal_append
+#define th_journal_sync th_sim_journal_sync
+#define th_journal_size th_sim_journal_size
+#define th_journal_rewrite th_sim_journal_rewrite
+#define th_exec_fatal th_sim_exec_fatal
+#define th_exec_idle th_sim_exec_idle
+#define th_exec_send th_sim_exec_send
+#define th_exec_send_error th_sim_exec_send_error
+#define th_spool_close th_sim_spool_close
+#define th_spool_append th_sim_spool_append
+#define th_spool_open th_sim_spool_open
+#define th_spool_read th_sim_spool_read
+#define th_display_run th_sim_display_run
+#define th_display_cancel th_sim_display_cancel
+#define th_picture_new th_sim_picture_new
+#define th_picture_ref th_sim_picture_ref
+#define th_picture_unref th_sim_picture_unref
+#define th_tool_find th_sim_tool_find
+#define th_loop_defer th_sim_loop_defer
+#define th_clock_ms th_sim_clock_ms
+#define th_clock_wall_ms th_sim_clock_wall_ms
+#define th_uuid_now th_sim_uuid_now
+#define unlinkat th_sim_unlinkat
+
+#endif

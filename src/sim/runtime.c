@@ -1,0 +1,681 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * runtime.c - runtimes that begin, work and are killed, and the world as
+ * their drivers see it: commits, requests, tools, timers.
+ */
+#include <stdlib.h>
+
+#include "sim/internal.h"
+
+#define DEADLINE_MS 300000 /* of a silent provider */
+
+struct th_sim_runtime *th_sim_owner(struct th_sim_world *w)
+{
+	for (size_t i = 0; i < TH_SIM_RUNTIMES_MAX; i++)
+		if (w->runtimes[i] && !w->runtimes[i]->stale)
+			return w->runtimes[i];
+	return NULL;
+}
+
+size_t th_sim_task_of(const struct th_sim_world *w, struct th_str id)
+{
+	for (size_t i = 0; i < th_sim_count(w); i++)
+		if (th_str_is(id, w->tasks[i].id))
+			return i;
+	return TH_SIM_SESSIONS_MAX;
+}
+
+size_t th_sim_task_of_ticket(const struct th_sim_runtime *r, struct th_ticket t)
+{
+	for (size_t i = 0; i < TH_SIM_SESSIONS_MAX; i++)
+		if (r->sessions[i].place == OPEN && r->sessions[i].handle.index == t.index &&
+		    r->sessions[i].handle.generation == t.generation)
+			return i;
+	return TH_SIM_SESSIONS_MAX;
+}
+
+/* ---- the driver's world ------------------------------------------------------------------ */
+
+static int64_t now(void *ctx)
+{
+	return ((struct th_sim_runtime *)ctx)->w->now_ms;
+}
+
+static int64_t world_now(void *ctx)
+{
+	return ((struct th_sim_world *)ctx)->now_ms;
+}
+
+static void draw(void *ctx, void *ptr, size_t len)
+{
+	struct th_sim_runtime *r = ctx;
+	uint8_t *bytes = ptr;
+
+	for (size_t i = 0; i < len; i++)
+		bytes[i] = (uint8_t)th_sim_draw(&r->w->random);
+}
+
+static void flush_soon(void *ctx)
+{
+	((struct th_sim_runtime *)ctx)->flush = true;
+}
+
+static void timer(void *ctx, struct th_ticket t, int64_t delay_ms)
+{
+	struct th_sim_runtime *r = ctx;
+	size_t number = th_sim_task_of_ticket(r, t);
+
+	if (r->dead)
+		return;
+	/* It may ring late: what ends then has ended all the same. */
+	if (number < TH_SIM_SESSIONS_MAX && r->w->tasks[number].agent.approve_seconds &&
+	    th_sim_chance(&r->w->random, 3))
+		delay_ms += (int64_t)th_sim_below(&r->w->random, 1000);
+	/* A session has one. */
+	for (size_t i = 0; i < r->timer_count; i++)
+		if (r->timers[i].ticket.index == t.index &&
+		    r->timers[i].ticket.generation == t.generation)
+			r->timers[i--] = r->timers[--r->timer_count];
+	assert(r->timer_count < TH_SIM_TIMERS_MAX);
+	r->timers[r->timer_count++] = (struct th_sim_later){ t, r->w->now_ms + delay_ms };
+}
+
+/* The variant: effects whose intents are only on their way to the log. */
+static void dispatch_early(struct th_sim_runtime *r, const struct th_append *a)
+{
+	size_t number = th_sim_task_of(r->w, a->row->session_id);
+	struct th_sim_resident *s = number < TH_SIM_SESSIONS_MAX ? &r->sessions[number] : NULL;
+	const struct th_session *fold = s ? th_driver_session(r->d, s->handle) : NULL;
+
+	for (size_t i = 0; fold && i < fold->call_count && s->client; i++) {
+		const struct th_call *c = &fold->calls[i];
+		struct th_ticket t = { s->handle.index, s->handle.generation, c->intent_seq };
+		struct th_tool_call call = {
+			.session_id = a->row->session_id,
+			.epoch = s->epoch,
+			.effect_id = c->effect_id,
+			.tool = c->tool,
+			.arguments = c->arguments,
+			.digest = th_str_of(c->digest),
+			.journal = c->journal,
+			.class = c->class,
+			.agent = &r->w->tasks[number].agent,
+		};
+
+		if (c->phase == TH_CALL_INTENDED && c->intent_seq > a->seq_before &&
+		    c->class != TH_CLASS_L && !th_str_is(c->tool, "peek") &&
+		    !th_str_starts(c->tool, TH_STR("ask_")) && !th_sim_client_has(s->client, t))
+			th_sim_client_run(s->client, t, &call, false);
+	}
+}
+
+static void commit(void *ctx, struct th_batch *batch, th_commit_fn *done, void *done_ctx)
+{
+	struct th_sim_runtime *r = ctx;
+
+	assert(r->commit_count < TH_SIM_COMMITS_MAX);
+	r->commits[r->commit_count++] = (struct th_sim_commit){ batch, done, done_ctx };
+	for (size_t i = 0; r->w->variant == TH_SIM_NO_INTENT && !r->dead && i < batch->append_count;
+	     i++)
+		dispatch_early(r, &batch->appends[i]);
+}
+
+static enum th_code read_blob(void *ctx, const struct th_digest *hash, struct th_buf *out,
+			      struct th_err *err)
+{
+	return th_sim_store_blob(((struct th_sim_runtime *)ctx)->w->disk, hash, out, err);
+}
+
+static enum th_code read_log(void *ctx, struct th_str id, uint64_t from, uint64_t to,
+			     th_event_fn *fn, void *fn_ctx, struct th_err *err)
+{
+	return th_sim_store_read(((struct th_sim_runtime *)ctx)->w->disk, id, from, to, fn, fn_ctx,
+				 err);
+}
+
+static enum th_code model_call(void *ctx, struct th_ticket t, const struct th_model_call *call,
+			       struct th_err *err)
+{
+	struct th_sim_runtime *r = ctx;
+	struct th_sim_world *w = r->w;
+	size_t number = th_sim_task_of_ticket(r, t);
+	struct th_sim_model_call *m;
+
+	assert(number < TH_SIM_SESSIONS_MAX);
+	if (r->dead)
+		return th_fail(err, TH_ECONN, "dead");
+	if (th_str_ends(call->path, TH_STR("/cancel")))
+		return th_fail(err, TH_ECONN, "nobody hears it");
+	if (!r->stale && !call->get)
+		th_sim_check_request(w->check, number, t.seq, call->agent,
+				     &w->tasks[number].options[call->agent][call->model_at],
+				     call->body, call->body_count);
+	th_sim_say(w, "runtime %d asks the model for %s at event %llu", r->number,
+		   w->tasks[number].id, (unsigned long long)t.seq);
+	if (th_sim_chance(&w->random, 50))
+		return th_fail(err, TH_ECONN, "connection refused");
+	m = th_alloc(sizeof(*m));
+	m->ticket = t;
+	m->due_ms = th_sim_soon(w, 500);
+	th_sim_answer_draw(&w->random, &w->numbers, w->final_in, w->tasks[number].team,
+			   w->tasks[number].asks ? &w->asks_left : NULL, &m->answer);
+	if (w->tasks[number].settings.background && th_sim_chance(&w->random, call->get ? 3 : 2))
+		th_sim_answer_not_yet(&w->numbers, &m->answer);
+	m->next = r->calls;
+	r->calls = m;
+	return TH_OK;
+}
+
+static void model_alive(void *ctx, struct th_ticket t)
+{
+	(void)ctx, (void)t;
+}
+
+static void model_drop(struct th_sim_runtime *r, struct th_sim_model_call *m)
+{
+	struct th_sim_model_call **at = &r->calls;
+
+	while (*at != m)
+		at = &(*at)->next;
+	*at = m->next;
+	r->old = m->ticket;
+	th_buf_deinit(&m->answer.body);
+	free(m);
+}
+
+static void model_cancel(void *ctx, struct th_ticket t)
+{
+	struct th_sim_runtime *r = ctx;
+
+	for (struct th_sim_model_call *m = r->calls; m; m = m->next)
+		if (m->ticket.index == t.index && m->ticket.generation == t.generation) {
+			model_drop(r, m);
+			return;
+		}
+}
+
+/* A piece of an answer, or its end. */
+void th_sim_model_step(struct th_sim_runtime *r, struct th_sim_model_call *m)
+{
+	struct th_sim_world *w = r->w;
+	struct th_str body = th_buf_str(&m->answer.body);
+	struct th_ticket t = m->ticket;
+	struct th_model_end end = m->answer.end;
+
+	if (m->at < body.len) {
+		size_t len = th_sim_chance(&w->random, 3)
+				 ? 1 + th_sim_below(&w->random, body.len - m->at)
+				 : body.len - m->at;
+		struct th_str piece = th_str_sub(body, m->at, len);
+
+		m->at += len;
+		m->due_ms = th_sim_soon(w, 50);
+		if (!th_driver_model_data(r->d, t, piece)) {
+			end = (struct th_model_end){ .http_status = 200,
+						     .failure = TH_FAILURE_CANCELLED,
+						     .hints = { -1, -1 } };
+			model_drop(r, m);
+			th_driver_model_done(r->d, t, &end);
+			return;
+		}
+		if (m->answer.endless && m->at == body.len)
+			m->due_ms = w->now_ms + DEADLINE_MS;
+		return;
+	}
+	if (m->answer.endless && m->due_ms < w->now_ms && body.len == 0)
+		m->answer.endless = false;
+	model_drop(r, m);
+	th_driver_model_done(r->d, t, &end);
+	if (th_sim_chance(&w->random, 8)) {
+		(void)!th_driver_model_data(r->d, t, TH_STR("{}"));
+		th_driver_model_done(r->d, t, &end);
+	}
+}
+
+/* A session is opened when its client was greeted, so there is always one; but for one that works
+ * on a call. */
+static bool tool_ready(void *ctx, struct th_ticket t, struct th_str *ret_journal)
+{
+	struct th_sim_runtime *r = ctx;
+	size_t number = th_sim_task_of_ticket(r, t);
+
+	assert(number < TH_SIM_SESSIONS_MAX);
+	if (r->dead)
+		return false;
+	*ret_journal = th_sim_client_journal(th_sim_client_of(r, number));
+	return ret_journal->len > 0 || r->sessions[number].unavailable;
+}
+
+static void tool_run(void *ctx, struct th_ticket t, const struct th_tool_call *call, bool settle)
+{
+	struct th_sim_runtime *r = ctx;
+	size_t number = th_sim_task_of_ticket(r, t);
+	struct th_sim_client *client;
+	struct th_tool_call what = *call;
+
+	assert(number < TH_SIM_SESSIONS_MAX);
+	if (r->dead)
+		return;
+	client = th_sim_client_of(r, number);
+	what.begin &= !r->w->wary;
+	if (r->w->variant == TH_SIM_NO_INTENT && th_sim_client_has(client, t))
+		return;
+	th_sim_say(r->w, "runtime %d %s %.*s %.8s class %s for %s", r->number,
+		   settle ? "settles" : "runs", TH_FMT(call->tool), call->effect_id.ptr,
+		   th_class_name(call->class), r->w->tasks[number].id);
+	th_sim_fault_in(r->w, 6);
+	if (th_sim_client_cut(client)) /* sent into the void: who knows how far it came? */
+		th_sim_check_unresolved(r->w->check, number);
+	th_sim_client_run(client, t, &what, settle);
+}
+
+static void tool_cancel(void *ctx, struct th_ticket t)
+{
+	struct th_sim_runtime *r = ctx;
+	size_t number = th_sim_task_of_ticket(r, t);
+
+	if (!r->dead && number < TH_SIM_SESSIONS_MAX && r->sessions[number].client)
+		th_sim_client_cancel(r->sessions[number].client, t);
+}
+
+static void tool_forget(void *ctx, struct th_str id, const struct th_str *effect_ids, size_t count)
+{
+	struct th_sim_runtime *r = ctx;
+	size_t number = th_sim_task_of(r->w, id);
+
+	if (!r->dead && number < TH_SIM_SESSIONS_MAX && r->sessions[number].client)
+		th_sim_client_forget(r->sessions[number].client, effect_ids, count);
+}
+
+static void fatal(void *ctx, const struct th_err *err)
+{
+	struct th_sim_runtime *r = ctx;
+
+	if (!r->dead)
+		th_sim_say(r->w, "runtime %d must stop: %s", r->number, err->msg);
+	r->dying = true;
+}
+
+static const struct th_world_ops ops = {
+	.now_ms = now,
+	.random = draw,
+	.flush_soon = flush_soon,
+	.timer = timer,
+	.commit = commit,
+	.blob = read_blob,
+	.read = read_log,
+	.model_call = model_call,
+	.model_alive = model_alive,
+	.model_cancel = model_cancel,
+	.tool_ready = tool_ready,
+	.tool_run = tool_run,
+	.tool_cancel = tool_cancel,
+	.tool_forget = tool_forget,
+	.child_lease = th_sim_child_lease,
+	.child_opened = th_sim_child_opened,
+	.child_over = th_sim_child_over,
+	.fatal = fatal,
+};
+
+/* ---- functions of the runtime ------------------------------------------------------------ */
+
+void th_sim_local_answer(struct th_sim_runtime *r, struct th_ticket t)
+{
+	struct th_tool_result result = { .status = TH_OUTCOME_DONE, .output = TH_STR("\"noted\"") };
+
+	th_driver_tool_done(r->d, t, &result);
+}
+
+void th_sim_local(void *ctx, struct th_driver *d, const struct th_local_call *call)
+{
+	struct th_sim_world *w = ctx;
+
+	for (size_t i = 0; i < TH_SIM_RUNTIMES_MAX; i++) {
+		struct th_sim_runtime *r = w->runtimes[i];
+
+		if (!r || r->d != d || r->dead)
+			continue;
+		if (r->local_count < TH_SIM_TIMERS_MAX && th_sim_chance(&w->random, 2))
+			r->locals[r->local_count++] =
+			    (struct th_sim_later){ call->ticket, th_sim_soon(w, 100) };
+		else
+			th_sim_local_answer(r, call->ticket);
+	}
+}
+
+/* ---- the disk ---------------------------------------------------------------------------- */
+
+void th_sim_check_logs(struct th_sim_world *w)
+{
+	for (size_t i = 0; i < th_sim_count(w); i++)
+		th_sim_check_log(w->check, i);
+}
+
+static void trace_batch(struct th_sim_world *w, const struct th_sim_runtime *r,
+			const struct th_batch *batch)
+{
+	if (!w->trace)
+		return;
+	for (size_t i = 0; i < batch->append_count; i++) {
+		const struct th_append *a = &batch->appends[i];
+
+		for (size_t j = 0; j < a->event_count; j++)
+			th_sim_say(w, "log of %.*s: %llu %s %.*s%s", TH_FMT(a->row->session_id),
+				   (unsigned long long)a->events[j].seq,
+				   th_event_name(a->events[j].kind),
+				   TH_FMT(th_str_sub(a->events[j].data, 0, 160)),
+				   a->result ? " (refused)" : "");
+	}
+	(void)r;
+}
+
+static void write_batch(struct th_sim_runtime *r, struct th_batch *batch, enum th_sim_fault fault,
+			enum th_code *ret, struct th_err *err)
+{
+	struct th_sim_world *w = r->w;
+	int64_t epochs[TH_SIM_SESSIONS_MAX];
+	struct th_session_row row;
+	bool written;
+
+	for (size_t i = 0; i < batch->append_count; i++)
+		epochs[i] = th_sim_store_get(w->disk, batch->appends[i].row->session_id, &row, NULL)
+				? batch->appends[i].row->epoch
+				: row.epoch;
+	*ret = th_sim_store_commit(w->disk, batch, fault, &written, err);
+	if (!written)
+		return;
+	trace_batch(w, r, batch);
+	for (size_t i = 0; i < batch->append_count; i++)
+		if (batch->appends[i].result == TH_OK)
+			th_sim_check_append(w->check,
+					    th_sim_task_of(w, batch->appends[i].row->session_id),
+					    batch->appends[i].row->epoch, epochs[i]);
+	th_sim_check_logs(w);
+}
+
+void th_sim_runtime_commit(struct th_sim_runtime *r)
+{
+	struct th_sim_commit c = r->commits[0];
+	struct th_err err = { 0 };
+	enum th_code code;
+
+	memmove(r->commits, r->commits + 1, --r->commit_count * sizeof(r->commits[0]));
+	write_batch(r, c.batch, r->w->commit_fault, &code, &err);
+	r->w->commit_fault = TH_SIM_FAULT_NONE;
+	c.done(c.done_ctx, c.batch, code, code ? &err : NULL);
+}
+
+/* ---- runtimes begin and end -------------------------------------------------------------- */
+
+void th_sim_runtime_kill(struct th_sim_runtime *r)
+{
+	struct th_sim_world *w = r->w;
+	struct th_err err = { 0 };
+	enum th_code code;
+	bool write = true;
+
+	th_sim_say(w, "runtime %d is gone", r->number);
+	w->counts->crashes++;
+	r->dead = true;
+	for (size_t i = 0; i < TH_SIM_SESSIONS_MAX; i++)
+		r->sessions[i].client = th_sim_client_free(r->sessions[i].client);
+	/* What the worker had in its hands may still reach the disk, in order. */
+	for (size_t i = 0; i < r->commit_count; i++) {
+		write = write && !r->dying && th_sim_chance(&w->random, 2);
+		if (write)
+			write_batch(r, r->commits[i].batch, TH_SIM_FAULT_NONE, &code, &err);
+	}
+	/* From here on nothing happens any more: only memory is given back.  What waited for a
+	 * flush may write once more, until its session is lost with the commit. */
+	(void)th_fail(&err, TH_EIO, "dead");
+	do {
+		th_driver_flush(r->d);
+		for (size_t i = 0; i < r->commit_count; i++)
+			r->commits[i].done(r->commits[i].done_ctx, r->commits[i].batch, TH_EIO,
+					   &err);
+		r->commit_count = 0;
+	} while (!th_driver_idle(r->d));
+	th_driver_free(r->d);
+	th_sim_team_forget(r);
+	while (r->calls)
+		model_drop(r, r->calls);
+	for (size_t i = 0; i < TH_SIM_RUNTIMES_MAX; i++)
+		if (w->runtimes[i] == r)
+			w->runtimes[i] = NULL;
+	free(r);
+	if (!th_sim_owner(w))
+		w->restart_ms = th_sim_soon(w, 1000);
+}
+
+struct th_sim_runtime *th_sim_runtime_new(struct th_sim_world *w)
+{
+	struct th_sim_runtime *r = th_alloc(sizeof(*r));
+	struct th_world world = { &ops, r };
+	size_t slot = 0;
+
+	while (w->runtimes[slot])
+		slot++;
+	assert(slot < TH_SIM_RUNTIMES_MAX);
+	w->runtimes[slot] = r;
+	r->w = w;
+	r->number = ++w->runtime_numbers;
+	r->d = th_driver_new(&world, TH_STR("sim"));
+	th_sim_say(w, "runtime %d begins", r->number);
+	return r;
+}
+
+static struct th_sim_resident *resident_of(struct th_sim_runtime *r, struct th_handle h)
+{
+	for (size_t i = 0; i < TH_SIM_SESSIONS_MAX; i++)
+		if (r->sessions[i].place == OPEN && r->sessions[i].handle.index == h.index &&
+		    r->sessions[i].handle.generation == h.generation)
+			return &r->sessions[i];
+	return NULL;
+}
+
+static void on_rest(void *ctx, struct th_handle h, const struct th_session *fold,
+		    const struct th_err *err)
+{
+	struct th_sim_runtime *r = ctx;
+	struct th_sim_resident *s = resident_of(r, h);
+	struct th_sim_world *w = r->w;
+
+	if (r->dead || !s)
+		return;
+	if (err) {
+		th_sim_say(w, "runtime %d lost %s: %s", r->number, w->tasks[s - r->sessions].id,
+			   err->msg);
+		s->gone = true;
+		/* What works on one of its calls may be another's for the moment. */
+		if (!r->stale && !r->dying && err->code != TH_EEXIST && err->code != TH_EBUSY)
+			th_sim_check_blame(w->check,
+					   "runtime %d lost session %zu for no reason: %s",
+					   r->number, (size_t)(s - r->sessions), err->msg);
+		return;
+	}
+	if (!th_driver_durable(r->d, h))
+		th_sim_check_blame(w->check, "session %zu was said to rest before it was durable",
+				   (size_t)(s - r->sessions));
+	else if (!r->stale && w->variant != TH_SIM_NO_SYNC)
+		th_sim_check_live(w->check, (size_t)(s - r->sessions), fold);
+}
+
+/* Outside. */
+static void act(void *ctx, size_t number, struct th_str effect_id, enum th_class class)
+{
+	struct th_sim_world *w = ctx;
+
+	th_sim_say(w, "outside: %.8s of session %zu happens", effect_id.ptr, number);
+	th_sim_check_act(w->check, number, effect_id, class);
+	th_sim_fault_in(w, 4);
+}
+
+static bool acted(void *ctx, struct th_str effect_id)
+{
+	return th_sim_check_acted(((struct th_sim_world *)ctx)->check, effect_id);
+}
+
+static struct th_sim_conn *client_connect(void *ctx, size_t number)
+{
+	struct th_sim_runtime *r = ctx;
+	struct th_sim_world *w = r->w;
+	struct th_sim_task *t = &w->tasks[number];
+	struct th_sim_exec_world exec = {
+		.now_ms = world_now,
+		.act = act,
+		.acted = acted,
+		.say = th_sim_say,
+		.random = &w->random,
+		.outcome_first = w->variant == TH_SIM_OUTCOME_FIRST,
+		.forgetful = w->variant == TH_SIM_NO_REFUSAL,
+		.slow = w->slow,
+		.ctx = w,
+	};
+
+	if (!t->exec) {
+		t->exec = th_sim_exec_new(&exec, number, th_str_of(t->id));
+		if (t->exec)
+			th_sim_say(w, "executor %zu begins", number);
+	}
+	return t->exec ? th_sim_conn_new(t->exec) : NULL;
+}
+
+static void client_done(void *ctx, size_t number, struct th_ticket t,
+			const struct th_tool_result *result)
+{
+	struct th_sim_runtime *r = ctx;
+
+	th_sim_say(r->w, "session %zu: event %llu ended %s", number, (unsigned long long)t.seq,
+		   th_outcome_name(result->status));
+	th_driver_tool_done(r->d, t, result);
+	if (th_sim_chance(&r->w->random, 8))
+		th_driver_tool_done(r->d, t, result);
+	r->old = t;
+}
+
+static struct th_observer observer_of(struct th_sim_runtime *r)
+{
+	return (struct th_observer){ .rest = on_rest, .ctx = r };
+}
+
+static enum th_code task_create(struct th_sim_runtime *r, size_t number, struct th_err *err)
+{
+	struct th_sim_task *t = &r->w->tasks[number];
+	struct th_sim_resident *s = &r->sessions[number];
+	struct th_observer see = observer_of(r);
+	struct th_ev_session_created created = { .model = TH_STR("gpt-5.4") };
+	struct th_session_row row;
+	enum th_code code;
+
+	if (!t->fork)
+		return th_driver_create(r->d, th_str_of(t->id), &s->session_config, &created, &see,
+					&s->handle, err);
+	code = th_sim_store_get(r->w->disk, th_str_of(r->w->tasks[t->parent].id), &row, err);
+	if (code)
+		return code;
+	row.parent = row.session_id;
+	row.session_id = th_str_of(t->id);
+	row.parent_seq = row.head_seq = t->parent_seq;
+	row.epoch = 1;
+	return th_driver_fork(r->d, &row, &s->session_config, &see, &s->handle, err);
+}
+
+static enum th_code task_open(struct th_sim_runtime *r, size_t number, struct th_err *err)
+{
+	struct th_sim_task *t = &r->w->tasks[number];
+	struct th_sim_resident *s = &r->sessions[number];
+	struct th_observer see = observer_of(r);
+	struct th_session_row row;
+	enum th_code code = th_sim_store_get(r->w->disk, th_str_of(t->id), &row, err);
+
+	row.epoch = s->epoch;
+	if (!code)
+		code = th_driver_open(r->d, &row, &s->session_config, &see, &s->handle, err);
+	if (!code && !r->stale)
+		th_sim_check_live(r->w->check, number, th_driver_session(r->d, s->handle));
+	return code;
+}
+
+/* The executor knows our epoch: now the session may begin, or go on. */
+static void client_ready(void *ctx, size_t number, bool fenced)
+{
+	struct th_sim_runtime *r = ctx;
+	struct th_sim_world *w = r->w;
+	struct th_sim_resident *s = &r->sessions[number];
+	struct th_err err = { 0 };
+	enum th_code code;
+
+	if (s->child) {
+		s->unavailable = fenced;
+		th_driver_tool_ready(
+		    r->d, (struct th_ticket){ s->handle.index, s->handle.generation, 0 });
+		return;
+	}
+	if (fenced) {
+		s->gone = true;
+		return;
+	}
+	code = s->create ? task_create(r, number, &err) : task_open(r, number, &err);
+	if (code) {
+		th_sim_check_blame(w->check, "session %zu cannot be taken up: %s", number, err.msg);
+		s->gone = true;
+		return;
+	}
+	s->place = OPEN;
+	th_sim_say(w, "runtime %d has %s at event %llu, epoch %lld", r->number, w->tasks[number].id,
+		   (unsigned long long)th_driver_session(r->d, s->handle)->seq,
+		   (long long)s->epoch);
+	code = th_driver_resume(r->d, s->handle, &err);
+	if (code)
+		th_sim_check_blame(w->check, "session %zu cannot be resumed: %s", number, err.msg);
+}
+
+struct th_sim_client *th_sim_client_of(struct th_sim_runtime *r, size_t number)
+{
+	struct th_sim_world *w = r->w;
+	struct th_sim_resident *s = &r->sessions[number];
+	struct th_sim_client_world client = {
+		.connect = client_connect,
+		.ready = client_ready,
+		.done = client_done,
+		.now_ms = now,
+		.repeat = w->variant == TH_SIM_REPEAT,
+		.guest = w->variant == TH_SIM_NO_FENCING,
+		.ageless = w->variant == TH_SIM_NO_REFUSAL,
+		.any_journal = w->variant == TH_SIM_ANY_JOURNAL,
+		.ctx = r,
+	};
+
+	if (!s->client)
+		s->client =
+		    th_sim_client_new(&client, number, th_str_of(w->tasks[number].id), s->epoch);
+	return s->client;
+}
+
+void th_sim_resident_begin(struct th_sim_runtime *r, size_t number)
+{
+	struct th_sim_world *w = r->w;
+	struct th_sim_resident *s = &r->sessions[number];
+	struct th_session_row row;
+	struct th_err err;
+
+	*s = (struct th_sim_resident){ .place = GREETING, .epoch = 1 };
+	th_sim_team_config(r, number);
+	s->create = th_sim_store_lease(w->disk, th_str_of(w->tasks[number].id), &row, &err) != 0;
+	if (!s->create)
+		s->epoch = row.epoch;
+	(void)th_sim_client_of(r, number);
+}
+
+void th_sim_resident_end(struct th_sim_runtime *r, size_t number)
+{
+	struct th_sim_resident *s = &r->sessions[number];
+
+	for (size_t i = TH_SIM_TASKS_MAX; i < th_sim_count(r->w); i++)
+		if (r->sessions[i].child && r->sessions[i].parent == number)
+			th_sim_resident_end(r, i);
+	if (s->place == OPEN)
+		th_driver_close(r->d, s->handle);
+	th_sim_client_free(s->client);
+	*s = (struct th_sim_resident){ .due_ms = th_sim_soon(r->w, 200) };
+}
