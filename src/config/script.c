@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/script.h"
 
+#include <stdio.h>
+
 #include "base/text.h"
 #include "script/callbacks.h"
 
@@ -25,6 +27,7 @@ static bool is_there(const struct check *c, struct th_str function, struct th_er
 	return !c->alone;
 }
 
+/* `what`: the field, as the agent file has it. */
 static enum th_code look_for(const struct check *c, const char *what, struct th_str function)
 {
 	struct th_err why;
@@ -40,9 +43,12 @@ static enum th_code look_for_hooks(const struct check *c, const char *what,
 				   const struct th_agent_hooks *hooks)
 {
 	enum th_code code = TH_OK;
+	char field[64];
 
-	for (int i = 0; !code && i < TH_HOOK_COUNT; i++)
-		code = look_for(c, what, th_agent_hook(hooks, (enum th_hook)i));
+	for (int i = 0; !code && i < TH_HOOK_COUNT; i++) {
+		snprintf(field, sizeof(field), "%s.%s", what, th_hook_name((enum th_hook)i));
+		code = look_for(c, field, th_agent_hook(hooks, (enum th_hook)i));
+	}
 	return code;
 }
 
@@ -51,6 +57,7 @@ static enum th_code check_member(const struct check *c, const struct th_agent *a
 {
 	const struct th_agent_command *tools = agent->commands.list;
 	enum th_code code = look_for(c, "instructions_from", agent->instructions_from);
+	char field[2 * TH_FUNCTION_NAME_MAX];
 
 	for (size_t i = 0; !code && i < agent->commands.count; i++) {
 		if (tools[i].script.len && !c->code)
@@ -58,12 +65,23 @@ static enum th_code check_member(const struct check *c, const struct th_agent *a
 				       "the tool \"%.*s\" is a function of a script, and there is "
 				       "none: give script or script_file",
 				       TH_FMT(tools[i].name));
-		code = look_for(c, "tools", tools[i].script);
+		if (tools[i].script.len && !c->code)
+			return th_fail(c->err, TH_EUSAGE,
+				       "the tool \"%.*s\" is a function of a script, and there is "
+				       "none: give script or script_file",
+				       TH_FMT(tools[i].name));
+		snprintf(field, sizeof(field), "tools, \"%.*s\", script", TH_FMT(tools[i].name));
+		code = look_for(c, field, tools[i].script);
 	}
-	for (size_t i = 0; !code && i < m->guard_count; i++)
-		code = look_for(c, "guardrails", m->guards[i].name);
-	for (size_t i = 0; !code && i < m->handoff_count; i++)
-		code = look_for(c, "handoffs", m->handoffs[i].filter);
+	for (size_t i = 0; !code && i < m->guard_count; i++) {
+		snprintf(field, sizeof(field), "guardrails[%zu].name", i);
+		code = look_for(c, field, m->guards[i].name);
+	}
+	for (size_t i = 0; !code && i < m->handoff_count; i++) {
+		snprintf(field, sizeof(field), "handoffs, \"%.*s\", filter",
+			 TH_FMT(m->handoffs[i].tool));
+		code = look_for(c, field, m->handoffs[i].filter);
+	}
 	if (!code)
 		code = look_for(c, "history_mapper", agent->history_mapper);
 	if (!code)
@@ -79,8 +97,8 @@ static enum th_code check_member(const struct check *c, const struct th_agent *a
 	if (!code)
 		code = look_for(c, "session_input", agent->session_input);
 	if (!code && agent->compact)
-		code = look_for(c, "compact", agent->compact->from);
-	return code ?: look_for(c, "tool_use_behavior", m->tool_use_fn);
+		code = look_for(c, "compact.from", agent->compact->from);
+	return code ?: look_for(c, "tool_use_behavior.code", m->tool_use_fn);
 }
 
 static enum th_code check(const struct th_agent *agent, const struct th_json *definition,

@@ -139,14 +139,45 @@ static enum th_code resolve_parameters(struct resolver *r, struct th_handoff *h,
 	return TH_OK;
 }
 
+/* A handoff's members: names that are known, values of their type. */
+static enum th_code check_members(struct resolver *r, const struct th_json *handoff)
+{
+	static const struct {
+		const char *name;
+		enum th_json_type type;
+		const char *is;
+	} members[] = {
+		{ "agent", TH_JSON_STR, "a string" },
+		{ "tool", TH_JSON_STR, "a string" },
+		{ "description", TH_JSON_STR, "a string" },
+		{ "filter", TH_JSON_STR, "a string" },
+		{ "nest", TH_JSON_BOOL, "true or false" },
+		{ "enabled", TH_JSON_BOOL, "true or false" },
+		{ "parameters", TH_JSON_NULL, NULL },
+	};
+	struct th_json_iter it = th_json_iter(handoff);
+
+	while (th_json_next(&it)) {
+		size_t i = 0;
+
+		while (i < TH_COUNT(members) && !th_str_is(it.key, members[i].name))
+			i++;
+		if (i == TH_COUNT(members))
+			return th_fail(r->err, TH_EUSAGE, "handoffs: unknown member \"%.*s\"",
+				       TH_FMT(th_utf8_cut(it.key, 60)));
+		if (members[i].is && !th_json_is_null(it.val) &&
+		    th_json_type(it.val) != members[i].type)
+			return th_fail(r->err, TH_EUSAGE, "handoffs: %s is %s", members[i].name,
+				       members[i].is);
+	}
+	return TH_OK;
+}
+
 static enum th_code resolve_handoff(struct resolver *r, struct th_member *m,
 				    const struct th_json *v)
 {
-	static const char *const members[] = { "agent", "tool",    "description", "filter",
-					       "nest",  "enabled", "parameters",  NULL };
 	struct th_handoff *h = &m->handoffs[m->handoff_count];
 	struct th_str name = th_json_str(v), key, given;
-	struct th_json_iter it;
 	const struct th_json *to;
 	enum th_code code;
 	int index;
@@ -155,11 +186,9 @@ static enum th_code resolve_handoff(struct resolver *r, struct th_member *m,
 		if (!th_json_is_object(v))
 			return th_fail(r->err, TH_EUSAGE,
 				       "handoffs: each is an agent's name or an object");
-		for (it = th_json_iter(v); th_json_next(&it);)
-			if (th_names_find(members, it.key) < 0)
-				return th_fail(r->err, TH_EUSAGE,
-					       "handoffs: unknown member \"%.*s\"",
-					       TH_FMT(th_utf8_cut(it.key, 60)));
+		code = check_members(r, v);
+		if (code)
+			return code;
 		name = th_json_get_str(v, "agent");
 		if (!th_json_bool(th_json_get(v, "enabled"), true))
 			return TH_OK;

@@ -162,7 +162,7 @@ static enum th_code body_build(struct th_live *l, const struct th_ground *g, str
 	wire->tail(&o, &s->head);
 	th_ground_message(o.profile, s->target.description, &g->picture, &content);
 	group.content = th_buf_str(&content);
-	code = wire->group(&o, &group, true, &s->message, holes, TH_COUNT(holes), &count, err);
+	code = th_group_render(&o, &group, true, &s->message, holes, TH_COUNT(holes), &count, err);
 	th_buf_deinit(&content);
 	if (!code)
 		code = th_buf_check(&s->head, "the request", err);

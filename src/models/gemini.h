@@ -28,10 +28,6 @@ TH_NODISCARD enum th_code th_gemini_items(struct th_str parts, struct th_str id_
 
 extern const struct th_wire th_wire_gemini;
 extern const struct th_wire th_wire_gemini_at_cua; /* behind the base URL of Cua's gateway */
-static inline bool th_wire_is_gemini(const struct th_wire *w)
-{
-	return w == &th_wire_gemini || w == &th_wire_gemini_at_cua;
-}
-extern const struct th_dialect th_dialect_gemini; /* dialect_gemini.c */
+extern const struct th_dialect th_dialect_gemini;  /* dialect_gemini.c */
 
 #endif

@@ -152,17 +152,22 @@ script: |
         said("script: x = 1\nscript_file: b.lua\n", "script_file stands beside script")
         said("tools: [{name: t, script: f}]\n", "there is none")
         said("tools: [{name: t, script: f, command: [x]}]\nscript: 'function f() end'\n", "one or the other")
-        said("hooks: {tool_start: g}\nscript: 'function f() end'\n", 'hooks: the script has no function "g"')
-        said("run_hooks: {llm_end: g}\nscript: 'function f() end'\n", 'run_hooks: the script has no function "g"')
+        said("hooks: {tool_start: g}\nscript: 'function f() end'\n", 'agent "default", hooks.tool_start: the script has no function "g"')
+        said("run_hooks: {llm_end: g}\nscript: 'function f() end'\n", 'run_hooks.llm_end: the script has no function "g"')
         said("hooks: {tool_begin: f}\nscript: 'function f() end'\n", "tool_begin")
         said("decide_from: g\nscript: 'function f() end'\n", 'decide_from: the script has no function "g"')
-        said("guardrails: [{name: g, stage: output}]\nscript: 'function f() end'\n", 'guardrails: the script has no function "g"')
+        said("guardrails: [{name: g, stage: output}]\nscript: 'function f() end'\n", 'a.yaml: agent "default", guardrails[0].name: the script has no function "g"')
+        said("compact: {from: g}\nscript: 'function f() end'\n", 'compact.from: the script has no function "g"')
+        said("tool_use_behavior: {code: g}\nscript: 'function f() end'\n", 'tool_use_behavior.code: the script has no function "g"')
+        said("tools: [{name: t, script: g}]\nscript: 'function f() end'\n", 'tools, "t", script: the script has no function "g"')
+        said("handoffs: [{agent: b, filter: g}]\nagents: {b: {}}\nscript: 'function f() end'\n", 'handoffs, "transfer_to_b", filter: the script')
+        said("handoffs: [b]\nagents: {b: {input_filter: g}}\nscript: 'function f() end'\n", 'agent "b", input_filter: the script')
         # Nobody has one.
-        for text, what in (("guardrails: [{name: g, stage: input}]\n", 'agent "default", guardrails'), ("instructions_from: g\n", "instructions_from"),
-                           ("hooks: {tool_start: g}\n", "hooks"), ("input_filter: g\n", "input_filter"), ("decide_from: g\n", "decide_from"),
-                           ("tool_use_behavior: {code: g}\n", "tool_use_behavior"), ("compact: {from: g}\n", "compact"),
-                           ("handoffs: [{agent: b, filter: g}]\nagents: {b: {}}\n", "handoffs"),
-                           ("agents: {b: {guardrails: [{name: g, stage: output}]}}\n", 'agent "b", guardrails')):
+        for text, what in (("guardrails: [{name: g, stage: input}]\n", 'agent "default", guardrails[0].name'), ("instructions_from: g\n", "instructions_from"),
+                           ("hooks: {tool_start: g}\n", "hooks.tool_start"), ("input_filter: g\n", "input_filter"), ("decide_from: g\n", "decide_from"),
+                           ("tool_use_behavior: {code: g}\n", "tool_use_behavior.code"), ("compact: {from: g}\n", "compact.from"),
+                           ("handoffs: [{agent: b, filter: g}]\nagents: {b: {}}\n", 'handoffs, "transfer_to_b", filter'),
+                           ("agents: {b: {guardrails: [{name: g, stage: output}]}}\n", 'agent "b", guardrails[0].name')):
             said(text, 'a.yaml: ')
             said(text, what + ': "g" is a function of a script, and there is none: give script or script_file')
 

@@ -732,6 +732,12 @@ static void test_wrong_teams_are_refused(void **unused)
 	refused("\"handoffs\":[{\"agent\":\"b\",\"parameters\":{\"type\":\"string\"}}],"
 		"\"agents\":{\"b\":{}}",
 		"parameters must be a JSON Schema of type object");
+	refused(
+	    "\"handoffs\":[{\"agent\":\"b\",\"filter\":{\"code\":\"f\"}}],\"agents\":{\"b\":{}}",
+	    "handoffs: filter is a string");
+	refused(
+	    "\"handoffs\":[{\"agent\":\"b\",\"enabled\":{\"code\":\"f\"}}],\"agents\":{\"b\":{}}",
+	    "handoffs: enabled is true or false");
 	refused("\"handoffs\":[\"b\",\"b\"],\"agents\":{\"b\":{}}", "transfer_to_b");
 	refused("\"agents\":{\"b\":{\"name\":\"a\"}}", "two agents are named \"a\"");
 	refused("\"agents\":{\"b\":{\"agents\":{}}}", "only the first");

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "models/model.h"
+#include "models/wires.h"
 
 #define SCHEMA                                                                                    \
 	"{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"string\"}},\"required\":[\"x\"]," \

@@ -188,13 +188,23 @@ static void test_settings(void **unused)
 {
 	struct th_agent_model_settings bad = { TH_SETTINGS_UNSET,
 					       .extra_body = TH_STR_INIT("{\"input\":1}") };
+	struct th_agent_model_settings kept = { TH_SETTINGS_UNSET,
+						.extra_body = TH_STR_INIT(
+						    "{\"store\":null,\"background\":true}") };
 	struct ground g;
 
 	(void)unused;
 	begin(&g);
 	g.agent.settings = &bad;
 	assert_int_equal(choose(&g, "gpt-5.4"), TH_EUSAGE);
-	assert_non_null(strstr(g.err.msg, "settings.extra_body cannot say model, input"));
+	assert_string_equal(g.err.msg, "settings.extra_body cannot say input: the agent has a "
+				       "member for it");
+	/* Another wire has no such member: what it means there is its server's to say. */
+	assert_int_equal(choose(&g, "claude-sonnet-4-5"), TH_OK);
+	g.agent.settings = &kept;
+	assert_int_equal(choose(&g, "gpt-5.4"), TH_EUSAGE);
+	assert_string_equal(g.err.msg, "settings.extra_body cannot say background: settings has a "
+				       "member for it");
 	end(&g);
 }
 
