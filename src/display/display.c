@@ -287,7 +287,7 @@ static enum th_code take_marked(struct display *d, const struct th_see_options *
 	    th_marked_see(marked_of(d), d->computer, options, true, &image, &marks, &why);
 
 	if (code == TH_OK) {
-		add_marks(d, marks, TH_MARKS_TOLD_MAX);
+		add_marks(d, marks, TH_MARKS_LISTED_MAX);
 		return add_picture(d, &image, marks, err);
 	}
 	if (code == TH_ECONN || code == TH_ETIMEOUT || code == TH_ECANCELED) {
