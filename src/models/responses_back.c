@@ -6,6 +6,7 @@
  */
 #include "base/limits.h"
 #include "core/native.h"
+#include "models/format.h"
 #include "models/responses_writer.h"
 
 #define ID_MAX 64 /* characters of an id that the API takes */
@@ -50,7 +51,7 @@ static bool is_readable(const struct th_request_options *o, struct th_str reason
 {
 	struct th_str content = th_json_raw_get(reasoning, "content");
 
-	return th_responses_keeps(o) || th_writer_raw_str(reasoning, "encrypted_content").len ||
+	return th_request_stores(o) || th_writer_raw_str(reasoning, "encrypted_content").len ||
 	       (content.len && content.ptr[0] == '[' && !th_writer_is_empty_list(content));
 }
 

@@ -245,19 +245,11 @@ static void put_instructions(const struct th_request_options *o, struct th_jw *w
 	th_buf_deinit(&text);
 }
 
-bool th_responses_keeps(const struct th_request_options *o)
-{
-	const struct th_agent_model_settings *s = o->agent ? o->agent->settings : NULL;
-
-	return o->kept || (s && (s->history == TH_HISTORY_PREVIOUS || s->background ||
-				 th_str_is(s->store, "true")));
-}
-
 static void put_store(const struct th_request_options *o, struct th_jw *w)
 {
 	const struct th_agent_model_settings *s = o->agent ? o->agent->settings : NULL;
 
-	th_jw_kbool(w, "store", th_responses_keeps(o));
+	th_jw_kbool(w, "store", th_request_stores(o));
 	if (s && s->background)
 		th_jw_kbool(w, "background", true);
 	if (o->previous.len)

@@ -30,7 +30,5 @@ bool th_writer_is_empty_list(struct th_str raw);
 /* A function or custom tool's call that means the API's own apply_patch, which is what is offered:
  * it goes back as that. */
 bool th_writer_patch_called(struct th_group_writer *x, struct th_str item);
-/* Does the server keep its answers?  Only where that is asked for (responses_request.c). */
-bool th_responses_keeps(const struct th_request_options *o);
 
 #endif

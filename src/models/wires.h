@@ -7,7 +7,7 @@
 
 #include "models/model.h"
 
-#define TH_WIRES(X) X(responses) X(chat) X(messages) X(gemini)
+#define TH_WIRES(X) X(responses) X(chat) X(messages) X(gemini) X(interactions)
 
 #define X(name) extern const struct th_wire th_wire_##name;
 TH_WIRES(X)
