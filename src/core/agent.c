@@ -85,19 +85,20 @@ static const struct th_field settings_fields[] = {
 	  "longest request; default 3600", NULL, NULL, false, 0 },
 	{ "history", AT(history), TH_FIELD_enum, 0,
 	  "what a request holds: all of it, or what is new since the answer before, which the "
-	  "provider has kept (Responses API)",
+	  "provider has kept (Responses and Interactions APIs)",
 	  NULL, kept, true, TH_HISTORY_FULL },
 	{ "background", AT(background), TH_FIELD_bool, 0,
 	  "the provider works on an answer by itself; it is fetched by its id, after a crash too "
-	  "(Responses API)",
+	  "(Responses and Interactions APIs)",
 	  NULL, NULL, false, 0 },
 	{ "store", AT(store), TH_FIELD_raw, 0,
-	  "true or false: whether the provider keeps answers (Responses API); default: when "
+	  "true or false: whether the provider keeps answers (Responses and Interactions APIs); "
+	  "default: when "
 	  "history needs it",
 	  NULL, NULL, false, 0 },
 	{ "previous_response_id", AT(previous_response_id), TH_FIELD_str, TH_NONEMPTY,
 	  "the response that the provider has kept and that the session goes on from, as with "
-	  "history: previous_response (Responses API)",
+	  "history: previous_response (Responses and Interactions APIs)",
 	  NULL, NULL, false, 0 },
 	{ "conversation", AT(conversation), TH_FIELD_str, TH_NONEMPTY,
 	  "id of the provider's conversation: requests hold what is not in it yet (Responses API)",

@@ -282,8 +282,9 @@ struct th_wire {
 	/* The id of the answer under way, as soon as it is known, and the number of the event that
 	 * follows the one which brought it; 0: it has none.  With kept_path. */
 	struct th_str (*response_id)(const struct th_decoder *d, int64_t *ret_next_event);
-	bool chains;      /* a request may go on from a response that the provider has kept */
-	const char *same; /* the part that stands for a picture like the one before; NULL: none */
+	bool chains;        /* a request may continue from a response that the provider stores */
+	bool conversations; /* the provider also has conversations, to which requests add */
+	const char *same;   /* the part that stands for a picture like the one before; NULL: none */
 
 	/* What follows the base URL: "/responses", "/models/NAME:streamGenerateContent?alt=sse". */
 	void (*path)(const struct th_request_options *o, struct th_buf *out);

@@ -30,6 +30,7 @@ const struct th_wire th_wire_responses = {
 	.body_agent = body_agent,
 	.body_settings = body_settings,
 	.chains = true,
+	.conversations = true,
 	.path = path,
 	.head = th_responses_head,
 	.tail = th_responses_tail,

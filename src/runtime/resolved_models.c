@@ -135,13 +135,13 @@ static enum th_code choose(const struct making *m, size_t at, struct th_str name
 	    !c->profile->wire->chains)
 		return th_fail(err, TH_EUSAGE,
 			       "settings.history: previous_response is for models of the Responses "
-			       "API, which %.*s is not",
+			       "API or the Interactions API, which %.*s is not",
 			       TH_FMT(name));
 	if (at == 0 && m->agent->settings && m->agent->settings->background &&
 	    !c->profile->wire->background_path)
 		return th_fail(err, TH_EUSAGE,
-			       "settings.background is for models of the Responses API, which %.*s "
-			       "is not",
+			       "settings.background is for models of the Responses API or the "
+			       "Interactions API, which %.*s is not",
 			       TH_FMT(name));
 	code = check_server(m, c->profile, c->base_url, m->all->keys[at].model, err);
 	if (code)

@@ -177,9 +177,11 @@ static void test_what_keeps_answers(void **unused)
 	begin(&g);
 	g.agent.settings = &kept;
 	assert_int_equal(choose(&g, "gpt-5.4,claude-sonnet-4-5"), TH_OK);
+	assert_int_equal(choose(&g, "interactions:gemini-3-flash-preview"), TH_OK);
 	assert_int_equal(choose(&g, "claude-sonnet-4-5"), TH_EUSAGE);
-	assert_non_null(strstr(g.err.msg, "is for models of the Responses API, which "
-					  "claude-sonnet-4-5 is not"));
+	assert_non_null(strstr(g.err.msg,
+			       "is for models of the Responses API or the Interactions API, which "
+			       "claude-sonnet-4-5 is not"));
 	end(&g);
 }
 
