@@ -219,6 +219,8 @@ static void say_as_computer(struct th_str item, struct th_buf *out)
 	th_jw_array(&w);
 	th_jw_object(&w);
 	th_jw_kstr(&w, "type", TH_STR("function_call"));
+	if (th_json_raw_get(item, "call_id").len)
+		th_jw_kraw(&w, "call_id", th_json_raw_get(item, "call_id"));
 	th_jw_kstr(&w, "name", TH_STR("computer"));
 	th_jw_kstr(&w, "arguments", th_buf_str(&args));
 	th_jw_object_end(&w);

@@ -177,7 +177,9 @@ static void test_what_keeps_answers(void **unused)
 	begin(&g);
 	g.agent.settings = &kept;
 	assert_int_equal(choose(&g, "gpt-5.4,claude-sonnet-4-5"), TH_OK);
+	setenv("GEMINI_API_KEY", "for-gemini", 1);
 	assert_int_equal(choose(&g, "interactions:gemini-3-flash-preview"), TH_OK);
+	unsetenv("GEMINI_API_KEY");
 	assert_int_equal(choose(&g, "claude-sonnet-4-5"), TH_EUSAGE);
 	assert_non_null(strstr(g.err.msg,
 			       "is for models of the Responses API or the Interactions API, which "
