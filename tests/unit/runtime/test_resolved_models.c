@@ -177,9 +177,11 @@ static void test_what_keeps_answers(void **unused)
 	begin(&g);
 	g.agent.settings = &kept;
 	assert_int_equal(choose(&g, "gpt-5.4,claude-sonnet-4-5"), TH_OK);
-	setenv("GEMINI_API_KEY", "for-gemini", 1);
-	assert_int_equal(choose(&g, "interactions:gemini-3-flash-preview"), TH_OK);
-	unsetenv("GEMINI_API_KEY");
+	/* The wire has what it needs: only the key is missing. */
+	assert_int_equal(choose(&g, "interactions:gemini-3-flash-preview"), TH_EUSAGE);
+	assert_non_null(strstr(g.err.msg, "GEMINI_API_KEY"));
+	assert_int_equal(choose(&g, "gemini-3-flash-preview"), TH_EUSAGE);
+	assert_non_null(strstr(g.err.msg, "gemini-3-flash-preview is not"));
 	assert_int_equal(choose(&g, "claude-sonnet-4-5"), TH_EUSAGE);
 	assert_non_null(strstr(g.err.msg,
 			       "is for models of the Responses API or the Interactions API, which "
