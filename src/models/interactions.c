@@ -42,7 +42,6 @@ const struct th_wire th_wire_interactions = {
 	.dialect = &th_dialect_gemini,
 	.body_agent = body_agent,
 	.body_settings = body_settings,
-	.same = "{\"type\":\"text\",\"text\":\"" TH_IMAGE_SAME "\"}",
 	.background_path = background_path,
 	.response_id = th_interactions_id,
 	.chains = true,
