@@ -251,6 +251,9 @@
 #define TH_CALL_PICTURE_MAX (16 * TH_MIB)      /* file of such a picture */
 #define TH_CALL_ANSWER_MAX (8 * TH_MIB)        /* text of the answer, as JSON */
 #define TH_CALL_TIMEOUT_MAX_MS (86400 * 1000L) /* that a tool may ask for */
+#define TH_WATCHERS_MAX 256                    /* of one session */
+#define TH_WATCHER_NOTES_MAX 4096              /* that wait for one that is held */
+#define TH_WATCHER_BYTES_MAX (8 * TH_MIB)      /* and their size */
 #define TH_LIST_SESSIONS 1000                  /* in a list that says no number */
 
 #endif
