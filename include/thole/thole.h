@@ -169,6 +169,28 @@ TH_API int thole_runtime_list(struct thole_runtime *rt, const char *state, size_
 			      struct thole_error *err);
 
 /*
+ * A page of the sessions in the store, newest first, as a JSON object {"sessions": [...], "next":
+ * CURSOR}.  Each session has the members of thole_runtime_list, and user, metadata (an object) and
+ * head_seq (the number of its last event).  Without `next` the list ends here.  `options`: names
+ * and values in turn, ended by NULL; NULL: the first page of all.
+ *
+ *     state     only sessions in this state, such as "waiting"
+ *     user      only of this user
+ *     metadata  KEY=VALUE: only where the metadata's member KEY is this text, or this JSON value
+ *     title     only where the title has this text; ASCII letters in either case
+ *     prefix    only those whose name begins so
+ *     order     "updated" (the default: by the last event) or "created" (by the first)
+ *     limit     1 to 1000 sessions in the page; default 100
+ *     after     a page's `next`: the page behind it.  Give the other options as before
+ *
+ * In the order "created" a walk through the pages meets each session once that was there when it
+ * began, whatever happens meanwhile.  In the order "updated" a session that goes on meanwhile moves
+ * to the front, where the next walk meets it.  EUSAGE: no such option, value or cursor.
+ */
+TH_API int thole_runtime_page(struct thole_runtime *rt, const char *const *options, char **ret,
+			      struct thole_error *err);
+
+/*
  * The log of a session, one JSON object per event, as `thole log --json` prints them
  * (docs/EVENTS.md), from event number `from` (1: the first).  `line` is borrowed and not
  * NUL-terminated; a result other than 0 ends the reading and is returned.  The callback comes from
