@@ -147,11 +147,23 @@ static void put_step(struct writer *x, struct th_str step, const struct th_step 
 	}
 }
 
+/* Arguments that are no JSON object go into the item as they came: they must at least be a JSON
+ * string. */
+static bool is_text(const struct th_steps *steps, struct th_str items)
+{
+	bool broken = false;
+
+	for (size_t i = 0; steps && i < steps->count; i++)
+		broken = broken || steps->list[i].broken;
+	return !broken || th_json_valid(items);
+}
+
 enum th_code th_interactions_items(struct th_str list, const struct th_steps *steps,
 				   struct th_str id_base, struct th_buf *out, struct th_err *err)
 {
 	struct writer x = { .w = th_jw(out), .id_base = id_base };
 	struct th_json_raw_iter it = th_json_raw_iter(list);
+	size_t start = out->len;
 
 	th_jw_array(&x.w);
 	for (size_t i = 0; !it.object && th_json_raw_next(&it); i++) {
@@ -165,5 +177,7 @@ enum th_code th_interactions_items(struct th_str list, const struct th_steps *st
 			       TH_ANSWER_ITEMS_MAX);
 	if (x.call_count > TH_CALLS_MAX)
 		return th_fail(err, TH_ELIMIT, "the answer has more than %d calls", TH_CALLS_MAX);
+	if (!out->failed && !is_text(steps, th_str_sub(th_buf_str(out), start, out->len)))
+		return th_fail(err, TH_EPROTO, "the arguments of a call are no JSON string");
 	return th_buf_check(out, "the answer", err);
 }
