@@ -31,9 +31,6 @@ struct th_dialect_context th_gemini_context(const struct th_request_options *o)
 
 /* ---- tools ---- */
 
-/* What a desktop has no word for; the model would only be told so. */
-#define EXCLUDED "[\"open_web_browser\",\"navigate\",\"search\",\"go_back\",\"go_forward\"]"
-
 static void put_computer(const struct th_request_options *o, struct th_jw *w)
 {
 	th_jw_object(w);
@@ -41,7 +38,7 @@ static void put_computer(const struct th_request_options *o, struct th_jw *w)
 	th_jw_object(w);
 	th_jw_kstr(w, "environment", th_str_of(o->profile->tool));
 	if (th_gemini_is_browser(o))
-		th_jw_kraw(w, "excludedPredefinedFunctions", TH_STR(EXCLUDED));
+		th_jw_kraw(w, "excludedPredefinedFunctions", TH_STR(TH_GEMINI_EXCLUDED));
 	th_jw_object_end(w);
 	th_jw_object_end(w);
 }

@@ -8,6 +8,10 @@
 #include "models/dialect.h"
 #include "models/model.h"
 
+/* Predefined functions that a desktop cannot do: the model would only get an error. */
+#define TH_GEMINI_EXCLUDED \
+	"[\"open_web_browser\",\"navigate\",\"search\",\"go_back\",\"go_forward\"]"
+
 /* Models before the third generation: thinking has a budget in tokens, signatures are not asked
  * for, and only the computer preview takes pictures inside of a function's response. */
 bool th_gemini_is_old(const struct th_profile *p);

@@ -4,7 +4,7 @@
  * interactions.c.
  *
  * An answer is a list of steps: thought, model_output, function_call and those
- * of the provider's own tools.  They are kept as they came, as raw
+ * of the provider's own tools.  They are stored as they came, as raw
  * {"wire":"interactions","message":{"steps":[…]}}, and go back so: thoughts with
  * their signatures.  The server also keeps a state when it is asked to: the next
  * request then names the interaction and holds what is new.

@@ -11,9 +11,6 @@
 
 /* ---- tools ---- */
 
-/* What a desktop has no word for; the model would only be told so. */
-#define EXCLUDED "[\"open_web_browser\",\"navigate\",\"search\",\"go_back\",\"go_forward\"]"
-
 /* ENVIRONMENT_DESKTOP is "desktop" here. */
 static void put_environment(const char *tool, struct th_jw *w)
 {
@@ -33,7 +30,7 @@ static void put_computer(const struct th_request_options *o, struct th_jw *w)
 	th_jw_kstr(w, "type", TH_STR("computer_use"));
 	put_environment(o->profile->tool, w);
 	if (th_gemini_is_browser(o))
-		th_jw_kraw(w, "excluded_predefined_functions", TH_STR(EXCLUDED));
+		th_jw_kraw(w, "excluded_predefined_functions", TH_STR(TH_GEMINI_EXCLUDED));
 	th_jw_object_end(w);
 }
 
@@ -198,7 +195,7 @@ static void put_instructions(const struct th_request_options *o, struct th_jw *w
 	th_buf_deinit(&more);
 }
 
-/* The API stores what it answers unless it is told not to. */
+/* The API stores its answers unless the request says otherwise. */
 static void put_state(const struct th_request_options *o, struct th_jw *w)
 {
 	const struct th_agent_model_settings *s = o->agent ? o->agent->settings : NULL;

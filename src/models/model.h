@@ -280,7 +280,7 @@ struct th_wire {
 	 * none. */
 	void (*background_path)(struct th_str response_id, int64_t next_event, struct th_buf *out);
 	/* The id of the answer under way, as soon as it is known, and the number of the event that
-	 * follows the one which brought it; 0: it has none.  With kept_path. */
+	 * follows the one which brought it; 0: it has none.  With background_path. */
 	struct th_str (*response_id)(const struct th_decoder *d, int64_t *ret_next_event);
 	bool chains;        /* a request may continue from a response that the provider stores */
 	bool conversations; /* the provider also has conversations, to which requests add */

@@ -106,6 +106,14 @@ class Interactions(Base):
         self.assertIn("Bad schema", ended.out + ended.err)
         self.assertEqual(len(self.server.requests), 1)
 
+    def test_no_conversations(self):
+        """The API chains interactions; a conversation is another API's."""
+        self.serve_steps([])
+        self.bad(2, "settings.conversation is for models of the Responses API", "run", "-a", self.agent("conversation: conv_1"), "hello")
+        self.bad(2, "cannot say previous_interaction_id", "run", "-a",
+                 self.agent("extra_body: {previous_interaction_id: v1_a}"), "hello")
+        self.assertEqual(self.server.requests, [])
+
     def test_background(self):
         """The answer is fetched by its id until it is there."""
         server, events = self.run_files("background: true", files())
