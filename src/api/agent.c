@@ -474,17 +474,14 @@ static bool names_tool(const struct th_strs *list, struct th_str name)
 /* What the definition names, the defaults where it is a file that names none, and the functions. */
 static int complete_tools(struct thole_agent *a, struct thole_error *err)
 {
-	static const struct th_str defaults[] = { TH_STR_INIT("shell"), TH_STR_INIT("read_file"),
-						  TH_STR_INIT("write_file"),
-						  TH_STR_INIT("list_dir") };
+	struct th_str defaults[TH_AGENT_TOOLS_MAX];
 	const struct th_agent_command *commands = a->def.commands.list;
 	struct th_strs named = a->def.tools, all;
 
 	if (named.count == 1 && th_str_is(named.list[0], "none"))
 		named.count = 0;
 	else if (named.count == 0 && !a->bare)
-		named =
-		    (struct th_strs){ (struct th_str *)(uintptr_t)defaults, TH_COUNT(defaults) };
+		named = (struct th_strs){ defaults, th_tools_default(defaults) };
 	all.list = th_arena_array(
 	    &a->memory, named.count + a->tool_count + a->def.commands.count + 1, sizeof(*all.list));
 	if (!all.list)

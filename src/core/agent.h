@@ -10,6 +10,7 @@
 #include "base/field.h"
 #include "base/geom.h"
 #include "core/agent_command.h"
+#include "core/effect.h"
 #include "core/event.h"
 #include "core/native.h"
 #include "core/rule.h"
@@ -256,6 +257,7 @@ struct th_tool_spec {
 	enum th_class class;
 	bool strict; /* schema is in the strict subset */
 	bool ask;    /* every call needs approval */
+	struct th_effect_scope scope;
 	/* Its form for models that have one of their own; NULL: it is a function for all. */
 	const struct th_tool_native *native;
 };

@@ -227,6 +227,10 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_call, raw, arguments, "arguments", TH_REQ,                              \
 	  "object: what the call asks for; computer: {actions:[…]}")                 \
 	F(ev_call, str, class, "class", TH_REQ, "effect class: L R K V W X")         \
+	F(ev_call, str, target, "target", 0,                                         \
+	  "what the tool acts on: screen, files or other; absent in older logs")     \
+	F(ev_call, str, shows, "shows", 0,                                           \
+	  "what such a call shows, if more than one file: folder or any")            \
 	F(ev_call, str, digest, "digest", TH_REQ,                                    \
 	  "SHA-256 of tool and arguments; approvals and intents name it")            \
 	F(ev_call, str, policy, "policy", TH_REQ, "run, ask or refuse")              \

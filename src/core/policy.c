@@ -110,6 +110,7 @@ static const char *how_to_look(const struct th_unresolved_effect *unresolved)
 			   ? "read that file or list its folder"
 			   : "read a file, list a folder or run a command that only looks";
 	case TH_TARGET_OTHER:
+	case TH_TARGET_COUNT:
 		break;
 	}
 	return "use a tool that only reads";

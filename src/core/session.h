@@ -149,6 +149,7 @@ struct th_call {
 	size_t handoff;           /* index + 1 of the agent's handoff that it asks for; 0: none */
 	uint32_t guards_in, guards_out; /* its guardrails that have not answered */
 	bool guard_given;               /* one of them is being asked */
+	struct th_effect_scope scope;   /* once recorded: what it acts on */
 	struct th_str output;           /* SETTLED: as text, where the ladder may need it */
 	bool word_by_person; /* JUDGED: by `by`, with `reason`; else the run was stopped */
 	struct th_str by;

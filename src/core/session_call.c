@@ -151,6 +151,7 @@ enum th_code th_on_call(struct th_step *st)
 	if (code)
 		return code;
 	c->unknown_tool = d.unknown;
+	c->scope = th_effect_scope_of(d.target, d.shows, d.tool);
 	c->each = d.each;
 	c->class = (enum th_class) class;
 	c->policy = (enum th_policy)policy;
@@ -371,9 +372,10 @@ static void note_unresolved(struct th_session *s, const struct th_call *c)
 	if (!c->effect_id.len)
 		return;
 	if (c->status == TH_OUTCOME_UNKNOWN && c->class != TH_CLASS_L && c->class != TH_CLASS_R)
-		th_unresolved_add(&s->unresolved, c->outcome_seq, c->tool, c->arguments, c->digest);
+		th_unresolved_add(&s->unresolved, c->outcome_seq, c->scope, c->arguments,
+				  c->digest);
 	else
-		th_unresolved_ended(&s->unresolved, c->call_seq, c->tool, c->arguments, c->digest,
+		th_unresolved_ended(&s->unresolved, c->call_seq, c->scope, c->arguments, c->digest,
 				    c->class, c->status);
 }
 

@@ -9,16 +9,6 @@ static const char sentence[] =
     "This action was started, but its result was not recorded. It may or may not have happened. It "
     "was not repeated. Look first (screenshot, read file, list) before doing it again.";
 
-enum th_effect_target th_effect_target_of(struct th_str tool)
-{
-	static const char *const files[] = { "shell",    "read_file",   "write_file",
-					     "list_dir", "apply_patch", NULL };
-
-	if (th_str_is(tool, "computer"))
-		return TH_TARGET_SCREEN;
-	return th_names_find(files, tool) >= 0 ? TH_TARGET_FILES : TH_TARGET_OTHER;
-}
-
 /* ---- the look ---- */
 
 /* The value of "path" as raw JSON with its quotes, or empty. */
@@ -47,15 +37,14 @@ static struct th_observation look_at_file(struct th_str raw, struct th_arena *a)
 	return look;
 }
 
-struct th_observation th_unknown_observation(struct th_str tool, struct th_str arguments,
+struct th_observation th_unknown_observation(struct th_effect_scope scope, struct th_str arguments,
 					     bool has_computer, struct th_arena *a)
 {
-	enum th_effect_target target = th_effect_target_of(tool);
 	struct th_str raw = raw_path(arguments);
 
-	if (target == TH_TARGET_FILES && raw.len > 0 && raw.len < TH_PATH_LEN_MAX)
+	if (scope.target == TH_TARGET_FILES && raw.len > 0 && raw.len < TH_PATH_LEN_MAX)
 		return look_at_file(raw, a);
-	if (target == TH_TARGET_FILES)
+	if (scope.target == TH_TARGET_FILES)
 		return (struct th_observation){ TH_STR("list_dir"), TH_STR("{\"path\":\".\"}"),
 						TH_STR("the workspace") };
 	if (has_computer)
@@ -180,7 +169,7 @@ static void drop(struct th_unresolved_effects *d, size_t index)
 	memmove(d->list + index, d->list + index + 1, (d->count - index) * sizeof(*d->list));
 }
 
-void th_unresolved_add(struct th_unresolved_effects *d, uint64_t seq, struct th_str tool,
+void th_unresolved_add(struct th_unresolved_effects *d, uint64_t seq, struct th_effect_scope scope,
 		       struct th_str arguments, const char *digest)
 {
 	struct th_unresolved_effect *it;
@@ -193,7 +182,8 @@ void th_unresolved_add(struct th_unresolved_effects *d, uint64_t seq, struct th_
 	if (d->count == TH_UNRESOLVED_MAX)
 		drop(d, 0);
 	it = &d->list[d->count++];
-	*it = (struct th_unresolved_effect){ .seq = seq, .target = th_effect_target_of(tool) };
+	*it = (struct th_unresolved_effect){ .seq = seq,
+					     .target = (enum th_effect_target)scope.target };
 	memcpy(it->digest, digest, TH_SHA256_HEX_SIZE);
 	path_of(arguments, it->path);
 }
@@ -207,36 +197,38 @@ static bool holds(const char *folder, const char *file)
 	       (strncmp(folder, file, len) == 0 && (folder[len - 1] == '/' || file[len] == '/'));
 }
 
-static bool shows(const struct th_unresolved_effect *unresolved, struct th_str tool,
+static bool shows(const struct th_unresolved_effect *unresolved, struct th_effect_scope scope,
 		  const char *path, const char *digest, enum th_class class,
 		  enum th_outcome_status status)
 {
 	bool done = status == TH_OUTCOME_DONE;
 	bool looked = class == TH_CLASS_R && (done || status == TH_OUTCOME_FAILED);
 
-	if (th_effect_target_of(tool) != unresolved->target)
+	if (scope.target != unresolved->target)
 		return false;
+	/* A command is the only way to look for who has no other tool. */
+	if (scope.shows == TH_SHOWS_ANY)
+		return (done || status == TH_OUTCOME_FAILED) &&
+		       strcmp(digest, unresolved->digest) != 0;
 	switch (unresolved->target) {
 	case TH_TARGET_SCREEN:
 		return class == TH_CLASS_R && done;
 	case TH_TARGET_FILES:
-		/* A command is the only way to look for who has no other tool. */
-		if (th_str_is(tool, "shell"))
-			return (done || status == TH_OUTCOME_FAILED) &&
-			       strcmp(digest, unresolved->digest) != 0;
 		if (!looked || !unresolved->path[0])
 			return looked;
-		return th_str_is(tool, "list_dir") ? holds(path, unresolved->path)
-						   : strcmp(path, unresolved->path) == 0;
+		return scope.shows == TH_SHOWS_FOLDER ? holds(path, unresolved->path)
+						      : strcmp(path, unresolved->path) == 0;
 	case TH_TARGET_OTHER:
 		return looked;
+	case TH_TARGET_COUNT:
+		break;
 	}
 	return false;
 }
 
-void th_unresolved_ended(struct th_unresolved_effects *d, uint64_t call_seq, struct th_str tool,
-			 struct th_str arguments, const char *digest, enum th_class class,
-			 enum th_outcome_status status)
+void th_unresolved_ended(struct th_unresolved_effects *d, uint64_t call_seq,
+			 struct th_effect_scope scope, struct th_str arguments, const char *digest,
+			 enum th_class class, enum th_outcome_status status)
 {
 	char path[TH_UNRESOLVED_PATH_MAX + 1] = "";
 
@@ -247,7 +239,7 @@ void th_unresolved_ended(struct th_unresolved_effects *d, uint64_t call_seq, str
 		const struct th_unresolved_effect *it = &d->list[i];
 		bool same = status == TH_OUTCOME_DONE && strcmp(it->digest, digest) == 0;
 
-		if (call_seq > it->seq && (same || shows(it, tool, path, digest, class, status)))
+		if (call_seq > it->seq && (same || shows(it, scope, path, digest, class, status)))
 			drop(d, i--);
 	}
 }

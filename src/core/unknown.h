@@ -12,15 +12,8 @@
 #ifndef TH_CORE_UNKNOWN_H
 #define TH_CORE_UNKNOWN_H
 
+#include "core/effect.h"
 #include "core/event.h"
-
-/* What an effect acts on, as far as a look can tell. */
-enum th_effect_target {
-	TH_TARGET_SCREEN, /* computer */
-	TH_TARGET_FILES,  /* the workspace: commands and file tools */
-	TH_TARGET_OTHER,  /* functions of the host program, remote tools: no look of ours sees it */
-};
-enum th_effect_target th_effect_target_of(struct th_str tool);
 
 /* The look that the runtime takes itself: a class R call of the executor's. */
 struct th_observation {
@@ -28,7 +21,7 @@ struct th_observation {
 	struct th_str what;            /* for a sentence: "the screen", "the file a.txt" */
 };
 /* `arguments` is JSON; strings of the result are static or in the arena. */
-struct th_observation th_unknown_observation(struct th_str tool, struct th_str arguments,
+struct th_observation th_unknown_observation(struct th_effect_scope scope, struct th_str arguments,
 					     bool has_computer, struct th_arena *a);
 
 /* How the look ended.  output: JSON, a string or a list of parts. */
@@ -66,16 +59,16 @@ struct th_unresolved_effects {
 };
 
 void th_unresolved_deinit(struct th_unresolved_effects *d);
-void th_unresolved_add(struct th_unresolved_effects *d, uint64_t seq, struct th_str tool,
+void th_unresolved_add(struct th_unresolved_effects *d, uint64_t seq, struct th_effect_scope scope,
 		       struct th_str arguments, const char *digest);
 /*
  * A call ended, of which the CALL event has call_seq: when it was a look, what it
  * looked at is no doubt any more; and an effect that was done is none.  Only
  * looks that were asked for after the doubt was told count.
  */
-void th_unresolved_ended(struct th_unresolved_effects *d, uint64_t call_seq, struct th_str tool,
-			 struct th_str arguments, const char *digest, enum th_class class,
-			 enum th_outcome_status status);
+void th_unresolved_ended(struct th_unresolved_effects *d, uint64_t call_seq,
+			 struct th_effect_scope scope, struct th_str arguments, const char *digest,
+			 enum th_class class, enum th_outcome_status status);
 const struct th_unresolved_effect *th_unresolved_find(const struct th_unresolved_effects *d,
 						      const char *digest); /* or NULL */
 

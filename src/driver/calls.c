@@ -10,6 +10,7 @@
 static const struct th_tool_spec computer_spec = {
 	.name = TH_STR_INIT("computer"),
 	.class = TH_CLASS_W,
+	.scope = { .target = TH_TARGET_SCREEN },
 };
 
 static const struct th_tool_spec handoff_spec = {
@@ -266,6 +267,8 @@ void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str ite
 	d.digest = th_str_of(digest);
 	look_before_repeat(l, class, digest, &a, &verdict);
 	d.class = th_str_of(th_class_name(class));
+	d.target = th_effect_target_name(spec ? spec->scope : (struct th_effect_scope){});
+	d.shows = th_effect_shows_name(spec ? spec->scope : (struct th_effect_scope){});
 	d.policy = th_str_of(th_policy_name(verdict.policy));
 	d.reason = verdict.reason;
 	d.each = verdict.each;
@@ -607,7 +610,7 @@ void th_live_refuse(struct th_live *l, struct th_call *c)
 		return;
 	}
 	th_arena_init(&a, TH_KIB);
-	look = th_unknown_observation(c->tool, TH_STR("{}"), true, &a);
+	look = th_unknown_observation(computer_spec.scope, TH_STR("{}"), true, &a);
 	th_live_observe(l, &look, c->call_seq);
 	th_arena_deinit(&a);
 }

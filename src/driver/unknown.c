@@ -100,7 +100,7 @@ void th_live_on_unknown(struct th_live *l, const struct th_call *c, const struct
 	u->said = th_arena_str(&u->memory, r->output);
 	u->evidence = th_arena_str(&u->memory, r->evidence);
 	u->elapsed_ms = r->elapsed_ms;
-	u->look = th_unknown_observation(c->tool, c->arguments, l->session_config->has_computer,
+	u->look = th_unknown_observation(c->scope, c->arguments, l->session_config->has_computer,
 					 &u->memory);
 	if (!u->look.tool.len) {
 		tell_unknown(l, c, u, NULL);

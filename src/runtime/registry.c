@@ -34,6 +34,8 @@ static enum th_code builtin(const struct th_tool *tool, struct th_schemas *kept,
 			.description = th_str_of(tool->description),
 			.schema = schema_of(tool, kept, a),
 			.class = tool->class,
+			.ask = tool->ask,
+			.scope = tool->scope,
 		},
 	};
 	return row->spec.schema.ptr ? TH_OK
@@ -136,10 +138,11 @@ enum th_code th_registry_rows(const struct th_agent *agent, const struct th_tool
 			      size_t extra_count, struct th_schemas *schemas, struct th_arena *a,
 			      struct th_tool_row **ret, size_t *ret_count, struct th_err *err)
 {
-	static const char *const defaults[] = { "shell", "read_file", "write_file", "list_dir" };
+	struct th_str defaults[TH_AGENT_TOOLS_MAX];
+	size_t default_count = th_tools_default(defaults);
 	bool given = agent->tools.count > 0;
 	bool none = agent->tools.count == 1 && th_str_is(agent->tools.list[0], "none");
-	size_t count = none ? 0 : given ? agent->tools.count : TH_COUNT(defaults) + extra_count;
+	size_t count = none ? 0 : given ? agent->tools.count : default_count + extra_count;
 	struct th_tool_row *rows;
 	enum th_code code = TH_OK;
 
@@ -153,11 +156,10 @@ enum th_code th_registry_rows(const struct th_agent *agent, const struct th_tool
 		if (given)
 			code = find(agent, agent->tools.list[i], extra, extra_count, schemas, a,
 				    &rows[i], err);
-		else if (i < TH_COUNT(defaults))
-			code =
-			    find(agent, th_str_of(defaults[i]), NULL, 0, schemas, a, &rows[i], err);
+		else if (i < default_count)
+			code = find(agent, defaults[i], NULL, 0, schemas, a, &rows[i], err);
 		else
-			rows[i] = extra[i - TH_COUNT(defaults)];
+			rows[i] = extra[i - default_count];
 		for (size_t j = 0; j < i && !code; j++)
 			if (th_str_eq(rows[j].spec.name, rows[i].spec.name))
 				code = th_fail(err, TH_EUSAGE, "the tool \"%.*s\" is listed twice",

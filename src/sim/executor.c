@@ -61,8 +61,12 @@ static struct th_sim_exec *exec_of(struct th_executor_server *p)
 /* ---- tools ---- */
 
 const struct th_sim_tool th_sim_tools[] = {
-	{ "look", TH_CLASS_R },  { "api", TH_CLASS_K }, { "save", TH_CLASS_V },
-	{ "shell", TH_CLASS_W }, { "pay", TH_CLASS_X }, { NULL, TH_CLASS_W },
+	{ .name = "look", .class = TH_CLASS_R },
+	{ .name = "api", .class = TH_CLASS_K },
+	{ .name = "save", .class = TH_CLASS_V },
+	{ .name = "shell", .class = TH_CLASS_W, .scope = { TH_TARGET_FILES, TH_SHOWS_ANY } },
+	{ .name = "pay", .class = TH_CLASS_X },
+	{ .name = NULL },
 };
 
 #define TH_FIELDS_sim_arguments(F) F(sim_arguments, str, text, "text", 0, "anything")
@@ -148,11 +152,47 @@ static void tool_cancel(struct th_tool_job *tool)
 }
 
 static const struct th_tool tools[] = {
-	{ "look", "", TH_CLASS_R, &arguments_table, tool_start, tool_cancel, NULL },
-	{ "api", "", TH_CLASS_K, &arguments_table, tool_start, tool_cancel, NULL },
-	{ "save", "", TH_CLASS_V, &arguments_table, tool_start, tool_cancel, tool_probe },
-	{ "shell", "", TH_CLASS_W, &arguments_table, tool_start, tool_cancel, NULL },
-	{ "pay", "", TH_CLASS_X, &arguments_table, tool_start, tool_cancel, NULL },
+	{
+	    .name = "look",
+	    .description = "",
+	    .class = TH_CLASS_R,
+	    .arguments = &arguments_table,
+	    .start = tool_start,
+	    .cancel = tool_cancel,
+	},
+	{
+	    .name = "api",
+	    .description = "",
+	    .class = TH_CLASS_K,
+	    .arguments = &arguments_table,
+	    .start = tool_start,
+	    .cancel = tool_cancel,
+	},
+	{
+	    .name = "save",
+	    .description = "",
+	    .class = TH_CLASS_V,
+	    .arguments = &arguments_table,
+	    .start = tool_start,
+	    .cancel = tool_cancel,
+	    .probe = tool_probe,
+	},
+	{
+	    .name = "shell",
+	    .description = "",
+	    .class = TH_CLASS_W,
+	    .arguments = &arguments_table,
+	    .start = tool_start,
+	    .cancel = tool_cancel,
+	},
+	{
+	    .name = "pay",
+	    .description = "",
+	    .class = TH_CLASS_X,
+	    .arguments = &arguments_table,
+	    .start = tool_start,
+	    .cancel = tool_cancel,
+	},
 };
 
 const struct th_tool *th_tool_find(struct th_str name)

@@ -11,6 +11,7 @@
 #ifndef TH_SIM_EXECUTOR_H
 #define TH_SIM_EXECUTOR_H
 
+#include "core/effect.h"
 #include "sim/disk.h"
 
 struct th_sim_exec; /* the process */
@@ -57,6 +58,7 @@ bool th_sim_conn_take(struct th_sim_conn *c, struct th_buf *head, struct th_buf 
 struct th_sim_tool {
 	const char *name;
 	enum th_class class;
+	struct th_effect_scope scope;
 };
 extern const struct th_sim_tool th_sim_tools[]; /* ends with name == NULL */
 

@@ -69,7 +69,8 @@ void th_sim_task_init(struct th_sim_world *w, size_t number, bool falls_back, bo
 	for (size_t i = 0; th_sim_tools[i].name; i++)
 		t->rows[0][rows++].spec =
 		    (struct th_tool_spec){ .name = th_str_of(th_sim_tools[i].name),
-					   .class = th_sim_tools[i].class };
+					   .class = th_sim_tools[i].class,
+					   .scope = th_sim_tools[i].scope };
 	for (size_t i = 0; i < rows; i++) {
 		t->rows[0][i].spec.schema = TH_STR("{\"type\":\"object\"}");
 		t->specs[0][i] = t->rows[0][i].spec;

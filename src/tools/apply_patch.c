@@ -406,6 +406,7 @@ const struct th_tool th_tool_apply_patch = {
 	    "Change files of the workspace by a patch: add, update, move and delete, all "
 	    "of it or nothing.",
 	.class = TH_CLASS_V,
+	.scope = { TH_TARGET_FILES, TH_SHOWS_ONE },
 	.arguments = &th_apply_patch_table,
 	.start = start,
 	.probe = probe,

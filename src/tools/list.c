@@ -12,6 +12,16 @@ const struct th_tool *const th_tools[] = {
 
 static const struct th_tool *const internal[] = { &th_tool_command, &th_tool_commands };
 
+size_t th_tools_default(struct th_str ret[static TH_AGENT_TOOLS_MAX])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; th_tools[i]; i++)
+		if (th_tools[i]->in_default)
+			ret[count++] = th_str_of(th_tools[i]->name);
+	return count;
+}
+
 const struct th_tool *th_tool_find(struct th_str name)
 {
 	for (size_t i = 0; th_tools[i]; i++)

@@ -132,6 +132,8 @@ const struct th_tool th_tool_shell = {
 	    "errors together) and its exit code. Everything it starts ends with it. Long output is "
 	    "shown with its middle left out.",
 	.class = TH_CLASS_W,
+	.scope = { TH_TARGET_FILES, TH_SHOWS_ANY },
+	.in_default = true,
 	.arguments = &th_shell_table,
 	.start = start,
 	.cancel = cancel,

@@ -18,6 +18,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/field.h"
+#include "base/limits.h"
+#include "core/effect.h"
 #include "core/event.h"
 
 struct th_loop;
@@ -68,9 +70,13 @@ struct th_tool_job {
 	void *ctx;
 };
 
+/* All that the other layers know of a tool stands in its row. */
 struct th_tool {
 	const char *name, *description;
 	enum th_class class;
+	struct th_effect_scope scope; /* what it acts on, and what its calls show */
+	bool in_default;              /* an agent that names no tools has it */
+	bool ask;                     /* every call needs approval, whatever the agent file says */
 	const struct th_table *arguments; /* closed table */
 	void (*start)(struct th_tool_job *job);
 	void (*cancel)(
@@ -80,7 +86,10 @@ struct th_tool {
 	void (*probe)(struct th_tool_job *job);
 };
 
-extern const struct th_tool *const th_tools[];          /* NULL-terminated */
+extern const struct th_tool *const th_tools[]; /* NULL-terminated */
+/* The tools of an agent that names none; returns how many. */
+size_t th_tools_default(struct th_str ret[static TH_AGENT_TOOLS_MAX]);
+
 const struct th_tool *th_tool_find(struct th_str name); /* those below too */
 
 /* What runs command tools, and the shell of the API's own items; not of th_tools: no model and no

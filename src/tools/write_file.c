@@ -195,6 +195,8 @@ const struct th_tool th_tool_write_file = {
 	.description = "Write a whole file of the workspace, new or instead of the old one; "
 		       "missing folders are made.",
 	.class = TH_CLASS_V,
+	.scope = { TH_TARGET_FILES, TH_SHOWS_ONE },
+	.in_default = true,
 	.arguments = &th_write_file_table,
 	.start = start,
 	.probe = probe,

@@ -422,6 +422,7 @@ static const struct th_agent agent = { .name = TH_STR_INIT("tester"),
 				       .instructions = TH_STR_INIT("Be brief.") };
 static const struct th_tool_row rows[] = {
 	{ .spec = { .name = TH_STR_INIT("shell"),
+		    .scope = { TH_TARGET_FILES, TH_SHOWS_ANY },
 		    .schema = TH_STR_INIT("{\"type\":\"object\"}"),
 		    .class = TH_CLASS_W } },
 	{ .spec = { .name = TH_STR_INIT("weather"),

@@ -16,13 +16,18 @@ static struct th_str digest_of(const char *tool, const char *arguments, char *ou
 	return th_str_of(out);
 }
 
+static struct th_effect_scope scope_of(const char *tool)
+{
+	return th_effect_scope_of(TH_STR(""), TH_STR(""), th_str_of(tool));
+}
+
 /* Adds a doubt of this call, told by event 10. */
 static void unresolved(struct th_unresolved_effects *d, const char *tool, const char *arguments)
 {
 	char digest[TH_SHA256_HEX_SIZE + 1];
 
 	digest_of(tool, arguments, digest);
-	th_unresolved_add(d, 10, th_str_of(tool), th_str_of(arguments), digest);
+	th_unresolved_add(d, 10, scope_of(tool), th_str_of(arguments), digest);
 }
 
 static void ended(struct th_unresolved_effects *d, uint64_t seq, const char *tool,
@@ -31,7 +36,7 @@ static void ended(struct th_unresolved_effects *d, uint64_t seq, const char *too
 	char digest[TH_SHA256_HEX_SIZE + 1];
 
 	digest_of(tool, arguments, digest);
-	th_unresolved_ended(d, seq, th_str_of(tool), th_str_of(arguments), digest, class, status);
+	th_unresolved_ended(d, seq, scope_of(tool), th_str_of(arguments), digest, class, status);
 }
 
 static bool unresolved_effect(const struct th_unresolved_effects *d, const char *tool,
@@ -50,24 +55,24 @@ static void test_looks(void **unused)
 
 	(void)unused;
 	th_arena_init(&a, TH_MIB);
-	look = th_unknown_observation(TH_STR("computer"), TH_STR("{\"actions\":[]}"), true, &a);
+	look = th_unknown_observation(scope_of("computer"), TH_STR("{\"actions\":[]}"), true, &a);
 	assert_true(th_str_is(look.tool, "computer"));
 	assert_true(th_str_is(look.arguments, "{\"actions\":[{\"type\":\"screenshot\"}]}"));
-	look = th_unknown_observation(TH_STR("write_file"),
+	look = th_unknown_observation(scope_of("write_file"),
 				      TH_STR("{\"content\":\"x\",\"path\":\"a\\\"b\"}"), false, &a);
 	assert_true(th_str_is(look.tool, "read_file"));
 	assert_true(
 	    th_str_is(look.arguments, "{\"path\":\"a\\\"b\",\"start_line\":1,\"end_line\":200}"));
 	assert_true(th_str_is(look.what, "the file a\"b"));
-	look = th_unknown_observation(TH_STR("shell"), TH_STR("{\"command\":\"x\"}"), true, &a);
+	look = th_unknown_observation(scope_of("shell"), TH_STR("{\"command\":\"x\"}"), true, &a);
 	assert_true(th_str_is(look.tool, "list_dir"));
 	/* Nothing here sees what a function did; a screen might. */
-	look = th_unknown_observation(TH_STR("pay"), TH_STR("{}"), false, &a);
+	look = th_unknown_observation(scope_of("pay"), TH_STR("{}"), false, &a);
 	assert_int_equal(look.tool.len, 0);
-	look = th_unknown_observation(TH_STR("pay"), TH_STR("{}"), true, &a);
+	look = th_unknown_observation(scope_of("pay"), TH_STR("{}"), true, &a);
 	assert_true(th_str_is(look.tool, "computer"));
 	/* A path that is no string, or none. */
-	look = th_unknown_observation(TH_STR("write_file"), TH_STR("{\"path\":1}"), false, &a);
+	look = th_unknown_observation(scope_of("write_file"), TH_STR("{\"path\":1}"), false, &a);
 	assert_true(th_str_is(look.tool, "list_dir"));
 	th_arena_deinit(&a);
 }
@@ -296,6 +301,40 @@ static void test_repeats_are_held(void **unused)
 	th_arena_deinit(&a);
 }
 
+/* What a CALL event says wins; an older one says nothing, and then the name tells. */
+static void test_scopes(void **unused)
+{
+	static const struct {
+		const char *target, *shows, *tool;
+		struct th_effect_scope scope;
+	} rows[] = {
+		{ "", "", "computer", { TH_TARGET_SCREEN, TH_SHOWS_ONE } },
+		{ "", "", "shell", { TH_TARGET_FILES, TH_SHOWS_ANY } },
+		{ "", "", "list_dir", { TH_TARGET_FILES, TH_SHOWS_FOLDER } },
+		{ "", "", "apply_patch", { TH_TARGET_FILES, TH_SHOWS_ONE } },
+		{ "", "", "pay", { TH_TARGET_OTHER, TH_SHOWS_ONE } },
+		{ "", "any", "pay", { TH_TARGET_OTHER, TH_SHOWS_ONE } },
+		{ "other", "", "shell", { TH_TARGET_OTHER, TH_SHOWS_ONE } },
+		{ "files", "any", "bash", { TH_TARGET_FILES, TH_SHOWS_ANY } },
+		{ "files", "folder", "find", { TH_TARGET_FILES, TH_SHOWS_FOLDER } },
+		{ "screen", "", "browser", { TH_TARGET_SCREEN, TH_SHOWS_ONE } },
+		{ "planet", "whole", "shell", { TH_TARGET_OTHER, TH_SHOWS_ONE } },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		struct th_effect_scope s = th_effect_scope_of(
+		    th_str_of(rows[i].target), th_str_of(rows[i].shows), th_str_of(rows[i].tool));
+
+		if (s.target != rows[i].scope.target || s.shows != rows[i].scope.shows)
+			fail_msg("row %zu", i);
+		s = th_effect_scope_of(th_effect_target_name(s), th_effect_shows_name(s),
+				       TH_STR("x"));
+		assert_int_equal(s.target, rows[i].scope.target);
+		assert_int_equal(s.shows, rows[i].scope.shows);
+	}
+}
+
 /* A hint makes no class looser, whatever it says. */
 static void test_hints(void **unused)
 {
@@ -339,6 +378,7 @@ int main(void)
 		cmocka_unit_test(test_doubts_have_a_maximum),
 		cmocka_unit_test(test_long_paths),
 		cmocka_unit_test(test_repeats_are_held),
+		cmocka_unit_test(test_scopes),
 		cmocka_unit_test(test_hints),
 	};
 

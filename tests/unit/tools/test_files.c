@@ -2,6 +2,27 @@
 /* read_file, write_file and list_dir, and that nothing of them leads out of the workspace. */
 #include "job.h"
 
+#include "core/agent.h"
+
+/* The field's text names the default tools for people; the rows say which they are. */
+static void defaults_are_documented(void **state)
+{
+	struct th_str names[TH_AGENT_TOOLS_MAX];
+	struct th_buf text = TH_BUF_INIT(TH_KIB);
+	size_t count = th_tools_default(names);
+	const char *doc = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < count; i++)
+		th_buf_printf(&text, "%s%.*s", i ? ", " : "default: ", TH_FMT(names[i]));
+	for (size_t i = 0; i < th_agent_table.count; i++)
+		if (strcmp(th_agent_table.fields[i].name, "tools") == 0)
+			doc = th_agent_table.fields[i].doc;
+	assert_non_null(doc);
+	assert_true(has(doc, text.ptr));
+	th_buf_deinit(&text);
+}
+
 static void reads_a_file(void **state)
 {
 	(void)state;
@@ -448,6 +469,7 @@ static void files_belong_to_the_workspace_owner(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults_are_documented),
 		cmocka_unit_test_setup_teardown(reads_a_file, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(reads_odd_files, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(cuts_long_files_at_a_line, job_setup, job_teardown),
