@@ -3,7 +3,7 @@
  * screen.c - a 1080p private desktop through its executor, as a runtime uses
  * it: one client, one call at a time, medians.
  *
- *	screen rounds=30 width=1920 height=1080
+ *	screen thole=build/thole rounds=30 width=1920 height=1080
  *
  * A program on the desktop repaints the whole screen at every press of the left button.
  *
@@ -214,6 +214,11 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && strcmp(argv[1], "paint") == 0)
 		return painter();
+	if (!options.program) {
+		fprintf(stderr,
+			"screen: the thole program must be named: screen thole=build/thole\n");
+		return 2;
+	}
 	if (!mkdtemp(folder) || chmod(folder, 0755) != 0)
 		return 1;
 	snprintf(state, sizeof(state), "%s/state", folder);

@@ -9,7 +9,7 @@
  *	tool      a function of this program that the model may call
  *	call      one use of a tool (or of a computer), until it is answered
  *	session   one conversation, written down event by event, which outlives the process
- *	note      what a session tells its watcher
+ *	note      what a session tells its watchers
  *
  * Binary compatibility.  All types but struct thole_error are opaque, and they are filled in by
  * functions: nothing here has a layout that could grow.  struct thole_error never changes.  Enums
@@ -65,6 +65,7 @@ struct thole_tool;
 struct thole_call;
 struct thole_session;
 struct thole_note;
+struct thole_watcher;
 
 /* Is told something (see "watching" below). */
 typedef void thole_note_fn(void *ctx, struct thole_session *s, const struct thole_note *note);
@@ -122,7 +123,8 @@ TH_API void thole_free(char *text);
  *     config       the configuration file.  Default: $XDG_CONFIG_HOME/thole/config.yaml
  *     models       a file of model profiles.  Default: models.yaml beside it
  *     sandbox      "auto" (the default: commands are confined as far as the machine can) or "none"
- *     program      the thole program, which runs commands and desktops.  Default: "thole" in $PATH
+ *     program      the thole program, which runs commands and desktops.  Default: $THOLE_PROGRAM,
+ *                  else "thole" in $PATH.  Any other program is ended, and its calls fail
  *
  * EUSAGE names an unknown option, and the one that may be meant.  EIO, ECORRUPT, EBUSY: the store.
  */
@@ -164,6 +166,28 @@ TH_API size_t thole_runtime_sessions(const struct thole_runtime *rt);
  * `state`: only those, such as "waiting"; NULL: all.  `limit`: at most so many; 0: 1000.
  */
 TH_API int thole_runtime_list(struct thole_runtime *rt, const char *state, size_t limit, char **ret,
+			      struct thole_error *err);
+
+/*
+ * A page of the sessions in the store, newest first, as a JSON object {"sessions": [...], "next":
+ * CURSOR}.  Each session has the members of thole_runtime_list, and user, metadata (an object) and
+ * head_seq (the number of its last event).  Without `next` the list ends here.  `options`: names
+ * and values in turn, ended by NULL; NULL: the first page of all.
+ *
+ *     state     only sessions in this state, such as "waiting"
+ *     user      only of this user
+ *     metadata  KEY=VALUE: only where the metadata's member KEY is this text, or this JSON value
+ *     title     only where the title has this text; ASCII letters in either case
+ *     prefix    only those whose name begins so
+ *     order     "updated" (the default: by the last event) or "created" (by the first)
+ *     limit     1 to 1000 sessions in the page; default 100
+ *     after     a page's `next`: the page behind it.  Give the other options as before
+ *
+ * In the order "created" a walk through the pages meets each session once that was there when it
+ * began, whatever happens meanwhile.  In the order "updated" a session that goes on meanwhile moves
+ * to the front, where the next walk meets it.  EUSAGE: no such option, value or cursor.
+ */
+TH_API int thole_runtime_page(struct thole_runtime *rt, const char *const *options, char **ret,
 			      struct thole_error *err);
 
 /*
@@ -600,18 +624,44 @@ enum thole_note_kind {
 				    works for this one; text: why; json: its arguments */
 	THOLE_NOTE_REST =
 	    1 << 5, /* the session rests.  name: its state; text: the answer, or the reason */
-	THOLE_NOTE_HOOK = 1 << 6 /* for functions of thole_agent_hook only.  name: the hook's;
-				    text: the agent; json: what happened; id: of the call */
+	THOLE_NOTE_HOOK = 1 << 6, /* for functions of thole_agent_hook only.  name: the hook's;
+				     text: the agent; json: what happened; id: of the call */
+	THOLE_NOTE_LOST = 1 << 7  /* for a watcher that was held too long: notes were dropped here.
+				     seq: the first event that it was not told of, from which
+				     thole_runtime_log reads; 0: no event, only pieces of an
+				     answer.  Comes unasked; not a kind to ask for */
 };
 
 /*
- * Who is told; there is one.  `kinds`: the sum of what is wanted.  fn NULL: nobody.
+ * The program's own watcher of a session.  `kinds`: the sum of what is wanted.  A second call puts
+ * the new function in the place of the first; fn NULL: none.  Further ones:
+ * thole_session_watch_add.
  *
  * Within a turn: deltas, then the items of the answer in its order, then what calls led to.  An
  * item comes after the event it stands in is durable.
  */
 TH_API int thole_session_watch(struct thole_session *s, unsigned kinds, thole_note_fn *fn,
 			       void *ctx, struct thole_error *err);
+
+/*
+ * One more watcher, beside the program's own and any others: each is told in the order in which
+ * they were added.  *ret is the session's, and ends with it (thole_session_free).  It is told of
+ * what happens from now on; what it may have missed is in the log: add the watcher, read the log
+ * (thole_runtime_log), and leave out what it is told of events that were read.  ELIMIT: a session
+ * has at most 256 watchers.
+ */
+TH_API int thole_session_watch_add(struct thole_session *s, unsigned kinds, thole_note_fn *fn,
+				   void *ctx, struct thole_watcher **ret, struct thole_error *err);
+/*
+ * For a watcher that is slow, such as one that writes to a connection: while it is held it is told
+ * nothing, and its notes wait, at most 4096 of them and 8 MiB.  What comes when there is no room is
+ * dropped, and one THOLE_NOTE_LOST stands for it behind those that waited.  Nobody else waits for
+ * it.  `hold` false: it is told what waited, in its order, and then what comes.  In its own
+ * callback, too.
+ */
+TH_API int thole_watcher_hold(struct thole_watcher *w, bool hold, struct thole_error *err);
+/* It is told nothing any more.  In any callback, its own too.  NULL is fine. */
+TH_API void thole_watcher_free(struct thole_watcher *w);
 
 /* A note is valid in its callback. */
 TH_API int thole_note_kind(const struct thole_note *note); /* enum thole_note_kind */

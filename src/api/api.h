@@ -42,6 +42,7 @@ struct thole_runtime {
 	struct th_arena memory; /* options */
 	struct th_deferred deliver;
 	struct thole_note *notes, **notes_end;
+	struct thole_watcher *released; /* that are told what they were not told while held */
 	struct thole_session *sessions; /* all, in a list */
 	size_t session_count;           /* of these, not given back by the caller */
 	size_t ended_count;             /* that are */
@@ -62,6 +63,8 @@ enum th_api_note {
 
 struct thole_note {
 	struct thole_note *next;
+	size_t users; /* the queue, and each watcher that is held */
+	size_t size;  /* in bytes */
 	struct thole_session *session;
 	struct thole_call *call;            /* TH_NOTE_CALL, TH_NOTE_CANCEL */
 	const struct th_api_function *hook; /* THOLE_NOTE_HOOK: whom it is for; the agent's */
@@ -72,6 +75,21 @@ struct thole_note {
 	    *event; /* THOLE_NOTE_EVENT: what `json` is made of when it is asked for */
 	char *made; /* that */
 	char bytes[];
+};
+
+/* One of those who are told what a session does (watchers.c). */
+struct thole_watcher {
+	struct thole_watcher *next, *next_released;
+	struct thole_session *session;
+	unsigned kinds;
+	thole_note_fn *fn; /* NULL: it left */
+	void *ctx;
+	bool only;                 /* the one of thole_session_watch */
+	bool held, released;       /* released: it is in the runtime's list of that name */
+	struct thole_note **queue; /* not told yet; a ring */
+	size_t first, count, cap, size;
+	bool lost;          /* more came than a queue holds */
+	uint64_t lost_from; /* the first event of that; 0: none */
 };
 
 struct thole_tool {
@@ -119,9 +137,11 @@ struct thole_session {
 	char *message_later;
 	int resting_state; /* once lost */
 	struct th_err why;
-	unsigned kinds;
-	thole_note_fn *fn;
-	void *fn_ctx, *data;
+	unsigned kinds; /* that some watcher wants */
+	struct thole_watcher *watchers, *last_watcher;
+	bool telling; /* the list is being walked: nothing is taken out of it */
+	bool left;    /* some watcher did */
+	void *data;
 	struct thole_call *calls;        /* that are not answered */
 	struct th_computing *computings; /* that are under way */
 	struct th_png *png;              /* of the pictures that are made here */
@@ -190,6 +210,7 @@ const char *th_api_put(char **at, struct th_str s);
 
 /* ---- runtime.c ---- */
 
+void th_api_note_unref(struct thole_note *n);
 /* Queues a note.  Strings are copied; {NULL, 0} becomes NULL.  Takes a use of the session.  What is
  * returned is the queue's. */
 struct thole_note *th_api_tell(struct thole_session *s, int kind, struct th_str name,
@@ -256,9 +277,17 @@ void th_api_sessions_reap(struct thole_runtime *rt);
 /* Frees all of them: the driver has none any more. */
 void th_api_sessions_close(struct thole_runtime *rt);
 
+/* ---- watchers.c ---- */
+
+void th_api_session_note(struct thole_note *n);
+/* Those that are not held any more are told what waited for them. */
+void th_api_watchers_release(struct thole_runtime *rt);
+/* What is queued of an answer that is given up. */
+void th_api_watchers_deltas_drop(struct thole_session *s);
+void th_api_watchers_end(struct thole_session *s);
+
 /* ---- watch.c ---- */
 
-void th_api_session_note(const struct thole_note *n);
 void th_api_on_event(void *ctx, struct th_handle h, const struct th_event *ev);
 /* A session was taken up in which calls wait: who watches is asked again. */
 void th_api_ask_again(struct thole_session *s);

@@ -3,13 +3,11 @@
  * list.c - what the store has: the list of sessions, and the log of one.
  */
 #include "api/api.h"
+#include "base/text.h"
 #include "core/session.h"
 
-static enum th_code add_row(void *ctx, const struct th_session_row *row, struct th_err *err)
+static void row_members(struct th_jw *w, const struct th_session_row *row)
 {
-	struct th_jw *w = ctx;
-
-	th_jw_object(w);
 	th_jw_kstr(w, "session_id", row->session_id);
 	th_jw_kstr(w, "agent", row->agent);
 	th_jw_kstr(w, "model", row->model);
@@ -24,6 +22,14 @@ static enum th_code add_row(void *ctx, const struct th_session_row *row, struct 
 	th_jw_kreal(w, "cost_usd", (double)row->cost_nano / 1e9);
 	th_jw_kint(w, "created_ms", row->created_ms);
 	th_jw_kint(w, "updated_ms", row->updated_ms);
+}
+
+static enum th_code add_row(void *ctx, const struct th_session_row *row, struct th_err *err)
+{
+	struct th_jw *w = ctx;
+
+	th_jw_object(w);
+	row_members(w, row);
 	th_jw_object_end(w);
 	return th_buf_check(w->out, "the list of sessions", err);
 }
@@ -57,6 +63,188 @@ int thole_runtime_list(struct thole_runtime *rt, const char *state, size_t limit
 	th_buf_deinit(&text);
 	return th_api_out(bad, &e, err);
 }
+
+/* ---- pages ------------------------------------------------------------------------------------
+ */
+
+struct page {
+	struct th_jw w;
+	struct th_session_filter filter;
+	size_t limit, count;
+	struct th_buf cursor; /* of the last row */
+	bool more;
+	bool ordered, goes_on;           /* options `order` and `after` are given */
+	enum th_list_order cursor_order; /* of `after` */
+};
+
+static enum th_code page_row(void *ctx, const struct th_session_row *row, struct th_err *err)
+{
+	struct page *p = ctx;
+
+	if (p->count == p->limit) {
+		p->more = true;
+		return TH_OK;
+	}
+	p->count++;
+	th_buf_clear(&p->cursor);
+	th_cursor_print(p->filter.order, row, &p->cursor);
+	th_jw_object(&p->w);
+	row_members(&p->w, row);
+	th_jw_kstr(&p->w, "user", row->user);
+	th_jw_kraw(&p->w, "metadata", row->metadata.len ? row->metadata : TH_STR("{}"));
+	th_jw_kuint(&p->w, "head_seq", row->head_seq);
+	th_jw_object_end(&p->w);
+	return th_buf_check(p->w.out, "the page of sessions", err);
+}
+
+static enum th_code page_limit(struct th_str value, struct page *p, struct th_err *err)
+{
+	int64_t limit;
+
+	if (!th_str_i64(value, &limit) || limit < 1 || limit > TH_PAGE_SESSIONS_MAX)
+		return th_fail(err, TH_EUSAGE, "limit is 1 to %d", TH_PAGE_SESSIONS_MAX);
+	p->limit = (size_t)limit;
+	return TH_OK;
+}
+
+static enum th_code page_order(struct th_str value, struct page *p, struct th_err *err)
+{
+	if (!th_str_is(value, "updated") && !th_str_is(value, "created"))
+		return th_fail(err, TH_EUSAGE, "order is updated or created");
+	p->filter.order = th_str_is(value, "created") ? TH_LIST_CREATED : TH_LIST_UPDATED;
+	p->ordered = true;
+	return TH_OK;
+}
+
+static enum th_code page_state(struct th_str value, struct page *p, struct th_err *err)
+{
+	if (th_state_find(value) < 0)
+		return th_fail(err, TH_EUSAGE, "there is no state \"%.*s\"",
+			       TH_FMT(th_utf8_cut(value, 64)));
+	p->filter.state = value;
+	return TH_OK;
+}
+
+static enum th_code page_user(struct th_str value, struct page *p, struct th_err *err)
+{
+	(void)err;
+	p->filter.user = value;
+	return TH_OK;
+}
+
+static enum th_code page_prefix(struct th_str value, struct page *p, struct th_err *err)
+{
+	(void)err;
+	p->filter.prefix = value;
+	return TH_OK;
+}
+
+static enum th_code page_title(struct th_str value, struct page *p, struct th_err *err)
+{
+	(void)err;
+	p->filter.title = value;
+	return TH_OK;
+}
+
+static enum th_code page_metadata(struct th_str value, struct page *p, struct th_err *err)
+{
+	ptrdiff_t equals = th_str_find_char(value, '=');
+
+	if (equals < 1)
+		return th_fail(err, TH_EUSAGE, "metadata is KEY=VALUE");
+	p->filter.key = th_str_sub(value, 0, (size_t)equals);
+	p->filter.value = th_str_sub(value, (size_t)equals + 1, value.len);
+	return TH_OK;
+}
+
+static enum th_code page_after(struct th_str value, struct page *p, struct th_err *err)
+{
+	struct th_session_filter f = { 0 };
+	enum th_code code = th_cursor_parse(value, &f, err);
+
+	p->goes_on = true;
+	p->filter.after = f.after;
+	p->cursor_order = f.order;
+	return code;
+}
+
+static const struct {
+	const char *name;
+	enum th_code (*read)(struct th_str value, struct page *p, struct th_err *err);
+} page_options[] = {
+	{ "state", page_state }, { "user", page_user },         { "prefix", page_prefix },
+	{ "title", page_title }, { "metadata", page_metadata }, { "order", page_order },
+	{ "limit", page_limit }, { "after", page_after },
+};
+
+/* One option. */
+static enum th_code option_read(const char *name, const char *value, struct page *p,
+				struct th_err *err)
+{
+	for (size_t i = 0; i < TH_COUNT(page_options); i++)
+		if (strcmp(name, page_options[i].name) == 0)
+			return page_options[i].read(th_str_of(value), p, err);
+	return th_fail(err, TH_EUSAGE, "there is no option \"%.64s\" of a page", name);
+}
+
+static int page_read(const char *const *options, struct page *p, struct thole_error *err)
+{
+	struct th_err e = { 0 };
+	int code = TH_OK;
+
+	for (; !code && options && *options; options += 2) {
+		code = th_api_text(*options, "an option's name", 1, TH_PATH_LEN_MAX, err);
+		if (!code)
+			code = th_api_text(options[1], *options, 1, TH_PATH_LEN_MAX, err);
+		if (!code)
+			code = th_api_out(option_read(*options, options[1], p, &e), &e, err);
+	}
+	if (code || !p->goes_on)
+		return code;
+	if (p->ordered && p->filter.order != p->cursor_order)
+		return th_api_fail(err, TH_EUSAGE, "the cursor is of a list in another order");
+	p->filter.order = p->cursor_order;
+	return TH_OK;
+}
+
+int thole_runtime_page(struct thole_runtime *rt, const char *const *options, char **ret,
+		       struct thole_error *err)
+{
+	struct th_buf text = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	struct page p = { .w = th_jw(&text), .limit = TH_PAGE_SESSIONS };
+	struct th_store *store;
+	struct th_err e = { 0 };
+	enum th_code bad;
+	int code = th_api_enter(rt, err);
+
+	if (!code && !ret)
+		code = th_api_fail(err, TH_EUSAGE, "there is no place for the page: ret is NULL");
+	if (!code)
+		code = page_read(options, &p, err);
+	if (code)
+		return code;
+	p.filter.limit = p.limit + 1; /* whether there are more */
+	th_buf_init(&p.cursor, TH_KIB);
+	store = th_runtime_store(rt->rt);
+	th_jw_object(&p.w);
+	th_jw_key(&p.w, TH_STR("sessions"));
+	th_jw_array(&p.w);
+	bad = store->kind->list(store, &p.filter, page_row, &p, &e);
+	th_jw_array_end(&p.w);
+	if (p.more)
+		th_jw_kstr(&p.w, "next", th_buf_str(&p.cursor));
+	th_jw_object_end(&p.w);
+	if (!bad)
+		bad = th_buf_check(&text, "the page of sessions", &e);
+	if (!bad)
+		*ret = th_api_copy(th_buf_str(&text));
+	th_buf_deinit(&text);
+	th_buf_deinit(&p.cursor);
+	return th_api_out(bad, &e, err);
+}
+
+/* ---- the log of one ----------------------------------------------------------------------------
+ */
 
 struct reading {
 	struct th_str id;

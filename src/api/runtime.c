@@ -64,10 +64,15 @@ static int options_read(const char *const *list, struct options *o, struct thole
 	return code;
 }
 
-/* The program that executors are: this process is somebody else's. */
+/* The program that executors are, since this process is somebody else's: the option program, else
+ * THOLE_PROGRAM, else thole in PATH. */
 static struct th_str find_program(struct th_arena *a)
 {
 	struct th_str path = th_str_of(getenv("PATH"));
+	const char *named = getenv("THOLE_PROGRAM");
+
+	if (named && named[0])
+		return th_arena_str(a, th_str_of(named));
 
 	while (path.len > 0) {
 		struct th_str folder = th_str_split(&path, ':');
@@ -106,8 +111,10 @@ static enum th_code configure(struct thole_runtime *rt, const struct options *o,
 
 static void deliver(void *ctx);
 
-static void note_free(struct thole_note *n)
+void th_api_note_unref(struct thole_note *n)
 {
+	if (--n->users > 0)
+		return;
 	th_api_session_unref(n->session);
 	free(n->made);
 	free(n);
@@ -117,7 +124,7 @@ static void note_drop(struct thole_note *n)
 {
 	if (n->call)
 		th_api_call_unnote(n->call);
-	note_free(n);
+	th_api_note_unref(n);
 }
 
 static void on_wake(void *ctx)
@@ -248,6 +255,7 @@ static void queue(struct thole_session *s, struct thole_note *n)
 	struct thole_runtime *rt = s->rt;
 
 	n->session = s;
+	n->users = 1;
 	s->users++;
 	*rt->notes_end = n;
 	rt->notes_end = &n->next;
@@ -258,9 +266,11 @@ struct thole_note *th_api_tell(struct thole_session *s, int kind, struct th_str 
 			       struct th_str text, struct th_str json, struct th_str id,
 			       uint64_t seq, struct thole_call *call)
 {
-	struct thole_note *n = th_alloc(sizeof(*n) + name.len + text.len + json.len + id.len + 4);
+	size_t size = sizeof(struct thole_note) + name.len + text.len + json.len + id.len + 4;
+	struct thole_note *n = th_alloc(size);
 	char *at = n->bytes;
 
+	n->size = size;
 	n->kind = kind;
 	n->call = call;
 	n->seq = seq;
@@ -276,14 +286,16 @@ struct thole_note *th_api_tell(struct thole_session *s, int kind, struct th_str 
 
 void th_api_tell_event(struct thole_session *s, const struct th_event *ev)
 {
-	struct thole_note *n =
-	    th_alloc(sizeof(*n) + sizeof(*ev) + ev->call.len + ev->data.len + ev->build.len + 3);
+	size_t size = sizeof(struct thole_note) + sizeof(*ev) + ev->call.len + ev->data.len +
+		      ev->build.len + 3;
+	struct thole_note *n = th_alloc(size);
 	char *at = n->bytes + sizeof(*ev);
 	struct th_event *copy = (struct th_event *)(void *)n->bytes;
 
 	_Static_assert(offsetof(struct thole_note, bytes) % _Alignof(struct th_event) == 0,
 		       "an event stands there");
 	*copy = *ev;
+	n->size = size;
 	copy->data.ptr = th_api_put(&at, ev->data);
 	copy->call.ptr = th_api_put(&at, ev->call);
 	copy->build.ptr = th_api_put(&at, ev->build);
@@ -311,6 +323,7 @@ void th_api_deltas_drop(struct thole_session *s)
 		note_drop(n);
 	}
 	rt->notes_end = at;
+	th_api_watchers_deltas_drop(s);
 }
 
 static void deliver_one(struct thole_note *n)
@@ -333,6 +346,7 @@ static void deliver(void *ctx)
 		struct thole_note *n;
 
 		th_api_calls_take(rt);
+		th_api_watchers_release(rt);
 		n = rt->notes;
 		if (!n)
 			break;
@@ -340,7 +354,7 @@ static void deliver(void *ctx)
 		if (!rt->notes)
 			rt->notes_end = &rt->notes;
 		deliver_one(n);
-		note_free(n);
+		th_api_note_unref(n);
 	}
 	if (rt->ending)
 		return;
@@ -448,7 +462,7 @@ static bool all_rest(void *ctx)
 
 	if (atomic_load(&rt->inbox->stop))
 		return true;
-	if (rt->notes || (s && !th_api_session_rests(s)))
+	if (rt->notes || rt->released || (s && !th_api_session_rests(s)))
 		return false;
 	for (s = rt->sessions; s && th_api_session_rests(s); s = s->next)
 		;

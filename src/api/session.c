@@ -293,8 +293,7 @@ void th_api_session_end(struct thole_session *s)
 	if (s->freed)
 		return;
 	s->freed = true;
-	s->fn = NULL;
-	s->kinds = 0;
+	th_api_watchers_end(s);
 	s->rt->session_count--;
 	s->rt->ended_count++;
 	th_api_calls_forget(s);
@@ -562,7 +561,7 @@ static bool rests(void *ctx)
 {
 	const struct thole_session *s = ctx;
 
-	return !s->rt->notes && th_api_session_rests(s);
+	return !s->rt->notes && !s->rt->released && th_api_session_rests(s);
 }
 
 int thole_session_wait(struct thole_session *s, int64_t timeout_ms, struct thole_error *err)

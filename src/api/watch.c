@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch.c - what a session tells its watcher: the driver's events and deltas as notes.
+ * watch.c - what a session tells its watchers (watchers.c): the driver's events and deltas as
+ * notes.
  */
 #include <stdlib.h>
 
@@ -55,31 +56,6 @@ const char *thole_note_id(const struct thole_note *note)
 uint64_t thole_note_seq(const struct thole_note *note)
 {
 	return note ? note->seq : 0;
-}
-
-void th_api_session_note(const struct thole_note *n)
-{
-	struct thole_session *s = n->session;
-
-	if (s->fn && (s->kinds & (unsigned)n->kind))
-		s->fn(s->fn_ctx, s, n);
-}
-
-int thole_session_watch(struct thole_session *s, unsigned kinds, thole_note_fn *fn, void *ctx,
-			struct thole_error *err)
-{
-	const unsigned all = THOLE_NOTE_DELTA | THOLE_NOTE_ITEM | THOLE_NOTE_AGENT |
-			     THOLE_NOTE_EVENT | THOLE_NOTE_ASK | THOLE_NOTE_REST;
-	int code = th_api_enter_session(s, err);
-
-	if (!code && (kinds & ~all))
-		code = th_api_fail(err, TH_EUSAGE, "there are no such notes: %#x", kinds & ~all);
-	if (code)
-		return code;
-	s->fn = fn;
-	s->fn_ctx = ctx;
-	s->kinds = fn ? kinds : 0;
-	return TH_OK;
 }
 
 /* ---- deltas -----------------------------------------------------------------------------------

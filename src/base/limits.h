@@ -71,7 +71,7 @@
 #define TH_STOP_TOOLS_MAX 64     /* tools whose result ends the run */
 #define TH_OBSERVATION_LINES 200 /* of a file, in the look that follows an unknown outcome */
 #define TH_MARKS_MAX 300         /* elements marked on one picture */
-#define TH_MARKS_TOLD_MAX 100    /* told in words beside the picture */
+#define TH_MARKS_LISTED_MAX 100  /* told in words beside the picture */
 #define TH_MARK_NAME_MAX 80      /* bytes of an element's name that a model is told */
 #define TH_MARK_ROLE_MAX 24      /* of what it is */
 #define TH_MARK_NUMBER_MAX 999   /* then numbers begin again */
@@ -114,6 +114,9 @@
 #define TH_STORE_CACHE_MAX (1 * TH_MIB)    /* pages that one connection keeps */
 #define TH_STORE_WAL_PAGES 4096            /* written back to the database when the log has more */
 #define TH_STORE_RECENT_MAX (512 * TH_KIB) /* newer than the rows of sessions, then shortened */
+#define TH_STORE_READERS 2                 /* threads that read, each by a connection of its own */
+#define TH_STORE_READ_SIZE (256 * TH_KIB)  /* of events that are handed to the loop at once */
+#define TH_STORE_READS_MAX 65536           /* that wait for a thread */
 #define TH_STORE_WAL_BUFFER_MAX (124 * TH_KIB) /* of a commit, written at once */
 #define TH_VERIFY_MEMORY_MAX (1024 * TH_MIB)   /* ids of the sessions that are verified at once */
 #define TH_OWNER_SWEEP_MAX 256 /* files of dead runtimes looked at when a store is opened */
@@ -186,6 +189,7 @@
 #define TH_EXEC_BLOBS_MAX (64 * TH_MIB) /* pictures kept for outcomes nobody has taken over yet */
 #define TH_EXEC_LOG_MAX (256 * TH_KIB)  /* what an executor may say on its standard error */
 #define TH_EFFECT_ID_MAX 64
+#define TH_ROLE_MS 20000                    /* until what was started says what it is */
 #define TH_EXEC_START_MS 20000              /* until an executor listens */
 #define TH_EXEC_STOP_MS 15000               /* for everything it runs to end */
 #define TH_COMMAND_PROCESSES_MAX 4096       /* of the user that commands run as */
@@ -251,6 +255,14 @@
 #define TH_CALL_PICTURE_MAX (16 * TH_MIB)      /* file of such a picture */
 #define TH_CALL_ANSWER_MAX (8 * TH_MIB)        /* text of the answer, as JSON */
 #define TH_CALL_TIMEOUT_MAX_MS (86400 * 1000L) /* that a tool may ask for */
+#define TH_WATCHERS_MAX 256                    /* of one session */
+#define TH_WATCHER_NOTES_MAX 4096              /* that wait for one that is held */
+#define TH_WATCHER_BYTES_MAX (8 * TH_MIB)      /* and their size */
+#define TH_PAGE_SESSIONS 100                   /* of a page that says no number */
+#define TH_PAGE_SESSIONS_MAX 1000              /* of any page */
+#define TH_USER_MAX 256                        /* name of who a session belongs to */
+#define TH_METADATA_MAX (64 * TH_KIB)          /* of a session, as JSON */
+#define TH_WAITING_MAX 1000                    /* sessions in one list of what waits */
 #define TH_LIST_SESSIONS 1000                  /* in a list that says no number */
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/field.h"
 #include "base/text.h"
 #include "io/clock.h"
+#include "io/detach.h"
 
 #define PREFIX_MIN 4  /* bytes of a session's name that stand for all of it */
 #define NAMES_MAX 64  /* that are looked at for the one that may be meant */
@@ -43,6 +44,13 @@ int th_cli_print(const struct th_buf *text, int exit_code)
 		return exit_code;
 	return th_cli_die(1, "cannot write to standard output: %s",
 			  text->failed ? "too long" : strerror(errno));
+}
+
+const char *th_cli_self(void)
+{
+	static char path[TH_PATH_LEN_MAX];
+
+	return th_program_self(path);
 }
 
 int th_cli_fail(const struct th_err *err)

@@ -38,6 +38,9 @@ int th_cli_plumb_docs(int argc, char **argv);
 TH_NODISCARD enum th_code th_cli_help(const struct th_command *c, struct th_err *err);
 void th_cli_manual(struct th_buf *out); /* the man page */
 
+/* This very program, to be started as an executor. */
+const char *th_cli_self(void);
+
 /* ---- errors and output ---- */
 
 /* Prints err's sentence; returns its exit code. */

@@ -180,6 +180,7 @@ static enum th_code which(const struct th_computer_flags *o, struct th_arena *a,
 			   : code;
 	first = *x;
 	first.only_running = false;
+	first.program = th_cli_self();
 	code = start_options(o, a, &first, err);
 	if (code == TH_OK)
 		*x = first;

@@ -223,7 +223,9 @@ static enum th_code try_desktop(struct th_executor_options *o, struct report *r,
 static void check_desktop(struct report *r)
 {
 	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SESSION_ID_MAX);
-	struct th_executor_options o = { .computer = TH_STR("desktop"), .linger_ms = 5000 };
+	struct th_executor_options o = { .computer = TH_STR("desktop"),
+					 .linger_ms = 5000,
+					 .program = th_cli_self() };
 	struct th_err err = {}, ignored = {};
 
 	th_buf_printf(&name, "doctor-%ld", (long)getpid());

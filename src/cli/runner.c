@@ -508,6 +508,7 @@ int th_job_run(const struct th_job *job, struct th_job_result *ret)
 		.store_create = job->agent != NULL,
 		.config = job->config,
 		.no_sandbox = job->no_sandbox,
+		.program = th_cli_self(),
 		.person = true,
 		.person_in = STDIN_FILENO,
 		.person_out = STDERR_FILENO,

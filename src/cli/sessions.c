@@ -14,7 +14,7 @@
 struct sessions_options {
 	struct th_common common;
 	bool json, names;
-	struct th_str state;
+	struct th_str state, user, title, metadata, order, after;
 	int64_t limit;
 };
 
@@ -24,8 +24,18 @@ static const struct th_option sessions_options[] = {
 	  "idle running waiting paused stopped finished failed stuck limit" },
 	{ "limit", 'n', "N", TH_OPTION_INT, offsetof(struct sessions_options, limit),
 	  "at most N sessions, the newest (default: all)", NULL },
+	{ "after", 0, "CURSOR", TH_OPTION_TEXT, offsetof(struct sessions_options, after),
+	  "the next page: behind the session that --json printed with this cursor", NULL },
+	{ "user", 0, "NAME", TH_OPTION_TEXT, offsetof(struct sessions_options, user),
+	  "only sessions of this user", NULL },
+	{ "title", 0, "TEXT", TH_OPTION_TEXT, offsetof(struct sessions_options, title),
+	  "only sessions whose task begins with a line that has this text", NULL },
+	{ "metadata", 0, "KEY=VALUE", TH_OPTION_TEXT, offsetof(struct sessions_options, metadata),
+	  "only sessions with this metadata", NULL },
+	{ "order", 0, "TIME", TH_OPTION_TEXT, offsetof(struct sessions_options, order),
+	  "by the time of the last event, or of the first (default: updated)", "updated created" },
 	{ "json", 'j', NULL, TH_OPTION_FLAG, offsetof(struct sessions_options, json),
-	  "JSON lines, every column", NULL },
+	  "JSON lines, every column, and a cursor for --after", NULL },
 	{ "names", 0, NULL, TH_OPTION_FLAG, offsetof(struct sessions_options, names), "names only",
 	  NULL },
 	TH_OPTIONS_COMMON(struct sessions_options, common),
@@ -34,12 +44,14 @@ static const struct th_option sessions_options[] = {
 
 struct listing {
 	const struct sessions_options *o;
+	enum th_list_order order;
 	struct th_buf out;
 	int count;
 };
 
-static void row_json(const struct th_session_row *row, struct th_buf *out)
+static void row_json(const struct th_session_row *row, enum th_list_order order, struct th_buf *out)
 {
+	struct th_buf cursor TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_jw w = th_jw(out);
 	char head[TH_SHA256_HEX_SIZE + 1];
 
@@ -69,6 +81,8 @@ static void row_json(const struct th_session_row *row, struct th_buf *out)
 		th_jw_kstr(&w, "owner", row->owner);
 	if (row->metadata.len)
 		th_jw_kraw(&w, "metadata", row->metadata);
+	th_cursor_print(order, row, &cursor);
+	th_jw_kstr(&w, "cursor", th_buf_str(&cursor));
 	th_jw_object_end(&w);
 	th_buf_add_char(out, '\n');
 }
@@ -107,7 +121,7 @@ static enum th_code list_row(void *ctx, const struct th_session_row *row,
 
 	l->count++;
 	if (l->o->json) {
-		row_json(row, &l->out);
+		row_json(row, l->order, &l->out);
 	} else if (l->o->names) {
 		th_text_line(&l->out, row->session_id, TH_SESSION_ID_MAX);
 		th_buf_add_char(&l->out, '\n');
@@ -118,6 +132,35 @@ static enum th_code list_row(void *ctx, const struct th_session_row *row,
 		row_line(row, &l->out);
 	}
 	return TH_OK;
+}
+
+/* What --after, --order and the filters say. */
+static enum th_code read_filter(const struct sessions_options *o, struct th_session_filter *f,
+				struct th_err *err)
+{
+	ptrdiff_t equals = th_str_find_char(o->metadata, '=');
+
+	f->state = o->state;
+	f->user = o->user;
+	f->title = o->title;
+	f->limit = o->limit > 0 ? (size_t)o->limit : 0;
+	if (th_str_is(o->order, "created"))
+		f->order = TH_LIST_CREATED;
+	else if (o->order.len && !th_str_is(o->order, "updated"))
+		return th_fail(err, TH_EUSAGE, "--order is updated or created, not \"%.*s\"",
+			       TH_FMT(th_utf8_cut(o->order, 80)));
+	if (o->metadata.ptr && equals < 1)
+		return th_fail(err, TH_EUSAGE, "--metadata needs KEY=VALUE");
+	if (equals > 0) {
+		f->key = th_str_sub(o->metadata, 0, (size_t)equals);
+		f->value = th_str_sub(o->metadata, (size_t)equals + 1, o->metadata.len);
+	}
+	if (!o->after.ptr)
+		return TH_OK;
+	if (o->order.len && o->after.len &&
+	    (o->after.ptr[0] == 'c') != (f->order == TH_LIST_CREATED))
+		return th_fail(err, TH_EUSAGE, "the cursor is of a list in another order");
+	return th_cursor_parse(o->after, f, err);
 }
 
 static int run_sessions(const struct th_command *self, int argc, char **argv)
@@ -141,8 +184,10 @@ static int run_sessions(const struct th_command *self, int argc, char **argv)
 				  th_cli_program());
 	if (o.limit == 0)
 		return th_cli_die(2, "--limit must be above 0");
-	filter.state = o.state;
-	filter.limit = o.limit > 0 ? (size_t)o.limit : 0;
+	code = read_filter(&o, &filter, &err);
+	if (code != TH_OK)
+		return th_cli_fail(&err);
+	l.order = filter.order;
 	code = th_cli_store(&o.common, false, &store, &err);
 	if (code == TH_ENOENT && (o.names || o.json))
 		return 0; /* none yet: an empty list for programs */
@@ -153,8 +198,12 @@ static int run_sessions(const struct th_command *self, int argc, char **argv)
 		exit_code = th_cli_fail(&err);
 	else if (l.count > 0 || o.json || o.names)
 		exit_code = th_cli_print(&l.out, 0);
-	else if (o.state.ptr)
+	else if (o.after.ptr)
+		exit_code = th_cli_die(0, "no sessions behind this cursor");
+	else if (o.state.ptr && !o.user.ptr && !o.title.ptr && !o.metadata.ptr)
 		exit_code = th_cli_die(0, "no session in this log is %s", o.state.ptr);
+	else if (o.state.ptr || o.user.ptr || o.title.ptr || o.metadata.ptr)
+		exit_code = th_cli_die(0, "no such session in this log");
 	else
 		exit_code = th_cli_die(0, "no sessions in this log");
 	th_buf_deinit(&l.out);
@@ -173,6 +222,9 @@ const struct th_command th_command_sessions = {
 		"Examples:\n"
 		"  thole sessions\n"
 		"  thole sessions --state waiting\n"
+		"  thole sessions --order created --limit 50 --json   (then the next 50: --after "
+		"and the "
+		"last line's cursor)\n"
 		"  thole sessions --json | jq -r 'select(.cost_nano > 1e9) | .session'\n",
 	.options = sessions_options,
 	.run = run_sessions,

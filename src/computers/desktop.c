@@ -23,6 +23,7 @@
 #include "io/detach.h"
 #include "io/files.h"
 #include "io/loop.h"
+#include "io/role.h"
 #include "io/sock.h"
 
 #define NOBODY 65534
@@ -186,27 +187,34 @@ static enum th_code listen_for_launches(struct desktop *d, const struct th_compu
 }
 
 /* By its name where that still leads to it, as tools that run us (valgrind) want it. */
-static int open_self(void)
+static enum th_code open_self(int *ret, struct th_err *err)
 {
 	char path[TH_PATH_LEN_MAX];
-	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	int fd = -1;
+	const char *program;
+	enum th_code code = th_role_program(path, &program, err);
 
+	if (code)
+		return code;
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	if (len > 0) {
 		path[len] = '\0';
-		fd = open(path, O_PATH | O_CLOEXEC);
+		*ret = open(path, O_PATH | O_CLOEXEC);
 	}
-	return fd >= 0 ? fd : open("/proc/self/exe", O_PATH | O_CLOEXEC);
+	if (*ret < 0)
+		*ret = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+	return *ret < 0 ? th_fail_errno(err, errno, "open our own program") : TH_OK;
 }
 
 static enum th_code start_init(struct desktop *d, int control, struct th_err *err)
 {
 	static const char *const argv[] = { "/proc/self/fd/5", "desktop-init", NULL };
-	TH_CLEANUP(th_fd_close) int self = open_self();
+	TH_CLEANUP(th_fd_close) int self = -1;
+	enum th_code code = open_self(&self, err);
 	/* By which a desktop's processes can be told apart from outside. */
 	const char *base =
 	    th_arena_cstr(&d->arena, th_arena_printf(&d->arena, "THOLE_DESKTOP=%s", d->base));
-	const char *const more[] = { base, getenv("LANG") ? NULL : "LANG=C.UTF-8", NULL };
+	const char *const more[] = { base, TH_ROLE_ENTRY(TH_ROLE_DESKTOP),
+				     getenv("LANG") ? NULL : "LANG=C.UTF-8", NULL };
 	struct th_child_fd fds[3] = {
 		{ control, TH_DESKTOP_CONTROL_FD },
 		{ self, TH_DESKTOP_SELF_FD },
@@ -214,8 +222,8 @@ static enum th_code start_init(struct desktop *d, int control, struct th_err *er
 	};
 
 	_Static_assert(TH_DESKTOP_SELF_FD == 5, "argv[0] names it");
-	if (self < 0)
-		return th_fail_errno(err, errno, "open our own program");
+	if (code)
+		return code;
 	struct th_child_spec spec = {
 		.argv = argv,
 		.env = base ? th_child_env(&d->arena, NULL, NULL, more) : NULL,
@@ -510,6 +518,15 @@ const char *const *th_desktop_prefix(struct th_arena *a, struct th_str state_dir
 
 bool th_desktop_role(int argc, char **argv, int *ret_status)
 {
+	struct th_err err;
+
+	th_role_known();
+	if (argc == 2 && strcmp(argv[1], "desktop-init") == 0 &&
+	    th_role_take(TH_ROLE_DESKTOP, &err)) {
+		fprintf(stderr, "thole desktop-init: %s\n", err.msg);
+		*ret_status = 2;
+		return true;
+	}
 	if (argc == 2 && strcmp(argv[1], "desktop-init") == 0) {
 		*ret_status = th_desktop_init_main();
 		return true;

@@ -41,11 +41,12 @@
 /*
  * The first thing of main(): true when this process was started as a desktop's
  * init or as a prefix; it has done its work then and main returns *ret_status.
- * Looks at argv only.
+ * Looks at argv, and says by th_role_known that this program may be started
+ * again; a program without it cannot open a desktop.
  */
 bool th_desktop_role(int argc, char **argv, int *ret_status);
 
-/* NULL-terminated, in the arena; NULL when it is full.  `program` NULL: /proc/self/exe. */
+/* NULL-terminated, in the arena; NULL when it is full.  `program` NULL: this one. */
 TH_NODISCARD const char *const *th_desktop_prefix(struct th_arena *a, struct th_str state_dir,
 						  const char *program);
 

@@ -85,19 +85,20 @@ static const struct th_field settings_fields[] = {
 	  "longest request; default 3600", NULL, NULL, false, 0 },
 	{ "history", AT(history), TH_FIELD_enum, 0,
 	  "what a request holds: all of it, or what is new since the answer before, which the "
-	  "provider has kept (Responses API)",
+	  "provider has kept (Responses and Interactions APIs)",
 	  NULL, kept, true, TH_HISTORY_FULL },
 	{ "background", AT(background), TH_FIELD_bool, 0,
 	  "the provider works on an answer by itself; it is fetched by its id, after a crash too "
-	  "(Responses API)",
+	  "(Responses and Interactions APIs)",
 	  NULL, NULL, false, 0 },
 	{ "store", AT(store), TH_FIELD_raw, 0,
-	  "true or false: whether the provider keeps answers (Responses API); default: when "
+	  "true or false: whether the provider keeps answers (Responses and Interactions APIs); "
+	  "default: when "
 	  "history needs it",
 	  NULL, NULL, false, 0 },
 	{ "previous_response_id", AT(previous_response_id), TH_FIELD_str, TH_NONEMPTY,
 	  "the response that the provider has kept and that the session goes on from, as with "
-	  "history: previous_response (Responses API)",
+	  "history: previous_response (Responses and Interactions APIs)",
 	  NULL, NULL, false, 0 },
 	{ "conversation", AT(conversation), TH_FIELD_str, TH_NONEMPTY,
 	  "id of the provider's conversation: requests hold what is not in it yet (Responses API)",
@@ -334,26 +335,10 @@ static const char *extra_headers_fault(const struct th_json *headers)
 	return NULL;
 }
 
-/* Who else decides these would not know what was sent. */
+/* What it may say is the wire's to know: th_wire_check_extra. */
 static const char *extra_body_fault(const struct th_json *body)
 {
-	static const char *const ours[] = { "model",  "input", "messages", "contents",
-					    "stream", "tools", NULL };
-	static const char *const settings[] = { "background", "conversation",
-						"previous_response_id", "store", NULL };
-	struct th_json_iter it = th_json_iter(body);
-
-	if (!th_json_is_object(body))
-		return "must be an object";
-	while (th_json_next(&it)) {
-		if (th_names_find(ours, it.key) >= 0)
-			return "cannot say model, input, messages, contents, stream or tools: the "
-			       "agent has members for these";
-		if (!th_json_is_null(it.val) && th_names_find(settings, it.key) >= 0)
-			return "cannot say background, conversation, previous_response_id or "
-			       "store: settings has members for these";
-	}
-	return NULL;
+	return th_json_is_object(body) ? NULL : "must be an object";
 }
 
 static const char *raw_fault(struct th_str raw, const char *(*fault)(const struct th_json *v))

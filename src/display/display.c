@@ -24,6 +24,7 @@
 #include "computers/marked.h"
 #include "display/link.h"
 #include "io/files.h"
+#include "io/role.h"
 #include "io/sandbox.h"
 #include "io/sock.h"
 #include "wire/exec.h"
@@ -286,7 +287,7 @@ static enum th_code take_marked(struct display *d, const struct th_see_options *
 	    th_marked_see(marked_of(d), d->computer, options, true, &image, &marks, &why);
 
 	if (code == TH_OK) {
-		add_marks(d, marks, TH_MARKS_TOLD_MAX);
+		add_marks(d, marks, TH_MARKS_LISTED_MAX);
 		return add_picture(d, &image, marks, err);
 	}
 	if (code == TH_ECONN || code == TH_ETIMEOUT || code == TH_ECANCELED) {
@@ -707,7 +708,11 @@ static enum th_code begin(struct display *d, struct th_err *err)
 	struct th_frame frame;
 	enum th_exec_op op;
 
-	enum th_code code = th_pipe_read(&d->pipe, TH_DISPLAY_START_MS, &frame, err);
+	TH_CLEANUP(th_buf_deinit) struct th_buf head = TH_BUF_INIT(TH_KIB);
+	th_exec_print_role(TH_ROLE_DISPLAY, &head);
+	enum th_code code = th_pipe_write(&d->pipe, th_buf_str(&head), TH_STR(""), SEND_MS, err);
+	if (code == TH_OK)
+		code = th_pipe_read(&d->pipe, TH_DISPLAY_START_MS, &frame, err);
 	if (code == TH_OK)
 		code = th_exec_open(frame.json, &doc, &op, err);
 	if (code == TH_OK && op != TH_EXEC_OP_START)

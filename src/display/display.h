@@ -4,7 +4,7 @@
  * computer (computers/computer.h).  Single-threaded and blocking; it may crash
  * or hang without harm to anything but what it was doing.
  *
- * It opens the computer, confines itself, and then does what comes over its
+ * It says what it is, opens the computer, confines itself, and then does what comes over its
  * socket (wire/exec.h: start, do), one request after the other.  Its number in
  * `interrupt_fd` ends what waits.  It ends when the socket closes, and takes a
  * private desktop with it.

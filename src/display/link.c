@@ -10,8 +10,8 @@
 
 #include "base/limits.h"
 #include "io/child.h"
-#include "io/detach.h"
 #include "io/files.h"
+#include "io/role.h"
 #include "io/sock.h"
 
 #define OPENERS_MAX (2 * TH_EXEC_CLIENTS_MAX)
@@ -34,6 +34,8 @@ struct th_display {
 	struct th_arena arena; /* options */
 	struct th_display_options options;
 	char *state_dir;
+	const char *program;
+	bool proved; /* the process said that it is a display process */
 	enum state state;
 	struct th_child *child;
 	struct th_sock *sock;
@@ -63,6 +65,7 @@ struct th_display {
 
 static void pass(void *ctx);
 static void process_gone(struct th_display *d, const struct th_err *why);
+static enum th_code send_start(struct th_display *d, struct th_err *err);
 
 /* ---- pictures ---- */
 
@@ -250,11 +253,32 @@ static enum th_code on_screen(struct th_display *d, const struct th_json *v, str
 	return TH_OK;
 }
 
+/* It is some other program: nothing was sent to it, and it is ended. */
+static enum th_code not_a_display(const struct th_display *d, enum th_code code, const char *how,
+				  struct th_err *err)
+{
+	return th_fail(err, code, "the program %s %s that it is thole's display process",
+		       d->program, how);
+}
+
+/* The first message of what was started. */
+static enum th_code on_role(struct th_display *d, const struct th_frame *frame, struct th_err *err)
+{
+	enum th_code code = th_exec_check_role(frame->json, TH_ROLE_DISPLAY, err);
+
+	if (code)
+		return code == TH_EPROTO ? not_a_display(d, code, "says something else than", err)
+					 : th_prefix(err, code, "%s", d->program);
+	d->proved = true;
+	th_timer_start(&d->watch, d->options.start_ms, 0);
+	return send_start(d, err);
+}
+
 static enum th_code on_message(struct th_display *d, const struct th_frame *frame,
 			       struct th_err *err)
 {
 	TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
-	TH_CLEANUP(th_arena_deinit) struct th_arena arena;
+	TH_CLEANUP(th_arena_deinit) struct th_arena arena = {};
 	enum th_exec_op op;
 	union {
 		struct th_exec_step step;
@@ -262,6 +286,8 @@ static enum th_code on_message(struct th_display *d, const struct th_frame *fram
 		struct th_exec_error error;
 	} m;
 
+	if (!d->proved)
+		return on_role(d, frame, err);
 	th_arena_init(&arena, TH_FRAME_JSON_MAX);
 	enum th_code code = th_exec_open(frame->json, &doc, &op, err);
 	if (code)
@@ -311,7 +337,10 @@ static void on_close(void *ctx, struct th_sock *s, const struct th_err *err)
 {
 	struct th_display *d = (struct th_display *)ctx;
 	(void)s;
-	(void)err;
+	if (!d->proved && err->code && err->code != TH_ECONN && d->child) {
+		not_a_display(d, TH_EPROTO, "says something else than", &d->fault);
+		th_child_kill(d->child);
+	}
 	/* It ends; should it hang in doing so, the timer that runs helps, or this. */
 	d->sock = th_sock_free(d->sock);
 	if (d->child && !th_timer_running(&d->watch))
@@ -323,7 +352,9 @@ static void on_exit_(void *ctx, const struct th_child_exit *e)
 	struct th_display *d = (struct th_display *)ctx;
 	struct th_err why = d->fault;
 
-	if (why.code == TH_OK && e->signalled)
+	if (why.code == TH_OK && !d->proved)
+		not_a_display(d, TH_ECONN, "ended without saying", &why);
+	else if (why.code == TH_OK && e->signalled)
 		th_fail(&why, TH_ECONN, "the display process was ended by signal %d", e->code);
 	else if (why.code == TH_OK)
 		th_fail(&why, TH_ECONN, "the display process ended (status %d)", e->code);
@@ -400,8 +431,7 @@ static enum th_code send_start(struct th_display *d, struct th_err *err)
 
 static enum th_code process_start(struct th_display *d, struct th_err *err)
 {
-	char self[TH_PATH_LEN_MAX];
-	const char *const argv[] = { th_program_self(self), "exec", "--role", "display", NULL };
+	const char *const argv[] = { d->program, "exec", "--role", "display", NULL };
 	TH_CLEANUP(th_fd_close) int theirs = -1;
 	TH_CLEANUP(th_fd_close) int interrupt = -1;
 	int pair[2], pipe_fds[2];
@@ -410,7 +440,9 @@ static enum th_code process_start(struct th_display *d, struct th_err *err)
 						   .ctx = d };
 
 	(void)!th_dir_remove(d->state_dir, NULL); /* of one that was killed with its executor */
-	enum th_code code = th_dir_make(d->state_dir, 0700, err);
+	enum th_code code = th_role_check(err);
+	if (code == TH_OK)
+		code = th_dir_make(d->state_dir, 0700, err);
 	if (code == TH_OK)
 		code = th_pipe_pair(pair, err);
 	if (code)
@@ -424,16 +456,24 @@ static enum th_code process_start(struct th_display *d, struct th_err *err)
 	interrupt = pipe_fds[0];
 	d->interrupt_fd = pipe_fds[1];
 	const struct th_child_fd fds[] = { { theirs, 3 }, { interrupt, 4 }, { 2, 2 } };
+	size_t count = 0;
+	while (environ[count])
+		count++;
+	const char **env = (const char **)th_arena_array(&d->life, count + 2, sizeof(*env));
+	if (!env)
+		return th_fail(err, TH_ELIMIT, "the environment is too large");
+	memcpy(env, environ, count * sizeof(*env));
+	env[count] = TH_ROLE_ENTRY(TH_ROLE_DISPLAY);
 	struct th_child_spec spec = {
 		.argv = argv,
-		.env = (const char *const *)environ,
+		.env = env,
 		.fds = fds,
 		.fd_count = TH_COUNT(fds),
 		.on_exit = on_exit_,
 		.ctx = d,
 	};
-	code = th_child_start(d->loop, &spec, &d->child, err);
-	return code ? code : send_start(d, err);
+	d->proved = false;
+	return th_child_start(d->loop, &spec, &d->child, err);
 }
 
 static void start(struct th_display *d)
@@ -446,7 +486,7 @@ static void start(struct th_display *d)
 		process_gone(d, &err);
 		return;
 	}
-	th_timer_start(&d->watch, d->options.start_ms, 0);
+	th_timer_start(&d->watch, d->options.role_ms, 0);
 }
 
 static void interrupt(struct th_display *d)
@@ -467,7 +507,9 @@ static void on_watch(void *ctx)
 		interrupt(d);
 		return;
 	}
-	if (d->state == STATE_STARTING)
+	if (d->state == STATE_STARTING && !d->proved)
+		not_a_display(d, TH_ETIMEOUT, "does not say", &d->fault);
+	else if (d->state == STATE_STARTING)
 		th_fail(&d->fault, TH_ETIMEOUT, "the display did not start within %llu ms",
 			(unsigned long long)d->options.start_ms);
 	else
@@ -554,6 +596,7 @@ struct th_display *th_display_new(const struct th_display_options *o)
 	th_arena_init(&d->arena, 2 * TH_MIB);
 	th_arena_init(&d->life, TH_MIB);
 	d->options = *o;
+	d->options.role_ms = o->role_ms ?: TH_ROLE_MS;
 	d->options.start_ms = o->start_ms ?: TH_DISPLAY_START_MS;
 	d->options.call_ms = o->call_ms ?: TH_DISPLAY_CALL_MS;
 	d->options.interrupt_ms = o->interrupt_ms ?: TH_DISPLAY_INTERRUPT_MS;
@@ -562,7 +605,8 @@ struct th_display *th_display_new(const struct th_display_options *o)
 	d->options.state_dir = th_arena_str(&d->arena, o->state_dir);
 	d->options.workspace = th_arena_str(&d->arena, o->workspace);
 	d->state_dir = th_arena_cstr(&d->arena, o->state_dir);
-	assert(d->state_dir);
+	d->program = th_arena_cstr(&d->arena, th_str_of(o->program));
+	assert(d->state_dir && o->program && d->program);
 	d->release = o->outlives && o->release;
 	if (d->release)
 		th_loop_defer(d->loop, &d->step);

@@ -32,6 +32,8 @@ struct th_display;
 
 struct th_display_options {
 	struct th_loop *loop;
+	/* The thole program; it must say that it is one before anything is sent to it. */
+	const char *program;
 	struct th_str computer;  /* exec_computer_start, JSON */
 	struct th_str state_dir; /* private folder for it; made and removed here */
 	struct th_str workspace;
@@ -42,8 +44,8 @@ struct th_display_options {
 	 */
 	bool outlives;
 	bool release; /* that has happened: an executor before us died in the middle of something */
-	/* How long it may take; 0: TH_DISPLAY_START_MS and so on. */
-	uint64_t start_ms, call_ms, interrupt_ms, close_ms;
+	/* How long it may take; 0: TH_ROLE_MS, TH_DISPLAY_START_MS and so on. */
+	uint64_t role_ms, start_ms, call_ms, interrupt_ms, close_ms;
 };
 
 /* All is copied. */

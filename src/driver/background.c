@@ -40,18 +40,12 @@ static bool is_id(struct th_str id)
 void th_live_started(struct th_live *l, struct th_str id, int64_t next_event)
 {
 	struct th_ev_model_started d = { .response_id = id, .next_event = next_event };
-	struct th_buf data;
-	struct th_jw w;
 
 	if (!th_live_background(l) || l->fold.started.len || l->fold.phase != TH_TURN_REQUESTED ||
 	    !is_id(id))
 		return;
-	th_buf_init(&data, TH_KIB);
-	w = th_jw(&data);
-	th_table_print(&th_ev_model_started_table, &d, &w);
-	th_live_write(l, TH_EV_MODEL_STARTED, TH_SOURCE_ENVIRONMENT, l->fold.request_seq,
-		      TH_STR(""), th_buf_str(&data));
-	th_buf_deinit(&data);
+	th_live_write_event(l, TH_EV_MODEL_STARTED, TH_SOURCE_ENVIRONMENT, l->fold.request_seq,
+			    TH_STR(""), &d);
 }
 
 bool th_live_unfinished(const struct th_live *l, const struct th_answer *a)

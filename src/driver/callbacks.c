@@ -396,15 +396,12 @@ static void guard_answered(struct th_live *l, const struct th_pending_callback *
 	struct th_json_doc *doc = NULL;
 	const struct th_json *v = NULL;
 	struct th_arena memory;
-	struct th_buf data;
-	struct th_jw w;
 
 	if (!open || !(*open & (UINT32_C(1) << a->guard)) ||
 	    a->asked_seq != guard_about(s, a->stage))
 		return;
 	d.after = later ? (int64_t)s->guard_from : 0;
 	th_arena_init(&memory, TH_EVENT_DATA_MAX);
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
 	if (!failed && th_json_parse(answer, &doc, NULL))
 		failed = true;
 	v = th_json_root(doc);
@@ -420,11 +417,8 @@ static void guard_answered(struct th_live *l, const struct th_pending_callback *
 	} else {
 		d.tripped = !th_json_is_null(v) && th_json_bool(v, true);
 	}
-	w = th_jw(&data);
-	th_table_print(&th_ev_guardrail_table, &d, &w);
-	th_live_write(l, TH_EV_GUARDRAIL, TH_SOURCE_ENVIRONMENT, c ? c->call_seq : a->asked_seq,
-		      d.call_id, th_buf_str(&data));
-	th_buf_deinit(&data);
+	th_live_write_event(l, TH_EV_GUARDRAIL, TH_SOURCE_ENVIRONMENT,
+			    c ? c->call_seq : a->asked_seq, d.call_id, &d);
 	th_arena_deinit(&memory);
 	th_json_free(doc);
 }
@@ -434,13 +428,8 @@ static void guard_answered(struct th_live *l, const struct th_pending_callback *
 void th_live_fail(struct th_live *l, const char *class, struct th_str message)
 {
 	struct th_ev_error d = { .class = th_str_of(class), .message = message };
-	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX);
-	struct th_jw w = th_jw(&data);
 
-	th_table_print(&th_ev_error_table, &d, &w);
-	th_live_write(l, TH_EV_ERROR, TH_SOURCE_ENVIRONMENT, l->fold.seq, TH_STR(""),
-		      th_buf_str(&data));
-	th_buf_deinit(&data);
+	th_live_write_event(l, TH_EV_ERROR, TH_SOURCE_ENVIRONMENT, l->fold.seq, TH_STR(""), &d);
 }
 
 bool th_live_instructions(struct th_live *l)
@@ -535,8 +524,6 @@ static void tool_use_answered(struct th_live *l, const struct th_pending_callbac
 				.name = m->tool_use_fn,
 				.agent = m->name,
 				.answer = answer };
-	struct th_buf data;
-	struct th_jw w;
 
 	if (a->asked_seq != s->answer_seq || s->state != TH_STATE_RUNNING ||
 	    s->phase != TH_TURN_CALLS || s->use_answered)
@@ -545,12 +532,7 @@ static void tool_use_answered(struct th_live *l, const struct th_pending_callbac
 		th_live_fail(l, "code", answer);
 		return;
 	}
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	w = th_jw(&data);
-	th_table_print(&th_ev_code_table, &d, &w);
-	th_live_write(l, TH_EV_CODE, TH_SOURCE_ENVIRONMENT, a->asked_seq, TH_STR(""),
-		      th_buf_str(&data));
-	th_buf_deinit(&data);
+	th_live_write_event(l, TH_EV_CODE, TH_SOURCE_ENVIRONMENT, a->asked_seq, TH_STR(""), &d);
 }
 
 /* ---- filters ----------------------------------------------------------------------------- */
@@ -685,13 +667,9 @@ static void write_decision(struct th_live *l, const struct th_call *c, bool appr
 					    .approve = approve,
 					    .by = by,
 					    .message = message };
-	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX);
-	struct th_jw w = th_jw(&data);
 
-	th_table_print(&th_ev_approval_decided_table, &d, &w);
-	th_live_write(l, TH_EV_APPROVAL_DECIDED, TH_SOURCE_ENVIRONMENT, c->call_seq, c->call_id,
-		      th_buf_str(&data));
-	th_buf_deinit(&data);
+	th_live_write_event(l, TH_EV_APPROVAL_DECIDED, TH_SOURCE_ENVIRONMENT, c->call_seq,
+			    c->call_id, &d);
 }
 
 /* Somebody has decided about its tool since it was recorded. */
@@ -802,8 +780,6 @@ static void hook_answered(struct th_live *l, const struct th_pending_callback *a
 		.name = hook_function(l, a),
 		.agent = l->fold.team->members[a->member].name,
 	};
-	struct th_buf data;
-	struct th_jw w;
 
 	if (!failed && (!answer.len || th_str_is(answer, "null")))
 		return;
@@ -813,12 +789,7 @@ static void hook_answered(struct th_live *l, const struct th_pending_callback *a
 	} else {
 		d.answer = answer;
 	}
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	w = th_jw(&data);
-	th_table_print(&th_ev_code_table, &d, &w);
-	th_live_write(l, TH_EV_CODE, TH_SOURCE_ENVIRONMENT, a->asked_seq, TH_STR(""),
-		      th_buf_str(&data));
-	th_buf_deinit(&data);
+	th_live_write_event(l, TH_EV_CODE, TH_SOURCE_ENVIRONMENT, a->asked_seq, TH_STR(""), &d);
 }
 
 /* ---- answers ----------------------------------------------------------------------------- */

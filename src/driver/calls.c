@@ -229,15 +229,13 @@ void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str ite
 				.safety_checks = c->safety_checks,
 				.grounding = grounding };
 	struct th_arena a;
-	struct th_buf arguments, data;
+	struct th_buf arguments;
 	struct th_err err = { 0 };
 	char digest[TH_SHA256_HEX_SIZE + 1];
 	enum th_class class = spec ? spec->class : TH_CLASS_W;
-	struct th_jw w;
 
 	th_arena_init(&a, TH_TURN_MEMORY_MAX);
 	th_buf_init(&arguments, TH_EVENT_DATA_MAX);
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
 	if (c->computer && l->session_config->has_computer)
 		spec = &computer_spec;
 	if (c->native == TH_NATIVE_MCP)
@@ -271,15 +269,8 @@ void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str ite
 	d.policy = th_str_of(th_policy_name(verdict.policy));
 	d.reason = verdict.reason;
 	d.each = verdict.each;
-	w = th_jw(&data);
-	th_table_print(&th_ev_call_table, &d, &w);
-	if (th_buf_check(&data, "the call", &err))
-		th_live_lose(l, &err);
-	else
-		th_live_write(l, TH_EV_CALL, TH_SOURCE_AGENT, l->fold.answer_seq, c->call_id,
-			      th_buf_str(&data));
+	th_live_write_event(l, TH_EV_CALL, TH_SOURCE_AGENT, l->fold.answer_seq, c->call_id, &d);
 	th_buf_deinit(&arguments);
-	th_buf_deinit(&data);
 	th_arena_deinit(&a);
 }
 
@@ -291,33 +282,16 @@ void th_live_ask(struct th_live *l, struct th_call *c)
 		.reason = c->reason.len ? c->reason : TH_STR("a person must approve this"),
 		.expires_ms = th_live_expires_ms(l),
 	};
-	struct th_buf data;
-	struct th_jw w;
 
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	w = th_jw(&data);
-	th_table_print(&th_ev_approval_requested_table, &d, &w);
-	th_live_write(l, TH_EV_APPROVAL_REQUESTED, TH_SOURCE_ENVIRONMENT, c->call_seq, c->call_id,
-		      th_buf_str(&data));
-	th_buf_deinit(&data);
+	th_live_write_event(l, TH_EV_APPROVAL_REQUESTED, TH_SOURCE_ENVIRONMENT, c->call_seq,
+			    c->call_id, &d);
 }
 
 void th_live_outcome(struct th_live *l, const struct th_call *c, const struct th_ev_outcome *d,
 		     uint64_t cause)
 {
-	struct th_err err = { 0 };
-	struct th_buf data;
-	struct th_jw w;
 
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	w = th_jw(&data);
-	th_table_print(&th_ev_outcome_table, d, &w);
-	if (th_buf_check(&data, "a tool's result", &err))
-		th_live_lose(l, &err);
-	else
-		th_live_write(l, TH_EV_OUTCOME, TH_SOURCE_ENVIRONMENT, cause, c->call_id,
-			      th_buf_str(&data));
-	th_buf_deinit(&data);
+	th_live_write_event(l, TH_EV_OUTCOME, TH_SOURCE_ENVIRONMENT, cause, c->call_id, d);
 }
 
 /* In the words of the agent's code, if it has any. */
@@ -424,8 +398,6 @@ void th_live_intend(struct th_live *l, struct th_call *c)
 		.timeout_ms = th_row_delegates(row) ? 0 : call_timeout_ms(l),
 		.approval = (int64_t)c->approval_seq,
 	};
-	struct th_buf data;
-	struct th_jw w;
 
 	if (c->phase != TH_CALL_CLEARED) /* stopped meanwhile */
 		return;
@@ -435,11 +407,7 @@ void th_live_intend(struct th_live *l, struct th_call *c)
 		return;
 	random_id(l->driver, id);
 	d.effect_id = th_str_n(id, 32);
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	w = th_jw(&data);
-	th_table_print(&th_ev_intent_table, &d, &w);
-	th_live_write(l, TH_EV_INTENT, TH_SOURCE_AGENT, c->call_seq, c->call_id, th_buf_str(&data));
-	th_buf_deinit(&data);
+	th_live_write_event(l, TH_EV_INTENT, TH_SOURCE_AGENT, c->call_seq, c->call_id, &d);
 }
 
 /* A program as a tool: what it is comes from the agent's definition, the call's arguments go to its

@@ -67,22 +67,6 @@ void th_live_delegates_close(struct th_live *l)
 		th_driver_close(l->driver, th_live_handle(l->children->child));
 }
 
-/* An event of the call, by its table. */
-void th_delegation_write(struct th_live *l, const struct th_call *c, enum th_event_kind kind,
-			 const void *in)
-{
-	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX);
-	struct th_buf call_id = TH_BUF_INIT(TH_EVENT_DATA_MAX);
-	struct th_jw w = th_jw(&data);
-
-	th_buf_add(&call_id, c->call_id);
-	th_table_print(th_event_table(kind), in, &w);
-	th_live_write(l, kind, TH_SOURCE_ENVIRONMENT, c->intent_seq, th_buf_str(&call_id),
-		      th_buf_str(&data));
-	th_buf_deinit(&data);
-	th_buf_deinit(&call_id);
-}
-
 static bool has_ended(enum th_state s)
 {
 	return s == TH_STATE_FINISHED || s == TH_STATE_FAILED || s == TH_STATE_STOPPED ||
@@ -307,15 +291,10 @@ static enum th_code input_of(const struct th_call *c, struct th_buf *out, struct
 
 static void say(struct th_live *child, struct th_str text)
 {
-	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX * 2);
-	struct th_jw w = th_jw(&data);
+	struct th_err err = { 0 };
 
-	th_jw_object(&w);
-	th_jw_kstr(&w, "role", TH_STR("user"));
-	th_jw_kstr(&w, "content", text);
-	th_jw_object_end(&w);
-	th_live_write(child, TH_EV_MESSAGE, TH_SOURCE_AGENT, 0, TH_STR(""), th_buf_str(&data));
-	th_buf_deinit(&data);
+	if (th_live_append_message(child, TH_SOURCE_AGENT, 0, text, &err))
+		th_live_lose(child, &err);
 	th_live_pump(child);
 }
 
@@ -328,7 +307,8 @@ static void write_started(struct th_live *l, const struct th_call *c, const stru
 	};
 
 	if (c->child == TH_CALL_CHILD_NONE)
-		th_delegation_write(l, c, TH_EV_DELEGATION_STARTED, &d);
+		th_live_write_event(l, TH_EV_DELEGATION_STARTED, TH_SOURCE_ENVIRONMENT,
+				    c->intent_seq, c->call_id, &d);
 }
 
 /* It is with the driver, and so with the world. */

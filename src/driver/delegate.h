@@ -87,9 +87,6 @@ struct th_delegation {
 struct th_call *th_delegation_call(struct th_live *l, uint64_t intent_seq);           /* or NULL */
 struct th_delegation *th_delegation_of(const struct th_live *l, uint64_t intent_seq); /* or NULL */
 void th_delegation_remove(struct th_delegation *g); /* from its parent's list */
-/* An event of the call, by its table. */
-void th_delegation_write(struct th_live *l, const struct th_call *c, enum th_event_kind kind,
-			 const void *in);
 /* It has ended, and all that it began has its result. */
 bool th_delegation_is_over(const struct th_session *s);
 void th_delegation_end(struct th_delegation *g); /* its child is over: the call is, too */

@@ -156,7 +156,8 @@ static void write_finished(struct th_live *l, const struct th_call *c, const str
 	th_jw_kint(&w, "reasoning", t->tokens_reasoning);
 	th_jw_object_end(&w);
 	d.usage = th_buf_str(&usage);
-	th_delegation_write(l, c, TH_EV_DELEGATION_FINISHED, &d);
+	th_live_write_event(l, TH_EV_DELEGATION_FINISHED, TH_SOURCE_ENVIRONMENT, c->intent_seq,
+			    c->call_id, &d);
 	th_buf_deinit(&usage);
 }
 

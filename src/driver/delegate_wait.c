@@ -71,7 +71,8 @@ void th_delegation_waits(struct th_live *l, const struct th_call *c, struct th_s
 	if (th_buf_check(&list, "what a session waits for", &err))
 		th_live_lose(l, &err);
 	else
-		th_delegation_write(l, c, TH_EV_DELEGATION_WAITS, &d);
+		th_live_write_event(l, TH_EV_DELEGATION_WAITS, TH_SOURCE_ENVIRONMENT, c->intent_seq,
+				    c->call_id, &d);
 	th_buf_deinit(&list);
 }
 

@@ -290,6 +290,7 @@ struct th_driver *th_driver_new(const struct th_world *world, struct th_str buil
 	if (!d)
 		return NULL;
 	d->world = *world;
+	th_buf_init_try(&d->event_data, TH_EVENT_DATA_MAX);
 	return th_copy_text(build, &d->build) ? d : th_driver_free(d);
 }
 
@@ -318,32 +319,37 @@ struct th_driver *th_driver_free(struct th_driver *d)
 	if (d->filling)
 		commit_free(d->filling);
 	th_driver_texts_free(d);
+	th_buf_deinit(&d->event_data);
 	free(d->lives);
 	free(d->build);
 	free(d);
 	return NULL;
 }
 
-static void created_data(const struct th_session_config *session_config,
-			 const struct th_ev_session_created *created, struct th_buf *data)
+/* With the agent's definition and model where the caller gave none. */
+static enum th_code append_created(struct th_live *l,
+				   const struct th_session_config *session_config,
+				   const struct th_ev_session_created *created, struct th_err *err)
 {
 	struct th_ev_session_created d = *created;
 	struct th_buf agent;
-	struct th_jw w;
+	enum th_code code;
 
 	th_buf_init_try(&agent, TH_EVENT_DATA_MAX);
 	if (!d.agent.len) {
-		w = th_jw(&agent);
+		struct th_jw w = th_jw(&agent);
+
 		th_table_print(&th_agent_table, session_config->agent, &w);
 		d.agent = th_buf_str(&agent);
 	}
 	if (!d.model.len)
 		d.model = session_config->first.model;
-	w = th_jw(data);
-	th_table_print(&th_ev_session_created_table, &d, &w);
-	data->failed |= agent.failed;
-	data->no_memory |= agent.no_memory;
+	code = th_buf_check(&agent, "the agent's definition", err);
+	if (!code)
+		code = th_live_append_event(l, TH_EV_SESSION_CREATED, TH_SOURCE_OPERATOR, 0,
+					    TH_STR(""), &d, err);
 	th_buf_deinit(&agent);
+	return code;
 }
 
 /* What a definition that comes from another log says was judged there. */
@@ -367,7 +373,6 @@ enum th_code th_driver_create(struct th_driver *d, struct th_str session_id,
 			      struct th_err *err)
 {
 	struct th_live *l;
-	struct th_buf data;
 	enum th_code code = check_new(session_config, created, err);
 
 	if (!code)
@@ -381,16 +386,11 @@ enum th_code th_driver_create(struct th_driver *d, struct th_str session_id,
 	}
 	l->epoch = 1;
 	l->pending.create = true;
-	th_buf_init_try(&data, TH_EVENT_DATA_MAX);
-	created_data(session_config, created, &data);
-	code = th_buf_check(&data, "the agent's definition", err);
-	if (!code && (!th_copy_text(created->user, &l->user) ||
-		      !th_copy_text(created->metadata, &l->metadata)))
+	if (!th_copy_text(created->user, &l->user) ||
+	    !th_copy_text(created->metadata, &l->metadata))
 		code = th_fail_memory(err);
-	if (!code)
-		code = th_live_append(l, TH_EV_SESSION_CREATED, TH_SOURCE_OPERATOR, 0, TH_STR(""),
-				      th_buf_str(&data), err);
-	th_buf_deinit(&data);
+	else
+		code = append_created(l, session_config, created, err);
 	if (code) {
 		l->observer = (struct th_observer){ 0 }; /* nobody has heard of it */
 		live_drop(l);
@@ -547,8 +547,6 @@ enum th_code th_driver_fork(struct th_driver *d, const struct th_session_row *ro
 					     .seq = (int64_t)row->parent_seq };
 	struct th_session_config given = *session_config;
 	struct th_live *l;
-	struct th_buf text;
-	struct th_jw w;
 	enum th_code code = open_row(d, row, fit_given, &given, observer, &l, err);
 
 	if (code)
@@ -559,15 +557,9 @@ enum th_code th_driver_fork(struct th_driver *d, const struct th_session_row *ro
 	code = th_live_background_only(l, "which cannot be forked with it", err);
 	if (!code)
 		code = fork_history(l, err);
-	th_buf_init_try(&text, TH_EVENT_DATA_MAX);
-	w = th_jw(&text);
-	th_table_print(&th_ev_session_forked_table, &data, &w);
 	if (!code)
-		code = th_buf_check(&text, "a fork", err);
-	if (!code)
-		code = th_live_append(l, TH_EV_SESSION_FORKED, TH_SOURCE_OPERATOR, 0, TH_STR(""),
-				      th_buf_str(&text), err);
-	th_buf_deinit(&text);
+		code = th_live_append_event(l, TH_EV_SESSION_FORKED, TH_SOURCE_OPERATOR, 0,
+					    TH_STR(""), &data, err);
 	if (code) {
 		l->observer = (struct th_observer){ 0 };
 		live_drop(l);

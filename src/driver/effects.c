@@ -38,26 +38,17 @@ void th_live_queue(struct th_live *l, const struct th_effects *fx)
 
 static void write_final(struct th_live *l)
 {
-	struct th_session *s = &l->fold;
-	struct th_buf data;
-	struct th_jw w;
+	const struct th_session *s = &l->fold;
+	struct th_ev_final d = {
+		.output = th_buf_str(&s->final),
+		.status = s->final_refusal ? TH_STR("refused") : TH_STR("finished"),
+	};
 
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	w = th_jw(&data);
-	th_jw_object(&w);
-	th_jw_kstr(&w, "output", th_buf_str(&s->final));
-	th_jw_kstr(&w, "status", s->final_refusal ? TH_STR("refused") : TH_STR("finished"));
 	if (s->instead >= 0) {
-		const struct th_member *m = th_session_member(s);
-
-		th_jw_kstr(&w, "instead_of",
-			   th_str_of(th_instead_name((enum th_instead)s->instead)));
-		th_jw_kbool(&w, "in_history", m->instead[s->instead].in_history);
+		d.instead_of = th_str_of(th_instead_name((enum th_instead)s->instead));
+		d.in_history = th_session_member(s)->instead[s->instead].in_history;
 	}
-	th_jw_object_end(&w);
-	th_live_write(l, TH_EV_FINAL, TH_SOURCE_AGENT, s->answer_seq, TH_STR(""),
-		      th_buf_str(&data));
-	th_buf_deinit(&data);
+	th_live_write_event(l, TH_EV_FINAL, TH_SOURCE_AGENT, s->answer_seq, TH_STR(""), &d);
 }
 
 static void write_failure(struct th_live *l, const struct th_effect *fx)
@@ -85,22 +76,13 @@ static void write_failure(struct th_live *l, const struct th_effect *fx)
 enum th_code th_live_state(struct th_live *l, enum th_state to, struct th_str reason,
 			   struct th_err *err)
 {
-	struct th_buf data;
-	struct th_jw w;
-	enum th_code code;
+	const struct th_ev_state_changed d = { .to = th_str_of(th_state_name(to)),
+					       .reason = reason };
 
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	w = th_jw(&data);
-	th_jw_object(&w);
-	th_jw_kstr(&w, "to", th_str_of(th_state_name(to)));
-	if (reason.len)
-		th_jw_kstr(&w, "reason", reason);
-	th_jw_object_end(&w);
-	code = th_live_append(l, TH_EV_STATE_CHANGED,
-			      to == TH_STATE_LIMIT ? TH_SOURCE_ENVIRONMENT : TH_SOURCE_OPERATOR, 0,
-			      TH_STR(""), th_buf_str(&data), err);
-	th_buf_deinit(&data);
-	return code;
+	return th_live_append_event(l, TH_EV_STATE_CHANGED,
+				    to == TH_STATE_LIMIT ? TH_SOURCE_ENVIRONMENT
+							 : TH_SOURCE_OPERATOR,
+				    0, TH_STR(""), &d, err);
 }
 
 static struct th_call *call_by_seq(struct th_live *l, uint64_t call_seq)

@@ -14,13 +14,9 @@ static void write_expired(struct th_live *l, const struct th_call *c)
 		.expired = true,
 		.message = TH_STR("nobody decided in time whether it may run"),
 	};
-	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX);
-	struct th_jw w = th_jw(&data);
 
-	th_table_print(&th_ev_approval_decided_table, &d, &w);
-	th_live_write(l, TH_EV_APPROVAL_DECIDED, TH_SOURCE_ENVIRONMENT, c->call_seq, c->call_id,
-		      th_buf_str(&data));
-	th_buf_deinit(&data);
+	th_live_write_event(l, TH_EV_APPROVAL_DECIDED, TH_SOURCE_ENVIRONMENT, c->call_seq,
+			    c->call_id, &d);
 }
 
 bool th_live_expire(struct th_live *l)

@@ -246,8 +246,8 @@ static enum th_code render(struct th_history *h, const struct th_group *g, struc
 	enum th_code code;
 
 	th_buf_init_try(&out, TH_REQUEST_MAX);
-	code = h->options->profile->wire->group(h->options, g, h->items == 0, &out, holes,
-						TH_GROUP_HOLES_MAX, &count, err);
+	code = th_group_render(h->options, g, h->items == 0, &out, holes, TH_GROUP_HOLES_MAX,
+			       &count, err);
 	if (!code || out.no_memory)
 		code = th_buf_check(&out, "a history item", err);
 	if (!code) {

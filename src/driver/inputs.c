@@ -10,8 +10,6 @@ enum th_code th_driver_message(struct th_driver *d, struct th_handle h, struct t
 			       struct th_err *err)
 {
 	struct th_live *l = th_driver_find(d, h);
-	struct th_buf data;
-	struct th_jw w;
 	enum th_code code;
 
 	if (!l)
@@ -26,35 +24,18 @@ enum th_code th_driver_message(struct th_driver *d, struct th_handle h, struct t
 		return th_fail(err, TH_ELIMIT,
 			       "%d messages wait already for the agent to read them",
 			       TH_HELD_MESSAGES_MAX);
-	th_buf_init(&data, TH_EVENT_DATA_MAX * 2);
-	w = th_jw(&data);
-	th_jw_object(&w);
-	th_jw_kstr(&w, "role", TH_STR("user"));
-	th_jw_kstr(&w, "content", text);
-	th_jw_object_end(&w);
-	code =
-	    th_live_append(l, TH_EV_MESSAGE, TH_SOURCE_USER, 0, TH_STR(""), th_buf_str(&data), err);
-	th_buf_deinit(&data);
+	code = th_live_append_message(l, TH_SOURCE_USER, 0, text, err);
 	if (!code)
 		th_live_pump(l);
 	return code;
 }
 
-/* An event of a person, from a table. */
-static enum th_code put_in(struct th_live *l, enum th_event_kind kind, enum th_source source,
-			   const void *in, struct th_err *err)
+/* An event of a user between two tasks. */
+static enum th_code append_and_pump(struct th_live *l, enum th_event_kind kind, const void *data,
+				    struct th_err *err)
 {
-	struct th_buf data;
-	struct th_jw w;
-	enum th_code code;
+	enum th_code code = th_live_append_event(l, kind, TH_SOURCE_USER, 0, TH_STR(""), data, err);
 
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	w = th_jw(&data);
-	th_table_print(th_event_table(kind), in, &w);
-	code = th_buf_check(&data, th_event_name(kind), err);
-	if (!code)
-		code = th_live_append(l, kind, source, 0, TH_STR(""), th_buf_str(&data), err);
-	th_buf_deinit(&data);
 	if (!code)
 		th_live_pump(l);
 	return code;
@@ -76,7 +57,7 @@ enum th_code th_driver_items_add(struct th_driver *d, struct th_handle h, struct
 	th_json_free(doc);
 	if (code)
 		return th_prefix(err, code, "items");
-	return put_in(l, TH_EV_ITEMS_ADDED, TH_SOURCE_USER, &data, err);
+	return append_and_pump(l, TH_EV_ITEMS_ADDED, &data, err);
 }
 
 enum th_code th_driver_items_remove(struct th_driver *d, struct th_handle h, int64_t count,
@@ -89,7 +70,7 @@ enum th_code th_driver_items_remove(struct th_driver *d, struct th_handle h, int
 		return th_fail(err, TH_ENOENT, "no such session is open");
 	if (th_live_background_only(l, "which keeps what is in it", err))
 		return TH_EUSAGE;
-	return put_in(l, TH_EV_ITEMS_REMOVED, TH_SOURCE_USER, &data, err);
+	return append_and_pump(l, TH_EV_ITEMS_REMOVED, &data, err);
 }
 
 enum th_code th_driver_decide(struct th_driver *d, struct th_handle h, struct th_str call_id,
@@ -102,19 +83,10 @@ enum th_code th_driver_decide(struct th_driver *d, struct th_handle h, struct th
 static enum th_code put_decision(struct th_live *l, const struct th_call *c,
 				 struct th_ev_approval_decided decided, struct th_err *err)
 {
-	struct th_buf data;
-	struct th_jw w;
-	enum th_code code;
-
 	decided.call_id = c->call_id;
 	decided.digest = th_str_of(c->digest);
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	w = th_jw(&data);
-	th_table_print(&th_ev_approval_decided_table, &decided, &w);
-	code = th_live_append(l, TH_EV_APPROVAL_DECIDED, TH_SOURCE_USER, c->call_seq, c->call_id,
-			      th_buf_str(&data), err);
-	th_buf_deinit(&data);
-	return code;
+	return th_live_append_event(l, TH_EV_APPROVAL_DECIDED, TH_SOURCE_USER, c->call_seq,
+				    c->call_id, &decided, err);
 }
 
 /* "Always" is also said of the tool's other calls that wait already. */
@@ -184,8 +156,6 @@ enum th_code th_driver_settle(struct th_driver *d, struct th_handle h, struct th
 	struct th_ev_settled settled = { .status = th_str_of(th_outcome_name(status)),
 					 .by = by,
 					 .message = message };
-	struct th_buf data;
-	struct th_jw w;
 	enum th_code code;
 
 	if (!l)
@@ -195,12 +165,8 @@ enum th_code th_driver_settle(struct th_driver *d, struct th_handle h, struct th
 		return code;
 	settled.call_id = c->call_id;
 	settled.effect_id = c->effect_id;
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	w = th_jw(&data);
-	th_table_print(&th_ev_settled_table, &settled, &w);
-	code = th_live_append(l, TH_EV_SETTLED, TH_SOURCE_USER, c->intent_seq, c->call_id,
-			      th_buf_str(&data), err);
-	th_buf_deinit(&data);
+	code = th_live_append_event(l, TH_EV_SETTLED, TH_SOURCE_USER, c->intent_seq, c->call_id,
+				    &settled, err);
 	if (!code) {
 		th_live_pump(l);
 		th_live_word_given(l);

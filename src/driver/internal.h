@@ -164,6 +164,7 @@ struct th_driver {
 	size_t live_count;
 	uint32_t generations;
 	struct th_commit *filling, *spare;
+	struct th_buf event_data; /* log.c: the event that is being written */
 	struct th_live *dirty, *dirty_last;
 	bool flush_asked, untold;
 	size_t commits; /* transactions under way */
@@ -203,10 +204,19 @@ TH_NODISCARD enum th_code th_live_state(struct th_live *l, enum th_state to, str
 TH_NODISCARD enum th_code th_live_append(struct th_live *l, enum th_event_kind kind,
 					 enum th_source source, uint64_t cause, struct th_str call,
 					 struct th_str data, struct th_err *err);
-/* The same for events that the driver owes: one that does not fit is our bug, and the session is
- * lost. */
-void th_live_write(struct th_live *l, enum th_event_kind kind, enum th_source source,
-		   uint64_t cause, struct th_str call, struct th_str data);
+/* The same with the struct that the kind's table describes: `in` of TH_EV_CALL is a struct
+ * th_ev_call. */
+TH_NODISCARD enum th_code th_live_append_event(struct th_live *l, enum th_event_kind kind,
+					       enum th_source source, uint64_t cause,
+					       struct th_str call, const void *in,
+					       struct th_err *err);
+/* A message of the role user that is plain text. */
+TH_NODISCARD enum th_code th_live_append_message(struct th_live *l, enum th_source source,
+						 uint64_t cause, struct th_str text,
+						 struct th_err *err);
+/* For events that the driver must write: when one cannot be written, the session is lost. */
+void th_live_write_event(struct th_live *l, enum th_event_kind kind, enum th_source source,
+			 uint64_t cause, struct th_str call, const void *in);
 /* The rendered history, up to the last event: read from the store when it is not there yet. */
 TH_NODISCARD enum th_code th_live_history(struct th_live *l, struct th_err *err);
 /* Turns to the model that the fold asks, whose history is then made anew from the log.  False: not

@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "driver/delegate.h"
 
+#define REUSE_MAX (64 * TH_KIB) /* a larger buffer is freed after its event */
+
 bool th_copy_text(struct th_str s, char **ret)
 {
 	if (s.len == 0)
@@ -261,14 +263,58 @@ enum th_code th_live_append(struct th_live *l, enum th_event_kind kind, enum th_
 	return code;
 }
 
-void th_live_write(struct th_live *l, enum th_event_kind kind, enum th_source source,
-		   uint64_t cause, struct th_str call, struct th_str data)
+/* An empty buffer for the data of one event.  th_live_append copies what is in it. */
+static struct th_buf *data_begin(struct th_driver *d)
+{
+	th_buf_clear(&d->event_data);
+	return &d->event_data;
+}
+
+static enum th_code data_append(struct th_live *l, enum th_event_kind kind, enum th_source source,
+				uint64_t cause, struct th_str call, struct th_err *err)
+{
+	struct th_buf *data = &l->driver->event_data;
+	enum th_code code = th_buf_check(data, "the data", err);
+
+	if (code)
+		(void)th_prefix(err, code, "%s event", th_event_name(kind));
+	else
+		code = th_live_append(l, kind, source, cause, call, th_buf_str(data), err);
+	if (data->cap > REUSE_MAX)
+		th_buf_deinit(data);
+	return code;
+}
+
+enum th_code th_live_append_event(struct th_live *l, enum th_event_kind kind, enum th_source source,
+				  uint64_t cause, struct th_str call, const void *in,
+				  struct th_err *err)
+{
+	struct th_jw w = th_jw(data_begin(l->driver));
+
+	th_table_print(th_event_table(kind), in, &w);
+	return data_append(l, kind, source, cause, call, err);
+}
+
+enum th_code th_live_append_message(struct th_live *l, enum th_source source, uint64_t cause,
+				    struct th_str text, struct th_err *err)
+{
+	struct th_jw w = th_jw(data_begin(l->driver));
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "role", TH_STR("user"));
+	th_jw_kstr(&w, "content", text);
+	th_jw_object_end(&w);
+	return data_append(l, TH_EV_MESSAGE, source, cause, TH_STR(""), err);
+}
+
+void th_live_write_event(struct th_live *l, enum th_event_kind kind, enum th_source source,
+			 uint64_t cause, struct th_str call, const void *in)
 {
 	struct th_err err = { 0 };
 
 	if (l->lost)
 		return;
-	if (th_live_append(l, kind, source, cause, call, data, &err))
+	if (th_live_append_event(l, kind, source, cause, call, in, &err))
 		th_live_lose(l, &err);
 }
 

@@ -89,15 +89,9 @@ void th_driver_texts_free(struct th_driver *d)
 
 static void write_failed(struct th_live *l, const struct th_ev_model_failed *d)
 {
-	struct th_buf data;
-	struct th_jw w;
 
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	w = th_jw(&data);
-	th_table_print(&th_ev_model_failed_table, d, &w);
-	th_live_write(l, TH_EV_MODEL_FAILED, TH_SOURCE_ENVIRONMENT, l->fold.request_seq, TH_STR(""),
-		      th_buf_str(&data));
-	th_buf_deinit(&data);
+	th_live_write_event(l, TH_EV_MODEL_FAILED, TH_SOURCE_ENVIRONMENT, l->fold.request_seq,
+			    TH_STR(""), d);
 }
 
 /* Another process asked, and what became of that nobody knows. */
@@ -137,8 +131,6 @@ void th_live_request(struct th_live *l)
 		.reserved_cost_nano = reserved.cost_nano,
 	};
 	struct th_err err = { 0 };
-	struct th_buf data;
-	struct th_jw w;
 
 	if (!th_live_choose(l))
 		return;
@@ -169,12 +161,7 @@ void th_live_request(struct th_live *l)
 	l->instructions_new = l->not_compacted = false;
 	if (l->speaking->input_filter.len)
 		d.history = th_buf_str(&l->filtered);
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	w = th_jw(&data);
-	th_table_print(&th_ev_model_requested_table, &d, &w);
-	th_live_write(l, TH_EV_MODEL_REQUESTED, TH_SOURCE_AGENT, s->seq, TH_STR(""),
-		      th_buf_str(&data));
-	th_buf_deinit(&data);
+	th_live_write_event(l, TH_EV_MODEL_REQUESTED, TH_SOURCE_AGENT, s->seq, TH_STR(""), &d);
 }
 
 static void flight_free(struct th_live *l)

@@ -40,22 +40,19 @@ bool th_first_observation_is(struct th_ticket t)
 
 static void show(struct th_live *l, const struct th_tool_result *r)
 {
+	struct th_ev_message d = { .role = TH_STR("user") };
 	struct th_json_raw_iter it = th_json_raw_iter(r->output);
-	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX);
-	struct th_jw w = th_jw(&data);
+	struct th_buf content = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(&content);
 
-	th_jw_object(&w);
-	th_jw_kstr(&w, "role", TH_STR("user"));
-	th_jw_key(&w, TH_STR("content"));
 	th_jw_array(&w);
 	th_jw_raw(&w, TH_STR("{\"type\":\"text\",\"text\":\"This is the screen now:\"}"));
 	while (th_json_raw_next(&it))
 		th_jw_raw(&w, it.val);
 	th_jw_array_end(&w);
-	th_jw_object_end(&w);
-	th_live_write(l, TH_EV_MESSAGE, TH_SOURCE_ENVIRONMENT, l->fold.seq, TH_STR(""),
-		      th_buf_str(&data));
-	th_buf_deinit(&data);
+	d.content = th_buf_str(&content);
+	th_live_write_event(l, TH_EV_MESSAGE, TH_SOURCE_ENVIRONMENT, l->fold.seq, TH_STR(""), &d);
+	th_buf_deinit(&content);
 }
 
 void th_first_observation_done(struct th_driver *d, struct th_ticket t,

@@ -135,13 +135,16 @@ bool th_live_background_lost(const struct th_live *l)
 static enum th_code check_wire(const struct th_live *l, const struct th_session_config *o,
 			       struct th_err *err)
 {
-	const char *name = conversation_of(l).len ? "conversation" : "previous_response_id";
+	const struct th_wire *wire = o->first.profile->wire;
+	bool conversation = conversation_of(l).len;
 
-	if (o->first.profile->wire->chains)
+	if (conversation ? wire->conversations : wire->chains)
 		return TH_OK;
 	return th_fail(err, TH_EUSAGE,
-		       "settings.%s is for models of the Responses API, which %.*s is not", name,
-		       TH_FMT(o->first.model));
+		       "settings.%s is for models of the Responses API%s, which "
+		       "%.*s is not",
+		       conversation ? "conversation" : "previous_response_id",
+		       conversation ? "" : " or the Interactions API", TH_FMT(o->first.model));
 }
 
 enum th_code th_live_background_fit(struct th_live *l, struct th_err *err)

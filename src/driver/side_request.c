@@ -103,7 +103,7 @@ static enum th_code build(struct th_live *l, struct th_side_request *r, struct t
 	wire->head(o, &r->frame);
 	head = r->frame.len;
 	wire->tail(o, &r->frame);
-	code = wire->group(o, &group, true, &r->message, holes, TH_COUNT(holes), &count, err);
+	code = th_group_render(o, &group, true, &r->message, holes, TH_COUNT(holes), &count, err);
 	if (!code)
 		code = th_buf_check(&r->frame, "the request", err);
 	if (!code)

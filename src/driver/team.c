@@ -215,16 +215,14 @@ static void handoff_output(struct th_str to, struct th_buf *out)
 	th_buf_deinit(&text);
 }
 
-static void print_outcome(const struct th_call *c, struct th_str to, struct th_buf *data)
+/* The result of the call that hands over; `output` holds its text. */
+static struct th_ev_outcome handoff_outcome(const struct th_call *c, struct th_str to,
+					    struct th_buf *output)
 {
-	struct th_ev_outcome outcome = { .call_id = c->call_id, .status = TH_STR("done") };
-	struct th_buf output = TH_BUF_INIT(TH_EVENT_DATA_MAX);
-	struct th_jw w = th_jw(data);
-
-	handoff_output(to, &output);
-	outcome.output = th_buf_str(&output);
-	th_table_print(&th_ev_outcome_table, &outcome, &w);
-	th_buf_deinit(&output);
+	handoff_output(to, output);
+	return (struct th_ev_outcome){ .call_id = c->call_id,
+				       .status = TH_STR("done"),
+				       .output = th_buf_str(output) };
 }
 
 static void write_handoff(struct th_live *l, const struct th_call *c, struct th_str history,
@@ -232,14 +230,14 @@ static void write_handoff(struct th_live *l, const struct th_call *c, struct th_
 {
 	const struct th_team *team = l->fold.team;
 	const struct th_member *m = th_session_member(&l->fold);
-	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_buf output = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_buf call_id = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_buf arguments = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_ev_outcome outcome;
 	struct th_ev_handoff d = { .from = m->name,
 				   .history = history,
 				   .run_items = (int64_t)run_items };
 	uint64_t cause = c->call_seq;
-	struct th_jw w;
 
 	th_buf_add(&call_id, c->call_id);
 	d.to = team->members[m->handoffs[c->handoff - 1].to].name;
@@ -248,15 +246,11 @@ static void write_handoff(struct th_live *l, const struct th_call *c, struct th_
 	if (m->handoffs[c->handoff - 1].told)
 		d.arguments = th_buf_str(&arguments);
 	if (!th_call_hands_over(c)) {
-		print_outcome(c, d.to, &data);
-		th_live_write(l, TH_EV_OUTCOME, TH_SOURCE_AGENT, cause, d.call_id,
-			      th_buf_str(&data));
-		th_buf_clear(&data);
+		outcome = handoff_outcome(c, d.to, &output);
+		th_live_write_event(l, TH_EV_OUTCOME, TH_SOURCE_AGENT, cause, d.call_id, &outcome);
 	}
-	w = th_jw(&data);
-	th_table_print(&th_ev_handoff_table, &d, &w);
-	th_live_write(l, TH_EV_HANDOFF, TH_SOURCE_AGENT, cause, d.call_id, th_buf_str(&data));
-	th_buf_deinit(&data);
+	th_live_write_event(l, TH_EV_HANDOFF, TH_SOURCE_AGENT, cause, d.call_id, &d);
+	th_buf_deinit(&output);
 	th_buf_deinit(&arguments);
 	th_buf_deinit(&call_id);
 }
@@ -275,14 +269,19 @@ static enum th_code transcript_handing(struct th_live *l, const struct th_call *
 				       struct th_transcript *transcript, struct th_err *err)
 {
 	const struct th_member *m = th_session_member(&l->fold);
+	struct th_buf output = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(&data);
+	struct th_ev_outcome outcome =
+	    handoff_outcome(c, l->fold.team->members[m->handoffs[c->handoff - 1].to].name, &output);
 	struct th_event next = { .seq = l->fold.seq + 1, .kind = TH_EV_OUTCOME };
 	enum th_code code;
 
-	print_outcome(c, l->fold.team->members[m->handoffs[c->handoff - 1].to].name, &data);
+	th_table_print(&th_ev_outcome_table, &outcome, &w);
 	next.data = th_buf_str(&data);
 	code = th_live_transcript(l, l->fold.seq, 0, th_call_hands_over(c) ? NULL : &next,
 				  transcript, err);
+	th_buf_deinit(&output);
 	th_buf_deinit(&data);
 	return code;
 }
@@ -371,19 +370,15 @@ void th_live_handed(struct th_live *l, uint64_t call_seq, uint64_t message_seq, 
 /* The answer is sent back, with what is wrong. */
 void th_live_correct(struct th_live *l)
 {
-	struct th_buf text = TH_BUF_INIT(4 * TH_KIB), data = TH_BUF_INIT(8 * TH_KIB);
-	struct th_jw w = th_jw(&data);
+	struct th_buf text = TH_BUF_INIT(4 * TH_KIB);
+	struct th_err err = { 0 };
 
 	th_buf_printf(&text,
 		      "Your answer does not fit the schema that was asked for: %.*s. Answer again, "
 		      "with nothing but one JSON value that fits it.",
 		      TH_FMT(th_utf8_cut(th_buf_str(&l->fold.reason), TH_ERR_MSG_MAX)));
-	th_jw_object(&w);
-	th_jw_kstr(&w, "role", TH_STR("user"));
-	th_jw_kstr(&w, "content", th_buf_str(&text));
-	th_jw_object_end(&w);
-	th_live_write(l, TH_EV_MESSAGE, TH_SOURCE_ENVIRONMENT, l->fold.answer_seq, TH_STR(""),
-		      th_buf_str(&data));
+	if (th_live_append_message(l, TH_SOURCE_ENVIRONMENT, l->fold.answer_seq, th_buf_str(&text),
+				   &err))
+		th_live_lose(l, &err);
 	th_buf_deinit(&text);
-	th_buf_deinit(&data);
 }

@@ -47,13 +47,8 @@ static void write_joined(struct th_live *l, struct th_str marks)
 				      .name = l->speaking->session_input,
 				      .agent = th_session_member(&l->fold)->name,
 				      .answer = marks };
-	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX);
-	struct th_jw w = th_jw(&data);
 
-	th_table_print(&th_ev_code_table, &d, &w);
-	th_live_write(l, TH_EV_CODE, TH_SOURCE_ENVIRONMENT, l->fold.task_seq, TH_STR(""),
-		      th_buf_str(&data));
-	th_buf_deinit(&data);
+	th_live_write_event(l, TH_EV_CODE, TH_SOURCE_ENVIRONMENT, l->fold.task_seq, TH_STR(""), &d);
 }
 
 /* ---- what has become too much ------------------------------------------------------------- */
@@ -96,13 +91,9 @@ static void write_compacted(struct th_live *l, struct th_str marks, struct th_st
 					      .history = marks,
 					      .items = (int64_t)count_of(marks),
 					      .bytes = (int64_t)items.len };
-	struct th_buf data = TH_BUF_INIT(TH_EVENT_DATA_MAX);
-	struct th_jw w = th_jw(&data);
 
-	th_table_print(&th_ev_condensation_table, &d, &w);
-	th_live_write(l, TH_EV_CONDENSATION, TH_SOURCE_ENVIRONMENT, l->fold.seq, TH_STR(""),
-		      th_buf_str(&data));
-	th_buf_deinit(&data);
+	th_live_write_event(l, TH_EV_CONDENSATION, TH_SOURCE_ENVIRONMENT, l->fold.seq, TH_STR(""),
+			    &d);
 }
 
 /* ---- the answers -------------------------------------------------------------------------- */

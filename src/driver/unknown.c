@@ -42,19 +42,8 @@ static void write_parked(struct th_live *l, const struct th_call *c, const struc
 		.observation = o->observation,
 		.elapsed_ms = o->elapsed_ms,
 	};
-	struct th_err err = { 0 };
-	struct th_buf data;
-	struct th_jw w;
 
-	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	w = th_jw(&data);
-	th_table_print(&th_ev_parked_table, &d, &w);
-	if (th_buf_check(&data, "what is known of an action", &err))
-		th_live_lose(l, &err);
-	else
-		th_live_write(l, TH_EV_PARKED, TH_SOURCE_ENVIRONMENT, c->intent_seq, c->call_id,
-			      th_buf_str(&data));
-	th_buf_deinit(&data);
+	th_live_write_event(l, TH_EV_PARKED, TH_SOURCE_ENVIRONMENT, c->intent_seq, c->call_id, &d);
 }
 
 static void print_observation(const struct th_observation *look,

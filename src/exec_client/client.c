@@ -19,6 +19,7 @@ static void destroy(struct th_executor_client *x)
 	th_timer_stop(&x->watch);
 	if (x->removal)
 		x->removal->x = NULL;
+	th_link_end_started(x);
 	th_sock_free(x->starter);
 	th_sock_free(x->sock);
 	for (uint32_t i = 0; i < x->call_room; i++) {
@@ -73,6 +74,7 @@ enum th_code th_executor_client_new(struct th_loop *l, const struct th_executor_
 		return th_fail(err, TH_EUSAGE, "a number below 0 in the executor's options");
 	struct th_executor_client *x = (struct th_executor_client *)th_alloc(sizeof(*x));
 	x->loop = l;
+	x->started = -1;
 	th_arena_init(&x->arena, 2 * TH_MIB);
 	th_arena_init(&x->info_arena, 256 * TH_KIB);
 	th_arena_init(&x->forget_arena, TH_MIB);

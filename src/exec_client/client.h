@@ -63,9 +63,11 @@ struct th_executor_options {
 	/* How long it may take to answer first, and to end; 0: TH_EXEC_START_MS,
 	 * TH_EXECUTOR_END_MS. */
 	uint64_t start_ms, end_ms;
-	bool no_sandbox;     /* commands unconfined but for uid and no_new_privs */
-	bool only_running;   /* never start one: TH_ENOENT when none runs */
-	const char *program; /* NULL: /proc/self/exe; the `thole` binary, for embedders and tests */
+	bool no_sandbox;   /* commands unconfined but for uid and no_new_privs */
+	bool only_running; /* never start one: TH_ENOENT when none runs */
+	/* The thole program, which is started as the executor.  It must say that it is one before
+	 * anything is sent to it.  NULL: only an executor that runs already can be used. */
+	const char *program;
 };
 
 #define TH_EXECUTOR_LINGER_MS 600000

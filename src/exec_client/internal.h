@@ -70,6 +70,8 @@ struct th_executor_client {
 	struct th_buf state_dir, socket;
 	enum th_link_state state;
 	struct th_sock *starter, *sock;
+	int started; /* pidfd of what was started, until it proves to be an executor; -1: none */
+	bool proved; /* what was started is an executor */
 	unsigned attempts; /* to reach one, of which each ended meanwhile */
 	struct th_timer watch;
 	struct th_deferred pass;
@@ -123,6 +125,8 @@ enum th_code th_link_heard(struct th_executor_client *x, const struct th_frame *
 void th_link_soon(struct th_executor_client *x); /* th_link_pass, before the loop sleeps */
 void th_link_pass(void *ctx);  /* a th_deferred's: connects, or sends what waits */
 void th_link_watch(void *ctx); /* a th_timer's: the executor has not answered */
+/* Ends what was started and has not proved to be an executor. */
+void th_link_end_started(struct th_executor_client *x);
 /* The connection, or the attempt to make one, is over. */
 void th_link_lost(struct th_executor_client *x, const struct th_err *why);
 

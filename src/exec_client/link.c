@@ -4,13 +4,17 @@
  * there, else to one that it starts; again when it breaks.  What is under way
  * is handed to the next one, or given up when none is to be had.
  */
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/limits.h"
 #include "exec_client/claim.h"
 #include "exec_client/internal.h"
 #include "exec_client/start.h"
 #include "io/files.h"
+#include "io/role.h"
 
 #define ATTEMPTS_MAX 8 /* executors that ended before they were greeted */
 #define TRIES_MAX 4    /* connections that broke under one call */
@@ -52,8 +56,16 @@ static void on_close(void *ctx, struct th_sock *s, const struct th_err *err)
 
 /* ---- connecting ---- */
 
+void th_link_end_started(struct th_executor_client *x)
+{
+	if (x->started >= 0)
+		(void)!syscall(SYS_pidfd_send_signal, x->started, SIGKILL, NULL, 0u);
+	th_fd_close(&x->started);
+}
+
 static void disconnect(struct th_executor_client *x)
 {
+	th_link_end_started(x);
 	x->sock = th_sock_free(x->sock);
 	x->starter = th_sock_free(x->starter);
 	th_timer_stop(&x->watch);
@@ -136,6 +148,41 @@ static enum th_code connect_to(struct th_executor_client *x, const char *path, s
 	return TH_OK;
 }
 
+/* It is some other program: nothing was sent to it, and it is ended. */
+static enum th_code not_an_executor(const struct th_executor_client *x, enum th_code code,
+				    const char *how, struct th_err *err)
+{
+	return th_fail(err, code,
+		       "the program %s %s that it is thole's executor; the thole program must be "
+		       "named there",
+		       x->o.program, how);
+}
+
+static enum th_code send_start(struct th_executor_client *x, struct th_err *err)
+{
+	TH_CLEANUP(th_buf_deinit) struct th_buf message = TH_BUF_INIT(2 * TH_MIB);
+
+	th_executor_start_message(&x->o, x->state_dir.ptr, x->socket.ptr, &message);
+	enum th_code code = th_buf_check(&message, "the options of the executor", err);
+	return code ? code : th_sock_send(x->starter, th_buf_str(&message), TH_STR(""), err);
+}
+
+/* The first message of what was started. */
+static enum th_code on_role(struct th_executor_client *x, const struct th_frame *frame,
+			    struct th_err *err)
+{
+	enum th_code code = th_exec_check_role(frame->json, TH_ROLE_EXECUTOR, err);
+
+	if (code == TH_EPROTO)
+		return not_an_executor(x, code, "says something else than", err);
+	if (code)
+		return th_prefix(err, code, "%s", x->o.program);
+	x->proved = true;
+	th_timer_start(&x->watch, x->o.start_ms, 0);
+	th_fd_close(&x->started);
+	return send_start(x, err);
+}
+
 /* What the process that was started says: where to connect, or why not. */
 static enum th_code on_start_message(struct th_executor_client *x, const struct th_frame *frame,
 				     struct th_err *err)
@@ -146,6 +193,8 @@ static enum th_code on_start_message(struct th_executor_client *x, const struct 
 	struct th_exec_error error;
 	enum th_exec_op op;
 
+	if (!x->proved)
+		return on_role(x, frame, err);
 	th_arena_init(&arena, 64 * TH_KIB);
 	enum th_code code = th_exec_open(frame->json, &doc, &op, err);
 	if (code)
@@ -188,11 +237,15 @@ static void on_start_close(void *ctx, struct th_sock *s, const struct th_err *er
 	struct th_err why;
 
 	(void)s;
-	(void)err;
 	if (x->freed)
 		return;
-	th_fail(&why, TH_ECONN, "the executor ended before it was ready; see %s/log",
-		x->state_dir.ptr);
+	if (x->proved)
+		th_fail(&why, TH_ECONN, "the executor ended before it was ready; see %s/log",
+			x->state_dir.ptr);
+	else if (err->code == TH_OK || err->code == TH_ECONN)
+		not_an_executor(x, TH_ECONN, "ended without saying", &why);
+	else
+		not_an_executor(x, TH_EPROTO, "says something else than", &why);
 	th_link_enter(x);
 	th_link_lost(x, &why);
 	th_link_leave(x);
@@ -200,20 +253,15 @@ static void on_start_close(void *ctx, struct th_sock *s, const struct th_err *er
 
 static enum th_code start(struct th_executor_client *x, struct th_err *err)
 {
-	TH_CLEANUP(th_buf_deinit) struct th_buf message = TH_BUF_INIT(2 * TH_MIB);
 	const struct th_sock_handlers h = { .on_frame = on_start_frame,
 					    .on_close = on_start_close,
 					    .ctx = x };
 	int fd;
 
-	th_executor_start_message(&x->o, x->state_dir.ptr, x->socket.ptr, &message);
-	enum th_code code = th_buf_check(&message, "the options of the executor", err);
-	if (code == TH_OK)
-		code = th_executor_spawn(x->o.program, x->o.session, &fd, err);
+	x->proved = false;
+	enum th_code code = th_executor_spawn(x->o.program, x->o.session, &fd, &x->started, err);
 	if (code == TH_OK)
 		code = th_sock_new(x->loop, fd, &h, &x->starter, err);
-	if (code == TH_OK)
-		code = th_sock_send(x->starter, th_buf_str(&message), TH_STR(""), err);
 	if (code)
 		return code;
 	x->state = TH_LINK_STARTING;
@@ -229,6 +277,8 @@ void th_link_watch(void *ctx)
 	if (x->state == TH_LINK_ENDING)
 		th_fail(&err, TH_ETIMEOUT, "the executor does not end within %llu ms; see %s/log",
 			(unsigned long long)x->o.end_ms, x->state_dir.ptr);
+	else if (x->state == TH_LINK_STARTING && !x->proved)
+		not_an_executor(x, TH_ETIMEOUT, "does not say", &err);
 	else
 		th_fail(&err, TH_ETIMEOUT,
 			"the executor does not answer within %llu ms; see %s/log",

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "io/detach.h"
 #include "io/files.h"
+#include "io/role.h"
 #include "io/sock.h"
 #include "wire/exec.h"
 
@@ -66,18 +67,23 @@ static bool passes(const char *entry)
 }
 
 enum th_code th_executor_spawn(const char *program, struct th_str session, int *ret_fd,
-			       struct th_err *err)
+			       int *ret_pidfd, struct th_err *err)
 {
-	TH_CLEANUP(th_arena_deinit) struct th_arena arena;
+	TH_CLEANUP(th_arena_deinit) struct th_arena arena = {};
 	TH_CLEANUP(th_fd_close) int theirs = -1;
-	char self[TH_PATH_LEN_MAX];
 	size_t count = 0, n = 0;
 	int pair[2];
 
+	if (!program)
+		return th_fail(err, TH_EUSAGE,
+			       "no program is named that runs commands and desktops");
+	enum th_code code = th_role_check(err);
+	if (code)
+		return code;
 	th_arena_init(&arena, 64 * TH_KIB);
 	while (environ[count])
 		count++;
-	const char **env = (const char **)th_arena_array(&arena, count + 1, sizeof(*env));
+	const char **env = (const char **)th_arena_array(&arena, count + 2, sizeof(*env));
 	const char *name = th_arena_cstr(&arena, session);
 	if (!env || !name)
 		return th_fail(err, TH_EUSAGE,
@@ -85,16 +91,17 @@ enum th_code th_executor_spawn(const char *program, struct th_str session, int *
 	for (size_t i = 0; i < count; i++)
 		if (passes(environ[i]))
 			env[n++] = environ[i];
-	enum th_code code = th_pipe_pair(pair, err);
+	env[n++] = TH_ROLE_ENTRY(TH_ROLE_EXECUTOR);
+	code = th_pipe_pair(pair, err);
 	if (code)
 		return code;
 	theirs = pair[1];
 	const char *const argv[] = { "thole", "exec", "--session", name, "--fd", "3", NULL };
 	const struct th_child_fd fds[] = { { theirs, 3 } };
-	code = th_detach(program ?: th_program_self(self), argv, env, fds, TH_COUNT(fds), err);
+	code = th_detach(program, argv, env, fds, TH_COUNT(fds), ret_pidfd, err);
 	if (code) {
 		th_fd_close(&pair[0]);
-		if (program && code == TH_ENOENT)
+		if (code == TH_ENOENT)
 			return th_fail(
 			    err, code,
 			    "the program %s, which runs commands and desktops, is not there: "

@@ -13,10 +13,10 @@ TH_NODISCARD enum th_code th_executor_paths(struct th_str scope, struct th_str s
 					    struct th_buf *state_dir, struct th_buf *socket,
 					    struct th_err *err);
 
-/* Starts the process.  Over *ret_fd (ours) it wants th_executor_start_message and answers ready or
- * error. */
+/* Starts the process.  Over *ret_fd (ours) it says that it is an executor; then it wants
+ * th_executor_start_message and answers ready or error.  *ret_pidfd: to end it; may be -1. */
 TH_NODISCARD enum th_code th_executor_spawn(const char *program, struct th_str session, int *ret_fd,
-					    struct th_err *err);
+					    int *ret_pidfd, struct th_err *err);
 
 /* The token that a hello needs; empty when there is none to be read. */
 void th_executor_token(const char *state_dir, struct th_buf *out);

@@ -16,6 +16,7 @@
 #include "executor/state.h"
 #include "io/child.h"
 #include "io/files.h"
+#include "io/role.h"
 
 #define TMP_NAME "tmp"
 #define NOBODY 65534
@@ -275,7 +276,15 @@ enum th_code th_exec_display_make(struct th_executor_server *x, struct th_str co
 		th_buf_deinit(&dir);
 		return th_fail(err, TH_ELIMIT, "the description of the computer is too long");
 	}
+	char self[TH_PATH_LEN_MAX];
+	const char *program;
+	code = th_role_program(self, &program, err);
+	if (code) {
+		th_buf_deinit(&dir);
+		return code;
+	}
 	struct th_display_options o = {
+		.program = program,
 		.loop = x->loop,
 		.computer = x->computer,
 		.state_dir = th_buf_str(&dir),

@@ -22,6 +22,7 @@
 #include "io/child.h"
 #include "io/clock.h"
 #include "io/files.h"
+#include "io/role.h"
 
 /* ---- sending ---- */
 
@@ -556,6 +557,15 @@ static enum th_code begin(struct th_executor_server *x, struct th_buf *other, st
 	return code;
 }
 
+/* Before it hears anything: who started it may have meant another program. */
+static enum th_code say_role(struct th_pipe *starter, struct th_err *err)
+{
+	TH_CLEANUP(th_buf_deinit) struct th_buf head = TH_BUF_INIT(TH_KIB);
+
+	th_exec_print_role(TH_ROLE_EXECUTOR, &head);
+	return th_pipe_write(starter, th_buf_str(&head), TH_STR(""), TH_EXEC_START_MS, err);
+}
+
 static void answer(struct th_pipe *starter, const char *socket, const struct th_err *err)
 {
 	TH_CLEANUP(th_buf_deinit) struct th_buf head = TH_BUF_INIT(16 * TH_KIB);
@@ -629,7 +639,9 @@ int th_executor_main(int starter_fd)
 	th_arena_init(&x.arena, 4 * TH_MIB);
 	th_arena_init(&x.env_arena, 4 * TH_MIB);
 	th_pipe_init(&starter, starter_fd);
-	enum th_code code = th_pipe_read(&starter, TH_EXEC_START_MS, &frame, &err);
+	enum th_code code = say_role(&starter, &err);
+	if (code == TH_OK)
+		code = th_pipe_read(&starter, TH_EXEC_START_MS, &frame, &err);
 	if (code == TH_OK)
 		code = parse_start(&x, frame.json, &err);
 	if (code == TH_OK)
@@ -646,6 +658,16 @@ int th_executor_main(int starter_fd)
 	th_arena_deinit(&x.env_arena);
 	th_arena_deinit(&x.arena);
 	return code ? 1 : x.status;
+}
+
+static bool take(const char *role)
+{
+	struct th_err err;
+
+	if (th_role_take(role, &err) == TH_OK)
+		return true;
+	fprintf(stderr, "thole exec: %s\n", err.msg);
+	return false;
 }
 
 int th_exec_role(int argc, char **argv)
@@ -668,11 +690,11 @@ int th_exec_role(int argc, char **argv)
 	}
 	good = good && argc > 1 && argc % 2 == 1;
 	if (good && th_str_is(role, "executor"))
-		return th_executor_main((int)fd);
+		return take(TH_ROLE_EXECUTOR) ? th_executor_main((int)fd) : 2;
 	if (good && th_str_is(role, "display"))
-		return th_display_main(3, 4);
+		return take(TH_ROLE_DISPLAY) ? th_display_main(3, 4) : 2;
 	if (good && th_str_is(role, "reaper") && entry)
-		return th_reaper_main(3, entry);
+		return take(TH_ROLE_REAPER) ? th_reaper_main(3, entry) : 2;
 	fprintf(stderr, "thole exec: is started by other commands, with a socket and its orders\n");
 	return 2;
 }

@@ -23,7 +23,8 @@
 #include "wire/exec.h"
 
 /* `thole exec --fd N`: an executor whose start message comes over that socket; `thole exec --role
- * display`: see display.h.  Returns the exit status. */
+ * display`: see display.h.  Only for a process that was started in that role (io/role.h).  Returns
+ * the exit status. */
 int th_exec_role(int argc, char **argv);
 
 /* Runs until it ends.  `starter` is told ready or error, and closed. */

@@ -9,10 +9,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "io/child.h"
 #include "io/clock.h"
 #include "io/detach.h"
 #include "io/files.h"
+#include "io/role.h"
 #include "io/sock.h"
 
 #define CLEAN_ROUNDS 3 /* looks that find nothing: what was being born has the entry by then */
@@ -22,6 +24,8 @@
 enum th_code th_reaper_start(char entry[static TH_REAPER_ENTRY_SIZE], int *ret_fd,
 			     struct th_err *err)
 {
+	char self[TH_PATH_LEN_MAX];
+	const char *program;
 	uint64_t random[2];
 	int pair[2];
 
@@ -33,9 +37,11 @@ enum th_code th_reaper_start(char entry[static TH_REAPER_ENTRY_SIZE], int *ret_f
 		return code;
 	/* As an argument: in its own environment it would find itself. */
 	const char *const argv[] = { "thole", "exec", "--role", "reaper", "--entry", entry, NULL };
-	const char *const env[] = { NULL };
+	const char *const env[] = { TH_ROLE_ENTRY(TH_ROLE_REAPER), NULL };
 	const struct th_child_fd fds[] = { { pair[1], 3 } };
-	code = th_detach("/proc/self/exe", argv, env, fds, TH_COUNT(fds), err);
+	code = th_role_program(self, &program, err);
+	if (code == TH_OK)
+		code = th_detach(program, argv, env, fds, TH_COUNT(fds), NULL, err);
 	th_fd_close(&pair[1]);
 	if (code) {
 		th_fd_close(&pair[0]);

@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -52,43 +54,98 @@ static bool map_fds(const struct th_child_fd *fds, size_t count, int *report_fd)
 	return true;
 }
 
-enum th_code th_detach(const char *program, const char *const *argv, const char *const *env,
-		       const struct th_child_fd *fds, size_t fd_count, struct th_err *err)
+/* Before exec, over a socket of packets: the pidfd of the new process, or why there is none. */
+static void report(int fd, int errnum, int pidfd)
 {
-	int pipe_fds[2], errnum = 0, status;
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} buf = {};
+	struct iovec iov = { &errnum, sizeof(errnum) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (pidfd >= 0) {
+		msg.msg_control = buf.bytes;
+		msg.msg_controllen = sizeof(buf.bytes);
+		struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &pidfd, sizeof(int));
+	}
+	(void)!sendmsg(fd, &msg, MSG_NOSIGNAL);
+}
+
+/* Until exec closes the other end.  Returns the errno that was reported, or 0. */
+static int await_reports(int fd, int *pidfd)
+{
+	for (int errnum = 0;;) {
+		union {
+			char bytes[CMSG_SPACE(sizeof(int))];
+			struct cmsghdr align;
+		} buf;
+		int reported;
+		struct iovec iov = { &reported, sizeof(reported) };
+		struct msghdr msg = { .msg_iov = &iov,
+				      .msg_iovlen = 1,
+				      .msg_control = buf.bytes,
+				      .msg_controllen = sizeof(buf.bytes) };
+		ssize_t got = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got != (ssize_t)sizeof(reported))
+			return errnum;
+		const struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+		if (c && c->cmsg_type == SCM_RIGHTS)
+			memcpy(pidfd, CMSG_DATA(c), sizeof(int));
+		if (reported)
+			errnum = reported;
+	}
+}
+
+enum th_code th_detach(const char *program, const char *const *argv, const char *const *env,
+		       const struct th_child_fd *fds, size_t fd_count, int *ret_pidfd,
+		       struct th_err *err)
+{
+	TH_CLEANUP(th_fd_close) int pidfd = -1;
+	int pair[2], errnum = 0, status;
 
 	assert(fd_count <= FDS_MAX);
-	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return th_fail_errno(err, errno, "start %s", program);
 	pid_t pid = fork();
 	if (pid == 0) {
-		int report_fd = pipe_fds[1];
+		int report_fd = pair[1];
 		th_start_reset_signals();
 		bool ok = setsid() >= 0;
 		pid_t second = ok ? fork() : -1;
 		if (second > 0)
 			_exit(0);
+		if (second == 0)
+			report(report_fd, 0, (int)syscall(SYS_pidfd_open, getpid(), 0u));
 		ok = second == 0 && chdir("/") == 0 && map_fds(fds, fd_count, &report_fd);
 		if (ok)
 			execve(program, (char *const *)(uintptr_t)argv,
 			       (char *const *)(uintptr_t)env);
-		errnum = errno;
-		(void)!write(report_fd, &errnum, sizeof(errnum));
+		report(report_fd, errno, -1);
 		_exit(127);
 	}
 	if (pid < 0)
 		errnum = errno;
-	th_fd_close(&pipe_fds[1]);
+	th_fd_close(&pair[1]);
 	if (pid > 0) {
-		ssize_t got;
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
-		do /* until exec closes the pipe */
-			got = read(pipe_fds[0], &errnum, sizeof(errnum));
-		while (got < 0 && errno == EINTR);
+		errnum = await_reports(pair[0], &pidfd);
 	}
-	th_fd_close(&pipe_fds[0]);
-	return errnum ? th_fail_errno(err, errnum, "start %s", program) : TH_OK;
+	th_fd_close(&pair[0]);
+	if (errnum)
+		return th_fail_errno(err, errnum, "start %s", program);
+	if (ret_pidfd) {
+		*ret_pidfd = pidfd;
+		pidfd = -1;
+	}
+	return TH_OK;
 }
 
 const char *th_program_self(char *path)

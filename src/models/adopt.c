@@ -5,8 +5,6 @@
 #include "core/native.h"
 #include "models/actions.h"
 #include "models/dialect_list.h"
-#include "models/gemini.h"
-#include "models/messages.h"
 #include "models/responses.h"
 
 #define ADOPTED_MAX (4 * TH_ANSWER_MAX)
@@ -215,7 +213,7 @@ static void put_computer(struct adopter *x, const struct th_json *item)
 		count = 0;
 	if (to->dialect->results_as_user) {
 		put_said(x, item, actions, count);
-	} else if (count && (th_wire_is_messages(to->wire) || th_wire_is_gemini(to->wire))) {
+	} else if (count && to->wire->dialect) {
 		print_call(item, actions, count, &x->w);
 	} else if (!count || !put_openai(x, item, actions, count)) {
 		struct th_buf arguments = TH_BUF_INIT(ADOPTED_MAX);

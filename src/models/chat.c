@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/chat.h"
 
+static const char *const body_agent[] = { "model", "messages", "stream", "tools", NULL };
+
 const struct th_wire th_wire_chat = {
 	.name = "chat",
 	.key_header = "Authorization",
+	.profile = "chat",
+	.body_agent = body_agent,
 	.same = "{\"type\":\"text\",\"text\":\"" TH_IMAGE_SAME "\"}",
 	.path = th_chat_path,
 	.head = th_chat_head,
 	.tail = th_chat_tail,
-	.group = th_chat_group,
+	.message = th_chat_message,
+	.answer = th_chat_answer,
+	.results = th_chat_results,
+	.begun = th_chat_has_system,
 	.request_decode = th_chat_request_decode,
 	.request_encode = th_chat_request_encode,
 	.decoder_new = th_chat_new,

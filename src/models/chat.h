@@ -39,9 +39,9 @@ TH_NODISCARD enum th_code th_chat_items(struct th_str message, struct th_str see
 void th_chat_path(const struct th_request_options *o, struct th_buf *out);
 void th_chat_head(const struct th_request_options *o, struct th_buf *out);
 void th_chat_tail(const struct th_request_options *o, struct th_buf *out);
-enum th_code th_chat_group(const struct th_request_options *o, const struct th_group *g, bool first,
-			   struct th_buf *out, struct th_hole *holes, size_t hole_max,
-			   size_t *ret_hole_count, struct th_err *err);
+enum th_code th_chat_message(struct th_group_writer *x, const struct th_group *g);
+enum th_code th_chat_answer(struct th_group_writer *x, const struct th_group *g);
+enum th_code th_chat_results(struct th_group_writer *x, const struct th_group *g);
 bool th_chat_has_system(const struct th_request_options *o); /* the head ends with a message */
 
 /* The server's side (chat_decode.c, chat_encode.c). */

@@ -71,7 +71,7 @@ static void put_raw_arguments(struct th_jw *w, struct th_str raw)
 	th_buf_deinit(&text);
 }
 
-static void put_id(struct th_chat_writer *x, struct th_str raw)
+static void put_id(struct th_group_writer *x, struct th_str raw)
 {
 	struct th_buf id = TH_BUF_INIT(TH_REQUEST_MAX);
 
@@ -100,9 +100,9 @@ static const char remarks[] = "annotations|audio|channel|executed_tools|images|i
 			      "parsed|reasoning|reasoning_content|token_id|token_ids";
 
 /* Members beside role, content, tool_calls and refusal. */
-static bool is_taken(const struct th_chat_writer *x, struct th_str key, bool calls)
+static bool is_taken(const struct th_group_writer *x, struct th_str key, bool calls)
 {
-	const struct th_chat_flavour *f = x->flavour;
+	const struct th_chat_flavour *f = th_chat_flavour_of(x->o->profile);
 
 	if (f->thinks_in_calls && th_str_is(key, "reasoning_content"))
 		return calls;
@@ -118,7 +118,7 @@ static bool takes_more_in_calls(const struct th_chat_flavour *f)
 	       is_named(f->back, TH_STR("reasoning_details"));
 }
 
-static void put_raw_function(struct th_chat_writer *x, struct th_str raw, bool more)
+static void put_raw_function(struct th_group_writer *x, struct th_str raw, bool more)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(raw);
 
@@ -131,11 +131,11 @@ static void put_raw_function(struct th_chat_writer *x, struct th_str raw, bool m
 	th_jw_object_end(&x->w);
 }
 
-static void put_raw_call(struct th_chat_writer *x, struct th_str raw)
+static void put_raw_call(struct th_group_writer *x, struct th_str raw)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(raw);
 	struct th_str custom = th_json_raw_get(raw, "custom");
-	bool more = takes_more_in_calls(x->flavour);
+	bool more = takes_more_in_calls(th_chat_flavour_of(x->o->profile));
 	bool function = th_json_raw_is_null(custom) || !th_json_raw_iter(custom).object;
 
 	th_jw_object(&x->w);
@@ -164,7 +164,7 @@ static bool has_own_parts(struct th_str content)
 	return false;
 }
 
-static void put_content(struct th_chat_writer *x, struct th_str content, struct th_str refusal,
+static void put_content(struct th_group_writer *x, struct th_str content, struct th_str refusal,
 			bool calls)
 {
 	struct th_buf text = TH_BUF_INIT(TH_REQUEST_MAX);
@@ -178,7 +178,8 @@ static void put_content(struct th_chat_writer *x, struct th_str content, struct 
 			th_jw_null(&x->w);
 		else
 			th_jw_str(&x->w, TH_STR(""));
-	} else if (content.ptr[0] == '[' && !x->flavour->short_ids && has_own_parts(content)) {
+	} else if (content.ptr[0] == '[' && !th_chat_flavour_of(x->o->profile)->short_ids &&
+		   has_own_parts(content)) {
 		th_chat_add_text(content, &text);
 		th_jw_raw(&x->w, TH_STR("\""));
 		th_buf_add(x->w.out, th_buf_str(&text));
@@ -195,7 +196,7 @@ static bool is_empty(struct th_str content)
 	       (content.ptr[0] == '[' && !is_list(content));
 }
 
-static void put_raw_message(struct th_chat_writer *x, struct th_str message)
+static void put_raw_message(struct th_group_writer *x, struct th_str message)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(message),
 				call = th_json_raw_iter(th_json_raw_get(message, "tool_calls"));
@@ -214,7 +215,7 @@ static void put_raw_message(struct th_chat_writer *x, struct th_str message)
 		if (!is_named("role|content|refusal|tool_calls", it.key) &&
 		    !th_json_raw_is_null(it.val) && is_taken(x, it.key, calls))
 			th_chat_put_member(&x->w, it.key, it.val);
-	if (calls && x->flavour->thinks_in_calls &&
+	if (calls && th_chat_flavour_of(x->o->profile)->thinks_in_calls &&
 	    th_json_raw_is_null(th_json_raw_get(message, "reasoning_content")))
 		th_jw_kstr(&x->w, "reasoning_content", TH_STR(""));
 	if (calls) {
@@ -237,7 +238,7 @@ static bool is_call(struct th_str item)
 }
 
 /* Our actions, in the words of the function that stands for the computer. */
-static void put_actions(struct th_chat_writer *x, struct th_str item)
+static void put_actions(struct th_group_writer *x, struct th_str item)
 {
 	struct th_buf text = TH_BUF_INIT(TH_REQUEST_MAX);
 	struct th_jw w = th_jw(&text);
@@ -268,7 +269,7 @@ static void put_actions(struct th_chat_writer *x, struct th_str item)
 }
 
 /* Calls of tools that only one API has, as functions. */
-static void put_other_call(struct th_chat_writer *x, struct th_str item, struct th_str type)
+static void put_other_call(struct th_group_writer *x, struct th_str item, struct th_str type)
 {
 	static const char *const members[] = { "arguments", "action", "operation" };
 	struct th_str raw = { NULL, 0 };
@@ -295,7 +296,7 @@ static void put_other_call(struct th_chat_writer *x, struct th_str item, struct 
 	th_buf_deinit(&name);
 }
 
-static void put_call(struct th_chat_writer *x, struct th_str item)
+static void put_call(struct th_group_writer *x, struct th_str item)
 {
 	struct th_str type = th_chat_raw_str(item, "type");
 
@@ -343,7 +344,7 @@ static void put_escaped(struct th_jw *w, const char *key, struct th_str text)
 	th_buf_add_char(w->out, '"');
 }
 
-static void put_calls(struct th_chat_writer *x, struct th_str items)
+static void put_calls(struct th_group_writer *x, struct th_str items)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(items);
 
@@ -355,11 +356,12 @@ static void put_calls(struct th_chat_writer *x, struct th_str items)
 	th_jw_array_end(&x->w);
 }
 
-enum th_code th_chat_put_items(struct th_chat_writer *x, struct th_str items)
+enum th_code th_chat_put_items(struct th_group_writer *x, struct th_str items)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(items);
 	struct th_buf text = TH_BUF_INIT(TH_REQUEST_MAX), thought = TH_BUF_INIT(TH_REQUEST_MAX);
-	bool calls = false, thinks = is_named(x->flavour->back, TH_STR("reasoning_content"));
+	bool calls = false, thinks = is_named(th_chat_flavour_of(x->o->profile)->back,
+					      TH_STR("reasoning_content"));
 
 	while (th_json_raw_next(&it)) {
 		if (it.val.len && it.val.ptr[0] != '{')
@@ -374,7 +376,7 @@ enum th_code th_chat_put_items(struct th_chat_writer *x, struct th_str items)
 		else
 			th_jw_kraw(&x->w, "content", TH_STR("null"));
 		if (thinks && (add_texts(items, "reasoning", &thought) ||
-			       (calls && x->flavour->thinks_in_calls)))
+			       (calls && th_chat_flavour_of(x->o->profile)->thinks_in_calls)))
 			put_escaped(&x->w, "reasoning_content", th_buf_str(&thought));
 		if (calls)
 			put_calls(x, items);
@@ -385,7 +387,7 @@ enum th_code th_chat_put_items(struct th_chat_writer *x, struct th_str items)
 	return TH_OK;
 }
 
-enum th_code th_chat_put_answer(struct th_chat_writer *x, const struct th_group *g)
+enum th_code th_chat_answer(struct th_group_writer *x, const struct th_group *g)
 {
 	const struct th_dialect *dialect = x->o->profile->dialect;
 	struct th_dialect_context c = th_chat_dialect_context(x->o);

@@ -11,11 +11,9 @@
 static const struct th_profile anybody = { .name = "chat", .vision = true };
 static const struct th_request_options options = { .profile = &anybody };
 
-static struct th_chat_writer writer(struct th_buf *out, struct th_err *err)
+static struct th_group_writer writer(struct th_buf *out, struct th_err *err)
 {
-	return (struct th_chat_writer){
-		&options, th_chat_flavour_of(&anybody), th_jw(out), NULL, 0, 0, err
-	};
+	return (struct th_group_writer){ .o = &options, .w = th_jw(out), .err = err };
 }
 
 static bool is_type(struct th_str item, const char *type)
@@ -36,7 +34,7 @@ static bool is_assistant(struct th_str item)
 	       (!is_message(item) || th_str_is(th_chat_raw_str(item, "role"), "assistant"));
 }
 
-static enum th_code put_content(struct th_chat_writer *x, struct th_str content)
+static enum th_code put_content(struct th_group_writer *x, struct th_str content)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(content);
 	enum th_code code = TH_OK;
@@ -53,7 +51,7 @@ static enum th_code put_content(struct th_chat_writer *x, struct th_str content)
 }
 
 /* Not of the assistant. */
-static enum th_code put_item(struct th_chat_writer *x, struct th_str item)
+static enum th_code put_item(struct th_group_writer *x, struct th_str item)
 {
 	struct th_str role = th_json_raw_get(item, "role");
 	enum th_code code;
@@ -105,7 +103,7 @@ enum th_code th_chat_put_unified(struct th_str items, struct th_buf *out, bool f
 {
 	struct th_json_raw_iter it = th_json_raw_iter(items);
 	struct th_buf answer = TH_BUF_INIT(TH_REQUEST_MAX);
-	struct th_chat_writer x = writer(out, err);
+	struct th_group_writer x = writer(out, err);
 	enum th_code code = TH_OK;
 
 	x.w.comma = !first;

@@ -15,7 +15,7 @@ struct th_str th_chat_raw_str(struct th_str object, const char *key)
 						 : (struct th_str){ NULL, 0 };
 }
 
-static void put_text_part(struct th_chat_writer *x, struct th_str raw)
+static void put_text_part(struct th_group_writer *x, struct th_str raw)
 {
 	th_jw_object(&x->w);
 	th_jw_kstr(&x->w, "type", TH_STR("text"));
@@ -23,7 +23,7 @@ static void put_text_part(struct th_chat_writer *x, struct th_str raw)
 	th_jw_object_end(&x->w);
 }
 
-static void put_words(struct th_chat_writer *x, const char *text)
+static void put_words(struct th_group_writer *x, const char *text)
 {
 	th_jw_object(&x->w);
 	th_jw_kstr(&x->w, "type", TH_STR("text"));
@@ -32,7 +32,7 @@ static void put_words(struct th_chat_writer *x, const char *text)
 }
 
 /* "data:<type>;base64,<hole>", and the words for when it is left out. */
-static enum th_code put_image(struct th_chat_writer *x, struct th_str part)
+static enum th_code put_image(struct th_group_writer *x, struct th_str part)
 {
 	struct th_str media = th_chat_raw_str(part, "media_type");
 	struct th_hole *hole;
@@ -66,7 +66,7 @@ static enum th_code put_image(struct th_chat_writer *x, struct th_str part)
 }
 
 /* {"type":"input_image","image_url":"…","detail":…} of the unified form. */
-static void put_input_image(struct th_chat_writer *x, struct th_str part)
+static void put_input_image(struct th_group_writer *x, struct th_str part)
 {
 	struct th_str detail = th_json_raw_get(part, "detail");
 
@@ -90,7 +90,7 @@ static bool is_str(struct th_str raw)
 	return raw.len && raw.ptr[0] == '"';
 }
 
-enum th_code th_chat_put_part(struct th_chat_writer *x, struct th_str part)
+enum th_code th_chat_put_part(struct th_group_writer *x, struct th_str part)
 {
 	struct th_str type = th_chat_raw_str(part, "type"), text = th_json_raw_get(part, "text");
 
@@ -146,23 +146,24 @@ static bool is_short_id(struct th_str id)
 
 #define ID_MAX 64
 
-void th_chat_put_id(struct th_chat_writer *x, struct th_str id)
+void th_chat_put_id(struct th_group_writer *x, struct th_str id)
 {
 	char hex[TH_SHA256_HEX_SIZE + 1];
 	struct th_digest digest;
 
-	if (x->flavour->short_ids ? is_short_id(id) : id.len > 0 && id.len <= ID_MAX) {
+	if (th_chat_flavour_of(x->o->profile)->short_ids ? is_short_id(id)
+							 : id.len > 0 && id.len <= ID_MAX) {
 		th_jw_str(&x->w, id);
 		return;
 	}
 	digest = th_sha256_of(id.ptr, id.len);
 	th_digest_hex(&digest, hex);
-	th_jw_str(&x->w, th_str_n(hex, x->flavour->short_ids ? 9 : 32));
+	th_jw_str(&x->w, th_str_n(hex, th_chat_flavour_of(x->o->profile)->short_ids ? 9 : 32));
 }
 
 /* ---- messages ---- */
 
-static const char *role_of(const struct th_chat_writer *x, struct th_str role)
+static const char *role_of(const struct th_group_writer *x, struct th_str role)
 {
 	if (th_str_is(role, "user"))
 		return "user";
@@ -175,7 +176,7 @@ static const char *role_of(const struct th_chat_writer *x, struct th_str role)
 	return NULL;
 }
 
-static enum th_code put_message(struct th_chat_writer *x, const struct th_group *g)
+enum th_code th_chat_message(struct th_group_writer *x, const struct th_group *g)
 {
 	const char *role = role_of(x, g->role);
 	struct th_json_raw_iter it = th_json_raw_iter(g->content);
@@ -229,7 +230,7 @@ static bool has_image(struct th_str output)
 }
 
 /* A dialect's call was text, and so is its result. */
-static bool is_for_user(const struct th_chat_writer *x, const struct th_result *r)
+static bool is_for_user(const struct th_group_writer *x, const struct th_result *r)
 {
 	const struct th_dialect *dialect = x->o->profile->dialect;
 
@@ -237,7 +238,7 @@ static bool is_for_user(const struct th_chat_writer *x, const struct th_result *
 	       th_str_is(th_chat_raw_str(r->call_item, "type"), "computer_call");
 }
 
-static enum th_code put_tool_message(struct th_chat_writer *x, const struct th_result *r)
+static enum th_code put_tool_message(struct th_group_writer *x, const struct th_result *r)
 {
 	struct th_buf text = TH_BUF_INIT(TH_REQUEST_MAX);
 
@@ -261,7 +262,7 @@ static enum th_code put_tool_message(struct th_chat_writer *x, const struct th_r
 }
 
 /* Text of a dialect's result, and the pictures of any, as parts of a message of the user. */
-static enum th_code put_user_parts(struct th_chat_writer *x, const struct th_result *r, bool named)
+static enum th_code put_user_parts(struct th_group_writer *x, const struct th_result *r, bool named)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(r->output);
 	bool for_user = is_for_user(x, r);
@@ -292,12 +293,12 @@ static enum th_code put_user_parts(struct th_chat_writer *x, const struct th_res
 	return code;
 }
 
-static enum th_code put_user_message(struct th_chat_writer *x, const struct th_group *g,
+static enum th_code put_user_message(struct th_group_writer *x, const struct th_group *g,
 				     bool answered)
 {
 	enum th_code code = TH_OK;
 
-	if (answered && x->flavour->answer_first)
+	if (answered && th_chat_flavour_of(x->o->profile)->answer_first)
 		th_jw_raw(&x->w, TH_STR("{\"role\":\"assistant\",\"content\":\"OK\"}"));
 	th_jw_object(&x->w);
 	th_jw_kstr(&x->w, "role", TH_STR("user"));
@@ -310,7 +311,7 @@ static enum th_code put_user_message(struct th_chat_writer *x, const struct th_g
 	return code;
 }
 
-static enum th_code put_results(struct th_chat_writer *x, const struct th_group *g)
+enum th_code th_chat_results(struct th_group_writer *x, const struct th_group *g)
 {
 	bool user = false, answered = false;
 	enum th_code code = TH_OK;
@@ -325,32 +326,4 @@ static enum th_code put_results(struct th_chat_writer *x, const struct th_group 
 			code = put_tool_message(x, r);
 	}
 	return user && !code ? put_user_message(x, g, answered) : code;
-}
-
-enum th_code th_chat_group(const struct th_request_options *o, const struct th_group *g, bool first,
-			   struct th_buf *out, struct th_hole *holes, size_t hole_max,
-			   size_t *ret_hole_count, struct th_err *err)
-{
-	struct th_chat_writer x = {
-		o, th_chat_flavour_of(o->profile), th_jw(out), holes, hole_max, 0, err
-	};
-	size_t start = out->len;
-	enum th_code code = TH_OK;
-
-	x.w.comma = !first || th_chat_has_system(o);
-	switch (g->kind) {
-	case TH_GROUP_MESSAGE:
-		code = put_message(&x, g);
-		break;
-	case TH_GROUP_ANSWER:
-		code = th_chat_put_answer(&x, g);
-		break;
-	case TH_GROUP_RESULTS:
-		code = put_results(&x, g);
-		break;
-	}
-	if (code)
-		th_buf_truncate(out, start);
-	*ret_hole_count = code ? 0 : x.hole_count;
-	return code;
 }

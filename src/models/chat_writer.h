@@ -32,29 +32,18 @@ struct th_chat_flavour {
 
 const struct th_chat_flavour *th_chat_flavour_of(const struct th_profile *p);
 
-struct th_chat_writer {
-	const struct th_request_options *o;
-	const struct th_chat_flavour *flavour;
-	struct th_jw w;
-	struct th_hole *holes;
-	size_t hole_max, hole_count;
-	struct th_err *err;
-};
-
 /* A string member, still escaped, without its quotes; absent when it is none. */
 struct th_str th_chat_raw_str(struct th_str object, const char *key);
 /* One part of our own form or the unified one; others are left as they are. */
-TH_NODISCARD enum th_code th_chat_put_part(struct th_chat_writer *x, struct th_str part);
+TH_NODISCARD enum th_code th_chat_put_part(struct th_group_writer *x, struct th_str part);
 /* The text of a string or of a list of parts, escaped, without quotes; parts on lines of their
  * own. */
 void th_chat_add_text(struct th_str content, struct th_buf *out);
 /* A call's id, as the server takes it. */
-void th_chat_put_id(struct th_chat_writer *x, struct th_str id);
+void th_chat_put_id(struct th_group_writer *x, struct th_str id);
 
-/* An answer sent back (chat_back.c). */
-TH_NODISCARD enum th_code th_chat_put_answer(struct th_chat_writer *x, const struct th_group *g);
 /* Items of an answer as one message of the assistant; nothing when there is nothing to say. */
-TH_NODISCARD enum th_code th_chat_put_items(struct th_chat_writer *x, struct th_str items);
+TH_NODISCARD enum th_code th_chat_put_items(struct th_group_writer *x, struct th_str items);
 
 struct th_dialect_context th_chat_dialect_context(const struct th_request_options *o);
 

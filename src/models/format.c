@@ -42,3 +42,11 @@ void th_choice_put(const struct th_request_options *o, struct th_jw *w,
 	if (o->parallel)
 		th_jw_kbool(w, "parallel_tool_calls", o->parallel == TH_PARALLEL_YES);
 }
+
+bool th_request_stores(const struct th_request_options *o)
+{
+	const struct th_agent_model_settings *s = o->agent ? o->agent->settings : NULL;
+
+	return o->kept || (s && (s->history == TH_HISTORY_PREVIOUS || s->background ||
+				 th_str_is(s->store, "true")));
+}

@@ -24,6 +24,10 @@ struct th_str th_format_name(const struct th_request_options *o);
 /* The sentence for the system prompt, behind an empty line when `out` has text. */
 void th_format_instruct(const struct th_request_options *o, struct th_buf *out);
 
+/* Whether the provider stores its answers: only where the agent's settings ask for it, or need it.
+ */
+bool th_request_stores(const struct th_request_options *o);
+
 /* Whether a call is demanded: of any tool, or of one. */
 static inline bool th_choice_forces(const struct th_request_options *o)
 {

@@ -3,11 +3,16 @@
 #include "models/gemini_server.h"
 #include "models/gemini_writer.h"
 
-#define GEMINI                                                                                  \
-	.name = "gemini", .key_header = "x-goog-api-key", .head = th_gemini_head,               \
-	.tail = th_gemini_tail, .group = th_gemini_group,                                       \
-	.request_decode = th_gemini_request_decode, .request_encode = th_gemini_request_encode, \
-	.decoder_new = th_gemini_new, .feed = th_gemini_feed, .finished = th_gemini_finished,   \
+/* The model and whether it is a stream stand in the path. */
+static const char *const body_agent[] = { "model", "contents", "stream", "tools", NULL };
+
+#define GEMINI                                                                                   \
+	.name = "gemini", .profile = "gemini", .computers = 1U << TH_COMPUTER_NATIVE,            \
+	.dialect = &th_dialect_gemini, .body_agent = body_agent, .key_header = "x-goog-api-key", \
+	.head = th_gemini_head, .tail = th_gemini_tail, .message = th_gemini_message,            \
+	.answer = th_gemini_answer, .results = th_gemini_results,                                \
+	.request_decode = th_gemini_request_decode, .request_encode = th_gemini_request_encode,  \
+	.decoder_new = th_gemini_new, .feed = th_gemini_feed, .finished = th_gemini_finished,    \
 	.end = th_gemini_end, .error = th_gemini_error, .decoder_free = th_gemini_free
 
 /* Cua's base URL is that of all its models. */

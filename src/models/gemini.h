@@ -21,6 +21,10 @@ void th_gemini_end(struct th_decoder *d, bool cut, struct th_answer *ret);
 void th_gemini_error(struct th_decoder *d, int http_status, struct th_answer *ret);
 struct th_decoder *th_gemini_free(struct th_decoder *d);
 
+/* An error of Google's: its reason says more than its status.  As th_answer_take_error. */
+void th_gemini_take_error(const struct th_json *error, struct th_str raw, int http_status,
+			  struct th_answer *ret);
+
 /* Items of a content (gemini_items.c).  `id_base` is what made ids begin with. TH_ELIMIT: more than
  * TH_CALLS_MAX calls. */
 TH_NODISCARD enum th_code th_gemini_items(struct th_str parts, struct th_str id_base,
@@ -28,10 +32,6 @@ TH_NODISCARD enum th_code th_gemini_items(struct th_str parts, struct th_str id_
 
 extern const struct th_wire th_wire_gemini;
 extern const struct th_wire th_wire_gemini_at_cua; /* behind the base URL of Cua's gateway */
-static inline bool th_wire_is_gemini(const struct th_wire *w)
-{
-	return w == &th_wire_gemini || w == &th_wire_gemini_at_cua;
-}
-extern const struct th_dialect th_dialect_gemini; /* dialect_gemini.c */
+extern const struct th_dialect th_dialect_gemini;  /* dialect_gemini.c */
 
 #endif

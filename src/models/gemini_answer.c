@@ -309,8 +309,8 @@ static struct th_str error_reason(const struct th_json *error)
 	return (struct th_str){ NULL, 0 };
 }
 
-static void take_error(const struct th_json *error, struct th_str raw, int http_status,
-		       struct th_answer *ret)
+void th_gemini_take_error(const struct th_json *error, struct th_str raw, int http_status,
+			  struct th_answer *ret)
 {
 	int64_t code = th_json_get_int(error, "code", 0);
 	struct th_str reason = error_reason(error), status = th_json_get_str(error, "status");
@@ -334,7 +334,7 @@ static void take_error_event(struct th_decoder *d, struct th_answer *ret)
 
 	if (!th_intake_error_event(&d->in, &raw, &d->error_doc, &error, ret))
 		return;
-	take_error(error, raw, 0, ret);
+	th_gemini_take_error(error, raw, 0, ret);
 }
 
 /* ---- the end ---- */
@@ -415,5 +415,5 @@ void th_gemini_error(struct th_decoder *d, int http_status, struct th_answer *re
 	end_docs(d);
 	if (th_intake_http_error(&d->in, th_buf_str(&d->error), http_status, ret, &raw,
 				 &d->error_doc, &error))
-		take_error(error, raw, http_status, ret);
+		th_gemini_take_error(error, raw, http_status, ret);
 }

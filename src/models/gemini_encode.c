@@ -21,7 +21,7 @@ static const struct th_profile plain = {
 enum side { NOBODY, USER, RESULTS, MODEL };
 
 struct encoder {
-	struct th_gemini_writer x;
+	struct th_group_writer x;
 	struct th_request_options o;
 	struct th_str items;
 	enum side open;
@@ -98,7 +98,7 @@ static enum th_code put_result(struct encoder *e, struct th_str item)
 	struct th_str output = th_json_raw_get(item, "output"), call = call_of(e, item);
 	struct th_str image = th_json_raw_get(output, "image_url"), text = { NULL, 0 };
 	struct th_json_raw_iter it = th_json_raw_iter(output);
-	struct th_gemini_writer *x = &e->x;
+	struct th_group_writer *x = &e->x;
 	enum th_code code = TH_OK;
 	bool parts = false;
 
@@ -154,7 +154,7 @@ enum th_code th_gemini_encode_items(struct th_str items, struct th_buf *out, str
 	struct th_json_raw_iter it = th_json_raw_iter(items);
 	enum th_code code = TH_OK;
 
-	e.x = (struct th_gemini_writer){ .o = &e.o, .w = th_jw(out), .err = err };
+	e.x = (struct th_group_writer){ .o = &e.o, .w = th_jw(out), .err = err };
 	th_jw_array(&e.x.w);
 	while (!code && !it.object && th_json_raw_next(&it)) {
 		size_t count;

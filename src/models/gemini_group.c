@@ -24,7 +24,7 @@ struct th_str th_gemini_raw_str(struct th_str object, const char *key)
 
 /* ---- pictures ---- */
 
-enum th_code th_gemini_hole(struct th_gemini_writer *x, struct th_hole hole)
+enum th_code th_gemini_hole(struct th_group_writer *x, struct th_hole hole)
 {
 	if (x->hole_count == x->hole_max)
 		return th_fail(x->err, TH_ELIMIT, "more than %zu images in one entry", x->hole_max);
@@ -32,7 +32,7 @@ enum th_code th_gemini_hole(struct th_gemini_writer *x, struct th_hole hole)
 	return TH_OK;
 }
 
-enum th_code th_gemini_blob(struct th_gemini_writer *x, struct th_str part, size_t *ret_at,
+enum th_code th_gemini_blob(struct th_group_writer *x, struct th_str part, size_t *ret_at,
 			    struct th_digest *ret_blob)
 {
 	struct th_str media = th_gemini_raw_str(part, "media_type");
@@ -48,7 +48,7 @@ enum th_code th_gemini_blob(struct th_gemini_writer *x, struct th_str part, size
 	return TH_OK;
 }
 
-enum th_code th_gemini_image(struct th_gemini_writer *x, struct th_str part)
+enum th_code th_gemini_image(struct th_group_writer *x, struct th_str part)
 {
 	struct th_hole hole = { .kind = TH_HOLE_IMAGE, .part = true };
 	enum th_code code;
@@ -73,7 +73,7 @@ enum th_code th_gemini_image(struct th_gemini_writer *x, struct th_str part)
 }
 
 /* "data:image/png;base64,…" as inlineData, any other address as fileData. */
-static bool put_url(struct th_gemini_writer *x, struct th_str url)
+static bool put_url(struct th_group_writer *x, struct th_str url)
 {
 	ptrdiff_t at = th_str_find(url, TH_STR(";base64,"));
 
@@ -103,14 +103,14 @@ static bool put_url(struct th_gemini_writer *x, struct th_str url)
 
 /* ---- content ---- */
 
-static void put_text(struct th_gemini_writer *x, struct th_str raw)
+static void put_text(struct th_group_writer *x, struct th_str raw)
 {
 	th_jw_object(&x->w);
 	th_jw_kraw(&x->w, "text", raw);
 	th_jw_object_end(&x->w);
 }
 
-enum th_code th_gemini_part(struct th_gemini_writer *x, struct th_str part)
+enum th_code th_gemini_part(struct th_group_writer *x, struct th_str part)
 {
 	struct th_str type = th_gemini_raw_str(part, "type"), text = th_json_raw_get(part, "text");
 
@@ -138,7 +138,7 @@ enum th_code th_gemini_part(struct th_gemini_writer *x, struct th_str part)
 	return TH_OK;
 }
 
-enum th_code th_gemini_content(struct th_gemini_writer *x, struct th_str content)
+enum th_code th_gemini_content(struct th_group_writer *x, struct th_str content)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(content);
 	enum th_code code = TH_OK;
@@ -154,7 +154,7 @@ enum th_code th_gemini_content(struct th_gemini_writer *x, struct th_str content
 	return code;
 }
 
-static void open_content(struct th_gemini_writer *x, const char *role)
+static void open_content(struct th_group_writer *x, const char *role)
 {
 	th_jw_object(&x->w);
 	th_jw_kstr(&x->w, "role", th_str_of(role));
@@ -162,13 +162,13 @@ static void open_content(struct th_gemini_writer *x, const char *role)
 	th_jw_array(&x->w);
 }
 
-static void close_content(struct th_gemini_writer *x)
+static void close_content(struct th_group_writer *x)
 {
 	th_jw_array_end(&x->w);
 	th_jw_object_end(&x->w);
 }
 
-static enum th_code put_message(struct th_gemini_writer *x, const struct th_group *g)
+enum th_code th_gemini_message(struct th_group_writer *x, const struct th_group *g)
 {
 	static const char *const roles[] = { "user", "assistant", "developer", "system" };
 	bool known = false, assistant = th_str_is(g->role, "assistant");
@@ -219,6 +219,8 @@ static void say_as_computer(struct th_str item, struct th_buf *out)
 	th_jw_array(&w);
 	th_jw_object(&w);
 	th_jw_kstr(&w, "type", TH_STR("function_call"));
+	if (th_json_raw_get(item, "call_id").len)
+		th_jw_kraw(&w, "call_id", th_json_raw_get(item, "call_id"));
 	th_jw_kstr(&w, "name", TH_STR("computer"));
 	th_jw_kstr(&w, "arguments", th_buf_str(&args));
 	th_jw_object_end(&w);
@@ -253,7 +255,7 @@ void th_gemini_calls(const struct th_request_options *o, struct th_str item, str
 }
 
 /* `arguments` is a raw string of JSON; what is no object is given as a string. */
-static void put_args(struct th_gemini_writer *x, struct th_str arguments)
+static void put_args(struct th_group_writer *x, struct th_str arguments)
 {
 	struct th_buf text = TH_BUF_INIT(TH_REQUEST_MAX);
 	struct th_json_doc *doc = NULL;
@@ -273,7 +275,7 @@ static void put_args(struct th_gemini_writer *x, struct th_str arguments)
 	th_buf_deinit(&text);
 }
 
-static void put_call(struct th_gemini_writer *x, struct th_str call, bool sign)
+static void put_call(struct th_group_writer *x, struct th_str call, bool sign)
 {
 	th_jw_object(&x->w);
 	th_jw_key(&x->w, TH_STR("functionCall"));
@@ -288,7 +290,7 @@ static void put_call(struct th_gemini_writer *x, struct th_str call, bool sign)
 	th_jw_object_end(&x->w);
 }
 
-enum th_code th_gemini_item(struct th_gemini_writer *x, struct th_str item, bool *signs)
+enum th_code th_gemini_item(struct th_group_writer *x, struct th_str item, bool *signs)
 {
 	struct th_str type = th_gemini_raw_str(item, "type");
 	struct th_buf calls = TH_BUF_INIT(TH_REQUEST_MAX);
@@ -309,7 +311,7 @@ enum th_code th_gemini_item(struct th_gemini_writer *x, struct th_str item, bool
 	return TH_OK;
 }
 
-static enum th_code put_answer(struct th_gemini_writer *x, const struct th_group *g)
+enum th_code th_gemini_answer(struct th_group_writer *x, const struct th_group *g)
 {
 	bool own = th_str_is(th_gemini_raw_str(g->raw, "wire"), "gemini");
 	struct th_str message = th_json_raw_get(g->raw, "message");
@@ -335,38 +337,12 @@ static enum th_code put_answer(struct th_gemini_writer *x, const struct th_group
 	return code;
 }
 
-static enum th_code put_results(struct th_gemini_writer *x, const struct th_group *g)
+enum th_code th_gemini_results(struct th_group_writer *x, const struct th_group *g)
 {
 	enum th_code code;
 
 	open_content(x, "user");
-	code = th_gemini_results(x, g);
+	code = th_gemini_responses(x, g);
 	close_content(x);
-	return code;
-}
-
-enum th_code th_gemini_group(const struct th_request_options *o, const struct th_group *g,
-			     bool first, struct th_buf *out, struct th_hole *holes, size_t hole_max,
-			     size_t *ret_hole_count, struct th_err *err)
-{
-	struct th_gemini_writer x = { o, th_jw(out), holes, hole_max, 0, err };
-	size_t start = out->len;
-	enum th_code code = TH_OK;
-
-	x.w.comma = !first;
-	switch (g->kind) {
-	case TH_GROUP_MESSAGE:
-		code = put_message(&x, g);
-		break;
-	case TH_GROUP_ANSWER:
-		code = put_answer(&x, g);
-		break;
-	case TH_GROUP_RESULTS:
-		code = put_results(&x, g);
-		break;
-	}
-	if (code)
-		th_buf_truncate(out, start);
-	*ret_hole_count = code ? 0 : x.hole_count;
 	return code;
 }

@@ -60,7 +60,7 @@ static bool is_computer(const struct th_result *r)
 }
 
 /* The members of the response but for its end. */
-static void put_response(struct th_gemini_writer *x, const struct th_result *r, bool last)
+static void put_response(struct th_group_writer *x, const struct th_result *r, bool last)
 {
 	struct th_buf text = TH_BUF_INIT(TH_REQUEST_MAX);
 
@@ -84,7 +84,7 @@ static void put_response(struct th_gemini_writer *x, const struct th_result *r, 
  * "response":{…,"screenshot":"…"}: from the brace that closes the response on,
  * both are written and one is passed over.
  */
-static enum th_code put_picture(struct th_gemini_writer *x, struct th_str image)
+static enum th_code put_picture(struct th_group_writer *x, struct th_str image)
 {
 	struct th_hole hole = { .kind = TH_HOLE_IMAGE, .from = x->w.out->len };
 	enum th_code code;
@@ -102,7 +102,7 @@ static enum th_code put_picture(struct th_gemini_writer *x, struct th_str image)
 	return th_gemini_hole(x, hole);
 }
 
-static enum th_code put_call_result(struct th_gemini_writer *x, const struct th_result *r,
+static enum th_code put_call_result(struct th_group_writer *x, const struct th_result *r,
 				    struct th_str call, bool last)
 {
 	struct th_str image = own_image(x->o, r->output);
@@ -127,7 +127,7 @@ static enum th_code put_call_result(struct th_gemini_writer *x, const struct th_
 }
 
 /* One answer of the model is one item, which may have been written as several calls. */
-static enum th_code put_result(struct th_gemini_writer *x, const struct th_result *r)
+static enum th_code put_result(struct th_group_writer *x, const struct th_result *r)
 {
 	struct th_buf calls = TH_BUF_INIT(TH_REQUEST_MAX);
 	struct th_json_raw_iter it;
@@ -148,7 +148,7 @@ static enum th_code put_result(struct th_gemini_writer *x, const struct th_resul
 	return code;
 }
 
-enum th_code th_gemini_results(struct th_gemini_writer *x, const struct th_group *g)
+enum th_code th_gemini_responses(struct th_group_writer *x, const struct th_group *g)
 {
 	enum th_code code = TH_OK;
 

@@ -8,14 +8,6 @@
 #include "models/dialect.h"
 #include "models/model.h"
 
-struct th_gemini_writer {
-	const struct th_request_options *o;
-	struct th_jw w;
-	struct th_hole *holes;
-	size_t hole_max, hole_count;
-	struct th_err *err;
-};
-
 /* Models before the third generation: thinking has a budget in tokens, signatures are not asked
  * for, and only the computer preview takes pictures inside of a function's response. */
 bool th_gemini_is_old(const struct th_profile *p);
@@ -29,20 +21,20 @@ struct th_str th_gemini_raw_str(struct th_str object, const char *key);
 
 /* {"inlineData":…} for a picture of ours; what stands for it when it is left out is a part of text.
  */
-TH_NODISCARD enum th_code th_gemini_image(struct th_gemini_writer *x, struct th_str part);
+TH_NODISCARD enum th_code th_gemini_image(struct th_group_writer *x, struct th_str part);
 /* The same without its hole, of which *ret_at and *ret_blob are the caller's to use. */
-TH_NODISCARD enum th_code th_gemini_blob(struct th_gemini_writer *x, struct th_str part,
+TH_NODISCARD enum th_code th_gemini_blob(struct th_group_writer *x, struct th_str part,
 					 size_t *ret_at, struct th_digest *ret_blob);
-TH_NODISCARD enum th_code th_gemini_hole(struct th_gemini_writer *x, struct th_hole hole);
+TH_NODISCARD enum th_code th_gemini_hole(struct th_group_writer *x, struct th_hole hole);
 
 /* One part of a content: of ours, or of the Responses API's. */
-TH_NODISCARD enum th_code th_gemini_part(struct th_gemini_writer *x, struct th_str part);
+TH_NODISCARD enum th_code th_gemini_part(struct th_group_writer *x, struct th_str part);
 /* Parts of a content: a string, or a list. */
-TH_NODISCARD enum th_code th_gemini_content(struct th_gemini_writer *x, struct th_str content);
+TH_NODISCARD enum th_code th_gemini_content(struct th_group_writer *x, struct th_str content);
 
 /* Parts of an item of an answer; with *signs the first call gets a signature that stands for none,
  * and *signs is unset. */
-TH_NODISCARD enum th_code th_gemini_item(struct th_gemini_writer *x, struct th_str item,
+TH_NODISCARD enum th_code th_gemini_item(struct th_group_writer *x, struct th_str item,
 					 bool *signs);
 
 /* The calls that an item of a call is written as: items of function_call, a JSON list. */
@@ -51,14 +43,14 @@ void th_gemini_calls(const struct th_request_options *o, struct th_str item, str
 struct th_str th_gemini_call_name(struct th_str call);
 
 /* gemini_results.c */
-TH_NODISCARD enum th_code th_gemini_results(struct th_gemini_writer *x, const struct th_group *g);
+TH_NODISCARD enum th_code th_gemini_responses(struct th_group_writer *x, const struct th_group *g);
 
 /* Tools and settings, see gemini_request.c. */
 void th_gemini_head(const struct th_request_options *o, struct th_buf *out);
 void th_gemini_tail(const struct th_request_options *o, struct th_buf *out);
 void th_gemini_path(const struct th_request_options *o, struct th_buf *out);
-enum th_code th_gemini_group(const struct th_request_options *o, const struct th_group *g,
-			     bool first, struct th_buf *out, struct th_hole *holes, size_t hole_max,
-			     size_t *ret_hole_count, struct th_err *err);
+enum th_code th_gemini_message(struct th_group_writer *x, const struct th_group *g);
+enum th_code th_gemini_answer(struct th_group_writer *x, const struct th_group *g);
+enum th_code th_gemini_results(struct th_group_writer *x, const struct th_group *g);
 
 #endif

@@ -5,14 +5,7 @@
 #include "base/field.h"
 #include "base/limits.h"
 #include "base/text.h"
-#include "models/chat.h"
-#include "models/gemini.h"
-#include "models/messages.h"
 #include "models/profiles.h"
-#include "models/responses.h"
-
-const struct th_wire *const th_wires[] = { &th_wire_responses, &th_wire_messages, &th_wire_chat,
-					   &th_wire_gemini, NULL };
 
 #define GENERIC "responses"
 #define NAME_MAX_SHOWN 60
@@ -305,9 +298,7 @@ static enum th_code match_built_in(const struct th_profiles *mine, struct th_str
 		th_str_split(&tail, '/');
 	found = find_builtin(any_server && tail.len ? tail : bare, m);
 	m->rule = TH_MATCH_TABLE;
-	served = found && m->profile->wire == &th_wire_chat
-		     ? th_profile_served(m->profile, &m->name)
-		     : NULL;
+	served = found ? th_profile_served(m->profile, &m->name) : NULL;
 	if (served) {
 		struct th_match family;
 
@@ -317,7 +308,7 @@ static enum th_code match_built_in(const struct th_profiles *mine, struct th_str
 		if (match_row(served, m->name, &family))
 			m->pattern = family.pattern;
 	}
-	if (any_server && (!found || m->profile->wire != &th_wire_responses))
+	if (any_server && (!found || m->profile->wire != generic()->wire))
 		*m = (struct th_match){ .profile = generic(), .rule = TH_MATCH_GENERIC };
 	else if (!found)
 		return fail_unknown(mine, name, bare, err);

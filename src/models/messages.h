@@ -18,9 +18,9 @@ void th_messages_path(const struct th_request_options *o, struct th_buf *out);
 void th_messages_headers(const struct th_request_options *o, struct th_buf *out);
 void th_messages_head(const struct th_request_options *o, struct th_buf *out);
 void th_messages_tail(const struct th_request_options *o, struct th_buf *out);
-enum th_code th_messages_group(const struct th_request_options *o, const struct th_group *g,
-			       bool first, struct th_buf *out, struct th_hole *holes,
-			       size_t hole_max, size_t *ret_hole_count, struct th_err *err);
+enum th_code th_messages_message(struct th_group_writer *x, const struct th_group *g);
+enum th_code th_messages_answer(struct th_group_writer *x, const struct th_group *g);
+enum th_code th_messages_results(struct th_group_writer *x, const struct th_group *g);
 
 /* The server's side (messages_unify.c). */
 enum th_code th_messages_request_decode(struct th_str model, struct th_str body, struct th_buf *out,
@@ -40,10 +40,6 @@ extern const struct th_dialect th_dialect_anthropic;
 extern const struct th_wire th_wire_messages;
 /* The same, where the key goes as a bearer's: gateways. */
 extern const struct th_wire th_wire_messages_bearer;
-static inline bool th_wire_is_messages(const struct th_wire *w)
-{
-	return w == &th_wire_messages || w == &th_wire_messages_bearer;
-}
 
 /* Answer (messages_answer.c). */
 struct th_decoder *th_messages_new(const struct th_profile *profile, th_delta_fn *fn, void *ctx);

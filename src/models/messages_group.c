@@ -9,14 +9,6 @@
 #include "models/messages.h"
 #include "models/responses.h"
 
-struct writer {
-	const struct th_request_options *o;
-	struct th_jw w;
-	struct th_hole *holes;
-	size_t hole_max, hole_count;
-	struct th_err *err;
-};
-
 static struct th_str raw_str(struct th_str object, const char *key)
 {
 	struct th_str raw = th_json_raw_get(object, key);
@@ -39,7 +31,7 @@ static bool is_blank(struct th_str raw)
 	return true;
 }
 
-static enum th_code add_hole(struct writer *x, struct th_hole hole)
+static enum th_code add_hole(struct th_group_writer *x, struct th_hole hole)
 {
 	if (x->hole_count == x->hole_max)
 		return th_fail(x->err, TH_ELIMIT, "more than %zu images in one group", x->hole_max);
@@ -48,7 +40,7 @@ static enum th_code add_hole(struct writer *x, struct th_hole hole)
 }
 
 /* Where the mark of the cache may go: inside of a block, behind its last member. */
-static enum th_code put_mark(struct writer *x)
+static enum th_code put_mark(struct th_group_writer *x)
 {
 	size_t at = x->w.out->len;
 
@@ -57,7 +49,7 @@ static enum th_code put_mark(struct writer *x)
 
 /* ---- parts of our own form ---- */
 
-static enum th_code put_text(struct writer *x, struct th_str raw_text, bool mark)
+static enum th_code put_text(struct th_group_writer *x, struct th_str raw_text, bool mark)
 {
 	enum th_code code = TH_OK;
 
@@ -70,7 +62,7 @@ static enum th_code put_text(struct writer *x, struct th_str raw_text, bool mark
 	return code;
 }
 
-static enum th_code put_image(struct writer *x, struct th_str part)
+static enum th_code put_image(struct th_group_writer *x, struct th_str part)
 {
 	struct th_str media = raw_str(part, "media_type");
 	struct th_hole hole = { .kind = TH_HOLE_IMAGE, .part = true };
@@ -110,7 +102,7 @@ static struct th_str text_of(struct th_str part)
 }
 
 /* `mark`: after the text. */
-static enum th_code put_part(struct writer *x, struct th_str part, bool mark)
+static enum th_code put_part(struct th_group_writer *x, struct th_str part, bool mark)
 {
 	struct th_str text = text_of(part), type = raw_str(part, "type");
 
@@ -127,7 +119,7 @@ static enum th_code put_part(struct writer *x, struct th_str part, bool mark)
 }
 
 /* A string, or a list of parts, as the elements of a list.  The last text takes the mark. */
-static enum th_code put_parts(struct writer *x, struct th_str content, bool marks)
+static enum th_code put_parts(struct th_group_writer *x, struct th_str content, bool marks)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(content);
 	const char *last = NULL;
@@ -152,7 +144,7 @@ static enum th_code put_parts(struct writer *x, struct th_str content, bool mark
 
 /* ---- messages ---- */
 
-static void open_message(struct writer *x, const char *role)
+static void open_message(struct th_group_writer *x, const char *role)
 {
 	th_jw_object(&x->w);
 	th_jw_kstr(&x->w, "role", th_str_of(role));
@@ -160,7 +152,7 @@ static void open_message(struct writer *x, const char *role)
 	th_jw_array(&x->w);
 }
 
-static void close_message(struct writer *x)
+static void close_message(struct th_group_writer *x)
 {
 	th_jw_array_end(&x->w);
 	th_jw_object_end(&x->w);
@@ -168,7 +160,7 @@ static void close_message(struct writer *x)
 
 /* Few models take a role system between messages; all take a user's message that says what it is.
  */
-static enum th_code put_message(struct writer *x, const struct th_group *g)
+enum th_code th_messages_message(struct th_group_writer *x, const struct th_group *g)
 {
 	bool assistant = th_str_is(g->role, "assistant"), user = th_str_is(g->role, "user");
 	bool system = th_str_is(g->role, "system") || th_str_is(g->role, "developer");
@@ -205,7 +197,7 @@ static struct th_str family(struct th_str model)
 	return model;
 }
 
-static bool is_own(const struct writer *x, struct th_str message)
+static bool is_own(const struct th_group_writer *x, struct th_str message)
 {
 	struct th_str by = raw_str(message, "model");
 
@@ -224,7 +216,7 @@ static bool is_kept(struct th_str block, bool own)
 	return own || !th_str_is(type, "redacted_thinking");
 }
 
-static void put_raw_answer(struct writer *x, struct th_str message)
+static void put_raw_answer(struct th_group_writer *x, struct th_str message)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(th_json_raw_get(message, "content"));
 	bool own = is_own(x, message), open = false;
@@ -244,7 +236,7 @@ static void put_raw_answer(struct writer *x, struct th_str message)
 }
 
 /* The API takes letters, digits, - and _. */
-static void put_id(struct writer *x, const char *key, struct th_str id)
+static void put_id(struct th_group_writer *x, const char *key, struct th_str id)
 {
 	struct th_buf text = TH_BUF_INIT(TH_ANSWER_MAX);
 
@@ -265,7 +257,7 @@ static bool is_computer_call(struct th_str item)
 }
 
 /* A call of another wire's model.  Input that is no object goes as text: it must not be lost. */
-static void put_use(struct writer *x, struct th_str call_id, struct th_str name,
+static void put_use(struct th_group_writer *x, struct th_str call_id, struct th_str name,
 		    struct th_str input, const char *wrap)
 {
 	struct th_json_doc *doc = NULL;
@@ -291,7 +283,7 @@ static void put_use(struct writer *x, struct th_str call_id, struct th_str name,
 }
 
 /* {"action":"left_click",…} as a call of the member tool. */
-static void put_member(struct writer *x, struct th_str call_id, struct th_str input)
+static void put_member(struct th_group_writer *x, struct th_str call_id, struct th_str input)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(input);
 
@@ -315,7 +307,8 @@ static void put_member(struct writer *x, struct th_str call_id, struct th_str in
 }
 
 /* In the tool's words; what they cannot say, in ours: the call must stand before its result. */
-static void put_computer_call(struct writer *x, const struct th_json *item, struct th_str raw)
+static void put_computer_call(struct th_group_writer *x, const struct th_json *item,
+			      struct th_str raw)
 {
 	struct th_dialect_context c = { .profile = x->o->profile,
 					.screen = x->o->screen,
@@ -346,8 +339,8 @@ static void put_computer_call(struct writer *x, const struct th_json *item, stru
 }
 
 /* Items of another wire's answer: its private reasoning and its own tools stay behind. */
-static enum th_code put_item(struct writer *x, const struct th_json *item, struct th_str raw,
-			     bool *open)
+static enum th_code put_item(struct th_group_writer *x, const struct th_json *item,
+			     struct th_str raw, bool *open)
 {
 	struct th_str type = th_json_get_str(item, "type"), input;
 	bool message = th_str_is(type, "message"), call = th_str_is(type, "function_call"),
@@ -383,7 +376,7 @@ static enum th_code put_item(struct writer *x, const struct th_json *item, struc
 	return code;
 }
 
-static enum th_code put_items(struct writer *x, struct th_str items)
+static enum th_code put_items(struct th_group_writer *x, struct th_str items)
 {
 	struct th_json_raw_iter raw = th_json_raw_iter(items);
 	struct th_json_doc *doc = NULL;
@@ -400,7 +393,7 @@ static enum th_code put_items(struct writer *x, struct th_str items)
 	return code;
 }
 
-static enum th_code put_answer(struct writer *x, const struct th_group *g)
+enum th_code th_messages_answer(struct th_group_writer *x, const struct th_group *g)
 {
 	struct th_str message = th_json_raw_get(g->raw, "message");
 
@@ -425,7 +418,7 @@ static bool has_content(struct th_str output)
 	return !it.object && th_json_raw_next(&it);
 }
 
-static enum th_code put_result(struct writer *x, const struct th_result *r, bool mark)
+static enum th_code put_result(struct th_group_writer *x, const struct th_result *r, bool mark)
 {
 	enum th_code code = TH_OK;
 
@@ -446,7 +439,7 @@ static enum th_code put_result(struct writer *x, const struct th_result *r, bool
 	return code;
 }
 
-static enum th_code put_results(struct writer *x, const struct th_group *g)
+enum th_code th_messages_results(struct th_group_writer *x, const struct th_group *g)
 {
 	enum th_code code = TH_OK;
 
@@ -454,31 +447,5 @@ static enum th_code put_results(struct writer *x, const struct th_group *g)
 	for (size_t i = 0; !code && i < g->result_count; i++)
 		code = put_result(x, &g->results[i], i + 1 == g->result_count);
 	close_message(x);
-	return code;
-}
-
-enum th_code th_messages_group(const struct th_request_options *o, const struct th_group *g,
-			       bool first, struct th_buf *out, struct th_hole *holes,
-			       size_t hole_max, size_t *ret_hole_count, struct th_err *err)
-{
-	struct writer x = { o, th_jw(out), holes, hole_max, 0, err };
-	size_t start = out->len;
-	enum th_code code = TH_OK;
-
-	x.w.comma = !first;
-	switch (g->kind) {
-	case TH_GROUP_MESSAGE:
-		code = put_message(&x, g);
-		break;
-	case TH_GROUP_ANSWER:
-		code = put_answer(&x, g);
-		break;
-	case TH_GROUP_RESULTS:
-		code = put_results(&x, g);
-		break;
-	}
-	if (code)
-		th_buf_truncate(out, start);
-	*ret_hole_count = code ? 0 : x.hole_count;
 	return code;
 }

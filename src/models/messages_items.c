@@ -214,6 +214,16 @@ static const char *type_name(struct th_str raw)
 							: TH_JSON_INT);
 }
 
+/* Input that is no JSON object goes into the item as it came: it must at least be a JSON string. */
+static bool is_text(const struct th_blocks *blocks, struct th_str items)
+{
+	bool broken = false;
+
+	for (size_t i = 0; blocks && i < blocks->count; i++)
+		broken = broken || blocks->list[i].broken;
+	return !broken || th_json_valid(items);
+}
+
 enum th_code th_messages_items(struct th_str raw, const struct th_blocks *blocks,
 			       struct th_buf *out, struct th_err *err)
 {
@@ -224,6 +234,7 @@ enum th_code th_messages_items(struct th_str raw, const struct th_blocks *blocks
 			    .stop = th_json_raw_inside(th_json_raw_get(raw, "stop_reason")),
 			    .block_count = blocks ? blocks->count : 0 };
 	struct th_json_raw_iter it;
+	size_t start = out->len;
 
 	for (it = th_json_raw_iter(content); !it.object && th_json_raw_next(&it);)
 		x.block_count++;
@@ -249,5 +260,7 @@ enum th_code th_messages_items(struct th_str raw, const struct th_blocks *blocks
 	th_jw_array_end(&x.w);
 	if (x.call_count > TH_CALLS_MAX)
 		return th_fail(err, TH_ELIMIT, "the answer has more than %d calls", TH_CALLS_MAX);
+	if (!out->failed && !is_text(blocks, th_str_sub(th_buf_str(out), start, out->len)))
+		return th_fail(err, TH_EPROTO, "the input of a call is no JSON string");
 	return th_buf_check(out, "the answer", err);
 }

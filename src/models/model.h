@@ -251,10 +251,29 @@ typedef void th_delta_fn(void *ctx, enum th_delta_kind kind, size_t output_index
 
 struct th_decoder;
 
+/* A group under way: what the parts of an encoder share. */
+struct th_group_writer {
+	const struct th_request_options *o;
+	struct th_jw w;
+	struct th_hole *holes;
+	size_t hole_max, hole_count;
+	struct th_err *err;
+};
+
+/* A wire is one file with this row, and one line in TH_WIRES (wires.h). */
 struct th_wire {
 	const char *name;       /* "responses" */
 	const char *key_header; /* "Authorization" (Bearer) or a header of its own */
-	const char *mark;       /* what a MARK becomes; NULL: the wire has none */
+	const char *profile;    /* built-in, of no model: a user's profile of this wire starts so */
+	/* Its own computer tools, as bits 1 << enum th_computer_tool, and the dialect that reads
+	 * them; 0 and NULL: none. */
+	unsigned computers;
+	const struct th_dialect *dialect;
+	bool hosted_tools; /* takes tools that the provider runs, as the agent names them */
+	/* Members of the body that settings.extra_body cannot set, as thole writes them: from the
+	 * agent's own members, and from its settings (which null may remove).  NULL-terminated. */
+	const char *const *body_agent, *const *body_settings;
+	const char *mark; /* what a MARK becomes; NULL: the wire has none */
 	int marks_max;
 	/* Where an answer in the background is fetched; with "/cancel" behind it, it is ended.
 	 * `next_event` > 0: as a stream, from the event of that number on.  NULL: the wire has
@@ -263,8 +282,9 @@ struct th_wire {
 	/* The id of the answer under way, as soon as it is known, and the number of the event that
 	 * follows the one which brought it; 0: it has none.  With kept_path. */
 	struct th_str (*response_id)(const struct th_decoder *d, int64_t *ret_next_event);
-	bool chains;      /* a request may go on from a response that the provider has kept */
-	const char *same; /* the part that stands for a picture like the one before; NULL: none */
+	bool chains;        /* a request may continue from a response that the provider stores */
+	bool conversations; /* the provider also has conversations, to which requests add */
+	const char *same;   /* the part that stands for a picture like the one before; NULL: none */
 
 	/* What follows the base URL: "/responses", "/models/NAME:streamGenerateContent?alt=sse". */
 	void (*path)(const struct th_request_options *o, struct th_buf *out);
@@ -274,12 +294,12 @@ struct th_wire {
 	/* Everything before the first group, and after the last. */
 	void (*head)(const struct th_request_options *o, struct th_buf *out);
 	void (*tail)(const struct th_request_options *o, struct th_buf *out);
-	/* One group, with its leading comma if `first` is false.  Holes in order, up to `hole_max`.
-	 * May add nothing (an answer whose items must not be sent back): the next group is then the
-	 * first as before.  TH_EPROTO: not a group; TH_ELIMIT: too many holes. */
-	enum th_code (*group)(const struct th_request_options *o, const struct th_group *g,
-			      bool first, struct th_buf *out, struct th_hole *holes,
-			      size_t hole_max, size_t *ret_hole_count, struct th_err *err);
+	/* True: the head has put something in the list of groups.  NULL: it never does. */
+	bool (*begun)(const struct th_request_options *o);
+	/* One group, by its kind; see th_group_render.  TH_EPROTO, TH_ELIMIT. */
+	enum th_code (*message)(struct th_group_writer *x, const struct th_group *g);
+	enum th_code (*answer)(struct th_group_writer *x, const struct th_group *g);
+	enum th_code (*results)(struct th_group_writer *x, const struct th_group *g);
 
 	/*
 	 * The server's side: a request's body in the unified form, a JSON object
@@ -316,7 +336,13 @@ struct th_wire {
 	struct th_decoder *(*decoder_free)(struct th_decoder *d);
 };
 
-extern const struct th_wire *const th_wires[]; /* NULL-terminated */
+/* One group as the profile's wire writes it, with its leading comma if `first` is false.  Holes in
+ * order, up to `hole_max`.  May add nothing (an answer whose items must not be sent back): the next
+ * group is then the first as before.  TH_EPROTO: not a group; TH_ELIMIT: too many holes. */
+TH_NODISCARD enum th_code th_group_render(const struct th_request_options *o,
+					  const struct th_group *g, bool first, struct th_buf *out,
+					  struct th_hole *holes, size_t hole_max,
+					  size_t *ret_hole_count, struct th_err *err);
 
 /*
  * Finds the profile of a model name.  An unknown version of a known family

@@ -186,8 +186,8 @@ static enum th_code put_group(struct encoder *x, const struct th_group *g)
 	enum th_code code;
 
 	th_buf_clear(&x->rendered);
-	code = x->o->profile->wire->group(x->o, g, !x->any, &x->rendered, holes, TH_COUNT(holes),
-					  &hole_count, x->err);
+	code = th_group_render(x->o, g, !x->any, &x->rendered, holes, TH_COUNT(holes), &hole_count,
+			       x->err);
 	if (code)
 		return code;
 	bytes = th_buf_str(&x->rendered);

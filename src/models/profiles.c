@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/profiles.h"
 
-const struct th_profile *const th_profile_tables[] = { th_profiles_chat,   th_profiles_google,
-						       th_profiles_openai, th_profiles_anthropic,
-						       th_profiles_open,   NULL };
+const struct th_profile *const th_profile_tables[] = { th_profiles_chat,
+						       th_profiles_google,
+						       th_profiles_google_interactions,
+						       th_profiles_openai,
+						       th_profiles_anthropic,
+						       th_profiles_open,
+						       NULL };
 
 static const struct th_profile *first_of(size_t table)
 {

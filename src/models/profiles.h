@@ -14,8 +14,9 @@
 #include "models/model.h"
 
 /* Each ends with name == NULL. */
-extern const struct th_profile th_profiles_chat[], th_profiles_google[], th_profiles_openai[],
-    th_profiles_anthropic[], th_profiles_open[];
+extern const struct th_profile th_profiles_chat[], th_profiles_google[],
+    th_profiles_google_interactions[], th_profiles_openai[], th_profiles_anthropic[],
+    th_profiles_open[];
 /* As Cua's gateway serves them: not in the tables, found by th_profile_served. */
 extern const struct th_profile th_profiles_google_at_cua[], th_profiles_anthropic_at_cua[];
 

@@ -15,16 +15,28 @@ static void background_path(struct th_str response_id, int64_t next_event, struc
 		th_buf_printf(out, "?stream=true&starting_after=%lld", (long long)next_event - 1);
 }
 
+static const char *const body_agent[] = { "model", "input", "stream", "tools", NULL };
+static const char *const body_settings[] = { "background", "conversation", "previous_response_id",
+					     "store", NULL };
+
 const struct th_wire th_wire_responses = {
 	.name = "responses",
 	.key_header = "Authorization",
 	.background_path = background_path,
 	.response_id = th_responses_id,
+	.profile = "responses",
+	.computers = 1U << TH_COMPUTER_PREVIEW | 1U << TH_COMPUTER_GA,
+	.hosted_tools = true,
+	.body_agent = body_agent,
+	.body_settings = body_settings,
 	.chains = true,
+	.conversations = true,
 	.path = path,
 	.head = th_responses_head,
 	.tail = th_responses_tail,
-	.group = th_responses_group,
+	.message = th_responses_message,
+	.answer = th_responses_answer,
+	.results = th_responses_results,
 	.request_decode = th_responses_request_decode,
 	.request_encode = th_responses_request_encode,
 	.decoder_new = th_responses_new,

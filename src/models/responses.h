@@ -16,9 +16,9 @@
 /* Request (responses_request.c): see struct th_wire. */
 void th_responses_head(const struct th_request_options *o, struct th_buf *out);
 void th_responses_tail(const struct th_request_options *o, struct th_buf *out);
-enum th_code th_responses_group(const struct th_request_options *o, const struct th_group *g,
-				bool first, struct th_buf *out, struct th_hole *holes,
-				size_t hole_max, size_t *ret_hole_count, struct th_err *err);
+enum th_code th_responses_message(struct th_group_writer *x, const struct th_group *g);
+enum th_code th_responses_answer(struct th_group_writer *x, const struct th_group *g);
+enum th_code th_responses_results(struct th_group_writer *x, const struct th_group *g);
 
 /* A server's side (responses_server.c): see struct th_wire. */
 TH_NODISCARD enum th_code th_responses_request_decode(struct th_str model, struct th_str body,

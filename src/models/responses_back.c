@@ -6,6 +6,7 @@
  */
 #include "base/limits.h"
 #include "core/native.h"
+#include "models/format.h"
 #include "models/responses_writer.h"
 
 #define ID_MAX 64 /* characters of an id that the API takes */
@@ -50,7 +51,7 @@ static bool is_readable(const struct th_request_options *o, struct th_str reason
 {
 	struct th_str content = th_json_raw_get(reasoning, "content");
 
-	return th_responses_keeps(o) || th_writer_raw_str(reasoning, "encrypted_content").len ||
+	return th_request_stores(o) || th_writer_raw_str(reasoning, "encrypted_content").len ||
 	       (content.len && content.ptr[0] == '[' && !th_writer_is_empty_list(content));
 }
 
@@ -129,7 +130,7 @@ static bool is_id_char(char c)
 	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '-';
 }
 
-static void put_item(struct th_writer *x, struct th_str item, const struct item_kind *kind,
+static void put_item(struct th_group_writer *x, struct th_str item, const struct item_kind *kind,
 		     bool orphaned)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(item);
@@ -172,7 +173,8 @@ static const struct th_tool_native *native_tool(const struct th_request_options 
 }
 
 /* The operation of such a call, in `a`; .ptr NULL: it is none. */
-static struct th_str patch_of(const struct th_writer *x, struct th_str item, struct th_arena *a)
+static struct th_str patch_of(const struct th_group_writer *x, struct th_str item,
+			      struct th_arena *a)
 {
 	struct th_str type, ret = { NULL, 0 };
 	struct th_json_doc *doc = NULL;
@@ -190,7 +192,7 @@ static struct th_str patch_of(const struct th_writer *x, struct th_str item, str
 	return ret;
 }
 
-bool th_writer_patch_called(struct th_writer *x, struct th_str item)
+bool th_writer_patch_called(struct th_group_writer *x, struct th_str item)
 {
 	struct th_arena a;
 	bool ret;
@@ -201,7 +203,7 @@ bool th_writer_patch_called(struct th_writer *x, struct th_str item)
 	return ret;
 }
 
-static bool put_patch(struct th_writer *x, struct th_str item)
+static bool put_patch(struct th_group_writer *x, struct th_str item)
 {
 	struct th_arena a;
 	struct th_str operation;
@@ -220,7 +222,7 @@ static bool put_patch(struct th_writer *x, struct th_str item)
 }
 
 /* As it came, but for who made it. */
-static void put_given(struct th_writer *x, struct th_str item)
+static void put_given(struct th_group_writer *x, struct th_str item)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(item);
 
@@ -240,7 +242,7 @@ static void put_given(struct th_writer *x, struct th_str item)
 	th_jw_object_end(&x->w);
 }
 
-enum th_code th_writer_item(struct th_writer *x, struct th_str items, struct th_str item)
+enum th_code th_writer_item(struct th_group_writer *x, struct th_str items, struct th_str item)
 {
 	struct th_str type = th_writer_raw_str(item, "type");
 	const struct item_kind *kind = item_kind(type);

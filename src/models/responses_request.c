@@ -245,19 +245,11 @@ static void put_instructions(const struct th_request_options *o, struct th_jw *w
 	th_buf_deinit(&text);
 }
 
-bool th_responses_keeps(const struct th_request_options *o)
-{
-	const struct th_agent_model_settings *s = o->agent ? o->agent->settings : NULL;
-
-	return o->kept || (s && (s->history == TH_HISTORY_PREVIOUS || s->background ||
-				 th_str_is(s->store, "true")));
-}
-
 static void put_store(const struct th_request_options *o, struct th_jw *w)
 {
 	const struct th_agent_model_settings *s = o->agent ? o->agent->settings : NULL;
 
-	th_jw_kbool(w, "store", th_responses_keeps(o));
+	th_jw_kbool(w, "store", th_request_stores(o));
 	if (s && s->background)
 		th_jw_kbool(w, "background", true);
 	if (o->previous.len)
@@ -301,7 +293,7 @@ struct th_str th_writer_raw_str(struct th_str object, const char *key)
 }
 
 /* "data:<type>;base64,<hole>" */
-enum th_code th_writer_image_url(struct th_writer *x, struct th_str part, size_t from,
+enum th_code th_writer_image_url(struct th_group_writer *x, struct th_str part, size_t from,
 				 struct th_hole **ret)
 {
 	struct th_str media = th_writer_raw_str(part, "media_type"),
@@ -325,7 +317,7 @@ enum th_code th_writer_image_url(struct th_writer *x, struct th_str part, size_t
 }
 
 /* A part with a picture, and the words that stand for it when it is left out. */
-static enum th_code put_image(struct th_writer *x, struct th_str part)
+static enum th_code put_image(struct th_group_writer *x, struct th_str part)
 {
 	struct th_hole *hole = NULL;
 	enum th_code code;
@@ -352,7 +344,7 @@ bool th_writer_is_image(struct th_str part)
 }
 
 /* One part of our own form, or one of the API's, which is left as it is. */
-enum th_code th_writer_part(struct th_writer *x, struct th_str part, bool assistant)
+enum th_code th_writer_part(struct th_group_writer *x, struct th_str part, bool assistant)
 {
 	struct th_str type = th_writer_raw_str(part, "type"), text = th_json_raw_get(part, "text");
 
@@ -381,7 +373,7 @@ enum th_code th_writer_part(struct th_writer *x, struct th_str part, bool assist
 }
 
 /* A string, or a list of parts. */
-enum th_code th_writer_content(struct th_writer *x, struct th_str content, bool assistant)
+enum th_code th_writer_content(struct th_group_writer *x, struct th_str content, bool assistant)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(content);
 	enum th_code code = TH_OK;
@@ -399,7 +391,7 @@ enum th_code th_writer_content(struct th_writer *x, struct th_str content, bool 
 	return code;
 }
 
-static enum th_code put_message(struct th_writer *x, const struct th_group *g)
+enum th_code th_responses_message(struct th_group_writer *x, const struct th_group *g)
 {
 	static const char *const roles[] = { "user", "assistant", "developer", "system" };
 	bool known = false;
@@ -421,7 +413,7 @@ static enum th_code put_message(struct th_writer *x, const struct th_group *g)
 
 /* Items of an answer that came by another wire are unified items all the same; its own are
  * verbatim, and `raw` is then empty. */
-static enum th_code put_answer(struct th_writer *x, const struct th_group *g)
+enum th_code th_responses_answer(struct th_group_writer *x, const struct th_group *g)
 {
 	const struct th_dialect *dialect = x->o->profile->dialect;
 	struct th_dialect_context c = context_of(x->o);
@@ -443,29 +435,11 @@ static enum th_code put_answer(struct th_writer *x, const struct th_group *g)
 	return code;
 }
 
-enum th_code th_responses_group(const struct th_request_options *o, const struct th_group *g,
-				bool first, struct th_buf *out, struct th_hole *holes,
-				size_t hole_max, size_t *ret_hole_count, struct th_err *err)
+enum th_code th_responses_results(struct th_group_writer *x, const struct th_group *g)
 {
-	struct th_writer x = { o, th_jw(out), holes, hole_max, 0, err };
-	size_t start = out->len;
 	enum th_code code = TH_OK;
 
-	x.w.comma = !first;
-	switch (g->kind) {
-	case TH_GROUP_MESSAGE:
-		code = put_message(&x, g);
-		break;
-	case TH_GROUP_ANSWER:
-		code = put_answer(&x, g);
-		break;
-	case TH_GROUP_RESULTS:
-		for (size_t i = 0; i < g->result_count && !code; i++)
-			code = th_writer_result(&x, &g->results[i]);
-		break;
-	}
-	if (code)
-		th_buf_truncate(out, start);
-	*ret_hole_count = code ? 0 : x.hole_count;
+	for (size_t i = 0; i < g->result_count && !code; i++)
+		code = th_writer_result(x, &g->results[i]);
 	return code;
 }

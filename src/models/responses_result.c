@@ -10,12 +10,13 @@
 #include "models/dialect.h"
 #include "models/responses_writer.h"
 
-static void put_call_id(struct th_writer *x, const struct th_result *r)
+static void put_call_id(struct th_group_writer *x, const struct th_result *r)
 {
 	th_jw_kstr(&x->w, "call_id", r->call_id);
 }
 
-static enum th_code put_output(struct th_writer *x, const struct th_result *r, const char *type)
+static enum th_code put_output(struct th_group_writer *x, const struct th_result *r,
+			       const char *type)
 {
 	enum th_code code;
 
@@ -29,7 +30,7 @@ static enum th_code put_output(struct th_writer *x, const struct th_result *r, c
 }
 
 /* A call that the API has its own item for: so has its result. */
-static void put_native(struct th_writer *x, const struct th_result *r, enum th_native kind)
+static void put_native(struct th_group_writer *x, const struct th_result *r, enum th_native kind)
 {
 	const struct th_native_result native = {
 		.item = r->call_item,
@@ -54,7 +55,7 @@ static struct th_str last_image(struct th_str output)
 	return found;
 }
 
-static void put_blank_url(struct th_writer *x)
+static void put_blank_url(struct th_group_writer *x)
 {
 	struct th_buf png = TH_BUF_INIT(TH_MIB);
 
@@ -67,7 +68,7 @@ static void put_blank_url(struct th_writer *x)
 
 /* The picture, and the black one that stands in its place when it is left out: the API takes no
  * result without. */
-static enum th_code put_url(struct th_writer *x, struct th_str screenshot)
+static enum th_code put_url(struct th_group_writer *x, struct th_str screenshot)
 {
 	struct th_hole *hole = NULL;
 	enum th_code code;
@@ -91,7 +92,8 @@ static enum th_code put_url(struct th_writer *x, struct th_str screenshot)
  * What a computer call's result has beside its screenshot: the API has no place
  * for it in the result, so it follows as a message of the user.
  */
-static enum th_code put_remarks(struct th_writer *x, struct th_str output, struct th_str screenshot)
+static enum th_code put_remarks(struct th_group_writer *x, struct th_str output,
+				struct th_str screenshot)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(output);
 	struct th_str blank =
@@ -131,7 +133,7 @@ static enum th_code put_remarks(struct th_writer *x, struct th_str output, struc
 	return code;
 }
 
-static enum th_code put_screenshot(struct th_writer *x, const struct th_result *r)
+static enum th_code put_screenshot(struct th_group_writer *x, const struct th_result *r)
 {
 	struct th_str screenshot = last_image(r->output);
 	enum th_code code = TH_OK;
@@ -153,7 +155,7 @@ static enum th_code put_screenshot(struct th_writer *x, const struct th_result *
 	return code ? code : put_remarks(x, r->output, screenshot);
 }
 
-static enum th_code put_said(struct th_writer *x, const struct th_result *r)
+static enum th_code put_said(struct th_group_writer *x, const struct th_result *r)
 {
 	enum th_code code;
 
@@ -166,7 +168,7 @@ static enum th_code put_said(struct th_writer *x, const struct th_result *r)
 	return code;
 }
 
-enum th_code th_writer_result(struct th_writer *x, const struct th_result *r)
+enum th_code th_writer_result(struct th_group_writer *x, const struct th_result *r)
 {
 	struct th_str type = th_writer_raw_str(r->call_item, "type");
 	enum th_native native;

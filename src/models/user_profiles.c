@@ -3,12 +3,9 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "models/chat.h"
 #include "models/dialect_list.h"
-#include "models/gemini.h"
-#include "models/messages.h"
 #include "models/profiles.h"
-#include "models/responses.h"
+#include "models/wires.h"
 
 #define SPACE_MAX 1000000 /* the largest number of a space of its own */
 #define FACTOR_MAX 4096   /* sides that a picture is cut to multiples of */
@@ -48,7 +45,6 @@ struct file {
 };
 
 static const char *const spaces[] = { "pixels", "norm", "smart", NULL };
-static const char *const wires[] = { "responses", "chat", "messages", "gemini", NULL };
 static const char *const computers[] = { "none",   "preview", "ga",     "function",
 					 "native", "dialect", "points", NULL };
 
@@ -128,7 +124,7 @@ static const struct th_field row_fields[] = {
 	NAMED("like", like, TH_NONEMPTY,
 	      "model or profile that it resembles; what is not given here is as there"),
 	NAMED("sends", sends, TH_NONEMPTY, "model name that is sent in place of the one given"),
-	ENUM(wire, wires, "the API: needed where nothing says what it is like"),
+	ENUM(wire, th_wire_names, "the API: needed where nothing says what it is like"),
 	NAMED("dialect", dialect, TH_NONEMPTY, "how it writes actions; brings its space along"),
 	ENUM(computer, computers, "how it is given the computer"),
 	NAMED("tool", tool, TH_NONEMPTY, "native: version of the wire's own tool"),
@@ -266,17 +262,6 @@ static const struct th_profile *built_in(struct th_str name)
 	return p;
 }
 
-/* By the index in `wires`: a profile that says how a model of this wire is spoken to. */
-static const struct {
-	const struct th_wire *wire;
-	const char *profile;
-} starts[] = {
-	{ &th_wire_responses, "responses" },
-	{ &th_wire_chat, "chat" },
-	{ &th_wire_messages, "anthropic-claude" },
-	{ &th_wire_gemini, "gemini" },
-};
-
 /* What is the server's, not the model's. */
 static void forget_server(struct th_profile *p)
 {
@@ -320,7 +305,7 @@ static enum th_code begin(const struct maker *m)
 		return bad(m, "wire",
 			   "is missing: say the API, or with `like` a model that it resembles");
 	} else {
-		const struct th_profile *plain = built_in(th_str_of(starts[row->wire].profile));
+		const struct th_profile *plain = built_in(th_str_of(th_wires[row->wire]->profile));
 
 		assert(plain);
 		*m->p = *plain;
@@ -329,13 +314,12 @@ static enum th_code begin(const struct maker *m)
 		m->p->price = (struct th_price){ 0 };
 		m->p->context_tokens = m->p->output_tokens = 0;
 		m->p->note = NULL;
-		m->p->flavour = starts[row->wire].wire == &th_wire_chat ? NULL : m->p->flavour;
 	}
 	m->p->newer = false;
 	m->p->user = true;
-	if (row->wire >= 0 && strcmp(starts[row->wire].wire->name, m->p->wire->name) != 0)
+	if (row->wire >= 0 && !th_wire_same(th_wires[row->wire], m->p->wire))
 		return bad(m, "wire", "is %s, but what it is like speaks %s: leave one out",
-			   wires[row->wire], m->p->wire->name);
+			   th_wire_names[row->wire], m->p->wire->name);
 	return TH_OK;
 }
 
@@ -409,30 +393,49 @@ static enum th_code apply_word(const struct maker *m, const char *field, struct 
 	return TH_OK;
 }
 
+/* A tool of some wires: the profile's wire has it, and its dialect reads it. */
+static enum th_code check_wire_tool(const struct maker *m)
+{
+	const struct th_profile *p = m->p;
+	struct th_buf names TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ERR_MSG_MAX);
+
+	th_wire_names_with(p->computer, &names);
+	if (p->wire->computers & 1U << p->computer &&
+	    (p->dialect == &th_dialect_native || p->dialect == p->wire->dialect))
+		return TH_OK;
+	return bad(m, "computer", "is a tool that only these wires have: %.*s",
+		   TH_FMT(th_buf_str(&names)));
+}
+
+static enum th_code check_wire_dialect(const struct maker *m)
+{
+	const struct th_profile *p = m->p;
+	struct th_buf names TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ERR_MSG_MAX);
+
+	th_wire_names_of(p->dialect, &names);
+	if (!names.len || p->dialect == p->wire->dialect)
+		return TH_OK;
+	return bad(m, "dialect", "is only for these wires: %.*s", TH_FMT(th_buf_str(&names)));
+}
+
 static enum th_code apply_computer(const struct maker *m)
 {
 	struct th_profile *p = m->p;
-	bool own = th_wire_is_messages(p->wire) || th_wire_is_gemini(p->wire);
-	bool native = p->dialect == &th_dialect_native || p->dialect == &th_dialect_anthropic ||
-		      p->dialect == &th_dialect_gemini;
+	enum th_code code;
 
 	if (m->row->computer >= 0)
 		p->computer = (enum th_computer_tool)m->row->computer;
-	if (p->dialect == &th_dialect_anthropic && !th_wire_is_messages(p->wire))
-		return bad(m, "dialect", "is for the wire messages");
-	if (p->dialect == &th_dialect_gemini && !th_wire_is_gemini(p->wire))
-		return bad(m, "dialect", "is for the wire gemini");
+	code = check_wire_dialect(m);
+	if (code)
+		return code;
 	switch (p->computer) {
 	case TH_COMPUTER_PREVIEW:
 	case TH_COMPUTER_GA:
-		if (p->wire != &th_wire_responses || p->dialect != &th_dialect_native)
-			return bad(m, "computer", "is a tool of the wire responses only");
+		code = check_wire_tool(m);
 		break;
 	case TH_COMPUTER_NATIVE:
-		if (!own || !native)
-			return bad(m, "computer",
-				   "is native, which the wires messages and gemini have only");
-		if (!p->tool)
+		code = check_wire_tool(m);
+		if (!code && !p->tool)
 			return bad(m, "tool", "is missing: a native tool has a version");
 		break;
 	case TH_COMPUTER_DIALECT:
@@ -444,6 +447,8 @@ static enum th_code apply_computer(const struct maker *m)
 	case TH_COMPUTER_FUNCTION:
 		break;
 	}
+	if (code)
+		return code;
 	if (p->computer != TH_COMPUTER_NONE && !p->vision)
 		return bad(
 		    m, given(m, "vision") ? "vision" : "computer",

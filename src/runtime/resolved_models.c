@@ -4,6 +4,7 @@
 #include "models/compose.h"
 #include "models/human.h"
 #include "models/profiles.h"
+#include "models/wires.h"
 
 struct making {
 	const struct th_config *config;
@@ -121,22 +122,26 @@ static enum th_code choose(const struct making *m, size_t at, struct th_str name
 	c->profile = match.profile;
 	c->model = th_arena_str(m->a, match.name);
 	find_server(m, at, c->profile);
-	if (m->agent->hosted_tools.len && strcmp(c->profile->wire->name, "responses") != 0)
+	if (m->agent->hosted_tools.len && !c->profile->wire->hosted_tools)
 		return th_fail(
 		    err, TH_EUSAGE,
 		    "hosted_tools are for models of the Responses API, which %.*s is not",
 		    TH_FMT(name));
+	if (at == 0 && m->agent->settings)
+		code = th_wire_check_extra(c->profile->wire, m->agent->settings->extra_body, err);
+	if (code)
+		return code;
 	if (at == 0 && m->agent->settings && m->agent->settings->history == TH_HISTORY_PREVIOUS &&
 	    !c->profile->wire->chains)
 		return th_fail(err, TH_EUSAGE,
 			       "settings.history: previous_response is for models of the Responses "
-			       "API, which %.*s is not",
+			       "API or the Interactions API, which %.*s is not",
 			       TH_FMT(name));
 	if (at == 0 && m->agent->settings && m->agent->settings->background &&
 	    !c->profile->wire->background_path)
 		return th_fail(err, TH_EUSAGE,
-			       "settings.background is for models of the Responses API, which %.*s "
-			       "is not",
+			       "settings.background is for models of the Responses API or the "
+			       "Interactions API, which %.*s is not",
 			       TH_FMT(name));
 	code = check_server(m, c->profile, c->base_url, m->all->keys[at].model, err);
 	if (code)

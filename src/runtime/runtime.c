@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "io/clock.h"
+#include "io/role.h"
 
 struct th_runtime_session *th_runtime_find(struct th_runtime *rt, uint32_t index,
 					   uint32_t generation)
@@ -159,7 +160,7 @@ enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_
 	/* Before anything is opened that could get the number of a closed descriptor. */
 	bool person = options->person && th_human_model_behind(options->person_in);
 	int person_in = person ? options->person_in : -1;
-	enum th_code code = TH_OK;
+	enum th_code code = th_role_check(err);
 
 	rt->loop = options->loop;
 	th_arena_init(&rt->schemas.memory, TH_JSON_SIZE_MAX);
@@ -169,7 +170,7 @@ enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_
 	/* What this pass has still to say goes with it. */
 	rt->flush = (struct th_deferred){ .fn = on_flush, .ctx = rt, .last = true };
 	rt->reap = (struct th_deferred){ .fn = th_runtime_reap, .ctx = rt };
-	if (!rt->loop) {
+	if (!code && !rt->loop) {
 		code = th_loop_new(&rt->loop, err);
 		rt->own_loop = !code;
 	}

@@ -23,7 +23,7 @@ struct th_runtime_options {
 	bool store_read_only;           /* no leases, no runs */
 	const struct th_config *config; /* borrowed: keys, base URLs, linger …; NULL: none */
 	bool no_sandbox;
-	const char *program; /* the thole binary for executors; NULL: /proc/self/exe */
+	const char *program; /* th_executor_options.program */
 	/* Somebody may play the model (human/human) through these descriptors: `in` is read only
 	 * when he is asked, and only if th_human_model_behind(in). */
 	bool person;

@@ -150,11 +150,54 @@ uint32_t th_session_row_crc(const struct th_session_row *row, uint64_t number, u
 	return crc;
 }
 
+/* ---- lists ---- */
+
+static int64_t time_of(enum th_list_order order, const struct th_session_row *row)
+{
+	return order == TH_LIST_CREATED ? row->created_ms : row->updated_ms;
+}
+
+static int compare(int64_t a_ms, struct th_str a, int64_t b_ms, struct th_str b)
+{
+	return a_ms != b_ms ? (a_ms > b_ms ? -1 : 1) : th_str_cmp(a, b);
+}
+
+int th_list_compare(enum th_list_order order, const struct th_session_row *a,
+		    const struct th_session_row *b)
+{
+	return compare(time_of(order, a), a->session_id, time_of(order, b), b->session_id);
+}
+
+static bool has_text(struct th_str s, struct th_str what)
+{
+	for (size_t i = 0; i + what.len <= s.len; i++)
+		if (th_str_ieq(th_str_sub(s, i, what.len), what))
+			return true;
+	return false;
+}
+
+static bool has_member(struct th_str metadata, struct th_str key, struct th_str value)
+{
+	struct th_str raw = th_json_raw_getn(metadata, key);
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+
+	if (!raw.len)
+		return false;
+	if (th_json_unescape(raw, &text))
+		return th_str_eq(th_buf_str(&text), value);
+	return th_str_eq(raw, value);
+}
+
 bool th_filter_takes(const struct th_session_filter *f, const struct th_session_row *row)
 {
+	if (f->after.id.len > 0 &&
+	    compare(time_of(f->order, row), row->session_id, f->after.ms, f->after.id) <= 0)
+		return false;
 	return (f->state.len == 0 || th_str_eq(f->state, row->state)) &&
 	       (f->user.len == 0 || th_str_eq(f->user, row->user)) &&
-	       th_str_starts(row->session_id, f->prefix);
+	       th_str_starts(row->session_id, f->prefix) &&
+	       (f->title.len == 0 || has_text(row->title, f->title)) &&
+	       (f->key.len == 0 || has_member(row->metadata, f->key, f->value));
 }
 
 /* ---- sentences ---- */

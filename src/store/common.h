@@ -28,6 +28,10 @@ struct th_shown th_session_shown(struct th_str id);
 /* CRC-32C over all columns of a row; `number` and `place` are the store's own. */
 uint32_t th_session_row_crc(const struct th_session_row *row, uint64_t number, uint64_t place);
 
+/* Less than 0: `a` stands before `b` in a list of this order. */
+int th_list_compare(enum th_list_order order, const struct th_session_row *a,
+		    const struct th_session_row *b);
+/* All but the limit. */
 bool th_filter_takes(const struct th_session_filter *f, const struct th_session_row *row);
 
 enum th_code th_fail_no_session(struct th_err *err, struct th_str session_id);

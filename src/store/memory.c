@@ -563,27 +563,26 @@ static enum th_code memory_get_row(struct th_store *store, struct th_str id, str
 	return s ? row_copy(&s->row, a, ret, err) : th_fail_no_session(err, id);
 }
 
-static int by_update(const void *a, const void *b)
+static int by_time(const void *a, const void *b, void *order)
 {
 	const struct session *one = *(const struct session *const *)a;
 	const struct session *two = *(const struct session *const *)b;
 
-	if (one->row.updated_ms != two->row.updated_ms)
-		return one->row.updated_ms < two->row.updated_ms ? 1 : -1;
-	return th_str_cmp(one->row.session_id, two->row.session_id);
+	return th_list_compare(*(const enum th_list_order *)order, &one->row, &two->row);
 }
 
 static enum th_code memory_list(struct th_store *store, const struct th_session_filter *filter,
 				th_session_fn *fn, void *ctx, struct th_err *err)
 {
 	struct memory *m = handle_of(store)->m;
+	enum th_list_order order = filter->order;
 	size_t count = m->session_count, given = 0;
 	struct session **sorted = th_alloc((count + 1) * sizeof(struct session *));
 	enum th_code code = TH_OK;
 
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = m->sessions[i];
-	qsort(sorted, count, sizeof(struct session *), by_update);
+	qsort_r(sorted, count, sizeof(struct session *), by_time, &order);
 	for (size_t i = 0; i < count && code == TH_OK; i++) {
 		if (!th_filter_takes(filter, &sorted[i]->row))
 			continue;

@@ -12,6 +12,8 @@
  * it would touch one more page per session and commit, as much work as all the
  * rest.  Instead each session's row knows where its last append begins
  * (last_place), and every event where the append before its own began (prev).
+ * Lists have indexes on the rows of sessions.  An append touches them only when the
+ * row itself is written: most often only `recent` is.
  */
 #ifndef TH_STORE_SQLITE_H
 #define TH_STORE_SQLITE_H
@@ -24,7 +26,8 @@
 #include "store/owner.h"
 
 #define TH_SQLITE_APPLICATION_ID 0x74686f6c /* "thol" */
-#define TH_SQLITE_VERSION 2                 /* 1: without the table `recent` */
+#define TH_SQLITE_VERSION 3                 /* 1: without the table `recent` */
+#define TH_SQLITE_VERSION_READ 2            /* without the indexes of lists */
 #define TH_SQLITE_PAGE_SIZE 4096
 
 /* clang-format off */
@@ -72,8 +75,19 @@
 	X(SESSION_GET, "SELECT " TH_SESSION_COLUMNS " FROM sessions WHERE session_id = ?1") \
 	X(SESSION_LEASE, "UPDATE sessions SET epoch = ?2, owner = ?3, check_crc = ?4"  \
 	  " WHERE number = ?1")                                                        \
-	X(SESSION_LIST, "SELECT " TH_SESSION_COLUMNS " FROM sessions"                  \
+	X(LIST_UPDATED, "SELECT " TH_SESSION_COLUMNS " FROM sessions"                  \
+	  " WHERE updated_ms <= ?1 AND (updated_ms < ?1 OR session_id > ?2)"           \
 	  " ORDER BY updated_ms DESC, session_id")                                     \
+	X(LIST_CREATED, "SELECT " TH_SESSION_COLUMNS " FROM sessions"                  \
+	  " WHERE created_ms <= ?1 AND (created_ms < ?1 OR session_id > ?2)"           \
+	  " ORDER BY created_ms DESC, session_id")                                     \
+	X(LIST_USER, "SELECT " TH_SESSION_COLUMNS " FROM sessions WHERE user = ?3"     \
+	  " AND created_ms <= ?1 AND (created_ms < ?1 OR session_id > ?2)"             \
+	  " ORDER BY created_ms DESC, session_id")                                     \
+	X(LIST_WAITING, "SELECT " TH_SESSION_COLUMNS " FROM sessions"                  \
+	  " WHERE state = 'waiting'"                                                   \
+	  " AND created_ms <= ?1 AND (created_ms < ?1 OR session_id > ?2)"             \
+	  " ORDER BY created_ms DESC, session_id")                                     \
 	X(SESSION_ALL, "SELECT " TH_SESSION_COLUMNS " FROM sessions ORDER BY number")  \
 	X(EVENT_INSERT, TH_EVENT_INSERT TH_EVENT_VALUES)                               \
 	X(EVENT_INSERT_4, TH_EVENT_INSERT TH_EVENT_VALUES_4)                           \

@@ -46,7 +46,18 @@ static const struct {
 	{ "index", "sqlite_autoindex_blobs_1", "blobs", NULL },
 	{ "table", "recent", "recent",
 	  "CREATE TABLE recent (place INTEGER PRIMARY KEY, rows BLOB NOT NULL)" },
+	/* From version 3 on, at the end: an older file gets them when it is opened for writing. */
+	{ "index", "sessions_updated", "sessions",
+	  "CREATE INDEX sessions_updated ON sessions (updated_ms DESC, session_id)" },
+	{ "index", "sessions_created", "sessions",
+	  "CREATE INDEX sessions_created ON sessions (created_ms DESC, session_id)" },
+	{ "index", "sessions_user", "sessions",
+	  "CREATE INDEX sessions_user ON sessions (user, created_ms DESC, session_id)" },
+	{ "index", "sessions_waiting", "sessions",
+	  "CREATE INDEX sessions_waiting ON sessions (created_ms DESC, session_id) "
+	  "WHERE state = 'waiting'" },
 };
+#define SCHEMA_OF_2 6 /* rows that version 2 has */
 
 /* ---- errors ---- */
 
@@ -478,6 +489,7 @@ static enum th_code pragma_get(struct th_db *db, const char *sql, int64_t *ret, 
 	return code;
 }
 
+/* Puts in what the version that is there has not; all of it or nothing. */
 static enum th_code schema_make(struct th_db *db, struct th_err *err)
 {
 	char sql[256];
@@ -486,8 +498,9 @@ static enum th_code schema_make(struct th_db *db, struct th_err *err)
 
 	if (code == TH_OK)
 		code = pragma_get(db, "PRAGMA user_version", &version, err);
-	if (code == TH_OK && version == 0) { /* else another process was first */
-		for (size_t i = 0; i < TH_COUNT(schema) && code == TH_OK; i++) {
+	if (code == TH_OK && version < TH_SQLITE_VERSION) { /* else another process was first */
+		for (size_t i = version > 0 ? SCHEMA_OF_2 : 0;
+		     i < TH_COUNT(schema) && code == TH_OK; i++) {
 			if (schema[i].sql)
 				code = exec(db, schema[i].sql, err);
 		}
@@ -526,11 +539,16 @@ enum th_code th_db_schema_check(struct th_db *db, struct th_verify_report *repor
 				  "ORDER BY rowid";
 	static const char key[] = "definition of the tables";
 	sqlite3_stmt *st = NULL;
-	size_t count = 0;
+	size_t count = 0, wanted = TH_COUNT(schema);
+	int64_t version = 0;
 	bool good = true;
-	int status = 1;
+	int status = pragma_get(db, "PRAGMA user_version", &version, err);
 
-	if (sqlite3_prepare_v2(db->sqlite, sql, -1, &st, NULL) != SQLITE_OK)
+	if (status == TH_OK)
+		status = 1;
+	if (version == TH_SQLITE_VERSION_READ)
+		wanted = SCHEMA_OF_2;
+	if (status == 1 && sqlite3_prepare_v2(db->sqlite, sql, -1, &st, NULL) != SQLITE_OK)
 		status = th_db_fail(db, err);
 	while (status == 1 && good) {
 		status = th_db_step(db, st, err);
@@ -542,7 +560,7 @@ enum th_code th_db_schema_check(struct th_db *db, struct th_verify_report *repor
 		th_verify_blame(report, "sqlite_master", key, "%s", err->msg);
 	else if (status < 0)
 		return (enum th_code)status;
-	else if (!good || count != TH_COUNT(schema))
+	else if (!good || count != wanted)
 		th_verify_blame(report, "sqlite_master", key, "they are not as thole makes them");
 	return TH_OK;
 }
@@ -558,6 +576,15 @@ static enum th_code create(struct th_db *db, struct th_err *err)
 		 TH_SQLITE_PAGE_SIZE);
 	code = exec(db, sql, err);
 	return code == TH_OK ? schema_make(db, err) : code;
+}
+
+/* Without the indexes lists only take longer: a disk that is full, or damage that a list would not
+ * meet, does not keep anybody out. */
+static enum th_code update(struct th_db *db, struct th_err *err)
+{
+	enum th_code code = schema_make(db, err);
+
+	return code == TH_ELIMIT || code == TH_ECORRUPT ? TH_OK : code;
 }
 
 struct identity {
@@ -580,8 +607,9 @@ static enum th_code identity_get(struct th_db *db, struct identity *ret, struct 
 	return code;
 }
 
-/* Is it ours, and of a form that we know?  *ret_empty: there is nothing in it yet. */
-static enum th_code identify(struct th_db *db, bool *ret_empty, struct th_err *err)
+/* Is it ours, and of a form that we know?  *ret_empty: there is nothing in it yet; *ret_old: it
+ * lacks indexes. */
+static enum th_code identify(struct th_db *db, bool *ret_empty, bool *ret_old, struct th_err *err)
 {
 	struct identity is = {};
 	enum th_code code = identity_get(db, &is, err);
@@ -600,7 +628,8 @@ static enum th_code identify(struct th_db *db, bool *ret_empty, struct th_err *e
 		    "%s was written by a newer thole (format %lld, this one knows %d); use "
 		    "that one",
 		    db->path, (long long)is.version, TH_SQLITE_VERSION);
-	if (is.version >= 1 && is.version < TH_SQLITE_VERSION)
+	*ret_old = is.version == TH_SQLITE_VERSION_READ;
+	if (is.version >= 1 && is.version < TH_SQLITE_VERSION_READ)
 		return th_fail(
 		    err, TH_EUNSUPPORTED,
 		    "%s was written by an older thole (format %lld, this one knows %d); use that "
@@ -672,7 +701,7 @@ static enum th_code open_file(struct th_db *db, enum th_db_mode mode, bool synch
 		[TH_DB_READ_WRITE] = SQLITE_OPEN_READWRITE,
 		[TH_DB_CREATE] = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
 	};
-	bool empty = false;
+	bool empty = false, old = false;
 	enum th_code code;
 
 	if (sqlite3_open_v2(db->path, &db->sqlite, flags[mode] | SQLITE_OPEN_NOMUTEX,
@@ -685,12 +714,14 @@ static enum th_code open_file(struct th_db *db, enum th_db_mode mode, bool synch
 		return th_fail(err, TH_EPERM, "%s is read-only for this user", db->path);
 	code = mode == TH_DB_ALONE ? stay_alone(db, err) : TH_OK;
 	if (code == TH_OK)
-		code = identify(db, &empty, err);
+		code = identify(db, &empty, &old, err);
 	if (code != TH_OK)
 		return code;
 	if (empty && mode != TH_DB_CREATE)
 		return th_fail(err, TH_ENOENT, "there is no store at %s: the file is empty",
 			       db->path);
+	if (old && (mode == TH_DB_READ_WRITE || mode == TH_DB_CREATE))
+		return update(db, err);
 	return empty ? create(db, err) : TH_OK;
 }
 

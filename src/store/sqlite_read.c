@@ -420,25 +420,20 @@ enum th_code th_sqlite_get(struct th_store *store, struct th_str id, struct th_a
  * something newer. */
 struct listing {
 	struct th_db *db;
+	const struct th_session_filter *filter;
 	sqlite3_stmt *st;
+	enum th_statement id;  /* st's */
+	bool in_place;         /* what is newer does not move a row: there is only one list */
 	struct th_arena arena; /* of `newer` */
 	struct th_placed_row *newer, row;
 	size_t newer_count, newer_at;
 };
 
-/* The order of a list: newest first. */
-static int in_order(const void *a, const void *b)
+static int in_order(const void *a, const void *b, void *order)
 {
-	const struct th_session_row *x = &((const struct th_placed_row *)a)->row;
-	const struct th_session_row *y = &((const struct th_placed_row *)b)->row;
-	int by_id = memcmp(x->session_id.ptr, y->session_id.ptr,
-			   TH_MIN(x->session_id.len, y->session_id.len));
+	const struct th_placed_row *x = a, *y = b;
 
-	if (x->updated_ms != y->updated_ms)
-		return x->updated_ms > y->updated_ms ? -1 : 1;
-	if (by_id != 0)
-		return by_id;
-	return (x->session_id.len > y->session_id.len) - (x->session_id.len < y->session_id.len);
+	return th_list_compare(*(const enum th_list_order *)order, &x->row, &y->row);
 }
 
 static enum th_code row_damaged(struct th_db *db, const struct th_placed_row *r, const char *bad,
@@ -447,24 +442,37 @@ static enum th_code row_damaged(struct th_db *db, const struct th_placed_row *r,
 	return th_db_fail_session(db, r->row.session_id, bad, err);
 }
 
+/* As far as `recent` says. */
+static bool newer_may_do(const struct th_session_filter *f, const struct th_recent_row *e)
+{
+	if (f->state.len > 0 && !th_str_eq(f->state, th_str_n(e->state, e->state_len)))
+		return false;
+	return f->order == TH_LIST_CREATED || f->after.id.len == 0 || e->updated_ms <= f->after.ms;
+}
+
 static enum th_code newer_load(struct listing *l, struct th_err *err)
 {
 	struct th_db *db = l->db;
 	enum th_code code = th_recent_load(db, err);
 	size_t count = db->recent.count;
+	enum th_list_order order = l->filter->order;
 
-	if (code != TH_OK || count == 0)
+	if (code != TH_OK || count == 0 || l->in_place)
 		return code;
 	l->newer = th_try_alloc(count * sizeof(*l->newer));
 	if (!l->newer)
 		return th_fail_memory(err);
 	for (size_t i = 0; i < count && code == TH_OK; i++) {
-		sqlite3_stmt *st = th_db_get(db, TH_SQL_SESSION_NUMBER);
+		const struct th_recent_row *e = &db->recent.list[i];
+		sqlite3_stmt *st;
 		struct th_placed_row *r = &l->newer[l->newer_count];
 		int status;
 
+		if (!newer_may_do(l->filter, e))
+			continue;
+		st = th_db_get(db, TH_SQL_SESSION_NUMBER);
 		if (st)
-			th_bind_u64(st, 1, db->recent.list[i].number);
+			th_bind_u64(st, 1, e->number);
 		status = th_db_step(db, st, err);
 		if (status < 0)
 			return (enum th_code)status;
@@ -481,7 +489,7 @@ static enum th_code newer_load(struct listing *l, struct th_err *err)
 		sqlite3_reset(st);
 	}
 	if (code == TH_OK && l->newer_count > 0)
-		qsort(l->newer, l->newer_count, sizeof(*l->newer), in_order);
+		qsort_r(l->newer, l->newer_count, sizeof(*l->newer), in_order, &order);
 	return code;
 }
 
@@ -502,22 +510,25 @@ static int listing_step(struct listing *l, struct th_err *err)
 		newer = NULL;
 		code = bad ? row_damaged(l->db, &l->row, bad, err)
 			   : th_recent_find(l->db, l->row.number, l->row.last_place, &newer, err);
+		if (code == TH_OK && newer && l->in_place)
+			code = th_recent_patch(l->db, &l->row, err);
 		if (code != TH_OK)
 			return (int)code;
-	} while (newer);
+	} while (newer && !l->in_place);
 	return status;
 }
 
-static enum th_code listing_run(struct listing *l, const struct th_session_filter *filter,
-				th_session_fn *fn, void *ctx, struct th_err *err)
+static enum th_code listing_run(struct listing *l, th_session_fn *fn, void *ctx, struct th_err *err)
 {
+	const struct th_session_filter *filter = l->filter;
+	enum th_list_order order = filter->order;
 	size_t given = 0;
 	int status = listing_step(l, err);
 
 	while (status >= 0 && (status == 1 || l->newer_at < l->newer_count)) {
 		const struct th_placed_row *newer =
 		    l->newer_at < l->newer_count ? &l->newer[l->newer_at] : NULL;
-		bool first = newer && (status == 0 || in_order(newer, &l->row) < 0);
+		bool first = newer && (status == 0 || in_order(newer, &l->row, &order) < 0);
 		const struct th_session_row *row = first ? &newer->row : &l->row.row;
 		enum th_code code = TH_OK;
 
@@ -536,25 +547,49 @@ static enum th_code listing_run(struct listing *l, const struct th_session_filte
 	return status < 0 ? (enum th_code)status : TH_OK;
 }
 
+/* Which index serves it best. */
+static enum th_statement list_statement(const struct th_session_filter *f)
+{
+	if (f->order == TH_LIST_UPDATED)
+		return TH_SQL_LIST_UPDATED;
+	if (th_str_is(f->state, "waiting"))
+		return TH_SQL_LIST_WAITING;
+	return f->user.len > 0 ? TH_SQL_LIST_USER : TH_SQL_LIST_CREATED;
+}
+
+static void list_bind(const struct listing *l)
+{
+	const struct th_session_cursor *after = &l->filter->after;
+
+	sqlite3_bind_int64(l->st, 1, after->id.len > 0 ? after->ms : INT64_MAX);
+	th_bind_str(l->st, 2, after->id);
+	if (l->id == TH_SQL_LIST_USER)
+		th_bind_str(l->st, 3, l->filter->user);
+}
+
 enum th_code th_sqlite_list(struct th_store *store, const struct th_session_filter *filter,
 			    th_session_fn *fn, void *ctx, struct th_err *err)
 {
 	struct th_sqlite *s = th_sqlite_of(store);
-	struct listing l = { .db = &s->reader };
+	struct listing l = { .db = &s->reader, .filter = filter };
 	enum th_code code = th_sqlite_read_begin(s, err);
 
 	if (code != TH_OK)
 		return code;
 	th_arena_init_try(&l.arena, TH_BATCH_MEMORY_MAX);
 	/* Not one of the kept statements: a callback may read as well. */
-	l.st = th_db_take(l.db, TH_SQL_SESSION_LIST);
+	l.id = list_statement(filter);
+	l.in_place = l.id == TH_SQL_LIST_CREATED || l.id == TH_SQL_LIST_USER;
+	l.st = th_db_take(l.db, l.id);
 	if (!l.st)
 		code = th_db_fail(l.db, err);
+	else
+		list_bind(&l);
 	if (code == TH_OK)
 		code = newer_load(&l, err);
 	if (code == TH_OK)
-		code = listing_run(&l, filter, fn, ctx, err);
-	th_db_give(l.db, TH_SQL_SESSION_LIST, l.st);
+		code = listing_run(&l, fn, ctx, err);
+	th_db_give(l.db, l.id, l.st);
 	free(l.newer);
 	th_arena_deinit(&l.arena);
 	th_sqlite_read_end(s);

@@ -25,10 +25,37 @@
 struct th_loop;
 struct th_store;
 
-struct th_session_filter {
-	struct th_str state, user, prefix; /* of the id; empty: any */
-	size_t limit;                      /* 0: all */
+/*
+ * Lists are newest first, by one of two times, and sessions of the same millisecond by id.
+ * By `created` a walk through pages meets every session once, whatever happens meanwhile; by
+ * `updated` one that goes on meanwhile moves to the front, where the next walk meets it.
+ */
+enum th_list_order { TH_LIST_UPDATED, TH_LIST_CREATED };
+
+/* The session after which a page begins; it need not be there any more. */
+struct th_session_cursor {
+	int64_t ms;       /* in the list's order */
+	struct th_str id; /* empty: the list begins at its first */
 };
+
+/* Empty: any. */
+struct th_session_filter {
+	struct th_str state, user;
+	struct th_str prefix;     /* of the id */
+	struct th_str title;      /* somewhere in the title; ASCII letters in either case */
+	struct th_str key, value; /* a member of the metadata: a text, or another value as JSON */
+	enum th_list_order order;
+	struct th_session_cursor after;
+	size_t limit; /* 0: all */
+};
+
+/* A cursor as text, for those who ask for the next page elsewhere: "u" or "c", the time, a dot, the
+ * id. */
+void th_cursor_print(enum th_list_order order, const struct th_session_row *row,
+		     struct th_buf *out);
+/* Into filter->order and ->after, which borrows.  TH_EUSAGE: it is no cursor. */
+TH_NODISCARD enum th_code th_cursor_parse(struct th_str text, struct th_session_filter *filter,
+					  struct th_err *err);
 
 /* What verify found wrong first. */
 struct th_verify_report {
@@ -78,7 +105,7 @@ struct th_store_kind {
 	enum th_code (*get)(struct th_store *s, struct th_str session_id, struct th_arena *a,
 			    struct th_session_row *ret, struct th_err *err); /* ENOENT */
 	enum th_code (*list)(struct th_store *s, const struct th_session_filter *filter,
-			     th_session_fn *fn, void *ctx, struct th_err *err); /* newest first */
+			     th_session_fn *fn, void *ctx, struct th_err *err);
 	/* Events from..to (0: the end) in order, the shared prefix of a fork included. */
 	enum th_code (*read)(struct th_store *s, struct th_str session_id, uint64_t from,
 			     uint64_t to, th_event_fn *fn, void *ctx, struct th_err *err);

@@ -15,6 +15,7 @@ TH_TABLE(exec_blob, "bytes in the attachment", true)
 TH_TABLE(exec_error, "a request that was not done", true)
 TH_TABLE(exec_computer_start, "the computer of an executor", true)
 TH_TABLE(exec_start, "what an executor is started with", true)
+TH_TABLE(exec_role, "first message of what was started in a role", true)
 TH_TABLE(exec_ready, "the executor listens", true)
 TH_TABLE(exec_computer, "arguments of the computer", false)
 TH_TABLE(exec_display_start, "what a display process is started with", true)
@@ -73,6 +74,42 @@ void th_exec_print_error(int64_t id, const struct th_err *e, struct th_buf *out)
 		.message = th_str_of(e->msg),
 	};
 	th_exec_print(&th_exec_error_table, &m, out);
+}
+
+void th_exec_print_role(const char *role, struct th_buf *out)
+{
+	struct th_exec_role m = {
+		.op = TH_STR("role"),
+		.program = TH_STR("thole"),
+		.role = th_str_of(role),
+		.protocol = TH_EXEC_PROTOCOL,
+	};
+	th_exec_print(&th_exec_role_table, &m, out);
+}
+
+enum th_code th_exec_check_role(struct th_str head, const char *role, struct th_err *err)
+{
+	TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
+	TH_CLEANUP(th_arena_deinit) struct th_arena arena;
+	struct th_exec_role m;
+	enum th_exec_op op;
+
+	th_arena_init(&arena, 64 * TH_KIB);
+	enum th_code code = th_exec_open(head, &doc, &op, err);
+	if (code == TH_OK && op != TH_EXEC_OP_ROLE)
+		code = th_fail(err, TH_EPROTO, "it said '%s' first", th_exec_op_name(op));
+	if (code == TH_OK &&
+	    th_table_parse(&th_exec_role_table, th_json_root(doc), &arena, &m, err))
+		code = TH_EPROTO;
+	if (code)
+		return TH_EPROTO;
+	if (!th_str_is(m.program, "thole") || !th_str_is(m.role, role))
+		return th_fail(err, TH_EPROTO, "it says that it is something else");
+	if (m.protocol != TH_EXEC_PROTOCOL)
+		return th_fail(err, TH_EUNSUPPORTED,
+			       "it speaks version %lld of the protocol, this process version %d",
+			       (long long)m.protocol, TH_EXEC_PROTOCOL);
+	return TH_OK;
 }
 
 enum th_code th_exec_error(const struct th_exec_error *e, struct th_err *err)

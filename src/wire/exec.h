@@ -26,9 +26,11 @@
  * is "fenced"; epoch 0 is a guest's.  output carries bytes as attachment;
  * finished carries the bytes of its blobs, one after the other.
  *
- * The starter of an executor talks to it over an inherited socket: start ->
- * ready or error.  Executor -> display: start -> screen or error; do -> step …,
- * finished.
+ * What is started in a role (executor, display) speaks first, over the socket
+ * that it inherited: role.  Nothing is sent to it before that, and when it says
+ * anything else it is ended: it is some other program.  Then the starter of an
+ * executor sends start and gets ready or error.  Executor -> display: start ->
+ * screen or error; do -> step …, finished.
  */
 #ifndef TH_WIRE_EXEC_H
 #define TH_WIRE_EXEC_H
@@ -127,6 +129,16 @@
 	F(exec_error, str, code, "code", TH_REQ, "name of the code, as in base/err.h") \
 	F(exec_error, str, message, "message", TH_REQ, "one sentence")
 
+/* ---- what a process says that was started in a role ---- */
+
+#define TH_EXEC_PROTOCOL 1
+
+#define TH_FIELDS_exec_role(F)                                         \
+	F(exec_role, str, op, "op", TH_REQ, "role")                    \
+	F(exec_role, str, program, "program", TH_REQ, "thole")         \
+	F(exec_role, str, role, "role", TH_REQ, "executor or display") \
+	F(exec_role, int, protocol, "protocol", TH_REQ, "version of these messages")
+
 /* ---- starting: what th_executor_options says, once, over the inherited socket ---- */
 
 #define TH_FIELDS_exec_computer_start(F)                                                       \
@@ -222,6 +234,7 @@
 	X(exec_blob)           \
 	X(exec_error)          \
 	X(exec_computer_start) \
+	X(exec_role)           \
 	X(exec_start)          \
 	X(exec_ready) X(exec_computer) X(exec_display_start) X(exec_screen) X(exec_do) X(exec_step)
 
@@ -243,6 +256,7 @@ TH_EXEC_MESSAGES(X)
 	X(OUTPUT, "output")     \
 	X(FINISHED, "finished") \
 	X(ERROR, "error")       \
+	X(ROLE, "role")         \
 	X(START, "start") X(READY, "ready") X(SCREEN, "screen") X(DO, "do") X(STEP, "step")
 #define X(id, name) TH_EXEC_OP_##id,
 enum th_exec_op { TH_EXEC_OPS(X) TH_EXEC_OP_COUNT };
@@ -262,7 +276,14 @@ void th_exec_print(const struct th_table *t, const void *message, struct th_buf 
 
 /* An error message: code and sentence. */
 void th_exec_print_error(int64_t id, const struct th_err *e, struct th_buf *out);
-/* The other way; an unknown code is TH_EPROTO. */
+/* "This is thole in that role", as a frame's head. */
+void th_exec_print_role(const char *role, struct th_buf *out);
+/* Whether a head says that.  TH_EPROTO: it says something else; TH_EUNSUPPORTED: another protocol.
+ */
+TH_NODISCARD enum th_code th_exec_check_role(struct th_str head, const char *role,
+					     struct th_err *err);
+
+/* What th_exec_print_error printed; an unknown code is TH_EPROTO. */
 enum th_code th_exec_error(const struct th_exec_error *e, struct th_err *err);
 
 /* Ids become file names: 1..TH_EFFECT_ID_MAX of A-Z a-z 0-9 - _ and not beginning with '-'. */

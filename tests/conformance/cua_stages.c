@@ -193,7 +193,7 @@ static bool leaves_out(const struct cua_case *c, struct th_str call_id)
 			    "[{\"type\":\"image\",\"media_type\":\"image/png\",\"blob\":\"%s\","
 			    "\"width\":1,\"height\":1}]",
 			    hex);
-	good = !o.profile->wire->group(&o, &g, true, &out, holes, TH_COUNT(holes), &count, NULL) &&
+	good = !th_group_render(&o, &g, true, &out, holes, TH_COUNT(holes), &count, NULL) &&
 	       count == 1 && holes[0].kind == TH_HOLE_IMAGE && holes[0].from <= holes[0].at &&
 	       holes[0].at <= holes[0].to && holes[0].to <= holes[0].end && holes[0].end <= out.len;
 	if (good) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cuts.c - recorded streams cut at every byte, fed to the driver in a world of
- * paper: cuts FOLDER, where FOLDER has the folders responses, chat, anthropic
- * and gemini with *.sse.
+ * paper: cuts FOLDER, where FOLDER has the folders responses, chat, anthropic,
+ * gemini and interactions with *.sse.
  *
  * Every tool that a stream calls is there. After a cut, with the connection
  * broken or ended in order, there is either the answer of the whole stream or a
@@ -10,7 +10,7 @@
  * attempt gets the whole stream: then every call has run exactly once, with
  * the arguments of the whole stream, and the tokens of the answer count once.
  *
- * Ten streams, the shortest that call tools; with TH_TORTURE=1 all that are no
+ * Thirteen streams, the shortest that call tools; with TH_TORTURE=1 all that are no
  * longer than LEN_MAX.
  */
 #include <dirent.h>
@@ -25,7 +25,7 @@
 #define STREAMS_MAX 256
 #define TOOLS_MAX 16
 #define QUICK_PER_WIRE 3
-#define QUICK 10
+#define QUICK 13
 
 struct world {
 	struct paper *paper;
@@ -315,6 +315,7 @@ int main(int argc, char **argv)
 		{ "chat", "chat:any" },
 		{ "anthropic", "claude-sonnet-4-5" },
 		{ "gemini", "gemini-2.5-flash" },
+		{ "interactions", "interactions:gemini-2.5-flash" },
 	};
 	const char *all = getenv("TH_TORTURE");
 	size_t max = all && *all ? STREAMS_MAX : QUICK_PER_WIRE;

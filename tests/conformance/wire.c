@@ -32,8 +32,9 @@ static size_t splits = 2000;
 static bool everywhere; /* at every byte */
 
 /* One row for each wire. */
-static const struct wire_api *const apis[] = { &wire_api_responses, &wire_api_messages,
-					       &wire_api_chat, &wire_api_gemini, NULL };
+static const struct wire_api *const apis[] = { &wire_api_responses,    &wire_api_messages,
+					       &wire_api_chat,         &wire_api_gemini,
+					       &wire_api_interactions, NULL };
 
 bool wire_check(bool good, const char *name, const char *what, const char *detail)
 {

@@ -19,7 +19,8 @@ struct wire_api {
 	void (*check)(const char *path, const struct th_json *final, const struct th_json *answer);
 };
 
-extern const struct wire_api wire_api_responses, wire_api_messages, wire_api_chat, wire_api_gemini;
+extern const struct wire_api wire_api_responses, wire_api_messages, wire_api_chat, wire_api_gemini,
+    wire_api_interactions;
 
 /* Counts, and says what failed. */
 bool wire_check(bool good, const char *name, const char *what, const char *detail);

@@ -3,6 +3,7 @@
 
 usage: symbols.py --pure LIB...            the pure layers call nothing outside but the allow-list
        symbols.py --prefix LIB...          every global symbol begins with th_ or thole_
+       symbols.py --apart LIB FOLDER...    the library has no object of these folders of src/
        symbols.py --exports LIB HEADER...  the shared library exports what the public headers declare, all of it, no more
 """
 
@@ -52,6 +53,14 @@ def prefix(libs):
             yield f"{where}: global symbol {symbol} begins with neither th_ nor thole_"
 
 
+def apart(lib, folders):
+    members = subprocess.run(["ar", "t", lib], check=True, capture_output=True, text=True).stdout.splitlines()
+    for member in members:
+        for folder in folders:
+            if f"src_{folder}_" in member:
+                yield f"{lib}: {member} is of src/{folder}, which is no part of it"
+
+
 def exports(lib, headers):
     declared = set()
     for header in headers:
@@ -74,6 +83,8 @@ def check(mode, arguments):
         return list(pure(arguments))
     if mode == "--prefix":
         return list(prefix(arguments))
+    if mode == "--apart":
+        return list(apart(arguments[0], arguments[1:]))
     return list(exports(arguments[0], arguments[1:]))
 
 

@@ -9,9 +9,11 @@ import unittest
 import api_tests
 import headers
 import includes
+import maps
 import sources
 import symbols
 import tally
+import words
 
 SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
 
@@ -99,6 +101,33 @@ class Includes(Tree):
         self.assertEqual(len(includes.check(self.root)), 2)
 
 
+class Words(Tree):
+    def test_terms(self):
+        self.write("src/core/turn.c", "int th_past_count; /* th_outfit */ int past; int th_address;\n")
+        self.one(words.check(self.root), "src/core/turn.c:2", "th_past_count", "transcript")
+        self.write("src/core/turn.c", "struct th_executor *x;\nint codes;\n")
+        self.one(words.check(self.root), "th_executor_client")
+
+
+class Maps(Tree):
+    def map(self, *lines):
+        for path in maps.MAPS:
+            self.write(path, "\n".join(lines) + "\n")
+
+    def test_maps(self):
+        rank, _, _ = includes.ranks()
+        rows = [f"rank {number} {name}/   text" for name, number in rank.items()]
+        self.map(*rows)
+        self.assertEqual(maps.check(self.root), [])
+        self.map(*rows[1:])
+        self.assertEqual(len(maps.check(self.root)), len(maps.MAPS))
+        self.map(*rows, "rank 9 base/  twice")
+        self.assertIn("rank 9", maps.check(self.root)[0])
+        self.map(*rows)
+        self.write("src/misc/x.c")
+        self.one(maps.check(self.root), "src/misc")
+
+
 class Symbols(Tree):
     def test_pure(self):
         lib = self.library("base_json", "void *malloc(unsigned long); int yyjson_read_opts(void);"
@@ -126,6 +155,11 @@ class Symbols(Tree):
     def test_prefix(self):
         lib = self.library("base_x", "int th_a; int thole_b; static int c; int *th_p(void) { return &c; } int json_get;")
         self.one(list(symbols.prefix([lib])), "json_get")
+
+    def test_apart(self):
+        lib = self.library("src_sim_x", "int th_a;")
+        self.one(list(symbols.apart(lib, ["sim", "cli"])), "src/sim")
+        self.assertEqual(list(symbols.apart(lib, ["cli"])), [])
 
     def test_exports(self):
         header = self.write("thole.h", "TH_API const char *thole_a(void);\n/* TH_API int thole_no(void); */\n"

@@ -78,5 +78,18 @@ class Check(unittest.TestCase):
         self.assertEqual((status, lines[-1]), (1, "0 passed, 4 failed, 0 skipped"))
 
 
+class Bench(unittest.TestCase):
+    def test_compare_without_a_bench_build(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(
+                [sys.executable, ROOT / "bench" / "compare", "--build", folder],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+        self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1))
+
+
 if __name__ == "__main__":
     unittest.main()

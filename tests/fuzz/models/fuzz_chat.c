@@ -28,10 +28,10 @@ static void send_back(const char *model, struct th_str items, struct th_str raw)
 								.output = TH_STR("\"out\"") };
 	th_chat_head(&o, &out);
 	size_t start = out.len;
-	if (th_chat_group(&o, &g, true, &out, holes, TH_COUNT(holes), &count, &err))
+	if (th_group_render(&o, &g, true, &out, holes, TH_COUNT(holes), &count, &err))
 		abort();
 	if (r.result_count &&
-	    th_chat_group(&o, &r, out.len == start, &out, holes, TH_COUNT(holes), &count, &err))
+	    th_group_render(&o, &r, out.len == start, &out, holes, TH_COUNT(holes), &count, &err))
 		abort();
 	th_chat_tail(&o, &out);
 	if (!out.failed)

@@ -33,7 +33,7 @@ static void send_back(const char *model, struct th_str items, struct th_str raw)
 	options(model, &o);
 	o.profile->wire->head(&o, &out);
 	start = out.len;
-	if (o.profile->wire->group(&o, &g, true, &out, holes, TH_COUNT(holes), &count, &err))
+	if (th_group_render(&o, &g, true, &out, holes, TH_COUNT(holes), &count, &err))
 		abort();
 	while (th_json_raw_next(&it)) {
 		struct th_result r = { .call_item = it.val,
@@ -41,8 +41,8 @@ static void send_back(const char *model, struct th_str items, struct th_str raw)
 				       .output = TH_STR("\"out\"") };
 
 		g = (struct th_group){ .kind = TH_GROUP_RESULTS, .results = &r, .result_count = 1 };
-		if (o.profile->wire->group(&o, &g, out.len == start, &out, holes, TH_COUNT(holes),
-					   &count, &err))
+		if (th_group_render(&o, &g, out.len == start, &out, holes, TH_COUNT(holes), &count,
+				    &err))
 			abort();
 	}
 	o.profile->wire->tail(&o, &out);

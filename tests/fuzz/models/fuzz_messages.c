@@ -23,9 +23,9 @@ static void send_back(const char *model, const struct th_answer *answer, struct 
 	o.image = th_image_size(o.profile, o.screen);
 	th_messages_head(&o, &out);
 	start = out.len;
-	if (th_messages_group(&o, &raw, true, &out, holes, TH_COUNT(holes), &count, &err) ||
-	    th_messages_group(&o, &built, out.len == start, &out, holes, TH_COUNT(holes), &count,
-			      &err))
+	if (th_group_render(&o, &raw, true, &out, holes, TH_COUNT(holes), &count, &err) ||
+	    th_group_render(&o, &built, out.len == start, &out, holes, TH_COUNT(holes), &count,
+			    &err))
 		abort();
 	th_messages_tail(&o, &out);
 	if (!out.failed)

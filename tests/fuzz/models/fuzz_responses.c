@@ -31,7 +31,7 @@ static void send_back(const char *model, struct th_str items)
 	o.profile = profile(model, &o.model);
 	th_responses_head(&o, &out);
 	start = out.len;
-	if (th_responses_group(&o, &answer, true, &out, holes, TH_COUNT(holes), &count, &err))
+	if (th_group_render(&o, &answer, true, &out, holes, TH_COUNT(holes), &count, &err))
 		abort();
 	while (th_json_raw_next(&it)) {
 		struct th_result r = { .call_item = it.val,
@@ -39,8 +39,8 @@ static void send_back(const char *model, struct th_str items)
 				       .output = TH_STR("\"out\"") };
 		struct th_group g = { .kind = TH_GROUP_RESULTS, .results = &r, .result_count = 1 };
 
-		if (th_responses_group(&o, &g, out.len == start, &out, holes, TH_COUNT(holes),
-				       &count, &err))
+		if (th_group_render(&o, &g, out.len == start, &out, holes, TH_COUNT(holes), &count,
+				    &err))
 			abort();
 	}
 	th_responses_tail(&o, &out);

@@ -351,12 +351,6 @@ static void test_agent_errors(void **state TH_UNUSED)
 		  "agents/x.yaml:1: settings.parallel_tool_calls must be true or false" },
 		{ "settings:\n  extra_body: [1]\n",
 		  "agents/x.yaml:2: settings.extra_body must be an object" },
-		{ "settings:\n  extra_body: {background: true}\n",
-		  "agents/x.yaml:2: settings.extra_body cannot say background, conversation, "
-		  "previous_response_id or store: settings has members for these" },
-		{ "settings:\n  extra_body: {model: x}\n",
-		  "agents/x.yaml:2: settings.extra_body cannot say model, input, messages, "
-		  "contents, stream or tools: the agent has members for these" },
 		{ "settings: {extra_headers: x}\n",
 		  "agents/x.yaml:1: settings.extra_headers must be an object: name -> value" },
 		{ "settings: {extra_headers: {X: 1}}\n",

@@ -64,9 +64,23 @@ static int play(void)
 	const char *word = getenv("PLAY") ?: "";
 	size_t number = (size_t)atol(getenv("PLAY_NUMBER") ?: "0");
 	struct th_frame frame;
+	struct th_buf role;
 	struct th_pipe p;
 
 	th_pipe_init(&p, 3);
+	if (strcmp(word, "exit") == 0)
+		return 0;
+	if (strcmp(word, "noise") == 0 && write(3, "Usage: some other program [OPTION]", 34) == 34)
+		hang();
+	th_buf_init(&role, TH_KIB);
+	if (strcmp(word, "other") != 0)
+		th_exec_print_role("display", &role);
+	else
+		th_buf_add_cstr(&role, "{\"op\":\"ready\"}");
+	if (strcmp(word, "mute") != 0 &&
+	    th_pipe_write(&p, th_buf_str(&role), TH_STR(""), 10000, NULL))
+		return 3;
+	th_buf_deinit(&role);
 	if (th_pipe_read(&p, 10000, &frame, NULL))
 		return 3;
 	if (strcmp(word, "start") == 0)
@@ -145,8 +159,10 @@ static void begin(const char *word, size_t number)
 {
 	struct th_display_options o = {
 		.loop = loop,
+		.program = "/proc/self/exe",
 		.computer = TH_STR("{\"kind\":\"desktop\"}"),
 		.state_dir = th_str_of(folder),
+		.role_ms = strcmp(word, "mute") == 0 ? SHORT_MS : 0,
 		.start_ms = strcmp(word, "start") == 0 ? SHORT_MS : 0,
 		.call_ms = strcmp(word, "call") == 0 || strcmp(word, "obey") == 0 ? SHORT_MS : 0,
 		.interrupt_ms = strcmp(word, "call") == 0 ? SHORT_MS : 0,
@@ -204,6 +220,32 @@ static void times_of_a_display(void **state)
 	end();
 }
 
+/* A program that is not a display process: it is ended, and never sent the start message. */
+static void another_program(void **state)
+{
+	static const struct {
+		const char *word;
+		enum th_code code;
+		const char *says;
+	} rows[] = {
+		{ "mute", TH_ETIMEOUT, "does not say that it is" },
+		{ "other", TH_EPROTO, "says something else than that it is" },
+		{ "exit", TH_ECONN, "ended without saying that it is" },
+		{ "noise", TH_EPROTO, "says something else than that it is" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		begin(rows[i].word, 0);
+		th_display_open(display, on_open, NULL);
+		await(&got.opened);
+		assert_int_equal(got.err.code, rows[i].code);
+		assert_non_null(strstr(got.err.msg, "the program /proc/self/exe"));
+		assert_non_null(strstr(got.err.msg, rows[i].says));
+		end();
+	}
+}
+
 static void sizes_of_an_answer(void **state)
 {
 	(void)state;
@@ -230,6 +272,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times_of_a_display),
+		cmocka_unit_test(another_program),
 		cmocka_unit_test(sizes_of_an_answer),
 	};
 	int failed;

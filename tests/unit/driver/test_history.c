@@ -14,16 +14,12 @@
 static struct th_err err;
 
 /* A message "A" is a picture of blob aa…; "-" is a mark. */
-static enum th_code paper_group(const struct th_request_options *o, const struct th_group *g,
-				bool first, struct th_buf *out, struct th_hole *holes,
-				size_t hole_max, size_t *ret_hole_count, struct th_err *e)
+static enum th_code paper_group(struct th_group_writer *x, const struct th_group *g)
 {
-	struct th_hole *h = &holes[0];
+	struct th_hole *h = &x->holes[0];
+	struct th_buf *out = x->w.out;
 
-	(void)o;
-	(void)e;
-	assert_true(hole_max > 0);
-	(void)first;
+	assert_true(x->hole_max > 0);
 	*h = (struct th_hole){ .from = out->len, .kind = TH_HOLE_IMAGE, .part = true };
 	if (g->content.ptr[1] == '-') {
 		h->kind = TH_HOLE_MARK;
@@ -38,13 +34,17 @@ static enum th_code paper_group(const struct th_request_options *o, const struct
 		th_buf_add_cstr(out, ".");
 		h->end = out->len;
 	}
-	*ret_hole_count = 1;
+	x->hole_count = 1;
 	return TH_OK;
 }
 
-static const struct th_wire paper = {
-	.name = "paper", .group = paper_group, .mark = "!", .marks_max = 2, .same = "="
-};
+static const struct th_wire paper = { .name = "paper",
+				      .message = paper_group,
+				      .answer = paper_group,
+				      .results = paper_group,
+				      .mark = "!",
+				      .marks_max = 2,
+				      .same = "=" };
 static const struct th_profile profile = { .name = "paper", .wire = &paper };
 static const struct th_request_options options = { .profile = &profile };
 

@@ -23,6 +23,7 @@
 #include "exec_client/start.h"
 #include "executor/executor.h"
 #include "io/clock.h"
+#include "io/detach.h"
 #include "io/files.h"
 #include "io/loop.h"
 #include "io/sandbox.h"
@@ -109,12 +110,15 @@ static inline struct th_executor_handlers handlers_of(struct heard *h)
 
 static inline struct th_executor_options options(void)
 {
+	static char self[TH_PATH_LEN_MAX];
+
 	return (struct th_executor_options){
 		.session = TH_STR("session 1"),
 		.scope = th_str_of(folder),
 		.epoch = 1,
 		.workspace = th_str_of(workspace),
 		.linger_ms = 60000,
+		.program = th_program_self(self),
 	};
 }
 

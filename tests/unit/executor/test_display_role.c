@@ -471,7 +471,7 @@ static void edges_of_marks(void **state)
 	for (int more = 0; more < 2; more++) {
 		struct paper p = paper();
 
-		p.tree_count = TH_MARKS_TOLD_MAX + more;
+		p.tree_count = TH_MARKS_LISTED_MAX + more;
 		ask(&p, request, &answer);
 		assert_true(says(&answer, "\\n100 button"));
 		assert_false(says(&answer, "\\n101 button"));

@@ -99,7 +99,7 @@ static void a_failed_start_says_why(void **state)
 	x = client(&o);
 	g = greet(x, false);
 	assert_int_equal(g.err.code, TH_ECONN);
-	assert_non_null(strstr(g.err.msg, "before it was ready"));
+	assert_non_null(strstr(g.err.msg, "/bin/false ended without saying that it is thole's"));
 	release(x);
 
 	o.program = "/no/such/program";

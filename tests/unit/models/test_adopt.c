@@ -123,8 +123,7 @@ static void render_group(const struct th_profile *from, const struct th_request_
 	struct th_err err = { 0 };
 	size_t count, at = 0;
 
-	if (o->profile->wire->group(o, g, out->len == 0, &text, holes, TH_COUNT(holes), &count,
-				    &err))
+	if (th_group_render(o, g, out->len == 0, &text, holes, TH_COUNT(holes), &count, &err))
 		fail_msg("%s for %s: %s", from->name, o->profile->name, err.msg);
 	for (size_t i = 0; i < count; i++) {
 		th_buf_add(out, th_str_sub(th_buf_str(&text), at, holes[i].to - at));

@@ -240,7 +240,7 @@ static void test_holes(void **state)
 	size_t count;
 
 	(void)state;
-	assert_int_equal(th_chat_group(&o, &g, true, &out, holes, 2, &count, &err), TH_OK);
+	assert_int_equal(th_group_render(&o, &g, true, &out, holes, 2, &count, &err), TH_OK);
 	assert_int_equal(count, 2);
 	for (size_t i = 0; i < count; i++) {
 		const struct th_hole *h = &holes[i];
@@ -254,7 +254,7 @@ static void test_holes(void **state)
 					  TH_STR("{\"type\":\"text\"")));
 	}
 	th_buf_clear(&out);
-	assert_int_equal(th_chat_group(&o, &g, true, &out, holes, 1, &count, &err), TH_ELIMIT);
+	assert_int_equal(th_group_render(&o, &g, true, &out, holes, 1, &count, &err), TH_ELIMIT);
 	assert_int_equal(out.len, 0);
 	assert_int_equal(count, 0);
 	th_buf_deinit(&out);
@@ -293,18 +293,18 @@ static void test_raw(void **state)
 		struct th_request_options o = options(cases[i].model);
 
 		th_buf_clear(&out);
-		assert_int_equal(th_chat_group(&o, &g, true, &out, NULL, 0, &count, &err), TH_OK);
+		assert_int_equal(th_group_render(&o, &g, true, &out, NULL, 0, &count, &err), TH_OK);
 		assert_string_equal(out.ptr, cases[i].is);
 	}
 	struct th_request_options o = options("chat:m");
 
 	g.raw = TH_STR("{\"wire\":\"messages\",\"message\":{}}");
 	th_buf_clear(&out);
-	assert_int_equal(th_chat_group(&o, &g, false, &out, NULL, 0, &count, &err), TH_OK);
+	assert_int_equal(th_group_render(&o, &g, false, &out, NULL, 0, &count, &err), TH_OK);
 	assert_string_equal(out.ptr, ",{\"role\":\"assistant\",\"content\":\"item\"}");
 	g.items = TH_STR("[{\"type\":\"reasoning\",\"summary\":[]}]"); /* nothing to say */
 	th_buf_clear(&out);
-	assert_int_equal(th_chat_group(&o, &g, false, &out, NULL, 0, &count, &err), TH_OK);
+	assert_int_equal(th_group_render(&o, &g, false, &out, NULL, 0, &count, &err), TH_OK);
 	assert_int_equal(out.len, 0);
 	th_buf_deinit(&out);
 }

@@ -185,7 +185,7 @@ static void test_pictures_of_a_group(void **unused)
 		th_buf_add_char(&content, ']');
 		g.content = th_buf_str(&content);
 		assert_int_equal(
-		    p->wire->group(&o, &g, true, &out, holes, TH_GROUP_HOLES_MAX, &count, &err),
+		    th_group_render(&o, &g, true, &out, holes, TH_GROUP_HOLES_MAX, &count, &err),
 		    more ? TH_ELIMIT : TH_OK);
 		assert_int_equal(count, more ? 0 : TH_GROUP_HOLES_MAX);
 		th_buf_deinit(&content);

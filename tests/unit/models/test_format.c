@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "models/model.h"
+#include "models/wires.h"
 
 #define SCHEMA                                                                                    \
 	"{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"string\"}},\"required\":[\"x\"]," \
@@ -391,6 +391,59 @@ static void test_gemini_reads(void **unused)
 	      "\"allowedFunctionNames\":[\"f\",\"g\"]}}}");
 }
 
+/* The choice stands within the settings, the schema beside them. */
+static void test_interactions(void **unused)
+{
+	static const struct {
+		enum th_choice_kind kind;
+		const char *tool, *wanted;
+	} rows[] = {
+		{ TH_CHOICE_UNSET, NULL, "" },
+		{ TH_CHOICE_AUTO, NULL, ",\"tool_choice\":\"auto\"" },
+		{ TH_CHOICE_REQUIRED, NULL, ",\"tool_choice\":\"any\"" },
+		{ TH_CHOICE_NONE, NULL, ",\"tool_choice\":\"none\"" },
+		{ TH_CHOICE_TOOL, "shell",
+		  ",\"tool_choice\":{\"allowed_tools\":{\"mode\":\"any\",\"tools\":[\"shell\"]}}" },
+		{ TH_CHOICE_TOOL, "computer", ",\"tool_choice\":\"any\"" },
+	};
+	char wanted[200];
+
+	(void)unused;
+	ask("interactions:gemini-3-flash-preview");
+	with_computer();
+	with_schema(true);
+	says("response_format",
+	     "{\"type\":\"text\",\"mime_type\":\"application/json\",\"schema\":" SCHEMA "}");
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		choose(rows[i].kind, rows[i].tool);
+		(void)snprintf(wanted, sizeof(wanted), "{\"thinking_summaries\":\"auto\"%s}",
+			       rows[i].wanted);
+		says("generation_config", wanted);
+	}
+	o.tool_count = 0;
+	o.has_computer = false;
+	says("generation_config", "{\"thinking_summaries\":\"auto\"}");
+	ask("interactions:gemini-2.5-flash");
+	with_schema(true);
+	says("response_format", NULL);
+	says("system_instruction", "\"" TOLD "\"");
+}
+
+static void test_interactions_reads(void **unused)
+{
+	(void)unused;
+	reads("interactions",
+	      "{\"model\":\"m\",\"generation_config\":{\"tool_choice\":\"any\"},"
+	      "\"response_format\":{\"type\":\"text\",\"mime_type\":\"application/json\"}}",
+	      "{\"tool_choice\":\"required\",\"format\":{\"type\":\"json_object\"}}", "{}");
+	reads("interactions",
+	      "{\"model\":\"m\",\"generation_config\":{\"tool_choice\":{\"allowed_tools\":{"
+	      "\"mode\":\"auto\",\"tools\":[\"f\"]}},\"seed\":7},\"store\":true}",
+	      "{}",
+	      "{\"generation_config\":{\"tool_choice\":{\"allowed_tools\":{\"mode\":\"auto\","
+	      "\"tools\":[\"f\"]}},\"seed\":7},\"store\":true}");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -404,6 +457,8 @@ int main(void)
 		cmocka_unit_test(test_chat_reads),
 		cmocka_unit_test(test_messages_reads),
 		cmocka_unit_test(test_gemini_reads),
+		cmocka_unit_test(test_interactions),
+		cmocka_unit_test(test_interactions_reads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

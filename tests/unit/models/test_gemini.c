@@ -248,7 +248,7 @@ static void test_hole(void **state)
 
 	(void)state;
 	o.profile = context(NEW, 100, 50).profile;
-	assert_int_equal(o.profile->wire->group(&o, &g, true, &out, &hole, 1, &count, &err), TH_OK);
+	assert_int_equal(th_group_render(&o, &g, true, &out, &hole, 1, &count, &err), TH_OK);
 	assert_int_equal(count, 1);
 	th_buf_add(&text, th_str_sub(th_buf_str(&out), 0, hole.at));
 	th_buf_add(&text, TH_STR("AAAA"));
@@ -266,8 +266,7 @@ static void test_hole(void **state)
 				      "\"name\":\"click\",\"response\":{\"output\":\"ok\","
 				      "\"screenshot\":\"it was left out\"}}}]}");
 	th_buf_clear(&out);
-	assert_int_equal(o.profile->wire->group(&o, &g, true, &out, &hole, 0, &count, &err),
-			 TH_ELIMIT);
+	assert_int_equal(th_group_render(&o, &g, true, &out, &hole, 0, &count, &err), TH_ELIMIT);
 	assert_int_equal(out.len, 0);
 	th_buf_deinit(&out);
 	th_buf_deinit(&text);

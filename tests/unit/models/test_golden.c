@@ -326,6 +326,7 @@ static const struct {
 } folders[] = {
 	{ "responses", "responses:any", 10 },
 	{ "gemini", "gemini-3-flash-preview", 5 },
+	{ "interactions", "interactions:gemini-3-flash-preview", 4 },
 	{ "messages", "claude-sonnet-4-5", 6 },
 	{ "chat", "chat:any", 8 },
 };

@@ -55,7 +55,7 @@ static void test_results_have_holes_for_pictures_and_a_mark(void **state)
 	struct th_str s;
 
 	(void)state;
-	assert_int_equal(th_messages_group(&o, &g, false, &out, holes, 4, &count, &err), TH_OK);
+	assert_int_equal(th_group_render(&o, &g, false, &out, holes, 4, &count, &err), TH_OK);
 	assert_int_equal(count, 2);
 	assert_int_equal(holes[0].kind, TH_HOLE_IMAGE);
 	assert_true(holes[0].part);
@@ -83,7 +83,7 @@ static void test_results_have_holes_for_pictures_and_a_mark(void **state)
 	assert_non_null(strstr(with.ptr, TH_IMAGE_LEFT_OUT));
 	/* One hole too few. */
 	th_buf_clear(&out);
-	assert_int_equal(th_messages_group(&o, &g, true, &out, holes, 1, &count, &err), TH_ELIMIT);
+	assert_int_equal(th_group_render(&o, &g, true, &out, holes, 1, &count, &err), TH_ELIMIT);
 	assert_int_equal(out.len, 0);
 	assert_int_equal(count, 0);
 	th_buf_deinit(&out);
@@ -97,7 +97,7 @@ static void group(struct th_request_options *o, const struct th_group *g, struct
 	size_t count;
 
 	th_buf_clear(out);
-	if (th_messages_group(o, g, true, out, holes, 8, &count, &err))
+	if (th_group_render(o, g, true, out, holes, 8, &count, &err))
 		th_buf_printf(out, "error: %s", err.msg);
 }
 

@@ -23,7 +23,7 @@ static enum th_code group(const char *model, const struct th_group *g, bool firs
 	err = (struct th_err){ 0 };
 	assert_int_equal(th_model_resolve(th_str_of(model), &options.profile, &options.model, &err),
 			 TH_OK);
-	return th_responses_group(&options, g, first, &out, holes, hole_max, &hole_count, &err);
+	return th_group_render(&options, g, first, &out, holes, hole_max, &hole_count, &err);
 }
 
 static int setup(void **state)

@@ -184,7 +184,11 @@ static void test_refused(void **state)
 	bad("{\"name\":\"a\",\"wire\":\"chat\",\"flavour\":\"grok\"}", "models[0].flavour");
 	bad("{\"name\":\"a\",\"like\":\"claude-5\",\"tool\":\"computer_1999\"}", "models[0].tool");
 	bad("{\"name\":\"a\",\"wire\":\"chat\",\"computer\":\"ga\"}", "models[0].computer");
-	bad("{\"name\":\"a\",\"wire\":\"chat\",\"computer\":\"native\"}", "models[0].computer");
+	bad("{\"name\":\"a\",\"wire\":\"chat\",\"computer\":\"native\"}",
+	    "models[0].computer: is a tool that only these wires have: messages, gemini, "
+	    "interactions");
+	bad("{\"name\":\"a\",\"wire\":\"chat\",\"dialect\":\"gemini\"}",
+	    "models[0].dialect: is only for these wires: gemini, interactions");
 	bad("{\"name\":\"a\",\"wire\":\"chat\",\"computer\":\"points\"}", "models[0].dialect");
 	bad("{\"name\":\"a\",\"wire\":\"chat\",\"vision\":false}", "models[0].vision");
 	bad("{\"name\":\"a\",\"wire\":\"chat\",\"pattern\":\"a||b\"}", "models[0].pattern");

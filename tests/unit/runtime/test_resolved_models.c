@@ -177,9 +177,15 @@ static void test_what_keeps_answers(void **unused)
 	begin(&g);
 	g.agent.settings = &kept;
 	assert_int_equal(choose(&g, "gpt-5.4,claude-sonnet-4-5"), TH_OK);
+	/* The wire has what it needs: only the key is missing. */
+	assert_int_equal(choose(&g, "interactions:gemini-3-flash-preview"), TH_EUSAGE);
+	assert_non_null(strstr(g.err.msg, "GEMINI_API_KEY"));
+	assert_int_equal(choose(&g, "gemini-3-flash-preview"), TH_EUSAGE);
+	assert_non_null(strstr(g.err.msg, "gemini-3-flash-preview is not"));
 	assert_int_equal(choose(&g, "claude-sonnet-4-5"), TH_EUSAGE);
-	assert_non_null(strstr(g.err.msg, "is for models of the Responses API, which "
-					  "claude-sonnet-4-5 is not"));
+	assert_non_null(strstr(g.err.msg,
+			       "is for models of the Responses API or the Interactions API, which "
+			       "claude-sonnet-4-5 is not"));
 	end(&g);
 }
 
@@ -188,13 +194,23 @@ static void test_settings(void **unused)
 {
 	struct th_agent_model_settings bad = { TH_SETTINGS_UNSET,
 					       .extra_body = TH_STR_INIT("{\"input\":1}") };
+	struct th_agent_model_settings kept = { TH_SETTINGS_UNSET,
+						.extra_body = TH_STR_INIT(
+						    "{\"store\":null,\"background\":true}") };
 	struct ground g;
 
 	(void)unused;
 	begin(&g);
 	g.agent.settings = &bad;
 	assert_int_equal(choose(&g, "gpt-5.4"), TH_EUSAGE);
-	assert_non_null(strstr(g.err.msg, "settings.extra_body cannot say model, input"));
+	assert_string_equal(g.err.msg, "settings.extra_body cannot say input: the agent has a "
+				       "member for it");
+	/* Another wire has no such member: what it means there is its server's to say. */
+	assert_int_equal(choose(&g, "claude-sonnet-4-5"), TH_OK);
+	g.agent.settings = &kept;
+	assert_int_equal(choose(&g, "gpt-5.4"), TH_EUSAGE);
+	assert_string_equal(g.err.msg, "settings.extra_body cannot say background: settings has a "
+				       "member for it");
 	end(&g);
 }
 

@@ -63,6 +63,8 @@ extern const struct lab_kind *lab_kind;
 #define LAB_TESTS(X)                     \
 	X(written_and_read)              \
 	X(listed)                        \
+	X(paged)                         \
+	X(page_cursors)                  \
 	X(blobs_once)                    \
 	X(fenced)                        \
 	X(one_of_many_refused)           \

@@ -85,6 +85,213 @@ void lab_listed(void **state)
 	th_store_close(s);
 }
 
+/* More events of session i of a list; rows that differ in all that a list can ask for. */
+static void page_append(struct th_store *s, struct lab_log *log, size_t i, size_t count)
+{
+	static const struct th_str users[] = { TH_STR_INIT("anna"), TH_STR_INIT("berta") };
+	static struct lab_append a;
+	struct th_append append;
+	struct th_batch batch = { .appends = &append, .append_count = 1 };
+	char metadata[64];
+
+	lab_make(log, count, &a, &append);
+	snprintf(metadata, sizeof(metadata), "{\"n\":%zu,\"team\":\"%s\"}", i % 3,
+		 i % 4 ? "red \\u0062lue" : "green");
+	a.row.created_ms = 1700000000000 - (int64_t)(i / 2);
+	a.row.user = users[i % 2];
+	a.row.metadata = th_str_of(metadata);
+	a.row.title = i % 5 ? TH_STR("Write the Report") : TH_STR("Nothing");
+	assert_int_equal(s->kind->commit_now(s, &batch, &err), TH_OK);
+	assert_int_equal(append.result, TH_OK);
+	lab_done(log, &append);
+}
+
+struct page {
+	struct listing l;
+	enum th_list_order order;
+	struct th_buf cursor; /* of the last row */
+};
+
+static enum th_code page_one(void *ctx, const struct th_session_row *row, struct th_err *ret)
+{
+	struct page *p = ctx;
+
+	th_buf_clear(&p->cursor);
+	th_cursor_print(p->order, row, &p->cursor);
+	return list_one(&p->l, row, ret);
+}
+
+/* All pages of a list, of `size` rows; an append to a session between them. */
+static size_t walk(struct th_store *s, struct th_session_filter f, size_t size, struct listing *ret,
+		   struct lab_log *busy, size_t busy_index)
+{
+	struct page p = { .order = f.order, .cursor = TH_BUF_INIT(TH_KIB) };
+	char cursor[TH_KIB];
+
+	f.limit = size;
+	for (;;) {
+		size_t before = p.l.count;
+
+		assert_int_equal(s->kind->list(s, &f, page_one, &p, &err), TH_OK);
+		assert_true(p.l.count - before <= size);
+		if (p.l.count == before)
+			break;
+		snprintf(cursor, sizeof(cursor), "%s", p.cursor.ptr);
+		assert_int_equal(th_cursor_parse(th_str_of(cursor), &f, &err), TH_OK);
+		assert_int_equal(f.order, p.order);
+		if (busy)
+			page_append(s, busy, busy_index, 1);
+	}
+	th_buf_deinit(&p.cursor);
+	*ret = p.l;
+	return p.l.count;
+}
+
+void lab_paged(void **state)
+{
+	struct th_store *s = lab_open(lab_kind->fresh(), NULL);
+	static struct lab_log logs[20];
+	struct listing all, pages;
+
+	(void)state;
+	for (size_t i = 0; i < 20; i++) {
+		char id[32];
+
+		snprintf(id, sizeof(id), "%c-%zu", (char)('a' + (i * 7) % 20), i);
+		lab_log_init(&logs[i], id);
+		page_append(s, &logs[i], i, 1 + i * 5 % 7);
+		if (i % 3 == 0) /* of which `recent` knows */
+			page_append(s, &logs[i], i, 2);
+	}
+	for (enum th_list_order order = TH_LIST_UPDATED; order <= TH_LIST_CREATED; order++) {
+		struct th_session_filter f = { .order = order };
+
+		assert_int_equal(list(s, f, &all), 20);
+		for (size_t size = 1; size <= 21; size += 4) {
+			assert_int_equal(walk(s, f, size, &pages, NULL, 0), 20);
+			assert_memory_equal(pages.ids, all.ids, sizeof(all.ids));
+		}
+	}
+	assert_string_equal(all.ids[0], "a-0"); /* two began in each millisecond */
+	assert_string_equal(all.ids[1], "h-1");
+	/* Each once, though some go on meanwhile. */
+	for (size_t i = 0; i < 20; i++) {
+		struct th_session_filter f = { .order = TH_LIST_CREATED };
+
+		assert_int_equal(walk(s, f, 3, &pages, &logs[i], i), 20);
+		assert_memory_equal(pages.ids, all.ids, sizeof(all.ids));
+	}
+	th_store_close(s);
+}
+
+struct page_filter {
+	struct th_session_filter f;
+	bool (*takes)(size_t i);
+};
+
+static bool is_berta(size_t i)
+{
+	return i % 2 == 1;
+}
+
+static bool is_report(size_t i)
+{
+	return i % 5 != 0;
+}
+
+static bool is_blue(size_t i)
+{
+	return i % 4 != 0;
+}
+
+static bool is_two(size_t i)
+{
+	return i % 3 == 2;
+}
+
+static bool is_bertas_blue(size_t i)
+{
+	return is_berta(i) && is_blue(i);
+}
+
+static bool is_none(size_t i)
+{
+	return i > 20;
+}
+
+void lab_page_cursors(void **state)
+{
+	static const char *const wrong[] = { "",
+					     "u",
+					     "u1",
+					     "c1.",
+					     "x1.a",
+					     "u1a.b",
+					     "u.a",
+					     "9223372036854775808.a",
+					     "u ",
+					     "u-.a ",
+					     "u99999999999999999999.a" };
+	const struct page_filter filters[] = {
+		{ { .user = TH_STR("berta") }, is_berta },
+		{ { .title = TH_STR("REPORT") }, is_report },
+		{ { .title = TH_STR("Write the Report") }, is_report },
+		{ { .title = TH_STR("Write the Report.") }, is_none },
+		{ { .key = TH_STR("team"), .value = TH_STR("red blue") }, is_blue },
+		{ { .key = TH_STR("n"), .value = TH_STR("2") }, is_two },
+		{ { .key = TH_STR("m"), .value = TH_STR("2") }, is_none },
+		{ { .user = TH_STR("berta"), .key = TH_STR("team"), .value = TH_STR("red blue") },
+		  is_bertas_blue },
+		{ { .user = TH_STR("carla") }, is_none },
+	};
+	struct th_store *s = lab_open(lab_kind->fresh(), NULL);
+	struct th_session_filter f = { 0 };
+	static struct lab_log logs[20];
+	struct listing pages;
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(wrong); i++)
+		assert_int_equal(th_cursor_parse(th_str_of(wrong[i]), &f, &err), TH_EUSAGE);
+	assert_int_equal(th_cursor_parse(TH_STR("c-5.a.b"), &f, &err), TH_OK);
+	assert_true(f.order == TH_LIST_CREATED && f.after.ms == -5 && th_str_is(f.after.id, "a.b"));
+	for (size_t i = 0; i < 20; i++) {
+		char id[32];
+
+		snprintf(id, sizeof(id), "s-%zu", i);
+		lab_log_init(&logs[i], id);
+		page_append(s, &logs[i], i, 1 + i % 2);
+		page_append(s, &logs[i], i, 1);
+	}
+	for (size_t k = 0; k < TH_COUNT(filters) * 2; k++) {
+		struct page_filter one = filters[k / 2];
+		size_t wanted = 0, got;
+
+		one.f.order = k % 2 ? TH_LIST_CREATED : TH_LIST_UPDATED;
+		got = walk(s, one.f, 4, &pages, NULL, 0);
+		for (size_t i = 0; i < 20; i++)
+			wanted += one.takes(i);
+		assert_int_equal(got, wanted);
+		for (size_t i = 0; i < got; i++)
+			assert_true(one.takes((size_t)atoi(pages.ids[i] + 2)));
+	}
+	/* Those that wait have an index of their own; a row and what is newer may differ. */
+	for (int round = 0; round < 3; round++) {
+		size_t wanted = 0;
+
+		for (size_t i = 0; i < 20; i++) {
+			if (i % 3 == (size_t)round)
+				page_append(s, &logs[i], i, 1);
+			wanted += logs[i].seq % 2 == 0;
+		}
+		f = (struct th_session_filter){ .state = TH_STR("waiting"),
+						.order = TH_LIST_CREATED };
+		assert_int_equal(walk(s, f, 3, &pages, NULL, 0), wanted);
+		f.order = TH_LIST_UPDATED;
+		assert_int_equal(walk(s, f, 3, &pages, NULL, 0), wanted);
+	}
+	th_store_close(s);
+}
+
 static struct th_blob blob_of(struct th_str bytes)
 {
 	return (struct th_blob){ th_sha256_of(bytes.ptr, bytes.len), TH_STR("text/plain"), bytes };

@@ -566,10 +566,10 @@ static void wrong_files(void **state)
 	unlink(path);
 	sql(path, "CREATE TABLE notes (text)");
 	refuse(path, true, TH_EUSAGE, "of another program");
-	sql(path, "PRAGMA application_id = 0x74686f6c; PRAGMA user_version = 3");
-	refuse(path, true, TH_EUNSUPPORTED, "by a newer thole (format 3, this one knows 2)");
+	sql(path, "PRAGMA application_id = 0x74686f6c; PRAGMA user_version = 4");
+	refuse(path, true, TH_EUNSUPPORTED, "by a newer thole (format 4, this one knows 3)");
 	sql(path, "PRAGMA user_version = 1");
-	refuse(path, true, TH_EUNSUPPORTED, "by an older thole (format 1, this one knows 2)");
+	refuse(path, true, TH_EUNSUPPORTED, "by an older thole (format 1, this one knows 3)");
 	sql(path, "PRAGMA user_version = -1");
 	refuse(path, true, TH_ECORRUPT, "format number");
 	refuse(folder, true, TH_EUSAGE, "is not a file");
@@ -584,6 +584,92 @@ static void wrong_files(void **state)
 	/* An empty file becomes a store. */
 	put(path_of(0), "", 0);
 	th_store_close(lab_open(url_of(0), NULL));
+}
+
+static int64_t one_number(int n, const char *text);
+static void listed_as(struct th_store *s, size_t limit, const char *ids);
+
+/* A file of the version before has no indexes: who reads it needs none, who writes puts them in. */
+static void a_file_of_the_version_before(void **state)
+{
+	struct th_store_options reading = { .read_only = true };
+	struct th_store *s = lab_open(fresh(), NULL);
+	static struct lab_log a, b;
+	struct th_session_row row;
+	struct th_arena arena;
+	char path[128];
+
+	(void)state;
+	lab_log_init(&a, "a");
+	lab_log_init(&b, "b");
+	assert_int_equal(lab_append_now(s, &a, 3), TH_OK);
+	assert_int_equal(lab_append_now(s, &b, 4), TH_OK);
+	th_store_close(s);
+	snprintf(path, sizeof(path), "%s", path_of(number));
+	sql(path, "DROP INDEX sessions_updated; DROP INDEX sessions_created;"
+		  "DROP INDEX sessions_user; DROP INDEX sessions_waiting; PRAGMA user_version = 2");
+	assert_int_equal(th_store_open(th_str_of(url_of(number)), &reading, &s, &err), TH_OK);
+	lab_check(s, &a);
+	listed_as(s, 0, "b a ");
+	lab_verify(s);
+	th_store_close(s);
+	assert_int_equal(one_number(number, "PRAGMA user_version"), 2);
+	s = lab_open(url_of(number), NULL);
+	assert_int_equal(one_number(number, "PRAGMA user_version"), 3);
+	assert_int_equal(one_number(number, "SELECT count(*) FROM sqlite_master WHERE"
+					    " type = 'index' AND name LIKE 'sessions_%'"),
+			 4);
+	listed_as(s, 0, "b a ");
+	th_arena_init(&arena, TH_MIB);
+	assert_int_equal(s->kind->lease(s, TH_STR("a"), &arena, &row, &err), TH_OK);
+	a.epoch = row.epoch;
+	th_arena_deinit(&arena);
+	assert_int_equal(lab_append_now(s, &a, 3), TH_OK);
+	listed_as(s, 0, "a b ");
+	lab_check(s, &a);
+	lab_verify(s);
+	th_store_close(s);
+}
+
+/* A page is looked up, not searched for. */
+static void pages_by_index(void **state)
+{
+	static const struct {
+		const char *sql, *index;
+	} plans[] = {
+		{ "SELECT * FROM sessions WHERE updated_ms <= 5 AND (updated_ms < 5 OR "
+		  "session_id > 'a') ORDER BY updated_ms DESC, session_id",
+		  "sessions_updated" },
+		{ "SELECT * FROM sessions WHERE created_ms <= 5 AND (created_ms < 5 OR "
+		  "session_id > 'a') ORDER BY created_ms DESC, session_id",
+		  "sessions_created" },
+		{ "SELECT * FROM sessions WHERE user = 'x' AND created_ms <= 5 AND (created_ms < 5 "
+		  "OR session_id > 'a') ORDER BY created_ms DESC, session_id",
+		  "sessions_user" },
+		{ "SELECT * FROM sessions WHERE state = 'waiting' AND created_ms <= 5 AND "
+		  "(created_ms < 5 OR session_id > 'a') ORDER BY created_ms DESC, session_id",
+		  "sessions_waiting" },
+	};
+	sqlite3 *db;
+
+	(void)state;
+	th_store_close(lab_open(fresh(), NULL));
+	assert_int_equal(sqlite3_open(path_of(number), &db), SQLITE_OK);
+	for (size_t i = 0; i < TH_COUNT(plans); i++) {
+		char text[400];
+		sqlite3_stmt *st;
+		const char *plan;
+
+		snprintf(text, sizeof(text), "EXPLAIN QUERY PLAN %s", plans[i].sql);
+		assert_int_equal(sqlite3_prepare_v2(db, text, -1, &st, NULL), SQLITE_OK);
+		assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+		plan = (const char *)sqlite3_column_text(st, 3);
+		if (!strstr(plan, "SEARCH") || !strstr(plan, plans[i].index))
+			fail_msg("%s: %s", plans[i].sql, plan);
+		assert_int_equal(sqlite3_step(st), SQLITE_DONE); /* and not sorted */
+		sqlite3_finalize(st);
+	}
+	sqlite3_close(db);
 }
 
 /* A store that was being made when its process died has a journal; to look is then to undo it. */
@@ -1409,6 +1495,8 @@ int main(void)
 		cmocka_unit_test(time_for_others),
 		cmocka_unit_test(edges_of_a_path),
 		cmocka_unit_test(wrong_files),
+		cmocka_unit_test(a_file_of_the_version_before),
+		cmocka_unit_test(pages_by_index),
 		cmocka_unit_test(cut_off_while_made),
 		cmocka_unit_test(rights),
 		cmocka_unit_test(full_disk),
