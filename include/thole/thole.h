@@ -488,6 +488,17 @@ TH_API int thole_session_new(struct thole_runtime *rt, struct thole_agent *agent
 			     struct thole_session **ret, struct thole_error *err);
 
 /*
+ * The same with more to say: names and values in turn, ended by NULL.
+ *
+ *     id        its name; without: a new UUID
+ *     user      whose it is, 1 to 256 bytes: thole_runtime_page and _waiting can ask for it
+ *     metadata  a JSON object of the program's own, at most 64 KiB; a page's sessions have it
+ */
+TH_API int thole_session_new_with(struct thole_runtime *rt, struct thole_agent *agent,
+				  const char *const *options, struct thole_session **ret,
+				  struct thole_error *err);
+
+/*
  * Takes up a session that is in the store, whoever wrote it; it is then this runtime's.  What it
  * was begun with (instructions, model, limits …) is in its log; `agent` gives the functions for its
  * tools and its computer, by their names, and may be NULL when it has none.  Nothing happens before
@@ -603,6 +614,63 @@ TH_API int thole_session_json(struct thole_session *s, char **ret, struct thole_
 /* What the caller keeps with it. */
 TH_API void thole_session_set_data(struct thole_session *s, void *data);
 TH_API void *thole_session_data(const struct thole_session *s);
+
+/* ---- sessions by name ------------------------------------------------------------------------ */
+
+/*
+ * A person's word on a session of the store, whether this runtime has it open or not.  As
+ * thole_session_approve, _reject (with `always`: _always) and _settle; of one that is not open the
+ * word is written, and whoever opens it next goes on from there.  It may also be of a session that
+ * works for this one.  EBUSY: another runtime has it; ENOENT: no such session, or no such call.
+ */
+TH_API int thole_runtime_approve(struct thole_runtime *rt, const char *session_id,
+				 const char *call_id, const char *by, bool always,
+				 struct thole_error *err);
+TH_API int thole_runtime_reject(struct thole_runtime *rt, const char *session_id,
+				const char *call_id, const char *by, const char *message,
+				bool always, struct thole_error *err);
+TH_API int thole_runtime_settle(struct thole_runtime *rt, const char *session_id,
+				const char *call_id, enum thole_outcome outcome, const char *by,
+				const char *message, struct thole_error *err);
+
+/*
+ * What waits for a person, in all sessions of the store, open or not: {"waiting": [...], "next":
+ * CURSOR}.  Each has session_id, user, title, call_id (for the functions above), word ("approve" or
+ * "settle"), tool, arguments, and for an approval reason, asked_ms and, where it ends, expires_ms.
+ * `user`: only of this one's sessions; NULL: all.  `limit`: of how many sessions, at most 1000; 0:
+ * 100.  `after`: the `next` of the list before; NULL: from the first.  Only the end of each log is
+ * read.  A session that works for another stands here by its own name.
+ */
+TH_API int thole_runtime_waiting(struct thole_runtime *rt, const char *user, const char *after,
+				 size_t limit, char **ret, struct thole_error *err);
+
+/*
+ * A part of a blob, such as a picture that an event names: at most `len` bytes (0: all) from
+ * `offset` on, in one call of `fn`, which is not called where there are none, and may call nothing
+ * of this runtime.  A result other than 0 is returned.  *ret_size, which may be NULL: the size of
+ * the whole.  `hash`: 64 lower-case hexadecimal digits.  The whole blob is checked against it:
+ * ECORRUPT.  ENOENT.
+ */
+typedef int thole_bytes_fn(void *ctx, const void *bytes, size_t size);
+TH_API int thole_runtime_blob(struct thole_runtime *rt, const char *hash, size_t offset, size_t len,
+			      thole_bytes_fn *fn, void *ctx, size_t *ret_size,
+			      struct thole_error *err);
+
+/*
+ * A host that starts again: opens the sessions of the store that are not over (loading, idle,
+ * running, waiting, paused), but those that work for another, which come with that one.  `wants` is
+ * asked about each with its object as of a page, and may give the agent whose functions it needs;
+ * it may call nothing of this runtime.  `recovered` is then told of each that was wanted, from
+ * inside this function: the session, or NULL and why it cannot be had (another runtime has it, no
+ * key for its model, ...), which does not keep the others.  `resume`: those that run or wait go on
+ * at once (where that fails, `recovered` has both the session and why).  ELIMIT: more than 16384.
+ */
+typedef bool thole_recover_fn(void *ctx, const char *session, struct thole_agent **ret_agent);
+typedef void thole_recovered_fn(void *ctx, const char *session_id, struct thole_session *s,
+				const struct thole_error *why);
+TH_API int thole_runtime_recover(struct thole_runtime *rt, thole_recover_fn *wants,
+				 thole_recovered_fn *recovered, void *ctx, bool resume,
+				 struct thole_error *err);
 
 /* ---- watching -------------------------------------------------------------------------------- */
 

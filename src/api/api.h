@@ -277,6 +277,11 @@ void th_api_sessions_reap(struct thole_runtime *rt);
 /* Frees all of them: the driver has none any more. */
 void th_api_sessions_close(struct thole_runtime *rt);
 
+/* ---- list.c ---- */
+
+/* A session as an object of a page. */
+void th_api_row_print(const struct th_session_row *row, struct th_jw *w);
+
 /* ---- watchers.c ---- */
 
 void th_api_session_note(struct thole_note *n);

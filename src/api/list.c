@@ -77,6 +77,16 @@ struct page {
 	enum th_list_order cursor_order; /* of `after` */
 };
 
+void th_api_row_print(const struct th_session_row *row, struct th_jw *w)
+{
+	th_jw_object(w);
+	row_members(w, row);
+	th_jw_kstr(w, "user", row->user);
+	th_jw_kraw(w, "metadata", row->metadata.len ? row->metadata : TH_STR("{}"));
+	th_jw_kuint(w, "head_seq", row->head_seq);
+	th_jw_object_end(w);
+}
+
 static enum th_code page_row(void *ctx, const struct th_session_row *row, struct th_err *err)
 {
 	struct page *p = ctx;
@@ -88,12 +98,7 @@ static enum th_code page_row(void *ctx, const struct th_session_row *row, struct
 	p->count++;
 	th_buf_clear(&p->cursor);
 	th_cursor_print(p->filter.order, row, &p->cursor);
-	th_jw_object(&p->w);
-	row_members(&p->w, row);
-	th_jw_kstr(&p->w, "user", row->user);
-	th_jw_kraw(&p->w, "metadata", row->metadata.len ? row->metadata : TH_STR("{}"));
-	th_jw_kuint(&p->w, "head_seq", row->head_seq);
-	th_jw_object_end(&p->w);
+	th_api_row_print(row, &p->w);
 	return th_buf_check(p->w.out, "the page of sessions", err);
 }
 

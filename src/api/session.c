@@ -155,9 +155,14 @@ static size_t agent_rows(const struct thole_session *s, struct th_tool_row **ret
 	return add_rows(s, s->agent, *ret, 0);
 }
 
+/* What a session begins with beside its agent. */
+struct beginning {
+	const char *id, *user, *metadata; /* NULL: none */
+};
+
 /* `def` NULL: a stored one. */
 static int start(struct thole_runtime *rt, struct thole_agent *agent, const struct th_agent *def,
-		 const char *id, struct thole_session **ret, struct thole_error *err)
+		 const struct beginning *b, struct thole_session **ret, struct thole_error *err)
 {
 	struct thole_session *s = session_make(rt, agent);
 	struct th_observer observer = {
@@ -170,8 +175,10 @@ static int start(struct thole_runtime *rt, struct thole_agent *agent, const stru
 	size_t count = agent_rows(s, &rows);
 	struct th_callbacks callbacks = { &th_api_callbacks_ops, s };
 	struct th_start how = {
-		.session_id = th_str_of(id),
+		.session_id = th_str_of(b->id),
 		.agent = def,
+		.user = th_str_of(b->user),
+		.metadata = th_str_of(b->metadata),
 		.tools = rows,
 		.tool_count = count,
 		.computer = agent && agent->see ? &computer : NULL,
@@ -180,7 +187,7 @@ static int start(struct thole_runtime *rt, struct thole_agent *agent, const stru
 	struct th_err e = { 0 };
 	enum th_code code;
 
-	s->id = th_api_copy(th_str_of(id));
+	s->id = th_api_copy(th_str_of(b->id));
 	s->stored = def == NULL;
 	code = th_runtime_start(rt->rt, &how, !def, &observer, on_ready, s, &e);
 	free(rows);
@@ -223,29 +230,87 @@ static bool is_open(struct thole_runtime *rt, const char *id)
 	return false;
 }
 
-int thole_session_new(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
-		      struct thole_session **ret, struct thole_error *err)
+/* An object; which session it works for is not the program's to say. */
+static int check_metadata(const char *json, struct thole_error *err)
 {
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_err e = { 0 };
+	int code = th_api_text(json, "the metadata", 2, TH_METADATA_MAX, err);
+
+	if (code)
+		return code;
+	if (th_json_parse(th_str_of(json), &doc, &e))
+		return th_api_fail(err, TH_EUSAGE, "the metadata: %s", e.msg);
+	if (!th_json_is_object(th_json_root(doc)))
+		return th_api_fail(err, TH_EUSAGE, "the metadata is no JSON object");
+	if (th_json_get(th_json_root(doc), "delegated_by"))
+		return th_api_fail(err, TH_EUSAGE,
+				   "the metadata has the reserved member "
+				   "\"delegated_by\"");
+	return TH_OK;
+}
+
+static int read_beginning(const char *const *options, struct beginning *b, struct thole_error *err)
+{
+	int code = TH_OK;
+
+	for (; !code && options && *options; options += 2) {
+		code = th_api_text(*options, "an option's name", 1, TH_PATH_LEN_MAX, err);
+		if (code)
+			return code;
+		if (strcmp(*options, "id") == 0) {
+			code = th_api_text(options[1], "the session's name", 1, TH_SESSION_ID_MAX,
+					   err);
+			b->id = options[1];
+		} else if (strcmp(*options, "user") == 0) {
+			code = th_api_text(options[1], "the user", 1, TH_USER_MAX, err);
+			b->user = options[1];
+		} else if (strcmp(*options, "metadata") == 0) {
+			code = check_metadata(options[1], err);
+			b->metadata = options[1];
+		} else {
+			return th_api_fail(err, TH_EUSAGE,
+					   "there is no option \"%.64s\" of a session", *options);
+		}
+	}
+	return code;
+}
+
+int thole_session_new_with(struct thole_runtime *rt, struct thole_agent *agent,
+			   const char *const *options, struct thole_session **ret,
+			   struct thole_error *err)
+{
+	struct beginning b = { 0 };
 	char made[TH_UUID_TEXT_SIZE + 1];
 	struct th_agent def;
 	int code = check_start(rt, ret, err);
 
 	if (!code && !agent)
 		code = th_api_fail(err, TH_EUSAGE, "the agent is NULL");
-	if (!code && id)
-		code = th_api_text(id, "the session's name", 1, TH_SESSION_ID_MAX, err);
+	if (!code)
+		code = read_beginning(options, &b, err);
 	if (!code)
 		code = th_api_agent_use(agent, err);
-	if (!code && id && is_open(rt, id)) /* the store may not know it yet */
-		code = th_api_fail(err, TH_EEXIST, "session %s exists already", id);
+	if (!code && b.id && is_open(rt, b.id)) /* the store may not know it yet */
+		code = th_api_fail(err, TH_EEXIST, "session %s exists already", b.id);
 	if (code)
 		return code;
 	def = agent->def;
 	if (!def.model.len)
 		def.model = rt->config->model;
-	if (!id)
+	if (!b.id) {
 		new_id(made);
-	return start(rt, agent, &def, id ? id : made, ret, err);
+		b.id = made;
+	}
+	return start(rt, agent, &def, &b, ret, err);
+}
+
+int thole_session_new(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
+		      struct thole_session **ret, struct thole_error *err)
+{
+	const char *const options[] = { "id", id, NULL };
+
+	return thole_session_new_with(rt, agent, id ? options : NULL, ret, err);
 }
 
 int thole_session_open(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
@@ -259,7 +324,7 @@ int thole_session_open(struct thole_runtime *rt, struct thole_agent *agent, cons
 		code = th_api_agent_use(agent, err);
 	if (!code && is_open(rt, id)) /* it would be its own rival */
 		code = th_api_fail(err, TH_EBUSY, "this runtime has session %s open", id);
-	return code ? code : start(rt, agent, NULL, id, ret, err);
+	return code ? code : start(rt, agent, NULL, &(struct beginning){ .id = id }, ret, err);
 }
 
 int thole_session_fork(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
@@ -285,7 +350,8 @@ int thole_session_fork(struct thole_runtime *rt, struct thole_agent *agent, cons
 			      th_str_of(new_name ? new_name : made), &e);
 	if (forked)
 		return th_api_out(forked, &e, err);
-	return start(rt, agent, NULL, new_name ? new_name : made, ret, err);
+	return start(rt, agent, NULL, &(struct beginning){ .id = new_name ? new_name : made }, ret,
+		     err);
 }
 
 void th_api_session_end(struct thole_session *s)
@@ -359,20 +425,13 @@ enum th_code th_api_take_over(struct thole_session *s, struct th_err *err)
 
 static enum th_code go_on(struct thole_session *s, struct th_err *err)
 {
-	enum th_state before = fold_of(s)->state;
-	bool fresh = s->stored && !s->resumed;
-	enum th_code code = th_api_take_over(s, err);
+	bool taken_up = s->stored && !s->resumed;
+	enum th_code code = th_runtime_go_on(s->rt->rt, s->handle, taken_up, err);
 
-	if (code)
-		return code;
-	if (before == TH_STATE_PAUSED && !fresh)
-		code = th_driver_resume(s->rt->driver, s->handle, err);
-	else if (before == TH_STATE_FAILED || before == TH_STATE_LIMIT ||
-		 before == TH_STATE_STUCK || before == TH_STATE_STOPPED)
-		code = th_driver_set_state(s->rt->driver, s->handle, TH_STATE_RUNNING,
-					   TH_STR("resumed"), err);
-	if (!code && fresh)
+	if (!code && taken_up) {
+		s->resumed = true;
 		th_api_ask_again(s);
+	}
 	return code;
 }
 

@@ -114,9 +114,6 @@
 #define TH_STORE_CACHE_MAX (1 * TH_MIB)    /* pages that one connection keeps */
 #define TH_STORE_WAL_PAGES 4096            /* written back to the database when the log has more */
 #define TH_STORE_RECENT_MAX (512 * TH_KIB) /* newer than the rows of sessions, then shortened */
-#define TH_STORE_READERS 2                 /* threads that read, each by a connection of its own */
-#define TH_STORE_READ_SIZE (256 * TH_KIB)  /* of events that are handed to the loop at once */
-#define TH_STORE_READS_MAX 65536           /* that wait for a thread */
 #define TH_STORE_WAL_BUFFER_MAX (124 * TH_KIB) /* of a commit, written at once */
 #define TH_VERIFY_MEMORY_MAX (1024 * TH_MIB)   /* ids of the sessions that are verified at once */
 #define TH_OWNER_SWEEP_MAX 256 /* files of dead runtimes looked at when a store is opened */
@@ -262,7 +259,6 @@
 #define TH_PAGE_SESSIONS_MAX 1000              /* of any page */
 #define TH_USER_MAX 256                        /* name of who a session belongs to */
 #define TH_METADATA_MAX (64 * TH_KIB)          /* of a session, as JSON */
-#define TH_WAITING_MAX 1000                    /* sessions in one list of what waits */
 #define TH_LIST_SESSIONS 1000                  /* in a list that says no number */
 
 #endif

@@ -251,21 +251,14 @@ static void on_rest(void *ctx, struct th_handle h TH_UNUSED, const struct th_ses
 /* A session that rests is set going again: by the message, else as an operator's word. */
 static enum th_code go(struct runner *r, struct th_err *err)
 {
-	const struct th_session *s = session(r);
-	enum th_state before = s->state;
+	bool taken_up = session(r)->seq > 1;
 	enum th_code code = TH_OK;
 
-	if (s->seq > 1)
+	if (!r->job->message.len)
+		return th_runtime_go_on(r->runtime, r->handle, taken_up, err);
+	if (taken_up)
 		code = th_driver_resume(r->driver, r->handle, err);
-	if (code != TH_OK)
-		return code;
-	if (r->job->message.len)
-		return th_driver_message(r->driver, r->handle, r->job->message, err);
-	if (before == TH_STATE_FAILED || before == TH_STATE_LIMIT || before == TH_STATE_STUCK ||
-	    before == TH_STATE_STOPPED)
-		return th_driver_set_state(r->driver, r->handle, TH_STATE_RUNNING,
-					   TH_STR("resumed"), err);
-	return TH_OK;
+	return code ? code : th_driver_message(r->driver, r->handle, r->job->message, err);
 }
 
 static void on_ready(void *ctx, struct th_handle h, const struct th_err *err)

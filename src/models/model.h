@@ -264,7 +264,7 @@ struct th_group_writer {
 struct th_wire {
 	const char *name;       /* "responses" */
 	const char *key_header; /* "Authorization" (Bearer) or a header of its own */
-	const char *profile;    /* built-in, of no model: a user's profile of this wire starts so */
+	const char *profile; /* built-in: a profile of this wire in a models file starts from it */
 	/* Its own computer tools, as bits 1 << enum th_computer_tool, and the dialect that reads
 	 * them; 0 and NULL: none. */
 	unsigned computers;

@@ -309,6 +309,7 @@ static enum th_code begin(const struct maker *m)
 
 		assert(plain);
 		*m->p = *plain;
+		m->p->wire = th_wires[row->wire]; /* whose first profile may be another wire's */
 		forget_server(m->p);
 		m->p->pattern = NULL;
 		m->p->price = (struct th_price){ 0 };

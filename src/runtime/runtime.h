@@ -111,6 +111,17 @@ TH_NODISCARD enum th_code th_runtime_recover(struct th_runtime *rt, const struct
  * where th_driver_durable says that there is nothing to wait for. */
 void th_runtime_close(struct th_runtime *rt, struct th_handle h, bool end_executor);
 
+/* Is the session open here, as one of its own or as one that works for another? */
+bool th_runtime_has(const struct th_runtime *rt, struct th_str session_id);
+
+/*
+ * An open session that rests is set going, as its user asked: a pause ends, and a failure, a limit
+ * or a stop is left behind.  `taken_up`: it was stored, and this is the first word since: what was
+ * under way is settled by its class.
+ */
+TH_NODISCARD enum th_code th_runtime_go_on(struct th_runtime *rt, struct th_handle h, bool taken_up,
+					   struct th_err *err);
+
 /* The store failed for good: why.  NULL: it did not. */
 const struct th_err *th_runtime_failure(const struct th_runtime *rt);
 

@@ -273,3 +273,30 @@ void th_runtime_close(struct th_runtime *rt, struct th_handle h, bool end_execut
 		th_runtime_session_executor_end(s, s->row.epoch);
 	th_runtime_session_free(s);
 }
+
+bool th_runtime_has(const struct th_runtime *rt, struct th_str session_id)
+{
+	for (const struct th_runtime_session *s = rt->sessions; s; s = s->next)
+		if (th_str_eq(s->id, session_id))
+			return true;
+	return false;
+}
+
+static bool left_behind(enum th_state state)
+{
+	return state == TH_STATE_FAILED || state == TH_STATE_LIMIT || state == TH_STATE_STUCK ||
+	       state == TH_STATE_STOPPED;
+}
+
+enum th_code th_runtime_go_on(struct th_runtime *rt, struct th_handle h, bool taken_up,
+			      struct th_err *err)
+{
+	enum th_state before = th_driver_session(rt->driver, h)->state;
+	enum th_code code = TH_OK;
+
+	if (taken_up || before == TH_STATE_PAUSED)
+		code = th_driver_resume(rt->driver, h, err);
+	if (!code && left_behind(before))
+		code = th_driver_set_state(rt->driver, h, TH_STATE_RUNNING, TH_STR("resumed"), err);
+	return code;
+}

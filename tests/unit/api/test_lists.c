@@ -109,10 +109,378 @@ static void pages_of_sessions(void **state)
 	scripted_free(model);
 }
 
+/* Calls `risky` once, then ends. */
+static void one_call(void *ctx, const char *request, int nth, struct th_buf *items)
+{
+	(void)ctx;
+	(void)nth;
+	if (scripted_count(request, "function_call_output") == 0)
+		scripted_call(items, "c1", "risky", "{\"sum\":7}");
+	else
+		scripted_say(items, "Done.");
+}
+
+static void risky(void *ctx, struct thole_call *call)
+{
+	static const unsigned char pixels[16] = { 1, 2, 3, 0, 4, 5, 6, 0, 7, 8, 9, 0, 1, 1, 1, 0 };
+
+	++*(int *)ctx;
+	GOOD(thole_call_pixels(call, pixels, 2, 2, 8, &error));
+	GOOD(thole_call_done(call, "ok", &error));
+}
+
+static struct thole_agent *asking_agent(int *calls)
+{
+	struct thole_agent *agent = agent_of("a");
+	struct thole_tool *tool = NULL;
+
+	GOOD(thole_agent_tool(agent, "risky", risky, calls, &tool, &error));
+	GOOD(thole_tool_ask(tool, true, &error));
+	return agent;
+}
+
+static void store_new(char store[200])
+{
+	char folder[] = "/tmp/thole-lists-XXXXXX";
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(store, 200, "sqlite:%s/log.db", folder);
+}
+
+static void store_remove(const char *store)
+{
+	char command[300];
+
+	snprintf(command, sizeof(command), "rm -rf \"$(dirname '%s')\"", store + strlen("sqlite:"));
+	assert_int_equal(system(command), 0);
+}
+
+static void users_and_metadata(void **state)
+{
+	struct scripted *model = scripted_new(says_hello, NULL);
+	struct thole_runtime *rt = runtime_at(scripted_url(model), "memory:");
+	struct thole_agent *agent = agent_of("a");
+	struct thole_session *s = NULL, *none = NULL;
+	static char long_text[TH_METADATA_MAX + 2];
+	char names[256], next[256];
+
+	(void)state;
+	GOOD(thole_session_new_with(rt, agent,
+				    (const char *[]){ "id", "s1", "user", "anna", "metadata",
+						      "{\"team\":\"red\",\"n\":1}", NULL },
+				    &s, &error));
+	GOOD(thole_session_run(s, "Hello", &error));
+	GOOD(thole_session_new_with(rt, agent, (const char *[]){ "user", "berta", NULL }, &s,
+				    &error));
+	assert_int_equal(strlen(thole_session_id(s)), 36);
+	GOOD(thole_session_run(s, "Hello", &error));
+	GOOD(thole_session_new_with(rt, agent, NULL, &s, &error));
+	GOOD(thole_session_run(s, "Hello", &error));
+	assert_int_equal(page(rt, NULL, names, next), 3);
+	for (int created = 0; created < 2; created++) {
+		const char *order = created ? "created" : "updated";
+
+		assert_int_equal(
+		    page(rt, (const char *[]){ "user", "anna", "order", order, NULL }, names, next),
+		    1);
+		assert_string_equal(names, "s1 ");
+		assert_int_equal(
+		    page(rt, (const char *[]){ "metadata", "team=red", "order", order, NULL },
+			 names, next),
+		    1);
+		assert_int_equal(page(rt,
+				      (const char *[]){ "metadata", "n=1", "order", order, NULL },
+				      names, next),
+				 1);
+		assert_int_equal(page(rt,
+				      (const char *[]){ "metadata", "n=2", "order", order, NULL },
+				      names, next),
+				 0);
+	}
+	memset(long_text, 'x', sizeof(long_text) - 1);
+	BAD(THOLE_ELIMIT,
+	    thole_session_new_with(rt, agent, (const char *[]){ "metadata", long_text, NULL },
+				   &none, &error));
+	BAD(THOLE_ELIMIT,
+	    thole_session_new_with(rt, agent, (const char *[]){ "user", long_text, NULL }, &none,
+				   &error));
+	long_text[TH_USER_MAX] = '\0';
+	GOOD(thole_session_new_with(rt, agent, (const char *[]){ "user", long_text, NULL }, &s,
+				    &error));
+	BAD(THOLE_EUSAGE,
+	    thole_session_new_with(rt, agent, (const char *[]){ "metadata", "[1]", NULL }, &none,
+				   &error));
+	BAD(THOLE_EUSAGE,
+	    thole_session_new_with(rt, agent,
+				   (const char *[]){ "metadata", "{\"delegated_by\":{}}", NULL },
+				   &none, &error));
+	BAD(THOLE_EUSAGE,
+	    thole_session_new_with(rt, agent, (const char *[]){ "x", "y", NULL }, &none, &error));
+	BAD(THOLE_EUSAGE, thole_session_new_with(NULL, agent, NULL, &none, &error));
+	assert_null(none);
+	GOOD(thole_runtime_free(rt));
+	thole_agent_free(agent);
+	scripted_free(model);
+}
+
+/* How many wait, and the name of the first one's call. */
+static size_t waiting(struct thole_runtime *rt, const char *user, char call_id[64])
+{
+	struct th_json_doc *doc = NULL;
+	const struct th_json *list, *first;
+	char *json = NULL;
+	size_t count;
+
+	call_id[0] = '\0';
+	GOOD(thole_runtime_waiting(rt, user, NULL, 0, &json, &error));
+	assert_int_equal(th_json_parse(th_str_of(json), &doc, NULL), TH_OK);
+	list = th_json_get(th_json_root(doc), "waiting");
+	count = th_json_count(list);
+	if (count > 0) {
+		struct th_json_iter it = th_json_iter(list);
+
+		assert_true(th_json_next(&it));
+		first = it.val;
+		assert_true(th_str_is(th_json_get_str(first, "tool"), "risky"));
+		assert_true(th_str_is(th_json_get_str(first, "word"), "approve"));
+		assert_int_equal(th_json_get_int(th_json_get(first, "arguments"), "sum", 0), 7);
+		assert_true(th_json_get_int(first, "asked_ms", 0) > 0);
+		snprintf(call_id, 64, "%.*s", TH_FMT(th_json_get_str(first, "call_id")));
+	}
+	th_json_free(doc);
+	thole_free(json);
+	return count;
+}
+
+static void decided_while_nobody_has_it(void **state)
+{
+	struct scripted *model = scripted_new(one_call, NULL);
+	char store[200], call_id[64];
+	struct thole_runtime *rt;
+	struct thole_agent *agent;
+	struct thole_session *s[3] = { 0 };
+	static char long_text[TH_PATH_LEN_MAX + 2];
+	const char *ids[] = { "s0", "s1", "s2" };
+	char *json = NULL;
+	int calls = 0;
+
+	(void)state;
+	store_new(store);
+	rt = runtime_at(scripted_url(model), store);
+	agent = asking_agent(&calls);
+	for (size_t i = 0; i < 3; i++) {
+		GOOD(thole_session_new_with(
+		    rt, agent, (const char *[]){ "id", ids[i], "user", i ? "anna" : "berta", NULL },
+		    &s[i], &error));
+		GOOD(thole_session_run(s[i], "go", &error));
+		assert_int_equal(thole_session_state(s[i]), THOLE_WAITING);
+	}
+	assert_int_equal(waiting(rt, NULL, call_id), 3);
+	assert_int_equal(waiting(rt, "anna", call_id), 2);
+	assert_int_equal(waiting(rt, "carla", call_id), 0);
+	/* One that is open here. */
+	assert_int_equal(waiting(rt, "berta", call_id), 1);
+	assert_int_equal(strncmp(call_id, "c1#", 3), 0);
+	GOOD(thole_runtime_approve(rt, "s0", call_id, "me", false, &error));
+	GOOD(thole_session_wait(s[0], -1, &error));
+	assert_string_equal(thole_session_output(s[0]), "Done.");
+	assert_int_equal(calls, 1);
+	/* Two that nobody has. */
+	GOOD(thole_runtime_free(rt));
+	rt = runtime_at(scripted_url(model), store);
+	assert_int_equal(waiting(rt, NULL, call_id), 2);
+	GOOD(thole_runtime_approve(rt, "s1", call_id, "me", true, &error));
+	assert_int_equal(waiting(rt, NULL, call_id), 1);
+	BAD(THOLE_ENOENT, thole_runtime_approve(rt, "s1", NULL, "me", false, &error));
+	BAD(THOLE_ENOENT, thole_runtime_settle(rt, "s2", NULL, THOLE_DONE, "me", NULL, &error));
+	GOOD(thole_runtime_reject(rt, "s2", "c1", "me", "Not today.", false, &error));
+	assert_int_equal(waiting(rt, NULL, call_id), 0);
+	GOOD(thole_session_open(rt, agent, "s1", &s[1], &error));
+	GOOD(thole_session_run(s[1], NULL, &error));
+	assert_string_equal(thole_session_output(s[1]), "Done.");
+	assert_int_equal(calls, 2);
+	GOOD(thole_session_open(rt, agent, "s2", &s[2], &error));
+	GOOD(thole_session_run(s[2], NULL, &error));
+	assert_string_equal(thole_session_output(s[2]), "Done.");
+	assert_int_equal(calls, 2);
+	/* Misuse. */
+	memset(long_text, 'x', sizeof(long_text) - 1);
+	BAD(THOLE_ENOENT, thole_runtime_approve(rt, "nobody", NULL, NULL, false, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_approve(NULL, "s1", NULL, NULL, false, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_reject(NULL, "s1", NULL, NULL, NULL, false, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_settle(NULL, "s1", NULL, THOLE_DONE, NULL, NULL, &error));
+	BAD(THOLE_EUSAGE,
+	    thole_runtime_settle(rt, "s1", NULL, (enum thole_outcome)9, NULL, NULL, &error));
+	BAD(THOLE_ELIMIT, thole_runtime_approve(rt, long_text, NULL, NULL, false, &error));
+	BAD(THOLE_ELIMIT, thole_runtime_reject(rt, "s1", long_text, NULL, NULL, false, &error));
+	BAD(THOLE_ELIMIT,
+	    thole_runtime_settle(rt, "s1", NULL, THOLE_DONE, long_text, NULL, &error));
+	BAD(THOLE_ELIMIT, thole_runtime_waiting(rt, long_text, NULL, 0, &json, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_waiting(NULL, NULL, NULL, 0, &json, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_waiting(rt, NULL, "u1.a", 0, &json, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_waiting(rt, NULL, NULL, 1001, &json, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_waiting(rt, NULL, NULL, 0, NULL, &error));
+	assert_null(json);
+	GOOD(thole_runtime_free(rt));
+	thole_agent_free(agent);
+	scripted_free(model);
+	store_remove(store);
+}
+
+/* The hash of the first blob that a log names. */
+static int find_blob(void *ctx, const char *line, size_t len)
+{
+	const char *at = memmem(line, len, "\"blob\":\"", 8);
+
+	if (at)
+		snprintf(ctx, 65, "%.64s", at + 8);
+	return at ? 1 : 0;
+}
+
+struct bytes {
+	unsigned char data[4096];
+	size_t size;
+	int result, calls;
+};
+
+static int take_bytes(void *ctx, const void *bytes, size_t size)
+{
+	struct bytes *b = ctx;
+
+	assert_true(size <= sizeof(b->data));
+	memcpy(b->data, bytes, size);
+	b->size = size;
+	b->calls++;
+	return b->result;
+}
+
+static void blobs(void **state)
+{
+	struct scripted *model = scripted_new(one_call, NULL);
+	struct thole_runtime *rt = runtime_at(scripted_url(model), "memory:");
+	struct thole_session *s = NULL;
+	struct bytes whole = { 0 }, part = { 0 };
+	char hash[65] = "", other[65];
+	size_t size = 0;
+	int calls = 0;
+	struct thole_agent *agent = asking_agent(&calls);
+
+	(void)state;
+	GOOD(thole_session_new(rt, agent, "s", &s, &error));
+	GOOD(thole_session_run(s, "go", &error));
+	GOOD(thole_session_approve(s, NULL, NULL, &error));
+	GOOD(thole_session_wait(s, -1, &error));
+	assert_int_equal(thole_runtime_log(rt, "s", 1, find_blob, hash, &error), 1);
+	GOOD(thole_runtime_blob(rt, hash, 0, 0, take_bytes, &whole, &size, &error));
+	assert_int_equal(whole.size, size);
+	assert_memory_equal(whole.data + 1, "PNG", 3);
+	GOOD(thole_runtime_blob(rt, hash, 1, 3, take_bytes, &part, NULL, &error));
+	assert_int_equal(part.size, 3);
+	assert_memory_equal(part.data, "PNG", 3);
+	GOOD(thole_runtime_blob(rt, hash, size - 1, 100, take_bytes, &part, NULL, &error));
+	assert_int_equal(part.size, 1);
+	GOOD(thole_runtime_blob(rt, hash, size, 100, take_bytes, &part, &size, &error));
+	assert_int_equal(part.calls, 2); /* there is nothing */
+	part.result = 7;
+	assert_int_equal(thole_runtime_blob(rt, hash, 0, 0, take_bytes, &part, NULL, &error), 7);
+	memset(other, '0', 64);
+	other[64] = '\0';
+	BAD(THOLE_ENOENT, thole_runtime_blob(rt, other, 0, 0, take_bytes, &part, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_blob(rt, "no", 0, 0, take_bytes, &part, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_blob(NULL, hash, 0, 0, take_bytes, &part, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_blob(rt, hash, 0, 0, NULL, NULL, NULL, &error));
+	BAD(THOLE_ELIMIT,
+	    thole_runtime_blob(rt,
+			       "000000000000000000000000000000000000000000000000000000000000000000",
+			       0, 0, take_bytes, &part, NULL, &error));
+	GOOD(thole_runtime_free(rt));
+	thole_agent_free(agent);
+	scripted_free(model);
+}
+
+struct recovered {
+	struct thole_agent *agent;
+	char names[200];
+	struct thole_session *s[8];
+	int count, asked, failed;
+};
+
+static bool wants(void *ctx, const char *json, struct thole_agent **agent)
+{
+	struct recovered *r = ctx;
+
+	r->asked++;
+	*agent = r->agent;
+	return !strstr(json, "\"session_id\":\"left\"");
+}
+
+static void on_recovered(void *ctx, const char *id, struct thole_session *s,
+			 const struct thole_error *why)
+{
+	struct recovered *r = ctx;
+
+	r->failed += why != NULL;
+	r->s[r->count++] = s;
+	strcat(strcat(r->names, id), " ");
+}
+
+static void recovery(void **state)
+{
+	struct scripted *model = scripted_new(one_call, NULL);
+	struct recovered r = { 0 };
+	struct thole_session *s = NULL;
+	struct thole_runtime *rt, *rival;
+	const char *ids[] = { "left", "done", "rivals", "waits", "idle" };
+	char store[200];
+	int calls = 0;
+
+	(void)state;
+	store_new(store);
+	rt = runtime_at(scripted_url(model), store);
+	r.agent = asking_agent(&calls);
+	for (size_t i = 0; i < 5; i++) {
+		GOOD(thole_session_new(rt, r.agent, ids[i], &s, &error));
+		if (i < 4)
+			GOOD(thole_session_run(s, "go", &error));
+		if (i == 1)
+			GOOD(thole_session_cancel(s, THOLE_NOW, &error));
+		GOOD(thole_session_wait(s, -1, &error));
+	}
+	GOOD(thole_runtime_free(rt));
+	rival = runtime_at(scripted_url(model), store);
+	GOOD(thole_session_open(rival, r.agent, "rivals", &s, &error));
+	rt = runtime_at(scripted_url(model), store);
+	BAD(THOLE_EUSAGE, thole_runtime_recover(NULL, wants, on_recovered, &r, true, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_recover(rt, NULL, on_recovered, &r, true, &error));
+	GOOD(thole_runtime_recover(rt, wants, on_recovered, &r, true, &error));
+	assert_int_equal(r.asked, 4); /* not the one that is over */
+	assert_int_equal(r.count, 3);
+	assert_int_equal(r.failed, 1);
+	assert_int_equal(thole_runtime_sessions(rt), 2);
+	for (int i = 0; i < r.count; i++) {
+		if (!r.s[i] || thole_session_state(r.s[i]) != THOLE_WAITING)
+			continue;
+		assert_string_equal(thole_session_id(r.s[i]), "waits");
+		GOOD(thole_session_approve(r.s[i], NULL, NULL, &error));
+		GOOD(thole_session_wait(r.s[i], -1, &error));
+		assert_string_equal(thole_session_output(r.s[i]), "Done.");
+	}
+	assert_int_equal(calls, 1);
+	GOOD(thole_runtime_free(rival));
+	GOOD(thole_runtime_free(rt));
+	thole_agent_free(r.agent);
+	scripted_free(model);
+	store_remove(store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pages_of_sessions),
+		cmocka_unit_test(users_and_metadata),
+		cmocka_unit_test(decided_while_nobody_has_it),
+		cmocka_unit_test(blobs),
+		cmocka_unit_test(recovery),
 	};
 
 	return cmocka_run_group_tests(tests, away_from_home, NULL);

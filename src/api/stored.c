@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stored.c - what a host does to sessions by their names, whether this runtime has them open or
+ * not: decisions, what waits, recovery; and blobs.
+ */
+#include <stdlib.h>
+
+#include "admin/edit.h"
+#include "admin/waiting.h"
+#include "api/api.h"
+#include "core/session.h"
+
+/* ---- decisions --------------------------------------------------------------------------------
+ */
+
+static struct thole_session *open_find(struct thole_runtime *rt, const char *id)
+{
+	struct thole_session *s = rt->sessions;
+
+	while (s && (s->freed || s->lost || strcmp(s->id, id) != 0))
+		s = s->next;
+	return s;
+}
+
+struct word {
+	const char *call_id, *by, *message;
+	bool approve, always;
+	int outcome; /* enum thole_outcome; -1: it is an approval */
+};
+
+static int check_word(struct thole_runtime *rt, const char *id, const struct word *w,
+		      struct thole_error *err)
+{
+	int code = th_api_enter(rt, err);
+
+	if (!code)
+		code = th_api_text(id, "the session's name", 1, TH_SESSION_ID_MAX, err);
+	if (!code && w->call_id)
+		code = th_api_text(w->call_id, "the call's id", 0, TH_PATH_LEN_MAX, err);
+	if (!code && w->by)
+		code = th_api_text(w->by, "who says so", 0, TH_PATH_LEN_MAX, err);
+	if (!code && w->message)
+		code = th_api_text(w->message, "the message", 0, TH_MESSAGE_MAX, err);
+	return code;
+}
+
+static enum th_code put_word(struct th_edit *e, const struct word *w, struct th_err *err)
+{
+	static const enum th_outcome_status words[] = {
+		[THOLE_DONE] = TH_OUTCOME_DONE,
+		[THOLE_NOT_STARTED] = TH_OUTCOME_NOT_STARTED,
+		[THOLE_UNKNOWN] = TH_OUTCOME_UNKNOWN,
+	};
+	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_str call_id = th_str_of(w->call_id), by = th_str_of(w->by);
+	struct th_str message = th_str_of(w->message);
+	const struct th_call *also;
+	size_t index;
+	enum th_code code;
+
+	if (w->outcome >= 0)
+		return th_edit_settle(e, call_id, words[w->outcome], by, message, &index, err);
+	code = th_edit_decide(e, call_id, w->approve, w->always, by, message, &index, err);
+	/* "Always" is also said of the tool's other calls that wait already. */
+	while (!code && w->always &&
+	       (also = th_session_also(&e->session, e->session.calls[index].tool))) {
+		th_buf_clear(&name);
+		th_call_name(also, &name);
+		code = th_edit_decide(e, th_buf_str(&name), w->approve, false, by, message, &index,
+				      err);
+	}
+	return code;
+}
+
+static int word_stored(struct thole_runtime *rt, const char *id, const struct word *w,
+		       struct thole_error *err)
+{
+	struct th_edit edit;
+	struct th_err e = { 0 };
+	enum th_code code;
+
+	if (th_runtime_has(rt->rt, th_str_of(id)))
+		return th_api_fail(err, TH_EBUSY,
+				   "session %s works for one that this runtime has open; say it to "
+				   "that one",
+				   id);
+	code = th_edit_open_waiting(&edit, th_runtime_store(rt->rt), th_str_of(id),
+				    w->outcome >= 0 ? TH_CALL_PARKED : TH_CALL_ASKED,
+				    th_str_of(w->call_id), &e);
+	if (code)
+		return th_api_out(code, &e, err);
+	code = put_word(&edit, w, &e);
+	th_edit_close(&edit);
+	return th_api_out(code, &e, err);
+}
+
+int thole_runtime_approve(struct thole_runtime *rt, const char *session_id, const char *call_id,
+			  const char *by, bool always, struct thole_error *err)
+{
+	const struct word w = {
+		.call_id = call_id, .by = by, .approve = true, .always = always, .outcome = -1
+	};
+	int code = check_word(rt, session_id, &w, err);
+	struct thole_session *s = code ? NULL : open_find(rt, session_id);
+
+	if (code)
+		return code;
+	if (!s)
+		return word_stored(rt, session_id, &w, err);
+	return always ? thole_session_approve_always(s, call_id, by, err)
+		      : thole_session_approve(s, call_id, by, err);
+}
+
+int thole_runtime_reject(struct thole_runtime *rt, const char *session_id, const char *call_id,
+			 const char *by, const char *message, bool always, struct thole_error *err)
+{
+	const struct word w = {
+		.call_id = call_id, .by = by, .message = message, .always = always, .outcome = -1
+	};
+	int code = check_word(rt, session_id, &w, err);
+	struct thole_session *s = code ? NULL : open_find(rt, session_id);
+
+	if (code)
+		return code;
+	if (!s)
+		return word_stored(rt, session_id, &w, err);
+	return always ? thole_session_reject_always(s, call_id, by, message, err)
+		      : thole_session_reject(s, call_id, by, message, err);
+}
+
+int thole_runtime_settle(struct thole_runtime *rt, const char *session_id, const char *call_id,
+			 enum thole_outcome outcome, const char *by, const char *message,
+			 struct thole_error *err)
+{
+	const struct word w = {
+		.call_id = call_id, .by = by, .message = message, .outcome = (int)outcome
+	};
+	int code = check_word(rt, session_id, &w, err);
+	struct thole_session *s = code ? NULL : open_find(rt, session_id);
+
+	if (!code && (unsigned)outcome > THOLE_UNKNOWN)
+		code = th_api_fail(err, TH_EUSAGE, "it was done, not started, or is unknown");
+	if (code)
+		return code;
+	return s ? thole_session_settle(s, call_id, outcome, by, message, err)
+		 : word_stored(rt, session_id, &w, err);
+}
+
+/* ---- what waits -------------------------------------------------------------------------------
+ */
+
+struct list {
+	struct th_store *store;
+	struct th_jw w;
+	struct th_buf cursor; /* of the last session */
+	size_t limit, count;
+	bool more;
+};
+
+static enum th_code list_row(void *ctx, const struct th_session_row *row, struct th_err *err)
+{
+	struct list *l = ctx;
+	enum th_code code;
+
+	if (l->count == l->limit) {
+		l->more = true;
+		return TH_OK;
+	}
+	l->count++;
+	th_buf_clear(&l->cursor);
+	th_cursor_print(TH_LIST_CREATED, row, &l->cursor);
+	code = th_waiting_print(l->store, row, &l->w, err);
+	return code ? code : th_buf_check(l->w.out, "the list of what waits", err);
+}
+
+int thole_runtime_waiting(struct thole_runtime *rt, const char *user, const char *after,
+			  size_t limit, char **ret, struct thole_error *err)
+{
+	struct th_session_filter f = { .user = th_str_of(user), .state = TH_STR("waiting") };
+	struct th_buf text = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	struct list l = { .w = th_jw(&text), .limit = limit ? limit : TH_PAGE_SESSIONS };
+	struct th_err e = { 0 };
+	enum th_code bad = TH_OK;
+	int code = th_api_enter(rt, err);
+
+	if (!code && user)
+		code = th_api_text(user, "the user", 1, TH_USER_MAX, err);
+	if (!code && after)
+		code = th_api_text(after, "the cursor", 1, TH_PATH_LEN_MAX, err);
+	if (!code && limit > TH_PAGE_SESSIONS_MAX)
+		code = th_api_fail(err, TH_EUSAGE, "limit is at most %d", TH_PAGE_SESSIONS_MAX);
+	if (!code && !ret)
+		code = th_api_fail(err, TH_EUSAGE, "there is no place for the list: ret is NULL");
+	if (!code && after)
+		code = th_api_out(th_cursor_parse(th_str_of(after), &f, &e), &e, err);
+	if (!code && after && f.order != TH_LIST_CREATED)
+		code = th_api_fail(err, TH_EUSAGE, "the cursor is of another list");
+	if (code)
+		return code;
+	f.order = TH_LIST_CREATED;
+	f.limit = l.limit + 1;
+	th_buf_init(&l.cursor, TH_KIB);
+	l.store = th_runtime_store(rt->rt);
+	th_jw_object(&l.w);
+	th_jw_key(&l.w, TH_STR("waiting"));
+	th_jw_array(&l.w);
+	bad = l.store->kind->list(l.store, &f, list_row, &l, &e);
+	th_jw_array_end(&l.w);
+	if (l.more)
+		th_jw_kstr(&l.w, "next", th_buf_str(&l.cursor));
+	th_jw_object_end(&l.w);
+	if (!bad)
+		bad = th_buf_check(&text, "the list of what waits", &e);
+	if (!bad)
+		*ret = th_api_copy(th_buf_str(&text));
+	th_buf_deinit(&text);
+	th_buf_deinit(&l.cursor);
+	return th_api_out(bad, &e, err);
+}
+
+/* ---- blobs ------------------------------------------------------------------------------------
+ */
+
+int thole_runtime_blob(struct thole_runtime *rt, const char *hash, size_t offset, size_t len,
+		       thole_bytes_fn *fn, void *ctx, size_t *ret_size, struct thole_error *err)
+{
+	struct th_buf bytes;
+	struct th_digest digest;
+	struct th_store *store;
+	struct th_err e = { 0 };
+	enum th_code bad;
+	size_t size;
+	int code = th_api_enter(rt, err), result = 0;
+
+	if (!code)
+		code = th_api_text(hash, "the blob's hash", 1, TH_SHA256_HEX_SIZE, err);
+	if (!code && !th_digest_parse(th_str_of(hash), &digest))
+		code = th_api_fail(err, TH_EUSAGE, "a blob's hash is 64 hexadecimal digits");
+	if (!code && !fn)
+		code = th_api_fail(err, TH_EUSAGE, "there is nobody to read it: fn is NULL");
+	if (code)
+		return code;
+	th_buf_init(&bytes, TH_BLOB_MAX);
+	store = th_runtime_store(rt->rt);
+	bad = store->kind->blob(store, &digest, &bytes, &e);
+	size = bytes.len;
+	if (!bad && ret_size)
+		*ret_size = size;
+	if (!bad && offset < size)
+		result = fn(ctx, bytes.ptr + offset, TH_MIN(len ? len : size, size - offset));
+	th_buf_deinit(&bytes);
+	return result ? result : th_api_out(bad, &e, err);
+}
+
+/* ---- recovery ---------------------------------------------------------------------------------
+ */
+
+struct found {
+	struct found *next;
+	struct thole_agent *agent;
+	bool goes_on;
+	char id[];
+};
+
+struct search {
+	thole_recover_fn *wants;
+	void *ctx;
+	struct found *first, **last;
+	size_t count;
+};
+
+static bool is_open(struct th_str state)
+{
+	static const enum th_state open[] = { TH_STATE_LOADING, TH_STATE_IDLE, TH_STATE_RUNNING,
+					      TH_STATE_WAITING, TH_STATE_PAUSED };
+
+	for (size_t i = 0; i < TH_COUNT(open); i++)
+		if (th_str_is(state, th_state_name(open[i])))
+			return true;
+	return false;
+}
+
+static enum th_code search_row(void *ctx, const struct th_session_row *row, struct th_err *err)
+{
+	struct search *s = ctx;
+	struct thole_agent *agent = NULL;
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(&text);
+	struct found *f;
+
+	/* One that works for another is that one's to take up. */
+	if (!is_open(row->state) || th_delegated_by(row->metadata).len)
+		return TH_OK;
+	th_api_row_print(row, &w);
+	if (th_buf_check(&text, "a session", err) || !s->wants(s->ctx, text.ptr, &agent))
+		return th_buf_check(&text, "a session", err);
+	if (s->count++ == TH_SESSIONS_MAX)
+		return th_fail(
+		    err, TH_ELIMIT,
+		    "the store has more open sessions than the %d that one runtime takes",
+		    TH_SESSIONS_MAX);
+	f = th_alloc(sizeof(*f) + row->session_id.len + 1);
+	f->agent = th_api_agent_ref(agent);
+	f->goes_on = th_str_is(row->state, "running") || th_str_is(row->state, "waiting");
+	memcpy(f->id, row->session_id.ptr, row->session_id.len);
+	*s->last = f;
+	s->last = &f->next;
+	return TH_OK;
+}
+
+static void recover_one(struct thole_runtime *rt, const struct found *f, bool resume,
+			thole_recovered_fn *recovered, void *ctx)
+{
+	struct thole_session *s = NULL;
+	struct thole_error why = { 0 };
+	int code = thole_session_open(rt, f->agent, f->id, &s, &why);
+
+	/* A log that this build would not have continued is open, but does not go on. */
+	if (!code && resume && f->goes_on)
+		code = thole_session_resume(s, &why);
+	recovered(ctx, f->id, s, code ? &why : NULL);
+}
+
+int thole_runtime_recover(struct thole_runtime *rt, thole_recover_fn *wants,
+			  thole_recovered_fn *recovered, void *ctx, bool resume,
+			  struct thole_error *err)
+{
+	struct search s = { .wants = wants, .ctx = ctx };
+	struct th_session_filter all = { .order = TH_LIST_CREATED };
+	struct th_store *store;
+	struct th_err e = { 0 };
+	enum th_code bad;
+	int code = th_api_enter(rt, err);
+
+	if (!code && (!wants || !recovered))
+		code = th_api_fail(err, TH_EUSAGE, "a function is NULL");
+	if (code)
+		return code;
+	s.last = &s.first;
+	store = th_runtime_store(rt->rt);
+	bad = store->kind->list(store, &all, search_row, &s, &e);
+	while (s.first) {
+		struct found *f = s.first;
+
+		s.first = f->next;
+		if (!bad && !th_runtime_has(rt->rt, th_str_of(f->id)))
+			recover_one(rt, f, resume, recovered, ctx);
+		th_api_agent_unref(f->agent);
+		free(f);
+	}
+	return th_api_out(bad, &e, err);
+}
