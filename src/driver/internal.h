@@ -56,7 +56,7 @@ struct th_flight {
 };
 struct th_ground; /* a call whose elements are looked for */
 struct th_ground_cache;
-struct th_side_request; /* side_request.h */
+struct th_side_request;     /* side_request.h */
 struct th_delegation;       /* a call, and the session that works on it */
 struct th_pending_callback; /* a question to the agent's code */
 struct th_logged_call;      /* what the log has of a call; hooks.c */
