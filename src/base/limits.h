@@ -222,6 +222,7 @@
 #define TH_MODEL_HEADERS_MAX (8 + TH_EXTRA_HEADERS_MAX) /* of a wire's own, and these */
 #define TH_IMAGES_IN_CONTEXT_DEFAULT 20                 /* screenshots sent with a request */
 #define TH_TARGET_MAX 2000              /* description of an element that a grounder looks for */
+#define TH_SIDE_TOKEN_BYTES 4           /* of a side request's text are reserved as one token */
 #define TH_GROUP_HOLES_MAX 256          /* pictures and marks of one group of the history */
 #define TH_BLOB_CACHE_MAX (64 * TH_MIB) /* base64 of pictures kept between requests */
 #define TH_HUMAN_CALLERS_MAX 32         /* connections of those who answer over HTTP */

@@ -203,17 +203,34 @@ static void put_sum(struct th_buf *out, const struct th_trace_sum *s)
 	th_buf_add_char(out, '\n');
 }
 
+static struct th_trace_sum side_sum(const struct th_side_usage *u)
+{
+	return (struct th_trace_sum){ .requests = u->requests,
+				      .tokens_in = u->tokens_in,
+				      .tokens_out = u->tokens_out,
+				      .cost_nano = u->cost_nano,
+				      .cost_unknown = u->cost_unknown };
+}
+
 /* Lines of one trace; those of a call's own are in the trace of the session that worked on it. */
 static void add_usage(const struct th_trace *t, struct group *groups, size_t *count,
 		      struct th_trace_sum *all)
 {
 	for (size_t i = 0; i < t->count; i++) {
+		const struct th_span *s = &t->spans[i];
 		struct th_trace_sum one, *both[2] = { all };
 
-		if (t->spans[i].kind != TH_SPAN_MODEL)
+		if (s->kind == TH_SPAN_MODEL) {
+			one = th_trace_sum(t, i);
+			both[1] = &group_of(groups, count, agent_of(t, i), s->name)->sum;
+		} else if (s->side.requests > 0) {
+			one = side_sum(&s->side);
+			both[1] = &group_of(groups, count, th_str_of(th_side_name(s->side_kind)),
+					    s->side_model)
+				       ->sum;
+		} else {
 			continue;
-		one = th_trace_sum(t, i);
-		both[1] = &group_of(groups, count, agent_of(t, i), t->spans[i].name)->sum;
+		}
 		for (size_t k = 0; k < 2; k++) {
 			both[k]->requests += one.requests;
 			both[k]->tokens_in += one.tokens_in;

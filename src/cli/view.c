@@ -877,6 +877,17 @@ void th_view_delta(struct th_view *v, enum th_delta_kind kind, struct th_str tex
 
 /* ---- the end ---- */
 
+static void put_side(const char *kind, const struct th_side_usage *u, struct th_buf *out)
+{
+	th_buf_printf(out, " (%s: ", kind);
+	th_cli_count(out, u->requests, "request");
+	if (u->cost_nano || !u->cost_unknown) {
+		th_buf_add_cstr(out, u->cost_unknown ? ", at least " : ", ");
+		th_cli_cost(out, u->cost_nano);
+	}
+	th_buf_add_char(out, ')');
+}
+
 void th_view_summary(const struct th_session *s, struct th_buf *out)
 {
 	const struct th_totals *t = &s->totals;
@@ -898,6 +909,9 @@ void th_view_summary(const struct th_session *s, struct th_buf *out)
 		th_buf_add_cstr(out, t->cost_unknown ? ", at least " : ", ");
 		th_cli_cost(out, t->cost_nano);
 	}
+	for (int i = 0; i < TH_SIDE_KIND_COUNT; i++)
+		if (t->side[i].requests)
+			put_side(th_side_name((enum th_side_kind)i), &t->side[i], out);
 	th_buf_add_cstr(out, ", ");
 	th_cli_time(out, TH_MAX(s->updated_ms - (s->task_ms ?: s->created_ms), 0));
 }

@@ -19,6 +19,7 @@
 #include "core/agent.h"
 #include "core/event.h"
 #include "core/native.h"
+#include "core/side.h"
 #include "core/team.h"
 #include "core/unknown.h"
 
@@ -171,6 +172,8 @@ struct th_totals {
 	int64_t unanswered; /* requests that were sent and never answered */
 	/* Reserved for those: they may have been paid for, so they count as spent. */
 	int64_t tokens_held, cost_held_nano;
+	/* Of the tokens and costs above, what side requests took. */
+	struct th_side_usage side[TH_SIDE_KIND_COUNT];
 };
 
 /* What one request may cost at most, as far as it can be known before. */
@@ -371,6 +374,8 @@ bool th_session_unseen(const struct th_session *s);
 bool th_session_request_waits(const struct th_session *s);
 /* Why no further model request may be made, static text; NULL: it may. */
 const char *th_session_limit(const struct th_session *s);
+/* The same where side requests (core/side.h) may still take this much. */
+const char *th_session_limit_with(const struct th_session *s, struct th_reservation side);
 /* That is so for good: no task and no resume begins what is used up anew. */
 bool th_session_used_up(const struct th_session *s);
 

@@ -114,19 +114,13 @@ void th_call_phase_set(struct th_call *c, enum th_call_phase phase)
 /* What finding the call's elements cost is the turn's. */
 static enum th_code take_grounding(struct th_step *st, struct th_call *c, struct th_str grounding)
 {
-	struct th_totals *t = &st->s->totals;
 	struct th_json_doc *doc;
-	const struct th_json *v;
 	enum th_code code = th_json_parse(grounding, &doc, st->err);
 
 	if (code)
 		return th_prefix(st->err, code, "grounding");
-	v = th_json_root(doc);
 	c->grounded = true;
-	t->tokens_in = th_add_up(t->tokens_in, th_json_int(th_json_get(v, "input"), 0));
-	t->tokens_out = th_add_up(t->tokens_out, th_json_int(th_json_get(v, "output"), 0));
-	t->cost_nano = th_add_up(t->cost_nano, th_json_int(th_json_get(v, "cost_nano"), 0));
-	t->cost_unknown |= th_json_is_null(th_json_get(v, "cost_nano"));
+	th_step_side(st->s, TH_SIDE_GROUNDER, th_json_root(doc));
 	th_json_free(doc);
 	return TH_OK;
 }

@@ -25,8 +25,8 @@ struct th_reservation th_session_reservation(const struct th_session *s)
 	};
 }
 
-/* What the session may use, in all its tasks. */
-static const char *budget_reached(const struct th_session *s)
+/* What the session may use, in all its tasks; `side`: of side requests under way. */
+static const char *budget_reached(const struct th_session *s, struct th_reservation side)
 {
 	const struct th_totals *t = &s->totals;
 	struct th_reservation next = th_session_reservation(s);
@@ -35,6 +35,8 @@ static const char *budget_reached(const struct th_session *s)
 				   th_add_up(t->tokens_held, s->reserved.tokens));
 	int64_t cost = th_add_up(t->cost_nano, th_add_up(t->cost_held_nano, s->reserved.cost_nano));
 
+	tokens = th_add_up(tokens, side.tokens);
+	cost = th_add_up(cost, side.cost_nano);
 	if (s->tokens_max && tokens >= s->tokens_max)
 		return "the limit of tokens is reached";
 	if (s->tokens_max && th_add_up(tokens, next.tokens) > s->tokens_max)
@@ -46,9 +48,9 @@ static const char *budget_reached(const struct th_session *s)
 	return NULL;
 }
 
-static const char *limit_reached(const struct th_session *s)
+const char *th_session_limit_with(const struct th_session *s, struct th_reservation side)
 {
-	const char *budget = budget_reached(s);
+	const char *budget = budget_reached(s, side);
 
 	if (s->totals.task_turns >= s->turns_max)
 		return "the limit of model turns is reached";
@@ -63,12 +65,12 @@ static const char *limit_reached(const struct th_session *s)
 
 const char *th_session_limit(const struct th_session *s)
 {
-	return limit_reached(s);
+	return th_session_limit_with(s, (struct th_reservation){ 0 });
 }
 
 bool th_session_used_up(const struct th_session *s)
 {
-	return budget_reached(s) || s->items >= TH_SESSION_ITEMS_MAX;
+	return budget_reached(s, (struct th_reservation){ 0 }) || s->items >= TH_SESSION_ITEMS_MAX;
 }
 
 bool th_calls_settled(const struct th_session *s)
@@ -234,7 +236,7 @@ static void due_calls(struct th_session *s, struct th_effects *out)
 
 void th_step_due_turn(struct th_session *s, struct th_effects *out)
 {
-	const char *limit = limit_reached(s);
+	const char *limit = th_session_limit(s);
 
 	if (s->turn_given)
 		return;

@@ -55,6 +55,8 @@ void th_step_due_turn(struct th_session *s, struct th_effects *out);
 /* session_turn.c */
 /* The request under way was sent, and nobody will ever know what it cost. */
 void th_step_hold_reservation(struct th_session *s);
+/* What a side request took, as its event says it. */
+void th_step_side(struct th_session *s, enum th_side_kind kind, const struct th_json *usage);
 bool th_step_breaks_chain(enum th_event_kind kind);
 enum th_code th_on_model_requested(struct th_step *st);
 enum th_code th_on_model_started(struct th_step *st);

@@ -51,6 +51,19 @@ static void print_unresolved(const struct th_session *s, struct th_jw *w)
 	th_jw_array_end(w);
 }
 
+/* Of each kind that was made. */
+static void print_side(const struct th_totals *t, struct th_jw *w)
+{
+	for (int i = 0; i < TH_SIDE_KIND_COUNT; i++) {
+		if (!t->side[i].requests)
+			continue;
+		th_jw_key(w, th_str_of(th_side_name((enum th_side_kind)i)));
+		th_jw_object(w);
+		th_side_print(&t->side[i], w);
+		th_jw_object_end(w);
+	}
+}
+
 void th_session_print(const struct th_session *s, struct th_jw *w)
 {
 	static const char *const phases[TH_TURN_PHASE_COUNT] = { "rest",    "due",   "requested",
@@ -90,6 +103,7 @@ void th_session_print(const struct th_session *s, struct th_jw *w)
 	th_jw_kint(w, "cost_nano", t->cost_nano);
 	th_jw_kint(w, "tokens_held", t->tokens_held);
 	th_jw_kint(w, "cost_held_nano", t->cost_held_nano);
+	print_side(t, w);
 	if (s->unread)
 		th_jw_kint(w, "unread", s->unread);
 	th_jw_kint(w, "tokens_reserved", s->reserved.tokens);

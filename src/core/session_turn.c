@@ -22,6 +22,18 @@ void th_step_hold_reservation(struct th_session *s)
 	s->reserved = (struct th_reservation){ 0 };
 }
 
+void th_step_side(struct th_session *s, enum th_side_kind kind, const struct th_json *usage)
+{
+	struct th_side_usage u = th_side_read(usage);
+	struct th_totals *t = &s->totals;
+
+	th_side_add(&t->side[kind], &u);
+	t->tokens_in = th_add_up(t->tokens_in, u.tokens_in);
+	t->tokens_out = th_add_up(t->tokens_out, u.tokens_out);
+	t->cost_nano = th_add_up(t->cost_nano, u.cost_nano);
+	t->cost_unknown |= u.cost_unknown;
+}
+
 /* The final output is empty, and nobody put it there. */
 static bool says_nothing(const struct th_session *s)
 {

@@ -219,6 +219,20 @@ static void on_model_end(struct th_trace *t, const struct th_event *ev, const st
 	s->cost_known |= !usage;
 }
 
+/* What side requests took is its span's. */
+static void take_side(struct th_trace *t, size_t index, enum th_side_kind kind,
+		      const struct th_json *d)
+{
+	struct th_span *s = &t->spans[index];
+
+	s->side_kind = kind;
+	s->side = th_side_read(d);
+	s->side_model = keep(t, th_json_get_str(d, "model"));
+	s->tokens_in = s->side.tokens_in;
+	s->tokens_out = s->side.tokens_out;
+	s->cost_nano = s->side.cost_nano;
+}
+
 static void on_call(struct th_trace *t, const struct th_event *ev, const struct th_json *d)
 {
 	const struct th_json *grounding = th_json_get(d, "grounding");
@@ -228,8 +242,8 @@ static void on_call(struct th_trace *t, const struct th_event *ev, const struct 
 		return;
 	t->spans[index].call_id = keep(t, th_json_get_str(d, "call_id"));
 	t->spans[index].class = th_class_of(th_json_get_str(d, "class"));
-	t->spans[index].cost_nano = TH_MAX(th_json_get_int(grounding, "cost_nano", 0), 0);
 	t->spans[index].cost_known = true;
+	take_side(t, index, TH_SIDE_GROUNDER, grounding);
 }
 
 static void on_outcome(struct th_trace *t, const struct th_event *ev, const struct th_json *d)

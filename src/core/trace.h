@@ -24,6 +24,7 @@
 #define TH_CORE_TRACE_H
 
 #include "core/event.h"
+#include "core/side.h"
 
 #define TH_SPANS(X)       \
 	X(TASK, "task")   \
@@ -59,6 +60,10 @@ struct th_span {
 	/* model: of this try; tool: of finding elements */
 	int64_t tokens_in, tokens_cached, tokens_out, tokens_reasoning, cost_nano;
 	bool cost_known;
+	/* Side requests that this needed; their cost is in the numbers above.  0 requests: none. */
+	enum th_side_kind side_kind;
+	struct th_side_usage side;
+	struct th_str side_model;
 };
 
 struct th_trace {

@@ -7,6 +7,7 @@
 
 #include "core/output.h"
 #include "driver/delegate.h"
+#include "driver/side_request.h"
 
 static void live_free(struct th_live *l);
 
@@ -96,7 +97,7 @@ static void live_turn_to(struct th_live *l, size_t at)
 {
 	const struct th_resolved_model *before = l->resolved;
 
-	assert(!l->flight && !l->grounds);
+	assert(!l->flight && !l->sides);
 	l->model_at = at;
 	l->resolved = choice_at(th_config_member(&l->team_config, l->speaks), at);
 	l->options.profile = l->resolved->profile;
@@ -673,7 +674,7 @@ void th_driver_timer(struct th_driver *d, struct th_ticket t)
 	/* First: what fails below begins to wait, and is not woken by the same ring. */
 	th_session_wake(&l->fold, &fx);
 	th_live_queue(l, &fx);
-	th_live_grounds_wake(l);
+	th_side_wake(l);
 	th_live_poll(l);
 	th_live_pump(l);
 }

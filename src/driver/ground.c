@@ -10,28 +10,19 @@
  */
 #include <stdlib.h>
 
-#include "driver/internal.h"
+#include "driver/side_request.h"
 #include "models/compose.h"
 #include "models/dialect.h"
 #include "models/dialect_elements.h"
 
-#define TICKET_BIT (UINT64_C(1) << 63)
 #define CACHE_SIZE 32
-
-enum search_state { SEARCH_IDLE, SEARCH_ASKED, SEARCH_WAITS, SEARCH_OVER };
 
 /* One element that is looked for. */
 struct search {
-	enum search_state state;
+	struct th_ground *of;
+	struct th_side_request *request; /* NULL: its place is known, or why there is none */
 	struct th_target target;
 	struct th_target_place place;
-	int attempts;
-	struct th_decoder *decoder;
-	struct th_buf head, message, path, headers;
-	struct th_str body[TH_GROUP_HOLES_MAX * 2 + 4];
-	size_t body_count;
-	struct th_digest blobs[1];
-	size_t blob_count;
 };
 
 struct th_ground {
@@ -43,8 +34,7 @@ struct th_ground {
 	struct th_digest picture;
 	struct search list[TH_TARGETS_MAX];
 	size_t count;
-	int64_t requests, tokens_in, tokens_out, cost_nano;
-	bool cost_unknown;
+	struct th_side_usage usage;
 };
 
 /* Places found before: the newest replaces the oldest. */
@@ -115,127 +105,40 @@ static void cache_free(struct th_live *l)
 
 /* ---- one request -------------------------------------------------------------------------- */
 
-static struct th_ticket ticket_of(const struct th_live *l, const struct th_ground *g, size_t target)
-{
-	return th_live_ticket(l, TICKET_BIT | g->answer_seq << 16 | g->call << 4 | target);
-}
-
-static void search_clear(struct th_live *l, struct search *s)
-{
-	if (s->decoder)
-		s->decoder = grounder_of(l)->wire->decoder_free(s->decoder);
-	for (size_t i = 0; i < s->blob_count; i++)
-		th_driver_text_drop(l->driver, &s->blobs[i]);
-	th_buf_deinit(&s->head);
-	th_buf_deinit(&s->message);
-	th_buf_deinit(&s->path);
-	th_buf_deinit(&s->headers);
-	s->body_count = s->blob_count = 0;
-}
-
 static void ended(struct search *s, const char *why)
 {
-	s->state = SEARCH_OVER;
+	s->request = NULL;
 	s->place = (struct th_target_place){ .why = why };
 }
 
-static enum th_code body_build(struct th_live *l, const struct th_ground *g, struct search *s,
-			       struct th_err *err)
-{
-	struct th_request_options o = options_of(l);
-	const struct th_wire *wire = o.profile->wire;
-	struct th_buf content = TH_BUF_INIT(TH_TARGET_MAX * 8);
-	struct th_hole holes[4];
-	struct th_group group = { .kind = TH_GROUP_MESSAGE, .role = TH_STR("user") };
-	size_t count = 0, head, from = 0;
-	enum th_code code;
-
-	th_buf_init(&s->head, TH_REQUEST_MAX);
-	th_buf_init(&s->message, TH_REQUEST_MAX);
-	th_buf_init(&s->path, TH_REQUEST_HEAD_MAX);
-	th_buf_init(&s->headers, TH_REQUEST_HEAD_MAX);
-	wire->path(&o, &s->path);
-	if (wire->headers)
-		wire->headers(&o, &s->headers);
-	wire->head(&o, &s->head);
-	head = s->head.len;
-	wire->tail(&o, &s->head);
-	th_ground_message(o.profile, s->target.description, &g->picture, &content);
-	group.content = th_buf_str(&content);
-	code = th_group_render(&o, &group, true, &s->message, holes, TH_COUNT(holes), &count, err);
-	th_buf_deinit(&content);
-	if (!code)
-		code = th_buf_check(&s->head, "the request", err);
-	if (!code)
-		code = th_buf_check(&s->message, "the request", err);
-	if (code)
-		return code;
-	s->body[s->body_count++] = th_str_n(s->head.ptr, head);
-	for (size_t i = 0; i < count; i++) {
-		const struct th_hole *h = &holes[i];
-		struct th_str text;
-
-		if (h->kind != TH_HOLE_IMAGE || s->blob_count == TH_COUNT(s->blobs))
-			continue;
-		code = th_driver_text_need(l->driver, &h->blob, &text, err);
-		if (code)
-			return code;
-		s->blobs[s->blob_count++] = h->blob;
-		s->body[s->body_count++] = th_str_n(s->message.ptr + from, h->at - from);
-		s->body[s->body_count++] = text;
-		s->body[s->body_count++] = th_str_n(s->message.ptr + h->at, h->to - h->at);
-		from = h->end;
-	}
-	s->body[s->body_count++] = th_str_n(s->message.ptr + from, s->message.len - from);
-	s->body[s->body_count++] = th_str_n(s->head.ptr + head, s->head.len - head);
-	return TH_OK;
-}
+static th_side_read_fn read_point;
+static th_side_done_fn on_answered;
 
 static void ask(struct th_live *l, struct th_ground *g, struct search *s)
 {
-	struct th_driver *d = l->driver;
+	struct th_buf content = TH_BUF_INIT(TH_TARGET_MAX * 8);
+	struct th_side_ask a = { .kind = TH_SIDE_GROUNDER,
+				 .options = options_of(l),
+				 .base_url = l->resolved->grounder_url,
+				 .usage = &g->usage,
+				 .read = read_point,
+				 .done = on_answered,
+				 .ctx = s };
 	struct th_err err = { 0 };
-	struct th_model_call call = { .profile = grounder_of(l),
-				      .base_url = l->resolved->grounder_url,
-				      .agent = l->speaks,
-				      .model_at = l->model_at,
-				      .grounder = true,
-				      .settings = l->session_config->agent->settings };
-	enum th_code code = body_build(l, g, s, &err);
 
-	if (!code) {
-		call.path = th_buf_str(&s->path);
-		call.headers = th_buf_str(&s->headers);
-		call.body = s->body;
-		call.body_count = s->body_count;
-		call.total_ms_max =
-		    th_session_time_left_ms(&l->fold, d->world.ops->now_ms(d->world.ctx));
-		s->decoder = call.profile->wire->decoder_new(call.profile, NULL, NULL);
-		s->state = SEARCH_ASKED;
-		s->attempts++;
-		g->requests++;
-		code = d->world.ops->model_call(
-		    d->world.ctx, ticket_of(l, g, (size_t)(s - g->list)), &call, &err);
-	}
-	if (code) {
-		search_clear(l, s);
-		ended(s, th_arena_printf(&g->memory, "the model that points could not be asked: %s",
-					 err.msg)
-			     .ptr);
-	}
+	th_ground_message(a.options.profile, s->target.description, &g->picture, &content);
+	a.content = th_buf_str(&content);
+	if (th_side_request(l, &a, &s->request, &err))
+		ended(s, th_arena_printf(&g->memory, "%s", err.msg).ptr);
+	th_buf_deinit(&content);
 }
 
 /* ---- a call ------------------------------------------------------------------------------- */
 
 static void ground_free(struct th_live *l, struct th_ground *g)
 {
-	struct th_driver *d = l->driver;
-
-	for (size_t i = 0; i < g->count; i++) {
-		if (g->list[i].state == SEARCH_ASKED)
-			d->world.ops->model_cancel(d->world.ctx, ticket_of(l, g, i));
-		search_clear(l, &g->list[i]);
-	}
+	for (size_t i = 0; i < g->count; i++)
+		th_side_cancel(l, g->list[i].request);
 	th_json_free(g->item);
 	th_arena_deinit(&g->memory);
 	free(g);
@@ -258,11 +161,7 @@ static void print_grounding(const struct th_live *l, const struct th_ground *g, 
 
 	th_jw_object(&w);
 	th_jw_kstr(&w, "model", l->resolved->composed->grounder_name);
-	th_jw_kint(&w, "requests", g->requests);
-	th_jw_kint(&w, "input", g->tokens_in);
-	th_jw_kint(&w, "output", g->tokens_out);
-	if (!g->cost_unknown)
-		th_jw_kint(&w, "cost_nano", g->cost_nano);
+	th_side_print(&g->usage, &w);
 	th_jw_key(&w, TH_STR("places"));
 	th_jw_array(&w);
 	for (size_t i = 0; i < g->count; i++) {
@@ -318,7 +217,7 @@ static void conclude(struct th_live *l, struct th_ground *g)
 static bool over(const struct th_ground *g)
 {
 	for (size_t i = 0; i < g->count; i++)
-		if (g->list[i].state != SEARCH_OVER)
+		if (g->list[i].request)
 			return false;
 	return true;
 }
@@ -371,6 +270,7 @@ bool th_live_ground(struct th_live *l, struct th_call *c)
 	for (size_t i = 0; i < g->count; i++) {
 		struct search *s = &g->list[i];
 
+		s->of = g;
 		s->target = targets[i];
 		if (!seen)
 			ended(s, "there is no screenshot to find it on: take one first");
@@ -378,9 +278,7 @@ bool th_live_ground(struct th_live *l, struct th_call *c)
 			ended(s, limit);
 		else if (!s->target.description.len || s->target.description.len > TH_TARGET_MAX)
 			ended(s, "its description must have 1 to 2000 bytes");
-		else if (recall(l, g, s))
-			s->state = SEARCH_OVER;
-		else
+		else if (!recall(l, g, s))
 			ask(l, g, s);
 	}
 	if (over(g))
@@ -390,133 +288,39 @@ bool th_live_ground(struct th_live *l, struct th_call *c)
 
 /* ---- answers ------------------------------------------------------------------------------ */
 
-static struct search *find(struct th_driver *d, struct th_ticket t, struct th_live **ret_live,
-			   struct th_ground **ret)
-{
-	struct th_live *l = th_live_find(d, t.index, t.generation);
-
-	for (struct th_ground *g = l && !l->lost ? l->grounds : NULL; g; g = g->next)
-		for (size_t i = 0; i < g->count; i++)
-			if (g->list[i].state == SEARCH_ASKED && ticket_of(l, g, i).seq == t.seq) {
-				*ret_live = l;
-				*ret = g;
-				return &g->list[i];
-			}
-	return NULL;
-}
-
-bool th_ground_is(struct th_ticket t)
-{
-	return t.seq & TICKET_BIT;
-}
-
-bool th_ground_data(struct th_driver *d, struct th_ticket t, struct th_str bytes)
-{
-	struct th_live *l;
-	struct th_ground *g;
-	struct search *s = find(d, t, &l, &g);
-
-	return s && grounder_of(l)->wire->feed(s->decoder, bytes) >= 0;
-}
-
-static void take_usage(struct th_live *l, struct th_ground *g, const struct th_usage *u)
-{
-	int64_t cost = th_model_cost_nano(grounder_of(l), u);
-
-	g->tokens_in += TH_MAX(u->input, 0);
-	g->tokens_out += TH_MAX(u->output, 0);
-	g->cost_nano += TH_MAX(cost, 0);
-	g->cost_unknown |= cost < 0;
-}
-
-/* The answer's point; false: it failed, and *ret_failure and a sentence say how. */
-static bool read_answer(struct th_live *l, struct th_ground *g, struct search *s,
-			const struct th_model_end *end, enum th_failure *ret_failure,
-			struct th_err *err)
+static bool read_point(struct th_live *l, void *ctx, struct th_str items, struct th_err *err)
 {
 	const struct th_profile *p = grounder_of(l);
 	struct th_request_options o = options_of(l);
 	const struct th_dialect_context context = {
 		.profile = p, .screen = o.screen, .image = o.image, .turn = 1
 	};
-	struct th_answer a = { .usage = { -1, -1, -1, -1, -1, -1 } };
-	struct th_buf items = TH_BUF_INIT(TH_ANSWER_MAX);
-	bool done = end->ok || p->wire->finished(s->decoder), good = false;
+	struct th_buf decoded = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct search *s = ctx;
+	bool good = true;
 
-	*ret_failure = end->failure;
-	if (done) {
-		p->wire->end(s->decoder, false, &a);
-		take_usage(l, g, &a.usage);
-	} else if (end->status_only) {
-		p->wire->error(s->decoder, end->http_status, &a);
-		a.status = TH_ANSWER_FAILED;
+	if (p->dialect->decode) {
+		good = !p->dialect->decode(&context, items, &decoded, err) &&
+		       !th_buf_check(&decoded, "the answer", err);
+		items = th_buf_str(&decoded);
 	}
-	if (!done && !end->status_only) {
-		(void)th_fail(err, TH_EIO, "%.*s", TH_FMT(end->message));
-	} else if (a.status == TH_ANSWER_FAILED) {
-		int failure = th_failure_find(a.error_class);
-
-		*ret_failure = failure >= 0 ? (enum th_failure)failure : TH_FAILURE_MALFORMED;
-		(void)th_fail(err, TH_EPROTO, "%.*s", TH_FMT(a.error_message));
-	} else {
-		struct th_str list = a.items;
-
-		*ret_failure = TH_FAILURE_REJECTED; /* the same question has the same answer */
-		good = true;
-		if (p->dialect->decode) {
-			good = !p->dialect->decode(&context, a.items, &items, err) &&
-			       !th_buf_check(&items, "the answer", err);
-			list = th_buf_str(&items);
-		}
-		good = good && !th_ground_point(p, list, &s->place.at, err);
-	}
-	th_buf_deinit(&items);
+	good = good && !th_ground_point(p, items, &s->place.at, err);
+	th_buf_deinit(&decoded);
 	return good;
 }
 
-void th_ground_done(struct th_driver *d, struct th_ticket t, const struct th_model_end *end)
+static void on_answered(struct th_live *l, void *ctx, const struct th_err *err)
 {
-	struct th_live *l;
-	struct th_ground *g;
-	struct search *s = find(d, t, &l, &g);
-	enum th_failure failure;
-	struct th_err err = { 0 };
-	uint32_t random;
-	int64_t delay;
+	struct search *s = ctx;
+	struct th_ground *g = s->of;
 
-	if (!s)
-		return;
-	s->place.found = read_answer(l, g, s, end, &failure, &err);
-	search_clear(l, s);
-	s->state = SEARCH_OVER;
-	if (s->place.found) {
-		remember(l, g, s);
+	s->request = NULL;
+	if (err) {
+		ended(s, th_arena_printf(&g->memory, "%s", err->msg).ptr);
 	} else {
-		d->world.ops->random(d->world.ctx, &random, sizeof(random));
-		delay = th_retry_delay_ms(failure, &end->hints, s->attempts,
-					  (int)l->fold.attempts_max, random / 4294967296.0);
-		s->place.why = th_arena_printf(&g->memory, "%s", err.msg).ptr;
-		if (delay >= 0) {
-			s->state = SEARCH_WAITS;
-			d->world.ops->timer(d->world.ctx, th_live_ticket(l, 0), delay);
-		}
+		s->place.found = true;
+		remember(l, g, s);
 	}
 	if (over(g))
 		conclude(l, g);
-	th_live_pump(l);
-}
-
-void th_live_grounds_wake(struct th_live *l)
-{
-	for (struct th_ground *g = l->grounds; g;) {
-		for (size_t i = 0; i < g->count; i++)
-			if (g->list[i].state == SEARCH_WAITS)
-				ask(l, g, &g->list[i]);
-		if (over(g)) {
-			conclude(l, g);
-			g = l->grounds; /* a session that was lost here has none left */
-		} else {
-			g = g->next;
-		}
-	}
 }

@@ -56,6 +56,7 @@ struct th_flight {
 };
 struct th_ground; /* a call whose elements are looked for */
 struct th_ground_cache;
+struct th_side_request;     /* side_request.h */
 struct th_delegation;       /* a call, and the session that works on it */
 struct th_pending_callback; /* a question to the agent's code */
 struct th_logged_call;      /* what the log has of a call; hooks.c */
@@ -128,6 +129,8 @@ struct th_live {
 	} first_observation;
 	struct th_ground *grounds;
 	struct th_ground_cache *ground_cache;
+	struct th_side_request *sides; /* under way, or about to be tried again */
+	uint64_t side_count;
 	struct th_delegation *children;    /* those that work for it; delegate.h */
 	struct th_delegation *parent_call; /* it works for another: on which call; NULL: for none */
 	char *user, *title, *parent, *metadata; /* of the sessions row; may be NULL */
@@ -403,11 +406,7 @@ int64_t th_live_expires_ms(
 
 /* ground.c */
 bool th_live_ground(struct th_live *l, struct th_call *c); /* true: it is recorded later */
-void th_live_grounds_wake(struct th_live *l);              /* the timer rang */
 void th_live_grounds_free(struct th_live *l);
-bool th_ground_is(struct th_ticket t);
-bool th_ground_data(struct th_driver *d, struct th_ticket t, struct th_str bytes);
-void th_ground_done(struct th_driver *d, struct th_ticket t, const struct th_model_end *end);
 
 void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle);
 void th_live_not_begun(struct th_live *l, const struct th_call *c, const char *why);

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "core/plan.h"
-#include "driver/internal.h"
+#include "driver/side_request.h"
 #include "models/dialect.h"
 #include "models/frame.h"
 
@@ -383,6 +383,7 @@ void th_live_model_cancel(struct th_live *l, bool log)
 		ev.message = th_buf_str(&unsure);
 	}
 	th_live_grounds_free(l);
+	th_side_cancel_all(l);
 	if (log && l->fold.state == TH_STATE_STOPPED)
 		th_live_background_end(l);
 	if (l->flight && l->flight->in_world)
@@ -409,8 +410,8 @@ bool th_driver_model_data(struct th_driver *d, struct th_ticket t, struct th_str
 	struct th_live *l = live_of(d, t);
 	int events;
 
-	if (th_ground_is(t))
-		return th_ground_data(d, t, bytes);
+	if (th_side_is(t))
+		return th_side_data(d, t, bytes);
 	if (!l)
 		return false;
 	events = l->resolved->profile->wire->feed(l->flight->decoder, bytes);
@@ -553,8 +554,8 @@ void th_driver_model_done(struct th_driver *d, struct th_ticket t, const struct 
 
 	if (th_live_end_done(d, t))
 		return;
-	if (th_ground_is(t)) {
-		th_ground_done(d, t, end);
+	if (th_side_is(t)) {
+		th_side_end(d, t, end);
 		return;
 	}
 	if (!l)

@@ -140,6 +140,11 @@ static void restart(struct paper *w)
 	assert_int_equal(w->settles, 0);
 }
 
+static const struct th_side_usage *side_of(struct paper *w)
+{
+	return &th_driver_session(w->driver, w->h)->totals.side[TH_SIDE_GROUNDER];
+}
+
 static const char *last_of(const struct paper *w, enum th_event_kind kind)
 {
 	const char *data = paper_last(w->log, kind);
@@ -309,7 +314,57 @@ static void test_a_refusal_is_told_and_overload_is_tried_again(void **unused)
 	assert_int_equal(open_count(w, false), 1);
 	assert_non_null(strstr(open_request(w, false, 0)->body, "not today"));
 	assert_non_null(strstr(last_of(w, TH_EV_CALL), "\"requests\":2"));
+	/* The session has a line for it, which a replay makes anew. */
+	assert_int_equal(side_of(w)->requests, 2);
+	restart(w);
+	assert_int_equal(side_of(w)->requests, 2);
 	paper_free(w);
+}
+
+static const struct th_session *session(struct paper *w)
+{
+	return th_driver_session(w->driver, w->h);
+}
+
+/* Two requests of the planner and one of the grounder: it is in the whole, and has its own line. */
+static void test_what_the_grounder_takes_has_its_own_line(void **unused)
+{
+	struct paper *w = begin();
+	int64_t before = session(w)->totals.tokens_in;
+
+	(void)unused;
+	assert_int_equal(side_of(w)->requests, 0);
+	plan(w, "c1", CLICK_OK);
+	point(w, 0, "(630, 392)");
+	assert_int_equal(side_of(w)->requests, 1);
+	assert_int_equal(side_of(w)->tokens_in, 7);
+	assert_int_equal(side_of(w)->tokens_out, 3);
+	assert_int_equal(session(w)->totals.tokens_in, before + 10 + 7);
+	paper_free(w);
+}
+
+/* What one request may take is reserved before it is sent, and so is what those under way may. */
+static void test_the_budget_is_reserved_before_the_grounder_is_asked(void **unused)
+{
+	struct th_agent_limits limits = { .tokens = 46 };
+	bool seen[3] = { 0 };
+	size_t before = 0;
+
+	(void)unused;
+	agent.limits = &limits;
+	for (; !seen[2] && limits.tokens < 10000; limits.tokens += 20) {
+		struct paper *w = begin();
+		size_t count;
+
+		plan(w, "d1", DRAG);
+		count = open_count(w, true);
+		assert_true(count < TH_COUNT(seen) && count >= before);
+		seen[count] = true;
+		before = count;
+		paper_free(w);
+	}
+	assert_true(seen[0] && seen[1] && seen[2]);
+	agent.limits = NULL;
 }
 
 static void test_a_crash_before_the_call_asks_again(void **unused)
@@ -385,6 +440,8 @@ int main(void)
 		cmocka_unit_test(test_a_crash_before_the_call_asks_again),
 		cmocka_unit_test(test_a_crash_after_the_call_does_not_ask),
 		cmocka_unit_test(test_a_stop_cancels_the_question),
+		cmocka_unit_test(test_what_the_grounder_takes_has_its_own_line),
+		cmocka_unit_test(test_the_budget_is_reserved_before_the_grounder_is_asked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
