@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/plan.h"
 
-/* `raw`: how it stands in the answer; .ptr NULL: it is printed. */
-static bool plan_call(const struct th_json *item, struct th_str raw, struct th_arena *a,
+/* `raw`: the item's text in the answer.  False: the item is no call. */
+static bool read_call(const struct th_json *item, struct th_str raw, struct th_arena *a,
 		      struct th_call *call)
 {
 	const struct th_json *checks;
@@ -27,10 +27,9 @@ static bool plan_call(const struct th_json *item, struct th_str raw, struct th_a
 	checks = th_json_get(item, "pending_safety_checks");
 	if (th_json_count(checks) > 0)
 		call->safety_checks =
-		    raw.ptr ? th_arena_str(a, th_json_raw_get(raw, "pending_safety_checks"))
-			    : th_json_text(checks, a);
+		    th_arena_str(a, th_json_raw_get(raw, "pending_safety_checks"));
 	call->call_id = th_arena_str(a, th_json_get_str(item, th_native_id_member(native)));
-	call->item = raw.ptr ? th_arena_str(a, raw) : th_json_text(item, a);
+	call->item = th_arena_str(a, raw);
 	call->incomplete = th_str_is(th_json_get_str(item, "status"), "incomplete");
 	call->class = TH_CLASS_W;
 	return true;
@@ -43,8 +42,8 @@ static bool says_nothing(struct th_str type)
 	       th_str_is(type, "mcp_list_tools");
 }
 
-/* Is there the same call already?  Of ids that no result can be told by `next` says why. */
-static bool plan_duplicates(struct th_next *next, const struct th_call *call)
+/* Is the same call there already?  Where ids do not tell calls apart, next->bad_ids says why. */
+static bool is_duplicate(struct th_next *next, const struct th_call *call)
 {
 	bool same = false;
 
@@ -96,13 +95,40 @@ static void plan_text(const struct th_json *item, struct th_buf *text, struct th
 	}
 }
 
-/* `raw`: NULL, or at the first item. */
-static enum th_code plan(const struct th_json *items, struct th_json_raw_iter *raw,
-			 struct th_arena *a, struct th_buf *text, struct th_next *ret,
-			 struct th_err *err)
+static void note_duplicate(struct th_next *next, size_t index, struct th_arena *a)
 {
-	size_t unread = 0, silent = 0;
+	if (!next->duplicates)
+		next->duplicates = th_arena_array(a, next->item_count, sizeof(*next->duplicates));
+	if (next->duplicates)
+		next->duplicates[next->duplicate_count++] = index;
+}
+
+/* An item that is a call goes behind `calls`, unless it is there already.  What could not be read
+ * (it has an "error") may have no id, or that of another. */
+static bool add_call(const struct th_json *item, struct th_str raw, size_t index,
+		     struct th_arena *a, struct th_next *next)
+{
+	struct th_call *call = &next->calls[next->call_count];
+	bool bad = th_json_get_str(item, "error").len > 0;
+
+	if (!read_call(item, raw, a, call))
+		return false;
+	next->unread_count += bad;
+	if (!bad && is_duplicate(next, call)) {
+		*call = (struct th_call){ 0 }; /* the next one's */
+		note_duplicate(next, index, a);
+	} else {
+		next->call_count++;
+	}
+	return true;
+}
+
+enum th_code th_plan_items(const struct th_json *items, struct th_str raw, struct th_arena *a,
+			   struct th_buf *text, struct th_next *ret, struct th_err *err)
+{
+	struct th_json_raw_iter verbatim = th_json_raw_iter(raw);
 	struct th_json_iter it;
+	size_t silent = 0;
 	enum th_code code = TH_OK;
 
 	*ret = (struct th_next){ .kind = TH_NEXT_AGAIN };
@@ -114,41 +140,24 @@ static enum th_code plan(const struct th_json *items, struct th_json_raw_iter *r
 	if (!ret->calls)
 		code = th_fail(err, TH_ELIMIT, "the answer's calls take too much memory");
 	for (it = th_json_iter(items); !code && th_json_next(&it);) {
-		struct th_str verbatim = { NULL, 0 };
-
-		if (raw) {
-			bool more = th_json_raw_next(raw);
-
-			assert(more);
-			verbatim = raw->val;
-		}
-		if (!th_json_is_object(it.val)) {
+		if (!th_json_raw_next(&verbatim) || !th_json_is_object(it.val)) {
 			code = th_fail(err, TH_EPROTO, "item %zu of the answer must be an object",
 				       it.index);
-		} else if (!plan_call(it.val, verbatim, a, &ret->calls[ret->call_count])) {
+		} else if (!add_call(it.val, verbatim.val, it.index, a, ret)) {
 			silent += says_nothing(th_json_get_str(it.val, "type"));
 			plan_text(it.val, text, ret);
-		} else {
-			/* What could not be read may have no id, or anybody's. */
-			struct th_call *call = &ret->calls[ret->call_count];
-			bool bad = th_json_get_str(it.val, "error").len > 0;
-			bool duplicate_calls = !bad && plan_duplicates(ret, call);
-
-			if (duplicate_calls)
-				*call = (struct th_call){ 0 }; /* the next one's */
-			unread += bad;
-			ret->duplicate_calls += duplicate_calls;
-			ret->call_count += !duplicate_calls;
-			if (ret->call_count > TH_CALLS_MAX)
-				code = th_fail(err, TH_ELIMIT, "more than %d calls in one answer",
-					       TH_CALLS_MAX);
+		} else if (ret->call_count > TH_CALLS_MAX) {
+			code = th_fail(err, TH_ELIMIT, "more than %d calls in one answer",
+				       TH_CALLS_MAX);
 		}
 	}
 	if (a->no_memory || text->no_memory)
 		return th_fail_memory(err);
 	if (code)
 		return code;
-	ret->unread = ret->item_count == 0 || (unread > 0 && unread == ret->call_count);
+	assert(ret->call_count + ret->duplicate_count <= ret->item_count);
+	ret->unread =
+	    ret->item_count == 0 || (ret->unread_count > 0 && ret->unread_count == ret->call_count);
 	if (ret->call_count > 0)
 		ret->kind = TH_NEXT_CALLS;
 	else if (silent > 0 && silent == ret->item_count)
@@ -156,41 +165,17 @@ static enum th_code plan(const struct th_json *items, struct th_json_raw_iter *r
 	return TH_OK;
 }
 
-enum th_code th_plan_items(const struct th_json *items, struct th_arena *a, struct th_buf *text,
-			   struct th_next *ret, struct th_err *err)
-{
-	return plan(items, NULL, a, text, ret, err);
-}
-
 enum th_code th_plan_answer(struct th_str items, struct th_arena *a, struct th_buf *text,
 			    struct th_next *ret, struct th_err *err)
 {
 	struct th_json_room room TH_UNSET;
 	struct th_json_doc *doc;
-	struct th_json_raw_iter raw = th_json_raw_iter(items);
 	enum th_code code = th_json_parse_in(&room, a->may_fail, items, &doc, err);
 
 	*ret = (struct th_next){ .kind = TH_NEXT_AGAIN };
 	if (code)
 		return th_prefix(err, code, "items of the answer");
-	code = plan(th_json_root(doc), &raw, a, text, ret, err);
+	code = th_plan_items(th_json_root(doc), items, a, text, ret, err);
 	th_json_free(doc);
-	return code;
-}
-
-enum th_code th_plan_ids(struct th_str items, struct th_err *err)
-{
-	struct th_next next;
-	struct th_arena a;
-	struct th_buf text;
-	enum th_code code;
-
-	th_arena_init_try(&a, TH_TURN_MEMORY_MAX);
-	th_buf_init_try(&text, TH_ANSWER_MAX);
-	code = th_plan_answer(items, &a, &text, &next, err);
-	if (!code && next.bad_ids)
-		code = th_fail(err, TH_EPROTO, "%s", next.bad_ids);
-	th_buf_deinit(&text);
-	th_arena_deinit(&a);
 	return code;
 }

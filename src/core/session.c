@@ -531,32 +531,38 @@ static bool is_history(enum th_event_kind kind)
 	       kind == TH_EV_ITEMS_ADDED;
 }
 
-enum th_code th_session_step(struct th_session *s, const struct th_event *ev,
-			     struct th_effects *ret, struct th_err *err)
+/* Does the next event follow? */
+static enum th_code check_order(const struct th_session *s, const struct th_event *ev,
+				struct th_err *err)
 {
-	struct th_arena scratch;
-	struct th_json_room room TH_UNSET;
-	struct th_json_doc *doc = NULL;
-	struct th_step st = { .s = s, .ev = ev, .scratch = &scratch, .out = ret, .err = err };
-	enum th_code code;
-
 	assert(ev->kind < TH_EVENT_COUNT);
-	ret->count = 0;
 	if (ev->seq != s->seq + 1)
 		return th_fail(err, TH_EPROTO, "event %llu follows event %llu",
 			       (unsigned long long)ev->seq, (unsigned long long)s->seq);
 	if (s->state == TH_STATE_LOADING && ev->kind != TH_EV_SESSION_CREATED)
 		return th_fail(err, TH_EPROTO,
 			       "the first event of a session must be session_created");
-	if (s->no_memory)
-		return th_fail_memory(err);
-	code = th_json_parse_in(&room, true, ev->data, &doc, err);
-	s->no_memory = code == TH_ENOMEM;
+	return s->no_memory ? th_fail_memory(err) : TH_OK;
+}
+
+enum th_code th_session_step_parsed(struct th_session *s, struct th_parsed *parsed,
+				    struct th_effects *ret, struct th_err *err)
+{
+	const struct th_event *ev = parsed->ev;
+	struct th_arena scratch;
+	struct th_step st = { .s = s,
+			      .ev = ev,
+			      .data = parsed->data,
+			      .parsed = parsed,
+			      .scratch = &scratch,
+			      .out = ret,
+			      .err = err };
+	enum th_code code = check_order(s, ev, err);
+
+	ret->count = 0;
 	if (code)
-		return th_prefix(err, code, "event %llu (%s)", (unsigned long long)ev->seq,
-				 th_event_name(ev->kind));
+		return code;
 	th_arena_init_try(&scratch, TH_TURN_MEMORY_MAX);
-	st.data = th_json_root(doc);
 	/* A later event of a task counts towards its running time even when it is refused by
 	 * limits. */
 	code = handlers[ev->kind](&st);
@@ -578,7 +584,25 @@ enum th_code th_session_step(struct th_session *s, const struct th_event *ev,
 			  th_event_name(ev->kind));
 	}
 	th_arena_deinit(&scratch);
-	th_json_free(doc);
+	return code;
+}
+
+enum th_code th_session_step(struct th_session *s, const struct th_event *ev,
+			     struct th_effects *ret, struct th_err *err)
+{
+	struct th_parsed parsed TH_UNSET;
+	enum th_code code = check_order(s, ev, err);
+
+	ret->count = 0;
+	if (code)
+		return code;
+	code = th_parsed_init(&parsed, ev, err);
+	s->no_memory = code == TH_ENOMEM;
+	if (code)
+		return th_prefix(err, code, "event %llu (%s)", (unsigned long long)ev->seq,
+				 th_event_name(ev->kind));
+	code = th_session_step_parsed(s, &parsed, ret, err);
+	th_parsed_deinit(&parsed);
 	return code;
 }
 

@@ -318,6 +318,10 @@ int64_t th_session_time_left_ms(const struct th_session *s, int64_t now_ms);
  */
 TH_NODISCARD enum th_code th_session_step(struct th_session *s, const struct th_event *ev,
 					  struct th_effects *ret, struct th_err *err);
+/* The same of an event that is parsed already (parsed.h); takes over the memory of its plan. */
+struct th_parsed;
+TH_NODISCARD enum th_code th_session_step_parsed(struct th_session *s, struct th_parsed *parsed,
+						 struct th_effects *ret, struct th_err *err);
 
 /* After a replay: everything that is open, as effects (TOOL_SETTLE for calls with an intent). */
 void th_session_resume(struct th_session *s, struct th_effects *ret);

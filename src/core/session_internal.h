@@ -8,7 +8,7 @@
 #ifndef TH_CORE_SESSION_INTERNAL_H
 #define TH_CORE_SESSION_INTERNAL_H
 
-#include "core/plan.h"
+#include "core/parsed.h"
 #include "core/session.h"
 
 /* One step's inputs and outputs, so that handlers take one argument. */
@@ -16,6 +16,7 @@ struct th_step {
 	struct th_session *s;
 	const struct th_event *ev;
 	const struct th_json *data;
+	struct th_parsed *parsed; /* of `ev` */
 	struct th_arena *scratch;
 	struct th_effects *out;
 	struct th_err *err;

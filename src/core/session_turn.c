@@ -156,27 +156,20 @@ enum th_code th_on_model_answered(struct th_step *st)
 {
 	struct th_session *s = st->s;
 	struct th_ev_model_answered d;
-	struct th_next next;
-	struct th_arena turn;
-	struct th_buf final;
+	struct th_next next = st->parsed->next;
 	enum th_code code = th_step_parse_plain(st, &d);
 
 	if (code)
 		return code;
 	if (s->phase != TH_TURN_REQUESTED)
 		return th_fail(st->err, TH_EPROTO, "no answer is awaited");
-	th_arena_init_try(&turn, TH_TURN_MEMORY_MAX);
-	th_buf_init_try(&final, TH_ANSWER_MAX);
-	code = th_plan_items(th_json_get(st->data, "items"), &turn, &final, &next, st->err);
-	if (code) {
-		th_arena_deinit(&turn);
-		th_buf_deinit(&final);
-		return code;
-	}
 	th_arena_deinit(&s->turn);
 	th_buf_deinit(&s->final);
-	s->turn = turn;
-	s->final = final;
+	/* The memory of the plan is the session's from now on. */
+	s->turn = st->parsed->memory;
+	s->final = st->parsed->text;
+	th_arena_init_try(&st->parsed->memory, TH_TURN_MEMORY_MAX);
+	th_buf_init_try(&st->parsed->text, TH_ANSWER_MAX);
 	s->calls = NULL;
 	s->call_count = 0;
 	s->answer_seq = st->ev->seq;

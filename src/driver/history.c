@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "core/plan.h"
 #include "models/adopt.h"
 
 #define CHUNK_MIN ((size_t)1024)
@@ -340,23 +339,19 @@ static enum th_code adopt_call(struct th_history *h, struct open_call *c, struct
 	return code;
 }
 
-/* The items without those calls that stand there a second time. */
-static void once_only(struct th_str items, struct th_buf *out)
+/* The items without those calls that stand there already. */
+static void without_duplicates(const struct th_parsed *p, struct th_buf *out)
 {
-	struct th_json_raw_iter it = th_json_raw_iter(items);
+	struct th_json_raw_iter it = th_json_raw_iter(p->items);
 	struct th_jw w = th_jw(out);
+	size_t next = 0;
 
 	th_jw_array(&w);
-	for (size_t n = 0; th_json_raw_next(&it); n++) {
-		struct th_json_raw_iter before = th_json_raw_iter(items);
-		struct th_str id = th_json_raw_get(it.val, "call_id");
-		bool again = false;
-
-		for (size_t i = 0; i < n && id.len && th_json_raw_next(&before); i++)
-			again |= th_str_eq(th_json_raw_get(before.val, "call_id"), id);
-		if (!again)
+	for (size_t n = 0; th_json_raw_next(&it); n++)
+		if (next < p->next.duplicate_count && p->next.duplicates[next] == n)
+			next++;
+		else
 			th_jw_raw(&w, it.val);
-	}
 	th_jw_array_end(&w);
 }
 
@@ -367,43 +362,38 @@ static void begin_tail(struct th_history *h)
 	h->tail_items = h->items;
 }
 
-static enum th_code add_answer(struct th_history *h, const struct th_event *ev, struct th_err *err)
+static enum th_code add_answer(struct th_history *h, const struct th_parsed *p, struct th_err *err)
 {
-	static const char *const keys[] = { "items", "raw" };
-	struct th_str found[TH_COUNT(keys)], items;
-	struct th_group g = { .kind = TH_GROUP_ANSWER };
-	struct th_buf text;
-	struct th_next next;
-	enum th_code code;
+	const struct th_next *next = &p->next;
+	struct th_group g = { .kind = TH_GROUP_ANSWER, .items = p->items, .raw = p->raw };
+	struct th_buf once;
+	enum th_code code = TH_OK;
 
-	th_json_raw_gets(ev->data, TH_COUNT(keys), keys, found);
-	g.items = items = found[0];
-	g.raw = found[1];
-	th_buf_init_try(&text, TH_ANSWER_MAX);
+	th_buf_init_try(&once, TH_ANSWER_MAX);
 	th_arena_reset(&h->waiting);
-	code = th_plan_answer(items, &h->waiting, &text, &next, err);
-	if (!code && next.duplicate_calls &&
-	    !g.raw.len) { /* a call needs one result: it is there once */
-		th_buf_clear(&text);
-		once_only(items, &text);
-		code = th_buf_check(&text, "the answer", err);
-		g.items = items = th_buf_str(&text);
+	/* A call needs one result: it is there once. */
+	if (next->duplicate_count && !g.raw.len) {
+		without_duplicates(p, &once);
+		code = th_buf_check(&once, "the answer", err);
+		g.items = th_buf_str(&once);
 	}
 	if (!code)
-		code = stranger(h) ? render_adopted(h, items, err) : render(h, &g, err);
-	th_buf_deinit(&text);
+		code = stranger(h) ? render_adopted(h, g.items, err) : render(h, &g, err);
+	th_buf_deinit(&once);
 	if (code)
 		return code;
 	begin_tail(h);
-	h->open_count = h->open_left = next.call_count;
-	h->open = th_arena_array(&h->waiting, next.call_count + 1, sizeof(*h->open));
+	h->open_count = h->open_left = next->call_count;
+	h->open = th_arena_array(&h->waiting, next->call_count + 1, sizeof(*h->open));
 	if (!h->open)
 		return th_fail(err, TH_ELIMIT, "the answer's calls take too much memory");
-	for (size_t i = 0; i < next.call_count && !code; i++) {
-		h->open[i] = (struct open_call){ .call_id = next.calls[i].call_id,
-						 .tool = next.calls[i].tool,
-						 .item = next.calls[i].item,
-						 .native = next.calls[i].native };
+	for (size_t i = 0; i < next->call_count && !code; i++) {
+		const struct th_call *c = &next->calls[i];
+
+		h->open[i] = (struct open_call){ .call_id = th_arena_str(&h->waiting, c->call_id),
+						 .tool = th_arena_str(&h->waiting, c->tool),
+						 .item = th_arena_str(&h->waiting, c->item),
+						 .native = c->native };
 		if (stranger(h))
 			code = adopt_call(h, &h->open[i], err);
 	}
@@ -499,18 +489,25 @@ static bool still_kept(const struct th_event *ev)
 	       th_str_is(th_json_raw_get(ev->data, "kept"), "true");
 }
 
-enum th_code th_history_add(struct th_history *h, const struct th_event *ev, struct th_err *err)
+/* Does the history read more of such an event than a few members? */
+static bool needs_parsed(enum th_event_kind kind)
 {
-	struct th_json_room room TH_UNSET;
-	struct th_json_doc *doc = NULL;
+	return kind == TH_EV_MODEL_ANSWERED || kind == TH_EV_MESSAGE || kind == TH_EV_OUTCOME;
+}
+
+/* `p` NULL: needs_parsed says no. */
+static enum th_code add(struct th_history *h, const struct th_event *ev, const struct th_parsed *p,
+			struct th_err *err)
+{
 	struct th_arena scratch;
 	enum th_code code = TH_OK;
 
 	assert(ev->seq == h->seq + 1);
+	assert(p || !needs_parsed(ev->kind));
 	th_arena_init_try(&scratch, TH_TURN_MEMORY_MAX);
 	if (ev->kind == TH_EV_MODEL_ANSWERED) {
 		h->asked = h->kept = false;
-		code = add_answer(h, ev, err);
+		code = add_answer(h, p, err);
 	} else if (ev->kind == TH_EV_MODEL_STARTED) {
 		h->kept = true;
 	} else if (ev->kind == TH_EV_SESSION_FORKED) {
@@ -524,14 +521,11 @@ enum th_code th_history_add(struct th_history *h, const struct th_event *ev, str
 			code = take_speaker(h, ev->data, err);
 		if (!code && h->open_left == 0)
 			code = release_held(h, err);
-	} else if (ev->kind == TH_EV_MESSAGE || ev->kind == TH_EV_OUTCOME) {
-		code = th_json_parse_in(&room, true, ev->data, &doc, err);
-		if (!code && ev->kind == TH_EV_MESSAGE)
-			code = add_message(h, th_json_root(doc), &scratch, err);
-		else if (!code)
-			code = add_outcome(h, th_json_root(doc), &scratch, err);
+	} else if (ev->kind == TH_EV_MESSAGE) {
+		code = add_message(h, p->data, &scratch, err);
+	} else if (ev->kind == TH_EV_OUTCOME) {
+		code = add_outcome(h, p->data, &scratch, err);
 	}
-	th_json_free(doc);
 	h->no_memory |= scratch.no_memory || h->waiting.no_memory || h->held_memory.no_memory ||
 			h->elements.no_memory;
 	if (h->no_memory)
@@ -541,6 +535,27 @@ enum th_code th_history_add(struct th_history *h, const struct th_event *ev, str
 		return th_prefix(err, code, "event %llu as history", (unsigned long long)ev->seq);
 	h->seq = ev->seq;
 	return TH_OK;
+}
+
+enum th_code th_history_add_parsed(struct th_history *h, const struct th_parsed *p,
+				   struct th_err *err)
+{
+	return add(h, p->ev, p, err);
+}
+
+enum th_code th_history_add(struct th_history *h, const struct th_event *ev, struct th_err *err)
+{
+	struct th_parsed p TH_UNSET;
+	enum th_code code;
+
+	if (!needs_parsed(ev->kind))
+		return add(h, ev, NULL, err);
+	code = th_parsed_init(&p, ev, err);
+	if (code)
+		return th_prefix(err, code, "event %llu as history", (unsigned long long)ev->seq);
+	code = add(h, ev, &p, err);
+	th_parsed_deinit(&p);
+	return code;
 }
 
 enum th_code th_history_fill(void *ctx, const struct th_event *ev, const struct th_digest *digest,

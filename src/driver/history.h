@@ -16,6 +16,7 @@
 #define TH_DRIVER_HISTORY_H
 
 #include "core/event.h"
+#include "core/parsed.h"
 #include "core/transcript.h"
 #include "models/model.h"
 
@@ -29,6 +30,9 @@ struct th_history *th_history_free(struct th_history *h);
  * TH_ENOMEM: of no use any more, to be made anew. */
 TH_NODISCARD enum th_code th_history_add(struct th_history *h, const struct th_event *ev,
 					 struct th_err *err);
+/* The same of an event that is parsed already. */
+TH_NODISCARD enum th_code th_history_add_parsed(struct th_history *h, const struct th_parsed *p,
+						struct th_err *err);
 /* The same, as the store's readers take it (store->read); ctx: the history. */
 TH_NODISCARD enum th_code th_history_fill(void *ctx, const struct th_event *ev,
 					  const struct th_digest *digest, struct th_err *err);

@@ -121,21 +121,17 @@ enum th_code th_live_history(struct th_live *l, struct th_err *err)
 }
 
 /* False: out of memory. */
-static bool set_title(struct th_live *l, struct th_str data)
+static bool set_title(struct th_live *l, const struct th_json *message)
 {
-	struct th_json_doc *doc = NULL;
 	struct th_buf line;
 	bool good;
 
 	if (l->title)
 		return true;
-	if (th_json_try_parse(data, &doc, NULL))
-		return false;
 	th_buf_init_try(&line, TH_KIB);
-	th_text_line(&line, th_json_get_str(th_json_root(doc), "content"), TH_TITLE_MAX);
+	th_text_line(&line, th_json_get_str(message, "content"), TH_TITLE_MAX);
 	good = !line.no_memory && th_copy_text(th_buf_str(&line), &l->title);
 	th_buf_deinit(&line);
-	th_json_free(doc);
 	return good;
 }
 
@@ -193,13 +189,43 @@ static void retire_history(struct th_live *l)
 	l->history_due = true;
 }
 
+/* The event is folded and waits to be written.  TH_OK: `parsed` is the caller's to free. */
+static enum th_code fold(struct th_live *l, const struct th_event *ev, struct th_parsed *parsed,
+			 struct th_err *err)
+{
+	struct th_effects fx TH_UNSET;
+	enum th_code code = th_parsed_init(parsed, ev, err);
+	bool have = !code;
+
+	if (!code)
+		code = th_parsed_check_ids(parsed, err);
+	if (!code)
+		code = th_session_step_parsed(&l->fold, parsed, &fx, err);
+	if (!code && ev->kind == TH_EV_MESSAGE && !set_title(l, parsed->data))
+		code = th_fail_memory(err);
+	if (!code) {
+		pending_add(l, ev);
+		th_live_dirty(l);
+		th_live_queue(l, &fx);
+		return TH_OK;
+	}
+	/* The fold is then of no use, nor what waits to be written with it. */
+	if (code == TH_ENOMEM) {
+		pending_end(&l->pending);
+		th_live_lose(l, err);
+	}
+	if (have)
+		th_parsed_deinit(parsed);
+	return code;
+}
+
 enum th_code th_live_append(struct th_live *l, enum th_event_kind kind, enum th_source source,
 			    uint64_t cause, struct th_str call, struct th_str data,
 			    struct th_err *err)
 {
 	struct th_driver *d = l->driver;
 	struct th_commit *commit = filling(d);
-	struct th_effects fx TH_UNSET;
+	struct th_parsed parsed TH_UNSET;
 	uint8_t random[10];
 	struct th_event ev = {
 		.seq = l->fold.seq + 1,
@@ -231,21 +257,12 @@ enum th_code th_live_append(struct th_live *l, enum th_event_kind kind, enum th_
 		return th_fail(err, TH_ELIMIT, "too much waits to be written");
 	d->world.ops->random(d->world.ctx, random, sizeof(random));
 	ev.id = th_uuid7((uint64_t)ev.ts_ms, random);
-	code = th_session_step(&l->fold, &ev, &fx, err);
-	if (code == TH_OK && kind == TH_EV_MESSAGE && !set_title(l, data))
-		code = th_fail_memory(err);
-	/* The fold is then of no use, nor what waits to be written with it. */
-	if (code == TH_ENOMEM) {
-		pending_end(&l->pending);
-		th_live_lose(l, err);
-	}
+	code = fold(l, &ev, &parsed, err);
 	if (code)
 		return code;
-	pending_add(l, &ev);
-	th_live_dirty(l);
-	th_live_queue(l, &fx);
 	if (l->history)
-		code = th_history_add(l->history, &ev, err);
+		code = th_history_add_parsed(l->history, &parsed, err);
+	th_parsed_deinit(&parsed);
 	if (!code && (l->fold.agent != l->speaks || kind == TH_EV_SESSION_CREATED))
 		code = th_live_switch_agent(l, err);
 	if (!code && l->fold.rewritten_seq == ev.seq) {

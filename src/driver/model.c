@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "core/plan.h"
 #include "driver/side_request.h"
 #include "models/dialect.h"
 #include "models/frame.h"
@@ -481,7 +480,6 @@ static void answered(struct th_live *l, const struct th_answer *a, struct th_str
 	enum th_code code;
 
 	th_buf_init(&data, TH_EVENT_DATA_MAX);
-	code = th_plan_ids(a->items, &err);
 	th_buf_reserve(&data, a->items.len + a->raw.len + 512);
 	w = th_jw(&data);
 	th_jw_object(&w);
@@ -502,8 +500,7 @@ static void answered(struct th_live *l, const struct th_answer *a, struct th_str
 		th_jw_kint(&w, "cost_nano", cost);
 	th_jw_kint(&w, "elapsed_ms", elapsed);
 	th_jw_object_end(&w);
-	if (!code)
-		code = th_buf_check(&data, "the answer", &err);
+	code = th_buf_check(&data, "the answer", &err);
 	if (!code)
 		code = th_live_append(l, TH_EV_MODEL_ANSWERED, TH_SOURCE_AGENT, l->flight->seq,
 				      TH_STR(""), th_buf_str(&data), &err);

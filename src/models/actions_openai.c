@@ -279,13 +279,13 @@ enum th_code th_actions_openai_encode(const struct th_action *a, bool keys, stru
 				      struct th_err *err)
 {
 	const char *why = unsayable(a, keys), *word = word_of(a);
-	bool duplicate_calls = a->kind == TH_ACTION_CLICK && a->count == 2;
+	bool twice = a->kind == TH_ACTION_CLICK && a->count == 2;
 
 	if (why)
 		return no_word(err, a, why);
 	th_jw_object(w);
 	th_jw_kstr(w, "type", th_str_of(word));
-	if (a->kind == TH_ACTION_CLICK && !duplicate_calls)
+	if (a->kind == TH_ACTION_CLICK && !twice)
 		th_jw_kstr(
 		    w, "button",
 		    th_str_of(a->button == TH_BUTTON_MIDDLE ? "wheel" : th_button_name(a->button)));
@@ -313,7 +313,7 @@ enum th_code th_actions_openai_encode(const struct th_action *a, bool keys, stru
 		th_jw_kstr(w, "text", a->text);
 	if (a->kind == TH_ACTION_KEY || a->key_count > 0)
 		put_key_list(a, w);
-	else if (duplicate_calls && keys)
+	else if (twice && keys)
 		th_jw_kraw(w, "keys", TH_STR("null")); /* the API wants the member */
 	th_jw_object_end(w);
 	return TH_OK;

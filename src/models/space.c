@@ -8,9 +8,9 @@
 /* side / factor, to the nearest; a half to the even one, as the models' own code does. */
 static int64_t nearest(int64_t side, int64_t factor)
 {
-	int64_t whole = side / factor, duplicate_calls = 2 * (side % factor);
+	int64_t whole = side / factor, twice = 2 * (side % factor);
 
-	return whole + (duplicate_calls > factor || (duplicate_calls == factor && whole % 2 != 0));
+	return whole + (twice > factor || (twice == factor && whole % 2 != 0));
 }
 
 /* The most factors whose side keeps within side * sqrt(pixels / (side * other)). */

@@ -55,7 +55,7 @@ static void drop(struct facts *f, const struct th_event *ev)
 
 /* ---- what must be caught ---- */
 
-static void duplicate_calls(struct facts *f)
+static void twice(struct facts *f)
 {
 	f->happened[SHELL_CALL] = 2;
 }
@@ -180,7 +180,7 @@ static void hung(struct facts *f)
 	}
 
 static const struct doctored list[] = {
-	MUST("a command that ran twice", duplicate_calls, duplicated),
+	MUST("a command that ran twice", twice, duplicated),
 	MUST("a call with two outcomes", two_outcomes, duplicated),
 	MUST("a call with two intents", two_intents, duplicated),
 	MUST("a call without an outcome", no_outcome, lost),
