@@ -127,6 +127,7 @@ static enum th_code take_grounding(struct th_step *st, struct th_call *c, struct
 	t->tokens_out = th_add_up(t->tokens_out, th_json_int(th_json_get(v, "output"), 0));
 	t->cost_nano = th_add_up(t->cost_nano, th_json_int(th_json_get(v, "cost_nano"), 0));
 	t->cost_unknown |= th_json_is_null(th_json_get(v, "cost_nano"));
+	t->unmetered |= th_json_bool(th_json_get(v, "unmetered"), false);
 	th_json_free(doc);
 	return TH_OK;
 }

@@ -35,6 +35,9 @@ static const char *budget_reached(const struct th_session *s)
 				   th_add_up(t->tokens_held, s->reserved.tokens));
 	int64_t cost = th_add_up(t->cost_nano, th_add_up(t->cost_held_nano, s->reserved.cost_nano));
 
+	if (t->unmetered && (s->tokens_max || s->cost_nano_max))
+		return "the limit of tokens or cost cannot be kept: the model's server did not say "
+		       "what an answer took, or its price is not known";
 	if (s->tokens_max && tokens >= s->tokens_max)
 		return "the limit of tokens is reached";
 	if (s->tokens_max && th_add_up(tokens, next.tokens) > s->tokens_max)

@@ -178,6 +178,7 @@ enum th_code th_on_model_answered(struct th_step *st)
 	s->answer_tokens = usage_tokens(th_json_get(st->data, "usage"));
 	s->reserved = (struct th_reservation){ 0 };
 	s->totals.cost_unknown |= !th_json_get(st->data, "cost_nano");
+	s->totals.unmetered |= d.unmetered;
 	s->final_refusal = next.refusal;
 	s->final_failure = next.gave_up;
 	s->unread = next.unread ? s->unread + 1 : 0;

@@ -44,7 +44,7 @@ struct th_ground {
 	struct search list[TH_TARGETS_MAX];
 	size_t count;
 	int64_t requests, tokens_in, tokens_out, cost_nano;
-	bool cost_unknown;
+	bool cost_unknown, unmetered;
 };
 
 /* Places found before: the newest replaces the oldest. */
@@ -263,6 +263,8 @@ static void print_grounding(const struct th_live *l, const struct th_ground *g, 
 	th_jw_kint(&w, "output", g->tokens_out);
 	if (!g->cost_unknown)
 		th_jw_kint(&w, "cost_nano", g->cost_nano);
+	if (g->unmetered)
+		th_jw_kbool(&w, "unmetered", true);
 	th_jw_key(&w, TH_STR("places"));
 	th_jw_array(&w);
 	for (size_t i = 0; i < g->count; i++) {
@@ -427,6 +429,7 @@ static void take_usage(struct th_live *l, struct th_ground *g, const struct th_u
 	g->tokens_out += TH_MAX(u->output, 0);
 	g->cost_nano += TH_MAX(cost, 0);
 	g->cost_unknown |= cost < 0;
+	g->unmetered |= th_live_unmetered(l, grounder_of(l), u, cost);
 }
 
 /* The answer's point; false: it failed, and *ret_failure and a sentence say how. */
