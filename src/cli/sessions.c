@@ -222,9 +222,9 @@ const struct th_command th_command_sessions = {
 		"Examples:\n"
 		"  thole sessions\n"
 		"  thole sessions --state waiting\n"
-		"  thole sessions --order created --limit 50 --json   (then the next 50: --after "
-		"and the "
-		"last line's cursor)\n"
+		"  thole sessions --order created --limit 50 --json\n"
+		"  thole sessions --order created --limit 50 --after CURSOR --json   "
+		"(of the last line)\n"
 		"  thole sessions --json | jq -r 'select(.cost_nano > 1e9) | .session'\n",
 	.options = sessions_options,
 	.run = run_sessions,

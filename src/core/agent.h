@@ -18,10 +18,11 @@
 #define TH_FIELDS_agent_limits(F)                                                                 \
 	F(agent_limits, int, turns, "turns", TH_POSITIVE, "model turns of one task; default 100") \
 	F(agent_limits, int, tokens, "tokens", TH_POSITIVE,                                       \
-	  "input and output tokens of the session")                                               \
+	  "input and output tokens of the session; stops when an answer does not say its tokens") \
 	F(agent_limits, num, cost_usd, "cost_usd", TH_POSITIVE,                                   \
-	  "price of the session in US dollars")                                                   \
-	F(agent_limits, int, seconds, "seconds", TH_POSITIVE, "running time of one task")         \
+	  "price of the session in US dollars; the price of every model must be known")           \
+	F(agent_limits, int, seconds, "seconds", TH_POSITIVE,                                     \
+	  "running time of one task; looked at before each request")                              \
 	F(agent_limits, int, model_attempts, "model_attempts", TH_POSITIVE,                       \
 	  "tries per turn; default 5")                                                            \
 	F(agent_limits, int, parallel_calls, "parallel_calls", TH_POSITIVE,                       \

@@ -187,21 +187,23 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 /* The reason of an answer that the provider paused: the model goes on when it is sent back. */
 #define TH_ANSWER_PAUSED "pause_turn"
 
-#define TH_FIELDS_ev_model_answered(F)                                                 \
-	F(ev_model_answered, str, response_id, "response_id", 0,                       \
-	  "the provider's id of the answer")                                           \
-	F(ev_model_answered, str, model, "model", 0, "model that answered")            \
-	F(ev_model_answered, str, status, "status", TH_REQ, "completed or incomplete") \
-	F(ev_model_answered, str, reason, "reason", 0,                                 \
-	  "why it is incomplete; pause_turn: the model goes on")                       \
-	F(ev_model_answered, raw, items, "items", TH_REQ,                              \
-	  "output items, verbatim where the wire has items")                           \
-	F(ev_model_answered, raw, raw, "raw", 0,                                       \
-	  "the provider's own form of the turn, sent back as it is")                   \
-	F(ev_model_answered, raw, usage, "usage", 0,                                   \
-	  "tokens: input, output, cached, written, reasoning, total")                  \
-	F(ev_model_answered, int, cost_nano, "cost_nano", 0,                           \
-	  "price of the turn in 1e-9 US dollars")                                      \
+#define TH_FIELDS_ev_model_answered(F)                                                   \
+	F(ev_model_answered, str, response_id, "response_id", 0,                         \
+	  "the provider's id of the answer")                                             \
+	F(ev_model_answered, str, model, "model", 0, "model that answered")              \
+	F(ev_model_answered, str, status, "status", TH_REQ, "completed or incomplete")   \
+	F(ev_model_answered, str, reason, "reason", 0,                                   \
+	  "why it is incomplete; pause_turn: the model goes on")                         \
+	F(ev_model_answered, raw, items, "items", TH_REQ,                                \
+	  "output items, verbatim where the wire has items")                             \
+	F(ev_model_answered, raw, raw, "raw", 0,                                         \
+	  "the provider's own form of the turn, sent back as it is")                     \
+	F(ev_model_answered, raw, usage, "usage", 0,                                     \
+	  "tokens: input, output, cached, written, reasoning, total")                    \
+	F(ev_model_answered, int, cost_nano, "cost_nano", 0,                             \
+	  "price of the turn in 1e-9 US dollars")                                        \
+	F(ev_model_answered, bool, unmetered, "unmetered", 0,                            \
+	  "a limit of tokens or cost is set, and it is not known what this answer took") \
 	F(ev_model_answered, int, elapsed_ms, "elapsed_ms", 0, "from request to the last byte")
 
 #define TH_FIELDS_ev_model_failed(F)                                                               \
@@ -374,6 +376,8 @@ int th_outcome_find(struct th_str name); /* status or -1 */
 	F(ev_delegation_finished, int, cost_nano, "cost_nano", TH_NONEG,                          \
 	  "price in 1e-9 US dollars")                                                             \
 	F(ev_delegation_finished, bool, cost_unknown, "cost_unknown", 0, "and what has no price") \
+	F(ev_delegation_finished, bool, unmetered, "unmetered", 0,                                \
+	  "and an answer that does not say what it took, though a limit is set")                  \
 	F(ev_delegation_finished, int, tokens_held, "tokens_held", TH_NONEG,                      \
 	  "reserved for requests that nobody answered")                                           \
 	F(ev_delegation_finished, int, cost_held_nano, "cost_held_nano", TH_NONEG, "their price")

@@ -169,6 +169,7 @@ struct th_totals {
 	int64_t tokens_in, tokens_cached, tokens_out, tokens_reasoning;
 	int64_t cost_nano;
 	bool cost_unknown;  /* at least one turn had no price */
+	bool unmetered;     /* an answer does not say what a limit would count */
 	int64_t unanswered; /* requests that were sent and never answered */
 	/* Reserved for those: they may have been paid for, so they count as spent. */
 	int64_t tokens_held, cost_held_nano;

@@ -84,6 +84,7 @@ enum th_code th_on_delegation_finished(struct th_step *st)
 	add(&t->tokens_held, d.tokens_held);
 	add(&t->cost_held_nano, d.cost_held_nano);
 	t->cost_unknown |= d.cost_unknown;
+	t->unmetered |= d.unmetered;
 	if (!th_session_waits_any(st->s) && st->s->state == TH_STATE_WAITING)
 		return th_step_state(st, TH_STATE_RUNNING);
 	return TH_OK;

@@ -37,6 +37,9 @@ static const char *budget_reached(const struct th_session *s, struct th_reservat
 
 	tokens = th_add_up(tokens, side.tokens);
 	cost = th_add_up(cost, side.cost_nano);
+	if (t->unmetered && (s->tokens_max || s->cost_nano_max))
+		return "the limit of tokens or cost cannot be kept: the model's server did not say "
+		       "what an answer took, or its price is not known";
 	if (s->tokens_max && tokens >= s->tokens_max)
 		return "the limit of tokens is reached";
 	if (s->tokens_max && th_add_up(tokens, next.tokens) > s->tokens_max)

@@ -32,6 +32,7 @@ void th_step_side(struct th_session *s, enum th_side_kind kind, const struct th_
 	t->tokens_out = th_add_up(t->tokens_out, u.tokens_out);
 	t->cost_nano = th_add_up(t->cost_nano, u.cost_nano);
 	t->cost_unknown |= u.cost_unknown;
+	t->unmetered |= u.unmetered;
 }
 
 /* The final output is empty, and nobody put it there. */
@@ -183,6 +184,7 @@ enum th_code th_on_model_answered(struct th_step *st)
 	s->answer_tokens = usage_tokens(th_json_get(st->data, "usage"));
 	s->reserved = (struct th_reservation){ 0 };
 	s->totals.cost_unknown |= !th_json_get(st->data, "cost_nano");
+	s->totals.unmetered |= d.unmetered;
 	s->final_refusal = next.refusal;
 	s->final_failure = next.gave_up;
 	s->unread = next.unread ? s->unread + 1 : 0;

@@ -20,6 +20,8 @@ void th_side_print(const struct th_side_usage *u, struct th_jw *w)
 	th_jw_kint(w, "output", u->tokens_out);
 	if (!u->cost_unknown)
 		th_jw_kint(w, "cost_nano", u->cost_nano);
+	if (u->unmetered)
+		th_jw_kbool(w, "unmetered", true);
 }
 
 static int64_t number(const struct th_json *object, const char *key)
@@ -35,6 +37,7 @@ struct th_side_usage th_side_read(const struct th_json *object)
 		.tokens_out = number(object, "output"),
 		.cost_nano = number(object, "cost_nano"),
 		.cost_unknown = th_json_is_null(th_json_get(object, "cost_nano")),
+		.unmetered = th_json_bool(th_json_get(object, "unmetered"), false),
 	};
 }
 
@@ -45,4 +48,5 @@ void th_side_add(struct th_side_usage *to, const struct th_side_usage *more)
 	to->tokens_out = th_add_up(to->tokens_out, more->tokens_out);
 	to->cost_nano = th_add_up(to->cost_nano, more->cost_nano);
 	to->cost_unknown |= more->cost_unknown;
+	to->unmetered |= more->unmetered;
 }

@@ -20,9 +20,10 @@ const char *th_side_name(enum th_side_kind k);
 struct th_side_usage {
 	int64_t requests, tokens_in, tokens_out, cost_nano;
 	bool cost_unknown; /* at least one request had no price */
+	bool unmetered;    /* an answer does not say what a limit would count */
 };
 
-/* Members requests, input, output, and cost_nano where it is known. */
+/* Members requests, input, output, and cost_nano where it is known, unmetered where true. */
 void th_side_print(const struct th_side_usage *u, struct th_jw *w);
 /* Of such an object; what is not there is 0. */
 struct th_side_usage th_side_read(const struct th_json *object);

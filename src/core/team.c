@@ -85,6 +85,13 @@ static const struct th_json *member_definition(const struct th_json *d, size_t i
 	return NULL;
 }
 
+const struct th_json *th_team_definition(const struct th_json *definition, size_t index)
+{
+	struct th_str key;
+
+	return member_definition(definition, index, &key);
+}
+
 static enum th_code no_agent(struct resolver *r, const char *field, struct th_str name)
 {
 	struct th_buf known = TH_BUF_INIT(4 * TH_KIB);

@@ -86,8 +86,10 @@ extern const struct th_team th_team_plain;
 TH_NODISCARD enum th_code th_team_resolve(const struct th_json *definition, struct th_arena *a,
 					  const struct th_team **ret, struct th_err *err);
 
+/* The definition of one agent of the team, as it was given: [0] is the file's own. */
+const struct th_json *th_team_definition(const struct th_json *definition, size_t index);
 /*
- * The definition of one agent of the team as th_agent: [0] is the file's own.
+ * The same as th_agent.
  * Strings are borrowed from the document and `a`.
  */
 TH_NODISCARD enum th_code th_team_agent(const struct th_json *definition, size_t index,

@@ -144,6 +144,7 @@ static void write_finished(struct th_live *l, const struct th_call *c, const str
 		.turns = t->turns,
 		.cost_nano = t->cost_nano,
 		.cost_unknown = t->cost_unknown,
+		.unmetered = t->unmetered,
 		.tokens_held = t->tokens_held,
 		.cost_held_nano = t->cost_held_nano,
 	};

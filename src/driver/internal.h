@@ -186,6 +186,9 @@ bool th_list_room(void *list, size_t count, size_t *cap, size_t more, size_t siz
 /* As if the process had died: what is in the log says what is open.  Called anywhere, so its owner
  * is told later. */
 void th_live_no_memory(struct th_live *l);
+/* Whether a limit of tokens or cost cannot count this answer of the model `p`. */
+bool th_live_unmetered(const struct th_live *l, const struct th_profile *p,
+		       const struct th_usage *u, int64_t cost_nano);
 void th_live_dirty(struct th_live *l); /* the next flush looks at it */
 
 /* effects.c */

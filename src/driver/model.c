@@ -8,6 +8,7 @@
 #include "driver/side_request.h"
 #include "models/dialect.h"
 #include "models/frame.h"
+#include "models/human.h"
 
 /* ---- base64 of pictures, made once -------------------------------------------------------- */
 
@@ -468,6 +469,17 @@ static void print_usage(const struct th_usage *u, struct th_buf *out)
 	th_jw_object_end(&w);
 }
 
+/* A limit that an answer cannot be counted against would not hold. */
+bool th_live_unmetered(const struct th_live *l, const struct th_profile *p,
+		       const struct th_usage *u, int64_t cost_nano)
+{
+	bool said = u->input >= 0 || u->output >= 0;
+
+	if (p->wire == &th_wire_human)
+		return false;
+	return (l->fold.tokens_max && !said) || (l->fold.cost_nano_max && (!said || cost_nano < 0));
+}
+
 /* By hand, not by table: the items may be megabytes and are copied once. */
 static void answered(struct th_live *l, const struct th_answer *a, struct th_str usage)
 {
@@ -498,6 +510,8 @@ static void answered(struct th_live *l, const struct th_answer *a, struct th_str
 		th_jw_kraw(&w, "usage", usage);
 	if (cost >= 0)
 		th_jw_kint(&w, "cost_nano", cost);
+	if (th_live_unmetered(l, l->resolved->profile, &a->usage, cost))
+		th_jw_kbool(&w, "unmetered", true);
 	th_jw_kint(&w, "elapsed_ms", elapsed);
 	th_jw_object_end(&w);
 	code = th_buf_check(&data, "the answer", &err);

@@ -239,13 +239,15 @@ bool th_side_data(struct th_driver *d, struct th_ticket t, struct th_str bytes)
 	return r && wire_of(r)->feed(r->decoder, bytes) >= 0;
 }
 
-static void take_usage(struct th_side_request *r, const struct th_usage *u)
+static void take_usage(const struct th_live *l, struct th_side_request *r, const struct th_usage *u)
 {
-	int64_t cost = th_model_cost_nano(r->ask.options.profile, u);
+	const struct th_profile *p = r->ask.options.profile;
+	int64_t cost = th_model_cost_nano(p, u);
 	struct th_side_usage one = { .tokens_in = TH_MAX(u->input, (int64_t)0),
 				     .tokens_out = TH_MAX(u->output, (int64_t)0),
 				     .cost_nano = TH_MAX(cost, (int64_t)0),
-				     .cost_unknown = cost < 0 };
+				     .cost_unknown = cost < 0,
+				     .unmetered = th_live_unmetered(l, p, u, cost) };
 
 	th_side_add(r->ask.usage, &one);
 }
@@ -262,7 +264,7 @@ static bool read_answer(struct th_live *l, struct th_side_request *r,
 	*ret_failure = end->failure;
 	if (done) {
 		wire->end(r->decoder, false, &a);
-		take_usage(r, &a.usage);
+		take_usage(l, r, &a.usage);
 	} else if (end->status_only) {
 		wire->error(r->decoder, end->http_status, &a);
 		a.status = TH_ANSWER_FAILED;

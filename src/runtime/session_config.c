@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "models/compose.h"
 #include "models/human.h"
 #include "runtime/internal.h"
 
@@ -96,7 +97,13 @@ static enum th_code config_tools(struct th_runtime_session *s, const struct th_s
 	return code;
 }
 
-/* A limit that cannot be counted is none; who began with one may go on. */
+static bool has_price(const struct th_profile *p)
+{
+	return p->wire == &th_wire_human || p->price.input || p->price.cached || p->price.output;
+}
+
+/* A limit of the cost counts nothing where a price is not known.  A session that began with one
+ * may go on: it stops at the first answer that cannot be counted. */
 static enum th_code check_prices(const struct th_runtime_session *s,
 				 const struct th_resolved_models *resolved_models,
 				 struct th_err *err)
@@ -105,15 +112,36 @@ static enum th_code check_prices(const struct th_runtime_session *s,
 		return TH_OK;
 	for (size_t i = 0; i < resolved_models->count; i++) {
 		const struct th_resolved_model *c = &resolved_models->list[i];
+		struct th_str model = c->model;
 
-		if (c->profile->wire == &th_wire_human || c->profile->price.input ||
-		    c->profile->price.cached || c->profile->price.output)
+		if (has_price(c->profile) && c->composed && c->composed->grounder &&
+		    !has_price(c->composed->grounder))
+			model = c->composed->grounder_name;
+		else if (has_price(c->profile))
 			continue;
-		return th_fail(
-		    err, TH_EUSAGE,
-		    "limits.cost_usd cannot hold, since the price of the model %.*s is not "
-		    "known: set limits.tokens instead, or give the price in a models file",
-		    TH_FMT(c->model));
+		return th_fail(err, TH_EUSAGE,
+			       "limits.cost_usd cannot hold, since the price of the model %.*s is "
+			       "not known: set price.input and price.output of its row in a models "
+			       "file (US dollars per million tokens), or set limits.tokens instead",
+			       TH_FMT(model));
+	}
+	return TH_OK;
+}
+
+/* What holds for the whole team is said by the agent that begins: elsewhere it would do nothing. */
+static enum th_code check_member(const struct th_runtime_session *s,
+				 const struct th_json *definition, size_t index, struct th_err *err)
+{
+	static const char *const fields[] = { "limits", "environment", "net" };
+	const struct th_json *member = th_team_definition(definition, index);
+
+	for (size_t i = 0; !s->stored && i < TH_COUNT(fields); i++) {
+		const struct th_json *v = th_json_get(member, fields[i]);
+
+		if (v && !th_json_equal(v, th_json_get(definition, fields[i])))
+			return th_fail(err, TH_EUSAGE,
+				       "%s holds for the whole team: set it in the first agent",
+				       fields[i]);
 	}
 	return TH_OK;
 }
@@ -184,6 +212,8 @@ static enum th_code config_team(struct th_runtime_session *s, const struct th_st
 
 		if (!agent)
 			code = th_fail(err, TH_ELIMIT, "the agents take too much memory");
+		if (!code)
+			code = check_member(s, th_json_root(doc), i, err);
 		if (!code)
 			code = th_team_agent(th_json_root(doc), i, &s->memory, &parsed, err);
 		if (!code)

@@ -161,17 +161,30 @@ class Models(house.House):
 
     def test_price(self):
         """A limit of the price needs a price, of every model that may be asked."""
-        words = ["limits.cost_usd cannot hold", "the price of the model mine is not known", "limits.tokens", "models file"]
+        words = ["limits.cost_usd cannot hold", "the price of the model mine is not known", "price.input and price.output", "limits.tokens", "models file"]
         agent = self.work / "agent.yaml"
         self.serve([{"text": "Hello."}])
         for text in ("model: responses:mine", "model: gpt-5.2\nfallback: [responses:mine]",
                      "model: gpt-5.2\nagents: {other: {model: 'responses:mine'}}\nhandoffs: [other]"):
             agent.write_text("name: a\nlimits: {cost_usd: 1}\n%s\n" % text)
             self.bad(2, words, "run", "-a", agent, "task")
+        # A grounder's price counts too.
+        agent.write_text("name: a\nlimits: {cost_usd: 1}\nmodel: hosted_vllm/GTA1-7B+gpt-5.2\n")
+        self.env["HOSTED_VLLM_API_BASE"] = "http://127.0.0.1:9/v1"
+        self.bad(2, ["limits.cost_usd cannot hold", "the price of the model GTA1-7B is not known"], "run", "-a", agent, "task")
         agent.write_text("name: a\nlimits: {cost_usd: 1}\n")
         self.good("run", "-a", agent, "-m", "gpt-5.2", "task")
         (self.work / "models.yaml").write_text("models:\n- {name: mine, like: gpt-5.4, price: {input: 1, output: 2}}\n")
         self.good("run", "-a", agent, "-m", "mine", "--models", self.work / "models.yaml", "task")
+
+    def test_limits_of_a_team(self):
+        """What holds for the whole team would do nothing in another agent."""
+        agent = self.work / "agent.yaml"
+        for field in ("limits: {turns: 3}", "net: host", "environment: [A=b]"):
+            agent.write_text("name: a\nmodel: gpt-5.2\nhandoffs: [b]\nagents: {b: {%s}}\n" % field)
+            self.bad(2, ["agent b", field.split(":")[0] + " holds for the whole team"], "run", "-a", agent, "task")
+        agent.write_text("name: a\nmodel: gpt-5.2\nnet: host\nhandoffs: [b]\nagents: {b: {net: none}}\n")
+        self.bad(2, ["agent b", "net holds for the whole team"], "run", "-a", agent, "task")
 
     def test_key(self):
         del self.env["OPENAI_API_KEY"]

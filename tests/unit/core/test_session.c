@@ -798,6 +798,23 @@ static void test_limits(void **unused)
 	assert_true(th_session_used_up(&st.s));
 	th_session_deinit(&st.s);
 
+	/* A limit that an answer cannot be counted against is not held: nothing more is asked. */
+	begin(&st, "\"tokens\":19");
+	must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"go\"}");
+	must(&st, TH_EV_MODEL_REQUESTED, 2, "", "{\"model\":\"m\",\"turn\":1,\"attempt\":1}");
+	must(&st, TH_EV_MODEL_ANSWERED, 3, "",
+	     "{\"status\":\"completed\",\"items\":[],\"unmetered\":true}");
+	assert_true(due(&st, TH_DO_LIMIT));
+	assert_non_null(strstr(st.fx.list[0].reason, "cannot be kept"));
+	th_session_deinit(&st.s);
+	/* The log of a build that did not say so goes on. */
+	begin(&st, "\"tokens\":19");
+	must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"go\"}");
+	must(&st, TH_EV_MODEL_REQUESTED, 2, "", "{\"model\":\"m\",\"turn\":1,\"attempt\":1}");
+	must(&st, TH_EV_MODEL_ANSWERED, 3, "", "{\"status\":\"completed\",\"items\":[]}");
+	assert_true(due(&st, TH_DO_REQUEST));
+	th_session_deinit(&st.s);
+
 	begin(&st, "\"seconds\":60");
 	must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"go\"}");
 	must(&st, TH_EV_MODEL_REQUESTED, 2, "", "{\"model\":\"m\",\"turn\":1,\"attempt\":1}");

@@ -72,6 +72,7 @@ static const struct th_session_config *dress(struct paper *w, const char *defini
 		assert_int_equal(
 		    th_model_resolve(TH_STR("gpt-5.4"), &o->first.profile, &o->first.model, &err),
 		    TH_OK);
+		o->first.profile.price = (struct th_price){ .input = 1, .output = 1 };
 	}
 	team.session_configs[0].members = &team.session_configs[1];
 	team.session_configs[0].member_count = count - 1;

@@ -1018,6 +1018,30 @@ static void test_turns_end_at_the_limit(void **unused)
 	paper_free(w);
 }
 
+/* Its calls are done; then the run stops, since the next turn could not be counted. */
+static void test_an_answer_without_usage_stops_at_a_limit(void **unused)
+{
+	static const struct th_agent_limits all[] = { { .tokens = 100000 }, { .cost_usd = 5 } };
+	static struct th_agent_limits limits;
+
+	(void)unused;
+	for (size_t i = 0; i <= TH_COUNT(all); i++) {
+		struct paper *w;
+
+		limits = i < TH_COUNT(all) ? all[i] : (struct th_agent_limits){ 0 };
+		agent.limits = &limits;
+		w = begin("the weather");
+		paper_say(
+		    w, w->request,
+		    "{\"id\":\"resp_1\",\"object\":\"response\",\"status\":\"completed\","
+		    "\"model\":\"gpt-5.4\",\"output\":[" CALL("call_1", "weather", "{}") "]}");
+		assert_int_equal(paper_count(w->log, TH_EV_OUTCOME), 1);
+		assert_int_equal(state(w), i < TH_COUNT(all) ? TH_STATE_LIMIT : TH_STATE_RUNNING);
+		agent.limits = NULL;
+		paper_free(w);
+	}
+}
+
 static void test_an_answered_turn_is_not_asked_again(void **unused)
 {
 	struct paper *w = begin("run it");
@@ -1843,6 +1867,7 @@ int main(void)
 		cmocka_unit_test(test_ids_that_are_none),
 		cmocka_unit_test(test_garbage_is_an_outcome),
 		cmocka_unit_test(test_turns_end_at_the_limit),
+		cmocka_unit_test(test_an_answer_without_usage_stops_at_a_limit),
 		cmocka_unit_test(test_an_answered_turn_is_not_asked_again),
 		cmocka_unit_test(test_unknown_comes_with_a_look),
 		cmocka_unit_test(test_a_crash_while_looking),
