@@ -419,8 +419,8 @@ static void log_tail(const struct init *in, char *text, size_t size)
 static int on_ready(struct init *in)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	ssize_t len =
-	    read(in->ready_fd, in->ready + in->ready_len, sizeof(in->ready) - 1 - in->ready_len);
+	size_t used = TH_MIN(in->ready_len, sizeof(in->ready) - 1);
+	ssize_t len = read(in->ready_fd, in->ready + used, sizeof(in->ready) - 1 - used);
 
 	if (len > 0) {
 		in->ready_len += (size_t)len;

@@ -289,7 +289,7 @@ enum th_code th_x11_clipboard_set(struct th_x11 *x, struct th_x11_clipboard *c, 
 	if ((code = th_x11_input_time(x, &time, err)) < 0)
 		return code;
 	xcb_set_selection_owner(x->conn, x->window, c->atoms.clipboard, time);
-	if ((code = get_owner(x, c, &owner, err)) < 0)
+	if ((code = get_owner(x, c, &owner, err)))
 		return code;
 	if (owner != x->window)
 		return th_fail(err, TH_EIO,
@@ -442,7 +442,7 @@ enum th_code th_x11_clipboard_get(struct th_x11 *x, struct th_x11_clipboard *c, 
 	enum th_code code = get_owner(x, c, &owner, err);
 	bool refused = true;
 
-	if (code < 0)
+	if (code)
 		return code;
 	if (c->spoilt && (code = next_property(x, c, err)) < 0)
 		return code;

@@ -125,7 +125,7 @@ static int find_member(const struct th_json *v, int depth, double n[4])
 
 		if (!th_json_is_array(list) || (count != 2 && count != 4))
 			continue;
-		for (size_t k = 0; k < count; k++)
+		for (size_t k = 0; k < 4 && k < count; k++)
 			n[k] = th_json_num(th_json_at(list, k), none);
 		if (n[0] > none && n[1] > none && (count == 2 || (n[2] > none && n[3] > none)))
 			return (int)count;
