@@ -28,6 +28,7 @@ struct team {
 	struct th_json_doc *doc;
 	struct th_agent agents[2];
 	struct th_session_config session_configs[2];
+	struct th_profile priced;
 	struct th_tool_row rows[2][2];
 };
 
@@ -72,7 +73,9 @@ static const struct th_session_config *dress(struct paper *w, const char *defini
 		assert_int_equal(
 		    th_model_resolve(TH_STR("gpt-5.4"), &o->first.profile, &o->first.model, &err),
 		    TH_OK);
-		o->first.profile.price = (struct th_price){ .input = 1, .output = 1 };
+		team.priced = *o->first.profile;
+		team.priced.price = (struct th_price){ .input = 1, .output = 1 };
+		o->first.profile = &team.priced;
 	}
 	team.session_configs[0].members = &team.session_configs[1];
 	team.session_configs[0].member_count = count - 1;
