@@ -223,8 +223,7 @@ const struct th_command th_command_sessions = {
 		"  thole sessions\n"
 		"  thole sessions --state waiting\n"
 		"  thole sessions --order created --limit 50 --json\n"
-		"  thole sessions --order created --limit 50 --after CURSOR --json   "
-		"(of the last line)\n"
+		"  thole sessions --order created --after CURSOR --json   (the last line's)\n"
 		"  thole sessions --json | jq -r 'select(.cost_nano > 1e9) | .session'\n",
 	.options = sessions_options,
 	.run = run_sessions,
