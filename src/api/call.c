@@ -238,7 +238,7 @@ static struct thole_call *call_of(const struct thole_session *s, struct th_ticke
 {
 	struct thole_call *c = s->calls;
 
-	while (c && (c->is_ask || c->ticket.seq != t.seq || c->ticket.generation != t.generation))
+	while (c && (c->is_ask || !th_ticket_eq(c->ticket, t)))
 		c = c->next;
 	return c;
 }

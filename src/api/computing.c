@@ -76,7 +76,7 @@ static struct th_computing *computing_of(const struct thole_session *s, struct t
 {
 	struct th_computing *m = s->computings;
 
-	while (m && (m->ticket.seq != t.seq || m->ticket.generation != t.generation))
+	while (m && !th_ticket_eq(m->ticket, t))
 		m = m->next;
 	return m;
 }

@@ -284,7 +284,7 @@ static void on_cancel(void *ctx, struct th_ticket t)
 	struct thole_session *s = ctx;
 
 	for (struct thole_call *c = s->calls; c; c = c->next)
-		if (c->is_ask && c->ticket.seq == t.seq && c->ticket.generation == t.generation) {
+		if (c->is_ask && th_ticket_eq(c->ticket, t)) {
 			th_api_call_forget(c);
 			return;
 		}

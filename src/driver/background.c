@@ -12,7 +12,6 @@
 #include "driver/internal.h"
 #include "models/frame.h"
 
-#define TICKET_BIT (UINT64_C(1) << 61)
 #define FETCH_SHIFT 44 /* the bits from here number the fetches of one request */
 #define FETCH_MASK UINT64_C(0xffff)
 #define END_MS 10000
@@ -143,8 +142,10 @@ void th_live_background_end(struct th_live *l)
 	th_request_headers(&l->options, &headers);
 	call = call_of(l, &path, &headers);
 	call.total_ms_max = END_MS;
-	l->ending = TICKET_BIT | l->fold.request_seq;
-	if (d->world.ops->model_call(d->world.ctx, th_live_ticket(l, l->ending), &call, &ignored))
+	l->ending = l->fold.request_seq;
+	if (d->world.ops->model_call(d->world.ctx,
+				     th_live_ticket_of(l, TH_TICKET_BACKGROUND_END, l->ending),
+				     &call, &ignored))
 		l->ending = 0; /* it then ends by itself */
 	th_buf_deinit(&path);
 	th_buf_deinit(&headers);
@@ -154,7 +155,7 @@ bool th_live_end_done(struct th_driver *d, struct th_ticket t)
 {
 	struct th_live *l = th_live_find(d, t.index, t.generation);
 
-	if (t.seq >> 63 || !(t.seq & TICKET_BIT))
+	if (t.kind != TH_TICKET_BACKGROUND_END)
 		return false;
 	if (l && l->ending == t.seq)
 		l->ending = 0;
@@ -166,6 +167,7 @@ void th_live_ending_free(struct th_live *l)
 	struct th_driver *d = l->driver;
 
 	if (l->ending)
-		d->world.ops->model_cancel(d->world.ctx, th_live_ticket(l, l->ending));
+		d->world.ops->model_cancel(
+		    d->world.ctx, th_live_ticket_of(l, TH_TICKET_BACKGROUND_END, l->ending));
 	l->ending = 0;
 }

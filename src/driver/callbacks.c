@@ -9,7 +9,6 @@
 #include "core/handoff.h"
 #include "driver/internal.h"
 
-#define TICKET_BIT (UINT64_C(1) << 61)
 #define INPUT_ROOM 512 /* what most questions are not longer than */
 
 #define X(id, name, doc) name,
@@ -25,7 +24,7 @@ const char *th_ask_name(enum th_ask_kind k)
 /* A question under way. */
 struct th_pending_callback {
 	struct th_pending_callback *next;
-	uint64_t id; /* of its ticket, with TICKET_BIT */
+	uint64_t id; /* of its ticket */
 	enum th_ask_kind kind;
 	enum th_guard_stage stage; /* GUARDRAIL */
 	size_t guard, member;
@@ -47,7 +46,7 @@ static struct th_pending_callback *callback_new(struct th_live *l, enum th_ask_k
 {
 	struct th_pending_callback *a = th_alloc(sizeof(*a));
 
-	a->id = TICKET_BIT | ++l->asked;
+	a->id = ++l->asked;
 	a->kind = kind;
 	a->next = l->pending_callbacks;
 	l->pending_callbacks = a;
@@ -80,7 +79,8 @@ static void callbacks_end(struct th_live *l, bool hooks_too)
 		}
 		*at = a->next;
 		if (callbacks && callbacks->ops->cancel)
-			callbacks->ops->cancel(callbacks->ctx, th_live_ticket(l, a->id));
+			callbacks->ops->cancel(callbacks->ctx,
+					       th_live_ticket_of(l, TH_TICKET_CALLBACK, a->id));
 		free(a);
 	}
 }
@@ -124,7 +124,7 @@ static void ask_told(struct th_live *l, struct th_pending_callback *a, struct th
 {
 	const struct th_callbacks *callbacks = callbacks_of(l, a->member);
 	struct th_code_ask q = {
-		.ticket = th_live_ticket(l, a->id),
+		.ticket = th_live_ticket_of(l, TH_TICKET_CALLBACK, a->id),
 		.kind = a->kind,
 		.session_id = th_str_of(l->id),
 		.agent = l->fold.team->members[a->member].name,
@@ -351,8 +351,8 @@ void th_live_guard(struct th_live *l, const struct th_held *held)
 	enum th_code code;
 	struct th_jw w;
 
-	a->stage = held->stage;
-	a->guard = held->guard;
+	a->stage = held->effect.stage;
+	a->guard = held->effect.guard;
 	a->call_seq = held->call_seq;
 	a->member = a->stage == TH_GUARD_INPUT ? s->guard_agent : s->agent;
 	a->asked_seq = guard_about(s, a->stage);
@@ -832,7 +832,8 @@ static void answered(struct th_live *l, const struct th_pending_callback *a, boo
 void th_driver_code_done(struct th_driver *d, struct th_ticket t, bool failed, struct th_str answer)
 {
 	struct th_live *l = th_live_find(d, t.index, t.generation);
-	struct th_pending_callback *a = l ? callback_take(l, t.seq) : NULL;
+	struct th_pending_callback *a =
+	    l && t.kind == TH_TICKET_CALLBACK ? callback_take(l, t.seq) : NULL;
 
 	if (!a)
 		return;

@@ -531,7 +531,7 @@ void th_driver_tool_progress(struct th_driver *d, struct th_ticket t, struct th_
 {
 	struct th_live *l = th_live_find(d, t.index, t.generation);
 
-	if (!l || l->lost || !l->observer.progress)
+	if (!l || l->lost || !l->observer.progress || t.kind != TH_TICKET_EVENT)
 		return;
 	for (size_t i = 0; i < l->fold.call_count; i++) {
 		const struct th_call *c = &l->fold.calls[i];
@@ -558,7 +558,7 @@ void th_driver_tool_ready(struct th_driver *d, struct th_ticket t)
 	th_live_pump(l);
 }
 
-void th_live_observe(struct th_live *l, const struct th_observation *look, uint64_t seq)
+void th_live_observe(struct th_live *l, const struct th_observation *look, struct th_ticket t)
 {
 	struct th_driver *d = l->driver;
 	struct th_tool_call call = {
@@ -586,7 +586,7 @@ void th_live_observe(struct th_live *l, const struct th_observation *look, uint6
 		const struct th_tool_row *row = l->session_config->computer;
 
 		row->local(row->ctx, d,
-			   &(struct th_local_call){ .ticket = th_live_ticket(l, seq),
+			   &(struct th_local_call){ .ticket = t,
 						    .tool = look->tool,
 						    .arguments = call.arguments,
 						    .session_id = call.session_id,
@@ -594,7 +594,7 @@ void th_live_observe(struct th_live *l, const struct th_observation *look, uint6
 	} else {
 		random_id(d, id);
 		call.effect_id = th_str_n(id, 32);
-		d->world.ops->tool_run(d->world.ctx, th_live_ticket(l, seq), &call, false);
+		d->world.ops->tool_run(d->world.ctx, t, &call, false);
 	}
 	th_buf_deinit(&sized);
 }
@@ -611,7 +611,7 @@ void th_live_refuse(struct th_live *l, struct th_call *c)
 	}
 	th_arena_init(&a, TH_KIB);
 	look = th_unknown_observation(computer_spec.scope, TH_STR("{}"), true, &a);
-	th_live_observe(l, &look, c->call_seq);
+	th_live_observe(l, &look, th_live_ticket(l, c->call_seq));
 	th_arena_deinit(&a);
 }
 
@@ -632,11 +632,12 @@ static struct th_call *call_of_ticket(struct th_live *l, struct th_ticket t)
 void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct th_tool_result *r)
 {
 	struct th_live *l = th_live_find(d, t.index, t.generation);
-	struct th_call *c = l && !l->lost ? call_of_ticket(l, t) : NULL;
+	struct th_call *c =
+	    l && !l->lost && t.kind == TH_TICKET_EVENT ? call_of_ticket(l, t) : NULL;
 	struct th_ev_outcome out;
 	struct th_err err = { 0 };
 
-	if (th_first_observation_is(t)) {
+	if (t.kind == TH_TICKET_OBSERVATION) {
 		th_first_observation_done(d, t, r);
 		return;
 	}

@@ -32,7 +32,12 @@ struct th_handle th_live_handle(const struct th_live *l)
 
 struct th_ticket th_live_ticket(const struct th_live *l, uint64_t seq)
 {
-	return (struct th_ticket){ l->index, l->generation, seq };
+	return th_live_ticket_of(l, TH_TICKET_EVENT, seq);
+}
+
+struct th_ticket th_live_ticket_of(const struct th_live *l, enum th_ticket_kind kind, uint64_t seq)
+{
+	return (struct th_ticket){ l->index, l->generation, seq, kind };
 }
 
 const struct th_session_config *th_config_member(const struct th_session_config *o, size_t agent)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * effects.c - what a step asks for: events that the driver owes are
- * written at once, all else waits until its event is durable.
+ * effects.c - what a step asks for.  One table says of each effect whether it
+ * happens at once or waits until its event, or the whole log, is durable.
  */
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ static void hold_as(struct th_live *l, const struct th_held *held)
 
 void th_live_hold(struct th_live *l, enum th_effect_kind kind, uint64_t seq, uint64_t call_seq)
 {
-	hold_as(l, &(struct th_held){ .kind = kind, .seq = seq, .call_seq = call_seq });
+	hold_as(l, &(struct th_held){ .effect.kind = kind, .seq = seq, .call_seq = call_seq });
 }
 
 void th_live_queue(struct th_live *l, const struct th_effects *fx)
@@ -102,7 +102,7 @@ static uint64_t request_again(const struct th_live *l)
 bool th_live_defer_request(struct th_live *l)
 {
 	for (size_t i = 0; i < l->held_count; i++)
-		if (l->held[i].kind == TH_DO_REQUEST) {
+		if (l->held[i].effect.kind == TH_DO_REQUEST) {
 			l->held[i].call_seq = request_again(l);
 			return true;
 		}
@@ -112,8 +112,10 @@ bool th_live_defer_request(struct th_live *l)
 }
 
 /* Another may have been made, or the run held, since this one was. */
-static bool request_stands(const struct th_live *l, const struct th_held *held)
+static bool request_stands(const struct th_live *l, const struct th_held *held,
+			   const struct th_call *c)
 {
+	(void)c;
 	if (l->fold.state != TH_STATE_RUNNING || l->fold.correct)
 		return false;
 	return l->fold.phase == TH_TURN_DUE ||
@@ -126,103 +128,275 @@ void th_live_hold_hand_over(struct th_live *l, const struct th_call *c)
 	th_live_dirty(l);
 }
 
-/* What it looks at is durable before it is asked. */
-static void guard(struct th_live *l, const struct th_effect *fx, const struct th_call *c)
-{
-	struct th_held held = {
-		.kind = TH_DO_GUARD, .seq = l->fold.seq, .stage = fx->stage, .guard = fx->guard
-	};
+/* ---- the table ---------------------------------------------------------------------------- */
 
-	if (fx->stage == TH_GUARD_TOOL_INPUT || fx->stage == TH_GUARD_TOOL_OUTPUT)
+/* The event that must be durable before the effect happens; 0: none. */
+static uint64_t after_request(const struct th_live *l, const struct th_call *c)
+{
+	(void)c;
+	return l->fold.request_seq;
+}
+
+static uint64_t after_intent(const struct th_live *l, const struct th_call *c)
+{
+	(void)l;
+	return c->intent_seq;
+}
+
+static uint64_t after_head(const struct th_live *l, const struct th_call *c)
+{
+	(void)c;
+	return l->fold.seq;
+}
+
+/* Code that decides sees a call that is durable; a person is asked by an event. */
+static uint64_t after_call_for_code(const struct th_live *l, const struct th_call *c)
+{
+	return l->session_config->agent->decide_from.len ? c->call_seq : 0;
+}
+
+/* Whether what was held is still wanted, now that its event is durable. */
+static bool call_is_intended(const struct th_live *l, const struct th_held *h,
+			     const struct th_call *c)
+{
+	(void)l;
+	(void)h;
+	return c && c->phase == TH_CALL_INTENDED;
+}
+
+static bool has_call(const struct th_live *l, const struct th_held *h, const struct th_call *c)
+{
+	(void)l;
+	(void)h;
+	return c;
+}
+
+/* A later request may have taken its place. */
+static bool is_newest_request(const struct th_live *l, const struct th_held *h,
+			      const struct th_call *c)
+{
+	(void)c;
+	return (h->call_seq ?: h->seq) == l->fold.request_seq;
+}
+
+static bool rests(const struct th_live *l, const struct th_held *h, const struct th_call *c)
+{
+	(void)h;
+	(void)c;
+	return th_session_rests(&l->fold);
+}
+
+/* Whether everything that was written since must be durable as well. */
+static bool after_whole_log(const struct th_live *l)
+{
+	(void)l;
+	return true;
+}
+
+/* A request without a history is made of the whole log. */
+static bool after_log_without_history(const struct th_live *l)
+{
+	return l->history_due;
+}
+
+static void do_record(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)h;
+	th_live_record(l, c);
+}
+
+static void do_ask(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	if (h->seq)
+		th_live_decision(l, c);
+	else
+		th_live_ask_person(l, c);
+}
+
+static void do_refuse(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)h;
+	th_live_refuse(l, c);
+}
+
+static void do_intend(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)h;
+	th_live_intend(l, c);
+}
+
+static void do_conclude(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)h;
+	th_live_conclude(l, c);
+}
+
+static void do_request(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)c;
+	/* A verdict that was written since may have stopped the run. */
+	if (h->seq || !l->fold.tripped)
+		th_live_request(l);
+}
+
+static void do_finish(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)h;
+	(void)c;
+	write_final(l);
+}
+
+static void do_fail(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)c;
+	write_failure(l, &h->effect);
+}
+
+static void do_limit(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	struct th_err err;
+
+	(void)c;
+	if (th_live_state(l, TH_STATE_LIMIT, th_str_of(h->effect.reason), &err))
+		th_live_lose(l, &err);
+}
+
+static void do_model_call(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)h;
+	(void)c;
+	th_live_model_call(l);
+}
+
+static void do_notify(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)h;
+	(void)c;
+	if (l->observer.rest)
+		l->observer.rest(l->observer.ctx, th_live_handle(l), &l->fold, NULL);
+}
+
+static void do_tool_run(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)h;
+	th_live_tool_run(l, c, false);
+}
+
+static void do_correct(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)h;
+	(void)c;
+	th_live_correct(l);
+}
+
+static void do_guard(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)c;
+	th_live_guard(l, h);
+}
+
+static void do_hand_over(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)h;
+	th_live_hand_over(l, c);
+}
+
+static void do_tool_use(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)h;
+	(void)c;
+	th_live_tool_use(l);
+}
+
+static void do_model_cancel(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)h;
+	(void)c;
+	th_live_model_cancel(l, true);
+}
+
+static void do_tool_settle(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)h;
+	th_live_tool_run(l, c, true);
+}
+
+static void do_tool_cancel(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)h;
+	th_live_tool_cancel(l, c);
+}
+
+static void do_timer_set(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	struct th_driver *d = l->driver;
+
+	(void)c;
+	d->world.ops->timer(d->world.ctx, th_live_ticket(l, l->fold.seq), h->effect.retry_in_ms);
+}
+
+typedef uint64_t after_fn(const struct th_live *l, const struct th_call *c);
+typedef bool stands_fn(const struct th_live *l, const struct th_held *h, const struct th_call *c);
+typedef bool whole_fn(const struct th_live *l);
+typedef void do_fn(struct th_live *l, const struct th_held *h, struct th_call *c);
+
+/* One row an effect. */
+static const struct {
+	do_fn *run;
+	after_fn *after;   /* NULL: it happens at once, and the next three are not asked */
+	bool of_call;      /* what is held is about that call */
+	stands_fn *stands; /* NULL: always */
+	whole_fn *whole;   /* NULL: its own event suffices */
+} table[TH_EFFECT_COUNT] = {
+	[TH_DO_RECORD] = { do_record },
+	[TH_DO_ASK] = { do_ask, after_call_for_code, true, has_call },
+	[TH_DO_REFUSE] = { do_refuse },
+	[TH_DO_INTEND] = { do_intend },
+	[TH_DO_CONCLUDE] = { do_conclude },
+	/* Held only by th_live_defer_request. */
+	[TH_DO_REQUEST] = { do_request, NULL, false, request_stands },
+	[TH_DO_FINISH] = { do_finish },
+	[TH_DO_FAIL] = { do_fail },
+	[TH_DO_LIMIT] = { do_limit },
+	[TH_DO_MODEL_CALL] = { do_model_call, after_request, false, is_newest_request,
+			       after_log_without_history },
+	[TH_DO_NOTIFY] = { do_notify, after_head, false, rests, after_whole_log },
+	[TH_DO_TOOL_RUN] = { do_tool_run, after_intent, true, call_is_intended },
+	[TH_DO_CORRECT] = { do_correct },
+	[TH_DO_GUARD] = { do_guard, after_head, true },
+	[TH_DO_HAND_OVER] = { do_hand_over, after_head, true, has_call },
+	[TH_DO_TOOL_USE] = { do_tool_use, after_head },
+	[TH_DO_MODEL_CANCEL] = { do_model_cancel },
+	[TH_DO_TOOL_SETTLE] = { do_tool_settle },
+	[TH_DO_TOOL_CANCEL] = { do_tool_cancel },
+	[TH_DO_TIMER_SET] = { do_timer_set },
+};
+
+/* A guardrail of the input or of the output is about no call. */
+static bool is_of_call(const struct th_effect *fx)
+{
+	if (fx->kind == TH_DO_GUARD)
+		return fx->stage == TH_GUARD_TOOL_INPUT || fx->stage == TH_GUARD_TOOL_OUTPUT;
+	return table[fx->kind].of_call;
+}
+
+/* Does it, or holds it until its event is durable. */
+static void perform(struct th_live *l, const struct th_effect *fx)
+{
+	struct th_call *c = fx->call < l->fold.call_count ? &l->fold.calls[fx->call] : NULL;
+	struct th_held held = { .effect = *fx };
+
+	assert(fx->kind < TH_EFFECT_COUNT);
+	if (table[fx->kind].after)
+		held.seq = table[fx->kind].after(l, c);
+	if (!held.seq) {
+		table[fx->kind].run(l, &held, c);
+		return;
+	}
+	if (is_of_call(fx))
 		held.call_seq = c->call_seq;
 	hold_as(l, &held);
 	th_live_dirty(l);
-}
-
-static void perform(struct th_live *l, const struct th_effect *fx)
-{
-	struct th_driver *d = l->driver;
-	struct th_session *s = &l->fold;
-	struct th_call *c = fx->call < s->call_count ? &s->calls[fx->call] : NULL;
-	struct th_err err;
-
-	switch (fx->kind) {
-	case TH_DO_RECORD:
-		th_live_record(l, c);
-		break;
-	case TH_DO_ASK:
-		if (l->session_config->agent->decide_from.len) {
-			th_live_hold(l, fx->kind, c->call_seq, c->call_seq);
-			th_live_dirty(l);
-		} else {
-			th_live_ask_person(l, c);
-		}
-		break;
-	case TH_DO_REFUSE:
-		th_live_refuse(l, c);
-		break;
-	case TH_DO_INTEND:
-		th_live_intend(l, c);
-		break;
-	case TH_DO_CONCLUDE:
-		th_live_conclude(l, c);
-		break;
-	case TH_DO_REQUEST:
-		/* A verdict that was written since may have stopped the run. */
-		if (!s->tripped)
-			th_live_request(l);
-		break;
-	case TH_DO_FINISH:
-		write_final(l);
-		break;
-	case TH_DO_FAIL:
-		write_failure(l, fx);
-		break;
-	case TH_DO_LIMIT:
-		if (th_live_state(l, TH_STATE_LIMIT, th_str_of(fx->reason), &err))
-			th_live_lose(l, &err);
-		break;
-	case TH_DO_MODEL_CALL:
-		th_live_hold(l, fx->kind, s->request_seq, 0);
-		th_live_dirty(l);
-		break;
-	case TH_DO_NOTIFY:
-		th_live_hold(l, fx->kind, s->seq, 0);
-		th_live_dirty(l);
-		break;
-	case TH_DO_TOOL_RUN:
-		th_live_hold(l, fx->kind, c->intent_seq, c->call_seq);
-		th_live_dirty(l);
-		break;
-	case TH_DO_CORRECT:
-		th_live_correct(l);
-		break;
-	case TH_DO_GUARD:
-		guard(l, fx, c);
-		break;
-	case TH_DO_HAND_OVER:
-		th_live_hold(l, fx->kind, s->seq, c->call_seq);
-		th_live_dirty(l);
-		break;
-	case TH_DO_TOOL_USE:
-		th_live_hold(l, fx->kind, s->seq, 0);
-		th_live_dirty(l);
-		break;
-	case TH_DO_MODEL_CANCEL:
-		th_live_model_cancel(l, true);
-		break;
-	case TH_DO_TOOL_SETTLE:
-		th_live_tool_run(l, c, true);
-		break;
-	case TH_DO_TOOL_CANCEL:
-		th_live_tool_cancel(l, c);
-		break;
-	case TH_DO_TIMER_SET:
-		d->world.ops->timer(d->world.ctx, th_live_ticket(l, s->seq), fx->retry_in_ms);
-		break;
-	case TH_EFFECT_COUNT:
-		assert(false && "no such effect");
-	}
 }
 
 void th_live_pump(struct th_live *l)
@@ -245,49 +419,37 @@ void th_live_pump(struct th_live *l)
 	l->pumping = false;
 }
 
+/* One that was held, and whose event is durable.  The session may be gone afterwards. */
+static void release(struct th_live *l, const struct th_held *held)
+{
+	enum th_effect_kind kind = held->effect.kind;
+	struct th_call *c = held->call_seq ? call_by_seq(l, held->call_seq) : NULL;
+
+	if (table[kind].stands && !table[kind].stands(l, held, c))
+		return;
+	if (table[kind].whole && table[kind].whole(l) && l->durable_seq < l->fold.seq) {
+		/* A request that waits longer is still the one of its event. */
+		th_live_hold(l, kind, l->fold.seq,
+			     kind == TH_DO_MODEL_CALL ? held->call_seq ?: held->seq : 0);
+		return;
+	}
+	table[kind].run(l, held, c);
+}
+
 void th_live_release(struct th_driver *d, struct th_handle h)
 {
 	struct th_live *l = th_driver_find(d, h);
 	size_t done = 0;
 
 	while (l && !l->lost && done < l->held_count && l->held[done].seq <= l->durable_seq) {
-		struct th_held held = l->held[done++];
-		struct th_call *c = held.call_seq ? call_by_seq(l, held.call_seq) : NULL;
+		struct th_held held = l->held[done];
 
 		/* Whether one like it is held is asked meanwhile: this one is not any more. */
-		l->held[done - 1].kind = TH_EFFECT_COUNT;
+		l->held[done++].effect.kind = TH_EFFECT_COUNT;
 		if (done == l->held_count)
 			done = l->held_count = 0;
-		/* A later request may have taken its place, and is not durable yet. */
-		if (held.kind == TH_DO_MODEL_CALL && l->history_due &&
-		    l->durable_seq < l->fold.seq) {
-			/* It is made of the whole log; held again, it is still of its request. */
-			th_live_hold(l, held.kind, l->fold.seq, held.call_seq ?: held.seq);
-		} else if (held.kind == TH_DO_MODEL_CALL &&
-			   (held.call_seq ?: held.seq) == l->fold.request_seq) {
-			th_live_model_call(l);
-		} else if (held.kind == TH_DO_REQUEST && request_stands(l, &held)) {
-			th_live_request(l);
-			l = th_driver_find(d, h);
-		} else if (held.kind == TH_DO_TOOL_RUN && c && c->phase == TH_CALL_INTENDED) {
-			th_live_tool_run(l, c, false);
-		} else if (held.kind == TH_DO_GUARD) {
-			th_live_guard(l, &held);
-		} else if (held.kind == TH_DO_ASK && c) {
-			th_live_decision(l, c);
-		} else if (held.kind == TH_DO_HAND_OVER && c) {
-			th_live_hand_over(l, c);
-		} else if (held.kind == TH_DO_TOOL_USE) {
-			th_live_tool_use(l);
-		} else if (held.kind == TH_DO_NOTIFY && th_session_rests(&l->fold) &&
-			   l->durable_seq < l->fold.seq) {
-			th_live_hold(l, held.kind, l->fold.seq,
-				     0); /* told when all of it is durable */
-		} else if (held.kind == TH_DO_NOTIFY && th_session_rests(&l->fold) &&
-			   l->observer.rest) {
-			l->observer.rest(l->observer.ctx, h, &l->fold, NULL);
-			l = th_driver_find(d, h);
-		}
+		release(l, &held);
+		l = th_driver_find(d, h);
 	}
 	if (!l)
 		return;

@@ -14,12 +14,10 @@
 
 /* An effect that waits for its event to be durable. */
 struct th_held {
-	enum th_effect_kind kind;
-	uint64_t seq;              /* the event */
-	uint64_t call_seq;         /* of the call it is about; 0: none.  MODEL_CALL, REQUEST: of
-				      the request that is sent late, or made once more */
-	enum th_guard_stage stage; /* GUARD */
-	size_t guard;
+	struct th_effect effect; /* its index of a call does not hold; `call_seq` does */
+	uint64_t seq;            /* the event; 0: nothing was waited for */
+	uint64_t call_seq;       /* of the call it is about; 0: none.  MODEL_CALL, REQUEST: of
+				    the request that is sent late, or made once more */
 };
 
 /* Events of one session on their way into the next transaction. */
@@ -93,7 +91,7 @@ struct th_live {
 	uint64_t filtered_message; /* and what was said last when the filter was asked */
 	struct th_arena format;    /* output_schema as it is sent */
 	struct th_request_options options;
-	uint64_t ending; /* ticket of the request that ends an answer in the background; 0: none */
+	uint64_t ending; /* the request whose answer in the background is being ended; 0: none */
 	struct th_buf previous;     /* of `options`, of the request under way; */
 	struct th_history *history; /* NULL until it is needed */
 	/* The next agent reads the log otherwise than the one before: the history is made anew when
@@ -176,7 +174,8 @@ struct th_driver {
 struct th_live *th_live_find(const struct th_driver *d, uint32_t index, uint32_t generation);
 struct th_live *th_driver_find(const struct th_driver *d, struct th_handle h);
 struct th_handle th_live_handle(const struct th_live *l);
-struct th_ticket th_live_ticket(const struct th_live *l, uint64_t seq);
+struct th_ticket th_live_ticket(const struct th_live *l, uint64_t seq); /* TH_TICKET_EVENT */
+struct th_ticket th_live_ticket_of(const struct th_live *l, enum th_ticket_kind kind, uint64_t seq);
 
 /* log.c */
 /* Sets *ret; nothing for an empty text.  False: out of memory. */
@@ -357,12 +356,11 @@ void th_live_on_observed(struct th_live *l, const struct th_call *c,
 void th_live_conclude(struct th_live *l, struct th_call *c);
 void th_live_unknowns_free(struct th_live *l);
 
-/* A class R call of the runtime's own, with a ticket of that number. */
-void th_live_observe(struct th_live *l, const struct th_observation *look, uint64_t seq);
+/* A class R call of the runtime's own, with that ticket. */
+void th_live_observe(struct th_live *l, const struct th_observation *look, struct th_ticket t);
 
 /* observation.c */
 bool th_live_first_observation(struct th_live *l); /* true: the request is made when it was taken */
-bool th_first_observation_is(struct th_ticket t);
 void th_first_observation_done(struct th_driver *d, struct th_ticket t,
 			       const struct th_tool_result *r);
 

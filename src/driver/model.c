@@ -120,6 +120,82 @@ static bool request_looks_first(struct th_live *l)
 	return th_session_request_waits(s);
 }
 
+/* ---- before a request --------------------------------------------------------------------- */
+
+static bool nothing_lost(struct th_live *l)
+{
+	if (!th_live_background_lost(l))
+		return true;
+	request_lost(l);
+	return false;
+}
+
+static bool input_checked(struct th_live *l)
+{
+	return !request_looks_first(l);
+}
+
+static bool history_read(struct th_live *l)
+{
+	struct th_err err = { 0 };
+
+	if (!th_live_history(l, &err))
+		return true;
+	th_live_lose(l, &err);
+	return false;
+}
+
+static bool screen_seen(struct th_live *l)
+{
+	return !th_live_first_observation(l);
+}
+
+static bool instructions_known(struct th_live *l)
+{
+	return !th_live_instructions(l);
+}
+
+static bool compacted(struct th_live *l)
+{
+	return !th_live_compact(l);
+}
+
+static bool input_joined(struct th_live *l)
+{
+	return !th_live_join(l);
+}
+
+static bool history_filtered(struct th_live *l)
+{
+	return !th_live_filter(l);
+}
+
+/*
+ * What a request needs, in this order: each may use what those before it made.
+ * False: it began what makes it true, and the request is made when that is
+ * over; or it ended the run.
+ */
+static bool (*const conditions[])(struct th_live *l) = {
+	th_live_choose,           /* a model that may be asked now */
+	nothing_lost,             /* no answer at the provider is lost with another process */
+	input_checked,            /* the guardrails that go before the first request */
+	history_read,             /* the log is in memory */
+	screen_seen,              /* a model that cannot ask for a picture has one */
+	instructions_known,       /* those that code writes */
+	compacted,                /* the history at the provider fits */
+	input_joined,             /* what the session's own input callback makes of it */
+	history_filtered,         /* what the input filter leaves of it */
+	th_live_background_ready, /* what is kept at the provider can be gone on from */
+};
+
+static bool request_ready(struct th_live *l)
+{
+	for (size_t i = 0; i < TH_COUNT(conditions); i++)
+		if (!conditions[i](l))
+			return false;
+	return true;
+}
+
 void th_live_request(struct th_live *l)
 {
 	const struct th_session *s = &l->fold;
@@ -130,22 +206,8 @@ void th_live_request(struct th_live *l)
 		.reserved_tokens = reserved.tokens,
 		.reserved_cost_nano = reserved.cost_nano,
 	};
-	struct th_err err = { 0 };
 
-	if (!th_live_choose(l))
-		return;
-	if (th_live_background_lost(l)) {
-		request_lost(l);
-		return;
-	}
-	if (request_looks_first(l))
-		return;
-	if (th_live_history(l, &err)) {
-		th_live_lose(l, &err);
-		return;
-	}
-	if (th_live_first_observation(l) || th_live_instructions(l) || th_live_compact(l) ||
-	    th_live_join(l) || th_live_filter(l) || !th_live_background_ready(l))
+	if (!request_ready(l))
 		return;
 	d.model = l->resolved->model;
 	d.choice = (int64_t)l->model_at;
@@ -400,7 +462,8 @@ static struct th_live *live_of(struct th_driver *d, struct th_ticket t)
 {
 	struct th_live *l = th_live_find(d, t.index, t.generation);
 
-	return l && l->flight && l->flight->in_world && l->flight->ticket == t.seq && !l->lost
+	return l && l->flight && l->flight->in_world && t.kind == TH_TICKET_EVENT &&
+		       l->flight->ticket == t.seq && !l->lost
 		   ? l
 		   : NULL;
 }
@@ -410,7 +473,7 @@ bool th_driver_model_data(struct th_driver *d, struct th_ticket t, struct th_str
 	struct th_live *l = live_of(d, t);
 	int events;
 
-	if (th_side_is(t))
+	if (t.kind == TH_TICKET_SIDE)
 		return th_side_data(d, t, bytes);
 	if (!l)
 		return false;
@@ -565,7 +628,7 @@ void th_driver_model_done(struct th_driver *d, struct th_ticket t, const struct 
 
 	if (th_live_end_done(d, t))
 		return;
-	if (th_side_is(t)) {
+	if (t.kind == TH_TICKET_SIDE) {
 		th_side_end(d, t, end);
 		return;
 	}

@@ -8,8 +8,6 @@
 #include "driver/internal.h"
 #include "models/dialect.h"
 
-#define TICKET_BIT (UINT64_C(1) << 62)
-
 static bool wants_picture(const struct th_live *l)
 {
 	const struct th_dialect *dialect = l->resolved->profile->dialect;
@@ -28,14 +26,9 @@ bool th_live_first_observation(struct th_live *l)
 		return false;
 	if (l->first_observation == TH_FIRST_OBSERVATION_NONE) {
 		l->first_observation = TH_FIRST_OBSERVATION_UNDER_WAY;
-		th_live_observe(l, &look, TICKET_BIT | l->fold.seq);
+		th_live_observe(l, &look, th_live_ticket_of(l, TH_TICKET_OBSERVATION, l->fold.seq));
 	}
 	return true;
-}
-
-bool th_first_observation_is(struct th_ticket t)
-{
-	return !(t.seq >> 63) && t.seq & TICKET_BIT;
 }
 
 static void show(struct th_live *l, const struct th_tool_result *r)

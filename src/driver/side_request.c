@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#define TICKET_BIT (UINT64_C(1) << 63)
-
 /* What differs between the callers, for the service. */
 static const struct kind {
 	bool own_key;        /* its model has a key of its own: the grounder's */
@@ -35,7 +33,7 @@ static const struct th_wire *wire_of(const struct th_side_request *r)
 
 static struct th_ticket ticket_of(const struct th_live *l, const struct th_side_request *r)
 {
-	return th_live_ticket(l, TICKET_BIT | r->id);
+	return th_live_ticket_of(l, TH_TICKET_SIDE, r->id);
 }
 
 static struct th_side_request *side_free(struct th_live *l, struct th_side_request *r)
@@ -214,17 +212,12 @@ void th_side_cancel_all(struct th_live *l)
 
 /* ---- the answer --------------------------------------------------------------------------- */
 
-bool th_side_is(struct th_ticket t)
-{
-	return t.seq & TICKET_BIT;
-}
-
 static struct th_side_request *find(struct th_driver *d, struct th_ticket t, struct th_live **ret)
 {
 	struct th_live *l = th_live_find(d, t.index, t.generation);
 
 	for (struct th_side_request *r = l && !l->lost ? l->sides : NULL; r; r = r->next)
-		if (r->decoder && ticket_of(l, r).seq == t.seq) {
+		if (r->decoder && th_ticket_eq(ticket_of(l, r), t)) {
 			*ret = l;
 			return r;
 		}

@@ -48,7 +48,6 @@ void th_side_cancel(struct th_live *l, struct th_side_request *r);
 void th_side_cancel_all(struct th_live *l);
 void th_side_wake(struct th_live *l); /* the timer rang: those that wait are tried again */
 
-bool th_side_is(struct th_ticket t);
 bool th_side_data(struct th_driver *d, struct th_ticket t, struct th_str bytes);
 void th_side_end(struct th_driver *d, struct th_ticket t, const struct th_model_end *end);
 

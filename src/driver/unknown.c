@@ -109,7 +109,7 @@ void th_live_on_unknown(struct th_live *l, const struct th_call *c, const struct
 	}
 	u->next = l->unknowns;
 	l->unknowns = u;
-	th_live_observe(l, &u->look, c->call_seq);
+	th_live_observe(l, &u->look, th_live_ticket(l, c->call_seq));
 }
 
 void th_live_on_observed(struct th_live *l, const struct th_call *c, const struct th_tool_result *r)

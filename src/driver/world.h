@@ -14,11 +14,27 @@
 #include "core/batch.h"
 #include "models/model.h"
 
+/* What a ticket names, and what its `seq` counts. */
+enum th_ticket_kind {
+	TH_TICKET_EVENT,       /* what an event started: a turn's request, a tool's run, a timer */
+	TH_TICKET_OBSERVATION, /* the first observation; the last event when it began */
+	TH_TICKET_BACKGROUND_END, /* the end of an answer in the background; its request's event */
+	TH_TICKET_CALLBACK,       /* a question to the agent's code; the questions of the session */
+	TH_TICKET_SIDE,           /* a side request; the side requests of the session */
+};
+
 /* Names one thing under way; a ticket whose thing is over is a miss, never another thing. */
 struct th_ticket {
 	uint32_t index, generation; /* of the session in the driver */
-	uint64_t seq;               /* of the event that started it */
+	uint64_t seq;
+	enum th_ticket_kind kind;
 };
+
+static inline bool th_ticket_eq(struct th_ticket a, struct th_ticket b)
+{
+	return a.index == b.index && a.generation == b.generation && a.kind == b.kind &&
+	       a.seq == b.seq;
+}
 
 /* A model request.  The body's pieces live until model_cancel or th_driver_model_done. */
 struct th_model_call {

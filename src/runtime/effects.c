@@ -142,7 +142,7 @@ static void without_executor(struct th_runtime_session *s, const struct th_err *
 static void on_greeted(void *ctx, const struct th_executor_info *info, const struct th_err *err)
 {
 	struct th_runtime_session *s = ctx;
-	struct th_ticket t = { s->handle.index, s->handle.generation, 0 };
+	struct th_ticket t = { .index = s->handle.index, .generation = s->handle.generation };
 
 	s->greeting = false;
 	s->unavailable = !info;
@@ -226,8 +226,7 @@ void th_world_tool_cancel(void *ctx, struct th_ticket t)
 	struct th_runtime *rt = ctx;
 
 	for (struct th_runtime_effect *c = rt->tool_calls; c; c = c->next)
-		if (c->ticket.index == t.index && c->ticket.generation == t.generation &&
-		    c->ticket.seq == t.seq) {
+		if (th_ticket_eq(c->ticket, t)) {
 			th_executor_client_cancel(c->session->executor, c->id);
 			return;
 		}

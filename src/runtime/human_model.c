@@ -150,8 +150,7 @@ enum th_code th_human_model_ask(struct th_human_model *p, struct th_ticket t,
 bool th_human_model_cancel(struct th_human_model *p, struct th_ticket t)
 {
 	for (struct th_question *q = p ? p->first : NULL; q; q = q->next)
-		if (q->ticket.index == t.index && q->ticket.generation == t.generation &&
-		    q->ticket.seq == t.seq) {
+		if (th_ticket_eq(q->ticket, t)) {
 			question_free(q);
 			th_loop_defer(p->o.loop, &p->turn);
 			return true;

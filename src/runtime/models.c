@@ -64,7 +64,7 @@ static struct th_runtime_request *model_call_find(struct th_runtime *rt, struct 
 	struct th_runtime_session *s = th_runtime_find(rt, t.index, t.generation);
 	struct th_runtime_request *c = s ? s->calls : NULL;
 
-	while (c && c->ticket.seq != t.seq)
+	while (c && !th_ticket_eq(c->ticket, t))
 		c = c->next;
 	return c;
 }

@@ -175,7 +175,7 @@ struct th_str th_sim_client_journal(const struct th_sim_client *c)
 bool th_sim_client_has(const struct th_sim_client *c, struct th_ticket t)
 {
 	for (const struct call *call = c->calls; call; call = call->next)
-		if (call->ticket.seq == t.seq)
+		if (th_ticket_eq(call->ticket, t))
 			return true;
 	return false;
 }
@@ -194,7 +194,7 @@ bool th_sim_client_cut(const struct th_sim_client *c)
 void th_sim_client_cancel(struct th_sim_client *c, struct th_ticket t)
 {
 	for (struct call *call = c->calls; call; call = call->next)
-		if (call->ticket.seq == t.seq && call->sent && c->greeted) {
+		if (th_ticket_eq(call->ticket, t) && call->sent && c->greeted) {
 			struct th_exec_request m = { .op = TH_STR("cancel"), .id = call->id };
 
 			send_head(c, &th_exec_request_table, &m);

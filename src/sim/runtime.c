@@ -89,7 +89,8 @@ static void dispatch_early(struct th_sim_runtime *r, const struct th_append *a)
 
 	for (size_t i = 0; fold && i < fold->call_count && s->client; i++) {
 		const struct th_call *c = &fold->calls[i];
-		struct th_ticket t = { s->handle.index, s->handle.generation, c->intent_seq };
+		struct th_ticket t = { s->handle.index, s->handle.generation, c->intent_seq,
+				       TH_TICKET_EVENT };
 		struct th_tool_call call = {
 			.session_id = a->row->session_id,
 			.epoch = s->epoch,
@@ -146,7 +147,7 @@ static enum th_code model_call(void *ctx, struct th_ticket t, const struct th_mo
 		return th_fail(err, TH_ECONN, "dead");
 	if (th_str_ends(call->path, TH_STR("/cancel")))
 		return th_fail(err, TH_ECONN, "nobody hears it");
-	if (!r->stale && !call->get)
+	if (!r->stale && !call->get && t.kind == TH_TICKET_EVENT)
 		th_sim_check_request(w->check, number, t.seq, call->agent,
 				     &w->tasks[number].options[call->agent][call->model_at],
 				     call->body, call->body_count);
@@ -607,8 +608,9 @@ static void client_ready(void *ctx, size_t number, bool fenced)
 
 	if (s->child) {
 		s->unavailable = fenced;
-		th_driver_tool_ready(
-		    r->d, (struct th_ticket){ s->handle.index, s->handle.generation, 0 });
+		th_driver_tool_ready(r->d,
+				     (struct th_ticket){ .index = s->handle.index,
+							 .generation = s->handle.generation });
 		return;
 	}
 	if (fenced) {

@@ -221,7 +221,8 @@ static void run_unasked(struct th_sim_resident *s, struct th_str call_id)
 		 (unsigned long long)th_sim_draw(&r->w->random));
 	for (size_t i = 0; fold && i < fold->call_count; i++) {
 		const struct th_call *c = &fold->calls[i];
-		struct th_ticket t = { s->handle.index, s->handle.generation, c->call_seq };
+		struct th_ticket t = { s->handle.index, s->handle.generation, c->call_seq,
+				       TH_TICKET_EVENT };
 		struct th_tool_call call = {
 			.session_id = th_str_of(r->w->tasks[s - r->sessions].id),
 			.epoch = s->epoch,
@@ -308,7 +309,7 @@ static void on_cancel(void *ctx, struct th_ticket t)
 	for (size_t i = r->ask_count; i-- > 0;) {
 		const struct th_ticket *a = &r->asks[i].ticket;
 
-		if (a->index == t.index && a->generation == t.generation && a->seq == t.seq)
+		if (th_ticket_eq(*a, t))
 			drop(r, i);
 	}
 }

@@ -23,11 +23,6 @@ static struct th_handle handle_of(struct th_ticket t)
 	return (struct th_handle){ t.index, t.generation };
 }
 
-static bool same(struct th_ticket a, struct th_ticket b)
-{
-	return a.index == b.index && a.generation == b.generation && a.seq == b.seq;
-}
-
 /* ---- the log ---- */
 
 static struct paper_log *log_new(struct paper *w, struct th_str id)
@@ -151,7 +146,7 @@ bool paper_durable(const struct paper *w, struct th_ticket t)
 	const struct paper_log *log =
 	    paper_log_of(w, th_driver_session_id(w->driver, handle_of(t)));
 
-	return log && t.seq <= log->count;
+	return log && t.kind == TH_TICKET_EVENT && t.seq <= log->count;
 }
 
 /* ---- the world: the store ---- */
@@ -312,7 +307,7 @@ static void model_cancel(void *ctx, struct th_ticket t)
 	bool found = w->ended[0] != '\0'; /* which is none of the requests, and may be cancelled */
 
 	for (size_t i = 0; i < w->request_count; i++)
-		if (w->requests[i]->open && same(w->requests[i]->ticket, t)) {
+		if (w->requests[i]->open && th_ticket_eq(w->requests[i]->ticket, t)) {
 			w->requests[i]->open = false;
 			w->cancelled = found = true;
 		}
