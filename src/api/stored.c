@@ -63,7 +63,7 @@ static enum th_code put_word(struct th_edit *e, const struct word *w, struct th_
 	code = th_edit_decide(e, call_id, w->approve, w->always, by, message, &index, err);
 	/* "Always" is also said of the tool's other calls that wait already. */
 	while (!code && w->always &&
-	       (also = th_session_also(&e->session, e->session.calls[index].tool))) {
+	       (also = th_session_also(&e->session, e->session.calls[index].tool, w->approve))) {
 		th_buf_clear(&name);
 		th_call_name(also, &name);
 		code = th_edit_decide(e, th_buf_str(&name), w->approve, false, by, message, &index,

@@ -98,8 +98,9 @@ static enum th_code decide(struct th_edit *e, const struct decide_options *o, st
 		th_buf_add_char(out, '\n');
 		if (o->all && !call_id.len)
 			continue;
-		also =
-		    o->always ? th_session_also(&e->session, e->session.calls[index].tool) : NULL;
+		also = o->always
+			   ? th_session_also(&e->session, e->session.calls[index].tool, approve)
+			   : NULL;
 		if (!also)
 			return TH_OK;
 		th_buf_clear(&name);

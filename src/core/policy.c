@@ -35,28 +35,52 @@ static struct th_str checks_reason(const struct th_call *call, struct th_arena *
 	return reason.len ? reason : TH_STR("the provider wants a person to check this");
 }
 
-struct th_verdict th_policy_decide(const struct th_agent *agent, const struct th_tool_spec *spec,
-				   const struct th_call *call, struct th_arena *a)
+static struct th_verdict run(void)
 {
-	if (!spec)
-		return (struct th_verdict){
-			.policy = TH_POLICY_REFUSE,
-			.reason = th_arena_printf(a, "there is no tool named \"%.*s\"",
-						  TH_FMT(th_utf8_cut(call->tool, 80))),
-		};
+	return (struct th_verdict){ .policy = TH_POLICY_RUN, .reason = { 0 } };
+}
+
+static struct th_verdict refuse(struct th_str reason)
+{
+	return (struct th_verdict){ .policy = TH_POLICY_REFUSE, .reason = reason };
+}
+
+/* A tool of an MCP server that the provider calls by itself ("server.tool"). */
+static struct th_verdict of_mcp(const struct th_policy_facts *f, struct th_arena *a)
+{
+	struct th_str label = f->call->tool;
+	ptrdiff_t dot = th_str_find_char(label, '.');
+
+	if (dot >= 0)
+		label.len = (size_t)dot;
+	if (!f->spec)
+		return refuse(th_arena_printf(a, "MCP server label %.*s not found",
+					      TH_FMT(th_utf8_cut(label, 80))));
+	return ask(th_arena_printf(a, "the provider asks whether its MCP server may run %.*s",
+				   TH_FMT(th_utf8_cut(f->call->tool, 160))));
+}
+
+/* What the kind of call and the agent file say, before anything looks into its arguments. */
+static struct th_verdict of_tool(const struct th_policy_facts *f, struct th_arena *a)
+{
+	const struct th_call *call = f->call;
+
+	if (call->handoff)
+		return run();
+	if (call->native == TH_NATIVE_MCP)
+		return of_mcp(f, a);
+	if (!f->spec)
+		return refuse(th_arena_printf(a, "there is no tool named \"%.*s\"",
+					      TH_FMT(th_utf8_cut(call->tool, 80))));
 	if (call->incomplete)
-		return (struct th_verdict){
-			.policy = TH_POLICY_REFUSE,
-			.reason =
-			    TH_STR("the answer was cut inside this call, so it was not run")
-		};
+		return refuse(TH_STR("the answer was cut inside this call, so it was not run"));
 	if (call->safety_checks.len > 0)
 		return ask(checks_reason(call, a));
-	if (spec->class == TH_CLASS_X)
+	if (f->spec->class == TH_CLASS_X)
 		return ask(TH_STR("this cannot be undone"));
-	if (spec->ask || listed(&agent->approve, spec->name))
+	if (f->spec->ask || listed(&f->agent->approve, f->spec->name))
 		return ask(TH_STR("the agent file asks for approval of this tool"));
-	return (struct th_verdict){ .policy = TH_POLICY_RUN, .reason = { 0 } };
+	return run();
 }
 
 /* More than which tool it is, and what that may do. */
@@ -75,29 +99,61 @@ static struct th_verdict ask_by(const struct th_agent_rule *rule)
 	return v;
 }
 
-struct th_verdict th_policy_rules(const struct th_agent *agent, const struct th_call *call,
-				  const struct th_rule_call *looks, struct th_verdict otherwise)
+/* A rule makes run only what `approve` asks for. */
+static struct th_verdict by_rules(const struct th_policy_facts *f, struct th_verdict otherwise)
 {
-	const struct th_agent_rule *rule = th_rules_match(&agent->rules, looks);
-	bool must_ask = call->safety_checks.len > 0 || looks->class == TH_CLASS_X;
+	const struct th_agent_rule *rule =
+	    f->rule ? th_rules_match(&f->agent->rules, f->rule) : NULL;
+	bool must_ask = th_policy_needs_person(f->class, f->call->safety_checks);
 
 	if (!rule || otherwise.policy == TH_POLICY_REFUSE)
 		return otherwise;
 	switch ((enum th_rule_decision)rule->decide) {
 	case TH_RULE_RUN:
-		return must_ask ? otherwise
-				: (struct th_verdict){ .policy = TH_POLICY_RUN, .reason = { 0 } };
+		return must_ask ? otherwise : run();
 	case TH_RULE_ASK:
 		return otherwise.policy == TH_POLICY_ASK && must_ask ? otherwise : ask_by(rule);
 	case TH_RULE_REFUSE:
-		return (struct th_verdict){
-			.policy = TH_POLICY_REFUSE,
-			.reason = rule->message.len
-				      ? rule->message
-				      : TH_STR("a rule of the agent file forbids this")
-		};
+		return refuse(rule->message.len ? rule->message
+						: TH_STR("a rule of the agent file forbids this"));
 	}
 	return otherwise;
+}
+
+static struct th_verdict by_code(const struct th_policy_facts *f, struct th_verdict otherwise,
+				 struct th_arena *a)
+{
+	struct th_str reason = { 0 };
+
+	if (!f->code || otherwise.policy != TH_POLICY_RUN)
+		return otherwise;
+	switch (f->code(f->code_ctx, a, &reason)) {
+	case TH_CODE_AGREES:
+		break;
+	case TH_CODE_ASKS:
+		return ask(reason.len ? reason : TH_STR("the agent's code asks for approval"));
+	case TH_CODE_FAILED:
+		return ask(TH_STR("the code that decides about approvals failed"));
+	}
+	return otherwise;
+}
+
+bool th_policy_sticks(bool approve, enum th_class class, bool each, struct th_str safety_checks)
+{
+	return !each && !safety_checks.len && !(approve && class == TH_CLASS_X);
+}
+
+static struct th_verdict for_good(const struct th_policy_facts *f, struct th_verdict otherwise)
+{
+	const struct th_sticky *k = f->sticky;
+
+	if (!k || otherwise.policy != TH_POLICY_ASK ||
+	    !th_policy_sticks(k->approve, f->class, otherwise.each, f->call->safety_checks))
+		return otherwise;
+	if (k->approve)
+		return (struct th_verdict){ .policy = TH_POLICY_RUN,
+					    .reason = TH_STR("approved for good") };
+	return refuse(k->message.len ? k->message : TH_STR(TH_REJECTED));
 }
 
 static const char *how_to_look(const struct th_unresolved_effect *unresolved)
@@ -116,26 +172,50 @@ static const char *how_to_look(const struct th_unresolved_effect *unresolved)
 	return "use a tool that only reads";
 }
 
-struct th_verdict th_policy_repeat(const struct th_agent *agent,
-				   const struct th_unresolved_effect *unresolved,
-				   struct th_verdict otherwise, struct th_arena *a)
+/*
+ * Look before you repeat: refused with a sentence that says how to look, or for a person to
+ * decide, as the agent file says; a person also where no look of ours could help.
+ */
+static struct th_verdict by_outcome(const struct th_policy_facts *f, struct th_verdict otherwise,
+				    struct th_arena *a)
 {
-	unsigned long long seq = unresolved->seq;
+	const struct th_unresolved_effect *u = f->unresolved;
+	struct th_verdict v;
 
-	/* What is refused for another reason stays refused. */
-	if (otherwise.policy == TH_POLICY_REFUSE)
+	/* What is refused for another reason stays refused; what changes nothing may be repeated.
+	 */
+	if (!u || otherwise.policy == TH_POLICY_REFUSE || f->class == TH_CLASS_R ||
+	    f->class == TH_CLASS_L)
 		return otherwise;
-	if (otherwise.policy == TH_POLICY_ASK || agent->repeat == TH_REPEAT_ASK ||
-	    unresolved->target == TH_TARGET_OTHER)
-		return ask(th_arena_printf(
+	if (otherwise.policy == TH_POLICY_ASK || f->agent->repeat == TH_REPEAT_ASK ||
+	    u->target == TH_TARGET_OTHER) {
+		v = ask(th_arena_printf(
 		    a, "it repeats an action that may have happened already (event %llu)%s%.*s",
-		    seq, otherwise.reason.len ? "; " : "", TH_FMT(otherwise.reason)));
-	return (struct th_verdict){
-		.policy = TH_POLICY_REFUSE,
-		.reason = th_arena_printf(
-		    a,
-		    "it is the same action as the one of unknown outcome (event %llu), "
-		    "which may have happened already; look first (%s), then decide",
-		    seq, how_to_look(unresolved)),
-	};
+		    (unsigned long long)u->seq, otherwise.reason.len ? "; " : "",
+		    TH_FMT(otherwise.reason)));
+		v.each = otherwise.each;
+		return v;
+	}
+	return refuse(
+	    th_arena_printf(a,
+			    "it is the same action as the one of unknown outcome (event %llu), "
+			    "which may have happened already; look first (%s), then decide",
+			    (unsigned long long)u->seq, how_to_look(u)));
+}
+
+struct th_verdict th_policy_verdict(const struct th_policy_facts *f, struct th_arena *a)
+{
+	const struct th_call *call = f->call;
+	struct th_verdict v = of_tool(f, a);
+
+	/* Of a tool that does not exist the model hears just that; a computer's actions always
+	 * count. */
+	if (f->unusable.len && (f->spec || call->computer))
+		v = refuse(f->unusable);
+	if (!call->handoff) {
+		v = by_rules(f, v);
+		v = by_code(f, v, a);
+	}
+	v = for_good(f, v);
+	return by_outcome(f, v, a);
 }

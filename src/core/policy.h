@@ -17,24 +17,51 @@ struct th_verdict {
 	bool each;            /* of ask: a rule that looks into the call; "always" lifts it not */
 };
 
-/* `spec` NULL: the tool does not exist.  `computer` calls have a spec too (made by the caller). */
-struct th_verdict th_policy_decide(const struct th_agent *agent, const struct th_tool_spec *spec,
-				   const struct th_call *call, struct th_arena *a);
+/* What the agent's own code says of a call that would run (approve_from). */
+enum th_code_says {
+	TH_CODE_AGREES, /* it has nothing against it, or there is no such code */
+	TH_CODE_ASKS,   /* a person decides, for the reason that it gives, or for none */
+	TH_CODE_FAILED, /* it gave no answer; a person decides */
+};
+
+/* All that a verdict depends on. */
+struct th_policy_facts {
+	const struct th_agent *agent;
+	const struct th_call *call;
+	const struct th_tool_spec *spec; /* NULL: no such tool, or no such MCP server */
+	enum th_class class;             /* of the tool, with these arguments */
+	struct th_str unusable;          /* why the arguments cannot be used; empty: they can */
+	const struct th_rule_call *rule; /* for the agent's rules; NULL: it has none */
+	/* Asked at most once, and only of a call that would run.  NULL: there is no such code. */
+	enum th_code_says (*code)(void *ctx, struct th_arena *a, struct th_str *ret_reason);
+	void *code_ctx;
+	const struct th_sticky *sticky; /* what a person said of the tool for good; NULL: nothing */
+	/* The very same action ended UNKNOWN, and nobody has looked since; NULL: no. */
+	const struct th_unresolved_effect *unresolved;
+};
 
 /*
- * What the agent's rules make of it, once its class and arguments are known.
- * Refused stays refused; a rule makes run only what `approve` asks for.
+ * The verdict on a call.  In this order, and a refusal is never lifted:
+ *  1. what cannot run (no such tool, cut in the middle, unusable arguments) is refused;
+ *  2. a person is asked where the provider wants it, where it cannot be undone,
+ *     of a hosted MCP server's tool, and where the agent file names the tool;
+ *  3. the agent's rules, then its code, which can only make a person be asked;
+ *  4. what a person said of the tool for good;
+ *  5. an action of unknown outcome is not repeated before somebody has looked.
  */
-struct th_verdict th_policy_rules(const struct th_agent *agent, const struct th_call *call,
-				  const struct th_rule_call *looks, struct th_verdict otherwise);
+struct th_verdict th_policy_verdict(const struct th_policy_facts *f, struct th_arena *a);
+
+/* Only a person may let it run: it cannot be undone, or the provider wants it checked. */
+static inline bool th_policy_needs_person(enum th_class class, struct th_str safety_checks)
+{
+	return class == TH_CLASS_X || safety_checks.len > 0;
+}
 
 /*
- * Look before you repeat: `doubt` is of the very same action (th_unresolved_find).
- * Refused with a sentence that says how to look, or for a person to decide,
- * as the agent file says; a person also where no look of ours could help.
+ * Whether what a person says of a tool for good decides about a call of it: never where a
+ * rule looks into the call (`each`) or the provider wants it checked; and what cannot be
+ * undone is approved one by one.
  */
-struct th_verdict th_policy_repeat(const struct th_agent *agent,
-				   const struct th_unresolved_effect *unresolved,
-				   struct th_verdict otherwise, struct th_arena *a);
+bool th_policy_sticks(bool approve, enum th_class class, bool each, struct th_str safety_checks);
 
 #endif

@@ -332,12 +332,11 @@ void th_session_wake(struct th_session *s, struct th_effects *ret);
 /* Of a team: the agent that speaks, and what is said of a tool for good (NULL: nothing). */
 const struct th_member *th_session_member(const struct th_session *s);
 const struct th_sticky *th_session_sticky(const struct th_session *s, struct th_str tool);
-/* May what is said for good of its tool decide about it?  Never of what a rule asks about that
- * looks into the call, what cannot be undone, repeats an action of unknown outcome, or is doubted
- * by the provider. */
-bool th_session_sticks(const struct th_session *s, const struct th_call *c);
+/* May what is said for good of its tool decide about it?  th_policy_sticks says when; and an action
+ * of unknown outcome is repeated only by a word about this call. */
+bool th_session_sticks(const struct th_session *s, const struct th_call *c, bool approve);
 /* The first call of the tool that waits for a decision and that such a word decides, or NULL. */
-const struct th_call *th_session_also(const struct th_session *s, struct th_str tool);
+const struct th_call *th_session_also(const struct th_session *s, struct th_str tool, bool approve);
 /* The request's tool choice is the agent's (else the model is free to choose). */
 bool th_session_tool_choice(const struct th_session *s);
 

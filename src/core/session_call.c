@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 
+#include "core/policy.h"
 #include "core/session_internal.h"
 
 #define X(id, name) name,
@@ -161,7 +162,7 @@ enum th_code th_on_call(struct th_step *st)
 	switch (c->policy) {
 	case TH_POLICY_RUN:
 		/* Safety checks of the provider and class X always need a person. */
-		if (c->safety_checks.len > 0 || c->class == TH_CLASS_X)
+		if (th_policy_needs_person(c->class, c->safety_checks))
 			th_call_phase_set(c, TH_CALL_RECORDED);
 		else
 			th_call_phase_set(c, TH_CALL_CLEARED);

@@ -10,6 +10,7 @@
  */
 #include "base/text.h"
 #include "core/output.h"
+#include "core/policy.h"
 #include "core/session_internal.h"
 #include "core/transcript.h"
 
@@ -26,19 +27,19 @@ const struct th_sticky *th_session_sticky(const struct th_session *s, struct th_
 	return NULL;
 }
 
-bool th_session_sticks(const struct th_session *s, const struct th_call *c)
+bool th_session_sticks(const struct th_session *s, const struct th_call *c, bool approve)
 {
-	return !c->each && !c->safety_checks.len && c->class != TH_CLASS_X &&
+	return th_policy_sticks(approve, c->class, c->each, c->safety_checks) &&
 	       !th_unresolved_find(&s->unresolved, c->digest);
 }
 
-const struct th_call *th_session_also(const struct th_session *s, struct th_str tool)
+const struct th_call *th_session_also(const struct th_session *s, struct th_str tool, bool approve)
 {
 	for (size_t i = 0; i < s->call_count; i++) {
 		const struct th_call *c = &s->calls[i];
 
 		if (c->phase == TH_CALL_ASKED && th_str_eq(c->tool, tool) &&
-		    th_session_sticks(s, c))
+		    th_session_sticks(s, c, approve))
 			return c;
 	}
 	return NULL;

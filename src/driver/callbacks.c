@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "core/handoff.h"
+#include "core/policy.h"
 #include "driver/internal.h"
 
 #define INPUT_ROOM 512 /* what most questions are not longer than */
@@ -675,7 +676,9 @@ static void write_decision(struct th_live *l, const struct th_call *c, bool appr
 /* Somebody has decided about its tool since it was recorded. */
 static const struct th_sticky *decided_for_good(const struct th_live *l, const struct th_call *c)
 {
-	return th_session_sticks(&l->fold, c) ? th_session_sticky(&l->fold, c->tool) : NULL;
+	const struct th_sticky *k = th_session_sticky(&l->fold, c->tool);
+
+	return k && th_session_sticks(&l->fold, c, k->approve) ? k : NULL;
 }
 
 void th_live_ask_person(struct th_live *l, struct th_call *c)
@@ -735,7 +738,7 @@ static void decision_answered(struct th_live *l, const struct th_pending_callbac
 	message = th_json_get_str(th_json_root(doc), "message");
 	decided =
 	    !failed && th_json_type(approve) == TH_JSON_BOOL &&
-	    !(th_json_bool(approve, false) && (c->class == TH_CLASS_X || c->safety_checks.len));
+	    !(th_json_bool(approve, false) && th_policy_needs_person(c->class, c->safety_checks));
 	if (!message.len && decided)
 		message = th_json_bool(approve, false) ? message : TH_STR(TH_CODE_REJECTED);
 	if (!decided) {

@@ -79,41 +79,9 @@ static enum th_code computer_arguments(struct th_live *l, struct th_str item, st
 	return code;
 }
 
-/* The very same action ended in UNKNOWN, and the model has not looked since. */
-static void look_before_repeat(struct th_live *l, enum th_class class, const char *digest,
-			       struct th_arena *a, struct th_verdict *verdict)
-{
-	const struct th_unresolved_effect *unresolved =
-	    th_unresolved_find(&l->fold.unresolved, digest);
-	bool each = verdict->each;
-
-	if (unresolved && class != TH_CLASS_R && class != TH_CLASS_L)
-		*verdict = th_policy_repeat(l->session_config->agent, unresolved, *verdict, a);
-	verdict->each = each;
-}
-
-/* A person said so for good; never of what a rule asks about that looks into the call, or what the
- * provider doubts; nor is what cannot be undone approved. */
-static struct th_verdict stuck_to(const struct th_live *l, const struct th_call *c,
-				  enum th_class class, struct th_verdict otherwise)
-{
-	const struct th_sticky *sticky = th_session_sticky(&l->fold, c->tool);
-
-	if (!sticky || otherwise.policy != TH_POLICY_ASK || otherwise.each || c->safety_checks.len)
-		return otherwise;
-	if (sticky->approve && class == TH_CLASS_X)
-		return otherwise;
-	if (sticky->approve)
-		return (struct th_verdict){ .policy = TH_POLICY_RUN,
-					    .reason = TH_STR("approved for good") };
-	return (struct th_verdict){ .policy = TH_POLICY_REFUSE,
-				    .reason = sticky->message.len ? sticky->message
-								  : TH_STR(TH_REJECTED) };
-}
-
-/* The arguments in our form, which fit the schema where the tool says so.  False: *ret_why is for
- * the model. */
-static bool usable(struct th_str wanted, const struct th_call *c, struct th_buf *out,
+/* The arguments in our form, which fit the schema where the tool says so; else *ret_why is for the
+ * model. */
+static void usable(struct th_str wanted, const struct th_call *c, struct th_buf *out,
 		   struct th_arena *a, struct th_str *ret_why)
 {
 	struct th_str name = th_utf8_cut(c->tool, 80);
@@ -126,10 +94,10 @@ static bool usable(struct th_str wanted, const struct th_call *c, struct th_buf 
 	if (!th_call_arguments(c->arguments, out, &err)) {
 		*ret_why = th_arena_printf(a, "the arguments of %.*s are not usable: %s",
 					   TH_FMT(name), err.msg);
-		return false;
+		return;
 	}
 	if (!wanted.len)
-		return true;
+		return;
 	code = th_json_parse(wanted, &schema, &err);
 	if (!code)
 		code = th_json_parse(th_buf_str(out), &value, &err);
@@ -139,7 +107,6 @@ static bool usable(struct th_str wanted, const struct th_call *c, struct th_buf 
 		*ret_why = th_arena_printf(a, "the arguments of %.*s do not fit its schema: %s",
 					   TH_FMT(name), faults.len ? faults.ptr : err.msg);
 	th_buf_deinit(&faults);
-	return !code;
 }
 
 /* The schema that a call's arguments are held to before it runs; empty: its tool looks itself. */
@@ -154,62 +121,73 @@ static struct th_str held_to(const struct th_live *l, const struct th_tool_row *
 	return row && row->check ? row->spec.schema : TH_STR("");
 }
 
-/* The agent's code can only make a person be asked. */
-static struct th_verdict by_code(struct th_live *l, const struct th_call *c, enum th_class class,
-				 struct th_str arguments, struct th_arena *a,
-				 struct th_verdict otherwise)
+/* What the agent's code is asked about. */
+struct code_asked {
+	struct th_live *l;
+	const struct th_call *call;
+	enum th_class class;
+	struct th_str arguments;
+};
+
+static enum th_code_says ask_code(void *ctx, struct th_arena *a, struct th_str *ret_reason)
 {
-	struct th_str function = l->session_config->agent->approve_from;
+	const struct code_asked *q = ctx;
+	struct th_live *l = q->l;
 	struct th_buf input = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX), answer = TH_BUF_INIT(TH_MIB);
 	struct th_buf why = TH_BUF_INIT(4 * TH_KIB);
-	struct th_jw w;
+	struct th_jw w = th_jw(&input);
+	enum th_code_says says = TH_CODE_ASKS;
 
-	if (!function.len || otherwise.policy != TH_POLICY_RUN)
-		return otherwise;
-	w = th_jw(&input);
 	th_jw_object(&w);
 	th_jw_kstr(&w, "agent", th_session_member(&l->fold)->name);
 	th_jw_kstr(&w, "session", th_str_of(l->id));
-	th_jw_kstr(&w, "tool", c->tool);
-	th_jw_kstr(&w, "call_id", c->call_id);
-	th_jw_kstr(&w, "class", th_str_of(th_class_name(class)));
-	th_jw_kraw(&w, "arguments", arguments);
+	th_jw_kstr(&w, "tool", q->call->tool);
+	th_jw_kstr(&w, "call_id", q->call->call_id);
+	th_jw_kstr(&w, "class", th_str_of(th_class_name(q->class)));
+	th_jw_kraw(&w, "arguments", q->arguments);
 	th_jw_object_end(&w);
-	if (!th_live_ask_now(l, TH_ASK_APPROVAL, function, th_buf_str(&input), &answer))
-		otherwise = (struct th_verdict){
-			.policy = TH_POLICY_ASK,
-			.reason = TH_STR("the code that decides about approvals failed")
-		};
+	if (!th_live_ask_now(l, TH_ASK_APPROVAL, l->session_config->agent->approve_from,
+			     th_buf_str(&input), &answer))
+		says = TH_CODE_FAILED;
 	else if (th_json_unescape(th_buf_str(&answer), &why))
-		otherwise = (struct th_verdict){ .policy = TH_POLICY_ASK,
-						 .reason = th_arena_str(
-						     a, th_utf8_cut(th_buf_str(&why), 1000)) };
-	else if (!th_str_is(th_buf_str(&answer), "null") &&
-		 !th_str_is(th_buf_str(&answer), "false"))
-		otherwise =
-		    (struct th_verdict){ .policy = TH_POLICY_ASK,
-					 .reason = TH_STR("the agent's code asks for approval") };
+		*ret_reason = th_arena_str(a, th_utf8_cut(th_buf_str(&why), 1000));
+	else if (th_str_is(th_buf_str(&answer), "null") || th_str_is(th_buf_str(&answer), "false"))
+		says = TH_CODE_AGREES;
 	th_buf_deinit(&input);
 	th_buf_deinit(&answer);
 	th_buf_deinit(&why);
-	return otherwise;
+	return says;
 }
 
-static struct th_verdict by_rules_and_code(struct th_live *l, const struct th_call *c,
-					   enum th_class class, struct th_str arguments,
-					   struct th_arena *a, struct th_verdict verdict)
+/* Gathers what the verdict depends on; of a handoff, `spec` is its own. */
+static struct th_verdict verdict_of(struct th_live *l, const struct th_call *c,
+				    const struct th_tool_spec *spec, enum th_class class,
+				    struct th_str arguments, const char *digest,
+				    struct th_str unusable, struct th_arena *a)
 {
 	const struct th_agent *agent = l->session_config->agent;
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct th_rule_call looks = { .tool = c->tool, .class = class };
+	struct th_rule_call rule = { .tool = c->tool, .class = class };
+	struct code_asked asked = { .l = l, .call = c, .class = class, .arguments = arguments };
+	struct th_policy_facts f = {
+		.agent = agent,
+		.call = c,
+		.spec = spec,
+		.class = class,
+		.unusable = unusable,
+		.code = agent->approve_from.len ? ask_code : NULL,
+		.code_ctx = &asked,
+		.sticky = th_session_sticky(&l->fold, c->tool),
+		.unresolved = th_unresolved_find(&l->fold.unresolved, digest),
+	};
 
 	if (agent->rules.count > 0 && !th_json_parse(arguments, &doc, NULL)) {
-		looks.arguments = th_json_root(doc);
-		looks.workspace = l->fold.workspace;
-		looks.now_ms = l->driver->world.ops->now_ms(l->driver->world.ctx);
-		verdict = th_policy_rules(agent, c, &looks, verdict);
+		rule.arguments = th_json_root(doc);
+		rule.workspace = l->fold.workspace;
+		rule.now_ms = l->driver->world.ops->now_ms(l->driver->world.ctx);
+		f.rule = &rule;
 	}
-	return by_code(l, c, class, arguments, a, verdict);
+	return th_policy_verdict(&f, a);
 }
 
 void th_live_record(struct th_live *l, struct th_call *c)
@@ -224,7 +202,7 @@ void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str ite
 	const struct th_tool_row *row = c->computer ? NULL : tool_find(l, c->tool);
 	const struct th_tool_spec *spec = row ? &row->spec : NULL;
 	struct th_verdict verdict;
-	struct th_str why;
+	struct th_str why = { 0 };
 	struct th_ev_call d = { .call_id = c->call_id,
 				.tool = c->tool,
 				.safety_checks = c->safety_checks,
@@ -241,31 +219,24 @@ void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str ite
 		spec = &computer_spec;
 	if (c->native == TH_NATIVE_MCP)
 		spec = th_live_mcp_spec(l, c);
-	verdict = c->native == TH_NATIVE_MCP
-		      ? th_live_mcp_verdict(spec, c, &a)
-		      : th_policy_decide(l->session_config->agent, spec, c, &a);
 	if (c->handoff) {
 		spec = &handoff_spec;
 		class = TH_CLASS_L;
-		verdict = (struct th_verdict){ .policy = TH_POLICY_RUN, .reason = { 0 } };
 	}
 	d.unknown = !spec;
 	if (c->computer) {
 		if (computer_arguments(l, item, &a, &arguments, &class, &err)) {
 			th_buf_clear(&arguments);
 			th_buf_add_cstr(&arguments, "{}");
-			verdict = (struct th_verdict){ .policy = TH_POLICY_REFUSE,
-						       .reason = th_str_of(err.msg) };
+			why = th_str_of(err.msg);
 		}
-	} else if (!usable(held_to(l, row, c), c, &arguments, &a, &why) && spec)
-		verdict = (struct th_verdict){ .policy = TH_POLICY_REFUSE, .reason = why };
+	} else {
+		usable(held_to(l, row, c), c, &arguments, &a, &why);
+	}
 	d.arguments = th_buf_str(&arguments);
-	if (!c->handoff)
-		verdict = by_rules_and_code(l, c, class, d.arguments, &a, verdict);
-	verdict = stuck_to(l, c, class, verdict);
 	th_call_digest(c->tool, d.arguments, digest);
 	d.digest = th_str_of(digest);
-	look_before_repeat(l, class, digest, &a, &verdict);
+	verdict = verdict_of(l, c, spec, class, d.arguments, digest, why, &a);
 	d.class = th_str_of(th_class_name(class));
 	d.target = th_effect_target_name(spec ? spec->scope : (struct th_effect_scope){});
 	d.shows = th_effect_shows_name(spec ? spec->scope : (struct th_effect_scope){});

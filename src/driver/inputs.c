@@ -97,7 +97,7 @@ static enum th_code decide_others(struct th_live *l, struct th_str tool,
 	enum th_code code = TH_OK;
 
 	decided.always = false;
-	while (!code && (c = th_session_also(&l->fold, tool)))
+	while (!code && (c = th_session_also(&l->fold, tool, decided.approve)))
 		code = put_decision(l, c, decided, err);
 	return code;
 }

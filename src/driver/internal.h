@@ -341,8 +341,6 @@ void th_live_outcome(struct th_live *l, const struct th_call *c, const struct th
 /* mcp.c: a tool that the provider runs for the model, when it is told that it may. */
 /* NULL: the agent has no such server. */
 const struct th_tool_spec *th_live_mcp_spec(const struct th_live *l, const struct th_call *c);
-struct th_verdict th_live_mcp_verdict(const struct th_tool_spec *spec, const struct th_call *c,
-				      struct th_arena *a);
 void th_live_mcp_admit(struct th_live *l, const struct th_call *c);
 /* The evidence of a refusal: why, in the words of whoever said it, or nothing. */
 void th_live_mcp_reason(const struct th_call *c, struct th_buf *out);

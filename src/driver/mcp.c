@@ -8,7 +8,6 @@
  * that the provider waits for, and goes to it with the next request.
  */
 #include "base/text.h"
-#include "core/policy.h"
 #include "driver/internal.h"
 
 /* What the provider's server does is not known here. */
@@ -39,27 +38,6 @@ const struct th_tool_spec *th_live_mcp_spec(const struct th_live *l, const struc
 		if (is_server(it.val, label))
 			return &mcp_spec;
 	return NULL;
-}
-
-struct th_verdict th_live_mcp_verdict(const struct th_tool_spec *spec, const struct th_call *c,
-				      struct th_arena *a)
-{
-	struct th_str label = c->tool;
-	ptrdiff_t dot = th_str_find_char(label, '.');
-
-	if (dot >= 0)
-		label.len = (size_t)dot;
-	if (!spec)
-		return (struct th_verdict){ .policy = TH_POLICY_REFUSE,
-					    .reason = th_arena_printf(
-						a, "MCP server label %.*s not found",
-						TH_FMT(th_utf8_cut(label, 80))) };
-	return (struct th_verdict){ .policy = TH_POLICY_ASK,
-				    .reason = th_arena_printf(
-					a,
-					"the provider asks whether its MCP server may "
-					"run %.*s",
-					TH_FMT(th_utf8_cut(c->tool, 160))) };
 }
 
 void th_live_mcp_admit(struct th_live *l, const struct th_call *c)

@@ -85,13 +85,29 @@ static struct th_agent agent_of(const char *rules)
 	return agent;
 }
 
+static struct th_verdict verdict_of(const struct th_agent *agent, const struct th_call *call,
+				    const struct th_rule_call *looks)
+{
+	struct th_tool_spec spec = { .name = call->tool, .class = looks->class };
+	struct th_policy_facts f = {
+		.agent = agent, .call = call, .spec = &spec, .class = looks->class, .rule = looks
+	};
+	struct th_arena a;
+	struct th_verdict v;
+
+	th_arena_init(&a, TH_MIB);
+	v = th_policy_verdict(&f, &a);
+	th_arena_deinit(&a);
+	return v;
+}
+
 /* What becomes of a call that would run: run, ask or refuse. */
 static const char *decides(const char *rules, const char *tool, enum th_class class,
 			   const char *arguments)
 {
 	struct th_agent agent = agent_of(rules);
 	struct th_call call = { .tool = th_str_of(tool) };
-	struct th_verdict verdict = { .policy = TH_POLICY_RUN, .reason = { 0 } };
+	struct th_verdict verdict;
 	struct th_json_doc *doc;
 	struct th_rule_call looks = {
 		.tool = th_str_of(tool),
@@ -102,7 +118,7 @@ static const char *decides(const char *rules, const char *tool, enum th_class cl
 
 	assert_int_equal(th_json_parse(th_str_of(arguments), &doc, NULL), TH_OK);
 	looks.arguments = th_json_root(doc);
-	verdict = th_policy_rules(&agent, &call, &looks, verdict);
+	verdict = verdict_of(&agent, &call, &looks);
 	th_json_free(doc);
 	return th_policy_name(verdict.policy);
 }
@@ -198,11 +214,6 @@ static void rules_that_run(void **state)
 				   "{\"decide\":\"ask\"}]";
 	static const char ours[] = "[{\"domain\":\"a.example\",\"decide\":\"run\"},"
 				   "{\"decide\":\"ask\"}]";
-	struct th_agent agent = agent_of("[{\"decide\":\"run\"}]");
-	struct th_call call = { .tool = TH_STR("shell") };
-	struct th_rule_call looks = { .tool = TH_STR("shell"), .class = TH_CLASS_W };
-	struct th_verdict asked = { .policy = TH_POLICY_ASK, .reason = TH_STR("approve") };
-	struct th_verdict refused = { .policy = TH_POLICY_REFUSE, .reason = TH_STR("no") };
 	struct th_buf longer = TH_BUF_INIT(TH_MIB);
 
 	(void)state;
@@ -256,14 +267,6 @@ static void rules_that_run(void **state)
 		    "{\"url\":\"https://a.example\",\"body\":\"see https://a.example.\"}"),
 	    "run");
 	assert_string_equal(SHELL(ours, "curl https://a.example; rm x"), "ask");
-	/* It loosens `approve`, and nothing else. */
-	assert_int_equal(th_policy_rules(&agent, &call, &looks, asked).policy, TH_POLICY_RUN);
-	assert_int_equal(th_policy_rules(&agent, &call, &looks, refused).policy, TH_POLICY_REFUSE);
-	looks.class = TH_CLASS_X;
-	assert_int_equal(th_policy_rules(&agent, &call, &looks, asked).policy, TH_POLICY_ASK);
-	looks.class = TH_CLASS_W;
-	call.safety_checks = TH_STR("[{}]");
-	assert_int_equal(th_policy_rules(&agent, &call, &looks, asked).policy, TH_POLICY_ASK);
 	/* Too long to look at: neither run nor passed by. */
 	th_buf_add_cstr(&longer, "{\"command\":\"git ");
 	for (size_t i = 0; i < TH_RULE_TEXT_MAX - 4; i++)

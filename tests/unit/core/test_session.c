@@ -1156,31 +1156,6 @@ static void test_plan_limit(void **unused)
 	th_buf_deinit(&items);
 }
 
-static void test_policy(void **unused)
-{
-	struct th_str listed[] = { TH_STR("shell") };
-	struct th_agent agent = { .approve = { listed, 1 } };
-	struct th_tool_spec shell = { .name = TH_STR("shell"), .class = TH_CLASS_W };
-	struct th_tool_spec pay = { .name = TH_STR("pay"), .class = TH_CLASS_X };
-	struct th_call call = { .tool = TH_STR("shell") };
-	struct th_arena a;
-
-	(void)unused;
-	th_arena_init(&a, TH_MIB);
-	assert_int_equal(th_policy_decide(&agent, NULL, &call, &a).policy, TH_POLICY_REFUSE);
-	assert_int_equal(th_policy_decide(&agent, &shell, &call, &a).policy, TH_POLICY_ASK);
-	agent.approve.count = 0;
-	assert_int_equal(th_policy_decide(&agent, &shell, &call, &a).policy, TH_POLICY_RUN);
-	assert_int_equal(th_policy_decide(&agent, &pay, &call, &a).policy, TH_POLICY_ASK);
-	call.incomplete = true;
-	assert_int_equal(th_policy_decide(&agent, &shell, &call, &a).policy, TH_POLICY_REFUSE);
-	call.incomplete = false;
-	call.safety_checks = TH_STR("[{\"id\":\"x\",\"message\":\"malicious instructions\"}]");
-	assert_non_null(strstr(th_policy_decide(&agent, &shell, &call, &a).reason.ptr,
-			       "malicious instructions"));
-	th_arena_deinit(&a);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1217,7 +1192,6 @@ int main(void)
 		cmocka_unit_test(test_transitions),
 		cmocka_unit_test(test_plan),
 		cmocka_unit_test(test_plan_limit),
-		cmocka_unit_test(test_policy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/policy.h"
+#include "core/session.h"
+#include "core/unknown.h"
 
 static struct th_str digest_of(const char *tool, const char *arguments, char *out)
 {
@@ -269,38 +270,6 @@ static void test_long_paths(void **unused)
 	}
 }
 
-static void test_repeats_are_held(void **unused)
-{
-	struct th_agent agent = { 0 };
-	struct th_verdict run = { .policy = TH_POLICY_RUN, .reason = { 0 } }, v;
-	struct th_verdict asks = { .policy = TH_POLICY_ASK, .reason = TH_STR("listed") };
-	struct th_verdict refused = { .policy = TH_POLICY_REFUSE,
-				      .reason = TH_STR("no such tool") };
-	struct th_unresolved_effects d = { 0 };
-	struct th_arena a;
-
-	(void)unused;
-	th_arena_init(&a, TH_MIB);
-	unresolved(&d, "computer", "{}");
-	v = th_policy_repeat(&agent, &d.list[0], run, &a);
-	assert_int_equal(v.policy, TH_POLICY_REFUSE);
-	assert_non_null(strstr(v.reason.ptr, "look first (take a screenshot)"));
-	assert_int_equal(th_policy_repeat(&agent, &d.list[0], refused, &a).policy,
-			 TH_POLICY_REFUSE);
-	/* A person who decides is told that it is a repeat. */
-	v = th_policy_repeat(&agent, &d.list[0], asks, &a);
-	assert_int_equal(v.policy, TH_POLICY_ASK);
-	assert_non_null(strstr(v.reason.ptr, "may have happened already"));
-	assert_non_null(strstr(v.reason.ptr, "listed"));
-	agent.repeat = TH_REPEAT_ASK;
-	assert_int_equal(th_policy_repeat(&agent, &d.list[0], run, &a).policy, TH_POLICY_ASK);
-	agent.repeat = TH_REPEAT_REFUSE;
-	unresolved(&d, "pay", "{}");
-	assert_int_equal(th_policy_repeat(&agent, &d.list[1], run, &a).policy, TH_POLICY_ASK);
-	th_unresolved_deinit(&d);
-	th_arena_deinit(&a);
-}
-
 /* What a CALL event says wins; an older one says nothing, and then the name tells. */
 static void test_scopes(void **unused)
 {
@@ -377,7 +346,6 @@ int main(void)
 		cmocka_unit_test(test_other_tools),
 		cmocka_unit_test(test_doubts_have_a_maximum),
 		cmocka_unit_test(test_long_paths),
-		cmocka_unit_test(test_repeats_are_held),
 		cmocka_unit_test(test_scopes),
 		cmocka_unit_test(test_hints),
 	};

@@ -93,8 +93,8 @@ static int be_the_program(void)
 	struct th_runtime_options ro = { .store_url = TH_STR("memory:"), .program = SELF };
 	struct th_computer_options co = { .kind = TH_STR("desktop") };
 	char entry[TH_REAPER_ENTRY_SIZE];
-	struct th_computer *computer;
-	struct th_runtime *rt;
+	struct th_computer *computer = NULL;
+	struct th_runtime *rt = NULL;
 	struct th_err err;
 	int fd;
 
@@ -106,6 +106,8 @@ static int be_the_program(void)
 	note(th_reaper_start(entry, &fd, &err) ? err.msg : "reaper: started");
 	use_executor();
 	use_display();
+	th_computer_close(computer);
+	th_runtime_free(rt);
 	return 0;
 }
 
