@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 import api_tests
+import circles
 import headers
 import includes
 import maps
@@ -171,6 +172,38 @@ class Symbols(Tree):
         self.assertEqual(len(found), 2, found)
         self.assertIn("th_inner", found[0])
         self.assertIn("thole_gone", found[1])
+
+
+class Circles(Tree):
+    def archive(self, **files):
+        """Each file: the files that it calls."""
+        lib = os.path.join(self.root, "libth_io.a")
+        for name, called in files.items():
+            source = self.write(f"{name}.c", "".join(f"void th_{x}(void); " for x in called.split())
+                                + "void th_%s(void) { %s }\n" % (name, " ".join(f"th_{x}();" for x in called.split())))
+            obj = os.path.join(self.root, f"src_io_{name}.c.o")
+            subprocess.run(["cc", "-c", "-o", obj, source], check=True)
+            subprocess.run(["ar", "rc", lib, obj], check=True)
+        return lib
+
+    def test_one_direction(self):
+        self.assertEqual(circles.check([self.archive(a="b c", b="c", c="c")], []), [])
+
+    def test_circle(self):
+        lib = self.archive(a="b", b="c d", c="a", d="")
+        self.one(circles.check([lib], []), "src/io: a b c", "a calls b (th_b), b calls c (th_c), c calls a (th_a)")
+        self.assertEqual(circles.check([lib], [("io", "a b c", "why")]), [])
+        self.one(circles.check([lib], [("core", "a b c", "another layer")]), "src/io: a b c")
+
+    def test_a_file_joins(self):
+        lib = self.archive(a="b", b="a", c="b a", d="c")
+        self.assertEqual(circles.check([lib], [("io", "a b", "why")]), [])
+        lib = self.archive(a="b d", b="a")
+        self.one(circles.check([lib], [("io", "a b", "why")]), "src/io: c d")
+
+    def test_a_file_leaves(self):
+        lib = self.archive(a="b", b="a", c="b")
+        self.one(circles.check([lib], [("io", "a b c", "why")]), "src/io: c is in no circle")
 
 
 class Sources(Tree):

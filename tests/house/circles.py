@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of one layer that call each other in a circle, seen by nm: none but those of the list.
+
+usage: circles.py LIB...
+
+Files in a circle can only be read, tested and linked together.  A new circle, or a file that joins one, is a finding:
+call in one direction, hand over a callback, or put what both need in a third file.  Where that would cost more than the
+circle, the list says why in one line.  What left its circle leaves the list as well, so that it cannot come back unseen.
+"""
+
+import re
+import subprocess
+import sys
+
+import tree
+
+# (layer, files, why they call each other)
+ALLOWED = [
+    ("base", "buf err text", "a failed allocation is an error with a text, and a text is made in a buffer"),
+    ("base", "json json_write", "a writer copies parsed values, and a parsed document takes numbers the writer's way"),
+    ("core", "session session_call session_delegate session_due session_team session_turn", "one step function in parts: each kind of event may change the state, and every state says what is due"),
+    ("models", "gemini_group gemini_results", "results stand inside the group of their calls, and are named by it"),
+    ("models", "list profiles profiles_open", "a model on somebody's server is found by two patterns: the server's, then the family's"),
+    ("models", "responses_back responses_request responses_result", "items hold results, and results hold items of content"),
+    ("driver", "background callbacks calls delegate delegate_end delegate_wait driver effects expiry ground hooks inputs log marks mcp model observation provider_state side_request team transcript unknown", "one state machine in parts: every event queues effects, and every effect writes events"),
+    ("io", "fetch fetch_answer fetch_curl", "curl calls back into the request whose transfer it runs"),
+    ("store", "sqlite sqlite_lease sqlite_read sqlite_verify sqlite_write", "sqlite.c is the table of functions of the others, which get the database from it"),
+    ("store", "sqlite_db sqlite_recent", "closing a database clears the cache of what was written, which the cache reads through it"),
+    ("computers", "x11 x11_clipboard x11_input x11_keyboard x11_keymap x11_see x11_slots", "x11.c owns the connection, and passes its events on to the parts that wait on it"),
+    ("script", "script script_lib script_pattern script_string script_value", "script.c opens the libraries, and each of their functions charges the script's budget"),
+    ("exec_client", "calls client link", "calls wait for the link, and the link's end concludes the calls"),
+    ("executor", "effects executor", "an effect's end is sent to the clients, and a client's end cancels effects"),
+    ("runtime", "children effects models runtime sessions", "runtime.c is the table of functions for the driver, and each finds its session there"),
+    ("runtime", "human_model human_model_http", "the page shows the questions, and its answers are theirs"),
+    ("api", "agent call computing hooks runtime session team watch watchers", "handles count references to each other, and all tell the application through one inbox"),
+    ("sim", "children faults people runtime task team world", "the world moves its parts, and every part schedules in the world"),
+    ("sim", "effects executor ledger", "the simulated executor, cut as the real one is"),
+    ("cli", "carry completion computer decide demo doctor fold help log main models option plumb run runner sessions sim", "main.c is the table of commands, and commands print usage from the same table"),
+]
+
+
+def nm(*arguments):
+    """(member, symbol) pairs of an archive; a member is its source's name: src_wire_sse.c.o or sse.c.o is sse."""
+    out = subprocess.run(["nm", "-A", "-P", *arguments], check=True, capture_output=True, text=True).stdout
+    for line in out.splitlines():
+        where, _, rest = line.partition(": ")
+        member = re.search(r"\[(?:.*/)?([^/\]]+?)\.c\.o\]$", where)
+        yield member[1], rest.split()[0]
+
+
+def calls(lib, layer):
+    """file -> {file that it calls: one symbol that it calls there}"""
+
+    def name(member):
+        return member.removeprefix(f"src_{layer}_")
+
+    owner = {symbol: name(member) for member, symbol in nm("-g", "--defined-only", lib)}
+    graph = {file: {} for file in owner.values()}
+    for member, symbol in nm("-u", lib):
+        caller, callee = name(member), owner.get(symbol)
+        if callee and callee != caller:
+            graph.setdefault(caller, {}).setdefault(callee, symbol)
+    return graph
+
+
+def reached(graph, start):
+    seen, rest = set(), [start]
+    while rest:
+        for file in graph[rest.pop()]:
+            if file not in seen:
+                seen.add(file)
+                rest.append(file)
+    return seen
+
+
+def circles(graph):
+    """The sets of files that reach each other."""
+    reach = {file: reached(graph, file) for file in graph}
+    return {frozenset(other for other in reach[file] if file in reach[other]) for file in graph if file in reach[file]}
+
+
+def way_round(graph, start):
+    """The shortest way from a file back to it, with one symbol of each call."""
+    ways, seen = [[start]], set()
+    while start not in graph[ways[0][-1]]:
+        way = ways.pop(0)
+        for file in sorted(graph[way[-1]].keys() - seen):
+            seen.add(file)
+            ways.append(way + [file])
+    way = ways[0] + [start]
+    return ", ".join(f"{a} calls {b} ({graph[a][b]})" for a, b in zip(way, way[1:]))
+
+
+def check(libs, allowed=ALLOWED):
+    findings = []
+    for lib in libs:
+        layer = re.search(r"libth_(\w+)\.a$", lib)[1]
+        rows = [set(files.split()) for row_layer, files, _ in allowed if row_layer == layer]
+        graph = calls(lib, layer)
+        found = circles(graph)
+        for circle in sorted(found, key=sorted):
+            row = max(rows, key=lambda files: len(files & circle), default=set())
+            if not circle <= row:
+                new = sorted(circle - row)
+                findings.append(
+                    f"src/{layer}: {' '.join(new)}: in a circle that tests/house/circles.py does not allow: "
+                    + way_round(graph, new[0])
+                )
+        for row in rows:
+            for file in sorted(row - set().union(*found)):
+                findings.append(f"src/{layer}: {file} is in no circle any more: take it off the list in tests/house/circles.py")
+    return findings
+
+
+if __name__ == "__main__":
+    tree.report(check(sys.argv[1:]))
