@@ -209,8 +209,8 @@ const struct th_call *th_driver_waits(const struct th_driver *d, struct th_handl
 				      enum th_call_phase phase, struct th_str name,
 				      struct th_buf *ret_name)
 {
-	struct th_live *l = th_live_find(d, h.index, h.generation), *in;
-	const struct th_call *c;
+	struct th_live *l = th_live_find(d, h.index, h.generation), *in = NULL;
+	const struct th_call *c = NULL;
 	struct th_err err;
 
 	if (!l || th_live_waiting(l, phase, name, &in, &c, &err))

@@ -377,13 +377,14 @@ enum th_code th_driver_create(struct th_driver *d, struct th_str session_id,
 			      const struct th_observer *observer, struct th_handle *ret,
 			      struct th_err *err)
 {
-	struct th_live *l;
+	struct th_live *l = NULL;
 	enum th_code code = check_new(session_config, created, err);
 
 	if (!code)
 		code = live_new(d, session_id, observer, &l, err);
 	if (code)
 		return code;
+	assert(l);
 	code = live_fit(l, session_config, err);
 	if (code) {
 		live_free(l);
@@ -466,13 +467,14 @@ static enum th_code open_row(struct th_driver *d, const struct th_session_row *r
 			     struct th_err *err)
 {
 	struct folding f = { .fit = fit, .fit_ctx = fit_ctx };
-	struct th_live *l;
+	struct th_live *l = NULL;
 	size_t named;
 	bool fork = row->head_seq == row->parent_seq && row->parent.len > 0;
 	enum th_code code = live_new(d, row->session_id, observer, &l, err);
 
 	if (code)
 		return code;
+	assert(l);
 	f.live = l;
 	code = d->world.ops->read(d->world.ctx, fork ? row->parent : row->session_id, 1,
 				  row->head_seq, fold_event, &f, err);
@@ -510,12 +512,14 @@ enum th_code th_driver_open_by(struct th_driver *d, const struct th_session_row 
 			       const struct th_observer *observer, struct th_handle *ret,
 			       struct th_err *err)
 {
-	struct th_live *l;
+	struct th_live *l = NULL;
 	enum th_code code = open_row(d, row, fit, fit_ctx, observer, &l, err);
 
-	if (!code)
-		*ret = th_live_handle(l);
-	return code;
+	if (code)
+		return code;
+	assert(l);
+	*ret = th_live_handle(l);
+	return TH_OK;
 }
 
 enum th_code th_driver_open(struct th_driver *d, const struct th_session_row *row,
@@ -551,11 +555,12 @@ enum th_code th_driver_fork(struct th_driver *d, const struct th_session_row *ro
 	struct th_ev_session_forked data = { .parent = row->parent,
 					     .seq = (int64_t)row->parent_seq };
 	struct th_session_config given = *session_config;
-	struct th_live *l;
+	struct th_live *l = NULL;
 	enum th_code code = open_row(d, row, fit_given, &given, observer, &l, err);
 
 	if (code)
 		return code;
+	assert(l);
 	l->epoch = 1;
 	l->created_ms = d->world.ops->now_ms(d->world.ctx);
 	l->pending.create = true;

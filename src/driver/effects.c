@@ -393,8 +393,10 @@ static void perform(struct th_live *l, const struct th_effect *fx)
 		table[fx->kind].run(l, &held, c);
 		return;
 	}
-	if (is_of_call(fx))
+	if (is_of_call(fx)) {
+		assert(c);
 		held.call_seq = c->call_seq;
+	}
 	hold_as(l, &held);
 	th_live_dirty(l);
 }

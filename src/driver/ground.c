@@ -299,6 +299,7 @@ static bool read_point(struct th_live *l, void *ctx, struct th_str items, struct
 	struct search *s = ctx;
 	bool good = true;
 
+	assert(p && p->dialect);
 	if (p->dialect->decode) {
 		good = !p->dialect->decode(&context, items, &decoded, err) &&
 		       !th_buf_check(&decoded, "the answer", err);

@@ -73,7 +73,10 @@ enum th_code th_driver_text_need(struct th_driver *d, const struct th_digest *ha
 
 void th_driver_text_drop(struct th_driver *d, const struct th_digest *hash)
 {
-	text_find(d, hash)->users--;
+	struct th_blob_text *t = text_find(d, hash);
+
+	assert(t && t->users > 0);
+	t->users--;
 }
 
 void th_driver_texts_free(struct th_driver *d)

@@ -216,8 +216,9 @@ static struct th_side_request *find(struct th_driver *d, struct th_ticket t, str
 {
 	struct th_live *l = th_live_find(d, t.index, t.generation);
 
+	assert(t.kind == TH_TICKET_SIDE);
 	for (struct th_side_request *r = l && !l->lost ? l->sides : NULL; r; r = r->next)
-		if (r->decoder && th_ticket_eq(ticket_of(l, r), t)) {
+		if (r->decoder && r->id == t.seq) {
 			*ret = l;
 			return r;
 		}

@@ -92,7 +92,7 @@ enum th_code th_exec_check_role(struct th_str head, const char *role, struct th_
 	TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
 	TH_CLEANUP(th_arena_deinit) struct th_arena arena;
 	struct th_exec_role m;
-	enum th_exec_op op;
+	enum th_exec_op op = TH_EXEC_OP_COUNT;
 
 	th_arena_init(&arena, 64 * TH_KIB);
 	enum th_code code = th_exec_open(head, &doc, &op, err);
