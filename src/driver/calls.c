@@ -408,7 +408,7 @@ static void run_command(struct th_live *l, const struct th_tool_row *row, struct
 	th_buf_deinit(&arguments);
 }
 
-void th_live_not_begun(struct th_live *l, const struct th_call *c, const char *why)
+void th_driver_tool_not_started(struct th_driver *d, struct th_ticket t, const char *why)
 {
 	struct th_buf text = TH_BUF_INIT(4 * TH_KIB), output = TH_BUF_INIT(16 * TH_KIB);
 	struct th_tool_result result = { .status = TH_OUTCOME_NOT_STARTED };
@@ -417,7 +417,7 @@ void th_live_not_begun(struct th_live *l, const struct th_call *c, const char *w
 	th_buf_printf(&text, "This was not started: %s.", why);
 	th_jw_str(&w, th_buf_str(&text));
 	result.output = th_buf_str(&output);
-	th_driver_tool_done(l->driver, th_live_ticket(l, c->intent_seq), &result);
+	th_driver_tool_done(d, t, &result);
 	th_buf_deinit(&text);
 	th_buf_deinit(&output);
 }
@@ -447,7 +447,7 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 
 	/* Cancelled while its intent was written, or by a hook that was told of that. */
 	if (!settle && (l->fold.tripped || l->fold.state == TH_STATE_STOPPED)) {
-		th_live_not_begun(l, c, "the run was stopped before it began");
+		th_driver_tool_not_started(d, ticket, "the run was stopped before it began");
 		return;
 	}
 	if (th_row_delegates(row)) {

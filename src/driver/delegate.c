@@ -461,7 +461,7 @@ static void begin(struct th_live *l, const struct th_call *c, const struct th_ag
 	if (code && !l->lost && begun)
 		th_delegation_lost(l, c, th_buf_str(&id), &err);
 	else if (code && !l->lost)
-		th_live_not_begun(l, c, err.msg);
+		th_driver_tool_not_started(l->driver, th_live_ticket(l, c->intent_seq), err.msg);
 	if (code)
 		delegation_free(g);
 	th_arena_deinit(&memory);

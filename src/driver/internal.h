@@ -408,7 +408,6 @@ bool th_live_ground(struct th_live *l, struct th_call *c); /* true: it is record
 void th_live_grounds_free(struct th_live *l);
 
 void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle);
-void th_live_not_begun(struct th_live *l, const struct th_call *c, const char *why);
 void th_live_tool_cancel(struct th_live *l, const struct th_call *c);
 
 #endif

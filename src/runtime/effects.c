@@ -112,23 +112,6 @@ static void on_finished(void *ctx, const struct th_executor_result *r)
 	free(blobs);
 }
 
-static void not_started(struct th_runtime *rt, struct th_ticket t, const struct th_err *why)
-{
-	struct th_buf text, output;
-	struct th_jw w;
-	struct th_tool_result result = { .status = TH_OUTCOME_NOT_STARTED };
-
-	th_buf_init(&text, 4 * TH_KIB);
-	th_buf_init(&output, 16 * TH_KIB);
-	th_buf_printf(&text, "This was not started: %s.", why->msg);
-	w = th_jw(&output);
-	th_jw_str(&w, th_buf_str(&text));
-	result.output = th_buf_str(&output);
-	th_driver_tool_done(rt->driver, t, &result);
-	th_buf_deinit(&text);
-	th_buf_deinit(&output);
-}
-
 /* Few sessions ever need the room. */
 static void without_executor(struct th_runtime_session *s, const struct th_err *why)
 {
@@ -199,14 +182,14 @@ void th_world_tool_run(void *ctx, struct th_ticket t, const struct th_tool_call 
 
 	assert(s);
 	if (th_runtime_session_executor(s, s->stored ? s->row.epoch : 1, &err)) {
-		not_started(rt, t, &err);
+		th_driver_tool_not_started(rt->driver, t, err.msg);
 		return;
 	}
 	/* No journal is to hold it: it was intended although there was no executor. */
 	if (!settle && call->class != TH_CLASS_R && call->journal.len == 0) {
 		th_fail(&err, TH_EIO, "%s",
 			s->no_executor ? s->no_executor->msg : "there is no executor");
-		not_started(rt, t, &err);
+		th_driver_tool_not_started(rt->driver, t, err.msg);
 		return;
 	}
 	c = th_alloc(sizeof(*c));
