@@ -12,8 +12,6 @@
 #include "driver/internal.h"
 #include "models/frame.h"
 
-#define FETCH_SHIFT 44 /* the bits from here number the fetches of one request */
-#define FETCH_MASK UINT64_C(0xffff)
 #define END_MS 10000
 
 bool th_live_background(const struct th_live *l)
@@ -91,14 +89,13 @@ enum th_code th_live_fetch(struct th_live *l, th_delta_fn *fn, struct th_err *er
 	if (code)
 		return code;
 	f->fetches = true;
-	f->fetch_count++;
-	f->ticket = f->seq | (f->fetch_count & FETCH_MASK) << FETCH_SHIFT;
+	f->ticket.part++;
 	f->decoder = wire->decoder_new(l->resolved->profile, fn, l);
 	call = call_of(l, &f->path, &f->headers);
 	call.get = true;
 	call.stream = f->resumes;
 	call.total_ms_max = th_session_time_left_ms(&l->fold, d->world.ops->now_ms(d->world.ctx));
-	code = d->world.ops->model_call(d->world.ctx, th_live_ticket(l, f->ticket), &call, err);
+	code = d->world.ops->model_call(d->world.ctx, f->ticket, &call, err);
 	f->in_world = !code;
 	return code;
 }

@@ -37,7 +37,7 @@ struct th_ticket th_live_ticket(const struct th_live *l, uint64_t seq)
 
 struct th_ticket th_live_ticket_of(const struct th_live *l, enum th_ticket_kind kind, uint64_t seq)
 {
-	return (struct th_ticket){ l->index, l->generation, seq, kind };
+	return (struct th_ticket){ l->index, l->generation, seq, kind, 0 };
 }
 
 const struct th_session_config *th_config_member(const struct th_session_config *o, size_t agent)

@@ -32,8 +32,8 @@ struct th_pending {
 
 /* A model request under way. */
 struct th_flight {
-	uint64_t seq;    /* of MODEL_REQUESTED */
-	uint64_t ticket; /* the same, and another for each time that the answer is fetched */
+	uint64_t seq;            /* of MODEL_REQUESTED */
+	struct th_ticket ticket; /* another for each time that the answer is fetched */
 	int64_t started_ms;
 	struct th_decoder *decoder;
 	struct th_buf frame; /* what stands before and after the history */
@@ -44,10 +44,9 @@ struct th_flight {
 	size_t blob_count;
 	bool in_world; /* the world has it */
 	/* In the background: */
-	bool fetches; /* an answer that was asked for before; */
-	bool resumes; /* its stream is taken up */
-	bool polls;   /* that was tried, or is of no use */
-	uint64_t fetch_count;
+	bool fetches;    /* an answer that was asked for before; */
+	bool resumes;    /* its stream is taken up */
+	bool polls;      /* that was tried, or is of no use */
 	bool waits;      /* it was not done, and is looked at again */
 	bool over;       /* it is done, and is none */
 	int64_t poll_ms; /* the last wait */

@@ -398,7 +398,8 @@ void th_live_model_call(struct th_live *l)
 	}
 	set_options(l);
 	f = l->flight = th_alloc(sizeof(*f));
-	f->seq = f->ticket = l->fold.request_seq;
+	f->seq = l->fold.request_seq;
+	f->ticket = th_live_ticket(l, f->seq);
 	f->started_ms = d->world.ops->now_ms(d->world.ctx);
 	if (l->fold.started.len)
 		code = th_live_fetch(l, on_delta, &err);
@@ -419,8 +420,7 @@ void th_live_model_call(struct th_live *l)
 			.stream = l->options.stream,
 			.total_ms_max = th_session_time_left_ms(&l->fold, f->started_ms),
 		};
-		code = d->world.ops->model_call(d->world.ctx, th_live_ticket(l, f->ticket), &call,
-						&err);
+		code = d->world.ops->model_call(d->world.ctx, f->ticket, &call, &err);
 		f->in_world = !code;
 	}
 	if (code) {
@@ -452,7 +452,7 @@ void th_live_model_cancel(struct th_live *l, bool log)
 	if (log && l->fold.state == TH_STATE_STOPPED)
 		th_live_background_end(l);
 	if (l->flight && l->flight->in_world)
-		d->world.ops->model_cancel(d->world.ctx, th_live_ticket(l, l->flight->ticket));
+		d->world.ops->model_cancel(d->world.ctx, l->flight->ticket);
 	flight_free(l);
 	if (log && l->fold.phase == TH_TURN_REQUESTED)
 		write_failed(l, &ev);
@@ -465,8 +465,8 @@ static struct th_live *live_of(struct th_driver *d, struct th_ticket t)
 {
 	struct th_live *l = th_live_find(d, t.index, t.generation);
 
-	return l && l->flight && l->flight->in_world && t.kind == TH_TICKET_EVENT &&
-		       l->flight->ticket == t.seq && !l->lost
+	return l && l->flight && l->flight->in_world && th_ticket_eq(l->flight->ticket, t) &&
+		       !l->lost
 		   ? l
 		   : NULL;
 }

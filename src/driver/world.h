@@ -28,12 +28,13 @@ struct th_ticket {
 	uint32_t index, generation; /* of the session in the driver */
 	uint64_t seq;
 	enum th_ticket_kind kind;
+	uint32_t part; /* of a request in the background: the fetches of its answer; else 0 */
 };
 
 static inline bool th_ticket_eq(struct th_ticket a, struct th_ticket b)
 {
 	return a.index == b.index && a.generation == b.generation && a.kind == b.kind &&
-	       a.seq == b.seq;
+	       a.seq == b.seq && a.part == b.part;
 }
 
 /* A model request.  The body's pieces live until model_cancel or th_driver_model_done. */

@@ -90,7 +90,7 @@ static void dispatch_early(struct th_sim_runtime *r, const struct th_append *a)
 	for (size_t i = 0; fold && i < fold->call_count && s->client; i++) {
 		const struct th_call *c = &fold->calls[i];
 		struct th_ticket t = { s->handle.index, s->handle.generation, c->intent_seq,
-				       TH_TICKET_EVENT };
+				       TH_TICKET_EVENT, 0 };
 		struct th_tool_call call = {
 			.session_id = a->row->session_id,
 			.epoch = s->epoch,

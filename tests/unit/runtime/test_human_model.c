@@ -109,7 +109,7 @@ static enum th_code ask(uint64_t seq, int64_t ms)
 	};
 	struct th_model_call call = { .body = body, .body_count = 3, .total_ms_max = ms };
 
-	return th_human_model_ask(person, (struct th_ticket){ 1, 2, seq, TH_TICKET_EVENT },
+	return th_human_model_ask(person, (struct th_ticket){ 1, 2, seq, TH_TICKET_EVENT, 0 },
 				  TH_STR("s"), &call, &err);
 }
 
@@ -227,8 +227,10 @@ static void cancels_and_ends_in_time(void **state)
 	(void)state;
 	assert_int_equal(ask(1, -1), TH_OK);
 	assert_int_equal(ask(2, 1), TH_OK);
-	assert_true(th_human_model_cancel(person, (struct th_ticket){ 1, 2, 1, TH_TICKET_EVENT }));
-	assert_false(th_human_model_cancel(person, (struct th_ticket){ 1, 2, 1, TH_TICKET_EVENT }));
+	assert_true(
+	    th_human_model_cancel(person, (struct th_ticket){ 1, 2, 1, TH_TICKET_EVENT, 0 }));
+	assert_false(
+	    th_human_model_cancel(person, (struct th_ticket){ 1, 2, 1, TH_TICKET_EVENT, 0 }));
 	th_loop_run(loop);
 	assert_int_equal(got.done, 1);
 	assert_int_equal(got.ticket.seq, 2);
