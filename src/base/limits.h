@@ -186,11 +186,15 @@
 #define TH_EXEC_BLOBS_MAX (64 * TH_MIB) /* pictures kept for outcomes nobody has taken over yet */
 #define TH_EXEC_LOG_MAX (256 * TH_KIB)  /* what an executor may say on its standard error */
 #define TH_EFFECT_ID_MAX 64
-#define TH_ROLE_MS 20000                    /* until what was started says what it is */
-#define TH_EXEC_START_MS 20000              /* until an executor listens */
-#define TH_EXEC_STOP_MS 15000               /* for everything it runs to end */
-#define TH_COMMAND_PROCESSES_MAX 4096       /* of the user that commands run as */
-#define TH_DESKTOP_START_MAX 16             /* programs that an agent file starts on its desktop */
+#define TH_ROLE_MS 20000              /* until what was started says what it is */
+#define TH_EXEC_START_MS 20000        /* until an executor listens */
+#define TH_EXEC_STOP_MS 15000         /* for everything it runs to end */
+#define TH_COMMAND_PROCESSES_MAX 4096 /* of the user that commands run as */
+#define TH_DESKTOP_START_MAX 16       /* programs that an agent file starts on its desktop */
+#define TH_X11_WINDOWS_MAX 256        /* that are counted */
+#define TH_START_WAIT_S 10            /* for the windows of those programs */
+#define TH_START_WAIT_S_MAX 60
+#define TH_START_QUIET_MS 100               /* nothing drawn for so long: a window is there */
 #define TH_EXEC_OUTPUT_MAX (512 * TH_KIB)   /* what one effect gives back, as JSON */
 #define TH_EXEC_EVIDENCE_MAX (256 * TH_KIB) /* and what is known beside it */
 #define TH_DISPLAY_TEXT_MAX (200 * TH_KIB)  /* of clipboards in one answer, as JSON */

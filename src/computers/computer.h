@@ -111,6 +111,8 @@ struct th_computer_kind {
 			    struct th_act_result *ret, struct th_err *err);
 	enum th_code (*settle)(struct th_computer *c, const struct th_settle_options *options,
 			       struct th_settle_result *ret, struct th_err *err);
+	/* How many windows of programs are on the screen now.  NULL: this kind cannot say. */
+	enum th_code (*windows)(struct th_computer *c, size_t *ret, struct th_err *err);
 	/* The pixels of the last picture, the whole screen's; borrowed until the next one.  NULL:
 	 * this kind has none to show. */
 	void (*pixels)(struct th_computer *c, struct th_pixels *ret);

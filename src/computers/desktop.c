@@ -571,6 +571,7 @@ const struct th_computer_kind th_computer_desktop = {
 	.tree = tree,
 	.act = th_x11_act,
 	.settle = th_x11_settle,
+	.windows = th_x11_windows,
 	.reset = th_x11_reset,
 	.fd = th_x11_fd,
 	.dispatch = th_x11_dispatch,

@@ -114,6 +114,8 @@ enum th_code th_x11_see(struct th_computer *c, const struct th_see_options *opti
 void th_x11_pixels(struct th_computer *c, struct th_pixels *ret);
 enum th_code th_x11_act(struct th_computer *c, const struct th_action *action,
 			struct th_act_result *ret, struct th_err *err);
+/* The windows that the window manager lists (_NET_CLIENT_LIST) and that are viewable. */
+enum th_code th_x11_windows(struct th_computer *c, size_t *ret, struct th_err *err);
 enum th_code th_x11_settle(struct th_computer *c, const struct th_settle_options *options,
 			   struct th_settle_result *ret, struct th_err *err);
 enum th_code th_x11_reset(struct th_computer *c, struct th_act_result *ret, struct th_err *err);

@@ -763,3 +763,49 @@ void th_x11_see_deinit(struct th_x11 *x)
 	free(s);
 	x->see = NULL;
 }
+
+/* ---- windows ------------------------------------------------------------------------------ */
+
+static bool is_viewable(struct th_x11 *x, xcb_window_t window)
+{
+	void *reply = NULL;
+	bool viewable =
+	    th_x11_reply(x, xcb_get_window_attributes(x->conn, window).sequence, &reply, NULL) ==
+		TH_OK &&
+	    ((xcb_get_window_attributes_reply_t *)reply)->map_state == XCB_MAP_STATE_VIEWABLE;
+
+	free(reply);
+	return viewable;
+}
+
+enum th_code th_x11_windows(struct th_computer *c, size_t *ret, struct th_err *err)
+{
+	static const char name[] = "_NET_CLIENT_LIST";
+	struct th_x11 *x = th_x11_of(c);
+	void *reply = NULL;
+	xcb_atom_t atom;
+	enum th_code code = th_x11_reply(
+	    x, xcb_intern_atom(x->conn, 0, sizeof(name) - 1, name).sequence, &reply, err);
+
+	*ret = 0;
+	if (code)
+		return code;
+	atom = ((const xcb_intern_atom_reply_t *)reply)->atom;
+	free(reply);
+	reply = NULL;
+	code = th_x11_reply(
+	    x,
+	    xcb_get_property(x->conn, 0, x->root, atom, XCB_ATOM_WINDOW, 0, TH_X11_WINDOWS_MAX)
+		.sequence,
+	    &reply, err);
+	if (code)
+		return code;
+	const xcb_get_property_reply_t *list = reply;
+	size_t count = list->format == 32
+			   ? (size_t)xcb_get_property_value_length(list) / sizeof(xcb_window_t)
+			   : 0;
+	for (size_t i = 0; i < count; i++)
+		*ret += is_viewable(x, ((const xcb_window_t *)xcb_get_property_value(list))[i]);
+	free(reply);
+	return TH_OK;
+}

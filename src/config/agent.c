@@ -250,6 +250,21 @@ static enum th_code check_environment(const struct checker *c, const struct th_s
 	return TH_OK;
 }
 
+static enum th_code check_start(const struct checker *c, struct th_str raw)
+{
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+	struct th_buf full TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_NAME_NEAR_MAX);
+	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_agent_starts starts;
+	struct th_err why;
+
+	th_arena_init(&a, TH_MIB);
+	if (!th_agent_starts_read(raw, &a, &starts, &path, &why))
+		return TH_OK;
+	th_buf_printf(&full, "computer.%.*s", TH_FMT(th_buf_str(&path)));
+	return fail_checked(c, &full, &why);
+}
+
 static enum th_code check_computer(const struct checker *c, const struct th_agent_computer *k)
 {
 	struct th_buf known TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ERR_MSG_MAX);
@@ -281,14 +296,17 @@ static enum th_code check_computer(const struct checker *c, const struct th_agen
 		    c, TH_STR("computer.height"),
 		    "must be at most %d with this width: a screen has at most %d pixels",
 		    (int)(TH_SCREEN_PIXELS_MAX / k->width), TH_SCREEN_PIXELS_MAX);
-	if (k->start.count > TH_DESKTOP_START_MAX)
-		return fail_path(c, TH_STR("computer.start"),
-				 "has more than %d commands; one of them may be a script that "
-				 "starts the others",
-				 TH_DESKTOP_START_MAX);
-	if (!th_str_is(k->kind, "desktop") && (k->width || k->start.count))
-		return fail_path(c, k->width ? TH_STR("computer.width") : TH_STR("computer.start"),
+	if (!th_str_is(k->kind, "desktop") && (k->width || k->start.len || k->start_wait_s))
+		return fail_path(c,
+				 k->width       ? TH_STR("computer.width")
+				 : k->start.len ? TH_STR("computer.start")
+						: TH_STR("computer.start_wait_s"),
 				 "is only for a desktop");
+	if (k->start_wait_s > TH_START_WAIT_S_MAX)
+		return fail_path(c, TH_STR("computer.start_wait_s"), "must be at most %d",
+				 TH_START_WAIT_S_MAX);
+	if (check_start(c, k->start))
+		return TH_EUSAGE;
 	if (!th_str_is(k->kind, "x11") && k->bus.len)
 		return fail_path(c, TH_STR("computer.bus"), "is only for x11");
 	if (k->ocr.len && k->ocr.ptr[0] != '/')

@@ -44,8 +44,12 @@
 	F(agent_computer, str, ocr, "ocr", TH_NONEMPTY,                                       \
 	  "omni+MODEL: path of the program that reads pictures, called as tesseract is; "     \
 	  "default: tesseract")                                                               \
-	F(agent_computer, strs, start, "start", 0,                                            \
-	  "desktop: commands to start on it, each run by sh in the workspace")
+	F(agent_computer, raw, start, "start", 0,                                             \
+	  "desktop: a list of commands to start on it, each run by sh in the workspace; the " \
+	  "first look waits until each has shown a window; one that shows none is "           \
+	  "{run: COMMAND, window: false}")                                                    \
+	F(agent_computer, int, start_wait_s, "start_wait_s", TH_POSITIVE,                     \
+	  "desktop: the longest wait for those windows, seconds; default 10, at most 60")
 
 struct th_agent_model_settings {
 	double temperature, top_p; /* -1: not set; see TH_SETTINGS_UNSET */
@@ -228,6 +232,17 @@ const char *th_agent_fallback_fault(const struct th_agent *a, size_t *ret_at);
  * nothing. */
 const char *th_agent_native_fault(const struct th_agent *a, size_t *ret_at);
 /* The form that such a name means. */
+/* The programs of computer.start. */
+struct th_agent_starts {
+	struct th_strs commands;
+	size_t windows; /* how many of them show one */
+};
+
+/* Of the raw value; in the arena.  TH_EUSAGE: `path` says where ("start[2].run") and err what. */
+TH_NODISCARD enum th_code th_agent_starts_read(struct th_str raw, struct th_arena *a,
+					       struct th_agent_starts *ret, struct th_buf *path,
+					       struct th_err *err);
+
 enum th_native th_agent_native_of(struct th_str name);
 
 /* What of the settings contradicts itself, for a sentence that begins with the member *ret_member;

@@ -23,6 +23,7 @@
 #include "computers/desktop.h"
 #include "computers/marked.h"
 #include "display/link.h"
+#include "io/clock.h"
 #include "io/files.h"
 #include "io/role.h"
 #include "io/sandbox.h"
@@ -45,6 +46,8 @@ struct display {
 	int interrupt_fd;
 	struct th_computer *computer;
 	struct th_marked *marked;           /* NULL until marks are wanted */
+	int64_t windows_due;                /* that the first request waits for; 0: none any more */
+	int64_t windows_ms;                 /* how long at most */
 	char *parser;                       /* URL; NULL: none */
 	char *ocr;                          /* program; NULL: tesseract */
 	char shown[TH_SHA256_HEX_SIZE + 1]; /* the last picture that was sent */
@@ -512,6 +515,44 @@ static enum th_code act_all(struct display *d, bool *ret_started, struct th_err 
 	return TH_OK;
 }
 
+/* A desktop whose programs have shown nothing yet is no picture worth paying for. */
+static enum th_code await_windows(struct display *d, struct th_err *err)
+{
+	const struct th_computer_kind *kind = d->computer->kind;
+	struct th_settle_options o = { .quiet_ms = TH_START_QUIET_MS };
+	struct th_settle_result drawn;
+	uint64_t begin = th_clock_ms();
+	enum th_code code = TH_OK;
+	size_t shown = 0;
+
+	while (!code && d->windows_due > 0 && kind->windows && kind->settle) {
+		int64_t left = d->windows_ms - (int64_t)(th_clock_ms() - begin);
+
+		code = kind->windows(d->computer, &shown, err);
+		if (code || (int64_t)shown >= d->windows_due || left <= 0)
+			break;
+		/* Until something is drawn, which a new window is. */
+		o.first_ms = o.max_ms = (int32_t)left;
+		code = kind->settle(d->computer, &o, &drawn, err);
+	}
+	if (code || d->windows_due == 0)
+		return code;
+	if ((int64_t)shown < d->windows_due) {
+		th_jw_key(&d->evidence_w, TH_STR("start"));
+		th_jw_object(&d->evidence_w);
+		th_jw_kint(&d->evidence_w, "windows", d->windows_due);
+		th_jw_kuint(&d->evidence_w, "shown", shown);
+		th_jw_kint(&d->evidence_w, "waited_ms", d->windows_ms);
+		th_jw_object_end(&d->evidence_w);
+	} else if (kind->settle) {
+		o.first_ms = TH_START_QUIET_MS;
+		o.max_ms = TH_SETTLE_SCROLL_MAX_MS;
+		code = kind->settle(d->computer, &o, &drawn, err);
+	}
+	d->windows_due = 0;
+	return code;
+}
+
 static enum th_code perform(struct display *d, const struct th_json *arguments, struct th_err *err)
 {
 	struct th_err failure = {};
@@ -525,7 +566,8 @@ static enum th_code perform(struct display *d, const struct th_json *arguments, 
 		th_buf_deinit(&text);
 		return finish(d, TH_OUTCOME_REFUSED, &failure, err);
 	}
-	enum th_code code = act_all(d, &started, &failure, err);
+	enum th_code code =
+	    await_windows(d, &failure) ? TH_OK : act_all(d, &started, &failure, err);
 	if (code)
 		return code;
 	enum th_code stopped = failure.code;
@@ -655,6 +697,8 @@ static enum th_code open_computer(struct display *d, const struct th_exec_displa
 	code = d->computer->kind->reset(d->computer, &reset, err);
 	if (code)
 		return code;
+	d->windows_due = start.windows;
+	d->windows_ms = start.wait_ms ?: TH_START_WAIT_S * 1000;
 	if (start.parser.len)
 		d->parser = strndup(start.parser.ptr, start.parser.len);
 	if (start.ocr.len)

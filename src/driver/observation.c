@@ -39,7 +39,10 @@ static void show(struct th_live *l, const struct th_tool_result *r)
 	struct th_jw w = th_jw(&content);
 
 	th_jw_array(&w);
-	th_jw_raw(&w, TH_STR("{\"type\":\"text\",\"text\":\"This is the screen now:\"}"));
+	th_jw_raw(&w, th_json_raw_get(r->evidence, "start").len
+			  ? TH_STR("{\"type\":\"text\",\"text\":\"This is the screen now; not all "
+				   "programs that were started have shown a window yet:\"}")
+			  : TH_STR("{\"type\":\"text\",\"text\":\"This is the screen now:\"}"));
 	while (th_json_raw_next(&it))
 		th_jw_raw(&w, it.val);
 	th_jw_array_end(&w);

@@ -55,6 +55,9 @@ struct th_executor_options {
 	struct th_str ocr;                 /* program that reads pictures; empty: tesseract */
 	const struct th_str *start;        /* commands to start on a new desktop, each run by sh */
 	size_t start_count;
+	/* How many of these show a window: the first call waits for that, wait_ms at most. */
+	size_t start_windows;
+	int64_t start_wait_ms; /* 0: TH_START_WAIT_S */
 
 	const struct th_str *environment; /* "NAME=value" for commands, beside the clean default */
 	size_t environment_count;

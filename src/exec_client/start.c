@@ -138,6 +138,8 @@ void th_executor_computer(const struct th_executor_options *o, struct th_buf *ou
 		.parser = o->parser,
 		.ocr = o->ocr,
 		.start = { (struct th_str *)(uintptr_t)o->start, o->start_count },
+		.windows = (int64_t)o->start_windows,
+		.wait_ms = o->start_wait_ms,
 	};
 	if (o->computer.len > 0)
 		th_exec_print(&th_exec_computer_start_table, &m, out);

@@ -6,8 +6,10 @@
 
 #include "runtime/internal.h"
 
+/* `starts`: what computer.start says; its strings are borrowed. */
 static struct th_executor_options executor_options(const struct th_runtime_session *s,
-						   int64_t epoch)
+						   int64_t epoch,
+						   const struct th_agent_starts *starts)
 {
 	const struct th_runtime *rt = s->rt;
 	const struct th_agent *a = &s->agent;
@@ -34,8 +36,10 @@ static struct th_executor_options executor_options(const struct th_runtime_sessi
 		o.bus = pc->bus;
 		o.parser = pc->parser;
 		o.ocr = pc->ocr;
-		o.start = pc->start.list;
-		o.start_count = pc->start.count;
+		o.start = starts->commands.list;
+		o.start_count = starts->commands.count;
+		o.start_windows = starts->windows;
+		o.start_wait_ms = pc->start_wait_s * 1000;
 	}
 	return o;
 }
@@ -43,15 +47,25 @@ static struct th_executor_options executor_options(const struct th_runtime_sessi
 enum th_code th_runtime_session_executor(struct th_runtime_session *s, int64_t epoch,
 					 struct th_err *err)
 {
-	struct th_executor_options o = executor_options(s, epoch);
+	const struct th_agent_computer *pc = s->agent.computer;
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_agent_starts starts = { 0 };
+	struct th_executor_options o;
 
 	s->rt->executors = true;
-	return s->executor ? TH_OK : th_executor_client_new(s->rt->loop, &o, &s->executor, err);
+	th_arena_init(&a, TH_MIB);
+	if (s->executor)
+		return TH_OK;
+	if (pc && th_agent_starts_read(pc->start, &a, &starts, &path, err))
+		return th_prefix(err, TH_EUSAGE, "computer.%.*s", TH_FMT(th_buf_str(&path)));
+	o = executor_options(s, epoch, &starts);
+	return th_executor_client_new(s->rt->loop, &o, &s->executor, err);
 }
 
 void th_runtime_session_executor_end(const struct th_runtime_session *s, int64_t epoch)
 {
-	struct th_executor_options o = executor_options(s, epoch);
+	struct th_executor_options o = executor_options(s, epoch, &(struct th_agent_starts){ 0 });
 	struct th_err err;
 	enum th_code code;
 

@@ -150,7 +150,10 @@
 	F(exec_computer_start, str, bus, "bus", 0, "x11: its accessibility bus")               \
 	F(exec_computer_start, str, parser, "parser", 0, "URL of an OmniParser server")        \
 	F(exec_computer_start, str, ocr, "ocr", 0, "program that reads pictures")              \
-	F(exec_computer_start, strs, start, "start", 0, "commands to start on a new desktop")
+	F(exec_computer_start, strs, start, "start", 0, "commands to start on a new desktop")  \
+	F(exec_computer_start, int, windows, "windows", TH_NONEG,                              \
+	  "windows that these show, for which the first call waits")                           \
+	F(exec_computer_start, int, wait_ms, "wait_ms", TH_NONEG, "and how long at most")
 
 #define TH_FIELDS_exec_start(F)                                                              \
 	F(exec_start, str, op, "op", TH_REQ, "start")                                        \

@@ -226,7 +226,7 @@ static void test_agent(void **state TH_UNUSED)
 	assert_int_equal(agent.limits->turns, 7);
 	assert_true(agent.limits->cost_usd == 1.0);
 	assert_int_equal(agent.computer->width, 800);
-	assert_int_equal(agent.computer->start.count, 1);
+	assert_true(th_str_is(agent.computer->start, "[\"xterm\"]"));
 	assert_int_equal(agent.tools.count, 2);
 	assert_true(th_str_is(agent.fallback.list[1], "vllm/x"));
 	assert_true(th_str_is(agent.environment.list[1], "C="));
@@ -389,6 +389,21 @@ static void test_agent_errors(void **state TH_UNUSED)
 		  "agents/x.yaml:3: computer.bus is only for x11" },
 		{ "computer:\n  kind: x11\n  ocr: bin/read\n",
 		  "agents/x.yaml:3: computer.ocr must be an absolute path" },
+		{ "computer:\n  kind: desktop\n  start: xterm\n",
+		  "agents/x.yaml:3: computer.start must be a list of commands" },
+		{ "computer:\n  kind: desktop\n  start: [xterm, '']\n",
+		  "agents/x.yaml:3: computer.start[1] must be a command, or {run: COMMAND, window: "
+		  "false}" },
+		{ "computer:\n  kind: desktop\n  start: [{run: ''}]\n",
+		  "agents/x.yaml:3: computer.start[0].run must be a command" },
+		{ "computer:\n  kind: desktop\n  start: [{run: xterm, window: no way}]\n",
+		  "agents/x.yaml:3: computer.start[0].window must be true or false" },
+		{ "computer:\n  kind: desktop\n  start: [{run: xterm, windows: false}]\n",
+		  "agents/x.yaml:3: computer.start[0].windows is not known; run and window are" },
+		{ "computer:\n  kind: desktop\n  start: [xterm]\n  start_wait_s: 61\n",
+		  "agents/x.yaml:4: computer.start_wait_s must be at most 60" },
+		{ "computer:\n  kind: x11\n  start_wait_s: 5\n",
+		  "agents/x.yaml:3: computer.start_wait_s is only for a desktop" },
 		{ "computer:\n  kind: x11\n  start: [xterm]\n",
 		  "agents/x.yaml:3: computer.start is only for a desktop" },
 		{ "name: ''\n", "agents/x.yaml:1: name must not be empty" },

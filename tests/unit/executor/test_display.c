@@ -209,6 +209,54 @@ static void what_cannot_be_is_refused_before_anything_moves(void **state)
 	release(x);
 }
 
+/* The first call waits for the window of each program that shows one. */
+static void the_first_look_waits_for_windows(void **state)
+{
+	struct th_executor_options o = desktop();
+	struct th_str start[] = { th_str_of(own("sleep 1; exec xeyes; sleep 717174#")),
+				  th_str_of(own("sleep 717175#")) };
+	struct th_executor_client *x;
+	struct heard h;
+
+	(void)state;
+	o.start = start;
+	o.start_count = 2;
+	o.start_windows = 1;
+	x = client(&o);
+	do_call(x, computer("r", TH_CLASS_R, "{\"actions\":[],\"screenshot\":true}"), &h);
+	assert_int_equal(h.status, TH_OUTCOME_DONE);
+	assert_int_equal(member(&h.evidence, "start").len, 0);
+	heard_deinit(&h);
+	do_call(x, shell("e", "{\"command\":\"xprop -root _NET_CLIENT_LIST\"}"), &h);
+	assert_true(has(&h.output, "window id # 0x"));
+	heard_deinit(&h);
+	release(x);
+}
+
+/* One that shows none although it should: the wait is bounded, and what was seen is said once. */
+static void a_missing_window_is_said(void **state)
+{
+	struct th_executor_options o = desktop();
+	struct th_str start[] = { th_str_of(own("sleep 717176#")) };
+	struct th_executor_client *x;
+	struct heard h;
+
+	(void)state;
+	o.start = start;
+	o.start_count = o.start_windows = 1;
+	o.start_wait_ms = 700;
+	x = client(&o);
+	do_call(x, computer("r", TH_CLASS_R, "{\"actions\":[],\"screenshot\":true}"), &h);
+	assert_int_equal(h.status, TH_OUTCOME_DONE);
+	assert_true(th_str_is(member(&h.evidence, "start"),
+			      "{\"windows\":1,\"shown\":0,\"waited_ms\":700}"));
+	heard_deinit(&h);
+	do_call(x, computer("r", TH_CLASS_R, "{\"actions\":[],\"screenshot\":true}"), &h);
+	assert_int_equal(member(&h.evidence, "start").len, 0);
+	heard_deinit(&h);
+	release(x);
+}
+
 static void commands_run_on_the_desktop(void **state)
 {
 	struct th_executor_options o = desktop();
@@ -680,6 +728,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		T(sees_and_acts),
 		T(what_cannot_be_is_refused_before_anything_moves),
+		T(the_first_look_waits_for_windows),
+		T(a_missing_window_is_said),
 		T(commands_run_on_the_desktop),
 		T(cancel_ends_a_wait),
 		T(a_dead_display_is_told_and_replaced),
