@@ -367,7 +367,7 @@ static void cancel_open(struct th_step *st, bool for_good)
 		if (c->phase == TH_CALL_INTENDED) {
 			if (for_good)
 				th_step_emit(st->out, (struct th_effect){ .kind = TH_DO_TOOL_CANCEL,
-									  .call = i });
+									  .call = (uint32_t)i });
 		} else if (for_good && c->phase == TH_CALL_PARKED) {
 			c->status = TH_OUTCOME_UNKNOWN;
 			th_call_phase_set(c, TH_CALL_JUDGED);
@@ -385,7 +385,8 @@ static void half_handed(const struct th_session *s, struct th_effects *out)
 		return;
 	for (size_t i = 0; i < s->call_count; i++)
 		if (th_call_hands_over(&s->calls[i]))
-			th_step_emit(out, (struct th_effect){ .kind = TH_DO_HAND_OVER, .call = i });
+			th_step_emit(out, (struct th_effect){ .kind = TH_DO_HAND_OVER,
+							      .call = (uint32_t)i });
 }
 
 static enum th_code on_state_changed(struct th_step *st)
@@ -616,8 +617,8 @@ void th_session_resume(struct th_session *s, struct th_effects *ret)
 		c->guard_given = false;
 		if (c->phase == TH_CALL_INTENDED) {
 			c->emitted = true;
-			th_step_emit(ret,
-				     (struct th_effect){ .kind = TH_DO_TOOL_SETTLE, .call = i });
+			th_step_emit(ret, (struct th_effect){ .kind = TH_DO_TOOL_SETTLE,
+							      .call = (uint32_t)i });
 		}
 	}
 	half_handed(s, ret);

@@ -74,13 +74,13 @@ enum th_effect_kind { TH_EFFECTS(X) TH_EFFECT_COUNT };
 const char *th_effect_name(enum th_effect_kind k);
 
 struct th_effect {
-	enum th_effect_kind kind;
-	size_t call;               /* index into the session's calls, where it is about one */
-	enum th_guard_stage stage; /* GUARD without call: input or output */
-	size_t guard;              /* GUARD: index among the guardrails of its agent */
-	int64_t retry_in_ms;       /* TIMER_SET */
-	const char *reason;        /* LIMIT, FAIL: static text */
-	const char *class;         /* FAIL: static text; NULL: model */
+	enum th_effect_kind kind : 8;
+	enum th_guard_stage stage : 8; /* GUARD without call: input or output */
+	uint16_t guard;                /* GUARD: index among the guardrails of its agent */
+	uint32_t call;                 /* index into the session's calls, where it is about one */
+	int64_t retry_in_ms;           /* TIMER_SET */
+	const char *reason;            /* LIMIT, FAIL: static text */
+	const char *class;             /* FAIL: static text; NULL: model */
 };
 
 /* A call may have one of its own, and each guardrail of an agent. */

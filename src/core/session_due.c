@@ -176,16 +176,16 @@ static void due_cleared(struct th_session *s, size_t i, bool barrier, struct th_
 		c->guard_given = true;
 		th_step_emit(out,
 			     (struct th_effect){ .kind = TH_DO_GUARD,
-						 .call = i,
+						 .call = (uint32_t)i,
 						 .stage = TH_GUARD_TOOL_INPUT,
-						 .guard = (size_t)__builtin_ctz(c->guards_in) });
+						 .guard = (uint16_t)__builtin_ctz(c->guards_in) });
 		return;
 	} else if ((barrier && !early) || earlier_open(s, i) ||
 		   (s->calls_max && under_way(s) >= s->calls_max)) {
 		return;
 	}
 	c->emitted = true;
-	th_step_emit(out, (struct th_effect){ .kind = kind, .call = i });
+	th_step_emit(out, (struct th_effect){ .kind = kind, .call = (uint32_t)i });
 }
 
 static void due_calls(struct th_session *s, struct th_effects *out)
@@ -194,15 +194,15 @@ static void due_calls(struct th_session *s, struct th_effects *out)
 
 	for (size_t i = 0; i < s->call_count; i++) {
 		struct th_call *c = &s->calls[i];
-		enum th_effect_kind kind;
+		enum th_effect_kind kind = TH_EFFECT_COUNT;
 
 		if (c->phase == TH_CALL_SETTLED && c->guards_out && !c->guard_given) {
 			c->guard_given = true;
 			th_step_emit(out, (struct th_effect){
 					      .kind = TH_DO_GUARD,
-					      .call = i,
+					      .call = (uint32_t)i,
 					      .stage = TH_GUARD_TOOL_OUTPUT,
-					      .guard = (size_t)__builtin_ctz(c->guards_out) });
+					      .guard = (uint16_t)__builtin_ctz(c->guards_out) });
 		}
 		if (c->emitted)
 			continue;
@@ -229,11 +229,10 @@ static void due_calls(struct th_session *s, struct th_effects *out)
 		case TH_CALL_PARKED:
 		case TH_CALL_SETTLED:
 		case TH_CALL_PHASE_COUNT:
-		default:
 			continue;
 		}
 		c->emitted = true;
-		th_step_emit(out, (struct th_effect){ .kind = kind, .call = i });
+		th_step_emit(out, (struct th_effect){ .kind = kind, .call = (uint32_t)i });
 	}
 }
 

@@ -318,8 +318,8 @@ static void trip_calls(struct th_session *s, struct th_effects *out)
 
 		c->guards_in = c->guards_out = 0;
 		if (c->phase == TH_CALL_INTENDED && out) {
-			th_step_emit(out,
-				     (struct th_effect){ .kind = TH_DO_TOOL_CANCEL, .call = i });
+			th_step_emit(out, (struct th_effect){ .kind = TH_DO_TOOL_CANCEL,
+							      .call = (uint32_t)i });
 		} else if (c->phase == TH_CALL_PARKED) {
 			c->status = TH_OUTCOME_UNKNOWN;
 			th_call_phase_set(c, TH_CALL_JUDGED);
@@ -400,7 +400,7 @@ static void emit_guards(struct th_effects *out, enum th_guard_stage stage, uint3
 	for (; mask; mask &= mask - 1)
 		th_step_emit(out, (struct th_effect){ .kind = TH_DO_GUARD,
 						      .stage = stage,
-						      .guard = (size_t)__builtin_ctz(mask) });
+						      .guard = (uint16_t)__builtin_ctz(mask) });
 }
 
 void th_next_step_guards(struct th_session *s, struct th_effects *out)
