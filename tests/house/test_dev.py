@@ -34,6 +34,16 @@ TOOLS = {
 }
 
 
+class Parts(unittest.TestCase):
+    def test_every_part_has_its_function(self):
+        text = (ROOT / "dev").read_text(encoding="utf-8")
+        table = text.split("<<'TABLE'\n", 1)[1].split("\nTABLE\n", 1)[0]
+        names = [line.split()[0] for line in table.splitlines() if line.strip()]
+        self.assertIn("gcc", names)
+        for name in names:
+            self.assertIn(f"\npart_{name}() {{", text)
+
+
 class Check(unittest.TestCase):
     def check(self, results, **more):
         with tempfile.TemporaryDirectory() as folder:
