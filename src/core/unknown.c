@@ -5,10 +5,6 @@
 
 #include "base/text.h"
 
-static const char sentence[] =
-    "This action was started, but its result was not recorded. It may or may not have happened. It "
-    "was not repeated. Look first (screenshot, read file, list) before doing it again.";
-
 /* ---- the look ---- */
 
 /* The value of "path" as raw JSON with its quotes, or empty. */
@@ -88,7 +84,7 @@ void th_unknown_print(struct th_str said, const struct th_observation *look,
 	th_jw_array(&w);
 	/* Whoever found out need not know the words; who said them is not said again. */
 	if (th_str_find(said, TH_STR("may or may not have happened")) < 0)
-		put_text(&w, th_str_of(sentence));
+		put_text(&w, TH_STR(TH_UNKNOWN_SENTENCE));
 	put_output(&w, said);
 	if (!seen || !look->tool.len)
 		th_buf_add_cstr(&text, "Nothing on this machine shows whether it happened.");

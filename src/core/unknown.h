@@ -45,6 +45,12 @@ void th_unknown_settled(enum th_outcome_status status, struct th_str by, struct 
 
 #define TH_UNRESOLVED_PATH_MAX 255
 
+/* What the model reads of an effect of which nobody knows whether it happened. */
+#define TH_UNKNOWN_SENTENCE                                                                 \
+	"This action was started, but its result was not recorded. It may or may not have " \
+	"happened. It was not repeated. Look first (screenshot, read file, list) before "   \
+	"doing it again."
+
 struct th_unresolved_effect {
 	uint64_t seq; /* of the OUTCOME that said unknown */
 	enum th_effect_target target;

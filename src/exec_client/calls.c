@@ -6,15 +6,11 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "core/unknown.h"
 #include "exec_client/internal.h"
 #include "exec_client/start.h"
 
 #define BLOBS_MAX 16
-
-static const char unknown_text[] =
-    "This action was started, but its result was not recorded. It may or may not have happened. It "
-    "was not "
-    "repeated. Look first (screenshot, read file, list) before doing it again.";
 
 /* ---- calls ---- */
 
@@ -104,7 +100,7 @@ void th_link_call_give_up(struct th_executor_client *x, struct th_link_call *c,
 		th_buf_printf(&text, "error: %s", why->msg);
 		call_finish_text(x, c, TH_OUTCOME_FAILED, text.ptr, why->code);
 	} else {
-		th_buf_printf(&text, "%s (%s)", unknown_text, why->msg);
+		th_buf_printf(&text, "%s (%s)", TH_UNKNOWN_SENTENCE, why->msg);
 		call_finish_text(x, c, TH_OUTCOME_UNKNOWN, text.ptr, why->code);
 	}
 	th_buf_deinit(&text);

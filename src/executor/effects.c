@@ -16,16 +16,12 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "core/action.h"
+#include "core/unknown.h"
 #include "io/clock.h"
 #include "io/files.h"
 
 #define PUMP_SIZE (64 * TH_KIB)
 #define PARTIAL_SIZE (4 * TH_KIB) /* of an unknown command's output, shown to the model */
-
-static const char unknown_text[] =
-    "This action was started, but its result was not recorded. It may or may not have happened. It "
-    "was not "
-    "repeated. Look first (screenshot, read file, list) before doing it again.";
 
 static void effect_start(struct th_exec_effect *e);
 
@@ -620,7 +616,7 @@ static void finish_unknown(struct th_exec_effect *e)
 	TH_CLEANUP(th_buf_deinit) struct th_buf evidence = TH_BUF_INIT(1024);
 	struct th_jw w = th_jw(&output), ev = th_jw(&evidence);
 
-	th_buf_add_cstr(&text, unknown_text);
+	th_buf_add_cstr(&text, TH_UNKNOWN_SENTENCE);
 	if (entry->steps > 0)
 		th_buf_printf(&text, " At least %lld of its actions were done.",
 			      (long long)entry->steps);
@@ -743,7 +739,7 @@ static void join_absent(struct th_exec_client *c, const struct th_exec_run *m)
 	struct th_err err;
 
 	if (!is_ours(x, m)) {
-		send_plain(c, m->id, TH_OUTCOME_UNKNOWN, unknown_text);
+		send_plain(c, m->id, TH_OUTCOME_UNKNOWN, TH_UNKNOWN_SENTENCE);
 		return;
 	}
 	enum th_code code = th_ledger_never(x->ledger, m->effect_id, &err);
@@ -786,7 +782,7 @@ void th_exec_on_run(struct th_exec_client *c, const struct th_exec_run *m, bool 
 	} else if (entry) {
 		join(c, m, entry);
 	} else if (!attach && m->again && class != TH_CLASS_R && !is_ours(x, m)) {
-		send_plain(c, m->id, TH_OUTCOME_UNKNOWN, unknown_text);
+		send_plain(c, m->id, TH_OUTCOME_UNKNOWN, TH_UNKNOWN_SENTENCE);
 	} else if (!attach && m->journal.len > 0 && class != TH_CLASS_R && !is_ours(x, m)) {
 		/* The one it was meant for may have heard of a newer owner, and told him that this
 		 * was never begun. */
