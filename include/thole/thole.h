@@ -281,7 +281,7 @@ typedef void thole_tool_fn(void *ctx, struct thole_call *call);
  */
 TH_API int thole_agent_tool(struct thole_agent *agent, const char *name, thole_tool_fn *fn,
 			    void *ctx, struct thole_tool **ret, struct thole_error *err);
-/* What the model is told of it. */
+/* Its description for the model. */
 TH_API int thole_tool_describe(struct thole_tool *tool, const char *text, struct thole_error *err);
 /* JSON Schema of its arguments, an object; default: an object without members.  `strict`: the
  * schema keeps to the providers' strict subset, and they hold the model to it. */
@@ -395,7 +395,7 @@ enum thole_stage {
 	THOLE_STAGE_INPUT,      /* what began the task, on its first turn */
 	THOLE_STAGE_OUTPUT,     /* the final output, before it is one */
 	THOLE_STAGE_TOOL_INPUT, /* a call, before it runs */
-	THOLE_STAGE_TOOL_OUTPUT /* a call's result, before the model is told */
+	THOLE_STAGE_TOOL_OUTPUT /* a call's result, before the model reads it */
 };
 
 /*
@@ -728,7 +728,8 @@ TH_API int thole_session_watch_add(struct thole_session *s, unsigned kinds, thol
  * callback, too.
  */
 TH_API int thole_watcher_hold(struct thole_watcher *w, bool hold, struct thole_error *err);
-/* It is told nothing any more.  In any callback, its own too.  NULL is fine. */
+/* Ends it: no more calls of its functions.  Allowed in any callback, also its own.  NULL is fine.
+ */
 TH_API void thole_watcher_free(struct thole_watcher *w);
 
 /* A note is valid in its callback. */

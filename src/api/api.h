@@ -42,7 +42,7 @@ struct thole_runtime {
 	struct th_arena memory; /* options */
 	struct th_deferred deliver;
 	struct thole_note *notes, **notes_end;
-	struct thole_watcher *released; /* that are told what they were not told while held */
+	struct thole_watcher *released; /* that get the notes they missed while held */
 	struct thole_session *sessions; /* all, in a list */
 	size_t session_count;           /* of these, not given back by the caller */
 	size_t ended_count;             /* that are */
@@ -77,7 +77,7 @@ struct thole_note {
 	char bytes[];
 };
 
-/* One of those who are told what a session does (watchers.c). */
+/* A watcher of a session (watchers.c). */
 struct thole_watcher {
 	struct thole_watcher *next, *next_released;
 	struct thole_session *session;
@@ -218,7 +218,7 @@ struct thole_note *th_api_tell(struct thole_session *s, int kind, struct th_str 
 			       uint64_t seq, struct thole_call *call);
 /* The same for an event, whose JSON is made when the program wants it. */
 void th_api_tell_event(struct thole_session *s, const struct th_event *ev);
-/* Of an answer that is given up: the pieces that nobody was told yet. */
+/* Drops the pieces of an abandoned answer that were not delivered yet. */
 void th_api_deltas_drop(struct thole_session *s);
 void th_api_deliver_soon(struct thole_runtime *rt);
 /* Runs the loop until done(ctx) or a stop; timeout_ms -1: none.  TH_ETIMEOUT. */
@@ -285,7 +285,7 @@ void th_api_row_print(const struct th_session_row *row, struct th_jw *w);
 /* ---- watchers.c ---- */
 
 void th_api_session_note(struct thole_note *n);
-/* Those that are not held any more are told what waited for them. */
+/* Watchers that are not held any more get what waited for them. */
 void th_api_watchers_release(struct thole_runtime *rt);
 /* What is queued of an answer that is given up. */
 void th_api_watchers_deltas_drop(struct thole_session *s);

@@ -288,7 +288,7 @@ static enum th_code save_picture(const struct th_computer_flags *o,
 	return th_file_write(path, b->bytes, 0644, err);
 }
 
-/* A model is told "error: …"; a person sees by the status that it is one. */
+/* A model reads "error: …"; a person sees by the status that it is one. */
 static int failed(enum th_outcome_status status, struct th_str text)
 {
 	struct th_str mark = TH_STR("error: ");

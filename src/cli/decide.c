@@ -17,7 +17,7 @@
 #include "exec_client/client.h"
 #include "io/clock.h"
 
-#define OWNER_WAIT_MS 15000 /* for a runtime to end after it was told to */
+#define OWNER_WAIT_MS 15000 /* for a runtime to end after the request to */
 #define OWNER_POLL_US 50000
 #define LINE_COLUMNS_MAX 2000  /* of what a call does */
 #define WHOLE_COLUMNS_MAX 8000 /* of its arguments as they are */
@@ -365,7 +365,7 @@ static pid_t owner_of(const struct th_err *busy)
 	return th_str_is(there, host) && is_thole((pid_t)pid) ? (pid_t)pid : 0;
 }
 
-/* Opens the session; a runtime that has it is told to pause and end first. */
+/* Opens the session; a runtime that has it is asked to pause and end first. */
 static enum th_code open_by_force(struct th_edit *e, struct th_store *store, struct th_str id,
 				  struct th_err *err)
 {

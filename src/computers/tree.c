@@ -401,7 +401,7 @@ enum th_code th_tree_read(int fd, const struct th_tree_options *options, th_foun
 	th_arena_deinit(&r.memory);
 	free(r.list);
 	if (begun && code != TH_ECANCELED)
-		return TH_OK; /* what could be learned was told */
+		return TH_OK; /* what is known was reported */
 	return code == TH_ECANCELED || !code
 		   ? code
 		   : th_fail(err, TH_EUNSUPPORTED, "the accessibility bus: %s", err->msg);

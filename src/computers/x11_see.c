@@ -154,7 +154,7 @@ static void take_cursor(struct th_x11 *x, const xcb_xfixes_get_cursor_image_repl
 	s->cursor_known = true;
 }
 
-/* Asks what was drawn on since the last time.  After it, the next damage is told by an event again.
+/* Asks what was drawn on since the last time.  After it, the next damage comes as an event again.
  */
 static enum th_code collect(struct th_x11 *x, bool cursor, bool *ret_any, struct th_err *err)
 {

@@ -189,17 +189,17 @@ struct th_agent {
 	int64_t net;                /* enum th_net */
 	int64_t unknown;            /* enum th_on_unknown */
 	int64_t repeat;             /* enum th_on_repeat */
-	/* The ladder and the team: core/team.h reads these. */
+	/* Next steps and teams: core/team.h reads these. */
 	struct th_str agents;              /* raw object: name -> definition of another agent */
 	struct th_str handoffs;            /* raw list */
-	struct th_str handoff_description; /* what others are told of it */
+	struct th_str handoff_description; /* how other agents see it */
 	struct th_str tool_use_behavior;   /* raw */
 	struct th_str output_schema;       /* raw: JSON Schema of the final output */
 	int64_t output_retries;            /* answers that are sent back before it fails */
 	bool reset_tool_choice;
-	bool nest_history;              /* a handoff's new agent is told what was: core/nest.h */
+	bool nest_history; /* a handoff's new agent gets the history as one text: core/nest.h */
 	struct th_str history_mapper;   /* the code that does so in its own form; empty: none */
-	struct th_strs history_markers; /* of the first agent: the lines around what is told */
+	struct th_strs history_markers; /* of the first agent: the lines around that text */
 	struct th_objects guardrails;   /* struct th_agent_guardrail */
 	struct th_agent_instead *instead;
 	int64_t unknown_tool;       /* enum th_unknown_tool */

@@ -23,7 +23,7 @@
 #include "base/json.h"
 #include "core/event.h"
 
-/* MCP: no tool of ours runs; the provider's does, once it is told that it may. */
+/* MCP: no tool of ours runs; the provider's does, after an approval. */
 enum th_native {
 	TH_NATIVE_NONE,
 	TH_NATIVE_SHELL,

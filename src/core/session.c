@@ -425,7 +425,7 @@ static enum th_code on_state_changed(struct th_step *st)
 		s->turn_given = false;
 		if (failed)
 			th_next_step_untrip(s);
-		/* What tripped before it was said is the ladder's to end. */
+		/* A guardrail that tripped before is ended by the next step. */
 		if (s->phase == TH_TURN_REST && !s->tripped)
 			th_step_phase(s, TH_TURN_DUE);
 		/* Whoever lets it go on gives it new turns; a pause is none of its ends. */
@@ -633,7 +633,7 @@ void th_session_resume(struct th_session *s, struct th_effects *ret)
 			th_step_due_turn(s, ret);
 		/* Only a fork can begin between an answer, or its failure, and what follows. */
 		if (s->phase == TH_TURN_REST && s->tripped)
-			; /* the ladder's to end */
+			; /* the next step ends it */
 		else if (s->phase == TH_TURN_REST && (s->turn_failed || s->answer_incomplete))
 			th_step_emit(ret,
 				     (struct th_effect){ .kind = TH_DO_FAIL,

@@ -145,13 +145,13 @@ struct th_call {
 			      asked about */
 	bool unknown_tool; /* there is none of that name */
 	bool each;         /* a rule asks that looks into such calls */
-	bool verbatim;     /* DENIED: `reason` is all that the model is told */
+	bool verbatim;     /* DENIED: the model reads `reason` and nothing else */
 	enum th_call_child child; /* INTENDED: of the session that works on it */
 	size_t handoff;           /* index + 1 of the agent's handoff that it asks for; 0: none */
 	uint32_t guards_in, guards_out; /* its guardrails that have not answered */
 	bool guard_given;               /* one of them is being asked */
 	struct th_effect_scope scope;   /* once recorded: what it acts on */
-	struct th_str output;           /* SETTLED: as text, where the ladder may need it */
+	struct th_str output;           /* SETTLED: as text, where the next step may need it */
 	bool word_by_person; /* JUDGED: by `by`, with `reason`; else the run was stopped */
 	struct th_str by;
 	struct th_str told, evidence, observation; /* PARKED, JUDGED: for the OUTCOME */

@@ -463,7 +463,7 @@ enum th_code th_on_outcome(struct th_step *st)
 	return TH_OK;
 }
 
-/* What runs is told to stop.  After a stop for good, calls that have not begun will be refused. */
+/* Cancels what runs.  After a stop for good, calls that have not begun are refused. */
 bool th_call_arguments(struct th_str text, struct th_buf *out, struct th_err *err)
 {
 	struct th_json_room room TH_UNSET;

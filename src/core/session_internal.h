@@ -2,7 +2,7 @@
 /*
  * session_internal.h - what the fold's files share.  session.c has the step and
  * the session's own events, session_turn.c those of models, session_call.c
- * those of calls, session_team.c the ladder, guardrails and handoffs;
+ * those of calls, session_team.c the next step, guardrails and handoffs;
  * session_due.c says what is due after each.
  */
 #ifndef TH_CORE_SESSION_INTERNAL_H

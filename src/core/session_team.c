@@ -3,7 +3,7 @@
  * session_team.c - what follows an answer: guardrails, handoffs, and the final
  * output.
  *
- * The ladder, from the top: calls run; whoever must decide is asked; the first
+ * The next step, in this order: calls run; whoever must decide is asked; the first
  * handoff takes place; a tool's result may be the final output; text is (a
  * refusal is said to be one, structured output must fit); else the model is
  * asked again.  A text beside a call is never final.
@@ -196,7 +196,7 @@ void th_next_step_answer(struct th_step *st, const struct th_next *next)
 	}
 }
 
-/* A function's result may be the final output.  A person's refusal is told to the model, and is
+/* A function's result may be the final output.  A person's refusal goes to the model, and is
  * none. */
 static bool counts(const struct th_call *c)
 {
@@ -310,7 +310,7 @@ static const char *const guard_classes[TH_GUARD_STAGE_COUNT] = {
 	"tool_output_guardrail",
 };
 
-/* Nothing new begins, what runs is told to stop; when all of it is over the run fails. */
+/* Nothing new begins and what runs is cancelled; when all of it is over the run fails. */
 static void trip_calls(struct th_session *s, struct th_effects *out)
 {
 	for (size_t i = 0; i < s->call_count; i++) {

@@ -122,7 +122,7 @@ void th_step_finish(const struct th_session *s, struct th_effects *out)
 	th_step_emit(out, s->final_failure ? fail : (struct th_effect){ .kind = TH_DO_FINISH });
 }
 
-/* What was cut short is not gone on from. */
+/* An answer that was cut short cannot be continued. */
 static void take_chain(struct th_session *s, const struct th_ev_model_answered *d)
 {
 	th_buf_clear(&s->chain);

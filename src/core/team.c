@@ -395,7 +395,7 @@ static enum th_code resolve_instead(struct resolver *r, struct th_member *m,
 	return TH_OK;
 }
 
-/* A history is told apart by the markers it was told with: one pair for the whole team. */
+/* The markers tell such a text apart from others: one pair for the whole team. */
 static enum th_code resolve_markers(struct resolver *r, size_t index, const struct th_agent *agent)
 {
 	const struct th_strs *given = &agent->history_markers;

@@ -18,7 +18,7 @@ struct th_handoff {
 	struct th_str tool; /* name of the function that the model calls */
 	struct th_str description;
 	struct th_str filter; /* code that narrows the history; empty: none */
-	bool nest;            /* the history is told: core/nest.h */
+	bool nest;            /* the history becomes one text: core/nest.h */
 	struct th_str mapper; /* code that does so in its own form; empty: none */
 	struct th_str schema; /* of the call's arguments: by default an object without members */
 	bool told;            /* it was given: arguments are held to it, and are in the event */

@@ -2,12 +2,12 @@
 /*
  * unknown.h - what follows when nobody can know whether an effect happened.
  *
- * The runtime takes a fresh look and says what it saw together with the word
- * UNKNOWN; it never does the effect again by itself.  The session remembers a
- * *doubt*: until the model has looked for itself, the very same call (tool and
- * arguments) is held.  docs/DURABILITY.md has the rule in full.
+ * The runtime makes a fresh observation and reports it together with the status
+ * UNKNOWN.  It never repeats the effect by itself.  The session remembers the
+ * unresolved effect: until the model has looked for itself, the very same call
+ * (tool and arguments) does not run.  docs/DURABILITY.md has the rule in full.
  *
- * Pure, like all of core: says which look to take, does not take it.
+ * Pure, like all of core: it says which observation to make, and makes none.
  */
 #ifndef TH_CORE_UNKNOWN_H
 #define TH_CORE_UNKNOWN_H
@@ -15,16 +15,16 @@
 #include "core/effect.h"
 #include "core/event.h"
 
-/* The look that the runtime takes itself: a class R call of the executor's. */
+/* An observation that the runtime makes itself: a class R call of the executor. */
 struct th_observation {
-	struct th_str tool, arguments; /* tool empty: there is nothing that could be looked at */
+	struct th_str tool, arguments; /* tool empty: nothing can be observed */
 	struct th_str what;            /* for a sentence: "the screen", "the file a.txt" */
 };
 /* `arguments` is JSON; strings of the result are static or in the arena. */
 struct th_observation th_unknown_observation(struct th_effect_scope scope, struct th_str arguments,
 					     bool has_computer, struct th_arena *a);
 
-/* How the look ended.  output: JSON, a string or a list of parts. */
+/* How the observation ended.  output: JSON, a string or a list of parts. */
 struct th_observation_result {
 	enum th_outcome_status status;
 	struct th_str output;
@@ -32,16 +32,16 @@ struct th_observation_result {
 
 /*
  * The output of an UNKNOWN outcome: `said` (JSON: what the executor knows, such
- * as the end of a command's output) after the sentence that every model is
- * told, then what the look showed.  `seen` NULL: no look was possible.
+ * as the end of a command's output) after TH_UNKNOWN_SENTENCE, then what the
+ * observation showed.  `seen` NULL: no observation was possible.
  */
 void th_unknown_print(struct th_str said, const struct th_observation *look,
 		      const struct th_observation_result *seen, struct th_buf *out);
-/* The output after a person's word in `status` about it; `told` is what th_unknown_print made. */
+/* The output after a person has decided `status`; `told` is what th_unknown_print made. */
 void th_unknown_settled(enum th_outcome_status status, struct th_str by, struct th_str message,
 			struct th_str told, struct th_buf *out);
 
-/* ---- doubts ---- */
+/* ---- unresolved effects ---- */
 
 #define TH_UNRESOLVED_PATH_MAX 255
 
@@ -68,9 +68,9 @@ void th_unresolved_deinit(struct th_unresolved_effects *d);
 void th_unresolved_add(struct th_unresolved_effects *d, uint64_t seq, struct th_effect_scope scope,
 		       struct th_str arguments, const char *digest);
 /*
- * A call ended, of which the CALL event has call_seq: when it was a look, what it
- * looked at is no doubt any more; and an effect that was done is none.  Only
- * looks that were asked for after the doubt was told count.
+ * A call ended; `call_seq` is its CALL event.  If it only looked, the effects on
+ * what it looked at are resolved; so is an effect that is now known to be done.
+ * Only looks count that were asked for after the model had read of the effect.
  */
 void th_unresolved_ended(struct th_unresolved_effects *d, uint64_t call_seq,
 			 struct th_effect_scope scope, struct th_str arguments, const char *digest,

@@ -54,7 +54,7 @@ struct th_display {
 	struct th_display_call **last;
 	int64_t next_id;
 	struct th_timer watch;    /* of the running call, or of starting or closing */
-	bool interrupted;         /* it was told to end the call */
+	bool interrupted;         /* the process was asked to end the call */
 	struct th_picture *shown; /* the last one that came */
 	struct th_deferred step;
 	void (*on_start)(void *ctx, bool again);
@@ -398,7 +398,7 @@ static void process_gone(struct th_display *d, const struct th_err *why)
 		return;
 	}
 	if (was == STATE_STARTING) {
-		d->release = false; /* whoever comes next is told, and starts one */
+		d->release = false; /* the next caller starts one */
 		struct th_display_call *waiting = d->first;
 		d->first = NULL;
 		d->last = &d->first;

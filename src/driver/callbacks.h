@@ -95,7 +95,7 @@ struct th_callbacks_ops {
 	bool (*has)(void *ctx, enum th_ask_kind kind, struct th_str function);
 };
 
-/* Of an outfit (driver.h); borrowed, lives as long as the session is open. */
+/* Of a session_config (driver.h); borrowed, lives as long as the session is open. */
 struct th_callbacks {
 	const struct th_callbacks_ops *ops;
 	void *ctx;

@@ -445,7 +445,7 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 			 c->intent_seq <= l->durable_seq,
 	};
 
-	/* Cancelled while its intent was written, or by a hook that was told of that. */
+	/* Cancelled while its intent was written, or by a hook of that event. */
 	if (!settle && (l->fold.tripped || l->fold.state == TH_STATE_STOPPED)) {
 		th_driver_tool_not_started(d, ticket, "the run was stopped before it began");
 		return;

@@ -24,10 +24,10 @@
  * parent's.
  *
  * A child that waits for a person makes its parent wait (DELEGATION_WAITS),
- * when nothing else of the parent's is under way; a word to the parent reaches
- * the child's call.  Pause, resume and stop of the parent are its children's.
+ * when nothing else of the parent's is under way; a decision given to the
+ * parent reaches the child's call.  Pause, resume and stop of the parent reach its children.
  *
- * Memory: a child borrows its parent's outfit (tools, code, keys) and is closed
+ * Memory: a child borrows its parent's configuration (tools, code, keys) and is closed
  * before it.  TH_DELEGATES_MAX, TH_DELEGATE_DEPTH_MAX bound how many there are.
  */
 #ifndef TH_DRIVER_DELEGATE_H

@@ -187,7 +187,7 @@ static enum th_code live_fit(struct th_live *l, const struct th_session_config *
 	return code ? code : th_live_switch_agent(l, err);
 }
 
-/* Without its outfit: live_fit comes before anything else. */
+/* Without its configuration: live_fit must follow. */
 static enum th_code live_new(struct th_driver *d, struct th_str id,
 			     const struct th_observer *observer, struct th_live **ret,
 			     struct th_err *err)

@@ -44,7 +44,7 @@ struct th_tool_row {
 	bool (*alive)(void *ctx, struct th_ticket t);
 	void *ctx;
 	const struct th_agent_command *command; /* the executor's, as a program; else NULL */
-	bool check; /* the arguments must fit spec.schema; where not, the model is told */
+	bool check; /* the arguments must fit spec.schema; else the call is refused */
 };
 
 /* A model that may be asked. */
@@ -94,8 +94,8 @@ th_driver_free(struct th_driver *d); /* world's things must be cancelled or over
 
 /*
  * Begins a new session: session_created goes into the next flush.  `created`
- * gives agent, workspace, user, metadata; `agent` in it may be empty: the
- * outfit's is printed.  TH_ELIMIT: too many sessions.
+ * gives agent, workspace, user, metadata; if its `agent` is empty, that of
+ * `session_config` is printed.  TH_ELIMIT: too many sessions.
  */
 TH_NODISCARD enum th_code th_driver_create(struct th_driver *d, struct th_str session_id,
 					   const struct th_session_config *session_config,

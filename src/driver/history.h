@@ -64,7 +64,7 @@ struct th_slice {
 	struct th_digest blob;
 };
 size_t th_history_slices(const struct th_history *h, size_t images_keep, struct th_slice **ret);
-/* The same of what stands behind the last answer, for a request that goes on from it. */
+/* The same for what follows the last answer, for a request that continues from it. */
 size_t th_history_tail_slices(const struct th_history *h, size_t images_keep,
 			      struct th_slice **ret);
 

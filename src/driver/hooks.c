@@ -17,8 +17,8 @@
 #include "base/text.h"
 #include "driver/internal.h"
 
-#define INPUT_ROOM 512 /* what most hooks are told is not longer */
-#define PUT_MAX 5      /* members of an event that a hook is told */
+#define INPUT_ROOM 512 /* most inputs of hooks are not longer */
+#define PUT_MAX 5      /* members of an event in the input of a hook */
 
 /* th_live.hooked: since the session rested last, the agent that speaks was told of */
 enum { HOOKED_START = 1, HOOKED_ASKED = 2, HOOKED_END = 4 };
@@ -433,7 +433,7 @@ static void on_outcome(struct th_live *l, const struct th_event *ev)
 	}
 }
 
-/* The last of those that look at a result: what they made of it is told. */
+/* The last guardrail of a result has answered: the hook gets the result. */
 static void on_guardrail(struct th_live *l, const struct th_event *ev)
 {
 	static const char *const names[] = { "stage", "tripped" };
@@ -487,7 +487,7 @@ static bool rests(const struct th_live *l, const struct th_event *ev)
 void th_live_hooks(struct th_live *l, const struct th_event *ev)
 {
 	if (ev->kind == TH_EV_MODEL_REQUESTED)
-		th_live_results_free(l); /* those of the last answer are told, or never will be */
+		th_live_results_free(l); /* hooks of the last answer are over */
 	if (l->lost || (!watched(l, l->fold.agent) && ev->kind != TH_EV_HANDOFF))
 		return;
 	if (handlers[ev->kind])

@@ -188,7 +188,7 @@ static bool (*const conditions[])(struct th_live *l) = {
 	compacted,                /* the history at the provider fits */
 	input_joined,             /* what the session's own input callback makes of it */
 	history_filtered,         /* what the input filter leaves of it */
-	th_live_background_ready, /* what is kept at the provider can be gone on from */
+	th_live_background_ready, /* the state at the provider can be continued */
 };
 
 static bool request_ready(struct th_live *l)

@@ -314,7 +314,7 @@ void th_side_end(struct th_driver *d, struct th_ticket t, const struct th_model_
 	th_live_pump(l);
 }
 
-/* Whose end is told may change the list, so it is gone through anew after that. */
+/* A callback may change the list, so the walk begins again after each. */
 void th_side_wake(struct th_live *l)
 {
 	struct th_side_request *r = l->sides;

@@ -286,7 +286,7 @@ static enum th_code transcript_handing(struct th_live *l, const struct th_call *
 	return code;
 }
 
-/* The new agent is told what was, by the program's code or by core/nest.c. */
+/* The new agent gets the history, from the program's code or from core/nest.c. */
 static void nest(struct th_live *l, const struct th_call *c, const struct th_handoff *h,
 		 const struct th_transcript *transcript)
 {

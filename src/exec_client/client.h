@@ -33,7 +33,7 @@
 struct th_loop;
 struct th_executor_client;
 
-/* What the executor is told when this client is the one that starts it; all is copied.  One that
+/* Options for the executor, if this client is the one that starts it; all is copied.  One that
  * runs already keeps what it has; a workspace or computer that contradicts is TH_EBUSY with a
  * sentence. */
 struct th_executor_options {

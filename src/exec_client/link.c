@@ -91,7 +91,7 @@ static void end_finish(struct th_executor_client *x, const struct th_err *err)
 		done(x->end_ctx, err);
 }
 
-/* All that waits is told why it waits in vain. */
+/* Everything that waits gets this error. */
 static void fail_all(struct th_executor_client *x, const struct th_err *why)
 {
 	x->attempts = 0;
@@ -317,7 +317,7 @@ static void remove_done(void *ctx)
 		th_link_enter(x);
 		x->removal = NULL;
 		x->state = TH_LINK_IDLE;
-		/* Somebody started one meanwhile: that one is told. */
+		/* Somebody else started one meanwhile: use that one. */
 		if (r->code == TH_EBUSY)
 			th_link_soon(x);
 		else

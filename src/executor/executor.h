@@ -27,7 +27,7 @@
  * the exit status. */
 int th_exec_role(int argc, char **argv);
 
-/* Runs until it ends.  `starter` is told ready or error, and closed. */
+/* Runs until it ends.  `starter` gets ready or error, and is closed. */
 int th_executor_main(int starter_fd);
 
 #endif

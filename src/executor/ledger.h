@@ -20,9 +20,9 @@
 struct th_ledger;
 
 enum th_ledger_state {
-	TH_LEDGER_ACCEPTED,  /* begun, or about to; no end is known */
-	TH_LEDGER_FINISHED,  /* status, output, evidence */
-	TH_LEDGER_NEVER,     /* somebody was told that it was not accepted; so it never will be */
+	TH_LEDGER_ACCEPTED, /* begun, or about to; no end is known */
+	TH_LEDGER_FINISHED, /* status, output, evidence */
+	TH_LEDGER_NEVER, /* a runtime was answered that it was not accepted, so it never will be */
 	TH_LEDGER_FORGOTTEN, /* only the id */
 	TH_LEDGER_STATE_COUNT
 };

@@ -45,7 +45,7 @@ struct th_fetch {
 	struct th_fetch_lane *lane;
 	struct th_fetch *prev, *next; /* in `pending`, `dead` or a spare */
 	CURL *easy;
-	CURLU *url;          /* as `easy` was told; NULL: not yet */
+	CURLU *url;          /* as set in `easy`; NULL: not yet */
 	uint64_t url_number; /* which one that is */
 	void *block;         /* header list and its strings, behind them a small body */
 	size_t lines_size;   /* without that body; wiped, for the secret */

@@ -348,7 +348,7 @@ static enum th_code add_runtime(struct th_buf *out, struct th_err *err)
 	return TH_OK;
 }
 
-/* A home that cannot be written is common in containers: who meets one is told the way out. */
+/* A home that cannot be written is common in containers, so the error says what to do. */
 static enum th_code make_ours(enum th_dir_kind kind, const char *path, struct th_err *err)
 {
 	struct th_err why = {};

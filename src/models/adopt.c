@@ -286,7 +286,7 @@ enum th_code th_adopt_call(const struct th_profile *from, const struct th_reques
 	th_buf_add_char(&list, ']');
 	code = th_adopt_answer(from, to, th_buf_str(&list), &adopted, err);
 	first = code ? TH_STR("") : th_str_sub(th_buf_str(&adopted), 1, adopted.len - 2);
-	/* What is told in a text has its result told, too. */
+	/* A call that is written as text has its result written as text, too. */
 	if (th_str_is(th_json_raw_get(first, "type"), "\"message\""))
 		first = TH_STR("{\"type\":\"computer_call\"}");
 	th_buf_add(out, first);

@@ -63,7 +63,7 @@ static struct th_str first_str(const struct th_json *v, const char *a, const cha
 	return s.len ? s : th_json_get_str(v, b);
 }
 
-/* A status that is told inside of an answer, by number. */
+/* An HTTP status that stands as a number inside an answer. */
 static int status_in(const struct th_json *error)
 {
 	int64_t status = th_json_get_int(error, "code", 0);

@@ -177,7 +177,7 @@ static void put_settings(const struct th_request_options *o, const struct th_cha
 
 /* ---- the answer's form ---- */
 
-/* Servers that know no schema are asked for JSON, and the model is told the schema. */
+/* Servers without schemas are asked for JSON, and the schema goes into the instructions. */
 static bool is_instructed(const struct th_request_options *o)
 {
 	return th_format_wanted(o) && th_chat_flavour_of(o->profile)->no_schema;

@@ -84,7 +84,7 @@ struct th_profile {
 	int32_t images_max;                 /* in one request; 0: unknown */
 	const char *base_url;               /* without the endpoint's path */
 	const char *base_url_env, *key_env; /* key_env: several, with | between them */
-	bool key_optional;      /* a server of one's own: it asks for a key where it was told to */
+	bool key_optional;                  /* a server of the user's own, which may need no key */
 	bool vision, reasoning; /* takes images; gives reasoning items, encrypted when asked */
 	bool strict;            /* the provider's own server, which refuses ids of others */
 	int64_t context_tokens, output_tokens; /* limits; 0: unknown */

@@ -48,7 +48,7 @@ struct th_human_model *th_human_model_free(struct th_human_model *p);
  * once; `token` is borrowed, NULL: there is none yet. */
 TH_NODISCARD enum th_code th_human_model_check(struct th_human_model *p, struct th_str base_url,
 					       const struct th_secret *token, struct th_err *err);
-/* Something became durable: those who answered over HTTP are told. */
+/* Something became durable: HTTP requests that wait for it are answered. */
 void th_human_model_committed(struct th_human_model *p);
 
 TH_NODISCARD enum th_code th_human_model_ask(struct th_human_model *p, struct th_ticket t,

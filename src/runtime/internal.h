@@ -27,7 +27,7 @@ struct th_runtime_session {
 	struct th_arena memory;            /* agent, tools, strings */
 	struct th_agent agent;
 	struct th_session_config session_config;
-	struct th_script_code script; /* of the agent; outfit.codes points into it */
+	struct th_script_code script; /* of the agent; session_config.callbacks points into it */
 	struct th_str id, user, metadata;
 	struct th_session_row row;   /* of a stored session */
 	struct th_tool_row computer; /* of this process, where computer.local is set */
@@ -40,7 +40,7 @@ struct th_runtime_session {
 	void *ready_ctx;
 	struct th_handle handle; /* {0, 0}: not with the driver yet */
 	struct th_executor_client *executor;
-	bool greeting, unavailable; /* intents wait for the executor; are told that it is not */
+	bool greeting, unavailable; /* intents wait for the executor; it cannot be had */
 	struct th_err *no_executor; /* why; NULL: there always was one */
 	struct th_timer timer;
 	struct th_ticket timer_ticket;

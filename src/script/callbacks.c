@@ -63,7 +63,7 @@ static enum th_asked ask(void *ctx, const struct th_code_ask *q, struct th_buf *
 			 struct th_err *err)
 {
 	const struct th_script_code *c = ctx;
-	/* What the model is told has no function of its own; a script may have this one. */
+	/* Texts for the model have no functions of their own; a script may have this one. */
 	struct th_str function = q->kind == TH_ASK_TEXT ? TH_STR("text") : q->function;
 	struct th_buf arguments = TH_BUF_INIT(TH_EVENT_DATA_MAX * 3);
 	enum th_code code;

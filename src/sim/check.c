@@ -531,7 +531,7 @@ struct telling {
 	struct th_history *history; /* or, where handoffs and guardrails have changed it, */
 	struct th_transcript *transcript;
 	uint64_t task_seq;
-	struct th_buf previous; /* what the last request goes on from, as its event says */
+	struct th_buf previous; /* what the last request continues from, by its event */
 };
 
 static enum th_code history_event(void *ctx, const struct th_event *ev,

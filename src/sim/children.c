@@ -98,7 +98,7 @@ enum th_code th_sim_child_lease(void *ctx, struct th_str id, struct th_arena *a,
 		return begin_again(w, ret, err);
 	if (th_sim_chance(&w->random, 20))
 		return th_fail(err, TH_EBUSY, "somebody else looks at %.*s", TH_FMT(id));
-	/* Whoever had it is told by the store that it is not his any more. */
+	/* The store tells the former owner that it has lost the session. */
 	if (r->stale)
 		th_sim_check_taken(w->check, number);
 	return th_sim_store_lease(w->disk, id, ret, err);

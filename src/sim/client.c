@@ -209,7 +209,7 @@ void th_sim_client_forget(struct th_sim_client *c, const struct th_str *ids, siz
 	assert(count <= TH_COUNT(list));
 	for (size_t i = 0; i < count; i++)
 		list[i] = ids[i];
-	if (c->greeted) /* else it is told never: the journal keeps more than it must */
+	if (c->greeted) /* else it is never sent: the journal keeps more than it must */
 		send_head(c, &th_exec_forget_table, &m);
 }
 

@@ -57,7 +57,7 @@ static size_t count_of(const struct th_commands *args)
 	return args->argv.count ? 1 : args->commands.count;
 }
 
-/* What people are told was run. */
+/* How the command is shown to people. */
 static void add_command(const struct commands *c, struct th_buf *out)
 {
 	const struct th_commands *args = args_of(c);
@@ -135,7 +135,7 @@ static void put_outcome(struct commands *c, const struct th_sh_end *end)
 	th_jw_object_end(&c->w);
 }
 
-/* What other models are told of it. */
+/* The description for other models. */
 static void add_text(struct commands *c, struct th_str out, struct th_str err,
 		     const struct th_sh_end *end)
 {

@@ -33,7 +33,7 @@ static void shell_free(struct shell *s)
 	free(s);
 }
 
-/* The last line of what the model is told. */
+/* The last line of the output. */
 static void add_ending(struct th_buf *out, const struct shell *s, const struct th_sh_end *end)
 {
 	if (out->len > 0 && out->ptr[out->len - 1] != '\n')
