@@ -325,7 +325,7 @@ static void fill_row(struct arriving *x, struct arrived *s)
 	row->title = title_of(x, s);
 }
 
-/* Else somebody would go on with a prefix, beside whoever has the whole session. */
+/* Else a prefix could be continued here while the whole session runs elsewhere. */
 static enum th_code stop(struct arriving *x, struct arrived *s, struct th_err *err)
 {
 	struct th_ev_state_changed d = {

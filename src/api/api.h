@@ -308,7 +308,7 @@ void th_api_call_give(struct thole_call *c);
 void th_api_call_forget(struct thole_call *c);
 void th_api_calls_forget(struct thole_session *s); /* of the session, its computer's too */
 void th_api_call_note(struct thole_note *n);
-/* The answer is in `output`: whoever waits gets it.  The call is gone. */
+/* The answer is in `output` and goes to its waiter.  The call is freed. */
 int th_api_call_hand_in(struct thole_call *c, enum th_outcome_status status);
 void th_api_call_unnote(struct thole_call *c); /* a note about it was not delivered */
 /* What was answered meanwhile goes to the driver. */

@@ -220,7 +220,7 @@ void th_api_ask_again(struct thole_session *s)
 			tell_asked(s, &f->calls[i], none, f->calls[i].call_seq);
 }
 
-/* A session that works for this one waits: whoever watches is asked as if it were its own. */
+/* A child session waits: the parent's watchers are asked as if it were the parent. */
 static void tell_waits(struct thole_session *s, const struct th_event *ev)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;

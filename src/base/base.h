@@ -14,7 +14,7 @@
 #define TH_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #define TH_CLEANUP(fn) __attribute__((cleanup(fn)))
 #define TH_UNUSED __attribute__((unused))
-/* Large, and filled by whoever is given it: the compiler does not clear it. */
+/* Large, and filled by the function that gets it: the compiler does not clear it. */
 #define TH_UNSET __attribute__((uninitialized))
 
 #define TH_COUNT(array) (sizeof(array) / sizeof((array)[0]))

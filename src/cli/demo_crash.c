@@ -222,7 +222,7 @@ static const char *find_xvfb(struct crash *c)
 	return NULL;
 }
 
-/* Who knows the cookie may use the screen; one entry for every host and number. */
+/* The cookie gives access to the screen; one entry for every host and number. */
 static enum th_code write_cookie(struct crash *c, struct th_err *err)
 {
 	static const char name[] = "MIT-MAGIC-COOKIE-1";

@@ -775,7 +775,7 @@ static void tear_down(struct init *in, pid_t xvfb)
 	}
 	if (in->number >= 0)
 		remove_display(in->number, xvfb);
-	/* Again where somebody who is just dying has still made a file. */
+	/* Again, because a process that is ending may still have made a file. */
 	for (int tries = 0; tries < 20 && th_dir_remove(in->config.base, NULL) &&
 			    access(in->config.base, F_OK) == 0;
 	     tries++)

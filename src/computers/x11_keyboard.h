@@ -94,7 +94,7 @@ TH_NODISCARD enum th_code th_x11_keyboard_type(struct th_x11 *x, struct th_x11_k
 
 /* Lets go of what th_x11_keyboard_down holds; sent without waiting. */
 void th_x11_keyboard_let_go(struct th_x11 *x, struct th_x11_keyboard *k);
-/* Lets go of every key that is down on the display, whoever pressed it; *ret_count: how many. */
+/* Releases every key that is down on the display, by any client; *ret_count: how many. */
 TH_NODISCARD enum th_code th_x11_keyboard_reset(struct th_x11 *x, struct th_x11_keyboard *k,
 						int32_t *ret_count, struct th_err *err);
 

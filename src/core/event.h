@@ -58,7 +58,7 @@ enum th_event_kind { TH_EVENTS(X) TH_EVENT_COUNT };
 enum th_source { TH_SOURCES(X) TH_SOURCE_COUNT };
 #undef X
 
-/* Lends its strings: they live as long as whoever made the event says. */
+/* Its strings are borrowed: the maker of the event says how long they live. */
 struct th_event {
 	uint64_t seq;  /* from 1 */
 	int64_t ts_ms; /* Unix time */

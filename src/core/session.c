@@ -428,7 +428,7 @@ static enum th_code on_state_changed(struct th_step *st)
 		/* A guardrail that tripped before is ended by the next step. */
 		if (s->phase == TH_TURN_REST && !s->tripped)
 			th_step_phase(s, TH_TURN_DUE);
-		/* Whoever lets it go on gives it new turns; a pause is none of its ends. */
+		/* A resume gives it new turns; a pause does not end the task. */
 		if (!paused || !s->totals.task_turns) {
 			s->totals.task_turns = 0;
 			s->task_ms = st->ev->ts_ms;

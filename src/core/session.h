@@ -285,7 +285,7 @@ struct th_session {
 	struct th_buf chain; /* response id of the last answer, that a request may go on from */
 	uint64_t chain_seq;  /* of the request that it answered */
 	bool model_anew;     /* a task began with calls open: after them the first model is asked */
-	uint8_t chain_agent, chain_at; /* who gave that answer: `agent` and `model_at` */
+	uint8_t chain_agent, chain_at; /* `agent` and `model_at` that gave that answer */
 	uint8_t joined;                /* enum th_joined */
 	bool compacted;                /* the history was replaced since the last answer */
 	struct th_arena memory;

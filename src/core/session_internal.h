@@ -89,7 +89,8 @@ void th_next_step_settled(struct th_session *s);      /* all calls have their re
 void th_next_step_outcome(struct th_step *st, struct th_call *c, const struct th_json *output);
 void th_next_step_due(struct th_session *s, struct th_effects *out); /* how the run ends */
 bool th_next_step_refused(const struct th_session *s); /* a guardrail has refused what was said */
-void th_next_step_guards(struct th_session *s, struct th_effects *out); /* who is to be asked */
+/* Emits the guardrails to call. */
+void th_next_step_guards(struct th_session *s, struct th_effects *out);
 void th_next_step_trip(struct th_session *s, struct th_effects *out, const char *class,
 		       struct th_str why);
 void th_next_step_untrip(struct th_session *s); /* the run that it ended goes on */

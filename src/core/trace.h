@@ -72,7 +72,7 @@ struct th_trace {
 	size_t count, cap;
 	size_t task, agent, turn, model; /* open ones */
 	uint64_t task_seq;               /* of the event that began the last task; 0: none */
-	struct th_str agent_name;        /* of who has the word */
+	struct th_str agent_name;        /* of the current agent */
 	bool full;                       /* TH_TRACE_SPANS_MAX: later ones are left out */
 };
 

@@ -82,7 +82,7 @@ void th_unknown_print(struct th_str said, const struct th_observation *look,
 	struct th_jw w = th_jw(out);
 
 	th_jw_array(&w);
-	/* Whoever found out need not know the words; who said them is not said again. */
+	/* Executors may have said the sentence already; it stands once. */
 	if (th_str_find(said, TH_STR("may or may not have happened")) < 0)
 		put_text(&w, TH_STR(TH_UNKNOWN_SENTENCE));
 	put_output(&w, said);
@@ -202,7 +202,7 @@ static bool shows(const struct th_unresolved_effect *unresolved, struct th_effec
 
 	if (scope.target != unresolved->target)
 		return false;
-	/* A command is the only way to look for who has no other tool. */
+	/* A model without other tools can look only by a command. */
 	if (scope.shows == TH_SHOWS_ANY)
 		return (done || status == TH_OUTCOME_FAILED) &&
 		       strcmp(digest, unresolved->digest) != 0;

@@ -693,7 +693,7 @@ static enum th_code open_computer(struct display *d, const struct th_exec_displa
 	code = th_computer_open(&options, &d->computer, err);
 	if (code)
 		return th_prefix(err, code, "open the %.*s", TH_FMT(start.kind));
-	/* Who was here before may have died with a button down. */
+	/* An earlier display process may have died with a button down. */
 	code = d->computer->kind->reset(d->computer, &reset, err);
 	if (code)
 		return code;

@@ -46,7 +46,7 @@ struct th_display {
 	struct th_exec_screen screen;
 	const char **prefix;
 	unsigned lives;    /* processes that came as far as a screen */
-	bool release;      /* a new process is wanted, whoever asks */
+	bool release;      /* the next call starts a new process */
 	bool tell_restart; /* the next answer says that the desktop is a new one */
 	struct opener openers[OPENERS_MAX];
 	size_t opener_count;

@@ -359,7 +359,7 @@ void th_live_guard(struct th_live *l, const struct th_held *held)
 	a->asked_seq = guard_about(s, a->stage);
 	if (a->stage == TH_GUARD_OUTPUT && guard_open(l, a))
 		th_live_hook_end(l);
-	/* Settled meanwhile, or stopped: who goes on asks again; or of a look that is over. */
+	/* Settled or stopped meanwhile, or of a look that is over: resume asks again. */
 	if (!guard_open(l, a) || (a->stage == TH_GUARD_INPUT && held->seq < s->guard_to)) {
 		free(callback_take(l, a->id));
 		return;
@@ -465,7 +465,7 @@ static void instructions_answered(struct th_live *l, bool failed, struct th_str 
 	struct th_session *s = &l->fold;
 	struct th_buf text = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 
-	/* Paused or stopped meanwhile: who goes on asks again. */
+	/* Paused or stopped meanwhile: resume asks again. */
 	if (s->state != TH_STATE_RUNNING || s->phase != TH_TURN_DUE)
 		return;
 	if (failed || !th_json_unescape(answer, &text)) {
@@ -490,7 +490,7 @@ void th_live_tool_use(struct th_live *l)
 	struct th_buf input;
 	struct th_jw w;
 
-	/* Paused or stopped meanwhile: who goes on asks again. */
+	/* Paused or stopped meanwhile: resume asks again. */
 	if (s->state != TH_STATE_RUNNING || s->phase != TH_TURN_CALLS || s->use_answered ||
 	    m->tool_use != TH_USE_CODE)
 		return;
@@ -645,7 +645,7 @@ static void filter_answered(struct th_live *l, const struct th_pending_callback 
 	struct th_buf why = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 
 	if (a->asked_seq != l->fold.answer_seq || l->fold.state != TH_STATE_RUNNING)
-		return; /* who goes on asks again */
+		return; /* resume asks again */
 	if (failed) {
 		th_buf_printf(&why, "the filter of the history: %.*s",
 			      TH_FMT(th_utf8_cut(answer, TH_ERR_MSG_MAX)));
@@ -696,7 +696,7 @@ void th_live_decision(struct th_live *l, struct th_call *c)
 	struct th_buf input;
 	struct th_jw w;
 
-	/* Paused or stopped meanwhile: who goes on asks again. */
+	/* Paused or stopped meanwhile: resume asks again. */
 	if (c->phase != TH_CALL_RECORDED ||
 	    (l->fold.state != TH_STATE_RUNNING && l->fold.state != TH_STATE_WAITING))
 		return;

@@ -63,7 +63,7 @@ enum th_ask_kind { TH_ASKS(X) TH_ASK_COUNT };
 #undef X
 const char *th_ask_name(enum th_ask_kind k);
 
-/* What stands in the input of a hook, for who needs no more of it. */
+/* The input of a hook, for callers that need no more. */
 struct th_hook_info {
 	enum th_hook hook;
 	struct th_str agent, call_id; /* call_id: of a tool's, and of HANDOFF */

@@ -456,7 +456,7 @@ static void begin(struct th_live *l, const struct th_call *c, const struct th_ag
 	} else if (code == TH_ENOENT) {
 		code = th_fail(&err, TH_ECANCELED, "the run was stopped before");
 	} else {
-		th_live_lose(l, &err); /* who has it may still bring it to its end */
+		th_live_lose(l, &err); /* its owner may still finish it */
 	}
 	if (code && !l->lost && begun)
 		th_delegation_lost(l, c, th_buf_str(&id), &err);

@@ -97,7 +97,7 @@ static const struct th_resolved_model *choice_at(const struct th_session_config 
 	return at ? &o->fallback[at - 1] : &o->first;
 }
 
-/* Who is asked from now on.  What another model is to read is written anew. */
+/* The model for the next requests.  Another model gets a new history. */
 static void live_turn_to(struct th_live *l, size_t at)
 {
 	const struct th_resolved_model *before = l->resolved;

@@ -54,7 +54,7 @@ static void write_final(struct th_live *l)
 static void write_failure(struct th_live *l, const struct th_effect *fx)
 {
 	struct th_session *s = &l->fold;
-	/* Who gave up has said why; else what stopped the run is known. */
+	/* The final output may hold the reason; else the run's own reason does. */
 	struct th_str why =
 	    th_utf8_cut(th_buf_str(s->final_failure ? &s->final : &s->reason), TH_ERR_MSG_MAX);
 	struct th_buf text;

@@ -39,7 +39,7 @@ bool th_live_expire(struct th_live *l)
 			next = c->expires_ms;
 		}
 	}
-	/* A session has one timer; whoever else uses it now comes back here when it rings. */
+	/* A session has one timer; its other users come back here when it expires. */
 	if (next && !l->grounds)
 		d->world.ops->timer(d->world.ctx, th_live_ticket(l, s->seq), next - now);
 	return any;

@@ -537,7 +537,7 @@ static struct th_live *parents_first(struct th_live *list)
 	return list;
 }
 
-/* Who has lost a session begins nothing for it.  False: that one cannot be written. */
+/* A lost session begins nothing.  False: the event cannot be written. */
 static bool fill_needs(const struct th_commit *c, const struct th_live *l, struct th_append *a)
 {
 	struct th_handle of = th_live_handle(l->parent_call->parent);

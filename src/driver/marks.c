@@ -28,7 +28,7 @@ static struct th_target_place place_of(struct th_str elements, const struct th_t
 		p.why = "there is no picture with marks yet: take a screenshot first";
 	else
 		p.found = th_marks_find(elements, target->id, &p.at);
-	return p; /* which number there is not is said by who knows it */
+	return p; /* the display process says which number does not exist */
 }
 
 static void print_places(const struct th_target *targets, const struct th_target_place *places,

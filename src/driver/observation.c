@@ -60,7 +60,7 @@ void th_first_observation_done(struct th_driver *d, struct th_ticket t,
 	if (!l || l->lost || l->first_observation != TH_FIRST_OBSERVATION_UNDER_WAY)
 		return;
 	l->first_observation = TH_FIRST_OBSERVATION_NONE;
-	/* Paused or stopped meanwhile: who goes on looks again. */
+	/* Paused or stopped meanwhile: resume looks again. */
 	if (l->fold.state != TH_STATE_RUNNING || l->fold.phase != TH_TURN_DUE)
 		return;
 	l->first_observation = TH_FIRST_OBSERVATION_OVER;

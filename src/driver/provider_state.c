@@ -6,7 +6,7 @@
  * A response is named, so asking again for what follows it changes nothing.  A
  * conversation grows by what is asked and answered, once that is answered: a
  * request whose end is not known may be in it, and is not sent again before
- * somebody has said so.  docs/RESPONSES.md, "What is kept at the provider".
+ * somebody has said so.  docs/RESPONSES.md, "State at the provider".
  */
 #include "driver/internal.h"
 
@@ -34,8 +34,8 @@ static bool chains(const struct th_live *l, const struct th_agent_model_settings
 	return given_response(l).len || (s && s->history == TH_HISTORY_PREVIOUS);
 }
 
-/* Who is asked now knows the answer that would be gone on from: the same model of the same server
- * gave it, and was to keep it. */
+/* The current model gave the answer that the request would continue from: it is the same model of
+ * the same server, and the answer was stored there. */
 static bool knows_answer(const struct th_live *l)
 {
 	const struct th_session *s = &l->fold;

@@ -139,7 +139,7 @@ void th_live_transcript_answered(struct th_live *l, enum th_ask_kind kind, uint6
 {
 	const struct th_session *s = &l->fold;
 
-	/* Paused or stopped meanwhile: who goes on asks again. */
+	/* Paused or stopped meanwhile: resume asks again. */
 	if (s->state != TH_STATE_RUNNING || s->phase != TH_TURN_DUE)
 		return;
 	if (message_seq != s->message_seq || l->durable_seq < s->seq)

@@ -53,7 +53,7 @@ static enum th_code open_state(struct th_executor_claim *x, struct th_err *err)
 	return x->lock_fd < 0 ? th_fail_errno(err, errno, "%s/lock", x->state_dir) : TH_OK;
 }
 
-/* The socket of who has, or last had, the session; false: unknown. */
+/* The socket of the present or last owner of the session; false: unknown. */
 static bool announced(struct th_executor_claim *x, struct th_buf *ret)
 {
 	char text[TH_PATH_LEN_MAX];

@@ -348,7 +348,8 @@ static void job_output(struct th_tool_job *job, struct th_str bytes)
 	for (struct th_exec_sub *sub = e->subs; sub; sub = sub->next) {
 		if (!sub->watch || sub->client->blocked)
 			continue;
-		/* What was just read is sent as it is; only who is behind reads the spool. */
+		/* New output is sent as it was read; only a client that is behind reads the spool.
+		 */
 		if (sub->sent == at)
 			send_output(sub, at, bytes);
 		else

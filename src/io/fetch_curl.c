@@ -90,7 +90,7 @@ static void on_watch(struct th_fetch_watch *w, uint32_t events)
 		(void)watch_set(w, 0);
 		return;
 	}
-	/* An error is for whoever reads or writes next to find. */
+	/* The next read or write finds the error. */
 	if (events & (EPOLLERR | EPOLLHUP))
 		events |= events & EPOLLERR ? EPOLLIN | EPOLLOUT : w->events;
 	act(w->lane, w->fd,

@@ -32,7 +32,7 @@ void th_httpd_caller_ms(struct th_httpd *d, uint64_t ms);
 struct th_httpd *th_httpd_free(struct th_httpd *d);
 int th_httpd_port(const struct th_httpd *d);
 
-/* Also to one who has hung up meanwhile. */
+/* Also after the client has closed the connection. */
 void th_httpd_reply(struct th_httpd_caller *c, int status, struct th_str json);
 
 #endif

@@ -32,7 +32,7 @@ struct th_transcript {
 	bool failed;
 };
 
-/* Who has answered over HTTP, until that is durable. */
+/* HTTP requests whose answer is not durable yet. */
 struct th_answerer {
 	struct th_answerer *next;
 	struct th_httpd_caller *caller;

@@ -43,7 +43,7 @@ bool th_sim_check_acted(const struct th_sim_check *c, struct th_str effect_id);
 /* From now on UNKNOWN is an honest answer about what is open in the session. */
 void th_sim_check_unresolved(struct th_sim_check *c, size_t number);
 
-/* Whoever had that session, which works on a call, has it no more: what it did may be unknown. */
+/* The owner of that child session has lost it: what the child did may be unknown. */
 void th_sim_check_taken(struct th_sim_check *c, size_t number);
 bool th_sim_check_is_taken(const struct th_sim_check *c, size_t number);
 

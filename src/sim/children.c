@@ -36,7 +36,7 @@ static bool is_told(const struct th_sim_runtime *r, struct th_handle h)
 	       th_driver_durable(r->d, h);
 }
 
-/* Nor one that works for somebody who was taken: it was refused with him. */
+/* Nor a child of a session that another owner took: it was refused with its parent. */
 static bool is_taken(const struct th_sim_runtime *r, size_t number)
 {
 	while (r->sessions[number].child && !th_sim_check_is_taken(r->w->check, number))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* faults.c - what goes wrong: who dies, what is lost, who is taken for dead. */
+/* faults.c - what goes wrong: which process dies, what is lost, which one counts as dead. */
 #include "sim/internal.h"
 
 /* One of the faults that are kept for the narrow places, perhaps. */

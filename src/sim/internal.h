@@ -165,7 +165,7 @@ size_t th_sim_team_model(struct th_str agent);
 /* ---- runtime.c ---- */
 
 struct th_sim_runtime *
-th_sim_owner(struct th_sim_world *w); /* who is not taken for dead, or NULL */
+th_sim_owner(struct th_sim_world *w); /* the runtime that does not count as dead, or NULL */
 struct th_sim_runtime *th_sim_runtime_new(struct th_sim_world *w);
 void th_sim_runtime_kill(struct th_sim_runtime *r);
 void th_sim_runtime_commit(struct th_sim_runtime *r);

@@ -265,7 +265,7 @@ static void tool_run(void *ctx, struct th_ticket t, const struct th_tool_call *c
 		   settle ? "settles" : "runs", TH_FMT(call->tool), call->effect_id.ptr,
 		   th_class_name(call->class), r->w->tasks[number].id);
 	th_sim_fault_in(r->w, 6);
-	if (th_sim_client_cut(client)) /* sent into the void: who knows how far it came? */
+	if (th_sim_client_cut(client)) /* the connection is cut: it may or may not have arrived */
 		th_sim_check_unresolved(r->w->check, number);
 	th_sim_client_run(client, t, &what, settle);
 }

@@ -318,7 +318,7 @@ enum th_code th_db_fail_event(struct th_db *db, struct th_str id, uint64_t seq, 
 			      struct th_err *err);
 enum th_code th_db_fail_session(struct th_db *db, struct th_str id, const char *what,
 				struct th_err *err);
-/* All of a log, whoever of its forefathers holds it.  Call it in a transaction. */
+/* The whole log, with the parts that are stored with its ancestors.  Call it in a transaction. */
 typedef enum th_code th_placed_fn(void *ctx, const struct th_placed_event *e, struct th_err *err);
 TH_NODISCARD enum th_code th_db_walk(struct th_db *db, struct th_str id, uint64_t from, uint64_t to,
 				     th_placed_fn *fn, void *ctx, struct th_err *err);

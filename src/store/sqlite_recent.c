@@ -328,7 +328,7 @@ static enum th_code rewrite(struct th_db *db, bool carry, struct th_err *err)
 		if (status != 0)
 			continue;
 		apply(e, &row);
-		th_recent_add(&left, &row); /* whoever repairs the row will want it */
+		th_recent_add(&left, &row); /* a repair of the row needs it */
 	}
 	if (code == TH_OK && r->bytes > 0)
 		code = th_db_run(db, TH_SQL_RECENT_DELETE, err);
