@@ -4,20 +4,28 @@
 #include "base/limits.h"
 #include "base/text.h"
 
-/* max_tokens and maxTokens are one name. */
-static bool same_name(struct th_str a, struct th_str b)
+/*
+ * Whether `given` is `name`, or the snake case of a name in camel case:
+ * generationConfig is generation_config too (JSON of protocol buffers).  No
+ * other spelling is: a server reads neither INPUT nor in_put as input.
+ */
+static bool same_name(struct th_str given, struct th_str name)
 {
-	size_t i = 0, j = 0;
+	size_t i = 0;
 
-	while (i < a.len && j < b.len) {
-		if (a.ptr[i] == '_' && b.ptr[j] != '_')
+	for (size_t j = 0; j < name.len; j++) {
+		char c = name.ptr[j];
+		bool upper = c >= 'A' && c <= 'Z';
+
+		if (upper && i + 1 < given.len && given.ptr[i] == '_' &&
+		    given.ptr[i + 1] == (c | 0x20))
+			i += 2;
+		else if (i < given.len && given.ptr[i] == c)
 			i++;
-		else if (b.ptr[j] == '_' && a.ptr[i] != '_')
-			j++;
-		else if ((a.ptr[i++] | 0x20) != (b.ptr[j++] | 0x20))
+		else
 			return false;
 	}
-	return i == a.len && j == b.len;
+	return i == given.len;
 }
 
 /* Whether a raw key, which may have escapes, is the name. */

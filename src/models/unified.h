@@ -23,7 +23,8 @@ TH_NODISCARD enum th_code th_unified_check(struct th_str body, struct th_err *er
  * objects; members named in `without` (NULL-terminated) are passed over. */
 void th_unified_extra(struct th_jw *w, struct th_str body, struct th_str again,
 		      const char *const *without);
-/* Whether `extra` has the member, in either spelling: maxTokens, max_tokens. */
+/* Whether `extra` has the member; a name in camel case is meant in snake case too: maxTokens,
+ * max_tokens. */
 bool th_unified_has(struct th_str extra, const char *name);
 /* Its members, into the object that `w` stands in. */
 void th_unified_put_extra(struct th_jw *w, struct th_str extra);
