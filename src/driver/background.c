@@ -9,7 +9,9 @@
  * and who watches sees it come; should that bring no end of it, and where it
  * was never streamed, it is looked at again after a while, which is no event.
  */
-#include "driver/internal.h"
+#include "driver/background.h"
+
+#include "driver/log.h"
 #include "models/frame.h"
 
 #define END_MS 10000

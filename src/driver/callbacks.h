@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * code.h - the seam by which code from outside answers: an agent file's
+ * callbacks.h - the seam by which code from outside answers: an agent file's
  * scripts, or a program that embeds us.
  *
  * The driver asks a function by name with one JSON value and gets one JSON

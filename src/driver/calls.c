@@ -2,10 +2,21 @@
 /*
  * calls.c - one call from the answer to its result.
  */
+#include "driver/calls.h"
+
 #include "base/text.h"
 #include "core/policy.h"
 #include "core/schema.h"
 #include "driver/delegate.h"
+#include "driver/effects.h"
+#include "driver/expiry.h"
+#include "driver/ground.h"
+#include "driver/log.h"
+#include "driver/marks.h"
+#include "driver/mcp.h"
+#include "driver/observation.h"
+#include "driver/pending_callback.h"
+#include "driver/unknown.h"
 
 static const struct th_tool_spec computer_spec = {
 	.name = TH_STR_INIT("computer"),

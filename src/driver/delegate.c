@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+
 #include "driver/delegate.h"
 
 #include <stdlib.h>
 
 #include "base/text.h"
 #include "core/trace.h"
+#include "driver/effects.h"
+#include "driver/log.h"
 
 #define METADATA_MAX (4 * TH_KIB)
 

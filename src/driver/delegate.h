@@ -33,7 +33,7 @@
 #ifndef TH_DRIVER_DELEGATE_H
 #define TH_DRIVER_DELEGATE_H
 
-#include "driver/internal.h"
+#include "driver/live.h"
 
 /* The call of this row is an agent's. */
 static inline bool th_row_delegates(const struct th_tool_row *row)

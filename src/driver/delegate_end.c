@@ -4,6 +4,8 @@
  */
 #include "base/text.h"
 #include "driver/delegate.h"
+#include "driver/log.h"
+#include "driver/pending_callback.h"
 
 /* How a child ended, for the model that asked for it. */
 struct ending {

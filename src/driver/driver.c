@@ -6,8 +6,18 @@
 #include <stdlib.h>
 
 #include "core/output.h"
+#include "driver/background.h"
+#include "driver/calls.h"
 #include "driver/delegate.h"
+#include "driver/effects.h"
+#include "driver/hooks.h"
+#include "driver/log.h"
+#include "driver/model.h"
+#include "driver/pending_callback.h"
+#include "driver/provider_state.h"
 #include "driver/side_request.h"
+#include "driver/team.h"
+#include "driver/unknown.h"
 
 static void live_free(struct th_live *l);
 
@@ -183,7 +193,7 @@ static enum th_code live_fit(struct th_live *l, const struct th_session_config *
 	enum th_code code;
 
 	l->team_config = *session_config;
-	code = th_live_background_fit(l, err);
+	code = th_live_provider_fit(l, err);
 	return code ? code : th_live_switch_agent(l, err);
 }
 
@@ -564,7 +574,7 @@ enum th_code th_driver_fork(struct th_driver *d, const struct th_session_row *ro
 	l->epoch = 1;
 	l->created_ms = d->world.ops->now_ms(d->world.ctx);
 	l->pending.create = true;
-	code = th_live_background_only(l, "which cannot be forked with it", err);
+	code = th_live_provider_only(l, "which cannot be forked with it", err);
 	if (!code)
 		code = fork_history(l, err);
 	if (!code)

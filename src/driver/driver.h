@@ -180,11 +180,11 @@ void th_driver_waiting(const struct th_driver *d, struct th_handle h, th_waiting
 /* Of the session's row, as long as it is open; empty: it has none. */
 struct th_str th_driver_metadata(const struct th_driver *d, struct th_handle h);
 
-const struct th_session *th_driver_session(const struct th_driver *d,
-					   struct th_handle h); /* NULL: a miss */
+/* NULL: a miss. */
+const struct th_session *th_driver_session(const struct th_driver *d, struct th_handle h);
 struct th_str th_driver_session_id(const struct th_driver *d, struct th_handle h);
-bool th_driver_durable(const struct th_driver *d,
-		       struct th_handle h); /* nothing waits for a flush */
+/* Nothing waits for a flush. */
+bool th_driver_durable(const struct th_driver *d, struct th_handle h);
 /* The answer to the request of that ticket: 1 it is in the log for good, 0 that is not decided, -1
  * it will not be (unreadable, fenced, lost). */
 int th_driver_answered(const struct th_driver *d, struct th_ticket t);

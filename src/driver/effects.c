@@ -3,10 +3,18 @@
  * effects.c - what a step asks for.  One table says of each effect whether it
  * happens at once or waits until its event, or the whole log, is durable.
  */
+#include "driver/effects.h"
+
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "driver/internal.h"
+#include "driver/calls.h"
+#include "driver/expiry.h"
+#include "driver/log.h"
+#include "driver/model.h"
+#include "driver/pending_callback.h"
+#include "driver/team.h"
+#include "driver/unknown.h"
 
 static void hold_as(struct th_live *l, const struct th_held *held)
 {

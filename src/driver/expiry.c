@@ -4,7 +4,9 @@
  * over.  The time stands in the event that asks, so it goes on while no process
  * has the session; whoever opens it next finds it over.
  */
-#include "driver/internal.h"
+#include "driver/expiry.h"
+
+#include "driver/log.h"
 
 static void write_expired(struct th_live *l, const struct th_call *c)
 {

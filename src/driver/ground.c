@@ -8,9 +8,14 @@
  * run asks only for calls that were not recorded yet.  What was found on the
  * same picture before is not asked for again.
  */
+#include "driver/ground.h"
+
 #include <stdlib.h>
 
+#include "driver/calls.h"
+#include "driver/log.h"
 #include "driver/side_request.h"
+#include "driver/team.h"
 #include "models/compose.h"
 #include "models/dialect.h"
 #include "models/dialect_elements.h"

@@ -12,10 +12,14 @@
  * Run hooks are told first.  What is not in the event, nor at hand, is read from
  * the log.
  */
+#include "driver/hooks.h"
+
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "driver/internal.h"
+#include "driver/effects.h"
+#include "driver/log.h"
+#include "driver/pending_callback.h"
 
 #define INPUT_ROOM 512 /* most inputs of hooks are not longer */
 #define PUT_MAX 5      /* members of an event in the input of a hook */

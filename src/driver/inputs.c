@@ -5,6 +5,10 @@
 #include "base/text.h"
 #include "core/transcript.h"
 #include "driver/delegate.h"
+#include "driver/effects.h"
+#include "driver/expiry.h"
+#include "driver/log.h"
+#include "driver/provider_state.h"
 
 enum th_code th_driver_message(struct th_driver *d, struct th_handle h, struct th_str text,
 			       struct th_err *err)
@@ -68,7 +72,7 @@ enum th_code th_driver_items_remove(struct th_driver *d, struct th_handle h, int
 
 	if (!l)
 		return th_fail(err, TH_ENOENT, "no such session is open");
-	if (th_live_background_only(l, "which keeps what is in it", err))
+	if (th_live_provider_only(l, "which keeps what is in it", err))
 		return TH_EUSAGE;
 	return append_and_pump(l, TH_EV_ITEMS_REMOVED, &data, err);
 }

@@ -3,10 +3,17 @@
  * log.c - events on their way into the store: each is folded, waits in
  * its session's list, and goes with those of all sessions into one transaction.
  */
+#include "driver/log.h"
+
 #include <stdlib.h>
 
 #include "base/text.h"
 #include "driver/delegate.h"
+#include "driver/effects.h"
+#include "driver/hooks.h"
+#include "driver/model.h"
+#include "driver/pending_callback.h"
+#include "driver/team.h"
 
 #define REUSE_MAX (64 * TH_KIB) /* a larger buffer is freed after its event */
 

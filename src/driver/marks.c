@@ -6,8 +6,12 @@
  * Pictures and their elements are in the outcomes' log, and the CALL event has
  * the places: a replay neither looks nor asks again.
  */
+#include "driver/marks.h"
+
 #include "core/mark.h"
-#include "driver/internal.h"
+#include "driver/calls.h"
+#include "driver/log.h"
+#include "driver/team.h"
 #include "models/compose.h"
 #include "models/dialect.h"
 #include "models/dialect_elements.h"

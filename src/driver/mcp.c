@@ -7,8 +7,10 @@
  * good.  Nothing is run here, so there is no intent: the outcome is the answer
  * that the provider waits for, and goes to it with the next request.
  */
+#include "driver/mcp.h"
+
 #include "base/text.h"
-#include "driver/internal.h"
+#include "driver/calls.h"
 
 /* What the provider's server does is not known here. */
 static const struct th_tool_spec mcp_spec = {

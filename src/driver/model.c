@@ -2,10 +2,21 @@
 /*
  * model.c - one model request from its event to its answer's event.
  */
+#include "driver/model.h"
+
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "driver/background.h"
+#include "driver/effects.h"
+#include "driver/ground.h"
+#include "driver/log.h"
+#include "driver/observation.h"
+#include "driver/pending_callback.h"
+#include "driver/provider_state.h"
 #include "driver/side_request.h"
+#include "driver/team.h"
+#include "driver/transcript.h"
 #include "models/dialect.h"
 #include "models/frame.h"
 #include "models/human.h"
@@ -103,7 +114,7 @@ static void request_lost(struct th_live *l)
 	struct th_ev_model_failed ev = { .class = th_str_of(th_failure_name(TH_FAILURE_CUT)) };
 	struct th_buf why = TH_BUF_INIT(4 * TH_KIB);
 
-	th_live_background_say(l, TH_STR("the answer was lost when the process ended"), &why);
+	th_live_provider_say(l, TH_STR("the answer was lost when the process ended"), &why);
 	ev.message = th_buf_str(&why);
 	write_failed(l, &ev);
 	th_buf_deinit(&why);
@@ -127,7 +138,7 @@ static bool request_looks_first(struct th_live *l)
 
 static bool nothing_lost(struct th_live *l)
 {
-	if (!th_live_background_lost(l))
+	if (!th_live_provider_lost(l))
 		return true;
 	request_lost(l);
 	return false;
@@ -179,16 +190,16 @@ static bool history_filtered(struct th_live *l)
  * over; or it ended the run.
  */
 static bool (*const conditions[])(struct th_live *l) = {
-	th_live_choose,           /* a model that may be asked now */
-	nothing_lost,             /* no answer at the provider is lost with another process */
-	input_checked,            /* the guardrails that go before the first request */
-	history_read,             /* the log is in memory */
-	screen_seen,              /* a model that cannot ask for a picture has one */
-	instructions_known,       /* those that code writes */
-	compacted,                /* the history at the provider fits */
-	input_joined,             /* what the session's own input callback makes of it */
-	history_filtered,         /* what the input filter leaves of it */
-	th_live_background_ready, /* the state at the provider can be continued */
+	th_live_choose,         /* a model that may be asked now */
+	nothing_lost,           /* no answer at the provider is lost with another process */
+	input_checked,          /* the guardrails that go before the first request */
+	history_read,           /* the log is in memory */
+	screen_seen,            /* a model that cannot ask for a picture has one */
+	instructions_known,     /* those that code writes */
+	compacted,              /* the history at the provider fits */
+	input_joined,           /* what the session's own input callback makes of it */
+	history_filtered,       /* what the input filter leaves of it */
+	th_live_provider_ready, /* the state at the provider can be continued */
 };
 
 static bool request_ready(struct th_live *l)
@@ -214,7 +225,7 @@ void th_live_request(struct th_live *l)
 		return;
 	d.model = l->resolved->model;
 	d.choice = (int64_t)l->model_at;
-	th_live_background_begin(l);
+	th_live_provider_begin(l);
 	*(l->options.conversation ? &d.conversation : &d.previous) = l->options.previous;
 	if (l->history)
 		d.items =
@@ -259,7 +270,7 @@ static bool chain_lost(struct th_live *l, const struct th_answer *a, int http_st
 		.whole = true,
 	};
 
-	if (!th_live_background_is_answer(l) ||
+	if (!th_live_provider_is_answer(l) ||
 	    (!th_str_is(a->error_code, "previous_response_not_found") && http_status != 404))
 		return false;
 	write_failed(l, &ev);
@@ -294,10 +305,10 @@ static void failed(struct th_live *l, enum th_failure failure, struct th_str mes
 		ev.kept = ev.retry && l->fold.started.len && !(l->flight && l->flight->over);
 	if (!ev.retry && failure != TH_FAILURE_CANCELLED)
 		ev.next = th_session_next_model(&l->fold);
-	if (th_live_background_unsure(l, failure, http_status)) {
+	if (th_live_provider_unsure(l, failure, http_status)) {
 		ev.retry = false;
 		ev.retry_in_ms = 0;
-		th_live_background_say(l, th_utf8_cut(message, TH_ERR_MSG_MAX), &unsure);
+		th_live_provider_say(l, th_utf8_cut(message, TH_ERR_MSG_MAX), &unsure);
 		ev.message = th_buf_str(&unsure);
 	}
 	write_failed(l, &ev);
@@ -443,8 +454,8 @@ void th_live_model_cancel(struct th_live *l, bool log)
 	};
 	struct th_buf unsure = TH_BUF_INIT(4 * TH_KIB);
 
-	if (th_live_background_unsure(l, TH_FAILURE_CANCELLED, 0)) {
-		th_live_background_say(l, ev.message, &unsure);
+	if (th_live_provider_unsure(l, TH_FAILURE_CANCELLED, 0)) {
+		th_live_provider_say(l, ev.message, &unsure);
 		ev.message = th_buf_str(&unsure);
 	}
 	th_live_grounds_free(l);

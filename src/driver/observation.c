@@ -5,7 +5,12 @@
  * it; so before its first request it is shown one, as a message of the
  * environment.
  */
-#include "driver/internal.h"
+#include "driver/observation.h"
+
+#include "driver/calls.h"
+#include "driver/effects.h"
+#include "driver/log.h"
+#include "driver/model.h"
 #include "models/dialect.h"
 
 static bool wants_picture(const struct th_live *l)

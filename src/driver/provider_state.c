@@ -8,7 +8,11 @@
  * request whose end is not known may be in it, and is not sent again before
  * somebody has said so.  docs/RESPONSES.md, "State at the provider".
  */
-#include "driver/internal.h"
+#include "driver/provider_state.h"
+
+#include "driver/effects.h"
+#include "driver/log.h"
+#include "driver/team.h"
 
 /* NULL: it keeps nothing.  What begins with another agent of the team is another session. */
 static const struct th_agent_model_settings *of_team(const struct th_live *l)
@@ -63,7 +67,7 @@ static bool has_chain(const struct th_live *l)
 	       l->resolved->profile->wire->chains && knows_answer(l);
 }
 
-bool th_live_background_ready(struct th_live *l)
+bool th_live_provider_ready(struct th_live *l)
 {
 	struct th_err err = { 0 };
 
@@ -77,7 +81,7 @@ bool th_live_background_ready(struct th_live *l)
 	return false;
 }
 
-void th_live_background_begin(struct th_live *l)
+void th_live_provider_begin(struct th_live *l)
 {
 	struct th_request_options *o = &l->options;
 	struct th_str conversation = conversation_of(l), given = given_response(l);
@@ -96,7 +100,7 @@ void th_live_background_begin(struct th_live *l)
 	o->previous = th_buf_str(&l->previous);
 }
 
-bool th_live_background_is_answer(const struct th_live *l)
+bool th_live_provider_is_answer(const struct th_live *l)
 {
 	return l->tail && !l->options.conversation;
 }
@@ -107,7 +111,7 @@ static bool is_refusal(int http_status)
 	return http_status >= 400 && http_status != 502 && http_status != 504;
 }
 
-bool th_live_background_unsure(const struct th_live *l, enum th_failure failure, int http_status)
+bool th_live_provider_unsure(const struct th_live *l, enum th_failure failure, int http_status)
 {
 	const struct th_flight *f = l->flight;
 
@@ -118,7 +122,7 @@ bool th_live_background_unsure(const struct th_live *l, enum th_failure failure,
 	return failure != TH_FAILURE_CONNECT && !is_refusal(http_status);
 }
 
-void th_live_background_say(const struct th_live *l, struct th_str message, struct th_buf *out)
+void th_live_provider_say(const struct th_live *l, struct th_str message, struct th_buf *out)
 {
 	th_buf_printf(out,
 		      "%.*s; nobody knows whether the conversation %.*s has what was sent: look "
@@ -126,10 +130,10 @@ void th_live_background_say(const struct th_live *l, struct th_str message, stru
 		      TH_FMT(message), TH_FMT(conversation_of(l)));
 }
 
-bool th_live_background_lost(const struct th_live *l)
+bool th_live_provider_lost(const struct th_live *l)
 {
 	return l->fold.phase == TH_TURN_REQUESTED && !l->flight &&
-	       th_live_background_unsure(l, TH_FAILURE_CUT, 0);
+	       th_live_provider_unsure(l, TH_FAILURE_CUT, 0);
 }
 
 static enum th_code check_wire(const struct th_live *l, const struct th_session_config *o,
@@ -147,7 +151,7 @@ static enum th_code check_wire(const struct th_live *l, const struct th_session_
 		       conversation ? "" : " or the Interactions API", TH_FMT(o->first.model));
 }
 
-enum th_code th_live_background_fit(struct th_live *l, struct th_err *err)
+enum th_code th_live_provider_fit(struct th_live *l, struct th_err *err)
 {
 	enum th_code code = TH_OK;
 
@@ -159,7 +163,7 @@ enum th_code th_live_background_fit(struct th_live *l, struct th_err *err)
 	return code;
 }
 
-enum th_code th_live_background_only(const struct th_live *l, const char *what, struct th_err *err)
+enum th_code th_live_provider_only(const struct th_live *l, const char *what, struct th_err *err)
 {
 	if (!conversation_of(l).len)
 		return TH_OK;

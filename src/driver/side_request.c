@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+
 #include "driver/side_request.h"
 
 #include <stdlib.h>
+
+#include "driver/effects.h"
+#include "driver/model.h"
 
 /* What differs between the callers, for the service. */
 static const struct kind {

@@ -15,7 +15,7 @@
 #define TH_DRIVER_SIDE_REQUEST_H
 
 #include "core/side.h"
-#include "driver/internal.h"
+#include "driver/live.h"
 
 struct th_side_request;
 

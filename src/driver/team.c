@@ -2,10 +2,15 @@
 /*
  * team.c - from one agent to the next, and answers that are sent back.
  */
+#include "driver/team.h"
+
 #include "base/text.h"
 #include "core/handoff.h"
 #include "core/nest.h"
-#include "driver/internal.h"
+#include "driver/effects.h"
+#include "driver/log.h"
+#include "driver/model.h"
+#include "driver/pending_callback.h"
 
 /* ---- what was ---------------------------------------------------------------------------- */
 

@@ -8,9 +8,15 @@
  * the log keeps what was.  session_input speaks of one task: the next one begins
  * with all of it again.  What compact gives stands for good.
  */
-#include "core/transcript.h"
+#include "driver/transcript.h"
+
 #include "base/text.h"
-#include "driver/internal.h"
+#include "core/transcript.h"
+#include "driver/effects.h"
+#include "driver/log.h"
+#include "driver/model.h"
+#include "driver/pending_callback.h"
+#include "driver/team.h"
 
 /* True: it is asked, or will be, and its answer makes the request. */
 static bool ask(struct th_live *l, enum th_ask_kind kind, struct th_str function)

@@ -3,9 +3,13 @@
  * unknown.c - an action that may have happened or not: what is seen of it, who is asked, and
  * what the model is told in the end.
  */
+#include "driver/unknown.h"
+
 #include <stdlib.h>
 
-#include "driver/internal.h"
+#include "driver/calls.h"
+#include "driver/log.h"
+#include "driver/mcp.h"
 
 static void unknown_free(struct th_unknown *u)
 {

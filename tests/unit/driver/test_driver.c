@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/internal.h"
+#include "driver/model.h"
 #include "paper.h"
 #include "runtime/internal.h"
 

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * callbacks.c - what the agent's code is asked, and what becomes of its
+ * pending_callback.c - what the agent's code is asked, and what becomes of its
  * answers: guardrails, instructions, what follows a tool's result.
  */
+#include "driver/pending_callback.h"
+
 #include <stdlib.h>
 
 #include "base/text.h"
 #include "core/handoff.h"
 #include "core/policy.h"
-#include "driver/internal.h"
+#include "driver/calls.h"
+#include "driver/effects.h"
+#include "driver/hooks.h"
+#include "driver/log.h"
+#include "driver/model.h"
+#include "driver/team.h"
+#include "driver/transcript.h"
 
 #define INPUT_ROOM 512 /* what most questions are not longer than */
 

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * transcript.h - the callbacks that replace the history: session_input and compact.
+ */
+#ifndef TH_DRIVER_TRANSCRIPT_H
+#define TH_DRIVER_TRANSCRIPT_H
+
+#include "driver/live.h"
+
+/* True: the request waits for the code's answer. */
+bool th_live_join(struct th_live *l);
+bool th_live_compact(struct th_live *l);
+void th_live_transcript_answered(struct th_live *l, enum th_ask_kind kind, uint64_t message_seq,
+				 bool failed, struct th_str answer);
+
+#endif
