@@ -97,7 +97,7 @@ struct bench {
 	char id[33];
 };
 
-static void on_finished(void *ctx, const struct th_executor_result *r)
+static void on_finished(void *ctx, const struct th_effect_result *r)
 {
 	struct bench *b = ctx;
 
@@ -125,9 +125,9 @@ static void on_ready(void *ctx, const struct th_executor_info *info, const struc
 static double call(struct bench *b, enum th_class class, const char *arguments)
 {
 	struct th_executor_handlers h = { .on_finished = on_finished, .ctx = b };
-	struct th_executor_call x = { .class = class,
-				      .tool = TH_STR("computer"),
-				      .arguments = th_str_of(arguments) };
+	struct th_effect_call x = { .class = class,
+				    .tool = TH_STR("computer"),
+				    .arguments = th_str_of(arguments) };
 	uint8_t random[16];
 	double start;
 

@@ -30,7 +30,7 @@ struct bench {
 static void weather(void *ctx, struct th_driver *d, const struct th_local_call *call)
 {
 	struct bench *b = ctx;
-	struct th_tool_result r = {
+	struct th_effect_result r = {
 		.status = TH_OUTCOME_DONE,
 		.output = TH_STR("\"The weather in Paris is sunny, 21 degrees.\""),
 	};

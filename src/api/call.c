@@ -111,7 +111,7 @@ static void conclude(struct thole_call *c, enum th_outcome_status status, struct
 {
 	struct thole_session *s = c->session;
 	struct th_runtime *rt = s->rt->rt;
-	struct th_tool_result r = {
+	struct th_effect_result r = {
 		.status = status,
 		.output = output,
 		.blobs = blobs,

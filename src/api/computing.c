@@ -124,7 +124,7 @@ static void finish(struct th_computing *m, enum th_outcome_status status)
 	struct thole_session *s = m->session;
 	struct th_buf evidence = TH_BUF_INIT(TH_KIB);
 	struct th_jw w = th_jw(&evidence);
-	struct th_tool_result r = {
+	struct th_effect_result r = {
 		.status = status,
 		.blobs = m->blobs,
 		.blob_count = m->picture_count,

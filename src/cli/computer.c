@@ -247,7 +247,7 @@ static void add_text(struct th_buf *out, struct th_str text)
 	}
 }
 
-static void result_json(const struct th_executor_result *r, struct th_buf *out)
+static void result_json(const struct th_effect_result *r, struct th_buf *out)
 {
 	struct th_jw w = th_jw(out);
 
@@ -262,10 +262,10 @@ static void result_json(const struct th_executor_result *r, struct th_buf *out)
 }
 
 static enum th_code save_picture(const struct th_computer_flags *o,
-				 const struct th_executor_result *r, struct th_arena *a,
+				 const struct th_effect_result *r, struct th_arena *a,
 				 struct th_buf *out, struct th_err *err)
 {
-	const struct th_executor_blob *b = r->blob_count ? &r->blobs[r->blob_count - 1] : NULL;
+	const struct th_blob *b = r->blob_count ? &r->blobs[r->blob_count - 1] : NULL;
 	const char *path;
 
 	if (!b)
@@ -298,7 +298,7 @@ static int failed(enum th_outcome_status status, struct th_str text)
 	return th_cli_die(1, "%s: %.*s", th_outcome_name(status), TH_FMT(th_utf8_cut(text, 1500)));
 }
 
-static int result_show(struct th_computer_call *c, bool picture, const struct th_executor_result *r)
+static int result_show(struct th_computer_call *c, bool picture, const struct th_effect_result *r)
 {
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_TOOL_OUTPUT_MAX);
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_TOOL_OUTPUT_MAX);
@@ -355,7 +355,7 @@ static enum th_code do_call(const struct th_executor_options *x, struct th_str t
 {
 	struct th_uuid id = th_uuid_now();
 	char text[TH_UUID_TEXT_SIZE + 1], digest[TH_SHA256_HEX_SIZE + 1];
-	struct th_executor_call call = {
+	struct th_effect_call call = {
 		.class = class, .tool = tool, .arguments = arguments, .timeout_ms = timeout_ms
 	};
 	enum th_code code;
@@ -484,7 +484,7 @@ static void on_output(void *ctx TH_UNUSED, uint64_t offset TH_UNUSED, struct th_
 }
 
 /* Like ssh: the command's output and its exit code. */
-static int shell_exit(const struct th_executor_result *r)
+static int shell_exit(const struct th_effect_result *r)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_json_doc *output TH_CLEANUP(th_json_freep) = NULL;

@@ -186,7 +186,7 @@ static enum th_code try_desktop(struct th_executor_options *o, struct report *r,
 {
 	static const struct th_str arguments = TH_STR_INIT("{\"actions\":[],\"screenshot\":true}");
 	char digest[TH_SHA256_HEX_SIZE + 1];
-	struct th_executor_call call = {
+	struct th_effect_call call = {
 		.effect_id = TH_STR("doctor"),
 		.class = TH_CLASS_R,
 		.tool = TH_STR("computer"),

@@ -398,7 +398,7 @@ void th_live_intend(struct th_live *l, struct th_call *c)
 /* A program as a tool: what it is comes from the agent's definition, the call's arguments go to its
  * standard input. */
 static void run_command(struct th_live *l, const struct th_tool_row *row, struct th_ticket ticket,
-			struct th_tool_call *call, bool settle)
+			struct th_effect_call *call, bool settle)
 {
 	struct th_buf arguments = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
 	struct th_jw w = th_jw(&arguments);
@@ -422,7 +422,7 @@ static void run_command(struct th_live *l, const struct th_tool_row *row, struct
 void th_driver_tool_not_started(struct th_driver *d, struct th_ticket t, const char *why)
 {
 	struct th_buf text = TH_BUF_INIT(4 * TH_KIB), output = TH_BUF_INIT(16 * TH_KIB);
-	struct th_tool_result result = { .status = TH_OUTCOME_NOT_STARTED };
+	struct th_effect_result result = { .status = TH_OUTCOME_NOT_STARTED };
 	struct th_jw w = th_jw(&output);
 
 	th_buf_printf(&text, "This was not started: %s.", why);
@@ -438,8 +438,7 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 	struct th_driver *d = l->driver;
 	const struct th_tool_row *row = row_of(l, c);
 	struct th_ticket ticket = th_live_ticket(l, c->intent_seq);
-	struct th_tool_call call = {
-		.session_id = th_str_of(l->id),
+	struct th_effect_call call = {
 		/* What an earlier runtime dispatched is proved by a journal of its time only.  A
 		 * read needs no proof: it is done again, by us. */
 		.epoch = settle && c->class != TH_CLASS_R ? c->epoch : l->epoch,
@@ -450,7 +449,6 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 		.journal = c->journal,
 		.class = c->class,
 		.timeout_ms = call_timeout_ms(l),
-		.agent = l->session_config->agent,
 		/* Nobody has stopped the run since, and its intent stands. */
 		.begin = settle && l->fold.state == TH_STATE_RUNNING && !l->fold.tripped &&
 			 c->intent_seq <= l->durable_seq,
@@ -480,7 +478,7 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 	/* A function of this process leaves no journal: after a crash only R and L may run again,
 	 * and K, which its key protects. */
 	if (settle && c->class != TH_CLASS_R && c->class != TH_CLASS_L && c->class != TH_CLASS_K) {
-		struct th_tool_result unknown = { .status = TH_OUTCOME_UNKNOWN };
+		struct th_effect_result unknown = { .status = TH_OUTCOME_UNKNOWN };
 
 		th_driver_tool_done(d, ticket, &unknown);
 		return;
@@ -543,14 +541,12 @@ void th_driver_tool_ready(struct th_driver *d, struct th_ticket t)
 void th_live_observe(struct th_live *l, const struct th_observation *look, struct th_ticket t)
 {
 	struct th_driver *d = l->driver;
-	struct th_tool_call call = {
-		.session_id = th_str_of(l->id),
+	struct th_effect_call call = {
 		.epoch = l->epoch,
 		.tool = look->tool,
 		.arguments = look->arguments,
 		.class = TH_CLASS_R,
 		.timeout_ms = call_timeout_ms(l),
-		.agent = l->session_config->agent,
 	};
 	struct th_buf sized = TH_BUF_INIT(TH_KIB);
 	char id[33];
@@ -571,7 +567,7 @@ void th_live_observe(struct th_live *l, const struct th_observation *look, struc
 			   &(struct th_local_call){ .ticket = t,
 						    .tool = look->tool,
 						    .arguments = call.arguments,
-						    .session_id = call.session_id,
+						    .session_id = th_str_of(l->id),
 						    .class = TH_CLASS_R });
 	} else {
 		random_id(d, id);
@@ -611,7 +607,7 @@ static struct th_call *call_of_ticket(struct th_live *l, struct th_ticket t)
 	return NULL;
 }
 
-void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct th_tool_result *r)
+void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct th_effect_result *r)
 {
 	struct th_live *l = th_live_find(d, t.index, t.generation);
 	struct th_call *c =

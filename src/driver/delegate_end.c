@@ -194,8 +194,8 @@ static void conclude(struct th_delegation *g, const struct ending *e)
 	const struct th_call *c = part(g);
 	struct th_buf text = TH_BUF_INIT(TH_ANSWER_MAX + TH_KIB), shown = TH_BUF_INIT(TH_MIB);
 	struct th_buf output = TH_BUF_INIT(TH_EVENT_DATA_MAX), evidence = TH_BUF_INIT(TH_KIB);
-	struct th_tool_result result = { .status =
-					     e->failed ? TH_OUTCOME_FAILED : TH_OUTCOME_DONE };
+	struct th_effect_result result = { .status =
+					       e->failed ? TH_OUTCOME_FAILED : TH_OUTCOME_DONE };
 	struct th_jw w = th_jw(&output);
 
 	if (c) {
@@ -233,7 +233,7 @@ void th_delegation_lost(struct th_live *l, const struct th_call *c, struct th_st
 			const struct th_err *why)
 {
 	struct th_buf text = TH_BUF_INIT(4 * TH_KIB), output = TH_BUF_INIT(16 * TH_KIB);
-	struct th_tool_result result = { .status = TH_OUTCOME_UNKNOWN };
+	struct th_effect_result result = { .status = TH_OUTCOME_UNKNOWN };
 	struct th_jw w = th_jw(&output);
 
 	th_buf_printf(

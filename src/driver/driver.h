@@ -201,7 +201,7 @@ void th_driver_model_done(struct th_driver *d, struct th_ticket t, const struct 
 /* The executor of the ticket's session is there, or cannot be had: intents that waited for it. */
 void th_driver_tool_ready(struct th_driver *d, struct th_ticket t);
 void th_driver_tool_done(struct th_driver *d, struct th_ticket t,
-			 const struct th_tool_result *result);
+			 const struct th_effect_result *result);
 /* The same for a tool that was not started; `why` is the end of a sentence for the model. */
 void th_driver_tool_not_started(struct th_driver *d, struct th_ticket t, const char *why);
 /* What an effect writes before its end, for who watches. */

@@ -36,7 +36,7 @@ bool th_live_first_observation(struct th_live *l)
 	return true;
 }
 
-static void show(struct th_live *l, const struct th_tool_result *r)
+static void show(struct th_live *l, const struct th_effect_result *r)
 {
 	struct th_ev_message d = { .role = TH_STR("user") };
 	struct th_json_raw_iter it = th_json_raw_iter(r->output);
@@ -57,7 +57,7 @@ static void show(struct th_live *l, const struct th_tool_result *r)
 }
 
 void th_first_observation_done(struct th_driver *d, struct th_ticket t,
-			       const struct th_tool_result *r)
+			       const struct th_effect_result *r)
 {
 	struct th_live *l = th_live_find(d, t.index, t.generation);
 	struct th_err err = { 0 };

@@ -9,6 +9,6 @@
 
 bool th_live_first_observation(struct th_live *l); /* true: the request waits for it */
 void th_first_observation_done(struct th_driver *d, struct th_ticket t,
-			       const struct th_tool_result *r);
+			       const struct th_effect_result *r);
 
 #endif

@@ -91,7 +91,8 @@ static void tell_unknown(struct th_live *l, const struct th_call *c, const struc
 	th_buf_deinit(&observation);
 }
 
-void th_live_on_unknown(struct th_live *l, const struct th_call *c, const struct th_tool_result *r)
+void th_live_on_unknown(struct th_live *l, const struct th_call *c,
+			const struct th_effect_result *r)
 {
 	struct th_unknown *u;
 
@@ -116,7 +117,8 @@ void th_live_on_unknown(struct th_live *l, const struct th_call *c, const struct
 	th_live_observe(l, &u->look, th_live_ticket(l, c->call_seq));
 }
 
-void th_live_on_observed(struct th_live *l, const struct th_call *c, const struct th_tool_result *r)
+void th_live_on_observed(struct th_live *l, const struct th_call *c,
+			 const struct th_effect_result *r)
 {
 	struct th_observation_result seen = { r->status, r->output };
 	struct th_unknown **at = &l->unknowns, *u;

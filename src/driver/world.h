@@ -11,7 +11,7 @@
 #ifndef TH_DRIVER_WORLD_H
 #define TH_DRIVER_WORLD_H
 
-#include "core/batch.h"
+#include "core/effect_call.h"
 #include "models/model.h"
 
 /* What a ticket names, and what its `seq` counts. */
@@ -64,28 +64,6 @@ struct th_model_end {
 	struct th_retry_hints hints;
 };
 
-/* An effect that the executor does. */
-struct th_tool_call {
-	struct th_str session_id;
-	int64_t epoch; /* of the INTENT: ours, or with settle an earlier owner's */
-	struct th_str effect_id, tool, arguments, digest;
-	struct th_str journal; /* as tool_ready gave it, in the INTENT */
-	enum th_class class;
-	int64_t timeout_ms;
-	const struct th_agent *agent;
-	bool begin; /* settle: what was certainly never begun may begin now */
-};
-
-struct th_tool_result {
-	enum th_outcome_status status;
-	struct th_str output;   /* JSON: a string or parts */
-	struct th_str evidence; /* JSON object or empty */
-	const struct th_blob *blobs;
-	size_t blob_count;
-	int64_t elapsed_ms;
-	struct th_str fails; /* why the run ends with it; empty: it goes on */
-};
-
 struct th_world_ops {
 	int64_t (*now_ms)(void *ctx);
 	void (*random)(void *ctx, void *ptr, size_t len);
@@ -114,7 +92,7 @@ struct th_world_ops {
 	bool (*tool_ready)(void *ctx, struct th_ticket t, struct th_str *ret_journal);
 	/* th_driver_tool_done once.  settle: an earlier runtime dispatched it; do not start it anew
 	 * unless its class allows, and say what became of it. */
-	void (*tool_run)(void *ctx, struct th_ticket t, const struct th_tool_call *call,
+	void (*tool_run)(void *ctx, struct th_ticket t, const struct th_effect_call *call,
 			 bool settle);
 	void (*tool_cancel)(void *ctx, struct th_ticket t);
 	/* Outcomes of these effects are durable. */

@@ -66,7 +66,7 @@ static struct th_link_call *call_find(struct th_executor_client *x, int64_t id)
 }
 
 static void call_finish(struct th_executor_client *x, struct th_link_call *c,
-			const struct th_executor_result *result)
+			const struct th_effect_result *result)
 {
 	struct th_executor_handlers on = c->on;
 	call_free(x, c);
@@ -80,9 +80,9 @@ static void call_finish_text(struct th_executor_client *x, struct th_link_call *
 	struct th_jw w = th_jw(&out);
 
 	th_jw_str(&w, th_str_of(text));
-	struct th_executor_result result = { .status = status,
-					     .output = th_buf_str(&out),
-					     .code = code };
+	struct th_effect_result result = { .status = status,
+					   .output = th_buf_str(&out),
+					   .code = code };
 	call_finish(x, c, &result);
 	th_buf_deinit(&out);
 }
@@ -236,8 +236,8 @@ static void on_welcome(struct th_executor_client *x, const struct th_exec_welcom
 }
 
 static enum th_code take_blobs(const struct th_exec_finished *m, struct th_str bytes,
-			       struct th_arena *a, struct th_executor_blob *blobs,
-			       size_t *ret_count, struct th_err *err)
+			       struct th_arena *a, struct th_blob *blobs, size_t *ret_count,
+			       struct th_err *err)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(m->blobs);
 
@@ -253,7 +253,7 @@ static enum th_code take_blobs(const struct th_exec_finished *m, struct th_str b
 			code = th_table_parse(&th_exec_blob_table, th_json_root(doc), a, &b, err);
 		if (code)
 			return code;
-		struct th_executor_blob *to = &blobs[(*ret_count)++];
+		struct th_blob *to = &blobs[(*ret_count)++];
 		if ((uint64_t)b.size > bytes.len || !th_digest_parse(b.blob, &to->hash))
 			return th_fail(err, TH_EPROTO, "a blob without its bytes");
 		to->media_type = th_arena_str(a, b.media_type);
@@ -266,7 +266,7 @@ static enum th_code take_blobs(const struct th_exec_finished *m, struct th_str b
 static enum th_code on_finished(struct th_executor_client *x, const struct th_exec_finished *m,
 				struct th_str bytes, struct th_arena *a, struct th_err *err)
 {
-	struct th_executor_blob blobs[BLOBS_MAX];
+	struct th_blob blobs[BLOBS_MAX];
 	struct th_link_call *c = call_find(x, m->id);
 	int status = th_outcome_find(m->status);
 	size_t count;
@@ -278,7 +278,7 @@ static enum th_code on_finished(struct th_executor_client *x, const struct th_ex
 		code = th_fail(err, TH_EPROTO, "an outcome that is none");
 	if (code)
 		return code;
-	struct th_executor_result result = {
+	struct th_effect_result result = {
 		.status = (enum th_outcome_status)status,
 		.output = m->output,
 		.evidence = m->evidence,

@@ -137,7 +137,7 @@ void th_executor_client_ready(struct th_executor_client *x, bool screen,
 	th_link_soon(x);
 }
 
-static struct th_executor_id add(struct th_executor_client *x, const struct th_executor_call *call,
+static struct th_executor_id add(struct th_executor_client *x, const struct th_effect_call *call,
 				 bool attach, uint64_t offset, const struct th_executor_handlers *h)
 {
 	struct th_executor_id id;
@@ -159,15 +159,14 @@ static struct th_executor_id add(struct th_executor_client *x, const struct th_e
 }
 
 struct th_executor_id th_executor_client_run(struct th_executor_client *x,
-					     const struct th_executor_call *call,
+					     const struct th_effect_call *call,
 					     const struct th_executor_handlers *h)
 {
 	return add(x, call, false, 0, h);
 }
 
 struct th_executor_id th_executor_client_attach(struct th_executor_client *x,
-						const struct th_executor_call *call,
-						uint64_t offset,
+						const struct th_effect_call *call, uint64_t offset,
 						const struct th_executor_handlers *h)
 {
 	return add(x, call, true, offset, h);

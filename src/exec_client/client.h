@@ -28,7 +28,7 @@
 #include "base/err.h"
 #include "base/geom.h"
 #include "base/hash.h"
-#include "core/event.h"
+#include "core/effect_call.h"
 
 struct th_loop;
 struct th_executor_client;
@@ -110,39 +110,6 @@ void th_executor_client_ready(struct th_executor_client *x, bool screen,
 
 /* ---- effects ---- */
 
-/* All of it is copied by the function that takes it. */
-struct th_executor_call {
-	struct th_str
-	    effect_id;       /* random, of the durable INTENT; class R: any id unique in this run */
-	enum th_class class; /* never L */
-	struct th_str tool;  /* "shell", …, "computer" */
-	struct th_str arguments; /* JSON object; computer: th_exec_computer of wire/exec.h */
-	struct th_str digest;    /* SHA-256 of tool and arguments, hex */
-	int64_t timeout_ms;      /* 0: the tool's own */
-	int64_t epoch;           /* of its INTENT, for attach; 0: the options' */
-	/* That its INTENT names: no other one takes it, nor proves by absence that it was not
-	 * started.  Empty (a guest, who has no INTENT): whichever it is sent to. */
-	struct th_str journal;
-	bool begin; /* attach: what the executor certainly never began is begun now */
-};
-
-/* A picture that an output names as {"type":"image","blob":"<hex>","media_type":…,"size":…}. */
-struct th_executor_blob {
-	struct th_digest hash;
-	struct th_str media_type, bytes;
-};
-
-struct th_executor_result {
-	enum th_outcome_status status;
-	struct th_str output;   /* JSON: a string, or a list of parts; for the model */
-	struct th_str evidence; /* JSON object or empty */
-	const struct th_executor_blob *blobs;
-	size_t blob_count;
-	int64_t elapsed_ms; /* in the executor, from ACCEPTED on; 0: not known */
-	bool reattached;    /* the answer came from the journal, or after a reconnect */
-	enum th_code code;  /* NOT_STARTED: why (TH_EFENCED, TH_ECONN, TH_ELIMIT …), else TH_OK */
-};
-
 struct th_executor_handlers {
 	/* The effect is in the executor's journal and may begin.  May be NULL; not for class R; may
 	 * come never (NOT_STARTED) or again after a reconnect. */
@@ -150,7 +117,7 @@ struct th_executor_handlers {
 	/* Output as it comes: bytes at `offset` of the command's whole output (standard output and
 	 * errors as they were written).  May be NULL; then no output is sent. */
 	void (*on_output)(void *ctx, uint64_t offset, struct th_str bytes);
-	void (*on_finished)(void *ctx, const struct th_executor_result *result); /* exactly once */
+	void (*on_finished)(void *ctx, const struct th_effect_result *result); /* exactly once */
 	void *ctx;
 };
 
@@ -165,7 +132,7 @@ struct th_executor_id {
  * will not do that (outside the workspace, arguments that do not fit).
  */
 struct th_executor_id th_executor_client_run(struct th_executor_client *x,
-					     const struct th_executor_call *call,
+					     const struct th_effect_call *call,
 					     const struct th_executor_handlers *h);
 
 /*
@@ -178,8 +145,7 @@ struct th_executor_id th_executor_client_run(struct th_executor_client *x,
  * decided by a probe that looks at its arguments, K is sent again, R simply done again.
  */
 struct th_executor_id th_executor_client_attach(struct th_executor_client *x,
-						const struct th_executor_call *call,
-						uint64_t offset,
+						const struct th_effect_call *call, uint64_t offset,
 						const struct th_executor_handlers *h);
 
 /* Asks it to end; on_finished still comes, with what is true. */
@@ -203,7 +169,7 @@ size_t th_executor_client_count(const struct th_executor_client *x); /* calls un
 
 /* Result of th_executor_client_once, owned by the caller. */
 struct th_executor_answer {
-	struct th_executor_result result; /* borrows from memory */
+	struct th_effect_result result; /* borrows from memory */
 	struct th_arena memory;
 };
 void th_executor_answer_deinit(struct th_executor_answer *a);
@@ -212,7 +178,7 @@ void th_executor_answer_deinit(struct th_executor_answer *a);
  * started) is a code; how the effect ended is in the result. */
 TH_NODISCARD enum th_code
 th_executor_client_once(const struct th_executor_options *options,
-			const struct th_executor_call *call,
+			const struct th_effect_call *call,
 			const struct th_executor_handlers *h, /* may be NULL */
 			struct th_executor_answer *ret, struct th_err *err);
 TH_NODISCARD enum th_code th_executor_client_info_once(const struct th_executor_options *options,

@@ -45,7 +45,7 @@ struct th_link_call {
 	uint32_t generation; /* odd: in use */
 	uint32_t next_free;
 	struct th_arena arena;
-	struct th_executor_call what;
+	struct th_effect_call what;
 	struct th_executor_handlers on;
 	int64_t id;      /* on this connection; 0: not sent on it */
 	uint64_t offset; /* of the output that comes next */

@@ -19,7 +19,7 @@ struct once {
 void th_executor_answer_deinit(struct th_executor_answer *a)
 {
 	th_arena_deinit(&a->memory);
-	a->result = (struct th_executor_result){};
+	a->result = (struct th_effect_result){};
 }
 
 static void on_accepted(void *ctx)
@@ -35,13 +35,13 @@ static void on_output(void *ctx, uint64_t offset, struct th_str bytes)
 	o->on->on_output(o->on->ctx, offset, bytes);
 }
 
-static void on_finished(void *ctx, const struct th_executor_result *r)
+static void on_finished(void *ctx, const struct th_effect_result *r)
 {
 	struct once *o = (struct once *)ctx;
 	struct th_arena *a = &o->answer->memory;
-	struct th_executor_result *to = &o->answer->result;
-	struct th_executor_blob *blobs =
-	    (struct th_executor_blob *)th_arena_array(a, r->blob_count + 1, sizeof(*blobs));
+	struct th_effect_result *to = &o->answer->result;
+	struct th_blob *blobs =
+	    (struct th_blob *)th_arena_array(a, r->blob_count + 1, sizeof(*blobs));
 
 	*to = *r;
 	to->output = th_arena_str(a, r->output);
@@ -63,7 +63,7 @@ static void on_finished(void *ctx, const struct th_executor_result *r)
 }
 
 enum th_code th_executor_client_once(const struct th_executor_options *options,
-				     const struct th_executor_call *call,
+				     const struct th_effect_call *call,
 				     const struct th_executor_handlers *h,
 				     struct th_executor_answer *ret, struct th_err *err)
 {

@@ -101,29 +101,14 @@ static void on_progress(void *ctx, uint64_t offset, struct th_str bytes)
 	th_driver_tool_progress(c->session->rt->driver, c->ticket, bytes);
 }
 
-static void on_finished(void *ctx, const struct th_executor_result *r)
+static void on_finished(void *ctx, const struct th_effect_result *r)
 {
 	struct th_runtime_effect *c = ctx;
 	struct th_runtime *rt = c->session->rt;
 	struct th_ticket ticket = c->ticket;
-	struct th_tool_result result = {
-		.status = r->status,
-		.output = r->output,
-		.evidence = r->evidence,
-		.blob_count = r->blob_count,
-		.elapsed_ms = r->elapsed_ms,
-	};
-	struct th_blob *blobs = NULL;
 
 	tool_call_drop(rt, c);
-	if (r->blob_count > 0)
-		blobs = th_alloc(r->blob_count * sizeof(*blobs));
-	for (size_t i = 0; i < r->blob_count; i++)
-		blobs[i] =
-		    (struct th_blob){ r->blobs[i].hash, r->blobs[i].media_type, r->blobs[i].bytes };
-	result.blobs = blobs;
-	th_driver_tool_done(rt->driver, ticket, &result);
-	free(blobs);
+	th_driver_tool_done(rt->driver, ticket, r);
 }
 
 /* Few sessions ever need the room. */
@@ -172,21 +157,11 @@ bool th_world_tool_ready(void *ctx, struct th_ticket t, struct th_str *ret_journ
 	return false;
 }
 
-void th_world_tool_run(void *ctx, struct th_ticket t, const struct th_tool_call *call, bool settle)
+void th_world_tool_run(void *ctx, struct th_ticket t, const struct th_effect_call *call,
+		       bool settle)
 {
 	struct th_runtime *rt = ctx;
 	struct th_runtime_session *s = th_runtime_find(rt, t.index, t.generation);
-	struct th_executor_call x = {
-		.effect_id = call->effect_id,
-		.class = call->class,
-		.tool = call->tool,
-		.arguments = call->arguments,
-		.digest = call->digest,
-		.timeout_ms = call->timeout_ms,
-		.epoch = call->epoch,
-		.journal = call->journal,
-		.begin = call->begin,
-	};
 	/* Output is sent through the executor's socket only where it is shown. */
 	bool shown = th_str_is(call->tool, "command") && s && s->observer.progress;
 	struct th_executor_handlers h = { .on_finished = on_finished,
@@ -213,9 +188,9 @@ void th_world_tool_run(void *ctx, struct th_ticket t, const struct th_tool_call 
 	rt->tool_calls = c;
 	h.ctx = c;
 	if (settle && call->class != TH_CLASS_R)
-		c->id = th_executor_client_attach(s->executor, &x, 0, &h);
+		c->id = th_executor_client_attach(s->executor, call, 0, &h);
 	else
-		c->id = th_executor_client_run(s->executor, &x, &h);
+		c->id = th_executor_client_run(s->executor, call, &h);
 }
 
 void th_world_tool_cancel(void *ctx, struct th_ticket t)

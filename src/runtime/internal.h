@@ -112,7 +112,8 @@ void th_runtime_human_model(struct th_runtime *rt, const struct th_runtime_optio
 
 /* effects.c */
 bool th_world_tool_ready(void *ctx, struct th_ticket t, struct th_str *ret_journal);
-void th_world_tool_run(void *ctx, struct th_ticket t, const struct th_tool_call *call, bool settle);
+void th_world_tool_run(void *ctx, struct th_ticket t, const struct th_effect_call *call,
+		       bool settle);
 void th_world_tool_cancel(void *ctx, struct th_ticket t);
 void th_world_tool_forget(void *ctx, struct th_str session_id, const struct th_str *effect_ids,
 			  size_t count);

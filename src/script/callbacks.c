@@ -103,7 +103,7 @@ static void put_result(struct th_str value, struct th_buf *text)
 static void run_tool(void *ctx, struct th_driver *d, const struct th_local_call *call)
 {
 	const struct script_tool *tool = ctx;
-	struct th_tool_result result = { .status = TH_OUTCOME_DONE };
+	struct th_effect_result result = { .status = TH_OUTCOME_DONE };
 	struct th_buf arguments = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
 	struct th_buf value = TH_BUF_INIT(TH_SCRIPT_VALUE_MAX);
 	struct th_buf text = TH_BUF_INIT(TH_SCRIPT_VALUE_MAX), shown = TH_BUF_INIT(TH_MIB);

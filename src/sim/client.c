@@ -134,15 +134,15 @@ static void send_call(struct th_sim_client *c, struct call *call)
 static void finish(struct th_sim_client *c, struct call *call, enum th_outcome_status status,
 		   struct th_str output)
 {
-	struct th_tool_result result = { .status = status, .output = output };
+	struct th_effect_result result = { .status = status, .output = output };
 	struct th_ticket t = call->ticket;
 
 	call_free(call);
 	c->world.done(c->world.ctx, c->session, t, &result);
 }
 
-void th_sim_client_run(struct th_sim_client *c, struct th_ticket t, const struct th_tool_call *what,
-		       bool settle)
+void th_sim_client_run(struct th_sim_client *c, struct th_ticket t,
+		       const struct th_effect_call *what, bool settle)
 {
 	struct call *call = th_alloc(sizeof(*call)), **at = &c->calls;
 
@@ -301,7 +301,7 @@ static void on_finished(struct th_sim_client *c, const struct th_exec_finished *
 {
 	struct call *call = call_take(c, m->id);
 	struct th_blob blobs[BLOBS_MAX];
-	struct th_tool_result result = {
+	struct th_effect_result result = {
 		.output = m->output,
 		.evidence = m->evidence,
 		.elapsed_ms = m->elapsed_ms,

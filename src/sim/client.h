@@ -20,7 +20,7 @@ struct th_sim_client_world {
 	struct th_sim_conn *(*connect)(void *ctx, size_t session);
 	void (*ready)(void *ctx, size_t session, bool fenced); /* once */
 	void (*done)(void *ctx, size_t session, struct th_ticket t,
-		     const struct th_tool_result *result);
+		     const struct th_effect_result *result);
 	int64_t (*now_ms)(void *ctx);
 	bool repeat;      /* a broken variant: what was under way is done again */
 	bool guest;       /* a broken variant: no fence */
@@ -33,8 +33,8 @@ struct th_sim_client *th_sim_client_new(const struct th_sim_client_world *world,
 					struct th_str session_id, int64_t epoch);
 struct th_sim_client *th_sim_client_free(struct th_sim_client *c);
 
-void th_sim_client_run(struct th_sim_client *c, struct th_ticket t, const struct th_tool_call *call,
-		       bool settle);
+void th_sim_client_run(struct th_sim_client *c, struct th_ticket t,
+		       const struct th_effect_call *call, bool settle);
 void th_sim_client_cancel(struct th_sim_client *c, struct th_ticket t);
 void th_sim_client_forget(struct th_sim_client *c, const struct th_str *ids, size_t count);
 void th_sim_client_stall(struct th_sim_client *c, int64_t until_ms); /* its connection does */

@@ -91,8 +91,7 @@ static void dispatch_early(struct th_sim_runtime *r, const struct th_append *a)
 		const struct th_call *c = &fold->calls[i];
 		struct th_ticket t = { s->handle.index, s->handle.generation, c->intent_seq,
 				       TH_TICKET_EVENT, 0 };
-		struct th_tool_call call = {
-			.session_id = a->row->session_id,
+		struct th_effect_call call = {
 			.epoch = s->epoch,
 			.effect_id = c->effect_id,
 			.tool = c->tool,
@@ -100,7 +99,6 @@ static void dispatch_early(struct th_sim_runtime *r, const struct th_append *a)
 			.digest = th_str_of(c->digest),
 			.journal = c->journal,
 			.class = c->class,
-			.agent = &r->w->tasks[number].agent,
 		};
 
 		if (c->phase == TH_CALL_INTENDED && c->intent_seq > a->seq_before &&
@@ -247,12 +245,12 @@ static bool tool_ready(void *ctx, struct th_ticket t, struct th_str *ret_journal
 	return ret_journal->len > 0 || r->sessions[number].unavailable;
 }
 
-static void tool_run(void *ctx, struct th_ticket t, const struct th_tool_call *call, bool settle)
+static void tool_run(void *ctx, struct th_ticket t, const struct th_effect_call *call, bool settle)
 {
 	struct th_sim_runtime *r = ctx;
 	size_t number = th_sim_task_of_ticket(r, t);
 	struct th_sim_client *client;
-	struct th_tool_call what = *call;
+	struct th_effect_call what = *call;
 
 	assert(number < TH_SIM_SESSIONS_MAX);
 	if (r->dead)
@@ -322,7 +320,8 @@ static const struct th_world_ops ops = {
 
 void th_sim_local_answer(struct th_sim_runtime *r, struct th_ticket t)
 {
-	struct th_tool_result result = { .status = TH_OUTCOME_DONE, .output = TH_STR("\"noted\"") };
+	struct th_effect_result result = { .status = TH_OUTCOME_DONE,
+					   .output = TH_STR("\"noted\"") };
 
 	th_driver_tool_done(r->d, t, &result);
 }
@@ -542,7 +541,7 @@ static struct th_sim_conn *client_connect(void *ctx, size_t number)
 }
 
 static void client_done(void *ctx, size_t number, struct th_ticket t,
-			const struct th_tool_result *result)
+			const struct th_effect_result *result)
 {
 	struct th_sim_runtime *r = ctx;
 

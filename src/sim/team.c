@@ -223,8 +223,7 @@ static void run_unasked(struct th_sim_resident *s, struct th_str call_id)
 		const struct th_call *c = &fold->calls[i];
 		struct th_ticket t = { s->handle.index, s->handle.generation, c->call_seq,
 				       TH_TICKET_EVENT, 0 };
-		struct th_tool_call call = {
-			.session_id = th_str_of(r->w->tasks[s - r->sessions].id),
+		struct th_effect_call call = {
 			.epoch = s->epoch,
 			.effect_id = th_str_of(effect_id),
 			.tool = c->tool,

@@ -49,7 +49,7 @@ struct wait {
 	struct th_timer timer;
 	struct th_ticket ticket;
 	bool code;
-	struct th_tool_result result;
+	struct th_effect_result result;
 	struct th_buf output, fails;
 };
 
@@ -263,7 +263,7 @@ static void run_native(struct host *host, struct th_driver *d, const struct th_l
 	struct th_str kind = th_json_get_str(native, "kind");
 	struct th_str raises = th_json_get_str(native, "raise");
 	const struct th_json *value = th_json_get(native, "value");
-	struct th_tool_result r = { .status = TH_OUTCOME_DONE };
+	struct th_effect_result r = { .status = TH_OUTCOME_DONE };
 	struct th_buf text = TH_BUF_INIT(TH_EVENT_DATA_MAX), out = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_buf evidence = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_jw w = th_jw(&out);
@@ -422,9 +422,9 @@ static void run_computer(void *ctx, struct th_driver *d, const struct th_local_c
 	struct th_json_doc *doc = NULL;
 	struct th_json_iter it;
 	struct th_blob blob = { .media_type = TH_STR("image/png"), .bytes = TH_STR("shot") };
-	struct th_tool_result result = { .status = TH_OUTCOME_DONE,
-					 .blobs = &blob,
-					 .blob_count = 1 };
+	struct th_effect_result result = { .status = TH_OUTCOME_DONE,
+					   .blobs = &blob,
+					   .blob_count = 1 };
 	struct th_buf output = TH_BUF_INIT(TH_KIB), shown = TH_BUF_INIT(TH_KIB);
 	char hex[TH_SHA256_HEX_SIZE + 1];
 	struct th_str last = TH_STR("");

@@ -36,7 +36,7 @@ struct world {
 };
 
 /* Never answered: the run stands still behind its first answer. */
-static void on_effect(void *own, const struct th_tool_call *call)
+static void on_effect(void *own, const struct th_effect_call *call)
 {
 	struct world *w = own;
 

@@ -203,7 +203,7 @@ static void act(struct rig_truth *t, struct th_str id)
 }
 
 /* Accepted, flushed, done, finished, flushed: what the executor does. */
-static enum th_code execute(struct rig *r, const struct th_tool_call *call,
+static enum th_code execute(struct rig *r, const struct th_effect_call *call,
 			    enum th_outcome_status *ret, struct th_err *err)
 {
 	struct th_ledger_entry what = { .state = TH_LEDGER_ACCEPTED,
@@ -236,7 +236,7 @@ static enum th_code execute(struct rig *r, const struct th_tool_call *call,
 	return code == TH_OK ? th_ledger_sync(r->ledger, err) : code;
 }
 
-static enum th_code find_out(struct rig *r, const struct th_tool_call *call,
+static enum th_code find_out(struct rig *r, const struct th_effect_call *call,
 			     enum th_outcome_status *ret, struct th_err *err)
 {
 	struct th_ledger_entry *e = th_ledger_find(r->ledger, call->effect_id);
@@ -258,7 +258,7 @@ static enum th_code find_out(struct rig *r, const struct th_tool_call *call,
 	return code == TH_ELIMIT || code == TH_ENOMEM ? TH_OK : code;
 }
 
-static void tool_run(void *ctx, struct th_ticket t, const struct th_tool_call *call, bool settle)
+static void tool_run(void *ctx, struct th_ticket t, const struct th_effect_call *call, bool settle)
 {
 	struct rig *r = ctx;
 	struct done *d = &r->done[r->done_count];
@@ -381,10 +381,10 @@ static void on_later(void *ctx)
 		struct done d = r->done[0];
 		struct th_blob blob = { .media_type = TH_STR("text/plain"),
 					.bytes = TH_STR("a picture of it") };
-		struct th_tool_result result = { .status = d.status,
-						 .output = TH_STR("\"did it\""),
-						 .blobs = &blob,
-						 .blob_count = 1 };
+		struct th_effect_result result = { .status = d.status,
+						   .output = TH_STR("\"did it\""),
+						   .blobs = &blob,
+						   .blob_count = 1 };
 
 		memmove(r->done, r->done + 1, --r->done_count * sizeof(r->done[0]));
 		blob.hash = th_sha256_of(blob.bytes.ptr, blob.bytes.len);
@@ -394,7 +394,7 @@ static void on_later(void *ctx)
 
 static void weather(void *ctx, struct th_driver *d, const struct th_local_call *call)
 {
-	struct th_tool_result r = { .status = TH_OUTCOME_DONE, .output = TH_STR("\"sunny\"") };
+	struct th_effect_result r = { .status = TH_OUTCOME_DONE, .output = TH_STR("\"sunny\"") };
 
 	(void)ctx;
 	th_driver_tool_done(d, call->ticket, &r);

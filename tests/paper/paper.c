@@ -408,7 +408,7 @@ static bool tool_ready(void *ctx, struct th_ticket t, struct th_str *ret_journal
 	return !w->starting;
 }
 
-static void tool_run(void *ctx, struct th_ticket t, const struct th_tool_call *call, bool settle)
+static void tool_run(void *ctx, struct th_ticket t, const struct th_effect_call *call, bool settle)
 {
 	struct paper *w = ctx;
 	struct paper_effect *e = &w->effects[w->effect_count++];
@@ -441,7 +441,7 @@ static void tool_forget(void *ctx TH_UNUSED, struct th_str id TH_UNUSED,
 void paper_weather(void *ctx, struct th_driver *d, const struct th_local_call *call)
 {
 	struct paper *w = ctx;
-	struct th_tool_result r = { .status = TH_OUTCOME_DONE, .output = TH_STR("\"sunny\"") };
+	struct th_effect_result r = { .status = TH_OUTCOME_DONE, .output = TH_STR("\"sunny\"") };
 
 	w->early |= !paper_durable(w, call->ticket);
 	w->local_runs++;

@@ -119,7 +119,7 @@ struct paper {
 	/* Who watches; may be NULL. */
 	void (*on_event)(void *own, const struct th_event *ev); /* it is durable */
 	void (*on_request)(void *own);                          /* one is handed over */
-	void (*on_effect)(void *own, const struct th_tool_call *call);
+	void (*on_effect)(void *own, const struct th_effect_call *call);
 	void *own;
 };
 

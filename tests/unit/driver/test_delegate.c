@@ -543,7 +543,7 @@ static void one_that_is_held_is_waited_for(void **unused)
 /* It is not over while something that it began is: that, too, has its one result. */
 static void what_it_began_has_a_result(void **unused)
 {
-	struct th_tool_result r = { .status = TH_OUTCOME_DONE, .output = TH_STR("\"sunny\"") };
+	struct th_effect_result r = { .status = TH_OUTCOME_DONE, .output = TH_STR("\"sunny\"") };
 	struct th_err err = { 0 };
 
 	(void)unused;

@@ -100,7 +100,7 @@ static void say(struct paper *w, const char *body)
 static void tool_done(struct paper *w, size_t index, enum th_outcome_status status,
 		      const char *text)
 {
-	struct th_tool_result r = { .status = status, .output = th_str_of(text) };
+	struct th_effect_result r = { .status = status, .output = th_str_of(text) };
 
 	assert_true(index < w->effect_count);
 	th_driver_tool_done(w->driver, w->effects[index].ticket, &r);
@@ -1356,7 +1356,7 @@ static void test_the_first_picture(void **unused)
 {
 	struct paper *w = begin_text();
 	struct th_blob blob = { .media_type = TH_STR("image/png"), .bytes = TH_STR("picture") };
-	struct th_tool_result r = { .status = TH_OUTCOME_DONE, .blobs = &blob, .blob_count = 1 };
+	struct th_effect_result r = { .status = TH_OUTCOME_DONE, .blobs = &blob, .blob_count = 1 };
 	struct th_err err = { 0 };
 	char hex[TH_SHA256_HEX_SIZE + 1], output[200];
 
@@ -1667,7 +1667,7 @@ static const struct th_tool_native native_shell = { .kind = TH_NATIVE_SHELL };
 
 static void test_a_shell_of_the_api(void **unused)
 {
-	struct th_tool_result r = {
+	struct th_effect_result r = {
 		.status = TH_OUTCOME_DONE,
 		.output = TH_STR("\"$ ls\""),
 		.evidence = TH_STR("{\"commands\":[{\"stdout\":\"abcdef\",\"stderr\":\"\","

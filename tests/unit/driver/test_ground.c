@@ -102,10 +102,10 @@ static void refuse(struct paper *w, int status)
 
 static void tool_done(struct paper *w)
 {
-	struct th_tool_result r = { .status = TH_OUTCOME_DONE,
-				    .output = TH_STR("[{\"type\":\"image\",\"media_type\":"
-						     "\"image/png\",\"blob\":\"" PICTURE
-						     "\",\"width\":1280,\"height\":800}]") };
+	struct th_effect_result r = { .status = TH_OUTCOME_DONE,
+				      .output = TH_STR("[{\"type\":\"image\",\"media_type\":"
+						       "\"image/png\",\"blob\":\"" PICTURE
+						       "\",\"width\":1280,\"height\":800}]") };
 
 	th_driver_tool_done(w->driver, w->effect->ticket, &r);
 	paper_settle(w);

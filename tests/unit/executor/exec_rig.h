@@ -79,7 +79,7 @@ static inline void on_output(void *ctx, uint64_t offset, struct th_str bytes)
 		th_loop_stop(loop);
 }
 
-static inline void on_finished(void *ctx, const struct th_executor_result *r)
+static inline void on_finished(void *ctx, const struct th_effect_result *r)
 {
 	struct heard *h = (struct heard *)ctx;
 	h->finished++;
@@ -93,7 +93,7 @@ static inline void on_finished(void *ctx, const struct th_executor_result *r)
 	th_buf_add(&h->evidence, r->evidence);
 	h->blob_count = r->blob_count;
 	if (r->blob_count > 0) {
-		const struct th_executor_blob *b = &r->blobs[r->blob_count - 1];
+		const struct th_blob *b = &r->blobs[r->blob_count - 1];
 		struct th_digest d = th_sha256_of(b->bytes.ptr, b->bytes.len);
 		assert_true(th_digest_eq(&d, &b->hash));
 		h->blob = d;
@@ -147,10 +147,10 @@ static inline struct th_executor_client *client(const struct th_executor_options
 	return x;
 }
 
-static inline struct th_executor_call call(const char *id, enum th_class class, const char *tool,
-					   const char *arguments)
+static inline struct th_effect_call call(const char *id, enum th_class class, const char *tool,
+					 const char *arguments)
 {
-	return (struct th_executor_call){
+	return (struct th_effect_call){
 		.effect_id = th_str_of(id),
 		.class = class,
 		.tool = th_str_of(tool),
@@ -158,7 +158,7 @@ static inline struct th_executor_call call(const char *id, enum th_class class, 
 	};
 }
 
-static inline struct th_executor_call shell(const char *id, const char *arguments)
+static inline struct th_effect_call shell(const char *id, const char *arguments)
 {
 	return call(id, TH_CLASS_W, "shell", arguments);
 }
@@ -179,24 +179,23 @@ static inline void wait_output(struct heard *h, const char *until)
 		fail_msg("it ended as %s: %s", th_outcome_name(h->status), h->text.ptr);
 }
 
-static inline struct th_executor_id run_call(struct th_executor_client *x,
-					     struct th_executor_call c, struct heard *h)
+static inline struct th_executor_id run_call(struct th_executor_client *x, struct th_effect_call c,
+					     struct heard *h)
 {
 	struct th_executor_handlers on = handlers_of(h);
 	heard_init(h);
 	return th_executor_client_run(x, &c, &on);
 }
 
-static inline struct th_executor_id attach_call(struct th_executor_client *x,
-						struct th_executor_call c, uint64_t offset,
-						struct heard *h)
+static inline struct th_executor_id
+attach_call(struct th_executor_client *x, struct th_effect_call c, uint64_t offset, struct heard *h)
 {
 	struct th_executor_handlers on = handlers_of(h);
 	heard_init(h);
 	return th_executor_client_attach(x, &c, offset, &on);
 }
 
-static inline void do_call(struct th_executor_client *x, struct th_executor_call c, struct heard *h)
+static inline void do_call(struct th_executor_client *x, struct th_effect_call c, struct heard *h)
 {
 	run_call(x, c, h);
 	wait_finished(h);

@@ -24,7 +24,7 @@ static struct th_executor_options desktop(void)
 	return o;
 }
 
-static struct th_executor_call computer(const char *id, enum th_class class, const char *arguments)
+static struct th_effect_call computer(const char *id, enum th_class class, const char *arguments)
 {
 	return call(id, class, "computer", arguments);
 }

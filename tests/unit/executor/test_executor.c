@@ -228,7 +228,7 @@ static void a_command_outlives_its_runtime(void **state)
 
 	o.epoch = 2;
 	x = client(&o);
-	struct th_executor_call c = shell("e1", wait_for_go);
+	struct th_effect_call c = shell("e1", wait_for_go);
 	c.epoch = 1;
 	attach_call(x, c, 0, &again);
 	attach_call(x, c, 7, &third);
@@ -343,7 +343,7 @@ static void it_lingers_and_goes(void **state)
 	/* What nobody took over is still known by the next one. */
 	o.epoch = 2;
 	x = client(&o);
-	struct th_executor_call c = shell("e1", "{\"command\":\"echo kept\"}");
+	struct th_effect_call c = shell("e1", "{\"command\":\"echo kept\"}");
 	c.epoch = 1;
 	attach_call(x, c, 0, &h);
 	wait_finished(&h);
@@ -450,7 +450,7 @@ static void absence_proves_only_what_it_can(void **state)
 	snprintf(journal, sizeof(journal), "%.*s", TH_FMT(th_executor_client_journal(x)));
 	assert_int_equal(strlen(journal), 36);
 	/* The journal that its INTENT names, and it is not in it. */
-	struct th_executor_call c = shell("never", "{\"command\":\"echo x > never\"}");
+	struct th_effect_call c = shell("never", "{\"command\":\"echo x > never\"}");
 	c.journal = th_str_of(journal);
 	attach_call(x, c, 0, &h);
 	wait_finished(&h);
@@ -484,7 +484,7 @@ static void absence_proves_only_what_it_can(void **state)
 	heard_deinit(&h);
 	/* A journal that was lost while a command ran: the new one proves nothing, now or when
 	 * asked later by the same owner, whose epoch it knows. */
-	struct th_executor_call lost =
+	struct th_effect_call lost =
 	    shell("lost", own("{\"command\":\"echo begun; sleep 646464#\"}"));
 	lost.journal = th_str_of(journal);
 	run_call(x, lost, &h);
@@ -528,7 +528,7 @@ static void what_never_began_may_begin(void **state)
 	release(x);
 	o.epoch = 2;
 	x = client(&o);
-	struct th_executor_call c = shell("b1", "{\"command\":\"echo x >> begun; echo it ran\"}");
+	struct th_effect_call c = shell("b1", "{\"command\":\"echo x >> begun; echo it ran\"}");
 	c.journal = th_str_of(journal);
 	c.epoch = 1;
 	c.begin = true;
@@ -835,7 +835,7 @@ static void a_flood_stays_small(void **state)
 	do_call(x, shell("warm", "{\"command\":\"echo warm\"}"), &h);
 	heard_deinit(&h);
 	long before = memory_kb(pid, "VmHWM:");
-	struct th_executor_call c = shell("flood", "{\"command\":\"yes | head -c 200000000\"}");
+	struct th_effect_call c = shell("flood", "{\"command\":\"yes | head -c 200000000\"}");
 	struct th_executor_handlers on = { .on_finished = on_finished, .ctx = &h };
 	heard_init(&h);
 	th_executor_client_run(x, &c, &on);
@@ -908,7 +908,7 @@ static void cancel_is_told_truly(void **state)
 	release(x);
 }
 
-static void free_while_calling(void *ctx, const struct th_executor_result *r)
+static void free_while_calling(void *ctx, const struct th_effect_result *r)
 {
 	struct th_executor_client **x = (struct th_executor_client **)ctx;
 	(void)r;
@@ -921,7 +921,7 @@ static void freeing_in_a_callback_is_fine(void **state)
 	struct th_executor_options o = options();
 	struct th_executor_client *x = client(&o);
 	struct th_executor_handlers on = { .on_finished = free_while_calling, .ctx = &x };
-	struct th_executor_call c = shell("e1", "{\"command\":\"true\"}");
+	struct th_effect_call c = shell("e1", "{\"command\":\"true\"}");
 	struct heard h;
 
 	(void)state;
@@ -1151,7 +1151,7 @@ static void our_own_folders_are_no_part_of_the_workspace(void **state)
 static void once_is_enough_for_commands(void **state)
 {
 	struct th_executor_options o = options();
-	struct th_executor_call c = shell("e1", "{\"command\":\"echo once\"}");
+	struct th_effect_call c = shell("e1", "{\"command\":\"echo once\"}");
 	struct th_executor_answer a;
 	struct th_executor_info info;
 	struct th_arena arena;
