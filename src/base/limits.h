@@ -190,9 +190,10 @@
 #define TH_EXEC_START_MS 20000        /* until an executor listens */
 #define TH_EXEC_STOP_MS 15000         /* for everything it runs to end */
 #define TH_COMMAND_PROCESSES_MAX 4096 /* of the user that commands run as */
-#define TH_DESKTOP_START_MAX 16       /* programs that an agent file starts on its desktop */
-#define TH_X11_WINDOWS_MAX 256        /* that are counted */
-#define TH_START_WAIT_S 10            /* for the windows of those programs */
+#define TH_COMPUTER_KINDS_MAX 16
+#define TH_DESKTOP_START_MAX 16 /* programs that an agent file starts on its desktop */
+#define TH_X11_WINDOWS_MAX 256  /* that are counted */
+#define TH_START_WAIT_S 10      /* for the windows of those programs */
 #define TH_START_WAIT_S_MAX 60
 #define TH_START_QUIET_MS 100               /* nothing drawn for so long: a window is there */
 #define TH_EXEC_OUTPUT_MAX (512 * TH_KIB)   /* what one effect gives back, as JSON */

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/computer_verbs.h"
 #include "computers/computer.h"
+#include "config/computer.h"
 #include "core/event.h"
 #include "exec_client/client.h"
 #include "io/clock.h"
@@ -25,8 +26,7 @@ static const struct th_option computer_options[] = {
 	  "the computer of this session (default: one of your own, started when it is needed)",
 	  "SESSION" },
 	{ "computer", 'c', "KIND[:WxH]", TH_OPTION_TEXT, AT(computer),
-	  "which kind to start: desktop (default, 1280x800) or x11, the one of DISPLAY",
-	  "desktop x11" },
+	  "which kind to start: " TH_COMPUTER_HELP "by default the first", TH_COMPUTER_WORDS },
 	{ "folder", 'C', "DIR", TH_OPTION_TEXT, AT(folder),
 	  "when it is started: folder its programs may write (default: the current one)", "DIR" },
 	{ "net", 0, "host|none", TH_OPTION_TEXT, AT(net),
@@ -124,31 +124,37 @@ static enum th_code start_options(const struct th_computer_flags *o, struct th_a
 				  struct th_executor_options *x, struct th_err *err)
 {
 	struct th_str size = o->computer, kind = th_str_split(&size, ':');
-	enum th_code code = TH_OK;
+	struct th_agent_computer c;
+	enum th_code code = th_config_computer_read(
+	    kind.len ? kind : th_str_of(th_computer_kinds[0]->name), size, NULL, &c, err);
 
-	x->computer = kind.len ? kind : TH_STR("desktop");
-	if (!th_computer_find(x->computer))
-		return th_fail(err, TH_EUSAGE,
-			       "there is no computer \"%.*s\"; known are desktop and x11",
-			       TH_FMT(th_utf8_cut(kind, TH_NAME_NEAR_MAX)));
-	if (size.len)
-		code = parse_size(size, "the size of a computer", &x->size, err);
+	if (code == TH_OK)
+		code = th_config_computer_complete(&c, err);
 	if (code == TH_OK && o->net.ptr && !th_str_is(o->net, "host") && !th_str_is(o->net, "none"))
 		return th_fail(err, TH_EUSAGE, "--net must be host or none");
 	x->net_host = th_str_is(o->net, "host");
-	x->parser = th_str_of(getenv("OMNIPARSER_BASE_URL"));
-	if (code == TH_OK && x->parser.len && th_config_check_url(x->parser, err))
-		return th_prefix(err, err->code, "OMNIPARSER_BASE_URL");
-	if (code == TH_OK && th_str_is(x->computer, "x11")) {
-		x->display = th_str_of(getenv("DISPLAY"));
-		x->xauthority = th_str_of(getenv("XAUTHORITY"));
-		x->bus = th_str_of(getenv("AT_SPI_BUS_ADDRESS"));
-		if (!x->display.len)
-			return th_fail(err, TH_EUSAGE,
-				       "there is no display: DISPLAY is not set; -c desktop makes "
-				       "a private one");
-	}
-	return code == TH_OK ? workspace_of(o, a, &x->workspace, err) : code;
+	if (code != TH_OK)
+		return code;
+	x->computer = c.kind;
+	x->size = (struct th_size){ (int32_t)c.width, (int32_t)c.height };
+	x->parser = c.parser;
+	x->display = c.display;
+	x->xauthority = th_str_of(getenv("XAUTHORITY"));
+	x->bus = c.bus;
+	return workspace_of(o, a, &x->workspace, err);
+}
+
+/* The session of the user's own computer of this kind: "computer", or "computer-KIND" of another
+ * kind than the default one. */
+static struct th_str session_of(const struct th_computer_flags *o, struct th_arena *a)
+{
+	struct th_str rest = o->computer, kind = th_str_split(&rest, ':');
+
+	if (o->session.len)
+		return o->session;
+	return !th_computer_find(kind) || th_computer_find(kind) == th_computer_kinds[0]
+		   ? TH_STR(DEFAULT_SESSION)
+		   : th_arena_printf(a, DEFAULT_SESSION "-%.*s", TH_FMT(kind));
 }
 
 /* Options that find one which runs, or else start one; *ret_screen: it has a screen. */
@@ -164,9 +170,7 @@ static enum th_code which(const struct th_computer_flags *o, struct th_arena *a,
 	code = th_cli_scope(&o->common, a, &x->scope, err);
 	if (code != TH_OK)
 		return code;
-	x->session = o->session.len                              ? o->session
-		     : th_str_starts(o->computer, TH_STR("x11")) ? TH_STR(DEFAULT_SESSION "-x11")
-								 : TH_STR(DEFAULT_SESSION);
+	x->session = session_of(o, a);
 	if (x->session.len > TH_SESSION_ID_MAX)
 		return th_fail(err, TH_EUSAGE, "a session's name has at most %d bytes",
 			       TH_SESSION_ID_MAX);
@@ -175,8 +179,8 @@ static enum th_code which(const struct th_computer_flags *o, struct th_arena *a,
 	if (code != TH_ENOENT || !start)
 		return code == TH_ENOENT
 			   ? th_fail(err, code,
-				     "no computer runs for session %.*s; -c desktop starts one",
-				     TH_FMT(x->session))
+				     "no computer runs for session %.*s; -c %s starts one",
+				     TH_FMT(x->session), th_computer_kinds[0]->name)
 			   : code;
 	first = *x;
 	first.only_running = false;
@@ -570,9 +574,7 @@ static int run_end(struct th_computer_call *c)
 
 	if (th_cli_scope(&c->o->common, c->a, &x.scope, c->err) != TH_OK)
 		return th_cli_fail(c->err);
-	x.session = c->o->session.len                              ? c->o->session
-		    : th_str_starts(c->o->computer, TH_STR("x11")) ? TH_STR(DEFAULT_SESSION "-x11")
-								   : TH_STR(DEFAULT_SESSION);
+	x.session = session_of(c->o, c->a);
 	if (th_executor_client_end_once(&x, c->err) != TH_OK && c->err->code != TH_ENOENT)
 		return th_cli_fail(c->err);
 	return 0;

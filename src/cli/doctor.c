@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "computers/computer.h"
 #include "core/session.h"
 #include "exec_client/client.h"
 #include "io/clock.h"
@@ -180,9 +181,10 @@ static void check_sandbox(struct report *r)
 		    s.idmap ? "" : "; a workspace of root's must be given to it (chown)");
 }
 
-/* ---- a desktop, tried ---- */
+/* ---- computers, tried ---- */
 
-static enum th_code try_desktop(struct th_executor_options *o, struct report *r, struct th_err *err)
+static enum th_code try_computer(struct th_executor_options *o, const char *name, struct report *r,
+				 struct th_err *err)
 {
 	static const struct th_str arguments = TH_STR_INIT("{\"actions\":[],\"screenshot\":true}");
 	char digest[TH_SHA256_HEX_SIZE + 1];
@@ -209,32 +211,31 @@ static enum th_code try_desktop(struct th_executor_options *o, struct report *r,
 	if (code != TH_OK)
 		return code;
 	if (answer.result.status == TH_OUTCOME_DONE && answer.result.blob_count == 1)
-		say(r, GOOD, "desktop",
-		    "started in %llu ms, %dx%d, a picture of %zu bytes in %llu ms",
+		say(r, GOOD, name, "started in %llu ms, %dx%d, a picture of %zu bytes in %llu ms",
 		    (unsigned long long)(ready - start), info.screen.width, info.screen.height,
 		    answer.result.blobs[0].bytes.len, (unsigned long long)(th_clock_ms() - ready));
 	else
-		code = th_fail(err, TH_EIO, "the desktop gave no picture: %.*s",
+		code = th_fail(err, TH_EIO, "it gave no picture: %.*s",
 			       TH_FMT(th_utf8_cut(answer.result.output, 300)));
 	th_executor_answer_deinit(&answer);
 	return code;
 }
 
-static void check_desktop(struct report *r)
+static void check_computer(struct report *r, const struct th_computer_kind *kind)
 {
 	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SESSION_ID_MAX);
-	struct th_executor_options o = { .computer = TH_STR("desktop"),
+	struct th_executor_options o = { .computer = th_str_of(kind->name),
 					 .linger_ms = 5000,
 					 .program = th_cli_self() };
 	struct th_err err = {}, ignored = {};
 
 	th_buf_printf(&name, "doctor-%ld", (long)getpid());
 	o.session = th_buf_str(&name);
-	if (try_desktop(&o, r, &err) != TH_OK)
-		say(r, BROKEN, "desktop", "%s", err.msg);
+	if (try_computer(&o, kind->name, r, &err) != TH_OK)
+		say(r, BROKEN, kind->name, "%s", err.msg);
 	o.only_running = true;
 	if (th_executor_client_end_once(&o, &ignored) != TH_OK && ignored.code != TH_ENOENT)
-		say(r, NOTE, "desktop", "could not be ended: %s", ignored.msg);
+		say(r, NOTE, kind->name, "could not be ended: %s", ignored.msg);
 }
 
 /* ---- log and model ---- */
@@ -323,7 +324,9 @@ static int run_doctor(const struct th_command *self, int argc, char **argv)
 	check_programs(&r);
 	check_fonts(&r);
 	check_sandbox(&r);
-	check_desktop(&r);
+	for (size_t i = 0; th_computer_kinds[i]; i++)
+		if (!th_computer_kinds[i]->outlives && !th_computer_kinds[i]->network)
+			check_computer(&r, th_computer_kinds[i]);
 	if (config) {
 		check_store(&r, config);
 		check_model(&r, config);

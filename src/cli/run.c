@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/runner.h"
 #include "computers/computer.h"
+#include "config/computer.h"
 #include "config/script.h"
 #include "io/files.h"
 #include "tools/tool.h"
@@ -66,8 +67,7 @@ static const struct th_option run_options[] = {
 	  "the configuration's)",
 	  "MODEL" },
 	{ "computer", 'c', "KIND[:WxH]", TH_OPTION_TEXT, AT(computer),
-	  "give it a screen: desktop (private, default 1280x800), x11 (the one of DISPLAY), none",
-	  "desktop x11 none" },
+	  "give it a screen: " TH_COMPUTER_HELP "none", TH_COMPUTER_WORDS "none" },
 	{ "session", 's', "NAME", TH_OPTION_TEXT, AT(session),
 	  "name of the session; one that exists goes on with TASK as its next message", "SESSION" },
 	{ "folder", 'C', "DIR", TH_OPTION_TEXT, AT(folder),
@@ -138,74 +138,31 @@ static enum th_code check_names(const char *option, const struct th_strs *list, 
 	return TH_OK;
 }
 
-static enum th_code set_size(struct th_str size, struct th_agent_computer *c, struct th_err *err)
-{
-	struct th_str height = size, width = th_str_split(&height, 'x');
-
-	if (!th_str_i64(width, &c->width) || !th_str_i64(height, &c->height) || c->width < 1 ||
-	    c->height < 1 || c->width > TH_SCREEN_SIDE_MAX || c->height > TH_SCREEN_SIDE_MAX)
-		return th_fail(err, TH_EUSAGE,
-			       "the size of a computer is WIDTHxHEIGHT, such as 1280x800, with at "
-			       "most %d a side, not \"%.*s\"",
-			       TH_SCREEN_SIDE_MAX, TH_FMT(th_utf8_cut(size, TH_NAME_NEAR_MAX)));
-	return TH_OK;
-}
-
 static enum th_code set_computer(struct th_str text, struct th_arena *a, struct th_agent *agent,
 				 struct th_err *err)
 {
 	struct th_str size = text, kind = th_str_split(&size, ':');
-	struct th_agent_computer *c = TH_NEW(a, struct th_agent_computer);
-	const char *names[16] = { "none" }, *near;
-	size_t count = 1;
+	struct th_agent_computer wanted, *c = TH_NEW(a, struct th_agent_computer);
+	enum th_code code;
 
 	if (!c)
 		return th_fail(err, TH_ELIMIT, "the agent's definition is too large");
-	for (size_t i = 0; th_computer_kinds[i] && count < TH_COUNT(names) - 1; i++)
-		names[count++] = th_computer_kinds[i]->name;
 	if (th_str_is(kind, "none")) {
 		agent->computer = NULL;
 		return TH_OK;
 	}
-	if (!th_computer_find(kind)) {
-		near = th_names_nearest(names, kind);
-		return th_fail(err, TH_EUSAGE,
-			       "there is no computer \"%.*s\"%s%s; known are desktop, x11 and none",
-			       TH_FMT(th_utf8_cut(kind, TH_NAME_NEAR_MAX)),
-			       near ? "; did you mean " : "", near ?: "");
-	}
-	if (agent->computer && th_str_eq(agent->computer->kind, kind))
+	code = th_config_computer_read(kind, size, "none", &wanted, err);
+	if (code != TH_OK)
+		return code;
+	*c = wanted;
+	/* The same kind with another size: what else the agent file says of it stays. */
+	if (agent->computer && th_str_eq(agent->computer->kind, kind)) {
 		*c = *agent->computer;
-	c->kind = kind;
+		c->width = wanted.width ?: c->width;
+		c->height = wanted.height ?: c->height;
+	}
 	agent->computer = c;
-	if (!size.len)
-		return TH_OK;
-	if (!th_str_is(kind, "desktop"))
-		return th_fail(err, TH_EUSAGE, "only a desktop can be given a size");
-	return set_size(size, c, err);
-}
-
-/* Display, bus and parser are found now, so that the log says which they were. */
-static enum th_code need_display(struct th_agent *agent, struct th_err *err)
-{
-	struct th_agent_computer *c = agent->computer;
-
-	if (c && !c->parser.len)
-		c->parser = th_str_of(getenv("OMNIPARSER_BASE_URL"));
-	if (c && c->parser.len && th_config_check_url(c->parser, err))
-		return th_prefix(err, err->code, "the parser");
-	if (!c || !th_str_is(c->kind, "x11"))
-		return TH_OK;
-	if (!c->bus.len)
-		c->bus = th_str_of(getenv("AT_SPI_BUS_ADDRESS"));
-	if (c->display.len)
-		return TH_OK;
-	c->display = th_str_of(getenv("DISPLAY"));
-	if (c->display.len)
-		return TH_OK;
-	return th_fail(
-	    err, TH_EUSAGE,
-	    "there is no display: DISPLAY is not set; -c desktop makes a private one instead");
+	return TH_OK;
 }
 
 static enum th_code set_workspace(struct th_str folder, struct th_arena *a, struct th_agent *agent,
@@ -302,8 +259,9 @@ static enum th_code make_agent(const struct run_options *o, const struct th_conf
 		code = th_config_check_alone(agent, o->agent, err);
 	if (code == TH_OK && o->computer.ptr)
 		code = set_computer(o->computer, a, agent, err);
-	if (code == TH_OK)
-		code = need_display(agent, err);
+	/* Found now, so that the log says which display, bus and parser they were. */
+	if (code == TH_OK && agent->computer)
+		code = th_config_computer_complete(agent->computer, err);
 	if (code == TH_OK)
 		code = set_workspace(o->folder, a, agent, err);
 	if (code == TH_OK)

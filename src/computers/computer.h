@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * computer.h - a screen that a model may see and touch: one kind = one file =
- * one row of th_computer_kinds (list.c).
+ * one row of TH_COMPUTERS.  The row says all that the rest of the program must know of a kind; no
+ * other folder compares its name.
  *
  * All calls block and belong to one thread: a computer lives in the executor's
  * `display` process, which does nothing else and may die without harm to the
@@ -12,6 +13,7 @@
 #define TH_COMPUTERS_COMPUTER_H
 
 #include "base/err.h"
+#include "base/field.h"
 #include "base/geom.h"
 #include "base/hash.h"
 #include "core/action.h"
@@ -29,11 +31,24 @@ enum th_computer_caps {
 	TH_CAP_SHELL = 1 << 6, /* commands can be started on it */
 };
 
-/* How to open one; kinds use what concerns them and refuse what they cannot honour. */
+/*
+ * Options that several kinds share; an agent file that gives one to a kind without it is refused.
+ * They are a mask over typed members, since the tools, the executor and the command line work with
+ * them.  An option of one kind alone stands in its table `own` instead.
+ */
+enum th_computer_shared {
+	TH_HAS_SIZE = 1 << 0,    /* width, height */
+	TH_HAS_START = 1 << 1,   /* start, start_wait_s */
+	TH_HAS_DISPLAY = 1 << 2, /* display; default: DISPLAY, and XAUTHORITY is its key */
+	TH_HAS_BUS = 1 << 3,     /* bus; default: AT_SPI_BUS_ADDRESS */
+};
+
+/* How to open one.  A kind uses what concerns it; an agent file was checked against its row. */
 struct th_computer_options {
-	struct th_str kind;       /* "desktop", "x11" */
-	struct th_size size;      /* desktop: default 1280x800 */
-	struct th_str display;    /* x11: ":0"; empty: $DISPLAY was resolved by the caller */
+	struct th_str kind;    /* a name of TH_COMPUTERS */
+	struct th_str own;     /* its own options: a JSON object of its table; empty: none given */
+	struct th_size size;   /* desktop: default 1280x800 */
+	struct th_str display; /* x11: ":0"; empty: $DISPLAY was resolved by the caller */
 	struct th_str xauthority; /* x11: its file; empty: no cookie is sent ($XAUTHORITY was
 				     resolved by the caller) */
 	struct th_str bus; /* x11: accessibility bus with the elements of its programs: an address,
@@ -95,7 +110,16 @@ struct th_pixels; /* computers/image.h */
 
 struct th_computer_kind {
 	const char *name, *summary;
-	unsigned caps;
+	unsigned caps;              /* enum th_computer_caps */
+	unsigned shared;            /* options that it has: enum th_computer_shared */
+	const struct th_table *own; /* options of it alone: `computer.options` of an agent file;
+				       NULL: none.  th_computer_own reads them. */
+	/* While it is open, its process needs the network; else that is taken away.  Doctor opens
+	 * none of these: a server may cost money. */
+	bool network;
+	/* The screen was there before and stays, perhaps with a person at it: doctor opens none,
+	 * and keys that a killed process held down are let go of at once. */
+	bool outlives;
 	/* TH_EUSAGE, TH_EUNSUPPORTED, TH_EIO … with a sentence that names what is missing and what
 	 * to do. */
 	enum th_code (*open)(const struct th_computer_options *options, struct th_computer **ret,
@@ -128,6 +152,9 @@ struct th_computer_kind {
 	/* Environment ("NAME=value", NULL-terminated, borrowed) for programs that shall appear on
 	 * it. */
 	const char *const *(*env)(struct th_computer *c);
+	/* The words before a command's own that start it on the computer which has this folder;
+	 * NULL-terminated, in the arena.  NULL: no program can be started on it. */
+	const char *const *(*prefix)(struct th_arena *a, struct th_str state_dir);
 	/* Ends it and everything that runs on it; frees `c`. */
 	void (*close)(struct th_computer *c);
 };
@@ -136,9 +163,31 @@ struct th_computer {
 	const struct th_computer_kind *kind;
 };
 
-extern const struct th_computer_kind th_computer_desktop, th_computer_x11;
+/* name, what help says of it.  The first is the default; th_computer_NAME is its row. */
+#define TH_COMPUTERS(X)                         \
+	X(desktop, "private, default 1280x800") \
+	X(x11, "the one of DISPLAY")
+
+#define X(name, help) extern const struct th_computer_kind th_computer_##name;
+TH_COMPUTERS(X)
+#undef X
+/* For help, "desktop (private …), x11 (…), "; for completion, "desktop x11 ". */
+#define TH_COMPUTER_HELP_ROW(name, help) #name " (" help "), "
+#define TH_COMPUTER_HELP TH_COMPUTERS(TH_COMPUTER_HELP_ROW)
+#define TH_COMPUTER_WORDS_ROW(name, help) #name " "
+#define TH_COMPUTER_WORDS TH_COMPUTERS(TH_COMPUTER_WORDS_ROW)
+
 extern const struct th_computer_kind *const th_computer_kinds[]; /* NULL-terminated */
 const struct th_computer_kind *th_computer_find(struct th_str name);
+/* The names, as "desktop or x11": of those with this shared option; 0: of all. */
+void th_computer_names(unsigned shared, const char *last, struct th_buf *out);
+
+/* The kind's own options from JSON, which may be empty, into the struct of its table; its strings
+ * are in the document, which the caller frees, also after an error.  `ret` NULL: they are only
+ * checked.  TH_EUSAGE: they do not fit, or it has none. */
+TH_NODISCARD enum th_code th_computer_own(const struct th_computer_kind *kind, struct th_str own,
+					  struct th_arena *a, struct th_json_doc **ret_doc,
+					  void *ret, struct th_err *err);
 
 /* Opens by options->kind; an unknown name is TH_EUSAGE and lists the known ones. */
 TH_NODISCARD enum th_code th_computer_open(const struct th_computer_options *options,

@@ -559,11 +559,18 @@ static enum th_code tree(struct th_computer *c, th_found_fn *fn, void *ctx, stru
 			    ctx, err);
 }
 
+static const char *const *prefix(struct th_arena *a, struct th_str state_dir)
+{
+	return th_desktop_prefix(a, state_dir, NULL);
+}
+
 const struct th_computer_kind th_computer_desktop = {
 	.name = "desktop",
 	.summary = "a private desktop of its own (Xvfb, openbox), gone with its session",
 	.caps = TH_CAP_SEE | TH_CAP_POINTER | TH_CAP_KEYBOARD | TH_CAP_CLIPBOARD | TH_CAP_SETTLE |
 		TH_CAP_SHELL,
+	.shared = TH_HAS_SIZE | TH_HAS_START,
+	.prefix = prefix,
 	.open = desktop_open,
 	.size = th_x11_size,
 	.see = th_x11_see,

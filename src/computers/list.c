@@ -4,10 +4,14 @@
 #include "computers/computer.h"
 
 const struct th_computer_kind *const th_computer_kinds[] = {
-	&th_computer_desktop,
-	&th_computer_x11,
-	NULL,
+#define X(name, help) &th_computer_##name,
+	TH_COMPUTERS(X)
+#undef X
+	    NULL,
 };
+
+static_assert(TH_COUNT(th_computer_kinds) <= TH_COMPUTER_KINDS_MAX + 1,
+	      "a name for each, in lists");
 
 const struct th_computer_kind *th_computer_find(struct th_str name)
 {
@@ -17,6 +21,35 @@ const struct th_computer_kind *th_computer_find(struct th_str name)
 	return NULL;
 }
 
+void th_computer_names(unsigned shared, const char *last, struct th_buf *out)
+{
+	const char *names[TH_COMPUTER_KINDS_MAX];
+	size_t count = 0;
+
+	for (size_t i = 0; th_computer_kinds[i]; i++)
+		if ((th_computer_kinds[i]->shared & shared) == shared)
+			names[count++] = th_computer_kinds[i]->name;
+	for (size_t i = 0; i < count; i++)
+		th_buf_printf(out, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : last, names[i]);
+}
+
+enum th_code th_computer_own(const struct th_computer_kind *kind, struct th_str own,
+			     struct th_arena *a, struct th_json_doc **ret_doc, void *ret,
+			     struct th_err *err)
+{
+	*ret_doc = NULL;
+	if (!kind->own)
+		return own.len
+			   ? th_fail(err, TH_EUSAGE,
+				     "a computer of kind %s has no options of its own", kind->name)
+			   : TH_OK;
+	void *to = ret ?: th_arena_alloc(a, kind->own->size);
+	if (!to)
+		return th_fail(err, TH_ELIMIT, "the computer's options are too long");
+	enum th_code code = th_json_parse(own.len ? own : TH_STR("{}"), ret_doc, err);
+	return code ? code : th_table_parse(kind->own, th_json_root(*ret_doc), a, to, err);
+}
+
 enum th_code th_computer_open(const struct th_computer_options *options, struct th_computer **ret,
 			      struct th_err *err)
 {
@@ -24,8 +57,7 @@ enum th_code th_computer_open(const struct th_computer_options *options, struct 
 
 	if (!kind) {
 		TH_CLEANUP(th_buf_deinit) struct th_buf known = TH_BUF_INIT(TH_ERR_MSG_MAX);
-		for (size_t i = 0; th_computer_kinds[i]; i++)
-			th_buf_printf(&known, "%s%s", i ? ", " : "", th_computer_kinds[i]->name);
+		th_computer_names(0, ", ", &known);
 		return th_fail(err, TH_EUSAGE,
 			       "there is no kind of computer called \"%.*s\"; known: %s",
 			       TH_FMT(th_str_sub(options->kind, 0, 64)), known.ptr);

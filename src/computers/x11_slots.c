@@ -171,7 +171,7 @@ static void make_slots(struct th_x11_keyboard *k, const uint8_t *spare, size_t c
 /* Nobody's keyboard is connected to it, and it ends with us. */
 static bool is_private(const struct th_x11 *x)
 {
-	return strcmp(x->computer.kind->name, "desktop") == 0;
+	return !x->computer.kind->outlives;
 }
 
 enum th_code th_x11_slots_load(struct th_x11 *x, struct th_x11_keyboard *k, struct th_err *err)

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "computers/computer.h"
+#include "config/computer.h"
 #include "config/read.h"
 #include "config/script.h"
 #include "config/tools.h"
@@ -250,70 +250,12 @@ static enum th_code check_environment(const struct checker *c, const struct th_s
 	return TH_OK;
 }
 
-static enum th_code check_start(const struct checker *c, struct th_str raw)
-{
-	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
-	struct th_buf full TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_NAME_NEAR_MAX);
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
-	struct th_agent_starts starts;
-	struct th_err why;
-
-	th_arena_init(&a, TH_MIB);
-	if (!th_agent_starts_read(raw, &a, &starts, &path, &why))
-		return TH_OK;
-	th_buf_printf(&full, "computer.%.*s", TH_FMT(th_buf_str(&path)));
-	return fail_checked(c, &full, &why);
-}
-
 static enum th_code check_computer(const struct checker *c, const struct th_agent_computer *k)
 {
-	struct th_buf known TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ERR_MSG_MAX);
-	struct th_str shown;
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_NAME_NEAR_MAX);
+	struct th_err why;
 
-	if (!k)
-		return TH_OK;
-	if (!th_computer_find(k->kind)) {
-		shown = th_utf8_cut(k->kind, TH_NAME_NEAR_MAX);
-		for (size_t i = 0; th_computer_kinds[i]; i++)
-			th_buf_printf(&known, "%s%s",
-				      i == 0                     ? ""
-				      : th_computer_kinds[i + 1] ? ", "
-								 : " or ",
-				      th_computer_kinds[i]->name);
-		return fail_path(c, TH_STR("computer.kind"), "must be %s, not \"%.*s\"", known.ptr,
-				 TH_FMT(shown));
-	}
-	if (!k->width != !k->height)
-		return fail_path(c, k->width ? TH_STR("computer.width") : TH_STR("computer.height"),
-				 "needs its partner: give width and height, or neither");
-	if (k->width > TH_SCREEN_SIDE_MAX || k->height > TH_SCREEN_SIDE_MAX)
-		return fail_path(c,
-				 k->width > TH_SCREEN_SIDE_MAX ? TH_STR("computer.width")
-							       : TH_STR("computer.height"),
-				 "must be at most %d", TH_SCREEN_SIDE_MAX);
-	if (k->width * k->height > TH_SCREEN_PIXELS_MAX)
-		return fail_path(
-		    c, TH_STR("computer.height"),
-		    "must be at most %d with this width: a screen has at most %d pixels",
-		    (int)(TH_SCREEN_PIXELS_MAX / k->width), TH_SCREEN_PIXELS_MAX);
-	if (!th_str_is(k->kind, "desktop") && (k->width || k->start.len || k->start_wait_s))
-		return fail_path(c,
-				 k->width       ? TH_STR("computer.width")
-				 : k->start.len ? TH_STR("computer.start")
-						: TH_STR("computer.start_wait_s"),
-				 "is only for a desktop");
-	if (k->start_wait_s > TH_START_WAIT_S_MAX)
-		return fail_path(c, TH_STR("computer.start_wait_s"), "must be at most %d",
-				 TH_START_WAIT_S_MAX);
-	if (check_start(c, k->start))
-		return TH_EUSAGE;
-	if (!th_str_is(k->kind, "x11") && k->bus.len)
-		return fail_path(c, TH_STR("computer.bus"), "is only for x11");
-	if (k->ocr.len && k->ocr.ptr[0] != '/')
-		return fail_path(c, TH_STR("computer.ocr"), "must be an absolute path");
-	if (th_str_is(k->kind, "desktop") && k->display.len)
-		return fail_path(c, TH_STR("computer.display"), "is only for x11");
-	return TH_OK;
+	return k && th_config_computer_check(k, &path, &why) ? fail_checked(c, &path, &why) : TH_OK;
 }
 
 static enum th_code check_fallback(const struct checker *c, const struct th_agent *a)

@@ -30,25 +30,27 @@
 	F(agent_limits, int, command_seconds, "command_seconds", TH_POSITIVE,                     \
 	  "longest command; default 120")
 
-#define TH_FIELDS_agent_computer(F)                                                           \
-	F(agent_computer, str, kind, "kind", TH_REQ, "desktop or x11")                        \
-	F(agent_computer, int, width, "width", TH_POSITIVE, "pixels; desktop: default 1280")  \
-	F(agent_computer, int, height, "height", TH_POSITIVE, "pixels; desktop: default 800") \
-	F(agent_computer, str, display, "display", 0, "x11: the display, such as :0")         \
-	F(agent_computer, str, bus, "bus", TH_NONEMPTY,                                       \
-	  "x11, omni+MODEL: accessibility bus of the display's programs: display (the one "   \
-	  "that the display names, AT_SPI_BUS), or an address, unix:path=…; default: "      \
-	  "AT_SPI_BUS_ADDRESS, else none")                                                    \
-	F(agent_computer, str, parser, "parser", TH_NONEMPTY,                                 \
-	  "omni+MODEL: URL of an OmniParser server; default: OMNIPARSER_BASE_URL, else none") \
-	F(agent_computer, str, ocr, "ocr", TH_NONEMPTY,                                       \
-	  "omni+MODEL: path of the program that reads pictures, called as tesseract is; "     \
-	  "default: tesseract")                                                               \
-	F(agent_computer, raw, start, "start", 0,                                             \
-	  "desktop: a list of commands to start on it, each run by sh in the workspace; the " \
-	  "first look waits until each has shown a window; one that shows none is "           \
-	  "{run: COMMAND, window: false}")                                                    \
-	F(agent_computer, int, start_wait_s, "start_wait_s", TH_POSITIVE,                     \
+#define TH_FIELDS_agent_computer(F)                                                                \
+	F(agent_computer, str, kind, "kind", TH_REQ,                                               \
+	  "which screen, such as desktop; run --help lists them")                                  \
+	F(agent_computer, int, width, "width", TH_POSITIVE, "pixels; desktop: default 1280")       \
+	F(agent_computer, int, height, "height", TH_POSITIVE, "pixels; desktop: default 800")      \
+	F(agent_computer, str, display, "display", 0, "x11: the display, such as :0")              \
+	F(agent_computer, str, bus, "bus", TH_NONEMPTY,                                            \
+	  "x11, omni+MODEL: accessibility bus of the display's programs: display (the one "        \
+	  "that the display names, AT_SPI_BUS), or an address, unix:path=…; default: "           \
+	  "AT_SPI_BUS_ADDRESS, else none")                                                         \
+	F(agent_computer, str, parser, "parser", TH_NONEMPTY,                                      \
+	  "omni+MODEL: URL of an OmniParser server; default: OMNIPARSER_BASE_URL, else none")      \
+	F(agent_computer, str, ocr, "ocr", TH_NONEMPTY,                                            \
+	  "omni+MODEL: path of the program that reads pictures, called as tesseract is; "          \
+	  "default: tesseract")                                                                    \
+	F(agent_computer, raw, options, "options", 0, "an object with options of this kind alone") \
+	F(agent_computer, raw, start, "start", 0,                                                  \
+	  "desktop: a list of commands to start on it, each run by sh in the workspace; the "      \
+	  "first look waits until each has shown a window; one that shows none is "                \
+	  "{run: COMMAND, window: false}")                                                         \
+	F(agent_computer, int, start_wait_s, "start_wait_s", TH_POSITIVE,                          \
 	  "desktop: the longest wait for those windows, seconds; default 10, at most 60")
 
 struct th_agent_model_settings {

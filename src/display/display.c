@@ -20,7 +20,6 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "computers/computer.h"
-#include "computers/desktop.h"
 #include "computers/marked.h"
 #include "display/link.h"
 #include "io/clock.h"
@@ -679,6 +678,7 @@ static enum th_code open_computer(struct display *d, const struct th_exec_displa
 		return code;
 	struct th_computer_options options = {
 		.kind = start.kind,
+		.own = start.options,
 		.size = { (int32_t)start.width, (int32_t)start.height },
 		.display = start.display,
 		.xauthority = start.xauthority,
@@ -704,8 +704,8 @@ static enum th_code open_computer(struct display *d, const struct th_exec_displa
 	if (start.ocr.len)
 		d->ocr = strndup(start.ocr.ptr, start.ocr.len);
 	const char *const *prefix = NULL;
-	if (th_str_is(start.kind, "desktop"))
-		prefix = th_desktop_prefix(&d->arena, m->state_dir, NULL);
+	if (d->computer->kind->prefix)
+		prefix = d->computer->kind->prefix(&d->arena, m->state_dir);
 	struct th_str words[8];
 	struct th_exec_screen screen = {
 		.op = TH_STR("screen"),
@@ -720,7 +720,8 @@ static enum th_code open_computer(struct display *d, const struct th_exec_displa
 	return send_head(d, &th_exec_screen_table, &screen, TH_STR(""), err);
 }
 
-/* From here on it opens no files but fonts and keymaps, and no sockets of the network. */
+/* From here on it opens no files but fonts and keymaps, and no sockets of the network unless its
+ * kind needs them. */
 static void confine(const struct display *d, const struct th_exec_display_start *m)
 {
 	char state_dir[TH_PATH_LEN_MAX];
@@ -738,7 +739,8 @@ static void confine(const struct display *d, const struct th_exec_display_start 
 		.writable = writable,
 		.readable = readable,
 		/* A parser's server may be anywhere; who named it wants it asked. */
-		.net = d->parser ? TH_SANDBOX_NET_HOST : TH_SANDBOX_NET_NONE,
+		.net = d->parser || d->computer->kind->network ? TH_SANDBOX_NET_HOST
+							       : TH_SANDBOX_NET_NONE,
 		.tmp = "/tmp", /* a desktop without namespaces has its files there */
 	};
 	if (th_sandbox_enter(&s, &err))

@@ -47,8 +47,9 @@ struct th_executor_options {
 	struct th_str workspace;
 	bool net_host; /* commands and desktop get the host's network */
 
-	struct th_str computer; /* kind ("desktop", "x11"); empty: none, or what the executor has */
-	struct th_size size;    /* of a desktop; 0x0: default */
+	struct th_str computer;            /* kind; empty: none, or what the executor has */
+	struct th_str computer_own;        /* the kind's own options: a JSON object; empty: none */
+	struct th_size size;               /* of a desktop; 0x0: default */
 	struct th_str display, xauthority; /* x11 */
 	struct th_str bus;                 /* x11: accessibility bus, th_computer_options */
 	struct th_str parser;              /* URL of an OmniParser server; empty: none */

@@ -130,6 +130,7 @@ void th_executor_computer(const struct th_executor_options *o, struct th_buf *ou
 {
 	struct th_exec_computer_start m = {
 		.kind = o->computer,
+		.options = o->computer_own,
 		.width = o->size.width,
 		.height = o->size.height,
 		.display = o->display,

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "computers/computer.h"
 #include "exec_client/claim.h"
 #include "executor/state.h"
 #include "io/child.h"
@@ -278,6 +279,8 @@ enum th_code th_exec_display_make(struct th_executor_server *x, struct th_str co
 	}
 	char self[TH_PATH_LEN_MAX];
 	const char *program;
+	const struct th_computer_kind *kind =
+	    th_computer_find(th_json_get_str(th_json_root(doc), "kind"));
 	code = th_role_program(self, &program, err);
 	if (code) {
 		th_buf_deinit(&dir);
@@ -292,8 +295,7 @@ enum th_code th_exec_display_make(struct th_executor_server *x, struct th_str co
 		.net_host = x->start.net_host,
 		.uid = x->env.as_owner ? x->env.owner_uid : 0,
 		.gid = x->env.as_owner && x->env.owner_uid ? x->env.owner_gid : 0,
-		/* A private desktop went with its executor. */
-		.outlives = !th_str_is(th_json_get_str(th_json_root(doc), "kind"), "desktop"),
+		.outlives = kind && kind->outlives,
 		.release = x->cut_off,
 	};
 	x->display = th_display_new(&o);

@@ -30,6 +30,7 @@ static struct th_executor_options executor_options(const struct th_runtime_sessi
 
 	if (pc) {
 		o.computer = pc->kind;
+		o.computer_own = pc->options;
 		o.size = (struct th_size){ (int32_t)pc->width, (int32_t)pc->height };
 		o.display = pc->display.len ? pc->display : th_str_of(getenv("DISPLAY"));
 		o.xauthority = th_str_of(getenv("XAUTHORITY"));

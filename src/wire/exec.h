@@ -142,7 +142,8 @@
 /* ---- starting: what th_executor_options says, once, over the inherited socket ---- */
 
 #define TH_FIELDS_exec_computer_start(F)                                                       \
-	F(exec_computer_start, str, kind, "kind", TH_REQ | TH_NONEMPTY, "desktop, x11 …")      \
+	F(exec_computer_start, str, kind, "kind", TH_REQ | TH_NONEMPTY, "name of computers/")  \
+	F(exec_computer_start, raw, options, "options", 0, "object: of this kind alone")       \
 	F(exec_computer_start, int, width, "width", TH_NONEG, "desktop: pixels; 0: default")   \
 	F(exec_computer_start, int, height, "height", TH_NONEG, "desktop: pixels; 0: default") \
 	F(exec_computer_start, str, display, "display", 0, "x11: the display")                 \

@@ -10,6 +10,7 @@ import api_tests
 import circles
 import headers
 import includes
+import kinds
 import maps
 import sources
 import symbols
@@ -108,6 +109,20 @@ class Words(Tree):
         self.one(words.check(self.root), "src/core/turn.c:2", "th_past_count", "transcript")
         self.write("src/core/turn.c", "struct th_executor *x;\nint codes;\n")
         self.one(words.check(self.root), "th_executor_client")
+
+
+class Kinds(Tree):
+    def test_kinds(self):
+        self.one(kinds.check(self.root) if self.write(kinds.HEADER) else [], "no rows")
+        self.write(kinds.HEADER, '#define TH_COMPUTERS(X) \\\n\tX(desktop, "a") \\\n\tX(x11, "b")\n')
+        self.write("src/computers/list.c", 'bool x = th_str_is(k, "x11");\n')
+        self.write("src/io/role.h", '#define TH_ROLE_DESKTOP "desktop"\n')
+        self.write("src/io/loop.c", 'struct o o = { .kind = TH_STR_INIT("desktop") }; /* "x11" */ char *s = "the desktop";\n')
+        self.assertEqual(kinds.check(self.root), [])
+        self.write("src/io/loop.c", '\nbool x = th_str_is(kind, "x11");\n')
+        self.one(kinds.check(self.root), "src/io/loop.c:3", '"x11"')
+        self.write("src/io/loop.c", "bool x = c->kind == &th_computer_desktop;\n")
+        self.one(kinds.check(self.root), "src/io/loop.c:2", "th_computer_desktop")
 
 
 class Maps(Tree):

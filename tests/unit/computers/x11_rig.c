@@ -98,7 +98,7 @@ static int connect_display(int number)
 
 void rig_open(struct rig *r)
 {
-	static const struct th_computer_kind x11 = { .name = "x11" },
+	static const struct th_computer_kind x11 = { .name = "x11", .outlives = true },
 					     desktop = { .name = "desktop" };
 
 	r->x = (struct th_x11){ .computer.kind = r->is_private ? &desktop : &x11 };

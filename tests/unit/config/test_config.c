@@ -403,9 +403,14 @@ static void test_agent_errors(void **state TH_UNUSED)
 		{ "computer:\n  kind: desktop\n  start: [xterm]\n  start_wait_s: 61\n",
 		  "agents/x.yaml:4: computer.start_wait_s must be at most 60" },
 		{ "computer:\n  kind: x11\n  start_wait_s: 5\n",
-		  "agents/x.yaml:3: computer.start_wait_s is only for a desktop" },
+		  "agents/x.yaml:3: computer.start_wait_s is only for desktop" },
 		{ "computer:\n  kind: x11\n  start: [xterm]\n",
-		  "agents/x.yaml:3: computer.start is only for a desktop" },
+		  "agents/x.yaml:3: computer.start is only for desktop" },
+		{ "computer:\n  kind: x11\n  width: 800\n  height: 600\n",
+		  "agents/x.yaml:3: computer.width is only for desktop" },
+		{ "computer:\n  kind: desktop\n  options: {host: x}\n",
+		  "agents/x.yaml:3: computer.options does not fit: a computer of kind desktop has "
+		  "no options of its own" },
 		{ "name: ''\n", "agents/x.yaml:1: name must not be empty" },
 		{ "output_schema: person\n", "agents/x.yaml: output_schema must be a JSON Schema "
 					     "(an object with type, properties …)" },

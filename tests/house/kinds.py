@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a kind of computer is like stands in its row: no code outside src/computers compares its name.
+
+usage: kinds.py SOURCE_ROOT
+"""
+
+import re
+import sys
+
+import tree
+
+HEADER = "src/computers/computer.h"
+KINDS = re.compile(r"#define TH_COMPUTERS\(X\)((?:[^\n]*\\\n)*[^\n]*)")
+ROW = re.compile(r"\bX\((\w+),")
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+# A kind that is chosen (`.computer = TH_STR("desktop")`) is compared with nothing; a role of a process is no kind.
+CHOSEN = re.compile(r"\.(?:kind|computer)\s*=\s*TH_STR(?:_INIT)?\($|#define TH_ROLE_\w+\s+$")
+
+
+def kinds(root):
+    found = KINDS.search(tree.read(root, HEADER))
+    return ROW.findall(found.group(1)) if found else []
+
+
+def check(root):
+    names = kinds(root)
+    if not names:
+        return [f"{HEADER}: TH_COMPUTERS has no rows"]
+    word = re.compile(r'"(%s)"|\bth_computer_(%s)\b' % (("|".join(names),) * 2))
+    findings = []
+    for path in tree.files(root, "src"):
+        if not path.endswith((".c", ".h")) or path.startswith("src/computers/"):
+            continue
+        text = COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), tree.read(root, path))
+        for match in word.finditer(text):
+            line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+            if not CHOSEN.search(line):
+                number = text.count("\n", 0, match.start()) + 1
+                findings.append(f"{path}:{number}: names the kind {match.group()}: ask its row (struct th_computer_kind)")
+    return findings
+
+
+if __name__ == "__main__":
+    tree.report(check(sys.argv[1]))
