@@ -8,14 +8,13 @@
 #include "core/policy.h"
 #include "core/schema.h"
 #include "driver/delegate.h"
-#include "driver/effects.h"
-#include "driver/expiry.h"
 #include "driver/ground.h"
 #include "driver/log.h"
 #include "driver/marks.h"
 #include "driver/mcp.h"
 #include "driver/observation.h"
 #include "driver/pending_callback.h"
+#include "driver/queue.h"
 #include "driver/unknown.h"
 
 static const struct th_tool_spec computer_spec = {
@@ -41,17 +40,6 @@ static const struct th_tool_row *tool_find(const struct th_live *l, struct th_st
 static const struct th_tool_row *row_of(const struct th_live *l, const struct th_call *c)
 {
 	return c->computer ? l->session_config->computer : tool_find(l, c->tool);
-}
-
-/* Pictures are taken as large as the model wants them, with marks when it names elements so. */
-static void put_fit(const struct th_live *l, struct th_jw *w)
-{
-	if (th_live_marks(l))
-		th_jw_kbool(w, "marks", true);
-	if (th_size_eq(l->options.image, l->options.screen))
-		return;
-	th_jw_kint(w, "fit_width", l->options.image.width);
-	th_jw_kint(w, "fit_height", l->options.image.height);
 }
 
 /* The provider's actions in our form: {"actions":[…]}.  Class R when all of them only look. */
@@ -84,7 +72,7 @@ static enum th_code computer_arguments(struct th_live *l, struct th_str item, st
 		if (*ret_class != TH_CLASS_R)
 			th_jw_kbool(&w, "settle", true);
 	}
-	put_fit(l, &w);
+	th_live_put_fit(l, &w);
 	th_jw_object_end(&w);
 	th_json_free(doc);
 	return code;
@@ -203,7 +191,7 @@ static struct th_verdict verdict_of(struct th_live *l, const struct th_call *c,
 
 void th_live_record(struct th_live *l, struct th_call *c)
 {
-	if (!th_live_mark(l, c) && !th_live_ground(l, c))
+	if (!th_live_mark(l, c, th_live_record_item) && !th_live_ground(l, c, th_live_record_item))
 		th_live_record_item(l, c, c->item, TH_STR(""));
 }
 
@@ -257,26 +245,6 @@ void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str ite
 	th_live_write_event(l, TH_EV_CALL, TH_SOURCE_AGENT, l->fold.answer_seq, c->call_id, &d);
 	th_buf_deinit(&arguments);
 	th_arena_deinit(&a);
-}
-
-void th_live_ask(struct th_live *l, struct th_call *c)
-{
-	struct th_ev_approval_requested d = {
-		.call_id = c->call_id,
-		.digest = th_str_of(c->digest),
-		.reason = c->reason.len ? c->reason : TH_STR("a person must approve this"),
-		.expires_ms = th_live_expires_ms(l),
-	};
-
-	th_live_write_event(l, TH_EV_APPROVAL_REQUESTED, TH_SOURCE_ENVIRONMENT, c->call_seq,
-			    c->call_id, &d);
-}
-
-void th_live_outcome(struct th_live *l, const struct th_call *c, const struct th_ev_outcome *d,
-		     uint64_t cause)
-{
-
-	th_live_write_event(l, TH_EV_OUTCOME, TH_SOURCE_ENVIRONMENT, cause, c->call_id, d);
 }
 
 /* In the words of the agent's code, if it has any. */
@@ -342,30 +310,10 @@ static void refuse_now(struct th_live *l, const struct th_call *c, struct th_str
 	if (c->native == TH_NATIVE_MCP)
 		th_live_mcp_reason(c, &evidence);
 	d.evidence = th_buf_str(&evidence);
-	th_live_outcome(l, c, &d, c->call_seq);
+	th_live_write_event(l, TH_EV_OUTCOME, TH_SOURCE_ENVIRONMENT, c->call_seq, c->call_id, &d);
 	th_buf_deinit(&text);
 	th_buf_deinit(&output);
 	th_buf_deinit(&evidence);
-}
-
-static void random_id(struct th_driver *d, char out[static 33])
-{
-	uint8_t bytes[16];
-
-	d->world.ops->random(d->world.ctx, bytes, sizeof(bytes));
-	for (size_t i = 0; i < sizeof(bytes); i++) {
-		out[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
-		out[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
-	}
-	out[32] = '\0';
-}
-
-static int64_t call_timeout_ms(const struct th_live *l)
-{
-	const struct th_agent_limits *limits = l->session_config->agent->limits;
-
-	return 1000 * (limits && limits->command_seconds ? limits->command_seconds
-							 : TH_COMMAND_SECONDS_DEFAULT);
 }
 
 /* Names the journal that is to hold it, so that no other one can prove that it never began. */
@@ -380,7 +328,7 @@ void th_live_intend(struct th_live *l, struct th_call *c)
 		.class = th_str_of(th_class_name(c->class)),
 		.tool = c->tool,
 		.digest = th_str_of(c->digest),
-		.timeout_ms = th_row_delegates(row) ? 0 : call_timeout_ms(l),
+		.timeout_ms = th_row_delegates(row) ? 0 : th_live_timeout_ms(l),
 		.approval = (int64_t)c->approval_seq,
 	};
 
@@ -390,7 +338,7 @@ void th_live_intend(struct th_live *l, struct th_call *c)
 	if (!(row && row->local) && !th_row_delegates(row) && c->class != TH_CLASS_R &&
 	    !ops->tool_ready(l->driver->world.ctx, th_live_ticket(l, c->call_seq), &d.journal))
 		return;
-	random_id(l->driver, id);
+	th_driver_random_id(l->driver, id);
 	d.effect_id = th_str_n(id, 32);
 	th_live_write_event(l, TH_EV_INTENT, TH_SOURCE_AGENT, c->call_seq, c->call_id, &d);
 }
@@ -448,7 +396,7 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 		.digest = th_str_of(c->digest),
 		.journal = c->journal,
 		.class = c->class,
-		.timeout_ms = call_timeout_ms(l),
+		.timeout_ms = th_live_timeout_ms(l),
 		/* Nobody has stopped the run since, and its intent stands. */
 		.begin = settle && l->fold.state == TH_STATE_RUNNING && !l->fold.tripped &&
 			 c->intent_seq <= l->durable_seq,
@@ -538,45 +486,6 @@ void th_driver_tool_ready(struct th_driver *d, struct th_ticket t)
 	th_live_pump(l);
 }
 
-void th_live_observe(struct th_live *l, const struct th_observation *look, struct th_ticket t)
-{
-	struct th_driver *d = l->driver;
-	struct th_effect_call call = {
-		.epoch = l->epoch,
-		.tool = look->tool,
-		.arguments = look->arguments,
-		.class = TH_CLASS_R,
-		.timeout_ms = call_timeout_ms(l),
-	};
-	struct th_buf sized = TH_BUF_INIT(TH_KIB);
-	char id[33];
-
-	if (th_str_is(look->tool, "computer")) {
-		struct th_jw w = th_jw(&sized);
-
-		th_jw_object(&w);
-		th_jw_kraw(&w, "actions", th_json_raw_get(look->arguments, "actions"));
-		put_fit(l, &w);
-		th_jw_object_end(&w);
-		call.arguments = th_buf_str(&sized);
-	}
-	if (l->session_config->computer && th_str_is(look->tool, "computer")) {
-		const struct th_tool_row *row = l->session_config->computer;
-
-		row->local(row->ctx, d,
-			   &(struct th_local_call){ .ticket = t,
-						    .tool = look->tool,
-						    .arguments = call.arguments,
-						    .session_id = th_str_of(l->id),
-						    .class = TH_CLASS_R });
-	} else {
-		random_id(d, id);
-		call.effect_id = th_str_n(id, 32);
-		d->world.ops->tool_run(d->world.ctx, t, &call, false);
-	}
-	th_buf_deinit(&sized);
-}
-
 /* A computer call is answered with a picture even when it is refused: a look changes nothing. */
 void th_live_refuse(struct th_live *l, struct th_call *c)
 {
@@ -645,7 +554,8 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 			.elapsed_ms = r->elapsed_ms,
 			.fails = r->fails,
 		};
-		th_live_outcome(l, c, &out, c->intent_seq);
+		th_live_write_event(l, TH_EV_OUTCOME, TH_SOURCE_ENVIRONMENT, c->intent_seq,
+				    c->call_id, &out);
 	}
 	if (l->children)
 		th_live_delegates_check(l);

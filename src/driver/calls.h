@@ -11,16 +11,11 @@ void th_live_record(struct th_live *l, struct th_call *c);
 /* Records the call with another item, and with what the grounder found; both JSON. */
 void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str item,
 			 struct th_str grounding);
-void th_live_ask(struct th_live *l, struct th_call *c);
 void th_live_refuse(struct th_live *l, struct th_call *c);
 void th_live_intend(struct th_live *l, struct th_call *c);
-void th_live_outcome(struct th_live *l, const struct th_call *c, const struct th_ev_outcome *d,
-		     uint64_t cause);
 /* Checks that this build reads the same calls from the answer as the log has.  TH_EDIVERGED shows
  * both. */
 TH_NODISCARD enum th_code th_live_check_calls(struct th_live *l, struct th_err *err);
-/* A class R call that the runtime makes itself. */
-void th_live_observe(struct th_live *l, const struct th_observation *look, struct th_ticket t);
 void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle);
 void th_live_tool_cancel(struct th_live *l, const struct th_call *c);
 

@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "core/trace.h"
-#include "driver/effects.h"
 #include "driver/log.h"
+#include "driver/queue.h"
 
 #define METADATA_MAX (4 * TH_KIB)
 

@@ -4,8 +4,8 @@
  */
 #include "base/text.h"
 #include "driver/delegate.h"
-#include "driver/effects.h"
 #include "driver/log.h"
+#include "driver/queue.h"
 
 /* Of DELEGATION_WAITS; the calls' own logs have all. */
 #define WAIT_ARGUMENTS_MAX (4 * TH_KIB)

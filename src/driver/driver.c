@@ -7,185 +7,23 @@
 
 #include "core/output.h"
 #include "driver/background.h"
+#include "driver/blob_text.h"
 #include "driver/calls.h"
+#include "driver/current_agent.h"
 #include "driver/delegate.h"
 #include "driver/effects.h"
+#include "driver/history.h"
 #include "driver/hooks.h"
 #include "driver/log.h"
 #include "driver/model.h"
 #include "driver/pending_callback.h"
 #include "driver/provider_state.h"
+#include "driver/queue.h"
 #include "driver/side_request.h"
 #include "driver/team.h"
 #include "driver/unknown.h"
 
 static void live_free(struct th_live *l);
-
-/* ---- sessions by handle ------------------------------------------------------------------ */
-
-struct th_live *th_live_find(const struct th_driver *d, uint32_t index, uint32_t generation)
-{
-	if (index >= d->live_cap || !d->lives[index] || d->lives[index]->generation != generation)
-		return NULL;
-	return d->lives[index];
-}
-
-struct th_live *th_driver_find(const struct th_driver *d, struct th_handle h)
-{
-	return th_live_find(d, h.index, h.generation);
-}
-
-struct th_handle th_live_handle(const struct th_live *l)
-{
-	return (struct th_handle){ l->index, l->generation };
-}
-
-struct th_ticket th_live_ticket(const struct th_live *l, uint64_t seq)
-{
-	return th_live_ticket_of(l, TH_TICKET_EVENT, seq);
-}
-
-struct th_ticket th_live_ticket_of(const struct th_live *l, enum th_ticket_kind kind, uint64_t seq)
-{
-	return (struct th_ticket){ l->index, l->generation, seq, kind, 0 };
-}
-
-const struct th_session_config *th_config_member(const struct th_session_config *o, size_t agent)
-{
-	return agent == 0 || agent > o->member_count ? o : &o->members[agent - 1];
-}
-
-void th_live_instruct(struct th_live *l, struct th_str text, bool fresh)
-{
-	if (l->instructed && th_str_eq(th_buf_str(&l->instructions), text))
-		return;
-	th_buf_clear(&l->instructions);
-	th_buf_add(&l->instructions, text);
-	l->instructed = true;
-	l->instructions_new = fresh;
-	if (!l->rewritten)
-		l->rewritten = th_alloc(sizeof(*l->rewritten));
-	*l->rewritten = *l->session_config->agent;
-	l->rewritten->instructions = th_buf_str(&l->instructions);
-	l->options.agent = l->speaking = l->rewritten;
-}
-
-/* The functions that hand over, beside the agent's own tools. */
-static enum th_code fit_tools(struct th_live *l, struct th_err *err)
-{
-	const struct th_session_config *session_config = l->session_config;
-	const struct th_member *m = &l->fold.team->members[l->speaks];
-	size_t count = session_config->tool_count + m->handoff_count;
-	struct th_tool_spec *specs;
-
-	free((void *)(uintptr_t)l->options.tools);
-	l->options.tools = NULL;
-	l->options.tool_count = 0;
-	if (count == 0)
-		return TH_OK;
-	specs = th_try_alloc(count * sizeof(*specs));
-	if (!specs)
-		return th_fail_memory(err);
-	for (size_t i = 0; i < session_config->tool_count; i++)
-		specs[i] = session_config->tools[i].spec;
-	for (size_t i = 0; i < m->handoff_count; i++)
-		specs[session_config->tool_count + i] = (struct th_tool_spec){
-			.name = m->handoffs[i].tool,
-			.description = m->handoffs[i].description,
-			.schema = m->handoffs[i].schema,
-			.class = TH_CLASS_L,
-			.strict = m->handoffs[i].strict,
-		};
-	l->options.tools = specs;
-	l->options.tool_count = count;
-	return TH_OK;
-}
-
-static const struct th_resolved_model *choice_at(const struct th_session_config *o, size_t at)
-{
-	assert(at <= o->agent->fallback.count);
-	return at ? &o->fallback[at - 1] : &o->first;
-}
-
-/* The model for the next requests.  Another model gets a new history. */
-static void live_turn_to(struct th_live *l, size_t at)
-{
-	const struct th_resolved_model *before = l->resolved;
-
-	assert(!l->flight && !l->sides);
-	l->model_at = at;
-	l->resolved = choice_at(th_config_member(&l->team_config, l->speaks), at);
-	l->options.profile = l->resolved->profile;
-	l->options.model = l->resolved->model;
-	l->options.image = th_image_size(l->resolved->profile, l->session_config->screen);
-	if (before && (before->profile != l->resolved->profile ||
-		       !th_str_eq(before->model, l->resolved->model))) {
-		l->history = th_history_free(l->history);
-		l->history_due = true;
-	}
-}
-
-static void who_answered(const void *ctx, struct th_str agent, size_t at, struct th_speaker *ret)
-{
-	const struct th_live *l = ctx;
-	int member = agent.len ? th_team_find(l->fold.team, agent) : 0;
-	const struct th_session_config *o =
-	    th_config_member(&l->team_config, (size_t)TH_MAX(member, 0));
-	const struct th_resolved_model *c = choice_at(o, TH_MIN(at, o->agent->fallback.count));
-
-	*ret = (struct th_speaker){ c->profile, c->model };
-}
-
-bool th_live_choose(struct th_live *l)
-{
-	if (l->model_at == l->fold.model_at)
-		return true;
-	if (l->durable_seq < l->fold.seq)
-		return !th_live_defer_request(l);
-	live_turn_to(l, l->fold.model_at);
-	l->history_due = false; /* it can be made at once */
-	return true;
-}
-
-/* In the strict subset where that is possible: providers hold the model to it. */
-static void fit_format(struct th_live *l)
-{
-	struct th_output_format *f = &l->options.format;
-	struct th_err err;
-
-	*f = (struct th_output_format){ 0 };
-	th_arena_reset(&l->format);
-	if (l->speaking->output_schema.len &&
-	    th_output_schema(l->speaking->output_schema, &l->format, &f->schema, &f->strict, &err))
-		f->schema = l->speaking->output_schema; /* what it is, the provider will say */
-}
-
-enum th_code th_live_switch_agent(struct th_live *l, struct th_err *err)
-{
-	const struct th_session_config *session_config =
-	    th_config_member(&l->team_config, l->fold.agent);
-
-	l->speaks = l->fold.agent;
-	l->session_config = session_config;
-	l->speaking = session_config->agent;
-	l->instructed = l->instructions_new = false;
-	l->instructed_turn = 0;
-	l->options.agent = l->speaking;
-	l->options.has_computer = session_config->has_computer;
-	l->options.screen = session_config->screen;
-	l->options.stream =
-	    !session_config->agent->settings || session_config->agent->settings->stream;
-	l->options.who = who_answered;
-	l->options.who_ctx = l;
-	for (size_t i = 0; i <= session_config->agent->fallback.count; i++) {
-		const struct th_price *price = &choice_at(session_config, i)->profile->price;
-
-		th_session_prices(&l->fold, i, price->input, price->output);
-	}
-	live_turn_to(l, l->fold.model_at);
-	fit_format(l);
-	return fit_tools(l, err);
-}
 
 static enum th_code live_fit(struct th_live *l, const struct th_session_config *session_config,
 			     struct th_err *err)
@@ -296,6 +134,53 @@ static void live_drop(struct th_live *l)
 	live_free(l);
 }
 
+/* ---- what the log tells ------------------------------------------------------------------- */
+
+/* Each request, or each task, may see something else of what was. */
+static void retire_history(struct th_live *l)
+{
+	if (!l->speaking->input_filter.len && !l->speaking->history_items && !l->fold.joined)
+		return;
+	l->history = th_history_free(l->history);
+	l->history_due = true;
+}
+
+static enum th_code on_appended(struct th_live *l, const struct th_parsed *parsed,
+				struct th_err *err)
+{
+	enum th_event_kind kind = parsed->ev->kind;
+	uint64_t seq = parsed->ev->seq;
+	enum th_code code = TH_OK;
+
+	if (l->history)
+		code = th_history_add_parsed(l->history, parsed, err);
+	if (!code && (l->fold.agent != l->speaks || kind == TH_EV_SESSION_CREATED))
+		code = th_live_switch_agent(l, err);
+	if (!code && l->fold.rewritten_seq == seq) {
+		l->history = th_history_free(l->history);
+		l->history_due = true;
+	}
+	if (!code && (kind == TH_EV_MODEL_REQUESTED || l->fold.task_seq == seq))
+		retire_history(l);
+	if (l->pending_callbacks && th_session_rests(&l->fold) && l->fold.state != TH_STATE_WAITING)
+		th_live_callbacks_cancel(l);
+	return code;
+}
+
+static void on_lost(struct th_live *l)
+{
+	th_live_model_cancel(l, false);
+}
+
+static const struct th_log_ops log_ops = {
+	.before = th_live_history,
+	.stepped = th_live_queue,
+	.appended = on_appended,
+	.durable = th_live_hooks,
+	.released = th_live_release,
+	.lost = on_lost,
+};
+
 /* ---- life of a driver and its sessions --------------------------------------------------- */
 
 struct th_driver *th_driver_new(const struct th_world *world, struct th_str build)
@@ -305,6 +190,8 @@ struct th_driver *th_driver_new(const struct th_world *world, struct th_str buil
 	if (!d)
 		return NULL;
 	d->world = *world;
+	d->log_ops = &log_ops;
+	d->effects = th_effect_rows;
 	th_buf_init_try(&d->event_data, TH_EVENT_DATA_MAX);
 	return th_copy_text(build, &d->build) ? d : th_driver_free(d);
 }
@@ -506,7 +393,7 @@ static enum th_code open_row(struct th_driver *d, const struct th_session_row *r
 		live_free(l);
 		return th_prefix(err, code, "session %.*s", TH_FMT(row->session_id));
 	}
-	live_turn_to(l, l->fold.model_at);
+	th_live_turn_to(l, l->fold.model_at);
 	l->history_due = false; /* nothing waits: it can be made at once */
 	l->head = f.head;
 	l->epoch = row->epoch;

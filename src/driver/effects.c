@@ -8,41 +8,15 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "driver/agent_code.h"
 #include "driver/calls.h"
-#include "driver/expiry.h"
+#include "driver/decision.h"
+#include "driver/guardrail.h"
 #include "driver/log.h"
 #include "driver/model.h"
-#include "driver/pending_callback.h"
+#include "driver/queue.h"
 #include "driver/team.h"
 #include "driver/unknown.h"
-
-static void hold_as(struct th_live *l, const struct th_held *held)
-{
-	if (!th_list_room(&l->held, l->held_count, &l->held_cap, 1, sizeof(*l->held))) {
-		th_live_no_memory(l);
-		return;
-	}
-	l->held[l->held_count++] = *held;
-}
-
-void th_live_hold(struct th_live *l, enum th_effect_kind kind, uint64_t seq, uint64_t call_seq)
-{
-	hold_as(l, &(struct th_held){ .effect.kind = kind, .seq = seq, .call_seq = call_seq });
-}
-
-void th_live_queue(struct th_live *l, const struct th_effects *fx)
-{
-	if (fx->count == 0)
-		return;
-	if (l->queue_at == l->queue_count)
-		l->queue_at = l->queue_count = 0;
-	if (!th_list_room(&l->queue, l->queue_count, &l->queue_cap, fx->count, sizeof(*l->queue))) {
-		th_live_no_memory(l);
-		return;
-	}
-	memcpy(l->queue + l->queue_count, fx->list, fx->count * sizeof(fx->list[0]));
-	l->queue_count += fx->count;
-}
 
 static void write_final(struct th_live *l)
 {
@@ -81,44 +55,6 @@ static void write_failure(struct th_live *l, const struct th_effect *fx)
 	th_buf_deinit(&text);
 }
 
-enum th_code th_live_state(struct th_live *l, enum th_state to, struct th_str reason,
-			   struct th_err *err)
-{
-	const struct th_ev_state_changed d = { .to = th_str_of(th_state_name(to)),
-					       .reason = reason };
-
-	return th_live_append_event(l, TH_EV_STATE_CHANGED,
-				    to == TH_STATE_LIMIT ? TH_SOURCE_ENVIRONMENT
-							 : TH_SOURCE_OPERATOR,
-				    0, TH_STR(""), &d, err);
-}
-
-static struct th_call *call_by_seq(struct th_live *l, uint64_t call_seq)
-{
-	for (size_t i = 0; i < l->fold.call_count; i++)
-		if (l->fold.calls[i].call_seq == call_seq)
-			return &l->fold.calls[i];
-	return NULL;
-}
-
-/* The request that is made once more, because nobody waits for its answer; 0: a new one. */
-static uint64_t request_again(const struct th_live *l)
-{
-	return l->fold.phase == TH_TURN_REQUESTED && !l->flight ? l->fold.request_seq : 0;
-}
-
-bool th_live_defer_request(struct th_live *l)
-{
-	for (size_t i = 0; i < l->held_count; i++)
-		if (l->held[i].effect.kind == TH_DO_REQUEST) {
-			l->held[i].call_seq = request_again(l);
-			return true;
-		}
-	th_live_hold(l, TH_DO_REQUEST, l->fold.seq, request_again(l));
-	th_live_dirty(l);
-	return true;
-}
-
 /* Another may have been made, or the run held, since this one was. */
 static bool request_stands(const struct th_live *l, const struct th_held *held,
 			   const struct th_call *c)
@@ -127,16 +63,8 @@ static bool request_stands(const struct th_live *l, const struct th_held *held,
 	if (l->fold.state != TH_STATE_RUNNING || l->fold.correct)
 		return false;
 	return l->fold.phase == TH_TURN_DUE ||
-	       (held->call_seq && held->call_seq == request_again(l));
+	       (held->call_seq && held->call_seq == th_live_request_again(l));
 }
-
-void th_live_hold_hand_over(struct th_live *l, const struct th_call *c)
-{
-	th_live_hold(l, TH_DO_HAND_OVER, l->fold.seq, c->call_seq);
-	th_live_dirty(l);
-}
-
-/* ---- the table ---------------------------------------------------------------------------- */
 
 /* The event that must be durable before the effect happens; 0: none. */
 static uint64_t after_request(const struct th_live *l, const struct th_call *c)
@@ -343,19 +271,7 @@ static void do_timer_set(struct th_live *l, const struct th_held *h, struct th_c
 	d->world.ops->timer(d->world.ctx, th_live_ticket(l, l->fold.seq), h->effect.retry_in_ms);
 }
 
-typedef uint64_t after_fn(const struct th_live *l, const struct th_call *c);
-typedef bool stands_fn(const struct th_live *l, const struct th_held *h, const struct th_call *c);
-typedef bool whole_fn(const struct th_live *l);
-typedef void do_fn(struct th_live *l, const struct th_held *h, struct th_call *c);
-
-/* One row an effect. */
-static const struct {
-	do_fn *run;
-	after_fn *after;   /* NULL: it happens at once, and the next three are not asked */
-	bool of_call;      /* what is held is about that call */
-	stands_fn *stands; /* NULL: always */
-	whole_fn *whole;   /* NULL: its own event suffices */
-} table[TH_EFFECT_COUNT] = {
+const struct th_effect_row th_effect_rows[TH_EFFECT_COUNT] = {
 	[TH_DO_RECORD] = { .run = do_record },
 	[TH_DO_ASK] = { .run = do_ask,
 			.after = after_call_for_code,
@@ -393,93 +309,3 @@ static const struct {
 	[TH_DO_TOOL_CANCEL] = { .run = do_tool_cancel },
 	[TH_DO_TIMER_SET] = { .run = do_timer_set },
 };
-
-/* A guardrail of the input or of the output is about no call. */
-static bool is_of_call(const struct th_effect *fx)
-{
-	if (fx->kind == TH_DO_GUARD)
-		return fx->stage == TH_GUARD_TOOL_INPUT || fx->stage == TH_GUARD_TOOL_OUTPUT;
-	return table[fx->kind].of_call;
-}
-
-/* Does it, or holds it until its event is durable. */
-static void perform(struct th_live *l, const struct th_effect *fx)
-{
-	struct th_call *c = fx->call < l->fold.call_count ? &l->fold.calls[fx->call] : NULL;
-	struct th_held held = { .effect = *fx };
-
-	assert(fx->kind < TH_EFFECT_COUNT);
-	if (table[fx->kind].after)
-		held.seq = table[fx->kind].after(l, c);
-	if (!held.seq) {
-		table[fx->kind].run(l, &held, c);
-		return;
-	}
-	if (is_of_call(fx)) {
-		assert(c);
-		held.call_seq = c->call_seq;
-	}
-	hold_as(l, &held);
-	th_live_dirty(l);
-}
-
-void th_live_pump(struct th_live *l)
-{
-	if (l->pumping)
-		return;
-	l->pumping = true;
-	do {
-		while (l->queue_at < l->queue_count && !l->lost) {
-			struct th_effect fx = l->queue[l->queue_at++];
-
-			perform(l, &fx);
-		}
-	} while (l->fold.state == TH_STATE_WAITING && th_live_expire(l));
-	if (l->queue_at == l->queue_count) {
-		free(l->queue);
-		l->queue = NULL;
-		l->queue_at = l->queue_count = l->queue_cap = 0;
-	}
-	l->pumping = false;
-}
-
-/* One that was held, and whose event is durable.  The session may be gone afterwards. */
-static void release(struct th_live *l, const struct th_held *held)
-{
-	enum th_effect_kind kind = held->effect.kind;
-	struct th_call *c = held->call_seq ? call_by_seq(l, held->call_seq) : NULL;
-
-	if (table[kind].stands && !table[kind].stands(l, held, c))
-		return;
-	if (table[kind].whole && table[kind].whole(l) && l->durable_seq < l->fold.seq) {
-		/* A request that waits longer is still the one of its event. */
-		th_live_hold(l, kind, l->fold.seq,
-			     kind == TH_DO_MODEL_CALL ? held->call_seq ?: held->seq : 0);
-		return;
-	}
-	table[kind].run(l, held, c);
-}
-
-void th_live_release(struct th_driver *d, struct th_handle h)
-{
-	struct th_live *l = th_driver_find(d, h);
-	size_t done = 0;
-
-	while (l && !l->lost && done < l->held_count && l->held[done].seq <= l->durable_seq) {
-		struct th_held held = l->held[done];
-
-		/* Whether one like it is held is asked meanwhile: this one is not any more. */
-		l->held[done++].effect.kind = TH_EFFECT_COUNT;
-		if (done == l->held_count)
-			done = l->held_count = 0;
-		release(l, &held);
-		l = th_driver_find(d, h);
-	}
-	if (!l)
-		return;
-	if (done > 0 && l->held_count >= done) {
-		memmove(l->held, l->held + done, (l->held_count - done) * sizeof(*l->held));
-		l->held_count -= done;
-	}
-	th_live_pump(l);
-}

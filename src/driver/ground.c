@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-#include "driver/calls.h"
+#include "driver/history.h"
 #include "driver/log.h"
 #include "driver/side_request.h"
 #include "driver/team.h"
@@ -33,6 +33,7 @@ struct search {
 struct th_ground {
 	struct th_ground *next;
 	uint64_t answer_seq;
+	th_record_item_fn *record;
 	size_t call; /* index into the fold's calls */
 	struct th_arena memory;
 	struct th_json_doc *item;
@@ -212,7 +213,7 @@ static void conclude(struct th_live *l, struct th_ground *g)
 		th_live_lose(l, &err);
 	} else {
 		print_grounding(l, g, &grounding);
-		th_live_record_item(l, c, th_buf_str(&item), th_buf_str(&grounding));
+		g->record(l, c, th_buf_str(&item), th_buf_str(&grounding));
 	}
 	th_buf_deinit(&item);
 	th_buf_deinit(&grounding);
@@ -236,7 +237,7 @@ static bool under_way(const struct th_live *l, size_t call)
 	return false;
 }
 
-bool th_live_ground(struct th_live *l, struct th_call *c)
+bool th_live_ground(struct th_live *l, struct th_call *c, th_record_item_fn *record)
 {
 	struct th_target targets[TH_TARGETS_MAX];
 	struct th_json_doc *item;
@@ -261,6 +262,7 @@ bool th_live_ground(struct th_live *l, struct th_call *c)
 		return false;
 	}
 	g->item = item;
+	g->record = record;
 	g->answer_seq = l->fold.answer_seq;
 	g->call = (size_t)(c - l->fold.calls);
 	g->next = l->grounds;

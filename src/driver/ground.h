@@ -8,7 +8,7 @@
 #include "driver/live.h"
 
 /* True: it is recorded after the grounder's answer. */
-bool th_live_ground(struct th_live *l, struct th_call *c);
+bool th_live_ground(struct th_live *l, struct th_call *c, th_record_item_fn *record);
 void th_live_grounds_free(struct th_live *l);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "driver/log.h"
 #include "models/adopt.h"
 
 #define CHUNK_MIN ((size_t)1024)

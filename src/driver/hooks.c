@@ -17,9 +17,9 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "driver/effects.h"
 #include "driver/log.h"
 #include "driver/pending_callback.h"
+#include "driver/queue.h"
 
 #define INPUT_ROOM 512 /* most inputs of hooks are not longer */
 #define PUT_MAX 5      /* members of an event in the input of a hook */
@@ -83,16 +83,70 @@ static bool begin(struct telling *t, struct th_live *l, size_t member, enum th_h
 	return true;
 }
 
+/* A call of a hook of agent `of`; `run`: one of the first agent's run_hooks. */
+struct hooking {
+	enum th_hook hook;
+	size_t of;
+	bool run;
+	uint64_t seq;                 /* of the event */
+	struct th_str agent, call_id; /* as `input` names them */
+	struct th_str input;
+};
+
+static th_callback_answered_fn hook_answered;
+
+static struct th_str hook_function(const struct th_live *l, const struct th_pending_callback *a)
+{
+	const struct th_agent *agent = th_config_member(&l->team_config, a->member)->agent;
+
+	return th_agent_hook(a->run ? agent->run_hooks : agent->hooks, a->hook);
+}
+
+static void ask_hook(struct th_live *l, const struct hooking *h)
+{
+	const struct th_hook_info told = { h->hook, h->agent, h->call_id, h->seq };
+	struct th_pending_callback *a = th_callback_new(l, TH_ASK_HOOK, hook_answered);
+
+	a->hook = h->hook;
+	a->run = h->run;
+	a->member = h->of;
+	a->asked_seq = h->seq;
+	th_callback_ask_hook(l, a, hook_function(l, a), h->input, &told);
+}
+
+/* Silence is the rule; a failure, and what it says, is noted. */
+static void hook_answered(struct th_live *l, const struct th_pending_callback *a, bool failed,
+			  struct th_str answer)
+{
+	const struct th_agent *agent = th_config_member(&l->team_config, a->member)->agent;
+	const struct th_agent_hooks *hooks = a->run ? agent->run_hooks : agent->hooks;
+	struct th_ev_code d = {
+		.use = th_str_of(th_hook_name(a->hook)),
+		.name = hook_function(l, a),
+		.agent = l->fold.team->members[a->member].name,
+	};
+
+	if (!failed && (!answer.len || th_str_is(answer, "null")))
+		return;
+	if (failed) {
+		d.failed = th_utf8_cut(answer.len ? answer : TH_STR("it failed"), TH_ERR_MSG_MAX);
+		d.fails = hooks->fail;
+	} else {
+		d.answer = answer;
+	}
+	th_live_write_event(l, TH_EV_CODE, TH_SOURCE_ENVIRONMENT, a->asked_seq, TH_STR(""), &d);
+}
+
 static void ask(struct telling *t, bool run, struct th_str function)
 {
 	if (function.len && !t->l->lost)
-		th_live_ask_hook(t->l, &(struct th_hooking){ .hook = t->hook,
-							     .of = run ? 0 : t->member,
-							     .run = run,
-							     .seq = t->seq,
-							     .agent = t->agent,
-							     .call_id = t->call_id,
-							     .input = th_buf_str(&t->input) });
+		ask_hook(t->l, &(struct hooking){ .hook = t->hook,
+						  .of = run ? 0 : t->member,
+						  .run = run,
+						  .seq = t->seq,
+						  .agent = t->agent,
+						  .call_id = t->call_id,
+						  .input = th_buf_str(&t->input) });
 }
 
 static void end(struct telling *t)

@@ -5,10 +5,12 @@
 #include "base/text.h"
 #include "core/transcript.h"
 #include "driver/delegate.h"
-#include "driver/effects.h"
 #include "driver/expiry.h"
+#include "driver/history.h"
 #include "driver/log.h"
 #include "driver/provider_state.h"
+#include "driver/queue.h"
+#include "driver/team.h"
 
 enum th_code th_driver_message(struct th_driver *d, struct th_handle h, struct th_str text,
 			       struct th_err *err)

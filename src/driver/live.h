@@ -49,6 +49,11 @@ struct th_flight {
 	bool over;       /* the provider finished without an answer */
 	int64_t poll_ms; /* how long the last wait was */
 };
+struct th_live;
+/* Records a call with another item, and with what the grounder found; both JSON. */
+typedef void th_record_item_fn(struct th_live *l, struct th_call *c, struct th_str item,
+			       struct th_str grounding);
+
 struct th_ground; /* a call while the grounder finds its elements */
 struct th_ground_cache;
 struct th_side_request;     /* side_request.h */
@@ -160,6 +165,8 @@ struct th_driver {
 	struct th_commit *filling, *spare;
 	struct th_buf event_data; /* log.c: the event that is being written */
 	struct th_live *dirty, *dirty_last;
+	const struct th_log_ops *log_ops;    /* log.h */
+	const struct th_effect_row *effects; /* by kind; queue.h */
 	bool flush_asked, untold;
 	size_t commits; /* transactions under way */
 	struct th_blob_text *texts;
@@ -172,12 +179,14 @@ struct th_live *th_driver_find(const struct th_driver *d, struct th_handle h);
 struct th_handle th_live_handle(const struct th_live *l);
 struct th_ticket th_live_ticket(const struct th_live *l, uint64_t seq); /* TH_TICKET_EVENT */
 struct th_ticket th_live_ticket_of(const struct th_live *l, enum th_ticket_kind kind, uint64_t seq);
-/* Switches to the model that the fold names and builds its history from the log.  False: the log is
- * not all durable yet; the request is made later. */
-bool th_live_choose(struct th_live *l);
-/* Switches to the current agent of the fold. */
-TH_NODISCARD enum th_code th_live_switch_agent(struct th_live *l, struct th_err *err);
-/* Sets the instructions that the agent's code gave; `fresh`: an event must record them. */
-void th_live_instruct(struct th_live *l, struct th_str text, bool fresh);
+/* The call of a CALL event; NULL: there is none, or call_seq is 0. */
+struct th_call *th_live_call(struct th_live *l, uint64_t call_seq);
+/* How long an effect may take, as the agent's definition says. */
+int64_t th_live_timeout_ms(const struct th_live *l);
+/* 32 hexadecimal digits and a NUL. */
+void th_driver_random_id(struct th_driver *d, char out[static 33]);
+/* Whether a limit of tokens or cost cannot count this answer of the model `p`. */
+bool th_live_unmetered(const struct th_live *l, const struct th_profile *p,
+		       const struct th_usage *u, int64_t cost_nano);
 
 #endif

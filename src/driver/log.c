@@ -9,11 +9,6 @@
 
 #include "base/text.h"
 #include "driver/delegate.h"
-#include "driver/effects.h"
-#include "driver/hooks.h"
-#include "driver/model.h"
-#include "driver/pending_callback.h"
-#include "driver/team.h"
 
 #define REUSE_MAX (64 * TH_KIB) /* a larger buffer is freed after its event */
 
@@ -58,7 +53,7 @@ void th_live_no_memory(struct th_live *l)
 	l->lost = l->untold = l->driver->untold = true;
 	l->held_count = 0;
 	l->queue_at = l->queue_count = 0;
-	th_live_model_cancel(l, false);
+	l->driver->log_ops->lost(l);
 	ask_flush(l->driver);
 }
 
@@ -116,15 +111,6 @@ void th_live_dirty(struct th_live *l)
 		d->dirty = l;
 	d->dirty_last = l;
 	ask_flush(d);
-}
-
-enum th_code th_live_history(struct th_live *l, struct th_err *err)
-{
-	if (l->history || l->history_due)
-		return TH_OK;
-	/* Made when a request needs it. */
-	l->history_due = th_live_history_rewritten(l);
-	return l->history_due ? TH_OK : th_live_history_make(l, err);
 }
 
 /* False: out of memory. */
@@ -187,15 +173,6 @@ static void pending_add(struct th_live *l, const struct th_event *ev)
 	p->digests[p->count++] = l->head;
 }
 
-/* Each request, or each task, may see something else of what was. */
-static void retire_history(struct th_live *l)
-{
-	if (!l->speaking->input_filter.len && !l->speaking->history_items && !l->fold.joined)
-		return;
-	l->history = th_history_free(l->history);
-	l->history_due = true;
-}
-
 /* The event is folded and waits to be written.  TH_OK: `parsed` is the caller's to free. */
 static enum th_code fold(struct th_live *l, const struct th_event *ev, struct th_parsed *parsed,
 			 struct th_err *err)
@@ -213,7 +190,7 @@ static enum th_code fold(struct th_live *l, const struct th_event *ev, struct th
 	if (!code) {
 		pending_add(l, ev);
 		th_live_dirty(l);
-		th_live_queue(l, &fx);
+		l->driver->log_ops->stepped(l, &fx);
 		return TH_OK;
 	}
 	/* The fold is then of no use, nor what waits to be written with it. */
@@ -250,7 +227,7 @@ enum th_code th_live_append(struct th_live *l, enum th_event_kind kind, enum th_
 	if (data.len > TH_EVENT_DATA_MAX)
 		return th_fail(err, TH_ELIMIT, "the data of a %s event is larger than %zu bytes",
 			       th_event_name(kind), TH_EVENT_DATA_MAX);
-	code = th_live_history(l, err);
+	code = d->log_ops->before(l, err);
 	if (code)
 		return code;
 	if (!commit)
@@ -267,19 +244,8 @@ enum th_code th_live_append(struct th_live *l, enum th_event_kind kind, enum th_
 	code = fold(l, &ev, &parsed, err);
 	if (code)
 		return code;
-	if (l->history)
-		code = th_history_add_parsed(l->history, &parsed, err);
+	code = d->log_ops->appended(l, &parsed, err);
 	th_parsed_deinit(&parsed);
-	if (!code && (l->fold.agent != l->speaks || kind == TH_EV_SESSION_CREATED))
-		code = th_live_switch_agent(l, err);
-	if (!code && l->fold.rewritten_seq == ev.seq) {
-		l->history = th_history_free(l->history);
-		l->history_due = true;
-	}
-	if (!code && (kind == TH_EV_MODEL_REQUESTED || l->fold.task_seq == ev.seq))
-		retire_history(l);
-	if (l->pending_callbacks && th_session_rests(&l->fold) && l->fold.state != TH_STATE_WAITING)
-		th_live_callbacks_cancel(l);
 	if (!code && l->lost)
 		code = th_fail_memory(err);
 	if (code)
@@ -331,6 +297,18 @@ enum th_code th_live_append_message(struct th_live *l, enum th_source source, ui
 	return data_append(l, TH_EV_MESSAGE, source, cause, TH_STR(""), err);
 }
 
+enum th_code th_live_state(struct th_live *l, enum th_state to, struct th_str reason,
+			   struct th_err *err)
+{
+	const struct th_ev_state_changed d = { .to = th_str_of(th_state_name(to)),
+					       .reason = reason };
+
+	return th_live_append_event(l, TH_EV_STATE_CHANGED,
+				    to == TH_STATE_LIMIT ? TH_SOURCE_ENVIRONMENT
+							 : TH_SOURCE_OPERATOR,
+				    0, TH_STR(""), &d, err);
+}
+
 void th_live_write_event(struct th_live *l, enum th_event_kind kind, enum th_source source,
 			 uint64_t cause, struct th_str call, const void *in)
 {
@@ -342,6 +320,13 @@ void th_live_write_event(struct th_live *l, enum th_event_kind kind, enum th_sou
 		th_live_lose(l, &err);
 }
 
+void th_live_fail(struct th_live *l, const char *class, struct th_str message)
+{
+	struct th_ev_error d = { .class = th_str_of(class), .message = message };
+
+	th_live_write_event(l, TH_EV_ERROR, TH_SOURCE_ENVIRONMENT, l->fold.seq, TH_STR(""), &d);
+}
+
 void th_live_lose(struct th_live *l, const struct th_err *err)
 {
 	struct th_handle h = th_live_handle(l);
@@ -351,7 +336,7 @@ void th_live_lose(struct th_live *l, const struct th_err *err)
 	l->lost = true;
 	l->held_count = 0;
 	l->queue_at = l->queue_count = 0;
-	th_live_model_cancel(l, false);
+	l->driver->log_ops->lost(l);
 	if (l->observer.rest)
 		l->observer.rest(l->observer.ctx, h, &l->fold, err);
 }
@@ -422,10 +407,10 @@ static void append_done(struct th_driver *d, struct th_handle h, const struct th
 			l->observer.event(l->observer.ctx, h, &a->events[i]);
 		l = th_driver_find(d, h);
 		if (l)
-			th_live_hooks(l, &a->events[i]);
+			d->log_ops->durable(l, &a->events[i]);
 	}
 	forget_effects(d, a);
-	th_live_release(d, h);
+	d->log_ops->released(d, h);
 	l = th_driver_find(d, h);
 	if (l)
 		l->fresh = NULL;
@@ -618,7 +603,7 @@ void th_driver_flush(struct th_driver *d)
 	d->filling = NULL;
 	/* Effects of events that were durable already: they wait for nothing. */
 	for (size_t i = 0; i < idle_count; i++)
-		th_live_release(d, idle[i]);
+		d->log_ops->released(d, idle[i]);
 	c->batch.blobs = c->blobs;
 	c->batch.blob_count = c->blob_count;
 	if (c->batch.append_count == 0) {

@@ -8,6 +8,24 @@
 
 #include "driver/live.h"
 
+/* What the log tells the parts above it; driver.c has the functions. */
+struct th_log_ops {
+	/* An event is about to be appended: there is a history, or one is due. */
+	enum th_code (*before)(struct th_live *l, struct th_err *err);
+	/* The fold has taken an event, and asks for these effects. */
+	void (*stepped)(struct th_live *l, const struct th_effects *fx);
+	/* The event waits to be written.  An error loses the session. */
+	enum th_code (*appended)(struct th_live *l, const struct th_parsed *parsed,
+				 struct th_err *err);
+	/* The event is durable.  The session may be gone afterwards. */
+	void (*durable)(struct th_live *l, const struct th_event *ev);
+	/* All events of a batch are; what waited for them may happen.  It may be gone afterwards.
+	 */
+	void (*released)(struct th_driver *d, struct th_handle h);
+	/* The session is given up: nothing of it may reach the log any more. */
+	void (*lost)(struct th_live *l);
+};
+
 /* Sets *ret; nothing for an empty text.  False: out of memory. */
 bool th_copy_text(struct th_str s, char **ret);
 /* Room for `more` elements in a list that doubles.  False: out of memory. */
@@ -34,11 +52,13 @@ TH_NODISCARD enum th_code th_live_append_event(struct th_live *l, enum th_event_
 TH_NODISCARD enum th_code th_live_append_message(struct th_live *l, enum th_source source,
 						 uint64_t cause, struct th_str text,
 						 struct th_err *err);
+TH_NODISCARD enum th_code th_live_state(struct th_live *l, enum th_state to, struct th_str reason,
+					struct th_err *err);
 /* For events that the driver must write: when one cannot be written, the session is lost. */
 void th_live_write_event(struct th_live *l, enum th_event_kind kind, enum th_source source,
 			 uint64_t cause, struct th_str call, const void *in);
-/* Makes the rendered history up to the last event, by reading the store if there is none yet. */
-TH_NODISCARD enum th_code th_live_history(struct th_live *l, struct th_err *err);
+/* Writes ERROR, which ends the run. */
+void th_live_fail(struct th_live *l, const char *class, struct th_str message);
 void th_live_lose(struct th_live *l, const struct th_err *err);
 /* Durable events, in order, as the store's read gives them; the newest come from memory. */
 TH_NODISCARD enum th_code th_live_read(const struct th_live *l, uint64_t from, uint64_t to,

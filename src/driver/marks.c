@@ -9,7 +9,7 @@
 #include "driver/marks.h"
 
 #include "core/mark.h"
-#include "driver/calls.h"
+#include "driver/history.h"
 #include "driver/log.h"
 #include "driver/team.h"
 #include "models/compose.h"
@@ -61,8 +61,9 @@ static void print_places(const struct th_target *targets, const struct th_target
 	th_jw_object_end(&w);
 }
 
-static void record(struct th_live *l, struct th_call *c, struct th_str elements,
-		   const struct th_json *item, const struct th_target *targets, size_t count)
+static void record(struct th_live *l, struct th_call *c, th_record_item_fn *record_item,
+		   struct th_str elements, const struct th_json *item,
+		   const struct th_target *targets, size_t count)
 {
 	const struct th_dialect_context context = {
 		.profile = l->resolved->profile,
@@ -81,13 +82,13 @@ static void record(struct th_live *l, struct th_call *c, struct th_str elements,
 		th_live_lose(l, &err);
 	} else {
 		print_places(targets, places, count, &found);
-		th_live_record_item(l, c, th_buf_str(&whole), th_buf_str(&found));
+		record_item(l, c, th_buf_str(&whole), th_buf_str(&found));
 	}
 	th_buf_deinit(&whole);
 	th_buf_deinit(&found);
 }
 
-bool th_live_mark(struct th_live *l, struct th_call *c)
+bool th_live_mark(struct th_live *l, struct th_call *c, th_record_item_fn *record_item)
 {
 	struct th_target targets[TH_TARGETS_MAX];
 	const struct th_history *history;
@@ -102,7 +103,8 @@ bool th_live_mark(struct th_live *l, struct th_call *c)
 	if (count && th_live_seen(l, &history, &own, &err))
 		th_live_lose(l, &err);
 	else if (count)
-		record(l, c, th_history_elements(history), th_json_root(item), targets, count);
+		record(l, c, record_item, th_history_elements(history), th_json_root(item), targets,
+		       count);
 	th_history_free(own);
 	th_json_free(item);
 	return count > 0;

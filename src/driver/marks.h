@@ -7,7 +7,8 @@
 
 #include "driver/live.h"
 
-bool th_live_marks(const struct th_live *l);             /* pictures carry marks for the planner */
-bool th_live_mark(struct th_live *l, struct th_call *c); /* true: it named marks and was recorded */
+bool th_live_marks(const struct th_live *l); /* pictures carry marks for the planner */
+bool th_live_mark(struct th_live *l, struct th_call *c,
+		  th_record_item_fn *record); /* true: it named marks and was recorded */
 
 #endif

@@ -10,7 +10,7 @@
 #include "driver/mcp.h"
 
 #include "base/text.h"
-#include "driver/calls.h"
+#include "driver/log.h"
 
 /* What the provider's server does is not known here. */
 static const struct th_tool_spec mcp_spec = {
@@ -50,7 +50,7 @@ void th_live_mcp_admit(struct th_live *l, const struct th_call *c)
 		.output = TH_STR("\"approved\""),
 	};
 
-	th_live_outcome(l, c, &d, c->call_seq);
+	th_live_write_event(l, TH_EV_OUTCOME, TH_SOURCE_ENVIRONMENT, c->call_seq, c->call_id, &d);
 }
 
 void th_live_mcp_reason(const struct th_call *c, struct th_buf *out)

@@ -7,11 +7,61 @@
  */
 #include "driver/observation.h"
 
-#include "driver/calls.h"
-#include "driver/effects.h"
+#include "driver/history.h"
 #include "driver/log.h"
-#include "driver/model.h"
+#include "driver/marks.h"
+#include "driver/queue.h"
 #include "models/dialect.h"
+
+/* Pictures are taken as large as the model wants them, with marks when it names elements so. */
+void th_live_put_fit(const struct th_live *l, struct th_jw *w)
+{
+	if (th_live_marks(l))
+		th_jw_kbool(w, "marks", true);
+	if (th_size_eq(l->options.image, l->options.screen))
+		return;
+	th_jw_kint(w, "fit_width", l->options.image.width);
+	th_jw_kint(w, "fit_height", l->options.image.height);
+}
+
+void th_live_observe(struct th_live *l, const struct th_observation *look, struct th_ticket t)
+{
+	struct th_driver *d = l->driver;
+	struct th_effect_call call = {
+		.epoch = l->epoch,
+		.tool = look->tool,
+		.arguments = look->arguments,
+		.class = TH_CLASS_R,
+		.timeout_ms = th_live_timeout_ms(l),
+	};
+	struct th_buf sized = TH_BUF_INIT(TH_KIB);
+	char id[33];
+
+	if (th_str_is(look->tool, "computer")) {
+		struct th_jw w = th_jw(&sized);
+
+		th_jw_object(&w);
+		th_jw_kraw(&w, "actions", th_json_raw_get(look->arguments, "actions"));
+		th_live_put_fit(l, &w);
+		th_jw_object_end(&w);
+		call.arguments = th_buf_str(&sized);
+	}
+	if (l->session_config->computer && th_str_is(look->tool, "computer")) {
+		const struct th_tool_row *row = l->session_config->computer;
+
+		row->local(row->ctx, d,
+			   &(struct th_local_call){ .ticket = t,
+						    .tool = look->tool,
+						    .arguments = call.arguments,
+						    .session_id = th_str_of(l->id),
+						    .class = TH_CLASS_R });
+	} else {
+		th_driver_random_id(d, id);
+		call.effect_id = th_str_n(id, 32);
+		d->world.ops->tool_run(d->world.ctx, t, &call, false);
+	}
+	th_buf_deinit(&sized);
+}
 
 static bool wants_picture(const struct th_live *l)
 {
@@ -77,6 +127,7 @@ void th_first_observation_done(struct th_driver *d, struct th_ticket t,
 	if (r->status == TH_OUTCOME_DONE && r->blob_count > 0)
 		show(l, r); /* which makes the request due again */
 	else
-		th_live_request(l); /* its first action will say what is wrong with the screen */
+		th_live_request_now(
+		    l); /* its first action will say what is wrong with the screen */
 	th_live_pump(l);
 }

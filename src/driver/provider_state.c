@@ -10,8 +10,9 @@
  */
 #include "driver/provider_state.h"
 
-#include "driver/effects.h"
+#include "driver/history.h"
 #include "driver/log.h"
+#include "driver/queue.h"
 #include "driver/team.h"
 
 /* NULL: it keeps nothing.  What begins with another agent of the team is another session. */

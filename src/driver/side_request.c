@@ -4,8 +4,9 @@
 
 #include <stdlib.h>
 
-#include "driver/effects.h"
-#include "driver/model.h"
+#include "driver/blob_text.h"
+#include "driver/log.h"
+#include "driver/queue.h"
 
 /* What differs between the callers, for the service. */
 static const struct kind {

@@ -7,10 +7,10 @@
 #include "base/text.h"
 #include "core/handoff.h"
 #include "core/nest.h"
-#include "driver/effects.h"
+#include "driver/history.h"
 #include "driver/log.h"
-#include "driver/model.h"
 #include "driver/pending_callback.h"
+#include "driver/queue.h"
 
 /* ---- what was ---------------------------------------------------------------------------- */
 
@@ -119,6 +119,15 @@ enum th_code th_live_history_make(struct th_live *l, struct th_err *err)
 	return code;
 }
 
+enum th_code th_live_history(struct th_live *l, struct th_err *err)
+{
+	if (l->history || l->history_due)
+		return TH_OK;
+	/* Made when a request needs it. */
+	l->history_due = th_live_history_rewritten(l);
+	return l->history_due ? TH_OK : th_live_history_make(l, err);
+}
+
 enum th_code th_live_seen(struct th_live *l, const struct th_history **ret,
 			  struct th_history **ret_own, struct th_err *err)
 {
@@ -129,6 +138,88 @@ enum th_code th_live_seen(struct th_live *l, const struct th_history **ret,
 		code = history_read(l, l->durable_seq, ret_own, err);
 	*ret = l->history ? l->history : *ret_own;
 	return code;
+}
+
+/* ---- filters of the agent's code ------------------------------------------------------------- */
+
+static th_callback_answered_fn filter_answered;
+
+void th_live_put_items(struct th_jw *w, const char *name, const struct th_transcript *transcript,
+		       size_t from, size_t to)
+{
+	th_jw_key(w, th_str_of(name));
+	th_jw_array(w);
+	for (size_t i = from; i < to; i++)
+		th_transcript_print(&transcript->list[i], w);
+	th_jw_array_end(w);
+}
+
+static struct th_pending_callback *filter_begin(struct th_live *l, struct th_buf *input,
+						struct th_jw *w)
+{
+	struct th_pending_callback *a = th_callback_new(l, TH_ASK_FILTER, filter_answered);
+
+	a->member = l->fold.agent;
+	a->asked_seq = l->fold.answer_seq;
+	a->message_seq = l->fold.message_seq;
+	th_buf_init(input, TH_EVENT_DATA_MAX * 4); /* each item may stand there twice */
+	th_callback_input(l, a->member, input, w);
+	return a;
+}
+
+static void ask_filter(struct th_live *l, struct th_str function,
+		       const struct th_transcript *transcript)
+{
+	struct th_buf input;
+	struct th_jw w;
+	struct th_pending_callback *a = filter_begin(l, &input, &w);
+
+	th_live_put_items(&w, "items", transcript, 0, transcript->count);
+	th_jw_object_end(&w);
+	th_callback_ask(l, a, function, th_buf_str(&input));
+	th_buf_deinit(&input);
+}
+
+/* Of the run so far; `usage` as an answer's event has it. */
+static void put_run_context(const struct th_session *s, struct th_jw *w)
+{
+	const struct th_totals *t = &s->totals;
+
+	th_jw_name(w, TH_STR("run_context"));
+	th_jw_object(w);
+	th_jw_kint(w, "turn", t->task_turns);
+	th_jw_name(w, TH_STR("usage"));
+	th_jw_object(w);
+	th_jw_kint(w, "requests", t->turns);
+	th_jw_kint(w, "input", t->tokens_in);
+	th_jw_kint(w, "cached", t->tokens_cached);
+	th_jw_kint(w, "output", t->tokens_out);
+	th_jw_kint(w, "reasoning", t->tokens_reasoning);
+	th_jw_object_end(w);
+	th_jw_object_end(w);
+}
+
+static void ask_handoff(struct th_live *l, const struct th_handoff *h,
+			const struct th_transcript *transcript, struct th_str items,
+			uint64_t call_seq)
+{
+	struct th_buf input;
+	struct th_jw w;
+	struct th_pending_callback *a = filter_begin(l, &input, &w);
+
+	a->call_seq = call_seq;
+	th_jw_kstr(&w, "from", l->fold.team->members[a->member].name);
+	th_jw_kstr(&w, "to", l->fold.team->members[h->to].name);
+	if (transcript) {
+		th_handoff_put_parts(transcript, &w);
+		th_live_put_items(&w, "items", transcript, 0, transcript->count);
+	} else {
+		th_jw_kraw(&w, "items", items);
+	}
+	put_run_context(&l->fold, &w);
+	th_jw_object_end(&w);
+	th_callback_ask(l, a, transcript ? h->filter : h->mapper, th_buf_str(&input));
+	th_buf_deinit(&input);
 }
 
 /* ---- each request ------------------------------------------------------------------------ */
@@ -148,7 +239,7 @@ bool th_live_filter(struct th_live *l)
 	if (th_live_transcript(l, l->fold.seq, 0, NULL, &transcript, &err))
 		th_live_lose(l, &err);
 	else
-		th_live_ask_filter(l, l->speaking->input_filter, &transcript);
+		ask_filter(l, l->speaking->input_filter, &transcript);
 	th_transcript_deinit(&transcript);
 	return true;
 }
@@ -178,7 +269,7 @@ static bool marks_of(struct th_live *l, const struct th_transcript *transcript, 
 	return false;
 }
 
-void th_live_filtered(struct th_live *l, uint64_t message_seq, struct th_str items)
+static void filtered(struct th_live *l, uint64_t message_seq, struct th_str items)
 {
 	struct th_err err = { 0 };
 	struct th_transcript transcript;
@@ -188,7 +279,7 @@ void th_live_filtered(struct th_live *l, uint64_t message_seq, struct th_str ite
 	if (l->fold.phase != TH_TURN_DUE && (l->fold.phase != TH_TURN_REQUESTED || l->flight))
 		return;
 	if (message_seq != l->fold.message_seq) {
-		th_live_request(l); /* which asks anew */
+		th_live_request_now(l); /* which asks anew */
 		return;
 	}
 	th_buf_clear(&l->filtered);
@@ -201,7 +292,7 @@ void th_live_filtered(struct th_live *l, uint64_t message_seq, struct th_str ite
 		return;
 	l->filtered_turn = l->fold.totals.turns + 1;
 	l->filtered_message = message_seq;
-	th_live_request(l);
+	th_live_request_now(l);
 }
 
 /* ---- handoffs ---------------------------------------------------------------------------- */
@@ -311,7 +402,7 @@ static void nest(struct th_live *l, const struct th_call *c, const struct th_han
 		th_live_fail(l, "limit", th_buf_str(&why));
 		th_buf_deinit(&why);
 	} else if (h->mapper.len) {
-		th_live_ask_handoff(l, h, NULL, th_buf_str(&list), c->call_seq);
+		ask_handoff(l, h, NULL, th_buf_str(&list), c->call_seq);
 	} else {
 		write_handoff(l, c, th_buf_str(&list), 0);
 	}
@@ -339,13 +430,13 @@ void th_live_hand_over(struct th_live *l, struct th_call *c)
 	if (transcript_handing(l, c, &transcript, &err))
 		th_live_lose(l, &err);
 	else if (h->filter.len)
-		th_live_ask_handoff(l, h, &transcript, TH_STR(""), c->call_seq);
+		ask_handoff(l, h, &transcript, TH_STR(""), c->call_seq);
 	else
 		nest(l, c, h, &transcript);
 	th_transcript_deinit(&transcript);
 }
 
-void th_live_handed(struct th_live *l, uint64_t call_seq, uint64_t message_seq, struct th_str items)
+static void handed(struct th_live *l, uint64_t call_seq, uint64_t message_seq, struct th_str items)
 {
 	struct th_call *c = NULL;
 	struct th_buf marks;
@@ -386,4 +477,23 @@ void th_live_correct(struct th_live *l)
 				   &err))
 		th_live_lose(l, &err);
 	th_buf_deinit(&text);
+}
+
+static void filter_answered(struct th_live *l, const struct th_pending_callback *a, bool failed,
+			    struct th_str answer)
+{
+	struct th_buf why = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+
+	if (a->asked_seq != l->fold.answer_seq || l->fold.state != TH_STATE_RUNNING)
+		return; /* resume asks again */
+	if (failed) {
+		th_buf_printf(&why, "the filter of the history: %.*s",
+			      TH_FMT(th_utf8_cut(answer, TH_ERR_MSG_MAX)));
+		th_live_fail(l, "code", th_buf_str(&why));
+	} else if (a->call_seq) {
+		handed(l, a->call_seq, a->message_seq, answer);
+	} else {
+		filtered(l, a->message_seq, answer);
+	}
+	th_buf_deinit(&why);
 }

@@ -12,11 +12,35 @@
 
 #include "base/text.h"
 #include "core/transcript.h"
-#include "driver/effects.h"
 #include "driver/log.h"
-#include "driver/model.h"
 #include "driver/pending_callback.h"
+#include "driver/queue.h"
 #include "driver/team.h"
+
+static th_callback_answered_fn transcript_answered;
+
+static void ask_code(struct th_live *l, enum th_ask_kind kind, struct th_str function,
+		     const struct th_transcript *transcript)
+{
+	struct th_pending_callback *a = th_callback_new(l, kind, transcript_answered);
+	struct th_buf input;
+	struct th_jw w;
+
+	a->member = l->fold.agent;
+	a->message_seq = l->fold.message_seq;
+	th_buf_init(&input, TH_EVENT_DATA_MAX * 2);
+	th_callback_input(l, a->member, &input, &w);
+	if (kind == TH_ASK_SESSION_INPUT) {
+		th_live_put_items(&w, "history", transcript, 0, transcript->task_at);
+		th_live_put_items(&w, "input", transcript, transcript->task_at, transcript->count);
+	} else {
+		th_live_put_items(&w, "items", transcript, 0, transcript->count);
+		th_jw_kint(&w, "bytes", (int64_t)l->fold.bytes);
+	}
+	th_jw_object_end(&w);
+	th_callback_ask(l, a, function, th_buf_str(&input));
+	th_buf_deinit(&input);
+}
 
 /* True: it is asked, or will be, and its answer makes the request. */
 static bool ask(struct th_live *l, enum th_ask_kind kind, struct th_str function)
@@ -31,7 +55,7 @@ static bool ask(struct th_live *l, enum th_ask_kind kind, struct th_str function
 	if (th_live_transcript(l, l->fold.seq, 0, NULL, &transcript, &err))
 		th_live_lose(l, &err);
 	else
-		th_live_ask_transcript(l, kind, function, &transcript);
+		ask_code(l, kind, function, &transcript);
 	th_transcript_deinit(&transcript);
 	return true;
 }
@@ -140,15 +164,16 @@ static void take(struct th_live *l, enum th_ask_kind kind, struct th_str items)
 	th_buf_deinit(&marks);
 }
 
-void th_live_transcript_answered(struct th_live *l, enum th_ask_kind kind, uint64_t message_seq,
-				 bool failed, struct th_str answer)
+static void transcript_answered(struct th_live *l, const struct th_pending_callback *a, bool failed,
+				struct th_str answer)
 {
 	const struct th_session *s = &l->fold;
+	enum th_ask_kind kind = a->kind;
 
 	/* Paused or stopped meanwhile: resume asks again. */
 	if (s->state != TH_STATE_RUNNING || s->phase != TH_TURN_DUE)
 		return;
-	if (message_seq != s->message_seq || l->durable_seq < s->seq)
+	if (a->message_seq != s->message_seq || l->durable_seq < s->seq)
 		; /* more was said since: it is asked anew */
 	else if (failed)
 		fail(l, kind, "", answer);
@@ -157,5 +182,5 @@ void th_live_transcript_answered(struct th_live *l, enum th_ask_kind kind, uint6
 	else
 		take(l, kind, answer);
 	if (!l->lost && s->state == TH_STATE_RUNNING)
-		th_live_request(l);
+		th_live_request_now(l);
 }

@@ -10,7 +10,5 @@
 /* True: the request waits for the code's answer. */
 bool th_live_join(struct th_live *l);
 bool th_live_compact(struct th_live *l);
-void th_live_transcript_answered(struct th_live *l, enum th_ask_kind kind, uint64_t message_seq,
-				 bool failed, struct th_str answer);
 
 #endif

@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-#include "driver/calls.h"
 #include "driver/log.h"
 #include "driver/mcp.h"
+#include "driver/observation.h"
 
 static void unknown_free(struct th_unknown *u)
 {
@@ -86,7 +86,8 @@ static void tell_unknown(struct th_live *l, const struct th_call *c, const struc
 	if (parks(l))
 		write_parked(l, c, &d);
 	else
-		th_live_outcome(l, c, &d, c->intent_seq);
+		th_live_write_event(l, TH_EV_OUTCOME, TH_SOURCE_ENVIRONMENT, c->intent_seq,
+				    c->call_id, &d);
 	th_buf_deinit(&output);
 	th_buf_deinit(&observation);
 }
@@ -156,6 +157,6 @@ void th_live_conclude(struct th_live *l, struct th_call *c)
 	else
 		th_buf_add(&output, c->told);
 	d.output = th_buf_str(&output);
-	th_live_outcome(l, c, &d, c->intent_seq);
+	th_live_write_event(l, TH_EV_OUTCOME, TH_SOURCE_ENVIRONMENT, c->intent_seq, c->call_id, &d);
 	th_buf_deinit(&output);
 }

@@ -22,7 +22,7 @@ ALLOWED = [
     ("models", "gemini_group gemini_results", "results stand inside the group of their calls, and are named by it"),
     ("models", "list profiles profiles_open", "a model on somebody's server is found by two patterns: the server's, then the family's"),
     ("models", "responses_back responses_request responses_result", "items hold results, and results hold items of content"),
-    ("driver", "background calls delegate delegate_end delegate_wait driver effects expiry ground hooks inputs log marks mcp model observation pending_callback provider_state side_request team transcript unknown", "one state machine in parts: every event queues effects, and every effect writes events"),
+    ("driver", "calls delegate delegate_end delegate_wait driver effects inputs", "a call may be the work of a child session, and each session has calls: who opens, stops or ends one does it to the other"),
     ("io", "fetch fetch_answer fetch_curl", "curl calls back into the request whose transfer it runs"),
     ("store", "sqlite sqlite_lease sqlite_read sqlite_verify sqlite_write", "sqlite.c is the table of functions of the others, which get the database from it"),
     ("store", "sqlite_db sqlite_recent", "closing a database clears the cache of what was written, which the cache reads through it"),

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/model.h"
+#include "driver/blob_text.h"
 #include "paper.h"
 #include "runtime/internal.h"
 

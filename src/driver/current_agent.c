@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * current_agent.c - the agent and the model that answer next: their tools, prices,
+ * instructions and output schema, as the next requests need them.
+ */
+#include "driver/current_agent.h"
+
+#include <stdlib.h>
+
+#include "core/output.h"
+#include "driver/history.h"
+#include "driver/log.h"
+#include "driver/queue.h"
+
+void th_live_instruct(struct th_live *l, struct th_str text, bool fresh)
+{
+	if (l->instructed && th_str_eq(th_buf_str(&l->instructions), text))
+		return;
+	th_buf_clear(&l->instructions);
+	th_buf_add(&l->instructions, text);
+	l->instructed = true;
+	l->instructions_new = fresh;
+	if (!l->rewritten)
+		l->rewritten = th_alloc(sizeof(*l->rewritten));
+	*l->rewritten = *l->session_config->agent;
+	l->rewritten->instructions = th_buf_str(&l->instructions);
+	l->options.agent = l->speaking = l->rewritten;
+}
+
+/* The functions that hand over, beside the agent's own tools. */
+static enum th_code fit_tools(struct th_live *l, struct th_err *err)
+{
+	const struct th_session_config *session_config = l->session_config;
+	const struct th_member *m = &l->fold.team->members[l->speaks];
+	size_t count = session_config->tool_count + m->handoff_count;
+	struct th_tool_spec *specs;
+
+	free((void *)(uintptr_t)l->options.tools);
+	l->options.tools = NULL;
+	l->options.tool_count = 0;
+	if (count == 0)
+		return TH_OK;
+	specs = th_try_alloc(count * sizeof(*specs));
+	if (!specs)
+		return th_fail_memory(err);
+	for (size_t i = 0; i < session_config->tool_count; i++)
+		specs[i] = session_config->tools[i].spec;
+	for (size_t i = 0; i < m->handoff_count; i++)
+		specs[session_config->tool_count + i] = (struct th_tool_spec){
+			.name = m->handoffs[i].tool,
+			.description = m->handoffs[i].description,
+			.schema = m->handoffs[i].schema,
+			.class = TH_CLASS_L,
+			.strict = m->handoffs[i].strict,
+		};
+	l->options.tools = specs;
+	l->options.tool_count = count;
+	return TH_OK;
+}
+
+static const struct th_resolved_model *choice_at(const struct th_session_config *o, size_t at)
+{
+	assert(at <= o->agent->fallback.count);
+	return at ? &o->fallback[at - 1] : &o->first;
+}
+
+/* The model for the next requests.  Another model gets a new history. */
+void th_live_turn_to(struct th_live *l, size_t at)
+{
+	const struct th_resolved_model *before = l->resolved;
+
+	assert(!l->flight && !l->sides);
+	l->model_at = at;
+	l->resolved = choice_at(th_config_member(&l->team_config, l->speaks), at);
+	l->options.profile = l->resolved->profile;
+	l->options.model = l->resolved->model;
+	l->options.image = th_image_size(l->resolved->profile, l->session_config->screen);
+	if (before && (before->profile != l->resolved->profile ||
+		       !th_str_eq(before->model, l->resolved->model))) {
+		l->history = th_history_free(l->history);
+		l->history_due = true;
+	}
+}
+
+static void who_answered(const void *ctx, struct th_str agent, size_t at, struct th_speaker *ret)
+{
+	const struct th_live *l = ctx;
+	int member = agent.len ? th_team_find(l->fold.team, agent) : 0;
+	const struct th_session_config *o =
+	    th_config_member(&l->team_config, (size_t)TH_MAX(member, 0));
+	const struct th_resolved_model *c = choice_at(o, TH_MIN(at, o->agent->fallback.count));
+
+	*ret = (struct th_speaker){ c->profile, c->model };
+}
+
+bool th_live_choose(struct th_live *l)
+{
+	if (l->model_at == l->fold.model_at)
+		return true;
+	if (l->durable_seq < l->fold.seq)
+		return !th_live_defer_request(l);
+	th_live_turn_to(l, l->fold.model_at);
+	l->history_due = false; /* it can be made at once */
+	return true;
+}
+
+/* In the strict subset where that is possible: providers hold the model to it. */
+static void fit_format(struct th_live *l)
+{
+	struct th_output_format *f = &l->options.format;
+	struct th_err err;
+
+	*f = (struct th_output_format){ 0 };
+	th_arena_reset(&l->format);
+	if (l->speaking->output_schema.len &&
+	    th_output_schema(l->speaking->output_schema, &l->format, &f->schema, &f->strict, &err))
+		f->schema = l->speaking->output_schema; /* what it is, the provider will say */
+}
+
+enum th_code th_live_switch_agent(struct th_live *l, struct th_err *err)
+{
+	const struct th_session_config *session_config =
+	    th_config_member(&l->team_config, l->fold.agent);
+
+	l->speaks = l->fold.agent;
+	l->session_config = session_config;
+	l->speaking = session_config->agent;
+	l->instructed = l->instructions_new = false;
+	l->instructed_turn = 0;
+	l->options.agent = l->speaking;
+	l->options.has_computer = session_config->has_computer;
+	l->options.screen = session_config->screen;
+	l->options.stream =
+	    !session_config->agent->settings || session_config->agent->settings->stream;
+	l->options.who = who_answered;
+	l->options.who_ctx = l;
+	for (size_t i = 0; i <= session_config->agent->fallback.count; i++) {
+		const struct th_price *price = &choice_at(session_config, i)->profile->price;
+
+		th_session_prices(&l->fold, i, price->input, price->output);
+	}
+	th_live_turn_to(l, l->fold.model_at);
+	fit_format(l);
+	return fit_tools(l, err);
+}
