@@ -131,7 +131,7 @@ static void conclude_without(struct thole_call *c, const char *what)
 	struct th_jw w = th_jw(&output);
 	bool looks = c->class == TH_CLASS_R || c->class == TH_CLASS_L || !c->given;
 
-	th_buf_printf(&text, "error: %s %s", c->name, what);
+	th_buf_printf(&text, TH_ERROR_MARK "%s %s", c->name, what);
 	th_jw_str(&w, th_buf_str(&text));
 	conclude(c,
 		 !c->given ? TH_OUTCOME_NOT_STARTED

@@ -144,7 +144,8 @@ static void finish(struct th_computing *m, enum th_outcome_status status)
 	th_jw_object_end(&w);
 	if (m->output.failed) {
 		th_buf_clear(&m->output);
-		th_buf_add(&m->output, TH_STR("\"error: what was answered is too large\""));
+		th_buf_add(&m->output,
+			   TH_STR("\"" TH_ERROR_MARK "what was answered is too large\""));
 		r.blob_count = 0;
 	}
 	r.output = th_buf_str(&m->output);
@@ -168,7 +169,7 @@ static void fail(struct th_computing *m, enum th_outcome_status status, const ch
 		th_buf_printf(&text, "error in action %zu of %zu (those before it were done): ",
 			      m->done + 1, m->count);
 	else
-		th_buf_add_cstr(&text, "error: ");
+		th_buf_add_cstr(&text, TH_ERROR_MARK);
 	va_start(ap, fmt);
 	th_buf_vprintf(&text, fmt, ap);
 	va_end(ap);

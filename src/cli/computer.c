@@ -292,14 +292,10 @@ static enum th_code save_picture(const struct th_computer_flags *o,
 	return th_file_write(path, b->bytes, 0644, err);
 }
 
-/* A model reads "error: …"; a person sees by the status that it is one. */
 static int failed(enum th_outcome_status status, struct th_str text)
 {
-	struct th_str mark = TH_STR("error: ");
-
-	if (th_str_starts(text, mark))
-		text = th_str_sub(text, mark.len, text.len);
-	return th_cli_die(1, "%s: %.*s", th_outcome_name(status), TH_FMT(th_utf8_cut(text, 1500)));
+	return th_cli_die(1, "%s: %.*s", th_outcome_name(status),
+			  TH_FMT(th_utf8_cut(th_outcome_sentence(text), 1500)));
 }
 
 static int result_show(struct th_computer_call *c, bool picture, const struct th_effect_result *r)

@@ -37,6 +37,7 @@ struct th_effect_result {
 	int64_t elapsed_ms; /* in the executor, from ACCEPTED on; 0: not known */
 	bool reattached;    /* the answer came from the journal, or after a reconnect */
 	enum th_code code;  /* NOT_STARTED: why (TH_EFENCED, TH_ECONN, TH_ELIMIT ...), else TH_OK */
+	struct th_str why;  /* with a code: its sentence */
 	struct th_str fails; /* why the run ends with it; empty: it goes on */
 };
 

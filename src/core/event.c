@@ -156,6 +156,13 @@ const char *th_outcome_name(enum th_outcome_status s)
 	return outcome_names[s];
 }
 
+struct th_str th_outcome_sentence(struct th_str text)
+{
+	struct th_str mark = TH_STR(TH_ERROR_MARK);
+
+	return th_str_starts(text, mark) ? th_str_sub(text, mark.len, text.len) : text;
+}
+
 int th_outcome_find(struct th_str name)
 {
 	return th_names_find(outcome_names, name);

@@ -131,6 +131,12 @@ enum th_outcome_status { TH_OUTCOMES(X) TH_OUTCOME_COUNT };
 const char *th_outcome_name(enum th_outcome_status s);
 int th_outcome_find(struct th_str name); /* status or -1 */
 
+/* A model reads by this that a call failed; everybody else reads the status. */
+#define TH_ERROR_MARK "error: "
+/* The text of an outcome for a person, who is shown the status: without the mark, if it begins with
+ * it. */
+struct th_str th_outcome_sentence(struct th_str text);
+
 /*
  * The tables.  Raw values are JSON text.
  *

@@ -467,7 +467,7 @@ static void add_failure(struct display *d, const struct th_err *failure)
 		th_buf_printf(&text, "error in action %zu of %zu (those before it were done): ",
 			      d->done + 1, d->count);
 	else
-		th_buf_add(&text, TH_STR("error: "));
+		th_buf_add(&text, TH_STR(TH_ERROR_MARK));
 	th_buf_add_cstr(&text, failure->msg);
 	add_text(d, th_buf_str(&text));
 	th_buf_deinit(&text);
@@ -560,7 +560,7 @@ static enum th_code perform(struct display *d, const struct th_json *arguments, 
 	if (parse_request(d, arguments, &failure)) {
 		d->done = 0;
 		struct th_buf text = TH_BUF_INIT(2 * TH_ERR_MSG_MAX);
-		th_buf_printf(&text, "error: %s; nothing was done", failure.msg);
+		th_buf_printf(&text, TH_ERROR_MARK "%s; nothing was done", failure.msg);
 		add_text(d, th_buf_str(&text));
 		th_buf_deinit(&text);
 		return finish(d, TH_OUTCOME_REFUSED, &failure, err);

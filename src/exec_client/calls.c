@@ -74,7 +74,8 @@ static void call_finish(struct th_executor_client *x, struct th_link_call *c,
 }
 
 static void call_finish_text(struct th_executor_client *x, struct th_link_call *c,
-			     enum th_outcome_status status, const char *text, enum th_code code)
+			     enum th_outcome_status status, const char *text,
+			     const struct th_err *why)
 {
 	struct th_buf out = TH_BUF_INIT(16 * TH_KIB);
 	struct th_jw w = th_jw(&out);
@@ -82,7 +83,8 @@ static void call_finish_text(struct th_executor_client *x, struct th_link_call *
 	th_jw_str(&w, th_str_of(text));
 	struct th_effect_result result = { .status = status,
 					   .output = th_buf_str(&out),
-					   .code = code };
+					   .code = why->code,
+					   .why = th_str_of(why->msg) };
 	call_finish(x, c, &result);
 	th_buf_deinit(&out);
 }
@@ -94,14 +96,14 @@ void th_link_call_give_up(struct th_executor_client *x, struct th_link_call *c,
 	bool read = c->what.class == TH_CLASS_R;
 
 	if (c->tries == 0 && !c->attach) {
-		th_buf_printf(&text, "error: not started: %s", why->msg);
-		call_finish_text(x, c, TH_OUTCOME_NOT_STARTED, text.ptr, why->code);
+		th_buf_printf(&text, TH_ERROR_MARK "not started: %s", why->msg);
+		call_finish_text(x, c, TH_OUTCOME_NOT_STARTED, text.ptr, why);
 	} else if (read) {
-		th_buf_printf(&text, "error: %s", why->msg);
-		call_finish_text(x, c, TH_OUTCOME_FAILED, text.ptr, why->code);
+		th_buf_printf(&text, TH_ERROR_MARK "%s", why->msg);
+		call_finish_text(x, c, TH_OUTCOME_FAILED, text.ptr, why);
 	} else {
 		th_buf_printf(&text, "%s (%s)", TH_UNKNOWN_SENTENCE, why->msg);
-		call_finish_text(x, c, TH_OUTCOME_UNKNOWN, text.ptr, why->code);
+		call_finish_text(x, c, TH_OUTCOME_UNKNOWN, text.ptr, why);
 	}
 	th_buf_deinit(&text);
 }
@@ -333,8 +335,8 @@ static void on_error(struct th_executor_client *x, int64_t id, const struct th_e
 	} else if (c->attach || c->broken) {
 		th_link_call_give_up(x, c, e);
 	} else {
-		th_buf_printf(&text, "error: %s", e->msg);
-		call_finish_text(x, c, TH_OUTCOME_NOT_STARTED, text.ptr, e->code);
+		th_buf_printf(&text, TH_ERROR_MARK "%s", e->msg);
+		call_finish_text(x, c, TH_OUTCOME_NOT_STARTED, text.ptr, e);
 	}
 	th_buf_deinit(&text);
 }

@@ -56,7 +56,7 @@ static void on_finished(void *ctx, const struct th_effect_result *r)
 		to->blob_count = 0;
 	/* That nothing could be asked is the caller's to hear, not an outcome. */
 	if (r->status == TH_OUTCOME_NOT_STARTED && r->code)
-		th_fail(&o->err, r->code, "%s", "the executor did not take it");
+		th_fail(&o->err, r->code, "%.*s", TH_FMT(r->why));
 	if (o->on && o->on->on_finished)
 		o->on->on_finished(o->on->ctx, r);
 	th_loop_stop(o->loop);
@@ -87,17 +87,8 @@ enum th_code th_executor_client_once(const struct th_executor_options *options,
 	o.loop = loop;
 	th_executor_client_run(x, call, &on);
 	th_loop_run(loop);
-	if (o.err.code && err) {
-		/* The sentence is in the output: "error: …". */
-		struct th_buf text = TH_BUF_INIT(4 * TH_ERR_MSG_MAX);
-		struct th_str s =
-		    th_json_unescape(ret->result.output, &text) ? th_buf_str(&text) : TH_STR("");
-		ptrdiff_t at = th_str_find(s, TH_STR("error: "));
-		if (at >= 0)
-			s = th_str_sub(s, (size_t)at + 7, s.len);
-		th_fail(err, o.err.code, "%.*s", TH_FMT(s));
-		th_buf_deinit(&text);
-	}
+	if (o.err.code && err)
+		*err = o.err;
 	return o.err.code;
 }
 

@@ -579,7 +579,7 @@ static void accept(struct th_exec_client *c, const struct th_exec_run *m)
 		x->running--;
 		effect_free(e);
 		struct th_buf text = TH_BUF_INIT(2 * TH_ERR_MSG_MAX);
-		th_buf_printf(&text, "error: %s", err.msg);
+		th_buf_printf(&text, TH_ERROR_MARK "%s", err.msg);
 		send_plain(c, m->id, TH_OUTCOME_REFUSED, text.ptr);
 		th_buf_deinit(&text);
 		return;

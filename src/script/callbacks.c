@@ -121,7 +121,7 @@ static void run_tool(void *ctx, struct th_driver *d, const struct th_local_call 
 	th_jw_array_end(&w);
 	if (run(tool->code, tool->tool->script, th_buf_str(&arguments), false, &value, &err)) {
 		result.status = TH_OUTCOME_FAILED;
-		th_buf_printf(&text, "error: %s", err.msg);
+		th_buf_printf(&text, TH_ERROR_MARK "%s", err.msg);
 	} else
 		put_result(th_buf_str(&value), &text);
 	th_text_clip(&shown, th_buf_str(&text), TH_TOOL_OUTPUT_MODEL_MAX);

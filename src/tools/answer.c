@@ -31,7 +31,7 @@ void th_tool_fail(struct th_tool_job *job, enum th_outcome_status status, const 
 {
 	struct th_buf text = TH_BUF_INIT(2 * TH_ERR_MSG_MAX);
 
-	th_buf_printf(&text, "error: %s", e->msg);
+	th_buf_printf(&text, TH_ERROR_MARK "%s", e->msg);
 	th_tool_text(job, status, th_buf_str(&text), TH_STR(""));
 	th_buf_deinit(&text);
 }

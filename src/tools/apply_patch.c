@@ -98,8 +98,8 @@ static enum th_code work_out(struct patching *p, const struct th_patch_file *f, 
 	if (code == TH_EPROTO) { /* the reason, with its lines */
 		p->explained = true;
 		th_buf_clear(&p->text);
-		th_buf_printf(&p->text, "error: %s: %.*s\n(nothing was changed)", c->place.path,
-			      TH_FMT(th_buf_str(out)));
+		th_buf_printf(&p->text, TH_ERROR_MARK "%s: %.*s\n(nothing was changed)",
+			      c->place.path, TH_FMT(th_buf_str(out)));
 		return code;
 	}
 	if (code)
@@ -267,7 +267,7 @@ static void work_change(void *ctx)
 					      p->changes[i].place.path, err.msg);
 		}
 		th_buf_clear(&p->text);
-		th_buf_printf(&p->text, "error: %s%s%s", p->err.msg,
+		th_buf_printf(&p->text, TH_ERROR_MARK "%s%s%s", p->err.msg,
 			      left.len ? "" : "\n(nothing was changed)", left.ptr);
 	}
 	pthread_mutex_unlock(&changing);

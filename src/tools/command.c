@@ -100,20 +100,24 @@ static void add_failure(struct th_buf *out, const struct command *c, const struc
 
 	if (c->ending == ENDING_TIMEOUT)
 		th_buf_printf(out,
-			      "error: %.*s was ended after %lld s, its time limit, with everything "
+			      TH_ERROR_MARK
+			      "%.*s was ended after %lld s, its time limit, with everything "
 			      "it had started",
 			      TH_FMT(name), (long long)(c->timeout_ms / 1000));
 	else if (c->ending == ENDING_CANCEL)
-		th_buf_printf(out, "error: %.*s was cancelled, with everything it had started",
+		th_buf_printf(out,
+			      TH_ERROR_MARK "%.*s was cancelled, with everything it had started",
 			      TH_FMT(name));
 	else if (e->not_started)
-		th_buf_printf(out, "error: %.*s was not started: the sandbox could not be set up",
+		th_buf_printf(out,
+			      TH_ERROR_MARK "%.*s was not started: the sandbox could not be set up",
 			      TH_FMT(name));
 	else if (e->signalled)
-		th_buf_printf(out, "error: %.*s was ended by signal %d, %s", TH_FMT(name), e->code,
-			      strsignal(e->code));
+		th_buf_printf(out, TH_ERROR_MARK "%.*s was ended by signal %d, %s", TH_FMT(name),
+			      e->code, strsignal(e->code));
 	else
-		th_buf_printf(out, "error: %.*s failed with exit status %d", TH_FMT(name), e->code);
+		th_buf_printf(out, TH_ERROR_MARK "%.*s failed with exit status %d", TH_FMT(name),
+			      e->code);
 	before = out->len;
 	th_buf_add_char(out, '\n');
 	th_clip_text(&c->progress, out);

@@ -204,7 +204,7 @@ static void cannot_begin(struct commands *c, const struct th_err *why)
 	struct th_sh_end end = { .status = TH_OUTCOME_NOT_STARTED, .exit = { .code = 1 } };
 	struct th_buf text = TH_BUF_INIT(2 * TH_ERR_MSG_MAX);
 
-	th_buf_printf(&text, "error: %s", why->msg);
+	th_buf_printf(&text, TH_ERROR_MARK "%s", why->msg);
 	c->status = c->at > 0 ? TH_OUTCOME_FAILED : TH_OUTCOME_NOT_STARTED;
 	c->over = true;
 	tell(c, TH_STR(""), th_buf_str(&text), &end);

@@ -65,6 +65,13 @@ static void names(void **state)
 	assert_int_equal(th_event_find(TH_STR("message\0")), -1);
 	assert_int_equal(th_source_find(TH_STR("User")), -1);
 	assert_int_equal(th_class_find(TH_STR("Y")), -1);
+	/* One mark, at the beginning: a sentence may hold the same words. */
+	assert_true(
+	    th_str_is(th_outcome_sentence(TH_STR(TH_ERROR_MARK "no display")), "no display"));
+	assert_true(th_str_is(th_outcome_sentence(TH_STR("ld: error: x")), "ld: error: x"));
+	assert_true(th_str_is(th_outcome_sentence(TH_STR("error: error: x")), "error: x"));
+	assert_int_equal(th_outcome_sentence(TH_STR("error: ")).len, 0);
+	assert_int_equal(th_outcome_sentence(TH_STR("error")).len, 5);
 	assert_int_equal(th_outcome_find((struct th_str){}), -1);
 }
 

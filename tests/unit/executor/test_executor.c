@@ -93,6 +93,17 @@ static void a_failed_start_says_why(void **state)
 	assert_true(has(&h.text, "/nowhere/at/all"));
 	heard_deinit(&h);
 	release(x);
+	/* A command that does one thing: the error is the sentence alone, whatever words are in it.
+	 */
+	struct th_executor_answer answer;
+	struct th_effect_call call = shell("e2", "{\"command\":\"true\"}");
+	struct th_err err = {};
+	o.workspace = TH_STR("/nowhere/error: at/all");
+	assert_int_equal(th_executor_client_once(&o, &call, NULL, &answer, &err), TH_ENOENT);
+	assert_non_null(strstr(err.msg, "the workspace /nowhere/error: at/all: No such file"));
+	assert_null(strstr(err.msg, "not started"));
+	assert_int_equal(answer.result.status, TH_OUTCOME_NOT_STARTED);
+	th_executor_answer_deinit(&answer);
 
 	o = options();
 	o.program = "/bin/false";
