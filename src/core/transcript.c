@@ -2,6 +2,7 @@
 #include "core/transcript.h"
 
 #include "core/native.h"
+#include "core/plan.h"
 
 #include <stdlib.h>
 
@@ -155,31 +156,22 @@ static void fill(struct th_transcript *p, struct th_transcript_item *to, const s
 	}
 }
 
-/* A call that its answer has already: it needs one result, so it is there once. */
-static bool is_duplicate(const struct th_transcript *p, size_t from, size_t to,
-			 const struct th_json *v)
-{
-	struct th_str id = th_json_get_str(v, "call_id");
-
-	for (size_t i = from; i < to && id.len; i++)
-		if (th_str_eq(p->list[i].call_id, id))
-			return true;
-	return false;
-}
-
-/* `who`: NULL: no model. */
+/* `plan` and `who`: of an answer, whose duplicates are left out; NULL: no model said this. */
 static void add_list(struct th_transcript *p, size_t at, uint64_t seq, struct th_str raw,
 		     const struct th_json *items, struct th_str answer_raw,
-		     const struct th_transcript_who *who)
+		     const struct th_next *plan, const struct th_transcript_who *who)
 {
 	struct th_json_iter it = th_json_iter(items);
 	struct th_json_raw_iter text = th_json_raw_iter(raw);
+	size_t next = 0;
 
 	for (size_t i = 0, end = at; th_json_next(&it) && th_json_raw_next(&text); i++) {
 		struct th_transcript_item *to;
 
-		if (who && is_duplicate(p, at, end, it.val))
+		if (plan && next < plan->duplicate_count && plan->duplicates[next] == i) {
+			next++;
 			continue;
+		}
 		to = insert(p, end++);
 		if (!to)
 			return;
@@ -393,18 +385,33 @@ static void remove_items(struct th_transcript *p, int64_t count)
 }
 
 /* What is said while the model is asked stands behind its answer, which has not read it. */
-static void add_answer(struct th_transcript *p, const struct th_event *ev, const struct th_json *v)
+static enum th_code add_answer(struct th_transcript *p, const struct th_event *ev,
+			       const struct th_json *v, struct th_err *err)
 {
 	size_t before = p->count, at = TH_MIN(p->asked_at, p->count);
+	struct th_str items = th_json_raw_get(ev->data, "items");
+	struct th_next plan;
+	struct th_arena scratch;
+	struct th_buf final;
+	enum th_code code;
 
-	add_list(p, at, ev->seq, th_json_raw_get(ev->data, "items"), th_json_get(v, "items"),
-		 th_json_raw_get(ev->data, "raw"), &p->asked);
+	th_arena_init_try(&scratch, TH_TURN_MEMORY_MAX);
+	th_buf_init_try(&final, TH_ANSWER_MAX);
+	code = th_plan_items(th_json_get(v, "items"), items, &scratch, &final, &plan, err);
+	if (!code)
+		add_list(p, at, ev->seq, items, th_json_get(v, "items"),
+			 th_json_raw_get(ev->data, "raw"), &plan, &p->asked);
+	th_arena_deinit(&scratch);
+	th_buf_deinit(&final);
+	if (code)
+		return code;
 	p->run_at = TH_MIN(p->run_at, at);
 	p->answer_seq = ev->seq;
 	p->answer_at = at;
 	p->results_at = p->tail_at = at + p->count - before;
 	p->asked_at = SIZE_MAX;
 	p->kept = p->refused = p->waited = false;
+	return TH_OK;
 }
 
 static void add_final(struct th_transcript *p, uint64_t seq, struct th_str data,
@@ -524,14 +531,14 @@ enum th_code th_transcript_add(struct th_transcript *p, const struct th_event *e
 				.content = hold(p, th_json_raw_get(ev->data, "content")),
 			};
 	} else if (ev->kind == TH_EV_MODEL_ANSWERED) {
-		add_answer(p, ev, v);
+		code = add_answer(p, ev, v, err);
 	} else if (ev->kind == TH_EV_OUTCOME) {
 		add_result(p, ev->seq, ev->data, v);
 	} else if (ev->kind == TH_EV_GUARDRAIL) {
 		add_guardrail(p, ev->cause, v);
 	} else if (ev->kind == TH_EV_ITEMS_ADDED) {
 		add_list(p, p->count, ev->seq, th_json_raw_get(ev->data, "items"),
-			 th_json_get(v, "items"), TH_STR(""), NULL);
+			 th_json_get(v, "items"), TH_STR(""), NULL, NULL);
 		if (!th_items_are_messages(
 			th_json_get(v, "items"))) /* else results may still come before it */
 			p->answer_at = p->results_at = p->count;

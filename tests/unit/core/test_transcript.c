@@ -135,6 +135,31 @@ static void test_twice(void **state)
 	th_transcript_deinit(&transcript);
 }
 
+/* Only the plan says what is a duplicate: an item with the id of a call may be something else. */
+static void test_same_id(void **state)
+{
+	static const struct line lines[] = {
+		{ TH_EV_MESSAGE, SAYS("go") },
+		{ TH_EV_MODEL_REQUESTED, "{\"model\":\"m\",\"turn\":1,\"attempt\":1}" },
+		{ TH_EV_MODEL_ANSWERED,
+		  ANSWER(CALL("web_call", "a") "," CALL("web_call_output", "a") "," CALL(
+		      "function_call", "b") "," CALL("function_call", "b")) },
+		{ TH_EV_OUTCOME, OUTCOME("b") },
+	};
+	static const enum th_transcript_kind kinds[] = { TH_TRANSCRIPT_MESSAGE,
+							 TH_TRANSCRIPT_OUTPUT, TH_TRANSCRIPT_RESULT,
+							 TH_TRANSCRIPT_OUTPUT,
+							 TH_TRANSCRIPT_RESULT };
+	struct th_transcript transcript;
+
+	(void)state;
+	fill(&transcript, TH_COUNT(lines), lines);
+	assert_int_equal(transcript.count, TH_COUNT(kinds));
+	for (size_t i = 0; i < TH_COUNT(kinds); i++)
+		assert_int_equal(transcript.list[i].kind, kinds[i]);
+	th_transcript_deinit(&transcript);
+}
+
 /* A call knows that the reasoning before it is gone, whatever took it. */
 static void test_bare(void **state)
 {
@@ -306,6 +331,7 @@ int main(void)
 		cmocka_unit_test(test_said_in_a_run_and_refused),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_twice),
+		cmocka_unit_test(test_same_id),
 		cmocka_unit_test(test_bare),
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_parts_that_lose_items),
