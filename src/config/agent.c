@@ -13,6 +13,7 @@
 #include "config/script.h"
 #include "config/tools.h"
 #include "config/yaml.h"
+#include "core/condenser.h"
 #include "core/team.h"
 #include "tools/tool.h"
 
@@ -321,10 +322,12 @@ static enum th_code check_hosted(const struct checker *c, const struct th_agent 
 	return TH_OK;
 }
 
-static enum th_code check_output(const struct checker *c, const struct th_agent *a)
+static enum th_code check_pure(const struct checker *c, const struct th_agent *a)
 {
 	enum th_code code = th_agent_check_output(a, c->err);
 
+	if (!code)
+		code = th_condenser_check(a->compact, c->err);
 	return code ? th_prefix(c->err, code, "%.*s", TH_FMT(c->name)) : TH_OK;
 }
 
@@ -349,7 +352,7 @@ static enum th_code check_agent(const struct checker *c, const struct th_agent *
 	if (code == TH_OK)
 		code = check_rules(c, a);
 	if (code == TH_OK)
-		code = check_output(c, a);
+		code = check_pure(c, a);
 	if (code == TH_OK)
 		code = check_slips(c, a);
 	if (code == TH_OK)

@@ -65,11 +65,6 @@ static enum th_code check_member(const struct check *c, const struct th_agent *a
 				       "the tool \"%.*s\" is a function of a script, and there is "
 				       "none: give script or script_file",
 				       TH_FMT(tools[i].name));
-		if (tools[i].script.len && !c->code)
-			return th_fail(c->err, TH_EUSAGE,
-				       "the tool \"%.*s\" is a function of a script, and there is "
-				       "none: give script or script_file",
-				       TH_FMT(tools[i].name));
 		snprintf(field, sizeof(field), "tools, \"%.*s\", script", TH_FMT(tools[i].name));
 		code = look_for(c, field, tools[i].script);
 	}

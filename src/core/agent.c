@@ -14,7 +14,7 @@ TH_TABLE(agent_computer, "The screen the agent may see and touch.", false)
 
 TH_TABLE(agent_instead, "What is said where the run would end without an answer.", false)
 
-TH_TABLE(agent_compact, "Who replaces a history that has become too long.", false)
+TH_TABLE(agent_compact, "What replaces a history that has become too long.", false)
 
 TH_TABLE(agent_hooks, "Functions of the agent's code that watch.", false)
 
@@ -272,7 +272,7 @@ static const struct th_field agent_fields[] = {
 	  "function of the agent's code that joins what was before to what a task begins with",
 	  NULL, NULL, false, 0 },
 	{ "compact", AT(compact), TH_FIELD_object, 0,
-	  "the agent's code replaces a history that has become too long", &th_agent_compact_table,
+	  "what replaces a history that has become too long", &th_agent_compact_table,
 	  NULL, false, 0 },
 };
 

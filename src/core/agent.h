@@ -162,14 +162,19 @@ TH_STRUCT(agent_instead)
 
 /* Where neither number is given, items has TH_COMPACT_ITEMS_DEFAULT. */
 #define TH_FIELDS_agent_compact(F)                                                  \
-	F(agent_compact, str, from, "from", TH_REQ | TH_NONEMPTY,                   \
-	  "function of the agent's code that is asked")                             \
+	F(agent_compact, str, condenser, "condenser", TH_NONEMPTY,                  \
+	  "recent: the newest items stay, and what began the task")                 \
+	F(agent_compact, str, from, "from", TH_NONEMPTY,                            \
+	  "instead of a condenser: function of the agent's code that is asked")     \
+	F(agent_compact, int, keep, "keep", TH_POSITIVE,                            \
+	  "of a condenser: how many of the newest items stay; default: 100")        \
 	F(agent_compact, int, items, "items", TH_POSITIVE,                          \
 	  "when the history has more items than this; default: 200, without bytes") \
 	F(agent_compact, int, bytes, "bytes", TH_POSITIVE,                          \
 	  "when its events have more bytes than this; a screenshot counts as its name")
 TH_STRUCT(agent_compact)
 #define TH_COMPACT_ITEMS_DEFAULT 200
+#define TH_COMPACT_KEEP_DEFAULT 100
 
 #define TH_OUTPUT_RETRIES_DEFAULT 2
 
@@ -219,7 +224,7 @@ struct th_agent {
 	struct th_agent_hooks *run_hooks; /* of the first agent: who watches all of the team */
 	struct th_str session_input;      /* the code that says what a task begins with */
 	struct th_agent_compact
-	    *compact; /* who replaces a history that is too long; NULL: nobody */
+	    *compact; /* what replaces a history that is too long; NULL: nothing */
 };
 
 extern const struct th_table th_agent_table, th_agent_limits_table, th_agent_computer_table,

@@ -392,8 +392,8 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_condensation, int, first_seq, "first_seq", TH_REQ, "first event left out") \
 	F(ev_condensation, int, last_seq, "last_seq", TH_REQ, "last event left out")    \
 	F(ev_condensation, str, summary, "summary", 0, "what stands in their place")    \
-	F(ev_condensation, str, name, "name", 0, "the function that was asked")         \
-	F(ev_condensation, str, agent, "agent", 0, "whose code it is")                  \
+	F(ev_condensation, str, name, "name", 0, "the condenser, or the function")      \
+	F(ev_condensation, str, agent, "agent", 0, "the agent that has it")             \
 	F(ev_condensation, raw, history, "history", 0,                                  \
 	  "what is seen from here on of what was before, as of a handoff")              \
 	F(ev_condensation, int, items, "items", TH_NONEG, "how many items that is")     \

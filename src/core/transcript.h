@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * past.h - what was said and done so far, as a list of items in the Responses
+ * transcript.h - what was said and done so far, as a list of items in the Responses
  * API's form: for those who look at a history (filters, exports), and for
  * histories that are not simply the log from its beginning.
  *

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "core/condenser.h"
 #include "core/output.h"
 #include "driver/background.h"
 #include "driver/blob_text.h"
@@ -263,8 +264,11 @@ static enum th_code check_new(const struct th_session_config *session_config,
 	if (created->agent.len)
 		return TH_OK;
 	code = th_agent_check_output(session_config->agent, err);
+	if (!code)
+		code = th_condenser_check(session_config->agent->compact, err);
 	for (size_t i = 0; i < session_config->member_count && !code; i++)
-		code = th_agent_check_output(session_config->members[i].agent, err);
+		code = th_agent_check_output(session_config->members[i].agent, err)
+			   ?: th_condenser_check(session_config->members[i].agent->compact, err);
 	return code;
 }
 

@@ -182,6 +182,36 @@ static void test_a_history_that_is_too_long(void **unused)
 	paper_free(w);
 }
 
+/* A condenser needs no code: the request that follows has what stays, also after a restart. */
+static void test_a_condenser(void **unused)
+{
+	static const char agent[] = "{\"name\":\"a\",\"compact\":{\"condenser\":\"recent\","
+				    "\"items\":5,\"keep\":2},\"instructions\":\"x\"}";
+	struct paper *w = begin(agent, "one");
+
+	(void)unused;
+	paper_settle(w);
+	answer(w, CALL("c1", "weather", "{}"));
+	answer(w, CALL("c2", "weather", "{}")); /* 5 items: as many as there may be */
+	assert_true(sent(w, "c1") && sent(w, "c2"));
+	answer(w, CALL("c3", "weather", "{}")); /* 7 */
+	assert_true(sent(w, "one") && sent(w, "4 earlier items") && sent(w, "c3"));
+	assert_false(sent(w, "c1") || sent(w, "c2"));
+	assert_non_null(strstr(last_data(w, TH_EV_CONDENSATION), "\"name\":\"recent\""));
+	assert_int_equal(paper_fold(w)->items, 4);
+	assert_int_equal(script.ask_count, 0);
+	restart(w, agent);
+	assert_true(sent(w, "one") && sent(w, "4 earlier items") && sent(w, "c3"));
+	assert_false(sent(w, "c1") || sent(w, "c2"));
+	/* Another task: the first one stays too, and there is one note. */
+	answer(w, TEXT("over"));
+	say(w, "two");
+	assert_true(sent(w, "one") && sent(w, "two") && sent(w, "3 earlier items"));
+	assert_false(sent(w, "4 earlier items") || sent(w, "c3"));
+	assert_false(w->early);
+	paper_free(w);
+}
+
 /* "Not now" is asked again with the next request, bytes count too, and what is no list fails. */
 static void test_what_compact_answers(void **unused)
 {
@@ -293,6 +323,7 @@ int main(void)
 		cmocka_unit_test(test_what_it_answers),
 		cmocka_unit_test(test_a_limit_comes_first),
 		cmocka_unit_test(test_a_history_that_is_too_long),
+		cmocka_unit_test(test_a_condenser),
 		cmocka_unit_test(test_what_compact_answers),
 		cmocka_unit_test(test_a_refused_input_keeps_no_answer),
 		cmocka_unit_test(test_items_stand_in_the_order_in_which_they_are_read),

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Condensers: what they leave out, and that what stays is a history that a
+ * provider takes.
+ */
+#include "transcript_rig.h"
+
+#include <stdio.h>
+
+#include "core/condenser.h"
+
+#define MODEL TH_EV_MODEL_ANSWERED
+#define REASONING "{\"type\":\"reasoning\",\"id\":\"r\",\"summary\":[]}"
+
+static void condensed(const struct th_transcript *t, int64_t keep, size_t want_items,
+		      const char *want)
+{
+	struct th_agent_compact options = { .condenser = TH_STR("recent"), .keep = keep };
+	struct th_buf marks = TH_BUF_INIT(64 * TH_KIB);
+	size_t items;
+	bool done = th_condense(&options, t, &marks, &items);
+
+	assert_int_equal(done, want != NULL);
+	assert_int_equal(items, want_items);
+	if (want)
+		assert_string_equal(marks.ptr, want);
+	th_buf_deinit(&marks);
+}
+
+static void test_the_newest_stay(void **unused)
+{
+	static const struct line lines[] = {
+		{ TH_EV_MESSAGE, SAYS("one") },
+		{ MODEL, ANSWER(REASONING "," CALL("function_call", "a")) },
+		{ TH_EV_OUTCOME, OUTCOME("a") },
+		{ MODEL, ANSWER(CALL("function_call", "b") "," CALL("function_call", "c")) },
+		{ TH_EV_OUTCOME, OUTCOME("c") },
+		{ TH_EV_OUTCOME, OUTCOME("b") },
+		{ MODEL, ANSWER(TEXT("fine")) },
+	};
+	struct th_transcript t;
+
+	(void)unused;
+	fill(&t, TH_COUNT(lines), lines);
+	assert_int_equal(t.count, 9);
+	/* The answer with two calls is whole: 1, 2 and 3 are not more than 5. */
+	for (int64_t keep = 2; keep <= 5; keep++)
+		condensed(&t, keep, 7,
+			  "[[1,0],{\"role\":\"user\",\"content\":\"[3 earlier items of this "
+			  "conversation were left out here.]\"},[4,0],[4,1],[6,0],[5,1],[7,0]]");
+	condensed(&t, 1, 3,
+		  "[[1,0],{\"role\":\"user\",\"content\":\"[7 earlier items of this conversation "
+		  "were left out here.]\"},[7,0]]");
+	/* The task stays, so there is nothing to leave out. */
+	condensed(&t, 6, 0, NULL);
+	condensed(&t, 100, 0, NULL);
+	th_transcript_deinit(&t);
+}
+
+/* The task under way stays too, and the note of the last time goes. */
+static void test_what_is_pinned(void **unused)
+{
+	static const struct line lines[] = {
+		{ TH_EV_MESSAGE, SAYS("one") },
+		{ MODEL, ANSWER(TEXT("1")) },
+		{ TH_EV_FINAL, "{\"output\":\"1\"}" },
+		{ TH_EV_MESSAGE, SAYS("two") },
+		{ TH_EV_CONDENSATION,
+		  "{\"first_seq\":1,\"last_seq\":4,\"history\":[[1,0]," SAYS("note") ",[4,0]]}" },
+		{ MODEL, ANSWER(CALL("function_call", "a")) },
+		{ TH_EV_OUTCOME, OUTCOME("a") },
+		{ MODEL, ANSWER(CALL("function_call", "b")) },
+		{ TH_EV_OUTCOME, OUTCOME("b") },
+	};
+	struct th_transcript t;
+
+	(void)unused;
+	fill(&t, TH_COUNT(lines), lines);
+	condensed(&t, 2, 5,
+		  "[[1,0],[4,0],{\"role\":\"user\",\"content\":\"[3 earlier items of this "
+		  "conversation were left out here.]\"},[8,0],[9,0]]");
+	condensed(&t, 4, 0, NULL); /* only the note would go */
+	th_transcript_deinit(&t);
+}
+
+static uint32_t draw(uint32_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 17;
+	*state ^= *state << 5;
+	return *state;
+}
+
+/* Random lists: messages, answers of 1 to 3 calls, results in any order, also late ones. */
+static void random_list(struct th_transcript *t, uint32_t *state)
+{
+	static struct th_transcript_item items[64];
+	static char ids[64][8];
+	size_t open[64], open_count = 0, ids_used = 0, count = 0;
+
+	for (uint64_t seq = 1; count < 60; seq++) {
+		if (draw(state) % 3 == 0) {
+			items[count++] = (struct th_transcript_item){ .kind = TH_TRANSCRIPT_MESSAGE,
+								      .seq = seq };
+		} else if (open_count && draw(state) % 2) {
+			size_t pick = draw(state) % open_count;
+
+			items[count++] =
+			    (struct th_transcript_item){ .kind = TH_TRANSCRIPT_RESULT,
+							 .seq = seq,
+							 .call_id = th_str_of(ids[open[pick]]) };
+			open[pick] = open[--open_count];
+		} else {
+			size_t of = 1 + draw(state) % 3;
+
+			for (size_t i = 0; i < of; i++) {
+				snprintf(ids[ids_used], sizeof(ids[0]), "c%zu", ids_used);
+				items[count++] =
+				    (struct th_transcript_item){ .kind = TH_TRANSCRIPT_OUTPUT,
+								 .seq = seq,
+								 .index = i,
+								 .of = of,
+								 .call_id =
+								     th_str_of(ids[ids_used]) };
+				open[open_count++] = ids_used++;
+			}
+		}
+	}
+	*t = (struct th_transcript){ .list = items, .count = count };
+}
+
+static void test_every_cut_is_legal(void **unused)
+{
+	uint32_t state = 7;
+
+	(void)unused;
+	for (int round = 0; round < 500; round++) {
+		struct th_transcript t;
+
+		random_list(&t, &state);
+		for (size_t at = 0; at <= t.count; at++) {
+			size_t cut = th_condenser_cut(&t, at);
+
+			assert_true(cut <= at);
+			assert_int_equal(th_condenser_cut(&t, cut), cut);
+			if (cut > 0 && cut < t.count)
+				assert_false(t.list[cut].kind == TH_TRANSCRIPT_OUTPUT &&
+					     t.list[cut - 1].seq == t.list[cut].seq);
+			for (size_t i = cut; i < t.count; i++)
+				for (size_t j = 0;
+				     t.list[i].kind == TH_TRANSCRIPT_RESULT && j < cut; j++)
+					assert_false(
+					    t.list[j].kind == TH_TRANSCRIPT_OUTPUT &&
+					    th_str_eq(t.list[j].call_id, t.list[i].call_id));
+		}
+	}
+}
+
+static void test_what_an_agent_may_name(void **unused)
+{
+	static const struct {
+		const char *condenser, *from;
+		enum th_code want;
+		const char *says;
+	} rows[] = {
+		{ "recent", "", TH_OK, NULL },
+		{ "", "shrink", TH_OK, NULL },
+		{ "", "", TH_EUSAGE, "give either" },
+		{ "recent", "shrink", TH_EUSAGE, "give either" },
+		{ "newest", "", TH_EUSAGE, "no condenser is called \"newest\"; there is recent" },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		const struct th_agent_compact c = { .condenser = th_str_of(rows[i].condenser),
+						    .from = th_str_of(rows[i].from) };
+		struct th_err err = { 0 };
+
+		assert_int_equal(th_condenser_check(&c, &err), rows[i].want);
+		if (rows[i].says)
+			assert_non_null(strstr(err.msg, rows[i].says));
+	}
+	assert_int_equal(th_condenser_check(NULL, NULL), TH_OK);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_newest_stay),
+		cmocka_unit_test(test_what_is_pinned),
+		cmocka_unit_test(test_every_cut_is_legal),
+		cmocka_unit_test(test_what_an_agent_may_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
