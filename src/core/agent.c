@@ -272,8 +272,8 @@ static const struct th_field agent_fields[] = {
 	  "function of the agent's code that joins what was before to what a task begins with",
 	  NULL, NULL, false, 0 },
 	{ "compact", AT(compact), TH_FIELD_object, 0,
-	  "what replaces a history that has become too long", &th_agent_compact_table,
-	  NULL, false, 0 },
+	  "what replaces a history that has become too long", &th_agent_compact_table, NULL, false,
+	  0 },
 };
 
 const struct th_table th_agent_table = {
