@@ -432,7 +432,9 @@ static enum th_code check_actions(struct th_computer_call *c)
 
 		th_buf_clear(&text);
 		th_action_print(&c->actions[i], &w);
-		code = th_json_parse(th_buf_str(&text), &doc, c->err);
+		code = th_buf_check(&text, "the action as JSON", c->err);
+		if (code == TH_OK)
+			code = th_json_parse(th_buf_str(&text), &doc, c->err);
 		if (code == TH_OK)
 			code = th_action_parse(th_json_root(doc), c->a, &ignored, c->err);
 		if (code != TH_OK)

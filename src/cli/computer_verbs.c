@@ -242,7 +242,7 @@ static enum th_code build_clipboard(struct th_computer_call *c)
 		return TH_OK;
 	}
 	action = add(c, TH_ACTION_CLIPBOARD_SET);
-	return text_of(c, c->operands.list[0], TH_TYPE_TEXT_MAX, &action->text);
+	return text_of(c, c->operands.list[0], TH_CLIPBOARD_MAX, &action->text);
 }
 
 static enum th_code build_do(struct th_computer_call *c)

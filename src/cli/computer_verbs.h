@@ -10,7 +10,8 @@
 #include "cli/cli.h"
 #include "core/action.h"
 
-#define TH_COMPUTER_ACTIONS_SIZE_MAX (4 * TH_MIB)
+/* As JSON; a whole clipboard of plain text fits, also twice. */
+#define TH_COMPUTER_ACTIONS_SIZE_MAX (TH_FRAME_JSON_MAX - TH_MIB)
 #define TH_COMPUTER_VERBS_MAX 32
 
 struct th_computer_flags {

@@ -111,6 +111,11 @@ class Computer(house.House):
         self.assertEqual(self.good("computer", "clipboard").out, "täxt 漢字 🙂\n")
         self.good("computer", "clipboard", "-", stdin="all of it " * 6000)
         self.assertEqual(self.good("computer", "clipboard").out, "all of it " * 6000 + "\n")
+        # As much as a clipboard holds; one byte more, and what is too long as JSON, is an ordinary error.
+        self.good("computer", "clipboard", "-", stdin="x" * (4 << 20))
+        self.bad(1, ["clipboard holds 4194304 bytes"], "computer", "clipboard")
+        self.bad(2, ["larger than 4194304 bytes"], "computer", "clipboard", "-", stdin="x" * ((4 << 20) + 1))
+        self.bad(2, ["the action as JSON"], "computer", "clipboard", "-", stdin="\1" * (4 << 20))
         self.assertEqual(json.loads(self.good("computer", "size", "--json").out)["width"], 800)
         self.good("computer", "zoom", "0", "0", "100", "50", "-o", self.work / "z.webp")
         self.assertEqual((self.work / "z.webp").read_bytes()[8:12], b"WEBP")
