@@ -259,6 +259,11 @@ static const struct th_field agent_fields[] = {
 	{ "input_filter", AT(input_filter), TH_FIELD_str, TH_NONEMPTY,
 	  "function of the agent's code that says which items each request sends", NULL, NULL,
 	  false, 0 },
+	{ "output_withheld", AT(output_withheld), TH_FIELD_str, TH_NONEMPTY,
+	  "what later turns read in place of a tool's output that an output guardrail refused; "
+	  "default: "
+	  "a sentence that says so",
+	  NULL, NULL, false, 0 },
 	{ "hooks", AT(hooks), TH_FIELD_object, 0,
 	  "functions of the agent's code that watch this agent", &th_agent_hooks_table, NULL, false,
 	  0 },

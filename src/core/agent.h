@@ -209,8 +209,10 @@ struct th_agent {
 	struct th_strs history_markers; /* of the first agent: the lines around that text */
 	struct th_objects guardrails;   /* struct th_agent_guardrail */
 	struct th_agent_instead *instead;
-	int64_t unknown_tool;       /* enum th_unknown_tool */
-	struct th_objects rules;    /* struct th_agent_rule, the first that matches decides */
+	struct th_str output_withheld; /* what stands for results that an output guardrail
+					  refused; empty: TH_OUTPUT_WITHHELD */
+	int64_t unknown_tool;          /* enum th_unknown_tool */
+	struct th_objects rules;       /* struct th_agent_rule, the first that matches decides */
 	struct th_str approve_from; /* the code that says whether a person is asked; empty: none */
 	struct th_str script;       /* Lua: the code of the agent and its team */
 	struct th_str script_file;  /* where it is from; config.c reads it into script */

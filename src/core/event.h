@@ -327,7 +327,10 @@ struct th_str th_outcome_sentence(struct th_str text);
 	  "the cause, which began the task")                                                     \
 	F(ev_guardrail, str, message, "message", 0,                                              \
 	  "tripped: why; of a tool's: what the model is told instead of a run or a result")      \
-	F(ev_guardrail, raw, info, "info", 0, "what it found")
+	F(ev_guardrail, raw, info, "info", 0, "what it found")                                   \
+	F(ev_guardrail, str, withheld, "withheld", 0,                                            \
+	  "output, tripped: what stands for the results that nobody may read; absent: a "        \
+	  "sentence that says so")
 
 #define TH_FIELDS_ev_handoff(F)                                                                   \
 	F(ev_handoff, str, from, "from", TH_REQ, "agent that hands over")                         \

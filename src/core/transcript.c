@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 
-#define WITHHELD "Output withheld by an output guardrail."
 #define WITHHELD_RESULT "Output withheld by a guardrail of the tool's output."
 
 void th_transcript_init(struct th_transcript *p, bool narrow)
@@ -253,14 +252,15 @@ static void replace_output(struct th_transcript *p, struct th_transcript_item *i
 }
 
 /* What nobody may see: the text goes; results stay, as calls need them, and say so. */
-static void withhold(struct th_transcript *p)
+static void withhold(struct th_transcript *p, struct th_str text)
 {
 	bool results =
 	    p->results_at < p->count && p->list[p->results_at].kind == TH_TRANSCRIPT_RESULT;
 
 	for (size_t i = p->results_at; i < p->count; i++)
 		if (p->list[i].kind == TH_TRANSCRIPT_RESULT)
-			replace_output(p, &p->list[i], TH_STR(WITHHELD));
+			replace_output(p, &p->list[i],
+				       text.len ? text : TH_STR(TH_OUTPUT_WITHHELD));
 	if (!results && p->answer_at < p->results_at)
 		cut(p, p->answer_at, p->results_at - p->answer_at);
 	if (!results)
@@ -301,7 +301,7 @@ static void add_guardrail(struct th_transcript *p, uint64_t cause, const struct 
 	bool tripped = th_json_bool(th_json_get(v, "tripped"), false);
 
 	if (th_str_is(stage, "output") && tripped)
-		withhold(p);
+		withhold(p, th_json_get_str(v, "withheld"));
 	if (th_str_is(stage, "input") && tripped) {
 		forget_answers(p, th_json_uint(th_json_get(v, "after"), 0), cause);
 		p->refused_after = th_json_uint(th_json_get(v, "after"), p->task_seq - 1);

@@ -15,6 +15,9 @@
 #include "core/event.h"
 #include "core/native.h"
 
+/* What stands for a result that an output guardrail refused, where its event says nothing else. */
+#define TH_OUTPUT_WITHHELD "Output withheld by an output guardrail."
+
 enum th_transcript_kind {
 	TH_TRANSCRIPT_MESSAGE, /* role and content */
 	TH_TRANSCRIPT_OUTPUT,  /* the model's: a message, reasoning, a call */

@@ -55,7 +55,8 @@
 	  "noted in the log, or null")                                                              \
 	X(TEXT, "text",                                                                             \
 	  "{kind: rejected | unknown_tool | refused | agent_failed (with agent and class), tool, "   \
-	  "call_id, message: why, text: what would be told} -> a string: what the model is told; "   \
+	  "call_id, message: why, text: what would be told; or kind: withheld, guardrail, text: "    \
+	  "what would stand for refused results} -> a string: what the model reads instead; "        \
 	  "AT ONCE; the function is \"\"")
 // clang-format on
 #define X(id, name, doc) TH_ASK_##id,

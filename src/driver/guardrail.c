@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "core/transcript.h"
 #include "driver/hooks.h"
 #include "driver/log.h"
 #include "driver/pending_callback.h"
@@ -189,6 +190,24 @@ void th_live_guard(struct th_live *l, const struct th_held *held)
 	th_buf_deinit(&input);
 }
 
+/* What stands for the results that an output guardrail refuses: the agent's words, or those of its
+ * code, which learns nothing of what was refused. */
+static void withheld_text(struct th_live *l, struct th_str guardrail, struct th_buf *text)
+{
+	struct th_str own = l->speaking->output_withheld;
+	struct th_buf input = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(&input);
+
+	th_buf_add(text, own.len ? own : TH_STR(TH_OUTPUT_WITHHELD));
+	th_jw_object(&w);
+	th_jw_kstr(&w, "kind", TH_STR("withheld"));
+	th_jw_kstr(&w, "guardrail", guardrail);
+	th_jw_kstr(&w, "text", th_buf_str(text));
+	th_jw_object_end(&w);
+	th_live_reword(l, th_buf_str(&input), text, TH_OUTPUT_WITHHELD);
+	th_buf_deinit(&input);
+}
+
 /* True, false, null, or an object; anything else is no answer, and stops the run. */
 static void guard_answered(struct th_live *l, const struct th_pending_callback *a, bool failed,
 			   struct th_str answer)
@@ -206,6 +225,7 @@ static void guard_answered(struct th_live *l, const struct th_pending_callback *
 	bool later = a->stage == TH_GUARD_INPUT && s->guard_from + 1 != s->task_seq;
 	struct th_json_doc *doc = NULL;
 	const struct th_json *v = NULL;
+	struct th_buf withheld = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_arena memory;
 
 	if (!open || !(*open & (UINT32_C(1) << a->guard)) ||
@@ -228,8 +248,14 @@ static void guard_answered(struct th_live *l, const struct th_pending_callback *
 	} else {
 		d.tripped = !th_json_is_null(v) && th_json_bool(v, true);
 	}
+	if (d.tripped && a->stage == TH_GUARD_OUTPUT) {
+		withheld_text(l, d.name, &withheld);
+		if (!th_str_is(th_buf_str(&withheld), TH_OUTPUT_WITHHELD))
+			d.withheld = th_buf_str(&withheld);
+	}
 	th_live_write_event(l, TH_EV_GUARDRAIL, TH_SOURCE_ENVIRONMENT,
 			    c ? c->call_seq : a->asked_seq, d.call_id, &d);
+	th_buf_deinit(&withheld);
 	th_arena_deinit(&memory);
 	th_json_free(doc);
 }

@@ -258,6 +258,51 @@ static void test_a_withheld_output_stays_withheld(void **unused)
 	paper_free(w);
 }
 
+/* The result of a tool that ended the run, and that an output guardrail refused: later turns read
+ * the agent's words, or those of its code, in its place. */
+static void test_the_text_of_a_withheld_output(void **unused)
+{
+#define BLOCKED(more)                                                                    \
+	"{\"name\":\"a\",\"tool_use_behavior\":\"stop_on_first_tool\",\"guardrails\":[{" \
+	"\"name\":\"out\",\"stage\":\"output\"}]" more "}"
+	static const struct {
+		const char *agent, *code, *want;
+	} rows[] = {
+		{ BLOCKED(""), NULL, "Output withheld by an output guardrail." },
+		{ BLOCKED(",\"output_withheld\":\"not for you\""), NULL, "not for you" },
+		{ BLOCKED(",\"output_withheld\":\"not for you\""), "\"said by code\"",
+		  "said by code" },
+		{ BLOCKED(""), "7", "Output withheld by an output guardrail." },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		struct paper *w = begin(rows[i].agent, "my task");
+
+		paper_settle(w);
+		script.says[TH_ASK_GUARDRAIL] = "true";
+		script.says[TH_ASK_TEXT] = rows[i].code;
+		answer(w, CALL("c1", "weather", "{}"));
+		assert_int_equal(paper_fold(w)->state, TH_STATE_FAILED);
+		for (size_t k = 0; k < script.ask_count; k++)
+			if (script.asks[k].kind == TH_ASK_TEXT)
+				assert_null(strstr(script.asks[k].input, "sunny"));
+		for (int again = 0; again < 2; again++) {
+			if (again)
+				restart(w, rows[i].agent);
+			else
+				assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("again"),
+								   &(struct th_err){ 0 }),
+						 TH_OK);
+			paper_settle(w);
+			assert_true(w->request->open);
+			assert_non_null(strstr(w->request->body, rows[i].want));
+			assert_null(strstr(w->request->body, "sunny"));
+		}
+		paper_free(w);
+	}
+}
+
 /* Nor is a tool's output that one stopped; its call is, with what became of it. */
 static void test_a_refused_result_stays_withheld(void **unused)
 {
@@ -872,6 +917,7 @@ int main(void)
 		cmocka_unit_test(test_a_trip_behind_the_last_result),
 		cmocka_unit_test(test_said_while_the_model_is_asked),
 		cmocka_unit_test(test_a_withheld_output_stays_withheld),
+		cmocka_unit_test(test_the_text_of_a_withheld_output),
 		cmocka_unit_test(test_a_refused_result_stays_withheld),
 		cmocka_unit_test(test_a_log_that_ends_within_a_handoff),
 		cmocka_unit_test(test_a_nested_history),
