@@ -1180,7 +1180,7 @@ static void once_is_enough_for_commands(void **state)
 	assert_int_equal(th_executor_client_info_once(&o, false, &info, &arena, &err), TH_ENOENT);
 	c.effect_id = TH_STR("e2");
 	assert_int_equal(th_executor_client_once(&o, &c, NULL, &a, &err), TH_ENOENT);
-	assert_string_equal(err.msg, "not started: this session has no executor running");
+	assert_string_equal(err.msg, "this session has no executor running");
 	th_executor_answer_deinit(&a);
 	th_arena_deinit(&arena);
 }
