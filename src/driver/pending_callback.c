@@ -140,6 +140,7 @@ void th_callback_ask_hook(struct th_live *l, struct th_pending_callback *a, stru
 			      TH_FMT(th_utf8_cut(function, 80)));
 	if (asked != TH_ASKED_LATER) {
 		a = th_callback_take(l, id);
+		assert(a); /* who was asked may not call back, so nobody took it */
 		answer_with(l, a, asked != TH_ASKED_ANSWERED,
 			    asked == TH_ASKED_ANSWERED ? th_buf_str(&answer) : th_str_of(err.msg));
 		free(a);
