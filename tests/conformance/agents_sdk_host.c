@@ -459,7 +459,7 @@ static void run_computer(void *ctx, struct th_driver *d, const struct th_local_c
 
 static bool holds(struct th_str all, struct th_str part)
 {
-	return part.len && memmem(all.ptr, all.len, part.ptr, part.len);
+	return part.len && all.len >= part.len && memmem(all.ptr, all.len, part.ptr, part.len);
 }
 
 static enum th_asked ask_guard(struct host *host, const struct th_code_ask *q,
