@@ -101,6 +101,20 @@
 /* io */
 #define TH_HTTP_HEADER_MAX (64 * TH_KIB)
 #define TH_HTTP_BODY_MAX (64 * TH_MIB)
+#define TH_HTTP1_HEAD_MAX (32 * TH_KIB) /* method, target and headers of a request to us */
+#define TH_HTTP1_HEADERS_MAX 100
+#define TH_HTTP1_EXTRA_MAX (8 * TH_KIB)   /* chunk extensions and trailers of a request */
+#define TH_HTTP1_BODY_MAX (64 * TH_MIB)   /* of a request; most endpoints take less */
+#define TH_HTTP_CONNECTIONS_MAX 20000     /* of one server */
+#define TH_HTTP_HEAD_MS 10000             /* from a request's first byte to the end of its head */
+#define TH_HTTP_BODY_MS 60000             /* from there to the end of its body */
+#define TH_HTTP_IDLE_MS 75000             /* a connection without a request */
+#define TH_HTTP_STALL_MS 30000            /* a peer that takes no byte of what waits for it */
+#define TH_HTTP_LINGER_MS 2000            /* what comes after a refusal is read over for so long */
+#define TH_HTTP_AHEAD_MAX (64 * TH_KIB)   /* read before the request before is answered */
+#define TH_HTTP_QUEUE_MAX (256 * TH_KIB)  /* of a stream; its writer is told to wait */
+#define TH_HTTP_REPLY_MAX (160 * TH_MIB)  /* one answer at once */
+#define TH_HTTP_MESSAGE_MAX (16 * TH_MIB) /* of a WebSocket */
 #define TH_HTTP_READY_MAX 16 /* connections that are read or written in one pass of the loop */
 #define TH_WORKERS 4
 #define TH_CHILDREN_MAX 256

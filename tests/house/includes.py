@@ -36,6 +36,11 @@ PURE_HEADERS = {
 PURE_BASE_HEADERS = {"cpuid.h", "emmintrin.h", "immintrin.h", "arm_neon.h", "endian.h"}
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]', re.MULTILINE)
+LIBRARIES = {  # each is seen by one file
+    "yyjson.h": "base/json.c",
+    "llhttp.h": "wire/http1.c",
+    "wslay/wslay.h": "wire/ws.c",
+}
 LUA_HEADERS = {"lua.h", "lauxlib.h", "lualib.h"}
 YYJSON_IO = re.compile(r"\byyjson_\w+_(?:file|fp)\b")
 
@@ -77,8 +82,9 @@ def quoted(root, rank, where, layer, name):
 
 def system(layers, where, path, layer, name):
     _, pure, public = layers
-    if name == "yyjson.h":
-        return [] if path == os.path.join("src", "base", "json.c") else [f"{where}: only base/json.c sees yyjson"]
+    if name in LIBRARIES:
+        only = LIBRARIES[name]
+        return [] if path == os.path.join("src", only) else [f"{where}: only {only} sees {name.split('.')[0].split('/')[0]}"]
     if name in LUA_HEADERS:
         return [] if layer == "script" else [f"{where}: only script/ sees Lua"]
     if name.startswith("thole/"):

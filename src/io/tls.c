@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/tls.h"
+
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+
+#define PIECE (16 * TH_KIB)
+
+struct th_tls_config {
+	SSL_CTX *ctx;
+};
+
+struct th_tls {
+	SSL *ssl;
+	BIO *in, *out; /* the ssl's */
+};
+
+static enum th_code fail_ssl(struct th_err *err, enum th_code code, const char *what)
+{
+	const char *reason = ERR_reason_error_string(ERR_get_error());
+
+	ERR_clear_error();
+	return th_fail(err, code, "%s: %s", what, reason ? reason : "OpenSSL does not say why");
+}
+
+enum th_code th_tls_config_new(const char *cert_file, const char *key_file,
+			       struct th_tls_config **ret, struct th_err *err)
+{
+	SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
+
+	if (!ctx)
+		return fail_ssl(err, TH_EIO, "TLS");
+	SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
+	SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE);
+	SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+	if (SSL_CTX_use_certificate_chain_file(ctx, cert_file) != 1) {
+		SSL_CTX_free(ctx);
+		return fail_ssl(err, TH_EUSAGE, cert_file);
+	}
+	if (SSL_CTX_use_PrivateKey_file(ctx, key_file, SSL_FILETYPE_PEM) != 1 ||
+	    SSL_CTX_check_private_key(ctx) != 1) {
+		SSL_CTX_free(ctx);
+		return fail_ssl(err, TH_EUSAGE, key_file);
+	}
+	*ret = th_alloc(sizeof(**ret));
+	(*ret)->ctx = ctx;
+	return TH_OK;
+}
+
+struct th_tls_config *th_tls_config_free(struct th_tls_config *c)
+{
+	if (c) {
+		SSL_CTX_free(c->ctx);
+		free(c);
+	}
+	return NULL;
+}
+
+struct th_tls *th_tls_new(struct th_tls_config *c)
+{
+	struct th_tls *t = th_alloc(sizeof(*t));
+
+	t->ssl = SSL_new(c->ctx);
+	t->in = BIO_new(BIO_s_mem());
+	t->out = BIO_new(BIO_s_mem());
+	if (!t->ssl || !t->in || !t->out)
+		abort(); /* out of memory */
+	SSL_set_bio(t->ssl, t->in, t->out);
+	SSL_set_accept_state(t->ssl);
+	return t;
+}
+
+struct th_tls *th_tls_free(struct th_tls *t)
+{
+	if (t) {
+		SSL_free(t->ssl);
+		free(t);
+	}
+	return NULL;
+}
+
+static void drain(struct th_tls *t, struct th_buf *out)
+{
+	char piece[PIECE];
+	int n;
+
+	while ((n = BIO_read(t->out, piece, sizeof(piece))) > 0)
+		th_buf_add_mem(out, piece, (size_t)n);
+}
+
+enum th_code th_tls_read(struct th_tls *t, struct th_str bytes, struct th_buf *plain,
+			 struct th_buf *out, struct th_err *err)
+{
+	char piece[PIECE];
+	int n, why;
+
+	ERR_clear_error();
+	if (bytes.len && BIO_write(t->in, bytes.ptr, (int)bytes.len) != (int)bytes.len)
+		return fail_ssl(err, TH_EIO, "TLS");
+	while ((n = SSL_read(t->ssl, piece, sizeof(piece))) > 0)
+		th_buf_add_mem(plain, piece, (size_t)n);
+	why = SSL_get_error(t->ssl, n);
+	drain(t, out);
+	if (why == SSL_ERROR_ZERO_RETURN)
+		return th_fail(err, TH_ECONN, "the peer closed the connection");
+	if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE)
+		return fail_ssl(err, TH_EPROTO, "TLS");
+	return th_buf_check(plain, "what came over TLS", err);
+}
+
+enum th_code th_tls_write(struct th_tls *t, struct th_str plain, struct th_buf *out,
+			  struct th_err *err)
+{
+	ERR_clear_error();
+	while (plain.len > 0) {
+		int n = SSL_write(t->ssl, plain.ptr, (int)TH_MIN(plain.len, (size_t)PIECE));
+
+		if (n <= 0)
+			return fail_ssl(err, TH_EPROTO, "TLS");
+		plain = th_str_sub(plain, (size_t)n, plain.len - (size_t)n);
+		drain(t, out);
+	}
+	return TH_OK;
+}
+
+void th_tls_close(struct th_tls *t, struct th_buf *out)
+{
+	ERR_clear_error();
+	(void)SSL_shutdown(t->ssl);
+	ERR_clear_error();
+	drain(t, out);
+}
+
+void th_tls_accept_key(struct th_str key, char out[static 29])
+{
+	static const char guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+	unsigned char digest[EVP_MAX_MD_SIZE];
+	char text[128];
+	unsigned size = 0;
+	int len =
+	    snprintf(text, sizeof(text), "%.*s%s", (int)TH_MIN(key.len, (size_t)64), key.ptr, guid);
+
+	if (EVP_Digest(text, (size_t)len, digest, &size, EVP_sha1(), NULL) != 1)
+		size = 0;
+	EVP_EncodeBlock((unsigned char *)out, digest, (int)TH_MIN(size, 20U));
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tls.h - the server's end of TLS 1.2 and 1.3, over OpenSSL's memory BIOs: bytes in, bytes out, no
+ * descriptor.
+ */
+#ifndef TH_IO_TLS_H
+#define TH_IO_TLS_H
+
+#include "base/buf.h"
+
+struct th_tls_config; /* certificate and key */
+struct th_tls;        /* one connection */
+
+/* PEM files: the certificate with those between it and its root, and its key. */
+TH_NODISCARD enum th_code th_tls_config_new(const char *cert_file, const char *key_file,
+					    struct th_tls_config **ret, struct th_err *err);
+struct th_tls_config *th_tls_config_free(struct th_tls_config *c); /* NULL; after its connections */
+
+struct th_tls *th_tls_new(struct th_tls_config *c);
+struct th_tls *th_tls_free(struct th_tls *t); /* takes NULL, returns NULL */
+
+/* What came from the peer: appends what it says to `plain`, and what is to be sent to `out`.
+ * TH_ECONN: it closed; TH_EPROTO: this is no TLS, or it fails. */
+TH_NODISCARD enum th_code th_tls_read(struct th_tls *t, struct th_str bytes, struct th_buf *plain,
+				      struct th_buf *out, struct th_err *err);
+/* What is said to the peer, encrypted to `out`.  Only once the handshake is over, as it is when the
+ * peer has said something. */
+TH_NODISCARD enum th_code th_tls_write(struct th_tls *t, struct th_str plain, struct th_buf *out,
+				       struct th_err *err);
+void th_tls_close(struct th_tls *t, struct th_buf *out); /* says goodbye */
+
+/* Base64 of the SHA-1 of key and GUID: Sec-WebSocket-Accept of RFC 6455, section 4.2.2. */
+void th_tls_accept_key(struct th_str key, char out[static 29]);
+
+#endif
