@@ -175,7 +175,7 @@ TH_API int thole_runtime_list(struct thole_runtime *rt, const char *state, size_
  * and values in turn, ended by NULL; NULL: the first page of all.
  *
  *     state     only sessions in this state, such as "waiting"
- *     user      only of this user
+ *     user      only of this user; "local" has those that were begun without one
  *     metadata  KEY=VALUE: only where the metadata's member KEY is this text, or this JSON value
  *     title     only where the title has this text; ASCII letters in either case
  *     prefix    only those whose name begins so
@@ -189,6 +189,14 @@ TH_API int thole_runtime_list(struct thole_runtime *rt, const char *state, size_
  */
 TH_API int thole_runtime_page(struct thole_runtime *rt, const char *const *options, char **ret,
 			      struct thole_error *err);
+
+/*
+ * One session of the store, as an object of a page.  `user`: only if it is this one's, and else
+ * ENOENT as if it was not there; NULL: whosever it is.  A session that was begun without a user
+ * belongs to "local".
+ */
+TH_API int thole_runtime_session(struct thole_runtime *rt, const char *session_id, const char *user,
+				 char **ret, struct thole_error *err);
 
 /*
  * The log of a session, one JSON object per event, as `thole log --json` prints them

@@ -262,6 +262,21 @@
 #define TH_TITLE_MAX 80               /* characters of a session's title */
 #define TH_SESSIONS_MAX 16384         /* in one runtime */
 
+/* server */
+#define TH_TOKENS_MAX 10000             /* of one server */
+#define TH_TOKENS_SIZE_MAX (8 * TH_MIB) /* their file */
+#define TH_TOKEN_MIN 16                 /* bytes of one that somebody chose */
+#define TH_TOKEN_MAX 512
+#define TH_SERVE_AGENTS_MAX 1000         /* files of a server's folder of agents */
+#define TH_SERVE_REST_MS 10000           /* a session that rests is given back then */
+#define TH_SERVE_LOOKS_MAX 200           /* logs of others that are looked at in a second */
+#define TH_SERVE_PAGE_EVENTS 1000        /* of a page of events, at most */
+#define TH_SERVE_PUMP_EVENTS 256         /* that a stream reads before others have their turn */
+#define TH_SERVE_PING_MS 15000           /* between two signs of life of a stream */
+#define TH_SERVE_JSON_MAX (16 * TH_MIB)  /* body of most requests */
+#define TH_SERVE_SMALL_MAX (64 * TH_KIB) /* body of a request that says little */
+#define TH_SERVE_RATE_USERS_MAX 10000    /* users whose requests are counted */
+
 /* api */
 #define TH_TOOL_NAME_MAX 64                    /* of a function of the embedding program */
 #define TH_AGENT_NAME_MAX 128                  /* of an agent that it makes */

@@ -99,6 +99,8 @@ static enum th_code apply_file(struct full *f, const struct th_config_file *file
 	if (file->models.len)
 		f->file_models = th_config_path(a, file->models, path);
 	f->c.otlp = th_arena_str(&f->memory, file->otlp);
+	if (file->serve.len)
+		f->c.serve = th_arena_str(&f->memory, file->serve);
 	if (file->executor_linger_s)
 		f->c.executor_linger_s = file->executor_linger_s;
 	if (file->api_key.len && file->api_key_file.len)

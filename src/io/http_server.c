@@ -542,7 +542,8 @@ static void at_head(struct th_http_request *r)
 		return;
 	r->state = READS;
 	th_http1_body_max(r->parser, max);
-	if (max > 0 && th_http1_expects(r->parser) && th_http1_has_body(r->parser)) {
+	if (th_http1_expects(r->parser) && th_http1_has_body(r->parser) &&
+	    th_http1_body_fits(r->parser)) {
 		put(r, TH_STR("HTTP/1.1 100 Continue\r\n\r\n"));
 		flush(r);
 	}
@@ -742,8 +743,10 @@ size_t th_http_server_count(const struct th_http_server *s)
 struct th_http_server *th_http_server_free(struct th_http_server *s)
 {
 	if (s) {
-		while (s->list)
+		while (s->list) {
+			note_end(s->list);
 			free_request(s->list);
+		}
 		free(s);
 	}
 	return NULL;

@@ -52,7 +52,7 @@ void th_http_server_take(struct th_http_server *s, int fd);
 /* Ends those that have no request, and each other one when it was answered. */
 void th_http_server_finish(struct th_http_server *s);
 size_t th_http_server_count(const struct th_http_server *s); /* connections */
-/* Ends all; no handler is called.  Takes NULL, returns NULL. */
+/* Ends all; of the handlers only on_end is called.  Takes NULL, returns NULL. */
 struct th_http_server *th_http_server_free(struct th_http_server *s);
 
 /* ---- a request ---- */

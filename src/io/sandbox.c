@@ -291,6 +291,8 @@ static void add_drop(struct th_sandbox_plan *p, const char *setpriv)
 	args2(p, "--cap-drop", "ALL");
 	args2(p, "--cap-add", "CAP_SETUID");
 	args2(p, "--cap-add", "CAP_SETGID");
+	/* bwrap itself goes into the workspace, which may be open to its owner alone. */
+	args2(p, "--cap-add", "CAP_DAC_READ_SEARCH");
 	p->tail[p->tail_count++] = setpriv;
 	p->tail[p->tail_count++] = number(p, "--reuid=", p->uid);
 	p->tail[p->tail_count++] = number(p, "--regid=", p->gid);

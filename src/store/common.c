@@ -188,13 +188,18 @@ static bool has_member(struct th_str metadata, struct th_str key, struct th_str 
 	return th_str_eq(raw, value);
 }
 
+bool th_user_is(struct th_str user, struct th_str of_row)
+{
+	return th_str_eq(user, of_row.len > 0 ? of_row : TH_STR(TH_USER_LOCAL));
+}
+
 bool th_filter_takes(const struct th_session_filter *f, const struct th_session_row *row)
 {
 	if (f->after.id.len > 0 &&
 	    compare(time_of(f->order, row), row->session_id, f->after.ms, f->after.id) <= 0)
 		return false;
 	return (f->state.len == 0 || th_str_eq(f->state, row->state)) &&
-	       (f->user.len == 0 || th_str_eq(f->user, row->user)) &&
+	       (f->user.len == 0 || th_user_is(f->user, row->user)) &&
 	       th_str_starts(row->session_id, f->prefix) &&
 	       (f->title.len == 0 || has_text(row->title, f->title)) &&
 	       (f->key.len == 0 || has_member(row->metadata, f->key, f->value));

@@ -554,7 +554,8 @@ static enum th_statement list_statement(const struct th_session_filter *f)
 		return TH_SQL_LIST_UPDATED;
 	if (th_str_is(f->state, "waiting"))
 		return TH_SQL_LIST_WAITING;
-	return f->user.len > 0 ? TH_SQL_LIST_USER : TH_SQL_LIST_CREATED;
+	return f->user.len > 0 && !th_str_is(f->user, TH_USER_LOCAL) ? TH_SQL_LIST_USER
+								     : TH_SQL_LIST_CREATED;
 }
 
 static void list_bind(const struct listing *l)

@@ -49,6 +49,10 @@ struct th_session_filter {
 	size_t limit; /* 0: all */
 };
 
+/* Whose a session is that was begun without a user, as those of the command line are. */
+#define TH_USER_LOCAL "local"
+bool th_user_is(struct th_str user, struct th_str of_row);
+
 /* A cursor as text, for those who ask for the next page elsewhere: "u" or "c", the time, a dot, the
  * id. */
 void th_cursor_print(enum th_list_order order, const struct th_session_row *row,

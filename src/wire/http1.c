@@ -263,6 +263,11 @@ void th_http1_body_max(struct th_http1 *p, size_t max)
 	p->body_max = TH_MIN(max, (size_t)TH_HTTP1_BODY_MAX);
 }
 
+bool th_http1_body_fits(const struct th_http1 *p)
+{
+	return !(p->llhttp.flags & F_CONTENT_LENGTH) || p->llhttp.content_length <= p->body_max;
+}
+
 static enum th_http1_step bad(const struct th_http1 *p, llhttp_errno_t code, struct th_err *err)
 {
 	const char *reason = llhttp_get_error_reason(&p->llhttp);
@@ -287,7 +292,7 @@ enum th_http1_step th_http1_feed(struct th_http1 *p, struct th_str bytes, size_t
 		return bad(p, HPE_USER, err);
 	if (p->at_head) { /* a length that is not welcome is refused before its bytes come */
 		p->at_head = false;
-		if (p->llhttp.flags & F_CONTENT_LENGTH && p->llhttp.content_length > p->body_max) {
+		if (!th_http1_body_fits(p)) {
 			refuse(p, TH_EBUSY, "the body of the request is too large");
 			return bad(p, HPE_USER, err);
 		}

@@ -39,6 +39,8 @@ TH_NODISCARD enum th_http1_step th_http1_feed(struct th_http1 *p, struct th_str 
 					      size_t *ret_used, struct th_err *err);
 /* At most so many bytes of body; 0, as after th_http1_next: none.  To be said after HEAD. */
 void th_http1_body_max(struct th_http1 *p, size_t max);
+/* Whether the length that the head says is within that. */
+bool th_http1_body_fits(const struct th_http1 *p);
 /* Forgets the request and gives its memory back. */
 void th_http1_next(struct th_http1 *p);
 

@@ -14,8 +14,9 @@ RANKS_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."
 
 
 def ranks():
-    """src/ranks as three: the rank of each folder, the pure ones, those that may include <thole/...>."""
-    rank, pure, public = {}, set(), set()
+    """src/ranks as four: the rank of each folder, the pure ones, those that may include <thole/...>, those that know no other
+    layer than these and a few harmless ones."""
+    rank, pure, public, client = {}, set(), set(), set()
     with open(RANKS_FILE, encoding="utf-8") as file:
         for words in map(str.split, file):
             if not words or words[0] == "#":
@@ -25,7 +26,9 @@ def ranks():
                 pure.add(words[1])
             if "public" in words:
                 public.add(words[1])
-    return rank, pure, public
+            if "client" in words:
+                client.add(words[1])
+    return rank, pure, public, client
 
 
 # <stdio.h> and <stdlib.h> are here for vsnprintf and calloc; symbols.py sees what else of them is used.
@@ -60,7 +63,7 @@ def check(root):
             where = f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
             name = match.group(2)
             if match.group(1) == '"':
-                findings += quoted(root, layers[0], where, layer, name)
+                findings += quoted(root, layers, where, layer, name)
             else:
                 findings += system(layers, where, path, layer, name)
         for match in YYJSON_IO.finditer(text):
@@ -69,7 +72,11 @@ def check(root):
     return findings
 
 
-def quoted(root, rank, where, layer, name):
+CLIENT_SEES = {"base", "wire", "models", "io"}
+
+
+def quoted(root, layers, where, layer, name):
+    rank = layers[0]
     other = name.split("/")[0]
     if other not in rank or name.count("/") != 1:
         return [f'{where}: "{name}" is not spelled "layer/file.h"']
@@ -77,11 +84,13 @@ def quoted(root, rank, where, layer, name):
         return [f'{where}: "{name}" does not exist']
     if other != layer and rank[other] >= rank[layer]:
         return [f'{where}: {layer} (rank {rank[layer]}) may not include "{name}" (rank {rank[other]})']
+    if layer in layers[3] and other != layer and other not in CLIENT_SEES:
+        return [f'{where}: {layer} stands on <thole/thole.h>, not on "{name}"']
     return []
 
 
 def system(layers, where, path, layer, name):
-    _, pure, public = layers
+    _, pure, public, _ = layers
     if name in LIBRARIES:
         only = LIBRARIES[name]
         return [] if path == os.path.join("src", only) else [f"{where}: only {only} sees {name.split('.')[0].split('/')[0]}"]

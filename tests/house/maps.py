@@ -17,7 +17,7 @@ MORE = re.compile(r"^\s{5,}((?:\w+/\s+)+)\S")
 
 
 def check(root):
-    rank, _, _ = includes.ranks()
+    rank, _, _, _ = includes.ranks()
     findings = []
     for path in MAPS:
         shown, now = {}, None

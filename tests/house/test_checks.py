@@ -131,7 +131,7 @@ class Maps(Tree):
             self.write(path, "\n".join(lines) + "\n")
 
     def test_maps(self):
-        rank, _, _ = includes.ranks()
+        rank, _, _, _ = includes.ranks()
         rows = [f"rank {number} {name}/   text" for name, number in rank.items()]
         self.map(*rows)
         self.assertEqual(maps.check(self.root), [])

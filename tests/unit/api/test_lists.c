@@ -39,6 +39,47 @@ static size_t page(struct thole_runtime *rt, const char *const *options, char na
 	return count;
 }
 
+/* A session is its user's; one begun without a user is local's. */
+static void one_session(void **state)
+{
+	static char too_long[TH_PATH_LEN_MAX + 2];
+	const char *const of_ann[] = { "id", "s", "user", "ann", NULL };
+	struct scripted *model = scripted_new(says_hello, NULL);
+	struct thole_runtime *rt = runtime_at(scripted_url(model), "memory:");
+	struct thole_agent *agent = agent_of("a");
+	struct thole_session *s = NULL;
+	char names[256], next[256], *json = NULL;
+
+	(void)state;
+	GOOD(thole_session_new_with(rt, agent, of_ann, &s, &error));
+	GOOD(thole_session_run(s, "go", &error));
+	GOOD(thole_session_new(rt, agent, "mine", &s, &error));
+	GOOD(thole_session_run(s, "go", &error));
+	GOOD(thole_runtime_session(rt, "s", "ann", &json, &error));
+	assert_non_null(strstr(json, "\"state\":\"finished\""));
+	thole_free(json);
+	GOOD(thole_runtime_session(rt, "s", NULL, &json, &error));
+	thole_free(json);
+	GOOD(thole_runtime_session(rt, "mine", "local", &json, &error));
+	thole_free(json);
+	BAD(THOLE_ENOENT, thole_runtime_session(rt, "s", "bob", &json, &error));
+	assert_string_equal(error.text, "no session s");
+	BAD(THOLE_ENOENT, thole_runtime_session(rt, "t", "bob", &json, &error));
+	assert_string_equal(error.text, "no session t");
+	BAD(THOLE_ENOENT, thole_runtime_session(rt, "mine", "ann", &json, &error));
+	assert_int_equal(page(rt, (const char *[]){ "user", "local", NULL }, names, next), 1);
+	assert_string_equal(names, "mine ");
+	memset(too_long, 'x', sizeof(too_long) - 1);
+	BAD(THOLE_EUSAGE, thole_runtime_session(NULL, "s", NULL, &json, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_session(rt, NULL, NULL, &json, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_session(rt, "s", "", &json, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_session(rt, "s", NULL, NULL, &error));
+	BAD(THOLE_ELIMIT, thole_runtime_session(rt, too_long, NULL, &json, &error));
+	thole_agent_free(agent);
+	GOOD(thole_runtime_free(rt));
+	scripted_free(model);
+}
+
 static void pages_of_sessions(void **state)
 {
 	struct scripted *model = scripted_new(says_hello, NULL);
@@ -477,6 +518,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pages_of_sessions),
+		cmocka_unit_test(one_session),
 		cmocka_unit_test(users_and_metadata),
 		cmocka_unit_test(decided_while_nobody_has_it),
 		cmocka_unit_test(blobs),

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/access.h"
+
+#include <stdarg.h>
+
+static const struct th_str none;
+
+/* ---- answers ---- */
+
+void th_access_text(struct th_access *a, int status, const char *type, struct th_str text)
+{
+	th_http_reply(a->request, status, type, TH_STR("Cache-Control: no-store\r\n"), text);
+}
+
+void th_access_json(struct th_access *a, int status, const struct th_buf *json)
+{
+	struct th_err err = {};
+
+	if (th_buf_check(json, "the answer", &err) != TH_OK)
+		th_access_fail(a, 500, NULL, "%s", err.msg);
+	else
+		th_access_text(a, status, "application/json", th_buf_str(json));
+}
+
+void th_access_empty(struct th_access *a, int status)
+{
+	th_http_reply(a->request, status, NULL, none, none);
+}
+
+static const char *type_of(int status)
+{
+	switch (status) {
+	case 403:
+		return "permission_error";
+	case 404:
+		return "not_found";
+	case 409:
+		return "conflict";
+	case 429:
+		return "too_many_requests";
+	default:
+		return status >= 500 ? "server_error" : "invalid_request_error";
+	}
+}
+
+void th_error_print(int status, const char *code, const char *message, struct th_buf *out)
+{
+	struct th_jw w = th_jw(out);
+
+	th_jw_object(&w);
+	th_jw_name(&w, TH_STR("error"));
+	th_jw_object(&w);
+	th_jw_kstr(&w, "message", th_str_of(message));
+	th_jw_kstr(&w, "type", th_str_of(type_of(status)));
+	th_jw_kraw(&w, "param", TH_STR("null"));
+	if (code)
+		th_jw_kstr(&w, "code", th_str_of(code));
+	else
+		th_jw_kraw(&w, "code", TH_STR("null"));
+	th_jw_object_end(&w);
+	th_jw_object_end(&w);
+}
+
+void th_access_fail(struct th_access *a, int status, const char *code, const char *fmt, ...)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
+	struct th_err err = {};
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
+	struct th_str headers = status == 401   ? TH_STR("WWW-Authenticate: Bearer\r\n")
+				: status == 429 ? TH_STR("Retry-After: 1\r\n")
+						: none;
+	va_list ap;
+
+	va_start(ap, fmt);
+	th_buf_vprintf(&text, fmt, ap);
+	va_end(ap);
+	(void)th_fail(&err, TH_EUSAGE, "%s", text.ptr);
+	th_error_print(status, code, err.msg, &json);
+	th_http_reply(a->request, status, "application/json", headers, th_buf_str(&json));
+}
+
+int th_status_of(int code)
+{
+	switch (code) {
+	case THOLE_EUSAGE:
+		return 400;
+	case THOLE_EPERM:
+		return 403;
+	case THOLE_ENOENT:
+		return 404;
+	case THOLE_EPROTO:
+	case THOLE_EEXIST:
+	case THOLE_EBUSY:
+	case THOLE_EFENCED:
+		return 409;
+	case THOLE_ELIMIT:
+		return 413;
+	case THOLE_EUNSUPPORTED:
+		return 501;
+	case THOLE_ENOMEM:
+	case THOLE_ETIMEOUT:
+	case THOLE_ECONN:
+		return 503;
+	default:
+		return 500;
+	}
+}
+
+void th_access_error(struct th_access *a, const struct thole_error *err)
+{
+	th_access_fail(a, th_status_of(err->code), thole_code_name(err->code), "%s", err->text);
+}
+
+/* ---- what is asked ---- */
+
+static int hex_of(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+bool th_percent_decode(struct th_str text, struct th_buf *out)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		int high, low;
+
+		if (text.ptr[i] != '%') {
+			th_buf_add_char(out, text.ptr[i]);
+			continue;
+		}
+		if (text.len - i < 3)
+			return false;
+		high = hex_of(text.ptr[i + 1]);
+		low = hex_of(text.ptr[i + 2]);
+		if (high < 0 || low < 0 || high + low == 0)
+			return false;
+		th_buf_add_char(out, (char)(high << 4 | low));
+		i += 2;
+	}
+	return !out->failed;
+}
+
+bool th_access_query(const struct th_access *a, const char *name, struct th_buf *out)
+{
+	struct th_str query = th_http_query(a->request);
+
+	while (query.len) {
+		struct th_str value = th_str_split(&query, '&');
+		struct th_str key = th_str_split(&value, '=');
+
+		if (!th_str_is(key, name))
+			continue;
+		for (size_t i = 0; i < value.len; i++) /* forms write a space so */
+			if (value.ptr[i] == '+') {
+				th_buf_clear(out);
+				for (size_t j = 0; j < value.len; j++)
+					th_buf_add_char(out,
+							value.ptr[j] == '+' ? ' ' : value.ptr[j]);
+				value = th_buf_str(out);
+				break;
+			}
+		{
+			struct th_buf plain TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
+			bool good = th_percent_decode(value, &plain);
+
+			th_buf_clear(out);
+			th_buf_add(out, th_buf_str(&plain));
+			return good;
+		}
+	}
+	return false;
+}
+
+bool th_access_query_int(struct th_access *a, const char *name, int64_t *value)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	int64_t n;
+
+	if (!th_access_query(a, name, &text))
+		return true;
+	if (!th_str_i64(th_buf_str(&text), &n) || n < 0) {
+		th_access_fail(a, 400, NULL, "%s is a number, 0 or more", name);
+		return false;
+	}
+	*value = n;
+	return true;
+}
+
+struct th_json_doc *th_access_body(struct th_access *a)
+{
+	struct th_json_doc *doc = NULL;
+	struct th_err err = {};
+
+	if (th_json_parse(th_http_body(a->request), &doc, &err) != TH_OK) {
+		th_access_fail(a, 400, "invalid_json", "the body is no JSON: %s", err.msg);
+		return NULL;
+	}
+	if (!th_json_is_object(th_json_root(doc))) {
+		th_json_free(doc);
+		th_access_fail(a, 400, "invalid_json", "the body is no JSON object");
+		return NULL;
+	}
+	return doc;
+}

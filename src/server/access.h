@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * access.h - one request on its way through the server: who asks, for what, and
+ * how it is answered.
+ *
+ * Made when its head was read and it was found to be somebody's who may; ends
+ * when the request does.  A handler answers at once, or keeps the access and
+ * answers later; then it sets `gone`, which is called when the peer left first.
+ */
+#ifndef TH_SERVER_ACCESS_H
+#define TH_SERVER_ACCESS_H
+
+#include "base/json.h"
+#include "base/limits.h"
+#include "io/http_server.h"
+#include "server/server.h"
+#include "server/tokens.h"
+
+#define TH_ROUTE_ARGS_MAX 2
+
+struct th_access;
+typedef void th_access_fn(struct th_access *a);
+
+struct th_route {
+	const char *method, *path; /* "/api/sessions/{id}": a word in braces is an argument */
+	unsigned scope;            /* one of enum th_scope; 0: without a token */
+	th_access_fn *fn;
+	size_t body_max;  /* 0: it has none */
+	const char *type; /* of the body; NULL: application/json */
+	const char *doc;  /* one line, for docs/HTTP.md */
+};
+
+struct th_access {
+	struct th_server *server;
+	struct th_http_request *request;
+	const struct th_route *route;
+	char user[TH_USER_MAX + 1];
+	unsigned scopes;
+	char args[TH_ROUTE_ARGS_MAX][TH_SESSION_ID_MAX + 1]; /* decoded */
+	/* Of who answers later; may be NULL. */
+	void (*gone)(struct th_access *a);
+	void (*room)(struct th_access *a);
+	void (*message)(struct th_access *a, struct th_str text, bool is_text);
+	void *ctx;
+};
+
+/* ---- answers (access.c): the access is over afterwards ---- */
+
+void th_access_json(struct th_access *a, int status, const struct th_buf *json);
+void th_access_text(struct th_access *a, int status, const char *type, struct th_str text);
+void th_access_empty(struct th_access *a, int status);
+/* {"error": {"message", "type", "param", "code"}}; `code` may be NULL. */
+TH_PRINTF(4, 5)
+void th_access_fail(struct th_access *a, int status, const char *code, const char *fmt, ...);
+/* The same for what the API said. */
+void th_access_error(struct th_access *a, const struct thole_error *err);
+int th_status_of(int code); /* enum thole_code as an HTTP status */
+void th_error_print(int status, const char *code, const char *message, struct th_buf *out);
+
+/* ---- what is asked ---- */
+
+/* A member of the query, decoded; false: it is not there. */
+bool th_access_query(const struct th_access *a, const char *name, struct th_buf *out);
+/* The same as a number; false, and the request is answered, when it is none or below 0. */
+bool th_access_query_int(struct th_access *a, const char *name, int64_t *value);
+/* The body as a JSON object, to be freed; NULL: it is none, and the request is answered. */
+struct th_json_doc *th_access_body(struct th_access *a);
+bool th_percent_decode(struct th_str text, struct th_buf *out);
+
+#endif

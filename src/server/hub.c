@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/hub.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "server/internal.h"
+
+#define KINDS (THOLE_NOTE_EVENT | THOLE_NOTE_DELTA | THOLE_NOTE_REST)
+#define TABLE_FIRST 64
+
+/* ---- the table ---- */
+
+static size_t slot(const struct th_hubs *t, const char *id)
+{
+	return (size_t)th_hash64(id, strlen(id)) & (t->table_size - 1);
+}
+
+static void grow(struct th_hubs *t)
+{
+	size_t size = t->table_size ? 2 * t->table_size : TABLE_FIRST;
+
+	free(t->table);
+	t->table = th_alloc(size * sizeof(struct th_hub *));
+	memset(t->table, 0, size * sizeof(struct th_hub *));
+	t->table_size = size;
+	for (struct th_hub *h = t->first; h; h = h->next) {
+		struct th_hub **at = &t->table[slot(t, h->id)];
+
+		h->chain = *at;
+		*at = h;
+	}
+}
+
+struct th_hub *th_hub_find(struct th_server *s, const char *id)
+{
+	struct th_hub *h = s->hubs.table_size ? s->hubs.table[slot(&s->hubs, id)] : NULL;
+
+	while (h && strcmp(h->id, id) != 0)
+		h = h->chain;
+	return h;
+}
+
+struct th_hub *th_hub_get(struct th_server *s, const char *id, const char *user)
+{
+	struct th_hubs *t = &s->hubs;
+	struct th_hub *h = th_hub_find(s, id), **at;
+
+	if (h)
+		return h;
+	if (t->count >= t->table_size)
+		grow(t);
+	h = th_alloc(sizeof(*h));
+	*h = (struct th_hub){ .server = s, .next = t->first };
+	snprintf(h->id, sizeof(h->id), "%s", id);
+	snprintf(h->user, sizeof(h->user), "%s", user);
+	if (t->first)
+		t->first->prev = h;
+	t->first = h;
+	at = &t->table[slot(t, h->id)];
+	h->chain = *at;
+	*at = h;
+	t->count++;
+	return h;
+}
+
+static void close_session(struct th_hub *h)
+{
+	if (!h->session)
+		return;
+	thole_session_free(h->session); /* its watchers end with it */
+	h->session = NULL;
+	h->watcher = NULL;
+	h->rested_ms = 0;
+	h->server->hubs.open--;
+	th_server_kick(h->server);
+}
+
+static void drop(struct th_hub *h)
+{
+	struct th_hubs *t = &h->server->hubs;
+	struct th_hub **at = &t->table[slot(t, h->id)];
+
+	close_session(h);
+	while (*at != h)
+		at = &(*at)->chain;
+	*at = h->chain;
+	if (h->prev)
+		h->prev->next = h->next;
+	else
+		t->first = h->next;
+	if (h->next)
+		h->next->prev = h->prev;
+	t->count--;
+	free(h);
+}
+
+/* ---- who listens ---- */
+
+void th_hub_listen(struct th_hub *h, struct th_listener *l)
+{
+	l->hub = h;
+	l->next = NULL;
+	l->prev = h->last;
+	if (h->last)
+		h->last->next = l;
+	else
+		h->first = l;
+	h->last = l;
+	h->busy += !l->only_listens;
+}
+
+void th_hub_unlisten(struct th_listener *l)
+{
+	struct th_hub *h = l->hub;
+
+	if (!h)
+		return;
+	l->hub = NULL;
+	if (l->prev)
+		l->prev->next = l->next;
+	else
+		h->first = l->next;
+	if (l->next)
+		l->next->prev = l->prev;
+	else
+		h->last = l->prev;
+	h->busy -= !l->only_listens;
+}
+
+/* A listener may leave in its own function, and no other does meanwhile. */
+static void tell(struct th_hub *h, const struct thole_note *note)
+{
+	struct th_listener *l = h->first;
+
+	h->telling++;
+	while (l) {
+		struct th_listener *next = l->next;
+
+		l->fn(l, note);
+		l = next;
+	}
+	h->telling--;
+}
+
+static void on_note(void *ctx, struct thole_session *session, const struct thole_note *note)
+{
+	struct th_hub *h = ctx;
+	bool lost =
+	    thole_note_kind(note) == THOLE_NOTE_REST && thole_session_state(session) == THOLE_LOST;
+
+	if (lost) {
+		tell(h, NULL);
+		close_session(h);
+		return;
+	}
+	if (thole_note_kind(note) == THOLE_NOTE_REST)
+		h->rested_ms = th_loop_now_ms(h->server->loop) ?: 1;
+	else if (thole_note_kind(note) == THOLE_NOTE_EVENT)
+		h->rested_ms = 0;
+	tell(h, note);
+}
+
+/* ---- sessions ---- */
+
+void th_hub_adopt(struct th_hub *h, struct thole_session *session)
+{
+	struct thole_error err;
+
+	h->session = session;
+	h->rested_ms = 0;
+	h->server->hubs.open++;
+	if (thole_session_watch_add(session, KINDS, on_note, h, &h->watcher, &err) != 0)
+		h->watcher = NULL; /* it is the first: there is room */
+	th_server_kick(h->server);
+}
+
+int th_hub_open(struct th_hub *h, struct thole_error *err)
+{
+	struct thole_session *session = NULL;
+	int code;
+
+	if (h->session)
+		return 0;
+	code = thole_session_open(h->server->rt, NULL, h->id, &session, err);
+	if (!code)
+		th_hub_adopt(h, session);
+	return code;
+}
+
+static bool goes_back(const struct th_hub *h, uint64_t now_ms)
+{
+	if (!h->session || h->busy > 0 || !h->rested_ms || now_ms - h->rested_ms < TH_SERVE_REST_MS)
+		return false;
+	return thole_session_state(h->session) != THOLE_WAITING; /* an approval may run out */
+}
+
+void th_hubs_sweep(struct th_server *s)
+{
+	uint64_t now_ms = th_loop_now_ms(s->loop);
+	size_t looks = 0;
+
+	for (struct th_hub *h = s->hubs.first, *next; h; h = next) {
+		next = h->next;
+		if (h->telling)
+			continue;
+		if (goes_back(h, now_ms))
+			close_session(h);
+		if (!h->session && !h->first) {
+			drop(h);
+			continue;
+		}
+		for (struct th_listener *l = h->first, *after;
+		     l && !h->session && looks < TH_SERVE_LOOKS_MAX; l = after) {
+			after = l->next;
+			if (!l->look)
+				continue;
+			l->look(l);
+			looks++;
+		}
+	}
+}
+
+void th_hubs_finish(struct th_server *s)
+{
+	for (struct th_hub *h = s->hubs.first; h; h = h->next)
+		tell(h, NULL);
+}
+
+void th_hubs_deinit(struct th_server *s)
+{
+	while (s->hubs.first)
+		drop(s->hubs.first);
+	free(s->hubs.table);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hub.h - the sessions that this server has open or that somebody listens to,
+ * by name, and those who listen.
+ *
+ * A hub is there while its session is open here or somebody listens.  One
+ * watcher of the session tells all listeners; a session that rests, and that
+ * nobody listens to, is given back to the store after a while.
+ */
+#ifndef TH_SERVER_HUB_H
+#define TH_SERVER_HUB_H
+
+#include "base/limits.h"
+#include "server/server.h"
+
+struct th_hub;
+struct th_listener;
+
+/* A note of the session; NULL: the session is this server's no more. */
+typedef void th_listener_fn(struct th_listener *l, const struct thole_note *note);
+
+/* In the listener's own memory. */
+struct th_listener {
+	th_listener_fn *fn;
+	/* Called about once a second while the session is not open here: others may write it. */
+	void (*look)(struct th_listener *l);
+	bool only_listens; /* does not keep the session from being given back */
+	struct th_hub *hub;
+	struct th_listener *prev, *next;
+};
+
+struct th_hub {
+	struct th_hub *prev, *next; /* of all */
+	struct th_hub *chain;       /* of those with the same hash */
+	struct th_server *server;
+	struct thole_session *session; /* NULL: it is not open here */
+	struct thole_watcher *watcher;
+	struct th_listener *first, *last;
+	size_t busy;        /* listeners that keep it open */
+	unsigned telling;   /* the list is being walked */
+	uint64_t rested_ms; /* since when it rests; 0: it does not */
+	char user[TH_USER_MAX + 1];
+	char id[TH_SESSION_ID_MAX + 1];
+};
+
+struct th_hubs {
+	struct th_hub *first;
+	struct th_hub **table;
+	size_t table_size, count, open;
+};
+
+struct th_hub *th_hub_find(struct th_server *s, const char *id); /* NULL: there is none */
+struct th_hub *th_hub_get(struct th_server *s, const char *id, const char *user); /* or makes it */
+/* A session that was begun just now. */
+void th_hub_adopt(struct th_hub *h, struct thole_session *session);
+/* Has the session open, with the functions that it needs.  Otherwise an error of the API. */
+TH_NODISCARD int th_hub_open(struct th_hub *h, struct thole_error *err);
+
+void th_hub_listen(struct th_hub *h, struct th_listener *l);
+void th_hub_unlisten(struct th_listener *l); /* also in its own function; again: nothing */
+
+/* About once a second: gives back what rests, looks at what others may write. */
+void th_hubs_sweep(struct th_server *s);
+/* Tells all listeners that their session is gone from here: the server ends. */
+void th_hubs_finish(struct th_server *s);
+void th_hubs_deinit(struct th_server *s);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * internal.h - the server as its own files see it.
+ */
+#ifndef TH_SERVER_INTERNAL_H
+#define TH_SERVER_INTERNAL_H
+
+#include "base/arena.h"
+#include "base/codec.h"
+#include "base/field.h"
+#include "io/http_server.h"
+#include "server/access.h"
+#include "server/hub.h"
+#include "server/server.h"
+#include "server/tokens.h"
+
+struct th_listen;
+struct th_tls_config;
+
+/* ---- configuration (settings.c) ---- */
+
+// clang-format off
+#define TH_FIELDS_serve_settings(F)                                                                  \
+	F(serve_settings, str, public_url, "public_url", TH_NONEMPTY, "where clients find the server, such as https://agents.example.org") \
+	F(serve_settings, strs, hosts, "hosts", 0, "further names that a request's Host may have")        \
+	F(serve_settings, strs, origins, "origins", 0, "pages of other sites that may call, such as https://app.example.org") \
+	F(serve_settings, strs, models, "models", 0, "models that /v1 may name, beside agents; they get no tool of ours") \
+	F(serve_settings, int, sessions_per_user, "sessions_per_user", TH_POSITIVE, "running at once; default: no limit") \
+	F(serve_settings, int, requests_per_second, "requests_per_second", TH_POSITIVE, "of one user; default: no limit")
+// clang-format on
+TH_STRUCT(serve_settings)
+extern const struct th_table th_serve_settings_table;
+
+struct th_settings {
+	struct th_serve_settings s;
+	struct th_arena memory;
+	struct th_json_doc *doc;
+};
+/* `json` empty: the defaults. */
+TH_NODISCARD enum th_code th_settings_parse(struct th_str json, struct th_settings *ret,
+					    struct th_err *err);
+void th_settings_deinit(struct th_settings *s);
+
+/* ---- agents (agents.c) ---- */
+
+struct th_served_agent {
+	char name[TH_AGENT_NAME_MAX + 1];
+	struct th_buf text; /* its file; empty: the default */
+	char *path;
+};
+
+struct th_served {
+	struct th_served_agent *list;
+	size_t count;
+};
+
+/* Reads all of DIR/NAME.yaml, and checks that each is an agent; "default" is always there. */
+TH_NODISCARD enum th_code th_served_load(struct th_str folder, struct th_served *ret,
+					 struct th_err *err);
+void th_served_deinit(struct th_served *s);
+const struct th_served_agent *th_served_find(const struct th_served *s, struct th_str name);
+/* A new agent of that definition, for one session: its workspace is `workspace`, unless that is
+ * NULL. */
+TH_NODISCARD int th_served_make(const struct th_served_agent *a, const char *workspace,
+				struct thole_agent **ret, struct thole_error *err);
+
+/* ---- figures (metrics.c) ---- */
+
+struct th_metrics {
+	uint64_t requests, answers[6]; /* by the first digit of the status */
+	uint64_t refused_hosts, refused_tokens, refused_rate;
+	uint64_t sessions_begun, sessions_recovered, messages, decisions;
+	uint64_t events_streamed, deltas_streamed, streams_begun, cursors_lost;
+	uint64_t responses_begun;
+	size_t streams, sockets;
+};
+
+/* ---- the server ---- */
+
+/* Requests of a user, counted. */
+struct th_rate {
+	struct th_rate *next;
+	double left; /* requests that he may make now */
+	uint64_t at_ms;
+	char user[TH_USER_MAX + 1];
+};
+
+struct th_server {
+	struct th_loop *loop;
+	struct thole_runtime *rt;
+	struct th_server_options o;
+	struct th_settings settings;
+	struct th_served agents;
+	struct th_tokens tokens;
+	struct th_listen *listen;
+	struct th_tls_config *tls;
+	struct th_http_server *http;
+	struct th_hubs hubs;
+	struct th_metrics metrics;
+	struct th_rate *rates;
+	struct th_poll *rt_poll;
+	struct th_timer rt_timer, sweep;
+	struct th_deferred kick; /* the runtime has something to do */
+	uint64_t started_ms, stamped_ms;
+	int64_t tokens_stamp; /* of the file of `thole token`, when it was read */
+	unsigned beat;        /* of the sweep */
+	bool failed, finishing;
+};
+
+/* drive.c */
+TH_NODISCARD enum th_code th_drive_begin(struct th_server *s, struct th_err *err);
+void th_drive_end(struct th_server *s);
+/* After each function of thole.h that may have given the runtime something to do. */
+void th_server_kick(struct th_server *s);
+
+/* ---- guard.c: may this request come in at all? ---- */
+
+/* The host it names is ours, and no other site's page sent it.  False: it was answered. */
+bool th_guard_place(struct th_access *a);
+/* Somebody's token, with the scope of the route.  False: it was answered. */
+bool th_guard_caller(struct th_access *a);
+bool th_guard_type(struct th_access *a); /* the body's type */
+
+/* ---- routes.c ---- */
+
+extern const struct th_route th_routes[]; /* ended by a NULL path */
+/* Fills in route and args.  False: it was answered. */
+bool th_route_find(struct th_access *a);
+
+/* ---- handlers ---- */
+
+th_access_fn th_api_health, th_api_ready, th_api_metrics;
+th_access_fn th_api_agents, th_api_sessions_list, th_api_sessions_create, th_api_session_get,
+    th_api_session_message, th_api_session_pause, th_api_session_resume, th_api_session_cancel,
+    th_api_session_fork, th_api_session_approve, th_api_session_reject, th_api_session_settle,
+    th_api_session_export, th_api_session_items, th_api_import, th_api_waiting, th_api_session_blob,
+    th_api_session_events;
+
+/* ---- sessions.c ---- */
+
+/* The session of the access's first argument is its user's.  *ret_row, if not NULL: its object, to
+ * be freed by thole_free.  False: it was answered. */
+bool th_session_mine(struct th_access *a, char **ret_row);
+/* The name of a session that this user begins under this key; the same for the same two. */
+void th_session_id_of_key(const char *user, struct th_str key,
+			  char ret[static TH_UUID_TEXT_SIZE + 1]);
+/* Answers with the session's object once an event of one of these kinds is durable; `kinds`: names
+ * with spaces between; "": the next one. */
+void th_answer_after(struct th_access *a, struct th_hub *h, int status, const char *kinds);
+/* A folder for the session's tools; NULL in *ret: it has none of its own.  free() it. */
+TH_NODISCARD int th_workspace_make(struct th_server *s, const char *id, char **ret,
+				   struct thole_error *err);
+/* Whether this user may have one more that runs.  False: it was answered. */
+bool th_quota_sessions(struct th_access *a);
+
+/* ---- events.c ---- */
+
+void th_streams_ping(struct th_server *s);
+
+#endif

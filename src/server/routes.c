@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* routes.c - the table of what the server answers. */
+#include <stdio.h>
+
+#include "server/internal.h"
+
+#define SMALL TH_SERVE_SMALL_MAX
+#define BIG TH_SERVE_JSON_MAX
+
+// clang-format off
+const struct th_route th_routes[] = {
+	{ "GET", "/healthz", 0, th_api_health, 0, NULL, "the process answers" },
+	{ "GET", "/readyz", 0, th_api_ready, 0, NULL, "it takes requests, and its store takes events" },
+	{ "GET", "/metrics", TH_SCOPE_ADMIN, th_api_metrics, 0, NULL, "figures for Prometheus" },
+	{ "GET", "/api/agents", TH_SCOPE_READ, th_api_agents, 0, NULL, "the agents that sessions can be begun with" },
+	{ "GET", "/api/sessions", TH_SCOPE_READ, th_api_sessions_list, 0, NULL, "a page of sessions, newest first: state, title, metadata, order, limit, after" },
+	{ "POST", "/api/sessions", TH_SCOPE_RUN, th_api_sessions_create, BIG, NULL, "begins a session: agent, message, id, metadata; Idempotency-Key" },
+	{ "POST", "/api/sessions/import", TH_SCOPE_ADMIN, th_api_import, TH_HTTP1_BODY_MAX, "application/x-ndjson", "takes in what export gave" },
+	{ "GET", "/api/sessions/{id}", TH_SCOPE_READ, th_api_session_get, 0, NULL, "one session" },
+	{ "GET", "/api/sessions/{id}/events", TH_SCOPE_READ, th_api_session_events, 0, NULL, "its events: a page, or with Accept: text/event-stream a stream; from, limit, deltas, until" },
+	{ "GET", "/api/sessions/{id}/items", TH_SCOPE_READ, th_api_session_items, 0, NULL, "its history as items; first, count" },
+	{ "GET", "/api/sessions/{id}/blobs/{hash}", TH_SCOPE_READ, th_api_session_blob, 0, NULL, "a picture that one of its events names" },
+	{ "GET", "/api/sessions/{id}/export", TH_SCOPE_READ, th_api_session_export, 0, NULL, "the session with its log and pictures, as lines" },
+	{ "POST", "/api/sessions/{id}/messages", TH_SCOPE_RUN, th_api_session_message, BIG, NULL, "says something to it: text" },
+	{ "POST", "/api/sessions/{id}/pause", TH_SCOPE_RUN, th_api_session_pause, SMALL, NULL, "holds it: reason" },
+	{ "POST", "/api/sessions/{id}/resume", TH_SCOPE_RUN, th_api_session_resume, SMALL, NULL, "lets it go on" },
+	{ "POST", "/api/sessions/{id}/cancel", TH_SCOPE_RUN, th_api_session_cancel, SMALL, NULL, "stops its task: when, now or after_turn" },
+	{ "POST", "/api/sessions/{id}/fork", TH_SCOPE_RUN, th_api_session_fork, SMALL, NULL, "begins a session that shares its events: seq, id" },
+	{ "POST", "/api/sessions/{id}/approve", TH_SCOPE_APPROVE, th_api_session_approve, SMALL, NULL, "a call may run: call_id, always" },
+	{ "POST", "/api/sessions/{id}/reject", TH_SCOPE_APPROVE, th_api_session_reject, SMALL, NULL, "a call may not: call_id, message, always" },
+	{ "POST", "/api/sessions/{id}/settle", TH_SCOPE_APPROVE, th_api_session_settle, SMALL, NULL, "what became of a call: call_id, outcome, message" },
+	{ "GET", "/api/waiting", TH_SCOPE_READ, th_api_waiting, 0, NULL, "what waits for a person, in all sessions: limit, after" },
+	{ NULL, NULL, 0, NULL, 0, NULL, NULL },
+};
+// clang-format on
+
+/* One word of the path beside one of the route; an argument is decoded into `to`. */
+static bool word_fits(struct th_str pattern, struct th_str word, char *to, size_t size)
+{
+	struct th_buf plain TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_KIB);
+
+	if (!pattern.len || pattern.ptr[0] != '{')
+		return th_str_eq(pattern, word);
+	if (!word.len || !th_percent_decode(word, &plain) || plain.len >= size)
+		return false;
+	memcpy(to, plain.ptr, plain.len + 1);
+	return true;
+}
+
+static bool fits(const struct th_route *route, struct th_str path, struct th_access *a)
+{
+	struct th_str pattern = th_str_of(route->path);
+	size_t count = 0;
+
+	while (pattern.len && path.len) {
+		struct th_str want = th_str_split(&pattern, '/');
+		bool argument = want.len > 0 && want.ptr[0] == '{';
+
+		if (!word_fits(want, th_str_split(&path, '/'), a->args[count],
+			       sizeof(a->args[count])))
+			return false;
+		count += argument;
+	}
+	return !pattern.len && !path.len;
+}
+
+bool th_route_find(struct th_access *a)
+{
+	struct th_str path = th_http_path(a->request), method = th_http_method(a->request);
+	const struct th_route *near = NULL;
+
+	if (path.len && path.ptr[path.len - 1] == '/')
+		path.len = 0; /* no route ends so */
+	for (const struct th_route *r = th_routes; r->path; r++) {
+		bool same = th_str_is(method, r->method) ||
+			    (th_str_is(method, "HEAD") && strcmp(r->method, "GET") == 0);
+
+		/* A word of a path goes before an argument: the table has it first. */
+		if ((near && !same) || !fits(r, path, a))
+			continue;
+		near = r;
+		if (same) {
+			a->route = r;
+			return true;
+		}
+	}
+	/* Who has no token learns nothing of what is there. */
+	if (!th_guard_caller(a))
+		return false;
+	if (near)
+		th_access_fail(a, 405, NULL, "%s takes %s", near->path, near->method);
+	else
+		th_access_fail(a, 404, NULL, "there is no such path; docs/HTTP.md lists them");
+	return false;
+}

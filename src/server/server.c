@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "io/clock.h"
+#include "io/listen.h"
+#include "io/tls.h"
+#include "server/internal.h"
+
+/* ---- once a second ---- */
+
+static void on_sweep(void *ctx)
+{
+	struct th_server *s = ctx;
+
+	th_hubs_sweep(s);
+	if (++s->beat % (TH_SERVE_PING_MS / 1000) == 0)
+		th_streams_ping(s);
+}
+
+/* ---- requests ---- */
+
+static size_t on_head(void *ctx, struct th_http_request *r)
+{
+	struct th_server *s = ctx;
+	struct th_access *a = th_alloc(sizeof(*a));
+
+	*a = (struct th_access){ .server = s, .request = r };
+	th_http_set_data(r, a);
+	s->metrics.requests++;
+	if (!th_guard_place(a) || !th_route_find(a))
+		return 0;
+	if (a->route->scope) {
+		if (!th_guard_caller(a))
+			return 0;
+		if (!(a->scopes & a->route->scope)) {
+			struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+
+			th_scopes_print(a->route->scope, &name);
+			th_access_fail(a, 403, "scope", "this token has not the scope %s",
+				       name.ptr);
+			return 0;
+		}
+	}
+	if (strcmp(a->route->method, "GET") != 0 && !th_guard_type(a))
+		return 0;
+	return a->route->body_max;
+}
+
+static void on_request(void *ctx, struct th_http_request *r)
+{
+	struct th_access *a = th_http_data(r);
+
+	(void)ctx;
+	a->route->fn(a);
+}
+
+static void on_message(void *ctx, struct th_http_request *r, struct th_str text, bool is_text)
+{
+	struct th_access *a = th_http_data(r);
+
+	(void)ctx;
+	if (a->message)
+		a->message(a, text, is_text);
+}
+
+static void on_room(void *ctx, struct th_http_request *r)
+{
+	struct th_access *a = th_http_data(r);
+
+	(void)ctx;
+	if (a->room)
+		a->room(a);
+}
+
+static void on_gone(void *ctx, struct th_http_request *r)
+{
+	struct th_access *a = th_http_data(r);
+
+	(void)ctx;
+	if (a && a->gone)
+		a->gone(a);
+}
+
+/* One line of JSON; what the peer wrote is in it as text, and no token is. */
+static void journal(const struct th_server *s, const struct th_http_request *r,
+		    const struct th_access *a, int status, uint64_t sent)
+{
+	struct th_buf line TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
+	struct th_jw w = th_jw(&line);
+
+	if (s->o.journal < 0)
+		return;
+	th_jw_object(&w);
+	th_jw_kint(&w, "ts_ms", (int64_t)th_clock_wall_ms());
+	th_jw_kstr(&w, "method", th_http_method(r));
+	th_jw_kstr(&w, "path", th_utf8_cut(th_http_path(r), 200));
+	th_jw_kint(&w, "status", status);
+	if (a && a->user[0])
+		th_jw_kstr(&w, "user", th_str_of(a->user));
+	th_jw_kuint(&w, "sent", sent);
+	th_jw_kuint(&w, "ms", th_loop_now_ms(s->loop) - th_http_started_ms(r));
+	th_jw_object_end(&w);
+	th_buf_add_char(&line, '\n');
+	if (!line.failed && write(s->o.journal, line.ptr, line.len) < 0)
+		return; /* a journal that is full or gone keeps nobody from his session */
+}
+
+static void on_end(void *ctx, struct th_http_request *r, int status, uint64_t sent)
+{
+	struct th_server *s = ctx;
+	struct th_access *a = th_http_data(r);
+
+	s->metrics.answers[status >= 100 && status < 600 ? status / 100 : 0]++;
+	journal(s, r, a, status, sent);
+	free(a);
+	th_http_set_data(r, NULL);
+}
+
+static void on_connection(void *ctx, int fd)
+{
+	struct th_server *s = ctx;
+
+	th_http_server_take(s->http, fd);
+}
+
+/* ---- what was running ---- */
+
+static bool was_running(void *ctx, const char *session, struct thole_agent **ret_agent)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_str state;
+
+	(void)ctx;
+	*ret_agent = NULL;
+	if (th_json_parse(th_str_of(session), &doc, NULL) != TH_OK)
+		return false;
+	state = th_json_get_str(th_json_root(doc), "state");
+	/* A server always says whose a session is; `thole run` never does. */
+	return th_json_get_str(th_json_root(doc), "user").len > 0 &&
+	       (th_str_is(state, "running") || th_str_is(state, "loading"));
+}
+
+static void recovered(void *ctx, const char *id, struct thole_session *session,
+		      const struct thole_error *why)
+{
+	struct th_server *s = ctx;
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct thole_error e;
+	char user[TH_USER_MAX + 1], *row = NULL;
+
+	(void)why; /* it stays in the store, and whoever asks for it is told */
+	if (!session)
+		return;
+	if (thole_runtime_session(s->rt, id, NULL, &row, &e) != 0 ||
+	    th_json_parse(th_str_of(row), &doc, NULL) != TH_OK) {
+		thole_session_free(session);
+		thole_free(row);
+		return;
+	}
+	snprintf(user, sizeof(user), "%.*s", TH_FMT(th_json_get_str(th_json_root(doc), "user")));
+	thole_free(row);
+	s->metrics.sessions_recovered++;
+	th_hub_adopt(th_hub_get(s, id, user), session);
+}
+
+/* ---- life ---- */
+
+static enum th_code load_tokens(struct th_server *s, struct th_tokens *ret, struct th_err *err)
+{
+	char path[TH_PATH_LEN_MAX];
+	enum th_code code = TH_OK;
+
+	if (s->o.token_store.len) {
+		snprintf(path, sizeof(path), "%.*s", TH_FMT(s->o.token_store));
+		code = th_tokens_load(path, ret, err);
+	}
+	if (!code && s->o.tokens.len) {
+		snprintf(path, sizeof(path), "%.*s", TH_FMT(s->o.tokens));
+		code = th_tokens_read(path, ret, err);
+	}
+	return code;
+}
+
+/* Configuration, agents and tokens: all, or none. */
+enum th_code th_server_reload(struct th_server *s, struct th_str serve, struct th_err *err)
+{
+	struct th_settings settings = { 0 };
+	struct th_served agents = { 0 };
+	struct th_tokens tokens = { 0 };
+	enum th_code code = th_settings_parse(serve, &settings, err);
+
+	if (!code)
+		code = th_served_load(s->o.agents, &agents, err);
+	if (!code)
+		code = load_tokens(s, &tokens, err);
+	if (code) {
+		th_settings_deinit(&settings);
+		th_served_deinit(&agents);
+		th_tokens_deinit(&tokens);
+		return code;
+	}
+	th_settings_deinit(&s->settings);
+	th_served_deinit(&s->agents);
+	th_tokens_deinit(&s->tokens);
+	s->settings = settings;
+	s->agents = agents;
+	s->tokens = tokens;
+	s->tokens_stamp = 0;
+	return TH_OK;
+}
+
+static enum th_code start(struct th_server *s, struct th_err *err)
+{
+	const struct th_http_handlers handlers = {
+		.on_head = on_head,
+		.on_request = on_request,
+		.on_message = on_message,
+		.on_room = on_room,
+		.on_gone = on_gone,
+		.on_end = on_end,
+		.ctx = s,
+	};
+	struct thole_error e;
+	enum th_code code = th_server_reload(s, s->o.serve, err);
+
+	if (!code && s->o.cert)
+		code = th_tls_config_new(s->o.cert, s->o.key, &s->tls, err);
+	if (code)
+		return code;
+	s->http = th_http_server_new(s->loop, &handlers, s->tls);
+	code = th_listen_new(s->loop, s->o.listen, on_connection, s, &s->listen, err);
+	if (!code)
+		code = th_drive_begin(s, err);
+	if (code)
+		return code;
+	th_timer_start(&s->sweep, 1000, 1000);
+	if (thole_runtime_recover(s->rt, was_running, recovered, s, true, &e) != 0)
+		return th_fail(err, (enum th_code)e.code, "%s", e.text);
+	th_server_kick(s);
+	return TH_OK;
+}
+
+enum th_code th_server_new(struct th_loop *l, struct thole_runtime *rt,
+			   const struct th_server_options *o, struct th_server **ret,
+			   struct th_err *err)
+{
+	struct th_server *s = th_alloc(sizeof(*s));
+	enum th_code code;
+
+	*s = (struct th_server){ .loop = l, .rt = rt, .o = *o };
+	th_timer_init(&s->sweep, l, on_sweep, s);
+	s->started_ms = th_loop_now_ms(l);
+	code = start(s, err);
+	if (code)
+		th_server_free(s);
+	else
+		*ret = s;
+	return code;
+}
+
+void th_server_print(const struct th_server *s, struct th_buf *out)
+{
+	if (th_listen_port(s->listen))
+		th_buf_add_cstr(out, s->tls ? "https://" : "http://");
+	th_listen_print(s->listen, out);
+}
+
+bool th_server_has_tokens(const struct th_server *s)
+{
+	return s->tokens.count > 0;
+}
+
+void th_server_finish(struct th_server *s)
+{
+	s->finishing = true;
+	s->listen = th_listen_free(s->listen);
+	if (s->http)
+		th_http_server_finish(s->http);
+	th_hubs_finish(s);
+}
+
+bool th_server_idle(const struct th_server *s)
+{
+	return th_http_server_count(s->http) == 0;
+}
+
+struct th_server *th_server_free(struct th_server *s)
+{
+	if (!s)
+		return NULL;
+	th_hubs_finish(s);
+	th_http_server_free(s->http);
+	th_hubs_deinit(s);
+	th_listen_free(s->listen);
+	th_tls_config_free(s->tls);
+	th_drive_end(s);
+	th_timer_stop(&s->sweep);
+	while (s->rates) {
+		struct th_rate *r = s->rates;
+
+		s->rates = r->next;
+		free(r);
+	}
+	th_settings_deinit(&s->settings);
+	th_served_deinit(&s->agents);
+	th_tokens_deinit(&s->tokens);
+	free(s);
+	return NULL;
+}

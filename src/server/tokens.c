@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/tokens.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "io/clock.h"
+#include "io/files.h"
+
+#define PREFIX "thole_"
+
+static const struct {
+	enum th_scope scope;
+	struct th_str name;
+} scopes[] = {
+	{ TH_SCOPE_READ, TH_STR_INIT("read") },
+	{ TH_SCOPE_RUN, TH_STR_INIT("run") },
+	{ TH_SCOPE_APPROVE, TH_STR_INIT("approve") },
+	{ TH_SCOPE_ADMIN, TH_STR_INIT("admin") },
+};
+
+void th_tokens_deinit(struct th_tokens *t)
+{
+	free(t->list);
+	*t = (struct th_tokens){ 0 };
+}
+
+enum th_code th_scopes_parse(struct th_str text, unsigned *ret, struct th_err *err)
+{
+	unsigned all = 0;
+
+	while (text.len) {
+		struct th_str word = th_str_trim(th_str_split(&text, ','));
+		unsigned found = 0;
+
+		for (size_t i = 0; i < TH_COUNT(scopes); i++)
+			if (th_str_eq(scopes[i].name, word))
+				found = scopes[i].scope;
+		if (!found)
+			return th_fail(err, TH_EUSAGE,
+				       "scopes are read, run, approve and admin, with commas");
+		all |= found;
+	}
+	if (!all)
+		return th_fail(err, TH_EUSAGE, "a token needs a scope: read, run, approve, admin");
+	*ret = all;
+	return TH_OK;
+}
+
+void th_scopes_print(unsigned all, struct th_buf *out)
+{
+	bool comma = false;
+
+	for (size_t i = 0; i < TH_COUNT(scopes); i++) {
+		if (!(all & scopes[i].scope))
+			continue;
+		if (comma)
+			th_buf_add_char(out, ',');
+		th_buf_add(out, scopes[i].name);
+		comma = true;
+	}
+}
+
+static enum th_code add(struct th_tokens *t, struct th_str user, unsigned all,
+			const struct th_digest *digest, int64_t created_ms, struct th_err *err)
+{
+	char hex[TH_SHA256_HEX_SIZE + 1];
+	struct th_token *new;
+
+	if (!user.len || user.len > TH_USER_MAX || memchr(user.ptr, 0, user.len))
+		return th_fail(err, TH_EUSAGE, "a user's name has 1 to %d bytes", TH_USER_MAX);
+	if (t->count == TH_TOKENS_MAX)
+		return th_fail(err, TH_ELIMIT, "there are %d tokens, and no more can be",
+			       TH_TOKENS_MAX);
+	t->list = th_realloc(t->list, (t->count + 1) * sizeof(*t->list));
+	new = &t->list[t->count++];
+	*new = (struct th_token){ .scopes = all, .created_ms = created_ms, .digest = *digest };
+	th_digest_hex(digest, hex);
+	memcpy(new->id, hex, 12);
+	memcpy(new->user, user.ptr, user.len);
+	return TH_OK;
+}
+
+/* ---- the file of `thole token` ---- */
+
+static enum th_code read_line(struct th_str line, struct th_tokens *t, struct th_err *err)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	const struct th_json *v;
+	struct th_digest digest;
+	unsigned all;
+	enum th_code code = th_json_parse(line, &doc, err);
+
+	if (code)
+		return code;
+	v = th_json_root(doc);
+	if (!th_digest_parse(th_json_get_str(v, "digest"), &digest))
+		return th_fail(err, TH_EPROTO, "digest is not 64 hexadecimal digits");
+	code = th_scopes_parse(th_json_get_str(v, "scopes"), &all, err);
+	if (!code)
+		code = add(t, th_json_get_str(v, "user"), all, &digest,
+			   th_json_get_int(v, "created_ms", 0), err);
+	return code;
+}
+
+enum th_code th_tokens_load(const char *path, struct th_tokens *t, struct th_err *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_TOKENS_SIZE_MAX);
+	enum th_code code = th_file_read(path, TH_TOKENS_SIZE_MAX, &text, err);
+	struct th_str rest = th_buf_str(&text);
+
+	if (code == TH_ENOENT)
+		return TH_OK;
+	for (int number = 1; !code && rest.len; number++) {
+		struct th_str line = th_str_trim(th_str_split(&rest, '\n'));
+
+		if (line.len)
+			code = th_prefix(err, read_line(line, t, err), "%s:%d", path, number);
+	}
+	return code;
+}
+
+enum th_code th_tokens_save(const char *path, const struct th_tokens *t, struct th_err *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_TOKENS_SIZE_MAX);
+	struct th_buf names TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	enum th_code code;
+
+	for (size_t i = 0; i < t->count; i++) {
+		struct th_jw w = th_jw(&text);
+		char hex[TH_SHA256_HEX_SIZE + 1];
+
+		th_buf_clear(&names);
+		th_scopes_print(t->list[i].scopes, &names);
+		th_digest_hex(&t->list[i].digest, hex);
+		th_jw_object(&w);
+		th_jw_kstr(&w, "id", th_str_of(t->list[i].id));
+		th_jw_kstr(&w, "user", th_str_of(t->list[i].user));
+		th_jw_kstr(&w, "scopes", th_buf_str(&names));
+		th_jw_kint(&w, "created_ms", t->list[i].created_ms);
+		th_jw_kstr(&w, "digest", th_str_of(hex));
+		th_jw_object_end(&w);
+		th_buf_add_char(&text, '\n');
+	}
+	code = th_buf_check(&text, "the file of tokens", err);
+	return code ? code : th_file_write(path, th_buf_str(&text), 0600, err);
+}
+
+/* ---- a file of plain tokens ---- */
+
+static struct th_str word(struct th_str *line)
+{
+	struct th_str rest = th_str_trim(*line);
+	size_t len = 0;
+
+	while (len < rest.len && rest.ptr[len] != ' ' && rest.ptr[len] != '\t')
+		len++;
+	*line = th_str_sub(rest, len, rest.len - len);
+	return th_str_sub(rest, 0, len);
+}
+
+static enum th_code read_plain(struct th_str line, struct th_tokens *t, struct th_err *err)
+{
+	struct th_str token = word(&line), user = word(&line), names = word(&line);
+	struct th_digest digest;
+	unsigned all;
+	enum th_code code;
+
+	if (!names.len || th_str_trim(line).len)
+		return th_fail(err, TH_EUSAGE, "a line is TOKEN USER SCOPES");
+	if (token.len < TH_TOKEN_MIN || token.len > TH_TOKEN_MAX)
+		return th_fail(err, TH_EUSAGE, "a token has %d to %d bytes", TH_TOKEN_MIN,
+			       TH_TOKEN_MAX);
+	code = th_scopes_parse(names, &all, err);
+	digest = th_sha256_of(token.ptr, token.len);
+	return code ? code : add(t, user, all, &digest, 0, err);
+}
+
+enum th_code th_tokens_read(const char *path, struct th_tokens *t, struct th_err *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_TOKENS_SIZE_MAX);
+	struct stat st;
+	struct th_str rest;
+	enum th_code code;
+
+	if (stat(path, &st) != 0)
+		return th_fail_errno(err, errno, "%s", path);
+	if (S_ISREG(st.st_mode) && (st.st_mode & 077))
+		return th_fail(err, TH_EPERM, "%s: others may read it; chmod 600 it", path);
+	code = th_file_read(path, TH_TOKENS_SIZE_MAX, &text, err);
+	rest = th_buf_str(&text);
+	for (int number = 1; !code && rest.len; number++) {
+		struct th_str line = th_str_trim(th_str_split(&rest, '\n'));
+
+		if (line.len && line.ptr[0] != '#')
+			code = th_prefix(err, read_plain(line, t, err), "%s:%d", path, number);
+	}
+	explicit_bzero(text.ptr, text.len);
+	return code;
+}
+
+/* ---- one of them ---- */
+
+enum th_code th_tokens_new(struct th_tokens *t, struct th_str user, unsigned all,
+			   struct th_buf *ret_text, struct th_err *err)
+{
+	static const char letters[] =
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+	unsigned char random[44];
+	struct th_digest digest;
+	size_t start = ret_text->len;
+	enum th_code code;
+
+	th_random(random, sizeof(random)); /* six bits of each: 264 */
+	th_buf_add_cstr(ret_text, PREFIX);
+	for (size_t i = 0; i < sizeof(random); i++)
+		th_buf_add_char(ret_text, letters[random[i] & 63]);
+	digest = th_sha256_of(ret_text->ptr + start, ret_text->len - start);
+	code = add(t, user, all, &digest, (int64_t)th_clock_wall_ms(), err);
+	if (code)
+		th_buf_truncate(ret_text, start);
+	return code;
+}
+
+enum th_code th_tokens_revoke(struct th_tokens *t, struct th_str id, struct th_err *err)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		if (!th_str_is(id, t->list[i].id))
+			continue;
+		memmove(&t->list[i], &t->list[i + 1], (t->count - i - 1) * sizeof(*t->list));
+		t->count--;
+		return TH_OK;
+	}
+	return th_fail(err, TH_ENOENT, "there is no token %.*s; thole token list names them",
+		       (int)TH_MIN(id.len, (size_t)40), id.ptr);
+}
+
+const struct th_token *th_tokens_find(const struct th_tokens *t, struct th_str text)
+{
+	const struct th_token *found = NULL;
+	struct th_digest digest = th_sha256_of(text.ptr, text.len);
+
+	for (size_t i = 0; i < t->count; i++)
+		if (th_digest_eq(&t->list[i].digest, &digest))
+			found = &t->list[i];
+	return found;
+}

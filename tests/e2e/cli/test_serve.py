@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0
+"""thole serve: sessions over HTTP, by the words of docs/HTTP.md."""
+
+import json
+import pathlib
+import re
+import signal
+import socket
+import unittest
+
+import house
+import serving
+
+
+def say(text):
+    return [{"text": text}]
+
+
+def shell(command):
+    return {"function_call": {"name": "shell", "arguments": {"command": command}}}
+
+
+class Sessions(serving.Served):
+    def test_one_session_from_its_beginning_to_its_end(self):
+        self.serve(say("Hello."), say("Again."))
+        self.serve_http()
+        row = self.good_call("POST", "/api/sessions", {"message": "Say hello.", "metadata": {"ticket": 7}}, status=201)
+        name = row["session_id"]
+        self.assertEqual((row["user"], row["metadata"]), ("alice", {"ticket": 7}))
+        connection, response = self.stream("/api/sessions/%s/events?until=rest" % name)
+        seen = list(serving.frames(response))
+        connection.close()
+        events = [f for f in seen if f[1] != "delta"]
+        self.assertEqual([int(f[0]) for f in events], list(range(1, len(events) + 1)))
+        self.assertEqual(events[-1][1], "final")
+        self.assertEqual("".join(f[2]["text"] for f in seen if f[1] == "delta" and f[2]["kind"] == "text"), "Hello.")
+        self.assertEqual([json.loads(line) for line in self.good("log", name, "--json").out.splitlines()], [f[2] for f in events])
+        page = self.good_call("GET", "/api/sessions/%s/events?from=2&limit=2" % name)
+        self.assertEqual(([e["seq"] for e in page["events"]], page["next"]), ([2, 3], 4))
+        row = self.good_call("GET", "/api/sessions/" + name)
+        self.assertEqual((row["state"], row["head_seq"]), ("finished", len(events)))
+        self.good_call("POST", "/api/sessions/%s/messages" % name, {"text": "Once more."}, status=202)
+        connection, response = self.stream("/api/sessions/%s/events?until=rest" % name, headers={"Last-Event-ID": str(len(events))})
+        more = [f for f in serving.frames(response) if f[1] != "delta"]
+        connection.close()
+        self.assertEqual(int(more[0][0]), len(events) + 1)
+        self.assertEqual(more[-1][2]["data"]["output"], "Again.")
+        items = self.good_call("GET", "/api/sessions/%s/items" % name)["items"]
+        self.assertEqual([i["role"] for i in items], ["user", "assistant", "user", "assistant"])
+
+    def test_begun_once_under_one_key(self):
+        self.serve(say("Once."))
+        self.serve_http()
+        body = {"message": "Only once."}
+        one = self.good_call("POST", "/api/sessions", body, status=201, headers={"Idempotency-Key": "k1"})
+        two = self.good_call("POST", "/api/sessions", body, headers={"Idempotency-Key": "k1"})
+        self.assertEqual(one["session_id"], two["session_id"])
+        bob = self.good_call("POST", "/api/sessions", {}, status=201, who="bob", headers={"Idempotency-Key": "k1"})
+        self.assertNotEqual(bob["session_id"], one["session_id"])
+        connection, response = self.stream("/api/sessions/%s/events?until=rest" % one["session_id"])
+        list(serving.frames(response))
+        connection.close()
+        self.assertEqual(len(self.good_call("GET", "/api/sessions")["sessions"]), 1)
+
+    def test_a_person_decides(self):
+        agents = self.folder / "agents"
+        agents.mkdir()
+        (agents / "careful.yaml").write_text("name: careful\ntools: [shell]\napprove: [shell]\n")
+        self.serve([shell("echo yes > made")], say("Made."))
+        self.serve_http("--agents", agents, "--workspaces", self.work)
+        self.assertEqual([a["name"] for a in self.good_call("GET", "/api/agents")["agents"]], ["careful", "default"])
+        name = self.good_call("POST", "/api/sessions", {"agent": "careful", "message": "Make it.", "id": "w1"}, status=201)["session_id"]
+        connection, response = self.stream("/api/sessions/%s/events?until=rest" % name)
+        kinds = [f[1] for f in serving.frames(response)]
+        connection.close()
+        self.assertIn("approval_requested", kinds)
+        self.assertEqual(self.good_call("GET", "/api/waiting", who="bob")["waiting"], [])
+        waiting = self.good_call("GET", "/api/waiting")["waiting"]
+        self.assertEqual([(w["session_id"], w["tool"], w["word"]) for w in waiting], [(name, "shell", "approve")])
+        path = "/api/sessions/%s/approve" % name
+        self.assertEqual(self.call("POST", path, {"call_id": waiting[0]["call_id"]}, who="bob").status, 404)
+        self.assertEqual(self.call("POST", path, {"call_id": waiting[0]["call_id"]}, who="reader").status, 403)
+        self.good_call("POST", path, {"call_id": waiting[0]["call_id"]})
+        connection, response = self.stream("/api/sessions/%s/events?until=rest" % name)
+        events = [f[2] for f in serving.frames(response) if f[1] != "delta"]
+        connection.close()
+        self.assertEqual(events[-1]["kind"], "final")
+        self.assertEqual([e["data"]["by"] for e in events if e["kind"] == "approval_decided"], ["alice"])
+        self.assertEqual((self.work / "w1" / "made").read_text(), "yes\n")
+        self.assertEqual((self.work / "w1").stat().st_mode & 0o777, 0o700)
+
+    def test_fork_export_import(self):
+        self.serve(say("First."), say("Second."))
+        self.serve_http()
+        name = self.good_call("POST", "/api/sessions", {"message": "Go."}, status=201)["session_id"]
+        connection, response = self.stream("/api/sessions/%s/events?until=rest" % name)
+        list(serving.frames(response))
+        connection.close()
+        fork = self.good_call("POST", "/api/sessions/%s/fork" % name, {"id": "branch"}, status=201)
+        self.assertEqual((fork["session_id"], fork["parent"], fork["user"]), ("branch", name, "alice"))
+        lines = self.call("GET", "/api/sessions/%s/export" % name)
+        self.assertEqual(lines.status, 200)
+        again = self.call("POST", "/api/sessions/import", lines.body, who="boss", headers={"Content-Type": "application/x-ndjson"})
+        self.assertEqual(again.status, 409, again)
+
+    def test_what_is_wrong_is_said(self):
+        self.serve_http()
+        for method, path, body, status, word in [
+            ("POST", "/api/sessions", {"agent": "none"}, 404, "GET /api/agents"),
+            ("POST", "/api/sessions", {"agnet": "x"}, 400, "agent"),
+            ("POST", "/api/sessions", {"message": 1}, 400, "message"),
+            ("POST", "/api/sessions", b"{", 400, "JSON"),
+            ("POST", "/api/sessions", b"[]", 400, "object"),
+            ("GET", "/api/sessions?limit=0", None, 400, "limit"),
+            ("GET", "/api/sessions?after=x", None, 400, "cursor"),
+            ("GET", "/api/sessions/nobody", None, 404, "no session nobody"),
+            ("GET", "/api/sessions/nobody/events", None, 404, "no session"),
+            ("POST", "/api/sessions/nobody/messages", {"text": "x"}, 404, "no session"),
+            ("POST", "/api/sessions/nobody/cancel", {"when": "later"}, 400, "after_turn"),
+            ("PUT", "/api/sessions", {}, 405, "takes"),
+            ("GET", "/api/nothing", None, 404, "no such path"),
+            ("GET", "/api/sessions/", None, 404, "no such path"),
+        ]:
+            with self.subTest(path=path, body=body):
+                answer = self.call(method, path, body)
+                self.assertEqual(answer.status, status, answer)
+                error = answer.json()["error"]
+                self.assertIn(word, error["message"])
+                self.assertEqual(sorted(error), ["code", "message", "param", "type"])
+
+
+class Doors(serving.Served):
+    """Every endpoint beside every caller who may not."""
+
+    def routes(self):
+        text = (house.SOURCE / "src" / "server" / "routes.c").read_text()
+        found = []
+        for line in text.splitlines():
+            words = line.strip().split('"')
+            if line.strip().startswith('{ "'):
+                found.append((words[1], words[3].replace("{id}", "s1").replace("{hash}", "0" * 64), "TH_SCOPE" in words[4]))
+        self.assertGreater(len(found), 20)
+        return found
+
+    def test_who_may_not(self):
+        self.serve_http()
+        mine = "127.0.0.1:%d" % self.port
+        wrong = {"Authorization": "Bearer wrong-token-0123456789"}
+        good = {"Authorization": "Bearer " + serving.TOKENS["boss"]}
+        for method, path, closed in self.routes():
+            body = b"{}" if method == "POST" else None
+            cases = [
+                ("foreign host", dict(good, Host="evil.example"), 403),
+                ("host with our name in it", dict(good, Host=mine + ".evil.example"), 403),
+                ("foreign origin", dict(good, Origin="http://evil.example"), 403),
+                ("origin null", dict(good, Origin="null"), 403),
+                ("origin that begins like us", dict(good, Origin="http://%s.evil.example" % mine), 403),
+            ]
+            if closed:
+                cases += [("no token", {}, 401), ("wrong token", wrong, 401), ("empty token", {"Authorization": "Bearer "}, 401)]
+            if method == "POST":
+                cases += [("form", dict(good, **{"Content-Type": "text/plain"}), 415),
+                          ("cross-site", dict(good, **{"Sec-Fetch-Site": "cross-site"}), 403)]
+            for what, headers, status in cases:
+                with self.subTest(method=method, path=path, what=what):
+                    answer = self.call(method, path, body, who=None, headers=headers)
+                    self.assertEqual(answer.status, status, answer)
+        self.assertEqual(self.call("GET", "/api/agents", who=None, headers=dict(good, Host=mine, Origin="http://" + mine)).status, 200)
+        self.assertEqual(self.call("GET", "/api/agents", who=None, headers=dict(good, Host="localhost")).status, 200)
+        self.assertEqual(self.call("GET", "/api/agents", who=None, headers={"X-API-Key": serving.TOKENS["boss"]}).status, 200)
+        self.assertEqual(self.call("GET", "/nothing", who=None).status, 401)
+
+    def test_tokens_come_and_go(self):
+        self.serve_http()
+        token = self.good("token", "new", "carol", "--scopes", "read").out.strip()
+        self.assertEqual(self.call("GET", "/api/sessions", who=None, headers={"Authorization": "Bearer " + token}).status, 200)
+        row = json.loads(self.good("token", "list", "--json").out)
+        self.assertEqual((row["user"], row["scopes"]), ("carol", "read"))
+        store = (self.folder / "state" / "thole" / "tokens.jsonl")
+        self.assertNotIn(token, store.read_text())
+        self.assertEqual(store.stat().st_mode & 0o777, 0o600)
+        self.good("token", "revoke", row["id"])
+        self.assertEqual(self.call("GET", "/api/sessions", who=None, headers={"Authorization": "Bearer " + token}).status, 401)
+        self.bad(1, "no token", "token", "revoke", row["id"])
+        self.bad(2, "scopes", "token", "new", "x", "--scopes", "all")
+
+    def test_a_file_of_tokens_is_checked(self):
+        tokens = self.folder / "open"
+        tokens.write_text(serving.LINES)
+        tokens.chmod(0o644)
+        self.bad(1, "chmod 600", "serve", "--listen", "127.0.0.1:0", "--tokens", tokens)
+        tokens.chmod(0o600)
+        tokens.write_text("short alice read\n")
+        self.bad(2, ["open:1", "bytes"], "serve", "--listen", "127.0.0.1:0", "--tokens", tokens)
+        self.bad(2, "no address", "serve", "--listen", "nowhere")
+
+    def test_two_users(self):
+        self.serve(say("Mine."))
+        self.serve_http()
+        name = self.good_call("POST", "/api/sessions", {"message": "x"}, status=201)["session_id"]
+        for method, path, body in [("GET", "", None), ("GET", "/events", None), ("GET", "/items", None), ("GET", "/export", None),
+                                   ("GET", "/blobs/" + "0" * 64, None), ("POST", "/messages", {"text": "x"}), ("POST", "/cancel", {}),
+                                   ("POST", "/pause", {}), ("POST", "/resume", {}), ("POST", "/fork", {}), ("POST", "/approve", {}),
+                                   ("POST", "/reject", {}), ("POST", "/settle", {"outcome": "done"})]:
+            with self.subTest(path=path):
+                theirs = self.call(method, "/api/sessions/%s%s" % (name, path), body, who="bob")
+                none = self.call(method, "/api/sessions/%s%s" % ("x" * len(name), path), body, who="bob")
+                self.assertEqual(theirs.status, 404, theirs)
+                self.assertEqual(theirs.body.replace(name.encode(), b"x" * len(name)), none.body)
+        self.assertEqual(self.good_call("GET", "/api/sessions", who="bob")["sessions"], [])
+        connection, response = self.stream("/api/sessions/%s/events?until=rest" % name)
+        list(serving.frames(response))
+        connection.close()
+
+
+class Wire(serving.Served):
+    """Bytes that no good client sends."""
+
+    def raw(self, data):
+        with socket.create_connection(("127.0.0.1", self.port), timeout=house.SECONDS) as s:
+            s.sendall(data)
+            out = b""
+            while True:
+                piece = s.recv(65536)
+                if not piece:
+                    return out
+                out += piece
+
+    def test_ambiguous_framing(self):
+        self.serve_http()
+        good = "POST /api/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n" % (
+            serving.TOKENS["alice"])
+        lengths = ["Content-Length: 2\r\nContent-Length: 2", "Content-Length: 2\r\nContent-Length: 3", "Content-Length: 2, 2", "Content-Length: +2",
+                   "Content-Length: 0x2", "Content-Length: 2 2", "Content-Length: -2", "Content-Length: 2a", "Content-Length:",
+                   "Content-Length: 18446744073709551618", "Content-Length: ''2", "content-length: 2\r\nCONTENT-LENGTH: 2"]
+        codings = ["chunked, chunked", "gzip, chunked", "chunked, gzip", "identity", "xchunked", "chunked\r\nTransfer-Encoding: chunked", " chunked\t;a",
+                   "\"chunked\"", "chunked\r\n\tx", "cow"]
+        cases = [good + one + "\r\n\r\n{}" for one in lengths]
+        cases += [good + "Transfer-Encoding: " + one + "\r\n\r\n2\r\n{}\r\n0\r\n\r\n" for one in codings]
+        cases += [good + "Transfer-Encoding: chunked\r\n" + one + "\r\n\r\n2\r\n{}\r\n0\r\n\r\n" for one in lengths + ["Content-Length: 2"]]
+        cases += [good + "Content-Length: 2\r\nTransfer-Encoding: %s\r\n\r\n2\r\n{}\r\n0\r\n\r\n" % one for one in codings + ["chunked"]]
+        for name in ["Content-Length", "Transfer-Encoding"]:
+            for form in ["%s : 2", " %s: 2", "%s\t: 2", "%s\x0b: 2", "%s\x00: 2", "X: y\r\n %s: 2", "X: y\n%s: 2", "X: y\r%s: 2"]:
+                value = form % name
+                cases.append(good + value + "\r\nContent-Length: 2\r\n\r\n{}")
+                cases.append(good + "Content-Length: 2\r\n" + value + "\r\n\r\n{}")
+        for size in ["2\n{}\r\n0\r\n\r\n", "2 \r\n{}\r\nzz\r\n\r\n", "-2\r\n{}\r\n0\r\n\r\n", "0x2\r\n{}\r\n0\r\n\r\n", "2\r\n{}0\r\n\r\n",
+                     "2\r\n{}x\r\n0\r\n\r\n", "11111111111111112\r\n{}\r\n0\r\n\r\n", "\r\n2\r\n{}\r\n0\r\n\r\n", "+2\r\n{}\r\n0\r\n\r\n"]:
+            cases.append(good + "Transfer-Encoding: chunked\r\n\r\n" + size)
+        for host in ["", "Host: a\r\nHost: b\r\n", "Host: 127.0.0.1\r\nHost: 127.0.0.1\r\n"]:
+            cases.append("GET /healthz HTTP/1.1\r\n%s\r\n" % host)
+        for line in ["GET /healthz HTTP/1.1 ", "GET /healthz HTTP/1.2", "GET /healthz HTTP/3.0", "GET /healthz", "GET healthz HTTP/1.1",
+                     "GET http://127.0.0.1/healthz HTTP/1.1", "GET /he althz HTTP/1.1", "GET /\x80 HTTP/1.1", "CONNECT a:1 HTTP/1.1",
+                     "G\x00T / HTTP/1.1", " GET / HTTP/1.1", "GET / http/1.1", "GET /a#b HTTP/1.1"]:
+            cases.append(line + "\r\nHost: 127.0.0.1\r\n\r\n")
+        # The same again behind a good request: what is smuggled is refused, and the connection ends.
+        behind = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+        bare = len(cases)
+        cases += [behind + case for case in cases]
+        cases += [behind * 3 + case for case in cases[:bare]]
+        cases += [case.replace("\r\n\r\n", "\r\nX-Pad: %s\r\n\r\n" % ("y" * 3000), 1) for case in cases[:bare]]
+        cases += [case.replace("Host: 127.0.0.1", "host: localhost", 1) for case in cases[:bare]]
+        self.assertGreaterEqual(len(cases), 500)
+        for i, case in enumerate(cases):
+            with self.subTest(case=case[:300], i=i):
+                answer = self.raw(case.encode("latin-1"))
+                statuses = re.findall(rb"HTTP/1\.1 (\d{3}) ", answer)
+                self.assertEqual(statuses[-1:], [b"400"], answer[:600])
+                self.assertIn(b"Connection: close", answer)
+                self.assertNotIn(b"201", statuses)
+        self.assertEqual(self.good_call("GET", "/api/sessions")["sessions"], [])
+
+    def test_requests_in_a_row_on_one_connection(self):
+        self.serve_http()
+        one = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        last = one.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n")
+        answer = self.raw((one * 20 + last).encode())
+        self.assertEqual(answer.count(b"HTTP/1.1 200 OK"), 21)
+
+    def test_a_body_that_is_too_large_is_refused_before_it_comes(self):
+        self.serve_http()
+        head = ("POST /api/sessions/x/pause HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"
+                "Content-Length: 65537\r\nExpect: 100-continue\r\n\r\n" % serving.TOKENS["alice"])
+        answer = self.raw(head.encode())
+        self.assertTrue(answer.startswith(b"HTTP/1.1 413 "), answer)
+
+
+class Ends(serving.Served):
+    def test_a_server_that_is_killed_goes_on(self):
+        agents = self.folder / "agents"
+        agents.mkdir()
+        (agents / "worker.yaml").write_text("name: worker\ntools: [shell]\n")
+        self.serve([shell("echo once >> count; sleep 1")], say("Done."))
+        self.serve_http("--agents", agents, "--workspaces", self.work)
+        name = self.good_call("POST", "/api/sessions", {"agent": "worker", "message": "Go.", "id": "k"}, status=201)["session_id"]
+        connection, response = self.stream("/api/sessions/%s/events" % name)
+        seen = []
+        for frame in serving.frames(response):
+            if frame[1] != "delta":
+                seen.append(frame)
+            if frame[1] == "intent":
+                break
+        self.end_http(signal.SIGKILL)
+        connection.close()
+        self.serve_http("--agents", agents, "--workspaces", self.work)
+        connection, response = self.stream("/api/sessions/%s/events?until=rest" % name, headers={"Last-Event-ID": seen[-1][0]})
+        seen += [f for f in serving.frames(response) if f[1] != "delta"]
+        connection.close()
+        self.assertEqual([int(f[0]) for f in seen], list(range(1, len(seen) + 1)))
+        self.assertEqual(seen[-1][1], "final")
+        self.assertEqual((self.work / "k" / "count").read_text(), "once\n")
+
+    def test_sighup_reads_again(self):
+        agents = self.folder / "agents"
+        agents.mkdir()
+        self.serve_http("--agents", agents)
+        (agents / "late.yaml").write_text("name: late\n")
+        self.assertEqual(len(self.good_call("GET", "/api/agents")["agents"]), 1)
+        self.server.send_signal(signal.SIGHUP)
+        for _ in range(500):
+            if len(self.good_call("GET", "/api/agents")["agents"]) == 2:
+                break
+        else:
+            self.fail("the agent is not there")
+
+    def test_limits_of_a_user(self):
+        config = pathlib.Path(self.env["XDG_CONFIG_HOME"]) / "thole" / "config.yaml"
+        config.write_text("serve:\n  requests_per_second: 3\n")
+        self.serve_http()
+        answers = [self.call("GET", "/api/agents") for _ in range(8)]
+        self.assertEqual(answers[0].status, 200)
+        refused = [a for a in answers if a.status == 429]
+        self.assertTrue(refused)
+        self.assertEqual(refused[0].headers["Retry-After"], "1")
+        self.assertEqual(self.call("GET", "/api/agents", who="bob").status, 200)
+        self.assertEqual(self.call("GET", "/healthz", who=None).status, 200)
+
+    def test_ready_and_figures(self):
+        self.serve_http()
+        self.assertEqual(self.good_call("GET", "/readyz", who=None), {"status": "ready"})
+        self.assertEqual(self.call("GET", "/metrics").status, 403)
+        text = self.call("GET", "/metrics", who="boss").body.decode()
+        self.assertIn("thole_requests_total 3\n", text)
+        self.assertIn('thole_answers_total{status="4xx"} 1\n', text)
+
+
+if __name__ == "__main__":
+    unittest.main()
