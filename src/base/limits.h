@@ -269,6 +269,8 @@
 #define TH_TOKEN_MAX 512
 #define TH_SERVE_AGENTS_MAX 1000         /* files of a server's folder of agents */
 #define TH_SERVE_REST_MS 10000           /* a session that rests is given back then */
+#define TH_SERVE_PARK_MS 600000          /* and one that waits for a client's results */
+#define TH_SERVE_QUEUE_MAX 32            /* responses asked for on one WebSocket that wait */
 #define TH_SERVE_LOOKS_MAX 200           /* logs of others that are looked at in a second */
 #define TH_SERVE_PAGE_EVENTS 1000        /* of a page of events, at most */
 #define TH_SERVE_PUMP_EVENTS 256         /* that a stream reads before others have their turn */

@@ -65,11 +65,28 @@ struct th_hub *th_hub_get(struct th_server *s, const char *id, const char *user)
 	return h;
 }
 
+/* Nobody will answer them: their session goes back to the store, where they are open. */
+static void drop_calls(struct th_hub *h)
+{
+	while (h->calls) {
+		struct th_client_call *c = h->calls;
+
+		h->calls = c->next;
+		if (c->call)
+			(void)thole_call_fail(c->call, "nobody waits for it", NULL);
+		free(c->call_id);
+		free(c->result);
+		free(c);
+	}
+}
+
 static void close_session(struct th_hub *h)
 {
 	if (!h->session)
 		return;
-	thole_session_free(h->session); /* its watchers end with it */
+	thole_session_free(h->session);
+	drop_calls(h);
+	h->parked_ms = 0; /* its watchers end with it */
 	h->session = NULL;
 	h->watcher = NULL;
 	h->rested_ms = 0;
@@ -176,14 +193,14 @@ void th_hub_adopt(struct th_hub *h, struct thole_session *session)
 	th_server_kick(h->server);
 }
 
-int th_hub_open(struct th_hub *h, struct thole_error *err)
+int th_hub_open(struct th_hub *h, struct thole_agent *agent, struct thole_error *err)
 {
 	struct thole_session *session = NULL;
 	int code;
 
 	if (h->session)
 		return 0;
-	code = thole_session_open(h->server->rt, NULL, h->id, &session, err);
+	code = thole_session_open(h->server->rt, agent, h->id, &session, err);
 	if (!code)
 		th_hub_adopt(h, session);
 	return code;
@@ -191,6 +208,8 @@ int th_hub_open(struct th_hub *h, struct thole_error *err)
 
 static bool goes_back(const struct th_hub *h, uint64_t now_ms)
 {
+	if (h->session && h->busy == 0 && h->parked_ms && now_ms - h->parked_ms >= TH_SERVE_PARK_MS)
+		return true;
 	if (!h->session || h->busy > 0 || !h->rested_ms || now_ms - h->rested_ms < TH_SERVE_REST_MS)
 		return false;
 	return thole_session_state(h->session) != THOLE_WAITING; /* an approval may run out */

@@ -29,6 +29,14 @@ struct th_listener {
 	struct th_listener *prev, *next;
 };
 
+/* A call of a function of the client, which waits for its result; or a result that came before its
+ * call was given again. */
+struct th_client_call {
+	struct th_client_call *next;
+	struct thole_call *call; /* NULL: it is a result */
+	char *call_id, *result;
+};
+
 struct th_hub {
 	struct th_hub *prev, *next; /* of all */
 	struct th_hub *chain;       /* of those with the same hash */
@@ -36,8 +44,10 @@ struct th_hub {
 	struct thole_session *session; /* NULL: it is not open here */
 	struct thole_watcher *watcher;
 	struct th_listener *first, *last;
-	size_t busy;        /* listeners that keep it open */
-	unsigned telling;   /* the list is being walked */
+	size_t busy;      /* listeners that keep it open */
+	unsigned telling; /* the list is being walked */
+	struct th_client_call *calls;
+	uint64_t parked_ms; /* since when it waits for a client's results; 0: it does not */
 	uint64_t rested_ms; /* since when it rests; 0: it does not */
 	char user[TH_USER_MAX + 1];
 	char id[TH_SESSION_ID_MAX + 1];
@@ -53,8 +63,9 @@ struct th_hub *th_hub_find(struct th_server *s, const char *id); /* NULL: there 
 struct th_hub *th_hub_get(struct th_server *s, const char *id, const char *user); /* or makes it */
 /* A session that was begun just now. */
 void th_hub_adopt(struct th_hub *h, struct thole_session *session);
-/* Has the session open, with the functions that it needs.  Otherwise an error of the API. */
-TH_NODISCARD int th_hub_open(struct th_hub *h, struct thole_error *err);
+/* Has the session open; `agent` gives the functions that it needs, and may be NULL.  Otherwise an
+ * error of the API. */
+TH_NODISCARD int th_hub_open(struct th_hub *h, struct thole_agent *agent, struct thole_error *err);
 
 void th_hub_listen(struct th_hub *h, struct th_listener *l);
 void th_hub_unlisten(struct th_listener *l); /* also in its own function; again: nothing */

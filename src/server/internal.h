@@ -153,6 +153,20 @@ TH_NODISCARD int th_workspace_make(struct th_server *s, const char *id, char **r
 /* Whether this user may have one more that runs.  False: it was answered. */
 bool th_quota_sessions(struct th_access *a);
 
+/* ---- functions.c: functions of a client's request, which the client answers ---- */
+
+#define TH_RESPONSE_MEMBER "thole_response" /* of the metadata of a session that is one */
+
+/* Adds them to the agent.  `tools`: a JSON list of them in the Responses form; others than
+ * functions are passed over. */
+TH_NODISCARD int th_functions_add(struct th_server *s, struct thole_agent *agent,
+				  const struct th_json *tools, struct thole_error *err);
+/* An agent with the functions that a session of the store was begun with; NULL in *ret: none. */
+TH_NODISCARD int th_functions_agent_of(struct th_server *s, const char *id,
+				       struct thole_agent **ret, struct thole_error *err);
+/* The client's result of a call, or of one that is given again soon. */
+void th_functions_answer(struct th_hub *h, struct th_str call_id, struct th_str result);
+
 /* ---- events.c ---- */
 
 void th_streams_ping(struct th_server *s);

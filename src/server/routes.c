@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "server/internal.h"
+#include "server/response.h"
 
 #define SMALL TH_SERVE_SMALL_MAX
 #define BIG TH_SERVE_JSON_MAX
@@ -30,6 +31,18 @@ const struct th_route th_routes[] = {
 	{ "POST", "/api/sessions/{id}/reject", TH_SCOPE_APPROVE, th_api_session_reject, SMALL, NULL, "a call may not: call_id, message, always" },
 	{ "POST", "/api/sessions/{id}/settle", TH_SCOPE_APPROVE, th_api_session_settle, SMALL, NULL, "what became of a call: call_id, outcome, message" },
 	{ "GET", "/api/waiting", TH_SCOPE_READ, th_api_waiting, 0, NULL, "what waits for a person, in all sessions: limit, after" },
+	{ "GET", "/v1/models", TH_SCOPE_READ, th_v1_models, 0, NULL, "the agents, and the models that may be named" },
+	{ "GET", "/v1/models/{id}", TH_SCOPE_READ, th_v1_model, 0, NULL, "one of them" },
+	{ "POST", "/v1/responses", TH_SCOPE_RUN, th_v1_responses_create, TH_HTTP1_BODY_MAX, NULL, "OpenAI's Responses API: runs an agent" },
+	{ "GET", "/v1/responses", TH_SCOPE_RUN, th_v1_responses_socket, 0, NULL, "the same over a WebSocket" },
+	{ "POST", "/v1/responses/input_tokens", TH_SCOPE_READ, th_v1_responses_tokens, TH_HTTP1_BODY_MAX, NULL, "about how many tokens a request has" },
+	{ "POST", "/v1/responses/compact", TH_SCOPE_RUN, th_v1_responses_compact, TH_HTTP1_BODY_MAX, NULL, "a conversation as one item, to begin another with" },
+	{ "GET", "/v1/responses/{id}", TH_SCOPE_READ, th_v1_responses_get, 0, NULL, "a response; stream, starting_after" },
+	{ "DELETE", "/v1/responses/{id}", TH_SCOPE_RUN, th_v1_responses_delete, 0, NULL, "is refused for now: sessions are not deleted" },
+	{ "POST", "/v1/responses/{id}/cancel", TH_SCOPE_RUN, th_v1_responses_cancel, SMALL, NULL, "stops one that runs in the background" },
+	{ "GET", "/v1/responses/{id}/input_items", TH_SCOPE_READ, th_v1_responses_items, 0, NULL, "what it was asked with: limit, order, after" },
+	{ "POST", "/v1/chat/completions", TH_SCOPE_RUN, th_v1_chat, TH_HTTP1_BODY_MAX, NULL, "OpenAI's Chat Completions API, each request for itself" },
+	{ "POST", "/v1/messages", TH_SCOPE_RUN, th_v1_messages, TH_HTTP1_BODY_MAX, NULL, "Anthropic's Messages API, each request for itself" },
 	{ NULL, NULL, 0, NULL, 0, NULL, NULL },
 };
 // clang-format on

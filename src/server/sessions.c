@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sessions.c - /api: sessions, begun and led by programs and people. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/codec.h"
 #include "io/clock.h"
-#include "io/files.h"
 #include "server/internal.h"
-
-#define NOBODY 65534 /* whom commands of root's sessions run as (io/sandbox.h) */
 
 /* ---- bodies ---- */
 
@@ -113,31 +108,24 @@ bool th_session_mine(struct th_access *a, char **ret_row)
 /* The session of the first argument, open here.  NULL: it was answered. */
 static struct th_hub *mine_open(struct th_access *a)
 {
+	struct thole_agent *agent = NULL;
 	struct thole_error err;
 	struct th_hub *h;
+	int code;
 
 	if (!th_session_mine(a, NULL))
 		return NULL;
 	h = th_hub_get(a->server, a->args[0], a->user);
-	if (th_hub_open(h, &err) == 0)
+	if (h->session)
+		return h;
+	code = th_functions_agent_of(a->server, a->args[0], &agent, &err);
+	if (!code)
+		code = th_hub_open(h, agent, &err);
+	thole_agent_free(agent);
+	if (!code)
 		return h;
 	th_access_error(a, &err);
 	return NULL;
-}
-
-bool th_quota_sessions(struct th_access *a)
-{
-	int64_t max = a->server->settings.s.sessions_per_user, count = 0;
-
-	if (max <= 0)
-		return true;
-	for (struct th_hub *h = a->server->hubs.first; h; h = h->next)
-		count += h->session && !h->rested_ms && strcmp(h->user, a->user) == 0;
-	if (count < max)
-		return true;
-	th_access_fail(a, 429, "sessions", "%lld of your sessions run, and no more may",
-		       (long long)max);
-	return false;
 }
 
 /* ---- answers that wait for the log ---- */
@@ -240,39 +228,6 @@ void th_session_id_of_key(const char *user, struct th_str key,
 	id.bytes[8] = (uint8_t)((id.bytes[8] & 0x3f) | 0x80);
 	th_uuid_text(&id, ret);
 	ret[TH_UUID_TEXT_SIZE] = '\0';
-}
-
-int th_workspace_make(struct th_server *s, const char *id, char **ret, struct thole_error *err)
-{
-	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_PATH_LEN_MAX);
-	struct th_err e = {};
-	enum th_code code;
-
-	*ret = NULL;
-	if (!s->o.workspaces.len)
-		return 0;
-	th_buf_add(&path, s->o.workspaces);
-	th_buf_add_char(&path, '/');
-	for (const char *c = id; *c; c++) /* a name of any bytes becomes that of a folder */
-		if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-		    (*c >= '0' && *c <= '9') || *c == '-' || *c == '_')
-			th_buf_add_char(&path, *c);
-		else
-			th_buf_printf(&path, "%%%02x", (unsigned char)*c);
-	code = th_buf_check(&path, "the workspace's path", &e);
-	if (!code)
-		code = th_dir_make(path.ptr, 0700, &e);
-	/* Of a server that is root's, commands run as nobody; a sandbox lends them the folder. */
-	if (!code && s->o.no_sandbox && geteuid() == 0 && chown(path.ptr, NOBODY, NOBODY) != 0)
-		code = th_fail_errno(&e, errno, "workspace %s", path.ptr);
-	if (code) {
-		err->code = code;
-		snprintf(err->text, sizeof(err->text), "%s", e.msg);
-		return code;
-	}
-	*ret = th_alloc(path.len + 1);
-	memcpy(*ret, path.ptr, path.len + 1);
-	return 0;
 }
 
 static int begin(struct th_access *a, const char *id, const struct th_session_create *c,
@@ -617,8 +572,10 @@ static void decided(struct th_access *a, const char *kinds)
 		th_answer_after(a, h, 200, kinds);
 		return;
 	}
-	h = th_hub_get(a->server, a->args[0], a->user);
-	if (th_hub_open(h, &err) == 0 && thole_session_resume(h->session, &err) == 0)
+	h = mine_open(a);
+	if (!h)
+		return;
+	if (thole_session_resume(h->session, &err) == 0)
 		h->rested_ms = 0;
 	th_server_kick(a->server);
 	answer_row(a, a->args[0], 200);

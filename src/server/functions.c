@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * functions.c - functions of a client's request.
+ *
+ * The model calls them as any tool; the call waits here until the client has
+ * told its result in the next request.  They are of class READ: when their
+ * session was given back meanwhile, the call is given again.
+ */
+#include <stdlib.h>
+
+#include "server/internal.h"
+
+static char *copy(struct th_str s)
+{
+	char *text = th_alloc(s.len + 1);
+
+	memcpy(text, s.ptr, s.len);
+	text[s.len] = '\0';
+	return text;
+}
+
+static struct th_client_call *take(struct th_hub *h, struct th_str call_id, bool result)
+{
+	struct th_client_call **at = &h->calls, *found;
+
+	while (*at && !(th_str_is(call_id, (*at)->call_id) && !(*at)->call == result))
+		at = &(*at)->next;
+	found = *at;
+	if (found)
+		*at = found->next;
+	return found;
+}
+
+static void keep(struct th_hub *h, struct thole_call *call, struct th_str call_id, char *result)
+{
+	struct th_client_call *c = th_alloc(sizeof(*c));
+
+	*c = (struct th_client_call){
+		.next = h->calls, .call = call, .call_id = copy(call_id), .result = result
+	};
+	h->calls = c;
+}
+
+static void done(struct th_hub *h, struct thole_call *call, const char *result)
+{
+	struct thole_error err;
+
+	if (thole_call_done(call, result, &err) != 0)
+		(void)thole_call_fail(call, err.text, NULL);
+	h->parked_ms = 0;
+	th_server_kick(h->server);
+}
+
+static void on_call(void *ctx, struct thole_call *call)
+{
+	struct th_hub *h = th_hub_find(ctx, thole_call_session_id(call));
+	struct th_str id = th_str_of(thole_call_id(call));
+	struct th_client_call *result = h ? take(h, id, true) : NULL;
+
+	if (!h) {
+		(void)thole_call_fail(call, "its client is not there", NULL);
+	} else if (!result) {
+		keep(h, call, id, NULL);
+		h->parked_ms = th_loop_now_ms(h->server->loop) ?: 1;
+	} else {
+		done(h, call, result->result);
+		free(result->call_id);
+		free(result->result);
+		free(result);
+	}
+}
+
+static void on_cancel(void *ctx, struct thole_call *call)
+{
+	struct th_hub *h = th_hub_find(ctx, thole_call_session_id(call));
+	struct th_client_call *c = h ? take(h, th_str_of(thole_call_id(call)), false) : NULL;
+
+	if (c) {
+		free(c->call_id);
+		free(c->result);
+		free(c);
+	}
+	(void)thole_call_fail(call, "it was not waited for any longer", NULL);
+}
+
+void th_functions_answer(struct th_hub *h, struct th_str call_id, struct th_str result)
+{
+	struct th_client_call *c = take(h, call_id, false);
+	char *text = copy(result);
+
+	if (!c) {
+		keep(h, NULL, call_id, text);
+		return;
+	}
+	done(h, c->call, text);
+	free(text);
+	free(c->call_id);
+	free(c->result);
+	free(c);
+}
+
+/* ---- an agent's ---- */
+
+static int add_one(struct th_server *s, struct thole_agent *agent, const struct th_json *tool,
+		   struct thole_error *err)
+{
+	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	const struct th_json *schema = th_json_get(tool, "parameters");
+	struct th_str about = th_json_get_str(tool, "description");
+	struct thole_tool *made = NULL;
+	int code;
+
+	th_arena_init(&a, TH_AGENT_MEMORY_MAX);
+	code = thole_agent_tool(agent, th_arena_cstr(&a, th_json_get_str(tool, "name")) ?: "",
+				on_call, s, &made, err);
+	if (!code)
+		code = thole_tool_class(made, THOLE_CLASS_READ, err);
+	if (!code)
+		code = thole_tool_on_cancel(made, on_cancel, err);
+	if (!code && about.len)
+		code = thole_tool_describe(made, th_arena_cstr(&a, about) ?: "", err);
+	if (!code && th_json_is_object(schema)) {
+		struct th_str text = th_json_text(schema, &a);
+
+		code = thole_tool_schema(made, th_arena_cstr(&a, text) ?: "",
+					 th_json_bool(th_json_get(tool, "strict"), false), err);
+	}
+	return code;
+}
+
+int th_functions_add(struct th_server *s, struct thole_agent *agent, const struct th_json *tools,
+		     struct thole_error *err)
+{
+	struct th_json_iter it = th_json_iter(tools);
+	int code = 0;
+
+	while (!code && th_json_next(&it)) {
+		struct th_str type = th_json_get_str(it.val, "type");
+
+		if (!type.len || th_str_is(type, "function"))
+			code = add_one(s, agent, it.val, err);
+	}
+	return code;
+}
+
+int th_functions_agent_of(struct th_server *s, const char *id, struct thole_agent **ret,
+			  struct thole_error *err)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct thole_agent *agent = NULL;
+	const struct th_json *tools;
+	char *row = NULL;
+	int code = thole_runtime_session(s->rt, id, NULL, &row, err);
+
+	*ret = NULL;
+	if (code || th_json_parse(th_str_of(row), &doc, NULL) != TH_OK) {
+		thole_free(row);
+		return code;
+	}
+	thole_free(row);
+	tools = th_json_get(
+	    th_json_get(th_json_get(th_json_get(th_json_root(doc), "metadata"), TH_RESPONSE_MEMBER),
+			"echo"),
+	    "tools");
+	if (th_json_count(tools) == 0)
+		return 0;
+	code = thole_agent_new("client", &agent, err);
+	if (!code)
+		code = th_functions_add(s, agent, tools, err);
+	if (code)
+		thole_agent_free(agent);
+	else
+		*ret = agent;
+	return code;
+}

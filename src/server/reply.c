@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/reply.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+
+static char *copy(struct th_str s)
+{
+	char *text = th_alloc(s.len + 1);
+
+	memcpy(text, s.ptr, s.len);
+	text[s.len] = '\0';
+	return text;
+}
+
+/* ---- items ---- */
+
+static void add_item(struct th_reply *r, enum th_reply_kind kind, const struct th_buf *json)
+{
+	if (json->failed || r->count == TH_ANSWER_ITEMS_MAX * 16)
+		return;
+	r->items = th_realloc(r->items, (r->count + 1) * sizeof(*r->items));
+	r->items[r->count++] = (struct th_reply_item){ kind, copy(th_buf_str(json)) };
+}
+
+/* The item's own id, or one that is the same whenever the log is read. */
+static void put_id(struct th_reply *r, struct th_jw *w, const struct th_json *item,
+		   const char *prefix)
+{
+	struct th_str id = th_json_get_str(item, "id");
+	char made[64];
+
+	if (!id.len) {
+		snprintf(made, sizeof(made), "%s_%llu_%zu", prefix, (unsigned long long)r->last_seq,
+			 r->made++);
+		id = th_str_of(made);
+	}
+	th_jw_kstr(w, "id", id);
+}
+
+static void put_part(struct th_jw *w, const struct th_json *part)
+{
+	struct th_str type = th_json_get_str(part, "type");
+
+	th_jw_object(w);
+	if (th_str_is(type, "refusal")) {
+		th_jw_kstr(w, "type", type);
+		th_jw_kstr(w, "refusal", th_json_get_str(part, "refusal"));
+	} else {
+		const struct th_json *notes = th_json_get(part, "annotations");
+
+		th_jw_kstr(w, "type", TH_STR("output_text"));
+		th_jw_kstr(w, "text", th_json_get_str(part, "text"));
+		th_jw_name(w, TH_STR("annotations"));
+		if (th_json_is_array(notes))
+			th_jw_json(w, notes);
+		else
+			th_jw_raw(w, TH_STR("[]"));
+		th_jw_kraw(w, "logprobs", TH_STR("[]"));
+	}
+	th_jw_object_end(w);
+}
+
+static void add_message(struct th_reply *r, const struct th_json *item)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_jw w = th_jw(&json);
+	const struct th_json *content = th_json_get(item, "content");
+	struct th_json_iter it = th_json_iter(content);
+	struct th_str phase = th_json_get_str(item, "phase");
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "type", TH_STR("message"));
+	put_id(r, &w, item, "msg");
+	th_jw_kstr(&w, "status", TH_STR("completed"));
+	th_jw_kstr(&w, "role", TH_STR("assistant"));
+	th_jw_name(&w, TH_STR("content"));
+	th_jw_array(&w);
+	if (th_json_type(content) == TH_JSON_STR) {
+		th_jw_object(&w);
+		th_jw_kstr(&w, "type", TH_STR("output_text"));
+		th_jw_kstr(&w, "text", th_json_str(content));
+		th_jw_kraw(&w, "annotations", TH_STR("[]"));
+		th_jw_kraw(&w, "logprobs", TH_STR("[]"));
+		th_jw_object_end(&w);
+	}
+	while (th_json_next(&it))
+		put_part(&w, it.val);
+	th_jw_array_end(&w);
+	if (phase.len)
+		th_jw_kstr(&w, "phase", phase);
+	th_jw_object_end(&w);
+	add_item(r, TH_REPLY_MESSAGE, &json);
+}
+
+static void add_reasoning(struct th_reply *r, const struct th_json *item)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_jw w = th_jw(&json);
+	const struct th_json *summary = th_json_get(item, "summary");
+	struct th_str sealed = th_json_get_str(item, "encrypted_content");
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "type", TH_STR("reasoning"));
+	put_id(r, &w, item, "rs");
+	th_jw_name(&w, TH_STR("summary"));
+	if (th_json_is_array(summary))
+		th_jw_json(&w, summary);
+	else
+		th_jw_raw(&w, TH_STR("[]"));
+	if (sealed.len)
+		th_jw_kstr(&w, "encrypted_content", sealed);
+	th_jw_object_end(&w);
+	add_item(r, TH_REPLY_REASONING, &json);
+}
+
+/* ---- calls ---- */
+
+static bool is_client(const struct th_reply *r, struct th_str name)
+{
+	for (size_t i = 0; i < r->function_count; i++)
+		if (th_str_is(name, r->functions[i]))
+			return true;
+	return false;
+}
+
+static void open_call(struct th_reply *r, struct th_str call_id, struct th_str name,
+		      struct th_str arguments, bool client)
+{
+	r->open = th_realloc(r->open, (r->open_count + 1) * sizeof(*r->open));
+	r->open[r->open_count++] = (struct th_reply_open){ .call_id = copy(call_id),
+							   .name = copy(name),
+							   .arguments = copy(arguments),
+							   .client = client };
+}
+
+static void close_at(struct th_reply *r, size_t i)
+{
+	free(r->open[i].call_id);
+	free(r->open[i].name);
+	free(r->open[i].arguments);
+	r->open[i] = r->open[--r->open_count];
+}
+
+static struct th_reply_open *find_open(struct th_reply *r, struct th_str call_id)
+{
+	for (size_t i = 0; i < r->open_count; i++)
+		if (th_str_is(call_id, r->open[i].call_id))
+			return &r->open[i];
+	return NULL;
+}
+
+/* A call of an answer: the client's is an item at once, ours once it has its result. */
+static void add_call(struct th_reply *r, const struct th_json *item, struct th_str type)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_str name = th_json_get_str(item, "name");
+	struct th_str call_id = th_json_get_str(item, "call_id");
+	struct th_str arguments = th_json_get_str(item, "arguments");
+	bool client = th_str_is(type, "function_call") && is_client(r, name);
+	struct th_jw w = th_jw(&json);
+
+	if (!call_id.len)
+		call_id = th_json_get_str(item, "id");
+	if (!name.len) /* "computer_call" */
+		name = th_str_sub(type, 0, type.len - strlen("_call"));
+	if (!arguments.ptr) {
+		const struct th_json *what = th_json_get(item, "action");
+
+		if (!what)
+			what = th_json_get(item, "actions");
+		if (what)
+			th_json_print(what, &text);
+		arguments = what ? th_buf_str(&text) : th_json_get_str(item, "input");
+	}
+	open_call(r, call_id, name, arguments, client);
+	if (!client)
+		return;
+	th_jw_object(&w);
+	th_jw_kstr(&w, "type", TH_STR("function_call"));
+	put_id(r, &w, item, "fc");
+	th_jw_kstr(&w, "call_id", call_id);
+	th_jw_kstr(&w, "name", name);
+	th_jw_kstr(&w, "arguments", arguments);
+	th_jw_kstr(&w, "status", TH_STR("completed"));
+	th_jw_object_end(&w);
+	add_item(r, TH_REPLY_CALL, &json);
+}
+
+/* The text of a result: itself, or its parts' texts. */
+static void output_text(const struct th_json *output, struct th_buf *out)
+{
+	struct th_json_iter it = th_json_iter(output);
+
+	if (th_json_type(output) == TH_JSON_STR) {
+		th_buf_add(out, th_json_str(output));
+		return;
+	}
+	while (th_json_next(&it)) {
+		struct th_str text = th_json_get_str(it.val, "text");
+
+		if (text.len && out->len)
+			th_buf_add_char(out, '\n');
+		th_buf_add(out, text);
+	}
+}
+
+static void on_outcome(struct th_reply *r, const struct th_json *data, struct th_str call_id)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_reply_open *o = find_open(r, call_id);
+	bool done = th_str_is(th_json_get_str(data, "status"), "done");
+	struct th_jw w = th_jw(&json);
+	char id[64];
+
+	if (!o)
+		return;
+	if (!o->client) {
+		output_text(th_json_get(data, "output"), &text);
+		snprintf(id, sizeof(id), "mcp_%llu", (unsigned long long)r->last_seq);
+		th_jw_object(&w);
+		th_jw_kstr(&w, "type", TH_STR("mcp_call"));
+		th_jw_kstr(&w, "id", th_str_of(id));
+		th_jw_kstr(&w, "server_label", TH_STR("thole"));
+		th_jw_kstr(&w, "name", th_str_of(o->name));
+		th_jw_kstr(&w, "arguments", th_str_of(o->arguments));
+		th_jw_kstr(&w, "status", done ? TH_STR("completed") : TH_STR("failed"));
+		th_jw_kstr(&w, done ? "output" : "error", th_buf_str(&text));
+		th_jw_kraw(&w, done ? "error" : "output", TH_STR("null"));
+		th_jw_object_end(&w);
+		add_item(r, TH_REPLY_OTHER, &json);
+	}
+	close_at(r, (size_t)(o - r->open));
+}
+
+/* ---- events ---- */
+
+static void on_answer(struct th_reply *r, const struct th_json *data)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(data, "items"));
+	const struct th_json *usage = th_json_get(data, "usage");
+
+	r->tokens_in += th_json_get_int(usage, "input", 0);
+	r->tokens_cached += th_json_get_int(usage, "cached", 0);
+	r->tokens_out += th_json_get_int(usage, "output", 0);
+	r->tokens_reasoning += th_json_get_int(usage, "reasoning", 0);
+	r->too_long = th_str_is(th_json_get_str(data, "status"), "incomplete");
+	while (th_json_next(&it)) {
+		struct th_str type = th_json_get_str(it.val, "type");
+
+		if (th_str_is(type, "message")) {
+			add_message(r, it.val);
+		} else if (th_str_is(type, "reasoning")) {
+			add_reasoning(r, it.val);
+		} else if (th_str_is(type, "mcp_call") || th_str_is(type, "web_search_call") ||
+			   th_str_is(type, "file_search_call") ||
+			   th_str_is(type, "code_interpreter_call") ||
+			   th_str_is(type, "image_generation_call") ||
+			   !th_str_ends(type, TH_STR("_call"))) {
+			struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+
+			th_json_print(it.val, &json); /* of the provider's own tools */
+			add_item(r, TH_REPLY_OTHER, &json);
+		} else {
+			add_call(r, it.val, type);
+		}
+	}
+}
+
+static void set_why(struct th_reply *r, struct th_str why)
+{
+	free(r->why);
+	r->why = why.len ? copy(why) : NULL;
+}
+
+static void on_state(struct th_reply *r, const struct th_json *data)
+{
+	struct th_str to = th_json_get_str(data, "to");
+
+	if (th_str_is(to, "stopped"))
+		r->status = TH_REPLY_CANCELLED;
+	else if (th_str_is(to, "limit"))
+		r->status = TH_REPLY_INCOMPLETE;
+	else if (th_str_is(to, "stuck"))
+		r->status = TH_REPLY_FAILED;
+	else
+		return;
+	set_why(r, th_json_get_str(data, "reason"));
+}
+
+/* Whether all that is left is for the client to answer. */
+static void look_parked(struct th_reply *r)
+{
+	size_t started = 0;
+
+	for (size_t i = 0; i < r->open_count; i++) {
+		if (!r->open[i].client)
+			return;
+		started += r->open[i].started;
+	}
+	if (r->status == TH_REPLY_RUNNING && r->open_count > 0 && started == r->open_count)
+		r->status = TH_REPLY_PARKED;
+}
+
+void th_reply_event(struct th_reply *r, struct th_str event)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	const struct th_json *v, *data;
+	struct th_str kind, call;
+
+	if (th_json_parse(event, &doc, NULL) != TH_OK)
+		return;
+	v = th_json_root(doc);
+	data = th_json_get(v, "data");
+	kind = th_json_get_str(v, "kind");
+	call = th_json_get_str(v, "call");
+	r->last_seq = (uint64_t)th_json_get_int(v, "seq", 0);
+	r->ended_ms = th_json_get_int(v, "ts_ms", 0);
+	if (!r->began_ms)
+		r->began_ms = r->ended_ms;
+	if (th_str_is(kind, "model_answered")) {
+		on_answer(r, data);
+	} else if (th_str_is(kind, "intent")) {
+		struct th_reply_open *o = find_open(r, call);
+
+		if (o)
+			o->started = true;
+	} else if (th_str_is(kind, "outcome")) {
+		on_outcome(r, data, call);
+	} else if (th_str_is(kind, "final")) {
+		r->status = r->too_long ? TH_REPLY_INCOMPLETE : TH_REPLY_COMPLETED;
+	} else if (th_str_is(kind, "error")) {
+		r->status = TH_REPLY_FAILED;
+		set_why(r, th_json_get_str(data, "message"));
+	} else if (th_str_is(kind, "state_changed")) {
+		on_state(r, data);
+	}
+	look_parked(r);
+}
+
+void th_reply_deinit(struct th_reply *r)
+{
+	for (size_t i = 0; i < r->count; i++)
+		free(r->items[i].json);
+	while (r->open_count)
+		close_at(r, r->open_count - 1);
+	free(r->items);
+	free(r->open);
+	free(r->why);
+	*r = (struct th_reply){ 0 };
+}
+
+/* ---- as JSON ---- */
+
+void th_reply_print(const struct th_reply *r, struct th_jw *w)
+{
+	th_jw_array(w);
+	for (size_t i = 0; i < r->count; i++)
+		th_jw_raw(w, th_str_of(r->items[i].json));
+	th_jw_array_end(w);
+}
+
+void th_reply_usage(const struct th_reply *r, struct th_jw *w)
+{
+	th_jw_object(w);
+	th_jw_kint(w, "input_tokens", r->tokens_in);
+	th_jw_name(w, TH_STR("input_tokens_details"));
+	th_jw_object(w);
+	th_jw_kint(w, "cached_tokens", r->tokens_cached);
+	th_jw_object_end(w);
+	th_jw_kint(w, "output_tokens", r->tokens_out);
+	th_jw_name(w, TH_STR("output_tokens_details"));
+	th_jw_object(w);
+	th_jw_kint(w, "reasoning_tokens", r->tokens_reasoning);
+	th_jw_object_end(w);
+	th_jw_kint(w, "total_tokens", r->tokens_in + r->tokens_out);
+	th_jw_object_end(w);
+}
+
+const char *th_reply_status_name(enum th_reply_status s)
+{
+	switch (s) {
+	case TH_REPLY_RUNNING:
+		return "in_progress";
+	case TH_REPLY_COMPLETED:
+	case TH_REPLY_PARKED:
+		return "completed";
+	case TH_REPLY_INCOMPLETE:
+		return "incomplete";
+	case TH_REPLY_FAILED:
+		return "failed";
+	case TH_REPLY_CANCELLED:
+		return "cancelled";
+	}
+	return "failed";
+}
+
+void th_reply_text(const struct th_reply *r, struct th_buf *out)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+		struct th_json_iter it;
+
+		if (r->items[i].kind != TH_REPLY_MESSAGE ||
+		    th_json_parse(th_str_of(r->items[i].json), &doc, NULL) != TH_OK)
+			continue;
+		it = th_json_iter(th_json_get(th_json_root(doc), "content"));
+		while (th_json_next(&it))
+			th_buf_add(out, th_json_get_str(it.val, "text"));
+	}
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * reply.h - what a task of a session comes to, as the output of the Responses
+ * API: folded from the session's events, live or from its log, so that both say
+ * the same.
+ *
+ * The client's own functions are items for it to answer.  What the agent ran
+ * itself is an mcp_call with its output, which clients take as done.
+ */
+#ifndef TH_SERVER_REPLY_H
+#define TH_SERVER_REPLY_H
+
+#include "base/json.h"
+
+enum th_reply_kind { TH_REPLY_MESSAGE, TH_REPLY_REASONING, TH_REPLY_CALL, TH_REPLY_OTHER };
+
+struct th_reply_item {
+	enum th_reply_kind kind; /* CALL: of a function of the client */
+	char *json;
+};
+
+enum th_reply_status {
+	TH_REPLY_RUNNING,
+	TH_REPLY_COMPLETED,
+	TH_REPLY_PARKED, /* completed, and the session waits for the client's results */
+	TH_REPLY_INCOMPLETE,
+	TH_REPLY_FAILED,
+	TH_REPLY_CANCELLED
+};
+
+/* A call that has no result yet. */
+struct th_reply_open {
+	char *call_id, *name, *arguments;
+	bool client, started;
+};
+
+struct th_reply {
+	const char *const *functions; /* the client's, by name; borrowed */
+	size_t function_count;
+	struct th_reply_item *items; /* each is whole when it is added */
+	size_t count;
+	struct th_reply_open *open;
+	size_t open_count;
+	enum th_reply_status status;
+	char *why;     /* FAILED, INCOMPLETE: a sentence; may be NULL */
+	bool too_long; /* the last answer was cut at its limit of tokens */
+	int64_t tokens_in, tokens_cached, tokens_out, tokens_reasoning;
+	int64_t began_ms, ended_ms; /* of the first and the last event */
+	uint64_t last_seq;
+	size_t made; /* ids of items that had none */
+};
+
+/* One event, as thole_runtime_log and notes have it.  Afterwards `count` may have grown, and
+ * `status` be another. */
+void th_reply_event(struct th_reply *r, struct th_str event);
+void th_reply_deinit(struct th_reply *r);
+/* The items as a JSON list. */
+void th_reply_print(const struct th_reply *r, struct th_jw *w);
+void th_reply_usage(const struct th_reply *r, struct th_jw *w);
+/* "completed", … as the Responses API has it. */
+const char *th_reply_status_name(enum th_reply_status s);
+/* The texts of its messages, one after the other. */
+void th_reply_text(const struct th_reply *r, struct th_buf *out);
+
+#endif

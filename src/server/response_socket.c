@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * response_socket.c - the Responses API over a WebSocket: one response after
+ * the other, and each may go on from the last, also when it is not stored.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "server/response_internal.h"
+
+/* One socket: its responses come one after the other. */
+struct lane {
+	struct th_access *access;
+	struct th_response *now;
+	char *waiting[TH_SERVE_QUEUE_MAX]; /* messages, oldest first */
+	size_t count;
+	char last[TH_RESPONSE_NAME_MAX]; /* what may be gone on from here, also when not stored */
+	bool gone;
+};
+
+static void lane_next(struct lane *l);
+
+static void lane_free(struct lane *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		free(l->waiting[i]);
+	free(l);
+}
+
+static void lane_fault(struct lane *l, int status, const char *code, const char *message)
+{
+	struct th_buf error TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
+
+	th_error_print(status, code ? code : "invalid_request_error", message, &error);
+	th_buf_printf(&json, "{\"type\":\"error\",\"status\":%d,", status);
+	th_buf_add(&json, th_str_sub(th_buf_str(&error), 1, error.len));
+	if (th_http_send(l->access->request, th_buf_str(&json), true) == TH_ELIMIT)
+		th_http_close(l->access->request, 1008);
+}
+
+static void lane_over(struct th_response *p)
+{
+	struct lane *l = p->over_ctx;
+
+	l->now = NULL;
+	if (p->reply.status == TH_REPLY_COMPLETED || p->reply.status == TH_REPLY_PARKED)
+		snprintf(l->last, sizeof(l->last), "%s", p->name);
+	if (!l->gone)
+		lane_next(l);
+}
+
+static void lane_begin(struct lane *l, struct th_str body)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_response_fault fault;
+	struct th_str before;
+
+	if (th_json_parse(body, &doc, NULL) != TH_OK ||
+	    !th_str_is(th_json_get_str(th_json_root(doc), "type"), "response.create")) {
+		lane_fault(l, 400, "invalid_request_error",
+			   "a message is {\"type\":"
+			   "\"response.create\", …}");
+		return;
+	}
+	before = th_json_get_str(th_json_root(doc), "previous_response_id");
+	if (before.len && !th_str_is(before, l->last)) {
+		struct th_stored d;
+		bool stored = th_stored_load(l->access->server, l->access->user, before, &d);
+
+		if (stored && !th_json_bool(th_json_get(d.member, "store"), true))
+			stored = (th_stored_deinit(&d), false);
+		if (!stored) {
+			lane_fault(l, 400, "previous_response_not_found",
+				   "the response before was not found");
+			return;
+		}
+		th_stored_deinit(&d);
+	}
+	if (!th_response_make(l->access, &th_face_responses, body, true, lane_over, l, &l->now,
+			      &fault)) {
+		l->now = NULL;
+		if (th_str_is(before, l->last))
+			l->last[0] = '\0'; /* who fails to go on has it no more */
+		lane_fault(l, fault.status, fault.code, fault.message);
+	}
+}
+
+static void lane_next(struct lane *l)
+{
+	while (!l->now && l->count) {
+		char *body = l->waiting[0];
+
+		memmove(l->waiting, l->waiting + 1, --l->count * sizeof(char *));
+		lane_begin(l, th_str_of(body));
+		free(body);
+	}
+}
+
+static void on_message(struct th_access *a, struct th_str text, bool is_text)
+{
+	struct lane *l = a->ctx;
+	char *copy;
+
+	if (!is_text) {
+		lane_fault(l, 400, NULL, "messages are text");
+		return;
+	}
+	if (l->count == TH_SERVE_QUEUE_MAX) {
+		lane_fault(l, 429, "rate_limit_exceeded", "too many responses wait on this socket");
+		return;
+	}
+	copy = th_alloc(text.len + 1);
+	memcpy(copy, text.ptr, text.len);
+	copy[text.len] = '\0';
+	l->waiting[l->count++] = copy;
+	lane_next(l);
+}
+
+static void on_gone(struct th_access *a)
+{
+	struct lane *l = a->ctx;
+
+	l->gone = true;
+	if (l->now)
+		th_response_gone(l->now);
+	lane_free(l);
+}
+
+void th_v1_responses_socket(struct th_access *a)
+{
+	struct lane *l;
+
+	if (!th_http_wants_socket(a->request)) {
+		th_access_fail(a, 426, NULL,
+			       "GET /v1/responses is for WebSockets; POST asks for "
+			       "a response");
+		return;
+	}
+	l = th_alloc(sizeof(*l));
+	*l = (struct lane){ .access = a };
+	a->ctx = l;
+	a->gone = on_gone;
+	a->message = on_message;
+	if (!th_http_upgrade(a->request, (struct th_str){ NULL, 0 }))
+		lane_free(l);
+}
