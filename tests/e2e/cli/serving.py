@@ -53,6 +53,10 @@ class Served(house.House):
         self.port = int(line.rsplit(":", 1)[1])
         return self.port
 
+    def serve_rules(self, rules):
+        self.standin = house.Standin(self.folder, {"rules": rules})
+        self.env["OPENAI_BASE_URL"] = self.standin.url
+
     def end_http(self, how=signal.SIGTERM):
         if self.server:
             self.server.send_signal(how)

@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import random
 import re
 import signal
 import socket
@@ -283,6 +284,48 @@ class Wire(serving.Served):
                 "Content-Length: 65537\r\nExpect: 100-continue\r\n\r\n" % serving.TOKENS["alice"])
         answer = self.raw(head.encode())
         self.assertTrue(answer.startswith(b"HTTP/1.1 413 "), answer)
+
+
+class Cuts(serving.Served):
+    """A reader that is cut at any place, and a server that is killed: each event comes once, in order."""
+
+    RECONNECTS, KILLS = 1000, (10, 25, 50, 300, 700)
+
+    def test_every_event_once(self):
+        agents = self.folder / "agents"
+        agents.mkdir()
+        (agents / "worker.yaml").write_text("name: worker\ntools: [shell]\n")
+        self.serve_rules([{"if": {"turns": {"max": 30}}, "parts": [shell("echo x")]}, {"parts": [{"text": "Done."}]}])
+        port = self.serve_http("--agents", agents, "--workspaces", self.work)
+        name = self.good_call("POST", "/api/sessions", {"agent": "worker", "message": "Go."}, status=201)["session_id"]
+        chance, seen, passes, kills = random.Random(1), [], [], 0
+        for n in range(self.RECONNECTS):
+            if n in self.KILLS:
+                self.end_http(signal.SIGKILL)
+                port = self.serve_http("--agents", agents, "--workspaces", self.work, port=port)
+                kills += 1
+            headers = {"Last-Event-ID": seen[-1][0]} if seen else {}
+            connection, response = self.stream("/api/sessions/%s/events?until=rest" % name, headers=headers)
+            left, over = chance.randint(0, 12), True
+            for frame in serving.frames(response):
+                if frame[1] == "delta":
+                    continue
+                seen.append(frame)
+                left -= 1
+                if left < 0:
+                    over = False
+                    break
+            connection.sock and connection.sock.shutdown(socket.SHUT_RDWR)
+            connection.close()
+            if over and seen and seen[-1][1] == "final":
+                passes.append(seen)
+                seen = []
+        self.assertGreater(len(passes), 1)
+        self.assertEqual(kills, len(self.KILLS))
+        log = [json.loads(line) for line in self.good("log", name, "--json").out.splitlines()]
+        for one in passes:
+            self.assertEqual([int(f[0]) for f in one], list(range(1, len(log) + 1)))
+            self.assertEqual([f[2] for f in one], log)
 
 
 class Ends(serving.Served):
