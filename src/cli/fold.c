@@ -13,6 +13,7 @@
 #include "driver/history.h"
 #include "io/files.h"
 #include "models/user_profiles.h"
+#include "server/server.h"
 
 #define FOLD_INPUT_MAX ((size_t)1024 * TH_MIB)
 
@@ -267,8 +268,10 @@ int th_cli_plumb_docs(int argc, char **argv)
 		docs_events(&out);
 	else if (rest.count == 1 && strcmp(rest.list[0], "agents") == 0)
 		docs_agents(&out);
+	else if (rest.count == 1 && strcmp(rest.list[0], "http") == 0)
+		th_server_docs(&out);
 	else
-		return th_cli_die(2, "plumb docs wants events or agents");
+		return th_cli_die(2, "plumb docs wants events, agents or http");
 	return th_cli_print(&out, 0);
 }
 
@@ -304,7 +307,7 @@ const struct th_command th_command_plumb = {
 		"  encode --model M        items as the request that would be sent\n"
 		"  fold [--state]          events as the items the model would see, or the state\n"
 		"  patch [--mode create]   a file with a V4A diff applied\n"
-		"  docs events|agents      reference pages\n\n"
+		"  docs events|agents|http reference pages\n\n"
 		"Each has its own --help.\n",
 	.words = "route decode encode fold patch docs",
 	.run = run_plumb,

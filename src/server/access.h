@@ -10,6 +10,7 @@
 #ifndef TH_SERVER_ACCESS_H
 #define TH_SERVER_ACCESS_H
 
+#include "base/field.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "io/http_server.h"
@@ -25,9 +26,10 @@ struct th_route {
 	const char *method, *path; /* "/api/sessions/{id}": a word in braces is an argument */
 	unsigned scope;            /* one of enum th_scope; 0: without a token */
 	th_access_fn *fn;
-	size_t body_max;  /* 0: it has none */
-	const char *type; /* of the body; NULL: application/json */
-	const char *doc;  /* one line, for docs/HTTP.md */
+	size_t body_max;             /* 0: it has none */
+	const char *type;            /* of the body; NULL: application/json */
+	const char *doc;             /* one line, for docs/HTTP.md and the OpenAPI document */
+	const struct th_table *body; /* its members, for these; NULL: none, or another API's */
 };
 
 struct th_access {

@@ -89,6 +89,7 @@ struct th_server {
 	struct th_loop *loop;
 	struct thole_runtime *rt;
 	struct th_server_options o;
+	const struct th_route *routes;
 	struct th_settings settings;
 	struct th_served agents;
 	struct th_tokens tokens;
@@ -127,9 +128,17 @@ extern const struct th_route th_routes[]; /* ended by a NULL path */
 /* Fills in route and args.  False: it was answered. */
 bool th_route_find(struct th_access *a);
 
+/* ---- docs.c: the table of routes as text ---- */
+
+void th_docs_page(const struct th_route *routes, struct th_buf *out);    /* docs/HTTP.md */
+void th_docs_openapi(const struct th_route *routes, struct th_buf *out); /* OpenAPI 3.1 */
+
 /* ---- handlers ---- */
 
-th_access_fn th_api_health, th_api_ready, th_api_metrics;
+th_access_fn th_api_health, th_api_ready, th_api_metrics, th_api_openapi;
+extern const struct th_table th_session_create_table, th_session_message_table,
+    th_session_pause_table, th_session_cancel_table, th_session_fork_table,
+    th_session_decision_table;
 th_access_fn th_api_agents, th_api_sessions_list, th_api_sessions_create, th_api_session_get,
     th_api_session_message, th_api_session_pause, th_api_session_resume, th_api_session_cancel,
     th_api_session_fork, th_api_session_approve, th_api_session_reject, th_api_session_settle,

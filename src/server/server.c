@@ -252,7 +252,7 @@ enum th_code th_server_new(struct th_loop *l, struct thole_runtime *rt,
 	struct th_server *s = th_alloc(sizeof(*s));
 	enum th_code code;
 
-	*s = (struct th_server){ .loop = l, .rt = rt, .o = *o };
+	*s = (struct th_server){ .loop = l, .rt = rt, .o = *o, .routes = th_routes };
 	th_timer_init(&s->sweep, l, on_sweep, s);
 	s->started_ms = th_loop_now_ms(l);
 	code = start(s, err);
@@ -268,6 +268,11 @@ void th_server_print(const struct th_server *s, struct th_buf *out)
 	if (th_listen_port(s->listen))
 		th_buf_add_cstr(out, s->tls ? "https://" : "http://");
 	th_listen_print(s->listen, out);
+}
+
+void th_server_docs(struct th_buf *out)
+{
+	th_docs_page(th_routes, out);
 }
 
 bool th_server_has_tokens(const struct th_server *s)

@@ -53,4 +53,8 @@ bool th_server_idle(const struct th_server *s); /* no connection is left */
 /* Takes NULL, returns NULL.  Before the runtime is freed. */
 struct th_server *th_server_free(struct th_server *s);
 
+/* ---- the interface as tables ---- */
+
+void th_server_docs(struct th_buf *out); /* docs/HTTP.md */
+
 #endif

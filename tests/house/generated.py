@@ -8,7 +8,7 @@ import pathlib
 import subprocess
 import sys
 
-PAGES = {"EVENTS.md": "events", "AGENT-FILES.md": "agents"}
+PAGES = {"EVENTS.md": "events", "AGENT-FILES.md": "agents", "HTTP.md": "http"}
 
 
 def main(thole, root, *more):

@@ -7,6 +7,7 @@ import random
 import re
 import signal
 import socket
+import subprocess
 import unittest
 
 import house
@@ -326,6 +327,31 @@ class Cuts(serving.Served):
         for one in passes:
             self.assertEqual([int(f[0]) for f in one], list(range(1, len(log) + 1)))
             self.assertEqual([f[2] for f in one], log)
+
+
+class Readme(serving.Served):
+    def test_its_commands(self):
+        text = (house.SOURCE / "README.md").read_text()
+        block = re.search(r"## Over HTTP.*?```sh\n(.*?)```", text, re.DOTALL).group(1)
+        self.serve(say("None."))
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            port = s.getsockname()[1]
+        # As it stands there, but at a port of its own, and waiting until the server listens.
+        block = block.replace("thole serve &", "thole serve --listen 127.0.0.1:7711 > listening &\nserver=$!\n"
+                              "until grep -q listening listening; do kill -0 $server; done")
+        block = block.replace("7711", str(port))
+        program = self.folder / "bin"
+        program.mkdir()
+        (program / "thole").symlink_to(house.THOLE)
+        env = dict(self.env, PATH="%s:%s" % (program, self.env["PATH"]), THOLE_MODEL="gpt-5.4")
+        done = subprocess.run(["bash", "-e", "-c", block + "\nkill $server\nwait $server"], env=env, cwd=self.work, timeout=house.SECONDS,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        out = done.stdout.decode()
+        self.assertEqual(done.returncode, 0, out)
+        self.assertIn('"session_id":"first"', out)
+        self.assertIn("event: final", out)
+        self.assertNotIn(serving.house.KEY, out)
 
 
 class Ends(serving.Served):

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* docs.c - the interface from its tables: docs/HTTP.md, and an OpenAPI 3.1 document. */
+#include "server/internal.h"
+#include "server/response.h"
+
+static const char intro[] =
+    "# HTTP: `thole serve`\n\n"
+    "<!-- made by: thole plumb docs http; edit src/server/docs.c and the tables it reads instead "
+    "-->\n\n"
+    "`thole serve` runs sessions for programs and people over HTTP/1.1. It listens at "
+    "`127.0.0.1:7711` unless `--listen` says otherwise (`[::1]:7711`, `0.0.0.0:7711`, "
+    "`unix:PATH`); `--tls-cert` and `--tls-key` give it TLS 1.2 and 1.3. HTTP/2 is for a proxy in "
+    "front of it.\n\n"
+    "```sh\n"
+    "thole token new alice                       # prints a token, this one time\n"
+    "thole serve --agents agents/                # agents/NAME.yaml is agent NAME\n"
+    "```\n\n"
+    "## Who may call\n\n"
+    "Each request needs a token: `Authorization: Bearer TOKEN`, or `X-API-Key: TOKEN`. A token "
+    "belongs to a user and has scopes: `read`, `run`, `approve`, `admin`. A user sees only his own "
+    "sessions; another user's cannot be told apart from one that is not there (404). Sessions of "
+    "the command line belong to user `local`. `thole token new|list|revoke` keeps tokens as "
+    "SHA-256 in the state directory, and a running server sees changes at once; `--tokens FILE` "
+    "adds a file of lines `TOKEN USER SCOPES` (mode 0600, tokens of 16 bytes and more). Only "
+    "`/healthz` and `/readyz` are open.\n\n"
+    "A request must name the server by a name of its own in `Host`, and a page of another site may "
+    "not call (`Origin`): 403. Bodies are `application/json` unless the table says otherwise: "
+    "415.\n\n"
+    "## Errors\n\n"
+    "`{\"error\": {\"message\", \"type\", \"param\", \"code\"}}`, the message one sentence. 400: "
+    "nonsense, or bytes that are no good HTTP; 401: no good token; 403: host, origin or scope; "
+    "404: not there; 405, 413, 415, 431: as HTTP has it; 409: the session's state does not take "
+    "it, or another process has the session; 429 with `Retry-After`: a quota; 500, 503: the store, "
+    "or the server ends.\n\n"
+    "## Streams of events\n\n"
+    "`GET /api/sessions/{id}/events` with `Accept: text/event-stream` gives the session's events "
+    "(docs/EVENTS.md) and then each new one when it is durable. The `id` of an event is its `seq`: "
+    "after a cut, `Last-Event-ID: N` (or `?from=N+1`) goes on behind it, without a gap and without "
+    "a repeat, also when the server was killed meanwhile. `event: delta` is a piece of an answer "
+    "that is being made: it has no id and is not repeated (`?deltas=false`: none). `event: lost` "
+    "says that the number asked for is none that the session has. `?until=rest` ends the stream "
+    "when the session rests. A reader that is slow is not buffered for: it falls back to the "
+    "log.\n\n"
+    "## Model APIs\n\n"
+    "Under `/v1` the server speaks OpenAI's Responses and Chat Completions and Anthropic's "
+    "Messages APIs, so that their clients need nothing but a base URL and a token. `model` is the "
+    "name of an agent, or a model that `serve.models` in the configuration allows; a model named "
+    "so has no tools of ours. The agent's own tools run here, and are told of as `mcp_call` items "
+    "with their output. Functions of the request are the client's to answer: the session waits for "
+    "them, for ten minutes in memory and after that in the store.\n\n"
+    "A response is a task of a session, and its id names both. With `previous_response_id` the "
+    "same session goes on, with its computer and workspace, when nothing was asked after that "
+    "response and the request says the same beside its input; otherwise a session of its own gets "
+    "the same past. A foreground request whose caller leaves is cancelled; `background: true` goes "
+    "on, and is read by `GET`, or followed by `?stream=true&starting_after=N`. `instructions` for "
+    "an agent are said to it before the input, beside its own.\n\n"
+    "Not taken: `conversation` and `item_reference` (send `previous_response_id` or the items). "
+    "`store: false` keeps the response from being read again, but its session stays in the log "
+    "until sessions can be deleted. `compact` packs a conversation into one item and loses nothing "
+    "of it; it makes nothing shorter. Settings (temperature and the like) hold for models named "
+    "raw; an agent has its own.\n\n"
+    "## Configuration\n\n"
+    "`serve:` in the configuration file; SIGHUP reads it again, with agents and tokens.\n\n";
+
+void th_docs_page(const struct th_route *routes, struct th_buf *out)
+{
+	th_buf_add_cstr(out, intro);
+	th_table_markdown(&th_serve_settings_table, out);
+	th_buf_add_cstr(out, "\n## Paths\n\n| | path | scope | |\n|---|---|---|---|\n");
+	for (const struct th_route *r = routes; r->path; r++) {
+		struct th_buf scope TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+
+		th_scopes_print(r->scope, &scope);
+		th_buf_printf(out, "| %s | `%s` | %s | %s |\n", r->method, r->path,
+			      r->scope ? scope.ptr : "open", r->doc);
+	}
+	th_buf_add_cstr(out, "\n`POST /api/sessions` with an `Idempotency-Key` (1 to 255 bytes) "
+			     "begins a session once, however often it is asked; the repeat is "
+			     "answered with 200 and `Idempotent-Replayed: true`.\n\n## Bodies\n");
+	for (const struct th_route *r = routes; r->path; r++) {
+		if (!r->body)
+			continue;
+		th_buf_printf(out, "\n### %s %s\n\n", r->method, r->path);
+		th_table_markdown(r->body, out);
+	}
+}
+
+/* ---- OpenAPI ---- */
+
+static void put_parameters(struct th_jw *w, struct th_str path)
+{
+	th_jw_name(w, TH_STR("parameters"));
+	th_jw_array(w);
+	while (path.len) {
+		struct th_str word = th_str_split(&path, '/');
+
+		if (word.len < 3 || word.ptr[0] != '{')
+			continue;
+		th_jw_object(w);
+		th_jw_kstr(w, "name", th_str_sub(word, 1, word.len - 2));
+		th_jw_kstr(w, "in", TH_STR("path"));
+		th_jw_kbool(w, "required", true);
+		th_jw_kraw(w, "schema", TH_STR("{\"type\":\"string\"}"));
+		th_jw_object_end(w);
+	}
+	th_jw_array_end(w);
+}
+
+static void put_operation(struct th_jw *w, const struct th_route *r)
+{
+	th_jw_object(w);
+	th_jw_kstr(w, "summary", th_str_of(r->doc));
+	put_parameters(w, th_str_of(r->path));
+	if (!r->scope)
+		th_jw_kraw(w, "security", TH_STR("[]"));
+	if (r->body) {
+		th_jw_name(w, TH_STR("requestBody"));
+		th_jw_object(w);
+		th_jw_name(w, TH_STR("content"));
+		th_jw_object(w);
+		th_jw_name(w, TH_STR("application/json"));
+		th_jw_object(w);
+		th_jw_name(w, TH_STR("schema"));
+		th_table_schema(r->body, w);
+		th_jw_object_end(w);
+		th_jw_object_end(w);
+		th_jw_object_end(w);
+	}
+	th_jw_kraw(w, "responses",
+		   TH_STR("{\"200\":{\"description\":\"done\"},\"default\":{\"description\":\"an "
+			  "error\",\"content\":{\"application/json\":{\"schema\":{\"$ref\":"
+			  "\"#/components/schemas/error\"}}}}}"));
+	th_jw_object_end(w);
+}
+
+static bool is_first(const struct th_route *routes, const struct th_route *r)
+{
+	for (const struct th_route *q = routes; q != r; q++)
+		if (strcmp(q->path, r->path) == 0)
+			return false;
+	return true;
+}
+
+void th_docs_openapi(const struct th_route *routes, struct th_buf *out)
+{
+	struct th_jw w = th_jw(out);
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "openapi", TH_STR("3.1.0"));
+	th_jw_kraw(&w, "info", TH_STR("{\"title\":\"thole\",\"version\":\"" TH_VERSION "\"}"));
+	th_jw_kraw(&w, "security", TH_STR("[{\"token\":[]}]"));
+	th_jw_name(&w, TH_STR("paths"));
+	th_jw_object(&w);
+	for (const struct th_route *r = routes; r->path; r++) {
+		if (!is_first(routes, r))
+			continue;
+		th_jw_name(&w, th_str_of(r->path));
+		th_jw_object(&w);
+		for (const struct th_route *q = r; q->path; q++) {
+			if (strcmp(q->path, r->path) != 0)
+				continue;
+			th_jw_name(&w, strcmp(q->method, "GET") == 0    ? TH_STR("get")
+				       : strcmp(q->method, "POST") == 0 ? TH_STR("post")
+									: TH_STR("delete"));
+			put_operation(&w, q);
+		}
+		th_jw_object_end(&w);
+	}
+	th_jw_object_end(&w);
+	th_jw_kraw(
+	    &w, "components",
+	    TH_STR("{\"securitySchemes\":{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"}},"
+		   "\"schemas\":{\"error\":{\"type\":\"object\",\"required\":[\"error\"],"
+		   "\"properties\":{\"error\":{\"type\":\"object\",\"properties\":{\"message\":"
+		   "{\"type\":\"string\"},\"type\":{\"type\":\"string\"},\"param\":{\"type\":["
+		   "\"string\",\"null\"]},\"code\":{\"type\":[\"string\",\"null\"]}}}}}}}"));
+	th_jw_object_end(&w);
+}
+
+void th_api_openapi(struct th_access *a)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+
+	th_docs_openapi(a->server->routes, &json);
+	th_access_json(a, 200, &json);
+}
