@@ -27,12 +27,31 @@ const struct th_command th_command_exec = {
 };
 
 const struct th_command *const th_commands[] = {
-	&th_command_run,        &th_command_resume,   &th_command_approve,  &th_command_reject,
-	&th_command_settle,     &th_command_cancel,   &th_command_sessions, &th_command_log,
-	&th_command_fork,       &th_command_export,   &th_command_import,   &th_command_serve,
-	&th_command_token,      &th_command_computer, &th_command_models,   &th_command_doctor,
-	&th_command_demo,       &th_command_plumb,    &th_command_sim,      &th_command_exec,
-	&th_command_completion, &th_command_help,     &th_command_version,  NULL,
+	&th_command_run,
+	&th_command_resume,
+	&th_command_approve,
+	&th_command_reject,
+	&th_command_settle,
+	&th_command_cancel,
+	&th_command_sessions,
+	&th_command_log,
+	&th_command_fork,
+	&th_command_export,
+	&th_command_import,
+	&th_command_serve,
+	&th_command_token,
+	&th_command_mcp,
+	&th_command_computer,
+	&th_command_models,
+	&th_command_doctor,
+	&th_command_demo,
+	&th_command_plumb,
+	&th_command_sim,
+	&th_command_exec,
+	&th_command_completion,
+	&th_command_help,
+	&th_command_version,
+	NULL,
 };
 
 const struct th_command *th_command_find(struct th_str name)

@@ -66,7 +66,7 @@ static enum th_code parse_text(struct th_str yaml, struct th_str name, const str
 	return TH_OK;
 }
 
-static enum th_code key_read(struct th_str path, struct th_secret **ret, struct th_err *err)
+enum th_code th_config_secret_read(struct th_str path, struct th_secret **ret, struct th_err *err)
 {
 	struct th_buf text = TH_BUF_INIT(KEY_SIZE_MAX);
 	struct th_str key;
@@ -116,7 +116,8 @@ static enum th_code apply_file(struct full *f, const struct th_config_file *file
 		f->from_file = th_secret_new(file->api_key);
 	if (!file->api_key_file.len)
 		return TH_OK;
-	return key_read(th_config_path(a, file->api_key_file, path), &f->from_file, err);
+	return th_config_secret_read(th_config_path(a, file->api_key_file, path), &f->from_file,
+				     err);
 }
 
 static enum th_code load_file(struct full *f, struct th_str path, bool must, struct th_err *err)
@@ -426,7 +427,7 @@ enum th_code th_config_set_key_file(struct th_config *c, struct th_str path, str
 {
 	struct full *f = full_of(c);
 	struct th_secret *key = NULL;
-	enum th_code code = key_read(path, &key, err);
+	enum th_code code = th_config_secret_read(path, &key, err);
 
 	if (code == TH_OK) {
 		th_secret_free(f->given);

@@ -82,6 +82,9 @@ void th_config_set_key(struct th_config *c, struct th_str value); /* wins */
 /* Reads it from a file: the first line, trimmed.  Errors name the file, never what is in it. */
 TH_NODISCARD enum th_code th_config_set_key_file(struct th_config *c, struct th_str path,
 						 struct th_err *err);
+/* A secret that is the only line of a file. */
+TH_NODISCARD enum th_code th_config_secret_read(struct th_str path, struct th_secret **ret,
+						struct th_err *err);
 /* A request without a key would be refused there: a provider's own server, or one whose row in the
  * models file names a key.  A server that somebody named may do without. */
 bool th_config_key_needed(const struct th_profile *p, struct th_str base);

@@ -135,7 +135,7 @@ void th_docs_openapi(const struct th_route *routes, struct th_buf *out); /* Open
 
 /* ---- handlers ---- */
 
-th_access_fn th_api_health, th_api_ready, th_api_metrics, th_api_openapi;
+th_access_fn th_api_health, th_api_ready, th_api_metrics, th_api_openapi, th_mcp_post;
 extern const struct th_table th_session_create_table, th_session_message_table,
     th_session_pause_table, th_session_cancel_table, th_session_fork_table,
     th_session_decision_table;

@@ -32,6 +32,7 @@ const struct th_route th_routes[] = {
 	{ "POST", "/api/sessions/{id}/reject", TH_SCOPE_APPROVE, th_api_session_reject, SMALL, NULL, "a call may not: call_id, message, always", &th_session_decision_table },
 	{ "POST", "/api/sessions/{id}/settle", TH_SCOPE_APPROVE, th_api_session_settle, SMALL, NULL, "what became of a call: call_id, outcome, message", &th_session_decision_table },
 	{ "GET", "/api/waiting", TH_SCOPE_READ, th_api_waiting, 0, NULL, "what waits for a person, in all sessions: limit, after", NULL },
+	{ "POST", "/mcp", TH_SCOPE_READ, th_mcp_post, TH_SERVE_JSON_MAX, NULL, "the same as an MCP server: tools to run agents and to follow them", NULL },
 	{ "GET", "/v1/models", TH_SCOPE_READ, th_v1_models, 0, NULL, "the agents, and the models that may be named", NULL },
 	{ "GET", "/v1/models/{id}", TH_SCOPE_READ, th_v1_model, 0, NULL, "one of them", NULL },
 	{ "POST", "/v1/responses", TH_SCOPE_RUN, th_v1_responses_create, TH_HTTP1_BODY_MAX, NULL, "OpenAI's Responses API: runs an agent", NULL },

@@ -53,7 +53,7 @@ class Clients(serving.Served):
         self.serve_http()
 
     def client(self, *command, cwd):
-        env = dict(os.environ, PORT=str(self.port), TOKEN=serving.TOKENS["alice"], SAID=SAID)
+        env = dict(os.environ, PORT=str(self.port), TOKEN=serving.TOKENS["alice"], SAID=SAID, THOLE=house.THOLE)
         done = subprocess.run(command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False)
         self.assertEqual(done.returncode, 0, done.stdout.decode())
         return done.stdout.decode()
@@ -69,6 +69,9 @@ class Clients(serving.Served):
 
     def test_agents_and_ai(self):
         self.node("agents_ai", "openai", "@openai/agents", "zod", "ai", "@ai-sdk/open-responses")
+
+    def test_mcp(self):
+        self.node("mcp_sdk", "@modelcontextprotocol/sdk")
 
     def test_python_of_the_readme(self):
         text = re.search(r"```python\n(.*?)```", (house.SOURCE / "README.md").read_text(), re.DOTALL).group(1)

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mcp.c - thole mcp: an MCP server on standard input and output, for hosts that
+ * start their servers as programs.
+ *
+ * It is a bridge: each line goes to POST /mcp of a thole serve, each answer
+ * comes back as a line.  It knows the protocol only as far as its frames.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "cli/cli.h"
+#include "io/fetch.h"
+#include "io/loop.h"
+
+#define READ_SIZE (64 * TH_KIB)
+#define RUNNING_MAX 64
+#define TOTAL_MS 3700000 /* the longest wait that a tool may ask for, and more */
+#define MODERN "io.modelcontextprotocol/protocolVersion"
+
+struct mcp_options {
+	struct th_str server, token_file;
+};
+
+static const struct th_option mcp_options[] = {
+	{ "server", 0, "URL", TH_OPTION_TEXT, offsetof(struct mcp_options, server),
+	  "the thole serve (default: THOLE_SERVER, http://127.0.0.1:7711)", NULL },
+	{ "token-file", 0, "FILE", TH_OPTION_TEXT, offsetof(struct mcp_options, token_file),
+	  "file whose first line is the token (default: THOLE_TOKEN)", "FILE" },
+	TH_OPTIONS_END,
+};
+
+struct bridge;
+
+/* A message under way. */
+struct job {
+	struct job *next;
+	struct bridge *bridge;
+	struct th_fetch_id fetch;
+	char *line, *id; /* id: its JSON text; "" for a notification */
+	struct th_str body;
+	struct th_buf answer;
+};
+
+struct bridge {
+	struct th_loop *loop;
+	struct th_fetcher *fetcher;
+	const struct th_secret *token;
+	struct th_str url;
+	struct job *jobs;
+	size_t count;
+	struct th_buf in;
+	char bytes[READ_SIZE]; /* what the worker reads */
+	ssize_t got;
+	bool over, reads; /* standard input has ended; a worker reads it */
+	bool ends;        /* nothing is read any more */
+	int status;
+};
+
+static void read_more(struct bridge *b);
+
+/* ---- to the host ---- */
+
+static void say(struct bridge *b, struct th_str line)
+{
+	if (!th_cli_write(STDOUT_FILENO, line) || !th_cli_write(STDOUT_FILENO, TH_STR("\n"))) {
+		b->status = 1; /* nobody reads */
+		th_loop_stop(b->loop);
+	}
+}
+
+static void say_error(struct bridge *b, const char *id, int code, const char *message)
+{
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
+	struct th_jw w = th_jw(&out);
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "jsonrpc", TH_STR("2.0"));
+	th_jw_kraw(&w, "id", id[0] ? th_str_of(id) : TH_STR("null"));
+	th_jw_name(&w, TH_STR("error"));
+	th_jw_object(&w);
+	th_jw_kint(&w, "code", code);
+	th_jw_kstr(&w, "message", th_str_of(message));
+	th_jw_object_end(&w);
+	th_jw_object_end(&w);
+	say(b, th_buf_str(&out));
+}
+
+/* ---- to the server ---- */
+
+static void job_free(struct job *j)
+{
+	struct bridge *b = j->bridge;
+	struct job **at = &b->jobs;
+
+	while (*at != j)
+		at = &(*at)->next;
+	*at = j->next;
+	b->count--;
+	th_buf_deinit(&j->answer);
+	free(j->line);
+	free(j->id);
+	free(j);
+	if (b->over && !b->count)
+		th_loop_stop(b->loop);
+	else
+		read_more(b);
+}
+
+static bool on_data(void *ctx, struct th_str bytes)
+{
+	struct job *j = ctx;
+
+	th_buf_add(&j->answer, bytes);
+	return !j->answer.failed;
+}
+
+static void on_done(void *ctx, const struct th_fetch_result *r)
+{
+	struct job *j = ctx;
+	struct th_str answer = th_str_trim(th_buf_str(&j->answer));
+
+	if (th_json_valid(answer) && th_json_raw_get(answer, "jsonrpc").len) {
+		struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+		struct th_buf line TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_BODY_MAX);
+
+		if (th_json_parse(answer, &doc, NULL) == TH_OK) /* a line has no line feed */
+			th_json_print(th_json_root(doc), &line);
+		say(j->bridge, th_buf_str(&line));
+	} else if (j->id[0]) {
+		char text[TH_ERR_MSG_MAX + 64];
+
+		if (r->end == TH_FETCH_STATUS)
+			snprintf(text, sizeof(text), "thole serve answered with status %d%s",
+				 r->head.status,
+				 r->head.status == 401 ? ": set THOLE_TOKEN, or --token-file" : "");
+		else
+			snprintf(text, sizeof(text), "thole serve: %s", r->err.msg);
+		say_error(j->bridge, j->id, -32000, text);
+	}
+	job_free(j);
+}
+
+static char *copy(struct th_str s)
+{
+	char *text = th_alloc(s.len + 1);
+
+	if (s.len)
+		memcpy(text, s.ptr, s.len);
+	text[s.len] = '\0';
+	return text;
+}
+
+static void send_line(struct bridge *b, struct th_str line)
+{
+	struct th_str params = th_json_raw_get(line, "params");
+	struct th_str method = th_json_raw_inside(th_json_raw_get(line, "method"));
+	struct th_str name = th_json_raw_inside(th_json_raw_get(params, "name"));
+	struct th_str version =
+	    th_json_raw_inside(th_json_raw_get(th_json_raw_get(params, "_meta"), MODERN));
+	const struct th_fetch_header headers[] = {
+		{ "Content-Type", TH_STR("application/json") },
+		{ "Accept", TH_STR("application/json, text/event-stream") },
+		{ "MCP-Protocol-Version", version },
+		{ "Mcp-Method", method },
+		{ "Mcp-Name", name },
+	};
+	struct job *j = th_alloc(sizeof(*j));
+	struct th_err err = {};
+	struct th_fetch_request r = {
+		.method = "POST",
+		.url = b->url,
+		.headers = headers,
+		.header_count = version.len ? (name.len ? 5 : 4) : 2,
+		.secret = b->token,
+		.body_count = 1,
+		.once = true, /* a message begins or leads something */
+		.connect_ms = TH_MODEL_CONNECT_MS,
+		.total_ms = TOTAL_MS,
+		.on_data = on_data,
+		.on_done = on_done,
+		.ctx = j,
+	};
+
+	*j = (struct job){ .next = b->jobs, .bridge = b, .line = copy(line) };
+	j->id = copy(th_json_raw_get(line, "id"));
+	j->body = th_str_n(j->line, line.len);
+	th_buf_init(&j->answer, TH_HTTP_BODY_MAX);
+	b->jobs = j;
+	b->count++;
+	r.body = &j->body;
+	if (th_fetch_start(b->fetcher, &r, &j->fetch, &err) != TH_OK) {
+		say_error(b, j->id, -32000, err.msg);
+		job_free(j);
+	}
+}
+
+/* The host does not want an answer any more: the server sees that its caller left. */
+static bool is_cancel(struct bridge *b, struct th_str line)
+{
+	struct th_str id = th_json_raw_get(th_json_raw_get(line, "params"), "requestId");
+
+	if (!th_str_is(th_json_raw_get(line, "method"), "\"notifications/cancelled\"") || !id.len)
+		return false;
+	for (struct job *j = b->jobs; j; j = j->next)
+		if (th_str_is(id, j->id)) {
+			th_fetch_cancel(b->fetcher, j->fetch);
+			job_free(j);
+			break;
+		}
+	return true;
+}
+
+static void on_line(struct bridge *b, struct th_str line)
+{
+	line = th_str_trim(line);
+	if (!line.len)
+		return;
+	if (!th_json_valid(line) || !th_json_raw_is_object(line))
+		say_error(b, "", -32700, "a line is one JSON object");
+	else if (!is_cancel(b, line))
+		send_line(b, line);
+}
+
+/* ---- standard input ---- */
+
+static void take_lines(struct bridge *b)
+{
+	char *end;
+
+	while (b->count < RUNNING_MAX && (end = memchr(b->in.ptr, '\n', b->in.len))) {
+		size_t len = (size_t)(end - b->in.ptr);
+		char *line = copy(th_str_n(b->in.ptr, len));
+
+		th_buf_drop(&b->in, len + 1);
+		on_line(b, th_str_n(line, len));
+		free(line);
+	}
+}
+
+static void read_job(void *ctx)
+{
+	struct bridge *b = ctx;
+
+	do
+		b->got = read(STDIN_FILENO, b->bytes, sizeof(b->bytes));
+	while (b->got < 0 && errno == EINTR);
+}
+
+static void on_read(void *ctx)
+{
+	struct bridge *b = ctx;
+
+	b->reads = false;
+	if (b->got > 0)
+		th_buf_add_mem(&b->in, b->bytes, (size_t)b->got);
+	if (b->in.failed) {
+		say_error(b, "", -32700, "a line is too long");
+		b->got = 0;
+	}
+	b->over = b->got <= 0;
+	take_lines(b);
+	if (b->over && !b->count)
+		th_loop_stop(b->loop);
+	read_more(b);
+}
+
+static void read_more(struct bridge *b)
+{
+	if (b->ends || b->reads || b->count >= RUNNING_MAX)
+		return;
+	if (memchr(b->in.ptr, '\n', b->in.len)) {
+		take_lines(b);
+		if (b->reads || b->count >= RUNNING_MAX)
+			return;
+	}
+	if (b->over)
+		return;
+	b->reads = true;
+	th_work(b->loop, read_job, on_read, b);
+}
+
+/* ---- the command ---- */
+
+static enum th_code find_token(const struct mcp_options *o, struct th_secret **ret,
+			       struct th_err *err)
+{
+	const char *set = getenv("THOLE_TOKEN");
+
+	if (!o->token_file.len) {
+		if (!set || !set[0])
+			return th_fail(err, TH_EUSAGE,
+				       "no token: set THOLE_TOKEN, or give --token-file; thole "
+				       "token new makes one");
+		*ret = th_secret_new(th_str_of(set));
+		return TH_OK;
+	}
+	return th_config_secret_read(o->token_file, ret, err);
+}
+
+static int bridge_run(struct bridge *b)
+{
+	struct th_err err = {};
+	enum th_code code = th_loop_new(&b->loop, &err);
+
+	if (!code)
+		code = th_fetcher_new(b->loop, &b->fetcher, &err);
+	if (!code) {
+		read_more(b);
+		th_loop_run(b->loop);
+	}
+	b->ends = true;
+	b->fetcher = th_fetcher_free(b->fetcher);
+	b->loop = th_loop_free(b->loop);
+	return code ? th_cli_fail(&err) : b->status;
+}
+
+static int run_mcp(const struct th_command *self, int argc, char **argv)
+{
+	struct mcp_options o = {};
+	struct th_operands rest;
+	struct th_secret *token = NULL;
+	struct th_buf url TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_HEAD_MAX);
+	struct bridge *b;
+	struct th_err err = {};
+	const char *set = getenv("THOLE_SERVER");
+	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
+	int status;
+
+	if (code != TH_OK)
+		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
+	if (rest.count > 0)
+		return th_cli_die(2, "mcp has no operands; see %s help mcp", th_cli_program());
+	if (!o.server.len)
+		o.server = th_str_of(set && set[0] ? set : "http://127.0.0.1:7711");
+	while (o.server.len && o.server.ptr[o.server.len - 1] == '/')
+		o.server.len--;
+	th_buf_add(&url, o.server);
+	th_buf_add_cstr(&url, "/mcp");
+	code = th_config_check_url(th_buf_str(&url), &err);
+	if (!code)
+		code = find_token(&o, &token, &err);
+	if (code)
+		return th_cli_fail(&err);
+	b = th_alloc(sizeof(*b));
+	*b = (struct bridge){ .token = token, .url = th_buf_str(&url) };
+	th_buf_init(&b->in, TH_SERVE_JSON_MAX);
+	status = bridge_run(b);
+	th_buf_deinit(&b->in);
+	free(b);
+	th_secret_free(token);
+	return status;
+}
+
+const struct th_command th_command_mcp = {
+	.name = "mcp",
+	.operands = "",
+	.summary = "an MCP server on standard input and output, for hosts that start one",
+	.text = "A bridge to the MCP server of a running thole serve (docs/MCP.md): each line of "
+		"standard input is a\n"
+		"message, each answer is a line of standard output. Ends with standard input, once "
+		"all is answered.\n\n"
+		"Examples:\n"
+		"  THOLE_TOKEN=… thole mcp --server https://agents.example.org\n",
+	.options = mcp_options,
+	.run = run_mcp,
+};
