@@ -173,6 +173,13 @@ static void pending_add(struct th_live *l, const struct th_event *ev)
 	p->digests[p->count++] = l->head;
 }
 
+/* An event was refused: room that nothing waits in goes with its commit, and is nobody's then. */
+static void pending_refused(struct th_pending *p)
+{
+	if (p->count == 0)
+		pending_end(p);
+}
+
 /* The event is folded and waits to be written.  TH_OK: `parsed` is the caller's to free. */
 static enum th_code fold(struct th_live *l, const struct th_event *ev, struct th_parsed *parsed,
 			 struct th_err *err)
@@ -235,15 +242,19 @@ enum th_code th_live_append(struct th_live *l, enum th_event_kind kind, enum th_
 	room = pending_room(&l->pending, &commit->arena);
 	ev.call = th_arena_str(&commit->arena, call);
 	ev.data = th_arena_str(&commit->arena, data);
-	if (commit->arena.no_memory)
-		return th_fail_memory(err);
-	if (!room || !ev.data.ptr || !ev.call.ptr)
-		return th_fail(err, TH_ELIMIT, "too much waits to be written");
+	if (commit->arena.no_memory || !room || !ev.data.ptr || !ev.call.ptr) {
+		pending_refused(&l->pending);
+		return commit->arena.no_memory
+			   ? th_fail_memory(err)
+			   : th_fail(err, TH_ELIMIT, "too much waits to be written");
+	}
 	d->world.ops->random(d->world.ctx, random, sizeof(random));
 	ev.id = th_uuid7((uint64_t)ev.ts_ms, random);
 	code = fold(l, &ev, &parsed, err);
-	if (code)
+	if (code) {
+		pending_refused(&l->pending);
 		return code;
+	}
 	code = d->log_ops->appended(l, &parsed, err);
 	th_parsed_deinit(&parsed);
 	if (!code && l->lost)

@@ -293,6 +293,50 @@ static size_t waiting(struct thole_runtime *rt, const char *user, char call_id[6
 	return count;
 }
 
+static int count_kind(void *ctx, const char *line, size_t len)
+{
+	const struct th_str text = th_str_n(line, len);
+
+	*(int *)ctx += th_str_is(th_json_raw_get(text, "kind"), "\"approval_decided\"");
+	return 0;
+}
+
+/* What a session refuses leaves nothing behind that the commits of others could take away: the
+ * next event of it is written whole. */
+static void refused_then_said(void **state)
+{
+	struct scripted *model = scripted_new(one_call, NULL);
+	struct thole_runtime *rt;
+	struct thole_session *s = NULL, *other = NULL;
+	char store[200];
+	int calls = 0, decided = 0;
+	struct thole_agent *agent = asking_agent(&calls);
+
+	(void)state;
+	store_new(store);
+	rt = runtime_at(scripted_url(model), store);
+	GOOD(thole_session_new(rt, agent, "s", &s, &error));
+	GOOD(thole_session_run(s, "go", &error));
+	GOOD(thole_session_approve(s, NULL, "me", &error));
+	GOOD(thole_session_wait(s, -1, &error));
+	for (int i = 0; i < 3; i++) {
+		BAD(THOLE_EPROTO, thole_session_cancel(s, THOLE_NOW, &error));
+		BAD(THOLE_EPROTO, thole_session_pause(s, "it is over", &error));
+		GOOD(thole_session_new(rt, agent, NULL, &other, &error));
+		GOOD(thole_session_run(other, "go", &error));
+		thole_session_free(other);
+	}
+	GOOD(thole_session_message(s, "and now?", &error));
+	GOOD(thole_session_wait(s, -1, &error));
+	assert_string_equal(thole_session_output(s), "Done.");
+	GOOD(thole_runtime_log(rt, "s", 1, count_kind, &decided, &error));
+	assert_int_equal(decided, 1);
+	thole_agent_free(agent);
+	GOOD(thole_runtime_free(rt));
+	store_remove(store);
+	scripted_free(model);
+}
+
 static void decided_while_nobody_has_it(void **state)
 {
 	struct scripted *model = scripted_new(one_call, NULL);
@@ -517,11 +561,9 @@ static void recovery(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pages_of_sessions),
-		cmocka_unit_test(one_session),
-		cmocka_unit_test(users_and_metadata),
-		cmocka_unit_test(decided_while_nobody_has_it),
-		cmocka_unit_test(blobs),
+		cmocka_unit_test(pages_of_sessions),  cmocka_unit_test(one_session),
+		cmocka_unit_test(users_and_metadata), cmocka_unit_test(decided_while_nobody_has_it),
+		cmocka_unit_test(refused_then_said),  cmocka_unit_test(blobs),
 		cmocka_unit_test(recovery),
 	};
 
