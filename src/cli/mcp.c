@@ -358,7 +358,7 @@ static int run_mcp(const struct th_command *self, int argc, char **argv)
 const struct th_command th_command_mcp = {
 	.name = "mcp",
 	.operands = "",
-	.summary = "an MCP server on standard input and output, for hosts that start one",
+	.summary = "an MCP server on standard input and output",
 	.text = "A bridge to the MCP server of a running thole serve (docs/MCP.md): each line of "
 		"standard input is a\n"
 		"message, each answer is a line of standard output. Ends with standard input, once "
