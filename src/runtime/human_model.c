@@ -346,9 +346,9 @@ bool th_human_model_behind(int fd)
 enum th_code th_human_model_check(struct th_human_model *p, struct th_str base_url,
 				  const struct th_secret *token, struct th_err *err)
 {
-	if (p && p->httpd && th_str_eq(base_url, th_buf_str(&p->url)))
+	if (p && p->listen && th_str_eq(base_url, th_buf_str(&p->url)))
 		return TH_OK;
-	if (p && p->httpd && base_url.len)
+	if (p && p->listen && base_url.len)
 		return th_fail(err, TH_EUSAGE, "people are asked at one address: at %s already",
 			       p->url.ptr);
 	if (p && base_url.len)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * person_internal.h - what the person's two files share: human_model.c keeps the
- * questions and the terminal, human_model_http.c those who answer over HTTP.
+ * human_model_internal.h - what the two files of the human model share: human_model.c keeps the
+ * questions and the terminal, human_model_http.c answers HTTP requests.
  */
 #ifndef TH_RUNTIME_HUMAN_MODEL_INTERNAL_H
 #define TH_RUNTIME_HUMAN_MODEL_INTERNAL_H
 
 #include "base/json.h"
 #include "base/limits.h"
-#include "io/httpd.h"
+#include "io/http_server.h"
+#include "io/listen.h"
 #include "runtime/human_model.h"
 
 struct th_question {
@@ -35,16 +36,18 @@ struct th_transcript {
 /* HTTP requests whose answer is not durable yet. */
 struct th_answerer {
 	struct th_answerer *next;
-	struct th_httpd_caller *caller;
+	struct th_http_request *request; /* NULL: its client is gone */
 	struct th_ticket ticket;
 	struct th_transcript transcript;
 };
 
 struct th_human_model {
 	struct th_human_model_options o;
-	struct th_httpd *httpd; /* NULL: nobody asked for it */
-	struct th_buf url;      /* that it was asked for with */
-	struct th_secret *made; /* a token of our own; NULL: it was given */
+	struct th_listen *listen; /* NULL: no agent has asked for it */
+	struct th_http_server *server;
+	const struct th_secret *token; /* the one that requests need */
+	struct th_secret *made;        /* a token of our own; NULL: it was given */
+	struct th_buf url;             /* as the agent gave it */
 	struct th_buf token_file;
 	struct th_answerer *answerers;
 	struct th_transcript transcript[TH_HUMAN_ANSWERED_MAX];

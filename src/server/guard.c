@@ -12,60 +12,27 @@
 
 #include "io/listen.h"
 #include "server/internal.h"
+#include "wire/authority.h"
 
 /* ---- the place ---- */
-
-/* HOST of HOST:PORT or [HOST]:PORT; empty: behind it stands something else than a port. */
-static struct th_str host_only(struct th_str authority)
-{
-	const struct th_str none = { NULL, 0 };
-	ptrdiff_t end = authority.len && authority.ptr[0] == '['
-			    ? th_str_find_char(authority, ']') + 1
-			    : th_str_find_char(authority, ':');
-	struct th_str rest;
-
-	if (end < 0)
-		return authority;
-	if (end == 0)
-		return none;
-	rest = th_str_sub(authority, (size_t)end, authority.len);
-	if (rest.len > 6 || (rest.len > 0 && rest.ptr[0] != ':'))
-		return none;
-	for (size_t i = 1; i < rest.len; i++)
-		if (rest.ptr[i] < '0' || rest.ptr[i] > '9')
-			return none;
-	return th_str_sub(authority, 0, (size_t)end);
-}
-
-/* What stands between :// and the path. */
-static struct th_str authority_of(struct th_str url)
-{
-	ptrdiff_t at = th_str_find(url, TH_STR("://"));
-
-	if (at < 0)
-		return (struct th_str){ NULL, 0 };
-	url = th_str_sub(url, (size_t)at + 3, url.len);
-	return th_str_split(&url, '/');
-}
 
 static bool is_ours(const struct th_server *s, struct th_str host)
 {
 	struct th_buf mine TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	const struct th_serve_settings *set = &s->settings.s;
-	struct th_str name = host_only(host);
+	struct th_str name = th_authority_host(host);
 
 	th_listen_print(s->listen, &mine);
 	if (th_str_ieq(host, th_buf_str(&mine)))
 		return true;
-	if (set->public_url.len && th_str_ieq(host, authority_of(set->public_url)))
+	if (set->public_url.len && th_str_ieq(host, th_authority_of_url(set->public_url)))
 		return true;
 	for (size_t i = 0; i < set->hosts.count; i++)
-		if (name.len && th_str_ieq(name, host_only(set->hosts.list[i])))
+		if (name.len && th_str_ieq(name, th_authority_host(set->hosts.list[i])))
 			return true;
 	if (!th_listen_loopback(s->listen))
 		return false;
-	return th_str_ieq(name, TH_STR("localhost")) || th_str_is(name, "127.0.0.1") ||
-	       th_str_is(name, "[::1]");
+	return th_authority_is_loopback(host);
 }
 
 static bool is_origin(const struct th_access *a, struct th_str origin)
@@ -79,10 +46,8 @@ static bool is_origin(const struct th_access *a, struct th_str origin)
 	if (url.len && th_str_istarts(url, origin) &&
 	    (url.len == origin.len || url.ptr[origin.len] == '/'))
 		return true;
-	return th_str_istarts(origin, th_http_secure(a->request) ? TH_STR("https://")
-								 : TH_STR("http://")) &&
-	       th_str_ieq(authority_of(origin), th_http_header(a->request, "host")) &&
-	       origin.len == authority_of(origin).len + (th_http_secure(a->request) ? 8u : 7u);
+	return th_authority_is_origin(origin, th_http_header(a->request, "host"),
+				      th_http_secure(a->request));
 }
 
 bool th_guard_place(struct th_access *a)

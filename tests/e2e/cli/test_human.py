@@ -184,10 +184,10 @@ class Http(house.House):
             self.ask("POST", "/complete/" + first["id"], {"response": "x"}, status, **headers)
         self.assertEqual(self.ask("GET", "/pending", Authorization=None, X_API_Key=self.token)["pending_calls"][0]["id"], first["id"])
         with socket.create_connection(("127.0.0.1", int(self.url.rsplit(":", 1)[1])), timeout=20) as s:
-            s.sendall(b"POST /complete/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1048577\r\n\r\n")
+            s.sendall(b"POST /complete/x HTTP/1.1\r\nHost: localhost\r\nX-API-Key: %s\r\nContent-Length: 1048577\r\n\r\n" % self.token.encode())
             self.assertIn(b" 413 ", s.recv(4096))
         self.assertEqual(self.interrupt(process).code, 130)
-        self.bad(2, "loopback only", "run", "-m", "human/human", "x", "--base-url", "http://192.0.2.1:80")
+        self.bad(2, "of the loopback", "run", "-m", "human/human", "x", "--base-url", "http://192.0.2.1:80")
 
 
 if __name__ == "__main__":

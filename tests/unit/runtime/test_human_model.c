@@ -4,8 +4,10 @@
 #include "unit.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -273,6 +275,69 @@ static void needs_somebody(void **state)
 	assert_int_equal(ask(1, -1), TH_EUSAGE);
 }
 
+/* The port that it printed. */
+static uint16_t listen_port(void)
+{
+	const char *at = strstr(shown(), "127.0.0.1:");
+
+	assert_non_null(at);
+	return (uint16_t)strtoul(at + strlen("127.0.0.1:"), NULL, 10);
+}
+
+static int dial(uint16_t port)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET,
+				 .sin_port = htons(port),
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(connect(fd, (const struct sockaddr *)&a, sizeof(a)), 0);
+	return fd;
+}
+
+/* One connection more than the limit is closed; the first is served. */
+static void no_more_connections_than_the_limit(void **state)
+{
+	static const char request[] = "GET / HTTP/1.1\r\nHost: localhost\r\nX-API-Key: k\r\n\r\n";
+	struct th_secret *token = th_secret_new(TH_STR("k"));
+	int fds[TH_HUMAN_CALLERS_MAX + 1];
+	char text[512] = "";
+	ssize_t n = -1;
+	uint16_t port;
+
+	(void)state;
+	assert_int_equal(th_human_model_check(person, TH_STR("http://127.0.0.1:0"), token, &err),
+			 TH_OK);
+	port = listen_port();
+	for (size_t i = 0; i < TH_COUNT(fds); i++)
+		fds[i] = dial(port);
+	while ((n = recv(fds[TH_HUMAN_CALLERS_MAX], text, 1, MSG_DONTWAIT)) < 0)
+		(void)th_loop_pass(loop);
+	assert_int_equal(n, 0);
+	assert_int_equal(write(fds[0], request, sizeof(request) - 1), sizeof(request) - 1);
+	while ((n = recv(fds[0], text, sizeof(text) - 1, MSG_DONTWAIT)) < 0)
+		(void)th_loop_pass(loop);
+	assert_int_equal(strncmp(text, "HTTP/1.1 200 ", 13), 0);
+	for (size_t i = 0; i < TH_COUNT(fds); i++)
+		close(fds[i]);
+	person = th_human_model_free(person);
+	th_secret_free(token);
+}
+
+static void listens_at_the_loopback_only(void **state)
+{
+	static const char *const bad[] = {
+		"http://0.0.0.0:1",     "https://127.0.0.1:1",    "http://127.0.0.1",
+		"http://127.0.0.1:",    "http://127.0.0.1:65536", "http://127.0.0.1:x",
+		"http://localhost.x:1", "http://127.0.0.1:1/a",   "127.0.0.1:1"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(bad); i++)
+		assert_int_equal(th_human_model_check(person, th_str_of(bad[i]), NULL, &err),
+				 TH_EUSAGE);
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
@@ -285,6 +350,8 @@ int main(void)
 		TEST(cancels_and_ends_in_time),
 		TEST(a_terminal_that_takes_nothing),
 		TEST(needs_somebody),
+		TEST(no_more_connections_than_the_limit),
+		TEST(listens_at_the_loopback_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
