@@ -214,7 +214,7 @@ static enum th_code note_digest(void *ctx, const struct th_event *ev,
 static enum th_code give_origin(struct leaving *x, struct th_str id, uint64_t seq, size_t depth,
 				struct th_err *err)
 {
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_session_row row;
 	enum th_code code;
 
@@ -278,7 +278,7 @@ static enum th_code give_child(struct leaving *x, const struct th_session_row *p
 			       uint64_t intent_seq, bool open, int depth, struct th_err *err)
 {
 	struct th_buf id TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SESSION_ID_MAX + 1);
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_session_row row;
 	enum th_code code;
 
@@ -334,7 +334,7 @@ static enum th_code give_tree(struct leaving *x, const struct th_session_row *ro
 
 static enum th_code give_all(struct leaving *x, struct th_str id, struct th_err *err)
 {
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_session_row row;
 	enum th_code code;
 

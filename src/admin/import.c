@@ -127,7 +127,7 @@ static enum th_code check_head(const struct th_exported_session *d, const struct
 
 static enum th_code is_it_here(struct arriving *x, struct arrived *s, struct th_err *err)
 {
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_session_row there;
 	enum th_code code;
 
@@ -210,7 +210,7 @@ static enum th_code read_event(struct arriving *x, const struct th_json *v, stru
 			       struct th_event *ret, struct th_err *err)
 {
 	struct th_str raw = th_json_raw_get(th_json_raw_get(line, "event"), "data");
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	enum th_code code;
 
 	th_arena_init(&a, 2 * TH_JSON_SIZE_MAX);

@@ -48,7 +48,7 @@ static int next_line(void *ctx, struct th_str *ret, struct th_err *err)
 int thole_runtime_import(struct thole_runtime *rt, const void *bytes, size_t size, char **ret,
 			 struct thole_error *err)
 {
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_str rest = { bytes, size }, id;
 	struct th_err e = { 0 };
 	enum th_code bad;

@@ -252,7 +252,7 @@ int thole_runtime_session(struct thole_runtime *rt, const char *session_id, cons
 			  char **ret, struct thole_error *err)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_jw w = th_jw(&text);
 	struct th_session_row row = { 0 };
 	struct th_store *store;

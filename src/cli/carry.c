@@ -34,7 +34,7 @@ static int run_export(const struct th_command *self, int argc, char **argv)
 	struct transfer_options o = {};
 	struct th_operands rest;
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_session_row row;
 	struct th_err err = {};
 	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
@@ -133,7 +133,7 @@ static int run_import(const struct th_command *self, int argc, char **argv)
 	struct transfer_options o = {};
 	struct th_operands rest;
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct source s = { .file = stdin, .line = TH_BUF_INIT(TH_JSON_SIZE_MAX) };
 	struct th_err err = {};
 	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);

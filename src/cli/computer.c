@@ -619,7 +619,7 @@ static int run_computer(const struct th_command *self, int argc, char **argv)
 {
 	struct th_computer_flags o = { .quality = -1, .count = -1, .duration = -1, .timeout = -1 };
 	struct th_operands rest;
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_err err = {};
 	struct th_computer_call c = { .o = &o, .a = &a, .err = &err };
 	const struct th_computer_verb *v;

@@ -142,7 +142,7 @@ static int run_decide(const struct th_command *self, int argc, char **argv, bool
 	struct th_operands rest;
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_session_row row;
 	struct th_edit e;
 	struct th_str call_id = TH_STR("");
@@ -270,7 +270,7 @@ static int run_settle(const struct th_command *self, int argc, char **argv)
 	struct th_operands rest;
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_session_row row;
 	struct th_edit e;
 	struct th_err err = {};
@@ -441,7 +441,7 @@ static int run_cancel(const struct th_command *self, int argc, char **argv)
 	struct th_operands rest;
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_session_row row;
 	struct th_edit e;
 	struct th_err err = {};

@@ -372,7 +372,7 @@ static void kill_executor(void *ctx)
 static enum th_state state_now(struct crash *c)
 {
 	struct th_store_options so = { .read_only = true };
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_session_row row;
 	struct th_err err;
 	int state;

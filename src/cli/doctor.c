@@ -197,7 +197,7 @@ static enum th_code try_computer(struct th_executor_options *o, const char *name
 	struct th_executor_answer answer;
 	uint64_t start = th_clock_ms(), ready;
 	struct th_executor_info info;
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	enum th_code code;
 
 	th_arena_init(&a, TH_MIB);

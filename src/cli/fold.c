@@ -48,7 +48,7 @@ struct fold {
 static enum th_code fold_line(struct fold *f, struct th_str line, struct th_err *err)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_effects effects;
 	struct th_event ev;
 	enum th_code code;

@@ -261,7 +261,7 @@ static int run_log(const struct th_command *self, int argc, char **argv)
 	struct th_operands rest;
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
 	struct th_session_row row = {};
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_err err = {};
 	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
 

@@ -188,7 +188,7 @@ static enum th_code encode_all(const struct options *o, struct th_arena *a, stru
 static int encode(const struct options *o, const struct th_operands *names, struct th_err *err)
 {
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 
 	if (names->count)
 		return th_cli_die(

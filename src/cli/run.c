@@ -313,7 +313,7 @@ static enum th_code session_exists(const struct run_options *o, const struct th_
 {
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
 	struct th_store_options so = { .read_only = true };
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_session_row row;
 	enum th_code code;
 
@@ -373,7 +373,7 @@ static int run_run(const struct th_command *self, int argc, char **argv)
 	struct th_operands rest;
 	struct th_config *config TH_CLEANUP(th_config_freep) = NULL;
 	struct th_buf task TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MESSAGE_MAX + 1);
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_agent agent;
 	struct th_job job = {};
 	bool exists = false;
@@ -438,7 +438,7 @@ static int run_resume(const struct th_command *self, int argc, char **argv)
 	struct th_operands rest;
 	struct th_config *config TH_CLEANUP(th_config_freep) = NULL;
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_session_row row;
 	struct th_job job = {};
 	struct th_err err = {};

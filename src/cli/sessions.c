@@ -258,7 +258,7 @@ static int run_fork(const struct th_command *self, int argc, char **argv)
 	struct fork_options o = {};
 	struct th_operands rest;
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_session_row row;
 	struct th_uuid id = th_uuid_now();
 	char text[TH_UUID_TEXT_SIZE + 1];

@@ -119,7 +119,7 @@ static int run_token(const struct th_command *self, int argc, char **argv)
 {
 	struct token_options o = {};
 	struct th_operands rest;
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_str word, store;
 	struct th_err err = {};
 	const char *path;

@@ -280,7 +280,7 @@ static void draw_tree(struct traces *all, const struct th_trace *t, struct th_bu
 static enum th_code print_otlp(struct th_store *store, struct th_str session_id,
 			       const struct th_trace *trace, struct th_buf *out, struct th_err *err)
 {
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_trace_origin origin;
 	struct th_session_row row;
 	enum th_code code;

@@ -223,7 +223,7 @@ bool th_view_call(struct th_str tool, struct th_str arguments, size_t columns, s
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	const struct th_json *root;
 	const char *key = "command";
 	struct th_str main;

@@ -188,7 +188,7 @@ static enum th_code read_picture(struct th_marked *m, const struct th_pixels *sc
 	char path[128];
 	const char *program = m->ocr ?: th_program_find("tesseract", path);
 	const char *const argv[] = { program, "stdin", "stdout", "--psm", "11", "tsv", NULL };
-	TH_CLEANUP(th_arena_deinit) struct th_arena a;
+	TH_CLEANUP(th_arena_deinit) struct th_arena a = {};
 	struct th_child *child = NULL;
 	enum th_code code;
 

@@ -186,8 +186,8 @@ static int rank_of(unsigned family, struct th_str address)
 enum th_code th_x11_cookie(struct th_str xauthority, int number, bool *ret_found,
 			   uint8_t ret[static TH_X11_COOKIE_SIZE], struct th_err *err)
 {
-	TH_CLEANUP(th_arena_deinit) struct th_arena a;
-	TH_CLEANUP(th_buf_deinit) struct th_buf file;
+	TH_CLEANUP(th_arena_deinit) struct th_arena a = {};
+	TH_CLEANUP(th_buf_deinit) struct th_buf file = {};
 	struct th_str address, display, name, data;
 	char wanted[16];
 	unsigned family;

@@ -72,7 +72,7 @@ static enum th_code check_start(const struct th_agent_computer *k, struct th_buf
 				struct th_err *err)
 {
 	struct th_buf at TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_agent_starts starts;
 	enum th_code code;
 
@@ -90,7 +90,7 @@ static enum th_code check_own(const struct th_agent_computer *k,
 			      const struct th_computer_kind *kind, struct th_buf *path,
 			      struct th_err *err)
 {
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_err why;
 

@@ -110,7 +110,7 @@ static enum th_code check(const struct th_agent *agent, const struct th_json *de
 			code = th_fail(err, TH_EUSAGE, "%s", why.msg);
 	}
 	for (size_t i = 0; !code && i < team->count; i++) {
-		struct th_arena a TH_CLEANUP(th_arena_deinit);
+		struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 		struct th_agent member = *agent;
 
 		th_arena_init(&a, AGENT_MEMORY_MAX);
@@ -134,7 +134,7 @@ enum th_code th_config_check_alone(const struct th_agent *agent, struct th_str f
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(AGENT_MEMORY_MAX);
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	const struct th_team *team;
 	struct th_jw w = th_jw(&text);
 	enum th_code code;

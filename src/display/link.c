@@ -140,7 +140,7 @@ static enum th_code take_pictures(struct th_display *d, const struct th_exec_fin
 
 	while (m->blobs.len > 0 && th_json_raw_next(&it)) {
 		TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
-		TH_CLEANUP(th_arena_deinit) struct th_arena arena;
+		TH_CLEANUP(th_arena_deinit) struct th_arena arena = {};
 		struct th_exec_blob b;
 		th_arena_init(&arena, 4096);
 		if (count == TH_PICTURES_MAX)

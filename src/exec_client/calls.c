@@ -345,7 +345,7 @@ enum th_code th_link_heard(struct th_executor_client *x, const struct th_frame *
 			   struct th_err *err)
 {
 	TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
-	TH_CLEANUP(th_arena_deinit) struct th_arena arena;
+	TH_CLEANUP(th_arena_deinit) struct th_arena arena = {};
 	enum th_exec_op op;
 	union {
 		struct th_exec_welcome welcome;

@@ -188,7 +188,7 @@ static enum th_code on_start_message(struct th_executor_client *x, const struct 
 				     struct th_err *err)
 {
 	TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
-	TH_CLEANUP(th_arena_deinit) struct th_arena arena;
+	TH_CLEANUP(th_arena_deinit) struct th_arena arena = {};
 	struct th_exec_ready ready;
 	struct th_exec_error error;
 	enum th_exec_op op;

@@ -226,7 +226,7 @@ static void on_display_start(void *ctx, bool again)
 	const char *const *prefix = th_display_prefix(x->display);
 	struct th_exec_computer_start start;
 	TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
-	TH_CLEANUP(th_arena_deinit) struct th_arena arena;
+	TH_CLEANUP(th_arena_deinit) struct th_arena arena = {};
 
 	(void)again;
 	for (size_t i = 0; i < x->program_count; i++)

@@ -322,7 +322,7 @@ static enum th_code on_message(struct th_exec_client *c, struct th_str head, int
 			       struct th_err *err)
 {
 	TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
-	TH_CLEANUP(th_arena_deinit) struct th_arena arena;
+	TH_CLEANUP(th_arena_deinit) struct th_arena arena = {};
 	enum th_exec_op op;
 	union {
 		struct th_exec_hello hello;

@@ -50,7 +50,7 @@ enum th_code th_runtime_session_executor(struct th_runtime_session *s, int64_t e
 {
 	const struct th_agent_computer *pc = s->agent.computer;
 	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_agent_starts starts = { 0 };
 	struct th_executor_options o;
 

@@ -104,7 +104,7 @@ void th_functions_answer(struct th_hub *h, struct th_str call_id, struct th_str 
 static int add_one(struct th_server *s, struct thole_agent *agent, const struct th_json *tool,
 		   struct thole_error *err)
 {
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	const struct th_json *schema = th_json_get(tool, "parameters");
 	struct th_str about = th_json_get_str(tool, "description");
 	struct thole_tool *made = NULL;

@@ -272,7 +272,7 @@ static void call_run(struct mcp *m, const void *arguments)
 	struct th_server *s = m->access->server;
 	const struct th_served_agent *from =
 	    th_served_find(&s->agents, r->agent.len ? r->agent : TH_STR("default"));
-	struct th_arena memory TH_CLEANUP(th_arena_deinit);
+	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
 	struct th_uuid made = th_uuid_now();
 	char id[TH_UUID_TEXT_SIZE + 1], *workspace = NULL;
 	const char *options[] = { "id", id, "user", m->access->user, NULL };
@@ -365,7 +365,7 @@ static void call_get(struct mcp *m, const void *arguments)
 static void call_message(struct mcp *m, const void *arguments)
 {
 	const struct th_mcp_session *s = arguments;
-	struct th_arena memory TH_CLEANUP(th_arena_deinit);
+	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
 	char id[TH_SESSION_ID_MAX + 1];
 	struct thole_error err;
 	struct th_hub *h;
@@ -532,7 +532,7 @@ static void tools_list(struct mcp *m)
 
 static void tools_call(struct mcp *m)
 {
-	struct th_arena memory TH_CLEANUP(th_arena_deinit);
+	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
 	struct th_json_doc *empty TH_CLEANUP(th_json_freep) = NULL;
 	struct th_str name = th_json_get_str(m->params, "name");
 	const struct th_json *given = th_json_get(m->params, "arguments");

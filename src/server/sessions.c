@@ -282,7 +282,7 @@ void th_api_sessions_create(struct th_access *a)
 	struct thole_session *session = NULL;
 	char id[TH_SESSION_ID_MAX + 1];
 	struct thole_error err;
-	struct body b TH_CLEANUP(body_deinit);
+	struct body b TH_CLEANUP(body_deinit) = {};
 	int code = 0;
 
 	if (!body_read(a, &th_session_create_table, &b, &c))
@@ -442,7 +442,7 @@ void th_api_session_message(struct th_access *a)
 {
 	struct th_session_message m;
 	struct thole_error err;
-	struct body b TH_CLEANUP(body_deinit);
+	struct body b TH_CLEANUP(body_deinit) = {};
 	struct th_hub *h;
 	const char *text;
 
@@ -470,7 +470,7 @@ void th_api_session_pause(struct th_access *a)
 {
 	struct th_session_pause p;
 	struct thole_error err;
-	struct body b TH_CLEANUP(body_deinit);
+	struct body b TH_CLEANUP(body_deinit) = {};
 	struct th_hub *h;
 
 	if (!body_read(a, &th_session_pause_table, &b, &p))
@@ -509,7 +509,7 @@ void th_api_session_cancel(struct th_access *a)
 {
 	struct th_session_cancel c;
 	struct thole_error err;
-	struct body b TH_CLEANUP(body_deinit);
+	struct body b TH_CLEANUP(body_deinit) = {};
 	struct th_hub *h;
 
 	if (!body_read(a, &th_session_cancel_table, &b, &c))
@@ -536,7 +536,7 @@ void th_api_session_fork(struct th_access *a)
 	struct th_session_fork f;
 	struct thole_session *session = NULL;
 	struct thole_error err;
-	struct body b TH_CLEANUP(body_deinit);
+	struct body b TH_CLEANUP(body_deinit) = {};
 	struct th_hub *h;
 
 	if (!body_read(a, &th_session_fork_table, &b, &f) || !th_session_mine(a, NULL))
@@ -585,7 +585,7 @@ void th_api_session_approve(struct th_access *a)
 {
 	struct th_session_decision d;
 	struct thole_error err;
-	struct body b TH_CLEANUP(body_deinit);
+	struct body b TH_CLEANUP(body_deinit) = {};
 
 	if (!decision_read(a, &b, &d))
 		return;
@@ -600,7 +600,7 @@ void th_api_session_reject(struct th_access *a)
 {
 	struct th_session_decision d;
 	struct thole_error err;
-	struct body b TH_CLEANUP(body_deinit);
+	struct body b TH_CLEANUP(body_deinit) = {};
 
 	if (!decision_read(a, &b, &d))
 		return;
@@ -616,7 +616,7 @@ void th_api_session_settle(struct th_access *a)
 	static const char *const names[] = { "done", "not_started", "unknown", NULL };
 	struct th_session_decision d;
 	struct thole_error err;
-	struct body b TH_CLEANUP(body_deinit);
+	struct body b TH_CLEANUP(body_deinit) = {};
 	int outcome;
 
 	if (!decision_read(a, &b, &d))

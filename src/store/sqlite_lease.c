@@ -137,7 +137,7 @@ enum th_code th_sqlite_release(struct th_store *store, struct th_str id, int64_t
 			       struct th_err *err)
 {
 	struct th_sqlite *s = th_sqlite_of(store);
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_placed_row r = {};
 	enum th_code code = th_sqlite_writable(s, err);
 

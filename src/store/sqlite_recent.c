@@ -312,7 +312,7 @@ static int settle_one(struct th_db *db, const struct th_recent_row *e, struct th
 /* Leaves of each session what is newest, or with `carry` what cannot be carried over. */
 static enum th_code rewrite(struct th_db *db, bool carry, struct th_err *err)
 {
-	struct th_buf left TH_CLEANUP(th_buf_deinit);
+	struct th_buf left TH_CLEANUP(th_buf_deinit) = {};
 	const struct th_recent *r = &db->recent;
 	uint64_t place = r->last;
 	enum th_code code = TH_OK;

@@ -90,7 +90,7 @@ void th_exec_print_role(const char *role, struct th_buf *out)
 enum th_code th_exec_check_role(struct th_str head, const char *role, struct th_err *err)
 {
 	TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
-	TH_CLEANUP(th_arena_deinit) struct th_arena arena;
+	TH_CLEANUP(th_arena_deinit) struct th_arena arena = {};
 	struct th_exec_role m;
 	enum th_exec_op op = TH_EXEC_OP_COUNT;
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small rules for every file: calls the house does not use, a licence line, no path or mirror of one machine.
+"""Small rules for every file: calls the house does not use, cleanups of unset variables, a licence line, no path or
+mirror of one machine.
 
 usage: sources.py SOURCE_ROOT
 """
@@ -13,6 +14,8 @@ import tree
 BANNED = re.compile(
     r"(?<![.>\w])(strcpy|strcat|sprintf|vsprintf|strtok|strtok_r|atoi|atol|atoll|gets|system|popen|alloca)\s*\("
 )
+# Clang 14 sets no variable to zero: an early return would hand what stood on the stack to the cleanup.
+UNSET = re.compile(r"^[ \t]+(?![ \t]*#)[^=;{}()]*TH_CLEANUP\(\w+\)[^=;{}()]*;", re.M)
 LICENSED = (".c", ".h", ".py", ".sh", ".js", ".mjs", ".css", ".lua", "/meson.build", "/meson_options.txt", "/dev", "/run")
 MACHINE = re.compile(
     r"(?<![\w.*$}])/(?:work|root)/[\w.]|\b(?:deb|archive|ftp|security)\.(?:debian|ubuntu)\.\w+|\bpypi\.org|\bregistry\.npmjs\b"
@@ -37,6 +40,10 @@ def check(root):
             stripped = tree.code(text)
             findings += [
                 f"{path}:{line_of(stripped, m)}: {m.group(1)} is not used in this house" for m in BANNED.finditer(stripped)
+            ]
+            findings += [
+                f"{path}:{line_of(stripped, m)}: a variable with TH_CLEANUP needs a value from the start"
+                for m in UNSET.finditer(stripped)
             ]
         if not name.startswith("/tests/house/"):
             findings += [

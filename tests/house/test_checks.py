@@ -231,6 +231,10 @@ class Sources(Tree):
                    "job->gets() + th_system(1);\n")
         self.assertEqual(sources.check(self.root), [])
 
+    def test_unset_cleanup(self):
+        self.write("src/io/x.c", "void th_x(void)\n{\n\tTH_CLEANUP(th_y) struct th_y a = {};\n\tstruct th_y b TH_CLEANUP(th_y);\n}\n")
+        self.one(sources.check(self.root), "src/io/x.c:5", "TH_CLEANUP")
+
     def test_licence(self):
         with open(self.write("tests/x.py"), "w", encoding="utf-8") as file:
             file.write("print()\n")

@@ -202,7 +202,7 @@ static enum th_code agent_of(const char *yaml, struct th_arena *a, struct th_age
 
 static void test_agent(void **state TH_UNUSED)
 {
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_agent agent;
 	struct th_err err = {};
 
@@ -242,7 +242,7 @@ static void test_agent(void **state TH_UNUSED)
 /* From a mapping in `tools` to a row, through what the log stores. */
 static void test_agent_commands(void **state TH_UNUSED)
 {
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_jw w = th_jw(&text);
@@ -441,7 +441,7 @@ static void test_agent_errors(void **state TH_UNUSED)
 		{ "agents:\n  b:\n    output_schema: {required: [n]}\n    instead: {refusal: {}}\n",
 		  "agents/x.yaml: instead.refusal does not fit output_schema: \"n\" is missing" },
 	};
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_agent agent;
 	struct th_err err = {};
 
@@ -483,7 +483,7 @@ static void test_agent_maxima(void **state TH_UNUSED)
 
 	for (size_t i = 0; i < 2 * TH_COUNT(rows); i++) {
 		size_t more = i % 2;
-		struct th_arena a TH_CLEANUP(th_arena_deinit);
+		struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 		struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
 		struct th_agent agent;
 		struct th_err err = {};
@@ -509,8 +509,8 @@ static void test_agent_maxima(void **state TH_UNUSED)
 
 static void test_agent_copy(void **state TH_UNUSED)
 {
-	struct th_arena a TH_CLEANUP(th_arena_deinit), b TH_CLEANUP(th_arena_deinit);
-	struct th_arena small TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {}, b TH_CLEANUP(th_arena_deinit) = {};
+	struct th_arena small TH_CLEANUP(th_arena_deinit) = {};
 	struct th_buf before TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
 	struct th_buf after TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
 	struct th_agent agent, copy;
@@ -538,7 +538,7 @@ static void test_examples(void **state TH_UNUSED)
 {
 	static const char *const names[] = { "desktop",   "coder", "browser-form",
 					     "approvals", "tools", "script" };
-	struct th_arena a TH_CLEANUP(th_arena_deinit);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	const char *folder_of = getenv("EXAMPLES");
 	struct th_agent agent;
 	struct th_err err = {};
