@@ -267,12 +267,15 @@
 #define TH_TOKENS_SIZE_MAX (8 * TH_MIB) /* their file */
 #define TH_TOKEN_MIN 16                 /* bytes of one that somebody chose */
 #define TH_TOKEN_MAX 512
-#define TH_SERVE_AGENTS_MAX 1000         /* files of a server's folder of agents */
-#define TH_SERVE_REST_MS 10000           /* a session that rests is given back then */
-#define TH_SERVE_PARK_MS 600000          /* and one that waits for a client's results */
-#define TH_SERVE_QUEUE_MAX 32            /* responses asked for on one WebSocket that wait */
-#define TH_SERVE_LOOKS_MAX 200           /* logs of others that are looked at in a second */
-#define TH_SERVE_PAGE_EVENTS 1000        /* of a page of events, at most */
+#define TH_LOGINS_USER_MAX 32                  /* of one user, and as many codes of links */
+#define TH_LOGIN_MS (7 * INT64_C(86400000))    /* a browser is logged in for so long */
+#define TH_LOGIN_CODE_MS (10 * INT64_C(60000)) /* the code of a link is good for so long */
+#define TH_SERVE_AGENTS_MAX 1000               /* files of a server's folder of agents */
+#define TH_SERVE_REST_MS 10000                 /* a session that rests is given back then */
+#define TH_SERVE_PARK_MS 600000                /* and one that waits for a client's results */
+#define TH_SERVE_QUEUE_MAX 32                  /* responses asked for on one WebSocket that wait */
+#define TH_SERVE_LOOKS_MAX 200                 /* logs of others that are looked at in a second */
+#define TH_SERVE_PAGE_EVENTS 1000              /* of a page of events, at most */
 #define TH_SERVE_PUMP_EVENTS 256         /* that a stream reads before others have their turn */
 #define TH_SERVE_PING_MS 15000           /* between two signs of life of a stream */
 #define TH_SERVE_JSON_MAX (16 * TH_MIB)  /* body of most requests */

@@ -54,6 +54,7 @@ struct process {
 	struct th_signal *signals[3];
 	struct th_timer end, late; /* looks whether all are answered; does not wait longer */
 	struct th_arena memory;
+	struct th_buf link; /* of the first start; empty: none */
 	bool ending;
 	int status;
 };
@@ -212,24 +213,26 @@ static enum th_code default_workspaces(struct process *p, struct th_str *ret, st
 	return code;
 }
 
-/* The first start: a token is made where somebody sees it, and nowhere else. */
-static enum th_code first_token(struct process *p, struct th_str store, struct th_err *err)
+/* The first start: a link to log in with, where a person sees it and no journal does. */
+static enum th_code first_link(struct process *p, struct th_str store, struct th_err *err)
 {
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_buf url TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	enum th_code code;
 
 	if (th_server_has_tokens(p->server))
 		return TH_OK;
-	if (!th_cli_terminal(STDERR_FILENO)) {
+	th_server_print(p->server, &url);
+	if (!th_cli_terminal(STDOUT_FILENO) || th_str_starts(th_buf_str(&url), TH_STR("unix:"))) {
 		fprintf(stderr,
 			"thole: nobody has a token yet, so nobody can call; make one: %s token "
 			"new %.*s\n",
 			th_cli_program(), TH_FMT(th_cli_user()));
 		return TH_OK;
 	}
-	code = th_token_make(store, TH_STR("local"), TH_STR("read,run,approve,admin"), &text, err);
-	if (!code)
-		fprintf(stderr, "token of user local, shown this once: %s\n", text.ptr);
+	th_buf_add_cstr(&p->link, "open this within ten minutes; it is good once: ");
+	code = th_token_link(store, th_buf_str(&url), TH_STR("local"),
+			     TH_STR("read,run,approve,admin"), &p->link, err);
+	th_buf_add_char(&p->link, '\n');
 	return code;
 }
 
@@ -265,7 +268,7 @@ static enum th_code start(struct process *p, struct th_err *err)
 		code = new_runtime(p, err);
 	if (!code)
 		code = th_server_new(p->loop, p->rt, &so, &p->server, err);
-	return code ? code : first_token(p, so.token_store, err);
+	return code ? code : first_link(p, so.token_store, err);
 }
 
 static void stop(struct process *p)
@@ -280,6 +283,7 @@ static void stop(struct process *p)
 	th_config_free(p->config_before);
 	th_config_free(p->config);
 	th_arena_deinit(&p->memory);
+	th_buf_deinit(&p->link);
 }
 
 static int serve(struct process *p)
@@ -293,6 +297,7 @@ static int serve(struct process *p)
 	th_buf_add_cstr(&line, "listening at ");
 	th_server_print(p->server, &line);
 	th_buf_add_char(&line, '\n');
+	th_buf_add(&line, th_buf_str(&p->link));
 	p->status = th_cli_print(&line, 0);
 	notify("READY=1");
 	th_loop_run(p->loop);
@@ -302,7 +307,7 @@ static int serve(struct process *p)
 static int run_serve(const struct th_command *self, int argc, char **argv)
 {
 	struct serve_options o = {};
-	struct process p = { .o = &o };
+	struct process p = { .o = &o, .link = TH_BUF_INIT(4 * TH_KIB) };
 	struct th_operands rest;
 	struct th_err err = {};
 	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);

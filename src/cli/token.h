@@ -11,8 +11,9 @@
 /* tokens.jsonl in the state directory. */
 TH_NODISCARD enum th_code th_token_store(struct th_arena *a, struct th_str *ret,
 					 struct th_err *err);
-/* Makes one and keeps its digest there; `ret_text` gets the token. */
-TH_NODISCARD enum th_code th_token_make(struct th_str store, struct th_str user,
+/* "URL/#code=CODE": who opens it first is logged in as this user.  The code's digest is kept there.
+ */
+TH_NODISCARD enum th_code th_token_link(struct th_str store, struct th_str url, struct th_str user,
 					struct th_str scopes, struct th_buf *ret_text,
 					struct th_err *err);
 

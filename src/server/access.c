@@ -66,9 +66,9 @@ void th_access_fail(struct th_access *a, int status, const char *code, const cha
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
 	struct th_err err = {};
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
-	struct th_str headers = status == 401   ? TH_STR("WWW-Authenticate: Bearer\r\n")
-				: status == 429 ? TH_STR("Retry-After: 1\r\n")
-						: none;
+	struct th_str headers = status == 401 ? TH_STR("WWW-Authenticate: Bearer\r\n")
+				: status == 429 || status == 503 ? TH_STR("Retry-After: 1\r\n")
+								 : none;
 	va_list ap;
 
 	va_start(ap, fmt);

@@ -38,6 +38,7 @@ struct th_access {
 	const struct th_route *route;
 	char user[TH_USER_MAX + 1];
 	unsigned scopes;
+	int64_t login_ms; /* by a browser's cookie, which is good until then; 0: by a token */
 	char args[TH_ROUTE_ARGS_MAX][TH_SESSION_ID_MAX + 1]; /* decoded */
 	/* Of who answers later; may be NULL. */
 	void (*gone)(struct th_access *a);

@@ -22,7 +22,15 @@ static const char intro[] =
     "the command line belong to user `local`. `thole token new|list|revoke` keeps tokens as "
     "SHA-256 in the state directory, and a running server sees changes at once; `--tokens FILE` "
     "adds a file of lines `TOKEN USER SCOPES` (mode 0600, tokens of 16 bytes and more). Only "
-    "`/healthz` and `/readyz` are open.\n\n"
+    "`/healthz`, `/readyz` and `/api/login` are open.\n\n"
+    "A browser logs in instead: `POST /api/login` takes the code of a link, or a token, and "
+    "answers with the cookie `thole_login`, which no script can read and which is good for a week "
+    "(32 at a time of one user; the oldest goes). The first start on a terminal prints such a "
+    "link, `URL/#code=CODE`, and `thole token link USER` another; a code is good once, for ten "
+    "minutes. With the cookie alone, everything but GET and HEAD, and each WebSocket, must have an "
+    "`Origin` of this server: 403. A login ends with `POST /api/logout`, with `thole token "
+    "revoke`, "
+    "and with the token that it was made with.\n\n"
     "A request must name the server by a name of its own in `Host`, and a page of another site may "
     "not call (`Origin`): 403. Bodies are `application/json` unless the table says otherwise: "
     "415.\n\n"
@@ -148,7 +156,7 @@ void th_docs_openapi(const struct th_route *routes, struct th_buf *out)
 	th_jw_object(&w);
 	th_jw_kstr(&w, "openapi", TH_STR("3.1.0"));
 	th_jw_kraw(&w, "info", TH_STR("{\"title\":\"thole\",\"version\":\"" TH_VERSION "\"}"));
-	th_jw_kraw(&w, "security", TH_STR("[{\"token\":[]}]"));
+	th_jw_kraw(&w, "security", TH_STR("[{\"token\":[]},{\"login\":[]}]"));
 	th_jw_name(&w, TH_STR("paths"));
 	th_jw_object(&w);
 	for (const struct th_route *r = routes; r->path; r++) {
@@ -169,7 +177,8 @@ void th_docs_openapi(const struct th_route *routes, struct th_buf *out)
 	th_jw_object_end(&w);
 	th_jw_kraw(
 	    &w, "components",
-	    TH_STR("{\"securitySchemes\":{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"}},"
+	    TH_STR("{\"securitySchemes\":{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"},"
+		   "\"login\":{\"type\":\"apiKey\",\"in\":\"cookie\",\"name\":\"thole_login\"}},"
 		   "\"schemas\":{\"error\":{\"type\":\"object\",\"required\":[\"error\"],"
 		   "\"properties\":{\"error\":{\"type\":\"object\",\"properties\":{\"message\":"
 		   "{\"type\":\"string\"},\"type\":{\"type\":\"string\"},\"param\":{\"type\":["

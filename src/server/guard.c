@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "io/clock.h"
 #include "io/listen.h"
 #include "server/internal.h"
 #include "wire/authority.h"
@@ -35,19 +36,37 @@ static bool is_ours(const struct th_server *s, struct th_str host)
 	return th_authority_is_loopback(host);
 }
 
+/* The page is one that this server itself gave. */
+static bool is_own_origin(const struct th_access *a, struct th_str origin)
+{
+	struct th_str url = a->server->settings.s.public_url;
+	struct th_str place = th_authority_of_url(url);
+
+	/* All of it up to the path. */
+	if (place.len && th_str_istarts(url, origin) &&
+	    origin.len == (size_t)(place.ptr - url.ptr) + place.len)
+		return true;
+	return th_authority_is_origin(origin, th_http_header(a->request, "host"),
+				      th_http_secure(a->request));
+}
+
 static bool is_origin(const struct th_access *a, struct th_str origin)
 {
 	const struct th_serve_settings *set = &a->server->settings.s;
-	struct th_str url = set->public_url;
 
 	for (size_t i = 0; i < set->origins.count; i++)
 		if (th_str_ieq(origin, set->origins.list[i]))
 			return true;
-	if (url.len && th_str_istarts(url, origin) &&
-	    (url.len == origin.len || url.ptr[origin.len] == '/'))
-		return true;
-	return th_authority_is_origin(origin, th_http_header(a->request, "host"),
-				      th_http_secure(a->request));
+	return is_own_origin(a, origin);
+}
+
+bool th_guard_https(const struct th_access *a)
+{
+	struct th_str url = a->server->settings.s.public_url;
+
+	return th_http_secure(a->request) ||
+	       (th_str_istarts(url, TH_STR("https://")) &&
+		th_str_ieq(th_authority_of_url(url), th_http_header(a->request, "host")));
 }
 
 bool th_guard_place(struct th_access *a)
@@ -107,6 +126,12 @@ static void refresh(struct th_server *s)
 	s->tokens = new;
 }
 
+const struct th_tokens *th_guard_tokens(struct th_server *s)
+{
+	refresh(s);
+	return &s->tokens;
+}
+
 static struct th_str token_of(const struct th_access *a)
 {
 	struct th_str text = th_http_header(a->request, "authorization");
@@ -115,6 +140,59 @@ static struct th_str token_of(const struct th_access *a)
 		return th_str_trim(th_str_sub(text, 7, text.len));
 	text = th_http_header(a->request, "x-api-key");
 	return text;
+}
+
+struct th_str th_guard_cookie(const struct th_access *a)
+{
+	struct th_str rest = th_http_header(a->request, "cookie"), found = { NULL, 0 };
+
+	if (th_http_header_count(a->request, "cookie") > 1)
+		return found;
+	while (rest.len) {
+		struct th_str value = th_str_split(&rest, ';');
+		struct th_str name = th_str_trim(th_str_split(&value, '='));
+
+		if (!th_str_is(name, TH_LOGIN_COOKIE))
+			continue;
+		if (found.ptr) /* somebody put another one beside it: neither is believed */
+			return (struct th_str){ NULL, 0 };
+		found = th_str_trim(value);
+	}
+	return found;
+}
+
+/*
+ * A browser sends the cookie whoever made it ask: the page of another server at another port of
+ * this machine is of the same site.  So who changes something, or opens a WebSocket, which may,
+ * says that he is our own page; and who only reads is not another one's.
+ */
+static bool is_own_page(const struct th_access *a)
+{
+	struct th_str origin = th_http_header(a->request, "origin");
+	struct th_str site = th_http_header(a->request, "sec-fetch-site");
+	struct th_str method = th_http_method(a->request);
+
+	if (origin.ptr)
+		return is_own_origin(a, origin);
+	return (th_str_is(method, "GET") || th_str_is(method, "HEAD")) &&
+	       !th_http_wants_socket(a->request) &&
+	       (!site.ptr || th_str_is(site, "same-origin") || th_str_is(site, "none"));
+}
+
+/* Who asks: by a token, or without one by the cookie of a login. */
+static bool find_caller(struct th_access *a, struct th_token *ret)
+{
+	const struct th_tokens *tokens = th_guard_tokens(a->server);
+	struct th_str text = token_of(a), cookie = th_guard_cookie(a);
+	const struct th_token *t = th_tokens_find(tokens, text);
+
+	if (text.len) {
+		if (t)
+			*ret = *t;
+		return t;
+	}
+	return cookie.len &&
+	       th_tokens_find_of(tokens, TH_TOKEN_LOGIN, cookie, (int64_t)th_clock_wall_ms(), ret);
 }
 
 /* A bucket that fills again: as many requests a second, and as many at once. */
@@ -149,20 +227,23 @@ static bool in_rate(struct th_server *s, const char *user)
 
 bool th_guard_caller(struct th_access *a)
 {
-	const struct th_token *t;
-	struct th_str text = token_of(a);
+	struct th_token t;
 
-	refresh(a->server);
-	t = th_tokens_find(&a->server->tokens, text);
-	if (!text.len || !t) {
+	if (!find_caller(a, &t)) {
 		a->server->metrics.refused_tokens++;
 		th_access_fail(a, 401, "invalid_api_key",
 			       "a token is needed: Authorization: Bearer TOKEN (thole token new "
 			       "makes one)");
 		return false;
 	}
-	snprintf(a->user, sizeof(a->user), "%s", t->user);
-	a->scopes = t->scopes;
+	if (t.kind == TH_TOKEN_LOGIN && !is_own_page(a)) {
+		a->server->metrics.refused_hosts++;
+		th_access_fail(a, 403, "origin", "a login is for the pages of this server alone");
+		return false;
+	}
+	snprintf(a->user, sizeof(a->user), "%s", t.user);
+	a->scopes = t.scopes;
+	a->login_ms = t.expires_ms;
 	if (!in_rate(a->server, a->user)) {
 		a->server->metrics.refused_rate++;
 		th_access_fail(a, 429, "rate_limit_exceeded", "%lld requests a second are allowed",

@@ -121,6 +121,13 @@ bool th_guard_place(struct th_access *a);
 /* Somebody's token, with the scope of the route.  False: it was answered. */
 bool th_guard_caller(struct th_access *a);
 bool th_guard_type(struct th_access *a); /* the body's type */
+/* The browser of who asks speaks TLS, with us or with a proxy before us. */
+bool th_guard_https(const struct th_access *a);
+/* All tokens and logins, as their files are now. */
+const struct th_tokens *th_guard_tokens(struct th_server *s);
+#define TH_LOGIN_COOKIE "thole_login"
+/* What the browser's cookie says; empty: there is none, or more than one. */
+struct th_str th_guard_cookie(const struct th_access *a);
 
 /* ---- routes.c ---- */
 
@@ -135,6 +142,8 @@ void th_docs_openapi(const struct th_route *routes, struct th_buf *out); /* Open
 
 /* ---- handlers ---- */
 
+extern const struct th_table th_login_table;
+th_access_fn th_api_login, th_api_logout, th_api_me;
 th_access_fn th_api_health, th_api_ready, th_api_metrics, th_api_openapi, th_mcp_post;
 extern const struct th_table th_session_create_table, th_session_message_table,
     th_session_pause_table, th_session_cancel_table, th_session_fork_table,

@@ -277,7 +277,10 @@ void th_server_docs(struct th_buf *out)
 
 bool th_server_has_tokens(const struct th_server *s)
 {
-	return s->tokens.count > 0;
+	for (size_t i = 0; i < s->tokens.count; i++)
+		if (s->tokens.list[i].kind != TH_TOKEN_CODE)
+			return true;
+	return false;
 }
 
 void th_server_finish(struct th_server *s)
