@@ -68,6 +68,7 @@
 #define TH_GUARD_INPUT_MAX (3 * TH_EVENT_DATA_MAX) /* that one is asked about at once */
 #define TH_STICKY_MAX 64         /* tools that were approved or refused for good in one session */
 #define TH_ASKED_IDS_MAX 4096    /* ids of calls that people were asked about in one session */
+#define TH_STUCK_MOVES_MAX 64    /* last moves in which an agent may repeat itself */
 #define TH_STOP_TOOLS_MAX 64     /* tools whose result ends the run */
 #define TH_OBSERVATION_LINES 200 /* of a file, in the look that follows an unknown outcome */
 #define TH_MARKS_MAX 300         /* elements marked on one picture */

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "core/nest.h"
+#include "core/stuck.h"
 
 _Static_assert(TH_EXTRA_HEADERS_MAX == 16 && TH_EXTRA_HEADERS_SIZE_MAX == 4096,
 	       "th_agent_settings_fault says so");
@@ -61,6 +62,8 @@ static const char *const nets[] = { "none", "host", NULL };
 static const char *const unknowns[] = { "tell", "park", NULL };
 static const char *const kept[] = { "full", "previous_response", NULL };
 static const char *const repeats[] = { "refuse", "ask", NULL };
+static const char *const stuck_rules[] = { "thole", "openhands_v0", "openhands_v1", NULL };
+static const char *const stuck_thens[] = { "stop", "tell", "ask", NULL };
 
 #define AT(member) offsetof(struct th_agent_model_settings, member)
 
@@ -122,6 +125,31 @@ const struct th_table th_agent_model_settings_table = {
 	settings_fields,
 	TH_COUNT(settings_fields),
 	sizeof(struct th_agent_model_settings),
+	false,
+};
+
+#undef AT
+#define AT(member) offsetof(struct th_agent_stuck, member)
+
+static const struct th_field stuck_fields[] = {
+	{ "rules", AT(rules), TH_FIELD_enum, TH_EMIT,
+	  "thole: rounds of up to 8 calls, errors, screens that stay the same, nothing new for "
+	  "long; "
+	  "or the rules of OpenHands",
+	  NULL, stuck_rules, true, TH_STUCK_RULES_THOLE },
+	{ "then", AT(then), TH_FIELD_enum, TH_EMIT,
+	  "stop the run (exit code 5); tell the model, and stop if it goes on so; or pause, so "
+	  "that "
+	  "a person is asked",
+	  NULL, stuck_thens, true, TH_ON_STUCK_STOP },
+};
+
+const struct th_table th_agent_stuck_table = {
+	"agent_stuck",
+	"What is done when the agent repeats itself.",
+	stuck_fields,
+	TH_COUNT(stuck_fields),
+	sizeof(struct th_agent_stuck),
 	false,
 };
 
@@ -279,6 +307,9 @@ static const struct th_field agent_fields[] = {
 	{ "compact", AT(compact), TH_FIELD_object, 0,
 	  "what replaces a history that has become too long", &th_agent_compact_table, NULL, false,
 	  0 },
+	{ "stuck", AT(stuck), TH_FIELD_object, 0,
+	  "of the first agent: what is done when it repeats itself; default: nothing",
+	  &th_agent_stuck_table, NULL, false, 0 },
 };
 
 const struct th_table th_agent_table = {

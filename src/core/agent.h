@@ -176,6 +176,14 @@ TH_STRUCT(agent_compact)
 #define TH_COMPACT_ITEMS_DEFAULT 200
 #define TH_COMPACT_KEEP_DEFAULT 100
 
+/* The agent repeats itself: the run stops, the model is told, or a person is asked. */
+enum th_on_stuck { TH_ON_STUCK_STOP, TH_ON_STUCK_TELL, TH_ON_STUCK_ASK };
+
+struct th_agent_stuck {
+	int64_t rules; /* enum th_stuck_rules_id */
+	int64_t then;  /* enum th_on_stuck */
+};
+
 #define TH_OUTPUT_RETRIES_DEFAULT 2
 
 struct th_agent {
@@ -226,12 +234,13 @@ struct th_agent {
 	struct th_agent_hooks *run_hooks; /* of the first agent: who watches all of the team */
 	struct th_str session_input;      /* the code that says what a task begins with */
 	struct th_agent_compact
-	    *compact; /* what replaces a history that is too long; NULL: nothing */
+	    *compact;                 /* what replaces a history that is too long; NULL: nothing */
+	struct th_agent_stuck *stuck; /* of the first agent; NULL: nobody looks */
 };
 
 extern const struct th_table th_agent_table, th_agent_limits_table, th_agent_computer_table,
     th_agent_model_settings_table, th_agent_guardrail_table, th_agent_compact_table,
-    th_agent_instead_table, th_agent_hooks_table;
+    th_agent_instead_table, th_agent_hooks_table, th_agent_stuck_table;
 
 /* What is wrong with the fallback list, for a sentence that begins with its element `*ret_at`;
  * NULL: nothing. */

@@ -194,8 +194,10 @@ enum th_code th_step_parse(struct th_step *st, void *out)
 /* All calls have their result: the model goes on. */
 void th_step_turn_over(struct th_session *s)
 {
-	if (s->phase == TH_TURN_CALLS && th_calls_settled(s))
+	if (s->phase == TH_TURN_CALLS && th_calls_settled(s)) {
+		th_stuck_settled(s);
 		th_next_step_settled(s);
+	}
 }
 
 /* A task asks the first model first.  Calls that are open stay with the one that made them. */
@@ -240,6 +242,7 @@ static enum th_code on_session_created(struct th_step *st)
 	if (code)
 		return code;
 	th_session_limits(s, agent->limits);
+	th_stuck_init(st, agent->stuck);
 	s->output_max = agent->settings ? agent->settings->max_output_tokens : 0;
 	s->model = th_arena_str(&s->memory, d.model);
 	s->workspace = th_arena_str(&s->memory, d.workspace);
@@ -344,6 +347,8 @@ static enum th_code on_message(struct th_step *st)
 	code = th_step_begin(st);
 	if (code)
 		return code;
+	if (!s->correct)
+		th_stuck_said(s, st->ev->source == TH_SOURCE_ENVIRONMENT);
 	s->correct = false;
 	if (s->phase == TH_TURN_DUE)
 		s->turn_given = false; /* what was given out may have waited for this */
@@ -410,6 +415,8 @@ static enum th_code on_state_changed(struct th_step *st)
 	if (code)
 		return code;
 	th_step_reason(s, d.reason);
+	if (to == TH_STATE_RUNNING)
+		th_stuck_said(s, false);
 	/* No timer of before rings again, and a replay has none: what waited for one is due. */
 	if (s->phase == TH_TURN_BACKOFF)
 		th_step_phase(s, TH_TURN_DUE);

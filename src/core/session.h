@@ -20,6 +20,7 @@
 #include "core/event.h"
 #include "core/native.h"
 #include "core/side.h"
+#include "core/stuck.h"
 #include "core/team.h"
 #include "core/unknown.h"
 
@@ -56,6 +57,9 @@ bool th_state_allows(enum th_state from, enum th_state to); /* the legal transit
 	X(REQUEST, "request")       /* append MODEL_REQUESTED */                               \
 	X(FINISH, "finish")         /* append FINAL */                                         \
 	X(LIMIT, "limit")           /* append STATE_CHANGED to limit */                        \
+	X(STUCK, "stuck")           /* append STATE_CHANGED to stuck */                        \
+	X(STUCK_TELL, "stuck_tell") /* append MESSAGE: that the agent repeats itself */        \
+	X(STUCK_ASK, "stuck_ask")   /* append STATE_CHANGED to paused: a person is asked */    \
 	X(FAIL, "fail")             /* append ERROR */                                         \
 	X(MODEL_CALL, "model_call") /* send the request */                                     \
 	X(MODEL_CANCEL, "model_cancel")                                                        \
@@ -152,6 +156,7 @@ struct th_call {
 	bool guard_given;               /* one of them is being asked */
 	struct th_effect_scope scope;   /* once recorded: what it acts on */
 	struct th_str output;           /* SETTLED: as text, where the next step may need it */
+	struct th_move move;            /* SETTLED: for an agent that has `stuck` */
 	bool word_by_person; /* JUDGED: by `by`, with `reason`; else the run was stopped */
 	struct th_str by;
 	struct th_str told, evidence, observation; /* PARKED, JUDGED: for the OUTCOME */
@@ -205,6 +210,15 @@ enum th_joined { TH_JOINED_NEVER, TH_JOINED_BEFORE, TH_JOINED };
 struct th_sticky {
 	struct th_str tool, message;
 	bool approve;
+};
+
+/* Of an agent that has `stuck`. */
+struct th_session_stuck {
+	const struct th_stuck_rules *rules;
+	enum th_on_stuck then;
+	bool told;           /* since the last word from outside */
+	uint64_t answer_seq; /* whose calls were added last */
+	struct th_stuck moves;
 };
 
 struct th_session {
@@ -285,9 +299,10 @@ struct th_session {
 	struct th_buf chain; /* response id of the last answer, that a request may go on from */
 	uint64_t chain_seq;  /* of the request that it answered */
 	bool model_anew;     /* a task began with calls open: after them the first model is asked */
-	uint8_t chain_agent, chain_at; /* `agent` and `model_at` that gave that answer */
-	uint8_t joined;                /* enum th_joined */
-	bool compacted;                /* the history was replaced since the last answer */
+	uint8_t chain_agent, chain_at;  /* `agent` and `model_at` that gave that answer */
+	uint8_t joined;                 /* enum th_joined */
+	bool compacted;                 /* the history was replaced since the last answer */
+	struct th_session_stuck *stuck; /* in `memory`; NULL: nobody looks */
 	struct th_arena memory;
 };
 
@@ -380,6 +395,8 @@ bool th_session_request_waits(const struct th_session *s);
 const char *th_session_limit(const struct th_session *s);
 /* The same where side requests (core/side.h) may still take this much. */
 const char *th_session_limit_with(const struct th_session *s, struct th_reservation side);
+/* The agent repeats itself, as its `stuck` has it: *ret says how. */
+bool th_session_stuck(const struct th_session *s, struct th_stuck_finding *ret);
 /* That is so for good: no task and no resume begins what is used up anew. */
 bool th_session_used_up(const struct th_session *s);
 

@@ -454,6 +454,7 @@ enum th_code th_on_outcome(struct th_step *st)
 	c->outcome_seq = st->ev->seq;
 	note_unresolved(s, c);
 	th_call_phase_set(c, TH_CALL_SETTLED);
+	th_stuck_outcome(st, c);
 	th_next_step_outcome(st, c, th_json_get(st->data, "output"));
 	s->items++;
 	s->totals.calls_unknown += c->status == TH_OUTCOME_UNKNOWN;

@@ -236,9 +236,22 @@ static void due_calls(struct th_session *s, struct th_effects *out)
 	}
 }
 
+/* The agent repeats itself. */
+static void due_stuck(const struct th_session *s, struct th_effects *out)
+{
+	static const enum th_effect_kind kinds[] = {
+		[TH_ON_STUCK_STOP] = TH_DO_STUCK,
+		[TH_ON_STUCK_TELL] = TH_DO_STUCK_TELL,
+		[TH_ON_STUCK_ASK] = TH_DO_STUCK_ASK,
+	};
+
+	th_step_emit(out, (struct th_effect){ .kind = kinds[th_session_on_stuck(s)] });
+}
+
 void th_step_due_turn(struct th_session *s, struct th_effects *out)
 {
 	const char *limit = th_session_limit(s);
+	struct th_stuck_finding finding;
 
 	if (s->turn_given)
 		return;
@@ -255,6 +268,8 @@ void th_step_due_turn(struct th_session *s, struct th_effects *out)
 		return; /* a final output is said instead */
 	else if (limit)
 		th_step_emit(out, (struct th_effect){ .kind = TH_DO_LIMIT, .reason = limit });
+	else if (th_session_stuck(s, &finding))
+		due_stuck(s, out);
 	else
 		th_step_emit(out, (struct th_effect){ .kind = TH_DO_REQUEST });
 }

@@ -79,6 +79,16 @@ enum th_code th_on_outcome(struct th_step *st);
 enum th_code th_on_parked(struct th_step *st);
 enum th_code th_on_settled(struct th_step *st);
 
+/* session_stuck.c; all do nothing for an agent without `stuck`. */
+void th_stuck_init(struct th_step *st, const struct th_agent_stuck *options);
+void th_stuck_outcome(const struct th_step *st, struct th_call *c); /* its result is `st` */
+void th_stuck_settled(struct th_session *s); /* all calls of the answer have theirs */
+void th_stuck_condensed(struct th_session *s);
+/* Something was said: by the runtime, or from outside, which begins a new count. */
+void th_stuck_said(struct th_session *s, bool by_runtime);
+/* What is to be done now; only where th_session_stuck. */
+enum th_on_stuck th_session_on_stuck(const struct th_session *s);
+
 /* session_team.c */
 void th_next_step_task(struct th_session *s, uint64_t seq); /* that event begins a task */
 void th_next_step_look(struct th_session *s);               /* a look begins, where one is due */

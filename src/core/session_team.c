@@ -605,6 +605,7 @@ enum th_code th_on_condensation(struct th_step *st)
 	if (s->phase != TH_TURN_DUE || s->compacted)
 		return not_due(st);
 	s->compacted = true;
+	th_stuck_condensed(s);
 	s->rewritten_seq = st->ev->seq;
 	s->items = (uint64_t)d.items;
 	s->bytes = (uint64_t)d.bytes;

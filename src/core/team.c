@@ -430,6 +430,8 @@ static enum th_code resolve_member(struct resolver *r, size_t index)
 		code = th_fail(r->err, TH_EUSAGE, "only the first agent may have agents");
 	if (!code && index > 0 && agent->run_hooks)
 		code = th_fail(r->err, TH_EUSAGE, "only the first agent may have run_hooks");
+	if (!code && index > 0 && agent->stuck)
+		code = th_fail(r->err, TH_EUSAGE, "only the first agent may have stuck");
 	if (!code) {
 		m->output_retries = agent->output_retries;
 		m->reset_tool_choice = agent->reset_tool_choice;

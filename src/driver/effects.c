@@ -197,6 +197,55 @@ static void do_limit(struct th_live *l, const struct th_held *h, struct th_call 
 		th_live_lose(l, &err);
 }
 
+/* "the agent repeats itself: …", and which rule says so. */
+static void print_stuck(const struct th_live *l, const char *begin, struct th_buf *out)
+{
+	struct th_stuck_finding f;
+
+	if (!th_session_stuck(&l->fold, &f))
+		return; /* never: the effect is due because it is */
+	th_buf_printf(out, "%s: ", begin);
+	th_stuck_print(&f, out);
+}
+
+static void rest_stuck(struct th_live *l, enum th_state to)
+{
+	struct th_buf why TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ERR_MSG_MAX);
+	struct th_err err;
+
+	print_stuck(l, "the agent repeats itself", &why);
+	if (th_live_state(l, to, th_buf_str(&why), &err))
+		th_live_lose(l, &err);
+}
+
+static void do_stuck(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)h;
+	(void)c;
+	rest_stuck(l, TH_STATE_STUCK);
+}
+
+static void do_stuck_ask(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)h;
+	(void)c;
+	rest_stuck(l, TH_STATE_PAUSED);
+}
+
+static void do_stuck_tell(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_KIB);
+	struct th_err err;
+
+	(void)h;
+	(void)c;
+	print_stuck(l, "You repeat yourself", &text);
+	th_buf_add(&text, TH_STR(". It will not end otherwise this time. Do something else, or say "
+				 "what keeps you from the task."));
+	if (th_live_append_message(l, TH_SOURCE_ENVIRONMENT, l->fold.seq, th_buf_str(&text), &err))
+		th_live_lose(l, &err);
+}
+
 static void do_model_call(struct th_live *l, const struct th_held *h, struct th_call *c)
 {
 	(void)h;
@@ -285,6 +334,9 @@ const struct th_effect_row th_effect_rows[TH_EFFECT_COUNT] = {
 	[TH_DO_FINISH] = { .run = do_finish },
 	[TH_DO_FAIL] = { .run = do_fail },
 	[TH_DO_LIMIT] = { .run = do_limit },
+	[TH_DO_STUCK] = { .run = do_stuck },
+	[TH_DO_STUCK_TELL] = { .run = do_stuck_tell },
+	[TH_DO_STUCK_ASK] = { .run = do_stuck_ask },
 	[TH_DO_MODEL_CALL] = { .run = do_model_call,
 			       .after = after_request,
 			       .stands = is_newest_request,

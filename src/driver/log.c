@@ -315,8 +315,9 @@ enum th_code th_live_state(struct th_live *l, enum th_state to, struct th_str re
 					       .reason = reason };
 
 	return th_live_append_event(l, TH_EV_STATE_CHANGED,
-				    to == TH_STATE_LIMIT ? TH_SOURCE_ENVIRONMENT
-							 : TH_SOURCE_OPERATOR,
+				    to == TH_STATE_LIMIT || to == TH_STATE_STUCK
+					? TH_SOURCE_ENVIRONMENT
+					: TH_SOURCE_OPERATOR,
 				    0, TH_STR(""), &d, err);
 }
 
