@@ -251,9 +251,8 @@ static void waiting_below(const struct th_edit *e, struct th_buf *out)
 
 struct search {
 	struct th_store *store;
-	enum th_call_phase phase;
-	struct th_str call_id;
-	struct th_buf *found; /* the sessions that have such a call, one name a line */
+	th_edit_fold_fn *fn;
+	void *ctx;
 };
 
 static enum th_code search(struct search *s, struct th_str id, int depth, struct th_err *err)
@@ -265,8 +264,8 @@ static enum th_code search(struct search *s, struct th_str id, int depth, struct
 
 	begin(&e, s->store);
 	code = fold_stored(&e, id, 0, err);
-	if (!code && th_session_waits(&e.session, s->phase, s->call_id))
-		th_buf_printf(s->found, "%.*s\n", TH_FMT(id));
+	if (!code)
+		code = s->fn(s->ctx, id, &e.session, err);
 	if (!code && depth < TH_DELEGATE_DEPTH_MAX)
 		waiting_below(&e, &below);
 	end(&e);
@@ -279,13 +278,36 @@ static enum th_code search(struct search *s, struct th_str id, int depth, struct
 	return code;
 }
 
+enum th_code th_edit_each(struct th_store *store, struct th_str session_id, th_edit_fold_fn *fn,
+			  void *ctx, struct th_err *err)
+{
+	return search(&(struct search){ store, fn, ctx }, session_id, 0, err);
+}
+
+struct waits {
+	enum th_call_phase phase;
+	struct th_str call_id;
+	struct th_buf *found; /* the sessions that have such a call, one name a line */
+};
+
+static enum th_code note_waits(void *ctx, struct th_str session_id, const struct th_session *s,
+			       struct th_err *err)
+{
+	const struct waits *w = ctx;
+
+	(void)err;
+	if (th_session_waits(s, w->phase, w->call_id))
+		th_buf_printf(w->found, "%.*s\n", TH_FMT(session_id));
+	return TH_OK;
+}
+
 enum th_code th_edit_open_waiting(struct th_edit *e, struct th_store *store,
 				  struct th_str session_id, enum th_call_phase phase,
 				  struct th_str call_id, struct th_err *err)
 {
 	struct th_buf found TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
-	struct search s = { store, phase, call_id, &found };
-	enum th_code code = search(&s, session_id, 0, err);
+	struct waits w = { phase, call_id, &found };
+	enum th_code code = th_edit_each(store, session_id, note_waits, &w, err);
 	struct th_str rest = th_buf_str(&found), first, second;
 
 	if (code)

@@ -31,6 +31,13 @@ TH_NODISCARD enum th_code th_edit_open_waiting(struct th_edit *e, struct th_stor
 					       struct th_str session_id, enum th_call_phase phase,
 					       struct th_str call_id, struct th_err *err);
 
+/* Tells of the session, and of those that work for it and wait, each as its log says; takes and
+ * writes nothing.  Not OK: stop and return it. */
+typedef enum th_code th_edit_fold_fn(void *ctx, struct th_str session_id,
+				     const struct th_session *s, struct th_err *err);
+TH_NODISCARD enum th_code th_edit_each(struct th_store *store, struct th_str session_id,
+				       th_edit_fold_fn *fn, void *ctx, struct th_err *err);
+
 /* call_id: a call's name (th_call_name); empty: the first that waits.  TH_ENOENT: none does;
  * TH_EUSAGE: a person was asked about another of that name before.  *ret_index: of the call meant.
  * `always`: and so with every later call of that tool in this session; those that wait already are

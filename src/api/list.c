@@ -79,11 +79,18 @@ struct page {
 
 void th_api_row_print(const struct th_session_row *row, struct th_jw *w)
 {
+	char head[TH_SHA256_HEX_SIZE + 1];
+
 	th_jw_object(w);
 	row_members(w, row);
 	th_jw_kstr(w, "user", row->user);
 	th_jw_kraw(w, "metadata", row->metadata.len ? row->metadata : TH_STR("{}"));
 	th_jw_kuint(w, "head_seq", row->head_seq);
+	th_digest_hex(&row->head, head);
+	th_jw_kstr(w, "head", th_str_of(head));
+	if (row->parent.len)
+		th_jw_kuint(w, "parent_seq", row->parent_seq);
+	th_jw_kint(w, "cost_nano", row->cost_nano);
 	th_jw_object_end(w);
 }
 

@@ -283,6 +283,14 @@
 #define TH_SERVE_SMALL_MAX (64 * TH_KIB) /* body of a request that says little */
 #define TH_SERVE_RATE_USERS_MAX 10000    /* users whose requests are counted */
 
+/* the command line as a client of a server */
+#define TH_REMOTE_CONNECT_MS 10000 /* name, TCP, TLS */
+#define TH_REMOTE_SILENT_MS 60000  /* no byte, where a stream has a sign of life every 15 s */
+#define TH_REMOTE_AWAY_MS 120000   /* a server that is gone is waited for so long */
+#define TH_REMOTE_AGAIN_MS 100     /* before the first further try; each next wait is twice that */
+#define TH_REMOTE_AGAIN_MAX_MS 3000
+#define TH_REMOTE_WAIT_MAX_MS 60000 /* of what a server says about when to come again */
+
 /* api */
 #define TH_TOOL_NAME_MAX 64                    /* of a function of the embedding program */
 #define TH_AGENT_NAME_MAX 128                  /* of an agent that it makes */

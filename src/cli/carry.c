@@ -9,12 +9,19 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/remote.h"
 
 struct transfer_options {
 	struct th_common common;
 };
 
-static const struct th_option transfer_options[] = {
+static const struct th_option export_options[] = {
+	TH_OPTIONS_SERVER(struct transfer_options, common),
+	TH_OPTIONS_COMMON(struct transfer_options, common),
+	TH_OPTIONS_END,
+};
+
+static const struct th_option import_options[] = {
 	TH_OPTIONS_COMMON(struct transfer_options, common),
 	TH_OPTIONS_END,
 };
@@ -33,6 +40,7 @@ static int run_export(const struct th_command *self, int argc, char **argv)
 {
 	struct transfer_options o = {};
 	struct th_operands rest;
+	struct th_remote *remote TH_CLEANUP(th_remote_freep) = NULL;
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_session_row row;
@@ -44,7 +52,12 @@ static int run_export(const struct th_command *self, int argc, char **argv)
 		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
 	if (rest.count != 1)
 		return th_cli_names_none(self);
-	code = th_cli_session(&o.common, false, th_str_of(rest.list[0]), &a, &store, &row, &err);
+	code = th_remote_find(&o.common, &remote, &err);
+	if (code == TH_OK)
+		code = th_cli_session(&o.common, false, th_str_of(rest.list[0]), &a, &store, &row,
+				      &err);
+	if (code == TH_OK && remote)
+		return th_remote_export(&o.common, row.session_id);
 	if (code == TH_OK)
 		code = th_session_export(store, row.session_id, put_line, NULL, &err);
 	return code == TH_OK ? 0 : th_cli_fail(&err);
@@ -64,7 +77,7 @@ const struct th_command th_command_export = {
 	    "Examples:\n"
 	    "  thole export report > report.jsonl\n"
 	    "  thole export report | ssh other thole import && ssh other thole resume report\n",
-	.options = transfer_options,
+	.options = export_options,
 	.words = "SESSION",
 	.run = run_export,
 };
@@ -144,6 +157,8 @@ static int run_import(const struct th_command *self, int argc, char **argv)
 		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
 	if (rest.count > 1)
 		return th_cli_die(2, "import takes one file, or what comes on standard input");
+	if (th_remote_refuse(&o.common, "import"))
+		return 2;
 	code = th_cli_store_make(&o.common, &store, &err);
 	if (code != TH_OK)
 		return th_cli_fail(&err);
@@ -174,7 +189,7 @@ const struct th_command th_command_import = {
 	    "trust.\n\n"
 	    "Examples:\n"
 	    "  thole import report.jsonl && thole resume report\n",
-	.options = transfer_options,
+	.options = import_options,
 	.words = "FILE",
 	.run = run_import,
 };

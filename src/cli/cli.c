@@ -11,6 +11,7 @@
 
 #include "base/field.h"
 #include "base/text.h"
+#include "cli/remote.h"
 #include "io/clock.h"
 #include "io/detach.h"
 
@@ -222,6 +223,14 @@ const char *th_cli_program(void)
 
 void th_cli_same_log(const struct th_common *o, struct th_buf *out)
 {
+	if (o && o->server.len) {
+		th_buf_add_cstr(out, " --server ");
+		th_cli_word(out, o->server);
+	}
+	if (o && o->token_file.len) {
+		th_buf_add_cstr(out, " --token-file ");
+		th_cli_word(out, o->token_file);
+	}
 	if (o && o->store.len) {
 		th_buf_add_cstr(out, " --store ");
 		th_cli_word(out, o->store);
@@ -262,6 +271,10 @@ static enum th_code store_open(const struct th_common *o, bool write, bool creat
 enum th_code th_cli_store(const struct th_common *o, bool write, struct th_store **ret,
 			  struct th_err *err)
 {
+	if (o->remote) {
+		*ret = o->remote->store(o->remote);
+		return TH_OK;
+	}
 	return store_open(o, write, false, ret, err);
 }
 
@@ -340,7 +353,7 @@ static enum th_code fail_many(const struct names *n, struct th_str name, struct 
 
 /* Of one that is not there. */
 static enum th_code fail_none(struct th_store *s, struct names *n, struct th_str name,
-			      struct th_err *err)
+			      const char *where, struct th_err *err)
 {
 	struct th_session_filter newest = { .limit = NAMES_MAX };
 	const char *near = n->list[0];
@@ -351,13 +364,13 @@ static enum th_code fail_none(struct th_store *s, struct names *n, struct th_str
 	if (code != TH_OK)
 		return code;
 	near = near ?: th_names_nearest(n->list, name);
-	return th_fail(err, TH_ENOENT, "no session \"%.*s\" in this log; %s%s%s", TH_FMT(name),
+	return th_fail(err, TH_ENOENT, "no session \"%.*s\" %s; %s%s%s", TH_FMT(name), where,
 		       near ? "did you mean " : th_cli_program(), near ?: "",
 		       near ? "?" : " sessions lists them");
 }
 
-static enum th_code find_session(struct th_store *s, struct th_str name, struct th_arena *a,
-				 struct th_session_row *ret, struct th_err *err)
+static enum th_code find_session(struct th_store *s, struct th_str name, const char *where,
+				 struct th_arena *a, struct th_session_row *ret, struct th_err *err)
 {
 	struct th_session_filter filter = { .prefix = name, .limit = NAMES_SHOWN + 1 };
 	struct names n = { .a = a };
@@ -374,16 +387,17 @@ static enum th_code find_session(struct th_store *s, struct th_str name, struct 
 		return fail_many(&n, name, err);
 	if (n.count == 1 && name.len >= PREFIX_MIN)
 		return s->kind->get(s, th_str_of(n.list[0]), a, ret, err);
-	return fail_none(s, &n, name, err);
+	return fail_none(s, &n, name, where, err);
 }
 
 enum th_code th_cli_session(const struct th_common *o, bool write, struct th_str name,
 			    struct th_arena *a, struct th_store **ret_store,
 			    struct th_session_row *ret, struct th_err *err)
 {
+	const char *where = o->remote ? "on this server" : "in this log";
 	enum th_code code = th_cli_store(o, write, ret_store, err);
 
-	return code == TH_OK ? find_session(*ret_store, name, a, ret, err) : code;
+	return code == TH_OK ? find_session(*ret_store, name, where, a, ret, err) : code;
 }
 
 int th_cli_names_none(const struct th_command *self)

@@ -72,8 +72,12 @@ struct th_str th_cli_user(void);
 
 /* ---- options that many commands have ---- */
 
+struct th_remote;
+
 struct th_common {
 	struct th_str store, config;
+	struct th_str server, token_file; /* of commands that can work at a server (remote.h) */
+	struct th_remote *remote;         /* the server where they do; NULL: on this machine */
 };
 
 #define TH_OPTION_STORE(type, member)                                                       \
@@ -104,6 +108,20 @@ struct th_common {
 		"json", 'j', NULL, TH_OPTION_FLAG, offsetof(type, member), "for programs: JSON", \
 		    NULL                                                                         \
 	}
+#define TH_OPTION_SERVER(type, member)                                                    \
+	{                                                                                 \
+		"server", 0, "URL", TH_OPTION_TEXT, offsetof(type, member),               \
+		    "a thole serve, as https://HOST, http://127.0.0.1:7711 or unix:PATH " \
+		    "(default: THOLE_SERVER)",                                            \
+		    NULL                                                                  \
+	}
+#define TH_OPTION_TOKEN_FILE(type, member)                                                     \
+	{                                                                                      \
+		"token-file", 0, "FILE", TH_OPTION_TEXT, offsetof(type, member),               \
+		    "file whose first line is the token for it (default: THOLE_TOKEN)", "FILE" \
+	}
+#define TH_OPTIONS_SERVER(type, member) \
+	TH_OPTION_SERVER(type, member.server), TH_OPTION_TOKEN_FILE(type, member.token_file)
 #define TH_OPTIONS_COMMON(type, member) \
 	TH_OPTION_STORE(type, member.store), TH_OPTION_CONFIG(type, member.config)
 #define TH_OPTIONS_END                                       \

@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/remote.h"
 #include "cli/view.h"
 #include "driver/driver.h"
 #include "exec_client/client.h"
@@ -19,8 +20,7 @@
 
 #define OWNER_WAIT_MS 15000 /* for a runtime to end after the request to */
 #define OWNER_POLL_US 50000
-#define LINE_COLUMNS_MAX 2000  /* of what a call does */
-#define WHOLE_COLUMNS_MAX 8000 /* of its arguments as they are */
+#define LINE_COLUMNS_MAX 2000 /* of what a call does */
 
 struct decide_options {
 	struct th_common common;
@@ -33,6 +33,7 @@ static const struct th_option approve_options[] = {
 	  "all calls that wait", NULL },
 	{ "always", 0, NULL, TH_OPTION_FLAG, offsetof(struct decide_options, always),
 	  "and so with every other call of its tool in this session", NULL },
+	TH_OPTIONS_SERVER(struct decide_options, common),
 	TH_OPTIONS_COMMON(struct decide_options, common),
 	TH_OPTIONS_END,
 };
@@ -44,34 +45,10 @@ static const struct th_option reject_options[] = {
 	  "all calls that wait", NULL },
 	{ "always", 0, NULL, TH_OPTION_FLAG, offsetof(struct decide_options, always),
 	  "and so with every later call of its tool in this session", NULL },
+	TH_OPTIONS_SERVER(struct decide_options, common),
 	TH_OPTIONS_COMMON(struct decide_options, common),
 	TH_OPTIONS_END,
 };
-
-void th_cli_waits(struct th_str id, const struct th_common *o, const struct th_call *c,
-		  struct th_buf *out)
-{
-	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
-	bool parked = c->phase == TH_CALL_PARKED;
-
-	th_buf_add_cstr(out, parked ? "unknown:  " : "waits:    ");
-	if (!th_view_call(c->tool, c->arguments, LINE_COLUMNS_MAX, out)) {
-		th_buf_add_cstr(out, "\nwith:     ");
-		th_text_line(out, c->arguments, WHOLE_COLUMNS_MAX);
-	}
-	if (c->safety_checks.len) {
-		th_buf_add_cstr(out, "\ncheck:    ");
-		th_text_line(out, c->safety_checks, LINE_COLUMNS_MAX);
-	}
-	th_buf_printf(out, parked ? "\nsettle:   %s settle " : "\napprove:  %s approve ",
-		      th_cli_program());
-	th_cli_word(out, id);
-	th_buf_add_char(out, ' ');
-	th_call_name(c, &name);
-	th_cli_word(out, th_buf_str(&name));
-	th_cli_same_log(o, out);
-	th_buf_add_cstr(out, parked ? " --as done   (or not_started, unknown)" : "   (or reject)");
-}
 
 /* One decision, or with `all` one after the other until none waits; "always" is also said of the
  * tool's other calls that wait already. */
@@ -140,6 +117,7 @@ static int run_decide(const struct th_command *self, int argc, char **argv, bool
 {
 	struct decide_options o = {};
 	struct th_operands rest;
+	struct th_remote *remote TH_CLEANUP(th_remote_freep) = NULL;
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
@@ -156,9 +134,21 @@ static int run_decide(const struct th_command *self, int argc, char **argv, bool
 		return th_cli_die(
 		    2, "%s needs the name of a session; %s sessions --state waiting lists them",
 		    self->name, th_cli_program());
-	code = th_cli_session(&o.common, true, th_str_of(rest.list[0]), &a, &store, &row, &err);
+	code = th_remote_find(&o.common, &remote, &err);
+	if (code == TH_OK)
+		code = th_cli_session(&o.common, true, th_str_of(rest.list[0]), &a, &store, &row,
+				      &err);
 	if (rest.count == 2)
 		call_id = th_str_of(rest.list[1]);
+	if (code == TH_OK && remote)
+		return th_remote_decide(
+		    &(struct th_remote_decision){ .common = &o.common,
+						  .session_id = row.session_id,
+						  .call_id = call_id,
+						  .message = o.message,
+						  .word = approve ? "approve" : "reject",
+						  .all = o.all,
+						  .always = o.always });
 	do {
 		if (code == TH_OK)
 			code = th_edit_open_waiting(&e, store, row.session_id, TH_CALL_ASKED,
@@ -232,6 +222,7 @@ static const struct th_option settle_options[] = {
 	  "done, not_started or unknown (nobody can tell)", "done not_started unknown" },
 	{ "message", 'm', "TEXT", TH_OPTION_TEXT, offsetof(struct settle_options, message),
 	  "told to the model beside it", NULL },
+	TH_OPTIONS_SERVER(struct settle_options, common),
 	TH_OPTIONS_COMMON(struct settle_options, common),
 	TH_OPTIONS_END,
 };
@@ -268,6 +259,7 @@ static int run_settle(const struct th_command *self, int argc, char **argv)
 {
 	struct settle_options o = {};
 	struct th_operands rest;
+	struct th_remote *remote TH_CLEANUP(th_remote_freep) = NULL;
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
@@ -289,8 +281,17 @@ static int run_settle(const struct th_command *self, int argc, char **argv)
 		call_id = th_str_of(rest.list[1]);
 	code = word_of(o.as, &status, &err);
 	if (code == TH_OK)
+		code = th_remote_find(&o.common, &remote, &err);
+	if (code == TH_OK)
 		code = th_cli_session(&o.common, true, th_str_of(rest.list[0]), &a, &store, &row,
 				      &err);
+	if (code == TH_OK && remote)
+		return th_remote_decide(&(struct th_remote_decision){ .common = &o.common,
+								      .session_id = row.session_id,
+								      .call_id = call_id,
+								      .message = o.message,
+								      .word = "settle",
+								      .as = o.as });
 	if (code == TH_OK)
 		code =
 		    th_edit_open_waiting(&e, store, row.session_id, TH_CALL_PARKED, call_id, &err);
@@ -328,6 +329,7 @@ struct cancel_options {
 };
 
 static const struct th_option cancel_options[] = {
+	TH_OPTIONS_SERVER(struct cancel_options, common),
 	TH_OPTIONS_COMMON(struct cancel_options, common),
 	TH_OPTIONS_END,
 };
@@ -439,6 +441,7 @@ static int run_cancel(const struct th_command *self, int argc, char **argv)
 {
 	struct cancel_options o = {};
 	struct th_operands rest;
+	struct th_remote *remote TH_CLEANUP(th_remote_freep) = NULL;
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
@@ -452,7 +455,12 @@ static int run_cancel(const struct th_command *self, int argc, char **argv)
 		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
 	if (rest.count != 1)
 		return th_cli_names_none(self);
-	code = th_cli_session(&o.common, true, th_str_of(rest.list[0]), &a, &store, &row, &err);
+	code = th_remote_find(&o.common, &remote, &err);
+	if (code == TH_OK)
+		code = th_cli_session(&o.common, true, th_str_of(rest.list[0]), &a, &store, &row,
+				      &err);
+	if (code == TH_OK && remote)
+		return th_remote_cancel(&o.common, &row);
 	if (code == TH_OK)
 		code = open_by_force(&e, store, row.session_id, &err);
 	if (code != TH_OK)

@@ -22,6 +22,8 @@ static const char environment[] =
     "  THOLE_MODEL         model to use where none is named\n"
     "  THOLE_MODELS        file with profiles of one's own\n"
     "  THOLE_STORE         the log, such as sqlite:/srv/thole/log.db\n"
+    "  THOLE_SERVER, THOLE_TOKEN\n"
+    "                      a thole serve that has the sessions, and a token for it\n"
     "  NO_COLOR            no colours\n"
     "  XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_RUNTIME_DIR\n"
     "                      where configuration, log and sockets are\n";
@@ -124,7 +126,7 @@ static void command_help(struct th_buf *out, const struct th_command *c)
 static void overview(struct th_buf *out)
 {
 	th_buf_add_cstr(out, "thole: a native runtime for agents that use computers\n\n"
-			     "usage: thole COMMAND [OPTION…] …\n\nCommands:\n");
+			     "usage: thole [--server URL] COMMAND [OPTION…] …\n\nCommands:\n");
 	for (size_t i = 0; th_commands[i]; i++)
 		if (!th_commands[i]->hidden)
 			th_buf_printf(out, "  %-12s%s\n", th_commands[i]->name,

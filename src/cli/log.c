@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/log.h"
+#include "cli/remote.h"
 #include "cli/trace.h"
 #include "cli/view.h"
 #include "io/files.h"
@@ -32,6 +33,7 @@ static const struct th_option log_options[] = {
 	  "what took how long and what it cost, as a tree; with --json as OTLP", NULL },
 	{ "blobs", 0, "DIR", TH_OPTION_TEXT, offsetof(struct log_options, blobs),
 	  "write the pictures of the session into DIR, named by event", "DIR" },
+	TH_OPTIONS_SERVER(struct log_options, common),
 	TH_OPTIONS_COMMON(struct log_options, common),
 	TH_OPTIONS_END,
 };
@@ -259,6 +261,7 @@ static int run_log(const struct th_command *self, int argc, char **argv)
 {
 	struct log_options o = {};
 	struct th_operands rest;
+	struct th_remote *remote TH_CLEANUP(th_remote_freep) = NULL;
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
 	struct th_session_row row = {};
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
@@ -272,6 +275,11 @@ static int run_log(const struct th_command *self, int argc, char **argv)
 		return th_cli_die(2, "--verify, --trace and --blobs exclude each other");
 	if (rest.count > 1 || (rest.count == 0 && !o.verify))
 		return th_cli_names_none(self);
+	if (o.verify && th_remote_refuse(&o.common, "log --verify"))
+		return 2;
+	code = th_remote_find(&o.common, &remote, &err);
+	if (code != TH_OK)
+		return th_cli_fail(&err);
 	code = rest.count == 1 ? th_cli_session(&o.common, false, th_str_of(rest.list[0]), &a,
 						&store, &row, &err)
 			       : th_cli_store(&o.common, false, &store, &err);

@@ -101,6 +101,54 @@ static bool fill_standard(void)
 	return fd > 2 && close(fd) == 0;
 }
 
+/* ---- --server and --token-file before the command ---- */
+
+#define FRONT_MAX 4 /* words of them */
+
+/* How many words stand there. */
+static int front(int argc, char **argv)
+{
+	static const char *const names[] = { "--server", "--token-file" };
+	int at = 1;
+
+	while (at < argc && at <= FRONT_MAX) {
+		struct th_str value = th_str_of(argv[at]), name = th_str_split(&value, '=');
+
+		if (!th_str_is(name, names[0]) && !th_str_is(name, names[1]))
+			break;
+		at += name.len == strlen(argv[at]) ? 2 : 1;
+	}
+	return TH_MIN(at, argc) - 1;
+}
+
+static bool takes(const struct th_command *c, const char *option)
+{
+	for (const struct th_option *o = c->options; o && o->name; o++)
+		if (strcmp(o->name, option) == 0)
+			return true;
+	return false;
+}
+
+/* "thole --server URL run TASK" is "thole run --server URL TASK". */
+static int run_front(int argc, char **argv, int count)
+{
+	const struct th_command *c;
+	char *name;
+
+	if (argc == 1 + count)
+		return th_cli_die(2, "no command; see %s help", th_cli_program());
+	name = argv[1 + count];
+	c = th_command_find(th_str_of(name));
+	if (!c)
+		return unknown(th_str_of(name));
+	if (!takes(c, "server"))
+		return th_cli_die(
+		    2, "%s works on this machine, not on a server; leave out --server", c->name);
+	memmove(argv + 2, argv + 1, (size_t)count * sizeof(*argv));
+	argv[1] = name;
+	return c->run(c, argc - 1, argv + 1);
+}
+
 int main(int argc, char **argv)
 {
 	struct th_str name = argc > 1 ? th_str_of(argv[1]) : TH_STR("help");
@@ -113,6 +161,8 @@ int main(int argc, char **argv)
 	th_oom_hook(out_of_memory);
 	if (!fill_standard())
 		return th_cli_die(1, "cannot open /dev/null: %s", strerror(errno));
+	if (front(argc, argv) > 0)
+		return run_front(argc, argv, front(argc, argv));
 	if (th_str_is(name, "--help") || th_str_is(name, "-h"))
 		name = TH_STR("help");
 	else if (th_str_is(name, "--version") || th_str_is(name, "-V"))

@@ -13,6 +13,7 @@
 
 #include "base/limits.h"
 #include "cli/cli.h"
+#include "cli/remote.h"
 #include "io/fetch.h"
 #include "io/loop.h"
 
@@ -26,10 +27,8 @@ struct mcp_options {
 };
 
 static const struct th_option mcp_options[] = {
-	{ "server", 0, "URL", TH_OPTION_TEXT, offsetof(struct mcp_options, server),
-	  "the thole serve (default: THOLE_SERVER, http://127.0.0.1:7711)", NULL },
-	{ "token-file", 0, "FILE", TH_OPTION_TEXT, offsetof(struct mcp_options, token_file),
-	  "file whose first line is the token (default: THOLE_TOKEN)", "FILE" },
+	TH_OPTION_SERVER(struct mcp_options, server),
+	TH_OPTION_TOKEN_FILE(struct mcp_options, token_file),
 	TH_OPTIONS_END,
 };
 
@@ -48,8 +47,7 @@ struct job {
 struct bridge {
 	struct th_loop *loop;
 	struct th_fetcher *fetcher;
-	const struct th_secret *token;
-	struct th_str url;
+	const struct th_place *place;
 	struct job *jobs;
 	size_t count;
 	struct th_buf in;
@@ -172,10 +170,11 @@ static void send_line(struct bridge *b, struct th_str line)
 	struct th_err err = {};
 	struct th_fetch_request r = {
 		.method = "POST",
-		.url = b->url,
+		.url = th_buf_str(&b->place->url),
+		.unix_path = b->place->unix_path,
 		.headers = headers,
 		.header_count = version.len ? (name.len ? 5 : 4) : 2,
-		.secret = b->token,
+		.secret = b->place->token,
 		.body_count = 1,
 		.once = true, /* a message begins or leads something */
 		.connect_ms = TH_MODEL_CONNECT_MS,
@@ -285,22 +284,6 @@ static void read_more(struct bridge *b)
 
 /* ---- the command ---- */
 
-static enum th_code find_token(const struct mcp_options *o, struct th_secret **ret,
-			       struct th_err *err)
-{
-	const char *set = getenv("THOLE_TOKEN");
-
-	if (!o->token_file.len) {
-		if (!set || !set[0])
-			return th_fail(err, TH_EUSAGE,
-				       "no token: set THOLE_TOKEN, or give --token-file; thole "
-				       "token new makes one");
-		*ret = th_secret_new(th_str_of(set));
-		return TH_OK;
-	}
-	return th_config_secret_read(o->token_file, ret, err);
-}
-
 static int bridge_run(struct bridge *b)
 {
 	struct th_err err = {};
@@ -322,11 +305,9 @@ static int run_mcp(const struct th_command *self, int argc, char **argv)
 {
 	struct mcp_options o = {};
 	struct th_operands rest;
-	struct th_secret *token = NULL;
-	struct th_buf url TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_HEAD_MAX);
+	struct th_place place;
 	struct bridge *b;
 	struct th_err err = {};
-	const char *set = getenv("THOLE_SERVER");
 	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
 	int status;
 
@@ -334,24 +315,17 @@ static int run_mcp(const struct th_command *self, int argc, char **argv)
 		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
 	if (rest.count > 0)
 		return th_cli_die(2, "mcp has no operands; see %s help mcp", th_cli_program());
-	if (!o.server.len)
-		o.server = th_str_of(set && set[0] ? set : "http://127.0.0.1:7711");
-	while (o.server.len && o.server.ptr[o.server.len - 1] == '/')
-		o.server.len--;
-	th_buf_add(&url, o.server);
-	th_buf_add_cstr(&url, "/mcp");
-	code = th_config_check_url(th_buf_str(&url), &err);
-	if (!code)
-		code = find_token(&o, &token, &err);
+	code = th_place_init(&place, o.server, o.token_file, "http://127.0.0.1:7711", &err);
 	if (code)
 		return th_cli_fail(&err);
+	th_buf_add_cstr(&place.url, "/mcp");
 	b = th_alloc(sizeof(*b));
-	*b = (struct bridge){ .token = token, .url = th_buf_str(&url) };
+	*b = (struct bridge){ .place = &place };
 	th_buf_init(&b->in, TH_SERVE_JSON_MAX);
 	status = bridge_run(b);
 	th_buf_deinit(&b->in);
 	free(b);
-	th_secret_free(token);
+	th_place_deinit(&place);
 	return status;
 }
 

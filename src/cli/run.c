@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/remote.h"
 #include "cli/runner.h"
 #include "computers/computer.h"
 #include "config/computer.h"
@@ -61,7 +62,8 @@ struct run_options {
 	}
 
 static const struct th_option run_options[] = {
-	{ "agent", 'a', "FILE", TH_OPTION_TEXT, AT(agent), "agent file (see examples/)", "FILE" },
+	{ "agent", 'a', "FILE", TH_OPTION_TEXT, AT(agent),
+	  "agent file (see examples/); at a server, the name of an agent there", "FILE" },
 	{ "model", 'm', "MODEL[,…]", TH_OPTION_TEXT, AT(model),
 	  "model, and those to fall back to, with commas (default: the agent file's, THOLE_MODEL, "
 	  "the configuration's)",
@@ -83,13 +85,17 @@ static const struct th_option run_options[] = {
 	RUN_SERVER,
 	TH_OPTION_MODELS(struct run_options, models),
 	RUN_OUTPUT,
+	TH_OPTIONS_SERVER(struct run_options, common),
 	TH_OPTIONS_COMMON(struct run_options, common),
 	TH_OPTIONS_END,
 };
 
 static const struct th_option resume_options[] = {
-	RUN_SERVER,     TH_OPTION_MODELS(struct run_options, models),
-	RUN_OUTPUT,     TH_OPTIONS_COMMON(struct run_options, common),
+	RUN_SERVER,
+	TH_OPTION_MODELS(struct run_options, models),
+	RUN_OUTPUT,
+	TH_OPTIONS_SERVER(struct run_options, common),
+	TH_OPTIONS_COMMON(struct run_options, common),
 	TH_OPTIONS_END,
 };
 
@@ -279,7 +285,7 @@ static enum th_code make_agent(const struct run_options *o, const struct th_conf
 	return code;
 }
 
-/* ---- run ---- */
+/* ---- the task and the session ---- */
 
 static enum th_code read_task(const struct th_operands *rest, struct th_buf *out,
 			      struct th_err *err)
@@ -340,6 +346,18 @@ static enum th_code session_exists(const struct run_options *o, const struct th_
 	return code;
 }
 
+static enum th_code check_output(const struct run_options *o, struct th_err *err)
+{
+	return o->json + o->quiet + o->view > 1
+		   ? th_fail(err, TH_EUSAGE, "--json, --quiet and --view exclude each other")
+		   : TH_OK;
+}
+
+static enum th_output output_of(const struct run_options *o)
+{
+	return o->json ? TH_OUTPUT_JSON : o->quiet ? TH_OUTPUT_QUIET : TH_OUTPUT_VIEW;
+}
+
 static enum th_code common_setup(const struct run_options *o, struct th_config **ret,
 				 struct th_job *job, struct th_err *err)
 {
@@ -349,8 +367,9 @@ static enum th_code common_setup(const struct run_options *o, struct th_config *
 		code = th_config_models(*ret, o->models, err);
 	if (code != TH_OK)
 		return code;
-	if (o->json + o->quiet + o->view > 1)
-		return th_fail(err, TH_EUSAGE, "--json, --quiet and --view exclude each other");
+	code = check_output(o, err);
+	if (code != TH_OK)
+		return code;
 	if (o->sandbox.ptr && !th_str_is(o->sandbox, "off"))
 		return th_fail(
 		    err, TH_EUSAGE,
@@ -361,16 +380,64 @@ static enum th_code common_setup(const struct run_options *o, struct th_config *
 	(*ret)->base_url = o->base_url;
 	job->config = *ret;
 	job->common = &o->common;
-	job->output = o->json ? TH_OUTPUT_JSON : o->quiet ? TH_OUTPUT_QUIET : TH_OUTPUT_VIEW;
+	job->output = output_of(o);
 	job->as_terminal = o->view;
 	job->no_sandbox = o->sandbox.ptr != NULL;
 	return code;
 }
 
+/* ---- at a server ---- */
+
+/* What an agent is made of is the server's own business, and so are its models and its keys. */
+static enum th_code check_remote(const struct run_options *o, struct th_err *err)
+{
+	const struct {
+		const char *name;
+		bool given;
+	} local[] = {
+		{ "model", o->model.ptr },     { "computer", o->computer.ptr },
+		{ "folder", o->folder.ptr },   { "tools", o->tools.ptr },
+		{ "approve", o->approve.ptr }, { "net", o->net.ptr },
+		{ "turns", o->turns >= 0 },    { "base-url", o->base_url.ptr },
+		{ "sandbox", o->sandbox.ptr }, { "api-key-file", o->key_file.ptr },
+		{ "models", o->models.ptr },   { "config", o->common.config.ptr },
+	};
+
+	for (size_t i = 0; i < TH_COUNT(local); i++)
+		if (local[i].given)
+			return th_fail(
+			    err, TH_EUSAGE,
+			    "--%s is for runs on this machine: a server has agents, "
+			    "models and keys of its own (-a NAME names one of its agents)",
+			    local[i].name);
+	if (th_str_find_char(o->agent, '/') >= 0 || th_str_ends(o->agent, TH_STR(".yaml")))
+		return th_fail(err, TH_EUSAGE,
+			       "-a names an agent of the server there, not a file of this machine: "
+			       "\"%.*s\" is a path",
+			       TH_FMT(th_utf8_cut(o->agent, 200)));
+	return check_output(o, err);
+}
+
+static int run_there(struct run_options *o, struct th_str task)
+{
+	struct th_remote_job job = { .common = &o->common,
+				     .agent = o->agent,
+				     .session_id = o->session,
+				     .message = task,
+				     .output = output_of(o),
+				     .as_terminal = o->view };
+	struct th_err err = {};
+
+	return check_remote(o, &err) == TH_OK ? th_remote_run(&job) : th_cli_fail(&err);
+}
+
+/* ---- the commands ---- */
+
 static int run_run(const struct th_command *self, int argc, char **argv)
 {
 	struct run_options o = { .turns = -1 };
 	struct th_operands rest;
+	struct th_remote *remote TH_CLEANUP(th_remote_freep) = NULL;
 	struct th_config *config TH_CLEANUP(th_config_freep) = NULL;
 	struct th_buf task TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MESSAGE_MAX + 1);
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
@@ -384,9 +451,13 @@ static int run_run(const struct th_command *self, int argc, char **argv)
 	if (code == TH_ECANCELED)
 		return 0;
 	if (code == TH_OK)
+		code = th_remote_find(&o.common, &remote, &err);
+	if (code == TH_OK && !remote)
 		code = common_setup(&o, &config, &job, &err);
 	if (code == TH_OK)
 		code = read_task(&rest, &task, &err);
+	if (code == TH_OK && remote)
+		return run_there(&o, th_buf_str(&task));
 	if (code == TH_OK)
 		code = session_exists(&o, config, &exists, &err);
 	if (code == TH_OK && !exists)
@@ -425,17 +496,17 @@ const struct th_command th_command_run = {
 		"  thole run -a examples/desktop.yaml -s report \"write report.txt\"\n"
 		"  thole run -s report \"now translate it\"\n"
 		"  thole run --approve shell -m gpt-5.4 \"clean up this folder\"\n"
-		"  cat task.txt | thole run --json - > events.jsonl\n",
+		"  cat task.txt | thole run --json - > events.jsonl\n"
+		"  thole --server https://agents.example.org run -a research \"what is new?\"\n",
 	.options = run_options,
 	.run = run_run,
 };
-
-/* ---- resume ---- */
 
 static int run_resume(const struct th_command *self, int argc, char **argv)
 {
 	struct run_options o = { .turns = -1 };
 	struct th_operands rest;
+	struct th_remote *remote TH_CLEANUP(th_remote_freep) = NULL;
 	struct th_config *config TH_CLEANUP(th_config_freep) = NULL;
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
@@ -450,6 +521,8 @@ static int run_resume(const struct th_command *self, int argc, char **argv)
 	if (code == TH_OK && rest.count != 1)
 		return th_cli_names_none(self);
 	if (code == TH_OK)
+		code = th_remote_find(&o.common, &remote, &err);
+	if (code == TH_OK && !remote)
 		code = common_setup(&o, &config, &job, &err);
 	if (code == TH_OK)
 		code = th_cli_session(&o.common, false, th_str_of(rest.list[0]), &a, &store, &row,
@@ -457,6 +530,10 @@ static int run_resume(const struct th_command *self, int argc, char **argv)
 	if (code != TH_OK)
 		return th_cli_fail(&err);
 	store = th_store_close(store);
+	if (remote) {
+		o.session = row.session_id;
+		return run_there(&o, TH_STR(""));
+	}
 	if (th_str_is(row.state, "finished") || th_str_is(row.state, "idle")) {
 		struct th_buf log TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
 

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/view.h"
+#include "cli/show.h"
 #include "exec_client/client.h"
 #include "io/clock.h"
 #include "models/model.h"
@@ -22,13 +22,10 @@ struct runner {
 	struct th_driver *driver;
 	struct th_loop *loop;
 	struct th_handle handle; /* {0, 0}: not ready */
-	struct th_view *view;
-	struct th_buf out;
+	struct th_show show;
 	struct th_poll *prompt; /* a person is asked */
 	struct th_buf question; /* about the call of this name */
-	bool interactive, done, interrupted, unwritable, refused;
-	int output_errnum; /* why its output could not be written, but for a closed pipe */
-	int exit_code;     /* -1: by the state */
+	bool interactive, done, interrupted;
 	struct th_err err;
 };
 
@@ -55,68 +52,16 @@ static void interrupt(struct runner *r, const char *reason);
 
 static void flush(struct runner *r)
 {
-	bool good = r->out.len == 0 || th_cli_write(STDOUT_FILENO, th_buf_str(&r->out));
-	int errnum = errno;
-
-	th_buf_clear(&r->out);
-	if (good || r->unwritable)
-		return;
-	r->unwritable = true;
-	if (errnum != EPIPE) /* who reads no more knows that */
-		r->output_errnum = errnum;
-	interrupt(r, "its output cannot be written");
-}
-
-static void print_quiet(struct runner *r, const struct th_event *ev)
-{
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct th_str text;
-
-	if (ev->kind != TH_EV_FINAL || th_json_parse(ev->data, &doc, NULL) != TH_OK)
-		return;
-	text = th_json_get_str(th_json_root(doc), "output");
-	if (!th_cli_terminal(STDOUT_FILENO)) {
-		th_buf_add(&r->out, text); /* into a file: as it is */
-		th_buf_add_char(&r->out, '\n');
-		return;
-	}
-	do {
-		th_text_line(&r->out, th_str_split(&text, '\n'), TH_MESSAGE_MAX);
-		th_buf_add_char(&r->out, '\n');
-	} while (text.len);
-}
-
-/* Whether the model's server said that the request is wrong, when it was asked last. */
-static void note_refusal(struct runner *r, const struct th_event *ev)
-{
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-
-	if (ev->kind == TH_EV_MODEL_REQUESTED)
-		r->refused = false;
-	else if (ev->kind == TH_EV_MODEL_FAILED && th_json_parse(ev->data, &doc, NULL) == TH_OK)
-		r->refused = th_str_is(th_json_get_str(th_json_root(doc), "class"),
-				       th_failure_name(TH_FAILURE_REJECTED));
+	if (!th_show_flush(&r->show))
+		interrupt(r, "its output cannot be written");
 }
 
 static void on_event(void *ctx, struct th_handle h, const struct th_event *ev)
 {
 	struct runner *r = ctx;
-	struct th_jw w = th_jw(&r->out);
+	bool own = h.index == r->handle.index && h.generation == r->handle.generation;
 
-	if (h.index == r->handle.index && h.generation == r->handle.generation)
-		note_refusal(r, ev);
-	switch (r->job->output) {
-	case TH_OUTPUT_VIEW:
-		th_view_event(r->view, ev, &r->out);
-		break;
-	case TH_OUTPUT_JSON:
-		th_event_print(th_driver_session_id(r->driver, h), ev, &w);
-		th_buf_add_char(&r->out, '\n');
-		break;
-	case TH_OUTPUT_QUIET:
-		print_quiet(r, ev);
-		break;
-	}
+	th_show_event(&r->show, th_driver_session_id(r->driver, h), own, ev);
 	flush(r);
 }
 
@@ -125,9 +70,7 @@ static void on_delta(void *ctx, struct th_handle h TH_UNUSED, enum th_delta_kind
 {
 	struct runner *r = ctx;
 
-	if (r->job->output != TH_OUTPUT_VIEW)
-		return;
-	th_view_delta(r->view, kind, text, &r->out);
+	th_show_delta(&r->show, kind, text);
 	flush(r);
 }
 
@@ -136,9 +79,7 @@ static void on_progress(void *ctx, struct th_handle h TH_UNUSED, struct th_str t
 {
 	struct runner *r = ctx;
 
-	if (r->job->output != TH_OUTPUT_VIEW)
-		return;
-	th_view_progress(r->view, tool, bytes, &r->out);
+	th_show_progress(&r->show, tool, bytes);
 	flush(r);
 }
 
@@ -151,25 +92,6 @@ static const struct th_call *asked(struct runner *r)
 	return th_driver_waits(r->driver, r->handle, TH_CALL_ASKED, TH_STR(""), &r->question);
 }
 
-/* The exact action that an approval would be bound to. */
-static void show_question(struct runner *r, const struct th_call *c)
-{
-	th_buf_add_cstr(&r->out, "\n  call  ");
-	th_text_line(&r->out, th_buf_str(&r->question), 300);
-	th_buf_add_cstr(&r->out, "\n  tool  ");
-	th_text_line(&r->out, c->tool, 100);
-	th_buf_add_cstr(&r->out, "\n  with  ");
-	th_text_line(&r->out, c->arguments, TH_EVENT_DATA_MAX);
-	if (c->safety_checks.len) {
-		th_buf_add_cstr(&r->out, "\n  check ");
-		th_text_line(&r->out, c->safety_checks, 4000);
-	}
-	th_buf_add_cstr(&r->out, "\n  why   ");
-	th_text_line(&r->out, c->reason, 1000);
-	th_buf_add_cstr(&r->out, "\nRun it? y: once   n: no   q: leave it waiting  [y/N/q] ");
-	flush(r);
-}
-
 static void ask(struct runner *r);
 
 static void end_prompt(struct runner *r)
@@ -179,22 +101,20 @@ static void end_prompt(struct runner *r)
 
 static void answered(struct runner *r, struct th_str answer)
 {
-	bool yes = th_str_ieq(answer, TH_STR("y")) || th_str_ieq(answer, TH_STR("yes"));
-	bool no =
-	    !answer.len || th_str_ieq(answer, TH_STR("n")) || th_str_ieq(answer, TH_STR("no"));
+	enum th_word word = th_show_word(answer);
 	struct th_err err = {};
 	enum th_code code;
 
-	if (th_str_ieq(answer, TH_STR("q"))) {
+	if (word == TH_WORD_KEEP) {
 		stop(r);
 		return;
 	}
-	if (!yes && !no) { /* a slip is no decision */
+	if (word == TH_WORD_NONE) {
 		ask(r);
 		return;
 	}
-	code = th_driver_decide(r->driver, r->handle, th_buf_str(&r->question), yes, th_cli_user(),
-				TH_STR(""), &err);
+	code = th_driver_decide(r->driver, r->handle, th_buf_str(&r->question), word == TH_WORD_YES,
+				th_cli_user(), TH_STR(""), &err);
 	/* Which are: it does not wait any more, nor does another of that name. */
 	if (code && code != TH_ENOENT && code != TH_EUSAGE)
 		fail(r, &err);
@@ -225,8 +145,8 @@ static void ask(struct runner *r)
 
 	if (!c)
 		return;
-	th_view_break(r->view, &r->out);
-	show_question(r, c);
+	th_show_question(&r->show, th_buf_str(&r->question), c);
+	flush(r);
 	if (th_poll_new(r->loop, STDIN_FILENO, on_prompt, r, &r->prompt, &err) != TH_OK)
 		fail(r, &err);
 	else
@@ -271,10 +191,8 @@ static void on_ready(void *ctx, struct th_handle h, const struct th_err *err)
 		return;
 	}
 	r->handle = h;
-	if (r->job->output == TH_OUTPUT_VIEW) {
-		th_view_note(r->view, "session", th_driver_session_id(r->driver, h), &r->out);
-		flush(r);
-	}
+	th_show_session(&r->show, th_driver_session_id(r->driver, h));
+	flush(r);
 	if (!r->interrupted && go(r, &failure) != TH_OK)
 		fail(r, &failure);
 }
@@ -310,106 +228,6 @@ static void on_signal(void *ctx, int signum)
 
 /* ---- the end ---- */
 
-static void add_word(struct th_buf *out, struct th_str id)
-{
-	th_buf_add_char(out, ' ');
-	th_cli_word(out, id);
-}
-
-struct waiting {
-	struct th_buf *out;
-	struct th_str id; /* of the session that a person talks to */
-	const struct th_common *common;
-};
-
-static void put_waiting(void *ctx, const struct th_call *c)
-{
-	const struct waiting *w = ctx;
-
-	th_buf_add_char(w->out, '\n');
-	th_cli_waits(w->id, w->common, c, w->out);
-}
-
-/* Taken up as it is, what a guardrail stopped runs into it again: another task goes on. */
-static bool guarded(const struct th_session *s)
-{
-	return s->state == TH_STATE_FAILED && s->tripped &&
-	       th_str_ends(th_str_of(s->trip_class), TH_STR("_guardrail"));
-}
-
-/* A session keeps the agent that it began with, and so does its fork: with what the server refused
- * in it, it would be refused again. */
-static void put_anew(struct th_str id, const struct th_common *common, struct th_buf *out)
-{
-	th_buf_printf(out, "\ngo on:    %s run -a FILE \"TASK\"", th_cli_program());
-	th_cli_same_log(common, out);
-	th_buf_printf(
-	    out,
-	    "   (where the agent is to blame, mend its file and begin a new session: this "
-	    "one keeps the agent it has; or the same again: %s resume",
-	    th_cli_program());
-	add_word(out, id);
-	th_cli_same_log(common, out);
-	th_buf_add_char(out, ')');
-}
-
-/* A resume, a message and a fork would run into the same limit at once. */
-static void put_used_up(const struct th_common *common, struct th_buf *out)
-{
-	th_buf_printf(out, "\ngo on:    %s run -a FILE \"TASK\"", th_cli_program());
-	th_cli_same_log(common, out);
-	th_buf_add_cstr(out, "   (another session: what this one may use in all, it has used)");
-}
-
-static void put_next(const struct th_session *s, struct th_str id, const struct th_common *common,
-		     struct th_buf *out)
-{
-	bool other = guarded(s);
-
-	th_buf_printf(out, other ? "\ngo on:    %s run -s" : "\ngo on:    %s resume",
-		      th_cli_program());
-	add_word(out, id);
-	th_cli_same_log(common, out);
-	if (!other)
-		return;
-	th_buf_printf(out, " \"TASK\"   (or the same again: %s resume", th_cli_program());
-	add_word(out, id);
-	th_cli_same_log(common, out);
-	th_buf_add_char(out, ')');
-}
-
-static void status(struct runner *r, const struct th_session *s, struct th_str id)
-{
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
-	int fd = r->job->output == TH_OUTPUT_VIEW ? STDOUT_FILENO : STDERR_FILENO;
-
-	th_view_break(r->view, &text);
-	th_view_summary(s, &text);
-	if (s->reason.len && s->state != TH_STATE_FINISHED) {
-		th_buf_add_cstr(&text, "\n");
-		th_text_line(&text, th_buf_str(&s->reason), 1000);
-	}
-	if (th_str_starts(r->job->config->store, TH_STR("memory:"))) {
-		th_buf_add_cstr(&text, "\nlog:      none is kept (memory:)\n");
-		(void)th_cli_write(fd, th_buf_str(&text));
-		return;
-	}
-	th_buf_printf(&text, "\nlog:      %s log", th_cli_program());
-	add_word(&text, id);
-	th_cli_same_log(r->job->common, &text);
-	if (s->state == TH_STATE_WAITING)
-		th_driver_waiting(r->driver, r->handle, put_waiting,
-				  &(struct waiting){ &text, id, r->job->common });
-	if (s->state == TH_STATE_FAILED && r->refused)
-		put_anew(id, r->job->common, &text);
-	else if (s->state == TH_STATE_LIMIT && th_session_used_up(s))
-		put_used_up(r->job->common, &text);
-	else if (s->state != TH_STATE_FINISHED && s->state != TH_STATE_IDLE)
-		put_next(s, id, r->job->common, &text);
-	th_buf_add_char(&text, '\n');
-	(void)th_cli_write(fd, th_buf_str(&text));
-}
-
 /* Of a session that did not begin nothing is left, also not the desktop that was started for it. */
 static void end_begun(const struct th_start *start, struct th_str store_url)
 {
@@ -422,6 +240,13 @@ static void end_begun(const struct th_start *start, struct th_str store_url)
 	o.scope = th_buf_str(&scope);
 	if (th_executor_client_end_once(&o, &ignored) != TH_OK)
 		return; /* none was started, or it ends by itself when nobody comes */
+}
+
+static void each_waiting(void *ctx, th_show_call_fn *fn, void *fn_ctx)
+{
+	struct runner *r = ctx;
+
+	th_driver_waiting(r->driver, r->handle, fn, fn_ctx);
 }
 
 static int finish(struct runner *r, const struct th_start *start, struct th_job_result *ret)
@@ -441,7 +266,9 @@ static int finish(struct runner *r, const struct th_start *start, struct th_job_
 	}
 	if (s && !r->err.code && !r->job->no_status &&
 	    (r->job->output == TH_OUTPUT_VIEW || exit_code))
-		status(r, s, id);
+		th_show_status(&r->show, s, id,
+			       !th_str_starts(r->job->config->store, TH_STR("memory:")),
+			       each_waiting, r);
 	if (s)
 		th_runtime_close(r->runtime, r->handle, over && r->job->end_executor);
 	else if (r->job->agent && r->err.code != TH_EEXIST && r->err.code != TH_EBUSY)
@@ -451,9 +278,9 @@ static int finish(struct runner *r, const struct th_start *start, struct th_job_
 	if (!s)
 		return r->interrupted ? th_cli_die(130, "interrupted before anything was begun")
 				      : 1;
-	if (r->output_errnum)
+	if (r->show.errnum)
 		return th_cli_die(130, "cannot write to standard output: %s; session %.*s is %s",
-				  strerror(r->output_errnum), TH_FMT(th_buf_str(&name)), state);
+				  strerror(r->show.errnum), TH_FMT(th_buf_str(&name)), state);
 	return r->interrupted ? 130 : exit_code;
 }
 
@@ -490,12 +317,6 @@ static void run_loop(struct runner *r)
 
 int th_job_run(const struct th_job *job, struct th_job_result *ret)
 {
-	bool terminal = th_cli_terminal(STDOUT_FILENO);
-	struct th_view_options vo = {
-		.colour = th_cli_colour(STDOUT_FILENO) || job->as_terminal,
-		.stream = terminal || job->as_terminal,
-		.columns = th_cli_columns(STDOUT_FILENO),
-	};
 	struct th_runtime_options ro = {
 		.store_url = job->config->store,
 		.store_create = job->agent != NULL,
@@ -508,8 +329,8 @@ int th_job_run(const struct th_job *job, struct th_job_result *ret)
 	};
 	struct runner r = {
 		.job = job,
-		.interactive =
-		    job->output == TH_OUTPUT_VIEW && terminal && th_cli_terminal(STDIN_FILENO),
+		.interactive = job->output == TH_OUTPUT_VIEW && th_cli_terminal(STDOUT_FILENO) &&
+			       th_cli_terminal(STDIN_FILENO),
 	};
 	struct th_observer observer = { on_event, on_delta, on_progress, on_rest, &r };
 	struct th_start start = {
@@ -532,8 +353,7 @@ int th_job_run(const struct th_job *job, struct th_job_result *ret)
 		return th_cli_fail(&err);
 	r.loop = th_runtime_loop(r.runtime);
 	r.driver = th_runtime_driver(r.runtime);
-	r.view = th_view_new(&vo);
-	th_buf_init(&r.out, 4 * TH_EVENT_DATA_MAX);
+	th_show_init(&r.show, job->output, job->as_terminal, job->common);
 	th_buf_init(&r.question, TH_EVENT_DATA_MAX);
 	if (signals_on(&r, &signals, &err) != TH_OK ||
 	    th_runtime_start(r.runtime, &start, job->agent == NULL, &observer, on_ready, &r,
@@ -545,8 +365,7 @@ int th_job_run(const struct th_job *job, struct th_job_result *ret)
 	end_prompt(&r);
 	signals_off(&signals);
 	r.runtime = th_runtime_free(r.runtime);
-	r.view = th_view_free(r.view);
-	th_buf_deinit(&r.out);
+	th_show_deinit(&r.show);
 	th_buf_deinit(&r.question);
 	return exit_code;
 }

@@ -6,12 +6,9 @@
 #ifndef TH_CLI_RUNNER_H
 #define TH_CLI_RUNNER_H
 
+#include "cli/show.h"
 #include "config/config.h"
 #include "core/session.h"
-
-enum th_output { TH_OUTPUT_VIEW, TH_OUTPUT_JSON, TH_OUTPUT_QUIET };
-
-struct th_common;
 
 struct th_job {
 	const struct th_config *config;

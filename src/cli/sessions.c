@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/remote.h"
 #include "core/session.h"
 #include "io/clock.h"
 
@@ -38,6 +39,7 @@ static const struct th_option sessions_options[] = {
 	  "JSON lines, every column, and a cursor for --after", NULL },
 	{ "names", 0, NULL, TH_OPTION_FLAG, offsetof(struct sessions_options, names), "names only",
 	  NULL },
+	TH_OPTIONS_SERVER(struct sessions_options, common),
 	TH_OPTIONS_COMMON(struct sessions_options, common),
 	TH_OPTIONS_END,
 };
@@ -167,11 +169,13 @@ static int run_sessions(const struct th_command *self, int argc, char **argv)
 {
 	struct sessions_options o = { .limit = -1 };
 	struct th_operands rest;
+	struct th_remote *remote TH_CLEANUP(th_remote_freep) = NULL;
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
 	struct listing l = { .o = &o };
 	struct th_session_filter filter = {};
 	struct th_err err = {};
 	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
+	const char *where = "in this log";
 	int exit_code;
 
 	if (code != TH_OK)
@@ -188,6 +192,11 @@ static int run_sessions(const struct th_command *self, int argc, char **argv)
 	if (code != TH_OK)
 		return th_cli_fail(&err);
 	l.order = filter.order;
+	code = th_remote_find(&o.common, &remote, &err);
+	if (code != TH_OK)
+		return th_cli_fail(&err);
+	if (remote)
+		where = "on this server";
 	code = th_cli_store(&o.common, false, &store, &err);
 	if (code == TH_ENOENT && (o.names || o.json))
 		return 0; /* none yet: an empty list for programs */
@@ -201,11 +210,11 @@ static int run_sessions(const struct th_command *self, int argc, char **argv)
 	else if (o.after.ptr)
 		exit_code = th_cli_die(0, "no sessions behind this cursor");
 	else if (o.state.ptr && !o.user.ptr && !o.title.ptr && !o.metadata.ptr)
-		exit_code = th_cli_die(0, "no session in this log is %s", o.state.ptr);
+		exit_code = th_cli_die(0, "no session %s is %s", where, o.state.ptr);
 	else if (o.state.ptr || o.user.ptr || o.title.ptr || o.metadata.ptr)
-		exit_code = th_cli_die(0, "no such session in this log");
+		exit_code = th_cli_die(0, "no such session %s", where);
 	else
-		exit_code = th_cli_die(0, "no sessions in this log");
+		exit_code = th_cli_die(0, "no sessions %s", where);
 	th_buf_deinit(&l.out);
 	return exit_code;
 }
@@ -236,6 +245,7 @@ struct fork_options {
 };
 
 static const struct th_option fork_options[] = {
+	TH_OPTIONS_SERVER(struct fork_options, common),
 	TH_OPTIONS_COMMON(struct fork_options, common),
 	TH_OPTIONS_END,
 };
@@ -257,6 +267,7 @@ static int run_fork(const struct th_command *self, int argc, char **argv)
 {
 	struct fork_options o = {};
 	struct th_operands rest;
+	struct th_remote *remote TH_CLEANUP(th_remote_freep) = NULL;
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_session_row row;
@@ -286,9 +297,13 @@ static int run_fork(const struct th_command *self, int argc, char **argv)
 	code = th_cli_check_name(target, &err);
 	if (code != TH_OK)
 		return th_cli_fail(&err);
-	code = th_cli_session(&o.common, true, source, &a, &store, &row, &err);
+	code = th_remote_find(&o.common, &remote, &err);
+	if (code == TH_OK)
+		code = th_cli_session(&o.common, true, source, &a, &store, &row, &err);
 	if (code != TH_OK)
 		return th_cli_fail(&err);
+	if (remote)
+		return th_remote_fork(&o.common, row.session_id, seq, target);
 	return fork_to(store, row.session_id, (uint64_t)seq, target);
 }
 

@@ -51,6 +51,11 @@ void th_view_freep(struct th_view **v)
 	*v = th_view_free(*v);
 }
 
+bool th_view_streams(const struct th_view *v)
+{
+	return v->options.stream;
+}
+
 /* ---- lines ---- */
 
 static const char *code_of(enum style s)

@@ -25,6 +25,7 @@ struct th_view_options {
 struct th_view *th_view_new(const struct th_view_options *options);
 struct th_view *th_view_free(struct th_view *v); /* takes NULL, returns NULL */
 void th_view_freep(struct th_view **v);
+bool th_view_streams(const struct th_view *v); /* deltas are shown */
 
 /* Each appends lines to `out`. */
 void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *out);
