@@ -281,6 +281,30 @@ static enum th_code parse_list(const struct parser *p, const struct at *at,
 	return code;
 }
 
+static enum th_code parse_ints(const struct parser *p, const struct at *at,
+			       const struct th_field *f, const struct th_json *v,
+			       struct th_ints *ret)
+{
+	static const struct th_field element_field = { .kind = TH_FIELD_int };
+	struct th_json_iter it = th_json_iter(v);
+	struct at element = { .up = at };
+	enum th_code code = TH_OK;
+
+	if (!th_json_is_array(v))
+		return fail_type(p, at, kind_texts[f->kind], v);
+	if ((f->flags & TH_NONEMPTY) && !th_json_count(v))
+		return fail_at(p, at, TH_EUSAGE, "must not be empty");
+	ret->list = th_arena_array(p->arena, th_json_count(v), sizeof(*ret->list));
+	if (!ret->list)
+		return fail_arena(p, at);
+	while (code == TH_OK && th_json_next(&it)) {
+		element.index = it.index;
+		code = parse_int(p, &element, &element_field, it.val, &ret->list[it.index]);
+	}
+	ret->count = th_json_count(v);
+	return code;
+}
+
 static enum th_code parse_sub(const struct parser *p, const struct at *at, const struct th_field *f,
 			      const struct th_json *v, void **ret)
 {
@@ -315,6 +339,8 @@ static enum th_code parse_field(const struct parser *p, const struct at *at,
 	case TH_FIELD_strs:
 	case TH_FIELD_objects:
 		return parse_list(p, at, f, v, CELL(void, out, f));
+	case TH_FIELD_ints:
+		return parse_ints(p, at, f, v, CELL(struct th_ints, out, f));
 	case TH_FIELD_object:
 		return parse_sub(p, at, f, v, CELL(void *, out, f));
 	case TH_FIELD_enum:
@@ -451,6 +477,8 @@ static bool is_empty(const struct th_field *f, const void *in)
 		return *CONST_CELL(bool, in, f) == (otherwise != 0);
 	case TH_FIELD_strs:
 		return CONST_CELL(struct th_strs, in, f)->count == 0;
+	case TH_FIELD_ints:
+		return CONST_CELL(struct th_ints, in, f)->count == 0;
 	case TH_FIELD_object:
 		return *CONST_CELL(void *, in, f) == NULL;
 	case TH_FIELD_objects:
@@ -466,6 +494,14 @@ static void print_strs(const struct th_strs *s, struct th_jw *w)
 	th_jw_array(w);
 	for (size_t i = 0; i < s->count; i++)
 		th_jw_str(w, s->list[i]);
+	th_jw_array_end(w);
+}
+
+static void print_ints(const struct th_ints *s, struct th_jw *w)
+{
+	th_jw_array(w);
+	for (size_t i = 0; i < s->count; i++)
+		th_jw_int(w, s->list[i]);
 	th_jw_array_end(w);
 }
 
@@ -505,6 +541,9 @@ static void print_field(const struct th_field *f, const void *in, struct th_jw *
 		return;
 	case TH_FIELD_strs:
 		print_strs(CONST_CELL(struct th_strs, in, f), w);
+		return;
+	case TH_FIELD_ints:
+		print_ints(CONST_CELL(struct th_ints, in, f), w);
 		return;
 	case TH_FIELD_object:
 		if (*CONST_CELL(void *, in, f))
@@ -552,9 +591,19 @@ struct chain {
 
 static void schema_table(const struct th_table *t, const struct chain *up, struct th_jw *w);
 
+/* A default that the field itself would refuse says "absent" to the code, and nothing to a reader.
+ */
+static bool tells_default(const struct th_field *f)
+{
+	bool absent = f->default_int < 0 &&
+		      (f->kind == TH_FIELD_enum || (f->flags & (TH_POSITIVE | TH_NONEG)));
+
+	return f->has_default && !absent;
+}
+
 static void schema_default(const struct th_field *f, struct th_jw *w)
 {
-	if (!f->has_default)
+	if (!tells_default(f))
 		return;
 	th_jw_key(w, TH_STR("default"));
 	if (f->kind == TH_FIELD_bool)
@@ -582,7 +631,8 @@ static void schema_list(const struct th_field *f, const struct chain *up, struct
 	if (f->kind == TH_FIELD_objects)
 		schema_table(f->sub, up, w);
 	else
-		th_jw_raw(w, TH_STR("{\"type\":\"string\"}"));
+		th_jw_raw(w, f->kind == TH_FIELD_ints ? TH_STR("{\"type\":\"integer\"}")
+						      : TH_STR("{\"type\":\"string\"}"));
 	if (f->flags & TH_NONEMPTY)
 		th_jw_kint(w, "minItems", 1);
 }
@@ -610,6 +660,7 @@ static void schema_field(const struct th_field *f, const struct chain *up, struc
 		th_jw_kstr(w, "type", TH_STR("boolean"));
 		break;
 	case TH_FIELD_strs:
+	case TH_FIELD_ints:
 	case TH_FIELD_objects:
 		schema_list(f, up, w);
 		break;
@@ -711,16 +762,6 @@ static void markdown_type(const struct th_field *f, struct th_buf *out)
 		th_buf_add_cstr(out, ", not below 0");
 	if (f->flags & TH_NONEMPTY)
 		th_buf_add_cstr(out, ", not empty");
-}
-
-/* A default that the field itself would refuse says "absent" to the code, and nothing to a reader.
- */
-static bool tells_default(const struct th_field *f)
-{
-	bool absent = f->default_int < 0 &&
-		      (f->kind == TH_FIELD_enum || (f->flags & (TH_POSITIVE | TH_NONEG)));
-
-	return f->has_default && !absent;
 }
 
 static void markdown_default(const struct th_field *f, struct th_buf *out)

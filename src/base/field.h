@@ -28,6 +28,7 @@
 	X(bool, bool, "true or false")                                                \
 	X(raw, struct th_str, "a JSON value")   /* any, as compact JSON text; null too, unless TH_REQ */ \
 	X(strs, struct th_strs, "a list of strings")                                  \
+	X(ints, struct th_ints, "a list of integers")                                 \
 	X(object, void *, "an object")          /* another table, in the arena; NULL when absent */ \
 	X(objects, struct th_objects, "a list of objects")                            \
 	X(enum, int64_t, "one of a list")       /* index into `names`, -1 when absent */
@@ -35,6 +36,11 @@
 
 struct th_strs {
 	struct th_str *list;
+	size_t count;
+};
+
+struct th_ints {
+	int64_t *list;
 	size_t count;
 };
 

@@ -184,6 +184,14 @@
 #define TH_TOOL_OUTPUT_MAX (1 * TH_MIB)        /* what one call may give back to the log */
 #define TH_TOOL_OUTPUT_MODEL_MAX (32 * TH_KIB) /* what of it the model is shown */
 #define TH_FILE_WRITE_MAX (16 * TH_MIB)
+#define TH_EDIT_FILE_MAX (10 * TH_MIB)   /* of a file that `edit` shows or changes */
+#define TH_EDIT_PLACES_MAX 100           /* where a text stands that should stand once */
+#define TH_EDIT_ENTRIES_MAX 1000         /* of a folder that it shows */
+#define TH_EDIT_SEEN_MAX 256             /* files whose last seen content it remembers */
+#define TH_UNDO_STEPS_MAX 10             /* edits of one file that can be taken back */
+#define TH_UNDO_ENTRIES_MAX 500          /* of all files of a session */
+#define TH_UNDO_BYTES_MAX (64 * TH_MIB)  /* what they replaced */
+#define TH_TOOL_PICTURE_MAX (5 * TH_MIB) /* file of a picture that a tool shows */
 #define TH_LIST_ENTRIES_MAX 2000
 #define TH_PATCH_BYTES_MAX (64 * TH_MIB) /* of all files of one patch, before and after */
 #define TH_PATCH_NOTE_MAX (256 * TH_KIB) /* their names and digests, in the journal */

@@ -67,6 +67,14 @@ static enum th_code copy_table(const struct th_table *t, void *to, struct th_are
 			struct th_strs from = *(struct th_strs *)cell;
 
 			code = copy_strs(&from, a, cell);
+		} else if (f->kind == TH_FIELD_ints && *sub) {
+			struct th_ints *list = cell;
+			const int64_t *from = list->list;
+
+			list->list = th_arena_array(a, list->count, sizeof(*from));
+			if (!list->list)
+				return TH_ELIMIT;
+			memcpy(list->list, from, list->count * sizeof(*from));
 		} else if ((f->kind == TH_FIELD_str || f->kind == TH_FIELD_raw) && s->ptr) {
 			*s = th_arena_str(a, *s);
 			code = s->ptr ? TH_OK : TH_ELIMIT;

@@ -292,6 +292,7 @@ struct th_tool_spec {
 	bool strict; /* schema is in the strict subset */
 	bool ask;    /* every call needs approval */
 	struct th_effect_scope scope;
+	const struct th_effect_looks *looks; /* its calls that only look; NULL: none of them */
 	/* Its form for models that have one of their own; NULL: it is a function for all. */
 	const struct th_tool_native *native;
 };

@@ -3,6 +3,7 @@
 #include "core/effect.h"
 
 #include "base/field.h"
+#include "base/json.h"
 
 static const char *const targets[] = { "other", "screen", "files", NULL };
 static const char *const shows[] = { "", "folder", "any", NULL };
@@ -17,6 +18,15 @@ struct th_str th_effect_shows_name(struct th_effect_scope s)
 {
 	assert(s.shows < TH_SHOWS_COUNT);
 	return th_str_of(shows[s.shows]);
+}
+
+bool th_effect_only_looks(const struct th_effect_looks *only, struct th_str arguments)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+
+	if (!only || th_json_parse(arguments, &doc, NULL))
+		return false;
+	return th_names_find(only->values, th_json_get_str(th_json_root(doc), only->member)) >= 0;
 }
 
 /* The tools of the builds that did not write `target`: this list never grows. */

@@ -30,6 +30,15 @@ struct th_effect_scope {
 	uint8_t shows;  /* enum th_effect_shows */
 };
 
+/* Of a tool that changes things: its calls whose argument `member` is one of `values` only look,
+ * and are of class R. */
+struct th_effect_looks {
+	const char *member;
+	const char *const *values; /* NULL-terminated */
+};
+/* `arguments`: JSON.  NULL: the tool has no such calls. */
+bool th_effect_only_looks(const struct th_effect_looks *looks, struct th_str arguments);
+
 /* The members of a CALL event; `shows` is empty for TH_SHOWS_ONE. */
 struct th_str th_effect_target_name(struct th_effect_scope s);
 struct th_str th_effect_shows_name(struct th_effect_scope s);

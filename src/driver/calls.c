@@ -233,6 +233,8 @@ void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str ite
 		usable(held_to(l, row, c), c, &arguments, &a, &why);
 	}
 	d.arguments = th_buf_str(&arguments);
+	if (!c->computer && spec && th_effect_only_looks(spec->looks, d.arguments))
+		class = TH_CLASS_R;
 	th_call_digest(c->tool, d.arguments, digest);
 	d.digest = th_str_of(digest);
 	verdict = verdict_of(l, c, spec, class, d.arguments, digest, why, &a);

@@ -393,6 +393,15 @@ static void with_full_output(struct th_exec_effect *e, struct th_str evidence, s
 	th_buf_deinit(&bytes);
 }
 
+static void job_picture(struct th_tool_job *job, struct th_str bytes, struct th_str hex,
+			struct th_str media_type)
+{
+	struct th_exec_effect *e = (struct th_exec_effect *)job->ctx;
+
+	assert(e->picture_count < TH_PICTURES_MAX);
+	e->pictures[e->picture_count++] = th_picture_new(bytes, hex, media_type);
+}
+
 static void job_done(struct th_tool_job *job, enum th_outcome_status status, struct th_str output,
 		     struct th_str evidence)
 {
@@ -451,6 +460,7 @@ static void effect_start(struct th_exec_effect *e)
 	e->job.effect_id = th_str_of(e->id);
 	e->job.output = job_output;
 	e->job.note = job_note;
+	e->job.picture = job_picture;
 	e->job.done = job_done;
 	e->job.ctx = e;
 	if (e->probe)
@@ -475,15 +485,19 @@ static void effect_cancel(struct th_exec_effect *e)
 /* ---- requests ---- */
 
 /* The stricter of what the caller says and what the tool is: hints never loosen. */
-static enum th_class class_of(struct th_str name, const struct th_tool *tool)
+static enum th_class class_of(struct th_str name, const struct th_tool *tool,
+			      struct th_str arguments)
 {
 	static const int strictness[TH_CLASS_COUNT] = {
 		[TH_CLASS_L] = 0, [TH_CLASS_R] = 1, [TH_CLASS_K] = 2,
 		[TH_CLASS_V] = 3, [TH_CLASS_W] = 4, [TH_CLASS_X] = 5,
 	};
 	int found = th_class_find(name);
-	enum th_class said = found < 0 ? TH_CLASS_W : (enum th_class)found;
-	return tool && strictness[tool->class] > strictness[said] ? tool->class : said;
+	enum th_class said = found < 0 ? TH_CLASS_W : (enum th_class)found, own = said;
+
+	if (tool)
+		own = th_effect_only_looks(tool->looks, arguments) ? TH_CLASS_R : tool->class;
+	return strictness[own] > strictness[said] ? own : said;
 }
 
 /* Class R of a computer call only when none of its actions can change anything. */
@@ -543,7 +557,7 @@ static enum th_code effect_parse(struct th_exec_effect *e, const struct th_exec_
 	if (code)
 		return th_prefix(err, code, "arguments of %.*s", TH_FMT(m->tool));
 	e->job.args = args;
-	e->class = class_of(m->class, e->tool);
+	e->class = class_of(m->class, e->tool, m->arguments);
 	if (computer)
 		e->class = computer_class(e->class, th_json_root(e->doc));
 	return TH_OK;
@@ -758,7 +772,7 @@ void th_exec_on_run(struct th_exec_client *c, const struct th_exec_run *m, bool 
 {
 	struct th_executor_server *x = c->x;
 	struct th_err err = {};
-	enum th_class class = class_of(m->class, th_tool_find(m->tool));
+	enum th_class class = class_of(m->class, th_tool_find(m->tool), m->arguments);
 	bool guest = c->epoch == 0 && m->epoch == 0;
 
 	if (!th_exec_effect_id_ok(m->effect_id))

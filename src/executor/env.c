@@ -20,6 +20,7 @@
 #include "io/role.h"
 
 #define TMP_NAME "tmp"
+#define UNDO_NAME "undo" /* what edits replaced; lives as long as the journal */
 #define NOBODY 65534
 
 /* Our own folders: not the workspace's, should they lie in it (a home folder as workspace).  The
@@ -189,6 +190,8 @@ enum th_code th_exec_env_make(struct th_executor_server *x, struct th_str worksp
 	fd = -1;
 	x->env.sandbox = x->plan;
 	x->env.command_ms_max = x->start.command_ms_max;
+	if (mkdirat(x->state_fd, UNDO_NAME, 0700) == 0 || errno == EEXIST)
+		x->env.undo_fd = openat(x->state_fd, UNDO_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	describe(x);
 	return TH_OK;
 }
@@ -201,6 +204,7 @@ void th_exec_env_deinit(struct th_executor_server *x)
 		th_child_free(x->programs[i]);
 	x->program_count = 0;
 	th_tool_env_deinit(&x->env);
+	th_fd_close(&x->env.undo_fd);
 	x->plan = th_sandbox_plan_free(x->plan);
 	th_fd_close(&x->env.workspace_fd);
 	if (x->tmpdir)

@@ -633,7 +633,7 @@ int th_executor_main(int starter_fd)
 
 	umask(022); /* what is ours is made 0600 or 0700; this is for commands */
 	signal(SIGPIPE, SIG_IGN);
-	x.state_fd = x.spool_fd = x.lock_fd = x.reaper_fd = x.env.workspace_fd = -1;
+	x.state_fd = x.spool_fd = x.lock_fd = x.reaper_fd = x.env.workspace_fd = x.env.undo_fd = -1;
 	x.pending_last = &x.pending;
 	x.picture_cache_last = &x.picture_cache;
 	th_arena_init(&x.arena, 4 * TH_MIB);

@@ -36,6 +36,7 @@ static enum th_code builtin(const struct th_tool *tool, struct th_schemas *kept,
 			.class = tool->class,
 			.ask = tool->ask,
 			.scope = tool->scope,
+			.looks = tool->looks,
 		},
 	};
 	return row->spec.schema.ptr ? TH_OK

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "io/loop.h"
+#include "tools/edit_history.h"
 #include "tools/place.h"
 #include "wire/patch.h"
 
@@ -270,6 +271,9 @@ static void work_change(void *ctx)
 		th_buf_printf(&p->text, TH_ERROR_MARK "%s%s%s", p->err.msg,
 			      left.len ? "" : "\n(nothing was changed)", left.ptr);
 	}
+	for (size_t i = 0; i < p->count && p->status == TH_OUTCOME_DONE; i++)
+		th_seen_put(p->job->env, p->changes[i].place.path,
+			    p->changes[i].goes ? NULL : &p->changes[i].new_digest);
 	pthread_mutex_unlock(&changing);
 	th_tool_owner_leave(p->job->env);
 	th_buf_deinit(&left);

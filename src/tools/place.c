@@ -100,7 +100,32 @@ enum th_code th_place_look(const struct th_tool_env *env, struct th_place *p,
 	p->exists = true;
 	p->mode = st.st_mode & 0777;
 	p->size = st.st_size;
+	p->inode = st.st_ino;
+	p->changed = st.st_ctim;
+	if (content && (uint64_t)st.st_size <= content->max)
+		th_buf_reserve(content, (size_t)st.st_size);
 	return read_all(fd, p, content, err);
+}
+
+enum th_code th_place_still(const struct th_tool_env *env, const struct th_place *p, bool *ret,
+			    struct th_err *err)
+{
+	TH_CLEANUP(th_fd_close) int fd = -1;
+	struct stat st;
+	enum th_code code = th_tool_open(env, th_str_of(p->path), O_PATH, 0, &fd, err);
+
+	*ret = code == TH_ENOENT && !p->exists;
+	if (code == TH_ENOENT) {
+		*err = (struct th_err){};
+		return TH_OK;
+	}
+	if (code)
+		return code;
+	if (fstat(fd, &st) < 0)
+		return th_fail_errno(err, errno, "%s", p->path);
+	*ret = p->exists && st.st_ino == p->inode && st.st_size == p->size &&
+	       st.st_ctim.tv_sec == p->changed.tv_sec && st.st_ctim.tv_nsec == p->changed.tv_nsec;
+	return TH_OK;
 }
 
 /* Opens the folder that the file is in; what is missing is made, or TH_ENOENT. */

@@ -10,6 +10,8 @@
 #ifndef TH_TOOLS_PLACE_H
 #define TH_TOOLS_PLACE_H
 
+#include <time.h>
+
 #include "base/hash.h"
 #include "base/limits.h"
 #include "tools/path.h"
@@ -20,6 +22,8 @@ struct th_place {
 	bool exists;
 	mode_t mode; /* of a new one: 0644 */
 	int64_t size;
+	ino_t inode;
+	struct timespec changed; /* its inode's last change */
 	struct th_digest digest;
 };
 
@@ -31,6 +35,11 @@ TH_NODISCARD enum th_code th_place_find(const struct th_tool_env *env, struct th
  * larger than it has room for is TH_ELIMIT. */
 TH_NODISCARD enum th_code th_place_look(const struct th_tool_env *env, struct th_place *p,
 					struct th_buf *content, struct th_err *err);
+
+/* Whether nothing has touched the file since that look: by its inode's times, so that a large file
+ * is not read again. */
+TH_NODISCARD enum th_code th_place_still(const struct th_tool_env *env, const struct th_place *p,
+					 bool *ret, struct th_err *err);
 
 /* The whole file, new or instead of the old one; missing folders are made.  *touched: it may have
  * been written although it failed. */

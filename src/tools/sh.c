@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "io/child.h"
 #include "io/files.h"
+#include "tools/edit_history.h"
 
 /* $1: the folder; the rest: the program with its arguments. */
 #define IN_FOLDER "cd -- \"$1\" && shift && exec \"$@\""
@@ -144,6 +145,8 @@ void th_tool_env_deinit(struct th_tool_env *env)
 {
 	while (env->drains)
 		drain_free(env->drains);
+	th_editor_state_free(env->edit);
+	env->edit = NULL;
 }
 
 /* ---- the end ---- */

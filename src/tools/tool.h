@@ -25,6 +25,7 @@
 struct th_loop;
 struct th_sandbox_plan;
 struct th_tool_drain;
+struct th_edit_state;
 
 /* Where and how tools act; made once per executor. */
 struct th_tool_env {
@@ -44,6 +45,8 @@ struct th_tool_env {
 	const char *const *(*desktop_prefix)(void *ctx);
 	void *desktop_ctx;
 	struct th_tool_drain *drains; /* shell.c: output of what commands left running */
+	int undo_fd; /* folder for what `edit` replaces, outside the workspace; -1: none */
+	struct th_edit_state *edit; /* edit_history.c: what it saw, and its calls in their order */
 };
 
 /* Before the loop goes. */
@@ -64,6 +67,9 @@ struct th_tool_job {
 	/* Class V, always and before anything is changed: JSON object for a later probe.  It is in
 	 * the journal, flushed, when this returns; false: it is not, do not act. */
 	bool (*note)(struct th_tool_job *job, struct th_str json);
+	/* A picture that a part of the output names by its digest; before done. */
+	void (*picture)(struct th_tool_job *job, struct th_str bytes, struct th_str hex,
+			struct th_str media_type);
 	/* `output`: JSON for the model (a string or parts); `evidence`: JSON object or empty. */
 	void (*done)(struct th_tool_job *job, enum th_outcome_status status, struct th_str output,
 		     struct th_str evidence);
@@ -74,9 +80,10 @@ struct th_tool_job {
 struct th_tool {
 	const char *name, *description;
 	enum th_class class;
-	struct th_effect_scope scope; /* what it acts on, and what its calls show */
-	bool in_default;              /* an agent that names no tools has it */
-	bool ask;                     /* every call needs approval, whatever the agent file says */
+	const struct th_effect_looks *looks; /* its calls of class R; NULL: none */
+	struct th_effect_scope scope;        /* what it acts on, and what its calls show */
+	bool in_default;                     /* an agent that names no tools has it */
+	bool ask; /* every call needs approval, whatever the agent file says */
 	const struct th_table *arguments; /* closed table */
 	void (*start)(struct th_tool_job *job);
 	void (*cancel)(
@@ -97,7 +104,7 @@ const struct th_tool *th_tool_find(struct th_str name); /* those below too */
 extern const struct th_tool th_tool_command, th_tool_commands;
 bool th_tool_is_internal(const struct th_tool *tool);
 extern const struct th_tool th_tool_shell, th_tool_read_file, th_tool_write_file, th_tool_list_dir,
-    th_tool_apply_patch;
+    th_tool_apply_patch, th_tool_edit;
 
 /* ---- for tools ---- */
 

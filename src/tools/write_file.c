@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "io/loop.h"
+#include "tools/edit_history.h"
 #include "tools/place.h"
 
 #define TH_FIELDS_write_file(F)                                                               \
@@ -55,6 +56,8 @@ static void work_write(void *ctx)
 	th_tool_owner_enter(w->job->env);
 	(void)!th_place_write(w->job->env, &w->place, w->args->content, &w->touched, &w->err);
 	th_tool_owner_leave(w->job->env);
+	if (!w->err.code)
+		th_seen_put(w->job->env, w->place.path, &w->new_digest);
 }
 
 /* ---- on the loop ---- */

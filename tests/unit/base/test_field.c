@@ -638,6 +638,59 @@ static void nearest_names(void **state)
 	assert_null(th_names_nearest(wide, th_str_n(text, TH_NAME_NEAR_MAX)));
 }
 
+struct th_spans {
+	struct th_ints range;
+	int64_t line;
+};
+
+/* Lists of integers; and a default that the field would refuse stands for "absent". */
+static void lists_of_integers(void **state)
+{
+	static const struct th_field fields[] = {
+		{ .name = "range",
+		  .offset = offsetof(struct th_spans, range),
+		  .kind = TH_FIELD_ints,
+		  .flags = TH_NONEMPTY,
+		  .doc = "Range." },
+		{ .name = "line",
+		  .offset = offsetof(struct th_spans, line),
+		  .kind = TH_FIELD_int,
+		  .flags = TH_NONEG,
+		  .doc = "Line.",
+		  .has_default = true,
+		  .default_int = -1 },
+	};
+	static const struct th_table table = {
+		.name = "spans",
+		.fields = fields,
+		.count = TH_COUNT(fields),
+		.size = sizeof(struct th_spans),
+	};
+	struct fixture *f = *state;
+	struct th_buf out = TH_BUF_INIT(4096);
+	struct th_jw w = th_jw(&out);
+	struct th_spans v;
+
+	assert_int_equal(parse(f, &table, "{\"range\":[3,-1]}", &v), TH_OK);
+	assert_int_equal(v.range.count, 2);
+	assert_int_equal(v.range.list[0], 3);
+	assert_int_equal(v.range.list[1], -1);
+	assert_int_equal(v.line, -1);
+	th_table_print(&table, &v, &w);
+	assert_string_equal(out.ptr, "{\"range\":[3,-1]}");
+	th_buf_clear(&out);
+	w = th_jw(&out);
+	th_table_schema(&table, &w);
+	assert_non_null(strstr(out.ptr, "\"items\":{\"type\":\"integer\"}"));
+	assert_null(strstr(out.ptr, "default"));
+	th_buf_deinit(&out);
+	assert_int_equal(parse(f, &table, "{\"range\":[1,\"x\"]}", &v), TH_EUSAGE);
+	assert_string_equal(f->err.msg, "range[1]: must be an integer, not a string");
+	assert_int_equal(parse(f, &table, "{\"range\":7}", &v), TH_EUSAGE);
+	assert_int_equal(parse(f, &table, "{\"range\":[]}", &v), TH_EUSAGE);
+	assert_int_equal(parse(f, &table, "{\"line\":-1}", &v), TH_EUSAGE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -647,6 +700,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(hostile_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(open_table, setup, teardown),
 		cmocka_unit_test_setup_teardown(plain, setup, teardown),
+		cmocka_unit_test_setup_teardown(lists_of_integers, setup, teardown),
 		cmocka_unit_test_setup_teardown(prints, setup, teardown),
 		cmocka_unit_test_setup_teardown(round_trip, setup, teardown),
 		cmocka_unit_test_setup_teardown(arena_limit, setup, teardown),

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/limits.h"
 #include "io/child.h"
 #include "io/clock.h"
@@ -32,7 +33,9 @@ static struct {
 	struct th_json_doc *doc;
 	bool done, note_fails;
 	enum th_outcome_status status;
-	struct th_buf text, evidence, streamed, noted; /* text: the output, when it is a string */
+	struct th_buf text, evidence, streamed,
+	    noted;        /* text: the output, as it is or the string */
+	char picture[80]; /* media type of the last one, and its size */
 	void (*on_output)(void);
 } run;
 
@@ -60,9 +63,22 @@ static inline void job_done(struct th_tool_job *job, enum th_outcome_status stat
 	assert_false(run.done);
 	run.done = true;
 	run.status = status;
-	assert_true(th_json_unescape(output, &run.text));
+	if (!th_json_unescape(output, &run.text))
+		th_buf_add(&run.text, output);
 	th_buf_add(&run.evidence, evidence);
 	th_loop_stop(loop);
+}
+
+static inline void job_picture(struct th_tool_job *job, struct th_str bytes, struct th_str hex,
+			       struct th_str media_type)
+{
+	struct th_digest digest = th_sha256_of(bytes.ptr, bytes.len);
+	char own[TH_SHA256_HEX_SIZE + 1];
+
+	(void)job;
+	th_digest_hex(&digest, own);
+	assert_true(th_str_is(hex, own));
+	snprintf(run.picture, sizeof(run.picture), "%.*s %zu", TH_FMT(media_type), bytes.len);
 }
 
 static inline void run_reset(void)
@@ -100,6 +116,7 @@ static inline void tool_begin(const char *name, const char *arguments, bool prob
 		.output = job_output,
 		.note = job_note,
 		.done = job_done,
+		.picture = job_picture,
 	};
 	if (probe)
 		tool->probe(&run.job);
@@ -139,6 +156,10 @@ static inline int job_setup(void **state)
 		.workspace = th_str_of(workspace),
 		.environment = environment,
 	};
+	char undo[sizeof(workspace) + 16];
+	snprintf(undo, sizeof(undo), "%.200s/undo", real);
+	assert_int_equal(mkdir(undo, 0700), 0);
+	env.undo_fd = open(undo, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(env.workspace_fd >= 0);
 	memset(&run, 0, sizeof(run));
 	th_buf_init(&run.text, 4 * TH_MIB);
@@ -161,6 +182,7 @@ static inline int job_teardown(void **state)
 		th_buf_deinit(bufs[i]);
 	th_tool_env_deinit(&env);
 	th_fd_close(&env.workspace_fd);
+	th_fd_close(&env.undo_fd);
 	loop = th_loop_free(loop);
 	th_arena_deinit(&env_arena);
 	snprintf(path, sizeof(path), "%.*s", (int)(strlen(workspace) - 3), workspace);
