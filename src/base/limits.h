@@ -289,7 +289,9 @@
 #define TH_SERVE_PING_MS 15000           /* between two signs of life of a stream */
 #define TH_SERVE_JSON_MAX (16 * TH_MIB)  /* body of most requests */
 #define TH_SERVE_SMALL_MAX (64 * TH_KIB) /* body of a request that says little */
-#define TH_SERVE_RATE_USERS_MAX 10000    /* users whose requests are counted */
+#define TH_SERVE_RATE_USERS_MAX 10000    /* users, or addresses, whose requests are counted */
+#define TH_SERVE_USERS_MAX 10000         /* with quotas of their own */
+#define TH_SERVE_PROXIES_MAX 64          /* that are trusted; and hops of one request */
 
 /* the command line as a client of a server */
 #define TH_REMOTE_CONNECT_MS 10000 /* name, TCP, TLS */

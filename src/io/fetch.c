@@ -234,6 +234,8 @@ static struct th_fetch *fetch_new(struct th_fetcher *f)
 	SET(CURLOPT_READDATA, x);
 	SET(CURLOPT_SEEKFUNCTION, th_fetch_seek_body);
 	SET(CURLOPT_SEEKDATA, x);
+	if (f->allows)
+		SET(CURLOPT_PROXY, "");
 	if (f->ca_file)
 		SET(CURLOPT_CAINFO, f->ca_file);
 	if (f->ca_dir)
@@ -434,6 +436,12 @@ enum th_code th_fetcher_new(struct th_loop *l, struct th_fetcher **ret, struct t
 	f->ca_dir = getenv("SSL_CERT_DIR");
 	*ret = f;
 	return TH_OK;
+}
+
+void th_fetcher_only(struct th_fetcher *f, th_fetch_allows_fn *fn, void *ctx)
+{
+	f->allows = fn;
+	f->allows_ctx = ctx;
 }
 
 struct th_fetcher *th_fetcher_free(struct th_fetcher *f)

@@ -29,6 +29,12 @@ struct th_fetcher; /* one per loop: connections, name cache, slots */
 
 TH_NODISCARD enum th_code th_fetcher_new(struct th_loop *l, struct th_fetcher **ret,
 					 struct th_err *err);
+/* For requests to wherever somebody says: each address is asked about when it is about to be
+ * dialled, so a name that means another place by then gets nobody in, and no proxy is used.  Before
+ * the first request. */
+struct th_address;
+typedef bool th_fetch_allows_fn(void *ctx, const struct th_address *to);
+void th_fetcher_only(struct th_fetcher *f, th_fetch_allows_fn *fn, void *ctx);
 /* Requests still running end with TH_FETCH_CANCELLED first.  Takes NULL, returns NULL. */
 struct th_fetcher *th_fetcher_free(struct th_fetcher *f);
 

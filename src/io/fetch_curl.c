@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "io/address.h"
 #include "io/fetch_internal.h"
 
 #define CONNECTIONS_MAX \
@@ -150,10 +151,19 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *as
 		   : -1;
 }
 
+static bool is_allowed(const struct th_fetcher *f, const struct curl_sockaddr *a)
+{
+	struct th_address to;
+
+	return !f->allows || (th_address_of(&a->addr, &to) && f->allows(f->allows_ctx, &to));
+}
+
 curl_socket_t th_fetch_open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *a)
 {
 	struct th_fetcher *f = (struct th_fetcher *)ctx;
-	int fd = socket(a->family, a->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->protocol);
+	int fd = is_allowed(f, a)
+		     ? socket(a->family, a->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->protocol)
+		     : -1;
 	struct th_fetch_watch *w = fd >= 0 ? watch_of(f, fd) : NULL;
 	(void)purpose;
 	if (w && w->events) {

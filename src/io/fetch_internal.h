@@ -97,6 +97,8 @@ struct th_fetcher {
 	CURLU *url_parsed;   /* the same, so that curl does not parse it for each request */
 	uint64_t url_number; /* how many there were */
 	const char *ca_file, *ca_dir;
+	th_fetch_allows_fn *allows; /* NULL: whatever curl wants to dial */
+	void *allows_ctx;
 	unsigned depth; /* inside curl */
 	bool closing, http2;
 };

@@ -48,6 +48,8 @@ struct th_http_request {
 	int depth; /* how many of the owner's functions are at work */
 	void *data;
 	bool headed, chunked, last, wants_room, is_head, head_done;
+	bool has_peer;
+	struct th_address peer;
 };
 
 struct th_http_server {
@@ -696,6 +698,16 @@ void th_http_server_times(struct th_http_server *s, const struct th_http_times *
 	s->times = *times;
 }
 
+/* Now: of one that has left nobody can say any more who it was. */
+static void note_peer(struct th_http_request *r)
+{
+	struct sockaddr_storage at;
+	socklen_t size = sizeof(at);
+
+	r->has_peer = getpeername(r->fd, (struct sockaddr *)&at, &size) == 0 &&
+		      th_address_of((const struct sockaddr *)&at, &r->peer);
+}
+
 void th_http_server_take(struct th_http_server *s, int fd)
 {
 	struct th_http_request *r;
@@ -711,6 +723,7 @@ void th_http_server_take(struct th_http_server *s, int fd)
 		s->list->prev = r;
 	s->list = r;
 	s->count++;
+	note_peer(r);
 	r->again = (struct th_deferred){ .fn = on_again, .ctx = r };
 	th_timer_init(&r->timer, s->loop, on_time, r);
 	th_buf_init(&r->in, READ_SIZE + TH_HTTP_AHEAD_MAX);
@@ -792,6 +805,13 @@ struct th_str th_http_body(const struct th_http_request *r)
 bool th_http_secure(const struct th_http_request *r)
 {
 	return r->tls != NULL;
+}
+
+bool th_http_peer(const struct th_http_request *r, struct th_address *ret)
+{
+	if (r->has_peer)
+		*ret = r->peer;
+	return r->has_peer;
 }
 
 uint64_t th_http_started_ms(const struct th_http_request *r)

@@ -15,6 +15,7 @@
 #define TH_IO_HTTP_SERVER_H
 
 #include "base/buf.h"
+#include "io/address.h"
 #include "io/loop.h"
 
 struct th_http_server;
@@ -64,8 +65,10 @@ struct th_str th_http_query(const struct th_http_request *r); /* behind the ques
 struct th_str th_http_header(const struct th_http_request *r, const char *name);
 size_t th_http_header_count(const struct th_http_request *r, const char *name);
 struct th_str th_http_body(const struct th_http_request *r);
-bool th_http_wants_socket(const struct th_http_request *r);   /* it asks for a WebSocket */
-bool th_http_secure(const struct th_http_request *r);         /* over TLS */
+bool th_http_wants_socket(const struct th_http_request *r); /* it asks for a WebSocket */
+bool th_http_secure(const struct th_http_request *r);       /* over TLS */
+/* Who is connected; false: over a socket file. */
+bool th_http_peer(const struct th_http_request *r, struct th_address *ret);
 uint64_t th_http_started_ms(const struct th_http_request *r); /* the loop's clock */
 void th_http_set_data(struct th_http_request *r, void *data);
 void *th_http_data(const struct th_http_request *r);

@@ -61,22 +61,42 @@ void th_error_print(int status, const char *code, const char *message, struct th
 	th_jw_object_end(&w);
 }
 
-void th_access_fail(struct th_access *a, int status, const char *code, const char *fmt, ...)
+TH_PRINTF(4, 0)
+static void fail(struct th_access *a, int status, const char *code, const char *fmt, va_list ap,
+		 struct th_str headers)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
 	struct th_err err = {};
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
-	struct th_str headers = status == 401 ? TH_STR("WWW-Authenticate: Bearer\r\n")
-				: status == 429 || status == 503 ? TH_STR("Retry-After: 1\r\n")
-								 : none;
-	va_list ap;
 
-	va_start(ap, fmt);
 	th_buf_vprintf(&text, fmt, ap);
-	va_end(ap);
 	(void)th_fail(&err, TH_EUSAGE, "%s", text.ptr);
 	th_error_print(status, code, err.msg, &json);
 	th_http_reply(a->request, status, "application/json", headers, th_buf_str(&json));
+}
+
+void th_access_fail(struct th_access *a, int status, const char *code, const char *fmt, ...)
+{
+	struct th_str headers = status == 401   ? TH_STR("WWW-Authenticate: Bearer\r\n")
+				: status == 503 ? TH_STR("Retry-After: 1\r\n")
+						: none;
+	va_list ap;
+
+	va_start(ap, fmt);
+	fail(a, status, code, fmt, ap, headers);
+	va_end(ap);
+}
+
+void th_access_wait(struct th_access *a, uint64_t wait_ms, const char *code, const char *fmt, ...)
+{
+	struct th_buf headers TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	va_list ap;
+
+	th_buf_printf(&headers, "Retry-After: %llu\r\n",
+		      (unsigned long long)((wait_ms + 999) / 1000));
+	va_start(ap, fmt);
+	fail(a, 429, code, fmt, ap, th_buf_str(&headers));
+	va_end(ap);
 }
 
 int th_status_of(int code)

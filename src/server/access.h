@@ -38,6 +38,8 @@ struct th_access {
 	const struct th_route *route;
 	char user[TH_USER_MAX + 1];
 	unsigned scopes;
+	struct th_address from; /* if has_from: the client's */
+	bool has_from, from_https;
 	int64_t login_ms; /* by a browser's cookie, which is good until then; 0: by a token */
 	char args[TH_ROUTE_ARGS_MAX][TH_SESSION_ID_MAX + 1]; /* decoded */
 	/* Of who answers later; may be NULL. */
@@ -55,6 +57,9 @@ void th_access_empty(struct th_access *a, int status);
 /* {"error": {"message", "type", "param", "code"}}; `code` may be NULL. */
 TH_PRINTF(4, 5)
 void th_access_fail(struct th_access *a, int status, const char *code, const char *fmt, ...);
+/* 429: not now, but in so many milliseconds (Retry-After). */
+TH_PRINTF(4, 5)
+void th_access_wait(struct th_access *a, uint64_t wait_ms, const char *code, const char *fmt, ...);
 /* The same for what the API said. */
 void th_access_error(struct th_access *a, const struct thole_error *err);
 int th_status_of(int code); /* enum thole_code as an HTTP status */

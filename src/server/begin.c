@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* begin.c - what a new session needs: a folder of its own, and room in its user's quota. */
+/* begin.c - what a new session needs: a folder of its own. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,19 +41,4 @@ int th_workspace_make(struct th_server *s, const char *id, char **ret, struct th
 	*ret = th_alloc(path.len + 1);
 	memcpy(*ret, path.ptr, path.len + 1);
 	return 0;
-}
-
-bool th_quota_sessions(struct th_access *a)
-{
-	int64_t max = a->server->settings.s.sessions_per_user, count = 0;
-
-	if (max <= 0)
-		return true;
-	for (struct th_hub *h = a->server->hubs.first; h; h = h->next)
-		count += h->session && !h->rested_ms && strcmp(h->user, a->user) == 0;
-	if (count < max)
-		return true;
-	th_access_fail(a, 429, "sessions", "%lld of your sessions run, and no more may",
-		       (long long)max);
-	return false;
 }

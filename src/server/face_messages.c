@@ -257,8 +257,7 @@ void th_v1_messages(struct th_access *a)
 {
 	struct th_response_fault fault;
 
-	if (th_quota_sessions(a) &&
-	    !th_response_make(a, &th_face_messages, th_http_body(a->request), false, NULL, NULL,
-			      NULL, &fault))
+	if (th_quota_begin(a) && !th_response_make(a, &th_face_messages, th_http_body(a->request),
+						   false, NULL, NULL, NULL, &fault))
 		fail(a, fault.status, fault.code, fault.message);
 }

@@ -15,6 +15,46 @@
 #include "server/internal.h"
 #include "wire/authority.h"
 
+/* ---- where it comes from ---- */
+
+/* An entry of X-Forwarded-For; some proxies write the port behind it. */
+static bool read_hop(struct th_str text, struct th_address *ret)
+{
+	text = th_str_trim(text);
+	return th_address_parse(text, ret) || th_address_parse(th_authority_host(text), ret);
+}
+
+void th_guard_from(struct th_access *a)
+{
+	const struct th_settings *set = &a->server->settings;
+	struct th_str hops = th_http_header(a->request, "x-forwarded-for");
+	struct th_address hop;
+	bool trusted;
+
+	a->has_from = th_http_peer(a->request, &a->from);
+	trusted = a->has_from ? th_settings_trusts(set, &a->from) : set->proxy_unix;
+	if (!trusted)
+		return;
+	a->from_https = th_http_header_count(a->request, "x-forwarded-proto") == 1 &&
+			th_str_is(th_http_header(a->request, "x-forwarded-proto"), "https");
+	if (th_http_header_count(a->request, "x-forwarded-for") != 1)
+		return;
+	/* Each proxy writes whom it heard behind what it was told: the last that is none of ours is
+	 * the client; what stands before him he may have written himself. */
+	for (int i = 0; trusted && hops.len && i < TH_SERVE_PROXIES_MAX; i++) {
+		size_t at = hops.len;
+
+		while (at > 0 && hops.ptr[at - 1] != ',')
+			at--;
+		if (!read_hop(th_str_sub(hops, at, hops.len), &hop))
+			return;
+		a->from = hop;
+		a->has_from = true;
+		trusted = th_settings_trusts(set, &hop);
+		hops.len = at ? at - 1 : 0;
+	}
+}
+
 /* ---- the place ---- */
 
 static bool is_ours(const struct th_server *s, struct th_str host)
@@ -47,7 +87,7 @@ static bool is_own_origin(const struct th_access *a, struct th_str origin)
 	    origin.len == (size_t)(place.ptr - url.ptr) + place.len)
 		return true;
 	return th_authority_is_origin(origin, th_http_header(a->request, "host"),
-				      th_http_secure(a->request));
+				      th_http_secure(a->request) || a->from_https);
 }
 
 static bool is_origin(const struct th_access *a, struct th_str origin)
@@ -64,7 +104,7 @@ bool th_guard_https(const struct th_access *a)
 {
 	struct th_str url = a->server->settings.s.public_url;
 
-	return th_http_secure(a->request) ||
+	return th_http_secure(a->request) || a->from_https ||
 	       (th_str_istarts(url, TH_STR("https://")) &&
 		th_str_ieq(th_authority_of_url(url), th_http_header(a->request, "host")));
 }
@@ -195,34 +235,54 @@ static bool find_caller(struct th_access *a, struct th_token *ret)
 	       th_tokens_find_of(tokens, TH_TOKEN_LOGIN, cookie, (int64_t)th_clock_wall_ms(), ret);
 }
 
-/* A bucket that fills again: as many requests a second, and as many at once. */
-static bool in_rate(struct th_server *s, const char *user)
+/* Of an IPv6 network each client has as many addresses as he likes: the network counts. */
+static void put_network(const struct th_access *a, struct th_buf *out)
 {
-	double max = (double)s->settings.s.requests_per_second;
-	uint64_t now_ms = th_loop_now_ms(s->loop);
-	struct th_rate *r = s->rates;
-	size_t count = 0;
+	struct th_address at = a->from;
 
-	if (max <= 0)
-		return true;
-	while (r && strcmp(r->user, user) != 0) {
-		r = r->next;
-		count++;
+	if (!a->has_from) {
+		th_buf_add_cstr(out, "unix");
+		return;
 	}
-	if (!r && count >= TH_SERVE_RATE_USERS_MAX)
+	th_address_print(&at, out);
+	if (th_str_find_char(th_buf_str(out), ':') < 0)
+		return;
+	memset(at.bytes + 8, 0, 8);
+	th_buf_clear(out);
+	th_address_print(&at, out);
+}
+
+bool th_guard_stranger(struct th_access *a)
+{
+	struct th_buf from TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_server *s = a->server;
+	uint64_t wait_ms;
+
+	put_network(a, &from);
+	wait_ms =
+	    th_rates_take(&s->strangers, th_buf_str(&from),
+			  (double)s->settings.s.strangers_per_second, th_loop_now_ms(s->loop));
+	if (!wait_ms)
 		return true;
-	if (!r) {
-		r = th_alloc(sizeof(*r));
-		*r = (struct th_rate){ .next = s->rates, .left = max, .at_ms = now_ms };
-		snprintf(r->user, sizeof(r->user), "%s", user);
-		s->rates = r;
-	}
-	r->left = TH_MIN(max, r->left + (double)(now_ms - r->at_ms) * max / 1000);
-	r->at_ms = now_ms;
-	if (r->left < 1)
-		return false;
-	r->left -= 1;
-	return true;
+	s->metrics.refused_rate++;
+	th_access_wait(a, wait_ms, "rate_limit_exceeded",
+		       "too many requests without a good token came from there");
+	return false;
+}
+
+static bool in_rate(struct th_access *a)
+{
+	struct th_server *s = a->server;
+	int64_t max = th_settings_quota(&s->settings, a->user).requests_per_second;
+	uint64_t wait_ms =
+	    th_rates_take(&s->users, th_str_of(a->user), (double)max, th_loop_now_ms(s->loop));
+
+	if (!wait_ms)
+		return true;
+	s->metrics.refused_rate++;
+	th_access_wait(a, wait_ms, "rate_limit_exceeded", "%lld requests a second are allowed",
+		       (long long)max);
+	return false;
 }
 
 bool th_guard_caller(struct th_access *a)
@@ -231,6 +291,8 @@ bool th_guard_caller(struct th_access *a)
 
 	if (!find_caller(a, &t)) {
 		a->server->metrics.refused_tokens++;
+		if (!th_guard_stranger(a))
+			return false;
 		th_access_fail(a, 401, "invalid_api_key",
 			       "a token is needed: Authorization: Bearer TOKEN (thole token new "
 			       "makes one)");
@@ -244,13 +306,7 @@ bool th_guard_caller(struct th_access *a)
 	snprintf(a->user, sizeof(a->user), "%s", t.user);
 	a->scopes = t.scopes;
 	a->login_ms = t.expires_ms;
-	if (!in_rate(a->server, a->user)) {
-		a->server->metrics.refused_rate++;
-		th_access_fail(a, 429, "rate_limit_exceeded", "%lld requests a second are allowed",
-			       (long long)a->server->settings.s.requests_per_second);
-		return false;
-	}
-	return true;
+	return in_rate(a);
 }
 
 bool th_guard_type(struct th_access *a)

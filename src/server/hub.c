@@ -206,6 +206,16 @@ int th_hub_open(struct th_hub *h, struct thole_agent *agent, struct thole_error 
 	return code;
 }
 
+bool th_hub_runs(const struct th_hub *h)
+{
+	int state;
+
+	if (!h->session || h->parked_ms)
+		return false;
+	state = thole_session_state(h->session);
+	return state == THOLE_RUNNING || state == THOLE_LOADING;
+}
+
 static bool goes_back(const struct th_hub *h, uint64_t now_ms)
 {
 	if (h->session && h->busy == 0 && h->parked_ms && now_ms - h->parked_ms >= TH_SERVE_PARK_MS)

@@ -67,6 +67,9 @@ void th_hub_adopt(struct th_hub *h, struct thole_session *session);
  * error of the API. */
 TH_NODISCARD int th_hub_open(struct th_hub *h, struct thole_agent *agent, struct thole_error *err);
 
+/* Here, and neither rests nor waits for a client's results. */
+bool th_hub_runs(const struct th_hub *h);
+
 void th_hub_listen(struct th_hub *h, struct th_listener *l);
 void th_hub_unlisten(struct th_listener *l); /* also in its own function; again: nothing */
 

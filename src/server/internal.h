@@ -11,35 +11,13 @@
 #include "io/http_server.h"
 #include "server/access.h"
 #include "server/hub.h"
+#include "server/rates.h"
 #include "server/server.h"
+#include "server/settings.h"
 #include "server/tokens.h"
 
 struct th_listen;
 struct th_tls_config;
-
-/* ---- configuration (settings.c) ---- */
-
-// clang-format off
-#define TH_FIELDS_serve_settings(F)                                                                  \
-	F(serve_settings, str, public_url, "public_url", TH_NONEMPTY, "where clients find the server, such as https://agents.example.org") \
-	F(serve_settings, strs, hosts, "hosts", 0, "further names that a request's Host may have")        \
-	F(serve_settings, strs, origins, "origins", 0, "pages of other sites that may call, such as https://app.example.org") \
-	F(serve_settings, strs, models, "models", 0, "models that /v1 may name, beside agents; they get no tool of ours") \
-	F(serve_settings, int, sessions_per_user, "sessions_per_user", TH_POSITIVE, "running at once; default: no limit") \
-	F(serve_settings, int, requests_per_second, "requests_per_second", TH_POSITIVE, "of one user; default: no limit")
-// clang-format on
-TH_STRUCT(serve_settings)
-extern const struct th_table th_serve_settings_table;
-
-struct th_settings {
-	struct th_serve_settings s;
-	struct th_arena memory;
-	struct th_json_doc *doc;
-};
-/* `json` empty: the defaults. */
-TH_NODISCARD enum th_code th_settings_parse(struct th_str json, struct th_settings *ret,
-					    struct th_err *err);
-void th_settings_deinit(struct th_settings *s);
 
 /* ---- agents (agents.c) ---- */
 
@@ -68,7 +46,7 @@ TH_NODISCARD int th_served_make(const struct th_served_agent *a, const char *wor
 
 struct th_metrics {
 	uint64_t requests, answers[6]; /* by the first digit of the status */
-	uint64_t refused_hosts, refused_tokens, refused_rate;
+	uint64_t refused_hosts, refused_tokens, refused_rate, refused_quota;
 	uint64_t sessions_begun, sessions_recovered, messages, decisions;
 	uint64_t events_streamed, deltas_streamed, streams_begun, cursors_lost;
 	uint64_t responses_begun;
@@ -76,14 +54,6 @@ struct th_metrics {
 };
 
 /* ---- the server ---- */
-
-/* Requests of a user, counted. */
-struct th_rate {
-	struct th_rate *next;
-	double left; /* requests that he may make now */
-	uint64_t at_ms;
-	char user[TH_USER_MAX + 1];
-};
 
 struct th_server {
 	struct th_loop *loop;
@@ -98,7 +68,7 @@ struct th_server {
 	struct th_http_server *http;
 	struct th_hubs hubs;
 	struct th_metrics metrics;
-	struct th_rate *rates;
+	struct th_rates users, strangers; /* requests of a user; of an address without a token */
 	struct th_poll *rt_poll;
 	struct th_timer rt_timer, sweep;
 	struct th_deferred kick; /* the runtime has something to do */
@@ -116,6 +86,8 @@ void th_server_kick(struct th_server *s);
 
 /* ---- guard.c: may this request come in at all? ---- */
 
+/* Where it comes from: the peer, or what a proxy that is trusted says. */
+void th_guard_from(struct th_access *a);
 /* The host it names is ours, and no other site's page sent it.  False: it was answered. */
 bool th_guard_place(struct th_access *a);
 /* Somebody's token, with the scope of the route.  False: it was answered. */
@@ -123,6 +95,8 @@ bool th_guard_caller(struct th_access *a);
 bool th_guard_type(struct th_access *a); /* the body's type */
 /* The browser of who asks speaks TLS, with us or with a proxy before us. */
 bool th_guard_https(const struct th_access *a);
+/* Somebody without a good token may try again now.  False: it was answered. */
+bool th_guard_stranger(struct th_access *a);
 /* All tokens and logins, as their files are now. */
 const struct th_tokens *th_guard_tokens(struct th_server *s);
 #define TH_LOGIN_COOKIE "thole_login"
@@ -168,8 +142,17 @@ void th_answer_after(struct th_access *a, struct th_hub *h, int status, const ch
 /* A folder for the session's tools; NULL in *ret: it has none of its own.  free() it. */
 TH_NODISCARD int th_workspace_make(struct th_server *s, const char *id, char **ret,
 				   struct thole_error *err);
-/* Whether this user may have one more that runs.  False: it was answered. */
-bool th_quota_sessions(struct th_access *a);
+
+/* ---- quota.c: may this user have one more that runs, and go on with one that rests? ---- */
+
+struct th_refusal {
+	uint64_t wait_ms; /* until it may be asked again */
+	const char *code;
+	struct th_err why;
+};
+bool th_quota_has_room(struct th_server *s, const char *user, struct th_refusal *ret);
+/* False: it was answered. */
+bool th_quota_begin(struct th_access *a);
 
 /* ---- functions.c: functions of a client's request, which the client answers ---- */
 

@@ -117,6 +117,8 @@ static void log_in(struct th_access *a, const struct th_login *body)
 	struct th_err err = {};
 	enum th_code code;
 
+	if (!th_guard_stranger(a))
+		return;
 	snprintf(path, sizeof(path), "%.*s", TH_FMT(a->server->o.token_store));
 	code = th_tokens_change(path, false, exchange, &x, &err);
 	if (code) {

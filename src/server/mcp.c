@@ -266,6 +266,18 @@ static void call_agents(struct mcp *m, const void *arguments)
 	result(m, th_buf_str(&out), false);
 }
 
+/* False: it was answered. */
+static bool has_room(struct mcp *m)
+{
+	struct th_refusal r;
+
+	if (th_quota_has_room(m->access->server, m->access->user, &r))
+		return true;
+	m->access->server->metrics.refused_quota++;
+	result(m, th_str_of(r.why.msg), true);
+	return false;
+}
+
 static void call_run(struct mcp *m, const void *arguments)
 {
 	const struct th_mcp_run *r = arguments;
@@ -282,6 +294,8 @@ static void call_run(struct mcp *m, const void *arguments)
 	int code;
 
 	th_arena_init(&memory, TH_SERVE_JSON_MAX);
+	if (!has_room(m))
+		return;
 	if (!from) {
 		result(m, TH_STR("there is no agent of that name; list_agents names them"), true);
 		return;
@@ -378,7 +392,7 @@ static void call_message(struct mcp *m, const void *arguments)
 	if (!is_mine(m, s->session_id, id))
 		return;
 	h = open_mine(m, id);
-	if (!h)
+	if (!h || (!th_hub_runs(h) && !has_room(m)))
 		return;
 	if (thole_session_message(h->session, th_arena_cstr(&memory, s->message) ?: "", &err)) {
 		failed(m, &err);

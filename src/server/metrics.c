@@ -62,6 +62,8 @@ void th_api_metrics(struct th_access *a)
 	       m->refused_tokens);
 	figure(&out, "refused_rate_total", "counter", "Requests over a user's rate.",
 	       m->refused_rate);
+	figure(&out, "refused_quota_total", "counter",
+	       "Requests that a user's quota has no room for.", m->refused_quota);
 	figure(&out, "connections", "gauge", "Open connections.", th_http_server_count(s->http));
 	figure(&out, "streams", "gauge", "Open streams of events.", m->streams);
 	figure(&out, "streams_begun_total", "counter", "Streams of events.", m->streams_begun);

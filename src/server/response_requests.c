@@ -9,9 +9,8 @@ void th_v1_responses_create(struct th_access *a)
 {
 	struct th_response_fault fault;
 
-	if (th_quota_sessions(a) &&
-	    !th_response_make(a, &th_face_responses, th_http_body(a->request), false, NULL, NULL,
-			      NULL, &fault))
+	if (th_quota_begin(a) && !th_response_make(a, &th_face_responses, th_http_body(a->request),
+						   false, NULL, NULL, NULL, &fault))
 		th_access_fail(a, fault.status, fault.code, "%s", fault.message);
 }
 

@@ -54,6 +54,7 @@ static void lane_begin(struct lane *l, struct th_str body)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_response_fault fault;
+	struct th_refusal room;
 	struct th_str before;
 
 	if (th_json_parse(body, &doc, NULL) != TH_OK ||
@@ -76,6 +77,11 @@ static void lane_begin(struct lane *l, struct th_str body)
 			return;
 		}
 		th_stored_deinit(&d);
+	}
+	if (!th_quota_has_room(l->access->server, l->access->user, &room)) {
+		l->access->server->metrics.refused_quota++;
+		lane_fault(l, 429, room.code, room.why.msg);
+		return;
 	}
 	if (!th_response_make(l->access, &th_face_responses, body, true, lane_over, l, &l->now,
 			      &fault)) {

@@ -31,6 +31,7 @@ static size_t on_head(void *ctx, struct th_http_request *r)
 
 	*a = (struct th_access){ .server = s, .request = r };
 	th_http_set_data(r, a);
+	th_guard_from(a);
 	s->metrics.requests++;
 	if (!th_guard_place(a) || !th_route_find(a))
 		return 0;
@@ -100,6 +101,12 @@ static void journal(const struct th_server *s, const struct th_http_request *r,
 	th_jw_kstr(&w, "method", th_http_method(r));
 	th_jw_kstr(&w, "path", th_utf8_cut(th_http_path(r), 200));
 	th_jw_kint(&w, "status", status);
+	if (a && a->has_from) {
+		struct th_buf from TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+
+		th_address_print(&a->from, &from);
+		th_jw_kstr(&w, "from", th_buf_str(&from));
+	}
 	if (a && a->user[0])
 		th_jw_kstr(&w, "user", th_str_of(a->user));
 	th_jw_kuint(&w, "sent", sent);
@@ -308,12 +315,8 @@ struct th_server *th_server_free(struct th_server *s)
 	th_tls_config_free(s->tls);
 	th_drive_end(s);
 	th_timer_stop(&s->sweep);
-	while (s->rates) {
-		struct th_rate *r = s->rates;
-
-		s->rates = r->next;
-		free(r);
-	}
+	th_rates_deinit(&s->users);
+	th_rates_deinit(&s->strangers);
 	th_settings_deinit(&s->settings);
 	th_served_deinit(&s->agents);
 	th_tokens_deinit(&s->tokens);

@@ -311,7 +311,7 @@ void th_api_sessions_create(struct th_access *a)
 	}
 	if (key.ptr && is_repeated(a, id))
 		return;
-	if (!th_quota_sessions(a))
+	if (!th_quota_begin(a))
 		return;
 	code = begin(a, id, &c, from, text_of(&b, c.metadata), &session, &err);
 	if (!code && c.message.len) {
@@ -451,7 +451,7 @@ void th_api_session_message(struct th_access *a)
 	h = mine_open(a);
 	if (!h)
 		return;
-	if (h->rested_ms && !th_quota_sessions(a))
+	if (!th_hub_runs(h) && !th_quota_begin(a))
 		return;
 	text = text_of(&b, m.text);
 	if (!text) {
@@ -494,7 +494,7 @@ void th_api_session_resume(struct th_access *a)
 
 	if (!h)
 		return;
-	if (h->rested_ms && !th_quota_sessions(a))
+	if (!th_hub_runs(h) && !th_quota_begin(a))
 		return;
 	if (thole_session_resume(h->session, &err) != 0) {
 		th_access_error(a, &err);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * settings.h - `serve` of the configuration file, checked and ready for use.
+ */
+#ifndef TH_SERVER_SETTINGS_H
+#define TH_SERVER_SETTINGS_H
+
+#include "base/field.h"
+#include "io/address.h"
+
+// clang-format off
+#define TH_FIELDS_serve_settings(F)                                                                  \
+	F(serve_settings, str, public_url, "public_url", TH_NONEMPTY, "where clients find the server, such as https://agents.example.org") \
+	F(serve_settings, strs, hosts, "hosts", 0, "further names that a request's Host may have")        \
+	F(serve_settings, strs, origins, "origins", 0, "pages of other sites that may call, such as https://app.example.org") \
+	F(serve_settings, strs, models, "models", 0, "models that /v1 may name, beside agents; they get no tool of ours") \
+	F(serve_settings, strs, proxies, "proxies", 0, "whose X-Forwarded-For and X-Forwarded-Proto are believed: addresses, ranges such as 10.0.0.0/8, and unix for the socket file") \
+	F(serve_settings, int, sessions_per_user, "sessions_per_user", TH_POSITIVE, "running at once; default: no limit") \
+	F(serve_settings, int, requests_per_second, "requests_per_second", TH_POSITIVE, "of one user; default: no limit") \
+	F(serve_settings, int, strangers_per_second, "strangers_per_second", TH_POSITIVE, "requests without a good token, and logins, of one address; default: 100")
+// clang-format on
+struct th_serve_settings {
+	TH_FIELDS_serve_settings(
+	    TH_FIELD_MEMBER) struct th_objects users; /* of struct th_serve_user */
+};
+
+struct th_serve_user {
+	struct th_str name;
+	int64_t sessions, requests_per_second; /* -1: as for everybody; 0: no limit */
+};
+extern const struct th_table th_serve_settings_table;
+
+struct th_settings { /* {0} */
+	struct th_serve_settings s;
+	struct th_subnet *proxies;
+	size_t proxy_count;
+	bool proxy_unix;
+	struct th_arena memory;
+	struct th_json_doc *doc;
+};
+
+/* `json` empty: the defaults.  TH_EUSAGE, TH_ELIMIT: the field is named. */
+TH_NODISCARD enum th_code th_settings_parse(struct th_str json, struct th_settings *ret,
+					    struct th_err *err);
+void th_settings_deinit(struct th_settings *s);
+
+bool th_settings_trusts(const struct th_settings *s, const struct th_address *proxy);
+
+/* What a user may have; 0: there is no limit. */
+struct th_quota {
+	int64_t sessions, requests_per_second;
+};
+struct th_quota th_settings_quota(const struct th_settings *s, const char *user);
+
+#endif
