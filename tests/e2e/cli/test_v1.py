@@ -133,10 +133,9 @@ class Responses(Face):
         self.begin([shell("sleep 0.5; echo x")], [{"text": "Later."}], [shell("sleep 30")], agents=[("worker", "name: worker\ntools: [shell]\n")])
         one = self.respond(model="worker", input="Take your time.", background=True)
         self.assertIn(one["status"], ("queued", "in_progress"))
-        for _ in range(2000):
-            got = self.good_call("GET", "/v1/responses/" + one["id"])
-            if got["status"] not in ("queued", "in_progress"):
-                break
+        path = "/v1/responses/" + one["id"]
+        self.wait_for(lambda: self.good_call("GET", path)["status"] not in ("queued", "in_progress"))
+        got = self.good_call("GET", path)
         self.assertEqual((got["status"], got["output"][-1]["content"][0]["text"]), ("completed", "Later."))
         again = self.call("GET", "/v1/responses/%s?stream=true&starting_after=1" % one["id"])
         numbers = [json.loads(line[6:])["sequence_number"] for line in again.body.decode().split("\n") if line.startswith("data: {")]
