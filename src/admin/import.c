@@ -20,6 +20,7 @@ struct arrived {
 	struct th_digest *digests;
 	size_t count, cap;
 	struct th_str children; /* of open calls, each ended by a NUL */
+	struct th_str task;     /* what its first message says */
 	bool origin;            /* only what a fork shares with it */
 	bool here;              /* the store has it already, */
 	bool same;              /* and that is the same */
@@ -290,19 +291,22 @@ static enum th_code add_blob(struct arriving *x, const struct th_json *v, struct
 
 /* ---- the end of a session ---- */
 
-/* Of the first message, as the driver makes it. */
-static struct th_str title_of(struct arriving *x, const struct arrived *s)
+/* Of the first message, as the driver makes them. */
+static struct th_str title_of(struct arriving *x, struct arrived *s)
 {
 	struct th_buf line TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_str content;
 
 	for (size_t i = 0; i < s->count; i++) {
 		struct th_json_doc *doc = NULL;
 
 		if (s->events[i].kind != TH_EV_MESSAGE)
 			continue;
-		if (!th_json_parse(s->events[i].data, &doc, NULL))
-			th_text_line(&line, th_json_get_str(th_json_root(doc), "content"),
-				     TH_TITLE_MAX);
+		if (!th_json_parse(s->events[i].data, &doc, NULL)) {
+			content = th_json_get_str(th_json_root(doc), "content");
+			th_text_line(&line, content, TH_TITLE_MAX);
+			s->task = th_arena_str(&x->memory, th_utf8_cut(content, TH_TASK_TEXT_MAX));
+		}
 		th_json_free(doc);
 		break;
 	}
@@ -538,6 +542,7 @@ static void fill_batch(struct arriving *x, struct th_batch *batch)
 			.events = s->events,
 			.digests = s->digests,
 			.event_count = s->count,
+			.task = s->task,
 		};
 	}
 	for (size_t i = 0; i < x->blob_count; i++)

@@ -63,6 +63,9 @@ static const char *difference(const struct th_session_row *row, const struct ref
 		return "calls is not what the log folds to";
 	if (row->tokens_in != s->totals.tokens_in || row->tokens_out != s->totals.tokens_out)
 		return "tokens_in or tokens_out is not what the log folds to";
+	/* A store of a version before has it not. */
+	if (row->tokens_cached && row->tokens_cached != s->totals.tokens_cached)
+		return "tokens_cached is not what the log folds to";
 	if (row->cost_nano != s->totals.cost_nano)
 		return "cost_nano is not what the log folds to";
 	if (!th_str_eq(row->agent, s->agent_name) || !th_str_eq(row->model, s->model))

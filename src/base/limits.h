@@ -129,6 +129,13 @@
 #define TH_STORE_CACHE_MAX (1 * TH_MIB)    /* pages that one connection keeps */
 #define TH_STORE_WAL_PAGES 4096            /* written back to the database when the log has more */
 #define TH_STORE_RECENT_MAX (512 * TH_KIB) /* newer than the rows of sessions, then shortened */
+#define TH_TASK_TEXT_MAX (4 * TH_KIB)      /* of a session's first task, to find it by */
+#define TH_REMOVE_SESSIONS_MAX 4096        /* at once: a session, and those that work for it */
+#define TH_SWEEP_EVENTS_MAX 1000           /* removed or looked at in one transaction */
+#define TH_SWEEP_BYTES_MAX (4 * TH_MIB)    /* of these */
+#define TH_SWEEP_BLOBS_MAX 4096            /* looked for in one walk through the events */
+#define TH_SWEEP_DELETES_MAX 32            /* blobs removed in one transaction */
+#define TH_USAGE_GROUPS_MAX 65536          /* lines of what was used, in one answer */
 #define TH_STORE_WAL_BUFFER_MAX (124 * TH_KIB) /* of a commit, written at once */
 #define TH_VERIFY_MEMORY_MAX (1024 * TH_MIB)   /* ids of the sessions that are verified at once */
 #define TH_OWNER_SWEEP_MAX 256 /* files of dead runtimes looked at when a store is opened */

@@ -14,6 +14,7 @@ void th_session_row_of(const struct th_session *s, struct th_session_row *row)
 	row->iteration = s->totals.turns;
 	row->calls = s->totals.calls;
 	row->tokens_in = s->totals.tokens_in;
+	row->tokens_cached = s->totals.tokens_cached;
 	row->tokens_out = s->totals.tokens_out;
 	row->cost_nano = s->totals.cost_nano;
 	row->updated_ms = s->updated_ms;

@@ -22,7 +22,7 @@ struct th_session_row {
 	uint64_t head_seq;     /* last event */
 	struct th_digest head; /* its digest */
 	int64_t iteration;     /* model turns */
-	int64_t calls, tokens_in, tokens_out, cost_nano;
+	int64_t calls, tokens_in, tokens_cached, tokens_out, cost_nano;
 	int64_t epoch;
 	struct th_str owner; /* runtime that holds the lease, or empty */
 	int64_t created_ms, updated_ms;
@@ -44,6 +44,9 @@ struct th_append {
 	const struct th_event *events; /* seq_before+1 …; digests are computed from head_before */
 	const struct th_digest *digests; /* one per event */
 	size_t event_count;
+	/* The words with which its first task begins, to find it by; empty: said before, or not
+	 * yet.  At most TH_TASK_TEXT_MAX of them are kept. */
+	struct th_str task;
 	/* Set by the store: OK, EFENCED, EEXIST; ENOENT (no such session, no such event to fork
 	 * from), EUSAGE (session id), ELIMIT (size of an event, depth of forks), ECORRUPT. */
 	enum th_code result;

@@ -25,6 +25,7 @@ struct th_pending {
 	size_t count, cap;
 	uint64_t seq_before;
 	struct th_digest head_before;
+	struct th_str task; /* what a first message says, in that arena */
 	bool create;
 };
 

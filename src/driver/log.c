@@ -116,14 +116,21 @@ void th_live_dirty(struct th_live *l)
 /* False: out of memory. */
 static bool set_title(struct th_live *l, const struct th_json *message)
 {
+	struct th_str content = th_json_get_str(message, "content");
 	struct th_buf line;
 	bool good;
 
 	if (l->title)
 		return true;
 	th_buf_init_try(&line, TH_KIB);
-	th_text_line(&line, th_json_get_str(message, "content"), TH_TITLE_MAX);
+	th_text_line(&line, content, TH_TITLE_MAX);
 	good = !line.no_memory && th_copy_text(th_buf_str(&line), &l->title);
+	if (good && l->driver->filling) {
+		struct th_arena *a = &l->driver->filling->arena;
+
+		l->pending.task = th_arena_str(a, th_utf8_cut(content, TH_TASK_TEXT_MAX));
+		good = l->pending.task.ptr != NULL;
+	}
 	th_buf_deinit(&line);
 	return good;
 }
@@ -157,6 +164,7 @@ static void pending_end(struct th_pending *p)
 	p->events = NULL;
 	p->digests = NULL;
 	p->count = p->cap = 0;
+	p->task = TH_STR("");
 }
 
 static void pending_add(struct th_live *l, const struct th_event *ev)
@@ -508,6 +516,7 @@ static bool fill_append(struct th_commit *c, struct th_live *l, struct th_append
 		.events = p->events,
 		.digests = p->digests,
 		.event_count = p->count,
+		.task = p->task,
 	};
 	pending_end(p);
 	p->create = false;

@@ -107,7 +107,7 @@ struct th_shown th_event_key(struct th_str session_id, uint64_t seq)
 
 /* ---- the checksum of a row ---- */
 
-static uint32_t crc_u64(uint32_t crc, uint64_t v)
+uint32_t th_crc_u64(uint32_t crc, uint64_t v)
 {
 	uint8_t bytes[8];
 
@@ -116,9 +116,9 @@ static uint32_t crc_u64(uint32_t crc, uint64_t v)
 	return th_crc32c(crc, bytes, sizeof(bytes));
 }
 
-static uint32_t crc_str(uint32_t crc, struct th_str s)
+uint32_t th_crc_str(uint32_t crc, struct th_str s)
 {
-	return th_crc32c(crc_u64(crc, s.len), s.ptr, s.len);
+	return th_crc32c(th_crc_u64(crc, s.len), s.ptr, s.len);
 }
 
 uint32_t th_session_row_crc(const struct th_session_row *row, uint64_t number, uint64_t place)
@@ -144,10 +144,51 @@ uint32_t th_session_row_crc(const struct th_session_row *row, uint64_t number, u
 	uint32_t crc = th_crc32c(0, row->head.bytes, sizeof(row->head.bytes));
 
 	for (size_t i = 0; i < TH_COUNT(strings); i++)
-		crc = crc_str(crc, strings[i]);
+		crc = th_crc_str(crc, strings[i]);
 	for (size_t i = 0; i < TH_COUNT(numbers); i++)
-		crc = crc_u64(crc, numbers[i]);
-	return crc;
+		crc = th_crc_u64(crc, numbers[i]);
+	/* Rows from before it was kept have none. */
+	return row->tokens_cached ? th_crc_u64(crc, (uint64_t)row->tokens_cached) : crc;
+}
+
+uint32_t th_task_crc(uint64_t number, struct th_str text)
+{
+	return th_crc_str(th_crc_u64(0, number), text);
+}
+
+/* ---- hashes in events ---- */
+
+static bool is_hex(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+enum th_code th_hashes_in(struct th_str text, th_hash_fn *fn, void *ctx, struct th_err *err)
+{
+	const size_t size = TH_SHA256_HEX_SIZE;
+	enum th_code code = TH_OK;
+	struct th_digest hash;
+
+	/* A run of so many digits that begins in text[at .. at + size - 1] has the last of these.
+	 */
+	for (size_t at = 0, end; at + size <= text.len && !code; at = end + 1) {
+		size_t begin = end = at + size - 1;
+
+		if (!is_hex(text.ptr[end]))
+			continue;
+		while (begin > at && is_hex(text.ptr[begin - 1]))
+			begin--;
+		while (end < text.len && is_hex(text.ptr[end]))
+			end++;
+		if (end - begin < size)
+			continue;
+		if (th_digest_parse(th_str_sub(text, begin, size), &hash))
+			code = fn(ctx, &hash, err);
+		if (!code && end - begin > size &&
+		    th_digest_parse(th_str_sub(text, end - size, size), &hash))
+			code = fn(ctx, &hash, err);
+	}
+	return code;
 }
 
 /* ---- lists ---- */
@@ -193,16 +234,24 @@ bool th_user_is(struct th_str user, struct th_str of_row)
 	return th_str_eq(user, of_row.len > 0 ? of_row : TH_STR(TH_USER_LOCAL));
 }
 
-bool th_filter_takes(const struct th_session_filter *f, const struct th_session_row *row)
+bool th_filter_takes(const struct th_session_filter *f, const struct th_session_row *row,
+		     const struct th_str *task, bool *ret_ask)
 {
+	bool takes;
+
+	*ret_ask = false;
 	if (f->after.id.len > 0 &&
 	    compare(time_of(f->order, row), row->session_id, f->after.ms, f->after.id) <= 0)
 		return false;
-	return (f->state.len == 0 || th_str_eq(f->state, row->state)) &&
-	       (f->user.len == 0 || th_user_is(f->user, row->user)) &&
-	       th_str_starts(row->session_id, f->prefix) &&
-	       (f->title.len == 0 || has_text(row->title, f->title)) &&
-	       (f->key.len == 0 || has_member(row->metadata, f->key, f->value));
+	takes = (f->state.len == 0 || th_str_eq(f->state, row->state)) &&
+		(f->user.len == 0 || th_user_is(f->user, row->user)) &&
+		th_str_starts(row->session_id, f->prefix) &&
+		(f->title.len == 0 || has_text(row->title, f->title)) &&
+		(f->key.len == 0 || has_member(row->metadata, f->key, f->value));
+	if (!takes || f->text.len == 0 || has_text(row->title, f->text))
+		return takes;
+	*ret_ask = !task;
+	return task && has_text(*task, f->text);
 }
 
 /* ---- sentences ---- */
@@ -210,6 +259,23 @@ bool th_filter_takes(const struct th_session_filter *f, const struct th_session_
 enum th_code th_fail_no_session(struct th_err *err, struct th_str session_id)
 {
 	return th_fail(err, TH_ENOENT, "there is no session %s", th_session_shown(session_id).text);
+}
+
+enum th_code th_fail_held(struct th_err *err, struct th_str session_id)
+{
+	return th_fail(err, TH_EBUSY,
+		       "session %s is open here; it can be deleted when it is closed",
+		       th_session_shown(session_id).text);
+}
+
+enum th_code th_fail_forked(struct th_err *err, struct th_str session_id, struct th_str fork)
+{
+	struct th_shown other = th_session_shown(fork);
+
+	return th_fail(err, TH_EBUSY,
+		       "session %s shares its events with session %s, which was forked from it; "
+		       "delete that one first",
+		       th_session_shown(session_id).text, other.text);
 }
 
 enum th_code th_fail_fenced(struct th_err *err, struct th_str session_id, int64_t epoch)

@@ -28,13 +28,28 @@ struct th_shown th_session_shown(struct th_str id);
 /* CRC-32C over all columns of a row; `number` and `place` are the store's own. */
 uint32_t th_session_row_crc(const struct th_session_row *row, uint64_t number, uint64_t place);
 
+/* Of values one after the other, as the checksums of all rows are made. */
+uint32_t th_crc_u64(uint32_t crc, uint64_t v);
+uint32_t th_crc_str(uint32_t crc, struct th_str s);
+/* The checksum of a row of tasks: number and text. */
+uint32_t th_task_crc(uint64_t number, struct th_str text);
+
+/* What an event may mean by a hash of 64 hexadecimal digits in its data: every blob that it names,
+ * and other digests. */
+typedef enum th_code th_hash_fn(void *ctx, const struct th_digest *hash, struct th_err *err);
+enum th_code th_hashes_in(struct th_str text, th_hash_fn *fn, void *ctx, struct th_err *err);
+
 /* Less than 0: `a` stands before `b` in a list of this order. */
 int th_list_compare(enum th_list_order order, const struct th_session_row *a,
 		    const struct th_session_row *b);
-/* All but the limit. */
-bool th_filter_takes(const struct th_session_filter *f, const struct th_session_row *row);
+/* All but the limit.  `task` NULL: what it says is looked up only where the title has not the text
+ * that is asked for, and the caller asks again with it: then *ret_ask is true. */
+bool th_filter_takes(const struct th_session_filter *f, const struct th_session_row *row,
+		     const struct th_str *task, bool *ret_ask);
 
 enum th_code th_fail_no_session(struct th_err *err, struct th_str session_id);
+enum th_code th_fail_held(struct th_err *err, struct th_str session_id);
+enum th_code th_fail_forked(struct th_err *err, struct th_str session_id, struct th_str fork);
 enum th_code th_fail_fenced(struct th_err *err, struct th_str session_id, int64_t epoch);
 
 /* The report's first finding. */

@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "io/clock.h"
 #include "io/loop.h"
 #include "store/common.h"
+#include "store/usage.h"
 
 struct record {
 	struct th_event ev; /* strings behind it, in the same allocation */
@@ -20,6 +22,7 @@ struct record {
 struct session {
 	struct th_session_row row; /* strings in `text` */
 	char *text;
+	char *task; /* with which its first task begins; NULL: none */
 	uint32_t crc;
 	struct record **records; /* own events: seq row.parent_seq + 1 … */
 	size_t count, cap;
@@ -29,6 +32,7 @@ struct blob {
 	struct th_digest hash;
 	char *bytes;
 	size_t len;
+	bool named; /* by an event, while they are looked at */
 };
 
 struct memory {
@@ -41,6 +45,7 @@ struct memory {
 	size_t session_count, session_cap;
 	struct blob *blobs; /* sorted by hash */
 	size_t blob_count, blob_cap;
+	struct th_usage_sums usage;
 };
 
 struct handle {
@@ -127,6 +132,7 @@ static void session_free(struct session *s)
 		free(s->records[i]);
 	free(s->records);
 	free(s->text);
+	free(s->task);
 	free(s);
 }
 
@@ -226,6 +232,23 @@ static enum th_code check_create(const struct memory *m, const struct th_append 
 	return fork_depth(m, row->parent) > TH_FORK_DEPTH_MAX ? TH_ELIMIT : TH_OK;
 }
 
+static void task_set(struct session *s, struct th_str text)
+{
+	text = th_utf8_cut(text, TH_TASK_TEXT_MAX);
+	s->task = th_alloc(text.len + 1);
+	memcpy(s->task, text.ptr, text.len);
+}
+
+/* Before the row is written. */
+static enum th_code usage_note(struct memory *m, const struct session *s, const struct th_append *a)
+{
+	struct th_usage_row more;
+
+	return th_usage_of(a->create ? NULL : &s->row, a->row, &more)
+		   ? th_usage_sums_add(&m->usage, &more, NULL)
+		   : TH_OK;
+}
+
 static enum th_code apply(struct handle *h, const struct th_append *a)
 {
 	struct memory *m = h->m;
@@ -238,7 +261,6 @@ static enum th_code apply(struct handle *h, const struct th_append *a)
 		code = check_create(m, a);
 		if (code != TH_OK)
 			return code;
-		s = session_add(m, a->row->session_id);
 	} else if (!s) {
 		return TH_ENOENT;
 	} else if (s->row.epoch != a->row->epoch || s->row.head_seq != a->seq_before ||
@@ -246,6 +268,18 @@ static enum th_code apply(struct handle *h, const struct th_append *a)
 		   !th_digest_eq(&s->row.head, &a->head_before)) {
 		return TH_EFENCED;
 	}
+	code = usage_note(m, s, a);
+	if (code != TH_OK)
+		return code;
+	if (a->create) {
+		const struct session *parent = session_find(m, a->row->parent);
+
+		s = session_add(m, a->row->session_id);
+		if (parent && parent->task && a->task.len == 0)
+			task_set(s, th_str_of(parent->task));
+	}
+	if (a->task.len > 0 && !s->task)
+		task_set(s, a->task);
 	row_set(s, a->row, th_str_of(h->owner), a->row->epoch);
 	for (size_t i = 0; i < a->event_count; i++) {
 		s->records = grown(s->records, s->count, &s->cap, sizeof(*s->records));
@@ -289,7 +323,7 @@ static void blob_add(struct memory *m, const struct th_blob *b)
 	m->blobs = grown(m->blobs, m->blob_count, &m->blob_cap, sizeof(*m->blobs));
 	memmove(m->blobs + place + 1, m->blobs + place,
 		(m->blob_count - place) * sizeof(*m->blobs));
-	m->blobs[place] = (struct blob){ b->hash, bytes, b->bytes.len };
+	m->blobs[place] = (struct blob){ b->hash, bytes, b->bytes.len, false };
 	m->blob_count++;
 }
 
@@ -395,6 +429,7 @@ static void memory_free(struct memory *m)
 		free(m->blobs[i].bytes);
 	free(m->sessions);
 	free(m->blobs);
+	th_usage_sums_deinit(&m->usage);
 	free(m->name);
 	free(m);
 }
@@ -441,6 +476,7 @@ static struct memory *memory_get(struct th_str name)
 			return m;
 	}
 	m = th_alloc(sizeof(*m));
+	th_usage_sums_init(&m->usage);
 	if (name.len > 0) {
 		m->name = th_alloc(name.len + 1);
 		memcpy(m->name, name.ptr, name.len);
@@ -571,6 +607,14 @@ static int by_time(const void *a, const void *b, void *order)
 	return th_list_compare(*(const enum th_list_order *)order, &one->row, &two->row);
 }
 
+static bool takes(const struct th_session_filter *filter, const struct session *s)
+{
+	struct th_str task = th_str_of(s->task);
+	bool ask;
+
+	return th_filter_takes(filter, &s->row, &task, &ask);
+}
+
 static enum th_code memory_list(struct th_store *store, const struct th_session_filter *filter,
 				th_session_fn *fn, void *ctx, struct th_err *err)
 {
@@ -584,7 +628,7 @@ static enum th_code memory_list(struct th_store *store, const struct th_session_
 		sorted[i] = m->sessions[i];
 	qsort_r(sorted, count, sizeof(struct session *), by_time, &order);
 	for (size_t i = 0; i < count && code == TH_OK; i++) {
-		if (!th_filter_takes(filter, &sorted[i]->row))
+		if (!takes(filter, sorted[i]))
 			continue;
 		if (filter->limit > 0 && given++ == filter->limit)
 			break;
@@ -630,6 +674,143 @@ static enum th_code memory_blob(struct th_store *store, const struct th_digest *
 	}
 	th_buf_add_mem(out, m->blobs[place].bytes, m->blobs[place].len);
 	return th_buf_check(out, "the blob", err);
+}
+
+/* ---- what was used ---- */
+
+static enum th_code memory_usage(struct th_store *store, const struct th_usage_filter *filter,
+				 th_usage_fn *fn, void *ctx, struct th_err *err)
+{
+	const struct memory *m = handle_of(store)->m;
+	struct th_usage_sums groups;
+	enum th_code code = TH_OK;
+
+	th_usage_sums_init(&groups);
+	for (size_t i = 0; i < m->usage.count && code == TH_OK; i++) {
+		struct th_usage_row group = th_usage_group(filter->by, &m->usage.list[i]);
+
+		if (th_usage_takes(filter, &m->usage.list[i]))
+			code = th_usage_sums_add(&groups, &group, err);
+	}
+	if (code == TH_OK)
+		code = th_usage_give(&groups, fn, ctx, err);
+	th_usage_sums_deinit(&groups);
+	return code;
+}
+
+/* ---- removing ---- */
+
+static bool is_among(const struct th_str *ids, size_t count, struct th_str id)
+{
+	for (size_t i = 0; i < count; i++)
+		if (th_str_eq(ids[i], id))
+			return true;
+	return false;
+}
+
+static enum th_code check_remove(const struct handle *h, const struct th_str *ids, size_t count,
+				 struct th_err *err)
+{
+	const struct memory *m = h->m;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct session *s = session_find(m, ids[i]);
+
+		if (!s)
+			return th_fail_no_session(err, ids[i]);
+		if (s->row.owner.len > 0 && th_str_is(s->row.owner, h->owner))
+			return th_fail_held(err, ids[i]);
+		if (s->row.owner.len > 0 && owner_alive(m, s->row.owner))
+			return th_fail(err, TH_EBUSY,
+				       "session %s is held by another runtime (%.*s)",
+				       th_session_shown(ids[i]).text, TH_FMT(s->row.owner));
+	}
+	for (size_t i = 0; i < m->session_count; i++) {
+		const struct th_session_row *row = &m->sessions[i]->row;
+
+		if (row->parent.len > 0 && is_among(ids, count, row->parent) &&
+		    !is_among(ids, count, row->session_id))
+			return th_fail_forked(err, row->parent, row->session_id);
+	}
+	return TH_OK;
+}
+
+static enum th_code note_named(void *ctx, const struct th_digest *hash, struct th_err *err)
+{
+	struct memory *m = ctx;
+	bool found;
+	size_t place = blob_place(m, hash, &found);
+
+	(void)err;
+	if (found)
+		m->blobs[place].named = true;
+	return TH_OK;
+}
+
+/* The blobs that `gone` names and no event that is left does. */
+static void blobs_remove(struct memory *m, const struct session *gone)
+{
+	struct th_err ignored;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->blob_count; i++)
+		m->blobs[i].named = false;
+	for (size_t i = 0; i < gone->count; i++)
+		(void)th_hashes_in(gone->records[i]->ev.data, note_named, m, &ignored);
+	for (size_t i = 0; i < m->blob_count; i++) /* all but these stay */
+		m->blobs[i].named = !m->blobs[i].named;
+	for (size_t i = 0; i < m->session_count; i++)
+		for (size_t k = 0; k < m->sessions[i]->count; k++)
+			(void)th_hashes_in(m->sessions[i]->records[k]->ev.data, note_named, m,
+					   &ignored);
+	for (size_t i = 0; i < m->blob_count; i++) {
+		if (m->blobs[i].named)
+			m->blobs[kept++] = m->blobs[i];
+		else
+			free(m->blobs[i].bytes);
+	}
+	m->blob_count = kept;
+}
+
+static enum th_code memory_remove(struct th_store *store, const struct th_str *ids, size_t count,
+				  struct th_err *err)
+{
+	struct handle *h = handle_of(store);
+	struct memory *m = h->m;
+	enum th_code code = TH_OK;
+
+	if (h->read_only)
+		return th_fail(err, TH_EPERM, "the store was opened for reading only");
+	if (h->failing != TH_OK)
+		return th_fail(err, h->failing, "the store was told to fail");
+	if (count > TH_REMOVE_SESSIONS_MAX)
+		return th_fail(err, TH_ELIMIT, "more than %d sessions cannot be deleted at once",
+			       TH_REMOVE_SESSIONS_MAX);
+	while (h->first)
+		th_memory_step(store);
+	code = check_remove(h, ids, count, err);
+	for (size_t i = 0; i < count && code == TH_OK; i++) {
+		bool found;
+		size_t place = session_place(m, ids[i], &found);
+		struct session *gone = m->sessions[place];
+
+		assert(found);
+		m->session_count--;
+		memmove(m->sessions + place, m->sessions + place + 1,
+			(m->session_count - place) * sizeof(struct session *));
+		blobs_remove(m, gone);
+		session_free(gone);
+	}
+	return code;
+}
+
+/* All of it went at once. */
+static enum th_code memory_sweep(struct th_store *store, bool *ret_more, struct th_err *err)
+{
+	(void)store;
+	(void)err;
+	*ret_more = false;
+	return TH_OK;
 }
 
 /* ---- checking ---- */
@@ -728,5 +909,8 @@ const struct th_store_kind th_store_memory = {
 	.list = memory_list,
 	.read = memory_read,
 	.blob = memory_blob,
+	.usage = memory_usage,
+	.remove = memory_remove,
+	.sweep = memory_sweep,
 	.verify = memory_verify,
 };

@@ -56,6 +56,22 @@ static struct th_batch *group_take(struct th_sqlite *s)
 	return list;
 }
 
+/* A piece of it.  What fails is tried again when a session is removed, or by who comes next. */
+static void sweep(struct th_sqlite *s)
+{
+	bool more = false;
+
+	pthread_mutex_lock(&s->lock);
+	s->sweeping = false; /* who removes something from now on says so again */
+	pthread_mutex_unlock(&s->lock);
+	if (th_sqlite_sweep(&s->base, &more, NULL) != TH_OK || !more)
+		return;
+	th_sqlite_checkpoint(s);
+	pthread_mutex_lock(&s->lock);
+	s->sweeping = true;
+	pthread_mutex_unlock(&s->lock);
+}
+
 static void *work(void *ctx)
 {
 	struct th_sqlite *s = ctx;
@@ -64,8 +80,14 @@ static void *work(void *ctx)
 	for (;;) {
 		struct th_batch *list;
 
-		while (!s->queue && !s->stop)
+		while (!s->queue && !s->stop && !s->sweeping)
 			pthread_cond_wait(&s->changed, &s->lock);
+		if (!s->queue && !s->stop) {
+			pthread_mutex_unlock(&s->lock);
+			sweep(s);
+			pthread_mutex_lock(&s->lock);
+			continue;
+		}
 		if (!s->queue)
 			break;
 		list = group_take(s);
@@ -97,10 +119,29 @@ static bool worker_start(struct th_sqlite *s)
 	pthread_attr_setstacksize(&attr, WORKER_STACK_SIZE);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
+	s->sweeping = true; /* what is left from before */
 	s->thread_started = pthread_create(&s->thread, &attr, work, s) == 0;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	return s->thread_started;
+}
+
+void th_sqlite_wait(struct th_sqlite *s)
+{
+	pthread_mutex_lock(&s->lock);
+	while (s->queue || s->busy)
+		pthread_cond_wait(&s->changed, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void th_sqlite_sweep_soon(struct th_sqlite *s)
+{
+	if (!s->loop || s->stop || !worker_start(s))
+		return;
+	pthread_mutex_lock(&s->lock);
+	s->sweeping = true;
+	pthread_mutex_unlock(&s->lock);
+	pthread_cond_broadcast(&s->changed);
 }
 
 /* ---- on the loop ---- */
@@ -195,11 +236,7 @@ static enum th_code sqlite_commit_now(struct th_store *store, struct th_batch *b
 	batch->next = NULL;
 	batch->code = th_batch_check(batch, &batch->err);
 	batch->refused = batch->code != TH_OK;
-	/* Behind what was given before. */
-	pthread_mutex_lock(&s->lock);
-	while (s->queue || s->busy)
-		pthread_cond_wait(&s->changed, &s->lock);
-	pthread_mutex_unlock(&s->lock);
+	th_sqlite_wait(s); /* behind what was given before */
 	th_sqlite_write(s, batch);
 	th_sqlite_checkpoint(s);
 	if (batch->code != TH_OK && err)
@@ -231,6 +268,7 @@ static void sqlite_close(struct th_store *store)
 	th_db_close(&s->reader);
 	th_db_close(&s->writer);
 	th_fd_close(&s->mark_fd);
+	th_sweep_end(&s->sweep);
 	if (s->owners)
 		th_owner_drop(&s->owner, s->owners);
 	pthread_mutex_destroy(&s->writing);
@@ -364,5 +402,8 @@ const struct th_store_kind th_store_sqlite = {
 	.list = th_sqlite_list,
 	.read = th_sqlite_read,
 	.blob = th_sqlite_blob,
+	.usage = th_sqlite_usage,
+	.remove = th_sqlite_remove,
+	.sweep = th_sqlite_sweep,
 	.verify = th_sqlite_verify,
 };

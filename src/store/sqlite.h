@@ -26,18 +26,22 @@
 #include "store/owner.h"
 
 #define TH_SQLITE_APPLICATION_ID 0x74686f6c /* "thol" */
-#define TH_SQLITE_VERSION 3                 /* 1: without the table `recent` */
-#define TH_SQLITE_VERSION_READ 2            /* without the indexes of lists */
+#define TH_SQLITE_VERSION 4                 /* 1: without the table `recent` */
+#define TH_SQLITE_VERSION_READ 2            /* without the indexes of lists; 3: without sums */
 #define TH_SQLITE_PAGE_SIZE 4096
 
 /* clang-format off */
 #define TH_SESSION_COLUMNS                                                             \
 	"number, session_id, user, agent, model, state, title, parent, parent_seq, head_seq, " \
 	"head, iteration, calls, tokens_in, tokens_out, cost_nano, epoch, owner, "     \
-	"created_ms, updated_ms, metadata, last_place, check_crc"
+	"created_ms, updated_ms, metadata, last_place, check_crc, tokens_cached"
 #define TH_EVENT_COLUMNS                                                               \
 	"place, session_id, seq, prev, ts_ms, id, source, kind, cause, call, data, "   \
 	"build, digest"
+
+#define TH_USAGE_COLUMNS                                                               \
+	"user, day, agent, model, sessions, turns, calls, tokens_in, tokens_cached, "  \
+	"tokens_out, cost_nano, check_crc"
 
 /* The place is the next that is free.  OR FAIL: nothing to go back to is kept, since what fails
  * ends the transaction. */
@@ -64,12 +68,12 @@
 	  " WHERE session_id = ?1")                                                    \
 	X(SESSION_INSERT, "INSERT INTO sessions (" TH_SESSION_COLUMNS ") VALUES"       \
 	  " (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"   \
-	  " ?17, ?18, ?19, ?20, ?21, ?22, ?23)")                                       \
+	  " ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)")                                       \
 	X(SESSION_UPDATE, "UPDATE sessions SET user = ?3, agent = ?4, model = ?5,"     \
 	  " state = ?6, title = ?7, parent = ?8, parent_seq = ?9, head_seq = ?10,"     \
 	  " head = ?11, iteration = ?12, calls = ?13, tokens_in = ?14,"                \
 	  " tokens_out = ?15, cost_nano = ?16, created_ms = ?19, updated_ms = ?20,"    \
-	  " metadata = ?21, last_place = ?22, check_crc = ?23 WHERE number = ?1"       \
+	  " metadata = ?21, last_place = ?22, check_crc = ?23, tokens_cached = ?24 WHERE number = ?1"       \
 	  " AND session_id = ?2 AND epoch = ?17 AND owner = ?18")                      \
 	X(SESSION_NUMBER, "SELECT " TH_SESSION_COLUMNS " FROM sessions WHERE number = ?1") \
 	X(SESSION_GET, "SELECT " TH_SESSION_COLUMNS " FROM sessions WHERE session_id = ?1") \
@@ -88,6 +92,9 @@
 	  " WHERE state = 'waiting'"                                                   \
 	  " AND created_ms <= ?1 AND (created_ms < ?1 OR session_id > ?2)"             \
 	  " ORDER BY created_ms DESC, session_id")                                     \
+	X(SESSION_DELETE, "DELETE FROM sessions WHERE number = ?1")                    \
+	X(SESSION_FORK, "SELECT session_id FROM sessions WHERE parent = ?1 AND parent <> ''" \
+	  " LIMIT 1")                                                                  \
 	X(SESSION_ALL, "SELECT " TH_SESSION_COLUMNS " FROM sessions ORDER BY number")  \
 	X(EVENT_INSERT, TH_EVENT_INSERT TH_EVENT_VALUES)                               \
 	X(EVENT_INSERT_4, TH_EVENT_INSERT TH_EVENT_VALUES_4)                           \
@@ -96,6 +103,48 @@
 	X(EVENT_RANGE, "SELECT " TH_EVENT_COLUMNS " FROM events"                       \
 	  " WHERE place BETWEEN ?1 AND ?2 ORDER BY place")                             \
 	X(EVENT_PREV, "SELECT session_id, seq, prev FROM events WHERE place = ?1")     \
+	X(EVENT_FREE, "INSERT INTO events (session_id, seq, prev, ts_ms, id, source, kind,"  \
+	  " cause, call, data, build, digest) VALUES ('', 0, 0, 0, zeroblob(16),"      \
+	  " 'operator', 'state_changed', 0, '', '', '', zeroblob(32))")                \
+	X(EVENT_SCAN, "SELECT place, data FROM events WHERE place > ?1 ORDER BY place") \
+	X(EVENT_DELETE, "DELETE FROM events WHERE place BETWEEN ?1 AND ?2")            \
+	X(REMOVED_INSERT, "INSERT INTO removed (session_id, place, last, check_crc, id)" \
+	  " VALUES (?1, ?2, ?3, ?4, ?5)")                                              \
+	X(LAST_REMOVED, "SELECT max(id) FROM removed")                                 \
+	X(REMOVED_NEXT, "SELECT id, session_id, place, last, check_crc FROM removed"   \
+	  " WHERE session_id <> '' ORDER BY id LIMIT 1")                               \
+	X(REMOVED_ALL, "SELECT id, session_id, place, last, check_crc FROM removed"    \
+	  " ORDER BY id")                                                              \
+	X(REMOVED_UPDATE, "UPDATE removed SET place = ?2, check_crc = ?3 WHERE id = ?1") \
+	X(REMOVED_DELETE, "DELETE FROM removed WHERE id = ?1")                         \
+	X(FREE_EVENTS_DELETE, "DELETE FROM events WHERE session_id = '' AND place IN"  \
+	  " (SELECT place FROM removed WHERE session_id = '' AND place < ?1)")         \
+	X(FREE_DELETE, "DELETE FROM removed WHERE session_id = '' AND place < ?1")     \
+	X(ORPHAN_INSERT, "INSERT OR REPLACE INTO orphans (hash, stamp, check_crc)"     \
+	  " SELECT hash, ?2, ?3 FROM blobs WHERE hash = ?1")                           \
+	X(ORPHAN_ALL, "SELECT hash, stamp, check_crc FROM orphans ORDER BY hash")      \
+	X(ORPHAN_DELETE, "DELETE FROM orphans WHERE hash = ?1 AND stamp = ?2")         \
+	X(ORPHAN_KEEP, "DELETE FROM orphans WHERE hash = ?1")                          \
+	X(BLOB_DELETE, "DELETE FROM blobs WHERE hash = ?1 AND EXISTS (SELECT 1 FROM"   \
+	  " orphans WHERE hash = ?1 AND stamp = ?2)")                                  \
+	X(TASK_INSERT, "INSERT OR IGNORE INTO tasks (number, text, check_crc)"         \
+	  " VALUES (?1, ?2, ?3)")                                                      \
+	X(TASK_GET, "SELECT text, check_crc FROM tasks WHERE number = ?1")             \
+	X(TASK_OF, "SELECT text FROM tasks WHERE number ="                             \
+	  " (SELECT number FROM sessions WHERE session_id = ?1)")                      \
+	X(TASK_DELETE, "DELETE FROM tasks WHERE number = ?1")                          \
+	X(TASK_ALL, "SELECT number, text, check_crc FROM tasks ORDER BY number")       \
+	X(USAGE_FIND, "SELECT " TH_USAGE_COLUMNS " FROM usage WHERE user = ?1"         \
+	  " AND day = ?2 AND agent = ?3 AND model = ?4")                               \
+	X(USAGE_INSERT, "INSERT INTO usage (user, day, agent, model, sessions, turns,"  \
+	  " calls, tokens_in, tokens_cached, tokens_out, cost_nano, check_crc) VALUES" \
+	  " (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")                      \
+	X(USAGE_UPDATE, "UPDATE usage SET sessions = ?5, turns = ?6, calls = ?7,"      \
+	  " tokens_in = ?8, tokens_cached = ?9, tokens_out = ?10, cost_nano = ?11,"    \
+	  " check_crc = ?12 WHERE user = ?1 AND day = ?2 AND agent = ?3 AND model = ?4") \
+	X(USAGE_ALL, "SELECT " TH_USAGE_COLUMNS " FROM usage ORDER BY user, day")      \
+	X(USAGE_OF_USER, "SELECT " TH_USAGE_COLUMNS " FROM usage WHERE user = ?1"      \
+	  " AND day BETWEEN ?2 AND ?3")                                                \
 	X(RECENT_INSERT, "INSERT INTO recent (place, rows) VALUES (?1, ?2)")           \
 	X(RECENT_ALL, "SELECT place, rows FROM recent ORDER BY place")                 \
 	X(RECENT_DELETE, "DELETE FROM recent")                                         \
@@ -114,9 +163,9 @@ enum th_statement { TH_STATEMENTS(X) TH_STATEMENT_COUNT };
 struct th_recent_row {
 	uint64_t number, place, head_seq;
 	struct th_digest head;
-	int64_t iteration, calls, tokens_in, tokens_out, cost_nano, updated_ms;
+	int64_t iteration, calls, tokens_in, tokens_cached, tokens_out, cost_nano, updated_ms;
 	uint8_t state_len;
-	char state[15];
+	char state[8];
 };
 
 struct th_recent {
@@ -139,6 +188,7 @@ struct th_db {
 	int errnum;                      /* of the system, when the last step failed */
 	uint64_t busy_ms;                /* set before th_db_open: how long others may write */
 	bool created;                    /* th_db_open put the tables in */
+	bool old;                        /* of a version before, and only read */
 	struct th_verify_report *report; /* when set: damage that is found goes there too */
 	struct th_recent recent;
 };
@@ -220,6 +270,8 @@ TH_NODISCARD enum th_code th_recent_load(struct th_db *db, struct th_err *err);
 /* What is newer than `place`, or NULL. */
 TH_NODISCARD enum th_code th_recent_find(struct th_db *db, uint64_t number, uint64_t place,
 					 const struct th_recent_row **ret, struct th_err *err);
+/* A row and what is newer of it, as one. */
+void th_recent_apply(const struct th_recent_row *e, struct th_placed_row *r);
 TH_NODISCARD enum th_code th_recent_patch(struct th_db *db, struct th_placed_row *r,
 					  struct th_err *err);
 void th_recent_clear(struct th_recent *r);
@@ -240,6 +292,19 @@ struct th_known {
 	struct th_digest head;
 };
 
+/* A walk through all events that looks for blobs which nobody names any more (sqlite_sweep.c). */
+struct th_orphan {
+	struct th_digest hash;
+	int64_t stamp;
+	bool named; /* by an event */
+};
+struct th_sweep {
+	struct th_orphan *list; /* sorted by hash; NULL: no walk is under way */
+	size_t count;
+	size_t deleted; /* of them: looked at, and removed or kept */
+	uint64_t at;    /* the last place that was looked at */
+};
+
 struct th_sqlite {
 	struct th_store base;
 	struct th_loop *loop;
@@ -255,6 +320,7 @@ struct th_sqlite {
 	struct th_owner owner;
 	struct th_known *known; /* hash table; forgotten when a transaction fails */
 	size_t known_cap, known_count;
+	struct th_sweep sweep;
 	struct th_buf rows;  /* of this transaction, for `recent` */
 	size_t recent_bytes; /* in that table */
 	bool recent_seen;    /* whether something was there before */
@@ -267,7 +333,8 @@ struct th_sqlite {
 	struct th_batch *queue, *queue_last;       /* to be written */
 	struct th_batch *finished, *finished_last; /* to be called back */
 	bool busy, stop;
-	bool broken; /* a flush failed: nothing is written any more */
+	bool sweeping; /* there may be something to clear up when nothing else is to be done */
+	bool broken;   /* a flush failed: nothing is written any more */
 	struct th_err broken_err;
 
 	/* The loop's. */
@@ -285,6 +352,13 @@ TH_NODISCARD enum th_code th_sqlite_usable(struct th_sqlite *s, struct th_err *e
 /* sqlite_write.c */
 /* Writes batches in one transaction, or each in its own when the first way failed; sets code and
  * err of each.  On any thread; takes `writing`. */
+void th_sqlite_wait(struct th_sqlite *s); /* until the worker has nothing to write */
+/* The worker clears up when it has nothing else to do; without a loop nobody does. */
+void th_sqlite_sweep_soon(struct th_sqlite *s);
+/* The writer's connection is there.  With `writing`. */
+TH_NODISCARD enum th_code th_sqlite_writer(struct th_sqlite *s, struct th_err *err);
+/* Its transaction came to nothing: what we know of sessions is wrong.  With `writing`. */
+void th_sqlite_forget(struct th_sqlite *s);
 void th_sqlite_write(struct th_sqlite *s, struct th_batch *list);
 void th_sqlite_checkpoint(struct th_sqlite *s); /* when the log is long */
 void th_sqlite_settle(struct th_sqlite *s);     /* before closing; nobody else writes */
@@ -300,6 +374,38 @@ void th_sqlite_mark_write(struct th_sqlite *s, uint64_t place);
 /* TH_ECORRUPT when the database ends before the last acknowledged place that was noted. */
 TH_NODISCARD enum th_code th_sqlite_mark_check(struct th_sqlite *s, struct th_err *err);
 void th_sqlite_mark_forget(struct th_sqlite *s);
+
+/* sqlite_usage.c: what a write of the row adds to the sums, in its transaction. */
+TH_NODISCARD enum th_code th_db_usage_add(struct th_db *db, const struct th_usage_row *more,
+					  struct th_err *err);
+const char *th_usage_column(sqlite3_stmt *st, struct th_usage_row *ret);
+/* Of all sessions that a store has from before it kept sums. */
+TH_NODISCARD enum th_code th_db_usage_begin(struct th_db *db, struct th_err *err);
+enum th_code th_sqlite_usage(struct th_store *store, const struct th_usage_filter *filter,
+			     th_usage_fn *fn, void *ctx, struct th_err *err);
+
+/* sqlite_remove.c */
+enum th_code th_sqlite_remove(struct th_store *store, const struct th_str *ids, size_t count,
+			      struct th_err *err);
+
+/* sqlite_sweep.c */
+/* A session that was removed, or the place that is kept free at the end: what is still there of
+ * it. */
+struct th_removed {
+	uint64_t id;
+	struct th_str session_id; /* empty: one event without contents, so that its place is not
+				     given again */
+	uint64_t
+	    place;     /* of the append that goes next, the newest first; those before hang on it */
+	uint64_t last; /* no event of it has a later place */
+};
+const char *th_removed_column(sqlite3_stmt *st, struct th_removed *ret);
+uint32_t th_removed_crc(const struct th_removed *r);
+const char *th_orphan_column(sqlite3_stmt *st, struct th_orphan *ret);
+TH_NODISCARD enum th_code th_db_removed_add(struct th_db *db, const struct th_removed *r,
+					    struct th_err *err);
+enum th_code th_sqlite_sweep(struct th_store *store, bool *ret_more, struct th_err *err);
+void th_sweep_end(struct th_sweep *w); /* the walk under way is given up */
 
 /* sqlite_lease.c */
 enum th_code th_sqlite_lease(struct th_store *store, struct th_str id, struct th_arena *a,

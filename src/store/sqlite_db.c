@@ -17,21 +17,23 @@
 static const char *const statement_sql[] = { TH_STATEMENTS(X) };
 #undef X
 
+#define SESSIONS_OF_3                                                                             \
+	"CREATE TABLE sessions ("                                                                 \
+	"number INTEGER PRIMARY KEY, session_id TEXT NOT NULL UNIQUE, user TEXT NOT NULL, agent " \
+	"TEXT NOT NULL, "                                                                         \
+	"model TEXT NOT NULL, state TEXT NOT NULL, title TEXT NOT NULL, parent TEXT NOT NULL, "   \
+	"parent_seq INTEGER NOT NULL, head_seq INTEGER NOT NULL, head BLOB NOT NULL, "            \
+	"iteration INTEGER NOT NULL, calls INTEGER NOT NULL, tokens_in INTEGER NOT NULL, "        \
+	"tokens_out INTEGER NOT NULL, cost_nano INTEGER NOT NULL, epoch INTEGER NOT NULL, "       \
+	"owner TEXT NOT NULL, created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL, "         \
+	"metadata TEXT NOT NULL, last_place INTEGER NOT NULL, check_crc INTEGER NOT NULL"
+#define TOKENS_CACHED "tokens_cached INTEGER NOT NULL DEFAULT 0"
+
 /* Types are checked when rows are read, so that what somebody else wrote is found and named. */
 static const struct {
 	const char *type, *name, *table, *sql;
 } schema[] = {
-	{ "table", "sessions", "sessions",
-	  "CREATE TABLE sessions ("
-	  "number INTEGER PRIMARY KEY, session_id TEXT NOT NULL UNIQUE, user TEXT NOT NULL, agent "
-	  "TEXT NOT NULL, "
-	  "model TEXT NOT NULL, state TEXT NOT NULL, title TEXT NOT NULL, parent TEXT NOT NULL, "
-	  "parent_seq INTEGER NOT NULL, head_seq INTEGER NOT NULL, head BLOB NOT NULL, "
-	  "iteration INTEGER NOT NULL, calls INTEGER NOT NULL, tokens_in INTEGER NOT NULL, "
-	  "tokens_out INTEGER NOT NULL, cost_nano INTEGER NOT NULL, epoch INTEGER NOT NULL, "
-	  "owner TEXT NOT NULL, created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL, "
-	  "metadata TEXT NOT NULL, last_place INTEGER NOT NULL, check_crc INTEGER NOT NULL"
-	  ")" },
+	{ "table", "sessions", "sessions", SESSIONS_OF_3 ", " TOKENS_CACHED ")" },
 	{ "index", "sqlite_autoindex_sessions_1", "sessions", NULL },
 	{ "table", "events", "events",
 	  "CREATE TABLE events ("
@@ -56,8 +58,38 @@ static const struct {
 	{ "index", "sessions_waiting", "sessions",
 	  "CREATE INDEX sessions_waiting ON sessions (created_ms DESC, session_id) "
 	  "WHERE state = 'waiting'" },
+	/* From version 4 on, which also added the column tokens_cached. */
+	{ "index", "sessions_parent", "sessions",
+	  "CREATE INDEX sessions_parent ON sessions (parent) WHERE parent <> ''" },
+	{ "table", "usage", "usage",
+	  "CREATE TABLE usage ("
+	  "user TEXT NOT NULL, day INTEGER NOT NULL, agent TEXT NOT NULL, model TEXT NOT NULL, "
+	  "sessions INTEGER NOT NULL, turns INTEGER NOT NULL, calls INTEGER NOT NULL, "
+	  "tokens_in INTEGER NOT NULL, tokens_cached INTEGER NOT NULL, "
+	  "tokens_out INTEGER NOT NULL, cost_nano INTEGER NOT NULL, check_crc INTEGER NOT NULL, "
+	  "PRIMARY KEY (user, day, agent, model)) WITHOUT ROWID" },
+	{ "table", "tasks", "tasks",
+	  "CREATE TABLE tasks (number INTEGER PRIMARY KEY, text TEXT NOT NULL, "
+	  "check_crc INTEGER NOT NULL)" },
+	{ "table", "removed", "removed",
+	  "CREATE TABLE removed (id INTEGER PRIMARY KEY, session_id TEXT NOT NULL, "
+	  "place INTEGER NOT NULL, last INTEGER NOT NULL, check_crc INTEGER NOT NULL)" },
+	{ "table", "orphans", "orphans",
+	  "CREATE TABLE orphans (hash BLOB PRIMARY KEY NOT NULL, stamp INTEGER NOT NULL, "
+	  "check_crc INTEGER NOT NULL) WITHOUT ROWID" },
 };
-#define SCHEMA_OF_2 6 /* rows that version 2 has */
+/* Rows of sqlite_master that a version has. */
+static const size_t schema_rows[] = { [2] = 6, [3] = 10, [4] = TH_COUNT(schema) };
+_Static_assert(TH_COUNT(schema_rows) == TH_SQLITE_VERSION + 1, "one of each version");
+
+/* So that a file of an older version is read as one of this: it may not be written to. */
+static const char as_of_now[] =
+    "CREATE TEMP VIEW sessions AS SELECT *, 0 AS tokens_cached FROM main.sessions;"
+    "CREATE TEMP TABLE usage (user, day, agent, model, sessions, turns, calls, tokens_in, "
+    "tokens_cached, tokens_out, cost_nano, check_crc);"
+    "CREATE TEMP TABLE tasks (number, text, check_crc);"
+    "CREATE TEMP TABLE removed (id, session_id, place, last, check_crc);"
+    "CREATE TEMP TABLE orphans (hash, stamp, check_crc)";
 
 /* ---- errors ---- */
 
@@ -300,6 +332,7 @@ static const char *const session_wrong[] = {
 	WRONG("iteration"), WRONG("calls"), WRONG("tokens_in"), WRONG("tokens_out"),
 	WRONG("cost_nano"), WRONG("epoch"), WRONG("owner"), WRONG("created_ms"),
 	WRONG("updated_ms"), WRONG("metadata"), WRONG("last_place"), WRONG("check_crc"),
+	WRONG("tokens_cached"),
 };
 static const char *const event_wrong[] = {
 	WRONG("place"), WRONG("session_id"), WRONG("seq"), WRONG("prev"), WRONG("ts_ms"),
@@ -365,6 +398,7 @@ const char *th_session_column(sqlite3_stmt *st, struct th_placed_row *ret)
 	next_str(&c, &row->metadata);
 	next_u64(&c, &ret->last_place);
 	next_u64(&c, &crc);
+	next_i64(&c, &row->tokens_cached);
 	if (!c.bad && crc != th_session_row_crc(row, ret->number, ret->last_place))
 		return "a column is not what was written";
 	return c.bad;
@@ -397,6 +431,7 @@ void th_session_bind(sqlite3_stmt *st, const struct th_placed_row *r)
 	th_bind_str(st, 21, row->metadata);
 	th_bind_u64(st, 22, r->last_place);
 	sqlite3_bind_int64(st, 23, th_session_row_crc(row, r->number, r->last_place));
+	sqlite3_bind_int64(st, 24, row->tokens_cached);
 }
 
 const char *th_event_column(sqlite3_stmt *st, struct th_placed_event *ret)
@@ -499,11 +534,14 @@ static enum th_code schema_make(struct th_db *db, struct th_err *err)
 	if (code == TH_OK)
 		code = pragma_get(db, "PRAGMA user_version", &version, err);
 	if (code == TH_OK && version < TH_SQLITE_VERSION) { /* else another process was first */
-		for (size_t i = version > 0 ? SCHEMA_OF_2 : 0;
-		     i < TH_COUNT(schema) && code == TH_OK; i++) {
+		if (version > 0)
+			code = exec(db, "ALTER TABLE sessions ADD COLUMN " TOKENS_CACHED, err);
+		for (size_t i = schema_rows[version]; i < TH_COUNT(schema) && code == TH_OK; i++) {
 			if (schema[i].sql)
 				code = exec(db, schema[i].sql, err);
 		}
+		if (version > 0 && code == TH_OK)
+			code = th_db_usage_begin(db, err);
 		snprintf(sql, sizeof(sql), "PRAGMA application_id = %d; PRAGMA user_version = %d",
 			 TH_SQLITE_APPLICATION_ID, TH_SQLITE_VERSION);
 		if (code == TH_OK)
@@ -518,18 +556,20 @@ static enum th_code schema_make(struct th_db *db, struct th_err *err)
 }
 
 /* Is this row of sqlite_master what we put there? */
-static bool schema_row_good(sqlite3_stmt *st, size_t i)
+static bool schema_row_good(sqlite3_stmt *st, size_t i, int64_t version)
 {
 	struct th_str type = {}, name = {}, table = {}, text = {};
+	const char *sql;
 	int64_t page;
 
 	if (i >= TH_COUNT(schema) || !th_column_str(st, 0, &type) || !th_column_str(st, 1, &name) ||
 	    !th_column_str(st, 2, &table) || !th_column_i64(st, 3, &page))
 		return false;
+	sql = i == 0 && version < 4 ? SESSIONS_OF_3 ")" : schema[i].sql;
 	return th_str_is(type, schema[i].type) && th_str_is(name, schema[i].name) &&
 	       th_str_is(table, schema[i].table) &&
-	       (schema[i].sql ? th_column_str(st, 4, &text) && th_str_is(text, schema[i].sql)
-			      : sqlite3_column_type(st, 4) == SQLITE_NULL);
+	       (sql ? th_column_str(st, 4, &text) && th_str_is(text, sql)
+		    : sqlite3_column_type(st, 4) == SQLITE_NULL);
 }
 
 enum th_code th_db_schema_check(struct th_db *db, struct th_verify_report *report,
@@ -539,28 +579,27 @@ enum th_code th_db_schema_check(struct th_db *db, struct th_verify_report *repor
 				  "ORDER BY rowid";
 	static const char key[] = "definition of the tables";
 	sqlite3_stmt *st = NULL;
-	size_t count = 0, wanted = TH_COUNT(schema);
+	size_t count = 0;
 	int64_t version = 0;
 	bool good = true;
 	int status = pragma_get(db, "PRAGMA user_version", &version, err);
 
 	if (status == TH_OK)
 		status = 1;
-	if (version == TH_SQLITE_VERSION_READ)
-		wanted = SCHEMA_OF_2;
+	good = version >= TH_SQLITE_VERSION_READ && version <= TH_SQLITE_VERSION;
 	if (status == 1 && sqlite3_prepare_v2(db->sqlite, sql, -1, &st, NULL) != SQLITE_OK)
 		status = th_db_fail(db, err);
 	while (status == 1 && good) {
 		status = th_db_step(db, st, err);
 		if (status == 1)
-			good = schema_row_good(st, count++);
+			good = schema_row_good(st, count++, version);
 	}
 	sqlite3_finalize(st);
 	if (status == TH_ECORRUPT)
 		th_verify_blame(report, "sqlite_master", key, "%s", err->msg);
 	else if (status < 0)
 		return (enum th_code)status;
-	else if (!good || count != wanted)
+	else if (!good || count != schema_rows[version])
 		th_verify_blame(report, "sqlite_master", key, "they are not as thole makes them");
 	return TH_OK;
 }
@@ -576,15 +615,6 @@ static enum th_code create(struct th_db *db, struct th_err *err)
 		 TH_SQLITE_PAGE_SIZE);
 	code = exec(db, sql, err);
 	return code == TH_OK ? schema_make(db, err) : code;
-}
-
-/* Without the indexes lists only take longer: a disk that is full, or damage that a list would not
- * meet, does not keep anybody out. */
-static enum th_code update(struct th_db *db, struct th_err *err)
-{
-	enum th_code code = schema_make(db, err);
-
-	return code == TH_ELIMIT || code == TH_ECORRUPT ? TH_OK : code;
 }
 
 struct identity {
@@ -608,7 +638,7 @@ static enum th_code identity_get(struct th_db *db, struct identity *ret, struct 
 }
 
 /* Is it ours, and of a form that we know?  *ret_empty: there is nothing in it yet; *ret_old: it
- * lacks indexes. */
+ * is of a version before. */
 static enum th_code identify(struct th_db *db, bool *ret_empty, bool *ret_old, struct th_err *err)
 {
 	struct identity is = {};
@@ -628,7 +658,7 @@ static enum th_code identify(struct th_db *db, bool *ret_empty, bool *ret_old, s
 		    "%s was written by a newer thole (format %lld, this one knows %d); use "
 		    "that one",
 		    db->path, (long long)is.version, TH_SQLITE_VERSION);
-	*ret_old = is.version == TH_SQLITE_VERSION_READ;
+	*ret_old = is.version >= TH_SQLITE_VERSION_READ && is.version < TH_SQLITE_VERSION;
 	if (is.version >= 1 && is.version < TH_SQLITE_VERSION_READ)
 		return th_fail(
 		    err, TH_EUNSUPPORTED,
@@ -670,6 +700,7 @@ static enum th_code fail_open(struct th_db *db, enum th_db_mode mode, struct th_
 static enum th_code settings(struct th_db *db, bool synchronous, struct th_err *err)
 {
 	char sql[256];
+	enum th_code code;
 
 	sqlite3_extended_result_codes(db->sqlite, 1);
 	sqlite3_busy_handler(db->sqlite, on_busy, db);
@@ -682,7 +713,8 @@ static enum th_code settings(struct th_db *db, bool synchronous, struct th_err *
 		 "PRAGMA synchronous = %s; PRAGMA cache_size = -%d; PRAGMA cell_size_check = ON; "
 		 "PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY",
 		 synchronous ? "FULL" : "NORMAL", (int)(TH_STORE_CACHE_MAX / TH_KIB));
-	return exec(db, sql, err);
+	code = exec(db, sql, err);
+	return code == TH_OK && db->old ? exec(db, as_of_now, err) : code;
 }
 
 /* Keeps the index in memory, and what is there as it is. */
@@ -721,7 +753,8 @@ static enum th_code open_file(struct th_db *db, enum th_db_mode mode, bool synch
 		return th_fail(err, TH_ENOENT, "there is no store at %s: the file is empty",
 			       db->path);
 	if (old && (mode == TH_DB_READ_WRITE || mode == TH_DB_CREATE))
-		return update(db, err);
+		return th_prefix(err, schema_make(db, err), "bring %s to this version", db->path);
+	db->old = old;
 	return empty ? create(db, err) : TH_OK;
 }
 

@@ -47,8 +47,9 @@ enum th_code th_db_last(struct th_db *db, enum th_statement id, uint64_t *ret, s
 	sqlite3_reset(st);
 	return good ? TH_OK
 		    : th_fail(err, TH_ECORRUPT, "%s is damaged: the last %s", db->path,
-			      id == TH_SQL_LAST_PLACE ? "event's place is wrong"
-						      : "session's number is wrong");
+			      id == TH_SQL_LAST_PLACE    ? "event's place is wrong"
+			      : id == TH_SQL_LAST_NUMBER ? "session's number is wrong"
+							 : "removed session's number is wrong");
 }
 
 void th_sqlite_mark_forget(struct th_sqlite *s)

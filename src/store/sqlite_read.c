@@ -518,6 +518,33 @@ static int listing_step(struct listing *l, struct th_err *err)
 	return status;
 }
 
+/* What its first task says, when the title has not the text; 1, 0, or a code. */
+static int takes(struct listing *l, const struct th_placed_row *r, struct th_err *err)
+{
+	struct th_str task = {};
+	bool ask, good = th_filter_takes(l->filter, &r->row, NULL, &ask);
+	sqlite3_stmt *st;
+	int64_t crc = 0;
+	int status;
+
+	if (!ask)
+		return good;
+	st = th_db_get(l->db, TH_SQL_TASK_GET);
+	if (st)
+		th_bind_u64(st, 1, r->number);
+	status = th_db_step(l->db, st, err);
+	if (status != 1)
+		return status;
+	if (th_column_str(st, 0, &task) && th_column_i64(st, 1, &crc) &&
+	    crc == th_task_crc(r->number, task))
+		status = th_filter_takes(l->filter, &r->row, &task, &ask);
+	else
+		status =
+		    (int)row_damaged(l->db, r, "its row of tasks is not what was written", err);
+	sqlite3_reset(st);
+	return status;
+}
+
 static enum th_code listing_run(struct listing *l, th_session_fn *fn, void *ctx, struct th_err *err)
 {
 	const struct th_session_filter *filter = l->filter;
@@ -529,10 +556,14 @@ static enum th_code listing_run(struct listing *l, th_session_fn *fn, void *ctx,
 		const struct th_placed_row *newer =
 		    l->newer_at < l->newer_count ? &l->newer[l->newer_at] : NULL;
 		bool first = newer && (status == 0 || in_order(newer, &l->row, &order) < 0);
-		const struct th_session_row *row = first ? &newer->row : &l->row.row;
+		const struct th_placed_row *placed = first ? newer : &l->row;
+		const struct th_session_row *row = &placed->row;
 		enum th_code code = TH_OK;
+		int taken = takes(l, placed, err);
 
-		if (th_filter_takes(filter, row)) {
+		if (taken < 0)
+			return (enum th_code)taken;
+		if (taken) {
 			if (filter->limit > 0 && given++ == filter->limit)
 				return TH_OK;
 			code = fn(ctx, row, err);

@@ -16,10 +16,12 @@
 #include <stdlib.h>
 
 #include "store/sqlite.h"
+#include "store/usage.h"
 
-/* Nine numbers, the head, the state with its length; little endian. */
-#define STATE_MAX 15
-#define ENTRY_SIZE (9 * 8 + TH_SHA256_SIZE + 1 + STATE_MAX)
+/* Nine numbers, the head, the state with its length, the tokens that were cached; little endian. */
+#define STATE_MAX 8
+#define CACHED_SIZE 7
+#define ENTRY_SIZE (9 * 8 + TH_SHA256_SIZE + 1 + STATE_MAX + CACHED_SIZE)
 #define CRC_SIZE 4
 _Static_assert(ENTRY_SIZE == TH_RECENT_ENTRY_SIZE, "as the header says");
 
@@ -49,7 +51,8 @@ static uint32_t crc_of(uint64_t place, const void *bytes, size_t len)
 
 bool th_recent_fits(const struct th_session_row *row)
 {
-	return row->state.len <= STATE_MAX;
+	return row->state.len <= STATE_MAX && row->tokens_cached >= 0 &&
+	       row->tokens_cached < INT64_C(1) << (8 * CACHED_SIZE);
 }
 
 void th_recent_add(struct th_buf *rows, const struct th_placed_row *r)
@@ -72,6 +75,9 @@ void th_recent_add(struct th_buf *rows, const struct th_placed_row *r)
 	*p++ = (uint8_t)row->state.len;
 	if (row->state.len > 0)
 		memcpy(p, row->state.ptr, row->state.len);
+	p += STATE_MAX;
+	for (int i = 0; i < CACHED_SIZE; i++)
+		*p++ = (uint8_t)(row->tokens_cached >> (8 * i));
 	th_buf_add(rows, th_str_n((const char *)bytes, sizeof(bytes)));
 }
 
@@ -95,6 +101,10 @@ static bool entry_get(const uint8_t *p, struct th_recent_row *ret)
 	p += sizeof(ret->head.bytes);
 	ret->state_len = *p++;
 	memcpy(ret->state, p, STATE_MAX);
+	p += STATE_MAX;
+	ret->tokens_cached = 0; /* an entry from before it was kept has zeros here */
+	for (int i = 0; i < CACHED_SIZE; i++)
+		ret->tokens_cached |= (int64_t)p[i] << (8 * i);
 	return ret->state_len <= STATE_MAX && ret->number <= INT64_MAX && ret->place <= INT64_MAX &&
 	       ret->head_seq <= INT64_MAX;
 }
@@ -233,7 +243,7 @@ enum th_code th_recent_find(struct th_db *db, uint64_t number, uint64_t place,
 	return code;
 }
 
-static void apply(const struct th_recent_row *e, struct th_placed_row *r)
+void th_recent_apply(const struct th_recent_row *e, struct th_placed_row *r)
 {
 	r->last_place = e->place;
 	r->row.head_seq = e->head_seq;
@@ -242,6 +252,7 @@ static void apply(const struct th_recent_row *e, struct th_placed_row *r)
 	r->row.iteration = e->iteration;
 	r->row.calls = e->calls;
 	r->row.tokens_in = e->tokens_in;
+	r->row.tokens_cached = e->tokens_cached;
 	r->row.tokens_out = e->tokens_out;
 	r->row.cost_nano = e->cost_nano;
 	r->row.updated_ms = e->updated_ms;
@@ -253,7 +264,7 @@ enum th_code th_recent_patch(struct th_db *db, struct th_placed_row *r, struct t
 	enum th_code code = th_recent_find(db, r->number, r->last_place, &e, err);
 
 	if (e)
-		apply(e, r);
+		th_recent_apply(e, r);
 	return code;
 }
 
@@ -281,9 +292,12 @@ enum th_code th_recent_write(struct th_db *db, uint64_t place, struct th_buf *ro
 }
 
 /* 1: its row says it now, or something newer; 0: it has no row, or one that is damaged. */
-static int settle_one(struct th_db *db, const struct th_recent_row *e, struct th_err *err)
+static int settle_one(struct th_db *db, const struct th_recent_row *e, struct th_usage_sums *sums,
+		      struct th_err *err)
 {
 	sqlite3_stmt *get = th_db_get(db, TH_SQL_SESSION_NUMBER), *set;
+	struct th_session_row before;
+	struct th_usage_row more;
 	struct th_placed_row r;
 	int status;
 
@@ -300,7 +314,16 @@ static int settle_one(struct th_db *db, const struct th_recent_row *e, struct th
 		sqlite3_reset(get);
 		return 1;
 	}
-	apply(e, &r);
+	before = r.row;
+	th_recent_apply(e, &r);
+	if (th_usage_of(&before, &r.row, &more)) {
+		enum th_code code = th_usage_sums_add(sums, &more, err);
+
+		if (code) {
+			sqlite3_reset(get);
+			return (int)code;
+		}
+	}
 	set = th_db_get(db, TH_SQL_SESSION_UPDATE);
 	if (set)
 		th_session_bind(set, &r);
@@ -313,23 +336,27 @@ static int settle_one(struct th_db *db, const struct th_recent_row *e, struct th
 static enum th_code rewrite(struct th_db *db, bool carry, struct th_err *err)
 {
 	struct th_buf left TH_CLEANUP(th_buf_deinit) = {};
+	struct th_usage_sums sums TH_CLEANUP(th_usage_sums_deinit) = {};
 	const struct th_recent *r = &db->recent;
 	uint64_t place = r->last;
 	enum th_code code = TH_OK;
 
 	th_buf_init_try(&left, TH_RECENT_BYTES_MAX);
+	th_usage_sums_init(&sums);
 	for (size_t i = 0; i < r->count && code == TH_OK; i++) {
 		const struct th_recent_row *e = &r->list[i];
 		struct th_placed_row row = { .number = e->number };
-		int status = carry ? settle_one(db, e, err) : 0;
+		int status = carry ? settle_one(db, e, &sums, err) : 0;
 
 		if (status < 0)
 			code = (enum th_code)status;
 		if (status != 0)
 			continue;
-		apply(e, &row);
+		th_recent_apply(e, &row);
 		th_recent_add(&left, &row); /* a repair of the row needs it */
 	}
+	for (size_t i = 0; i < sums.count && code == TH_OK; i++)
+		code = th_db_usage_add(db, &sums.list[i], err);
 	if (code == TH_OK && r->bytes > 0)
 		code = th_db_run(db, TH_SQL_RECENT_DELETE, err);
 	if (code == TH_OK && left.no_memory)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "store/sqlite.h"
+#include "store/usage.h"
 
 /* How far the scan has come in one session. */
 struct known {
@@ -33,6 +34,8 @@ struct verify {
 	size_t count, cap;
 	size_t *slots; /* hash table: index + 1 */
 	size_t slot_count;
+	struct th_removed *removed; /* what of removed sessions is still there */
+	size_t removed_count;
 	struct th_err *err;
 };
 
@@ -265,9 +268,46 @@ static void follow(struct verify *v, struct known *k, const struct th_placed_eve
 	}
 }
 
+/* Of a session that was removed, or the place that is kept free? */
+static const struct th_removed *removed_find(const struct verify *v,
+					     const struct th_placed_event *e)
+{
+	for (size_t i = 0; i < v->removed_count; i++) {
+		const struct th_removed *r = &v->removed[i];
+
+		if (e->place <= r->last && th_str_eq(e->session_id, r->session_id))
+			return r;
+	}
+	return NULL;
+}
+
+static const char *free_wrong(const struct th_placed_event *e)
+{
+	static const struct th_uuid no_id;
+	static const struct th_digest no_digest;
+	const struct th_event *ev = &e->ev;
+
+	return ev->seq || e->prev || ev->ts_ms || ev->cause || ev->call.len || ev->data.len ||
+		       ev->build.len || ev->source != TH_SOURCE_OPERATOR ||
+		       ev->kind != TH_EV_STATE_CHANGED || memcmp(&ev->id, &no_id, sizeof(no_id)) ||
+		       memcmp(&e->digest, &no_digest, sizeof(no_digest))
+		   ? "the event that keeps a place free is not what was written"
+		   : NULL;
+}
+
 static void check_event(struct verify *v, const struct th_placed_event *e, const char *bad)
 {
+	const struct th_removed *removed = bad ? NULL : removed_find(v, e);
 	struct known *k = known_find(v, e->session_id);
+
+	if (removed && removed->session_id.len > 0)
+		return; /* it goes, whatever it says */
+	if (removed) {
+		bad = free_wrong(e);
+		if (bad)
+			blame_event(v, e->session_id, e->ev.seq, bad);
+		return;
+	}
 
 	if (!k) {
 		th_verify_blame(v->report, "events", th_event_key(e->session_id, e->ev.seq).text,
@@ -308,7 +348,7 @@ static enum th_code check_events(struct verify *v)
 		if (v->report->bad)
 			break;
 		before = e.place;
-		v->report->events++;
+		v->report->events += removed_find(v, &e) == NULL;
 		snprintf(last.text, sizeof(last.text), "place %llu", (unsigned long long)before);
 	}
 	if (st)
@@ -376,6 +416,109 @@ static enum th_code check_blobs(struct verify *v)
 	if (st)
 		sqlite3_reset(st);
 	return status < 0 ? stopped(v, status, "blobs", hex) : TH_OK;
+}
+
+/* ---- the small tables ---- */
+
+/* One row of a table, and what is wrong with it. */
+typedef const char *check_row_fn(struct verify *v, sqlite3_stmt *st);
+
+static enum th_code check_table(struct verify *v, enum th_statement id, const char *table,
+				check_row_fn *fn)
+{
+	sqlite3_stmt *st = v->report->bad ? NULL : th_db_get(v->db, id);
+	char key[64] = "";
+	uint64_t row = 0;
+	int status = 0;
+
+	if (v->report->bad)
+		return TH_OK;
+	while ((status = th_db_step(v->db, st, v->err)) == 1) {
+		const char *bad = fn(v, st);
+
+		snprintf(key, sizeof(key), "row %llu", (unsigned long long)++row);
+		if (bad) {
+			th_verify_blame(v->report, table, key, "%s", bad);
+			break;
+		}
+	}
+	if (st)
+		sqlite3_reset(st);
+	return status < 0 ? stopped(v, status, table, key) : TH_OK;
+}
+
+static const char *check_removed(struct verify *v, sqlite3_stmt *st)
+{
+	struct th_removed r, *list;
+	const char *bad = th_removed_column(st, &r);
+
+	if (bad)
+		return bad;
+	if (r.place > r.last)
+		return "its place is behind its last";
+	list = th_try_realloc(v->removed, (v->removed_count + 1) * sizeof(*list));
+	if (!list)
+		return "there are too many";
+	v->removed = list;
+	r.session_id = th_arena_str(&v->arena, r.session_id);
+	list[v->removed_count++] = r;
+	return r.session_id.ptr ? NULL : "there are too many";
+}
+
+static const char *check_usage(struct verify *v, sqlite3_stmt *st)
+{
+	struct th_usage_row row;
+
+	(void)v;
+	return th_usage_column(st, &row);
+}
+
+static const char *check_orphan(struct verify *v, sqlite3_stmt *st)
+{
+	struct th_orphan o;
+
+	(void)v;
+	return th_orphan_column(st, &o);
+}
+
+static bool has_number(const struct verify *v, uint64_t number)
+{
+	size_t low = 0, high = v->count;
+
+	while (low < high) { /* they were read in the order of their numbers */
+		size_t middle = low + (high - low) / 2;
+
+		if (v->list[middle].number == number)
+			return true;
+		if (v->list[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+static const char *check_task(struct verify *v, sqlite3_stmt *st)
+{
+	struct th_str text = {};
+	uint64_t number = 0;
+	int64_t crc = 0;
+
+	if (!th_column_u64(st, 0, &number) || !th_column_str(st, 1, &text) ||
+	    !th_column_i64(st, 2, &crc) || crc != th_task_crc(number, text))
+		return "it is not what was written";
+	return has_number(v, number) ? NULL : "there is no session with its number";
+}
+
+static enum th_code check_small(struct verify *v)
+{
+	enum th_code code = check_table(v, TH_SQL_TASK_ALL, "tasks", check_task);
+
+	if (code == TH_OK)
+		code = check_table(v, TH_SQL_USAGE_ALL, "usage", check_usage);
+	if (code == TH_OK)
+		code = check_table(v, TH_SQL_ORPHAN_ALL, "orphans", check_orphan);
+	return code;
 }
 
 /* ---- the file around the rows ---- */
@@ -467,12 +610,16 @@ static enum th_code verify_all(struct verify *v)
 		if (code == TH_OK)
 			check_forks(v);
 	}
+	if (code == TH_OK)
+		code = check_table(v, TH_SQL_REMOVED_ALL, "removed", check_removed);
 	if (code == TH_OK && !v->report->bad)
 		code = check_events(v);
 	if (code == TH_OK && !v->report->bad)
 		check_heads(v);
 	if (code == TH_OK && !v->report->bad)
 		code = check_blobs(v);
+	if (code == TH_OK)
+		code = check_small(v);
 	if (code == TH_OK && !v->report->bad)
 		code = check_file(v);
 	return code;
@@ -573,6 +720,7 @@ enum th_code th_sqlite_verify(struct th_store *store, struct th_str session_id,
 	th_arena_deinit(&v.arena);
 	free(v.list);
 	free(v.slots);
+	free(v.removed);
 	th_sqlite_read_end(s);
 	return code;
 }

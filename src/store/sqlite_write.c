@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "io/files.h"
 #include "store/sqlite.h"
+#include "store/usage.h"
 
 /* An event that is to be inserted. */
 struct queued {
@@ -128,25 +130,85 @@ struct spot {
 	uint64_t number, place;
 };
 
+/* What the row at `spot` is about to have more. */
+static enum th_code usage_note(struct writing *w, const struct th_append *a, struct spot spot)
+{
+	sqlite3_stmt *st = th_db_get(w->db, TH_SQL_SESSION_NUMBER);
+	struct th_usage_row more;
+	struct th_placed_row before;
+	enum th_code code = TH_OK;
+	int status;
+
+	if (st)
+		th_bind_u64(st, 1, spot.number);
+	status = th_db_step(w->db, st, w->err);
+	if (status != 1)
+		return status < 0 ? (enum th_code)status : TH_OK;
+	if (!th_session_column(st, &before) && th_usage_of(&before.row, a->row, &more))
+		code = th_db_usage_add(w->db, &more, w->err);
+	sqlite3_reset(st);
+	return code;
+}
+
 /* Writes the row over the one that is at `spot`.  1: it was ours; 0: it was not; or a code. */
 static int row_update(struct writing *w, const struct th_append *a, struct spot spot)
 {
-	sqlite3_stmt *st = th_db_get(w->db, TH_SQL_SESSION_UPDATE);
+	sqlite3_stmt *st;
 	uint64_t place = a->event_count > 0 ? w->next_place : spot.place;
 	struct th_placed_row r = { *a->row, spot.number, place };
+	enum th_code code = usage_note(w, a, spot);
 	int status;
 
+	if (code != TH_OK)
+		return (int)code;
 	r.row.owner = th_str_of(w->s->owner.name);
+	st = th_db_get(w->db, TH_SQL_SESSION_UPDATE);
 	if (st)
 		th_session_bind(st, &r);
 	status = th_db_step(w->db, st, w->err);
 	return status < 0 ? status : sqlite3_changes(w->db->sqlite) == 1;
 }
 
+/* The words with which its first task begins; the first ones stay. */
+static enum th_code task_write(struct writing *w, struct th_str text, uint64_t number)
+{
+	sqlite3_stmt *st = th_db_get(w->db, TH_SQL_TASK_INSERT);
+	struct th_str kept = th_utf8_cut(text, TH_TASK_TEXT_MAX);
+	int status;
+
+	if (st) {
+		th_bind_u64(st, 1, number);
+		th_bind_str(st, 2, kept);
+		sqlite3_bind_int64(st, 3, th_task_crc(number, kept));
+	}
+	status = th_db_step(w->db, st, w->err);
+	return status < 0 ? (enum th_code)status : TH_OK;
+}
+
+/* A fork is found by the words of its parent. */
+static enum th_code task_copy(struct writing *w, struct th_str parent, uint64_t number)
+{
+	sqlite3_stmt *st = th_db_get(w->db, TH_SQL_TASK_OF);
+	enum th_code code = TH_OK;
+	struct th_str text = {};
+	int status;
+
+	if (st)
+		th_bind_str(st, 1, parent);
+	status = th_db_step(w->db, st, w->err);
+	if (status != 1)
+		return status < 0 ? (enum th_code)status : TH_OK;
+	if (th_column_str(st, 0, &text))
+		code = task_write(w, text, number);
+	sqlite3_reset(st);
+	return code;
+}
+
 static enum th_code row_insert(struct writing *w, const struct th_append *a, struct spot *ret)
 {
 	sqlite3_stmt *st;
 	struct th_placed_row r = { .row = *a->row, .last_place = w->next_place };
+	struct th_usage_row one;
 	enum th_code code = TH_OK;
 	int status;
 
@@ -163,7 +225,13 @@ static enum th_code row_insert(struct writing *w, const struct th_append *a, str
 	if (st)
 		th_session_bind(st, &r);
 	status = th_db_step(w->db, st, w->err);
-	return status < 0 ? (enum th_code)status : TH_OK;
+	if (status < 0)
+		return (enum th_code)status;
+	if (th_usage_of(NULL, a->row, &one))
+		code = th_db_usage_add(w->db, &one, w->err);
+	if (code == TH_OK && a->row->parent.len > 0 && a->task.len == 0)
+		code = task_copy(w, a->row->parent, r.number);
+	return code;
 }
 
 /* What the transaction has so far, so that its own statements see it. */
@@ -439,9 +507,23 @@ static enum th_code append_write(struct writing *w, struct th_append *a)
 		return code;
 	if (found == 0)
 		known_put(w, a, hash, spot);
+	if (a->task.len > 0)
+		code = task_write(w, a->task, spot.number);
 	for (size_t i = 0; i < a->event_count && code == TH_OK; i++)
 		code = event_add(w, a, i, spot.place);
 	return code;
+}
+
+/* Whoever looks for blobs that nobody names must not find this one: the event may come later. */
+static enum th_code orphan_keep(struct writing *w, const struct th_digest *hash)
+{
+	sqlite3_stmt *st = th_db_get(w->db, TH_SQL_ORPHAN_KEEP);
+	int status;
+
+	if (st)
+		th_bind_blob(st, 1, hash->bytes, sizeof(hash->bytes));
+	status = th_db_step(w->db, st, w->err);
+	return status < 0 ? (enum th_code)status : TH_OK;
 }
 
 static enum th_code blob_write(struct writing *w, const struct th_blob *b)
@@ -452,10 +534,12 @@ static enum th_code blob_write(struct writing *w, const struct th_blob *b)
 	if (st)
 		th_bind_blob(st, 1, b->hash.bytes, sizeof(b->hash.bytes));
 	status = th_db_step(w->db, st, w->err);
-	if (status == 1)
+	if (status < 0)
+		return (enum th_code)status;
+	if (status == 1) {
 		sqlite3_reset(st);
-	if (status != 0)
-		return status < 0 ? (enum th_code)status : TH_OK;
+		return orphan_keep(w, &b->hash);
+	}
 	st = th_db_get(w->db, TH_SQL_BLOB_INSERT);
 	if (st) {
 		th_bind_blob(st, 1, b->hash.bytes, sizeof(b->hash.bytes));
@@ -522,8 +606,7 @@ static enum th_code names_sync(struct th_sqlite *s, struct th_err *err)
 	return TH_OK;
 }
 
-static enum th_code writer_ready(struct th_sqlite *s, const struct th_batch *list,
-				 struct th_err *err)
+enum th_code th_sqlite_writer(struct th_sqlite *s, struct th_err *err)
 {
 	enum th_code code = th_sqlite_writable(s, err);
 
@@ -535,13 +618,20 @@ static enum th_code writer_ready(struct th_sqlite *s, const struct th_batch *lis
 	}
 	if (code == TH_OK && !s->writer.sqlite)
 		code = th_db_open(&s->writer, s->path, TH_DB_READ_WRITE, true, err);
+	return code;
+}
+
+static enum th_code writer_ready(struct th_sqlite *s, const struct th_batch *list,
+				 struct th_err *err)
+{
+	enum th_code code = th_sqlite_writer(s, err);
+
 	if (code == TH_OK && creates(list))
 		code = th_owner_take(&s->owner, s->owners, err);
 	return code;
 }
 
-/* Nothing of the transaction was written: what we know of sessions is wrong. */
-static void forget(struct th_sqlite *s)
+void th_sqlite_forget(struct th_sqlite *s)
 {
 	th_db_rollback(&s->writer);
 	th_recent_clear(&s->writer.recent);
@@ -597,7 +687,7 @@ static enum th_code transact(struct th_sqlite *s, struct th_batch *list, struct 
 	if (code == TH_OK)
 		code = th_db_run(w.db, TH_SQL_COMMIT, err);
 	if (code != TH_OK)
-		forget(s);
+		th_sqlite_forget(s);
 	else if (w.next_place > before + 1)
 		th_sqlite_mark_write(s, w.next_place - 1);
 	return code;

@@ -43,11 +43,31 @@ struct th_session_filter {
 	struct th_str state, user;
 	struct th_str prefix;     /* of the id */
 	struct th_str title;      /* somewhere in the title; ASCII letters in either case */
+	struct th_str text;       /* the same, or in the words with which its first task begins */
 	struct th_str key, value; /* a member of the metadata: a text, or another value as JSON */
 	enum th_list_order order;
 	struct th_session_cursor after;
 	size_t limit; /* 0: all */
 };
+
+/* What sessions used, of a user, an agent, a model and a day; those that were removed, too. */
+struct th_usage_row {
+	struct th_str user, agent, model; /* empty: any, or none */
+	int64_t day;                      /* since 1970, UTC: of the session's last event */
+	int64_t sessions;                 /* that began */
+	int64_t turns, calls, tokens_in, tokens_cached, tokens_out, cost_nano;
+};
+
+/* Each answer has lines of one kind: its member, and the sums. */
+enum th_usage_by { TH_USAGE_BY_DAY, TH_USAGE_BY_USER, TH_USAGE_BY_AGENT, TH_USAGE_BY_MODEL };
+
+struct th_usage_filter {
+	enum th_usage_by by;
+	struct th_str user;       /* empty: any */
+	int64_t from_day, to_day; /* the last one included; 0: any */
+};
+
+typedef enum th_code th_usage_fn(void *ctx, const struct th_usage_row *row, struct th_err *err);
 
 /* Whose a session is that was begun without a user, as those of the command line are. */
 #define TH_USER_LOCAL "local"
@@ -115,6 +135,22 @@ struct th_store_kind {
 			     uint64_t to, th_event_fn *fn, void *ctx, struct th_err *err);
 	enum th_code (*blob)(struct th_store *s, const struct th_digest *hash, struct th_buf *out,
 			     struct th_err *err); /* appends; ENOENT, ECORRUPT */
+	/* In the order of the days or of the names.  ELIMIT: more than TH_USAGE_GROUPS_MAX lines.
+	 */
+	enum th_code (*usage)(struct th_store *s, const struct th_usage_filter *filter,
+			      th_usage_fn *fn, void *ctx, struct th_err *err);
+
+	/* Removes sessions for good: all of them or, where one cannot be, none.  Durable when it
+	 * returns; no reader meets any part of them again, and their names are free.  EBUSY: a
+	 * runtime has one (this store's, too), or one that is not in the list was forked from it;
+	 * ENOENT.  At most TH_REMOVE_SESSIONS_MAX. */
+	enum th_code (*remove)(struct th_store *s, const struct th_str *ids, size_t count,
+			       struct th_err *err);
+	/* What is left behind, a bounded piece in one transaction: their events, then the blobs
+	 * that no event names any more.  *ret_more: there is more to do.  A store with a loop does
+	 * it itself when nothing else waits to be written. */
+	enum th_code (*sweep)(struct th_store *s, bool *ret_more, struct th_err *err);
+
 	/* Every stored byte against its digest; session_id empty: the whole store.  Columns of the
 	 * sessions table that a fold gives are checked by the caller through `list` (run/verify).
 	 */

@@ -84,6 +84,10 @@ extern const struct lab_kind *lab_kind;
 	X(committing_from_callbacks)     \
 	X(rows_only)                     \
 	X(read_only)                     \
+	X(removed)                       \
+	X(remove_refused)                \
+	X(used)                          \
+	X(found_by_text)                 \
 	X(as_the_model)
 #define X(name) void lab_##name(void **state);
 LAB_TESTS(X)

@@ -333,6 +333,302 @@ static enum th_code commit_one(struct th_store *s, struct th_append *a)
 	return a->result;
 }
 
+/* ---- removing ---- */
+
+static void sweep_all(struct th_store *s)
+{
+	bool more = true;
+
+	for (int i = 0; more; i++) {
+		assert_true(i < 1000);
+		assert_int_equal(s->kind->sweep(s, &more, &err), TH_OK);
+	}
+}
+
+/* An event that names these blobs, in hexadecimal; each is stored with it. */
+static void append_with(struct th_store *s, struct lab_log *log, const char *one, const char *two)
+{
+	static struct lab_append a;
+	struct th_append append;
+	struct th_blob blobs[] = { blob_of(th_str_of(one)), blob_of(th_str_of(two)) };
+	struct th_batch batch = {
+		.appends = &append, .append_count = 1, .blobs = blobs, .blob_count = 2
+	};
+	char hex[2][TH_SHA256_HEX_SIZE + 1], data[256];
+
+	lab_make(log, 1, &a, &append);
+	for (size_t i = 0; i < 2; i++)
+		th_digest_hex(&blobs[i].hash, hex[i]);
+	snprintf(data, sizeof(data), "{\"text\":\"{\\\"blob\\\":\\\"%s\\\"}\",\"blob\":\"%s\"}",
+		 hex[0], hex[1]);
+	a.events[0].data = th_str_of(data);
+	lab_rechain(log, &a, &append);
+	assert_int_equal(s->kind->commit_now(s, &batch, &err), TH_OK);
+	lab_done(log, &append);
+}
+
+static enum th_code blob_code(struct th_store *s, const char *text)
+{
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_digest hash = th_sha256_of(text, strlen(text));
+
+	return s->kind->blob(s, &hash, &out, &err);
+}
+
+static void give_back(struct th_store *s, const struct lab_log *log)
+{
+	assert_int_equal(s->kind->release(s, th_str_of(log->id), log->epoch, &err), TH_OK);
+}
+
+static enum th_code event_any(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			      struct th_err *ret)
+{
+	(void)ctx;
+	(void)ev;
+	(void)digest;
+	(void)ret;
+	return TH_OK;
+}
+
+void lab_removed(void **state)
+{
+	struct th_store *s = lab_open(lab_kind->fresh(), NULL);
+	const struct th_str gone[] = { TH_STR_INIT("gone"), TH_STR_INIT("helper") };
+	static struct lab_log log, helper, stays;
+	struct th_session_row row;
+	struct listing l;
+	struct th_arena arena;
+
+	(void)state;
+	th_arena_init(&arena, TH_MIB);
+	lab_log_init(&log, "gone");
+	lab_log_init(&helper, "helper");
+	lab_log_init(&stays, "stays");
+	for (int i = 0; i < 3; i++) {
+		append_with(s, &log, "only gone's", "both");
+		append_with(s, &helper, "helper's", "both");
+		append_with(s, &stays, "stays'", "both");
+	}
+	give_back(s, &log);
+	give_back(s, &helper);
+	assert_int_equal(s->kind->remove(s, gone, 2, &err), TH_OK);
+	assert_int_equal(s->kind->get(s, gone[0], &arena, &row, &err), TH_ENOENT);
+	assert_int_equal(s->kind->lease(s, gone[1], &arena, &row, &err), TH_ENOENT);
+	assert_int_equal(s->kind->read(s, gone[0], 1, 0, event_any, NULL, &err), TH_ENOENT);
+	assert_int_equal(list(s, (struct th_session_filter){}, &l), 1);
+	lab_verify(s);
+	sweep_all(s);
+	lab_verify(s);
+	assert_int_equal(blob_code(s, "only gone's"), TH_ENOENT);
+	assert_int_equal(blob_code(s, "helper's"), TH_ENOENT);
+	assert_int_equal(blob_code(s, "stays'"), TH_OK);
+	assert_int_equal(blob_code(s, "both"), TH_OK);
+	/* Who goes on is not disturbed, and a name can be had again. */
+	append_with(s, &stays, "stays'", "more");
+	lab_log_init(&log, "gone");
+	append_with(s, &log, "only gone's", "both");
+	append_with(s, &log, "only gone's", "both");
+	lab_verify(s);
+	give_back(s, &log);
+	give_back(s, &stays);
+	assert_int_equal(s->kind->remove(s, &gone[0], 1, &err), TH_OK);
+	assert_int_equal(s->kind->remove(s, &(struct th_str){ "stays", 5 }, 1, &err), TH_OK);
+	sweep_all(s);
+	lab_verify(s);
+	assert_int_equal(blob_code(s, "both"), TH_ENOENT);
+	assert_int_equal(list(s, (struct th_session_filter){}, &l), 0);
+	th_arena_deinit(&arena);
+	th_store_close(s);
+}
+
+void lab_remove_refused(void **state)
+{
+	struct th_store *s = lab_open(lab_kind->fresh(), NULL);
+	const struct th_str a = TH_STR("a"), none = TH_STR("none");
+	const struct th_str both[] = { a, TH_STR_INIT("f") };
+	const struct th_str wrong[] = { a, none };
+	static struct lab_log log, fork;
+
+	(void)state;
+	lab_log_init(&log, "a");
+	assert_int_equal(lab_append_now(s, &log, 5), TH_OK);
+	assert_int_equal(s->kind->remove(s, &a, 1, &err), TH_EBUSY); /* it is open here */
+	assert_true(strstr(err.msg, "session a is open here"));
+	lab_log_fork(&fork, "f", &log, 3);
+	assert_int_equal(lab_append_now(s, &fork, 2), TH_OK);
+	give_back(s, &log);
+	assert_int_equal(s->kind->remove(s, &a, 1, &err), TH_EBUSY);
+	assert_true(strstr(err.msg, "session f, which was forked from it"));
+	assert_int_equal(s->kind->remove(s, both, 2, &err), TH_EBUSY); /* f is open */
+	give_back(s, &fork);
+	assert_int_equal(s->kind->remove(s, wrong, 2, &err), TH_ENOENT); /* all or none */
+	assert_int_equal(s->kind->remove(s, &none, 1, &err), TH_ENOENT);
+	assert_int_equal(s->kind->remove(s, &a, TH_REMOVE_SESSIONS_MAX + 1, &err), TH_ELIMIT);
+	lab_check(s, &log);
+	lab_check(s, &fork);
+	assert_int_equal(s->kind->remove(s, both, 2, &err), TH_OK);
+	sweep_all(s);
+	lab_verify(s);
+	th_store_close(s);
+}
+
+/* ---- what was used ---- */
+
+struct usage {
+	char text[1024];
+};
+
+static enum th_code add_usage(void *ctx, const struct th_usage_row *row, struct th_err *ret)
+{
+	struct usage *u = ctx;
+	size_t len = strlen(u->text);
+
+	(void)ret;
+	snprintf(
+	    u->text + len, sizeof(u->text) - len, "%lld%.*s%.*s%.*s:%lld,%lld,%lld,%lld,%lld,%lld ",
+	    (long long)row->day, TH_FMT(row->user), TH_FMT(row->agent), TH_FMT(row->model),
+	    (long long)row->sessions, (long long)row->turns, (long long)row->tokens_in,
+	    (long long)row->tokens_cached, (long long)row->tokens_out, (long long)row->cost_nano);
+	return TH_OK;
+}
+
+static void used_is(struct th_store *s, struct th_usage_filter f, const char *wanted)
+{
+	struct usage u = { "" };
+
+	assert_int_equal(s->kind->usage(s, &f, add_usage, &u, &err), TH_OK);
+	assert_string_equal(u.text, wanted);
+}
+
+struct using
+{
+	const char *user, *model, *metadata;
+	int64_t day, turns, in, cached, out, cost;
+};
+
+static void use(struct th_store *s, struct lab_log *log, struct using u)
+{
+	static struct lab_append a;
+	struct th_append append;
+
+	lab_make(log, 1, &a, &append);
+	a.row.user = th_str_of(u.user);
+	a.row.model = th_str_of(u.model);
+	a.row.metadata = th_str_of(u.metadata ? u.metadata : "{}");
+	a.row.updated_ms = u.day * 86400000 + 5;
+	a.row.iteration = u.turns;
+	a.row.tokens_in = u.in;
+	a.row.tokens_cached = u.cached;
+	a.row.tokens_out = u.out;
+	a.row.cost_nano = u.cost;
+	assert_int_equal(commit_one(s, &append), TH_OK);
+	lab_done(log, &append);
+}
+
+/* The sums of all rows, each at its day; they stay when the sessions are gone. */
+void lab_used(void **state)
+{
+	const char *url = lab_kind->fresh();
+	struct th_store *s = lab_open(url, NULL);
+	static struct lab_log a, b, f, child;
+	const struct th_str ids[] = { TH_STR_INIT("b"), TH_STR_INIT("f") };
+	struct th_usage_filter by_day = { .by = TH_USAGE_BY_DAY };
+
+	(void)state;
+	lab_log_init(&a, "a");
+	lab_log_init(&b, "b");
+	lab_log_init(&child, "c");
+	used_is(s, by_day, "");
+	use(s, &a, (struct using){ "anna", "m1", NULL, 10, 0, 0, 0, 0, 0 });
+	use(s, &b, (struct using){ "", "m1", NULL, 10, 0, 0, 0, 0, 0 });
+	for (int64_t i = 1; i <= 5; i++)
+		use(s, &a, (struct using){ "anna", "m1", NULL, 10, i, 100 * i, 10 * i, 5 * i, i });
+	use(s, &b, (struct using){ "", "m1", NULL, 11, 1, 7, 0, 1, 1000 });
+	/* Counted with the one that it works for. */
+	use(s, &child,
+	    (struct using){ "anna", "m2", "{\"delegated_by\":{\"session\":\"a\"}}", 10, 0, 0, 0, 0,
+			    0 });
+	use(s, &child,
+	    (struct using){ "anna", "m2", "{\"delegated_by\":{\"session\":\"a\"}}", 10, 9, 9, 9, 9,
+			    9 });
+	used_is(s, by_day, "10:2,5,500,50,25,5 11:0,1,7,0,1,1000 ");
+	/* What a fork has of its parent was used there; another model has its own line. */
+	lab_log_fork(&f, "f", &b, 2);
+	use(s, &f, (struct using){ "", "m1", NULL, 12, 1, 7, 0, 1, 1000 });
+	use(s, &f, (struct using){ "", "m2", NULL, 12, 2, 8, 0, 1, 1000 });
+	use(s, &f, (struct using){ "", "m2", NULL, 12, 3, 10, 0, 2, 1500 });
+	used_is(s, by_day, "10:2,5,500,50,25,5 11:0,1,7,0,1,1000 12:1,2,3,0,1,500 ");
+	used_is(s, (struct th_usage_filter){ .by = TH_USAGE_BY_USER },
+		"0anna:1,5,500,50,25,5 0local:2,3,10,0,2,1500 ");
+	used_is(s, (struct th_usage_filter){ .by = TH_USAGE_BY_MODEL },
+		"0m1:3,7,508,50,26,1005 0m2:0,1,2,0,1,500 ");
+	used_is(s, (struct th_usage_filter){ .by = TH_USAGE_BY_AGENT, .user = TH_STR("anna") },
+		"0default:1,5,500,50,25,5 ");
+	by_day.user = TH_STR("local");
+	used_is(s, by_day, "10:1,0,0,0,0,0 11:0,1,7,0,1,1000 12:1,2,3,0,1,500 ");
+	by_day.from_day = by_day.to_day = 11;
+	used_is(s, by_day, "11:0,1,7,0,1,1000 ");
+	by_day = (struct th_usage_filter){ .by = TH_USAGE_BY_DAY };
+	give_back(s, &b);
+	give_back(s, &f);
+	assert_int_equal(s->kind->remove(s, ids, 2, &err), TH_OK);
+	sweep_all(s);
+	used_is(s, by_day, "10:2,5,500,50,25,5 11:0,1,7,0,1,1000 12:1,2,3,0,1,500 ");
+	use(s, &a, (struct using){ "anna", "m1", NULL, 12, 6, 600, 60, 30, 6 });
+	used_is(s, by_day, "10:2,5,500,50,25,5 11:0,1,7,0,1,1000 12:1,3,103,10,6,501 ");
+	lab_verify(s);
+	th_store_close(s);
+}
+
+/* ---- by text ---- */
+
+static void say_task(struct th_store *s, struct lab_log *log, const char *title, const char *task)
+{
+	static struct lab_append a;
+	struct th_append append;
+
+	lab_make(log, 1, &a, &append);
+	a.row.title = th_str_of(title);
+	append.task = th_str_of(task);
+	assert_int_equal(commit_one(s, &append), TH_OK);
+	lab_done(log, &append);
+}
+
+void lab_found_by_text(void **state)
+{
+	struct th_store *s = lab_open(lab_kind->fresh(), NULL);
+	static struct lab_log a, b, f;
+	struct th_session_filter text = { .text = TH_STR("INVOICE") };
+	char *large = th_alloc(TH_TASK_TEXT_MAX + 100);
+	struct listing l;
+
+	(void)state;
+	memset(large, 'x', TH_TASK_TEXT_MAX + 99);
+	memcpy(large + TH_TASK_TEXT_MAX - 3, "end", 3);
+	memcpy(large + TH_TASK_TEXT_MAX, "behind", 6);
+	lab_log_init(&a, "a");
+	lab_log_init(&b, "b");
+	say_task(s, &a, "Do it", "Do it:\nsend the invoice to Anna.");
+	say_task(s, &b, "Invoices", "");
+	say_task(s, &b, "Invoices", large);
+	say_task(s, &a, "Do it", "only the first words count");
+	assert_int_equal(list(s, text, &l), 2);
+	text.text = TH_STR("anna");
+	assert_int_equal(list(s, text, &l), 1);
+	assert_string_equal(l.ids[0], "a");
+	lab_log_fork(&f, "f", &a, 1);
+	assert_int_equal(lab_append_now(s, &f, 1), TH_OK);
+	assert_int_equal(list(s, text, &l), 2); /* by its parent's words */
+	text.user = TH_STR("berta");
+	assert_int_equal(list(s, text, &l), 0);
+	assert_int_equal(list(s, (struct th_session_filter){ .text = TH_STR("xend") }, &l), 1);
+	assert_int_equal(list(s, (struct th_session_filter){ .text = TH_STR("behind") }, &l), 0);
+	assert_int_equal(list(s, (struct th_session_filter){ .text = TH_STR("count") }, &l), 0);
+	lab_verify(s);
+	th_store_close(s);
+	free(large);
+}
+
 void lab_fenced(void **state)
 {
 	struct th_store *s = lab_open(lab_kind->fresh(), NULL);

@@ -566,10 +566,10 @@ static void wrong_files(void **state)
 	unlink(path);
 	sql(path, "CREATE TABLE notes (text)");
 	refuse(path, true, TH_EUSAGE, "of another program");
-	sql(path, "PRAGMA application_id = 0x74686f6c; PRAGMA user_version = 4");
-	refuse(path, true, TH_EUNSUPPORTED, "by a newer thole (format 4, this one knows 3)");
+	sql(path, "PRAGMA application_id = 0x74686f6c; PRAGMA user_version = 5");
+	refuse(path, true, TH_EUNSUPPORTED, "by a newer thole (format 5, this one knows 4)");
 	sql(path, "PRAGMA user_version = 1");
-	refuse(path, true, TH_EUNSUPPORTED, "by an older thole (format 1, this one knows 3)");
+	refuse(path, true, TH_EUNSUPPORTED, "by an older thole (format 1, this one knows 4)");
 	sql(path, "PRAGMA user_version = -1");
 	refuse(path, true, TH_ECORRUPT, "format number");
 	refuse(folder, true, TH_EUSAGE, "is not a file");
@@ -589,8 +589,23 @@ static void wrong_files(void **state)
 static int64_t one_number(int n, const char *text);
 static void listed_as(struct th_store *s, size_t limit, const char *ids);
 
-/* A file of the version before has no indexes: who reads it needs none, who writes puts them in. */
-static void a_file_of_the_version_before(void **state)
+/* As the version wrote it. */
+static void make_older(const char *path, int version)
+{
+	char text[64];
+
+	sql(path, "DROP INDEX sessions_parent; DROP TABLE usage; DROP TABLE tasks;"
+		  "DROP TABLE removed; DROP TABLE orphans;"
+		  "ALTER TABLE sessions DROP COLUMN tokens_cached");
+	if (version < 3)
+		sql(path, "DROP INDEX sessions_updated; DROP INDEX sessions_created;"
+			  "DROP INDEX sessions_user; DROP INDEX sessions_waiting");
+	snprintf(text, sizeof(text), "PRAGMA user_version = %d", version);
+	sql(path, text);
+}
+
+/* What older files lack nobody needs who reads; who writes puts it in. */
+static void a_file_of_a_version_before(void **state)
 {
 	struct th_store_options reading = { .read_only = true };
 	struct th_store *s = lab_open(fresh(), NULL);
@@ -598,27 +613,28 @@ static void a_file_of_the_version_before(void **state)
 	struct th_session_row row;
 	struct th_arena arena;
 	char path[128];
+	int version = *state ? 2 : 3;
 
-	(void)state;
 	lab_log_init(&a, "a");
 	lab_log_init(&b, "b");
 	assert_int_equal(lab_append_now(s, &a, 3), TH_OK);
 	assert_int_equal(lab_append_now(s, &b, 4), TH_OK);
 	th_store_close(s);
 	snprintf(path, sizeof(path), "%s", path_of(number));
-	sql(path, "DROP INDEX sessions_updated; DROP INDEX sessions_created;"
-		  "DROP INDEX sessions_user; DROP INDEX sessions_waiting; PRAGMA user_version = 2");
+	make_older(path, version);
 	assert_int_equal(th_store_open(th_str_of(url_of(number)), &reading, &s, &err), TH_OK);
 	lab_check(s, &a);
 	listed_as(s, 0, "b a ");
 	lab_verify(s);
 	th_store_close(s);
-	assert_int_equal(one_number(number, "PRAGMA user_version"), 2);
+	assert_int_equal(one_number(number, "PRAGMA user_version"), version);
 	s = lab_open(url_of(number), NULL);
-	assert_int_equal(one_number(number, "PRAGMA user_version"), 3);
+	assert_int_equal(one_number(number, "PRAGMA user_version"), 4);
 	assert_int_equal(one_number(number, "SELECT count(*) FROM sqlite_master WHERE"
 					    " type = 'index' AND name LIKE 'sessions_%'"),
-			 4);
+			 5);
+	assert_int_equal(one_number(number, "SELECT sum(sessions) FROM usage"), 2);
+	assert_int_equal(one_number(number, "SELECT sum(turns) FROM usage"), 1 + 2);
 	listed_as(s, 0, "b a ");
 	th_arena_init(&arena, TH_MIB);
 	assert_int_equal(s->kind->lease(s, TH_STR("a"), &arena, &row, &err), TH_OK);
@@ -627,6 +643,184 @@ static void a_file_of_the_version_before(void **state)
 	assert_int_equal(lab_append_now(s, &a, 3), TH_OK);
 	listed_as(s, 0, "a b ");
 	lab_check(s, &a);
+	lab_verify(s);
+	th_store_close(s);
+}
+
+/* ---- removing ---- */
+
+static struct th_digest blob_named(const char *text)
+{
+	return th_sha256_of(text, strlen(text));
+}
+
+/* A session whose events name a blob of its own and one that all share, in several appends. */
+static void append_naming(struct th_store *s, struct lab_log *log, const char *own, size_t count)
+{
+	static struct lab_append a;
+	struct th_append append;
+	struct th_blob blobs[2] = { { .bytes = th_str_of(own) }, { .bytes = TH_STR("shared") } };
+	struct th_batch batch = {
+		.appends = &append, .append_count = 1, .blobs = blobs, .blob_count = 2
+	};
+	char hex[2][TH_SHA256_HEX_SIZE + 1];
+
+	lab_make(log, count, &a, &append);
+	for (size_t i = 0; i < 2; i++) {
+		blobs[i].hash = th_sha256_of(blobs[i].bytes.ptr, blobs[i].bytes.len);
+		th_digest_hex(&blobs[i].hash, hex[i]);
+	}
+	for (size_t i = 0; i < count; i++) {
+		snprintf(a.data[i], sizeof(a.data[i]), "{\"blob\":\"%s\"}", hex[i % 2]);
+		a.events[i].data = th_str_of(a.data[i]);
+	}
+	lab_rechain(log, &a, &append);
+	assert_int_equal(s->kind->commit_now(s, &batch, &err), TH_OK);
+	lab_done(log, &append);
+}
+
+static bool has_blob(struct th_store *s, const char *text)
+{
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_digest hash = blob_named(text);
+
+	return s->kind->blob(s, &hash, &out, &err) == TH_OK;
+}
+
+static void release_all(struct th_store *s, struct lab_log *logs, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(s->kind->release(s, th_str_of(logs[i].id), logs[i].epoch, &err),
+				 TH_OK);
+}
+
+#define REMOVED 3
+
+static void removing_make(struct th_store *s, struct lab_log *logs)
+{
+	for (size_t i = 0; i < REMOVED; i++) {
+		char id[16];
+
+		snprintf(id, sizeof(id), "gone-%zu", i);
+		lab_log_init(&logs[i], id);
+	}
+	for (size_t turn = 0; turn < 4; turn++)
+		for (size_t i = 0; i < REMOVED; i++)
+			append_naming(s, &logs[i], i == 2 ? "kept" : "own", 5);
+	release_all(s, logs, REMOVED);
+}
+
+static int left_events(int n, const char *id)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "SELECT count(*) FROM events WHERE session_id = '%s'", id);
+	return (int)one_number(n, text);
+}
+
+/* Killed after each step, and taken up by another: the sessions are whole, or gone with all that
+ * was theirs alone. */
+static void removed_and_killed(void **state)
+{
+	const struct th_str ids[] = { TH_STR_INIT("gone-0"), TH_STR_INIT("gone-1") };
+	static struct lab_log logs[REMOVED];
+
+	(void)state;
+	for (int steps = -1; steps < 8; steps++) {
+		const char *url = fresh();
+		struct th_store *s = lab_open(url, NULL);
+		int at = number;
+		bool more = true;
+		pid_t child;
+		int status;
+
+		removing_make(s, logs);
+		child = fork();
+		assert_true(child >= 0);
+		if (child == 0) { /* it shares no connection: it opens its own */
+			struct th_store *own = lab_open(url, NULL);
+
+			if (steps >= 0 && own->kind->remove(own, ids, 2, &err) != TH_OK)
+				_exit(2);
+			for (int i = 0; i < steps && more; i++)
+				if (own->kind->sweep(own, &more, &err) != TH_OK)
+					_exit(3);
+			kill(getpid(), SIGKILL);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_true(WIFSIGNALED(status));
+		th_store_close(s);
+		s = lab_open(url, NULL);
+		lab_verify(s);
+		if (steps < 0) {
+			assert_true(has_blob(s, "own"));
+			assert_int_equal(left_events(at, "gone-0"), 20);
+			th_store_close(s);
+			continue;
+		}
+		/* The name is free at once, whatever is still there of who had it. */
+		lab_log_init(&logs[0], "gone-0");
+		append_naming(s, &logs[0], "newer", 3);
+		lab_verify(s);
+		for (more = true; more;)
+			assert_int_equal(s->kind->sweep(s, &more, &err), TH_OK);
+		lab_verify(s);
+		assert_false(has_blob(s, "own"));
+		assert_true(has_blob(s, "kept") && has_blob(s, "shared") && has_blob(s, "newer"));
+		assert_int_equal(left_events(at, "gone-0"), 3);
+		assert_int_equal(left_events(at, "gone-1"), 0);
+		assert_int_equal(left_events(at, "gone-2"), 20);
+		assert_int_equal(one_number(at, "SELECT count(*) FROM orphans"), 0);
+		th_store_close(s);
+	}
+}
+
+/* Each step has a bound, places only grow, and a blob that comes back meanwhile stays. */
+static void removed_by_pieces(void **state)
+{
+	const struct th_str big = TH_STR("big"), small = TH_STR("small");
+	struct th_store *s = lab_open(fresh(), NULL);
+	static struct lab_log log, other, stays;
+	int64_t last, left, steps = 0;
+	bool more = true;
+
+	(void)state;
+	lab_log_init(&log, "big");
+	lab_log_init(&other, "small");
+	lab_log_init(&stays, "stays");
+	for (size_t i = 0; i < 50; i++) {
+		append_naming(s, &log, "first", LAB_EVENTS_MAX);
+		append_naming(s, &stays, "third", LAB_EVENTS_MAX);
+	}
+	append_naming(s, &other, "second", 5);
+	release_all(s, &log, 1);
+	release_all(s, &other, 1);
+	last = one_number(number, "SELECT max(place) FROM events");
+	left = one_number(number, "SELECT count(*) FROM events");
+	assert_int_equal(s->kind->remove(s, &big, 1, &err), TH_OK);
+	assert_int_equal(s->kind->remove(s, &small, 1, &err), TH_OK); /* it has the last place */
+	while (more) {
+		int64_t now;
+
+		assert_int_equal(s->kind->sweep(s, &more, &err), TH_OK);
+		now = one_number(number, "SELECT count(*) FROM events");
+		assert_true(left - now <= TH_SWEEP_EVENTS_MAX);
+		assert_true(one_number(number, "SELECT max(place) FROM events") >= last);
+		left = now;
+		lab_verify(s);
+		if (++steps == 53) { /* all events are gone, and the walk is in the middle */
+			assert_int_equal(left, 50 * LAB_EVENTS_MAX + 1);
+			assert_int_equal(one_number(number, "SELECT count(*) FROM orphans"), 3);
+			lab_log_init(&other, "again");
+			append_naming(s, &other, "second", 5);
+		}
+	}
+	assert_true(steps > 54);
+	assert_true(has_blob(s, "second") && has_blob(s, "third") && has_blob(s, "shared"));
+	assert_false(has_blob(s, "first"));
+	lab_verify(s);
+	th_store_close(s);
+	s = lab_open(url_of(number), NULL); /* the note beside it fits */
 	lab_verify(s);
 	th_store_close(s);
 }
@@ -1495,7 +1689,10 @@ int main(void)
 		cmocka_unit_test(time_for_others),
 		cmocka_unit_test(edges_of_a_path),
 		cmocka_unit_test(wrong_files),
-		cmocka_unit_test(a_file_of_the_version_before),
+		{ "a file of version 2", a_file_of_a_version_before, NULL, NULL, (void *)1 },
+		{ "a file of version 3", a_file_of_a_version_before, NULL, NULL, NULL },
+		cmocka_unit_test(removed_and_killed),
+		cmocka_unit_test(removed_by_pieces),
 		cmocka_unit_test(pages_by_index),
 		cmocka_unit_test(cut_off_while_made),
 		cmocka_unit_test(rights),
