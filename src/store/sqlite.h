@@ -2,11 +2,14 @@
 /*
  * sqlite.h - the SQLite store, shared by its files: sqlite.c (opening, the
  * worker), sqlite_db.c (one connection), sqlite_write.c, sqlite_lease.c,
- * sqlite_recent.c, sqlite_mark.c, sqlite_wal.c, sqlite_read.c, sqlite_verify.c.
+ * sqlite_recent.c, sqlite_mark.c, sqlite_wal.c, sqlite_read.c, sqlite_verify.c,
+ * sqlite_sums.c, sqlite_usage.c, sqlite_remove.c, sqlite_sweep.c.
  * Only these include it.
  *
- * Tables: sessions (in the order in which they began), events, blobs, and
- * recent: what is newer than the rows of sessions (sqlite_recent.c).  Events lie in the
+ * Tables: sessions (in the order in which they began), events, blobs,
+ * recent (what is newer than the rows of sessions: sqlite_recent.c), usage (sums:
+ * sqlite_sums.c), tasks (words to find sessions by), removed and orphans (what
+ * removed sessions leave behind: sqlite_sweep.c).  Events lie in the
  * order in which they were written, all of one append side by side: `place`
  * counts them through the whole store.  There is no index on (session_id, seq):
  * it would touch one more page per session and commit, as much work as all the
@@ -375,12 +378,16 @@ void th_sqlite_mark_write(struct th_sqlite *s, uint64_t place);
 TH_NODISCARD enum th_code th_sqlite_mark_check(struct th_sqlite *s, struct th_err *err);
 void th_sqlite_mark_forget(struct th_sqlite *s);
 
-/* sqlite_usage.c: what a write of the row adds to the sums, in its transaction. */
+/* sqlite_sums.c: what a write of the row adds to the sums, in its transaction. */
 TH_NODISCARD enum th_code th_db_usage_add(struct th_db *db, const struct th_usage_row *more,
 					  struct th_err *err);
 const char *th_usage_column(sqlite3_stmt *st, struct th_usage_row *ret);
 /* Of all sessions that a store has from before it kept sums. */
 TH_NODISCARD enum th_code th_db_usage_begin(struct th_db *db, struct th_err *err);
+enum th_code th_db_fail_usage(struct th_db *db, const struct th_usage_row *row, const char *bad,
+			      struct th_err *err);
+
+/* sqlite_usage.c */
 enum th_code th_sqlite_usage(struct th_store *store, const struct th_usage_filter *filter,
 			     th_usage_fn *fn, void *ctx, struct th_err *err);
 
