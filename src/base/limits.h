@@ -300,6 +300,9 @@
 #define TH_SERVE_USERS_MAX 10000         /* with quotas of their own */
 #define TH_SERVE_PROXIES_MAX 64          /* that are trusted; and hops of one request */
 
+/* the page */
+#define TH_PAGE_FILE_MAX (2 * TH_MIB) /* one of its files, or the player of an export */
+
 /* the command line as a client of a server */
 #define TH_REMOTE_CONNECT_MS 10000 /* name, TCP, TLS */
 #define TH_REMOTE_SILENT_MS 60000  /* no byte, where a stream has a sign of life every 15 s */

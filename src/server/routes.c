@@ -10,6 +10,8 @@
 
 // clang-format off
 const struct th_route th_routes[] = {
+	{ "GET", "/", 0, th_page_index, 0, NULL, "the page for people: docs/PAGE.md", NULL },
+	{ "GET", "/web/{file}", 0, th_page_get, 0, NULL, "its files", NULL },
 	{ "GET", "/healthz", 0, th_api_health, 0, NULL, "the process answers", NULL },
 	{ "GET", "/readyz", 0, th_api_ready, 0, NULL, "it takes requests, and its store takes events", NULL },
 	{ "POST", "/api/login", 0, th_api_login, SMALL, NULL, "a browser's cookie for the code of a link, or for a token", &th_login_table },
@@ -87,7 +89,7 @@ bool th_route_find(struct th_access *a)
 	struct th_str path = th_http_path(a->request), method = th_http_method(a->request);
 	const struct th_route *near = NULL;
 
-	if (path.len && path.ptr[path.len - 1] == '/')
+	if (path.len > 1 && path.ptr[path.len - 1] == '/')
 		path.len = 0; /* no route ends so */
 	for (const struct th_route *r = th_routes; r->path; r++) {
 		bool same = th_str_is(method, r->method) ||

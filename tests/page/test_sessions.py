@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page: logging in, the list, a session as it goes, decisions; each against the log of the server."""
+
+import http.client
+import json
+
+import house_page
+import serving
+from house_page import say, shell
+
+
+class Files(house_page.Paged):
+    def test_the_page_is_served_as_it_should_be(self):
+        self.begin()
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        c.request("GET", "/", headers={"Accept-Encoding": "gzip"})
+        r = c.getresponse()
+        body = r.read()
+        self.assertEqual((r.status, r.headers["Content-Encoding"], body[:2]), (200, "gzip", b"\x1f\x8b"))
+        policy = r.headers["Content-Security-Policy"]
+        for part in ("default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'"):
+            self.assertIn(part, policy)
+        self.assertNotIn("unsafe", policy)
+        c.request("GET", "/", headers={"If-None-Match": r.headers["ETag"]})
+        again = c.getresponse()
+        self.assertEqual((again.status, again.read()), (304, b""))
+        c.request("GET", "/web/main.js")
+        plain = c.getresponse()
+        text = plain.read().decode()
+        self.assertEqual((plain.status, plain.headers["Content-Encoding"]), (200, None))
+        self.assertTrue(text.startswith("// SPDX-License-Identifier: Apache-2.0"))
+        for path, status in (("/web/none.js", 404), ("/web/pack.py", 404), ("/web/", 401), ("/web/..%2f", 404)):
+            c.request("GET", path)
+            answer = c.getresponse()
+            answer.read()
+            self.assertEqual(answer.status, status, path)
+        c.close()
+        self.assertEqual(self.call("GET", "/", who=None, headers={"Host": "evil.example"}).status, 403)
+
+
+class Sessions(house_page.Paged):
+    def test_log_in_start_and_see_it_end(self):
+        self.serve(say("It is done, and checked."), say("Once more."))
+        self.begin()
+        tab = self.browser.page(self.url())
+        self.tabs.append(tab)
+        self.expected.append("401")  # which says to the page that nobody is logged in
+        tab.fill("#token", serving.TOKENS["alice"])
+        tab.click("button", "Log in")
+        tab.wait_text("Nothing was asked yet")
+        self.shot(tab, "sessions-empty")
+        tab.click("button", "New task")
+        tab.fill("#task", "Say that it is done.")
+        self.shot(tab, "new-task")
+        tab.click("dialog button", "Start")
+        tab.wait("location.hash.startsWith('#/s/')")
+        name = tab.js("decodeURIComponent(location.hash.slice(4))")
+        tab.wait_text("It is done, and checked.", ".entry.turn .said")
+        tab.wait_text("Finished", ".badge")
+        log = self.log(name)
+        self.assertEqual(log[-1]["kind"], "final")
+        self.assertEqual([e["data"]["content"] for e in log if e["kind"] == "message"], ["Say that it is done."])
+        tab.fill(".composer textarea", "And again?")
+        tab.key("Enter")
+        tab.wait_text("Once more.", ".entry.turn .said")
+        self.assertEqual([e["data"]["content"] for e in self.log(name) if e["kind"] == "message"][-1], "And again?")
+        tab.click(".back")
+        tab.wait_text("Say that it is done.", ".session-row")
+        # Who logs out is out: the cookie is good no more.
+        tab.click("[aria-label='Log out']")
+        tab.wait("document.querySelector('#token')")
+        self.assertEqual(tab.js("fetch('/api/me').then((r) => r.status)"), 401)
+
+    def test_a_wrong_token_is_told(self):
+        self.begin()
+        tab = self.browser.page(self.url())
+        self.tabs.append(tab)
+        self.expected.append("401")
+        tab.fill("#token", "no-such-token-0123456789")
+        tab.click("button", "Log in")
+        tab.wait_text("The server does not know this token", ".problem")
+        self.shot(tab, "login")
+        self.assertEqual(tab.js("document.cookie"), "")
+
+    def test_approve_and_reject(self):
+        self.agent("careful", "tools: [shell]\napprove: [shell]\n")
+        self.serve([shell("echo yes > made")], [shell("echo no > not-made")], say("One of two."))
+        self.begin()
+        name = self.begin_session("Make both.", agent="careful", id="w1")
+        tab = self.open("#/waiting")
+        tab.wait_text("echo yes > made", ".decide-card .command")
+        tab.wait("document.title.startsWith('(1)')")
+        self.shot(tab, "waiting")
+        tab.click(".decide-card button", "Approve once")
+        tab.wait_text("echo no > not-made", ".decide-card .command")
+        # By keyboard: r goes to the reason, Enter rejects.
+        tab.js("document.querySelector('.decide-card').focus()")
+        tab.key("r")
+        tab.type("not this one")
+        tab.key("Enter")
+        tab.wait_text("Nothing waits", ".empty")
+        self.wait_event(name, "final")
+        decided = [(e["data"]["approve"], e["data"]["by"], e["data"].get("message")) for e in self.log(name) if e["kind"] == "approval_decided"]
+        self.assertEqual(decided, [(True, "alice", None), (False, "alice", "not this one")])
+        self.assertEqual((self.work / "w1" / "made").read_text(), "yes\n")
+        self.assertFalse((self.work / "w1" / "not-made").exists())
+        tab.js("location.hash = '/s/w1'")
+        tab.wait_text("One of two.", ".entry .said")
+        self.assertEqual(tab.js("[...document.querySelectorAll('.entry.call')].map((e) => e.dataset.state)"), ["done", "refused"])
+        self.shot(tab, "session-decided")
+
+    def test_always_in_the_session(self):
+        self.agent("careful", "tools: [shell]\napprove: [shell]\n")
+        self.serve([shell("echo 1")], [shell("echo 2")], say("Both."))
+        self.begin()
+        name = self.begin_session("Both.", agent="careful")
+        tab = self.open("#/s/" + name)
+        tab.wait_text("echo 1", ".pending .command")
+        self.assertIn("every later call of shell", tab.text(".pending .reasons"))
+        self.shot(tab, "session-asks")
+        tab.click(".pending button", "Always")
+        tab.wait_text("Both.", ".entry.turn .said")
+        log = self.log(name)
+        self.assertEqual([(e["data"]["approve"], e["data"].get("always")) for e in log if e["kind"] == "approval_decided"], [(True, True)])
+        self.assertEqual([e["data"]["status"] for e in log if e["kind"] == "outcome"], ["done", "done"])
+
+    def test_a_reader_may_look_only(self):
+        self.agent("careful", "tools: [shell]\napprove: [shell]\n")
+        self.serve([shell("echo 1")], say("No."))
+        self.begin()
+        name = self.begin_session("Both.", agent="careful")
+        self.wait_event(name, "approval_requested")
+        tab = self.open("#/s/" + name, who="reader")
+        tab.wait_text("Your login may look, and not decide", ".pending")
+        self.assertEqual(tab.js("document.querySelectorAll('.pending button.primary').length"), 0)
+
+
+if __name__ == "__main__":
+    house_page.main()

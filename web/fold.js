@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// fold.js - events become entries: what a person sees as one thing (a call with its approval and outcome, a turn with its
+// answer) is one entry.  Pure.
+//
+// A session may be read from its end: prepend() takes older events.  What is about a call that is not read yet waits for it.
+// Entries keep little: long texts are cut, and the whole event is asked for by its number.
+import { callLine } from './states.js';
+
+const TEXT_MAX = 5000;
+const LIVE_MAX = 100000;
+
+/** {text, of}: `of` is the whole length where it was cut. */
+export function cut(text, max = TEXT_MAX) {
+  const whole = typeof text === 'string' ? text : text === undefined || text === null ? '' : JSON.stringify(text, null, 2);
+  return whole.length > max ? { text: whole.slice(0, max), of: whole.length } : { text: whole };
+}
+
+/** The value with long texts in it cut, and not too much of it. */
+function lighten(value, budget = { left: 200 }, depth = 0) {
+  if (typeof value === 'string') return value.length > 2000 ? `${value.slice(0, 2000)}… (${value.length} characters)` : value;
+  if (!value || typeof value !== 'object') return value;
+  if (depth > 8 || budget.left <= 0) return '…';
+  if (Array.isArray(value)) return value.slice(0, 100).map((v) => (budget.left--, lighten(v, budget, depth + 1)));
+  const out = {};
+  for (const [k, v] of Object.entries(value).slice(0, 100)) {
+    budget.left--;
+    out[k.slice(0, 200)] = lighten(v, budget, depth + 1);
+  }
+  return out;
+}
+
+/** {text, pictures} of what is a text, or a list of parts. */
+export function content(value) {
+  if (typeof value === 'string' || value === null || value === undefined) return { ...cut(value ?? ''), pictures: [] };
+  if (!Array.isArray(value)) return { ...cut(value), pictures: [] };
+  const texts = [];
+  const pictures = [];
+  for (const part of value) {
+    if (typeof part === 'string') texts.push(part);
+    else if (part && typeof part.blob === 'string') pictures.push({ hash: part.blob, width: part.width, height: part.height, type: part.media_type });
+    else if (part && typeof part.text === 'string') texts.push(part.text);
+    else if (part && typeof part.refusal === 'string') texts.push(part.refusal);
+    else if (part && /image/.test(part.type ?? '')) texts.push('(a picture)');
+    else if (part) texts.push(JSON.stringify(part));
+  }
+  return { ...cut(texts.join('\n')), pictures };
+}
+
+function answerParts(items) {
+  const parts = [];
+  for (const item of Array.isArray(items) ? items : []) {
+    if (!item || typeof item !== 'object') continue;
+    if (item.type === 'message') parts.push({ kind: 'text', ...content(item.content) });
+    else if (item.type === 'reasoning') {
+      const all = [...(Array.isArray(item.summary) ? item.summary : []), ...(Array.isArray(item.content) ? item.content : [])];
+      const text = all.map((p) => p?.text ?? '').filter(Boolean).join('\n\n');
+      if (text) parts.push({ kind: 'thought', ...cut(text) });
+    } else if (!/call$/.test(item.type ?? '') || /^(web_search|file_search|code_interpreter|image_generation)/.test(item.type)) {
+      parts.push({ kind: 'note', text: String(item.type).replace(/_/g, ' ') });
+    }
+  }
+  return parts.filter((p) => p.text || p.pictures?.length);
+}
+
+const number = (v) => (Number.isFinite(v) ? v : 0);
+
+function usageOf(u) {
+  if (!u || typeof u !== 'object') return null;
+  return { input: number(u.input), cached: number(u.cached), written: number(u.written), output: number(u.output), reasoning: number(u.reasoning) };
+}
+
+// What an event that is no part of a call or turn says, in one line, and of which sort it is.
+const plain = {
+  session_created: (d) => ({ type: 'begin', agent: d.agent?.name, model: d.model, title: 'The session begins' }),
+  session_forked: (d) => ({ type: 'begin', title: 'A fork begins', parent: d.parent, parentSeq: d.seq }),
+  message: (d) => ({ type: 'message', role: d.role, name: d.name, ...content(d.content) }),
+  guardrail: (d) => ({ type: 'guardrail', bad: d.tripped === true, title: `Guardrail ${d.name} ${d.tripped ? 'stopped' : 'looked at'} ${String(d.stage).replace(/_/g, ' ')}`, ...cut(d.message ?? '') }),
+  handoff: (d) => ({ type: 'handoff', title: `${d.from} hands over to ${d.to}`, ...cut(d.arguments ? JSON.stringify(d.arguments) : '') }),
+  code: (d) => ({ type: 'note', bad: Boolean(d.failed), title: `${d.name} answered (${String(d.use).replace(/_/g, ' ')})`, ...cut(d.failed ?? '') }),
+  items_added: (d) => ({ type: 'note', title: `${d.items?.length ?? 0} items were put into its history` }),
+  items_removed: (d) => ({ type: 'note', title: d.count ? `The newest ${d.count} items were taken out of its history` : 'All items were taken out of its history' }),
+  condensation: (d) => ({ type: 'note', title: `Events ${d.first_seq} to ${d.last_seq} are shortened for the model`, ...cut(d.summary ?? '') }),
+  state_changed: (d) => ({ type: 'state', state: d.to, title: ({ paused: 'Paused', stopped: 'Stopped', running: 'Goes on', stuck: 'Stuck', limit: 'At a limit' })[d.to] ?? `Now ${d.to}`, ...cut(d.reason ?? '') }),
+  budget: (d) => ({ type: 'note', title: 'Its limits were changed', ...cut(JSON.stringify(d.limits)) }),
+  error: (d) => ({ type: 'error', bad: true, title: `Failed: ${d.class}`, ...cut(d.message) }),
+  final: (d) => ({ type: 'final', status: d.status, instead: d.instead_of, ...cut(d.output) }),
+};
+
+// What an event does to the entry of its call.
+const onCall = {
+  approval_requested(c, d, e) {
+    c.state = 'asked';
+    c.asked = { seq: e.seq, ts: e.ts_ms, reason: d.reason, expires: d.expires_ms };
+  },
+  approval_decided(c, d, e) {
+    c.decided = { seq: e.seq, ts: e.ts_ms, approve: d.approve, always: d.always, by: d.by, message: d.message, expired: d.expired };
+    c.state = d.approve ? 'approved' : 'rejected';
+  },
+  intent(c, d, e) {
+    c.state = 'running';
+    c.started = e.ts_ms;
+  },
+  outcome(c, d, e) {
+    c.state = d.status;
+    c.result = { seq: e.seq, ts: e.ts_ms, ...content(d.output) };
+    c.elapsed = number(d.elapsed_ms);
+    c.evidence = lighten(d.evidence);
+    c.looked = Boolean(d.observation);
+  },
+  parked(c, d, e) {
+    c.state = 'parked';
+    c.result = { seq: e.seq, ts: e.ts_ms, ...content(d.output) };
+    c.elapsed = number(d.elapsed_ms);
+    c.evidence = lighten(d.evidence);
+    c.looked = Boolean(d.observation);
+  },
+  settled(c, d, e) {
+    c.settled = { seq: e.seq, ts: e.ts_ms, status: d.status, by: d.by, message: d.message };
+    if (c.state === 'parked') c.state = d.status;
+  },
+  delegation_started(c, d) {
+    c.child = { id: d.child, agent: d.agent, state: 'running', waits: [] };
+    c.state = 'running';
+  },
+  delegation_waits(c, d) {
+    c.child ??= { id: d.child, waits: [] };
+    c.child.waits = Array.isArray(d.waits) ? d.waits.slice(0, 20).map((w) => ({ session: w.session, call: w.call_id, line: callLine(w.tool, w.arguments) })) : [];
+    c.child.state = c.child.waits.length ? 'waiting' : 'running';
+  },
+  delegation_finished(c, d) {
+    c.child ??= { id: d.child, waits: [] };
+    Object.assign(c.child, { state: d.state, turns: d.turns, cost: number(d.cost_nano), waits: [] });
+  },
+};
+
+export class Fold {
+  constructor() {
+    this.entries = [];
+    this.calls = new Map();
+    this.orphans = [];
+    this.open = null; // the turn that has no answer yet
+    this.headless = null; // an answer whose request is not read yet
+    this.screen = null;
+    this.count = 0;
+  }
+
+  put(event, fields) {
+    const entry = { id: `e${event.seq}`, seq: event.seq, last: event.seq, ts: event.ts_ms, source: event.source, rev: 0, ...fields };
+    this.entries.push(entry);
+    return entry;
+  }
+
+  touch(entry, event) {
+    entry.rev++;
+    entry.last = Math.max(entry.last, event.seq);
+    return entry;
+  }
+
+  /** One event more; the entry that it made or changed, or null. */
+  add(event) {
+    const d = event.data && typeof event.data === 'object' ? event.data : {};
+    this.count++;
+    if (event.kind === 'session_created') {
+      const c = d.agent?.computer;
+      if (c?.width && c?.height) this.screen = { width: c.width, height: c.height };
+      this.limits = d.agent?.limits ?? null;
+      this.agentName = d.agent?.name;
+      this.rules = d.agent?.approve;
+    }
+    if (event.kind === 'budget') this.limits = { ...this.limits, ...d.limits };
+    if (event.kind.startsWith('model_')) return this.model(event, d);
+    if (event.kind === 'call') return this.call(event, d);
+    if (onCall[event.kind]) return this.about(event, d);
+    const make = plain[event.kind] ?? (() => ({ type: 'note', title: String(event.kind).replace(/_/g, ' ') }));
+    const entry = this.put(event, make(d));
+    if (entry.type === 'final') {
+      const before = this.entries.findLast?.((e) => e.type === 'turn');
+      entry.same = before?.parts?.some((p) => p.kind === 'text' && p.text === entry.text) ?? false;
+    }
+    if (['error', 'state', 'final'].includes(entry.type)) this.open = null;
+    return entry;
+  }
+
+  model(event, d) {
+    if (event.kind === 'model_requested') {
+      this.open = this.put(event, { type: 'turn', state: 'asking', turn: d.turn, attempt: d.attempt, model: d.model, agent: d.agent, parts: [], live: null });
+      return this.open;
+    }
+    if (event.kind === 'model_started') return this.open ? this.touch(this.open, event) : null;
+    let turn = this.open;
+    if (!turn) {
+      turn = this.put(event, { type: 'turn', state: 'asking', parts: [], live: null, model: d.model });
+      if (!this.headless && this.entries.filter((e) => e.type === 'turn').length === 1) this.headless = turn;
+    }
+    turn.live = null;
+    this.open = null;
+    turn.ended = event.ts_ms;
+    turn.answer = event.seq;
+    if (event.kind === 'model_failed') {
+      turn.state = 'failed';
+      turn.problem = { class: d.class, message: cut(d.message, 1000).text, retry: d.retry, wait: d.retry_in_ms, next: d.next };
+      turn.usage = usageOf(d.usage);
+    } else {
+      turn.state = d.status === 'incomplete' ? 'incomplete' : 'answered';
+      turn.reason = d.reason;
+      turn.model = d.model ?? turn.model;
+      turn.parts = answerParts(d.items);
+      turn.usage = usageOf(d.usage);
+      turn.cost = Number.isFinite(d.cost_nano) ? d.cost_nano / 1e9 : null;
+      turn.elapsed = number(d.elapsed_ms);
+    }
+    return this.touch(turn, event);
+  }
+
+  call(event, d) {
+    const entry = this.put(event, {
+      type: 'call', call: event.call ?? d.call_id, tool: String(d.tool), args: lighten(d.arguments), class: d.class, policy: d.policy, reason: d.reason,
+      each: d.each, unknownTool: d.unknown, checks: lighten(d.safety_checks), state: d.policy === 'refuse' ? 'refused' : 'planned', digest: d.digest,
+    });
+    entry.line = callLine(entry.tool, entry.args);
+    this.calls.set(entry.call, entry);
+    return entry;
+  }
+
+  about(event, d) {
+    const key = event.call ?? d.call_id;
+    const entry = this.calls.get(key);
+    if (!entry) {
+      this.orphans.push({ key, event });
+      return null;
+    }
+    onCall[event.kind](entry, d, event);
+    return this.touch(entry, event);
+  }
+
+  /** A piece of the answer that is being made. */
+  delta(piece) {
+    const turn = this.open;
+    if (!turn || typeof piece.text !== 'string') return null;
+    turn.live ??= { text: '', reasoning: '', arguments: '' };
+    const kind = piece.kind in turn.live ? piece.kind : 'text';
+    if (turn.live[kind].length < LIVE_MAX) turn.live[kind] += piece.text;
+    turn.rev++;
+    return turn;
+  }
+
+  /** Events that come before all that are here. */
+  prepend(events) {
+    const older = new Fold();
+    for (const event of events) older.add(event);
+    if (older.open && this.headless) {
+      Object.assign(this.headless, { turn: older.open.turn, attempt: older.open.attempt, agent: older.open.agent, ts: older.open.ts, seq: older.open.seq });
+      this.headless.rev++;
+      older.entries.splice(older.entries.indexOf(older.open), 1);
+    }
+    this.headless = older.headless ?? null;
+    for (const [key, entry] of older.calls) if (!this.calls.has(key)) this.calls.set(key, entry);
+    const rest = older.orphans;
+    for (const { key, event } of this.orphans) {
+      const entry = older.calls.get(key);
+      if (!entry) rest.push({ key, event });
+      else {
+        onCall[event.kind](entry, event.data ?? {}, event);
+        this.touch(entry, event);
+      }
+    }
+    this.orphans = rest;
+    this.entries = older.entries.concat(this.entries);
+    this.screen = older.screen ?? this.screen;
+    this.limits = this.limits ?? older.limits;
+    this.agentName ??= older.agentName;
+    this.rules ??= older.rules;
+    this.count += older.count;
+  }
+}
+
+/** Points of a call on the screen, in its order: {kind, x, y} or {kind, path}. */
+export function marks(args) {
+  const out = [];
+  for (const a of Array.isArray(args?.actions) ? args.actions : []) {
+    if (!a || typeof a !== 'object') continue;
+    if (Array.isArray(a.path)) {
+      const path = a.path.filter((p) => Number.isFinite(p?.x) && Number.isFinite(p?.y)).slice(0, 200);
+      if (path.length > 1) out.push({ kind: 'drag', path });
+    } else if (Number.isFinite(a.x) && Number.isFinite(a.y)) out.push({ kind: a.type === 'move' ? 'move' : a.type === 'scroll' ? 'scroll' : 'click', x: a.x, y: a.y });
+    else if (a.type === 'zoom' && Array.isArray(a.region) && a.region.length === 4) out.push({ kind: 'region', region: a.region });
+  }
+  return out.slice(0, 20);
+}
