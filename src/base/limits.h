@@ -191,14 +191,28 @@
 #define TH_TOOL_OUTPUT_MAX (1 * TH_MIB)        /* what one call may give back to the log */
 #define TH_TOOL_OUTPUT_MODEL_MAX (32 * TH_KIB) /* what of it the model is shown */
 #define TH_FILE_WRITE_MAX (16 * TH_MIB)
-#define TH_EDIT_FILE_MAX (10 * TH_MIB)   /* of a file that `edit` shows or changes */
-#define TH_EDIT_PLACES_MAX 100           /* where a text stands that should stand once */
-#define TH_EDIT_ENTRIES_MAX 1000         /* of a folder that it shows */
-#define TH_EDIT_SEEN_MAX 256             /* files whose last seen content it remembers */
-#define TH_UNDO_STEPS_MAX 10             /* edits of one file that can be taken back */
-#define TH_UNDO_ENTRIES_MAX 500          /* of all files of a session */
-#define TH_UNDO_BYTES_MAX (64 * TH_MIB)  /* what they replaced */
-#define TH_TOOL_PICTURE_MAX (5 * TH_MIB) /* file of a picture that a tool shows */
+#define TH_EDIT_FILE_MAX (10 * TH_MIB)    /* of a file that `edit` shows or changes */
+#define TH_EDIT_PLACES_MAX 100            /* where a text stands that should stand once */
+#define TH_EDIT_ENTRIES_MAX 1000          /* of a folder that it shows */
+#define TH_EDIT_SEEN_MAX 256              /* files whose last seen content it remembers */
+#define TH_UNDO_STEPS_MAX 10              /* edits of one file that can be taken back */
+#define TH_UNDO_ENTRIES_MAX 500           /* of all files of a session */
+#define TH_UNDO_BYTES_MAX (64 * TH_MIB)   /* what they replaced */
+#define TH_TOOL_PICTURE_MAX (5 * TH_MIB)  /* file of a picture that a tool shows */
+#define TH_GLOB_SIZE_MAX 1024             /* a pattern of paths */
+#define TH_GLOB_STEPS_MAX 100000          /* to match it */
+#define TH_GLOB_DEPTH_MAX 64              /* stars and braces inside each other */
+#define TH_IGNORE_SIZE_MAX (256 * TH_KIB) /* a .gitignore; a larger one is not looked at */
+#define TH_IGNORE_RULES_MAX 4096
+#define TH_SEARCH_PATTERN_MAX (4 * TH_KIB)
+#define TH_SEARCH_MATCHES_MAX 200        /* lines or files that are shown */
+#define TH_SEARCH_LINE_MAX 400           /* bytes of a line that are shown */
+#define TH_SEARCH_FILE_MAX (16 * TH_MIB) /* a larger one is passed over, and said */
+#define TH_SEARCH_FILES_MAX 200000       /* looked at by one search */
+#define TH_SEARCH_BYTES_MAX (2048 * (uint64_t)TH_MIB)
+#define TH_SEARCH_DEPTH_MAX 64     /* folders inside each other */
+#define TH_SEARCH_FOLDER_MAX 50000 /* entries of one folder */
+#define TH_SEARCH_MS_MAX 20000
 #define TH_LIST_ENTRIES_MAX 2000
 #define TH_PATCH_BYTES_MAX (64 * TH_MIB) /* of all files of one patch, before and after */
 #define TH_PATCH_NOTE_MAX (256 * TH_KIB) /* their names and digests, in the journal */

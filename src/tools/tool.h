@@ -104,7 +104,7 @@ const struct th_tool *th_tool_find(struct th_str name); /* those below too */
 extern const struct th_tool th_tool_command, th_tool_commands;
 bool th_tool_is_internal(const struct th_tool *tool);
 extern const struct th_tool th_tool_shell, th_tool_read_file, th_tool_write_file, th_tool_list_dir,
-    th_tool_apply_patch, th_tool_edit;
+    th_tool_apply_patch, th_tool_edit, th_tool_search;
 
 /* ---- for tools ---- */
 

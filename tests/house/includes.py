@@ -40,6 +40,8 @@ PURE_BASE_HEADERS = {"cpuid.h", "emmintrin.h", "immintrin.h", "arm_neon.h", "end
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]', re.MULTILINE)
 LIBRARIES = {  # each is seen by one file
+    "pcre2.h": "tools/search.c",
+    "vterm.h": "tools/terminal.c",
     "yyjson.h": "base/json.c",
     "llhttp.h": "wire/http1.c",
     "wslay/wslay.h": "wire/ws.c",

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Search: what is found and passed over, ignore files, bad patterns, and the bounds' edges. */
+#include "job.h"
+
+#include <sys/time.h>
+
+static void tree(void)
+{
+	static const char *const folders[] = { "src", "src/deep", "build", "docs", ".hid", ".git" };
+
+	for (size_t i = 0; i < TH_COUNT(folders); i++)
+		assert_int_equal(mkdir(in_workspace(folders[i]), 0755), 0);
+	put("src/a.c", "int main(void)\n{\n\treturn needle(1);\n}\n");
+	put("src/deep/b.h", "int needle(int);\r\nint other;\n");
+	put("build/gen.c", "needle\n");
+	put("docs/n.md", "a Needle here\n");
+	put("docs/keep.log", "needle\n");
+	put("x.log", "needle\n");
+	put(".hid/h.c", "needle\n");
+	put(".git/config", "needle\n");
+	put(".gitignore", "# made\n/build/\n*.log\n!keep.log\n");
+	assert_int_equal(symlink("src/a.c", in_workspace("link.c")), 0);
+	assert_int_equal(th_file_write(in_workspace("bin"), th_str_n("needle\0", 7), 0644, NULL),
+			 TH_OK);
+}
+
+static void finds_lines(void **state)
+{
+	(void)state;
+	tree();
+	assert_string_equal(tool("search", "{\"pattern\":\"needle\\\\(\"}"),
+			    "src/a.c:3: \treturn needle(1);\nsrc/deep/b.h:1: int needle(int);\n"
+			    "[2 matching lines in 2 files]");
+	assert_string_equal(
+	    tool("search", "{\"pattern\":\"needle\",\"ignore_case\":true,\"path\":\"docs\"}"),
+	    "docs/keep.log:1: needle\ndocs/n.md:1: a Needle here\n"
+	    "[2 matching lines in 2 files]");
+	assert_string_equal(tool("search", "{\"pattern\":\"^int\",\"files\":\"*.{h,x}\"}"),
+			    "src/deep/b.h:1: int needle(int);\nsrc/deep/b.h:2: int other;\n"
+			    "[2 matching lines in 1 files]");
+	assert_string_equal(
+	    tool("search", "{\"pattern\":\"needle\",\"all\":true,\"files\":\"{.hid,build}/**\"}"),
+	    ".hid/h.c:1: needle\nbuild/gen.c:1: needle\n[2 matching lines in 2 files]");
+	/* A file that is named is looked at. */
+	assert_string_equal(tool("search", "{\"pattern\":\"e{2}\",\"path\":\"x.log\"}"),
+			    "x.log:1: needle\n[1 matching lines in 1 files]");
+	assert_string_equal(tool("search", "{\"pattern\":\"needle\",\"path\":\"./src/deep/\"}"),
+			    "src/deep/b.h:1: int needle(int);\n[1 matching lines in 1 files]");
+	/* The rules of the folders above hold too. */
+	put("src/x.log", "needle\n");
+	assert_string_equal(tool("search", "{\"pattern\":\"^needle\",\"path\":\"src\"}"),
+			    "[0 matching lines]");
+	assert_string_equal(tool("search", "{\"pattern\":\"nowhere\"}"), "[0 matching lines]");
+	assert_string_equal(tool("search", "{\"pattern\":\"void\\\\)\\\\n\\\\{\"}"),
+			    "src/a.c:1: int main(void)\nsrc/a.c:2: {\n"
+			    "[2 matching lines in 1 files]");
+	assert_string_equal(tool("search", "{\"pattern\":\"^$\",\"path\":\"src\"}"),
+			    "[0 matching lines]");
+}
+
+static void lists_files_newest_first(void **state)
+{
+	struct timeval old[2] = { { 1000, 0 }, { 1000, 0 } },
+		       new[2] = { { 2000000000, 0 }, { 2000000000, 0 } };
+
+	(void)state;
+	tree();
+	assert_int_equal(utimes(in_workspace("src/a.c"), old), 0);
+	assert_int_equal(utimes(in_workspace("src/deep/b.h"), new), 0);
+	assert_string_equal(tool("search", "{\"files\":\"src/**/*.{c,h}\"}"),
+			    "src/deep/b.h\nsrc/a.c\n[2 files]");
+	assert_string_equal(tool("search", "{\"files\":\"*.py\"}"), "[0 files]");
+	assert_false(has(tool("search", "{}"), "link.c"));
+	assert_false(has(run.text.ptr, ".gitignore"));
+	assert_true(has(run.text.ptr, "docs/keep.log\n"));
+}
+
+static void refuses(void **state)
+{
+	static const struct {
+		const char *arguments, *says;
+	} bad[] = {
+		{ "{\"pattern\":\"(\"}", "the pattern is not one, at byte 1: missing closing" },
+		{ "{\"pattern\":\"a\",\"path\":\"none\"}", "No such file" },
+		{ "{\"pattern\":\"a\",\"path\":\"..\"}", "outside the workspace" },
+		{ "{\"pattern\":\"a\",\"path\":\"out\"}", "outside the workspace" },
+		{ "{\"pattern\":\"a\",\"path\":\"/etc\"}", "outside the workspace" },
+		{ "{\"pattern\":\"a\",\"path\":\"fifo\"}", "not a regular file" },
+	};
+
+	(void)state;
+	assert_int_equal(symlink("/etc", in_workspace("out")), 0);
+	assert_int_equal(mkfifo(in_workspace("fifo"), 0644), 0);
+	for (size_t i = 0; i < TH_COUNT(bad); i++) {
+		tool("search", bad[i].arguments);
+		if (!has(run.text.ptr, bad[i].says) || run.status == TH_OUTCOME_DONE)
+			fail_msg("%s: %s", bad[i].arguments, run.text.ptr);
+	}
+	assert_string_equal(tool("search", "{\"pattern\":\"root\"}"), "[0 matching lines]");
+}
+
+static void is_bounded(void **state)
+{
+	struct th_buf text = TH_BUF_INIT(32 * TH_MIB), arguments = TH_BUF_INIT(16 * TH_KIB);
+
+	(void)state;
+	for (int i = 0; i < TH_SEARCH_MATCHES_MAX; i++)
+		th_buf_add_cstr(&text, "hit\n");
+	put("f", text.ptr);
+	assert_true(
+	    has(tool("search", "{\"pattern\":\"hit\"}"), "[200 matching lines in 1 files]"));
+	put("g", "hit\n");
+	assert_true(has(tool("search", "{\"pattern\":\"hit\"}"), "[stopped after 200 matching"));
+	assert_true(has(run.evidence.ptr, "\"cut\":true"));
+	th_buf_clear(&text);
+	for (size_t i = 0; i <= TH_SEARCH_LINE_MAX; i++)
+		th_buf_add_char(&text, 'w');
+	put("g", text.ptr);
+	assert_true(has(tool("search", "{\"pattern\":\"w\",\"path\":\"g\"}"), "ww…\n"));
+	/* Larger than what is read; and a pattern that would take for ever. */
+	assert_int_equal(truncate(in_workspace("g"), (off_t)TH_SEARCH_FILE_MAX + 1), 0);
+	assert_true(has(tool("search", "{\"pattern\":\"w\",\"path\":\"g\"}"),
+			"1 files of more than 16 MiB"));
+	put("g", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!");
+	assert_true(has(tool("search", "{\"pattern\":\"^(a+)+$\",\"path\":\"g\"}"),
+			"the pattern takes too long"));
+	th_buf_clear(&text);
+	for (size_t i = 0; i <= TH_SEARCH_PATTERN_MAX; i++)
+		th_buf_add_char(&text, 'a');
+	th_buf_printf(&arguments, "{\"pattern\":\"%s\"}", text.ptr);
+	assert_true(has(tool("search", arguments.ptr), "at most 4096 bytes"));
+	th_buf_deinit(&text);
+	th_buf_deinit(&arguments);
+}
+
+/* Bytes that are no UTF-8 and control characters do not stop it, and do not reach the model. */
+static void shows_clean_text(void **state)
+{
+	(void)state;
+	put("f", "bad \xff\xfe needle \x1b[31mred\n");
+	assert_string_equal(tool("search", "{\"pattern\":\"needle\"}"),
+			    "f:1: bad \xef\xbf\xbd\xef\xbf\xbd needle red\n"
+			    "[1 matching lines in 1 files]");
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, job_setup, job_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(finds_lines), TEST(lists_files_newest_first), TEST(refuses),
+		TEST(is_bounded),  TEST(shows_clean_text),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
