@@ -171,27 +171,3 @@ void th_image_blend(const struct th_pixels *to, struct th_point at, const uint32
 		}
 	}
 }
-
-static const char *const format_names[TH_IMAGE_FORMAT_COUNT] = { "png", "jpeg", "webp" };
-
-const char *th_image_format_name(enum th_image_format format)
-{
-	assert(format < TH_IMAGE_FORMAT_COUNT);
-	return format_names[format];
-}
-
-const char *th_image_format_media(enum th_image_format format)
-{
-	static const char *const media[TH_IMAGE_FORMAT_COUNT] = { "image/png", "image/jpeg",
-								  "image/webp" };
-	assert(format < TH_IMAGE_FORMAT_COUNT);
-	return media[format];
-}
-
-int th_image_format_find(struct th_str name)
-{
-	for (int i = 0; i < TH_IMAGE_FORMAT_COUNT; i++)
-		if (th_str_is(name, format_names[i]))
-			return i;
-	return th_str_is(name, "jpg") ? TH_IMAGE_JPEG : -1;
-}

@@ -154,11 +154,6 @@ void th_marks_number(struct th_marks *m, const struct th_marks *before, int32_t 
 	}
 }
 
-struct th_point th_mark_middle(const struct th_mark *m)
-{
-	return (struct th_point){ m->box.x + m->box.width / 2, m->box.y + m->box.height / 2 };
-}
-
 /* ---- as text ---- */
 
 void th_marks_print(const struct th_marks *m, struct th_jw *w)

@@ -45,8 +45,6 @@ void th_marks_add(struct th_marks *m, struct th_size screen, enum th_mark_source
  * count on from *last. */
 void th_marks_number(struct th_marks *m, const struct th_marks *before, int32_t *last);
 
-struct th_point th_mark_middle(const struct th_mark *m);
-
 /* [{"id","box":[x,y,width,height],"source","role"?,"name"?}, …] */
 void th_marks_print(const struct th_marks *m, struct th_jw *w);
 /* "7 button \"OK\"", a line each, at most so many. */

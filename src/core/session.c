@@ -17,9 +17,6 @@ struct name_row {
 #define X(id, name, exit_code, doc) { name, exit_code },
 static const struct name_row states[] = { TH_STATES(X) };
 #undef X
-#define X(id, name) name,
-static const char *const effect_names[] = { TH_EFFECTS(X) };
-#undef X
 
 #define S(id) (1u << TH_STATE_##id)
 /* A state that rests may be left for running by a message or an operator. */
@@ -62,12 +59,6 @@ bool th_state_allows(enum th_state from, enum th_state to)
 {
 	assert(from < TH_STATE_COUNT && to < TH_STATE_COUNT);
 	return transitions[from] & (1u << to);
-}
-
-const char *th_effect_name(enum th_effect_kind k)
-{
-	assert(k < TH_EFFECT_COUNT);
-	return effect_names[k];
 }
 
 void th_session_init(struct th_session *s)

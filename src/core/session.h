@@ -47,35 +47,32 @@ int th_state_exit(enum th_state s);
 bool th_state_allows(enum th_state from, enum th_state to); /* the legal transitions, a table */
 
 /* What to do, in this order.  RECORD … FAIL write an event; the rest act. */
-#define TH_EFFECTS(X)                                                                          \
-	X(RECORD, "record")         /* call: append CALL with policy's word */                 \
-	X(ASK, "ask")               /* call: append APPROVAL_REQUESTED */                      \
-	X(REFUSE, "refuse")         /* call: append OUTCOME refused */                         \
-	X(INTEND, "intend")         /* call: append INTENT */                                  \
-	X(CONCLUDE, "conclude")     /* call: append OUTCOME without any effect */              \
-	X(CORRECT, "correct")       /* append MESSAGE: why the answer cannot be taken */       \
-	X(REQUEST, "request")       /* append MODEL_REQUESTED */                               \
-	X(FINISH, "finish")         /* append FINAL */                                         \
-	X(LIMIT, "limit")           /* append STATE_CHANGED to limit */                        \
-	X(STUCK, "stuck")           /* append STATE_CHANGED to stuck */                        \
-	X(STUCK_TELL, "stuck_tell") /* append MESSAGE: that the agent repeats itself */        \
-	X(STUCK_ASK, "stuck_ask")   /* append STATE_CHANGED to paused: a person is asked */    \
-	X(FAIL, "fail")             /* append ERROR */                                         \
-	X(MODEL_CALL, "model_call") /* send the request */                                     \
-	X(MODEL_CANCEL, "model_cancel")                                                        \
-	X(TOOL_RUN, "tool_run")       /* call: dispatch */                                     \
-	X(TOOL_SETTLE, "tool_settle") /* call: after a crash, ask the executor how it ended */ \
-	X(TOOL_CANCEL, "tool_cancel") /* call: running, and no longer wanted */                \
-	X(GUARD, "guard")             /* guard, or call and guard: ask it, append GUARDRAIL */ \
-	X(HAND_OVER, "hand_over")     /* call: append HANDOFF and the call's OUTCOME */        \
-	X(TOOL_USE, "tool_use")       /* ask the agent's code what follows; append CODE */     \
-	X(TIMER_SET, "timer_set")     /* wait retry_in_ms, then th_session_wake */             \
-	X(NOTIFY, "notify")           /* the state changed to one that rests */
-
-#define X(id, name) TH_DO_##id,
-enum th_effect_kind { TH_EFFECTS(X) TH_EFFECT_COUNT };
-#undef X
-const char *th_effect_name(enum th_effect_kind k);
+enum th_effect_kind {
+	TH_DO_RECORD,     /* call: append CALL with policy's word */
+	TH_DO_ASK,        /* call: append APPROVAL_REQUESTED */
+	TH_DO_REFUSE,     /* call: append OUTCOME refused */
+	TH_DO_INTEND,     /* call: append INTENT */
+	TH_DO_CONCLUDE,   /* call: append OUTCOME without any effect */
+	TH_DO_CORRECT,    /* append MESSAGE: why the answer cannot be taken */
+	TH_DO_REQUEST,    /* append MODEL_REQUESTED */
+	TH_DO_FINISH,     /* append FINAL */
+	TH_DO_LIMIT,      /* append STATE_CHANGED to limit */
+	TH_DO_STUCK,      /* append STATE_CHANGED to stuck */
+	TH_DO_STUCK_TELL, /* append MESSAGE: that the agent repeats itself */
+	TH_DO_STUCK_ASK,  /* append STATE_CHANGED to paused: a person is asked */
+	TH_DO_FAIL,       /* append ERROR */
+	TH_DO_MODEL_CALL, /* send the request */
+	TH_DO_MODEL_CANCEL,
+	TH_DO_TOOL_RUN,    /* call: dispatch */
+	TH_DO_TOOL_SETTLE, /* call: after a crash, ask the executor how it ended */
+	TH_DO_TOOL_CANCEL, /* call: running, and no longer wanted */
+	TH_DO_GUARD,       /* guard, or call and guard: ask it, append GUARDRAIL */
+	TH_DO_HAND_OVER,   /* call: append HANDOFF and the call's OUTCOME */
+	TH_DO_TOOL_USE,    /* ask the agent's code what follows; append CODE */
+	TH_DO_TIMER_SET,   /* wait retry_in_ms, then th_session_wake */
+	TH_DO_NOTIFY,      /* the state changed to one that rests */
+	TH_EFFECT_COUNT
+};
 
 struct th_effect {
 	enum th_effect_kind kind : 8;

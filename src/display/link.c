@@ -319,13 +319,12 @@ static enum th_code on_message(struct th_display *d, const struct th_frame *fram
 
 /* ---- the process ---- */
 
-static void on_frame(void *ctx, struct th_sock *s, const struct th_frame *frame, int fd)
+static void on_frame(void *ctx, struct th_sock *s, const struct th_frame *frame)
 {
 	struct th_display *d = (struct th_display *)ctx;
 	struct th_err err = {};
 
 	(void)s;
-	th_fd_close(&fd);
 	if (on_message(d, frame, &err)) {
 		/* Its last words; or nonsense, which is as good as dead. */
 		d->fault = err;

@@ -211,7 +211,3 @@ struct th_str th_executor_client_journal(const struct th_executor_client *x)
 	return th_str_of(x->journal);
 }
 
-size_t th_executor_client_count(const struct th_executor_client *x)
-{
-	return x->call_count;
-}

@@ -164,8 +164,6 @@ void th_executor_client_end(struct th_executor_client *x,
 /* Name of the journal of the executor last connected to; empty: none was yet. */
 struct th_str th_executor_client_journal(const struct th_executor_client *x);
 
-size_t th_executor_client_count(const struct th_executor_client *x); /* calls under way */
-
 /* ---- blocking, for commands: a loop of its own, one call ---- */
 
 /* Result of th_executor_client_once, owned by the caller. */

@@ -24,13 +24,12 @@ void th_link_soon(struct th_executor_client *x)
 	th_loop_defer(x->loop, &x->pass);
 }
 
-static void on_frame(void *ctx, struct th_sock *s, const struct th_frame *frame, int fd)
+static void on_frame(void *ctx, struct th_sock *s, const struct th_frame *frame)
 {
 	struct th_executor_client *x = (struct th_executor_client *)ctx;
 	struct th_err err;
 
 	(void)s;
-	th_fd_close(&fd);
 	if (x->freed || !x->sock)
 		return;
 	th_link_enter(x);
@@ -216,13 +215,12 @@ static enum th_code on_start_message(struct th_executor_client *x, const struct 
 	return connect_to(x, path, err);
 }
 
-static void on_start_frame(void *ctx, struct th_sock *s, const struct th_frame *frame, int fd)
+static void on_start_frame(void *ctx, struct th_sock *s, const struct th_frame *frame)
 {
 	struct th_executor_client *x = (struct th_executor_client *)ctx;
 	struct th_err err = {};
 
 	(void)s;
-	th_fd_close(&fd);
 	if (x->freed || !x->starter)
 		return;
 	th_link_enter(x);

@@ -374,14 +374,13 @@ static enum th_code on_message(struct th_exec_client *c, struct th_str head, int
 	}
 }
 
-static void on_frame(void *ctx, struct th_sock *s, const struct th_frame *frame, int fd)
+static void on_frame(void *ctx, struct th_sock *s, const struct th_frame *frame)
 {
 	struct th_exec_client *c = (struct th_exec_client *)ctx;
 	struct th_err err = {};
 	int64_t id = 0;
 
 	(void)s;
-	th_fd_close(&fd);
 	if (!c->dead && on_message(c, frame->json, &id, &err))
 		th_exec_send_error(c, id, &err);
 }

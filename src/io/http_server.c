@@ -47,7 +47,7 @@ struct th_http_request {
 	int status;
 	int depth; /* how many of the owner's functions are at work */
 	void *data;
-	bool headed, chunked, last, wants_room, is_head, head_done;
+	bool headed, chunked, last, wants_room, is_head, head_done, goodbye;
 	bool has_peer;
 	struct th_address peer;
 };
@@ -203,6 +203,10 @@ static void flush(struct th_http_request *r)
 {
 	bool moved = false;
 
+	if (r->tls && r->last && r->state == READS && !r->goodbye) { /* else it looks cut off */
+		r->goodbye = true;
+		th_tls_close(r->tls, &r->out);
+	}
 	while (r->state != DEAD && r->sent < r->out.len) {
 		ssize_t n = send(r->fd, r->out.ptr + r->sent, r->out.len - r->sent,
 				 MSG_DONTWAIT | MSG_NOSIGNAL);

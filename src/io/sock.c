@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * sock.c - frames over Unix sockets, on the loop and blocking.
- *
- * A descriptor travels in a sendmsg of its own that carries bytes of its frame
- * only, from the first on.  Linux ends a receive behind the message that had
- * descriptors, so the last byte received with a descriptor belongs to its
- * frame: that is how the two find each other again.
- */
+/* sock.c - frames over Unix sockets, on the loop and blocking. */
 #include "io/sock.h"
 
 #include <errno.h>
@@ -25,14 +18,8 @@
 
 #define CHUNK (64 * TH_KIB) /* one receive */
 #define ROUNDS_MAX 16       /* receives per wake-up, so that one peer cannot starve others */
-#define PASSED_MAX 4        /* descriptors received ahead of their frames */
 
 /* ---- what both kinds share ---- */
-
-struct passed {
-	uint64_t at; /* position in the stream just behind the last byte it came with */
-	int fd;
-};
 
 static socklen_t address(const char *path, struct sockaddr_un *ret, struct th_err *err)
 {
@@ -47,18 +34,13 @@ static socklen_t address(const char *path, struct sockaddr_un *ret, struct th_er
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + 1);
 }
 
-static struct th_sock_peer peer_of(int fd)
-{
-	struct ucred cred = { .pid = 0, .uid = (uid_t)-1, .gid = (gid_t)-1 };
-	socklen_t len = sizeof(cred);
-	(void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len);
-	return (struct th_sock_peer){ cred.pid, cred.uid, cred.gid };
-}
-
 static bool peer_allowed(int fd)
 {
-	struct th_sock_peer peer = peer_of(fd);
-	return peer.uid == geteuid() || peer.uid == 0;
+	struct ucred peer = { .uid = (uid_t)-1 };
+	socklen_t len = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
+	       (peer.uid == geteuid() || peer.uid == 0);
 }
 
 static enum th_code connect_path(const char *path, int *ret_fd, struct th_err *err)
@@ -83,74 +65,43 @@ static enum th_code connect_path(const char *path, int *ret_fd, struct th_err *e
 	return TH_OK;
 }
 
-/* Appends what is there to `in`.  >0 bytes, 0 end, -1 with errno; up to PASSED_MAX descriptors. */
-static ssize_t receive(int fd, struct th_buf *in, int fds[static PASSED_MAX], size_t *ret_count)
+/* Appends the bytes that have come to `in`: >0 their count, 0 at the end, -1 with errno. */
+static ssize_t receive(int fd, struct th_buf *in)
 {
 	char *to = th_buf_grow(in, CHUNK);
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(PASSED_MAX * sizeof(int))];
-	} control;
-	struct iovec iov = { to, CHUNK };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
+	ssize_t got;
 
-	*ret_count = 0;
 	if (!to) {
 		errno = EMSGSIZE;
 		return -1;
 	}
-	ssize_t got;
 	do
-		got = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+		got = recv(fd, to, CHUNK, MSG_DONTWAIT);
 	while (got < 0 && errno == EINTR);
 	th_buf_grown(in, got > 0 ? (size_t)got : 0);
-	if (got < 0)
-		return -1;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (size_t i = 0; i < count && *ret_count < PASSED_MAX; i++)
-			memcpy(&fds[(*ret_count)++], CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-	}
 	return got;
 }
 
-static ssize_t transmit(int fd, struct th_str bytes, int passed_fd)
+static ssize_t transmit(int fd, struct th_str bytes)
 {
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {};
-	struct iovec iov = { (void *)(uintptr_t)bytes.ptr, bytes.len };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 	ssize_t put;
 
-	if (passed_fd >= 0) {
-		msg.msg_control = &control;
-		msg.msg_controllen = CMSG_SPACE(sizeof(int));
-		struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &passed_fd, sizeof(int));
-	}
 	do
-		put = sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+		put = send(fd, bytes.ptr, bytes.len, MSG_NOSIGNAL | MSG_DONTWAIT);
 	while (put < 0 && errno == EINTR);
 	return put;
 }
 
-/* ---- on the loop ---- */
+static enum th_code check_size(struct th_str json, struct th_str attachment, struct th_err *err)
+{
+	if (json.len <= TH_FRAME_JSON_MAX &&
+	    json.len + attachment.len <= TH_FRAME_SIZE_MAX - TH_FRAME_HEAD_SIZE)
+		return TH_OK;
+	return th_fail(err, TH_ELIMIT, "a message of %zu bytes is too large",
+		       json.len + attachment.len);
+}
 
-struct outgoing {
-	struct outgoing *next;
-	uint64_t from, to; /* its frame's place in the stream */
-	int fd;
-};
+/* ---- on the loop ---- */
 
 struct th_sock {
 	struct th_loop *loop;
@@ -159,15 +110,11 @@ struct th_sock {
 	struct th_sock_handlers on;
 	struct th_buf in, out;
 	size_t in_used, out_used;
-	uint64_t in_at, out_at; /* stream positions of in.ptr[in_used] and out.ptr[out_used] */
-	struct passed passed[PASSED_MAX];
-	size_t passed_count;
-	struct outgoing *fds, **fds_tail;
-	struct th_deferred kick; /* deliver or report outside the caller's stack */
+	struct th_deferred kick; /* reports the end outside the caller's stack */
 	struct th_err failed;
 	bool ended;  /* no more comes: EOF or failed */
 	bool closed; /* on_close was called */
-	bool paused, told_busy, busy, freed;
+	bool told_busy, busy, freed;
 };
 
 static void sock_destroy(struct th_sock *s)
@@ -177,21 +124,14 @@ static void sock_destroy(struct th_sock *s)
 	th_fd_close(&s->fd);
 	th_buf_deinit(&s->in);
 	th_buf_deinit(&s->out);
-	for (size_t i = 0; i < s->passed_count; i++)
-		close(s->passed[i].fd);
-	while (s->fds) {
-		struct outgoing *o = s->fds;
-		s->fds = o->next;
-		close(o->fd);
-		free(o);
-	}
 	free(s);
 }
 
 static void sock_watch(struct th_sock *s)
 {
-	th_poll_set(s->poll, (!s->paused && !s->ended ? TH_POLL_READ : 0u) |
-				 (s->out.len > s->out_used && !s->ended ? TH_POLL_WRITE : 0u));
+	unsigned write = s->out.len > s->out_used ? TH_POLL_WRITE : 0;
+
+	th_poll_set(s->poll, s->ended ? 0 : TH_POLL_READ | write);
 }
 
 static void sock_fail(struct th_sock *s, const struct th_err *why)
@@ -204,28 +144,11 @@ static void sock_fail(struct th_sock *s, const struct th_err *why)
 	th_loop_defer(s->loop, &s->kick);
 }
 
-/* The descriptor that came with the frame of the next `size` bytes, or -1. */
-static int passed_take(struct th_sock *s, size_t size)
-{
-	int fd = -1;
-	size_t kept = 0;
-	for (size_t i = 0; i < s->passed_count; i++) {
-		if (s->passed[i].at > s->in_at + size) {
-			s->passed[kept++] = s->passed[i];
-			continue;
-		}
-		th_fd_close(&fd); /* one per frame: a peer that sends more loses them */
-		fd = s->passed[i].fd;
-	}
-	s->passed_count = kept;
-	return fd;
-}
-
 /* Gives out whole frames; the caller holds `busy`. */
 static void sock_deliver(struct th_sock *s)
 {
 	struct th_err err = {};
-	while (!s->paused && !s->freed && s->failed.code == TH_OK) {
+	while (!s->freed && s->failed.code == TH_OK) {
 		struct th_frame frame;
 		int status = th_frame_read(th_str_n(s->in.ptr + s->in_used, s->in.len - s->in_used),
 					   &frame, &err);
@@ -233,10 +156,8 @@ static void sock_deliver(struct th_sock *s)
 			sock_fail(s, &err);
 		if (status <= 0)
 			break;
-		int fd = passed_take(s, frame.size);
 		s->in_used += frame.size;
-		s->in_at += frame.size;
-		s->on.on_frame(s->on.ctx, s, &frame, fd);
+		s->on.on_frame(s->on.ctx, s, &frame);
 	}
 	if (s->freed)
 		return;
@@ -248,7 +169,7 @@ static void sock_deliver(struct th_sock *s)
 
 static void sock_report_end(struct th_sock *s)
 {
-	if (!s->ended || s->closed || s->freed || (s->paused && s->failed.code == TH_OK))
+	if (!s->ended || s->closed || s->freed)
 		return;
 	if (s->failed.code == TH_OK && s->in.len > 0)
 		th_fail(&s->failed, TH_ECONN, "the connection was cut in the middle of a message");
@@ -276,22 +197,11 @@ static void sock_kick(void *ctx)
 
 static void sock_read(struct th_sock *s)
 {
-	for (int round = 0; round < ROUNDS_MAX && !s->paused && !s->ended && !s->freed; round++) {
-		int fds[PASSED_MAX];
-		size_t count;
+	for (int round = 0; round < ROUNDS_MAX && !s->ended && !s->freed; round++) {
 		struct th_err err = {};
-		ssize_t got = receive(s->fd, &s->in, fds, &count);
+		ssize_t got = receive(s->fd, &s->in);
 		if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return;
-		for (size_t i = 0; i < count; i++) {
-			if (s->passed_count == PASSED_MAX) {
-				close(fds[i]);
-				th_fail(&err, TH_EPROTO, "more descriptors than messages came");
-			} else {
-				s->passed[s->passed_count++] =
-				    (struct passed){ s->in_at + s->in.len, fds[i] };
-			}
-		}
 		if (got < 0)
 			th_fail_errno(&err, errno, "receive");
 		if (err.code) {
@@ -310,14 +220,7 @@ static void sock_write(struct th_sock *s)
 {
 	while (s->out_used < s->out.len && !s->ended) {
 		size_t size = s->out.len - s->out_used;
-		int fd = -1;
-		if (s->fds && s->fds->from == s->out_at) {
-			fd = s->fds->fd;
-			size = TH_MIN(size, (size_t)(s->fds->to - s->fds->from));
-		} else if (s->fds) {
-			size = TH_MIN(size, (size_t)(s->fds->from - s->out_at));
-		}
-		ssize_t put = transmit(s->fd, th_str_n(s->out.ptr + s->out_used, size), fd);
+		ssize_t put = transmit(s->fd, th_str_n(s->out.ptr + s->out_used, size));
 		if (put < 0) {
 			struct th_err err;
 			if (errno == EAGAIN || errno == EWOULDBLOCK)
@@ -326,16 +229,7 @@ static void sock_write(struct th_sock *s)
 			sock_fail(s, &err);
 			return;
 		}
-		if (fd >= 0) {
-			struct outgoing *o = s->fds;
-			s->fds = o->next;
-			if (!s->fds)
-				s->fds_tail = &s->fds;
-			close(o->fd);
-			free(o);
-		}
 		s->out_used += (size_t)put;
-		s->out_at += (uint64_t)put;
 	}
 	if (s->out_used == s->out.len) {
 		s->out_used = 0;
@@ -382,7 +276,6 @@ enum th_code th_sock_new(struct th_loop *l, int fd, const struct th_sock_handler
 	s->on = *h;
 	s->kick.fn = sock_kick;
 	s->kick.ctx = s;
-	s->fds_tail = &s->fds;
 	th_buf_init(&s->in, TH_FRAME_SIZE_MAX + TH_FRAME_HEAD_SIZE + CHUNK);
 	th_buf_init(&s->out, 2 * TH_SOCK_QUEUE_MAX + TH_FRAME_SIZE_MAX + TH_FRAME_HEAD_SIZE +
 				 TH_SOCK_QUEUE_MAX / 8);
@@ -410,73 +303,32 @@ struct th_sock *th_sock_free(struct th_sock *s)
 	return NULL;
 }
 
-void th_sock_handlers_set(struct th_sock *s, const struct th_sock_handlers *h)
-{
-	assert(h->on_frame);
-	s->on = *h;
-}
-
-size_t th_sock_queued(const struct th_sock *s)
+static size_t queued(const struct th_sock *s)
 {
 	return s->out.len - s->out_used;
-}
-
-enum th_code th_sock_send_fd(struct th_sock *s, struct th_str json, struct th_str attachment,
-			     int fd, struct th_err *err)
-{
-	assert(!s->freed);
-	if (s->ended)
-		return th_fail(err, TH_ECONN, "the connection is closed");
-	if (json.len > TH_FRAME_JSON_MAX ||
-	    json.len + attachment.len > TH_FRAME_SIZE_MAX - TH_FRAME_HEAD_SIZE)
-		return th_fail(err, TH_ELIMIT, "a message of %zu bytes is too large",
-			       json.len + attachment.len);
-	if (th_sock_queued(s) > 2 * TH_SOCK_QUEUE_MAX)
-		return th_fail(err, TH_ELIMIT,
-			       "%zu bytes wait to be sent: the other end does not read",
-			       th_sock_queued(s));
-	uint64_t from = s->out_at + th_sock_queued(s);
-	if (fd >= 0) {
-		int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-		if (copy < 0)
-			return th_fail_errno(err, errno, "pass a descriptor on");
-		struct outgoing *o = (struct outgoing *)th_alloc(sizeof(*o));
-		*o = (struct outgoing){ .from = from, .fd = copy };
-		*s->fds_tail = o;
-		s->fds_tail = &o->next;
-		th_frame_write(&s->out, json, attachment);
-		o->to = s->out_at + th_sock_queued(s);
-	} else {
-		th_frame_write(&s->out, json, attachment);
-	}
-	assert(!s->out.failed);
-	if (!(th_poll_get(s->poll) & TH_POLL_WRITE))
-		sock_write(s); /* a failure shows in on_close */
-	if (th_sock_queued(s) <= TH_SOCK_QUEUE_MAX)
-		return TH_OK;
-	s->told_busy = true;
-	return th_fail(err, TH_EBUSY, "%zu bytes wait to be sent", th_sock_queued(s));
 }
 
 enum th_code th_sock_send(struct th_sock *s, struct th_str json, struct th_str attachment,
 			  struct th_err *err)
 {
-	return th_sock_send_fd(s, json, attachment, -1, err);
-}
+	enum th_code code = check_size(json, attachment, err);
 
-void th_sock_pause(struct th_sock *s, bool paused)
-{
-	if (s->paused == paused)
-		return;
-	s->paused = paused;
-	sock_watch(s);
-	if (!paused)
-		th_loop_defer(s->loop, &s->kick);
-}
-
-struct th_sock_peer th_sock_peer_of(const struct th_sock *s)
-{
-	return peer_of(s->fd);
+	assert(!s->freed);
+	if (s->ended)
+		return th_fail(err, TH_ECONN, "the connection is closed");
+	if (code)
+		return code;
+	if (queued(s) > 2 * TH_SOCK_QUEUE_MAX)
+		return th_fail(err, TH_ELIMIT,
+			       "%zu bytes wait to be sent: the other end does not read", queued(s));
+	th_frame_write(&s->out, json, attachment);
+	assert(!s->out.failed);
+	if (!(th_poll_get(s->poll) & TH_POLL_WRITE))
+		sock_write(s); /* a failure is reported to on_close */
+	if (queued(s) <= TH_SOCK_QUEUE_MAX)
+		return TH_OK;
+	s->told_busy = true;
+	return th_fail(err, TH_EBUSY, "%zu bytes wait to be sent", queued(s));
 }
 
 /* ---- listening ---- */
@@ -641,9 +493,6 @@ void th_pipe_deinit(struct th_pipe *p)
 {
 	th_fd_close(&p->fd);
 	th_buf_deinit(&p->in);
-	for (size_t i = 0; i < p->passed_count; i++)
-		close(p->passed[i]);
-	p->passed_count = 0;
 }
 
 enum th_code th_pipe_connect(struct th_pipe *p, const char *path, struct th_err *err)
@@ -695,23 +544,14 @@ enum th_code th_pipe_read(struct th_pipe *p, int timeout_ms, struct th_frame *re
 			p->used = ret->size;
 			return TH_OK;
 		}
-		int fds[PASSED_MAX];
-		size_t count;
-		ssize_t got = receive(p->fd, &p->in, fds, &count);
-		int saved = errno;
-		for (size_t i = 0; i < count; i++) {
-			if (p->passed_count == TH_COUNT(p->passed))
-				close(fds[i]);
-			else
-				p->passed[p->passed_count++] = fds[i];
-		}
+		ssize_t got = receive(p->fd, &p->in);
 		if (got == 0)
 			return th_fail(err, TH_ECONN,
 				       p->in.len
 					   ? "the connection was cut in the middle of a message"
 					   : "the other end closed the connection");
-		if (got < 0 && saved != EAGAIN && saved != EWOULDBLOCK)
-			return th_fail_errno(err, saved, "receive");
+		if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
+			return th_fail_errno(err, errno, "receive");
 		if (got < 0) {
 			enum th_code code = wait_for(p->fd, POLLIN, until_ms, err);
 			if (code)
@@ -720,77 +560,37 @@ enum th_code th_pipe_read(struct th_pipe *p, int timeout_ms, struct th_frame *re
 	}
 }
 
-enum th_code th_pipe_write_fd(struct th_pipe *p, struct th_str json, struct th_str attachment,
-			      int fd, int timeout_ms, struct th_err *err)
+enum th_code th_pipe_write(struct th_pipe *p, struct th_str json, struct th_str attachment,
+			   int timeout_ms, struct th_err *err)
 {
 	uint64_t until_ms = until(timeout_ms);
 	TH_CLEANUP(th_buf_deinit)
 	struct th_buf out = TH_BUF_INIT(TH_FRAME_SIZE_MAX + TH_FRAME_HEAD_SIZE);
+	enum th_code code = check_size(json, attachment, err);
 
-	if (json.len > TH_FRAME_JSON_MAX ||
-	    json.len + attachment.len > TH_FRAME_SIZE_MAX - TH_FRAME_HEAD_SIZE)
-		return th_fail(err, TH_ELIMIT, "a message of %zu bytes is too large",
-			       json.len + attachment.len);
+	if (code)
+		return code;
 	th_frame_write(&out, json, attachment);
 	struct th_str rest = th_buf_str(&out);
 	while (rest.len > 0) {
-		ssize_t put = transmit(p->fd, rest, fd);
-		if (put < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
-			return th_fail_errno(err, errno, "send");
-		if (put < 0) {
-			enum th_code code = wait_for(p->fd, POLLOUT, until_ms, err);
-			if (code)
-				return code;
+		ssize_t put = transmit(p->fd, rest);
+		if (put >= 0) {
+			rest = th_str_sub(rest, (size_t)put, rest.len);
 			continue;
 		}
-		fd = -1;
-		rest = th_str_sub(rest, (size_t)put, rest.len);
+		if (errno != EAGAIN && errno != EWOULDBLOCK)
+			return th_fail_errno(err, errno, "send");
+		code = wait_for(p->fd, POLLOUT, until_ms, err);
+		if (code)
+			return code;
 	}
 	return TH_OK;
-}
-
-enum th_code th_pipe_write(struct th_pipe *p, struct th_str json, struct th_str attachment,
-			   int timeout_ms, struct th_err *err)
-{
-	return th_pipe_write_fd(p, json, attachment, -1, timeout_ms, err);
-}
-
-int th_pipe_take_fd(struct th_pipe *p)
-{
-	if (p->passed_count == 0)
-		return -1;
-	int fd = p->passed[0];
-	p->passed_count--;
-	memmove(p->passed, p->passed + 1, p->passed_count * sizeof(p->passed[0]));
-	return fd;
 }
 
 enum th_code th_pipe_listen(const char *path, int *ret_fd, struct th_err *err)
 {
 	struct stat st;
 	return listen_path(path, ret_fd, &st, err);
-}
-
-enum th_code th_pipe_accept(int listen_fd, int timeout_ms, int *ret_fd, struct th_err *err)
-{
-	uint64_t until_ms = until(timeout_ms);
-	for (;;) {
-		int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
-		if (fd >= 0 && peer_allowed(fd)) {
-			*ret_fd = fd;
-			return TH_OK;
-		}
-		if (fd >= 0) {
-			close(fd);
-			continue;
-		}
-		if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR &&
-		    errno != ECONNABORTED)
-			return th_fail_errno(err, errno, "accept");
-		enum th_code code = wait_for(listen_fd, POLLIN, until_ms, err);
-		if (code)
-			return code;
-	}
 }
 
 enum th_code th_pipe_pair(int ret_fds[static 2], struct th_err *err)

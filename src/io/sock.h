@@ -4,14 +4,11 @@
  * of base/codec.h.
  *
  * The socket file is 0600 and a peer of another user (root excepted) is
- * refused.  Queues are bounded: a sender that is faster than its reader is
- * told so, a reader that pauses stops the sender.  Frames too large or
- * malformed end the connection.
+ * refused.  Queues are bounded: a sender that is faster than its reader gets
+ * TH_EBUSY.  Frames too large or malformed end the connection.
  */
 #ifndef TH_IO_SOCK_H
 #define TH_IO_SOCK_H
-
-#include <sys/types.h>
 
 #include "base/buf.h"
 #include "base/codec.h"
@@ -21,9 +18,8 @@ struct th_sock;
 struct th_sock_server;
 
 struct th_sock_handlers {
-	/* One whole frame, borrowed until return.  `fd` (-1: none) came with it and is the
-	 * callback's to close. */
-	void (*on_frame)(void *ctx, struct th_sock *s, const struct th_frame *frame, int fd);
+	/* One whole frame, borrowed until return. */
+	void (*on_frame)(void *ctx, struct th_sock *s, const struct th_frame *frame);
 	/* The queue is empty again after th_sock_send said TH_EBUSY.  May be NULL. */
 	void (*on_drain)(void *ctx, struct th_sock *s);
 	/* The other end closed (TH_OK) or the connection failed; once; the socket is still to be
@@ -40,7 +36,6 @@ TH_NODISCARD enum th_code th_sock_connect(struct th_loop *l, const char *path,
 					  const struct th_sock_handlers *h, struct th_sock **ret,
 					  struct th_err *err);
 struct th_sock *th_sock_free(struct th_sock *s); /* closes; what is queued is lost */
-void th_sock_handlers_set(struct th_sock *s, const struct th_sock_handlers *h);
 
 /*
  * Sends or queues one frame.  TH_EBUSY: queued, but more than TH_SOCK_QUEUE_MAX
@@ -50,19 +45,6 @@ void th_sock_handlers_set(struct th_sock *s, const struct th_sock_handlers *h);
 #define TH_SOCK_QUEUE_MAX ((size_t)8 * 1024 * 1024)
 TH_NODISCARD enum th_code th_sock_send(struct th_sock *s, struct th_str json,
 				       struct th_str attachment, struct th_err *err);
-/* With a descriptor, which is duplicated: the caller keeps its own. */
-TH_NODISCARD enum th_code th_sock_send_fd(struct th_sock *s, struct th_str json,
-					  struct th_str attachment, int fd, struct th_err *err);
-size_t th_sock_queued(const struct th_sock *s);     /* bytes not yet given to the kernel */
-void th_sock_pause(struct th_sock *s, bool paused); /* reads no more; on_frame stops at once */
-
-struct th_sock_peer {
-	pid_t pid;
-	uid_t uid;
-	gid_t gid;
-};
-struct th_sock_peer th_sock_peer_of(const struct th_sock *s);
-
 /* ---- server ---- */
 
 /* A peer that passed the check; the callback makes a th_sock of it or closes it. */
@@ -84,9 +66,7 @@ th_sock_server_free(struct th_sock_server *s); /* removes the file if still ours
 struct th_pipe {
 	int fd; /* owned */
 	struct th_buf in;
-	size_t used;   /* of in: the frame given out last */
-	int passed[4]; /* descriptors that came, oldest first */
-	size_t passed_count;
+	size_t used; /* of in: the frame given out last */
 };
 
 void th_pipe_init(struct th_pipe *p, int fd);
@@ -99,15 +79,8 @@ TH_NODISCARD enum th_code th_pipe_read(struct th_pipe *p, int timeout_ms, struct
 TH_NODISCARD enum th_code th_pipe_write(struct th_pipe *p, struct th_str json,
 					struct th_str attachment, int timeout_ms,
 					struct th_err *err);
-TH_NODISCARD enum th_code th_pipe_write_fd(struct th_pipe *p, struct th_str json,
-					   struct th_str attachment, int fd, int timeout_ms,
-					   struct th_err *err);
-int th_pipe_take_fd(struct th_pipe *p); /* the oldest descriptor that came; -1: none */
-
-/* A listening socket and its accept, blocking; same checks as the server above. */
+/* A listening socket that does not block; same checks as th_sock_listen. */
 TH_NODISCARD enum th_code th_pipe_listen(const char *path, int *ret_fd, struct th_err *err);
-TH_NODISCARD enum th_code th_pipe_accept(int listen_fd, int timeout_ms, int *ret_fd,
-					 struct th_err *err);
 /* Two connected ends, close-on-exec. */
 TH_NODISCARD enum th_code th_pipe_pair(int ret_fds[static 2], struct th_err *err);
 

@@ -510,18 +510,6 @@ static void a_cursor_is_drawn_and_clipped(void **state)
 		assert_int_equal(back[i], 200);
 }
 
-static void formats_have_names(void **state)
-{
-	(void)state;
-	assert_int_equal(th_image_format_find(TH_STR("png")), TH_IMAGE_PNG);
-	assert_int_equal(th_image_format_find(TH_STR("jpg")), TH_IMAGE_JPEG);
-	assert_int_equal(th_image_format_find(TH_STR("jpeg")), TH_IMAGE_JPEG);
-	assert_int_equal(th_image_format_find(TH_STR("webp")), TH_IMAGE_WEBP);
-	assert_int_equal(th_image_format_find(TH_STR("gif")), -1);
-	assert_string_equal(th_image_format_media(TH_IMAGE_JPEG), "image/jpeg");
-	assert_string_equal(th_image_format_name(TH_IMAGE_WEBP), "webp");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -536,7 +524,6 @@ int main(void)
 		cmocka_unit_test(scaling_is_the_area_average),
 		cmocka_unit_test(a_cut_is_a_view),
 		cmocka_unit_test(a_cursor_is_drawn_and_clipped),
-		cmocka_unit_test(formats_have_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
