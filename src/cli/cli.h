@@ -31,12 +31,9 @@ extern const struct th_command th_command_run, th_command_resume, th_command_app
 int th_cli_exec(int argc, char **argv); /* exec.c: the executor; argv[0] "exec" */
 /* plumb.c: route, decode, encode, patch; argv[0] is the part's name */
 int th_cli_plumb(int argc, char **argv);
-int th_cli_plumb_fold(int argc, char **argv);
-int th_cli_plumb_docs(int argc, char **argv);
 
 /* To standard output; NULL: the overview. */
 TH_NODISCARD enum th_code th_cli_help(const struct th_command *c, struct th_err *err);
-void th_cli_manual(struct th_buf *out); /* the man page */
 
 /* This very program, to be started as an executor. */
 const char *th_cli_self(void);

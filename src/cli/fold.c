@@ -97,7 +97,7 @@ static void print_items(const struct th_history *h, struct th_buf *out)
 	free(slices);
 }
 
-int th_cli_plumb_fold(int argc, char **argv)
+static int plumb_fold(int argc, char **argv)
 {
 	struct fold_options o = {};
 	struct th_request_options request = {};
@@ -255,7 +255,7 @@ static const struct th_command docs_command = {
 	.options = docs_options,
 };
 
-int th_cli_plumb_docs(int argc, char **argv)
+static int plumb_docs(int argc, char **argv)
 {
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
 	struct th_operands rest;
@@ -287,9 +287,9 @@ static int run_plumb(const struct th_command *self, int argc, char **argv)
 		return th_cli_help(self, &err) == TH_OK ? 0 : th_cli_fail(&err);
 	}
 	if (th_str_is(part, "fold"))
-		return th_cli_plumb_fold(argc - 1, argv + 1);
+		return plumb_fold(argc - 1, argv + 1);
 	if (th_str_is(part, "docs"))
-		return th_cli_plumb_docs(argc - 1, argv + 1);
+		return plumb_docs(argc - 1, argv + 1);
 	if (th_str_is(part, "route") || th_str_is(part, "decode") || th_str_is(part, "encode") ||
 	    th_str_is(part, "patch"))
 		return th_cli_plumb(argc - 1, argv + 1);

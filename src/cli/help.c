@@ -241,7 +241,7 @@ static void manual_command(struct th_buf *out, const struct th_command *c)
 		manual_option(out, o);
 }
 
-void th_cli_manual(struct th_buf *out)
+static void print_manual(struct th_buf *out)
 {
 	th_buf_add_cstr(
 	    out,
@@ -290,7 +290,7 @@ static int run_help(const struct th_command *self, int argc, char **argv)
 	if (o.man) {
 		struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(HELP_MAX);
 
-		th_cli_manual(&out);
+		print_manual(&out);
 		return th_cli_print(&out, 0);
 	}
 	if (rest.count > 0) {

@@ -40,7 +40,8 @@ struct th_marked {
 	struct th_err failure; /* code TH_OK: none */
 };
 
-const char *th_program_find(const char *name, char path[static 128])
+/* Where a program is, in the folders of a system; NULL: not there. */
+static const char *find_program(const char *name, char path[static 128])
 {
 	static const char *const folders[] = { "/usr/bin", "/usr/local/bin", "/bin",
 					       "/run/current-system/sw/bin" };
@@ -186,7 +187,7 @@ static enum th_code read_picture(struct th_marked *m, const struct th_pixels *sc
 {
 	static const char *const more[] = { "OMP_THREAD_LIMIT=1", NULL };
 	char path[128];
-	const char *program = m->ocr ?: th_program_find("tesseract", path);
+	const char *program = m->ocr ?: find_program("tesseract", path);
 	const char *const argv[] = { program, "stdin", "stdout", "--psm", "11", "tsv", NULL };
 	TH_CLEANUP(th_arena_deinit) struct th_arena a = {};
 	struct th_child *child = NULL;

@@ -37,7 +37,4 @@ TH_NODISCARD enum th_code th_marked_see(struct th_marked *m, struct th_computer 
 /* Draws boxes and numbers; boxes are in pixels of `screen`, the picture may be smaller. */
 void th_marks_draw(const struct th_marks *m, struct th_size screen, const struct th_pixels *to);
 
-/* Where a program is, in the folders of a system; NULL: not there. */
-const char *th_program_find(const char *name, char path[static 128]);
-
 #endif

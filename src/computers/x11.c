@@ -45,7 +45,8 @@ static enum th_code lost(struct th_x11 *x, struct th_err *err)
 		       TH_FMT(x->name));
 }
 
-enum th_code th_x11_check(struct th_x11 *x, struct th_err *err)
+/* TH_OK, or TH_ECONN when the connection is known to be lost.  Sends and waits for nothing. */
+static enum th_code check_connection(struct th_x11 *x, struct th_err *err)
 {
 	if (x->lost || xcb_connection_has_error(x->conn))
 		return lost(x, err);
@@ -172,7 +173,7 @@ static enum th_code wait_reply(struct th_x11 *x, unsigned int sequence, void **r
 enum th_code th_x11_reply(struct th_x11 *x, unsigned int sequence, void **ret, struct th_err *err)
 {
 	*ret = NULL;
-	if (th_x11_check(x, err))
+	if (check_connection(x, err))
 		return TH_ECONN;
 	/* Something that is always answered, so that requests without a reply end too. */
 	xcb_discard_reply(x->conn, xcb_get_input_focus(x->conn).sequence);
@@ -184,7 +185,7 @@ enum th_code th_x11_reply(struct th_x11 *x, unsigned int sequence, void **ret, s
 
 enum th_code th_x11_sync(struct th_x11 *x, struct th_err *err)
 {
-	if (th_x11_check(x, err))
+	if (check_connection(x, err))
 		return TH_ECONN;
 	unsigned int sequence = xcb_get_input_focus(x->conn).sequence;
 	void *reply = NULL;
@@ -205,7 +206,7 @@ enum th_code th_x11_wait_event(struct th_x11 *x, int64_t timeout_ms, bool *ret_s
 	int64_t end = th_x11_now_us() + timeout_ms * 1000;
 
 	*ret_served = false;
-	enum th_code code = th_x11_check(x, err);
+	enum th_code code = check_connection(x, err);
 	if (code || (code = th_x11_flush(x, err)))
 		return code;
 	for (;;) {
@@ -400,7 +401,7 @@ static enum th_code set_up(struct th_x11 *x, struct th_err *err)
 	x->root = x->screen->root;
 	x->size = (struct th_size){ x->screen->width_in_pixels, x->screen->height_in_pixels };
 	find_extensions(x);
-	if ((code = th_x11_check(x, err)) || (code = check_extensions(x, err)) ||
+	if ((code = check_connection(x, err)) || (code = check_extensions(x, err)) ||
 	    (code = negotiate(x, err)))
 		return code;
 	make_window(x);
@@ -512,7 +513,7 @@ enum th_code th_x11_act(struct th_computer *c, const struct th_action *action,
 
 	*ret = (struct th_act_result){ 0 };
 	if (action->kind == TH_ACTION_SCREENSHOT || action->kind == TH_ACTION_ZOOM)
-		return th_x11_check(x, err); /* the picture itself is asked for with see */
+		return check_connection(x, err); /* the picture itself is asked for with see */
 	if (action->kind == TH_ACTION_WAIT)
 		return th_x11_wait(
 		    x, action->duration_ms > 0 ? action->duration_ms : TH_WAIT_MS_DEFAULT, err);
@@ -532,6 +533,6 @@ enum th_code th_x11_reset(struct th_computer *c, struct th_act_result *ret, stru
 	struct th_x11 *x = th_x11_of(c);
 
 	*ret = (struct th_act_result){ 0 };
-	enum th_code code = th_x11_check(x, err);
+	enum th_code code = check_connection(x, err);
 	return code ? code : th_x11_input_reset(x, ret, err);
 }

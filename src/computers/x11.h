@@ -74,9 +74,6 @@ TH_NODISCARD enum th_code th_x11_reply(struct th_x11 *x, unsigned int sequence, 
 /* The server has processed everything sent so far.  Codes as above. */
 TH_NODISCARD enum th_code th_x11_sync(struct th_x11 *x, struct th_err *err);
 
-/* TH_OK, or TH_ECONN when the connection is known to be lost.  Sends and waits for nothing. */
-TH_NODISCARD enum th_code th_x11_check(struct th_x11 *x, struct th_err *err);
-
 /* Sends what is queued; instead of xcb_flush.  TH_ETIMEOUT: a frozen server takes no more. */
 TH_NODISCARD enum th_code th_x11_flush(struct th_x11 *x, struct th_err *err);
 

@@ -14,7 +14,8 @@ static const char *const source_names[TH_MARK_SOURCE_COUNT] = {
 	[TH_MARK_OCR] = "ocr",
 };
 
-const char *th_mark_source_name(enum th_mark_source s)
+/* "tree", "parser", "ocr" */
+static const char *source_name(enum th_mark_source s)
 {
 	assert(s < TH_MARK_SOURCE_COUNT);
 	return source_names[s];
@@ -170,7 +171,7 @@ void th_marks_print(const struct th_marks *m, struct th_jw *w)
 		for (size_t k = 0; k < TH_COUNT(box); k++)
 			th_jw_int(w, box[k]);
 		th_jw_array_end(w);
-		th_jw_kstr(w, "source", th_str_of(th_mark_source_name(e->source)));
+		th_jw_kstr(w, "source", th_str_of(source_name(e->source)));
 		if (e->role[0])
 			th_jw_kstr(w, "role", th_str_of(e->role));
 		if (e->name[0])

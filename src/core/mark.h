@@ -20,7 +20,6 @@
 #include "base/limits.h"
 
 enum th_mark_source { TH_MARK_TREE, TH_MARK_PARSER, TH_MARK_OCR, TH_MARK_SOURCE_COUNT };
-const char *th_mark_source_name(enum th_mark_source s); /* "tree", "parser", "ocr" */
 
 struct th_mark {
 	int32_t number; /* 0: none yet */

@@ -113,7 +113,8 @@ int64_t th_session_time_left_ms(const struct th_session *s, int64_t now_ms)
 	return TH_MAX(s->task_ms + s->seconds_max * 1000 - now_ms, (int64_t)0);
 }
 
-void th_session_limits(struct th_session *s, const struct th_agent_limits *l)
+/* Limits of the agent, for live runs; a replay takes them from the log. */
+static void set_limits(struct th_session *s, const struct th_agent_limits *l)
 {
 	s->turns_max = l && l->turns ? l->turns : TH_TURNS_DEFAULT;
 	s->attempts_max = l && l->model_attempts ? l->model_attempts : TH_ATTEMPTS_DEFAULT;
@@ -232,7 +233,7 @@ static enum th_code on_session_created(struct th_step *st)
 	code = th_step_state(st, TH_STATE_IDLE);
 	if (code)
 		return code;
-	th_session_limits(s, agent->limits);
+	set_limits(s, agent->limits);
 	th_stuck_init(st, agent->stuck);
 	s->output_max = agent->settings ? agent->settings->max_output_tokens : 0;
 	s->model = th_arena_str(&s->memory, d.model);
@@ -449,7 +450,7 @@ static enum th_code on_budget(struct th_step *st)
 
 	if (code)
 		return code;
-	th_session_limits(st->s, &limits);
+	set_limits(st->s, &limits);
 	return TH_OK;
 }
 

@@ -306,9 +306,6 @@ struct th_session {
 void th_session_init(struct th_session *s);
 void th_session_deinit(struct th_session *s);
 
-/* Limits of the agent, for live runs; a replay takes them from the log. */
-void th_session_limits(struct th_session *s, const struct th_agent_limits *limits);
-
 /* Prices of the model `at` (see model_at) in 1e-9 US dollars per token, for reservations of live
  * runs. */
 void th_session_prices(struct th_session *s, size_t at, int64_t input, int64_t output);

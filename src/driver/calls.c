@@ -189,14 +189,18 @@ static struct th_verdict verdict_of(struct th_live *l, const struct th_call *c,
 	return th_policy_verdict(&f, a);
 }
 
+static void record_item(struct th_live *l, struct th_call *c, struct th_str item,
+			struct th_str grounding);
+
 void th_live_record(struct th_live *l, struct th_call *c)
 {
-	if (!th_live_mark(l, c, th_live_record_item) && !th_live_ground(l, c, th_live_record_item))
-		th_live_record_item(l, c, c->item, TH_STR(""));
+	if (!th_live_mark(l, c, record_item) && !th_live_ground(l, c, record_item))
+		record_item(l, c, c->item, TH_STR(""));
 }
 
-void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str item,
-			 struct th_str grounding)
+/* Records the call with another item, and with what the grounder found; both JSON. */
+static void record_item(struct th_live *l, struct th_call *c, struct th_str item,
+			struct th_str grounding)
 {
 	const struct th_tool_row *row = c->computer ? NULL : tool_find(l, c->tool);
 	const struct th_tool_spec *spec = row ? &row->spec : NULL;

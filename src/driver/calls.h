@@ -8,9 +8,6 @@
 #include "driver/live.h"
 
 void th_live_record(struct th_live *l, struct th_call *c);
-/* Records the call with another item, and with what the grounder found; both JSON. */
-void th_live_record_item(struct th_live *l, struct th_call *c, struct th_str item,
-			 struct th_str grounding);
 void th_live_refuse(struct th_live *l, struct th_call *c);
 void th_live_intend(struct th_live *l, struct th_call *c);
 /* Checks that this build reads the same calls from the answer as the log has.  TH_EDIVERGED shows

@@ -47,11 +47,6 @@ void th_live_delegate(struct th_live *l, const struct th_call *c,
 /* TOOL_CANCEL: stops it; its end is the call's. */
 void th_live_delegate_cancel(struct th_live *l, const struct th_call *c);
 
-/* A call that waits in this phase, of `l` or of a session that works for it, and which: by its
- * name, as th_driver_waits has it.  TH_ENOENT: none; TH_EUSAGE: several. */
-enum th_code th_live_waiting(struct th_live *l, enum th_call_phase phase, struct th_str name,
-			     struct th_live **ret, const struct th_call **ret_call,
-			     struct th_err *err);
 /* The same for a word that may be late: TH_EUSAGE also if another call had that name before. */
 enum th_code th_live_word(struct th_live *l, enum th_call_phase phase, struct th_str name,
 			  struct th_live **ret, const struct th_call **ret_call,

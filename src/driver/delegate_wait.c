@@ -149,9 +149,11 @@ static void search(struct th_live *l, struct search *s)
 		search(g->child, s);
 }
 
-enum th_code th_live_waiting(struct th_live *l, enum th_call_phase phase, struct th_str name,
-			     struct th_live **ret, const struct th_call **ret_call,
-			     struct th_err *err)
+/* A call that waits in this phase, of `l` or of a session that works for it, and which: by its
+ * name, as th_driver_waits has it.  TH_ENOENT: none; TH_EUSAGE: several. */
+static enum th_code find_waiting(struct th_live *l, enum th_call_phase phase, struct th_str name,
+				 struct th_live **ret, const struct th_call **ret_call,
+				 struct th_err *err)
 {
 	struct search s = { .phase = phase, .name = name };
 	struct th_str shown = th_utf8_cut(name, 80);
@@ -172,7 +174,7 @@ enum th_code th_live_waiting(struct th_live *l, enum th_call_phase phase, struct
 enum th_code th_live_word(struct th_live *l, enum th_call_phase phase, struct th_str name,
 			  struct th_live **ret, const struct th_call **ret_call, struct th_err *err)
 {
-	enum th_code code = th_live_waiting(l, phase, name, ret, ret_call, err);
+	enum th_code code = find_waiting(l, phase, name, ret, ret_call, err);
 
 	if (code)
 		return code;
@@ -215,7 +217,7 @@ const struct th_call *th_driver_waits(const struct th_driver *d, struct th_handl
 	const struct th_call *c = NULL;
 	struct th_err err;
 
-	if (!l || th_live_waiting(l, phase, name, &in, &c, &err))
+	if (!l || find_waiting(l, phase, name, &in, &c, &err))
 		return NULL;
 	if (ret_name && (in != l || is_named_below(l, phase, c)))
 		th_buf_printf(ret_name, "%s/", in->id);

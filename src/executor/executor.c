@@ -622,7 +622,8 @@ static void run(struct th_executor_server *x)
 		th_signal_free(signals[i]);
 }
 
-int th_executor_main(int starter_fd)
+/* Runs until it ends.  `starter` gets ready or error, and is closed. */
+static int executor_main(int starter_fd)
 {
 	static struct th_executor_server x;
 	TH_CLEANUP(th_buf_deinit) struct th_buf other = TH_BUF_INIT(TH_PATH_LEN_MAX);
@@ -689,7 +690,7 @@ int th_exec_role(int argc, char **argv)
 	}
 	good = good && argc > 1 && argc % 2 == 1;
 	if (good && th_str_is(role, "executor"))
-		return take(TH_ROLE_EXECUTOR) ? th_executor_main((int)fd) : 2;
+		return take(TH_ROLE_EXECUTOR) ? executor_main((int)fd) : 2;
 	if (good && th_str_is(role, "display"))
 		return take(TH_ROLE_DISPLAY) ? th_display_main(3, 4) : 2;
 	if (good && th_str_is(role, "reaper") && entry)

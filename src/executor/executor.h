@@ -27,7 +27,4 @@
  * the exit status. */
 int th_exec_role(int argc, char **argv);
 
-/* Runs until it ends.  `starter` gets ready or error, and is closed. */
-int th_executor_main(int starter_fd);
-
 #endif

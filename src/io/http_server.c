@@ -251,7 +251,7 @@ static void put(struct th_http_request *r, struct th_str bytes)
 		kill_request(r);
 }
 
-const char *th_http_status_text(int status)
+static const char *status_text(int status)
 {
 	static const struct {
 		int status;
@@ -297,7 +297,7 @@ static void put_head(struct th_http_request *r, int status, const char *type, st
 	struct th_buf head TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP1_HEAD_MAX);
 
 	r->status = status;
-	th_buf_printf(&head, "HTTP/1.1 %d %s\r\nDate: %s\r\n", status, th_http_status_text(status),
+	th_buf_printf(&head, "HTTP/1.1 %d %s\r\nDate: %s\r\n", status, status_text(status),
 		      date_now(r->server));
 	if (type)
 		th_buf_printf(&head, "Content-Type: %s\r\nX-Content-Type-Options: nosniff\r\n",

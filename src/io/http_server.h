@@ -98,6 +98,4 @@ bool th_http_upgrade(struct th_http_request *r, struct th_str headers);
 TH_NODISCARD enum th_code th_http_send(struct th_http_request *r, struct th_str message, bool text);
 void th_http_close(struct th_http_request *r, unsigned code);
 
-const char *th_http_status_text(int status);
-
 #endif

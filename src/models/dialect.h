@@ -7,7 +7,7 @@
  * rewritten to computer_call items in pixels of the screen, and such items are
  * written in the model's own words and space when they go back without a raw
  * form.  Parsers are total: bounded, they never lose an argument, and what they
- * cannot read becomes one item that tells the model so (th_dialect_error).
+ * cannot read becomes one item that tells the model so.
  *
  * What comes out of decode, besides what is copied:
  *
@@ -71,9 +71,5 @@ const struct th_dialect *th_dialect_find(struct th_str name); /* or NULL */
 #define TH_DIALECT_COMPLETED "completed"
 #define TH_DIALECT_FAILED "failed"
 #define TH_DIALECT_NEEDS_USER "needs_user"
-
-/* Writes the item for what could not be read, see above. */
-void th_dialect_error(struct th_jw *w, struct th_str call_id, struct th_str input,
-		      const char *sentence);
 
 #endif

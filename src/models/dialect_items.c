@@ -16,7 +16,8 @@ bool th_item_is(const struct th_json *item, const char *type)
 	return th_str_is(th_json_get_str(item, "type"), type);
 }
 
-const char *th_item_outcome(const struct th_json *item)
+/* An answer's last word, by its mark: TH_DIALECT_COMPLETED …; NULL: an ordinary message. */
+static const char *outcome_of(const struct th_json *item)
 {
 	static const char *const all[] = { TH_DIALECT_COMPLETED, TH_DIALECT_FAILED,
 					   TH_DIALECT_NEEDS_USER };
@@ -188,8 +189,8 @@ static enum th_code add_item(struct collector *x, const struct th_json *item, st
 
 	if (th_item_is(item, "reasoning")) {
 		add_line(&x->thought, th_item_text(item, x->a));
-	} else if (th_item_is(item, "message") && th_item_outcome(item)) {
-		s->outcome = th_item_outcome(item);
+	} else if (th_item_is(item, "message") && outcome_of(item)) {
+		s->outcome = outcome_of(item);
 		s->outcome_text = th_item_text(item, x->a);
 	} else if (th_item_is(item, "message") || !th_json_get_str(item, "type").ptr) {
 		add_line(&x->text, th_item_text(item, x->a));

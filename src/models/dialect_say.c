@@ -14,8 +14,9 @@ size_t th_dialect_memory(size_t size)
 	return 8 * size + 256 * TH_KIB;
 }
 
-void th_dialect_error(struct th_jw *w, struct th_str call_id, struct th_str input,
-		      const char *sentence)
+/* Writes the item for what could not be read, see above. */
+static void write_error(struct th_jw *w, struct th_str call_id, struct th_str input,
+			const char *sentence)
 {
 	th_jw_object(w);
 	th_jw_kstr(w, "type", TH_STR("computer_call"));
@@ -161,7 +162,7 @@ void th_say_error(struct th_say *s, struct th_str input, const char *sentence)
 	char room[ID_MAX];
 
 	flush(s);
-	th_dialect_error(&s->w, make_id(s, room), th_utf8_cut(input, INPUT_SHOWN_MAX), sentence);
+	write_error(&s->w, make_id(s, room), th_utf8_cut(input, INPUT_SHOWN_MAX), sentence);
 	s->any = s->failed = true;
 }
 

@@ -88,8 +88,6 @@ TH_NODISCARD enum th_code th_dialect_keys(struct th_str text, struct th_action *
 /* The text of a message's or reasoning's parts, one after the other, in the arena. */
 struct th_str th_item_text(const struct th_json *item, struct th_arena *a);
 bool th_item_is(const struct th_json *item, const char *type);
-/* An answer's last word, by its mark: TH_DIALECT_COMPLETED …; NULL: an ordinary message. */
-const char *th_item_outcome(const struct th_json *item);
 /* A computer_call's actions, in OpenAI's words or in ours. */
 TH_NODISCARD enum th_code th_item_actions(const struct th_json *item, struct th_arena *a,
 					  struct th_action **ret, size_t *ret_count,

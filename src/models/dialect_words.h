@@ -53,7 +53,7 @@ enum th_words_style {
 TH_NODISCARD enum th_code th_words_write(const struct th_dialect_context *c,
 					 enum th_words_style style, const struct th_action *action,
 					 struct th_jw *w, struct th_err *err);
-/* terminate, answer: for an item that is the last (th_item_outcome). */
+/* terminate, answer: for an item that is the last. */
 void th_words_write_end(enum th_words_style style, const char *outcome, struct th_str text,
 			struct th_jw *w);
 

@@ -46,8 +46,10 @@ static int64_t grow(int64_t side, int64_t other, int64_t factor, int64_t pixels)
 	return low;
 }
 
-struct th_size th_smart_resize(struct th_size image, int32_t factor, int64_t pixels_min,
-			       int64_t pixels_max, bool floor)
+/* Qwen's smart_resize, and with `floor` that of GTA1 and its kin.  Sides are at least one factor.
+ */
+static struct th_size smart_resize(struct th_size image, int32_t factor, int64_t pixels_min,
+				   int64_t pixels_max, bool floor)
 {
 	int64_t width = TH_MAX(image.width, 1), height = TH_MAX(image.height, 1);
 	int64_t across, down, part = TH_MAX(factor, 1);
@@ -70,7 +72,7 @@ struct th_size th_space_size(const struct th_space *s, struct th_size image)
 	case TH_SPACE_NORM:
 		return (struct th_size){ TH_MAX(s->max, 1), TH_MAX(s->max, 1) };
 	case TH_SPACE_SMART:
-		return th_smart_resize(image, s->factor, s->pixels_min, s->pixels_max, s->floor);
+		return smart_resize(image, s->factor, s->pixels_min, s->pixels_max, s->floor);
 	case TH_SPACE_PIXELS:
 		break;
 	}

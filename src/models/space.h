@@ -14,11 +14,6 @@
 /* The range of the model's numbers: [0, width) x [0, height) for pixels, (max, max) for NORM. */
 struct th_size th_space_size(const struct th_space *s, struct th_size image);
 
-/* Qwen's smart_resize, and with `floor` that of GTA1 and its kin.  Sides are at least one factor.
- */
-struct th_size th_smart_resize(struct th_size image, int32_t factor, int64_t pixels_min,
-			       int64_t pixels_max, bool floor);
-
 struct th_space_point {
 	double x, y;
 };

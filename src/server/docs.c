@@ -158,7 +158,8 @@ static bool is_first(const struct th_route *routes, const struct th_route *r)
 	return true;
 }
 
-void th_docs_openapi(const struct th_route *routes, struct th_buf *out)
+/* OpenAPI 3.1 */
+static void print_openapi(const struct th_route *routes, struct th_buf *out)
 {
 	struct th_jw w = th_jw(out);
 
@@ -199,6 +200,6 @@ void th_api_openapi(struct th_access *a)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
 
-	th_docs_openapi(a->server->routes, &json);
+	print_openapi(a->server->routes, &json);
 	th_access_json(a, 200, &json);
 }

@@ -111,9 +111,7 @@ bool th_route_find(struct th_access *a);
 
 /* ---- docs.c: the table of routes as text ---- */
 
-void th_docs_page(const struct th_route *routes, struct th_buf *out);    /* docs/HTTP.md */
-void th_docs_openapi(const struct th_route *routes, struct th_buf *out); /* OpenAPI 3.1 */
-
+void th_docs_page(const struct th_route *routes, struct th_buf *out); /* docs/HTTP.md */
 /* ---- handlers ---- */
 
 extern const struct th_table th_login_table;
@@ -134,12 +132,6 @@ th_access_fn th_api_agents, th_api_sessions_list, th_api_sessions_create, th_api
 /* The session of the access's first argument is its user's.  *ret_row, if not NULL: its object, to
  * be freed by thole_free.  False: it was answered. */
 bool th_session_mine(struct th_access *a, char **ret_row);
-/* The name of a session that this user begins under this key; the same for the same two. */
-void th_session_id_of_key(const char *user, struct th_str key,
-			  char ret[static TH_UUID_TEXT_SIZE + 1]);
-/* Answers with the session's object once an event of one of these kinds is durable; `kinds`: names
- * with spaces between; "": the next one. */
-void th_answer_after(struct th_access *a, struct th_hub *h, int status, const char *kinds);
 /* A folder for the session's tools; NULL in *ret: it has none of its own.  free() it. */
 TH_NODISCARD int th_workspace_make(struct th_server *s, const char *id, char **ret,
 				   struct thole_error *err);

@@ -197,7 +197,9 @@ static void on_waited(struct th_listener *l, const struct thole_note *note)
 	}
 }
 
-void th_answer_after(struct th_access *a, struct th_hub *h, int status, const char *kinds)
+/* Answers with the session's object once an event of one of these kinds is durable; `kinds`: names
+ * with spaces between; "": the next one. */
+static void answer_after(struct th_access *a, struct th_hub *h, int status, const char *kinds)
 {
 	struct wait *w = th_alloc(sizeof(*w));
 
@@ -211,8 +213,7 @@ void th_answer_after(struct th_access *a, struct th_hub *h, int status, const ch
 
 /* ---- begin ---- */
 
-void th_session_id_of_key(const char *user, struct th_str key,
-			  char ret[static TH_UUID_TEXT_SIZE + 1])
+static void id_of_key(const char *user, struct th_str key, char ret[static TH_UUID_TEXT_SIZE + 1])
 {
 	struct th_sha256 hash;
 	struct th_digest digest;
@@ -270,7 +271,7 @@ static bool is_repeated(struct th_access *a, const char *id)
 	}
 	if (!h || !h->session)
 		return false;
-	th_answer_after(a, h, 200, "");
+	answer_after(a, h, 200, "");
 	return true;
 }
 
@@ -303,7 +304,7 @@ void th_api_sessions_create(struct th_access *a)
 	if (c.id.len)
 		snprintf(id, sizeof(id), "%.*s", TH_FMT(c.id));
 	else if (key.ptr)
-		th_session_id_of_key(a->user, key, id);
+		id_of_key(a->user, key, id);
 	else {
 		struct th_uuid made = th_uuid_now();
 
@@ -328,7 +329,7 @@ void th_api_sessions_create(struct th_access *a)
 		struct th_hub *h = th_hub_get(a->server, id, a->user);
 
 		th_hub_adopt(h, session);
-		th_answer_after(a, h, 201, c.message.len ? "message" : "");
+		answer_after(a, h, 201, c.message.len ? "message" : "");
 	}
 }
 
@@ -463,7 +464,7 @@ void th_api_session_message(struct th_access *a)
 		return;
 	}
 	a->server->metrics.messages++;
-	th_answer_after(a, h, 202, "message");
+	answer_after(a, h, 202, "message");
 }
 
 void th_api_session_pause(struct th_access *a)
@@ -569,7 +570,7 @@ static void decided(struct th_access *a, const char *kinds)
 	a->server->metrics.decisions++;
 	if (h && h->session) {
 		h->rested_ms = 0;
-		th_answer_after(a, h, 200, kinds);
+		answer_after(a, h, 200, kinds);
 		return;
 	}
 	h = mine_open(a);

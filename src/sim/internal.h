@@ -178,8 +178,6 @@ void th_sim_resident_end(struct th_sim_runtime *r, size_t number);
 void th_sim_check_logs(struct th_sim_world *w);
 size_t th_sim_task_of(const struct th_sim_world *w, struct th_str id); /* or SESSIONS_MAX */
 size_t th_sim_task_of_ticket(const struct th_sim_runtime *r, struct th_ticket t); /* the same */
-/* The one that a session's effects go through. */
-struct th_sim_client *th_sim_client_of(struct th_sim_runtime *r, size_t number);
 
 /* ---- children.c: the driver's world, of sessions that work on calls ---- */
 

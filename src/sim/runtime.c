@@ -231,6 +231,8 @@ void th_sim_model_step(struct th_sim_runtime *r, struct th_sim_model_call *m)
 	}
 }
 
+static struct th_sim_client *client_of(struct th_sim_runtime *r, size_t number);
+
 /* A session is opened when its client was greeted, so there is always one; but for one that works
  * on a call. */
 static bool tool_ready(void *ctx, struct th_ticket t, struct th_str *ret_journal)
@@ -241,7 +243,7 @@ static bool tool_ready(void *ctx, struct th_ticket t, struct th_str *ret_journal
 	assert(number < TH_SIM_SESSIONS_MAX);
 	if (r->dead)
 		return false;
-	*ret_journal = th_sim_client_journal(th_sim_client_of(r, number));
+	*ret_journal = th_sim_client_journal(client_of(r, number));
 	return ret_journal->len > 0 || r->sessions[number].unavailable;
 }
 
@@ -255,7 +257,7 @@ static void tool_run(void *ctx, struct th_ticket t, const struct th_effect_call 
 	assert(number < TH_SIM_SESSIONS_MAX);
 	if (r->dead)
 		return;
-	client = th_sim_client_of(r, number);
+	client = client_of(r, number);
 	what.begin &= !r->w->wary;
 	if (r->w->variant == TH_SIM_NO_INTENT && th_sim_client_has(client, t))
 		return;
@@ -631,7 +633,8 @@ static void client_ready(void *ctx, size_t number, bool fenced)
 		th_sim_check_blame(w->check, "session %zu cannot be resumed: %s", number, err.msg);
 }
 
-struct th_sim_client *th_sim_client_of(struct th_sim_runtime *r, size_t number)
+/* The one that a session's effects go through. */
+static struct th_sim_client *client_of(struct th_sim_runtime *r, size_t number)
 {
 	struct th_sim_world *w = r->w;
 	struct th_sim_resident *s = &r->sessions[number];
@@ -665,7 +668,7 @@ void th_sim_resident_begin(struct th_sim_runtime *r, size_t number)
 	s->create = th_sim_store_lease(w->disk, th_str_of(w->tasks[number].id), &row, &err) != 0;
 	if (!s->create)
 		s->epoch = row.epoch;
-	(void)th_sim_client_of(r, number);
+	(void)client_of(r, number);
 }
 
 void th_sim_resident_end(struct th_sim_runtime *r, size_t number)

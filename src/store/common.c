@@ -5,7 +5,8 @@
 
 #include "base/text.h"
 
-void th_append_assert(const struct th_append *a)
+/* Asserts what only a programmer can get wrong: numbering, the head, a fork's first event. */
+static void assert_append(const struct th_append *a)
 {
 	const struct th_session_row *row = a->row;
 	const struct th_digest *head = &a->head_before;
@@ -60,7 +61,7 @@ size_t th_batch_events(const struct th_batch *batch)
 enum th_code th_batch_check(struct th_batch *batch, struct th_err *err)
 {
 	for (size_t i = 0; i < batch->append_count; i++)
-		th_append_assert(&batch->appends[i]);
+		assert_append(&batch->appends[i]);
 	for (size_t i = 0; i < batch->blob_count; i++) {
 		if (batch->blobs[i].bytes.len > TH_BLOB_MAX)
 			return th_fail(err, TH_ELIMIT,

@@ -8,8 +8,6 @@
 
 #include "store/store.h"
 
-/* Asserts what only a programmer can get wrong: numbering, the head, a fork's first event. */
-void th_append_assert(const struct th_append *a);
 /* What data can get wrong: EUSAGE for the id, ELIMIT for sizes.  Sets nothing. */
 enum th_code th_append_check(const struct th_append *a);
 

@@ -52,7 +52,8 @@ enum th_code th_tool_relative(const struct th_tool_env *env, struct th_str path,
 	return TH_OK;
 }
 
-enum th_code th_tool_fd_check(const struct th_tool_env *env, int fd, struct th_err *err)
+/* TH_EPERM when `fd`, however it was reached, lies in one of our own folders. */
+static enum th_code check_fd(const struct th_tool_env *env, int fd, struct th_err *err)
 {
 	char link[64], at[TH_PATH_LEN_MAX];
 
@@ -87,7 +88,7 @@ enum th_code th_tool_open(const struct th_tool_env *env, struct th_str path, int
 	if (code == TH_EPERM && errno == EXDEV)
 		return outside(env, path, err);
 	if (code == TH_OK)
-		code = th_tool_fd_check(env, fd, err);
+		code = check_fd(env, fd, err);
 	if (code)
 		return code;
 	*ret_fd = fd;

@@ -24,10 +24,6 @@ TH_NODISCARD enum th_code th_tool_open(const struct th_tool_env *env, struct th_
 TH_NODISCARD enum th_code th_tool_relative(const struct th_tool_env *env, struct th_str path,
 					   struct th_str *ret, struct th_err *err);
 
-/* TH_EPERM when `fd`, however it was reached, lies in one of our own folders. */
-TH_NODISCARD enum th_code th_tool_fd_check(const struct th_tool_env *env, int fd,
-					   struct th_err *err);
-
 /* As root: this thread acts on files as the workspace's owner, until leave. */
 void th_tool_owner_enter(const struct th_tool_env *env);
 void th_tool_owner_leave(const struct th_tool_env *env);

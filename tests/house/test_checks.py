@@ -15,6 +15,7 @@ import maps
 import sources
 import symbols
 import tally
+import unused
 import words
 
 SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
@@ -48,6 +49,29 @@ class Tree(unittest.TestCase):
         lib = os.path.join(self.root, "lib.a")
         subprocess.run(["ar", "rc", lib, obj], check=True)
         return lib
+
+
+class Unused(Tree):
+    def setUp(self):
+        super().setUp()
+        self.write("src/core/a.h", "int th_a(void);\n")
+        self.write("src/core/a.c", "int th_a(void)\n{\n\treturn 1;\n}\n")
+
+    def test_used_by_another_file(self):
+        self.write("src/core/b.c", "static int b(void)\n{\n\treturn th_a();\n}\n")
+        self.assertEqual(unused.check(self.root, {}), [])
+        self.one(unused.check(self.root, {"th_a": "why"}), "th_a", "take it off the list")
+
+    def test_used_by_nobody(self):
+        self.one(unused.check(self.root, {}), "src/core/a.c", "th_a", "take it out")
+        self.write("src/core/a.c", "int th_a(void)\n{\n\treturn th_a();\n}\n")
+        self.one(unused.check(self.root, {}), "th_a", "make it static")
+
+    def test_used_by_tests_only(self):
+        self.write("tests/unit/core/test_a.c", "int main(void)\n{\n\treturn th_a();\n}\n")
+        self.one(unused.check(self.root, {}), "th_a", "only tests use it")
+        self.assertEqual(unused.check(self.root, {"th_a": "why"}), [])
+        self.one(unused.check(self.root, {"th_a": "why", "th_gone": "why"}), "th_gone", "no such function")
 
 
 class Includes(Tree):
