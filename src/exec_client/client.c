@@ -210,4 +210,3 @@ struct th_str th_executor_client_journal(const struct th_executor_client *x)
 {
 	return th_str_of(x->journal);
 }
-
