@@ -199,6 +199,9 @@ static void do_effect(struct play *p, const struct th_effect *fx)
 		note(p, "limit", "");
 		must(p, TH_EV_STATE_CHANGED, 0, "", "{\"to\":\"limit\"}");
 		break;
+	case TH_DO_STUCK:
+	case TH_DO_STUCK_TELL:
+	case TH_DO_STUCK_ASK:
 	case TH_DO_CONCLUDE:
 	case TH_DO_MODEL_CALL:
 	case TH_DO_TOOL_SETTLE:
