@@ -7,6 +7,7 @@
 #define TH_DRIVER_LIVE_H
 
 #include "core/policy.h"
+#include "driver/body.h"
 #include "driver/driver.h"
 #include "driver/history.h"
 
@@ -37,10 +38,7 @@ struct th_flight {
 	struct th_decoder *decoder;
 	struct th_buf frame; /* what stands before and after the history */
 	struct th_buf path, headers;
-	struct th_str *body;
-	size_t body_count;
-	struct th_digest *blobs; /* pinned texts */
-	size_t blob_count;
+	struct th_body body;
 	bool in_world; /* the world has it */
 	/* In the background: */
 	bool fetches;    /* this request fetches the answer of an earlier request */

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "driver/agent_code.h"
 #include "driver/background.h"
-#include "driver/blob_text.h"
 #include "driver/current_agent.h"
 #include "driver/ground.h"
 #include "driver/history.h"
@@ -23,8 +22,6 @@
 #include "models/dialect.h"
 #include "models/frame.h"
 #include "models/human.h"
-
-/* ---- base64 of pictures, made once -------------------------------------------------------- */
 
 /* ---- the request -------------------------------------------------------------------------- */
 
@@ -174,15 +171,12 @@ static void flight_free(struct th_live *l)
 	if (!f)
 		return;
 	l->flight = NULL;
-	for (size_t i = 0; i < f->blob_count; i++)
-		th_driver_text_drop(l->driver, &f->blobs[i]);
+	th_body_deinit(l, &f->body);
 	if (f->decoder)
 		f->decoder = l->resolved->profile->wire->decoder_free(f->decoder);
 	th_buf_deinit(&f->frame);
 	th_buf_deinit(&f->path);
 	th_buf_deinit(&f->headers);
-	free(f->body);
-	free(f->blobs);
 	free(f);
 }
 
@@ -245,8 +239,7 @@ static void failed(struct th_live *l, enum th_failure failure, struct th_str mes
 static enum th_code body_build(struct th_live *l, struct th_flight *f, struct th_err *err)
 {
 	const struct th_wire *wire = l->resolved->profile->wire;
-	struct th_slice *slices;
-	size_t count, head;
+	size_t head;
 	enum th_code code;
 
 	th_buf_init(&f->path, TH_REQUEST_HEAD_MAX);
@@ -261,24 +254,9 @@ static enum th_code body_build(struct th_live *l, struct th_flight *f, struct th
 		code = th_buf_check(&f->headers, "the model's headers", err);
 	if (code)
 		return code;
-	count = l->tail ? th_history_tail_slices(l->history, th_images_keep(&l->options), &slices)
-			: th_history_slices(l->history, th_images_keep(&l->options), &slices);
-	f->body = th_alloc((count + 2) * sizeof(*f->body));
-	f->body[f->body_count++] = th_str_n(f->frame.ptr, head);
-	for (size_t i = 0; i < count && !code; i++) {
-		struct th_slice *s = &slices[i];
-
-		if (!s->bytes.ptr) {
-			code = th_driver_text_need(l->driver, &s->blob, &s->bytes, err);
-			if (code)
-				break;
-			f->blobs = th_realloc(f->blobs, (f->blob_count + 1) * sizeof(*f->blobs));
-			f->blobs[f->blob_count++] = s->blob;
-		}
-		f->body[f->body_count++] = s->bytes;
-	}
-	f->body[f->body_count++] = th_str_n(f->frame.ptr + head, f->frame.len - head);
-	free(slices);
+	th_body_add(&f->body, th_str_n(f->frame.ptr, head));
+	code = th_body_add_history(l, &f->body, l->tail, err);
+	th_body_add(&f->body, th_str_n(f->frame.ptr + head, f->frame.len - head));
 	return code;
 }
 
@@ -352,8 +330,8 @@ void th_live_model_call(struct th_live *l)
 			.model_at = l->model_at,
 			.path = th_buf_str(&f->path),
 			.headers = th_buf_str(&f->headers),
-			.body = f->body,
-			.body_count = f->body_count,
+			.body = f->body.parts,
+			.body_count = f->body.count,
 			.settings = l->session_config->agent->settings,
 			.stream = l->options.stream,
 			.total_ms_max = th_session_time_left_ms(&l->fold, f->started_ms),

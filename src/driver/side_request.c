@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "driver/blob_text.h"
 #include "driver/log.h"
 #include "driver/queue.h"
 
@@ -25,10 +24,7 @@ struct th_side_request {
 	struct th_reservation reserved;
 	struct th_decoder *decoder; /* NULL: it is not with the model */
 	struct th_buf frame, message, path, headers;
-	struct th_str body[TH_GROUP_HOLES_MAX * 3 + 3];
-	size_t body_count;
-	struct th_digest blobs[TH_GROUP_HOLES_MAX]; /* pinned texts */
-	size_t blob_count, blob_size;
+	struct th_body body;
 };
 
 static const struct th_wire *wire_of(const struct th_side_request *r)
@@ -50,8 +46,7 @@ static struct th_side_request *side_free(struct th_live *l, struct th_side_reque
 		}
 	if (r->decoder)
 		r->decoder = wire_of(r)->decoder_free(r->decoder);
-	for (size_t i = 0; i < r->blob_count; i++)
-		th_driver_text_drop(l->driver, &r->blobs[i]);
+	th_body_deinit(l, &r->body);
 	th_buf_deinit(&r->frame);
 	th_buf_deinit(&r->message);
 	th_buf_deinit(&r->path);
@@ -70,22 +65,18 @@ static enum th_code put_message(struct th_live *l, struct th_side_request *r,
 
 	for (size_t i = 0; i < count; i++) {
 		const struct th_hole *h = &holes[i];
-		struct th_str text;
 		enum th_code code;
 
 		if (h->kind != TH_HOLE_IMAGE)
 			continue;
-		code = th_driver_text_need(l->driver, &h->blob, &text, err);
+		th_body_add(&r->body, th_str_n(r->message.ptr + from, h->at - from));
+		code = th_body_add_picture(l, &r->body, &h->blob, err);
 		if (code)
 			return code;
-		r->blobs[r->blob_count++] = h->blob;
-		r->blob_size += text.len;
-		r->body[r->body_count++] = th_str_n(r->message.ptr + from, h->at - from);
-		r->body[r->body_count++] = text;
-		r->body[r->body_count++] = th_str_n(r->message.ptr + h->at, h->to - h->at);
+		th_body_add(&r->body, th_str_n(r->message.ptr + h->at, h->to - h->at));
 		from = h->end;
 	}
-	r->body[r->body_count++] = th_str_n(r->message.ptr + from, r->message.len - from);
+	th_body_add(&r->body, th_str_n(r->message.ptr + from, r->message.len - from));
 	return TH_OK;
 }
 
@@ -113,9 +104,9 @@ static enum th_code build(struct th_live *l, struct th_side_request *r, struct t
 		code = th_buf_check(&r->message, "the request", err);
 	if (code)
 		return code;
-	r->body[r->body_count++] = th_str_n(r->frame.ptr, head);
+	th_body_add(&r->body, th_str_n(r->frame.ptr, head));
 	code = put_message(l, r, holes, count, err);
-	r->body[r->body_count++] = th_str_n(r->frame.ptr + head, r->frame.len - head);
+	th_body_add(&r->body, th_str_n(r->frame.ptr + head, r->frame.len - head));
 	return code;
 }
 
@@ -127,9 +118,9 @@ static enum th_code reserve(struct th_live *l, struct th_side_request *r, struct
 	const char *limit;
 	struct th_usage most = { .input = 0, .cached = -1, .written = -1, .reasoning = -1 };
 
-	for (size_t i = 0; i < r->body_count; i++)
-		bytes += r->body[i].len;
-	most.input = (int64_t)(bytes - r->blob_size) / TH_SIDE_TOKEN_BYTES;
+	for (size_t i = 0; i < r->body.count; i++)
+		bytes += r->body.parts[i].len;
+	most.input = (int64_t)(bytes - r->body.blob_size) / TH_SIDE_TOKEN_BYTES;
 	most.output = r->ask.output_max;
 	r->reserved.tokens = most.input + most.output;
 	r->reserved.cost_nano =
@@ -157,8 +148,8 @@ static enum th_code transmit(struct th_live *l, struct th_side_request *r, struc
 		.settings = l->session_config->agent->settings,
 		.path = th_buf_str(&r->path),
 		.headers = th_buf_str(&r->headers),
-		.body = r->body,
-		.body_count = r->body_count,
+		.body = r->body.parts,
+		.body_count = r->body.count,
 		.stream = r->ask.options.stream,
 		.total_ms_max = most && left >= 0 ? TH_MIN(most, left) : most ?: left,
 	};
