@@ -677,12 +677,26 @@ static void show_code(struct th_view *v, const struct th_event *ev, const struct
 }
 
 /* What the model sees of what was before changes. */
+static void put_side(const char *kind, const struct th_side_usage *u, struct th_buf *out)
+{
+	th_buf_printf(out, " (%s: ", kind);
+	th_cli_count(out, u->requests, "request");
+	if (u->cost_nano || !u->cost_unknown) {
+		th_buf_add_cstr(out, u->cost_unknown ? ", at least " : ", ");
+		th_cli_cost(out, u->cost_nano);
+	}
+	th_buf_add_char(out, ')');
+}
+
 static void show_history(struct th_view *v, const struct th_event *ev, const struct th_json *data,
 			 struct th_buf *out)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_str by = th_json_get_str(data, "name"),
-		      summary = th_json_get_str(data, "summary");
+		      summary = th_json_get_str(data, "summary"),
+		      fallback = th_json_get_str(data, "fallback");
+	const struct th_json *usage = th_json_get(data, "usage");
+	struct th_side_usage took = th_side_read(usage);
 	int64_t count = th_json_get_int(data, "count", 0);
 
 	if (ev->kind == TH_EV_ITEMS_ADDED) {
@@ -694,11 +708,14 @@ static void show_history(struct th_view *v, const struct th_event *ev, const str
 			th_cli_count(&text, count, "item");
 		th_buf_add_cstr(&text, " taken out");
 	} else {
-		th_buf_printf(&text, "events %lld to %lld are left out",
-			      (long long)th_json_get_int(data, "first_seq", 0),
+		th_buf_printf(&text, "shortened up to event %lld",
 			      (long long)th_json_get_int(data, "last_seq", 0));
 		if (by.len)
-			th_buf_printf(&text, ", by %.*s", TH_FMT(by));
+			th_buf_printf(&text, " by %.*s", TH_FMT(by));
+		if (fallback.len)
+			th_buf_printf(&text, " (%.*s)", TH_FMT(fallback));
+		if (usage)
+			put_side("condenser", &took, &text);
 		if (summary.len)
 			th_buf_printf(&text, ": %.*s", TH_FMT(summary));
 	}
@@ -881,17 +898,6 @@ void th_view_delta(struct th_view *v, enum th_delta_kind kind, struct th_str tex
 }
 
 /* ---- the end ---- */
-
-static void put_side(const char *kind, const struct th_side_usage *u, struct th_buf *out)
-{
-	th_buf_printf(out, " (%s: ", kind);
-	th_cli_count(out, u->requests, "request");
-	if (u->cost_nano || !u->cost_unknown) {
-		th_buf_add_cstr(out, u->cost_unknown ? ", at least " : ", ");
-		th_cli_cost(out, u->cost_nano);
-	}
-	th_buf_add_char(out, ')');
-}
 
 void th_view_summary(const struct th_session *s, struct th_buf *out)
 {

@@ -161,20 +161,30 @@ struct th_agent_guardrail {
 TH_STRUCT(agent_instead)
 
 /* Where neither number is given, items has TH_COMPACT_ITEMS_DEFAULT. */
-#define TH_FIELDS_agent_compact(F)                                                  \
-	F(agent_compact, str, condenser, "condenser", TH_NONEMPTY,                  \
-	  "recent: the newest items stay, and what began the task")                 \
-	F(agent_compact, str, from, "from", TH_NONEMPTY,                            \
-	  "instead of a condenser: function of the agent's code that is asked")     \
-	F(agent_compact, int, keep, "keep", TH_POSITIVE,                            \
-	  "of a condenser: how many of the newest items stay; default: 100")        \
-	F(agent_compact, int, items, "items", TH_POSITIVE,                          \
-	  "when the history has more items than this; default: 200, without bytes") \
-	F(agent_compact, int, bytes, "bytes", TH_POSITIVE,                          \
-	  "when its events have more bytes than this; a screenshot counts as its name")
+#define TH_FIELDS_agent_compact(F)                                                              \
+	F(agent_compact, str, condenser, "condenser", TH_NONEMPTY,                              \
+	  "recent: the newest items stay, and what began the task; summary: the model sums up " \
+	  "the "                                                                                \
+	  "rest, and the user's messages stay")                                                 \
+	F(agent_compact, str, from, "from", TH_NONEMPTY,                                        \
+	  "instead of a condenser: function of the agent's code that is asked")                 \
+	F(agent_compact, int, keep, "keep", TH_POSITIVE,                                        \
+	  "of a condenser: how many of the newest items stay; default: 100")                    \
+	F(agent_compact, int, items, "items", TH_POSITIVE,                                      \
+	  "when the history has more items than this; default: 200, without bytes")             \
+	F(agent_compact, int, bytes, "bytes", TH_POSITIVE,                                      \
+	  "when its events have more bytes than this; a screenshot counts as its name")         \
+	F(agent_compact, int, tokens, "tokens", TH_POSITIVE,                                    \
+	  "when the last request and its answer had more tokens than this, as the provider "    \
+	  "counted; "                                                                           \
+	  "summary: default 3/4 of what the model takes, where that is known")                  \
+	F(agent_compact, int, pins, "pins", TH_POSITIVE,                                        \
+	  "summary: bytes of the user's messages that stay as they are, the newest; default: "  \
+	  "32768")
 TH_STRUCT(agent_compact)
 #define TH_COMPACT_ITEMS_DEFAULT 200
 #define TH_COMPACT_KEEP_DEFAULT 100
+#define TH_COMPACT_PINS_DEFAULT 32768
 
 /* The agent repeats itself: the run stops, the model is told, or a person is asked. */
 enum th_on_stuck { TH_ON_STUCK_STOP, TH_ON_STUCK_TELL, TH_ON_STUCK_ASK };

@@ -6,7 +6,8 @@
 
 #include "base/text.h"
 
-const struct th_condenser *const th_condensers[] = { &th_condenser_recent, NULL };
+const struct th_condenser *const th_condensers[] = { &th_condenser_recent, &th_condenser_summary,
+						     NULL };
 
 static const struct th_condenser *find(struct th_str name)
 {
@@ -38,15 +39,37 @@ enum th_code th_condenser_check(const struct th_agent_compact *compact, struct t
 	return code;
 }
 
-bool th_condense(const struct th_agent_compact *compact, const struct th_transcript *transcript,
-		 struct th_buf *marks, size_t *ret_items)
+const struct th_condenser *th_condenser_of(const struct th_agent_compact *compact)
 {
 	const struct th_condenser *condenser = find(compact->condenser);
-	struct th_jw w = th_jw(marks);
 
 	assert(condenser);
+	return condenser;
+}
+
+bool th_condense(const struct th_condenser *condenser, const struct th_condense *c,
+		 struct th_buf *marks, size_t *ret_items)
+{
+	struct th_jw w = th_jw(marks);
+
 	th_jw_array(&w);
-	*ret_items = condenser->condense(compact, transcript, &w);
+	*ret_items = condenser->condense(c, &w);
 	th_jw_array_end(&w);
 	return *ret_items > 0;
+}
+
+bool th_condense_half(const struct th_transcript *transcript, struct th_buf *marks,
+		      size_t *ret_items)
+{
+	struct th_agent_compact options = { .keep = 0 };
+	struct th_condense c = { .options = &options, .transcript = transcript };
+	size_t all = 0, tail = 0;
+
+	for (size_t i = 0; i < transcript->count; i++)
+		all += th_condenser_size(&transcript->list[i]);
+	for (size_t i = transcript->count; i-- > 0 && tail <= all / 2; options.keep++)
+		tail += th_condenser_size(&transcript->list[i]);
+	/* The one that passes the half goes; the newest stays in any case. */
+	options.keep = TH_MAX(options.keep - 1, (int64_t)1);
+	return th_condense(&th_condenser_recent, &c, marks, ret_items);
 }

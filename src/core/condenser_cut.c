@@ -60,3 +60,17 @@ void th_condenser_mark(const struct th_transcript_item *item, struct th_jw *w)
 	th_jw_uint(w, item->index);
 	th_jw_array_end(w);
 }
+
+size_t th_condenser_size(const struct th_transcript_item *item)
+{
+	return item->content.len + item->output.len +
+	       (item->kind == TH_TRANSCRIPT_OUTPUT ? item->item.len : 0);
+}
+
+void th_condenser_note(struct th_str text, struct th_jw *w)
+{
+	th_jw_object(w);
+	th_jw_kstr(w, "role", TH_STR("user"));
+	th_jw_kstr(w, "content", text);
+	th_jw_object_end(w);
+}

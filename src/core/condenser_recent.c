@@ -11,17 +11,14 @@ static void note(size_t left_out, struct th_jw *w)
 
 	th_buf_printf(&text, "[%zu earlier items of this conversation were left out here.]",
 		      left_out);
-	th_jw_object(w);
-	th_jw_kstr(w, "role", TH_STR("user"));
-	th_jw_kstr(w, "content", th_buf_str(&text));
-	th_jw_object_end(w);
+	th_condenser_note(th_buf_str(&text), w);
 	th_buf_deinit(&text);
 }
 
-static size_t condense(const struct th_agent_compact *options,
-		       const struct th_transcript *transcript, struct th_jw *w)
+static size_t condense(const struct th_condense *c, struct th_jw *w)
 {
-	size_t keep = options->keep ? (size_t)options->keep : TH_COMPACT_KEEP_DEFAULT;
+	const struct th_transcript *transcript = c->transcript;
+	size_t keep = c->options->keep ? (size_t)c->options->keep : TH_COMPACT_KEEP_DEFAULT;
 	size_t count = transcript->count, pinned = 0;
 	size_t cut = count > keep ? th_condenser_cut(transcript, count - keep) : 0;
 

@@ -215,7 +215,7 @@ struct th_str th_outcome_sentence(struct th_str text);
 #define TH_FIELDS_ev_model_failed(F)                                                               \
 	F(ev_model_failed, str, class, "class", TH_REQ,                                            \
 	  "connect, timeout, cut, rejected, overloaded, rate_limited, malformed, refused, limit, " \
-	  "cancelled")                                                                             \
+	  "context_length, cancelled")                                                             \
 	F(ev_model_failed, str, message, "message", TH_REQ, "what happened, one sentence")         \
 	F(ev_model_failed, int, http_status, "http_status", 0, "when there was one")               \
 	F(ev_model_failed, bool, retry, "retry", 0, "whether it is tried again")                   \
@@ -224,6 +224,8 @@ struct th_str th_outcome_sentence(struct th_str text);
 	  "the provider goes on with the answer (model_started): the next request fetches it")     \
 	F(ev_model_failed, bool, whole, "whole", 0,                                                \
 	  "the provider has not kept what the request went on from: all of it is sent at once")    \
+	F(ev_model_failed, bool, too_long, "too_long", 0,                                          \
+	  "the history is longer than the model takes: it is shortened, and asked again")          \
 	F(ev_model_failed, str, next, "next", 0,                                                   \
 	  "not tried again: the model of the agent's fallback list that the turn goes on with")    \
 	F(ev_model_failed, raw, usage, "usage", 0, "tokens that were spent all the same")          \
@@ -396,6 +398,9 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_condensation, int, last_seq, "last_seq", TH_REQ, "last event left out")    \
 	F(ev_condensation, str, summary, "summary", 0, "what stands in their place")    \
 	F(ev_condensation, str, name, "name", 0, "the condenser, or the function")      \
+	F(ev_condensation, str, fallback, "fallback", 0,                                \
+	  "why no model summarized: a condenser without one did it")                    \
+	F(ev_condensation, raw, usage, "usage", 0, "what the model's summary took")     \
 	F(ev_condensation, str, agent, "agent", 0, "the agent that has it")             \
 	F(ev_condensation, raw, history, "history", 0,                                  \
 	  "what is seen from here on of what was before, as of a handoff")              \

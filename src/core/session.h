@@ -296,9 +296,11 @@ struct th_session {
 	struct th_buf chain; /* response id of the last answer, that a request may go on from */
 	uint64_t chain_seq;  /* of the request that it answered */
 	bool model_anew;     /* a task began with calls open: after them the first model is asked */
-	uint8_t chain_agent, chain_at;  /* `agent` and `model_at` that gave that answer */
-	uint8_t joined;                 /* enum th_joined */
-	bool compacted;                 /* the history was replaced since the last answer */
+	uint8_t chain_agent, chain_at; /* `agent` and `model_at` that gave that answer */
+	uint8_t joined;                /* enum th_joined */
+	bool compacted;                /* the history was replaced since the last answer */
+	bool too_long;     /* the model said so: it is shortened before the next request */
+	uint8_t shortened; /* how often that was said since the last answer */
 	struct th_session_stuck *stuck; /* in `memory`; NULL: nobody looks */
 	struct th_arena memory;
 };

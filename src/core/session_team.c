@@ -602,9 +602,12 @@ enum th_code th_on_condensation(struct th_step *st)
 
 	if (code || !d.history.len)
 		return code;
-	if (s->phase != TH_TURN_DUE || s->compacted)
+	if (s->phase != TH_TURN_DUE || (s->compacted && !s->too_long))
 		return not_due(st);
 	s->compacted = true;
+	s->too_long = false;
+	if (d.usage.len)
+		th_step_side(s, TH_SIDE_CONDENSER, th_json_get(st->data, "usage"));
 	th_stuck_condensed(s);
 	s->rewritten_seq = st->ev->seq;
 	s->items = (uint64_t)d.items;

@@ -175,6 +175,7 @@ enum th_code th_on_model_answered(struct th_step *st)
 	s->call_count = 0;
 	s->answer_seq = st->ev->seq;
 	s->compacted = false;
+	s->shortened = 0;
 	take_chain(s, &d);
 	th_buf_clear(&s->started);
 	s->items += next.item_count;
@@ -276,6 +277,11 @@ enum th_code th_on_model_failed(struct th_step *st)
 	} else if (d.whole) {
 		th_step_phase(s, TH_TURN_DUE); /* it was no try: nothing was asked */
 		s->totals.attempts = TH_MAX(s->totals.attempts - 1, (int64_t)0);
+	} else if (d.too_long) {
+		th_step_phase(s, TH_TURN_DUE); /* no try either: the next has another history */
+		s->totals.attempts = TH_MAX(s->totals.attempts - 1, (int64_t)0);
+		s->too_long = true;
+		s->shortened++;
 	} else if (d.retry) {
 		th_step_phase(s, TH_TURN_BACKOFF);
 		s->retry_in_ms = d.retry_in_ms;

@@ -11,7 +11,11 @@
 #include "base/json.h"
 
 /* id, name in states and traces */
-#define TH_SIDE_KINDS(X) X(GROUNDER, "grounder") /* finds the elements that a planner described */
+// clang-format off
+#define TH_SIDE_KINDS(X)                                                            \
+	X(GROUNDER, "grounder")   /* finds the elements that a planner described */ \
+	X(CONDENSER, "condenser") /* summarizes a history that has become too long */
+// clang-format on
 #define X(id, name) TH_SIDE_##id,
 enum th_side_kind { TH_SIDE_KINDS(X) TH_SIDE_KIND_COUNT };
 #undef X

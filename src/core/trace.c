@@ -318,6 +318,20 @@ static void on_handoff(struct th_trace *t, const struct th_event *ev, const stru
 	t->agent_name = keep(t, th_json_get_str(d, "to"));
 }
 
+/* With what the model's summary took. */
+static void on_condensation(struct th_trace *t, const struct th_event *ev, const struct th_json *d)
+{
+	const struct th_json *usage = th_json_get(d, "usage");
+	size_t index = begin(t, TH_SPAN_CONDENSATION, innermost(t), ev, th_json_get_str(d, "name"));
+
+	if (index == TH_SPAN_NONE)
+		return;
+	t->spans[index].cost_known = true;
+	if (usage)
+		take_side(t, index, TH_SIDE_CONDENSER, usage);
+	finish(t, &index, ev);
+}
+
 static void on_state(struct th_trace *t, const struct th_event *ev, const struct th_json *d)
 {
 	struct th_str to = th_json_get_str(d, "to");
@@ -372,6 +386,7 @@ static handler *const handlers[TH_EVENT_COUNT] = {
 	[TH_EV_APPROVAL_DECIDED] = on_approval,
 	[TH_EV_GUARDRAIL] = on_guardrail,
 	[TH_EV_HANDOFF] = on_handoff,
+	[TH_EV_CONDENSATION] = on_condensation,
 	[TH_EV_STATE_CHANGED] = on_state,
 	[TH_EV_ERROR] = on_error,
 	[TH_EV_FINAL] = on_final,

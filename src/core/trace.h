@@ -26,13 +26,14 @@
 #include "core/event.h"
 #include "core/side.h"
 
-#define TH_SPANS(X)       \
-	X(TASK, "task")   \
-	X(AGENT, "agent") \
-	X(TURN, "turn")   \
-	X(MODEL, "model") \
-	X(TOOL, "tool")   \
-	X(APPROVAL, "approval") X(GUARDRAIL, "guardrail") X(HANDOFF, "handoff")
+#define TH_SPANS(X)             \
+	X(TASK, "task")         \
+	X(AGENT, "agent")       \
+	X(TURN, "turn")         \
+	X(MODEL, "model")       \
+	X(TOOL, "tool")         \
+	X(APPROVAL, "approval") \
+	X(GUARDRAIL, "guardrail") X(HANDOFF, "handoff") X(CONDENSATION, "condensation")
 #define X(id, name) TH_SPAN_##id,
 enum th_span_kind { TH_SPANS(X) TH_SPAN_COUNT };
 #undef X

@@ -171,6 +171,11 @@ static void put_attributes(struct otlp *o, const struct th_span *s)
 	case TH_SPAN_HANDOFF:
 		put_text(o, "thole.handoff.to", s->name);
 		break;
+	case TH_SPAN_CONDENSATION:
+		put_text(o, "thole.condenser", s->name);
+		put_number(o, "gen_ai.usage.input_tokens", s->tokens_in);
+		put_number(o, "gen_ai.usage.output_tokens", s->tokens_out);
+		break;
 	case TH_SPAN_TASK:
 	case TH_SPAN_APPROVAL:
 	case TH_SPAN_COUNT:

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "driver/agent_code.h"
 #include "driver/background.h"
+#include "driver/condense.h"
 #include "driver/current_agent.h"
 #include "driver/ground.h"
 #include "driver/history.h"
@@ -95,7 +96,7 @@ static bool instructions_known(struct th_live *l)
 
 static bool compacted(struct th_live *l)
 {
-	return !th_live_compact(l);
+	return !th_live_compact(l) && !th_live_condense(l);
 }
 
 static bool input_joined(struct th_live *l)
@@ -224,7 +225,9 @@ static void failed(struct th_live *l, enum th_failure failure, struct th_str mes
 		ev.retry = true;
 	else
 		ev.kept = ev.retry && l->fold.started.len && !(l->flight && l->flight->over);
-	if (!ev.retry && failure != TH_FAILURE_CANCELLED)
+	ev.too_long = failure == TH_FAILURE_CONTEXT && l->fold.shortened < TH_CONTEXT_CUTS_MAX &&
+		      !l->options.conversation;
+	if (!ev.retry && !ev.too_long && failure != TH_FAILURE_CANCELLED)
 		ev.next = th_session_next_model(&l->fold);
 	if (th_live_provider_unsure(l, failure, http_status)) {
 		ev.retry = false;
@@ -364,6 +367,7 @@ void th_live_model_cancel(struct th_live *l, bool log)
 		ev.message = th_buf_str(&unsure);
 	}
 	th_live_grounds_free(l);
+	th_live_condense_free(l);
 	th_side_cancel_all(l);
 	if (log && l->fold.state == TH_STATE_STOPPED)
 		th_live_background_end(l);
@@ -523,7 +527,8 @@ static enum th_failure answer_failure(const struct th_answer *a)
 {
 	int f = th_failure_find(a->error_class);
 
-	return f >= 0 ? (enum th_failure)f : TH_FAILURE_MALFORMED;
+	return th_failure_context(f >= 0 ? (enum th_failure)f : TH_FAILURE_MALFORMED, a->error_code,
+				  a->error_message);
 }
 
 void th_driver_model_done(struct th_driver *d, struct th_ticket t, const struct th_model_end *end)

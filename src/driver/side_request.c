@@ -6,6 +6,7 @@
 
 #include "driver/log.h"
 #include "driver/queue.h"
+#include "models/frame.h"
 
 /* What differs between the callers, for the service. */
 static const struct kind {
@@ -13,6 +14,7 @@ static const struct kind {
 	const char *subject; /* of the sentence that says why it was not asked */
 } kinds[TH_SIDE_KIND_COUNT] = {
 	[TH_SIDE_GROUNDER] = { true, "the model that points" },
+	[TH_SIDE_CONDENSER] = { false, "the model that summarizes" },
 };
 
 struct th_side_request {
@@ -88,16 +90,16 @@ static enum th_code build(struct th_live *l, struct th_side_request *r, struct t
 	struct th_group group = { .kind = TH_GROUP_MESSAGE,
 				  .role = TH_STR("user"),
 				  .content = r->ask.content };
+	bool first = !(r->ask.history && th_history_items(l->history));
 	size_t count = 0, head;
 	enum th_code code;
 
 	wire->path(o, &r->path);
-	if (wire->headers)
-		wire->headers(o, &r->headers);
-	wire->head(o, &r->frame);
-	head = r->frame.len;
-	wire->tail(o, &r->frame);
-	code = th_group_render(o, &group, true, &r->message, holes, TH_COUNT(holes), &count, err);
+	th_request_headers(o, &r->headers);
+	code = th_request_frame(o, &r->frame, &head, err);
+	if (!code)
+		code = th_group_render(o, &group, first, &r->message, holes, TH_COUNT(holes),
+				       &count, err);
 	if (!code)
 		code = th_buf_check(&r->frame, "the request", err);
 	if (!code)
@@ -105,7 +107,10 @@ static enum th_code build(struct th_live *l, struct th_side_request *r, struct t
 	if (code)
 		return code;
 	th_body_add(&r->body, th_str_n(r->frame.ptr, head));
-	code = put_message(l, r, holes, count, err);
+	if (r->ask.history)
+		code = th_body_add_history(l, &r->body, false, err);
+	if (!code)
+		code = put_message(l, r, holes, count, err);
 	th_body_add(&r->body, th_str_n(r->frame.ptr + head, r->frame.len - head));
 	return code;
 }

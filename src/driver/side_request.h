@@ -30,9 +30,10 @@ struct th_side_ask {
 	enum th_side_kind kind;
 	struct th_request_options options; /* the model; what it points to lives as long as `l` */
 	struct th_str base_url;
-	struct th_str content;       /* of the one message, JSON; needed for the call only */
-	int64_t total_ms_max;        /* of each try; 0: as long as any request may take */
-	int64_t output_max;          /* tokens that the answer may have, for the budget */
+	struct th_str content; /* of the message, JSON; needed for the call only */
+	bool history;          /* the session's history goes before it; else it is the only one */
+	int64_t total_ms_max;  /* of each try; 0: as long as any request may take */
+	int64_t output_max;    /* tokens that the answer may have, for the budget */
 	struct th_side_usage *usage; /* what it takes is added here */
 	th_side_read_fn *read;
 	th_side_done_fn *done;

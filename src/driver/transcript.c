@@ -11,8 +11,8 @@
 #include "driver/transcript.h"
 
 #include "base/text.h"
-#include "core/condenser.h"
 #include "core/transcript.h"
+#include "driver/condense.h"
 #include "driver/log.h"
 #include "driver/pending_callback.h"
 #include "driver/queue.h"
@@ -84,15 +84,6 @@ static void write_joined(struct th_live *l, struct th_str marks)
 
 /* ---- what has become too much ------------------------------------------------------------- */
 
-static bool is_too_much(const struct th_session *s, const struct th_agent_compact *c)
-{
-	uint64_t items = (uint64_t)c->items;
-
-	if (!c->items && !c->bytes)
-		items = TH_COMPACT_ITEMS_DEFAULT;
-	return (items && s->items > items) || (c->bytes && s->bytes > (uint64_t)c->bytes);
-}
-
 static size_t count_of(struct th_str list)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(list);
@@ -103,63 +94,21 @@ static size_t count_of(struct th_str list)
 	return count;
 }
 
-static void write_compacted(struct th_live *l, struct th_str marks, size_t items, size_t bytes)
+static void write_compacted(struct th_live *l, struct th_str marks, size_t bytes)
 {
-	const struct th_agent_compact *c = l->speaking->compact;
-	const struct th_ev_condensation d = { .first_seq = 1,
-					      .last_seq = (int64_t)l->fold.seq,
-					      .name = c->condenser.len ? c->condenser : c->from,
-					      .agent = th_session_member(&l->fold)->name,
-					      .history = marks,
-					      .items = (int64_t)items,
-					      .bytes = (int64_t)bytes };
+	struct th_ev_condensation d = { .name = l->speaking->compact->from,
+					.history = marks,
+					.items = (int64_t)count_of(marks),
+					.bytes = (int64_t)bytes };
 
-	th_live_write_event(l, TH_EV_CONDENSATION, TH_SOURCE_ENVIRONMENT, l->fold.seq, TH_STR(""),
-			    &d);
-}
-
-/* About what the events of the newest `items` have. */
-static size_t bytes_of(const struct th_transcript *t, size_t items)
-{
-	size_t bytes = 0;
-
-	for (size_t i = t->count - TH_MIN(items, t->count); i < t->count; i++)
-		bytes += t->list[i].content.len + t->list[i].output.len +
-			 (t->list[i].kind == TH_TRANSCRIPT_OUTPUT ? t->list[i].item.len : 0);
-	return bytes;
-}
-
-/* Pure, so it is done at once.  False: the session is lost. */
-static bool condense(struct th_live *l, const struct th_agent_compact *c)
-{
-	struct th_buf marks = TH_BUF_INIT(TH_EVENT_DATA_MAX);
-	struct th_transcript transcript;
-	struct th_err err = { 0 };
-	size_t items;
-
-	if (th_live_transcript(l, l->fold.seq, 0, NULL, &transcript, &err))
-		th_live_lose(l, &err);
-	else if (th_condense(c, &transcript, &marks, &items))
-		write_compacted(l, th_buf_str(&marks), items, bytes_of(&transcript, items));
-	else
-		l->not_compacted = true; /* for this request */
-	th_transcript_deinit(&transcript);
-	th_buf_deinit(&marks);
-	return !l->lost;
+	th_live_write_condensed(l, &d);
 }
 
 bool th_live_compact(struct th_live *l)
 {
 	const struct th_agent_compact *c = l->speaking->compact;
-	const struct th_session *s = &l->fold;
 
-	if (!c || s->compacted || l->not_compacted || s->totals.attempts > 0 || !is_too_much(s, c))
-		return false;
-	if (c->from.len)
-		return ask(l, TH_ASK_COMPACT, c->from);
-	if (l->durable_seq < s->seq)
-		return th_live_defer_request(l); /* it reads the log */
-	return !condense(l, c);
+	return c && c->from.len && th_live_is_too_long(l) && ask(l, TH_ASK_COMPACT, c->from);
 }
 
 /* ---- the answers -------------------------------------------------------------------------- */
@@ -192,7 +141,7 @@ static void take(struct th_live *l, enum th_ask_kind kind, struct th_str items)
 		 th_transcript_mark(&transcript, th_json_root(doc), &marks, &err))
 		fail(l, kind, " gave back no list of items", th_str_of(err.msg));
 	else if (kind == TH_ASK_COMPACT)
-		write_compacted(l, th_buf_str(&marks), count_of(th_buf_str(&marks)), items.len);
+		write_compacted(l, th_buf_str(&marks), items.len);
 	else
 		write_joined(l, th_buf_str(&marks));
 	th_json_free(doc);

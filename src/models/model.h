@@ -409,6 +409,7 @@ TH_NODISCARD enum th_code th_model_action_encode(const struct th_profile *p,
 	X(AUTH, "auth", false)               /* 401, 403 */                                \
 	X(NOT_FOUND, "not_found", false)     /* 404: model or URL */                       \
 	X(REJECTED, "rejected", false)       /* 400, 413, 422: the request is wrong */     \
+	X(CONTEXT, "context_length", false)  /* the history is longer than the model takes */ \
 	X(LIMIT, "limit", false)             /* one of our maxima */                       \
 	X(CANCELLED, "cancelled", false)
 // clang-format on
@@ -422,6 +423,10 @@ bool th_failure_retries(enum th_failure f);
 /* The class of an error by its HTTP status (0: it came inside an answer) and the provider's words
  * for it, which may be empty. */
 enum th_failure th_failure_of(int http_status, struct th_str code, struct th_str type);
+
+/* CONTEXT where the provider's words say that the request is longer than the model takes; else `f`.
+ */
+enum th_failure th_failure_context(enum th_failure f, struct th_str code, struct th_str message);
 
 struct th_retry_hints {
 	int64_t retry_after_ms; /* -1: not said */

@@ -93,6 +93,38 @@ static int class_of_word(struct th_str word)
 	return -1;
 }
 
+/* Pieces of sentences, case folded: not every server has a code for it. */
+static const struct th_str too_long[] = {
+	TH_STR_INIT("context_length_exceeded"),
+	TH_STR_INIT("contextwindowexceeded"),
+	TH_STR_INIT("prompt is too long"),
+	TH_STR_INIT("exceed context limit"),
+	TH_STR_INIT("exceeds the context window"),
+	TH_STR_INIT("maximum context length"),
+	TH_STR_INIT("context length exceeded"),
+	TH_STR_INIT("exceeds the available context size"),
+	TH_STR_INIT("exceeds the maximum number of tokens allowed"),
+	TH_STR_INIT("please reduce the length of"),
+};
+
+static bool has_folded(struct th_str text, struct th_str piece)
+{
+	for (size_t at = 0; at + piece.len <= text.len; at++)
+		if (th_str_istarts(th_str_sub(text, at, text.len), piece))
+			return true;
+	return false;
+}
+
+enum th_failure th_failure_context(enum th_failure f, struct th_str code, struct th_str message)
+{
+	if (f != TH_FAILURE_REJECTED && f != TH_FAILURE_SERVER)
+		return f;
+	for (size_t i = 0; i < TH_COUNT(too_long); i++)
+		if (has_folded(code, too_long[i]) || has_folded(message, too_long[i]))
+			return TH_FAILURE_CONTEXT;
+	return f;
+}
+
 static enum th_failure class_of_status(int status)
 {
 	switch (status) {

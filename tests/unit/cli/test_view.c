@@ -176,7 +176,7 @@ static void test_words_for_every_event(void **state TH_UNUSED)
 			    "   0:00  history    all items taken out\n");
 	assert_string_equal(
 	    shown(TH_EV_CONDENSATION, 0, "{\"first_seq\":2,\"last_seq\":9,\"name\":\"shorten\"}"),
-	    "   0:00  history    events 2 to 9 are left out, by shorten\n");
+	    "   0:00  history    shortened up to event 9 by shorten\n");
 	assert_string_equal(shown(TH_EV_BUDGET, 0, "{\"limits\":{\"turns\":9}}"),
 			    "   0:00  limits     {\"turns\":9}\n");
 }

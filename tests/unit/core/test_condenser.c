@@ -18,7 +18,8 @@ static void condensed(const struct th_transcript *t, int64_t keep, size_t want_i
 	struct th_agent_compact options = { .condenser = TH_STR("recent"), .keep = keep };
 	struct th_buf marks = TH_BUF_INIT(64 * TH_KIB);
 	size_t items;
-	bool done = th_condense(&options, t, &marks, &items);
+	struct th_condense c = { .options = &options, .transcript = t };
+	bool done = th_condense(th_condenser_of(&options), &c, &marks, &items);
 
 	assert_int_equal(done, want != NULL);
 	assert_int_equal(items, want_items);
@@ -156,6 +157,149 @@ static void test_every_cut_is_legal(void **unused)
 	}
 }
 
+/* ---- a summary --------------------------------------------------------------------------- */
+
+static void summed(const struct th_transcript *t, struct th_agent_compact options, uint64_t read,
+		   size_t want_items, const char *want)
+{
+	struct th_buf marks = TH_BUF_INIT(64 * TH_KIB);
+	struct th_condense c = {
+		.options = &options, .transcript = t, .summary = TH_STR("S"), .read_seq = read
+	};
+	size_t items;
+	bool done = th_condense(&th_condenser_summary, &c, &marks, &items);
+
+	assert_int_equal(done, want != NULL);
+	assert_int_equal(items, want_items);
+	if (want)
+		assert_string_equal(marks.ptr, want);
+	th_buf_deinit(&marks);
+}
+
+static void test_a_summary(void **unused)
+{
+	static const struct line lines[] = {
+		{ TH_EV_MESSAGE, SAYS("one") },
+		{ MODEL, ANSWER(CALL("function_call", "a")) },
+		{ TH_EV_OUTCOME, OUTCOME("a") },
+		{ TH_EV_MESSAGE, SAYS("never delete a file") },
+		{ MODEL, ANSWER(CALL("function_call", "b")) },
+		{ TH_EV_OUTCOME, OUTCOME("b") },
+		{ MODEL, ANSWER(CALL("function_call", "c")) },
+		{ TH_EV_OUTCOME, OUTCOME("c") },
+	};
+	const char *both =
+	    "[[1,0],[4,0],{\"role\":\"user\",\"content\":\"[4 earlier items of this "
+	    "conversation were left out here. A summary of them:]\\n\\nS\"},[7,0],[8,0]]";
+	struct th_transcript t;
+
+	(void)unused;
+	fill(&t, TH_COUNT(lines), lines);
+	/* The user's rule stays where it was said, beside the summary. */
+	summed(&t, (struct th_agent_compact){ .keep = 2 }, 8, 5, both);
+	summed(&t, (struct th_agent_compact){ .keep = 1 }, 8, 5, both);
+	/* What the model had not read when it was asked is in no summary. */
+	summed(&t, (struct th_agent_compact){ .keep = 2 }, 6, 5, both);
+	summed(&t, (struct th_agent_compact){ .keep = 2 }, 5, 7,
+	       "[[1,0],[4,0],{\"role\":\"user\",\"content\":\"[2 earlier items of this "
+	       "conversation were "
+	       "left out here. A summary of them:]\\n\\nS\"},[5,0],[6,0],[7,0],[8,0]]");
+	/* Where there is no room for it, it is named by its event. */
+	summed(&t, (struct th_agent_compact){ .keep = 2, .pins = 20 }, 8, 4,
+	       "[[1,0],{\"role\":\"user\",\"content\":\"[5 earlier items of this conversation were "
+	       "left out "
+	       "here. A summary of them:]\\n\\nS\\n\\n[Messages of the user that are not shown: "
+	       "events "
+	       "4.]\"},[7,0],[8,0]]");
+	summed(&t, (struct th_agent_compact){ .keep = 2, .pins = 21 }, 8, 5, both);
+	/* Nothing would go. */
+	summed(&t, (struct th_agent_compact){ .keep = 8 }, 8, 0, NULL);
+	summed(&t, (struct th_agent_compact){ .keep = 2 }, 2, 0, NULL);
+	th_transcript_deinit(&t);
+}
+
+/* So many messages are named, and then it is only said that there are more. */
+static void test_references_are_bounded(void **unused)
+{
+	static struct th_transcript_item items[TH_COMPACT_REFERENCES_MAX + 10];
+	struct th_transcript t = { .list = items, .count = TH_COUNT(items), .task_at = 0 };
+	struct th_agent_compact options = { .keep = 1, .pins = 1 };
+	struct th_condense c = { &options, &t, TH_STR("S"), UINT64_MAX };
+	struct th_buf marks = TH_BUF_INIT(64 * TH_KIB);
+	char last[32];
+	size_t count;
+
+	(void)unused;
+	for (size_t i = 0; i < TH_COUNT(items); i++)
+		items[i] = (struct th_transcript_item){ .kind = TH_TRANSCRIPT_MESSAGE,
+							.seq = i + 1,
+							.role = TH_STR("user"),
+							.content = TH_STR("\"text\"") };
+	assert_true(th_condense(&th_condenser_summary, &c, &marks, &count));
+	assert_int_equal(count, 3);
+	snprintf(last, sizeof(last), " %d, and later ones.]", TH_COMPACT_REFERENCES_MAX + 1);
+	assert_non_null(strstr(marks.ptr, last));
+	th_buf_deinit(&marks);
+}
+
+/* A summary that is as long as a book is cut. */
+static void test_a_summary_is_bounded(void **unused)
+{
+	static const struct line lines[] = {
+		{ TH_EV_MESSAGE, SAYS("one") },   { MODEL, ANSWER(TEXT("two")) },
+		{ TH_EV_MESSAGE, SAYS("three") }, { MODEL, ANSWER(TEXT("four")) },
+		{ TH_EV_MESSAGE, SAYS("five") },
+	};
+	struct th_agent_compact options = { .keep = 1, .pins = 1 };
+	struct th_buf marks = TH_BUF_INIT(TH_MIB), text = TH_BUF_INIT(TH_MIB);
+	struct th_transcript t;
+
+	(void)unused;
+	fill(&t, TH_COUNT(lines), lines);
+	for (size_t over = 0; over <= 1; over++) {
+		struct th_condense c = { &options, &t, { 0 }, 5 };
+		size_t items;
+
+		th_buf_clear(&text);
+		th_buf_clear(&marks);
+		for (size_t i = 0; i < TH_COMPACT_SUMMARY_MAX - 1 + 2 * over; i++)
+			th_buf_add_char(&text, over ? 'y' : 'x');
+		c.summary = th_buf_str(&text);
+		assert_true(th_condense(&th_condenser_summary, &c, &marks, &items));
+		assert_int_equal(th_str_find(th_buf_str(&marks), c.summary) >= 0, !over);
+	}
+	th_buf_deinit(&marks);
+	th_buf_deinit(&text);
+	th_transcript_deinit(&t);
+}
+
+/* About half of the bytes go, whatever the number of items; the newest stays. */
+static void test_half(void **unused)
+{
+	static struct th_transcript_item items[20];
+	struct th_transcript t = { .list = items, .count = TH_COUNT(items) };
+	struct th_buf marks = TH_BUF_INIT(64 * TH_KIB);
+	char bytes[1000];
+	size_t count;
+
+	(void)unused;
+	memset(bytes, 'x', sizeof(bytes));
+	for (size_t i = 0; i < TH_COUNT(items); i++)
+		items[i] = (struct th_transcript_item){ .kind = TH_TRANSCRIPT_MESSAGE,
+							.seq = i + 1,
+							.content = th_str_n(bytes, 10) };
+	assert_true(th_condense_half(&t, &marks, &count));
+	assert_int_equal(count, 12); /* the first, the note, and ten */
+	th_buf_clear(&marks);
+	items[19].content = th_str_n(bytes, 1000);
+	assert_true(th_condense_half(&t, &marks, &count));
+	assert_int_equal(count, 3);
+	th_buf_clear(&marks);
+	t.count = 2;
+	assert_false(th_condense_half(&t, &marks, &count));
+	th_buf_deinit(&marks);
+}
+
 static void test_what_an_agent_may_name(void **unused)
 {
 	static const struct {
@@ -167,7 +311,9 @@ static void test_what_an_agent_may_name(void **unused)
 		{ "", "shrink", TH_OK, NULL },
 		{ "", "", TH_EUSAGE, "give either" },
 		{ "recent", "shrink", TH_EUSAGE, "give either" },
-		{ "newest", "", TH_EUSAGE, "no condenser is called \"newest\"; there is recent" },
+		{ "newest", "", TH_EUSAGE,
+		  "no condenser is called \"newest\"; there is recent, summary" },
+		{ "summary", "", TH_OK, NULL },
 	};
 
 	(void)unused;
@@ -188,6 +334,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_newest_stay),
 		cmocka_unit_test(test_what_is_pinned),
+		cmocka_unit_test(test_a_summary),
+		cmocka_unit_test(test_references_are_bounded),
+		cmocka_unit_test(test_a_summary_is_bounded),
+		cmocka_unit_test(test_half),
 		cmocka_unit_test(test_every_cut_is_legal),
 		cmocka_unit_test(test_what_an_agent_may_name),
 	};

@@ -446,6 +446,36 @@ static void expect_class(int status, const char *code, const char *type, const c
 	    th_failure_name(th_failure_of(status, th_str_of(code), th_str_of(type))), class);
 }
 
+static void test_context_length(void **state)
+{
+	static const struct {
+		enum th_failure from;
+		const char *code, *message;
+		bool is;
+	} rows[] = {
+		{ TH_FAILURE_REJECTED, "context_length_exceeded", "", true },
+		{ TH_FAILURE_REJECTED, "invalid_request_error", "prompt is too long: 214000 tokens",
+		  true },
+		{ TH_FAILURE_REJECTED, "INVALID_ARGUMENT",
+		  "The input token count (1048600) exceeds the maximum number of tokens allowed "
+		  "(1048576).",
+		  true },
+		{ TH_FAILURE_REJECTED, "", "This model's maximum context length is 8192 tokens.",
+		  true },
+		{ TH_FAILURE_SERVER, "", "the request exceeds the available context size", true },
+		{ TH_FAILURE_REJECTED, "string_above_max_length", "Invalid 'input': too long.",
+		  false },
+		{ TH_FAILURE_RATE_LIMITED, "context_length_exceeded", "", false },
+		{ TH_FAILURE_REJECTED, "", "", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(rows); i++)
+		assert_int_equal(th_failure_context(rows[i].from, th_str_of(rows[i].code),
+						    th_str_of(rows[i].message)),
+				 rows[i].is ? TH_FAILURE_CONTEXT : rows[i].from);
+}
+
 static void test_classes(void **state)
 {
 	(void)state;
@@ -577,13 +607,14 @@ static void test_blank(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),     cmocka_unit_test(test_families),
-		cmocka_unit_test(test_cua),       cmocka_unit_test(test_claude),
-		cmocka_unit_test(test_bad_names), cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_omni),      cmocka_unit_test(test_route),
-		cmocka_unit_test(test_plumb),     cmocka_unit_test(test_cost),
-		cmocka_unit_test(test_classes),   cmocka_unit_test(test_waiting),
-		cmocka_unit_test(test_blank),     cmocka_unit_test(test_near_names),
+		cmocka_unit_test(test_names),      cmocka_unit_test(test_families),
+		cmocka_unit_test(test_cua),        cmocka_unit_test(test_claude),
+		cmocka_unit_test(test_bad_names),  cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_omni),       cmocka_unit_test(test_route),
+		cmocka_unit_test(test_plumb),      cmocka_unit_test(test_cost),
+		cmocka_unit_test(test_classes),    cmocka_unit_test(test_context_length),
+		cmocka_unit_test(test_waiting),    cmocka_unit_test(test_blank),
+		cmocka_unit_test(test_near_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A history that is summed up in the middle of a task, on every wire: the provider takes each request, and nothing is done twice."""
+
+import house
+
+STEPS = 7
+RULE = "Never touch the file keep.txt."
+
+
+def shell(number):
+    return [{"function_call": {"name": "shell", "arguments": {"command": "echo step %d | tee -a made.txt" % number}}}]
+
+
+RULES = [{"if": {"tail": "has become too long"}, "parts": [{"text": "TASK: steps. DONE: some. NEXT: the next one."}]},
+         {"if": {"tool_output": {"nth": -1, "contains": "step %d" % STEPS}}, "parts": [{"text": "All done."}]}]
+RULES += [{"if": {"tool_output": {"nth": -1, "contains": "step %d" % n}}, "parts": shell(n + 1)} for n in range(1, STEPS)]
+RULES += [{"parts": shell(1)}]
+
+
+class Wire:
+    """The tests; each wire is a class below."""
+
+    def agent(self, compact):
+        path = self.folder / "agent.yaml"
+        path.write_text("name: tester\nmodel: %s\nworkspace: %s\ntools: [shell]\ncompact: {%s}\n" % (self.model, self.work, compact))
+        return path
+
+    def run_steps(self, rules, compact):
+        # The stand-in holds a history that was cut against no turn of its own.
+        self.standin = house.Standin(self.folder, dict({"rules": rules}, **self.script))
+        self.env[self.variable] = self.standin.url[:-len("/v1")] + self.root
+        self.env[self.key] = house.KEY
+        self.said = self.good("run", "-a", self.agent(compact), "-s", "long", "Do the steps. " + RULE).out
+        self.assertEqual((self.work / "made.txt").read_text().split("\n"), ["step %d" % n for n in range(1, STEPS + 1)] + [""])
+        return [e["data"] for e in self.events("long") if e["kind"] == "condensation"]
+
+    def test_summary(self):
+        found = self.run_steps(RULES, "condenser: summary, items: 6, keep: 2")
+        self.assertGreater(len(found), 0)
+        for data in found:
+            self.assertEqual((data["name"], data.get("fallback"), data["usage"]["requests"]), ("summary", None, 1), data)
+            self.assertIn("DONE: some.", data["summary"])
+        self.assertIn("(condenser: %d requests" % len(found), self.said)
+        self.assertIn("condensation summary", self.good("log", "long", "--trace").out)
+
+    def test_no_summary(self):
+        rules = [{"if": {"tail": "has become too long"}, "parts": shell(99)}] + RULES[1:]
+        found = self.run_steps(rules, "condenser: summary, items: 6, keep: 2")
+        self.assertGreater(len(found), 0)
+        for data in found:
+            self.assertEqual((data["name"], data["fallback"]), ("recent", "the model gave no summary"), data)
+
+
+class Responses(Wire, house.House):
+    model, variable, root, key, script = "gpt-5.4", "OPENAI_BASE_URL", "/v1", "OPENAI_API_KEY", {}
+
+
+class Chat(Wire, house.House):
+    model, variable, root, key, script = "vllm/org/open-model", "HOSTED_VLLM_API_BASE", "/v1", "HOSTED_VLLM_API_KEY", {"flavour": "vllm", "api": "chat"}
+
+
+class Messages(Wire, house.House):
+    model, variable, root, key, script = "claude-sonnet-4-5", "ANTHROPIC_BASE_URL", "", "ANTHROPIC_API_KEY", {}
+
+
+class Gemini(Wire, house.House):
+    model, variable, root, key, script = "gemini-2.5-pro", "GEMINI_BASE_URL", "/v1beta", "GEMINI_API_KEY", {}
+
+
+if __name__ == "__main__":
+    house.main()

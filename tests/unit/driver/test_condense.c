@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_condense.c - a history that is too long: a model sums it up, or cannot;
+ * the provider does not take it.
+ */
+#include "team_rig.h"
+
+#define SUMMARY "\"compact\":{\"condenser\":\"summary\",\"items\":5,\"keep\":2}"
+#define AGENT "{\"name\":\"a\",\"instructions\":\"x\"," SUMMARY "}"
+#define PLAIN "{\"name\":\"a\",\"instructions\":\"x\"}"
+#define TOO_LONG                                                                   \
+	"{\"error\":{\"message\":\"Your input exceeds the context window of this " \
+	"model.\",\"type\":"                                                       \
+	"\"invalid_request_error\",\"code\":\"context_length_exceeded\"}}"
+#define ASKED "has become too long. Write a summary"
+
+static bool sent(const struct paper *w, const char *text)
+{
+	return w->request->open && strstr(w->request->body, text);
+}
+
+/* One, and three calls with their results: 7 items. */
+static struct paper *to_too_long(const char *definition)
+{
+	struct paper *w = begin(definition, "one");
+
+	paper_settle(w);
+	answer(w, CALL("c1", "weather", "{}"));
+	answer(w, CALL("c2", "weather", "{}"));
+	answer(w, CALL("c3", "weather", "{}"));
+	return w;
+}
+
+static void test_a_summary(void **unused)
+{
+	struct paper *w = to_too_long(AGENT);
+	size_t turns = (size_t)paper_fold(w)->totals.turns;
+	char *before = strdup(w->requests[w->request_count - 2]->body);
+	size_t same = 0;
+
+	(void)unused;
+	/* The session's own request goes before the words: the same bytes, so that a cache holds.
+	 */
+	assert_true(sent(w, ASKED) && sent(w, "c1") && sent(w, "c3"));
+	while (before[same] == w->request->body[same])
+		same++;
+	assert_true(same > strlen(before) - 40);
+	free(before);
+	answer(w, TEXT("THE SUMMARY"));
+	/* It is no turn, its cost has a line, and the next request has it. */
+	assert_int_equal(paper_fold(w)->totals.turns, turns);
+	assert_true(sent(w, "one") && sent(w, "THE SUMMARY") && sent(w, "c3"));
+	assert_false(sent(w, ASKED) || sent(w, "c1") || sent(w, "c2"));
+	assert_non_null(strstr(last_data(w, TH_EV_CONDENSATION), "\"summary\":\"THE SUMMARY\""));
+	assert_non_null(
+	    strstr(last_data(w, TH_EV_CONDENSATION), "\"usage\":{\"requests\":1,\"input\":10"));
+	assert_int_equal(paper_fold(w)->totals.side[TH_SIDE_CONDENSER].tokens_in, 10);
+	restart(w, AGENT);
+	assert_true(sent(w, "one") && sent(w, "THE SUMMARY") && sent(w, "c3"));
+	assert_false(sent(w, "c1"));
+	assert_int_equal(times(paper_kinds(w, 0), "condensation"), 1);
+	/* It is not asked for again as long as the limit holds. */
+	answer(w, TEXT("over"));
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FINISHED);
+	paper_free(w);
+}
+
+/* The process dies while it is asked for: it is asked for again. */
+static void test_a_summary_that_is_lost(void **unused)
+{
+	struct paper *w = to_too_long(AGENT);
+
+	(void)unused;
+	assert_true(sent(w, ASKED));
+	restart(w, AGENT);
+	assert_true(sent(w, ASKED));
+	answer(w, TEXT("AGAIN"));
+	assert_true(sent(w, "AGAIN") && !sent(w, "c1"));
+	assert_int_equal(times(paper_kinds(w, 0), "condensation"), 1);
+	paper_free(w);
+}
+
+/* Somebody says more while it is asked for: that stays as it is. */
+static void test_a_word_meanwhile(void **unused)
+{
+	struct paper *w = to_too_long(AGENT);
+	struct th_err err = { 0 };
+
+	(void)unused;
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("hurry up"), &err), TH_OK);
+	paper_settle(w);
+	answer(w, TEXT("S"));
+	assert_true(sent(w, "hurry up") && sent(w, "c3") && !sent(w, "c1"));
+	paper_free(w);
+}
+
+/* No summary: a cut without a model, and the event says why. */
+static void test_no_summary(void **unused)
+{
+	static const char refusal[] =
+	    "{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":"
+	    "\"refusal\",\"refusal\":\"no\"}]}";
+	static const struct {
+		const char *items, *why;
+	} rows[] = {
+		{ CALL("c9", "weather", "{}"), "the model gave no summary" },
+		{ refusal, "the model refused to summarize" },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		struct paper *w = to_too_long(AGENT);
+
+		answer(w, rows[i].items);
+		assert_non_null(strstr(last_data(w, TH_EV_CONDENSATION), rows[i].why));
+		assert_non_null(strstr(last_data(w, TH_EV_CONDENSATION), "\"name\":\"recent\""));
+		assert_non_null(strstr(last_data(w, TH_EV_CONDENSATION), "\"requests\":1"));
+		assert_true(sent(w, "one") && sent(w, "earlier items") && !sent(w, "c1"));
+		assert_int_equal(w->local_runs, 3);
+		paper_free(w);
+	}
+}
+
+static void test_a_pause_meanwhile(void **unused)
+{
+	struct paper *w = to_too_long(AGENT);
+	struct th_err err = { 0 };
+
+	(void)unused;
+	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_PAUSED, TH_STR(""), &err),
+			 TH_OK);
+	paper_settle(w);
+	answer(w, TEXT("S"));
+	assert_int_equal(times(paper_kinds(w, 0), "condensation"), 0);
+	assert_int_equal(th_driver_resume(w->driver, w->h, &err), TH_OK);
+	paper_settle(w);
+	assert_int_equal(times(paper_kinds(w, 0), "condensation"), 1);
+	assert_true(sent(w, "c3") && !sent(w, "c1"));
+	paper_free(w);
+}
+
+/* The provider's own word, without any `compact`: half of it goes, and it is asked again. */
+static void test_the_provider_says_so(void **unused)
+{
+	struct paper *w = to_too_long(PLAIN);
+
+	(void)unused;
+	assert_true(sent(w, "c1"));
+	paper_refuse(w, w->request, 400, TOO_LONG);
+	assert_non_null(strstr(last_data(w, TH_EV_MODEL_FAILED), "\"class\":\"context_length\""));
+	assert_non_null(strstr(last_data(w, TH_EV_MODEL_FAILED), "\"too_long\":true"));
+	assert_true(sent(w, "one") && sent(w, "c3") && !sent(w, "c1"));
+	restart(w, PLAIN);
+	assert_true(sent(w, "one") && sent(w, "c3") && !sent(w, "c1"));
+	answer(w, TEXT("over"));
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FINISHED);
+	paper_free(w);
+}
+
+/* It says so whatever is sent: there is an end. */
+static void test_it_never_fits(void **unused)
+{
+	struct paper *w = to_too_long(PLAIN);
+	int refusals = 0;
+
+	(void)unused;
+	for (; w->request->open && refusals < 50; refusals++)
+		paper_refuse(w, w->request, 400, TOO_LONG);
+	assert_in_range(refusals, 2, TH_CONTEXT_CUTS_MAX + 1);
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FAILED);
+	paper_free(w);
+}
+
+/* The tokens are the provider's count of the last request and answer: 15 here. */
+static void test_tokens(void **unused)
+{
+	static const struct {
+		const char *agent;
+		bool asks;
+	} rows[] = {
+		{ "{\"name\":\"a\",\"compact\":{\"condenser\":\"summary\",\"tokens\":15,\"keep\":2}"
+		  "}",
+		  false },
+		{ "{\"name\":\"a\",\"compact\":{\"condenser\":\"summary\",\"tokens\":14,\"keep\":2}"
+		  "}",
+		  true },
+		{ "{\"name\":\"a\",\"compact\":{\"condenser\":\"summary\"}}", false },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		struct paper *w = to_too_long(rows[i].agent);
+
+		/* With 14: the first that may be left out is after the second call. */
+		assert_int_equal(times(paper_kinds(w, 0), "condensation") + sent(w, ASKED) > 0,
+				 rows[i].asks);
+		paper_free(w);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_summary),
+		cmocka_unit_test(test_a_summary_that_is_lost),
+		cmocka_unit_test(test_a_word_meanwhile),
+		cmocka_unit_test(test_no_summary),
+		cmocka_unit_test(test_a_pause_meanwhile),
+		cmocka_unit_test(test_the_provider_says_so),
+		cmocka_unit_test(test_it_never_fits),
+		cmocka_unit_test(test_tokens),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
