@@ -309,8 +309,13 @@
 #define TH_SERVE_QUEUE_MAX 32                  /* responses asked for on one WebSocket that wait */
 #define TH_SERVE_LOOKS_MAX 200                 /* logs of others that are looked at in a second */
 #define TH_SERVE_PAGE_EVENTS 1000              /* of a page of events, at most */
-#define TH_SERVE_PUMP_EVENTS 256         /* that a stream reads before others have their turn */
-#define TH_SERVE_PING_MS 15000           /* between two signs of life of a stream */
+#define TH_SERVE_PUMP_EVENTS 256   /* that a stream reads before others have their turn */
+#define TH_SERVE_PING_MS 15000     /* between two signs of life of a stream */
+#define TH_SERVE_SOCKET_MS 3600000 /* of a WebSocket with responses */
+#define TH_SERVE_PAIRS_MAX 16      /* of a response's or a conversation's metadata */
+#define TH_SERVE_PAIR_KEY_MAX 64
+#define TH_SERVE_PAIR_VALUE_MAX 512
+#define TH_SERVE_GIVEN_ITEMS_MAX 20      /* added to a conversation at once */
 #define TH_SERVE_JSON_MAX (16 * TH_MIB)  /* body of most requests */
 #define TH_SERVE_SMALL_MAX (64 * TH_KIB) /* body of a request that says little */
 #define TH_SERVE_RATE_USERS_MAX 10000    /* users, or addresses, whose requests are counted */

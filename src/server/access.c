@@ -43,7 +43,8 @@ static const char *type_of(int status)
 	}
 }
 
-void th_error_print(int status, const char *code, const char *message, struct th_buf *out)
+void th_error_print_of(int status, const char *code, const char *param, const char *message,
+		       struct th_buf *out)
 {
 	struct th_jw w = th_jw(out);
 
@@ -52,7 +53,10 @@ void th_error_print(int status, const char *code, const char *message, struct th
 	th_jw_object(&w);
 	th_jw_kstr(&w, "message", th_str_of(message));
 	th_jw_kstr(&w, "type", th_str_of(type_of(status)));
-	th_jw_kraw(&w, "param", TH_STR("null"));
+	if (param)
+		th_jw_kstr(&w, "param", th_str_of(param));
+	else
+		th_jw_kraw(&w, "param", TH_STR("null"));
 	if (code)
 		th_jw_kstr(&w, "code", th_str_of(code));
 	else
@@ -61,29 +65,89 @@ void th_error_print(int status, const char *code, const char *message, struct th
 	th_jw_object_end(&w);
 }
 
+void th_error_print(int status, const char *code, const char *message, struct th_buf *out)
+{
+	th_error_print_of(status, code, NULL, message, out);
+}
+
+void th_error_print_messages(int status, const char *message, struct th_buf *out)
+{
+	static const struct {
+		int status;
+		const char *type;
+	} types[] = {
+		{ 401, "authentication_error" }, { 403, "permission_error" },
+		{ 404, "not_found_error" },      { 409, "conflict_error" },
+		{ 413, "request_too_large" },    { 429, "rate_limit_error" },
+		{ 503, "overloaded_error" },
+	};
+	const char *type = status >= 500 ? "api_error" : "invalid_request_error";
+	struct th_jw w = th_jw(out);
+
+	for (size_t i = 0; i < TH_COUNT(types); i++)
+		if (types[i].status == status)
+			type = types[i].type;
+	th_jw_object(&w);
+	th_jw_kstr(&w, "type", TH_STR("error"));
+	th_jw_name(&w, TH_STR("error"));
+	th_jw_object(&w);
+	th_jw_kstr(&w, "type", th_str_of(type));
+	th_jw_kstr(&w, "message", th_str_of(message));
+	th_jw_object_end(&w);
+	th_jw_object_end(&w);
+}
+
+/* Anthropic's clients read errors in their own form, those of tokens and limits too. */
+static bool speaks_messages(const struct th_access *a)
+{
+	struct th_str path = th_http_path(a->request);
+
+	return th_str_is(path, "/v1/messages") || th_str_starts(path, TH_STR("/v1/messages/"));
+}
+
+static void refuse(struct th_access *a, int status, const char *code, const char *param,
+		   const char *message, struct th_str headers)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
+
+	if (speaks_messages(a))
+		th_error_print_messages(status, message, &json);
+	else
+		th_error_print_of(status, code, param, message, &json);
+	th_http_reply(a->request, status, "application/json", headers, th_buf_str(&json));
+}
+
+static struct th_str headers_of(int status)
+{
+	return status == 401   ? TH_STR("WWW-Authenticate: Bearer\r\n")
+	       : status == 503 ? TH_STR("Retry-After: 1\r\n")
+			       : none;
+}
+
+void th_access_fault(struct th_access *a, int status, const char *code, const char *param,
+		     const char *message)
+{
+	refuse(a, status, code, param, message, headers_of(status));
+}
+
 TH_PRINTF(4, 0)
 static void fail(struct th_access *a, int status, const char *code, const char *fmt, va_list ap,
 		 struct th_str headers)
 {
-	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
 	struct th_err err = {};
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
 
 	th_buf_vprintf(&text, fmt, ap);
 	(void)th_fail(&err, TH_EUSAGE, "%s", text.ptr);
-	th_error_print(status, code, err.msg, &json);
-	th_http_reply(a->request, status, "application/json", headers, th_buf_str(&json));
+	refuse(a, status, code, NULL, err.msg, headers);
 }
 
 void th_access_fail(struct th_access *a, int status, const char *code, const char *fmt, ...)
 {
-	struct th_str headers = status == 401   ? TH_STR("WWW-Authenticate: Bearer\r\n")
-				: status == 503 ? TH_STR("Retry-After: 1\r\n")
-						: none;
 	va_list ap;
 
 	va_start(ap, fmt);
-	fail(a, status, code, fmt, ap, headers);
+	fail(a, status, code, fmt, ap, headers_of(status));
 	va_end(ap);
 }
 

@@ -60,10 +60,17 @@ void th_access_fail(struct th_access *a, int status, const char *code, const cha
 /* 429: not now, but in so many milliseconds (Retry-After). */
 TH_PRINTF(4, 5)
 void th_access_wait(struct th_access *a, uint64_t wait_ms, const char *code, const char *fmt, ...);
+/* The same, and which member of the request is meant; `code` and `param` may be NULL. */
+void th_access_fault(struct th_access *a, int status, const char *code, const char *param,
+		     const char *message);
 /* The same for what the API said. */
 void th_access_error(struct th_access *a, const struct thole_error *err);
 int th_status_of(int code); /* enum thole_code as an HTTP status */
 void th_error_print(int status, const char *code, const char *message, struct th_buf *out);
+void th_error_print_of(int status, const char *code, const char *param, const char *message,
+		       struct th_buf *out);
+/* {"type": "error", "error": {"type", "message"}}, as the Messages API has it. */
+void th_error_print_messages(int status, const char *message, struct th_buf *out);
 
 /* ---- what is asked ---- */
 

@@ -50,16 +50,18 @@ static void put_start(const struct th_response *p, struct th_jw *w, const char *
 static void put_call(struct th_jw *w, const struct th_reply_item *item, int64_t index)
 {
 	struct th_str json = th_str_of(item->json);
+	bool custom = th_str_is(th_json_raw_get(json, "type"), "\"custom_tool_call\"");
 
 	th_jw_object(w);
 	if (index >= 0)
 		th_jw_kint(w, "index", index);
 	th_jw_kraw(w, "id", th_json_raw_get(json, "call_id"));
-	th_jw_kstr(w, "type", TH_STR("function"));
-	th_jw_name(w, TH_STR("function"));
+	th_jw_kstr(w, "type", custom ? TH_STR("custom") : TH_STR("function"));
+	th_jw_name(w, custom ? TH_STR("custom") : TH_STR("function"));
 	th_jw_object(w);
 	th_jw_kraw(w, "name", th_json_raw_get(json, "name"));
-	th_jw_kraw(w, "arguments", th_json_raw_get(json, "arguments"));
+	th_jw_kraw(w, custom ? "input" : "arguments",
+		   th_json_raw_get(json, custom ? "input" : "arguments"));
 	th_jw_object_end(w);
 	th_jw_object_end(w);
 }
@@ -213,9 +215,10 @@ static void end(struct th_response *p)
 	th_response_send(p, NULL, TH_STR("[DONE]"));
 }
 
-static void fail(struct th_access *a, int status, const char *code, const char *message)
+static void fail(struct th_access *a, int status, const char *code, const char *param,
+		 const char *message)
 {
-	th_access_fail(a, status, code, "%s", message);
+	th_access_fault(a, status, code, param, message);
 }
 
 const struct th_face th_face_chat = {
@@ -235,5 +238,5 @@ void th_v1_chat(struct th_access *a)
 
 	if (th_quota_begin(a) && !th_response_make(a, &th_face_chat, th_http_body(a->request),
 						   false, NULL, NULL, NULL, &fault))
-		fail(a, fault.status, fault.code, fault.message);
+		fail(a, fault.status, fault.code, fault.param, fault.message);
 }

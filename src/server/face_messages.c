@@ -192,31 +192,13 @@ static void tell_item(struct th_response *p, const struct th_reply_item *item)
 	}
 }
 
-static void print_error(int status, const char *message, struct th_buf *out)
-{
-	const char *type = status == 404   ? "not_found_error"
-			   : status == 429 ? "rate_limit_error"
-			   : status >= 500 ? "api_error"
-					   : "invalid_request_error";
-	struct th_jw w = th_jw(out);
-
-	th_jw_object(&w);
-	th_jw_kstr(&w, "type", TH_STR("error"));
-	th_jw_name(&w, TH_STR("error"));
-	th_jw_object(&w);
-	th_jw_kstr(&w, "type", th_str_of(type));
-	th_jw_kstr(&w, "message", th_str_of(message));
-	th_jw_object_end(&w);
-	th_jw_object_end(&w);
-}
-
 static void end(struct th_response *p)
 {
 	struct th_buf out = TH_BUF_INIT(64 * TH_KIB);
 	struct th_jw w;
 
 	if (p->reply.status == TH_REPLY_FAILED || p->reply.status == TH_REPLY_CANCELLED) {
-		print_error(500, p->reply.why ? p->reply.why : "the run failed", &out);
+		th_error_print_messages(500, p->reply.why ? p->reply.why : "the run failed", &out);
 		th_response_send(p, "error", th_buf_str(&out));
 		th_buf_deinit(&out);
 		return;
@@ -233,13 +215,10 @@ static void end(struct th_response *p)
 	send(p, &w, "message_stop");
 }
 
-static void fail(struct th_access *a, int status, const char *code, const char *message)
+static void fail(struct th_access *a, int status, const char *code, const char *param,
+		 const char *message)
 {
-	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
-
-	(void)code;
-	print_error(status, message, &out);
-	th_access_json(a, status, &out);
+	th_access_fault(a, status, code, param, message);
 }
 
 const struct th_face th_face_messages = {
@@ -259,5 +238,5 @@ void th_v1_messages(struct th_access *a)
 
 	if (th_quota_begin(a) && !th_response_make(a, &th_face_messages, th_http_body(a->request),
 						   false, NULL, NULL, NULL, &fault))
-		fail(a, fault.status, fault.code, fault.message);
+		fail(a, fault.status, fault.code, fault.param, fault.message);
 }

@@ -56,7 +56,8 @@ void th_response_print(const struct th_response *p, struct th_jw *w, bool output
 	};
 	const struct th_reply *r = &p->reply;
 	bool queued = p->background && r->status == TH_REPLY_RUNNING && !r->last_seq;
-	bool over = r->status == TH_REPLY_COMPLETED || r->status == TH_REPLY_PARKED;
+	bool over = r->status == TH_REPLY_COMPLETED || r->status == TH_REPLY_PARKED ||
+		    r->status == TH_REPLY_WAITING;
 
 	th_jw_object(w);
 	th_jw_kstr(w, "id", th_str_of(p->name));
@@ -84,6 +85,12 @@ void th_response_print(const struct th_response *p, struct th_jw *w, bool output
 		th_jw_str(w, th_str_of(p->previous));
 	else
 		th_jw_null(w);
+	if (p->conversation[0]) {
+		th_jw_name(w, TH_STR("conversation"));
+		th_jw_object(w);
+		th_jw_kstr(w, "id", th_str_of(p->conversation));
+		th_jw_object_end(w);
+	}
 	for (size_t i = 0; i < TH_COUNT(echoed); i++)
 		put_echoed(p, w, echoed[i], "null");
 	th_jw_name(w, TH_STR("output"));
@@ -344,25 +351,31 @@ static void tell_call(struct th_response *p, const struct th_reply_item *item,
 {
 	struct th_buf q TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	bool custom = th_str_is(th_json_get_str(v, "type"), "custom_tool_call");
+	const char *member = custom ? "input" : "arguments";
 	struct th_response_part part = { .index = p->index++ };
 	struct th_json_raw_iter it = th_json_raw_iter(th_str_of(item->json));
 	struct th_jw w = th_jw(&json);
-	struct th_str arguments = quoted(&q, th_json_get_str(v, "arguments"));
+	struct th_str given = quoted(&q, th_json_get_str(v, member));
 
 	snprintf(part.id, sizeof(part.id), "%.*s", TH_FMT(th_json_get_str(v, "id")));
 	th_jw_object(&w);
 	while (th_json_raw_next(&it)) {
 		th_jw_name(&w, it.key);
-		th_jw_raw(&w, th_str_is(it.key, "arguments") ? TH_STR("\"\"")
-			      : th_str_is(it.key, "status")  ? TH_STR("\"in_progress\"")
-							     : it.val);
+		th_jw_raw(&w, th_str_is(it.key, member)     ? TH_STR("\"\"")
+			      : th_str_is(it.key, "status") ? TH_STR("\"in_progress\"")
+							    : it.val);
 	}
 	th_jw_object_end(&w);
 	send_item(p, "response.output_item.added", part.index, th_buf_str(&json));
-	send_part(p, "response.function_call_arguments.delta", &part, NULL, "delta", arguments,
-		  false);
-	send_part(p, "response.function_call_arguments.done", &part, NULL, "arguments", arguments,
-		  false);
+	send_part(p,
+		  custom ? "response.custom_tool_call_input.delta"
+			 : "response.function_call_arguments.delta",
+		  &part, NULL, "delta", given, false);
+	send_part(p,
+		  custom ? "response.custom_tool_call_input.done"
+			 : "response.function_call_arguments.done",
+		  &part, NULL, member, given, false);
 	send_item(p, "response.output_item.done", part.index, th_str_of(item->json));
 }
 
@@ -391,10 +404,27 @@ static void tell_item(struct th_response *p, const struct th_reply_item *item)
 	}
 }
 
+/* In both shapes: that of OpenAI's clients, and that of Open Responses. */
+static void send_error(struct th_response *p)
+{
+	struct th_buf out = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
+	struct th_buf error TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
+	struct th_jw w = frame(p, &out, "error");
+	const char *why = p->reply.why ? p->reply.why : "the run failed";
+
+	th_jw_kstr(&w, "code", TH_STR("server_error"));
+	th_jw_kstr(&w, "message", th_str_of(why));
+	th_jw_kraw(&w, "param", TH_STR("null"));
+	th_error_print(500, "server_error", why, &error);
+	th_jw_kraw(&w, "error", th_json_raw_get(th_buf_str(&error), "error"));
+	send(p, &w, "error");
+}
+
 static void end(struct th_response *p)
 {
 	switch (p->reply.status) {
 	case TH_REPLY_FAILED:
+		send_error(p);
 		send_whole(p, "response.failed");
 		break;
 	case TH_REPLY_INCOMPLETE:
@@ -404,6 +434,7 @@ static void end(struct th_response *p)
 	case TH_REPLY_RUNNING:
 	case TH_REPLY_COMPLETED:
 	case TH_REPLY_PARKED:
+	case TH_REPLY_WAITING:
 		send_whole(p, "response.completed");
 		break;
 	}
@@ -411,9 +442,10 @@ static void end(struct th_response *p)
 		th_response_send(p, NULL, TH_STR("[DONE]"));
 }
 
-static void fail(struct th_access *a, int status, const char *code, const char *message)
+static void fail(struct th_access *a, int status, const char *code, const char *param,
+		 const char *message)
 {
-	th_access_fail(a, status, code, "%s", message);
+	th_access_fault(a, status, code, param, message);
 }
 
 const struct th_face th_face_responses = {
@@ -426,4 +458,5 @@ const struct th_face th_face_responses = {
 	.print = print,
 	.fail = fail,
 	.tells_failure = true,
+	.tells_waiting = true,
 };

@@ -119,6 +119,13 @@ static int add_one(struct th_server *s, struct thole_agent *agent, const struct 
 		code = thole_tool_on_cancel(made, on_cancel, err);
 	if (!code && about.len)
 		code = thole_tool_describe(made, th_arena_cstr(&a, about) ?: "", err);
+	if (!code && th_str_is(th_json_get_str(tool, "type"), "custom")) {
+		const struct th_json *format = th_json_get(tool, "format");
+		bool grammar = th_str_is(th_json_get_str(format, "type"), "grammar");
+		struct th_str text = grammar ? th_json_text(format, &a) : TH_STR("");
+
+		return thole_tool_text(made, grammar ? th_arena_cstr(&a, text) : NULL, err);
+	}
 	if (!code && th_json_is_object(schema)) {
 		struct th_str text = th_json_text(schema, &a);
 
@@ -128,18 +135,28 @@ static int add_one(struct th_server *s, struct thole_agent *agent, const struct 
 	return code;
 }
 
+static bool is_offered(const struct th_json *tool, const struct th_json *only)
+{
+	struct th_json_iter it = th_json_iter(only);
+	struct th_str type = th_json_get_str(tool, "type");
+
+	if (type.len && !th_str_is(type, "function") && !th_str_is(type, "custom"))
+		return false;
+	while (th_json_next(&it))
+		if (th_str_eq(th_json_get_str(it.val, "name"), th_json_get_str(tool, "name")))
+			return true;
+	return !only;
+}
+
 int th_functions_add(struct th_server *s, struct thole_agent *agent, const struct th_json *tools,
-		     struct thole_error *err)
+		     const struct th_json *only, struct thole_error *err)
 {
 	struct th_json_iter it = th_json_iter(tools);
 	int code = 0;
 
-	while (!code && th_json_next(&it)) {
-		struct th_str type = th_json_get_str(it.val, "type");
-
-		if (!type.len || th_str_is(type, "function"))
+	while (!code && th_json_next(&it))
+		if (is_offered(it.val, only))
 			code = add_one(s, agent, it.val, err);
-	}
 	return code;
 }
 
@@ -166,7 +183,7 @@ int th_functions_agent_of(struct th_server *s, const char *id, struct thole_agen
 		return 0;
 	code = thole_agent_new("client", &agent, err);
 	if (!code)
-		code = th_functions_add(s, agent, tools, err);
+		code = th_functions_add(s, agent, tools, NULL, err);
 	if (code)
 		thole_agent_free(agent);
 	else

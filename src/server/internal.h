@@ -71,7 +71,8 @@ struct th_server {
 	struct th_rates users, strangers; /* requests of a user; of an address without a token */
 	struct th_poll *rt_poll;
 	struct th_timer rt_timer, sweep;
-	struct th_deferred kick; /* the runtime has something to do */
+	struct th_response *talks; /* those under way that are of conversations */
+	struct th_deferred kick;   /* the runtime has something to do */
 	uint64_t started_ms, stamped_ms;
 	int64_t tokens_stamp; /* of the file of `thole token`, when it was read */
 	unsigned beat;        /* of the sweep */
@@ -152,9 +153,11 @@ bool th_quota_begin(struct th_access *a);
 #define TH_RESPONSE_MEMBER "thole_response" /* of the metadata of a session that is one */
 
 /* Adds them to the agent.  `tools`: a JSON list of them in the Responses form; others than
- * functions are passed over. */
+ * functions and custom tools are passed over.  `only`: a list of {"name"}, those alone; NULL: all.
+ */
 TH_NODISCARD int th_functions_add(struct th_server *s, struct thole_agent *agent,
-				  const struct th_json *tools, struct thole_error *err);
+				  const struct th_json *tools, const struct th_json *only,
+				  struct thole_error *err);
 /* An agent with the functions that a session of the store was begun with; NULL in *ret: none. */
 TH_NODISCARD int th_functions_agent_of(struct th_server *s, const char *id,
 				       struct thole_agent **ret, struct thole_error *err);

@@ -25,19 +25,16 @@ static void add_item(struct th_reply *r, enum th_reply_kind kind, const struct t
 	r->items[r->count++] = (struct th_reply_item){ kind, copy(th_buf_str(json)) };
 }
 
-/* The item's own id, or one that is the same whenever the log is read. */
-static void put_id(struct th_reply *r, struct th_jw *w, const struct th_json *item,
-		   const char *prefix)
+/*
+ * Items are named by their response and their place in it, whatever the provider called them: so a
+ * stream can tell the name before the item is whole, and who has only the name can find the item.
+ */
+static void put_id(const struct th_reply *r, struct th_jw *w, const char *prefix)
 {
-	struct th_str id = th_json_get_str(item, "id");
-	char made[64];
+	char made[TH_REPLY_NAME_MAX + 32];
 
-	if (!id.len) {
-		snprintf(made, sizeof(made), "%s_%llu_%zu", prefix, (unsigned long long)r->last_seq,
-			 r->made++);
-		id = th_str_of(made);
-	}
-	th_jw_kstr(w, "id", id);
+	snprintf(made, sizeof(made), "%s_%s_%zu", prefix, r->name, r->count);
+	th_jw_kstr(w, "id", th_str_of(made));
 }
 
 static void put_part(struct th_jw *w, const struct th_json *part)
@@ -73,7 +70,7 @@ static void add_message(struct th_reply *r, const struct th_json *item)
 
 	th_jw_object(&w);
 	th_jw_kstr(&w, "type", TH_STR("message"));
-	put_id(r, &w, item, "msg");
+	put_id(r, &w, "msg");
 	th_jw_kstr(&w, "status", TH_STR("completed"));
 	th_jw_kstr(&w, "role", TH_STR("assistant"));
 	th_jw_name(&w, TH_STR("content"));
@@ -104,13 +101,13 @@ static void add_reasoning(struct th_reply *r, const struct th_json *item)
 
 	th_jw_object(&w);
 	th_jw_kstr(&w, "type", TH_STR("reasoning"));
-	put_id(r, &w, item, "rs");
+	put_id(r, &w, "rs");
 	th_jw_name(&w, TH_STR("summary"));
 	if (th_json_is_array(summary))
 		th_jw_json(&w, summary);
 	else
 		th_jw_raw(&w, TH_STR("[]"));
-	if (sealed.len)
+	if (sealed.len && r->sealed)
 		th_jw_kstr(&w, "encrypted_content", sealed);
 	th_jw_object_end(&w);
 	add_item(r, TH_REPLY_REASONING, &json);
@@ -126,14 +123,14 @@ static bool is_client(const struct th_reply *r, struct th_str name)
 	return false;
 }
 
-static void open_call(struct th_reply *r, struct th_str call_id, struct th_str name,
-		      struct th_str arguments, bool client)
+static struct th_reply_open *open_call(struct th_reply *r, struct th_str call_id,
+				       struct th_str name, struct th_str arguments)
 {
 	r->open = th_realloc(r->open, (r->open_count + 1) * sizeof(*r->open));
-	r->open[r->open_count++] = (struct th_reply_open){ .call_id = copy(call_id),
-							   .name = copy(name),
-							   .arguments = copy(arguments),
-							   .client = client };
+	r->open[r->open_count] = (struct th_reply_open){ .call_id = copy(call_id),
+							 .name = copy(name),
+							 .arguments = copy(arguments) };
+	return &r->open[r->open_count++];
 }
 
 static void close_at(struct th_reply *r, size_t i)
@@ -141,6 +138,7 @@ static void close_at(struct th_reply *r, size_t i)
 	free(r->open[i].call_id);
 	free(r->open[i].name);
 	free(r->open[i].arguments);
+	free(r->open[i].approval);
 	r->open[i] = r->open[--r->open_count];
 }
 
@@ -152,6 +150,22 @@ static struct th_reply_open *find_open(struct th_reply *r, struct th_str call_id
 	return NULL;
 }
 
+/* What it asks for, as text: arguments of a function, input of a custom tool, actions. */
+static struct th_str asked_for(const struct th_json *item, struct th_buf *text)
+{
+	struct th_str arguments = th_json_get_str(item, "arguments");
+	const struct th_json *what = th_json_get(item, "action");
+
+	if (arguments.ptr)
+		return arguments;
+	if (!what)
+		what = th_json_get(item, "actions");
+	if (!what)
+		return th_json_get_str(item, "input");
+	th_json_print(what, text);
+	return th_buf_str(text);
+}
+
 /* A call of an answer: the client's is an item at once, ours once it has its result. */
 static void add_call(struct th_reply *r, const struct th_json *item, struct th_str type)
 {
@@ -159,32 +173,25 @@ static void add_call(struct th_reply *r, const struct th_json *item, struct th_s
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
 	struct th_str name = th_json_get_str(item, "name");
 	struct th_str call_id = th_json_get_str(item, "call_id");
-	struct th_str arguments = th_json_get_str(item, "arguments");
-	bool client = th_str_is(type, "function_call") && is_client(r, name);
+	struct th_str arguments = asked_for(item, &text);
+	bool custom = th_str_is(type, "custom_tool_call");
+	struct th_reply_open *o;
 	struct th_jw w = th_jw(&json);
 
 	if (!call_id.len)
 		call_id = th_json_get_str(item, "id");
 	if (!name.len) /* "computer_call" */
 		name = th_str_sub(type, 0, type.len - strlen("_call"));
-	if (!arguments.ptr) {
-		const struct th_json *what = th_json_get(item, "action");
-
-		if (!what)
-			what = th_json_get(item, "actions");
-		if (what)
-			th_json_print(what, &text);
-		arguments = what ? th_buf_str(&text) : th_json_get_str(item, "input");
-	}
-	open_call(r, call_id, name, arguments, client);
-	if (!client)
+	o = open_call(r, call_id, name, arguments);
+	o->client = (custom || th_str_is(type, "function_call")) && is_client(r, name);
+	if (!o->client)
 		return;
 	th_jw_object(&w);
-	th_jw_kstr(&w, "type", TH_STR("function_call"));
-	put_id(r, &w, item, "fc");
+	th_jw_kstr(&w, "type", type);
+	put_id(r, &w, custom ? "ctc" : "fc");
 	th_jw_kstr(&w, "call_id", call_id);
 	th_jw_kstr(&w, "name", name);
-	th_jw_kstr(&w, "arguments", arguments);
+	th_jw_kstr(&w, custom ? "input" : "arguments", arguments);
 	th_jw_kstr(&w, "status", TH_STR("completed"));
 	th_jw_object_end(&w);
 	add_item(r, TH_REPLY_CALL, &json);
@@ -215,17 +222,17 @@ static void on_outcome(struct th_reply *r, const struct th_json *data, struct th
 	struct th_reply_open *o = find_open(r, call_id);
 	bool done = th_str_is(th_json_get_str(data, "status"), "done");
 	struct th_jw w = th_jw(&json);
-	char id[64];
 
-	if (!o)
+	if (!o) {
+		r->missed = true;
 		return;
+	}
 	if (!o->client) {
 		output_text(th_json_get(data, "output"), &text);
-		snprintf(id, sizeof(id), "mcp_%llu", (unsigned long long)r->last_seq);
 		th_jw_object(&w);
 		th_jw_kstr(&w, "type", TH_STR("mcp_call"));
-		th_jw_kstr(&w, "id", th_str_of(id));
-		th_jw_kstr(&w, "server_label", TH_STR("thole"));
+		put_id(r, &w, "mcp");
+		th_jw_kstr(&w, "server_label", TH_STR(TH_REPLY_LABEL));
 		th_jw_kstr(&w, "name", th_str_of(o->name));
 		th_jw_kstr(&w, "arguments", th_str_of(o->arguments));
 		th_jw_kstr(&w, "status", done ? TH_STR("completed") : TH_STR("failed"));
@@ -235,6 +242,77 @@ static void on_outcome(struct th_reply *r, const struct th_json *data, struct th
 		add_item(r, TH_REPLY_OTHER, &json);
 	}
 	close_at(r, (size_t)(o - r->open));
+}
+
+/* ---- decisions ---- */
+
+/* The calls of a session that works for this one, about which a person is asked. */
+static void on_delegation_waits(struct th_reply *r, const struct th_json *data)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(data, "waits"));
+
+	for (size_t i = r->open_count; i-- > 0;)
+		if (r->open[i].delegated)
+			close_at(r, i);
+	while (th_json_next(&it)) {
+		struct th_buf id TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+		struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+		struct th_reply_open *o;
+
+		th_buf_printf(&id, "%.*s/%.*s", TH_FMT(th_json_get_str(it.val, "session")),
+			      TH_FMT(th_json_get_str(it.val, "call_id")));
+		th_json_print(th_json_get(it.val, "arguments"), &text);
+		o = open_call(r, th_buf_str(&id), th_json_get_str(it.val, "tool"),
+			      th_buf_str(&text));
+		o->asked = o->delegated = true;
+	}
+}
+
+bool th_reply_asks(const struct th_reply *r)
+{
+	bool asks = false, delegates = false;
+
+	for (size_t i = 0; i < r->open_count; i++)
+		delegates |= r->open[i].delegated;
+	for (size_t i = 0; i < r->open_count; i++) {
+		const struct th_reply_open *o = &r->open[i];
+
+		asks |= o->asked;
+		if (o->started && !o->client && !delegates)
+			return false;
+	}
+	return asks;
+}
+
+void th_reply_wait(struct th_reply *r)
+{
+	for (size_t i = 0; i < r->open_count; i++) {
+		struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+		struct th_reply_open *o = &r->open[i];
+		struct th_jw w = th_jw(&json);
+
+		if (!o->asked || o->approval)
+			continue;
+		th_jw_object(&w);
+		th_jw_kstr(&w, "type", TH_STR("mcp_approval_request"));
+		put_id(r, &w, "mcpr");
+		th_jw_kstr(&w, "server_label", TH_STR(TH_REPLY_LABEL));
+		th_jw_kstr(&w, "name", th_str_of(o->name));
+		th_jw_kstr(&w, "arguments", th_str_of(o->arguments));
+		th_jw_object_end(&w);
+		o->approval = copy(th_json_raw_inside(th_json_raw_get(th_buf_str(&json), "id")));
+		add_item(r, TH_REPLY_OTHER, &json);
+	}
+	r->status = TH_REPLY_WAITING;
+}
+
+void th_reply_seed(struct th_reply *r, const struct th_reply_open *open)
+{
+	struct th_reply_open *o = open_call(r, th_str_of(open->call_id), th_str_of(open->name),
+					    th_str_of(open->arguments));
+
+	o->client = open->client;
+	o->started = open->started;
 }
 
 /* ---- events ---- */
@@ -301,6 +379,8 @@ static void look_parked(struct th_reply *r)
 		if (!r->open[i].client)
 			return;
 		started += r->open[i].started;
+		if (r->open[i].asked)
+			return;
 	}
 	if (r->status == TH_REPLY_RUNNING && r->open_count > 0 && started == r->open_count)
 		r->status = TH_REPLY_PARKED;
@@ -331,6 +411,20 @@ void th_reply_event(struct th_reply *r, struct th_str event)
 			o->started = true;
 	} else if (th_str_is(kind, "outcome")) {
 		on_outcome(r, data, call);
+	} else if (th_str_is(kind, "approval_requested") || th_str_is(kind, "approval_decided")) {
+		struct th_reply_open *o = find_open(r, call);
+
+		if (o)
+			o->asked = th_str_is(kind, "approval_requested");
+	} else if (th_str_is(kind, "delegation_waits")) {
+		on_delegation_waits(r, data);
+	} else if (th_str_is(kind, "items_added")) {
+		/* Only put there: there is nothing to answer. */
+		if (!th_json_bool(th_json_get(data, "begins"), false) && !r->count &&
+		    !r->open_count && r->status == TH_REPLY_RUNNING && !r->asked_model)
+			r->status = TH_REPLY_COMPLETED;
+	} else if (th_str_is(kind, "model_requested")) {
+		r->asked_model = true;
 	} else if (th_str_is(kind, "final")) {
 		r->status = r->too_long ? TH_REPLY_INCOMPLETE : TH_REPLY_COMPLETED;
 	} else if (th_str_is(kind, "error")) {
@@ -340,6 +434,35 @@ void th_reply_event(struct th_reply *r, struct th_str event)
 		on_state(r, data);
 	}
 	look_parked(r);
+}
+
+void th_reply_before(struct th_reply *r, struct th_str event)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_str kind = th_json_raw_inside(th_json_raw_get(event, "kind")), call;
+	const struct th_json *v, *data;
+	struct th_reply_open *o;
+
+	if ((!th_str_is(kind, "call") && !th_str_is(kind, "outcome") &&
+	     !th_str_is(kind, "intent")) ||
+	    th_json_parse(event, &doc, NULL) != TH_OK)
+		return;
+	v = th_json_root(doc);
+	data = th_json_get(v, "data");
+	call = th_json_get_str(v, "call");
+	o = find_open(r, call);
+	if (th_str_is(kind, "call")) {
+		struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+		struct th_str tool = th_json_get_str(data, "tool");
+
+		th_json_print(th_json_get(data, "arguments"), &text);
+		o = open_call(r, call, tool, th_buf_str(&text));
+		o->client = is_client(r, tool);
+	} else if (o && th_str_is(kind, "outcome")) {
+		close_at(r, (size_t)(o - r->open));
+	} else if (o) {
+		o->started = true;
+	}
 }
 
 void th_reply_deinit(struct th_reply *r)
@@ -388,6 +511,7 @@ const char *th_reply_status_name(enum th_reply_status s)
 		return "in_progress";
 	case TH_REPLY_COMPLETED:
 	case TH_REPLY_PARKED:
+	case TH_REPLY_WAITING:
 		return "completed";
 	case TH_REPLY_INCOMPLETE:
 		return "incomplete";

@@ -22,7 +22,8 @@ struct th_reply_item {
 enum th_reply_status {
 	TH_REPLY_RUNNING,
 	TH_REPLY_COMPLETED,
-	TH_REPLY_PARKED, /* completed, and the session waits for the client's results */
+	TH_REPLY_PARKED,  /* completed, and the session waits for the client's results */
+	TH_REPLY_WAITING, /* completed, and it waits for a person's decision, and maybe for those */
 	TH_REPLY_INCOMPLETE,
 	TH_REPLY_FAILED,
 	TH_REPLY_CANCELLED
@@ -31,10 +32,18 @@ enum th_reply_status {
 /* A call that has no result yet. */
 struct th_reply_open {
 	char *call_id, *name, *arguments;
-	bool client, started;
+	char *approval;        /* the id of the item that asks for a decision; NULL: none does */
+	bool client, started;  /* client: the function is the client's */
+	bool asked, delegated; /* a person is asked; it is of a session that works for this one */
 };
 
+#define TH_REPLY_NAME_MAX 64
+#define TH_REPLY_LABEL "thole" /* the "server" of our own calls */
+
 struct th_reply {
+	char name[TH_REPLY_NAME_MAX]; /* of the response, without its prefix: items are named by it
+				       */
+	bool sealed;                  /* reasoning is told with what the provider has sealed */
 	const char *const *functions; /* the client's, by name; borrowed */
 	size_t function_count;
 	struct th_reply_item *items; /* each is whole when it is added */
@@ -47,13 +56,22 @@ struct th_reply {
 	int64_t tokens_in, tokens_cached, tokens_out, tokens_reasoning;
 	int64_t began_ms, ended_ms; /* of the first and the last event */
 	uint64_t last_seq;
-	size_t made; /* ids of items that had none */
+	bool asked_model;
+	bool missed; /* a call had its result that was made before the first event */
 };
 
 /* One event, as thole_runtime_log and notes have it.  Afterwards `count` may have grown, and
  * `status` be another. */
 void th_reply_event(struct th_reply *r, struct th_str event);
 void th_reply_deinit(struct th_reply *r);
+/* A call that was open before its first event. */
+void th_reply_seed(struct th_reply *r, const struct th_reply_open *open);
+/* A person is asked about a call, and nothing else is under way. */
+bool th_reply_asks(const struct th_reply *r);
+/* The session rests for that: each such call is an item that asks, and the status WAITING. */
+void th_reply_wait(struct th_reply *r);
+/* What one event of the log before a reply leaves open: calls without a result. */
+void th_reply_before(struct th_reply *r, struct th_str event);
 /* The items as a JSON list. */
 void th_reply_print(const struct th_reply *r, struct th_jw *w);
 void th_reply_usage(const struct th_reply *r, struct th_jw *w);

@@ -9,6 +9,12 @@
 
 void th_response_free(struct th_response *p)
 {
+	struct th_response **at = &p->server->talks;
+
+	while (*at && *at != p)
+		at = &(*at)->next_talk;
+	if (*at)
+		*at = p->next_talk;
 	th_hub_unlisten(&p->listener);
 	th_reply_deinit(&p->reply);
 	for (size_t i = 0; i < p->function_count; i++)
@@ -69,7 +75,7 @@ static void answer(struct th_response *p)
 	}
 	if (!p->face->tells_failure &&
 	    (p->reply.status == TH_REPLY_FAILED || p->reply.status == TH_REPLY_CANCELLED)) {
-		p->face->fail(a, 500, NULL, p->reply.why ? p->reply.why : "the run failed");
+		p->face->fail(a, 500, NULL, NULL, p->reply.why ? p->reply.why : "the run failed");
 		return;
 	}
 	p->face->print(p, &json);
@@ -125,7 +131,7 @@ static bool put_items(struct th_response *p)
 	if (!items || thole_session_state(p->hub->session) == THOLE_LOADING)
 		return true;
 	p->items = NULL;
-	if (thole_session_items_add(p->hub->session, items, true, &err) != 0) {
+	if (thole_session_items_add(p->hub->session, items, !p->warm, &err) != 0) {
 		struct th_access *a = p->access;
 		const struct th_face *face = p->face;
 
@@ -133,7 +139,8 @@ static bool put_items(struct th_response *p)
 		p->access = NULL;
 		if (a && !p->socket && !p->began) {
 			a->gone = NULL;
-			face->fail(a, th_status_of(err.code) == 500 ? 500 : 400, NULL, err.text);
+			face->fail(a, th_status_of(err.code) == 500 ? 500 : 400, NULL, NULL,
+				   err.text);
 		}
 		(void)thole_session_cancel(p->hub->session, THOLE_NOW, &err);
 		if (p->on_over)
@@ -170,10 +177,19 @@ static void on_note(struct th_listener *l, const struct thole_note *note)
 			p->face->delta(p, thole_note_name(note), th_str_of(thole_note_text(note)));
 		return;
 	}
+	if (thole_note_kind(note) == THOLE_NOTE_REST && p->face->tells_waiting && p->began &&
+	    thole_session_state(p->hub->session) == THOLE_WAITING && th_reply_asks(&p->reply)) {
+		th_reply_wait(&p->reply);
+		tell_items(p);
+		finish(p);
+		return;
+	}
 	if (thole_note_kind(note) != THOLE_NOTE_EVENT || thole_note_seq(note) <= p->after ||
 	    thole_note_seq(note) <= p->reply.last_seq)
 		return;
 	th_reply_event(&p->reply, th_str_of(thole_note_json(note)));
+	if (p->empty && p->reply.status == TH_REPLY_RUNNING)
+		p->reply.status = TH_REPLY_COMPLETED;
 	th_response_started(p);
 	tell_items(p);
 	if (p->reply.status != TH_REPLY_RUNNING)

@@ -28,8 +28,10 @@ struct th_face {
 	void (*item)(struct th_response *p, const struct th_reply_item *item);
 	void (*end)(struct th_response *p);                       /* of its stream */
 	void (*print)(struct th_response *p, struct th_buf *out); /* the whole, not streamed */
-	void (*fail)(struct th_access *a, int status, const char *code, const char *message);
-	bool tells_failure; /* `print` can say that the run failed */
+	void (*fail)(struct th_access *a, int status, const char *code, const char *param,
+		     const char *message); /* `code`, `param`: may be NULL */
+	bool tells_failure;                /* `print` can say that the run failed */
+	bool tells_waiting;                /* it has items that ask for a person's decision */
 };
 
 /* An item of a stream that was begun before it is whole. */
@@ -59,7 +61,12 @@ struct th_response {
 	size_t function_count;
 	uint64_t after; /* its events come behind this one */
 	bool stream, background, store, began, over, socket;
-	bool usage_wanted; /* Chat: the stream ends with its usage */
+	bool warm;      /* its input is only put there, and nothing is asked */
+	bool empty;     /* warm, and there is nothing to put */
+	bool caught_up; /* the log had a part of it already when it was made */
+	char conversation[TH_RESPONSE_NAME_MAX]; /* that it is of; may be empty */
+	struct th_response *next_talk;           /* of those of conversations */
+	bool usage_wanted;                       /* Chat: the stream ends with its usage */
 	int64_t created_ms;
 	/* Of its stream. */
 	int64_t sequence, skip; /* of the next frame; those up to `skip` are not sent */
@@ -77,6 +84,9 @@ void th_response_print(const struct th_response *p, struct th_jw *w, bool output
 
 th_access_fn th_v1_responses_create, th_v1_responses_get, th_v1_responses_delete,
     th_v1_responses_cancel, th_v1_responses_items, th_v1_responses_tokens, th_v1_models,
-    th_v1_model, th_v1_chat, th_v1_messages, th_v1_responses_socket, th_v1_responses_compact;
+    th_v1_conversations_create, th_v1_conversation_get, th_v1_conversation_update,
+    th_v1_conversation_items, th_v1_conversation_items_add, th_v1_conversation_item,
+    th_v1_conversation_item_delete, th_v1_model, th_v1_chat, th_v1_messages_tokens, th_v1_messages,
+    th_v1_responses_socket, th_v1_responses_compact;
 
 #endif

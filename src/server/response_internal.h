@@ -7,6 +7,11 @@
 
 #include "server/response.h"
 
+/* Of the metadata of sessions that are a conversation's. */
+#define TH_CONVERSATION_MEMBER "thole_conversation"
+
+struct th_making;
+
 /* ---- response.c ---- */
 
 void th_response_free(struct th_response *p);
@@ -19,7 +24,7 @@ bool th_response_caught_up(struct th_response *p);
 
 struct th_response_fault {
 	int status;
-	const char *code;
+	const char *code, *param; /* may be NULL */
 	char message[512];
 };
 
@@ -54,5 +59,26 @@ void th_stored_deinit(struct th_stored *d);
 /* The names of the functions in a list of tools; free() each and the list. */
 char **th_function_names(const struct th_json *tools, size_t *ret_count);
 void th_response_name(const char *session, uint64_t after, char ret[static TH_RESPONSE_NAME_MAX]);
+void th_response_name_reply(struct th_reply *r, const char *name);
+/* Folds the log from an event on into `r`, to the end of the response.  False: the store. */
+bool th_stored_fold(struct th_server *s, const char *session, uint64_t from, struct th_reply *r,
+		    struct thole_error *err);
+/* The last response of a session; what was only put there since does not count. */
+bool th_stored_load_last(struct th_server *s, const char *user, const char *session,
+			 struct th_stored *ret);
+
+/* An item's name: PREFIX_<name of its response>_<its place in the output>. */
+struct th_item_name {
+	char response[TH_RESPONSE_NAME_MAX]; /* with the prefix of a response */
+	size_t index;
+};
+bool th_item_name_parse(struct th_str name, struct th_item_name *ret);
+/* An item of a response of this user's, as JSON. */
+bool th_stored_item(struct th_server *s, const char *user, struct th_str name, struct th_buf *out);
+
+/* ---- conversation.c ---- */
+
+/* A response of that conversation. */
+bool th_conversation_begin(struct th_making *m, struct th_str name);
 
 #endif

@@ -11,11 +11,11 @@ void th_v1_responses_create(struct th_access *a)
 
 	if (th_quota_begin(a) && !th_response_make(a, &th_face_responses, th_http_body(a->request),
 						   false, NULL, NULL, NULL, &fault))
-		th_access_fail(a, fault.status, fault.code, "%s", fault.message);
+		th_access_fault(a, fault.status, fault.code, fault.param, fault.message);
 }
 
 /* About four bytes to a token: what no model's own count can be is said at once. */
-void th_v1_responses_tokens(struct th_access *a)
+static void answer_tokens(struct th_access *a, const char *object)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = th_access_body(a);
@@ -24,9 +24,19 @@ void th_v1_responses_tokens(struct th_access *a)
 	if (!doc)
 		return;
 	th_json_print(th_json_root(doc), &text);
-	th_buf_printf(&json, "{\"object\":\"response.input_tokens\",\"input_tokens\":%zu}",
+	th_buf_printf(&json, "{%s\"input_tokens\":%zu}", object,
 		      text.len / TH_SIDE_TOKEN_BYTES + 1);
 	th_access_json(a, 200, &json);
+}
+
+void th_v1_responses_tokens(struct th_access *a)
+{
+	answer_tokens(a, "\"object\":\"response.input_tokens\",");
+}
+
+void th_v1_messages_tokens(struct th_access *a)
+{
+	answer_tokens(a, "");
 }
 
 /* The conversation as one item, which this server reads again: nothing of it is lost. */

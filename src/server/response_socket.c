@@ -15,13 +15,15 @@ struct lane {
 	char *waiting[TH_SERVE_QUEUE_MAX]; /* messages, oldest first */
 	size_t count;
 	char last[TH_RESPONSE_NAME_MAX]; /* what may be gone on from here, also when not stored */
-	bool gone;
+	struct th_timer limit;
+	bool gone, ended; /* ended: its time is over, and it takes no more */
 };
 
 static void lane_next(struct lane *l);
 
 static void lane_free(struct lane *l)
 {
+	th_timer_stop(&l->limit);
 	for (size_t i = 0; i < l->count; i++)
 		free(l->waiting[i]);
 	free(l);
@@ -39,14 +41,36 @@ static void lane_fault(struct lane *l, int status, const char *code, const char 
 		th_http_close(l->access->request, 1008);
 }
 
+static void lane_end(struct lane *l)
+{
+	lane_fault(l, 400, "websocket_connection_limit_reached",
+		   "a connection lasts for 60 minutes: open another one");
+	th_http_close(l->access->request, 1000);
+}
+
+/* What is under way is told to its end. */
+static void on_limit(void *ctx)
+{
+	struct lane *l = ctx;
+
+	l->ended = true;
+	if (!l->now)
+		lane_end(l);
+}
+
 static void lane_over(struct th_response *p)
 {
 	struct lane *l = p->over_ctx;
 
 	l->now = NULL;
-	if (p->reply.status == TH_REPLY_COMPLETED || p->reply.status == TH_REPLY_PARKED)
+	if (p->reply.status == TH_REPLY_COMPLETED || p->reply.status == TH_REPLY_PARKED ||
+	    p->reply.status == TH_REPLY_WAITING)
 		snprintf(l->last, sizeof(l->last), "%s", p->name);
-	if (!l->gone)
+	if (l->gone)
+		return;
+	if (l->ended)
+		lane_end(l);
+	else
 		lane_next(l);
 }
 
@@ -57,8 +81,13 @@ static void lane_begin(struct lane *l, struct th_str body)
 	struct th_refusal room;
 	struct th_str before;
 
-	if (th_json_parse(body, &doc, NULL) != TH_OK ||
-	    !th_str_is(th_json_get_str(th_json_root(doc), "type"), "response.create")) {
+	if (th_json_parse(body, &doc, NULL) == TH_OK &&
+	    th_str_is(th_json_get_str(th_json_root(doc), "type"), "response.steer")) {
+		lane_fault(l, 400, "steering_not_supported",
+			   "a response that is under way is not steered: cancel it, or wait");
+		return;
+	}
+	if (!doc || !th_str_is(th_json_get_str(th_json_root(doc), "type"), "response.create")) {
 		lane_fault(l, 400, "invalid_request_error",
 			   "a message is {\"type\":"
 			   "\"response.create\", …}");
@@ -108,6 +137,8 @@ static void on_message(struct th_access *a, struct th_str text, bool is_text)
 	struct lane *l = a->ctx;
 	char *copy;
 
+	if (l->ended)
+		return;
 	if (!is_text) {
 		lane_fault(l, 400, NULL, "messages are text");
 		return;
@@ -145,9 +176,13 @@ void th_v1_responses_socket(struct th_access *a)
 	}
 	l = th_alloc(sizeof(*l));
 	*l = (struct lane){ .access = a };
+	th_timer_init(&l->limit, a->server->loop, on_limit, l);
 	a->ctx = l;
 	a->gone = on_gone;
 	a->message = on_message;
-	if (!th_http_upgrade(a->request, (struct th_str){ NULL, 0 }))
+	if (!th_http_upgrade(a->request, (struct th_str){ NULL, 0 })) {
 		lane_free(l);
+		return;
+	}
+	th_timer_start(&l->limit, TH_SERVE_SOCKET_MS, 0);
 }

@@ -32,7 +32,7 @@ class Ended:
 
 
 class Standin:
-    def __init__(self, folder, script):
+    def __init__(self, folder, script, *options):
         self.folder = folder
         script.setdefault("name", "test")
         script.setdefault("model", ".*")
@@ -43,7 +43,7 @@ class Standin:
         self.log = (folder / "standin.log").open("w")
         self.process = subprocess.Popen(
             [sys.executable, str(SHARED / "standin" / "standin.py"), "--port", "0", "--port-file", str(port), "--script",
-             str(folder / "script.json"), "--record", str(self.record), "--seed", "1", "--fail-on-violation"],
+             str(folder / "script.json"), "--record", str(self.record), "--seed", "1", "--fail-on-violation", *options],
             stdout=subprocess.DEVNULL, stderr=self.log)
         deadline = time.monotonic() + 30
         while not port.exists():

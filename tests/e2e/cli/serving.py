@@ -12,12 +12,14 @@ TOKENS = {
     "alice": "alice-token-0123456789",
     "bob": "bob-token-0123456789ab",
     "reader": "reader-token-0123456789",
+    "runner": "runner-token-0123456789",
     "boss": "boss-token-0123456789a",
 }
 LINES = """# tokens of a test
 alice-token-0123456789 alice read,run,approve
 bob-token-0123456789ab bob read,run,approve
 reader-token-0123456789 alice read
+runner-token-0123456789 alice read,run
 boss-token-0123456789a boss read,run,approve,admin
 """
 

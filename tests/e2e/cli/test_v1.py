@@ -5,6 +5,7 @@ import json
 import pathlib
 import unittest
 
+import house
 import serving
 
 WEATHER = {"type": "function", "name": "get_weather", "description": "The weather of a city.",
@@ -21,12 +22,19 @@ class Face(serving.Served):
         config = pathlib.Path(self.env["XDG_CONFIG_HOME"]) / "thole" / "config.yaml"
         config.write_text("executor_linger_s: 20\nserve:\n  models: [gpt-5.4]\n")
         if turns:
-            self.serve(*turns)
+            self.bodies = self.folder / "bodies"
+            self.bodies.mkdir()
+            self.standin = house.Standin(self.folder, {"turns": list(turns)}, "--bodies", str(self.bodies))
+            self.env["OPENAI_BASE_URL"] = self.standin.url
         folder = self.folder / "agents"
         folder.mkdir()
         for name, text in agents:
             (folder / (name + ".yaml")).write_text(text)
         self.serve_http("--agents", folder, "--workspaces", self.work)
+
+    def sent(self):
+        """The body of the newest request to the model."""
+        return json.loads(sorted(self.bodies.iterdir(), key=lambda p: p.stat().st_mtime_ns)[-1].read_bytes())
 
     def respond(self, status=200, **body):
         body.setdefault("model", "gpt-5.4")
@@ -150,10 +158,135 @@ class Responses(Face):
         self.assertEqual(self.respond(status=404, model="gpt-4", input="x")["error"]["code"], "model_not_found")
         self.assertIn("model is missing", self.good_call("POST", "/v1/responses", {"input": "x"}, status=400)["error"]["message"])
         self.assertIn("input is missing", self.respond(status=400)["error"]["message"])
-        self.assertIn("conversation", self.respond(status=400, input="x", conversation="conv_1")["error"]["message"])
+        self.assertEqual(self.respond(status=404, input="x", conversation="conv_1")["error"]["code"], "conversation_not_found")
+        wrong = self.respond(status=400, input="x", metadata={"a": 1})["error"]
+        self.assertEqual((wrong["param"], wrong["code"]), ("metadata", "invalid_value"))
+        self.assertEqual(self.respond(status=400, input="x", prompt={"id": "p"})["error"]["param"], "prompt")
+        self.assertEqual(self.respond(status=400, input="x", model="default", max_tool_calls=1)["error"]["param"], "max_tool_calls")
         self.assertEqual([m["id"] for m in self.good_call("GET", "/v1/models")["data"]], ["default", "gpt-5.4"])
         self.assertEqual(self.good_call("GET", "/v1/models/gpt-5.4")["id"], "gpt-5.4")
         self.assertEqual(self.call("GET", "/v1/models/none").status, 404)
+
+
+    def test_a_person_is_asked(self):
+        agent = ("worker", "name: worker\ntools: [shell]\napprove: [shell]\n")
+        self.begin([shell("echo made > made; cat made")], [{"text": "Made."}], [shell("echo more")], [{"text": "Not then."}], agents=[agent])
+        one = self.respond(model="worker", input="Make it.")
+        asked = one["output"][-1]
+        self.assertEqual((one["status"], asked["type"], asked["name"]), ("completed", "mcp_approval_request", "shell"))
+        self.assertFalse((self.work / "made").exists())
+        self.assertEqual(self.good_call("GET", "/v1/responses/" + one["id"])["output"], one["output"])
+        word = {"type": "mcp_approval_response", "approval_request_id": asked["id"], "approve": True}
+        self.assertIn("approval", self.respond(status=400, model="worker", input="Well?", previous_response_id=one["id"])["error"]["message"])
+        answer = self.call("POST", "/v1/responses", {"model": "worker", "input": [word], "previous_response_id": one["id"]}, who="runner")
+        self.assertEqual(answer.status, 403, answer)
+        two = self.respond(model="worker", input=[word], previous_response_id=one["id"])
+        self.assertEqual([i["type"] for i in two["output"]], ["mcp_call", "message"])
+        self.assertIn("made", two["output"][0]["output"])
+        decided = [e for e in self.log_of(two) if e["kind"] == "approval_decided"]
+        self.assertEqual([(d["source"], d["data"]["by"], d["data"]["approve"]) for d in decided], [("user", "alice", True)])
+        self.assertEqual(self.good_call("GET", "/v1/responses/" + two["id"])["output"], two["output"])
+        three = self.respond(model="worker", input="More.", previous_response_id=two["id"])
+        self.end_http(9)
+        self.serve_http("--agents", self.folder / "agents", "--workspaces", self.work)
+        word = {"type": "mcp_approval_response", "approval_request_id": three["output"][-1]["id"], "approve": False, "reason": "Not now."}
+        four = self.respond(model="worker", input=[word], previous_response_id=three["id"])
+        self.assertEqual((four["output"][0]["status"], four["output"][-1]["content"][0]["text"]), ("failed", "Not then."))
+        self.assertIn("Not now.", four["output"][0]["error"])
+
+    def log_of(self, response):
+        digits = response["id"].split("_")[1]
+        name = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+        return self.good_call("GET", "/api/sessions/%s/events" % name)["events"]
+
+    def test_references_to_items(self):
+        self.begin([{"text": "Not asked."}], [{"text": "Again."}])
+        one = self.respond(input="Hello.")
+        said = one["output"][0]
+        self.assertEqual(said["id"].split("_")[1], one["id"].split("_")[1])
+        two = self.respond(input=[{"role": "user", "content": "Hello."}, {"type": "item_reference", "id": said["id"]}, {"role": "user", "content": "And?"}])
+        self.assertEqual(two["output"][0]["content"][0]["text"], "Again.")
+        sent = self.log_of(two)[1]["data"]["items"]
+        self.assertEqual(([i["role"] for i in sent], sent[1]["content"][0]["text"]), (["user", "assistant", "user"], "Not asked."))
+        self.assertEqual(self.respond(status=404, input=[{"id": "msg_none"}])["error"]["code"], "item_not_found")
+        answer = self.call("POST", "/v1/responses", {"model": "gpt-5.4", "input": [{"type": "item_reference", "id": said["id"]}]}, who="bob")
+        self.assertEqual(answer.status, 404)
+
+    def test_a_conversation(self):
+        self.begin([{"text": "One."}], [{"text": "Two."}], [{"text": "Three."}])
+        made = self.good_call("POST", "/v1/conversations", {"metadata": {"k": "v"}, "items": [{"role": "user", "content": "Count with me."}]})
+        self.assertEqual((made["object"], made["metadata"]), ("conversation", {"k": "v"}))
+        path = "/v1/conversations/" + made["id"]
+        one = self.respond(input="Begin.", conversation=made["id"])
+        self.assertEqual(one["conversation"], {"id": made["id"]})
+        two = self.respond(input="Next.", conversation={"id": made["id"]})
+        self.assertEqual(two["id"].rsplit("_", 1)[0], one["id"].rsplit("_", 1)[0], "the same session goes on")
+        three = self.respond(input="Next.", conversation=made["id"], instructions="Shout.")
+        self.assertNotEqual(three["id"].rsplit("_", 1)[0], one["id"].rsplit("_", 1)[0])
+        listed = self.good_call("GET", path + "/items?order=asc&limit=100")["data"]
+        texts = ["Count with me.", "Begin.", "One.", "Next.", "Two.", "Next.", "Three."]
+        self.assertEqual([i["content"][0]["text"] for i in listed], texts)
+        page = self.good_call("GET", path + "/items?limit=2")
+        self.assertEqual(([i["content"][0]["text"] for i in page["data"]], page["has_more"]), (["Three.", "Next."], True))
+        page = self.good_call("GET", path + "/items?limit=2&after=" + page["last_id"])
+        self.assertEqual([i["content"][0]["text"] for i in page["data"]], ["Two.", "Next."])
+        added = self.good_call("POST", path + "/items", {"items": [{"role": "user", "content": "By the way."}]})
+        self.assertEqual(self.good_call("GET", path + "/items/" + added["first_id"])["content"][0]["text"], "By the way.")
+        self.good_call("DELETE", path + "/items/" + listed[1]["id"])
+        left = self.good_call("GET", path + "/items?order=asc")["data"]
+        self.assertEqual([i["content"][0]["text"] for i in left], texts[:1] + texts[2:] + ["By the way."])
+        self.assertEqual(self.good_call("POST", path, {"metadata": {"k": "w"}})["metadata"], {"k": "w"})
+        self.assertEqual(self.good_call("GET", path)["metadata"], {"k": "w"})
+        for method, where in (("GET", path), ("GET", path + "/items"), ("POST", path + "/items")):
+            self.assertEqual(self.call(method, where, {"items": []} if method == "POST" else None, who="bob").status, 404)
+        self.assertEqual(self.respond(status=400, input="x", conversation=made["id"], previous_response_id=one["id"])["error"]["code"],
+                         "mutually_exclusive_parameters")
+
+    def test_forms_of_what_is_asked(self):
+        self.begin([{"text": '{"n": 1}'}], [{"custom_call": {"name": "note", "input": "free text"}}], [{"text": "Noted."}])
+        schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
+        text = {"format": {"type": "json_schema", "name": "n", "schema": schema, "strict": True}}
+        one = self.respond(input="A number.", text=text, truncation="auto", prompt_cache_key="k", include=["reasoning.encrypted_content"])
+        self.assertEqual((json.loads(one["output"][0]["content"][0]["text"]), one["text"]), ({"n": 1}, text))
+        sent = self.sent()
+        self.assertEqual(sent["text"]["format"]["schema"], schema)
+        tools = [{"type": "custom", "name": "note", "description": "Takes a note."}, WEATHER]
+        choice = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "custom", "name": "note"}]}
+        two = self.respond(input="Note it.", tools=tools, tool_choice=choice, previous_response_id=one["id"])
+        call = two["output"][-1]
+        self.assertEqual((call["type"], call["input"]), ("custom_tool_call", "free text"))
+        self.assertEqual([t["name"] for t in self.sent()["tools"]], ["note"])
+        three = self.respond(input=[{"type": "custom_tool_call_output", "call_id": call["call_id"], "output": "done"}], tools=tools,
+                             tool_choice=choice, previous_response_id=two["id"])
+        self.assertEqual(three["output"][-1]["content"][0]["text"], "Noted.")
+
+    def test_pictures_and_files(self):
+        self.begin([{"text": "A dot."}])
+        dot = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+        answer = self.respond(input=[{"role": "user", "content": [{"type": "input_text", "text": "What is it?"},
+                                                                  {"type": "input_image", "image_url": dot, "detail": "auto"},
+                                                                  {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERi0xLjQK"}]}])
+        self.assertEqual(answer["output"][0]["content"][0]["text"], "A dot.")
+        sent = self.sent()["input"][0]["content"]
+        self.assertEqual([p["type"] for p in sent], ["input_text", "input_image", "input_file"])
+        self.assertEqual(sent[1]["image_url"], dot)
+
+
+    def test_a_compaction(self):
+        self.begin([{"text": "On it goes."}])
+        made = self.good_call("POST", "/v1/responses/compact", {"model": "gpt-5.4", "input": [{"role": "user", "content": "Remember 7."}]})
+        self.assertEqual((made["object"], made["output"][-1]["type"]), ("response.compaction", "compaction"))
+        self.good_call("POST", "/v1/responses/compact", {"input": "x"}, status=400)
+        one = self.respond(input=made["output"] + [{"role": "user", "content": "Go on."}])
+        self.assertEqual([i["content"] for i in self.log_of(one)[1]["data"]["items"]], ["Remember 7.", "Go on."])
+
+    def test_a_history_with_phases(self):
+        self.begin([{"text": "Not asked."}], [{"text": "Now."}], [{"text": "Never."}])
+        history = [{"type": "message", "role": "user", "content": "Look."},
+                   {"type": "message", "role": "assistant", "phase": "commentary", "content": [{"type": "output_text", "text": "Looking."}]},
+                   {"type": "message", "role": "user", "content": "And?"}]
+        self.assertEqual(self.respond(input=history)["status"], "completed")
+        self.assertEqual(self.sent()["input"][1]["phase"], "commentary")
 
 
 class Others(Face):
