@@ -333,6 +333,12 @@
 #define TH_REMOTE_AGAIN_MAX_MS 3000
 #define TH_REMOTE_WAIT_MAX_MS 60000 /* of what a server says about when to come again */
 
+/* editors (thole acp) and other agents (A2A) */
+#define TH_ACP_SESSIONS_MAX 64           /* open at a time in one process */
+#define TH_ACP_MESSAGE_MAX (32 * TH_MIB) /* a line; pictures of a prompt are in it */
+#define TH_ACP_PICTURE_MAX (8 * TH_MIB)  /* of a result; a larger one is only named */
+#define TH_A2A_HISTORY_MAX 100           /* messages of a task, unless fewer are asked for */
+
 /* api */
 #define TH_TOOL_NAME_MAX 64                    /* of a function of the embedding program */
 #define TH_AGENT_NAME_MAX 128                  /* of an agent that it makes */

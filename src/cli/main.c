@@ -26,6 +26,7 @@ const struct th_command th_command_exec = {
 	.hidden = true,
 };
 
+// clang-format off
 const struct th_command *const th_commands[] = {
 	&th_command_run,
 	&th_command_resume,
@@ -41,6 +42,7 @@ const struct th_command *const th_commands[] = {
 	&th_command_serve,
 	&th_command_token,
 	&th_command_mcp,
+	&th_command_acp,
 	&th_command_computer,
 	&th_command_models,
 	&th_command_doctor,
@@ -53,6 +55,7 @@ const struct th_command *const th_commands[] = {
 	&th_command_version,
 	NULL,
 };
+// clang-format on
 
 const struct th_command *th_command_find(struct th_str name)
 {

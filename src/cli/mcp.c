@@ -16,6 +16,7 @@
 #include "cli/remote.h"
 #include "io/fetch.h"
 #include "io/loop.h"
+#include "wire/jsonrpc.h"
 
 #define READ_SIZE (64 * TH_KIB)
 #define RUNNING_MAX 64
@@ -73,17 +74,8 @@ static void say(struct bridge *b, struct th_str line)
 static void say_error(struct bridge *b, const char *id, int code, const char *message)
 {
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
-	struct th_jw w = th_jw(&out);
 
-	th_jw_object(&w);
-	th_jw_kstr(&w, "jsonrpc", TH_STR("2.0"));
-	th_jw_kraw(&w, "id", id[0] ? th_str_of(id) : TH_STR("null"));
-	th_jw_name(&w, TH_STR("error"));
-	th_jw_object(&w);
-	th_jw_kint(&w, "code", code);
-	th_jw_kstr(&w, "message", th_str_of(message));
-	th_jw_object_end(&w);
-	th_jw_object_end(&w);
+	th_rpc_print_error(th_str_of(id), code, th_str_of(message), TH_STR(""), &out);
 	say(b, th_buf_str(&out));
 }
 

@@ -13,19 +13,20 @@
 
 #include "io/clock.h"
 #include "server/internal.h"
+#include "wire/jsonrpc.h"
 
 #define MODERN "2026-07-28"
 #define META "io.modelcontextprotocol/"
 #define WAIT_S_DEFAULT 60
 #define WAIT_S_MAX 3600
 
-enum {
-	PARSE = -32700,
-	REQUEST = -32600,
-	METHOD = -32601,
-	PARAMS = -32602,
-	HEADER = -32020,
-	VERSION = -32022
+enum { /* of JSON-RPC, and of MCP */
+       PARSE = TH_RPC_EPARSE,
+       REQUEST = TH_RPC_EREQUEST,
+       METHOD = TH_RPC_EMETHOD,
+       PARAMS = TH_RPC_EPARAMS,
+       HEADER = -32020,
+       VERSION = -32022
 };
 
 /* A request: `id` is its JSON text, empty for a notification. */
@@ -77,21 +78,13 @@ TH_TABLE(mcp_events, "events", false)
 
 /* ---- answers ---- */
 
-static void begin(const struct mcp *m, struct th_jw *w)
-{
-	th_jw_object(w);
-	th_jw_kstr(w, "jsonrpc", TH_STR("2.0"));
-	th_jw_kraw(w, "id", m->id.len ? m->id : TH_STR("null"));
-}
-
 static void answer(struct mcp *m, struct th_str result)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
-	struct th_jw w = th_jw(&json);
+	struct th_buf whole TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
+	struct th_jw w = th_jw(&whole);
 	struct th_json_raw_iter it = th_json_raw_iter(result);
 
-	begin(m, &w);
-	th_jw_name(&w, TH_STR("result"));
 	th_jw_object(&w);
 	while (th_json_raw_next(&it)) {
 		th_jw_name(&w, it.key);
@@ -105,7 +98,7 @@ static void answer(struct mcp *m, struct th_str result)
 				  "\"}}"));
 	}
 	th_jw_object_end(&w);
-	th_jw_object_end(&w);
+	th_rpc_print_result(m->id, th_buf_str(&whole), &json);
 	th_access_json(m->access, 200, &json);
 }
 
@@ -114,21 +107,14 @@ static void fault(struct mcp *m, int status, int code, const char *fmt, ...)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
-	struct th_jw w = th_jw(&json);
 	va_list ap;
 
 	va_start(ap, fmt);
 	th_buf_vprintf(&text, fmt, ap);
 	va_end(ap);
-	begin(m, &w);
-	th_jw_name(&w, TH_STR("error"));
-	th_jw_object(&w);
-	th_jw_kint(&w, "code", code);
-	th_jw_kstr(&w, "message", th_buf_str(&text));
-	if (code == VERSION)
-		th_jw_kraw(&w, "data", TH_STR("{\"supported\":[\"" MODERN "\"]}"));
-	th_jw_object_end(&w);
-	th_jw_object_end(&w);
+	th_rpc_print_error(
+	    m->id, code, th_buf_str(&text),
+	    code == VERSION ? TH_STR("{\"supported\":[\"" MODERN "\"]}") : TH_STR(""), &json);
 	th_access_json(m->access, status, &json);
 }
 

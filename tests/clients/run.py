@@ -73,6 +73,15 @@ class Clients(serving.Served):
     def test_mcp(self):
         self.node("mcp_sdk", "@modelcontextprotocol/sdk")
 
+    def test_acp(self):
+        folder = installed("acp_sdk", "@agentclientprotocol/sdk")
+        shutil.copy(HERE / "acp_sdk.mjs", folder)
+        self.serve([{"function_call": {"name": "shell", "arguments": {"command": "echo hello"}}}], [{"text": SAID}])
+        env = dict(self.env, SAID=SAID, THOLE=house.THOLE, WORK=str(self.work))
+        done = subprocess.run(["node", "acp_sdk.mjs"], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=300, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout.decode())
+
     def test_python_of_the_readme(self):
         text = re.search(r"```python\n(.*?)```", (house.SOURCE / "README.md").read_text(), re.DOTALL).group(1)
         program = python()

@@ -8,7 +8,6 @@ import re
 import signal
 import socket
 import threading
-import unittest
 
 import house
 import serving

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""thole acp: an editor's side of the Agent Client Protocol, line by line."""
+
+import base64
+import json
+import signal
+import struct
+import zlib
+
+import house
+
+
+
+def picture():
+    """A PNG of one pixel, in base64."""
+    def piece(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = piece(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0))
+    return base64.b64encode(b"\x89PNG\r\n\x1a\n" + head + piece(b"IDAT", zlib.compress(b"\0\1\2\3")) + piece(b"IEND", b"")).decode()
+
+
+def shell(command):
+    return [{"function_call": {"name": "shell", "arguments": {"command": command}}}]
+
+
+class Editor:
+    """Starts the agent; ask() sends a request and collects what comes before its answer."""
+
+    def __init__(self, test, *args, **more):
+        self.test = test
+        self.process = test.start("acp", *args, stdin=-1, **more)
+        self.last, self.updates, self.asked, self.choose = 0, [], [], None
+
+    def send(self, **message):
+        self.process.stdin.write((json.dumps(dict(message, jsonrpc="2.0")) + "\n").encode())
+        self.process.stdin.flush()
+
+    def read(self):
+        line = self.process.stdout.readline()
+        self.test.assertTrue(line, "the agent is gone: %s" % (self.process.stderr.read() if not line else ""))
+        return json.loads(line)
+
+    def begin(self, method, **params):
+        self.last += 1
+        self.send(id=self.last, method=method, params=params)
+        return self.last
+
+    def wait(self, number, until=None):
+        while True:
+            m = self.read()
+            if m.get("method") == "session/update":
+                self.updates.append(m["params"]["update"])
+                if until and until(self.updates[-1]):
+                    return None
+            elif m.get("method") == "session/request_permission":
+                self.asked.append(m["params"])
+                choice = self.choose(m["params"])
+                if choice is not None:
+                    self.send(id=m["id"], result={"outcome": choice})
+                elif until:
+                    return m
+            else:
+                self.test.assertEqual(m["id"], number)
+                return m
+
+    def ask(self, method, **params):
+        self.updates = []
+        return self.wait(self.begin(method, **params))
+
+    def good(self, method, **params):
+        answer = self.ask(method, **params)
+        self.test.assertIn("result", answer)
+        return answer["result"]
+
+    def prompt(self, session, text):
+        return self.good("session/prompt", sessionId=session, prompt=[{"type": "text", "text": text}])["stopReason"]
+
+    def said(self, kind="agent_message_chunk"):
+        return "".join(u["content"]["text"] for u in self.updates if u["sessionUpdate"] == kind)
+
+    def kinds(self):
+        kinds = [u["sessionUpdate"] for u in self.updates]
+        return [k for i, k in enumerate(kinds) if i == 0 or kinds[i - 1] != k]
+
+    def end(self, how=None):
+        if how:
+            self.process.send_signal(how)
+        out, err = self.process.communicate(timeout=house.SECONDS)
+        return self.process.returncode, out, err.decode()
+
+
+class Acp(house.House):
+    def setUp(self):
+        super().setUp()
+        self.env["THOLE_MODEL"] = "gpt-5.4"
+        self.editor = None
+
+    def tearDown(self):
+        if self.editor and self.editor.process.poll() is None:
+            self.assertEqual(self.editor.end(), (0, b"", ""))
+        super().tearDown()
+
+    def edit(self, *args):
+        self.editor = Editor(self, *args)
+        first = self.editor.good("initialize", protocolVersion=1, clientCapabilities={})
+        self.assertEqual((first["protocolVersion"], first["agentCapabilities"]["loadSession"]), (1, True))
+        return self.editor
+
+    def new(self):
+        return self.editor.good("session/new", cwd=str(self.work), mcpServers=[])["sessionId"]
+
+    def test_a_turn(self):
+        self.serve([{"reasoning": "I count."}, *shell("echo one > made; echo hello")], [{"text": "There is one."}])
+        editor = self.edit()
+        name = self.new()
+        self.assertEqual(editor.prompt(name, "Count."), "end_turn")
+        self.assertEqual((editor.said("agent_thought_chunk"), editor.said()), ("I count.", "There is one."))
+        self.assertEqual(editor.kinds(), ["agent_thought_chunk", "tool_call", "tool_call_update", "agent_message_chunk"])
+        call = next(u for u in editor.updates if u["sessionUpdate"] == "tool_call")
+        self.assertEqual((call["title"], call["kind"], call["status"]), ("shell: echo one > made; echo hello", "execute", "pending"))
+        done = [u for u in editor.updates if u["sessionUpdate"] == "tool_call_update"]
+        self.assertEqual([(u["toolCallId"], u["status"]) for u in done], [(call["toolCallId"], s) for s in ("in_progress", "completed")])
+        self.assertIn("hello", done[1]["content"][0]["content"]["text"])
+        self.assertEqual((self.work / "made").read_text(), "one\n")
+        self.assertIn("There is one.", self.good("log", name).out)
+        listed = editor.good("session/list", cwd=str(self.work))["sessions"]
+        self.assertEqual([(s["sessionId"], s["cwd"], s["title"]) for s in listed], [(name, str(self.work), "Count.")])
+        self.assertEqual(editor.good("session/list", cwd="/elsewhere")["sessions"], [])
+
+    def test_loaded_after_a_kill(self):
+        self.serve(shell("echo hello"), [{"text": "Said."}], [{"text": "More."}])
+        editor = self.edit()
+        name = self.new()
+        editor.prompt(name, "Say hello.")
+        before = [u for u in editor.updates]
+        editor.end(signal.SIGKILL)
+        editor = self.edit()
+        unknown = editor.ask("session/load", sessionId="nothing", cwd=str(self.work), mcpServers=[])
+        self.assertEqual(unknown["error"]["code"], -32002)
+        editor.good("session/load", sessionId=name, cwd=str(self.work), mcpServers=[])
+        self.assertEqual(editor.said("user_message_chunk"), "Say hello.")
+        self.assertEqual([u for u in editor.updates if u["sessionUpdate"].startswith("tool")], [u for u in before if u["sessionUpdate"].startswith("tool")])
+        self.assertEqual(editor.said(), "Said.")
+        self.assertEqual(editor.prompt(name, "Again."), "end_turn")
+        self.assertEqual(editor.said(), "More.")
+
+    def test_killed_in_the_middle(self):
+        self.serve(shell("echo x >> once; sleep 2"), [{"text": "Over."}])
+        editor = self.edit()
+        name = self.new()
+        editor.wait(editor.begin("session/prompt", sessionId=name, prompt=[{"type": "text", "text": "go"}]),
+                    until=lambda u: u.get("status") == "in_progress")
+        self.wait_for((self.work / "once").exists)
+        editor.end(signal.SIGKILL)
+        editor = self.edit()
+        editor.good("session/load", sessionId=name, cwd=str(self.work), mcpServers=[])
+        self.assertEqual(editor.prompt(name, "And?"), "end_turn")
+        self.assertEqual(editor.said(), "Over.")
+        self.assertEqual((self.work / "once").read_text(), "x\n")
+
+    def test_a_person_decides(self):
+        self.serve(shell("echo a >> made"), shell("echo b >> made"), [{"text": "Over."}])
+        editor = self.edit("--approve", "shell")
+        name = self.new()
+        answers = ["once", "no"]
+        editor.choose = lambda asked: {"outcome": "selected", "optionId": answers.pop(0)}
+        self.assertEqual(editor.prompt(name, "go"), "end_turn")
+        self.assertEqual((self.work / "made").read_text(), "a\n")
+        asked = editor.asked[0]
+        self.assertEqual((asked["sessionId"], asked["toolCall"]["title"]), (name, "shell: echo a >> made"))
+        self.assertEqual([o["kind"] for o in asked["options"]], ["allow_once", "allow_always", "reject_once", "reject_always"])
+        calls = [u["toolCallId"] for u in editor.updates if u["sessionUpdate"] == "tool_call"]
+        self.assertEqual([a["toolCall"]["toolCallId"] for a in editor.asked], calls)
+        self.assertEqual([u["status"] for u in editor.updates if u["sessionUpdate"] == "tool_call_update"], ["in_progress", "completed", "failed"])
+
+    def test_approved_for_good(self):
+        self.serve(shell("echo a >> made"), shell("echo b >> made"), [{"text": "Over."}])
+        editor = self.edit("--approve", "shell")
+        editor.choose = lambda asked: {"outcome": "selected", "optionId": "always"}
+        self.assertEqual(editor.prompt(self.new(), "go"), "end_turn")
+        self.assertEqual(((self.work / "made").read_text(), len(editor.asked)), ("a\nb\n", 1))
+
+    def test_no_word_is_no_approval(self):
+        for outcome in ({"outcome": "cancelled"}, {"outcome": "selected", "optionId": "whatever"}, "nonsense"):
+            with self.subTest(outcome=outcome):
+                self.serve(shell("echo a >> made"))
+                editor = self.edit("--approve", "all")
+                editor.choose = lambda asked, outcome=outcome: outcome
+                self.assertEqual(editor.prompt(self.new(), "go"), "cancelled")
+                self.assertFalse((self.work / "made").exists())
+                self.assertEqual(editor.end()[0], 0)
+                self.standin.end()
+
+    def test_a_decision_after_a_kill(self):
+        self.serve(shell("echo a >> made"), [{"text": "Made."}], [{"text": "Next."}])
+        editor = self.edit("--approve", "shell")
+        name = self.new()
+        editor.choose = lambda asked: None
+        editor.wait(editor.begin("session/prompt", sessionId=name, prompt=[{"type": "text", "text": "go"}]), until=lambda u: False)
+        editor.end(signal.SIGKILL)
+        editor = self.edit("--approve", "shell")
+        editor.good("session/load", sessionId=name, cwd=str(self.work), mcpServers=[])
+        editor.choose = lambda asked: {"outcome": "selected", "optionId": "once"}
+        self.assertEqual(editor.prompt(name, "Well?"), "end_turn")
+        self.assertEqual((self.work / "made").read_text(), "a\n")
+        self.assertEqual(editor.said(), "Made.Next.")
+
+    def test_cancelled(self):
+        self.serve({"parts": [{"text": "late"}], "faults": [{"delay": 20}]}, after="repeat_last")
+        editor = self.edit()
+        name = self.new()
+        number = editor.begin("session/prompt", sessionId=name, prompt=[{"type": "text", "text": "go"}])
+        self.wait_for(lambda: '"model_requested"' in self.thole("log", name, "--json").out)
+        busy = editor.begin("session/prompt", sessionId=name, prompt=[{"type": "text", "text": "more"}])
+        self.assertEqual(editor.wait(busy)["error"]["code"], -32600)
+        editor.send(method="session/cancel", params={"sessionId": name})
+        self.assertEqual(editor.wait(number)["result"], {"stopReason": "cancelled"})
+        self.assertEqual(editor.good("session/close", sessionId=name), {})
+        self.assertEqual(editor.ask("session/prompt", sessionId=name, prompt=[])["error"]["code"], -32002)
+
+    def test_the_editor_leaves(self):
+        self.serve({"parts": [{"text": "late"}], "faults": [{"delay": 20}]})
+        editor = self.edit()
+        name = self.new()
+        editor.begin("session/prompt", sessionId=name, prompt=[{"type": "text", "text": "go"}])
+        self.wait_for(lambda: '"model_requested"' in self.thole("log", name, "--json").out)
+        editor.process.stdin.close()
+        self.assertEqual(editor.process.wait(house.SECONDS), 0)
+        editor.process.stdout.close()
+        editor.process.stderr.close()
+        self.assertIn("the editor is gone", self.good("log", name).out)
+        self.assertIn("late", self.good("resume", name).out)
+
+    def test_at_a_limit_and_failed(self):
+        (self.work / "a.yaml").write_text("name: a\ntools: [shell]\nlimits:\n  turns: 1\n")
+        self.serve(shell("true"), after="repeat_last")
+        editor = self.edit("-a", self.work / "a.yaml")
+        self.assertEqual(editor.prompt(self.new(), "go"), "max_turn_requests")
+        editor.end()
+        self.standin.end()
+        self.serve({"parts": [{"text": "never said"}], "faults": [{"status": 401, "times": -1}]})
+        self.violations = False
+        editor = self.edit()
+        failed = editor.ask("session/prompt", sessionId=self.new(), prompt=[{"type": "text", "text": "go"}])
+        self.assertEqual(failed["error"]["code"], -32603)
+
+    def test_what_a_prompt_may_hold(self):
+        self.serve([{"text": "Seen."}])
+        editor = self.edit()
+        name = self.new()
+        blocks = [{"type": "text", "text": "Look:"}, {"type": "image", "mimeType": "image/png", "data": picture()},
+                  {"type": "resource_link", "name": "a.c", "uri": "file:///a.c"},
+                  {"type": "resource", "resource": {"uri": "file:///b.c", "text": "int b;"}}]
+        self.assertEqual(editor.good("session/prompt", sessionId=name, prompt=blocks)["stopReason"], "end_turn")
+        log = self.good("log", name, "--json").out
+        for part in ("Look:", "[a.c](file:///a.c)", "int b;", "image"):
+            self.assertIn(part, log)
+        for bad in ([], [{"type": "audio", "data": "", "mimeType": "audio/wav"}], [{"type": "image", "mimeType": "text/html", "data": ""}]):
+            self.assertEqual(editor.ask("session/prompt", sessionId=name, prompt=bad)["error"]["code"], -32602)
+
+    def test_nonsense(self):
+        editor = self.edit()
+        for line, code in ((b"nonsense\n", -32700), (b"[]\n", -32600), (b'{"jsonrpc":"2.0","id":9,"method":3}\n', -32600),
+                           (b'{"jsonrpc":"2.0","id":9,"method":"x"}\n', -32601),
+                           (b'{"jsonrpc":"2.0","id":9,"method":"session/new","params":{"cwd":"here","mcpServers":[]}}\n', -32602),
+                           (b'{"jsonrpc":"2.0","id":9,"method":"session/prompt","params":{"sessionId":"x","prompt":[]}}\n', -32002)):
+            editor.process.stdin.write(b'\n{"jsonrpc":"2.0","id":77,"result":{}}\n{"jsonrpc":"2.0","method":"session/cancel"}\n' + line)
+            editor.process.stdin.flush()
+            self.assertEqual(editor.read()["error"]["code"], code, line)
+        ended = self.thole("acp", "-a", "nothing.yaml")
+        self.assertNotEqual(ended.code, 0)
+        self.assertIn("nothing.yaml", ended.err)
+
+
+if __name__ == "__main__":
+    house.main()
