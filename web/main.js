@@ -5,7 +5,11 @@ import { me, logout, onLoggedOut } from './api.js';
 import { loginByLink, loginView } from './login.js';
 import { Waiting, waitingView } from './decide.js';
 import { sessionsView } from './sessions.js';
-import { sessionView } from './session.js';
+import { forkDialog, sessionView } from './session.js';
+import { replayView } from './replay.js';
+import { moneyView, sessionMoneyView } from './money.js';
+import { compareView } from './compare.js';
+import { ServerSource } from './source.js';
 
 const app = document.getElementById('app');
 const waiting = new Waiting();
@@ -36,6 +40,18 @@ function theme(next) {
 const routes = [
   [/^\/waiting$/, (root) => { document.title = title('Waits for you'); return waitingView(root, { waiting, may: scopes.has('approve') }); }],
   [/^\/s\/([^/?]+)$/, (root, [, id]) => sessionView(root, id, { waiting, scopes, title, fail, again: route })],
+  [/^\/s\/([^/?]+)\/replay$/, (root, [, id], query) => {
+    const source = new ServerSource(id);
+    document.title = title('Replay');
+    return replayView(root, source, {
+      live: true, fail, at: Number(query.get('at')) || 0, back: `#/s/${encodeURIComponent(id)}`,
+      fork: scopes.has('run') ? (fold, e) => forkDialog(source, fold, e) : null,
+      moved: (seq) => history.replaceState(null, '', `#/s/${encodeURIComponent(id)}/replay?at=${seq}`),
+    });
+  }],
+  [/^\/s\/([^/?]+)\/money$/, (root, [, id]) => { document.title = title('Cost'); return sessionMoneyView(root, new ServerSource(id), { fail, back: `#/s/${encodeURIComponent(id)}` }); }],
+  [/^\/money$/, (root) => { document.title = title('Cost and use'); return moneyView(root, { fail }); }],
+  [/^\/compare\/([^/?]+)\/([^/?]+)$/, (root, [, one, other]) => { document.title = title('Compare'); return compareView(root, new ServerSource(one), new ServerSource(other), { fail }); }],
   [/^\/?$/, (root) => { document.title = title(''); return sessionsView(root, { waiting, scopes }); }],
 ];
 
@@ -86,7 +102,8 @@ function frame() {
     h('header', { class: 'top' },
       h('a', { class: 'brand', href: '#/' }, 'thole'),
       h('nav', { 'aria-label': 'Views' }, h('a', { href: '#/' }, icon('list'), h('span', { class: 'label' }, 'Sessions')),
-        h('a', { href: '#/waiting' }, icon('hand'), h('span', { class: 'label' }, 'Waiting'), badge)),
+        h('a', { href: '#/waiting' }, icon('hand'), h('span', { class: 'label' }, 'Waiting'), badge),
+        h('a', { href: '#/money' }, icon('chart'), h('span', { class: 'label' }, 'Cost'))),
       h('div', { class: 'top-end' }, h('span', { class: 'who muted', title: [...scopes].join(', ') }, user), themeButton,
         iconButton('out', 'Log out', { onclick: () => logout().then(() => ask(), (e) => toast(`${e.message}.`, true)) }))),
     h('div', { id: 'view' }));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* admin/export.c - thole export and thole import: a session out of one log and into another. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -9,13 +10,20 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/export_html.h"
 #include "cli/remote.h"
+#include "io/files.h"
 
 struct transfer_options {
 	struct th_common common;
+	struct th_str format, file; /* of export */
 };
 
 static const struct th_option export_options[] = {
+	{ "format", 0, "FORMAT", TH_OPTION_TEXT, offsetof(struct transfer_options, format),
+	  "lines (the default), or html: one file that plays it without a server", "lines html" },
+	{ "output", 'o', "FILE", TH_OPTION_TEXT, offsetof(struct transfer_options, file),
+	  "the file (default: standard output)", "FILE" },
 	TH_OPTIONS_SERVER(struct transfer_options, common),
 	TH_OPTIONS_COMMON(struct transfer_options, common),
 	TH_OPTIONS_END,
@@ -30,10 +38,60 @@ static const struct th_option import_options[] = {
 
 static enum th_code put_line(void *ctx, struct th_str line, struct th_err *err)
 {
-	(void)ctx;
-	return th_cli_write(STDOUT_FILENO, line) && th_cli_write(STDOUT_FILENO, TH_STR("\n"))
+	int fd = *(const int *)ctx;
+
+	return th_cli_write(fd, line) && th_cli_write(fd, TH_STR("\n"))
 		   ? TH_OK
-		   : th_fail(err, TH_EIO, "cannot write to standard output: %s", strerror(errno));
+		   : th_fail(err, TH_EIO, "cannot write: %s", strerror(errno));
+}
+
+/* Says the size first: a session with many pictures is a big file. */
+static enum th_code export_html(struct th_store *store, const struct th_session_row *row, int fd,
+				struct th_err *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_html_size size;
+	enum th_code code = th_html_measure(store, row, &size, err);
+
+	if (code)
+		return code;
+	th_cli_size(&text, (int64_t)size.bytes);
+	th_buf_add_cstr(&text, ": ");
+	th_cli_count(&text, (int64_t)size.events, "event");
+	th_buf_add_cstr(&text, " and ");
+	th_cli_count(&text, (int64_t)size.pictures, "picture");
+	th_buf_add_char(&text, '\n');
+	(void)th_cli_write(STDERR_FILENO, th_buf_str(&text));
+	return th_html_write(store, row, fd, err);
+}
+
+/* Into a new file that then has its name, so that what was there is whole or gone. */
+static enum th_code export_to(const struct transfer_options *o, struct th_store *store,
+			      const struct th_session_row *row, struct th_arena *a,
+			      struct th_err *err)
+{
+	bool html = th_str_is(o->format, "html");
+	char *path = o->file.len ? th_arena_cstr(a, o->file) : NULL, *made = NULL;
+	int fd = STDOUT_FILENO;
+	enum th_code code;
+
+	if (path) {
+		made = th_arena_cstr(a, th_arena_printf(a, "%s.XXXXXX", path));
+		fd = made ? mkostemp(made, O_CLOEXEC) : -1;
+		if (fd < 0)
+			return th_fail_errno(err, errno, "%s", path);
+	}
+	code = html ? export_html(store, row, fd, err)
+		    : th_session_export(store, row->session_id, put_line, &fd, err);
+	if (!path)
+		return code;
+	if (close(fd) != 0 && !code)
+		code = th_fail_errno(err, errno, "%s", path);
+	if (!code && rename(made, path) != 0)
+		code = th_fail_errno(err, errno, "%s", path);
+	if (code)
+		(void)unlink(made);
+	return code;
 }
 
 static int run_export(const struct th_command *self, int argc, char **argv)
@@ -52,14 +110,19 @@ static int run_export(const struct th_command *self, int argc, char **argv)
 		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
 	if (rest.count != 1)
 		return th_cli_names_none(self);
+	if (o.format.len && !th_str_is(o.format, "lines") && !th_str_is(o.format, "html"))
+		return th_cli_die(2, "--format is lines or html");
 	code = th_remote_find(&o.common, &remote, &err);
+	if (code == TH_OK && remote && (o.file.len || th_str_is(o.format, "html")))
+		return th_cli_die(2, "a server gives lines to standard output: without --output "
+				     "and --format, or on its machine without --server");
 	if (code == TH_OK)
 		code = th_cli_session(&o.common, false, th_str_of(rest.list[0]), &a, &store, &row,
 				      &err);
 	if (code == TH_OK && remote)
 		return th_remote_export(&o.common, row.session_id);
 	if (code == TH_OK)
-		code = th_session_export(store, row.session_id, put_line, NULL, &err);
+		code = export_to(&o, store, &row, &a, &err);
 	return code == TH_OK ? 0 : th_cli_fail(&err);
 }
 
@@ -74,8 +137,12 @@ const struct th_command th_command_export = {
 	    "shares, which is stopped\n"
 	    "there. It stays as it is; who goes on with the copy should not go on with this one "
 	    "too.\n\n"
+	    "--format html makes one file that shows the session step by step in a browser, from "
+	    "a disk and without a\n"
+	    "network. Its size is said first. Sessions that work on its calls are not in it.\n\n"
 	    "Examples:\n"
 	    "  thole export report > report.jsonl\n"
+	    "  thole export report --format html -o report.html\n"
 	    "  thole export report | ssh other thole import && ssh other thole resume report\n",
 	.options = export_options,
 	.words = "SESSION",
