@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hash.h - SHA-256 (FIPS 180-4), CRC-32C (Castagnoli, RFC 3720 appendix B.4)
- * and a fast non-cryptographic 64-bit hash for comparing frames.
+ * hash.h - SHA-256 (FIPS 180-4), HMAC with it (RFC 2104), CRC-32C (Castagnoli, RFC 3720 appendix
+ * B.4) and a fast non-cryptographic 64-bit hash for comparing frames.
  */
 #ifndef TH_BASE_HASH_H
 #define TH_BASE_HASH_H
@@ -26,6 +26,8 @@ void th_sha256_init(struct th_sha256 *h);
 void th_sha256_add(struct th_sha256 *h, const void *ptr, size_t len);
 struct th_digest th_sha256_end(struct th_sha256 *h);
 struct th_digest th_sha256_of(const void *ptr, size_t len);
+
+struct th_digest th_hmac_sha256(const void *key, size_t key_len, const void *ptr, size_t len);
 
 bool th_digest_eq(const struct th_digest *a, const struct th_digest *b); /* constant time */
 void th_digest_hex(const struct th_digest *d, char out[static TH_SHA256_HEX_SIZE + 1]);

@@ -322,7 +322,19 @@
 #define TH_SERVE_SMALL_MAX (64 * TH_KIB) /* body of a request that says little */
 #define TH_SERVE_RATE_USERS_MAX 10000    /* users, or addresses, whose requests are counted */
 #define TH_SERVE_USERS_MAX 10000         /* with quotas of their own */
-#define TH_SERVE_PROXIES_MAX 64          /* that are trusted; and hops of one request */
+#define TH_WEBHOOKS_MAX 32               /* of one server */
+/* That wait for one; further ones stay in the logs until there is room. */
+#define TH_WEBHOOK_QUEUE_MAX 10000
+#define TH_WEBHOOK_DONE_MAX 10000 /* that its file remembers as taken */
+#define TH_WEBHOOK_FLIGHT_MAX 8   /* requests of one at a time */
+#define TH_WEBHOOK_TEXT_MAX 4096  /* of a text in one */
+#define TH_WEBHOOK_FILE_MAX (16 * TH_MIB)
+#define TH_WEBHOOK_TIMEOUT_MS UINT64_C(20000)
+#define TH_WEBHOOK_RETRY_FIRST_MS UINT64_C(5000) /* doubles, a fifth more or less */
+#define TH_WEBHOOK_RETRY_MAX_MS UINT64_C(3600000)
+#define TH_WEBHOOK_DISABLE_MS (3 * UINT64_C(86400000)) /* that none was taken, and it is off */
+#define TH_WEBHOOK_SLACK_MS INT64_C(60000) /* from an event's time until it is durable, at most */
+#define TH_SERVE_PROXIES_MAX 64            /* that are trusted; and hops of one request */
 
 /* the page */
 #define TH_PAGE_FILE_MAX (2 * TH_MIB) /* one of its files, or the player of an export */

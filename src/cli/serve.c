@@ -198,19 +198,26 @@ static enum th_code new_runtime(struct process *p, struct th_err *err)
 	return TH_OK;
 }
 
-static enum th_code default_workspaces(struct process *p, struct th_str *ret, struct th_err *err)
+static enum th_code in_state(struct process *p, const char *name, struct th_str *ret,
+			     struct th_err *err)
 {
 	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_PATH_LEN_MAX);
 	enum th_code code = th_dir_of(TH_DIR_STATE, &path, err);
 
-	th_buf_add_cstr(&path, "/workspaces");
+	th_buf_add_char(&path, '/');
+	th_buf_add_cstr(&path, name);
 	if (!code)
-		code = th_buf_check(&path, "the path of the workspaces", err);
-	if (!code)
-		code = th_dir_make(path.ptr, 0700, err);
+		code = th_buf_check(&path, "a path in the state directory", err);
 	if (!code)
 		*ret = th_arena_str(&p->memory, th_buf_str(&path));
 	return code;
+}
+
+static enum th_code default_workspaces(struct process *p, struct th_str *ret, struct th_err *err)
+{
+	enum th_code code = in_state(p, "workspaces", ret, err);
+
+	return code ? code : th_dir_make(th_arena_cstr(&p->memory, *ret) ?: "", 0700, err);
 }
 
 /* The first start: a link to log in with, where a person sees it and no journal does. */
@@ -260,6 +267,8 @@ static enum th_code start(struct process *p, struct th_err *err)
 	code = th_token_store(&p->memory, &so.token_store, err);
 	if (!code && !so.workspaces.len)
 		code = default_workspaces(p, &so.workspaces, err);
+	if (!code)
+		code = in_state(p, "webhooks.jsonl", &so.outbox, err);
 	if (!code)
 		code = th_loop_new(&p->loop, err);
 	for (size_t i = 0; !code && i < TH_COUNT(signals); i++)

@@ -176,6 +176,9 @@ static void on_note(void *ctx, struct thole_session *session, const struct thole
 		h->rested_ms = th_loop_now_ms(h->server->loop) ?: 1;
 	else if (thole_note_kind(note) == THOLE_NOTE_EVENT)
 		h->rested_ms = 0;
+	if (thole_note_kind(note) == THOLE_NOTE_EVENT)
+		th_webhooks_event(h->server->webhooks, h->id, h->user,
+				  th_str_of(thole_note_json(note)));
 	tell(h, note);
 }
 

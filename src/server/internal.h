@@ -15,6 +15,7 @@
 #include "server/server.h"
 #include "server/settings.h"
 #include "server/tokens.h"
+#include "server/webhooks.h"
 
 struct th_listen;
 struct th_tls_config;
@@ -67,6 +68,7 @@ struct th_server {
 	struct th_tls_config *tls;
 	struct th_http_server *http;
 	struct th_hubs hubs;
+	struct th_webhooks *webhooks;
 	struct th_metrics metrics;
 	struct th_rates users, strangers; /* requests of a user; of an address without a token */
 	struct th_poll *rt_poll;
@@ -84,6 +86,14 @@ TH_NODISCARD enum th_code th_drive_begin(struct th_server *s, struct th_err *err
 void th_drive_end(struct th_server *s);
 /* After each function of thole.h that may have given the runtime something to do. */
 void th_server_kick(struct th_server *s);
+
+/* ---- journal.c ---- */
+
+/* A line for each request; and a sentence. */
+void th_journal_request(const struct th_server *s, const struct th_http_request *r,
+			const struct th_access *a, int status, uint64_t sent);
+TH_PRINTF(3, 4)
+void th_journal_say(const struct th_server *s, const char *about, const char *fmt, ...);
 
 /* ---- guard.c: may this request come in at all? ---- */
 

@@ -82,6 +82,11 @@ void th_api_metrics(struct th_access *a)
 	figure(&out, "messages_total", "counter", "Messages to sessions.", m->messages);
 	figure(&out, "decisions_total", "counter", "Approvals, rejections, settlements.",
 	       m->decisions);
+	figure(&out, "webhooks_sent_total", "counter", "Webhooks that were taken.",
+	       s->webhooks->sent);
+	figure(&out, "webhooks_failed_total", "counter", "Tries that failed.", s->webhooks->failed);
+	figure(&out, "webhooks_waiting", "gauge", "Webhooks that wait to be taken.",
+	       th_webhooks_waiting(s->webhooks));
 	figure(&out, "resident_memory_bytes", "gauge", "Resident memory.", memory());
 	figure(&out, "uptime_seconds", "gauge", "Since the server began.",
 	       (th_loop_now_ms(s->loop) - s->started_ms) / 1000);

@@ -3,10 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "base/text.h"
-#include "io/clock.h"
 #include "io/listen.h"
 #include "io/tls.h"
 #include "server/internal.h"
@@ -18,6 +15,7 @@ static void on_sweep(void *ctx)
 	struct th_server *s = ctx;
 
 	th_hubs_sweep(s);
+	th_webhooks_sweep(s->webhooks);
 	if (++s->beat % (TH_SERVE_PING_MS / 1000) == 0)
 		th_streams_ping(s);
 }
@@ -87,43 +85,13 @@ static void on_gone(void *ctx, struct th_http_request *r)
 		a->gone(a);
 }
 
-/* One line of JSON; what the peer wrote is in it as text, and no token is. */
-static void journal(const struct th_server *s, const struct th_http_request *r,
-		    const struct th_access *a, int status, uint64_t sent)
-{
-	struct th_buf line TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
-	struct th_jw w = th_jw(&line);
-
-	if (s->o.journal < 0)
-		return;
-	th_jw_object(&w);
-	th_jw_kint(&w, "ts_ms", (int64_t)th_clock_wall_ms());
-	th_jw_kstr(&w, "method", th_http_method(r));
-	th_jw_kstr(&w, "path", th_utf8_cut(th_http_path(r), 200));
-	th_jw_kint(&w, "status", status);
-	if (a && a->has_from) {
-		struct th_buf from TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
-
-		th_address_print(&a->from, &from);
-		th_jw_kstr(&w, "from", th_buf_str(&from));
-	}
-	if (a && a->user[0])
-		th_jw_kstr(&w, "user", th_str_of(a->user));
-	th_jw_kuint(&w, "sent", sent);
-	th_jw_kuint(&w, "ms", th_loop_now_ms(s->loop) - th_http_started_ms(r));
-	th_jw_object_end(&w);
-	th_buf_add_char(&line, '\n');
-	if (!line.failed && write(s->o.journal, line.ptr, line.len) < 0)
-		return; /* a journal that is full or gone keeps nobody from his session */
-}
-
 static void on_end(void *ctx, struct th_http_request *r, int status, uint64_t sent)
 {
 	struct th_server *s = ctx;
 	struct th_access *a = th_http_data(r);
 
 	s->metrics.answers[status >= 100 && status < 600 ? status / 100 : 0]++;
-	journal(s, r, a, status, sent);
+	th_journal_request(s, r, a, status, sent);
 	free(a);
 	th_http_set_data(r, NULL);
 }
@@ -218,6 +186,8 @@ enum th_code th_server_reload(struct th_server *s, struct th_str serve, struct t
 	s->agents = agents;
 	s->tokens = tokens;
 	s->tokens_stamp = 0;
+	if (s->webhooks)
+		th_webhooks_configure(s->webhooks);
 	return TH_OK;
 }
 
@@ -245,6 +215,8 @@ static enum th_code start(struct th_server *s, struct th_err *err)
 		code = th_drive_begin(s, err);
 	if (code)
 		return code;
+	s->webhooks = th_webhooks_new(s, s->o.outbox);
+	th_webhooks_recover(s->webhooks);
 	th_timer_start(&s->sweep, 1000, 1000);
 	if (thole_runtime_recover(s->rt, was_running, recovered, s, true, &e) != 0)
 		return th_fail(err, (enum th_code)e.code, "%s", e.text);
@@ -311,6 +283,7 @@ struct th_server *th_server_free(struct th_server *s)
 	th_hubs_finish(s);
 	th_http_server_free(s->http);
 	th_hubs_deinit(s);
+	th_webhooks_free(s->webhooks);
 	th_listen_free(s->listen);
 	th_tls_config_free(s->tls);
 	th_drive_end(s);

@@ -27,6 +27,7 @@ struct th_server_options {
 	struct th_str tokens;      /* file of lines TOKEN USER SCOPES; empty: none */
 	struct th_str token_store; /* file of `thole token` */
 	const char *cert, *key;    /* PEM files; NULL: no TLS */
+	struct th_str outbox;      /* file that remembers which webhooks were taken; empty: none */
 	struct th_str serve;       /* `serve` of the configuration, JSON; empty: all defaults */
 	bool no_sandbox;           /* of the commands of its sessions */
 	int journal;               /* descriptor that gets a JSON line per request; -1: none */

@@ -2,6 +2,7 @@
 #include "server/settings.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/limits.h"
 
@@ -27,6 +28,7 @@ static const struct th_table user_table = { "user",
 static const struct th_field fields[] = {
 	TH_FIELDS_serve_settings(TH_FIELD_ROW)
 	{ "users", offsetof(struct th_serve_settings, users), TH_FIELD_objects, 0, "quotas of single users, in place of those for everybody", &user_table, NULL, false, 0 },
+	{ "webhooks", offsetof(struct th_serve_settings, webhooks), TH_FIELD_objects, 0, "who is told when a session ends or waits", &th_serve_webhook_table, NULL, false, 0 },
 };
 // clang-format on
 const struct th_table th_serve_settings_table = {
@@ -98,6 +100,8 @@ enum th_code th_settings_parse(struct th_str json, struct th_settings *ret, stru
 		code = read_proxies(&new, err);
 	if (!code)
 		code = sort_users(&new, err);
+	if (!code)
+		code = th_settings_webhooks(&new, err);
 	if (code) {
 		th_settings_deinit(&new);
 		return th_prefix(err, code, "serve");
@@ -111,6 +115,9 @@ enum th_code th_settings_parse(struct th_str json, struct th_settings *ret, stru
 void th_settings_deinit(struct th_settings *s)
 {
 	free(s->proxies);
+	if (s->webhooks)
+		explicit_bzero(s->webhooks, s->webhook_count * sizeof(*s->webhooks));
+	free(s->webhooks);
 	th_json_free(s->doc);
 	th_arena_deinit(&s->memory);
 	*s = (struct th_settings){ 0 };

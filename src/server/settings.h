@@ -22,19 +22,50 @@
 struct th_serve_settings {
 	TH_FIELDS_serve_settings(
 	    TH_FIELD_MEMBER) struct th_objects users; /* of struct th_serve_user */
+	struct th_objects webhooks;                   /* of struct th_serve_webhook */
 };
 
 struct th_serve_user {
 	struct th_str name;
 	int64_t sessions, requests_per_second; /* -1: as for everybody; 0: no limit */
 };
-extern const struct th_table th_serve_settings_table;
+
+/* What a webhook is told of. */
+enum th_webhook_event {
+	TH_WEBHOOK_FINISHED,
+	TH_WEBHOOK_FAILED,
+	TH_WEBHOOK_WAITING, /* for a person */
+	TH_WEBHOOK_LIMIT,
+	TH_WEBHOOK_EVENT_COUNT
+};
+const char *th_webhook_event_name(enum th_webhook_event e); /* "session.finished", … */
+
+struct th_serve_webhook {
+	struct th_str url, secret, secret_file, user;
+	struct th_strs events;
+	bool private_too;
+	int64_t retry_ms;
+};
+extern const struct th_table th_serve_settings_table, th_serve_webhook_table;
+
+/* One of them, checked. */
+struct th_webhook_to {
+	struct th_str url, user; /* borrowed of the settings; user empty: of everybody */
+	unsigned events;         /* bits of enum th_webhook_event */
+	bool private_too;
+	uint64_t retry_ms;
+	unsigned char key[64]; /* of the signature */
+	size_t key_len;
+	char name[17]; /* of the URL and the user: what its outbox is called */
+};
 
 struct th_settings { /* {0} */
 	struct th_serve_settings s;
 	struct th_subnet *proxies;
 	size_t proxy_count;
 	bool proxy_unix;
+	struct th_webhook_to *webhooks;
+	size_t webhook_count;
 	struct th_arena memory;
 	struct th_json_doc *doc;
 };
@@ -43,6 +74,8 @@ struct th_settings { /* {0} */
 TH_NODISCARD enum th_code th_settings_parse(struct th_str json, struct th_settings *ret,
 					    struct th_err *err);
 void th_settings_deinit(struct th_settings *s);
+/* settings_webhooks.c: fills in `webhooks`. */
+TH_NODISCARD enum th_code th_settings_webhooks(struct th_settings *s, struct th_err *err);
 
 bool th_settings_trusts(const struct th_settings *s, const struct th_address *proxy);
 

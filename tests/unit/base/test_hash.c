@@ -44,6 +44,43 @@ static void sha256_vectors(void **state)
 }
 
 /* Any cut gives the digest of the whole, and both bodies agree, at every length around a block. */
+/* RFC 4231, cases 2, 3 and 6; and an empty key. */
+static void hmac_vectors(void **state)
+{
+	static const struct {
+		const char *key;
+		int key_byte, key_len;
+		const char *text;
+		int text_byte, text_len;
+		const char *hex;
+	} cases[] = {
+		{ "Jefe", 0, 4, "what do ya want for nothing?", 0, 28,
+		  "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843" },
+		{ NULL, 0xaa, 20, NULL, 0xdd, 50,
+		  "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe" },
+		{ NULL, 0xaa, 131, "Test Using Larger Than Block-Size Key - Hash Key First", 0, 54,
+		  "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54" },
+		{ "", 0, 0, "", 0, 0,
+		  "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad" },
+	};
+	char key[200], text[200], hex[TH_SHA256_HEX_SIZE + 1];
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(cases); i++) {
+		struct th_digest d;
+
+		memset(key, cases[i].key_byte, sizeof(key));
+		memset(text, cases[i].text_byte, sizeof(text));
+		if (cases[i].key)
+			memcpy(key, cases[i].key, (size_t)cases[i].key_len);
+		if (cases[i].text)
+			memcpy(text, cases[i].text, (size_t)cases[i].text_len);
+		d = th_hmac_sha256(key, (size_t)cases[i].key_len, text, (size_t)cases[i].text_len);
+		th_digest_hex(&d, hex);
+		assert_string_equal(hex, cases[i].hex);
+	}
+}
+
 static void sha256_in_pieces(void **state)
 {
 	uint8_t text[400];
@@ -208,10 +245,10 @@ static void hash64_mixes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sha256_vectors),   cmocka_unit_test(sha256_in_pieces),
-		cmocka_unit_test(digests),          cmocka_unit_test(crc32c_vectors),
-		cmocka_unit_test(crc32c_in_pieces), cmocka_unit_test(hash64_sees_all),
-		cmocka_unit_test(hash64_mixes),
+		cmocka_unit_test(hmac_vectors),     cmocka_unit_test(sha256_vectors),
+		cmocka_unit_test(sha256_in_pieces), cmocka_unit_test(digests),
+		cmocka_unit_test(crc32c_vectors),   cmocka_unit_test(crc32c_in_pieces),
+		cmocka_unit_test(hash64_sees_all),  cmocka_unit_test(hash64_mixes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

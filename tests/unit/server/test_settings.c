@@ -71,6 +71,8 @@ static void test_quotas(void **state)
 	read_bad(TH_STR("{\"users\":[{\"name\":\"a\",\"sessions\":-1}]}"), "users[0].sessions");
 }
 
+#define WEBHOOK "{\"url\":\"https://h#/\",\"secret\":\"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\"}"
+
 /* A list of `count` times this text, with a number in it. */
 static void put_list(struct th_buf *out, const char *name, const char *format, int count)
 {
@@ -96,6 +98,12 @@ static void test_edges(void **state)
 	s = read_good(json.ptr);
 	th_settings_deinit(&s);
 	put_list(&json, "proxies", "\"10.0.#.0/24\"", TH_SERVE_PROXIES_MAX + 1);
+	read_bad(th_buf_str(&json), "at most");
+	put_list(&json, "webhooks", WEBHOOK, TH_WEBHOOKS_MAX);
+	s = read_good(json.ptr);
+	assert_int_equal(s.webhook_count, TH_WEBHOOKS_MAX);
+	th_settings_deinit(&s);
+	put_list(&json, "webhooks", WEBHOOK, TH_WEBHOOKS_MAX + 1);
 	read_bad(th_buf_str(&json), "at most");
 	put_list(&json, "users", "{\"name\":\"u#\"}", TH_SERVE_USERS_MAX);
 	s = read_good(json.ptr);

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* webhook_item.c - what webhooks are told: read from an event, by a number of its own. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "server/webhooks.h"
+
+static void put_texts(struct th_str data, const char *const *names, struct th_buf *more)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_jw w = th_jw(more);
+
+	th_jw_object(&w);
+	if (th_json_parse(data, &doc, NULL) == TH_OK)
+		for (; *names; names++) {
+			struct th_str text = th_json_get_str(th_json_root(doc), *names);
+
+			if (text.ptr)
+				th_jw_kstr(&w, *names, th_utf8_cut(text, TH_WEBHOOK_TEXT_MAX));
+		}
+	th_jw_object_end(&w);
+}
+
+bool th_webhook_event_of(struct th_str kind, struct th_str data, enum th_webhook_event *ret,
+			 struct th_buf *more)
+{
+	static const char *const texts[] = { "output", "status",  "class", "message", "to",
+					     "reason", "call_id", "child", NULL };
+	struct th_str to = th_json_raw_inside(th_json_raw_get(data, "to"));
+
+	if (th_str_is(kind, "final"))
+		*ret = TH_WEBHOOK_FINISHED;
+	else if (th_str_is(kind, "error"))
+		*ret = TH_WEBHOOK_FAILED;
+	else if (th_str_is(kind, "state_changed") && th_str_is(to, "stuck"))
+		*ret = TH_WEBHOOK_FAILED;
+	else if (th_str_is(kind, "state_changed") && th_str_is(to, "limit"))
+		*ret = TH_WEBHOOK_LIMIT;
+	else if (th_str_is(kind, "approval_requested") || th_str_is(kind, "parked") ||
+		 (th_str_is(kind, "delegation_waits") &&
+		  th_json_raw_get(data, "waits").len > 2)) /* not the empty list */
+		*ret = TH_WEBHOOK_WAITING;
+	else
+		return false;
+	/* What a parked call has put out may be long, and is in the log. */
+	put_texts(data, th_str_is(kind, "parked") ? texts + 6 : texts, more);
+	return true;
+}
+
+struct th_webhook_id th_webhook_id_of(const char *session, uint64_t seq)
+{
+	struct th_webhook_id id;
+	struct th_sha256 h;
+	struct th_digest d;
+	char number[24];
+
+	snprintf(number, sizeof(number), "/%llu", (unsigned long long)seq);
+	th_sha256_init(&h);
+	th_sha256_add(&h, session, strlen(session));
+	th_sha256_add(&h, number, strlen(number));
+	d = th_sha256_end(&h);
+	memcpy(id.bytes, d.bytes, sizeof(id.bytes));
+	return id;
+}
+
+void th_webhook_item_free(struct th_webhook_item *item)
+{
+	free(item->session);
+	free(item->user);
+	free(item->more);
+	free(item);
+}
+
+void th_webhook_id_hex(const struct th_webhook_id *id, char out[static 33])
+{
+	for (size_t i = 0; i < sizeof(id->bytes); i++)
+		snprintf(out + 2 * i, 3, "%02x", id->bytes[i]);
+}
+
+uint64_t th_webhook_wait_ms(uint64_t first_ms, unsigned failures, unsigned chance)
+{
+	uint64_t ms = first_ms;
+
+	while (failures-- > 1 && ms < TH_WEBHOOK_RETRY_MAX_MS)
+		ms *= 2;
+	ms = TH_MIN(ms, TH_WEBHOOK_RETRY_MAX_MS);
+	return ms * 4 / 5 + ms * 2 / 5 * chance / 255;
+}

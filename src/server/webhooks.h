@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * webhooks.h - who is told when a session ends, fails, waits for a person or
+ * reaches a limit: a signed POST (Standard Webhooks).
+ *
+ * What is to be told is read from the sessions' logs, which are the only truth:
+ * live from the events as they become durable, and at a start from the logs of
+ * all sessions that went on since the time up to which all was taken.  That
+ * time stands in a file, with what was taken after it.  So a kill loses
+ * nothing; it may repeat one, under the same webhook-id.
+ */
+#ifndef TH_SERVER_WEBHOOKS_H
+#define TH_SERVER_WEBHOOKS_H
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "io/fetch.h"
+#include "io/loop.h"
+#include "server/settings.h"
+
+struct th_server;
+struct th_webhooks;
+
+/* Begins with what the server's settings say.  `path`: of the file; empty: nothing is remembered.
+ * Never NULL. */
+struct th_webhooks *th_webhooks_new(struct th_server *s, struct th_str path);
+struct th_webhooks *th_webhooks_free(struct th_webhooks *w); /* takes NULL, returns NULL */
+/* The settings are others: what waits for a webhook that stays goes on. */
+void th_webhooks_configure(struct th_webhooks *w);
+/* Reads the logs; before sessions are taken up. */
+void th_webhooks_recover(struct th_webhooks *w);
+/* An event of a session of this server is durable. */
+void th_webhooks_event(struct th_webhooks *w, const char *session, const char *user,
+		       struct th_str event);
+/* About once a second: writes down what was taken. */
+void th_webhooks_sweep(struct th_webhooks *w);
+size_t th_webhooks_waiting(const struct th_webhooks *w);
+
+/* ---- its parts ---- */
+
+struct th_webhook_id {
+	unsigned char bytes[16];
+};
+
+/* Something to tell. */
+struct th_webhook_item {
+	struct th_webhook_item *next;
+	char *session, *user, *more; /* more: a JSON object */
+	uint64_t seq;
+	int64_t ts_ms;
+	enum th_webhook_event event;
+};
+void th_webhook_item_free(struct th_webhook_item *item);
+
+struct th_webhook_done {
+	int64_t ts_ms;
+	struct th_webhook_id id;
+};
+
+struct th_webhook_attempt;
+
+struct th_webhook {
+	struct th_webhook *next;
+	struct th_webhooks *all;
+	struct th_webhook_to to;
+	struct th_buf url, user; /* those that `to` borrows */
+	struct th_webhook_item *first, *last;
+	size_t count; /* waiting, those in flight not counted */
+	struct th_webhook_attempt *flight[TH_WEBHOOK_FLIGHT_MAX];
+	struct th_webhook_done *done;
+	size_t done_count;
+	int64_t since_ms;   /* all of before was taken */
+	int64_t skipped_ms; /* of the first that had no room and stays in its log; 0: none */
+	uint64_t good_ms;   /* the loop's time of the last that was taken, or of the beginning */
+	unsigned failures;  /* one after the other */
+	struct th_timer timer;
+	bool known, off;
+};
+
+struct th_webhooks {
+	struct th_server *server;
+	struct th_webhook *first;
+	struct th_fetcher *any, *guarded; /* guarded: to public addresses alone */
+	struct th_buf path;
+	uint64_t sent, failed;
+	bool dirty, closing, blocked;
+};
+
+/* What an event of a log says to webhooks.  False: nothing.  `more` gets an object. */
+bool th_webhook_event_of(struct th_str kind, struct th_str data, enum th_webhook_event *ret,
+			 struct th_buf *more);
+struct th_webhook_id th_webhook_id_of(const char *session, uint64_t seq);
+void th_webhook_id_hex(const struct th_webhook_id *id, char out[static 33]);
+/* After so many failures, one after the other; `chance` 0 to 255. */
+uint64_t th_webhook_wait_ms(uint64_t first_ms, unsigned failures, unsigned chance);
+
+/* webhooks_file.c */
+TH_NODISCARD enum th_code th_webhooks_load(struct th_webhooks *w, struct th_err *err);
+TH_NODISCARD enum th_code th_webhooks_save(struct th_webhooks *w, struct th_err *err);
+
+/* webhooks_send.c: sends what waits, as far as may be. */
+const struct th_webhook_item *th_webhook_flies(const struct th_webhook_attempt *a);
+/* "v1,BASE64": of "ID.SECONDS.BODY". */
+void th_webhook_sign(const struct th_webhook_to *to, const char *id, int64_t seconds,
+		     struct th_str body, struct th_buf *out);
+void th_webhook_send(struct th_webhook *h);
+void th_webhook_cancel(struct th_webhook *h); /* what is in flight waits again */
+
+#endif

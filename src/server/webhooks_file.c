@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * webhooks_file.c - what was taken, as a file of lines: {"webhook": NAME, "since_ms": N, "done":
+ * [[TS_MS, ID], …]}.  Lines of webhooks that are not configured go.
+ */
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "io/clock.h"
+#include "io/files.h"
+#include "server/internal.h"
+
+static int digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool read_id(struct th_str hex, struct th_webhook_id *ret)
+{
+	if (hex.len != 2 * sizeof(ret->bytes))
+		return false;
+	for (size_t i = 0; i < sizeof(ret->bytes); i++) {
+		int high = digit(hex.ptr[2 * i]), low = digit(hex.ptr[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return false;
+		ret->bytes[i] = (unsigned char)(high << 4 | low);
+	}
+	return true;
+}
+
+static void read_line(struct th_webhooks *w, struct th_str line)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_webhook *h = w->first;
+	const struct th_json *root, *list, *pair;
+
+	if (th_json_parse(line, &doc, NULL) != TH_OK)
+		return; /* a line that was torn: the logs are read from the last good time on */
+	root = th_json_root(doc);
+	while (h && !th_str_is(th_json_get_str(root, "webhook"), h->to.name))
+		h = h->next;
+	if (!h)
+		return;
+	h->since_ms = th_json_get_int(root, "since_ms", h->since_ms);
+	list = th_json_get(root, "done");
+	free(h->done);
+	h->done = th_alloc(TH_WEBHOOK_DONE_MAX * sizeof(*h->done));
+	h->done_count = 0;
+	for (size_t i = 0; i < TH_WEBHOOK_DONE_MAX && (pair = th_json_at(list, i)); i++) {
+		struct th_webhook_done *d = &h->done[h->done_count];
+
+		d->ts_ms = th_json_int(th_json_at(pair, 0), 0);
+		if (read_id(th_json_str(th_json_at(pair, 1)), &d->id))
+			h->done_count++;
+	}
+}
+
+enum th_code th_webhooks_load(struct th_webhooks *w, struct th_err *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_WEBHOOK_FILE_MAX);
+	struct th_str rest;
+	enum th_code code;
+
+	if (!w->path.len || !w->first)
+		return TH_OK;
+	code = th_file_read(w->path.ptr, TH_WEBHOOK_FILE_MAX, &text, err);
+	if (code == TH_ENOENT)
+		return TH_OK;
+	rest = th_buf_str(&text);
+	while (!code && rest.len) {
+		struct th_str line = th_str_trim(th_str_split(&rest, '\n'));
+
+		if (line.len)
+			read_line(w, line);
+	}
+	return code;
+}
+
+/* Up to where all was taken: the first that waits, or so long ago that what happened then must be
+ * durable by now, and was told of. */
+static int64_t since(const struct th_webhook *h)
+{
+	int64_t ms = (int64_t)th_clock_wall_ms() - TH_WEBHOOK_SLACK_MS;
+
+	if (h->skipped_ms)
+		ms = TH_MIN(ms, h->skipped_ms);
+	for (const struct th_webhook_item *item = h->first; item; item = item->next)
+		ms = TH_MIN(ms, item->ts_ms);
+	for (size_t i = 0; i < TH_WEBHOOK_FLIGHT_MAX; i++)
+		if (h->flight[i])
+			ms = TH_MIN(ms, th_webhook_flies(h->flight[i])->ts_ms);
+	return TH_MAX(ms, h->since_ms);
+}
+
+static void forget(struct th_webhook *h)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < h->done_count; i++)
+		if (h->done[i].ts_ms >= h->since_ms)
+			h->done[kept++] = h->done[i];
+	h->done_count = kept;
+}
+
+static void print(const struct th_webhook *h, struct th_buf *out)
+{
+	struct th_jw w = th_jw(out);
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "webhook", th_str_of(h->to.name));
+	th_jw_kint(&w, "since_ms", h->since_ms);
+	th_jw_name(&w, TH_STR("done"));
+	th_jw_array(&w);
+	for (size_t i = 0; i < h->done_count; i++) {
+		char hex[2 * sizeof(h->done[i].id.bytes) + 1];
+
+		th_webhook_id_hex(&h->done[i].id, hex);
+		th_jw_array(&w);
+		th_jw_int(&w, h->done[i].ts_ms);
+		th_jw_str(&w, th_str_of(hex));
+		th_jw_array_end(&w);
+	}
+	th_jw_array_end(&w);
+	th_jw_object_end(&w);
+	th_buf_add_char(out, '\n');
+}
+
+enum th_code th_webhooks_save(struct th_webhooks *w, struct th_err *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_WEBHOOK_FILE_MAX);
+	enum th_code code;
+
+	if (!w->path.len)
+		return TH_OK;
+	for (struct th_webhook *h = w->first; h; h = h->next) {
+		h->since_ms = since(h);
+		forget(h);
+		print(h, &text);
+	}
+	code = th_buf_check(&text, "the file of webhooks", err);
+	return code ? code : th_file_write(w->path.ptr, th_buf_str(&text), 0600, err);
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * webhooks_send.c - one try after the other: signed, and put off when it fails.
+ *
+ * A failure puts the whole webhook off, and the item goes behind the others: a
+ * server that is down is asked seldom, and one item that it never takes does
+ * not keep the rest.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/hash.h"
+#include "io/clock.h"
+#include "server/internal.h"
+#include "wire/authority.h"
+
+struct th_webhook_attempt {
+	struct th_webhook *hook;
+	struct th_webhook_item *item;
+	struct th_fetcher *fetcher;
+	struct th_fetch_id fetch;
+	struct th_buf body;
+	struct th_str piece;
+};
+
+const struct th_webhook_item *th_webhook_flies(const struct th_webhook_attempt *a)
+{
+	return a->item;
+}
+
+void th_webhook_sign(const struct th_webhook_to *to, const char *id, int64_t seconds,
+		     struct th_str body, struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	struct th_digest d;
+
+	th_buf_printf(&text, "%s.%lld.", id, (long long)seconds);
+	th_buf_add(&text, body);
+	d = th_hmac_sha256(to->key, to->key_len, text.ptr, text.len);
+	th_buf_add_cstr(out, "v1,");
+	th_base64_encode(out, d.bytes, sizeof(d.bytes));
+}
+
+/* ---- what is sent ---- */
+
+static void put_time(struct th_jw *w, const char *name, int64_t ts_ms)
+{
+	char text[40] = "", whole[60];
+	time_t seconds = (time_t)(ts_ms / 1000);
+	struct tm tm;
+
+	if (gmtime_r(&seconds, &tm))
+		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(whole, sizeof(whole), "%s.%03dZ", text, (int)(ts_ms % 1000));
+	th_jw_kstr(w, name, th_str_of(whole));
+}
+
+/* What its row says of it now; a session that is gone has none. */
+static void put_row(const struct th_server *s, const char *session, struct th_jw *w)
+{
+	static const char *const names[] = { "agent", "title", "metadata" };
+	struct thole_error err;
+	char *row = NULL;
+
+	if (thole_runtime_session(s->rt, session, NULL, &row, &err) != 0)
+		return;
+	for (size_t i = 0; i < TH_COUNT(names); i++) {
+		struct th_str value = th_json_raw_get(th_str_of(row), names[i]);
+
+		if (value.len)
+			th_jw_kraw(w, names[i], value);
+	}
+	thole_free(row);
+}
+
+static void put_body(const struct th_server *s, const struct th_webhook_item *item,
+		     struct th_buf *out)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(th_str_of(item->more));
+	struct th_jw w = th_jw(out);
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "type", th_str_of(th_webhook_event_name(item->event)));
+	put_time(&w, "timestamp", item->ts_ms);
+	th_jw_name(&w, TH_STR("data"));
+	th_jw_object(&w);
+	th_jw_kstr(&w, "session_id", th_str_of(item->session));
+	th_jw_kstr(&w, "user", th_str_of(item->user));
+	th_jw_kuint(&w, "seq", item->seq);
+	put_row(s, item->session, &w);
+	while (th_json_raw_next(&it)) {
+		th_jw_name(&w, it.key);
+		th_jw_raw(&w, it.val);
+	}
+	th_jw_object_end(&w);
+	th_jw_object_end(&w);
+}
+
+/* ---- how it went ---- */
+
+static void free_attempt(struct th_webhook_attempt *a)
+{
+	struct th_webhook *h = a->hook;
+
+	for (size_t i = 0; i < TH_WEBHOOK_FLIGHT_MAX; i++)
+		if (h->flight[i] == a)
+			h->flight[i] = NULL;
+	th_buf_deinit(&a->body);
+	free(a);
+}
+
+static void put_back(struct th_webhook *h, struct th_webhook_item *item)
+{
+	item->next = NULL;
+	if (h->last)
+		h->last->next = item;
+	else
+		h->first = item;
+	h->last = item;
+	h->count++;
+}
+
+static void note_done(struct th_webhook *h, const struct th_webhook_item *item)
+{
+	if (!h->done)
+		h->done = th_alloc(TH_WEBHOOK_DONE_MAX * sizeof(*h->done));
+	if (h->done_count == TH_WEBHOOK_DONE_MAX) /* the oldest may be told twice */
+		memmove(h->done, h->done + 1, --h->done_count * sizeof(*h->done));
+	h->done[h->done_count++] =
+	    (struct th_webhook_done){ item->ts_ms, th_webhook_id_of(item->session, item->seq) };
+	h->all->dirty = true;
+}
+
+/* The path and what is behind it may be secret: only the place is said. */
+static void switch_off(struct th_webhook *h, const char *why)
+{
+	struct th_str place = th_authority_of_url(h->to.url);
+
+	h->off = true;
+	h->skipped_ms = 0;
+	while (h->first) {
+		struct th_webhook_item *item = h->first;
+
+		h->first = item->next;
+		th_webhook_item_free(item);
+	}
+	h->last = NULL;
+	h->count = 0;
+	h->all->dirty = true;
+	th_journal_say(h->all->server, "webhook",
+		       "%.*s is told nothing any more until the configuration is read again: %s",
+		       TH_FMT(place), why);
+}
+
+static void failed(struct th_webhook *h, struct th_webhook_item *item,
+		   const struct th_fetch_result *r)
+{
+	struct th_str place = th_authority_of_url(h->to.url);
+	uint64_t now_ms = th_loop_now_ms(h->all->server->loop), wait_ms;
+	unsigned char chance;
+
+	put_back(h, item);
+	h->all->failed++;
+	if (r->head.status == 410) {
+		switch_off(h, "it answered 410, Gone");
+		return;
+	}
+	if (now_ms - h->good_ms >= TH_WEBHOOK_DISABLE_MS) {
+		switch_off(h, "it has taken nothing for three days");
+		return;
+	}
+	th_random(&chance, sizeof(chance));
+	if (h->failures++ == 0)
+		th_journal_say(h->all->server, "webhook",
+			       "%.*s takes nothing, and is tried again: %s", TH_FMT(place),
+			       r->end == TH_FETCH_STATUS ? "it answered with an error"
+			       : h->all->blocked
+				   ? "its address is not public; private: true allows that"
+				   : r->err.msg);
+	wait_ms = th_webhook_wait_ms(h->to.retry_ms, h->failures, chance);
+	if (r->head.retry_after_ms > 0)
+		wait_ms = TH_MAX(wait_ms,
+				 TH_MIN((uint64_t)r->head.retry_after_ms, TH_WEBHOOK_RETRY_MAX_MS));
+	th_timer_start(&h->timer, wait_ms, 0);
+}
+
+static void on_done(void *ctx, const struct th_fetch_result *r)
+{
+	struct th_webhook_attempt *a = ctx;
+	struct th_webhook *h = a->hook;
+	struct th_webhook_item *item = a->item;
+
+	free_attempt(a);
+	if (h->all->closing || h->off) {
+		th_webhook_item_free(item);
+		return;
+	}
+	if (r->end != TH_FETCH_OK) {
+		failed(h, item, r);
+		return;
+	}
+	h->all->sent++;
+	h->failures = 0;
+	h->good_ms = th_loop_now_ms(h->all->server->loop);
+	note_done(h, item);
+	th_webhook_item_free(item);
+	th_webhook_send(h);
+}
+
+/* ---- trying ---- */
+
+static bool allows(void *ctx, const struct th_address *to)
+{
+	struct th_webhooks *w = ctx;
+
+	w->blocked = !th_address_is_public(to);
+	return !w->blocked;
+}
+
+static struct th_fetcher *fetcher_for(struct th_webhook *h)
+{
+	struct th_webhooks *w = h->all;
+	struct th_fetcher **at = h->to.private_too ? &w->any : &w->guarded;
+	struct th_err err = {};
+
+	if (!*at && th_fetcher_new(w->server->loop, at, &err) == TH_OK && at == &w->guarded)
+		th_fetcher_only(*at, allows, w);
+	if (!*at)
+		th_journal_say(w->server, "webhook", "%s", err.msg);
+	return *at;
+}
+
+static enum th_code start(struct th_webhook_attempt *a, struct th_err *err)
+{
+	struct th_buf id TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_buf at TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_buf signature TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_webhook_id number = th_webhook_id_of(a->item->session, a->item->seq);
+	int64_t seconds = (int64_t)(th_clock_wall_ms() / 1000);
+	char hex[33];
+
+	put_body(a->hook->all->server, a->item, &a->body);
+	if (th_buf_check(&a->body, "the webhook", err) != TH_OK)
+		return err->code;
+	a->piece = th_buf_str(&a->body);
+	th_webhook_id_hex(&number, hex);
+	th_buf_printf(&id, "msg_%s", hex);
+	th_buf_printf(&at, "%lld", (long long)seconds);
+	th_webhook_sign(&a->hook->to, id.ptr, seconds, a->piece, &signature);
+	{
+		const struct th_fetch_header headers[] = {
+			{ "Content-Type", TH_STR("application/json") },
+			{ "User-Agent", TH_STR("thole/" TH_VERSION) },
+			{ "webhook-id", th_buf_str(&id) },
+			{ "webhook-timestamp", th_buf_str(&at) },
+			{ "webhook-signature", th_buf_str(&signature) },
+		};
+		const struct th_fetch_request request = {
+			.method = "POST",
+			.url = a->hook->to.url,
+			.headers = headers,
+			.header_count = TH_COUNT(headers),
+			.body = &a->piece,
+			.body_count = 1,
+			.connect_ms = TH_WEBHOOK_TIMEOUT_MS / 2,
+			.total_ms = TH_WEBHOOK_TIMEOUT_MS,
+			.body_max = TH_MIB,
+			.on_done = on_done,
+			.ctx = a,
+		};
+
+		return th_fetch_start(a->fetcher, &request, &a->fetch, err);
+	}
+}
+
+/* False: not now. */
+static bool send_one(struct th_webhook *h, struct th_webhook_attempt **slot)
+{
+	struct th_fetcher *fetcher = fetcher_for(h);
+	struct th_webhook_item *item = h->first;
+	struct th_fetch_result r = { .end = TH_FETCH_CONNECT };
+	struct th_webhook_attempt *a;
+
+	if (!fetcher)
+		return false;
+	h->first = item->next;
+	if (!h->first)
+		h->last = NULL;
+	h->count--;
+	a = th_alloc(sizeof(*a));
+	*a = (struct th_webhook_attempt){
+		.hook = h, .item = item, .fetcher = fetcher, .body = TH_BUF_INIT(TH_MIB)
+	};
+	*slot = a;
+	if (start(a, &r.err) == TH_OK)
+		return true;
+	free_attempt(a);
+	failed(h, item, &r);
+	return false;
+}
+
+void th_webhook_send(struct th_webhook *h)
+{
+	if (h->off || h->all->closing || th_timer_running(&h->timer))
+		return;
+	for (size_t i = 0; i < TH_WEBHOOK_FLIGHT_MAX && h->first; i++) {
+		/* One that fails is tried alone until it takes something. */
+		if (h->failures && i > 0)
+			return;
+		if (!h->flight[i] && !send_one(h, &h->flight[i]))
+			return;
+	}
+}
+
+void th_webhook_cancel(struct th_webhook *h)
+{
+	for (size_t i = 0; i < TH_WEBHOOK_FLIGHT_MAX; i++) {
+		struct th_webhook_attempt *a = h->flight[i];
+
+		if (!a)
+			continue;
+		th_fetch_cancel(a->fetcher, a->fetch);
+		put_back(h, a->item);
+		free_attempt(a);
+	}
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/webhooks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "server/internal.h"
+#include "unit.h"
+
+static void test_signature(void **state)
+{
+	/* The example of the Standard Webhooks specification. */
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(1000);
+	struct th_settings s = {};
+	struct th_err err = {};
+
+	(void)state;
+	assert_int_equal(
+	    th_settings_parse(TH_STR("{\"webhooks\":[{\"url\":\"https://example.org/x\",\"secret\":"
+				     "\"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\"}]}"),
+			      &s, &err),
+	    TH_OK);
+	th_webhook_sign(&s.webhooks[0], "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330,
+			TH_STR("{\"test\": 2432232314}"), &out);
+	assert_string_equal(out.ptr, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+	th_settings_deinit(&s);
+}
+
+static void test_events(void **state)
+{
+	static const struct {
+		const char *kind, *data;
+		int event; /* -1: none */
+		const char *more;
+	} cases[] = {
+		{ "final", "{\"output\":\"Done.\",\"status\":\"finished\",\"in_history\":true}",
+		  TH_WEBHOOK_FINISHED, "{\"output\":\"Done.\",\"status\":\"finished\"}" },
+		{ "error", "{\"class\":\"refused\",\"message\":\"No.\"}", TH_WEBHOOK_FAILED,
+		  "{\"class\":\"refused\",\"message\":\"No.\"}" },
+		{ "state_changed", "{\"to\":\"limit\",\"reason\":\"turns\"}", TH_WEBHOOK_LIMIT,
+		  "{\"to\":\"limit\",\"reason\":\"turns\"}" },
+		{ "state_changed", "{\"to\":\"stuck\"}", TH_WEBHOOK_FAILED, "{\"to\":\"stuck\"}" },
+		{ "state_changed", "{\"to\":\"paused\",\"reason\":\"limit\"}", -1, NULL },
+		{ "approval_requested", "{\"call_id\":\"c\",\"digest\":\"d\",\"reason\":\"r\"}",
+		  TH_WEBHOOK_WAITING, "{\"reason\":\"r\",\"call_id\":\"c\"}" },
+		{ "parked", "{\"call_id\":\"c\",\"output\":\"long\"}", TH_WEBHOOK_WAITING,
+		  "{\"call_id\":\"c\"}" },
+		{ "delegation_waits", "{\"child\":\"k\",\"waits\":[]}", -1, NULL },
+		{ "delegation_waits", "{\"child\":\"k\",\"waits\":[{\"tool\":\"x\"}]}",
+		  TH_WEBHOOK_WAITING, "{\"child\":\"k\"}" },
+		{ "message", "{\"output\":\"x\"}", -1, NULL },
+		{ "", "", -1, NULL },
+		{ "final", "", TH_WEBHOOK_FINISHED, "{}" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(cases); i++) {
+		struct th_buf more TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+		enum th_webhook_event e;
+		bool is = th_webhook_event_of(th_str_of(cases[i].kind), th_str_of(cases[i].data),
+					      &e, &more);
+
+		assert_int_equal(is, cases[i].event >= 0);
+		if (is) {
+			assert_int_equal(e, cases[i].event);
+			assert_string_equal(more.ptr, cases[i].more);
+		}
+	}
+}
+
+static void test_long_texts_are_cut(void **state)
+{
+	struct th_buf data TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	enum th_webhook_event e;
+
+	(void)state;
+	for (size_t more = 0; more < 2; more++) {
+		struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+
+		th_buf_clear(&data);
+		th_buf_add_cstr(&data, "{\"output\":\"");
+		for (size_t i = 0; i < TH_WEBHOOK_TEXT_MAX + more; i++)
+			th_buf_add_char(&data, 'x');
+		th_buf_add_cstr(&data, "\"}");
+		assert_true(th_webhook_event_of(TH_STR("final"), th_buf_str(&data), &e, &out));
+		assert_int_equal(out.len, TH_WEBHOOK_TEXT_MAX + strlen("{\"output\":\"\"}"));
+	}
+}
+
+static void test_waits(void **state)
+{
+	(void)state;
+	assert_int_equal(th_webhook_wait_ms(5000, 1, 0), 4000);
+	assert_int_equal(th_webhook_wait_ms(5000, 1, 255), 6000);
+	assert_int_equal(th_webhook_wait_ms(5000, 2, 0), 8000);
+	assert_int_equal(th_webhook_wait_ms(5000, 5, 255), 96000);
+	for (unsigned failures = 11; failures < 1000; failures++) {
+		assert_true(th_webhook_wait_ms(5000, failures, 255) <=
+			    TH_WEBHOOK_RETRY_MAX_MS * 6 / 5);
+		assert_true(th_webhook_wait_ms(5000, failures, 0) ==
+			    TH_WEBHOOK_RETRY_MAX_MS * 4 / 5);
+	}
+}
+
+static void test_the_number_of_one(void **state)
+{
+	struct th_webhook_id a = th_webhook_id_of("s", 11), b = th_webhook_id_of("s", 11),
+			     c = th_webhook_id_of("s", 1), d = th_webhook_id_of("s/1", 1);
+
+	(void)state;
+	assert_memory_equal(&a, &b, sizeof(a));
+	assert_memory_not_equal(&a, &c, sizeof(a));
+	assert_memory_not_equal(&a, &d, sizeof(a));
+}
+
+/* More than there is room for stays in the logs, from the time of the first on. */
+static void test_the_fullest_queue(void **state)
+{
+	struct th_server s = { .o.journal = -1 };
+	struct th_err err = {};
+	char event[200];
+
+	(void)state;
+	assert_int_equal(th_loop_new(&s.loop, &err), TH_OK);
+	assert_int_equal(
+	    th_settings_parse(TH_STR("{\"webhooks\":[{\"url\":\"http://127.0.0.1:1/\",\"private\":"
+				     "true,\"secret\":\"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\"}]"
+				     "}"),
+			      &s.settings, &err),
+	    TH_OK);
+	s.webhooks = th_webhooks_new(&s, TH_STR(""));
+	for (int i = 1; i <= TH_WEBHOOK_FLIGHT_MAX + TH_WEBHOOK_QUEUE_MAX + 2; i++) {
+		snprintf(event, sizeof(event),
+			 "{\"seq\":%d,\"ts_ms\":%d,\"kind\":\"final\",\"data\":{}}", i, 1000 + i);
+		th_webhooks_event(s.webhooks, "s", "ann", th_str_of(event));
+		if (i == TH_WEBHOOK_FLIGHT_MAX + TH_WEBHOOK_QUEUE_MAX)
+			assert_int_equal(s.webhooks->first->skipped_ms, 0);
+	}
+	assert_int_equal(th_webhooks_waiting(s.webhooks), TH_WEBHOOK_QUEUE_MAX);
+	assert_int_equal(s.webhooks->first->skipped_ms,
+			 1000 + TH_WEBHOOK_FLIGHT_MAX + TH_WEBHOOK_QUEUE_MAX + 1);
+	s.webhooks = th_webhooks_free(s.webhooks);
+	th_settings_deinit(&s.settings);
+	th_loop_free(s.loop);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_signature),          cmocka_unit_test(test_events),
+		cmocka_unit_test(test_long_texts_are_cut), cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_the_number_of_one),  cmocka_unit_test(test_the_fullest_queue),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
