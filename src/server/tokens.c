@@ -87,7 +87,10 @@ static enum th_code add(struct th_tokens *t, struct th_str user, const struct th
 	if (t->count == TH_TOKENS_MAX)
 		return th_fail(err, TH_ELIMIT, "there are %d tokens, and no more can be",
 			       TH_TOKENS_MAX);
-	t->list = th_realloc(t->list, (t->count + 1) * sizeof(*t->list));
+	if (t->count == t->cap) {
+		t->cap = TH_MAX(2 * t->cap, (size_t)16);
+		t->list = th_realloc(t->list, t->cap * sizeof(*t->list));
+	}
 	new = &t->list[t->count++];
 	*new = *row;
 	th_digest_hex(&row->digest, hex);

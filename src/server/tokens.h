@@ -45,7 +45,7 @@ struct th_token {
 
 struct th_tokens {
 	struct th_token *list;
-	size_t count;
+	size_t count, cap;
 };
 
 void th_tokens_deinit(struct th_tokens *t);
