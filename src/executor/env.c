@@ -174,14 +174,14 @@ enum th_code th_exec_env_make(struct th_executor_server *x, struct th_str worksp
 		x->plan = th_sandbox_plan_free(x->plan);
 		return code;
 	}
-	/* Only namespaces can show root's files to another user as its own. */
+	/* Only user namespaces can show root's files to another user as its own. */
 	if (x->env.as_owner && st.st_uid == 0 && (st.st_mode & 0002) == 0 &&
 	    th_sandbox_plan_level(x->plan) != TH_SANDBOX_FULL) {
 		x->plan = th_sandbox_plan_free(x->plan);
 		return th_fail(
 		    err, TH_EUNSUPPORTED,
-		    "%s belongs to root, commands run as user %d, and without namespaces it "
-		    "cannot be lent to that user: give it to another one (chown)",
+		    "%s belongs to root, commands run as user %d, and without user namespaces "
+		    "it cannot be lent to that user: give it to another one (chown)",
 		    real, NOBODY);
 	}
 	x->workspace = th_arena_cstr(&x->env_arena, th_str_of(real));

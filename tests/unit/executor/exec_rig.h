@@ -259,11 +259,14 @@ static inline void await_process(int pidfd)
 	close(pidfd);
 }
 
+/* Also lets clients read that it has gone: else the next greeting may still name it. */
 static inline void kill_executor(int64_t pid)
 {
 	int pidfd = watch_process(pid);
 	assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
 	await_process(pidfd);
+	for (int i = 0; i < 3; i++)
+		th_loop_pass(loop);
 }
 
 /* The text with every '#' replaced by a number that only this run has: others may test at the same
@@ -350,15 +353,27 @@ static inline bool has(const struct th_buf *text, const char *part)
 	return th_str_find(th_buf_str(text), th_str_of(part)) >= 0;
 }
 
-/* Whether this machine allows namespaces; without, root cannot lend its workspace to commands. */
-static inline bool namespaces(void)
+static inline const struct th_sandbox_report *confinement(void)
 {
 	static struct th_sandbox_report report;
 	static bool known;
 	if (!known)
 		th_sandbox_probe(&report);
 	known = true;
-	return report.bwrap;
+	return &report;
+}
+
+/* Whether this machine allows namespaces. */
+static inline bool namespaces(void)
+{
+	return confinement()->bwrap;
+}
+
+/* Without user namespaces root cannot lend a folder to commands: it is given to their user. */
+static inline void give_to_commands(const char *path)
+{
+	if (geteuid() == 0 && !confinement()->idmap)
+		assert_int_equal(chown(path, 65534, 65534), 0);
 }
 
 static inline int rig_setup(void **state)
@@ -372,8 +387,7 @@ static inline int rig_setup(void **state)
 	snprintf(workspace, sizeof(workspace), "%s/ws", folder);
 	assert_int_equal(mkdir(workspace, 0755), 0);
 	assert_int_equal(chmod(folder, 0755), 0);
-	if (geteuid() == 0 && !namespaces())
-		assert_int_equal(chown(workspace, 65534, 65534), 0);
+	give_to_commands(workspace);
 	snprintf(sub, sizeof(sub), "%s/state", folder);
 	assert_int_equal(mkdir(sub, 0700), 0);
 	setenv("XDG_STATE_HOME", sub, 1);

@@ -19,6 +19,7 @@
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/loop.h"
+#include "io/sandbox.h"
 #include "tools/path.h"
 #include "tools/tool.h"
 
@@ -187,6 +188,37 @@ static inline int job_teardown(void **state)
 	th_arena_deinit(&env_arena);
 	snprintf(path, sizeof(path), "%.*s", (int)(strlen(workspace) - 3), workspace);
 	return th_dir_remove(path, NULL);
+}
+
+/* ---- commands, confined as well as this machine can ---- */
+
+static struct th_sandbox_plan *plan TH_UNUSED;
+
+static inline int confined_setup(void **state)
+{
+	static struct th_sandbox_report report;
+	static bool known;
+	const struct th_sandbox s = {
+		.level_min = TH_SANDBOX_OFF,
+		.level_max = TH_SANDBOX_FULL,
+		.workspace = workspace,
+	};
+
+	if (!known)
+		th_sandbox_probe(&report);
+	known = true;
+	job_setup(state);
+	/* Without user namespaces root's folder cannot be lent to the user of commands. */
+	if (report.root && !report.idmap)
+		assert_int_equal(chown(workspace, 65534, 65534), 0);
+	return th_sandbox_plan_new(&s, &plan, NULL) == TH_OK ? (env.sandbox = plan, 0) : -1;
+}
+
+static inline int confined_teardown(void **state)
+{
+	plan = th_sandbox_plan_free(plan);
+	run.on_output = NULL;
+	return job_teardown(state);
 }
 
 static inline void put(const char *name, const char *text)

@@ -2,26 +2,6 @@
 /* test_command.c - programs as tools: what goes in, what comes back, and how they end. */
 #include "job.h"
 
-static struct th_sandbox_plan *plan;
-
-static int command_setup(void **state)
-{
-	const struct th_sandbox s = {
-		.level_min = TH_SANDBOX_OFF,
-		.level_max = TH_SANDBOX_FULL,
-		.workspace = workspace,
-	};
-	job_setup(state);
-	return th_sandbox_plan_new(&s, &plan, NULL) == TH_OK ? (env.sandbox = plan, 0) : -1;
-}
-
-static int command_teardown(void **state)
-{
-	plan = th_sandbox_plan_free(plan);
-	run.on_output = NULL;
-	return job_teardown(state);
-}
-
 /* sh -c SCRIPT as the program; scripts here have no quotes or backslashes. */
 static const char *command_in(const char *script, const char *input, int timeout_s)
 {
@@ -170,5 +150,5 @@ int main(void)
 		cmocka_unit_test(limits),
 	};
 
-	return cmocka_run_group_tests(tests, command_setup, command_teardown);
+	return cmocka_run_group_tests(tests, confined_setup, confined_teardown);
 }

@@ -2,26 +2,6 @@
 /* Several commands of one call: what each wrote, in order, and how the last of them ends. */
 #include "job.h"
 
-static struct th_sandbox_plan *plan;
-
-static int setup(void **state)
-{
-	const struct th_sandbox s = {
-		.level_min = TH_SANDBOX_OFF,
-		.level_max = TH_SANDBOX_FULL,
-		.workspace = workspace,
-	};
-	job_setup(state);
-	return th_sandbox_plan_new(&s, &plan, NULL) == TH_OK ? (env.sandbox = plan, 0) : -1;
-}
-
-static int teardown(void **state)
-{
-	plan = th_sandbox_plan_free(plan);
-	run.on_output = NULL;
-	return job_teardown(state);
-}
-
 #define EXIT(code) "\"outcome\":{\"type\":\"exit\",\"exit_code\":" #code "}"
 
 static void both_streams_of_each(void **state)
@@ -136,11 +116,14 @@ static void it_is_nobodys(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(both_streams_of_each, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_program, setup, teardown),
-		cmocka_unit_test_setup_teardown(time_is_over_for_all, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_cancel_ends_it, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_edges, setup, teardown),
+		cmocka_unit_test_setup_teardown(both_streams_of_each, confined_setup,
+						confined_teardown),
+		cmocka_unit_test_setup_teardown(a_program, confined_setup, confined_teardown),
+		cmocka_unit_test_setup_teardown(time_is_over_for_all, confined_setup,
+						confined_teardown),
+		cmocka_unit_test_setup_teardown(a_cancel_ends_it, confined_setup,
+						confined_teardown),
+		cmocka_unit_test_setup_teardown(the_edges, confined_setup, confined_teardown),
 		cmocka_unit_test(it_is_nobodys),
 	};
 

@@ -5,26 +5,6 @@
 #include <dirent.h>
 #include <sys/resource.h>
 
-static struct th_sandbox_plan *plan;
-
-static int shell_setup(void **state)
-{
-	const struct th_sandbox s = {
-		.level_min = TH_SANDBOX_OFF,
-		.level_max = TH_SANDBOX_FULL,
-		.workspace = workspace,
-	};
-	job_setup(state);
-	return th_sandbox_plan_new(&s, &plan, NULL) == TH_OK ? (env.sandbox = plan, 0) : -1;
-}
-
-static int shell_teardown(void **state)
-{
-	plan = th_sandbox_plan_free(plan);
-	run.on_output = NULL;
-	return job_teardown(state);
-}
-
 static void says_output_and_exit_code(void **state)
 {
 	(void)state;
@@ -231,26 +211,27 @@ static void a_desktop_that_is_gone_is_not_done(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(says_output_and_exit_code, shell_setup,
-						shell_teardown),
+		cmocka_unit_test_setup_teardown(says_output_and_exit_code, confined_setup,
+						confined_teardown),
 		cmocka_unit_test_setup_teardown(runs_in_the_workspace_with_a_clean_environment,
-						shell_setup, shell_teardown),
-		cmocka_unit_test_setup_teardown(strange_arguments_are_refused, shell_setup,
-						shell_teardown),
-		cmocka_unit_test_setup_teardown(long_output_loses_its_middle, shell_setup,
-						shell_teardown),
-		cmocka_unit_test_setup_teardown(binary_output_is_only_told, shell_setup,
-						shell_teardown),
-		cmocka_unit_test_setup_teardown(a_timeout_kills_all, shell_setup, shell_teardown),
-		cmocka_unit_test_setup_teardown(nothing_is_left_behind, shell_setup,
-						shell_teardown),
-		cmocka_unit_test_setup_teardown(cancel_ends_it, shell_setup, shell_teardown),
-		cmocka_unit_test_setup_teardown(a_flood_takes_no_memory, shell_setup,
-						shell_teardown),
-		cmocka_unit_test_setup_teardown(a_desktop_that_is_gone_is_not_done, shell_setup,
-						shell_teardown),
+						confined_setup, confined_teardown),
+		cmocka_unit_test_setup_teardown(strange_arguments_are_refused, confined_setup,
+						confined_teardown),
+		cmocka_unit_test_setup_teardown(long_output_loses_its_middle, confined_setup,
+						confined_teardown),
+		cmocka_unit_test_setup_teardown(binary_output_is_only_told, confined_setup,
+						confined_teardown),
+		cmocka_unit_test_setup_teardown(a_timeout_kills_all, confined_setup,
+						confined_teardown),
+		cmocka_unit_test_setup_teardown(nothing_is_left_behind, confined_setup,
+						confined_teardown),
+		cmocka_unit_test_setup_teardown(cancel_ends_it, confined_setup, confined_teardown),
+		cmocka_unit_test_setup_teardown(a_flood_takes_no_memory, confined_setup,
+						confined_teardown),
+		cmocka_unit_test_setup_teardown(a_desktop_that_is_gone_is_not_done, confined_setup,
+						confined_teardown),
 		cmocka_unit_test_setup_teardown(without_a_workspace_there_are_no_commands,
-						shell_setup, shell_teardown),
+						confined_setup, confined_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
