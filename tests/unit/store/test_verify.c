@@ -718,7 +718,7 @@ static void flip(int fd, size_t at, int bit, const struct th_digest *content, si
 static void every_byte(void **state)
 {
 	struct th_digest content = content_of(good);
-	size_t step = getenv("TH_TORTURE") ? 1 : 23, found = 0, tried = 0;
+	size_t step = getenv("TH_TORTURE") ? 1 : 61, found = 0, tried = 0;
 	struct stat st;
 	int fd;
 
