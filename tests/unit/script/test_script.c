@@ -680,9 +680,9 @@ static int64_t least(const char *source, bool memory, int64_t below, struct th_e
  * instruction count. */
 static void edges_of_caps(void **state)
 {
-	static const char strings[] =
-	    "function f() local t, k = {}, ('x'):rep(1000) for i = 1, %d do t[i] = k:rep(1000) end "
-	    "end";
+	/* Strings of 900,000 bytes, made by few instructions. */
+	static const char strings[] = "function f() local t, k = {}, ('x'):rep(1000):rep(900) "
+				      "for i = 1, %d do t[i] = k .. i end end";
 	const struct th_script_limits much = { .memory = TH_SCRIPT_MEMORY_MAX + 1,
 					       .instructions = TH_SCRIPT_INSTRUCTIONS_MAX + 1,
 					       .wall_ms = TH_SCRIPT_WALL_MS + 1 };
@@ -701,9 +701,9 @@ static void edges_of_caps(void **state)
 	snprintf(wanted, sizeof(wanted), "t: stopped: it needs more than %lld bytes of memory",
 		 (long long)count - 1);
 	assert_string_equal(err.msg, wanted);
-	snprintf(source, sizeof(source), strings, 12); /* some more are needed to make one */
+	snprintf(source, sizeof(source), strings, 14);
 	assert_int_equal(run_within(source, &much, &err), TH_OK);
-	snprintf(source, sizeof(source), strings, 17);
+	snprintf(source, sizeof(source), strings, 19);
 	assert_int_equal(run_within(source, &much, &err), TH_ELIMIT);
 	assert_string_equal(err.msg, "t: stopped: it needs more than 16777216 bytes of memory");
 	assert_int_equal(run_within("function f() while true do end end", &much, &err), TH_ELIMIT);
