@@ -511,6 +511,8 @@ static enum th_code translate(const struct th_live *l, struct th_answer *a, stru
 		.screen = l->options.screen,
 		.image = l->options.image,
 		.turn = l->fold.totals.turns + 1,
+		.tools = l->options.tools,
+		.tool_count = l->options.tool_count,
 	};
 	enum th_code code;
 

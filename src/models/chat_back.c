@@ -395,6 +395,13 @@ enum th_code th_chat_answer(struct th_group_writer *x, const struct th_group *g)
 	struct th_str items = g->items;
 	enum th_code code = TH_OK;
 
+	/* A call in a text ends with the stop word, so the model's own text is not whole. */
+	if (dialect && dialect->tools_in_prompt && !dialect->encode(&c, items, &said, NULL)) {
+		code = th_chat_put_items(x, th_buf_str(&said));
+		th_buf_deinit(&said);
+		return code;
+	}
+	th_buf_clear(&said);
 	if (th_str_is(th_chat_raw_str(g->raw, "wire"), "chat")) {
 		struct th_str message = th_json_raw_get(g->raw, "message");
 

@@ -235,7 +235,8 @@ static bool is_for_user(const struct th_group_writer *x, const struct th_result 
 	const struct th_dialect *dialect = x->o->profile->dialect;
 
 	return dialect && dialect->results_as_user &&
-	       th_str_is(th_chat_raw_str(r->call_item, "type"), "computer_call");
+	       (dialect->tools_in_prompt ||
+		th_str_is(th_chat_raw_str(r->call_item, "type"), "computer_call"));
 }
 
 static enum th_code put_tool_message(struct th_group_writer *x, const struct th_result *r)
@@ -261,6 +262,15 @@ static enum th_code put_tool_message(struct th_group_writer *x, const struct th_
 	return TH_OK;
 }
 
+/* As OpenHands says it. */
+static void put_result_of(struct th_group_writer *x, const struct th_result *r)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+
+	th_buf_printf(&text, "EXECUTION RESULT of [%.*s]:", TH_FMT(r->tool));
+	put_words(x, text.ptr);
+}
+
 /* Text of a dialect's result, and the pictures of any, as parts of a message of the user. */
 static enum th_code put_user_parts(struct th_group_writer *x, const struct th_result *r, bool named)
 {
@@ -269,6 +279,8 @@ static enum th_code put_user_parts(struct th_group_writer *x, const struct th_re
 	size_t start = x->w.out->len;
 	enum th_code code = TH_OK;
 
+	if (for_user && x->o->profile->dialect->tools_in_prompt && r->tool.len)
+		put_result_of(x, r);
 	if (for_user && r->output.len > 2 && r->output.ptr[0] == '"')
 		put_text_part(x, r->output);
 	if (!for_user && named && has_image(r->output)) {

@@ -12,7 +12,9 @@ struct th_dialect_context th_chat_dialect_context(const struct th_request_option
 {
 	return (struct th_dialect_context){ .profile = o->profile,
 					    .screen = o->screen,
-					    .image = o->image };
+					    .image = o->image,
+					    .tools = o->tools,
+					    .tool_count = o->tool_count };
 }
 
 void th_chat_path(const struct th_request_options *o, struct th_buf *out)
@@ -86,9 +88,15 @@ static void put_named_choice(const struct th_request_options *o, struct th_jw *w
 	th_jw_object_end(w);
 }
 
+static bool tools_in_prompt(const struct th_request_options *o)
+{
+	return o->profile->dialect && o->profile->dialect->tools_in_prompt;
+}
+
 static void put_tools(const struct th_request_options *o, struct th_jw *w)
 {
 	const struct th_dialect *dialect = o->has_computer ? o->profile->dialect : NULL;
+	bool in_prompt = tools_in_prompt(o);
 	bool function = o->has_computer && o->profile->computer == TH_COMPUTER_FUNCTION;
 	struct th_buf list = TH_BUF_INIT(TH_REQUEST_MAX);
 	struct th_jw inner = th_jw(&list);
@@ -97,7 +105,7 @@ static void put_tools(const struct th_request_options *o, struct th_jw *w)
 		put_computer(o, &inner);
 	if (dialect && dialect->tools)
 		put_dialect_tools(o, &inner);
-	for (size_t i = 0; i < o->tool_count; i++)
+	for (size_t i = 0; i < o->tool_count && !in_prompt; i++)
 		put_tool(&o->tools[i], &inner);
 	if (list.len) { /* an empty list is refused */
 		th_jw_key(w, TH_STR("tools"));
@@ -162,6 +170,12 @@ static void put_settings(const struct th_request_options *o, const struct th_cha
 {
 	const struct th_agent_model_settings *s = o->agent ? o->agent->settings : NULL;
 
+	if (tools_in_prompt(o) && o->tool_count && o->profile->dialect->stop) {
+		th_jw_key(w, TH_STR("stop"));
+		th_jw_array(w);
+		th_jw_str(w, th_str_of(o->profile->dialect->stop));
+		th_jw_array_end(w);
+	}
 	if (!s)
 		return;
 	if (s->effort.len)
@@ -207,7 +221,8 @@ static void put_format(const struct th_request_options *o, struct th_jw *w)
 
 static bool has_prompt(const struct th_request_options *o)
 {
-	return o->has_computer && o->profile->dialect && o->profile->dialect->prompt;
+	return (tools_in_prompt(o) ? o->tool_count > 0 : o->has_computer) && o->profile->dialect &&
+	       o->profile->dialect->prompt;
 }
 
 bool th_chat_has_system(const struct th_request_options *o)

@@ -38,6 +38,8 @@ struct th_dialect_context {
 	struct th_size screen;
 	struct th_size image; /* of the picture that the model saw last, as it was sent */
 	int64_t turn;         /* for ids that the model does not give: call_<turn>_<n> */
+	const struct th_tool_spec *tools; /* of a dialect with tools_in_prompt */
+	size_t tool_count;
 };
 
 struct th_dialect {
@@ -62,6 +64,11 @@ struct th_dialect {
 	/* Results of its calls are shown as messages of the user (text and picture), not as tool
 	 * results. */
 	bool results_as_user;
+
+	/* The agent's tools stand in `prompt`, and the request declares none: for models without
+	 * function calls.  Chat Completions only. */
+	bool tools_in_prompt;
+	const char *stop; /* ends an answer; NULL: nothing does */
 };
 
 extern const struct th_dialect *const th_dialects[]; /* NULL-terminated; the first is native */

@@ -13,6 +13,7 @@ extern const struct th_dialect th_dialect_glm, th_dialect_opencua, th_dialect_yu
 extern const struct th_dialect th_dialect_json, th_dialect_json_qwen, th_dialect_json_anthropic;
 extern const struct th_dialect th_dialect_points, th_dialect_fractions, th_dialect_holo;
 extern const struct th_dialect th_dialect_internvl, th_dialect_uiins;
+extern const struct th_dialect th_dialect_functions;
 extern const struct th_dialect th_dialect_descriptions, th_dialect_elements;
 
 #endif

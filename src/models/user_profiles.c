@@ -354,7 +354,9 @@ static enum th_code apply_dialect(const struct maker *m)
 		return TH_OK;
 	p->dialect = d;
 	p->tool = p->beta = NULL;
-	p->computer = d == &th_dialect_native ? TH_COMPUTER_FUNCTION : TH_COMPUTER_DIALECT;
+	p->computer = d == &th_dialect_native ? TH_COMPUTER_FUNCTION
+		      : d->tools_in_prompt    ? TH_COMPUTER_NONE
+					      : TH_COMPUTER_DIALECT;
 	p->space = (struct th_space){ 0 };
 	p->resize = (struct th_resize){ 0 };
 	for (const struct th_profile *q = th_profile_next(NULL); q; q = th_profile_next(q)) {

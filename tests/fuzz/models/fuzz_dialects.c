@@ -79,7 +79,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		{ TH_SPACE_SMART, 0, 28, 3136, 12845056, false },
 	};
 	struct th_profile p = { .name = "fuzz", .computer = TH_COMPUTER_DIALECT };
-	struct th_dialect_context c = { &p, SCREEN, SCREEN, 1 };
+	static const struct th_tool_spec tool = {
+		.name = TH_STR_INIT("f"),
+		.schema =
+		    TH_STR_INIT("{\"properties\":{\"a\":{\"type\":\"string\"},\"n\":{\"type\":"
+				"\"integer\"},\"l\":{\"type\":\"array\"}}}"),
+	};
+	struct th_dialect_context c = { .profile = &p,
+					.screen = SCREEN,
+					.image = SCREEN,
+					.turn = 1,
+					.tools = &tool,
+					.tool_count = 1 };
 	struct th_buf in = TH_BUF_INIT(16 * TH_MIB), out = TH_BUF_INIT(64 * TH_MIB);
 	struct th_buf said = TH_BUF_INIT(64 * TH_MIB);
 	struct th_err err = { 0 };

@@ -70,7 +70,9 @@ static const struct th_profile *profile(const char *name)
 
 static struct th_dialect_context context(const struct th_profile *p, struct th_size screen)
 {
-	return (struct th_dialect_context){ p, screen, screen, 3 };
+	return (struct th_dialect_context){
+		.profile = p, .screen = screen, .image = screen, .turn = 3
+	};
 }
 
 /* ---- drawing actions ---- */
