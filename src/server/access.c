@@ -206,6 +206,19 @@ static int hex_of(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
+void th_percent_encode(struct th_str text, struct th_buf *out)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.ptr[i];
+
+		if ((c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') ||
+		    (c && strchr("-_.~", c)))
+			th_buf_add_char(out, c);
+		else
+			th_buf_printf(out, "%%%02X", (unsigned char)c);
+	}
+}
+
 bool th_percent_decode(struct th_str text, struct th_buf *out)
 {
 	for (size_t i = 0; i < text.len; i++) {

@@ -22,7 +22,7 @@ static const char intro[] =
     "the command line belong to user `local`. `thole token new|list|revoke` keeps tokens as "
     "SHA-256 in the state directory, and a running server sees changes at once; `--tokens FILE` "
     "adds a file of lines `TOKEN USER SCOPES` (mode 0600, tokens of 16 bytes and more). Only "
-    "the page, `/healthz`, `/readyz` and `/api/login` are open.\n\n"
+    "the page, the agent card, `/healthz`, `/readyz` and `/api/login` are open.\n\n"
     "A browser logs in instead: `POST /api/login` takes the code of a link, or a token, and "
     "answers with the cookie `thole_login`, which no script can read and which is good for a week "
     "(32 at a time of one user; the oldest goes). The first start on a terminal prints such a "

@@ -129,6 +129,7 @@ extern const struct th_table th_login_table;
 th_access_fn th_api_login, th_api_logout, th_api_me;
 th_access_fn th_page_index, th_page_get;
 th_access_fn th_api_health, th_api_ready, th_api_metrics, th_api_openapi, th_mcp_post;
+th_access_fn th_a2a_post, th_a2a_card, th_a2a_agent_card;
 extern const struct th_table th_session_create_table, th_session_message_table,
     th_session_pause_table, th_session_cancel_table, th_session_fork_table,
     th_session_decision_table;

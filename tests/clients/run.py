@@ -73,6 +73,9 @@ class Clients(serving.Served):
     def test_mcp(self):
         self.node("mcp_sdk", "@modelcontextprotocol/sdk")
 
+    def test_a2a(self):
+        self.node("a2a_sdk", "@a2a-js/sdk")
+
     def test_acp(self):
         folder = installed("acp_sdk", "@agentclientprotocol/sdk")
         shutil.copy(HERE / "acp_sdk.mjs", folder)

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A2A: the card, and tasks in the words of version 1.0 and of 0.3."""
+
+import json
+import signal
+
+import house
+import serving
+
+
+def shell(command):
+    return [{"function_call": {"name": "shell", "arguments": {"command": command}}}]
+
+
+class A2a(serving.Served):
+    def begin(self, *turns, agent="", **more):
+        agents = self.folder / "agents"
+        agents.mkdir()
+        (agents / "worker.yaml").write_text("name: worker\nmodel: gpt-5.4\ntools: [shell]\n" + agent)
+        self.serve(*turns, **more)
+        self.serve_http("--agents", agents, "--workspaces", self.work)
+
+    def ask(self, method, params, who="alice", agent="worker", **headers):
+        body = {"jsonrpc": "2.0", "id": "q", "method": method, "params": params}
+        answer = self.good_call("POST", "/a2a/" + agent, body, who=who, headers={k.replace("_", "-"): v for k, v in headers.items()})
+        self.assertEqual((answer["jsonrpc"], answer["id"]), ("2.0", "q"))
+        return answer
+
+    def good(self, *args, **more):
+        return super().good(*args, **more) if args[0] in ("log", "sessions", "resume") else self.ask(*args, **more)["result"]
+
+    def bad(self, code, *args, **more):
+        answer = self.ask(*args, **more)
+        self.assertEqual(answer.get("error", {}).get("code"), code, answer)
+        return answer["error"]["message"]
+
+    def follow(self, method, params):
+        connection = self.connect()
+        connection.request("POST", "/a2a/worker", body=json.dumps({"jsonrpc": "2.0", "id": 5, "method": method, "params": params}),
+                           headers={"Authorization": "Bearer " + serving.TOKENS["alice"], "Content-Type": "application/json"})
+        response = connection.getresponse()
+        self.assertEqual((response.status, response.headers["Content-Type"]), (200, "text/event-stream"))
+        found = [f[2] for f in serving.frames(response)]
+        connection.close()
+        self.assertTrue(all(f["id"] == 5 for f in found))
+        return [f["result"] for f in found]
+
+    @staticmethod
+    def says(text, **more):
+        return {"message": dict({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": text}]}, **more)}
+
+    def test_the_card(self):
+        self.begin([{"text": "x"}])
+        card = self.call("GET", "/.well-known/agent-card.json", who=None).json()
+        url = "http://127.0.0.1:%d/a2a/default" % self.port
+        self.assertEqual((card["name"], card["url"], card["capabilities"]["streaming"]), ("default", url, True))
+        self.assertEqual([(i["url"], i["protocolVersion"]) for i in card["supportedInterfaces"]], [(url, "1.0"), (url, "0.3")])
+        self.assertNotIn("worker", json.dumps(card))
+        path = "/a2a/worker/.well-known/agent-card.json"
+        self.assertEqual(self.call("GET", path, who=None).status, 401)
+        self.assertEqual(self.good_call("GET", path)["name"], "worker")
+        self.assertEqual(self.call("GET", "/a2a/nobody/.well-known/agent-card.json").status, 404)
+        self.assertEqual(self.call("POST", "/a2a/default", {}, who=None).status, 401)
+
+    def test_a_task_and_the_next(self):
+        self.begin([{"text": "I look."}, *shell("echo one")], [{"text": "One."}], [{"text": "Two."}])
+        task = self.good("SendMessage", self.says("Count."), A2A_Version="1.0")["task"]
+        self.assertEqual(task["status"]["state"], "TASK_STATE_COMPLETED")
+        self.assertEqual([a["parts"] for a in task["artifacts"]], [[{"text": "One."}]])
+        self.assertEqual([(m["role"], m["parts"][0]["text"]) for m in task["history"]], [("ROLE_USER", "Count."), ("ROLE_AGENT", "I look.")])
+        self.assertEqual(self.good("GetTask", {"id": task["id"]}), task)
+        self.assertEqual(len(self.good("GetTask", {"id": task["id"], "historyLength": 1})["history"]), 1)
+        old = self.good("tasks/get", {"id": task["id"]})
+        self.assertEqual((old["kind"], old["status"]["state"], old["artifacts"][0]["parts"]), ("task", "completed", [{"kind": "text", "text": "One."}]))
+        self.bad(-32004, "SendMessage", self.says("More.", taskId=task["id"]))
+        after = self.good("SendMessage", self.says("More.", contextId=task["contextId"]))["task"]
+        self.assertEqual((after["contextId"], after["artifacts"][0]["parts"][0]["text"]), (task["contextId"], "Two."))
+        self.assertNotEqual(after["id"], task["id"])
+        self.assertEqual(self.good("GetTask", {"id": task["id"]}), task)
+        self.assertEqual(self.good("GetTask", {"id": after["id"]}), after)
+        self.bad(-32002, "CancelTask", {"id": after["id"]})
+        self.assertIn("Two.", self.good("log", task["contextId"]).out)
+        for who in ("bob", "reader"):
+            self.bad(-32001 if who == "bob" else -32004, "CancelTask", {"id": task["id"]}, who=who)
+        self.bad(-32001, "GetTask", {"id": task["id"]}, who="bob")
+        self.bad(-32004, "SendMessage", self.says("x"), who="reader")
+
+    def test_a_stream(self):
+        self.begin([{"text": "I look."}, *shell("echo one")], [{"text": "One."}])
+        parts = self.follow("SendStreamingMessage", self.says("Count."))
+        self.assertEqual([next(iter(p)) for p in parts], ["task", "statusUpdate", "statusUpdate", "artifactUpdate", "statusUpdate"])
+        self.assertEqual([p["statusUpdate"]["status"]["state"] for p in parts if "statusUpdate" in p],
+                         ["TASK_STATE_WORKING", "TASK_STATE_WORKING", "TASK_STATE_COMPLETED"])
+        self.assertEqual(parts[2]["statusUpdate"]["status"]["message"]["parts"], [{"text": "I look."}])
+        self.assertEqual(parts[3]["artifactUpdate"]["artifact"]["parts"], [{"text": "One."}])
+        task = parts[0]["task"]
+        self.assertEqual(self.good("GetTask", {"id": task["id"]})["status"], parts[4]["statusUpdate"]["status"])
+        self.assertEqual(self.call("POST", "/a2a/worker", {"jsonrpc": "2.0", "id": 1, "method": "SubscribeToTask", "params": {"id": task["id"]}}).json()["error"]["code"], -32004)
+
+    def test_a_stream_of_before(self):
+        self.begin([{"text": "One."}])
+        parts = self.follow("message/stream", {"message": {"kind": "message", "messageId": "m", "role": "user", "parts": [{"kind": "text", "text": "Count."}]}})
+        self.assertEqual([p["kind"] for p in parts], ["task", "status-update", "artifact-update", "status-update"])
+        self.assertEqual((parts[-1]["status"]["state"], parts[-1]["final"], parts[1]["final"]), ("completed", True, False))
+        again = self.follow("tasks/resubscribe", {"id": parts[0]["id"]})
+        self.assertEqual([(p["kind"], p["status"]["state"]) for p in again], [("task", "completed")])
+
+    def test_a_decision(self):
+        self.begin(shell("echo yes >> made"), [{"text": "Made."}], agent="approve: [shell]\n")
+        task = self.good("SendMessage", self.says("go"))["task"]
+        self.assertEqual(task["status"]["state"], "TASK_STATE_INPUT_REQUIRED")
+        waits = task["status"]["message"]["parts"][1]["data"]["waiting"]
+        self.assertEqual([(w["tool"], w["word"], w["arguments"]) for w in waits], [("shell", "approve", {"command": "echo yes >> made"})])
+        self.assertIn("decision", self.bad(-32004, "SendMessage", self.says("approve it", taskId=task["id"])))
+        word = {"message": {"messageId": "d", "role": "ROLE_USER", "taskId": task["id"],
+                            "parts": [{"data": {"decision": "approve", "call_id": waits[0]["call_id"]}}]}}
+        self.bad(-32001, "SendMessage", word, who="bob")
+        self.bad(-32004, "SendMessage", word, who="reader")
+        self.assertEqual(list(self.work.rglob("made")), [])
+        self.assertEqual(self.end_http(signal.SIGKILL), -signal.SIGKILL)
+        self.serve_http("--agents", self.folder / "agents", "--workspaces", self.work)
+        self.assertEqual(self.good("GetTask", {"id": task["id"]})["status"]["state"], "TASK_STATE_INPUT_REQUIRED")
+        done = self.good("SendMessage", word)["task"]
+        self.assertEqual((done["id"], done["status"]["state"]), (task["id"], "TASK_STATE_COMPLETED"))
+        self.assertEqual([p.read_text() for p in self.work.rglob("made")], ["yes\n"])
+        self.bad(-32004, "SendMessage", word)
+
+    def test_cancelled_and_at_once(self):
+        self.begin(shell("sleep 60"))
+        task = self.good("SendMessage", dict(self.says("go"), configuration={"returnImmediately": True}))["task"]
+        self.assertIn(task["status"]["state"], ("TASK_STATE_SUBMITTED", "TASK_STATE_WORKING"))
+        self.assertEqual(self.good("CancelTask", {"id": task["id"]})["status"]["state"], "TASK_STATE_CANCELED")
+        self.assertEqual(self.good("GetTask", {"id": task["id"]})["status"]["state"], "TASK_STATE_CANCELED")
+
+    def test_failed(self):
+        self.begin({"parts": [{"text": "never said"}], "faults": [{"status": 401, "times": -1}]})
+        self.violations = False
+        task = self.good("SendMessage", self.says("go"))["task"]
+        self.assertEqual(task["status"]["state"], "TASK_STATE_FAILED")
+        self.assertTrue(task["status"]["message"]["parts"][0]["text"])
+
+    def test_nonsense(self):
+        self.begin([{"text": "x"}])
+        for code, method, params, headers in (
+                (-32601, "Nothing", {}, {}), (-32602, "SendMessage", {}, {}), (-32602, "SendMessage", {"message": {"parts": []}}, {}),
+                (-32005, "SendMessage", {"message": {"parts": [{"raw": "AAAA"}]}}, {}), (-32009, "GetTask", {}, {"A2A_Version": "7"}),
+                (-32001, "GetTask", {"id": "x"}, {}), (-32001, "GetTask", {"id": "x.0"}, {}), (-32001, "GetTask", {"id": ".0"}, {}),
+                (-32003, "CreateTaskPushNotificationConfig", {}, {}), (-32007, "GetExtendedAgentCard", {}, {}),
+                (-32004, "ListTasks", {}, {}), (-32602, "SendMessage", self.says("x" * 10, contextId="y" * 200), {})):
+            self.bad(code, method, params, **headers)
+        self.bad(-32602, "SendMessage", self.says("x"), agent="nobody")
+        for body, code in ((b"nonsense", -32700), (b"[]", -32600), (b'{"jsonrpc":"2.0","method":"x"}', -32600)):
+            answer = self.call("POST", "/a2a/worker", body)
+            self.assertEqual((answer.status, answer.json()["error"]["code"]), (200, code))
+
+
+if __name__ == "__main__":
+    house.main()
