@@ -2,7 +2,6 @@
 // charts.js - bars, drawn by hand; each chart has its figures as a table too.
 import { h, s } from './dom.js';
 
-const W = 720;
 const H = 190;
 const LEFT = 52;
 const BOTTOM = 22;
@@ -30,6 +29,7 @@ function squeeze(rows, series) {
 
 /** rows: [{label, values}]; series: [{name, class}]; format(value) for people. */
 export function bars(title, rows, series, format) {
+  const W = innerWidth < 640 ? 340 : 720; // its letters are as large as others
   rows = squeeze(rows, series);
   const max = top(Math.max(0, ...rows.map((r) => r.values.reduce((a, b) => a + b, 0))));
   const wide = (W - LEFT) / Math.max(1, rows.length);
@@ -50,7 +50,7 @@ export function bars(title, rows, series, format) {
     });
     marks.push(s('g', null, s('title', null, `${row.label}: ${series.map((it, k) => `${it.name} ${format(row.values[k])}`).join(', ')}`), stack));
   });
-  const every = Math.ceil(rows.length / 9);
+  const every = Math.ceil(rows.length / (W / 80));
   rows.forEach((row, i) => {
     if (i % every === 0) marks.push(s('text', { x: (LEFT + i * wide + wide / 2).toFixed(1), y: H - 6, 'text-anchor': 'middle' }, String(row.label).slice(0, 12)));
   });

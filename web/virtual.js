@@ -69,10 +69,17 @@ export class VirtualList {
     scroller.append(this.body);
     this.pending = 0;
     this.top = 0;
-    this.onscroll = () => this.schedule();
+    this.stuck = sticks; // to the end; only the viewer's own scrolling changes it
+    this.onscroll = () => {
+      this.stuck = this.sticks && this.atEnd();
+      this.schedule();
+    };
     scroller.addEventListener('scroll', this.onscroll, { passive: true });
     this.resizes = new ResizeObserver((all) => this.resized(all));
-    this.views = new ResizeObserver(() => this.schedule());
+    this.views = new ResizeObserver(() => {
+      if (this.stuck) this.toEnd();
+      this.schedule();
+    });
     this.views.observe(scroller);
   }
 
@@ -98,7 +105,7 @@ export class VirtualList {
 
   /** Other items, in their order.  The view stays at the item that it is at. */
   setItems(items) {
-    const stay = this.sticks && (this.atEnd() || !this.items.length);
+    const stay = this.stuck;
     const anchor = stay ? null : this.anchor();
     this.items = items;
     this.index = null;
@@ -205,7 +212,7 @@ export class VirtualList {
 
   /** Heights as they turned out to be. */
   take(found) {
-    const stay = this.sticks && this.atEnd();
+    const stay = this.stuck;
     const anchor = this.anchor();
     let changed = false;
     for (const [key, height] of found) {
