@@ -232,6 +232,42 @@ TH_API int thole_runtime_export(struct thole_runtime *rt, const char *session_id
 TH_API int thole_runtime_import(struct thole_runtime *rt, const void *bytes, size_t size,
 				char **ret, struct thole_error *err);
 
+/*
+ * Deletes a session for good, and those that work for it: their events, and the pictures that no
+ * other event names.  What they used stays in thole_runtime_usage.  Their executors end.  `user`:
+ * only if it is this one's, and else ENOENT; NULL: whosever it is.
+ *
+ * EBUSY, and nothing was deleted: it is open here and does not rest; another runtime has it; a
+ * session that was forked from it is there; it works for another one.  One that is open here and
+ * rests is closed: its watchers are told that it is LOST, and thole_session_free is still to be
+ * called.  Durable when it returns; a crash leaves the session whole or gone.  Waits while an
+ * executor ends.
+ */
+TH_API int thole_runtime_delete(struct thole_runtime *rt, const char *session_id, const char *user,
+				struct thole_error *err);
+
+/*
+ * What sessions used, as a JSON object {"by": BY, "usage": [...], "next": CURSOR}.  Each line has
+ * its day, user, agent or model, and sessions (that began), turns, calls, tokens_in, tokens_cached
+ * (of these), tokens_out and cost_usd.  `options`: names and values in turn, ended by NULL; NULL:
+ * all by day.
+ *
+ *     by     "day" (the default), "user", "agent", "model" or "session"
+ *     user   only of this user; "local" has those that were begun without one
+ *     from   the first day, such as "2026-01-31" (UTC)
+ *     to     the last day
+ *     limit  by session: at most so many, 1 to 1000; default 100
+ *     after  by session: the `next` of the list before
+ *
+ * Sums are of the day on which a session went on, and stay when it is deleted.  What a session has
+ * when it comes in (a fork's past, an import) was used elsewhere; one that works for another counts
+ * with that one.  By session each line has the totals of one that is there, and was last used in
+ * these days: session_id, user, agent, model, title, created_ms, updated_ms and the counts.  EUSAGE;
+ * ELIMIT: more than 65536 lines.
+ */
+TH_API int thole_runtime_usage(struct thole_runtime *rt, const char *const *options, char **ret,
+			       struct thole_error *err);
+
 /* ---- agents ---------------------------------------------------------------------------------- */
 
 /*

@@ -277,6 +277,11 @@ void th_api_sessions_reap(struct thole_runtime *rt);
 /* Frees all of them: the driver has none any more. */
 void th_api_sessions_close(struct thole_runtime *rt);
 
+/* ---- stored.c ---- */
+
+/* The session of that name that the caller has open here; NULL: none. */
+struct thole_session *th_api_open_find(struct thole_runtime *rt, const char *id);
+
 /* ---- list.c ---- */
 
 /* A session as an object of a page. */

@@ -13,7 +13,7 @@
 /* ---- decisions --------------------------------------------------------------------------------
  */
 
-static struct thole_session *open_find(struct thole_runtime *rt, const char *id)
+struct thole_session *th_api_open_find(struct thole_runtime *rt, const char *id)
 {
 	struct thole_session *s = rt->sessions;
 
@@ -101,7 +101,7 @@ int thole_runtime_approve(struct thole_runtime *rt, const char *session_id, cons
 		.call_id = call_id, .by = by, .approve = true, .always = always, .outcome = -1
 	};
 	int code = check_word(rt, session_id, &w, err);
-	struct thole_session *s = code ? NULL : open_find(rt, session_id);
+	struct thole_session *s = code ? NULL : th_api_open_find(rt, session_id);
 
 	if (code)
 		return code;
@@ -118,7 +118,7 @@ int thole_runtime_reject(struct thole_runtime *rt, const char *session_id, const
 		.call_id = call_id, .by = by, .message = message, .always = always, .outcome = -1
 	};
 	int code = check_word(rt, session_id, &w, err);
-	struct thole_session *s = code ? NULL : open_find(rt, session_id);
+	struct thole_session *s = code ? NULL : th_api_open_find(rt, session_id);
 
 	if (code)
 		return code;
@@ -136,7 +136,7 @@ int thole_runtime_settle(struct thole_runtime *rt, const char *session_id, const
 		.call_id = call_id, .by = by, .message = message, .outcome = (int)outcome
 	};
 	int code = check_word(rt, session_id, &w, err);
-	struct thole_session *s = code ? NULL : open_find(rt, session_id);
+	struct thole_session *s = code ? NULL : th_api_open_find(rt, session_id);
 
 	if (!code && (unsigned)outcome > THOLE_UNKNOWN)
 		code = th_api_fail(err, TH_EUSAGE, "it was done, not started, or is unknown");

@@ -37,6 +37,8 @@ const struct th_command *const th_commands[] = {
 	&th_command_sessions,
 	&th_command_log,
 	&th_command_fork,
+	&th_command_delete,
+	&th_command_usage,
 	&th_command_export,
 	&th_command_import,
 	&th_command_serve,

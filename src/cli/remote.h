@@ -105,6 +105,7 @@ int th_remote_decide(const struct th_remote_decision *d);
 int th_remote_cancel(struct th_common *o, const struct th_session_row *row);
 int th_remote_fork(struct th_common *o, struct th_str session_id, int64_t seq,
 		   struct th_str target);
+int th_remote_delete(struct th_common *o, struct th_str session_id);
 int th_remote_export(struct th_common *o, struct th_str session_id);
 
 #endif

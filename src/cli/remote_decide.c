@@ -234,6 +234,17 @@ int th_remote_fork(struct th_common *o, struct th_str session_id, int64_t seq, s
 	return th_cli_print(&out, 0);
 }
 
+int th_remote_delete(struct th_common *o, struct th_str session_id)
+{
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
+	struct th_remote_request q = { .method = "DELETE" };
+	struct th_err err = {};
+
+	th_remote_path(&path, session_id, "");
+	q.path = th_buf_str(&path);
+	return th_remote_call(o->remote, &q, NULL, &err) != TH_OK ? th_cli_fail(&err) : 0;
+}
+
 static bool put_bytes(void *ctx, struct th_str bytes)
 {
 	int *errnum = ctx;

@@ -113,6 +113,11 @@ void th_runtime_close(struct th_runtime *rt, struct th_handle h, bool end_execut
 
 /* Is the session open here, as one of its own or as one that works for another? */
 bool th_runtime_has(const struct th_runtime *rt, struct th_str session_id);
+/* As one that works for another? */
+bool th_runtime_works_for(const struct th_runtime *rt, struct th_str session_id);
+/* The session was removed from the store: its executor, if one runs, ends, and what it kept is
+ * removed.  Waits for that. */
+void th_runtime_executor_end(const struct th_runtime *rt, struct th_str session_id);
 
 /*
  * An open session that rests is set going, as its user asked: a pause ends, and a failure, a limit

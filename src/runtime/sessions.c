@@ -282,6 +282,28 @@ bool th_runtime_has(const struct th_runtime *rt, struct th_str session_id)
 	return false;
 }
 
+bool th_runtime_works_for(const struct th_runtime *rt, struct th_str session_id)
+{
+	for (const struct th_runtime_session *s = rt->sessions; s; s = s->next)
+		if (s->parent && th_str_eq(s->id, session_id))
+			return true;
+	return false;
+}
+
+void th_runtime_executor_end(const struct th_runtime *rt, struct th_str session_id)
+{
+	const struct th_executor_options o = {
+		.session = session_id,
+		.scope = th_buf_str(&rt->scope),
+		.only_running = true,
+	};
+	struct th_err ignored;
+
+	/* One that does not answer ends itself when nobody comes back. */
+	if (th_executor_client_end_once(&o, &ignored))
+		return;
+}
+
 static bool left_behind(enum th_state state)
 {
 	return state == TH_STATE_FAILED || state == TH_STATE_LIMIT || state == TH_STATE_STUCK ||

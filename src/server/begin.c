@@ -1,14 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* begin.c - what a new session needs: a folder of its own. */
+/* begin.c - a folder of its own for each session. */
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "io/clock.h"
 #include "io/files.h"
 #include "server/internal.h"
 
 #define NOBODY 65534 /* whom commands of root's sessions run as (io/sandbox.h) */
+
+/* Where it is, in the folder of all.  A name of any bytes becomes that of a folder. */
+static void put_path(const struct th_server *s, const char *id, struct th_buf *path)
+{
+	th_buf_add(path, s->o.workspaces);
+	th_buf_add_char(path, '/');
+	for (const char *c = id; *c; c++)
+		if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+		    (*c >= '0' && *c <= '9') || *c == '-' || *c == '_')
+			th_buf_add_char(path, *c);
+		else
+			th_buf_printf(path, "%%%02x", (unsigned char)*c);
+}
 
 int th_workspace_make(struct th_server *s, const char *id, char **ret, struct thole_error *err)
 {
@@ -19,14 +34,7 @@ int th_workspace_make(struct th_server *s, const char *id, char **ret, struct th
 	*ret = NULL;
 	if (!s->o.workspaces.len)
 		return 0;
-	th_buf_add(&path, s->o.workspaces);
-	th_buf_add_char(&path, '/');
-	for (const char *c = id; *c; c++) /* a name of any bytes becomes that of a folder */
-		if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-		    (*c >= '0' && *c <= '9') || *c == '-' || *c == '_')
-			th_buf_add_char(&path, *c);
-		else
-			th_buf_printf(&path, "%%%02x", (unsigned char)*c);
+	put_path(s, id, &path);
 	code = th_buf_check(&path, "the workspace's path", &e);
 	if (!code)
 		code = th_dir_make(path.ptr, 0700, &e);
@@ -41,4 +49,65 @@ int th_workspace_make(struct th_server *s, const char *id, char **ret, struct th
 	*ret = th_alloc(path.len + 1);
 	memcpy(*ret, path.ptr, path.len + 1);
 	return 0;
+}
+
+/* ---- the end of one ---- */
+
+/* A folder that no session has: its name begins with a dot, which no id's does. */
+#define REMOVED ".removed-"
+
+static void remove_job(void *ctx)
+{
+	struct th_err ignored;
+
+	/* What cannot be removed stays, under a name that says so. */
+	if (th_dir_remove(ctx, &ignored) != TH_OK)
+		return;
+}
+
+static void remove_soon(struct th_server *s, struct th_buf *path)
+{
+	char *copy = th_alloc(path->len + 1);
+
+	memcpy(copy, path->ptr, path->len + 1);
+	th_work(s->loop, remove_job, free, copy);
+}
+
+void th_workspace_remove(struct th_server *s, const char *id)
+{
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_PATH_LEN_MAX);
+	struct th_buf away TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_PATH_LEN_MAX);
+	char text[TH_UUID_TEXT_SIZE + 1];
+	struct th_uuid made = th_uuid_now();
+
+	if (!s->o.workspaces.len)
+		return;
+	put_path(s, id, &path);
+	th_uuid_text(&made, text);
+	th_buf_printf(&away, "%.*s/" REMOVED "%s", TH_FMT(s->o.workspaces), text);
+	/* At once another session may have the name, and a folder of its own. */
+	if (!path.failed && !away.failed && rename(path.ptr, away.ptr) == 0)
+		remove_soon(s, &away);
+}
+
+void th_workspaces_sweep(struct th_server *s)
+{
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_PATH_LEN_MAX);
+	struct dirent *entry;
+	DIR *dir;
+
+	if (!s->o.workspaces.len)
+		return;
+	th_buf_add(&path, s->o.workspaces);
+	dir = opendir(path.ptr);
+	while (dir && (entry = readdir(dir))) {
+		if (strncmp(entry->d_name, REMOVED, strlen(REMOVED)) != 0)
+			continue;
+		th_buf_clear(&path);
+		th_buf_printf(&path, "%.*s/%s", TH_FMT(s->o.workspaces), entry->d_name);
+		if (!path.failed)
+			remove_soon(s, &path);
+	}
+	if (dir)
+		closedir(dir);
 }

@@ -192,13 +192,24 @@ static void on_event(struct stream *s, const struct thole_note *note)
 	(void)put(s, &frame);
 }
 
+static bool was_deleted(const struct stream *s)
+{
+	struct thole_error err;
+	char *row = NULL;
+	int code =
+	    thole_runtime_session(s->access->server->rt, s->listener.hub->id, NULL, &row, &err);
+
+	thole_free(row);
+	return code == THOLE_ENOENT;
+}
+
 static void on_note(struct th_listener *l, const struct thole_note *note)
 {
 	struct stream *s = of(l);
 
 	if (!note) { /* it ends with the server, or goes on elsewhere: there the client asks again
 		      */
-		if (s->access->server->finishing)
+		if (s->access->server->finishing || was_deleted(s))
 			stream_end(s);
 		return;
 	}
@@ -232,9 +243,16 @@ static void on_look(struct th_listener *l)
 	struct thole_error err;
 	char *row = NULL;
 
-	if (!s->current || s->full ||
-	    thole_runtime_session(s->access->server->rt, l->hub->id, NULL, &row, &err) != 0)
+	int code = thole_runtime_session(s->access->server->rt, l->hub->id, NULL, &row, &err);
+
+	if (code == THOLE_ENOENT) {
+		stream_end(s);
 		return;
+	}
+	if (code || !s->current || s->full) {
+		thole_free(row);
+		return;
+	}
 	if (th_json_parse(th_str_of(row), &doc, NULL) == TH_OK) {
 		const struct th_json *v = th_json_root(doc);
 

@@ -161,6 +161,12 @@ static void tell(struct th_hub *h, const struct thole_note *note)
 	h->telling--;
 }
 
+void th_hub_lose(struct th_hub *h)
+{
+	tell(h, NULL);
+	close_session(h);
+}
+
 static void on_note(void *ctx, struct thole_session *session, const struct thole_note *note)
 {
 	struct th_hub *h = ctx;
@@ -168,8 +174,7 @@ static void on_note(void *ctx, struct thole_session *session, const struct thole
 	    thole_note_kind(note) == THOLE_NOTE_REST && thole_session_state(session) == THOLE_LOST;
 
 	if (lost) {
-		tell(h, NULL);
-		close_session(h);
+		th_hub_lose(h);
 		return;
 	}
 	if (thole_note_kind(note) == THOLE_NOTE_REST)

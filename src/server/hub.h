@@ -70,6 +70,9 @@ TH_NODISCARD int th_hub_open(struct th_hub *h, struct thole_agent *agent, struct
 /* Here, and neither rests nor waits for a client's results. */
 bool th_hub_runs(const struct th_hub *h);
 
+/* It was deleted, or this server gives it up: whoever listens is told. */
+void th_hub_lose(struct th_hub *h);
+
 void th_hub_listen(struct th_hub *h, struct th_listener *l);
 void th_hub_unlisten(struct th_listener *l); /* also in its own function; again: nothing */
 

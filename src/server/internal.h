@@ -137,7 +137,7 @@ th_access_fn th_api_agents, th_api_sessions_list, th_api_sessions_create, th_api
     th_api_session_message, th_api_session_pause, th_api_session_resume, th_api_session_cancel,
     th_api_session_fork, th_api_session_approve, th_api_session_reject, th_api_session_settle,
     th_api_session_export, th_api_session_items, th_api_import, th_api_waiting, th_api_session_blob,
-    th_api_session_events;
+    th_api_session_events, th_api_session_delete, th_api_usage;
 
 /* ---- sessions.c ---- */
 
@@ -147,6 +147,9 @@ bool th_session_mine(struct th_access *a, char **ret_row);
 /* A folder for the session's tools; NULL in *ret: it has none of its own.  free() it. */
 TH_NODISCARD int th_workspace_make(struct th_server *s, const char *id, char **ret,
 				   struct thole_error *err);
+/* That folder and what is in it go, in a worker; where there is none nothing happens. */
+void th_workspace_remove(struct th_server *s, const char *id);
+void th_workspaces_sweep(struct th_server *s); /* what was being removed when a server ended */
 
 /* ---- quota.c: may this user have one more that runs, and go on with one that rests? ---- */
 

@@ -218,6 +218,7 @@ static enum th_code start(struct th_server *s, struct th_err *err)
 	s->webhooks = th_webhooks_new(s, s->o.outbox);
 	th_webhooks_recover(s->webhooks);
 	th_timer_start(&s->sweep, 1000, 1000);
+	th_workspaces_sweep(s);
 	if (thole_runtime_recover(s->rt, was_running, recovered, s, true, &e) != 0)
 		return th_fail(err, (enum th_code)e.code, "%s", e.text);
 	th_server_kick(s);

@@ -554,6 +554,70 @@ void th_api_session_fork(struct th_access *a)
 	answer_row(a, h->id, 201);
 }
 
+/* ---- delete ---- */
+
+void th_api_session_delete(struct th_access *a)
+{
+	struct thole_error err;
+	struct th_hub *h;
+
+	if (!th_session_mine(a, NULL))
+		return;
+	if (thole_runtime_delete(a->server->rt, a->args[0], a->user, &err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
+	h = th_hub_find(a->server, a->args[0]);
+	if (h)
+		th_hub_lose(h);
+	th_workspace_remove(a->server, a->args[0]);
+	th_server_kick(a->server);
+	th_access_empty(a, 204);
+}
+
+/* ---- what was used ---- */
+
+void th_api_usage(struct th_access *a)
+{
+	static const char *const names[] = { "by", "from", "to", "limit", "after" };
+	struct th_buf values[TH_COUNT(names)];
+	const char *options[2 * TH_COUNT(names) + 3];
+	struct th_buf user TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	bool named = th_access_query(a, "user", &user);
+	struct thole_error err;
+	char *list = NULL;
+	size_t at = 0;
+	int code;
+
+	if (named && strcmp(user.ptr, a->user) != 0 && !(a->scopes & TH_SCOPE_ADMIN)) {
+		th_access_fail(a, 403, "scope", "another user's usage needs the scope admin");
+		return;
+	}
+	if (!named || strcmp(user.ptr, "*") != 0) {
+		options[at++] = "user";
+		options[at++] = named ? user.ptr : a->user;
+	}
+	for (size_t i = 0; i < TH_COUNT(names); i++) {
+		th_buf_init(&values[i], 8 * TH_KIB);
+		if (!th_access_query(a, names[i], &values[i]))
+			continue;
+		options[at++] = names[i];
+		options[at++] = values[i].ptr;
+	}
+	options[at] = NULL;
+	code = thole_runtime_usage(a->server->rt, options, &list, &err);
+	for (size_t i = 0; i < TH_COUNT(names); i++)
+		th_buf_deinit(&values[i]);
+	if (code) {
+		th_access_error(a, &err);
+		return;
+	}
+	th_buf_add_cstr(&json, list);
+	thole_free(list);
+	th_access_json(a, 200, &json);
+}
+
 /* ---- decide ---- */
 
 static bool decision_read(struct th_access *a, struct body *b, struct th_session_decision *d)

@@ -262,13 +262,6 @@ enum th_code th_fail_no_session(struct th_err *err, struct th_str session_id)
 	return th_fail(err, TH_ENOENT, "there is no session %s", th_session_shown(session_id).text);
 }
 
-enum th_code th_fail_held(struct th_err *err, struct th_str session_id)
-{
-	return th_fail(err, TH_EBUSY,
-		       "session %s is open here; it can be deleted when it is closed",
-		       th_session_shown(session_id).text);
-}
-
 enum th_code th_fail_forked(struct th_err *err, struct th_str session_id, struct th_str fork)
 {
 	struct th_shown other = th_session_shown(fork);

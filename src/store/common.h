@@ -46,7 +46,6 @@ bool th_filter_takes(const struct th_session_filter *f, const struct th_session_
 		     const struct th_str *task, bool *ret_ask);
 
 enum th_code th_fail_no_session(struct th_err *err, struct th_str session_id);
-enum th_code th_fail_held(struct th_err *err, struct th_str session_id);
 enum th_code th_fail_forked(struct th_err *err, struct th_str session_id, struct th_str fork);
 enum th_code th_fail_fenced(struct th_err *err, struct th_str session_id, int64_t epoch);
 

@@ -718,9 +718,8 @@ static enum th_code check_remove(const struct handle *h, const struct th_str *id
 
 		if (!s)
 			return th_fail_no_session(err, ids[i]);
-		if (s->row.owner.len > 0 && th_str_is(s->row.owner, h->owner))
-			return th_fail_held(err, ids[i]);
-		if (s->row.owner.len > 0 && owner_alive(m, s->row.owner))
+		if (s->row.owner.len > 0 && !th_str_is(s->row.owner, h->owner) &&
+		    owner_alive(m, s->row.owner))
 			return th_fail(err, TH_EBUSY,
 				       "session %s is held by another runtime (%.*s)",
 				       th_session_shown(ids[i]).text, TH_FMT(s->row.owner));

@@ -14,10 +14,8 @@ static enum th_code check_owner(struct th_sqlite *s, const struct th_session_row
 {
 	enum th_code code;
 
-	if (row->owner.len == 0)
+	if (row->owner.len == 0 || th_str_is(row->owner, s->owner.name))
 		return TH_OK;
-	if (th_str_is(row->owner, s->owner.name))
-		return th_fail_held(err, row->session_id);
 	code = th_owner_check(s->owners, row->owner, err);
 	return th_prefix(err, code, "session %s is held by another runtime",
 			 th_session_shown(row->session_id).text);

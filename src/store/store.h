@@ -141,9 +141,10 @@ struct th_store_kind {
 			      th_usage_fn *fn, void *ctx, struct th_err *err);
 
 	/* Removes sessions for good: all of them or, where one cannot be, none.  Durable when it
-	 * returns; no reader meets any part of them again, and their names are free.  EBUSY: a
-	 * runtime has one (this store's, too), or one that is not in the list was forked from it;
-	 * ENOENT.  At most TH_REMOVE_SESSIONS_MAX. */
+	 * returns; no reader meets any part of them again, and their names are free.  EBUSY:
+	 * another runtime has one, or one that is not in the list was forked from it; ENOENT.
+	 * One that this runtime has is its caller's to give up: appends to it are ENOENT.  At most
+	 * TH_REMOVE_SESSIONS_MAX. */
 	enum th_code (*remove)(struct th_store *s, const struct th_str *ids, size_t count,
 			       struct th_err *err);
 	/* What is left behind, a bounded piece in one transaction: their events, then the blobs

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * remove.h - a session deleted for good, with those that work for it.
+ */
+#ifndef TH_ADMIN_REMOVE_H
+#define TH_ADMIN_REMOVE_H
+
+#include "base/arena.h"
+#include "store/store.h"
+
+/* Names; the first is the session's. */
+struct th_family {
+	struct th_arena memory;
+	struct th_str ids[TH_REMOVE_SESSIONS_MAX];
+	size_t count;
+};
+struct th_family *th_family_free(struct th_family *f); /* takes NULL, returns NULL */
+
+/*
+ * Removes the session and those that work for it from the store, all or none; what they used stays
+ * in its sums.  *ret: who is gone, whose executors the caller may end.  ENOENT; EBUSY, in a
+ * sentence: it works for another, shares its events with a fork, or another runtime has one of
+ * them.  What is left behind goes by store->sweep.
+ */
+TH_NODISCARD enum th_code th_session_remove(struct th_store *store, struct th_str session_id,
+					    struct th_family **ret, struct th_err *err);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * remove.c - sessions deleted, and what all of them used.
+ */
+#include "admin/remove.h"
+
+#include "admin/usage.h"
+#include "api/api.h"
+
+/* ---- deleting ---------------------------------------------------------------------------------
+ */
+
+/* It is this user's; else it is as if it was not there. */
+static enum th_code check_user(struct th_store *store, const char *id, const char *user,
+			       struct th_err *err)
+{
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
+	struct th_session_row row;
+	enum th_code code;
+
+	th_arena_init(&a, TH_MIB);
+	code = store->kind->get(store, th_str_of(id), &a, &row, err);
+	if (code == TH_ENOENT || (!code && user && !th_user_is(th_str_of(user), row.user)))
+		return th_fail(err, TH_ENOENT, "no session %s", id);
+	return code;
+}
+
+/* One that this runtime works on is not deleted.  *ret: it is open here, and rests; or NULL. */
+static enum th_code check_open(struct thole_runtime *rt, const char *id, struct thole_session **ret,
+			       struct th_err *err)
+{
+	struct thole_session *s;
+
+	th_api_sessions_reap(rt);
+	*ret = s = th_api_open_find(rt, id);
+	if (s && th_api_session_rests(s))
+		return TH_OK;
+	if (s)
+		return th_fail(err, TH_EBUSY,
+			       "session %s is at work; cancel it, and delete it when it rests", id);
+	/* It was given back just now, and its last events are on their way. */
+	return th_runtime_has(rt->rt, th_str_of(id)) && !th_runtime_works_for(rt->rt, th_str_of(id))
+		   ? th_fail(err, TH_EBUSY,
+			     "session %s is being closed; delete it when that is done", id)
+		   : TH_OK;
+}
+
+/* Its watchers hear that it is lost; the caller still gives it back. */
+static void close_deleted(struct thole_runtime *rt, struct thole_session *s)
+{
+	struct th_err why = { 0 };
+
+	(void)th_fail(&why, TH_ENOENT, "session %s was deleted", s->id);
+	th_runtime_close(rt->rt, s->handle, false);
+	s->handle = (struct th_handle){ 0 };
+	th_api_session_lose(s, &why);
+	th_api_session_unref(s);
+}
+
+int thole_runtime_delete(struct thole_runtime *rt, const char *session_id, const char *user,
+			 struct thole_error *err)
+{
+	struct thole_session *open = NULL;
+	struct th_family *gone = NULL;
+	struct th_store *store;
+	struct th_err e = { 0 };
+	enum th_code bad;
+	int code = th_api_enter(rt, err);
+
+	if (!code)
+		code = th_api_text(session_id, "the session's name", 1, TH_SESSION_ID_MAX, err);
+	if (!code && user)
+		code = th_api_text(user, "the user", 1, TH_USER_MAX, err);
+	if (code)
+		return code;
+	store = th_runtime_store(rt->rt);
+	bad = check_user(store, session_id, user, &e);
+	bad = bad ?: check_open(rt, session_id, &open, &e);
+	bad = bad ?: th_session_remove(store, th_str_of(session_id), &gone, &e);
+	if (bad)
+		return th_api_out(bad, &e, err);
+	if (open)
+		close_deleted(rt, open);
+	for (size_t i = 0; i < gone->count; i++)
+		th_runtime_executor_end(rt->rt, gone->ids[i]);
+	th_family_free(gone);
+	return TH_OK;
+}
+
+/* ---- usage ------------------------------------------------------------------------------------
+ */
+
+struct printing {
+	const struct th_usage_ask *ask;
+	struct th_jw w;
+};
+
+static enum th_code print_line(void *ctx, const struct th_usage_line *line, struct th_err *err)
+{
+	struct printing *p = ctx;
+
+	th_jw_object(&p->w);
+	th_usage_line_print(p->ask, line, &p->w);
+	th_jw_object_end(&p->w);
+	return th_buf_check(p->w.out, "the list of usage", err);
+}
+
+static int read_options(const char *const *options, struct th_usage_ask *ask,
+			struct thole_error *err)
+{
+	struct th_err e = { 0 };
+	int code = TH_OK;
+
+	for (; !code && options && *options; options += 2) {
+		code = th_api_text(*options, "an option's name", 1, TH_PATH_LEN_MAX, err);
+		if (!code)
+			code = th_api_text(options[1], *options, 1, TH_PATH_LEN_MAX, err);
+		if (!code)
+			code = th_api_out(th_usage_option(*options, th_str_of(options[1]), ask, &e),
+					  &e, err);
+	}
+	return code;
+}
+
+int thole_runtime_usage(struct thole_runtime *rt, const char *const *options, char **ret,
+			struct thole_error *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	struct th_buf next TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_usage_ask ask = { 0 };
+	struct printing p = { .ask = &ask, .w = th_jw(&text) };
+	struct th_err e = { 0 };
+	enum th_code bad;
+	int code = th_api_enter(rt, err);
+
+	if (!code && !ret)
+		code = th_api_fail(err, TH_EUSAGE, "there is no place for the list: ret is NULL");
+	if (!code)
+		code = read_options(options, &ask, err);
+	if (code)
+		return code;
+	th_jw_object(&p.w);
+	th_jw_kstr(&p.w, "by", th_str_of(th_usage_by_name(&ask)));
+	th_jw_key(&p.w, TH_STR("usage"));
+	th_jw_array(&p.w);
+	bad = th_usage_report(th_runtime_store(rt->rt), &ask, print_line, &p, &next, &e);
+	th_jw_array_end(&p.w);
+	if (next.len)
+		th_jw_kstr(&p.w, "next", th_buf_str(&next));
+	th_jw_object_end(&p.w);
+	bad = bad ?: th_buf_check(&text, "the list of usage", &e);
+	if (!bad)
+		*ret = th_api_copy(th_buf_str(&text));
+	return th_api_out(bad, &e, err);
+}
