@@ -262,7 +262,7 @@ TH_API int thole_runtime_delete(struct thole_runtime *rt, const char *session_id
  * Sums are of the day on which a session went on, and stay when it is deleted.  What a session has
  * when it comes in (a fork's past, an import) was used elsewhere; one that works for another counts
  * with that one.  By session each line has the totals of one that is there, and was last used in
- * these days: session_id, user, agent, model, title, created_ms, updated_ms and the counts.  EUSAGE;
+ * these days: session_id, user, agent, model, title, created_ms, updated_ms and the counts. EUSAGE;
  * ELIMIT: more than 65536 lines.
  */
 TH_API int thole_runtime_usage(struct thole_runtime *rt, const char *const *options, char **ret,
