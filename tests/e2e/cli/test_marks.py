@@ -203,11 +203,11 @@ class Tree(house.House):
         """Buttons by their accessibility, with their whole area; what a program says of them is shown without control characters."""
         self.good("computer", "-c", "desktop:640x400", "shell",
                   "printf 'a\\033[2Jb' > name; zenity --question --text=x --ok-label=\"$(cat name)\" >/dev/null 2>&1 &")
-        self.wait_for(lambda: "push button" in self.good("computer", "tree", "--settle").out)
+        self.wait_for(lambda: "button" in self.good("computer", "tree", "--settle").out)
         ended = self.good("computer", "tree")
         self.assertNotIn("\x1b", ended.out)
         elements = json.loads(self.good("computer", "tree", "--json").out)["evidence"]["elements"]
-        buttons = [e for e in elements if e.get("role") == "push button"]
+        buttons = [e for e in elements if e.get("role") == "button"]
         self.assertEqual(len(buttons), 2, elements)
         for e in buttons:
             self.assertEqual(e["source"], "tree")
@@ -244,14 +244,14 @@ class Tree(house.House):
                  "computer": {"kind": "x11", **computer}}))
             return self.good("run", "-a", self.work / "x.yaml", "-s", session, "look", stdin="screenshot\ndone\n").err
 
-        self.wait_for(lambda: re.search(r"push button " + named, self.good(
+        self.wait_for(lambda: re.search(r"button " + named, self.good(
             "computer", "-c", "x11", "-s", "t", "tree", env=inside).out))
         self.good("computer", "-s", "t", "end")
-        self.assertNotIn("push button", marks("none"))
-        self.assertNotIn("push button", marks("silent", bus="display"))
+        self.assertNotIn("button", marks("none"))
+        self.assertNotIn("button", marks("silent", bus="display"))
         subprocess.run(["xprop", "-root", "-f", "AT_SPI_BUS", "8s", "-set", "AT_SPI_BUS", address], env=self.env, check=True)
-        self.assertRegex(marks("named", bus="display"), r"push button " + named)
-        self.assertRegex(marks("given", bus=address), r"push button " + named)
+        self.assertRegex(marks("named", bus="display"), r"button " + named)
+        self.assertRegex(marks("given", bus=address), r"button " + named)
 
     @unittest.skipUnless(shutil.which("chromium") and shutil.which("dbus-daemon") and
                          os.path.exists("/usr/share/defaults/at-spi2/accessibility.conf"), "chromium and at-spi2-core are not here")
@@ -263,7 +263,7 @@ class Tree(house.House):
         self.wait_for(lambda: "Send it" in self.good("computer", "tree").out)
         elements = json.loads(self.good("computer", "tree", "--json").out)["evidence"]["elements"]
         said = {(e.get("role"), e.get("name") or e.get("text")) for e in elements if e["source"] == "tree"}
-        for wanted in [("heading", "Order"), ("entry", "Name"), ("push button", "Send it"), ("link", "Help page")]:
+        for wanted in [("heading", "Order"), ("entry", "Name"), ("button", "Send it"), ("link", "Help page")]:
             self.assertIn(wanted, said)
 
 

@@ -178,11 +178,11 @@ def late_dialog():
         "model": PREVIEW, "retry": {"times": 20, "with": "wait"},
         "turns": [
             [{"screenshot": True}],
-            {"see": {"text": "Shall it be done"}, "parts": [{"click": {"text": "Yes"}}]},
+            {"see": {"text": "Shall it be done"}, "parts": [{"type": {"value": "yes", "enter": True}}]},
             [{"wait": 1}],
             [{"text": "Answered."}],
-        ]}, "Answer the question with Yes when it comes.",
-        ["sleep 3; zenity --question --title=Late --text='Shall it be done?' && echo yes > answer.txt"])
+        ]}, "Answer the question with yes when it comes.",
+        ["sleep 3; zenity --entry --title=Late --text='Shall it be done?' --width=900 > answer.txt"])
     check(case.text("answer.txt").strip() == "yes", "answer.txt is wrong")
     yield case
 

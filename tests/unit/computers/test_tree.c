@@ -254,7 +254,7 @@ static void what_shows_is_found(void **state)
 {
 	(void)state;
 	assert_int_equal(read_tree(HONEST), TH_OK);
-	assert_string_equal(found.ptr, "push button \"OK\x1b[2J\" 10,20,60,30\n"
+	assert_string_equal(found.ptr, "button \"OK\x1b[2J\" 10,20,60,30\n"
 				       "label \"Name:\" 5,110,50,20\n");
 	assert_int_equal(asked, 6); /* nothing below what is hidden */
 }
