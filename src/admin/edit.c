@@ -2,6 +2,7 @@
 #include "admin/edit.h"
 
 #include "base/text.h"
+#include "core/person.h"
 #include "driver/driver.h"
 #include "io/clock.h"
 
@@ -141,42 +142,49 @@ static enum th_code waits(const struct th_edit *e, enum th_call_phase phase, str
 		       TH_FMT(e->row.session_id), th_state_name(e->session.state), what);
 }
 
+struct putting {
+	struct th_edit *e;
+	th_edit_decided_fn *decided;
+	void *ctx;
+};
+
+static enum th_code append_word(void *ctx, enum th_event_kind kind, uint64_t cause,
+				struct th_str call, const void *data, struct th_err *err)
+{
+	const struct putting *p = ctx;
+	const struct th_session *s = &p->e->session;
+	enum th_code code =
+	    append(p->e, kind, TH_SOURCE_USER, cause, call, th_event_table(kind), data, false, err);
+
+	for (size_t i = 0; !code && p->decided && i < s->call_count; i++)
+		if (s->calls[i].call_seq == cause)
+			p->decided(p->ctx, &s->calls[i]);
+	return code;
+}
+
 enum th_code th_edit_settle(struct th_edit *e, struct th_str call_id, enum th_outcome_status status,
 			    struct th_str by, struct th_str message, size_t *ret_index,
 			    struct th_err *err)
 {
+	struct putting p = { .e = e };
 	const struct th_call *c;
-	struct th_ev_settled d = { .status = th_str_of(th_outcome_name(status)),
-				   .by = by,
-				   .message = message };
 	enum th_code code = waits(e, TH_CALL_PARKED, call_id, "a word about its outcome", &c, err);
 
 	if (code != TH_OK)
 		return code;
 	*ret_index = (size_t)(c - e->session.calls);
-	d.call_id = c->call_id;
-	d.effect_id = c->effect_id;
-	return append(e, TH_EV_SETTLED, TH_SOURCE_USER, c->intent_seq, c->call_id,
-		      &th_ev_settled_table, &d, false, err);
+	return th_person_settles(c, status, by, message, append_word, &p, err);
 }
 
-enum th_code th_edit_decide(struct th_edit *e, struct th_str call_id, bool approve, bool always,
-			    struct th_str by, struct th_str message, size_t *ret_index,
-			    struct th_err *err)
+enum th_code th_edit_decide(struct th_edit *e, struct th_str call_id,
+			    const struct th_ev_approval_decided *word, th_edit_decided_fn *decided,
+			    void *ctx, struct th_err *err)
 {
+	struct putting p = { .e = e, .decided = decided, .ctx = ctx };
 	const struct th_call *c;
-	struct th_ev_approval_decided d = {
-		.approve = approve, .always = always, .by = by, .message = message
-	};
 	enum th_code code = waits(e, TH_CALL_ASKED, call_id, "a decision", &c, err);
 
-	if (code != TH_OK)
-		return code;
-	*ret_index = (size_t)(c - e->session.calls);
-	d.call_id = c->call_id;
-	d.digest = th_str_of(c->digest);
-	return append(e, TH_EV_APPROVAL_DECIDED, TH_SOURCE_USER, c->call_seq, c->call_id,
-		      &th_ev_approval_decided_table, &d, false, err);
+	return code ? code : th_person_decides(&e->session, c, word, append_word, &p, err);
 }
 
 enum th_code th_edit_state(struct th_edit *e, enum th_state to, struct th_str reason,

@@ -38,13 +38,16 @@ typedef enum th_code th_edit_fold_fn(void *ctx, struct th_str session_id,
 TH_NODISCARD enum th_code th_edit_each(struct th_store *store, struct th_str session_id,
 				       th_edit_fold_fn *fn, void *ctx, struct th_err *err);
 
-/* call_id: a call's name (th_call_name); empty: the first that waits.  TH_ENOENT: none does;
- * TH_EUSAGE: a person was asked about another of that name before.  *ret_index: of the call meant.
- * `always`: and so with every later call of that tool in this session; those that wait already are
- * decided one by one (th_session_also). */
-TH_NODISCARD enum th_code th_edit_decide(struct th_edit *e, struct th_str call_id, bool approve,
-					 bool always, struct th_str by, struct th_str message,
-					 size_t *ret_index, struct th_err *err);
+/* Hears of each call that was decided. */
+typedef void th_edit_decided_fn(void *ctx, const struct th_call *c);
+
+/* call_id: a call's name (th_call_name); empty: the first that waits.  `word`: see
+ * th_person_decides; `decided` may be NULL.  TH_ENOENT: no such call waits; TH_EUSAGE: a person was
+ * asked about another of that name before. */
+TH_NODISCARD enum th_code th_edit_decide(struct th_edit *e, struct th_str call_id,
+					 const struct th_ev_approval_decided *word,
+					 th_edit_decided_fn *decided, void *ctx,
+					 struct th_err *err);
 /* A person's word on a parked call: done, not_started or unknown. */
 TH_NODISCARD enum th_code th_edit_settle(struct th_edit *e, struct th_str call_id,
 					 enum th_outcome_status status, struct th_str by,

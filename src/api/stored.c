@@ -51,25 +51,16 @@ static enum th_code put_word(struct th_edit *e, const struct word *w, struct th_
 		[THOLE_NOT_STARTED] = TH_OUTCOME_NOT_STARTED,
 		[THOLE_UNKNOWN] = TH_OUTCOME_UNKNOWN,
 	};
-	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_str call_id = th_str_of(w->call_id), by = th_str_of(w->by);
 	struct th_str message = th_str_of(w->message);
-	const struct th_call *also;
+	const struct th_ev_approval_decided word = {
+		.approve = w->approve, .always = w->always, .by = by, .message = message
+	};
 	size_t index;
-	enum th_code code;
 
 	if (w->outcome >= 0)
 		return th_edit_settle(e, call_id, words[w->outcome], by, message, &index, err);
-	code = th_edit_decide(e, call_id, w->approve, w->always, by, message, &index, err);
-	/* "Always" is also said of the tool's other calls that wait already. */
-	while (!code && w->always &&
-	       (also = th_session_also(&e->session, e->session.calls[index].tool, w->approve))) {
-		th_buf_clear(&name);
-		th_call_name(also, &name);
-		code = th_edit_decide(e, th_buf_str(&name), w->approve, false, by, message, &index,
-				      err);
-	}
-	return code;
+	return th_edit_decide(e, call_id, &word, NULL, NULL, err);
 }
 
 static int word_stored(struct thole_runtime *rt, const char *id, const struct word *w,

@@ -50,40 +50,36 @@ static const struct th_option reject_options[] = {
 	TH_OPTIONS_END,
 };
 
-/* One decision, or with `all` one after the other until none waits; "always" is also said of the
- * tool's other calls that wait already. */
+struct said {
+	struct th_buf *out;
+	bool approve;
+	size_t count;
+};
+
+static void on_decided(void *ctx, const struct th_call *c)
+{
+	struct said *s = ctx;
+
+	s->count++;
+	th_buf_printf(s->out, "%s: ", s->approve ? "approved" : "rejected");
+	(void)th_view_call(c->tool, c->arguments, LINE_COLUMNS_MAX, s->out);
+	th_buf_add_char(s->out, '\n');
+}
+
+/* One decision, or with `all` one after the other until no call waits. */
 static enum th_code decide(struct th_edit *e, const struct decide_options *o, struct th_str call_id,
 			   bool approve, struct th_buf *out, struct th_err *err)
 {
-	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
-	const struct th_call *also;
+	const struct th_ev_approval_decided word = {
+		.approve = approve, .always = o->always, .by = th_cli_user(), .message = o->message
+	};
+	struct said said = { .out = out, .approve = approve };
 	enum th_code code;
-	size_t index;
-	int decided = 0;
 
-	for (;;) {
-		code = th_edit_decide(e, call_id, approve, o->always, th_cli_user(), o->message,
-				      &index, err);
-		if (code == TH_ENOENT && decided)
-			return TH_OK;
-		if (code != TH_OK)
-			return code;
-		decided++;
-		th_buf_printf(out, "%s: ", approve ? "approved" : "rejected");
-		(void)th_view_call(e->session.calls[index].tool, e->session.calls[index].arguments,
-				   LINE_COLUMNS_MAX, out);
-		th_buf_add_char(out, '\n');
-		if (o->all && !call_id.len)
-			continue;
-		also = o->always
-			   ? th_session_also(&e->session, e->session.calls[index].tool, approve)
-			   : NULL;
-		if (!also)
-			return TH_OK;
-		th_buf_clear(&name);
-		th_call_name(also, &name);
-		call_id = th_buf_str(&name);
-	}
+	do
+		code = th_edit_decide(e, call_id, &word, on_decided, &said, err);
+	while (!code && o->all && !call_id.len);
+	return code == TH_ENOENT && said.count ? TH_OK : code;
 }
 
 /* In the session, or in one that works for it. */

@@ -3,6 +3,7 @@
  * inputs.c - what people and operators say to a session, each an event.
  */
 #include "base/text.h"
+#include "core/person.h"
 #include "core/transcript.h"
 #include "driver/delegate.h"
 #include "driver/expiry.h"
@@ -86,26 +87,10 @@ enum th_code th_driver_decide(struct th_driver *d, struct th_handle h, struct th
 	return th_driver_decide_as(d, h, call_id, approve, false, by, message, err);
 }
 
-static enum th_code put_decision(struct th_live *l, const struct th_call *c,
-				 struct th_ev_approval_decided decided, struct th_err *err)
+static enum th_code append_word(void *ctx, enum th_event_kind kind, uint64_t cause,
+				struct th_str call, const void *data, struct th_err *err)
 {
-	decided.call_id = c->call_id;
-	decided.digest = th_str_of(c->digest);
-	return th_live_append_event(l, TH_EV_APPROVAL_DECIDED, TH_SOURCE_USER, c->call_seq,
-				    c->call_id, &decided, err);
-}
-
-/* "Always" is also said of the tool's other calls that wait already. */
-static enum th_code decide_others(struct th_live *l, struct th_str tool,
-				  struct th_ev_approval_decided decided, struct th_err *err)
-{
-	const struct th_call *c;
-	enum th_code code = TH_OK;
-
-	decided.always = false;
-	while (!code && (c = th_session_also(&l->fold, tool, decided.approve)))
-		code = put_decision(l, c, decided, err);
-	return code;
+	return th_live_append_event(ctx, kind, TH_SOURCE_USER, cause, call, data, err);
 }
 
 /* The call of that event, or (0) the first. */
@@ -143,9 +128,7 @@ enum th_code th_driver_decide_as(struct th_driver *d, struct th_handle h, struct
 		return th_fail(err, TH_ENOENT,
 			       "no call %.*s waits for a decision any more: its time was over",
 			       TH_FMT(th_utf8_cut(call_id, 80)));
-	code = put_decision(l, c, decided, err);
-	if (!code && always)
-		code = decide_others(l, c->tool, decided, err);
+	code = th_person_decides(&l->fold, c, &decided, append_word, l, err);
 	if (!code) {
 		th_live_pump(l);
 		th_live_word_given(l);
@@ -159,9 +142,6 @@ enum th_code th_driver_settle(struct th_driver *d, struct th_handle h, struct th
 {
 	struct th_live *l = th_driver_find(d, h);
 	const struct th_call *c;
-	struct th_ev_settled settled = { .status = th_str_of(th_outcome_name(status)),
-					 .by = by,
-					 .message = message };
 	enum th_code code;
 
 	if (!l)
@@ -169,10 +149,7 @@ enum th_code th_driver_settle(struct th_driver *d, struct th_handle h, struct th
 	code = th_live_word(l, TH_CALL_PARKED, call_id, &l, &c, err);
 	if (code)
 		return code;
-	settled.call_id = c->call_id;
-	settled.effect_id = c->effect_id;
-	code = th_live_append_event(l, TH_EV_SETTLED, TH_SOURCE_USER, c->intent_seq, c->call_id,
-				    &settled, err);
+	code = th_person_settles(c, status, by, message, append_word, l, err);
 	if (!code) {
 		th_live_pump(l);
 		th_live_word_given(l);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/person.h"
+
+static enum th_code decide_one(const struct th_call *c, struct th_ev_approval_decided word,
+			       th_person_append_fn *append, void *ctx, struct th_err *err)
+{
+	assert(c->phase == TH_CALL_ASKED);
+	word.call_id = c->call_id;
+	word.digest = th_str_of(c->digest);
+	return append(ctx, TH_EV_APPROVAL_DECIDED, c->call_seq, c->call_id, &word, err);
+}
+
+enum th_code th_person_decides(const struct th_session *s, const struct th_call *c,
+			       const struct th_ev_approval_decided *word,
+			       th_person_append_fn *append, void *ctx, struct th_err *err)
+{
+	struct th_ev_approval_decided other = *word;
+	struct th_str tool = c->tool;
+	enum th_code code = decide_one(c, *word, append, ctx, err);
+
+	other.always = false;
+	while (!code && word->always && (c = th_session_also(s, tool, word->approve)))
+		code = decide_one(c, other, append, ctx, err);
+	return code;
+}
+
+enum th_code th_person_settles(const struct th_call *c, enum th_outcome_status status,
+			       struct th_str by, struct th_str message, th_person_append_fn *append,
+			       void *ctx, struct th_err *err)
+{
+	const struct th_ev_settled settled = { .call_id = c->call_id,
+					       .effect_id = c->effect_id,
+					       .status = th_str_of(th_outcome_name(status)),
+					       .by = by,
+					       .message = message };
+
+	assert(c->phase == TH_CALL_PARKED);
+	return append(ctx, TH_EV_SETTLED, c->intent_seq, c->call_id, &settled, err);
+}
