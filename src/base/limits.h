@@ -216,6 +216,16 @@
 #define TH_SEARCH_DEPTH_MAX 64     /* folders inside each other */
 #define TH_SEARCH_FOLDER_MAX 50000 /* entries of one folder */
 #define TH_SEARCH_MS_MAX 20000
+#define TH_BASH_SESSIONS_MAX 8 /* shells of one session, by name */
+#define TH_BASH_NAME_MAX 32
+#define TH_BASH_QUEUE_MAX 64            /* calls that wait for one shell */
+#define TH_BASH_INPUT_MAX 4000          /* one line of input: a terminal takes 4095 */
+#define TH_BASH_IDLE_MS 30000           /* without new output: the call returns, it runs on */
+#define TH_BASH_WAIT_MAX_S 3600         /* the longest wait that a call may ask for */
+#define TH_BASH_GRACE_MS 2000           /* from one way of ending a command to the next */
+#define TH_BASH_UNREAD_MAX (8 * TH_MIB) /* output that nobody asks for; then it waits */
+#define TH_TERMINAL_ROWS 50
+#define TH_TERMINAL_COLUMNS 200
 #define TH_LIST_ENTRIES_MAX 2000
 #define TH_PATCH_BYTES_MAX (64 * TH_MIB) /* of all files of one patch, before and after */
 #define TH_PATCH_NOTE_MAX (256 * TH_KIB) /* their names and digests, in the journal */

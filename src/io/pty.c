@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <termios.h>
@@ -14,6 +15,7 @@
 
 #define CHUNK 16384
 #define ROUNDS_MAX 8
+#define MORE_MAX 4
 #define DRAIN_MAX (1 * TH_MIB)
 
 struct th_pty {
@@ -29,7 +31,8 @@ struct th_pty {
 	struct th_child_exit status;
 	uint64_t written;
 	size_t spool_size;
-	char *spool; /* a ring: the next byte goes to written % spool_size */
+	char *spool;         /* a ring: the next byte goes to written % spool_size */
+	struct termios calm; /* its modes when it was new */
 	bool paused, exited, reported, busy, freed;
 };
 
@@ -178,11 +181,22 @@ static enum th_code start(struct th_pty *p, const struct th_pty_spec *spec, stru
 		code = th_poll_new(p->loop, p->fd, on_events, p, &p->poll, err);
 	if (code)
 		return code;
-	const struct th_child_fd fds[] = { { theirs, 0 }, { theirs, 1 }, { theirs, 2 } };
+	if (tcgetattr(p->fd, &p->calm) < 0)
+		return th_fail_errno(err, errno, "ask a terminal for its modes");
+	p->calm.c_iflag &= ~(tcflag_t)IXON; /* a key must not stop the output for good */
+	if (spec->no_echo)
+		p->calm.c_lflag &= ~(tcflag_t)(ECHO | ECHOE | ECHOK | ECHONL | ECHOCTL | ECHOKE);
+	th_pty_calm(p);
+	struct th_child_fd fds[3 + MORE_MAX];
+	assert(spec->more_count <= MORE_MAX);
+	child.fd_count = 0;
+	for (int i = spec->error_only ? 2 : 0; i < 3; i++)
+		fds[child.fd_count++] = (struct th_child_fd){ theirs, i };
+	for (size_t i = 0; i < spec->more_count; i++)
+		fds[child.fd_count++] = spec->more[i];
 	child.fds = fds;
-	child.fd_count = TH_COUNT(fds);
 	child.write_in = child.merge_err = false;
-	child.terminal = true;
+	child.terminal = !spec->error_only;
 	child.on_output = NULL;
 	child.on_exit = on_exit_of_child;
 	child.ctx = p;
@@ -237,6 +251,25 @@ enum th_code th_pty_resize(struct th_pty *p, uint16_t rows, uint16_t columns, st
 	struct winsize size = { .ws_row = rows ? rows : 24, .ws_col = columns ? columns : 80 };
 	return ioctl(p->fd, TIOCSWINSZ, &size) < 0 ? th_fail_errno(err, errno, "resize a terminal")
 						   : TH_OK;
+}
+
+void th_pty_calm(struct th_pty *p)
+{
+	(void)tcsetattr(p->fd, TCSANOW, &p->calm);
+}
+
+bool th_pty_signal(struct th_pty *p, int signum)
+{
+	pid_t group = th_pty_foreground(p);
+
+	return group > 1 && kill(-group, signum) == 0;
+}
+
+pid_t th_pty_foreground(const struct th_pty *p)
+{
+	pid_t group;
+
+	return ioctl(p->fd, TIOCGPGRP, &group) < 0 || group <= 0 ? -1 : group;
 }
 
 enum th_code th_pty_write(struct th_pty *p, struct th_str bytes, struct th_err *err)

@@ -18,6 +18,10 @@ struct th_pty_spec {
 	struct th_child_spec
 	    child; /* its fds, write_in, merge_err and terminal are set by th_pty_open */
 	uint16_t rows, columns;
+	const struct th_child_fd *more; /* what else it gets, not on 0 to 2 but as said next */
+	size_t more_count;
+	bool error_only; /* the terminal is only its standard error; `more` may have 0 and 1 */
+	bool no_echo; /* what is written is not shown; lines, signals and the rest are as usual */
 	size_t spool_size; /* bytes kept, at most TH_TOOL_OUTPUT_MAX; 0: none */
 };
 
@@ -29,6 +33,11 @@ struct th_pty *th_pty_close(struct th_pty *p); /* ends the tree; takes NULL, ret
 struct th_child *th_pty_child(struct th_pty *p);
 TH_NODISCARD enum th_code th_pty_resize(struct th_pty *p, uint16_t rows, uint16_t columns,
 					struct th_err *err);
+/* Modes as a new terminal has them, whatever a program left behind. */
+void th_pty_calm(struct th_pty *p);
+/* The process group that signals of keys go to; -1: there is none. */
+pid_t th_pty_foreground(const struct th_pty *p);
+bool th_pty_signal(struct th_pty *p, int signum); /* to that group */
 /* Queued; TH_ELIMIT when more than TH_TOOL_OUTPUT_MAX waits. */
 TH_NODISCARD enum th_code th_pty_write(struct th_pty *p, struct th_str bytes, struct th_err *err);
 void th_pty_pause(struct th_pty *p, bool paused);

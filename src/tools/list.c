@@ -4,8 +4,9 @@
 #include "tools/tool.h"
 
 const struct th_tool *const th_tools[] = {
-	&th_tool_shell,       &th_tool_read_file, &th_tool_write_file, &th_tool_list_dir,
-	&th_tool_apply_patch, &th_tool_edit,      &th_tool_search,     NULL,
+	&th_tool_shell,    &th_tool_read_file,   &th_tool_write_file,
+	&th_tool_list_dir, &th_tool_apply_patch, &th_tool_edit,
+	&th_tool_search,   &th_tool_bash,        NULL,
 };
 
 static const struct th_tool *const internal[] = { &th_tool_command, &th_tool_commands };

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/terminal.h"
+
+#include <stdlib.h>
+#include <vterm.h>
+
+#include "base/limits.h"
+#include "base/text.h"
+
+#define ROWS TH_TERMINAL_ROWS
+#define COLUMNS TH_TERMINAL_COLUMNS
+#define LINE_SIZE (COLUMNS * VTERM_MAX_CHARS_PER_CELL * 4 + 2)
+
+/* What libvterm does not remember of a row. */
+struct row {
+	bool ended;         /* a newline came there: the next row is another line */
+	bool tabs[COLUMNS]; /* a tab began there */
+};
+
+struct th_terminal {
+	VTerm *vt;
+	VTermScreen *screen;
+	VTermState *state;
+	void (*reply)(void *ctx, struct th_str bytes);
+	void *ctx;
+	struct row rows[ROWS];
+	uint64_t gone;       /* rows that scrolled off */
+	uint64_t told_row;   /* counted from the first: told up to there */
+	struct th_buf told;  /* of that row */
+	struct th_clip clip; /* what scrolled off untold */
+	bool full_screen;
+	bool garbled;          /* by bytes that were no text */
+	uint64_t fresh, noise; /* bytes; of them no text */
+};
+
+/* ---- from cells to text ---- */
+
+typedef int get_cell_fn(const struct th_terminal *t, const void *from, int column,
+			VTermScreenCell *ret);
+
+static int cell_of_screen(const struct th_terminal *t, const void *from, int column,
+			  VTermScreenCell *ret)
+{
+	return vterm_screen_get_cell(t->screen,
+				     (VTermPos){ .row = *(const int *)from, .col = column }, ret);
+}
+
+static int cell_of_list(const struct th_terminal *t, const void *from, int column,
+			VTermScreenCell *ret)
+{
+	(void)t;
+	*ret = ((const VTermScreenCell *)from)[column];
+	return 1;
+}
+
+static bool is_blank(const VTermScreenCell *c)
+{
+	return c->chars[0] == 0;
+}
+
+/* A tab stands for the blanks up to the next stop, unless something was written there. */
+static int tab_end(const struct th_terminal *t, const void *from, get_cell_fn *get, int column)
+{
+	int end = (column / 8 + 1) * 8;
+	VTermScreenCell c;
+
+	for (int i = column; i < end && i < COLUMNS; i++)
+		if (!get(t, from, i, &c) || !is_blank(&c))
+			return 0;
+	return end;
+}
+
+/* Appends a row; true: it goes on in the next one. */
+static bool put_row(const struct th_terminal *t, const struct row *r, const void *from,
+		    get_cell_fn *get, struct th_buf *out)
+{
+	size_t solid = out->len; /* up to the last thing that was written */
+	VTermScreenCell c = { 0 };
+	bool last_used = false;
+
+	for (int column = 0; column < COLUMNS; column++) {
+		int end = r->tabs[column] ? tab_end(t, from, get, column) : 0;
+
+		if (end > 0) {
+			th_buf_add_char(out, '\t');
+			column = end - 1;
+			continue;
+		}
+		if (!get(t, from, column, &c))
+			break;
+		if (c.chars[0] == (uint32_t)-1) /* the second half of a wide one */
+			continue;
+		if (is_blank(&c)) {
+			th_buf_add_char(out, ' ');
+			continue;
+		}
+		for (int i = 0; i < VTERM_MAX_CHARS_PER_CELL && c.chars[i]; i++)
+			th_utf8_add(out, c.chars[i]);
+		solid = out->len;
+		last_used = column + (c.width > 1 ? 2 : 1) >= COLUMNS;
+	}
+	/* Tabs at the end were written, though nothing is to be seen. */
+	while (solid < out->len && out->ptr[solid] == '\t')
+		solid++;
+	th_buf_truncate(out, solid);
+	return last_used && !r->ended;
+}
+
+/* ---- what libvterm tells ---- */
+
+static void tell_row(struct th_terminal *t, uint64_t number, struct th_str text, bool goes_on)
+{
+	/* The start of it was told when it was the last one. */
+	if (number == t->told_row && t->told.len > 0) {
+		if (!th_str_starts(text, th_buf_str(&t->told)))
+			th_clip_add(&t->clip, text);
+		else if (text.len > t->told.len)
+			th_clip_add(&t->clip, th_str_sub(text, t->told.len, text.len));
+		else if (!goes_on)
+			return; /* nothing came but its end */
+	} else {
+		th_clip_add(&t->clip, text);
+	}
+	if (!goes_on)
+		th_clip_add(&t->clip, TH_STR("\n"));
+}
+
+static int on_scroll(int columns, const VTermScreenCell *cells, void *user)
+{
+	struct th_terminal *t = (struct th_terminal *)user;
+	TH_CLEANUP(th_buf_deinit) struct th_buf line = TH_BUF_INIT(LINE_SIZE);
+
+	if (t->full_screen)
+		return 1;
+	if (columns == COLUMNS && t->gone >= t->told_row) {
+		bool goes_on = put_row(t, &t->rows[0], cells, cell_of_list, &line);
+		tell_row(t, t->gone, th_buf_str(&line), goes_on);
+	}
+	memmove(&t->rows[0], &t->rows[1], (ROWS - 1) * sizeof(t->rows[0]));
+	t->rows[ROWS - 1] = (struct row){ 0 };
+	t->gone++;
+	return 1;
+}
+
+/* What is written above what was told is new: a cleared screen, several progress bars. */
+static int on_damage(VTermRect rect, void *user)
+{
+	struct th_terminal *t = (struct th_terminal *)user;
+
+	/* A whole row is erased: what was remembered of it is, too. */
+	for (int row = rect.start_row;
+	     row < rect.end_row && row < ROWS && rect.start_col == 0 && rect.end_col >= COLUMNS;
+	     row++)
+		t->rows[row] = (struct row){ 0 };
+	if (!t->full_screen && t->gone + (uint64_t)rect.start_row < t->told_row) {
+		t->told_row = t->gone + (uint64_t)rect.start_row;
+		th_buf_clear(&t->told);
+	}
+	return 1;
+}
+
+static int on_move(VTermRect to, VTermRect from, void *user)
+{
+	(void)to;
+	(void)from;
+	(void)user;
+	return 1; /* moved is not damaged */
+}
+
+static int on_property(VTermProp property, VTermValue *value, void *user)
+{
+	struct th_terminal *t = (struct th_terminal *)user;
+
+	if (property == VTERM_PROP_ALTSCREEN)
+		t->full_screen = value->boolean;
+	return 1;
+}
+
+static void on_reply(const char *bytes, size_t len, void *user)
+{
+	struct th_terminal *t = (struct th_terminal *)user;
+
+	t->reply(t->ctx, th_str_n(bytes, len));
+}
+
+static const VTermScreenCallbacks callbacks = {
+	.damage = on_damage,
+	.moverect = on_move,
+	.settermprop = on_property,
+	.sb_pushline = on_scroll,
+};
+
+struct th_terminal *th_terminal_new(void (*reply)(void *ctx, struct th_str bytes), void *ctx)
+{
+	struct th_terminal *t = (struct th_terminal *)th_alloc(sizeof(*t));
+
+	t->reply = reply;
+	t->ctx = ctx;
+	t->vt = vterm_new(ROWS, COLUMNS);
+	assert(t->vt);
+	vterm_set_utf8(t->vt, 1);
+	vterm_output_set_callback(t->vt, on_reply, t);
+	t->state = vterm_obtain_state(t->vt);
+	t->screen = vterm_obtain_screen(t->vt);
+	vterm_screen_set_callbacks(t->screen, &callbacks, t);
+	vterm_screen_enable_altscreen(t->screen, 1);
+	vterm_screen_reset(t->screen, 1);
+	th_buf_init(&t->told, LINE_SIZE);
+	th_clip_init(&t->clip, TH_TOOL_OUTPUT_MODEL_MAX);
+	return t;
+}
+
+struct th_terminal *th_terminal_free(struct th_terminal *t)
+{
+	if (!t)
+		return NULL;
+	vterm_free(t->vt);
+	th_clip_deinit(&t->clip);
+	th_buf_deinit(&t->told);
+	free(t);
+	return NULL;
+}
+
+/* ---- bytes ---- */
+
+static VTermPos cursor(const struct th_terminal *t)
+{
+	VTermPos pos;
+
+	vterm_state_get_cursorpos(t->state, &pos);
+	return pos;
+}
+
+/* A byte that libvterm obeys without a trace that we could ask for afterwards. */
+static void feed_special(struct th_terminal *t, char c)
+{
+	VTermPos before = cursor(t);
+	struct row *r = &t->rows[TH_MIN(TH_MAX(before.row, 0), ROWS - 1)];
+
+	if (c == '\n')
+		r->ended = true;
+	else if (before.col >= 0 && before.col < COLUMNS)
+		r->tabs[before.col] = true;
+	vterm_input_write(t->vt, &c, 1);
+}
+
+void th_terminal_feed(struct th_terminal *t, struct th_str bytes)
+{
+	size_t from = 0;
+
+	t->fresh += bytes.len;
+	for (size_t i = 0; i < bytes.len; i++) {
+		unsigned char c = (unsigned char)bytes.ptr[i];
+
+		t->noise += (c < 0x20 && (c < '\a' || c > '\r') && c != 0x1b) || c == 0xff;
+		if (c != '\n' && c != '\t')
+			continue;
+		if (i > from)
+			vterm_input_write(t->vt, bytes.ptr + from, i - from);
+		feed_special(t, (char)c);
+		from = i + 1;
+	}
+	if (bytes.len > from)
+		vterm_input_write(t->vt, bytes.ptr + from, bytes.len - from);
+}
+
+void th_terminal_calm(struct th_terminal *t)
+{
+	bool anew = t->full_screen || t->garbled;
+
+	vterm_screen_reset(t->screen, anew);
+	if (!anew)
+		return;
+	t->full_screen = t->garbled = false;
+	memset(t->rows, 0, sizeof(t->rows));
+	t->told_row = t->gone;
+	th_buf_clear(&t->told);
+}
+
+uint64_t th_terminal_fresh(const struct th_terminal *t)
+{
+	return t->fresh;
+}
+
+/* ---- the screen ---- */
+
+/* The last row that has anything, or the cursor's. */
+static int last_row(const struct th_terminal *t)
+{
+	int row = cursor(t).row;
+
+	for (int i = ROWS - 1; i > row; i--)
+		if (!vterm_screen_is_eol(t->screen, (VTermPos){ .row = i, .col = 0 }))
+			return i;
+	return row;
+}
+
+static void tell_screen(struct th_terminal *t)
+{
+	int last = last_row(t);
+	struct th_buf line = TH_BUF_INIT(LINE_SIZE);
+
+	for (int row = 0; row <= last; row++) {
+		uint64_t number = t->gone + (uint64_t)row;
+
+		th_buf_clear(&line);
+		bool goes_on = put_row(t, &t->rows[row], &row, cell_of_screen, &line);
+		if (number >= t->told_row || t->full_screen)
+			tell_row(t, t->full_screen ? UINT64_MAX : number, th_buf_str(&line),
+				 goes_on || row == last);
+	}
+	if (!t->full_screen) {
+		t->told_row = t->gone + (uint64_t)last;
+		th_buf_clear(&t->told);
+		th_buf_add(&t->told, th_buf_str(&line));
+	}
+	th_buf_deinit(&line);
+}
+
+uint64_t th_terminal_take(struct th_terminal *t, struct th_buf *out)
+{
+	size_t start = out->len;
+	uint64_t left_out;
+
+	tell_screen(t);
+	left_out = th_clip_text(&t->clip, out);
+	while (out->len > start &&
+	       (out->ptr[out->len - 1] == '\n' || out->ptr[out->len - 1] == ' '))
+		th_buf_truncate(out, out->len - 1);
+	if (t->noise > 16 && t->noise > t->fresh / 16) {
+		th_buf_truncate(out, start);
+		th_buf_printf(out, "[binary output of %llu bytes, not shown]",
+			      (unsigned long long)t->fresh);
+		left_out = t->fresh;
+		t->garbled = true;
+	}
+	th_clip_deinit(&t->clip);
+	th_clip_init(&t->clip, TH_TOOL_OUTPUT_MODEL_MAX);
+	t->fresh = t->noise = 0;
+	return left_out;
+}
