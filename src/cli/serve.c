@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -118,13 +119,26 @@ static void end(struct process *p)
 	th_timer_start(&p->late, END_MS, 0);
 }
 
+/* CLOCK_MONOTONIC, as sd_notify(3) has it: what was asked for later is another reload. */
+static unsigned long long now_us(void)
+{
+	struct timespec now;
+
+	return clock_gettime(CLOCK_MONOTONIC, &now) == 0
+		   ? (unsigned long long)now.tv_sec * 1000000 +
+			 (unsigned long long)now.tv_nsec / 1000
+		   : 0;
+}
+
 static void reload(struct process *p)
 {
+	struct th_buf state TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_config *config = NULL;
 	struct th_err err = {};
 	enum th_code code;
 
-	notify("RELOADING=1");
+	th_buf_printf(&state, "RELOADING=1\nMONOTONIC_USEC=%llu", now_us());
+	notify(state.ptr);
 	code = th_cli_config(&p->o->common, &config, &err);
 	if (!code)
 		code = th_server_reload(p->server, config->serve, &err);

@@ -120,6 +120,15 @@ static bool was_running(void *ctx, const char *session, struct thole_agent **ret
 	       (th_str_is(state, "running") || th_str_is(state, "loading"));
 }
 
+/* A request that waited for its answer when the server died: nobody waits any more. */
+static bool caller_is_gone(const struct th_json *row)
+{
+	const struct th_json *response =
+	    th_json_get(th_json_get(row, "metadata"), TH_RESPONSE_MEMBER);
+
+	return response && !th_json_bool(th_json_get(response, "background"), false);
+}
+
 static void recovered(void *ctx, const char *id, struct thole_session *session,
 		      const struct thole_error *why)
 {
@@ -139,8 +148,10 @@ static void recovered(void *ctx, const char *id, struct thole_session *session,
 	}
 	snprintf(user, sizeof(user), "%.*s", TH_FMT(th_json_get_str(th_json_root(doc), "user")));
 	thole_free(row);
-	s->metrics.sessions_recovered++;
 	th_hub_adopt(th_hub_get(s, id, user), session);
+	if (caller_is_gone(th_json_root(doc)) && thole_session_cancel(session, THOLE_NOW, &e) == 0)
+		return;
+	s->metrics.sessions_recovered++;
 }
 
 /* ---- life ---- */

@@ -392,18 +392,6 @@ class Ends(serving.Served):
         else:
             self.fail("the agent is not there")
 
-    def test_the_service_manager_is_told(self):
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
-            manager.bind(str(self.folder / "notify"))
-            manager.settimeout(house.SECONDS)
-            self.env["NOTIFY_SOCKET"] = str(self.folder / "notify")
-            self.serve_http()
-            self.assertEqual(manager.recv(100), b"READY=1")
-            self.server.send_signal(signal.SIGHUP)
-            self.assertEqual([manager.recv(100), manager.recv(100)], [b"RELOADING=1", b"READY=1"])
-            self.assertEqual(self.end_http(), 0)
-            self.assertEqual(manager.recv(100), b"STOPPING=1")
-
     def test_ready_and_figures(self):
         self.serve_http()
         self.assertEqual(self.good_call("GET", "/readyz", who=None), {"status": "ready"})
