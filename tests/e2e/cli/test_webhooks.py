@@ -174,6 +174,7 @@ class Webhooks(serving.Served):
         self.begin()
         name = self.run_one()
         receiver.next()
+        self.wait_for(lambda: b"thole_webhooks_sent_total 1\n" in self.call("GET", "/metrics", who="boss").body)
         self.end_http()
         self.good("run", "-s", name, "Once more.", "-q")
         fork = self.good("fork", name).out.split()
