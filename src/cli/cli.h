@@ -33,8 +33,11 @@ int th_cli_exec(int argc, char **argv); /* exec.c: the executor; argv[0] "exec" 
 /* plumb.c: route, decode, encode, patch; argv[0] is the part's name */
 int th_cli_plumb(int argc, char **argv);
 
-/* To standard output; NULL: the overview. */
-TH_NODISCARD enum th_code th_cli_help(const struct th_command *c, struct th_err *err);
+/* Help, to standard output: of one command (usage.c), and the overview (help.c). */
+TH_NODISCARD enum th_code th_cli_usage(const struct th_command *c, struct th_err *err);
+TH_NODISCARD enum th_code th_cli_overview(struct th_err *err);
+TH_NODISCARD enum th_code th_cli_show(const struct th_buf *text, struct th_err *err);
+void th_cli_usage_line(struct th_buf *out, const struct th_command *c); /* "thole NAME [OPTION…]" */
 
 /* This very program, to be started as an executor. */
 const char *th_cli_self(void);

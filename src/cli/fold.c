@@ -284,7 +284,7 @@ static int run_plumb(const struct th_command *self, int argc, char **argv)
 	if (th_str_is(part, "--help") || th_str_is(part, "-h")) {
 		struct th_err err = {};
 
-		return th_cli_help(self, &err) == TH_OK ? 0 : th_cli_fail(&err);
+		return th_cli_usage(self, &err) == TH_OK ? 0 : th_cli_fail(&err);
 	}
 	if (th_str_is(part, "fold"))
 		return plumb_fold(argc - 1, argv + 1);

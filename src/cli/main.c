@@ -177,5 +177,5 @@ int main(int argc, char **argv)
 		return unknown(name);
 	if (argc > 1)
 		return c->run(c, argc - 1, argv + 1);
-	return th_cli_help(NULL, &err) == TH_OK ? 2 : th_cli_fail(&err);
+	return th_cli_overview(&err) == TH_OK ? 2 : th_cli_fail(&err);
 }

@@ -90,7 +90,7 @@ static enum th_code take_long(struct reader *r, struct th_str arg)
 		name = th_str_split(&value, '=');
 	}
 	if (th_str_is(name, "help") && !has_value) {
-		return th_cli_help(r->c, r->err) ?: TH_ECANCELED;
+		return th_cli_usage(r->c, r->err) ?: TH_ECANCELED;
 	}
 	for (const struct th_option *o = r->c->options; o->name; o++)
 		if (th_str_is(name, o->name))
@@ -107,7 +107,7 @@ static enum th_code take_letters(struct reader *r, struct th_str letters)
 		bool rest;
 
 		if (letters.ptr[i] == 'h') {
-			return th_cli_help(r->c, r->err) ?: TH_ECANCELED;
+			return th_cli_usage(r->c, r->err) ?: TH_ECANCELED;
 		}
 		while (o->name && o->letter != letters.ptr[i])
 			o++;

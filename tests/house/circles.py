@@ -35,7 +35,7 @@ ALLOWED = [
     ("api", "agent call computing hooks runtime session team watch watchers", "handles count references to each other, and all tell the application through one inbox"),
     ("sim", "children faults people runtime task team world", "the world moves its parts, and every part schedules in the world"),
     ("sim", "effects executor ledger", "the simulated executor, cut as the real one is"),
-    ("cli", "acp carry completion computer decide delete demo doctor fold help log main mcp models option plumb run serve sessions sim token", "main.c is the table of commands, and commands print usage from the same table"),
+    ("cli", "completion help main", "help and completion print the table that they are rows of"),
 ]
 
 
