@@ -214,7 +214,9 @@ static struct th_size image_of(const struct cua_case *c, const struct th_profile
 static bool decode(const struct cua_case *c, const struct th_profile *p, struct th_str items,
 		   struct th_buf *out)
 {
-	struct th_dialect_context context = { p, c->screen, image_of(c, p), 7 };
+	struct th_dialect_context context = {
+		.profile = p, .screen = c->screen, .image = image_of(c, p), .turn = 7
+	};
 	struct th_err err = { 0 };
 
 	if (!p->dialect || !p->dialect->decode) {
@@ -461,8 +463,10 @@ static bool resolve_targets(const struct cua_case *c, const struct th_json *answ
 			    const struct th_profile *grounder, const struct th_json *item,
 			    size_t *next, struct th_buf *out)
 {
-	struct th_dialect_context context = { grounder, c->screen,
-					      th_image_size(grounder, c->screen), 7 };
+	struct th_dialect_context context = { .profile = grounder,
+					      .screen = c->screen,
+					      .image = th_image_size(grounder, c->screen),
+					      .turn = 7 };
 	struct th_target targets[TH_TARGETS_MAX];
 	struct th_target_place places[TH_TARGETS_MAX] = { 0 };
 	size_t count = th_elements_targets(item, targets);
@@ -500,7 +504,9 @@ static bool composed_items(const struct cua_case *c, struct th_str wire, struct 
 	struct th_profile planner = { .name = "planner",
 				      .dialect =
 					  ids ? &th_dialect_elements : &th_dialect_descriptions };
-	struct th_dialect_context context = { &planner, c->screen, c->screen, 7 };
+	struct th_dialect_context context = {
+		.profile = &planner, .screen = c->screen, .image = c->screen, .turn = 7
+	};
 	struct th_str model = c->model;
 	const struct th_profile *grounder = &planner;
 	struct th_buf said = TH_BUF_INIT(TH_JSON_SIZE_MAX);
@@ -665,7 +671,9 @@ out:
 static void run_normalize(const struct cua_case *c)
 {
 	struct th_profile pixels = { .name = "normalize" };
-	struct th_dialect_context context = { &pixels, c->screen, c->screen, 0 };
+	struct th_dialect_context context = {
+		.profile = &pixels, .screen = c->screen, .image = c->screen, .turn = 0
+	};
 	struct th_word word;
 	struct th_err err = { 0 };
 	struct facts want, got = { 0 };
@@ -760,7 +768,9 @@ static void run_encode(const struct cua_case *c)
 	struct facts want, got;
 	struct fact action;
 	struct th_err err = { 0 };
-	struct th_dialect_context context = { p, c->screen, c->screen, 7 };
+	struct th_dialect_context context = {
+		.profile = p, .screen = c->screen, .image = c->screen, .turn = 7
+	};
 
 	if (!p)
 		return;

@@ -112,7 +112,9 @@ bool facts_case_action(const struct cua_case *c, const struct th_json *v, struct
 		       struct th_err *err)
 {
 	struct th_profile pixels = { .name = "case", .space = { .kind = TH_SPACE_PIXELS } };
-	struct th_dialect_context context = { &pixels, c->screen, c->screen, 0 };
+	struct th_dialect_context context = {
+		.profile = &pixels, .screen = c->screen, .image = c->screen, .turn = 0
+	};
 	struct th_word word;
 
 	if (browser_fact(c, v, ret))

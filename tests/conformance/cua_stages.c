@@ -272,7 +272,9 @@ static const char *check_answer(const struct cua_case *c, struct th_str step)
 	struct th_buf items = TH_BUF_INIT(TH_MIB), read = TH_BUF_INIT(TH_MIB);
 	struct th_buf text = TH_BUF_INIT(TH_MIB);
 	const struct th_profile *p = profile("claude-sonnet-4-5");
-	struct th_dialect_context context = { p, c->screen, c->screen, 1 };
+	struct th_dialect_context context = {
+		.profile = p, .screen = c->screen, .image = c->screen, .turn = 1
+	};
 	struct th_next next;
 	const char *why = NULL;
 
