@@ -28,6 +28,7 @@ class Runners(unittest.TestCase):
 
     def test_file_and_folder(self):
         self.assertEqual(self.good("cua", SHARED / "cases"), self.good("cua", SHARED / "cases" / "cua-dialects.json"))
+        self.assertEqual(self.good("openhands", SHARED / "cases"), self.good("openhands", SHARED / "cases" / "openhands.json"))
         case = {"CASE": "basic-text"}
         self.assertEqual(self.good("agents_sdk", SHARED / "cases", **case), 1)
         self.assertEqual(self.good("agents_sdk", SHARED / "cases" / "agents-sdk.json", **case), 1)
@@ -37,7 +38,7 @@ class Runners(unittest.TestCase):
 
     def test_nothing_is_no_success(self):
         with tempfile.TemporaryDirectory() as empty:
-            for name in ("cua", "wire", "agents_sdk"):
+            for name in ("cua", "wire", "agents_sdk", "openhands"):
                 code, passed, failed, said = run(name, empty)
                 self.assertEqual((code, passed, failed), (1, 0, 0), name + ": " + said)
 

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * openhands.c - cases of OpenHands' agent: what goes in, and what its code did
+ * with it.  Where thole does something else on purpose the case is named below,
+ * and docs/DEVIATIONS.md has the reason.
+ */
+#include "openhands.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/limits.h"
+
+static const struct area {
+	const char *name;
+	oh_area_fn *fn;
+} areas[] = {
+	{ "stuck detector (V0)", oh_stuck_v0 },
+	{ "stuck detector (V1)", oh_stuck_v1 },
+	{ "fn-call converter (V0 text->call)", oh_call_read },
+	{ "fn-call converter (V0 call->text)", oh_call_write },
+	{ "fn-call converter (V0 system suffix)", oh_call_prompt },
+	{ "fn-call converter (V0 round trip)", oh_call_back },
+};
+
+/* Cases that differ on purpose: docs/DEVIATIONS.md, "OpenHands". */
+static const char *const deviations[] = {
+	"oh-110", /* a call without a newline behind its tag is a call */
+	NULL,
+};
+
+static size_t passed, failed, deviated, unknown;
+
+static const struct area *area_of(struct th_str name)
+{
+	for (size_t i = 0; i < TH_COUNT(areas); i++)
+		if (th_str_is(name, areas[i].name))
+			return &areas[i];
+	return NULL;
+}
+
+static bool deviates(struct th_str id)
+{
+	for (size_t i = 0; deviations[i]; i++)
+		if (th_str_is(id, deviations[i]))
+			return true;
+	return false;
+}
+
+static void show(const struct oh_case *c, const struct th_buf *found)
+{
+	struct th_buf want = TH_BUF_INIT(TH_MIB);
+
+	th_json_print(c->expected, &want);
+	printf("FAIL %.*s (%.*s)\n  expected %.2000s\n  found    %.2000s\n", TH_FMT(c->id),
+	       TH_FMT(c->area), want.ptr, found->ptr);
+	th_buf_deinit(&want);
+}
+
+static void run_case(const struct th_json *v)
+{
+	const struct oh_case c = { th_json_get_str(v, "id"), th_json_get_str(v, "area"),
+				   th_json_get(v, "input"), th_json_get(v, "expected") };
+	const struct area *area = area_of(c.area);
+	struct th_buf found = TH_BUF_INIT(TH_MIB);
+
+	if (!area) {
+		unknown++;
+	} else if (area->fn(&c, &found)) {
+		passed++;
+	} else if (deviates(c.id)) {
+		deviated++;
+		passed++;
+	} else {
+		failed++;
+		show(&c, &found);
+	}
+	th_buf_deinit(&found);
+}
+
+static bool read_file(const char *path, struct th_buf *out)
+{
+	FILE *file = fopen(path, "r");
+	char bytes[65536];
+	size_t got;
+
+	while (file && (got = fread(bytes, 1, sizeof(bytes), file)) > 0)
+		th_buf_add(out, th_str_n(bytes, got));
+	if (file)
+		fclose(file);
+	return file != NULL;
+}
+
+/* False: the file is no file of such cases. */
+static bool run_file(const char *path)
+{
+	struct th_buf text = TH_BUF_INIT(64 * TH_MIB);
+	struct th_json_doc *doc = NULL;
+	struct th_json_iter it;
+	struct th_err err = { 0 };
+	bool good = read_file(path, &text) && !th_json_parse(th_buf_str(&text), &doc, &err);
+
+	if (good) {
+		const struct th_json *root = th_json_root(doc);
+
+		for (it = th_json_iter(th_json_is_array(root) ? root : th_json_get(root, "cases"));
+		     th_json_next(&it);)
+			run_case(it.val);
+	} else {
+		printf("%s: %s\n", path, err.code ? err.msg : "cannot be read");
+		failed++;
+	}
+	th_json_free(doc);
+	th_buf_deinit(&text);
+	return good;
+}
+
+static void run_path(const char *path)
+{
+	struct dirent **list = NULL;
+	struct stat st;
+	int count;
+
+	if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)) {
+		(void)run_file(path);
+		return;
+	}
+	count = scandir(path, &list, NULL, alphasort);
+	for (int i = 0; i < count; i++) {
+		char file[4096];
+		size_t len = strlen(list[i]->d_name);
+
+		snprintf(file, sizeof(file), "%s/%s", path, list[i]->d_name);
+		if (len > 5 && strcmp(list[i]->d_name + len - 5, ".json") == 0 &&
+		    strstr(list[i]->d_name, "openhands"))
+			(void)run_file(file);
+		free(list[i]);
+	}
+	free(list);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		fprintf(stderr, "usage: openhands FILE|FOLDER…\n");
+		return 2;
+	}
+	for (int i = 1; i < argc; i++)
+		run_path(argv[i]);
+	if (deviated)
+		printf("%zu deviate on purpose (docs/DEVIATIONS.md)\n", deviated);
+	if (unknown)
+		printf("%zu are of areas that this runner does not know\n", unknown);
+	printf("%zu passed, %zu failed\n", passed, failed);
+	return failed > 0 || passed == 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * openhands.h - the areas of cases about OpenHands' agent.  An area is one row of
+ * the table in openhands.c and one function, in a file of its own subject.
+ */
+#ifndef TH_TESTS_OPENHANDS_H
+#define TH_TESTS_OPENHANDS_H
+
+#include "base/json.h"
+
+struct oh_case {
+	struct th_str id, area;
+	const struct th_json *input, *expected;
+};
+
+/* True: the product does what the case says.  False: `found` says what it does instead. */
+typedef bool oh_area_fn(const struct oh_case *c, struct th_buf *found);
+
+oh_area_fn oh_stuck_v0, oh_stuck_v1;                                  /* openhands_stuck.c */
+oh_area_fn oh_call_read, oh_call_write, oh_call_prompt, oh_call_back; /* openhands_calls.c */
+
+#endif

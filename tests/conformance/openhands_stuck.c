@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* openhands_stuck.c - histories that are loops, or not. */
+#include "openhands.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "core/stuck.h"
+
+/* An event of a case: [kind, …]. */
+static struct th_str word(const struct th_json *event, size_t at)
+{
+	return th_json_str(th_json_at(event, at));
+}
+
+static uint64_t digest(const struct th_json *v)
+{
+	struct th_buf text = TH_BUF_INIT(TH_MIB);
+	uint64_t hash;
+
+	th_json_print(v, &text);
+	hash = th_hash64(text.ptr, text.len);
+	th_buf_deinit(&text);
+	return hash;
+}
+
+/* Of Python's kernel, only these count as errors there. */
+static bool is_syntax_error(struct th_str text)
+{
+	static const char *const errors[] = {
+		"SyntaxError: unterminated string literal (detected at line",
+		"SyntaxError: invalid syntax. Perhaps you forgot a comma?",
+		"SyntaxError: incomplete input"
+	};
+
+	for (size_t i = 0; i < TH_COUNT(errors); i++)
+		if (th_str_find(text, th_str_of(errors[i])) >= 0)
+			return true;
+	return false;
+}
+
+/* What a case counts: an action and an observation are two events. */
+struct history {
+	struct th_stuck stuck;
+	struct th_move call;              /* that waits for its result */
+	size_t first[TH_STUCK_MOVES_MAX]; /* event with which a move begins */
+	size_t events;
+};
+
+static void add(struct history *h, const struct th_move *move, size_t events)
+{
+	h->first[h->stuck.count % TH_STUCK_MOVES_MAX] = h->events;
+	h->events += events;
+	th_stuck_add(&h->stuck, move);
+}
+
+static void add_v0(struct history *h, const struct th_json *event, bool headless)
+{
+	struct th_str kind = word(event, 0);
+	struct th_move move = { .kind = TH_MOVE_CALL };
+
+	if (th_str_is(kind, "user")) {
+		if (!headless)
+			*h = (struct history){ 0 };
+	} else if (th_str_is(kind, "agentmsg")) {
+		move.kind = TH_MOVE_MESSAGE;
+		move.action = digest(th_json_at(event, 1));
+		add(h, &move, 1);
+	} else if (th_str_is(kind, "cond")) {
+		move.kind = TH_MOVE_CONDENSED;
+		add(h, &move, 1);
+	} else if (th_str_is(kind, "run") || th_str_is(kind, "ipy")) {
+		h->call = (struct th_move){ .kind = TH_MOVE_CALL, .action = digest(event) };
+	} else {
+		h->call.result = digest(th_json_at(event, 1));
+		h->call.failed = th_str_is(kind, "err") ||
+				 (th_str_is(kind, "ipyout") && is_syntax_error(word(event, 1)));
+		h->call.code =
+		    th_str_is(kind, "out") ? digest(th_json_at(event, 2)) : h->call.result;
+		add(h, &h->call, 2);
+	}
+}
+
+bool oh_stuck_v0(const struct oh_case *c, struct th_buf *found)
+{
+	const struct th_json *analysis = th_json_get(c->expected, "analysis");
+	struct th_json_iter it = th_json_iter(th_json_get(c->input, "history"));
+	struct history h = { 0 };
+	struct th_stuck_finding f;
+	bool stuck;
+
+	while (th_json_next(&it))
+		add_v0(&h, it.val, th_json_bool(th_json_get(c->input, "headless"), true));
+	stuck = th_stuck_look(&h.stuck, &th_stuck_rules[TH_STUCK_RULES_OPENHANDS_V0], &f);
+	if (!stuck) {
+		th_buf_add(found, TH_STR("not stuck"));
+		return !th_json_bool(th_json_get(c->expected, "stuck"), false);
+	}
+	th_buf_printf(found, "%s, %zu times, from %zu", f.rule->name, f.times,
+		      h.first[f.first % TH_STUCK_MOVES_MAX]);
+	return th_json_bool(th_json_get(c->expected, "stuck"), false) &&
+	       th_str_is(th_json_get_str(analysis, "loop_type"), f.rule->name) &&
+	       th_json_get_int(analysis, "loop_start_idx", -1) ==
+		   (int64_t)h.first[f.first % TH_STUCK_MOVES_MAX];
+}
+
+bool oh_stuck_v1(const struct oh_case *c, struct th_buf *found)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(c->input, "history"));
+	struct th_stuck s = { 0 };
+	struct th_stuck_finding f;
+	bool stuck;
+
+	while (th_json_next(&it)) {
+		struct th_str kind = word(it.val, 0);
+		struct th_move move = { .kind = TH_MOVE_CALL,
+					.failed = th_str_is(kind, "ae"),
+					.action = digest(th_json_at(it.val, 1)),
+					.result = digest(th_json_at(it.val, 2)) };
+
+		if (th_str_is(kind, "user")) {
+			th_stuck_clear(&s);
+			continue;
+		}
+		if (th_str_is(kind, "msg"))
+			move.kind = TH_MOVE_MESSAGE;
+		th_stuck_add(&s, &move);
+	}
+	stuck = th_stuck_look(&s, &th_stuck_rules[TH_STUCK_RULES_OPENHANDS_V1], &f);
+	th_buf_add_cstr(found, stuck ? f.rule->name : "not stuck");
+	return stuck == th_json_bool(th_json_get(c->expected, "stuck"), false);
+}
