@@ -181,9 +181,12 @@ static void on_note(void *ctx, struct thole_session *session, const struct thole
 		h->rested_ms = th_loop_now_ms(h->server->loop) ?: 1;
 	else if (thole_note_kind(note) == THOLE_NOTE_EVENT)
 		h->rested_ms = 0;
-	if (thole_note_kind(note) == THOLE_NOTE_EVENT)
+	if (thole_note_kind(note) == THOLE_NOTE_EVENT) {
 		th_webhooks_event(h->server->webhooks, h->id, h->user,
 				  th_str_of(thole_note_json(note)));
+		if (strcmp(thole_note_name(note), "model_answered") == 0)
+			th_quota_look(h);
+	}
 	tell(h, note);
 }
 
@@ -212,16 +215,6 @@ int th_hub_open(struct th_hub *h, struct thole_agent *agent, struct thole_error 
 	if (!code)
 		th_hub_adopt(h, session);
 	return code;
-}
-
-bool th_hub_runs(const struct th_hub *h)
-{
-	int state;
-
-	if (!h->session || h->parked_ms)
-		return false;
-	state = thole_session_state(h->session);
-	return state == THOLE_RUNNING || state == THOLE_LOADING;
 }
 
 static bool goes_back(const struct th_hub *h, uint64_t now_ms)

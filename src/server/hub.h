@@ -68,7 +68,15 @@ void th_hub_adopt(struct th_hub *h, struct thole_session *session);
 TH_NODISCARD int th_hub_open(struct th_hub *h, struct thole_agent *agent, struct thole_error *err);
 
 /* Here, and neither rests nor waits for a client's results. */
-bool th_hub_runs(const struct th_hub *h);
+static inline bool th_hub_runs(const struct th_hub *h)
+{
+	int state;
+
+	if (!h->session || h->parked_ms)
+		return false;
+	state = thole_session_state(h->session);
+	return state == THOLE_RUNNING || state == THOLE_LOADING;
+}
 
 /* It was deleted, or this server gives it up: whoever listens is told. */
 void th_hub_lose(struct th_hub *h);

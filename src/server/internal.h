@@ -161,6 +161,9 @@ struct th_refusal {
 bool th_quota_has_room(struct th_server *s, const char *user, struct th_refusal *ret);
 /* False: it was answered. */
 bool th_quota_begin(struct th_access *a);
+/* A turn of the session is over: where the day's are used up, it is held, or stopped if somebody
+ * waits for its answer. */
+void th_quota_look(struct th_hub *h);
 
 /* ---- functions.c: functions of a client's request, which the client answers ---- */
 

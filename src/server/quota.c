@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* quota.c - whether a user may begin something more now. */
+#include <time.h>
+
+#include "io/clock.h"
 #include "server/internal.h"
 
 static int64_t running(const struct th_server *s, const char *user)
@@ -11,17 +14,119 @@ static int64_t running(const struct th_server *s, const char *user)
 	return count;
 }
 
+/* ---- of a day ---- */
+
+#define DAY_MS UINT64_C(86400000)
+
+struct used {
+	int64_t turns;
+	double cost_usd;
+};
+
+/* What the user's sessions used since midnight (UTC).  What cannot be read counts as nothing: the
+ * store that fails ends the server anyway. */
+static struct used used_today(struct th_server *s, const char *user)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct used all = { 0 };
+	char day[40] = "";
+	const char *options[] = { "user", user, "from", day, "to", day, NULL };
+	time_t now = (time_t)(th_clock_wall_ms() / 1000);
+	const struct th_json *list, *row;
+	struct thole_error err;
+	struct tm tm;
+	char *text = NULL;
+
+	if (!gmtime_r(&now, &tm) || !strftime(day, sizeof(day), "%Y-%m-%d", &tm) ||
+	    thole_runtime_usage(s->rt, options, &text, &err) != 0)
+		return all;
+	if (th_json_parse(th_str_of(text), &doc, NULL) == TH_OK) {
+		list = th_json_get(th_json_root(doc), "usage");
+		for (size_t i = 0; (row = th_json_at(list, i)); i++) {
+			all.turns += th_json_get_int(row, "turns", 0);
+			all.cost_usd += th_json_num(th_json_get(row, "cost_usd"), 0);
+		}
+	}
+	thole_free(text);
+	return all;
+}
+
+static bool has_day(struct th_server *s, const char *user, const struct th_quota *q,
+		    struct th_refusal *ret)
+{
+	struct used u;
+
+	if (!q->turns_per_day && q->cost_usd_per_day <= 0)
+		return true;
+	u = used_today(s, user);
+	*ret = (struct th_refusal){ .wait_ms = DAY_MS - th_clock_wall_ms() % DAY_MS };
+	if (q->turns_per_day && u.turns >= q->turns_per_day) {
+		ret->code = "turns";
+		(void)th_fail(&ret->why, TH_ELIMIT,
+			      "your %lld turns of today are used up; the next day begins at "
+			      "midnight, UTC",
+			      (long long)q->turns_per_day);
+		return false;
+	}
+	if (q->cost_usd_per_day > 0 && u.cost_usd >= q->cost_usd_per_day) {
+		ret->code = "cost";
+		(void)th_fail(&ret->why, TH_ELIMIT,
+			      "your $%.2f of today are used up; the next day begins at midnight, "
+			      "UTC",
+			      q->cost_usd_per_day);
+		return false;
+	}
+	return true;
+}
+
+/* Somebody waits for its answer now, who cannot be told to come again tomorrow. */
+static bool is_awaited(struct th_hub *h)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	const struct th_json *response;
+	struct thole_error err;
+	char *row = NULL;
+	bool is;
+
+	if (thole_runtime_session(h->server->rt, h->id, NULL, &row, &err) != 0)
+		return false;
+	is = th_json_parse(th_str_of(row), &doc, NULL) == TH_OK;
+	response =
+	    is ? th_json_get(th_json_get(th_json_root(doc), "metadata"), TH_RESPONSE_MEMBER) : NULL;
+	is = response && !th_json_bool(th_json_get(response, "background"), false);
+	thole_free(row);
+	return is;
+}
+
+void th_quota_look(struct th_hub *h)
+{
+	struct th_quota q = th_settings_quota(&h->server->settings, h->user);
+	struct thole_error err;
+	struct th_refusal r;
+
+	if (!th_hub_runs(h) || has_day(h->server, h->user, &q, &r))
+		return;
+	h->server->metrics.refused_quota++;
+	/* One that is over meanwhile takes neither, and needs none. */
+	if (is_awaited(h))
+		(void)thole_session_cancel(h->session, THOLE_AFTER_TURN, &err);
+	else
+		(void)thole_session_pause(h->session, r.why.msg, &err);
+}
+
+/* ---- to begin ---- */
+
 bool th_quota_has_room(struct th_server *s, const char *user, struct th_refusal *ret)
 {
 	struct th_quota q = th_settings_quota(&s->settings, user);
 
-	*ret = (struct th_refusal){ .wait_ms = 1000, .code = "sessions" };
 	if (q.sessions && running(s, user) >= q.sessions) {
+		*ret = (struct th_refusal){ .wait_ms = 1000, .code = "sessions" };
 		(void)th_fail(&ret->why, TH_ELIMIT, "%lld of your sessions run, and no more may",
 			      (long long)q.sessions);
 		return false;
 	}
-	return true;
+	return has_day(s, user, &q, ret);
 }
 
 bool th_quota_begin(struct th_access *a)

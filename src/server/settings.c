@@ -13,6 +13,10 @@ static const struct th_field user_fields[] = {
 	{ "name", AT(name), TH_FIELD_str, TH_REQ | TH_NONEMPTY, "whose", NULL, NULL, false, 0 },
 	{ "sessions", AT(sessions), TH_FIELD_int, TH_NONEG, "running at once; 0: no limit", NULL,
 	  NULL, true, -1 },
+	{ "turns_per_day", AT(turns_per_day), TH_FIELD_int, TH_NONEG, "0: no limit", NULL, NULL,
+	  true, -1 },
+	{ "cost_usd_per_day", AT(cost_usd_per_day), TH_FIELD_num, TH_NONEG, "0: no limit", NULL,
+	  NULL, true, -1 },
 	{ "requests_per_second", AT(requests_per_second), TH_FIELD_int, TH_NONEG, "0: no limit",
 	  NULL, NULL, true, -1 },
 };
@@ -135,7 +139,8 @@ bool th_settings_trusts(const struct th_settings *s, const struct th_address *pr
 
 struct th_quota th_settings_quota(const struct th_settings *s, const char *user)
 {
-	struct th_quota q = { s->s.sessions_per_user, s->s.requests_per_second };
+	struct th_quota q = { s->s.sessions_per_user, s->s.requests_per_second, s->s.turns_per_day,
+			      s->s.cost_usd_per_day };
 	const struct th_serve_user key = { .name = th_str_of(user) }, *own = NULL;
 
 	if (s->s.users.count)
@@ -144,5 +149,9 @@ struct th_quota th_settings_quota(const struct th_settings *s, const char *user)
 		q.sessions = own->sessions;
 	if (own && own->requests_per_second >= 0)
 		q.requests_per_second = own->requests_per_second;
+	if (own && own->turns_per_day >= 0)
+		q.turns_per_day = own->turns_per_day;
+	if (own && own->cost_usd_per_day >= 0)
+		q.cost_usd_per_day = own->cost_usd_per_day;
 	return q;
 }

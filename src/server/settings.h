@@ -16,6 +16,8 @@
 	F(serve_settings, strs, models, "models", 0, "models that /v1 may name, beside agents; they get no tool of ours") \
 	F(serve_settings, strs, proxies, "proxies", 0, "whose X-Forwarded-For and X-Forwarded-Proto are believed: addresses, ranges such as 10.0.0.0/8, and unix for the socket file") \
 	F(serve_settings, int, sessions_per_user, "sessions_per_user", TH_POSITIVE, "running at once; default: no limit") \
+	F(serve_settings, int, turns_per_day, "turns_per_day", TH_POSITIVE, "of one user's models, by UTC; default: no limit") \
+	F(serve_settings, num, cost_usd_per_day, "cost_usd_per_day", TH_POSITIVE, "of one user, by UTC; models without a price cost nothing; default: no limit") \
 	F(serve_settings, int, requests_per_second, "requests_per_second", TH_POSITIVE, "of one user; default: no limit") \
 	F(serve_settings, int, strangers_per_second, "strangers_per_second", TH_POSITIVE, "requests without a good token, and logins, of one address; default: 100")
 // clang-format on
@@ -28,6 +30,8 @@ struct th_serve_settings {
 struct th_serve_user {
 	struct th_str name;
 	int64_t sessions, requests_per_second; /* -1: as for everybody; 0: no limit */
+	int64_t turns_per_day;
+	double cost_usd_per_day;
 };
 
 /* What a webhook is told of. */
@@ -81,7 +85,8 @@ bool th_settings_trusts(const struct th_settings *s, const struct th_address *pr
 
 /* What a user may have; 0: there is no limit. */
 struct th_quota {
-	int64_t sessions, requests_per_second;
+	int64_t sessions, requests_per_second, turns_per_day;
+	double cost_usd_per_day;
 };
 struct th_quota th_settings_quota(const struct th_settings *s, const char *user);
 

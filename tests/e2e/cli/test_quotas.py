@@ -2,6 +2,7 @@
 """What a user may have of a server, and where requests come from."""
 
 import json
+import signal
 import socket
 import unittest
 
@@ -47,6 +48,60 @@ class Quotas(serving.Served):
             list(serving.frames(response))
             connection.close()
             self.good_call("POST", "/api/sessions", {"message": "x"}, status=201, who=who)
+
+    def worker(self):
+        """A server with an agent whose model never comes to an end."""
+        agents = self.folder / "agents"
+        agents.mkdir()
+        (agents / "worker.yaml").write_text("name: worker\ntools: [shell]\n")
+        self.serve_rules([{"parts": [{"function_call": {"name": "shell", "arguments": {"command": "echo x"}}}]}])
+        return self.serve_http("--agents", agents, "--workspaces", self.work)
+
+    def until_rest(self, name, who="alice"):
+        connection, response = self.stream("/api/sessions/%s/events?until=rest" % name, who=who)
+        events = [frame[2] for frame in serving.frames(response) if frame[1] != "delta"]
+        connection.close()
+        return events
+
+    def no_more(self, name, code):
+        """Nothing is begun any more, nor gone on with, until midnight."""
+        for path, body in (("/api/sessions", {"message": "x"}), ("/api/sessions/%s/messages" % name, {"text": "x"}), ("/api/sessions/%s/resume" % name, {}),
+                           ("/v1/responses", {"model": "worker", "input": "x"})):
+            answer = self.call("POST", path, body)
+            self.assertEqual((answer.status, answer.json()["error"]["code"]), (429, code), (path, answer))
+            self.assertTrue(1 <= int(answer.headers["Retry-After"]) <= 86400)
+        self.assertEqual(self.call("GET", "/api/sessions/" + name).status, 200)
+
+    def test_turns_of_a_day(self):
+        self.configure("turns_per_day: 3", "users: [{name: bob, turns_per_day: 5}, {name: boss, turns_per_day: 1}]")
+        port = self.worker()
+        for who, most in (("alice", 3), ("bob", 5)):
+            name = self.good_call("POST", "/api/sessions", {"agent": "worker", "message": "Go."}, status=201, who=who)["session_id"]
+            events = self.until_rest(name, who)
+            self.assertEqual(sum(e["kind"] == "model_answered" for e in events), most)
+            held = [e["data"] for e in events if e["kind"] == "state_changed"]
+            self.assertEqual([h["to"] for h in held], ["paused"])
+            self.assertIn("your %d turns of today" % most, held[0]["reason"])
+            if who == "alice":
+                alices = name
+        self.no_more(alices, "turns")
+        # Who waits for an answer gets one that says so; nothing is left running.
+        answer = self.call("POST", "/v1/responses", {"model": "worker", "input": "x"}, who="boss")
+        self.assertEqual((answer.status, answer.json()["status"]), (200, "cancelled"))
+        # It is the store's knowledge, not this process's.
+        self.end_http(signal.SIGKILL)
+        self.serve_http("--agents", self.folder / "agents", port=port)
+        self.no_more(alices, "turns")
+
+    def test_money_of_a_day(self):
+        self.configure("cost_usd_per_day: 0.000001")
+        (self.folder / "config" / "thole" / "models.yaml").write_text("models: [{name: mine, like: gpt-5.4, price: {input: 1, output: 1}}]\n")
+        self.env["THOLE_MODEL"] = "mine"
+        self.worker()
+        name = self.good_call("POST", "/api/sessions", {"agent": "worker", "message": "Go."}, status=201)["session_id"]
+        events = self.until_rest(name)
+        self.assertEqual(sum(e["kind"] == "model_answered" for e in events), 1)
+        self.no_more(name, "cost")
 
     def test_who_waits_for_a_client_does_not_run(self):
         self.configure("sessions_per_user: 1")
@@ -111,7 +166,8 @@ class Quotas(serving.Served):
 
     def test_what_is_no_setting(self):
         for line, word in (("proxies: [localhost]", "proxies[0]"), ("users: [{name: a}, {name: a}]", "twice"),
-                           ("users: [{sessions: 1}]", "name"), ("strangers_per_second: 0", "strangers_per_second")):
+                           ("users: [{sessions: 1}]", "name"), ("strangers_per_second: 0", "strangers_per_second"),
+                           ("cost_usd_per_day: 0", "cost_usd_per_day"), ("users: [{name: a, turns_per_day: -1}]", "turns_per_day")):
             with self.subTest(line=line):
                 self.configure(line)
                 self.bad(2, ["serve", word], "serve", "--listen", "127.0.0.1:0")
