@@ -3,6 +3,7 @@
 #include "cli/acp.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -10,8 +11,11 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "io/clock.h"
 
 #define READ_SIZE (64 * TH_KIB)
+#define END_MS 5000 /* how long the end waits for what is under way; a command goes on by itself \
+		     */
 
 static const struct th_option acp_options[] = {
 	{ "agent", 'a', "FILE", TH_OPTION_TEXT, offsetof(struct acp_options, agent),
@@ -113,12 +117,24 @@ static void on_line(struct acp *a, struct th_str line)
 
 /* ---- the loop ---- */
 
-static volatile sig_atomic_t told_to_end;
+static int end_pipe[2] = { -1, -1 }; /* a byte in it: it was told to end */
 
 static void on_signal(int signum)
 {
-	(void)signum;
-	told_to_end = 1;
+	int errnum = errno;
+	ssize_t ignored = write(end_pipe[1], "", 1); /* one that is full has told it already */
+
+	(void)signum, (void)ignored;
+	errno = errnum;
+}
+
+static bool signals_on(void)
+{
+	struct sigaction act = { .sa_handler = on_signal };
+
+	signal(SIGPIPE, SIG_IGN);
+	return pipe2(end_pipe, O_CLOEXEC | O_NONBLOCK) == 0 &&
+	       sigaction(SIGTERM, &act, NULL) == 0 && sigaction(SIGINT, &act, NULL) == 0;
 }
 
 static void take_lines(struct acp *a, struct th_buf *in)
@@ -170,19 +186,25 @@ static int run_loop(struct acp *a)
 {
 	struct th_buf in TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ACP_MESSAGE_MAX);
 	struct thole_error err;
-	bool open = true, held = false;
+	uint64_t until_ms = 0; /* of the end */
+	bool open = true;
 
-	while (open || is_busy(a)) {
+	while (open || (is_busy(a) && th_clock_ms() < until_ms)) {
 		struct pollfd p[] = { { open ? STDIN_FILENO : -1, POLLIN, 0 },
-				      { thole_runtime_fd(a->rt), POLLIN, 0 } };
+				      { thole_runtime_fd(a->rt), POLLIN, 0 },
+				      { open ? end_pipe[0] : -1, POLLIN, 0 } };
+		int timeout = thole_runtime_timeout_ms(a->rt);
 
-		(void)poll(p, TH_COUNT(p), thole_runtime_timeout_ms(a->rt));
+		if (!open && (timeout < 0 || timeout > END_MS))
+			timeout = END_MS;
+		(void)poll(p, TH_COUNT(p), timeout);
 		if (p[0].revents)
 			open = read_some(a, &in);
-		open = open && !told_to_end && !a->mute;
-		if (!open && !held)
+		open = open && !p[2].revents && !a->mute;
+		if (!open && !until_ms) {
+			until_ms = th_clock_ms() + END_MS;
 			hold_all(a);
-		held = !open;
+		}
 		if (thole_runtime_dispatch(a->rt, &err) != 0)
 			return th_cli_die(1, "%s", err.text);
 	}
@@ -214,7 +236,6 @@ static int run_acp(const struct th_command *self, int argc, char **argv)
 	struct acp_options o = {};
 	struct th_operands rest;
 	struct acp a = { .options = &o };
-	struct sigaction act = { .sa_handler = on_signal };
 	struct th_err err = {};
 	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
 
@@ -222,9 +243,8 @@ static int run_acp(const struct th_command *self, int argc, char **argv)
 		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
 	if (rest.count > 0)
 		return th_cli_die(2, "acp has no operands; see %s help acp", th_cli_program());
-	signal(SIGPIPE, SIG_IGN);
-	sigaction(SIGTERM, &act, NULL);
-	sigaction(SIGINT, &act, NULL);
+	if (!signals_on())
+		return th_cli_die(1, "cannot take signals: %s", strerror(errno));
 	return run_with(&a);
 }
 

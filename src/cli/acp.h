@@ -70,6 +70,13 @@ void th_acp_session_free(struct acp_session *s);
 TH_NODISCARD int th_acp_agent(const struct acp *a, const char *cwd, struct thole_agent **ret,
 			      struct thole_error *err);
 
+/* ---- acp_call.c ---- */
+
+/* The members of a call but its id, into an object.  `why` a person is asked about it; NULL: nobody
+ * is. */
+void th_acp_put_call(const struct acp_session *s, struct th_str tool, struct th_str arguments,
+		     const char *why, struct th_jw *w);
+
 /* ---- acp_update.c: what the editor is shown ---- */
 
 void th_acp_note(void *ctx, struct thole_session *session, const struct thole_note *note);

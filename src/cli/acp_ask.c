@@ -4,9 +4,6 @@
 
 #include "cli/acp.h"
 #include "cli/cli.h"
-#include "cli/view.h"
-
-#define TITLE_COLUMNS 300
 
 /* What may be said of a call, and as which kind of word the editor shows it. */
 static const struct choice {
@@ -48,36 +45,6 @@ static struct th_str shown_id(const char *call_id)
 	return slash ? th_str_sub(id, (size_t)(slash - id.ptr) + 1, id.len) : id;
 }
 
-static void put_call(const struct acp_ask *ask, const char *tool, const char *why,
-		     const char *arguments, struct th_jw *w)
-{
-	struct th_buf title TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
-	struct th_str args = th_str_of(arguments);
-
-	(void)th_view_call(th_str_of(tool), args, TITLE_COLUMNS, &title);
-	th_jw_name(w, TH_STR("toolCall"));
-	th_jw_object(w);
-	th_jw_kstr(w, "toolCallId", shown_id(ask->call_id));
-	th_jw_kstr(w, "title", th_buf_str(&title));
-	th_jw_kstr(w, "status", TH_STR("pending"));
-	if (args.len && th_json_valid(args))
-		th_jw_kraw(w, "rawInput", args);
-	if (why && why[0]) {
-		th_jw_name(w, TH_STR("content"));
-		th_jw_array(w);
-		th_jw_object(w);
-		th_jw_kstr(w, "type", TH_STR("content"));
-		th_jw_name(w, TH_STR("content"));
-		th_jw_object(w);
-		th_jw_kstr(w, "type", TH_STR("text"));
-		th_jw_kstr(w, "text", th_str_of(why));
-		th_jw_object_end(w);
-		th_jw_object_end(w);
-		th_jw_array_end(w);
-	}
-	th_jw_object_end(w);
-}
-
 static bool is_asked(const struct acp_session *s, const char *call_id)
 {
 	for (const struct acp_ask *k = s->acp->asks; k; k = k->next)
@@ -107,7 +74,11 @@ void th_acp_ask(struct acp_session *s, const char *call_id, const char *tool, co
 	a->asks = ask;
 	th_jw_object(&w);
 	th_jw_kstr(&w, "sessionId", th_str_of(s->id));
-	put_call(ask, tool, why, arguments, &w);
+	th_jw_name(&w, TH_STR("toolCall"));
+	th_jw_object(&w);
+	th_jw_kstr(&w, "toolCallId", shown_id(ask->call_id));
+	th_acp_put_call(s, th_str_of(tool), th_str_of(arguments), why, &w);
+	th_jw_object_end(&w);
 	put_choices(&w, settle);
 	th_jw_object_end(&w);
 	th_buf_add_i64(&id, ask->id);

@@ -5,10 +5,7 @@
 #include "base/codec.h"
 #include "base/text.h"
 #include "cli/acp.h"
-#include "cli/view.h"
 #include "core/event.h"
-
-#define TITLE_COLUMNS 300
 
 /* ---- one update ---- */
 
@@ -120,55 +117,14 @@ static void show_added(struct acp_session *s, const struct th_json *items)
 
 /* ---- calls ---- */
 
-static const char *kind_of(struct th_str tool)
-{
-	static const struct {
-		const char *tool, *kind;
-	} kinds[] = {
-		{ "shell", "execute" },     { "read_file", "read" },   { "list_dir", "read" },
-		{ "write_file", "edit" },   { "apply_patch", "edit" }, { "local_shell", "execute" },
-		{ "web_search", "search" },
-	};
-
-	for (size_t i = 0; i < TH_COUNT(kinds); i++)
-		if (th_str_is(tool, kinds[i].tool))
-			return kinds[i].kind;
-	return "other";
-}
-
-static void put_location(struct th_jw *w, const struct acp_session *s, struct th_str path)
-{
-	struct th_buf whole TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_PATH_LEN_MAX);
-
-	if (!path.len || path.len > TH_PATH_LEN_MAX)
-		return;
-	if (path.ptr[0] != '/')
-		th_buf_printf(&whole, "%s/", s->cwd);
-	th_buf_add(&whole, path);
-	th_jw_name(w, TH_STR("locations"));
-	th_jw_array(w);
-	th_jw_object(w);
-	th_jw_kstr(w, "path", th_buf_str(&whole));
-	th_jw_object_end(w);
-	th_jw_array_end(w);
-}
-
 static void show_call(struct acp_session *s, const struct th_json *data, struct th_str raw)
 {
-	struct th_buf title TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
-	struct th_str tool = th_json_get_str(data, "tool");
-	struct th_str arguments = th_json_raw_get(raw, "arguments");
 	struct update u;
 
-	(void)th_view_call(tool, arguments, TITLE_COLUMNS, &title);
 	begin(&u, s, "tool_call");
 	th_jw_kstr(&u.w, "toolCallId", th_json_get_str(data, "call_id"));
-	th_jw_kstr(&u.w, "title", th_buf_str(&title));
-	th_jw_kstr(&u.w, "kind", th_str_of(kind_of(tool)));
-	th_jw_kstr(&u.w, "status", TH_STR("pending"));
-	if (arguments.len)
-		th_jw_kraw(&u.w, "rawInput", arguments);
-	put_location(&u.w, s, th_json_get_str(th_json_get(data, "arguments"), "path"));
+	th_acp_put_call(s, th_json_get_str(data, "tool"), th_json_raw_get(raw, "arguments"), NULL,
+			&u.w);
 	end(&u);
 }
 

@@ -92,7 +92,8 @@ static bool on_head(void *ctx, const struct th_fetch_head *head)
 	struct th_follow *f = ctx;
 
 	f->good = head->status == 200;
-	f->heard_ms = th_clock_ms();
+	if (f->good) /* one that takes no requests is as good as gone */
+		f->heard_ms = th_clock_ms();
 	return true;
 }
 
@@ -102,11 +103,11 @@ static bool on_data(void *ctx, struct th_str bytes)
 	struct th_sse_event e;
 	int got;
 
-	f->heard_ms = th_clock_ms();
 	if (!f->good) {
 		th_buf_add(&f->refused, bytes);
 		return !f->refused.failed;
 	}
+	f->heard_ms = th_clock_ms();
 	while ((got = th_sse_next(&f->sse, &bytes, &e, &f->err)) == 1)
 		if (take_frame(f, &e) != TH_OK)
 			return false;
@@ -181,9 +182,10 @@ static enum th_code stream(struct th_follow *f)
 	f->good = f->ended = false;
 	code = th_fetch_start(f->remote->fetcher, &q, &id, &f->err);
 	while (!code && !f->ended) {
-		th_loop_run(f->remote->loop);
-		if (f->interrupted && !f->paused && !f->ended)
+		if (f->interrupted && !f->paused)
 			code = pause_there(f);
+		else
+			th_loop_run(f->remote->loop);
 	}
 	if (!code && f->result.end == TH_FETCH_STATUS && f->result.head.status != 429 &&
 	    f->result.head.status < 500)

@@ -263,18 +263,12 @@ static void on_look(struct th_listener *l)
 	thole_free(row);
 }
 
-void th_streams_ping(struct th_server *server)
+static void on_ping(struct th_listener *l)
 {
-	for (struct th_hub *h = server->hubs.first; h; h = h->next) {
-		for (struct th_listener *l = h->first, *next; l; l = next) {
-			next = l->next;
-			if (l->fn != on_note || of(l)->full)
-				continue;
-			if (th_http_write(of(l)->access->request, TH_STR(": still here\n\n")) ==
-			    TH_EBUSY)
-				of(l)->full = true;
-		}
-	}
+	struct stream *s = of(l);
+
+	if (!s->full && th_http_write(s->access->request, TH_STR(": still here\n\n")) == TH_EBUSY)
+		s->full = true;
 }
 
 /* ---- requests ---- */
@@ -322,6 +316,7 @@ static void stream_begin(struct th_access *a, uint64_t from, const struct th_jso
 	    (!h->session || (h->rested_ms && thole_session_state(h->session) != THOLE_RUNNING));
 	s->listener.fn = on_note;
 	s->listener.look = on_look;
+	s->listener.ping = on_ping;
 	s->listener.only_listens = true;
 	s->pump = (struct th_deferred){ .fn = pump, .ctx = s };
 	a->ctx = s;

@@ -252,6 +252,16 @@ void th_hubs_sweep(struct th_server *s)
 	}
 }
 
+void th_hubs_ping(struct th_server *s)
+{
+	for (struct th_hub *h = s->hubs.first; h; h = h->next)
+		for (struct th_listener *l = h->first, *next; l; l = next) {
+			next = l->next;
+			if (l->ping)
+				l->ping(l);
+		}
+}
+
 void th_hubs_finish(struct th_server *s)
 {
 	for (struct th_hub *h = s->hubs.first; h; h = h->next)

@@ -24,6 +24,8 @@ struct th_listener {
 	th_listener_fn *fn;
 	/* Called about once a second while the session is not open here: others may write it. */
 	void (*look)(struct th_listener *l);
+	/* A sign of life for who reads a stream, every TH_SERVE_PING_MS; may be NULL. */
+	void (*ping)(struct th_listener *l);
 	bool only_listens; /* does not keep the session from being given back */
 	struct th_hub *hub;
 	struct th_listener *prev, *next;
@@ -86,6 +88,7 @@ void th_hub_unlisten(struct th_listener *l); /* also in its own function; again:
 
 /* About once a second: gives back what rests, looks at what others may write. */
 void th_hubs_sweep(struct th_server *s);
+void th_hubs_ping(struct th_server *s); /* every TH_SERVE_PING_MS */
 /* Tells all listeners that their session is gone from here: the server ends. */
 void th_hubs_finish(struct th_server *s);
 void th_hubs_deinit(struct th_server *s);

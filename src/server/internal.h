@@ -181,8 +181,4 @@ TH_NODISCARD int th_functions_agent_of(struct th_server *s, const char *id,
 /* The client's result of a call, or of one that is given again soon. */
 void th_functions_answer(struct th_hub *h, struct th_str call_id, struct th_str result);
 
-/* ---- events.c ---- */
-
-void th_streams_ping(struct th_server *s);
-
 #endif

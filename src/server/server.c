@@ -17,7 +17,7 @@ static void on_sweep(void *ctx)
 	th_hubs_sweep(s);
 	th_webhooks_sweep(s->webhooks);
 	if (++s->beat % (TH_SERVE_PING_MS / 1000) == 0)
-		th_streams_ping(s);
+		th_hubs_ping(s);
 }
 
 /* ---- requests ---- */

@@ -97,6 +97,16 @@ class A2a(serving.Served):
         self.assertEqual(self.good("GetTask", {"id": task["id"]})["status"], parts[4]["statusUpdate"]["status"])
         self.assertEqual(self.call("POST", "/a2a/worker", {"jsonrpc": "2.0", "id": 1, "method": "SubscribeToTask", "params": {"id": task["id"]}}).json()["error"]["code"], -32004)
 
+    def test_a_reader_that_leaves(self):
+        self.begin(shell("sleep 1"), [{"text": "Over."}])
+        for method in ("SendStreamingMessage", "SendMessage"):
+            connection = self.connect()
+            connection.request("POST", "/a2a/worker", body=json.dumps({"jsonrpc": "2.0", "id": 5, "method": method, "params": self.says("go", contextId=method)}),
+                               headers={"Authorization": "Bearer " + serving.TOKENS["alice"], "Content-Type": "application/json"})
+            self.wait_for(lambda name=method: self.call("GET", "/api/sessions/" + name).status == 200)
+            connection.close()
+            self.wait_for(lambda name=method: self.ask("GetTask", {"id": name + ".0"}).get("result", {}).get("status", {}).get("state") == "TASK_STATE_COMPLETED")
+
     def test_a_stream_of_before(self):
         self.begin([{"text": "One."}])
         parts = self.follow("message/stream", {"message": {"kind": "message", "messageId": "m", "role": "user", "parts": [{"kind": "text", "text": "Count."}]}})

@@ -181,6 +181,21 @@ class Acp(house.House):
         self.assertEqual(editor.prompt(self.new(), "go"), "end_turn")
         self.assertEqual(((self.work / "made").read_text(), len(editor.asked)), ("a\nb\n", 1))
 
+    def test_what_a_call_would_change(self):
+        write = [{"function_call": {"name": "write_file", "arguments": {"path": "a.txt", "content": "new\n"}}}]
+        self.serve(write, [{"function_call": {"name": "read_file", "arguments": {"path": "a.txt"}}}], [{"text": "Over."}])
+        (self.work / "a.txt").write_text("old\n")
+        (self.work / "a.txt").chmod(0o666)
+        editor = self.edit("--approve", "write_file")
+        editor.choose = lambda asked: {"outcome": "selected", "optionId": "once"}
+        self.assertEqual(editor.prompt(self.new(), "go"), "end_turn")
+        path = str(self.work / "a.txt")
+        call = editor.asked[0]["toolCall"]
+        self.assertEqual((call["kind"], call["locations"]), ("edit", [{"path": path}]))
+        self.assertIn({"type": "diff", "path": path, "oldText": "old\n", "newText": "new\n"}, call["content"])
+        self.assertEqual((self.work / "a.txt").read_text(), "new\n")
+        self.assertEqual([u["kind"] for u in editor.updates if u["sessionUpdate"] == "tool_call"], ["edit", "read"])
+
     def test_no_word_is_no_approval(self):
         for outcome in ({"outcome": "cancelled"}, {"outcome": "selected", "optionId": "whatever"}, "nonsense"):
             with self.subTest(outcome=outcome):
