@@ -14,8 +14,9 @@
 #include "io/clock.h"
 
 #define READ_SIZE (64 * TH_KIB)
-#define END_MS 5000 /* how long the end waits for what is under way; a command goes on by itself \
-		     */
+#define END_MS                                                                            \
+	5000 /* how long the end waits for what is under way; a command goes on by itself \
+	      */
 
 static const struct th_option acp_options[] = {
 	{ "agent", 'a', "FILE", TH_OPTION_TEXT, offsetof(struct acp_options, agent),

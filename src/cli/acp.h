@@ -23,8 +23,9 @@ struct acp_session {
 	struct acp_session *next;
 	struct acp *acp;
 	struct thole_session *session;
-	char *prompt; /* id of the request that waits for the turn's end, raw; NULL: none */
-	char *later;  /* what is said once the session does not wait any more; or NULL */
+	char *prompt;  /* id of the request that waits for the turn's end, raw; NULL: none */
+	char *later;   /* what is said once the session does not wait any more; or NULL */
+	char *closing; /* id of the request to close it, once what runs has stopped; or NULL */
 	char *cwd;
 	bool said, thought; /* the answer under way was shown as it came */
 	bool replay;        /* it is shown from the log */
@@ -65,7 +66,7 @@ void th_acp_error(struct acp *a, struct th_str id, int code, const char *text);
 typedef void th_acp_fn(struct acp *a, const struct th_rpc *m, const struct th_json *params);
 th_acp_fn th_acp_new, th_acp_load, th_acp_resume, th_acp_list, th_acp_close, th_acp_prompt,
     th_acp_cancel;
-void th_acp_session_free(struct acp_session *s);
+void th_acp_session_free(struct acp_session *s); /* acp_end.c */
 /* An agent as the options say; of NULL `cwd`: only to see that it can be made. */
 TH_NODISCARD int th_acp_agent(const struct acp *a, const char *cwd, struct thole_agent **ret,
 			      struct thole_error *err);

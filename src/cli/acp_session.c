@@ -143,22 +143,6 @@ static struct acp_session *adopt(struct acp *a, struct thole_session *session, c
 	return s;
 }
 
-void th_acp_session_free(struct acp_session *s)
-{
-	struct acp_session **at = &s->acp->sessions;
-
-	while (*at != s)
-		at = &(*at)->next;
-	*at = s->next;
-	s->acp->session_count--;
-	th_acp_forget(s);
-	thole_session_free(s->session);
-	free(s->prompt);
-	free(s->later);
-	free(s->cwd);
-	free(s);
-}
-
 static void say_no_servers(const struct th_json *params)
 {
 	if (th_json_count(th_json_get(params, "mcpServers")) > 0)
@@ -258,11 +242,15 @@ void th_acp_resume(struct acp *a, const struct th_rpc *m, const struct th_json *
 void th_acp_close(struct acp *a, const struct th_rpc *m, const struct th_json *params)
 {
 	struct acp_session *s = open_one(a, m, params);
+	struct thole_error ignored;
 
 	if (!s)
 		return;
-	if (s->prompt)
-		th_acp_result(a, th_str_of(s->prompt), TH_STR("{\"stopReason\":\"cancelled\"}"));
+	if (s->prompt && !s->closing &&
+	    thole_session_cancel(s->session, THOLE_NOW, &ignored) == 0) {
+		s->closing = copy(m->id); /* it rests first: th_acp_note */
+		return;
+	}
 	th_acp_session_free(s);
 	th_acp_result(a, m->id, TH_STR("{}"));
 }

@@ -326,6 +326,18 @@ static void on_rest(struct acp_session *s, const struct thole_note *note)
 	th_acp_forget(s); /* what is not decided by now is not asked any more */
 }
 
+/* The last word about a session that is to be closed; it is freed behind its note. */
+static void close_now(struct acp_session *s)
+{
+	struct acp *a = s->acp;
+	char *id = s->closing;
+
+	s->closing = NULL;
+	th_acp_session_free(s);
+	th_acp_result(a, th_str_of(id), TH_STR("{}"));
+	free(id);
+}
+
 void th_acp_note(void *ctx, struct thole_session *session, const struct thole_note *note)
 {
 	struct acp_session *s = ctx;
@@ -344,6 +356,8 @@ void th_acp_note(void *ctx, struct thole_session *session, const struct thole_no
 		break;
 	case THOLE_NOTE_REST:
 		on_rest(s, note);
+		if (s->closing && !s->prompt)
+			close_now(s);
 		break;
 	default:
 		break;

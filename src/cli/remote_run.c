@@ -59,6 +59,8 @@ static enum th_code begin(struct th_follow *f)
 		th_follow_wait(f->remote, tries, f->remote->retry_after_ms);
 		code = TH_OK;
 	}
+	if (!code)
+		f->err = (struct th_err){};
 	return code;
 }
 

@@ -234,6 +234,17 @@ class Acp(house.House):
         self.assertEqual(editor.good("session/close", sessionId=name), {})
         self.assertEqual(editor.ask("session/prompt", sessionId=name, prompt=[])["error"]["code"], -32002)
 
+    def test_closed_while_it_runs(self):
+        self.serve(shell("sleep 60"))
+        editor = self.edit()
+        name = self.new()
+        number = editor.begin("session/prompt", sessionId=name, prompt=[{"type": "text", "text": "go"}])
+        editor.wait(number, until=lambda u: u.get("status") == "in_progress")
+        closing = editor.begin("session/close", sessionId=name)
+        self.assertEqual(editor.wait(number)["result"], {"stopReason": "cancelled"})
+        self.assertEqual(editor.wait(closing)["result"], {})
+        self.assertIn("stopped", self.good("sessions").out)
+
     def test_the_editor_leaves(self):
         self.serve({"parts": [{"text": "late"}], "faults": [{"delay": 20}]})
         editor = self.edit()

@@ -24,10 +24,11 @@ def shell(command):
 
 
 class Cutter:
-    """A relay in front of a server that cuts each connection after so many bytes of its answer."""
+    """A relay in front of a server that cuts each connection after so many bytes of its answer; the first answer to a request that
+    begins with `swallow` is not passed on at all."""
 
-    def __init__(self, port, after):
-        self.target, self.after, self.cuts = port, after, 0
+    def __init__(self, port, after, swallow=None):
+        self.target, self.after, self.cuts, self.swallow = port, after, 0, swallow
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
@@ -47,13 +48,16 @@ class Cutter:
             except OSError:
                 return
             with server:
-                threading.Thread(target=self.up, args=(peer, server), daemon=True).start()
+                swallows = []
+                threading.Thread(target=self.up, args=(peer, server, swallows), daemon=True).start()
                 left = self.after
                 while left > 0:
                     try:
                         data = server.recv(min(left, 4096))
                         if not data:
                             return
+                        if swallows:
+                            break
                         peer.sendall(data)
                     except OSError:
                         return
@@ -61,10 +65,12 @@ class Cutter:
                 self.cuts += 1
                 peer.shutdown(socket.SHUT_RDWR)
 
-    @staticmethod
-    def up(peer, server):
+    def up(self, peer, server, swallows):
         try:
             while data := peer.recv(4096):
+                if self.swallow and data.startswith(self.swallow):
+                    self.swallow = None
+                    swallows.append(True)
                 server.sendall(data)
             server.shutdown(socket.SHUT_WR)
         except OSError:
@@ -224,6 +230,16 @@ class Remote(serving.Served):
         self.assertGreater(cutter.cuts, 3)
         self.assertEqual(lines, self.good("log", "far", "--json").out)
         cutter.listener.close()
+
+    def test_an_answer_that_is_lost(self):
+        self.begin(say("One."), say("Two."))
+        for request, name, text in ((b"POST /api/sessions HTTP", "far", "One."), (b"POST /api/sessions/far/messages", "far", "Two.")):
+            cutter = Cutter(self.port, 1 << 30, request)
+            ended = self.far("run", *(["-a", "worker"] if text == "One." else []), "-s", name, "say " + text, url="http://127.0.0.1:%d" % cutter.port)
+            self.assertEqual((cutter.cuts, text in ended.out), (1, True), ended)
+            cutter.listener.close()
+        self.assertEqual(self.kinds_of("far").count("message"), 2)
+        self.assertEqual(len(self.far("sessions", "--names").out.split()), 1)
 
     def test_the_server_is_killed_and_comes_back(self):
         self.begin({"parts": say("late"), "faults": [{"delay": 2}]}, say("On again."))
