@@ -18,15 +18,15 @@
 
 // clang-format off
 #define TH_FIELDS_config_file(F)                                                                   \
-	F(config_file, str, model, "model", TH_NONEMPTY, "model where agent file and options name none") \
-	F(config_file, str, models, "models", TH_NONEMPTY, "models file, with profiles of one's own")   \
+	F(config_file, str, model, "model", TH_NONEMPTY, "model to use where agent file and options name none") \
+	F(config_file, str, models, "models", TH_NONEMPTY, "models file with your own profiles")   \
 	F(config_file, str, store, "store", TH_NONEMPTY,                                         \
-	  "URL of the log, such as sqlite:/srv/log.db, in a folder that is there")               \
-	F(config_file, str, base_url, "base_url", TH_NONEMPTY, "where the model's API is")         \
-	F(config_file, str, api_key, "api_key", TH_NONEMPTY, "key of the base_url beside it or, without one, of the provider of the model beside it; better: api_key_file") \
-	F(config_file, str, api_key_file, "api_key_file", TH_NONEMPTY, "file that holds this key")  \
+	  "URL of the log, such as sqlite:/srv/log.db; the folder must exist")               \
+	F(config_file, str, base_url, "base_url", TH_NONEMPTY, "URL of the model's API")         \
+	F(config_file, str, api_key, "api_key", TH_NONEMPTY, "key for base_url or, without base_url, for the provider of model in this file; better: api_key_file") \
+	F(config_file, str, api_key_file, "api_key_file", TH_NONEMPTY, "file that contains this key")  \
 	F(config_file, str, otlp, "otlp", TH_NONEMPTY, "collector of traces: base URL of OTLP over HTTP; default: none") \
-	F(config_file, int, executor_linger_s, "executor_linger_s", TH_POSITIVE, "how long a desktop waits for its runtime to come back; default 600") \
+	F(config_file, int, executor_linger_s, "executor_linger_s", TH_POSITIVE, "how long a desktop waits for its runtime to come back, seconds; default 600") \
 	F(config_file, raw, serve, "serve", 0, "of thole serve: an object, see docs/HTTP.md")
 // clang-format on
 

@@ -18,40 +18,41 @@
 #define TH_FIELDS_agent_limits(F)                                                                 \
 	F(agent_limits, int, turns, "turns", TH_POSITIVE, "model turns of one task; default 100") \
 	F(agent_limits, int, tokens, "tokens", TH_POSITIVE,                                       \
-	  "input and output tokens of the session; stops when an answer does not say its tokens") \
+	  "input and output tokens of the session; the run also stops when a server does not "    \
+	  "report tokens")                                                                        \
 	F(agent_limits, num, cost_usd, "cost_usd", TH_POSITIVE,                                   \
 	  "price of the session in US dollars; the price of every model must be known")           \
 	F(agent_limits, int, seconds, "seconds", TH_POSITIVE,                                     \
-	  "running time of one task; looked at before each request")                              \
+	  "running time of one task; checked before each request")                                \
 	F(agent_limits, int, model_attempts, "model_attempts", TH_POSITIVE,                       \
-	  "tries per turn; default 5")                                                            \
+	  "attempts per turn; default 5")                                                         \
 	F(agent_limits, int, parallel_calls, "parallel_calls", TH_POSITIVE,                       \
-	  "calls under way at once; default: all of an answer")                                   \
+	  "calls that run at the same time; default: all calls of an answer")                     \
 	F(agent_limits, int, command_seconds, "command_seconds", TH_POSITIVE,                     \
-	  "longest command; default 120")
+	  "maximum duration of a command, seconds; default 120")
 
 #define TH_FIELDS_agent_computer(F)                                                                \
 	F(agent_computer, str, kind, "kind", TH_REQ,                                               \
-	  "which screen, such as desktop; run --help lists them")                                  \
+	  "kind of computer, such as desktop; run --help lists them")                              \
 	F(agent_computer, int, width, "width", TH_POSITIVE, "pixels; desktop: default 1280")       \
 	F(agent_computer, int, height, "height", TH_POSITIVE, "pixels; desktop: default 800")      \
 	F(agent_computer, str, display, "display", 0, "x11: the display, such as :0")              \
 	F(agent_computer, str, bus, "bus", TH_NONEMPTY,                                            \
-	  "x11, omni+MODEL: accessibility bus of the display's programs: display (the one "        \
-	  "that the display names, AT_SPI_BUS), or an address, unix:path=…; default: "           \
+	  "x11, omni+MODEL: accessibility bus of the display's programs: an address "              \
+	  "(unix:path=…), or display for the one that the display names (AT_SPI_BUS); default: " \
 	  "AT_SPI_BUS_ADDRESS, else none")                                                         \
 	F(agent_computer, str, parser, "parser", TH_NONEMPTY,                                      \
 	  "omni+MODEL: URL of an OmniParser server; default: OMNIPARSER_BASE_URL, else none")      \
 	F(agent_computer, str, ocr, "ocr", TH_NONEMPTY,                                            \
-	  "omni+MODEL: path of the program that reads pictures, called as tesseract is; "          \
-	  "default: tesseract")                                                                    \
-	F(agent_computer, raw, options, "options", 0, "an object with options of this kind alone") \
+	  "omni+MODEL: path of an OCR program that is called like tesseract; default: tesseract")  \
+	F(agent_computer, raw, options, "options", 0,                                              \
+	  "an object: options that only this kind of computer has")                                \
 	F(agent_computer, raw, start, "start", 0,                                                  \
-	  "desktop: a list of commands to start on it, each run by sh in the workspace; the "      \
-	  "first look waits until each has shown a window; one that shows none is "                \
+	  "desktop: a list of commands to start, each run by sh in the workspace; the first "      \
+	  "screenshot waits until each program has shown a window; a program without a window is " \
 	  "{run: COMMAND, window: false}")                                                         \
 	F(agent_computer, int, start_wait_s, "start_wait_s", TH_POSITIVE,                          \
-	  "desktop: the longest wait for those windows, seconds; default 10, at most 60")
+	  "desktop: maximum time to wait for these windows, seconds; default 10, at most 60")
 
 struct th_agent_model_settings {
 	double temperature, top_p; /* -1: not set; see TH_SETTINGS_UNSET */
@@ -100,22 +101,22 @@ enum th_hook { TH_HOOKS(X) TH_HOOK_COUNT };
 const char *th_hook_name(enum th_hook h);
 
 /* Functions of the agent's code, by their names there. */
-#define TH_FIELDS_agent_hooks(F)                                                             \
-	F(agent_hooks, str, agent_start, "agent_start", TH_NONEMPTY,                         \
-	  "an agent begins or goes on: before its first request of a task, after a handoff " \
-	  "and after a rest")                                                                \
-	F(agent_hooks, str, agent_end, "agent_end", TH_NONEMPTY,                             \
-	  "the final output is there, before its guardrails look at it")                     \
-	F(agent_hooks, str, llm_start, "llm_start", TH_NONEMPTY, "the model is asked")       \
-	F(agent_hooks, str, llm_end, "llm_end", TH_NONEMPTY, "the model answered")           \
-	F(agent_hooks, str, handoff, "handoff", TH_NONEMPTY,                                 \
-	  "another agent takes over; of the one that hands over")                            \
-	F(agent_hooks, str, tool_start, "tool_start", TH_NONEMPTY,                           \
-	  "a call is about to run, after its guardrails and its approval")                   \
-	F(agent_hooks, str, tool_end, "tool_end", TH_NONEMPTY,                               \
-	  "a call that ran has its result, after the guardrails of that")                    \
-	F(agent_hooks, bool, fail, "fail", 0,                                                \
-	  "a function that fails ends the run; default: that is noted in the log")
+#define TH_FIELDS_agent_hooks(F)                                                                   \
+	F(agent_hooks, str, agent_start, "agent_start", TH_NONEMPTY,                               \
+	  "an agent begins or continues: before its first request of a task, after a handoff and " \
+	  "after a pause")                                                                         \
+	F(agent_hooks, str, agent_end, "agent_end", TH_NONEMPTY,                                   \
+	  "there is a final output; called before the output guardrails")                          \
+	F(agent_hooks, str, llm_start, "llm_start", TH_NONEMPTY, "before a model request")         \
+	F(agent_hooks, str, llm_end, "llm_end", TH_NONEMPTY, "after a model's answer")             \
+	F(agent_hooks, str, handoff, "handoff", TH_NONEMPTY,                                       \
+	  "another agent takes over; the hook of the agent that hands over is called")             \
+	F(agent_hooks, str, tool_start, "tool_start", TH_NONEMPTY,                                 \
+	  "a call is about to run; called after its guardrails and its approval")                  \
+	F(agent_hooks, str, tool_end, "tool_end", TH_NONEMPTY,                                     \
+	  "a call that ran has its result; called after the guardrails of the result")             \
+	F(agent_hooks, bool, fail, "fail", 0,                                                      \
+	  "a hook that fails ends the run; default: the failure is only logged")
 TH_STRUCT(agent_hooks)
 /* The function that watches this; empty: none, also where `h` is NULL. */
 struct th_str th_agent_hook(const struct th_agent_hooks *h, enum th_hook hook);
@@ -153,11 +154,11 @@ struct th_agent_guardrail {
 
 /* What the agent says where the run would end without an answer.  Raw: a string, any other JSON
  * value, or { "output": …, "in_history": false }. */
-#define TH_FIELDS_agent_instead(F)                                                         \
-	F(agent_instead, raw, max_turns, "max_turns", 0, "the limit of turns was reached") \
-	F(agent_instead, raw, refusal, "refusal", 0, "the model refused to answer")        \
-	F(agent_instead, raw, invalid_output, "invalid_output", 0,                         \
-	  "the answer does not fit output_schema")
+#define TH_FIELDS_agent_instead(F)                                                             \
+	F(agent_instead, raw, max_turns, "max_turns", 0, "the run reached its limit of turns") \
+	F(agent_instead, raw, refusal, "refusal", 0, "the model refused to answer")            \
+	F(agent_instead, raw, invalid_output, "invalid_output", 0,                             \
+	  "the answer does not match output_schema")
 TH_STRUCT(agent_instead)
 
 /* Where neither number is given, items has TH_COMPACT_ITEMS_DEFAULT. */

@@ -11,12 +11,13 @@ static const char *const classes[] = { "write", "read", "keyed", "irreversible",
 static const enum th_class class_values[] = { TH_CLASS_W, TH_CLASS_R, TH_CLASS_K, TH_CLASS_X };
 
 static const struct th_field command_fields[] = {
-	{ "name", AT(name), TH_FIELD_str, TH_REQ | TH_NONEMPTY, "what the model calls it", NULL,
-	  NULL, false, 0 },
-	{ "description", AT(description), TH_FIELD_str, 0, "what the model is told of it", NULL,
-	  NULL, false, 0 },
+	{ "name", AT(name), TH_FIELD_str, TH_REQ | TH_NONEMPTY, "name of the tool", NULL, NULL,
+	  false, 0 },
+	{ "description", AT(description), TH_FIELD_str, 0, "description for the model", NULL, NULL,
+	  false, 0 },
 	{ "parameters", AT(parameters), TH_FIELD_raw, 0,
-	  "JSON Schema of its arguments, which come on its standard input", NULL, NULL, false, 0 },
+	  "JSON Schema of the arguments, which the program reads on standard input", NULL, NULL,
+	  false, 0 },
 	{ "format", AT(format), TH_FIELD_raw, 0,
 	  "in place of parameters: the model writes a text, which comes as {\"input\": the text}: "
 	  "text, or {type: grammar, syntax: lark or regex, definition: …}, which models of the "
@@ -25,19 +26,19 @@ static const struct th_field command_fields[] = {
 	{ "command", AT(command), TH_FIELD_strs, TH_NONEMPTY,
 	  "program and arguments; run without a shell, in the workspace", NULL, NULL, false, 0 },
 	{ "script", AT(script), TH_FIELD_str, TH_NONEMPTY,
-	  "in place of command: a function of the agent's script", NULL, NULL, false, 0 },
+	  "instead of command: a function of the agent's script", NULL, NULL, false, 0 },
 	{ "agent", AT(agent), TH_FIELD_str, TH_NONEMPTY,
-	  "in place of command: an agent of the team, which works on it in a session of its own",
+	  "instead of command: an agent of the team, which does the work in a session of its own",
 	  NULL, NULL, false, 0 },
-	{ "turns", AT(turns), TH_FIELD_int, TH_POSITIVE, "agent: its model turns; default 10", NULL,
-	  NULL, false, 0 },
+	{ "turns", AT(turns), TH_FIELD_int, TH_POSITIVE,
+	  "agent: maximum number of its model turns; default 10", NULL, NULL, false, 0 },
 	{ "timeout_s", AT(timeout_s), TH_FIELD_int, TH_POSITIVE,
-	  "seconds after which it is ended; default, and most of a program: "
+	  "seconds after which the call is stopped; default, and maximum for a program: "
 	  "limits.command_seconds",
 	  NULL, NULL, false, 0 },
 	{ "class", AT(class), TH_FIELD_enum, 0,
-	  "what may be done after a crash: write: never again; read: again; keyed: again with the "
-	  "same THOLE_EFFECT_ID; irreversible: as write, and only after approval",
+	  "whether a call may run again after a crash: write: never; read: yes; keyed: yes, with "
+	  "the same THOLE_EFFECT_ID; irreversible: as write, and each call needs approval",
 	  NULL, classes, true, 0 },
 	{ "approve", AT(approve), TH_FIELD_bool, 0, "a person must approve each call", NULL, NULL,
 	  false, 0 },

@@ -12,22 +12,23 @@ static const enum th_class class_values[] = { TH_CLASS_L, TH_CLASS_R, TH_CLASS_K
 static const char *const decisions[] = { "run", "ask", "refuse", NULL };
 
 static const struct th_field rule_fields[] = {
-	{ "tool", AT(tool), TH_FIELD_str, TH_NONEMPTY, "pattern of its name", NULL, NULL, false,
-	  0 },
+	{ "tool", AT(tool), TH_FIELD_str, TH_NONEMPTY, "pattern for the tool's name", NULL, NULL,
+	  false, 0 },
 	{ "arguments", AT(arguments), TH_FIELD_raw, 0,
-	  "name of an argument -> pattern of its value; where the rule says run, * takes no "
-	  "character that means something to a shell",
+	  "name of an argument -> pattern for its value; in a rule that says run, * does not match "
+	  "characters that are special in a shell",
 	  NULL, NULL, false, 0 },
-	{ "class", AT(class), TH_FIELD_enum, 0, "what it may do", NULL, class_names, true, -1 },
+	{ "class", AT(class), TH_FIELD_enum, 0, "class of the call", NULL, class_names, true, -1 },
 	{ "path", AT(path), TH_FIELD_str, TH_NONEMPTY,
-	  "pattern of a path that it names, as an absolute path; ** goes through folders", NULL,
-	  NULL, false, 0 },
+	  "pattern for an absolute path that the call names; ** also matches /", NULL, NULL, false,
+	  0 },
 	{ "domain", AT(domain), TH_FIELD_str, TH_NONEMPTY,
-	  "pattern of the host of a URL that it names", NULL, NULL, false, 0 },
-	{ "decide", AT(decide), TH_FIELD_enum, TH_REQ | TH_EMIT, "what is done", NULL, decisions,
+	  "pattern for the host of a URL that the call names", NULL, NULL, false, 0 },
+	{ "decide", AT(decide), TH_FIELD_enum, TH_REQ | TH_EMIT, "the decision", NULL, decisions,
 	  false, 0 },
 	{ "message", AT(message), TH_FIELD_str, TH_NONEMPTY,
-	  "why, for the person who is asked or the model that is refused", NULL, NULL, false, 0 },
+	  "the reason, for the person who decides or the model whose call is refused", NULL, NULL,
+	  false, 0 },
 	{ "until", AT(until), TH_FIELD_str, TH_NONEMPTY,
 	  "date (UTC) from which on it holds no longer, as \"2026-12-31\"", NULL, NULL, false, 0 },
 };
