@@ -19,30 +19,32 @@
 #define TH_EVENTS(X)                                                                             \
 	X(SESSION_CREATED, "session_created", "The session begins: its agent, model and place.") \
 	X(SESSION_FORKED, "session_forked", "The session begins as a copy of another's prefix.") \
-	X(MESSAGE, "message", "Somebody said something to the agent.")                           \
+	X(MESSAGE, "message", "A message to the agent.")                                         \
 	X(MODEL_REQUESTED, "model_requested",                                                    \
-	  "The model is about to be asked; budget is reserved.")                                 \
-	X(MODEL_STARTED, "model_started", "The provider works on the answer by itself.")         \
-	X(MODEL_ANSWERED, "model_answered", "A whole answer of the model, verbatim.")            \
+	  "A model request is about to be sent; budget is reserved.")                            \
+	X(MODEL_STARTED, "model_started", "The provider makes the answer in the background.")    \
+	X(MODEL_ANSWERED, "model_answered", "A complete answer of the model, verbatim.")         \
 	X(MODEL_FAILED, "model_failed", "A request ended without a usable answer.")              \
-	X(CALL, "call", "One call of an answer, with its class and what policy says of it.")     \
+	X(CALL, "call", "One call of an answer, with its class and the policy's verdict.")       \
 	X(APPROVAL_REQUESTED, "approval_requested", "A person must decide about a call.")        \
 	X(APPROVAL_DECIDED, "approval_decided", "A person, or policy, decided.")                 \
 	X(INTENT, "intent", "An effect is about to start; durable before it does.")              \
 	X(OUTCOME, "outcome", "The one result of a call.")                                       \
-	X(PARKED, "parked", "An effect of unknown outcome waits for a person's word.")           \
-	X(SETTLED, "settled", "A person said what became of such an effect.")                    \
-	X(GUARDRAIL, "guardrail", "A guardrail looked at input, output or a call.")              \
+	X(PARKED, "parked",                                                                      \
+	  "An effect of unknown outcome waits until a person says how it ended.")                \
+	X(SETTLED, "settled", "A person said how such an effect ended.")                         \
+	X(GUARDRAIL, "guardrail", "A guardrail checked input, output or a call.")                \
 	X(HANDOFF, "handoff", "Another agent takes over.")                                       \
-	X(DELEGATION_STARTED, "delegation_started", "A session of its own works on a call.")     \
+	X(DELEGATION_STARTED, "delegation_started", "Another session works on a call.")          \
 	X(DELEGATION_WAITS, "delegation_waits",                                                  \
-	  "That session waits for a person, or does not any more.")                              \
+	  "That session waits for a person, or no longer does.")                                 \
 	X(DELEGATION_FINISHED, "delegation_finished",                                            \
-	  "That session is over; what it took counts here too.")                                 \
+	  "That session has ended; its usage counts here too.")                                  \
 	X(CODE, "code", "A function of the agent's code answered.")                              \
-	X(ITEMS_ADDED, "items_added", "Items were put into the history from outside.")           \
-	X(ITEMS_REMOVED, "items_removed", "The newest items were taken out of the history.")     \
-	X(CONDENSATION, "condensation", "Older items were replaced in what the model sees.")     \
+	X(ITEMS_ADDED, "items_added", "Items were added to the history from outside.")           \
+	X(ITEMS_REMOVED, "items_removed", "The newest items were removed from the history.")     \
+	X(CONDENSATION, "condensation",                                                          \
+	  "Older items were replaced in the history that the model sees.")                       \
 	X(STATE_CHANGED, "state_changed", "Paused, resumed, stopped, stuck or at a limit.")      \
 	X(BUDGET, "budget", "A limit of the session was changed.")                               \
 	X(ERROR, "error", "The run failed.")                                                     \
@@ -149,9 +151,9 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_session_created, str, model, "model", TH_REQ, "model name as given")             \
 	F(ev_session_created, str, workspace, "workspace", 0, "folder the tools may work in") \
 	F(ev_session_created, str, begins, "begins", 0,                                       \
-	  "of a team: the agent that begins; absent: the first")                              \
+	  "teams: the agent that begins; absent: the first")                                  \
 	F(ev_session_created, str, user, "user", 0, "tenant or user the session belongs to")  \
-	F(ev_session_created, raw, metadata, "metadata", 0, "object of the caller")           \
+	F(ev_session_created, raw, metadata, "metadata", 0, "object that the caller gave")    \
 	F(ev_session_created, raw, sandbox, "sandbox", 0, "what is enforced on this machine")
 
 #define TH_FIELDS_ev_session_forked(F)                                                        \
@@ -164,21 +166,21 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_message, str, name, "name", 0, "who speaks")
 
 #define TH_FIELDS_ev_model_requested(F)                                                           \
-	F(ev_model_requested, str, model, "model", TH_REQ, "model asked")                         \
+	F(ev_model_requested, str, model, "model", TH_REQ, "name of the model")                   \
 	F(ev_model_requested, int, choice, "choice", TH_NONEG,                                    \
-	  "which model that is: 0 the agent's own, n the n-th of its fallback list")              \
+	  "index of the model: 0 the agent's own, n the n-th of its fallback list")               \
 	F(ev_model_requested, int, turn, "turn", TH_REQ, "number of the turn, from 1")            \
 	F(ev_model_requested, int, attempt, "attempt", TH_REQ, "1 for the first try of the turn") \
-	F(ev_model_requested, str, agent, "agent", 0, "of a team: the agent that asks")           \
+	F(ev_model_requested, str, agent, "agent", 0, "teams: the agent that makes the request")  \
 	F(ev_model_requested, str, instructions, "instructions", 0,                               \
-	  "what its code gave as instructions, when that is new")                                 \
+	  "instructions that the agent's code returned, when they changed")                       \
 	F(ev_model_requested, raw, history, "history", 0,                                         \
-	  "input_filter: what this request sends, as of a handoff")                               \
+	  "input_filter: the history that this request sends; form as in handoff")                \
 	F(ev_model_requested, int, items, "items", 0, "history items sent")                       \
 	F(ev_model_requested, str, previous, "previous", 0,                                       \
-	  "the response that the provider has kept and that the items follow")                    \
+	  "id of the stored response that the items continue")                                    \
 	F(ev_model_requested, str, conversation, "conversation", 0,                               \
-	  "the provider's conversation that the items are added to")                              \
+	  "id of the provider's conversation that the items are added to")                        \
 	F(ev_model_requested, int, reserved_tokens, "reserved_tokens", TH_NONEG,                  \
 	  "tokens reserved in the budget, input and output")                                      \
 	F(ev_model_requested, int, reserved_cost_nano, "reserved_cost_nano", TH_NONEG,            \
@@ -186,9 +188,9 @@ struct th_str th_outcome_sentence(struct th_str text);
 
 #define TH_FIELDS_ev_model_started(F)                                \
 	F(ev_model_started, str, response_id, "response_id", TH_REQ, \
-	  "by which the answer is fetched, after a crash too")       \
+	  "id by which the answer is fetched, also after a crash")   \
 	F(ev_model_started, int, next_event, "next_event", TH_NONEG, \
-	  "number of the event of its stream that is taken up from; absent: it is not streamed")
+	  "number of the stream's event to continue from; absent: the answer is not streamed")
 
 /* The reason of an answer that the provider paused: the model goes on when it is sent back. */
 #define TH_ANSWER_PAUSED "pause_turn"
@@ -203,13 +205,13 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_model_answered, raw, items, "items", TH_REQ,                                \
 	  "output items, verbatim where the wire has items")                             \
 	F(ev_model_answered, raw, raw, "raw", 0,                                         \
-	  "the provider's own form of the turn, sent back as it is")                     \
+	  "the turn in the provider's own format, sent back unchanged")                  \
 	F(ev_model_answered, raw, usage, "usage", 0,                                     \
 	  "tokens: input, output, cached, written, reasoning, total")                    \
 	F(ev_model_answered, int, cost_nano, "cost_nano", 0,                             \
 	  "price of the turn in 1e-9 US dollars")                                        \
 	F(ev_model_answered, bool, unmetered, "unmetered", 0,                            \
-	  "a limit of tokens or cost is set, and it is not known what this answer took") \
+	  "a limit of tokens or cost is set, and the usage of this answer is not known") \
 	F(ev_model_answered, int, elapsed_ms, "elapsed_ms", 0, "from request to the last byte")
 
 #define TH_FIELDS_ev_model_failed(F)                                                               \
@@ -217,40 +219,45 @@ struct th_str th_outcome_sentence(struct th_str text);
 	  "connect, timeout, cut, rejected, overloaded, rate_limited, malformed, refused, limit, " \
 	  "context_length, cancelled")                                                             \
 	F(ev_model_failed, str, message, "message", TH_REQ, "what happened, one sentence")         \
-	F(ev_model_failed, int, http_status, "http_status", 0, "when there was one")               \
-	F(ev_model_failed, bool, retry, "retry", 0, "whether it is tried again")                   \
-	F(ev_model_failed, int, retry_in_ms, "retry_in_ms", 0, "how long is waited before")        \
+	F(ev_model_failed, int, http_status, "http_status", 0,                                     \
+	  "status code of HTTP, if there was an answer")                                           \
+	F(ev_model_failed, bool, retry, "retry", 0, "whether the request is tried again")          \
+	F(ev_model_failed, int, retry_in_ms, "retry_in_ms", 0, "wait before the next attempt")     \
 	F(ev_model_failed, bool, kept, "kept", 0,                                                  \
-	  "the provider goes on with the answer (model_started): the next request fetches it")     \
+	  "the provider continues to make the answer (model_started): the next request fetches "   \
+	  "it")                                                                                    \
 	F(ev_model_failed, bool, whole, "whole", 0,                                                \
-	  "the provider has not kept what the request went on from: all of it is sent at once")    \
+	  "the provider no longer has the response to continue from: the whole history is sent "   \
+	  "at once")                                                                               \
 	F(ev_model_failed, bool, too_long, "too_long", 0,                                          \
-	  "the history is longer than the model takes: it is shortened, and asked again")          \
+	  "the history is longer than the model accepts: it is shortened, and the request sent "   \
+	  "again")                                                                                 \
 	F(ev_model_failed, str, next, "next", 0,                                                   \
-	  "not tried again: the model of the agent's fallback list that the turn goes on with")    \
-	F(ev_model_failed, raw, usage, "usage", 0, "tokens that were spent all the same")          \
-	F(ev_model_failed, raw, body, "body", 0, "blob or text: the start of what came")
+	  "not tried again: the model of the fallback list that the turn continues with")          \
+	F(ev_model_failed, raw, usage, "usage", 0, "tokens that were used nevertheless")           \
+	F(ev_model_failed, raw, body, "body", 0, "blob or text: the start of the response")
 
-#define TH_FIELDS_ev_call(F)                                                         \
-	F(ev_call, str, call_id, "call_id", TH_REQ, "the provider's id of the call") \
-	F(ev_call, str, tool, "tool", TH_REQ, "name of the tool, or computer")       \
-	F(ev_call, raw, arguments, "arguments", TH_REQ,                              \
-	  "object: what the call asks for; computer: {actions:[…]}")                 \
-	F(ev_call, str, class, "class", TH_REQ, "effect class: L R K V W X")         \
-	F(ev_call, str, target, "target", 0,                                         \
-	  "what the tool acts on: screen, files or other; absent in older logs")     \
-	F(ev_call, str, shows, "shows", 0,                                           \
-	  "what such a call shows, if more than one file: folder or any")            \
-	F(ev_call, str, digest, "digest", TH_REQ,                                    \
-	  "SHA-256 of tool and arguments; approvals and intents name it")            \
-	F(ev_call, str, policy, "policy", TH_REQ, "run, ask or refuse")              \
-	F(ev_call, str, reason, "reason", 0, "why policy asks or refuses")           \
-	F(ev_call, bool, each, "each", 0,                                            \
-	  "a rule asks that names its arguments, path or domain: decided each time") \
-	F(ev_call, bool, unknown, "unknown", 0, "there is no tool of that name")     \
-	F(ev_call, raw, safety_checks, "safety_checks", 0,                           \
-	  "the provider's pending checks; always ask")                               \
-	F(ev_call, raw, grounding, "grounding", 0,                                   \
+#define TH_FIELDS_ev_call(F)                                                               \
+	F(ev_call, str, call_id, "call_id", TH_REQ, "the provider's id of the call")       \
+	F(ev_call, str, tool, "tool", TH_REQ, "name of the tool, or computer")             \
+	F(ev_call, raw, arguments, "arguments", TH_REQ,                                    \
+	  "object: the arguments; computer: {actions:[…]}")                                \
+	F(ev_call, str, class, "class", TH_REQ, "effect class: L R K V W X")               \
+	F(ev_call, str, target, "target", 0,                                               \
+	  "what the tool acts on: screen, files or other; absent in older logs")           \
+	F(ev_call, str, shows, "shows", 0,                                                 \
+	  "what the call shows, if more than one file: folder or any")                     \
+	F(ev_call, str, digest, "digest", TH_REQ,                                          \
+	  "SHA-256 of tool and arguments; approvals and intents name it")                  \
+	F(ev_call, str, policy, "policy", TH_REQ, "run, ask or refuse")                    \
+	F(ev_call, str, reason, "reason", 0, "why policy asks or refuses")                 \
+	F(ev_call, bool, each, "each", 0,                                                  \
+	  "a rule with arguments, path or domain asks for approval: each call is decided " \
+	  "separately")                                                                    \
+	F(ev_call, bool, unknown, "unknown", 0, "there is no tool of that name")           \
+	F(ev_call, raw, safety_checks, "safety_checks", 0,                                 \
+	  "the provider's pending checks; always ask")                                     \
+	F(ev_call, raw, grounding, "grounding", 0,                                         \
 	  "composed models: model, places of the described elements, requests, tokens, cost_nano")
 
 #define TH_FIELDS_ev_approval_requested(F)                                                        \
@@ -258,7 +265,7 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_approval_requested, str, digest, "digest", TH_REQ, "the exact action that is meant") \
 	F(ev_approval_requested, str, reason, "reason", TH_REQ, "why a person is asked")          \
 	F(ev_approval_requested, int, expires_ms, "expires_ms", TH_NONEG,                         \
-	  "Unix time from which on it is refused; absent: never")
+	  "Unix time at which it is refused; absent: never")
 
 #define TH_FIELDS_ev_approval_decided(F)                                                        \
 	F(ev_approval_decided, str, call_id, "call_id", TH_REQ, "the call")                     \
@@ -266,49 +273,49 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_approval_decided, bool, approve, "approve", TH_REQ | TH_EMIT, "run it, once")      \
 	F(ev_approval_decided, bool, always, "always", 0,                                       \
 	  "the same for every later call of this tool in this session")                         \
-	F(ev_approval_decided, bool, expired, "expired", 0, "nobody decided, and time was up")  \
+	F(ev_approval_decided, bool, expired, "expired", 0, "nobody decided in time")           \
 	F(ev_approval_decided, str, by, "by", 0, "who decided")                                 \
 	F(ev_approval_decided, str, message, "message", 0, "told to the model when rejected")
 
-#define TH_FIELDS_ev_intent(F)                                                       \
-	F(ev_intent, str, call_id, "call_id", TH_REQ, "the call")                    \
-	F(ev_intent, str, effect_id, "effect_id", TH_REQ,                            \
-	  "random; the executor refuses one it has seen")                            \
-	F(ev_intent, int, epoch, "epoch", TH_REQ | TH_EMIT,                          \
-	  "fencing number of the session's owner")                                   \
-	F(ev_intent, str, class, "class", TH_REQ, "effect class")                    \
-	F(ev_intent, str, tool, "tool", TH_REQ, "name of the tool, or computer")     \
-	F(ev_intent, str, digest, "digest", TH_REQ, "SHA-256 of tool and arguments") \
-	F(ev_intent, int, timeout_ms, "timeout_ms", 0, "when it is ended")           \
-	F(ev_intent, str, journal, "journal", 0,                                     \
-	  "the executor's journal that it will be in; another one proves nothing")   \
-	F(ev_intent, int, approval, "approval", TH_NONEG, "event of the approval that it uses up")
+#define TH_FIELDS_ev_intent(F)                                                                    \
+	F(ev_intent, str, call_id, "call_id", TH_REQ, "the call")                                 \
+	F(ev_intent, str, effect_id, "effect_id", TH_REQ,                                         \
+	  "random; the executor refuses an id that it has seen")                                  \
+	F(ev_intent, int, epoch, "epoch", TH_REQ | TH_EMIT,                                       \
+	  "fencing number of the session's owner")                                                \
+	F(ev_intent, str, class, "class", TH_REQ, "effect class")                                 \
+	F(ev_intent, str, tool, "tool", TH_REQ, "name of the tool, or computer")                  \
+	F(ev_intent, str, digest, "digest", TH_REQ, "SHA-256 of tool and arguments")              \
+	F(ev_intent, int, timeout_ms, "timeout_ms", 0, "time limit of the call")                  \
+	F(ev_intent, str, journal, "journal", 0,                                                  \
+	  "name of the executor's journal that records it; another journal proves nothing about " \
+	  "it")                                                                                   \
+	F(ev_intent, int, approval, "approval", TH_NONEG, "event of the approval that it uses")
 
-#define TH_FIELDS_ev_outcome(F)                                                                \
-	F(ev_outcome, str, call_id, "call_id", TH_REQ, "the call")                             \
-	F(ev_outcome, str, effect_id, "effect_id", 0,                                          \
-	  "the intent's; absent when nothing was started")                                     \
-	F(ev_outcome, str, status, "status", TH_REQ,                                           \
-	  "done, failed, not_started, unknown or refused")                                     \
-	F(ev_outcome, raw, output, "output", TH_REQ,                                           \
-	  "what the model is told: a string, or a list of parts")                              \
-	F(ev_outcome, raw, evidence, "evidence", 0,                                            \
-	  "what changed: exit code, pointer, settled, frame id …")                             \
-	F(ev_outcome, raw, acknowledged, "acknowledged_safety_checks", 0,                      \
-	  "checks a person accepted")                                                          \
-	F(ev_outcome, int, elapsed_ms, "elapsed_ms", 0, "from dispatch to result")             \
-	F(ev_outcome, str, fails, "fails", 0, "why the run ends with this failure")            \
-	F(ev_outcome, raw, observation, "observation", 0,                                      \
-	  "unknown: the look taken afterwards: tool, arguments, status; what it showed is in " \
+#define TH_FIELDS_ev_outcome(F)                                                                   \
+	F(ev_outcome, str, call_id, "call_id", TH_REQ, "the call")                                \
+	F(ev_outcome, str, effect_id, "effect_id", 0,                                             \
+	  "the intent's; absent when nothing was started")                                        \
+	F(ev_outcome, str, status, "status", TH_REQ,                                              \
+	  "done, failed, not_started, unknown or refused")                                        \
+	F(ev_outcome, raw, output, "output", TH_REQ,                                              \
+	  "the result that the model gets: a string, or a list of parts")                         \
+	F(ev_outcome, raw, evidence, "evidence", 0,                                               \
+	  "what changed: exit code, pointer, settled, frame id …")                                \
+	F(ev_outcome, raw, acknowledged, "acknowledged_safety_checks", 0,                         \
+	  "checks a person accepted")                                                             \
+	F(ev_outcome, int, elapsed_ms, "elapsed_ms", 0, "from dispatch to result")                \
+	F(ev_outcome, str, fails, "fails", 0, "why the run ends with this failure")               \
+	F(ev_outcome, raw, observation, "observation", 0,                                         \
+	  "unknown: the observation made afterwards: tool, arguments, status; its content is in " \
 	  "output")
 
-#define TH_FIELDS_ev_parked(F)                                               \
-	F(ev_parked, str, call_id, "call_id", TH_REQ, "the call")            \
-	F(ev_parked, str, effect_id, "effect_id", TH_REQ, "the intent's")    \
-	F(ev_parked, raw, output, "output", TH_REQ,                          \
-	  "as of an outcome: what is known and was seen")                    \
-	F(ev_parked, raw, evidence, "evidence", 0, "as of an outcome")       \
-	F(ev_parked, raw, observation, "observation", 0, "as of an outcome") \
+#define TH_FIELDS_ev_parked(F)                                                                   \
+	F(ev_parked, str, call_id, "call_id", TH_REQ, "the call")                                \
+	F(ev_parked, str, effect_id, "effect_id", TH_REQ, "the intent's")                        \
+	F(ev_parked, raw, output, "output", TH_REQ, "as in outcome: what is known and was seen") \
+	F(ev_parked, raw, evidence, "evidence", 0, "as in outcome")                              \
+	F(ev_parked, raw, observation, "observation", 0, "as in outcome")                        \
 	F(ev_parked, int, elapsed_ms, "elapsed_ms", 0, "from dispatch to result")
 
 #define TH_FIELDS_ev_settled(F)                                                        \
@@ -322,37 +329,38 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_guardrail, str, name, "name", TH_REQ, "the guardrail")                              \
 	F(ev_guardrail, str, stage, "stage", TH_REQ, "input, output, tool_input or tool_output") \
 	F(ev_guardrail, bool, tripped, "tripped", TH_REQ | TH_EMIT, "whether it stops the run")  \
-	F(ev_guardrail, str, agent, "agent", 0, "whose guardrail it is")                         \
-	F(ev_guardrail, str, call_id, "call_id", 0, "the call it looked at")                     \
+	F(ev_guardrail, str, agent, "agent", 0, "the agent that has the guardrail")              \
+	F(ev_guardrail, str, call_id, "call_id", 0, "the call that it checked")                  \
 	F(ev_guardrail, int, after, "after", TH_NONEG,                                           \
-	  "input: it looked at what was said after this event, up to the cause; absent: at "     \
-	  "the cause, which began the task")                                                     \
+	  "input: it checked the messages after this event, up to the cause; absent: only the "  \
+	  "cause, which began the task")                                                         \
 	F(ev_guardrail, str, message, "message", 0,                                              \
-	  "tripped: why; of a tool's: what the model is told instead of a run or a result")      \
-	F(ev_guardrail, raw, info, "info", 0, "what it found")                                   \
+	  "tripped: the reason; tool guardrails: what the model gets instead of the result")     \
+	F(ev_guardrail, raw, info, "info", 0, "details of the guardrail's result")               \
 	F(ev_guardrail, str, withheld, "withheld", 0,                                            \
-	  "output, tripped: what stands for the results that nobody may read; absent: a "        \
-	  "sentence that says so")
+	  "output, tripped: text that replaces the withheld results; absent: a sentence that "   \
+	  "says so")
 
-#define TH_FIELDS_ev_handoff(F)                                                                   \
-	F(ev_handoff, str, from, "from", TH_REQ, "agent that hands over")                         \
-	F(ev_handoff, str, to, "to", TH_REQ, "agent that takes over")                             \
-	F(ev_handoff, str, call_id, "call_id", 0, "the call that asked for it")                   \
-	F(ev_handoff, raw, arguments, "arguments", 0,                                             \
-	  "what the call said, where the handoff has parameters")                                 \
-	F(ev_handoff, raw, history, "history", 0,                                                 \
-	  "what the new agent sees of before: a list of [event, item] and of items; absent: all") \
-	F(ev_handoff, int, run_items, "run_items", TH_NONEG,                                      \
-	  "of `history`, how many at its end are the run's own, not what it goes on from")
+#define TH_FIELDS_ev_handoff(F)                                                                 \
+	F(ev_handoff, str, from, "from", TH_REQ, "agent that hands over")                       \
+	F(ev_handoff, str, to, "to", TH_REQ, "agent that takes over")                           \
+	F(ev_handoff, str, call_id, "call_id", 0, "the call that asked for it")                 \
+	F(ev_handoff, raw, arguments, "arguments", 0,                                           \
+	  "arguments of the call, where the handoff has parameters")                            \
+	F(ev_handoff, raw, history, "history", 0,                                               \
+	  "the history that the new agent sees: a list of [event, item] and of items; absent: " \
+	  "all")                                                                                \
+	F(ev_handoff, int, run_items, "run_items", TH_NONEG,                                    \
+	  "how many items at the end of `history` belong to this run")
 
-#define TH_FIELDS_ev_code(F)                                                                      \
-	F(ev_code, str, use, "use", TH_REQ,                                                       \
-	  "what was asked: tool_use, session_input, or the hook's name")                          \
-	F(ev_code, str, name, "name", TH_REQ, "the function")                                     \
-	F(ev_code, str, agent, "agent", 0, "whose code it is")                                    \
-	F(ev_code, raw, answer, "answer", 0, "what it said, if anything; see driver/callbacks.h") \
-	F(ev_code, str, failed, "failed", 0, "of a hook: why it failed")                          \
-	F(ev_code, bool, fails, "fails", 0, "of a hook that failed: the run ends because of it")
+#define TH_FIELDS_ev_code(F)                                                               \
+	F(ev_code, str, use, "use", TH_REQ,                                                \
+	  "purpose: tool_use, session_input, or the hook's name")                          \
+	F(ev_code, str, name, "name", TH_REQ, "the function")                              \
+	F(ev_code, str, agent, "agent", 0, "the agent that has the code")                  \
+	F(ev_code, raw, answer, "answer", 0, "its answer, if any; see driver/callbacks.h") \
+	F(ev_code, str, failed, "failed", 0, "hooks: why it failed")                       \
+	F(ev_code, bool, fails, "fails", 0, "a hook that failed: the run ends because of it")
 
 #define TH_FIELDS_ev_items_added(F)                                          \
 	F(ev_items_added, raw, items, "items", TH_REQ,                       \
@@ -361,71 +369,73 @@ struct th_str th_outcome_sentence(struct th_str text);
 
 #define TH_FIELDS_ev_items_removed(F)                                         \
 	F(ev_items_removed, int, count, "count", TH_NONEG | TH_EMIT | TH_REQ, \
-	  "how many, the newest; 0: all")
+	  "number of items, the newest; 0: all")
 
 #define TH_FIELDS_ev_delegation_started(F)                                                    \
 	F(ev_delegation_started, str, child, "child", TH_REQ, "the other session")            \
 	F(ev_delegation_started, str, call_id, "call_id", TH_REQ, "the call that it answers") \
 	F(ev_delegation_started, str, agent, "agent", TH_REQ, "the agent that begins there")
 
-#define TH_FIELDS_ev_delegation_waits(F)                                                        \
-	F(ev_delegation_waits, str, child, "child", TH_REQ, "the other session")                \
-	F(ev_delegation_waits, str, call_id, "call_id", TH_REQ, "the call that it answers")     \
-	F(ev_delegation_waits, raw, waits, "waits", TH_REQ,                                     \
-	  "for what: a list of {session, call_id, tool, arguments, reason}; empty: it goes on") \
-	F(ev_delegation_waits, int, more, "more", TH_NONEG,                                     \
-	  "how many calls more, without room in the list")
+#define TH_FIELDS_ev_delegation_waits(F)                                                         \
+	F(ev_delegation_waits, str, child, "child", TH_REQ, "the other session")                 \
+	F(ev_delegation_waits, str, call_id, "call_id", TH_REQ, "the call that it answers")      \
+	F(ev_delegation_waits, raw, waits, "waits", TH_REQ,                                      \
+	  "what it waits for: a list of {session, call_id, tool, arguments, reason}; empty: it " \
+	  "continues")                                                                           \
+	F(ev_delegation_waits, int, more, "more", TH_NONEG,                                      \
+	  "how many more calls wait; the list has no room for them")
 
-#define TH_FIELDS_ev_delegation_finished(F)                                                       \
-	F(ev_delegation_finished, str, child, "child", TH_REQ, "the other session")               \
-	F(ev_delegation_finished, str, call_id, "call_id", TH_REQ, "the call that it answers")    \
-	F(ev_delegation_finished, str, state, "state", TH_REQ,                                    \
-	  "how it ended: finished, failed, …")                                                    \
-	F(ev_delegation_finished, int, turns, "turns", TH_NONEG, "its model turns")               \
-	F(ev_delegation_finished, raw, usage, "usage", 0,                                         \
-	  "tokens: input, output, cached, reasoning; of those that worked for it, too")           \
-	F(ev_delegation_finished, int, cost_nano, "cost_nano", TH_NONEG,                          \
-	  "price in 1e-9 US dollars")                                                             \
-	F(ev_delegation_finished, bool, cost_unknown, "cost_unknown", 0, "and what has no price") \
-	F(ev_delegation_finished, bool, unmetered, "unmetered", 0,                                \
-	  "and an answer that does not say what it took, though a limit is set")                  \
-	F(ev_delegation_finished, int, tokens_held, "tokens_held", TH_NONEG,                      \
-	  "reserved for requests that nobody answered")                                           \
+#define TH_FIELDS_ev_delegation_finished(F)                                                    \
+	F(ev_delegation_finished, str, child, "child", TH_REQ, "the other session")            \
+	F(ev_delegation_finished, str, call_id, "call_id", TH_REQ, "the call that it answers") \
+	F(ev_delegation_finished, str, state, "state", TH_REQ,                                 \
+	  "how it ended: finished, failed, …")                                                 \
+	F(ev_delegation_finished, int, turns, "turns", TH_NONEG, "its model turns")            \
+	F(ev_delegation_finished, raw, usage, "usage", 0,                                      \
+	  "tokens: input, output, cached, reasoning; includes sessions that worked for it")    \
+	F(ev_delegation_finished, int, cost_nano, "cost_nano", TH_NONEG,                       \
+	  "price in 1e-9 US dollars")                                                          \
+	F(ev_delegation_finished, bool, cost_unknown, "cost_unknown", 0,                       \
+	  "some of its cost is not known")                                                     \
+	F(ev_delegation_finished, bool, unmetered, "unmetered", 0,                             \
+	  "the usage of an answer is not known, though a limit is set")                        \
+	F(ev_delegation_finished, int, tokens_held, "tokens_held", TH_NONEG,                   \
+	  "tokens reserved for requests without an answer")                                    \
 	F(ev_delegation_finished, int, cost_held_nano, "cost_held_nano", TH_NONEG, "their price")
 
-#define TH_FIELDS_ev_condensation(F)                                                    \
-	F(ev_condensation, int, first_seq, "first_seq", TH_REQ, "first event left out") \
-	F(ev_condensation, int, last_seq, "last_seq", TH_REQ, "last event left out")    \
-	F(ev_condensation, str, summary, "summary", 0, "what stands in their place")    \
-	F(ev_condensation, str, name, "name", 0, "the condenser, or the function")      \
-	F(ev_condensation, str, fallback, "fallback", 0,                                \
-	  "why no model summarized: a condenser without one did it")                    \
-	F(ev_condensation, raw, usage, "usage", 0, "what the model's summary took")     \
-	F(ev_condensation, str, agent, "agent", 0, "the agent that has it")             \
-	F(ev_condensation, raw, history, "history", 0,                                  \
-	  "what is seen from here on of what was before, as of a handoff")              \
-	F(ev_condensation, int, items, "items", TH_NONEG, "how many items that is")     \
-	F(ev_condensation, int, bytes, "bytes", TH_NONEG, "how many bytes")
+#define TH_FIELDS_ev_condensation(F)                                                            \
+	F(ev_condensation, int, first_seq, "first_seq", TH_REQ, "first event left out")         \
+	F(ev_condensation, int, last_seq, "last_seq", TH_REQ, "last event left out")            \
+	F(ev_condensation, str, summary, "summary", 0, "text that replaces them")               \
+	F(ev_condensation, str, name, "name", 0, "the condenser, or the function")              \
+	F(ev_condensation, str, fallback, "fallback", 0,                                        \
+	  "why no model summarized: a condenser without a model was used")                      \
+	F(ev_condensation, raw, usage, "usage", 0, "usage of the model's summary")              \
+	F(ev_condensation, str, agent, "agent", 0, "the agent that sees this history")          \
+	F(ev_condensation, raw, history, "history", 0,                                          \
+	  "the history from before this event, as it is seen from here on; form as in handoff") \
+	F(ev_condensation, int, items, "items", TH_NONEG, "number of items in history")         \
+	F(ev_condensation, int, bytes, "bytes", TH_NONEG, "size of history in bytes")
 
 #define TH_FIELDS_ev_state_changed(F)                               \
 	F(ev_state_changed, str, to, "to", TH_REQ, "the new state") \
 	F(ev_state_changed, str, reason, "reason", 0, "why")        \
 	F(ev_state_changed, bool, record, "record", 0,              \
-	  "stopped for good: it is only what imported forks share, and is forked, not resumed")
+	  "stopped for good: a record that imported forks share; it can be forked, not resumed")
 
 #define TH_FIELDS_ev_budget(F) \
 	F(ev_budget, raw, limits, "limits", TH_REQ, "the limits from here on")
 
 #define TH_FIELDS_ev_error(F)                                            \
-	F(ev_error, str, class, "class", TH_REQ, "what sort of failure") \
+	F(ev_error, str, class, "class", TH_REQ, "class of the failure") \
 	F(ev_error, str, message, "message", TH_REQ, "one sentence")
 
-#define TH_FIELDS_ev_final(F)                                                                   \
-	F(ev_final, str, output, "output", TH_REQ, "the final text; of an output_schema: JSON") \
-	F(ev_final, str, status, "status", 0, "finished or refused")                            \
-	F(ev_final, str, instead_of, "instead_of", 0,                                           \
-	  "said by the agent file, not by the model: max_turns, refusal, invalid_output")       \
-	F(ev_final, bool, in_history, "in_history", 0, "and later turns see it as said")
+#define TH_FIELDS_ev_final(F)                                                                     \
+	F(ev_final, str, output, "output", TH_REQ, "the final text; with an output_schema: JSON") \
+	F(ev_final, str, status, "status", 0, "finished or refused")                              \
+	F(ev_final, str, instead_of, "instead_of", 0,                                             \
+	  "output of the agent file, not of the model: max_turns, refusal, invalid_output")       \
+	F(ev_final, bool, in_history, "in_history", 0, "later turns see it as the model's message")
 
 TH_STRUCT(ev_session_created)
 TH_STRUCT(ev_session_forked)

@@ -25,16 +25,16 @@
 #include "core/unknown.h"
 
 /* id, name, exit code of `thole run`, one line */
-#define TH_STATES(X)                                                 \
-	X(LOADING, "loading", 1, "no event yet")                     \
-	X(IDLE, "idle", 0, "nothing was asked yet")                  \
-	X(RUNNING, "running", 1, "the model is asked, or calls run") \
-	X(WAITING, "waiting", 3, "a person must decide or answer")   \
-	X(PAUSED, "paused", 3, "held by an operator")                \
-	X(STOPPED, "stopped", 130, "cancelled by an operator")       \
-	X(FINISHED, "finished", 0, "the task is done")               \
-	X(FAILED, "failed", 1, "the run failed")                     \
-	X(STUCK, "stuck", 5, "the agent repeats itself")             \
+#define TH_STATES(X)                                                       \
+	X(LOADING, "loading", 1, "no event yet")                           \
+	X(IDLE, "idle", 0, "no task yet")                                  \
+	X(RUNNING, "running", 1, "a model request or calls are under way") \
+	X(WAITING, "waiting", 3, "a person must decide or answer")         \
+	X(PAUSED, "paused", 3, "held by an operator")                      \
+	X(STOPPED, "stopped", 130, "cancelled by an operator")             \
+	X(FINISHED, "finished", 0, "the task is done")                     \
+	X(FAILED, "failed", 1, "the run failed")                           \
+	X(STUCK, "stuck", 5, "the agent repeats itself")                   \
 	X(LIMIT, "limit", 4, "a limit was reached")
 
 #define X(id, name, exit_code, doc) TH_STATE_##id,
