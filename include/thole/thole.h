@@ -180,6 +180,7 @@ TH_API int thole_runtime_list(struct thole_runtime *rt, const char *state, size_
  *     user      only of this user; "local" has those that were begun without one
  *     metadata  KEY=VALUE: only where the metadata's member KEY is this text, or this JSON value
  *     title     only where the title has this text; ASCII letters in either case
+ *     text      the same, or where the first 4 KiB of its first task have it
  *     prefix    only those whose name begins so
  *     order     "updated" (the default: by the last event) or "created" (by the first)
  *     limit     1 to 1000 sessions in the page; default 100
@@ -231,6 +232,17 @@ TH_API int thole_runtime_export(struct thole_runtime *rt, const char *session_id
  */
 TH_API int thole_runtime_import(struct thole_runtime *rt, const void *bytes, size_t size,
 				char **ret, struct thole_error *err);
+
+/*
+ * Gives a session another title (one line, at most 80 characters) or other metadata (all of it, a
+ * JSON object of at most 64 KiB), by an event of its log, in any state and whether it is open here
+ * or not.  NULL: that stays as it is.  `user`: only if it is this one's, and else ENOENT; `by`: who
+ * says so, for the log; both may be NULL.  EUSAGE; EBUSY: another runtime has it.  One that is not
+ * open here is changed when this returns, else soon.
+ */
+TH_API int thole_runtime_describe(struct thole_runtime *rt, const char *session_id,
+				  const char *user, const char *title, const char *metadata,
+				  const char *by, struct thole_error *err);
 
 /*
  * Deletes a session for good, and those that work for it: their events, and the pictures that no

@@ -187,6 +187,50 @@ enum th_code th_edit_decide(struct th_edit *e, struct th_str call_id,
 	return code ? code : th_person_decides(&e->session, c, word, append_word, &p, err);
 }
 
+enum th_code th_edit_check_change(const struct th_session_row *row,
+				  const struct th_ev_session_changed *change, struct th_err *err)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_buf line TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	enum th_code code;
+
+	if (!change->title.len && !change->metadata.len)
+		return th_fail(err, TH_EUSAGE, "there is nothing to change: title or metadata");
+	if (change->title.len) {
+		th_text_line(&line, th_utf8_cut(change->title, TH_KIB - 1), TH_TITLE_MAX);
+		if (!th_str_eq(th_buf_str(&line), change->title))
+			return th_fail(err, TH_EUSAGE,
+				       "a title is one line of at most %d characters",
+				       TH_TITLE_MAX);
+	}
+	if (!change->metadata.len)
+		return TH_OK;
+	if (change->metadata.len > TH_METADATA_MAX)
+		return th_fail(err, TH_ELIMIT, "the metadata has more than %zu bytes",
+			       (size_t)TH_METADATA_MAX);
+	code = th_json_parse(change->metadata, &doc, err);
+	if (code)
+		return th_prefix(err, code, "metadata");
+	if (!th_json_is_object(th_json_root(doc)))
+		return th_fail(err, TH_EUSAGE, "metadata is a JSON object");
+	if (th_delegated_by(row->metadata).len || th_delegated_by(change->metadata).len)
+		return th_fail(err, TH_EUSAGE,
+			       "the member delegated_by says for whom a session works, and is not "
+			       "changed");
+	return TH_OK;
+}
+
+enum th_code th_edit_describe(struct th_edit *e, const struct th_ev_session_changed *change,
+			      struct th_err *err)
+{
+	if (change->title.len)
+		e->row.title = change->title;
+	if (change->metadata.len)
+		e->row.metadata = change->metadata;
+	return append(e, TH_EV_SESSION_CHANGED, TH_SOURCE_USER, 0, TH_STR(""),
+		      &th_ev_session_changed_table, change, false, err);
+}
+
 enum th_code th_edit_state(struct th_edit *e, enum th_state to, struct th_str reason,
 			   struct th_err *err)
 {

@@ -53,6 +53,13 @@ TH_NODISCARD enum th_code th_edit_settle(struct th_edit *e, struct th_str call_i
 					 enum th_outcome_status status, struct th_str by,
 					 struct th_str message, size_t *ret_index,
 					 struct th_err *err);
+/* What may be written: a title of one line, at most TH_TITLE_MAX characters; metadata that is an
+ * object of at most TH_METADATA_MAX bytes, of a session that works for nobody.  TH_EUSAGE. */
+TH_NODISCARD enum th_code th_edit_check_change(const struct th_session_row *row,
+					       const struct th_ev_session_changed *change,
+					       struct th_err *err);
+TH_NODISCARD enum th_code
+th_edit_describe(struct th_edit *e, const struct th_ev_session_changed *change, struct th_err *err);
 TH_NODISCARD enum th_code th_edit_state(struct th_edit *e, enum th_state to, struct th_str reason,
 					struct th_err *err);
 

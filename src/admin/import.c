@@ -291,24 +291,29 @@ static enum th_code add_blob(struct arriving *x, const struct th_json *v, struct
 
 /* ---- the end of a session ---- */
 
-/* Of the first message, as the driver makes them. */
+/* Of the first message, or what it was changed to, as the driver makes them. */
 static struct th_str title_of(struct arriving *x, struct arrived *s)
 {
 	struct th_buf line TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
-	struct th_str content;
+	bool said = false;
 
 	for (size_t i = 0; i < s->count; i++) {
+		bool first = s->events[i].kind == TH_EV_MESSAGE && !said;
 		struct th_json_doc *doc = NULL;
+		struct th_str text;
 
-		if (s->events[i].kind != TH_EV_MESSAGE)
+		if ((!first && s->events[i].kind != TH_EV_SESSION_CHANGED) ||
+		    th_json_parse(s->events[i].data, &doc, NULL))
 			continue;
-		if (!th_json_parse(s->events[i].data, &doc, NULL)) {
-			content = th_json_get_str(th_json_root(doc), "content");
-			th_text_line(&line, content, TH_TITLE_MAX);
-			s->task = th_arena_str(&x->memory, th_utf8_cut(content, TH_TASK_TEXT_MAX));
-		}
+		text = th_json_get_str(th_json_root(doc), first ? "content" : "title");
+		if (first || text.len)
+			th_buf_clear(&line);
+		if (first || text.len)
+			th_text_line(&line, text, TH_TITLE_MAX);
+		if (first)
+			s->task = th_arena_str(&x->memory, th_utf8_cut(text, TH_TASK_TEXT_MAX));
+		said |= first || text.len > 0;
 		th_json_free(doc);
-		break;
 	}
 	return th_arena_str(&x->memory, th_buf_str(&line));
 }

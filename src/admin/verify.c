@@ -30,6 +30,12 @@ static enum th_code refold_event(void *ctx, const struct th_event *ev,
 		th_text_line(&r->title, th_json_get_str(th_json_root(doc), "content"),
 			     TH_TITLE_MAX);
 	}
+	if (ev->kind == TH_EV_SESSION_CHANGED && !th_json_parse(ev->data, &doc, NULL) &&
+	    th_json_get_str(th_json_root(doc), "title").len) {
+		r->has_title = true;
+		th_buf_clear(&r->title);
+		th_buf_add(&r->title, th_json_get_str(th_json_root(doc), "title"));
+	}
 	th_json_free(doc);
 	return th_session_step(&r->fold, ev, &fx, err);
 }
@@ -75,7 +81,7 @@ static const char *difference(const struct th_session_row *row, const struct ref
 	if (row->updated_ms != s->updated_ms)
 		return "updated_ms is not the last event's time";
 	if (row->parent.len == 0 && !th_str_eq(row->title, th_buf_str(&r->title)))
-		return "title is not the start of the first message";
+		return "title is not the start of the first message, nor what it was changed to";
 	return NULL;
 }
 

@@ -180,13 +180,20 @@ static enum th_code page_after(struct th_str value, struct page *p, struct th_er
 	return code;
 }
 
+static enum th_code page_text(struct th_str value, struct page *p, struct th_err *err)
+{
+	(void)err;
+	p->filter.text = value;
+	return TH_OK;
+}
+
 static const struct {
 	const char *name;
 	enum th_code (*read)(struct th_str value, struct page *p, struct th_err *err);
 } page_options[] = {
-	{ "state", page_state }, { "user", page_user },         { "prefix", page_prefix },
-	{ "title", page_title }, { "metadata", page_metadata }, { "order", page_order },
-	{ "limit", page_limit }, { "after", page_after },
+	{ "state", page_state }, { "user", page_user },   { "prefix", page_prefix },
+	{ "title", page_title }, { "text", page_text },   { "metadata", page_metadata },
+	{ "order", page_order }, { "limit", page_limit }, { "after", page_after },
 };
 
 /* One option. */

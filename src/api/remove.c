@@ -1,28 +1,94 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * remove.c - sessions deleted, and what all of them used.
+ * remove.c - sessions described anew or deleted, and what all of them used.
  */
 #include "admin/remove.h"
 
+#include "admin/edit.h"
 #include "admin/usage.h"
 #include "api/api.h"
+
+/* ---- describing -------------------------------------------------------------------------------
+ */
+
+/* The session's row, if it is this user's; else it is as if it was not there. */
+static enum th_code get_row(struct th_store *store, const char *id, const char *user,
+			    struct th_arena *a, struct th_session_row *ret, struct th_err *err)
+{
+	enum th_code code = store->kind->get(store, th_str_of(id), a, ret, err);
+
+	if (code == TH_ENOENT || (!code && user && !th_user_is(th_str_of(user), ret->user)))
+		return th_fail(err, TH_ENOENT, "no session %s", id);
+	return code;
+}
+
+static enum th_code describe_stored(struct thole_runtime *rt, const char *id,
+				    const struct th_ev_session_changed *change, struct th_err *err)
+{
+	struct th_edit edit;
+	enum th_code code;
+
+	if (th_runtime_has(rt->rt, th_str_of(id)))
+		return th_fail(err, TH_EBUSY,
+			       "session %s is being closed, or works for one that is open here",
+			       id);
+	code = th_edit_open(&edit, th_runtime_store(rt->rt), th_str_of(id), err);
+	if (code)
+		return code;
+	code = th_edit_describe(&edit, change, err);
+	th_edit_close(&edit);
+	return code;
+}
+
+int thole_runtime_describe(struct thole_runtime *rt, const char *session_id, const char *user,
+			   const char *title, const char *metadata, const char *by,
+			   struct thole_error *err)
+{
+	const struct th_ev_session_changed change = { .title = th_str_of(title),
+						      .metadata = th_str_of(metadata),
+						      .by = th_str_of(by) };
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
+	struct thole_session *s;
+	struct th_session_row row;
+	struct th_err e = { 0 };
+	enum th_code bad;
+	int code = th_api_enter(rt, err);
+
+	th_arena_init(&a, TH_MIB);
+	if (!code)
+		code = th_api_text(session_id, "the session's name", 1, TH_SESSION_ID_MAX, err);
+	if (!code && user)
+		code = th_api_text(user, "the user", 1, TH_USER_MAX, err);
+	if (!code && title)
+		code = th_api_text(title, "the title", 1, TH_PATH_LEN_MAX, err);
+	if (!code && metadata)
+		code = th_api_text(metadata, "the metadata", 2, TH_METADATA_MAX, err);
+	if (!code && by)
+		code = th_api_text(by, "who says so", 0, TH_PATH_LEN_MAX, err);
+	if (code)
+		return code;
+	bad = get_row(th_runtime_store(rt->rt), session_id, user, &a, &row, &e);
+	bad = bad ?: th_edit_check_change(&row, &change, &e);
+	th_api_sessions_reap(rt);
+	s = th_api_open_find(rt, session_id);
+	if (bad || !s)
+		return th_api_out(bad ?: describe_stored(rt, session_id, &change, &e), &e, err);
+	code = th_api_check_ready(s, err);
+	return code ? code
+		    : th_api_out(th_driver_describe(rt->driver, s->handle, &change, &e), &e, err);
+}
 
 /* ---- deleting ---------------------------------------------------------------------------------
  */
 
-/* It is this user's; else it is as if it was not there. */
 static enum th_code check_user(struct th_store *store, const char *id, const char *user,
 			       struct th_err *err)
 {
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_session_row row;
-	enum th_code code;
 
 	th_arena_init(&a, TH_MIB);
-	code = store->kind->get(store, th_str_of(id), &a, &row, err);
-	if (code == TH_ENOENT || (!code && user && !th_user_is(th_str_of(user), row.user)))
-		return th_fail(err, TH_ENOENT, "no session %s", id);
-	return code;
+	return get_row(store, id, user, &a, &row, err);
 }
 
 /* One that this runtime works on is not deleted.  *ret: it is open here, and rests; or NULL. */

@@ -143,6 +143,7 @@ static void list_path(const struct th_session_filter *f, size_t limit, struct th
 		      f->order == TH_LIST_CREATED ? "created" : "updated");
 	add_query(path, "state", f->state);
 	add_query(path, "title", f->title);
+	add_query(path, "text", f->text);
 	add_query(path, "prefix", f->prefix);
 	add_query(path, "after", after);
 	if (f->key.len)

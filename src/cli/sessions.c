@@ -15,7 +15,7 @@
 struct sessions_options {
 	struct th_common common;
 	bool json, names;
-	struct th_str state, user, title, metadata, order, after;
+	struct th_str state, user, title, text, metadata, order, after;
 	int64_t limit;
 };
 
@@ -31,6 +31,8 @@ static const struct th_option sessions_options[] = {
 	  "only sessions of this user", NULL },
 	{ "title", 0, "TEXT", TH_OPTION_TEXT, offsetof(struct sessions_options, title),
 	  "only sessions whose task begins with a line that has this text", NULL },
+	{ "text", 0, "TEXT", TH_OPTION_TEXT, offsetof(struct sessions_options, text),
+	  "only sessions whose title has this text, or the words of the first task", NULL },
 	{ "metadata", 0, "KEY=VALUE", TH_OPTION_TEXT, offsetof(struct sessions_options, metadata),
 	  "only sessions with this metadata", NULL },
 	{ "order", 0, "TIME", TH_OPTION_TEXT, offsetof(struct sessions_options, order),
@@ -145,6 +147,7 @@ static enum th_code read_filter(const struct sessions_options *o, struct th_sess
 	f->state = o->state;
 	f->user = o->user;
 	f->title = o->title;
+	f->text = o->text;
 	f->limit = o->limit > 0 ? (size_t)o->limit : 0;
 	if (th_str_is(o->order, "created"))
 		f->order = TH_LIST_CREATED;
@@ -209,9 +212,9 @@ static int run_sessions(const struct th_command *self, int argc, char **argv)
 		exit_code = th_cli_print(&l.out, 0);
 	else if (o.after.ptr)
 		exit_code = th_cli_die(0, "no sessions behind this cursor");
-	else if (o.state.ptr && !o.user.ptr && !o.title.ptr && !o.metadata.ptr)
+	else if (o.state.ptr && !o.user.ptr && !o.title.ptr && !o.text.ptr && !o.metadata.ptr)
 		exit_code = th_cli_die(0, "no session %s is %s", where, o.state.ptr);
-	else if (o.state.ptr || o.user.ptr || o.title.ptr || o.metadata.ptr)
+	else if (o.state.ptr || o.user.ptr || o.title.ptr || o.text.ptr || o.metadata.ptr)
 		exit_code = th_cli_die(0, "no such session %s", where);
 	else
 		exit_code = th_cli_die(0, "no sessions %s", where);

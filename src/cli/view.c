@@ -752,6 +752,21 @@ static void show_limits(struct th_view *v, const struct th_event *ev, const stru
 	one_line(v, ev, "limits", DIM, th_buf_str(&text), out);
 }
 
+static void show_changed(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+			 struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_str title = th_json_get_str(data, "title");
+
+	if (title.len)
+		th_buf_add(&text, title);
+	if (th_json_get(data, "metadata")) {
+		th_buf_add_cstr(&text, title.len ? "; metadata " : "metadata ");
+		th_json_print(th_json_get(data, "metadata"), &text);
+	}
+	one_line(v, ev, "changed", DIM, th_buf_str(&text), out);
+}
+
 void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *out)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
@@ -835,6 +850,9 @@ void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *
 		break;
 	case TH_EV_BUDGET:
 		show_limits(v, ev, data, out);
+		break;
+	case TH_EV_SESSION_CHANGED:
+		show_changed(v, ev, data, out);
 		break;
 	case TH_EVENT_COUNT: /* no event has it */
 		break;

@@ -27,6 +27,7 @@ TH_TABLE(ev_items_added, "Items were added to the history from outside.", true)
 TH_TABLE(ev_items_removed, "The newest items were removed from the history.", true)
 TH_TABLE(ev_condensation, "Older items were replaced in the history that the model sees.", true)
 TH_TABLE(ev_state_changed, "Paused, resumed, stopped, stuck or at a limit.", true)
+TH_TABLE(ev_session_changed, "Its title or its metadata was changed.", true)
 TH_TABLE(ev_budget, "A limit of the session was changed.", true)
 TH_TABLE(ev_error, "The run failed.", true)
 TH_TABLE(ev_final, "The agent's final output.", true)
@@ -57,6 +58,7 @@ static const struct th_table *const tables[TH_EVENT_COUNT] = {
 	[TH_EV_CONDENSATION] = &th_ev_condensation_table,
 	[TH_EV_STATE_CHANGED] = &th_ev_state_changed_table,
 	[TH_EV_BUDGET] = &th_ev_budget_table,
+	[TH_EV_SESSION_CHANGED] = &th_ev_session_changed_table,
 	[TH_EV_ERROR] = &th_ev_error_table,
 	[TH_EV_FINAL] = &th_ev_final_table,
 };

@@ -47,6 +47,7 @@
 	  "Older items were replaced in the history that the model sees.")                       \
 	X(STATE_CHANGED, "state_changed", "Paused, resumed, stopped, stuck or at a limit.")      \
 	X(BUDGET, "budget", "A limit of the session was changed.")                               \
+	X(SESSION_CHANGED, "session_changed", "Its title or its metadata was changed.")          \
 	X(ERROR, "error", "The run failed.")                                                     \
 	X(FINAL, "final", "The agent's final output.")
 
@@ -423,6 +424,12 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_state_changed, bool, record, "record", 0,              \
 	  "stopped for good: a record that imported forks share; it can be forked, not resumed")
 
+#define TH_FIELDS_ev_session_changed(F)                                                           \
+	F(ev_session_changed, str, title, "title", 0, "the title from here on; empty: as before") \
+	F(ev_session_changed, raw, metadata, "metadata", 0,                                       \
+	  "the whole metadata from here on; without, as before")                                  \
+	F(ev_session_changed, str, by, "by", 0, "who changed it")
+
 #define TH_FIELDS_ev_budget(F) \
 	F(ev_budget, raw, limits, "limits", TH_REQ, "the limits from here on")
 
@@ -462,6 +469,7 @@ TH_STRUCT(ev_items_removed)
 TH_STRUCT(ev_condensation)
 TH_STRUCT(ev_state_changed)
 TH_STRUCT(ev_budget)
+TH_STRUCT(ev_session_changed)
 TH_STRUCT(ev_error)
 TH_STRUCT(ev_final)
 
@@ -475,6 +483,6 @@ extern const struct th_table th_ev_session_created_table, th_ev_session_forked_t
     th_ev_handoff_table, th_ev_delegation_started_table, th_ev_delegation_waits_table,
     th_ev_delegation_finished_table, th_ev_code_table, th_ev_items_added_table,
     th_ev_items_removed_table, th_ev_condensation_table, th_ev_state_changed_table,
-    th_ev_budget_table, th_ev_error_table, th_ev_final_table;
+    th_ev_budget_table, th_ev_session_changed_table, th_ev_error_table, th_ev_final_table;
 
 #endif

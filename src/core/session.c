@@ -454,6 +454,14 @@ static enum th_code on_budget(struct th_step *st)
 	return TH_OK;
 }
 
+/* What it is called is nothing to the run. */
+static enum th_code on_session_changed(struct th_step *st)
+{
+	struct th_ev_session_changed d;
+
+	return th_step_parse(st, &d);
+}
+
 static enum th_code on_error(struct th_step *st)
 {
 	struct th_ev_error d;
@@ -512,6 +520,7 @@ static handler_fn *const handlers[TH_EVENT_COUNT] = {
 	[TH_EV_CONDENSATION] = th_on_condensation,
 	[TH_EV_STATE_CHANGED] = on_state_changed,
 	[TH_EV_BUDGET] = on_budget,
+	[TH_EV_SESSION_CHANGED] = on_session_changed,
 	[TH_EV_ERROR] = on_error,
 	[TH_EV_FINAL] = on_final,
 };

@@ -159,6 +159,10 @@ TH_NODISCARD enum th_code th_driver_settle(struct th_driver *d, struct th_handle
 					   struct th_str call_id, enum th_outcome_status status,
 					   struct th_str by, struct th_str message,
 					   struct th_err *err);
+/* Another title, or other metadata (th_edit_check_change); in any state. */
+TH_NODISCARD enum th_code th_driver_describe(struct th_driver *d, struct th_handle h,
+					     const struct th_ev_session_changed *change,
+					     struct th_err *err);
 /* to: paused, stopped or running, by an operator. */
 TH_NODISCARD enum th_code th_driver_set_state(struct th_driver *d, struct th_handle h,
 					      enum th_state to, struct th_str reason,

@@ -80,6 +80,16 @@ enum th_code th_driver_items_remove(struct th_driver *d, struct th_handle h, int
 	return append_and_pump(l, TH_EV_ITEMS_REMOVED, &data, err);
 }
 
+enum th_code th_driver_describe(struct th_driver *d, struct th_handle h,
+				const struct th_ev_session_changed *change, struct th_err *err)
+{
+	struct th_live *l = th_driver_find(d, h);
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	return append_and_pump(l, TH_EV_SESSION_CHANGED, change, err);
+}
+
 enum th_code th_driver_decide(struct th_driver *d, struct th_handle h, struct th_str call_id,
 			      bool approve, struct th_str by, struct th_str message,
 			      struct th_err *err)

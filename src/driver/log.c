@@ -135,6 +135,28 @@ static bool set_title(struct th_live *l, const struct th_json *message)
 	return good;
 }
 
+/* Of the row that is written with the event.  False: out of memory. */
+static bool set_changed(struct th_live *l, const struct th_event *ev, const struct th_json *data)
+{
+	struct th_str title = th_json_get_str(data, "title");
+	struct th_str metadata = th_json_raw_get(ev->data, "metadata");
+	char *copy = NULL;
+
+	if (title.len) {
+		if (!th_copy_text(title, &copy))
+			return false;
+		free(l->title);
+		l->title = copy;
+	}
+	if (metadata.len) {
+		if (!th_copy_text(metadata, &copy))
+			return false;
+		free(l->metadata);
+		l->metadata = copy;
+	}
+	return true;
+}
+
 /* Room for one more; false: the batch has no memory left. */
 static bool pending_room(struct th_pending *p, struct th_arena *a)
 {
@@ -201,6 +223,8 @@ static enum th_code fold(struct th_live *l, const struct th_event *ev, struct th
 	if (!code)
 		code = th_session_step_parsed(&l->fold, parsed, &fx, err);
 	if (!code && ev->kind == TH_EV_MESSAGE && !set_title(l, parsed->data))
+		code = th_fail_memory(err);
+	if (!code && ev->kind == TH_EV_SESSION_CHANGED && !set_changed(l, ev, parsed->data))
 		code = th_fail_memory(err);
 	if (!code) {
 		pending_add(l, ev);

@@ -12,6 +12,7 @@
  */
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "server/internal.h"
 
 struct stream {
@@ -431,8 +432,11 @@ static const char *type_of(struct th_str bytes)
 		return "image/png";
 	if (th_str_starts(bytes, TH_STR("\xff\xd8\xff")))
 		return "image/jpeg";
-	if (th_str_starts(bytes, TH_STR("RIFF")))
+	if (th_str_starts(bytes, TH_STR("RIFF")) &&
+	    th_str_starts(th_str_sub(bytes, 8, 4), TH_STR("WEBP")))
 		return "image/webp";
+	if (th_utf8_valid(bytes) == bytes.len && th_str_find_char(bytes, '\0') < 0)
+		return "text/plain; charset=utf-8";
 	return "application/octet-stream"; /* never a page */
 }
 
@@ -457,7 +461,8 @@ void th_api_session_blob(struct th_access *a)
 		return;
 	}
 	th_http_reply(a->request, 200, type_of(th_buf_str(&bytes)),
-		      TH_STR("Cache-Control: private, max-age=31536000, immutable\r\n"),
+		      TH_STR("Cache-Control: private, max-age=31536000, immutable\r\n"
+			     "X-Content-Type-Options: nosniff\r\n"),
 		      th_buf_str(&bytes));
 }
 

@@ -226,6 +226,34 @@ static bool goes_back(const struct th_hub *h, uint64_t now_ms)
 	return thole_session_state(h->session) != THOLE_WAITING; /* an approval may run out */
 }
 
+/* Its response was not to be kept.  True: it is gone, and so is the hub. */
+static bool delete_doomed(struct th_hub *h)
+{
+	struct thole_error err;
+	int code;
+
+	if (h->session && thole_session_state(h->session) == THOLE_RUNNING) {
+		(void)thole_session_cancel(h->session, THOLE_NOW, &err);
+		th_server_kick(h->server);
+		return false; /* when it rests */
+	}
+	drop_calls(h);
+	code = th_session_discard(h->server, h->id, NULL, &err);
+	if (code == THOLE_EBUSY) /* the next time */
+		return false;
+	h->doomed = false;
+	close_session(h);
+	if (!h->first)
+		drop(h);
+	return true;
+}
+
+void th_hubs_let_go(struct th_server *s, const void *keeper)
+{
+	for (struct th_hub *h = s->hubs.first; h; h = h->next)
+		h->doomed |= h->keeper == keeper;
+}
+
 void th_hubs_sweep(struct th_server *s)
 {
 	uint64_t now_ms = th_loop_now_ms(s->loop);
@@ -235,9 +263,11 @@ void th_hubs_sweep(struct th_server *s)
 		next = h->next;
 		if (h->telling)
 			continue;
+		if (h->doomed && h->busy == 0 && delete_doomed(h))
+			continue;
 		if (goes_back(h, now_ms))
 			close_session(h);
-		if (!h->session && !h->first) {
+		if (!h->session && !h->first && !h->doomed && !h->keeper) {
 			drop(h);
 			continue;
 		}

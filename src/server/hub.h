@@ -51,6 +51,8 @@ struct th_hub {
 	struct th_client_call *calls;
 	uint64_t parked_ms; /* since when it waits for a client's results; 0: it does not */
 	uint64_t rested_ms; /* since when it rests; 0: it does not */
+	const void *keeper; /* the socket whose end is its end, too; NULL: none */
+	bool doomed;        /* it is deleted as soon as it rests */
 	char user[TH_USER_MAX + 1];
 	char id[TH_SESSION_ID_MAX + 1];
 };
@@ -86,6 +88,8 @@ void th_hub_lose(struct th_hub *h);
 void th_hub_listen(struct th_hub *h, struct th_listener *l);
 void th_hub_unlisten(struct th_listener *l); /* also in its own function; again: nothing */
 
+/* The socket ends: so do the sessions that are kept only for it. */
+void th_hubs_let_go(struct th_server *s, const void *keeper);
 /* About once a second: gives back what rests, looks at what others may write. */
 void th_hubs_sweep(struct th_server *s);
 void th_hubs_ping(struct th_server *s); /* every TH_SERVE_PING_MS */

@@ -131,13 +131,13 @@ th_access_fn th_page_index, th_page_get;
 th_access_fn th_api_health, th_api_ready, th_api_metrics, th_api_openapi, th_mcp_post;
 th_access_fn th_a2a_post, th_a2a_card, th_a2a_agent_card;
 extern const struct th_table th_session_create_table, th_session_message_table,
-    th_session_pause_table, th_session_cancel_table, th_session_fork_table,
+    th_session_pause_table, th_session_cancel_table, th_session_fork_table, th_session_change_table,
     th_session_decision_table;
 th_access_fn th_api_agents, th_api_sessions_list, th_api_sessions_create, th_api_session_get,
     th_api_session_message, th_api_session_pause, th_api_session_resume, th_api_session_cancel,
     th_api_session_fork, th_api_session_approve, th_api_session_reject, th_api_session_settle,
     th_api_session_export, th_api_session_items, th_api_import, th_api_waiting, th_api_session_blob,
-    th_api_session_events, th_api_session_delete, th_api_usage;
+    th_api_session_events, th_api_session_delete, th_api_session_change, th_api_usage;
 
 /* ---- sessions.c ---- */
 
@@ -149,6 +149,10 @@ TH_NODISCARD int th_workspace_make(struct th_server *s, const char *id, char **r
 				   struct thole_error *err);
 /* That folder and what is in it go, in a worker; where there is none nothing happens. */
 void th_workspace_remove(struct th_server *s, const char *id);
+/* Deletes a session with all that the server has of it (response_delete.c). */
+TH_NODISCARD int th_session_discard(struct th_server *s, const char *id, const char *user,
+				    struct thole_error *err);
+#define TH_KEEP_MEMBER "thole_keep" /* of metadata; false: deleted when its response is over */
 void th_workspaces_sweep(struct th_server *s); /* what was being removed when a server ended */
 
 /* ---- quota.c: may this user have one more that runs, and go on with one that rests? ---- */

@@ -82,6 +82,18 @@ static void answer(struct th_response *p)
 	th_access_json(a, 200, &json);
 }
 
+/* With store: false its session is kept while it runs, or while the socket lives on which the next
+ * request may go on from it. */
+static void not_kept(struct th_response *p)
+{
+	if (p->store || !p->hub)
+		return;
+	if (p->socket)
+		p->hub->keeper = p->over_ctx;
+	else
+		p->hub->doomed = true;
+}
+
 static void finish(struct th_response *p)
 {
 	struct th_server *server = p->server;
@@ -90,6 +102,7 @@ static void finish(struct th_response *p)
 	if (p->hub && p->reply.status == TH_REPLY_PARKED)
 		p->hub->parked_ms = th_loop_now_ms(server->loop) ?: 1;
 	answer(p);
+	not_kept(p);
 	if (p->on_over)
 		p->on_over(p);
 	th_response_free(p);
@@ -104,6 +117,7 @@ void th_response_gone(struct th_response *p)
 		;
 	else if (p->hub && p->hub->session)
 		(void)thole_session_cancel(p->hub->session, THOLE_NOW, &err);
+	not_kept(p);
 	th_server_kick(p->server);
 	th_response_free(p);
 }

@@ -113,9 +113,8 @@ void th_v1_responses_delete(struct th_access *a)
 
 	if (!load(a, &d))
 		return;
+	th_response_delete(a, &d);
 	th_stored_deinit(&d);
-	th_access_fail(a, 501, "unsupported",
-		       "sessions are not deleted yet, and a response is one");
 }
 
 void th_v1_responses_cancel(struct th_access *a)

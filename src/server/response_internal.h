@@ -56,6 +56,11 @@ struct th_stored {
 bool th_stored_load(struct th_server *s, const char *user, struct th_str name,
 		    struct th_stored *ret);
 void th_stored_deinit(struct th_stored *d);
+
+/* ---- response_delete.c ---- */
+
+bool th_stored_is_deleted(const struct th_stored *d);
+void th_response_delete(struct th_access *a, const struct th_stored *d); /* and answers */
 /* The names of the functions in a list of tools; free() each and the list. */
 char **th_function_names(const struct th_json *tools, size_t *ret_count);
 void th_response_name(const char *session, uint64_t after, char ret[static TH_RESPONSE_NAME_MAX]);

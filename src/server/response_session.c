@@ -30,6 +30,8 @@ static void put_metadata(struct th_making *m, struct th_buf *out)
 		th_jw_kbool(&w, "warm", true);
 	th_jw_kraw(&w, "echo", th_buf_str(&m->echo));
 	th_jw_object_end(&w);
+	if (!m->store)
+		th_jw_kbool(&w, TH_KEEP_MEMBER, false);
 	if (m->conversation[0])
 		th_jw_kstr(&w, TH_CONVERSATION_MEMBER, th_str_of(m->conversation));
 	th_jw_object_end(&w);
@@ -146,15 +148,22 @@ static int history_of(struct th_making *m, const struct th_stored *d, char **ret
 {
 	struct thole_session *fork = NULL;
 	struct th_hub *h = th_hub_find(m->server, d->session);
+	char id[TH_SESSION_ID_MAX + 1];
+	struct thole_error ignored;
 	int code;
 
 	if (d->is_head && h && h->session)
 		return thole_session_items(h->session, 0, 0, ret, err);
 	code = thole_session_fork(m->server->rt, NULL, d->session, d->reply.last_seq, NULL, &fork,
 				  err);
-	if (!code)
-		code = thole_session_items(fork, 0, 0, ret, err);
+	if (code)
+		return code;
+	code = thole_session_items(fork, 0, 0, ret, err);
+	/* It was only made to be read. */
+	snprintf(id, sizeof(id), "%s", thole_session_id(fork));
 	thole_session_free(fork);
+	if (thole_runtime_delete(m->server->rt, id, NULL, &ignored) != 0)
+		return code;
 	return code;
 }
 

@@ -161,6 +161,7 @@ static void on_gone(struct th_access *a)
 	l->gone = true;
 	if (l->now)
 		th_response_gone(l->now);
+	th_hubs_let_go(a->server, l);
 	lane_free(l);
 }
 

@@ -280,7 +280,7 @@ bool th_stored_load(struct th_server *s, const char *user, struct th_str name,
 {
 	*ret = (struct th_stored){ .is_head = true };
 	if (!name_parse(name, ret->session, &ret->after) || !load_row(s, user, ret) ||
-	    !th_json_is_object(ret->member) ||
+	    !th_json_is_object(ret->member) || th_stored_is_deleted(ret) ||
 	    (uint64_t)th_json_get_int(th_json_root(ret->doc), "head_seq", 0) <= ret->after) {
 		th_stored_deinit(ret);
 		return false;

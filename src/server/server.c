@@ -129,12 +129,47 @@ static bool caller_is_gone(const struct th_json *row)
 	return response && !th_json_bool(th_json_get(response, "background"), false);
 }
 
+static bool is_not_kept(const struct th_json *row)
+{
+	return !th_json_bool(th_json_get(th_json_get(row, "metadata"), TH_KEEP_MEMBER), true);
+}
+
+/* Responses that were not to be kept, whose server ended before they were deleted. */
+static void doom_left(struct th_server *s)
+{
+	const char *options[] = {
+		"metadata", TH_KEEP_MEMBER "=false", "order", "created", "limit", "1000", NULL
+	};
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_json_iter it;
+	struct thole_error e;
+	char *page = NULL;
+
+	/* More than that many wait for the next start. */
+	if (thole_runtime_page(s->rt, options, &page, &e) != 0)
+		return;
+	if (th_json_parse(th_str_of(page), &doc, NULL) == TH_OK) {
+		it = th_json_iter(th_json_get(th_json_root(doc), "sessions"));
+		while (th_json_next(&it)) {
+			char id[TH_SESSION_ID_MAX + 1], user[TH_USER_MAX + 1];
+
+			snprintf(id, sizeof(id), "%.*s",
+				 TH_FMT(th_json_get_str(it.val, "session_id")));
+			snprintf(user, sizeof(user), "%.*s",
+				 TH_FMT(th_json_get_str(it.val, "user")));
+			th_hub_get(s, id, user)->doomed = true;
+		}
+	}
+	thole_free(page);
+}
+
 static void recovered(void *ctx, const char *id, struct thole_session *session,
 		      const struct thole_error *why)
 {
 	struct th_server *s = ctx;
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct thole_error e;
+	struct th_hub *h;
 	char user[TH_USER_MAX + 1], *row = NULL;
 
 	(void)why; /* it stays in the store, and whoever asks for it is told */
@@ -148,7 +183,9 @@ static void recovered(void *ctx, const char *id, struct thole_session *session,
 	}
 	snprintf(user, sizeof(user), "%.*s", TH_FMT(th_json_get_str(th_json_root(doc), "user")));
 	thole_free(row);
-	th_hub_adopt(th_hub_get(s, id, user), session);
+	h = th_hub_get(s, id, user);
+	th_hub_adopt(h, session);
+	h->doomed = is_not_kept(th_json_root(doc)); /* whoever asked for it is gone */
 	if (caller_is_gone(th_json_root(doc)) && thole_session_cancel(session, THOLE_NOW, &e) == 0)
 		return;
 	s->metrics.sessions_recovered++;
@@ -232,6 +269,7 @@ static enum th_code start(struct th_server *s, struct th_err *err)
 	th_workspaces_sweep(s);
 	if (thole_runtime_recover(s->rt, was_running, recovered, s, true, &e) != 0)
 		return th_fail(err, (enum th_code)e.code, "%s", e.text);
+	doom_left(s);
 	th_server_kick(s);
 	return TH_OK;
 }

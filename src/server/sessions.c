@@ -24,6 +24,9 @@
 #define TH_FIELDS_session_fork(F)                                                                \
 	F(session_fork, int, seq, "seq", TH_POSITIVE, "the last event that it shares; default: all") \
 	F(session_fork, str, id, "id", TH_NONEMPTY, "the new session's name; default: a new UUID")
+#define TH_FIELDS_session_change(F)                                                              \
+	F(session_change, str, title, "title", TH_NONEMPTY, "one line, at most 80 characters") \
+	F(session_change, raw, metadata, "metadata", 0, "all of it, an object; its members thole_… stay")
 #define TH_FIELDS_session_decision(F)                                                            \
 	F(session_decision, str, call_id, "call_id", TH_NONEMPTY, "the call; default: the first that waits") \
 	F(session_decision, bool, always, "always", 0, "and so with every later call of this tool") \
@@ -35,6 +38,7 @@ TH_STRUCT(session_message)
 TH_STRUCT(session_pause)
 TH_STRUCT(session_cancel)
 TH_STRUCT(session_fork)
+TH_STRUCT(session_change)
 TH_STRUCT(session_decision)
 // clang-format off
 TH_TABLE(session_create, "a new session", false)
@@ -42,6 +46,7 @@ TH_TABLE(session_message, "a message", false)
 TH_TABLE(session_pause, "a pause", false)
 TH_TABLE(session_cancel, "a stop", false)
 TH_TABLE(session_fork, "a fork", false)
+TH_TABLE(session_change, "a change of a session", false)
 TH_TABLE(session_decision, "a person's word", false)
 // clang-format on
 
@@ -355,8 +360,8 @@ void th_api_agents(struct th_access *a)
 
 void th_api_sessions_list(struct th_access *a)
 {
-	static const char *const names[] = { "state", "title", "metadata", "prefix",
-					     "order", "limit", "after" };
+	static const char *const names[] = { "state",  "title", "text",  "metadata",
+					     "prefix", "order", "limit", "after" };
 	struct th_buf values[TH_COUNT(names)];
 	const char *options[2 * TH_COUNT(names) + 3] = { "user", a->user };
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
@@ -554,25 +559,85 @@ void th_api_session_fork(struct th_access *a)
 	answer_row(a, h->id, 201);
 }
 
+/* ---- change ---- */
+
+/* The metadata as the caller wants it, with the members that are the server's. */
+static bool put_metadata(struct th_access *a, const char *row, struct th_str wanted,
+			 struct th_buf *out)
+{
+	struct th_json_doc *old TH_CLEANUP(th_json_freep) = NULL;
+	struct th_json_doc *new TH_CLEANUP(th_json_freep) = NULL;
+	struct th_jw w = th_jw(out);
+	struct th_json_iter it;
+
+	if (th_json_parse(wanted, &new, NULL) != TH_OK || !th_json_is_object(th_json_root(new)) ||
+	    th_json_parse(th_str_of(row), &old, NULL) != TH_OK) {
+		th_access_fail(a, 400, "invalid_body", "metadata is an object");
+		return false;
+	}
+	th_jw_object(&w);
+	it = th_json_iter(th_json_root(new));
+	while (th_json_next(&it)) {
+		if (th_str_starts(it.key, TH_STR("thole_"))) {
+			th_access_fail(
+			    a, 400, "invalid_body",
+			    "members of metadata that begin with thole_ are the server's");
+			return false;
+		}
+		th_jw_key(&w, it.key);
+		th_jw_json(&w, it.val);
+	}
+	it = th_json_iter(th_json_get(th_json_root(old), "metadata"));
+	while (th_json_next(&it)) {
+		if (!th_str_starts(it.key, TH_STR("thole_")))
+			continue;
+		th_jw_key(&w, it.key);
+		th_jw_json(&w, it.val);
+	}
+	th_jw_object_end(&w);
+	return true;
+}
+
+void th_api_session_change(struct th_access *a)
+{
+	struct th_buf metadata TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_METADATA_MAX);
+	struct th_session_change c;
+	struct thole_error err;
+	struct body b TH_CLEANUP(body_deinit) = {};
+	struct th_hub *h;
+	char *row = NULL;
+	bool good;
+
+	if (!body_read(a, &th_session_change_table, &b, &c) || !th_session_mine(a, &row))
+		return;
+	good = !c.metadata.len || put_metadata(a, row, c.metadata, &metadata);
+	thole_free(row);
+	if (!good)
+		return;
+	if (thole_runtime_describe(a->server->rt, a->args[0], a->user, text_of(&b, c.title),
+				   c.metadata.len ? metadata.ptr : NULL, a->user, &err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
+	h = th_hub_find(a->server, a->args[0]);
+	if (h && h->session)
+		answer_after(a, h, 200, "session_changed");
+	else
+		answer_row(a, a->args[0], 200);
+}
+
 /* ---- delete ---- */
 
 void th_api_session_delete(struct th_access *a)
 {
 	struct thole_error err;
-	struct th_hub *h;
 
 	if (!th_session_mine(a, NULL))
 		return;
-	if (thole_runtime_delete(a->server->rt, a->args[0], a->user, &err) != 0) {
+	if (th_session_discard(a->server, a->args[0], a->user, &err) != 0)
 		th_access_error(a, &err);
-		return;
-	}
-	h = th_hub_find(a->server, a->args[0]);
-	if (h)
-		th_hub_lose(h);
-	th_workspace_remove(a->server, a->args[0]);
-	th_server_kick(a->server);
-	th_access_empty(a, 204);
+	else
+		th_access_empty(a, 204);
 }
 
 /* ---- what was used ---- */

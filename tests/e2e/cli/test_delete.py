@@ -3,6 +3,7 @@
 
 import datetime
 import json
+import time
 import unittest
 
 import house
@@ -53,6 +54,8 @@ class Delete(house.House):
         self.bad(2, "a day, such as", "usage", "--from", "yesterday")
         self.bad(2, "takes one session", "delete", "a", "b")
         # The name is free, and its executor knows nothing of who had it.
+        self.standin.end()
+        self.standin.record.unlink()
         self.serve([shell("cat made")], say("Again."))
         self.assertIn("Again.", self.good("run", "-s", "one", "Go.").out)
 
@@ -115,6 +118,76 @@ class Served(serving.Served):
         self.assertIn("branch, which was forked from it", answer.json()["error"]["message"])
         self.assertEqual(self.call("DELETE", "/api/sessions/branch").status, 204)
         self.assertEqual(self.call("DELETE", "/api/sessions/mine").status, 204)
+
+    def test_described_anew(self):
+        self.serve(say("One."), say("Two."))
+        self.serve_http()
+        for name, words in (("one", "x" * 90 + " the invoice of May"), ("two", "Other")):
+            self.good_call("POST", "/api/sessions", {"id": name, "message": words, "metadata": {"team": "red"}}, status=201)
+            self.rested(name)
+        found = lambda query: [r["session_id"] for r in self.good_call("GET", "/api/sessions?order=created&" + query)["sessions"]]
+        self.assertEqual(found("text=INVOICE"), ["one"])
+        self.assertEqual(found("title=invoice"), [])
+        self.assertEqual(self.good_call("GET", "/api/sessions?text=invoice", who="bob")["sessions"], [])
+        row = self.good_call("PATCH", "/api/sessions/one", {"title": "Renamed", "metadata": {"team": "blue"}})
+        self.assertEqual((row["title"], row["metadata"]), ("Renamed", {"team": "blue"}))
+        self.assertEqual(found("metadata=team%3Dblue"), ["one"])
+        self.assertEqual(found("text=invoice"), ["one"])
+        row = self.good_call("PATCH", "/api/sessions/one", {"title": "Once more"})
+        self.assertEqual((row["title"], row["metadata"], row["state"]), ("Once more", {"team": "blue"}, "finished"))
+        events = [e for e in self.good_call("GET", "/api/sessions/one/events")["events"] if e["kind"] == "session_changed"]
+        self.assertEqual([e["data"] for e in events],
+                         [{"title": "Renamed", "metadata": {"team": "blue"}, "by": "alice"}, {"title": "Once more", "by": "alice"}])
+        for body in ({}, {"title": "two\nlines"}, {"title": "x" * 81}, {"metadata": []}, {"metadata": {"thole_response": {}}},
+                     {"metadata": {"delegated_by": {}}}, {"name": "x"}):
+            self.assertEqual(self.call("PATCH", "/api/sessions/one", body).status, 400, body)
+        self.assertEqual(self.call("PATCH", "/api/sessions/one", {"title": "x"}, who="bob").status, 404)
+        self.assertEqual(self.call("PATCH", "/api/sessions/one", {"title": "x"}, who="reader").status, 403)
+        self.end_http()
+        self.assertIn("whole: 2 sessions", self.good("log", "--verify").out)
+        self.assertEqual(self.good("sessions", "--text", "invoice", "--names").out, "one\n")
+        self.assertIn("Once more", self.good("log", "one").out)
+        lines = self.good("export", "one").out
+        self.good("import", "--store", "sqlite:%s" % (self.folder / "other.db"), stdin=lines)
+        other = json.loads(self.good("sessions", "--json", "--store", "sqlite:%s" % (self.folder / "other.db")).out)
+        self.assertEqual((other["title"], other["metadata"]), ("Once more", {"team": "blue"}))
+        self.assertIn("whole: 1 session", self.good("log", "--verify", "--store", "sqlite:%s" % (self.folder / "other.db")).out)
+
+    def sessions(self):
+        return [r["session_id"] for r in self.good_call("GET", "/api/sessions?order=created")["sessions"]]
+
+    def until_gone(self):
+        for _ in range(house.SECONDS * 20):
+            if not self.sessions():
+                return
+            time.sleep(0.05)
+        self.fail("a session is still there")
+
+    def test_responses(self):
+        self.serve_rules([{"parts": [{"text": "Yes."}]}])
+        self.serve_http()
+        ask = lambda **more: self.good_call("POST", "/v1/responses", dict({"model": "default", "input": "go"}, **more))
+        one = ask()
+        two = ask(previous_response_id=one["id"])
+        self.assertEqual(len(self.sessions()), 1)
+        self.assertEqual(self.call("DELETE", "/v1/responses/" + one["id"], who="bob").status, 404)
+        self.assertEqual(self.good_call("DELETE", "/v1/responses/" + one["id"]),
+                         {"id": one["id"], "object": "response", "deleted": True})
+        self.assertEqual(self.call("GET", "/v1/responses/" + one["id"]).status, 404)
+        self.assertEqual(self.call("DELETE", "/v1/responses/" + one["id"]).status, 404)
+        self.assertEqual(self.good_call("GET", "/v1/responses/" + two["id"])["status"], "completed")
+        # One that is all of its session takes that with it.
+        three = ask()
+        self.assertEqual(len(self.sessions()), 2)
+        self.good_call("DELETE", "/v1/responses/" + three["id"])
+        self.assertEqual(len(self.sessions()), 1)
+        self.assertEqual(self.call("DELETE", "/api/sessions/" + self.sessions()[0]).status, 204)
+        # Not kept: gone when it is over, and what it used is counted.
+        before = self.good_call("GET", "/api/usage")["usage"][-1]["sessions"]
+        four = ask(store=False)
+        self.assertEqual(self.call("GET", "/v1/responses/" + four["id"]).status, 404)
+        self.until_gone()
+        self.assertEqual(self.good_call("GET", "/api/usage")["usage"][-1]["sessions"], before + 1)
 
 
 if __name__ == "__main__":

@@ -107,6 +107,51 @@ static void delete_refused(void **state)
 	scripted_free(model);
 }
 
+/* Open or not, and for its user alone. */
+static void described(void **state)
+{
+	static char too_long[TH_SESSION_ID_MAX + 2];
+	const char *const of_ann[] = { "id", "s", "user", "ann", NULL };
+	struct scripted *model = scripted_new(says_hello, NULL);
+	struct thole_runtime *rt = runtime_at(scripted_url(model), "memory:");
+	struct thole_agent *agent = agent_of("a");
+	struct thole_session *s = NULL;
+	char *json = NULL;
+
+	(void)state;
+	GOOD(thole_session_new_with(rt, agent, of_ann, &s, &error));
+	GOOD(thole_session_run(s, "go", &error));
+	GOOD(thole_runtime_describe(rt, "s", "ann", "A name", "{\"n\":1}", "me", &error));
+	assert_int_equal(thole_session_state(s), THOLE_FINISHED);
+	GOOD(thole_session_wait(s, -1, &error));
+	GOOD(thole_runtime_session(rt, "s", NULL, &json, &error));
+	assert_non_null(strstr(json, "\"title\":\"A name\""));
+	assert_non_null(strstr(json, "\"metadata\":{\"n\":1}"));
+	thole_free(json);
+	GOOD(thole_session_message(s, "on", &error)); /* also while it runs */
+	GOOD(thole_runtime_describe(rt, "s", NULL, "Another", NULL, NULL, &error));
+	GOOD(thole_session_wait(s, -1, &error));
+	assert_int_equal(thole_session_state(s), THOLE_FINISHED);
+	thole_session_free(s);
+	GOOD(thole_runtime_describe(rt, "s", NULL, NULL, "{}", NULL, &error));
+	GOOD(thole_runtime_session(rt, "s", NULL, &json, &error));
+	assert_non_null(strstr(json, "\"title\":\"Another\""));
+	assert_non_null(strstr(json, "\"metadata\":{}"));
+	thole_free(json);
+	BAD(THOLE_ENOENT, thole_runtime_describe(rt, "s", "bob", "x", NULL, NULL, &error));
+	BAD(THOLE_ENOENT, thole_runtime_describe(rt, "t", NULL, "x", NULL, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_describe(rt, "s", NULL, NULL, NULL, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_describe(rt, "s", NULL, "two\nlines", NULL, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_describe(rt, "s", NULL, NULL, "[]", NULL, &error));
+	BAD(THOLE_EPROTO, thole_runtime_describe(rt, "s", NULL, NULL, "{]", NULL, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_describe(NULL, "s", NULL, "x", NULL, NULL, &error));
+	memset(too_long, 'x', sizeof(too_long) - 1);
+	BAD(THOLE_ELIMIT, thole_runtime_describe(rt, too_long, NULL, "x", NULL, NULL, &error));
+	thole_agent_free(agent);
+	GOOD(thole_runtime_free(rt));
+	scripted_free(model);
+}
+
 static int lines_of(const char *json)
 {
 	int count = 0;
@@ -182,6 +227,7 @@ int main(void)
 		cmocka_unit_test(deleted),
 		cmocka_unit_test(delete_refused),
 		cmocka_unit_test(usage_asked),
+		cmocka_unit_test(described),
 	};
 
 	return cmocka_run_group_tests(tests, away_from_home, NULL);
