@@ -226,6 +226,21 @@ static bool goes_back(const struct th_hub *h, uint64_t now_ms)
 	return thole_session_state(h->session) != THOLE_WAITING; /* an approval may run out */
 }
 
+int th_session_discard(struct th_server *s, const char *id, const char *user,
+		       struct thole_error *err)
+{
+	int code = thole_runtime_delete(s->rt, id, user, err);
+	struct th_hub *h = code ? NULL : th_hub_find(s, id);
+
+	if (code)
+		return code;
+	if (h)
+		th_hub_lose(h);
+	th_workspace_remove(s, id);
+	th_server_kick(s);
+	return 0;
+}
+
 /* Its response was not to be kept.  True: it is gone, and so is the hub. */
 static bool delete_doomed(struct th_hub *h)
 {

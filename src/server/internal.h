@@ -149,7 +149,7 @@ TH_NODISCARD int th_workspace_make(struct th_server *s, const char *id, char **r
 				   struct thole_error *err);
 /* That folder and what is in it go, in a worker; where there is none nothing happens. */
 void th_workspace_remove(struct th_server *s, const char *id);
-/* Deletes a session with all that the server has of it (response_delete.c). */
+/* Deletes a session with all that the server has of it (hub.c). */
 TH_NODISCARD int th_session_discard(struct th_server *s, const char *id, const char *user,
 				    struct thole_error *err);
 #define TH_KEEP_MEMBER "thole_keep" /* of metadata; false: deleted when its response is over */

@@ -65,21 +65,6 @@ static int mark(struct th_access *a, const struct th_stored *d, struct thole_err
 				      a->user, err);
 }
 
-int th_session_discard(struct th_server *s, const char *id, const char *user,
-		       struct thole_error *err)
-{
-	int code = thole_runtime_delete(s->rt, id, user, err);
-	struct th_hub *h = code ? NULL : th_hub_find(s, id);
-
-	if (code)
-		return code;
-	if (h)
-		th_hub_lose(h);
-	th_workspace_remove(s, id);
-	th_server_kick(s);
-	return 0;
-}
-
 static void answer(struct th_access *a)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
