@@ -32,7 +32,7 @@ static const struct th_command stopping = {
 static int help_asked;
 
 /* Ours, so that the real one, and with it all commands, is not linked. */
-enum th_code th_cli_help(const struct th_command *c, struct th_err *err TH_UNUSED)
+enum th_code th_cli_usage(const struct th_command *c, struct th_err *err TH_UNUSED)
 {
 	assert_ptr_equal(c, &command);
 	help_asked++;

@@ -48,7 +48,7 @@ static void put_message(struct th_str text, struct th_buf *out)
 static struct th_json_doc *read_text(const char *text)
 {
 	struct th_buf items = TH_BUF_INIT(TH_MIB), out = TH_BUF_INIT(TH_MIB);
-	struct th_json_doc *doc;
+	struct th_json_doc *doc = NULL;
 	struct th_err err = { 0 };
 
 	put_message(th_str_of(text), &items);
