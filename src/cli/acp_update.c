@@ -202,10 +202,6 @@ static void show_outcome(struct acp_session *s, const struct th_json *data)
 	while (th_json_is_array(output) && th_json_next(&it))
 		put_part(s, it.val, &u.w);
 	th_jw_array_end(&u.w);
-	th_jw_name(&u.w, TH_STR("rawOutput"));
-	th_jw_object(&u.w);
-	th_jw_kstr(&u.w, "status", status);
-	th_jw_object_end(&u.w);
 	end(&u);
 }
 

@@ -125,7 +125,10 @@ class A2a(serving.Served):
         word = {"message": {"messageId": "d", "role": "ROLE_USER", "taskId": task["id"],
                             "parts": [{"data": {"decision": "approve", "call_id": waits[0]["call_id"]}}]}}
         self.bad(-32001, "SendMessage", word, who="bob")
-        self.bad(-32004, "SendMessage", word, who="reader")
+        runs = {"Authorization": "Bearer " + super().good("token", "new", "alice", "--scopes", "read,run").out.strip()}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": word}
+        refused = self.call("POST", "/a2a/worker", body, who=None, headers=runs).json()["error"]
+        self.assertEqual((refused["code"], "scope approve" in refused["message"]), (-32004, True), refused)
         self.assertEqual(list(self.work.rglob("made")), [])
         self.assertEqual(self.end_http(signal.SIGKILL), -signal.SIGKILL)
         self.serve_http("--agents", self.folder / "agents", "--workspaces", self.work)

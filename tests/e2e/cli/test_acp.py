@@ -285,6 +285,14 @@ class Acp(house.House):
         for bad in ([], [{"type": "audio", "data": "", "mimeType": "audio/wav"}], [{"type": "image", "mimeType": "text/html", "data": ""}]):
             self.assertEqual(editor.ask("session/prompt", sessionId=name, prompt=bad)["error"]["code"], -32602)
 
+    def test_as_many_as_may_be_open(self):
+        editor = self.edit()
+        names = [self.new() for _ in range(64)]
+        self.assertEqual(len(set(names)), 64)
+        self.assertEqual(editor.ask("session/new", cwd=str(self.work), mcpServers=[])["error"]["code"], -32600)
+        editor.good("session/close", sessionId=names[0])
+        self.new()
+
     def test_nonsense(self):
         editor = self.edit()
         for line, code in ((b"nonsense\n", -32700), (b"[]\n", -32600), (b'{"jsonrpc":"2.0","id":9,"method":3}\n', -32600),

@@ -30,6 +30,8 @@ static size_t page(struct thole_runtime *rt, const char *const *options, char na
 
 		assert_true(th_json_is_object(th_json_get(it.val, "metadata")));
 		assert_true(th_json_get_int(it.val, "head_seq", 0) > 0);
+		assert_int_equal(th_json_get_str(it.val, "head").len, 64);
+		assert_true(th_json_get(it.val, "cost_nano") != NULL);
 		snprintf(names + strlen(names), 256 - strlen(names), "%.*s ", TH_FMT(id));
 		count++;
 	}
