@@ -323,6 +323,9 @@
 #define TH_SERVE_PAGE_EVENTS 1000              /* of a page of events, at most */
 #define TH_SERVE_PUMP_EVENTS 256   /* that a stream reads before others have their turn */
 #define TH_SERVE_PING_MS 15000     /* between two signs of life of a stream */
+#define TH_MCP_SESSIONS_MAX 1000   /* of the protocol, of one server */
+#define TH_MCP_WATCHES_MAX 64      /* resources that one client listens to */
+#define TH_MCP_STATE_MS 86400000   /* what a client keeps for a tool holds so long */
 #define TH_SERVE_SOCKET_MS 3600000 /* of a WebSocket with responses */
 #define TH_SERVE_PAIRS_MAX 16      /* of a response's or a conversation's metadata */
 #define TH_SERVE_PAIR_KEY_MAX 64

@@ -17,10 +17,12 @@
 #include "io/fetch.h"
 #include "io/loop.h"
 #include "wire/jsonrpc.h"
+#include "wire/sse.h"
 
 #define READ_SIZE (64 * TH_KIB)
 #define RUNNING_MAX 64
 #define TOTAL_MS 3700000 /* the longest wait that a tool may ask for, and more */
+#define SESSION_SIZE 256
 #define MODERN "io.modelcontextprotocol/protocolVersion"
 
 struct mcp_options {
@@ -33,6 +35,16 @@ static const struct th_option mcp_options[] = {
 	TH_OPTIONS_END,
 };
 
+static char *copy(struct th_str s)
+{
+	char *text = th_alloc(s.len + 1);
+
+	if (s.len)
+		memcpy(text, s.ptr, s.len);
+	text[s.len] = '\0';
+	return text;
+}
+
 struct bridge;
 
 /* A message under way. */
@@ -40,9 +52,11 @@ struct job {
 	struct job *next;
 	struct bridge *bridge;
 	struct th_fetch_id fetch;
-	char *line, *id; /* id: its JSON text; "" for a notification */
+	char *line, *id; /* id: its JSON text; "": it gets no answer */
 	struct th_str body;
 	struct th_buf answer;
+	struct th_sse stream; /* its messages come one after the other */
+	bool streams, answered, listens;
 };
 
 struct bridge {
@@ -51,6 +65,8 @@ struct bridge {
 	const struct th_place *place;
 	struct job *jobs;
 	size_t count;
+	char session[SESSION_SIZE]; /* that the server gave this client; may be empty */
+	bool listens;               /* to what it says unasked */
 	struct th_buf in;
 	char bytes[READ_SIZE]; /* what the worker reads */
 	ssize_t got;
@@ -89,7 +105,8 @@ static void job_free(struct job *j)
 	while (*at != j)
 		at = &(*at)->next;
 	*at = j->next;
-	b->count--;
+	b->count -= !j->listens;
+	th_sse_deinit(&j->stream);
 	th_buf_deinit(&j->answer);
 	free(j->line);
 	free(j->id);
@@ -100,93 +117,176 @@ static void job_free(struct job *j)
 		read_more(b);
 }
 
-static bool on_data(void *ctx, struct th_str bytes)
+static void on_header(void *ctx, struct th_str name, struct th_str value)
 {
 	struct job *j = ctx;
 
-	th_buf_add(&j->answer, bytes);
-	return !j->answer.failed;
+	if (th_str_ieq(name, TH_STR("content-type")))
+		j->streams = th_str_istarts(value, TH_STR("text/event-stream"));
+	else if (th_str_ieq(name, TH_STR("mcp-session-id")) &&
+		 value.len < sizeof(j->bridge->session))
+		snprintf(j->bridge->session, sizeof(j->bridge->session), "%.*s", TH_FMT(value));
 }
+
+/* A message for the host: one line. */
+static void say_message(struct job *j, struct th_str message)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_buf line TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_BODY_MAX);
+
+	if (th_json_parse(message, &doc, NULL) != TH_OK ||
+	    !th_json_get_str(th_json_root(doc), "jsonrpc").len)
+		return;
+	j->answered |= th_str_is(th_json_raw_get(message, "id"), j->id) &&
+		       !th_json_get_str(th_json_root(doc), "method").len;
+	th_json_print(th_json_root(doc), &line); /* a line has no line feed */
+	say(j->bridge, th_buf_str(&line));
+}
+
+static bool on_data(void *ctx, struct th_str bytes)
+{
+	struct job *j = ctx;
+	struct th_sse_event event;
+	int found;
+
+	if (!j->streams) {
+		th_buf_add(&j->answer, bytes);
+		return !j->answer.failed;
+	}
+	while ((found = th_sse_next(&j->stream, &bytes, &event, NULL)) > 0)
+		say_message(j, event.data);
+	return found == 0;
+}
+
+static void listen(struct bridge *b);
 
 static void on_done(void *ctx, const struct th_fetch_result *r)
 {
 	struct job *j = ctx;
-	struct th_str answer = th_str_trim(th_buf_str(&j->answer));
+	struct bridge *b = j->bridge;
+	bool began = strstr(j->line, "\"initialize\"") != NULL;
 
-	if (th_json_valid(answer) && th_json_raw_get(answer, "jsonrpc").len) {
-		struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-		struct th_buf line TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_BODY_MAX);
-
-		if (th_json_parse(answer, &doc, NULL) == TH_OK) /* a line has no line feed */
-			th_json_print(th_json_root(doc), &line);
-		say(j->bridge, th_buf_str(&line));
-	} else if (j->id[0]) {
+	if (j->listens)
+		b->listens = false;
+	else if (!j->streams)
+		say_message(j, th_str_trim(th_buf_str(&j->answer)));
+	if (!j->answered && !j->listens && j->id[0]) {
 		char text[TH_ERR_MSG_MAX + 64];
 
-		if (r->end == TH_FETCH_STATUS)
+		if (r->end == TH_FETCH_OK)
+			snprintf(text, sizeof(text), "thole serve ended its answer early");
+		else if (r->end == TH_FETCH_STATUS)
 			snprintf(text, sizeof(text), "thole serve answered with status %d%s",
 				 r->head.status,
 				 r->head.status == 401 ? ": set THOLE_TOKEN, or --token-file" : "");
 		else
 			snprintf(text, sizeof(text), "thole serve: %s", r->err.msg);
-		say_error(j->bridge, j->id, -32000, text);
+		say_error(b, j->id, -32000, text);
 	}
+	job_free(j);
+	if (began && b->session[0])
+		listen(b);
+}
+
+static struct job *job_new(struct bridge *b, struct th_str line)
+{
+	struct job *j = th_alloc(sizeof(*j));
+
+	*j = (struct job){ .next = b->jobs, .bridge = b, .line = copy(line) };
+	/* An answer of the host has an id too, and gets no answer. */
+	j->id =
+	    copy(th_json_raw_get(line, "method").len ? th_json_raw_get(line, "id") : TH_STR(""));
+	j->body = th_str_n(j->line, line.len);
+	th_buf_init(&j->answer, TH_HTTP_BODY_MAX);
+	th_sse_init(&j->stream, TH_HTTP_BODY_MAX);
+	b->jobs = j;
+	return j;
+}
+
+/* What Mcp-Name must say. */
+static struct th_str name_of(struct th_str params)
+{
+	static const char *const members[] = { "name", "uri", "taskId" };
+	struct th_str name = { NULL, 0 };
+
+	for (size_t i = 0; i < TH_COUNT(members) && !name.len; i++)
+		name = th_json_raw_inside(th_json_raw_get(params, members[i]));
+	return name;
+}
+
+static void start(struct bridge *b, struct job *j, struct th_fetch_request *r)
+{
+	struct th_err err = {};
+
+	r->url = th_buf_str(&b->place->url);
+	r->unix_path = b->place->unix_path;
+	r->secret = b->place->token;
+	r->connect_ms = TH_MODEL_CONNECT_MS;
+	r->on_header = on_header;
+	r->on_data = on_data;
+	r->on_done = on_done;
+	r->ctx = j;
+	if (th_fetch_start(b->fetcher, r, &j->fetch, &err) == TH_OK)
+		return;
+	if (!j->listens)
+		say_error(b, j->id, -32000, err.msg);
 	job_free(j);
 }
 
-static char *copy(struct th_str s)
+/* What the server says unasked, as long as it says anything. */
+static void listen(struct bridge *b)
 {
-	char *text = th_alloc(s.len + 1);
+	const struct th_fetch_header headers[] = {
+		{ "Accept", TH_STR("text/event-stream") },
+		{ "Mcp-Session-Id", th_str_of(b->session) },
+	};
+	struct th_fetch_request r = { .method = "GET",
+				      .headers = headers,
+				      .header_count = TH_COUNT(headers) };
+	struct job *j;
 
-	if (s.len)
-		memcpy(text, s.ptr, s.len);
-	text[s.len] = '\0';
-	return text;
+	if (b->listens)
+		return;
+	b->listens = true;
+	j = job_new(b, TH_STR("{}"));
+	j->listens = true;
+	start(b, j, &r);
 }
 
 static void send_line(struct bridge *b, struct th_str line)
 {
 	struct th_str params = th_json_raw_get(line, "params");
 	struct th_str method = th_json_raw_inside(th_json_raw_get(line, "method"));
-	struct th_str name = th_json_raw_inside(th_json_raw_get(params, "name"));
+	struct th_str name = name_of(params);
 	struct th_str version =
 	    th_json_raw_inside(th_json_raw_get(th_json_raw_get(params, "_meta"), MODERN));
-	const struct th_fetch_header headers[] = {
+	struct th_fetch_header headers[5] = {
 		{ "Content-Type", TH_STR("application/json") },
 		{ "Accept", TH_STR("application/json, text/event-stream") },
-		{ "MCP-Protocol-Version", version },
-		{ "Mcp-Method", method },
-		{ "Mcp-Name", name },
 	};
-	struct job *j = th_alloc(sizeof(*j));
-	struct th_err err = {};
+	size_t count = 2;
+	struct job *j = job_new(b, line);
 	struct th_fetch_request r = {
 		.method = "POST",
-		.url = th_buf_str(&b->place->url),
-		.unix_path = b->place->unix_path,
 		.headers = headers,
-		.header_count = version.len ? (name.len ? 5 : 4) : 2,
-		.secret = b->place->token,
 		.body_count = 1,
+		.body = &j->body,
 		.once = true, /* a message begins or leads something */
-		.connect_ms = TH_MODEL_CONNECT_MS,
 		.total_ms = TOTAL_MS,
-		.on_data = on_data,
-		.on_done = on_done,
-		.ctx = j,
 	};
 
-	*j = (struct job){ .next = b->jobs, .bridge = b, .line = copy(line) };
-	j->id = copy(th_json_raw_get(line, "id"));
-	j->body = th_str_n(j->line, line.len);
-	th_buf_init(&j->answer, TH_HTTP_BODY_MAX);
-	b->jobs = j;
 	b->count++;
-	r.body = &j->body;
-	if (th_fetch_start(b->fetcher, &r, &j->fetch, &err) != TH_OK) {
-		say_error(b, j->id, -32000, err.msg);
-		job_free(j);
+	if (version.len) {
+		headers[count++] = (struct th_fetch_header){ "MCP-Protocol-Version", version };
+		headers[count++] = (struct th_fetch_header){ "Mcp-Method", method };
+		if (name.len)
+			headers[count++] = (struct th_fetch_header){ "Mcp-Name", name };
+	} else if (b->session[0]) {
+		headers[count++] =
+		    (struct th_fetch_header){ "Mcp-Session-Id", th_str_of(b->session) };
 	}
+	r.header_count = count;
+	start(b, j, &r);
 }
 
 /* The host does not want an answer any more: the server sees that its caller left. */

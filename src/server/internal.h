@@ -73,6 +73,10 @@ struct th_server {
 	struct th_rates users, strangers; /* requests of a user; of an address without a token */
 	struct th_poll *rt_poll;
 	struct th_timer rt_timer, sweep;
+	struct th_mcp_session *mcp_sessions;
+	size_t mcp_session_count;
+	uint64_t mcp_asked;        /* requests to MCP clients */
+	uint8_t mcp_key[32];       /* seals what they keep for us */
 	struct th_response *talks; /* those under way that are of conversations */
 	struct th_deferred kick;   /* the runtime has something to do */
 	uint64_t started_ms, stamped_ms;
@@ -128,7 +132,7 @@ void th_docs_page(const struct th_route *routes, struct th_buf *out); /* docs/HT
 extern const struct th_table th_login_table;
 th_access_fn th_api_login, th_api_logout, th_api_me;
 th_access_fn th_page_index, th_page_get;
-th_access_fn th_api_health, th_api_ready, th_api_metrics, th_api_openapi, th_mcp_post;
+th_access_fn th_api_health, th_api_ready, th_api_metrics, th_api_openapi, th_mcp_request;
 th_access_fn th_a2a_post, th_a2a_card, th_a2a_agent_card;
 extern const struct th_table th_session_create_table, th_session_message_table,
     th_session_pause_table, th_session_cancel_table, th_session_fork_table, th_session_change_table,

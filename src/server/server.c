@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "io/clock.h"
 #include "io/listen.h"
 #include "io/tls.h"
 #include "server/internal.h"
+#include "server/mcp.h"
 
 /* ---- once a second ---- */
 
@@ -284,6 +286,7 @@ enum th_code th_server_new(struct th_loop *l, struct thole_runtime *rt,
 	*s = (struct th_server){ .loop = l, .rt = rt, .o = *o, .routes = th_routes };
 	th_timer_init(&s->sweep, l, on_sweep, s);
 	s->started_ms = th_loop_now_ms(l);
+	th_random(s->mcp_key, sizeof(s->mcp_key));
 	code = start(s, err);
 	if (code)
 		th_server_free(s);
@@ -315,6 +318,7 @@ bool th_server_has_tokens(const struct th_server *s)
 void th_server_finish(struct th_server *s)
 {
 	s->finishing = true;
+	th_mcp_sessions_free(s); /* and so their streams */
 	s->listen = th_listen_free(s->listen);
 	if (s->http)
 		th_http_server_finish(s->http);
@@ -330,6 +334,7 @@ struct th_server *th_server_free(struct th_server *s)
 {
 	if (!s)
 		return NULL;
+	th_mcp_sessions_free(s);
 	th_hubs_finish(s);
 	th_http_server_free(s->http);
 	th_hubs_deinit(s);

@@ -2,8 +2,10 @@
 """POST /mcp: both eras of the protocol, and what a model may do there."""
 
 import json
+import subprocess
 import unittest
 
+import house
 import serving
 
 BOTH = {"Accept": "application/json, text/event-stream"}
@@ -23,7 +25,7 @@ class Mcp(serving.Served):
         return self.ask("tools/call", {"name": name, "arguments": arguments})["result"]
 
     def modern(self, method, status=200, **params):
-        return self.ask(method, dict(params, _meta=META), status, MCP_Protocol_Version="2026-07-28", Mcp_Method=method)
+        return self.ask(method, dict(params, _meta=META), status, MCP_Protocol_Version="2026-07-28", Mcp_Method=method, **({"Mcp_Name": params["name"]} if "name" in params else {}))
 
     def test_a_run(self):
         self.serve([{"text": "Four."}], [{"text": "Five."}])
@@ -63,7 +65,9 @@ class Mcp(serving.Served):
         wrong = self.ask("tools/list", {}, 400, MCP_Protocol_Version="2026-07-28", Mcp_Method="tools/list")
         self.assertEqual(wrong["error"]["code"], -32602)
         other = dict(META, **{"io.modelcontextprotocol/protocolVersion": "2030-01-01"})
-        self.assertEqual(self.ask("tools/list", {"_meta": other}, 400, Mcp_Method="tools/list")["error"]["code"], -32022)
+        wrong = self.ask("tools/list", {"_meta": other}, 400, MCP_Protocol_Version="2030-01-01", Mcp_Method="tools/list")["error"]
+        self.assertEqual((wrong["code"], wrong["data"]["requested"]), (-32022, "2030-01-01"))
+        self.assertEqual(self.ask("tools/list", {"_meta": other}, 400, Mcp_Method="tools/list")["error"]["code"], -32020)
 
     def test_over_standard_input(self):
         self.serve([{"text": "Four."}])
@@ -86,6 +90,158 @@ class Mcp(serving.Served):
         self.assertIn("401", json.loads(ended.out)["error"]["message"])
         self.assertNotIn("wrong-token", ended.out + ended.err)
         self.bad(2, "THOLE_TOKEN", "mcp", stdin="")
+
+    def test_asked_over_standard_input(self):
+        self.asking_agent()
+        bridge = self.start("mcp", "--server", "http://127.0.0.1:%d" % self.port, env=dict(self.env, THOLE_TOKEN=serving.TOKENS["alice"]),
+                            stdin=subprocess.PIPE)
+
+        def tell(message):
+            bridge.stdin.write(json.dumps(message).encode() + b"\n")
+            bridge.stdin.flush()
+
+        tell({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}}})
+        self.assertIn("capabilities", json.loads(bridge.stdout.readline())["result"])
+        tell({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        tell(self.run_worker(7))
+        asked = json.loads(bridge.stdout.readline())
+        self.assertEqual(asked["method"], "elicitation/create")
+        tell({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", "content": {"decision": "approve"}}})
+        done = json.loads(bridge.stdout.readline())
+        self.assertEqual((done["id"], done["result"]["structuredContent"]["output"]), (7, "Made."))
+        bridge.stdin.close()
+        self.assertEqual(bridge.wait(house.SECONDS), 0)
+        bridge.stdout.close()
+
+    def session(self, capabilities, who="alice"):
+        """The headers of a session of the protocol."""
+        answer = self.call("POST", "/mcp", {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "t", "version": "1"}}}, who=who, headers=BOTH)
+        self.assertEqual(answer.status, 200, answer)
+        return dict(BOTH, **{"Mcp-Session-Id": answer.headers["Mcp-Session-Id"]})
+
+    def stream_of(self, body, headers, who="alice"):
+        """(connection, messages) of a call that is answered with a stream."""
+        connection = self.connect()
+        connection.request("POST", "/mcp", body=json.dumps(body).encode(), headers=dict(
+            headers, Authorization="Bearer " + serving.TOKENS[who], **{"Content-Type": "application/json"}))
+        response = connection.getresponse()
+        self.assertEqual((response.status, response.headers["Content-Type"]), (200, "text/event-stream"))
+        return connection, (data for _, _, data in serving.frames(response))
+
+    def asking_agent(self):
+        folder = self.folder / "agents"
+        folder.mkdir()
+        (folder / "worker.yaml").write_text("name: worker\ntools: [shell]\napprove: [shell]\n")
+        self.serve([{"function_call": {"name": "shell", "arguments": {"command": "echo made > made"}}}], [{"text": "Made."}])
+        self.serve_http("--agents", folder, "--workspaces", self.work)
+
+    def run_worker(self, number=1, **meta):
+        params = {"name": "run_agent", "arguments": {"agent": "worker", "message": "Make it."}}
+        return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": dict(params, **meta)}
+
+    def decided(self, name):
+        log = self.good_call("GET", "/api/sessions/%s/events" % name)["events"]
+        return [(e["source"], e["data"]["by"], e["data"]["approve"]) for e in log if e["kind"] == "approval_decided"]
+
+    def test_the_clients_user_approves(self):
+        self.asking_agent()
+        headers = self.session({"elicitation": {}})
+        connection, messages = self.stream_of(self.run_worker(_meta={"progressToken": "p"}), headers)
+        seen = []
+        for message in messages:
+            seen.append(message)
+            if message.get("method") == "elicitation/create":
+                self.assertIn("echo made", message["params"]["message"])
+                other = dict(BOTH, **{"Mcp-Session-Id": self.session({"elicitation": {}}, "bob")["Mcp-Session-Id"]})
+                word = {"jsonrpc": "2.0", "id": message["id"], "result": {"action": "accept", "content": {"decision": "approve"}}}
+                self.assertEqual(self.call("POST", "/mcp", word, who="bob", headers=other).status, 202)
+                self.assertEqual(self.call("POST", "/mcp", word, headers=headers).status, 202)
+        connection.close()
+        result = seen[-1]["result"]["structuredContent"]
+        self.assertEqual((result["output"], result["session"]["state"]), ("Made.", "finished"))
+        self.assertEqual(self.decided(result["session"]["session_id"]), [("user", "alice", True)])
+        progress = [m["params"]["progress"] for m in seen if m.get("method") == "notifications/progress"]
+        self.assertTrue(progress and progress == sorted(set(progress)), progress)
+        self.assertEqual(self.call("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "ping"}, who="bob", headers=headers).status, 404)
+        self.assertEqual(self.call("DELETE", "/mcp", headers=headers).status, 200)
+        self.assertEqual(self.call("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "ping"}, headers=headers).status, 404)
+
+    def test_nobody_approves_by_himself(self):
+        self.asking_agent()
+        asked = dict(META, **{"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}})
+        params = dict(name="run_agent", arguments={"agent": "worker", "message": "Make it."})
+        call = dict(MCP_Protocol_Version="2026-07-28", Mcp_Method="tools/call", Mcp_Name="run_agent")
+        first = self.ask("tools/call", dict(params, _meta=asked), **call)["result"]
+        self.assertEqual(first["resultType"], "input_required")
+        (key, question), = first["inputRequests"].items()
+        self.assertEqual(question["method"], "elicitation/create")
+        again = dict(params, _meta=asked, requestState=first["requestState"])
+        closed = self.ask("tools/call", dict(again, inputResponses={key: {"action": "decline"}}), **call)["result"]
+        state = closed["structuredContent"]["session"]
+        self.assertEqual((state["state"], self.decided(state["session_id"])), ("waiting", []))
+        yes = {key: {"action": "accept", "content": {"decision": "approve"}}}
+        wrong = self.ask("tools/call", dict(again, inputResponses=yes, requestState=first["requestState"] + "x"), 400, **call)
+        self.assertEqual(wrong["error"]["code"], -32602)
+        wrong = self.ask("tools/call", dict(again, inputResponses=yes), 400, who="bob", **call)
+        self.assertEqual(wrong["error"]["code"], -32602, "the state is of another user")
+        without = self.ask("tools/call", dict(again, inputResponses=yes), who="runner", **call)["result"]
+        self.assertEqual((without["structuredContent"]["session"]["state"], self.decided(state["session_id"])), ("waiting", []))
+        no = {key: {"action": "accept", "content": {"decision": "reject", "reason": "Not here."}}}
+        done = self.ask("tools/call", dict(again, inputResponses=no), **call)["result"]
+        self.assertEqual(done["structuredContent"]["output"], "Made.")
+        self.assertEqual(self.decided(state["session_id"]), [("user", "alice", False)])
+        self.assertFalse(list(self.work.glob("*/made")))
+
+    def test_a_long_run_is_a_task(self):
+        self.asking_agent()
+        able = {"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}
+        meta = dict(META, **{"io.modelcontextprotocol/clientCapabilities": able})
+
+        def tell(method, about, **params):
+            return self.ask(method, dict(params, _meta=meta), MCP_Protocol_Version="2026-07-28", Mcp_Method=method, Mcp_Name=about)["result"]
+
+        task = tell("tools/call", "run_agent", name="run_agent", arguments={"agent": "worker", "message": "Make it."})
+        self.assertEqual((task["resultType"], task["status"]), ("task", "working"))
+        name = task["taskId"]
+        self.wait_for(lambda: tell("tasks/get", name, taskId=name)["status"] == "input_required")
+        key, = tell("tasks/get", name, taskId=name)["inputRequests"]
+        tell("tasks/update", name, taskId=name, inputResponses={key: {"action": "accept", "content": {"decision": "approve"}}})
+        self.wait_for(lambda: tell("tasks/get", name, taskId=name)["status"] == "completed")
+        self.assertEqual(tell("tasks/get", name, taskId=name)["result"]["structuredContent"]["output"], "Made.")
+        self.assertEqual(tell("tasks/cancel", name, taskId=name)["resultType"], "complete")
+        headers = self.session({})
+        done = self.call("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tasks/result", "params": {"taskId": name}}, headers=headers).json()
+        self.assertEqual(done["result"]["structuredContent"]["output"], "Made.")
+        task = self.call("POST", "/mcp", self.run_worker(task={"ttl": 1000}), headers=headers).json()["result"]["task"]
+        self.assertEqual(task["status"], "working")
+        other = self.call("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"taskId": name}}, who="bob", headers=BOTH).json()
+        self.assertEqual(other["error"]["code"], -32602)
+
+    def test_sessions_are_resources(self):
+        self.serve([{"text": "Four."}], [{"text": "Five."}])
+        self.serve_http()
+        name = self.use("run_agent", message="Two and two?")["structuredContent"]["session"]["session_id"]
+        headers = self.session({})
+
+        def read(uri, who="alice"):
+            return self.ask("resources/read", {"uri": uri}, who=who)
+
+        listed = self.ask("resources/list")["result"]["resources"]
+        self.assertEqual([r["uri"] for r in listed], ["thole://sessions/" + name])
+        self.assertEqual(json.loads(read(listed[0]["uri"])["result"]["contents"][0]["text"])["session"]["state"], "finished")
+        events = read(listed[0]["uri"] + "/events")["result"]["contents"][0]["text"].splitlines()
+        self.assertEqual(json.loads(events[0])["seq"], 1)
+        for uri, who in ((listed[0]["uri"], "bob"), ("thole://sessions/none", "alice"), (listed[0]["uri"] + "/screen", "alice"), ("file:///etc/passwd", "alice")):
+            self.assertEqual(read(uri, who)["error"]["data"], {"uri": uri})
+        self.assertEqual(self.ask("resources/list", who="bob")["result"]["resources"], [])
+        connection, response = self.stream("/mcp", headers=headers)
+        told = (data for _, _, data in serving.frames(response))
+        subscribe = {"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": listed[0]["uri"]}}
+        self.assertEqual(self.call("POST", "/mcp", subscribe, headers=headers).json()["result"], {})
+        self.use("message_session", session_id=name, message="Plus one?")
+        self.assertEqual(next(told)["params"], {"uri": listed[0]["uri"]})
+        connection.close()
 
     def test_what_is_wrong(self):
         self.serve_http()
