@@ -44,16 +44,26 @@ struct thole_runtime {
 	struct thole_note *notes, **notes_end;
 	struct thole_watcher *released; /* that get the notes they missed while held */
 	struct thole_session *sessions; /* all, in a list */
-	size_t session_count;           /* of these, not given back by the caller */
-	size_t ended_count;             /* that are */
-	struct thole_session *busy;     /* did not rest when it was asked last; or NULL */
-	bool touched;                   /* something is to be done at once */
-	bool ending;                    /* nothing is delivered any more */
-	bool in_loop;                   /* one of the functions that run the loop is at work */
-	bool spinning;                  /* of these, one that waits for `done` */
+	struct thole_session **named;   /* those that have a name, by it: a table of chains */
+	size_t named_size, named_count;
+	size_t session_count;       /* of these, not given back by the caller */
+	size_t ended_count;         /* that are */
+	struct thole_session *busy; /* did not rest when it was asked last; or NULL */
+	bool touched;               /* something is to be done at once */
+	bool ending;                /* nothing is delivered any more */
+	bool in_loop;               /* one of the functions that run the loop is at work */
+	bool spinning;              /* of these, one that waits for `done` */
 	bool (*done)(void *ctx);
 	void *done_ctx;
 };
+
+/* ---- named.c: sessions by name; a name may be there more than once, of one that is over ---- */
+
+void th_api_named_add(struct thole_session *s); /* once it has its name */
+void th_api_named_remove(struct thole_session *s);
+/* The first of that name, and the next one behind `s`; NULL: there is none. */
+struct thole_session *th_api_named_first(const struct thole_runtime *rt, const char *id);
+struct thole_session *th_api_named_next(const struct thole_session *s);
 
 enum th_api_note {
 	TH_NOTE_CALL = 1 << 16,   /* the program is to run it */
@@ -127,6 +137,7 @@ struct thole_agent {
 
 struct thole_session {
 	struct thole_session *prev, *next;
+	struct thole_session *chain; /* of those whose names have the same hash */
 	struct thole_runtime *rt;
 	struct thole_agent *agent; /* may be NULL */
 	size_t users;              /* the caller, the driver, each note */

@@ -34,6 +34,7 @@ void th_api_session_unref(struct thole_session *s)
 		s->next->prev = s->prev;
 	if (rt->busy == s)
 		rt->busy = NULL;
+	th_api_named_remove(s);
 	th_api_agent_unref(s->agent);
 	th_png_free(s->png);
 	free(s->message_later);
@@ -188,6 +189,7 @@ static int start(struct thole_runtime *rt, struct thole_agent *agent, const stru
 	enum th_code code;
 
 	s->id = th_api_copy(th_str_of(b->id));
+	th_api_named_add(s);
 	s->stored = def == NULL;
 	code = th_runtime_start(rt->rt, &how, !def, &observer, on_ready, s, &e);
 	free(rows);
@@ -224,8 +226,9 @@ static void new_id(char text[static TH_UUID_TEXT_SIZE + 1])
 
 static bool is_open(struct thole_runtime *rt, const char *id)
 {
-	for (const struct thole_session *s = rt->sessions; s; s = s->next)
-		if ((s->handle.generation || s->opening) && !s->lost && strcmp(s->id, id) == 0)
+	for (const struct thole_session *s = th_api_named_first(rt, id); s;
+	     s = th_api_named_next(s))
+		if ((s->handle.generation || s->opening) && !s->lost)
 			return true;
 	return false;
 }
@@ -406,6 +409,9 @@ void th_api_sessions_close(struct thole_runtime *rt)
 		rt->sessions->users = 1;
 		th_api_session_unref(rt->sessions);
 	}
+	free(rt->named);
+	rt->named = NULL;
+	rt->named_size = 0;
 }
 
 /* ---- what is said to it -----------------------------------------------------------------------

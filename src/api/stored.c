@@ -15,10 +15,10 @@
 
 struct thole_session *th_api_open_find(struct thole_runtime *rt, const char *id)
 {
-	struct thole_session *s = rt->sessions;
+	struct thole_session *s = th_api_named_first(rt, id);
 
-	while (s && (s->freed || s->lost || strcmp(s->id, id) != 0))
-		s = s->next;
+	while (s && (s->freed || s->lost))
+		s = th_api_named_next(s);
 	return s;
 }
 

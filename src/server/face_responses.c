@@ -9,13 +9,15 @@
 
 /* ---- the object ---- */
 
-/* A member of the echo; `otherwise` where it is not there. */
-static void put_echoed(const struct th_response *p, struct th_jw *w, const char *name,
-		       const char *otherwise)
+/* The members that are repeated, in one pass over what was kept of the request. */
+static void put_echo(const struct th_response *p, struct th_jw *w)
 {
-	struct th_str raw = th_json_raw_get(th_str_of(p->echo), name);
+	struct th_json_raw_iter it = th_json_raw_iter(th_str_of(p->echo));
 
-	th_jw_kraw(w, name, raw.len ? raw : th_str_of(otherwise));
+	while (th_json_raw_next(&it)) {
+		th_jw_name(w, it.key);
+		th_jw_raw(w, it.val);
+	}
 }
 
 static void put_fault(const struct th_response *p, struct th_jw *w)
@@ -33,27 +35,6 @@ static void put_fault(const struct th_response *p, struct th_jw *w)
 
 void th_response_print(const struct th_response *p, struct th_jw *w, bool output)
 {
-	static const char *const echoed[] = {
-		"instructions",
-		"max_output_tokens",
-		"max_tool_calls",
-		"metadata",
-		"model",
-		"parallel_tool_calls",
-		"prompt_cache_key",
-		"reasoning",
-		"safety_identifier",
-		"service_tier",
-		"temperature",
-		"text",
-		"tool_choice",
-		"tools",
-		"top_logprobs",
-		"top_p",
-		"presence_penalty",
-		"frequency_penalty",
-		"truncation",
-	};
 	const struct th_reply *r = &p->reply;
 	bool queued = p->background && r->status == TH_REPLY_RUNNING && !r->last_seq;
 	bool over = r->status == TH_REPLY_COMPLETED || r->status == TH_REPLY_PARKED ||
@@ -91,8 +72,7 @@ void th_response_print(const struct th_response *p, struct th_jw *w, bool output
 		th_jw_kstr(w, "id", th_str_of(p->conversation));
 		th_jw_object_end(w);
 	}
-	for (size_t i = 0; i < TH_COUNT(echoed); i++)
-		put_echoed(p, w, echoed[i], "null");
+	put_echo(p, w);
 	th_jw_name(w, TH_STR("output"));
 	if (output)
 		th_reply_print(r, w);

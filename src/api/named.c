@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * named.c - the sessions of a runtime by their names: a server begins and looks up thousands.
+ */
+#include <stdlib.h>
+
+#include "api/api.h"
+#include "base/hash.h"
+
+#define SIZE_FIRST 64
+
+static struct thole_session **slot(const struct thole_runtime *rt, const char *id)
+{
+	return &rt->named[th_hash64(id, strlen(id)) & (rt->named_size - 1)];
+}
+
+static void grow(struct thole_runtime *rt)
+{
+	struct thole_session **old = rt->named;
+	size_t old_size = rt->named_size;
+
+	rt->named_size = old_size ? 2 * old_size : SIZE_FIRST;
+	rt->named = th_alloc(rt->named_size * sizeof(*rt->named));
+	memset(rt->named, 0, rt->named_size * sizeof(*rt->named));
+	for (size_t i = 0; i < old_size; i++)
+		for (struct thole_session *s = old[i], *next; s; s = next) {
+			struct thole_session **at = slot(rt, s->id);
+
+			next = s->chain;
+			s->chain = *at;
+			*at = s;
+		}
+	free(old);
+}
+
+void th_api_named_add(struct thole_session *s)
+{
+	struct thole_session **at;
+
+	if (s->rt->named_count >= s->rt->named_size)
+		grow(s->rt);
+	at = slot(s->rt, s->id);
+	s->chain = *at;
+	*at = s;
+	s->rt->named_count++;
+}
+
+void th_api_named_remove(struct thole_session *s)
+{
+	struct thole_session **at = s->id && s->rt->named_size ? slot(s->rt, s->id) : NULL;
+
+	while (at && *at && *at != s)
+		at = &(*at)->chain;
+	if (!at || !*at)
+		return;
+	*at = s->chain;
+	s->rt->named_count--;
+}
+
+static struct thole_session *same(struct thole_session *s, const char *id)
+{
+	while (s && strcmp(s->id, id) != 0)
+		s = s->chain;
+	return s;
+}
+
+struct thole_session *th_api_named_first(const struct thole_runtime *rt, const char *id)
+{
+	return rt->named_size ? same(*slot(rt, id), id) : NULL;
+}
+
+struct thole_session *th_api_named_next(const struct thole_session *s)
+{
+	return same(s->chain, s->id);
+}
