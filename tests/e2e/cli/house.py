@@ -18,7 +18,8 @@ SHARED = pathlib.Path(os.environ.get("SHARED_DIR", SOURCE.parent / "shared")).re
 THOLE = os.environ.get("THOLE", str(BUILD / "thole"))
 SECONDS = 60
 KEY = "sk-test-do-not-print-me"
-CLEARED = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "THOLE_MODEL", "THOLE_STORE", "THOLE_MODELS", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS",
+CLEARED = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "THOLE_MODEL", "THOLE_STORE", "THOLE_MODELS", "THOLE_SERVER", "THOLE_TOKEN",
+           "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS",
            "DISPLAY", "XAUTHORITY", "AT_SPI_BUS_ADDRESS", "NO_COLOR",
            "http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
 
