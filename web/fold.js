@@ -4,6 +4,7 @@
 //
 // A session may be read from its end: prepend() takes older events.  What is about a call that is not read yet waits for it.
 // Entries keep little: long texts are cut, and the whole event is asked for by its number.
+import { action } from './format.js';
 import { callLine } from './states.js';
 
 const TEXT_MAX = 5000;
@@ -83,6 +84,8 @@ const plain = {
   state_changed: (d) => ({ type: 'state', state: d.to, title: ({ paused: 'Paused', stopped: 'Stopped', running: 'Goes on', stuck: 'Stuck', limit: 'At a limit' })[d.to] ?? `Now ${d.to}`, ...cut(d.reason ?? '') }),
   budget: (d) => ({ type: 'note', title: 'Its limits were changed', ...cut(JSON.stringify(d.limits)) }),
   error: (d) => ({ type: 'error', bad: true, title: `Failed: ${d.class}`, ...cut(d.message) }),
+  control: (d) => ({ type: 'note', title: d.holder === null || d.to === 'given' || d.state === 'given' ? `${d.by ?? 'The person'} gave the desktop back` : `${d.by ?? 'A person'} took over the desktop`, ...cut(d.note ?? '') }),
+  input: (d) => ({ type: 'note', title: `${d.by ?? 'The person'} acted on the desktop`, ...cut((Array.isArray(d.actions) ? d.actions : []).slice(0, 20).map((a) => (a && typeof a === 'object' ? action(a) : '')).join('\n')) }),
   final: (d) => ({ type: 'final', status: d.status, instead: d.instead_of, ...cut(d.output) }),
 };
 

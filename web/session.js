@@ -9,7 +9,8 @@ import { openPicture, picture } from './picture.js';
 import { ServerSource, Reader } from './source.js';
 import { badge, isActive } from './states.js';
 import { VirtualList } from './virtual.js';
-import { sessionPath } from './api.js';
+import { LiveScreen } from './live.js';
+import { has, sessionPath } from './api.js';
 
 const READ_AHEAD = 3000; // events that are read by themselves, behind the first view
 
@@ -148,6 +149,15 @@ class SessionView {
     });
     this.refresh();
     this.readAhead();
+    this.openScreen();
+  }
+
+  /** The desktop as it is now, where the server has it and the session has one. */
+  async openScreen() {
+    const can = await has('get /api/sessions/{id}/screen').catch(() => false);
+    if (!can || this.ended) return;
+    this.live = new LiveScreen({ id: this.id, mayRun: this.options.scopes.has('run'), changed: () => this.showSide() });
+    this.showSide();
   }
 
   /** The older part while nobody waits for anything, so that search and filters have it. */
@@ -175,6 +185,7 @@ class SessionView {
     let important = null;
     for (const e of events) {
       this.fold.add(e);
+      if (e.kind === 'intent' && e.data.tool === 'computer') this.live?.acted(this.fold.calls.get(e.call)?.args);
       if (e.kind === 'approval_requested') important = 'It asks for your approval';
       else if (e.kind === 'final') important = 'It has finished';
       else if (e.kind === 'error') important = 'It has failed';
@@ -264,10 +275,18 @@ class SessionView {
         h('p', { class: 'meta' }, badge(r.state), h('span', null, oneLine(r.agent ?? '', 40)), h('span', { class: 'muted' }, oneLine(r.model ?? '', 40)),
           r.parent ? h('a', { href: `#/compare/${encodeURIComponent(r.parent)}/${encodeURIComponent(this.id)}` }, 'fork: compare') : null)),
       h('div', { class: 'controls' }, controls,
+        button('Screen', { class: 'side-toggle', 'aria-pressed': String(this.sideShown ?? false), onclick: () => this.toggleSide() }, 'screen'),
         h('a', { class: 'button', href: `#/s/${encodeURIComponent(this.id)}/replay` }, icon('film'), h('span', { class: 'label' }, 'Replay')),
         h('a', { class: 'button', href: `#/s/${encodeURIComponent(this.id)}/money` }, icon('chart'), h('span', { class: 'label' }, 'Cost')),
         h('a', { class: 'button quiet', href: sessionPath(this.id, '/export'), download: `${this.id}.jsonl`, 'aria-label': 'Download its log', title: 'Download its log' }, icon('down'))));
     if (focused) [...this.head.querySelectorAll('button, a')].find((b) => b.textContent === focused)?.focus();
+  }
+
+  /** On a narrow screen the timeline and the side take turns. */
+  toggleSide() {
+    this.sideShown = !this.sideShown;
+    this.side.parentNode.classList.toggle('side-shown', this.sideShown);
+    this.showHead();
   }
 
   cancel() {
@@ -361,7 +380,11 @@ class SessionView {
       ['Name', oneLine(this.id, 80)],
       r.user ? ['User', oneLine(r.user, 60)] : null,
     ].filter(Boolean);
-    fill(this.side, this.live?.element ?? null, this.live?.shown ? null : this.screenBox,
+    // The live screen keeps its place in the page: what has the keyboard keeps it.
+    if (this.live && this.live.element.parentNode !== this.side) this.side.prepend(this.live.element);
+    this.sideRest ??= h('div', { class: 'side-rest' });
+    if (this.sideRest.parentNode !== this.side) this.side.append(this.sideRest);
+    fill(this.sideRest, this.live?.shown ? null : this.screenBox,
       h('dl', { class: 'figures' }, facts.map(([k, v, max]) => [h('dt', null, k), h('dd', { dir: 'auto' }, String(v), max ? h('span', { class: 'muted' }, ` of ${max}`) : null)])),
       h('p', { class: 'muted' }, plural(this.reader.last, 'event'), ' in its log'));
   }
@@ -384,6 +407,7 @@ class SessionView {
     this.ended = true;
     this.abort.abort();
     this.stop?.();
+    this.live?.destroy();
     clearTimeout(this.refreshTimer);
     clearTimeout(this.cutTimer);
     document.removeEventListener('keydown', this.onkey);

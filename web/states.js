@@ -18,7 +18,7 @@ export function badge(state) {
 export function callLine(tool, args) {
   if (Array.isArray(args?.actions)) {
     const acts = args.actions.filter((a) => a && typeof a === 'object');
-    return acts.length ? acts.slice(0, 3).map(action).join(', then ') + (acts.length > 3 ? ` and ${acts.length - 3} more` : '') : 'Use the computer';
+    return acts.length ? acts.slice(0, 3).map((a, i) => (i ? action(a).replace(/^./, (c) => c.toLowerCase()) : action(a))).join(', then ') + (acts.length > 3 ? ` and ${acts.length - 3} more` : '') : 'Use the computer';
   }
   const first = args && typeof args === 'object' ? args.command ?? args.path ?? args.url ?? args.query ?? Object.values(args)[0] : args;
   const text = first === undefined || first === null ? '' : typeof first === 'string' ? first : JSON.stringify(first);

@@ -298,6 +298,10 @@ TH_API int thole_agent_set(struct thole_agent *agent, const char *member, const 
 			   struct thole_error *err);
 TH_API int thole_agent_set_json(struct thole_agent *agent, const char *member, const char *json,
 				struct thole_error *err);
+/* Lowers its limits to those of a JSON object as of the member "limits"; one that is lower already,
+ * or not named, stays.  For who may begin a session, and not say what it may cost at most. */
+TH_API int thole_agent_lower(struct thole_agent *agent, const char *limits,
+			     struct thole_error *err);
 
 /* An agent file: YAML, or JSON.  One without a list of tools has the four of `thole run`.  Errors
  * name the line.  For thole_agent_parse `name` stands in errors, and says which folder a relative

@@ -246,6 +246,49 @@ int thole_agent_set_json(struct thole_agent *agent, const char *member, const ch
 	return member_set(agent, th_str_of(member), th_str_of(json), err);
 }
 
+/* The smaller of both; 0 is none. */
+static int64_t lower(int64_t has, int64_t wanted)
+{
+	return wanted <= 0 ? has : has <= 0 ? wanted : TH_MIN(has, wanted);
+}
+
+int thole_agent_lower(struct thole_agent *agent, const char *limits, struct thole_error *err)
+{
+	struct th_agent_limits wanted, now = { 0 };
+	struct th_json_doc *doc = NULL;
+	struct th_agent def;
+	struct th_err e = { 0 };
+	enum th_code bad;
+	int code = th_api_check_agent(agent, err);
+
+	if (!code)
+		code = th_api_text(limits, "the limits", 1, TH_CONFIG_SIZE_MAX, err);
+	if (code)
+		return code;
+	bad = th_json_parse(th_str_of(limits), &doc, &e);
+	if (!bad)
+		bad = th_table_parse(&th_agent_limits_table, th_json_root(doc), &agent->memory,
+				     &wanted, &e);
+	th_json_free(doc);
+	if (bad)
+		return th_api_out(th_prefix(&e, bad, "limits"), &e, err);
+	def = agent->def;
+	if (def.limits)
+		now = *def.limits;
+	now.turns = lower(now.turns ?: TH_TURNS_DEFAULT, wanted.turns);
+	now.model_attempts =
+	    lower(now.model_attempts ?: TH_ATTEMPTS_DEFAULT, wanted.model_attempts);
+	now.command_seconds =
+	    lower(now.command_seconds ?: TH_COMMAND_SECONDS_DEFAULT, wanted.command_seconds);
+	now.tokens = lower(now.tokens, wanted.tokens);
+	now.seconds = lower(now.seconds, wanted.seconds);
+	now.parallel_calls = lower(now.parallel_calls, wanted.parallel_calls);
+	if (wanted.cost_usd > 0 && (now.cost_usd <= 0 || wanted.cost_usd < now.cost_usd))
+		now.cost_usd = wanted.cost_usd;
+	def.limits = &now;
+	return th_api_out(th_agent_copy(&def, &agent->memory, &agent->def, &e), &e, err);
+}
+
 /* ---- tools ------------------------------------------------------------------------------------
  */
 

@@ -16,6 +16,7 @@
 #include "cli/cli.h"
 #include "cli/demo_crash.h"
 #include "cli/demo_model.h"
+#include "cli/demo_serve.h"
 #include "cli/log.h"
 #include "cli/runner.h"
 #include "io/clock.h"
@@ -25,7 +26,7 @@
 #define NOBODY 65534
 
 struct demo_options {
-	struct th_str folder;
+	struct th_str folder, listen;
 	int64_t seed, seconds;
 	bool json, quiet, no_trace;
 };
@@ -36,6 +37,8 @@ struct demo_options {
 static const struct th_option demo_options[] = {
 	{ "folder", 'C', "DIR", TH_OPTION_TEXT, offsetof(struct demo_options, folder),
 	  "where log, screenshots and workspace go (default: a new folder in /tmp)", "DIR" },
+	{ "listen", 0, "ADDRESS", TH_OPTION_TEXT, offsetof(struct demo_options, listen),
+	  "serve: where the page is (default: 127.0.0.1:7711)", NULL },
 	{ "json", 'j', NULL, TH_OPTION_FLAG, offsetof(struct demo_options, json),
 	  "events as JSON lines; crash: the numbers as an object", NULL },
 	{ "seed", 0, "N", TH_OPTION_INT, offsetof(struct demo_options, seed),
@@ -203,6 +206,10 @@ static int report(struct demo *d, int64_t pictures)
 		      d->folder);
 	th_buf_printf(&out, "screenshots:  %s/screenshots (%lld pictures)\n", d->folder,
 		      (long long)pictures);
+	th_buf_printf(&out,
+		      "in the page:  %s export %s --format html -o demo.html --store "
+		      "sqlite:%s/log.db, then open demo.html; or live: %s demo serve\n",
+		      me, d->session, d->folder, me);
 	th_buf_printf(&out, "throw away:   rm -r %s\n\n", d->folder);
 	th_buf_printf(&out,
 		      "The same with a real model instead of the built-in script:\n"
@@ -285,8 +292,15 @@ static int run_demo(const struct th_command *self, int argc, char **argv)
 		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
 	if (rest.count == 1 && th_str_is(th_str_of(rest.list[0]), "crash"))
 		return run_crash(&o);
+	if (rest.count == 1 && th_str_is(th_str_of(rest.list[0]), "serve")) {
+		const struct th_demo_serve_options serve = { .folder = o.folder,
+							     .listen = o.listen };
+
+		return th_demo_serve(&serve);
+	}
 	if (rest.count > 0)
-		return th_cli_die(2, "demo takes no operand but crash; see %s demo --help",
+		return th_cli_die(2,
+				  "demo takes no operand but crash and serve; see %s demo --help",
 				  th_cli_program());
 	if (o.seed >= 0 || o.seconds >= 0 || o.no_trace)
 		return th_cli_die(2, "--seed, --seconds and --no-trace belong to %s demo crash",
@@ -302,28 +316,33 @@ static int run_demo(const struct th_command *self, int argc, char **argv)
 
 const struct th_command th_command_demo = {
 	.name = "demo",
-	.operands = "[crash]",
-	.summary = "a whole run, without a key; with crash: one that is killed",
-	.text = "An agent gets a desktop of its own, opens a terminal on it, writes a file by "
-		"keyboard, looks at the\n"
-		"screen, and reads the file back. Loop, log, HTTP, tools and desktop are the real "
-		"ones; the model is a\n"
-		"built-in script that says so. The demo checks the file and the log, and says "
-		"where both are.\n\n"
-		"thole demo crash has a run of commands, files and clicks killed many times "
-		"(SIGKILL, at "
-		"random system calls\n"
-		"where tracing is allowed), resumes it each time, and compares the log with a "
-		"ledger that "
-		"counted what really\n"
-		"happened: duplicated, lost, diverged, unknown. Takes about ten seconds and leaves "
-		"nothing behind. Exit code 0\n"
-		"when the first three are 0.\n\n"
-		"Examples:\n"
-		"  thole demo\n"
-		"  thole demo --json | jq -r .kind\n"
-		"  thole demo crash --seed 1\n",
+	.operands = "[crash | serve]",
+	.summary = "a whole run, without a key; crash: one that is killed; serve: in the page",
+	.text =
+	    "An agent gets a desktop of its own, opens a terminal on it, writes a file by "
+	    "keyboard, looks at the\n"
+	    "screen, and reads the file back. Loop, log, HTTP, tools and desktop are the real "
+	    "ones; the model is a\n"
+	    "built-in script that says so. The demo checks the file and the log, and says "
+	    "where both are.\n\n"
+	    "thole demo crash has a run of commands, files and clicks killed many times "
+	    "(SIGKILL, at "
+	    "random system calls\n"
+	    "where tracing is allowed), resumes it each time, and compares the log with a "
+	    "ledger that "
+	    "counted what really\n"
+	    "happened: duplicated, lost, diverged, unknown. Takes about ten seconds and leaves "
+	    "nothing behind. Exit code 0\n"
+	    "when the first three are 0.\n\n"
+	    "thole demo serve begins such a session, up to its first question, and serves the page "
+	    "with it: open the\n"
+	    "link that it prints, and click through.\n\n"
+	    "Examples:\n"
+	    "  thole demo\n"
+	    "  thole demo serve\n"
+	    "  thole demo --json | jq -r .kind\n"
+	    "  thole demo crash --seed 1\n",
 	.options = demo_options,
-	.words = "crash",
+	.words = "crash serve",
 	.run = run_demo,
 };

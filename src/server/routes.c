@@ -21,7 +21,7 @@ const struct th_route th_routes[] = {
 	{ "GET", "/api/openapi.json", TH_SCOPE_READ, th_api_openapi, 0, NULL, "this table and its bodies as an OpenAPI 3.1 document", NULL },
 	{ "GET", "/api/agents", TH_SCOPE_READ, th_api_agents, 0, NULL, "the agents that sessions can be begun with", NULL },
 	{ "GET", "/api/sessions", TH_SCOPE_READ, th_api_sessions_list, 0, NULL, "a page of sessions, newest first: state, title, text, metadata, order, limit, after", NULL },
-	{ "POST", "/api/sessions", TH_SCOPE_RUN, th_api_sessions_create, BIG, NULL, "begins a session: agent, message, id, metadata; Idempotency-Key", &th_session_create_table },
+	{ "POST", "/api/sessions", TH_SCOPE_RUN, th_api_sessions_create, BIG, NULL, "begins a session: agent, message, id, metadata, limits; Idempotency-Key", &th_session_create_table },
 	{ "POST", "/api/sessions/import", TH_SCOPE_ADMIN, th_api_import, TH_HTTP1_BODY_MAX, "application/x-ndjson", "takes in what export gave", NULL },
 	{ "GET", "/api/sessions/{id}", TH_SCOPE_READ, th_api_session_get, 0, NULL, "one session", NULL },
 	{ "PATCH", "/api/sessions/{id}", TH_SCOPE_RUN, th_api_session_change, BIG, NULL, "another title or other metadata", &th_session_change_table },

@@ -14,7 +14,8 @@
 	F(session_create, str, agent, "agent", TH_NONEMPTY, "name of an agent; default: default")  \
 	F(session_create, str, message, "message", TH_NONEMPTY, "what begins the task; without, it waits for one") \
 	F(session_create, str, id, "id", TH_NONEMPTY, "its name; default: a new UUID")             \
-	F(session_create, raw, metadata, "metadata", 0, "an object of the caller's")
+	F(session_create, raw, metadata, "metadata", 0, "an object of the caller's")               \
+	F(session_create, raw, limits, "limits", 0, "as an agent file's; the lower of both holds")
 #define TH_FIELDS_session_message(F) \
 	F(session_message, str, text, "text", TH_REQ | TH_NONEMPTY, "what is said")
 #define TH_FIELDS_session_pause(F) \
@@ -236,22 +237,23 @@ static void id_of_key(const char *user, struct th_str key, char ret[static TH_UU
 	ret[TH_UUID_TEXT_SIZE] = '\0';
 }
 
-static int begin(struct th_access *a, const char *id, const struct th_session_create *c,
-		 const struct th_served_agent *from, const char *metadata,
-		 struct thole_session **ret, struct thole_error *err)
+static int begin(struct th_access *a, const char *id, const struct th_served_agent *from,
+		 const char *metadata, const char *limits, struct thole_session **ret,
+		 struct thole_error *err)
 {
 	const char *options[7] = { "id", id, "user", a->user };
 	struct thole_agent *agent = NULL;
 	char *workspace = NULL;
 	int code = th_workspace_make(a->server, id, &workspace, err);
 
-	(void)c;
 	if (metadata) {
 		options[4] = "metadata";
 		options[5] = metadata;
 	}
 	if (!code)
 		code = th_served_make(from, workspace, &agent, err);
+	if (!code && limits)
+		code = thole_agent_lower(agent, limits, err);
 	if (!code)
 		code = thole_session_new_with(a->server->rt, agent, options, ret, err);
 	thole_agent_free(agent);
@@ -319,7 +321,7 @@ void th_api_sessions_create(struct th_access *a)
 		return;
 	if (!th_quota_begin(a))
 		return;
-	code = begin(a, id, &c, from, text_of(&b, c.metadata), &session, &err);
+	code = begin(a, id, from, text_of(&b, c.metadata), text_of(&b, c.limits), &session, &err);
 	if (!code && c.message.len) {
 		code = thole_session_message(session, text_of(&b, c.message) ?: "", &err);
 		if (code)

@@ -71,6 +71,31 @@ class Sessions(house_page.Paged):
         tab.wait("document.querySelector('#token')")
         self.assertEqual(tab.js("fetch('/api/me').then((r) => r.status)"), 401)
 
+    def test_limits_are_lowered_and_never_raised(self):
+        self.agent("short", "limits: {turns: 5, seconds: 300}\n")
+        self.serve(say("Done."), say("Done."))
+        self.begin()
+        tab = self.open()
+        tab.click("button", "New task")
+        tab.fill("#task", "Be quick.")
+        tab.js("document.querySelector('#agent').value = 'short'")
+        tab.fill("#limit-turns", "50")
+        tab.fill("#limit-seconds", "60")
+        tab.click("dialog button", "Start")
+        tab.wait("location.hash.startsWith('#/s/')")
+        limits = self.log(tab.js("decodeURIComponent(location.hash.slice(4))"))[0]["data"]["agent"]["limits"]
+        self.assertEqual((limits["turns"], limits["seconds"]), (5, 60))
+        # A limit of money needs the model's price, and the page says so.
+        tab.js("location.hash = '/'")
+        tab.click("button", "New task")
+        tab.fill("#task", "Be cheap.")
+        tab.fill("#limit-cost_usd", "0.5")
+        tab.click("dialog button", "Start")
+        tab.wait_text("price", "dialog .problem")
+        tab.key("Escape")
+        self.expected.append("400")
+        self.assertEqual(self.call("POST", "/api/sessions", {"limits": {"turn": 1}}).status, 400)
+
     def test_a_wrong_token_is_told(self):
         self.begin()
         tab = self.browser.page(self.url())

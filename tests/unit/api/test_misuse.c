@@ -222,6 +222,14 @@ static void agents(void **state)
 	assert_non_null(strstr(error.text, "limits.turns"));
 	BAD(THOLE_EUSAGE, thole_agent_set_json(a, "limits", "{\"turns\":-1}", &error));
 	BAD(THOLE_ELIMIT, thole_agent_set_json(a, "limits", huge, &error));
+	BAD(THOLE_EUSAGE, thole_agent_lower(NULL, "{}", &error));
+	BAD(THOLE_EUSAGE, thole_agent_lower(a, NULL, &error));
+	BAD(THOLE_EPROTO, thole_agent_lower(a, "{", &error));
+	BAD(THOLE_EUSAGE, thole_agent_lower(a, "[]", &error));
+	BAD(THOLE_EUSAGE, thole_agent_lower(a, "{\"turns\":0}", &error));
+	assert_non_null(strstr(error.text, "limits"));
+	BAD(THOLE_ELIMIT, thole_agent_lower(a, huge, &error));
+	GOOD(thole_agent_lower(a, "{\"turns\":3}", &error));
 	/* What is set over and over fills its memory (TH_AGENT_MEMORY_MAX): an error, and the last
 	 * one counts. */
 	huge[MIB / 2] = '\0';
