@@ -58,6 +58,7 @@ async function send(method, path, body) {
 
 export const post = (path, body) => send('POST', path, body);
 export const patch = (path, body) => send('PATCH', path, body);
+export const remove = (path) => ask(path, { method: 'DELETE' });
 
 export const sessionPath = (id, rest = '') => `/api/sessions/${encodeURIComponent(id)}${rest}`;
 

@@ -136,6 +136,13 @@ const onCall = {
   },
 };
 
+/** Whether the last turn before this entry said the very same: a final output that needs not be shown again. */
+function said(entries, index) {
+  let i = index - 1;
+  while (i >= 0 && entries[i].type !== 'turn') i--;
+  return i >= 0 && entries[i].parts.some((p) => p.kind === 'text' && p.text === entries[index].text);
+}
+
 export class Fold {
   constructor() {
     this.entries = [];
@@ -177,8 +184,7 @@ export class Fold {
     const make = plain[event.kind] ?? (() => ({ type: 'note', title: String(event.kind).replace(/_/g, ' ') }));
     const entry = this.put(event, make(d));
     if (entry.type === 'final') {
-      const before = this.entries.findLast?.((e) => e.type === 'turn');
-      entry.same = before?.parts?.some((p) => p.kind === 'text' && p.text === entry.text) ?? false;
+      entry.same = said(this.entries, this.entries.length - 1);
     }
     if (['error', 'state', 'final'].includes(entry.type)) this.open = null;
     return entry;
@@ -252,6 +258,7 @@ export class Fold {
     const older = new Fold();
     for (const event of events) older.add(event);
     if (older.open && this.headless) {
+      this.headless.model ??= older.open.model;
       Object.assign(this.headless, { turn: older.open.turn, attempt: older.open.attempt, agent: older.open.agent, ts: older.open.ts, seq: older.open.seq });
       this.headless.rev++;
       older.entries.splice(older.entries.indexOf(older.open), 1);
@@ -268,7 +275,12 @@ export class Fold {
       }
     }
     this.orphans = rest;
-    this.entries = older.entries.concat(this.entries);
+    const newer = this.entries;
+    this.entries = older.entries.concat(newer);
+    const turn = newer.findIndex((e) => e.type === 'turn');
+    newer.slice(0, turn < 0 ? newer.length : turn).forEach((e, i) => {
+      if (e.type === 'final') e.same = said(this.entries, older.entries.length + i);
+    });
     this.screen = older.screen ?? this.screen;
     this.limits = this.limits ?? older.limits;
     this.agentName ??= older.agentName;

@@ -2,7 +2,7 @@
 // money.js - what sessions took: tokens, money and time.
 import { h, fill, icon } from './dom.js';
 import { cost, count, date, duration, oneLine } from './format.js';
-import { get } from './api.js';
+import { get, has } from './api.js';
 import { bars } from './charts.js';
 import { readWhole } from './replay.js';
 
@@ -65,44 +65,62 @@ export function sessionMoneyView(root, source, { fail, back }) {
 }
 
 const PAGES = 5;
+const groups = ['day', 'agent', 'model', 'user'];
 
-/** Over the newest sessions: by day, agent and user. */
+/** Sums by day, agent, model and user, as the server has them. */
+async function fromServer() {
+  const answers = await Promise.all(groups.map((by) => get(`/api/usage?by=${by}`)));
+  return Object.fromEntries(groups.map((by, i) => [by, answers[i].usage.map((u) => ({ label: u[by] || '-', n: u.sessions ?? 0, in: u.tokens_in ?? 0, cached: u.tokens_cached ?? 0, out: u.tokens_out ?? 0, cost: u.cost_usd ?? 0 }))]));
+}
+
+/** The same out of the newest sessions, where it has none. */
+async function fromSessions() {
+  const rows = [];
+  let after = null;
+  for (let i = 0; i < PAGES; i++) {
+    const page = await get(`/api/sessions?order=created&limit=1000${after ? `&after=${encodeURIComponent(after)}` : ''}`);
+    rows.push(...page.sessions);
+    after = page.next;
+    if (!after) break;
+  }
+  const by = (pick) => {
+    const sums = new Map();
+    for (const r of rows) {
+      const key = pick(r) || '-';
+      const g = sums.get(key) ?? { label: key, n: 0, in: 0, cached: 0, out: 0, cost: 0 };
+      g.n++;
+      g.in += r.tokens_in ?? 0;
+      g.cached += r.tokens_cached ?? 0;
+      g.out += r.tokens_out ?? 0;
+      g.cost += r.cost_usd ?? 0;
+      sums.set(key, g);
+    }
+    return [...sums.values()];
+  };
+  return { day: by((r) => date(r.created_ms)).reverse(), agent: by((r) => r.agent), model: by((r) => r.model), user: by((r) => r.user), of: after ? rows.length : 0 };
+}
+
+function table(name, list) {
+  const sorted = [...list].sort((a, b) => b.cost - a.cost || b.in - a.in).slice(0, 100);
+  return h('section', { class: 'card' }, h('h2', null, name), h('div', { class: 'table-box', tabindex: '0', role: 'region', 'aria-label': name }, h('table', null,
+    h('thead', null, h('tr', null, h('td', null, ''), ['Sessions', 'Tokens in', 'Cached', 'Tokens out', 'Cost'].map((t) => h('th', { scope: 'col' }, t)))),
+    h('tbody', null, sorted.map((g) => h('tr', null, h('th', { scope: 'row', dir: 'auto' }, oneLine(g.label, 60)), [g.n, count(g.in), count(g.cached), count(g.out), usd(g.cost)].map((v) => h('td', null, String(v)))))))));
+}
+
+/** Over sessions. */
 export function moneyView(root, { fail }) {
   let ended = false;
   fill(root, h('main', { class: 'centered' }, h('p', { class: 'muted' }, 'Reads the sessions…')));
   (async () => {
-    const rows = [];
-    let after = null;
-    for (let i = 0; i < PAGES; i++) {
-      const page = await get(`/api/sessions?order=created&limit=1000${after ? `&after=${encodeURIComponent(after)}` : ''}`);
-      rows.push(...page.sessions);
-      after = page.next;
-      if (!after) break;
-    }
+    const all = await (await has('get /api/usage').catch(() => false) ? fromServer() : fromSessions());
     if (ended) return;
-    const by = (pick) => {
-      const groups = new Map();
-      for (const r of rows) {
-        const key = pick(r);
-        const g = groups.get(key) ?? { label: key, in: 0, out: 0, cost: 0, n: 0 };
-        g.in += r.tokens_in ?? 0;
-        g.out += r.tokens_out ?? 0;
-        g.cost += r.cost_usd ?? 0;
-        g.n++;
-        groups.set(key, g);
-      }
-      return [...groups.values()];
-    };
-    const days = by((r) => date(r.created_ms)).reverse();
-    const two = [{ name: 'in', class: 'c-fresh' }, { name: 'out', class: 'c-out' }];
-    const table = (name, groups) => h('section', { class: 'card' }, h('h2', null, name), h('div', { class: 'table-box', tabindex: '0', role: 'region', 'aria-label': name }, h('table', null,
-      h('thead', null, h('tr', null, ['', 'Sessions', 'Tokens in', 'Tokens out', 'Cost'].map((t) => (t ? h('th', { scope: 'col' }, t) : h('td', null, ''))))),
-      h('tbody', null, groups.sort((a, b) => b.cost - a.cost || b.in - a.in).slice(0, 100).map((g) => h('tr', null, h('th', { scope: 'row' }, oneLine(g.label || '-', 60)), [g.n, count(g.in), count(g.out), usd(g.cost)].map((v) => h('td', null, String(v)))))))));
-    fill(root, h('main', { class: 'page money' }, h('div', { class: 'toolbar' }, h('h1', null, 'Cost and use'), after ? h('p', { class: 'muted' }, `of the newest ${rows.length} sessions`) : null),
-      h('div', { class: 'tiles' }, tile('Sessions', count(rows.length)), tile('Tokens in', count(sum(rows, (r) => r.tokens_in ?? 0))), tile('Tokens out', count(sum(rows, (r) => r.tokens_out ?? 0))), tile('Cost', usd(sum(rows, (r) => r.cost_usd ?? 0)))),
-      rows.length ? [bars('Tokens per day', days.map((d) => ({ label: d.label, values: [d.in, d.out] })), two, count),
-        sum(days, (d) => d.cost) ? bars('Cost per day', days.map((d) => ({ label: d.label, values: [d.cost] })), [{ name: 'US dollars', class: 'c-fresh' }], usd) : null,
-        table('By agent', by((r) => r.agent)), table('By model', by((r) => r.model)), table('By user', by((r) => r.user))] : h('p', { class: 'muted empty' }, 'Nothing was asked yet.')));
+    const total = (name) => sum(all.day, (d) => d[name]);
+    const series = [{ name: 'fresh', class: 'c-fresh' }, { name: 'cached', class: 'c-cached' }, { name: 'output', class: 'c-out' }];
+    fill(root, h('main', { class: 'page money' }, h('div', { class: 'toolbar' }, h('h1', null, 'Cost and use'), all.of ? h('p', { class: 'muted' }, `of the newest ${all.of} sessions`) : null),
+      h('div', { class: 'tiles' }, tile('Sessions', count(total('n'))), tile('Tokens in', count(total('in')), total('in') ? `${Math.round((100 * total('cached')) / total('in'))} % cached` : null), tile('Tokens out', count(total('out'))), tile('Cost', usd(total('cost')))),
+      all.day.length ? [bars('Tokens per day', all.day.map((d) => ({ label: d.label, values: [Math.max(0, d.in - d.cached), d.cached, d.out] })), series, count),
+        total('cost') ? bars('Cost per day', all.day.map((d) => ({ label: d.label, values: [d.cost] })), [{ name: 'US dollars', class: 'c-fresh' }], usd) : null,
+        table('By agent', all.agent), table('By model', all.model), table('By user', all.user)] : h('p', { class: 'muted empty' }, 'Nothing was asked yet.')));
   })().catch((error) => { if (!ended) fail(error, ''); });
   return () => { ended = true; };
 }

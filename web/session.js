@@ -10,7 +10,7 @@ import { ServerSource, Reader } from './source.js';
 import { badge, isActive } from './states.js';
 import { VirtualList } from './virtual.js';
 import { LiveScreen } from './live.js';
-import { has, sessionPath } from './api.js';
+import { has, patch, remove, sessionPath } from './api.js';
 
 const READ_AHEAD = 3000; // events that are read by themselves, behind the first view
 
@@ -150,6 +150,10 @@ class SessionView {
     this.refresh();
     this.readAhead();
     this.openScreen();
+    Promise.all(['delete', 'patch'].map((m) => has(`${m} /api/sessions/{id}`))).then(([mayDelete, mayRename]) => {
+      Object.assign(this, { mayDelete, mayRename });
+      if (!this.ended) this.showHead();
+    }, () => { /* an older server, or none: what it cannot do is not offered */ });
   }
 
   /** The desktop as it is now, where the server has it and the session has one. */
@@ -278,8 +282,31 @@ class SessionView {
         button('Screen', { class: 'side-toggle', 'aria-pressed': String(this.sideShown ?? false), onclick: () => this.toggleSide() }, 'screen'),
         h('a', { class: 'button', href: `#/s/${encodeURIComponent(this.id)}/replay` }, icon('film'), h('span', { class: 'label' }, 'Replay')),
         h('a', { class: 'button', href: `#/s/${encodeURIComponent(this.id)}/money` }, icon('chart'), h('span', { class: 'label' }, 'Cost')),
+        may && (this.mayRename || this.mayDelete) ? iconButton('more', 'More', { onclick: () => this.more() }) : null,
         h('a', { class: 'button quiet', href: sessionPath(this.id, '/export'), download: `${this.id}.jsonl`, 'aria-label': 'Download its log', title: 'Download its log' }, icon('down'))));
     if (focused) [...this.head.querySelectorAll('button, a')].find((b) => b.textContent === focused)?.focus();
+  }
+
+  /** What is seldom done: another title, and removing it. */
+  more() {
+    dialog('This session', (close) => {
+      const title = h('input', { id: 'new-title', value: this.row.title ?? '', maxlength: 200 });
+      const problem = h('p', { class: 'problem', role: 'alert' });
+      const tell = (error) => { problem.textContent = `${error.message}.`; };
+      const rename = h('form', null, h('label', { for: 'new-title' }, 'Title'), h('div', { class: 'row' }, h('div', { class: 'grow' }, title), h('button', null, 'Save')));
+      rename.addEventListener('submit', (e) => {
+        e.preventDefault();
+        patch(sessionPath(this.id), { title: title.value.trim() }).then(() => { close(); this.refresh(); }, tell);
+      });
+      const drop = button('Delete for good', { class: 'danger', onclick: () => {
+        if (drop.dataset.sure) remove(sessionPath(this.id)).then(() => { close(); location.hash = '#/'; }, tell);
+        else {
+          drop.dataset.sure = '1';
+          drop.querySelector('.label').textContent = 'Yes, delete its log and pictures';
+        }
+      } });
+      return h('div', null, this.mayRename ? rename : null, this.mayDelete ? h('p', { class: 'row end' }, drop) : null, problem);
+    });
   }
 
   /** On a narrow screen the timeline and the side take turns. */

@@ -191,10 +191,16 @@ export function sessionsView(root, { waiting }) {
   }
 
   function refilter() {
-    rows = new Rows({ state: state.value, title: search.value.trim() });
+    rows = new Rows({ state: state.value, [searches]: search.value.trim() });
     scroller.scrollTop = 0;
     more();
   }
+  let searches = 'title'; // or, where the server has it, also the words of the task
+  get('/api/openapi.json').then((doc) => {
+    if (!/\btext\b/.test(doc.paths['/api/sessions']?.get?.summary ?? '')) return;
+    searches = 'text';
+    search.placeholder = 'Search titles and tasks';
+  }, () => {});
   let typed = 0;
   search.addEventListener('input', () => { clearTimeout(typed); typed = setTimeout(refilter, 200); });
   state.addEventListener('change', refilter);
