@@ -29,7 +29,7 @@ function squeeze(rows, series) {
 
 /** rows: [{label, values}]; series: [{name, class}]; format(value) for people. */
 export function bars(title, rows, series, format) {
-  const W = innerWidth < 640 ? 340 : 720; // its letters are as large as others
+  const W = innerWidth < 640 ? 340 : 1000; // its letters are as large as others
   rows = squeeze(rows, series);
   const max = top(Math.max(0, ...rows.map((r) => r.values.reduce((a, b) => a + b, 0))));
   const wide = (W - LEFT) / Math.max(1, rows.length);

@@ -6,7 +6,7 @@ import { get, has } from './api.js';
 import { bars } from './charts.js';
 import { readWhole } from './replay.js';
 
-const usd = (v) => cost(v) || '$0';
+const usd = (v) => cost(v) || '–';
 const tokens = [{ name: 'fresh', class: 'c-fresh' }, { name: 'cached', class: 'c-cached' }, { name: 'written to the cache', class: 'c-written' }, { name: 'output', class: 'c-out' }];
 const times = [{ name: 'model', class: 'c-fresh' }, { name: 'tools', class: 'c-out' }, { name: 'waiting for a person', class: 'c-wait' }];
 
@@ -117,7 +117,7 @@ export function moneyView(root, { fail }) {
     const total = (name) => sum(all.day, (d) => d[name]);
     const series = [{ name: 'fresh', class: 'c-fresh' }, { name: 'cached', class: 'c-cached' }, { name: 'output', class: 'c-out' }];
     fill(root, h('main', { class: 'page money' }, h('div', { class: 'toolbar' }, h('h1', null, 'Cost and use'), all.of ? h('p', { class: 'muted' }, `of the newest ${all.of} sessions`) : null),
-      h('div', { class: 'tiles' }, tile('Sessions', count(total('n'))), tile('Tokens in', count(total('in')), total('in') ? `${Math.round((100 * total('cached')) / total('in'))} % cached` : null), tile('Tokens out', count(total('out'))), tile('Cost', usd(total('cost')))),
+      h('div', { class: 'tiles' }, tile('Sessions', count(total('n'))), tile('Tokens in', count(total('in')), total('in') ? `${Math.round((100 * total('cached')) / total('in'))} % cached` : null), tile('Tokens out', count(total('out'))), tile('Cost', total('cost') ? usd(total('cost')) : 'not known')),
       all.day.length ? [bars('Tokens per day', all.day.map((d) => ({ label: d.label, values: [Math.max(0, d.in - d.cached), d.cached, d.out] })), series, count),
         total('cost') ? bars('Cost per day', all.day.map((d) => ({ label: d.label, values: [d.cost] })), [{ name: 'US dollars', class: 'c-fresh' }], usd) : null,
         table('By agent', all.agent), table('By model', all.model), table('By user', all.user)] : h('p', { class: 'muted empty' }, 'Nothing was asked yet.')));

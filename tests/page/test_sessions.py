@@ -149,6 +149,27 @@ class Sessions(house_page.Paged):
         self.assertEqual([(e["data"]["approve"], e["data"].get("always")) for e in log if e["kind"] == "approval_decided"], [(True, True)])
         self.assertEqual([e["data"]["status"] for e in log if e["kind"] == "outcome"], ["done", "done"])
 
+    def test_sums_and_deleting(self):
+        self.serve(say("One."), say("Two."))
+        self.begin()
+        name = self.begin_session("First.", id="gone-1")
+        self.wait_event(name, "final")
+        tab = self.open("#/money")
+        tab.wait_text("By agent", ".money")
+        used = self.good_call("GET", "/api/usage?by=day")["usage"]
+        self.assertEqual(len(used), 1)
+        self.assertEqual(tab.js("[...document.querySelectorAll('.tile strong')].map((e) => e.textContent).slice(0, 3)"),
+                         [str(used[0]["sessions"]), str(used[0]["tokens_in"]), str(used[0]["tokens_out"])])
+        self.shot(tab, "money")
+        tab.js("location.hash = '/s/gone-1'")
+        tab.click("[aria-label='More']")
+        tab.click("dialog button", "Delete for good")
+        tab.click("dialog button", "Yes, delete its log and pictures")
+        tab.wait("location.hash === '#/'")
+        tab.wait_text("Nothing was asked yet", ".empty")
+        self.assertEqual(self.call("GET", "/api/sessions/gone-1").status, 404)
+        self.expected.append("404")  # the row is asked for once more while it goes
+
     def test_a_reader_may_look_only(self):
         self.agent("careful", "tools: [shell]\napprove: [shell]\n")
         self.serve([shell("echo 1")], say("No."))
