@@ -68,7 +68,7 @@ const solid = new Set(['play', 'pause', 'stop']);
 export function icon(name) {
   return s('svg', { class: 'icon', viewBox: '0 0 24 24', 'aria-hidden': 'true', width: 18, height: 18 },
     s('path', solid.has(name) ? { d: icons[name], fill: 'currentColor' }
-      : { d: icons[name], fill: 'none', stroke: 'currentColor', 'stroke-width': 1.8, 'stroke-linecap': 'round', 'stroke-linejoin': 'round' }));
+      : { d: icons[name], fill: 'none', stroke: 'currentColor', 'stroke-width': name === 'more' ? 3 : 1.8, 'stroke-linecap': 'round', 'stroke-linejoin': 'round' }));
 }
 
 export function button(label, props, iconName) {

@@ -97,6 +97,7 @@ export class LiveScreen {
         this.placePointer();
         break;
       case 'control':
+        this.controllable = true; // a server that only shows says nothing of it
         this.held(m.holder, m.mine, m.ready);
         break;
       case 'refused':
@@ -162,7 +163,7 @@ export class LiveScreen {
     clearInterval(this.renewal);
     if (mine) this.renewal = setInterval(() => this.send({ type: 'renew' }), RENEW_MS);
     this.status.textContent = mine ? (ready ? 'You have the desktop; the agent waits.' : 'You get the desktop when the call under way is over.') : holder ? `${oneLine(holder, 60)} has the desktop.` : '';
-    fill(this.controls, !this.mayRun ? null : mine ? [button('Give back', { class: 'primary', onclick: () => this.giveBack() }),
+    fill(this.controls, !this.mayRun || !this.controllable ? null : mine ? [button('Give back', { class: 'primary', onclick: () => this.giveBack() }),
       button('Send text', { onclick: () => this.sendText() }), button('Its clipboard', { onclick: () => this.send({ type: 'input', actions: [{ type: 'clipboard_get' }] }) })]
       : holder ? null : button('Take over', { onclick: () => this.take() }, 'hand'));
     if (mine && ready && !(before && this.wasReady)) {

@@ -227,7 +227,15 @@ class SessionView {
     this.older.textContent = this.reader.whole ? '' : `Events before ${this.reader.first} come when you scroll up.`;
     if (!all.length) this.older.textContent = this.fold.entries.length ? 'Nothing of this sort so far.' : 'Nothing happened yet. Say something to it.';
     this.showPending();
-    this.showSide();
+    this.sideSoon();
+  }
+
+  /** Figures change twice a second at most, however fast events come. */
+  sideSoon() {
+    this.sideTimer ??= setTimeout(() => {
+      this.sideTimer = null;
+      if (!this.ended) this.showSide();
+    }, this.sideShot || !this.row ? 400 : 0);
   }
 
   /* ---- the head ---- */
@@ -437,6 +445,7 @@ class SessionView {
     this.live?.destroy();
     clearTimeout(this.refreshTimer);
     clearTimeout(this.cutTimer);
+    clearTimeout(this.sideTimer);
     document.removeEventListener('keydown', this.onkey);
     this.list.destroy();
   }
