@@ -178,15 +178,12 @@ class Page:
         return self.wait("[...document.querySelectorAll(%s)].some((e) => e.innerText.includes(%s))" % (json.dumps(selector), json.dumps(text)), seconds)
 
     def click(self, selector, text=None):
-        """A real click into the middle of the element, which must be seen there."""
-        find = "[...document.querySelectorAll(%s)].find((e) => e.checkVisibility() && (%s === null || e.textContent.includes(%s)))" % (
-            json.dumps(selector), json.dumps(text), json.dumps(text))
-        self.wait(find)
-        at = self.js("(() => { const e = %s; e.scrollIntoView({block: 'nearest'}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2, "
-                     "e.contains(document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2))]; })()" % find)
-        if not at[2]:
-            raise Failed("%s %s is covered" % (selector, text))
-        self.mouse(at[0], at[1])
+        """A real click into the middle of the element, once it is seen there and nothing covers it."""
+        at = self.wait(
+            "(() => { const e = [...document.querySelectorAll(%s)].find((e) => e.checkVisibility() && !e.disabled && (%s === null || e.textContent.includes(%s))); "
+            "e.scrollIntoView({block: 'nearest'}); const r = e.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2; "
+            "return e.contains(document.elementFromPoint(x, y)) ? [x, y] : null; })()" % (json.dumps(selector), json.dumps(text), json.dumps(text)))
+        self.mouse(*at)
 
     def mouse(self, x, y):
         for kind in ("mouseMoved", "mousePressed", "mouseReleased"):

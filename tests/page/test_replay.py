@@ -28,6 +28,10 @@ class Replay(house_page.Paged):
         size, unit = told.err.split(":")[0].split()
         self.assertAlmostEqual(pathlib.Path(file).stat().st_size / {"KB": 1e3, "MB": 1e6}[unit], float(size), delta=1.1)
 
+    def step_of(self, log, seq):
+        """The index of the step that this event is in; a turn and a call are one step each."""
+        return sum(1 for e in log if e["seq"] <= seq and e["kind"] in ("session_created", "message", "model_requested", "call", "final")) - 1
+
     def test_replay_fork_compare_export(self):
         name = self.desktop_session()
         tab = self.open("#/s/" + name)
@@ -63,7 +67,7 @@ class Replay(house_page.Paged):
         tab.click("[aria-label='Pause']")
         # Fork after the look, with another message; the first session stays as it is.
         tab.js("location.hash = '/s/%s/replay?at=%d'" % (name, click["seq"] - 2))
-        tab.wait("document.querySelector('.controls button')")
+        tab.wait("document.querySelector('.replay .place')?.textContent.startsWith('%d /')" % (1 + self.step_of(log, click["seq"] - 2)))
         tab.click(".controls button", "Fork here")
         tab.fill("dialog textarea", "Do it another way.")
         tab.click("dialog button", "Fork")
