@@ -268,7 +268,14 @@ function note(ctx, e) {
   return frame(ctx, e, { kind: `${e.type}${e.bad ? ' bad' : ''}`, state: e.state, title: oneLine(e.title, 160), body: [text(ctx, e, 'said small', e.seq, (ev) => ev.data.message ?? ev.data.summary ?? ev.data)] });
 }
 
-const kinds = { message, turn, call, begin, final };
+function input(ctx, e) {
+  return frame(ctx, e, {
+    kind: `input${e.bad ? ' bad' : ''}`, title: oneLine(e.title, 160), meta: [plural(e.count, 'action')],
+    body: [h('ul', { class: 'actions' }, e.lines.map((line) => h('li', { dir: 'auto' }, line))), e.faults.map((f) => h('p', { class: 'problem-text' }, visible(f)))],
+  });
+}
+
+const kinds = { message, turn, call, begin, final, input };
 
 /** ctx: {source, screen(), decide(e), settle(e, outcome, word), fork(e), jump(e)}; all but source may be missing. */
 export function entry(e, ctx) {

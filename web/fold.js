@@ -9,6 +9,7 @@ import { callLine } from './states.js';
 
 const TEXT_MAX = 5000;
 const LIVE_MAX = 100000;
+const LINES_MAX = 40; // of what a person did without a pause
 
 /** {text, of}: `of` is the whole length where it was cut. */
 export function cut(text, max = TEXT_MAX) {
@@ -84,8 +85,7 @@ const plain = {
   state_changed: (d) => ({ type: 'state', state: d.to, title: ({ paused: 'Paused', stopped: 'Stopped', running: 'Goes on', stuck: 'Stuck', limit: 'At a limit' })[d.to] ?? `Now ${d.to}`, ...cut(d.reason ?? '') }),
   budget: (d) => ({ type: 'note', title: 'Its limits were changed', ...cut(JSON.stringify(d.limits)) }),
   error: (d) => ({ type: 'error', bad: true, title: `Failed: ${d.class}`, ...cut(d.message) }),
-  control: (d) => ({ type: 'note', title: d.holder === null || d.to === 'given' || d.state === 'given' ? `${d.by ?? 'The person'} gave the desktop back` : `${d.by ?? 'A person'} took over the desktop`, ...cut(d.note ?? '') }),
-  input: (d) => ({ type: 'note', title: `${d.by ?? 'The person'} acted on the desktop`, ...cut((Array.isArray(d.actions) ? d.actions : []).slice(0, 20).map((a) => (a && typeof a === 'object' ? action(a) : '')).join('\n')) }),
+  control: (d) => ({ type: 'control', title: d.taken ? `${d.by ?? 'A person'} took over the desktop` : `${d.by ?? 'The person'} gave the desktop back`, ...cut(d.note || d.reason || '') }),
   final: (d) => ({ type: 'final', status: d.status, instead: d.instead_of, ...cut(d.output) }),
 };
 
@@ -148,6 +148,8 @@ export class Fold {
     this.entries = [];
     this.calls = new Map();
     this.orphans = [];
+    this.inputs = new Map();
+    this.lateInputs = [];
     this.open = null; // the turn that has no answer yet
     this.headless = null; // an answer whose request is not read yet
     this.screen = null;
@@ -180,6 +182,8 @@ export class Fold {
     if (event.kind === 'budget') this.limits = { ...this.limits, ...d.limits };
     if (event.kind.startsWith('model_')) return this.model(event, d);
     if (event.kind === 'call') return this.call(event, d);
+    if (event.kind === 'input') return this.input(event, d);
+    if (event.kind === 'input_done') return this.inputDone(event, d);
     if (onCall[event.kind]) return this.about(event, d);
     const make = plain[event.kind] ?? (() => ({ type: 'note', title: String(event.kind).replace(/_/g, ' ') }));
     const entry = this.put(event, make(d));
@@ -231,6 +235,31 @@ export class Fold {
     return entry;
   }
 
+  /** What a person did on the desktop; all that follows one another is one entry. */
+  input(event, d) {
+    const actions = (Array.isArray(d.arguments?.actions) ? d.arguments.actions : []).filter((a) => a && typeof a === 'object');
+    const last = this.entries.at(-1);
+    const entry = last?.type === 'input' && last.by === d.by ? this.touch(last, event)
+      : this.put(event, { type: 'input', by: d.by, title: `${d.by ?? 'The person'} acted on the desktop`, lines: [], count: 0, faults: [] });
+    entry.count += actions.length;
+    for (const a of actions) if (a.type !== 'move') entry.lines.push(action(a).slice(0, 200));
+    entry.lines = entry.lines.slice(-LINES_MAX);
+    this.inputs.set(d.effect_id, entry);
+    return entry;
+  }
+
+  inputDone(event, d) {
+    if (d.status === 'done') return null;
+    const entry = this.inputs.get(d.effect_id);
+    if (!entry) {
+      this.lateInputs.push(event);
+      return null;
+    }
+    entry.bad = true;
+    entry.faults.push(`${d.status}: ${d.why ?? ''}`.slice(0, 300));
+    return this.touch(entry, event);
+  }
+
   about(event, d) {
     const key = event.call ?? d.call_id;
     const entry = this.calls.get(key);
@@ -240,6 +269,18 @@ export class Fold {
     }
     onCall[event.kind](entry, d, event);
     return this.touch(entry, event);
+  }
+
+  /** What was done without a pause, and read in two pieces, is one entry again. */
+  joinInputs(older, newer) {
+    const before = older.entries.at(-1);
+    const after = newer[0];
+    if (before?.type !== 'input' || after?.type !== 'input' || before.by !== after.by) return;
+    Object.assign(after, { seq: before.seq, ts: before.ts, count: before.count + after.count, lines: before.lines.concat(after.lines).slice(-LINES_MAX),
+      faults: before.faults.concat(after.faults), bad: before.bad || after.bad });
+    after.rev++;
+    older.entries.pop();
+    for (const [key, entry] of this.inputs) if (entry === before) this.inputs.set(key, after);
   }
 
   /** A piece of the answer that is being made. */
@@ -275,7 +316,12 @@ export class Fold {
       }
     }
     this.orphans = rest;
+    for (const [key, entry] of older.inputs) if (!this.inputs.has(key)) this.inputs.set(key, entry);
+    const late = this.lateInputs;
+    this.lateInputs = older.lateInputs;
+    for (const event of late) this.inputDone(event, event.data ?? {});
     const newer = this.entries;
+    this.joinInputs(older, newer);
     this.entries = older.entries.concat(newer);
     const turn = newer.findIndex((e) => e.type === 'turn');
     newer.slice(0, turn < 0 ? newer.length : turn).forEach((e, i) => {

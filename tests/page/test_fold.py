@@ -49,6 +49,11 @@ def log():
     add("handoff", {"from": "a", "to": "b"})
     add("guardrail", {"name": "g", "stage": "output", "tripped": True, "message": "no"})
     add("state_changed", {"to": "paused", "reason": "by ada"})
+    add("control", {"taken": True, "by": "ada"})
+    for n in range(4):
+        add("input", {"by": "ada", "tool": "computer", "arguments": {"actions": [{"type": "move", "x": n, "y": 1}, {"type": "type", "text": "t%d" % n}]}, "effect_id": "i%d" % n})
+        add("input_done", {"effect_id": "i%d" % n, "status": "failed" if n == 2 else "done", "why": "no such key"})
+    add("control", {"taken": False, "by": "ada", "note": "I typed it."})
     add("budget", {"limits": {"turns": 20}})
     call("c1")  # providers give an id again
     add("outcome", {"call_id": "c1", "status": "refused", "output": "not again"}, "c1")
@@ -99,7 +104,7 @@ class Fold(house_page.Paged):
         })""" % json.dumps(log()))
         text = "\n".join(shown)
         for words in ("Approved by ada", "is tried again in 10 ms", "may have run", "journal", "Settled as done by ada", "it ran", "helper works on this", "2 turns",
-                      "a hands over to b", "Guardrail g stopped output", "Paused", "Refused", "The output.", "kind of tomorrow"):
+                      "a hands over to b", "Guardrail g stopped output", "Paused", "ada took over the desktop", "8 actions", "Type “t3”", "failed: no such key", "I typed it.", "Refused", "The output.", "kind of tomorrow"):
             self.assertIn(words, text)
         self.assertEqual(text.count("All done."), 1)  # said once, not again as the final output
 
