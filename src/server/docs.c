@@ -191,10 +191,21 @@ static bool is_first(const struct th_route *routes, const struct th_route *r)
 	return true;
 }
 
+/* OpenAPI writes methods in small letters. */
+static struct th_str name_of(const char *method, char name[static 16])
+{
+	size_t len = 0;
+
+	for (; method[len] && len < 15; len++)
+		name[len] = (char)(method[len] | 0x20);
+	return th_str_n(name, len);
+}
+
 /* OpenAPI 3.1 */
 static void print_openapi(const struct th_route *routes, struct th_buf *out)
 {
 	struct th_jw w = th_jw(out);
+	char name[16];
 
 	th_jw_object(&w);
 	th_jw_kstr(&w, "openapi", TH_STR("3.1.0"));
@@ -210,9 +221,7 @@ static void print_openapi(const struct th_route *routes, struct th_buf *out)
 		for (const struct th_route *q = r; q->path; q++) {
 			if (strcmp(q->path, r->path) != 0)
 				continue;
-			th_jw_name(&w, strcmp(q->method, "GET") == 0    ? TH_STR("get")
-				       : strcmp(q->method, "POST") == 0 ? TH_STR("post")
-									: TH_STR("delete"));
+			th_jw_name(&w, name_of(q->method, name));
 			put_operation(&w, q);
 		}
 		th_jw_object_end(&w);
