@@ -461,8 +461,7 @@ void th_api_session_blob(struct th_access *a)
 		return;
 	}
 	th_http_reply(a->request, 200, type_of(th_buf_str(&bytes)),
-		      TH_STR("Cache-Control: private, max-age=31536000, immutable\r\n"
-			     "X-Content-Type-Options: nosniff\r\n"),
+		      TH_STR("Cache-Control: private, max-age=31536000, immutable\r\n"),
 		      th_buf_str(&bytes));
 }
 
