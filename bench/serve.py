@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What thole serve costs: CPU of a response, memory of open streams, and of callers who never end their request.
+"""What thole serve costs: CPU of a response, memory of open streams and of callers who never end their request, and what
+a small request waits for while many sessions run.
 
-usage: bench/serve.py THOLE MODELSRV [responses N] [streams N] [slow N]
+usage: bench/serve.py THOLE MODELSRV [responses N] [streams N] [slow N] [busy N] [peers N]
 
 MODELSRV is a model endpoint that answers at once (../shared/bench/modelsrv.c, compiled). The server's CPU and memory are
-read from /proc, so the client's own do not count.
+read from /proc, so the client's own do not count. `peers` runs the same agent behind Node's HTTP (@openai/agents) and behind
+uvicorn (openai-agents) in turn with thole serve, three times, and compares the medians of CPU for a response. NODE_FOLDER is
+a folder where npm installed openai and @openai/agents, PYTHON an interpreter with openai-agents, uvicorn and starlette; a
+peer that is not given is left out. Peers keep nothing; thole's responses are durable.
 """
 
 import asyncio
@@ -33,13 +37,14 @@ def memory_kb(pid):
 
 
 class Server:
-    def __init__(self, thole, modelsrv, folder):
+    def __init__(self, thole, modelsrv, folder, latency_ms=0):
         env = dict(os.environ, OPENAI_API_KEY="x", XDG_STATE_HOME=folder, XDG_CONFIG_HOME=folder, XDG_RUNTIME_DIR=folder)
         with socket.socket() as s:
             s.bind(("127.0.0.1", 0))
             model_port = s.getsockname()[1]
+        self.model_port = model_port
         self.model = subprocess.Popen([modelsrv, "-p", str(model_port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        env["OPENAI_BASE_URL"] = "http://127.0.0.1:%d/l0/n0/k5/v1" % model_port
+        env["OPENAI_BASE_URL"] = "http://127.0.0.1:%d/l%d/n0/k5/v1" % (model_port, latency_ms)
         os.makedirs(folder + "/thole", mode=0o700, exist_ok=True)
         with open(folder + "/thole/config.yaml", "w") as f:
             f.write("serve:\n  models: [gpt-5.4]\n")
@@ -133,15 +138,80 @@ async def slow(server, count):
         w.close()
 
 
+async def waits_of(port, count):
+    """Milliseconds of `count` small requests, one after the other, sorted."""
+    waits = []
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for _ in range(count):
+        began = time.monotonic()
+        writer.write(request("GET", "/healthz"))
+        await read_answer(reader)
+        waits.append((time.monotonic() - began) * 1000)
+        await asyncio.sleep(0.005)
+    writer.close()
+    return sorted(waits)
+
+
+async def busy(server, count):
+    """Each of `count` connections has a response under way all the time; the model takes two seconds for each."""
+    idle = await waits_of(server.port, 400)
+
+    async def goes_on(i):
+        await asyncio.sleep(2 * i / count)  # not all at once
+        await post_many(server.port, 1000)
+
+    running = [asyncio.ensure_future(goes_on(i)) for i in range(count)]
+    await asyncio.sleep(5)
+    waits = await waits_of(server.port, 400)
+    for task in running:
+        task.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
+    print("busy: GET /healthz p50 %.2f ms, p99 %.2f ms idle; p50 %.2f ms, p99 %.2f ms while %d responses are under way" %
+          (idle[200], idle[396], waits[200], waits[396], count))
+
+
+async def answers(port, connections, count):
+    await asyncio.gather(*[post_many(port, count // connections) for _ in range(connections)])
+
+
+async def peers(server, count):
+    here, programs = os.path.dirname(os.path.abspath(__file__)), {}
+    if os.environ.get("NODE_FOLDER"):
+        copy = os.path.join(os.environ["NODE_FOLDER"], "peer_serve.mjs")  # packages are looked for beside the file
+        with open(os.path.join(here, "peer_serve.mjs")) as from_, open(copy, "w") as to:
+            to.write(from_.read())
+        programs["node"] = ["node", copy]
+    if os.environ.get("PYTHON"):
+        programs["python"] = [os.environ["PYTHON"], os.path.join(here, "peer_serve.py")]
+    started = {name: subprocess.Popen([*command, str(server.model_port)], stdout=subprocess.PIPE) for name, command in programs.items()}
+    ports = {name: int(p.stdout.readline().decode().rsplit(":", 1)[1]) for name, p in started.items()}
+    places, taken = {"thole": (server.pid, server.port, count)}, {}
+    places.update({name: (started[name].pid, ports[name], count // 5) for name in started})
+    try:
+        for _ in range(3):
+            for name, (pid, port, wanted) in places.items():
+                await answers(port, 16, 64)
+                before = cpu_ms(pid)
+                await answers(port, 64, wanted)
+                taken.setdefault(name, []).append((cpu_ms(pid) - before) / (wanted // 64 * 64))
+    finally:
+        for process in started.values():
+            process.terminate()
+            process.wait()
+    for name, values in taken.items():
+        print("peers: %-6s %.3f ms CPU a response, %.1f times thole's (%s)" %
+              (name, sorted(values)[1], sorted(values)[1] / sorted(taken["thole"])[1], " ".join("%.3f" % v for v in values)))
+
+
 def main():
     thole, modelsrv, *rest = sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    wanted = dict(zip(rest[::2], map(int, rest[1::2]))) or {"responses": 3200, "streams": 10000, "slow": 5000}
+    wanted = dict(zip(rest[::2], map(int, rest[1::2]))) or {"responses": 3200, "streams": 10000, "slow": 5000, "busy": 1000, "peers": 1600}
     for name, count in wanted.items():
         with tempfile.TemporaryDirectory() as folder:
-            server = Server(thole, modelsrv, folder)
+            server = Server(thole, modelsrv, folder, 2000 if name == "busy" else 0)
             try:
-                asyncio.run({"responses": responses, "streams": streams, "slow": slow}[name](server, count))
+                asyncio.run({"responses": responses, "streams": streams, "slow": slow, "busy": busy, "peers": peers}[name](server, count))
             finally:
                 server.end()
 

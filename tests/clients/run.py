@@ -21,8 +21,12 @@ import serving  # noqa: E402
 
 FOLDER = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else None
 SAID = "One two three four five."
-RULES = [{"if": {"tool": "get_weather"}, "parts": [{"function_call": {"name": "get_weather", "arguments": {"location": "Oslo"}}}]},
+OSLO = {"location": "Oslo"}
+RULES = [{"if": {"tool": "get_weather"}, "parts": [{"function_call": {"name": "get_weather", "arguments": OSLO}}]},
+         {"if": {"tool_output": {"name": "once", "nth": -1, "contains": "rain"}}, "parts": [{"text": SAID}]},
+         {"if": {"tool": "once"}, "parts": [{"function_call": {"name": "once", "arguments": OSLO}}]},
          {"parts": [{"text": SAID}]}]
+NODE = "node@22"  # for what needs more than the node of the machine
 
 
 def installed(name, *packages):
@@ -65,13 +69,44 @@ class Clients(serving.Served):
         self.client("node", name + ".mjs", cwd=folder)
 
     def test_openai_and_anthropic(self):
-        self.node("openai_anthropic", "openai", "@anthropic-ai/sdk")
+        self.node("openai_anthropic", "openai", "@anthropic-ai/sdk", "ws")
 
     def test_agents_and_ai(self):
         self.node("agents_ai", "openai", "@openai/agents", "zod", "ai", "@ai-sdk/open-responses")
 
     def test_mcp(self):
-        self.node("mcp_sdk", "@modelcontextprotocol/sdk")
+        self.node("mcp_sdk", "@modelcontextprotocol/sdk", "@modelcontextprotocol/client@2")
+
+    def test_mcp_inspector(self):
+        folder = installed("inspector", "@modelcontextprotocol/inspector@2.12.0", NODE)
+        self.begin()
+        inspector = [str(folder / "node_modules/node/bin/node"),
+                     str(folder / "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"), "--cli"]
+        url, token = "http://127.0.0.1:%d" % self.port, serving.TOKENS["alice"]
+        for era in ("legacy", "modern"):
+            said = self.client(*inspector, url + "/mcp", "--transport", "http", "--protocol-era", era, "--header", "Authorization: Bearer " + token,
+                               "--method", "tools/call", "--tool-name", "run_agent", "--tool-arg", "message=hi", cwd=folder)
+            self.assertIn(SAID, said)
+        listed = self.client(*inspector, "-e", "THOLE_SERVER=" + url, "-e", "THOLE_TOKEN=" + token, house.THOLE, "mcp",
+                             "--method", "resources/list", cwd=folder)
+        self.assertEqual(listed.count("thole://sessions/"), 2)
+
+    def test_mcp_conformance(self):
+        """The suite sends no token, so it drives a program of its own: the protocol's files over the suite's fixtures."""
+        folder = installed("conformance", "@modelcontextprotocol/conformance@0.2.0-alpha.12", NODE)
+        server = subprocess.Popen([str(house.BUILD / "tests/conformance/conformance-mcp-server"), "0"], stdout=subprocess.PIPE)
+        try:
+            url = server.stdout.readline().decode().split()[-1]
+            for revision in ("2025-11-25", "2026-07-28"):
+                done = subprocess.run([str(folder / "node_modules/node/bin/node"),
+                                       str(folder / "node_modules/@modelcontextprotocol/conformance/dist/index.js"), "server", "--url", url,
+                                       "--requirements", revision, "-o", str(folder / "results")],
+                                      cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=200, check=False)
+                self.assertEqual(done.returncode, 0, done.stdout.decode()[-6000:])
+        finally:
+            server.terminate()
+            self.assertEqual(server.wait(20), 0)
+            server.stdout.close()
 
     def test_a2a(self):
         self.node("a2a_sdk", "@a2a-js/sdk")
@@ -92,5 +127,18 @@ class Clients(serving.Served):
         self.assertEqual(self.client(str(program), "-c", text.replace("7711", str(self.port)), cwd=self.work).strip(), SAID)
 
 
+def missing():
+    """Why the clients cannot be had here; empty: they can."""
+    if not shutil.which("node") or not shutil.which("npm"):
+        return "it needs node 20 and npm"
+    asked = subprocess.run(["npm", "ping", "--fetch-timeout=20000", "--fetch-retries=1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120,
+                           check=False)
+    return "" if asked.returncode == 0 or (FOLDER and FOLDER.exists() and any(FOLDER.iterdir())) else "the registry of npm cannot be reached"
+
+
 if __name__ == "__main__":
+    why = missing()
+    if why:
+        print("clients: skipped: " + why)
+        sys.exit(0)
     unittest.main()
