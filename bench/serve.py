@@ -109,9 +109,10 @@ async def streams(server, count):
     print("streams: %d open, %d KB more resident, %.1f KB each" %
           (count, memory_kb(server.pid) - before, (memory_kb(server.pid) - before) / count))
     writer.write(request("POST", "/api/sessions/%s/messages" % name, b'{"text":"Again."}'))
-    began = time.monotonic()
+    began, before = time.monotonic(), cpu_ms(server.pid)
     await asyncio.gather(*[r.readuntil(b"event: message\n") for r, _ in opened])
-    print("streams: all %d had the next event after %.2f s" % (count, time.monotonic() - began))
+    print("streams: all %d had the next event after %.2f s, %.0f ms CPU of the server" %
+          (count, time.monotonic() - began, cpu_ms(server.pid) - before))
     for _, w in opened:
         w.close()
 
