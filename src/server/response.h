@@ -85,8 +85,8 @@ void th_response_print(const struct th_response *p, struct th_jw *w, bool output
 th_access_fn th_v1_responses_create, th_v1_responses_get, th_v1_responses_delete,
     th_v1_responses_cancel, th_v1_responses_items, th_v1_responses_tokens, th_v1_models,
     th_v1_conversations_create, th_v1_conversation_get, th_v1_conversation_update,
-    th_v1_conversation_items, th_v1_conversation_items_add, th_v1_conversation_item,
-    th_v1_conversation_item_delete, th_v1_model, th_v1_chat, th_v1_messages_tokens, th_v1_messages,
-    th_v1_responses_socket, th_v1_responses_compact;
+    th_v1_conversation_delete, th_v1_conversation_items, th_v1_conversation_items_add,
+    th_v1_conversation_item, th_v1_conversation_item_delete, th_v1_model, th_v1_chat,
+    th_v1_messages_tokens, th_v1_messages, th_v1_responses_socket, th_v1_responses_compact;
 
 #endif

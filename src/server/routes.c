@@ -59,6 +59,7 @@ const struct th_route th_routes[] = {
 	{ "POST", "/v1/conversations", TH_SCOPE_RUN, th_v1_conversations_create, TH_HTTP1_BODY_MAX, NULL, "begins a conversation: items, metadata", NULL },
 	{ "GET", "/v1/conversations/{id}", TH_SCOPE_READ, th_v1_conversation_get, 0, NULL, "one conversation", NULL },
 	{ "POST", "/v1/conversations/{id}", TH_SCOPE_RUN, th_v1_conversation_update, SMALL, NULL, "gives it other metadata", NULL },
+	{ "DELETE", "/v1/conversations/{id}", TH_SCOPE_RUN, th_v1_conversation_delete, 0, NULL, "deletes it, and all of its sessions", NULL },
 	{ "GET", "/v1/conversations/{id}/items", TH_SCOPE_READ, th_v1_conversation_items, 0, NULL, "what was said in it: limit, order, after", NULL },
 	{ "POST", "/v1/conversations/{id}/items", TH_SCOPE_RUN, th_v1_conversation_items_add, TH_HTTP1_BODY_MAX, NULL, "puts items at its end, and asks nothing: items", NULL },
 	{ "GET", "/v1/conversations/{id}/items/{item}", TH_SCOPE_READ, th_v1_conversation_item, 0, NULL, "one item", NULL },

@@ -42,6 +42,7 @@ assert.deepEqual(items.map((i) => i.role), ['user', 'user', 'assistant', 'user',
 assert.equal((await client.conversations.update(conversation.id, { metadata: { k: 'w' } })).metadata.k, 'w');
 await client.conversations.items.delete(items[0].id, { conversation_id: conversation.id });
 assert.equal((await client.conversations.items.list(conversation.id)).data.length, 4);
+assert.equal((await client.conversations.delete(conversation.id)).deleted, true);
 
 // Over a WebSocket, the second response goes on from the first.
 const socket = new ResponsesWS(client);

@@ -241,6 +241,10 @@ class Responses(Face):
             self.assertEqual(self.call(method, where, {"items": []} if method == "POST" else None, who="bob").status, 404)
         self.assertEqual(self.respond(status=400, input="x", conversation=made["id"], previous_response_id=one["id"])["error"]["code"],
                          "mutually_exclusive_parameters")
+        self.assertEqual(self.call("DELETE", path, who="bob").status, 404)
+        self.assertEqual(self.good_call("DELETE", path)["object"], "conversation.deleted")
+        for gone in (path, "/v1/responses/" + one["id"], "/v1/responses/" + three["id"]):
+            self.assertEqual(self.call("GET", gone).status, 404)
 
     def test_forms_of_what_is_asked(self):
         self.begin([{"text": '{"n": 1}'}], [{"custom_call": {"name": "note", "input": "free text"}}], [{"text": "Noted."}])
