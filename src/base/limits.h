@@ -132,6 +132,8 @@
 #define TH_STORE_CACHE_MAX (1 * TH_MIB)    /* pages that one connection keeps */
 #define TH_STORE_WAL_PAGES 4096            /* written back to the database when the log has more */
 #define TH_STORE_RECENT_MAX (512 * TH_KIB) /* newer than the rows of sessions, then shortened */
+#define TH_STORE_WAYPOINT_LOGS 8           /* long logs that are being read in pieces */
+#define TH_STORE_WAYPOINTS_MAX 1024        /* of each */
 #define TH_TASK_TEXT_MAX (4 * TH_KIB)      /* of a session's first task, to find it by */
 #define TH_REMOVE_SESSIONS_MAX 4096        /* at once: a session, and those that work for it */
 #define TH_SWEEP_EVENTS_MAX 1000           /* removed or looked at in one transaction */

@@ -182,6 +182,22 @@ struct th_recent {
 	uint64_t last; /* its last place */
 };
 
+/* Where an append of a session begins. */
+struct th_run {
+	uint64_t place, seq;
+	uint64_t prev; /* place of the append before it, or 0 */
+};
+
+/* Some of the appends of one long log, newest first: whoever reads on in it does not begin at its
+ * end again (sqlite_read.c). */
+struct th_waypoints {
+	char id[TH_SESSION_ID_MAX];
+	size_t id_len; /* 0: not used */
+	struct th_run *list;
+	size_t count;
+	uint64_t used; /* counts up */
+};
+
 /* One connection.  One thread at a time. */
 struct th_db {
 	sqlite3 *sqlite; /* NULL: not open */
@@ -194,6 +210,8 @@ struct th_db {
 	bool old;                        /* of a version before, and only read */
 	struct th_verify_report *report; /* when set: damage that is found goes there too */
 	struct th_recent recent;
+	struct th_waypoints waypoints[TH_STORE_WAYPOINT_LOGS];
+	uint64_t waypoints_used;
 };
 
 /* A reader needs room beside the log, for an index that it shares with others.  Where the disk is

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -824,6 +825,8 @@ void th_db_close(struct th_db *db)
 		db->statements[i] = NULL;
 	}
 	th_recent_clear(&db->recent);
+	for (size_t i = 0; i < TH_COUNT(db->waypoints); i++)
+		free(db->waypoints[i].list);
 	/* Cannot fail: no statement is left. */
 	sqlite3_close(db->sqlite);
 	db->sqlite = NULL;

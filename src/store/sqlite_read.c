@@ -7,16 +7,10 @@
 
 #include "store/sqlite.h"
 
-/* Where one append of a session begins. */
-struct run {
-	uint64_t place, seq;
-	uint64_t prev; /* place of the append before it, or 0 */
-};
-
 /* A session's appends, newest first. */
 struct runs {
-	struct run few[32];
-	struct run *list;
+	struct th_run few[32];
+	struct th_run *list;
 	size_t count, cap;
 };
 
@@ -67,9 +61,9 @@ static void runs_deinit(struct runs *r)
 		free(r->list);
 }
 
-static enum th_code runs_add(struct runs *r, struct run run, struct th_err *err)
+static enum th_code runs_add(struct runs *r, struct th_run run, struct th_err *err)
 {
-	struct run *list;
+	struct th_run *list;
 
 	if (r->count == r->cap) {
 		list = th_try_alloc(r->cap * 2 * sizeof(*list));
@@ -86,7 +80,7 @@ static enum th_code runs_add(struct runs *r, struct run run, struct th_err *err)
 
 /* The run at `place`, which must lie before `after`. */
 static enum th_code run_get(struct th_db *db, const struct span *s, uint64_t place,
-			    struct run after, struct run *ret, struct th_err *err)
+			    struct th_run after, struct th_run *ret, struct th_err *err)
 {
 	sqlite3_stmt *st = th_db_get(db, TH_SQL_EVENT_PREV);
 	struct th_str id = {};
@@ -114,16 +108,88 @@ static enum th_code run_get(struct th_db *db, const struct span *s, uint64_t pla
 	return bad ? th_db_fail_event(db, span_id(s), after.seq - 1, bad, err) : TH_OK;
 }
 
-/* The runs that hold the session's own events from `from` on. */
-static enum th_code runs_find(struct th_db *db, const struct span *s, uint64_t from, struct runs *r,
-			      struct th_err *err)
+/* ---- waypoints ---- */
+
+/* That of this log, or the one that was not used for longest. */
+static struct th_waypoints *waypoints_of(struct th_db *db, const struct span *s, bool *ret_found)
 {
-	struct run after = { .seq = s->head_seq + 1 };
-	uint64_t place = s->last_place;
+	struct th_waypoints *oldest = &db->waypoints[0];
+
+	*ret_found = true;
+	for (size_t i = 0; i < TH_COUNT(db->waypoints); i++) {
+		struct th_waypoints *w = &db->waypoints[i];
+
+		if (w->id_len > 0 && th_str_eq(th_str_n(w->id, w->id_len), span_id(s)))
+			return w;
+		if (w->used < oldest->used)
+			oldest = w;
+	}
+	*ret_found = false;
+	return oldest;
+}
+
+/* Behind event `to` the search may begin at this append.  False: it begins at the log's end. */
+static bool waypoint_find(struct th_db *db, const struct span *s, uint64_t to, struct th_run *ret)
+{
+	bool found;
+	struct th_waypoints *w = waypoints_of(db, s, &found);
+	struct th_run end = { .seq = s->head_seq + 1 }, now = {}, way;
+	size_t low = 0, high = found ? w->count : 0;
+
+	while (low < high) { /* the last that is behind it: they go down */
+		size_t middle = low + (high - low) / 2;
+
+		if (w->list[middle].seq > to)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || db->report) /* who verifies looks at all of it */
+		return false;
+	way = w->list[low - 1];
+	w->used = ++db->waypoints_used;
+	/* The name may be another session's by now. */
+	if (way.seq <= s->head_seq && run_get(db, s, way.place, end, &now, NULL) == TH_OK &&
+	    now.seq == way.seq && now.prev == way.prev) {
+		*ret = way;
+		return true;
+	}
+	w->id_len = w->count = 0;
+	return false;
+}
+
+/* After a walk through many appends: who reads a piece reads the next one, too. */
+static void waypoints_keep(struct th_db *db, const struct span *s, const struct runs *r)
+{
+	size_t step = r->count / TH_STORE_WAYPOINTS_MAX + 1;
+	bool found;
+	struct th_waypoints *w = waypoints_of(db, s, &found);
+
+	if (!w->list)
+		w->list = th_try_alloc(TH_STORE_WAYPOINTS_MAX * sizeof(*w->list));
+	if (!w->list)
+		return;
+	memcpy(w->id, s->id, s->id_len);
+	w->id_len = s->id_len;
+	w->count = 0;
+	for (size_t i = 0; i < r->count; i += step)
+		w->list[w->count++] = r->list[i];
+	w->used = ++db->waypoints_used;
+}
+
+/* The runs that hold the session's own events from..to; *ret_end: the last event of the first of
+ * them, which is the newest. */
+static enum th_code runs_find(struct th_db *db, const struct span *s, uint64_t from, uint64_t to,
+			      struct runs *r, uint64_t *ret_end, struct th_err *err)
+{
+	struct th_run after = { .seq = s->head_seq + 1 };
+	bool nearer = waypoint_find(db, s, to, &after);
+	uint64_t place = nearer ? after.prev : s->last_place;
 	enum th_code code = TH_OK;
 
+	*ret_end = after.seq - 1;
 	while (code == TH_OK && after.seq > from && after.seq > s->parent_seq + 1) {
-		struct run run = {};
+		struct th_run run = {};
 
 		code = run_get(db, s, place, after, &run, err);
 		if (code == TH_OK)
@@ -131,6 +197,8 @@ static enum th_code runs_find(struct th_db *db, const struct span *s, uint64_t f
 		after = run;
 		place = run.prev;
 	}
+	if (code == TH_OK && !nearer && r->count >= TH_STORE_WAYPOINTS_MAX)
+		waypoints_keep(db, s, r);
 	return code;
 }
 
@@ -147,8 +215,9 @@ static const char *event_misplaced(const struct th_placed_event *e, const struct
 }
 
 /* Events from..to of one run. */
-static enum th_code run_read(struct th_db *db, const struct span *s, struct run run, uint64_t from,
-			     uint64_t to, th_placed_fn *fn, void *ctx, struct th_err *err)
+static enum th_code run_read(struct th_db *db, const struct span *s, struct th_run run,
+			     uint64_t from, uint64_t to, th_placed_fn *fn, void *ctx,
+			     struct th_err *err)
 {
 	sqlite3_stmt *st = NULL;
 	enum th_code code = TH_OK;
@@ -187,9 +256,9 @@ static enum th_code span_read(struct th_db *db, const struct span *s, uint64_t f
 	enum th_code code;
 
 	runs_init(&r);
-	code = runs_find(db, s, from, &r, err);
+	code = runs_find(db, s, from, to, &r, &end, err);
 	for (size_t i = r.count; i-- > 0 && code == TH_OK;) {
-		struct run run = r.list[i];
+		struct th_run run = r.list[i];
 		uint64_t last = i > 0 ? r.list[i - 1].seq - 1 : end;
 		uint64_t first = TH_MAX(run.seq, from);
 

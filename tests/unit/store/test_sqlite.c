@@ -825,6 +825,68 @@ static void removed_by_pieces(void **state)
 	th_store_close(s);
 }
 
+/* ---- long logs ---- */
+
+static int looked_up(struct th_store *s)
+{
+	sqlite3_stmt *st = th_sqlite_of(s)->reader.statements[TH_SQL_EVENT_PREV];
+
+	return st ? sqlite3_stmt_status(st, SQLITE_STMTSTATUS_RUN, 1) : 0;
+}
+
+static enum th_code count_one(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			      struct th_err *ret)
+{
+	uint64_t *last = ctx;
+
+	(void)digest;
+	(void)ret;
+	assert_int_equal(ev->seq, *last + 1);
+	*last = ev->seq;
+	return TH_OK;
+}
+
+/* A log of many appends that is read in pieces is searched once, not for each piece; one that is
+ * written on, or whose name another session got, is read as it is. */
+static void read_on(void **state)
+{
+	struct th_store *s = lab_open(fresh(), NULL);
+	const struct th_str id = TH_STR("long");
+	const uint64_t appends = 3 * TH_STORE_WAYPOINTS_MAX + 7, piece = 100;
+	static struct lab_log log;
+	uint64_t last = 0;
+	bool more = true;
+
+	(void)state;
+	lab_log_init(&log, "long");
+	for (uint64_t i = 0; i < appends; i++)
+		assert_int_equal(lab_append_now(s, &log, 1 + i % 2), TH_OK);
+	assert_int_equal(s->kind->read(s, id, 1, piece, count_one, &last, &err), TH_OK);
+	assert_true(looked_up(s) >= (int)appends);
+	while (last < log.seq) {
+		uint64_t to = TH_MIN(last + piece, log.seq);
+
+		assert_int_equal(s->kind->read(s, id, last + 1, to, count_one, &last, &err), TH_OK);
+		assert_int_equal(last, to);
+		assert_true(looked_up(s) <= (int)piece + 5);
+	}
+	assert_int_equal(lab_append_now(s, &log, 3), TH_OK);
+	lab_check(s, &log);
+	assert_int_equal(s->kind->release(s, id, log.epoch, &err), TH_OK);
+	assert_int_equal(s->kind->remove(s, &id, 1, &err), TH_OK);
+	while (more)
+		assert_int_equal(s->kind->sweep(s, &more, &err), TH_OK);
+	lab_log_init(&log, "long");
+	for (uint64_t i = 0; i < 30; i++)
+		assert_int_equal(lab_append_now(s, &log, 5), TH_OK);
+	last = 9;
+	assert_int_equal(s->kind->read(s, id, 10, 20, count_one, &last, &err), TH_OK);
+	assert_int_equal(last, 20);
+	lab_check(s, &log);
+	lab_verify(s);
+	th_store_close(s);
+}
+
 /* A page is looked up, not searched for. */
 static void pages_by_index(void **state)
 {
@@ -1693,6 +1755,7 @@ int main(void)
 		{ "a file of version 3", a_file_of_a_version_before, NULL, NULL, NULL },
 		cmocka_unit_test(removed_and_killed),
 		cmocka_unit_test(removed_by_pieces),
+		cmocka_unit_test(read_on),
 		cmocka_unit_test(pages_by_index),
 		cmocka_unit_test(cut_off_while_made),
 		cmocka_unit_test(rights),
