@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Logs that earlier builds wrote: whole, readable, and their sessions go on where they stood."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -37,6 +38,23 @@ class OldLog(house.House):
         states = {line.split()[0]: line.split()[1] for line in self.good("sessions").out.splitlines()[1:]}
         self.assertEqual({n: states[n] for n in ("done", "asks", "cut", "team", "human")},
                          {"done": "finished", "asks": "waiting", "cut": "running", "team": "finished", "human": "paused"})
+
+    def test_brought_to_this_version(self):
+        names = sorted(self.good("sessions", "--names").out.split())
+        self.assertEqual(sorted(self.good("sessions", "--user", "local", "--names").out.split()), names)
+        turns = {r["session"]: r["turns"] for r in map(json.loads, self.good("sessions", "--json").out.splitlines())}
+        self.assertEqual(self.good("usage", "--json").out, "")  # a log that is only read stays as it is
+        self.good("fork", "done", "branch")  # the first that writes
+        used = [json.loads(line) for line in self.good("usage", "--by", "user", "--json").out.splitlines()]
+        self.assertEqual([u["user"] for u in used], ["local"])
+        self.assertGreater(used[0]["turns"], 0)
+        self.assertLessEqual(used[0]["turns"], sum(turns.values()))
+        self.assertIn("whole: 10 sessions", self.good("log", "--verify").out)
+        self.good("delete", "branch")
+        self.bad(1, "session forked, which was forked from it", "delete", "done")
+        self.good("delete", "human")
+        self.assertIn("whole: 8 sessions", self.good("log", "--verify").out)
+        self.assertEqual(sorted(self.good("sessions", "--names").out.split()), [n for n in names if n != "human"])
 
     def test_an_approval_that_waited(self):
         before = self.events("asks")
