@@ -18,7 +18,10 @@ struct th_http1 {
 	size_t header_count, header_cap;
 	size_t method_len, target_len;
 	size_t body_max;
-	size_t extra; /* bytes of chunk extensions and trailers */
+	size_t extra;    /* bytes of chunk extensions and trailers */
+	unsigned blanks; /* seen in the request line */
+	char before;     /* the byte before */
+	bool line_done;
 	bool begun, at_head, whole, in_body;
 	enum th_code why;
 	const char *what; /* why a callback refused it */
@@ -134,6 +137,26 @@ static const char *bad_target(struct th_str target)
 	return NULL;
 }
 
+/* A name that some read as the one of a length or a coding: where a proxy before us does, the two
+ * of us would see two requests. */
+static bool is_lookalike(struct th_str name)
+{
+	static const char *const names[] = { "content-length", "transfer-encoding" };
+
+	for (size_t i = 0; i < TH_COUNT(names); i++) {
+		struct th_str want = th_str_of(names[i]);
+		size_t at = 0;
+
+		while (at < name.len && name.len == want.len &&
+		       (name.ptr[at] == '_' ? want.ptr[at] == '-'
+					    : (name.ptr[at] | 0x20) == want.ptr[at]))
+			at++;
+		if (at == want.len && memchr(name.ptr, '_', name.len))
+			return true;
+	}
+	return false;
+}
+
 static const char *bad_head(const struct th_http1 *p)
 {
 	size_t hosts = th_http1_header_count(p, "host");
@@ -151,6 +174,10 @@ static const char *bad_head(const struct th_http1 *p)
 	    (sizes > 0 || old || codings > 1 ||
 	     !th_str_ieq(th_http1_header(p, "transfer-encoding"), TH_STR("chunked"))))
 		return "the only Transfer-Encoding taken here is chunked, alone";
+	for (size_t i = 0; i < p->header_count; i++)
+		if (is_lookalike(
+			th_str_n(p->head.ptr + p->headers[i].name, p->headers[i].name_len)))
+			return "Content-Length and Transfer-Encoding are written with a hyphen";
 	return bad_target(th_http1_target(p));
 }
 
@@ -254,6 +281,9 @@ void th_http1_next(struct th_http1 *p)
 	p->header_count = p->header_cap = 0;
 	p->method_len = p->target_len = p->body_max = p->extra = 0;
 	p->begun = p->at_head = p->whole = p->in_body = false;
+	p->line_done = false;
+	p->blanks = 0;
+	p->before = '\0';
 	p->why = TH_OK;
 	start(p);
 }
@@ -280,6 +310,24 @@ static enum th_http1_step bad(const struct th_http1 *p, llhttp_errno_t code, str
 	return TH_HTTP1_BAD;
 }
 
+/* llhttp reads over several blanks in the request line, where another would find an empty target:
+ * there are two, each alone. */
+static bool is_good_line(struct th_http1 *p, struct th_str bytes)
+{
+	for (size_t i = 0; i < bytes.len && !p->line_done; i++) {
+		char c = bytes.ptr[i];
+
+		if (c == '\n')
+			p->line_done =
+			    p->before && p->before != '\n'; /* not an empty line before */
+		else if (c == ' ' && (++p->blanks > 2 || p->before == ' '))
+			return false;
+		if (c != '\r')
+			p->before = c;
+	}
+	return true;
+}
+
 enum th_http1_step th_http1_feed(struct th_http1 *p, struct th_str bytes, size_t *ret_used,
 				 struct th_err *err)
 {
@@ -297,6 +345,10 @@ enum th_http1_step th_http1_feed(struct th_http1 *p, struct th_str bytes, size_t
 			return bad(p, HPE_USER, err);
 		}
 		llhttp_resume(&p->llhttp);
+	}
+	if (!p->line_done && !is_good_line(p, bytes)) {
+		refuse(p, TH_EPROTO, "the request line has two blanks, each alone");
+		return bad(p, HPE_USER, err);
 	}
 	code = llhttp_execute(&p->llhttp, bytes.ptr ? bytes.ptr : "", bytes.len);
 	if (code == HPE_OK) {
