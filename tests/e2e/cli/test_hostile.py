@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Callers who mean no good: every endpoint beside everybody who may not, bytes that no good client sends, clients that say nothing.
 
-TH_LORIS says how many slow connections are held at once (500; the torture has 5,000).
+TH_LORIS says how many slow connections are held at once (500; with TH_TORTURE 5,000).
 """
 
 import http.client
@@ -17,7 +17,7 @@ import unittest
 import house
 import serving
 
-LORIS = int(os.environ.get("TH_LORIS", "500"))
+LORIS = int(os.environ.get("TH_LORIS", "5000" if os.environ.get("TH_TORTURE") else "500"))
 SOCKET = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="}
 
 
@@ -231,7 +231,7 @@ class Loris(serving.Served):
             waits.append(time.monotonic() - began)
         waits.sort()
         print("%d slow connections: %.1f MB, others wait %.1f ms (p50), %.1f ms (p99)" % (LORIS, grown / 1e6, waits[100] * 1e3, waits[197] * 1e3))
-        self.assertLessEqual(grown, 20e6 * LORIS / 5000 + 1e6)
+        self.assertLessEqual(grown, 20e6 if LORIS >= 5000 else 4e3 * LORIS + 4e6)  # few of them: the allocator's noise
         if LORIS >= 5000:
             self.assertLessEqual(waits[197], 0.010)
         # Ten seconds for a head, however slowly it comes.

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two users walk at random over the API of one server, beside an oracle that knows what is whose.
 
-A session of the other user, and a name that nobody has, must give the same answer but for the name; lists and what waits
-have one's own alone. TH_WALK says how many steps (3,000 in the check), TH_WALK_SEED where it begins.
+A session, response or conversation of the other user, and a name that nobody has, must give the same answer but for the name, at every route of
+the OpenAPI document; lists, what waits and what was used have one's own alone. Some requests are by token, some by a browser's login. TH_WALK says how
+many steps (3,000; 100,000 with TH_TORTURE), TH_WALK_SEED where it begins.
 """
 
 import http.client
 import json
 import os
 import random
+import re
 import unittest
 
 import serving
 
-STEPS = int(os.environ.get("TH_WALK", "3000"))
+STEPS = int(os.environ.get("TH_WALK", "100000" if os.environ.get("TH_TORTURE") else "3000"))
 SEED = int(os.environ.get("TH_WALK_SEED", "1"))
 USERS = ("alice", "bob")
 
@@ -30,10 +32,23 @@ class Walk(serving.Served):
         self.chance = random.Random(SEED)
         self.own = {who: {} for who in USERS}  # name -> the agent it has
         self.responses = {who: [] for who in USERS}
+        self.conversations = {who: [] for who in USERS}
+        self.cookies = {}
+        for who in USERS:
+            answer = self.call("POST", "/api/login", {"token": serving.TOKENS[who]}, who=None)
+            self.cookies[who] = {"Cookie": answer.headers["Set-Cookie"].split(";")[0], "Origin": "http://127.0.0.1:%d" % self.port}
+        self.routes = {"/api/sessions/": [], "/v1/responses/": [], "/v1/conversations/": []}
+        for path, methods in self.good_call("GET", "/api/openapi.json")["paths"].items():
+            for prefix, found in self.routes.items():
+                if path.startswith(prefix + "{id}"):
+                    filled = re.sub(r"\{(?!id\})\w+\}", "0" * 64, path).replace("{id}", "%s")
+                    found += [(method.upper(), filled) for method in methods]
+        self.assertTrue(all(self.routes.values()))
 
     def ask(self, who, method, path, body=None, **headers):
         line = self.lines[who]
-        sent = dict({"Authorization": "Bearer " + serving.TOKENS[who]}, **headers)
+        door = self.cookies[who] if self.chance.random() < 0.3 else {"Authorization": "Bearer " + serving.TOKENS[who]}
+        sent = dict(door, **headers)
         if body is not None:
             sent["Content-Type"] = "application/json"
             body = json.dumps(body)
@@ -130,6 +145,56 @@ class Walk(serving.Served):
             ("POST", "/api/sessions/%s/reject", {}), ("POST", "/api/sessions/%s/settle", {"outcome": "done"})])
         self.foreign(who, method, path, body, name)
 
+    def step_every_route(self, who):
+        """The same for whatever routes there are; what is wrong with a body may be said before it is known whose it is for."""
+        prefix = self.chance.choice(sorted(self.routes))
+        theirs = sorted({"/api/sessions/": self.own, "/v1/responses/": self.responses, "/v1/conversations/": self.conversations}[prefix][self.other(who)])
+        if not theirs:
+            return
+        name = self.chance.choice(theirs)
+        method, path = self.chance.choice(self.routes[prefix])
+        body = None if method in ("GET", "DELETE") else {}
+        got = self.ask(who, method, path % name, body)
+        nobody = "z" * len(name)
+        none = self.ask(who, method, path % nobody, body)
+        self.assertIn(got.status, (404,) if body is None else (404, 400, 403), (method, path, got))
+        self.assertEqual((got.status, got.body.replace(name.encode(), nobody.encode())), (none.status, none.body), (method, path))
+
+    def step_delete(self, who):
+        if len(self.own[who]) < 20:
+            return
+        name = self.chance.choice(sorted(self.own[who]))
+        answer = self.ask(who, "DELETE", "/api/sessions/" + name)
+        self.assertIn(answer.status, (204, 409), answer)
+        if answer.status == 204:
+            del self.own[who][name]
+            self.assertEqual(self.ask(who, "GET", "/api/sessions/" + name).status, 404)
+            self.assertEqual(self.ask(self.other(who), "GET", "/api/sessions/" + name).status, 404)
+
+    def step_usage(self, who):
+        rows = self.ask(who, "GET", "/api/usage?by=session&limit=1000").json()["usage"]
+        self.assertTrue(all(row["user"] == who for row in rows))
+        self.assertFalse({row["session_id"] for row in rows} & set(self.own[self.other(who)]))
+        self.assertLessEqual({row["user"] for row in self.ask(who, "GET", "/api/usage?by=user").json()["usage"]}, {who})
+        for user in (self.other(who), "*"):
+            self.assertEqual(self.ask(who, "GET", "/api/usage?user=" + user).status, 403)
+
+    def step_converse(self, who):
+        if len(self.conversations[who]) < 10:
+            answer = self.ask(who, "POST", "/v1/conversations", {"metadata": {"of": who}})
+            self.assertEqual(answer.status, 200, answer)
+            self.conversations[who].append(answer.json()["id"])
+        mine, theirs = self.conversations[who], self.conversations[self.other(who)]
+        self.assertEqual(self.ask(who, "GET", "/v1/conversations/" + self.chance.choice(mine)).json()["metadata"], {"of": who})
+        if theirs:
+            name = self.chance.choice(theirs)
+            got, none = (self.ask(who, "POST", "/v1/responses", {"model": "default", "input": "go", "conversation": c}) for c in (name, "z" * len(name)))
+            self.assertGreaterEqual(got.status, 400)
+            self.assertEqual((got.status, got.body.replace(name.encode(), b"z" * len(name))), (none.status, none.body))
+
+    def step_me(self, who):
+        self.assertEqual(self.ask(who, "GET", "/api/me").json()["user"], who)
+
     def step_respond(self, who):
         if len(self.responses[who]) >= 20:
             return
@@ -151,7 +216,8 @@ class Walk(serving.Served):
     def test_walk(self):
         self.begin()
         steps = [(self.step_create, 2), (self.step_fork, 1), (self.step_respond, 1), (self.step_lead, 6), (self.step_list, 3), (self.step_waiting, 3),
-                 (self.step_search, 3), (self.step_own, 30), (self.step_foreign, 40), (self.step_responses, 11)]
+                 (self.step_search, 3), (self.step_own, 30), (self.step_foreign, 20), (self.step_every_route, 20), (self.step_responses, 11), (self.step_delete, 2), (self.step_usage, 3),
+                 (self.step_converse, 3), (self.step_me, 2)]
         plan = [step for step, weight in steps for _ in range(weight)]
         for n in range(STEPS):
             who = self.chance.choice(USERS)
