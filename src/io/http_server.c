@@ -137,7 +137,7 @@ static void set_timer(struct th_http_request *r)
 	if (r->out.len > r->sent)
 		th_timer_start(&r->timer, t->stall_ms ?: TH_HTTP_STALL_MS, 0);
 	else if (r->state == LINGERS)
-		th_timer_start(&r->timer, TH_HTTP_LINGER_MS, 0);
+		th_timer_start(&r->timer, t->linger_ms ?: TH_HTTP_LINGER_MS, 0);
 	else if (r->state != READS)
 		th_timer_stop(&r->timer);
 	else if (r->headed)
@@ -717,7 +717,7 @@ void th_http_server_take(struct th_http_server *s, int fd)
 	struct th_http_request *r;
 	struct th_err err = {};
 
-	if (s->count >= TH_HTTP_CONNECTIONS_MAX || s->finishing) {
+	if (s->count >= (s->times.connections ?: TH_HTTP_CONNECTIONS_MAX) || s->finishing) {
 		th_fd_close(&fd);
 		return;
 	}

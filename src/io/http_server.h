@@ -41,7 +41,8 @@ struct th_http_handlers {
 };
 
 struct th_http_times { /* 0: the default in limits.h */
-	uint64_t head_ms, body_ms, idle_ms, stall_ms;
+	uint64_t head_ms, body_ms, idle_ms, stall_ms, linger_ms;
+	size_t connections;
 };
 
 /* `tls` NULL: plain HTTP; else it must outlive the server. */

@@ -289,8 +289,12 @@ static enum th_code make_token(struct th_human_model *p, struct th_err *err)
 
 static enum th_code open_listener(struct th_human_model *p, struct th_str url, struct th_err *err)
 {
-	static const struct th_http_times times = { TH_HUMAN_CALLER_MS, TH_HUMAN_CALLER_MS,
-						    TH_HUMAN_CALLER_MS, TH_HUMAN_CALLER_MS };
+	static const struct th_http_times times = {
+		.head_ms = TH_HUMAN_CALLER_MS,
+		.body_ms = TH_HUMAN_CALLER_MS,
+		.idle_ms = TH_HUMAN_CALLER_MS,
+		.stall_ms = TH_HUMAN_CALLER_MS,
+	};
 	const struct th_http_handlers handlers = {
 		.on_head = on_head, .on_request = on_request, .on_gone = on_gone, .ctx = p
 	};

@@ -82,7 +82,7 @@ struct th_server {
 	uint64_t started_ms, stamped_ms;
 	int64_t tokens_stamp; /* of the file of `thole token`, when it was read */
 	unsigned beat;        /* of the sweep */
-	bool failed, finishing;
+	bool failed, finishing, closing; /* closing: connections are cut */
 };
 
 /* drive.c */

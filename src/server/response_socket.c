@@ -123,7 +123,8 @@ static void lane_begin(struct lane *l, struct th_str body)
 
 static void lane_next(struct lane *l)
 {
-	while (!l->now && l->count) {
+	/* What waits is not begun by a server that ends: its client asks the next one. */
+	while (!l->now && l->count && !l->access->server->finishing) {
 		char *body = l->waiting[0];
 
 		memmove(l->waiting, l->waiting + 1, --l->count * sizeof(char *));

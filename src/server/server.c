@@ -92,6 +92,9 @@ static void on_end(void *ctx, struct th_http_request *r, int status, uint64_t se
 	struct th_server *s = ctx;
 	struct th_access *a = th_http_data(r);
 
+	/* A socket that the server's end cuts: its owner is told as if the peer had left. */
+	if (s->closing && a && a->message && a->gone)
+		a->gone(a);
 	s->metrics.answers[status >= 100 && status < 600 ? status / 100 : 0]++;
 	th_journal_request(s, r, a, status, sent);
 	free(a);
@@ -334,6 +337,7 @@ struct th_server *th_server_free(struct th_server *s)
 {
 	if (!s)
 		return NULL;
+	s->finishing = s->closing = true;
 	th_mcp_sessions_free(s);
 	th_hubs_finish(s);
 	th_http_server_free(s->http);

@@ -10,6 +10,7 @@ import os
 import re
 import resource
 import select
+import signal
 import socket
 import time
 import unittest
@@ -246,6 +247,61 @@ class Loris(serving.Served):
                     s.close()
                 held[:] = [s for s in held if s.fileno() >= 0]
             self.assertEqual(held, [])
+
+
+class Queue(serving.Served):
+    """Somebody who asks on one WebSocket and waits for no answer."""
+
+    QUEUE_MAX = 32
+
+    def say(self, opcode, text):
+        mask = b"\x01\x02\x03\x04"
+        self.line.sendall(bytes([0x80 | opcode, 0x80 | len(text)]) + mask + bytes(c ^ mask[i % 4] for i, c in enumerate(text)))
+
+    def hear(self):
+        """The next message, whole, as the server sends them."""
+        head = self.file.read(2)
+        size = head[1]
+        if size == 126:
+            size = int.from_bytes(self.file.read(2), "big")
+        elif size == 127:
+            size = int.from_bytes(self.file.read(8), "big")
+        return json.loads(self.file.read(size))
+
+    def errors_until(self, status):
+        """The statuses of the errors that come, this one included."""
+        found = []
+        while status not in found:
+            message = self.hear()
+            if message["type"] == "error":
+                found.append(message["status"])
+        return found
+
+    def test_no_more_than_so_many_wait(self):
+        silent = socket.create_server(("127.0.0.1", 0), backlog=64)  # a model that never answers
+        self.addCleanup(silent.close)
+        self.env["OPENAI_BASE_URL"] = "http://127.0.0.1:%d/v1" % silent.getsockname()[1]
+        self.serve_http()
+        self.line = socket.create_connection(("127.0.0.1", self.port), timeout=house.SECONDS)
+        self.addCleanup(self.line.close)
+        head = "GET /v1/responses HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n" % serving.TOKENS["alice"]
+        self.line.sendall((head + "".join("%s: %s\r\n" % pair for pair in SOCKET.items()) + "\r\n").encode())
+        self.file = self.line.makefile("rb")
+        self.addCleanup(self.file.close)
+        self.assertIn(b" 101 ", self.file.readline())
+        while self.file.readline() != b"\r\n":
+            pass
+        one = json.dumps({"type": "response.create", "model": "default", "input": "x"}).encode()
+        for _ in range(1 + self.QUEUE_MAX):  # one is under way, the others wait
+            self.say(1, one)
+        self.say(2, b"x")  # is refused in its turn: all before it was taken
+        self.assertEqual(self.errors_until(400), [400])
+        self.say(1, one)
+        self.assertEqual(self.errors_until(429), [429])
+        # The server ends at once, with all of it open, and begins none of what waits.
+        self.server.send_signal(signal.SIGTERM)
+        self.assertEqual(self.end_http(), 0)
+        self.assertEqual(len(self.good("sessions", "--names").out.split()), 1)
 
 
 if __name__ == "__main__":

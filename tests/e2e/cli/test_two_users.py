@@ -3,7 +3,7 @@
 
 A session, response or conversation of the other user, and a name that nobody has, must give the same answer but for the name, at every route of
 the OpenAPI document; lists, what waits and what was used have one's own alone. Some requests are by token, some by a browser's login. TH_WALK says how
-many steps (3,000; 100,000 with TH_TORTURE), TH_WALK_SEED where it begins.
+many steps (2,000; 100,000 with TH_TORTURE), TH_WALK_SEED where it begins.
 """
 
 import http.client
@@ -15,7 +15,7 @@ import unittest
 
 import serving
 
-STEPS = int(os.environ.get("TH_WALK", "100000" if os.environ.get("TH_TORTURE") else "3000"))
+STEPS = int(os.environ.get("TH_WALK", "100000" if os.environ.get("TH_TORTURE") else "2000"))
 SEED = int(os.environ.get("TH_WALK_SEED", "1"))
 USERS = ("alice", "bob")
 

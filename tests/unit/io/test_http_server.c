@@ -3,6 +3,7 @@
 #include "io/http_server.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@ struct rig {
 	int heads, requests, rooms, gone, ends;
 	size_t body_max;
 	bool streams;
+	struct th_str reply; /* in place of the body; .ptr NULL: none */
 };
 
 static size_t on_head(void *ctx, struct th_http_request *r)
@@ -33,7 +35,8 @@ static void on_request(void *ctx, struct th_http_request *r)
 
 	g->requests++;
 	if (!g->streams) {
-		th_http_reply(r, 200, "text/plain", (struct th_str){ NULL, 0 }, th_http_body(r));
+		th_http_reply(r, 200, "text/plain", (struct th_str){ NULL, 0 },
+			      g->reply.ptr ? g->reply : th_http_body(r));
 		return;
 	}
 	g->stream = r;
@@ -276,12 +279,132 @@ static void test_ahead(void **state)
 	end(&g);
 }
 
+/* Of what comes before its turn so much is read and no more: the peer must wait. */
+static void test_no_more_ahead(void **state)
+{
+	static const char one[] = "GET /x HTTP/1.1\r\nHost: x\r\n\r\n";
+	const size_t len = sizeof(one) - 1;
+	size_t said = 0, small = 4096;
+	struct rig g;
+	char bytes[65536];
+	ssize_t n;
+	int fd, idle = 0;
+
+	(void)state;
+	begin(&g, &patient);
+	g.streams = true;
+	fd = client(&g);
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(int)), 0);
+	while (idle < 10 && said < 8 * TH_HTTP_AHEAD_MAX) {
+		n = write(fd, one + said % len, len - said % len);
+		said += n > 0 ? (size_t)n : 0;
+		idle = n > 0 ? 0 : idle + 1;
+		(void)th_loop_pass(g.loop);
+	}
+	assert_int_equal(idle, 10);
+	assert_in_range(said, TH_HTTP_AHEAD_MAX, 3 * TH_HTTP_AHEAD_MAX);
+	assert_int_equal(g.requests, 1);
+	/* Answered, it goes on with what is there. */
+	g.streams = false;
+	th_http_end(g.stream);
+	for (int i = 0; i < 100000 && g.requests < (int)(said / len); i++) {
+		while (read(fd, bytes, sizeof(bytes)) > 0)
+			;
+		(void)th_loop_pass(g.loop);
+	}
+	assert_int_equal(g.requests, said / len);
+	close(fd);
+	end(&g);
+}
+
+/* What comes behind a refusal is read over for a while, so that the peer reads why. */
+static void test_linger(void **state)
+{
+	static const struct th_http_times soon = { .linger_ms = 20 };
+	struct rig g;
+	int fd;
+
+	(void)state;
+	begin(&g, &soon);
+	fd = client(&g);
+	say(fd, "nonsense\r\n\r\n");
+	assert_non_null(strstr(hear(&g, fd), " 400 "));
+	assert_string_equal(hear(&g, fd), ""); /* all is said */
+	assert_int_equal(th_http_server_count(g.server), 1);
+	say(fd, "and more of it");
+	while (th_http_server_count(g.server) > 0)
+		(void)th_loop_pass(g.loop);
+	assert_int_equal(send(fd, "x", 1, MSG_NOSIGNAL), -1);
+	close(fd);
+	end(&g);
+}
+
+static void test_most_connections(void **state)
+{
+	static const struct th_http_times few = { .connections = 3 };
+	struct rig g;
+	int fds[4];
+
+	(void)state;
+	begin(&g, &few);
+	for (int i = 0; i < 4; i++)
+		fds[i] = client(&g);
+	assert_int_equal(th_http_server_count(g.server), 3);
+	assert_string_equal(hear(&g, fds[3]), "");
+	close(fds[0]);
+	while (th_http_server_count(g.server) == 3)
+		(void)th_loop_pass(g.loop);
+	close(fds[3]);
+	fds[3] = client(&g);
+	say(fds[3], "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+	assert_non_null(strstr(hear(&g, fds[3]), " 200 "));
+	for (int i = 1; i < 4; i++)
+		close(fds[i]);
+	end(&g);
+}
+
+/* An answer that is larger than any may be: its peer sees a cut, and never a part for the whole. */
+static void test_largest_reply(void **state)
+{
+	const size_t size = TH_HTTP_REPLY_MAX + 2 * TH_MIB;
+	char *bytes =
+	    mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct rig g;
+	int fd;
+
+	(void)state;
+	assert_ptr_not_equal(bytes, MAP_FAILED);
+	begin(&g, &patient);
+	g.reply = th_str_n(bytes, size);
+	fd = client(&g);
+	say(fd, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+	while (hear(&g, fd)[0])
+		;
+	assert_int_equal(th_http_server_count(g.server), 0);
+	assert_int_equal(g.ends, 1);
+	close(fd);
+	g.reply.len = 32 * TH_MIB;
+	fd = client(&g);
+	say(fd, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+	assert_non_null(strstr(hear(&g, fd), "Content-Length: 33554432"));
+	close(fd);
+	end(&g);
+	munmap(bytes, size);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_answers), cmocka_unit_test(test_body),
-		cmocka_unit_test(test_times),   cmocka_unit_test(test_stream),
-		cmocka_unit_test(test_gone),    cmocka_unit_test(test_ahead),
+		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_body),
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_stream),
+		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_ahead),
+		cmocka_unit_test(test_no_more_ahead),
+		cmocka_unit_test(test_linger),
+		cmocka_unit_test(test_most_connections),
+		cmocka_unit_test(test_largest_reply),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
