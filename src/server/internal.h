@@ -80,8 +80,8 @@ struct th_server {
 	struct th_response *talks; /* those under way that are of conversations */
 	struct th_deferred kick;   /* the runtime has something to do */
 	uint64_t started_ms, stamped_ms;
-	int64_t tokens_stamp; /* of the file of `thole token`, when it was read */
-	unsigned beat;        /* of the sweep */
+	int64_t tokens_stamp;            /* of the file of `thole token`, when it was read */
+	unsigned beat;                   /* of the sweep */
 	bool failed, finishing, closing; /* closing: connections are cut */
 };
 
