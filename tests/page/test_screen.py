@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page: a session's desktop, live; what a person sees there is what is on it."""
 
+import json
+
 import house_page
 from house_page import computer, say, shell
 
@@ -40,6 +42,46 @@ class Screen(house_page.Paged):
         self.wait_event(name, "approval_requested")
         tab.js("location.hash = '/'")
         tab.wait("document.querySelector('.session-row')")
+
+    def test_a_person_takes_over_and_gives_back(self):
+        self.agent("desk", "computer: {kind: desktop, width: 800, height: 500}\ntools: [shell]\napprove: [shell]\n")
+        self.serve([computer({"type": "screenshot"})], [shell(OPEN)], [computer({"type": "click", "x": 400, "y": 250})], say("I wait for you."), [shell("cat answer")], say("Thank you."))
+        self.begin()
+        name = self.begin_session("Ask for the name.", agent="desk", id="take-1")
+        self.wait_event(name, "approval_requested")
+        tab = self.open("#/s/" + name)
+        if not self.has_screen(tab):
+            self.skipTest("this server shows no desktop")
+        tab.click(".pending button", "Approve once")
+        self.wait_event(name, "final")
+        tab.click(".live-screen button", "Take over")
+        tab.wait_text("You have the desktop", ".live-status")
+        taken = self.wait_event(name, "control")
+        self.assertEqual((taken["data"]["taken"], taken["data"]["by"]), (True, "alice"))
+        box = tab.js("(() => { const r = document.querySelector('.live-box canvas').getBoundingClientRect(); return [r.x, r.y, r.width, r.height]; })()")
+        tab.mouse(box[0] + box[2] * 400 / 800, box[1] + box[3] * 252 / 500)
+        for key in "Ada":
+            tab.key(key, 8 if key.isupper() else 0)
+        tab.click(".live-screen button", "Send text")
+        tab.fill("#send-text", " Łovelace ✓")
+        tab.click("dialog button", "Type it")
+        self.shot(tab, "live-taken")
+        tab.js("document.querySelector('.live-box canvas').focus()")
+        tab.key("Enter")
+        answer = self.work / name / "answer"
+        self.wait_for(lambda: answer.exists() and answer.read_text() == "Ada Łovelace ✓\n")
+        tab.click(".live-screen button", "Give back")
+        tab.fill("#give-note", "I typed the name.")
+        tab.click("dialog button", "Give back")
+        tab.wait_text("cat answer", ".pending .command")
+        tab.click(".pending button", "Approve once")
+        tab.wait_text("Thank you.", ".entry.turn .said")
+        log = self.log(name)
+        self.assertEqual([(e["data"]["taken"], e["data"].get("note")) for e in log if e["kind"] == "control"], [(True, None), (False, "I typed the name.")])
+        typed = [a["text"] for e in log if e["kind"] == "input" for a in e["data"]["arguments"]["actions"] if a["type"] == "type"]
+        self.assertEqual(typed, [" Łovelace ✓"])
+        self.assertIn("Ada Łovelace ✓", json.dumps([e["data"]["output"] for e in log if e["kind"] == "outcome"][-1], ensure_ascii=False))
+        tab.wait_text("alice acted on the desktop", ".entry.input")
 
 
 if __name__ == "__main__":
