@@ -4,7 +4,7 @@
 //
 // A session may be read from its end: prepend() takes older events.  What is about a call that is not read yet waits for it.
 // Entries keep little: long texts are cut, and the whole event is asked for by its number.
-import { action } from './format.js';
+import { action, visible } from './format.js';
 import { callLine } from './states.js';
 
 const TEXT_MAX = 5000;
@@ -143,6 +143,20 @@ function said(entries, index) {
   return i >= 0 && entries[i].parts.some((p) => p.kind === 'text' && p.text === entries[index].text);
 }
 
+/** One more action of a person; moves and releases say nothing new, and keys are put together. */
+function addLine(lines, a) {
+  if (['move', 'mouse_up', 'key_up'].includes(a.type)) return;
+  const key = a.key ?? a.keys?.[0];
+  if (a.type !== 'key_down' || typeof key !== 'string') lines.push(action(a).slice(0, 200));
+  else if (lines.at(-1)?.startsWith('Keys ') && lines.at(-1).length < 200) lines.push(`${lines.pop()} ${visible(key)}`);
+  else lines.push(`Keys ${visible(key)}`);
+}
+
+function joinLines(before, after) {
+  if (!before.at(-1)?.startsWith('Keys ') || !after[0]?.startsWith('Keys ') || before.at(-1).length >= 200) return before.concat(after);
+  return [...before.slice(0, -1), before.at(-1) + after[0].slice(4), ...after.slice(1)];
+}
+
 export class Fold {
   constructor() {
     this.entries = [];
@@ -242,7 +256,7 @@ export class Fold {
     const entry = last?.type === 'input' && last.by === d.by ? this.touch(last, event)
       : this.put(event, { type: 'input', by: d.by, title: `${d.by ?? 'The person'} acted on the desktop`, lines: [], count: 0, faults: [] });
     entry.count += actions.length;
-    for (const a of actions) if (a.type !== 'move') entry.lines.push(action(a).slice(0, 200));
+    for (const a of actions) addLine(entry.lines, a);
     entry.lines = entry.lines.slice(-LINES_MAX);
     this.inputs.set(d.effect_id, entry);
     return entry;
@@ -276,7 +290,7 @@ export class Fold {
     const before = older.entries.at(-1);
     const after = newer[0];
     if (before?.type !== 'input' || after?.type !== 'input' || before.by !== after.by) return;
-    Object.assign(after, { seq: before.seq, ts: before.ts, count: before.count + after.count, lines: before.lines.concat(after.lines).slice(-LINES_MAX),
+    Object.assign(after, { seq: before.seq, ts: before.ts, count: before.count + after.count, lines: joinLines(before.lines, after.lines).slice(-LINES_MAX),
       faults: before.faults.concat(after.faults), bad: before.bad || after.bad });
     after.rev++;
     older.entries.pop();

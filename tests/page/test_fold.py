@@ -51,7 +51,7 @@ def log():
     add("state_changed", {"to": "paused", "reason": "by ada"})
     add("control", {"taken": True, "by": "ada"})
     for n in range(4):
-        add("input", {"by": "ada", "tool": "computer", "arguments": {"actions": [{"type": "move", "x": n, "y": 1}, {"type": "type", "text": "t%d" % n}]}, "effect_id": "i%d" % n})
+        add("input", {"by": "ada", "tool": "computer", "arguments": {"actions": [{"type": "move", "x": n, "y": 1}, {"type": "key_down", "keys": ["k"]}, {"type": "key_up", "keys": ["k"]}] + ([{"type": "type", "text": "t%d" % n}] if n == 3 else [])}, "effect_id": "i%d" % n})
         add("input_done", {"effect_id": "i%d" % n, "status": "failed" if n == 2 else "done", "why": "no such key"})
     add("control", {"taken": False, "by": "ada", "note": "I typed it."})
     add("budget", {"limits": {"turns": 20}})
@@ -104,7 +104,7 @@ class Fold(house_page.Paged):
         })""" % json.dumps(log()))
         text = "\n".join(shown)
         for words in ("Approved by ada", "is tried again in 10 ms", "may have run", "journal", "Settled as done by ada", "it ran", "helper works on this", "2 turns",
-                      "a hands over to b", "Guardrail g stopped output", "Paused", "ada took over the desktop", "8 actions", "Type “t3”", "failed: no such key", "I typed it.", "Refused", "The output.", "kind of tomorrow"):
+                      "a hands over to b", "Guardrail g stopped output", "Paused", "ada took over the desktop", "13 actions", "Keys k k k k", "Type “t3”", "failed: no such key", "I typed it.", "Refused", "The output.", "kind of tomorrow"):
             self.assertIn(words, text)
         self.assertEqual(text.count("All done."), 1)  # said once, not again as the final output
 
