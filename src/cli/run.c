@@ -274,6 +274,10 @@ static enum th_code make_agent(const struct run_options *o, const struct th_conf
 		code = set_net(o->net, agent, err);
 	if (code == TH_OK)
 		code = set_turns(o->turns, a, agent, err);
+	if (!agent->tools.count && config->tools.count) {
+		agent->tools = config->tools;
+		code = code ? code : check_names("tools", &agent->tools, "none", NULL, err);
+	}
 	if (code == TH_OK)
 		code = set_lists(o, a, agent, err);
 	if (code == TH_OK && o->model.len)
@@ -478,10 +482,9 @@ const struct th_command th_command_run = {
 	.text = "Each step is shown as it happens: what the model thinks and says, what it does, "
 		"what came of it, what it\n"
 		"cost. Every action is in the log before it happens. Without -a the agent has the "
-		"tools shell, read_file,\n"
-		"write_file and list_dir in the current folder; with -c it has a screen too. TASK "
-		"may be - to read it\n"
-		"from standard input.\n\n"
+		"tools bash, edit and\n"
+		"search in the current folder; with -c it has a screen too. TASK may be - to read "
+		"it from standard input.\n\n"
 		"When a call needs approval, you are asked on a terminal; elsewhere the run ends "
 		"with exit code 3 and says\n"
 		"how to approve. Ctrl-C pauses the session and says how to go on; a second one "

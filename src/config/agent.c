@@ -152,11 +152,10 @@ static enum th_code check_tools(const struct checker *c, const struct th_agent *
 				const char *field, const struct th_strs *list, const char *more,
 				const char *computer)
 {
-	const char *names[TH_AGENT_TOOLS_MAX + 3] = { more, computer };
+	const char *names[TH_AGENT_TOOLS_MAX + 4] = { more, computer };
 	size_t count = computer ? 2 : 1;
 
-	for (size_t i = 0; th_tools[i] && count < TH_AGENT_TOOLS_MAX; i++)
-		names[count++] = th_tools[i]->name;
+	count += th_tool_names(names + count);
 	for (size_t i = 0; i < list->count; i++) {
 		struct th_str shown = th_utf8_cut(list->list[i], TH_NAME_NEAR_MAX);
 		struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
@@ -179,11 +178,10 @@ static enum th_code check_tools(const struct checker *c, const struct th_agent *
 static enum th_code check_slip(const struct checker *c, const struct th_agent *agent,
 			       struct th_str tool, const char *path)
 {
-	const char *names[TH_AGENT_TOOLS_MAX + 2] = { "computer" }, *near;
+	const char *names[TH_AGENT_TOOLS_MAX + 4] = { "computer" }, *near;
 	size_t count = 1;
 
-	for (size_t i = 0; th_tools[i] && count < TH_AGENT_TOOLS_MAX; i++)
-		names[count++] = th_tools[i]->name;
+	count += th_tool_names(names + count);
 	if (th_str_find_char(tool, '*') >= 0 || th_str_find_char(tool, '?') >= 0 || !tool.len ||
 	    th_names_find(names, tool) >= 0 || th_agent_command_find(&agent->commands, tool))
 		return TH_OK;
@@ -224,13 +222,12 @@ static enum th_code fail_checked(const struct checker *c, const struct th_buf *p
 
 static enum th_code check_commands(const struct checker *c, const struct th_agent *agent)
 {
-	const char *taken[TH_AGENT_TOOLS_MAX] = { "all", "none", "computer", "command" };
+	const char *taken[TH_AGENT_TOOLS_MAX + 5] = { "all", "none", "computer", "command" };
 	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
 	struct th_err why;
 	enum th_code code;
 
-	for (size_t i = 0; th_tools[i] && i + 5 < TH_COUNT(taken); i++)
-		taken[i + 4] = th_tools[i]->name;
+	(void)th_tool_names(taken + 4);
 	code = th_agent_commands_check(&agent->commands, taken, &path, &why);
 	if (code == TH_OK)
 		return TH_OK;

@@ -99,6 +99,13 @@ static enum th_code apply_file(struct full *f, const struct th_config_file *file
 	if (file->models.len)
 		f->file_models = th_config_path(a, file->models, path);
 	f->c.otlp = th_arena_str(&f->memory, file->otlp);
+	if (file->tools.count) {
+		f->c.tools.list = th_arena_array(a, file->tools.count, sizeof(*f->c.tools.list));
+		if (!f->c.tools.list)
+			return th_fail(err, TH_ELIMIT, "%.*s: tools: too many", TH_FMT(path));
+		for (size_t i = 0; i < file->tools.count; i++)
+			f->c.tools.list[f->c.tools.count++] = th_arena_str(a, file->tools.list[i]);
+	}
 	if (file->serve.len)
 		f->c.serve = th_arena_str(&f->memory, file->serve);
 	if (file->executor_linger_s)

@@ -197,7 +197,7 @@ static const struct th_field agent_fields[] = {
 	{ "limits", AT(limits), TH_FIELD_object, 0, "limits that stop a run",
 	  &th_agent_limits_table, NULL, false, 0 },
 	{ "tools", AT(tools), TH_FIELD_strs, 0,
-	  "tools that the agent may call; default: shell, read_file, write_file, list_dir", NULL,
+	  "tools that the agent may call; default: bash, edit, search", NULL,
 	  NULL, false, 0 },
 	{ "commands", AT(commands), TH_FIELD_objects, 0,
 	  "programs as tools; in an agent file they are members of tools, beside the names",

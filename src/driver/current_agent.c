@@ -32,7 +32,7 @@ static enum th_code fit_tools(struct th_live *l, struct th_err *err)
 {
 	const struct th_session_config *session_config = l->session_config;
 	const struct th_member *m = &l->fold.team->members[l->speaks];
-	size_t count = session_config->tool_count + m->handoff_count;
+	size_t count = session_config->tool_count + m->handoff_count, told = 0;
 	struct th_tool_spec *specs;
 
 	free((void *)(uintptr_t)l->options.tools);
@@ -44,9 +44,10 @@ static enum th_code fit_tools(struct th_live *l, struct th_err *err)
 	if (!specs)
 		return th_fail_memory(err);
 	for (size_t i = 0; i < session_config->tool_count; i++)
-		specs[i] = session_config->tools[i].spec;
+		if (!session_config->tools[i].spec.hidden)
+			specs[told++] = session_config->tools[i].spec;
 	for (size_t i = 0; i < m->handoff_count; i++)
-		specs[session_config->tool_count + i] = (struct th_tool_spec){
+		specs[told++] = (struct th_tool_spec){
 			.name = m->handoffs[i].tool,
 			.description = m->handoffs[i].description,
 			.schema = m->handoffs[i].schema,
@@ -54,7 +55,7 @@ static enum th_code fit_tools(struct th_live *l, struct th_err *err)
 			.strict = m->handoffs[i].strict,
 		};
 	l->options.tools = specs;
-	l->options.tool_count = count;
+	l->options.tool_count = told;
 	return TH_OK;
 }
 

@@ -25,12 +25,12 @@ static struct th_str schema_of(const struct th_tool *tool, struct th_schemas *ke
 	return ret;
 }
 
-static enum th_code builtin(const struct th_tool *tool, struct th_schemas *kept, struct th_arena *a,
-			    struct th_tool_row *row, struct th_err *err)
+static enum th_code builtin(struct th_str name, const struct th_tool *tool, struct th_schemas *kept,
+			    struct th_arena *a, struct th_tool_row *row, struct th_err *err)
 {
 	*row = (struct th_tool_row){
 		.spec = {
-			.name = th_str_of(tool->name),
+			.name = th_str_of(th_tool_name(name)),
 			.description = th_str_of(tool->description),
 			.schema = schema_of(tool, kept, a),
 			.class = tool->class,
@@ -66,6 +66,7 @@ static enum th_code set_natives(const struct th_agent *agent, struct th_tool_row
 		for (size_t j = 0; j < count; j++)
 			if (th_str_is(rows[j].spec.name, name)) {
 				rows[j].spec.native = &natives[kind];
+				rows[j].spec.hidden = false;
 				found = true;
 			}
 		if (!found)
@@ -101,11 +102,13 @@ static enum th_code unknown(struct th_str name, const struct th_tool_row *extra,
 			    struct th_err *err)
 {
 	struct th_buf known = TH_BUF_INIT(TH_KIB);
+	const char *names[TH_AGENT_TOOLS_MAX];
+	size_t count = th_tool_names(names);
 
 	for (size_t i = 0; i < extra_count; i++)
 		th_buf_printf(&known, " %.*s,", TH_FMT(extra[i].spec.name));
-	for (size_t i = 0; th_tools[i]; i++)
-		th_buf_printf(&known, " %s,", th_tools[i]->name);
+	for (size_t i = 0; i < count; i++)
+		th_buf_printf(&known, " %s,", names[i]);
 	(void)th_fail(err, TH_EUSAGE, "there is no tool named \"%.*s\"; the tools are%.*s none",
 		      TH_FMT(name), TH_FMT(th_buf_str(&known)));
 	th_buf_deinit(&known);
@@ -131,8 +134,16 @@ static enum th_code find(const struct th_agent *agent, struct th_str name,
 			return TH_OK;
 		}
 	tool = th_tool_find(name);
-	return tool && !th_tool_is_internal(tool) ? builtin(tool, kept, a, row, err)
+	return tool && !th_tool_is_internal(tool) ? builtin(name, tool, kept, a, row, err)
 						  : unknown(name, extra, extra_count, err);
+}
+
+static bool has_row(const struct th_tool_row *rows, size_t count, struct th_str name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (th_str_eq(rows[i].spec.name, name))
+			return true;
+	return false;
 }
 
 enum th_code th_registry_rows(const struct th_agent *agent, const struct th_tool_row *extra,
@@ -144,13 +155,15 @@ enum th_code th_registry_rows(const struct th_agent *agent, const struct th_tool
 	bool given = agent->tools.count > 0;
 	bool none = agent->tools.count == 1 && th_str_is(agent->tools.list[0], "none");
 	size_t count = none ? 0 : given ? agent->tools.count : default_count + extra_count;
+	struct th_str former[TH_AGENT_TOOLS_MAX];
+	size_t former_count = given ? 0 : th_tools_former(former);
 	struct th_tool_row *rows;
 	enum th_code code = TH_OK;
 
 	if (count > TH_AGENT_TOOLS_MAX)
 		return th_fail(err, TH_ELIMIT, "an agent has at most %d tools, this one has %zu",
 			       TH_AGENT_TOOLS_MAX, count);
-	rows = th_arena_array(a, count + 1, sizeof(*rows));
+	rows = th_arena_array(a, count + former_count + 1, sizeof(*rows));
 	if (!rows)
 		return th_fail(err, TH_ELIMIT, "the agent's tools take too much memory");
 	for (size_t i = 0; i < count && !code; i++) {
@@ -165,6 +178,13 @@ enum th_code th_registry_rows(const struct th_agent *agent, const struct th_tool
 			if (th_str_eq(rows[j].spec.name, rows[i].spec.name))
 				code = th_fail(err, TH_EUSAGE, "the tool \"%.*s\" is listed twice",
 					       TH_FMT(rows[i].spec.name));
+	}
+	/* A model that goes on with an older session knows these. */
+	for (size_t i = 0; i < former_count && !code; i++) {
+		if (has_row(rows, count, former[i]))
+			continue;
+		code = find(agent, former[i], NULL, 0, schemas, a, &rows[count], err);
+		rows[count++].spec.hidden = true;
 	}
 	if (!code)
 		code = set_natives(agent, rows, count, err);

@@ -18,7 +18,7 @@ struct th_schemas {
 /*
  * The rows of an agent's tools, in the agent's order: its own commands are found
  * first, then `extra` (functions of this process), then the built-in ones.  Without a list, an
- * agent has shell, read_file, write_file and list_dir, and all of `extra`.  TH_EUSAGE names an
+ * agent has bash, edit and search, and all of `extra`; and, hidden from models, what it had before.  TH_EUSAGE names an
  * unknown tool and the known ones.  With `schemas` the rows borrow from it, else from `a`.
  */
 TH_NODISCARD enum th_code th_registry_rows(const struct th_agent *agent,

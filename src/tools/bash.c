@@ -624,6 +624,7 @@ const struct th_tool th_tool_bash = {
 	    "out.",
 	.class = TH_CLASS_W,
 	.scope = { TH_TARGET_FILES, TH_SHOWS_ANY },
+	.in_default = true,
 	.arguments = &th_bash_table,
 	.start = start,
 	.cancel = cancel,

@@ -732,6 +732,7 @@ const struct th_tool th_tool_edit = {
 	.class = TH_CLASS_V,
 	.looks = &looks,
 	.scope = { TH_TARGET_FILES, TH_SHOWS_ONE },
+	.in_default = true,
 	.arguments = &th_edit_table,
 	.start = start,
 	.probe = probe,

@@ -4,12 +4,25 @@
 #include "tools/tool.h"
 
 const struct th_tool *const th_tools[] = {
+	&th_tool_bash,     &th_tool_edit,        &th_tool_search,
 	&th_tool_shell,    &th_tool_read_file,   &th_tool_write_file,
-	&th_tool_list_dir, &th_tool_apply_patch, &th_tool_edit,
-	&th_tool_search,   &th_tool_bash,        NULL,
+	&th_tool_list_dir, &th_tool_apply_patch, NULL,
 };
 
 static const struct th_tool *const internal[] = { &th_tool_command, &th_tool_commands };
+
+/* What others call them: models know these names, and the arguments of these. */
+static const struct {
+	const char *name;
+	const struct th_tool *tool;
+} aliases[] = {
+	{ "execute_bash", &th_tool_bash },                /* OpenHands */
+	{ "terminal", &th_tool_bash },                    /* OpenHands 1 */
+	{ "str_replace_editor", &th_tool_edit },          /* OpenHands, Anthropic */
+	{ "file_editor", &th_tool_edit },                 /* OpenHands 1 */
+	{ "str_replace_based_edit_tool", &th_tool_edit }, /* Anthropic */
+	{ "grep", &th_tool_search },                      /* OpenHands 1 */
+};
 
 size_t th_tools_default(struct th_str ret[static TH_AGENT_TOOLS_MAX])
 {
@@ -21,14 +34,51 @@ size_t th_tools_default(struct th_str ret[static TH_AGENT_TOOLS_MAX])
 	return count;
 }
 
+size_t th_tools_former(struct th_str ret[static TH_AGENT_TOOLS_MAX])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; th_tools[i]; i++)
+		if (th_tools[i]->was_default)
+			ret[count++] = th_str_of(th_tools[i]->name);
+	return count;
+}
+
+size_t th_tool_names(const char *ret[static TH_AGENT_TOOLS_MAX])
+{
+	size_t count = 0;
+
+	_Static_assert(TH_COUNT(th_tools) + TH_COUNT(aliases) <= TH_AGENT_TOOLS_MAX,
+		       "the names of all tools fit into a list");
+	for (size_t i = 0; th_tools[i]; i++)
+		ret[count++] = th_tools[i]->name;
+	for (size_t i = 0; i < TH_COUNT(aliases); i++)
+		ret[count++] = aliases[i].name;
+	return count;
+}
+
 const struct th_tool *th_tool_find(struct th_str name)
 {
 	for (size_t i = 0; th_tools[i]; i++)
 		if (th_str_is(name, th_tools[i]->name))
 			return th_tools[i];
+	for (size_t i = 0; i < TH_COUNT(aliases); i++)
+		if (th_str_is(name, aliases[i].name))
+			return aliases[i].tool;
 	for (size_t i = 0; i < TH_COUNT(internal); i++)
 		if (th_str_is(name, internal[i]->name))
 			return internal[i];
+	return NULL;
+}
+
+const char *th_tool_name(struct th_str name)
+{
+	const char *names[TH_AGENT_TOOLS_MAX];
+	size_t count = th_tool_names(names);
+
+	for (size_t i = 0; i < count; i++)
+		if (th_str_is(name, names[i]))
+			return names[i];
 	return NULL;
 }
 

@@ -164,7 +164,7 @@ const struct th_tool th_tool_list_dir = {
 	    "Show what is in a folder of the workspace: names, sizes, folders with a slash.",
 	.class = TH_CLASS_R,
 	.scope = { TH_TARGET_FILES, TH_SHOWS_FOLDER },
-	.in_default = true,
+	.was_default = true,
 	.arguments = &th_list_dir_table,
 	.start = start,
 };

@@ -226,7 +226,7 @@ const struct th_tool th_tool_read_file = {
 	    "Show a text file of the workspace, or the lines from start_line to end_line of it.",
 	.class = TH_CLASS_R,
 	.scope = { TH_TARGET_FILES, TH_SHOWS_ONE },
-	.in_default = true,
+	.was_default = true,
 	.arguments = &th_read_file_table,
 	.start = start,
 };

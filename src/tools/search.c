@@ -584,6 +584,7 @@ const struct th_tool th_tool_search = {
 	    "names are passed over.",
 	.class = TH_CLASS_R,
 	.scope = { TH_TARGET_OTHER, TH_SHOWS_ONE },
+	.in_default = true,
 	.arguments = &th_search_table,
 	.start = start,
 	.cancel = cancel,

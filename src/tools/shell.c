@@ -133,7 +133,7 @@ const struct th_tool th_tool_shell = {
 	    "shown with its middle left out.",
 	.class = TH_CLASS_W,
 	.scope = { TH_TARGET_FILES, TH_SHOWS_ANY },
-	.in_default = true,
+	.was_default = true,
 	.arguments = &th_shell_table,
 	.start = start,
 	.cancel = cancel,

@@ -86,7 +86,8 @@ struct th_tool {
 	const struct th_effect_looks *looks; /* its calls of class R; NULL: none */
 	struct th_effect_scope scope;        /* what it acts on, and what its calls show */
 	bool in_default;                     /* an agent that names no tools has it */
-	bool ask; /* every call needs approval, whatever the agent file says */
+	bool was_default; /* earlier: such an agent's model is not told of it, but may call it */
+	bool ask;         /* every call needs approval, whatever the agent file says */
 	const struct th_table *arguments; /* closed table */
 	void (*start)(struct th_tool_job *job);
 	void (*cancel)(
@@ -99,6 +100,12 @@ struct th_tool {
 extern const struct th_tool *const th_tools[]; /* NULL-terminated */
 /* The tools of an agent that names none; returns how many. */
 size_t th_tools_default(struct th_str ret[static TH_AGENT_TOOLS_MAX]);
+/* Those that such an agent had before: a session that goes on may call them. */
+size_t th_tools_former(struct th_str ret[static TH_AGENT_TOOLS_MAX]);
+/* All names that an agent file may use, those of other makers' tools too; returns how many. */
+size_t th_tool_names(const char *ret[static TH_AGENT_TOOLS_MAX]);
+/* The same name, static; NULL: there is no such tool. */
+const char *th_tool_name(struct th_str name);
 
 const struct th_tool *th_tool_find(struct th_str name); /* those below too */
 

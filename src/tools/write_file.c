@@ -199,7 +199,7 @@ const struct th_tool th_tool_write_file = {
 		       "missing folders are made.",
 	.class = TH_CLASS_V,
 	.scope = { TH_TARGET_FILES, TH_SHOWS_ONE },
-	.in_default = true,
+	.was_default = true,
 	.arguments = &th_write_file_table,
 	.start = start,
 	.probe = probe,

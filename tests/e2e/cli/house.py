@@ -83,7 +83,8 @@ class House(unittest.TestCase):
         self.env["HOME"] = str(self.folder)
         self.env["OPENAI_API_KEY"] = KEY
         (self.folder / "config" / "thole").mkdir(mode=0o700)
-        (self.folder / "config" / "thole" / "config.yaml").write_text("executor_linger_s: 20\n")
+        (self.folder / "config" / "thole" / "config.yaml").write_text(
+            "executor_linger_s: 20\ntools: [shell, read_file, write_file, list_dir]\n")
         self.standin = None
         self.violations = True
 
