@@ -228,6 +228,8 @@
 #define TH_BASH_UNREAD_MAX (8 * TH_MIB) /* output that nobody asks for; then it waits */
 #define TH_TERMINAL_ROWS 50
 #define TH_TERMINAL_COLUMNS 200
+#define TH_TASKS_MAX 200      /* of a task list */
+#define TH_TASK_LINE_MAX 1000 /* characters of a title, of notes */
 #define TH_LIST_ENTRIES_MAX 2000
 #define TH_PATCH_BYTES_MAX (64 * TH_MIB) /* of all files of one patch, before and after */
 #define TH_PATCH_NOTE_MAX (256 * TH_KIB) /* their names and digests, in the journal */

@@ -20,8 +20,7 @@
 
 static const struct th_option acp_options[] = {
 	{ "agent", 'a', "FILE", TH_OPTION_TEXT, offsetof(struct acp_options, agent),
-	  "agent file (see examples/); default: bash, edit and search",
-	  "FILE" },
+	  "agent file (see examples/); default: bash, edit and search", "FILE" },
 	{ "model", 'm', "MODEL", TH_OPTION_TEXT, offsetof(struct acp_options, model),
 	  "model (default: the agent file's, THOLE_MODEL, the configuration's)", "MODEL" },
 	{ "approve", 0, "LIST", TH_OPTION_TEXT, offsetof(struct acp_options, approve),

@@ -18,8 +18,9 @@ struct th_schemas {
 /*
  * The rows of an agent's tools, in the agent's order: its own commands are found
  * first, then `extra` (functions of this process), then the built-in ones.  Without a list, an
- * agent has bash, edit and search, and all of `extra`; and, hidden from models, what it had before.  TH_EUSAGE names an
- * unknown tool and the known ones.  With `schemas` the rows borrow from it, else from `a`.
+ * agent has bash, edit and search, and all of `extra`; and, hidden from models, what it had before.
+ * TH_EUSAGE names an unknown tool and the known ones.  With `schemas` the rows borrow from it, else
+ * from `a`.
  */
 TH_NODISCARD enum th_code th_registry_rows(const struct th_agent *agent,
 					   const struct th_tool_row *extra, size_t extra_count,

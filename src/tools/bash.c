@@ -120,13 +120,17 @@ static void answer(struct th_bash_shell *sh, enum th_outcome_status status, bool
 	struct th_buf evidence = TH_BUF_INIT(2 * TH_PATH_LEN_MAX + 512);
 	struct th_terminal *t = sh->session ? th_shell_session_terminal(sh->session) : NULL;
 	uint64_t size = t ? th_terminal_fresh(t) : 0, left_out = 0;
+	size_t start;
 
+	if (status == TH_OUTCOME_REFUSED || status == TH_OUTCOME_NOT_STARTED)
+		th_buf_add_cstr(&text, TH_ERROR_MARK);
+	start = text.len;
 	put_last_words(sh, &text);
-	if (c->continued)
+	if (c->continued && !ended)
 		th_buf_add_cstr(&text, CONTINUED);
 	if (t)
 		left_out = th_terminal_take(t, &text);
-	if (text.len > 0 && text.ptr[text.len - 1] != '\n')
+	if (text.len > start && text.ptr[text.len - 1] != '\n')
 		th_buf_add_char(&text, '\n');
 	th_buf_add(&text, ending);
 	if (ended && sh->folder[0] && strcmp(sh->folder, sh->told_folder) != 0) {
@@ -246,14 +250,10 @@ static void on_died(void *ctx, const struct th_child_exit *e)
 	else
 		describe_death(&text, e);
 	if (sh->waiting) {
-		struct call *c = sh->first;
 		struct th_buf words = TH_BUF_INIT(20 * TH_TOOL_OUTPUT_MODEL_MAX);
 
 		/* The terminal goes with the shell: its words first. */
 		put_last_words(sh, &words);
-		if (c->continued)
-			th_buf_add_cstr(&words, CONTINUED);
-		c->continued = false;
 		th_terminal_take(th_shell_session_terminal(sh->session), &words);
 		th_buf_deinit(&sh->last_words);
 		sh->last_words = words;
@@ -395,7 +395,7 @@ static void run_command(struct th_bash_shell *sh)
 
 	tell_ended(sh, &sh->last_words);
 	if (ensure_shell(sh, &err) || th_shell_session_run(sh->session, c->args->command, &err)) {
-		answer_with(sh, TH_OUTCOME_NOT_STARTED, false, TH_ERROR_MARK "%s", err.msg);
+		answer_with(sh, TH_OUTCOME_NOT_STARTED, false, "%s", err.msg);
 		return;
 	}
 	sh->overdue = false;
@@ -414,14 +414,14 @@ static void send_input(struct th_bash_shell *sh)
 
 	if (c->args->command.len > TH_BASH_INPUT_MAX) {
 		answer_with(sh, TH_OUTCOME_REFUSED, false,
-			    TH_ERROR_MARK "input has at most %d bytes: a terminal takes no longer "
-					  "line; write it to a file",
+			    "input has at most %d bytes: a terminal takes no longer "
+			    "line; write it to a file",
 			    TH_BASH_INPUT_MAX);
 		return;
 	}
 	th_bash_keys(c->args->command, &bytes, &control);
 	if (th_shell_session_type(sh->session, th_buf_str(&bytes), &err)) {
-		answer_with(sh, TH_OUTCOME_NOT_STARTED, false, TH_ERROR_MARK "%s", err.msg);
+		answer_with(sh, TH_OUTCOME_NOT_STARTED, false, "%s", err.msg);
 		return;
 	}
 	if (control == 'C' || control == 'Z' || control == 'D')
@@ -442,7 +442,7 @@ static void restart(struct th_bash_shell *sh)
 		return;
 	}
 	if (ensure_shell(sh, &err))
-		answer_with(sh, TH_OUTCOME_NOT_STARTED, false, TH_ERROR_MARK "%s", err.msg);
+		answer_with(sh, TH_OUTCOME_NOT_STARTED, false, "%s", err.msg);
 	else
 		answer_with(sh, TH_OUTCOME_DONE, false,
 			    "[The shell was ended with all that it had started, and begun anew.]");
@@ -464,7 +464,6 @@ static void run_call(struct th_bash_shell *sh)
 	} else if (busy) {
 		c->continued = true;
 		answer_with(sh, TH_OUTCOME_REFUSED, false,
-			    TH_ERROR_MARK
 			    "[Your command \"%.*s\" is NOT executed. The previous command is still "
 			    "running - You CANNOT send new commands until the previous command is "
 			    "completed. By setting `input` to `true`, you can interact with the "
@@ -475,10 +474,10 @@ static void run_call(struct th_bash_shell *sh)
 		answer_ended(sh);
 	} else if (a->command.len == 0) {
 		answer_with(sh, TH_OUTCOME_REFUSED, false,
-			    TH_ERROR_MARK "No previous running command to retrieve logs from.");
+			    "No previous running command to retrieve logs from.");
 	} else if (is_input(a)) {
 		answer_with(sh, TH_OUTCOME_REFUSED, false,
-			    TH_ERROR_MARK "No previous running command to interact with.");
+			    "No previous running command to interact with.");
 	} else {
 		run_command(sh);
 	}

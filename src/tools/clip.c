@@ -9,7 +9,7 @@
 
 void th_clip_init(struct th_clip *c, size_t size_max)
 {
-	*c = (struct th_clip){ .half = size_max / 2 };
+	*c = (struct th_clip){ .half = (size_max + 1) / 2 };
 	th_buf_init(&c->head, c->half);
 }
 

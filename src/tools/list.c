@@ -4,9 +4,17 @@
 #include "tools/tool.h"
 
 const struct th_tool *const th_tools[] = {
-	&th_tool_bash,     &th_tool_edit,        &th_tool_search,
-	&th_tool_shell,    &th_tool_read_file,   &th_tool_write_file,
-	&th_tool_list_dir, &th_tool_apply_patch, NULL,
+	&th_tool_bash,
+	&th_tool_edit,
+	&th_tool_search,
+	&th_tool_shell,
+	&th_tool_read_file,
+	&th_tool_write_file,
+	&th_tool_list_dir,
+	&th_tool_apply_patch,
+	&th_tool_task_list,
+	&th_tool_think,
+	NULL,
 };
 
 static const struct th_tool *const internal[] = { &th_tool_command, &th_tool_commands };
@@ -21,6 +29,7 @@ static const struct {
 	{ "str_replace_editor", &th_tool_edit },          /* OpenHands, Anthropic */
 	{ "file_editor", &th_tool_edit },                 /* OpenHands 1 */
 	{ "str_replace_based_edit_tool", &th_tool_edit }, /* Anthropic */
+	{ "task_tracker", &th_tool_task_list },           /* OpenHands */
 	{ "grep", &th_tool_search },                      /* OpenHands 1 */
 };
 

@@ -24,11 +24,20 @@ static const struct area {
 	{ "fn-call converter (V0 call->text)", oh_call_write },
 	{ "fn-call converter (V0 system suffix)", oh_call_prompt },
 	{ "fn-call converter (V0 round trip)", oh_call_back },
+	{ "str_replace_editor (V1)", oh_editor },
+	{ "bash tool (V1)", oh_bash },
+	{ "apply_patch (V1)", oh_patch },
+	{ "truncation (V0)", oh_cut },
+	{ "truncation (V1)", oh_cut },
 };
 
 /* Cases that differ on purpose: docs/DEVIATIONS.md, "OpenHands". */
 static const char *const deviations[] = {
-	"oh-110", /* a call without a newline behind its tag is a call */
+	"oh-110",           /* a call without a newline behind its tag is a call */
+	"oh-254", "oh-276", /* a path may be relative to the workspace */
+	"oh-256",           /* missing folders are made */
+	"oh-265",           /* line ends stay as they are */
+	"oh-288",           /* a shell that ends is said at once, and begun anew */
 	NULL,
 };
 

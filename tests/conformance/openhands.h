@@ -17,6 +17,7 @@ struct oh_case {
 typedef bool oh_area_fn(const struct oh_case *c, struct th_buf *found);
 
 oh_area_fn oh_stuck_v0, oh_stuck_v1;                                  /* openhands_stuck.c */
+oh_area_fn oh_editor, oh_bash, oh_patch, oh_cut;                      /* openhands_tools.c */
 oh_area_fn oh_call_read, oh_call_write, oh_call_prompt, oh_call_back; /* openhands_calls.c */
 
 #endif

@@ -29,6 +29,10 @@ class Editor:
 
     def __init__(self, test, *args, **more):
         self.test = test
+        if "-a" not in args:
+            agent = test.folder / "plain.yaml"
+            agent.write_text("name: default\ntools: [shell, read_file, write_file, list_dir]\n")
+            args = ("-a", agent) + args
         self.process = test.start("acp", *args, stdin=-1, **more)
         self.last, self.updates, self.asked, self.choose = 0, [], [], None
 

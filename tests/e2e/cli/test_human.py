@@ -23,7 +23,7 @@ class Human(house.House):
                           stdin="help\nclick\nshell echo made > made; echo shown\nread_file {\"path\": \"made\"}\ndone it is there\n")
         self.assertEqual((self.work / "made").read_text(), "made\n")
         self.assertIn("it is there", ended.out)
-        for words in ("make a file", "it is written: click X Y", "scroll down 5", "  shown", "tools: shell, read_file"):
+        for words in ("make a file", "it is written: click X Y", "scroll down 5", "  shown", "tools: shell, read_file, write_file, list_dir"):
             self.assertIn(words, ended.err)
         self.assertEqual(self.kinds("p").count("model_answered"), 3)
 

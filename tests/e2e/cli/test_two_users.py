@@ -24,6 +24,7 @@ class Walk(serving.Served):
     def begin(self):
         agents = self.folder / "agents"
         agents.mkdir()
+        (agents / "default.yaml").write_text("name: default\ntools: [shell]\n")
         (agents / "asks.yaml").write_text("name: asks\ntools: [shell]\napprove: [shell]\n")
         self.serve_rules([{"if": {"user": "wait"}, "parts": [{"function_call": {"name": "shell", "arguments": {"command": "true"}}}]},
                           {"parts": [{"text": "Yes."}]}])

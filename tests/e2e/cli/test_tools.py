@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The default agent's tools: the snippet of docs/TOOLS.md, and a shell that outlives the runtime's SIGKILL."""
+
+import os
+import pathlib
+import re
+import subprocess
+
+import house
+
+
+class Tools(house.House):
+    def setUp(self):
+        super().setUp()
+        # The agent that people get: the house's own configuration names the tools of other tests.
+        (self.folder / "config" / "thole" / "config.yaml").write_text("executor_linger_s: 20\n")
+
+    def outputs(self, name):
+        return [e["data"]["output"] for e in self.events(name) if e["kind"] == "outcome"]
+
+    def test_the_guide(self):
+        """What docs/TOOLS.md says to type does what it says."""
+        guide = pathlib.Path(os.environ["SOURCE_DIR"], "docs", "TOOLS.md").read_text()
+        (snippet,) = re.findall(r"```sh\n(.*?)```", guide, re.DOTALL)
+        env = dict(self.env, PATH="%s:%s" % (pathlib.Path(house.THOLE).parent, self.env["PATH"]))
+        ended = subprocess.run(["bash", "-c", snippet], cwd=self.work, env=env, timeout=60,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.assertEqual(ended.returncode, 0, ended.stdout)
+        self.assertIn("kept in sub\n", self.outputs("try")[1])
+        self.assertTrue((self.work / "sub").is_dir())
+
+    def test_each_tool(self):
+        """Through intent, executor and journal; looking is of class R, and the old tools can still be called."""
+        self.good("run", "-m", "human/human", "-s", "all", "go", stdin="\n".join([
+            'edit {"command": "create", "path": "a/b.txt", "file_text": "one\\r\\ntwo\\r\\n"}',
+            'edit {"command": "str_replace", "path": "a/b.txt", "old_str": "two", "new_str": "2\\n3"}',
+            'edit {"command": "view", "path": "a/b.txt"}',
+            'edit {"command": "undo_edit", "path": "a/b.txt"}',
+            'search {"pattern": "t.o", "files": "*.txt"}',
+            'bash {"command": "cat a/b.txt | wc -c"}',
+            'shell echo old',
+            'done it works']) + "\n")
+        self.assertEqual((self.work / "a" / "b.txt").read_bytes(), b"one\r\ntwo\r\n")
+        out = self.outputs("all")
+        self.assertIn("     3\t3\n", out[2])
+        self.assertIn("a/b.txt:2: two\n", out[4])
+        self.assertIn("10\n[The command completed with exit code 0.]", out[5])
+        self.assertIn("old", out[6])
+        classes = [e["data"]["class"] for e in self.events("all") if e["kind"] == "call"]
+        self.assertEqual(classes, ["V", "V", "R", "V", "R", "W", "W"])
+        self.good("log", "--verify", "all")
+
+    def test_a_shell_outlives_the_runtime(self):
+        killed = self.start("run", "-m", "human/human", "-s", "k", "go", stdin=subprocess.PIPE)
+        killed.stdin.write(b'bash {"command": "X=kept; sleep 300 & echo begun"}\n')
+        killed.stdin.flush()
+        seen = b""
+        while b"begun\n" not in seen:  # of the result that the model is told
+            line = killed.stderr.readline()
+            self.assertTrue(line, seen)
+            seen += line
+        killed.kill()
+        killed.communicate()
+        self.good("resume", "k", stdin='bash {"command": "echo $X; jobs | grep -c Running"}\ndone yes\n')
+        self.assertIn("kept\n1\n", self.outputs("k")[1])
+
+
+if __name__ == "__main__":
+    house.main()
