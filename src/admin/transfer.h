@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * transfer.h - a session out of one store and into another: as JSON lines, whole,
- * checked.
+ * transfer.h - export of a session to JSON lines, and import into another store.
  *
  *	{"thole_session":1,"session":…,"user":…,"title":…,"parent":…,"parent_seq":…,
  *	 "epoch":…,"created_ms":…,"metadata":…,"head_seq":…,"head":…}
@@ -10,48 +9,47 @@
  *	{"blob":HASH,"absent":true}		what looks like it, and is no blob of the store
  *	{"end":1}
  *
- * Before it stand the sessions that it needs.  Of what it was forked from (head
- * line: "origin":true) only the part that it shares: in the other store that
- * part is a record, a session that was stopped for good: it can be read and
- * forked, and is not resumed.  Of
- * those that work on its calls (agents as tools) all; their names are made of
- * the parent's, never read from its log, and each stands there once.  One that
- * an open call waits for must be there, at both ends: its effects must not be
- * done again.
+ * The sessions that it depends on come first in the file:
  *
- * What comes in is not believed: every event is held against the chain of
- * digests, every blob against its hash, each blob that an event names must be
- * there, no session may stand there that is not needed, and the logs are
- * folded.  All sessions are written in one transaction, or none.  One that the
- * store has already is left alone where something was forked from it, and where
- * it works for another and is the same; it is refused where it is what was asked
- * for.  It keeps its name, which is part of the chain, and gets an epoch of its
- * own: effects that were under way are settled as after a crash, on a machine
- * whose executor knows nothing of them.  The two copies know nothing of each
- * other.
+ * - Of the session that it was forked from (head line: "origin":true), only the
+ *   shared part.  In the other store this part is a record: a session that was
+ *   stopped for good, which can be read and forked but not resumed.
+ * - All child sessions (agents as tools), each once.  Their names are derived
+ *   from the parent's name, never read from its log.  A child that an open call
+ *   waits for must exist at both ends, so that its effects are not repeated.
  *
- * A file holds at most TH_EXPORT_SESSIONS_MAX, _EVENTS_MAX, _BLOBS_MAX and
- * _SIZE_MAX bytes; both ends count its lines alike (TH_ELIMIT).
+ * Imported data is not trusted: each event is checked against the chain of
+ * digests and each blob against its hash; each blob that an event names must be
+ * present; sessions that are not needed are refused; the logs are folded.  All
+ * sessions are written in one transaction, or none.  A dependency that the store
+ * already has is kept if it is the same; the exported session itself must not
+ * exist.  The session keeps its name, which is part of the chain, and gets a new
+ * epoch: effects that were under way are settled as after a crash, on a machine
+ * whose executor does not know them.  The two copies are independent.
+ *
+ * A file has at most TH_EXPORT_SESSIONS_MAX sessions, _EVENTS_MAX events,
+ * _BLOBS_MAX blobs and _SIZE_MAX bytes.  Export and import count alike
+ * (TH_ELIMIT).
  */
 #ifndef TH_ADMIN_TRANSFER_H
 #define TH_ADMIN_TRANSFER_H
 
 #include "store/store.h"
 
-/* A line without its end; not OK: stop and return it. */
+/* Gets one line, without the newline.  An error stops the export and is returned. */
 typedef enum th_code th_session_export_fn(void *ctx, struct th_str line, struct th_err *err);
-/* All that is durable.  TH_ENOENT; TH_ELIMIT: one of those, or a blob has more than
- * TH_EXPORT_BLOB_MAX; TH_ECORRUPT: a session that works for it is missing. */
+/* Exports all durable events.  TH_ENOENT; TH_ELIMIT: one of the limits above, or a blob is larger
+ * than TH_EXPORT_BLOB_MAX; TH_ECORRUPT: a child session is missing. */
 TH_NODISCARD enum th_code th_session_export(struct th_store *store, struct th_str session_id,
 					    th_session_export_fn *fn, void *ctx,
 					    struct th_err *err);
 
-/* 1: a line, borrowed until the next call; 0: there is none any more; or an enum th_code. */
+/* Returns 1: a line, borrowed until the next call; 0: the end; or an enum th_code. */
 typedef int th_session_import_fn(void *ctx, struct th_str *ret, struct th_err *err);
 /*
- * *ret: the session's name, in the arena.  TH_EEXIST: the store has it.
- * TH_EPROTO: this is no such file, or it ends too soon; TH_ECORRUPT: it is not
- * what was written; TH_ELIMIT: one of the limits above; they name the line.
+ * *ret: the session's name, in the arena.  TH_EEXIST: the store has the session.
+ * TH_EPROTO: the file has another format, or is truncated; TH_ECORRUPT: it was
+ * changed; TH_ELIMIT: one of the limits above.  Messages name the line.
  */
 TH_NODISCARD enum th_code th_session_import(struct th_store *store, th_session_import_fn *fn,
 					    void *ctx, struct th_arena *a, struct th_str *ret,

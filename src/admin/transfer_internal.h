@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * carry_internal.h - what both ends of a carried session share: the form of its
- * lines, and how many of them there may be.
+ * transfer_internal.h - shared by export and import: the format of the lines and
+ * the limits of a file.
  */
 #ifndef TH_ADMIN_TRANSFER_INTERNAL_H
 #define TH_ADMIN_TRANSFER_INTERNAL_H
@@ -30,18 +30,19 @@ extern const struct th_table th_exported_session_table;
 void th_export_print_event(struct th_str session_id, const struct th_event *ev,
 			   const struct th_digest *digest, struct th_buf *out);
 
-/* What one file holds so far.  Both ends count alike, so what is given can be taken. */
+/* Counts of one file so far.  Export and import count alike, so an exported file can be imported.
+ */
 struct th_export_load {
 	size_t sessions, events, blobs, bytes;
 };
-/* One line more; `kind`: its member above, or NULL.  TH_ELIMIT: that is too much. */
+/* Counts one more line; `kind`: the member above to increase, or NULL.  TH_ELIMIT: too many. */
 enum th_code th_export_count(struct th_export_load *load, size_t *kind, size_t len,
 			     struct th_err *err);
 
-/* A fork of a fork of …, `depth` times. */
+/* TH_ELIMIT: the chain of forks is longer than TH_FORK_DEPTH_MAX. */
 enum th_code th_export_forks(size_t depth, struct th_err *err);
 
-/* Is the session with this metadata one that works for `parent`? */
+/* Is the session with this metadata a child session of `parent`? */
 bool th_export_works_for(struct th_str metadata, struct th_str parent);
 
 #endif

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * internal.h - what the three files of the client share.
+ * internal.h - shared by the three files of the client.
  *
- *	client.c   its life and the functions that callers see
- *	calls.c    the calls and waiters: what is said of them to the
- *	                    executor, and what it says
- *	link.c     the connection that they go over: made when anything
- *	                    waits, made again when it breaks, ended
+ *	client.c   life cycle and public functions
+ *	calls.c    calls and waiters: messages to and from the executor
+ *	link.c     the connection: made when something waits, made again
+ *	           when it breaks, ended
  *
- * Everything that calls back happens in th_link_pass or in a callback of a
- * socket, between enter and leave: what is freed in between goes at leave.  A
- * callback may free the client, so whoever has made one looks at `freed`.
+ * Callbacks are called from th_link_pass or a socket's callback, between enter
+ * and leave; memory that is freed in between is released at leave.  A callback
+ * may free the client, so the caller checks `freed` afterwards.
  */
 #ifndef TH_EXEC_CLIENT_INTERNAL_H
 #define TH_EXEC_CLIENT_INTERNAL_H

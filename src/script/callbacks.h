@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * callbacks.h - an agent file's `script` as the agent's code: its functions
- * answer what the driver asks (code.h) and are the bodies of tools.
+ * answer the driver's callbacks (driver/callbacks.h) and implement tools.
  *
- * Each question has a state of its own, made for it and thrown away: nothing is
- * remembered between calls, so a crash loses nothing and no session sees
- * another's.  It is answered at once, on the loop: TH_SCRIPT_INSTRUCTIONS_MAX
- * keeps that to some 50 ms at the very worst (docs/SCRIPTS.md), and a worker
- * would cost every short script, which is all of them, a hand-over and an order
- * of its own.
+ * Each call gets a new Lua state, which is freed afterwards: nothing is kept
+ * between calls, so a crash loses nothing and sessions are isolated.  The call
+ * runs at once, on the loop.  TH_SCRIPT_INSTRUCTIONS_MAX limits it to about 50 ms
+ * in the worst case (docs/SCRIPTS.md); a worker thread would cost more than it
+ * saves, because scripts are short.
  *
- * A function is a global of the script.  It is called with what code.h says, as
- * one table; a tool's with its arguments and a table of session, agent, tool and
- * call_id.
+ * A function is a global of the script.  It gets one table, described in
+ * driver/callbacks.h; a tool's function gets its arguments and a table of
+ * session, agent, tool and call_id.
  */
 #ifndef TH_SCRIPT_CALLBACKS_H
 #define TH_SCRIPT_CALLBACKS_H
