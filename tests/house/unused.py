@@ -27,7 +27,6 @@ FOR_TESTS = {
     "th_memory_pending": "the store of the tests and the simulator waits",
     "th_memory_step": "the store of the tests and the simulator goes on",
     "th_model_action_encode": "the inverse of the decoder: what is decoded is encoded and compared",
-    "th_plan_answer": "a step of a session's fold, on its own",
     "th_runtime_recover": "bench/recover; thole_runtime_recover takes up sessions one by one, as its caller wants them",
     "th_runtime_tool": "bench/turns adds a tool that costs nothing",
     "th_sim_variant_doc": "the test prints which broken variant was not caught",
