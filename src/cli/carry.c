@@ -129,21 +129,23 @@ static int run_export(const struct th_command *self, int argc, char **argv)
 const struct th_command th_command_export = {
 	.name = "export",
 	.operands = "NAME",
-	.summary = "a session as a file, for another log or machine",
-	.text =
-	    "Prints session NAME as JSON lines: its log with the digests that chain it, and its "
-	    "pictures. With it come\n"
-	    "those that work on its calls, and of what it was forked from the part that it "
-	    "shares, which is stopped\n"
-	    "there. It stays as it is; who goes on with the copy should not go on with this one "
-	    "too.\n\n"
-	    "--format html makes one file that shows the session step by step in a browser, from "
-	    "a disk and without a\n"
-	    "network. Its size is said first. Sessions that work on its calls are not in it.\n\n"
-	    "Examples:\n"
-	    "  thole export report > report.jsonl\n"
-	    "  thole export report --format html -o report.html\n"
-	    "  thole export report | ssh other thole import && ssh other thole resume report\n",
+	.summary = "write a session to a file, for another log or machine",
+	.text = "Prints session NAME as JSON lines: its log with the chain of digests, and its "
+		"pictures. The file\n"
+		"also has the sessions that work on its calls, and the events that it shares with "
+		"the session it was\n"
+		"forked from. The session itself does not change. Continue either the copy or the "
+		"original, not both.\n"
+		"\n"
+		"--format html makes one file that shows the session step by step in a browser, "
+		"without a server or\n"
+		"network. Its size is printed first. It does not have the sessions that work on "
+		"its calls.\n"
+		"\n"
+		"Examples:\n"
+		"  thole export report > report.jsonl\n"
+		"  thole export report --format html -o report.html\n"
+		"  thole export report | ssh other thole import && ssh other thole resume report\n",
 	.options = export_options,
 	.words = "SESSION",
 	.run = run_export,
@@ -243,19 +245,18 @@ static int run_import(const struct th_command *self, int argc, char **argv)
 const struct th_command th_command_import = {
 	.name = "import",
 	.operands = "[FILE]",
-	.summary = "take in a session that thole export wrote",
-	.text =
-	    "Reads FILE, or standard input, checks every event against the chain of digests and "
-	    "every picture\n"
-	    "against its hash, and writes all sessions of the file into the log in one "
-	    "transaction, or nothing. The\n"
-	    "session keeps its name, which is printed; a log that has one of that name is left as "
-	    "it is. What was\n"
-	    "under way is settled as after a crash when it goes on. Its agent may run commands: "
-	    "take in what you\n"
-	    "trust.\n\n"
-	    "Examples:\n"
-	    "  thole import report.jsonl && thole resume report\n",
+	.summary = "read a session that thole export wrote",
+	.text = "Reads FILE, or standard input, checks every event against the chain of digests "
+		"and every picture\n"
+		"against its hash, and writes all sessions of the file into the log in one "
+		"transaction, or nothing. The session keeps its name, which is printed; if the log "
+		"has a session of that name, nothing\n"
+		"changes. Actions that were under way are settled as after a crash when the "
+		"session continues. Its\n"
+		"agent may run commands: import only what you trust.\n"
+		"\n"
+		"Examples:\n"
+		"  thole import report.jsonl && thole resume report\n",
 	.options = import_options,
 	.words = "FILE",
 	.run = run_import,

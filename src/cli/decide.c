@@ -32,7 +32,7 @@ static const struct th_option approve_options[] = {
 	{ "all", 'a', NULL, TH_OPTION_FLAG, offsetof(struct decide_options, all),
 	  "all calls that wait", NULL },
 	{ "always", 0, NULL, TH_OPTION_FLAG, offsetof(struct decide_options, always),
-	  "and so with every other call of its tool in this session", NULL },
+	  "also every other call of its tool in this session", NULL },
 	TH_OPTIONS_SERVER(struct decide_options, common),
 	TH_OPTIONS_COMMON(struct decide_options, common),
 	TH_OPTIONS_END,
@@ -40,11 +40,11 @@ static const struct th_option approve_options[] = {
 
 static const struct th_option reject_options[] = {
 	{ "message", 'm', "TEXT", TH_OPTION_TEXT, offsetof(struct decide_options, message),
-	  "what the model is told instead of a result", NULL },
+	  "text for the model instead of a result", NULL },
 	{ "all", 'a', NULL, TH_OPTION_FLAG, offsetof(struct decide_options, all),
 	  "all calls that wait", NULL },
 	{ "always", 0, NULL, TH_OPTION_FLAG, offsetof(struct decide_options, always),
-	  "and so with every later call of its tool in this session", NULL },
+	  "also every later call of its tool in this session", NULL },
 	TH_OPTIONS_SERVER(struct decide_options, common),
 	TH_OPTIONS_COMMON(struct decide_options, common),
 	TH_OPTIONS_END,
@@ -173,18 +173,17 @@ static int run_reject(const struct th_command *self, int argc, char **argv)
 const struct th_command th_command_approve = {
 	.name = "approve",
 	.operands = "NAME [CALL]",
-	.summary = "let a call run that waits for a person",
-	.text = "Approves the first call of session NAME that waits, or CALL (its id stands in the "
-		"log; where\n"
-		"the model has used that id before, ID#EVENT names the call). The approval is "
-		"bound to exactly\n"
-		"this action, counts once, and is written into the log; thole resume then runs it. "
-		"With --always\n"
-		"the calls of the tool that wait, and later ones, are not asked about any more in "
-		"this session,\n"
-		"unless they cannot be undone, a rule that looks into the call asks, or the "
-		"model's provider\n"
-		"wants them checked.\n\n"
+	.summary = "approve a call that waits for a person",
+	.text = "Approves the first waiting call of session NAME, or CALL: the call's id in the "
+		"log, or ID#EVENT if\n"
+		"the model has used that id before. The approval is valid once, for exactly this "
+		"action, and is\n"
+		"written to the log; thole resume then runs the call. With --always, waiting and "
+		"later calls of the\n"
+		"tool need no approval in this session, unless they cannot be undone, a rule that "
+		"checks the call's\n"
+		"content asks, or the model's provider wants a check.\n"
+		"\n"
 		"Examples:\n"
 		"  thole log report                 # shows what waits\n"
 		"  thole approve report && thole resume report\n",
@@ -196,9 +195,10 @@ const struct th_command th_command_approve = {
 const struct th_command th_command_reject = {
 	.name = "reject",
 	.operands = "NAME [CALL]",
-	.summary = "refuse a call that waits for a person",
-	.text = "The call does not run; the model is told so, with the message, when the session "
-		"goes on.\n\n"
+	.summary = "reject a call that waits for a person",
+	.text = "The call does not run. The model gets this result, with the message, when the "
+		"session continues.\n"
+		"\n"
 		"Examples:\n"
 		"  thole reject report -m \"not in that folder\" && thole resume report\n",
 	.options = reject_options,
@@ -217,7 +217,7 @@ static const struct th_option settle_options[] = {
 	{ "as", 0, "WORD", TH_OPTION_TEXT, offsetof(struct settle_options, as),
 	  "done, not_started or unknown (nobody can tell)", "done not_started unknown" },
 	{ "message", 'm', "TEXT", TH_OPTION_TEXT, offsetof(struct settle_options, message),
-	  "told to the model beside it", NULL },
+	  "additional text for the model", NULL },
 	TH_OPTIONS_SERVER(struct settle_options, common),
 	TH_OPTIONS_COMMON(struct settle_options, common),
 	TH_OPTIONS_END,
@@ -303,16 +303,16 @@ static int run_settle(const struct th_command *self, int argc, char **argv)
 const struct th_command th_command_settle = {
 	.name = "settle",
 	.operands = "NAME [CALL] --as WORD",
-	.summary = "say what became of an action of unknown outcome",
-	.text =
-	    "An agent with \"unknown: park\" in its file waits for a person when nobody can know "
-	    "whether an action\n"
-	    "happened. Look, then say: done, not_started, or unknown. The word is written into the "
-	    "log; the model is told\n"
-	    "it when the session goes on. The action is not repeated in any case.\n\n"
-	    "Examples:\n"
-	    "  thole log report            # shows what waits, and what was seen after it\n"
-	    "  thole settle report --as done -m \"it is sent\" && thole resume report\n",
+	.summary = "say how an action of unknown outcome ended",
+	.text = "An agent with \"unknown: park\" in its file waits for a person when nobody can "
+		"know whether an action\n"
+		"happened. Check what happened, then say done, not_started, or unknown. The answer "
+		"is written to the log; the\n"
+		"model gets it when the session continues. The action is never repeated.\n"
+		"\n"
+		"Examples:\n"
+		"  thole log report            # shows what waits, and what was seen after it\n"
+		"  thole settle report --as done -m \"it is sent\" && thole resume report\n",
 	.options = settle_options,
 	.words = "SESSION",
 	.run = run_settle,

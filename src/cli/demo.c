@@ -36,15 +36,15 @@ struct demo_options {
 
 static const struct th_option demo_options[] = {
 	{ "folder", 'C', "DIR", TH_OPTION_TEXT, offsetof(struct demo_options, folder),
-	  "where log, screenshots and workspace go (default: a new folder in /tmp)", "DIR" },
+	  "folder for log, screenshots and workspace (default: a new one in /tmp)", "DIR" },
 	{ "listen", 0, "ADDRESS", TH_OPTION_TEXT, offsetof(struct demo_options, listen),
 	  "serve: where the page is (default: 127.0.0.1:7711)", NULL },
 	{ "json", 'j', NULL, TH_OPTION_FLAG, offsetof(struct demo_options, json),
 	  "events as JSON lines; crash: the numbers as an object", NULL },
 	{ "seed", 0, "N", TH_OPTION_INT, offsetof(struct demo_options, seed),
-	  "crash: where the random kills begin (default: a new one)", NULL },
+	  "crash: seed of the random kills (default: random)", NULL },
 	{ "seconds", 0, "N", TH_OPTION_INT, offsetof(struct demo_options, seconds),
-	  "crash: how long it is killed (default: 10)", NULL },
+	  "crash: for how long it is killed (default: 10)", NULL },
 	{ "no-trace", 0, NULL, TH_OPTION_FLAG, offsetof(struct demo_options, no_trace),
 	  "crash: kill at random moments, not at system calls", NULL },
 	{ "quiet", 'q', NULL, TH_OPTION_FLAG, offsetof(struct demo_options, quiet), "only the end",
@@ -317,31 +317,30 @@ static int run_demo(const struct th_command *self, int argc, char **argv)
 const struct th_command th_command_demo = {
 	.name = "demo",
 	.operands = "[crash | serve]",
-	.summary = "a whole run, without a key; crash: one that is killed; serve: in the page",
-	.text =
-	    "An agent gets a desktop of its own, opens a terminal on it, writes a file by "
-	    "keyboard, looks at the\n"
-	    "screen, and reads the file back. Loop, log, HTTP, tools and desktop are the real "
-	    "ones; the model is a\n"
-	    "built-in script that says so. The demo checks the file and the log, and says "
-	    "where both are.\n\n"
-	    "thole demo crash has a run of commands, files and clicks killed many times "
-	    "(SIGKILL, at "
-	    "random system calls\n"
-	    "where tracing is allowed), resumes it each time, and compares the log with a "
-	    "ledger that "
-	    "counted what really\n"
-	    "happened: duplicated, lost, diverged, unknown. Takes about ten seconds and leaves "
-	    "nothing behind. Exit code 0\n"
-	    "when the first three are 0.\n\n"
-	    "thole demo serve begins such a session, up to its first question, and serves the page "
-	    "with it: open the\n"
-	    "link that it prints, and click through.\n\n"
-	    "Examples:\n"
-	    "  thole demo\n"
-	    "  thole demo serve\n"
-	    "  thole demo --json | jq -r .kind\n"
-	    "  thole demo crash --seed 1\n",
+	.summary = "a complete run without a key; crash: killed often; serve: in the page",
+	.text = "An agent gets a desktop of its own, opens a terminal on it, writes a file by "
+		"keyboard, looks at the\n"
+		"screen, and reads the file back. Loop, log, HTTP, tools and desktop are real; the "
+		"model is a built-in script, which the output says.\n"
+		"The demo checks the file and the log, and prints where they are.\n"
+		"\n"
+		"thole demo crash kills a run of commands, files and clicks many times (SIGKILL, "
+		"at random system\n"
+		"calls where tracing is allowed), resumes it each time, and compares the log with "
+		"a ledger of what\n"
+		"really happened: duplicated, lost, diverged, unknown. It takes about ten seconds "
+		"and leaves nothing\n"
+		"behind. The exit code is 0 if the first three are 0.\n"
+		"\n"
+		"thole demo serve begins such a session, up to its first question, and serves the "
+		"page with it: open the\n"
+		"link that it prints, and click through.\n"
+		"\n"
+		"Examples:\n"
+		"  thole demo\n"
+		"  thole demo serve\n"
+		"  thole demo --json | jq -r .kind\n"
+		"  thole demo crash --seed 1\n",
 	.options = demo_options,
 	.words = "crash serve",
 	.run = run_demo,

@@ -344,12 +344,13 @@ static int run_doctor(const struct th_command *self, int argc, char **argv)
 const struct th_command th_command_doctor = {
 	.name = "doctor",
 	.operands = "",
-	.summary = "try each layer on this machine: what works, what is missing",
-	.text = "Starts a desktop and takes a picture, confines a command, opens the log, and says "
-		"what is enforced here.\n"
-		"ok: works. note: works, but less than it could. absent: an optional program. "
-		"BROKEN: the main job\n"
-		"cannot run; the exit code is 1 then.\n\n"
+	.summary = "check what works on this machine, and what is missing",
+	.text = "Starts a desktop and takes a picture, runs a command in the sandbox, opens the "
+		"log, and prints what\n"
+		"is enforced on this machine. ok: works. note: works with restrictions. absent: an "
+		"optional program\n"
+		"is missing. BROKEN: agents cannot run; the exit code is 1.\n"
+		"\n"
 		"Examples:\n"
 		"  thole doctor\n"
 		"  thole doctor --json | jq -r 'select(.result != \"ok\") | .text'\n",

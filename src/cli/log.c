@@ -30,7 +30,7 @@ static const struct th_option log_options[] = {
 	  "check every stored byte against its digest, and the list of sessions against their logs",
 	  NULL },
 	{ "trace", 0, NULL, TH_OPTION_FLAG, offsetof(struct log_options, trace),
-	  "what took how long and what it cost, as a tree; with --json as OTLP", NULL },
+	  "times and costs as a tree; with --json as OTLP", NULL },
 	{ "blobs", 0, "DIR", TH_OPTION_TEXT, offsetof(struct log_options, blobs),
 	  "write the pictures of the session into DIR, named by event", "DIR" },
 	TH_OPTIONS_SERVER(struct log_options, common),
@@ -296,18 +296,21 @@ static int run_log(const struct th_command *self, int argc, char **argv)
 const struct th_command th_command_log = {
 	.name = "log",
 	.operands = "[NAME]",
-	.summary = "what a session did, step by step; is its log whole",
+	.summary = "show what a session did; verify its log",
 	.text = "Prints the log of session NAME: messages, thoughts, actions, their results, "
-		"costs. The start of a\n"
-		"name, four characters or more, is enough when only one session begins so.\n\n"
+		"costs. The first characters of a name are enough, four or more, if only one "
+		"session begins with them.\n"
+		"\n"
 		"With --verify every stored byte is checked: each event against the chain of "
 		"digests, each picture\n"
-		"against its hash, the list of sessions against what their logs say. Without NAME, "
-		"all sessions. The\n"
-		"first thing that is wrong is named, and the exit code is 1.\n\n"
+		"against its hash, the list of sessions against their logs. Without NAME, all "
+		"sessions are checked.\n"
+		"The first error is printed, and the exit code is 1.\n"
+		"\n"
 		"With --trace: each task, its agents, turns, requests, calls, guardrails and "
 		"handoffs with their times and\n"
-		"costs, and what each agent and model used (docs/TRACING.md).\n\n"
+		"costs, and what each agent and model used (docs/TRACING.md).\n"
+		"\n"
 		"Examples:\n"
 		"  thole log report\n"
 		"  thole log report --trace\n"

@@ -336,22 +336,24 @@ static int run_models(const struct th_command *self, int argc, char **argv)
 const struct th_command th_command_models = {
 	.name = "models",
 	.operands = "[NAME]",
-	.summary = "the models that are known, and what is known of one",
-	.text = "A model's name finds its profile by pattern; a version that is newer than this "
-		"program gets its family's\n"
-		"newest profile. Any other server that speaks Chat Completions is named chat:NAME, "
-		"one that speaks OpenAI's\n"
-		"Responses API responses:NAME, with its address in OPENAI_BASE_URL or --base-url. "
-		"GROUNDER+PLANNER is a pair: one\n"
-		"points at what the other describes.\n\n"
-		"Profiles of one's own stand in a models file (examples/models.yaml); they come "
-		"first, and the list marks\n"
-		"them with a star. With a NAME, `why` says which rule found its profile.\n\n"
-		"Examples:\n"
-		"  thole models\n"
-		"  thole models gpt-5.4\n"
-		"  thole models gta1+gpt-5.4\n"
-		"  thole run -m responses:my-model --base-url http://127.0.0.1:8000/v1 \"…\"\n",
+	.summary = "list the known models, or show one",
+	.text =
+	    "A model's profile is found by patterns for its name; a version that is newer than "
+	    "this program gets\n"
+	    "the newest profile of its family. Any other server that speaks Chat Completions is "
+	    "named chat:NAME, one that speaks OpenAI's\n"
+	    "Responses API responses:NAME, with its address in OPENAI_BASE_URL or --base-url. "
+	    "GROUNDER+PLANNER is a pair: the planner describes an element, the grounder finds it.\n"
+	    "\n"
+	    "Your own profiles go into a models file (examples/models.yaml); they have priority, "
+	    "and the list\n"
+	    "marks them with a star. With a NAME, `why` shows which rule found the profile.\n"
+	    "\n"
+	    "Examples:\n"
+	    "  thole models\n"
+	    "  thole models gpt-5.4\n"
+	    "  thole models gta1+gpt-5.4\n"
+	    "  thole run -m responses:my-model --base-url http://127.0.0.1:8000/v1 \"…\"\n",
 	.options = models_options,
 	.words = "MODEL",
 	.run = run_models,

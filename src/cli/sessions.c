@@ -26,7 +26,7 @@ static const struct th_option sessions_options[] = {
 	{ "limit", 'n', "N", TH_OPTION_INT, offsetof(struct sessions_options, limit),
 	  "at most N sessions, the newest (default: all)", NULL },
 	{ "after", 0, "CURSOR", TH_OPTION_TEXT, offsetof(struct sessions_options, after),
-	  "the next page: behind the session that --json printed with this cursor", NULL },
+	  "the next page: after the session with this cursor in the output of --json", NULL },
 	{ "user", 0, "NAME", TH_OPTION_TEXT, offsetof(struct sessions_options, user),
 	  "only sessions of this user", NULL },
 	{ "title", 0, "TEXT", TH_OPTION_TEXT, offsetof(struct sessions_options, title),
@@ -229,8 +229,8 @@ const struct th_command th_command_sessions = {
 	.text = "States: idle (nothing asked yet), running, waiting (for a person: thole approve, "
 		"thole reject),\n"
 		"paused (thole resume), stopped, finished, failed, stuck, limit. A session that is "
-		"\"running\" while\n"
-		"no program runs it was cut off; thole resume takes it up where it was.\n\n"
+		"\"running\" while no program runs it was interrupted; thole resume continues it.\n"
+		"\n"
 		"Examples:\n"
 		"  thole sessions\n"
 		"  thole sessions --state waiting\n"
@@ -313,13 +313,13 @@ static int run_fork(const struct th_command *self, int argc, char **argv)
 const struct th_command th_command_fork = {
 	.name = "fork",
 	.operands = "NAME[@EVENT] [NEW]",
-	.summary = "a new session that shares another's past",
+	.summary = "start a new session from another one's events",
 	.text =
 	    "The new session begins with the events of NAME up to number EVENT (default: all of "
-	    "them) and goes its\n"
-	    "own way from there; NAME is not touched. Calls that were under way are not repeated. "
-	    "Prints the new\n"
-	    "session's name.\n\n"
+	    "them) and continues independently; NAME does not change. Calls that were under way "
+	    "are not repeated. Prints the new\n"
+	    "session's name.\n"
+	    "\n"
 	    "Examples:\n"
 	    "  thole fork report\n"
 	    "  thole fork report@12 second-try && thole run -s second-try \"do it in French\"\n",
