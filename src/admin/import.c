@@ -169,7 +169,7 @@ static enum th_code begin(struct arriving *x, const struct th_json *v, struct th
 		.metadata = th_arena_str(&x->memory, d.metadata.len ? d.metadata : TH_STR("{}")),
 	};
 	if (!th_digest_parse(d.head, &s->row.head))
-		return th_fail(err, TH_EPROTO, "head is no digest");
+		return th_fail(err, TH_EPROTO, "head is not a digest");
 	if (x->count == x->cap) {
 		x->cap = TH_MAX(2 * x->cap, (size_t)16);
 		x->list = th_realloc(x->list, x->cap * sizeof(struct arrived *));
@@ -265,10 +265,10 @@ static enum th_code add_blob(struct arriving *x, const struct th_json *v, struct
 	if (!x->count)
 		return th_fail(err, TH_EPROTO, "a blob stands before its session");
 	if (!th_digest_parse(th_json_get_str(v, "blob"), &blob.hash))
-		return th_fail(err, TH_EPROTO, "blob is no hash");
+		return th_fail(err, TH_EPROTO, "blob is not a hash");
 	if (!th_json_get(v, "absent")) {
 		if (!text.ptr || !th_base64_decode(&bytes, text))
-			return th_fail(err, TH_EPROTO, "bytes is no base64");
+			return th_fail(err, TH_EPROTO, "bytes is not base64");
 		if (bytes.failed)
 			return th_fail(err, TH_ELIMIT, "a blob has at most %zu bytes",
 				       TH_EXPORT_BLOB_MAX);
@@ -601,7 +601,7 @@ static enum th_code take_line(struct arriving *x, struct th_str line, const stru
 	if (blob)
 		return add_blob(x, v, err);
 	if (!head && !th_json_get(v, "end"))
-		return th_fail(err, TH_EPROTO, "this is no line of an exported session");
+		return th_fail(err, TH_EPROTO, "this is not a line of an exported session");
 	if (!head && !x->count)
 		return th_fail(err, TH_EPROTO, "there is no session in it");
 	x->ended = !head;
@@ -636,7 +636,7 @@ static enum th_code take_all(struct arriving *x, th_session_import_fn *fn, void 
 	if (code == TH_EEXIST) /* found out at the end, and not the line's fault */
 		return code;
 	if (code && !x->count && x->line == 1)
-		return th_prefix(err, code, "this is no exported session: line 1");
+		return th_prefix(err, code, "this is not an exported session: line 1");
 	if (code)
 		return th_prefix(err, code, "line %llu", (unsigned long long)x->line);
 	if (got == TH_EIO)

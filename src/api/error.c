@@ -106,7 +106,7 @@ int th_api_enter_reading(struct thole_runtime *rt, const char *session_id, thole
 	if (!code)
 		code = th_api_text(session_id, "the session's name", 1, TH_SESSION_ID_MAX, err);
 	if (!code && !fn)
-		code = th_api_fail(err, TH_EUSAGE, "there is nobody to read it: fn is NULL");
+		code = th_api_fail(err, TH_EUSAGE, "fn is NULL");
 	return code;
 }
 

@@ -245,7 +245,7 @@ static int check_metadata(const char *json, struct thole_error *err)
 	if (th_json_parse(th_str_of(json), &doc, &e))
 		return th_api_fail(err, TH_EUSAGE, "the metadata: %s", e.msg);
 	if (!th_json_is_object(th_json_root(doc)))
-		return th_api_fail(err, TH_EUSAGE, "the metadata is no JSON object");
+		return th_api_fail(err, TH_EUSAGE, "the metadata is not a JSON object");
 	if (th_json_get(th_json_root(doc), "delegated_by"))
 		return th_api_fail(err, TH_EUSAGE,
 				   "the metadata has the reserved member "

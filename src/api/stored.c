@@ -228,7 +228,7 @@ int thole_runtime_blob(struct thole_runtime *rt, const char *hash, size_t offset
 	if (!code && !th_digest_parse(th_str_of(hash), &digest))
 		code = th_api_fail(err, TH_EUSAGE, "a blob's hash is 64 hexadecimal digits");
 	if (!code && !fn)
-		code = th_api_fail(err, TH_EUSAGE, "there is nobody to read it: fn is NULL");
+		code = th_api_fail(err, TH_EUSAGE, "fn is NULL");
 	if (code)
 		return code;
 	th_buf_init(&bytes, TH_BLOB_MAX);

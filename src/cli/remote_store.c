@@ -106,7 +106,7 @@ static enum th_code row_read(const struct th_json *v, struct th_arena *a,
 		.metadata = r.metadata,
 	};
 	if (r.head.len && !th_digest_parse(r.head, &ret->head))
-		return bad_answer(err, th_fail(err, TH_EPROTO, "head is no digest"));
+		return bad_answer(err, th_fail(err, TH_EPROTO, "head is not a digest"));
 	return TH_OK;
 }
 

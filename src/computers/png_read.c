@@ -8,7 +8,7 @@
 
 static enum th_code fail(struct th_err *err, int status)
 {
-	return th_fail(err, TH_EPROTO, "the picture is no PNG file that can be read: %s",
+	return th_fail(err, TH_EPROTO, "the picture is not a PNG file that can be read: %s",
 		       spng_strerror(status));
 }
 
@@ -25,7 +25,7 @@ enum th_code th_png_size(struct th_str bytes, struct th_size *ret, struct th_err
 	uint32_t width, height;
 
 	if (bytes.len < 33 || memcmp(bytes.ptr, head, 16) != 0)
-		return th_fail(err, TH_EPROTO, "the picture is no PNG file");
+		return th_fail(err, TH_EPROTO, "the picture is not a PNG file");
 	width = be32(bytes.ptr + 16);
 	height = be32(bytes.ptr + 20);
 	if (width > TH_SCREEN_SIDE_MAX || height > TH_SCREEN_SIDE_MAX)

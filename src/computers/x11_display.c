@@ -120,7 +120,7 @@ enum th_code th_x11_socket(struct th_str name, int *ret_fd, int *ret_number, str
 
 	if (!parse_name(name, &d) || d.host.len >= sizeof(text) || memchr(name.ptr, '\0', name.len))
 		return th_fail(err, TH_EUSAGE,
-			       "\"%.*s\" is no name of a display; they look like :0 or host:0",
+			       "\"%.*s\" is not the name of a display, such as :0 or host:0",
 			       TH_FMT(th_str_sub(name, 0, 100)));
 	snprintf(text, sizeof(text), "%.*s", TH_FMT(d.host));
 	if (d.path) {

@@ -566,7 +566,7 @@ static enum th_code act(struct th_x11 *x, const struct th_action *action,
 	case TH_ACTION_COUNT:
 		break;
 	}
-	return th_fail(err, TH_EUNSUPPORTED, "%s is no input", th_action_name(action->kind));
+	return th_fail(err, TH_EUNSUPPORTED, "%s is not an input", th_action_name(action->kind));
 }
 
 enum th_code th_x11_input_act(struct th_x11 *x, const struct th_action *action,

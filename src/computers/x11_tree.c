@@ -72,7 +72,8 @@ static enum th_code dial(struct th_str address, bool own_only, int *ret, struct 
 	socklen_t len = sizeof(peer);
 
 	if (!th_dbus_path(address, &path))
-		return th_fail(err, TH_EUSAGE, "it is no address of a socket: unix:path=/…");
+		return th_fail(err, TH_EUSAGE,
+			       "it is not the address of a socket, such as unix:path=/…");
 	memcpy(a.sun_path, path.ptr, path.len);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || connect(fd, (const struct sockaddr *)&a, sizeof(a)) ||

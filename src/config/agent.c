@@ -166,7 +166,7 @@ static enum th_code check_tools(const struct checker *c, const struct th_agent *
 			continue;
 		near = th_names_nearest(names, list->list[i]);
 		th_buf_printf(&path, "%s[%zu]", field, i);
-		return fail_path(c, th_buf_str(&path), "is \"%.*s\", which is no tool%s%s%s",
+		return fail_path(c, th_buf_str(&path), "is \"%.*s\", which is not a tool%s%s%s",
 				 TH_FMT(shown), near ? "; did you mean \"" : "", near ? near : "",
 				 near ? "\"?" : "");
 	}
@@ -188,7 +188,8 @@ static enum th_code check_slip(const struct checker *c, const struct th_agent *a
 	near = th_names_nearest(names, tool);
 	if (!near)
 		return TH_OK;
-	return fail_path(c, th_str_of(path), "is \"%.*s\", which is no tool; did you mean \"%s\"?",
+	return fail_path(c, th_str_of(path),
+			 "is \"%.*s\", which is not a tool; did you mean \"%s\"?",
 			 TH_FMT(th_utf8_cut(tool, TH_NAME_NEAR_MAX)), near);
 }
 

@@ -491,7 +491,7 @@ static enum th_code check(const struct th_agent_rule *r, const char **ret_field,
 		while (th_json_next(&it))
 			if (!th_json_str(it.val).ptr)
 				return th_fail(err, TH_EUSAGE,
-					       "has a pattern that is no string, for %.*s",
+					       "has a pattern that is not a string, for %.*s",
 					       TH_FMT(th_utf8_cut(it.key, 80)));
 	}
 	*ret_field = r->tool.len > TH_RULE_PATTERN_MAX        ? "tool"

@@ -221,7 +221,7 @@ enum th_code th_dir_make(const char *path, mode_t mode, struct th_err *err)
 	if (stat(path, &st) < 0)
 		return th_fail_errno(err, errno, "%s", path);
 	if (!S_ISDIR(st.st_mode))
-		return th_fail(err, TH_EEXIST, "%s: is there, but is no folder", path);
+		return th_fail(err, TH_EEXIST, "%s: exists, but is not a folder", path);
 	return TH_OK;
 }
 

@@ -462,7 +462,7 @@ bool th_http_upgrade(struct th_http_request *r, struct th_str headers)
 	    !th_str_is(th_http_header(r, "sec-websocket-version"), "13")) {
 		th_http_reply(
 		    r, 400, "application/json", TH_STR("Sec-WebSocket-Version: 13\r\n"),
-		    TH_STR("{\"error\":{\"message\":\"this is no good WebSocket handshake\","
+		    TH_STR("{\"error\":{\"message\":\"this is not a valid WebSocket handshake\","
 			   "\"type\":\"invalid_request_error\",\"param\":null,\"code\":null}}"));
 		return false;
 	}

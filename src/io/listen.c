@@ -62,10 +62,11 @@ static void on_ready(void *ctx, unsigned events)
 
 static enum th_code bad_address(struct th_str address, struct th_err *err)
 {
-	return th_fail(err, TH_EUSAGE,
-		       "\"%.*s\" is no address to listen at; 127.0.0.1:7711, [::1]:7711 and "
-		       "unix:PATH are",
-		       (int)TH_MIN(address.len, (size_t)100), address.ptr);
+	return th_fail(
+	    err, TH_EUSAGE,
+	    "\"%.*s\" is not an address to listen at; examples: 127.0.0.1:7711, [::1]:7711 and "
+	    "unix:PATH are",
+	    (int)TH_MIN(address.len, (size_t)100), address.ptr);
 }
 
 /* The host of HOST:PORT or [HOST]:PORT; *port gets the rest. */

@@ -376,7 +376,7 @@ static enum th_code listen_path(const char *path, int *ret_fd, struct stat *ret_
 	if (status < 0 && errno == EADDRINUSE) {
 		struct stat st;
 		if (lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode))
-			return th_fail(err, TH_EEXIST, "%s: is there, but is no socket", path);
+			return th_fail(err, TH_EEXIST, "%s: exists, but is not a socket", path);
 		if (somebody_listens(&addr, len))
 			return th_fail(err, TH_EBUSY, "%s: somebody else listens there", path);
 		if (unlink(path) < 0 && errno != ENOENT)

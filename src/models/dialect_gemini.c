@@ -322,7 +322,7 @@ static enum th_code read_action(const struct th_dialect_context *c, const struct
 	case BROWSER:
 		break;
 	}
-	return th_fail(err, TH_EPROTO, "it is no action of the screen");
+	return th_fail(err, TH_EPROTO, "it is not an action of the screen");
 }
 
 /* What th_action_parse would not take must not get into an item. */

@@ -196,7 +196,7 @@ static enum th_code read_json(struct th_str line, struct th_buf *answer, struct 
 	enum th_code code = th_json_parse(line, &doc, err);
 
 	if (code)
-		return th_fail(err, TH_EUSAGE, "this is no JSON (%s); say it with `done` in front",
+		return th_fail(err, TH_EUSAGE, "this is not JSON (%s); write `done` before a text",
 			       err->msg);
 	root = th_json_root(doc);
 	if (th_json_is_object(root) && (!th_json_is_null(th_json_get(root, "tool_calls")) ||

@@ -168,7 +168,8 @@ enum th_code th_interactions_items(struct th_str list, const struct th_steps *st
 	th_jw_array(&x.w);
 	for (size_t i = 0; !it.object && th_json_raw_next(&it); i++) {
 		if (!th_json_raw_is_object(it.val))
-			return th_fail(err, TH_EPROTO, "step %zu of the answer is no object", i);
+			return th_fail(err, TH_EPROTO, "step %zu of the answer is not an object",
+				       i);
 		put_step(&x, it.val, steps && i < steps->count ? &steps->list[i] : NULL);
 	}
 	th_jw_array_end(&x.w);

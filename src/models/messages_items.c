@@ -261,6 +261,6 @@ enum th_code th_messages_items(struct th_str raw, const struct th_blocks *blocks
 	if (x.call_count > TH_CALLS_MAX)
 		return th_fail(err, TH_ELIMIT, "the answer has more than %d calls", TH_CALLS_MAX);
 	if (!out->failed && !is_text(blocks, th_str_sub(th_buf_str(out), start, out->len)))
-		return th_fail(err, TH_EPROTO, "the input of a call is no JSON string");
+		return th_fail(err, TH_EPROTO, "the input of a call is not a JSON string");
 	return th_buf_check(out, "the answer", err);
 }

@@ -52,7 +52,7 @@ static int base_setmetatable(lua_State *L)
 		for (int i = 0; i < 2; i++) {
 			lua_pushstring(L, i ? "__mode" : "__gc");
 			if (lua_rawget(L, 2) != LUA_TNIL)
-				return luaL_error(L, "%s is not to be had in a script",
+				return luaL_error(L, "%s is not available in a script",
 						  i ? "__mode" : "__gc");
 			lua_pop(L, 1);
 		}

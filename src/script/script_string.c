@@ -52,7 +52,7 @@ static int str_format(lua_State *L)
 			;
 		th_script_charge(L, FORMAT_COST);
 		if (p < end && *p == 'p')
-			return luaL_error(L, "%%p is not to be had in a script");
+			return luaL_error(L, "%%p is not available in a script");
 	}
 	for (int i = 2; i <= count; i++) {
 		int type = lua_type(L, i);

@@ -243,7 +243,7 @@ enum th_code th_dbus_size(struct th_str bytes, size_t *ret, struct th_err *err)
 	if (bytes.len < HEAD_SIZE)
 		return TH_OK;
 	if (bytes.ptr[0] != 'l' || bytes.ptr[3] != 1)
-		return th_fail(err, TH_EPROTO, "this is no message of D-Bus");
+		return th_fail(err, TH_EPROTO, "this is not a message of D-Bus");
 	size = HEAD_SIZE + (((uint64_t)u32_of(bytes.ptr + 12) + 7) & ~UINT64_C(7)) +
 	       u32_of(bytes.ptr + 4);
 	if (size > TH_DBUS_MESSAGE_MAX)
@@ -293,7 +293,7 @@ enum th_code th_dbus_read(struct th_str bytes, struct th_dbus_message *ret, stru
 	*ret = (struct th_dbus_message){ .type = (enum th_dbus_type)(
 					     uint8_t)(bytes.len > 1 ? bytes.ptr[1] : 0) };
 	if (!size || size > bytes.len || ret->type < TH_DBUS_CALL || ret->type > TH_DBUS_SIGNAL)
-		return th_fail(err, TH_EPROTO, "this is no whole message of D-Bus");
+		return th_fail(err, TH_EPROTO, "this is not a complete message of D-Bus");
 	list = u32_of(bytes.ptr + 12);
 	end = HEAD_SIZE + list;
 	fields.body = th_str_n(bytes.ptr, end);

@@ -305,7 +305,7 @@ static enum th_http1_step bad(const struct th_http1 *p, llhttp_errno_t code, str
 	if (p->why)
 		(void)th_fail(err, p->why, "%s", p->what);
 	else
-		(void)th_fail(err, TH_EPROTO, "this is no HTTP/1.1 request: %s",
+		(void)th_fail(err, TH_EPROTO, "this is not an HTTP/1.1 request: %s",
 			      reason && reason[0] ? reason : llhttp_errno_name(code));
 	return TH_HTTP1_BAD;
 }

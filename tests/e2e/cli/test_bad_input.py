@@ -119,7 +119,7 @@ class Agents(house.House):
             ("computer:\n  kind: desktop\n  width: 1280\n", ["agent.yaml:3: ", "computer.width"]),
             # What would hold nothing back, and not say so.
             ("name: a\nrules:\n- {tool: shell, decide: run}\n- {tool: raed_file, decide: refuse}\n",
-             ["agent.yaml:4: ", 'rules[1].tool is "raed_file", which is no tool; did you mean "read_file"?']),
+             ["agent.yaml:4: ", 'rules[1].tool is "raed_file", which is not a tool; did you mean "read_file"?']),
             ("name: a\nguardrails:\n- {name: g, stage: tool_input, tools: [shel]}\nscript: 'function g() end'\n",
              ["agent.yaml:3: ", 'guardrails[0].tools[0] is "shel"', 'did you mean "shell"?']),
         ]
@@ -300,8 +300,8 @@ class Stores(house.House):
         """What is no exported session says so, not only where it is not JSON."""
         file = self.work / "file"
         for text, words in (("", "file: it is empty: nothing was exported into it"),
-                            ("name: agent\n", "file: this is no exported session: line 1: not JSON"),
-                            ('{"a":1}\n', "file: this is no exported session: line 1: this is no line of")):
+                            ("name: agent\n", "file: this is not an exported session: line 1: not JSON"),
+                            ('{"a":1}\n', "file: this is not an exported session: line 1: this is not a line of")):
             file.write_text(text)
             self.bad(1, words, "import", file)
         self.bad(1, "work: it cannot be read: Is a directory", "import", self.work)

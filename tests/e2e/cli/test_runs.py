@@ -749,7 +749,7 @@ class Exports(house.House):
         file.write_text("hello\n")
         self.bad(1, "line 1", "import", "--store", third, file)
         self.assertEqual(self.good("sessions", "--store", third, "--names").out, "")  # nothing, also of what it needs
-        self.bad(1, "%s: this is no exported session: line 1: " % file, "import", "--store", third, file)
+        self.bad(1, "%s: this is not an exported session: line 1: " % file, "import", "--store", third, file)
         file.write_text("")
         self.bad(1, "%s: it is empty" % file, "import", "--store", third, file)
         self.bad(1, "standard input: it is empty", "import", "--store", third, stdin="")

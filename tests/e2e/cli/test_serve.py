@@ -155,7 +155,7 @@ class Doors(serving.Served):
         tokens.chmod(0o600)
         tokens.write_text("short alice read\n")
         self.bad(2, ["open:1", "bytes"], "serve", "--listen", "127.0.0.1:0", "--tokens", tokens)
-        self.bad(2, "no address", "serve", "--listen", "nowhere")
+        self.bad(2, "not an address", "serve", "--listen", "nowhere")
 
     def test_two_users(self):
         self.serve(say("Mine."))

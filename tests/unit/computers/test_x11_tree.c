@@ -90,7 +90,7 @@ static void by_its_address(void **state)
 	is_not_found(NULL, "no accessibility bus is named");
 	snprintf(address, sizeof(address), "unix:path=%s,guid=1234", path);
 	is_found(address);
-	is_not_found("unix:abstract=/x", "no address of a socket");
+	is_not_found("unix:abstract=/x", "not the address of a socket");
 	is_not_found("unix:path=/nowhere/bus", "connect to it");
 }
 
@@ -111,7 +111,7 @@ static void by_the_display(void **state)
 	write_root(address, sizeof(address));
 	is_not_found("display", "larger than 1024 bytes");
 	write_root("tcp:host=evil.example,port=1", 28);
-	is_not_found("display", "no address of a socket");
+	is_not_found("display", "not the address of a socket");
 	write_root("", 0);
 	is_not_found("display", "names none");
 }

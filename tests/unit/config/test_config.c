@@ -309,10 +309,10 @@ static void test_agent_errors(void **state TH_UNUSED)
 		{ "name: a\n\ntols: [shell]\n",
 		  "agents/x.yaml:3: tols is not known; did you mean \"tools\"?" },
 		{ "name: a\ntools: [shell, red_file]\n",
-		  "agents/x.yaml:2: tools[1] is \"red_file\", which is no tool; did you mean "
+		  "agents/x.yaml:2: tools[1] is \"red_file\", which is not a tool; did you mean "
 		  "\"read_file\"?" },
 		{ "approve:\n- everything\n",
-		  "agents/x.yaml:2: approve[0] is \"everything\", which is no tool" },
+		  "agents/x.yaml:2: approve[0] is \"everything\", which is not a tool" },
 		{ "tools:\n- shell\n- {name: a b, command: [x]}\n",
 		  "agents/x.yaml:3: tools[1].name must be 1 to 64 letters, digits, \"_\" and "
 		  "\"-\", "
@@ -340,7 +340,7 @@ static void test_agent_errors(void **state TH_UNUSED)
 		{ "commands: []\ntools:\n- {name: x, command: [y]}\n",
 		  "agents/x.yaml:1: commands stand in tools, beside the names, not here" },
 		{ "tools: [command]\n",
-		  "agents/x.yaml:1: tools[0] is \"command\", which is no tool" },
+		  "agents/x.yaml:1: tools[0] is \"command\", which is not a tool" },
 		{ "settings:\n  history: previous_response\n  store: false\n",
 		  "agents/x.yaml:3: settings.store cannot be false with history: "
 		  "previous_response, "

@@ -115,7 +115,7 @@ static void says_what_is_wrong(void **state)
 		{ "wait soon", "wait SECONDS" },
 		{ "screenshot now", "screenshot" },
 		{ "shell", "shell COMMAND" },
-		{ "{\"name\":", "no JSON" },
+		{ "{\"name\":", "not JSON" },
 		{ "{}", "a call is" },
 		{ "[]", "a call is" },
 		{ "[1]", "a call is" },
