@@ -317,7 +317,7 @@ static int run_demo(const struct th_command *self, int argc, char **argv)
 const struct th_command th_command_demo = {
 	.name = "demo",
 	.operands = "[crash | serve]",
-	.summary = "a complete run without a key; crash: killed often; serve: in the page",
+	.summary = "a run without a key; crash: killed often; serve: in the page",
 	.text = "An agent gets a desktop of its own, opens a terminal on it, writes a file by "
 		"keyboard, looks at the\n"
 		"screen, and reads the file back. Loop, log, HTTP, tools and desktop are real; the "
