@@ -66,6 +66,7 @@ struct thole_call;
 struct thole_session;
 struct thole_note;
 struct thole_watcher;
+struct thole_screen;
 
 /* Is told something (see "watching" below). */
 typedef void thole_note_fn(void *ctx, struct thole_session *s, const struct thole_note *note);
@@ -793,6 +794,47 @@ TH_API int thole_watcher_hold(struct thole_watcher *w, bool hold, struct thole_e
 /* Ends it: no more calls of its functions.  Allowed in any callback, also its own.  NULL is fine.
  */
 TH_API void thole_watcher_free(struct thole_watcher *w);
+
+/* ---- screens --------------------------------------------------------------------------------- */
+
+/*
+ * A live view of the computer of a session, whoever runs that: what is drawn on its screen, as
+ * pictures of the tiles that changed.  `options`: names and values in turn, ended by NULL; NULL:
+ * all defaults.
+ *
+ *     format    of the pictures: "jpeg" (the default), "webp" or "png"
+ *     quality   of JPEG and WebP, 1 to 100; default 80
+ *     rate      frames in a second at most, 1 to 30; default 15
+ *
+ * It opens no session, starts no computer and keeps none going.  While there is none it waits for
+ * one.  All who watch in the same way share what is taken and encoded.  `fn` is told once that
+ * something is new (a frame, a screen of another size, none any more), and again after
+ * thole_screen_take: whoever is slow skips frames.  *ret is the runtime's, and ends with it.  It is
+ * not asked whether the store has the session, or whose it is.  EUSAGE: an option.  ELIMIT: 4096 in
+ * one runtime.
+ */
+typedef void thole_screen_fn(void *ctx, struct thole_screen *screen);
+TH_API int thole_screen_watch(struct thole_runtime *rt, const char *session_id,
+			      const char *const *options, thole_screen_fn *fn, void *ctx,
+			      struct thole_screen **ret, struct thole_error *err);
+/* Allowed in any callback, also its own.  NULL is fine. */
+TH_API void thole_screen_free(struct thole_screen *screen);
+
+/*
+ * What is new to it: each tile that changed since it was taken last, as one whole file of the
+ * format, with the place and size of the tile in pixels.  After a change of the screen's size all
+ * tiles come.  The callback comes from inside this function and may call nothing of this runtime.
+ */
+typedef void thole_tile_fn(void *ctx, int x, int y, int width, int height, const void *bytes,
+			   size_t size);
+TH_API int thole_screen_take(struct thole_screen *screen, thole_tile_fn *fn, void *ctx,
+			     struct thole_error *err);
+/* In pixels; 0: there is no screen now, and thole_screen_reason says why. */
+TH_API int thole_screen_width(const struct thole_screen *screen);
+TH_API int thole_screen_height(const struct thole_screen *screen);
+TH_API const char *thole_screen_reason(const struct thole_screen *screen);
+/* Where the pointer is; false: that is not known. */
+TH_API bool thole_screen_pointer(const struct thole_screen *screen, int *ret_x, int *ret_y);
 
 /* A note is valid in its callback. */
 TH_API int thole_note_kind(const struct thole_note *note); /* enum thole_note_kind */

@@ -42,6 +42,7 @@ struct thole_runtime {
 	struct th_arena memory; /* options */
 	struct th_deferred deliver;
 	struct thole_note *notes, **notes_end;
+	struct thole_screen *screens;
 	struct thole_watcher *released; /* that get the notes they missed while held */
 	struct thole_session *sessions; /* all, in a list */
 	struct thole_session **named;   /* those that have a name, by it: a table of chains */
@@ -306,6 +307,10 @@ void th_api_watchers_release(struct thole_runtime *rt);
 /* What is queued of an answer that is given up. */
 void th_api_watchers_deltas_drop(struct thole_session *s);
 void th_api_watchers_end(struct thole_session *s);
+
+/* ---- screen.c ---- */
+
+void th_api_screens_end(struct thole_runtime *rt);
 
 /* ---- watch.c ---- */
 

@@ -162,6 +162,7 @@ static enum th_code open_runtime(struct thole_runtime *rt, const struct options 
 static void close_runtime(struct thole_runtime *rt)
 {
 	rt->ending = true;
+	th_api_screens_end(rt);
 	rt->rt = th_runtime_free(rt->rt);
 	if (rt->loop)
 		th_loop_undefer(rt->loop, &rt->deliver);

@@ -149,6 +149,14 @@
 #define TH_SCREEN_SIDE_MAX 16384
 #define TH_SCREEN_PIXELS_MAX (64 * 1024 * 1024)
 #define TH_CLIPBOARD_MAX (4 * TH_MIB)
+#define TH_LIVE_TILE_WIDTH 256 /* of a live view, in pixels: as large a part as is sent at once */
+#define TH_LIVE_TILE_HEIGHT 128
+#define TH_LIVE_TILES_MAX (TH_SCREEN_PIXELS_MAX / (TH_LIVE_TILE_WIDTH * TH_LIVE_TILE_HEIGHT) + 256)
+#define TH_LIVE_WATCHES_MAX 16  /* of one computer, each with a format and rate of its own */
+#define TH_LIVE_RATE_DEFAULT 15 /* frames in a second, at most */
+#define TH_LIVE_RATE_MAX 30
+#define TH_LIVE_RETRY_MS 500 /* between two looks for an executor that nobody here has started */
+#define TH_LIVE_VIEWERS_MAX 4096         /* of all screens, in one runtime */
 #define TH_IMAGE_SIZE_MAX (256 * TH_MIB) /* one encoded picture */
 #define TH_DESKTOP_START_MS 15000        /* Xvfb, then the window manager */
 #define TH_DESKTOP_END_MS 4000           /* for a desktop to clean up after itself */

@@ -16,6 +16,7 @@
 #include "base/field.h"
 #include "base/geom.h"
 #include "base/hash.h"
+#include "base/limits.h"
 #include "core/action.h"
 #include "wire/found.h"
 
@@ -105,6 +106,37 @@ struct th_settle_result {
 	struct th_rect area; /* bounding box of the change */
 };
 
+/* What a live view takes (see `live` below); borrowed until the next call of any function. */
+struct th_live_look {
+	struct th_size size;
+	uint8_t *pixels; /* as th_pixels has them */
+	size_t stride;
+	/* Per tile of TH_LIVE_TILE_WIDTH x TH_LIVE_TILE_HEIGHT, row by row: drawn on since whoever
+	 * looks has last cleared it. */
+	bool *drawn;
+	bool has_at;
+	struct th_point at; /* where the pointer is */
+};
+
+static inline int32_t th_live_columns(struct th_size s)
+{
+	return (s.width + TH_LIVE_TILE_WIDTH - 1) / TH_LIVE_TILE_WIDTH;
+}
+
+static inline int32_t th_live_rows(struct th_size s)
+{
+	return (s.height + TH_LIVE_TILE_HEIGHT - 1) / TH_LIVE_TILE_HEIGHT;
+}
+
+/* Who is asked while a call waits: `fn` may call `drawn` and `live` alone.  It answers in how many
+ * milliseconds it wants to be asked again; -1: not before something comes from `fd` (-1: none) or
+ * is drawn. */
+struct th_pulse {
+	int64_t (*fn)(void *ctx);
+	void *ctx;
+	int fd;
+};
+
 struct th_computer;
 struct th_pixels; /* computers/image.h */
 
@@ -140,6 +172,10 @@ struct th_computer_kind {
 	/* The pixels of the last picture, the whole screen's; borrowed until the next one.  NULL:
 	 * this kind has none to show. */
 	void (*pixels)(struct th_computer *c, struct th_pixels *ret);
+	/* A live view.  drawn: was anything drawn on since the last `live`?  Costs next to nothing.
+	 * live: the pixels of the whole screen as they are now.  NULL, both: this kind has none. */
+	enum th_code (*drawn)(struct th_computer *c, bool *ret, struct th_err *err);
+	enum th_code (*live)(struct th_computer *c, struct th_live_look *ret, struct th_err *err);
 	/* The elements of its accessibility tree that are on the screen.  TH_EUNSUPPORTED: there is
 	 * none, and why.  NULL: this kind never has one. */
 	enum th_code (*tree)(struct th_computer *c, th_found_fn *fn, void *ctx, struct th_err *err);
@@ -161,6 +197,7 @@ struct th_computer_kind {
 
 struct th_computer {
 	const struct th_computer_kind *kind;
+	const struct th_pulse *pulse; /* of its owner; NULL: nobody is asked */
 };
 
 /* name, what help says of it.  The first is the default; th_computer_NAME is its row. */

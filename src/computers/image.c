@@ -171,3 +171,20 @@ void th_image_blend(const struct th_pixels *to, struct th_point at, const uint32
 		}
 	}
 }
+
+static const char *const format_names[TH_IMAGE_FORMAT_COUNT + 1] = {
+	[TH_IMAGE_PNG] = "png",
+	[TH_IMAGE_JPEG] = "jpeg",
+	[TH_IMAGE_WEBP] = "webp",
+};
+
+const char *th_image_format_name(enum th_image_format format)
+{
+	assert(format < TH_IMAGE_FORMAT_COUNT);
+	return format_names[format];
+}
+
+int th_image_format_find(struct th_str name)
+{
+	return th_names_find(format_names, name);
+}

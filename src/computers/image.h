@@ -80,4 +80,7 @@ TH_NODISCARD enum th_code th_jpeg_encode(const struct th_pixels *image, int qual
 TH_NODISCARD enum th_code th_webp_encode(const struct th_pixels *image, int quality,
 					 struct th_buf *out, struct th_err *err);
 
+const char *th_image_format_name(enum th_image_format format); /* "png" */
+int th_image_format_find(struct th_str name);                  /* or -1 */
+
 #endif

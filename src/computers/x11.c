@@ -57,6 +57,7 @@ static void handle_event(struct th_x11 *x, const xcb_generic_event_t *event)
 {
 	uint8_t type = event->response_type & 0x7f;
 
+	x->served++;
 	if (type == 0)
 		return; /* an error nobody waits for: its request was allowed to fail */
 	if ((x->damage.present && type == x->damage.first_event + XCB_DAMAGE_NOTIFY) ||
@@ -200,35 +201,56 @@ enum th_code th_x11_sync(struct th_x11 *x, struct th_err *err)
 
 /* ---- waiting ---- */
 
+enum th_code th_x11_sleep(struct th_x11 *x, int64_t until_us, bool display, struct th_err *err)
+{
+	const struct th_pulse *pulse = x->computer.pulse;
+	uint64_t served = x->served;
+	int64_t again_ms = pulse ? pulse->fn(pulse->ctx) : -1;
+	int64_t now = th_x11_now_us();
+
+	/* What it asked the server for may have brought the event that is waited for. */
+	if (pulse && drain(x) < 0)
+		return lost(x, err);
+	if (x->served != served)
+		return TH_OK;
+	if (again_ms >= 0)
+		until_us = TH_MIN(until_us, now + again_ms * 1000);
+	int64_t left = TH_MAX(until_us - now, 0);
+	struct timespec ts = { left / 1000000, left % 1000000 * 1000 };
+	struct pollfd p[3] = { { .fd = display ? x->fd : -1, .events = POLLIN },
+			       { .fd = x->interrupt_fd, .events = POLLIN },
+			       { .fd = pulse ? pulse->fd : -1, .events = POLLIN } };
+	int ready = ppoll(p, 3, &ts, NULL);
+
+	if (ready < 0 && errno != EINTR)
+		return th_fail_errno(err, errno, "wait for the display %.*s", TH_FMT(x->name));
+	if (ready > 0 && p[1].revents)
+		return th_fail(err, TH_ECANCELED, "interrupted");
+	return TH_OK;
+}
+
 enum th_code th_x11_wait_event(struct th_x11 *x, int64_t timeout_ms, bool *ret_served,
 			       struct th_err *err)
 {
 	int64_t end = th_x11_now_us() + timeout_ms * 1000;
+	uint64_t served = x->served;
+	bool over = false;
 
 	*ret_served = false;
 	enum th_code code = check_connection(x, err);
 	if (code || (code = th_x11_flush(x, err)))
 		return code;
 	for (;;) {
-		int count = drain(x);
-		if (count < 0)
+		if (drain(x) < 0)
 			return lost(x, err);
-		if (count > 0) {
-			*ret_served = true;
+		*ret_served = x->served != served;
+		if (*ret_served)
 			return th_x11_flush(x, err);
-		}
-		int64_t left_us = TH_MAX(end - th_x11_now_us(), 0);
-		struct pollfd p[2] = { { .fd = x->fd, .events = POLLIN },
-				       { .fd = x->interrupt_fd, .events = POLLIN } };
-		struct timespec ts = { left_us / 1000000, left_us % 1000000 * 1000 };
-		int ready = ppoll(p, 2, &ts, NULL);
-		if (ready < 0 && errno != EINTR)
-			return th_fail_errno(err, errno, "wait for the display %.*s",
-					     TH_FMT(x->name));
-		if (ready > 0 && p[1].revents)
-			return th_fail(err, TH_ECANCELED, "interrupted");
-		if (ready == 0)
+		if (over)
 			return TH_OK;
+		if ((code = th_x11_sleep(x, end, true, err)))
+			return code;
+		over = th_x11_now_us() >= end;
 	}
 }
 

@@ -44,6 +44,7 @@ struct th_x11 {
 	int reply_ms;        /* silence of the server that counts as frozen: TH_X11_REPLY_MS */
 	int reply_total_ms;  /* one reply, while other things come: TH_X11_REPLY_TOTAL_MS */
 	bool lost;           /* the connection is gone for good */
+	uint64_t served;     /* events that were handled: a pulse may do that in between, too */
 	/* The pointer as the server last told us; true position: QueryPointer. */
 	struct th_point pointer;
 	struct th_x11_ext shm, damage, xfixes, randr, xtest, xkb;
@@ -90,6 +91,12 @@ TH_NODISCARD enum th_code th_x11_wait(struct th_x11 *x, int64_t timeout_ms, stru
 TH_NODISCARD enum th_code th_x11_wait_event(struct th_x11 *x, int64_t timeout_ms, bool *ret_served,
 					    struct th_err *err);
 
+/* Asks whoever watches (th_computer.pulse), and sleeps until something can be read from the display
+ * (`display`) or from his descriptor, until `until_us`, or until he wants to be asked again. Serves
+ * nothing.  TH_ECANCELED: interrupted. */
+TH_NODISCARD enum th_code th_x11_sleep(struct th_x11 *x, int64_t until_us, bool display,
+				       struct th_err *err);
+
 /* Monotonic clock. */
 int64_t th_x11_now_us(void);
 
@@ -109,6 +116,8 @@ struct th_size th_x11_size(struct th_computer *c);
 enum th_code th_x11_see(struct th_computer *c, const struct th_see_options *options,
 			struct th_frame_image *ret, struct th_err *err);
 void th_x11_pixels(struct th_computer *c, struct th_pixels *ret);
+enum th_code th_x11_drawn(struct th_computer *c, bool *ret, struct th_err *err);
+enum th_code th_x11_live(struct th_computer *c, struct th_live_look *ret, struct th_err *err);
 enum th_code th_x11_act(struct th_computer *c, const struct th_action *action,
 			struct th_act_result *ret, struct th_err *err);
 /* The windows that the window manager lists (_NET_CLIENT_LIST) and that are viewable. */

@@ -10,14 +10,11 @@
  * Two views keep their encoders: the whole screen as PNG, and the last other
  * way it was asked for (a region, scaled, another format).
  */
-#include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 #include <xcb/damage.h>
 #include <xcb/randr.h>
@@ -66,6 +63,10 @@ struct th_x11_see {
 	bool damage_event; /* the server told us so; it tells again when we have asked */
 	bool damage_lost;  /* it was asked, and its answer came too late: anything may have been
 			      drawn on */
+	int64_t drawn_us;  /* when that was last seen to grow */
+	/* Of a live view; NULL: there never was one. */
+	bool *live;
+	bool live_drawn; /* one of them was set */
 	/* The pointer's picture. */
 	uint32_t *cursor;
 	size_t cursor_count;
@@ -109,12 +110,28 @@ static bool any_stale(const bool *stale, struct th_rect r)
 	return false;
 }
 
+static void mark_tiles(struct th_x11_see *s, struct th_rect r)
+{
+	int32_t columns = th_live_columns(s->size);
+
+	if (!s->live)
+		return;
+	for (int32_t y = r.y / TH_LIVE_TILE_HEIGHT; y <= (r.y + r.height - 1) / TH_LIVE_TILE_HEIGHT;
+	     y++)
+		for (int32_t x = r.x / TH_LIVE_TILE_WIDTH;
+		     x <= (r.x + r.width - 1) / TH_LIVE_TILE_WIDTH; x++)
+			s->live[y * columns + x] = true;
+	s->live_drawn = true;
+}
+
 static void drawn_on(struct th_x11_see *s, struct th_rect r)
 {
 	r = th_rect_clip(r, s->size);
 	if (r.width == 0 || r.height == 0)
 		return;
 	s->changed = true;
+	s->drawn_us = th_x11_now_us();
+	mark_tiles(s, r);
 	s->area = join(s->area, r);
 	mark_rows(s->stale, r);
 	for (size_t i = 0; i < TH_COUNT(s->views); i++)
@@ -248,6 +265,8 @@ static void drop_pixels(struct th_x11 *x)
 	s->memory = MEMORY_HEAP;
 	free(s->stale);
 	s->stale = NULL;
+	free(s->live);
+	s->live = NULL;
 	for (size_t i = 0; i < TH_COUNT(s->views); i++) {
 		free(s->views[i].stale);
 		s->views[i].stale = NULL;
@@ -634,28 +653,52 @@ void th_x11_pixels(struct th_computer *c, struct th_pixels *ret)
 	*ret = (struct th_pixels){ s->pixels, (size_t)s->size.width * 4, s->size };
 }
 
+/* ---- a live view ---- */
+
+enum th_code th_x11_drawn(struct th_computer *c, bool *ret, struct th_err *err)
+{
+	struct th_x11 *x = th_x11_of(c);
+	const struct th_x11_see *s = x->see;
+	enum th_code code = th_x11_pump(x, err);
+
+	*ret = !code && (!s->live || s->live_drawn || s->damage_event || s->damage_lost ||
+			 !th_size_eq(x->size, s->size));
+	return code ? code : th_x11_flush(x, err);
+}
+
+enum th_code th_x11_live(struct th_computer *c, struct th_live_look *ret, struct th_err *err)
+{
+	struct th_x11 *x = th_x11_of(c);
+	struct th_x11_see *s = x->see;
+	bool any;
+	enum th_code code = collect(x, true, &any, err);
+	if (!code && !th_size_eq(x->size, s->size))
+		code = make_pixels(x, err);
+	if (code)
+		return code;
+
+	struct th_rect all = { 0, 0, s->size.width, s->size.height };
+	if (!s->live) {
+		size_t count = (size_t)th_live_columns(s->size) * th_live_rows(s->size);
+		s->live = th_alloc(count * sizeof(bool));
+		mark_tiles(s, all);
+	}
+	code = capture(x, all, err);
+	if (code)
+		return code;
+	s->live_drawn = false;
+	*ret = (struct th_live_look){ .size = s->size,
+				      .pixels = s->pixels,
+				      .stride = (size_t)s->size.width * 4,
+				      .drawn = s->live,
+				      .has_at = true,
+				      .at = x->pointer };
+	return TH_OK;
+}
+
 /* ---- settling ---- */
 
 #define COALESCE_US 1000 /* a client that draws without pause is asked about at most this often */
-
-/* Sleeps until something is read from the display, an interrupt, or the time.  Handles no events.
- */
-static enum th_code sleep_until(struct th_x11 *x, int64_t until_us, bool display,
-				struct th_err *err)
-{
-	int64_t left = TH_MAX(until_us - th_x11_now_us(), 0);
-	struct timespec ts = { left / 1000000, left % 1000000 * 1000 };
-	struct pollfd p[2] = { { .fd = display ? x->fd : -1, .events = POLLIN },
-			       { .fd = x->interrupt_fd, .events = POLLIN } };
-	int ready = ppoll(p, 2, &ts, NULL);
-
-	if (ready < 0 && errno != EINTR)
-		return th_fail_errno(err, errno, "wait for the display %.*s", TH_FMT(x->name));
-	if (ready > 0 && p[1].revents)
-		return th_fail(err, TH_ECANCELED,
-			       "interrupted while waiting for the screen to settle");
-	return TH_OK;
-}
 
 enum th_code th_x11_settle(struct th_computer *c, const struct th_settle_options *options,
 			   struct th_settle_result *ret, struct th_err *err)
@@ -676,20 +719,21 @@ enum th_code th_x11_settle(struct th_computer *c, const struct th_settle_options
 		if (s->damage_event && (code = collect(x, false, &any, err)))
 			return code;
 		now = th_x11_now_us();
-		if (any)
-			drawn = now;
+		/* A live view may have collected meanwhile. */
+		if (any || s->drawn_us > drawn)
+			drawn = any ? now : s->drawn_us;
 		any = false;
 		int64_t quiet_end = s->changed ? drawn + quiet : start + first;
 		settled = now >= quiet_end;
 		if (settled || now >= start + max)
 			break;
 		if (drawn == now && s->changed &&
-		    (code = sleep_until(x, TH_MIN(now + COALESCE_US, start + max), false, err)))
+		    (code = th_x11_sleep(x, TH_MIN(now + COALESCE_US, start + max), false, err)))
 			return code;
 		if ((code = th_x11_pump(x, err)))
 			return code;
 		if (!s->damage_event &&
-		    (code = sleep_until(x, TH_MIN(quiet_end, start + max), true, err)))
+		    (code = th_x11_sleep(x, TH_MIN(quiet_end, start + max), true, err)))
 			return code;
 		if ((code = th_x11_pump(x, err)))
 			return code;

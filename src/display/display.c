@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,8 +21,10 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "computers/computer.h"
+#include "computers/image.h"
 #include "computers/marked.h"
 #include "display/link.h"
+#include "display/watch.h"
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/role.h"
@@ -30,6 +33,7 @@
 #include "wire/exec.h"
 
 #define SEND_MS 30000
+#define WATCH_AGAIN_MS 1000 /* after a live view of a display that does not answer */
 
 /* Between two actions of one request: a menu needs a moment to open, and no more. */
 static const struct th_settle_options between = { .first_ms = TH_SETTLE_BETWEEN_FIRST_MS,
@@ -44,6 +48,9 @@ struct display {
 	struct th_pipe pipe;
 	int interrupt_fd;
 	struct th_computer *computer;
+	struct th_watches watches;          /* live views */
+	struct th_pulse pulse;              /* by which these go on while a call waits */
+	struct th_err broken;               /* what that found; no more requests */
 	struct th_marked *marked;           /* NULL until marks are wanted */
 	int64_t windows_due;                /* that the first request waits for; 0: none any more */
 	int64_t windows_ms;                 /* how long at most */
@@ -237,8 +244,7 @@ static enum th_code parse_request(struct display *d, const struct th_json *argum
 static enum th_code see_options(const struct display *d, struct th_see_options *ret,
 				struct th_err *err)
 {
-	static const char *const names[] = { "png", "jpeg", "webp", NULL };
-	int format = d->args.format.len > 0 ? th_names_find(names, d->args.format) : 0;
+	int format = d->args.format.len > 0 ? th_image_format_find(d->args.format) : 0;
 
 	if (format < 0)
 		return th_fail(err, TH_EUSAGE, "format: must be png, jpeg or webp");
@@ -422,8 +428,10 @@ static enum th_code act(struct display *d, const struct th_action *a, bool *ret_
 		return take(d, &a->region, err);
 	enum th_code code = th_computer_act(d->computer, a, &result, err);
 	*ret_started = result.started;
-	if (result.has_at)
+	if (result.has_at) {
 		d->last = result;
+		th_watches_pointer(&d->watches, result.at);
+	}
 	if (code)
 		return code;
 	if (a->kind == TH_ACTION_CLIPBOARD_GET)
@@ -645,8 +653,7 @@ static enum th_code on_request(struct display *d, const struct th_frame *frame, 
 
 	enum th_code code = th_exec_open(frame->json, &doc, &op, err);
 	if (code == TH_OK && op != TH_EXEC_OP_DO)
-		code = th_fail(err, TH_EPROTO, "'%s' is nothing to ask of a display",
-			       th_exec_op_name(op));
+		return th_watches_order(&d->watches, op, th_json_root(doc), err);
 	request_init(d, 0);
 	if (code == TH_OK)
 		code = th_table_parse(&th_exec_do_table, th_json_root(doc), &d->arena, &m, err);
@@ -659,6 +666,51 @@ static enum th_code on_request(struct display *d, const struct th_frame *frame, 
 		return finish(d, TH_OUTCOME_NOT_STARTED, &none, err);
 	}
 	return perform(d, th_json_get(th_json_root(doc), "arguments"), err);
+}
+
+/* ---- live views ---- */
+
+/* Sends what is due.  Only a display that is gone ends them: of one that does not answer there is
+ * nothing new. */
+static enum th_code watches_pass(struct display *d, int64_t *ret_ms, struct th_err *err)
+{
+	enum th_code code = th_watches_pass(&d->watches, ret_ms, err);
+
+	if (code == TH_OK || code == TH_ECONN)
+		return code;
+	*ret_ms = WATCH_AGAIN_MS;
+	return TH_OK;
+}
+
+/* A call waits: orders of those who watch come all the same, and no other call does. */
+static int64_t on_pulse(void *ctx)
+{
+	struct display *d = ctx;
+	struct th_frame frame;
+	int64_t again_ms = -1;
+	enum th_code code;
+
+	while (!d->broken.code && (code = th_pipe_read(&d->pipe, 0, &frame, NULL)) != TH_ETIMEOUT) {
+		struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+		enum th_exec_op op;
+
+		if (code) {
+			th_fail(&d->broken, code, "the executor is gone");
+			break;
+		}
+		if (!th_exec_open(frame.json, &doc, &op, &d->broken))
+			(void)!th_watches_order(&d->watches, op, th_json_root(doc), &d->broken);
+	}
+	if (!d->broken.code)
+		(void)!watches_pass(d, &again_ms, &d->broken);
+	return again_ms;
+}
+
+static void watch_begin(struct display *d)
+{
+	th_watches_init(&d->watches, d->computer, &d->pipe);
+	d->pulse = (struct th_pulse){ .fn = on_pulse, .ctx = d, .fd = d->pipe.fd };
+	d->computer->pulse = &d->pulse;
 }
 
 /* ---- life ---- */
@@ -778,13 +830,19 @@ static enum th_code next(struct display *d, struct th_frame *ret, struct th_err 
 {
 	for (;;) {
 		int fd = d->computer->kind->fd(d->computer);
+		int64_t again_ms = -1;
 		/* What was read ahead needs no waiting. */
 		enum th_code code = th_pipe_read(&d->pipe, 0, ret, err);
 		if (code != TH_ETIMEOUT)
 			return code;
+		code = watches_pass(d, &again_ms, err);
+		if (code) {
+			send_error(d, err);
+			return code;
+		}
 		struct pollfd p[2] = { { .fd = d->pipe.fd, .events = POLLIN },
 				       { .fd = fd, .events = POLLIN } };
-		if (poll(p, 2, -1) < 0 && errno != EINTR)
+		if (poll(p, 2, (int)TH_MIN(again_ms, (int64_t)INT_MAX)) < 0 && errno != EINTR)
 			return th_fail_errno(err, errno, "wait for requests");
 		if (p[1].revents) {
 			code = d->computer->kind->dispatch(d->computer, err);
@@ -815,11 +873,21 @@ static int serve(struct th_computer *computer, int fd, int interrupt_fd)
 	th_buf_init(&d.attachment, TH_FRAME_SIZE_MAX - TH_FRAME_JSON_MAX);
 	if (!computer && (code = begin(&d, &err)))
 		send_error(&d, &err);
+	if (code == TH_OK)
+		watch_begin(&d);
 	while (code == TH_OK) {
 		code = next(&d, &frame, &err);
 		if (code == TH_OK)
 			code = on_request(&d, &frame, &err);
+		if (code == TH_OK && d.broken.code) {
+			err = d.broken;
+			code = err.code;
+			send_error(&d, &err);
+		}
 	}
+	if (d.computer)
+		d.computer->pulse = NULL;
+	th_watches_deinit(&d.watches);
 	d.computer = th_computer_close(d.computer);
 	d.marked = th_marked_free(d.marked);
 	free(d.parser);

@@ -5,7 +5,8 @@
  * or hang without harm to anything but what it was doing.
  *
  * It says what it is, opens the computer, confines itself, and then does what comes over its
- * socket (wire/exec.h: start, do), one request after the other.  Its number in
+ * socket (wire/exec.h: start, do), one request after the other.  Live views (watch, next, unwatch)
+ * go on meanwhile (watch.h).  Its number in
  * `interrupt_fd` ends what waits.  It ends when the socket closes, and takes a
  * private desktop with it.
  */

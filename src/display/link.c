@@ -57,6 +57,8 @@ struct th_display {
 	bool interrupted;         /* the process was asked to end the call */
 	struct th_picture *shown; /* the last one that came */
 	struct th_deferred step;
+	struct th_display_watch *watches;
+	int64_t next_watch;
 	void (*on_start)(void *ctx, bool again);
 	void *start_ctx;
 	void (*closed)(void *ctx);
@@ -225,6 +227,77 @@ static void openers_call(struct th_display *d, const struct th_err *err)
 		list[i].fn(list[i].ctx, err ? NULL : &d->screen, err);
 }
 
+/* ---- live views ---- */
+
+static void watch_order(struct th_display *d, const struct th_table *t, const void *m)
+{
+	TH_CLEANUP(th_buf_deinit) struct th_buf head = TH_BUF_INIT(TH_KIB);
+
+	th_exec_print(t, m, &head);
+	/* What cannot be sent to a process that ends is sent to the next one. */
+	if (d->state == STATE_OPEN && d->sock)
+		(void)!th_sock_send(d->sock, th_buf_str(&head), TH_STR(""), NULL);
+}
+
+static void watch_send(struct th_display *d, const struct th_display_watch *w)
+{
+	const struct th_exec_watch m = { .op = TH_STR("watch"),
+					 .id = w->id,
+					 .format = th_str_of(w->format),
+					 .quality = w->quality,
+					 .interval_ms = w->interval_ms };
+	watch_order(d, &th_exec_watch_table, &m);
+}
+
+void th_display_watch(struct th_display *d, struct th_display_watch *w)
+{
+	w->id = ++d->next_watch;
+	w->next = d->watches;
+	d->watches = w;
+	watch_send(d, w);
+}
+
+void th_display_watch_next(struct th_display *d, struct th_display_watch *w)
+{
+	const struct th_exec_request m = { .op = TH_STR("next"), .id = w->id };
+	watch_order(d, &th_exec_request_table, &m);
+}
+
+void th_display_unwatch(struct th_display *d, struct th_display_watch *w)
+{
+	const struct th_exec_request m = { .op = TH_STR("unwatch"), .id = w->id };
+	struct th_display_watch **at = &d->watches;
+
+	while (*at && *at != w)
+		at = &(*at)->next;
+	if (!*at)
+		return;
+	*at = w->next;
+	watch_order(d, &th_exec_request_table, &m);
+}
+
+static void on_watched(struct th_display *d, const struct th_exec_frame *m, struct th_str bytes)
+{
+	struct th_display_watch *w = d->watches;
+
+	while (w && w->id != m->id)
+		w = w->next;
+	if (w) /* else it left meanwhile */
+		w->on_frame(w->ctx, m, bytes);
+}
+
+static void watches_tell_end(struct th_display *d, const struct th_err *why)
+{
+	const struct th_exec_frame none = { .op = TH_STR("frame"),
+					    .reason = th_str_of(why->msg),
+					    .tiles = TH_STR("[]") };
+
+	for (struct th_display_watch *w = d->watches, *next; w; w = next) {
+		next = w->next;
+		w->on_frame(w->ctx, &none, TH_STR(""));
+	}
+}
+
 static enum th_code on_screen(struct th_display *d, const struct th_json *v, struct th_err *err)
 {
 	if (d->state != STATE_STARTING)
@@ -248,6 +321,8 @@ static enum th_code on_screen(struct th_display *d, const struct th_json *v, str
 	d->tell_restart = d->lives++ > 0;
 	if (d->on_start)
 		d->on_start(d->start_ctx, d->lives > 1);
+	for (const struct th_display_watch *w = d->watches; w; w = w->next)
+		watch_send(d, w);
 	th_loop_defer(d->loop, &d->step);
 	openers_call(d, NULL);
 	return TH_OK;
@@ -284,6 +359,7 @@ static enum th_code on_message(struct th_display *d, const struct th_frame *fram
 		struct th_exec_step step;
 		struct th_exec_finished finished;
 		struct th_exec_error error;
+		struct th_exec_frame frame;
 	} m;
 
 	if (!d->proved)
@@ -302,6 +378,12 @@ static enum th_code on_message(struct th_display *d, const struct th_frame *fram
 			if (d->running->on_step)
 				d->running->on_step(d->running->ctx, m.step.done);
 		}
+		return code;
+	}
+	if (op == TH_EXEC_OP_FRAME) {
+		code = th_table_parse(&th_exec_frame_table, v, &arena, &m.frame, err);
+		if (code == TH_OK)
+			on_watched(d, &m.frame, frame->attachment);
 		return code;
 	}
 	if (op == TH_EXEC_OP_FINISHED) {
@@ -391,6 +473,8 @@ static void process_gone(struct th_display *d, const struct th_err *why)
 			  why);
 	}
 	d->fault_id = -1;
+	if (was == STATE_OPEN || was == STATE_LOST)
+		watches_tell_end(d, why);
 	if (was == STATE_CLOSING) {
 		if (d->closed)
 			d->closed(d->closed_ctx);

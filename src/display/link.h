@@ -92,4 +92,24 @@ void th_display_run(struct th_display *d, struct th_display_call *call);
 void th_display_cancel(struct th_display *d,
 		       struct th_display_call *call); /* on_done still comes */
 
+/* ---- live views ---- */
+
+/* One who watches: the caller's memory, until th_display_unwatch. */
+struct th_display_watch {
+	const char *format; /* as of exec_watch; static text */
+	int64_t quality, interval_ms;
+	/* A frame; after it no other before th_display_watch_next.  Of width 0: no computer is open
+	 * any more, and the next one begins by itself.  `bytes`: the pictures of its tiles. */
+	void (*on_frame)(void *ctx, const struct th_exec_frame *frame, struct th_str bytes);
+	void *ctx;
+	/* private */
+	struct th_display_watch *next;
+	int64_t id;
+};
+
+/* Frames come while the computer is open, and it is not opened for them. */
+void th_display_watch(struct th_display *d, struct th_display_watch *w);
+void th_display_watch_next(struct th_display *d, struct th_display_watch *w);
+void th_display_unwatch(struct th_display *d, struct th_display_watch *w);
+
 #endif

@@ -171,6 +171,30 @@ void th_link_forget(struct th_executor_client *x)
 	}
 }
 
+void th_link_watch_send(struct th_executor_client *x)
+{
+	struct th_exec_watch m = { .op = TH_STR("watch"),
+				   .format = th_str_of(x->watch.format),
+				   .quality = x->watch.quality,
+				   .interval_ms = x->watch.interval_ms };
+
+	if (!x->watch.on_frame || x->watch_id)
+		return;
+	m.id = ++x->next_id;
+	if (th_link_send(x, &th_exec_watch_table, &m))
+		x->watch_id = m.id;
+}
+
+void th_link_watch_give_up(struct th_executor_client *x, const struct th_err *why)
+{
+	struct th_executor_watch w = x->watch;
+
+	x->watch = (struct th_executor_watch){};
+	x->watch_id = 0;
+	if (w.on_frame)
+		w.on_frame(w.ctx, NULL, TH_STR(""), why);
+}
+
 void th_link_hello(struct th_executor_client *x)
 {
 	TH_CLEANUP(th_buf_deinit) struct th_buf computer = TH_BUF_INIT(TH_MIB);
@@ -180,6 +204,7 @@ void th_link_hello(struct th_executor_client *x)
 		.epoch = x->o.epoch,
 		.build = TH_STR(TH_VERSION),
 		.workspace = x->o.workspace,
+		.looks_on = x->o.looks_on,
 	};
 	struct th_buf token = TH_BUF_INIT(256);
 	th_executor_token(x->state_dir.ptr, &token);
@@ -231,7 +256,7 @@ static void on_welcome(struct th_executor_client *x, const struct th_exec_welcom
 	if (x->state == TH_LINK_GREETING) {
 		x->state = TH_LINK_OPEN;
 		x->attempts = 0;
-		th_timer_stop(&x->watch);
+		th_timer_stop(&x->timer);
 	}
 	th_link_tell(x, m->width > 0, m->id, NULL);
 	th_link_soon(x);
@@ -321,6 +346,8 @@ static void on_error(struct th_executor_client *x, int64_t id, const struct th_e
 
 	if (id == 0) {
 		th_link_lost(x, e);
+	} else if (id == x->watch_id) {
+		th_link_watch_give_up(x, e);
 	} else if (!c) {
 		th_link_tell(x, false, id, e);
 	} else if (e->code == TH_ECONN) {
@@ -353,6 +380,7 @@ enum th_code th_link_heard(struct th_executor_client *x, const struct th_frame *
 		struct th_exec_output output;
 		struct th_exec_finished finished;
 		struct th_exec_error error;
+		struct th_exec_frame frame;
 	} m;
 	struct th_err e = {};
 
@@ -382,6 +410,11 @@ enum th_code th_link_heard(struct th_executor_client *x, const struct th_frame *
 	case TH_EXEC_OP_FINISHED:
 		code = th_table_parse(&th_exec_finished_table, v, &arena, &m.finished, err);
 		return code ? code : on_finished(x, &m.finished, frame->attachment, &arena, err);
+	case TH_EXEC_OP_FRAME:
+		code = th_table_parse(&th_exec_frame_table, v, &arena, &m.frame, err);
+		if (code == TH_OK && x->watch.on_frame && m.frame.id == x->watch_id)
+			x->watch.on_frame(x->watch.ctx, &m.frame, frame->attachment, NULL);
+		return code;
 	case TH_EXEC_OP_ERROR:
 		code = th_table_parse(&th_exec_error_table, v, &arena, &m.error, err);
 		if (code == TH_OK && th_exec_error(&m.error, &e))

@@ -16,7 +16,7 @@
 static void destroy(struct th_executor_client *x)
 {
 	th_loop_undefer(x->loop, &x->pass);
-	th_timer_stop(&x->watch);
+	th_timer_stop(&x->timer);
 	if (x->removal)
 		x->removal->x = NULL;
 	th_link_end_started(x);
@@ -81,7 +81,7 @@ enum th_code th_executor_client_new(struct th_loop *l, const struct th_executor_
 	th_buf_init(&x->state_dir, TH_PATH_LEN_MAX);
 	th_buf_init(&x->socket, TH_PATH_LEN_MAX);
 	x->pass = (struct th_deferred){ .fn = th_link_pass, .ctx = x };
-	th_timer_init(&x->watch, l, th_link_watch, x);
+	th_timer_init(&x->timer, l, th_link_watch, x);
 	x->o = *o;
 	x->o.start_ms = o->start_ms ?: TH_EXEC_START_MS;
 	x->o.end_ms = o->end_ms ?: TH_EXECUTOR_END_MS;
@@ -116,7 +116,7 @@ struct th_executor_client *th_executor_client_free(struct th_executor_client *x)
 	}
 	x->freed = true;
 	th_loop_undefer(x->loop, &x->pass);
-	th_timer_stop(&x->watch);
+	th_timer_stop(&x->timer);
 	return NULL;
 }
 
@@ -195,6 +195,22 @@ void th_executor_client_forget(struct th_executor_client *x, const struct th_str
 			x->forget[x->forget_count++] = id;
 	}
 	th_link_soon(x);
+}
+
+void th_executor_client_watch(struct th_executor_client *x, const struct th_executor_watch *w)
+{
+	assert(!x->watch.on_frame && w->on_frame);
+	x->watch = *w;
+	x->watch_id = 0;
+	th_link_soon(x);
+}
+
+void th_executor_client_watch_next(struct th_executor_client *x)
+{
+	const struct th_exec_request m = { .op = TH_STR("next"), .id = x->watch_id };
+
+	if (x->watch_id && x->state == TH_LINK_OPEN)
+		th_link_send(x, &th_exec_request_table, &m);
 }
 
 void th_executor_client_end(struct th_executor_client *x,

@@ -31,6 +31,7 @@
 #include "core/effect_call.h"
 
 struct th_loop;
+struct th_exec_frame;
 struct th_executor_client;
 
 /* Options for the executor, used if this client starts it; all are copied.  A running executor
@@ -68,6 +69,7 @@ struct th_executor_options {
 	uint64_t start_ms, end_ms;
 	bool no_sandbox;   /* commands unconfined but for uid and no_new_privs */
 	bool only_running; /* never start one: TH_ENOENT when none runs */
+	bool looks_on;     /* only watches: the executor does not stay for it */
 	/* The thole program to start as the executor.  It must identify itself as an executor
 	 * before anything is sent to it.  NULL: only a running executor can be used. */
 	const char *program;
@@ -162,6 +164,23 @@ void th_executor_client_end(struct th_executor_client *x,
 
 /* Name of the journal of the last connected executor; empty: never connected. */
 struct th_str th_executor_client_journal(const struct th_executor_client *x);
+
+/* ---- watching ---- */
+
+/* A live view of the session's computer; all is copied. */
+struct th_executor_watch {
+	const char *format; /* "jpeg", "webp", "png"; static text */
+	int64_t quality, interval_ms;
+	/* A frame (wire/exec.h), after which no other comes before th_executor_client_watch_next.
+	 * Of width 0: no computer is open, and why; the next one's frames come by themselves.
+	 * `frame` NULL: no executor can be had, and the watch is over. */
+	void (*on_frame)(void *ctx, const struct th_exec_frame *frame, struct th_str bytes,
+			 const struct th_err *err);
+	void *ctx;
+};
+/* One per client; it has none now. */
+void th_executor_client_watch(struct th_executor_client *x, const struct th_executor_watch *w);
+void th_executor_client_watch_next(struct th_executor_client *x);
 
 /* ---- blocking, for commands: a loop of its own, one call ---- */
 

@@ -72,7 +72,7 @@ struct th_executor_client {
 	int started; /* pidfd of what was started, until it proves to be an executor; -1: none */
 	bool proved; /* what was started is an executor */
 	unsigned attempts; /* to reach one, of which each ended meanwhile */
-	struct th_timer watch;
+	struct th_timer timer;
 	struct th_deferred pass;
 	struct th_arena info_arena;
 	struct th_executor_info info;
@@ -85,6 +85,8 @@ struct th_executor_client {
 	struct th_str forget[TH_EXEC_FORGET_MAX];
 	size_t forget_count;
 	int64_t next_id;
+	struct th_executor_watch watch; /* on_frame NULL: none */
+	int64_t watch_id;               /* on this connection; 0: not sent on it */
 	bool end;
 	struct th_link_removal *removal;
 	void (*end_done)(void *ctx, const struct th_err *err);
@@ -115,6 +117,8 @@ void th_link_tell(struct th_executor_client *x, bool screen, int64_t id, const s
 bool th_link_send(struct th_executor_client *x, const struct th_table *t, const void *m);
 void th_link_hello(struct th_executor_client *x);
 void th_link_forget(struct th_executor_client *x);
+void th_link_watch_send(struct th_executor_client *x);
+void th_link_watch_give_up(struct th_executor_client *x, const struct th_err *why);
 /* An error of it breaks the connection. */
 enum th_code th_link_heard(struct th_executor_client *x, const struct th_frame *frame,
 			   struct th_err *err);

@@ -67,8 +67,9 @@ static void disconnect(struct th_executor_client *x)
 	th_link_end_started(x);
 	x->sock = th_sock_free(x->sock);
 	x->starter = th_sock_free(x->starter);
-	th_timer_stop(&x->watch);
+	th_timer_stop(&x->timer);
 	x->state = TH_LINK_IDLE;
+	x->watch_id = 0;
 	for (struct th_link_waiter *w = x->waiters; w; w = w->next)
 		w->id = 0;
 	for (uint32_t i = 0; i < x->call_room; i++) {
@@ -98,6 +99,8 @@ static void fail_all(struct th_executor_client *x, const struct th_err *why)
 	for (uint32_t i = 0; i < x->call_room && !x->freed; i++)
 		if (th_link_call_is(x->calls[i]))
 			th_link_call_give_up(x, x->calls[i], why);
+	if (!x->freed)
+		th_link_watch_give_up(x, why);
 }
 
 void th_link_lost(struct th_executor_client *x, const struct th_err *why)
@@ -142,7 +145,7 @@ static enum th_code connect_to(struct th_executor_client *x, const char *path, s
 	if (code)
 		return code;
 	x->state = TH_LINK_GREETING;
-	th_timer_start(&x->watch, x->o.start_ms, 0);
+	th_timer_start(&x->timer, x->o.start_ms, 0);
 	th_link_hello(x);
 	return TH_OK;
 }
@@ -177,7 +180,7 @@ static enum th_code on_role(struct th_executor_client *x, const struct th_frame 
 	if (code)
 		return th_prefix(err, code, "%s", x->o.program);
 	x->proved = true;
-	th_timer_start(&x->watch, x->o.start_ms, 0);
+	th_timer_start(&x->timer, x->o.start_ms, 0);
 	th_fd_close(&x->started);
 	return send_start(x, err);
 }
@@ -263,7 +266,7 @@ static enum th_code start(struct th_executor_client *x, struct th_err *err)
 	if (code)
 		return code;
 	x->state = TH_LINK_STARTING;
-	th_timer_start(&x->watch, x->o.start_ms, 0);
+	th_timer_start(&x->timer, x->o.start_ms, 0);
 	return TH_OK;
 }
 
@@ -297,7 +300,7 @@ void th_link_watch(void *ctx)
 
 static bool anything_waits(const struct th_executor_client *x)
 {
-	return x->call_count > 0 || x->waiters || x->end;
+	return x->call_count > 0 || x->waiters || x->watch.on_frame || x->end;
 }
 
 static void remove_work(void *ctx)
@@ -373,6 +376,7 @@ static void send_waiting(struct th_executor_client *x)
 	}
 	if (x->freed || x->state != TH_LINK_OPEN)
 		return;
+	th_link_watch_send(x);
 	for (struct th_link_waiter *w = x->waiters; w; w = w->next)
 		if (w->screen && w->id == 0) {
 			struct th_exec_request m = { .op = TH_STR("open"), .id = ++x->next_id };
@@ -388,7 +392,7 @@ static void send_waiting(struct th_executor_client *x)
 	if (x->end) {
 		struct th_exec_request m = { .op = TH_STR("end"), .id = ++x->next_id };
 		x->state = TH_LINK_ENDING;
-		th_timer_start(&x->watch, x->o.end_ms, 0);
+		th_timer_start(&x->timer, x->o.end_ms, 0);
 		th_link_send(x, &th_exec_request_table, &m);
 	}
 }

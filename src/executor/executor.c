@@ -145,7 +145,7 @@ static void stop(struct th_executor_server *x, bool remove)
 static bool anybody_there(const struct th_executor_server *x)
 {
 	for (const struct th_exec_client *c = x->clients; c; c = c->next)
-		if (c->greeted && !c->dead)
+		if (c->greeted && !c->dead && !c->looks_on)
 			return true;
 	return false;
 }
@@ -186,6 +186,7 @@ static void reap(void *ctx)
 		*at = c->next;
 		x->client_count--;
 		th_exec_client_gone(c);
+		th_exec_watches_gone(c);
 		if (x->display)
 			th_display_open_cancel(x->display, c);
 		th_sock_free(c->sock);
@@ -201,9 +202,14 @@ static enum th_code check_computer(struct th_executor_server *x, struct th_str w
 	TH_CLEANUP(th_json_freep) struct th_json_doc *have = NULL;
 	TH_CLEANUP(th_json_freep) struct th_json_doc *want = NULL;
 
-	if (x->computer.len == 0)
-		return th_exec_display_make(x, wanted, err);
-	enum th_code code = th_json_parse(x->computer, &have, err);
+	enum th_code code = TH_OK;
+	if (x->computer.len == 0) {
+		code = th_exec_display_make(x, wanted, err);
+		if (code == TH_OK)
+			th_exec_watches_begin(x);
+		return code;
+	}
+	code = th_json_parse(x->computer, &have, err);
 	if (code == TH_OK)
 		code = th_json_parse(wanted, &want, err);
 	if (code)
@@ -276,6 +282,7 @@ static enum th_code on_hello(struct th_exec_client *c, const struct th_exec_hell
 	if (code)
 		return code;
 	c->greeted = true;
+	c->looks_on = m->looks_on;
 	c->epoch = m->epoch;
 	th_exec_idle(x);
 	send_welcome(c, 0);
@@ -318,6 +325,23 @@ static enum th_code on_end(struct th_exec_client *c, struct th_err *err)
 	return TH_OK;
 }
 
+/* What is only an op and a number. */
+static enum th_code on_number(struct th_exec_client *c, enum th_exec_op op, int64_t id,
+			      struct th_err *err)
+{
+	if (op == TH_EXEC_OP_END)
+		return on_end(c, err);
+	if (op == TH_EXEC_OP_OPEN)
+		on_open(c, id);
+	else if (op == TH_EXEC_OP_NEXT)
+		th_exec_on_watch_next(c, id);
+	else if (op == TH_EXEC_OP_UNWATCH)
+		th_exec_on_unwatch(c, id);
+	else
+		th_exec_on_cancel(c, id);
+	return TH_OK;
+}
+
 static enum th_code on_message(struct th_exec_client *c, struct th_str head, int64_t *ret_id,
 			       struct th_err *err)
 {
@@ -329,6 +353,7 @@ static enum th_code on_message(struct th_exec_client *c, struct th_str head, int
 		struct th_exec_run run;
 		struct th_exec_request request;
 		struct th_exec_forget forget;
+		struct th_exec_watch watch;
 	} m;
 
 	th_arena_init(&arena, 2 * TH_FRAME_JSON_MAX);
@@ -353,16 +378,15 @@ static enum th_code on_message(struct th_exec_client *c, struct th_str head, int
 	case TH_EXEC_OP_OPEN:
 	case TH_EXEC_OP_CANCEL:
 	case TH_EXEC_OP_END:
+	case TH_EXEC_OP_NEXT:
+	case TH_EXEC_OP_UNWATCH:
 		code = th_table_parse(&th_exec_request_table, v, &arena, &m.request, err);
-		if (code)
-			return code;
-		if (op == TH_EXEC_OP_END)
-			return on_end(c, err);
-		if (op == TH_EXEC_OP_OPEN)
-			on_open(c, m.request.id);
-		else
-			th_exec_on_cancel(c, m.request.id);
-		return TH_OK;
+		return code ? code : on_number(c, op, m.request.id, err);
+	case TH_EXEC_OP_WATCH:
+		code = th_table_parse(&th_exec_watch_table, v, &arena, &m.watch, err);
+		if (code == TH_OK)
+			th_exec_on_watch(c, &m.watch);
+		return code;
 	case TH_EXEC_OP_FORGET:
 		code = th_table_parse(&th_exec_forget_table, v, &arena, &m.forget, err);
 		if (code == TH_OK)
@@ -583,6 +607,7 @@ static void end(struct th_executor_server *x)
 	bool ours = x->ledger != NULL;
 
 	x->server = th_sock_server_free(x->server);
+	th_exec_watches_free(x);
 	x->display = th_display_free(x->display);
 	if (x->loop) {
 		th_timer_stop(&x->linger);

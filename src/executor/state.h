@@ -23,6 +23,7 @@ struct th_exec_client {
 	struct th_sock *sock;
 	struct th_exec_client *next;
 	bool greeted;    /* it said hello */
+	bool looks_on;   /* and only watches */
 	bool dead;       /* to be removed; nothing is sent any more */
 	bool blocked;    /* too much waits for it */
 	int64_t epoch;   /* 0: a guest */
@@ -99,6 +100,8 @@ struct th_executor_server {
 	const char *tmpdir; /* the folder TMPDIR names; NULL: /tmp will do */
 	char sandbox[512];  /* JSON, for welcome */
 	struct th_display *display;
+	struct th_exec_watching *watchings; /* live views of it */
+	size_t watching_count;
 	bool cut_off; /* the one before us died in a call of the computer */
 	struct th_child *programs[TH_DESKTOP_START_MAX]; /* of the agent's `start` list */
 	size_t program_count;
@@ -136,5 +139,14 @@ void th_exec_client_drained(struct th_exec_client *c); /* goes on sending it out
 void th_exec_flush(void *ctx);
 void th_exec_cancel_all(struct th_executor_server *x);
 void th_exec_effects_free(struct th_executor_server *x);
+
+/* ---- watch.c: live views ---- */
+
+void th_exec_on_watch(struct th_exec_client *c, const struct th_exec_watch *m);
+void th_exec_on_watch_next(struct th_exec_client *c, int64_t id);
+void th_exec_on_unwatch(struct th_exec_client *c, int64_t id);
+void th_exec_watches_gone(const struct th_exec_client *c); /* drops its watches */
+void th_exec_watches_begin(struct th_executor_server *x);  /* there is a computer now */
+void th_exec_watches_free(struct th_executor_server *x);
 
 #endif

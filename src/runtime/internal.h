@@ -89,7 +89,9 @@ struct th_runtime {
 	char *program;
 	struct th_buf scope; /* what the store is called: executors are found by it */
 	bool no_sandbox, settling, failed;
-	bool executors; /* there was one */
+	bool executors;                 /* there was one */
+	struct th_screen_feed *screens; /* live views */
+	size_t viewer_count;
 	struct th_err failure;
 	uint8_t random[TH_RANDOM_POOL];
 	size_t random_left;

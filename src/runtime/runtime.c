@@ -10,6 +10,7 @@
 
 #include "io/clock.h"
 #include "io/role.h"
+#include "runtime/screen.h"
 
 struct th_runtime_session *th_runtime_find(struct th_runtime *rt, uint32_t index,
 					   uint32_t generation)
@@ -216,6 +217,7 @@ struct th_runtime *th_runtime_free(struct th_runtime *rt)
 	}
 	if (rt->loop && rt->store && !rt->failed && th_runtime_settle(rt, &err))
 		rt->failed = true;
+	th_screens_end(rt);
 	th_loop_undefer(rt->loop, &rt->flush);
 	th_loop_undefer(rt->loop, &rt->reap);
 	rt->person = th_human_model_free(rt->person);

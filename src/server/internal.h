@@ -51,7 +51,7 @@ struct th_metrics {
 	uint64_t sessions_begun, sessions_recovered, messages, decisions;
 	uint64_t events_streamed, deltas_streamed, streams_begun, cursors_lost;
 	uint64_t responses_begun;
-	size_t streams, sockets;
+	size_t streams, sockets, screens;
 };
 
 /* ---- the server ---- */
@@ -71,6 +71,7 @@ struct th_server {
 	struct th_webhooks *webhooks;
 	struct th_metrics metrics;
 	struct th_rates users, strangers; /* requests of a user; of an address without a token */
+	struct th_viewer *viewers;        /* of screens */
 	struct th_poll *rt_poll;
 	struct th_timer rt_timer, sweep;
 	struct th_mcp_session *mcp_sessions;
@@ -188,5 +189,15 @@ TH_NODISCARD int th_functions_agent_of(struct th_server *s, const char *id,
 				       struct thole_agent **ret, struct thole_error *err);
 /* The client's result of a call, or of one that is given again soon. */
 void th_functions_answer(struct th_hub *h, struct th_str call_id, struct th_str result);
+
+/* ---- screen.c ---- */
+
+th_access_fn th_api_session_screen;
+void th_viewers_finish(struct th_server *s); /* ends all their sockets */
+void th_viewers_free(struct th_server *s);
+
+/* ---- events.c ---- */
+
+void th_streams_ping(struct th_server *s);
 
 #endif

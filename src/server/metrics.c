@@ -66,6 +66,7 @@ void th_api_metrics(struct th_access *a)
 	       "Requests that a user's quota has no room for.", m->refused_quota);
 	figure(&out, "connections", "gauge", "Open connections.", th_http_server_count(s->http));
 	figure(&out, "streams", "gauge", "Open streams of events.", m->streams);
+	figure(&out, "screens", "gauge", "Open live views of screens.", m->screens);
 	figure(&out, "streams_begun_total", "counter", "Streams of events.", m->streams_begun);
 	figure(&out, "events_streamed_total", "counter", "Events written to streams.",
 	       m->events_streamed);

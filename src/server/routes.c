@@ -30,6 +30,7 @@ const struct th_route th_routes[] = {
 	{ "GET", "/api/sessions/{id}/items", TH_SCOPE_READ, th_api_session_items, 0, NULL, "its history as items; first, count", NULL },
 	{ "GET", "/api/sessions/{id}/blobs/{hash}", TH_SCOPE_READ, th_api_session_blob, 0, NULL, "a picture that one of its events names", NULL },
 	{ "GET", "/api/sessions/{id}/export", TH_SCOPE_READ, th_api_session_export, 0, NULL, "the session with its log and pictures, as lines", NULL },
+	{ "GET", "/api/sessions/{id}/screen", TH_SCOPE_READ, th_api_session_screen, 0, NULL, "its desktop as it is drawn, over a WebSocket: format, quality, rate", NULL },
 	{ "POST", "/api/sessions/{id}/messages", TH_SCOPE_RUN, th_api_session_message, BIG, NULL, "says something to it: text", &th_session_message_table },
 	{ "POST", "/api/sessions/{id}/pause", TH_SCOPE_RUN, th_api_session_pause, SMALL, NULL, "holds it: reason", &th_session_pause_table },
 	{ "POST", "/api/sessions/{id}/resume", TH_SCOPE_RUN, th_api_session_resume, SMALL, NULL, "lets it go on", NULL },

@@ -325,6 +325,7 @@ void th_server_finish(struct th_server *s)
 	s->listen = th_listen_free(s->listen);
 	if (s->http)
 		th_http_server_finish(s->http);
+	th_viewers_finish(s);
 	th_hubs_finish(s);
 }
 
@@ -340,6 +341,7 @@ struct th_server *th_server_free(struct th_server *s)
 	s->finishing = s->closing = true;
 	th_mcp_sessions_free(s);
 	th_hubs_finish(s);
+	th_viewers_free(s);
 	th_http_server_free(s->http);
 	th_hubs_deinit(s);
 	th_webhooks_free(s->webhooks);

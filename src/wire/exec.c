@@ -22,6 +22,8 @@ TH_TABLE(exec_display_start, "what a display process is started with", true)
 TH_TABLE(exec_screen, "the computer is open", true)
 TH_TABLE(exec_do, "act and look", true)
 TH_TABLE(exec_step, "one more action was done", true)
+TH_TABLE(exec_watch, "a live view is wanted", true)
+TH_TABLE(exec_frame, "what has changed on the screen", true)
 
 #define X(id, name) name,
 static const char *const op_names[] = { TH_EXEC_OPS(X) NULL };

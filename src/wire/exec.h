@@ -17,6 +17,13 @@
  *	cancel    end the effect of request `id`: its own finished follows
  *	forget    these outcomes are durable elsewhere: no answer
  *	end       the session ended: all is closed and killed, then the connection
+ *	watch     a live view: frames, the first with all tiles
+ *	next      the last frame of that request was taken: one more, when something is new
+ *	unwatch   no more frames
+ *
+ * A watch gets one frame and then no other before `next`, so whoever is slow is sent less, and
+ * nothing waits for him.  While no computer is open it has none, or one of width 0; a watch never
+ * opens one.  Executor -> display: the same three, and frames.
  *
  * `run` refuses an effect_id that the journal knows (error "exists") unless
  * `again` is set: the same runtime asks once more after its connection broke,
@@ -41,16 +48,17 @@
 
 /* ---- requests of a runtime ---- */
 
-#define TH_FIELDS_exec_hello(F)                                                        \
-	F(exec_hello, str, op, "op", TH_REQ, "hello")                                  \
-	F(exec_hello, str, session, "session", TH_REQ, "session the caller works for") \
-	F(exec_hello, int, epoch, "epoch", TH_REQ | TH_NONEG | TH_EMIT,                \
-	  "fencing number; 0: guest")                                                  \
-	F(exec_hello, str, token, "token", TH_REQ,                                     \
-	  "of the lock file: who can read that is no command")                         \
-	F(exec_hello, str, build, "build", 0, "version of the caller")                 \
-	F(exec_hello, str, workspace, "workspace", 0, "folder it expects; empty: any") \
-	F(exec_hello, raw, computer, "computer", 0, "exec_computer_start it expects; absent: any")
+#define TH_FIELDS_exec_hello(F)                                                                    \
+	F(exec_hello, str, op, "op", TH_REQ, "hello")                                              \
+	F(exec_hello, str, session, "session", TH_REQ, "session the caller works for")             \
+	F(exec_hello, int, epoch, "epoch", TH_REQ | TH_NONEG | TH_EMIT,                            \
+	  "fencing number; 0: guest")                                                              \
+	F(exec_hello, str, token, "token", TH_REQ,                                                 \
+	  "of the lock file: who can read that is no command")                                     \
+	F(exec_hello, str, build, "build", 0, "version of the caller")                             \
+	F(exec_hello, str, workspace, "workspace", 0, "folder it expects; empty: any")             \
+	F(exec_hello, raw, computer, "computer", 0, "exec_computer_start it expects; absent: any") \
+	F(exec_hello, bool, looks_on, "looks_on", 0, "it only watches: nobody need stay for it")
 
 #define TH_FIELDS_exec_run(F)                                                                     \
 	F(exec_run, str, op, "op", TH_REQ, "run or attach")                                       \
@@ -72,9 +80,9 @@
 	F(exec_run, str, journal, "journal", 0,                                                   \
 	  "the journal it must be in, if it was accepted; run: and that alone may take it")
 
-/* open, cancel, end; and accepted, the answer. */
-#define TH_FIELDS_exec_request(F)                                               \
-	F(exec_request, str, op, "op", TH_REQ, "open, cancel, end or accepted") \
+/* open, cancel, end, next, unwatch; and accepted, the answer. */
+#define TH_FIELDS_exec_request(F)                                                              \
+	F(exec_request, str, op, "op", TH_REQ, "open, cancel, end, next, unwatch or accepted") \
 	F(exec_request, int, id, "id", TH_EMIT, "number of the request; cancel: of the run meant")
 
 #define TH_FIELDS_exec_forget(F)                        \
@@ -227,6 +235,28 @@
 	F(exec_step, int, id, "id", TH_REQ | TH_EMIT, "number of the request") \
 	F(exec_step, int, done, "done", TH_REQ | TH_EMIT, "actions that have been done")
 
+/* ---- watching: a live view of the computer ---- */
+
+#define TH_FIELDS_exec_watch(F)                                                                    \
+	F(exec_watch, str, op, "op", TH_REQ, "watch")                                              \
+	F(exec_watch, int, id, "id", TH_REQ | TH_EMIT, "number of the request, and of its frames") \
+	F(exec_watch, str, format, "format", 0, "jpeg (default), webp or png")                     \
+	F(exec_watch, int, quality, "quality", TH_NONEG, "jpeg, webp: 1 to 100; 0: 80")            \
+	F(exec_watch, int, interval_ms, "interval_ms", TH_NONEG, "from frame to frame, at least")
+
+/* With it come the pictures of the tiles, one file each, one behind the other. */
+#define TH_FIELDS_exec_frame(F)                                                               \
+	F(exec_frame, str, op, "op", TH_REQ, "frame")                                         \
+	F(exec_frame, int, id, "id", TH_REQ | TH_EMIT, "of the watch")                        \
+	F(exec_frame, int, width, "width", TH_NONEG, "of the screen; 0: no computer is open") \
+	F(exec_frame, int, height, "height", TH_NONEG, "of the screen")                       \
+	F(exec_frame, str, reason, "reason", 0, "why there is none")                          \
+	F(exec_frame, bool, pointer, "pointer", 0, "it is known where the pointer is")        \
+	F(exec_frame, int, x, "x", 0, "there")                                                \
+	F(exec_frame, int, y, "y", 0, "there")                                                \
+	F(exec_frame, raw, tiles, "tiles", TH_REQ,                                            \
+	  "what has changed: a list of [x, y, width, height, size of its picture]")
+
 #define TH_EXEC_MESSAGES(X)    \
 	X(exec_hello)          \
 	X(exec_run)            \
@@ -240,28 +270,34 @@
 	X(exec_computer_start) \
 	X(exec_role)           \
 	X(exec_start)          \
-	X(exec_ready) X(exec_computer) X(exec_display_start) X(exec_screen) X(exec_do) X(exec_step)
+	X(exec_ready)          \
+	X(exec_computer)       \
+	X(exec_display_start) X(exec_screen) X(exec_do) X(exec_step) X(exec_watch) X(exec_frame)
 
 #define X(name) TH_STRUCT(name) extern const struct th_table th_##name##_table;
 TH_EXEC_MESSAGES(X)
 #undef X
 
 /* Ops, for those who dispatch on them. */
-#define TH_EXEC_OPS(X)          \
-	X(HELLO, "hello")       \
-	X(OPEN, "open")         \
-	X(RUN, "run")           \
-	X(ATTACH, "attach")     \
-	X(CANCEL, "cancel")     \
-	X(FORGET, "forget")     \
-	X(END, "end")           \
-	X(WELCOME, "welcome")   \
-	X(ACCEPTED, "accepted") \
-	X(OUTPUT, "output")     \
-	X(FINISHED, "finished") \
-	X(ERROR, "error")       \
-	X(ROLE, "role")         \
-	X(START, "start") X(READY, "ready") X(SCREEN, "screen") X(DO, "do") X(STEP, "step")
+#define TH_EXEC_OPS(X)                                                                      \
+	X(HELLO, "hello")                                                                   \
+	X(OPEN, "open")                                                                     \
+	X(RUN, "run")                                                                       \
+	X(ATTACH, "attach")                                                                 \
+	X(CANCEL, "cancel")                                                                 \
+	X(FORGET, "forget")                                                                 \
+	X(END, "end")                                                                       \
+	X(WELCOME, "welcome")                                                               \
+	X(ACCEPTED, "accepted")                                                             \
+	X(OUTPUT, "output")                                                                 \
+	X(FINISHED, "finished")                                                             \
+	X(ERROR, "error")                                                                   \
+	X(ROLE, "role")                                                                     \
+	X(START, "start")                                                                   \
+	X(READY, "ready")                                                                   \
+	X(SCREEN, "screen")                                                                 \
+	X(DO, "do") X(STEP, "step") X(WATCH, "watch") X(NEXT, "next") X(UNWATCH, "unwatch") \
+	    X(FRAME, "frame")
 #define X(id, name) TH_EXEC_OP_##id,
 enum th_exec_op { TH_EXEC_OPS(X) TH_EXEC_OP_COUNT };
 #undef X

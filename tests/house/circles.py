@@ -29,7 +29,7 @@ ALLOWED = [
     ("computers", "x11 x11_clipboard x11_input x11_keyboard x11_keymap x11_see x11_slots", "x11.c owns the connection, and passes its events on to the parts that wait on it"),
     ("script", "script script_lib script_pattern script_string script_value", "script.c opens the libraries, and each of their functions charges the script's budget"),
     ("exec_client", "calls client link", "calls wait for the link, and the link's end concludes the calls"),
-    ("executor", "effects executor", "an effect's end is sent to the clients, and a client's end cancels effects"),
+    ("executor", "effects executor watch", "an effect's end and a frame are sent to the clients, and a client's end cancels effects and watches"),
     ("runtime", "children effects models runtime sessions", "runtime.c is the table of functions for the driver, and each finds its session there"),
     ("runtime", "human_model human_model_http", "the page shows the questions, and its answers are theirs"),
     ("api", "agent call computing hooks runtime session team watch watchers", "handles count references to each other, and all tell the application through one inbox"),
