@@ -678,6 +678,44 @@ TH_API int thole_session_json(struct thole_session *s, char **ret, struct thole_
 TH_API void thole_session_set_data(struct thole_session *s, void *data);
 TH_API void *thole_session_data(const struct thole_session *s);
 
+/* ---- a person in the agent's place -----------------------------------------------------------
+ */
+
+/*
+ * A person takes over the session's computer: the agent is parked.  A request to the model is given
+ * up, calls under way end first (THOLE_CONTROL_WAITS), and the session is PAUSED if it was at work.
+ * `by`: who, 1 to 256 bytes.  EBUSY: somebody has taken over in this runtime; one of before a crash
+ * can be followed.  It stays so until it is given back, resumed or cancelled, also in the store.
+ * In a session that is LOADING it waits for the computer.
+ *
+ * give: the agent goes on where it was parked.  It is told that somebody was there, with the note
+ * (at most 4096 bytes; may be NULL) and a fresh picture.  `reason`: for the log, where it was not
+ * the person's own wish; may be NULL.  EBUSY: an input is under way.
+ */
+TH_API int thole_session_take(struct thole_session *s, const char *by, struct thole_error *err);
+TH_API int thole_session_give(struct thole_session *s, const char *by, const char *note,
+			      const char *reason, struct thole_error *err);
+
+enum thole_control {
+	THOLE_CONTROL_AGENT, /* nobody has taken over */
+	THOLE_CONTROL_WAITS, /* somebody has; calls of the agent are still under way */
+	THOLE_CONTROL_PERSON /* inputs are taken */
+};
+TH_API int thole_session_control(const struct thole_session *s);        /* enum thole_control */
+TH_API const char *thole_session_holder(const struct thole_session *s); /* NULL: nobody */
+
+/*
+ * Does what a person does, in a session that was taken or rests: `actions` is a JSON list of
+ * computer actions as docs/EMBEDDING.md has them.  It is an event first, durable before it is done,
+ * and done at most once.  `fn` is told how it ended: "done", "failed", "not_started", "unknown" or
+ * "refused", and what it said (the text of a clipboard, or why not).  EBUSY: one before it is under
+ * way, or the agent is at work.
+ */
+typedef void thole_input_fn(void *ctx, struct thole_session *s, const char *status,
+			    const char *text);
+TH_API int thole_session_input(struct thole_session *s, const char *by, const char *actions,
+			       thole_input_fn *fn, void *ctx, struct thole_error *err);
+
 /* ---- sessions by name ------------------------------------------------------------------------ */
 
 /*

@@ -67,9 +67,10 @@ struct thole_session *th_api_named_first(const struct thole_runtime *rt, const c
 struct thole_session *th_api_named_next(const struct thole_session *s);
 
 enum th_api_note {
-	TH_NOTE_CALL = 1 << 16,   /* the program is to run it */
-	TH_NOTE_CANCEL = 1 << 17, /* nobody wants it any more */
-	TH_NOTE_COMPUTE = 1 << 18 /* the session's computer was called */
+	TH_NOTE_CALL = 1 << 16,    /* the program is to run it */
+	TH_NOTE_CANCEL = 1 << 17,  /* nobody wants it any more */
+	TH_NOTE_COMPUTE = 1 << 18, /* the session's computer was called */
+	TH_NOTE_INPUT = 1 << 19    /* what a person did is over */
 };
 
 struct thole_note {
@@ -147,6 +148,7 @@ struct thole_session {
 	bool opening, freed, stored, resumed, after_turn, lost, announced;
 	bool resume_later; /* said while it was opening */
 	char *message_later;
+	char *take_later;  /* who took over then */
 	int resting_state; /* once lost */
 	struct th_err why;
 	unsigned kinds; /* that some watcher wants */
@@ -157,8 +159,10 @@ struct thole_session {
 	struct thole_call *calls;        /* that are not answered */
 	struct th_computing *computings; /* that are under way */
 	struct th_png *png;              /* of the pictures that are made here */
-	char *handoff;                   /* call_id of one whose result is still to come */
-	char *text;                      /* what a getter returned last */
+	thole_input_fn *input_fn;        /* who waits for a person's input; NULL: nobody */
+	void *input_ctx;
+	char *handoff; /* call_id of one whose result is still to come */
+	char *text;    /* what a getter returned last */
 };
 
 struct th_api_picture {
@@ -307,6 +311,11 @@ void th_api_watchers_release(struct thole_runtime *rt);
 /* What is queued of an answer that is given up. */
 void th_api_watchers_deltas_drop(struct thole_session *s);
 void th_api_watchers_end(struct thole_session *s);
+
+/* ---- control.c ---- */
+
+TH_NODISCARD enum th_code th_api_take(struct thole_session *s, const char *by, struct th_err *err);
+void th_api_input_note(const struct thole_note *n); /* TH_NOTE_INPUT */
 
 /* ---- screen.c ---- */
 

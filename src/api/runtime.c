@@ -335,6 +335,8 @@ static void deliver_one(struct thole_note *n)
 		th_api_hook_note(n);
 	else if (n->kind == TH_NOTE_COMPUTE)
 		th_api_compute(n->session);
+	else if (n->kind == TH_NOTE_INPUT)
+		th_api_input_note(n);
 	else
 		th_api_session_note(n);
 }

@@ -38,6 +38,7 @@ void th_api_session_unref(struct thole_session *s)
 	th_api_agent_unref(s->agent);
 	th_png_free(s->png);
 	free(s->message_later);
+	free(s->take_later);
 	free(s->handoff);
 	free(s->text);
 	free(s->id);
@@ -97,12 +98,15 @@ static void on_ready(void *ctx, struct th_handle h, const struct th_err *err)
 	s->opening = false;
 	if (s->freed)
 		code = TH_OK;
+	else if (s->take_later)
+		code = th_api_take(s, s->take_later, &e);
 	else if (s->message_later)
 		code = say(s, th_str_of(s->message_later), &e);
 	else if (s->resume_later)
 		code = go_on(s, &e);
 	free(s->message_later);
-	s->message_later = NULL;
+	free(s->take_later);
+	s->message_later = s->take_later = NULL;
 	if (code)
 		th_api_session_lose(s, &e);
 	th_api_deliver_soon(s->rt);
@@ -477,7 +481,7 @@ int thole_session_message(struct thole_session *s, const char *text, struct thol
 		return code;
 	if (!s->opening)
 		return th_api_out(say(s, th_str_of(text), &e), &e, err);
-	if (s->message_later || s->resume_later)
+	if (s->take_later || s->message_later || s->resume_later)
 		return th_api_fail(err, TH_EBUSY,
 				   "something was said already, which waits for its computer");
 	s->message_later = th_api_copy(th_str_of(text));
@@ -493,7 +497,7 @@ int thole_session_resume(struct thole_session *s, struct thole_error *err)
 		return code;
 	if (!s->opening)
 		return th_api_out(go_on(s, &e), &e, err);
-	if (s->message_later || s->resume_later)
+	if (s->take_later || s->message_later || s->resume_later)
 		return th_api_fail(err, TH_EBUSY,
 				   "something was said already, which waits for its computer");
 	s->resume_later = true;

@@ -291,6 +291,7 @@
 #define TH_MODEL_IDLE_MS 300000   /* default silence, in bytes and in events, that ends one */
 #define TH_MODEL_TOTAL_MS 3600000 /* default longest one */
 #define TH_BATCH_MEMORY_MAX (1024 * TH_MIB)    /* events and blobs on their way to the store */
+#define TH_NOTE_MAX 4096                       /* bytes of what a person says who gives back */
 #define TH_HELD_MESSAGES_MAX 64                /* messages that wait for open calls */
 #define TH_REQUEST_HEAD_MAX (8 * TH_KIB)       /* a request's URL, and its headers */
 #define TH_EXTRA_HEADERS_MAX 16                /* of an agent's settings */
@@ -330,16 +331,19 @@
 #define TH_SERVE_AGENTS_MAX 1000               /* files of a server's folder of agents */
 #define TH_SERVE_REST_MS 10000                 /* a session that rests is given back then */
 #define TH_SERVE_PARK_MS 600000                /* and one that waits for a client's results */
-#define TH_SERVE_QUEUE_MAX 32                  /* responses asked for on one WebSocket that wait */
-#define TH_SERVE_LOOKS_MAX 200                 /* logs of others that are looked at in a second */
-#define TH_SERVE_PAGE_EVENTS 1000              /* of a page of events, at most */
-#define TH_SERVE_PUMP_EVENTS 256   /* that a stream reads before others have their turn */
-#define TH_SERVE_PING_MS 15000     /* between two signs of life of a stream */
-#define TH_MCP_SESSIONS_MAX 1000   /* of the protocol, of one server */
-#define TH_MCP_WATCHES_MAX 64      /* resources that one client listens to */
-#define TH_MCP_STATE_MS 86400000   /* what a client keeps for a tool holds so long */
-#define TH_SERVE_SOCKET_MS 3600000 /* of a WebSocket with responses */
-#define TH_SERVE_PAIRS_MAX 16      /* of a response's or a conversation's metadata */
+#define TH_SERVE_LEASE_MS 15000     /* of a person who took over, from each of his messages on */
+#define TH_SERVE_LEASE_GONE_MS 5000 /* and from the end of his socket */
+#define TH_SERVE_INPUTS_MAX 512     /* actions of a person that wait */
+#define TH_SERVE_QUEUE_MAX 32       /* responses asked for on one WebSocket that wait */
+#define TH_SERVE_LOOKS_MAX 200      /* logs of others that are looked at in a second */
+#define TH_SERVE_PAGE_EVENTS 1000   /* of a page of events, at most */
+#define TH_SERVE_PUMP_EVENTS 256    /* that a stream reads before others have their turn */
+#define TH_SERVE_PING_MS 15000      /* between two signs of life of a stream */
+#define TH_MCP_SESSIONS_MAX 1000    /* of the protocol, of one server */
+#define TH_MCP_WATCHES_MAX 64       /* resources that one client listens to */
+#define TH_MCP_STATE_MS 86400000    /* what a client keeps for a tool holds so long */
+#define TH_SERVE_SOCKET_MS 3600000  /* of a WebSocket with responses */
+#define TH_SERVE_PAIRS_MAX 16       /* of a response's or a conversation's metadata */
 #define TH_SERVE_PAIR_KEY_MAX 64
 #define TH_SERVE_PAIR_VALUE_MAX 512
 #define TH_SERVE_GIVEN_ITEMS_MAX 20      /* added to a conversation at once */

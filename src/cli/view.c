@@ -599,6 +599,39 @@ static void show_final(struct th_view *v, const struct th_event *ev, const struc
 		whole(v, ev, "says", BOLD, th_json_get_str(data, "output"), out);
 }
 
+/* A person in the agent's place. */
+static void show_person(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+			struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_str by = th_json_get_str(data, "by"), note = th_json_get_str(data, "note"),
+		      status = th_json_get_str(data, "status"), why = th_json_get_str(data, "why");
+	struct th_json_iter it =
+	    th_json_iter(th_json_get(th_json_get(data, "arguments"), "actions"));
+
+	if (ev->kind == TH_EV_INPUT_DONE && th_str_is(status, "done"))
+		return;
+	if (ev->kind == TH_EV_CONTROL)
+		th_buf_add_cstr(&text, th_json_bool(th_json_get(data, "taken"), false)
+					   ? "takes over"
+					   : "gives back");
+	while (ev->kind == TH_EV_INPUT && th_json_next(&it)) {
+		struct th_action action;
+
+		th_buf_add_cstr(&text, it.index ? "; " : "");
+		if (th_action_parse(it.val, &v->scratch, &action, NULL) == TH_OK)
+			th_action_line(&action, &text);
+	}
+	if (ev->kind == TH_EV_INPUT_DONE)
+		th_buf_printf(&text, "%.*s%s%.*s", TH_FMT(status), why.len ? ": " : "",
+			      TH_FMT(th_utf8_cut(why, 2000)));
+	if (note.len)
+		th_buf_printf(&text, ": %.*s", TH_FMT(note));
+	if (by.len)
+		th_buf_printf(&text, " (%.*s)", TH_FMT(by));
+	one_line(v, ev, "person", YELLOW, th_buf_str(&text), out);
+}
+
 static void show_state(struct th_view *v, const struct th_event *ev, const struct th_json *data,
 		       struct th_buf *out)
 {
@@ -821,6 +854,11 @@ void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *
 	case TH_EV_DELEGATION_WAITS:
 	case TH_EV_DELEGATION_FINISHED:
 		show_delegation(v, ev, data, out);
+		break;
+	case TH_EV_CONTROL:
+	case TH_EV_INPUT:
+	case TH_EV_INPUT_DONE:
+		show_person(v, ev, data, out);
 		break;
 	case TH_EV_STATE_CHANGED:
 		show_state(v, ev, data, out);

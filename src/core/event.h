@@ -45,6 +45,9 @@
 	X(ITEMS_REMOVED, "items_removed", "The newest items were removed from the history.")     \
 	X(CONDENSATION, "condensation",                                                          \
 	  "Older items were replaced in the history that the model sees.")                       \
+	X(CONTROL, "control", "A person takes over from the agent, or gives back.")              \
+	X(INPUT, "input", "A person is about to do something; durable before it is done.")       \
+	X(INPUT_DONE, "input_done", "What became of that.")                                      \
 	X(STATE_CHANGED, "state_changed", "Paused, resumed, stopped, stuck or at a limit.")      \
 	X(BUDGET, "budget", "A limit of the session was changed.")                               \
 	X(SESSION_CHANGED, "session_changed", "Its title or its metadata was changed.")          \
@@ -418,6 +421,32 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_condensation, int, items, "items", TH_NONEG, "number of items in history")         \
 	F(ev_condensation, int, bytes, "bytes", TH_NONEG, "size of history in bytes")
 
+#define TH_FIELDS_ev_control(F)                                                                    \
+	F(ev_control, bool, taken, "taken", TH_REQ | TH_EMIT, "taken over, or given back")         \
+	F(ev_control, str, by, "by", 0, "who")                                                     \
+	F(ev_control, str, note, "note", 0, "given back: what the person says, told to the model") \
+	F(ev_control, str, reason, "reason", 0, "given back: why, where the person did not say it")
+
+#define TH_FIELDS_ev_input(F)                                                                     \
+	F(ev_input, str, by, "by", 0, "who")                                                      \
+	F(ev_input, str, tool, "tool", TH_REQ | TH_NONEMPTY, "computer, or another tool")         \
+	F(ev_input, raw, arguments, "arguments", TH_REQ, "as of a call; computer: {actions:[…]}") \
+	F(ev_input, str, class, "class", TH_REQ, "effect class")                                  \
+	F(ev_input, str, effect_id, "effect_id", TH_REQ, "as of an intent")                       \
+	F(ev_input, int, epoch, "epoch", TH_REQ | TH_EMIT,                                        \
+	  "fencing number of the session's owner")                                                \
+	F(ev_input, str, digest, "digest", TH_REQ, "SHA-256 of tool and arguments")               \
+	F(ev_input, str, journal, "journal", 0, "as of an intent")                                \
+	F(ev_input, int, timeout_ms, "timeout_ms", TH_NONEG,                                      \
+	  "when it is ended; absent: the tool's own")
+
+#define TH_FIELDS_ev_input_done(F)                                           \
+	F(ev_input_done, str, effect_id, "effect_id", TH_REQ, "the input's") \
+	F(ev_input_done, str, status, "status", TH_REQ,                      \
+	  "done, failed, not_started, unknown or refused")                   \
+	F(ev_input_done, str, why, "why", 0, "not done: what it said")       \
+	F(ev_input_done, int, elapsed_ms, "elapsed_ms", TH_NONEG, "from dispatch to result")
+
 #define TH_FIELDS_ev_state_changed(F)                               \
 	F(ev_state_changed, str, to, "to", TH_REQ, "the new state") \
 	F(ev_state_changed, str, reason, "reason", 0, "why")        \
@@ -467,6 +496,9 @@ TH_STRUCT(ev_code)
 TH_STRUCT(ev_items_added)
 TH_STRUCT(ev_items_removed)
 TH_STRUCT(ev_condensation)
+TH_STRUCT(ev_control)
+TH_STRUCT(ev_input)
+TH_STRUCT(ev_input_done)
 TH_STRUCT(ev_state_changed)
 TH_STRUCT(ev_budget)
 TH_STRUCT(ev_session_changed)

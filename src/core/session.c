@@ -76,6 +76,8 @@ void th_session_init(struct th_session *s)
 	th_buf_init_try(&s->chain, TH_RESPONSE_ID_MAX);
 	th_buf_init_try(&s->started, TH_RESPONSE_ID_MAX);
 	th_buf_init_try(&s->trip, TH_PROVIDER_STATE_MAX);
+	th_buf_init_try(&s->control.by, TH_USER_MAX);
+	th_buf_init_try(&s->control.input, TH_EVENT_DATA_MAX);
 	th_buf_init_try(&s->asked_ids, TH_ASKED_IDS_MAX * sizeof(uint64_t));
 }
 
@@ -88,6 +90,8 @@ void th_session_deinit(struct th_session *s)
 	th_buf_deinit(&s->chain);
 	th_buf_deinit(&s->started);
 	th_buf_deinit(&s->trip);
+	th_buf_deinit(&s->control.by);
+	th_buf_deinit(&s->control.input);
 	th_buf_deinit(&s->asked_ids);
 	th_unresolved_deinit(&s->unresolved);
 	*s = (struct th_session){ 0 };
@@ -352,7 +356,7 @@ static enum th_code on_message(struct th_step *st)
 	return TH_OK;
 }
 
-static void cancel_open(struct th_step *st, bool for_good)
+void th_step_cancel(struct th_step *st, bool for_good)
 {
 	struct th_session *s = st->s;
 
@@ -418,7 +422,7 @@ static enum th_code on_state_changed(struct th_step *st)
 		th_step_phase(s, TH_TURN_DUE);
 	}
 	if (to == TH_STATE_STOPPED || to == TH_STATE_PAUSED)
-		cancel_open(st, to == TH_STATE_STOPPED);
+		th_step_cancel(st, to == TH_STATE_STOPPED);
 	if (to == TH_STATE_RUNNING) {
 		release_marks(s);
 		s->turn_given = false;
@@ -518,6 +522,9 @@ static handler_fn *const handlers[TH_EVENT_COUNT] = {
 	[TH_EV_DELEGATION_WAITS] = th_on_delegation_waits,
 	[TH_EV_DELEGATION_FINISHED] = th_on_delegation_finished,
 	[TH_EV_CONDENSATION] = th_on_condensation,
+	[TH_EV_CONTROL] = th_on_control,
+	[TH_EV_INPUT] = th_on_input,
+	[TH_EV_INPUT_DONE] = th_on_input_done,
 	[TH_EV_STATE_CHANGED] = on_state_changed,
 	[TH_EV_BUDGET] = on_budget,
 	[TH_EV_SESSION_CHANGED] = on_session_changed,
@@ -530,7 +537,8 @@ static bool ran_out(const struct th_session *s, const struct th_arena *scratch)
 {
 	return scratch->no_memory || s->chain.no_memory || s->started.no_memory ||
 	       s->turn.no_memory || s->memory.no_memory || s->final.no_memory ||
-	       s->reason.no_memory || s->trip.no_memory || s->asked_ids.no_memory;
+	       s->control.by.no_memory || s->control.input.no_memory || s->reason.no_memory ||
+	       s->trip.no_memory || s->asked_ids.no_memory;
 }
 
 /* What is seen of it later. */
@@ -629,6 +637,8 @@ void th_session_resume(struct th_session *s, struct th_effects *ret)
 							      .call = (uint32_t)i });
 		}
 	}
+	if (s->control.input_seq)
+		th_step_emit(ret, (struct th_effect){ .kind = TH_DO_INPUT_SETTLE });
 	half_handed(s, ret);
 	s->notified = s->turn_given = s->use_given = false;
 	s->guards_in_given = s->guards_out_given = 0;

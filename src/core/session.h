@@ -63,14 +63,16 @@ enum th_effect_kind {
 	TH_DO_FAIL,       /* append ERROR */
 	TH_DO_MODEL_CALL, /* send the request */
 	TH_DO_MODEL_CANCEL,
-	TH_DO_TOOL_RUN,    /* call: dispatch */
-	TH_DO_TOOL_SETTLE, /* call: after a crash, ask the executor how it ended */
-	TH_DO_TOOL_CANCEL, /* call: running, and no longer wanted */
-	TH_DO_GUARD,       /* guard, or call and guard: ask it, append GUARDRAIL */
-	TH_DO_HAND_OVER,   /* call: append HANDOFF and the call's OUTCOME */
-	TH_DO_TOOL_USE,    /* ask the agent's code what follows; append CODE */
-	TH_DO_TIMER_SET,   /* wait retry_in_ms, then th_session_wake */
-	TH_DO_NOTIFY,      /* the state changed to one that rests */
+	TH_DO_TOOL_RUN,     /* call: dispatch */
+	TH_DO_TOOL_SETTLE,  /* call: after a crash, ask the executor how it ended */
+	TH_DO_TOOL_CANCEL,  /* call: running, and no longer wanted */
+	TH_DO_GUARD,        /* guard, or call and guard: ask it, append GUARDRAIL */
+	TH_DO_HAND_OVER,    /* call: append HANDOFF and the call's OUTCOME */
+	TH_DO_TOOL_USE,     /* ask the agent's code what follows; append CODE */
+	TH_DO_INPUT,        /* a person's, whose event is durable: do it */
+	TH_DO_INPUT_SETTLE, /* the same of an earlier runtime: find out */
+	TH_DO_TIMER_SET,    /* wait retry_in_ms, then th_session_wake */
+	TH_DO_NOTIFY,       /* the state changed to one that rests */
 	TH_EFFECT_COUNT
 };
 
@@ -218,6 +220,15 @@ struct th_session_stuck {
 	struct th_stuck moves;
 };
 
+/* A person at the computer; see session_control.c. */
+struct th_session_control {
+	bool taken, from_run; /* from_run: the agent was at work then */
+	struct th_buf by;
+	uint64_t input_seq;     /* of the input whose end is not known; 0: none */
+	struct th_buf input;    /* its data */
+	int64_t inputs, doubts; /* since it was taken; of these, of unknown outcome */
+};
+
 struct th_session {
 	enum th_state state;
 	enum th_turn_phase phase;
@@ -303,6 +314,7 @@ struct th_session {
 	uint8_t shortened; /* how often that was said since the last answer */
 	struct th_session_stuck *stuck; /* in `memory`; NULL: nobody looks */
 	struct th_arena memory;
+	struct th_session_control control;
 };
 
 void th_session_init(struct th_session *s);
@@ -399,6 +411,9 @@ bool th_session_used_up(const struct th_session *s);
 /* Digest of what approvals and intents are bound to, over th_call_arguments' form. */
 void th_call_digest(struct th_str tool, struct th_str arguments,
 		    char out[static TH_SHA256_HEX_SIZE + 1]);
+
+/* No call is under way: a person who has taken over may act. */
+bool th_session_at_rest(const struct th_session *s);
 
 /* Two folds of one log are equal; names the first difference. */
 TH_NODISCARD bool th_session_equal(const struct th_session *a, const struct th_session *b,

@@ -28,6 +28,8 @@ enum th_code th_step_state(struct th_step *st, enum th_state to);
 enum th_code th_step_parse(struct th_step *st, void *out);
 /* Where raw members are not looked at, or read from the document. */
 enum th_code th_step_parse_plain(struct th_step *st, void *out);
+/* What is under way is given up (`for_good`), or held. */
+void th_step_cancel(struct th_step *st, bool for_good);
 /* All calls have their result: the model goes on. */
 void th_step_turn_over(struct th_session *s);
 void th_step_phase(struct th_session *s, enum th_turn_phase phase);
@@ -63,6 +65,12 @@ enum th_code th_on_model_requested(struct th_step *st);
 enum th_code th_on_model_started(struct th_step *st);
 enum th_code th_on_model_answered(struct th_step *st);
 enum th_code th_on_model_failed(struct th_step *st);
+
+/* session_control.c */
+enum th_code th_on_control(struct th_step *st);
+enum th_code th_on_input(struct th_step *st);
+enum th_code th_on_input_done(struct th_step *st);
+void th_control_print(const struct th_session *s, struct th_jw *w);
 
 /* session_delegate.c */
 enum th_code th_on_delegation_started(struct th_step *st);

@@ -14,6 +14,7 @@
 #include "driver/mcp.h"
 #include "driver/observation.h"
 #include "driver/pending_callback.h"
+#include "driver/person.h"
 #include "driver/queue.h"
 #include "driver/unknown.h"
 
@@ -489,6 +490,7 @@ void th_driver_tool_ready(struct th_driver *d, struct th_ticket t)
 		if (l->fold.calls[i].phase == TH_CALL_CLEARED && l->fold.calls[i].emitted &&
 		    (l->fold.state == TH_STATE_RUNNING || l->fold.state == TH_STATE_WAITING))
 			th_live_intend(l, &l->fold.calls[i]);
+	th_live_person_ready(l);
 	th_live_pump(l);
 }
 
@@ -530,6 +532,10 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 	struct th_ev_outcome out;
 	struct th_err err = { 0 };
 
+	if (l && !l->lost && t.kind == TH_TICKET_PERSON) {
+		th_live_person_done(l, t, r);
+		return;
+	}
 	if (t.kind == TH_TICKET_OBSERVATION) {
 		th_first_observation_done(d, t, r);
 		return;

@@ -18,6 +18,7 @@
 #include "driver/log.h"
 #include "driver/model.h"
 #include "driver/pending_callback.h"
+#include "driver/person.h"
 #include "driver/provider_state.h"
 #include "driver/queue.h"
 #include "driver/side_request.h"
@@ -100,6 +101,7 @@ static void live_free(struct th_live *l)
 	th_live_callbacks_free(l);
 	th_live_results_free(l);
 	th_live_delegation_free(l);
+	th_live_person_free(l);
 	th_buf_deinit(&l->instructions);
 	free(l->rewritten);
 	th_buf_deinit(&l->filtered);
@@ -482,6 +484,23 @@ enum th_code th_driver_fork(struct th_driver *d, const struct th_session_row *ro
 	return TH_OK;
 }
 
+enum th_code th_driver_find_out(struct th_driver *d, struct th_handle h, struct th_err *err)
+{
+	struct th_live *l = th_driver_find(d, h);
+	struct th_effects fx;
+	enum th_code code;
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	code = th_live_check_calls(l, err);
+	if (code)
+		return code;
+	th_session_resume(&l->fold, &fx);
+	th_live_queue(l, &fx);
+	th_live_pump(l);
+	return TH_OK;
+}
+
 enum th_code th_driver_resume(struct th_driver *d, struct th_handle h, struct th_err *err)
 {
 	struct th_live *l = th_driver_find(d, h);
@@ -498,6 +517,9 @@ enum th_code th_driver_resume(struct th_driver *d, struct th_handle h, struct th
 	code = th_live_check_calls(l, err);
 	if (code)
 		return th_prefix(err, code, "session %s", l->id);
+	if (th_live_taken(l)) /* what is open is settled first, the input too */
+		return th_driver_find_out(d, h, err)
+			   ?: th_live_give_back(l, TH_STR("resumed"), true, err);
 	if (l->fold.state == TH_STATE_PAUSED) {
 		code = th_live_state(l, TH_STATE_RUNNING, TH_STR("resumed"), err);
 		if (code)

@@ -128,6 +128,33 @@ TH_NODISCARD enum th_code th_driver_resume(struct th_driver *d, struct th_handle
 /* Closes a session and cancels its operations; effects in the executor continue. */
 void th_driver_close(struct th_driver *d, struct th_handle h);
 
+/* What an earlier runtime left open in a session that is held is settled by its class, and no more
+ * than that. */
+TH_NODISCARD enum th_code th_driver_find_out(struct th_driver *d, struct th_handle h,
+					     struct th_err *err);
+/*
+ * A person in the agent's place (person.h).  take: parks the agent; a request is given up, calls
+ * under way end first.  TH_EBUSY: somebody has taken over.  input: in a session that rests, or was
+ * taken, one at a time (TH_EBUSY); class R only looks, is not recorded, and may always be.  `fn` is
+ * called once with the result, from inside the driver, unless the session is closed or lost before.
+ * give: the model is told, with the note and a fresh picture, and the run goes on if it was under
+ * way; it happens when the picture is there.
+ */
+struct th_person_input {
+	struct th_str by, tool, arguments;
+	enum th_class class; /* R, or W */
+	int64_t timeout_ms;  /* 0: the tool's own */
+};
+typedef void th_person_fn(void *ctx, const struct th_effect_result *r);
+TH_NODISCARD enum th_code th_driver_take(struct th_driver *d, struct th_handle h, struct th_str by,
+					 struct th_err *err);
+TH_NODISCARD enum th_code th_driver_input(struct th_driver *d, struct th_handle h,
+					  const struct th_person_input *in, th_person_fn *fn,
+					  void *ctx, struct th_err *err);
+TH_NODISCARD enum th_code th_driver_give(struct th_driver *d, struct th_handle h, struct th_str by,
+					 struct th_str note, struct th_str reason,
+					 struct th_err *err);
+
 /* Inputs.  Each becomes an event; TH_EPROTO, with the reason, if the state does not allow it. */
 TH_NODISCARD enum th_code th_driver_message(struct th_driver *d, struct th_handle h,
 					    struct th_str text, struct th_err *err);

@@ -14,6 +14,7 @@
 #include "driver/guardrail.h"
 #include "driver/log.h"
 #include "driver/model.h"
+#include "driver/person.h"
 #include "driver/queue.h"
 #include "driver/team.h"
 #include "driver/unknown.h"
@@ -320,6 +321,32 @@ static void do_timer_set(struct th_live *l, const struct th_held *h, struct th_c
 	d->world.ops->timer(d->world.ctx, th_live_ticket(l, l->fold.seq), h->effect.retry_in_ms);
 }
 
+static uint64_t after_input(const struct th_live *l, const struct th_call *c)
+{
+	(void)c;
+	return l->fold.control.input_seq;
+}
+
+static bool input_is_open(const struct th_live *l, const struct th_held *h, const struct th_call *c)
+{
+	(void)c;
+	return h->seq == l->fold.control.input_seq;
+}
+
+static void do_input(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)h;
+	(void)c;
+	th_live_input_run(l, false);
+}
+
+static void do_input_settle(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)h;
+	(void)c;
+	th_live_input_run(l, true);
+}
+
 const struct th_effect_row th_effect_rows[TH_EFFECT_COUNT] = {
 	[TH_DO_RECORD] = { .run = do_record },
 	[TH_DO_ASK] = { .run = do_ask,
@@ -359,5 +386,7 @@ const struct th_effect_row th_effect_rows[TH_EFFECT_COUNT] = {
 	[TH_DO_MODEL_CANCEL] = { .run = do_model_cancel },
 	[TH_DO_TOOL_SETTLE] = { .run = do_tool_settle },
 	[TH_DO_TOOL_CANCEL] = { .run = do_tool_cancel },
+	[TH_DO_INPUT] = { .run = do_input, .after = after_input, .stands = input_is_open },
+	[TH_DO_INPUT_SETTLE] = { .run = do_input_settle },
 	[TH_DO_TIMER_SET] = { .run = do_timer_set },
 };

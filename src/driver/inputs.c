@@ -9,6 +9,7 @@
 #include "driver/expiry.h"
 #include "driver/history.h"
 #include "driver/log.h"
+#include "driver/person.h"
 #include "driver/provider_state.h"
 #include "driver/queue.h"
 #include "driver/team.h"
@@ -175,6 +176,14 @@ enum th_code th_driver_set_state(struct th_driver *d, struct th_handle h, enum t
 
 	if (!l)
 		return th_fail(err, TH_ENOENT, "no such session is open");
+	/* Who resumes it, or stops it, gives it back; a stop needs no picture. */
+	if (th_live_taken(l) && to == TH_STATE_RUNNING)
+		return th_live_give_back(l, reason, true, err);
+	if (th_live_taken(l) && to == TH_STATE_STOPPED) {
+		code = th_live_give_back(l, reason, false, err);
+		if (code)
+			return code;
+	}
 	code = th_live_state(l, to, reason, err);
 	if (!code) {
 		th_live_delegates_state(l, to, reason);

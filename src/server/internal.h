@@ -72,6 +72,7 @@ struct th_server {
 	struct th_metrics metrics;
 	struct th_rates users, strangers; /* requests of a user; of an address without a token */
 	struct th_viewer *viewers;        /* of screens */
+	struct th_hold *holds;            /* of persons who have taken over */
 	struct th_poll *rt_poll;
 	struct th_timer rt_timer, sweep;
 	struct th_mcp_session *mcp_sessions;
@@ -146,6 +147,8 @@ th_access_fn th_api_agents, th_api_sessions_list, th_api_sessions_create, th_api
 
 /* ---- sessions.c ---- */
 
+/* Has that session of the caller open here; else an error of the API. */
+bool th_session_have_open(struct th_access *a, struct th_hub *h, struct thole_error *err);
 /* The session of the access's first argument is its user's.  *ret_row, if not NULL: its object, to
  * be freed by thole_free.  False: it was answered. */
 bool th_session_mine(struct th_access *a, char **ret_row);
@@ -195,6 +198,8 @@ void th_functions_answer(struct th_hub *h, struct th_str call_id, struct th_str 
 th_access_fn th_api_session_screen;
 void th_viewers_finish(struct th_server *s); /* ends all their sockets */
 void th_viewers_free(struct th_server *s);
+void th_holds_sweep(struct th_server *s); /* whose lease ended gives back */
+void th_holds_free(struct th_server *s);
 
 /* ---- events.c ---- */
 

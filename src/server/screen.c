@@ -9,20 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "server/internal.h"
+#include "base/text.h"
 
-struct th_viewer {
-	struct th_viewer *prev, *next; /* of the server */
-	struct th_server *server;
-	struct th_access *access;
-	struct thole_screen *screen;
-	bool full;  /* the peer takes no more for now */
-	bool later; /* and something is new */
-	int width, height;
-	bool told; /* that there is a screen, or none */
-	int x, y;
-	uint32_t frame;
-};
+#include "server/viewer.h"
 
 /* ---- frames ---- */
 
@@ -64,6 +53,69 @@ static bool put(struct th_viewer *v, const struct th_buf *message, bool text)
 	if (code == TH_EBUSY || code == TH_ELIMIT)
 		v->full = true;
 	return code != TH_ECONN;
+}
+
+bool th_viewer_say(struct th_viewer *v, const struct th_buf *json)
+{
+	return put(v, json, true);
+}
+
+bool th_viewer_refuse(struct th_viewer *v, const char *what, const char *code, const char *message)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
+	struct th_jw w = th_jw(&json);
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "type", TH_STR("refused"));
+	th_jw_kstr(&w, "what", th_str_of(what));
+	th_jw_kstr(&w, "code", th_str_of(code));
+	th_jw_kstr(&w, "message", th_utf8_cut(th_str_of(message), 4000));
+	th_jw_object_end(&w);
+	return put(v, &json, true);
+}
+
+/* ---- who holds it ---- */
+
+static bool say_control(struct th_viewer *v)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_KIB);
+	const struct thole_session *session = v->listener.hub->session;
+	const char *holder = thole_session_holder(session);
+	struct th_jw w = th_jw(&json);
+
+	v->control = thole_session_control(session);
+	v->mine = th_hold_is(v);
+	th_jw_object(&w);
+	th_jw_kstr(&w, "type", TH_STR("control"));
+	th_jw_key(&w, TH_STR("holder"));
+	if (holder)
+		th_jw_str(&w, th_str_of(holder));
+	else
+		th_jw_null(&w);
+	th_jw_kbool(&w, "mine", v->mine);
+	th_jw_kbool(&w, "ready", v->control == THOLE_CONTROL_PERSON);
+	th_jw_kint(&w, "lease_ms", th_hold_lease_ms(v->server, v->listener.hub));
+	th_jw_object_end(&w);
+	return put(v, &json, true);
+}
+
+void th_viewers_control(struct th_server *s, const struct th_hub *h)
+{
+	for (struct th_viewer *v = s->viewers, *next; v; v = next) {
+		next = v->next;
+		if (v->listener.hub == h)
+			(void)say_control(v);
+	}
+}
+
+static void on_note(struct th_listener *l, const struct thole_note *note)
+{
+	struct th_viewer *v = TH_CONTAINER_OF(l, struct th_viewer, listener);
+
+	/* What is done meanwhile may end what a person waits for. */
+	if (note && thole_note_kind(note) == THOLE_NOTE_EVENT &&
+	    (thole_session_control(l->hub->session) != v->control || th_hold_is(v) != v->mine))
+		(void)say_control(v);
 }
 
 static bool say_size(struct th_viewer *v)
@@ -158,6 +210,8 @@ static void on_room(struct th_access *a)
 
 static void viewer_free(struct th_viewer *v)
 {
+	th_hold_left(v);
+	th_hub_unlisten(&v->listener);
 	if (v->prev)
 		v->prev->next = v->next;
 	else
@@ -198,9 +252,12 @@ static void on_gone(struct th_access *a)
 
 static void on_message(struct th_access *a, struct th_str text, bool is_text)
 {
-	(void)text;
-	(void)is_text;
-	viewer_close(a->ctx, 1008);
+	struct th_viewer *v = a->ctx;
+
+	if (is_text)
+		th_hold_message(v, text);
+	else
+		viewer_close(v, 1003);
 }
 
 /* A value of the query, as the option of that name. */
@@ -254,4 +311,8 @@ void th_api_session_screen(struct th_access *a)
 	a->gone = on_gone;
 	a->room = on_room;
 	a->message = on_message;
+	v->listener.fn = on_note;
+	v->listener.only_listens = true;
+	th_hub_listen(th_hub_get(s, a->args[0], a->user), &v->listener);
+	(void)say_control(v);
 }

@@ -18,6 +18,7 @@ static void on_sweep(void *ctx)
 
 	th_hubs_sweep(s);
 	th_webhooks_sweep(s->webhooks);
+	th_holds_sweep(s);
 	if (++s->beat % (TH_SERVE_PING_MS / 1000) == 0)
 		th_hubs_ping(s);
 }
@@ -342,6 +343,7 @@ struct th_server *th_server_free(struct th_server *s)
 	th_mcp_sessions_free(s);
 	th_hubs_finish(s);
 	th_viewers_free(s);
+	th_holds_free(s);
 	th_http_server_free(s->http);
 	th_hubs_deinit(s);
 	th_webhooks_free(s->webhooks);

@@ -111,24 +111,30 @@ bool th_session_mine(struct th_access *a, char **ret_row)
 	return true;
 }
 
+bool th_session_have_open(struct th_access *a, struct th_hub *h, struct thole_error *err)
+{
+	struct thole_agent *agent = NULL;
+	int code = 0;
+
+	if (h->session)
+		return true;
+	code = th_functions_agent_of(a->server, a->args[0], &agent, err);
+	if (!code)
+		code = th_hub_open(h, agent, err);
+	thole_agent_free(agent);
+	return !code;
+}
+
 /* The session of the first argument, open here.  NULL: it was answered. */
 static struct th_hub *mine_open(struct th_access *a)
 {
-	struct thole_agent *agent = NULL;
 	struct thole_error err;
 	struct th_hub *h;
-	int code;
 
 	if (!th_session_mine(a, NULL))
 		return NULL;
 	h = th_hub_get(a->server, a->args[0], a->user);
-	if (h->session)
-		return h;
-	code = th_functions_agent_of(a->server, a->args[0], &agent, &err);
-	if (!code)
-		code = th_hub_open(h, agent, &err);
-	thole_agent_free(agent);
-	if (!code)
+	if (th_session_have_open(a, h, &err))
 		return h;
 	th_access_error(a, &err);
 	return NULL;

@@ -279,25 +279,25 @@ TH_EXEC_MESSAGES(X)
 #undef X
 
 /* Ops, for those who dispatch on them. */
-#define TH_EXEC_OPS(X)                                                                      \
-	X(HELLO, "hello")                                                                   \
-	X(OPEN, "open")                                                                     \
-	X(RUN, "run")                                                                       \
-	X(ATTACH, "attach")                                                                 \
-	X(CANCEL, "cancel")                                                                 \
-	X(FORGET, "forget")                                                                 \
-	X(END, "end")                                                                       \
-	X(WELCOME, "welcome")                                                               \
-	X(ACCEPTED, "accepted")                                                             \
-	X(OUTPUT, "output")                                                                 \
-	X(FINISHED, "finished")                                                             \
-	X(ERROR, "error")                                                                   \
-	X(ROLE, "role")                                                                     \
-	X(START, "start")                                                                   \
-	X(READY, "ready")                                                                   \
-	X(SCREEN, "screen")                                                                 \
-	X(DO, "do") X(STEP, "step") X(WATCH, "watch") X(NEXT, "next") X(UNWATCH, "unwatch") \
-	    X(FRAME, "frame")
+#define TH_EXEC_OPS(X)          \
+	X(HELLO, "hello")       \
+	X(OPEN, "open")         \
+	X(RUN, "run")           \
+	X(ATTACH, "attach")     \
+	X(CANCEL, "cancel")     \
+	X(FORGET, "forget")     \
+	X(END, "end")           \
+	X(WELCOME, "welcome")   \
+	X(ACCEPTED, "accepted") \
+	X(OUTPUT, "output")     \
+	X(FINISHED, "finished") \
+	X(ERROR, "error")       \
+	X(ROLE, "role")         \
+	X(START, "start")       \
+	X(READY, "ready")       \
+	X(SCREEN, "screen")     \
+	X(DO, "do")             \
+	X(STEP, "step") X(WATCH, "watch") X(NEXT, "next") X(UNWATCH, "unwatch") X(FRAME, "frame")
 #define X(id, name) TH_EXEC_OP_##id,
 enum th_exec_op { TH_EXEC_OPS(X) TH_EXEC_OP_COUNT };
 #undef X

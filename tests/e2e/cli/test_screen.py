@@ -151,7 +151,7 @@ class Screens(serving.Served):
         self.good("computer", "-s", name, "end")
         viewer.until(lambda m: isinstance(m, dict) and m["type"] == "none")
         other = self.watch(name)
-        self.assertEqual(other.receive()["type"], "none")
+        other.until(lambda m: isinstance(m, dict) and m["type"] == "none")
         folders = [p for p in pathlib.Path(self.env["XDG_STATE_HOME"]).rglob("lock") if "executor" in str(p)]
         self.assertEqual([p for p in folders if name in str(p)], [])
         self.assertEqual(self.server.poll(), None)

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A person in the agent's place, on a computer that the program makes. */
+#include "rig.h"
+
+#include <poll.h>
+
+#define SIDE 8
+
+struct desk {
+	int acts, looks, done;
+	char status[16], text[256];
+};
+
+static void on_see(void *ctx, struct thole_call *call)
+{
+	struct desk *d = ctx;
+	static const unsigned char pixels[SIDE * SIDE * 4];
+
+	d->looks++;
+	GOOD(thole_call_pixels(call, pixels, SIDE, SIDE, (size_t)SIDE * 4, &error));
+	GOOD(thole_call_done(call, NULL, &error));
+}
+
+static void on_act(void *ctx, struct thole_call *call)
+{
+	struct desk *d = ctx;
+
+	d->acts++;
+	if (strcmp(thole_call_string(call, "type"), "key") == 0)
+		GOOD(thole_call_fail(call, "there are no keys", &error));
+	else
+		GOOD(thole_call_done(call, NULL, &error));
+}
+
+static void on_done(void *ctx, struct thole_session *s, const char *status, const char *text)
+{
+	struct desk *d = ctx;
+
+	(void)s;
+	snprintf(d->status, sizeof(d->status), "%s", status);
+	snprintf(d->text, sizeof(d->text), "%s", text ? text : "");
+	d->done++;
+}
+
+static void spin(struct thole_runtime *rt, const int *count, int wanted)
+{
+	while (*count < wanted) {
+		struct pollfd p = { .fd = thole_runtime_fd(rt), .events = POLLIN };
+
+		(void)!poll(&p, 1, thole_runtime_timeout_ms(rt));
+		GOOD(thole_runtime_dispatch(rt, &error));
+	}
+}
+
+static int count_kinds(void *ctx, const char *line, size_t len)
+{
+	char *kinds = ctx;
+	static const char *const names[] = { "control", "input_done", "input" };
+
+	for (size_t i = 0; i < 3; i++) {
+		char wanted[32];
+
+		snprintf(wanted, sizeof(wanted), "\"kind\":\"%s\"", names[i]);
+		if (memmem(line, len, wanted, strlen(wanted)))
+			strcat(strcat(kinds, names[i]), " ");
+	}
+	return 0;
+}
+
+static void test_control(void **state)
+{
+	struct thole_runtime *rt = runtime_at("http://127.0.0.1:1/v1", "memory:");
+	struct thole_agent *agent = agent_of("desk");
+	struct thole_session *s = NULL;
+	struct desk d = { 0 };
+	char kinds[256] = "", too_long[5000] = { 0 };
+
+	(void)state;
+	memset(too_long, 'x', sizeof(too_long) - 1);
+	GOOD(thole_agent_computer(agent, SIDE, SIDE, on_see, on_act, &d, &error));
+	GOOD(thole_session_new(rt, agent, "desk", &s, &error));
+	thole_agent_free(agent);
+	assert_int_equal(thole_session_control(s), THOLE_CONTROL_AGENT);
+	assert_null(thole_session_holder(s));
+	BAD(THOLE_EPROTO, thole_session_give(s, "ann", NULL, NULL, &error));
+	BAD(THOLE_ELIMIT, thole_session_take(s, too_long, &error));
+	BAD(THOLE_EUSAGE, thole_session_take(NULL, "ann", &error));
+	GOOD(thole_session_take(s, "ann", &error));
+	BAD(THOLE_EBUSY, thole_session_take(s, "ben", &error));
+	assert_int_equal(thole_session_control(s), THOLE_CONTROL_PERSON);
+	assert_string_equal(thole_session_holder(s), "ann");
+
+	BAD(THOLE_EUSAGE, thole_session_input(s, "ann", "{}", on_done, &d, &error));
+	BAD(THOLE_EUSAGE, thole_session_input(s, "ann", "[]", NULL, &d, &error));
+	BAD(THOLE_EUSAGE, thole_session_input(NULL, "ann", "[]", on_done, &d, &error));
+	BAD(THOLE_ELIMIT, thole_session_input(s, too_long, "[]", on_done, &d, &error));
+	GOOD(thole_session_input(s, "ann", "[{\"type\":\"move\",\"x\":1,\"y\":2}]", on_done, &d,
+				 &error));
+	/* Nothing is done before its event is durable, and one is done at a time. */
+	assert_int_equal(d.acts, 0);
+	BAD(THOLE_EBUSY, thole_session_input(s, "ann", "[]", on_done, &d, &error));
+	spin(rt, &d.done, 1);
+	assert_int_equal(d.acts, 1);
+	assert_string_equal(d.status, "done");
+	GOOD(thole_session_input(s, "ann", "[{\"type\":\"key\",\"keys\":[\"a\"]}]", on_done, &d,
+				 &error));
+	spin(rt, &d.done, 2);
+	assert_string_equal(d.status, "failed");
+	GOOD(thole_session_input(s, "ann", "[{\"type\":\"move\",\"x\":99,\"y\":2}]", on_done, &d,
+				 &error));
+	spin(rt, &d.done, 3);
+	assert_string_equal(d.status, "refused");
+	assert_int_equal(d.acts, 2);
+
+	BAD(THOLE_ELIMIT, thole_session_give(s, "ann", too_long, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_session_give(NULL, "ann", NULL, NULL, &error));
+	/* Nothing was asked of the agent, so nothing is told to it. */
+	GOOD(thole_session_give(s, "ann", NULL, NULL, &error));
+	assert_int_equal(thole_session_control(s), THOLE_CONTROL_AGENT);
+	assert_int_equal(thole_session_state(s), THOLE_IDLE);
+	GOOD(thole_session_wait(s, -1, &error));
+	GOOD(thole_runtime_log(rt, "desk", 1, count_kinds, kinds, &error));
+	assert_string_equal(kinds,
+			    "control input input_done input input_done input input_done control ");
+	assert_int_equal(thole_session_control(NULL), THOLE_CONTROL_AGENT);
+	assert_null(thole_session_holder(NULL));
+	GOOD(thole_runtime_free(rt));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_control) };
+
+	return cmocka_run_group_tests(tests, away_from_home, NULL);
+}
