@@ -51,7 +51,7 @@ static void show(struct th_computer *c, struct th_pixels *ret)
 }
 
 static const struct th_computer_kind kind = { .name = "played", .see = see, .pixels = show };
-static struct th_computer screen = { &kind };
+static struct th_computer screen = { .kind = &kind };
 
 static enum th_code look(const struct th_marked_options *options)
 {

@@ -199,6 +199,8 @@ static void do_effect(struct play *p, const struct th_effect *fx)
 		note(p, "limit", "");
 		must(p, TH_EV_STATE_CHANGED, 0, "", "{\"to\":\"limit\"}");
 		break;
+	case TH_DO_INPUT:
+	case TH_DO_INPUT_SETTLE:
 	case TH_DO_STUCK:
 	case TH_DO_STUCK_TELL:
 	case TH_DO_STUCK_ASK:

@@ -175,7 +175,7 @@ static struct th_err err;
 
 static struct paper paper(void)
 {
-	return (struct paper){ .base = { &kind }, .picture_size = 1 };
+	return (struct paper){ .base = { .kind = &kind }, .picture_size = 1 };
 }
 
 struct role {
