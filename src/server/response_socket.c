@@ -17,9 +17,12 @@ struct lane {
 	char last[TH_RESPONSE_NAME_MAX]; /* what may be gone on from here, also when not stored */
 	struct th_timer limit;
 	bool gone, ended; /* ended: its time is over, and it takes no more */
+	unsigned close;   /* the code that it is to be closed with; 0: it stays */
+	unsigned busy;    /* functions below that are at work with it */
 };
 
 static void lane_next(struct lane *l);
+static void on_gone(struct th_access *a);
 
 static void lane_free(struct lane *l)
 {
@@ -34,18 +37,42 @@ static void lane_fault(struct lane *l, int status, const char *code, const char 
 	struct th_buf error TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
 
+	if (l->gone)
+		return;
 	th_error_print(status, code ? code : "invalid_request_error", message, &error);
 	th_buf_printf(&json, "{\"type\":\"error\",\"status\":%d,", status);
 	th_buf_add(&json, th_str_sub(th_buf_str(&error), 1, error.len));
 	if (th_http_send(l->access->request, th_buf_str(&json), true) == TH_ELIMIT)
-		th_http_close(l->access->request, 1008);
+		l->close = 1008;
+}
+
+static void lane_enter(struct lane *l)
+{
+	l->busy++;
+}
+
+/* Closes it where that is due, and frees it where the peer left meanwhile: when nobody is at work
+ * with it. */
+static void lane_leave(struct lane *l)
+{
+	if (--l->busy)
+		return;
+	if (l->gone) {
+		lane_free(l);
+	} else if (l->close) {
+		struct th_http_request *r = l->access->request;
+		unsigned code = l->close;
+
+		on_gone(l->access); /* the access ends with the socket */
+		th_http_close(r, code);
+	}
 }
 
 static void lane_end(struct lane *l)
 {
 	lane_fault(l, 400, "websocket_connection_limit_reached",
 		   "a connection lasts for 60 minutes: open another one");
-	th_http_close(l->access->request, 1000);
+	l->close = l->close ?: 1000;
 }
 
 /* What is under way is told to its end. */
@@ -53,9 +80,11 @@ static void on_limit(void *ctx)
 {
 	struct lane *l = ctx;
 
+	lane_enter(l);
 	l->ended = true;
 	if (!l->now)
 		lane_end(l);
+	lane_leave(l);
 }
 
 static void lane_over(struct th_response *p)
@@ -68,10 +97,12 @@ static void lane_over(struct th_response *p)
 		snprintf(l->last, sizeof(l->last), "%s", p->name);
 	if (l->gone)
 		return;
+	lane_enter(l);
 	if (l->ended)
 		lane_end(l);
 	else
 		lane_next(l);
+	lane_leave(l);
 }
 
 static void lane_begin(struct lane *l, struct th_str body)
@@ -124,7 +155,7 @@ static void lane_begin(struct lane *l, struct th_str body)
 static void lane_next(struct lane *l)
 {
 	/* What waits is not begun by a server that ends: its client asks the next one. */
-	while (!l->now && l->count && !l->access->server->finishing) {
+	while (!l->gone && !l->now && l->count && !l->close && !l->access->server->finishing) {
 		char *body = l->waiting[0];
 
 		memmove(l->waiting, l->waiting + 1, --l->count * sizeof(char *));
@@ -133,13 +164,10 @@ static void lane_next(struct lane *l)
 	}
 }
 
-static void on_message(struct th_access *a, struct th_str text, bool is_text)
+static void take(struct lane *l, struct th_str text, bool is_text)
 {
-	struct lane *l = a->ctx;
 	char *copy;
 
-	if (l->ended)
-		return;
 	if (!is_text) {
 		lane_fault(l, 400, NULL, "messages are text");
 		return;
@@ -155,15 +183,29 @@ static void on_message(struct th_access *a, struct th_str text, bool is_text)
 	lane_next(l);
 }
 
+static void on_message(struct th_access *a, struct th_str text, bool is_text)
+{
+	struct lane *l = a->ctx;
+
+	if (l->ended || l->close)
+		return;
+	lane_enter(l);
+	take(l, text, is_text);
+	lane_leave(l);
+}
+
 static void on_gone(struct th_access *a)
 {
 	struct lane *l = a->ctx;
 
 	l->gone = true;
+	a->gone = NULL; /* it is told once */
+	a->message = NULL;
 	if (l->now)
 		th_response_gone(l->now);
 	th_hubs_let_go(a->server, l);
-	lane_free(l);
+	if (!l->busy)
+		lane_free(l);
 }
 
 void th_v1_responses_socket(struct th_access *a)

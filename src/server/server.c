@@ -93,7 +93,8 @@ static void on_end(void *ctx, struct th_http_request *r, int status, uint64_t se
 	struct th_server *s = ctx;
 	struct th_access *a = th_http_data(r);
 
-	/* A socket that the server's end cuts: its owner is told as if the peer had left. */
+	/* A socket that the server's end cuts: its owner is told as if the peer had left.  Who
+	 * closes one by himself has let go of it before. */
 	if (s->closing && a && a->message && a->gone)
 		a->gone(a);
 	s->metrics.answers[status >= 100 && status < 600 ? status / 100 : 0]++;
