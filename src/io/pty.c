@@ -258,18 +258,19 @@ void th_pty_calm(struct th_pty *p)
 	(void)tcsetattr(p->fd, TCSANOW, &p->calm);
 }
 
-bool th_pty_signal(struct th_pty *p, int signum)
-{
-	pid_t group = th_pty_foreground(p);
-
-	return group > 1 && kill(-group, signum) == 0;
-}
-
-pid_t th_pty_foreground(const struct th_pty *p)
+/* The process group that signals of keys go to; -1: there is none. */
+static pid_t foreground(const struct th_pty *p)
 {
 	pid_t group;
 
 	return ioctl(p->fd, TIOCGPGRP, &group) < 0 || group <= 0 ? -1 : group;
+}
+
+bool th_pty_signal(struct th_pty *p, int signum)
+{
+	pid_t group = foreground(p);
+
+	return group > 1 && kill(-group, signum) == 0;
 }
 
 enum th_code th_pty_write(struct th_pty *p, struct th_str bytes, struct th_err *err)

@@ -35,9 +35,8 @@ TH_NODISCARD enum th_code th_pty_resize(struct th_pty *p, uint16_t rows, uint16_
 					struct th_err *err);
 /* Modes as a new terminal has them, whatever a program left behind. */
 void th_pty_calm(struct th_pty *p);
-/* The process group that signals of keys go to; -1: there is none. */
-pid_t th_pty_foreground(const struct th_pty *p);
-bool th_pty_signal(struct th_pty *p, int signum); /* to that group */
+/* To the process group that signals of keys go to; false: there is none. */
+bool th_pty_signal(struct th_pty *p, int signum);
 /* Queued; TH_ELIMIT when more than TH_TOOL_OUTPUT_MAX waits. */
 TH_NODISCARD enum th_code th_pty_write(struct th_pty *p, struct th_str bytes, struct th_err *err);
 void th_pty_pause(struct th_pty *p, bool paused);

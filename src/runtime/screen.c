@@ -331,11 +331,6 @@ bool th_screen_pointer(const struct th_screen *s, struct th_point *ret)
 	return true;
 }
 
-uint64_t th_screen_version(const struct th_screen *s)
-{
-	return s->feed->version;
-}
-
 void th_screen_take(struct th_screen *s, th_screen_tile_fn *fn, void *ctx)
 {
 	struct th_screen_feed *f = s->feed;

@@ -35,8 +35,6 @@ struct th_screen *th_screen_free(struct th_screen *s);
 struct th_size th_screen_size(const struct th_screen *s);                /* 0x0: there is none */
 struct th_str th_screen_reason(const struct th_screen *s);               /* why */
 bool th_screen_pointer(const struct th_screen *s, struct th_point *ret); /* false: not known */
-/* Grows with each frame; 0: there was none. */
-uint64_t th_screen_version(const struct th_screen *s);
 
 /* The tiles that are new to it, each once; they count as taken.  `fn` may free nothing. */
 typedef void th_screen_tile_fn(void *ctx, struct th_rect at, struct th_str picture);

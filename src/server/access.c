@@ -43,8 +43,8 @@ static const char *type_of(int status)
 	}
 }
 
-void th_error_print_of(int status, const char *code, const char *param, const char *message,
-		       struct th_buf *out)
+static void error_print(int status, const char *code, const char *param, const char *message,
+			struct th_buf *out)
 {
 	struct th_jw w = th_jw(out);
 
@@ -67,7 +67,7 @@ void th_error_print_of(int status, const char *code, const char *param, const ch
 
 void th_error_print(int status, const char *code, const char *message, struct th_buf *out)
 {
-	th_error_print_of(status, code, NULL, message, out);
+	error_print(status, code, NULL, message, out);
 }
 
 void th_error_print_messages(int status, const char *message, struct th_buf *out)
@@ -113,7 +113,7 @@ static void refuse(struct th_access *a, int status, const char *code, const char
 	if (speaks_messages(a))
 		th_error_print_messages(status, message, &json);
 	else
-		th_error_print_of(status, code, param, message, &json);
+		error_print(status, code, param, message, &json);
 	th_http_reply(a->request, status, "application/json", headers, th_buf_str(&json));
 }
 

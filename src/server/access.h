@@ -67,8 +67,6 @@ void th_access_fault(struct th_access *a, int status, const char *code, const ch
 void th_access_error(struct th_access *a, const struct thole_error *err);
 int th_status_of(int code); /* enum thole_code as an HTTP status */
 void th_error_print(int status, const char *code, const char *message, struct th_buf *out);
-void th_error_print_of(int status, const char *code, const char *param, const char *message,
-		       struct th_buf *out);
 /* {"type": "error", "error": {"type", "message"}}, as the Messages API has it. */
 void th_error_print_messages(int status, const char *message, struct th_buf *out);
 

@@ -161,7 +161,8 @@ static void tell(struct th_hub *h, const struct thole_note *note)
 	h->telling--;
 }
 
-void th_hub_lose(struct th_hub *h)
+/* It was deleted, or this server gives it up: whoever listens is told. */
+static void lose(struct th_hub *h)
 {
 	tell(h, NULL);
 	close_session(h);
@@ -174,7 +175,7 @@ static void on_note(void *ctx, struct thole_session *session, const struct thole
 	    thole_note_kind(note) == THOLE_NOTE_REST && thole_session_state(session) == THOLE_LOST;
 
 	if (lost) {
-		th_hub_lose(h);
+		lose(h);
 		return;
 	}
 	if (thole_note_kind(note) == THOLE_NOTE_REST)
@@ -235,7 +236,7 @@ int th_session_discard(struct th_server *s, const char *id, const char *user,
 	if (code)
 		return code;
 	if (h)
-		th_hub_lose(h);
+		lose(h);
 	th_workspace_remove(s, id);
 	th_server_kick(s);
 	return 0;

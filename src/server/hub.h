@@ -82,9 +82,6 @@ static inline bool th_hub_runs(const struct th_hub *h)
 	return state == THOLE_RUNNING || state == THOLE_LOADING;
 }
 
-/* It was deleted, or this server gives it up: whoever listens is told. */
-void th_hub_lose(struct th_hub *h);
-
 void th_hub_listen(struct th_hub *h, struct th_listener *l);
 void th_hub_unlisten(struct th_listener *l); /* also in its own function; again: nothing */
 

@@ -191,7 +191,6 @@ bool th_mcp_read_inputs(struct th_mcp *m);
 /* ---- methods (mcp_methods.c) ---- */
 
 void th_mcp_dispatch(struct th_mcp *m);
-void th_mcp_put_capabilities(const struct th_mcp *m, struct th_jw *w);
 
 /* ---- sessions of the older era (mcp_session.c) ---- */
 
@@ -215,7 +214,6 @@ void th_mcp_sessions_free(struct th_server *server);
 /* Adds or takes away what is listened to.  False: the kit has none of that URI. */
 bool th_mcp_watch(struct th_mcp_channel *c, struct th_mcp *m, struct th_str uri);
 void th_mcp_unwatch(struct th_mcp_channel *c, struct th_str uri);
-void th_mcp_channel_deinit(struct th_mcp_channel *c);
 /* The request itself becomes a channel (2026-07-28). */
 void th_mcp_listen(struct th_mcp *m);
 

@@ -23,7 +23,7 @@ static void put_caching(const struct th_mcp *m, struct th_jw *w)
 
 /* ---- begin ---- */
 
-void th_mcp_put_capabilities(const struct th_mcp *m, struct th_jw *w)
+static void put_capabilities(const struct th_mcp *m, struct th_jw *w)
 {
 	const struct th_mcp_kit *kit = m->kit;
 
@@ -64,7 +64,7 @@ static void initialize(struct th_mcp *m)
 	th_jw_name(&w, TH_STR("result"));
 	th_jw_object(&w);
 	th_jw_kstr(&w, "protocolVersion", th_str_of(known[at < 0 ? 0 : at]));
-	th_mcp_put_capabilities(m, &w);
+	put_capabilities(m, &w);
 	th_jw_kraw(&w, "serverInfo", TH_STR("{\"name\":\"thole\",\"version\":\"" TH_VERSION "\"}"));
 	th_jw_object_end(&w);
 	th_jw_object_end(&w);
@@ -82,7 +82,7 @@ static void discover(struct th_mcp *m)
 
 	th_jw_object(&w);
 	th_jw_kraw(&w, "supportedVersions", TH_STR("[\"" TH_MCP_MODERN "\"]"));
-	th_mcp_put_capabilities(m, &w);
+	put_capabilities(m, &w);
 	put_caching(m, &w);
 	th_jw_object_end(&w);
 	th_mcp_answer(m, th_buf_str(&out));

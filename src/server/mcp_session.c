@@ -99,7 +99,7 @@ void th_mcp_unwatch(struct th_mcp_channel *c, struct th_str uri)
 	}
 }
 
-void th_mcp_channel_deinit(struct th_mcp_channel *c)
+static void channel_deinit(struct th_mcp_channel *c)
 {
 	while (c->watches) {
 		struct th_mcp_watch *w = c->watches;
@@ -155,7 +155,7 @@ void th_mcp_session_end(struct th_server *server, struct th_mcp_session *s)
 		a->ctx = NULL;
 		th_http_end(a->request);
 	}
-	th_mcp_channel_deinit(&s->channel);
+	channel_deinit(&s->channel);
 	th_json_free(s->initialized);
 	free(s);
 }
@@ -232,7 +232,7 @@ static void listening_gone(struct th_mcp *m)
 {
 	struct listening *l = m->ctx;
 
-	th_mcp_channel_deinit(&l->channel);
+	channel_deinit(&l->channel);
 	free(l);
 }
 

@@ -425,7 +425,6 @@ struct th_removed {
 	uint64_t last; /* no event of it has a later place */
 };
 const char *th_removed_column(sqlite3_stmt *st, struct th_removed *ret);
-uint32_t th_removed_crc(const struct th_removed *r);
 const char *th_orphan_column(sqlite3_stmt *st, struct th_orphan *ret);
 TH_NODISCARD enum th_code th_db_removed_add(struct th_db *db, const struct th_removed *r,
 					    struct th_err *err);

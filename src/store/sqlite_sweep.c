@@ -20,7 +20,7 @@
 
 /* ---- rows ---- */
 
-uint32_t th_removed_crc(const struct th_removed *r)
+static uint32_t removed_crc(const struct th_removed *r)
 {
 	uint32_t crc = th_crc_u64(th_crc_str(0, r->session_id), r->id);
 
@@ -34,7 +34,7 @@ const char *th_removed_column(sqlite3_stmt *st, struct th_removed *ret)
 	*ret = (struct th_removed){ 0 };
 	return th_column_u64(st, 0, &ret->id) && th_column_str(st, 1, &ret->session_id) &&
 		       th_column_u64(st, 2, &ret->place) && th_column_u64(st, 3, &ret->last) &&
-		       th_column_u64(st, 4, &crc) && crc == th_removed_crc(ret)
+		       th_column_u64(st, 4, &crc) && crc == removed_crc(ret)
 		   ? NULL
 		   : "it is not what was written";
 }
@@ -54,7 +54,7 @@ enum th_code th_db_removed_add(struct th_db *db, const struct th_removed *r, str
 		th_bind_str(st, 1, row.session_id);
 		th_bind_u64(st, 2, row.place);
 		th_bind_u64(st, 3, row.last);
-		sqlite3_bind_int64(st, 4, th_removed_crc(&row));
+		sqlite3_bind_int64(st, 4, removed_crc(&row));
 		th_bind_u64(st, 5, row.id);
 	}
 	status = th_db_step(db, st, err);
@@ -201,7 +201,7 @@ static enum th_code removed_update(struct removing *m, struct th_err *err)
 	if (st) {
 		th_bind_u64(st, 1, r.id);
 		th_bind_u64(st, 2, r.place);
-		sqlite3_bind_int64(st, 3, th_removed_crc(&r));
+		sqlite3_bind_int64(st, 3, removed_crc(&r));
 	}
 	status = th_db_step(m->db, st, err);
 	return status < 0 ? (enum th_code)status : TH_OK;

@@ -7,7 +7,7 @@
 
 #define DAY_MS 86400000
 
-int64_t th_usage_day(int64_t unix_ms)
+static int64_t day_of(int64_t unix_ms)
 {
 	return unix_ms >= 0 ? unix_ms / DAY_MS : -1 - (-(unix_ms + 1)) / DAY_MS;
 }
@@ -40,7 +40,7 @@ bool th_usage_of(const struct th_session_row *before, const struct th_session_ro
 		.user = whose->user,
 		.agent = whose->agent,
 		.model = whose->model,
-		.day = th_usage_day(after->updated_ms),
+		.day = day_of(after->updated_ms),
 		.sessions = before == NULL,
 	};
 	if (!before)

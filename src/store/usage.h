@@ -22,7 +22,6 @@ bool th_usage_of(const struct th_session_row *before, const struct th_session_ro
 void th_usage_add(struct th_usage_row *to, const struct th_usage_row *more);
 /* Is the line asked for? */
 bool th_usage_takes(const struct th_usage_filter *f, const struct th_usage_row *row);
-int64_t th_usage_day(int64_t unix_ms);
 uint32_t th_usage_crc(const struct th_usage_row *row);
 
 /* Lines by user, agent, model and day, each once.  {0} and th_usage_sums_init. */

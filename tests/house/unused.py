@@ -22,6 +22,7 @@ FOR_TESTS = {
     "th_fetch_count": "bounds: requests under way",
     "th_http_waiting": "bounds: bytes that a stream holds",
     "th_keys_at": "the tests go through the table of keys",
+    "th_mcp_log": "the fixtures of the conformance suite log; thole's own tools have nothing to say that way",
     "th_memory_crash": "the store of the tests and the simulator loses what was not flushed",
     "th_memory_fail": "the store of the tests and the simulator fails",
     "th_memory_pending": "the store of the tests and the simulator waits",
