@@ -42,7 +42,8 @@ static enum th_code put_line(void *ctx, struct th_str line, struct th_err *err)
 
 	return th_cli_write(fd, line) && th_cli_write(fd, TH_STR("\n"))
 		   ? TH_OK
-		   : th_fail(err, TH_EIO, "cannot write: %s", strerror(errno));
+		   : th_fail(err, TH_EIO, "cannot write to %s: %s",
+			     fd == STDOUT_FILENO ? "standard output" : "the file", strerror(errno));
 }
 
 /* Says the size first: a session with many pictures is a big file. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/codec.h"
 #include "base/json.h"
@@ -42,7 +43,9 @@ static enum th_code put(struct html *h, struct th_str text, struct th_err *err)
 			       "lines, of any size",
 			       (long long)(TH_HTML_SIZE_MAX / TH_MIB));
 	if (h->fd >= 0 && !th_cli_write(h->fd, text))
-		return th_fail(err, TH_EIO, "cannot write: %s", strerror(errno));
+		return th_fail(err, TH_EIO, "cannot write to %s: %s",
+			       h->fd == STDOUT_FILENO ? "standard output" : "the file",
+			       strerror(errno));
 	return TH_OK;
 }
 

@@ -258,6 +258,13 @@ void th_pty_calm(struct th_pty *p)
 	(void)tcsetattr(p->fd, TCSANOW, &p->calm);
 }
 
+bool th_pty_reads_lines(const struct th_pty *p)
+{
+	struct termios now;
+
+	return tcgetattr(p->fd, &now) < 0 || (now.c_lflag & ICANON);
+}
+
 /* The process group that signals of keys go to; -1: there is none. */
 static pid_t foreground(const struct th_pty *p)
 {

@@ -35,6 +35,9 @@ TH_NODISCARD enum th_code th_pty_resize(struct th_pty *p, uint16_t rows, uint16_
 					struct th_err *err);
 /* Modes as a new terminal has them, whatever a program left behind. */
 void th_pty_calm(struct th_pty *p);
+/* What is typed waits for a newline, as a shell and most commands want it; a program that asks its
+ * terminal something reads byte by byte. */
+bool th_pty_reads_lines(const struct th_pty *p);
 /* To the process group that signals of keys go to; false: there is none. */
 bool th_pty_signal(struct th_pty *p, int signum);
 /* Queued; TH_ELIMIT when more than TH_TOOL_OUTPUT_MAX waits. */

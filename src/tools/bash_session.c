@@ -193,8 +193,9 @@ static void on_reply(void *ctx, struct th_str bytes)
 {
 	struct th_shell_session *s = (struct th_shell_session *)ctx;
 
-	/* Nothing listens: then nobody asked. */
-	if (s->pty && !s->freed)
+	/* A file that is printed may hold a question too, and its answer would be typed to the
+	 * shell: only who reads byte by byte has asked. */
+	if (s->pty && !s->freed && !th_pty_reads_lines(s->pty))
 		(void)!th_pty_write(s->pty, bytes, NULL);
 }
 

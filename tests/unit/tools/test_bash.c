@@ -163,6 +163,14 @@ static void long_output_is_bounded(void **state)
 	bash("head -c 300000 /dev/urandom");
 	assert_true(has(run.text.ptr, "[binary output of "));
 	assert_string_equal(bash("echo clean"), "clean\n" DONE(0));
+	/* A question in what is printed: its answer is not typed to the shell. */
+	assert_string_equal(bash("printf '\\033[c\\033[6n'"), DONE(0));
+	assert_string_equal(bash("echo clean"), "clean\n" DONE(0));
+	/* Who reads byte by byte has asked. */
+	assert_true(
+	    has(bash("stty -icanon -echo min 1; printf '\\033[6n'; IFS= read -r -d R a; stty sane; "
+		     "echo \"${a#?}\""),
+		";1\n" DONE(0)));
 }
 
 static void waits_and_types(void **state)
