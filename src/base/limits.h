@@ -365,6 +365,21 @@
 #define TH_WEBHOOK_SLACK_MS INT64_C(60000) /* from an event's time until it is durable, at most */
 #define TH_SERVE_PROXIES_MAX 64            /* that are trusted; and hops of one request */
 
+/* what an agent changed in its folder */
+#define TH_FILES_MAX 10000                     /* files and folders of one that are looked at */
+#define TH_FILES_DEPTH_MAX 32                  /* folders below each other */
+#define TH_FILES_PATHS_MAX (4 * TH_MIB)        /* all of their paths */
+#define TH_FILES_COMPARE_MAX (1 * TH_MIB)      /* a larger file is compared by size and time */
+#define TH_FILES_COMPARE_ALL_MAX (16 * TH_MIB) /* contents that are compared at once */
+#define TH_FILES_COPY_MAX (256 * TH_KIB)       /* of a larger text no copy is kept for diffs */
+#define TH_FILES_COPIES_MAX (8 * TH_MIB)       /* copies of one session */
+#define TH_FILES_SNIFF 8192                    /* bytes that say whether a file is text */
+#define TH_FILES_DIFF_MAX (1 * TH_MIB)         /* a file that is shown as a diff */
+#define TH_FILES_GET_MAX (32 * TH_MIB)         /* a file that is given whole */
+#define TH_FILES_JOBS_MAX 4                    /* requests for files at a time, of one server */
+#define TH_DIFF_LINES_MAX 100000               /* of one text */
+#define TH_DIFF_EDITS_MAX 1000                 /* of the shortest script; see base/diff.h */
+
 /* the page */
 #define TH_PAGE_FILE_MAX (2 * TH_MIB) /* one of its files, or the player of an export */
 
