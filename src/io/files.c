@@ -225,6 +225,26 @@ enum th_code th_dir_make(const char *path, mode_t mode, struct th_err *err)
 	return TH_OK;
 }
 
+bool th_dir_is_empty(int dir_fd)
+{
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+	bool empty;
+
+	if (!dir) {
+		th_fd_close(&fd);
+		return false;
+	}
+	errno = 0;
+	do
+		e = readdir(dir);
+	while (e && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0));
+	empty = !e && errno == 0;
+	closedir(dir);
+	return empty;
+}
+
 /* Empties the folder behind fd (taken over).  Depth is bounded by the descriptors a path may need.
  */
 static enum th_code empty_dir(int fd, dev_t device, int depth, struct th_err *err)

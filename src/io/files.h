@@ -38,6 +38,9 @@ TH_NODISCARD enum th_code th_file_write_at(int dir_fd, const char *name, struct 
 /* mkdir -p; new folders get `mode`.  TH_OK also when it is there already. */
 TH_NODISCARD enum th_code th_dir_make(const char *path, mode_t mode, struct th_err *err);
 
+/* Whether nothing is in an open folder; false also when that cannot be found out. */
+bool th_dir_is_empty(int dir_fd);
+
 /* Removes a folder and what is in it; never follows a symlink or crosses into another file system.
  */
 TH_NODISCARD enum th_code th_dir_remove(const char *path, struct th_err *err);

@@ -426,7 +426,7 @@ static int on_blob(void *ctx, const void *bytes, size_t size)
 	return 0;
 }
 
-static const char *type_of(struct th_str bytes)
+const char *th_type_of(struct th_str bytes)
 {
 	if (th_str_starts(bytes, TH_STR("\x89PNG")))
 		return "image/png";
@@ -460,7 +460,7 @@ void th_api_session_blob(struct th_access *a)
 		th_access_error(a, &err);
 		return;
 	}
-	th_http_reply(a->request, 200, type_of(th_buf_str(&bytes)),
+	th_http_reply(a->request, 200, th_type_of(th_buf_str(&bytes)),
 		      TH_STR("Cache-Control: private, max-age=31536000, immutable\r\n"),
 		      th_buf_str(&bytes));
 }

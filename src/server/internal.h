@@ -77,8 +77,10 @@ struct th_server {
 	struct th_timer rt_timer, sweep;
 	struct th_mcp_session *mcp_sessions;
 	size_t mcp_session_count;
-	uint64_t mcp_asked;        /* requests to MCP clients */
-	uint8_t mcp_key[32];       /* seals what they keep for us */
+	uint64_t mcp_asked;              /* requests to MCP clients */
+	uint8_t mcp_key[32];             /* seals what they keep for us */
+	struct th_files_job *files_jobs; /* requests for files that a worker has */
+	size_t files_job_count;
 	struct th_response *talks; /* those under way that are of conversations */
 	struct th_deferred kick;   /* the runtime has something to do */
 	uint64_t started_ms, stamped_ms;
@@ -143,7 +145,8 @@ th_access_fn th_api_agents, th_api_sessions_list, th_api_sessions_create, th_api
     th_api_session_message, th_api_session_pause, th_api_session_resume, th_api_session_cancel,
     th_api_session_fork, th_api_session_approve, th_api_session_reject, th_api_session_settle,
     th_api_session_export, th_api_session_items, th_api_import, th_api_waiting, th_api_session_blob,
-    th_api_session_events, th_api_session_delete, th_api_session_change, th_api_usage;
+    th_api_session_events, th_api_session_delete, th_api_session_change, th_api_usage,
+    th_api_session_files, th_api_session_files_diff, th_api_session_files_get;
 
 /* ---- sessions.c ---- */
 
@@ -155,7 +158,11 @@ bool th_session_mine(struct th_access *a, char **ret_row);
 /* A folder for the session's tools; NULL in *ret: it has none of its own.  free() it. */
 TH_NODISCARD int th_workspace_make(struct th_server *s, const char *id, char **ret,
 				   struct thole_error *err);
-/* That folder and what is in it go, in a worker; where there is none nothing happens. */
+/* Where that folder is, and where the manifest of what it began with; free() them. */
+char *th_workspace_path(const struct th_server *s, const char *id);
+char *th_workspace_start(const struct th_server *s, const char *id);
+/* That folder and what is in it go, with the manifest, in a worker; where there is none nothing
+ * happens. */
 void th_workspace_remove(struct th_server *s, const char *id);
 /* Deletes a session with all that the server has of it (hub.c). */
 TH_NODISCARD int th_session_discard(struct th_server *s, const char *id, const char *user,
@@ -201,8 +208,14 @@ void th_viewers_free(struct th_server *s);
 void th_holds_sweep(struct th_server *s); /* whose lease ended gives back */
 void th_holds_free(struct th_server *s);
 
+/* ---- files.c ---- */
+
+/* Workers that still read go on, and nobody hears of it. */
+void th_files_jobs_drop(struct th_server *s);
+
 /* ---- events.c ---- */
 
+const char *th_type_of(struct th_str bytes); /* by what they are; never a page */
 void th_streams_ping(struct th_server *s);
 
 #endif

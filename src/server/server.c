@@ -345,6 +345,7 @@ struct th_server *th_server_free(struct th_server *s)
 	th_hubs_finish(s);
 	th_viewers_free(s);
 	th_holds_free(s);
+	th_files_jobs_drop(s);
 	th_http_server_free(s->http);
 	th_hubs_deinit(s);
 	th_webhooks_free(s->webhooks);
