@@ -9,6 +9,7 @@ import { forkDialog, sessionView } from './session.js';
 import { replayView } from './replay.js';
 import { moneyView, sessionMoneyView } from './money.js';
 import { compareView } from './compare.js';
+import { filesView } from './files.js';
 import { ServerSource } from './source.js';
 
 const app = document.getElementById('app');
@@ -50,6 +51,7 @@ const routes = [
     });
   }],
   [/^\/s\/([^/?]+)\/money$/, (root, [, id]) => { document.title = title('Cost'); return sessionMoneyView(root, new ServerSource(id), { fail, back: `#/s/${encodeURIComponent(id)}` }); }],
+  [/^\/s\/([^/?]+)\/files$/, (root, [, id]) => { document.title = title('Files'); return filesView(root, id, { fail, back: `#/s/${encodeURIComponent(id)}` }); }],
   [/^\/money$/, (root) => { document.title = title('Cost and use'); return moneyView(root, { fail }); }],
   [/^\/compare\/([^/?]+)\/([^/?]+)$/, (root, [, one, other]) => { document.title = title('Compare'); return compareView(root, new ServerSource(one), new ServerSource(other), { fail }); }],
   [/^\/?$/, (root) => { document.title = title(''); return sessionsView(root, { waiting, scopes }); }],

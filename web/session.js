@@ -289,6 +289,7 @@ class SessionView {
       h('div', { class: 'controls' }, controls,
         button('Screen', { class: 'side-toggle', 'aria-pressed': String(this.sideShown ?? false), onclick: () => this.toggleSide() }, 'screen'),
         h('a', { class: 'button', href: `#/s/${encodeURIComponent(this.id)}/replay` }, icon('film'), h('span', { class: 'label' }, 'Replay')),
+        h('a', { class: 'button', href: `#/s/${encodeURIComponent(this.id)}/files` }, icon('file'), h('span', { class: 'label' }, 'Files')),
         h('a', { class: 'button', href: `#/s/${encodeURIComponent(this.id)}/money` }, icon('chart'), h('span', { class: 'label' }, 'Cost')),
         may && (this.mayRename || this.mayDelete) ? iconButton('more', 'More', { onclick: () => this.more() }) : null,
         h('a', { class: 'button quiet', href: sessionPath(this.id, '/export'), download: `${this.id}.jsonl`, 'aria-label': 'Download its log', title: 'Download its log' }, icon('down'))));

@@ -137,7 +137,7 @@ class Long(house_page.Paged):
 
 
 class Phone(house_page.Paged):
-    VIEWS = ["#/", "#/waiting", "#/s/p1", "#/s/p1/replay", "#/s/p1/money", "#/money", "#/compare/p1/p1"]
+    VIEWS = ["#/", "#/waiting", "#/s/p1", "#/s/p1/replay", "#/s/p1/files", "#/s/p1/money", "#/money", "#/compare/p1/p1"]
 
     def phone_session(self):
         self.agent("careful", "tools: [shell]\napprove: [shell]\n")
