@@ -67,6 +67,7 @@ struct thole_session;
 struct thole_note;
 struct thole_watcher;
 struct thole_screen;
+struct thole_computer;
 
 /* Is told something (see "watching" below). */
 typedef void thole_note_fn(void *ctx, struct thole_session *s, const struct thole_note *note);
@@ -873,6 +874,45 @@ TH_API int thole_screen_height(const struct thole_screen *screen);
 TH_API const char *thole_screen_reason(const struct thole_screen *screen);
 /* Where the pointer is; false: that is not known. */
 TH_API bool thole_screen_pointer(const struct thole_screen *screen, int *ret_x, int *ret_y);
+
+/* ---- a computer without an agent --------------------------------------------------------------
+ */
+
+/*
+ * A private desktop for the program itself: no model, no session and no log.  `name`, 1 to 128
+ * bytes: whoever opens that name again in this store finds it as it was left.  `options`: names and
+ * values in turn, ended by NULL.
+ *
+ *     folder    absolute path; its commands begin there and may write there; must be given
+ *     size      "1280x800"
+ *     net       "none" (the default) or "host"
+ *
+ * It starts with the first call.  *ret is the runtime's, and ends with it.
+ */
+TH_API int thole_computer_new(struct thole_runtime *rt, const char *name,
+			      const char *const *options, struct thole_computer **ret,
+			      struct thole_error *err);
+/* The computer itself goes on for a while, as after thole_runtime_free; calls under way are not
+ * told.  Allowed in any callback.  NULL is fine. */
+TH_API void thole_computer_free(struct thole_computer *c);
+
+/*
+ * One call of it: "computer" with {"actions": [...], "screenshot": true, "format", "quality",
+ * "tree", "whole"}, the actions as docs/EMBEDDING.md has them, or "shell" with {"command"}, run by
+ * /bin/sh on the desktop.  timeout_ms: of a command; 0: an hour.  Several may be under way.
+ *
+ * `fn` comes once: `status` is "done", "failed", "not_started", "unknown" or "refused"; `output`
+ * and `evidence` are JSON (evidence may be NULL); `bytes`: the picture, or all that the command
+ * wrote. More than a MiB may lack a part: then it has failed, and says so.  ELIMIT: 192 at once.
+ */
+typedef void thole_computer_fn(void *ctx, const char *status, const char *output,
+			       const char *evidence, const void *bytes, size_t size);
+TH_API int thole_computer_call(struct thole_computer *c, const char *tool, const char *arguments,
+			       int64_t timeout_ms, thole_computer_fn *fn, void *ctx,
+			       struct thole_error *err);
+/* In pixels; 0: it has not been started yet. */
+TH_API int thole_computer_width(const struct thole_computer *c);
+TH_API int thole_computer_height(const struct thole_computer *c);
 
 /* A note is valid in its callback. */
 TH_API int thole_note_kind(const struct thole_note *note); /* enum thole_note_kind */

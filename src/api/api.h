@@ -43,6 +43,7 @@ struct thole_runtime {
 	struct th_deferred deliver;
 	struct thole_note *notes, **notes_end;
 	struct thole_screen *screens;
+	struct thole_computer *computers;
 	struct thole_watcher *released; /* that get the notes they missed while held */
 	struct thole_session *sessions; /* all, in a list */
 	struct thole_session **named;   /* those that have a name, by it: a table of chains */
@@ -320,6 +321,10 @@ void th_api_input_note(const struct thole_note *n); /* TH_NOTE_INPUT */
 /* ---- screen.c ---- */
 
 void th_api_screens_end(struct thole_runtime *rt);
+
+/* ---- computer.c ---- */
+
+void th_api_computers_end(struct thole_runtime *rt);
 
 /* ---- watch.c ---- */
 

@@ -19,9 +19,11 @@
 #define TH_JSON_DEPTH_MAX 64
 #define TH_FRAME_SIZE_MAX (64 * TH_MIB) /* one message between our processes */
 #define TH_FRAME_JSON_MAX (16 * TH_MIB)
-#define TH_NUMBER_TEXT_MAX 400  /* characters of a number that th_str_f64 reads */
-#define TH_TABLE_FIELDS_MAX 256 /* fields of one table */
-#define TH_NAME_NEAR_MAX 64     /* bytes of a name that "did you mean" looks at */
+#define TH_COMPUTER_ACTIONS_SIZE_MAX \
+	(TH_FRAME_JSON_MAX - TH_MIB) /* as JSON; a whole clipboard fits, also twice */
+#define TH_NUMBER_TEXT_MAX 400       /* characters of a number that th_str_f64 reads */
+#define TH_TABLE_FIELDS_MAX 256      /* fields of one table */
+#define TH_NAME_NEAR_MAX 64          /* bytes of a name that "did you mean" looks at */
 
 /* core */
 #define TH_CALLS_MAX 128               /* calls in one model answer */
@@ -335,15 +337,19 @@
 #define TH_SERVE_LEASE_GONE_MS 5000 /* and from the end of his socket */
 #define TH_SERVE_INPUTS_MAX 512     /* actions of a person that wait */
 #define TH_SERVE_QUEUE_MAX 32       /* responses asked for on one WebSocket that wait */
-#define TH_SERVE_LOOKS_MAX 200      /* logs of others that are looked at in a second */
-#define TH_SERVE_PAGE_EVENTS 1000   /* of a page of events, at most */
-#define TH_SERVE_PUMP_EVENTS 256    /* that a stream reads before others have their turn */
-#define TH_SERVE_PING_MS 15000      /* between two signs of life of a stream */
-#define TH_MCP_SESSIONS_MAX 1000    /* of the protocol, of one server */
-#define TH_MCP_WATCHES_MAX 64       /* resources that one client listens to */
-#define TH_MCP_STATE_MS 86400000    /* what a client keeps for a tool holds so long */
-#define TH_SERVE_SOCKET_MS 3600000  /* of a WebSocket with responses */
-#define TH_SERVE_PAIRS_MAX 16       /* of a response's or a conversation's metadata */
+#define TH_SERVE_CUA_QUEUE_MAX 256  /* commands of one WebSocket of Cua's face that wait */
+#define TH_SERVE_CUA_JOBS_MAX 128   /* commands of Cua's face that wait or are under way */
+#define TH_SERVE_CUA_LOGIN_MS 10000 /* until its WebSocket has said who it is */
+#define TH_SERVE_CUA_READ_MAX (8 * TH_MIB) /* of a file or a command's output, in one answer */
+#define TH_SERVE_LOOKS_MAX 200             /* logs of others that are looked at in a second */
+#define TH_SERVE_PAGE_EVENTS 1000          /* of a page of events, at most */
+#define TH_SERVE_PUMP_EVENTS 256           /* that a stream reads before others have their turn */
+#define TH_SERVE_PING_MS 15000             /* between two signs of life of a stream */
+#define TH_MCP_SESSIONS_MAX 1000           /* of the protocol, of one server */
+#define TH_MCP_WATCHES_MAX 64              /* resources that one client listens to */
+#define TH_MCP_STATE_MS 86400000           /* what a client keeps for a tool holds so long */
+#define TH_SERVE_SOCKET_MS 3600000         /* of a WebSocket with responses */
+#define TH_SERVE_PAIRS_MAX 16              /* of a response's or a conversation's metadata */
 #define TH_SERVE_PAIR_KEY_MAX 64
 #define TH_SERVE_PAIR_VALUE_MAX 512
 #define TH_SERVE_GIVEN_ITEMS_MAX 20      /* added to a conversation at once */

@@ -10,8 +10,6 @@
 #include "cli/cli.h"
 #include "core/action.h"
 
-/* As JSON; a whole clipboard of plain text fits, also twice. */
-#define TH_COMPUTER_ACTIONS_SIZE_MAX (TH_FRAME_JSON_MAX - TH_MIB)
 #define TH_COMPUTER_VERBS_MAX 32
 
 struct th_computer_flags {

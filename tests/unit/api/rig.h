@@ -41,7 +41,7 @@ static struct thole_runtime *runtime_at(const char *url, const char *store)
 	return rt;
 }
 
-static struct thole_agent *agent_of(const char *name)
+TH_UNUSED static struct thole_agent *agent_of(const char *name)
 {
 	struct thole_agent *a = NULL;
 
