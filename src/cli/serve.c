@@ -19,8 +19,8 @@
 
 struct serve_options {
 	struct th_common common;
-	struct th_str listen, agents, tokens, cert, key, workspaces, models, sandbox;
-	bool quiet;
+	struct th_str listen, agents, tokens, cert, key, workspaces, models, sandbox, cua;
+	bool quiet, cua_open;
 };
 
 #define AT(member) offsetof(struct serve_options, member)
@@ -37,6 +37,10 @@ static const struct th_option serve_options[] = {
 	  "DIR" },
 	{ "tls-cert", 0, "FILE", TH_OPTION_TEXT, AT(cert), "certificate chain, PEM", "FILE" },
 	{ "tls-key", 0, "FILE", TH_OPTION_TEXT, AT(key), "its key, PEM", "FILE" },
+	{ "cua", 0, "ADDRESS", TH_OPTION_TEXT, AT(cua),
+	  "a desktop for clients of Cua's computer-server: 127.0.0.1:8000 (docs/CUA.md)", NULL },
+	{ "cua-open", 0, NULL, TH_OPTION_FLAG, AT(cua_open),
+	  "that desktop without a token, for every program of this machine", NULL },
 	{ "sandbox", 0, "off", TH_OPTION_TEXT, AT(sandbox),
 	  "off: commands are not confined; the desktop stays as it is", "off" },
 	{ "quiet", 'q', NULL, TH_OPTION_FLAG, AT(quiet), "no line for each request", NULL },
@@ -234,6 +238,14 @@ static enum th_code default_workspaces(struct process *p, struct th_str *ret, st
 	return code ? code : th_dir_make(th_arena_cstr(&p->memory, *ret) ?: "", 0700, err);
 }
 
+/* Where the commands of Cua's desktop begin. */
+static enum th_code cua_folder(struct process *p, struct th_str *ret, struct th_err *err)
+{
+	enum th_code code = in_state(p, "cua", ret, err);
+
+	return code ? code : th_dir_make(th_arena_cstr(&p->memory, *ret) ?: "", 0700, err);
+}
+
 /* The first start: a link to log in with, where a person sees it and no journal does. */
 static enum th_code first_link(struct process *p, struct th_str store, struct th_err *err)
 {
@@ -266,6 +278,8 @@ static enum th_code start(struct process *p, struct th_err *err)
 		.agents = o->agents,
 		.tokens = o->tokens,
 		.workspaces = o->workspaces,
+		.cua = o->cua,
+		.cua_open = o->cua_open,
 		.no_sandbox = o->sandbox.len > 0,
 		.journal = o->quiet ? -1 : STDERR_FILENO,
 		.on_failure = on_failure,
@@ -283,6 +297,8 @@ static enum th_code start(struct process *p, struct th_err *err)
 		code = default_workspaces(p, &so.workspaces, err);
 	if (!code)
 		code = in_state(p, "webhooks.jsonl", &so.outbox, err);
+	if (!code && o->cua.len)
+		code = cua_folder(p, &so.cua_folder, err);
 	if (!code)
 		code = th_loop_new(&p->loop, err);
 	for (size_t i = 0; !code && i < TH_COUNT(signals); i++)
@@ -320,6 +336,11 @@ static int serve(struct process *p)
 	th_buf_add_cstr(&line, "listening at ");
 	th_server_print(p->server, &line);
 	th_buf_add_char(&line, '\n');
+	if (p->o->cua.len) {
+		th_buf_add_cstr(&line, "Cua's computer-server at ");
+		th_server_print_cua(p->server, &line);
+		th_buf_add_char(&line, '\n');
+	}
 	th_buf_add(&line, th_buf_str(&p->link));
 	p->status = th_cli_print(&line, 0);
 	notify("READY=1");
@@ -342,6 +363,8 @@ static int run_serve(const struct th_command *self, int argc, char **argv)
 		return th_cli_die(2, "serve has no operands; see %s help serve", th_cli_program());
 	if (!o.cert.len != !o.key.len)
 		return th_cli_die(2, "--tls-cert and --tls-key go together");
+	if (o.cua_open && !o.cua.len)
+		return th_cli_die(2, "--cua-open goes with --cua");
 	if (o.sandbox.len && !th_str_is(o.sandbox, "off"))
 		return th_cli_die(2, "--sandbox can only be off");
 	th_arena_init(&p.memory, TH_MIB);

@@ -73,6 +73,7 @@ struct th_server {
 	struct th_rates users, strangers; /* requests of a user; of an address without a token */
 	struct th_viewer *viewers;        /* of screens */
 	struct th_hold *holds;            /* of persons who have taken over */
+	struct th_cua *cua;               /* NULL: not that face */
 	struct th_poll *rt_poll;
 	struct th_timer rt_timer, sweep;
 	struct th_mcp_session *mcp_sessions;
@@ -212,6 +213,16 @@ void th_holds_free(struct th_server *s);
 
 /* Workers that still read go on, and nobody hears of it. */
 void th_files_jobs_drop(struct th_server *s);
+
+/* ---- cua.c: Cua's computer-server, of one desktop ---- */
+
+/* It is the server's, s->cua, also when this fails.  `folder`: where its commands begin. */
+TH_NODISCARD enum th_code th_cua_new(struct th_server *s, struct th_str address,
+				     struct th_str folder, bool open, struct th_err *err);
+void th_cua_print_place(const struct th_cua *c, struct th_buf *out);
+void th_cua_finish(struct th_cua *c);
+size_t th_cua_count(const struct th_cua *c); /* connections */
+void th_cua_free(struct th_cua *c);
 
 /* ---- events.c ---- */
 

@@ -268,6 +268,8 @@ static enum th_code start(struct th_server *s, struct th_err *err)
 	code = th_listen_new(s->loop, s->o.listen, on_connection, s, &s->listen, err);
 	if (!code)
 		code = th_drive_begin(s, err);
+	if (!code && s->o.cua.len)
+		code = th_cua_new(s, s->o.cua, s->o.cua_folder, s->o.cua_open, err);
 	if (code)
 		return code;
 	s->webhooks = th_webhooks_new(s, s->o.outbox);
@@ -307,6 +309,12 @@ void th_server_print(const struct th_server *s, struct th_buf *out)
 	th_listen_print(s->listen, out);
 }
 
+void th_server_print_cua(const struct th_server *s, struct th_buf *out)
+{
+	if (s->cua)
+		th_cua_print_place(s->cua, out);
+}
+
 void th_server_docs(struct th_buf *out)
 {
 	th_docs_page(th_routes, out);
@@ -327,13 +335,15 @@ void th_server_finish(struct th_server *s)
 	s->listen = th_listen_free(s->listen);
 	if (s->http)
 		th_http_server_finish(s->http);
+	if (s->cua)
+		th_cua_finish(s->cua);
 	th_viewers_finish(s);
 	th_hubs_finish(s);
 }
 
 bool th_server_idle(const struct th_server *s)
 {
-	return th_http_server_count(s->http) == 0;
+	return th_http_server_count(s->http) == 0 && (!s->cua || th_cua_count(s->cua) == 0);
 }
 
 struct th_server *th_server_free(struct th_server *s)
@@ -346,6 +356,7 @@ struct th_server *th_server_free(struct th_server *s)
 	th_viewers_free(s);
 	th_holds_free(s);
 	th_files_jobs_drop(s);
+	th_cua_free(s->cua);
 	th_http_server_free(s->http);
 	th_hubs_deinit(s);
 	th_webhooks_free(s->webhooks);

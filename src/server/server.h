@@ -29,6 +29,9 @@ struct th_server_options {
 	const char *cert, *key;    /* PEM files; NULL: no TLS */
 	struct th_str outbox;      /* file that remembers which webhooks were taken; empty: none */
 	struct th_str serve;       /* `serve` of the configuration, JSON; empty: all defaults */
+	struct th_str cua;         /* where Cua's face listens; empty: nowhere */
+	struct th_str cua_folder;  /* absolute: where its commands begin */
+	bool cua_open;             /* without a token */
 	bool no_sandbox;           /* of the commands of its sessions */
 	int journal;               /* descriptor that gets a JSON line per request; -1: none */
 	/* The server cannot go on: the store failed. */
@@ -43,6 +46,8 @@ TH_NODISCARD enum th_code th_server_new(struct th_loop *l, struct thole_runtime 
 					struct th_err *err);
 /* "http://127.0.0.1:7711", "unix:PATH". */
 void th_server_print(const struct th_server *s, struct th_buf *out);
+/* The same of Cua's face, if it has that. */
+void th_server_print_cua(const struct th_server *s, struct th_buf *out);
 bool th_server_has_tokens(const struct th_server *s);
 /* Reads configuration, agents and tokens again; sessions keep what they have.  On failure all stays
  * as it was.  `serve`: the new one, borrowed as the options'. */

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cua's computer-server face of thole serve: each command on one real desktop, exact answers, and who is kept out."""
+
+import base64
+import http.client
+import json
+import pathlib
+import unittest
+
+import house
+import serving
+import websocket
+
+TOKEN = serving.TOKENS["runner"]
+PNG, JPEG = b"\x89PNG\r\n", b"\xff\xd8\xff"
+WINDOWS = ["open", "get_current_window_id", "get_application_windows", "get_window_name", "get_window_size", "get_window_position",
+           "set_window_size", "set_window_position", "maximize_window", "minimize_window", "activate_window", "close_window",
+           "set_wallpaper", "get_accessibility_tree", "diorama_cmd"]
+
+
+class Cua(serving.Served):
+    def serve_cua(self, *args):
+        self.serve_http("--cua", "127.0.0.1:0", *args)
+        line = self.server.stdout.readline().decode()
+        self.assertTrue(line.startswith("Cua's computer-server at http://127.0.0.1:"), line)
+        self.api, self.port = self.port, int(line.rsplit(":", 1)[1])
+        self.home = pathlib.Path(self.env["XDG_STATE_HOME"]) / "thole" / "cua"
+
+    def request(self, method, path, body=None, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=house.SECONDS)
+        try:
+            connection.request(method, path, body=body, headers={k.replace("_", "-"): v for k, v in headers.items()})
+            return serving.Answer(connection.getresponse())
+        finally:
+            connection.close()
+
+    def line(self, message, **headers):
+        """The body of an answer to POST /cmd."""
+        answer = self.request("POST", "/cmd", message if isinstance(message, str) else json.dumps(message), **{"X_API_Key": TOKEN, **headers})
+        self.assertEqual((answer.status, answer.headers["Content-Type"]), (200, "text/plain; charset=utf-8"), answer)
+        self.assertEqual(answer.headers["Cache-Control"], "no-cache")
+        text = answer.body.decode("ascii")
+        self.assertTrue(text.startswith("data: ") and text.endswith("\n\n"), text[:100])
+        # To the byte what Python's json.dumps makes of it.
+        self.assertEqual(text[6:-2], json.dumps(json.loads(text[6:])))
+        self.assertEqual(next(iter(json.loads(text[6:]))), "success")
+        return json.loads(text[6:])
+
+    def do(self, name, /, **params):
+        return self.line({"command": name, "params": params})
+
+    def done(self, name, wanted=None, /, **params):
+        self.assertEqual(self.do(name, **params), {"success": True, **(wanted or {})}, name)
+
+    def failed(self, name, error, /, **params):
+        self.assertEqual(self.do(name, **params), {"success": False, "error": error}, name)
+
+    def test_desktop(self):
+        self.serve_cua()
+        self.done("version", {"protocol": 1, "package": "0.3.42"})
+        size = self.do("get_screen_size")["size"]
+        self.assertEqual(size, {"width": 1280, "height": 800})
+        for params, start, form in (({}, PNG, "png"), ({"format": "PNG"}, PNG, "png"), ({"format": "jpg", "quality": 300}, JPEG, "jpeg")):
+            shot = self.do("screenshot", **params)
+            self.assertEqual((list(shot), shot["format"]), (["success", "image_data", "format"], form))
+            self.assertTrue(base64.b64decode(shot["image_data"]).startswith(start))
+        self.failed("screenshot", "Unsupported screenshot format 'webp'. Supported: ['jpeg', 'png']", format="webp")
+        for command, params, at in (
+                ("move_cursor", {"x": 30, "y": 40}, (30, 40)), ("left_click", {"x": 50.4, "y": "60"}, (50, 60)),
+                ("right_click", {"x": 1, "y": 2}, (1, 2)), ("double_click", {"x": 3, "y": 4}, (3, 4)),
+                ("middle_click", {"x": 5, "y": 6}, (5, 6)), ("click", {"x": 7, "y": 8, "button": "right"}, (7, 8)), ("tap", {}, (7, 8)),
+                ("mouse_down", {"x": 9, "y": 9}, (9, 9)), ("drag_to", {"x": 20, "y": 21}, (20, 21)), ("mouse_up", {"x": 11, "y": 12}, (11, 12)),
+                ("drag_to", {"start_x": 1, "start_y": 1, "end_x": 31, "end_y": 32, "duration": 0}, (31, 32)),
+                ("drag", {"path": [[1, 1], [2, 2], [33, 34]], "duration": 0}, (33, 34)),
+                ("drag", {"path": [{"x": 41, "y": 42}], "duration": 0}, (41, 42)),
+                ("scroll", {"x": 0, "y": -3}, (41, 42)), ("scroll", {"x": 70, "y": 71, "scroll_y": 1}, (70, 71)), ("scroll_up", {}, (70, 71)),
+                ("scroll_down", {"clicks": 2}, (70, 71)), ("scroll_direction", {"direction": "left"}, (70, 71))):
+            with self.subTest(command, **params):
+                self.done(command, **params)
+                self.done("get_cursor_position", {"position": {"x": at[0], "y": at[1]}})
+        self.failed("move_cursor", "move_cursor() missing 1 required positional argument: 'y'", x=3)
+        self.failed("drag", "Path is empty", path=[])
+        self.failed("scroll_direction", "Invalid direction: in. Use 'up', 'down', 'left', or 'right'.", direction="in")
+        self.assertIn("outside the screen", self.do("left_click", x=5000, y=1)["error"])
+        self.done("set_clipboard", text="Größe 😀")
+        self.done("copy_to_clipboard", {"content": "Größe 😀"})
+        self.failed("type_text", "type_text() missing 1 required positional argument: 'text'")
+        for command in WINDOWS:
+            answer = self.do(command)
+            self.assertEqual((list(answer), answer["success"]), (["success", "error"], False))
+            self.assertIn("not supported", answer["error"])
+        self.done("get_desktop_environment", {"environment": "unknown"})
+        self.assertEqual(self.do("find_element", role="button"), {"success": False, "message": "Element search not supported on Linux"})
+
+    def test_keys_reach_programs(self):
+        self.serve_cua()
+        self.assertGreater(self.do("launch", app="xterm -maximized -e sh -c 'touch up; cat > typed.txt'")["pid"], 1)
+        self.done("run_command", {"stdout": "", "stderr": "", "return_code": 0},
+                  command="until [ -e up ] && xwininfo -root -tree | grep -q xterm; do sleep 0.05; done", timeout=30)
+        self.done("left_click", x=300, y=300)
+        self.done("type_text", text="helloo")
+        self.done("press_key", key="backspace")
+        self.done("key_down", key="shift")
+        self.done("press_key", key="a")
+        self.done("key_up", key="shift")
+        self.done("type", text="é")
+        self.done("key", key="Enter")
+        self.done("hotkey", keys=["ctrl", "d"])
+        self.done("run_command", {"stdout": "helloA\u00e9\n", "stderr": "", "return_code": 0},
+                  command="until [ -s typed.txt ]; do sleep 0.05; done; cat typed.txt", timeout=30)
+        self.assertIn("nokey", self.do("press_key", key="nokey")["error"])
+
+    def test_commands_and_files(self):
+        self.serve_cua()
+        self.done("run_command", {"stdout": "hi", "stderr": "", "return_code": 3}, command="printf hi; exit 3")
+        self.done("exec", {"stdout": "it's\n", "stderr": "bad\n", "return_code": 0}, command="echo \"it's\"; echo bad >&2")
+        self.assertEqual(self.do("run_command", command="sleep 9", timeout=0.3),
+                         {"success": False, "stdout": "", "stderr": "Command timed out after 0.3s", "return_code": -1})
+        long = self.do("shell", command="head -c 3000000 /dev/zero | tr '\\0' x; echo e >&2")
+        self.assertEqual((len(long["stdout"]), long["stderr"]), (3000000, "e\n"))
+        self.done("mkdir", path="a b'c/d")
+        self.done("write_text", path="a b'c/t", content="Zeile\nGröße 'x' $HOME `id`\n")
+        self.assertEqual((self.home / "a b'c" / "t").read_text(), "Zeile\nGröße 'x' $HOME `id`\n")
+        self.done("read_text", {"content": "Zeile\nGröße 'x' $HOME `id`\n"}, path="a b'c/t")
+        data = bytes(range(256)) * 6000
+        self.done("write_bytes", path="b", content_b64=base64.b64encode(data).decode())
+        self.done("write_bytes", path="b", content_b64=base64.b64encode(b"end").decode(), append=True)
+        self.assertEqual((self.home / "b").read_bytes(), data + b"end")
+        self.assertEqual(base64.b64decode(self.do("read_bytes", path="b")["content_b64"]), data + b"end")
+        self.done("read_bytes", {"content_b64": base64.b64encode((data + b"end")[1535999:1536002]).decode()}, path="b", offset=1535999, length=3)
+        self.done("read_bytes", {"content_b64": ""}, path="b", offset=99999999, length=1)
+        self.failed("read_text", "the file is not UTF-8 text; read_bytes reads it", path="b")
+        self.done("get_file_size", {"size": len(data) + 3}, path="b")
+        (self.home / "big").write_bytes(b"x" * (8 << 20))
+        self.assertEqual(len(self.do("read_text", path="big")["content"]), 8 << 20)
+        with (self.home / "big").open("ab") as file:
+            file.write(b"x")
+        self.failed("read_bytes", "the file is longer than 8 MiB; read_bytes reads it in parts", path="big")
+        cut = self.do("run_command", command="cat big; echo e >&2")
+        self.assertEqual((len(cut["stdout"]), cut["stderr"]), (8 << 20, "e\n\n[cut after 8 MiB]\n"))
+        for path, file, folder in (("b", True, False), ("a b'c", False, True), ("none", False, False)):
+            self.done("file_exists", {"exists": file}, path=path)
+            self.done("directory_exists", {"exists": folder}, path=path)
+        self.assertEqual(sorted(self.do("ls", path="a b'c")["files"]), ["d", "t"])
+        self.failed("read_text", "there is no file none", path="none")
+        self.failed("write_bytes", "content_b64 is not base64", path="b", content_b64="*")
+        for command, path in (("ls", "none"), ("get_file_size", "none"), ("rmdir", "a b'c"), ("rm", "a b'c"), ("write_text", "/proc/x")):
+            self.assertFalse(self.do(command, path=path, content="")["success"], command)
+        self.done("rm", path="a b'c/t")
+        self.done("rmdir", path="a b'c/d")
+        self.done("rmdir", path="a b'c")
+        self.assertFalse((self.home / "a b'c").exists())
+        # Its sandbox holds for files, too.
+        outside = self.folder / "outside"
+        self.assertFalse(self.do("write_text", path=str(outside), content="x")["success"])
+        self.assertFalse(outside.exists())
+
+    def test_requests(self):
+        self.serve_cua()
+        self.assertEqual(self.request("GET", "/status").json(), {"status": "ok", "os_type": "linux", "features": []})
+        listed = self.request("GET", "/commands").json()
+        self.assertEqual(listed["aliases"]["ls"], "list_dir")
+        self.assertEqual(listed["commands"]["scroll_up"], {"params": [{"name": "clicks", "required": False, "default": 1}]})
+        self.assertEqual(listed["commands"]["list_dir"], {"params": [{"name": "path", "required": True, "default": None}], "aliases": ["ls"]})
+        for body, detail in (("{", "Invalid JSON: "), ("{}", "Command is required"), ('{"command":"nope"}', "Unknown command: nope"),
+                             ('{"command":"version","params":3}', "params must be")):
+            answer = self.request("POST", "/cmd", body, X_API_Key=TOKEN)
+            self.assertEqual((answer.status, list(answer.json())), (400, ["detail"]))
+            self.assertTrue(answer.json()["detail"].startswith(detail), answer)
+        for method, path, status in (("GET", "/cmd", 405), ("GET", "/api/sessions", 404), ("GET", "/", 404), ("POST", "/pty", 501), ("POST", "/mcp", 501)):
+            self.assertEqual(self.request(method, path, X_API_Key=TOKEN).status, status, path)
+        for body in ('{"command":"version"}', '{"command":"version","params":null}', '{"command":"version","other":1}'):
+            self.assertTrue(self.line(body)["success"])
+        # Who may.
+        bearer = {"Authorization": "Bearer " + TOKEN}
+        ask = '{"command":"version"}'
+        for headers, status in ((bearer, 200), ({"X-API-Key": TOKEN}, 200), ({}, 401), ({"X-API-Key": "wrong"}, 401),
+                                ({"X-API-Key": serving.TOKENS["reader"]}, 401), ({**bearer, "Host": "evil.example"}, 403),
+                                ({**bearer, "Origin": "http://evil.example"}, 403), ({**bearer, "Sec-Fetch-Site": "cross-site"}, 403),
+                                ({**bearer, "Origin": "null"}, 403)):
+            self.assertEqual(self.request("POST", "/cmd", ask, **headers).status, status, headers)
+        self.assertEqual(self.request("GET", "/status", Host="evil.example").status, 403)
+        self.assertEqual(self.request("POST", "/cmd", ask).json(), {"detail": "API key required"})
+        self.assertEqual(self.request("POST", "/pty", "{}").status, 401)
+        self.refused_sockets()
+
+    def refused_sockets(self):
+        for headers in ({"Origin": "http://evil.example"}, {"Host": "evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+            with self.assertRaises(websocket.Refused) as refused:
+                websocket.Socket(self.port, "/ws", TOKEN, headers)
+            self.assertEqual(refused.exception.status, 403)
+        for first, error in (({"command": "version"}, "First message must be authentication"), ("{", "First message must be authentication"),
+                             ({"command": "authenticate", "params": {}}, "API key required"),
+                             ({"command": "authenticate", "params": {"api_key": "wrong", "container_name": "x"}}, "Authentication failed")):
+            socket = websocket.Socket(self.port, "/ws")
+            socket.send(first)
+            self.assertEqual(socket.receive(), {"success": False, "error": error})
+            self.assertEqual(socket.receive(), 1000)
+            socket.close()
+
+    def test_socket(self):
+        self.serve_cua()
+        self.talk(websocket.Socket(self.port, "/ws"), {"api_key": TOKEN, "container_name": "any"})
+        self.talk(websocket.Socket(self.port, "/ws", headers={"X-API-Key": TOKEN}), {"api_key": TOKEN})
+
+    def talk(self, socket, login):
+        socket.send({"command": "authenticate", "params": login})
+        self.assertEqual(socket.receive(), {"success": True, "message": "Authentication successful"})
+        # In their order, whichever takes longer; also those that are none.
+        for message in ({"command": "run_command", "params": {"command": "sleep 0.2; echo hi"}}, {"command": "version"}, "{", {"command": "nope"},
+                        {"command": "move_cursor", "x": 5, "y": 6}, {"command": "get_cursor_position", "params": {}}):
+            socket.send(message)
+        self.assertEqual(socket.receive(), {"success": True, "stdout": "hi\n", "stderr": "", "return_code": 0})
+        self.assertEqual(socket.receive()["protocol"], 1)
+        self.assertTrue(socket.receive()["error"].startswith("Invalid JSON: "))
+        self.assertEqual(socket.receive(), {"success": False, "error": "Unknown command: nope"})
+        self.assertEqual(socket.receive(), {"success": True})
+        self.assertEqual(socket.receive(), {"success": True, "position": {"x": 5, "y": 6}})
+        socket.send(b"bytes")
+        self.assertEqual(socket.receive(), 1003)
+        socket.close()
+        # One that leaves while its command runs takes nothing with it.
+        socket = websocket.Socket(self.port, "/ws", TOKEN)
+        socket.send({"command": "run_command", "params": {"command": "echo x > left"}})
+        socket.close()
+        self.done("run_command", {"stdout": "x\n", "stderr": "", "return_code": 0}, command="until [ -s left ]; do sleep 0.05; done; cat left")
+
+    def test_open(self):
+        self.serve_cua("--cua-open")
+        self.assertEqual(self.request("POST", "/cmd", '{"command":"version"}').status, 200)
+        for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "same-site"}):
+            self.assertEqual(self.request("POST", "/cmd", '{"command":"version"}', **headers).status, 403)
+        socket = websocket.Socket(self.port, "/ws")
+        for message in ({"command": "version"}, {"command": "authenticate", "params": {"api_key": "any"}}):
+            socket.send(message)
+            self.assertTrue(socket.receive()["success"])
+        socket.close()
+        # Nothing of the API is open with it.
+        self.assertEqual(self.call("GET", "/api/sessions", who=None).status, 404)
+        self.port = self.api
+        self.assertEqual(self.call("GET", "/api/sessions", who=None).status, 401)
+
+    def test_wrong_options(self):
+        self.env["THOLE_MODEL"] = "gpt-5.4"
+        self.bad(2, "this machine alone", "serve", "--listen", "127.0.0.1:0", "--cua", "0.0.0.0:0")
+        self.bad(2, "goes with --cua", "serve", "--cua-open")
+
+
+if __name__ == "__main__":
+    unittest.main()
