@@ -112,6 +112,14 @@ class Clients(serving.Served):
     def test_a2a(self):
         self.node("a2a_sdk", "@a2a-js/sdk")
 
+    def test_cua(self):
+        folder = installed("cua_computer", "@trycua/computer@0.1.3")
+        shutil.copy(HERE / "cua_computer.mjs", folder)
+        self.serve_http("--cua", "127.0.0.1:0", "--cua-open")
+        self.port = int(self.server.stdout.readline().decode().rsplit(":", 1)[1])
+        os.environ["CUA_TELEMETRY"] = os.environ["CUA_TELEMETRY_ENABLED"] = "off"
+        self.client("node", "cua_computer.mjs", cwd=folder)
+
     def test_acp(self):
         folder = installed("acp_sdk", "@agentclientprotocol/sdk")
         shutil.copy(HERE / "acp_sdk.mjs", folder)
