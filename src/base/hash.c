@@ -237,32 +237,6 @@ struct th_digest th_sha256_of(const void *ptr, size_t len)
 	return th_sha256_end(&h);
 }
 
-struct th_digest th_hmac_sha256(const void *key, size_t key_len, const void *ptr, size_t len)
-{
-	uint8_t inner[64] = { 0 }, outer[64];
-	struct th_sha256 h;
-	struct th_digest d;
-
-	if (key_len > sizeof(inner)) {
-		d = th_sha256_of(key, key_len);
-		memcpy(inner, d.bytes, sizeof(d.bytes));
-	} else if (key_len) {
-		memcpy(inner, key, key_len);
-	}
-	for (size_t i = 0; i < sizeof(inner); i++) {
-		outer[i] = inner[i] ^ 0x5c;
-		inner[i] ^= 0x36;
-	}
-	th_sha256_init(&h);
-	th_sha256_add(&h, inner, sizeof(inner));
-	th_sha256_add(&h, ptr, len);
-	d = th_sha256_end(&h);
-	th_sha256_init(&h);
-	th_sha256_add(&h, outer, sizeof(outer));
-	th_sha256_add(&h, d.bytes, sizeof(d.bytes));
-	return th_sha256_end(&h);
-}
-
 bool th_digest_eq(const struct th_digest *a, const struct th_digest *b)
 {
 	volatile uint8_t diff = 0;
