@@ -208,7 +208,8 @@ static int report(struct demo *d, int64_t pictures)
 		      (long long)pictures);
 	th_buf_printf(&out,
 		      "in the page:  %s export %s --format html -o demo.html --store "
-		      "sqlite:%s/log.db, then open demo.html; or live: %s demo serve\n",
+		      "sqlite:%s/log.db\n"
+		      "              (open demo.html in a browser; live: %s demo serve)\n",
 		      me, d->session, d->folder, me);
 	th_buf_printf(&out, "throw away:   rm -r %s\n\n", d->folder);
 	th_buf_printf(&out,
