@@ -100,7 +100,7 @@ def main(out, *paths):
         rows += [("replay_head", None, head.encode()), ("replay_tail", None, tail.encode())]
     with open(out, "w", encoding="ascii") as file:
         file.write(f"/* SPDX-License-Identifier: Apache-2.0 */\n/* made by web/pack.py; {total} bytes are served */\n")
-        file.write('#include "server/page.h"\n\n')
+        file.write('#include "sessions_api/page.h"\n\n')
         table = []
         for number, (name, kind, data) in enumerate(rows):
             packed = gzip.compress(data, 9, mtime=0)

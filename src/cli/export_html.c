@@ -11,7 +11,7 @@
 #include "base/limits.h"
 #include "cli/cli.h"
 #include "core/event.h"
-#include "server/page.h"
+#include "sessions_api/page.h"
 
 #define CHUNK_EVENTS 500
 #define CHUNK_SIZE (4 * TH_MIB)

@@ -9,11 +9,11 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/services.h"
 #include "core/session.h"
 #include "driver/history.h"
 #include "io/files.h"
 #include "models/user_profiles.h"
-#include "server/server.h"
 
 #define FOLD_INPUT_MAX ((size_t)1024 * TH_MIB)
 
@@ -269,7 +269,7 @@ static int plumb_docs(int argc, char **argv)
 	else if (rest.count == 1 && strcmp(rest.list[0], "agents") == 0)
 		docs_agents(&out);
 	else if (rest.count == 1 && strcmp(rest.list[0], "http") == 0)
-		th_server_docs(&out);
+		th_services_docs(&out);
 	else
 		return th_cli_die(2, "plumb docs wants events, agents or http");
 	return th_cli_print(&out, 0);

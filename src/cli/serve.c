@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/services.h"
 #include "cli/token.h"
 #include "io/files.h"
 #include "io/loop.h"
@@ -274,6 +275,7 @@ static enum th_code start(struct process *p, struct th_err *err)
 	static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
 	const struct serve_options *o = p->o;
 	struct th_server_options so = {
+		.services = th_services,
 		.listen = o->listen.len ? o->listen : TH_STR("127.0.0.1:7711"),
 		.agents = o->agents,
 		.tokens = o->tokens,
@@ -336,11 +338,7 @@ static int serve(struct process *p)
 	th_buf_add_cstr(&line, "listening at ");
 	th_server_print(p->server, &line);
 	th_buf_add_char(&line, '\n');
-	if (p->o->cua.len) {
-		th_buf_add_cstr(&line, "Cua's computer-server at ");
-		th_server_print_cua(p->server, &line);
-		th_buf_add_char(&line, '\n');
-	}
+	th_server_print_services(p->server, &line);
 	th_buf_add(&line, th_buf_str(&p->link));
 	p->status = th_cli_print(&line, 0);
 	notify("READY=1");

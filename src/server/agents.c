@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "io/files.h"
-#include "server/internal.h"
+#include "server/service.h"
 
 static const char default_agent[] = "name: default\n";
 
@@ -121,4 +121,22 @@ const struct th_served_agent *th_served_find(const struct th_served *s, struct t
 		if (th_str_is(name, s->list[i].name))
 			return &s->list[i];
 	return NULL;
+}
+
+void th_api_agents(struct th_access *a)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	struct th_jw w = th_jw(&json);
+
+	th_jw_object(&w);
+	th_jw_name(&w, TH_STR("agents"));
+	th_jw_array(&w);
+	for (size_t i = 0; i < a->server->agents.count; i++) {
+		th_jw_object(&w);
+		th_jw_kstr(&w, "name", th_str_of(a->server->agents.list[i].name));
+		th_jw_object_end(&w);
+	}
+	th_jw_array_end(&w);
+	th_jw_object_end(&w);
+	th_access_json(a, 200, &json);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* docs.c - the interface from its tables: docs/HTTP.md, and an OpenAPI 3.1 document. */
-#include "server/internal.h"
-#include "server/response.h"
+#include "server/service.h"
 
 static const char intro[] =
     "# HTTP: `thole serve`\n\n"
-    "<!-- made by: thole plumb docs http; edit src/server/docs.c and the tables it reads instead "
+    "<!-- made by: thole plumb docs http; edit src/server/docs.c, the docs.c of the services and "
+    "their tables instead "
     "-->\n\n"
     "`thole serve` runs sessions for programs and people over HTTP/1.1. It listens at "
     "`127.0.0.1:7711` unless `--listen` says otherwise (`[::1]:7711`, `0.0.0.0:7711`, "
@@ -41,15 +41,6 @@ static const char intro[] =
     "it, or another process has the session; 429 with `Retry-After` (seconds): a quota; 500, 503: "
     "the store, "
     "or the server ends.\n\n"
-    "## Streams of events\n\n"
-    "`GET /api/sessions/{id}/events` with `Accept: text/event-stream` gives the session's events "
-    "(docs/EVENTS.md) and then each new one when it is durable. The `id` of an event is its `seq`: "
-    "after a cut, `Last-Event-ID: N` (or `?from=N+1`) goes on behind it, without a gap and without "
-    "a repeat, also when the server was killed meanwhile. `event: delta` is a piece of an answer "
-    "that is being made: it has no id and is not repeated (`?deltas=false`: none). `event: lost` "
-    "says that the number asked for is none that the session has. `?until=rest` ends the stream "
-    "when the session rests. A reader that is slow is not buffered for: it falls back to the "
-    "log.\n\n"
     "## The command line\n\n"
     "`thole --server URL COMMAND` (or `THOLE_SERVER`) works on the sessions of a server: `run`, "
     "`resume`, `log`, `sessions`, `approve`, `reject`, `settle`, `cancel`, `fork`, `export`. The "
@@ -57,102 +48,9 @@ static const char intro[] =
     "exit codes are those of a session of this machine; `-a NAME` names an agent of the server. "
     "Ctrl-C pauses the session there. A command that is cut off from the server goes on when that "
     "is there again, without missing an event or showing one twice, and gives up after two "
-    "minutes. A decision lets the session go on at once; `resume` then shows what came of it.\n\n"
-    "## Screens\n\n"
-    "`GET /api/sessions/{id}/screen` is a WebSocket that shows the session's desktop as it is "
-    "drawn. `?format=` `jpeg` (the default), `webp` or `png`; `?quality=` 1 to 100 (default 80); "
-    "`?rate=` frames in a second at most, 1 to 30 (default 15). All who watch in the same way "
-    "share what is taken and encoded. While nothing is drawn nothing is sent, and a reader that is "
-    "slow is sent what is newest when it has taken what it was sent: it skips frames. To watch "
-    "opens no session, starts no desktop and keeps none.\n\n"
-    "The server sends text, which is JSON, and bytes, which are tiles:\n\n"
-    "| message | meaning |\n|---|---|\n"
-    "| `{\"type\":\"screen\",\"width\",\"height\"}` | there is a screen of this size; all of its "
-    "tiles follow |\n"
-    "| `{\"type\":\"none\",\"reason\"}` | there is none now; `screen` comes when there is one |\n"
-    "| `{\"type\":\"pointer\",\"x\",\"y\"}` | where the pointer is, in pixels |\n"
-    "| bytes | a frame: u8 version (1), u8 flags (0), u16 count of tiles, u32 number of the frame, "
-    "and of each tile u16 x, u16 y, u16 width, u16 height, u32 size and so many bytes, a whole "
-    "file of the format. Numbers are little endian |\n"
-    "| `{\"type\":\"control\",\"holder\",\"mine\",\"ready\",\"lease_ms\"}` | who has taken over "
-    "(null: "
-    "nobody), whether it is this socket, and whether inputs are taken; at the beginning and at "
-    "each change |\n"
-    "| `{\"type\":\"refused\",\"what\",\"code\",\"message\"}` | a message was not done |\n"
-    "| `{\"type\":\"clipboard\",\"text\"}` | the answer to `clipboard_get` |\n\n"
-    "With the scope `run` the same socket takes the desktop over. `{\"type\":\"take\"}` parks the "
-    "agent: a request to the model is given up, calls under way end first. One person holds at a "
-    "time, under a lease of 15 seconds that each of his messages renews (`{\"type\":\"renew\"}` "
-    "does "
-    "nothing else); 5 seconds after his socket is closed the desktop is given back for him, and "
-    "keys and buttons that he held are let go of. `{\"type\":\"input\",\"actions\":[…]}` does "
-    "computer "
-    "actions: `move`, `mouse_down`, `mouse_up`, `scroll`, `key_down` and `key_up` with `key`, "
-    "`type` with any Unicode text, `clipboard_set`, `clipboard_get`. Each input is an event of the "
-    "person, durable before it is done, and done at most once; moves that follow each other are "
-    "one. `{\"type\":\"give\",\"note\"}` gives back: the model is told, with the note and a fresh "
-    "picture, and goes on. After a crash of the server the session stays paused and taken until "
-    "somebody takes it again, resumes or cancels it.\n\n"
-    "## Files\n\n"
-    "Each session has a folder of its own (`--workspaces`). What is in it when the session begins "
-    "is written down outside of it, and `GET /api/sessions/{id}/files` says what has changed "
-    "since:\n\n"
-    "`{\"files\": [{\"path\", \"kind\", \"state\", \"size\", \"was_size\", \"binary\", "
-    "\"note\"}], \"complete\", \"reason\"}`, sorted by path. `kind` is `file`, `link` or "
-    "`special` "
-    "(a pipe, a socket, a device); `state` is `added`, `changed` or `removed`; sizes are bytes, "
-    "null where there is none. `note`, if there, says what is not sure about one file. A name that "
-    "is no UTF-8 has the member `encoded` too: its path as it stands behind `path=`. `complete` "
-    "false, with the `reason`: something was not followed (then or now), and of what was not "
-    "followed nothing is said. The limits: 10,000 files and folders, 32 folders below each other, "
-    "4 MiB of paths. Files of at most 1 MiB, 16 MiB in all, are compared by their bytes, others by "
-    "size and time.\n\n"
-    "`/files/diff?path=` is one file as a unified diff (`text/x-diff`), empty when nothing "
-    "changed. 409 `no_diff`: it is no text, or what it was is not kept: copies are kept of texts "
-    "of at most 256 KiB, 8 MiB in all. A file that is shown has at most 1 MiB (413). "
-    "`/files/content?path=` is the file's bytes as they are now, at most 32 MiB (413), always as "
-    "a download.\n\n"
-    "Nothing outside of the folder is read: a path with an empty part, `.` or `..` is 400, one "
-    "that is a link or leads through one 403, what is no ordinary file 409 `not_a_file`. 404 "
-    "`no_folder`: the session has none of its own, such as a fork, which works in the folder of "
-    "its parent. 429: four such requests are under way. Deleting a session deletes all "
-    "of this.\n\n"
-    "## Model APIs\n\n"
-    "Under `/v1` the server speaks OpenAI's Responses and Chat Completions and Anthropic's "
-    "Messages APIs, so that their clients need nothing but a base URL and a token. `model` is the "
-    "name of an agent, or a model that `serve.models` in the configuration allows; a model named "
-    "so has no tools of ours. The agent's own tools run here, and are told of as `mcp_call` items "
-    "with their output. Functions of the request are the client's to answer: the session waits for "
-    "them, for ten minutes in memory and after that in the store.\n\n"
-    "A response is a task of a session, and its id names both. With `previous_response_id` the "
-    "same session goes on, with its computer and workspace, when nothing was asked after that "
-    "response and the request says the same beside its input; otherwise a session of its own gets "
-    "the same past. A foreground request whose caller leaves is cancelled, also when the server "
-    "was killed "
-    "meanwhile; `background: true` goes on, and is read by `GET`, or followed by "
-    "`?stream=true&starting_after=N`. `instructions` for "
-    "an agent are said to it before the input, beside its own.\n\n"
-    "A conversation (`/v1/conversations`) is such a chain of responses under one name: "
-    "`conversation` goes on from its newest one, one response at a time (409 meanwhile). Its items "
-    "are read, added and taken out under its own paths. Items of responses are named by their "
-    "response, `PREFIX_RESPONSE_INDEX`, so an `item_reference` finds them by the name alone.\n\n"
-    "A call that waits for a person ends the response: the last item is an `mcp_approval_request` "
-    "with `server_label` `thole`. The next request, with `previous_response_id` and an "
-    "`mcp_approval_response` for each, says the person's word; it needs the scope `approve`, and "
-    "the "
-    "log has the token's user as who decided. What was decided elsewhere meanwhile stays so, and "
-    "the "
-    "response tells what came of it. Chat Completions and Messages have no such item: there the "
-    "answer waits until somebody has decided.\n\n"
-    "`text.format` holds for agents too, `json_object` as any object; `truncation: auto` keeps the "
-    "newest items of a long history, for models named raw; custom tools and `allowed_tools` are "
-    "taken, other kinds of tools are passed over. `max_tool_calls` of an agent and `prompt` are "
-    "refused. `include: [reasoning.encrypted_content]` gives what the provider has sealed. Over a "
-    "WebSocket, `generate: false` only puts the input there; a connection lasts for 60 minutes. "
-    "`store: false` keeps the response from being read again, but its session stays in the log "
-    "until sessions can be deleted. `compact` packs a conversation into one item and loses nothing "
-    "of it; it makes nothing shorter. Settings (temperature and the like) hold for models named "
-    "raw; an agent has its own.\n\n"
+    "minutes. A decision lets the session go on at once; `resume` then shows what came of it.\n\n";
+
+static const char outro[] =
     "## Webhooks\n\n"
     "`serve.webhooks` names who is told when a session ends (`session.finished`), fails or repeats "
     "itself (`session.failed`), needs a person (`session.waiting`) or reaches a limit "
@@ -171,12 +69,19 @@ static const char intro[] =
     "## Configuration\n\n"
     "`serve:` in the configuration file; SIGHUP reads it again, with agents and tokens.\n\n";
 
-void th_docs_page(const struct th_route *routes, struct th_buf *out)
+void th_docs_page(const struct th_service *const *services, struct th_buf *out)
 {
+	struct th_route_iter it = { .service = services };
+	const struct th_route *r;
+
 	th_buf_add_cstr(out, intro);
+	for (size_t i = 0; services[i]; i++)
+		if (services[i]->doc)
+			th_buf_add_cstr(out, services[i]->doc);
+	th_buf_add_cstr(out, outro);
 	th_table_markdown(&th_serve_settings_table, out);
 	th_buf_add_cstr(out, "\n## Paths\n\n| | path | scope | |\n|---|---|---|---|\n");
-	for (const struct th_route *r = routes; r->path; r++) {
+	while ((r = th_route_next(&it))) {
 		struct th_buf scope TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 
 		th_scopes_print(r->scope, &scope);
@@ -186,7 +91,8 @@ void th_docs_page(const struct th_route *routes, struct th_buf *out)
 	th_buf_add_cstr(out, "\n`POST /api/sessions` with an `Idempotency-Key` (1 to 255 bytes) "
 			     "begins a session once, however often it is asked; the repeat is "
 			     "answered with 200 and `Idempotent-Replayed: true`.\n\n## Bodies\n");
-	for (const struct th_route *r = routes; r->path; r++) {
+	it = (struct th_route_iter){ .service = services };
+	while ((r = th_route_next(&it))) {
 		if (!r->body)
 			continue;
 		th_buf_printf(out, "\n### %s %s\n\n", r->method, r->path);
@@ -242,9 +148,13 @@ static void put_operation(struct th_jw *w, const struct th_route *r)
 	th_jw_object_end(w);
 }
 
-static bool is_first(const struct th_route *routes, const struct th_route *r)
+/* No route before it has the same path. */
+static bool is_first(const struct th_service *const *services, const struct th_route *r)
 {
-	for (const struct th_route *q = routes; q != r; q++)
+	struct th_route_iter it = { .service = services };
+	const struct th_route *q;
+
+	while ((q = th_route_next(&it)) && q != r)
 		if (strcmp(q->path, r->path) == 0)
 			return false;
 	return true;
@@ -261,9 +171,11 @@ static struct th_str name_of(const char *method, char name[static 16])
 }
 
 /* OpenAPI 3.1 */
-static void print_openapi(const struct th_route *routes, struct th_buf *out)
+static void print_openapi(const struct th_service *const *services, struct th_buf *out)
 {
+	struct th_route_iter it = { .service = services };
 	struct th_jw w = th_jw(out);
+	const struct th_route *r, *q;
 	char name[16];
 
 	th_jw_object(&w);
@@ -272,12 +184,14 @@ static void print_openapi(const struct th_route *routes, struct th_buf *out)
 	th_jw_kraw(&w, "security", TH_STR("[{\"token\":[]},{\"login\":[]}]"));
 	th_jw_name(&w, TH_STR("paths"));
 	th_jw_object(&w);
-	for (const struct th_route *r = routes; r->path; r++) {
-		if (!is_first(routes, r))
+	while ((r = th_route_next(&it))) {
+		struct th_route_iter rest = { .service = services };
+
+		if (!is_first(services, r))
 			continue;
 		th_jw_name(&w, th_str_of(r->path));
 		th_jw_object(&w);
-		for (const struct th_route *q = r; q->path; q++) {
+		while ((q = th_route_next(&rest))) {
 			if (strcmp(q->path, r->path) != 0)
 				continue;
 			th_jw_name(&w, name_of(q->method, name));
@@ -301,6 +215,6 @@ void th_api_openapi(struct th_access *a)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
 
-	print_openapi(a->server->routes, &json);
+	print_openapi(a->server->services, &json);
 	th_access_json(a, 200, &json);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* drive.c - the runtime inside the server's loop: it is called when it has something to do. */
-#include "server/internal.h"
+#include "server/service.h"
 
 static void run_runtime(void *ctx)
 {

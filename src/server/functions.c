@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "server/internal.h"
+#include "server/service.h"
 
 static char *copy(struct th_str s)
 {

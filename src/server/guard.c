@@ -12,7 +12,7 @@
 
 #include "io/clock.h"
 #include "io/listen.h"
-#include "server/internal.h"
+#include "server/service.h"
 #include "wire/authority.h"
 
 /* ---- where it comes from ---- */

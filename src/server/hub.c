@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "server/internal.h"
+#include "server/service.h"
 
 #define KINDS (THOLE_NOTE_EVENT | THOLE_NOTE_DELTA | THOLE_NOTE_REST)
 #define TABLE_FIRST 64

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "io/clock.h"
-#include "server/internal.h"
+#include "server/service.h"
 
 static void put(const struct th_server *s, struct th_buf *line)
 {

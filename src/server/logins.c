@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "io/clock.h"
-#include "server/internal.h"
+#include "server/service.h"
 
 // clang-format off
 #define TH_FIELDS_login(F)                                                                          \

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "io/files.h"
-#include "server/internal.h"
+#include "server/service.h"
 
 void th_api_health(struct th_access *a)
 {

@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include "io/clock.h"
-#include "server/internal.h"
+#include "server/service.h"
 
 static int64_t running(const struct th_server *s, const char *user)
 {

@@ -7,8 +7,7 @@
 #include "io/clock.h"
 #include "io/listen.h"
 #include "io/tls.h"
-#include "server/internal.h"
-#include "server/mcp.h"
+#include "server/service.h"
 
 /* ---- once a second ---- */
 
@@ -18,7 +17,9 @@ static void on_sweep(void *ctx)
 
 	th_hubs_sweep(s);
 	th_webhooks_sweep(s->webhooks);
-	th_holds_sweep(s);
+	for (size_t i = 0; s->services[i]; i++)
+		if (s->services[i]->sweep)
+			s->services[i]->sweep(s);
 	if (++s->beat % (TH_SERVE_PING_MS / 1000) == 0)
 		th_hubs_ping(s);
 }
@@ -268,8 +269,9 @@ static enum th_code start(struct th_server *s, struct th_err *err)
 	code = th_listen_new(s->loop, s->o.listen, on_connection, s, &s->listen, err);
 	if (!code)
 		code = th_drive_begin(s, err);
-	if (!code && s->o.cua.len)
-		code = th_cua_new(s, s->o.cua, s->o.cua_folder, s->o.cua_open, err);
+	for (size_t i = 0; !code && s->services[i]; i++)
+		if (s->services[i]->begin)
+			code = s->services[i]->begin(s, err);
 	if (code)
 		return code;
 	s->webhooks = th_webhooks_new(s, s->o.outbox);
@@ -290,10 +292,9 @@ enum th_code th_server_new(struct th_loop *l, struct thole_runtime *rt,
 	struct th_server *s = th_alloc(sizeof(*s));
 	enum th_code code;
 
-	*s = (struct th_server){ .loop = l, .rt = rt, .o = *o, .routes = th_routes };
+	*s = (struct th_server){ .loop = l, .rt = rt, .o = *o, .services = o->services };
 	th_timer_init(&s->sweep, l, on_sweep, s);
 	s->started_ms = th_loop_now_ms(l);
-	th_random(s->mcp_key, sizeof(s->mcp_key));
 	code = start(s, err);
 	if (code)
 		th_server_free(s);
@@ -309,15 +310,11 @@ void th_server_print(const struct th_server *s, struct th_buf *out)
 	th_listen_print(s->listen, out);
 }
 
-void th_server_print_cua(const struct th_server *s, struct th_buf *out)
+void th_server_print_services(const struct th_server *s, struct th_buf *out)
 {
-	if (s->cua)
-		th_cua_print_place(s->cua, out);
-}
-
-void th_server_docs(struct th_buf *out)
-{
-	th_docs_page(th_routes, out);
+	for (size_t i = 0; s->services[i]; i++)
+		if (s->services[i]->print_place)
+			s->services[i]->print_place(s, out);
 }
 
 bool th_server_has_tokens(const struct th_server *s)
@@ -331,19 +328,21 @@ bool th_server_has_tokens(const struct th_server *s)
 void th_server_finish(struct th_server *s)
 {
 	s->finishing = true;
-	th_mcp_sessions_free(s); /* and so their streams */
 	s->listen = th_listen_free(s->listen);
+	for (size_t i = 0; s->services[i]; i++)
+		if (s->services[i]->finish)
+			s->services[i]->finish(s);
 	if (s->http)
 		th_http_server_finish(s->http);
-	if (s->cua)
-		th_cua_finish(s->cua);
-	th_viewers_finish(s);
 	th_hubs_finish(s);
 }
 
 bool th_server_idle(const struct th_server *s)
 {
-	return th_http_server_count(s->http) == 0 && (!s->cua || th_cua_count(s->cua) == 0);
+	for (size_t i = 0; s->services[i]; i++)
+		if (s->services[i]->idle && !s->services[i]->idle(s))
+			return false;
+	return th_http_server_count(s->http) == 0;
 }
 
 struct th_server *th_server_free(struct th_server *s)
@@ -351,12 +350,10 @@ struct th_server *th_server_free(struct th_server *s)
 	if (!s)
 		return NULL;
 	s->finishing = s->closing = true;
-	th_mcp_sessions_free(s);
 	th_hubs_finish(s);
-	th_viewers_free(s);
-	th_holds_free(s);
-	th_files_jobs_drop(s);
-	th_cua_free(s->cua);
+	for (size_t i = 0; s->services[i]; i++)
+		if (s->services[i]->free)
+			s->services[i]->free(s);
 	th_http_server_free(s->http);
 	th_hubs_deinit(s);
 	th_webhooks_free(s->webhooks);

@@ -3,7 +3,8 @@
  * server.h - the HTTP server of `thole serve`: sessions for programs and people
  * over HTTP, above the public API.
  *
- * It owns no sessions' rules: what it knows of them it asks of thole.h.  Each
+ * It owns no sessions' rules: what it knows of them it asks of thole.h.  What it
+ * answers is the services' (service.h).  Each
  * request is a user's, by its token; what is another user's is not there for
  * him.  The stream of a session's events can be taken up again at any event.
  *
@@ -18,11 +19,13 @@
 #include "io/loop.h"
 
 struct th_server;
+struct th_service;
 
 /* Strings are borrowed for the server's life. */
 struct th_server_options {
-	struct th_str listen;      /* "127.0.0.1:7711", "unix:PATH" */
-	struct th_str agents;      /* folder of NAME.yaml; empty: only "default" */
+	const struct th_service *const *services; /* what it answers; ended by NULL */
+	struct th_str listen;                     /* "127.0.0.1:7711", "unix:PATH" */
+	struct th_str agents;                     /* folder of NAME.yaml; empty: only "default" */
 	struct th_str workspaces;  /* folder in which each session has its own; empty: none */
 	struct th_str tokens;      /* file of lines TOKEN USER SCOPES; empty: none */
 	struct th_str token_store; /* file of `thole token` */
@@ -46,8 +49,8 @@ TH_NODISCARD enum th_code th_server_new(struct th_loop *l, struct thole_runtime 
 					struct th_err *err);
 /* "http://127.0.0.1:7711", "unix:PATH". */
 void th_server_print(const struct th_server *s, struct th_buf *out);
-/* The same of Cua's face, if it has that. */
-void th_server_print_cua(const struct th_server *s, struct th_buf *out);
+/* A line for each service that listens elsewhere too. */
+void th_server_print_services(const struct th_server *s, struct th_buf *out);
 bool th_server_has_tokens(const struct th_server *s);
 /* Reads configuration, agents and tokens again; sessions keep what they have.  On failure all stays
  * as it was.  `serve`: the new one, borrowed as the options'. */
@@ -58,9 +61,5 @@ void th_server_finish(struct th_server *s);
 bool th_server_idle(const struct th_server *s); /* no connection is left */
 /* Takes NULL, returns NULL.  Before the runtime is freed. */
 struct th_server *th_server_free(struct th_server *s);
-
-/* ---- the interface as tables ---- */
-
-void th_server_docs(struct th_buf *out); /* docs/HTTP.md */
 
 #endif

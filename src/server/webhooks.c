@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "io/clock.h"
-#include "server/internal.h"
+#include "server/service.h"
 
 /* ---- what waits ---- */
 

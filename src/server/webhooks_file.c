@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "io/clock.h"
 #include "io/files.h"
-#include "server/internal.h"
+#include "server/service.h"
 
 static int digit(char c)
 {

@@ -12,7 +12,7 @@
 
 #include "base/hash.h"
 #include "io/clock.h"
-#include "server/internal.h"
+#include "server/service.h"
 #include "wire/authority.h"
 
 struct th_webhook_attempt {

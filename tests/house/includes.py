@@ -15,7 +15,7 @@ RANKS_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."
 
 def ranks():
     """src/ranks as four: the rank of each folder, the pure ones, those that may include <thole/...>, those that know no other
-    layer than these and a few harmless ones."""
+    layer than each other and a few harmless ones."""
     rank, pure, public, client = {}, set(), set(), set()
     with open(RANKS_FILE, encoding="utf-8") as file:
         for words in map(str.split, file):
@@ -86,7 +86,7 @@ def quoted(root, layers, where, layer, name):
         return [f'{where}: "{name}" does not exist']
     if other != layer and rank[other] >= rank[layer]:
         return [f'{where}: {layer} (rank {rank[layer]}) may not include "{name}" (rank {rank[other]})']
-    if layer in layers[3] and other != layer and other not in CLIENT_SEES:
+    if layer in layers[3] and other != layer and other not in CLIENT_SEES | layers[3]:
         return [f'{where}: {layer} stands on <thole/thole.h>, not on "{name}"']
     return []
 

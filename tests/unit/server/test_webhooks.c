@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/internal.h"
+#include "server/service.h"
 #include "unit.h"
 
 static void test_signature(void **state)

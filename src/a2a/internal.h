@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * internal.h - a request of the A2A protocol, how it is answered, and how a task is followed.
+ */
+#ifndef TH_A2A_INTERNAL_H
+#define TH_A2A_INTERNAL_H
+
+#include "a2a/a2a.h"
+#include "a2a/task.h"
+#include "server/service.h"
+#include "wire/jsonrpc.h"
+
+enum th_a2a_code { /* of the protocol */
+		   TH_A2A_ENOTFOUND = -32001,
+		   TH_A2A_EOVER = -32002, /* it cannot be cancelled any more */
+		   TH_A2A_ENOPUSH = -32003,
+		   TH_A2A_EUNSUPPORTED = -32004,
+		   TH_A2A_ETYPE = -32005, /* of a part */
+		   TH_A2A_ENOCARD = -32007,
+		   TH_A2A_EVERSION = -32009
+};
+
+/* A request; its strings are of `doc` and of the body. */
+struct th_a2a {
+	struct th_access *access;
+	struct th_json_doc *doc;
+	const struct th_json *params;
+	struct th_str id;
+	bool v1;
+};
+
+/* ---- follow.c ---- */
+
+/* Each answers the request. */
+TH_PRINTF(3, 4) void th_a2a_fail(struct th_a2a *m, int code, const char *fmt, ...);
+void th_a2a_fail_api(struct th_a2a *m, const struct thole_error *err);
+/* `plain`: the task itself, not as SendMessage of 1.0 gives it. */
+void th_a2a_answer_task(struct th_a2a *m, const struct th_a2a_task *t, int64_t history, bool plain);
+int64_t th_a2a_history(const struct th_a2a *m); /* how many messages are wanted */
+
+/* How it is answered. */
+struct th_a2a_how {
+	bool stream;
+	bool at_once; /* not streamed: as soon as it is in the log */
+	bool plain;   /* 1.0: the task itself, not as what SendMessage gives */
+	bool rests;   /* streamed: it stands as it is */
+};
+
+/* Answers with the task when its session rests; or streams it until then.  Takes over `t`. */
+void th_a2a_follow(struct th_a2a *m, struct th_hub *h, const struct th_a2a_task *t,
+		   const struct th_a2a_how *how);
+
+/* ---- handlers (a2a.c, card.c) ---- */
+
+th_access_fn th_a2a_post, th_a2a_card, th_a2a_agent_card;
+
+#endif

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cua/cua.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "io/listen.h"
+#include "wire/authority.h"
+
+/* ---- answers ---- */
+
+static void reply_json(struct th_access *a, int status, struct th_str json)
+{
+	th_access_text(a, status, "application/json", json);
+}
+
+TH_PRINTF(3, 4)
+static void reply_detail(struct th_access *a, int status, const char *fmt, ...)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
+	struct th_jw w = th_jw(&json);
+	va_list ap;
+
+	va_start(ap, fmt);
+	th_buf_vprintf(&text, fmt, ap);
+	va_end(ap);
+	th_jw_object(&w);
+	th_jw_kstr(&w, "detail", th_buf_str(&text));
+	th_jw_object_end(&w);
+	reply_json(a, status, th_buf_str(&json));
+}
+
+/* ---- who may ---- */
+
+static struct th_str key_of(const struct th_access *a)
+{
+	struct th_str text = th_http_header(a->request, "authorization");
+
+	if (th_str_istarts(text, TH_STR("bearer ")))
+		return th_str_trim(th_str_sub(text, 7, text.len));
+	return th_http_header(a->request, "x-api-key");
+}
+
+/* Only this machine, called by its own name, and no page of another site. */
+static bool is_place_ours(const struct th_access *a)
+{
+	struct th_str host = th_http_header(a->request, "host");
+	struct th_str origin = th_http_header(a->request, "origin");
+	struct th_str site = th_http_header(a->request, "sec-fetch-site");
+
+	return th_http_header_count(a->request, "host") == 1 && th_authority_is_loopback(host) &&
+	       th_http_header_count(a->request, "origin") <= 1 &&
+	       (!origin.ptr || th_authority_is_origin(origin, host, false)) &&
+	       (!site.ptr || th_str_is(site, "same-origin") || th_str_is(site, "none"));
+}
+
+/* ---- routes ---- */
+
+static void get_status(struct th_cua *c, struct th_access *a)
+{
+	(void)c;
+	reply_json(a, 200, TH_STR("{\"status\":\"ok\",\"os_type\":\"linux\",\"features\":[]}"));
+}
+
+/* A word of a row's params: "x", "x?" (it may be left out), "clicks=1". */
+static void print_param(struct th_str word, struct th_jw *w)
+{
+	struct th_str value = word, name = th_str_split(&value, '=');
+	bool may = th_str_ends(name, TH_STR("?"));
+	int64_t n;
+
+	th_jw_object(w);
+	th_jw_kstr(w, "name", th_str_sub(name, 0, name.len - may));
+	th_jw_kbool(w, "required", !may && !value.len);
+	th_jw_key(w, TH_STR("default"));
+	if (!value.len)
+		th_jw_null(w);
+	else if (th_str_i64(value, &n) || th_str_is(value, "0.5") || th_str_is(value, "false"))
+		th_jw_raw(w, value);
+	else
+		th_jw_str(w, value);
+	th_jw_object_end(w);
+}
+
+static void print_command(const struct th_cua_row *row, struct th_jw *w)
+{
+	struct th_str rest = th_str_of(row->params);
+	bool any = false;
+
+	th_jw_key(w, th_str_of(row->name));
+	th_jw_object(w);
+	th_jw_key(w, TH_STR("params"));
+	th_jw_array(w);
+	while (rest.len)
+		print_param(th_str_split(&rest, ' '), w);
+	th_jw_array_end(w);
+	for (size_t i = 0; th_cua_aliases[i][0]; i++) {
+		if (strcmp(th_cua_aliases[i][1], row->name) != 0)
+			continue;
+		if (!any) {
+			th_jw_key(w, TH_STR("aliases"));
+			th_jw_array(w);
+		}
+		any = true;
+		th_jw_str(w, th_str_of(th_cua_aliases[i][0]));
+	}
+	if (any)
+		th_jw_array_end(w);
+	th_jw_object_end(w);
+}
+
+static void get_commands(struct th_cua *c, struct th_access *a)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	struct th_jw w = th_jw(&json);
+
+	(void)c;
+	th_jw_object(&w);
+	th_jw_key(&w, TH_STR("commands"));
+	th_jw_object(&w);
+	for (const struct th_cua_row *row = th_cua_commands; row->name; row++)
+		print_command(row, &w);
+	th_jw_object_end(&w);
+	th_jw_key(&w, TH_STR("aliases"));
+	th_jw_object(&w);
+	for (size_t i = 0; th_cua_aliases[i][0]; i++)
+		th_jw_kstr(&w, th_cua_aliases[i][0], th_str_of(th_cua_aliases[i][1]));
+	th_jw_object_end(&w);
+	th_jw_object_end(&w);
+	th_access_json(a, 200, &json);
+}
+
+static void request_gone(struct th_access *a)
+{
+	th_cua_forget(a->server->cua, a);
+}
+
+static void answered(void *ctx, struct th_str json)
+{
+	struct th_buf line TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
+	struct th_access *a = ctx;
+
+	a->gone = NULL;
+	th_cua_print_line(json, &line);
+	if (line.failed)
+		reply_detail(a, 500, "the answer is too long");
+	else
+		th_http_reply(a->request, 200, "text/plain; charset=utf-8",
+			      TH_STR("Cache-Control: no-cache\r\n"), th_buf_str(&line));
+}
+
+static void post_cmd(struct th_cua *c, struct th_access *a)
+{
+	struct th_err why = { 0 };
+	int status;
+
+	a->gone = request_gone;
+	if (!th_cua_begin(c, th_http_body(a->request), answered, a, &status, &why)) {
+		a->gone = NULL;
+		reply_detail(a, status, "%s", why.msg);
+	}
+}
+
+static void get_ws(struct th_cua *c, struct th_access *a)
+{
+	if (!th_http_wants_socket(a->request))
+		reply_detail(a, 426, "/ws is a WebSocket");
+	else if (c->open || th_cua_token(c, key_of(a)))
+		th_cua_socket_begin(c, a, true);
+	else if (th_guard_stranger(a)) /* it says first who it is, so many times a second */
+		th_cua_socket_begin(c, a, false);
+}
+
+static void not_supported(struct th_cua *c, struct th_access *a)
+{
+	(void)c;
+	reply_detail(a, 501, "%.*s is not supported by this server",
+		     TH_FMT(th_http_path(a->request)));
+}
+
+static const struct {
+	const char *method, *path;
+	bool token;
+	size_t body_max;
+	void (*fn)(struct th_cua *c, struct th_access *a);
+} routes[] = {
+	{ "GET", "/status", false, 0, get_status },
+	{ "GET", "/commands", false, 0, get_commands },
+	{ "POST", "/cmd", true, TH_SERVE_JSON_MAX, post_cmd },
+	{ "GET", "/ws", false, 0, get_ws },
+	{ "POST", "/pty", true, TH_SERVE_SMALL_MAX, not_supported },
+	{ "POST", "/playwright_exec", true, TH_SERVE_SMALL_MAX, not_supported },
+	{ "POST", "/responses", true, TH_SERVE_JSON_MAX, not_supported },
+	{ "POST", "/mcp", true, TH_SERVE_JSON_MAX, not_supported },
+};
+
+/* Its index, or -1, and *ret_path: there is the path, but not the method. */
+static int route_of(const struct th_access *a, bool *ret_path)
+{
+	*ret_path = false;
+	for (size_t i = 0; i < TH_COUNT(routes); i++) {
+		if (!th_str_is(th_http_path(a->request), routes[i].path))
+			continue;
+		*ret_path = true;
+		if (th_str_is(th_http_method(a->request), routes[i].method))
+			return (int)i;
+	}
+	return -1;
+}
+
+static bool may_call(struct th_cua *c, struct th_access *a)
+{
+	struct th_str key = key_of(a);
+
+	if (c->open || th_cua_token(c, key))
+		return true;
+	c->server->metrics.refused_tokens++;
+	if (th_guard_stranger(a))
+		reply_detail(a, 401, "%s", key.len ? "Authentication failed" : "API key required");
+	return false;
+}
+
+static size_t on_head(void *ctx, struct th_http_request *r)
+{
+	struct th_cua *c = ctx;
+	struct th_access *a = th_alloc(sizeof(*a));
+	bool path;
+	int route;
+
+	*a = (struct th_access){ .server = c->server, .request = r };
+	th_http_set_data(r, a);
+	a->has_from = th_http_peer(r, &a->from);
+	c->server->metrics.requests++;
+	if (!is_place_ours(a)) {
+		c->server->metrics.refused_hosts++;
+		reply_detail(a, 403, "only programs of this machine may call");
+		return 0;
+	}
+	route = route_of(a, &path);
+	if (route < 0) {
+		reply_detail(a, path ? 405 : 404, "%s", path ? "Method Not Allowed" : "Not Found");
+		return 0;
+	}
+	if (routes[route].token && !may_call(c, a))
+		return 0;
+	return routes[route].body_max;
+}
+
+static void on_request(void *ctx, struct th_http_request *r)
+{
+	struct th_access *a = th_http_data(r);
+	bool path;
+
+	routes[route_of(a, &path)].fn(ctx, a);
+}
+
+static void on_message(void *ctx, struct th_http_request *r, struct th_str text, bool is_text)
+{
+	struct th_access *a = th_http_data(r);
+
+	(void)ctx;
+	if (a->message)
+		a->message(a, text, is_text);
+}
+
+static void on_room(void *ctx, struct th_http_request *r)
+{
+	(void)ctx, (void)r; /* each answer is asked for: whoever does not read asks no more */
+}
+
+static void on_gone(void *ctx, struct th_http_request *r)
+{
+	struct th_access *a = th_http_data(r);
+
+	(void)ctx;
+	if (a && a->gone)
+		a->gone(a);
+}
+
+static void on_end(void *ctx, struct th_http_request *r, int status, uint64_t sent)
+{
+	struct th_cua *c = ctx;
+	struct th_access *a = th_http_data(r);
+
+	c->server->metrics.answers[status >= 100 && status < 600 ? status / 100 : 0]++;
+	th_journal_request(c->server, r, a, status, sent);
+	free(a);
+	th_http_set_data(r, NULL);
+}
+
+static void on_connection(void *ctx, int fd)
+{
+	struct th_cua *c = ctx;
+
+	th_http_server_take(c->http, fd);
+}
+
+/* ---- life ---- */
+
+static enum th_code begin(struct th_server *s, struct th_err *err)
+{
+	const struct th_http_handlers handlers = {
+		.on_head = on_head,
+		.on_request = on_request,
+		.on_message = on_message,
+		.on_room = on_room,
+		.on_gone = on_gone,
+		.on_end = on_end,
+	};
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_PATH_LEN_MAX);
+	const char *options[] = { "folder", NULL, NULL };
+	struct th_http_handlers own = handlers;
+	struct thole_error e;
+	struct th_cua *c;
+	enum th_code code;
+
+	if (!s->o.cua.len)
+		return TH_OK;
+	c = th_alloc(sizeof(*c));
+	*c = (struct th_cua){ .server = s,
+			      .open = s->o.cua_open,
+			      .rows = th_cua_commands,
+			      .aliases = th_cua_aliases };
+	s->cua = c;
+	own.ctx = c;
+	c->http = th_http_server_new(s->loop, &own, NULL);
+	code = th_listen_new(s->loop, s->o.cua, on_connection, c, &c->listen, err);
+	if (code)
+		return th_prefix(err, code, "--cua");
+	if (!th_listen_port(c->listen) || !th_listen_loopback(c->listen))
+		return th_fail(err, TH_EUSAGE,
+			       "--cua listens on this machine alone, such as 127.0.0.1:8000");
+	th_buf_add(&path, s->o.cua_folder);
+	options[1] = path.ptr;
+	if (thole_computer_new(s->rt, "cua", options, &c->computer, &e) != 0)
+		return th_fail(err, (enum th_code)e.code, "%s", e.text);
+	return TH_OK;
+}
+
+static void print_place(const struct th_server *s, struct th_buf *out)
+{
+	if (!s->cua)
+		return;
+	th_buf_add_cstr(out, "Cua's computer-server at http://");
+	th_listen_print(s->cua->listen, out);
+	th_buf_add_char(out, '\n');
+}
+
+static void finish(struct th_server *s)
+{
+	if (!s->cua)
+		return;
+	s->cua->listen = th_listen_free(s->cua->listen);
+	th_cua_sockets_finish(s->cua);
+	th_http_server_finish(s->cua->http);
+}
+
+static bool is_idle(const struct th_server *s)
+{
+	return !s->cua || th_http_server_count(s->cua->http) == 0;
+}
+
+static void end(struct th_server *s)
+{
+	struct th_cua *c = s->cua;
+
+	if (!c)
+		return;
+	thole_computer_free(c->computer);
+	th_cua_sockets_free(c);
+	th_cua_jobs_free(c);
+	th_http_server_free(c->http);
+	th_listen_free(c->listen);
+	free(c);
+	s->cua = NULL;
+}
+
+const struct th_service th_service_cua = {
+	.name = "cua",
+	.begin = begin,
+	.finish = finish,
+	.idle = is_idle,
+	.free = end,
+	.print_place = print_place,
+};

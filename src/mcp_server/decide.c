@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * decide.c - calls that wait for a person, put to the user of an MCP client.
+ *
+ * The client shows its user a form; what comes back without the user's own word
+ * (he closed it, or did not choose) decides nothing.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "mcp_server/kit.h"
+
+#define KEY "approval:"
+#define SCHEMA                                                                              \
+	"{\"type\":\"object\",\"properties\":{\"decision\":{\"type\":\"string\",\"title\":" \
+	"\"Decision\",\"enum\":[\"approve\",\"reject\"]},\"reason\":{\"type\":\"string\","  \
+	"\"title\":\"Why, for the agent\"}},\"required\":[\"decision\"]}"
+
+bool th_mcp_can_decide(const struct th_mcp *m)
+{
+	return (m->access->scopes & TH_SCOPE_APPROVE) && th_mcp_can(m, "elicitation");
+}
+
+static void put_form(struct th_mcp *m, const struct th_json *v, struct th_jw *w)
+{
+	struct th_buf key TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SERVE_JSON_MAX);
+	struct th_buf params TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SERVE_JSON_MAX);
+	struct th_jw p = th_jw(&params);
+
+	th_buf_printf(&key, KEY "%.*s", TH_FMT(th_json_get_str(v, "call_id")));
+	th_buf_printf(&text, "The agent wants to run %.*s. ", TH_FMT(th_json_get_str(v, "tool")));
+	th_buf_printf(&text, "%.*s. Arguments: ", TH_FMT(th_json_get_str(v, "reason")));
+	th_json_print(th_json_get(v, "arguments"), &text);
+	th_jw_object(&p);
+	th_jw_kstr(&p, "mode", TH_STR("form"));
+	th_jw_kstr(&p, "message", th_buf_str(&text));
+	th_jw_kraw(&p, "requestedSchema", TH_STR(SCHEMA));
+	th_jw_object_end(&p);
+	th_mcp_question(m, w, key.ptr, "elicitation/create", th_buf_str(&params));
+}
+
+bool th_mcp_put_decisions(struct th_mcp *m, const char *id, struct th_jw *w)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct thole_error err;
+	struct th_json_iter it;
+	size_t count = 0;
+	char *list = NULL;
+
+	if (thole_runtime_waiting(m->access->server->rt, m->access->user, NULL, 1000, &list,
+				  &err) != 0)
+		return false;
+	if (th_json_parse(th_str_of(list), &doc, NULL) == TH_OK) {
+		it = th_json_iter(th_json_get(th_json_root(doc), "waiting"));
+		while (th_json_next(&it) && count < TH_MCP_ASKS_MAX)
+			if (th_str_is(th_json_get_str(it.val, "session_id"), id) &&
+			    th_str_is(th_json_get_str(it.val, "word"), "approve")) {
+				put_form(m, it.val, w);
+				count++;
+			}
+	}
+	thole_free(list);
+	return count > 0;
+}
+
+static int decide_one(struct th_mcp *m, const char *id, const char *call_id,
+		      const struct th_json *answer, struct thole_error *err)
+{
+	struct thole_runtime *rt = m->access->server->rt;
+	const struct th_json *content = th_json_get(answer, "content");
+	struct th_str decision = th_json_get_str(content, "decision");
+	struct th_str reason = th_json_get_str(content, "reason");
+	int code;
+
+	if (!th_str_is(th_json_get_str(answer, "action"), "accept"))
+		return 0;
+	if (th_str_is(decision, "approve"))
+		code = thole_runtime_approve(rt, id, call_id, m->access->user, false, err);
+	else if (th_str_is(decision, "reject"))
+		code = thole_runtime_reject(rt, id, call_id, m->access->user,
+					    reason.len ? th_arena_cstr(&m->memory, reason) : NULL,
+					    false, err);
+	else
+		return 0;
+	if (code == THOLE_ENOENT)
+		return 0; /* it was decided elsewhere meanwhile */
+	if (!code)
+		m->access->server->metrics.decisions++;
+	return code;
+}
+
+bool th_mcp_decide(struct th_mcp *m, const char *id, struct thole_error *err)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < m->input_count && !code; i++) {
+		const struct th_mcp_input *in = &m->inputs[i];
+
+		if (in->doc && strncmp(in->key, KEY, strlen(KEY)) == 0 && th_mcp_can_decide(m))
+			code = decide_one(m, id, in->key + strlen(KEY), th_json_root(in->doc), err);
+	}
+	th_mcp_forget_inputs(m);
+	return !code;
+}

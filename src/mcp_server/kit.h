@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mcp_kit.h - what thole offers over MCP: tools that begin and lead sessions,
+ * sessions as resources, long runs as tasks.
+ *
+ * No tool decides about a call that waits for a person: a model must not approve
+ * what another model asks for.  Where the client can show its user a form, and its
+ * token may decide, the user is asked in that form; what he says is recorded as
+ * his word.
+ */
+#ifndef TH_MCP_SERVER_KIT_H
+#define TH_MCP_SERVER_KIT_H
+
+#include "mcp_server/mcp.h"
+
+/* ---- result.c ---- */
+
+/* The session's row and what it says last, as a JSON object.  False: `err`. */
+bool th_mcp_session_print(struct th_server *s, const char *user, const char *id, struct th_buf *out,
+			  struct thole_error *err);
+void th_mcp_session_answer(struct th_mcp *m, const char *id);
+
+/* ---- wait.c ---- */
+
+/* Answers when the session rests, or after so many seconds; tells how far it is, and asks when a
+ * person must decide.  As a task: as soon as it is written. */
+void th_mcp_wait(struct th_mcp *m, struct th_hub *h, int64_t seconds);
+
+/* Asks about what waits in the session; answers with the session where nothing does. */
+void th_mcp_ask_decisions(struct th_mcp *m, const char *id);
+
+/* ---- decide.c ---- */
+
+/* Whether the client's user can be asked about a call that waits. */
+bool th_mcp_can_decide(const struct th_mcp *m);
+/* Forms for what waits in the session: {KEY: {method, params}}.  False: nothing does. */
+bool th_mcp_put_decisions(struct th_mcp *m, const char *id, struct th_jw *w);
+/* The words in the inputs: each is recorded.  False: `err`. */
+bool th_mcp_decide(struct th_mcp *m, const char *id, struct thole_error *err);
+
+/* ---- tasks.c, resources.c ---- */
+
+bool th_mcp_kit_task(struct th_mcp *m, struct th_str id, struct th_mcp_task *ret);
+void th_mcp_kit_task_cancel(struct th_mcp *m, struct th_str id);
+void th_mcp_kit_task_input(struct th_mcp *m, struct th_str id);
+void th_mcp_kit_resources(struct th_mcp *m, struct th_jw *w);
+bool th_mcp_kit_read(struct th_mcp *m, struct th_str uri);
+bool th_mcp_kit_watch(struct th_mcp_watch *w);
+extern const char th_mcp_kit_templates[];
+
+#endif

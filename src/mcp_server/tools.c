@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tools.c - the tools of thole's MCP server, and its kit. */
+#include <stdlib.h>
+
+#include "io/clock.h"
+#include "mcp_server/kit.h"
+
+#define WAIT_S_DEFAULT 60
+
+// clang-format off
+#define TH_FIELDS_mcp_run(F)                                                                     \
+	F(mcp_run, str, agent, "agent", TH_NONEMPTY, "name of an agent (list_agents); default: default") \
+	F(mcp_run, str, message, "message", TH_REQ | TH_NONEMPTY, "the task")                      \
+	F(mcp_run, int, wait_seconds, "wait_seconds", TH_NONEG, "how long the answer is waited for; default 60; 0: it is not")
+#define TH_FIELDS_mcp_named(F)                                                                 \
+	F(mcp_named, str, session_id, "session_id", TH_REQ | TH_NONEMPTY, "the session")         \
+	F(mcp_named, str, message, "message", TH_NONEMPTY, "message_session: what is said to it") \
+	F(mcp_named, int, wait_seconds, "wait_seconds", TH_NONEG, "how long it is waited for until it rests; default: message_session 60, else 0")
+#define TH_FIELDS_mcp_events(F)                                                                  \
+	F(mcp_events, str, session_id, "session_id", TH_REQ | TH_NONEMPTY, "the session")          \
+	F(mcp_events, int, from, "from", TH_POSITIVE, "number of the first event; default: 1")     \
+	F(mcp_events, int, limit, "limit", TH_POSITIVE, "at most so many; default: 50")
+// clang-format on
+struct th_mcp_none {
+	char unused;
+};
+TH_STRUCT(mcp_run)
+TH_STRUCT(mcp_named)
+TH_STRUCT(mcp_events)
+static const struct th_table none_table = {
+	"mcp_none", "nothing", NULL, 0, sizeof(struct th_mcp_none), false
+};
+// clang-format off
+TH_TABLE(mcp_run, "a run", false)
+TH_TABLE(mcp_named, "a session", false)
+TH_TABLE(mcp_events, "events", false)
+// clang-format on
+
+static void call_agents(struct th_mcp *m, const void *arguments)
+{
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	const struct th_served *agents = &m->access->server->agents;
+	struct th_jw w = th_jw(&out);
+
+	(void)arguments;
+	th_jw_object(&w);
+	th_jw_name(&w, TH_STR("agents"));
+	th_jw_array(&w);
+	for (size_t i = 0; i < agents->count; i++)
+		th_jw_str(&w, th_str_of(agents->list[i].name));
+	th_jw_array_end(&w);
+	th_jw_object_end(&w);
+	th_mcp_json(m, th_buf_str(&out));
+}
+
+/* False: it was answered. */
+static bool has_room(struct th_mcp *m)
+{
+	struct th_refusal r;
+
+	if (th_quota_has_room(m->access->server, m->access->user, &r))
+		return true;
+	m->access->server->metrics.refused_quota++;
+	th_mcp_text(m, th_str_of(r.why.msg), true);
+	return false;
+}
+
+/* The session is the caller's.  False: it was answered. */
+static bool is_mine(struct th_mcp *m, struct th_str name, char id[static TH_SESSION_ID_MAX + 1])
+{
+	struct thole_error err;
+	char *row = NULL;
+
+	if (name.len > TH_SESSION_ID_MAX || memchr(name.ptr, 0, name.len)) {
+		th_mcp_text(m, TH_STR("no session has such a name"), true);
+		return false;
+	}
+	memcpy(id, name.ptr, name.len);
+	id[name.len] = '\0';
+	if (thole_runtime_session(m->access->server->rt, id, m->access->user, &row, &err) != 0) {
+		th_mcp_error(m, &err);
+		return false;
+	}
+	thole_free(row);
+	return true;
+}
+
+static struct th_hub *open_mine(struct th_mcp *m, const char *id)
+{
+	struct th_hub *h = th_hub_get(m->access->server, id, m->access->user);
+	struct thole_agent *agent = NULL;
+	struct thole_error err;
+	int code = h->session ? 0 : th_functions_agent_of(m->access->server, id, &agent, &err);
+
+	if (!code)
+		code = th_hub_open(h, agent, &err);
+	thole_agent_free(agent);
+	if (!code)
+		return h;
+	th_mcp_error(m, &err);
+	return NULL;
+}
+
+/* The second time that a call is made: with a person's words about what waits.  False: it is the
+ * first. */
+static bool goes_on(struct th_mcp *m)
+{
+	struct th_str state = th_str_of(th_mcp_state(m));
+	char id[TH_SESSION_ID_MAX + 1];
+	struct thole_error err;
+	bool was_open;
+	struct th_hub *h;
+
+	if (!state.len)
+		return false;
+	if (!is_mine(m, state, id))
+		return true;
+	h = th_hub_find(m->access->server, id);
+	was_open = h && h->session;
+	if (!th_mcp_decide(m, id, &err)) {
+		th_mcp_error(m, &err);
+		return true;
+	}
+	h = open_mine(m, id);
+	if (!h)
+		return true;
+	if (!was_open)
+		(void)thole_session_resume(h->session, &err);
+	h->rested_ms = 0;
+	if (was_open && thole_session_state(h->session) != THOLE_RUNNING)
+		th_mcp_session_answer(m, id); /* he has not decided */
+	else
+		th_mcp_wait(m, h, WAIT_S_DEFAULT);
+	th_server_kick(h->server);
+	return true;
+}
+
+static void call_run(struct th_mcp *m, const void *arguments)
+{
+	const struct th_mcp_run *r = arguments;
+	struct th_server *s = m->access->server;
+	const struct th_served_agent *from =
+	    th_served_find(&s->agents, r->agent.len ? r->agent : TH_STR("default"));
+	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
+	struct th_uuid made = th_uuid_now();
+	char id[TH_UUID_TEXT_SIZE + 1], *workspace = NULL;
+	const char *options[] = { "id", id, "user", m->access->user, NULL };
+	struct thole_session *session = NULL;
+	struct thole_agent *agent = NULL;
+	struct thole_error err;
+	int code;
+
+	if (goes_on(m))
+		return;
+	th_arena_init(&memory, TH_SERVE_JSON_MAX);
+	if (!has_room(m))
+		return;
+	if (!from) {
+		th_mcp_text(m, TH_STR("there is no agent of that name; list_agents names them"),
+			    true);
+		return;
+	}
+	th_uuid_text(&made, id);
+	code = th_workspace_make(s, id, &workspace, &err);
+	if (!code)
+		code = th_served_make(from, workspace, &agent, &err);
+	if (!code)
+		code = thole_session_new_with(s->rt, agent, options, &session, &err);
+	if (!code)
+		code =
+		    thole_session_message(session, th_arena_cstr(&memory, r->message) ?: "", &err);
+	thole_agent_free(agent);
+	free(workspace);
+	if (code) {
+		thole_session_free(session);
+		th_mcp_error(m, &err);
+		return;
+	}
+	s->metrics.sessions_begun++;
+	th_hub_adopt(th_hub_get(s, id, m->access->user), session);
+	th_mcp_wait(m, th_hub_find(s, id),
+		    th_json_get(m->params, "arguments") &&
+			    th_json_get(th_json_get(m->params, "arguments"), "wait_seconds")
+			? r->wait_seconds
+			: WAIT_S_DEFAULT);
+}
+
+static void call_get(struct th_mcp *m, const void *arguments)
+{
+	const struct th_mcp_named *s = arguments;
+	char id[TH_SESSION_ID_MAX + 1];
+	struct th_hub *h;
+
+	if (goes_on(m) || !is_mine(m, s->session_id, id))
+		return;
+	h = open_mine(m, id); /* what it said last is in its log */
+	if (!h)
+		return;
+	if (thole_session_state(h->session) == THOLE_WAITING && th_mcp_can_decide(m))
+		th_mcp_ask_decisions(m, id);
+	else if (!h->rested_ms && s->wait_seconds && th_hub_runs(h))
+		th_mcp_wait(m, h, s->wait_seconds);
+	else
+		th_mcp_session_answer(m, id);
+}
+
+static void call_message(struct th_mcp *m, const void *arguments)
+{
+	const struct th_mcp_named *s = arguments;
+	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
+	char id[TH_SESSION_ID_MAX + 1];
+	struct thole_error err;
+	struct th_hub *h;
+
+	if (goes_on(m))
+		return;
+	th_arena_init(&memory, TH_SERVE_JSON_MAX);
+	if (!s->message.len) {
+		th_mcp_text(m, TH_STR("message is missing"), true);
+		return;
+	}
+	if (!is_mine(m, s->session_id, id))
+		return;
+	h = open_mine(m, id);
+	if (!h || (!th_hub_runs(h) && !has_room(m)))
+		return;
+	if (thole_session_message(h->session, th_arena_cstr(&memory, s->message) ?: "", &err)) {
+		th_mcp_error(m, &err);
+		return;
+	}
+	h->rested_ms = 0;
+	m->access->server->metrics.messages++;
+	th_mcp_wait(m, h, s->wait_seconds ? s->wait_seconds : WAIT_S_DEFAULT);
+}
+
+static void call_cancel(struct th_mcp *m, const void *arguments)
+{
+	const struct th_mcp_named *s = arguments;
+	char id[TH_SESSION_ID_MAX + 1];
+	struct thole_error err;
+	struct th_hub *h;
+
+	if (!is_mine(m, s->session_id, id))
+		return;
+	h = open_mine(m, id);
+	if (!h)
+		return;
+	if (thole_session_cancel(h->session, THOLE_NOW, &err) != 0) {
+		th_mcp_error(m, &err);
+		return;
+	}
+	th_server_kick(m->access->server);
+	th_mcp_session_answer(m, id);
+}
+
+static void call_list(struct th_mcp *m, const void *arguments)
+{
+	const char *options[] = { "user", m->access->user, "limit", "50", NULL };
+	struct thole_error err;
+	char *page = NULL;
+
+	(void)arguments;
+	if (thole_runtime_page(m->access->server->rt, options, &page, &err) != 0) {
+		th_mcp_error(m, &err);
+		return;
+	}
+	th_mcp_json(m, th_str_of(page));
+	thole_free(page);
+}
+
+static void call_waiting(struct th_mcp *m, const void *arguments)
+{
+	struct thole_error err;
+	char *list = NULL;
+
+	(void)arguments;
+	if (thole_runtime_waiting(m->access->server->rt, m->access->user, NULL, 0, &list, &err)) {
+		th_mcp_error(m, &err);
+		return;
+	}
+	th_mcp_json(m, th_str_of(list));
+	thole_free(list);
+}
+
+struct lines {
+	struct th_buf *out;
+	int64_t count, limit;
+};
+
+static int on_line(void *ctx, const char *line, size_t len)
+{
+	struct lines *l = ctx;
+
+	if (l->count == l->limit || l->out->len > TH_MIB)
+		return 1;
+	if (l->count++)
+		th_buf_add_char(l->out, ',');
+	th_buf_add_mem(l->out, line, len);
+	return 0;
+}
+
+static void call_events(struct th_mcp *m, const void *arguments)
+{
+	const struct th_mcp_events *e = arguments;
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
+	struct lines lines = { .out = &out, .limit = e->limit ? e->limit : 50 };
+	char id[TH_SESSION_ID_MAX + 1];
+	struct thole_error err;
+	int code;
+
+	if (!is_mine(m, e->session_id, id))
+		return;
+	th_buf_add_cstr(&out, "{\"events\":[");
+	code = thole_runtime_log(m->access->server->rt, id, e->from ? (uint64_t)e->from : 1,
+				 on_line, &lines, &err);
+	th_buf_add_cstr(&out, "]}");
+	if (code && code != 1)
+		th_mcp_error(m, &err);
+	else
+		th_mcp_json(m, th_buf_str(&out));
+}
+
+// clang-format off
+static const struct th_mcp_tool tools[] = {
+	{ "list_agents", "List agents", "The agents that a session can be run with.",
+	  &none_table, NULL, TH_SCOPE_READ, true, false, call_agents },
+	{ "run_agent", "Run an agent", "Begins a session with a task, and waits for its answer. When that takes longer, the answer says so, and get_session follows it.",
+	  &th_mcp_run_table, NULL, TH_SCOPE_RUN, false, true, call_run },
+	{ "list_sessions", "List sessions", "Your newest sessions.",
+	  &none_table, NULL, TH_SCOPE_READ, true, false, call_list },
+	{ "get_session", "Look at a session", "Its state and what it said last. A session in state waiting waits for a person: who uses this client is asked in a form, where it has forms; else he decides elsewhere.",
+	  &th_mcp_named_table, NULL, TH_SCOPE_READ, true, false, call_get },
+	{ "message_session", "Say something to a session", "Goes on with it, and waits for its answer.",
+	  &th_mcp_named_table, NULL, TH_SCOPE_RUN, false, true, call_message },
+	{ "cancel_session", "Stop a session", "Stops its task.",
+	  &th_mcp_named_table, NULL, TH_SCOPE_RUN, false, false, call_cancel },
+	{ "session_events", "Read events", "What a session did, event by event.",
+	  &th_mcp_events_table, NULL, TH_SCOPE_READ, true, false, call_events },
+	{ "list_waiting", "List what waits", "Calls that wait for a person's decision.",
+	  &none_table, NULL, TH_SCOPE_READ, true, false, call_waiting },
+	{ NULL, NULL, NULL, NULL, NULL, 0, false, false, NULL },
+};
+// clang-format on
+
+static const struct th_mcp_kit kit = {
+	.tools = tools,
+	.resources = th_mcp_kit_resources,
+	.templates = th_mcp_kit_templates,
+	.read = th_mcp_kit_read,
+	.watch = th_mcp_kit_watch,
+	.task = th_mcp_kit_task,
+	.task_cancel = th_mcp_kit_task_cancel,
+	.task_input = th_mcp_kit_task_input,
+};
+
+void th_mcp_request(struct th_access *a)
+{
+	th_mcp_serve(a, &kit);
+}

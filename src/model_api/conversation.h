@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * conversation.h - /v1/conversations: what is said in several responses, under
+ * one name.
+ *
+ * A conversation begins as a session that nobody runs: it has the items that it
+ * was begun with and what is said of it (its metadata).  Responses go on in the
+ * newest session that has its name in the metadata, or in one of their own with
+ * the same past when they are asked for otherwise; that one is the newest then.
+ * One response at a time: a second one is refused meanwhile.
+ */
+#ifndef TH_MODEL_API_CONVERSATION_H
+#define TH_MODEL_API_CONVERSATION_H
+
+#include "model_api/response_making.h"
+#include "server/listing.h"
+
+#define TH_CONVERSATION_PREFIX "conv_"
+
+/* A conversation of the caller's. */
+struct th_conversation {
+	char name[TH_RESPONSE_NAME_MAX];
+	char first[TH_UUID_TEXT_SIZE + 1]; /* the session that it began as */
+	char head[TH_SESSION_ID_MAX + 1];  /* the newest of its sessions */
+	int64_t created_ms;
+};
+
+/* ---- conversation.c ---- */
+
+void th_conversation_name(const char *session, char ret[static TH_RESPONSE_NAME_MAX]);
+bool th_conversation_find(struct th_server *s, const char *user, struct th_str name,
+			  struct th_conversation *p);
+/* The one of the first argument.  False: it was answered. */
+bool th_conversation_mine(struct th_access *a, struct th_conversation *p);
+/* A response of it is under way. */
+bool th_conversation_talks(const struct th_server *s, const char *name);
+/* Its newest session, open here and, to write, between two tasks.  NULL: it was answered. */
+struct th_hub *th_conversation_open(struct th_access *a, const struct th_conversation *p,
+				    bool writes);
+
+/* ---- conversation_answers.c ---- */
+
+void th_conversation_answer(struct th_access *a, const char *name, int status);
+/* The body's items as a list, behind a note with its metadata.  False: it was answered. */
+bool th_conversation_given(struct th_access *a, const struct th_json *body, struct th_buf *out);
+
+/* An answer that waits until something is written. */
+struct th_conversation_wait {
+	struct th_listener listener;
+	struct th_access *access;
+	void (*answer)(struct th_access *a, const struct th_conversation_wait *w);
+	char name[TH_RESPONSE_NAME_MAX];
+	const char *kind; /* of the event */
+	size_t count;     /* items that were given */
+};
+void th_conversation_answer_after(struct th_access *a, struct th_hub *h,
+				  const struct th_conversation_wait *how);
+void th_conversation_answer_waited(struct th_access *a, const struct th_conversation_wait *w);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conversation_answers.c - what a request about a conversation says, and is answered with. */
+#include <stdlib.h>
+
+#include "model_api/conversation.h"
+
+/* ---- what it says of itself ---- */
+
+static int on_metadata(void *ctx, const char *line, size_t len)
+{
+	struct th_str text = th_str_n(line, len);
+	struct th_json_raw_iter it;
+
+	if (!th_str_is(th_json_raw_get(text, "kind"), "\"items_added\""))
+		return 0;
+	it = th_json_raw_iter(th_json_raw_get(th_json_raw_get(text, "data"), "items"));
+	while (th_json_raw_next(&it)) {
+		struct th_str metadata = th_json_raw_get(it.val, "metadata");
+
+		if (!th_str_is(th_json_raw_get(it.val, "type"), "\"conversation\"") ||
+		    !metadata.len)
+			continue;
+		th_buf_clear(ctx);
+		th_buf_add(ctx, metadata);
+	}
+	return 0;
+}
+
+void th_conversation_answer(struct th_access *a, const char *name, int status)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_METADATA_MAX);
+	struct th_buf metadata TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_METADATA_MAX);
+	struct th_jw w = th_jw(&json);
+	struct thole_error err;
+	struct th_conversation p;
+
+	if (!th_conversation_find(a->server, a->user, th_str_of(name), &p)) {
+		th_access_fail(a, 404, "conversation_not_found", "it is not there any more");
+		return;
+	}
+	(void)thole_runtime_log(a->server->rt, p.first, 1, on_metadata, &metadata, &err);
+	th_jw_object(&w);
+	th_jw_kstr(&w, "id", th_str_of(p.name));
+	th_jw_kstr(&w, "object", TH_STR("conversation"));
+	th_jw_kint(&w, "created_at", p.created_ms / 1000);
+	th_jw_kraw(&w, "metadata", metadata.len ? th_buf_str(&metadata) : TH_STR("{}"));
+	th_jw_object_end(&w);
+	th_access_json(a, status, &json);
+}
+
+bool th_conversation_given(struct th_access *a, const struct th_json *body, struct th_buf *out)
+{
+	const struct th_json *metadata = th_json_get(body, "metadata");
+	const struct th_json *items = th_json_get(body, "items");
+	struct th_json_iter it = th_json_iter(metadata);
+	struct th_jw w = th_jw(out);
+	bool good = th_json_count(metadata) <= TH_SERVE_PAIRS_MAX &&
+		    (th_json_is_null(metadata) || th_json_is_object(metadata));
+
+	while (good && th_json_next(&it))
+		good = th_json_type(it.val) == TH_JSON_STR && it.key.len <= TH_SERVE_PAIR_KEY_MAX &&
+		       th_json_str(it.val).len <= TH_SERVE_PAIR_VALUE_MAX;
+	if (!good || (!th_json_is_null(items) && !th_json_is_array(items)) ||
+	    th_json_count(items) > TH_SERVE_GIVEN_ITEMS_MAX) {
+		th_access_fault(a, 400, "invalid_value", good ? "items" : "metadata",
+				good ? "items is a list of at most 20"
+				     : "metadata is an object of at most 16 texts");
+		return false;
+	}
+	th_jw_array(&w);
+	if (th_json_is_object(metadata)) {
+		th_jw_object(&w);
+		th_jw_kstr(&w, "type", TH_STR("conversation"));
+		th_jw_name(&w, TH_STR("metadata"));
+		th_jw_json(&w, metadata);
+		th_jw_object_end(&w);
+	}
+	it = th_json_iter(items);
+	while (th_json_next(&it)) {
+		struct th_json_iter member = th_json_iter(it.val);
+
+		if (th_conversation_note(it.val))
+			continue;
+		th_jw_object(&w);
+		if (!th_json_get_str(it.val, "type").len)
+			th_jw_kstr(&w, "type", TH_STR("message"));
+		while (th_json_next(&member)) {
+			th_jw_key(&w, member.key);
+			th_jw_json(&w, member.val);
+		}
+		th_jw_object_end(&w);
+	}
+	th_jw_array_end(&w);
+	return true;
+}
+
+/* ---- answers that wait until something is written ---- */
+
+static void wait_gone(struct th_access *a)
+{
+	struct th_conversation_wait *w = a->ctx;
+
+	th_hub_unlisten(&w->listener);
+	free(w);
+}
+
+static void on_note(struct th_listener *l, const struct thole_note *note)
+{
+	struct th_conversation_wait *w = TH_CONTAINER_OF(l, struct th_conversation_wait, listener);
+	struct th_access *a = w->access;
+
+	if (note && (thole_note_kind(note) != THOLE_NOTE_EVENT ||
+		     strcmp(thole_note_name(note), w->kind) != 0))
+		return;
+	th_hub_unlisten(l);
+	a->gone = NULL;
+	a->ctx = NULL;
+	if (note)
+		w->answer(a, w);
+	else
+		th_access_fail(a, 503, "lost", "the session is not this server's any more");
+	free(w);
+}
+
+void th_conversation_answer_after(struct th_access *a, struct th_hub *h,
+				  const struct th_conversation_wait *how)
+{
+	struct th_conversation_wait *w = th_alloc(sizeof(*w));
+
+	*w = *how;
+	w->access = a;
+	w->listener.fn = on_note;
+	a->ctx = w;
+	a->gone = wait_gone;
+	th_hub_listen(h, &w->listener);
+	th_server_kick(a->server);
+}
+
+void th_conversation_answer_waited(struct th_access *a, const struct th_conversation_wait *w)
+{
+	th_conversation_answer(a, w->name, 200);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conversation_requests.c - /v1/conversations: begun, looked at, changed, deleted. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "io/clock.h"
+#include "model_api/conversation.h"
+
+static int begin(struct th_access *a, const char *id, const char *name, const char *items,
+		 struct th_hub **ret, struct thole_error *err)
+{
+	char metadata[TH_RESPONSE_NAME_MAX + 64];
+	const char *options[] = { "id", id, "user", a->user, "metadata", metadata, NULL };
+	const struct th_served_agent *from = th_served_find(&a->server->agents, TH_STR("default"));
+	struct thole_session *session = NULL;
+	struct thole_agent *agent = NULL;
+	int code = th_served_make(from, NULL, &agent, err);
+
+	snprintf(metadata, sizeof(metadata), "{\"" TH_CONVERSATION_MEMBER "\":\"%s\"}", name);
+	if (!code)
+		code = thole_session_new_with(a->server->rt, agent, options, &session, err);
+	thole_agent_free(agent);
+	if (!code && strcmp(items, "[]") != 0)
+		code = thole_session_items_add(session, items, false, err);
+	if (code) {
+		thole_session_free(session);
+		return code;
+	}
+	*ret = th_hub_get(a->server, id, a->user);
+	th_hub_adopt(*ret, session);
+	(*ret)->rested_ms = th_loop_now_ms(a->server->loop) ?: 1;
+	return 0;
+}
+
+void th_v1_conversations_create(struct th_access *a)
+{
+	struct th_buf items TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
+	struct th_json_doc *empty TH_CLEANUP(th_json_freep) = NULL;
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_uuid made = th_uuid_now();
+	struct th_conversation_wait how = { .answer = th_conversation_answer_waited };
+	char id[TH_UUID_TEXT_SIZE + 1];
+	struct thole_error err;
+	struct th_hub *h;
+
+	if (th_http_body(a->request).len) {
+		doc = th_access_body(a);
+		if (!doc)
+			return;
+	} else if (th_json_parse(TH_STR("{}"), &empty, NULL) != TH_OK) {
+		return;
+	}
+	if (!th_conversation_given(a, th_json_root(doc ?: empty), &items))
+		return;
+	th_uuid_text(&made, id);
+	th_conversation_name(id, how.name);
+	if (begin(a, id, how.name, items.ptr, &h, &err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
+	how.kind = items.len > 2 ? "items_added" : "session_created";
+	th_conversation_answer_after(a, h, &how);
+}
+
+void th_v1_conversation_get(struct th_access *a)
+{
+	struct th_conversation p;
+
+	if (th_conversation_mine(a, &p))
+		th_conversation_answer(a, p.name, 200);
+}
+
+/* The metadata is a note in the session that the conversation began as. */
+void th_v1_conversation_update(struct th_access *a)
+{
+	struct th_buf items TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_conversation_wait how = { .answer = th_conversation_answer_waited,
+					    .kind = "items_added" };
+	struct thole_error err;
+	struct th_conversation p, first;
+	struct th_hub *h;
+
+	if (!th_conversation_mine(a, &p))
+		return;
+	doc = th_access_body(a);
+	if (!doc)
+		return;
+	if (!th_json_is_object(th_json_get(th_json_root(doc), "metadata"))) {
+		th_access_fault(a, 400, "missing_required_parameter", "metadata",
+				"metadata is missing");
+		return;
+	}
+	if (!th_conversation_given(a, th_json_root(doc), &items))
+		return;
+	first = p;
+	snprintf(first.head, sizeof(first.head), "%s", p.first);
+	h = th_conversation_open(a, &first, true);
+	if (!h)
+		return;
+	if (thole_session_items_add(h->session, items.ptr, false, &err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
+	snprintf(how.name, sizeof(how.name), "%s", p.name);
+	th_conversation_answer_after(a, h, &how);
+}
+
+/* All of its sessions; one that cannot be deleted now stays, and so does the conversation. */
+void th_v1_conversation_delete(struct th_access *a)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	char name[TH_RESPONSE_NAME_MAX];
+	struct th_conversation p;
+	struct thole_error err;
+
+	if (!th_conversation_mine(a, &p))
+		return;
+	memcpy(name, p.name, sizeof(name));
+	if (th_conversation_talks(a->server, p.name)) {
+		th_access_fail(a, 409, "conversation_locked",
+			       "a response of the conversation is under way");
+		return;
+	}
+	/* The one that it began as goes last: it is what the name says. */
+	while (strcmp(p.head, p.first) != 0) {
+		if (th_session_discard(a->server, p.head, a->user, &err) != 0) {
+			th_access_error(a, &err);
+			return;
+		}
+		if (!th_conversation_find(a->server, a->user, th_str_of(name), &p)) {
+			th_access_fail(a, 404, "conversation_not_found", "it is gone already");
+			return;
+		}
+	}
+	if (th_session_discard(a->server, p.first, a->user, &err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
+	th_buf_printf(&json, "{\"id\":\"%s\",\"object\":\"conversation.deleted\",\"deleted\":true}",
+		      p.name);
+	th_access_json(a, 200, &json);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* response.c - a response on its way: what its session says becomes what its client reads. */
+#include "model_api/response.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model_api/response_internal.h"
+
+void th_response_free(struct th_response *p)
+{
+	struct th_response **at = &p->server->talks;
+
+	while (*at && *at != p)
+		at = &(*at)->next_talk;
+	if (*at)
+		*at = p->next_talk;
+	th_hub_unlisten(&p->listener);
+	th_reply_deinit(&p->reply);
+	for (size_t i = 0; i < p->function_count; i++)
+		free(p->functions[i]);
+	free(p->functions);
+	free(p->echo);
+	free(p->items);
+	th_buf_deinit(&p->message.text);
+	th_buf_deinit(&p->reasoning.text);
+	free(p);
+}
+
+void th_response_send(struct th_response *p, const char *event, struct th_str json)
+{
+	struct th_buf frame TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
+	struct th_access *a = p->access;
+
+	if (!a)
+		return;
+	if (p->socket) {
+		if (th_http_send(a->request, json, true) == TH_ELIMIT)
+			th_http_close(a->request, 1008);
+		return;
+	}
+	if (event)
+		th_buf_printf(&frame, "event: %s\n", event);
+	th_buf_add_cstr(&frame, "data: ");
+	th_buf_add(&frame, json);
+	th_buf_add_cstr(&frame, "\n\n");
+	if (th_http_write(a->request, th_buf_str(&frame)) == TH_ELIMIT)
+		th_http_abort(a->request); /* a reader that does not read; GET has the response */
+}
+
+/* ---- its end ---- */
+
+static void answer(struct th_response *p)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
+	struct th_access *a = p->access;
+
+	p->access = NULL;
+	if (!a)
+		return;
+	if (p->socket) {
+		p->access = a;
+		p->face->end(p);
+		p->access = NULL;
+		return;
+	}
+	a->gone = NULL;
+	a->ctx = NULL;
+	if (p->stream) {
+		p->access = a;
+		p->face->end(p);
+		p->access = NULL;
+		th_http_end(a->request);
+		return;
+	}
+	if (!p->face->tells_failure &&
+	    (p->reply.status == TH_REPLY_FAILED || p->reply.status == TH_REPLY_CANCELLED)) {
+		p->face->fail(a, 500, NULL, NULL, p->reply.why ? p->reply.why : "the run failed");
+		return;
+	}
+	p->face->print(p, &json);
+	th_access_json(a, 200, &json);
+}
+
+/* With store: false its session is kept while it runs, or while the socket lives on which the next
+ * request may go on from it. */
+static void not_kept(struct th_response *p)
+{
+	if (p->store || !p->hub)
+		return;
+	if (p->socket)
+		p->hub->keeper = p->over_ctx;
+	else
+		p->hub->doomed = true;
+}
+
+static void finish(struct th_response *p)
+{
+	struct th_server *server = p->server;
+
+	p->over = true;
+	if (p->hub && p->reply.status == TH_REPLY_PARKED)
+		p->hub->parked_ms = th_loop_now_ms(server->loop) ?: 1;
+	answer(p);
+	not_kept(p);
+	if (p->on_over)
+		p->on_over(p);
+	th_response_free(p);
+}
+
+void th_response_gone(struct th_response *p)
+{
+	struct thole_error err;
+
+	p->access = NULL;
+	if (p->background) /* it goes on, and is read later */
+		;
+	else if (p->hub && p->hub->session)
+		(void)thole_session_cancel(p->hub->session, THOLE_NOW, &err);
+	not_kept(p);
+	th_server_kick(p->server);
+	th_response_free(p);
+}
+
+static void on_gone(struct th_access *a)
+{
+	th_response_gone(a->ctx);
+}
+
+/* ---- as it happens ---- */
+
+static void tell_items(struct th_response *p)
+{
+	for (; p->told < p->reply.count; p->told++)
+		if (p->access && p->stream && p->began)
+			p->face->item(p, &p->reply.items[p->told]);
+}
+
+/* What it was asked with goes to its session, once that is open. */
+static bool put_items(struct th_response *p)
+{
+	struct thole_error err;
+	char *items = p->items;
+
+	if (!items || thole_session_state(p->hub->session) == THOLE_LOADING)
+		return true;
+	p->items = NULL;
+	if (thole_session_items_add(p->hub->session, items, !p->warm, &err) != 0) {
+		struct th_access *a = p->access;
+		const struct th_face *face = p->face;
+
+		free(items);
+		p->access = NULL;
+		if (a && !p->socket && !p->began) {
+			a->gone = NULL;
+			face->fail(a, th_status_of(err.code) == 500 ? 500 : 400, NULL, NULL,
+				   err.text);
+		}
+		(void)thole_session_cancel(p->hub->session, THOLE_NOW, &err);
+		if (p->on_over)
+			p->on_over(p);
+		th_response_free(p);
+		return false;
+	}
+	free(items);
+	th_server_kick(p->server);
+	return true;
+}
+
+static void on_note(struct th_listener *l, const struct thole_note *note)
+{
+	struct th_response *p = TH_CONTAINER_OF(l, struct th_response, listener);
+
+	if (!note) {
+		if (p->reply.status == TH_REPLY_RUNNING) {
+			p->reply.status = TH_REPLY_FAILED;
+			if (!p->reply.why) {
+				static const char why[] = "the server ends";
+
+				p->reply.why = th_alloc(sizeof(why));
+				memcpy(p->reply.why, why, sizeof(why));
+			}
+		}
+		finish(p);
+		return;
+	}
+	if (!put_items(p))
+		return;
+	if (thole_note_kind(note) == THOLE_NOTE_DELTA) {
+		if (p->access && p->stream && p->began && !p->background)
+			p->face->delta(p, thole_note_name(note), th_str_of(thole_note_text(note)));
+		return;
+	}
+	if (thole_note_kind(note) == THOLE_NOTE_REST && p->face->tells_waiting && p->began &&
+	    thole_session_state(p->hub->session) == THOLE_WAITING && th_reply_asks(&p->reply)) {
+		th_reply_wait(&p->reply);
+		tell_items(p);
+		finish(p);
+		return;
+	}
+	if (thole_note_kind(note) != THOLE_NOTE_EVENT || thole_note_seq(note) <= p->after ||
+	    thole_note_seq(note) <= p->reply.last_seq)
+		return;
+	th_reply_event(&p->reply, th_str_of(thole_note_json(note)));
+	if (p->empty && p->reply.status == TH_REPLY_RUNNING)
+		p->reply.status = TH_REPLY_COMPLETED;
+	th_response_started(p);
+	tell_items(p);
+	if (p->reply.status != TH_REPLY_RUNNING)
+		finish(p);
+}
+
+/* Its first event is durable: it can be found again, and so is told of. */
+void th_response_started(struct th_response *p)
+{
+	if (p->began)
+		return;
+	p->began = true;
+	if (!p->access)
+		return;
+	if (p->stream) {
+		if (!p->socket)
+			th_http_begin(p->access->request, 200, p->face->type,
+				      TH_STR("Cache-Control: no-store\r\n"
+					     "X-Accel-Buffering: no\r\n"));
+		p->face->begin(p);
+	} else if (p->background) {
+		struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
+		struct th_access *a = p->access;
+
+		p->access = NULL;
+		a->gone = NULL;
+		p->face->print(p, &json);
+		th_access_json(a, 200, &json);
+	}
+}
+
+void th_response_listen(struct th_response *p, struct th_hub *h)
+{
+	p->hub = h;
+	p->reply.functions = (const char *const *)p->functions;
+	p->reply.function_count = p->function_count;
+	p->listener.fn = on_note;
+	if (p->access && !p->socket) {
+		p->access->ctx = p;
+		p->access->gone = on_gone;
+	}
+	th_hub_listen(h, &p->listener);
+	th_server_kick(p->server);
+}
+
+/* What the log has of it already; false: it is over, and so is p. */
+bool th_response_caught_up(struct th_response *p)
+{
+	tell_items(p);
+	if (p->reply.status == TH_REPLY_RUNNING)
+		return true;
+	finish(p);
+	return false;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * response.h - one answer that a client of a model API asks of us: a task of a
+ * session, told in the client's API.
+ *
+ * The three APIs (Responses, Chat Completions, Messages) differ in how a
+ * request is read (models/wires.h has the decoders) and in how the answer is
+ * told: a face.  Everything between is here, once.
+ *
+ * A response's id names its session and the event before it, so nothing else is
+ * kept: resp_<session's UUID without dashes>_<seq>.
+ */
+#ifndef TH_MODEL_API_RESPONSE_H
+#define TH_MODEL_API_RESPONSE_H
+
+#include "model_api/model_api.h"
+#include "server/reply.h"
+#include "server/service.h"
+
+#define TH_RESPONSE_NAME_MAX 64
+
+struct th_response;
+
+struct th_face {
+	const char *wire; /* the decoder of its requests */
+	const char *type; /* of its stream */
+	void (*begin)(struct th_response *p);
+	void (*delta)(struct th_response *p, const char *kind, struct th_str text);
+	void (*item)(struct th_response *p, const struct th_reply_item *item);
+	void (*end)(struct th_response *p);                       /* of its stream */
+	void (*print)(struct th_response *p, struct th_buf *out); /* the whole, not streamed */
+	void (*fail)(struct th_access *a, int status, const char *code, const char *param,
+		     const char *message); /* `code`, `param`: may be NULL */
+	bool tells_failure;                /* `print` can say that the run failed */
+	bool tells_waiting;                /* it has items that ask for a person's decision */
+};
+
+/* An item of a stream that was begun before it is whole. */
+struct th_response_part {
+	bool open;
+	size_t index;
+	int part; /* of the item */
+	char id[80];
+	struct th_buf text;
+};
+
+struct th_response {
+	struct th_listener listener;
+	struct th_server *server;
+	struct th_access *access; /* NULL: nobody waits for it any more */
+	struct th_response *next; /* of a socket: asked for later */
+	const struct th_face *face;
+	struct th_hub *hub;
+	struct th_reply reply;
+	char name[TH_RESPONSE_NAME_MAX]; /* its id */
+	char previous[TH_RESPONSE_NAME_MAX];
+	char *items;                            /* that its session is still to get; or NULL */
+	void (*on_over)(struct th_response *p); /* it ends; may be NULL */
+	void *over_ctx;
+	char *echo;       /* the members of its request that its object repeats */
+	char **functions; /* the client's */
+	size_t function_count;
+	uint64_t after; /* its events come behind this one */
+	bool stream, background, store, began, over, socket;
+	bool warm;      /* its input is only put there, and nothing is asked */
+	bool empty;     /* warm, and there is nothing to put */
+	bool caught_up; /* the log had a part of it already when it was made */
+	char conversation[TH_RESPONSE_NAME_MAX]; /* that it is of; may be empty */
+	struct th_response *next_talk;           /* of those of conversations */
+	bool usage_wanted;                       /* Chat: the stream ends with its usage */
+	int64_t created_ms;
+	/* Of its stream. */
+	int64_t sequence, skip; /* of the next frame; those up to `skip` are not sent */
+	size_t index;           /* of the next item */
+	struct th_response_part message, reasoning;
+	size_t told; /* items of the reply */
+};
+
+extern const struct th_face th_face_responses, th_face_chat, th_face_messages;
+
+/* A frame of its stream: `event` NULL: none is named. */
+void th_response_send(struct th_response *p, const char *event, struct th_str json);
+/* The Responses API's object; `output`: with its items. */
+void th_response_print(const struct th_response *p, struct th_jw *w, bool output);
+
+th_access_fn th_v1_responses_create, th_v1_responses_get, th_v1_responses_delete,
+    th_v1_responses_cancel, th_v1_responses_items, th_v1_responses_tokens, th_v1_models,
+    th_v1_conversations_create, th_v1_conversation_get, th_v1_conversation_update,
+    th_v1_conversation_delete, th_v1_conversation_items, th_v1_conversation_items_add,
+    th_v1_conversation_item, th_v1_conversation_item_delete, th_v1_model, th_v1_chat,
+    th_v1_messages_tokens, th_v1_messages, th_v1_responses_socket, th_v1_responses_compact;
+
+extern const char th_models_doc[]; /* docs.c */
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * response_agent.c - what a request of a model API says beside its input: the
+ * settings that its response repeats, and the agent that they make.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model_api/response_making.h"
+
+/* ---- what the object repeats ---- */
+
+static void put_tools(struct th_making *m, struct th_jw *w)
+{
+	static const char *const members[] = { "description", "parameters", "strict" };
+	struct th_json_iter it = th_json_iter(th_json_get(m->u, "tools"));
+
+	th_jw_array(w);
+	while (th_json_next(&it)) {
+		struct th_str type = th_json_get_str(it.val, "type");
+
+		if (th_str_is(type, "custom")) {
+			th_jw_json(w, it.val);
+			continue;
+		}
+		if (type.len && !th_str_is(type, "function"))
+			continue; /* of a kind that only another server has */
+		th_jw_object(w);
+		th_jw_kstr(w, "type", TH_STR("function"));
+		th_jw_kstr(w, "name", th_json_get_str(it.val, "name"));
+		for (size_t i = 0; i < TH_COUNT(members); i++) {
+			const struct th_json *v = th_json_get(it.val, members[i]);
+
+			th_jw_name(w, th_str_of(members[i]));
+			if (v)
+				th_jw_json(w, v);
+			else
+				th_jw_null(w);
+		}
+		th_jw_object_end(w);
+	}
+	th_jw_array_end(w);
+}
+
+/* At most 16 pairs of texts, as the API has it; NULL in `ret_why`: they are. */
+static bool check_metadata(struct th_making *m)
+{
+	const struct th_json *v = th_json_get(m->b, "metadata");
+	struct th_json_iter it = th_json_iter(v);
+	bool good =
+	    th_json_is_null(v) || (th_json_is_object(v) && th_json_count(v) <= TH_SERVE_PAIRS_MAX);
+
+	/* Another API's metadata has members of its own. */
+	if (m->face != &th_face_responses)
+		return true;
+	while (good && th_json_next(&it))
+		good = it.key.len <= TH_SERVE_PAIR_KEY_MAX && th_json_type(it.val) == TH_JSON_STR &&
+		       th_json_str(it.val).len <= TH_SERVE_PAIR_VALUE_MAX;
+	if (good)
+		return true;
+	m->fault->param = "metadata";
+	return th_response_fault(m->fault, 400, "invalid_value",
+				 "metadata is an object of at most %d texts, each of at most %d "
+				 "bytes under a key of at most %d",
+				 TH_SERVE_PAIRS_MAX, TH_SERVE_PAIR_VALUE_MAX,
+				 TH_SERVE_PAIR_KEY_MAX);
+}
+
+static const struct th_json *echoed(const struct th_making *m, const char *name)
+{
+	const struct th_json *v = th_json_get(m->b, name);
+
+	/* {"text": {}} says nothing, and the object has a format. */
+	if (strcmp(name, "text") == 0 && th_json_is_null(th_json_get(v, "format")))
+		return NULL;
+	return v;
+}
+
+bool th_making_put_echo(struct th_making *m)
+{
+	static const struct {
+		const char *name, *otherwise;
+	} members[] = {
+		{ "instructions", "null" },
+		{ "max_output_tokens", "null" },
+		{ "max_tool_calls", "null" },
+		{ "metadata", "{}" },
+		{ "parallel_tool_calls", "true" },
+		{ "prompt_cache_key", "null" },
+		{ "reasoning", "null" },
+		{ "safety_identifier", "null" },
+		{ "service_tier", "\"default\"" },
+		{ "temperature", "1" },
+		{ "text", "{\"format\":{\"type\":\"text\"}}" },
+		{ "tool_choice", "\"auto\"" },
+		{ "top_logprobs", "0" },
+		{ "top_p", "1" },
+		{ "presence_penalty", "0" },
+		{ "frequency_penalty", "0" },
+		{ "truncation", "\"disabled\"" },
+		{ "user", "null" },
+	};
+	struct th_jw w = th_jw(&m->echo);
+	struct th_digest digest;
+	struct th_err err = {};
+
+	if (!check_metadata(m))
+		return false;
+	th_jw_object(&w);
+	th_jw_kstr(&w, "model", th_json_get_str(m->u, "model"));
+	for (size_t i = 0; i < TH_COUNT(members); i++) {
+		const struct th_json *v = echoed(m, members[i].name);
+
+		if (th_json_is_null(v) && strcmp(members[i].name, "user") == 0)
+			continue;
+		th_jw_name(&w, th_str_of(members[i].name));
+		if (th_json_is_null(v))
+			th_jw_raw(&w, th_str_of(members[i].otherwise));
+		else
+			th_jw_json(&w, v);
+	}
+	th_jw_name(&w, TH_STR("tools"));
+	put_tools(m, &w);
+	th_jw_object_end(&w);
+	if (th_buf_check(&m->echo, "what the request says beside its input", &err) != TH_OK)
+		return th_response_fault(m->fault, 413, NULL, "%s", err.msg);
+	digest = th_sha256_of(m->echo.ptr, m->echo.len);
+	th_digest_hex(&digest, m->digest);
+	return true;
+}
+
+/* ---- the agent ---- */
+
+static bool is_allowed(const struct th_server *s, struct th_str model)
+{
+	const struct th_strs *list = &s->settings.s.models;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (th_str_eq(list->list[i], model))
+			return true;
+	return false;
+}
+
+static void put_setting(struct th_jw *w, const struct th_json *settings, const char *name)
+{
+	const struct th_json *v = th_json_get(settings, name);
+
+	if (!th_json_is_null(v)) {
+		th_jw_name(w, th_str_of(name));
+		th_jw_json(w, v);
+	}
+}
+
+/* Of "auto", {"type":"function","name"} and {"type":"allowed_tools","mode"} what a model is told.
+ */
+static struct th_str choice_of(const struct th_json *choice)
+{
+	struct th_str name = th_json_str(choice);
+
+	if (!name.len)
+		name = th_json_get_str(choice, "name");
+	if (!name.len && th_str_is(th_json_get_str(choice, "type"), "allowed_tools"))
+		name = th_json_get_str(choice, "mode");
+	return name;
+}
+
+/* The tools of {"type":"allowed_tools"}; NULL: all are. */
+static const struct th_json *allowed_tools(const struct th_json *choice)
+{
+	return th_str_is(th_json_get_str(choice, "type"), "allowed_tools")
+		   ? th_json_get(choice, "tools")
+		   : NULL;
+}
+
+/* A model that is named raw: it has the request's settings, and no tool of ours. */
+static int raw_agent(struct th_making *m, struct thole_agent *agent, struct thole_error *err)
+{
+	static const char *const names[] = { "temperature", "top_p",   "max_output_tokens",
+					     "effort",      "summary", "parallel_tool_calls" };
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
+	const struct th_json *settings = th_json_get(m->u, "settings");
+	struct th_str name = choice_of(th_json_get(settings, "tool_choice"));
+	struct th_jw w = th_jw(&json);
+	int code;
+
+	th_jw_object(&w);
+	for (size_t i = 0; i < TH_COUNT(names); i++)
+		put_setting(&w, settings, names[i]);
+	if (name.len)
+		th_jw_kstr(&w, "tool_choice", name);
+	th_jw_object_end(&w);
+	code = thole_agent_set(
+	    agent, "model", th_arena_cstr(&m->memory, th_json_get_str(m->u, "model")) ?: "", err);
+	if (!code)
+		code = thole_agent_set_json(agent, "settings", json.ptr, err);
+	if (!code && th_str_is(th_json_get_str(m->b, "truncation"), "auto"))
+		code = thole_agent_set_json(agent, "compact", "{\"condenser\":\"recent\"}", err);
+	return code;
+}
+
+/* What the answer must look like: JSON Schema, or any object. */
+static int set_format(struct th_making *m, struct thole_agent *agent, struct thole_error *err)
+{
+	const struct th_json *format = th_json_get(th_json_get(m->u, "settings"), "format");
+	const struct th_json *schema = th_json_get(format, "schema");
+	const char *text = NULL;
+
+	if (th_json_is_object(schema))
+		text = th_arena_cstr(&m->memory, th_json_text(schema, &m->memory)) ?: "";
+	else if (th_str_is(th_json_get_str(format, "type"), "json_object"))
+		text = "{\"type\":\"object\"}";
+	return text ? thole_agent_set_json(agent, "output_schema", text, err) : 0;
+}
+
+bool th_making_agent(struct th_making *m, const char *workspace, struct thole_agent **ret)
+{
+	struct th_str model = th_json_get_str(m->u, "model");
+	const struct th_served_agent *served = th_served_find(&m->server->agents, model);
+	struct th_str instructions = th_json_get_str(m->u, "instructions");
+	const struct th_json *choice = th_json_get(th_json_get(m->u, "settings"), "tool_choice");
+	struct thole_agent *agent = NULL;
+	struct thole_error err;
+	int code;
+
+	if (served) {
+		code = th_served_make(served, workspace, &agent, &err);
+	} else if (is_allowed(m->server, model)) {
+		code = thole_agent_new("model", &agent, &err);
+		if (!code)
+			code = raw_agent(m, agent, &err);
+		if (!code && instructions.len)
+			code = thole_agent_set(agent, "instructions",
+					       th_arena_cstr(&m->memory, instructions) ?: "", &err);
+	} else {
+		m->fault->param = "model";
+		return th_response_fault(m->fault, 404, "model_not_found",
+					 "there is no agent \"%.*s\", and no model of that name "
+					 "may be asked for (serve.models in the configuration)",
+					 (int)TH_MIN(model.len, (size_t)100), model.ptr);
+	}
+	if (!code)
+		code = set_format(m, agent, &err);
+	if (!code)
+		code = th_functions_add(m->server, agent, th_json_get(m->u, "tools"),
+					allowed_tools(choice), &err);
+	if (code) {
+		thole_agent_free(agent);
+		return th_making_fault_api(m, &err);
+	}
+	*ret = agent;
+	return true;
+}

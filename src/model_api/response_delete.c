@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * response_delete.c - responses deleted: one that is all of its session takes
+ * that with it; another one is noted in the session's metadata as deleted, and
+ * is not found any more.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model_api/response_internal.h"
+
+#define DELETED "deleted" /* the events after which deleted responses begin */
+#define DELETED_MAX 256   /* of one session */
+
+bool th_stored_is_deleted(const struct th_stored *d)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(d->member, DELETED));
+
+	while (th_json_next(&it))
+		if ((uint64_t)th_json_uint(it.val, 0) == d->after)
+			return true;
+	return false;
+}
+
+/* The session's metadata with one more number. */
+static void put_metadata(const struct th_stored *d, struct th_buf *out)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(th_json_root(d->doc), "metadata"));
+	struct th_jw w = th_jw(out);
+
+	th_jw_object(&w);
+	while (th_json_next(&it)) {
+		struct th_json_iter members = th_json_iter(it.val);
+
+		th_jw_key(&w, it.key);
+		if (!th_str_is(it.key, TH_RESPONSE_MEMBER)) {
+			th_jw_json(&w, it.val);
+			continue;
+		}
+		th_jw_object(&w);
+		while (th_json_next(&members)) {
+			if (th_str_is(members.key, DELETED))
+				continue;
+			th_jw_key(&w, members.key);
+			th_jw_json(&w, members.val);
+		}
+		th_jw_name(&w, TH_STR(DELETED));
+		th_jw_array(&w);
+		members = th_json_iter(th_json_get(it.val, DELETED));
+		while (th_json_next(&members))
+			th_jw_json(&w, members.val);
+		th_jw_uint(&w, d->after);
+		th_jw_array_end(&w);
+		th_jw_object_end(&w);
+	}
+	th_jw_object_end(&w);
+}
+
+static int mark(struct th_access *a, const struct th_stored *d, struct thole_error *err)
+{
+	struct th_buf metadata TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_METADATA_MAX);
+
+	put_metadata(d, &metadata);
+	return thole_runtime_describe(a->server->rt, d->session, a->user, NULL, metadata.ptr,
+				      a->user, err);
+}
+
+static void answer(struct th_access *a)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_jw w = th_jw(&json);
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "id", th_str_of(a->args[0]));
+	th_jw_kstr(&w, "object", TH_STR("response"));
+	th_jw_kbool(&w, "deleted", true);
+	th_jw_object_end(&w);
+	th_access_json(a, 200, &json);
+}
+
+/* Of a session that is open here, the note is soon an event. */
+struct wait {
+	struct th_listener listener;
+	struct th_access *access;
+};
+
+static void wait_end(struct wait *w)
+{
+	w->access->gone = NULL;
+	th_hub_unlisten(&w->listener);
+	free(w);
+}
+
+static void wait_gone(struct th_access *a)
+{
+	wait_end(a->ctx);
+}
+
+static void on_note(struct th_listener *l, const struct thole_note *note)
+{
+	struct wait *w = TH_CONTAINER_OF(l, struct wait, listener);
+	struct th_access *a = w->access;
+
+	if (note && (thole_note_kind(note) != THOLE_NOTE_EVENT ||
+		     strcmp(thole_note_name(note), "session_changed") != 0))
+		return;
+	wait_end(w);
+	if (note)
+		answer(a);
+	else
+		th_access_fail(a, 503, "lost", "the session is not this server's any more");
+}
+
+static void answer_soon(struct th_access *a, struct th_hub *h)
+{
+	struct wait *w = th_alloc(sizeof(*w));
+
+	*w = (struct wait){ .listener = { .fn = on_note }, .access = a };
+	a->ctx = w;
+	a->gone = wait_gone;
+	th_hub_listen(h, &w->listener);
+	th_server_kick(a->server);
+}
+
+void th_response_delete(struct th_access *a, const struct th_stored *d)
+{
+	const struct th_json *metadata = th_json_get(th_json_root(d->doc), "metadata");
+	bool whole =
+	    d->after == 0 && d->is_head && !th_json_get_str(metadata, TH_CONVERSATION_MEMBER).len;
+	struct thole_error err;
+	struct th_hub *h;
+	int code = THOLE_EBUSY;
+
+	if (d->reply.status == TH_REPLY_RUNNING) {
+		th_access_fail(a, 409, "conflict", "the response is not over yet; cancel it first");
+		return;
+	}
+	if (th_json_count(th_json_get(d->member, DELETED)) >= DELETED_MAX) {
+		th_access_fail(a, 413, "limit",
+			       "of one session at most %d responses are deleted one by one; "
+			       "DELETE /api/sessions/{id} deletes it",
+			       DELETED_MAX);
+		return;
+	}
+	if (whole)
+		code = th_session_discard(a->server, d->session, a->user, &err);
+	if (code == 0) {
+		answer(a);
+		return;
+	}
+	/* Another session shares its events, or it is still being written: it is only hidden. */
+	if (code == THOLE_EBUSY)
+		code = mark(a, d, &err);
+	h = th_hub_find(a->server, d->session);
+	if (code)
+		th_access_error(a, &err);
+	else if (h && h->session)
+		answer_soon(a, h);
+	else
+		answer(a);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* response_fault.c - why a request of a model API is refused. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "model_api/response_making.h"
+
+bool th_response_fault(struct th_response_fault *f, int status, const char *code, const char *fmt,
+		       ...)
+{
+	va_list ap;
+
+	f->status = status;
+	f->code = code;
+	va_start(ap, fmt);
+	vsnprintf(f->message, sizeof(f->message), fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+bool th_making_fault_api(struct th_making *m, const struct thole_error *err)
+{
+	int status = th_status_of(err->code);
+
+	return th_response_fault(m->fault, status == 500 || status == 503 ? status : 400, NULL,
+				 "%s", err->text);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* response_get.c - responses of the store: looked at, followed, cancelled. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model_api/response_internal.h"
+#include "server/listing.h"
+
+static void not_found(struct th_access *a)
+{
+	th_access_fail(a, 404, "response_not_found", "there is no response %.*s",
+		       (int)TH_MIN(strlen(a->args[0]), (size_t)80), a->args[0]);
+}
+
+/* The response of the first argument.  False: it was answered. */
+static bool load(struct th_access *a, struct th_stored *d)
+{
+	struct th_hub *h;
+
+	if (!th_stored_load(a->server, a->user, th_str_of(a->args[0]), d)) {
+		not_found(a);
+		return false;
+	}
+	if (!th_json_bool(th_json_get(d->member, "store"), true)) {
+		th_stored_deinit(d);
+		not_found(a);
+		return false;
+	}
+	h = th_hub_find(a->server, d->session);
+	if (d->reply.status == TH_REPLY_RUNNING && !(h && h->session))
+		d->reply.status = TH_REPLY_CANCELLED; /* its caller was gone, or its server */
+	return true;
+}
+
+/* What is stored as a response that nobody waits for; its reply is d's no more. */
+static struct th_response *as_response(struct th_server *s, struct th_stored *d)
+{
+	struct th_response *p = th_alloc(sizeof(*p));
+	struct th_buf echo TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_METADATA_MAX * 2);
+	const struct th_json *members = th_json_get(d->member, "echo");
+
+	*p = (struct th_response){ .server = s,
+				   .face = &th_face_responses,
+				   .after = d->after,
+				   .reply = d->reply,
+				   .functions = d->functions,
+				   .function_count = d->function_count,
+				   .background =
+				       th_json_bool(th_json_get(d->member, "background"), false),
+				   .store = true };
+	th_buf_init(&p->message.text, TH_ANSWER_MAX);
+	th_buf_init(&p->reasoning.text, TH_ANSWER_MAX);
+	d->reply = (struct th_reply){ 0 };
+	d->functions = NULL;
+	d->function_count = 0;
+	th_response_name(d->session, d->after, p->name);
+	snprintf(p->conversation, sizeof(p->conversation), "%.*s",
+		 TH_FMT(th_json_get_str(th_json_get(th_json_root(d->doc), "metadata"),
+					TH_CONVERSATION_MEMBER)));
+	if (members)
+		th_json_print(members, &echo);
+	p->echo = th_alloc(echo.len + 1);
+	memcpy(p->echo, echo.ptr, echo.len + 1);
+	p->created_ms = p->reply.began_ms;
+	return p;
+}
+
+static void answer_object(struct th_access *a, struct th_stored *d)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
+	struct th_response *p = as_response(a->server, d);
+	struct th_jw w = th_jw(&json);
+
+	th_response_print(p, &w, true);
+	th_response_free(p);
+	th_access_json(a, 200, &json);
+}
+
+/* The same frames again, from one on, then those that come. */
+static void follow(struct th_access *a, struct th_stored *d, int64_t after)
+{
+	struct th_response *p;
+	struct th_hub *h = th_hub_get(a->server, d->session, a->user);
+
+	p = as_response(a->server, d);
+	p->background = true; /* its reader may leave, and it goes on */
+	p->stream = true;
+	p->skip = after;
+	p->access = a;
+	th_response_listen(p, h);
+	th_response_started(p);
+	(void)th_response_caught_up(p);
+}
+
+void th_v1_responses_get(struct th_access *a)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_stored d;
+	int64_t after = -1;
+
+	if (!th_access_query_int(a, "starting_after", &after) || !load(a, &d))
+		return;
+	if (th_access_query(a, "stream", &text) && th_str_is(th_buf_str(&text), "true"))
+		follow(a, &d, after);
+	else
+		answer_object(a, &d);
+	th_stored_deinit(&d);
+}
+
+void th_v1_responses_delete(struct th_access *a)
+{
+	struct th_stored d;
+
+	if (!load(a, &d))
+		return;
+	th_response_delete(a, &d);
+	th_stored_deinit(&d);
+}
+
+void th_v1_responses_cancel(struct th_access *a)
+{
+	struct thole_error err;
+	struct th_stored d;
+	struct th_hub *h;
+
+	if (!load(a, &d))
+		return;
+	if (!th_json_bool(th_json_get(d.member, "background"), false)) {
+		th_stored_deinit(&d);
+		th_access_fail(a, 400, NULL,
+			       "only a response in the background can be cancelled; "
+			       "the others end when their connection is closed");
+		return;
+	}
+	h = th_hub_find(a->server, d.session);
+	if (d.reply.status == TH_REPLY_RUNNING && h && h->session) {
+		if (thole_session_cancel(h->session, THOLE_NOW, &err) == 0)
+			d.reply.status = TH_REPLY_CANCELLED;
+		th_server_kick(a->server);
+	}
+	answer_object(a, &d);
+	th_stored_deinit(&d);
+}
+
+/* ---- what it was asked with ---- */
+
+static int on_input(void *ctx, const char *line, size_t len)
+{
+	struct th_listing *list = ctx;
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	const struct th_json *v, *data;
+	struct th_str kind;
+	char prefix[TH_LISTING_ID_MAX];
+
+	if (th_json_parse(th_str_n(line, len), &doc, NULL) != TH_OK)
+		return 1;
+	v = th_json_root(doc);
+	data = th_json_get(v, "data");
+	kind = th_json_get_str(v, "kind");
+	snprintf(prefix, sizeof(prefix), "item_%lld", (long long)th_json_get_int(v, "seq", 0));
+	if (th_str_is(kind, "items_added")) {
+		struct th_json_iter it = th_json_iter(th_json_get(data, "items"));
+
+		while (th_json_next(&it))
+			th_listing_add(list, it.val, prefix, false);
+	} else if (th_str_is(kind, "message")) {
+		th_listing_add(list, data, prefix, false);
+	} else if (th_str_is(kind, "model_requested")) {
+		return 1;
+	}
+	return 0;
+}
+
+void th_v1_responses_items(struct th_access *a)
+{
+	struct th_listing list TH_CLEANUP(th_listing_deinit) = TH_LISTING_INIT;
+	struct thole_error err;
+	struct th_stored d;
+
+	if (!load(a, &d))
+		return;
+	(void)thole_runtime_log(a->server->rt, d.session, d.after + 1, on_input, &list, &err);
+	th_stored_deinit(&d);
+	th_listing_answer(&list, a);
+}

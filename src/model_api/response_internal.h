@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * response_internal.h - what the files of a response share.
+ */
+#ifndef TH_MODEL_API_RESPONSE_INTERNAL_H
+#define TH_MODEL_API_RESPONSE_INTERNAL_H
+
+#include "model_api/response.h"
+
+/* Of the metadata of sessions that are a conversation's. */
+#define TH_CONVERSATION_MEMBER "thole_conversation"
+
+struct th_making;
+
+/* ---- response.c ---- */
+
+void th_response_free(struct th_response *p);
+void th_response_gone(struct th_response *p); /* its client left; p is freed */
+void th_response_listen(struct th_response *p, struct th_hub *h);
+void th_response_started(struct th_response *p);
+bool th_response_caught_up(struct th_response *p);
+
+/* ---- response_make.c ---- */
+
+struct th_response_fault {
+	int status;
+	const char *code, *param; /* may be NULL */
+	char message[512];
+};
+
+/*
+ * A request as its body says, of `access`, whose answer it will be.  `socket`: over a WebSocket,
+ * where the body is a message.  False: `fault` says why, and nothing was begun.
+ */
+bool th_response_make(struct th_access *a, const struct th_face *face, struct th_str body,
+		      bool socket, void (*on_over)(struct th_response *p), void *over_ctx,
+		      struct th_response **ret, struct th_response_fault *fault);
+TH_PRINTF(4, 5)
+bool th_response_fault(struct th_response_fault *f, int status, const char *code, const char *fmt,
+		       ...);
+
+/* ---- response_stored.c ---- */
+
+/* A response of the store, by its name. */
+struct th_stored {
+	char session[TH_SESSION_ID_MAX + 1];
+	uint64_t after;
+	struct th_json_doc *doc;      /* the session's row */
+	const struct th_json *member; /* of its metadata */
+	char **functions;
+	size_t function_count;
+	struct th_reply reply;
+	bool is_head; /* nothing was asked after it */
+};
+/* False: there is none of that name that is this user's. */
+bool th_stored_load(struct th_server *s, const char *user, struct th_str name,
+		    struct th_stored *ret);
+void th_stored_deinit(struct th_stored *d);
+
+/* ---- response_delete.c ---- */
+
+bool th_stored_is_deleted(const struct th_stored *d);
+void th_response_delete(struct th_access *a, const struct th_stored *d); /* and answers */
+/* The names of the functions in a list of tools; free() each and the list. */
+char **th_function_names(const struct th_json *tools, size_t *ret_count);
+void th_response_name(const char *session, uint64_t after, char ret[static TH_RESPONSE_NAME_MAX]);
+void th_response_name_reply(struct th_reply *r, const char *name);
+/* Folds the log from an event on into `r`, to the end of the response.  False: the store. */
+bool th_stored_fold(struct th_server *s, const char *session, uint64_t from, struct th_reply *r,
+		    struct thole_error *err);
+/* The last response of a session; what was only put there since does not count. */
+bool th_stored_load_last(struct th_server *s, const char *user, const char *session,
+			 struct th_stored *ret);
+
+/* An item's name: PREFIX_<name of its response>_<its place in the output>. */
+struct th_item_name {
+	char response[TH_RESPONSE_NAME_MAX]; /* with the prefix of a response */
+	size_t index;
+};
+bool th_item_name_parse(struct th_str name, struct th_item_name *ret);
+/* An item of a response of this user's, as JSON. */
+bool th_stored_item(struct th_server *s, const char *user, struct th_str name, struct th_buf *out);
+
+/* ---- conversation.c ---- */
+
+/* A response of that conversation. */
+bool th_conversation_begin(struct th_making *m, struct th_str name);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * response_make.c - requests of a model API: read, and what they go on from.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "io/clock.h"
+#include "model_api/response_making.h"
+#include "models/wires.h"
+
+/* ---- what the request says ---- */
+
+static const struct th_wire *wire_of(const char *name)
+{
+	for (size_t i = 0; th_wires[i]; i++)
+		if (strcmp(th_wires[i]->name, name) == 0)
+			return th_wires[i];
+	return NULL;
+}
+
+static bool read_body(struct th_making *m, struct th_str body)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
+	struct th_err err = {};
+
+	if (th_json_parse(body, &m->body, &err) != TH_OK)
+		return th_response_fault(m->fault, 400, "invalid_json", "the body is no JSON: %s",
+					 err.msg);
+	m->b = th_json_root(m->body);
+	if (!th_json_is_object(m->b))
+		return th_response_fault(m->fault, 400, "invalid_json",
+					 "the body is no JSON object");
+	if (wire_of(m->face->wire)->request_decode((struct th_str){ NULL, 0 }, body, &text, &err) !=
+	    TH_OK)
+		return th_response_fault(m->fault, 400, NULL, "%s", err.msg);
+	if (th_json_parse(th_buf_str(&text), &m->unified, &err) != TH_OK)
+		return th_response_fault(m->fault, 500, NULL, "%s", err.msg);
+	m->u = th_json_root(m->unified);
+	m->store = th_json_bool(th_json_get(m->b, "store"), true);
+	m->background = th_json_bool(th_json_get(m->b, "background"), false) && !m->p->socket;
+	m->warm = m->p->socket && !th_json_bool(th_json_get(m->b, "generate"), true);
+	if (m->background && !m->store)
+		return th_response_fault(m->fault, 400, NULL, "background needs store to be true");
+	return true;
+}
+
+/* ---- what it goes on from ---- */
+
+static bool check_supported(struct th_making *m)
+{
+	static const struct {
+		const char *name, *why;
+	} refused[] = {
+		{ "prompt", "stored prompts are not kept here: send instructions and input" },
+	};
+
+	for (size_t i = 0; i < TH_COUNT(refused); i++)
+		if (!th_json_is_null(th_json_get(m->b, refused[i].name))) {
+			m->fault->param = refused[i].name;
+			return th_response_fault(m->fault, 400, "unsupported_parameter", "%s",
+						 refused[i].why);
+		}
+	if (!th_json_is_null(th_json_get(m->b, "max_tool_calls")) &&
+	    th_served_find(&m->server->agents, th_json_get_str(m->u, "model"))) {
+		m->fault->param = "max_tool_calls";
+		return th_response_fault(m->fault, 400, "unsupported_parameter",
+					 "max_tool_calls is not taken for an agent, which has "
+					 "limits of its own");
+	}
+	if (th_json_int(th_json_get(m->b, "n"), 1) != 1) {
+		m->fault->param = "n";
+		return th_response_fault(m->fault, 400, "unsupported_parameter",
+					 "n is 1: a request is answered once");
+	}
+	return true;
+}
+
+static bool begin_after(struct th_making *m, struct th_str before)
+{
+	struct th_stored d;
+	bool good;
+
+	if (!th_stored_load(m->server, m->access->user, before, &d) ||
+	    (!m->p->socket && !th_json_bool(th_json_get(d.member, "store"), true))) {
+		th_stored_deinit(&d);
+		m->fault->param = "previous_response_id";
+		return th_response_fault(m->fault, 400, "previous_response_not_found",
+					 "Previous response with id '%.*s' not found.",
+					 (int)TH_MIN(before.len, (size_t)100), before.ptr);
+	}
+	snprintf(m->p->previous, sizeof(m->p->previous), "%.*s", TH_FMT(before));
+	good = th_making_go_on(m, &d);
+	th_stored_deinit(&d);
+	return good;
+}
+
+static bool begin(struct th_making *m)
+{
+	struct th_str before = th_json_get_str(m->b, "previous_response_id");
+	const struct th_json *conversation = th_json_get(m->b, "conversation");
+	struct th_str name = th_json_type(conversation) == TH_JSON_STR
+				 ? th_json_str(conversation)
+				 : th_json_get_str(conversation, "id");
+
+	if (th_json_is_null(conversation) || m->face != &th_face_responses)
+		return before.len && m->face == &th_face_responses ? begin_after(m, before)
+								   : th_making_fresh(m);
+	if (before.len) {
+		m->fault->param = "conversation";
+		return th_response_fault(m->fault, 400, "mutually_exclusive_parameters",
+					 "conversation and previous_response_id cannot both be "
+					 "given");
+	}
+	return th_conversation_begin(m, name);
+}
+
+static bool includes(const struct th_making *m, const char *what)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(m->b, "include"));
+
+	while (th_json_next(&it))
+		if (th_str_is(th_json_str(it.val), what))
+			return true;
+	return false;
+}
+
+static void take_echo(struct th_making *m)
+{
+	struct th_response *p = m->p;
+
+	p->echo = th_alloc(m->echo.len + 1);
+	memcpy(p->echo, m->echo.ptr, m->echo.len + 1);
+	p->reply.sealed = includes(m, "reasoning.encrypted_content");
+	p->functions = th_function_names(th_json_get(m->u, "tools"), &p->function_count);
+	p->background = m->background;
+	p->store = m->store;
+	p->usage_wanted =
+	    th_json_bool(th_json_get(th_json_get(m->b, "stream_options"), "include_usage"), false);
+	p->created_ms = (int64_t)th_clock_wall_ms();
+	p->reply.began_ms = p->created_ms;
+}
+
+bool th_response_make(struct th_access *a, const struct th_face *face, struct th_str body,
+		      bool socket, void (*on_over)(struct th_response *p), void *over_ctx,
+		      struct th_response **ret, struct th_response_fault *fault)
+{
+	struct th_making m = { .access = a, .server = a->server, .face = face, .fault = fault };
+	bool good;
+
+	*fault = (struct th_response_fault){ 0 };
+	th_arena_init(&m.memory, 2 * TH_HTTP1_BODY_MAX);
+	th_buf_init(&m.echo, TH_METADATA_MAX);
+	th_buf_init(&m.said, TH_REQUEST_MAX);
+	m.p = th_alloc(sizeof(*m.p));
+	*m.p = (struct th_response){ .server = a->server,
+				     .face = face,
+				     .access = a,
+				     .socket = socket,
+				     .skip = -1,
+				     .on_over = on_over,
+				     .over_ctx = over_ctx };
+	th_buf_init(&m.p->message.text, TH_ANSWER_MAX);
+	th_buf_init(&m.p->reasoning.text, TH_ANSWER_MAX);
+	good = read_body(&m, body) && check_supported(&m) && th_making_put_echo(&m) &&
+	       th_making_read_items(&m);
+	if (good) {
+		take_echo(&m);
+		m.p->stream = socket || th_json_bool(th_json_get(m.b, "stream"), false);
+		m.p->warm = m.warm;
+		good = begin(&m);
+	}
+	if (good) {
+		a->server->metrics.responses_begun++;
+		if (ret)
+			*ret = m.p;
+		if (m.p->caught_up) {
+			th_response_started(m.p);
+			(void)th_response_caught_up(m.p);
+		}
+	} else {
+		if (!socket) {
+			a->gone = NULL;
+			a->ctx = NULL;
+		}
+		th_response_free(m.p);
+	}
+	th_json_free(m.body);
+	th_json_free(m.unified);
+	th_json_free(m.given);
+	th_buf_deinit(&m.echo);
+	th_buf_deinit(&m.said);
+	th_arena_deinit(&m.memory);
+	return good;
+}

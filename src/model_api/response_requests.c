@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* response_requests.c - /v1: responses that are asked for, and what may be asked. */
+#include <stdio.h>
+
+#include "io/clock.h"
+#include "model_api/response_internal.h"
+
+void th_v1_responses_create(struct th_access *a)
+{
+	struct th_response_fault fault;
+
+	if (th_quota_begin(a) && !th_response_make(a, &th_face_responses, th_http_body(a->request),
+						   false, NULL, NULL, NULL, &fault))
+		th_access_fault(a, fault.status, fault.code, fault.param, fault.message);
+}
+
+/* About four bytes to a token: what no model's own count can be is said at once. */
+static void answer_tokens(struct th_access *a, const char *object)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = th_access_body(a);
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
+
+	if (!doc)
+		return;
+	th_json_print(th_json_root(doc), &text);
+	th_buf_printf(&json, "{%s\"input_tokens\":%zu}", object,
+		      text.len / TH_SIDE_TOKEN_BYTES + 1);
+	th_access_json(a, 200, &json);
+}
+
+void th_v1_responses_tokens(struct th_access *a)
+{
+	answer_tokens(a, "\"object\":\"response.input_tokens\",");
+}
+
+void th_v1_messages_tokens(struct th_access *a)
+{
+	answer_tokens(a, "");
+}
+
+/* The conversation as one item, which this server reads again: nothing of it is lost. */
+void th_v1_responses_compact(struct th_access *a)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
+	struct th_buf items TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
+	struct th_buf packed TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = th_access_body(a);
+	const struct th_json *input;
+	struct th_uuid made = th_uuid_now();
+	char id[TH_UUID_TEXT_SIZE + 1];
+	struct th_jw w = th_jw(&items);
+
+	if (!doc)
+		return;
+	input = th_json_get(th_json_root(doc), "input");
+	if (!th_json_get_str(th_json_root(doc), "model").len) {
+		th_access_fail(a, 400, "missing_required_parameter", "model is missing");
+		return;
+	}
+	if (th_json_is_array(input)) {
+		th_jw_json(&w, input);
+	} else {
+		th_jw_array(&w);
+		th_jw_object(&w);
+		th_jw_kstr(&w, "type", TH_STR("message"));
+		th_jw_kstr(&w, "role", TH_STR("user"));
+		th_jw_kstr(&w, "content", th_json_str(input));
+		th_jw_object_end(&w);
+		th_jw_array_end(&w);
+	}
+	th_base64_encode(&packed, items.ptr, items.len);
+	th_uuid_text(&made, id);
+	th_buf_printf(
+	    &json,
+	    "{\"id\":\"resp_%s\",\"object\":\"response.compaction\",\"created_at\":%lld,"
+	    "\"output\":[{\"type\":\"compaction\",\"id\":\"cmp_%s\",\"encrypted_content\":"
+	    "\"",
+	    id, (long long)(th_clock_wall_ms() / 1000), id);
+	th_buf_add(&json, th_buf_str(&packed));
+	th_buf_add_cstr(&json, "\"}],\"usage\":{\"input_tokens\":0,\"input_tokens_details\":"
+			       "{\"cached_tokens\":0},\"output_tokens\":0,"
+			       "\"output_tokens_details\":{\"reasoning_tokens\":0},"
+			       "\"total_tokens\":0}}");
+	th_access_json(a, 200, &json);
+}
+
+static void put_model(struct th_jw *w, struct th_str name)
+{
+	th_jw_object(w);
+	th_jw_kstr(w, "id", name);
+	th_jw_kstr(w, "object", TH_STR("model"));
+	th_jw_kint(w, "created", 0);
+	th_jw_kstr(w, "owned_by", TH_STR("thole"));
+	th_jw_object_end(w);
+}
+
+void th_v1_models(struct th_access *a)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	const struct th_strs *models = &a->server->settings.s.models;
+	struct th_jw w = th_jw(&json);
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "object", TH_STR("list"));
+	th_jw_name(&w, TH_STR("data"));
+	th_jw_array(&w);
+	for (size_t i = 0; i < a->server->agents.count; i++)
+		put_model(&w, th_str_of(a->server->agents.list[i].name));
+	for (size_t i = 0; i < models->count; i++)
+		put_model(&w, models->list[i]);
+	th_jw_array_end(&w);
+	th_jw_object_end(&w);
+	th_access_json(a, 200, &json);
+}
+
+void th_v1_model(struct th_access *a)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	const struct th_strs *models = &a->server->settings.s.models;
+	struct th_str name = th_str_of(a->args[0]);
+	struct th_jw w = th_jw(&json);
+	bool found = th_served_find(&a->server->agents, name) != NULL;
+
+	for (size_t i = 0; i < models->count; i++)
+		found |= th_str_eq(models->list[i], name);
+	if (!found) {
+		th_access_fail(a, 404, "model_not_found", "there is no model of that name");
+		return;
+	}
+	put_model(&w, name);
+	th_access_json(a, 200, &json);
+}

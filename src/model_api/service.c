@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* service.c - /v1: agents by the APIs of model providers. */
+#include "model_api/response.h"
+
+#define SMALL TH_SERVE_SMALL_MAX
+
+// clang-format off
+static const struct th_route routes[] = {
+	{ "GET", "/v1/models", TH_SCOPE_READ, th_v1_models, 0, NULL, "the agents, and the models that may be named", NULL },
+	{ "GET", "/v1/models/{id}", TH_SCOPE_READ, th_v1_model, 0, NULL, "one of them", NULL },
+	{ "POST", "/v1/responses", TH_SCOPE_RUN, th_v1_responses_create, TH_HTTP1_BODY_MAX, NULL, "OpenAI's Responses API: runs an agent", NULL },
+	{ "GET", "/v1/responses", TH_SCOPE_RUN, th_v1_responses_socket, 0, NULL, "the same over a WebSocket", NULL },
+	{ "POST", "/v1/responses/input_tokens", TH_SCOPE_READ, th_v1_responses_tokens, TH_HTTP1_BODY_MAX, NULL, "about how many tokens a request has", NULL },
+	{ "POST", "/v1/responses/compact", TH_SCOPE_RUN, th_v1_responses_compact, TH_HTTP1_BODY_MAX, NULL, "a conversation as one item, to begin another with", NULL },
+	{ "GET", "/v1/responses/{id}", TH_SCOPE_READ, th_v1_responses_get, 0, NULL, "a response; stream, starting_after", NULL },
+	{ "DELETE", "/v1/responses/{id}", TH_SCOPE_RUN, th_v1_responses_delete, 0, NULL, "deletes it, and its session where it is all of that", NULL },
+	{ "POST", "/v1/responses/{id}/cancel", TH_SCOPE_RUN, th_v1_responses_cancel, SMALL, NULL, "stops one that runs in the background", NULL },
+	{ "GET", "/v1/responses/{id}/input_items", TH_SCOPE_READ, th_v1_responses_items, 0, NULL, "what it was asked with: limit, order, after", NULL },
+	{ "POST", "/v1/conversations", TH_SCOPE_RUN, th_v1_conversations_create, TH_HTTP1_BODY_MAX, NULL, "begins a conversation: items, metadata", NULL },
+	{ "GET", "/v1/conversations/{id}", TH_SCOPE_READ, th_v1_conversation_get, 0, NULL, "one conversation", NULL },
+	{ "POST", "/v1/conversations/{id}", TH_SCOPE_RUN, th_v1_conversation_update, SMALL, NULL, "gives it other metadata", NULL },
+	{ "DELETE", "/v1/conversations/{id}", TH_SCOPE_RUN, th_v1_conversation_delete, 0, NULL, "deletes it, and all of its sessions", NULL },
+	{ "GET", "/v1/conversations/{id}/items", TH_SCOPE_READ, th_v1_conversation_items, 0, NULL, "what was said in it: limit, order, after", NULL },
+	{ "POST", "/v1/conversations/{id}/items", TH_SCOPE_RUN, th_v1_conversation_items_add, TH_HTTP1_BODY_MAX, NULL, "puts items at its end, and asks nothing: items", NULL },
+	{ "GET", "/v1/conversations/{id}/items/{item}", TH_SCOPE_READ, th_v1_conversation_item, 0, NULL, "one item", NULL },
+	{ "DELETE", "/v1/conversations/{id}/items/{item}", TH_SCOPE_RUN, th_v1_conversation_item_delete, 0, NULL, "takes one item out of what is gone on from", NULL },
+	{ "POST", "/v1/chat/completions", TH_SCOPE_RUN, th_v1_chat, TH_HTTP1_BODY_MAX, NULL, "OpenAI's Chat Completions API, each request for itself", NULL },
+	{ "POST", "/v1/messages/count_tokens", TH_SCOPE_READ, th_v1_messages_tokens, TH_HTTP1_BODY_MAX, NULL, "about how many tokens a request has", NULL },
+	{ "POST", "/v1/messages", TH_SCOPE_RUN, th_v1_messages, TH_HTTP1_BODY_MAX, NULL, "Anthropic's Messages API, each request for itself", NULL },
+	{ NULL, NULL, 0, NULL, 0, NULL, NULL, NULL },
+};
+// clang-format on
+
+const struct th_service th_service_models = {
+	.name = "models",
+	.routes = routes,
+	.doc = th_models_doc,
+};

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* answer.c - what the handlers of /api share: a body, the caller's own session, an answer in time.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/codec.h"
+#include "io/clock.h"
+#include "sessions_api/internal.h"
+
+/* ---- bodies ---- */
+
+void th_api_body_deinit(struct th_api_body *b)
+{
+	th_json_free(b->doc);
+	th_arena_deinit(&b->memory);
+}
+
+/* The request's body by its table; no body is an empty object.  False: it was answered. */
+bool th_api_body_read(struct th_access *a, const struct th_table *t, struct th_api_body *b,
+		      void *out)
+{
+	struct th_str text = th_http_body(a->request);
+	struct th_err err = {};
+	enum th_code code;
+
+	th_arena_init(&b->memory, 2 * TH_SERVE_JSON_MAX);
+	b->doc = NULL;
+	if (!text.len)
+		code = th_json_parse(TH_STR("{}"), &b->doc, &err);
+	else
+		code = th_json_parse(text, &b->doc, &err);
+	if (!code)
+		code = th_table_parse(t, th_json_root(b->doc), &b->memory, out, &err);
+	if (code)
+		th_access_fail(a, 400, "invalid_body", "%s", err.msg);
+	return !code;
+}
+
+const char *th_api_body_text(struct th_api_body *b, struct th_str s)
+{
+	return s.len ? th_arena_cstr(&b->memory, s) : NULL;
+}
+
+/* ---- whose it is ---- */
+
+bool th_session_mine(struct th_access *a, char **ret_row)
+{
+	struct thole_error err;
+	char *row = NULL;
+
+	if (thole_runtime_session(a->server->rt, a->args[0], a->user, &row, &err) != 0) {
+		struct th_hub *h = th_hub_find(a->server, a->args[0]);
+
+		/* One that was begun just now is not in the store yet. */
+		if (err.code == THOLE_ENOENT && h && h->session && !ret_row &&
+		    strcmp(h->user, a->user) == 0)
+			return true;
+		th_access_error(a, &err);
+		return false;
+	}
+	if (ret_row)
+		*ret_row = row;
+	else
+		thole_free(row);
+	return true;
+}
+
+bool th_session_have_open(struct th_access *a, struct th_hub *h, struct thole_error *err)
+{
+	struct thole_agent *agent = NULL;
+	int code = 0;
+
+	if (h->session)
+		return true;
+	code = th_functions_agent_of(a->server, a->args[0], &agent, err);
+	if (!code)
+		code = th_hub_open(h, agent, err);
+	thole_agent_free(agent);
+	return !code;
+}
+
+/* The session of the first argument, open here.  NULL: it was answered. */
+struct th_hub *th_session_mine_open(struct th_access *a)
+{
+	struct thole_error err;
+	struct th_hub *h;
+
+	if (!th_session_mine(a, NULL))
+		return NULL;
+	h = th_hub_get(a->server, a->args[0], a->user);
+	if (th_session_have_open(a, h, &err))
+		return h;
+	th_access_error(a, &err);
+	return NULL;
+}
+
+/* ---- answers that wait for the log ---- */
+
+struct wait {
+	struct th_listener listener;
+	struct th_access *access;
+	int status;
+	const char *kinds;
+};
+
+static void wait_end(struct wait *w)
+{
+	th_hub_unlisten(&w->listener);
+	free(w);
+}
+
+static void wait_gone(struct th_access *a)
+{
+	wait_end(a->ctx);
+}
+
+static bool is_among(const char *names, const char *name)
+{
+	struct th_str list = th_str_of(names);
+
+	while (list.len)
+		if (th_str_is(th_str_split(&list, ' '), name))
+			return true;
+	return names[0] == '\0';
+}
+
+void th_session_answer(struct th_access *a, const char *id, int status)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	struct thole_error err;
+	char *row = NULL;
+
+	if (thole_runtime_session(a->server->rt, id, a->user, &row, &err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
+	th_buf_add_cstr(&json, row);
+	thole_free(row);
+	th_access_json(a, status, &json);
+}
+
+static void on_waited(struct th_listener *l, const struct thole_note *note)
+{
+	struct wait *w = TH_CONTAINER_OF(l, struct wait, listener);
+	struct th_access *a = w->access;
+	char id[TH_SESSION_ID_MAX + 1];
+	int status = w->status;
+
+	if (note && (thole_note_kind(note) != THOLE_NOTE_EVENT ||
+		     !is_among(w->kinds, thole_note_name(note))))
+		return;
+	snprintf(id, sizeof(id), "%s", l->hub->id);
+	a->gone = NULL;
+	if (note) {
+		wait_end(w);
+		th_session_answer(a, id, status);
+	} else {
+		const char *why = l->hub->session ? thole_session_reason(l->hub->session) : NULL;
+
+		th_access_fail(a, 503, "lost", "the session is not this server's any more: %s",
+			       why ? why : "the server ends");
+		wait_end(w);
+	}
+}
+
+/* Answers with the session's object once an event of one of these kinds is durable; `kinds`: names
+ * with spaces between; "": the next one. */
+void th_session_answer_after(struct th_access *a, struct th_hub *h, int status, const char *kinds)
+{
+	struct wait *w = th_alloc(sizeof(*w));
+
+	*w = (struct wait){ .access = a, .status = status, .kinds = kinds };
+	w->listener.fn = on_waited;
+	a->ctx = w;
+	a->gone = wait_gone;
+	th_hub_listen(h, &w->listener);
+	th_server_kick(a->server);
+}

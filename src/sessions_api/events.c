@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * events.c - the events of a session: pages, and streams that can be taken up
+ * again.
+ *
+ * A stream knows the number of its next event.  What is written already comes
+ * from the log, a piece at a time; then each event comes as it becomes durable.
+ * A reader that is slow falls back to the log and holds nothing in memory, so
+ * there is never a gap and never a repeat.  Pieces of an answer that is being
+ * made (deltas) are no events: they have no number, only a reader that has all
+ * events gets them, and they are not repeated.
+ */
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "sessions_api/internal.h"
+
+struct stream {
+	struct th_listener listener;
+	struct th_access *access;
+	struct th_deferred pump;
+	uint64_t next; /* number of the event that comes next */
+	bool current;  /* it has all that is durable: events come by notes */
+	bool full;     /* the peer takes no more for now */
+	bool deltas, until_rest, rested;
+	bool ended; /* its peer is gone, or it was */
+};
+
+/* ---- a stream's frames ---- */
+
+static struct stream *of(struct th_listener *l)
+{
+	return TH_CONTAINER_OF(l, struct stream, listener);
+}
+
+static void stream_free(struct stream *s)
+{
+	struct th_server *server = s->access->server;
+
+	th_loop_undefer(server->loop, &s->pump);
+	th_hub_unlisten(&s->listener);
+	server->metrics.streams--;
+	s->access->ctx = NULL;
+	s->access->gone = NULL;
+	free(s);
+}
+
+static void stream_end(struct stream *s)
+{
+	struct th_http_request *r = s->access->request;
+
+	stream_free(s);
+	th_http_end(r);
+}
+
+static void on_gone(struct th_access *a)
+{
+	struct stream *s = a->ctx;
+
+	s->ended = true;
+	stream_free(s);
+}
+
+/* False: the peer is gone, and so is the stream. */
+static bool put(struct stream *s, const struct th_buf *frame)
+{
+	enum th_code code = th_http_write(s->access->request, th_buf_str(frame));
+
+	if (code == TH_EBUSY)
+		s->full = true;
+	return code != TH_ECONN;
+}
+
+static void frame_event(struct th_buf *out, struct th_str line)
+{
+	struct th_str kind = th_json_raw_inside(th_json_raw_get(line, "kind"));
+	struct th_str seq = th_json_raw_get(line, "seq");
+
+	th_buf_printf(out, "id: %.*s\nevent: %.*s\ndata: ", TH_FMT(seq), TH_FMT(kind));
+	th_buf_add(out, line);
+	th_buf_add_cstr(out, "\n\n");
+}
+
+/* ---- from the log ---- */
+
+struct reading {
+	struct stream *s;
+	size_t count;
+	bool gone;
+};
+
+static int on_line(void *ctx, const char *line, size_t len)
+{
+	struct reading *r = ctx;
+	struct stream *s = r->s;
+	struct th_buf frame TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
+
+	if (r->count == TH_SERVE_PUMP_EVENTS || s->full)
+		return 1;
+	frame_event(&frame, th_str_n(line, len));
+	if (!put(s, &frame)) {
+		r->gone = true;
+		return 1;
+	}
+	s->next++;
+	r->count++;
+	s->access->server->metrics.events_streamed++;
+	return 0;
+}
+
+static void pump(void *ctx)
+{
+	struct stream *s = ctx;
+	struct th_server *server = s->access->server;
+	struct reading r = { .s = s };
+	struct thole_error err;
+	int code;
+
+	if (s->current || s->full)
+		return;
+	code = thole_runtime_log(server->rt, s->listener.hub->id, s->next, on_line, &r, &err);
+	if (r.gone)
+		return; /* and so is s */
+	if (code == 1) {
+		if (!s->full)
+			th_loop_defer(server->loop, &s->pump);
+		return;
+	}
+	if (code && code != THOLE_ENOENT) { /* one that is not written yet has nothing */
+		struct th_http_request *request = s->access->request;
+
+		stream_free(s);
+		th_http_abort(request);
+		return;
+	}
+	s->current = true;
+	if (s->rested && s->until_rest)
+		stream_end(s);
+}
+
+static void go_on(struct stream *s)
+{
+	s->current = false;
+	th_loop_defer(s->access->server->loop, &s->pump);
+}
+
+static void on_room(struct th_access *a)
+{
+	struct stream *s = a->ctx;
+
+	if (!s || !s->full)
+		return;
+	s->full = false;
+	go_on(s);
+}
+
+/* ---- as it happens ---- */
+
+static void on_delta(struct stream *s, const struct thole_note *note)
+{
+	struct th_buf frame TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(&frame);
+
+	if (!s->deltas || !s->current || s->full)
+		return;
+	th_buf_add_cstr(&frame, "event: delta\ndata: ");
+	th_jw_object(&w);
+	th_jw_kstr(&w, "kind", th_str_of(thole_note_name(note)));
+	th_jw_kstr(&w, "text", th_str_of(thole_note_text(note)));
+	th_jw_object_end(&w);
+	th_buf_add_cstr(&frame, "\n\n");
+	s->access->server->metrics.deltas_streamed++;
+	(void)put(s, &frame);
+}
+
+static void on_event(struct stream *s, const struct thole_note *note)
+{
+	struct th_buf frame TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
+	uint64_t seq = thole_note_seq(note);
+
+	s->rested = false;
+	if (!s->current || seq < s->next)
+		return;
+	if (seq > s->next || s->full) {
+		if (!s->full)
+			go_on(s);
+		s->current = false;
+		return;
+	}
+	frame_event(&frame, th_str_of(thole_note_json(note)));
+	s->next++;
+	s->access->server->metrics.events_streamed++;
+	(void)put(s, &frame);
+}
+
+static bool was_deleted(const struct stream *s)
+{
+	struct thole_error err;
+	char *row = NULL;
+	int code =
+	    thole_runtime_session(s->access->server->rt, s->listener.hub->id, NULL, &row, &err);
+
+	thole_free(row);
+	return code == THOLE_ENOENT;
+}
+
+static void on_note(struct th_listener *l, const struct thole_note *note)
+{
+	struct stream *s = of(l);
+
+	if (!note) { /* it ends with the server, or goes on elsewhere: there the client asks again
+		      */
+		if (s->access->server->finishing || was_deleted(s))
+			stream_end(s);
+		return;
+	}
+	switch (thole_note_kind(note)) {
+	case THOLE_NOTE_EVENT:
+		on_event(s, note);
+		break;
+	case THOLE_NOTE_DELTA:
+		on_delta(s, note);
+		break;
+	case THOLE_NOTE_REST:
+		s->rested = true;
+		if (s->until_rest && s->current && !s->full)
+			stream_end(s);
+		break;
+	default:
+		break;
+	}
+}
+
+static bool rests(struct th_str state)
+{
+	return !th_str_is(state, "running") && !th_str_is(state, "loading");
+}
+
+/* Somebody else's process may have written more. */
+static void on_look(struct th_listener *l)
+{
+	struct stream *s = of(l);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct thole_error err;
+	char *row = NULL;
+
+	int code = thole_runtime_session(s->access->server->rt, l->hub->id, NULL, &row, &err);
+
+	if (code == THOLE_ENOENT) {
+		stream_end(s);
+		return;
+	}
+	if (code || !s->current || s->full) {
+		thole_free(row);
+		return;
+	}
+	if (th_json_parse(th_str_of(row), &doc, NULL) == TH_OK) {
+		const struct th_json *v = th_json_root(doc);
+
+		s->rested = rests(th_json_get_str(v, "state"));
+		if ((uint64_t)th_json_get_int(v, "head_seq", 0) >= s->next || s->rested)
+			go_on(s);
+	}
+	thole_free(row);
+}
+
+static void on_ping(struct th_listener *l)
+{
+	struct stream *s = of(l);
+
+	if (!s->full && th_http_write(s->access->request, TH_STR(": still here\n\n")) == TH_EBUSY)
+		s->full = true;
+}
+
+/* ---- requests ---- */
+
+static bool is_yes(struct th_access *a, const char *name, bool otherwise)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+
+	if (!th_access_query(a, name, &text))
+		return otherwise;
+	return th_str_is(th_buf_str(&text), "true") || th_str_is(th_buf_str(&text), "1");
+}
+
+/* Where it goes on from: behind Last-Event-ID, else at ?from.  False: it was answered. */
+static bool first_event(struct th_access *a, uint64_t *ret)
+{
+	struct th_str last = th_http_header(a->request, "last-event-id");
+	int64_t from = 1;
+
+	if (last.len && (!th_str_i64(last, &from) || from < 0)) {
+		th_access_fail(a, 400, NULL, "Last-Event-ID is the number of an event");
+		return false;
+	}
+	if (last.len)
+		from++;
+	else if (!th_access_query_int(a, "from", &from))
+		return false;
+	*ret = from ? (uint64_t)from : 1;
+	return true;
+}
+
+static void stream_begin(struct th_access *a, uint64_t from, const struct th_json *row)
+{
+	struct th_buf until TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_buf frame TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	uint64_t head = (uint64_t)th_json_get_int(row, "head_seq", 0);
+	struct th_hub *h = th_hub_get(a->server, a->args[0], a->user);
+	struct stream *s = th_alloc(sizeof(*s));
+
+	*s = (struct stream){ .access = a, .next = from, .deltas = is_yes(a, "deltas", true) };
+	s->until_rest =
+	    th_access_query(a, "until", &until) && th_str_is(th_buf_str(&until), "rest");
+	s->rested =
+	    rests(th_json_get_str(row, "state")) &&
+	    (!h->session || (h->rested_ms && thole_session_state(h->session) != THOLE_RUNNING));
+	s->listener.fn = on_note;
+	s->listener.look = on_look;
+	s->listener.ping = on_ping;
+	s->listener.only_listens = true;
+	s->pump = (struct th_deferred){ .fn = pump, .ctx = s };
+	a->ctx = s;
+	a->gone = on_gone;
+	a->room = on_room;
+	a->server->metrics.streams++;
+	a->server->metrics.streams_begun++;
+	th_hub_listen(h, &s->listener);
+	th_http_begin(a->request, 200, "text/event-stream",
+		      TH_STR("Cache-Control: no-store\r\nX-Accel-Buffering: no\r\n"));
+	th_buf_add_cstr(&frame, "retry: 1000\n\n");
+	if (from > head + 1) { /* a number that no event has: nothing can be taken up there */
+		a->server->metrics.cursors_lost++;
+		th_buf_printf(&frame, "event: lost\ndata: {\"asked\":%llu,\"head_seq\":%llu}\n\n",
+			      (unsigned long long)from, (unsigned long long)head);
+		s->next = head + 1;
+	}
+	if (th_http_write(a->request, th_buf_str(&frame)) != TH_ECONN)
+		go_on(s);
+}
+
+struct page {
+	struct th_buf *out;
+	size_t count, limit;
+	bool more;
+};
+
+static int on_page_line(void *ctx, const char *line, size_t len)
+{
+	struct page *p = ctx;
+
+	if (p->count == p->limit || p->out->len > TH_SERVE_JSON_MAX) {
+		p->more = true;
+		return 1;
+	}
+	if (p->count++)
+		th_buf_add_char(p->out, ',');
+	th_buf_add_mem(p->out, line, len);
+	return 0;
+}
+
+static void page_give(struct th_access *a, uint64_t from)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
+	struct page p = { .out = &json, .limit = 100 };
+	struct thole_error err;
+	int64_t limit = 100;
+	int code;
+
+	if (!th_access_query_int(a, "limit", &limit))
+		return;
+	if (limit < 1 || limit > TH_SERVE_PAGE_EVENTS) {
+		th_access_fail(a, 400, NULL, "limit is 1 to %d", TH_SERVE_PAGE_EVENTS);
+		return;
+	}
+	p.limit = (size_t)limit;
+	th_buf_add_cstr(&json, "{\"events\":[");
+	code = thole_runtime_log(a->server->rt, a->args[0], from, on_page_line, &p, &err);
+	if (code && code != 1) {
+		th_access_error(a, &err);
+		return;
+	}
+	th_buf_add_char(&json, ']');
+	if (p.more)
+		th_buf_printf(&json, ",\"next\":%llu", (unsigned long long)(from + p.count));
+	th_buf_add_char(&json, '}');
+	th_access_json(a, 200, &json);
+}
+
+void th_api_session_events(struct th_access *a)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_str accept = th_http_header(a->request, "accept");
+	uint64_t from;
+	char *row = NULL;
+
+	if (!first_event(a, &from) || !th_session_mine(a, &row))
+		return;
+	if (th_json_parse(th_str_of(row), &doc, NULL) != TH_OK)
+		th_access_fail(a, 500, NULL, "the session's row is no JSON");
+	else if (th_str_find(accept, TH_STR("text/event-stream")) >= 0)
+		stream_begin(a, from, th_json_root(doc));
+	else
+		page_give(a, from);
+	thole_free(row);
+}
+
+/* ---- blobs ---- */
+
+struct search {
+	struct th_str hash;
+	bool found;
+};
+
+static int on_search_line(void *ctx, const char *line, size_t len)
+{
+	struct search *s = ctx;
+
+	s->found = memmem(line, len, s->hash.ptr, s->hash.len) != NULL;
+	return s->found;
+}
+
+static int on_blob(void *ctx, const void *bytes, size_t size)
+{
+	th_buf_add_mem(ctx, bytes, size);
+	return 0;
+}
+
+const char *th_type_of(struct th_str bytes)
+{
+	if (th_str_starts(bytes, TH_STR("\x89PNG")))
+		return "image/png";
+	if (th_str_starts(bytes, TH_STR("\xff\xd8\xff")))
+		return "image/jpeg";
+	if (th_str_starts(bytes, TH_STR("RIFF")) &&
+	    th_str_starts(th_str_sub(bytes, 8, 4), TH_STR("WEBP")))
+		return "image/webp";
+	if (th_utf8_valid(bytes) == bytes.len && th_str_find_char(bytes, '\0') < 0)
+		return "text/plain; charset=utf-8";
+	return "application/octet-stream"; /* never a page */
+}
+
+void th_api_session_blob(struct th_access *a)
+{
+	struct th_buf bytes TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_BLOB_MAX);
+	struct search search = { .hash = th_str_of(a->args[1]) };
+	struct th_digest digest;
+	struct thole_error err;
+
+	if (!th_session_mine(a, NULL))
+		return;
+	if (th_digest_parse(search.hash, &digest))
+		(void)thole_runtime_log(a->server->rt, a->args[0], 1, on_search_line, &search,
+					&err);
+	if (!search.found) {
+		th_access_fail(a, 404, "not_found", "no event of this session names that blob");
+		return;
+	}
+	if (thole_runtime_blob(a->server->rt, a->args[1], 0, 0, on_blob, &bytes, NULL, &err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
+	th_http_reply(a->request, 200, th_type_of(th_buf_str(&bytes)),
+		      TH_STR("Cache-Control: private, max-age=31536000, immutable\r\n"),
+		      th_buf_str(&bytes));
+}
+
+/* ---- from one store to another ---- */
+
+static int on_export(void *ctx, const char *line, size_t len)
+{
+	th_buf_add_mem(ctx, line, len);
+	th_buf_add_char(ctx, '\n');
+	return ((struct th_buf *)ctx)->failed;
+}
+
+void th_api_session_export(struct th_access *a)
+{
+	struct th_buf lines TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
+	struct thole_error err;
+	int code;
+
+	if (!th_session_mine(a, NULL))
+		return;
+	code = thole_runtime_export(a->server->rt, a->args[0], on_export, &lines, &err);
+	if (lines.failed)
+		th_access_fail(a, 413, "limit",
+			       "it has more than %lld bytes; thole export on the "
+			       "server's machine gives it",
+			       (long long)TH_HTTP_REPLY_MAX);
+	else if (code)
+		th_access_error(a, &err);
+	else
+		th_access_text(a, 200, "application/x-ndjson", th_buf_str(&lines));
+}
+
+void th_api_import(struct th_access *a)
+{
+	struct th_str body = th_http_body(a->request);
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_jw w = th_jw(&json);
+	struct thole_error err;
+	char *id = NULL;
+
+	if (thole_runtime_import(a->server->rt, body.ptr, body.len, &id, &err) != 0) {
+		if (err.code == THOLE_EPROTO)
+			err.code = THOLE_EUSAGE;
+		th_access_error(a, &err);
+		return;
+	}
+	th_jw_object(&w);
+	th_jw_kstr(&w, "session_id", th_str_of(id));
+	th_jw_object_end(&w);
+	thole_free(id);
+	th_access_json(a, 201, &json);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * internal.h - /api as its own files see it.
+ */
+#ifndef TH_SESSIONS_API_INTERNAL_H
+#define TH_SESSIONS_API_INTERNAL_H
+
+#include "server/service.h"
+#include "sessions_api/sessions_api.h"
+
+extern const char th_sessions_doc[]; /* docs.c */
+
+/* ---- handlers, and the bodies that they take ---- */
+
+extern const struct th_table th_session_create_table, th_session_message_table,
+    th_session_pause_table, th_session_cancel_table, th_session_fork_table, th_session_change_table,
+    th_session_decision_table;
+th_access_fn th_page_index, th_page_get;
+th_access_fn th_api_sessions_list, th_api_sessions_create, th_api_session_get,
+    th_api_session_message, th_api_session_pause, th_api_session_resume, th_api_session_cancel,
+    th_api_session_fork, th_api_session_approve, th_api_session_reject, th_api_session_settle,
+    th_api_session_export, th_api_session_items, th_api_import, th_api_waiting, th_api_session_blob,
+    th_api_session_events, th_api_session_delete, th_api_session_change, th_api_usage,
+    th_api_session_files, th_api_session_files_diff, th_api_session_files_get,
+    th_api_session_screen;
+
+/* ---- answer.c: what a request says ---- */
+
+struct th_api_body {
+	struct th_json_doc *doc;
+	struct th_arena memory;
+};
+
+/* The request's body by its table; no body is an empty object.  False: it was answered. */
+bool th_api_body_read(struct th_access *a, const struct th_table *t, struct th_api_body *b,
+		      void *out);
+void th_api_body_deinit(struct th_api_body *b);
+/* As a C string of the body's life; NULL: it is empty. */
+const char *th_api_body_text(struct th_api_body *b, struct th_str s);
+
+/* ---- the caller's sessions ---- */
+
+/* The session of the access's first argument is its user's.  *ret_row, if not NULL: its object, to
+ * be freed by thole_free.  False: it was answered. */
+bool th_session_mine(struct th_access *a, char **ret_row);
+/* Has that session of the caller open here; else an error of the API. */
+bool th_session_have_open(struct th_access *a, struct th_hub *h, struct thole_error *err);
+/* Both; NULL: it was answered. */
+struct th_hub *th_session_mine_open(struct th_access *a);
+
+/* ---- answers ---- */
+
+/* The session's object. */
+void th_session_answer(struct th_access *a, const char *id, int status);
+/* The same once an event of one of these kinds is durable; `kinds`: names with spaces between; "":
+ * the next one. */
+void th_session_answer_after(struct th_access *a, struct th_hub *h, int status, const char *kinds);
+
+/* ---- screen.c, hold.c ---- */
+
+void th_viewers_finish(struct th_server *s); /* ends all their sockets */
+void th_viewers_free(struct th_server *s);
+void th_holds_sweep(struct th_server *s); /* whose lease ended gives back */
+void th_holds_free(struct th_server *s);
+
+/* ---- events.c ---- */
+
+const char *th_type_of(struct th_str bytes); /* by what they are; never a page */
+
+/* ---- files.c ---- */
+
+/* Workers that still read go on, and nobody hears of it. */
+void th_files_jobs_drop(struct th_server *s);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lead.c - /api: what a person says to a session, and what he decides in it. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/codec.h"
+#include "io/clock.h"
+#include "sessions_api/internal.h"
+
+/* ---- bodies ---- */
+
+// clang-format off
+#define TH_FIELDS_session_message(F) \
+	F(session_message, str, text, "text", TH_REQ | TH_NONEMPTY, "what is said")
+#define TH_FIELDS_session_pause(F) \
+	F(session_pause, str, reason, "reason", TH_NONEMPTY, "why; default: paused by the user")
+#define TH_FIELDS_session_cancel(F) \
+	F(session_cancel, str, when, "when", TH_NONEMPTY, "now (default), or after_turn")
+#define TH_FIELDS_session_fork(F)                                                                \
+	F(session_fork, int, seq, "seq", TH_POSITIVE, "the last event that it shares; default: all") \
+	F(session_fork, str, id, "id", TH_NONEMPTY, "the new session's name; default: a new UUID")
+#define TH_FIELDS_session_decision(F)                                                            \
+	F(session_decision, str, call_id, "call_id", TH_NONEMPTY, "the call; default: the first that waits") \
+	F(session_decision, bool, always, "always", 0, "and so with every later call of this tool") \
+	F(session_decision, str, message, "message", 0, "told to the model when rejected or settled") \
+	F(session_decision, str, outcome, "outcome", TH_NONEMPTY, "settle: done, not_started or unknown")
+// clang-format on
+TH_STRUCT(session_message)
+TH_STRUCT(session_pause)
+TH_STRUCT(session_cancel)
+TH_STRUCT(session_fork)
+TH_STRUCT(session_decision)
+// clang-format off
+TH_TABLE(session_message, "a message", false)
+TH_TABLE(session_pause, "a pause", false)
+TH_TABLE(session_cancel, "a stop", false)
+TH_TABLE(session_fork, "a fork", false)
+TH_TABLE(session_decision, "a person's word", false)
+// clang-format on
+
+/* ---- lead ---- */
+
+void th_api_session_message(struct th_access *a)
+{
+	struct th_session_message m;
+	struct thole_error err;
+	struct th_api_body b TH_CLEANUP(th_api_body_deinit) = {};
+	struct th_hub *h;
+	const char *text;
+
+	if (!th_api_body_read(a, &th_session_message_table, &b, &m))
+		return;
+	h = th_session_mine_open(a);
+	if (!h)
+		return;
+	if (!th_hub_runs(h) && !th_quota_begin(a))
+		return;
+	text = th_api_body_text(&b, m.text);
+	if (!text) {
+		th_access_fail(a, 400, NULL, "text has a zero in it");
+		return;
+	}
+	if (thole_session_message(h->session, text, &err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
+	a->server->metrics.messages++;
+	th_session_answer_after(a, h, 202, "message");
+}
+
+void th_api_session_pause(struct th_access *a)
+{
+	struct th_session_pause p;
+	struct thole_error err;
+	struct th_api_body b TH_CLEANUP(th_api_body_deinit) = {};
+	struct th_hub *h;
+
+	if (!th_api_body_read(a, &th_session_pause_table, &b, &p))
+		return;
+	h = th_session_mine_open(a);
+	if (!h)
+		return;
+	if (thole_session_pause(h->session, th_api_body_text(&b, p.reason) ?: "paused by the user",
+				&err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
+	th_server_kick(a->server);
+	th_session_answer(a, a->args[0], 202);
+}
+
+void th_api_session_resume(struct th_access *a)
+{
+	struct thole_error err;
+	struct th_hub *h = th_session_mine_open(a);
+
+	if (!h)
+		return;
+	if (!th_hub_runs(h) && !th_quota_begin(a))
+		return;
+	if (thole_session_resume(h->session, &err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
+	h->rested_ms = 0;
+	th_server_kick(a->server);
+	th_session_answer(a, a->args[0], 202);
+}
+
+void th_api_session_cancel(struct th_access *a)
+{
+	struct th_session_cancel c;
+	struct thole_error err;
+	struct th_api_body b TH_CLEANUP(th_api_body_deinit) = {};
+	struct th_hub *h;
+
+	if (!th_api_body_read(a, &th_session_cancel_table, &b, &c))
+		return;
+	if (c.when.len && !th_str_is(c.when, "now") && !th_str_is(c.when, "after_turn")) {
+		th_access_fail(a, 400, NULL, "when is now or after_turn");
+		return;
+	}
+	h = th_session_mine_open(a);
+	if (!h)
+		return;
+	if (thole_session_cancel(h->session,
+				 th_str_is(c.when, "after_turn") ? THOLE_AFTER_TURN : THOLE_NOW,
+				 &err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
+	th_server_kick(a->server);
+	th_session_answer(a, a->args[0], 202);
+}
+
+void th_api_session_fork(struct th_access *a)
+{
+	struct th_session_fork f;
+	struct thole_session *session = NULL;
+	struct thole_error err;
+	struct th_api_body b TH_CLEANUP(th_api_body_deinit) = {};
+	struct th_hub *h;
+
+	if (!th_api_body_read(a, &th_session_fork_table, &b, &f) || !th_session_mine(a, NULL))
+		return;
+	if (thole_session_fork(a->server->rt, NULL, a->args[0], (uint64_t)f.seq,
+			       th_api_body_text(&b, f.id), &session, &err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
+	a->server->metrics.sessions_begun++;
+	h = th_hub_get(a->server, thole_session_id(session), a->user);
+	th_hub_adopt(h, session);
+	h->rested_ms = th_loop_now_ms(a->server->loop) ?: 1;
+	th_session_answer(a, h->id, 201);
+}
+
+/* ---- decide ---- */
+
+static bool decision_read(struct th_access *a, struct th_api_body *b, struct th_session_decision *d)
+{
+	return th_api_body_read(a, &th_session_decision_table, b, d) && th_session_mine(a, NULL);
+}
+
+/* After a word about a session that rested: whoever has it lets it go on. */
+static void decided(struct th_access *a, const char *kinds)
+{
+	struct th_hub *h = th_hub_find(a->server, a->args[0]);
+	struct thole_error err;
+
+	a->server->metrics.decisions++;
+	if (h && h->session) {
+		h->rested_ms = 0;
+		th_session_answer_after(a, h, 200, kinds);
+		return;
+	}
+	h = th_session_mine_open(a);
+	if (!h)
+		return;
+	if (thole_session_resume(h->session, &err) == 0)
+		h->rested_ms = 0;
+	th_server_kick(a->server);
+	th_session_answer(a, a->args[0], 200);
+}
+
+void th_api_session_approve(struct th_access *a)
+{
+	struct th_session_decision d;
+	struct thole_error err;
+	struct th_api_body b TH_CLEANUP(th_api_body_deinit) = {};
+
+	if (!decision_read(a, &b, &d))
+		return;
+	if (thole_runtime_approve(a->server->rt, a->args[0], th_api_body_text(&b, d.call_id),
+				  a->user, d.always, &err) != 0)
+		th_access_error(a, &err);
+	else
+		decided(a, "approval_decided");
+}
+
+void th_api_session_reject(struct th_access *a)
+{
+	struct th_session_decision d;
+	struct thole_error err;
+	struct th_api_body b TH_CLEANUP(th_api_body_deinit) = {};
+
+	if (!decision_read(a, &b, &d))
+		return;
+	if (thole_runtime_reject(a->server->rt, a->args[0], th_api_body_text(&b, d.call_id),
+				 a->user, th_api_body_text(&b, d.message), d.always, &err) != 0)
+		th_access_error(a, &err);
+	else
+		decided(a, "approval_decided");
+}
+
+void th_api_session_settle(struct th_access *a)
+{
+	static const char *const names[] = { "done", "not_started", "unknown", NULL };
+	struct th_session_decision d;
+	struct thole_error err;
+	struct th_api_body b TH_CLEANUP(th_api_body_deinit) = {};
+	int outcome;
+
+	if (!decision_read(a, &b, &d))
+		return;
+	outcome = th_names_find(names, d.outcome);
+	if (outcome < 0) {
+		th_access_fail(a, 400, NULL, "outcome is done, not_started or unknown");
+		return;
+	}
+	if (thole_runtime_settle(a->server->rt, a->args[0], th_api_body_text(&b, d.call_id),
+				 (enum thole_outcome)outcome, a->user,
+				 th_api_body_text(&b, d.message), &err) != 0)
+		th_access_error(a, &err);
+	else
+		decided(a, "settled");
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sessions.c - /api: sessions are begun, listed, changed, deleted and paid for. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/codec.h"
+#include "io/clock.h"
+#include "sessions_api/internal.h"
+
+/* ---- bodies ---- */
+
+// clang-format off
+#define TH_FIELDS_session_create(F)                                                              \
+	F(session_create, str, agent, "agent", TH_NONEMPTY, "name of an agent; default: default")  \
+	F(session_create, str, message, "message", TH_NONEMPTY, "what begins the task; without, it waits for one") \
+	F(session_create, str, id, "id", TH_NONEMPTY, "its name; default: a new UUID")             \
+	F(session_create, raw, metadata, "metadata", 0, "an object of the caller's")               \
+	F(session_create, raw, limits, "limits", 0, "as an agent file's; the lower of both holds")
+#define TH_FIELDS_session_change(F)                                                              \
+	F(session_change, str, title, "title", TH_NONEMPTY, "one line, at most 80 characters") \
+	F(session_change, raw, metadata, "metadata", 0, "all of it, an object; its members thole_… stay")
+// clang-format on
+TH_STRUCT(session_create)
+TH_STRUCT(session_change)
+// clang-format off
+TH_TABLE(session_create, "a new session", false)
+TH_TABLE(session_change, "a change of a session", false)
+// clang-format on
+
+/* ---- begin ---- */
+
+static void id_of_key(const char *user, struct th_str key, char ret[static TH_UUID_TEXT_SIZE + 1])
+{
+	struct th_sha256 hash;
+	struct th_digest digest;
+	struct th_uuid id;
+
+	th_sha256_init(&hash);
+	th_sha256_add(&hash, "idempotency", 12);
+	th_sha256_add(&hash, user, strlen(user) + 1);
+	th_sha256_add(&hash, key.ptr, key.len);
+	digest = th_sha256_end(&hash);
+	memcpy(id.bytes, digest.bytes, sizeof(id.bytes));
+	id.bytes[6] = (uint8_t)((id.bytes[6] & 0x0f) | 0x80); /* version 8: its maker's own form */
+	id.bytes[8] = (uint8_t)((id.bytes[8] & 0x3f) | 0x80);
+	th_uuid_text(&id, ret);
+	ret[TH_UUID_TEXT_SIZE] = '\0';
+}
+
+static int begin(struct th_access *a, const char *id, const struct th_served_agent *from,
+		 const char *metadata, const char *limits, struct thole_session **ret,
+		 struct thole_error *err)
+{
+	const char *options[7] = { "id", id, "user", a->user };
+	struct thole_agent *agent = NULL;
+	char *workspace = NULL;
+	int code = th_workspace_make(a->server, id, &workspace, err);
+
+	if (metadata) {
+		options[4] = "metadata";
+		options[5] = metadata;
+	}
+	if (!code)
+		code = th_served_make(from, workspace, &agent, err);
+	if (!code && limits)
+		code = thole_agent_lower(agent, limits, err);
+	if (!code)
+		code = thole_session_new_with(a->server->rt, agent, options, ret, err);
+	thole_agent_free(agent);
+	free(workspace);
+	return code;
+}
+
+/* Begun before, under the same key: it is told as it is now. */
+static bool is_repeated(struct th_access *a, const char *id)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	struct th_hub *h = th_hub_find(a->server, id);
+	struct thole_error err;
+	char *row = NULL;
+
+	if (thole_runtime_session(a->server->rt, id, a->user, &row, &err) == 0) {
+		th_buf_add_cstr(&json, row);
+		thole_free(row);
+		th_http_reply(a->request, 200, "application/json",
+			      TH_STR("Idempotent-Replayed: true\r\n"), th_buf_str(&json));
+		return true;
+	}
+	if (!h || !h->session)
+		return false;
+	th_session_answer_after(a, h, 200, "");
+	return true;
+}
+
+void th_api_sessions_create(struct th_access *a)
+{
+	struct th_str key = th_http_header(a->request, "idempotency-key");
+	struct th_session_create c;
+	const struct th_served_agent *from;
+	struct thole_session *session = NULL;
+	char id[TH_SESSION_ID_MAX + 1];
+	struct thole_error err;
+	struct th_api_body b TH_CLEANUP(th_api_body_deinit) = {};
+	int code = 0;
+
+	if (!th_api_body_read(a, &th_session_create_table, &b, &c))
+		return;
+	if (key.ptr && (key.len < 1 || key.len > 255)) {
+		th_access_fail(a, 400, NULL, "Idempotency-Key has 1 to 255 bytes");
+		return;
+	}
+	from = th_served_find(&a->server->agents, c.agent.len ? c.agent : TH_STR("default"));
+	if (!from) {
+		th_access_fail(a, 404, "agent", "there is no agent of that name; GET /api/agents");
+		return;
+	}
+	if (c.id.len > TH_SESSION_ID_MAX) {
+		th_access_fail(a, 400, NULL, "id has at most %d bytes", TH_SESSION_ID_MAX);
+		return;
+	}
+	if (c.id.len)
+		snprintf(id, sizeof(id), "%.*s", TH_FMT(c.id));
+	else if (key.ptr)
+		id_of_key(a->user, key, id);
+	else {
+		struct th_uuid made = th_uuid_now();
+
+		th_uuid_text(&made, id);
+	}
+	if (key.ptr && is_repeated(a, id))
+		return;
+	if (!th_quota_begin(a))
+		return;
+	code = begin(a, id, from, th_api_body_text(&b, c.metadata), th_api_body_text(&b, c.limits),
+		     &session, &err);
+	if (!code && c.message.len) {
+		code = thole_session_message(session, th_api_body_text(&b, c.message) ?: "", &err);
+		if (code)
+			thole_session_free(session);
+	}
+	if (code) {
+		th_access_error(a, &err);
+		return;
+	}
+	a->server->metrics.sessions_begun++;
+	{
+		struct th_hub *h = th_hub_get(a->server, id, a->user);
+
+		th_hub_adopt(h, session);
+		th_session_answer_after(a, h, 201, c.message.len ? "message" : "");
+	}
+}
+
+/* ---- look ---- */
+
+void th_api_sessions_list(struct th_access *a)
+{
+	static const char *const names[] = { "state",  "title", "text",  "metadata",
+					     "prefix", "order", "limit", "after" };
+	struct th_buf values[TH_COUNT(names)];
+	const char *options[2 * TH_COUNT(names) + 3] = { "user", a->user };
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	struct thole_error err;
+	size_t at = 2;
+	char *page = NULL;
+	int code;
+
+	for (size_t i = 0; i < TH_COUNT(names); i++) {
+		th_buf_init(&values[i], 8 * TH_KIB);
+		if (!th_access_query(a, names[i], &values[i]))
+			continue;
+		options[at++] = names[i];
+		options[at++] = values[i].ptr;
+	}
+	code = thole_runtime_page(a->server->rt, options, &page, &err);
+	for (size_t i = 0; i < TH_COUNT(names); i++)
+		th_buf_deinit(&values[i]);
+	if (code) {
+		th_access_error(a, &err);
+		return;
+	}
+	th_buf_add_cstr(&json, page);
+	thole_free(page);
+	th_access_json(a, 200, &json);
+}
+
+void th_api_session_get(struct th_access *a)
+{
+	if (th_session_mine(a, NULL))
+		th_session_answer(a, a->args[0], 200);
+}
+
+void th_api_session_items(struct th_access *a)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	struct thole_error err;
+	int64_t first = 0, count = 0;
+	struct th_hub *h;
+	char *items = NULL;
+
+	if (!th_access_query_int(a, "first", &first) || !th_access_query_int(a, "count", &count))
+		return;
+	h = th_session_mine_open(a);
+	if (!h)
+		return;
+	if (!h->rested_ms)
+		h->rested_ms = thole_session_state(h->session) == THOLE_RUNNING
+				   ? 0
+				   : th_loop_now_ms(a->server->loop);
+	if (thole_session_items(h->session, first, (size_t)count, &items, &err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
+	th_buf_printf(&json, "{\"items\":%s}", items);
+	thole_free(items);
+	th_access_json(a, 200, &json);
+}
+
+void th_api_waiting(struct th_access *a)
+{
+	struct th_buf after TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	bool goes_on = th_access_query(a, "after", &after);
+	struct thole_error err;
+	int64_t limit = 0;
+	char *list = NULL;
+
+	if (!th_access_query_int(a, "limit", &limit))
+		return;
+	if (thole_runtime_waiting(a->server->rt, a->user, goes_on ? after.ptr : NULL, (size_t)limit,
+				  &list, &err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
+	th_buf_add_cstr(&json, list);
+	thole_free(list);
+	th_access_json(a, 200, &json);
+}
+
+/* ---- change ---- */
+
+/* The metadata as the caller wants it, with the members that are the server's. */
+static bool put_metadata(struct th_access *a, const char *row, struct th_str wanted,
+			 struct th_buf *out)
+{
+	struct th_json_doc *old TH_CLEANUP(th_json_freep) = NULL;
+	struct th_json_doc *new TH_CLEANUP(th_json_freep) = NULL;
+	struct th_jw w = th_jw(out);
+	struct th_json_iter it;
+
+	if (th_json_parse(wanted, &new, NULL) != TH_OK || !th_json_is_object(th_json_root(new)) ||
+	    th_json_parse(th_str_of(row), &old, NULL) != TH_OK) {
+		th_access_fail(a, 400, "invalid_body", "metadata is an object");
+		return false;
+	}
+	th_jw_object(&w);
+	it = th_json_iter(th_json_root(new));
+	while (th_json_next(&it)) {
+		if (th_str_starts(it.key, TH_STR("thole_"))) {
+			th_access_fail(
+			    a, 400, "invalid_body",
+			    "members of metadata that begin with thole_ are the server's");
+			return false;
+		}
+		th_jw_key(&w, it.key);
+		th_jw_json(&w, it.val);
+	}
+	it = th_json_iter(th_json_get(th_json_root(old), "metadata"));
+	while (th_json_next(&it)) {
+		if (!th_str_starts(it.key, TH_STR("thole_")))
+			continue;
+		th_jw_key(&w, it.key);
+		th_jw_json(&w, it.val);
+	}
+	th_jw_object_end(&w);
+	return true;
+}
+
+void th_api_session_change(struct th_access *a)
+{
+	struct th_buf metadata TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_METADATA_MAX);
+	struct th_session_change c;
+	struct thole_error err;
+	struct th_api_body b TH_CLEANUP(th_api_body_deinit) = {};
+	struct th_hub *h;
+	char *row = NULL;
+	bool good;
+
+	if (!th_api_body_read(a, &th_session_change_table, &b, &c) || !th_session_mine(a, &row))
+		return;
+	good = !c.metadata.len || put_metadata(a, row, c.metadata, &metadata);
+	thole_free(row);
+	if (!good)
+		return;
+	if (thole_runtime_describe(a->server->rt, a->args[0], a->user,
+				   th_api_body_text(&b, c.title),
+				   c.metadata.len ? metadata.ptr : NULL, a->user, &err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
+	h = th_hub_find(a->server, a->args[0]);
+	if (h && h->session)
+		th_session_answer_after(a, h, 200, "session_changed");
+	else
+		th_session_answer(a, a->args[0], 200);
+}
+
+/* ---- delete ---- */
+
+void th_api_session_delete(struct th_access *a)
+{
+	struct thole_error err;
+
+	if (!th_session_mine(a, NULL))
+		return;
+	if (th_session_discard(a->server, a->args[0], a->user, &err) != 0)
+		th_access_error(a, &err);
+	else
+		th_access_empty(a, 204);
+}
+
+/* ---- what was used ---- */
+
+void th_api_usage(struct th_access *a)
+{
+	static const char *const names[] = { "by", "from", "to", "limit", "after" };
+	struct th_buf values[TH_COUNT(names)];
+	const char *options[2 * TH_COUNT(names) + 3];
+	struct th_buf user TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	bool named = th_access_query(a, "user", &user);
+	struct thole_error err;
+	char *list = NULL;
+	size_t at = 0;
+	int code;
+
+	if (named && strcmp(user.ptr, a->user) != 0 && !(a->scopes & TH_SCOPE_ADMIN)) {
+		th_access_fail(a, 403, "scope", "another user's usage needs the scope admin");
+		return;
+	}
+	if (!named || strcmp(user.ptr, "*") != 0) {
+		options[at++] = "user";
+		options[at++] = named ? user.ptr : a->user;
+	}
+	for (size_t i = 0; i < TH_COUNT(names); i++) {
+		th_buf_init(&values[i], 8 * TH_KIB);
+		if (!th_access_query(a, names[i], &values[i]))
+			continue;
+		options[at++] = names[i];
+		options[at++] = values[i].ptr;
+	}
+	options[at] = NULL;
+	code = thole_runtime_usage(a->server->rt, options, &list, &err);
+	for (size_t i = 0; i < TH_COUNT(names); i++)
+		th_buf_deinit(&values[i]);
+	if (code) {
+		th_access_error(a, &err);
+		return;
+	}
+	th_buf_add_cstr(&json, list);
+	thole_free(list);
+	th_access_json(a, 200, &json);
+}
