@@ -236,6 +236,10 @@
 #define TH_BASH_WAIT_MAX_S 3600         /* the longest wait that a call may ask for */
 #define TH_BASH_GRACE_MS 2000           /* from one way of ending a command to the next */
 #define TH_BASH_UNREAD_MAX (8 * TH_MIB) /* output that nobody asks for; then it waits */
+#define TH_PYTHON_PICTURES_MAX 7        /* of one cell */
+#define TH_PYTHON_REPORT_MAX (TH_PYTHON_PICTURES_MAX * 7 * TH_MIB) /* they in base64 */
+#define TH_PYTHON_PACKAGES_MAX 32 /* of one call of python_install */
+#define TH_PYTHON_PACKAGE_MAX 120 /* bytes of a name with its versions */
 #define TH_TERMINAL_ROWS 50
 #define TH_TERMINAL_COLUMNS 200
 #define TH_TASKS_MAX 200      /* of a task list */

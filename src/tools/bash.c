@@ -366,7 +366,7 @@ static enum th_code ensure_shell(struct th_bash_shell *sh, struct th_err *err)
 	if (sh->session)
 		return TH_OK;
 	e.ctx = sh;
-	code = th_shell_session_new(sh->env, &e, &sh->session, err);
+	code = th_shell_session_new(sh->env, &th_shell_bash, &e, &sh->session, err);
 	if (code == TH_ENOENT)
 		return th_fail(err, code, "there is no bash on this machine");
 	return code;

@@ -15,7 +15,6 @@
 #include "io/pty.h"
 
 #define WORD_LEN 32
-#define REPORT_SIZE (WORD_LEN + 16 + TH_PATH_LEN_MAX)
 #define MARK_BEFORE "\x1b]7770;" /* an escape sequence that terminals pass over */
 #define MARK_AFTER "\a"
 
@@ -45,12 +44,20 @@
 	"[[ $- == *e* ]] || __thole_q \"$__thole_s\"; "                           \
 	"builtin eval \"$__thole_t\" 250>&- 251<&- 252>&-; __thole_p\n"
 
+const struct th_shell_kind th_shell_bash = {
+	.argv = (const char *const[]){ "bash", "--noprofile", "--norc", "--noediting", "-i", NULL },
+	.environment = (const char *const[]){ "PS1=", "PS2=", NULL },
+	.set_up = SET_UP,
+	.trigger = TRIGGER,
+	.report_max = TH_PATH_LEN_MAX,
+};
+
 /* On a desktop only the first three descriptors reach the program. */
-#define ON_DESKTOP \
-	"exec 3<&0 4>&1 0<&2 1>&2; exec setsid -c -w bash --noprofile --norc --noediting -i"
+#define ON_DESKTOP "exec 3<&0 4>&1 0<&2 1>&2; exec setsid -c -w \"$@\""
 
 struct th_shell_session {
 	struct th_tool_env *env;
+	const struct th_shell_kind *kind;
 	struct th_shell_events events;
 	struct th_arena arena;
 	struct th_pty *pty;
@@ -64,7 +71,7 @@ struct th_shell_session {
 	char marker[sizeof("THOLE_SHELL=") + WORD_LEN]; /* on a desktop, in the environment */
 	bool desktop, busy, marked, reported, inside, freed;
 	int status;
-	char folder[TH_PATH_LEN_MAX];
+	struct th_buf said; /* behind the status */
 };
 
 static void random_word(char ret[static WORD_LEN + 1])
@@ -89,6 +96,7 @@ static void destroy(struct th_shell_session *s)
 	th_terminal_free(s->terminal);
 	th_buf_deinit(&s->queue);
 	th_buf_deinit(&s->report);
+	th_buf_deinit(&s->said);
 	th_arena_deinit(&s->arena);
 	free(s);
 }
@@ -109,10 +117,10 @@ static void check_end(struct th_shell_session *s)
 		return;
 	s->busy = false;
 	s->word[0] = '\0';
-	s->events.ended(s->events.ctx, s->status, th_str_of(s->folder));
+	s->events.ended(s->events.ctx, s->status, th_buf_str(&s->said));
 }
 
-/* "WORD STATUS FOLDER" */
+/* "WORD STATUS REST" */
 static void take_report(struct th_shell_session *s, struct th_str text)
 {
 	struct th_str word = th_str_split(&text, ' '), status = th_str_split(&text, ' ');
@@ -122,30 +130,42 @@ static void take_report(struct th_shell_session *s, struct th_str text)
 		return; /* not of this command */
 	s->status = (int)number;
 	s->reported = true;
-	snprintf(s->folder, sizeof(s->folder), "%.*s", TH_FMT(text));
+	th_buf_clear(&s->said);
+	th_buf_add(&s->said, text);
 	check_end(s);
+}
+
+static void add_to_report(struct th_shell_session *s, struct th_str bytes)
+{
+	while (bytes.len > 0) {
+		const char *end = (const char *)memchr(bytes.ptr, '\0', bytes.len);
+
+		if (!end) {
+			th_buf_add(&s->report, bytes);
+			return;
+		}
+		size_t len = (size_t)(end - bytes.ptr);
+		th_buf_add_mem(&s->report, bytes.ptr, len);
+		bytes = th_str_sub(bytes, len + 1, bytes.len);
+		struct th_buf whole = s->report;
+		th_buf_init(&s->report, whole.max);
+		if (!whole.failed)
+			take_report(s, th_buf_str(&whole));
+		th_buf_deinit(&whole);
+	}
 }
 
 static void on_report(void *ctx, unsigned events)
 {
 	struct th_shell_session *s = (struct th_shell_session *)ctx;
-	char chunk[512];
+	char chunk[16 * TH_KIB];
 	ssize_t got;
 
 	(void)events;
 	s->inside = true;
 	while ((got = read(s->report_fd, chunk, sizeof(chunk))) > 0 || (got < 0 && errno == EINTR))
-		for (ssize_t i = 0; i < got; i++) {
-			if (chunk[i] != '\0') {
-				th_buf_add_char(&s->report, chunk[i]);
-				continue;
-			}
-			struct th_buf whole = s->report;
-			th_buf_init(&s->report, REPORT_SIZE);
-			if (!whole.failed)
-				take_report(s, th_buf_str(&whole));
-			th_buf_deinit(&whole);
-		}
+		if (got > 0)
+			add_to_report(s, th_str_n(chunk, (size_t)got));
 	if (got == 0)
 		s->report_poll = th_poll_free(s->report_poll); /* the shell has ended */
 	leave(s);
@@ -212,16 +232,17 @@ static size_t count_of(const char *const *list)
 
 static const char *const *environment(struct th_shell_session *s)
 {
-	static const char *const own[] = { "PS1=", "PS2=", "TERM=xterm-256color", "PAGER=cat",
-					   "GIT_PAGER=cat" };
-	size_t n = count_of(s->env->environment);
+	static const char *const own[] = { "TERM=xterm-256color", "PAGER=cat", "GIT_PAGER=cat" };
+	size_t n = count_of(s->env->environment), more = count_of(s->kind->environment);
 	const char **ret =
-	    (const char **)th_arena_array(&s->arena, n + TH_COUNT(own) + 2, sizeof(*ret));
+	    (const char **)th_arena_array(&s->arena, n + more + TH_COUNT(own) + 2, sizeof(*ret));
 
 	for (size_t i = 0; ret && i < n; i++)
 		ret[i] = s->env->environment[i];
 	for (size_t i = 0; ret && i < TH_COUNT(own); i++)
 		ret[n++] = own[i];
+	for (size_t i = 0; ret && i < more; i++)
+		ret[n++] = s->kind->environment[i];
 	if (ret && s->desktop)
 		ret[n] = s->marker;
 	return ret;
@@ -246,24 +267,23 @@ static enum th_code make_pipes(struct th_shell_session *s, int fds[static 2], st
 
 static const char *const *command_line(struct th_shell_session *s)
 {
-	static const char *const plain[] = { "bash",        "--noprofile", "--norc",
-					     "--noediting", "-i",          NULL };
 	const char *const *prefix =
 	    s->env->desktop_prefix ? s->env->desktop_prefix(s->env->desktop_ctx) : NULL;
-	size_t n = count_of(prefix);
+	size_t n = count_of(prefix), words = count_of(s->kind->argv);
 	const char **ret;
 
 	if (n == 0)
-		return plain;
+		return s->kind->argv;
 	s->desktop = true;
-	ret = (const char **)th_arena_array(&s->arena, n + 4, sizeof(*ret));
-	for (size_t i = 0; ret && i < n; i++)
-		ret[i] = prefix[i];
-	if (ret) {
-		ret[n] = "/bin/sh";
-		ret[n + 1] = "-c";
-		ret[n + 2] = ON_DESKTOP;
-	}
+	ret = (const char **)th_arena_array(&s->arena, n + words + 5, sizeof(*ret));
+	if (!ret)
+		return NULL;
+	memcpy(ret, prefix, n * sizeof(*ret));
+	ret[n] = "/bin/sh";
+	ret[n + 1] = "-c";
+	ret[n + 2] = ON_DESKTOP;
+	ret[n + 3] = "sh";
+	memcpy(ret + n + 4, s->kind->argv, words * sizeof(*ret));
 	return ret;
 }
 
@@ -308,10 +328,11 @@ static enum th_code start(struct th_shell_session *s, const int fds[static 2], s
 		return code;
 	th_poll_set(s->report_poll, TH_POLL_READ);
 	th_poll_set(s->command_poll, 0);
-	return th_pty_write(s->pty, TH_STR(SET_UP), err);
+	return s->kind->set_up ? th_pty_write(s->pty, th_str_of(s->kind->set_up), err) : TH_OK;
 }
 
-enum th_code th_shell_session_new(struct th_tool_env *env, const struct th_shell_events *events,
+enum th_code th_shell_session_new(struct th_tool_env *env, const struct th_shell_kind *kind,
+				  const struct th_shell_events *events,
 				  struct th_shell_session **ret, struct th_err *err)
 {
 	struct th_shell_session *s = (struct th_shell_session *)th_alloc(sizeof(*s));
@@ -319,11 +340,13 @@ enum th_code th_shell_session_new(struct th_tool_env *env, const struct th_shell
 	enum th_code code;
 
 	s->env = env;
+	s->kind = kind;
 	s->events = *events;
 	s->command_fd = s->report_fd = -1;
 	th_arena_init(&s->arena, TH_MIB);
 	th_buf_init(&s->queue, TH_COMMAND_SIZE_MAX + WORD_LEN + 16);
-	th_buf_init(&s->report, REPORT_SIZE);
+	th_buf_init(&s->report, WORD_LEN + 16 + kind->report_max);
+	th_buf_init(&s->said, WORD_LEN + 16 + kind->report_max);
 	s->terminal = th_terminal_new(on_reply, s);
 	code = make_pipes(s, fds, err);
 	if (!code)
@@ -381,7 +404,7 @@ enum th_code th_shell_session_run(struct th_shell_session *s, struct th_str comm
 	assert(!s->busy && command.len <= TH_COMMAND_SIZE_MAX);
 	th_pty_calm(s->pty);
 	th_terminal_calm(s->terminal);
-	code = th_pty_write(s->pty, TH_STR(TRIGGER), err);
+	code = s->kind->trigger ? th_pty_write(s->pty, th_str_of(s->kind->trigger), err) : TH_OK;
 	if (code)
 		return code;
 	random_word(s->word);

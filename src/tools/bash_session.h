@@ -22,15 +22,26 @@
 
 struct th_shell_session;
 
+/* What lives on.  It gets commands on descriptor 3 as "WORD\0COMMAND\0", says their end on 4 as
+ * "WORD STATUS REST\0", and on the terminal as ESC ] 7770 ; WORD BEL. */
+struct th_shell_kind {
+	const char *const *argv;
+	const char *const *environment; /* more than commands have; NULL: nothing */
+	const char *set_up, *trigger;   /* typed once, and for each command; NULL: nothing */
+	size_t report_max;              /* of REST */
+};
+extern const struct th_shell_kind th_shell_bash; /* REST: its folder */
+
 struct th_shell_events {
 	void (*output)(void *ctx, struct th_str bytes);
-	void (*ended)(void *ctx, int status, struct th_str folder); /* the command */
-	void (*died)(void *ctx, const struct th_child_exit *exit);  /* the shell: it is gone */
+	void (*ended)(void *ctx, int status, struct th_str rest);  /* the command */
+	void (*died)(void *ctx, const struct th_child_exit *exit); /* the shell: it is gone */
 	void *ctx;
 };
 
-/* TH_ENOENT: there is no bash. */
+/* TH_ENOENT: there is no such program. */
 TH_NODISCARD enum th_code th_shell_session_new(struct th_tool_env *env,
+					       const struct th_shell_kind *kind,
 					       const struct th_shell_events *events,
 					       struct th_shell_session **ret, struct th_err *err);
 /* Ends it with all that it started; no event any more.  Takes NULL, returns NULL. */

@@ -14,6 +14,8 @@ const struct th_tool *const th_tools[] = {
 	&th_tool_apply_patch,
 	&th_tool_task_list,
 	&th_tool_think,
+	&th_tool_python,
+	&th_tool_python_install,
 	NULL,
 };
 
@@ -30,6 +32,7 @@ static const struct {
 	{ "file_editor", &th_tool_edit },                 /* OpenHands 1 */
 	{ "str_replace_based_edit_tool", &th_tool_edit }, /* Anthropic */
 	{ "task_tracker", &th_tool_task_list },           /* OpenHands */
+	{ "execute_ipython_cell", &th_tool_python },      /* OpenHands */
 	{ "grep", &th_tool_search },                      /* OpenHands 1 */
 };
 

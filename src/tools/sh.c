@@ -146,6 +146,7 @@ void th_tool_env_deinit(struct th_tool_env *env)
 	while (env->drains)
 		drain_free(env->drains);
 	th_bash_free(env);
+	th_python_free(env);
 	th_editor_state_free(env->edit);
 	env->edit = NULL;
 }

@@ -268,6 +268,8 @@ void th_terminal_calm(struct th_terminal *t)
 {
 	bool anew = t->full_screen || t->garbled;
 
+	if (anew)
+		vterm_input_write(t->vt, "\u00a0", 2); /* ends one that was cut off */
 	vterm_screen_reset(t->screen, anew);
 	if (!anew)
 		return;

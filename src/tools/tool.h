@@ -27,6 +27,7 @@ struct th_sandbox_plan;
 struct th_tool_drain;
 struct th_edit_state;
 struct th_bash_shell;
+struct th_python_kernel;
 
 /* Where and how tools act; made once per executor. */
 struct th_tool_env {
@@ -47,8 +48,9 @@ struct th_tool_env {
 	void *desktop_ctx;
 	struct th_tool_drain *drains; /* shell.c: output of what commands left running */
 	int undo_fd; /* folder for what `edit` replaces, outside the workspace; -1: none */
-	struct th_bash_shell *shells; /* bash.c: those that live on between calls */
-	uint64_t bash_idle_ms;        /* 0: TH_BASH_IDLE_MS */
+	struct th_bash_shell *shells;    /* bash.c: those that live on between calls */
+	uint64_t bash_idle_ms;           /* 0: TH_BASH_IDLE_MS */
+	struct th_python_kernel *kernel; /* python.c */
 	struct th_edit_state *edit; /* edit_history.c: what it saw, and its calls in their order */
 };
 
@@ -115,11 +117,12 @@ extern const struct th_tool th_tool_command, th_tool_commands;
 bool th_tool_is_internal(const struct th_tool *tool);
 extern const struct th_tool th_tool_shell, th_tool_read_file, th_tool_write_file, th_tool_list_dir,
     th_tool_apply_patch, th_tool_edit, th_tool_search, th_tool_bash, th_tool_task_list,
-    th_tool_think, th_tool_task_list, th_tool_think;
+    th_tool_think, th_tool_python, th_tool_python_install;
 
 /* ---- for tools ---- */
 
-void th_bash_free(struct th_tool_env *env); /* ends all shells */
+void th_bash_free(struct th_tool_env *env);   /* ends all shells */
+void th_python_free(struct th_tool_env *env); /* ends the kernel */
 
 /* done with a sentence: "error: …" for the model. */
 void th_tool_fail(struct th_tool_job *job, enum th_outcome_status status, const struct th_err *e);

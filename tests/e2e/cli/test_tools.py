@@ -1,12 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """The default agent's tools: the snippet of docs/TOOLS.md, and a shell that outlives the runtime's SIGKILL."""
 
+import base64
+import json
 import os
 import pathlib
 import re
+import struct
 import subprocess
+import unittest
+import zlib
 
 import house
+
+
+def png(width, height):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = (b"\0" + bytes(3 * width)) * height
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
 class Tools(house.House):
@@ -63,6 +76,34 @@ class Tools(house.House):
         killed.communicate()
         self.good("resume", "k", stdin='bash {"command": "echo $X; jobs | grep -c Running"}\ndone yes\n')
         self.assertIn("kept\n1\n", self.outputs("k")[1])
+
+    @unittest.skipIf(subprocess.run(["/usr/bin/python3", "-I", "-c", "import IPython"], stderr=subprocess.DEVNULL).returncode, "no IPython here")
+    def test_a_kernel_outlives_the_runtime(self):
+        """A cell is of class W, its picture is in the log, and packages are asked for."""
+        config = self.folder / "config" / "thole" / "config.yaml"
+        config.write_text("executor_linger_s: 20\ntools: [python, python_install]\n")
+        picture = base64.b64encode(png(3, 2)).decode()
+        killed = self.start("run", "-m", "human/human", "-s", "p", "go", stdin=subprocess.PIPE)
+        killed.stdin.write(b'python {"code": "kept = 6; print(\'begun\')"}\n')
+        killed.stdin.flush()
+        seen = b""
+        while b"begun\n" not in seen:
+            line = killed.stderr.readline()
+            self.assertTrue(line, seen)
+            seen += line
+        killed.kill()
+        killed.communicate()
+        cell = ("import base64\nclass P:\n  def _repr_png_(self): return base64.b64decode('%s')\n" % picture +
+                "print(kept * 7); P()")
+        self.good("resume", "p", code=3, stdin="python %s\npython_install %s\n" % (
+            json.dumps({"code": cell}), json.dumps({"packages": ["numpy"]})))
+        text, image = self.outputs("p")[1]
+        self.assertEqual(text["text"], "42\nOut[2]: [picture 1]")
+        blob = self.good("log", "p", "--blobs", self.work / "blobs").out
+        kept = [f.read_bytes() for f in (self.work / "blobs").rglob("*") if f.is_file()]
+        self.assertEqual(kept, [png(3, 2)], blob)
+        self.assertEqual(self.kinds("p").count("approval_requested"), 1)
+        self.assertEqual([e["data"]["class"] for e in self.events("p") if e["kind"] == "call"], ["W", "W", "W"])
 
 
 if __name__ == "__main__":
