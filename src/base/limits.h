@@ -336,6 +336,7 @@
 #define TH_LOGIN_CODE_MS (10 * INT64_C(60000)) /* the code of a link is good for so long */
 #define TH_SERVE_AGENTS_MAX 1000               /* files of a server's folder of agents */
 #define TH_SERVE_REST_MS 10000                 /* a session that rests is given back then */
+#define TH_SERVE_RESTING_MAX 1024              /* or when more than that many rest */
 #define TH_SERVE_PARK_MS 600000                /* and one that waits for a client's results */
 #define TH_SERVE_LEASE_MS 15000     /* of a person who took over, from each of his messages on */
 #define TH_SERVE_LEASE_GONE_MS 5000 /* and from the end of his socket */

@@ -71,7 +71,7 @@ static void let_go(struct th_runtime_session *s)
 	th_driver_close(s->rt->driver, s->handle);
 	s->executor = th_executor_client_free(s->executor);
 	if (s->over)
-		th_runtime_session_executor_end(s, s->row.epoch);
+		th_runtime_session_executor_end(s);
 	th_runtime_session_free(s);
 }
 

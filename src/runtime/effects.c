@@ -54,7 +54,7 @@ enum th_code th_runtime_session_executor(struct th_runtime_session *s, int64_t e
 	struct th_agent_starts starts = { 0 };
 	struct th_executor_options o;
 
-	s->rt->executors = true;
+	s->rt->executors = s->may_have_executor = true;
 	th_arena_init(&a, TH_MIB);
 	if (s->executor)
 		return TH_OK;
@@ -64,15 +64,10 @@ enum th_code th_runtime_session_executor(struct th_runtime_session *s, int64_t e
 	return th_executor_client_new(s->rt->loop, &o, &s->executor, err);
 }
 
-void th_runtime_session_executor_end(const struct th_runtime_session *s, int64_t epoch)
+void th_runtime_session_executor_end(const struct th_runtime_session *s)
 {
-	struct th_executor_options o = executor_options(s, epoch, &(struct th_agent_starts){ 0 });
-	struct th_err err;
-	enum th_code code;
-
-	o.only_running = true;
-	code = th_executor_client_end_once(&o, &err);
-	(void)code;
+	if (s->may_have_executor)
+		th_runtime_executor_end(s->rt, s->id, s->stored ? s->row.epoch : 1);
 }
 
 static void tool_call_drop(struct th_runtime *rt, struct th_runtime_effect *c)

@@ -40,6 +40,7 @@ struct th_runtime_session {
 	void *ready_ctx;
 	struct th_handle handle; /* {0, 0}: not with the driver yet */
 	struct th_executor_client *executor;
+	bool may_have_executor;     /* of this process or of one before */
 	bool greeting, unavailable; /* intents wait for the executor; it cannot be had */
 	struct th_err *no_executor; /* why; NULL: there always was one */
 	struct th_timer timer;
@@ -89,7 +90,8 @@ struct th_runtime {
 	char *program;
 	struct th_buf scope; /* what the store is called: executors are found by it */
 	bool no_sandbox, settling, failed;
-	bool executors;                 /* there was one */
+	bool executors; /* there was one */
+	struct th_runtime_ending *endings;
 	struct th_screen_feed *screens; /* live views */
 	size_t viewer_count;
 	struct th_err failure;
@@ -121,10 +123,13 @@ void th_world_tool_forget(void *ctx, struct th_str session_id, const struct th_s
 			  size_t count);
 TH_NODISCARD enum th_code th_runtime_session_executor(struct th_runtime_session *s, int64_t epoch,
 						      struct th_err *err);
-/* One that does not answer ends itself when nobody comes back, so a failure is nobody's to mend. */
-void th_runtime_session_executor_end(const struct th_runtime_session *s, int64_t epoch);
+void th_runtime_session_executor_end(const struct th_runtime_session *s); /* if it may have one */
 void th_runtime_session_effects_drop(
     struct th_runtime_session *s); /* nobody hears of them any more */
+
+/* executor_end.c */
+/* Waits until those of that session that were told to end are gone; an empty name: all of them. */
+void th_runtime_executor_ended(struct th_runtime *rt, struct th_str session);
 
 /* session_config.c */
 /* Where session_created is read into. */

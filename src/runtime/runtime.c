@@ -217,6 +217,8 @@ struct th_runtime *th_runtime_free(struct th_runtime *rt)
 	}
 	if (rt->loop && rt->store && !rt->failed && th_runtime_settle(rt, &err))
 		rt->failed = true;
+	if (rt->loop)
+		th_runtime_executor_ended(rt, (struct th_str){});
 	th_screens_end(rt);
 	th_loop_undefer(rt->loop, &rt->flush);
 	th_loop_undefer(rt->loop, &rt->reap);

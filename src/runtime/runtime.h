@@ -115,9 +115,9 @@ void th_runtime_close(struct th_runtime *rt, struct th_handle h, bool end_execut
 bool th_runtime_has(const struct th_runtime *rt, struct th_str session_id);
 /* As one that works for another? */
 bool th_runtime_works_for(const struct th_runtime *rt, struct th_str session_id);
-/* The session was removed from the store: its executor, if one runs, ends, and what it kept is
- * removed.  Waits for that. */
-void th_runtime_executor_end(const struct th_runtime *rt, struct th_str session_id);
+/* The session is over or was removed: its executor, if one runs, is told to end, and what it kept
+ * is removed.  One that is held under a later epoch refuses; 0: it is told all the same. */
+void th_runtime_executor_end(struct th_runtime *rt, struct th_str session_id, int64_t epoch);
 
 /*
  * An open session that rests is set going, as its user asked: a pause ends, and a failure, a limit

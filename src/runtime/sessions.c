@@ -99,9 +99,8 @@ static void start_over(struct th_runtime_session *s, const struct th_err *err)
 	give_back(s);
 	s->executor = th_executor_client_free(s->executor);
 	/* Nothing of a session that never began is worth coming back for. */
-	if (!s->stored) {
-		th_runtime_session_executor_end(s, 1);
-	}
+	if (!s->stored)
+		th_runtime_session_executor_end(s);
 	th_runtime_session_free(s);
 	ready(ctx, (struct th_handle){ 0 }, &copy);
 }
@@ -148,8 +147,9 @@ static enum th_code take(struct th_runtime_session *s, const struct th_start *st
 		code = store->kind->lease(store, start->session_id, &s->memory, &s->row, err);
 		if (code)
 			return code;
-		s->stored = true;
+		s->stored = s->may_have_executor = true;
 		s->id = s->row.session_id;
+		th_runtime_executor_ended(rt, s->id);
 		return th_runtime_stored_agent(rt, s->id, &s->memory, &s->agent, err);
 	}
 	if (!start->agent)
@@ -270,7 +270,7 @@ void th_runtime_close(struct th_runtime *rt, struct th_handle h, bool end_execut
 	}
 	s->executor = th_executor_client_free(s->executor);
 	if (end_executor)
-		th_runtime_session_executor_end(s, s->row.epoch);
+		th_runtime_session_executor_end(s);
 	th_runtime_session_free(s);
 }
 
@@ -288,20 +288,6 @@ bool th_runtime_works_for(const struct th_runtime *rt, struct th_str session_id)
 		if (s->parent && th_str_eq(s->id, session_id))
 			return true;
 	return false;
-}
-
-void th_runtime_executor_end(const struct th_runtime *rt, struct th_str session_id)
-{
-	const struct th_executor_options o = {
-		.session = session_id,
-		.scope = th_buf_str(&rt->scope),
-		.only_running = true,
-	};
-	struct th_err ignored;
-
-	/* One that does not answer ends itself when nobody comes back. */
-	if (th_executor_client_end_once(&o, &ignored))
-		return;
 }
 
 static bool left_behind(enum th_state state)

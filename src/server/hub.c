@@ -65,6 +65,46 @@ struct th_hub *th_hub_get(struct th_server *s, const char *id, const char *user)
 	return h;
 }
 
+/* ---- who rests ---- */
+
+/* It rests, and nobody needs it. */
+static bool is_spare(const struct th_hub *h)
+{
+	return h->session && h->busy == 0 && h->rested_ms && !h->doomed &&
+	       thole_session_state(h->session) != THOLE_WAITING; /* an approval may run out */
+}
+
+/* After anything that `is_spare` looks at: in the list of those that may be given back, or not. */
+static void sort_in(struct th_hub *h)
+{
+	struct th_hubs *t = &h->server->hubs;
+	bool spare = is_spare(h);
+
+	if (spare == h->spare)
+		return;
+	h->spare = spare;
+	if (spare) {
+		h->spare_prev = t->spare_last;
+		h->spare_next = NULL;
+		*(t->spare_last ? &t->spare_last->spare_next : &t->spare_first) = h;
+		t->spare_last = h;
+		if (++t->spare_count > TH_SERVE_RESTING_MAX)
+			th_loop_defer(h->server->loop, &t->trim);
+		return;
+	}
+	*(h->spare_prev ? &h->spare_prev->spare_next : &t->spare_first) = h->spare_next;
+	*(h->spare_next ? &h->spare_next->spare_prev : &t->spare_last) = h->spare_prev;
+	t->spare_count--;
+}
+
+static void set_rested(struct th_hub *h, bool rests)
+{
+	h->rested_ms = rests ? th_loop_now_ms(h->server->loop) ?: 1 : 0;
+	sort_in(h);
+}
+
+/* ---- to and from the store ---- */
+
 /* Nobody will answer them: their session goes back to the store, where they are open. */
 static void drop_calls(struct th_hub *h)
 {
@@ -89,7 +129,7 @@ static void close_session(struct th_hub *h)
 	h->parked_ms = 0; /* its watchers end with it */
 	h->session = NULL;
 	h->watcher = NULL;
-	h->rested_ms = 0;
+	set_rested(h, false);
 	h->server->hubs.open--;
 	th_server_kick(h->server);
 }
@@ -126,6 +166,7 @@ void th_hub_listen(struct th_hub *h, struct th_listener *l)
 		h->first = l;
 	h->last = l;
 	h->busy += !l->only_listens;
+	sort_in(h);
 }
 
 void th_hub_unlisten(struct th_listener *l)
@@ -144,6 +185,7 @@ void th_hub_unlisten(struct th_listener *l)
 	else
 		h->last = l->prev;
 	h->busy -= !l->only_listens;
+	sort_in(h);
 }
 
 /* A listener may leave in its own function, and no other does meanwhile. */
@@ -179,9 +221,9 @@ static void on_note(void *ctx, struct thole_session *session, const struct thole
 		return;
 	}
 	if (thole_note_kind(note) == THOLE_NOTE_REST)
-		h->rested_ms = th_loop_now_ms(h->server->loop) ?: 1;
+		set_rested(h, true);
 	else if (thole_note_kind(note) == THOLE_NOTE_EVENT)
-		h->rested_ms = 0;
+		set_rested(h, false);
 	if (thole_note_kind(note) == THOLE_NOTE_EVENT) {
 		th_webhooks_event(h->server->webhooks, h->id, h->user,
 				  th_str_of(thole_note_json(note)));
@@ -198,7 +240,7 @@ void th_hub_adopt(struct th_hub *h, struct thole_session *session)
 	struct thole_error err;
 
 	h->session = session;
-	h->rested_ms = 0;
+	set_rested(h, false);
 	h->server->hubs.open++;
 	if (thole_session_watch_add(session, KINDS, on_note, h, &h->watcher, &err) != 0)
 		h->watcher = NULL; /* it is the first: there is room */
@@ -222,9 +264,26 @@ static bool goes_back(const struct th_hub *h, uint64_t now_ms)
 {
 	if (h->session && h->busy == 0 && h->parked_ms && now_ms - h->parked_ms >= TH_SERVE_PARK_MS)
 		return true;
-	if (!h->session || h->busy > 0 || !h->rested_ms || now_ms - h->rested_ms < TH_SERVE_REST_MS)
-		return false;
-	return thole_session_state(h->session) != THOLE_WAITING; /* an approval may run out */
+	return is_spare(h) && now_ms - h->rested_ms >= TH_SERVE_REST_MS;
+}
+
+/* Gives back those that rest longest. */
+static void trim(void *ctx)
+{
+	struct th_server *s = ctx;
+
+	while (s->hubs.spare_count > TH_SERVE_RESTING_MAX) {
+		struct th_hub *h = s->hubs.spare_first;
+
+		close_session(h);
+		if (!h->first && !h->keeper)
+			drop(h);
+	}
+}
+
+void th_hubs_init(struct th_server *s)
+{
+	s->hubs.trim = (struct th_deferred){ .fn = trim, .ctx = s };
 }
 
 int th_session_discard(struct th_server *s, const char *id, const char *user,
@@ -318,5 +377,6 @@ void th_hubs_deinit(struct th_server *s)
 {
 	while (s->hubs.first)
 		drop(s->hubs.first);
+	th_loop_undefer(s->loop, &s->hubs.trim);
 	free(s->hubs.table);
 }

@@ -5,12 +5,14 @@
  *
  * A hub is there while its session is open here or somebody listens.  One
  * watcher of the session tells all listeners; a session that rests, and that
- * nobody listens to, is given back to the store after a while.
+ * nobody listens to, is given back to the store after a while, and at once where
+ * more than TH_SERVE_RESTING_MAX rest.
  */
 #ifndef TH_SERVER_HUB_H
 #define TH_SERVER_HUB_H
 
 #include "base/limits.h"
+#include "io/loop.h"
 #include "server/server.h"
 
 struct th_hub;
@@ -51,6 +53,8 @@ struct th_hub {
 	struct th_client_call *calls;
 	uint64_t parked_ms; /* since when it waits for a client's results; 0: it does not */
 	uint64_t rested_ms; /* since when it rests; 0: it does not */
+	bool spare;         /* it rests, and nobody needs it: in the list of those */
+	struct th_hub *spare_prev, *spare_next;
 	const void *keeper; /* the socket whose end is its end, too; NULL: none */
 	bool doomed;        /* it is deleted as soon as it rests */
 	char user[TH_USER_MAX + 1];
@@ -61,8 +65,12 @@ struct th_hubs {
 	struct th_hub *first;
 	struct th_hub **table;
 	size_t table_size, count, open;
+	struct th_hub *spare_first, *spare_last; /* the one that rests longest is first */
+	size_t spare_count;
+	struct th_deferred trim;
 };
 
+void th_hubs_init(struct th_server *s);
 struct th_hub *th_hub_find(struct th_server *s, const char *id); /* NULL: there is none */
 struct th_hub *th_hub_get(struct th_server *s, const char *id, const char *user); /* or makes it */
 /* A session that was begun just now. */

@@ -294,6 +294,7 @@ enum th_code th_server_new(struct th_loop *l, struct thole_runtime *rt,
 
 	*s = (struct th_server){ .loop = l, .rt = rt, .o = *o, .services = o->services };
 	th_timer_init(&s->sweep, l, on_sweep, s);
+	th_hubs_init(s);
 	s->started_ms = th_loop_now_ms(l);
 	code = start(s, err);
 	if (code)

@@ -3,6 +3,9 @@
 
 import datetime
 import json
+import os
+import pathlib
+import signal
 import time
 import unittest
 
@@ -118,6 +121,38 @@ class Served(serving.Served):
         self.assertIn("branch, which was forked from it", answer.json()["error"]["message"])
         self.assertEqual(self.call("DELETE", "/api/sessions/branch").status, 204)
         self.assertEqual(self.call("DELETE", "/api/sessions/mine").status, 204)
+
+    def executors(self):
+        """Processes of this test's own that are executors."""
+        found = []
+        for folder in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                words = (folder / "cmdline").read_bytes().split(b"\0")
+                own = str(self.folder).encode() in (folder / "environ").read_bytes()
+            except OSError:
+                continue
+            if own and b"exec" in words:
+                found.append(int(folder.name))
+        return found
+
+    def test_an_executor_that_does_not_end(self):
+        """Nobody waits for it: it is held while its session is deleted, and the server answers."""
+        (self.work / "agents").mkdir()
+        (self.work / "agents" / "default.yaml").write_text("name: default\ntools: [shell]\n")
+        self.serve([shell("echo made")], say("Done."))
+        self.serve_http("--agents", self.work / "agents")
+        self.good_call("POST", "/api/sessions", {"id": "one", "message": "Go."}, status=201)
+        self.assertEqual(self.rested("one")[-1][1], "final")
+        executor, = self.executors()
+        os.kill(executor, signal.SIGSTOP)
+        try:
+            self.assertEqual(self.call("DELETE", "/api/sessions/one").status, 204)
+            self.assertEqual(self.call("GET", "/api/sessions/one").status, 404)
+            self.assertEqual(self.executors(), [executor])
+        finally:
+            os.kill(executor, signal.SIGCONT)
+        self.end_http()  # waits for it
+        self.assertEqual(self.executors(), [])
 
     def test_described_anew(self):
         self.serve(say("One."), say("Two."))

@@ -22,6 +22,23 @@ def shell(command):
 
 
 class Sessions(serving.Served):
+    def test_those_that_rest_longest_go_back(self):
+        """Never more than 1,024 are open that rest, however many are begun in a moment."""
+        self.serve_http("--store", "memory:")
+        line, sent = self.connect(), {"Authorization": "Bearer " + serving.TOKENS["alice"], "Content-Type": "application/json"}
+        opened = []
+        for i in range(1040):
+            line.request("POST", "/api/sessions", body=b'{"id":"s%d"}' % i, headers=sent)
+            answer = line.getresponse()
+            answer.read()
+            self.assertEqual(answer.status, 201)
+            if i in (1023, 1039):
+                text = self.call("GET", "/metrics", who="boss").body.decode()
+                opened.append(int(re.search(r"^thole_sessions_open (\d+)", text, re.MULTILINE).group(1)))
+        line.close()
+        self.assertEqual(opened, [1024, 1024])
+        self.assertEqual(self.good_call("GET", "/api/sessions/s0")["state"], "idle")
+
     def test_one_session_from_its_beginning_to_its_end(self):
         self.serve(say("Hello."), say("Again."))
         self.serve_http()
