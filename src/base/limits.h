@@ -189,6 +189,26 @@
 #define TH_X11_REPLY_TOTAL_MS 60000       /* one reply, however slowly it trickles in */
 #define TH_X11_UNSYNCED_MAX (64 * TH_KIB) /* requests sent before the server must have answered */
 
+/* browser */
+#define TH_CDP_READ_MAX (256 * TH_KIB)      /* read from a browser's pipe at once */
+#define TH_BROWSER_COMMAND_MAX (8 * TH_MIB) /* sent to it at once */
+#define TH_BROWSER_START_MS 20000           /* until it answers */
+#define TH_BROWSER_END_MS 2000              /* to close in order */
+#define TH_BROWSER_REPLY_MS 15000           /* silence of a page that counts as hung */
+#define TH_BROWSER_LOAD_MS 30000            /* until a page has come */
+#define TH_BROWSER_TABS_MAX 16              /* open at once; a pop-up beyond is closed */
+#define TH_BROWSER_SESSIONS_MAX 128         /* tabs, and frames with a process of their own */
+#define TH_BROWSER_URL_MAX (2 * TH_KIB)     /* what is kept, and told, of an address */
+#define TH_BROWSER_TITLE_MAX 200            /* bytes of a page's title */
+#define TH_BROWSER_DIALOG_MAX 1000          /* bytes of what a dialog says */
+#define TH_BROWSER_TYPE_KEYS_MAX 1000 /* characters typed key by key; longer texts are put in */
+#define TH_BROWSER_DRAG_STEPS 10      /* moves between two points of a drag */
+#define TH_BROWSER_NOTCH_PIXELS 100   /* that a wheel scrolls by one notch */
+#define TH_BROWSER_QUIET_MS 40        /* some frames without a change: it is quiet */
+#define TH_BROWSER_SETTLE_LOAD_MS INT64_C(5000) /* a picture waits so long for a page on its way \
+						 */
+#define TH_BROWSER_CRASHES_MAX 3                /* tabs that are loaded again after a crash */
+
 /* script */
 #define TH_SCRIPT_SOURCE_MAX (64 * TH_KIB)
 #define TH_SCRIPT_MEMORY_MAX (16 * TH_MIB) /* of one state */

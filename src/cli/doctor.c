@@ -84,7 +84,7 @@ static const struct program programs[] = {
 	{ "xkbcomp", "x11-xkb-utils", "Xvfb needs it", true },
 	{ "bwrap", "bubblewrap", "namespaces for desktops and commands", false },
 	{ "xterm", "xterm", "a terminal on the desktop; the demo uses it", false },
-	{ "chromium", "chromium", "a browser on the desktop", false },
+	{ "chromium", "chromium", "the computer browser, and a browser on the desktop", false },
 	{ "tesseract", "tesseract-ocr", "omni+MODEL reads the screen with it", false },
 	{ "dbus-daemon", "dbus", "omni+MODEL asks programs for their elements over it", false },
 	{ "at-spi2-registryd", "at-spi2-core", "the same", false },
@@ -232,7 +232,10 @@ static void check_computer(struct report *r, const struct th_computer_kind *kind
 	th_buf_printf(&name, "doctor-%ld", (long)getpid());
 	o.session = th_buf_str(&name);
 	if (try_computer(&o, kind->name, r, &err) != TH_OK)
-		say(r, BROKEN, kind->name, "%s", err.msg);
+		/* Without the first no screen is possible; the others are for who wants them. */
+		say(r,
+		    err.code == TH_EUNSUPPORTED && kind != th_computer_kinds[0] ? MISSING : BROKEN,
+		    kind->name, "%s", err.msg);
 	o.only_running = true;
 	if (th_executor_client_end_once(&o, &ignored) != TH_OK && ignored.code != TH_ENOENT)
 		say(r, NOTE, kind->name, "could not be ended: %s", ignored.msg);

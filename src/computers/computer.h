@@ -181,6 +181,9 @@ struct th_computer_kind {
 	enum th_code (*tree)(struct th_computer *c, th_found_fn *fn, void *ctx, struct th_err *err);
 	/* Releases every button and key that is down. */
 	enum th_code (*reset)(struct th_computer *c, struct th_act_result *ret, struct th_err *err);
+	/* What a picture does not show and whoever acts must know (a dialog that waits), in a
+	 * sentence; borrowed until the next call; empty: nothing.  NULL: never anything. */
+	struct th_str (*notice)(struct th_computer *c);
 	/* Between calls: when fd() is readable, dispatch() serves what others ask of the display (a
 	 * clipboard that we own, damage).  TH_ECONN: the display is gone. */
 	int (*fd)(struct th_computer *c);
@@ -203,7 +206,8 @@ struct th_computer {
 /* name, what help says of it.  The first is the default; th_computer_NAME is its row. */
 #define TH_COMPUTERS(X)                         \
 	X(desktop, "private, default 1280x800") \
-	X(x11, "the one of DISPLAY")
+	X(x11, "the one of DISPLAY")            \
+	X(browser, "pages of a Chromium of its own")
 
 #define X(name, help) extern const struct th_computer_kind th_computer_##name;
 TH_COMPUTERS(X)

@@ -603,6 +603,11 @@ static enum th_code perform(struct display *d, const struct th_json *arguments, 
 				failure = late;
 		}
 	}
+	struct th_str notice = alive && d->computer->kind->notice
+				   ? d->computer->kind->notice(d->computer)
+				   : TH_STR("");
+	if (notice.len > 0)
+		add_text(d, notice);
 	/* When all actions were done, that is true whatever became of the picture. */
 	bool all = d->count > 0 && d->done == d->count;
 	enum th_outcome_status status = all ? TH_OUTCOME_DONE : status_of(d, failure.code, started);

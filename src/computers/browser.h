@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * browser.h - kind "browser": a Chromium of the session's own without a window,
+ * driven over its pipe (wire/cdp.h).  Only the files browser*.c include this.
+ *
+ *	browser.c          the row: open, act, close
+ *	browser_process.c  finds the program, starts it confined, ends it
+ *	browser_wire.c     commands, answers, events
+ *	browser_tabs.c     tabs and frames: what the events say of them
+ *	browser_see.c      pictures, quiet, live view
+ *	browser_input.c    pointer and keys
+ *	browser_keys.c     keysyms as a page knows keys
+ *
+ * All block, in one thread.  A page that does not answer is TH_EIO and costs
+ * only its tab; a browser that is gone is TH_ECONN and ends the computer.
+ * What pages say is hostile: bounded where it is kept, cleaned where it is told.
+ */
+#ifndef TH_COMPUTERS_BROWSER_H
+#define TH_COMPUTERS_BROWSER_H
+
+#include "base/arena.h"
+#include "computers/computer.h"
+#include "computers/image.h"
+#include "wire/cdp.h"
+
+#define TH_BROWSER_ID_SIZE 40 /* ids of targets, sessions and frames: 32 hex digits */
+
+struct th_browser_dialog {
+	bool open;
+	unsigned number; /* of this tab, so far */
+	char type[16];   /* alert confirm prompt beforeunload */
+	char message[TH_BROWSER_DIALOG_MAX + 1];
+};
+
+struct th_browser_tab {
+	int32_t number; /* by which it is named; never given twice */
+	char target[TH_BROWSER_ID_SIZE], session[TH_BROWSER_ID_SIZE];
+	char frame[TH_BROWSER_ID_SIZE]; /* its main frame */
+	char url[TH_BROWSER_URL_MAX + 1], title[TH_BROWSER_TITLE_MAX + 1];
+	bool loading, crashed;
+	uint64_t loads; /* signs that its main frame goes somewhere, so far */
+	struct th_browser_dialog dialog;
+};
+
+/* A frame with a process of its own, or a tab's main frame. */
+struct th_browser_session {
+	char id[TH_BROWSER_ID_SIZE], parent[TH_BROWSER_ID_SIZE], target[TH_BROWSER_ID_SIZE];
+	int32_t tab; /* its number */
+};
+
+struct th_browser_own { /* computer.options */
+	struct th_str program, start_url;
+};
+
+struct th_loop;
+struct th_child;
+struct th_sandbox_plan;
+
+struct th_browser {
+	struct th_computer computer; /* first */
+	struct th_arena arena;       /* options */
+	struct th_browser_own own;
+	struct th_json_doc *own_doc;
+	struct th_size size;
+	int interrupt_fd;
+
+	/* browser_process.c */
+	struct th_loop *loop;
+	struct th_sandbox_plan *plan;
+	struct th_child *child;
+	const char *profile; /* folder */
+	bool own_profile;    /* made by us, and removed */
+	int in_fd, out_fd;   /* from it, to it */
+	bool contained;      /* by its own sandbox as well as by ours */
+
+	/* browser_wire.c */
+	struct th_cdp_in in;
+	struct th_buf out; /* one command */
+	struct th_jw out_w;
+	char out_session[TH_BROWSER_ID_SIZE];
+	const char *out_method;
+	int64_t call_ms; /* for the next call; 0: TH_BROWSER_REPLY_MS */
+	int64_t last_id, awaited;
+	struct th_json_doc *answer_doc;
+	struct th_cdp_message answer;
+	bool answered;
+
+	/* browser_tabs.c */
+	struct th_browser_tab tabs[TH_BROWSER_TABS_MAX];
+	size_t tab_count;
+	struct th_browser_session sessions[TH_BROWSER_SESSIONS_MAX];
+	size_t session_count;
+	int32_t active; /* number of the tab that is looked at; 0: none */
+	int32_t last_tab;
+	unsigned crashes;
+	uint64_t drawn; /* times that the active tab was drawn */
+
+	/* browser_see.c */
+	struct th_pixels pixels; /* of the last picture; free() */
+	struct th_buf shot;      /* as it came */
+	struct th_digest shot_digest;
+	uint64_t frame_id, seen_drawn, marked_drawn;
+	struct th_png *png;
+	struct th_buf encoded;
+	struct th_pixels scaled, pointed; /* free() */
+	bool *live_tiles;
+
+	/* browser_input.c */
+	struct th_point at;
+	unsigned buttons; /* bit per enum th_button */
+	uint32_t keys_down[TH_CHORD_KEYS_MAX * 4];
+	size_t keys_down_count;
+	bool drag_came; /* the page began a drag of its own: data in drag_doc */
+	struct th_json_doc *drag_doc;
+
+	struct th_buf notice;
+};
+
+static inline struct th_browser *th_browser_of(struct th_computer *c)
+{
+	return (struct th_browser *)(void *)c;
+}
+
+/* ---- process ---- */
+
+TH_NODISCARD enum th_code th_browser_start(struct th_browser *b,
+					   const struct th_computer_options *o, struct th_err *err);
+void th_browser_end(struct th_browser *b); /* with all that it started */
+
+/* ---- wire ---- */
+
+/*
+ * begin, the parameters as members, then one of:
+ *   post   nobody waits for its answer
+ *   call   waits; *ret_result is borrowed until the next call, NULL where a
+ *          dialog opened meanwhile, which keeps the page from answering
+ * TH_EIO: the page hangs, or says that it cannot, with a sentence.  TH_EBUSY: a dialog is open.
+ */
+struct th_jw *th_browser_begin(struct th_browser *b, const char *session, const char *method);
+TH_NODISCARD enum th_code th_browser_post(struct th_browser *b, struct th_err *err);
+TH_NODISCARD enum th_code th_browser_call(struct th_browser *b, const struct th_json **ret_result,
+					  struct th_err *err);
+/* Without parameters. */
+TH_NODISCARD enum th_code th_browser_tell(struct th_browser *b, const char *session,
+					  const char *method, struct th_err *err);
+/* Takes what comes until `until_us`, or something came.  TH_ETIMEOUT: nothing did. */
+TH_NODISCARD enum th_code th_browser_pump(struct th_browser *b, int64_t until_us,
+					  struct th_err *err);
+/* The same while nothing is asked: live views go on. */
+TH_NODISCARD enum th_code th_browser_idle(struct th_browser *b, int64_t until_us,
+					  struct th_err *err);
+int64_t th_browser_now_us(void);
+
+/* ---- tabs ---- */
+
+TH_NODISCARD enum th_code th_browser_tabs_begin(struct th_browser *b, struct th_err *err);
+TH_NODISCARD enum th_code th_browser_on_event(struct th_browser *b, const struct th_cdp_message *m,
+					      struct th_err *err);
+struct th_browser_tab *th_browser_tab_find(struct th_browser *b, int32_t number);
+/* Of the session of a tab or of one of its frames; NULL. */
+struct th_browser_tab *th_browser_tab_of(struct th_browser *b, struct th_str session);
+/* The one that is looked at.  TH_EIO: there is none, or it crashed. */
+TH_NODISCARD enum th_code th_browser_tab(struct th_browser *b, struct th_browser_tab **ret,
+					 struct th_err *err);
+/* Goes to an address, and waits until the page has come; TH_EPERM: of a kind that is not opened. */
+TH_NODISCARD enum th_code th_browser_open(struct th_browser *b, struct th_str url,
+					  struct th_err *err);
+/* By so many pages of its history; 0: the same again. */
+TH_NODISCARD enum th_code th_browser_history(struct th_browser *b, int by, struct th_err *err);
+TH_NODISCARD enum th_code th_browser_dialog_end(struct th_browser *b, struct th_browser_tab *tab,
+						bool accept, struct th_str text,
+						struct th_err *err);
+
+/* ---- see ---- */
+
+enum th_code th_browser_see(struct th_computer *c, const struct th_see_options *options,
+			    struct th_frame_image *ret, struct th_err *err);
+enum th_code th_browser_settle(struct th_computer *c, const struct th_settle_options *options,
+			       struct th_settle_result *ret, struct th_err *err);
+void th_browser_pixels(struct th_computer *c, struct th_pixels *ret);
+enum th_code th_browser_drawn(struct th_computer *c, bool *ret, struct th_err *err);
+enum th_code th_browser_live(struct th_computer *c, struct th_live_look *ret, struct th_err *err);
+void th_browser_mark(struct th_browser *b); /* what is drawn from now on counts as changed */
+void th_browser_see_deinit(struct th_browser *b);
+
+/* ---- input ---- */
+
+enum th_code th_browser_act(struct th_computer *c, const struct th_action *action,
+			    struct th_act_result *ret, struct th_err *err);
+enum th_code th_browser_reset(struct th_computer *c, struct th_act_result *ret, struct th_err *err);
+
+/* A key as a page is told of it. */
+struct th_browser_key {
+	char key[16];     /* KeyboardEvent.key: "a", "Enter" */
+	const char *code; /* KeyboardEvent.code: "KeyA"; NULL: none */
+	int vk;           /* Windows' number of it; 0: none */
+	char text[8];     /* what it types, UTF-8; "": nothing */
+	bool shift;       /* on a keyboard of the US it takes Shift */
+	int location;     /* 0 standard, 1 left, 2 right, 3 numeric */
+};
+bool th_browser_key_find(uint32_t keysym, struct th_browser_key *ret);
+
+#endif

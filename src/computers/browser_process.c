@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * browser_process.c - finds Chromium, starts it confined, ends it: see browser.h.
+ *
+ * It runs in a sandbox as a desktop's programs do: it sees the system's folders,
+ * its own profile and the workspace, has the network that the session has, and
+ * ends with us and all its processes.  Its own sandbox is kept where namespaces
+ * can be made inside of ours; else ours alone holds it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "computers/browser.h"
+#include "io/child.h"
+#include "io/files.h"
+#include "io/loop.h"
+#include "io/sandbox.h"
+
+#define NOBODY 65534
+#define ARGS_MAX 40
+
+/* The program itself before the scripts that distributions put around it: these read files of the
+ * user's and start others. */
+static const char *const programs[] = {
+	"/usr/lib/chromium/chromium",                   /* Debian, Arch, Alpine */
+	"/usr/lib64/chromium-browser/chromium-browser", /* Fedora */
+	"/usr/lib/chromium-browser/chromium-browser",
+	"/opt/google/chrome/chrome",
+	"/usr/bin/chromium",
+	"/usr/bin/chromium-browser",
+	"/usr/bin/google-chrome-stable",
+	"/run/current-system/sw/bin/chromium",
+};
+
+static const char *const flags[] = {
+	"--headless",
+	"--remote-debugging-pipe",
+	"--disable-gpu",
+	"--disable-background-networking",
+	"--disable-background-timer-throttling",
+	"--disable-backgrounding-occluded-windows",
+	"--disable-renderer-backgrounding",
+	"--disable-breakpad",
+	"--disable-client-side-phishing-detection",
+	"--disable-component-update",
+	"--disable-default-apps",
+	"--disable-domain-reliability",
+	"--disable-extensions",
+	"--disable-smooth-scrolling",
+	"--disable-sync",
+	"--metrics-recording-only",
+	"--no-default-browser-check",
+	"--no-first-run",
+	"--no-pings",
+	"--password-store=basic",
+	"--use-mock-keychain",
+	"--hide-scrollbars",
+	"--mute-audio",
+	"--lang=en-US",
+};
+
+static enum th_code find_program(struct th_browser *b, const char **ret, struct th_err *err)
+{
+	if (b->own.program.len > 0) {
+		*ret = th_arena_cstr(&b->arena, b->own.program);
+		if (*ret && (*ret)[0] == '/' && access(*ret, X_OK) == 0)
+			return TH_OK;
+		return th_fail(err, TH_EUSAGE, "program: %.*s is not the path of a program",
+			       TH_FMT(th_str_sub(b->own.program, 0, 200)));
+	}
+	for (size_t i = 0; i < TH_COUNT(programs); i++)
+		if (access(programs[i], X_OK) == 0) {
+			*ret = programs[i];
+			return TH_OK;
+		}
+	return th_fail(
+	    err, TH_EUNSUPPORTED,
+	    "Chromium is not installed (Debian, Fedora, Arch, Alpine: package chromium); "
+	    "one in another place is named by the option program");
+}
+
+/* ---- its sandbox ---- */
+
+static enum th_code make_profile(struct th_browser *b, const struct th_computer_options *o,
+				 struct th_err *err)
+{
+	static const char base[] = "/tmp/thole-browser-XXXXXX";
+	char *path;
+
+	if (o->state_dir.len > 0) {
+		path = (char *)(uintptr_t)th_arena_cstr(
+		    &b->arena, th_arena_printf(&b->arena, "%.*s/profile", TH_FMT(o->state_dir)));
+		if (!path || (mkdir(path, 0700) && errno != EEXIST))
+			return th_fail_errno(err, errno, "make the browser's folder");
+	} else {
+		path = th_arena_cstr(&b->arena, th_str_of(base));
+		if (!path || !mkdtemp(path))
+			return th_fail_errno(err, errno, "make a folder in /tmp");
+		b->own_profile = true;
+	}
+	b->profile = path;
+	uid_t uid = o->uid ?: NOBODY;
+	if (geteuid() == 0 && chown(path, uid, o->gid ?: uid))
+		return th_fail_errno(err, errno, "%s", path);
+	return TH_OK;
+}
+
+static enum th_code make_plan(struct th_browser *b, const struct th_computer_options *o,
+			      struct th_err *err)
+{
+	const char *workspace = o->workspace.len ? th_arena_cstr(&b->arena, o->workspace) : NULL;
+	const char *const writable[] = { b->profile, NULL };
+	const char *const readable[] = { "/opt/google", "/etc/chromium", NULL };
+	uid_t uid = o->uid ?: NOBODY;
+	struct th_sandbox s = {
+		.level_min = TH_SANDBOX_FULL,
+		.level_max = TH_SANDBOX_FULL,
+		.workspace = workspace,
+		.writable = writable,
+		.readable = access(readable[0], F_OK) ? NULL : readable,
+		.net = o->net_host ? TH_SANDBOX_NET_HOST : TH_SANDBOX_NET_NONE,
+		.gui = true,
+		.uid = geteuid() == 0 ? uid : 0,
+		.gid = geteuid() == 0 ? (o->gid ?: uid) : 0,
+	};
+
+	if (o->workspace.len && !workspace)
+		return th_fail(err, TH_EUSAGE, "the workspace's path is too long or holds a NUL");
+	enum th_code code = o->plain ? TH_EUNSUPPORTED : th_sandbox_plan_new(&s, &b->plan, err);
+	if (code != TH_EUNSUPPORTED)
+		return code;
+	s.level_min = TH_SANDBOX_OFF;
+	s.level_max = TH_SANDBOX_KERNEL;
+	s.tmp = "/tmp";
+	return th_sandbox_plan_new(&s, &b->plan, err);
+}
+
+/* ---- starting ---- */
+
+static enum th_code launch(struct th_browser *b, const char *program, bool contained,
+			   struct th_err *err)
+{
+	const char *argv[ARGS_MAX] = { program };
+	char profile[TH_PATH_LEN_MAX + 32], window[64], home[TH_PATH_LEN_MAX + 8];
+	const char *more[] = { home, NULL };
+	int to[2] = { -1, -1 }, from[2] = { -1, -1 };
+	size_t n = 1;
+
+	_Static_assert(TH_COUNT(flags) + 6 < ARGS_MAX, "room for those below");
+	for (size_t i = 0; i < TH_COUNT(flags); i++)
+		argv[n++] = flags[i];
+	snprintf(profile, sizeof(profile), "--user-data-dir=%s", b->profile);
+	snprintf(window, sizeof(window), "--window-size=%d,%d", b->size.width, b->size.height);
+	snprintf(home, sizeof(home), "HOME=%s", b->profile);
+	argv[n++] = profile;
+	argv[n++] = window;
+	if (!contained)
+		argv[n++] = "--no-sandbox";
+	argv[n++] = "about:blank";
+	if (pipe2(to, O_CLOEXEC) || pipe2(from, O_CLOEXEC))
+		return th_fail_errno(err, errno, "make a pipe");
+	struct th_child_fd fds[] = { { to[0], 3 }, { from[1], 4 } };
+	struct th_child_spec spec = {
+		.argv = argv,
+		.env = th_child_env(&b->arena, NULL, NULL, more),
+		.cwd = "/",
+		.fds = fds,
+		.fd_count = TH_COUNT(fds),
+		.sandbox = b->plan,
+		.tree = true,
+	};
+	enum th_code code = th_child_start(b->loop, &spec, &b->child, err);
+	close(to[0]);
+	close(from[1]);
+	b->out_fd = to[1];
+	b->in_fd = from[0];
+	if (!code)
+		code = th_fd_nonblock(b->in_fd, err);
+	return code ?: th_fd_nonblock(b->out_fd, err);
+}
+
+static void stop(struct th_browser *b)
+{
+	b->child = th_child_free(b->child);
+	th_fd_close(&b->in_fd);
+	th_fd_close(&b->out_fd);
+	th_cdp_in_deinit(&b->in);
+	th_cdp_in_init(&b->in);
+}
+
+static enum th_code greet(struct th_browser *b, struct th_err *err)
+{
+	th_browser_begin(b, "", "Browser.getVersion");
+	b->call_ms = TH_BROWSER_START_MS;
+	return th_browser_call(b, NULL, err);
+}
+
+enum th_code th_browser_start(struct th_browser *b, const struct th_computer_options *o,
+			      struct th_err *err)
+{
+	const char *program = NULL;
+	enum th_code code;
+
+	if ((code = find_program(b, &program, err)) || (code = make_profile(b, o, err)) ||
+	    (code = make_plan(b, o, err)) || (code = th_loop_new(&b->loop, err)))
+		return code;
+	b->contained = true;
+	code = launch(b, program, true, err) ?: greet(b, err);
+	if (code != TH_ECONN)
+		return code;
+	/* It cannot make a sandbox of its own in ours, and ended. */
+	stop(b);
+	b->contained = false;
+	code = launch(b, program, false, err) ?: greet(b, err);
+	return code == TH_ECONN
+		   ? th_fail(err, TH_EIO, "%s ended before it was ready (sandbox: %s)", program,
+			     th_sandbox_level_name(th_sandbox_plan_level(b->plan)))
+		   : code;
+}
+
+/* In order first, so that it writes what it has to; then for certain. */
+void th_browser_end(struct th_browser *b)
+{
+	int64_t until = th_browser_now_us() + TH_BROWSER_END_MS * INT64_C(1000);
+	struct th_err ignored;
+	enum th_code code = TH_ECONN;
+
+	b->interrupt_fd = -1;
+	if (b->child && b->out_fd >= 0) {
+		th_browser_begin(b, "", "Browser.close");
+		code = th_browser_post(b, &ignored);
+	}
+	while (!code)
+		code = th_browser_pump(b, until, &ignored);
+	stop(b);
+	b->plan = th_sandbox_plan_free(b->plan);
+	b->loop = th_loop_free(b->loop);
+	if (b->own_profile && b->profile)
+		(void)!th_dir_remove(b->profile, &ignored);
+}

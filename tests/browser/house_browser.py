@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the browser share: a site, a scripted model, and who looks for processes that are left."""
+
+import json
+import os
+import pathlib
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "e2e" / "cli"))
+
+import house  # noqa: E402
+import site_pages  # noqa: E402
+
+AGENT = "net: host\ncomputer: {kind: browser, width: 800, height: 600, options: {start_url: '%s'}}\n%s"
+
+
+def say(text):
+    return [{"text": text}]
+
+
+def computer(*actions):
+    return {"function_call": {"name": "computer", "arguments": {"actions": list(actions)}}}
+
+
+def chromium_missing():
+    return None if any(os.path.exists(p) for p in ("/usr/lib/chromium/chromium", "/usr/bin/chromium")) else "no Chromium is installed"
+
+
+def browsers_of(folder):
+    """Processes of a Chromium whose profile is below the folder."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = pathlib.Path("/proc", pid, "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if any(w.startswith(b"--user-data-dir=" + str(folder).encode()) for w in words):
+            found.append(int(pid))
+    return found
+
+
+@unittest.skipIf(chromium_missing(), chromium_missing())
+class Browsed(house.House):
+    def setUp(self):
+        super().setUp()
+        self.site = site_pages.Site()
+
+    def tearDown(self):
+        super().tearDown()
+        self.site.close()
+        self.assertEqual(browsers_of(self.folder), [], "a browser is left")
+
+    def agent(self, page, more=""):
+        (self.folder / "agent.yaml").write_text(AGENT % (self.site.url + "/" + page, more))
+        return self.folder / "agent.yaml"
+
+    def browse(self, page, *turns, more="", session="b1", code=0):
+        """A run on a page: what the calls gave, as the model was told."""
+        self.serve(*turns)
+        self.good("run", "-a", self.agent(page, more), "-m", "gpt-5.1", "-s", session, "look", code=code)
+        return [json.loads(e["data"]) if isinstance(e["data"], str) else e["data"] for e in self.events(session) if e["kind"] == "outcome"]

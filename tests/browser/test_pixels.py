@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The browser as a screen: pointer and keys as from a device, dialogs, drags of data; nothing is left of it."""
+
+import unittest
+
+import house_browser
+from house_browser import computer, say
+
+
+class Pixels(house_browser.Browsed):
+    def test_pointer_and_keys(self):
+        outcomes = self.browse(
+            "plain",
+            [computer({"type": "click", "x": 200, "y": 115}, {"type": "type", "text": "Grüße, 世界!", "enter": True})],
+            [computer({"type": "type", "x": 200, "y": 115, "text": "again", "clear": True}, {"type": "click", "x": 200, "y": 220})],
+            [computer({"type": "click", "x": 200, "y": 320, "button": "right"}, {"type": "click", "x": 200, "y": 320, "count": 2})],
+            [computer({"type": "key", "keys": ["ctrl", "k"]}, {"type": "scroll", "x": 400, "y": 400, "dx": 0, "dy": 3})],
+            say("Done."))
+        self.assertEqual([o["status"] for o in outcomes], ["done"] * 4, outcomes)
+        self.assertEqual(self.site.done("plain"), [
+            ["changed", "Grüße, 世界!"], ["changed", "again"], ["clicked", True], ["context", None], ["double", None],
+            ["key", "KeyK true"], ["scrolled", 300]])
+        for outcome in outcomes:
+            self.assertTrue(any(p.get("type") == "image" and p["width"] == 800 and p["height"] == 600 for p in outcome["output"]), outcome)
+            self.assertTrue(outcome["evidence"]["settled"], outcome)
+
+    def test_dialogs(self):
+        outcomes = self.browse(
+            "dialog",
+            [computer({"type": "click", "x": 200, "y": 120})],
+            [computer({"type": "click", "x": 10, "y": 10})],
+            [computer({"type": "key", "keys": ["Escape"]})],
+            [computer({"type": "click", "x": 200, "y": 220})],
+            [computer({"type": "type", "text": "Ada"})],
+            say("Done."))
+        self.assertIn('confirm \\"Delete all files?\\"', str(outcomes[0]["output"]).replace('"', '\\"'))
+        # Nothing reaches a page that waits for its dialog, and that is said.
+        self.assertEqual((outcomes[0]["status"], outcomes[1]["status"]), ("done", "failed"))
+        self.assertIn("the page shows a dialog", str(outcomes[1]["output"]))
+        self.assertEqual(self.site.done("dialog"), [["answer", False], ["name", "Ada"]])
+
+    def test_drag(self):
+        self.browse("drag", [computer({"type": "drag", "path": [{"x": 150, "y": 130}, {"x": 500, "y": 150}]})], say("Done."))
+        self.assertEqual(self.site.done("drag"), [["dropped", "card"]])
+
+
+if __name__ == "__main__":
+    unittest.main()
