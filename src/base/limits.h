@@ -201,13 +201,12 @@
 #define TH_BROWSER_URL_MAX (2 * TH_KIB)     /* what is kept, and told, of an address */
 #define TH_BROWSER_TITLE_MAX 200            /* bytes of a page's title */
 #define TH_BROWSER_DIALOG_MAX 1000          /* bytes of what a dialog says */
-#define TH_BROWSER_TYPE_KEYS_MAX 1000 /* characters typed key by key; longer texts are put in */
-#define TH_BROWSER_DRAG_STEPS 10      /* moves between two points of a drag */
-#define TH_BROWSER_NOTCH_PIXELS 100   /* that a wheel scrolls by one notch */
-#define TH_BROWSER_QUIET_MS 40        /* some frames without a change: it is quiet */
-#define TH_BROWSER_SETTLE_LOAD_MS INT64_C(5000) /* a picture waits so long for a page on its way \
-						 */
-#define TH_BROWSER_CRASHES_MAX 3                /* tabs that are loaded again after a crash */
+#define TH_BROWSER_TYPE_KEYS_MAX 1000  /* characters typed key by key; longer texts are put in */
+#define TH_BROWSER_DRAG_STEPS 10       /* moves between two points of a drag */
+#define TH_BROWSER_NOTCH_PIXELS 100    /* that a wheel scrolls by one notch */
+#define TH_BROWSER_QUIET_MS 40         /* some frames without a change: it is quiet */
+#define TH_BROWSER_SETTLE_LOAD_MS 5000 /* a picture waits so long for a page on its way */
+#define TH_BROWSER_CRASHES_MAX 3       /* tabs that are loaded again after a crash */
 
 /* script */
 #define TH_SCRIPT_SOURCE_MAX (64 * TH_KIB)

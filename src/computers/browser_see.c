@@ -187,7 +187,8 @@ enum th_code th_browser_settle(struct th_computer *c, const struct th_settle_opt
 		/* A page that is on its way is waited for longer: what is seen is not yet it. */
 		bool loading = tab && tab->loading && !tab->dialog.open && !tab->crashed;
 		int64_t end =
-		    start + (loading ? TH_MAX(max, TH_BROWSER_SETTLE_LOAD_MS * 1000) : max);
+		    start +
+		    (loading ? TH_MAX(max, TH_BROWSER_SETTLE_LOAD_MS * INT64_C(1000)) : max);
 
 		now = th_browser_now_us();
 		if (b->drawn != drawn)

@@ -17,6 +17,9 @@
 #include "base/json.h"
 #include "base/limits.h"
 
+/* What only a browser can do is a call of this tool: open, back, click by reference … */
+#define TH_TOOL_BROWSER "browser"
+
 /* id, wire name, effect class, one line */
 #define TH_ACTIONS(X)                                                               \
 	X(SCREENSHOT, "screenshot", R, "Look at the screen.")                       \

@@ -432,7 +432,7 @@ static void say_browser(const struct row *row, const struct th_json *args, struc
 	if (th_json_raw_get(item, "id").len)
 		th_jw_kraw(w, "id", th_json_raw_get(item, "id"));
 	th_jw_kraw(w, "call_id", th_json_raw_get(item, "call_id"));
-	th_jw_kstr(w, "name", TH_STR("browser"));
+	th_jw_kstr(w, "name", TH_STR(TH_TOOL_BROWSER));
 	th_jw_kstr(w, "arguments", th_buf_str(&text));
 	th_jw_kraw(w, "function", th_json_raw_get(item, "name"));
 	put_safety(w, args, th_json_raw_get(item, "call_id"));

@@ -238,7 +238,7 @@ static void say_browser(struct th_say *s, const struct th_word *word)
 	if (!strcmp(word->name, "search"))
 		th_jw_kstr(&w, "query", word->text);
 	th_jw_object_end(&w);
-	th_say_function(s, TH_STR("browser"), th_buf_str(&text));
+	th_say_function(s, TH_STR(TH_TOOL_BROWSER), th_buf_str(&text));
 	th_buf_deinit(&text);
 }
 

@@ -13,8 +13,8 @@ HEADER = "src/computers/computer.h"
 KINDS = re.compile(r"#define TH_COMPUTERS\(X\)((?:[^\n]*\\\n)*[^\n]*)")
 ROW = re.compile(r"\bX\((\w+),")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-# A kind that is chosen (`.computer = TH_STR("desktop")`) is compared with nothing; a role of a process is no kind.
-CHOSEN = re.compile(r"\.(?:kind|computer)\s*=\s*TH_STR(?:_INIT)?\($|#define TH_ROLE_\w+\s+$")
+# A kind that is chosen (`.computer = TH_STR("desktop")`) is compared with nothing; a role of a process and a tool are no kinds.
+CHOSEN = re.compile(r"\.(?:kind|computer)\s*=\s*TH_STR(?:_INIT)?\($|#define TH_(?:ROLE|TOOL)_\w+\s+$")
 
 
 def kinds(root):
