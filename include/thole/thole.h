@@ -68,6 +68,7 @@ struct thole_note;
 struct thole_watcher;
 struct thole_screen;
 struct thole_computer;
+struct thole_reading;
 
 /* Is told something (see "watching" below). */
 typedef void thole_note_fn(void *ctx, struct thole_session *s, const struct thole_note *note);
@@ -154,8 +155,8 @@ TH_API int thole_runtime_fd(const struct thole_runtime *rt);
 TH_API int thole_runtime_timeout_ms(const struct thole_runtime *rt);
 TH_API int thole_runtime_dispatch(struct thole_runtime *rt, struct thole_error *err);
 
-/* Or blocking: runs until every session rests (see thole_session_wait), or until somebody says
- * stop, which a stop just before counts for. */
+/* Or blocking: runs until every session rests (see thole_session_wait) and nothing is being read
+ * beside the loop, or until somebody says stop, which a stop just before counts for. */
 TH_API int thole_runtime_run(struct thole_runtime *rt, struct thole_error *err);
 TH_API void thole_runtime_stop(struct thole_runtime *rt); /* any thread */
 
@@ -757,6 +758,30 @@ typedef int thole_bytes_fn(void *ctx, const void *bytes, size_t size);
 TH_API int thole_runtime_blob(struct thole_runtime *rt, const char *hash, size_t offset, size_t len,
 			      thole_bytes_fn *fn, void *ctx, size_t *ret_size,
 			      struct thole_error *err);
+
+/*
+ * The same reads beside the loop, for who has many sessions in it and long logs: a thread reads the
+ * store in bounded pieces, and no pass of the loop takes longer because of a log's length.  These
+ * functions return at once.  Then, from the loop, `fn` gets each line (or the blob) in order, and
+ * `done` is called once at the end: THOLE_OK; what `fn` returned to end the reading; or an error,
+ * with its sentence in `err`, which else is NULL.  Both may call anything of this runtime but what
+ * runs its loop or frees it.  What was durable when the reading began is seen; of what becomes so
+ * meanwhile, a prefix.  EBUSY: 4096 of them wait already.
+ *
+ * *ret (which may be NULL) ends it early: neither function is called any more.  It may be freed
+ * in `fn`; with `done` it is gone.
+ */
+typedef void thole_done_fn(void *ctx, int code, const struct thole_error *err);
+TH_API int thole_runtime_log_start(struct thole_runtime *rt, const char *session_id, uint64_t from,
+				   thole_line_fn *fn, thole_done_fn *done, void *ctx,
+				   struct thole_reading **ret, struct thole_error *err);
+TH_API int thole_runtime_export_start(struct thole_runtime *rt, const char *session_id,
+				      thole_line_fn *fn, thole_done_fn *done, void *ctx,
+				      struct thole_reading **ret, struct thole_error *err);
+TH_API int thole_runtime_blob_start(struct thole_runtime *rt, const char *hash, size_t offset,
+				    size_t len, thole_bytes_fn *fn, thole_done_fn *done, void *ctx,
+				    struct thole_reading **ret, struct thole_error *err);
+TH_API void thole_reading_free(struct thole_reading *reading); /* NULL is fine */
 
 /*
  * A host that starts again: opens the sessions of the store that are not over (loading, idle,

@@ -44,6 +44,7 @@ struct thole_runtime {
 	struct thole_note *notes, **notes_end;
 	struct thole_screen *screens;
 	struct thole_computer *computers;
+	struct thole_reading *readings; /* beside the loop, that are not over */
 	struct thole_watcher *released; /* that get the notes they missed while held */
 	struct thole_session *sessions; /* all, in a list */
 	struct thole_session **named;   /* those that have a name, by it: a table of chains */
@@ -321,6 +322,10 @@ void th_api_input_note(const struct thole_note *n); /* TH_NOTE_INPUT */
 /* ---- screen.c ---- */
 
 void th_api_screens_end(struct thole_runtime *rt);
+
+/* ---- reading.c ---- */
+
+void th_api_readings_end(struct thole_runtime *rt);
 
 /* ---- computer.c ---- */
 

@@ -164,6 +164,7 @@ static void close_runtime(struct thole_runtime *rt)
 	rt->ending = true;
 	th_api_screens_end(rt);
 	th_api_computers_end(rt);
+	th_api_readings_end(rt);
 	rt->rt = th_runtime_free(rt->rt);
 	if (rt->loop)
 		th_loop_undefer(rt->loop, &rt->deliver);
@@ -466,7 +467,7 @@ static bool all_rest(void *ctx)
 
 	if (atomic_load(&rt->inbox->stop))
 		return true;
-	if (rt->notes || rt->released || (s && !th_api_session_rests(s)))
+	if (rt->notes || rt->released || rt->readings || (s && !th_api_session_rests(s)))
 		return false;
 	for (s = rt->sessions; s && th_api_session_rests(s); s = s->next)
 		;

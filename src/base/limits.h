@@ -136,6 +136,10 @@
 #define TH_STORE_RECENT_MAX (512 * TH_KIB) /* newer than the rows of sessions, then shortened */
 #define TH_STORE_WAYPOINT_LOGS 8           /* long logs that are being read in pieces */
 #define TH_STORE_WAYPOINTS_MAX 1024        /* of each */
+#define TH_READS_MAX 4096                  /* asked beside the loop, and not answered yet */
+#define TH_READ_RESULTS_MAX 4              /* of them: given in one pass of the loop */
+#define TH_READ_PIECE_EVENTS 256           /* of a log that is read in pieces */
+#define TH_READ_PIECE_BYTES (256 * TH_KIB) /* of a piece; then at most one more event */
 #define TH_TASK_TEXT_MAX (4 * TH_KIB)      /* of a session's first task, to find it by */
 #define TH_REMOVE_SESSIONS_MAX 4096        /* at once: a session, and those that work for it */
 #define TH_SWEEP_EVENTS_MAX 1000           /* removed or looked at in one transaction */

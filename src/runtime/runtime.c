@@ -178,6 +178,12 @@ enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_
 	so.loop = rt->loop;
 	if (!code)
 		code = th_store_open(options->store_url, &so, &rt->store, err);
+	if (!code) {
+		rt->reader = th_reader_new(rt->loop, rt->store, options->store_url);
+		rt->long_reader = th_reader_new(rt->loop, rt->store, options->store_url);
+		if (!rt->reader || !rt->long_reader)
+			code = th_fail_memory(err);
+	}
 	th_buf_init(&rt->scope, 2 * TH_PATH_LEN_MAX);
 	if (!code)
 		code = th_store_scope(options->store_url, &rt->scope, err);
@@ -219,6 +225,8 @@ struct th_runtime *th_runtime_free(struct th_runtime *rt)
 		rt->failed = true;
 	if (rt->loop)
 		th_runtime_executor_ended(rt, (struct th_str){});
+	rt->reader = th_reader_free(rt->reader);
+	rt->long_reader = th_reader_free(rt->long_reader);
 	th_screens_end(rt);
 	th_loop_undefer(rt->loop, &rt->flush);
 	th_loop_undefer(rt->loop, &rt->reap);
@@ -253,6 +261,16 @@ struct th_store *th_runtime_store(struct th_runtime *rt)
 struct th_driver *th_runtime_driver(struct th_runtime *rt)
 {
 	return rt->driver;
+}
+
+struct th_reader *th_runtime_reader(struct th_runtime *rt)
+{
+	return rt->reader;
+}
+
+struct th_reader *th_runtime_long_reader(struct th_runtime *rt)
+{
+	return rt->long_reader;
 }
 
 enum th_code th_runtime_tool(struct th_runtime *rt, const struct th_tool_row *row,

@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "driver/driver.h"
 #include "io/loop.h"
+#include "store/reader.h"
 #include "store/store.h"
 
 struct th_runtime;
@@ -38,6 +39,9 @@ struct th_runtime *th_runtime_free(struct th_runtime *rt);
 struct th_loop *th_runtime_loop(struct th_runtime *rt);
 struct th_store *th_runtime_store(struct th_runtime *rt);
 struct th_driver *th_runtime_driver(struct th_runtime *rt);
+/* Reads beside the loop: pieces and single rows; and jobs that may take seconds. */
+struct th_reader *th_runtime_reader(struct th_runtime *rt);
+struct th_reader *th_runtime_long_reader(struct th_runtime *rt);
 
 /* Adds a tool that runs as a function of this process (C API, benchmarks); all borrowed. */
 TH_NODISCARD enum th_code th_runtime_tool(struct th_runtime *rt, const struct th_tool_row *row,

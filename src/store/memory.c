@@ -895,6 +895,7 @@ static enum th_code memory_scope(struct th_str rest, struct th_buf *out, struct 
 
 const struct th_store_kind th_store_memory = {
 	.scheme = "memory",
+	.single = true,
 	.summary = "in this process, gone with it: memory: or memory:NAME",
 	.scope = memory_scope,
 	.open = memory_open,

@@ -5,15 +5,15 @@
  * A store keeps three tables: sessions, events, blobs.  Writing goes through
  * batches: everything that one turn of the loop produced, for all sessions, in
  * one transaction, made durable in a worker; the loop is told when it is.
- * Reading is synchronous and meant for opening, listing and recovery.
+ * Reading is synchronous; store/reader.h has reads that do not block the loop.
  *
  * Fencing: a session has an epoch and an owner.  Taking a lease raises the
  * epoch, and so does releasing it; an append whose epoch is not the current one
  * is refused (EFENCED) and changes nothing.  An owner is an open store of a
  * runtime process that proves to be alive by a lock which dies with it.
  *
- * Threads: one loop thread calls everything; `commit` hands the batch to the
- * store until its callback, which runs on that thread, never inside `commit`.
+ * Threads: one thread uses a handle; `commit` hands the batch to the store until
+ * its callback, which runs on the loop's thread, never inside `commit`.
  */
 #ifndef TH_STORE_STORE_H
 #define TH_STORE_STORE_H
@@ -99,6 +99,10 @@ struct th_store_options {
 
 struct th_store_kind {
 	const char *scheme, *summary; /* "sqlite": sqlite:PATH */
+	/* All its handles belong to one thread: the store is this process's memory.  Otherwise a
+	 * second handle, opened read_only, may be used on another thread at the same time, and it
+	 * sees every commit whose callback has come (store/reader.h). */
+	bool single;
 	/* See th_store_scope; NULL: as the url is. */
 	enum th_code (*scope)(struct th_str rest, struct th_buf *out, struct th_err *err);
 	enum th_code (*open)(struct th_str rest, const struct th_store_options *options,
