@@ -3,13 +3,14 @@
 """What thole serve costs: CPU of a response, memory of open streams and of callers who never end their request, and what
 a small request waits for while many sessions run.
 
-usage: bench/serve.py THOLE MODELSRV [responses N] [streams N] [slow N] [busy N] [peers N]
+usage: bench/serve.py THOLE MODELSRV [responses N] [streams N] [slow N] [busy N] [peers N] [overload SECONDS]
 
 MODELSRV is a model endpoint that answers at once (../shared/bench/modelsrv.c, compiled). The server's CPU and memory are
 read from /proc, so the client's own do not count. `peers` runs the same agent behind Node's HTTP (@openai/agents) and behind
 uvicorn (openai-agents) in turn with thole serve, three times, and compares the medians of CPU for a response. NODE_FOLDER is
 a folder where npm installed openai and @openai/agents, PYTHON an interpreter with openai-agents, uvicorn and starlette; a
-peer that is not given is left out. Peers keep nothing; thole's responses are durable.
+peer that is not given is left out. Peers keep nothing; thole's responses are durable. `overload` finds the most responses
+a second, then asks for twice as many, with LOAD (bench/load.c, compiled).
 """
 
 import asyncio
@@ -204,6 +205,26 @@ async def peers(server, count):
               (name, sorted(values)[1], sorted(values)[1] / sorted(taken["thole"])[1], " ".join("%.3f" % v for v in values)))
 
 
+def load(server, rate, seconds):
+    done = subprocess.run([os.environ["LOAD"], str(server.port), TOKEN, str(rate), str(seconds)], check=True, capture_output=True, text=True)
+    print("overload: " + done.stdout.strip())
+    return float(done.stdout.split("taken ")[1].split("/")[0])
+
+
+async def overload(server, seconds):
+    """The peak is what is taken of ever more, until more is offered than is taken."""
+    await post_many(server.port, 20)
+    rate, peak = 500, 0
+    while rate <= 16000:
+        taken = load(server, rate, seconds)
+        peak = max(peak, taken)
+        if taken < 0.9 * rate:
+            break
+        rate = int(rate * 1.5)
+    taken = load(server, int(2 * peak), seconds)
+    print("overload: peak %.0f a second; of twice as many %.0f are taken, %.0f %%" % (peak, taken, 100 * taken / peak))
+
+
 def main():
     thole, modelsrv, *rest = sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
@@ -212,7 +233,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             server = Server(thole, modelsrv, folder, 2000 if name == "busy" else 0)
             try:
-                asyncio.run({"responses": responses, "streams": streams, "slow": slow, "busy": busy, "peers": peers}[name](server, count))
+                asyncio.run({"responses": responses, "streams": streams, "slow": slow, "busy": busy, "peers": peers, "overload": overload}[name](server, count))
             finally:
                 server.end()
 

@@ -350,6 +350,7 @@
 #define TH_SESSIONS_MAX 16384         /* in one runtime */
 
 /* server */
+#define TH_LOOP_LONG_MS 8               /* a pass of a loop that takes longer delays others */
 #define TH_TOKENS_MAX 10000             /* of one server */
 #define TH_TOKENS_SIZE_MAX (8 * TH_MIB) /* their file */
 #define TH_TOKEN_MIN 16                 /* bytes of one that somebody chose */
@@ -357,10 +358,13 @@
 #define TH_LOGINS_USER_MAX 32                  /* of one user, and as many codes of links */
 #define TH_LOGIN_MS (7 * INT64_C(86400000))    /* a browser is logged in for so long */
 #define TH_LOGIN_CODE_MS (10 * INT64_C(60000)) /* the code of a link is good for so long */
-#define TH_SERVE_AGENTS_MAX 1000               /* files of a server's folder of agents */
-#define TH_SERVE_REST_MS 10000                 /* a session that rests is given back then */
-#define TH_SERVE_RESTING_MAX 1024              /* or when more than that many rest */
-#define TH_SERVE_PARK_MS 600000                /* and one that waits for a client's results */
+/* So many long passes of the loop in a row, or open sessions that run or wait: nothing begins. */
+#define TH_SERVE_LONG_PASSES 3
+#define TH_SERVE_OPEN_MAX (TH_SESSIONS_MAX - 1024)
+#define TH_SERVE_AGENTS_MAX 1000    /* files of a server's folder of agents */
+#define TH_SERVE_REST_MS 10000      /* a session that rests is given back then */
+#define TH_SERVE_RESTING_MAX 1024   /* or when more than that many rest */
+#define TH_SERVE_PARK_MS 600000     /* and one that waits for a client's results */
 #define TH_SERVE_LEASE_MS 15000     /* of a person who took over, from each of his messages on */
 #define TH_SERVE_LEASE_GONE_MS 5000 /* and from the end of his socket */
 #define TH_SERVE_INPUTS_MAX 512     /* actions of a person that wait */

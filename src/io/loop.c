@@ -28,6 +28,9 @@ struct th_loop {
 	uv_timer_t timer;
 	uv_prepare_t prepare;
 	uv_idle_t idle;
+	uv_check_t check;
+	uint64_t woke_ms, slept_ms; /* when the pass began; when the one before was over */
+	unsigned long_passes;
 	struct th_deferred queue, last; /* sentinels of rings */
 	uint64_t pass;
 	struct due *heap; /* [1..heap_count], earliest first */
@@ -104,6 +107,26 @@ static void on_prepare(uv_prepare_t *prepare)
 	}
 	if (l->queue.next == &l->queue && l->last.next == &l->last)
 		uv_idle_stop(&l->idle);
+	l->slept_ms = uv_hrtime() / 1000000;
+	if (l->slept_ms - l->woke_ms >= TH_LOOP_LONG_MS)
+		l->long_passes++;
+	else
+		l->long_passes = 0;
+}
+
+/* After what the kernel had to say was done; the loop's time is that of its answer. */
+static void on_check(uv_check_t *check)
+{
+	struct th_loop *l = TH_CONTAINER_OF(check, struct th_loop, check);
+
+	l->woke_ms = uv_now(&l->uv);
+	if (l->woke_ms > l->slept_ms + 1) /* it had nothing to do */
+		l->long_passes = 0;
+}
+
+unsigned th_loop_long_passes(const struct th_loop *l)
+{
+	return l->long_passes;
 }
 
 /* ---- timers ---- */
@@ -241,8 +264,11 @@ enum th_code th_loop_new(struct th_loop **ret, struct th_err *err)
 	uv_timer_init(&l->uv, &l->timer);
 	uv_prepare_init(&l->uv, &l->prepare);
 	uv_idle_init(&l->uv, &l->idle);
+	uv_check_init(&l->uv, &l->check);
 	uv_prepare_start(&l->prepare, on_prepare);
 	uv_unref((uv_handle_t *)&l->prepare);
+	uv_check_start(&l->check, on_check);
+	uv_unref((uv_handle_t *)&l->check);
 	l->queue.prev = l->queue.next = &l->queue;
 	l->last.prev = l->last.next = &l->last;
 	l->armed_ms = UINT64_MAX;
@@ -258,6 +284,7 @@ struct th_loop *th_loop_free(struct th_loop *l)
 	uv_close((uv_handle_t *)&l->timer, NULL);
 	uv_close((uv_handle_t *)&l->prepare, NULL);
 	uv_close((uv_handle_t *)&l->idle, NULL);
+	uv_close((uv_handle_t *)&l->check, NULL);
 	uv_run(&l->uv, UV_RUN_NOWAIT); /* spends a th_loop_stop that nobody ran into */
 	uv_run(&l->uv, UV_RUN_DEFAULT);
 	int status = uv_loop_close(&l->uv);

@@ -60,7 +60,6 @@ static bool has_room(struct th_mcp *m)
 
 	if (th_quota_has_room(m->access->server, m->access->user, &r))
 		return true;
-	m->access->server->metrics.refused_quota++;
 	th_mcp_text(m, th_str_of(r.why.msg), true);
 	return false;
 }

@@ -139,8 +139,7 @@ static void lane_begin(struct lane *l, struct th_str body)
 		th_stored_deinit(&d);
 	}
 	if (!th_quota_has_room(l->access->server, l->access->user, &room)) {
-		l->access->server->metrics.refused_quota++;
-		lane_fault(l, 429, room.code, room.why.msg);
+		lane_fault(l, room.status, room.code, room.why.msg);
 		return;
 	}
 	if (!th_response_make(l->access, &th_face_responses, body, true, lane_over, l, &l->now,

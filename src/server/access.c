@@ -151,7 +151,8 @@ void th_access_fail(struct th_access *a, int status, const char *code, const cha
 	va_end(ap);
 }
 
-void th_access_wait(struct th_access *a, uint64_t wait_ms, const char *code, const char *fmt, ...)
+void th_access_wait(struct th_access *a, int status, uint64_t wait_ms, const char *code,
+		    const char *fmt, ...)
 {
 	struct th_buf headers TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	va_list ap;
@@ -159,7 +160,7 @@ void th_access_wait(struct th_access *a, uint64_t wait_ms, const char *code, con
 	th_buf_printf(&headers, "Retry-After: %llu\r\n",
 		      (unsigned long long)((wait_ms + 999) / 1000));
 	va_start(ap, fmt);
-	fail(a, 429, code, fmt, ap, th_buf_str(&headers));
+	fail(a, status, code, fmt, ap, th_buf_str(&headers));
 	va_end(ap);
 }
 

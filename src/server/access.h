@@ -57,9 +57,10 @@ void th_access_empty(struct th_access *a, int status);
 /* {"error": {"message", "type", "param", "code"}}; `code` may be NULL. */
 TH_PRINTF(4, 5)
 void th_access_fail(struct th_access *a, int status, const char *code, const char *fmt, ...);
-/* 429: not now, but in so many milliseconds (Retry-After). */
-TH_PRINTF(4, 5)
-void th_access_wait(struct th_access *a, uint64_t wait_ms, const char *code, const char *fmt, ...);
+/* 429 or 503: not now, but in so many milliseconds (Retry-After). */
+TH_PRINTF(5, 6)
+void th_access_wait(struct th_access *a, int status, uint64_t wait_ms, const char *code,
+		    const char *fmt, ...);
 /* The same, and which member of the request is meant; `code` and `param` may be NULL. */
 void th_access_fault(struct th_access *a, int status, const char *code, const char *param,
 		     const char *message);

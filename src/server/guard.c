@@ -265,7 +265,7 @@ bool th_guard_stranger(struct th_access *a)
 	if (!wait_ms)
 		return true;
 	s->metrics.refused_rate++;
-	th_access_wait(a, wait_ms, "rate_limit_exceeded",
+	th_access_wait(a, 429, wait_ms, "rate_limit_exceeded",
 		       "too many requests without a good token came from there");
 	return false;
 }
@@ -280,7 +280,7 @@ static bool in_rate(struct th_access *a)
 	if (!wait_ms)
 		return true;
 	s->metrics.refused_rate++;
-	th_access_wait(a, wait_ms, "rate_limit_exceeded", "%lld requests a second are allowed",
+	th_access_wait(a, 429, wait_ms, "rate_limit_exceeded", "%lld requests a second are allowed",
 		       (long long)max);
 	return false;
 }

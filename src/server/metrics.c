@@ -64,6 +64,8 @@ void th_api_metrics(struct th_access *a)
 	       m->refused_rate);
 	figure(&out, "refused_quota_total", "counter",
 	       "Requests that a user's quota has no room for.", m->refused_quota);
+	figure(&out, "refused_load_total", "counter", "Requests refused because of overload.",
+	       m->refused_load);
 	figure(&out, "connections", "gauge", "Open connections.", th_http_server_count(s->http));
 	figure(&out, "streams", "gauge", "Open streams of events.", m->streams);
 	figure(&out, "screens", "gauge", "Open live views of screens.", m->screens);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quota.c - whether a user may begin something more now. */
+/* quota.c - whether something more may begin now: the server is not overloaded, and the user's
+ * quota has room. */
 #include <time.h>
 
 #include "io/clock.h"
@@ -59,7 +60,8 @@ static bool has_day(struct th_server *s, const char *user, const struct th_quota
 	if (!q->turns_per_day && q->cost_usd_per_day <= 0)
 		return true;
 	u = used_today(s, user);
-	*ret = (struct th_refusal){ .wait_ms = DAY_MS - th_clock_wall_ms() % DAY_MS };
+	*ret =
+	    (struct th_refusal){ .wait_ms = DAY_MS - th_clock_wall_ms() % DAY_MS, .status = 429 };
 	if (q->turns_per_day && u.turns >= q->turns_per_day) {
 		ret->code = "turns";
 		(void)th_fail(&ret->why, TH_ELIMIT,
@@ -116,17 +118,35 @@ void th_quota_look(struct th_hub *h)
 
 /* ---- to begin ---- */
 
+/* What has begun is finished first: who is refused at once can ask another server. */
+static bool is_overloaded(const struct th_server *s)
+{
+	return th_loop_long_passes(s->loop) >= TH_SERVE_LONG_PASSES ||
+	       s->hubs.open - s->hubs.spare_count >= TH_SERVE_OPEN_MAX;
+}
+
 bool th_quota_has_room(struct th_server *s, const char *user, struct th_refusal *ret)
 {
 	struct th_quota q = th_settings_quota(&s->settings, user);
 
-	if (q.sessions && running(s, user) >= q.sessions) {
-		*ret = (struct th_refusal){ .wait_ms = 1000, .code = "sessions" };
-		(void)th_fail(&ret->why, TH_ELIMIT, "%lld of your sessions run, and no more may",
-			      (long long)q.sessions);
+	if (is_overloaded(s)) {
+		*ret = (struct th_refusal){ .wait_ms = 1000, .code = "overloaded", .status = 503 };
+		(void)th_fail(&ret->why, TH_ELIMIT,
+			      "the server has more to do than it can; try again in a second");
+		s->metrics.refused_load++;
 		return false;
 	}
-	return has_day(s, user, &q, ret);
+	if (q.sessions && running(s, user) >= q.sessions) {
+		*ret = (struct th_refusal){ .wait_ms = 1000, .code = "sessions", .status = 429 };
+		(void)th_fail(&ret->why, TH_ELIMIT, "%lld of your sessions run, and no more may",
+			      (long long)q.sessions);
+		s->metrics.refused_quota++;
+		return false;
+	}
+	if (has_day(s, user, &q, ret))
+		return true;
+	s->metrics.refused_quota++;
+	return false;
 }
 
 bool th_quota_begin(struct th_access *a)
@@ -135,7 +155,6 @@ bool th_quota_begin(struct th_access *a)
 
 	if (th_quota_has_room(a->server, a->user, &r))
 		return true;
-	a->server->metrics.refused_quota++;
-	th_access_wait(a, r.wait_ms, r.code, "%s", r.why.msg);
+	th_access_wait(a, r.status, r.wait_ms, r.code, "%s", r.why.msg);
 	return false;
 }

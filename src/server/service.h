@@ -51,7 +51,7 @@ TH_NODISCARD int th_served_make(const struct th_served_agent *a, const char *wor
 
 struct th_metrics {
 	uint64_t requests, answers[6]; /* by the first digit of the status */
-	uint64_t refused_hosts, refused_tokens, refused_rate, refused_quota;
+	uint64_t refused_hosts, refused_tokens, refused_rate, refused_quota, refused_load;
 	uint64_t sessions_begun, sessions_recovered, messages, decisions;
 	uint64_t events_streamed, deltas_streamed, streams_begun, cursors_lost;
 	uint64_t responses_begun;
@@ -187,10 +187,11 @@ TH_NODISCARD int th_session_discard(struct th_server *s, const char *id, const c
 				    struct thole_error *err);
 #define TH_KEEP_MEMBER "thole_keep" /* of metadata; false: deleted when its response is over */
 
-/* ---- quota.c: may this user have one more that runs, and go on with one that rests? ---- */
+/* ---- quota.c: may one more run, or go on that rests? ---- */
 
 struct th_refusal {
 	uint64_t wait_ms; /* until it may be asked again */
+	int status;       /* 429: the user's quota; 503: the server is overloaded */
 	const char *code;
 	struct th_err why;
 };

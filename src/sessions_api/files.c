@@ -186,7 +186,7 @@ static void begin(struct th_access *a, enum files_kind kind, size_t size_max)
 		return;
 	}
 	if (s->files_job_count >= TH_FILES_JOBS_MAX) {
-		th_access_wait(a, 1000, "busy", "other requests for files are under way");
+		th_access_wait(a, 429, 1000, "busy", "other requests for files are under way");
 		return;
 	}
 	j = th_alloc(sizeof(*j));

@@ -149,6 +149,46 @@ static void many_timers_keep_their_order(void **state)
 	free(m);
 }
 
+/* ---- passes that take long ---- */
+
+static unsigned most;
+static struct th_timer nap;
+
+static void on_long(void *ctx)
+{
+	struct th_deferred *d = ctx;
+	uint64_t until = th_clock_ns() + (TH_LOOP_LONG_MS + 2) * UINT64_C(1000000);
+
+	most = th_loop_long_passes(loop);
+	while (th_clock_ns() < until)
+		;
+	if (most < 4)
+		th_loop_defer(loop, d);
+	else
+		th_timer_start(&nap, 500, 0);
+}
+
+static void on_nap(void *ctx)
+{
+	*(unsigned *)ctx = th_loop_long_passes(loop);
+}
+
+static void long_passes_count_until_there_is_a_rest(void **state)
+{
+	struct th_deferred d = { .fn = on_long };
+	unsigned after = 9;
+
+	(void)state;
+	most = 0;
+	d.ctx = &d;
+	th_timer_init(&nap, loop, on_nap, &after);
+	th_loop_defer(loop, &d);
+	th_loop_run(loop);
+	assert_int_equal(most, 4);
+	assert_int_equal(after, 0);
+	assert_int_equal(th_loop_long_passes(loop), 0);
+}
+
 /* ---- deferred calls ---- */
 
 static struct th_deferred first, second, repeating;
@@ -407,6 +447,7 @@ int main(void)
 		T(a_timer_may_restart_itself_without_delay),
 		T(a_repeating_timer_repeats_until_stopped),
 		T(many_timers_keep_their_order),
+		T(long_passes_count_until_there_is_a_rest),
 		T(deferred_calls_run_once_and_before_sleeping),
 		T(the_last_call_waits_for_the_others),
 		T(an_undeferred_call_does_not_run),
