@@ -310,6 +310,7 @@
 #define TH_EXPORT_BLOB_MAX (40 * TH_MIB) /* of a session that is exported: one line holds it */
 #define TH_HTML_SIZE_MAX (256 * TH_MIB)  /* of a session as an HTML file, its player included */
 #define TH_HTML_PICTURES_MAX 4096        /* in it */
+#define TH_SEARCH_MAX 1000               /* events of a log that a search gives */
 #define TH_EXPORT_SESSIONS_MAX 4096      /* that belong to it, itself included */
 #define TH_EXPORT_EVENTS_MAX 57344       /* of all of them: one transaction takes them in */
 #define TH_EXPORT_BLOBS_MAX 16384        /* of all of them */

@@ -368,10 +368,12 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_code, str, failed, "failed", 0, "hooks: why it failed")                       \
 	F(ev_code, bool, fails, "fails", 0, "a hook that failed: the run ends because of it")
 
-#define TH_FIELDS_ev_items_added(F)                                          \
-	F(ev_items_added, raw, items, "items", TH_REQ,                       \
-	  "messages, calls, results, in the Responses API's form, in order") \
-	F(ev_items_added, bool, begins, "begins", 0, "a task begins with them")
+#define TH_FIELDS_ev_items_added(F)                                             \
+	F(ev_items_added, raw, items, "items", TH_REQ,                          \
+	  "messages, calls, results, in the Responses API's form, in order")    \
+	F(ev_items_added, bool, begins, "begins", 0, "a task begins with them") \
+	F(ev_items_added, raw, origin, "origin", 0,                             \
+	  "imported: {form, event as it came}; or {form, view: true}: what stands for all before")
 
 #define TH_FIELDS_ev_items_removed(F)                                         \
 	F(ev_items_removed, int, count, "count", TH_NONEG | TH_EMIT | TH_REQ, \
