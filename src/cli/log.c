@@ -12,6 +12,7 @@
 #include "cli/remote.h"
 #include "cli/trace.h"
 #include "cli/view.h"
+#include "core/search.h"
 #include "io/files.h"
 #include "runtime/runtime.h"
 
@@ -19,8 +20,9 @@
 
 struct log_options {
 	struct th_common common;
-	bool json, verify, trace;
-	struct th_str blobs;
+	bool json, verify, trace, reverse;
+	struct th_str blobs, find, kind, source;
+	int64_t from, to, limit;
 };
 
 static const struct th_option log_options[] = {
@@ -33,6 +35,21 @@ static const struct th_option log_options[] = {
 	  "times and costs as a tree; with --json as OTLP", NULL },
 	{ "blobs", 0, "DIR", TH_OPTION_TEXT, offsetof(struct log_options, blobs),
 	  "write the pictures of the session into DIR, named by event", "DIR" },
+	{ "find", 0, "TEXT", TH_OPTION_TEXT, offsetof(struct log_options, find),
+	  "only events that have TEXT, in either case, with what their JSON says", NULL },
+	{ "kind", 0, "LIST", TH_OPTION_TEXT, offsetof(struct log_options, kind),
+	  "only events of these kinds, with commas (docs/EVENTS.md)", NULL },
+	{ "source", 0, "SOURCE", TH_OPTION_TEXT, offsetof(struct log_options, source),
+	  "only events of user, agent, environment or operator",
+	  "user agent environment operator" },
+	{ "from", 0, "N", TH_OPTION_INT, offsetof(struct log_options, from),
+	  "only event N and later ones", NULL },
+	{ "to", 0, "N", TH_OPTION_INT, offsetof(struct log_options, to),
+	  "only event N and earlier ones", NULL },
+	{ "limit", 'n', "N", TH_OPTION_INT, offsetof(struct log_options, limit),
+	  "at most N events, the oldest (at most 1000)", NULL },
+	{ "reverse", 'r', NULL, TH_OPTION_FLAG, offsetof(struct log_options, reverse),
+	  "the newest, newest first", NULL },
 	TH_OPTIONS_SERVER(struct log_options, common),
 	TH_OPTIONS_COMMON(struct log_options, common),
 	TH_OPTIONS_END,
@@ -118,6 +135,95 @@ static int print_log(struct th_store *store, const struct th_session_row *row, b
 	if (code == TH_OK)
 		code = written(&p, &err);
 	th_session_deinit(&p.fold);
+	th_buf_deinit(&p.out);
+	return code == TH_OK ? 0 : th_cli_fail(&err);
+}
+
+/* ---- some of the events ---- */
+
+static bool is_search(const struct log_options *o)
+{
+	return o->find.len || o->kind.len || o->source.len || o->reverse || o->from >= 0 ||
+	       o->to >= 0 || o->limit >= 0;
+}
+
+struct searching {
+	struct th_str session_id;
+	struct th_search search;
+	struct th_found found;
+	struct th_buf text;
+};
+
+static enum th_code search_event(void *ctx, const struct th_event *ev,
+				 const struct th_digest *digest TH_UNUSED, struct th_err *err)
+{
+	struct searching *x = ctx;
+	struct th_jw w = th_jw(&x->text);
+	struct th_searched seen = { .seq = ev->seq,
+				    .source = th_str_of(th_source_name(ev->source)),
+				    .kind = th_str_of(th_event_name(ev->kind)) };
+
+	th_buf_clear(&x->text);
+	if (x->search.query.len)
+		th_event_print(x->session_id, ev, &w);
+	seen.text = th_buf_str(&x->text);
+	(void)th_search_add(&x->search, &seen, &x->found);
+	return th_buf_check(&x->text, "an event", err);
+}
+
+/* Names that are none are an error, not a search that finds nothing. */
+static enum th_code make_search(const struct log_options *o, struct th_search *ret,
+				struct th_err *err)
+{
+	struct th_str list = o->kind;
+
+	*ret = (struct th_search){
+		.from = o->from > 0 ? (uint64_t)o->from : 0,
+		.to = o->to > 0 ? (uint64_t)o->to : 0,
+		.query = o->find,
+		.source = o->source,
+		.kinds = o->kind,
+		.limit = o->limit > 0 ? (size_t)o->limit : 0,
+		.newest = o->reverse,
+	};
+	if (o->limit == 0 || o->limit > TH_SEARCH_MAX)
+		return th_fail(err, TH_EUSAGE, "--limit is 1 to %d", TH_SEARCH_MAX);
+	if (o->source.len && th_source_find(o->source) < 0)
+		return th_fail(err, TH_EUSAGE, "--source is user, agent, environment or operator");
+	while (list.len) {
+		struct th_str name = th_str_trim(th_str_split(&list, ','));
+
+		if (th_event_find(name) < 0)
+			return th_fail(err, TH_EUSAGE, "--kind: there is no event \"%.*s\"",
+				       TH_FMT(th_utf8_cut(name, TH_NAME_NEAR_MAX)));
+	}
+	return TH_OK;
+}
+
+static int print_found(struct th_store *store, const struct th_session_row *row,
+		       const struct log_options *o)
+{
+	struct th_view_options vo = { .colour = th_cli_colour(STDOUT_FILENO),
+				      .columns = th_cli_columns(STDOUT_FILENO) };
+	struct th_view *view TH_CLEANUP(th_view_freep) = o->json ? NULL : th_view_new(&vo);
+	struct printing p = { .session_id = row->session_id, .view = view };
+	struct searching x = { .session_id = row->session_id };
+	struct th_err err = {};
+	enum th_code code = make_search(o, &x.search, &err);
+
+	th_buf_init(&x.text, 2 * TH_EVENT_DATA_MAX + CHUNK);
+	th_buf_init(&p.out, 2 * TH_EVENT_DATA_MAX + CHUNK);
+	if (code == TH_OK)
+		code = store->kind->read(store, row->session_id, 1, 0, search_event, &x, &err);
+	for (size_t i = 0; code == TH_OK && i < th_search_count(&x.search, &x.found); i++) {
+		uint64_t seq = th_search_nth(&x.search, &x.found, i);
+
+		code = store->kind->read(store, row->session_id, seq, seq, print_event, &p, &err);
+	}
+	flush(&p, 0);
+	if (code == TH_OK)
+		code = written(&p, &err);
+	th_buf_deinit(&x.text);
 	th_buf_deinit(&p.out);
 	return code == TH_OK ? 0 : th_cli_fail(&err);
 }
@@ -259,7 +365,7 @@ static int verify(struct th_store *store, struct th_str session_id, bool json)
 
 static int run_log(const struct th_command *self, int argc, char **argv)
 {
-	struct log_options o = {};
+	struct log_options o = { .from = -1, .to = -1, .limit = -1 };
 	struct th_operands rest;
 	struct th_remote *remote TH_CLEANUP(th_remote_freep) = NULL;
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
@@ -271,8 +377,8 @@ static int run_log(const struct th_command *self, int argc, char **argv)
 	th_arena_init(&a, TH_MIB);
 	if (code != TH_OK)
 		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
-	if (o.verify + o.trace + !!o.blobs.ptr > 1)
-		return th_cli_die(2, "--verify, --trace and --blobs exclude each other");
+	if (o.verify + o.trace + !!o.blobs.ptr + is_search(&o) > 1)
+		return th_cli_die(2, "--verify, --trace, --blobs and a search exclude each other");
 	if (rest.count > 1 || (rest.count == 0 && !o.verify))
 		return th_cli_names_none(self);
 	if (o.verify && th_remote_refuse(&o.common, "log --verify"))
@@ -289,6 +395,8 @@ static int run_log(const struct th_command *self, int argc, char **argv)
 		return verify(store, row.session_id, o.json);
 	if (o.trace)
 		return th_cli_trace(store, row.session_id, o.json);
+	if (is_search(&o))
+		return print_found(store, &row, &o);
 	return o.blobs.ptr ? extract(store, &row, o.blobs.ptr)
 			   : print_log(store, &row, o.json, &o.common);
 }
@@ -315,6 +423,7 @@ const struct th_command th_command_log = {
 		"  thole log report\n"
 		"  thole log report --trace\n"
 		"  thole log report --json | jq 'select(.kind == \"call\")'\n"
+		"  thole log report --kind call,outcome --find Permission -r -n 3\n"
 		"  thole log report --blobs pictures\n"
 		"  thole log --verify\n",
 	.options = log_options,

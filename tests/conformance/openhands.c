@@ -29,16 +29,35 @@ static const struct area {
 	{ "apply_patch (V1)", oh_patch },
 	{ "truncation (V0)", oh_cut },
 	{ "truncation (V1)", oh_cut },
+	{ "event serialisation (V0)", oh_event_write_v0 },
+	{ "event serialisation (V1)", oh_event_write_v1 },
+	{ "event deserialisation (V0)", oh_event_read_v0 },
+	{ "event deserialisation (V1)", oh_event_read_v1 },
+	{ "event log (V1)", oh_log },
+	{ "event search (V0)", oh_search },
+	{ "event store layout (V0)", oh_layout },
+	{ "should_step (V0)", oh_should_step },
+	{ "redaction (V1)", oh_redact },
+	{ "PS1 metadata (V1)", oh_ps1 },
 };
 
-/* Cases that differ on purpose: docs/DEVIATIONS.md, "OpenHands". */
-static const char *const deviations[] = {
-	"oh-110",           /* a call without a newline behind its tag is a call */
-	"oh-254", "oh-276", /* a path may be relative to the workspace */
-	"oh-256",           /* missing folders are made */
-	"oh-265",           /* line ends stay as they are */
-	"oh-288",           /* a shell that ends is said at once, and begun anew */
-	NULL,
+/*
+ * Cases that differ on purpose: docs/DEVIATIONS.md, "OpenHands".  One case by its id, or
+ * those of an area whose input has a member that begins so.
+ */
+static const struct deviation {
+	const char *id, *area, *member;
+} deviations[] = {
+	{ .id = "oh-110" }, /* a call without a newline behind its tag is a call */
+	{ .id = "oh-254" }, /* a path may be relative to the workspace */
+	{ .id = "oh-276" }, /* the same */
+	{ .id = "oh-256" }, /* missing folders are made */
+	{ .id = "oh-265" }, /* line ends stay as they are */
+	{ .id = "oh-288" }, /* a shell that ends is said at once, and begun anew */
+	{ .area = "event log (V1)", .member = "append id" }, /* any id is kept */
+	{ .area = "event log (V1)", .member = "torn" },      /* what is whole is read */
+	{ .area = "event log (V1)", .member = "zero" },      /* the same */
+	{ .area = "event log (V1)", .member = "delete" },    /* what is behind a gap is read */
 };
 
 static size_t passed, failed, deviated, unknown;
@@ -51,11 +70,25 @@ static const struct area *area_of(struct th_str name)
 	return NULL;
 }
 
-static bool deviates(struct th_str id)
+static bool has_member(const struct th_json *input, const char *begin)
 {
-	for (size_t i = 0; deviations[i]; i++)
-		if (th_str_is(id, deviations[i]))
+	struct th_json_iter it = th_json_iter(input);
+
+	while (th_json_next(&it))
+		if (th_str_starts(it.key, th_str_of(begin)))
 			return true;
+	return false;
+}
+
+static bool deviates(const struct oh_case *c)
+{
+	for (size_t i = 0; i < TH_COUNT(deviations); i++) {
+		const struct deviation *d = &deviations[i];
+
+		if (d->id ? th_str_is(c->id, d->id)
+			  : th_str_is(c->area, d->area) && has_member(c->input, d->member))
+			return true;
+	}
 	return false;
 }
 
@@ -80,7 +113,7 @@ static void run_case(const struct th_json *v)
 		unknown++;
 	} else if (area->fn(&c, &found)) {
 		passed++;
-	} else if (deviates(c.id)) {
+	} else if (deviates(&c)) {
 		deviated++;
 		passed++;
 	} else {
