@@ -115,8 +115,9 @@ TH_API void thole_free(char *text);
  * Opens a store and makes a loop.  `options`: names and values in turn, ended by NULL; NULL: none.
  *
  *     store        where sessions are kept: "sqlite:PATH" (the file is made when it is not there,
- *                  its folder is not) or "memory:".  Default: $THOLE_STORE, the configuration
- *                  file's, sqlite:$XDG_STATE_HOME/thole/log.db
+ *                  its folder is not), "postgres://USER@HOST:5432/DATABASE" (the database is
+ *                  there, what is in it is made) or "memory:".  Default: $THOLE_STORE, the
+ *                  configuration file's, sqlite:$XDG_STATE_HOME/thole/log.db
  *     model        the model of agents that name none.  Default: $THOLE_MODEL, the configuration
  *                  file's
  *     base_url     where the model's API is, for all models.  Default: OPENAI_BASE_URL and its like
@@ -623,10 +624,6 @@ TH_API int thole_session_approve(struct thole_session *s, const char *call_id, c
 				 struct thole_error *err);
 TH_API int thole_session_reject(struct thole_session *s, const char *call_id, const char *by,
 				const char *message, struct thole_error *err);
-/* Approves a call that is a question to the person (tool `ask`); `answer` is what the model reads.
- * EUSAGE: the call is no question. */
-TH_API int thole_session_answer(struct thole_session *s, const char *call_id, const char *by,
-				const char *answer, struct thole_error *err);
 /* The same, and so with every other call of this tool in this session, now or later; what a rule
  * asks about that names arguments, path or domain, what cannot be undone, or what the model's
  * provider wants checked, is asked about all the same. */
@@ -726,17 +723,13 @@ TH_API int thole_session_input(struct thole_session *s, const char *by, const ch
 
 /*
  * A person's word on a session of the store, whether this runtime has it open or not.  As
- * thole_session_approve, _answer, _reject (with `always`: _always) and _settle; of one that is not
- * open the word is written, and whoever opens it next goes on from there.  It may also be of a
- * session that works for this one.  EBUSY: another runtime has it; ENOENT: no such session, or no
- * such call.
+ * thole_session_approve, _reject (with `always`: _always) and _settle; of one that is not open the
+ * word is written, and whoever opens it next goes on from there.  It may also be of a session that
+ * works for this one.  EBUSY: another runtime has it; ENOENT: no such session, or no such call.
  */
 TH_API int thole_runtime_approve(struct thole_runtime *rt, const char *session_id,
 				 const char *call_id, const char *by, bool always,
 				 struct thole_error *err);
-TH_API int thole_runtime_answer(struct thole_runtime *rt, const char *session_id,
-				const char *call_id, const char *by, const char *answer,
-				struct thole_error *err);
 TH_API int thole_runtime_reject(struct thole_runtime *rt, const char *session_id,
 				const char *call_id, const char *by, const char *message,
 				bool always, struct thole_error *err);

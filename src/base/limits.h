@@ -130,6 +130,8 @@
 #define TH_BATCH_EVENTS_MAX 65536          /* events of one transaction */
 #define TH_FORK_DEPTH_MAX 64               /* a fork of a fork of … */
 #define TH_STORE_PATH_MAX 3840             /* leaves room for the names beside it */
+#define TH_STORE_URL_MAX 2000              /* bytes of a server's */
+#define TH_STORE_LEASE_MS 9000             /* without a word from the database, then it is lost */
 #define TH_STORE_BUSY_MS 10000             /* how long another process may write */
 #define TH_STORE_CACHE_MAX (1 * TH_MIB)    /* pages that one connection keeps */
 #define TH_STORE_WAL_PAGES 4096            /* written back to the database when the log has more */
@@ -376,10 +378,9 @@
 #define TH_SERVE_CUA_READ_MAX (8 * TH_MIB) /* of a file or a command's output, in one answer */
 #define TH_SERVE_LOOKS_MAX 200             /* logs of others that are looked at in a second */
 #define TH_SERVE_PAGE_EVENTS 1000          /* of a page of events, at most */
+#define TH_SERVE_PUMP_EVENTS 256           /* that a stream reads before others have their turn */
 #define TH_SERVE_PING_MS 15000             /* between two signs of life of a stream */
 #define TH_MCP_SESSIONS_MAX 1000           /* of the protocol, of one server */
-#define TH_MCP_COMPUTERS_MAX 16            /* desktops of users, of one server */
-#define TH_MCP_COMPUTER_MS 600000          /* one that nobody uses is given up then */
 #define TH_MCP_WATCHES_MAX 64              /* resources that one client listens to */
 #define TH_MCP_STATE_MS 86400000           /* what a client keeps for a tool holds so long */
 #define TH_SERVE_SOCKET_MS 3600000         /* of a WebSocket with responses */

@@ -232,8 +232,11 @@ void th_cli_same_log(const struct th_common *o, struct th_buf *out)
 		th_cli_word(out, o->token_file);
 	}
 	if (o && o->store.len) {
+		struct th_buf shown TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_STORE_PATH_MAX);
+
+		th_store_show(o->store, &shown);
 		th_buf_add_cstr(out, " --store ");
-		th_cli_word(out, o->store);
+		th_cli_word(out, th_buf_str(&shown));
 	}
 	if (o && o->config.len) {
 		th_buf_add_cstr(out, " --config ");
@@ -245,6 +248,10 @@ enum th_code th_cli_config(const struct th_common *o, struct th_config **ret, st
 {
 	enum th_code code = th_config_load(o->config, ret, err);
 
+	if (code == TH_OK && th_store_has_secret(o->store))
+		return th_fail(err, TH_EUSAGE,
+			       "--store: everybody on this machine can read a password there; the "
+			       "configuration's key `store`, THOLE_STORE or ~/.pgpass may have it");
 	if (code == TH_OK && o->store.len)
 		(*ret)->store = o->store;
 	return code;
@@ -260,11 +267,15 @@ static enum th_code store_open(const struct th_common *o, bool write, bool creat
 	if (code != TH_OK)
 		return code;
 	code = th_store_open(config->store, &options, ret, err);
-	if (code == TH_ENOENT && !create)
+	if (code == TH_ENOENT && !create) {
+		struct th_buf shown TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_STORE_PATH_MAX);
+
+		th_store_show(config->store, &shown);
 		return th_fail(err, code,
-			       "there is no log at %.*s yet; %s run \"TASK\" makes it, --store "
+			       "there is no log at %s yet; %s run \"TASK\" makes it, --store "
 			       "names another",
-			       TH_FMT(config->store), th_cli_program());
+			       shown.ptr, th_cli_program());
+	}
 	return code;
 }
 

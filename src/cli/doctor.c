@@ -247,14 +247,16 @@ static void check_store(struct report *r, const struct th_config *config)
 {
 	struct th_store_options o = { .create = true };
 	struct th_store *s = NULL;
+	struct th_buf shown TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_STORE_PATH_MAX);
 	struct th_err err = {};
 
+	th_store_show(config->store, &shown);
 	if (th_store_open(config->store, &o, &s, &err) != TH_OK) {
-		say(r, BROKEN, "log", "%.*s: %s", TH_FMT(config->store), err.msg);
+		say(r, BROKEN, "log", "%s: %s", shown.ptr, err.msg);
 		return;
 	}
 	s = th_store_close(s);
-	say(r, GOOD, "log", "%.*s can be written", TH_FMT(config->store));
+	say(r, GOOD, "log", "%s can be written", shown.ptr);
 }
 
 static void check_one_model(struct report *r, const struct th_config *config, const char *what,

@@ -15,7 +15,7 @@ static const char environment[] =
     "                      where the model's API is\n"
     "  THOLE_MODEL         model to use where none is named\n"
     "  THOLE_MODELS        file with profiles of one's own\n"
-    "  THOLE_STORE         the log, such as sqlite:/srv/thole/log.db\n"
+    "  THOLE_STORE         the log, such as sqlite:/srv/thole/log.db or postgres://…\n"
     "  THOLE_SERVER, THOLE_TOKEN\n"
     "                      a thole serve that has the sessions, and a token for it\n"
     "  NO_COLOR            no colours\n"

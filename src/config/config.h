@@ -21,7 +21,7 @@
 	F(config_file, str, model, "model", TH_NONEMPTY, "model to use where agent file and options name none") \
 	F(config_file, str, models, "models", TH_NONEMPTY, "models file with your own profiles")   \
 	F(config_file, str, store, "store", TH_NONEMPTY,                                         \
-	  "URL of the log, such as sqlite:/srv/log.db; the folder must exist")               \
+	  "URL of the log, such as sqlite:/srv/log.db (the folder must exist) or postgres://thole@db/thole")               \
 	F(config_file, str, base_url, "base_url", TH_NONEMPTY, "URL of the model's API")         \
 	F(config_file, str, api_key, "api_key", TH_NONEMPTY, "key for base_url or, without base_url, for the provider of model in this file; better: api_key_file") \
 	F(config_file, str, api_key_file, "api_key_file", TH_NONEMPTY, "file that contains this key")  \

@@ -548,6 +548,14 @@ void th_driver_close(struct th_driver *d, struct th_handle h)
 	live_drop(l);
 }
 
+void th_driver_lose_all(struct th_driver *d, const struct th_err *err)
+{
+	/* Those who are told may close it. */
+	for (uint32_t i = 0; i < d->live_cap; i++)
+		if (d->lives[i])
+			th_live_lose(d->lives[i], err);
+}
+
 const struct th_session *th_driver_session(const struct th_driver *d, struct th_handle h)
 {
 	const struct th_live *l = th_driver_find(d, h);

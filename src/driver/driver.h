@@ -223,6 +223,8 @@ size_t th_driver_count(const struct th_driver *d);
 
 /* ---- called by the world ---- */
 
+/* All sessions are another's now, or may be: nothing more is written of them. */
+void th_driver_lose_all(struct th_driver *d, const struct th_err *err);
 void th_driver_flush(struct th_driver *d);
 void th_driver_timer(struct th_driver *d, struct th_ticket t);
 /* False: cancel the request (the answer is too large, or nobody waits for it). */

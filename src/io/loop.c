@@ -530,6 +530,11 @@ void th_wake_send(struct th_wake *w)
 	uv_async_send(&w->uv);
 }
 
+void th_wake_quiet(struct th_wake *w)
+{
+	uv_unref((uv_handle_t *)&w->uv);
+}
+
 struct th_wake *th_wake_free(struct th_wake *w)
 {
 	if (w)

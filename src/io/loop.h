@@ -130,7 +130,8 @@ struct th_wake;
 typedef void th_wake_fn(void *ctx);
 TH_NODISCARD enum th_code th_wake_new(struct th_loop *l, th_wake_fn *fn, void *ctx,
 				      struct th_wake **ret, struct th_err *err);
-void th_wake_send(struct th_wake *w); /* any thread; several sends may become one call */
+void th_wake_send(struct th_wake *w);  /* any thread; several sends may become one call */
+void th_wake_quiet(struct th_wake *w); /* the loop may end though it could still be woken */
 struct th_wake *th_wake_free(struct th_wake *w);
 
 #endif

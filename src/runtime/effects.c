@@ -166,6 +166,9 @@ void th_world_tool_run(void *ctx, struct th_ticket t, const struct th_effect_cal
 	struct th_err err = { 0 };
 
 	assert(s);
+	/* Nothing is said of it: whoever has the session now asks what became of it. */
+	if (!th_runtime_holds(rt))
+		return;
 	if (th_runtime_session_executor(s, s->stored ? s->row.epoch : 1, &err)) {
 		th_driver_tool_not_started(rt->driver, t, err.msg);
 		return;

@@ -79,7 +79,7 @@ struct th_runtime {
 	struct th_reader *reader, *long_reader;
 	const struct th_config *config;
 	struct th_driver *driver;
-	struct th_deferred flush, reap;
+	struct th_deferred flush, reap, lost;
 	size_t child_count; /* sessions with a parent */
 	struct th_runtime_session *sessions;
 	struct th_runtime_session **by_index; /* by the driver's handle index */
@@ -117,6 +117,8 @@ void th_runtime_human_model(struct th_runtime *rt, const struct th_runtime_optio
 
 /* effects.c */
 bool th_world_tool_ready(void *ctx, struct th_ticket t, struct th_str *ret_journal);
+/* May an effect begin?  False: the runtime ends, since its sessions may be another's. */
+bool th_runtime_holds(struct th_runtime *rt);
 void th_world_tool_run(void *ctx, struct th_ticket t, const struct th_effect_call *call,
 		       bool settle);
 void th_world_tool_cancel(void *ctx, struct th_ticket t);

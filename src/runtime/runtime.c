@@ -126,6 +126,33 @@ static void world_fatal(void *ctx, const struct th_err *err)
 	rt->failure = *err;
 }
 
+/* The store is another's: no effect begins, and what was under way is not written. */
+static void on_lost(void *ctx)
+{
+	struct th_runtime *rt = ctx;
+
+	if (!rt->failed)
+		(void)th_fail(&rt->failure, TH_EFENCED,
+			      "the lease of this runtime on its sessions was not renewed in time");
+	rt->failed = true;
+	th_driver_lose_all(rt->driver, &rt->failure);
+	th_loop_stop(rt->loop);
+}
+
+static void on_store_lost(void *ctx, const struct th_err *err)
+{
+	world_fatal(ctx, err);
+	on_lost(ctx);
+}
+
+bool th_runtime_holds(struct th_runtime *rt)
+{
+	if (!rt->failed && th_store_holds(rt->store))
+		return true;
+	th_loop_defer(rt->loop, &rt->lost);
+	return false;
+}
+
 static const struct th_world_ops world_ops = {
 	.now_ms = world_now,
 	.random = world_random,
@@ -157,6 +184,8 @@ enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_
 	struct th_store_options so = {
 		.create = options->store_create,
 		.read_only = options->store_read_only,
+		.lost = on_store_lost,
+		.lost_ctx = rt,
 	};
 	/* Before anything is opened that could get the number of a closed descriptor. */
 	bool person = options->person && th_human_model_behind(options->person_in);
@@ -170,6 +199,7 @@ enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_
 	rt->program = options->program ? strdup(options->program) : NULL;
 	/* What this pass has still to say goes with it. */
 	rt->flush = (struct th_deferred){ .fn = on_flush, .ctx = rt, .last = true };
+	rt->lost = (struct th_deferred){ .fn = on_lost, .ctx = rt };
 	rt->reap = (struct th_deferred){ .fn = th_runtime_reap, .ctx = rt };
 	if (!code && !rt->loop) {
 		code = th_loop_new(&rt->loop, err);
@@ -230,6 +260,7 @@ struct th_runtime *th_runtime_free(struct th_runtime *rt)
 	th_screens_end(rt);
 	th_loop_undefer(rt->loop, &rt->flush);
 	th_loop_undefer(rt->loop, &rt->reap);
+	th_loop_undefer(rt->loop, &rt->lost);
 	rt->person = th_human_model_free(rt->person);
 	if (rt->otlp && rt->own_loop)
 		th_otlp_drain(rt->otlp, TH_OTLP_END_MS);

@@ -56,6 +56,6 @@ void th_verify_blame(struct th_verify_report *r, const char *table, const char *
 struct th_shown th_session_key(struct th_str session_id); /* "session a1" */
 struct th_shown th_event_key(struct th_str session_id, uint64_t seq);
 
-extern const struct th_store_kind th_store_sqlite, th_store_memory;
+extern const struct th_store_kind th_store_sqlite, th_store_postgres, th_store_memory;
 
 #endif

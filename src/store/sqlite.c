@@ -1,24 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sqlite.c - opening and closing, and the group commit.
- *
- * The loop thread puts batches into a queue and never waits; the worker takes
- * all there are, writes them in one transaction, and wakes the loop, which
- * calls back.  What arrives while a transaction runs is the next one.  The
- * worker is a thread of its own, not one of the loop's pool: a commit must not
- * wait behind the encoding of pictures.
+ * sqlite.c - opening and closing.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "io/files.h"
-#include "io/loop.h"
 #include "store/sqlite.h"
-
-#define WORKER_STACK_SIZE (512 * TH_KIB)
 
 struct th_sqlite *th_sqlite_of(struct th_store *s)
 {
@@ -26,222 +16,40 @@ struct th_sqlite *th_sqlite_of(struct th_store *s)
 	return TH_CONTAINER_OF(s, struct th_sqlite, base);
 }
 
-static void batch_add(struct th_batch **first, struct th_batch **last, struct th_batch *list)
+static void group_write(void *ctx, struct th_batch *list)
 {
-	if (*first)
-		(*last)->next = list;
-	else
-		*first = list;
-	while (list->next)
-		list = list->next;
-	*last = list;
+	th_sqlite_write(ctx, list);
 }
 
-/* ---- the worker ---- */
-
-/* As many batches as one transaction may have.  Called with `lock`. */
-static struct th_batch *group_take(struct th_sqlite *s)
+static void group_written(void *ctx)
 {
-	struct th_batch *list = s->queue, *last = list;
-	size_t events = th_batch_events(list);
-
-	while (last->next) {
-		events += th_batch_events(last->next);
-		if (events > TH_BATCH_EVENTS_MAX)
-			break;
-		last = last->next;
-	}
-	s->queue = last->next;
-	last->next = NULL;
-	return list;
+	th_sqlite_checkpoint(ctx);
 }
 
-/* A piece of it.  What fails is tried again when a session is removed, or by who comes next. */
-static void sweep(struct th_sqlite *s)
+static bool group_sweep(void *ctx)
 {
+	struct th_sqlite *s = ctx;
 	bool more = false;
 
-	pthread_mutex_lock(&s->lock);
-	s->sweeping = false; /* who removes something from now on says so again */
-	pthread_mutex_unlock(&s->lock);
-	if (th_sqlite_sweep(&s->base, &more, NULL) != TH_OK || !more)
-		return;
-	th_sqlite_checkpoint(s);
-	pthread_mutex_lock(&s->lock);
-	s->sweeping = true;
-	pthread_mutex_unlock(&s->lock);
-}
-
-static void *work(void *ctx)
-{
-	struct th_sqlite *s = ctx;
-
-	pthread_mutex_lock(&s->lock);
-	for (;;) {
-		struct th_batch *list;
-
-		while (!s->queue && !s->stop && !s->sweeping)
-			pthread_cond_wait(&s->changed, &s->lock);
-		if (!s->queue && !s->stop) {
-			pthread_mutex_unlock(&s->lock);
-			sweep(s);
-			pthread_mutex_lock(&s->lock);
-			continue;
-		}
-		if (!s->queue)
-			break;
-		list = group_take(s);
-		s->busy = true;
-		pthread_mutex_unlock(&s->lock);
-		th_sqlite_write(s, list);
-		pthread_mutex_lock(&s->lock);
-		batch_add(&s->finished, &s->finished_last, list);
-		s->busy = false;
-		pthread_cond_broadcast(&s->changed);
-		if (!s->stop)
-			th_wake_send(s->wake);
-		pthread_mutex_unlock(&s->lock);
-		th_sqlite_checkpoint(s);
-		pthread_mutex_lock(&s->lock);
-	}
-	pthread_mutex_unlock(&s->lock);
-	return NULL;
-}
-
-static bool worker_start(struct th_sqlite *s)
-{
-	pthread_attr_t attr;
-	sigset_t all, old;
-
-	if (s->thread_started)
-		return true;
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, WORKER_STACK_SIZE);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	s->sweeping = true; /* what is left from before */
-	s->thread_started = pthread_create(&s->thread, &attr, work, s) == 0;
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	return s->thread_started;
-}
-
-void th_sqlite_wait(struct th_sqlite *s)
-{
-	pthread_mutex_lock(&s->lock);
-	while (s->queue || s->busy)
-		pthread_cond_wait(&s->changed, &s->lock);
-	pthread_mutex_unlock(&s->lock);
-}
-
-void th_sqlite_sweep_soon(struct th_sqlite *s)
-{
-	if (!s->loop || s->stop || !worker_start(s))
-		return;
-	pthread_mutex_lock(&s->lock);
-	s->sweeping = true;
-	pthread_mutex_unlock(&s->lock);
-	pthread_cond_broadcast(&s->changed);
-}
-
-/* ---- on the loop ---- */
-
-/* Calls back for all that is written. */
-static void deliver(struct th_sqlite *s)
-{
-	struct th_batch *list;
-
-	pthread_mutex_lock(&s->lock);
-	list = s->finished;
-	s->finished = s->finished_last = NULL;
-	pthread_mutex_unlock(&s->lock);
-	for (struct th_batch *b = list, *next; b; b = next) {
-		next = b->next; /* the callback may use the batch again */
-		s->under_way--;
-		b->done(b->done_ctx, b, b->code, b->code == TH_OK ? NULL : &b->err);
-	}
-}
-
-static void on_wake(void *ctx)
-{
-	struct th_sqlite *s = ctx;
-	struct th_wake *wake = s->wake;
-
-	deliver(s);
-	if (s->under_way > 0)
-		return;
-	/* Without it the loop may end. */
-	pthread_mutex_lock(&s->lock);
-	s->wake = NULL;
-	pthread_mutex_unlock(&s->lock);
-	th_wake_free(wake);
-}
-
-/* No thread or no wake-up to be had: written here, called back when the loop comes by. */
-static void commit_here(struct th_sqlite *s, struct th_batch *batch)
-{
-	th_sqlite_write(s, batch);
-	pthread_mutex_lock(&s->lock);
-	batch_add(&s->finished, &s->finished_last, batch);
-	pthread_mutex_unlock(&s->lock);
-	th_loop_defer(s->loop, &s->late);
-}
-
-static void deliver_late(void *ctx)
-{
-	deliver(ctx);
-}
-
-static bool wake_ready(struct th_sqlite *s)
-{
-	struct th_wake *wake = NULL;
-
-	if (s->wake)
-		return true;
-	if (th_wake_new(s->loop, on_wake, s, &wake, NULL) != TH_OK)
+	if (th_sqlite_sweep(&s->base, &more, NULL) != TH_OK)
 		return false;
-	pthread_mutex_lock(&s->lock);
-	s->wake = wake;
-	pthread_mutex_unlock(&s->lock);
-	return true;
+	if (more)
+		th_sqlite_checkpoint(s);
+	return more;
 }
+
+static const struct th_group_ops group_ops = { group_write, group_written, group_sweep };
 
 static void sqlite_commit(struct th_store *store, struct th_batch *batch, th_commit_fn *done,
 			  void *ctx)
 {
-	struct th_sqlite *s = th_sqlite_of(store);
-
-	assert(s->loop && done);
-	batch->next = NULL;
-	batch->done = done;
-	batch->done_ctx = ctx;
-	batch->code = th_batch_check(batch, &batch->err);
-	batch->refused = batch->code != TH_OK;
-	s->under_way++;
-	if (s->stop || !wake_ready(s) || !worker_start(s)) {
-		commit_here(s, batch);
-		return;
-	}
-	pthread_mutex_lock(&s->lock);
-	batch_add(&s->queue, &s->queue_last, batch);
-	pthread_mutex_unlock(&s->lock);
-	pthread_cond_broadcast(&s->changed); /* who wakes finds the lock free */
+	th_group_commit(&th_sqlite_of(store)->group, batch, done, ctx);
 }
 
 static enum th_code sqlite_commit_now(struct th_store *store, struct th_batch *batch,
 				      struct th_err *err)
 {
-	struct th_sqlite *s = th_sqlite_of(store);
-
-	batch->next = NULL;
-	batch->code = th_batch_check(batch, &batch->err);
-	batch->refused = batch->code != TH_OK;
-	th_sqlite_wait(s); /* behind what was given before */
-	th_sqlite_write(s, batch);
-	th_sqlite_checkpoint(s);
-	if (batch->code != TH_OK && err)
-		*err = batch->err;
-	return batch->code;
+	return th_group_commit_now(&th_sqlite_of(store)->group, batch, err);
 }
 
 /* ---- opening and closing ---- */
@@ -251,19 +59,7 @@ static void sqlite_close(struct th_store *store)
 	struct th_sqlite *s = th_sqlite_of(store);
 
 	assert(s->reading == 0);
-	if (s->thread_started) {
-		pthread_mutex_lock(&s->lock);
-		s->stop = true;
-		pthread_cond_broadcast(&s->changed);
-		pthread_mutex_unlock(&s->lock);
-		pthread_join(s->thread, NULL);
-	}
-	s->stop = true; /* what a callback commits from here on is written at once */
-	while (s->under_way > 0)
-		deliver(s);
-	if (s->loop)
-		th_loop_undefer(s->loop, &s->late);
-	s->wake = th_wake_free(s->wake);
+	th_group_end(&s->group);
 	th_sqlite_settle(s);
 	th_db_close(&s->reader);
 	th_db_close(&s->writer);
@@ -273,7 +69,7 @@ static void sqlite_close(struct th_store *store)
 		th_owner_drop(&s->owner, s->owners);
 	pthread_mutex_destroy(&s->writing);
 	pthread_mutex_destroy(&s->lock);
-	pthread_cond_destroy(&s->changed);
+	th_group_deinit(&s->group);
 	free(s->known);
 	th_buf_deinit(&s->rows);
 	free(s->owners);
@@ -347,16 +143,14 @@ static enum th_code sqlite_open(struct th_str rest, const struct th_store_option
 	if (!s)
 		return th_fail_memory(err);
 	s->base.kind = &th_store_sqlite;
-	s->loop = options->loop;
 	s->read_only = options->read_only;
 	s->owner = (struct th_owner)TH_OWNER_INIT;
 	s->mark_fd = -1;
 	th_buf_init_try(&s->rows, TH_RECENT_BYTES_MAX);
 	s->reader.busy_ms = s->writer.busy_ms = options->busy_ms ?: TH_STORE_BUSY_MS;
-	s->late = (struct th_deferred){ .fn = deliver_late, .ctx = s };
+	th_group_init(&s->group, &group_ops, s, options->loop);
 	pthread_mutex_init(&s->writing, NULL);
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_cond_init(&s->changed, NULL);
 	s->path = th_try_alloc(rest.len + 1);
 	if (!s->path) {
 		sqlite_close(&s->base);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sqlite.h - the SQLite store, shared by its files: sqlite.c (opening, the
- * worker), sqlite_db.c (one connection), sqlite_write.c, sqlite_lease.c,
- * sqlite_recent.c, sqlite_mark.c, sqlite_wal.c, sqlite_read.c, sqlite_verify.c,
- * sqlite_sums.c, sqlite_usage.c, sqlite_remove.c, sqlite_sweep.c.
+ * sqlite.h - the SQLite store, shared by its files: sqlite.c (opening), sqlite_db.c (one
+ * connection), sqlite_write.c, sqlite_lease.c, sqlite_recent.c, sqlite_mark.c, sqlite_wal.c,
+ * sqlite_read.c, sqlite_verify.c, sqlite_sums.c, sqlite_usage.c, sqlite_remove.c, sqlite_sweep.c.
  * Only these include it.
  *
  * Tables: sessions (in the order in which they began), events, blobs,
@@ -24,8 +23,8 @@
 #include <pthread.h>
 #include <sqlite3.h>
 
-#include "io/loop.h"
 #include "store/common.h"
+#include "store/group.h"
 #include "store/owner.h"
 
 #define TH_SQLITE_APPLICATION_ID 0x74686f6c /* "thol" */
@@ -328,7 +327,7 @@ struct th_sweep {
 
 struct th_sqlite {
 	struct th_store base;
-	struct th_loop *loop;
+	struct th_group group;
 	char *path;   /* as SQLite resolved it */
 	char *owners; /* folder beside it */
 	bool read_only;
@@ -348,22 +347,9 @@ struct th_sqlite {
 	int mark_fd;         /* where the last acknowledged place is noted; -1: not open */
 	bool synced_names;   /* database and folder were flushed */
 
-	/* Between loop and worker, under `lock`. */
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	struct th_batch *queue, *queue_last;       /* to be written */
-	struct th_batch *finished, *finished_last; /* to be called back */
-	bool busy, stop;
-	bool sweeping; /* there may be something to clear up when nothing else is to be done */
-	bool broken;   /* a flush failed: nothing is written any more */
+	pthread_mutex_t lock; /* of what follows */
+	bool broken;          /* a flush failed: nothing is written any more */
 	struct th_err broken_err;
-
-	/* The loop's. */
-	bool thread_started;
-	pthread_t thread;
-	struct th_wake *wake; /* while batches are under way; set under `lock` */
-	struct th_deferred late;
-	size_t under_way;
 };
 
 struct th_sqlite *th_sqlite_of(struct th_store *s);
@@ -373,9 +359,6 @@ TH_NODISCARD enum th_code th_sqlite_usable(struct th_sqlite *s, struct th_err *e
 /* sqlite_write.c */
 /* Writes batches in one transaction, or each in its own when the first way failed; sets code and
  * err of each.  On any thread; takes `writing`. */
-void th_sqlite_wait(struct th_sqlite *s); /* until the worker has nothing to write */
-/* The worker clears up when it has nothing else to do; without a loop nobody does. */
-void th_sqlite_sweep_soon(struct th_sqlite *s);
 /* The writer's connection is there.  With `writing`. */
 TH_NODISCARD enum th_code th_sqlite_writer(struct th_sqlite *s, struct th_err *err);
 /* Its transaction came to nothing: what we know of sessions is wrong.  With `writing`. */

@@ -126,13 +126,13 @@ enum th_code th_sqlite_remove(struct th_store *store, const struct th_str *ids, 
 			       TH_REMOVE_SESSIONS_MAX);
 	if (code != TH_OK)
 		return code;
-	th_sqlite_wait(s);
+	th_group_wait(&s->group);
 	pthread_mutex_lock(&s->writing);
 	code = th_sqlite_writer(s, err ?: &local);
 	if (code == TH_OK)
 		code = remove_all(s, ids, count, err ?: &local);
 	pthread_mutex_unlock(&s->writing);
 	if (code == TH_OK)
-		th_sqlite_sweep_soon(s);
+		th_group_sweep_soon(&s->group);
 	return code;
 }

@@ -10,7 +10,8 @@
  * Fencing: a session has an epoch and an owner.  Taking a lease raises the
  * epoch, and so does releasing it; an append whose epoch is not the current one
  * is refused (EFENCED) and changes nothing.  An owner is an open store of a
- * runtime process that proves to be alive by a lock which dies with it.
+ * runtime process that proves to be alive: on one machine by a lock which dies
+ * with it, on many by a lease that it renews, by the database's clock.
  *
  * Threads: one thread uses a handle; `commit` hands the batch to the store until
  * its callback, which runs on the loop's thread, never inside `commit`.
@@ -90,11 +91,20 @@ struct th_verify_report {
 	char what[192]; /* one sentence */
 };
 
+/* What this runtime holds is lost, and may be another one's: effects end at once.  Once, on the
+ * loop's thread; everything that is written from then on is refused. */
+typedef void th_store_lost_fn(void *ctx, const struct th_err *err);
+
 struct th_store_options {
 	struct th_loop *loop; /* for commit; NULL: only reading and commit_now */
 	bool create;          /* make it when it is not there; else ENOENT */
 	bool read_only;
 	uint64_t busy_ms; /* how long another process may write; 0: TH_STORE_BUSY_MS */
+	/* Of a store that other machines use: so long it holds what it has without a word from the
+	 * server; 0: TH_STORE_LEASE_MS. */
+	uint64_t lease_ms;
+	th_store_lost_fn *lost; /* with a loop; NULL: nobody is told */
+	void *lost_ctx;
 };
 
 struct th_store_kind {
@@ -103,10 +113,15 @@ struct th_store_kind {
 	 * second handle, opened read_only, may be used on another thread at the same time, and it
 	 * sees every commit whose callback has come (store/reader.h). */
 	bool single;
+	const char *also; /* another name of the scheme; NULL: none */
 	/* See th_store_scope; NULL: as the url is. */
 	enum th_code (*scope)(struct th_str rest, struct th_buf *out, struct th_err *err);
 	enum th_code (*open)(struct th_str rest, const struct th_store_options *options,
 			     struct th_store **ret, struct th_err *err);
+	/* The URL as people may see it, and whether it has a password in it; NULL: as it is, and
+	 * never. */
+	void (*show)(struct th_str url, struct th_buf *out);
+	bool (*secret)(struct th_str url);
 	/* Waits for commits under way; their callbacks come before it returns. */
 	void (*close)(struct th_store *s);
 
@@ -126,6 +141,9 @@ struct th_store_kind {
 	enum th_code (*lease_many)(struct th_store *s, const struct th_str *ids, size_t count,
 				   struct th_arena *a, struct th_session_row *rows,
 				   enum th_code *codes, struct th_err *err);
+	/* Does this runtime certainly hold what it has?  NULL: always.  When not, no effect may
+	 * begin: another one may have taken it meanwhile. */
+	bool (*holds)(struct th_store *s);
 	/* Gives it back.  EFENCED: it is not held under this epoch. */
 	enum th_code (*release)(struct th_store *s, struct th_str session_id, int64_t epoch,
 				struct th_err *err);
@@ -169,10 +187,16 @@ struct th_store {
 
 extern const struct th_store_kind *const th_store_kinds[]; /* NULL-terminated */
 
-/* url: "sqlite:PATH", "memory:".  TH_EUSAGE names the known schemes. */
+/* url: "sqlite:PATH", "postgres://…", "memory:".  TH_EUSAGE names the known schemes. */
 TH_NODISCARD enum th_code th_store_open(struct th_str url, const struct th_store_options *options,
 					struct th_store **ret, struct th_err *err);
 struct th_store *th_store_close(struct th_store *s); /* takes NULL, returns NULL */
+bool th_store_holds(struct th_store *s);
+
+/* The URL without what is secret, for messages. */
+void th_store_show(struct th_str url, struct th_buf *out);
+/* Does it have a password in it? */
+bool th_store_has_secret(struct th_str url);
 
 /*
  * What this machine calls the store, appended: the same however the url spells it (another folder,

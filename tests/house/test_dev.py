@@ -65,11 +65,11 @@ class Check(unittest.TestCase):
     def test_all_pass(self):
         status, lines = self.check("OK OK SKIP")
         # four suites; four builds and the analyzer's, the clang build and the gcc build for two of them each
-        self.assertEqual((status, lines[-1]), (0, "13 passed, 0 failed, 4 skipped"))
+        self.assertEqual((status, lines[-1]), (0, "16 passed, 0 failed, 5 skipped"))
 
     def test_one_fails(self):
         status, lines = self.check("OK FAIL")
-        self.assertEqual((status, lines[-1]), (1, "9 passed, 4 failed, 0 skipped"))
+        self.assertEqual((status, lines[-1]), (1, "11 passed, 5 failed, 0 skipped"))
         self.assertIn("failed: gcc: 1 tests", lines)
 
     def test_one_passes_alone(self):
@@ -80,12 +80,12 @@ class Check(unittest.TestCase):
 
     def test_no_test_runs(self):
         status, lines = self.check("")
-        self.assertEqual((status, lines[-1]), (1, "5 passed, 4 failed, 0 skipped"))
+        self.assertEqual((status, lines[-1]), (1, "6 passed, 5 failed, 0 skipped"))
         self.assertIn("failed: gcc: no test ran", lines)
 
     def test_a_build_fails(self):
         status, lines = self.check("OK", NINJA_STATUS="1")
-        self.assertEqual((status, lines[-1]), (1, "0 passed, 5 failed, 0 skipped"))
+        self.assertEqual((status, lines[-1]), (1, "0 passed, 6 failed, 0 skipped"))
 
 
 class Bench(unittest.TestCase):

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * postgres.h - the PostgreSQL store, shared by its files: postgres.c (opening),
+ * postgres_link.c, postgres_schema.c, postgres_row.c, postgres_commit.c
+ * (transactions), postgres_write.c (batches), postgres_append.c (what goes into
+ * one), postgres_owner.c, postgres_lease.c, postgres_read.c, postgres_list.c,
+ * postgres_remove.c, postgres_verify.c.  Only these include it.
+ *
+ * Everything is in the schema `thole` of a database.  A session has a number, by
+ * which its events are kept: (session_number, seq) is their key.  Text that a
+ * digest or a checksum covers is kept byte by byte; JSONB is derived from it for
+ * who asks with SQL, and NULL where JSONB cannot hold it.
+ *
+ * An append is one transaction of all sessions of a group.  It locks their rows,
+ * compares owner, epoch and head, and writes.  Its first statement notes the
+ * number of the transaction in the row of this owner in `commits`: when the
+ * connection is cut while the COMMIT is under way, that row, once its lock is
+ * free, says what became of it.
+ */
+#ifndef TH_STORE_POSTGRES_H
+#define TH_STORE_POSTGRES_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/secret.h"
+#include "io/clock.h"
+#include "store/common.h"
+#include "store/group.h"
+#include "store/pq.h"
+
+#define TH_POSTGRES_VERSION 1
+
+/* What this process is to the database: a row that it renews. */
+struct th_pg_owner {
+	char name[TH_UUID_TEXT_SIZE + 1]; /* "" until it is taken */
+	uint64_t lease_ms;
+	_Atomic bool taken;
+	_Atomic uint64_t until_ms; /* by our clock: so long nobody else takes what it holds */
+	struct th_pq keeper;       /* the connection of the thread that renews it */
+	pthread_t thread;
+	bool thread_started;
+	int stop_fd;          /* to end the thread; -1: there is none */
+	struct th_wake *wake; /* to tell the loop that it is lost; NULL: nobody is told */
+};
+
+struct th_postgres {
+	struct th_store base;
+	struct th_group group;
+	struct th_secret *url; /* it may have a password in it */
+	char *shown;           /* the same for people */
+	bool read_only;
+	uint64_t busy_ms;
+	th_store_lost_fn *lost;
+	void *lost_ctx;
+
+	struct th_pq reader;             /* the loop's */
+	size_t reading;                  /* nested reads in one transaction */
+	struct th_verify_report *report; /* while set: damage that is found goes there too */
+
+	/* The worker has what is below while it holds `writing`. */
+	pthread_mutex_t writing;
+	struct th_pq writer;
+	struct th_pg_owner owner;
+	int64_t batch;                 /* number of the last transaction of this owner */
+	struct th_pg_columns *columns; /* memory that is used again */
+
+	pthread_mutex_t lock; /* of what follows */
+	bool broken;          /* nothing is written any more */
+	struct th_err broken_err;
+	uint64_t system; /* which database it is; 0: not known yet */
+};
+
+/* postgres_link.c */
+struct th_postgres *th_postgres_of(struct th_store *s);
+/* Refuses what comes after the store was lost. */
+TH_NODISCARD enum th_code th_postgres_usable(struct th_postgres *s, struct th_err *err);
+TH_NODISCARD enum th_code th_postgres_writable(struct th_postgres *s, struct th_err *err);
+void th_postgres_set_broken(struct th_postgres *s, const struct th_err *err);
+/* A connection of this store, there and to the same database as the others. */
+TH_NODISCARD enum th_code th_postgres_connect(struct th_postgres *s, struct th_pq *c,
+					      struct th_err *err);
+
+/* postgres_schema.c */
+/* Makes or raises the schema, if that is asked for, else says what is wrong with it: ENOENT there
+ * is none, EUNSUPPORTED it is newer or older. */
+TH_NODISCARD enum th_code th_postgres_schema(struct th_pq *c, bool create, struct th_err *err);
+
+/* postgres_row.c */
+/* clang-format off */
+#define TH_PG_SESSION_COLUMNS                                                          \
+	"s.number, s.session_id, s.user_id, s.agent_type, s.model, s.agent_state,"     \
+	" s.title, s.parent_id, s.parent_seq, s.head_seq, s.head, s.iteration, s.calls," \
+	" s.tokens_in, s.tokens_cached, s.tokens_out, s.cost_nano, s.epoch, s.owner,"  \
+	" s.created_ms, s.updated_ms, s.metadata, s.row_crc"
+#define TH_PG_SESSION_COLUMN_COUNT 23
+/* clang-format on */
+
+/* Strings live as long as the result.  What is wrong with it, or NULL. */
+const char *th_pg_row(PGresult *r, int row, uint64_t *ret_number, struct th_session_row *ret);
+TH_NODISCARD enum th_code th_pg_row_keep(struct th_arena *a, struct th_session_row *row,
+					 struct th_err *err);
+enum th_code th_pg_fail_row(struct th_postgres *s, struct th_str id, const char *bad,
+			    struct th_err *err);
+enum th_code th_pg_fail_event(struct th_postgres *s, struct th_str id, uint64_t seq,
+			      const char *bad, struct th_err *err);
+/* Can JSONB hold it? */
+bool th_pg_jsonb_ok(struct th_str json);
+
+/* postgres_commit.c */
+/* BEGIN of a transaction that is durable when it is over. */
+TH_NODISCARD enum th_code th_postgres_begin(struct th_postgres *s, struct th_err *err);
+/* COMMIT, and what became of it where that is not known.  Sends what is queued, too; something was
+ * sent before. */
+TH_NODISCARD enum th_code th_postgres_commit(struct th_postgres *s, struct th_err *err);
+void th_postgres_pause(struct th_postgres *s, uint64_t ms);
+/* EIO: nothing is certain any more. */
+enum th_code th_pg_fail_lost(struct th_postgres *s, struct th_err *err);
+
+/* postgres_write.c */
+void th_postgres_write(struct th_postgres *s, struct th_batch *list); /* takes `writing` */
+
+/* postgres_append.c: what goes into one transaction. */
+struct th_pg_columns;
+TH_NODISCARD struct th_pg_columns *th_pg_columns_new(void);
+struct th_pg_columns *th_pg_columns_free(struct th_pg_columns *c); /* takes NULL, returns NULL */
+/* In a transaction that has begun: all of it but the COMMIT, which is left to be sent with what is
+ * queued.  Sets the results of all appends. */
+TH_NODISCARD enum th_code th_postgres_append(struct th_postgres *s, struct th_batch *list,
+					     struct th_err *err);
+
+/* postgres_owner.c */
+void th_pg_owner_init(struct th_pg_owner *o, uint64_t lease_ms);
+/* With `writing`: there is a row, and a thread that renews it. */
+TH_NODISCARD enum th_code th_pg_owner_take(struct th_postgres *s, struct th_err *err);
+void th_pg_owner_drop(struct th_postgres *s); /* ends the thread, and removes the row */
+/* So long nobody takes what this process holds; 0: it is lost. */
+static inline uint64_t th_pg_owner_left_ms(const struct th_pg_owner *o)
+{
+	uint64_t until_ms = atomic_load(&o->until_ms), now = th_clock_ms();
+
+	return until_ms > now ? until_ms - now : 0;
+}
+
+/* postgres_lease.c */
+enum th_code th_postgres_lease(struct th_store *store, struct th_str id, struct th_arena *a,
+			       struct th_session_row *ret, struct th_err *err);
+enum th_code th_postgres_lease_many(struct th_store *store, const struct th_str *ids, size_t count,
+				    struct th_arena *a, struct th_session_row *rows,
+				    enum th_code *codes, struct th_err *err);
+enum th_code th_postgres_release(struct th_store *store, struct th_str id, int64_t epoch,
+				 struct th_err *err);
+/* The owners that live, among these: one of a name that is not among them is dead, and stays dead.
+ * In a transaction of the writer. */
+TH_NODISCARD enum th_code th_pg_living(struct th_postgres *s, struct th_pq_array *names,
+				       PGresult **ret, struct th_err *err);
+/* EBUSY, with a sentence, if another one that lives has it. */
+enum th_code th_pg_check_owner(struct th_postgres *s, PGresult *living,
+			       const struct th_session_row *row, struct th_err *err);
+
+/* postgres_read.c */
+TH_NODISCARD enum th_code th_postgres_read_begin(struct th_postgres *s, struct th_err *err);
+void th_postgres_read_end(struct th_postgres *s);
+/* The whole log, the parts stored with its ancestors included.  In a read. */
+TH_NODISCARD enum th_code th_postgres_walk(struct th_postgres *s, struct th_str id, uint64_t from,
+					   uint64_t to, th_event_fn *fn, void *ctx,
+					   struct th_err *err);
+/* The row, strings as long as *ret_result, which is the caller's to clear.  ENOENT, ECORRUPT. */
+TH_NODISCARD enum th_code th_postgres_row(struct th_postgres *s, struct th_pq *c, struct th_str id,
+					  PGresult **ret_result, uint64_t *ret_number,
+					  struct th_session_row *ret, struct th_err *err);
+enum th_code th_postgres_get(struct th_store *store, struct th_str id, struct th_arena *a,
+			     struct th_session_row *ret, struct th_err *err);
+enum th_code th_postgres_read(struct th_store *store, struct th_str id, uint64_t from, uint64_t to,
+			      th_event_fn *fn, void *ctx, struct th_err *err);
+enum th_code th_postgres_blob(struct th_store *store, const struct th_digest *hash,
+			      struct th_buf *out, struct th_err *err);
+
+/* postgres_list.c */
+enum th_code th_postgres_list(struct th_store *store, const struct th_session_filter *filter,
+			      th_session_fn *fn, void *ctx, struct th_err *err);
+enum th_code th_postgres_usage(struct th_store *store, const struct th_usage_filter *filter,
+			       th_usage_fn *fn, void *ctx, struct th_err *err);
+
+/* postgres_remove.c */
+enum th_code th_postgres_remove(struct th_store *store, const struct th_str *ids, size_t count,
+				struct th_err *err);
+enum th_code th_postgres_sweep(struct th_store *store, bool *ret_more, struct th_err *err);
+
+/* postgres_verify.c */
+enum th_code th_postgres_verify(struct th_store *store, struct th_str session_id,
+				struct th_verify_report *ret, struct th_err *err);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* postgres_link.c - what all files of this store stand on: whether it can be used, and its
+ * connections. */
+#include "store/postgres.h"
+
+struct th_postgres *th_postgres_of(struct th_store *s)
+{
+	assert(s);
+	return TH_CONTAINER_OF(s, struct th_postgres, base);
+}
+
+enum th_code th_postgres_connect(struct th_postgres *s, struct th_pq *c, struct th_err *err)
+{
+	enum th_code code;
+	bool other = false;
+
+	if (c->conn)
+		return TH_OK;
+	code = th_pq_connect(c, err);
+	if (code != TH_OK)
+		return code;
+	pthread_mutex_lock(&s->lock);
+	if (s->system == 0)
+		s->system = c->is.system;
+	other = s->system != c->is.system;
+	pthread_mutex_unlock(&s->lock);
+	if (!other)
+		return TH_OK;
+	th_pq_close(c);
+	return th_fail(err, TH_EIO, "%s is another database than before (its system identifier)",
+		       s->shown);
+}
+
+/* ---- being usable ---- */
+
+void th_postgres_set_broken(struct th_postgres *s, const struct th_err *err)
+{
+	pthread_mutex_lock(&s->lock);
+	if (!s->broken) {
+		s->broken = true;
+		s->broken_err = *err;
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+enum th_code th_postgres_usable(struct th_postgres *s, struct th_err *err)
+{
+	enum th_code code = TH_OK;
+
+	pthread_mutex_lock(&s->lock);
+	if (s->broken)
+		code = th_fail(err, TH_EIO, "the store is closed to everything after: %s",
+			       s->broken_err.msg);
+	pthread_mutex_unlock(&s->lock);
+	return code;
+}
+
+enum th_code th_postgres_writable(struct th_postgres *s, struct th_err *err)
+{
+	if (s->read_only)
+		return th_fail(err, TH_EPERM, "%s was opened for reading only", s->shown);
+	return th_postgres_usable(s, err);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * postgres_write.c - batches of appends.
+ *
+ * A server that cannot be reached is waited for as long as this process
+ * certainly holds what it has: its lease.  Nobody is told anything meanwhile, so
+ * nothing is lost; after that the store is, and the runtime stops.
+ */
+#include "store/postgres.h"
+
+#define TRIES_MAX 16 /* of a transaction that others made fail */
+#define PAUSE_MS 50  /* before the next try */
+
+static bool needs_owner(const struct th_batch *list)
+{
+	for (; list; list = list->next)
+		if (list->append_count > 0)
+			return true;
+	return false;
+}
+
+static enum th_code transact(struct th_postgres *s, struct th_batch *list, struct th_err *err)
+{
+	enum th_code code = th_postgres_connect(s, &s->writer, err);
+
+	if (code == TH_OK && needs_owner(list))
+		code = th_pg_owner_take(s, err);
+	if (code == TH_OK)
+		code = th_postgres_begin(s, err);
+	if (code == TH_OK)
+		code = th_postgres_append(s, list, err);
+	if (code == TH_OK)
+		return th_postgres_commit(s, err);
+	th_pq_rollback(&s->writer);
+	return code;
+}
+
+/* As often as it helps. */
+static enum th_code transact_long(struct th_postgres *s, struct th_batch *list, struct th_err *err)
+{
+	uint64_t until_ms = th_clock_ms() + s->busy_ms;
+	enum th_code code;
+
+	for (int tries = 1;; tries++) {
+		bool held = s->owner.name[0] != '\0', again;
+
+		code = transact(s, list, err);
+		if (code == TH_OK)
+			return code;
+		again = th_pq_try_again(&s->writer) && tries < TRIES_MAX;
+		if (!again && code != TH_ECONN && code != TH_EBUSY)
+			return code;
+		if (th_postgres_usable(s, err) != TH_OK)
+			return TH_EIO;
+		if (held && th_pg_owner_left_ms(&s->owner) == 0)
+			return th_pg_fail_lost(s, err);
+		if (!held && th_clock_ms() > until_ms)
+			return code;
+		th_postgres_pause(s, PAUSE_MS);
+	}
+}
+
+static void settle_batch(struct th_batch *b, enum th_code code, const struct th_err *err)
+{
+	if (!b->refused) {
+		b->code = code;
+		b->err = *err;
+	}
+	if (b->code == TH_OK)
+		return;
+	for (size_t i = 0; i < b->append_count; i++)
+		b->appends[i].result = b->code;
+}
+
+static enum th_code write_list(struct th_postgres *s, struct th_batch *list)
+{
+	struct th_err err = { 0 };
+	enum th_code code = th_postgres_writable(s, &err);
+
+	if (code == TH_OK && !s->columns) {
+		s->columns = th_pg_columns_new();
+		if (!s->columns)
+			code = th_fail_memory(&err);
+	}
+	if (code == TH_OK)
+		code = transact_long(s, list, &err);
+	if (code == TH_EIO)
+		th_postgres_set_broken(s, &err);
+	for (struct th_batch *b = list; b; b = b->next)
+		settle_batch(b, code, &err);
+	return code;
+}
+
+void th_postgres_write(struct th_postgres *s, struct th_batch *list)
+{
+	enum th_code code;
+
+	pthread_mutex_lock(&s->writing);
+	code = write_list(s, list);
+	/* One that is too large must not keep the others out. */
+	if (list->next && (code == TH_ELIMIT || code == TH_ENOMEM || code == TH_ECORRUPT)) {
+		for (struct th_batch *b = list, *next; b; b = next) {
+			next = b->next;
+			b->next = NULL;
+			(void)write_list(s, b);
+			b->next = next;
+		}
+	}
+	pthread_mutex_unlock(&s->writing);
+}

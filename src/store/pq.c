@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/pq.h"
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "io/clock.h"
+#include "store/pq_internal.h"
+
+#define SERVER_MIN 130000
+#define SENTENCE_MAX 300
+
+/* ---- the URL ---- */
+
+void th_pq_show(struct th_str url, struct th_buf *out)
+{
+	ptrdiff_t query = th_str_find_char(url, '?'), at = -1;
+	struct th_str rest, scheme, who = { 0 };
+
+	if (query >= 0)
+		url.len = (size_t)query;
+	rest = url;
+	scheme = th_str_split(&rest, ':');
+	for (size_t i = 0; i < rest.len; i++)
+		if (rest.ptr[i] == '@')
+			at = (ptrdiff_t)i;
+	if (at >= 0 && th_str_starts(rest, TH_STR("//"))) {
+		who = th_str_sub(rest, 2, (size_t)at - 2);
+		rest = th_str_sub(rest, (size_t)at + 1, rest.len);
+		who = th_str_split(&who, ':');
+	} else if (th_str_starts(rest, TH_STR("//"))) {
+		rest = th_str_sub(rest, 2, rest.len);
+	}
+	th_buf_add(out, scheme);
+	th_buf_add_cstr(out, "://");
+	if (who.len > 0) {
+		th_text_line(out, who, SENTENCE_MAX);
+		th_buf_add_char(out, '@');
+	}
+	th_text_line(out, rest, SENTENCE_MAX);
+}
+
+bool th_pq_has_password(struct th_str url)
+{
+	struct th_str query = url, rest = url, before = th_str_split(&query, '?'), who;
+
+	rest = before;
+	(void)th_str_split(&rest, ':');
+	who = th_str_starts(rest, TH_STR("//")) ? th_str_sub(rest, 2, rest.len) : TH_STR("");
+	if (th_str_find_char(who, '@') >= 0) {
+		size_t at = who.len;
+
+		while (who.ptr[at - 1] != '@')
+			at--;
+		if (th_str_find_char(th_str_sub(who, 0, at), ':') >= 0)
+			return true;
+	}
+	while (query.len > 0) {
+		struct th_str part = th_str_split(&query, '&'), key = th_str_split(&part, '=');
+
+		/* A keyword may be written with escapes: one that could be it counts. */
+		if (th_str_find(key, TH_STR("password")) >= 0 || th_str_find_char(key, '%') >= 0)
+			return true;
+	}
+	return false;
+}
+
+/* ---- connecting ---- */
+
+/* A server says so when a commit does not wait for a standby as it should. */
+static void on_notice(void *ctx, const PGresult *r)
+{
+	struct th_pq *c = ctx;
+	const char *severity = th_libpq.PQresultErrorField(r, PG_DIAG_SEVERITY_NONLOCALIZED);
+
+	if (severity && strcmp(severity, "WARNING") == 0)
+		c->warned = true;
+}
+
+static enum th_code start(struct th_pq *c, struct th_err *err)
+{
+	/* What the URL says counts, where it says something. */
+	const char *const words[] = { "fallback_application_name",
+				      "keepalives_idle",
+				      "keepalives_interval",
+				      "keepalives_count",
+				      "tcp_user_timeout",
+				      "target_session_attrs",
+				      "dbname",
+				      "client_encoding",
+				      NULL };
+	const char *const values[] = { "thole", "5",    "2",
+				       "3",     "8000", c->write ? "read-write" : "any",
+				       c->url,  "UTF8", NULL };
+
+	c->conn = th_libpq.PQconnectStartParams(words, values, 1);
+	if (!c->conn)
+		return th_fail_memory(err);
+	/* Its sentence may have the password in it. */
+	if (th_libpq.PQstatus(c->conn) == CONNECTION_BAD && th_libpq.PQsocket(c->conn) < 0 &&
+	    strstr(th_libpq.PQerrorMessage(c->conn), "URI")) {
+		th_pq_close(c);
+		return th_fail(err, TH_EUSAGE,
+			       "%s: not a URL that libpq takes; such as "
+			       "postgres://USER@HOST:5432/DATABASE?sslmode=require",
+			       c->shown);
+	}
+	return th_libpq.PQstatus(c->conn) == CONNECTION_BAD ? th_pq_fail_conn(c, err) : TH_OK;
+}
+
+static enum th_code finish(struct th_pq *c, uint64_t until_ms, struct th_err *err)
+{
+	enum th_code code = TH_OK;
+	bool writing = true;
+
+	for (;;) {
+		PostgresPollingStatusType status;
+
+		code = th_pq_wait(c, writing, until_ms, err);
+		if (code != TH_OK)
+			return code;
+		status = th_libpq.PQconnectPoll(c->conn);
+		if (status == PGRES_POLLING_OK)
+			return TH_OK;
+		if (status == PGRES_POLLING_FAILED)
+			return th_pq_fail_conn(c, err);
+		writing = status == PGRES_POLLING_WRITING;
+	}
+}
+
+static enum th_code check_server(struct th_pq *c, struct th_err *err)
+{
+	const char *encoding = th_libpq.PQparameterStatus(c->conn, "server_encoding");
+	int version = th_libpq.PQserverVersion(c->conn);
+
+	if (version < SERVER_MIN) {
+		th_pq_close(c);
+		return th_fail(err, TH_EUNSUPPORTED,
+			       "%s: the server is PostgreSQL %d; 13 is the oldest that will do",
+			       c->shown, version / 10000);
+	}
+	if (encoding && strcmp(encoding, "UTF8") != 0) {
+		th_pq_close(c);
+		return th_fail(err, TH_EUNSUPPORTED, "%s: the encoding of the database is not UTF8",
+			       c->shown);
+	}
+	return TH_OK;
+}
+
+static enum th_code identify(struct th_pq *c, struct th_err *err)
+{
+	PGresult *r TH_CLEANUP(th_pq_clearp) = NULL;
+	struct th_str timeline = { 0 };
+	int64_t system = 0;
+	enum th_code code = th_pq_run(
+	    c,
+	    "SELECT s.system_identifier, CASE WHEN pg_is_in_recovery() THEN '' ELSE"
+	    " left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END FROM pg_control_system() s",
+	    NULL, &r, err);
+
+	if (code != TH_OK)
+		return code;
+	if (th_pq_rows(r) != 1 || !th_pq_i64(r, 0, 0, &system) || !th_pq_text(r, 0, 1, &timeline) ||
+	    timeline.len >= sizeof(c->is.timeline))
+		return th_fail(err, TH_EPROTO, "%s: the server does not say which it is", c->shown);
+	c->is.system = (uint64_t)system;
+	memset(c->is.timeline, 0, sizeof(c->is.timeline));
+	memcpy(c->is.timeline, timeline.ptr, timeline.len);
+	return TH_OK;
+}
+
+enum th_code th_pq_connect(struct th_pq *c, struct th_err *err)
+{
+	uint64_t until_ms = th_clock_ms() + c->wait_ms;
+	const char *missing;
+	enum th_code code;
+
+	if (c->conn)
+		return TH_OK;
+	missing = th_libpq_open();
+	if (missing)
+		return th_fail(err, TH_EUNSUPPORTED, "%s: %s", c->shown, missing);
+	c->queued = 0;
+	c->state[0] = '\0';
+	code = start(c, err);
+	if (code == TH_OK)
+		code = finish(c, until_ms, err);
+	if (code == TH_OK)
+		code = check_server(c, err);
+	if (code != TH_OK)
+		return code;
+	th_libpq.PQsetNoticeReceiver(c->conn, on_notice, c);
+	if (th_libpq.PQsetnonblocking(c->conn, 1) != 0 || !th_libpq.PQenterPipelineMode(c->conn))
+		return th_pq_fail_conn(c, err);
+	code = identify(c, err);
+	if (code != TH_OK)
+		th_pq_close(c);
+	return code;
+}

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A PostgreSQL server of a test's own: on a scratch folder, with a socket in it and a port of its own, gone afterwards.
+
+    server.py COMMAND [ARGUMENT...]     runs the command with THOLE_TEST_POSTGRES=postgres://…/ (a name follows)
+
+Without PostgreSQL it says so and ends with 77: skipped.
+"""
+
+import glob
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+
+SKIP = 77
+
+
+class Missing(Exception):
+    """PostgreSQL is not installed."""
+
+
+def programs():
+    """The folder of initdb and postgres; the newest."""
+    folders = sorted(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda f: float(f.split("/")[-2]), reverse=True)
+    for folder in folders + os.environ.get("PATH", "").split(":"):
+        real = os.path.dirname(os.path.realpath(os.path.join(folder, "initdb")))
+        if all(os.access(os.path.join(real, name), os.X_OK) for name in ("initdb", "postgres")):
+            return real
+    raise Missing("PostgreSQL's server is not installed (in Debian the package postgresql-15)")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Server:
+    """`start` and `stop`, or a `with`.  The database's own user is "thole"; nobody is asked for a password."""
+
+    def __init__(self, folder=None, settings=()):
+        self.bin = programs()
+        self.folder = folder or tempfile.mkdtemp(prefix="thole-pg-")
+        self.data = os.path.join(self.folder, "data")
+        self.port = free_port()
+        self.settings = list(settings)
+        self.process = None
+        # initdb and postgres refuse to run as root.
+        self.user = None
+        if os.getuid() == 0:
+            names = [name for name in ("postgres", "nobody") if self.known(name)]
+            self.user = pwd.getpwnam(names[0])
+            os.chown(self.folder, self.user.pw_uid, self.user.pw_gid)
+
+    @staticmethod
+    def known(name):
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            return None
+
+    def run(self, *words, **more):
+        kind = {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []} if self.user else {}
+        return subprocess.Popen([os.path.join(self.bin, words[0]), *words[1:]], cwd=self.folder,
+                                stdin=subprocess.DEVNULL, start_new_session=True, **kind, **more)
+
+    def init(self):
+        if os.path.exists(self.data):
+            return
+        with open(os.path.join(self.folder, "initdb.log"), "w", encoding="utf-8") as log:
+            made = self.run("initdb", "-D", self.data, "-U", "thole", "-A", "trust", "-E", "UTF8", "--locale=C",
+                            "-N", stdout=log, stderr=log)
+            if made.wait() != 0:
+                raise RuntimeError("initdb: " + open(log.name, encoding="utf-8").read())
+
+    def start(self):
+        self.init()
+        words = ["postgres", "-D", self.data, "-k", self.folder, "-p", str(self.port), "-h", "127.0.0.1"]
+        for setting in ["max_connections=60", "shared_buffers=16MB", *self.settings]:
+            words += ["-c", setting]
+        self.log = open(os.path.join(self.folder, "server.log"), "a", encoding="utf-8")
+        self.process = self.run(*words, stdout=self.log, stderr=self.log)
+        self.wait()
+        return self
+
+    def wait(self, seconds=60):
+        """Until it takes connections."""
+        probe = self.run_probe()
+        end = time.monotonic() + seconds
+        while not probe():
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise RuntimeError("postgres: " + open(self.log.name, encoding="utf-8").read()[-2000:])
+            time.sleep(0.02)
+
+    def run_probe(self):
+        def ready():
+            return subprocess.run([os.path.join(self.bin, "pg_isready"), "-q", "-h", self.folder, "-p",
+                                   str(self.port)], check=False).returncode == 0
+        return ready
+
+    def url(self, name="postgres"):
+        """By its socket."""
+        return f"postgres://thole@{urllib.parse.quote(self.folder, safe='')}:{self.port}/{name}"
+
+    def tcp(self, name="postgres", port=None):
+        return f"postgres://thole@127.0.0.1:{port or self.port}/{name}"
+
+    def sql(self, text, name="postgres"):
+        done = subprocess.run([os.path.join(self.bin, "psql"), "-XqAt", "-v", "ON_ERROR_STOP=1", "-d", self.url(name),
+                               "-c", text], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+        return done.stdout.strip()
+
+    def signal(self, number):
+        """To the server and all its processes: SIGKILL is a power cut but for the disk's own memory."""
+        os.killpg(self.process.pid, number)
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)  # fast: connections are cut
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        self.process = None
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *unused):
+        self.stop()
+        self.log.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def main():
+    try:
+        server = Server(settings=["fsync=off"])  # the machine's power is not cut
+    except Missing as e:
+        print(f"not run: {e}")
+        return SKIP
+    with server:
+        env = dict(os.environ, THOLE_TEST_POSTGRES=server.url(""))
+        return subprocess.run(sys.argv[1:], env=env, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
