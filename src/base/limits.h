@@ -265,6 +265,33 @@
 #define TH_PYTHON_REPORT_MAX (TH_PYTHON_PICTURES_MAX * 7 * TH_MIB) /* they in base64 */
 #define TH_PYTHON_PACKAGES_MAX 32 /* of one call of python_install */
 #define TH_PYTHON_PACKAGE_MAX 120 /* bytes of a name with its versions */
+/* servers of tools (MCP) */
+#define TH_MCP_SERVERS_MAX 16               /* of one agent */
+#define TH_MCP_TOOLS_MAX 128                /* of one server that an agent may call */
+#define TH_MCP_LISTED_MAX 1000              /* that are looked at in a server's list */
+#define TH_MCP_PAGES_MAX 64                 /* of such a list */
+#define TH_MCP_LIST_SIZE_MAX (384 * TH_KIB) /* of it, as JSON */
+#define TH_MCP_SCHEMA_MAX (32 * TH_KIB)     /* arguments of one tool */
+#define TH_MCP_SCHEMA_DEPTH_MAX 32          /* values inside each other in that */
+#define TH_MCP_DESCRIPTION_MAX (4 * TH_KIB) /* of one tool */
+#define TH_MCP_NAME_MAX 128                 /* of a tool, as its server calls it */
+#define TH_MCP_LEFT_OUT_MAX 20              /* tools that are named as left out, and why */
+#define TH_MCP_PATTERNS_MAX 128             /* of names, in one list of an agent file */
+#define TH_MCP_LINE_MAX (16 * TH_MIB)       /* one message of a server */
+#define TH_MCP_PENDING_MAX 64               /* requests to one server without an answer */
+#define TH_MCP_NOISE_MAX 10000  /* messages of a server that answer nothing, between two that do */
+#define TH_MCP_ROUNDS_MAX 8     /* questions of a server before it answers one call */
+#define TH_MCP_PROCESSES_MAX 32 /* servers of one session */
+#define TH_MCP_PICTURES_MAX 8   /* of one result */
+#define TH_MCP_PICTURE_BYTES_MAX (8 * TH_MIB) /* of all of them */
+#define TH_MCP_PARTS_MAX 256                  /* of one result */
+#define TH_MCP_PROGRESS_MAX (16 * TH_KIB)     /* of one call that is shown */
+#define TH_MCP_START_S 30                     /* until a server answers its first request */
+#define TH_MCP_START_S_MAX 600
+#define TH_MCP_DISCOVER_MS 3000 /* an older server may not answer what it does not know */
+#define TH_MCP_BACKOFF_MS 500   /* before the second start; doubled each time */
+#define TH_MCP_BACKOFF_MS_MAX 30000
+#define TH_MCP_STDERR_MAX (2 * TH_KIB) /* of what a server said, told with its failure */
 #define TH_TERMINAL_ROWS 50
 #define TH_TERMINAL_COLUMNS 200
 #define TH_TASKS_MAX 200      /* of a task list */

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a server of MCP says, a line a message: no message ends anything but its own conversation,
+ * and each request has at most one end.  A first byte of 1 or 2 says that the era is known. */
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "wire/mcp_client.h"
+#include "wire/mcp_read.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct place {
+	struct th_mcp_client client;
+	int asked, ended;
+};
+
+static void on_send(void *ctx, struct th_str message)
+{
+	(void)ctx;
+	assert(message.len && !memchr(message.ptr, '\n', message.len));
+	assert(th_json_valid(message));
+}
+
+static void ask(struct place *p)
+{
+	if (th_mcp_client_request(&p->client, "tools/list", TH_STR("{}"), p, NULL) == TH_OK)
+		p->asked++;
+}
+
+static void on_opened(void *ctx)
+{
+	ask(ctx);
+}
+
+static void on_text(void *ctx, struct th_str text)
+{
+	(void)ctx;
+	(void)text;
+}
+
+static void on_picture(void *ctx, struct th_str bytes, struct th_str type)
+{
+	(void)ctx;
+	assert(bytes.len && type.len);
+}
+
+static void on_answered(void *ctx, void *user, struct th_str result)
+{
+	static const struct th_mcp_result_ops ops = { on_text, on_picture };
+	struct place *p = ctx;
+	struct th_mcp_pages pages;
+	struct th_buf params = TH_BUF_INIT(TH_MIB);
+	struct th_err err;
+	bool error;
+
+	assert(user == p);
+	p->ended++;
+	(void)!th_mcp_result_read(result, &ops, NULL, &error, &err);
+	th_mcp_pages_init(&pages);
+	(void)!th_mcp_pages_add(&pages, result, &err);
+	th_mcp_pages_params(&pages, &params);
+	assert(th_json_valid(th_buf_str(&params)));
+	th_mcp_pages_deinit(&pages);
+	th_buf_deinit(&params);
+	if (p->asked < 4)
+		ask(p);
+}
+
+static void on_failed(void *ctx, void *user, const struct th_err *err)
+{
+	struct place *p = ctx;
+
+	assert(user == p && err->code);
+	p->ended++;
+}
+
+static void on_progress(void *ctx, void *user, struct th_str text)
+{
+	(void)ctx;
+	assert(user && text.len);
+}
+
+static void on_changed(void *ctx)
+{
+	(void)ctx;
+}
+
+static const struct th_mcp_client_ops ops = { on_send,   on_opened,   on_answered,
+					      on_failed, on_progress, on_changed };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct place p = { 0 };
+	struct th_str rest = th_str_n(data, size);
+	enum th_mcp_era era = TH_MCP_ERA_UNKNOWN;
+	struct th_err err;
+
+	if (size && data[0] <= 2)
+		era = (enum th_mcp_era)data[0];
+	th_mcp_client_init(&p.client, &ops, &p, era, TH_STR("/w"));
+	th_mcp_client_begin(&p.client);
+	while (rest.len)
+		if (th_mcp_client_take(&p.client, th_str_split(&rest, '\n'), &err))
+			break;
+	assert(p.ended <= p.asked);
+	th_mcp_client_deinit(&p.client);
+	return 0;
+}
