@@ -800,6 +800,28 @@ static void show_changed(struct th_view *v, const struct th_event *ev, const str
 	one_line(v, ev, "changed", DIM, th_buf_str(&text), out);
 }
 
+static void show_mcp_tools(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+			   struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_str failed = th_json_get_str(data, "failed");
+	struct th_json_iter it = th_json_iter(th_json_get(data, "tools"));
+	size_t left =
+	    th_json_count(th_json_get(data, "left_out")) + (size_t)th_json_get_int(data, "more", 0);
+
+	th_buf_add(&text, th_json_get_str(data, "server"));
+	if (failed.len)
+		th_buf_printf(&text, ": %.*s", TH_FMT(failed));
+	else
+		th_buf_printf(&text, ": %zu tools", th_json_count(it.parent));
+	while (th_json_is_array(it.parent) && th_json_next(&it))
+		th_buf_printf(&text, "%s %.*s", it.index ? "," : ":",
+			      TH_FMT(th_json_get_str(it.val, "name")));
+	if (left)
+		th_buf_printf(&text, "; %zu left out", left);
+	one_line(v, ev, "server", failed.len ? RED : DIM, th_buf_str(&text), out);
+}
+
 void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *out)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
@@ -880,6 +902,9 @@ void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *
 		break;
 	case TH_EV_CODE:
 		show_code(v, ev, data, out);
+		break;
+	case TH_EV_MCP_TOOLS:
+		show_mcp_tools(v, ev, data, out);
 		break;
 	case TH_EV_ITEMS_ADDED:
 	case TH_EV_ITEMS_REMOVED:

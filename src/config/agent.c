@@ -162,7 +162,8 @@ static enum th_code check_tools(const struct checker *c, const struct th_agent *
 		const char *near;
 
 		if (th_names_find(names, list->list[i]) >= 0 ||
-		    th_agent_command_find(&agent->commands, list->list[i]))
+		    th_agent_command_find(&agent->commands, list->list[i]) ||
+		    (computer && th_agent_mcp_may_have(&agent->mcp_servers, list->list[i])))
 			continue;
 		near = th_names_nearest(names, list->list[i]);
 		th_buf_printf(&path, "%s[%zu]", field, i);
@@ -183,7 +184,8 @@ static enum th_code check_slip(const struct checker *c, const struct th_agent *a
 
 	count += th_tool_names(names + count);
 	if (th_str_find_char(tool, '*') >= 0 || th_str_find_char(tool, '?') >= 0 || !tool.len ||
-	    th_names_find(names, tool) >= 0 || th_agent_command_find(&agent->commands, tool))
+	    th_names_find(names, tool) >= 0 || th_agent_command_find(&agent->commands, tool) ||
+	    th_agent_mcp_may_have(&agent->mcp_servers, tool))
 		return TH_OK;
 	near = th_names_nearest(names, tool);
 	if (!near)
@@ -233,6 +235,15 @@ static enum th_code check_commands(const struct checker *c, const struct th_agen
 	if (code == TH_OK)
 		return TH_OK;
 	return fail_checked(c, &path, &why);
+}
+
+static enum th_code check_servers(const struct checker *c, const struct th_agent *agent)
+{
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+	struct th_err why;
+
+	return th_agent_mcp_check(&agent->mcp_servers, &path, &why) ? fail_checked(c, &path, &why)
+								    : TH_OK;
 }
 
 static enum th_code check_rules(const struct checker *c, const struct th_agent *agent)
@@ -351,6 +362,8 @@ static enum th_code check_agent(const struct checker *c, const struct th_agent *
 		code = check_native(c, a);
 	if (code == TH_OK)
 		code = check_commands(c, a);
+	if (code == TH_OK)
+		code = check_servers(c, a);
 	if (code == TH_OK)
 		code = check_tools(c, a, "tools", &a->tools, "none", NULL);
 	if (code == TH_OK)

@@ -10,6 +10,7 @@
 #include "base/field.h"
 #include "base/geom.h"
 #include "core/agent_command.h"
+#include "core/agent_mcp.h"
 #include "core/effect.h"
 #include "core/event.h"
 #include "core/native.h"
@@ -207,14 +208,15 @@ struct th_agent {
 	struct th_agent_computer *computer;
 	struct th_agent_limits *limits;
 	struct th_strs tools; /* names; absent: the four of DESIGN.md section 8; ["none"]: none */
-	struct th_objects commands; /* struct th_agent_command; `tools` names those it has */
-	struct th_strs approve;     /* tools whose calls a person must approve; "all" */
-	int64_t approve_seconds;    /* how long that is waited for; 0: for ever */
-	struct th_strs environment; /* NAME=value for commands, beside a small clean default */
-	struct th_str workspace;    /* empty: the current folder */
-	int64_t net;                /* enum th_net */
-	int64_t unknown;            /* enum th_on_unknown */
-	int64_t repeat;             /* enum th_on_repeat */
+	struct th_objects commands;    /* struct th_agent_command; `tools` names those it has */
+	struct th_objects mcp_servers; /* struct th_agent_mcp */
+	struct th_strs approve;        /* tools whose calls a person must approve; "all" */
+	int64_t approve_seconds;       /* how long that is waited for; 0: for ever */
+	struct th_strs environment;    /* NAME=value for commands, beside a small clean default */
+	struct th_str workspace;       /* empty: the current folder */
+	int64_t net;                   /* enum th_net */
+	int64_t unknown;               /* enum th_on_unknown */
+	int64_t repeat;                /* enum th_on_repeat */
 	/* Next steps and teams: core/team.h reads these. */
 	struct th_str agents;              /* raw object: name -> definition of another agent */
 	struct th_str handoffs;            /* raw list */

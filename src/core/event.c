@@ -23,6 +23,7 @@ TH_TABLE(ev_delegation_started, "Another session works on a call.", true)
 TH_TABLE(ev_delegation_waits, "That session waits for a person, or no longer does.", true)
 TH_TABLE(ev_delegation_finished, "That session has ended; its usage counts here too.", true)
 TH_TABLE(ev_code, "A function of the agent's code answered.", true)
+TH_TABLE(ev_mcp_tools, "The tools of a server (MCP), as an agent has them from here on.", true)
 TH_TABLE(ev_items_added, "Items were added to the history from outside.", true)
 TH_TABLE(ev_items_removed, "The newest items were removed from the history.", true)
 TH_TABLE(ev_condensation, "Older items were replaced in the history that the model sees.", true)
@@ -56,6 +57,7 @@ static const struct th_table *const tables[TH_EVENT_COUNT] = {
 	[TH_EV_DELEGATION_WAITS] = &th_ev_delegation_waits_table,
 	[TH_EV_DELEGATION_FINISHED] = &th_ev_delegation_finished_table,
 	[TH_EV_CODE] = &th_ev_code_table,
+	[TH_EV_MCP_TOOLS] = &th_ev_mcp_tools_table,
 	[TH_EV_ITEMS_ADDED] = &th_ev_items_added_table,
 	[TH_EV_ITEMS_REMOVED] = &th_ev_items_removed_table,
 	[TH_EV_CONDENSATION] = &th_ev_condensation_table,

@@ -41,6 +41,8 @@
 	X(DELEGATION_FINISHED, "delegation_finished",                                            \
 	  "That session has ended; its usage counts here too.")                                  \
 	X(CODE, "code", "A function of the agent's code answered.")                              \
+	X(MCP_TOOLS, "mcp_tools",                                                                \
+	  "The tools of a server (MCP), as an agent has them from here on.")                     \
 	X(ITEMS_ADDED, "items_added", "Items were added to the history from outside.")           \
 	X(ITEMS_REMOVED, "items_removed", "The newest items were removed from the history.")     \
 	X(CONDENSATION, "condensation",                                                          \
@@ -366,6 +368,19 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_code, str, failed, "failed", 0, "hooks: why it failed")                       \
 	F(ev_code, bool, fails, "fails", 0, "a hook that failed: the run ends because of it")
 
+#define TH_FIELDS_ev_mcp_tools(F)                                                               \
+	F(ev_mcp_tools, str, server, "server", TH_REQ, "name of the server in the agent file")  \
+	F(ev_mcp_tools, str, agent, "agent", 0, "teams: the agent that has it")                 \
+	F(ev_mcp_tools, raw, tools, "tools", TH_REQ,                                            \
+	  "list of {name, tool: the server's name of it, description, parameters, class, ask}") \
+	F(ev_mcp_tools, str, revision, "revision", 0, "revision of MCP that is spoken with it") \
+	F(ev_mcp_tools, str, software, "software", 0, "what the server calls itself")           \
+	F(ev_mcp_tools, raw, left_out, "left_out", 0,                                           \
+	  "tools that the agent does not get, and why: a list of {tool, why}")                  \
+	F(ev_mcp_tools, int, more, "more", TH_NONEG, "how many more are left out")              \
+	F(ev_mcp_tools, str, failed, "failed", 0,                                               \
+	  "why there is no list; the run goes on without it, as its agent file says")
+
 #define TH_FIELDS_ev_items_added(F)                                             \
 	F(ev_items_added, raw, items, "items", TH_REQ,                          \
 	  "messages, calls, results, in the Responses API's form, in order")    \
@@ -495,6 +510,7 @@ TH_STRUCT(ev_delegation_started)
 TH_STRUCT(ev_delegation_waits)
 TH_STRUCT(ev_delegation_finished)
 TH_STRUCT(ev_code)
+TH_STRUCT(ev_mcp_tools)
 TH_STRUCT(ev_items_added)
 TH_STRUCT(ev_items_removed)
 TH_STRUCT(ev_condensation)

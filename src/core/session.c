@@ -466,6 +466,14 @@ static enum th_code on_session_changed(struct th_step *st)
 	return th_step_parse(st, &d);
 }
 
+/* Which tools there are: each CALL says all that the fold needs of its own. */
+static enum th_code on_mcp_tools(struct th_step *st)
+{
+	struct th_ev_mcp_tools d;
+
+	return th_step_parse_plain(st, &d);
+}
+
 static enum th_code on_error(struct th_step *st)
 {
 	struct th_ev_error d;
@@ -516,6 +524,7 @@ static handler_fn *const handlers[TH_EVENT_COUNT] = {
 	[TH_EV_GUARDRAIL] = th_on_guardrail,
 	[TH_EV_HANDOFF] = th_on_handoff,
 	[TH_EV_CODE] = th_on_code,
+	[TH_EV_MCP_TOOLS] = on_mcp_tools,
 	[TH_EV_ITEMS_ADDED] = th_on_items_added,
 	[TH_EV_ITEMS_REMOVED] = th_on_items_removed,
 	[TH_EV_DELEGATION_STARTED] = th_on_delegation_started,
