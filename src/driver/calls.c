@@ -12,6 +12,7 @@
 #include "driver/log.h"
 #include "driver/marks.h"
 #include "driver/mcp.h"
+#include "driver/mcp_tools.h"
 #include "driver/observation.h"
 #include "driver/pending_callback.h"
 #include "driver/person.h"
@@ -34,7 +35,7 @@ static const struct th_tool_row *tool_find(const struct th_live *l, struct th_st
 	for (size_t i = 0; i < l->session_config->tool_count; i++)
 		if (th_str_eq(l->session_config->tools[i].spec.name, name))
 			return &l->session_config->tools[i];
-	return NULL;
+	return th_live_mcp_find(l, name);
 }
 
 /* How a call is run; NULL: nothing is known of its tool, or the computer is the executor's. */
@@ -422,6 +423,10 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 		run_command(l, row, ticket, &call, settle);
 		return;
 	}
+	if (row && row->mcp) {
+		th_live_mcp_run(l, row, ticket, &call, settle);
+		return;
+	}
 	if (c->native == TH_NATIVE_SHELL || c->native == TH_NATIVE_LOCAL_SHELL)
 		call.tool = TH_STR("commands"); /* the same, for several and with both streams */
 	if (!row || !row->local) {
@@ -536,6 +541,10 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 		th_live_person_done(l, t, r);
 		return;
 	}
+	if (t.kind == TH_TICKET_SERVER) {
+		th_live_mcp_list_done(d, t, r);
+		return;
+	}
 	if (t.kind == TH_TICKET_OBSERVATION) {
 		th_first_observation_done(d, t, r);
 		return;
@@ -549,6 +558,7 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 			return;
 		}
 	}
+	th_live_mcp_called(l, c, r);
 	if (c->phase == TH_CALL_DENIED) {
 		refuse_now(l, c, r->output);
 	} else if (t.seq == c->call_seq) {

@@ -10,6 +10,7 @@
 #include "core/output.h"
 #include "driver/history.h"
 #include "driver/log.h"
+#include "driver/mcp_tools.h"
 #include "driver/queue.h"
 
 void th_live_instruct(struct th_live *l, struct th_str text, bool fresh)
@@ -27,14 +28,17 @@ void th_live_instruct(struct th_live *l, struct th_str text, bool fresh)
 	l->options.agent = l->speaking = l->rewritten;
 }
 
-/* The functions that hand over, beside the agent's own tools. */
-static enum th_code fit_tools(struct th_live *l, struct th_err *err)
+/* The functions that hand over and the tools of servers, beside the agent's own tools. */
+enum th_code th_live_fit_tools(struct th_live *l, struct th_err *err)
 {
 	const struct th_session_config *session_config = l->session_config;
 	const struct th_member *m = &l->fold.team->members[l->speaks];
 	size_t count = session_config->tool_count + m->handoff_count, told = 0;
+	const struct th_tool_row *row;
 	struct th_tool_spec *specs;
 
+	for (size_t i = 0; th_live_mcp_row(l, i); i++)
+		count++;
 	free((void *)(uintptr_t)l->options.tools);
 	l->options.tools = NULL;
 	l->options.tool_count = 0;
@@ -54,6 +58,8 @@ static enum th_code fit_tools(struct th_live *l, struct th_err *err)
 			.class = TH_CLASS_L,
 			.strict = m->handoffs[i].strict,
 		};
+	for (size_t i = 0; (row = th_live_mcp_row(l, i)); i++)
+		specs[told++] = row->spec;
 	l->options.tools = specs;
 	l->options.tool_count = told;
 	return TH_OK;
@@ -142,5 +148,5 @@ enum th_code th_live_switch_agent(struct th_live *l, struct th_err *err)
 	}
 	th_live_turn_to(l, l->fold.model_at);
 	fit_format(l);
-	return fit_tools(l, err);
+	return th_live_fit_tools(l, err);
 }

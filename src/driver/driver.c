@@ -16,6 +16,7 @@
 #include "driver/history.h"
 #include "driver/hooks.h"
 #include "driver/log.h"
+#include "driver/mcp_tools.h"
 #include "driver/model.h"
 #include "driver/pending_callback.h"
 #include "driver/person.h"
@@ -102,6 +103,7 @@ static void live_free(struct th_live *l)
 	th_live_results_free(l);
 	th_live_delegation_free(l);
 	th_live_person_free(l);
+	th_live_mcp_free(l);
 	th_buf_deinit(&l->instructions);
 	free(l->rewritten);
 	th_buf_deinit(&l->filtered);
@@ -148,6 +150,13 @@ static void retire_history(struct th_live *l)
 	l->history_due = true;
 }
 
+static enum th_code tools_told(struct th_live *l, const struct th_json *data, struct th_err *err)
+{
+	enum th_code code = th_live_mcp_event(l, data, err);
+
+	return code ?: th_live_fit_tools(l, err);
+}
+
 static enum th_code on_appended(struct th_live *l, const struct th_parsed *parsed,
 				struct th_err *err)
 {
@@ -159,6 +168,8 @@ static enum th_code on_appended(struct th_live *l, const struct th_parsed *parse
 		code = th_history_add_parsed(l->history, parsed, err);
 	if (!code && (l->fold.agent != l->speaks || kind == TH_EV_SESSION_CREATED))
 		code = th_live_switch_agent(l, err);
+	if (!code && kind == TH_EV_MCP_TOOLS)
+		code = tools_told(l, parsed->data, err);
 	if (!code && l->fold.rewritten_seq == seq) {
 		l->history = th_history_free(l->history);
 		l->history_due = true;
@@ -340,6 +351,14 @@ static void recall_instructions(struct th_live *l, struct th_str data)
 	th_buf_deinit(&text);
 }
 
+static enum th_code recall_tools(struct th_live *l, const struct th_event *ev, struct th_err *err)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	enum th_code code = th_json_try_parse(ev->data, &doc, err);
+
+	return code ?: tools_told(l, th_json_root(doc), err);
+}
+
 static enum th_code fold_event(void *ctx, const struct th_event *ev, const struct th_digest *digest,
 			       struct th_err *err)
 {
@@ -361,7 +380,7 @@ static enum th_code fold_event(void *ctx, const struct th_event *ev, const struc
 		code = th_live_switch_agent(f->live, err);
 	if (!code && ev->kind == TH_EV_MODEL_REQUESTED)
 		recall_instructions(f->live, ev->data);
-	return code;
+	return code || ev->kind != TH_EV_MCP_TOOLS ? code : recall_tools(f->live, ev, err);
 }
 
 static enum th_code open_row(struct th_driver *d, const struct th_session_row *row,

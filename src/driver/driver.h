@@ -14,6 +14,7 @@
 #ifndef TH_DRIVER_DRIVER_H
 #define TH_DRIVER_DRIVER_H
 
+#include "core/agent.h"
 #include "core/session.h"
 #include "driver/callbacks.h"
 #include "driver/world.h"
@@ -35,6 +36,12 @@ struct th_local_call {
 /* Must call th_driver_tool_done, at once or later. */
 typedef void th_local_fn(void *ctx, struct th_driver *d, const struct th_local_call *call);
 
+/* A tool of a server that the agent file names. */
+struct th_mcp_target {
+	const struct th_agent_mcp *server;
+	struct th_str tool; /* as the server calls it */
+};
+
 struct th_tool_row {
 	struct th_tool_spec spec; /* borrowed: lives as long as the driver */
 	th_local_fn *local;       /* NULL: the executor runs the tool */
@@ -44,6 +51,7 @@ struct th_tool_row {
 	bool (*alive)(void *ctx, struct th_ticket t);
 	void *ctx;
 	const struct th_agent_command *command; /* a program run by the executor; else NULL */
+	const struct th_mcp_target *mcp;        /* a tool of a server (MCP); else NULL */
 	bool check; /* refuse calls whose arguments do not match spec.schema */
 };
 

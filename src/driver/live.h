@@ -59,6 +59,7 @@ struct th_side_request;     /* side_request.h */
 struct th_summarizing;      /* condense.h */
 struct th_delegation;       /* a call and the child session that works on it */
 struct th_pending_callback; /* a question to the agent's code */
+struct th_mcp_list;         /* mcp_tools.c */
 struct th_takeover;         /* person.c */
 struct th_logged_call;      /* what the log says of a call; hooks.c */
 
@@ -133,6 +134,8 @@ struct th_live {
 	struct th_side_request *sides; /* under way, or waiting for another try */
 	uint64_t side_count;
 	struct th_delegation *children;         /* calls that child sessions work on; delegate.h */
+	struct th_mcp_list *mcp_lists;          /* what it has of servers; mcp_tools.c */
+	uint64_t mcp_asked;                     /* how many lists were asked for; their ids */
 	struct th_takeover *person;             /* who took over; person.c; NULL: nobody yet */
 	struct th_delegation *parent_call;      /* the parent's call that it works on; NULL: none */
 	char *user, *title, *parent, *metadata; /* of the sessions row; may be NULL */

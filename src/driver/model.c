@@ -14,6 +14,7 @@
 #include "driver/ground.h"
 #include "driver/history.h"
 #include "driver/log.h"
+#include "driver/mcp_tools.h"
 #include "driver/observation.h"
 #include "driver/provider_state.h"
 #include "driver/queue.h"
@@ -121,6 +122,7 @@ static bool (*const conditions[])(struct th_live *l) = {
 	history_read,           /* the log is in memory */
 	screen_seen,            /* a model that cannot ask for a picture has one */
 	instructions_known,     /* those that code writes */
+	th_live_mcp_listed,     /* the tools of its servers */
 	compacted,              /* the history at the provider fits */
 	input_joined,           /* what the session's own input callback makes of it */
 	history_filtered,       /* what the input filter leaves of it */

@@ -19,6 +19,7 @@
 #include "core/unknown.h"
 #include "io/clock.h"
 #include "io/files.h"
+#include "mcp/tool.h"
 
 #define PUMP_SIZE (64 * TH_KIB)
 #define PARTIAL_SIZE (4 * TH_KIB) /* of an unknown command's output, shown to the model */
@@ -500,6 +501,11 @@ static enum th_class class_of(struct th_str name, const struct th_tool *tool,
 	return strictness[own] > strictness[said] ? own : said;
 }
 
+static const struct th_tool *tool_of(struct th_str name)
+{
+	return th_str_is(name, th_tool_mcp.name) ? &th_tool_mcp : th_tool_find(name);
+}
+
 /* Class R of a computer call only when none of its actions can change anything. */
 static enum th_class computer_class(enum th_class said, const struct th_json *arguments)
 {
@@ -538,7 +544,7 @@ static enum th_code effect_parse(struct th_exec_effect *e, const struct th_exec_
 	const struct th_table *table = &th_exec_computer_table;
 	bool computer = th_str_is(m->tool, "computer");
 
-	e->tool = computer ? NULL : th_tool_find(m->tool);
+	e->tool = computer ? NULL : tool_of(m->tool);
 	if (!computer && !e->tool)
 		return th_fail(err, TH_EUSAGE, "there is no tool '%.*s'",
 			       TH_FMT(th_str_sub(m->tool, 0, 64)));
@@ -772,7 +778,7 @@ void th_exec_on_run(struct th_exec_client *c, const struct th_exec_run *m, bool 
 {
 	struct th_executor_server *x = c->x;
 	struct th_err err = {};
-	enum th_class class = class_of(m->class, th_tool_find(m->tool), m->arguments);
+	enum th_class class = class_of(m->class, tool_of(m->tool), m->arguments);
 	bool guest = c->epoch == 0 && m->epoch == 0;
 
 	if (!th_exec_effect_id_ok(m->effect_id))

@@ -18,6 +18,7 @@
 #include "io/child.h"
 #include "io/files.h"
 #include "io/role.h"
+#include "mcp/process.h"
 
 #define TMP_NAME "tmp"
 #define UNDO_NAME "undo" /* what edits replaced; lives as long as the journal */
@@ -203,6 +204,7 @@ void th_exec_env_deinit(struct th_executor_server *x)
 	for (size_t i = 0; i < x->program_count; i++)
 		th_child_free(x->programs[i]);
 	x->program_count = 0;
+	th_mcp_processes_free(&x->env);
 	th_tool_env_deinit(&x->env);
 	th_fd_close(&x->env.undo_fd);
 	x->plan = th_sandbox_plan_free(x->plan);

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/tool.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "core/unknown.h"
+#include "io/loop.h"
+#include "mcp/process.h"
+#include "mcp/result.h"
+#include "wire/mcp_read.h"
+
+#define TH_FIELDS_mcp(F)                                                                     \
+	F(mcp, str, server, "server", TH_REQ | TH_NONEMPTY, "Name of the server.")           \
+	F(mcp, strs, argv, "argv", TH_REQ | TH_NONEMPTY, "Its program and arguments.")       \
+	F(mcp, strs, environment, "environment", 0, "NAME=value, beside those of commands.") \
+	F(mcp, str, era, "era", 0, "modern or legacy; empty: it is found out.")              \
+	F(mcp, int, start_s, "start_s", TH_NONEG, "0: the default.")                         \
+	F(mcp, int, timeout_s, "timeout_s", TH_NONEG, "0: the longest there is.")            \
+	F(mcp, str, tool, "tool", 0, "Its name at the server; empty: list them.")            \
+	F(mcp, raw, arguments, "arguments", 0, "Of the call, an object.")                    \
+	F(mcp, bool, reads, "reads", 0, "It only looks.")
+
+TH_STRUCT(mcp)
+extern const struct th_table th_mcp_table;
+TH_TABLE(mcp, "arguments of mcp", false)
+
+struct call {
+	struct th_mcp_work work; /* the first member: a work is cast to its call */
+	struct th_tool_job *job;
+	struct th_mcp_process *process;
+	struct th_mcp_pages pages;
+	struct th_timer timer;
+	int64_t timeout_ms;
+	size_t progress; /* bytes of it that were shown */
+	bool sent;
+};
+
+static const struct th_mcp *args_of(const struct call *c)
+{
+	return (const struct th_mcp *)c->job->args;
+}
+
+static bool is_list(const struct call *c)
+{
+	return !args_of(c)->tool.len;
+}
+
+/* ---- its end -------------------------------------------------------------------------------- */
+
+static void put_evidence(const struct call *c, bool timed_out, struct th_buf *out)
+{
+	const struct th_mcp_client *client = th_mcp_process_client(c->process);
+	struct th_jw w = th_jw(out);
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "server", th_mcp_process_name(c->process));
+	if (client->revision[0])
+		th_jw_kstr(&w, "revision", th_str_of(client->revision));
+	if (timed_out)
+		th_jw_kbool(&w, "timed_out", true);
+	if (th_mcp_process_changed(c->process, false))
+		th_jw_kbool(&w, "tools_changed", true);
+	th_jw_object_end(&w);
+}
+
+/* `reason`: what the server is told, should it still work on it. */
+static void finish(struct call *c, enum th_outcome_status status, struct th_str output,
+		   const char *reason, bool timed_out)
+{
+	struct th_tool_job *job = c->job;
+	struct th_buf evidence = TH_BUF_INIT(4 * TH_KIB);
+
+	put_evidence(c, timed_out, &evidence);
+	th_timer_stop(&c->timer);
+	th_mcp_process_remove(c->process, &c->work, reason);
+	th_mcp_pages_deinit(&c->pages);
+	free(c);
+	job->done(job, status, output, th_buf_str(&evidence));
+	th_buf_deinit(&evidence);
+}
+
+/* Without an answer.  What was sent may have happened. */
+static void give_up(struct call *c, const char *why, const char *reason, bool timed_out)
+{
+	struct th_buf text = TH_BUF_INIT(2 * TH_ERR_MSG_MAX), output = TH_BUF_INIT(16 * TH_KIB);
+	enum th_outcome_status status = !c->sent            ? TH_OUTCOME_NOT_STARTED
+					: args_of(c)->reads ? TH_OUTCOME_FAILED
+							    : TH_OUTCOME_UNKNOWN;
+	struct th_jw w = th_jw(&output);
+
+	if (status == TH_OUTCOME_UNKNOWN)
+		th_buf_printf(&text, TH_UNKNOWN_SENTENCE " The reason: %s.", why);
+	else
+		th_buf_printf(&text, TH_ERROR_MARK "%s", why);
+	th_jw_str(&w, th_buf_str(&text));
+	finish(c, status, th_buf_str(&output), reason, timed_out);
+	th_buf_deinit(&text);
+	th_buf_deinit(&output);
+}
+
+static void on_timeout(void *ctx)
+{
+	struct call *c = (struct call *)ctx;
+	struct th_buf why = TH_BUF_INIT(TH_KIB);
+
+	if (c->sent)
+		th_buf_printf(&why,
+			      "the server %.*s gave no answer within %lld s and was told to "
+			      "stop",
+			      TH_FMT(args_of(c)->server), (long long)(c->timeout_ms / 1000));
+	else
+		th_buf_printf(&why, "the server %.*s was not there within %lld s",
+			      TH_FMT(args_of(c)->server), (long long)(c->timeout_ms / 1000));
+	give_up(c, why.ptr, "it took too long", true);
+	th_buf_deinit(&why);
+}
+
+/* ---- what the server says ------------------------------------------------------------------- */
+
+static void fail(struct call *c, const struct th_err *err)
+{
+	struct th_buf text = TH_BUF_INIT(2 * TH_ERR_MSG_MAX), output = TH_BUF_INIT(16 * TH_KIB);
+	struct th_jw w = th_jw(&output);
+
+	th_buf_printf(&text, TH_ERROR_MARK "%s", err->msg);
+	th_jw_str(&w, th_buf_str(&text));
+	finish(c, TH_OUTCOME_FAILED, th_buf_str(&output), NULL, false);
+	th_buf_deinit(&text);
+	th_buf_deinit(&output);
+}
+
+static void ask_list(struct call *c)
+{
+	struct th_buf params = TH_BUF_INIT(8 * TH_KIB);
+	struct th_err err = {};
+
+	th_mcp_pages_params(&c->pages, &params);
+	if (th_mcp_process_ask(c->process, &c->work, "tools/list", th_buf_str(&params), &err))
+		fail(c, &err);
+	th_buf_deinit(&params);
+}
+
+static void ask_tool(struct call *c)
+{
+	const struct th_mcp *a = args_of(c);
+	struct th_buf params = TH_BUF_INIT(2 * TH_COMMAND_INPUT_MAX);
+	struct th_jw w = th_jw(&params);
+	struct th_err err = {};
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "name", a->tool);
+	th_jw_kraw(&w, "arguments", a->arguments.len ? a->arguments : TH_STR("{}"));
+	th_jw_object_end(&w);
+	if (th_mcp_process_ask(c->process, &c->work, "tools/call", th_buf_str(&params), &err))
+		give_up(c, err.msg, NULL, false);
+	else
+		c->sent = true;
+	th_buf_deinit(&params);
+}
+
+static void on_begin(struct th_mcp_work *w)
+{
+	struct call *c = (struct call *)w;
+
+	if (is_list(c)) {
+		(void)th_mcp_process_changed(c->process, true);
+		ask_list(c);
+	} else {
+		ask_tool(c);
+	}
+}
+
+static void on_progress(struct th_mcp_work *w, struct th_str text)
+{
+	struct call *c = (struct call *)w;
+
+	if (c->progress + text.len >= TH_MCP_PROGRESS_MAX)
+		return;
+	c->progress += text.len + 1;
+	c->job->output(c->job, text);
+	c->job->output(c->job, TH_STR("\n"));
+}
+
+static void finish_list(struct call *c)
+{
+	const struct th_mcp_client *client = th_mcp_process_client(c->process);
+	struct th_buf output = TH_BUF_INIT(2 * TH_MCP_LIST_SIZE_MAX);
+	struct th_jw w = th_jw(&output);
+
+	th_jw_object(&w);
+	th_jw_name(&w, TH_STR("tools"));
+	th_jw_array(&w);
+	if (c->pages.count)
+		th_jw_raw(&w, th_buf_str(&c->pages.tools));
+	th_jw_array_end(&w);
+	th_jw_kuint(&w, "left_out", c->pages.left_out);
+	th_jw_kstr(&w, "revision", th_str_of(client->revision));
+	th_jw_kstr(&w, "software", th_str_of(client->software));
+	th_jw_object_end(&w);
+	finish(c, TH_OUTCOME_DONE, th_buf_str(&output), NULL, false);
+	th_buf_deinit(&output);
+}
+
+static void on_answered(struct th_mcp_work *w, struct th_str result)
+{
+	struct call *c = (struct call *)w;
+	struct th_buf output = TH_BUF_INIT(TH_EXEC_OUTPUT_MAX);
+	struct th_err err = {};
+	bool error = false;
+
+	if (is_list(c)) {
+		if (th_mcp_pages_add(&c->pages, result, &err))
+			fail(c, &err);
+		else if (c->pages.cursor.len)
+			ask_list(c);
+		else
+			finish_list(c);
+		return;
+	}
+	if (th_mcp_result_put(c->job, result, &output, &error, &err))
+		fail(c, &err);
+	else
+		finish(c, error ? TH_OUTCOME_FAILED : TH_OUTCOME_DONE, th_buf_str(&output), NULL,
+		       false);
+	th_buf_deinit(&output);
+}
+
+static void on_failed(struct th_mcp_work *w, const struct th_err *err)
+{
+	fail((struct call *)w, err);
+}
+
+static void on_lost(struct th_mcp_work *w, const struct th_err *err)
+{
+	give_up((struct call *)w, err->msg, NULL, false);
+}
+
+static const struct th_mcp_work_ops work_ops = { on_begin, on_progress, on_answered, on_failed,
+						 on_lost };
+
+/* ---- its start ------------------------------------------------------------------------------ */
+
+static enum th_mcp_era era_of(struct th_str word)
+{
+	return th_str_is(word, "modern")   ? TH_MCP_ERA_MODERN
+	       : th_str_is(word, "legacy") ? TH_MCP_ERA_LEGACY
+					   : TH_MCP_ERA_UNKNOWN;
+}
+
+static enum th_code find_process(struct th_tool_job *job, struct th_mcp_process **ret,
+				 int64_t *ret_start_ms, struct th_err *err)
+{
+	const struct th_mcp *a = (const struct th_mcp *)job->args;
+	struct th_mcp_process_spec spec = {
+		.name = a->server,
+		.argv = a->argv,
+		.environment = a->environment,
+		.era = era_of(a->era),
+		.start_ms = 1000 * (a->start_s ?: TH_MCP_START_S),
+	};
+
+	*ret_start_ms = spec.start_ms;
+	if (job->env->workspace_fd < 0)
+		return th_fail(err, TH_EUNSUPPORTED,
+			       "this session has no workspace, so there are no servers");
+	if (a->arguments.len > TH_COMMAND_INPUT_MAX)
+		return th_fail(err, TH_ELIMIT, "the arguments of a tool have at most %zu bytes",
+			       TH_COMMAND_INPUT_MAX);
+	return th_mcp_process_get(job->env, &spec, ret, err);
+}
+
+static void start(struct th_tool_job *job)
+{
+	const struct th_mcp *a = (const struct th_mcp *)job->args;
+	struct th_mcp_process *p = NULL;
+	struct th_err err = {};
+	struct call *c;
+	int64_t start_ms;
+
+	if (find_process(job, &p, &start_ms, &err)) {
+		th_tool_fail(job, TH_OUTCOME_REFUSED, &err);
+		return;
+	}
+	c = (struct call *)th_alloc(sizeof(*c));
+	c->work.ops = &work_ops;
+	c->job = job;
+	c->process = p;
+	/* A list may have to wait for a delay, and is of many pages. */
+	c->timeout_ms = a->tool.len ? th_tool_timeout_ms(job, a->timeout_s)
+				    : 2 * start_ms + TH_MCP_BACKOFF_MS_MAX;
+	th_mcp_pages_init(&c->pages);
+	th_timer_init(&c->timer, job->env->loop, on_timeout, c);
+	th_timer_start(&c->timer, (uint64_t)c->timeout_ms, 0);
+	job->state = c;
+	th_mcp_process_add(p, &c->work); /* which may end it */
+}
+
+static void cancel(struct th_tool_job *job)
+{
+	struct call *c = (struct call *)job->state;
+
+	give_up(c, "the call was cancelled", "the run was stopped", false);
+}
+
+const struct th_tool th_tool_mcp = {
+	.name = "mcp",
+	.description = "A tool of a server that the agent file names.",
+	.class = TH_CLASS_R, /* as the driver says; the executor takes the stricter of both */
+	.arguments = &th_mcp_table,
+	.start = start,
+	.cancel = cancel,
+};

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A server of tools (MCP) on standard input and output, for tests: it writes down all that it is told in received.jsonl, in
+the folder that it runs in, and does what its options say.
+
+    mcp_server.py [--era legacy|modern|both|dies|deaf] [--fault NAME] [--pages N] [--name NAME]
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+
+PNG = ("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==")
+MODERN = "2026-07-28"
+META = "io.modelcontextprotocol/"
+
+TOOLS = [
+    {"name": "add", "description": "Adds two numbers.", "inputSchema": {
+        "type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "number"}}, "required": ["a", "b"]}},
+    {"name": "look", "description": "Looks.", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
+    {"name": "wipe", "description": "Wipes.", "inputSchema": {"type": "object"}, "annotations": {"destructiveHint": True}},
+    {"name": "draw", "description": "A picture.", "inputSchema": {"type": "object"}},
+    {"name": "fail", "description": "Fails.", "inputSchema": {"type": "object"}},
+    {"name": "long", "description": "A long text.", "inputSchema": {"type": "object"}},
+    {"name": "steps", "description": "Tells how far it is.", "inputSchema": {"type": "object"}},
+    {"name": "hang", "description": "Never answers.", "inputSchema": {"type": "object"}},
+    {"name": "crash", "description": "Ends the server.", "inputSchema": {"type": "object"}},
+    {"name": "grow", "description": "One more tool.", "inputSchema": {"type": "object"}},
+    {"name": "roots", "description": "What it may work in.", "inputSchema": {"type": "object"}},
+    {"name": "structured", "description": "No text.", "inputSchema": {"type": "object"}},
+    {"name": "odd name/\u202e", "description": "bell \u0007 and \u001b[31mred", "inputSchema": {"type": "object"}},
+    {"name": "no_object", "description": "Its schema is none.", "inputSchema": {"type": "string"}},
+]
+
+
+class Server:
+    def __init__(self, options):
+        self.options = options
+        self.tools = list(TOOLS)
+        self.era = None
+        self.ids = 1000
+        self.asked = None
+        self.log = open("received.jsonl", "a", encoding="utf-8")
+
+    def say(self, message):
+        sys.stdout.write(json.dumps(dict({"jsonrpc": "2.0"}, **message)) + "\n")
+        sys.stdout.flush()
+
+    def result(self, m, **result):
+        if self.era == "modern":
+            result = dict({"resultType": "complete"}, **result)
+        self.say({"id": m["id"], "result": result})
+
+    def error(self, m, code, text):
+        self.say({"id": m["id"], "error": {"code": code, "message": text}})
+
+    def text(self, m, text, **more):
+        self.result(m, content=[{"type": "text", "text": text}], **more)
+
+    def run(self):
+        for line in sys.stdin:
+            m = json.loads(line)
+            self.log.write(json.dumps(m) + "\n")
+            self.log.flush()
+            if "method" in m:
+                self.on(m)
+            elif m.get("id") == self.ids and self.asked:
+                self.text(self.asked, m["result"]["roots"][0]["uri"])
+
+    def on(self, m):
+        method = m["method"]
+        params = m.get("params", {})
+        modern = META + "protocolVersion" in params.get("_meta", {})
+        speaks = self.options.era
+        if modern and speaks == "dies":
+            sys.exit(3)
+        if modern and speaks == "deaf":
+            return
+        if modern and speaks == "legacy":
+            self.error(m, -32601, "Method not found")
+            return
+        if method == "initialize" and speaks == "modern":
+            self.error(m, -32601, "Method not found")
+            return
+        if modern:
+            self.era = "modern"
+        known = getattr(self, "on_" + method.replace("/", "_"), None)
+        if known:
+            known(m, params)
+        elif "id" in m:
+            self.error(m, -32601, "Method not found")
+
+    def on_server_discover(self, m, params):
+        if self.options.fault == "no_start":
+            time.sleep(3600)
+        self.result(m, supportedVersions=[MODERN], capabilities={"tools": {"listChanged": True}}, ttlMs=0, cacheScope="private",
+                    _meta={META + "serverInfo": {"name": self.options.name, "version": "2"}})
+
+    def on_initialize(self, m, params):
+        self.era = "legacy"
+        version = "1999-01-01" if self.options.fault == "version" else "2025-06-18"
+        self.result(m, protocolVersion=version, capabilities={"tools": {"listChanged": True}},
+                    serverInfo={"name": self.options.name, "version": "1"})
+
+    def on_subscriptions_listen(self, m, params):
+        self.say({"method": "notifications/subscriptions/acknowledged",
+                  "params": {"_meta": {META + "subscriptionId": m["id"]}}})
+
+    def on_tools_list(self, m, params):
+        fault = self.options.fault
+        if fault == "many":
+            tools = [{"name": "tool_%d" % i, "inputSchema": {"type": "object"}} for i in range(20000)]
+            self.result(m, tools=tools)
+        elif fault == "endless_pages":
+            at = int(params.get("cursor", "0"))
+            self.result(m, tools=[{"name": "tool_%d" % at, "inputSchema": {"type": "object"}}], nextCursor=str(at + 1))
+        elif fault == "same_page":
+            self.result(m, tools=[], nextCursor="again")
+        elif fault == "line":
+            sys.stdout.write("x" * (17 << 20))
+            sys.stdout.flush()
+        elif fault == "chatter":
+            while True:
+                self.say({"method": "notifications/message", "params": {"level": "info", "data": "chatter"}})
+        elif fault == "deep":
+            sys.stdout.write('{"jsonrpc":"2.0","id":%d,"result":%s%s}\n' % (m["id"], '{"tools":' + "[" * 500, "]" * 500 + "}"))
+            sys.stdout.flush()
+        elif fault == "schema":
+            big = {"type": "object", "properties": {"p%d" % i: {"description": "x" * 100} for i in range(1000)}}
+            deep = {"type": "object"}
+            for _ in range(20):
+                deep = {"type": "object", "properties": {"x": deep}}
+            self.result(m, tools=[{"name": "big", "inputSchema": big}, {"name": "deep", "inputSchema": deep},
+                                  {"name": "good", "inputSchema": {}}])
+        else:
+            pages = self.options.pages
+            at = int(params.get("cursor", "0"))
+            size = (len(self.tools) + pages - 1) // pages
+            more = {"nextCursor": str(at + 1)} if at + 1 < pages else {}
+            self.result(m, tools=self.tools[at * size:(at + 1) * size], **more)
+
+    def on_tools_call(self, m, params):
+        arguments = params.get("arguments", {})
+        name = params["name"]
+        if name == "add":
+            if self.options.fault == "wrong_id":
+                self.say({"id": m["id"] + 1, "result": {"content": [{"type": "text", "text": "666"}]}})
+                self.say({"id": "x", "result": {}})
+                self.say({"id": None, "result": {}})
+            if self.options.fault == "noise":
+                print("warming up")
+                print('{"half')
+            self.text(m, str(arguments["a"] + arguments["b"]))
+        elif name == "draw":
+            self.result(m, content=[{"type": "text", "text": "one dot"}, {"type": "image", "data": PNG, "mimeType": "image/png"},
+                                    {"type": "image", "data": "AAAA", "mimeType": "image/png"},
+                                    {"type": "audio", "data": "AAAA", "mimeType": "audio/wav"},
+                                    {"type": "resource_link", "uri": "file:///x", "name": "x"},
+                                    {"type": "resource", "resource": {"uri": "file:///y", "text": "inside", "mimeType": "text/plain"}}])
+        elif name == "fail":
+            self.text(m, "it did not work", isError=True)
+        elif name == "long":
+            self.text(m, "begin " + "0123456789\n" * 20000 + " end")
+        elif name == "steps":
+            token = params["_meta"]["progressToken"]
+            for i in (1, 2):
+                self.say({"method": "notifications/progress",
+                          "params": {"progressToken": token, "progress": i, "total": 2, "message": "step\u001b[2J"}})
+            self.text(m, "both steps")
+        elif name == "hang":
+            pass
+        elif name == "crash":
+            print("out of luck", file=sys.stderr)
+            sys.exit(9)
+        elif name == "grow":
+            self.tools.append({"name": "late", "description": "New.", "inputSchema": {"type": "object"}})
+            self.say({"method": "notifications/tools/list_changed"})
+            self.text(m, "grown")
+        elif name == "structured":
+            self.result(m, content=[], structuredContent={"answer": 42})
+        elif name == "roots":
+            self.ask_roots(m, params)
+        elif name == "late":
+            self.text(m, "late indeed")
+        else:
+            self.text(m, "called " + name)
+
+    def ask_roots(self, m, params):
+        if self.era == "legacy":
+            self.ids += 1
+            self.say({"id": self.ids, "method": "roots/list"})
+            self.asked = m
+        elif "inputResponses" in params:
+            assert params["requestState"] == "sealed"
+            self.text(m, params["inputResponses"]["where"]["roots"][0]["uri"])
+        else:
+            self.say({"id": m["id"], "result": {"resultType": "input_required", "requestState": "sealed",
+                                                "inputRequests": {"where": {"method": "roots/list", "params": {}}}}})
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--era", default="both")
+    parser.add_argument("--fault", default="")
+    parser.add_argument("--pages", type=int, default=1)
+    parser.add_argument("--name", default="test server")
+    options = parser.parse_args()
+    with open("server.pid", "a", encoding="ascii") as f:
+        f.write("%d\n" % os.getpid())
+    Server(options).run()
+
+
+if __name__ == "__main__":
+    main()

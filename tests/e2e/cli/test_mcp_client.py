@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An agent's servers of tools (MCP): what it has of them, what a call leaves, and what a hostile server gets."""
+
+import json
+import pathlib
+import shutil
+
+import house
+
+SERVER = pathlib.Path(__file__).with_name("mcp_server.py")
+
+
+def call(name, **arguments):
+    return {"function_call": {"name": name, "arguments": arguments}}
+
+
+class Client(house.House):
+    def agent(self, *options, more="", **fields):
+        """An agent file with the tests' own server, named t."""
+        shutil.copy(SERVER, self.work / "server.py")
+        server = dict({"name": "t", "command": ["/usr/bin/python3", "server.py", *options]}, **fields)
+        path = self.work / "agent.yaml"
+        path.write_text("model: gpt-5.4\ntools: [none]\nmcp_servers: [%s]\n%s" % (json.dumps(server), more))
+        return path
+
+    def received(self, method):
+        lines = (self.work / "received.jsonl").read_text().splitlines()
+        return [m for m in map(json.loads, lines) if m.get("method") == method]
+
+    def told(self, name):
+        return next(e["data"] for e in self.events(name) if e["kind"] == "mcp_tools")
+
+    def outcomes(self, name):
+        return [e["data"] for e in self.events(name) if e["kind"] == "outcome"]
+
+    def ask(self, agent, *calls, name="one", code=0, end="Done."):
+        """One answer with these calls, then the end; the outcomes in their order."""
+        self.serve({"parts": list(calls)}, {"parts": [{"text": end}]})
+        self.good("run", "-a", agent, "-s", name, "go", code=code)
+        order = [e["data"]["call_id"] for e in self.events(name) if e["kind"] == "call"]
+        return sorted(self.outcomes(name), key=lambda o: order.index(o["call_id"]))
+
+    def test_calls(self):
+        """Both eras, lists in pages: names, classes, results of each kind, and a picture as a blob."""
+        for era in ("modern", "legacy"):
+            with self.subTest(era=era):
+                agent = self.agent("--era", era, "--pages", "3", deny=["hang", "crash"])
+                add, draw, fail, long, steps, roots, structured = self.ask(
+                    agent, call("t_add", a=19, b=23), call("t_draw"), call("t_fail"), call("t_long"), call("t_steps"),
+                    call("t_roots"), call("t_structured"), name=era)
+                told = self.told(era)
+                self.assertEqual(told["revision"], "2026-07-28" if era == "modern" else "2025-06-18")
+                self.assertEqual(told["software"], "test server 2" if era == "modern" else "test server 1")
+                classes = {t["tool"]: t["class"] for t in told["tools"]}
+                self.assertEqual((classes["add"], classes["look"], classes["wipe"]), ("W", "W", "X"))
+                self.assertNotIn("hang", classes)
+                self.assertEqual(told["left_out"], [{"tool": "no_object", "why": "its arguments are not an object"}])
+                odd = next(t for t in told["tools"] if t["tool"].startswith("odd"))
+                self.assertRegex(odd["name"], r"^t_odd_name_+[0-9a-f]{8}$")
+                self.assertEqual(odd["description"], "bell  and [31mred")
+                self.assertEqual((add["status"], add["output"]), ("done", "42"))
+                self.assertEqual([p["type"] for p in draw["output"]], ["text", "image", "text"])
+                self.assertIn("inside", draw["output"][2]["text"])
+                self.assertEqual((fail["status"], fail["output"]), ("failed", "error: it did not work"))
+                self.assertIn("left out", long["output"])
+                self.assertEqual(long["evidence"]["full_output"]["size"], 220010)
+                self.assertEqual(steps["output"], "both steps")
+                self.assertEqual(roots["output"], "file://%s" % self.work)
+                self.assertEqual(json.loads(structured["output"]), {"answer": 42})
+                self.assertEqual(len(self.received("tools/list")), 3)
+                (self.work / "received.jsonl").unlink()
+                self.standin.end()
+
+    def test_approval_and_lists(self):
+        """A destructive tool waits for a person; allow and reads; a list that grows is read again, and stays after a resume."""
+        agent = self.agent(allow=["add", "look", "wipe", "grow", "late"], reads=["look"], approve=["add"], prefix="x-")
+        self.serve({"parts": [call("x-look"), call("x-grow"), call("x-wipe")]},
+                   {"expect": [{"tool": "x-late"}], "parts": [call("x-late"), call("x-add", a=1, b=1)]},
+                   {"parts": [{"text": "Done."}]})
+        self.good("run", "-a", agent, "-s", "one", "go", code=3)
+        self.good("approve", "one")
+        self.good("resume", "one", code=3)
+        self.good("reject", "one")
+        self.good("resume", "one")
+        calls = [(e["data"]["tool"], e["data"]["class"], e["data"]["policy"]) for e in self.events("one") if e["kind"] == "call"]
+        self.assertEqual(calls, [("x-look", "R", "run"), ("x-grow", "W", "run"), ("x-wipe", "X", "ask"),
+                                 ("x-late", "W", "run"), ("x-add", "W", "ask")])
+        self.assertEqual(self.kinds("one").count("mcp_tools"), 2)
+        self.assertEqual([m["params"]["name"] for m in self.received("tools/call")], ["look", "grow", "wipe", "late"])
+
+    def test_no_answer(self):
+        """A server that dies or is silent: unknown, and told; the next call has it again.  What only looks has failed."""
+        agent = self.agent(reads=["hang"], timeout_s=1)
+        crash, again, hang = self.ask(agent, call("t_crash"), call("t_add", a=1, b=2), call("t_hang"))
+        self.assertEqual(crash["status"], "unknown")
+        self.assertIn("exit status 9; it said: out of luck", json.dumps(crash["output"]))
+        self.assertIn(again["status"], ("done", "unknown"))
+        self.assertEqual(hang["status"], "failed")
+        self.assertEqual(len([m for m in self.received("tools/call") if m["params"]["name"] == "crash"]), 1)
+
+    def test_eras(self):
+        """Servers that end, or are silent, when they are asked what they do not know; one whose era is given is not asked."""
+        for options, fields, asked in ((("--era", "dies"), {}, 1), (("--era", "deaf"), {}, 1),
+                                       (("--era", "legacy"), {"revision": "2025-11-25"}, 0),
+                                       (("--era", "modern"), {"revision": "2026-07-28"}, 0)):
+            with self.subTest(options=options):
+                agent = self.agent(*options, **fields)
+                (added,) = self.ask(agent, call("t_add", a=1, b=2), name=options[1])
+                self.assertEqual(added["output"], "3")
+                self.assertEqual(len(self.received("server/discover")), asked)
+                (self.work / "received.jsonl").unlink()
+                self.standin.end()
+
+    def test_hostile(self):
+        """Limits by name; noise is passed over, and an answer of another id is nobody's."""
+        for fault, words in (("line", "more than 16777216 bytes"), ("chatter", "10000 messages"), ("same_page", "same page"), ("deep", "cannot be read"),
+                             ("version", "1999-01-01")):
+            with self.subTest(fault=fault):
+                agent = self.agent("--fault", fault, *(("--era", "legacy") if fault == "version" else ()))
+                self.serve({"parts": [{"text": "never asked"}]})
+                self.violations = False
+                ended = self.good("run", "-a", agent, "-s", fault, "go", code=1)
+                self.assertIn(words, ended.out + ended.err)
+                self.standin.end()
+        for fault in ("wrong_id", "noise"):
+            with self.subTest(fault=fault):
+                (added,) = self.ask(self.agent("--fault", fault), call("t_add", a=1, b=2), name=fault)
+                self.assertEqual((added["status"], added["output"]), ("done", "3"))
+                self.standin.end()
+        for fault, count in (("many", 128), ("endless_pages", 64), ("schema", 1)):
+            with self.subTest(fault=fault):
+                self.ask(self.agent("--fault", fault), {"text": "well"}, name=fault)
+                told = self.told(fault)
+                self.assertEqual(len(told["tools"]), count)
+                self.assertTrue(told.get("left_out") or told.get("more"))
+                self.standin.end()
+
+    def test_cannot_start(self):
+        """The run fails, with what the server said; or goes on without it, as the file says."""
+        agent = self.agent()
+        (self.work / "server.py").write_text("import sys\nsys.exit('no luck today')\n")
+        self.serve({"parts": [{"text": "Without."}]})
+        ended = self.good("run", "-a", agent, "-s", "one", "go", code=1)
+        self.assertIn("no luck today", ended.out + ended.err)
+        agent = self.agent(optional=True)
+        (self.work / "server.py").write_text("import sys\nsys.exit('no luck today')\n")
+        self.good("run", "-a", agent, "-s", "two", "go")
+        self.assertIn("no luck today", self.told("two")["failed"])
+
+
+if __name__ == "__main__":
+    house.main()
