@@ -48,6 +48,15 @@ void th_response_send(struct th_response *p, const char *event, struct th_str js
 		th_http_abort(a->request); /* a reader that does not read; GET has the response */
 }
 
+/* A stream on which nothing comes for long is cut by what is between. */
+static void on_ping(struct th_listener *l)
+{
+	struct th_response *p = TH_CONTAINER_OF(l, struct th_response, listener);
+
+	if (p->access && p->stream && p->began && !p->over && !p->socket)
+		(void)!th_http_write(p->access->request, th_str_of(p->face->ping));
+}
+
 /* ---- its end ---- */
 
 static void answer(struct th_response *p)
@@ -241,6 +250,7 @@ void th_response_listen(struct th_response *p, struct th_hub *h)
 	p->reply.functions = (const char *const *)p->functions;
 	p->reply.function_count = p->function_count;
 	p->listener.fn = on_note;
+	p->listener.ping = on_ping;
 	if (p->access && !p->socket) {
 		p->access->ctx = p;
 		p->access->gone = on_gone;

@@ -24,6 +24,7 @@ struct th_response;
 struct th_face {
 	const char *wire; /* the decoder of its requests */
 	const char *type; /* of its stream */
+	const char *ping; /* a frame that says nothing, for streams that wait for long */
 	void (*begin)(struct th_response *p);
 	void (*delta)(struct th_response *p, const char *kind, struct th_str text);
 	void (*item)(struct th_response *p, const struct th_reply_item *item);

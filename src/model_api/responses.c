@@ -431,6 +431,7 @@ static void fail(struct th_access *a, int status, const char *code, const char *
 const struct th_face th_face_responses = {
 	.wire = "responses",
 	.type = "text/event-stream",
+	.ping = ": still here\n\n",
 	.begin = begin,
 	.delta = delta,
 	.item = tell_item,
