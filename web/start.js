@@ -25,10 +25,12 @@ async function begin(body) {
   }
 }
 
-/** The form; `takes` names what the server takes beside agent and message. */
-export function startDialog({ agents, takes }) {
+/** The form; `takes` names what the server takes beside agent and message, `computers` those that may be chosen. */
+export function startDialog({ agents, computers, takes }) {
   const task = h('textarea', { id: 'task', rows: 5, required: true, placeholder: 'What shall it do?' });
   const agent = h('select', { id: 'agent' }, agents.map((a) => h('option', { value: a.name }, a.name)));
+  const computer = computers.length ? h('select', { id: 'computer' },
+    h('option', { value: '' }, 'the agent’s own'), [...computers, 'none'].map((kind) => h('option', { value: kind }, kind))) : null;
   const fields = takes.has('limits') ? limits.map(([name, label, tip]) => ({
     name,
     input: h('input', { id: `limit-${name}`, type: 'number', min: name === 'cost_usd' ? '0.01' : 1, step: name === 'cost_usd' ? '0.01' : 1, inputmode: 'decimal', placeholder: 'the agent’s' }),
@@ -39,7 +41,9 @@ export function startDialog({ agents, takes }) {
     const go = h('button', { class: 'primary' }, 'Start');
     const form = h('form', null,
       h('label', { for: 'task' }, 'Task'), task,
-      h('label', { for: 'agent' }, 'Agent'), agent,
+      h('div', { class: 'row' },
+        h('div', { class: 'grow' }, h('label', { for: 'agent' }, 'Agent'), agent),
+        computer ? h('div', { class: 'grow' }, h('label', { for: 'computer' }, 'Computer'), computer) : null),
       fields.length ? h('fieldset', null, h('legend', null, 'Limits'), h('div', { class: 'row' },
         fields.map((f) => h('div', { class: 'grow' }, h('label', { for: f.input.id, title: f.tip }, f.label), f.input)))) : null,
       problem,
@@ -48,6 +52,7 @@ export function startDialog({ agents, takes }) {
       e.preventDefault();
       go.disabled = true;
       const body = { agent: agent.value, message: task.value.trim() };
+      if (computer?.value) body.computer = computer.value;
       const set = fields.filter((f) => f.input.value !== '').map((f) => [f.name, Number(f.input.value)]);
       if (set.length) body.limits = Object.fromEntries(set);
       try {
@@ -72,5 +77,5 @@ export function startDialog({ agents, takes }) {
 export async function start() {
   const [agents, doc] = await Promise.all([get('/api/agents'), get('/api/openapi.json')]);
   const schema = doc.paths['/api/sessions']?.post?.requestBody?.content?.['application/json']?.schema;
-  return startDialog({ agents: agents.agents, takes: new Set(Object.keys(schema?.properties ?? {})) });
+  return startDialog({ agents: agents.agents, computers: agents.computers ?? [], takes: new Set(Object.keys(schema?.properties ?? {})) });
 }

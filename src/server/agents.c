@@ -137,6 +137,10 @@ void th_api_agents(struct th_access *a)
 		th_jw_object_end(&w);
 	}
 	th_jw_array_end(&w);
+	th_jw_name(&w, TH_STR("computers"));
+	th_jw_array(&w);
+	th_settings_put_computers(&a->server->settings, &w);
+	th_jw_array_end(&w);
 	th_jw_object_end(&w);
 	th_access_json(a, 200, &json);
 }

@@ -15,6 +15,7 @@
 	F(session_create, str, message, "message", TH_NONEMPTY, "what begins the task; without, it waits for one") \
 	F(session_create, str, id, "id", TH_NONEMPTY, "its name; default: a new UUID")             \
 	F(session_create, raw, metadata, "metadata", 0, "an object of the caller's")               \
+	F(session_create, str, computer, "computer", TH_NONEMPTY, "a kind of computer instead of the agent's, or none; GET /api/agents says which") \
 	F(session_create, raw, limits, "limits", 0, "as an agent file's; the lower of both holds")
 #define TH_FIELDS_session_change(F)                                                              \
 	F(session_change, str, title, "title", TH_NONEMPTY, "one line, at most 80 characters") \
@@ -47,10 +48,28 @@ static void id_of_key(const char *user, struct th_str key, char ret[static TH_UU
 	ret[TH_UUID_TEXT_SIZE] = '\0';
 }
 
-static int begin(struct th_access *a, const char *id, const struct th_served_agent *from,
-		 const char *metadata, const char *limits, struct thole_session **ret,
-		 struct thole_error *err)
+/* Instead of the agent's own. */
+static int choose_computer(struct thole_agent *agent, struct th_str kind, struct thole_error *err)
 {
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
+	struct th_jw w = th_jw(&json);
+
+	if (!kind.len)
+		return 0;
+	if (th_str_is(kind, "none"))
+		return thole_agent_set_json(agent, "computer", "null", err);
+	th_jw_object(&w);
+	th_jw_kstr(&w, "kind", kind);
+	th_jw_object_end(&w);
+	return thole_agent_set_json(agent, "computer", json.ptr, err);
+}
+
+static int begin(struct th_access *a, const char *id, const struct th_served_agent *from,
+		 const struct th_session_create *c, struct th_api_body *b,
+		 struct thole_session **ret, struct thole_error *err)
+{
+	const char *metadata = th_api_body_text(b, c->metadata);
+	const char *limits = th_api_body_text(b, c->limits);
 	const char *options[7] = { "id", id, "user", a->user };
 	struct thole_agent *agent = NULL;
 	char *workspace = NULL;
@@ -62,6 +81,8 @@ static int begin(struct th_access *a, const char *id, const struct th_served_age
 	}
 	if (!code)
 		code = th_served_make(from, workspace, &agent, err);
+	if (!code)
+		code = choose_computer(agent, c->computer, err);
 	if (!code && limits)
 		code = thole_agent_lower(agent, limits, err);
 	if (!code)
@@ -114,6 +135,12 @@ void th_api_sessions_create(struct th_access *a)
 		th_access_fail(a, 404, "agent", "there is no agent of that name; GET /api/agents");
 		return;
 	}
+	if (c.computer.len && !th_settings_computer(&a->server->settings, c.computer)) {
+		th_access_fail(a, 403, "computer",
+			       "that computer is not among those that may be chosen; "
+			       "GET /api/agents");
+		return;
+	}
 	if (c.id.len > TH_SESSION_ID_MAX) {
 		th_access_fail(a, 400, NULL, "id has at most %d bytes", TH_SESSION_ID_MAX);
 		return;
@@ -131,8 +158,7 @@ void th_api_sessions_create(struct th_access *a)
 		return;
 	if (!th_quota_begin(a))
 		return;
-	code = begin(a, id, from, th_api_body_text(&b, c.metadata), th_api_body_text(&b, c.limits),
-		     &session, &err);
+	code = begin(a, id, from, &c, &b, &session, &err);
 	if (!code && c.message.len) {
 		code = thole_session_message(session, th_api_body_text(&b, c.message) ?: "", &err);
 		if (code)

@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import subprocess
+import time
 import unittest
 
 import house
@@ -22,6 +23,29 @@ def shell(command):
 
 
 class Sessions(serving.Served):
+    def test_the_computer_may_be_chosen(self):
+        self.serve([{"text": "Seen."}], [{"text": "Without."}])
+        config = self.folder / "config" / "thole" / "config.yaml"
+        self.serve_http()
+        self.assertEqual(self.good_call("GET", "/api/agents")["computers"], ["desktop"])
+        refused = self.call("POST", "/api/sessions", {"computer": "x11"})
+        self.assertEqual((refused.status, refused.json()["error"]["code"]), (403, "computer"))
+        for kind, name in (("desktop", "with"), ("none", "without")):
+            self.good_call("POST", "/api/sessions", {"id": name, "message": "Go.", "computer": kind}, status=201)
+            connection, response = self.stream("/api/sessions/%s/events?until=rest" % name)
+            first = next(serving.frames(response))[2]
+            list(serving.frames(response))
+            connection.close()
+            self.assertEqual((first["data"]["agent"].get("computer") or {}).get("kind"), kind if kind == "desktop" else None)
+        with config.open("a") as out:
+            out.write("serve:\n  computers: [none]\n")
+        self.server.send_signal(signal.SIGHUP)
+        for _ in range(house.SECONDS * 20):
+            if self.good_call("GET", "/api/agents")["computers"] == []:
+                break
+            time.sleep(0.05)
+        self.assertEqual(self.call("POST", "/api/sessions", {"computer": "desktop"}).status, 403)
+
     def test_those_that_rest_longest_go_back(self):
         """Never more than 1,024 are open that rest, however many are begun in a moment."""
         self.serve_http("--store", "memory:")
