@@ -158,39 +158,16 @@ struct th_quota th_settings_quota(const struct th_settings *s, const char *user)
 
 /* ---- computers that may be chosen ---- */
 
-/* The next of them, from *at on.  False: that was all. */
-static bool next_computer(const struct th_settings *s, size_t *at, struct th_str *ret)
-{
-	const struct th_strs *list = &s->s.computers;
-
-	/* Without a word of the operator: the one that is this machine's own, without a network. */
-	if (list->count == 0) {
-		*ret = TH_STR("desktop");
-		return (*at)++ == 0;
-	}
-	if (*at == list->count)
-		return false;
-	*ret = list->list[(*at)++];
-	return true;
-}
-
 bool th_settings_computer(const struct th_settings *s, struct th_str kind)
 {
-	struct th_str one;
-	size_t at = 0;
-
-	while (next_computer(s, &at, &one))
-		if (th_str_eq(one, kind))
+	for (size_t i = 0; i < s->s.computers.count; i++)
+		if (th_str_eq(s->s.computers.list[i], kind))
 			return true;
 	return th_str_is(kind, "none");
 }
 
 void th_settings_put_computers(const struct th_settings *s, struct th_jw *w)
 {
-	struct th_str one;
-	size_t at = 0;
-
-	while (next_computer(s, &at, &one))
-		if (!th_str_is(one, "none"))
-			th_jw_str(w, one);
+	for (size_t i = 0; i < s->s.computers.count; i++)
+		th_jw_str(w, s->s.computers.list[i]);
 }

@@ -14,7 +14,7 @@
 	F(serve_settings, strs, hosts, "hosts", 0, "further names that a request's Host may have")        \
 	F(serve_settings, strs, origins, "origins", 0, "pages of other sites that may call, such as https://app.example.org") \
 	F(serve_settings, strs, models, "models", 0, "models that /v1 may name, beside agents; they get no tool of ours") \
-	F(serve_settings, strs, computers, "computers", 0, "kinds of computer that whoever begins a session may choose, such as browser; default: desktop; [none]: no other") \
+	F(serve_settings, strs, computers, "computers", 0, "kinds of computer that whoever begins a session may choose, such as desktop; default: none is") \
 	F(serve_settings, strs, proxies, "proxies", 0, "whose X-Forwarded-For and X-Forwarded-Proto are believed: addresses, ranges such as 10.0.0.0/8, and unix for the socket file") \
 	F(serve_settings, int, sessions_per_user, "sessions_per_user", TH_POSITIVE, "running at once; default: no limit") \
 	F(serve_settings, int, turns_per_day, "turns_per_day", TH_POSITIVE, "of one user's models, by UTC; default: no limit") \

@@ -26,6 +26,8 @@ class Sessions(serving.Served):
     def test_the_computer_may_be_chosen(self):
         self.serve([{"text": "Seen."}], [{"text": "Without."}])
         config = self.folder / "config" / "thole" / "config.yaml"
+        with config.open("a") as out:
+            out.write("serve:\n  computers: [desktop]\n")
         self.serve_http()
         self.assertEqual(self.good_call("GET", "/api/agents")["computers"], ["desktop"])
         refused = self.call("POST", "/api/sessions", {"computer": "x11"})
@@ -37,8 +39,7 @@ class Sessions(serving.Served):
             list(serving.frames(response))
             connection.close()
             self.assertEqual((first["data"]["agent"].get("computer") or {}).get("kind"), kind if kind == "desktop" else None)
-        with config.open("a") as out:
-            out.write("serve:\n  computers: [none]\n")
+        config.write_text(config.read_text().replace("[desktop]", "[]"))
         self.server.send_signal(signal.SIGHUP)
         for _ in range(house.SECONDS * 20):
             if self.good_call("GET", "/api/agents")["computers"] == []:
