@@ -231,14 +231,22 @@
 #define TH_TOOL_OUTPUT_MAX (1 * TH_MIB)        /* what one call may give back to the log */
 #define TH_TOOL_OUTPUT_MODEL_MAX (32 * TH_KIB) /* what of it the model is shown */
 #define TH_FILE_WRITE_MAX (16 * TH_MIB)
-#define TH_EDIT_FILE_MAX (10 * TH_MIB)    /* of a file that `edit` shows or changes */
-#define TH_EDIT_PLACES_MAX 100            /* where a text stands that should stand once */
-#define TH_EDIT_ENTRIES_MAX 1000          /* of a folder that it shows */
-#define TH_EDIT_SEEN_MAX 256              /* files whose last seen content it remembers */
-#define TH_UNDO_STEPS_MAX 10              /* edits of one file that can be taken back */
-#define TH_UNDO_ENTRIES_MAX 500           /* of all files of a session */
-#define TH_UNDO_BYTES_MAX (64 * TH_MIB)   /* what they replaced */
-#define TH_TOOL_PICTURE_MAX (5 * TH_MIB)  /* file of a picture that a tool shows */
+#define TH_EDIT_FILE_MAX (10 * TH_MIB)   /* of a file that `edit` shows or changes */
+#define TH_EDIT_PLACES_MAX 100           /* where a text stands that should stand once */
+#define TH_EDIT_ENTRIES_MAX 1000         /* of a folder that it shows */
+#define TH_EDIT_SEEN_MAX 256             /* files whose last seen content it remembers */
+#define TH_UNDO_STEPS_MAX 10             /* edits of one file that can be taken back */
+#define TH_UNDO_ENTRIES_MAX 500          /* of all files of a session */
+#define TH_UNDO_BYTES_MAX (64 * TH_MIB)  /* what they replaced */
+#define TH_TOOL_PICTURE_MAX (5 * TH_MIB) /* file of a picture that a tool shows */
+#define TH_SKILLS_MAX 100                /* of an agent */
+#define TH_SKILL_SIZE_MAX 65536          /* bytes of one */
+#define TH_SKILLS_SAID_MAX 262144        /* bytes of those that are always said, and the list */
+#define TH_SKILL_NAME_MAX 128
+#define TH_SKILL_ABOUT_MAX 1024           /* bytes of a description */
+#define TH_SKILL_WORDS_MAX 64             /* in one list of a skill */
+#define TH_SKILL_DEPTH_MAX 4              /* folders below the workspace that are looked into */
+#define TH_SKILL_WALK_MAX 4096            /* names that are looked at there */
 #define TH_GLOB_SIZE_MAX 1024             /* a pattern of paths */
 #define TH_GLOB_STEPS_MAX 100000          /* to match it */
 #define TH_GLOB_DEPTH_MAX 64              /* stars and braces inside each other */

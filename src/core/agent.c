@@ -317,6 +317,9 @@ static const struct th_field agent_fields[] = {
 	{ "stuck", AT(stuck), TH_FIELD_object, 0,
 	  "of the first agent: what is done when it repeats itself; default: nothing",
 	  &th_agent_stuck_table, NULL, false, 0 },
+	{ "skills", AT(skills), TH_FIELD_object, 0,
+	  "of the first agent: pieces of knowledge in files, docs/SKILLS.md; default: none",
+	  &th_agent_skills_table, NULL, false, 0 },
 };
 
 const struct th_table th_agent_table = {

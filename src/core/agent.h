@@ -15,6 +15,7 @@
 #include "core/event.h"
 #include "core/native.h"
 #include "core/rule.h"
+#include "core/skill.h"
 
 #define TH_FIELDS_agent_limits(F)                                                                 \
 	F(agent_limits, int, turns, "turns", TH_POSITIVE, "model turns of one task; default 100") \
@@ -249,6 +250,7 @@ struct th_agent {
 	struct th_agent_compact
 	    *compact;                 /* what replaces a history that is too long; NULL: nothing */
 	struct th_agent_stuck *stuck; /* of the first agent; NULL: nobody looks */
+	struct th_agent_skills *skills; /* of the first agent; NULL: none */
 };
 
 extern const struct th_table th_agent_table, th_agent_limits_table, th_agent_computer_table,

@@ -169,7 +169,8 @@ struct th_str th_outcome_sentence(struct th_str text);
 #define TH_FIELDS_ev_message(F)                                                                \
 	F(ev_message, str, role, "role", TH_REQ, "user, developer or system")                  \
 	F(ev_message, raw, content, "content", TH_REQ, "a string, or a list of content parts") \
-	F(ev_message, str, name, "name", 0, "who speaks")
+	F(ev_message, str, name, "name", 0, "who speaks")                                      \
+	F(ev_message, str, skill, "skill", 0, "the skill whose text it is")
 
 #define TH_FIELDS_ev_model_requested(F)                                                           \
 	F(ev_model_requested, str, model, "model", TH_REQ, "name of the model")                   \

@@ -329,6 +329,23 @@ enum th_code th_session_full(struct th_step *st)
 		       TH_SESSION_ITEMS_MAX);
 }
 
+bool th_session_skill_said(const struct th_session *s, struct th_str name)
+{
+	for (size_t i = 0; i < s->skill_count; i++)
+		if (th_str_eq(s->skills[i], name))
+			return true;
+	return false;
+}
+
+/* One more than there is room for is said again, as if for the first time. */
+static void note_skill(struct th_session *s, struct th_str name)
+{
+	if (!s->skills)
+		s->skills = th_arena_array(&s->memory, TH_SKILLS_MAX, sizeof(*s->skills));
+	if (s->skills && s->skill_count < TH_SKILLS_MAX && !th_session_skill_said(s, name))
+		s->skills[s->skill_count++] = th_arena_str(&s->memory, name);
+}
+
 static enum th_code on_message(struct th_step *st)
 {
 	struct th_session *s = st->s;
@@ -350,6 +367,8 @@ static enum th_code on_message(struct th_step *st)
 		s->turn_given = false; /* what was given out may have waited for this */
 	s->items++;
 	s->message_seq = st->ev->seq;
+	if (d.skill.len)
+		note_skill(s, d.skill);
 	/* The runtime's own words need no guardrail; what begins a task is looked at already. */
 	if (st->ev->source != TH_SOURCE_ENVIRONMENT && s->task_seq != st->ev->seq)
 		s->said_seq = st->ev->seq;

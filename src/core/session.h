@@ -296,6 +296,8 @@ struct th_session {
 	uint64_t rewritten_seq;
 	struct th_sticky *sticky; /* in `kept`; NULL: none */
 	size_t sticky_count;
+	struct th_str *skills; /* that were said; NULL: none */
+	size_t skill_count;
 	struct th_buf asked_ids; /* 64 bits of each call_id that a person was asked about */
 	/* Of the fallback list of who speaks. */
 	size_t model_at; /* asked now, or by the open calls' answer: 0: its own, n: the n-th of the
@@ -420,5 +422,8 @@ TH_NODISCARD bool th_session_equal(const struct th_session *a, const struct th_s
 				   struct th_err *err);
 /* The state as a JSON object, for `plumb fold --state` and `sessions --json`. */
 void th_session_print(const struct th_session *s, struct th_jw *w);
+
+/* Was the skill said in this session? */
+bool th_session_skill_said(const struct th_session *s, struct th_str name);
 
 #endif

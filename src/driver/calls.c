@@ -17,6 +17,7 @@
 #include "driver/pending_callback.h"
 #include "driver/person.h"
 #include "driver/queue.h"
+#include "driver/skills.h"
 #include "driver/unknown.h"
 
 static const struct th_tool_spec computer_spec = {
@@ -566,6 +567,11 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 	} else if (r->status == TH_OUTCOME_UNKNOWN) {
 		th_live_on_unknown(l, c, r);
 	} else {
+		struct th_arena a;
+		struct th_str arguments;
+
+		th_arena_init(&a, 2 * TH_EVENT_DATA_MAX);
+		arguments = th_arena_str(&a, c->arguments); /* the event may end the turn */
 		out = (struct th_ev_outcome){
 			.call_id = c->call_id,
 			.effect_id = c->effect_id,
@@ -578,6 +584,8 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 		};
 		th_live_write_event(l, TH_EV_OUTCOME, TH_SOURCE_ENVIRONMENT, c->intent_seq,
 				    c->call_id, &out);
+		th_live_skills_touched(l, arguments);
+		th_arena_deinit(&a);
 	}
 	if (l->children)
 		th_live_delegates_check(l);

@@ -12,6 +12,7 @@
 #include "driver/person.h"
 #include "driver/provider_state.h"
 #include "driver/queue.h"
+#include "driver/skills.h"
 #include "driver/team.h"
 
 enum th_code th_driver_message(struct th_driver *d, struct th_handle h, struct th_str text,
@@ -33,8 +34,10 @@ enum th_code th_driver_message(struct th_driver *d, struct th_handle h, struct t
 			       "%d messages wait already for the agent to read them",
 			       TH_HELD_MESSAGES_MAX);
 	code = th_live_append_message(l, TH_SOURCE_USER, 0, text, err);
-	if (!code)
+	if (!code) {
+		th_live_skills_said(l, text);
 		th_live_pump(l);
+	}
 	return code;
 }
 

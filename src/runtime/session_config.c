@@ -8,6 +8,7 @@
 #include "models/compose.h"
 #include "models/human.h"
 #include "runtime/internal.h"
+#include "runtime/skill_tool.h"
 
 enum th_code th_runtime_session_read(void *ctx, const struct th_event *ev,
 				     const struct th_digest *digest, struct th_err *err)
@@ -91,6 +92,8 @@ static enum th_code config_tools(struct th_runtime_session *s, const struct th_s
 	if (!code)
 		code = th_script_code_bind(s->script.source.len ? &s->script : NULL, mine,
 					   o->tool_count, &s->memory, err);
+	if (!code)
+		code = th_skill_add_row(agent, &s->memory, &mine, &o->tool_count, err);
 	o->tools = mine;
 	if (own > 0)
 		free(rows);

@@ -39,6 +39,8 @@ static const struct area {
 	{ "should_step (V0)", oh_should_step },
 	{ "redaction (V1)", oh_redact },
 	{ "PS1 metadata (V1)", oh_ps1 },
+	{ "skill trigger (V1)", oh_skill_word },
+	{ "path trigger (V1)", oh_skill_path },
 };
 
 /*

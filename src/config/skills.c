@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config/skills.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "config/read.h"
+#include "config/yaml.h"
+#include "io/files.h"
+
+/* ---- one file ---- */
+
+/* A list of texts, a text with commas, or a list of objects with names. */
+static enum th_code read_names(const struct th_json *v, struct th_arena *a, struct th_strs *ret,
+			       struct th_err *err)
+{
+	struct th_json_iter it = th_json_iter(v);
+	struct th_str text = th_json_str(v);
+	size_t count = th_json_is_array(v) ? th_json_count(v) : 1;
+
+	*ret = (struct th_strs){ 0 };
+	if (th_json_is_null(v))
+		return TH_OK;
+	for (size_t i = 0; i < text.len; i++)
+		count += text.ptr[i] == ',';
+	if (count > TH_SKILL_WORDS_MAX)
+		return th_fail(err, TH_ELIMIT, "a list of a skill has at most %d words",
+			       TH_SKILL_WORDS_MAX);
+	ret->list = th_arena_array(a, count + 1, sizeof(*ret->list));
+	if (!ret->list)
+		return th_fail(err, TH_ELIMIT, "the skills are too large");
+	while (text.len)
+		ret->list[ret->count++] = th_arena_str(a, th_str_trim(th_str_split(&text, ',')));
+	while (th_json_is_array(v) && th_json_next(&it)) {
+		struct th_str word = th_json_is_object(it.val) ? th_json_get_str(it.val, "name")
+							       : th_json_str(it.val);
+
+		if (word.len)
+			ret->list[ret->count++] = th_arena_str(a, word);
+	}
+	return TH_OK;
+}
+
+/* Takes the front matter off *text; absent: there is none. */
+static struct th_str front_matter(struct th_str *text)
+{
+	struct th_str rest = *text, matter;
+	size_t at = 0;
+
+	if (!th_str_is(th_str_trim(th_str_split(&rest, '\n')), "---"))
+		return (struct th_str){ NULL, 0 };
+	matter = rest;
+	while (rest.len) {
+		struct th_str line = th_str_split(&rest, '\n');
+
+		if (th_str_is(th_str_trim(line), "---")) {
+			*text = rest;
+			return th_str_sub(matter, 0, at);
+		}
+		at += line.len + 1;
+	}
+	return (struct th_str){ NULL, 0 };
+}
+
+static enum th_code read_matter(const struct th_json *v, bool legacy, struct th_arena *a,
+				struct th_skill *ret, struct th_err *err)
+{
+	struct th_str name = th_json_get_str(v, "name");
+	enum th_code code = read_names(th_json_get(v, "triggers"), a, &ret->triggers, err)
+				?: read_names(th_json_get(v, "paths"), a, &ret->paths, err)
+				       ?: read_names(th_json_get(v, "inputs"), a, &ret->inputs, err);
+
+	if (name.len)
+		ret->name = th_arena_str(a, th_utf8_cut(name, TH_SKILL_NAME_MAX));
+	ret->description =
+	    th_arena_str(a, th_utf8_cut(th_json_get_str(v, "description"), TH_SKILL_ABOUT_MAX));
+	ret->unlisted = th_json_bool(th_json_get(v, "disable-model-invocation"), false);
+	/* A task is asked for by its name. */
+	if (!code && ret->inputs.count && ret->triggers.count < TH_SKILL_WORDS_MAX) {
+		struct th_str *list = th_arena_array(a, ret->triggers.count + 1, sizeof(*list));
+
+		if (!list)
+			return th_fail(err, TH_ELIMIT, "the skills are too large");
+		if (ret->triggers.count)
+			memcpy(list, ret->triggers.list, ret->triggers.count * sizeof(*list));
+		list[ret->triggers.count++] = th_arena_printf(a, "/%.*s", TH_FMT(ret->name));
+		ret->triggers.list = list;
+	}
+	ret->always = legacy && !ret->triggers.count && !ret->paths.count;
+	return code;
+}
+
+enum th_code th_skill_parse(struct th_str text, struct th_str name, struct th_str source,
+			    bool legacy, struct th_arena *a, struct th_skill *ret,
+			    struct th_err *err)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_CONFIG_SIZE_MAX);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_str matter = front_matter(&text);
+	enum th_code code = TH_OK;
+
+	*ret = (struct th_skill){ .name = th_arena_str(a, th_utf8_cut(name, TH_SKILL_NAME_MAX)),
+				  .source = th_arena_str(a, source),
+				  .always = legacy };
+	if (th_utf8_valid(text) != text.len)
+		return th_fail(err, TH_EPROTO, "it is not UTF-8 text");
+	if (text.len > TH_SKILL_SIZE_MAX)
+		return th_fail(err, TH_ELIMIT, "a skill has at most %d bytes", TH_SKILL_SIZE_MAX);
+	if (matter.len)
+		code = th_yaml_to_json(matter, source, &json, err)
+			   ?: th_json_parse(th_buf_str(&json), &doc, err);
+	if (!code && doc)
+		code = read_matter(th_json_root(doc), legacy, a, ret, err);
+	ret->text = th_arena_str(a, th_str_trim(text));
+	return code ?: ret->text.ptr ? TH_OK : th_fail(err, TH_ELIMIT, "the skills are too large");
+}
+
+/* ---- folders ---- */
+
+struct loading {
+	const struct th_agent_skills *how;
+	struct th_skill *list;
+	size_t count, walked;
+	struct th_arena *a;
+};
+
+static bool is_left_out(const struct loading *x, struct th_str name)
+{
+	for (size_t i = 0; i < x->how->without.count; i++)
+		if (th_str_eq(x->how->without.list[i], name))
+			return true;
+	for (size_t i = 0; i < x->count; i++)
+		if (th_str_eq(x->list[i].name, name))
+			return true;
+	return false;
+}
+
+static enum th_code add(struct loading *x, const struct th_skill *s, struct th_err *err)
+{
+	if (is_left_out(x, s->name))
+		return TH_OK;
+	if (x->count == TH_SKILLS_MAX)
+		return th_fail(err, TH_ELIMIT, "an agent has at most %d skills", TH_SKILLS_MAX);
+	x->list[x->count++] = *s;
+	return TH_OK;
+}
+
+/* A file that is there and can be read; nothing is said of others. */
+static bool read_file(int dir, struct th_str path, struct th_buf *out)
+{
+	struct th_err ignored = {};
+	struct stat st;
+	int fd = -1;
+	bool good = !th_open_beneath(dir, path, O_RDONLY | O_NONBLOCK, 0, &fd, &ignored) &&
+		    fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+
+	th_buf_clear(out);
+	good = good && !th_file_read_fd(fd, 2 * TH_SKILL_SIZE_MAX, out, &ignored);
+	th_fd_close(&fd);
+	return good;
+}
+
+static enum th_code add_file(struct loading *x, int dir, struct th_str path, struct th_str name,
+			     struct th_str source, bool legacy, struct th_err *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_SKILL_SIZE_MAX);
+	struct th_err ignored = {};
+	struct th_skill s;
+
+	if (!read_file(dir, path, &text) ||
+	    th_skill_parse(th_buf_str(&text), name, source, legacy, x->a, &s, &ignored))
+		return TH_OK;
+	return add(x, &s, err);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names in a folder, sorted, so that the order does not depend on the disk. */
+static size_t list_names(struct loading *x, int dir, char **names, size_t max)
+{
+	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *e;
+	size_t count = 0;
+
+	if (!d)
+		th_fd_close(&copy);
+	while (d && count < max && (e = readdir(d)))
+		if (e->d_name[0] != '.')
+			names[count++] = th_arena_cstr(x->a, th_str_of(e->d_name));
+	if (d)
+		closedir(d);
+	if (count)
+		qsort(names, count, sizeof(*names), by_name);
+	return count;
+}
+
+/* NAME.md, and NAME/SKILL.md, of a folder of skills. */
+static enum th_code add_folder(struct loading *x, int root, struct th_str path, struct th_str shown,
+			       struct th_err *err)
+{
+	char **names = th_arena_array(x->a, TH_SKILLS_MAX * 2, sizeof(*names));
+	struct th_err ignored = {};
+	enum th_code code = TH_OK;
+	size_t count;
+	int dir = -1;
+
+	if (!names)
+		return th_fail(err, TH_ELIMIT, "the skills are too large");
+	if (th_open_beneath(root, path, O_RDONLY | O_DIRECTORY, 0, &dir, &ignored))
+		return TH_OK;
+	count = list_names(x, dir, names, TH_SKILLS_MAX * 2);
+	for (size_t i = 0; !code && i < count; i++) {
+		struct th_str name = th_str_of(names[i]);
+		bool file = th_str_ends(name, TH_STR(".md"));
+		struct th_str inside =
+		    file ? name : th_arena_printf(x->a, "%.*s/SKILL.md", TH_FMT(name));
+
+		code = add_file(x, dir, inside, file ? th_str_sub(name, 0, name.len - 3) : name,
+				th_arena_printf(x->a, "%.*s/%.*s", TH_FMT(shown), TH_FMT(inside)),
+				file, err);
+	}
+	th_fd_close(&dir);
+	return code;
+}
+
+static enum th_code add_folders(struct loading *x, int root, const char *shown, struct th_err *err)
+{
+	static const char *const folders[] = { ".agents/skills", ".openhands/skills",
+					       ".openhands/microagents" };
+	enum th_code code = TH_OK;
+
+	for (size_t i = 0; !code && i < TH_COUNT(folders); i++)
+		code = add_folder(x, root, th_str_of(folders[i]),
+				  th_arena_printf(x->a, "%s%s", shown, folders[i]), err);
+	return code;
+}
+
+/* ---- a repository ---- */
+
+/* AGENTS.md of a folder below: a rule for what is in it. */
+static enum th_code add_below(struct loading *x, int root, struct th_str folder, size_t depth,
+			      struct th_err *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_SKILL_SIZE_MAX);
+	char **names = th_arena_array(x->a, TH_SKILL_WALK_MAX, sizeof(*names));
+	struct th_err ignored = {};
+	enum th_code code = TH_OK;
+	size_t count;
+	int dir = -1;
+
+	if (!names)
+		return th_fail(err, TH_ELIMIT, "the skills are too large");
+	if (th_open_beneath(root, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &dir, &ignored))
+		return TH_OK;
+	count = list_names(x, dir, names, TH_SKILL_WALK_MAX - TH_MIN(x->walked, TH_SKILL_WALK_MAX));
+	x->walked += count;
+	for (size_t i = 0; !code && i < count; i++) {
+		struct th_str path =
+		    folder.len ? th_arena_printf(x->a, "%.*s/%s", TH_FMT(folder), names[i])
+			       : th_str_of(names[i]);
+		struct stat st;
+
+		if (fstatat(dir, names[i], &st, AT_SYMLINK_NOFOLLOW) != 0)
+			continue;
+		if (S_ISDIR(st.st_mode) && depth < TH_SKILL_DEPTH_MAX &&
+		    strcmp(names[i], "node_modules") != 0)
+			code = add_below(x, root, path, depth + 1, err);
+		if (folder.len && S_ISREG(st.st_mode) && strcmp(names[i], "AGENTS.md") == 0 &&
+		    read_file(root, path, &text)) {
+			struct th_skill s;
+			struct th_str *pattern = th_arena_array(x->a, 1, sizeof(*pattern));
+
+			if (!pattern ||
+			    th_skill_parse(th_buf_str(&text),
+					   th_arena_printf(x->a, "agents:%.*s", TH_FMT(folder)),
+					   path, true, x->a, &s, &ignored))
+				continue;
+			*pattern = th_arena_printf(x->a, "%.*s/**", TH_FMT(folder));
+			s.paths = (struct th_strs){ pattern, 1 };
+			s.always = false;
+			s.unlisted = true;
+			code = add(x, &s, err);
+		}
+	}
+	th_fd_close(&dir);
+	return code;
+}
+
+static enum th_code add_repository(struct loading *x, struct th_str workspace, struct th_err *err)
+{
+	static const char *const files[] = { "AGENTS.md",
+					     "agents.md",
+					     "agent.md",
+					     "CLAUDE.md",
+					     "GEMINI.md",
+					     ".cursorrules",
+					     ".openhands_instructions" };
+	const char *path = th_arena_cstr(x->a, workspace.len ? workspace : TH_STR("."));
+	int root = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	enum th_code code = TH_OK;
+
+	if (root < 0)
+		return TH_OK; /* whoever opens the workspace says so */
+	for (size_t i = 0; !code && i < TH_COUNT(files); i++)
+		code = add_file(x, root, th_str_of(files[i]), th_str_of(files[i]),
+				th_str_of(files[i]), true, err);
+	code = code ?: add_folders(x, root, "", err);
+	code = code ?: add_below(x, root, TH_STR(""), 0, err);
+	th_fd_close(&root);
+	return code;
+}
+
+static enum th_code add_user(struct loading *x, struct th_err *err)
+{
+	const char *home = getenv("HOME");
+	int root = home ? open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	enum th_code code = root < 0 ? TH_OK : add_folders(x, root, "~/", err);
+
+	th_fd_close(&root);
+	return code;
+}
+
+static enum th_code add_named(struct loading *x, struct th_str folder, struct th_err *err)
+{
+	const char *path = th_arena_cstr(x->a, folder);
+	int root = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	enum th_code code;
+
+	if (root < 0)
+		return th_fail(err, TH_EUSAGE, "skills.folders: %.*s cannot be opened: %s",
+			       TH_FMT(th_utf8_cut(folder, 200)), strerror(errno));
+	code = add_folder(x, root, TH_STR("."), folder, err);
+	th_fd_close(&root);
+	return code;
+}
+
+/* ---- all of them ---- */
+
+static enum th_code instruct(struct th_agent *agent, struct th_arena *a, struct th_err *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SKILLS_SAID_MAX);
+	enum th_code code;
+
+	th_skills_instruct(agent->skills, &text);
+	code = th_buf_check(&text, "what the instructions say of skills", err);
+	if (!code && text.len)
+		agent->instructions = th_arena_printf(a, "%.*s%.*s", TH_FMT(agent->instructions),
+						      TH_FMT(th_buf_str(&text)));
+	return !code && !agent->instructions.ptr && text.len
+		   ? th_fail(err, TH_ELIMIT, "the skills are too large")
+		   : code;
+}
+
+enum th_code th_skills_load(struct th_agent *agent, struct th_arena *a, struct th_err *err)
+{
+	struct th_agent_skills *skills;
+	struct loading x = { .how = agent->skills, .a = a };
+	enum th_code code = TH_OK;
+
+	if (!agent->skills)
+		return TH_OK;
+	skills = TH_NEW(a, struct th_agent_skills);
+	x.list = th_arena_array(a, TH_SKILLS_MAX, sizeof(*x.list));
+	if (!skills || !x.list)
+		return th_fail(err, TH_ELIMIT, "the skills are too large");
+	for (size_t i = 0; !code && i < x.how->list.count; i++)
+		code = add(&x, (const struct th_skill *)x.how->list.list + i, err);
+	for (size_t i = 0; !code && i < x.how->folders.count; i++)
+		code = add_named(&x, x.how->folders.list[i], err);
+	if (!code && x.how->repository)
+		code = add_repository(&x, agent->workspace, err);
+	if (!code && x.how->user)
+		code = add_user(&x, err);
+	*skills = *x.how;
+	skills->list = (struct th_objects){ x.list, x.count };
+	agent->skills = skills;
+	return code ?: instruct(agent, a, err);
+}
