@@ -413,7 +413,6 @@
 #define TH_SERVE_CUA_READ_MAX (8 * TH_MIB) /* of a file or a command's output, in one answer */
 #define TH_SERVE_LOOKS_MAX 200             /* logs of others that are looked at in a second */
 #define TH_SERVE_PAGE_EVENTS 1000          /* of a page of events, at most */
-#define TH_SERVE_PUMP_EVENTS 256           /* that a stream reads before others have their turn */
 #define TH_SERVE_PING_MS 15000             /* between two signs of life of a stream */
 #define TH_MCP_SESSIONS_MAX 1000           /* of the protocol, of one server */
 #define TH_MCP_WATCHES_MAX 64              /* resources that one client listens to */

@@ -44,6 +44,7 @@ struct th_access {
 	char args[TH_ROUTE_ARGS_MAX][TH_SESSION_ID_MAX + 1]; /* decoded */
 	/* Of who answers later; may be NULL. */
 	void (*gone)(struct th_access *a);
+	bool reads; /* it waits for the store alone: `gone` is called when the server ends, too */
 	void (*room)(struct th_access *a);
 	void (*message)(struct th_access *a, struct th_str text, bool is_text);
 	void *ctx;

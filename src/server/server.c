@@ -94,9 +94,9 @@ static void on_end(void *ctx, struct th_http_request *r, int status, uint64_t se
 	struct th_server *s = ctx;
 	struct th_access *a = th_http_data(r);
 
-	/* A socket that the server's end cuts: its owner is told as if the peer had left.  Who
-	 * closes one by himself has let go of it before. */
-	if (s->closing && a && a->message && a->gone)
+	/* A socket that the server's end cuts, or an answer that waits for the store: its owner is
+	 * told as if the peer had left.  Who closes one by himself has let go of it before. */
+	if (s->closing && a && (a->message || a->reads) && a->gone)
 		a->gone(a);
 	s->metrics.answers[status >= 100 && status < 600 ? status / 100 : 0]++;
 	th_journal_request(s, r, a, status, sent);

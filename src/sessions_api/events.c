@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * events.c - the events of a session: pages, and streams that can be taken up
- * again.
+ * events.c - the events of a session as streams that can be taken up again.
  *
  * A stream knows the number of its next event.  What is written already comes
- * from the log, a piece at a time; then each event comes as it becomes durable.
+ * from the log, read beside the loop; then each event comes as it becomes durable.
  * A reader that is slow falls back to the log and holds nothing in memory, so
  * there is never a gap and never a repeat.  Pieces of an answer that is being
  * made (deltas) are no events: they have no number, only a reader that has all
@@ -19,9 +18,11 @@ struct stream {
 	struct th_listener listener;
 	struct th_access *access;
 	struct th_deferred pump;
-	uint64_t next; /* number of the event that comes next */
-	bool current;  /* it has all that is durable: events come by notes */
-	bool full;     /* the peer takes no more for now */
+	uint64_t next;  /* number of the event that comes next */
+	uint64_t heard; /* the last event that was told while the log is read; 0: none */
+	struct thole_reading *reading; /* of the log */
+	bool current;                  /* it has all that is durable: events come by notes */
+	bool full;                     /* the peer takes no more for now */
 	bool deltas, until_rest, rested;
 	bool ended; /* its peer is gone, or it was */
 };
@@ -38,6 +39,7 @@ static void stream_free(struct stream *s)
 	struct th_server *server = s->access->server;
 
 	th_loop_undefer(server->loop, &s->pump);
+	thole_reading_free(s->reading);
 	th_hub_unlisten(&s->listener);
 	server->metrics.streams--;
 	s->access->ctx = NULL;
@@ -83,49 +85,27 @@ static void frame_event(struct th_buf *out, struct th_str line)
 
 /* ---- from the log ---- */
 
-struct reading {
-	struct stream *s;
-	size_t count;
-	bool gone;
-};
-
 static int on_line(void *ctx, const char *line, size_t len)
 {
-	struct reading *r = ctx;
-	struct stream *s = r->s;
 	struct th_buf frame TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
+	struct stream *s = ctx;
 
-	if (r->count == TH_SERVE_PUMP_EVENTS || s->full)
-		return 1;
 	frame_event(&frame, th_str_n(line, len));
-	if (!put(s, &frame)) {
-		r->gone = true;
-		return 1;
-	}
+	if (!put(s, &frame))
+		return 1; /* s is gone, and the reading with it */
 	s->next++;
-	r->count++;
 	s->access->server->metrics.events_streamed++;
-	return 0;
+	return s->full;
 }
 
-static void pump(void *ctx)
+static void on_read(void *ctx, int code, const struct thole_error *err)
 {
 	struct stream *s = ctx;
-	struct th_server *server = s->access->server;
-	struct reading r = { .s = s };
-	struct thole_error err;
-	int code;
 
-	if (s->current || s->full)
+	(void)err;
+	s->reading = NULL;
+	if (code == 1) /* full; when there is room again it goes on */
 		return;
-	code = thole_runtime_log(server->rt, s->listener.hub->id, s->next, on_line, &r, &err);
-	if (r.gone)
-		return; /* and so is s */
-	if (code == 1) {
-		if (!s->full)
-			th_loop_defer(server->loop, &s->pump);
-		return;
-	}
 	if (code && code != THOLE_ENOENT) { /* one that is not written yet has nothing */
 		struct th_http_request *request = s->access->request;
 
@@ -133,9 +113,31 @@ static void pump(void *ctx)
 		th_http_abort(request);
 		return;
 	}
+	if (s->heard >= s->next) { /* of one that became durable meanwhile */
+		th_loop_defer(s->access->server->loop, &s->pump);
+		return;
+	}
 	s->current = true;
 	if (s->rested && s->until_rest)
 		stream_end(s);
+}
+
+static void pump(void *ctx)
+{
+	struct stream *s = ctx;
+	struct th_server *server = s->access->server;
+	struct thole_error err;
+	int code;
+
+	if (s->current || s->full || s->reading)
+		return;
+	s->heard = 0;
+	code = thole_runtime_log_start(server->rt, s->listener.hub->id, s->next, on_line, on_read,
+				       s, &s->reading, &err);
+	if (code)
+		on_read(s, code, &err);
+	else
+		th_server_kick(server);
 }
 
 static void go_on(struct stream *s)
@@ -179,6 +181,7 @@ static void on_event(struct stream *s, const struct thole_note *note)
 	uint64_t seq = thole_note_seq(note);
 
 	s->rested = false;
+	s->heard = TH_MAX(s->heard, seq);
 	if (!s->current || seq < s->next)
 		return;
 	if (seq > s->next || s->full) {
@@ -339,54 +342,6 @@ static void stream_begin(struct th_access *a, uint64_t from, const struct th_jso
 		go_on(s);
 }
 
-struct page {
-	struct th_buf *out;
-	size_t count, limit;
-	bool more;
-};
-
-static int on_page_line(void *ctx, const char *line, size_t len)
-{
-	struct page *p = ctx;
-
-	if (p->count == p->limit || p->out->len > TH_SERVE_JSON_MAX) {
-		p->more = true;
-		return 1;
-	}
-	if (p->count++)
-		th_buf_add_char(p->out, ',');
-	th_buf_add_mem(p->out, line, len);
-	return 0;
-}
-
-static void page_give(struct th_access *a, uint64_t from)
-{
-	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
-	struct page p = { .out = &json, .limit = 100 };
-	struct thole_error err;
-	int64_t limit = 100;
-	int code;
-
-	if (!th_access_query_int(a, "limit", &limit))
-		return;
-	if (limit < 1 || limit > TH_SERVE_PAGE_EVENTS) {
-		th_access_fail(a, 400, NULL, "limit is 1 to %d", TH_SERVE_PAGE_EVENTS);
-		return;
-	}
-	p.limit = (size_t)limit;
-	th_buf_add_cstr(&json, "{\"events\":[");
-	code = thole_runtime_log(a->server->rt, a->args[0], from, on_page_line, &p, &err);
-	if (code && code != 1) {
-		th_access_error(a, &err);
-		return;
-	}
-	th_buf_add_char(&json, ']');
-	if (p.more)
-		th_buf_printf(&json, ",\"next\":%llu", (unsigned long long)(from + p.count));
-	th_buf_add_char(&json, '}');
-	th_access_json(a, 200, &json);
-}
-
 void th_api_session_events(struct th_access *a)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
@@ -401,116 +356,6 @@ void th_api_session_events(struct th_access *a)
 	else if (th_str_find(accept, TH_STR("text/event-stream")) >= 0)
 		stream_begin(a, from, th_json_root(doc));
 	else
-		page_give(a, from);
+		th_api_page_give(a, from);
 	thole_free(row);
-}
-
-/* ---- blobs ---- */
-
-struct search {
-	struct th_str hash;
-	bool found;
-};
-
-static int on_search_line(void *ctx, const char *line, size_t len)
-{
-	struct search *s = ctx;
-
-	s->found = memmem(line, len, s->hash.ptr, s->hash.len) != NULL;
-	return s->found;
-}
-
-static int on_blob(void *ctx, const void *bytes, size_t size)
-{
-	th_buf_add_mem(ctx, bytes, size);
-	return 0;
-}
-
-const char *th_type_of(struct th_str bytes)
-{
-	if (th_str_starts(bytes, TH_STR("\x89PNG")))
-		return "image/png";
-	if (th_str_starts(bytes, TH_STR("\xff\xd8\xff")))
-		return "image/jpeg";
-	if (th_str_starts(bytes, TH_STR("RIFF")) &&
-	    th_str_starts(th_str_sub(bytes, 8, 4), TH_STR("WEBP")))
-		return "image/webp";
-	if (th_utf8_valid(bytes) == bytes.len && th_str_find_char(bytes, '\0') < 0)
-		return "text/plain; charset=utf-8";
-	return "application/octet-stream"; /* never a page */
-}
-
-void th_api_session_blob(struct th_access *a)
-{
-	struct th_buf bytes TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_BLOB_MAX);
-	struct search search = { .hash = th_str_of(a->args[1]) };
-	struct th_digest digest;
-	struct thole_error err;
-
-	if (!th_session_mine(a, NULL))
-		return;
-	if (th_digest_parse(search.hash, &digest))
-		(void)thole_runtime_log(a->server->rt, a->args[0], 1, on_search_line, &search,
-					&err);
-	if (!search.found) {
-		th_access_fail(a, 404, "not_found", "no event of this session names that blob");
-		return;
-	}
-	if (thole_runtime_blob(a->server->rt, a->args[1], 0, 0, on_blob, &bytes, NULL, &err) != 0) {
-		th_access_error(a, &err);
-		return;
-	}
-	th_http_reply(a->request, 200, th_type_of(th_buf_str(&bytes)),
-		      TH_STR("Cache-Control: private, max-age=31536000, immutable\r\n"),
-		      th_buf_str(&bytes));
-}
-
-/* ---- from one store to another ---- */
-
-static int on_export(void *ctx, const char *line, size_t len)
-{
-	th_buf_add_mem(ctx, line, len);
-	th_buf_add_char(ctx, '\n');
-	return ((struct th_buf *)ctx)->failed;
-}
-
-void th_api_session_export(struct th_access *a)
-{
-	struct th_buf lines TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
-	struct thole_error err;
-	int code;
-
-	if (!th_session_mine(a, NULL))
-		return;
-	code = thole_runtime_export(a->server->rt, a->args[0], on_export, &lines, &err);
-	if (lines.failed)
-		th_access_fail(a, 413, "limit",
-			       "it has more than %lld bytes; thole export on the "
-			       "server's machine gives it",
-			       (long long)TH_HTTP_REPLY_MAX);
-	else if (code)
-		th_access_error(a, &err);
-	else
-		th_access_text(a, 200, "application/x-ndjson", th_buf_str(&lines));
-}
-
-void th_api_import(struct th_access *a)
-{
-	struct th_str body = th_http_body(a->request);
-	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
-	struct th_jw w = th_jw(&json);
-	struct thole_error err;
-	char *id = NULL;
-
-	if (thole_runtime_import(a->server->rt, body.ptr, body.len, &id, &err) != 0) {
-		if (err.code == THOLE_EPROTO)
-			err.code = THOLE_EUSAGE;
-		th_access_error(a, &err);
-		return;
-	}
-	th_jw_object(&w);
-	th_jw_kstr(&w, "session_id", th_str_of(id));
-	th_jw_object_end(&w);
-	thole_free(id);
-	th_access_json(a, 201, &json);
 }

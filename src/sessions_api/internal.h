@@ -63,7 +63,9 @@ void th_viewers_free(struct th_server *s);
 void th_holds_sweep(struct th_server *s); /* whose lease ended gives back */
 void th_holds_free(struct th_server *s);
 
-/* ---- events.c ---- */
+/* ---- reads.c ---- */
+
+void th_api_page_give(struct th_access *a, uint64_t from); /* of events */
 
 const char *th_type_of(struct th_str bytes); /* by what they are; never a page */
 
