@@ -6,6 +6,7 @@ import { get } from './api.js';
 import { Fold, marks } from './fold.js';
 import { classes, exactly } from './entries.js';
 import { openPicture, picture } from './picture.js';
+import { questionCard } from './question.js';
 import { Reader, ServerSource } from './source.js';
 
 /** What waits in all sessions; asked for every few seconds, and told to whoever watches. */
@@ -78,8 +79,11 @@ export async function decideCall(source, e, what, body) {
   }
 }
 
-/** An approval card.  `done(what)` is called when the server has the word; `title`: a link to the session, or null. */
+/** The card of an approval, of an unknown outcome, or of a question.  `done(what)` is called when the server has the word; `title`: a link to the session, or null. */
 export function card({ source, fold, e, whole, title = null, done, may = true }) {
+  if (e.question && e.state !== 'parked') {
+    return questionCard({ e, title, done, may, answer: (text) => decideCall(source, e, 'answer', { answer: text }), refuse: () => decideCall(source, e, 'reject', {}) });
+  }
   const points = marks(e.args);
   const before = points.length || Array.isArray(e.args?.actions) ? shotBefore(fold, e) : null;
   const word = h('input', { type: 'text', class: 'word', 'aria-label': 'Why not (told to the model)', placeholder: 'Why not? The model is told.' });

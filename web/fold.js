@@ -242,7 +242,7 @@ export class Fold {
   call(event, d) {
     const entry = this.put(event, {
       type: 'call', call: event.call ?? d.call_id, tool: String(d.tool), args: lighten(d.arguments), class: d.class, policy: d.policy, reason: d.reason,
-      each: d.each, unknownTool: d.unknown, checks: lighten(d.safety_checks), state: d.policy === 'refuse' ? 'refused' : 'planned', digest: d.digest,
+      each: d.each, question: d.question === true, unknownTool: d.unknown, checks: lighten(d.safety_checks), state: d.policy === 'refuse' ? 'refused' : 'planned', digest: d.digest,
     });
     entry.line = callLine(entry.tool, entry.args);
     this.calls.set(entry.call, entry);

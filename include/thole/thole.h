@@ -624,6 +624,10 @@ TH_API int thole_session_approve(struct thole_session *s, const char *call_id, c
 				 struct thole_error *err);
 TH_API int thole_session_reject(struct thole_session *s, const char *call_id, const char *by,
 				const char *message, struct thole_error *err);
+/* Approves a call that is a question to the person (tool `ask`); `answer` is what the model reads.
+ * EUSAGE: the call is no question. */
+TH_API int thole_session_answer(struct thole_session *s, const char *call_id, const char *by,
+				const char *answer, struct thole_error *err);
 /* The same, and so with every other call of this tool in this session, now or later; what a rule
  * asks about that names arguments, path or domain, what cannot be undone, or what the model's
  * provider wants checked, is asked about all the same. */
@@ -723,13 +727,17 @@ TH_API int thole_session_input(struct thole_session *s, const char *by, const ch
 
 /*
  * A person's word on a session of the store, whether this runtime has it open or not.  As
- * thole_session_approve, _reject (with `always`: _always) and _settle; of one that is not open the
- * word is written, and whoever opens it next goes on from there.  It may also be of a session that
- * works for this one.  EBUSY: another runtime has it; ENOENT: no such session, or no such call.
+ * thole_session_approve, _answer, _reject (with `always`: _always) and _settle; of one that is not
+ * open the word is written, and whoever opens it next goes on from there.  It may also be of a
+ * session that works for this one.  EBUSY: another runtime has it; ENOENT: no such session, or no
+ * such call.
  */
 TH_API int thole_runtime_approve(struct thole_runtime *rt, const char *session_id,
 				 const char *call_id, const char *by, bool always,
 				 struct thole_error *err);
+TH_API int thole_runtime_answer(struct thole_runtime *rt, const char *session_id,
+				const char *call_id, const char *by, const char *answer,
+				struct thole_error *err);
 TH_API int thole_runtime_reject(struct thole_runtime *rt, const char *session_id,
 				const char *call_id, const char *by, const char *message,
 				bool always, struct thole_error *err);

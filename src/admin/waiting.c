@@ -9,6 +9,7 @@
 struct waiting {
 	struct th_str id, tool, arguments, reason;
 	uint64_t seq; /* of its CALL */
+	bool question;
 	int64_t asked_ms, expires_ms;
 	enum { RUNS, ASKED, PARKED } phase;
 };
@@ -43,9 +44,11 @@ static enum th_code add(struct tail *t, const struct th_event *ev, const struct 
 		t->cap = cap;
 	}
 	c = &t->calls[t->count++];
-	*c = (struct waiting){
-		.id = d->call_id, .tool = d->tool, .arguments = d->arguments, .seq = ev->seq
-	};
+	*c = (struct waiting){ .id = d->call_id,
+			       .tool = d->tool,
+			       .arguments = d->arguments,
+			       .seq = ev->seq,
+			       .question = d->question };
 	return TH_OK;
 }
 
@@ -127,6 +130,8 @@ static void print(const struct waiting *c, const struct th_session_row *row, str
 	th_jw_kstr(w, "title", row->title);
 	th_jw_kstr(w, "call_id", th_buf_str(&name));
 	th_jw_kstr(w, "word", c->phase == ASKED ? TH_STR("approve") : TH_STR("settle"));
+	if (c->question)
+		th_jw_kbool(w, "question", true);
 	th_jw_kstr(w, "tool", c->tool);
 	th_jw_kraw(w, "arguments", c->arguments);
 	if (c->phase == ASKED) {

@@ -580,6 +580,14 @@ int thole_session_approve_always(struct thole_session *s, const char *call_id, c
 	return decide(s, call_id, true, true, by, NULL, err);
 }
 
+int thole_session_answer(struct thole_session *s, const char *call_id, const char *by,
+			 const char *answer, struct thole_error *err)
+{
+	int code = th_api_text(answer, "the answer", 1, TH_MESSAGE_MAX, err);
+
+	return code ? code : decide(s, call_id, true, false, by, answer, err);
+}
+
 int thole_session_reject(struct thole_session *s, const char *call_id, const char *by,
 			 const char *message, struct thole_error *err)
 {

@@ -102,6 +102,23 @@ int thole_runtime_approve(struct thole_runtime *rt, const char *session_id, cons
 		      : thole_session_approve(s, call_id, by, err);
 }
 
+int thole_runtime_answer(struct thole_runtime *rt, const char *session_id, const char *call_id,
+			 const char *by, const char *answer, struct thole_error *err)
+{
+	const struct word w = {
+		.call_id = call_id, .by = by, .message = answer, .approve = true, .outcome = -1
+	};
+	int code = check_word(rt, session_id, &w, err);
+	struct thole_session *s = code ? NULL : th_api_open_find(rt, session_id);
+
+	if (!code)
+		code = th_api_text(answer, "the answer", 1, TH_MESSAGE_MAX, err);
+	if (code)
+		return code;
+	return s ? thole_session_answer(s, call_id, by, answer, err)
+		 : word_stored(rt, session_id, &w, err);
+}
+
 int thole_runtime_reject(struct thole_runtime *rt, const char *session_id, const char *call_id,
 			 const char *by, const char *message, bool always, struct thole_error *err)
 {

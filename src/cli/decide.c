@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * decide.c - thole approve, thole reject, thole settle, thole cancel: a person's word on a
- * session that nobody runs, written into its log.
+ * decide.c - thole approve, thole answer, thole reject, thole settle, thole cancel: a person's word
+ * on a session that nobody runs, written into its log.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -50,9 +50,15 @@ static const struct th_option reject_options[] = {
 	TH_OPTIONS_END,
 };
 
+static const struct th_option answer_options[] = {
+	TH_OPTIONS_SERVER(struct decide_options, common),
+	TH_OPTIONS_COMMON(struct decide_options, common),
+	TH_OPTIONS_END,
+};
+
 struct said {
 	struct th_buf *out;
-	bool approve;
+	const char *what;
 	size_t count;
 };
 
@@ -61,7 +67,7 @@ static void on_decided(void *ctx, const struct th_call *c)
 	struct said *s = ctx;
 
 	s->count++;
-	th_buf_printf(s->out, "%s: ", s->approve ? "approved" : "rejected");
+	th_buf_printf(s->out, "%s: ", s->what);
 	(void)th_view_call(c->tool, c->arguments, LINE_COLUMNS_MAX, s->out);
 	th_buf_add_char(s->out, '\n');
 }
@@ -73,7 +79,10 @@ static enum th_code decide(struct th_edit *e, const struct decide_options *o, st
 	const struct th_ev_approval_decided word = {
 		.approve = approve, .always = o->always, .by = th_cli_user(), .message = o->message
 	};
-	struct said said = { .out = out, .approve = approve };
+	struct said said = { .out = out,
+			     .what = !approve         ? "rejected"
+				     : o->message.len ? "answered"
+						      : "approved" };
 	enum th_code code;
 
 	do
@@ -109,8 +118,12 @@ static void what_next(struct th_store *store, struct th_str id, const struct th_
 	th_buf_add_char(out, '\n');
 }
 
-static int run_decide(const struct th_command *self, int argc, char **argv, bool approve)
+enum decision { APPROVE, REJECT, ANSWER };
+
+static int run_decide(const struct th_command *self, int argc, char **argv, enum decision what)
 {
+	bool approve = what != REJECT;
+	int more = what == ANSWER; /* operands */
 	struct decide_options o = {};
 	struct th_operands rest;
 	struct th_remote *remote TH_CLEANUP(th_remote_freep) = NULL;
@@ -126,25 +139,28 @@ static int run_decide(const struct th_command *self, int argc, char **argv, bool
 	th_arena_init(&a, TH_MIB);
 	if (code != TH_OK)
 		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
-	if (rest.count < 1 || rest.count > 2)
+	if (rest.count < 1 + more || rest.count > 2 + more)
 		return th_cli_die(
-		    2, "%s needs the name of a session; %s sessions --state waiting lists them",
-		    self->name, th_cli_program());
+		    2, "%s needs the name of a session%s; %s sessions --state waiting lists them",
+		    self->name, more ? ", and the answer" : "", th_cli_program());
+	if (what == ANSWER)
+		o.message = th_str_of(rest.list[1]);
+	if (what == ANSWER && !o.message.len)
+		return th_cli_die(2, "the answer is empty");
 	code = th_remote_find(&o.common, &remote, &err);
 	if (code == TH_OK)
 		code = th_cli_session(&o.common, true, th_str_of(rest.list[0]), &a, &store, &row,
 				      &err);
-	if (rest.count == 2)
-		call_id = th_str_of(rest.list[1]);
+	if (rest.count == 2 + more)
+		call_id = th_str_of(rest.list[1 + more]);
 	if (code == TH_OK && remote)
-		return th_remote_decide(
-		    &(struct th_remote_decision){ .common = &o.common,
-						  .session_id = row.session_id,
-						  .call_id = call_id,
-						  .message = o.message,
-						  .word = approve ? "approve" : "reject",
-						  .all = o.all,
-						  .always = o.always });
+		return th_remote_decide(&(struct th_remote_decision){ .common = &o.common,
+								      .session_id = row.session_id,
+								      .call_id = call_id,
+								      .message = o.message,
+								      .word = self->name,
+								      .all = o.all,
+								      .always = o.always });
 	do {
 		if (code == TH_OK)
 			code = th_edit_open_waiting(&e, store, row.session_id, TH_CALL_ASKED,
@@ -162,12 +178,12 @@ static int run_decide(const struct th_command *self, int argc, char **argv, bool
 
 static int run_approve(const struct th_command *self, int argc, char **argv)
 {
-	return run_decide(self, argc, argv, true);
+	return run_decide(self, argc, argv, APPROVE);
 }
 
 static int run_reject(const struct th_command *self, int argc, char **argv)
 {
-	return run_decide(self, argc, argv, false);
+	return run_decide(self, argc, argv, REJECT);
 }
 
 const struct th_command th_command_approve = {
@@ -204,6 +220,27 @@ const struct th_command th_command_reject = {
 	.options = reject_options,
 	.words = "SESSION",
 	.run = run_reject,
+};
+
+static int run_answer(const struct th_command *self, int argc, char **argv)
+{
+	return run_decide(self, argc, argv, ANSWER);
+}
+
+const struct th_command th_command_answer = {
+	.name = "answer",
+	.operands = "NAME TEXT [CALL]",
+	.summary = "answer a question of the agent",
+	.text =
+	    "The agent asked with its tool ask, and waits. The text is the result that the model "
+	    "gets when the session\n"
+	    "continues. CALL names one of several questions, as thole log shows it.\n"
+	    "\n"
+	    "Examples:\n"
+	    "  thole answer report \"the blue one\" && thole resume report\n",
+	.options = answer_options,
+	.words = "SESSION",
+	.run = run_answer,
 };
 
 /* ---- settle ---- */

@@ -31,6 +31,7 @@ const struct th_command *const th_commands[] = {
 	&th_command_run,
 	&th_command_resume,
 	&th_command_approve,
+	&th_command_answer,
 	&th_command_reject,
 	&th_command_settle,
 	&th_command_cancel,

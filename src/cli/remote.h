@@ -97,7 +97,7 @@ int th_remote_run(const struct th_remote_job *job); /* remote_run.c */
 struct th_remote_decision {
 	struct th_common *common;
 	struct th_str session_id, call_id, message;
-	const char *word; /* approve, reject, settle */
+	const char *word; /* approve, answer, reject, settle */
 	struct th_str as; /* settle: done, … */
 	bool all, always;
 };

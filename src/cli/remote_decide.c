@@ -97,6 +97,7 @@ static enum th_code decide_one(const struct th_remote_decision *d, struct th_str
 	struct th_buf body TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_jw w = th_jw(&body);
 	const char *path = d->as.len                         ? "/settle"
+			   : strcmp(d->word, "answer") == 0  ? "/answer"
 			   : strcmp(d->word, "approve") == 0 ? "/approve"
 							     : "/reject";
 	enum th_code code;
@@ -107,7 +108,7 @@ static enum th_code decide_one(const struct th_remote_decision *d, struct th_str
 	if (d->always)
 		th_jw_kbool(&w, "always", true);
 	if (d->message.len)
-		th_jw_kstr(&w, "message", d->message);
+		th_jw_kstr(&w, strcmp(d->word, "answer") == 0 ? "answer" : "message", d->message);
 	if (d->as.len)
 		th_jw_kstr(&w, "outcome", d->as);
 	th_jw_object_end(&w);
@@ -117,7 +118,9 @@ static enum th_code decide_one(const struct th_remote_decision *d, struct th_str
 	if (d->as.len)
 		th_buf_add(out, d->as);
 	else
-		th_buf_add_cstr(out, strcmp(d->word, "approve") == 0 ? "approved" : "rejected");
+		th_buf_add_cstr(out, strcmp(d->word, "approve") == 0  ? "approved"
+				     : strcmp(d->word, "answer") == 0 ? "answered"
+								      : "rejected");
 	th_buf_printf(out, ": %.*s\n", TH_FMT(what));
 	return TH_OK;
 }

@@ -207,13 +207,17 @@ static void each_waiting(void *ctx, th_show_call_fn *fn, void *fn_ctx)
 
 struct question {
 	struct th_follow *f;
-	struct th_buf name;
+	struct th_buf name, options;
+	bool answers; /* the agent wants an answer, of which `options` were offered */
 };
 
 static void show_question(void *ctx, const struct th_call *c)
 {
 	struct question *q = ctx;
 
+	q->answers = c->question;
+	th_buf_clear(&q->options);
+	th_buf_add(&q->options, th_json_raw_get(c->arguments, "options"));
 	th_show_question(&q->f->show, th_buf_str(&q->name), c);
 	th_follow_flush(q->f);
 }
@@ -253,13 +257,15 @@ static bool ask(struct th_follow *f)
 	struct asking a = {
 		.session = th_str_of(f->id), .name = &q.name, .fn = show_question, .ctx = &q
 	};
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	enum th_word word = TH_WORD_NONE;
 	char line[ANSWER_MAX];
-	struct th_str answer;
+	struct th_str answer = { 0 };
 	struct th_jw w = th_jw(&body);
 	enum th_code code;
 
 	th_buf_init(&q.name, TH_EVENT_DATA_MAX);
+	th_buf_init(&q.options, TH_EVENT_DATA_MAX);
 	code = th_cli_store(f->job->common, false, &store, &f->err);
 	while (!code && word == TH_WORD_NONE) { /* a slip is no decision */
 		th_buf_clear(&q.name);
@@ -268,18 +274,29 @@ static bool ask(struct th_follow *f)
 		if (code || !a.found)
 			break;
 		word = read_answer(f, line, &answer) ? th_show_word(answer) : TH_WORD_KEEP;
+		if (q.answers && word != TH_WORD_KEEP)
+			word = answer.len ? TH_WORD_YES : TH_WORD_NONE;
 	}
+	if (q.answers && th_json_parse(th_buf_str(&q.options), &doc, NULL) == TH_OK)
+		answer = th_show_answer(th_json_root(doc), answer);
 	if (word == TH_WORD_YES || word == TH_WORD_NO) {
 		th_jw_object(&w);
 		th_jw_kstr(&w, "call_id", th_buf_str(&q.name));
+		if (q.answers)
+			th_jw_kstr(&w, "answer", answer);
 		th_jw_object_end(&w);
-		code = post(f, word == TH_WORD_YES ? "/approve" : "/reject", &body);
+		code = post(f,
+			    q.answers             ? "/answer"
+			    : word == TH_WORD_YES ? "/approve"
+						  : "/reject",
+			    &body);
 		if (code == TH_ENOENT || code == TH_EUSAGE) { /* it was decided meanwhile */
 			f->err = (struct th_err){};
 			code = TH_OK;
 		}
 	}
 	th_buf_deinit(&q.name);
+	th_buf_deinit(&q.options);
 	return !code && (word == TH_WORD_YES || word == TH_WORD_NO);
 }
 

@@ -24,6 +24,8 @@ struct runner {
 	struct th_handle handle; /* {0, 0}: not ready */
 	struct th_show show;
 	struct th_poll *prompt; /* a person is asked */
+	bool answers;           /* it wants an answer */
+	struct th_buf options;  /* of which these were offered, JSON */
 	struct th_buf question; /* about the call of this name */
 	bool interactive, done, interrupted;
 	struct th_err err;
@@ -101,10 +103,15 @@ static void end_prompt(struct runner *r)
 
 static void answered(struct runner *r, struct th_str answer)
 {
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	enum th_word word = th_show_word(answer);
 	struct th_err err = {};
 	enum th_code code;
 
+	if (r->answers && word != TH_WORD_KEEP)
+		word = answer.len ? TH_WORD_YES : TH_WORD_NONE;
+	if (r->answers && th_json_parse(th_buf_str(&r->options), &doc, NULL) == TH_OK)
+		answer = th_show_answer(th_json_root(doc), answer);
 	if (word == TH_WORD_KEEP) {
 		stop(r);
 		return;
@@ -114,7 +121,7 @@ static void answered(struct runner *r, struct th_str answer)
 		return;
 	}
 	code = th_driver_decide(r->driver, r->handle, th_buf_str(&r->question), word == TH_WORD_YES,
-				th_cli_user(), TH_STR(""), &err);
+				th_cli_user(), r->answers ? answer : TH_STR(""), &err);
 	/* Which are: it does not wait any more, nor does another of that name. */
 	if (code && code != TH_ENOENT && code != TH_EUSAGE)
 		fail(r, &err);
@@ -145,6 +152,9 @@ static void ask(struct runner *r)
 
 	if (!c)
 		return;
+	r->answers = c->question;
+	th_buf_clear(&r->options);
+	th_buf_add(&r->options, th_json_raw_get(c->arguments, "options"));
 	th_show_question(&r->show, th_buf_str(&r->question), c);
 	flush(r);
 	if (th_poll_new(r->loop, STDIN_FILENO, on_prompt, r, &r->prompt, &err) != TH_OK)
@@ -355,6 +365,7 @@ int th_job_run(const struct th_job *job, struct th_job_result *ret)
 	r.driver = th_runtime_driver(r.runtime);
 	th_show_init(&r.show, job->output, job->as_terminal, job->common);
 	th_buf_init(&r.question, TH_EVENT_DATA_MAX);
+	th_buf_init(&r.options, TH_EVENT_DATA_MAX);
 	if (signals_on(&r, &signals, &err) != TH_OK ||
 	    th_runtime_start(r.runtime, &start, job->agent == NULL, &observer, on_ready, &r,
 			     &err) != TH_OK)
@@ -367,5 +378,6 @@ int th_job_run(const struct th_job *job, struct th_job_result *ret)
 	r.runtime = th_runtime_free(r.runtime);
 	th_show_deinit(&r.show);
 	th_buf_deinit(&r.question);
+	th_buf_deinit(&r.options);
 	return exit_code;
 }

@@ -117,9 +117,45 @@ void th_show_progress(struct th_show *s, struct th_str tool, struct th_str bytes
 
 /* ---- the question ---- */
 
+/* A question of the agent itself. */
+static void show_asked(struct th_buf *out, const struct th_call *c)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	const struct th_json *root;
+	struct th_json_iter it;
+	int number = 0;
+
+	if (th_json_parse(c->arguments, &doc, NULL))
+		return; /* it was checked when it was recorded */
+	root = th_json_root(doc);
+	th_buf_add_cstr(out, "\n  asks  ");
+	th_text_line(out, th_json_get_str(root, "question"), 4000);
+	it = th_json_iter(th_json_get(root, "options"));
+	while (th_json_next(&it)) {
+		th_buf_printf(out, "\n  %4d  ", ++number);
+		th_text_line(out, th_json_str(it.val), 1000);
+	}
+	th_buf_add_cstr(out, number ? "\nYour answer (a number, or a text; q: leave it waiting) "
+				    : "\nYour answer (q: leave it waiting) ");
+}
+
+struct th_str th_show_answer(const struct th_json *options, struct th_str line)
+{
+	int64_t number;
+	struct th_str chosen = { 0 };
+
+	if (th_str_i64(line, &number) && number > 0)
+		chosen = th_json_str(th_json_at(options, (size_t)number - 1));
+	return chosen.len ? chosen : line;
+}
+
 void th_show_question(struct th_show *s, struct th_str name, const struct th_call *c)
 {
 	th_view_break(s->view, &s->out);
+	if (c->question) {
+		show_asked(&s->out, c);
+		return;
+	}
 	th_buf_add_cstr(&s->out, "\n  call  ");
 	th_text_line(&s->out, name, 300);
 	th_buf_add_cstr(&s->out, "\n  tool  ");
@@ -163,12 +199,17 @@ void th_cli_waits(struct th_str id, const struct th_common *o, const struct th_c
 		th_buf_add_cstr(out, "\ncheck:    ");
 		th_text_line(out, c->safety_checks, LINE_COLUMNS_MAX);
 	}
-	th_buf_printf(out, parked ? "\nsettle:   %s settle " : "\napprove:  %s approve ",
+	th_buf_printf(out,
+		      parked        ? "\nsettle:   %s settle "
+		      : c->question ? "\nanswer:   %s answer "
+				    : "\napprove:  %s approve ",
 		      th_cli_program());
 	th_cli_word(out, id);
 	th_buf_add_char(out, ' ');
 	th_call_name(c, &name);
 	th_cli_word(out, th_buf_str(&name));
+	if (c->question)
+		th_buf_add_cstr(out, " \"TEXT\"");
 	th_cli_same_log(o, out);
 	th_buf_add_cstr(out, parked ? " --as done   (or not_started, unknown)" : "   (or reject)");
 }

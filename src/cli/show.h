@@ -42,6 +42,8 @@ void th_show_progress(struct th_show *s, struct th_str tool, struct th_str bytes
 void th_show_question(struct th_show *s, struct th_str name, const struct th_call *c);
 enum th_word { TH_WORD_YES, TH_WORD_NO, TH_WORD_KEEP, TH_WORD_NONE };
 enum th_word th_show_word(struct th_str answer); /* NONE: a slip is no decision */
+/* What is meant with a line: the option of that number, or the line itself. */
+struct th_str th_show_answer(const struct th_json *options, struct th_str line);
 
 /* How it went, and what waits; `each` tells of the calls that do, `kept`: its log is. */
 typedef void th_show_call_fn(void *ctx, const struct th_call *c);

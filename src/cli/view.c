@@ -246,6 +246,8 @@ bool th_view_call(struct th_str tool, struct th_str arguments, size_t columns, s
 	main = th_json_get_str(root, key);
 	if (!main.ptr)
 		main = th_json_get_str(root, key = "path");
+	if (!main.ptr && th_str_is(tool, "ask"))
+		main = th_json_get_str(root, key = "question");
 	if (th_str_is(tool, "computer") && th_json_is_array(th_json_get(root, "actions"))) {
 		th_buf_add_cstr(&text, ": ");
 		add_actions(root, &a, &text);

@@ -304,9 +304,10 @@ struct th_tool_spec {
 	struct th_str description;
 	struct th_str schema; /* JSON Schema of its arguments, an object */
 	enum th_class class;
-	bool strict; /* schema is in the strict subset */
-	bool ask;    /* every call needs approval */
-	bool hidden; /* it can be called, but no model is told of it */
+	bool strict;   /* schema is in the strict subset */
+	bool ask;      /* every call needs approval */
+	bool question; /* a person's answer is the result of a call */
+	bool hidden;   /* it can be called, but no model is told of it */
 	struct th_effect_scope scope;
 	const struct th_effect_looks *looks; /* its calls that only look; NULL: none of them */
 	/* Its form for models that have one of their own; NULL: it is a function for all. */

@@ -261,6 +261,7 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_call, bool, each, "each", 0,                                                  \
 	  "a rule with arguments, path or domain asks for approval: each call is decided " \
 	  "separately")                                                                    \
+	F(ev_call, bool, question, "question", 0, "a person's answer is its result")       \
 	F(ev_call, bool, unknown, "unknown", 0, "there is no tool of that name")           \
 	F(ev_call, raw, safety_checks, "safety_checks", 0,                                 \
 	  "the provider's pending checks; always ask")                                     \
@@ -282,7 +283,8 @@ struct th_str th_outcome_sentence(struct th_str text);
 	  "the same for every later call of this tool in this session")                         \
 	F(ev_approval_decided, bool, expired, "expired", 0, "nobody decided in time")           \
 	F(ev_approval_decided, str, by, "by", 0, "who decided")                                 \
-	F(ev_approval_decided, str, message, "message", 0, "told to the model when rejected")
+	F(ev_approval_decided, str, message, "message", 0,                                      \
+	  "told to the model when rejected; of a question: the answer")
 
 #define TH_FIELDS_ev_intent(F)                                                                    \
 	F(ev_intent, str, call_id, "call_id", TH_REQ, "the call")                                 \

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/person.h"
 
+#include "base/text.h"
+
 static enum th_code decide_one(const struct th_call *c, struct th_ev_approval_decided word,
 			       th_person_append_fn *append, void *ctx, struct th_err *err)
 {
@@ -16,7 +18,13 @@ enum th_code th_person_decides(const struct th_session *s, const struct th_call 
 {
 	struct th_ev_approval_decided other = *word;
 	struct th_str tool = c->tool;
-	enum th_code code = decide_one(c, *word, append, ctx, err);
+	enum th_code code;
+
+	if (word->approve && word->message.len && !c->question)
+		return th_fail(err, TH_EUSAGE,
+			       "%.*s is no question: it is approved or rejected, not answered",
+			       TH_FMT(th_utf8_cut(c->tool, 60)));
+	code = decide_one(c, *word, append, ctx, err);
 
 	other.always = false;
 	while (!code && word->always && (c = th_session_also(s, tool, word->approve)))

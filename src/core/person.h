@@ -16,8 +16,9 @@ typedef enum th_code th_person_append_fn(void *ctx, enum th_event_kind kind, uin
 
 /*
  * Approves or rejects `c`, which waits for a decision.  Of `word` approve, always, by and message
- * are read.  With `always` the waiting calls of its tool that such a word reaches (see
- * th_session_also) are decided too, each by an event of its own.
+ * are read; with an approval a message is the answer to a question (TH_EUSAGE: `c` is none).  With
+ * `always` the waiting calls of its tool that such a word reaches (see th_session_also) are decided
+ * too, each by an event of its own.
  */
 TH_NODISCARD enum th_code th_person_decides(const struct th_session *s, const struct th_call *c,
 					    const struct th_ev_approval_decided *word,

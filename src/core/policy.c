@@ -60,6 +60,22 @@ static struct th_verdict of_mcp(const struct th_policy_facts *f, struct th_arena
 				   TH_FMT(th_utf8_cut(f->call->tool, 160))));
 }
 
+/* It waits for an answer; nobody's word about another one is that. */
+static struct th_verdict question(const struct th_call *call, struct th_arena *a)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_verdict v = ask(TH_STR("the agent asks a question"));
+
+	v.each = true;
+	if (!th_json_parse(call->arguments, &doc, NULL)) {
+		struct th_str text = th_json_get_str(th_json_root(doc), "question");
+
+		v.reason =
+		    th_arena_printf(a, "the agent asks: %.*s", TH_FMT(th_utf8_cut(text, 1000)));
+	}
+	return v;
+}
+
 /* What the kind of call and the agent file say, before anything looks into its arguments. */
 static struct th_verdict of_tool(const struct th_policy_facts *f, struct th_arena *a)
 {
@@ -76,6 +92,8 @@ static struct th_verdict of_tool(const struct th_policy_facts *f, struct th_aren
 		return refuse(TH_STR("the answer was cut inside this call, so it was not run"));
 	if (call->safety_checks.len > 0)
 		return ask(checks_reason(call, a));
+	if (f->spec->question)
+		return question(call, a);
 	if (f->spec->class == TH_CLASS_X)
 		return ask(TH_STR("this cannot be undone"));
 	if (f->spec->ask || listed(&f->agent->approve, f->spec->name))
@@ -110,9 +128,12 @@ static struct th_verdict by_rules(const struct th_policy_facts *f, struct th_ver
 		return otherwise;
 	switch ((enum th_rule_decision)rule->decide) {
 	case TH_RULE_RUN:
-		return must_ask ? otherwise : run();
+		return must_ask || (f->spec && f->spec->question) ? otherwise : run();
 	case TH_RULE_ASK:
-		return otherwise.policy == TH_POLICY_ASK && must_ask ? otherwise : ask_by(rule);
+		return otherwise.policy == TH_POLICY_ASK &&
+			       (must_ask || (f->spec && f->spec->question))
+			   ? otherwise
+			   : ask_by(rule);
 	case TH_RULE_REFUSE:
 		return refuse(rule->message.len ? rule->message
 						: TH_STR("a rule of the agent file forbids this"));

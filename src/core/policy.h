@@ -44,7 +44,8 @@ struct th_policy_facts {
  * The verdict on a call.  In this order, and a refusal is never lifted:
  *  1. what cannot run (no such tool, cut in the middle, unusable arguments) is refused;
  *  2. a person is asked where the provider wants it, where it cannot be undone,
- *     of a hosted MCP server's tool, and where the agent file names the tool;
+ *     of a hosted MCP server's tool, where the agent file names the tool, and
+ *     where the tool is a question to him;
  *  3. the agent's rules, then its code, which can only make a person be asked;
  *  4. what a person said of the tool for good;
  *  5. an action of unknown outcome is not repeated before somebody has looked.

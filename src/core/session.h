@@ -133,7 +133,7 @@ struct th_call {
 	struct th_str safety_checks; /* that a person sees with it; JSON list, or empty */
 	enum th_class class;
 	enum th_policy policy;
-	struct th_str reason;    /* of policy or of the person */
+	struct th_str reason;    /* of policy or of the person; approved question: the answer */
 	struct th_str effect_id; /* hex, from the INTENT; whose owner wrote that, and for which */
 	int64_t epoch;           /* executor's journal */
 	struct th_str journal;
@@ -147,6 +147,7 @@ struct th_call {
 	bool again;        /* ASKED, PARKED: its id does not tell it from another that somebody was
 			      asked about */
 	bool unknown_tool; /* there is none of that name */
+	bool question;     /* the answer of a person is its result */
 	bool each;         /* a rule asks that looks into such calls */
 	bool verbatim;     /* DENIED: the model reads `reason` and nothing else */
 	enum th_call_child child; /* INTENDED: of the session that works on it */

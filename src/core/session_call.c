@@ -148,6 +148,7 @@ enum th_code th_on_call(struct th_step *st)
 	c->unknown_tool = d.unknown;
 	c->scope = th_effect_scope_of(d.target, d.shows, d.tool);
 	c->each = d.each;
+	c->question = d.question;
 	c->class = (enum th_class) class;
 	c->policy = (enum th_policy)policy;
 	c->arguments = th_arena_str(&s->turn, d.arguments);
@@ -319,7 +320,9 @@ enum th_code th_on_approval_decided(struct th_step *st)
 	c->expires_ms = 0;
 	if (d.approve)
 		c->approval_seq = st->ev->seq;
-	else
+	if (d.approve && c->question)
+		c->reason = th_arena_str(&s->turn, d.message);
+	else if (!d.approve)
 		c->reason = th_arena_str(&s->turn, d.message.len ? d.message : TH_STR(TH_REJECTED));
 	if (d.always)
 		th_sticky_set(st, c, d.approve, d.message);

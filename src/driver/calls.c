@@ -251,6 +251,7 @@ static void record_item(struct th_live *l, struct th_call *c, struct th_str item
 	d.policy = th_str_of(th_policy_name(verdict.policy));
 	d.reason = verdict.reason;
 	d.each = verdict.each;
+	d.question = spec && spec->question;
 	th_live_write_event(l, TH_EV_CALL, TH_SOURCE_AGENT, l->fold.answer_seq, c->call_id, &d);
 	th_buf_deinit(&arguments);
 	th_arena_deinit(&a);
@@ -390,6 +391,21 @@ void th_driver_tool_not_started(struct th_driver *d, struct th_ticket t, const c
 	th_buf_deinit(&output);
 }
 
+/* The person's answer, which came with the approval. */
+static void answer_question(struct th_live *l, const struct th_call *c, struct th_ticket ticket)
+{
+	struct th_buf output = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_effect_result result = { .status = TH_OUTCOME_DONE };
+	struct th_jw w = th_jw(&output);
+
+	th_jw_str(&w, c->approval_seq && c->reason.len
+			  ? c->reason
+			  : TH_STR("[the person let you go on, and gave no answer]"));
+	result.output = th_buf_str(&output);
+	th_driver_tool_done(l->driver, ticket, &result);
+	th_buf_deinit(&output);
+}
+
 void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 {
 	struct th_driver *d = l->driver;
@@ -414,6 +430,10 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 	/* Cancelled while its intent was written, or by a hook of that event. */
 	if (!settle && (l->fold.tripped || l->fold.state == TH_STATE_STOPPED)) {
 		th_driver_tool_not_started(d, ticket, "the run was stopped before it began");
+		return;
+	}
+	if (c->question) {
+		answer_question(l, c, ticket);
 		return;
 	}
 	if (th_row_delegates(row)) {

@@ -16,6 +16,36 @@
 	"\"Decision\",\"enum\":[\"approve\",\"reject\"]},\"reason\":{\"type\":\"string\","  \
 	"\"title\":\"Why, for the agent\"}},\"required\":[\"decision\"]}"
 
+/* A question of the agent: its answer, or no. */
+static void put_question(const struct th_json *arguments, struct th_jw *w)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(arguments, "options"));
+	bool any = false;
+
+	th_jw_object(w);
+	th_jw_kstr(w, "type", TH_STR("object"));
+	th_jw_key(w, TH_STR("properties"));
+	th_jw_object(w);
+	th_jw_key(w, TH_STR("answer"));
+	th_jw_object(w);
+	th_jw_kstr(w, "type", TH_STR("string"));
+	th_jw_kstr(w, "title", TH_STR("Your answer"));
+	while (th_json_next(&it)) {
+		if (!any) {
+			th_jw_key(w, TH_STR("enum"));
+			th_jw_array(w);
+		}
+		any = true;
+		th_jw_str(w, th_json_str(it.val));
+	}
+	if (any)
+		th_jw_array_end(w);
+	th_jw_object_end(w);
+	th_jw_object_end(w);
+	th_jw_kraw(w, "required", TH_STR("[\"answer\"]"));
+	th_jw_object_end(w);
+}
+
 bool th_mcp_can_decide(const struct th_mcp *m)
 {
 	return (m->access->scopes & TH_SCOPE_APPROVE) && th_mcp_can(m, "elicitation");
@@ -29,13 +59,26 @@ static void put_form(struct th_mcp *m, const struct th_json *v, struct th_jw *w)
 	struct th_jw p = th_jw(&params);
 
 	th_buf_printf(&key, KEY "%.*s", TH_FMT(th_json_get_str(v, "call_id")));
-	th_buf_printf(&text, "The agent wants to run %.*s. ", TH_FMT(th_json_get_str(v, "tool")));
-	th_buf_printf(&text, "%.*s. Arguments: ", TH_FMT(th_json_get_str(v, "reason")));
-	th_json_print(th_json_get(v, "arguments"), &text);
+	bool question = th_json_bool(th_json_get(v, "question"), false);
+
+	if (question) {
+		th_buf_printf(&text, "The agent asks: %.*s",
+			      TH_FMT(th_json_get_str(th_json_get(v, "arguments"), "question")));
+	} else {
+		th_buf_printf(&text, "The agent wants to run %.*s. ",
+			      TH_FMT(th_json_get_str(v, "tool")));
+		th_buf_printf(&text, "%.*s. Arguments: ", TH_FMT(th_json_get_str(v, "reason")));
+		th_json_print(th_json_get(v, "arguments"), &text);
+	}
 	th_jw_object(&p);
 	th_jw_kstr(&p, "mode", TH_STR("form"));
 	th_jw_kstr(&p, "message", th_buf_str(&text));
-	th_jw_kraw(&p, "requestedSchema", TH_STR(SCHEMA));
+	if (question) {
+		th_jw_key(&p, TH_STR("requestedSchema"));
+		put_question(th_json_get(v, "arguments"), &p);
+	} else {
+		th_jw_kraw(&p, "requestedSchema", TH_STR(SCHEMA));
+	}
 	th_jw_object_end(&p);
 	th_mcp_question(m, w, key.ptr, "elicitation/create", th_buf_str(&params));
 }
@@ -71,11 +114,15 @@ static int decide_one(struct th_mcp *m, const char *id, const char *call_id,
 	const struct th_json *content = th_json_get(answer, "content");
 	struct th_str decision = th_json_get_str(content, "decision");
 	struct th_str reason = th_json_get_str(content, "reason");
+	struct th_str said = th_json_get_str(content, "answer");
 	int code;
 
 	if (!th_str_is(th_json_get_str(answer, "action"), "accept"))
 		return 0;
-	if (th_str_is(decision, "approve"))
+	if (said.len)
+		code = thole_runtime_answer(rt, id, call_id, m->access->user,
+					    th_arena_cstr(&m->memory, said), err);
+	else if (th_str_is(decision, "approve"))
 		code = thole_runtime_approve(rt, id, call_id, m->access->user, false, err);
 	else if (th_str_is(decision, "reject"))
 		code = thole_runtime_reject(rt, id, call_id, m->access->user,

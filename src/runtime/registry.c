@@ -35,9 +35,11 @@ static enum th_code builtin(struct th_str name, const struct th_tool *tool, stru
 			.schema = schema_of(tool, kept, a),
 			.class = tool->class,
 			.ask = tool->ask,
+			.question = tool->question,
 			.scope = tool->scope,
 			.looks = tool->looks,
 		},
+		.check = tool->question, /* which no executor looks at */
 	};
 	return row->spec.schema.ptr ? TH_OK
 				    : th_fail(err, TH_ELIMIT, "the tools' schemas are too large");

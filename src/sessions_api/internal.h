@@ -14,15 +14,15 @@ extern const char th_sessions_doc[]; /* docs.c */
 
 extern const struct th_table th_session_create_table, th_session_message_table,
     th_session_pause_table, th_session_cancel_table, th_session_fork_table, th_session_change_table,
-    th_session_decision_table;
+    th_session_decision_table, th_session_answer_table;
 th_access_fn th_page_index, th_page_get;
 th_access_fn th_api_sessions_list, th_api_sessions_create, th_api_session_get,
     th_api_session_message, th_api_session_pause, th_api_session_resume, th_api_session_cancel,
-    th_api_session_fork, th_api_session_approve, th_api_session_reject, th_api_session_settle,
-    th_api_session_export, th_api_session_items, th_api_import, th_api_waiting, th_api_session_blob,
-    th_api_session_events, th_api_session_delete, th_api_session_change, th_api_usage,
-    th_api_session_files, th_api_session_files_diff, th_api_session_files_get,
-    th_api_session_screen;
+    th_api_session_fork, th_api_session_approve, th_api_session_answer, th_api_session_reject,
+    th_api_session_settle, th_api_session_export, th_api_session_items, th_api_import,
+    th_api_waiting, th_api_session_blob, th_api_session_events, th_api_session_delete,
+    th_api_session_change, th_api_usage, th_api_session_files, th_api_session_files_diff,
+    th_api_session_files_get, th_api_session_screen;
 
 /* ---- answer.c: what a request says ---- */
 

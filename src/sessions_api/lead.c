@@ -25,17 +25,23 @@
 	F(session_decision, str, message, "message", 0, "told to the model when rejected or settled") \
 	F(session_decision, str, outcome, "outcome", TH_NONEMPTY, "settle: done, not_started or unknown")
 // clang-format on
+#define TH_FIELDS_session_answer(F)                             \
+	F(session_answer, str, call_id, "call_id", TH_NONEMPTY, \
+	  "the question's call; default: the first that waits") \
+	F(session_answer, str, answer, "answer", TH_REQ | TH_NONEMPTY, "what the model is told")
 TH_STRUCT(session_message)
 TH_STRUCT(session_pause)
 TH_STRUCT(session_cancel)
 TH_STRUCT(session_fork)
 TH_STRUCT(session_decision)
+TH_STRUCT(session_answer)
 // clang-format off
 TH_TABLE(session_message, "a message", false)
 TH_TABLE(session_pause, "a pause", false)
 TH_TABLE(session_cancel, "a stop", false)
 TH_TABLE(session_fork, "a fork", false)
 TH_TABLE(session_decision, "a person's word", false)
+TH_TABLE(session_answer, "an answer", false)
 // clang-format on
 
 /* ---- lead ---- */
@@ -193,6 +199,25 @@ void th_api_session_approve(struct th_access *a)
 		return;
 	if (thole_runtime_approve(a->server->rt, a->args[0], th_api_body_text(&b, d.call_id),
 				  a->user, d.always, &err) != 0)
+		th_access_error(a, &err);
+	else
+		decided(a, "approval_decided");
+}
+
+void th_api_session_answer(struct th_access *a)
+{
+	struct th_session_answer d;
+	struct thole_error err;
+	struct th_api_body b TH_CLEANUP(th_api_body_deinit) = {};
+	const char *answer;
+
+	if (!th_api_body_read(a, &th_session_answer_table, &b, &d) || !th_session_mine(a, NULL))
+		return;
+	answer = th_api_body_text(&b, d.answer);
+	if (!answer)
+		th_access_fail(a, 400, NULL, "answer has a zero in it");
+	else if (thole_runtime_answer(a->server->rt, a->args[0], th_api_body_text(&b, d.call_id),
+				      a->user, answer, &err) != 0)
 		th_access_error(a, &err);
 	else
 		decided(a, "approval_decided");

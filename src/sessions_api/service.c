@@ -29,6 +29,7 @@ static const struct th_route routes[] = {
 	{ "POST", "/api/sessions/{id}/cancel", TH_SCOPE_RUN, th_api_session_cancel, SMALL, NULL, "stops its task: when, now or after_turn", &th_session_cancel_table },
 	{ "POST", "/api/sessions/{id}/fork", TH_SCOPE_RUN, th_api_session_fork, SMALL, NULL, "begins a session that shares its events: seq, id", &th_session_fork_table },
 	{ "POST", "/api/sessions/{id}/approve", TH_SCOPE_APPROVE, th_api_session_approve, SMALL, NULL, "a call may run: call_id, always", &th_session_decision_table },
+	{ "POST", "/api/sessions/{id}/answer", TH_SCOPE_APPROVE, th_api_session_answer, BIG, NULL, "answers a question of the agent: call_id, answer", &th_session_answer_table },
 	{ "POST", "/api/sessions/{id}/reject", TH_SCOPE_APPROVE, th_api_session_reject, SMALL, NULL, "a call may not: call_id, message, always", &th_session_decision_table },
 	{ "POST", "/api/sessions/{id}/settle", TH_SCOPE_APPROVE, th_api_session_settle, SMALL, NULL, "what became of a call: call_id, outcome, message", &th_session_decision_table },
 	{ "GET", "/api/waiting", TH_SCOPE_READ, th_api_waiting, 0, NULL, "what waits for a person, in all sessions: limit, after", NULL },

@@ -14,6 +14,7 @@ const struct th_tool *const th_tools[] = {
 	&th_tool_apply_patch,
 	&th_tool_task_list,
 	&th_tool_think,
+	&th_tool_ask,
 	&th_tool_python,
 	&th_tool_python_install,
 	NULL,

@@ -3,7 +3,7 @@
  * python_install.c - packages for the tool `python`, by pip, into a folder of
  * the workspace that its kernel looks in.
  *
- * Every call needs a person's approval, who sees the names.  A package is a
+ * A call needs a person's approval, who sees the names.  A package is a
  * name with versions; no address, no path and no option of pip.  Without a
  * network for the session there is nothing to install from, and pip says so.
  */

@@ -134,6 +134,31 @@ class Sessions(house_page.Paged):
         self.assertEqual(tab.js("[...document.querySelectorAll('.entry.call')].map((e) => e.dataset.state)"), ["done", "refused"])
         self.shot(tab, "session-decided")
 
+    def test_a_question_is_answered(self):
+        """Options as buttons, any other answer as a text; what the model wrote is never markup."""
+        self.agent("curious", "tools: [ask]\n")
+        asks = [{"function_call": {"name": "ask", "arguments": {"question": q, "options": o}}}
+                for q, o in (("<b>Which</b> colour?", ["<i>red</i>", "blue"]), ("How many?", []), ("Really?", ["yes"]))]
+        self.serve(*[[one] for one in asks], say("Thank you."))
+        self.begin()
+        name = self.begin_session("Ask.", agent="curious", id="q1")
+        tab = self.open("#/waiting")
+        tab.wait_text("<b>Which</b> colour?", ".question-card .question")
+        self.assertEqual(tab.js("document.querySelectorAll('.question-card b, .question-card i').length"), 0)
+        self.shot(tab, "question")
+        tab.click(".question-card .options button", "<i>red</i>")
+        tab.wait_text("How many?", ".question-card .question")
+        tab.js("document.querySelector('.question-card textarea').focus()")
+        tab.type("seven")
+        tab.key("Enter")
+        tab.wait_text("Really?", ".question-card .question")
+        tab.click(".question-card button", "No answer")
+        tab.wait_text("Nothing waits", ".empty")
+        self.wait_event(name, "final")
+        outcomes = [(e["data"]["status"], e["data"]["output"]) for e in self.log(name) if e["kind"] == "outcome"]
+        self.assertEqual(outcomes[:2], [("done", "<i>red</i>"), ("done", "seven")])
+        self.assertEqual(outcomes[2][0], "refused")
+
     def test_always_in_the_session(self):
         self.agent("careful", "tools: [shell]\napprove: [shell]\n")
         self.serve([shell("echo 1")], [shell("echo 2")], say("Both."))

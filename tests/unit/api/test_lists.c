@@ -394,11 +394,14 @@ static void decided_while_nobody_has_it(void **state)
 	memset(long_text, 'x', sizeof(long_text) - 1);
 	BAD(THOLE_ENOENT, thole_runtime_approve(rt, "nobody", NULL, NULL, false, &error));
 	BAD(THOLE_EUSAGE, thole_runtime_approve(NULL, "s1", NULL, NULL, false, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_answer(NULL, "s1", NULL, NULL, "yes", &error));
+	BAD(THOLE_ENOENT, thole_runtime_answer(rt, "nobody", NULL, NULL, "yes", &error));
 	BAD(THOLE_EUSAGE, thole_runtime_reject(NULL, "s1", NULL, NULL, NULL, false, &error));
 	BAD(THOLE_EUSAGE, thole_runtime_settle(NULL, "s1", NULL, THOLE_DONE, NULL, NULL, &error));
 	BAD(THOLE_EUSAGE,
 	    thole_runtime_settle(rt, "s1", NULL, (enum thole_outcome)9, NULL, NULL, &error));
 	BAD(THOLE_ELIMIT, thole_runtime_approve(rt, long_text, NULL, NULL, false, &error));
+	BAD(THOLE_ELIMIT, thole_runtime_answer(rt, "s1", long_text, NULL, "yes", &error));
 	BAD(THOLE_ELIMIT, thole_runtime_reject(rt, "s1", long_text, NULL, NULL, false, &error));
 	BAD(THOLE_ELIMIT,
 	    thole_runtime_settle(rt, "s1", NULL, THOLE_DONE, long_text, NULL, &error));

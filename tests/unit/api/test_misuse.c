@@ -370,6 +370,7 @@ static void no_session(void **state)
 	BAD(THOLE_EUSAGE, thole_session_pause(NULL, "x", &error));
 	BAD(THOLE_EUSAGE, thole_session_cancel(NULL, THOLE_NOW, &error));
 	BAD(THOLE_EUSAGE, thole_session_approve(NULL, "c", "by", &error));
+	BAD(THOLE_EUSAGE, thole_session_answer(NULL, "c", "by", "yes", &error));
 	BAD(THOLE_EUSAGE, thole_session_reject(NULL, "c", "by", "no", &error));
 	BAD(THOLE_EUSAGE, thole_session_settle(NULL, "c", THOLE_DONE, "by", "x", &error));
 	BAD(THOLE_EUSAGE, thole_session_wait(NULL, 0, &error));
@@ -414,6 +415,10 @@ static void sessions(void **state)
 	BAD(THOLE_ELIMIT, thole_session_approve(s, huge, NULL, &error));
 	BAD(THOLE_ELIMIT, thole_session_approve(s, "c", huge, &error));
 	BAD(THOLE_EUSAGE, thole_session_approve(s, bad_utf8, NULL, &error));
+	BAD(THOLE_ENOENT, thole_session_answer(s, NULL, NULL, "yes", &error));
+	BAD(THOLE_EUSAGE, thole_session_answer(s, NULL, NULL, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_session_answer(s, NULL, NULL, "", &error));
+	BAD(THOLE_ELIMIT, thole_session_answer(s, NULL, NULL, huge, &error));
 	BAD(THOLE_ENOENT, thole_session_reject(s, NULL, NULL, NULL, &error));
 	BAD(THOLE_ELIMIT, thole_session_reject(s, NULL, NULL, huge, &error));
 	assert_true(thole_session_settle(s, NULL, THOLE_DONE, NULL, NULL, &error) < 0);

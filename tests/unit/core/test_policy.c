@@ -8,7 +8,7 @@
 #include "core/policy.h"
 #include "unit.h"
 
-enum tool { NO_TOOL, LOOKS, WRITES, NOTES, FINAL, ASKS, MCP, NO_MCP, HANDOFF, COMPUTER };
+enum tool { NO_TOOL, LOOKS, WRITES, NOTES, FINAL, ASKS, MCP, NO_MCP, HANDOFF, COMPUTER, QUESTION };
 enum rule { NO_RULE, RUN_RULE, ASK_RULE, ASK_EACH_RULE, REFUSE_RULE };
 enum code { NO_CODE, AGREES, SAYS_ASK, SAYS_WHY, FAILS };
 enum sticky { NO_STICKY, APPROVED, REJECTED };
@@ -124,14 +124,23 @@ static const struct {
 	{ { .tool = WRITES, .listed = true, .sticky = APPROVED, .repeat = OF_SCREEN },
 	  TH_POLICY_REFUSE,
 	  "look first" },
+	/* A question waits for its own answer, whatever was said otherwise. */
+	{ { .tool = QUESTION }, TH_POLICY_ASK, "the agent asks: Why not?" },
+	{ { .tool = QUESTION, .rule = RUN_RULE }, TH_POLICY_ASK, "the agent asks: Why not?" },
+	{ { .tool = QUESTION, .rule = ASK_RULE }, TH_POLICY_ASK, "the agent asks: Why not?" },
+	{ { .tool = QUESTION, .rule = REFUSE_RULE }, TH_POLICY_REFUSE, "forbids" },
+	{ { .tool = QUESTION, .code = AGREES }, TH_POLICY_ASK, "the agent asks: Why not?" },
+	{ { .tool = QUESTION, .sticky = APPROVED }, TH_POLICY_ASK, "the agent asks: Why not?" },
+	{ { .tool = QUESTION, .sticky = REJECTED }, TH_POLICY_ASK, "the agent asks: Why not?" },
+	{ { .tool = QUESTION, .unusable = true }, TH_POLICY_REFUSE, "not usable" },
 	{ { .tool = NO_TOOL, .repeat = OF_OTHER }, TH_POLICY_REFUSE, "no tool named" },
 };
 
 static const enum th_class classes[] = {
-	[NO_TOOL] = TH_CLASS_W,  [LOOKS] = TH_CLASS_R,  [WRITES] = TH_CLASS_W,
-	[NOTES] = TH_CLASS_L,    [FINAL] = TH_CLASS_X,  [ASKS] = TH_CLASS_W,
-	[MCP] = TH_CLASS_W,      [NO_MCP] = TH_CLASS_W, [HANDOFF] = TH_CLASS_L,
-	[COMPUTER] = TH_CLASS_W,
+	[NO_TOOL] = TH_CLASS_W,  [LOOKS] = TH_CLASS_R,    [WRITES] = TH_CLASS_W,
+	[NOTES] = TH_CLASS_L,    [FINAL] = TH_CLASS_X,    [ASKS] = TH_CLASS_W,
+	[MCP] = TH_CLASS_W,      [NO_MCP] = TH_CLASS_W,   [HANDOFF] = TH_CLASS_L,
+	[COMPUTER] = TH_CLASS_W, [QUESTION] = TH_CLASS_R,
 };
 
 struct asked {
@@ -166,9 +175,11 @@ static struct th_verdict verdict_of(const struct facts *t, char reason[512], int
 	};
 	struct th_tool_spec spec = { .name = TH_STR("write"),
 				     .class = classes[t->tool],
-				     .ask = t->tool == ASKS };
+				     .ask = t->tool == ASKS,
+				     .question = t->tool == QUESTION };
 	struct th_call call = {
 		.tool = t->tool == MCP || t->tool == NO_MCP ? TH_STR("docs.find") : TH_STR("write"),
+		.arguments = TH_STR("{\"question\":\"Why not?\"}"),
 		.incomplete = t->cut,
 		.computer = t->tool == COMPUTER,
 		.handoff = t->tool == HANDOFF,
