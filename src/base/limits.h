@@ -415,6 +415,8 @@
 #define TH_SERVE_PAGE_EVENTS 1000          /* of a page of events, at most */
 #define TH_SERVE_PING_MS 15000             /* between two signs of life of a stream */
 #define TH_MCP_SESSIONS_MAX 1000           /* of the protocol, of one server */
+#define TH_MCP_COMPUTERS_MAX 16            /* desktops of users, of one server */
+#define TH_MCP_COMPUTER_MS 600000          /* one that nobody uses is given up then */
 #define TH_MCP_WATCHES_MAX 64              /* resources that one client listens to */
 #define TH_MCP_STATE_MS 86400000           /* what a client keeps for a tool holds so long */
 #define TH_SERVE_SOCKET_MS 3600000         /* of a WebSocket with responses */

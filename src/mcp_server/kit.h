@@ -48,4 +48,12 @@ bool th_mcp_kit_read(struct th_mcp *m, struct th_str uri);
 bool th_mcp_kit_watch(struct th_mcp_watch *w);
 extern const char th_mcp_kit_templates[];
 
+/* ---- computers.c: a desktop of each user ---- */
+
+extern const struct th_table th_mcp_see_table, th_mcp_act_table;
+void th_mcp_call_see(struct th_mcp *m, const void *arguments);
+void th_mcp_call_act(struct th_mcp *m, const void *arguments);
+void th_mcp_computers_sweep(struct th_server *s);
+void th_mcp_computers_free(struct th_server *s);
+
 #endif

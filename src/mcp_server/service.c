@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* service.c - /mcp: agents as tools of other agents. */
 #include "io/clock.h"
-#include "mcp_server/mcp.h"
+#include "mcp_server/kit.h"
 
 // clang-format off
 static const struct th_route routes[] = {
@@ -19,10 +19,17 @@ static enum th_code begin(struct th_server *s, struct th_err *err)
 	return TH_OK;
 }
 
+static void end(struct th_server *s)
+{
+	th_mcp_sessions_free(s);
+	th_mcp_computers_free(s);
+}
+
 const struct th_service th_service_mcp = {
 	.name = "mcp",
 	.routes = routes,
 	.begin = begin,
+	.sweep = th_mcp_computers_sweep,
 	.finish = th_mcp_sessions_free, /* and so their streams */
-	.free = th_mcp_sessions_free,
+	.free = end,
 };

@@ -337,6 +337,10 @@ static const struct th_mcp_tool tools[] = {
 	  &th_mcp_events_table, NULL, TH_SCOPE_READ, true, false, call_events },
 	{ "list_waiting", "List what waits", "Calls that wait for a person's decision.",
 	  &none_table, NULL, TH_SCOPE_READ, true, false, call_waiting },
+	{ "see_computer", "Look at your computer", "A picture of a desktop that is yours alone on the server. It starts with the first call, and ends when it was not used for ten minutes.",
+	  &th_mcp_see_table, NULL, TH_SCOPE_RUN, true, false, th_mcp_call_see },
+	{ "act_on_computer", "Act on your computer", "Does mouse and keyboard actions on that desktop, one after the other, and answers with a picture of it afterwards. Coordinates are pixels of the picture.",
+	  &th_mcp_act_table, NULL, TH_SCOPE_RUN, false, false, th_mcp_call_act },
 	{ NULL, NULL, NULL, NULL, NULL, 0, false, false, NULL },
 };
 // clang-format on

@@ -101,6 +101,8 @@ struct th_server {
 	struct th_cua *cua;        /* NULL: not that face */
 	struct th_mcp_session *mcp_sessions;
 	size_t mcp_session_count;
+	struct th_mcp_computer *mcp_computers; /* of users */
+	size_t mcp_computer_count;
 	uint64_t mcp_asked;              /* requests to MCP clients */
 	uint8_t mcp_key[32];             /* seals what they keep for us */
 	struct th_files_job *files_jobs; /* requests for files that a worker has */
@@ -172,6 +174,9 @@ th_access_fn th_api_health, th_api_ready, th_api_metrics, th_api_openapi, th_api
 /* A folder for the session's tools; NULL in *ret: it has none of its own.  free() it. */
 TH_NODISCARD int th_workspace_make(struct th_server *s, const char *id, char **ret,
 				   struct thole_error *err);
+/* The folder of a desktop that a user drives himself; free() it. */
+TH_NODISCARD int th_workspace_of_computer(struct th_server *s, const char *user, char **ret,
+					  struct thole_error *err);
 /* Where that folder is, and where the manifest of what it began with; free() them. */
 char *th_workspace_path(const struct th_server *s, const char *id);
 char *th_workspace_start(const struct th_server *s, const char *id);

@@ -17,6 +17,7 @@
 
 /* Of the manifests; no id's name begins with a dot. */
 #define STARTS "/.starts"
+#define COMPUTERS "/.computers" /* of users of MCP */
 
 /* Where it is, in the folder of all.  A name of any bytes becomes that of a folder. */
 static void put_path(const struct th_server *s, const char *below, const char *id,
@@ -109,6 +110,35 @@ int th_workspace_make(struct th_server *s, const char *id, char **ret, struct th
 	*ret = th_alloc(path.len + 1);
 	memcpy(*ret, path.ptr, path.len + 1);
 	return 0;
+}
+
+int th_workspace_of_computer(struct th_server *s, const char *user, char **ret,
+			     struct thole_error *err)
+{
+	struct th_buf above TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_PATH_LEN_MAX);
+	struct th_err e = {};
+	enum th_code code = TH_OK;
+	char *path;
+
+	*ret = NULL;
+	if (!s->o.workspaces.len)
+		code = th_fail(&e, TH_EPROTO, "this server has no folder of workspaces");
+	th_buf_printf(&above, "%.*s" COMPUTERS, TH_FMT(s->o.workspaces));
+	path = path_of(s, COMPUTERS, user);
+	if (!code)
+		code = th_buf_check(&above, "the folder of computers", &e);
+	if (!code)
+		code = th_dir_make(above.ptr, 0700, &e);
+	if (!code)
+		code = th_dir_make(path, 0700, &e);
+	if (!code) {
+		*ret = path;
+		return 0;
+	}
+	free(path);
+	err->code = (int)code;
+	snprintf(err->text, sizeof(err->text), "%s", e.msg);
+	return (int)code;
 }
 
 /* ---- the end of one ---- */

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """POST /mcp: both eras of the protocol, and what a model may do there."""
 
+import base64
 import json
+import struct
 import subprocess
 import unittest
 
@@ -242,6 +244,28 @@ class Mcp(serving.Served):
         self.use("message_session", session_id=name, message="Plus one?")
         self.assertEqual(next(told)["params"], {"uri": listed[0]["uri"]})
         connection.close()
+
+    def test_a_computer_of_ones_own(self):
+        """See and act on a real desktop; what cannot be done is said."""
+        folder = self.folder / "spaces"
+        folder.mkdir()
+        self.serve_http("--workspaces", folder)
+        seen = self.use("see_computer")
+        self.assertFalse(seen["isError"], seen)
+        picture = base64.b64decode(seen["content"][0]["data"])
+        self.assertEqual((seen["content"][0]["type"], seen["content"][0]["mimeType"], picture[:4]), ("image", "image/png", b"\x89PNG"))
+        size = struct.unpack(">II", picture[16:24])
+        done = self.use("act_on_computer", actions=[{"type": "move", "x": 30, "y": 40}])
+        self.assertFalse(done["isError"], done)
+        self.assertEqual(done["content"][0]["type"], "image")
+        self.assertEqual([c["type"] for c in self.use("see_computer", tree=True)["content"]], ["text"])
+        outside = self.use("act_on_computer", actions=[{"type": "click", "x": size[0] + 10, "y": 5}])
+        self.assertTrue(outside["isError"], outside)
+        self.assertTrue(self.use("act_on_computer", actions={"type": "move"})["isError"])
+        self.assertTrue(self.use("act_on_computer", actions=[{"type": "no_such_action"}])["isError"])
+        self.assertEqual(sorted(p.name for p in (folder / ".computers").iterdir()), ["alice"])
+        refused = self.ask("tools/call", {"name": "see_computer", "arguments": {}}, who="reader")["result"]
+        self.assertTrue(refused["isError"])
 
     def test_what_is_wrong(self):
         self.serve_http()
