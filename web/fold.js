@@ -251,11 +251,14 @@ export class Fold {
 
   /** What a person did on the desktop; all that follows one another is one entry. */
   input(event, d) {
+    const typed = d.tool !== 'computer';
+    const title = `${d.by ?? 'The person'} ${typed ? 'typed in the terminal' : 'acted on the desktop'}`;
     const actions = (Array.isArray(d.arguments?.actions) ? d.arguments.actions : []).filter((a) => a && typeof a === 'object');
     const last = this.entries.at(-1);
-    const entry = last?.type === 'input' && last.by === d.by ? this.touch(last, event)
-      : this.put(event, { type: 'input', by: d.by, title: `${d.by ?? 'The person'} acted on the desktop`, lines: [], count: 0, faults: [] });
-    entry.count += actions.length;
+    const entry = last?.type === 'input' && last.title === title ? this.touch(last, event)
+      : this.put(event, { type: 'input', by: d.by, title, lines: [], count: 0, faults: [] });
+    entry.count += typed ? 1 : actions.length;
+    if (typed && typeof d.arguments?.command === 'string') entry.lines.push(d.arguments.command.slice(0, 300));
     for (const a of actions) addLine(entry.lines, a);
     entry.lines = entry.lines.slice(-LINES_MAX);
     this.inputs.set(d.effect_id, entry);

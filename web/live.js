@@ -9,8 +9,8 @@ import { sessionPath } from './api.js';
 import { marks } from './fold.js';
 import { overlay } from './picture.js';
 
-const RENEW_MS = 5000;
-const RETRY_MS = [500, 1000, 2000, 4000, 8000];
+export const RENEW_MS = 5000;
+export const RETRY_MS = [500, 1000, 2000, 4000, 8000];
 const MOVES_MS = 30; // between two moves of the pointer that are sent
 const TYPES = { jpeg: 'image/jpeg', webp: 'image/webp', png: 'image/png' };
 const buttons = ['left', 'middle', 'right'];
@@ -31,6 +31,27 @@ export function tilesOf(buffer) {
     tiles.push(tile);
   }
   return tiles;
+}
+
+/** A socket that is not open yet is closed when it is: the browser tells of any other as of a fault. */
+export function close(socket) {
+  if (socket?.readyState === WebSocket.CONNECTING) socket.onopen = () => socket.close();
+  else socket?.close();
+}
+
+export function giveBackDialog(title, give) {
+  const note = h('textarea', { rows: 3, id: 'give-note', placeholder: 'What did you do? The agent reads it.' });
+  dialog(title, (end) => {
+    const form = h('form', null, h('label', { for: 'give-note' }, 'Note for the agent'), note,
+      h('div', { class: 'row end' }, h('button', { type: 'button', onclick: end }, 'Keep it'), h('button', { class: 'primary' }, 'Give back')));
+    form.addEventListener('submit', (e) => {
+      e.preventDefault();
+      give(note.value.trim());
+      end();
+    });
+    return form;
+  });
+  note.focus();
 }
 
 export class LiveScreen {
@@ -178,18 +199,7 @@ export class LiveScreen {
   }
 
   giveBack() {
-    const note = h('textarea', { rows: 3, id: 'give-note', placeholder: 'What did you do? The agent reads it.' });
-    dialog('Give the desktop back', (close) => {
-      const form = h('form', null, h('label', { for: 'give-note' }, 'Note for the agent'), note,
-        h('div', { class: 'row end' }, h('button', { type: 'button', onclick: close }, 'Keep it'), h('button', { class: 'primary' }, 'Give back')));
-      form.addEventListener('submit', (e) => {
-        e.preventDefault();
-        this.send({ type: 'give', note: note.value.trim() });
-        close();
-      });
-      return form;
-    });
-    note.focus();
+    giveBackDialog('Give the desktop back', (note) => this.send({ type: 'give', note }));
   }
 
   /** Any Unicode text, typed where the desktop's keyboard is. */
@@ -289,8 +299,7 @@ export class LiveScreen {
     clearTimeout(this.timer);
     clearTimeout(this.fade);
     clearInterval(this.renewal);
-    const socket = this.socket;
+    close(this.socket);
     this.socket = null;
-    socket?.close();
   }
 }

@@ -10,6 +10,7 @@ import { ServerSource, Reader } from './source.js';
 import { badge, isActive } from './states.js';
 import { VirtualList } from './virtual.js';
 import { LiveScreen } from './live.js';
+import { LiveTerminal } from './terminal.js';
 import { has, patch, remove, sessionPath } from './api.js';
 
 const READ_AHEAD = 3000; // events that are read by themselves, behind the first view
@@ -160,7 +161,9 @@ class SessionView {
   async openScreen() {
     const can = await has('get /api/sessions/{id}/screen').catch(() => false);
     if (!can || this.ended) return;
-    this.live = new LiveScreen({ id: this.id, mayRun: this.options.scopes.has('run'), changed: () => this.showSide() });
+    const options = { id: this.id, mayRun: this.options.scopes.has('run'), changed: () => this.showSide() };
+    this.live = new LiveScreen(options);
+    if (await has('get /api/sessions/{id}/terminal').catch(() => false) && !this.ended) this.terminal = new LiveTerminal(options);
     this.showSide();
   }
 
@@ -418,6 +421,7 @@ class SessionView {
     ].filter(Boolean);
     // The live screen keeps its place in the page: what has the keyboard keeps it.
     if (this.live && this.live.element.parentNode !== this.side) this.side.prepend(this.live.element);
+    if (this.terminal && this.terminal.element.parentNode !== this.side) this.live.element.after(this.terminal.element);
     this.sideRest ??= h('div', { class: 'side-rest' });
     if (this.sideRest.parentNode !== this.side) this.side.append(this.sideRest);
     fill(this.sideRest, this.live?.shown ? null : this.screenBox,
@@ -444,6 +448,7 @@ class SessionView {
     this.abort.abort();
     this.stop?.();
     this.live?.destroy();
+    this.terminal?.destroy();
     clearTimeout(this.refreshTimer);
     clearTimeout(this.cutTimer);
     clearTimeout(this.sideTimer);

@@ -722,6 +722,11 @@ typedef void thole_input_fn(void *ctx, struct thole_session *s, const char *stat
 			    const char *text);
 TH_API int thole_session_input(struct thole_session *s, const char *by, const char *actions,
 			       thole_input_fn *fn, void *ctx, struct thole_error *err);
+/* The same at the terminal of the agent's shell (tool `bash`): a line, or a key such as "C-c" or
+ * "UP", for what runs there; when nothing does, a command, which nobody waits for.  EUNSUPPORTED:
+ * the agent has no shell. */
+TH_API int thole_session_type(struct thole_session *s, const char *by, const char *text,
+			      thole_input_fn *fn, void *ctx, struct thole_error *err);
 
 /* ---- sessions by name ------------------------------------------------------------------------ */
 
@@ -875,7 +880,9 @@ TH_API void thole_watcher_free(struct thole_watcher *w);
  * pictures of the tiles that changed.  `options`: names and values in turn, ended by NULL; NULL:
  * all defaults.
  *
- *     format    of the pictures: "jpeg" (the default), "webp" or "png"
+ *     format    of the pictures: "jpeg" (the default), "webp" or "png"; "terminal": not the
+ *               screen, but the terminal of the agent's shell, its size in characters, each of its
+ *               rows a tile of UTF-8 text, the cursor its pointer
  *     quality   of JPEG and WebP, 1 to 100; default 80
  *     rate      frames in a second at most, 1 to 30; default 15
  *

@@ -129,21 +129,79 @@ void th_api_input_note(const struct thole_note *n)
 		fn(s->input_ctx, s, n->name, n->text);
 }
 
+/* Checked: it is let go. */
+static int do_input(struct thole_session *s, const struct th_person_input *in, thole_input_fn *fn,
+		    void *ctx, struct thole_error *err)
+{
+	struct th_err e = { 0 };
+	enum th_code code;
+
+	s->input_fn = fn;
+	s->input_ctx = ctx;
+	code = th_driver_input(s->rt->driver, s->handle, in, on_done, s, &e);
+	if (code)
+		s->input_fn = NULL;
+	return th_api_out(code, &e, err);
+}
+
+static int check_input(struct thole_session *s, thole_input_fn *fn, struct thole_error *err)
+{
+	if (!fn)
+		return th_api_fail(err, TH_EUSAGE, "fn is NULL");
+	return s->input_fn ? th_api_fail(err, TH_EBUSY, "an input before this one is under way")
+			   : TH_OK;
+}
+
+/* The agent's shell, by the name that it has there; NULL: it has none. */
+static const char *shell_of(const struct thole_session *s)
+{
+	static const char *const names[] = { "bash", "execute_bash", "terminal" };
+
+	for (size_t i = 0; i < TH_COUNT(names); i++)
+		if (th_driver_has_tool(s->rt->driver, s->handle, th_str_of(names[i])))
+			return names[i];
+	return NULL;
+}
+
+int thole_session_type(struct thole_session *s, const char *by, const char *text,
+		       thole_input_fn *fn, void *ctx, struct thole_error *err)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(&json);
+	int code = check(s, by, err);
+
+	if (!code)
+		code = th_api_text(text, "the text", 1, TH_BASH_INPUT_MAX, err);
+	if (!code)
+		code = check_input(s, fn, err);
+	if (!code && !shell_of(s))
+		code = th_api_fail(err, TH_EUNSUPPORTED, "the agent has no shell (tool bash)");
+	if (code)
+		return code;
+	th_jw_object(&w);
+	th_jw_kstr(&w, "command", th_str_of(text));
+	th_jw_kbool(&w, "typed", true);
+	th_jw_object_end(&w);
+	const struct th_person_input in = { .by = th_str_of(by),
+					    .tool = th_str_of(shell_of(s)),
+					    .arguments = th_buf_str(&json),
+					    .class = TH_CLASS_W };
+
+	return do_input(s, &in, fn, ctx, err);
+}
+
 int thole_session_input(struct thole_session *s, const char *by, const char *actions,
 			thole_input_fn *fn, void *ctx, struct thole_error *err)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_jw w = th_jw(&json);
-	struct th_err e = { 0 };
 	int code = check(s, by, err);
 
 	if (!code)
 		code = th_api_text(actions, "the actions", 2, TH_EVENT_DATA_MAX / 4, err);
-	if (!code && !fn)
-		code = th_api_fail(err, TH_EUSAGE, "fn is NULL");
-	if (!code && s->input_fn)
-		code = th_api_fail(err, TH_EBUSY, "an input before this one is under way");
+	if (!code)
+		code = check_input(s, fn, err);
 	if (!code &&
 	    (th_json_parse(th_str_of(actions), &doc, NULL) || !th_json_is_array(th_json_root(doc))))
 		code = th_api_fail(err, TH_EUSAGE, "the actions are no JSON list");
@@ -159,10 +217,5 @@ int thole_session_input(struct thole_session *s, const char *by, const char *act
 					    .arguments = th_buf_str(&json),
 					    .class = TH_CLASS_W };
 
-	s->input_fn = fn;
-	s->input_ctx = ctx;
-	code = th_driver_input(s->rt->driver, s->handle, &in, on_done, s, &e);
-	if (code)
-		s->input_fn = NULL;
-	return th_api_out((enum th_code)code, &e, err);
+	return do_input(s, &in, fn, ctx, err);
 }

@@ -29,7 +29,7 @@ static int read_number(const char *name, const char *text, int max, int *ret,
 static int read_options(const char *const *options, struct th_screen_options *o,
 			struct thole_error *err)
 {
-	static const char *const formats[] = { "jpeg", "webp", "png", NULL };
+	static const char *const formats[] = { "jpeg", "webp", "png", TH_SCREEN_TERMINAL, NULL };
 	int code = TH_OK, format;
 
 	for (; !code && options && *options; options += 2) {
@@ -40,7 +40,8 @@ static int read_options(const char *const *options, struct th_screen_options *o,
 		if (strcmp(*options, "format") == 0) {
 			format = th_names_find(formats, th_str_of(options[1]));
 			if (format < 0)
-				return th_api_fail(err, TH_EUSAGE, "format is jpeg, webp or png");
+				return th_api_fail(err, TH_EUSAGE,
+						   "format is jpeg, webp, png or terminal");
 			o->format = formats[format];
 		} else if (strcmp(*options, "quality") == 0) {
 			code = read_number("quality", options[1], 100, &o->quality, err);

@@ -70,6 +70,13 @@ static const struct th_tool_row *row_of(const struct th_live *l, struct th_str t
 	return NULL;
 }
 
+bool th_driver_has_tool(struct th_driver *d, struct th_handle h, struct th_str name)
+{
+	const struct th_live *l = th_driver_find(d, h);
+
+	return l && row_of(l, name) && !row_of(l, name)->command;
+}
+
 /* ---- taken ---- */
 
 enum th_code th_driver_take(struct th_driver *d, struct th_handle h, struct th_str by,

@@ -16,6 +16,7 @@
 
 struct th_executor_server;
 struct th_exec_effect;
+struct th_exec_terminal_view;
 
 /* A runtime. */
 struct th_exec_client {
@@ -102,6 +103,7 @@ struct th_executor_server {
 	struct th_display *display;
 	struct th_exec_watching *watchings; /* live views of it */
 	size_t watching_count;
+	struct th_exec_terminal_view *terminal_views;
 	bool cut_off; /* the one before us died in a call of the computer */
 	struct th_child *programs[TH_DESKTOP_START_MAX]; /* of the agent's `start` list */
 	size_t program_count;
@@ -148,5 +150,14 @@ void th_exec_on_unwatch(struct th_exec_client *c, int64_t id);
 void th_exec_watches_gone(const struct th_exec_client *c); /* drops its watches */
 void th_exec_watches_begin(struct th_executor_server *x);  /* there is a computer now */
 void th_exec_watches_free(struct th_executor_server *x);
+
+/* ---- watch_terminal.c: of the shell ---- */
+
+typedef void th_exec_frame_fn(void *ctx, const struct th_exec_frame *frame, struct th_str bytes);
+struct th_exec_terminal_view *th_exec_terminal_view_new(struct th_executor_server *x,
+							uint64_t interval_ms, th_exec_frame_fn *fn,
+							void *ctx);
+void th_exec_terminal_view_next(struct th_exec_terminal_view *v); /* it takes one more */
+struct th_exec_terminal_view *th_exec_terminal_view_free(struct th_exec_terminal_view *v);
 
 #endif

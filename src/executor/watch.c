@@ -19,6 +19,7 @@ struct th_exec_watching {
 	int64_t id; /* of the client */
 	bool with_display;
 	struct th_display_watch watch;
+	struct th_exec_terminal_view *terminal; /* NULL: the screen is meant */
 };
 
 static void tell(struct th_exec_watching *w, const struct th_exec_frame *frame, struct th_str bytes)
@@ -68,13 +69,15 @@ static void drop(struct th_exec_watching **at)
 	x->watching_count--;
 	if (w->with_display)
 		th_display_unwatch(x->display, &w->watch);
+	th_exec_terminal_view_free(w->terminal);
 	free(w);
 }
 
 void th_exec_on_watch(struct th_exec_client *c, const struct th_exec_watch *m)
 {
 	struct th_executor_server *x = c->x;
-	int format = m->format.len ? th_image_format_find(m->format) : TH_IMAGE_JPEG;
+	bool terminal = th_str_is(m->format, "terminal");
+	int format = m->format.len && !terminal ? th_image_format_find(m->format) : TH_IMAGE_JPEG;
 	struct th_err err;
 
 	if (format < 0 || m->quality > 100 || *find(c, m->id)) {
@@ -102,6 +105,10 @@ void th_exec_on_watch(struct th_exec_client *c, const struct th_exec_watch *m)
 	w->watch.ctx = w;
 	x->watchings = w;
 	x->watching_count++;
+	if (terminal) {
+		w->terminal = th_exec_terminal_view_new(x, (uint64_t)m->interval_ms, on_frame, w);
+		return;
+	}
 	if (x->display) {
 		begin(w);
 		return;
@@ -118,6 +125,8 @@ void th_exec_on_watch_next(struct th_exec_client *c, int64_t id)
 
 	if (w && w->with_display)
 		th_display_watch_next(c->x->display, &w->watch);
+	else if (w && w->terminal)
+		th_exec_terminal_view_next(w->terminal);
 }
 
 void th_exec_on_unwatch(struct th_exec_client *c, int64_t id)
@@ -142,7 +151,7 @@ void th_exec_watches_gone(const struct th_exec_client *c)
 void th_exec_watches_begin(struct th_executor_server *x)
 {
 	for (struct th_exec_watching *w = x->watchings; w; w = w->next)
-		if (!w->with_display)
+		if (!w->with_display && !w->terminal)
 			begin(w);
 }
 

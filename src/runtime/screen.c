@@ -54,21 +54,29 @@ static void tiles_drop(struct th_screen_feed *f)
 	f->tile_count = 0;
 }
 
-static int32_t columns(struct th_size s)
+/* Of a terminal a tile is a row. */
+static struct th_size tile_size(const struct th_screen_feed *f)
 {
-	return (s.width + TH_LIVE_TILE_WIDTH - 1) / TH_LIVE_TILE_WIDTH;
+	if (strcmp(f->format, TH_SCREEN_TERMINAL) == 0)
+		return (struct th_size){ TH_MAX(f->size.width, 1), 1 };
+	return (struct th_size){ TH_LIVE_TILE_WIDTH, TH_LIVE_TILE_HEIGHT };
 }
 
-static int32_t rows(struct th_size s)
+static int32_t columns(const struct th_screen_feed *f)
 {
-	return (s.height + TH_LIVE_TILE_HEIGHT - 1) / TH_LIVE_TILE_HEIGHT;
+	return (f->size.width + tile_size(f).width - 1) / tile_size(f).width;
+}
+
+static int32_t rows(const struct th_screen_feed *f)
+{
+	return (f->size.height + tile_size(f).height - 1) / tile_size(f).height;
 }
 
 static struct th_rect tile_at(const struct th_screen_feed *f, size_t i)
 {
-	struct th_rect r = { (int32_t)i % columns(f->size) * TH_LIVE_TILE_WIDTH,
-			     (int32_t)i / columns(f->size) * TH_LIVE_TILE_HEIGHT,
-			     TH_LIVE_TILE_WIDTH, TH_LIVE_TILE_HEIGHT };
+	struct th_size tile = tile_size(f);
+	struct th_rect r = { (int32_t)i % columns(f) * tile.width,
+			     (int32_t)i / columns(f) * tile.height, tile.width, tile.height };
 
 	return th_rect_clip(r, f->size);
 }
@@ -80,7 +88,7 @@ static enum th_code resize(struct th_screen_feed *f, struct th_size size, struct
 		return th_fail(err, TH_EPROTO, "a screen of %dx%d pixels", size.width, size.height);
 	tiles_drop(f);
 	f->size = size;
-	f->tile_count = (size_t)columns(size) * (size_t)rows(size);
+	f->tile_count = (size_t)columns(f) * (size_t)rows(f);
 	f->tiles = th_alloc(f->tile_count * sizeof(*f->tiles));
 	return TH_OK;
 }
@@ -98,7 +106,7 @@ static enum th_code take_tile(struct th_screen_feed *f, const struct th_json *v,
 	if (count < TH_COUNT(n) || n[0] < 0 || n[1] < 0 || n[0] >= f->size.width ||
 	    n[1] >= f->size.height || n[4] < 0 || (uint64_t)n[4] > bytes->len)
 		return th_fail(err, TH_EPROTO, "a frame with a tile that is none");
-	i = (size_t)(n[1] / TH_LIVE_TILE_HEIGHT * columns(f->size) + n[0] / TH_LIVE_TILE_WIDTH);
+	i = (size_t)(n[1] / tile_size(f).height * columns(f) + n[0] / tile_size(f).width);
 	struct th_rect at = tile_at(f, i);
 	struct tile *t = &f->tiles[i];
 	if (at.x != n[0] || at.y != n[1] || at.width != n[2] || at.height != n[3])

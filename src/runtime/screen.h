@@ -18,9 +18,13 @@
 
 struct th_screen;
 
+/* Not the screen but the terminal of the session's shell: its size is in characters, and each of
+ * its rows is a tile of text. */
+#define TH_SCREEN_TERMINAL "terminal"
+
 struct th_screen_options {
 	struct th_str session;
-	const char *format; /* "jpeg", "webp" or "png"; static text */
+	const char *format; /* "jpeg", "webp", "png" or TH_SCREEN_TERMINAL; static text */
 	int quality, rate;  /* 1 to 100; frames in a second */
 };
 

@@ -4,6 +4,7 @@
 
 #include "sessions_api/viewer.h"
 
+#define TYPED '>'   /* no JSON begins so */
 #define DOWN_MAX 32 /* keys and buttons that one person holds down */
 
 struct th_hold {
@@ -13,7 +14,8 @@ struct th_hold {
 	struct th_viewer *viewer;    /* NULL: its socket is closed */
 	uint64_t until_ms;
 	char user[TH_USER_MAX + 1];
-	char *queue[TH_SERVE_INPUTS_MAX]; /* actions that wait, as JSON */
+	char *queue[TH_SERVE_INPUTS_MAX]; /* actions that wait, as JSON; what is typed into the
+					     shell, behind TYPED */
 	size_t count;
 	bool moves_last;      /* the last of them is a move with no button down */
 	bool busy;            /* an input is under way */
@@ -117,16 +119,54 @@ static void give(struct th_hold *o)
 	th_server_kick(o->server);
 }
 
+/* One text for the shell is an input of its own. */
+static void type_next(struct th_hold *o)
+{
+	char *text = o->queue[0];
+	struct thole_error err;
+
+	o->count--;
+	memmove(o->queue, o->queue + 1, o->count * sizeof(o->queue[0]));
+	o->copies = false;
+	o->busy = true;
+	if (thole_session_type(o->listener.hub->session, o->user, text + 1, on_done,
+			       o->listener.hub, &err) == 0) {
+		th_server_kick(o->server);
+	} else {
+		o->busy = false;
+		if (o->viewer)
+			(void)th_viewer_refuse(o->viewer, "input", thole_code_name(err.code),
+					       err.text);
+	}
+	free(text);
+	if (!o->busy)
+		pump(o);
+}
+
+/* How many of those that wait are actions before the next text. */
+static size_t actions_first(const struct th_hold *o)
+{
+	size_t n = 0;
+
+	while (n < o->count && n < (size_t)TH_ACTIONS_MAX && o->queue[n][0] != TYPED)
+		n++;
+	return n;
+}
+
 /* The next actions that wait, as one input; or what is to be let go of; or it is given back. */
 static void pump(struct th_hold *o)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SERVE_JSON_MAX);
 	struct thole_error err;
-	size_t count = TH_MIN(o->count, (size_t)TH_ACTIONS_MAX);
+	size_t count = actions_first(o);
 	bool ups = o->giving && !o->count && o->down_count;
 
 	if (o->busy || o->given)
 		return;
+	if (o->count && !count) {
+		type_next(o);
+		return;
+	}
 	if (!count && !ups) {
 		if (o->giving)
 			give(o);
@@ -324,6 +364,22 @@ static bool add_action(struct th_hold *o, const struct th_json *v)
 	return true;
 }
 
+/* Of a terminal: {"text"}, a line or a key. */
+static bool add_text(struct th_hold *o, struct th_str text)
+{
+	char *entry;
+
+	if (o->count == TH_SERVE_INPUTS_MAX)
+		return false;
+	entry = th_alloc(text.len + 2);
+	entry[0] = TYPED;
+	memcpy(entry + 1, text.ptr, text.len);
+	entry[text.len + 1] = '\0';
+	o->queue[o->count++] = entry;
+	o->moves_last = false;
+	return true;
+}
+
 static void input(struct th_viewer *v, struct th_hold *o, const struct th_json *message)
 {
 	struct th_json_iter it = th_json_iter(th_json_get(message, "actions"));
@@ -334,7 +390,17 @@ static void input(struct th_viewer *v, struct th_hold *o, const struct th_json *
 				       "a call of the agent is still under way");
 		return;
 	}
-	while (room && th_json_next(&it))
+	if (v->form->terminal) {
+		struct th_str text = th_json_get_str(message, "text");
+
+		if (!text.len || text.len > TH_BASH_INPUT_MAX || memchr(text.ptr, '\0', text.len)) {
+			(void)th_viewer_refuse(v, "input", "usage",
+					       "text is a line or a key, without a zero");
+			return;
+		}
+		room = add_text(o, text);
+	}
+	while (!v->form->terminal && room && th_json_next(&it))
 		room = add_action(o, it.val);
 	pump(o);
 	if (!room && o->viewer)

@@ -125,9 +125,7 @@ static bool say_size(struct th_viewer *v)
 
 	th_jw_object(&w);
 	if (v->width) {
-		th_jw_kstr(&w, "type", TH_STR("screen"));
-		th_jw_kint(&w, "width", v->width);
-		th_jw_kint(&w, "height", v->height);
+		v->form->put_size(v, &w);
 	} else {
 		th_jw_kstr(&w, "type", TH_STR("none"));
 		th_jw_kstr(&w, "reason", th_str_of(thole_screen_reason(v->screen)));
@@ -166,6 +164,19 @@ static void put_tiles(struct th_viewer *v)
 	th_buf_deinit(&f.bytes);
 }
 
+static void put_size(struct th_viewer *v, struct th_jw *w)
+{
+	th_jw_kstr(w, "type", TH_STR("screen"));
+	th_jw_kint(w, "width", v->width);
+	th_jw_kint(w, "height", v->height);
+}
+
+static void say_new(struct th_viewer *v)
+{
+	if (say_pointer(v))
+		put_tiles(v);
+}
+
 /* The tiles last: they may be more than a peer takes at once. */
 static void update(struct th_viewer *v)
 {
@@ -181,8 +192,7 @@ static void update(struct th_viewer *v)
 		if (!say_size(v))
 			return;
 	}
-	if (say_pointer(v))
-		put_tiles(v);
+	v->form->say_new(v);
 	th_server_kick(server); /* the next frame was asked for */
 }
 
@@ -270,7 +280,7 @@ static void take_option(struct th_access *a, const char *name, struct th_buf *va
 	options[(*count)++] = value->ptr;
 }
 
-void th_api_session_screen(struct th_access *a)
+void th_viewer_begin(struct th_access *a, const struct th_viewer_form *form)
 {
 	struct th_buf format TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_buf quality TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
@@ -284,14 +294,26 @@ void th_api_session_screen(struct th_access *a)
 	if (!th_session_mine(a, NULL))
 		return;
 	if (!th_http_wants_socket(a->request)) {
-		th_access_fail(a, 426, NULL, "the screen is a WebSocket");
+		struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+
+		th_buf_printf(&text, "the %s is a WebSocket", form->what);
+		th_access_fail(a, 426, NULL, "%s", text.ptr);
 		return;
 	}
-	take_option(a, "format", &format, options, &count);
-	take_option(a, "quality", &quality, options, &count);
+	if (form->terminal) {
+		options[count++] = "format";
+		options[count++] = "terminal";
+	} else {
+		take_option(a, "format", &format, options, &count);
+		take_option(a, "quality", &quality, options, &count);
+	}
+	if (!form->terminal && strcmp(options[1] ?: "", "terminal") == 0) {
+		th_access_fail(a, 400, NULL, "format is jpeg, webp or png");
+		return;
+	}
 	take_option(a, "rate", &rate, options, &count);
 	v = th_alloc(sizeof(*v));
-	*v = (struct th_viewer){ .server = s, .access = a, .next = s->viewers };
+	*v = (struct th_viewer){ .server = s, .access = a, .next = s->viewers, .form = form };
 	if (thole_screen_watch(s->rt, a->args[0], options, on_new, v, &v->screen, &err)) {
 		free(v);
 		th_access_error(a, &err);
@@ -315,4 +337,13 @@ void th_api_session_screen(struct th_access *a)
 	v->listener.only_listens = true;
 	th_hub_listen(th_hub_get(s, a->args[0], a->user), &v->listener);
 	(void)say_control(v);
+}
+
+void th_api_session_screen(struct th_access *a)
+{
+	static const struct th_viewer_form form = { .what = "screen",
+						    .put_size = put_size,
+						    .say_new = say_new };
+
+	th_viewer_begin(a, &form);
 }

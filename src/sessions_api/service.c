@@ -23,6 +23,7 @@ static const struct th_route routes[] = {
 	{ "GET", "/api/sessions/{id}/files/diff", TH_SCOPE_READ, th_api_session_files_diff, 0, NULL, "one of them as a unified diff: path", NULL },
 	{ "GET", "/api/sessions/{id}/files/content", TH_SCOPE_READ, th_api_session_files_get, 0, NULL, "a file of the folder, to be saved: path", NULL },
 	{ "GET", "/api/sessions/{id}/screen", TH_SCOPE_READ, th_api_session_screen, 0, NULL, "its desktop as it is drawn, over a WebSocket: format, quality, rate", NULL },
+	{ "GET", "/api/sessions/{id}/terminal", TH_SCOPE_READ, th_api_session_terminal, 0, NULL, "the terminal of its shell, over a WebSocket: rate", NULL },
 	{ "POST", "/api/sessions/{id}/messages", TH_SCOPE_RUN, th_api_session_message, BIG, NULL, "says something to it: text", &th_session_message_table },
 	{ "POST", "/api/sessions/{id}/pause", TH_SCOPE_RUN, th_api_session_pause, SMALL, NULL, "holds it: reason", &th_session_pause_table },
 	{ "POST", "/api/sessions/{id}/resume", TH_SCOPE_RUN, th_api_session_resume, SMALL, NULL, "lets it go on", NULL },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * viewer.h - a socket that shows a session's screen (screen.c), and the person
+ * viewer.h - a socket that shows a session's screen (screen.c) or the terminal
+ * of its shell (terminal.c), and the person
  * who has taken the computer over from one (hold.c).
  *
  * A hold is there from the moment that a person takes over until the computer
@@ -14,14 +15,25 @@
 
 struct th_hold;
 
+struct th_viewer;
+
+/* What is shown: the screen, or the shell's terminal, into which texts are typed. */
+struct th_viewer_form {
+	const char *what;
+	bool terminal;
+	void (*put_size)(struct th_viewer *v, struct th_jw *w); /* members of a message */
+	void (*say_new)(struct th_viewer *v);                   /* what is new; v may be gone */
+};
+
 struct th_viewer {
 	struct th_viewer *prev, *next; /* of the server */
 	struct th_server *server;
 	struct th_access *access;
 	struct thole_screen *screen;
 	struct th_listener listener; /* of the session: who holds it */
-	bool full;                   /* the peer takes no more for now */
-	bool later;                  /* and something is new */
+	const struct th_viewer_form *form;
+	bool full;  /* the peer takes no more for now */
+	bool later; /* and something is new */
 	int width, height;
 	bool told; /* that there is a screen, or none */
 	int x, y;
@@ -36,6 +48,9 @@ bool th_viewer_say(struct th_viewer *v, const struct th_buf *json);
 bool th_viewer_refuse(struct th_viewer *v, const char *what, const char *code, const char *message);
 /* Who holds it, to all who watch that session. */
 void th_viewers_control(struct th_server *s, const struct th_hub *h);
+
+/* Answers a request with such a socket. */
+void th_viewer_begin(struct th_access *a, const struct th_viewer_form *form);
 
 /* ---- hold.c ---- */
 

@@ -21,6 +21,7 @@
 #include "io/clock.h"
 #include "tools/bash_keys.h"
 #include "tools/bash_session.h"
+#include "tools/bash_view.h"
 
 #define TH_FIELDS_bash(F)                                                                         \
 	F(bash, str, command, "command", 0,                                                       \
@@ -31,6 +32,8 @@
 	  "Return after so many seconds; the command runs on. Default: 30 without new output.")   \
 	F(bash, str, session, "session", TH_NONEMPTY, "Another shell than the first, by a name.") \
 	F(bash, bool, restart, "restart", 0, "End the shell and all it started; begin anew.")     \
+	F(bash, bool, typed, "typed", TH_HIDDEN,                                                  \
+	  "a person's: typed, or begun, and not waited for")                                      \
 	F(bash, raw, is_input, "is_input", TH_HIDDEN, "input, as other tools call it")            \
 	F(bash, num, timeout, "timeout", TH_HIDDEN, "timeout_s, as other tools call it")          \
 	F(bash, bool, reset, "reset", TH_HIDDEN, "restart, as other tools call it")               \
@@ -188,6 +191,26 @@ static void answer_ended(struct th_bash_shell *sh)
 			    sh->status);
 }
 
+/* ---- who looks on ---- */
+
+#define FIRST "main"
+
+const struct th_terminal *th_bash_terminal(const struct th_tool_env *env)
+{
+	for (const struct th_bash_shell *sh = env->shells; sh; sh = sh->next)
+		if (sh->session && strcmp(sh->name, FIRST) == 0)
+			return th_shell_session_terminal(sh->session);
+	return NULL;
+}
+
+static void tell_viewer(const struct th_bash_shell *sh)
+{
+	const struct th_tool_env *env = sh->env;
+
+	if (env->bash_viewer.changed && strcmp(sh->name, FIRST) == 0)
+		env->bash_viewer.changed(env->bash_viewer.ctx);
+}
+
 /* ---- events of the shell ---- */
 
 static void on_output(void *ctx, struct th_str bytes)
@@ -195,6 +218,7 @@ static void on_output(void *ctx, struct th_str bytes)
 	struct th_bash_shell *sh = (struct th_bash_shell *)ctx;
 
 	sh->output_ms = th_clock_ms();
+	tell_viewer(sh);
 	if (sh->waiting)
 		sh->first->job->output(sh->first->job, bytes);
 	else if (th_terminal_fresh(th_shell_session_terminal(sh->session)) > TH_BASH_UNREAD_MAX)
@@ -223,6 +247,7 @@ static void shell_gone(struct th_bash_shell *sh)
 	sh->folder[0] = '\0';
 	snprintf(sh->told_folder, sizeof(sh->told_folder), "%.*s", TH_FMT(sh->env->workspace));
 	sh->session = th_shell_session_free(sh->session);
+	tell_viewer(sh);
 }
 
 static void describe_death(struct th_buf *out, const struct th_child_exit *e)
@@ -367,6 +392,7 @@ static enum th_code ensure_shell(struct th_bash_shell *sh, struct th_err *err)
 		return TH_OK;
 	e.ctx = sh;
 	code = th_shell_session_new(sh->env, &th_shell_bash, &e, &sh->session, err);
+	tell_viewer(sh);
 	if (code == TH_ENOENT)
 		return th_fail(err, code, "there is no bash on this machine");
 	return code;
@@ -388,6 +414,24 @@ static void tell_ended(struct th_bash_shell *sh, struct th_buf *out)
 	sh->control = 0;
 }
 
+/* A person does not wait, and what is on the terminal stays for the agent's next call. */
+static void answer_typed(struct th_bash_shell *sh)
+{
+	struct call *c = sh->first;
+	struct th_tool_job *job = c->job;
+	struct th_buf evidence = TH_BUF_INIT(2 * TH_PATH_LEN_MAX + 512);
+
+	put_evidence(&evidence, sh, false, 0, 0);
+	sh->first = c->next;
+	if (!sh->first)
+		sh->last = NULL;
+	free(c);
+	th_shell_session_pause(sh->session, false);
+	th_tool_text(job, TH_OUTCOME_DONE, TH_STR("[typed]"), th_buf_str(&evidence));
+	th_buf_deinit(&evidence);
+	run_first(sh);
+}
+
 static void run_command(struct th_bash_shell *sh)
 {
 	struct call *c = sh->first;
@@ -402,7 +446,10 @@ static void run_command(struct th_bash_shell *sh)
 	sh->stage = 0;
 	sh->control = 0;
 	th_timer_start(&sh->hard, (uint64_t)th_tool_timeout_ms(c->job, 0), 0);
-	begin_wait(sh);
+	if (c->args->typed)
+		answer_typed(sh);
+	else
+		begin_wait(sh);
 }
 
 static void send_input(struct th_bash_shell *sh)
@@ -426,6 +473,10 @@ static void send_input(struct th_bash_shell *sh)
 	}
 	if (control == 'C' || control == 'Z' || control == 'D')
 		sh->control = control;
+	if (c->args->typed) {
+		answer_typed(sh);
+		return;
+	}
 	c->continued = true;
 	begin_wait(sh);
 }
@@ -456,7 +507,7 @@ static void run_call(struct th_bash_shell *sh)
 
 	if (a->restart || a->reset) {
 		restart(sh);
-	} else if (busy && is_input(a) && a->command.len) {
+	} else if (busy && (is_input(a) || a->typed) && a->command.len) {
 		send_input(sh);
 	} else if (busy && a->command.len == 0) {
 		c->continued = true;
@@ -568,7 +619,7 @@ static void start(struct th_tool_job *job)
 	struct call *c;
 
 	if (!check(job, a, &err))
-		sh = shell_find(job->env, a->session.len ? a->session : TH_STR("main"), &err);
+		sh = shell_find(job->env, a->session.len ? a->session : TH_STR(FIRST), &err);
 	for (c = sh ? sh->first : NULL; c; c = c->next)
 		waiting++;
 	if (sh && waiting >= TH_BASH_QUEUE_MAX)

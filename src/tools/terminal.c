@@ -341,3 +341,31 @@ uint64_t th_terminal_take(struct th_terminal *t, struct th_buf *out)
 	t->fresh = t->noise = 0;
 	return left_out;
 }
+
+void th_terminal_row(const struct th_terminal *t, int row, struct th_buf *out)
+{
+	size_t solid = out->len;
+	VTermScreenCell c = { 0 };
+
+	_Static_assert(TH_TERMINAL_ROW_MAX >= LINE_SIZE, "a row of the fullest cells");
+	for (int column = 0; column < COLUMNS && cell_of_screen(t, &row, column, &c); column++) {
+		if (c.chars[0] == (uint32_t)-1) /* the second half of a wide one */
+			continue;
+		if (is_blank(&c)) {
+			th_buf_add_char(out, ' ');
+			continue;
+		}
+		for (int i = 0; i < VTERM_MAX_CHARS_PER_CELL && c.chars[i]; i++)
+			th_utf8_add(out, c.chars[i]);
+		solid = out->len;
+	}
+	th_buf_truncate(out, solid);
+}
+
+void th_terminal_cursor(const struct th_terminal *t, int32_t *ret_x, int32_t *ret_y)
+{
+	VTermPos at = cursor(t);
+
+	*ret_x = at.col;
+	*ret_y = at.row;
+}

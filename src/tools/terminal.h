@@ -13,6 +13,7 @@
 #ifndef TH_TOOLS_TERMINAL_H
 #define TH_TOOLS_TERMINAL_H
 
+#include "base/limits.h"
 #include "tools/clip.h"
 
 struct th_terminal;
@@ -31,5 +32,10 @@ uint64_t th_terminal_fresh(const struct th_terminal *t);
 /* Appends what is new since the last take, without blanks at its end; returns how many bytes of it
  * were left out. */
 uint64_t th_terminal_take(struct th_terminal *t, struct th_buf *out);
+
+/* What one of its rows shows now, without blanks at its end; at most TH_TERMINAL_ROW_MAX bytes. */
+#define TH_TERMINAL_ROW_MAX (TH_TERMINAL_COLUMNS * 6 * 4 + 2)
+void th_terminal_row(const struct th_terminal *t, int row, struct th_buf *out);
+void th_terminal_cursor(const struct th_terminal *t, int32_t *ret_x, int32_t *ret_y);
 
 #endif

@@ -49,7 +49,13 @@ struct th_tool_env {
 	void *desktop_ctx;
 	struct th_tool_drain *drains; /* shell.c: output of what commands left running */
 	int undo_fd; /* folder for what `edit` replaces, outside the workspace; -1: none */
-	struct th_bash_shell *shells;    /* bash.c: those that live on between calls */
+	struct th_bash_shell *shells; /* bash.c: those that live on between calls */
+	/* Told when the terminal of the first shell may show something else (bash_view.h); it may
+	 * call nothing of the tools. */
+	struct {
+		void (*changed)(void *ctx);
+		void *ctx;
+	} bash_viewer;
 	uint64_t bash_idle_ms;           /* 0: TH_BASH_IDLE_MS */
 	struct th_python_kernel *kernel; /* python.c */
 	struct th_mcp_process *servers;  /* mcp/process.c: those that live on, too */

@@ -240,7 +240,7 @@
 #define TH_FIELDS_exec_watch(F)                                                                    \
 	F(exec_watch, str, op, "op", TH_REQ, "watch")                                              \
 	F(exec_watch, int, id, "id", TH_REQ | TH_EMIT, "number of the request, and of its frames") \
-	F(exec_watch, str, format, "format", 0, "jpeg (default), webp or png")                     \
+	F(exec_watch, str, format, "format", 0, "jpeg (default), webp, png or terminal")           \
 	F(exec_watch, int, quality, "quality", TH_NONEG, "jpeg, webp: 1 to 100; 0: 80")            \
 	F(exec_watch, int, interval_ms, "interval_ms", TH_NONEG, "from frame to frame, at least")
 

@@ -94,6 +94,11 @@ static void test_control(void **state)
 	BAD(THOLE_EUSAGE, thole_session_input(s, "ann", "[]", NULL, &d, &error));
 	BAD(THOLE_EUSAGE, thole_session_input(NULL, "ann", "[]", on_done, &d, &error));
 	BAD(THOLE_ELIMIT, thole_session_input(s, too_long, "[]", on_done, &d, &error));
+	BAD(THOLE_EUNSUPPORTED, thole_session_type(s, "ann", "ls", on_done, &d, &error));
+	BAD(THOLE_EUSAGE, thole_session_type(s, "ann", "", on_done, &d, &error));
+	BAD(THOLE_EUSAGE, thole_session_type(s, "ann", "ls", NULL, &d, &error));
+	BAD(THOLE_EUSAGE, thole_session_type(NULL, "ann", "ls", on_done, &d, &error));
+	BAD(THOLE_ELIMIT, thole_session_type(s, "ann", too_long, on_done, &d, &error));
 	GOOD(thole_session_input(s, "ann", "[{\"type\":\"move\",\"x\":1,\"y\":2}]", on_done, &d,
 				 &error));
 	/* Nothing is done before its event is durable, and one is done at a time. */
