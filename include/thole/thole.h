@@ -527,7 +527,7 @@ TH_API int thole_call_answer(struct thole_call *call, const char *json, struct t
 /* ---- sessions -------------------------------------------------------------------------------- */
 
 enum thole_state {
-	THOLE_LOADING,  /* its computer is being opened, or it is none (NULL) */
+	THOLE_LOADING,  /* its computer is being opened, or its log read; or it is none (NULL) */
 	THOLE_IDLE,     /* nothing was asked yet */
 	THOLE_RUNNING,  /* the model is asked, or calls run */
 	THOLE_WAITING,  /* a person must approve, or say what became of a call */
@@ -572,6 +572,16 @@ TH_API int thole_session_new_with(struct thole_runtime *rt, struct thole_agent *
  */
 TH_API int thole_session_open(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
 			      struct thole_session **ret, struct thole_error *err);
+
+/*
+ * The same without waiting for a long log: a session with more than 1000 events is LOADING first,
+ * while its log is read in pieces beside the loop and other sessions go on.  A message or a resume,
+ * a pause and a cancel wait until it is open; other functions of the session read the rest of its
+ * log at once.  What is wrong with its agent makes it LOST then.
+ */
+TH_API int thole_session_open_start(struct thole_runtime *rt, struct thole_agent *agent,
+				    const char *id, struct thole_session **ret,
+				    struct thole_error *err);
 
 /*
  * Begins a session that shares the events of another, up to number `seq` (0: all that are written);

@@ -150,7 +150,9 @@ struct thole_session {
 	bool opening, freed, stored, resumed, after_turn, lost, announced;
 	bool resume_later; /* said while it was opening */
 	char *message_later;
-	char *take_later;  /* who took over then */
+	char *take_later;          /* who took over then */
+	enum th_state state_later; /* paused or stopped then, after the others; 0: neither */
+	char *reason_later;
 	int resting_state; /* once lost */
 	struct th_err why;
 	unsigned kinds; /* that some watcher wants */

@@ -43,7 +43,7 @@ int thole_session_take(struct thole_session *s, const char *by, struct thole_err
 		return th_api_out(th_api_take(s, by, &e), &e, err);
 	if (s->take_later || s->message_later || s->resume_later)
 		return th_api_fail(err, TH_EBUSY,
-				   "something was said already, which waits for its computer");
+				   "something was said already, which waits until it is open");
 	s->take_later = th_api_copy(th_str_of(by));
 	return TH_OK;
 }

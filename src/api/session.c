@@ -39,6 +39,7 @@ void th_api_session_unref(struct thole_session *s)
 	th_png_free(s->png);
 	free(s->message_later);
 	free(s->take_later);
+	free(s->reason_later);
 	free(s->handoff);
 	free(s->text);
 	free(s->id);
@@ -104,9 +105,16 @@ static void on_ready(void *ctx, struct th_handle h, const struct th_err *err)
 		code = say(s, th_str_of(s->message_later), &e);
 	else if (s->resume_later)
 		code = go_on(s, &e);
+	if (!code && !s->freed && s->state_later) {
+		code = th_driver_set_state(s->rt->driver, s->handle, s->state_later,
+					   th_str_of(s->reason_later), &e);
+		if (code == TH_EPROTO || code == TH_EUSAGE)
+			code = TH_OK; /* its state does not allow it: nothing is left to be done */
+	}
 	free(s->message_later);
 	free(s->take_later);
-	s->message_later = s->take_later = NULL;
+	free(s->reason_later);
+	s->message_later = s->take_later = s->reason_later = NULL;
 	if (code)
 		th_api_session_lose(s, &e);
 	th_api_deliver_soon(s->rt);
@@ -163,6 +171,7 @@ static size_t agent_rows(const struct thole_session *s, struct th_tool_row **ret
 /* What a session begins with beside its agent. */
 struct beginning {
 	const char *id, *user, *metadata; /* NULL: none */
+	bool in_pieces;                   /* a stored one with a long log is open later */
 };
 
 /* `def` NULL: a stored one. */
@@ -188,6 +197,7 @@ static int start(struct thole_runtime *rt, struct thole_agent *agent, const stru
 		.tool_count = count,
 		.computer = agent && agent->see ? &computer : NULL,
 		.callbacks = agent ? &callbacks : NULL,
+		.in_pieces = b->in_pieces,
 	};
 	struct th_err e = { 0 };
 	enum th_code code;
@@ -320,9 +330,10 @@ int thole_session_new(struct thole_runtime *rt, struct thole_agent *agent, const
 	return thole_session_new_with(rt, agent, id ? options : NULL, ret, err);
 }
 
-int thole_session_open(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
-		       struct thole_session **ret, struct thole_error *err)
+static int open_stored(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
+		       bool in_pieces, struct thole_session **ret, struct thole_error *err)
 {
+	struct beginning b = { .id = id, .in_pieces = in_pieces };
 	int code = check_start(rt, ret, err);
 
 	if (!code)
@@ -331,7 +342,19 @@ int thole_session_open(struct thole_runtime *rt, struct thole_agent *agent, cons
 		code = th_api_agent_use(agent, err);
 	if (!code && is_open(rt, id)) /* it would be its own rival */
 		code = th_api_fail(err, TH_EBUSY, "this runtime has session %s open", id);
-	return code ? code : start(rt, agent, NULL, &(struct beginning){ .id = id }, ret, err);
+	return code ? code : start(rt, agent, NULL, &b, ret, err);
+}
+
+int thole_session_open(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
+		       struct thole_session **ret, struct thole_error *err)
+{
+	return open_stored(rt, agent, id, false, ret, err);
+}
+
+int thole_session_open_start(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
+			     struct thole_session **ret, struct thole_error *err)
+{
+	return open_stored(rt, agent, id, true, ret, err);
 }
 
 int thole_session_fork(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
@@ -378,6 +401,10 @@ void thole_session_free(struct thole_session *s)
 		return;
 	th_api_session_end(s);
 	th_api_deliver_soon(s->rt);
+	if (s->opening && th_runtime_give_up(s->rt->rt, s)) {
+		s->opening = false;
+		th_api_session_unref(s); /* the driver has it not, and will not */
+	}
 	th_api_session_unref(s);
 }
 
@@ -466,8 +493,10 @@ int th_api_check_ready(struct thole_session *s, struct thole_error *err)
 	int code = check_open(s, err);
 
 	if (!code && s->opening)
-		code = th_api_fail(err, TH_EPROTO, "the session's computer is not open yet");
-	return code;
+		th_runtime_open_now(s->rt->rt, s);
+	if (!code && s->opening)
+		return th_api_fail(err, TH_EPROTO, "the session's computer is not open yet");
+	return code ? code : check_open(s, err);
 }
 
 int thole_session_message(struct thole_session *s, const char *text, struct thole_error *err)
@@ -483,7 +512,7 @@ int thole_session_message(struct thole_session *s, const char *text, struct thol
 		return th_api_out(say(s, th_str_of(text), &e), &e, err);
 	if (s->take_later || s->message_later || s->resume_later)
 		return th_api_fail(err, TH_EBUSY,
-				   "something was said already, which waits for its computer");
+				   "something was said already, which waits until it is open");
 	s->message_later = th_api_copy(th_str_of(text));
 	return TH_OK;
 }
@@ -499,7 +528,7 @@ int thole_session_resume(struct thole_session *s, struct thole_error *err)
 		return th_api_out(go_on(s, &e), &e, err);
 	if (s->take_later || s->message_later || s->resume_later)
 		return th_api_fail(err, TH_EBUSY,
-				   "something was said already, which waits for its computer");
+				   "something was said already, which waits until it is open");
 	s->resume_later = true;
 	return TH_OK;
 }
@@ -509,13 +538,19 @@ static int set_state(struct thole_session *s, enum th_state to, const char *reas
 {
 	struct th_err e = { 0 };
 
+	if (s->opening) {
+		free(s->reason_later);
+		s->reason_later = th_api_copy(th_str_of(reason));
+		s->state_later = to;
+		return TH_OK;
+	}
 	return th_api_out(th_driver_set_state(s->rt->driver, s->handle, to, th_str_of(reason), &e),
 			  &e, err);
 }
 
 int thole_session_pause(struct thole_session *s, const char *reason, struct thole_error *err)
 {
-	int code = th_api_check_ready(s, err);
+	int code = check_open(s, err);
 
 	if (!code && reason)
 		code = th_api_text(reason, "the reason", 0, TH_PATH_LEN_MAX, err);
@@ -524,13 +559,13 @@ int thole_session_pause(struct thole_session *s, const char *reason, struct thol
 
 int thole_session_cancel(struct thole_session *s, enum thole_when when, struct thole_error *err)
 {
-	int code = th_api_check_ready(s, err);
+	int code = check_open(s, err);
 
 	if (!code && when != THOLE_NOW && when != THOLE_AFTER_TURN)
 		code = th_api_fail(err, TH_EUSAGE, "cancel: now, or after the turn");
 	if (code)
 		return code;
-	if (when == THOLE_NOW || th_session_rests(fold_of(s))) {
+	if (when == THOLE_NOW || s->opening || th_session_rests(fold_of(s))) {
 		code = set_state(s, TH_STATE_STOPPED, "cancelled", err);
 		if (!code)
 			th_api_deltas_drop(s);

@@ -321,7 +321,7 @@ static void recover_one(struct thole_runtime *rt, const struct found *f, bool re
 {
 	struct thole_session *s = NULL;
 	struct thole_error why = { 0 };
-	int code = thole_session_open(rt, f->agent, f->id, &s, &why);
+	int code = thole_session_open_start(rt, f->agent, f->id, &s, &why);
 
 	/* A log that this build would not have continued is open, but does not go on. */
 	if (!code && resume && f->goes_on)

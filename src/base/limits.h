@@ -142,6 +142,8 @@
 #define TH_READ_RESULTS_MAX 4              /* of them: given in one pass of the loop */
 #define TH_READ_PIECE_EVENTS 256           /* of a log that is read in pieces */
 #define TH_READ_PIECE_BYTES (256 * TH_KIB) /* of a piece; then at most one more event */
+#define TH_OPEN_EVENTS_MAX 1000            /* a longer log is read in pieces when it is opened */
+#define TH_OPEN_PASS_EVENTS 64             /* of these, taken in one pass of the loop */
 #define TH_TASK_TEXT_MAX (4 * TH_KIB)      /* of a session's first task, to find it by */
 #define TH_REMOVE_SESSIONS_MAX 4096        /* at once: a session, and those that work for it */
 #define TH_SWEEP_EVENTS_MAX 1000           /* removed or looked at in one transaction */

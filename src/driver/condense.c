@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "driver/condense.h"
+#include "driver/history_make.h"
 
 #include <stdlib.h>
 
@@ -245,7 +246,7 @@ bool th_live_condense(struct th_live *l)
 		return false;
 	if (l->durable_seq < l->fold.seq)
 		return th_live_defer_request(l); /* it reads the log */
-	if (th_live_transcript(l, l->fold.seq, 0, NULL, &transcript, &err))
+	if (th_live_transcript(l, l->fold.seq, NULL, &transcript, &err))
 		th_live_lose(l, &err);
 	else if (l->fold.too_long)
 		shorten(l, &transcript);

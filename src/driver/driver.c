@@ -13,7 +13,7 @@
 #include "driver/current_agent.h"
 #include "driver/delegate.h"
 #include "driver/effects.h"
-#include "driver/history.h"
+#include "driver/history_make.h"
 #include "driver/hooks.h"
 #include "driver/log.h"
 #include "driver/mcp_tools.h"
@@ -321,11 +321,14 @@ enum th_code th_driver_create(struct th_driver *d, struct th_str session_id,
 	return TH_OK;
 }
 
-struct folding {
+struct th_opening {
 	struct th_live *live;
+	const struct th_session_row *row;
 	struct th_digest head;
 	th_session_config_fn *fit; /* called with the first event */
 	void *fit_ctx;
+	bool folded, makes;              /* its history, after that */
+	struct th_history_making making; /* of th_driver_open_begin only */
 };
 
 static enum th_code fit_given(void *ctx, const struct th_event *first,
@@ -362,7 +365,7 @@ static enum th_code recall_tools(struct th_live *l, const struct th_event *ev, s
 static enum th_code fold_event(void *ctx, const struct th_event *ev, const struct th_digest *digest,
 			       struct th_err *err)
 {
-	struct folding *f = ctx;
+	struct th_opening *f = ctx;
 	struct th_session_config session_config = { 0 };
 	struct th_effects fx TH_UNSET;
 	enum th_code code;
@@ -383,23 +386,13 @@ static enum th_code fold_event(void *ctx, const struct th_event *ev, const struc
 	return code || ev->kind != TH_EV_MCP_TOOLS ? code : recall_tools(f->live, ev, err);
 }
 
-static enum th_code open_row(struct th_driver *d, const struct th_session_row *row,
-			     th_session_config_fn *fit, void *fit_ctx,
-			     const struct th_observer *observer, struct th_live **ret,
-			     struct th_err *err)
+/* All of its events were folded.  A failure frees the live session. */
+static enum th_code opening_folded(struct th_opening *o, enum th_code code, struct th_err *err)
 {
-	struct folding f = { .fit = fit, .fit_ctx = fit_ctx };
-	struct th_live *l = NULL;
+	struct th_live *l = o->live;
+	const struct th_session_row *row = o->row;
 	size_t named;
-	bool fork = row->head_seq == row->parent_seq && row->parent.len > 0;
-	enum th_code code = live_new(d, row->session_id, observer, &l, err);
 
-	if (code)
-		return code;
-	assert(l);
-	f.live = l;
-	code = d->world.ops->read(d->world.ctx, fork ? row->parent : row->session_id, 1,
-				  row->head_seq, fold_event, &f, err);
 	if (!code && (l->fold.seq != row->head_seq || l->fold.seq == 0))
 		code =
 		    th_fail(err, TH_ECORRUPT, "the log ends at event %llu, but its row says %llu",
@@ -416,17 +409,121 @@ static enum th_code open_row(struct th_driver *d, const struct th_session_row *r
 		code = th_fail_memory(err);
 	if (code) {
 		live_free(l);
+		o->live = NULL;
 		return th_prefix(err, code, "session %.*s", TH_FMT(row->session_id));
 	}
 	th_live_turn_to(l, l->fold.model_at);
 	l->history_due = false; /* nothing waits: it can be made at once */
-	l->head = f.head;
+	l->head = o->head;
 	l->epoch = row->epoch;
 	l->created_ms = row->created_ms;
 	l->durable_seq = row->head_seq;
 	l->parent_seq = row->parent_seq;
-	*ret = l;
+	o->folded = true;
 	return TH_OK;
+}
+
+static enum th_code open_row(struct th_driver *d, const struct th_session_row *row,
+			     th_session_config_fn *fit, void *fit_ctx,
+			     const struct th_observer *observer, struct th_live **ret,
+			     struct th_err *err)
+{
+	struct th_opening o = { .row = row, .fit = fit, .fit_ctx = fit_ctx };
+	bool fork = row->head_seq == row->parent_seq && row->parent.len > 0;
+	enum th_code code = live_new(d, row->session_id, observer, &o.live, err);
+
+	if (code)
+		return code;
+	assert(o.live);
+	code = d->world.ops->read(d->world.ctx, fork ? row->parent : row->session_id, 1,
+				  row->head_seq, fold_event, &o, err);
+	code = opening_folded(&o, code, err);
+	*ret = o.live;
+	return code;
+}
+
+/* ---- opened in steps ---------------------------------------------------------------------- */
+
+enum th_code th_driver_open_begin(struct th_driver *d, const struct th_session_row *row,
+				  th_session_config_fn *fit, void *fit_ctx,
+				  const struct th_observer *observer, struct th_opening **ret,
+				  struct th_err *err)
+{
+	struct th_opening *o = th_try_alloc(sizeof(*o));
+	enum th_code code;
+
+	if (!o)
+		return th_fail_memory(err);
+	*o = (struct th_opening){ .row = row, .fit = fit, .fit_ctx = fit_ctx };
+	code = live_new(d, row->session_id, observer, &o->live, err);
+	if (code)
+		free(o);
+	else
+		*ret = o;
+	return code;
+}
+
+bool th_driver_open_wants(const struct th_opening *o, uint64_t *ret_from, uint64_t *ret_to)
+{
+	if (o->makes)
+		return th_history_making_wants(&o->making, ret_from, ret_to);
+	*ret_from = 1;
+	*ret_to = o->row->head_seq;
+	return !o->folded;
+}
+
+enum th_code th_driver_open_take(struct th_opening *o, const struct th_event *ev,
+				 const struct th_digest *digest, struct th_err *err)
+{
+	enum th_code code = o->makes ? th_history_making_take(&o->making, ev, digest, err)
+				     : fold_event(o, ev, digest, err);
+
+	return code ? th_prefix(err, code, "session %.*s", TH_FMT(o->row->session_id)) : TH_OK;
+}
+
+/* One that each request makes anew is made then; and so is one that was rewritten while calls are
+ * open, since it has no place for their results. */
+static bool makes_history(const struct th_live *l)
+{
+	if (!th_live_history_rewritten(l))
+		return true;
+	return !l->speaking->history_items && !l->speaking->input_filter.len && !l->fold.joined &&
+	       l->fold.phase != TH_TURN_CALLS;
+}
+
+enum th_code th_driver_open_next(struct th_opening *o, struct th_err *err)
+{
+	enum th_code code;
+
+	if (o->makes)
+		return th_history_making_next(&o->making, err);
+	code = opening_folded(o, TH_OK, err);
+	if (code || !makes_history(o->live))
+		return code;
+	o->makes = true;
+	return th_history_making_begin(o->live, o->row->head_seq, &o->making, err);
+}
+
+struct th_handle th_driver_open_end(struct th_opening *o)
+{
+	struct th_live *l = o->live;
+
+	if (o->makes)
+		l->history = th_history_making_end(&o->making);
+	free(o);
+	return th_live_handle(l);
+}
+
+struct th_opening *th_driver_open_drop(struct th_opening *o)
+{
+	if (!o)
+		return NULL;
+	if (o->makes)
+		th_history_free(th_history_making_end(&o->making));
+	if (o->live)
+		live_free(o->live);
+	free(o);
+	return NULL;
 }
 
 enum th_code th_driver_open_by(struct th_driver *d, const struct th_session_row *row,

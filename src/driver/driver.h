@@ -124,6 +124,24 @@ TH_NODISCARD enum th_code th_driver_open_by(struct th_driver *d, const struct th
 					    th_session_config_fn *fit, void *fit_ctx,
 					    const struct th_observer *observer,
 					    struct th_handle *ret, struct th_err *err);
+/*
+ * The same in steps, for a log that is too long to be read at once.  `row` and `fit_ctx` live until
+ * the end.  While _wants says so, the caller reads the events from..to of the session (none where
+ * from > to), gives each to _take, and calls _next.  The history is made as well, so that nothing
+ * is read when the session goes on.  Then _end; _drop gives it up, also after an error.
+ */
+struct th_opening;
+TH_NODISCARD enum th_code th_driver_open_begin(struct th_driver *d,
+					       const struct th_session_row *row,
+					       th_session_config_fn *fit, void *fit_ctx,
+					       const struct th_observer *observer,
+					       struct th_opening **ret, struct th_err *err);
+bool th_driver_open_wants(const struct th_opening *o, uint64_t *ret_from, uint64_t *ret_to);
+TH_NODISCARD enum th_code th_driver_open_take(struct th_opening *o, const struct th_event *ev,
+					      const struct th_digest *digest, struct th_err *err);
+TH_NODISCARD enum th_code th_driver_open_next(struct th_opening *o, struct th_err *err);
+struct th_handle th_driver_open_end(struct th_opening *o);
+struct th_opening *th_driver_open_drop(struct th_opening *o); /* takes NULL, returns NULL */
 /* Starts a fork; `row` is that of the new session (parent, parent_seq, head of the prefix). */
 TH_NODISCARD enum th_code th_driver_fork(struct th_driver *d, const struct th_session_row *row,
 					 const struct th_session_config *session_config,

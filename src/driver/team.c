@@ -7,106 +7,32 @@
 #include "base/text.h"
 #include "core/handoff.h"
 #include "core/nest.h"
-#include "driver/history.h"
+#include "driver/history_make.h"
 #include "driver/log.h"
 #include "driver/pending_callback.h"
 #include "driver/queue.h"
 
 /* ---- what was ---------------------------------------------------------------------------- */
 
-struct transcript_reader {
-	struct th_transcript *transcript;
-	uint64_t marks_seq; /* of the request whose filter counts; 0: none */
-};
-
-static enum th_code transcript_fill(void *ctx, const struct th_event *ev,
-				    const struct th_digest *digest, struct th_err *err)
-{
-	struct transcript_reader *r = ctx;
-	struct th_json_doc *doc = NULL;
-	const struct th_json *marks;
-	enum th_code code;
-
-	(void)digest;
-	code = th_transcript_add(r->transcript, ev, err);
-	if (code || ev->seq != r->marks_seq)
-		return code;
-	code = th_json_try_parse(ev->data, &doc, err);
-	marks = th_json_get(th_json_root(doc), "history");
-	if (!code && marks)
-		code = th_transcript_keep(r->transcript, ev->seq, marks, err);
-	th_json_free(doc);
-	return code;
-}
-
-enum th_code th_live_transcript(struct th_live *l, uint64_t upto, uint64_t marks_seq,
-				const struct th_event *next, struct th_transcript *transcript,
-				struct th_err *err)
-{
-	struct th_driver *d = l->driver;
-	struct transcript_reader r = { transcript, marks_seq };
-	size_t max = (size_t)l->speaking->history_items;
-	enum th_code code;
-
-	th_transcript_init(transcript, true);
-	/* A filter's marks name items of what was sent before it: limited, pruned. */
-	code = d->world.ops->read(d->world.ctx, th_str_of(l->id), 1,
-				  marks_seq ? marks_seq - 1 : upto, transcript_fill, &r, err);
-	/* While the items of the answer are as the log has them: a result is named by its call's
-	 * place there. */
-	if (!code && next)
-		code = th_transcript_add(transcript, next, err);
-	if (!code && max)
-		th_transcript_limit(transcript, max);
-	if (!code && (max || l->fold.rewritten_seq))
-		th_transcript_prune(transcript);
-	if (!code && marks_seq)
-		code = d->world.ops->read(d->world.ctx, th_str_of(l->id), marks_seq, upto,
-					  transcript_fill, &r, err);
-	return code;
-}
-
-bool th_live_history_rewritten(const struct th_live *l)
-{
-	return l->fold.rewritten_seq || l->speaking->history_items || l->speaking->input_filter.len;
-}
-
-static enum th_code history_of_transcript(struct th_live *l, struct th_history *h, uint64_t seq,
-					  struct th_err *err)
-{
-	struct th_driver *d = l->driver;
-	const struct th_session *s = &l->fold;
-	bool asked = s->phase == TH_TURN_REQUESTED;
-	uint64_t upto = asked ? s->asked_seq : seq;
-	struct th_transcript transcript;
-	enum th_code code = th_live_transcript(
-	    l, upto, asked && l->speaking->input_filter.len ? upto : 0, NULL, &transcript, err);
-
-	if (!code)
-		code = th_history_begin(h, &transcript, upto, asked, err);
-	th_transcript_deinit(&transcript);
-	if (!code && upto < seq)
-		code = d->world.ops->read(d->world.ctx, th_str_of(l->id), upto + 1, seq,
-					  th_history_fill, h, err);
-	return code;
-}
-
 /* Of the events up to `seq`, which are durable. */
 static enum th_code history_read(struct th_live *l, uint64_t seq, struct th_history **ret,
 				 struct th_err *err)
 {
 	struct th_driver *d = l->driver;
-	struct th_history *h = th_history_new(&l->options);
-	enum th_code code = TH_OK;
+	struct th_history_making m;
+	uint64_t from, to;
+	enum th_code code = th_history_making_begin(l, seq, &m, err);
 
-	if (!h)
-		return th_fail_memory(err);
-	if (th_live_history_rewritten(l))
-		code = history_of_transcript(l, h, seq, err);
-	else if (seq > 0)
-		code = d->world.ops->read(d->world.ctx, th_str_of(l->id), 1, seq, th_history_fill,
-					  h, err);
-	*ret = code ? th_history_free(h) : h;
+	while (!code && th_history_making_wants(&m, &from, &to)) {
+		if (from <= to)
+			code = d->world.ops->read(d->world.ctx, th_str_of(l->id), from, to,
+						  th_history_making_take, &m, err);
+		if (!code)
+			code = th_history_making_next(&m, err);
+	}
+	*ret = th_history_making_end(&m);
+	if (code)
+		*ret = th_history_free(*ret);
 	return code;
 }
 
@@ -236,7 +162,7 @@ bool th_live_filter(struct th_live *l)
 		return true;
 	if (l->durable_seq < l->fold.seq)
 		return th_live_defer_request(l); /* it reads the log */
-	if (th_live_transcript(l, l->fold.seq, 0, NULL, &transcript, &err))
+	if (th_live_transcript(l, l->fold.seq, NULL, &transcript, &err))
 		th_live_lose(l, &err);
 	else
 		ask_filter(l, l->speaking->input_filter, &transcript);
@@ -283,7 +209,7 @@ static void filtered(struct th_live *l, uint64_t message_seq, struct th_str item
 		return;
 	}
 	th_buf_clear(&l->filtered);
-	if (th_live_transcript(l, l->durable_seq, 0, NULL, &transcript, &err))
+	if (th_live_transcript(l, l->durable_seq, NULL, &transcript, &err))
 		th_live_lose(l, &err);
 	else
 		good = marks_of(l, &transcript, items, &l->filtered, NULL);
@@ -375,8 +301,8 @@ static enum th_code transcript_handing(struct th_live *l, const struct th_call *
 
 	th_table_print(&th_ev_outcome_table, &outcome, &w);
 	next.data = th_buf_str(&data);
-	code = th_live_transcript(l, l->fold.seq, 0, th_call_hands_over(c) ? NULL : &next,
-				  transcript, err);
+	code = th_live_transcript(l, l->fold.seq, th_call_hands_over(c) ? NULL : &next, transcript,
+				  err);
 	th_buf_deinit(&output);
 	th_buf_deinit(&data);
 	return code;

@@ -11,17 +11,10 @@ struct th_transcript;
 
 void th_live_hand_over(struct th_live *l, struct th_call *c);
 void th_live_correct(struct th_live *l);
-/* The history is something other than the log from its beginning. */
-bool th_live_history_rewritten(const struct th_live *l);
 bool th_live_filter(struct th_live *l); /* true: the request waits for the code's answer */
 /* Items `from` to `to` as the member `name` of an object. */
 void th_live_put_items(struct th_jw *w, const char *name, const struct th_transcript *transcript,
 		       size_t from, size_t to);
-/* What the current agent sees of the log up to `upto`, all durable, and of `next`, an event that
- * follows (NULL: none).  `marks_seq`: the request whose filter applies; 0: none. */
-TH_NODISCARD enum th_code th_live_transcript(struct th_live *l, uint64_t upto, uint64_t marks_seq,
-					     const struct th_event *next,
-					     struct th_transcript *transcript, struct th_err *err);
 /* The history of a session whose events are all durable. */
 TH_NODISCARD enum th_code th_live_history_make(struct th_live *l, struct th_err *err);
 /* Makes the rendered history up to the last event, by reading the store if there is none yet. */

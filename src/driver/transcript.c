@@ -9,6 +9,7 @@
  * with all of it again.  What compact gives stands for good.
  */
 #include "driver/transcript.h"
+#include "driver/history_make.h"
 
 #include "base/text.h"
 #include "core/transcript.h"
@@ -53,7 +54,7 @@ static bool ask(struct th_live *l, enum th_ask_kind kind, struct th_str function
 		return true;
 	if (l->durable_seq < l->fold.seq)
 		return th_live_defer_request(l); /* it reads the log */
-	if (th_live_transcript(l, l->fold.seq, 0, NULL, &transcript, &err))
+	if (th_live_transcript(l, l->fold.seq, NULL, &transcript, &err))
 		th_live_lose(l, &err);
 	else
 		ask_code(l, kind, function, &transcript);
@@ -135,7 +136,7 @@ static void take(struct th_live *l, enum th_ask_kind kind, struct th_str items)
 	struct th_json_doc *doc = NULL;
 	struct th_transcript transcript;
 
-	if (th_live_transcript(l, l->durable_seq, 0, NULL, &transcript, &err))
+	if (th_live_transcript(l, l->durable_seq, NULL, &transcript, &err))
 		th_live_lose(l, &err);
 	else if (th_json_parse(items, &doc, &err) ||
 		 th_transcript_mark(&transcript, th_json_root(doc), &marks, &err))

@@ -118,7 +118,7 @@ struct th_hub *th_conversation_open(struct th_access *a, const struct th_convers
 	if (!h->session) {
 		code = th_functions_agent_of(a->server, p->head, &agent, &err);
 		if (!code)
-			code = th_hub_open(h, agent, &err);
+			code = th_hub_open_start(h, agent, &err);
 		thole_agent_free(agent);
 		if (!code)
 			h->rested_ms = th_loop_now_ms(a->server->loop) ?: 1;

@@ -133,7 +133,7 @@ static bool open_before(struct th_making *m, const struct th_stored *d, struct t
 	if (!h->session) {
 		code = th_functions_agent_of(m->server, d->session, &agent, &err);
 		if (!code)
-			code = th_hub_open(h, agent, &err);
+			code = th_hub_open_start(h, agent, &err);
 		thole_agent_free(agent);
 	}
 	if (code)

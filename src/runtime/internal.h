@@ -34,8 +34,13 @@ struct th_runtime_session {
 	bool stored;
 	bool over;         /* of one with a parent: it is to be closed */
 	bool screen_first; /* found while it was read: its computer has to be there before */
-	struct th_observer observer; /* the driver's: the caller's, or ours in front of it */
-	struct th_observer watcher;  /* the caller's, where traces are sent */
+	bool in_pieces;    /* a long log is read beside the loop */
+	bool configured;   /* fit_stored has read what it is run with */
+	struct th_start
+	    *start; /* how one with a long log was begun, for fit_stored; NULL: no more */
+	struct th_runtime_opening *opening; /* its log is being read; NULL: it is not */
+	struct th_observer observer;        /* the driver's: the caller's, or ours in front of it */
+	struct th_observer watcher;         /* the caller's, where traces are sent */
 	th_ready_fn *ready;
 	void *ready_ctx;
 	struct th_handle handle; /* {0, 0}: not with the driver yet */
@@ -162,6 +167,15 @@ void th_world_child_opened(void *ctx, struct th_ticket parent, struct th_ticket 
 void th_world_child_over(void *ctx, struct th_ticket child);
 void th_runtime_session_close_children(struct th_runtime_session *parent);
 void th_runtime_reap(void *ctx); /* the runtime: closes those that are over */
+
+/* opening.c */
+/* Has the log read in pieces, then calls `opened`, which may free the session; `fit` gets the
+ * session as its ctx. */
+typedef void th_opened_fn(struct th_runtime_session *s, const struct th_err *err);
+TH_NODISCARD enum th_code th_runtime_open_begin(struct th_runtime_session *s,
+						th_session_config_fn *fit, th_opened_fn *opened,
+						struct th_err *err);
+void th_runtime_open_drop(struct th_runtime_session *s); /* gives it up */
 
 /* sessions.c */
 struct th_runtime_session *th_runtime_session_new(struct th_runtime *rt);

@@ -64,6 +64,9 @@ struct th_start {
 	/* What answers where the definition names code (driver/callbacks.h): of all its agents.
 	 * Copied; its ctx lives as long as the session is open. */
 	const struct th_callbacks *callbacks;
+	/* A stored session with more than TH_OPEN_EVENTS_MAX events: its log is read beside the
+	 * loop, and `ready` is called from there, also to tell what is wrong with its agent. */
+	bool in_pieces;
 };
 
 /*
@@ -97,8 +100,8 @@ TH_NODISCARD enum th_code th_runtime_take_up(struct th_runtime *rt,
 struct th_recover {
 	/* Its observer; false: it is left alone.  NULL: all, without observer. */
 	bool (*wants)(void *ctx, const struct th_session_row *row, struct th_observer *ret);
-	/* Once for each that was wanted, before this returns or (those with a computer) from the
-	 * loop; err NULL: taken up.  NULL: nobody asks. */
+	/* Once for each that was wanted, before this returns or (those with a computer or a long
+	 * log) from the loop; err NULL: taken up.  NULL: nobody asks. */
 	void (*ready)(void *ctx, struct th_str session_id, struct th_handle h,
 		      const struct th_err *err);
 	void *ctx; /* lives until all are ready */
@@ -114,6 +117,13 @@ TH_NODISCARD enum th_code th_runtime_recover(struct th_runtime *rt, const struct
  * end (the session is over).  Waits for the flush, so not to be called from a callback, except
  * where th_driver_durable says that there is nothing to wait for. */
 void th_runtime_close(struct th_runtime *rt, struct th_handle h, bool end_executor);
+
+/* The session that was begun with this ctx of `ready`, and whose log is still being read (if there
+ * is one) is read to its end at once, for who cannot wait; `ready` is called, unless its computer
+ * comes first. */
+void th_runtime_open_now(struct th_runtime *rt, const void *ready_ctx);
+/* Or it is not opened, and `ready` is not called.  False: there is none; `ready` comes or came. */
+bool th_runtime_give_up(struct th_runtime *rt, const void *ready_ctx);
 
 /* Is the session open here, as one of its own or as one that works for another? */
 bool th_runtime_has(const struct th_runtime *rt, struct th_str session_id);

@@ -27,6 +27,7 @@ void th_runtime_session_free(struct th_runtime_session *s)
 	struct th_runtime *rt = s->rt;
 
 	th_runtime_session_effects_drop(s);
+	th_runtime_open_drop(s);
 	if (s->timer.loop)
 		th_timer_stop(&s->timer);
 	s->executor = th_executor_client_free(s->executor);
@@ -59,6 +60,37 @@ void th_runtime_session_index(struct th_runtime_session *s)
 	rt->by_index[s->handle.index] = s;
 }
 
+/* Is its log too long to be read in one pass of the loop, and is that wanted? */
+static bool is_long(const struct th_runtime_session *s)
+{
+	return s->in_pieces && s->stored && s->row.head_seq > TH_OPEN_EVENTS_MAX;
+}
+
+/* The log's first event says what it is run with.  One with a computer stops here: that is opened
+ * first. */
+static enum th_code fit_stored(void *ctx, const struct th_event *first,
+			       struct th_session_config *ret, struct th_err *err)
+{
+	struct th_runtime_session *s = ctx;
+	struct th_first_event f = { &s->memory, &s->agent, false };
+	enum th_code code = TH_OK;
+
+	if (!s->configured) {
+		code = th_runtime_session_read(&f, first, NULL, err);
+		if (!code)
+			code = th_runtime_session_config(s, s->start, err);
+		s->configured = !code;
+		if (!code && s->session_config.has_computer && !s->session_config.computer) {
+			s->screen_first = true;
+			code = th_fail(err, TH_EBUSY, "its computer is not open yet");
+		}
+	}
+	*ret = s->session_config;
+	return code;
+}
+
+static th_opened_fn opened;
+
 static enum th_code with_driver(struct th_runtime_session *s, struct th_err *err)
 {
 	struct th_runtime *rt = s->rt;
@@ -70,6 +102,8 @@ static enum th_code with_driver(struct th_runtime_session *s, struct th_err *err
 	};
 	enum th_code code;
 
+	if (is_long(s))
+		return th_runtime_open_begin(s, fit_stored, opened, err);
 	if (s->stored)
 		code = th_driver_open(rt->driver, &s->row, &s->session_config, &s->observer,
 				      &s->handle, err);
@@ -117,11 +151,57 @@ static void on_executor_ready(void *ctx, const struct th_executor_info *info,
 		return;
 	}
 	s->session_config.screen = info->screen;
-	if (with_driver(s, &failure)) {
+	if (with_driver(s, &failure))
 		start_over(s, &failure);
-		return;
+	else if (!s->opening)
+		s->ready(s->ready_ctx, s->handle, NULL);
+}
+
+static enum th_code open_computer(struct th_runtime_session *s, struct th_err *err)
+{
+	enum th_code code = th_runtime_session_executor(s, s->stored ? s->row.epoch : 1, err);
+
+	if (!code)
+		th_executor_client_ready(s->executor, true, on_executor_ready, s);
+	return code;
+}
+
+static void opened(struct th_runtime_session *s, const struct th_err *err)
+{
+	struct th_err failure = err ? *err : (struct th_err){ 0 };
+
+	if (!err) {
+		th_runtime_session_index(s);
+		s->ready(s->ready_ctx, s->handle, NULL);
+	} else if (!s->screen_first || s->executor || open_computer(s, &failure)) {
+		start_over(s, &failure);
 	}
-	s->ready(s->ready_ctx, s->handle, NULL);
+}
+
+/* What a session with a long log is begun with, until its first event has been read. */
+static enum th_code keep_start(struct th_runtime_session *s, const struct th_start *start,
+			       struct th_err *err)
+{
+	struct th_tool_row *tools = th_arena_array(&s->memory, start->tool_count, sizeof(*tools));
+	struct th_tool_row *computer = TH_NEW(&s->memory, struct th_tool_row);
+	struct th_callbacks *callbacks = TH_NEW(&s->memory, struct th_callbacks);
+
+	s->start = TH_NEW(&s->memory, struct th_start);
+	if (!tools || !computer || !callbacks || !s->start)
+		return th_fail(err, TH_ELIMIT, "the agent has too many tools");
+	if (start->tool_count > 0)
+		memcpy(tools, start->tools, start->tool_count * sizeof(*tools));
+	if (start->computer)
+		*computer = *start->computer;
+	if (start->callbacks)
+		*callbacks = *start->callbacks;
+	*s->start = (struct th_start){
+		.tools = tools,
+		.tool_count = start->tool_count,
+		.computer = start->computer ? computer : NULL,
+		.callbacks = start->callbacks ? callbacks : NULL,
+	};
+	return TH_OK;
 }
 
 static enum th_code take(struct th_runtime_session *s, const struct th_start *start, bool take_up,
@@ -151,6 +231,8 @@ static enum th_code take(struct th_runtime_session *s, const struct th_start *st
 		s->stored = s->may_have_executor = true;
 		s->id = s->row.session_id;
 		th_runtime_executor_ended(rt, s->id);
+		if (is_long(s)) /* its first event is read with the others */
+			return keep_start(s, start, err);
 		return th_runtime_stored_agent(rt, s->id, &s->memory, &s->agent, err);
 	}
 	if (!start->agent)
@@ -180,41 +262,24 @@ enum th_code th_runtime_start(struct th_runtime *rt, const struct th_start *star
 	th_runtime_session_watch(s, observer);
 	s->ready = ready;
 	s->ready_ctx = ctx;
+	s->in_pieces = start->in_pieces;
 	code = take(s, start, take_up, err);
-	if (!code)
-		code = th_runtime_session_config(s, start, err);
-	if (!code && s->session_config.has_computer && !s->session_config.computer) {
-		code = th_runtime_session_executor(s, s->stored ? s->row.epoch : 1, err);
-		if (!code)
-			th_executor_client_ready(s->executor, true, on_executor_ready, s);
-	} else if (!code) {
+	if (!code && is_long(s)) {
 		code = with_driver(s, err);
-		if (!code)
-			ready(ctx, s->handle, NULL);
+	} else if (!code) {
+		code = th_runtime_session_config(s, start, err);
+		if (!code && s->session_config.has_computer && !s->session_config.computer) {
+			code = open_computer(s, err);
+		} else if (!code) {
+			code = with_driver(s, err);
+			if (!code)
+				ready(ctx, s->handle, NULL);
+		}
 	}
 	if (code) {
 		give_back(s);
 		th_runtime_session_free(s);
 	}
-	return code;
-}
-
-/* The log's first event says what it is run with.  One with a computer stops here: that is opened
- * first. */
-static enum th_code fit_stored(void *ctx, const struct th_event *first,
-			       struct th_session_config *ret, struct th_err *err)
-{
-	struct th_runtime_session *s = ctx;
-	struct th_first_event f = { &s->memory, &s->agent, false };
-	enum th_code code = th_runtime_session_read(&f, first, NULL, err);
-
-	if (!code)
-		code = th_runtime_session_config(s, NULL, err);
-	if (!code && s->session_config.has_computer) {
-		s->screen_first = true;
-		code = th_fail(err, TH_EBUSY, "its computer is not open yet");
-	}
-	*ret = s->session_config;
 	return code;
 }
 
@@ -232,26 +297,63 @@ enum th_code th_runtime_take_up(struct th_runtime *rt, const struct th_session_r
 	for (size_t i = 0; i < TH_COUNT(strings); i++)
 		*strings[i] = th_arena_str(&s->memory, *strings[i]);
 	s->id = s->row.session_id;
-	s->stored = true;
+	s->stored = s->in_pieces = true;
 	th_runtime_session_watch(s, observer);
 	s->ready = ready;
 	s->ready_ctx = ctx;
-	code = th_driver_open_by(rt->driver, &s->row, fit_stored, s, &s->observer, &s->handle, err);
-	if (!code) {
-		th_runtime_session_index(s);
-		ready(ctx, s->handle, NULL);
-		return TH_OK;
-	}
-	if (s->screen_first) {
-		code = th_runtime_session_executor(s, s->row.epoch, err);
-		if (!code)
-			th_executor_client_ready(s->executor, true, on_executor_ready, s);
+	if (is_long(s)) {
+		code = with_driver(s, err);
+	} else {
+		code = th_driver_open_by(rt->driver, &s->row, fit_stored, s, &s->observer,
+					 &s->handle, err);
+		if (!code) {
+			th_runtime_session_index(s);
+			ready(ctx, s->handle, NULL);
+			return TH_OK;
+		}
+		if (s->screen_first)
+			code = open_computer(s, err);
 	}
 	if (code) {
 		give_back(s);
 		th_runtime_session_free(s);
 	}
 	return code;
+}
+
+static struct th_runtime_session *find_opening(struct th_runtime *rt, const void *ready_ctx)
+{
+	struct th_runtime_session *s = rt->sessions;
+
+	while (s && !(s->opening && s->ready_ctx == ready_ctx))
+		s = s->next;
+	return s;
+}
+
+void th_runtime_open_now(struct th_runtime *rt, const void *ready_ctx)
+{
+	struct th_runtime_session *s = find_opening(rt, ready_ctx);
+	struct th_err err = { 0 };
+	enum th_code code;
+
+	if (!s)
+		return;
+	th_runtime_open_drop(s);
+	code =
+	    th_driver_open_by(rt->driver, &s->row, fit_stored, s, &s->observer, &s->handle, &err);
+	opened(s, code ? &err : NULL);
+}
+
+bool th_runtime_give_up(struct th_runtime *rt, const void *ready_ctx)
+{
+	struct th_runtime_session *s = find_opening(rt, ready_ctx);
+
+	if (!s)
+		return false;
+	give_back(s);
+	s->executor = th_executor_client_free(s->executor);
+	th_runtime_session_free(s);
+	return true;
 }
 
 void th_runtime_close(struct th_runtime *rt, struct th_handle h, bool end_executor)

@@ -247,17 +247,31 @@ void th_hub_adopt(struct th_hub *h, struct thole_session *session)
 	th_server_kick(h->server);
 }
 
-int th_hub_open(struct th_hub *h, struct thole_agent *agent, struct thole_error *err)
+typedef int open_fn(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
+		    struct thole_session **ret, struct thole_error *err);
+
+static int open_by(open_fn *fn, struct th_hub *h, struct thole_agent *agent,
+		   struct thole_error *err)
 {
 	struct thole_session *session = NULL;
 	int code;
 
 	if (h->session)
 		return 0;
-	code = thole_session_open(h->server->rt, agent, h->id, &session, err);
+	code = fn(h->server->rt, agent, h->id, &session, err);
 	if (!code)
 		th_hub_adopt(h, session);
 	return code;
+}
+
+int th_hub_open(struct th_hub *h, struct thole_agent *agent, struct thole_error *err)
+{
+	return open_by(thole_session_open, h, agent, err);
+}
+
+int th_hub_open_start(struct th_hub *h, struct thole_agent *agent, struct thole_error *err)
+{
+	return open_by(thole_session_open_start, h, agent, err);
 }
 
 static bool goes_back(const struct th_hub *h, uint64_t now_ms)

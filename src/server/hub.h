@@ -78,6 +78,9 @@ void th_hub_adopt(struct th_hub *h, struct thole_session *session);
 /* Has the session open; `agent` gives the functions that it needs, and may be NULL.  Otherwise an
  * error of the API. */
 TH_NODISCARD int th_hub_open(struct th_hub *h, struct thole_agent *agent, struct thole_error *err);
+/* The same, but one with a long log is LOADING first (thole_session_open_start). */
+TH_NODISCARD int th_hub_open_start(struct th_hub *h, struct thole_agent *agent,
+				   struct thole_error *err);
 
 /* Here, and neither rests nor waits for a client's results. */
 static inline bool th_hub_runs(const struct th_hub *h)

@@ -75,7 +75,7 @@ bool th_session_have_open(struct th_access *a, struct th_hub *h, struct thole_er
 		return true;
 	code = th_functions_agent_of(a->server, a->args[0], &agent, err);
 	if (!code)
-		code = th_hub_open(h, agent, err);
+		code = th_hub_open_start(h, agent, err);
 	thole_agent_free(agent);
 	return !code;
 }
