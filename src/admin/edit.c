@@ -2,6 +2,7 @@
 #include "admin/edit.h"
 
 #include "base/text.h"
+#include "core/fork.h"
 #include "core/person.h"
 #include "driver/driver.h"
 #include "io/clock.h"
@@ -18,15 +19,22 @@ static enum th_code fold_event(void *ctx, const struct th_event *ev, const struc
 	return th_session_step(&e->session, ev, &effects, err);
 }
 
+static enum th_code check_end(const struct th_session *s, uint64_t to, struct th_str id,
+			      struct th_err *err)
+{
+	if (s->seq == to)
+		return TH_OK;
+	return th_fail(err, TH_ECORRUPT,
+		       "session %.*s: the log ends at event %llu, but its row says %llu",
+		       TH_FMT(id), (unsigned long long)s->seq, (unsigned long long)to);
+}
+
 static enum th_code fold(struct th_edit *e, struct th_str id, uint64_t to, struct th_err *err)
 {
 	enum th_code code = e->store->kind->read(e->store, id, 1, to, fold_event, e, err);
 
-	if (code == TH_OK && e->session.seq != to)
-		code =
-		    th_fail(err, TH_ECORRUPT, "the log ends at event %llu, but its row says %llu",
-			    (unsigned long long)e->session.seq, (unsigned long long)to);
-	return code == TH_OK ? code : th_prefix(err, code, "session %.*s", TH_FMT(id));
+	return code ? th_prefix(err, code, "session %.*s", TH_FMT(id))
+		    : check_end(&e->session, to, id, err);
 }
 
 static void begin(struct th_edit *e, struct th_store *store)
@@ -82,7 +90,7 @@ static void refresh_row(struct th_edit *e)
 
 static enum th_code append(struct th_edit *e, enum th_event_kind kind, enum th_source source,
 			   uint64_t cause, struct th_str call, const struct th_table *table,
-			   const void *data, bool create, struct th_err *err)
+			   const void *data, struct th_err *err)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_jw w = th_jw(&text);
@@ -99,7 +107,6 @@ static enum th_code append(struct th_edit *e, enum th_event_kind kind, enum th_s
 		.build = TH_STR(TH_VERSION),
 	};
 	struct th_append a = {
-		.create = create,
 		.row = &e->row,
 		.seq_before = e->session.seq,
 		.head_before = before,
@@ -122,9 +129,7 @@ static enum th_code append(struct th_edit *e, enum th_event_kind kind, enum th_s
 	refresh_row(e);
 	code = e->store->kind->commit_now(e->store, &batch, err);
 	if (code == TH_OK && a.result != TH_OK)
-		code = th_fail(err, a.result,
-			       a.result == TH_EEXIST ? "session %.*s exists already"
-						     : "session %.*s was taken by another runtime",
+		code = th_fail(err, a.result, "session %.*s was taken by another runtime",
 			       TH_FMT(e->row.session_id));
 	return code;
 }
@@ -154,7 +159,7 @@ static enum th_code append_word(void *ctx, enum th_event_kind kind, uint64_t cau
 	const struct putting *p = ctx;
 	const struct th_session *s = &p->e->session;
 	enum th_code code =
-	    append(p->e, kind, TH_SOURCE_USER, cause, call, th_event_table(kind), data, false, err);
+	    append(p->e, kind, TH_SOURCE_USER, cause, call, th_event_table(kind), data, err);
 
 	for (size_t i = 0; !code && p->decided && i < s->call_count; i++)
 		if (s->calls[i].call_seq == cause)
@@ -228,7 +233,7 @@ enum th_code th_edit_describe(struct th_edit *e, const struct th_ev_session_chan
 	if (change->metadata.len)
 		e->row.metadata = change->metadata;
 	return append(e, TH_EV_SESSION_CHANGED, TH_SOURCE_USER, 0, TH_STR(""),
-		      &th_ev_session_changed_table, change, false, err);
+		      &th_ev_session_changed_table, change, err);
 }
 
 enum th_code th_edit_state(struct th_edit *e, enum th_state to, struct th_str reason,
@@ -241,48 +246,74 @@ enum th_code th_edit_state(struct th_edit *e, enum th_state to, struct th_str re
 			       TH_FMT(e->row.session_id), th_state_name(e->session.state),
 			       th_state_name(to));
 	return append(e, TH_EV_STATE_CHANGED, TH_SOURCE_OPERATOR, 0, TH_STR(""),
-		      &th_ev_state_changed_table, &d, false, err);
+		      &th_ev_state_changed_table, &d, err);
 }
 
-static enum th_code fold_stored(struct th_edit *e, struct th_str source, uint64_t seq,
-				struct th_err *err)
+/* The fork's first event, and its row.  Nobody has it afterwards. */
+static enum th_code fork_write(struct th_store *store, struct th_session_row *row,
+			       struct th_str session_id, struct th_fork *f, struct th_event *ev,
+			       struct th_buf *data, struct th_err *err)
 {
-	enum th_code code = e->store->kind->get(e->store, source, &e->memory, &e->row, err);
+	struct th_append a = {
+		.create = true,
+		.row = row,
+		.seq_before = f->session.seq,
+		.head_before = f->head,
+		.events = ev,
+		.digests = &f->head,
+		.event_count = 1,
+	};
+	struct th_batch batch = { .appends = &a, .append_count = 1 };
+	struct th_err ignored;
+	enum th_code code = th_fork_begin(f, row, session_id, ev, data, err);
 
-	if (code != TH_OK)
-		return code;
-	if (seq > e->row.head_seq)
-		return th_fail(
-		    err, TH_EUSAGE, "session %.*s has %llu events; there is no event %llu",
-		    TH_FMT(source), (unsigned long long)e->row.head_seq, (unsigned long long)seq);
-	return fold(e, e->row.session_id, seq ? seq : e->row.head_seq, err);
+	if (!code)
+		code = store->kind->commit_now(store, &batch, err);
+	if (!code && a.result)
+		code = th_fail(err, a.result, "session %.*s exists already", TH_FMT(session_id));
+	/* The lease would also end with this process; giving it back is a courtesy to others. */
+	if (!code && store->kind->release(store, session_id, row->epoch, &ignored))
+		return TH_OK;
+	return code;
+}
+
+/* Folds what is shared, up to event `seq` (0: all). */
+static enum th_code fork_read(struct th_store *store, const struct th_session_row *row,
+			      uint64_t seq, struct th_fork *f, struct th_err *err)
+{
+	uint64_t to = seq ? seq : row->head_seq;
+	enum th_code code;
+
+	if (seq > row->head_seq)
+		return th_fail(err, TH_EUSAGE,
+			       "session %.*s has %llu events; there is no event %llu",
+			       TH_FMT(row->session_id), (unsigned long long)row->head_seq,
+			       (unsigned long long)seq);
+	code = store->kind->read(store, row->session_id, 1, to, th_fork_take, f, err);
+	return code ? th_prefix(err, code, "session %.*s", TH_FMT(row->session_id))
+		    : check_end(&f->session, to, row->session_id, err);
 }
 
 enum th_code th_edit_fork(struct th_store *store, struct th_str source, uint64_t seq,
 			  struct th_str session_id, struct th_err *err)
 {
-	struct th_ev_session_forked d;
-	struct th_edit e;
+	struct th_buf data TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
+	struct th_event ev = { .ts_ms = (int64_t)th_clock_wall_ms(),
+			       .id = th_uuid_now(),
+			       .build = TH_STR(TH_VERSION) };
+	struct th_session_row row;
+	struct th_fork f;
 	enum th_code code;
 
-	begin(&e, store);
-	code = fold_stored(&e, source, seq, err);
-	if (code == TH_OK) {
-		d = (struct th_ev_session_forked){ e.row.session_id, (int64_t)e.session.seq };
-		e.row.parent = e.row.session_id;
-		e.row.parent_seq = e.session.seq;
-		e.row.session_id = session_id;
-		e.row.epoch = 1;
-		e.row.owner = TH_STR("");
-		if (th_delegated_by(e.row.metadata).len) /* the other does: it works for nobody */
-			e.row.metadata = TH_STR("");
-		e.row.created_ms = (int64_t)th_clock_wall_ms();
-		code = append(&e, TH_EV_SESSION_FORKED, TH_SOURCE_OPERATOR, 0, TH_STR(""),
-			      &th_ev_session_forked_table, &d, true, err);
-		if (code == TH_OK)
-			release(&e);
-	}
-	end(&e);
+	th_arena_init(&memory, EDIT_MEMORY_MAX);
+	th_fork_init(&f);
+	code = store->kind->get(store, source, &memory, &row, err);
+	if (!code)
+		code = fork_read(store, &row, seq, &f, err);
+	if (!code)
+		code = fork_write(store, &row, session_id, &f, &ev, &data, err);
+	th_fork_deinit(&f);
 	return code;
 }
 
@@ -315,7 +346,8 @@ static enum th_code search(struct search *s, struct th_str id, int depth, struct
 	enum th_code code;
 
 	begin(&e, s->store);
-	code = fold_stored(&e, id, 0, err);
+	code = e.store->kind->get(e.store, id, &e.memory, &e.row, err)
+		   ?: fold(&e, e.row.session_id, e.row.head_seq, err);
 	if (!code)
 		code = s->fn(s->ctx, id, &e.session, err);
 	if (!code && depth < TH_DELEGATE_DEPTH_MAX)

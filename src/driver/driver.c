@@ -429,14 +429,13 @@ static enum th_code open_row(struct th_driver *d, const struct th_session_row *r
 			     struct th_err *err)
 {
 	struct th_opening o = { .row = row, .fit = fit, .fit_ctx = fit_ctx };
-	bool fork = row->head_seq == row->parent_seq && row->parent.len > 0;
 	enum th_code code = live_new(d, row->session_id, observer, &o.live, err);
 
 	if (code)
 		return code;
 	assert(o.live);
-	code = d->world.ops->read(d->world.ctx, fork ? row->parent : row->session_id, 1,
-				  row->head_seq, fold_event, &o, err);
+	code = d->world.ops->read(d->world.ctx, row->session_id, 1, row->head_seq, fold_event, &o,
+				  err);
 	code = opening_folded(&o, code, err);
 	*ret = o.live;
 	return code;
@@ -549,55 +548,6 @@ enum th_code th_driver_open(struct th_driver *d, const struct th_session_row *ro
 	struct th_session_config given = *session_config;
 
 	return th_driver_open_by(d, row, fit_given, &given, observer, ret, err);
-}
-
-static enum th_code fork_history(struct th_live *l, struct th_err *err)
-{
-	struct th_driver *d = l->driver;
-
-	l->history_due =
-	    th_live_history_rewritten(l); /* of what is left of the prefix, by a request */
-	if (l->history_due)
-		return TH_OK;
-	l->history = th_history_new(&l->options);
-	if (!l->history)
-		return th_fail_memory(err);
-	return d->world.ops->read(d->world.ctx, th_str_of(l->parent), 1, l->parent_seq,
-				  th_history_fill, l->history, err);
-}
-
-enum th_code th_driver_fork(struct th_driver *d, const struct th_session_row *row,
-			    const struct th_session_config *session_config,
-			    const struct th_observer *observer, struct th_handle *ret,
-			    struct th_err *err)
-{
-	struct th_ev_session_forked data = { .parent = row->parent,
-					     .seq = (int64_t)row->parent_seq };
-	struct th_session_config given = *session_config;
-	struct th_live *l = NULL;
-	enum th_code code = open_row(d, row, fit_given, &given, observer, &l, err);
-
-	if (code)
-		return code;
-	assert(l);
-	l->epoch = 1;
-	l->created_ms = d->world.ops->now_ms(d->world.ctx);
-	l->pending.create = true;
-	code = th_live_provider_only(l, "which cannot be forked with it", err);
-	if (!code)
-		code = fork_history(l, err);
-	if (!code)
-		code = th_live_append_event(l, TH_EV_SESSION_FORKED, TH_SOURCE_OPERATOR, 0,
-					    TH_STR(""), &data, err);
-	if (code) {
-		l->observer = (struct th_observer){ 0 };
-		live_drop(l);
-		return code;
-	}
-	/* What the prefix left open waits for a resume. */
-	l->queue_at = l->queue_count = 0;
-	*ret = th_live_handle(l);
-	return TH_OK;
 }
 
 enum th_code th_driver_find_out(struct th_driver *d, struct th_handle h, struct th_err *err)

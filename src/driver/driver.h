@@ -142,11 +142,6 @@ TH_NODISCARD enum th_code th_driver_open_take(struct th_opening *o, const struct
 TH_NODISCARD enum th_code th_driver_open_next(struct th_opening *o, struct th_err *err);
 struct th_handle th_driver_open_end(struct th_opening *o);
 struct th_opening *th_driver_open_drop(struct th_opening *o); /* takes NULL, returns NULL */
-/* Starts a fork; `row` is that of the new session (parent, parent_seq, head of the prefix). */
-TH_NODISCARD enum th_code th_driver_fork(struct th_driver *d, const struct th_session_row *row,
-					 const struct th_session_config *session_config,
-					 const struct th_observer *observer, struct th_handle *ret,
-					 struct th_err *err);
 /* Starts the effects that are open after th_driver_open, and continues a paused or interrupted run.
  * TH_EUSAGE: the session is a record that imported forks share. */
 TH_NODISCARD enum th_code th_driver_resume(struct th_driver *d, struct th_handle h,

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "core/fork.h"
 #include "sim/internal.h"
 
 #define DEADLINE_MS 300000 /* of a silent provider */
@@ -560,28 +561,6 @@ static struct th_observer observer_of(struct th_sim_runtime *r)
 	return (struct th_observer){ .rest = on_rest, .ctx = r };
 }
 
-static enum th_code task_create(struct th_sim_runtime *r, size_t number, struct th_err *err)
-{
-	struct th_sim_task *t = &r->w->tasks[number];
-	struct th_sim_resident *s = &r->sessions[number];
-	struct th_observer see = observer_of(r);
-	struct th_ev_session_created created = { .model = TH_STR("gpt-5.4") };
-	struct th_session_row row;
-	enum th_code code;
-
-	if (!t->fork)
-		return th_driver_create(r->d, th_str_of(t->id), &s->session_config, &created, &see,
-					&s->handle, err);
-	code = th_sim_store_get(r->w->disk, th_str_of(r->w->tasks[t->parent].id), &row, err);
-	if (code)
-		return code;
-	row.parent = row.session_id;
-	row.session_id = th_str_of(t->id);
-	row.parent_seq = row.head_seq = t->parent_seq;
-	row.epoch = 1;
-	return th_driver_fork(r->d, &row, &s->session_config, &see, &s->handle, err);
-}
-
 static enum th_code task_open(struct th_sim_runtime *r, size_t number, struct th_err *err)
 {
 	struct th_sim_task *t = &r->w->tasks[number];
@@ -596,6 +575,51 @@ static enum th_code task_open(struct th_sim_runtime *r, size_t number, struct th
 	if (!code && !r->stale)
 		th_sim_check_live(r->w->check, number, th_driver_session(r->d, s->handle));
 	return code;
+}
+
+/* As th_edit_fork does it, and durable at once; then it is opened. */
+static enum th_code task_fork(struct th_sim_runtime *r, size_t number, struct th_err *err)
+{
+	struct th_sim_world *w = r->w;
+	struct th_sim_task *t = &w->tasks[number];
+	struct th_str from = th_str_of(w->tasks[t->parent].id);
+	struct th_buf data TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_session_row row;
+	uint8_t random[10];
+	struct th_event ev = { .ts_ms = now(r), .build = TH_STR("sim") };
+	struct th_append a = { .create = true, .row = &row, .events = &ev, .event_count = 1 };
+	struct th_batch batch = { .appends = &a, .append_count = 1 };
+	struct th_fork f;
+	enum th_code code;
+
+	draw(r, random, sizeof(random));
+	ev.id = th_uuid7((uint64_t)ev.ts_ms, random);
+	th_fork_init(&f);
+	code = th_sim_store_get(w->disk, from, &row, err);
+	if (!code)
+		code = th_sim_store_read(w->disk, from, 1, t->parent_seq, th_fork_take, &f, err);
+	a.seq_before = f.session.seq;
+	a.head_before = f.head;
+	a.digests = &f.head;
+	if (!code)
+		code = th_fork_begin(&f, &row, th_str_of(t->id), &ev, &data, err);
+	if (!code)
+		write_batch(r, &batch, TH_SIM_FAULT_NONE, &code, err);
+	th_fork_deinit(&f);
+	return code ? code : task_open(r, number, err);
+}
+
+static enum th_code task_create(struct th_sim_runtime *r, size_t number, struct th_err *err)
+{
+	struct th_sim_task *t = &r->w->tasks[number];
+	struct th_sim_resident *s = &r->sessions[number];
+	struct th_observer see = observer_of(r);
+	struct th_ev_session_created created = { .model = TH_STR("gpt-5.4") };
+
+	if (t->fork)
+		return task_fork(r, number, err);
+	return th_driver_create(r->d, th_str_of(t->id), &s->session_config, &created, &see,
+				&s->handle, err);
 }
 
 /* The executor knows our epoch: now the session may begin, or go on. */

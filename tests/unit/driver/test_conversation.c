@@ -234,26 +234,6 @@ static void test_a_conversation_in_the_background(void **unused)
 	paper_free(w);
 }
 
-/* A session's own prefix can be shared, a conversation cannot. */
-static void test_a_conversation_is_not_forked(void **unused)
-{
-	struct paper *w = begin(IN_CONVERSATION, "my task");
-	struct th_observer nobody = { 0 };
-	struct th_session_row row = { .session_id = TH_STR("a2"), .parent = TH_STR("a1") };
-	struct th_err err = { 0 };
-	struct th_handle h;
-
-	(void)unused;
-	paper_settle(w);
-	row.parent_seq = row.head_seq = w->log->count;
-	assert_int_equal(
-	    th_driver_fork(w->driver, &row, &team.session_configs[0], &nobody, &h, &err),
-	    TH_EUSAGE);
-	assert_string_equal(err.msg, "the session is in the provider's conversation conv_1, which "
-				     "cannot be forked with it");
-	paper_free(w);
-}
-
 /* What was put into the history breaks the chain once: from the next answer it goes on again. */
 static void test_what_was_added_is_sent_with_the_rest(void **unused)
 {
@@ -407,7 +387,6 @@ int main(void)
 		cmocka_unit_test(test_a_lost_answer_is_unknown),
 		cmocka_unit_test(test_a_crash_with_a_request_under_way),
 		cmocka_unit_test(test_a_conversation_in_the_background),
-		cmocka_unit_test(test_a_conversation_is_not_forked),
 		cmocka_unit_test(test_what_was_added_is_sent_with_the_rest),
 		cmocka_unit_test(test_a_session_goes_on_from_a_response),
 		cmocka_unit_test(test_a_handoff_keeps_what_is_kept),
