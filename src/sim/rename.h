@@ -4,6 +4,11 @@
  * simulator can compile executor/ledger.c and executor/effects.c, word for word,
  * on top of a simulated journal, spool, screen, socket, loop and clock.
  *
+ * Why names and not a vtable: the executor is the one process whose every system
+ * call counts, and it would call through pointers that only the simulator needs.
+ * A call of the real world that has no name here fails a test of the house
+ * ("symbols of the simulated executor").
+ *
  * Included first, by ledger.c, effects.c and executor.c only.
  */
 #ifndef TH_SIM_RENAME_H

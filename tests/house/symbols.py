@@ -2,6 +2,7 @@
 """What the libraries really call and export, seen by nm.
 
 usage: symbols.py --pure LIB...            the pure layers call nothing outside but the allow-list
+       symbols.py --simulated SIM PURE... the executor's code in the simulator stands on the simulated world and pure layers
        symbols.py --prefix LIB...          every global symbol begins with th_ or thole_
        symbols.py --apart LIB FOLDER...    the library has no object of these folders of src/
        symbols.py --exports LIB HEADER...  the shared library exports what the public headers declare, all of it, no more
@@ -51,6 +52,18 @@ def pure(libs):
         yield f"{where}: calls {symbol}, which is not on the list for pure layers"
 
 
+def simulated(sim, libs):
+    """ledger.c and effects.c of the executor, compiled again on top of sim/rename.h."""
+    defined = {symbol for _, symbol in nm("-g", "--defined-only", *libs)}
+    for where, symbol in nm("-u", sim):
+        if not re.search(r"sim_(?:ledger|effects)\.c\.o", where):
+            continue
+        # The rows of tools are data.
+        if symbol.startswith(("th_sim_", "th_tool_")) or symbol in defined or symbol in ALLOWED or FORTIFIED.match(symbol):
+            continue
+        yield f"{where}: calls {symbol} of the real world: give it a name of the simulator's in sim/rename.h"
+
+
 def prefix(libs):
     for where, symbol in nm("-g", "--defined-only", *libs):
         if not symbol.startswith(("th_", "thole_")) and not (symbol == "main" and "cli_main.c" in where):
@@ -85,6 +98,8 @@ def exports(lib, headers):
 def check(mode, arguments):
     if mode == "--pure":
         return list(pure(arguments))
+    if mode == "--simulated":
+        return list(simulated(arguments[0], arguments[1:]))
     if mode == "--prefix":
         return list(prefix(arguments))
     if mode == "--apart":

@@ -192,6 +192,14 @@ class Symbols(Tree):
         lib = self.library("core_item", "int yyjson_read_opts(void); int th_y(void) { return yyjson_read_opts(); }")
         self.assertIn("core_item", "".join(symbols.pure([lib])))
 
+    def test_simulated(self):
+        pure = self.library("base_x", "int th_buf_a;")
+        lib = self.library("src_sim_effects", "int th_sim_a(void); extern int th_buf_a; void *malloc(unsigned long);"
+                           "int th_sim_b(void) { return th_sim_a() + th_buf_a + !malloc(1); }")
+        self.assertEqual(list(symbols.simulated(lib, [pure])), [])
+        lib = self.library("src_sim_ledger", "int th_spool_sync(void); int th_sim_b(void) { return th_spool_sync(); }")
+        self.one(list(symbols.simulated(lib, [pure])), "calls th_spool_sync")
+
     def test_prefix(self):
         lib = self.library("base_x", "int th_a; int thole_b; static int c; int *th_p(void) { return &c; } int json_get;")
         self.one(list(symbols.prefix([lib])), "json_get")
