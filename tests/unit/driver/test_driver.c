@@ -10,9 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/blob_text.h"
+#include "driver/live.h"
 #include "paper.h"
-#include "runtime/internal.h"
 
 #define TICK_MS 10 /* the world's clock moves with each look at it */
 
@@ -946,33 +945,6 @@ static void test_an_answer_that_takes_too_long(void **unused)
 	}
 }
 
-/* What the agent's settings do not say. */
-static void test_deadlines_of_a_request(void **unused)
-{
-	const struct th_agent_model_settings own = { TH_SETTINGS_UNSET, .idle_seconds = 7,
-						     .total_seconds = 9 };
-	struct th_model_call call = { .stream = true, .total_ms_max = -1 };
-	struct th_fetch_request r = { 0 };
-
-	(void)unused;
-	th_world_model_deadlines(&call, &r);
-	assert_int_equal(r.connect_ms, TH_MODEL_CONNECT_MS);
-	assert_int_equal(r.byte_idle_ms, TH_MODEL_IDLE_MS);
-	assert_int_equal(r.event_idle_ms, TH_MODEL_IDLE_MS);
-	assert_int_equal(r.total_ms, TH_MODEL_TOTAL_MS);
-	call.total_ms_max = TH_MODEL_TOTAL_MS + 1; /* of the task more is left */
-	th_world_model_deadlines(&call, &r);
-	assert_int_equal(r.total_ms, TH_MODEL_TOTAL_MS);
-	call = (struct th_model_call){ .settings = &own, .total_ms_max = 8999 };
-	th_world_model_deadlines(&call, &r);
-	assert_int_equal(r.byte_idle_ms, 7000);
-	assert_int_equal(r.event_idle_ms, 0); /* an answer in one piece has no events */
-	assert_int_equal(r.total_ms, 8999);
-	call.total_ms_max = 0;
-	th_world_model_deadlines(&call, &r);
-	assert_int_equal(r.total_ms, 1);
-}
-
 /* An id goes into a path: what could lead elsewhere is none. */
 static void test_ids_that_are_none(void **unused)
 {
@@ -1305,51 +1277,6 @@ static struct paper *begin_text(void)
 	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("go"), &err), TH_OK);
 	paper_settle(w);
 	return w;
-}
-
-/* 24 MiB are 32 as base64: two fit exactly.  What a request still needs is kept beyond it. */
-static void test_edges_of_encoded_pictures(void **unused)
-{
-	struct paper *w = paper_new();
-	struct th_digest hashes[4] = {
-		{ { 0xab, 0 } }, { { 0xab, 1 } }, { { 0xab, 2 } }, { { 0xab, 3 } }
-	};
-	size_t size = TH_BLOB_CACHE_MAX / 8 * 3;
-	char *picture = th_alloc(size + 1);
-	const size_t each = TH_BLOB_CACHE_MAX / 2;
-	struct th_str text[4];
-	struct th_err err = { 0 };
-
-	(void)unused;
-	memset(picture, 'p', size);
-	picture[size] = '\0';
-	w->blob_at = 0xab;
-	w->blob = picture;
-	assert_int_equal(th_driver_text_need(w->driver, &hashes[0], &text[0], &err), TH_OK);
-	assert_int_equal(text[0].len, each);
-	th_driver_text_drop(w->driver, &hashes[0]);
-	assert_int_equal(th_driver_text_need(w->driver, &hashes[1], &text[1], &err), TH_OK);
-	assert_int_equal(w->driver->text_bytes, TH_BLOB_CACHE_MAX);
-	assert_int_equal(th_driver_text_need(w->driver, &hashes[0], &text[0], &err), TH_OK);
-	/* Both are in use. */
-	assert_int_equal(th_driver_text_need(w->driver, &hashes[2], &text[2], &err), TH_OK);
-	assert_int_equal(w->driver->text_bytes, 3 * each);
-	assert_memory_equal(text[0].ptr, text[2].ptr, each);
-	/* Two that are not make room for one, the longest unused first; that which is stays. */
-	th_driver_text_drop(w->driver, &hashes[0]);
-	th_driver_text_drop(w->driver, &hashes[2]);
-	assert_int_equal(th_driver_text_need(w->driver, &hashes[3], &text[3], &err), TH_OK);
-	assert_int_equal(w->driver->text_bytes, TH_BLOB_CACHE_MAX);
-	assert_memory_equal(text[1].ptr, text[3].ptr, each);
-	/* One that was let go is made again. */
-	th_driver_text_drop(w->driver, &hashes[1]);
-	assert_int_equal(th_driver_text_need(w->driver, &hashes[0], &text[0], &err), TH_OK);
-	assert_int_equal(w->driver->text_bytes, TH_BLOB_CACHE_MAX);
-	assert_memory_equal(text[0].ptr, text[3].ptr, each);
-	th_driver_text_drop(w->driver, &hashes[0]);
-	th_driver_text_drop(w->driver, &hashes[3]);
-	free(picture);
-	paper_free(w);
 }
 
 static void test_the_first_picture(void **unused)
@@ -1863,7 +1790,6 @@ int main(void)
 		cmocka_unit_test(test_a_stream_that_fails),
 		cmocka_unit_test(test_a_stream_without_numbers),
 		cmocka_unit_test(test_an_answer_that_takes_too_long),
-		cmocka_unit_test(test_deadlines_of_a_request),
 		cmocka_unit_test(test_ids_that_are_none),
 		cmocka_unit_test(test_garbage_is_an_outcome),
 		cmocka_unit_test(test_turns_end_at_the_limit),
@@ -1876,7 +1802,6 @@ int main(void)
 		cmocka_unit_test(test_parked_until_a_person_says),
 		cmocka_unit_test(test_a_crash_after_the_word),
 		cmocka_unit_test(test_divergence_stops_a_resume),
-		cmocka_unit_test(test_edges_of_encoded_pictures),
 		cmocka_unit_test(test_the_first_picture),
 		cmocka_unit_test(test_no_first_picture),
 		cmocka_unit_test(test_a_lost_request_is_sent_again),
