@@ -275,6 +275,11 @@ int main(int argc, char **argv)
 	print("open", &w);
 	if (thole_session_state(session) == THOLE_LOST)
 		die("the session", thole_session_reason(session));
+	thole_session_free(session);
+	GOOD(thole_runtime_run(rt, &error));
+	w = (struct watch){ .rt = rt, .began_ns = th_clock_ns() };
+	GOOD(thole_session_open(rt, NULL, ID, &session, &error));
+	printf(", \"blocking_open_ms\": %.1f", ms_since(w.began_ns));
 	printf(", \"rss_mib\": %.1f}\n", (double)bench_rss_kb() / 1024);
 	thole_session_free(session);
 	thole_runtime_free(rt);
