@@ -201,9 +201,9 @@ static void deliver_one(struct th_reader *r, struct th_read *job)
 static void deliver(void *ctx)
 {
 	struct th_reader *r = ctx;
-	bool more;
+	bool more, here = false;
 
-	for (int i = 0; i < TH_READ_RESULTS_MAX; i++) {
+	for (int i = 0; i < TH_READ_RESULTS_MAX && !here; i++) {
 		struct th_read *job;
 
 		pthread_mutex_lock(&r->lock);
@@ -211,9 +211,8 @@ static void deliver(void *ctx)
 		pthread_mutex_unlock(&r->lock);
 		if (!job)
 			break;
+		here = job->here; /* it takes the time of a read */
 		deliver_one(r, job);
-		if (job->here)
-			break;
 	}
 	pthread_mutex_lock(&r->lock);
 	more = r->finished.first != NULL;
