@@ -178,6 +178,12 @@ static int member_set(struct thole_agent *a, struct th_str member, struct th_str
 		code = th_json_parse(th_buf_str(&text), &doc, &e);
 	if (!code)
 		code = th_table_parse(&th_agent_table, th_json_root(doc), &a->memory, &parsed, &e);
+	if (!code && th_str_is(member, "net")) {
+		struct th_net_policy policy;
+
+		code = th_net_parse(parsed.net, &a->memory, &policy, NULL, &e);
+		code = code ? th_prefix(&e, code, "net") : TH_OK;
+	}
 	f = code ? NULL : field_find(member);
 	if (f) {
 		struct th_agent kept = a->def;

@@ -316,6 +316,21 @@
 #define TH_COMMAND_ARGV_MAX 64
 #define TH_COMMANDS_MAX 32             /* of one call of the shell */
 #define TH_FILE_SCAN_MAX (64 * TH_MIB) /* read_file looks this far for a line */
+#define TH_NET_RULES_MAX 256           /* entries of an agent's net */
+#define TH_NET_RULE_LEN_MAX 512        /* bytes of one */
+#define TH_EGRESS_SESSIONS_MAX 256
+#define TH_EGRESS_FLOWS_MAX 512    /* connections of one session */
+#define TH_EGRESS_HEAD_MS 30000    /* until a client has said what it wants */
+#define TH_EGRESS_CONNECT_MS 10000 /* for one address of a server */
+#define TH_EGRESS_ADDRESSES_MAX 4  /* of a name, that are tried */
+#define TH_EGRESS_IDLE_MS 600000   /* a connection on which nothing moves */
+#define TH_EGRESS_LEAVE_MS 2000    /* for a client to read why it was refused */
+#define TH_EGRESS_LINGER_MS 3000   /* the process stays so long without sessions */
+#define TH_EGRESS_LOG_MAX (256 * TH_KIB)
+#define TH_EGRESS_START_MS 5000 /* until it listens */
+#define TH_EGRESS_RETRY_MS 2000 /* from one start to the next, at least */
+#define TH_EGRESS_SYNC_MS 2000  /* an outcome waits so long for its connections */
+#define TH_EGRESS_ROWS_MAX 64   /* of connections, in the evidence of one outcome */
 #define TH_EXEC_CLIENTS_MAX 64
 #define TH_EXEC_RUNNING_MAX 192         /* effects under way; less than TH_CHILDREN_MAX */
 #define TH_EXEC_EFFECTS_MAX 4096        /* effects whose outcome nobody has taken over yet */

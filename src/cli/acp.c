@@ -25,8 +25,8 @@ static const struct th_option acp_options[] = {
 	  "model (default: the agent file's, THOLE_MODEL, the configuration's)", "MODEL" },
 	{ "approve", 0, "LIST", TH_OPTION_TEXT, offsetof(struct acp_options, approve),
 	  "tools whose calls you are asked about in the editor, with commas; all", NULL },
-	{ "net", 0, "host|none", TH_OPTION_TEXT, offsetof(struct acp_options, net),
-	  "network of its commands (default: none)", "host none" },
+	{ "net", 0, "none|host|LIST", TH_OPTION_TEXT, offsetof(struct acp_options, net),
+	  "network of its commands: none (default), host, or hosts with commas", "host none" },
 	TH_OPTIONS_END,
 };
 

@@ -97,7 +97,10 @@ int th_acp_agent(const struct acp *a, const char *cwd, struct thole_agent **ret,
 	if (!code)
 		code = set_text(agent, "model", o->model, err);
 	if (!code)
-		code = set_text(agent, "net", o->net, err);
+		code = th_str_is(o->net, "host") || th_str_is(o->net, "none")
+			   ? set_text(agent, "net", o->net, err)
+		       : o->net.len ? set_list(agent, "net", o->net, err)
+				    : 0;
 	if (!code && o->approve.len)
 		code = set_list(agent, "approve", o->approve, err);
 	if (code)

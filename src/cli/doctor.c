@@ -17,6 +17,7 @@
 #include "exec_client/client.h"
 #include "io/clock.h"
 #include "io/files.h"
+#include "io/net_space.h"
 #include "io/sandbox.h"
 #include "models/compose.h"
 
@@ -153,6 +154,19 @@ static void check_fonts(struct report *r)
 }
 
 /* ---- confinement ---- */
+
+static void check_egress(struct report *r)
+{
+	struct th_net_space space = TH_NET_SPACE_NONE;
+	struct th_err err;
+
+	if (th_net_space_new(&space, &err) == TH_OK)
+		say(r, GOOD, "egress", "an agent's net may be a list of hosts");
+	else
+		say(r, NOTE, "egress", "an agent's net can be none or host, and no list: %s",
+		    err.msg);
+	th_net_space_close(&space);
+}
 
 static void check_sandbox(struct report *r)
 {
@@ -329,6 +343,7 @@ static int run_doctor(const struct th_command *self, int argc, char **argv)
 	check_programs(&r);
 	check_fonts(&r);
 	check_sandbox(&r);
+	check_egress(&r);
 	for (size_t i = 0; th_computer_kinds[i]; i++)
 		if (!th_computer_kinds[i]->outlives && !th_computer_kinds[i]->network)
 			check_computer(&r, th_computer_kinds[i]);

@@ -79,8 +79,9 @@ static const struct th_option run_options[] = {
 	  NULL },
 	{ "approve", 0, "LIST", TH_OPTION_TEXT, AT(approve),
 	  "tools whose calls a person must approve, with commas; all; computer", NULL },
-	{ "net", 0, "host|none", TH_OPTION_TEXT, AT(net),
-	  "network of its commands and desktop (default: none)", "host none" },
+	{ "net", 0, "none|host|LIST", TH_OPTION_TEXT, AT(net),
+	  "network of its commands and desktop: none (default), host, or hosts with commas",
+	  "host none" },
 	{ "turns", 0, "N", TH_OPTION_INT, AT(turns), "at most N model turns (default: 100)", NULL },
 	RUN_SERVER,
 	TH_OPTION_MODELS(struct run_options, models),
@@ -190,15 +191,21 @@ static enum th_code set_workspace(struct th_str folder, struct th_arena *a, stru
 	return TH_OK;
 }
 
-static enum th_code set_net(struct th_str net, struct th_agent *agent, struct th_err *err)
+static enum th_code set_net(struct th_str net, struct th_arena *a, struct th_agent *agent,
+			    struct th_err *err)
 {
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	struct th_net_policy policy;
+
 	if (!net.ptr)
 		return TH_OK;
-	if (!th_str_is(net, "host") && !th_str_is(net, "none"))
-		return th_fail(err, TH_EUSAGE, "--net must be host or none, not \"%.*s\"",
-			       TH_FMT(th_utf8_cut(net, TH_NAME_NEAR_MAX)));
-	agent->net = th_str_is(net, "host") ? TH_NET_HOST : TH_NET_NONE;
-	return TH_OK;
+	th_net_of_words(net, &json);
+	agent->net = th_arena_str(a, th_buf_str(&json));
+	if (!agent->net.ptr)
+		return th_fail(err, TH_ELIMIT, "the agent's definition is too large");
+	enum th_code code = th_net_parse(agent->net, a, &policy, NULL, err);
+	return code ? th_prefix(err, code, "--net %.*s", TH_FMT(th_utf8_cut(net, TH_NAME_NEAR_MAX)))
+		    : TH_OK;
 }
 
 static enum th_code set_turns(int64_t turns, struct th_arena *a, struct th_agent *agent,
@@ -271,7 +278,7 @@ static enum th_code make_agent(const struct run_options *o, const struct th_conf
 	if (code == TH_OK)
 		code = set_workspace(o->folder, a, agent, err);
 	if (code == TH_OK)
-		code = set_net(o->net, agent, err);
+		code = set_net(o->net, a, agent, err);
 	if (code == TH_OK)
 		code = set_turns(o->turns, a, agent, err);
 	if (!agent->tools.count && config->tools.count) {

@@ -147,14 +147,18 @@ static enum th_code make_plan(struct desktop *d, const struct th_computer_option
 		.level_min = TH_SANDBOX_FULL,
 		.level_max = TH_SANDBOX_FULL,
 		.workspace = workspace,
-		.net = o->net_host ? TH_SANDBOX_NET_HOST : TH_SANDBOX_NET_NONE,
+		.net = o->net_host    ? TH_SANDBOX_NET_HOST
+		       : o->net_space ? TH_SANDBOX_NET_SPACE
+				      : TH_SANDBOX_NET_NONE,
+		.net_fd = o->net_fd,
+		.user_fd = o->user_fd,
 		.gui = true,
 		.uid = geteuid() == 0 ? user_of(o) : 0,
 		.gid = geteuid() == 0 ? group_of(o) : 0,
 	};
 	const char *const readable[] = { "/proc/self/exe", NULL };
 	enum th_code code = o->plain ? TH_EUNSUPPORTED : th_sandbox_plan_new(&s, &d->plan, err);
-	if (code != TH_EUNSUPPORTED)
+	if (code != TH_EUNSUPPORTED || o->net_space)
 		return code;
 	d->plain = true;
 	s.level_min = TH_SANDBOX_OFF;

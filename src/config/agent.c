@@ -254,6 +254,24 @@ static enum th_code check_rules(const struct checker *c, const struct th_agent *
 	return th_rules_check(&agent->rules, &path, &why) ? fail_checked(c, &path, &why) : TH_OK;
 }
 
+static enum th_code check_net(const struct checker *c, struct th_str net)
+{
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
+	struct th_net_policy policy;
+	struct th_err why;
+	size_t at = 0;
+
+	th_arena_init(&a, TH_MIB);
+	if (th_net_parse(net, &a, &policy, &at, &why) == TH_OK)
+		return TH_OK;
+	if (at == SIZE_MAX)
+		th_buf_add_cstr(&path, "net");
+	else
+		th_buf_printf(&path, "net[%zu]", at);
+	return fail_checked(c, &path, &why);
+}
+
 static enum th_code check_environment(const struct checker *c, const struct th_strs *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
@@ -376,6 +394,8 @@ static enum th_code check_agent(const struct checker *c, const struct th_agent *
 		code = check_slips(c, a);
 	if (code == TH_OK)
 		code = check_environment(c, &a->environment);
+	if (code == TH_OK)
+		code = check_net(c, a->net);
 	return code;
 }
 

@@ -58,7 +58,6 @@ int th_guard_stage_find(struct th_str name)
 	return th_names_find(guard_stages, name);
 }
 
-static const char *const nets[] = { "none", "host", NULL };
 static const char *const unknowns[] = { "tell", "park", NULL };
 static const char *const kept[] = { "full", "previous_response", NULL };
 static const char *const repeats[] = { "refuse", "ask", NULL };
@@ -214,8 +213,13 @@ static const struct th_field agent_fields[] = {
 	  "environment variables of its commands, as NAME=value", NULL, NULL, false, 0 },
 	{ "workspace", AT(workspace), TH_FIELD_str, TH_NONEMPTY,
 	  "folder that its tools work in; default: the current folder", NULL, NULL, false, 0 },
-	{ "net", AT(net), TH_FIELD_enum, 0, "network access of its commands and desktop", NULL,
-	  nets, true, TH_NET_NONE },
+	{ "net", AT(net), TH_FIELD_raw, 0,
+	  "network access of its commands and desktop: none (default), host, or a list of what "
+	  "they "
+	  "may reach, such as [files.example, \"*.github.com:443\", \"GET "
+	  "deb.example.net/debian/**\"]; "
+	  "see SANDBOX.md",
+	  NULL, NULL, false, 0 },
 	{ "unknown", AT(unknown), TH_FIELD_enum, 0,
 	  "what is done with an action of unknown outcome: tell the model, or wait for a person "
 	  "(thole settle)",

@@ -14,6 +14,7 @@
 #include "core/effect.h"
 #include "core/event.h"
 #include "core/native.h"
+#include "core/net_rule.h"
 #include "core/rule.h"
 #include "core/skill.h"
 
@@ -123,9 +124,6 @@ TH_STRUCT(agent_hooks)
 /* The function that watches this; empty: none, also where `h` is NULL. */
 struct th_str th_agent_hook(const struct th_agent_hooks *h, enum th_hook hook);
 
-/* The network of commands and of a private desktop. */
-enum th_net { TH_NET_NONE, TH_NET_HOST };
-
 /* An effect of unknown outcome: is the model told, or does it wait for a person's word? */
 enum th_on_unknown { TH_UNKNOWN_TELL, TH_UNKNOWN_PARK };
 /* The model wants it again without having looked: is it refused, or is a person asked? */
@@ -215,9 +213,9 @@ struct th_agent {
 	int64_t approve_seconds;       /* how long that is waited for; 0: for ever */
 	struct th_strs environment;    /* NAME=value for commands, beside a small clean default */
 	struct th_str workspace;       /* empty: the current folder */
-	int64_t net;                   /* enum th_net */
-	int64_t unknown;               /* enum th_on_unknown */
-	int64_t repeat;                /* enum th_on_repeat */
+	struct th_str net; /* raw: the network of commands and of a private desktop, th_net_parse */
+	int64_t unknown;   /* enum th_on_unknown */
+	int64_t repeat;    /* enum th_on_repeat */
 	/* Next steps and teams: core/team.h reads these. */
 	struct th_str agents;              /* raw object: name -> definition of another agent */
 	struct th_str handoffs;            /* raw list */

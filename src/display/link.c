@@ -504,6 +504,7 @@ static enum th_code send_start(struct th_display *d, struct th_err *err)
 		.state_dir = d->options.state_dir,
 		.workspace = d->options.workspace,
 		.net_host = d->options.net_host,
+		.net_space = d->options.net_space,
 		.uid = d->options.uid,
 		.gid = d->options.gid,
 	};
@@ -538,7 +539,12 @@ static enum th_code process_start(struct th_display *d, struct th_err *err)
 		return th_fail_errno(err, errno, "make a pipe");
 	interrupt = pipe_fds[0];
 	d->interrupt_fd = pipe_fds[1];
-	const struct th_child_fd fds[] = { { theirs, 3 }, { interrupt, 4 }, { 2, 2 } };
+	struct th_child_fd fds[5] = { { theirs, 3 }, { interrupt, 4 }, { 2, 2 } };
+	size_t fd_count = 3;
+	if (d->options.net_space)
+		fds[fd_count++] = (struct th_child_fd){ d->options.net_fd, 5 };
+	if (d->options.net_space && d->options.user_fd >= 0)
+		fds[fd_count++] = (struct th_child_fd){ d->options.user_fd, 6 };
 	size_t count = 0;
 	while (environ[count])
 		count++;
@@ -551,7 +557,7 @@ static enum th_code process_start(struct th_display *d, struct th_err *err)
 		.argv = argv,
 		.env = env,
 		.fds = fds,
-		.fd_count = TH_COUNT(fds),
+		.fd_count = fd_count,
 		.on_exit = on_exit_,
 		.ctx = d,
 	};

@@ -38,7 +38,9 @@ struct th_display_options {
 	struct th_str state_dir; /* private folder for it; made and removed here */
 	struct th_str workspace;
 	bool net_host;
-	uint32_t uid, gid; /* as root: whom a desktop runs as; 0: nobody */
+	bool net_space; /* else that of these descriptors (io/net_space.h); user_fd may be -1 */
+	int net_fd, user_fd; /* the caller's, and outlive the display */
+	uint32_t uid, gid;   /* as root: whom a desktop runs as; 0: nobody */
 	/* The screen is not ours and outlives a process that is killed, with what that held down:
 	 * the next one, which lets go of it, is then started at once and not when it is asked for.
 	 */

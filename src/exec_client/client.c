@@ -85,9 +85,9 @@ enum th_code th_executor_client_new(struct th_loop *l, const struct th_executor_
 	x->o = *o;
 	x->o.start_ms = o->start_ms ?: TH_EXEC_START_MS;
 	x->o.end_ms = o->end_ms ?: TH_EXECUTOR_END_MS;
-	struct th_str *strs[] = { &x->o.session,  &x->o.scope,   &x->o.workspace,
-				  &x->o.computer, &x->o.display, &x->o.xauthority,
-				  &x->o.bus,      &x->o.parser,  &x->o.ocr };
+	struct th_str *strs[] = { &x->o.session, &x->o.scope,      &x->o.workspace, &x->o.computer,
+				  &x->o.display, &x->o.xauthority, &x->o.bus,       &x->o.parser,
+				  &x->o.ocr,     &x->o.net };
 	for (size_t i = 0; i < TH_COUNT(strs); i++)
 		*strs[i] = th_arena_str(&x->arena, *strs[i]);
 	x->o.start = copy_list(&x->arena, o->start, o->start_count);

@@ -46,6 +46,8 @@ struct th_executor_options {
 	/* Absolute path; empty: the executor's, or without one no files and no commands. */
 	struct th_str workspace;
 	bool net_host; /* commands and desktop get the host's network */
+	struct th_str
+	    net; /* else the list of what they may reach: JSON, th_net_parse; empty: none */
 
 	struct th_str computer;            /* kind; empty: the executor's, if any */
 	struct th_str computer_own;        /* the kind's own options: a JSON object; empty: none */

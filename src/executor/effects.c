@@ -307,25 +307,37 @@ static void effect_settle(struct th_exec_effect *e)
 		effect_free(e);
 }
 
-static void effect_finish(struct th_exec_effect *e, enum th_outcome_status status,
-			  struct th_str output, struct th_str evidence,
-			  struct th_picture *const *pictures, size_t count)
+/* What connections there were since the last outcome goes along with this one. */
+static void add_network(struct th_exec_effect *e)
+{
+	TH_CLEANUP(th_buf_deinit) struct th_buf rows = TH_BUF_INIT(TH_EXEC_EVIDENCE_MAX / 2);
+	struct th_buf *to = &e->evidence;
+
+	if (to->len + TH_EXEC_EVIDENCE_MAX / 2 > TH_EXEC_EVIDENCE_MAX ||
+	    (to->len > 0 && to->ptr[to->len - 1] != '}'))
+		return; /* they stay for the next one */
+	th_egress_link_take(e->x->egress, &rows);
+	if (rows.len == 0 || rows.failed)
+		return;
+	bool empty = to->len <= 2;
+	th_buf_truncate(to, empty ? 0 : to->len - 1);
+	th_buf_printf(to, "%s\"network\":%s}", empty ? "{" : ",", rows.ptr);
+}
+
+static void effect_record(struct th_exec_effect *e)
 {
 	struct th_executor_server *x = e->x;
 	struct th_err err;
 
 	assert(!e->finished);
+	e->settling = false;
 	e->finished = true;
-	e->status = status;
-	e->elapsed_ms = e->started_ms ? (int64_t)(th_clock_ms() - e->started_ms) : 0;
-	th_buf_add(&e->output, output);
-	th_buf_add(&e->evidence, evidence);
-	for (size_t i = 0; i < count; i++)
-		e->pictures[e->picture_count++] = th_picture_ref(pictures[i]);
+	if (x->egress)
+		add_network(e);
 	x->running--;
 	if (e->entry) {
 		enum th_code code =
-		    th_ledger_finish(x->ledger, e->entry, status, th_buf_str(&e->output),
+		    th_ledger_finish(x->ledger, e->entry, e->status, th_buf_str(&e->output),
 				     th_buf_str(&e->evidence), e->elapsed_ms, &err);
 		if (code == TH_EIO || code == TH_ENOMEM)
 			th_exec_fatal(x, &err);
@@ -336,6 +348,31 @@ static void effect_finish(struct th_exec_effect *e, enum th_outcome_status statu
 	}
 	effect_settle(e);
 	th_exec_idle(x);
+}
+
+static void on_synced(void *ctx)
+{
+	effect_record((struct th_exec_effect *)ctx);
+}
+
+static void effect_finish(struct th_exec_effect *e, enum th_outcome_status status,
+			  struct th_str output, struct th_str evidence,
+			  struct th_picture *const *pictures, size_t count)
+{
+	assert(!e->finished && !e->settling);
+	e->status = status;
+	e->elapsed_ms = e->started_ms ? (int64_t)(th_clock_ms() - e->started_ms) : 0;
+	th_buf_add(&e->output, output);
+	th_buf_add(&e->evidence, evidence);
+	for (size_t i = 0; i < count; i++)
+		e->pictures[e->picture_count++] = th_picture_ref(pictures[i]);
+	if (!e->x->egress || !e->started || e->class == TH_CLASS_R) {
+		effect_record(e);
+		return;
+	}
+	e->settling = true;
+	e->settle = (struct th_egress_wait){ .fn = on_synced, .ctx = e };
+	(void)th_egress_link_sync(e->x->egress, &e->settle);
 }
 
 /* ---- what tools say ---- */
@@ -472,7 +509,7 @@ static void effect_start(struct th_exec_effect *e)
 
 static void effect_cancel(struct th_exec_effect *e)
 {
-	if (e->finished || e->cancelled)
+	if (e->finished || e->settling || e->cancelled)
 		return;
 	e->cancelled = true;
 	if (!e->started || e->probe)
@@ -950,7 +987,7 @@ void th_exec_cancel_all(struct th_executor_server *x)
 {
 	/* A cancel may finish an effect at once, which changes the list. */
 	for (struct th_exec_effect *e = x->effects; e;) {
-		if (e->finished || e->cancelled) {
+		if (e->finished || e->settling || e->cancelled) {
 			e = e->next;
 			continue;
 		}

@@ -79,7 +79,11 @@ static enum th_code make_plan(struct th_executor_server *x, const char *workspac
 		.level_min = x->start.no_sandbox ? TH_SANDBOX_OFF : TH_SANDBOX_FULL,
 		.level_max = x->start.no_sandbox ? TH_SANDBOX_OFF : TH_SANDBOX_FULL,
 		.workspace = workspace,
-		.net = x->start.net_host ? TH_SANDBOX_NET_HOST : TH_SANDBOX_NET_NONE,
+		.net = x->start.net_host ? TH_SANDBOX_NET_HOST
+		       : x->egress       ? TH_SANDBOX_NET_SPACE
+					 : TH_SANDBOX_NET_NONE,
+		.net_fd = x->net_space.net_fd,
+		.user_fd = x->net_space.user_fd,
 		.tmp = x->start.no_sandbox ? NULL : make_tmp(x),
 	};
 	if (x->env.as_owner) {
@@ -87,6 +91,8 @@ static enum th_code make_plan(struct th_executor_server *x, const char *workspac
 		s.gid = x->env.owner_gid;
 	}
 	enum th_code code = th_sandbox_plan_new(&s, &x->plan, err);
+	if (code == TH_EUNSUPPORTED && x->egress)
+		return th_prefix(err, code, "net: a list of hosts needs namespaces");
 	if (code != TH_EUNSUPPORTED || x->start.no_sandbox)
 		return code;
 	/* No namespaces here: the kernel's own rules. */
@@ -106,10 +112,16 @@ static enum th_code make_environment(struct th_executor_server *x, const char *w
 				     struct th_err *err)
 {
 	const struct th_strs *given = &x->start.environment;
-	const char **more =
-	    (const char **)th_arena_array(&x->env_arena, given->count + 3, sizeof(*more));
+	const char *const *net = th_exec_net_environment(x);
+	size_t net_count = 0;
 	const char *home = "/tmp";
 
+	while (net[net_count])
+		net_count++;
+	const char **more = (const char **)th_arena_array(
+	    &x->env_arena, net_count + given->count + 3, sizeof(*more));
+	for (size_t i = 0; more && i < net_count; i++)
+		*more++ = net[i];
 	for (size_t i = 0; more && i < given->count; i++) {
 		more[i] = th_arena_cstr(&x->env_arena, given->list[i]);
 		if (!more[i] || more[i][0] == '=' || !strchr(more[i], '='))
@@ -125,7 +137,8 @@ static enum th_code make_environment(struct th_executor_server *x, const char *w
 		home = getenv("HOME") ?: workspace;
 	else if (th_sandbox_plan_level(x->plan) != TH_SANDBOX_FULL)
 		home = workspace;
-	x->env.environment = more ? th_child_env(&x->env_arena, home, "agent", more) : NULL;
+	x->env.environment =
+	    more ? th_child_env(&x->env_arena, home, "agent", more - net_count) : NULL;
 	return x->env.environment ? TH_OK : th_fail(err, TH_ELIMIT, "the environment is too long");
 }
 
@@ -136,7 +149,10 @@ static void describe(struct th_executor_server *x)
 
 	th_jw_object(&w);
 	th_jw_kstr(&w, "level", th_str_of(th_sandbox_level_name(th_sandbox_plan_level(x->plan))));
-	th_jw_kstr(&w, "network", x->start.net_host ? TH_STR("host") : TH_STR("none"));
+	th_jw_kstr(&w, "network",
+		   x->start.net_host ? TH_STR("host")
+		   : x->egress       ? TH_STR("list")
+				     : TH_STR("none"));
 	if (x->env.as_owner)
 		th_jw_kint(&w, "user", x->env.owner_uid ? (int64_t)x->env.owner_uid : 65534);
 	else
@@ -299,6 +315,9 @@ enum th_code th_exec_display_make(struct th_executor_server *x, struct th_str co
 		.state_dir = th_buf_str(&dir),
 		.workspace = th_str_of(x->workspace),
 		.net_host = x->start.net_host,
+		.net_space = x->egress != NULL,
+		.net_fd = x->net_space.net_fd,
+		.user_fd = x->net_space.user_fd,
 		.uid = x->env.as_owner ? x->env.owner_uid : 0,
 		.gid = x->env.as_owner && x->env.owner_uid ? x->env.owner_gid : 0,
 		.outlives = kind && kind->outlives,

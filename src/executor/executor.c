@@ -15,6 +15,7 @@
 
 #include "base/limits.h"
 #include "display/display.h"
+#include "egress/egress.h"
 #include "exec_client/claim.h"
 #include "exec_client/client.h"
 #include "executor/reaper.h"
@@ -532,8 +533,8 @@ static enum th_code parse_start(struct th_executor_server *x, struct th_str head
 	if (code)
 		return code;
 	struct th_exec_start *s = &x->start;
-	struct th_str *strs[] = { &s->session, &s->state_dir, &s->socket, &s->workspace,
-				  &s->computer };
+	struct th_str *strs[] = { &s->session,   &s->state_dir, &s->socket,
+				  &s->workspace, &s->computer,  &s->net };
 	for (size_t i = 0; i < TH_COUNT(strs); i++)
 		*strs[i] = th_arena_str(&x->arena, *strs[i]);
 	for (size_t i = 0; i < s->environment.count; i++)
@@ -568,7 +569,8 @@ static enum th_code begin(struct th_executor_server *x, struct th_buf *other, st
 	x->flush = (struct th_deferred){ .fn = th_exec_flush, .ctx = x };
 	x->reap = (struct th_deferred){ .fn = reap, .ctx = x };
 	th_timer_init(&x->linger, x->loop, on_linger, x);
-	if (x->start.workspace.len > 0)
+	code = th_exec_net_make(x, err);
+	if (code == TH_OK && x->start.workspace.len > 0)
 		code = th_exec_env_make(x, x->start.workspace, err);
 	if (code == TH_OK && x->start.computer.len > 0)
 		code = th_exec_display_make(x, x->start.computer, err);
@@ -616,6 +618,7 @@ static void end(struct th_executor_server *x)
 	}
 	th_exec_env_deinit(x);
 	th_exec_effects_free(x);
+	th_exec_net_deinit(x);
 	th_reaper_stop(&x->reaper_fd);
 	if (ours && !x->remove && th_ledger_tidy(x->ledger, true, &err))
 		fprintf(stderr, "thole executor: %s\n", err.msg);
@@ -658,6 +661,7 @@ static int executor_main(int starter_fd)
 
 	umask(022); /* what is ours is made 0600 or 0700; this is for commands */
 	signal(SIGPIPE, SIG_IGN);
+	x.net_space = (struct th_net_space)TH_NET_SPACE_NONE;
 	x.state_fd = x.spool_fd = x.lock_fd = x.reaper_fd = x.env.workspace_fd = x.env.undo_fd = -1;
 	x.pending_last = &x.pending;
 	x.picture_cache_last = &x.picture_cache;
@@ -718,6 +722,8 @@ int th_exec_role(int argc, char **argv)
 		return take(TH_ROLE_EXECUTOR) ? executor_main((int)fd) : 2;
 	if (good && th_str_is(role, "display"))
 		return take(TH_ROLE_DISPLAY) ? th_display_main(3, 4) : 2;
+	if (good && th_str_is(role, "egress"))
+		return take(TH_ROLE_EGRESS) ? th_egress_main((int)fd) : 2;
 	if (good && th_str_is(role, "reaper") && entry)
 		return take(TH_ROLE_REAPER) ? th_reaper_main(3, entry) : 2;
 	fprintf(stderr, "thole exec: is started by other commands, with a socket and its orders\n");

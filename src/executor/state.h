@@ -7,10 +7,12 @@
 #define TH_EXECUTOR_STATE_H
 
 #include "display/link.h"
+#include "egress/link.h"
 #include "executor/executor.h"
 #include "executor/ledger.h"
 #include "executor/reaper.h"
 #include "executor/spool.h"
+#include "io/net_space.h"
 #include "io/sock.h"
 #include "tools/tool.h"
 
@@ -58,6 +60,8 @@ struct th_exec_effect {
 	struct th_exec_sub *subs;
 	uint64_t started_ms;
 	bool probe, started, cancelled, repeated, finished;
+	bool settling; /* it has ended; its connections are being asked for */
+	struct th_egress_wait settle;
 	/* once finished */
 	enum th_outcome_status status;
 	struct th_buf output, evidence;
@@ -98,8 +102,10 @@ struct th_executor_server {
 	struct th_tool_env env;
 	struct th_arena env_arena;
 	struct th_sandbox_plan *plan;
-	const char *tmpdir; /* the folder TMPDIR names; NULL: /tmp will do */
-	char sandbox[512];  /* JSON, for welcome */
+	struct th_net_space net_space; /* of a net that is a list */
+	struct th_egress_link *egress; /* NULL: none */
+	const char *tmpdir;            /* the folder TMPDIR names; NULL: /tmp will do */
+	char sandbox[512];             /* JSON, for welcome */
 	struct th_display *display;
 	struct th_exec_watching *watchings; /* live views of it */
 	size_t watching_count;
@@ -130,6 +136,13 @@ TH_NODISCARD enum th_code th_exec_env_make(struct th_executor_server *x, struct 
 void th_exec_env_deinit(struct th_executor_server *x);
 TH_NODISCARD enum th_code th_exec_display_make(struct th_executor_server *x, struct th_str computer,
 					       struct th_err *err);
+
+/* ---- net.c: a net that is a list ---- */
+
+TH_NODISCARD enum th_code th_exec_net_make(struct th_executor_server *x, struct th_err *err);
+void th_exec_net_deinit(struct th_executor_server *x);
+/* Entries for the environment of commands: where the proxy is; NULL-terminated, may be empty. */
+const char *const *th_exec_net_environment(const struct th_executor_server *x);
 
 /* ---- effects.c ---- */
 

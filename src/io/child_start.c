@@ -135,6 +135,8 @@ static const char *prepare_and_exec(struct ready *r, pid_t parent)
 		_exit(1);
 	if (r->procs_fd >= 0 && write(r->procs_fd, "0", 1) < 0)
 		return "join its cgroup";
+	if (r->plan && th_sandbox_join(r->plan, &step) < 0)
+		return step;
 	if (map_fds(r) < 0)
 		return "set up its descriptors";
 	if (spec->terminal && ioctl(0, TIOCSCTTY, 0) < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * role.h - our own program, started again in a role: executor, display
- * process, reaper, first process of a desktop.
+ * process, egress, reaper, first process of a desktop.
  *
  * Whoever starts a role puts THOLE_ROLE=NAME into the environment of the new
  * process.  A main() that knows the role takes it, which removes the entry.  A
@@ -20,6 +20,7 @@
 #define TH_ROLE_EXECUTOR "executor"
 #define TH_ROLE_DISPLAY "display"
 #define TH_ROLE_REAPER "reaper"
+#define TH_ROLE_EGRESS "egress"
 #define TH_ROLE_DESKTOP "desktop"
 
 /* Says that this program's main() looks for roles before it does anything else. */

@@ -343,6 +343,10 @@ static enum th_code plan_namespaces(struct th_sandbox_plan *p, const struct th_s
 	args2(p, "--hostname", "thole");
 	if (s->net == TH_SANDBOX_NET_NONE)
 		arg(p, "--unshare-net");
+	if (s->net == TH_SANDBOX_NET_SPACE) {
+		p->net_fd = s->net_fd;
+		p->user_fd = s->user_fd;
+	}
 	add_mounts(p, s);
 	if (p->drop)
 		add_drop(p, setpriv);
@@ -391,6 +395,8 @@ static enum th_code plan_kernel(struct th_sandbox_plan *p, const struct th_sandb
 				bool for_self, struct th_err *err)
 {
 	int abi = th_landlock_abi();
+	if (s->net == TH_SANDBOX_NET_SPACE)
+		return th_fail(err, TH_EUNSUPPORTED, "a list of hosts needs network namespaces");
 	if (abi == 0)
 		return th_fail(err, TH_EUNSUPPORTED, "this kernel has no landlock");
 	for (size_t i = 0; s->hidden && s->hidden[i]; i++)
@@ -438,7 +444,7 @@ static struct th_sandbox_plan *plan_alloc(const struct th_sandbox *s)
 {
 	struct th_sandbox_plan *p = (struct th_sandbox_plan *)th_alloc(sizeof(*p));
 	th_arena_init(&p->arena, 256 * TH_KIB);
-	p->landlock_fd = -1;
+	p->landlock_fd = p->net_fd = p->user_fd = -1;
 	p->drop = geteuid() == 0;
 	p->uid = s->uid ? s->uid : NOBODY;
 	p->gid = s->gid ? s->gid : s->uid ? (gid_t)s->uid : NOBODY;
@@ -498,7 +504,8 @@ static int try_plan(const struct th_sandbox_plan *p, const char *const *command)
 		dup2(null_fd, TH_PLAN_FD_STATUS);
 		if (filter >= 0)
 			dup2(filter, TH_PLAN_FD_FILTER);
-		if ((p->namespaced ? th_sandbox_show(p, &step) : th_sandbox_apply(p, &step)) == 0)
+		if (th_sandbox_join(p, &step) == 0 &&
+		    (p->namespaced ? th_sandbox_show(p, &step) : th_sandbox_apply(p, &step)) == 0)
 			execve(argv[0], (char *const *)(uintptr_t)argv,
 			       (char *const *)(uintptr_t)env);
 		_exit(126);
@@ -562,6 +569,9 @@ static enum th_code check(const struct th_sandbox *s, struct th_err *err)
 	for (size_t i = 0; i < TH_COUNT(lists); i++)
 		for (size_t j = 0; code == TH_OK && lists[i] && lists[i][j]; j++)
 			code = check_path(lists[i][j], err);
+	if (code == TH_OK && s->net == TH_SANDBOX_NET_SPACE && s->level_min != TH_SANDBOX_FULL)
+		code =
+		    th_fail(err, TH_EUSAGE, "sandbox: a network of its own needs the level full");
 	if (code == TH_OK && s->level_min > s->level_max)
 		code = th_fail(err, TH_EUSAGE, "sandbox: the least level is above the highest");
 	if (code == TH_OK && s->workspace && access(s->workspace, F_OK) < 0)

@@ -21,7 +21,11 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-enum th_sandbox_net { TH_SANDBOX_NET_NONE, TH_SANDBOX_NET_HOST };
+enum th_sandbox_net {
+	TH_SANDBOX_NET_NONE,
+	TH_SANDBOX_NET_HOST,
+	TH_SANDBOX_NET_SPACE, /* net_fd, user_fd: only at the level FULL */
+};
 
 enum th_sandbox_level {
 	TH_SANDBOX_OFF,    /* no_new_privs and uid only */
@@ -41,6 +45,8 @@ struct th_sandbox {
 	const char *const *hidden; /* besides /root, homes, /etc/shadow, /run …; a path beneath
 				      these may be granted above */
 	enum th_sandbox_net net;
+	int net_fd,
+	    user_fd; /* SPACE: io/net_space.h; they stay the caller's, and outlive the plan */
 	bool gui; /* a program with windows: user namespaces stay allowed (Chromium's own sandbox),
 		     shared /dev/shm */
 	const char *tmp; /* a folder shown as /tmp (shared by the processes of a session); NULL: an

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "io/files.h"
+#include "io/net_space.h"
 
 /* ---- landlock: by number, since the headers of a distribution are older than its kernels ---- */
 
@@ -266,6 +267,12 @@ int th_sandbox_apply(const struct th_sandbox_plan *p, const char **ret_step)
 	if (p->filter.len && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p->filter) < 0)
 		return -1;
 	return 0;
+}
+
+int th_sandbox_join(const struct th_sandbox_plan *p, const char **ret_step)
+{
+	*ret_step = "enter the session's network";
+	return p->net_fd < 0 ? 0 : th_net_space_enter(p->net_fd, p->user_fd);
 }
 
 /* ---- root's folders as the unprivileged user's own ---- */

@@ -29,7 +29,8 @@ struct th_sandbox_plan {
 	bool failed;          /* too many of them */
 	const char *tail[16]; /* what stands between "--" and the command */
 	size_t tail_count;
-	int landlock_fd; /* -1: none */
+	int landlock_fd;     /* -1: none */
+	int net_fd, user_fd; /* the network namespace to go into; -1: none; borrowed */
 	struct sock_fprog filter;
 	/* Folders shown to the unprivileged user as its own, by an idmapped mount. */
 	struct {
@@ -43,6 +44,8 @@ struct th_sandbox_plan {
 
 /* Only system calls: between fork and exec.  0, or -1 with errno and *ret_step. */
 int th_sandbox_apply(const struct th_sandbox_plan *p, const char **ret_step);
+/* Goes into p->net_fd; before anything that needs to be ourselves no more. */
+int th_sandbox_join(const struct th_sandbox_plan *p, const char **ret_step);
 /* Mounts p->shown in a mount namespace of its own. */
 int th_sandbox_show(const struct th_sandbox_plan *p, const char **ret_step);
 /* A new descriptor with the filter for bwrap, or -1. */

@@ -18,6 +18,7 @@
 
 #define CHUNK (64 * TH_KIB) /* one receive */
 #define ROUNDS_MAX 16       /* receives per wake-up, so that one peer cannot starve others */
+#define FDS_MAX 8           /* descriptors that one receive looks at; the kernel closes others */
 
 /* ---- what both kinds share ---- */
 
@@ -82,6 +83,47 @@ static ssize_t receive(int fd, struct th_buf *in)
 	return got;
 }
 
+/* The same, and keeps the first descriptor that comes along. */
+static ssize_t receive_fd(int fd, struct th_buf *in, int *ret_fd)
+{
+	union {
+		char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	char *to = th_buf_grow(in, CHUNK);
+	struct iovec iov = { to, CHUNK };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = control.bytes,
+			      .msg_controllen = sizeof(control.bytes) };
+	ssize_t got;
+
+	if (!to) {
+		errno = EMSGSIZE;
+		return -1;
+	}
+	do
+		got = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	while (got < 0 && errno == EINTR);
+	th_buf_grown(in, got > 0 ? (size_t)got : 0);
+	if (got < 0)
+		return got;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++) {
+			int one;
+
+			memcpy(&one, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+			if (*ret_fd < 0)
+				*ret_fd = one;
+			else
+				close(one);
+		}
+	}
+	return got;
+}
+
 static ssize_t transmit(int fd, struct th_str bytes)
 {
 	ssize_t put;
@@ -115,10 +157,13 @@ struct th_sock {
 	bool ended;  /* no more comes: EOF or failed */
 	bool closed; /* on_close was called */
 	bool told_busy, busy, freed;
+	bool takes_fds;
+	int came_fd; /* -1: none */
 };
 
 static void sock_destroy(struct th_sock *s)
 {
+	th_fd_close(&s->came_fd);
 	th_loop_undefer(s->loop, &s->kick);
 	th_poll_free(s->poll);
 	th_fd_close(&s->fd);
@@ -199,7 +244,8 @@ static void sock_read(struct th_sock *s)
 {
 	for (int round = 0; round < ROUNDS_MAX && !s->ended && !s->freed; round++) {
 		struct th_err err = {};
-		ssize_t got = receive(s->fd, &s->in);
+		ssize_t got =
+		    s->takes_fds ? receive_fd(s->fd, &s->in, &s->came_fd) : receive(s->fd, &s->in);
 		if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return;
 		if (got < 0)
@@ -273,6 +319,7 @@ enum th_code th_sock_new(struct th_loop *l, int fd, const struct th_sock_handler
 	assert(h->on_frame);
 	s->loop = l;
 	s->fd = fd;
+	s->came_fd = -1;
 	s->on = *h;
 	s->kick.fn = sock_kick;
 	s->kick.ctx = s;
@@ -306,6 +353,55 @@ struct th_sock *th_sock_free(struct th_sock *s)
 static size_t queued(const struct th_sock *s)
 {
 	return s->out.len - s->out_used;
+}
+
+void th_sock_takes_fds(struct th_sock *s)
+{
+	s->takes_fds = true;
+}
+
+int th_sock_take_fd(struct th_sock *s)
+{
+	int fd = s->came_fd;
+
+	s->came_fd = -1;
+	return fd;
+}
+
+enum th_code th_sock_send_fd(struct th_sock *s, struct th_str json, int fd, struct th_err *err)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {};
+	enum th_code code = check_size(json, TH_STR(""), err);
+	ssize_t put;
+
+	assert(!s->freed && queued(s) == 0);
+	if (s->ended)
+		return th_fail(err, TH_ECONN, "the connection is closed");
+	if (code)
+		return code;
+	th_frame_write(&s->out, json, TH_STR(""));
+	assert(!s->out.failed);
+	struct iovec iov = { s->out.ptr + s->out_used, queued(s) };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = control.bytes,
+			      .msg_controllen = sizeof(control.bytes) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	do
+		put = sendmsg(s->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (put < 0 && errno == EINTR);
+	if (put < 0)
+		return th_fail_errno(err, errno, "send a descriptor");
+	s->out_used += (size_t)put; /* the rest of the frame needs no descriptor */
+	sock_write(s);
+	return TH_OK;
 }
 
 enum th_code th_sock_send(struct th_sock *s, struct th_str json, struct th_str attachment,

@@ -45,6 +45,16 @@ struct th_sock *th_sock_free(struct th_sock *s); /* closes; what is queued is lo
 #define TH_SOCK_QUEUE_MAX ((size_t)8 * 1024 * 1024)
 TH_NODISCARD enum th_code th_sock_send(struct th_sock *s, struct th_str json,
 				       struct th_str attachment, struct th_err *err);
+/*
+ * A descriptor beside a frame.  The sender's stays its own; nothing may wait to be sent yet.  Who
+ * receives says before that it takes descriptors (others are closed by the kernel), and takes the
+ * one that came with or before this frame, or gets -1; of several only the first is kept.
+ */
+TH_NODISCARD enum th_code th_sock_send_fd(struct th_sock *s, struct th_str json, int fd,
+					  struct th_err *err);
+void th_sock_takes_fds(struct th_sock *s);
+int th_sock_take_fd(struct th_sock *s);
+
 /* ---- server ---- */
 
 /* A peer that passed the check; the callback makes a th_sock of it or closes it. */

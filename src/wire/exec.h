@@ -164,19 +164,20 @@
 	  "windows that these show, for which the first call waits")                           \
 	F(exec_computer_start, int, wait_ms, "wait_ms", TH_NONEG, "and how long at most")
 
-#define TH_FIELDS_exec_start(F)                                                              \
-	F(exec_start, str, op, "op", TH_REQ, "start")                                        \
-	F(exec_start, str, session, "session", TH_REQ | TH_NONEMPTY, "session")              \
-	F(exec_start, str, state_dir, "state_dir", TH_REQ | TH_NONEMPTY,                     \
-	  "folder of journal and spool")                                                     \
-	F(exec_start, str, socket, "socket", TH_REQ | TH_NONEMPTY, "where runtimes connect") \
-	F(exec_start, str, workspace, "workspace", 0, "folder its tools work in")            \
-	F(exec_start, bool, net_host, "net_host", 0, "commands have the host's network")     \
-	F(exec_start, bool, no_sandbox, "no_sandbox", 0, "commands are not confined")        \
-	F(exec_start, raw, computer, "computer", 0, "exec_computer_start")                   \
-	F(exec_start, strs, environment, "environment", 0, "NAME=value for commands")        \
-	F(exec_start, int, command_ms_max, "command_ms_max", TH_NONEG,                       \
-	  "longest command; 0: default")                                                     \
+#define TH_FIELDS_exec_start(F)                                                                 \
+	F(exec_start, str, op, "op", TH_REQ, "start")                                           \
+	F(exec_start, str, session, "session", TH_REQ | TH_NONEMPTY, "session")                 \
+	F(exec_start, str, state_dir, "state_dir", TH_REQ | TH_NONEMPTY,                        \
+	  "folder of journal and spool")                                                        \
+	F(exec_start, str, socket, "socket", TH_REQ | TH_NONEMPTY, "where runtimes connect")    \
+	F(exec_start, str, workspace, "workspace", 0, "folder its tools work in")               \
+	F(exec_start, bool, net_host, "net_host", 0, "commands have the host's network")        \
+	F(exec_start, raw, net, "net", 0, "else the list of what they may reach: th_net_parse") \
+	F(exec_start, bool, no_sandbox, "no_sandbox", 0, "commands are not confined")           \
+	F(exec_start, raw, computer, "computer", 0, "exec_computer_start")                      \
+	F(exec_start, strs, environment, "environment", 0, "NAME=value for commands")           \
+	F(exec_start, int, command_ms_max, "command_ms_max", TH_NONEG,                          \
+	  "longest command; 0: default")                                                        \
 	F(exec_start, int, linger_ms, "linger_ms", TH_NONEG, "wait for a runtime; 0: default")
 
 /* ready: to the starter.  socket differs from the asked one when another executor has the session.
@@ -214,6 +215,8 @@
 	F(exec_display_start, str, workspace, "workspace", 0, "folder its programs may write")  \
 	F(exec_display_start, bool, net_host, "net_host", 0,                                    \
 	  "its programs have the host's network")                                               \
+	F(exec_display_start, bool, net_space, "net_space", 0,                                  \
+	  "or the namespace of the descriptors 5 and, unless as root, 6")                       \
 	F(exec_display_start, int, uid, "uid", TH_NONEG, "as root: whom it runs as; 0: nobody") \
 	F(exec_display_start, int, gid, "gid", TH_NONEG, "as root: its group")
 

@@ -23,6 +23,7 @@ struct th_http1 {
 	char before;     /* the byte before */
 	bool line_done;
 	bool begun, at_head, whole, in_body;
+	bool relay; /* of a proxy */
 	enum th_code why;
 	const char *what; /* why a callback refused it */
 };
@@ -126,9 +127,9 @@ static bool is_digits(struct th_str s)
 	return s.len > 0 && s.len < 19;
 }
 
-static const char *bad_target(struct th_str target)
+static const char *bad_target(struct th_str target, bool relay)
 {
-	if (!target.len || target.ptr[0] != '/')
+	if (!target.len || (!relay && target.ptr[0] != '/'))
 		return "the target of the request is not a path";
 	for (size_t i = 0; i < target.len; i++)
 		if ((unsigned char)target.ptr[i] <= ' ' || (unsigned char)target.ptr[i] >= 0x7f ||
@@ -178,7 +179,7 @@ static const char *bad_head(const struct th_http1 *p)
 		if (is_lookalike(
 			th_str_n(p->head.ptr + p->headers[i].name, p->headers[i].name_len)))
 			return "Content-Length and Transfer-Encoding are written with a hyphen";
-	return bad_target(th_http1_target(p));
+	return bad_target(th_http1_target(p), p->relay);
 }
 
 static int on_head(llhttp_t *l)
@@ -205,7 +206,7 @@ static int on_body(llhttp_t *l, const char *at, size_t len)
 {
 	struct th_http1 *p = l->data;
 
-	if (len > p->body_max - p->body.len)
+	if (!p->relay && len > p->body_max - p->body.len)
 		return refuse(p, TH_EBUSY, "the body of the request is too large");
 	th_buf_add_mem(&p->body, at, len);
 	return 0;
@@ -215,7 +216,7 @@ static int on_chunk(llhttp_t *l)
 {
 	struct th_http1 *p = l->data;
 
-	return l->content_length > p->body_max - p->body.len
+	return !p->relay && l->content_length > p->body_max - p->body.len
 		   ? refuse(p, TH_EBUSY, "the body of the request is too large")
 		   : 0;
 }
@@ -261,6 +262,20 @@ struct th_http1 *th_http1_new(void)
 	return p;
 }
 
+struct th_http1 *th_http1_new_relay(void)
+{
+	struct th_http1 *p = th_http1_new();
+
+	p->relay = true;
+	return p;
+}
+
+void th_http1_take_body(struct th_http1 *p, struct th_buf *out)
+{
+	th_buf_add(out, th_buf_str(&p->body));
+	th_buf_clear(&p->body);
+}
+
 struct th_http1 *th_http1_free(struct th_http1 *p)
 {
 	if (p) {
@@ -295,7 +310,8 @@ void th_http1_body_max(struct th_http1 *p, size_t max)
 
 bool th_http1_body_fits(const struct th_http1 *p)
 {
-	return !(p->llhttp.flags & F_CONTENT_LENGTH) || p->llhttp.content_length <= p->body_max;
+	return p->relay || !(p->llhttp.flags & F_CONTENT_LENGTH) ||
+	       p->llhttp.content_length <= p->body_max;
 }
 
 static enum th_http1_step bad(const struct th_http1 *p, llhttp_errno_t code, struct th_err *err)
@@ -379,6 +395,14 @@ static struct th_http1_header header_at(const struct th_http1 *p, size_t i)
 
 	return (struct th_http1_header){ th_str_n(p->head.ptr + h->name, h->name_len),
 					 th_str_n(p->head.ptr + h->value, h->value_len) };
+}
+
+bool th_http1_header_at(const struct th_http1 *p, size_t index, struct th_http1_header *ret)
+{
+	if (index >= p->header_count)
+		return false;
+	*ret = header_at(p, index);
+	return true;
 }
 
 struct th_str th_http1_header(const struct th_http1 *p, const char *name)

@@ -28,6 +28,10 @@ struct th_http1_header {
 };
 
 struct th_http1 *th_http1_new(void);
+/* Of a client of a proxy: the target is any (wire/proxy.h reads it), and the body is not kept but
+ * taken as it comes, after each feed. */
+struct th_http1 *th_http1_new_relay(void);
+void th_http1_take_body(struct th_http1 *p, struct th_buf *out);
 struct th_http1 *th_http1_free(struct th_http1 *p); /* takes NULL, returns NULL */
 
 /*
@@ -51,6 +55,8 @@ struct th_str th_http1_target(const struct th_http1 *p); /* path and query, as t
  * the first. */
 struct th_str th_http1_header(const struct th_http1 *p, const char *name);
 size_t th_http1_header_count(const struct th_http1 *p, const char *name);
+/* One after the other, as they came; false: there are no more. */
+bool th_http1_header_at(const struct th_http1 *p, size_t index, struct th_http1_header *ret);
 bool th_http1_keep_alive(const struct th_http1 *p);
 bool th_http1_chunks(const struct th_http1 *p);  /* the client reads chunks: it is HTTP/1.1 */
 bool th_http1_upgrade(const struct th_http1 *p); /* to another protocol, which headers name */

@@ -231,7 +231,7 @@ static void test_agent(void **state TH_UNUSED)
 	assert_true(th_str_is(agent.fallback.list[1], "vllm/x"));
 	assert_true(th_str_is(agent.environment.list[1], "C="));
 	assert_true(th_str_is(agent.workspace, "agents/work"));
-	assert_int_equal(agent.net, TH_NET_HOST);
+	assert_int_equal(th_net_kind_of(agent.net), TH_NET_HOST);
 	assert_null(agent.settings);
 
 	assert_int_equal(agent_of("model: m\n", &a, &agent, &err), TH_OK);

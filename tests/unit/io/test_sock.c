@@ -332,6 +332,62 @@ static void a_message_at_the_limit_passes_and_one_byte_more_does_not(void **stat
 	th_sock_free(s);
 }
 
+static void a_descriptor_comes_beside_its_frame(void **state)
+{
+	struct th_sock *sender, *reader;
+	int pipe_fds[2], other, got;
+	char byte = 0;
+	(void)state;
+	sender = one_of(&other);
+	assert_int_equal(th_sock_new(loop, other, &handlers, &reader, NULL), TH_OK);
+	assert_int_equal(pipe(pipe_fds), 0);
+	th_sock_takes_fds(reader);
+	assert_int_equal(th_sock_take_fd(reader), -1);
+	assert_int_equal(th_sock_send_fd(sender, TH_STR("{\"fd\":1}"), pipe_fds[1], &err), TH_OK);
+	stop_at = 1;
+	th_loop_run(loop);
+	assert_string_equal(heard.ptr, "{\"fd\":1}:0;");
+	got = th_sock_take_fd(reader);
+	assert_true(got >= 0);
+	assert_int_equal(fcntl(got, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	assert_int_equal(th_sock_take_fd(reader), -1);
+	assert_int_equal(write(got, "x", 1), 1);
+	assert_int_equal(read(pipe_fds[0], &byte, 1), 1);
+	assert_int_equal(byte, 'x');
+	/* The second is closed with the socket, the first being there still. */
+	assert_int_equal(th_sock_send_fd(sender, TH_STR("{}"), got, &err), TH_OK);
+	assert_int_equal(th_sock_send_fd(sender, TH_STR("{}"), got, &err), TH_OK);
+	stop_at = 3;
+	th_loop_run(loop);
+	close(got);
+	close(pipe_fds[1]);
+	th_sock_free(sender);
+	th_sock_free(reader);
+	assert_int_equal(read(pipe_fds[0], &byte, 1), 0);
+	close(pipe_fds[0]);
+}
+
+/* Who does not ask for descriptors gets none. */
+static void a_descriptor_is_not_taken_unasked(void **state)
+{
+	struct th_sock *sender, *reader;
+	int pipe_fds[2], other;
+	char byte;
+	(void)state;
+	sender = one_of(&other);
+	assert_int_equal(th_sock_new(loop, other, &handlers, &reader, NULL), TH_OK);
+	assert_int_equal(pipe(pipe_fds), 0);
+	assert_int_equal(th_sock_send_fd(sender, TH_STR("{}"), pipe_fds[1], &err), TH_OK);
+	stop_at = 1;
+	th_loop_run(loop);
+	assert_int_equal(th_sock_take_fd(reader), -1);
+	close(pipe_fds[1]);
+	assert_int_equal(read(pipe_fds[0], &byte, 1), 0);
+	close(pipe_fds[0]);
+	th_sock_free(sender);
+	th_sock_free(reader);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -344,6 +400,8 @@ int main(void)
 		T(a_socket_may_be_freed_in_its_callback),
 		T(the_blocking_side_keeps_its_deadline),
 		T(two_blocking_sides_talk),
+		T(a_descriptor_comes_beside_its_frame),
+		T(a_descriptor_is_not_taken_unasked),
 		T(a_message_at_the_limit_passes_and_one_byte_more_does_not),
 	};
 	return cmocka_run_group_tests_name("sock", tests, NULL, NULL);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * flow.h - one connection of a program: what it wants, whether the list has it,
+ * and its bytes in both directions.
+ */
+#ifndef TH_EGRESS_FLOW_H
+#define TH_EGRESS_FLOW_H
+
+#include "core/net_rule.h"
+#include "io/loop.h"
+#include "wire/egress.h"
+
+struct th_flow;
+
+/* What flows of a session share; its owner's. */
+struct th_flow_owner {
+	struct th_loop *loop;
+	const struct th_net_policy *policy;
+	/* Something to tell of a flow. */
+	void (*on_report)(void *ctx, const struct th_egress_connection *c);
+	/* It has ended and is freed after this call. */
+	void (*on_end)(void *ctx, struct th_flow *f);
+	void *ctx;
+};
+
+struct th_flow {
+	struct th_flow *prev, *next; /* its owner's */
+	struct th_flow_owner *owner;
+};
+
+/* Takes over the descriptor.  NULL: it could not be watched. */
+struct th_flow *th_flow_new(struct th_flow_owner *owner, int fd);
+void th_flow_free(struct th_flow *f); /* without on_end; what is new of it is told */
+void th_flow_sync(struct th_flow *f); /* tells what is new of it */
+
+#endif

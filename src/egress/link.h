@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * link.h - an executor's end of the egress: finds or starts the process when a
+ * program of the session first connects, hands it the session's socket, and
+ * gathers what connections there were.
+ *
+ * While there is no egress the socket is watched here, so that nothing is
+ * started before it is needed, and never more often than every
+ * TH_EGRESS_RETRY_MS; what connects in between is closed at once.
+ */
+#ifndef TH_EGRESS_LINK_H
+#define TH_EGRESS_LINK_H
+
+#include "base/buf.h"
+#include "io/loop.h"
+
+struct th_egress_link;
+
+struct th_egress_options {
+	const char *program;   /* thole; copied, like the next */
+	struct th_str session; /* for people */
+	struct th_str net;     /* JSON, th_net_parse */
+	int listen_fd;         /* io/net_space.h; the caller's, outlives the link */
+};
+
+TH_NODISCARD enum th_code th_egress_link_new(struct th_loop *l, const struct th_egress_options *o,
+					     struct th_egress_link **ret, struct th_err *err);
+/* Its connections end.  Who waits is not called.  Takes NULL, returns NULL. */
+struct th_egress_link *th_egress_link_free(struct th_egress_link *x);
+
+/* Who wants to know all connections up to now; the caller's memory. */
+struct th_egress_wait {
+	void (*fn)(void *ctx);
+	void *ctx;
+	/* private */
+	struct th_egress_wait *next;
+	int64_t id;
+};
+
+/* Calls w->fn once: later, when the egress has told all, or was given up; or at once (and returns
+ * false) when there is nothing to wait for. */
+bool th_egress_link_sync(struct th_egress_link *x, struct th_egress_wait *w);
+
+/* The connections since the last call as a JSON list, equal ones folded into a row; nothing is
+ * added when there were none. */
+void th_egress_link_take(struct th_egress_link *x, struct th_buf *out);
+
+#endif

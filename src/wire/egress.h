@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * egress.h - what an executor and the egress process say to each other: frames
+ * (base/codec.h) over a Unix socket.
+ *
+ * Executor -> egress:
+ *
+ *	begin  first, with the descriptor of the socket that the session's programs
+ *	       connect to: ready, or error and the end
+ *	sync   connection for all that is new, then synced
+ *
+ * Egress -> executor: connection, whenever one was decided or has ended.  Its
+ * numbers are what came since the last one of that connection.  The session
+ * ends with the socket.
+ */
+#ifndef TH_WIRE_EGRESS_H
+#define TH_WIRE_EGRESS_H
+
+#include "base/field.h"
+
+#define TH_FIELDS_egress_begin(F)                                        \
+	F(egress_begin, str, op, "op", TH_REQ, "begin")                  \
+	F(egress_begin, str, token, "token", TH_REQ, "of the lock file") \
+	F(egress_begin, str, session, "session", TH_REQ, "for people")   \
+	F(egress_begin, raw, net, "net", TH_REQ, "what it may reach: th_net_parse")
+
+/* ready, sync, synced */
+#define TH_FIELDS_egress_number(F)                                       \
+	F(egress_number, str, op, "op", TH_REQ, "ready, sync or synced") \
+	F(egress_number, int, id, "id", TH_EMIT, "of the sync that is answered")
+
+#define TH_FIELDS_egress_error(F)                       \
+	F(egress_error, str, op, "op", TH_REQ, "error") \
+	F(egress_error, str, message, "message", TH_REQ, "one sentence")
+
+#define TH_FIELDS_egress_connection(F)                                                        \
+	F(egress_connection, str, op, "op", TH_REQ, "connection")                             \
+	F(egress_connection, str, host, "host", 0, "as it was asked for")                     \
+	F(egress_connection, int, port, "port", TH_NONEG, "as it was asked for")              \
+	F(egress_connection, str, kind, "kind", TH_REQ, "tunnel, http or socks")              \
+	F(egress_connection, str, decision, "decision", TH_REQ, "allowed, refused or failed") \
+	F(egress_connection, str, why, "why", 0, "of refused and failed")                     \
+	F(egress_connection, int, count, "count", TH_NONEG, "1: it is new")                   \
+	F(egress_connection, int, bytes_up, "bytes_up", TH_NONEG, "to the server")            \
+	F(egress_connection, int, bytes_down, "bytes_down", TH_NONEG, "from the server")      \
+	F(egress_connection, int, ms, "ms", TH_NONEG, "how long")
+
+#define TH_EGRESS_MESSAGES(X) X(egress_begin) X(egress_number) X(egress_error) X(egress_connection)
+#define X(name) TH_STRUCT(name) extern const struct th_table th_##name##_table;
+TH_EGRESS_MESSAGES(X)
+#undef X
+
+/* A message as a frame's head, appended to `out`. */
+void th_egress_print(const struct th_table *t, const void *message, struct th_buf *out);
+
+#endif
