@@ -10,6 +10,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -17,7 +18,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "io/child_start.h"
 #include "io/files.h"
 
 #define FDS 3
@@ -124,17 +124,20 @@ enum th_code th_net_space_new(struct th_net_space *ret, struct th_err *err)
 {
 	bool root = geteuid() == 0;
 	char uid_map[64], gid_map[64];
+	sigset_t all, old;
 	int pair[2], fds[FDS] = { -1, -1, -1 }, status;
 
 	snprintf(uid_map, sizeof(uid_map), "%u %u 1", geteuid(), geteuid());
 	snprintf(gid_map, sizeof(gid_map), "%u %u 1", getegid(), getegid());
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return th_fail_errno(err, errno, "make a socket pair");
+	/* No handler of ours may run in the child. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
 	pid_t pid = fork();
-	if (pid == 0) {
-		th_start_reset_signals();
+	if (pid == 0)
 		make(pair[1], root, uid_map, gid_map);
-	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	th_fd_close(&pair[1]);
 	bool got = pid > 0 && receive_fds(pair[0], fds, root ? 2 : 3);
 	th_fd_close(&pair[0]);
