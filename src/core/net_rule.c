@@ -224,9 +224,7 @@ enum th_code th_net_parse(struct th_str raw, struct th_arena *a, struct th_net_p
 	else if (code == TH_OK && th_str_is(th_json_str(v), "host"))
 		ret->kind = TH_NET_HOST;
 	else if (code == TH_OK && !th_json_is_null(v) && !th_str_is(th_json_str(v), "none"))
-		code = th_fail(err, TH_EUSAGE,
-			       "must be none, host or a list of hosts, such as [files.example, "
-			       "\"*.github.com:443\"]");
+		code = th_fail(err, TH_EUSAGE, "must be none, host or a list of hosts");
 	if (ret_at)
 		*ret_at = at;
 	return code;

@@ -373,7 +373,7 @@ static void test_agent_errors(void **state TH_UNUSED)
 		{ "environment:\n- A\n", "agents/x.yaml:2: environment[0] must be NAME=value" },
 		{ "environment:\n  A: b\n",
 		  "agents/x.yaml:1: environment must be a list of strings, not an object" },
-		{ "net: all\n", "agents/x.yaml:1: net must be none or host, not \"all\"" },
+		{ "net: all\n", "agents/x.yaml:1: net must be none, host or a list of hosts" },
 		{ "computer: {width: 10}\n", "agents/x.yaml:1: computer.kind is missing" },
 		{ "computer:\n  kind: desktop\n  width: 10\n",
 		  "agents/x.yaml:3: computer.width needs its partner: give width and height, or "
