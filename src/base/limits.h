@@ -318,6 +318,15 @@
 #define TH_FILE_SCAN_MAX (64 * TH_MIB) /* read_file looks this far for a line */
 #define TH_NET_RULES_MAX 256           /* entries of an agent's net */
 #define TH_NET_RULE_LEN_MAX 512        /* bytes of one */
+#define TH_SECRETS_MAX 64              /* of an agent */
+#define TH_SECRET_NAME_MAX 64          /* bytes of a secret's name, of a header's */
+#define TH_MASK_LEN_MIN 8              /* bytes of a secret: shorter ones would mask what is none */
+#define TH_MASK_LEN_MAX 4096
+#define TH_MASK_NODES_MAX (1 << 20) /* bytes of all forms of all secrets of a mask */
+#define TH_MASK_HOLD_MIN 4          /* fewer bytes that may begin a secret are not held back */
+#define TH_PLACEHOLDER_HEX 40
+#define TH_CA_PEM_MAX (8 * TH_KIB)
+#define TH_TRUST_SIZE_MAX (4 * TH_MIB) /* of the roots that a system trusts, as PEM */
 #define TH_EGRESS_SESSIONS_MAX 256
 #define TH_EGRESS_FLOWS_MAX 512    /* connections of one session */
 #define TH_EGRESS_HEAD_MS 30000    /* until a client has said what it wants */

@@ -3,8 +3,10 @@
  * secret.h - keys and tokens, as a type that cannot be printed or stored.
  *
  * The struct is opaque and no function turns it into a th_str but
- * th_secret_expose, which only io/fetch_request.c (to send a header) and the server's
- * comparison may call; a house check enforces that.  Memory is wiped on free.
+ * th_secret_expose, which only who sends a value where it belongs may call
+ * (io/fetch_request.c, the server's comparison; for an agent's secrets the messages
+ * to its executor and its egress), and who keeps it from going elsewhere
+ * (base/mask.c).  Memory is wiped on free.
  */
 #ifndef TH_BASE_SECRET_H
 #define TH_BASE_SECRET_H

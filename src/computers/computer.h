@@ -55,9 +55,10 @@ struct th_computer_options {
 	struct th_str bus; /* x11: accessibility bus with the elements of its programs: an address,
 			      or "display", the one that the display names; empty: none */
 	struct th_str
-	    state_dir;  /* private folder, made and later removed by the owner of the session */
-	bool net_host;  /* desktop: give its programs the host's network */
-	bool net_space; /* or that of these descriptors (io/net_space.h) */
+	    state_dir; /* private folder, made and later removed by the owner of the session */
+	bool net_host; /* desktop: give its programs the host's network */
+	struct th_str trust; /* desktop: file of roots that its programs may read; may be empty */
+	bool net_space;      /* or that of these descriptors (io/net_space.h) */
 	int net_fd, user_fd;
 	struct th_str
 	    workspace;     /* desktop: the folder its programs may write; absolute; may be empty */

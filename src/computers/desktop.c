@@ -143,7 +143,10 @@ static enum th_code make_plan(struct desktop *d, const struct th_computer_option
 
 	if (o->workspace.len && !workspace)
 		return th_fail(err, TH_EUSAGE, "the workspace's path is too long or holds a NUL");
+	const char *const trust[] = { o->trust.len ? th_arena_cstr(&d->arena, o->trust) : NULL,
+				      NULL };
 	struct th_sandbox s = {
+		.readable = trust,
 		.level_min = TH_SANDBOX_FULL,
 		.level_max = TH_SANDBOX_FULL,
 		.workspace = workspace,

@@ -13,6 +13,7 @@
 #include "config/script.h"
 #include "config/tools.h"
 #include "config/yaml.h"
+#include "core/agent_secret.h"
 #include "core/condenser.h"
 #include "core/team.h"
 #include "tools/tool.h"
@@ -272,6 +273,23 @@ static enum th_code check_net(const struct checker *c, struct th_str net)
 	return fail_checked(c, &path, &why);
 }
 
+static enum th_code check_secrets(const struct checker *c, const struct th_agent *agent)
+{
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+	struct th_buf at TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_NAME_NEAR_MAX);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
+	struct th_agent_secrets secrets;
+	struct th_err why;
+
+	th_arena_init(&a, TH_MIB);
+	enum th_code code = th_agent_secrets_read(agent->secrets, &a, &secrets, &path, &why);
+	if (code == TH_OK && secrets.count > 0 && th_net_kind_of(agent->net) != TH_NET_LIST)
+		code = th_fail(&why, TH_EUSAGE,
+			       "need a net that is a list of hosts: the egress puts them in");
+	th_buf_printf(&at, "secrets%s%s", path.len ? "." : "", path.ptr);
+	return code ? fail_checked(c, &at, &why) : TH_OK;
+}
+
 static enum th_code check_environment(const struct checker *c, const struct th_strs *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
@@ -396,6 +414,8 @@ static enum th_code check_agent(const struct checker *c, const struct th_agent *
 		code = check_environment(c, &a->environment);
 	if (code == TH_OK)
 		code = check_net(c, a->net);
+	if (code == TH_OK)
+		code = check_secrets(c, a);
 	return code;
 }
 

@@ -213,6 +213,7 @@ struct th_agent {
 	int64_t approve_seconds;       /* how long that is waited for; 0: for ever */
 	struct th_strs environment;    /* NAME=value for commands, beside a small clean default */
 	struct th_str workspace;       /* empty: the current folder */
+	struct th_str secrets;         /* raw: core/agent_secret.h */
 	struct th_str net; /* raw: the network of commands and of a private desktop, th_net_parse */
 	int64_t unknown;   /* enum th_on_unknown */
 	int64_t repeat;    /* enum th_on_repeat */

@@ -743,6 +743,7 @@ static enum th_code open_computer(struct display *d, const struct th_exec_displa
 		.state_dir = m->state_dir,
 		.net_host = m->net_host,
 		.net_space = m->net_space,
+		.trust = m->trust,
 		.net_fd = 5,
 		.user_fd = geteuid() == 0 ? -1 : 6,
 		.workspace = m->workspace,

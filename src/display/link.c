@@ -505,6 +505,7 @@ static enum th_code send_start(struct th_display *d, struct th_err *err)
 		.workspace = d->options.workspace,
 		.net_host = d->options.net_host,
 		.net_space = d->options.net_space,
+		.trust = d->options.trust,
 		.uid = d->options.uid,
 		.gid = d->options.gid,
 	};

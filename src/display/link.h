@@ -37,6 +37,7 @@ struct th_display_options {
 	struct th_str computer;  /* exec_computer_start, JSON */
 	struct th_str state_dir; /* private folder for it; made and removed here */
 	struct th_str workspace;
+	struct th_str trust; /* file of roots that its programs trust; empty: the system's */
 	bool net_host;
 	bool net_space; /* else that of these descriptors (io/net_space.h); user_fd may be -1 */
 	int net_fd, user_fd; /* the caller's, and outlive the display */

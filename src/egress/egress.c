@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -33,6 +34,7 @@ struct session {
 	struct th_poll *poll;
 	struct th_arena arena;
 	struct th_net_policy policy;
+	struct th_egress_secrets *secrets;
 	struct th_flow_owner owner;
 	struct th_flow *flows;
 	size_t flow_count;
@@ -167,6 +169,11 @@ static enum th_code begin(struct session *s, const struct th_json *v, struct th_
 	code = th_net_parse(m.net, &s->arena, &s->policy, NULL, err);
 	if (code)
 		return th_prefix(err, code, "net");
+	if (m.secrets.len > 0)
+		code = th_egress_secrets_read(m.secrets, m.authority, &s->secrets, err);
+	if (code)
+		return code;
+	s->owner.secrets = s->secrets;
 	s->listen_fd = th_sock_take_fd(s->sock);
 	if (!is_listening(s->listen_fd))
 		return th_fail(err, TH_EPROTO, "no listening socket came along");
@@ -238,6 +245,7 @@ static void session_free(struct session *s)
 		th_flow_free(f);
 	}
 	th_sock_free(s->sock);
+	th_egress_secrets_free(s->secrets);
 	th_fd_close(&s->listen_fd);
 	th_arena_deinit(&s->arena);
 	free(s);
@@ -278,7 +286,11 @@ static void on_session(void *ctx, int fd)
 
 	s->e = e;
 	s->listen_fd = -1;
-	s->owner = (struct th_flow_owner){ e->loop, &s->policy, on_report, on_flow_end, s };
+	s->owner = (struct th_flow_owner){ .loop = e->loop,
+					   .policy = &s->policy,
+					   .on_report = on_report,
+					   .on_end = on_flow_end,
+					   .ctx = s };
 	/* Some more may stay, to be told by begin that they are too many. */
 	if (e->session_count >= 2 * TH_EGRESS_SESSIONS_MAX)
 		th_fd_close(&fd);
@@ -339,10 +351,13 @@ static void confine(void)
 		fprintf(stderr, "thole egress: not confined: %s\n", err.msg);
 }
 
-static void raise_limit(void)
+static void set_limits(void)
 {
-	struct rlimit r;
+	struct rlimit r, none = { 0, 0 };
 
+	/* Neither a core file nor a debugger of the same user shows what is in memory here. */
+	(void)!setrlimit(RLIMIT_CORE, &none);
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (getrlimit(RLIMIT_NOFILE, &r) == 0) {
 		r.rlim_cur = r.rlim_max;
 		(void)!setrlimit(RLIMIT_NOFILE, &r);
@@ -370,7 +385,7 @@ int th_egress_main(int ready_fd)
 
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
-	raise_limit();
+	set_limits();
 	enum th_code code = th_egress_claim(&e.claim, &err);
 	bool other = code == TH_EBUSY;
 	if (code == TH_OK)

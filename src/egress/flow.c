@@ -14,6 +14,7 @@
 
 #include "base/limits.h"
 #include "egress/dial.h"
+#include "egress/terminate.h"
 #include "io/address.h"
 #include "io/clock.h"
 #include "io/files.h"
@@ -26,6 +27,7 @@
 enum stage { STAGE_HEAD, STAGE_DIAL, STAGE_RELAY, STAGE_LEAVE };
 enum kind { KIND_TUNNEL, KIND_HTTP, KIND_SOCKS };
 static const char *const kind_names[] = { "tunnel", "http", "socks" };
+#define KIND_TLS "tls" /* a tunnel whose TLS ends here */
 
 struct side {
 	int fd;
@@ -40,10 +42,14 @@ struct flow {
 	struct th_flow base; /* first */
 	enum stage stage;
 	enum kind kind;
-	bool greeted;        /* SOCKS */
-	bool whole;          /* HTTP: the request has ended */
-	bool chunks;         /* HTTP: its body goes on in chunks */
-	struct th_buf early; /* of the client, not yet understood */
+	bool greeted; /* SOCKS */
+	bool whole;   /* HTTP: the request has ended */
+	bool chunks;  /* HTTP: its body goes on in chunks */
+	bool secret;  /* a tunnel to a host that gets one */
+	bool address;
+	bool tls_ended;           /* its server has, and the rest was given on */
+	struct th_terminate *tls; /* of that, once it is connected */
+	struct th_buf early;      /* of the client, not yet understood */
 	struct th_http1 *http;
 	struct th_proxy_request request;
 	char host[TH_NET_HOST_MAX + 1];
@@ -81,7 +87,7 @@ void th_flow_sync(struct th_flow *base)
 		.op = TH_STR("connection"),
 		.host = th_str_of(f->host),
 		.port = f->port,
-		.kind = th_str_of(kind_names[f->kind]),
+		.kind = th_str_of(f->secret ? KIND_TLS : kind_names[f->kind]),
 		.decision = th_str_of(f->decision),
 		.why = th_str_of(f->why),
 		.count = f->counted ? 0 : 1,
@@ -98,7 +104,7 @@ void th_flow_sync(struct th_flow *base)
 static void decide(struct flow *f, const char *decision, const char *why)
 {
 	f->decision = decision;
-	snprintf(f->why, sizeof(f->why), "%s", why);
+	snprintf(f->why, sizeof(f->why), "%.*s", (int)sizeof(f->why) - 1, why);
 	th_flow_sync(&f->base);
 }
 
@@ -121,6 +127,7 @@ void th_flow_free(struct th_flow *base)
 	th_dial_free(f->dial);
 	side_deinit(&f->client);
 	side_deinit(&f->server);
+	th_terminate_free(f->tls);
 	th_http1_free(f->http);
 	th_buf_deinit(&f->early);
 	free(f);
@@ -194,10 +201,16 @@ static void watch(struct side *s, unsigned events)
 		th_poll_set(s->poll, events);
 }
 
+/* Whether more of the client should be read. */
+static bool takes(const struct flow *f)
+{
+	return f->tls ? th_terminate_takes(f->tls) : !f->whole;
+}
+
 static void update(struct flow *f)
 {
 	bool reads = f->stage == STAGE_HEAD || f->stage == STAGE_LEAVE ||
-		     (f->stage == STAGE_RELAY && waiting(&f->server) == 0 && !f->whole);
+		     (f->stage == STAGE_RELAY && waiting(&f->server) == 0 && takes(f));
 
 	watch(&f->client, (reads && !f->client.ended ? TH_POLL_READ : 0U) |
 			      (waiting(&f->client) ? TH_POLL_WRITE : 0U));
@@ -244,6 +257,44 @@ static void leave(struct flow *f, enum answer answer, const char *text)
 
 static bool http_body(struct flow *f, struct th_str bytes);
 
+/* Bytes of the client or of the server through the TLS that ends here. */
+static bool terminate(struct flow *f, bool of_client, struct th_str bytes)
+{
+	TH_CLEANUP(th_buf_deinit) struct th_buf to_client = TH_BUF_INIT(2 * TH_MIB);
+	TH_CLEANUP(th_buf_deinit) struct th_buf to_server = TH_BUF_INIT(2 * TH_MIB);
+	struct th_err err = {};
+	enum th_code code = of_client
+				? th_terminate_client(f->tls, bytes, &to_client, &to_server, &err)
+				: th_terminate_server(f->tls, bytes, &to_client, &to_server, &err);
+	bool given =
+	    give(&f->client, th_buf_str(&to_client)) && give(&f->server, th_buf_str(&to_server));
+
+	if (code == TH_ECONN) { /* that side said goodbye */
+		*(of_client ? &f->client.ended : &f->server.ended) = true;
+		code = TH_OK;
+	}
+	if (code && given) {
+		f->counted = false;
+		decide(f, "failed", err.msg);
+	}
+	return code == TH_OK && given;
+}
+
+static bool begin_tls(struct flow *f, struct th_str early)
+{
+	TH_CLEANUP(th_buf_deinit) struct th_buf first = TH_BUF_INIT(64 * TH_KIB);
+	struct th_err err = {};
+
+	if (th_terminate_new(f->base.owner->secrets, f->host, f->address, f->port, &first, &f->tls,
+			     &err)) {
+		f->counted = false;
+		decide(f, "failed", err.msg);
+		return false;
+	}
+	return give(&f->server, th_buf_str(&first)) &&
+	       (early.len == 0 || terminate(f, true, early));
+}
+
 static void begin_relay(struct flow *f)
 {
 	TH_CLEANUP(th_buf_deinit) struct th_buf head = TH_BUF_INIT(2 * TH_HTTP1_HEAD_MAX);
@@ -261,7 +312,8 @@ static void begin_relay(struct flow *f)
 		else
 			th_socks_answer(TH_SOCKS_GOOD, &head);
 		f->up += early.len;
-		good = give(&f->client, th_buf_str(&head)) && give(&f->server, early);
+		good = give(&f->client, th_buf_str(&head)) &&
+		       (f->secret ? begin_tls(f, early) : give(&f->server, early));
 	}
 	th_buf_deinit(&f->early);
 	if (good)
@@ -329,6 +381,9 @@ static void consider(struct flow *f, struct th_str host, uint16_t port, struct t
 		leave(f, ANSWER_REFUSED, text);
 		return;
 	}
+	f->address = target.address;
+	f->secret = !method.len && th_egress_secrets_for(f->base.owner->secrets, target.host,
+							 target.address, port);
 	f->stage = STAGE_DIAL;
 	th_timer_stop(&f->timer); /* dialling ends by itself */
 	f->dial =
@@ -454,7 +509,7 @@ static bool http_body(struct flow *f, struct th_str bytes)
 
 static bool pass_up(struct flow *f)
 {
-	for (int round = 0; round < ROUNDS_MAX && waiting(&f->server) == 0 && !f->whole; round++) {
+	for (int round = 0; round < ROUNDS_MAX && waiting(&f->server) == 0 && takes(f); round++) {
 		ssize_t got = take(&f->client);
 		if (got <= 0)
 			break;
@@ -464,7 +519,8 @@ static bool pass_up(struct flow *f)
 			continue;
 		}
 		f->up += (uint64_t)got;
-		if (!give(&f->server, th_str_n(piece, (size_t)got)))
+		if (f->tls ? !terminate(f, true, th_str_n(piece, (size_t)got))
+			   : !give(&f->server, th_str_n(piece, (size_t)got)))
 			return false;
 	}
 	return true;
@@ -477,8 +533,16 @@ static bool pass_down(struct flow *f)
 		if (got <= 0)
 			break;
 		f->down += (uint64_t)got;
-		if (!give(&f->client, th_str_n(piece, (size_t)got)))
+		if (f->tls ? !terminate(f, false, th_str_n(piece, (size_t)got))
+			   : !give(&f->client, th_str_n(piece, (size_t)got)))
 			return false;
+	}
+	if (f->tls && f->server.ended && !f->tls_ended) {
+		TH_CLEANUP(th_buf_deinit) struct th_buf last = TH_BUF_INIT(2 * TH_MIB);
+
+		f->tls_ended = true;
+		th_terminate_end(f->tls, &last);
+		return give(&f->client, th_buf_str(&last));
 	}
 	return true;
 }
@@ -494,8 +558,9 @@ static bool pass_end(struct side *from, struct side *to)
 
 static void relayed(struct flow *f, bool good)
 {
-	bool over = f->server.ended && waiting(&f->client) == 0 &&
-		    (f->kind == KIND_HTTP || (f->client.ended && waiting(&f->server) == 0));
+	bool over =
+	    f->server.ended && waiting(&f->client) == 0 &&
+	    (f->kind == KIND_HTTP || f->tls || (f->client.ended && waiting(&f->server) == 0));
 
 	if (!good || over || !pass_end(&f->client, &f->server) ||
 	    !pass_end(&f->server, &f->client)) {
@@ -576,8 +641,8 @@ struct th_flow *th_flow_new(struct th_flow_owner *owner, int fd)
 	f->server.fd = -1;
 	f->from_ms = th_clock_ms();
 	th_buf_init(&f->early, PIECE + TH_HTTP1_HEAD_MAX);
-	th_buf_init(&f->client.out, PIECE + 4 * TH_KIB);
-	th_buf_init(&f->server.out, 2 * PIECE + 2 * TH_HTTP1_HEAD_MAX);
+	th_buf_init(&f->client.out, 2 * PIECE);
+	th_buf_init(&f->server.out, 4 * PIECE);
 	th_timer_init(&f->timer, owner->loop, on_late, f);
 	if (th_poll_new(owner->loop, fd, on_client, f, &f->client.poll, NULL)) {
 		th_flow_free(&f->base);

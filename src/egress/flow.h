@@ -7,6 +7,7 @@
 #define TH_EGRESS_FLOW_H
 
 #include "core/net_rule.h"
+#include "egress/secrets.h"
 #include "io/loop.h"
 #include "wire/egress.h"
 
@@ -16,6 +17,7 @@ struct th_flow;
 struct th_flow_owner {
 	struct th_loop *loop;
 	const struct th_net_policy *policy;
+	const struct th_egress_secrets *secrets; /* NULL: none */
 	/* Something to tell of a flow. */
 	void (*on_report)(void *ctx, const struct th_egress_connection *c);
 	/* It has ended and is freed after this call. */

@@ -33,6 +33,7 @@ struct th_egress_link {
 	struct th_arena arena;
 	const char *program;
 	struct th_str session, net;
+	const struct th_secret *secrets, *authority;
 	int listen_fd;
 	enum state state;
 	struct th_poll *listen_poll; /* while it is not up */
@@ -237,6 +238,7 @@ static void on_close(void *ctx, struct th_sock *s, const struct th_err *err)
 static enum th_code greet(struct th_egress_link *x, struct th_err *err)
 {
 	TH_CLEANUP(th_buf_deinit) struct th_buf head = TH_BUF_INIT(TH_FRAME_JSON_MAX);
+	const struct th_str none = { NULL, 0 };
 	const struct th_sock_handlers handlers = { .on_frame = on_frame,
 						   .on_close = on_close,
 						   .ctx = x };
@@ -250,9 +252,16 @@ static enum th_code greet(struct th_egress_link *x, struct th_err *err)
 	struct th_egress_begin m = { .op = TH_STR("begin"),
 				     .token = th_str_of(token),
 				     .session = x->session,
-				     .net = x->net };
+				     .net = x->net,
+				     .secrets = x->secrets ? th_secret_expose(x->secrets) : none,
+				     .authority =
+					 x->authority ? th_secret_expose(x->authority) : none };
+	if (x->secrets)
+		th_buf_reserve(&head, TH_FRAME_JSON_MAX / 2); /* so that no copy is left behind */
 	th_egress_print(&th_egress_begin_table, &m, &head);
 	code = th_sock_send_fd(x->sock, th_buf_str(&head), x->listen_fd, err);
+	if (x->secrets)
+		explicit_bzero(head.ptr, head.len);
 	if (code) {
 		x->sock = th_sock_free(x->sock);
 		return code;
@@ -359,6 +368,8 @@ enum th_code th_egress_link_new(struct th_loop *l, const struct th_egress_option
 
 	x->loop = l;
 	x->listen_fd = o->listen_fd;
+	x->secrets = o->secrets;
+	x->authority = o->authority;
 	x->ready_fd = -1;
 	x->lost = (struct th_deferred){ .fn = on_lost, .ctx = x };
 	th_timer_init(&x->timer, l, on_timer, x);

@@ -12,6 +12,7 @@
 #define TH_EGRESS_LINK_H
 
 #include "base/buf.h"
+#include "base/secret.h"
 #include "io/loop.h"
 
 struct th_egress_link;
@@ -20,7 +21,10 @@ struct th_egress_options {
 	const char *program;   /* thole; copied, like the next */
 	struct th_str session; /* for people */
 	struct th_str net;     /* JSON, th_net_parse */
-	int listen_fd;         /* io/net_space.h; the caller's, outlives the link */
+	const struct th_secret
+	    *secrets; /* list of exec_secret; NULL: none.  Both outlive the link */
+	const struct th_secret *authority; /* th_ca_export */
+	int listen_fd;                     /* io/net_space.h; the caller's, outlives the link */
 };
 
 TH_NODISCARD enum th_code th_egress_link_new(struct th_loop *l, const struct th_egress_options *o,

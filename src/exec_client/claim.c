@@ -96,6 +96,10 @@ static void remove_stale(struct th_executor_claim *x)
 	if (lstat(path.ptr, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_uid == geteuid())
 		unlink(path.ptr);
 	th_buf_truncate(&path, path.len - 5);
+	th_buf_add(&path, TH_STR(".pem"));
+	if (lstat(path.ptr, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid())
+		unlink(path.ptr);
+	th_buf_truncate(&path, path.len - 4);
 	th_buf_add(&path, TH_STR(".d"));
 	if (lstat(path.ptr, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
 		(void)!th_dir_remove(path.ptr, NULL);

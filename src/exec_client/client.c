@@ -22,6 +22,7 @@ static void destroy(struct th_executor_client *x)
 	th_link_end_started(x);
 	th_sock_free(x->starter);
 	th_sock_free(x->sock);
+	th_secret_free(x->o.secrets);
 	for (uint32_t i = 0; i < x->call_room; i++) {
 		th_arena_deinit(&x->calls[i]->arena);
 		free(x->calls[i]);
@@ -61,8 +62,7 @@ static const struct th_str *copy_list(struct th_arena *a, const struct th_str *l
 	return out;
 }
 
-enum th_code th_executor_client_new(struct th_loop *l, const struct th_executor_options *o,
-				    struct th_executor_client **ret, struct th_err *err)
+static enum th_code check_options(const struct th_executor_options *o, struct th_err *err)
 {
 	if (o->session.len == 0 || o->session.len > TH_SESSION_ID_MAX)
 		return th_fail(err, TH_EUSAGE, "a session's id has 1 to %d bytes",
@@ -72,6 +72,18 @@ enum th_code th_executor_client_new(struct th_loop *l, const struct th_executor_
 			       TH_FMT(o->workspace));
 	if (o->epoch < 0 || o->command_ms_max < 0 || o->linger_ms < 0)
 		return th_fail(err, TH_EUSAGE, "a number below 0 in the executor's options");
+	return TH_OK;
+}
+
+enum th_code th_executor_client_new(struct th_loop *l, const struct th_executor_options *o,
+				    struct th_executor_client **ret, struct th_err *err)
+{
+	enum th_code bad = check_options(o, err);
+
+	if (bad) {
+		th_secret_free(o->secrets);
+		return bad;
+	}
 	struct th_executor_client *x = (struct th_executor_client *)th_alloc(sizeof(*x));
 	x->loop = l;
 	x->started = -1;

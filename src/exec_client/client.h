@@ -13,8 +13,9 @@
  *	function that started it, and never after th_executor_client_free.
  *
  * It never repeats an effect of another class, never guesses (an outcome that
- * the journal does not have is TH_OUTCOME_UNKNOWN), and never gives a secret to
- * the executor: its environment has only the entries of th_executor_options.
+ * the journal does not have is TH_OUTCOME_UNKNOWN), and never gives a key of
+ * a model to the executor: its environment has only the entries of
+ * th_executor_options, and an agent's secrets go over its socket.
  *
  * Callbacks are called from the loop; they may start and cancel calls and free
  * the client.  Their arguments are borrowed.  All functions run on the loop's
@@ -28,6 +29,7 @@
 #include "base/err.h"
 #include "base/geom.h"
 #include "base/hash.h"
+#include "base/secret.h"
 #include "core/effect_call.h"
 
 struct th_loop;
@@ -48,6 +50,9 @@ struct th_executor_options {
 	bool net_host; /* commands and desktop get the host's network */
 	struct th_str
 	    net; /* else the list of what they may reach: JSON, th_net_parse; empty: none */
+
+	/* A list of exec_secret, JSON; NULL: none.  th_executor_client_new takes it over. */
+	struct th_secret *secrets;
 
 	struct th_str computer;            /* kind; empty: the executor's, if any */
 	struct th_str computer_own;        /* the kind's own options: a JSON object; empty: none */

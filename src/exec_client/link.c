@@ -166,7 +166,11 @@ static enum th_code send_start(struct th_executor_client *x, struct th_err *err)
 
 	th_executor_start_message(&x->o, x->state_dir.ptr, x->socket.ptr, &message);
 	enum th_code code = th_buf_check(&message, "the options of the executor", err);
-	return code ? code : th_sock_send(x->starter, th_buf_str(&message), TH_STR(""), err);
+	if (code == TH_OK)
+		code = th_sock_send(x->starter, th_buf_str(&message), TH_STR(""), err);
+	if (x->o.secrets)
+		explicit_bzero(message.ptr, message.len);
+	return code;
 }
 
 /* The first message of what was started. */

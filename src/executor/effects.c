@@ -364,6 +364,8 @@ static void effect_finish(struct th_exec_effect *e, enum th_outcome_status statu
 	e->elapsed_ms = e->started_ms ? (int64_t)(th_clock_ms() - e->started_ms) : 0;
 	th_buf_add(&e->output, output);
 	th_buf_add(&e->evidence, evidence);
+	(void)th_mask_apply_buf(e->x->mask, &e->output);
+	(void)th_mask_apply_buf(e->x->mask, &e->evidence);
 	for (size_t i = 0; i < count; i++)
 		e->pictures[e->picture_count++] = th_picture_ref(pictures[i]);
 	if (!e->x->egress || !e->started || e->class == TH_CLASS_R) {
@@ -403,6 +405,12 @@ static bool job_note(struct th_tool_job *job, struct th_str json)
 	if (!e->entry)
 		return true;
 	/* Durable before anything is changed: so no note proves that nothing was. */
+	TH_CLEANUP(th_buf_deinit) struct th_buf note = TH_BUF_INIT(TH_JOURNAL_RECORD_MAX);
+	if (e->x->mask) {
+		th_buf_add(&note, json);
+		(void)th_mask_apply_buf(e->x->mask, &note);
+		json = th_buf_str(&note);
+	}
 	enum th_code code = th_ledger_note(e->x->ledger, e->entry, json, &err);
 	if (code == TH_OK)
 		code = th_ledger_sync(e->x->ledger, &err);

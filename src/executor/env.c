@@ -75,7 +75,9 @@ static char *make_visible_tmp(struct th_executor_server *x)
 static enum th_code make_plan(struct th_executor_server *x, const char *workspace,
 			      struct th_err *err)
 {
+	const char *const trust[] = { x->trust, NULL };
 	struct th_sandbox s = {
+		.readable = trust,
 		.level_min = x->start.no_sandbox ? TH_SANDBOX_OFF : TH_SANDBOX_FULL,
 		.level_max = x->start.no_sandbox ? TH_SANDBOX_OFF : TH_SANDBOX_FULL,
 		.workspace = workspace,
@@ -116,12 +118,19 @@ static enum th_code make_environment(struct th_executor_server *x, const char *w
 	size_t net_count = 0;
 	const char *home = "/tmp";
 
+	const char *const *secret = (const char *const *)x->secret_environment;
+	size_t secret_count = 0;
 	while (net[net_count])
 		net_count++;
+	while (secret[secret_count])
+		secret_count++;
 	const char **more = (const char **)th_arena_array(
-	    &x->env_arena, net_count + given->count + 3, sizeof(*more));
+	    &x->env_arena, net_count + secret_count + given->count + 3, sizeof(*more));
 	for (size_t i = 0; more && i < net_count; i++)
 		*more++ = net[i];
+	for (size_t i = 0; more && i < secret_count; i++)
+		*more++ = secret[i];
+	net_count += secret_count;
 	for (size_t i = 0; more && i < given->count; i++) {
 		more[i] = th_arena_cstr(&x->env_arena, given->list[i]);
 		if (!more[i] || more[i][0] == '=' || !strchr(more[i], '='))
@@ -316,6 +325,7 @@ enum th_code th_exec_display_make(struct th_executor_server *x, struct th_str co
 		.workspace = th_str_of(x->workspace),
 		.net_host = x->start.net_host,
 		.net_space = x->egress != NULL,
+		.trust = th_str_of(x->trust),
 		.net_fd = x->net_space.net_fd,
 		.user_fd = x->net_space.user_fd,
 		.uid = x->env.as_owner ? x->env.owner_uid : 0,

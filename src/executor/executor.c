@@ -533,8 +533,8 @@ static enum th_code parse_start(struct th_executor_server *x, struct th_str head
 	if (code)
 		return code;
 	struct th_exec_start *s = &x->start;
-	struct th_str *strs[] = { &s->session,   &s->state_dir, &s->socket,
-				  &s->workspace, &s->computer,  &s->net };
+	struct th_str *strs[] = { &s->session,  &s->state_dir, &s->socket, &s->workspace,
+				  &s->computer, &s->net,       &s->secrets };
 	for (size_t i = 0; i < TH_COUNT(strs); i++)
 		*strs[i] = th_arena_str(&x->arena, *strs[i]);
 	for (size_t i = 0; i < s->environment.count; i++)
@@ -569,7 +569,9 @@ static enum th_code begin(struct th_executor_server *x, struct th_buf *other, st
 	x->flush = (struct th_deferred){ .fn = th_exec_flush, .ctx = x };
 	x->reap = (struct th_deferred){ .fn = reap, .ctx = x };
 	th_timer_init(&x->linger, x->loop, on_linger, x);
-	code = th_exec_net_make(x, err);
+	code = th_exec_secrets_make(x, err);
+	if (code == TH_OK)
+		code = th_exec_net_make(x, err);
 	if (code == TH_OK && x->start.workspace.len > 0)
 		code = th_exec_env_make(x, x->start.workspace, err);
 	if (code == TH_OK && x->start.computer.len > 0)
@@ -619,6 +621,8 @@ static void end(struct th_executor_server *x)
 	th_exec_env_deinit(x);
 	th_exec_effects_free(x);
 	th_exec_net_deinit(x);
+	if (ours)
+		th_exec_secrets_deinit(x);
 	th_reaper_stop(&x->reaper_fd);
 	if (ours && !x->remove && th_ledger_tidy(x->ledger, true, &err))
 		fprintf(stderr, "thole executor: %s\n", err.msg);

@@ -4,8 +4,9 @@
  * children, the desktop, and a journal of what it accepted and how that ended.
  *
  * It outlives the runtime that started it.  It never decides what may be done
- * (the core did), holds no secret, and speaks to nobody but processes of its
- * own user over its socket.  Who starts and finds it: exec_client/client.h.
+ * (the core did), holds no key of a model, and speaks to nobody but processes of
+ * its own user over its socket.  The secrets of an agent file it has in memory, to
+ * mask them (secrets.c).  Who starts and finds it: exec_client/client.h.
  *
  * There is one per session: byte 0 of the lock file in its state folder is
  * held while one starts, byte 1 for its life; the file says its socket and,

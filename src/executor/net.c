@@ -61,6 +61,8 @@ enum th_code th_exec_net_make(struct th_executor_server *x, struct th_err *err)
 	const struct th_egress_options o = { .program = program,
 					     .session = x->start.session,
 					     .net = x->start.net,
+					     .secrets = x->secrets,
+					     .authority = x->authority,
 					     .listen_fd = x->net_space.listen_fd };
 	return th_egress_link_new(x->loop, &o, &x->egress, err);
 }

@@ -6,6 +6,7 @@
 #ifndef TH_EXECUTOR_STATE_H
 #define TH_EXECUTOR_STATE_H
 
+#include "base/mask.h"
 #include "display/link.h"
 #include "egress/link.h"
 #include "executor/executor.h"
@@ -102,10 +103,15 @@ struct th_executor_server {
 	struct th_tool_env env;
 	struct th_arena env_arena;
 	struct th_sandbox_plan *plan;
-	struct th_net_space net_space; /* of a net that is a list */
-	struct th_egress_link *egress; /* NULL: none */
-	const char *tmpdir;            /* the folder TMPDIR names; NULL: /tmp will do */
-	char sandbox[512];             /* JSON, for welcome */
+	struct th_net_space net_space;   /* of a net that is a list */
+	struct th_egress_link *egress;   /* NULL: none */
+	struct th_mask *mask;            /* over what tools give out; NULL: there are no secrets */
+	struct th_secret *secrets;       /* as they came */
+	struct th_secret *authority;     /* th_ca_export */
+	const char *trust;               /* file of roots for programs; NULL: the system's */
+	const char **secret_environment; /* placeholders and the file of roots */
+	const char *tmpdir;              /* the folder TMPDIR names; NULL: /tmp will do */
+	char sandbox[512];               /* JSON, for welcome */
 	struct th_display *display;
 	struct th_exec_watching *watchings; /* live views of it */
 	size_t watching_count;
@@ -141,6 +147,9 @@ TH_NODISCARD enum th_code th_exec_display_make(struct th_executor_server *x, str
 
 TH_NODISCARD enum th_code th_exec_net_make(struct th_executor_server *x, struct th_err *err);
 void th_exec_net_deinit(struct th_executor_server *x);
+/* Before it. */
+TH_NODISCARD enum th_code th_exec_secrets_make(struct th_executor_server *x, struct th_err *err);
+void th_exec_secrets_deinit(struct th_executor_server *x);
 /* Entries for the environment of commands: where the proxy is; NULL-terminated, may be empty. */
 const char *const *th_exec_net_environment(const struct th_executor_server *x);
 

@@ -28,16 +28,56 @@ static enum th_code fail_ssl(struct th_err *err, enum th_code code, const char *
 	return th_fail(err, code, "%s: %s", what, reason ? reason : "OpenSSL does not say why");
 }
 
-enum th_code th_tls_config_new(const char *cert_file, const char *key_file,
-			       struct th_tls_config **ret, struct th_err *err)
+static SSL_CTX *new_ctx(const SSL_METHOD *method)
 {
-	SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
+	SSL_CTX *ctx = SSL_CTX_new(method);
 
 	if (!ctx)
-		return fail_ssl(err, TH_EIO, "TLS");
+		return NULL;
 	SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
 	SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE);
 	SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+	return ctx;
+}
+
+static enum th_code wrap(SSL_CTX *ctx, bool good, struct th_tls_config **ret, struct th_err *err)
+{
+	if (!good) {
+		SSL_CTX_free(ctx);
+		return fail_ssl(err, TH_EIO, "TLS");
+	}
+	*ret = th_alloc(sizeof(**ret));
+	(*ret)->ctx = ctx;
+	return TH_OK;
+}
+
+enum th_code th_tls_config_of(struct x509_st *cert, struct evp_pkey_st *key,
+			      struct th_tls_config **ret, struct th_err *err)
+{
+	SSL_CTX *ctx = new_ctx(TLS_server_method());
+	bool good =
+	    ctx && SSL_CTX_use_certificate(ctx, cert) == 1 && SSL_CTX_use_PrivateKey(ctx, key) == 1;
+
+	return wrap(ctx, good, ret, err);
+}
+
+enum th_code th_tls_config_client(struct th_tls_config **ret, struct th_err *err)
+{
+	SSL_CTX *ctx = new_ctx(TLS_client_method());
+	bool good = ctx && SSL_CTX_set_default_verify_paths(ctx) == 1;
+
+	if (ctx)
+		SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+	return wrap(ctx, good, ret, err);
+}
+
+enum th_code th_tls_config_new(const char *cert_file, const char *key_file,
+			       struct th_tls_config **ret, struct th_err *err)
+{
+	SSL_CTX *ctx = new_ctx(TLS_server_method());
+
+	if (!ctx)
+		return fail_ssl(err, TH_EIO, "TLS");
 	if (SSL_CTX_use_certificate_chain_file(ctx, cert_file) != 1) {
 		SSL_CTX_free(ctx);
 		return fail_ssl(err, TH_EUSAGE, cert_file);
@@ -75,6 +115,11 @@ struct th_tls *th_tls_new(struct th_tls_config *c)
 	return t;
 }
 
+bool th_tls_is_ready(const struct th_tls *t)
+{
+	return SSL_is_init_finished(t->ssl);
+}
+
 struct th_tls *th_tls_free(struct th_tls *t)
 {
 	if (t) {
@@ -91,6 +136,31 @@ static void drain(struct th_tls *t, struct th_buf *out)
 
 	while ((n = BIO_read(t->out, piece, sizeof(piece))) > 0)
 		th_buf_add_mem(out, piece, (size_t)n);
+}
+
+enum th_code th_tls_connect(struct th_tls_config *c, const char *host, bool address,
+			    struct th_buf *out, struct th_tls **ret, struct th_err *err)
+{
+	struct th_tls *t = th_tls_new(c);
+	X509_VERIFY_PARAM *p = SSL_get0_param(t->ssl);
+	bool good;
+
+	ERR_clear_error();
+	SSL_set_connect_state(t->ssl);
+	if (address)
+		good = X509_VERIFY_PARAM_set1_ip_asc(p, host) == 1;
+	else
+		good =
+		    SSL_set1_host(t->ssl, host) == 1 && SSL_set_tlsext_host_name(t->ssl, host) == 1;
+	if (!good) {
+		th_tls_free(t);
+		return fail_ssl(err, TH_EIO, "TLS");
+	}
+	(void)SSL_do_handshake(t->ssl); /* it waits for the other's first bytes */
+	ERR_clear_error();
+	drain(t, out);
+	*ret = t;
+	return TH_OK;
 }
 
 enum th_code th_tls_read(struct th_tls *t, struct th_str bytes, struct th_buf *plain,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tls.h - the server's end of TLS 1.2 and 1.3, over OpenSSL's memory BIOs: bytes in, bytes out, no
+ * tls.h - an end of TLS 1.2 and 1.3, over OpenSSL's memory BIOs: bytes in, bytes out, no
  * descriptor.
  */
 #ifndef TH_IO_TLS_H
@@ -16,7 +16,20 @@ TH_NODISCARD enum th_code th_tls_config_new(const char *cert_file, const char *k
 					    struct th_tls_config **ret, struct th_err *err);
 struct th_tls_config *th_tls_config_free(struct th_tls_config *c); /* NULL; after its connections */
 
+/* Certificate and key of OpenSSL, for io/ca.c; both stay the caller's. */
+struct x509_st;
+struct evp_pkey_st;
+TH_NODISCARD enum th_code th_tls_config_of(struct x509_st *cert, struct evp_pkey_st *key,
+					   struct th_tls_config **ret, struct th_err *err);
+/* The client's end: servers must prove themselves by the roots that this system trusts. */
+TH_NODISCARD enum th_code th_tls_config_client(struct th_tls_config **ret, struct th_err *err);
+
 struct th_tls *th_tls_new(struct th_tls_config *c);
+/* Of a client; `host` is a name or an address without brackets; `out` gets the first bytes. */
+TH_NODISCARD enum th_code th_tls_connect(struct th_tls_config *c, const char *host, bool address,
+					 struct th_buf *out, struct th_tls **ret,
+					 struct th_err *err);
+bool th_tls_is_ready(const struct th_tls *t); /* the handshake is over */
 struct th_tls *th_tls_free(struct th_tls *t); /* takes NULL, returns NULL */
 
 /* What came from the peer: appends what it says to `plain`, and what is to be sent to `out`.

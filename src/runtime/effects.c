@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "runtime/internal.h"
+#include "runtime/secrets.h"
 
 /* `starts`: what computer.start says; its strings are borrowed. */
 static struct th_executor_options executor_options(const struct th_runtime_session *s,
@@ -54,6 +55,7 @@ enum th_code th_runtime_session_executor(struct th_runtime_session *s, int64_t e
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_agent_starts starts = { 0 };
 	struct th_executor_options o;
+	enum th_code code;
 
 	s->rt->executors = s->may_have_executor = true;
 	th_arena_init(&a, TH_MIB);
@@ -62,6 +64,9 @@ enum th_code th_runtime_session_executor(struct th_runtime_session *s, int64_t e
 	if (pc && th_agent_starts_read(pc->start, &a, &starts, &path, err))
 		return th_prefix(err, TH_EUSAGE, "computer.%.*s", TH_FMT(th_buf_str(&path)));
 	o = executor_options(s, epoch, &starts);
+	code = th_runtime_secrets(s->agent.secrets, o.scope, s->id, &o.secrets, err);
+	if (code)
+		return code;
 	return th_executor_client_new(s->rt->loop, &o, &s->executor, err);
 }
 

@@ -135,7 +135,7 @@ static enum th_code check_prices(const struct th_runtime_session *s,
 static enum th_code check_member(const struct th_runtime_session *s,
 				 const struct th_json *definition, size_t index, struct th_err *err)
 {
-	static const char *const fields[] = { "limits", "environment", "net" };
+	static const char *const fields[] = { "limits", "environment", "net", "secrets" };
 	const struct th_json *member = th_team_definition(definition, index);
 
 	for (size_t i = 0; !s->stored && i < TH_COUNT(fields); i++) {
@@ -165,6 +165,7 @@ static enum th_code config_member(struct th_runtime_session *s, const struct th_
 		agent->workspace = s->agent.workspace;
 	agent->environment = s->agent.environment;
 	agent->net = s->agent.net;
+	agent->secrets = s->agent.secrets;
 	*o = s->session_config;
 	o->agent = agent;
 	o->has_computer = s->session_config.has_computer && agent->computer;

@@ -62,6 +62,7 @@ struct th_shell_session {
 	struct th_arena arena;
 	struct th_pty *pty;
 	struct th_terminal *terminal;
+	struct th_mask_stream mask; /* over what comes from it */
 	int command_fd, report_fd;
 	struct th_poll *command_poll, *report_poll;
 	struct th_buf queue, report; /* of a command; of a report */
@@ -97,6 +98,7 @@ static void destroy(struct th_shell_session *s)
 	th_buf_deinit(&s->queue);
 	th_buf_deinit(&s->report);
 	th_buf_deinit(&s->said);
+	th_mask_stream_deinit(&s->mask);
 	th_arena_deinit(&s->arena);
 	free(s);
 }
@@ -188,11 +190,16 @@ static void look_for_mark(struct th_shell_session *s, struct th_str bytes)
 static void on_output(void *ctx, enum th_child_stream stream, struct th_str bytes)
 {
 	struct th_shell_session *s = (struct th_shell_session *)ctx;
+	TH_CLEANUP(th_buf_deinit) struct th_buf masked = TH_BUF_INIT(TH_MIB);
 
 	(void)stream;
 	s->inside = true;
-	th_terminal_feed(s->terminal, bytes);
 	look_for_mark(s, bytes);
+	if (s->env->mask) {
+		th_mask_stream_feed(&s->mask, bytes, &masked);
+		bytes = th_buf_str(&masked);
+	}
+	th_terminal_feed(s->terminal, bytes);
 	s->events.output(s->events.ctx, bytes);
 	if (!s->freed)
 		check_end(s);
@@ -343,6 +350,7 @@ enum th_code th_shell_session_new(struct th_tool_env *env, const struct th_shell
 	s->kind = kind;
 	s->events = *events;
 	s->command_fd = s->report_fd = -1;
+	th_mask_stream_init(&s->mask, env->mask);
 	th_arena_init(&s->arena, TH_MIB);
 	th_buf_init(&s->queue, TH_COMMAND_SIZE_MAX + WORD_LEN + 16);
 	th_buf_init(&s->report, WORD_LEN + 16 + kind->report_max);

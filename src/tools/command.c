@@ -38,6 +38,7 @@ struct command {
 	struct th_clip out, progress; /* progress: its end, told with a failure */
 	enum ending ending;
 	int64_t timeout_ms;
+	struct th_mask_stream masks[2]; /* of standard output, of standard error */
 };
 
 static const struct th_command *args_of(const struct command *c)
@@ -51,19 +52,43 @@ static void command_free(struct command *c)
 	th_child_free(c->child);
 	th_clip_deinit(&c->out);
 	th_clip_deinit(&c->progress);
+	th_mask_stream_deinit(&c->masks[0]);
+	th_mask_stream_deinit(&c->masks[1]);
 	free(c);
+}
+
+static void put(struct command *c, enum th_child_stream stream, struct th_str bytes)
+{
+	if (stream == TH_CHILD_OUT) {
+		th_clip_add(&c->out, bytes);
+	} else if (bytes.len > 0) {
+		th_clip_add(&c->progress, bytes);
+		c->job->output(c->job, bytes);
+	}
 }
 
 static void on_output(void *ctx, enum th_child_stream stream, struct th_str bytes)
 {
 	struct command *c = (struct command *)ctx;
+	TH_CLEANUP(th_buf_deinit) struct th_buf masked = TH_BUF_INIT(TH_MIB);
 
-	if (stream == TH_CHILD_OUT) {
-		th_clip_add(&c->out, bytes);
+	if (!c->job->env->mask) {
+		put(c, stream, bytes);
 		return;
 	}
-	th_clip_add(&c->progress, bytes);
-	c->job->output(c->job, bytes);
+	th_mask_stream_feed(&c->masks[stream == TH_CHILD_ERR], bytes, &masked);
+	put(c, stream, th_buf_str(&masked));
+}
+
+/* What was held back, once nothing more comes. */
+static void put_rest(struct command *c)
+{
+	for (int i = 0; i < 2; i++) {
+		TH_CLEANUP(th_buf_deinit) struct th_buf rest = TH_BUF_INIT(TH_MIB);
+
+		th_mask_stream_end(&c->masks[i], &rest);
+		put(c, i ? TH_CHILD_ERR : TH_CHILD_OUT, th_buf_str(&rest));
+	}
 }
 
 static void on_timeout(void *ctx)
@@ -150,6 +175,7 @@ static void on_exit_(void *ctx, const struct th_child_exit *e)
 	struct th_buf evidence = TH_BUF_INIT(TH_KIB);
 	enum th_outcome_status status = TH_OUTCOME_DONE;
 
+	put_rest(c);
 	if (c->ending != ENDING_ITSELF || e->signalled || e->code != 0)
 		status = TH_OUTCOME_FAILED;
 	if (e->not_started)
@@ -240,6 +266,8 @@ static void start(struct th_tool_job *job)
 	c->timeout_ms = th_tool_timeout_ms(job, args->timeout_s);
 	th_clip_init(&c->out, TH_TOOL_OUTPUT_MODEL_MAX);
 	th_clip_init(&c->progress, TH_COMMAND_PROGRESS_MAX);
+	th_mask_stream_init(&c->masks[0], job->env->mask);
+	th_mask_stream_init(&c->masks[1], job->env->mask);
 	th_timer_init(&c->timer, job->env->loop, on_timeout, c);
 	if (start_child(c, &err)) {
 		enum th_outcome_status status =

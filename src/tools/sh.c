@@ -37,6 +37,7 @@ struct th_sh {
 	struct th_timer timer;
 	enum th_sh_ending ending;
 	struct th_sh_spec spec;
+	struct th_mask_stream out, err; /* of what it writes */
 };
 
 static void sh_free(struct th_sh *s)
@@ -46,16 +47,44 @@ static void sh_free(struct th_sh *s)
 	if (s->drain)
 		s->drain->sh = NULL;
 	th_fd_close(&s->said_fd);
+	th_mask_stream_deinit(&s->out);
+	th_mask_stream_deinit(&s->err);
 	free(s);
+}
+
+static void put(struct th_sh *s, enum th_child_stream stream, struct th_str bytes)
+{
+	struct th_clip *to = stream == TH_CHILD_ERR && s->spec.err ? s->spec.err : s->spec.out;
+
+	if (bytes.len == 0)
+		return;
+	th_clip_add(to, bytes);
+	s->job->output(s->job, bytes);
 }
 
 static void on_output(void *ctx, enum th_child_stream stream, struct th_str bytes)
 {
 	struct th_sh *s = (struct th_sh *)ctx;
-	struct th_clip *to = stream == TH_CHILD_ERR && s->spec.err ? s->spec.err : s->spec.out;
+	TH_CLEANUP(th_buf_deinit) struct th_buf masked = TH_BUF_INIT(TH_MIB);
 
-	th_clip_add(to, bytes);
-	s->job->output(s->job, bytes);
+	if (!s->job->env->mask) {
+		put(s, stream, bytes);
+		return;
+	}
+	th_mask_stream_feed(stream == TH_CHILD_ERR ? &s->err : &s->out, bytes, &masked);
+	put(s, stream, th_buf_str(&masked));
+}
+
+/* What was held back, once nothing more comes. */
+static void put_rest(struct th_sh *s)
+{
+	TH_CLEANUP(th_buf_deinit) struct th_buf rest = TH_BUF_INIT(TH_MIB);
+
+	th_mask_stream_end(&s->out, &rest);
+	put(s, TH_CHILD_OUT, th_buf_str(&rest));
+	th_buf_clear(&rest);
+	th_mask_stream_end(&s->err, &rest);
+	put(s, TH_CHILD_ERR, th_buf_str(&rest));
 }
 
 /* ---- output on a desktop ---- */
@@ -194,6 +223,7 @@ static void on_exit_(void *ctx, const struct th_child_exit *e)
 	struct th_sh_end end = { .status = stand_in_status(s), .ending = s->ending, .exit = *e };
 
 	drain_leave(s);
+	put_rest(s);
 	if (s->ending != TH_SH_ITSELF && s->marker[0])
 		th_child_kill_marked(s->marker); /* what it forked while it was being killed */
 	if (e->not_started)
@@ -310,6 +340,8 @@ enum th_code th_sh_start(struct th_tool_job *job, const struct th_sh_spec *spec,
 	s->job = job;
 	s->said_fd = -1;
 	s->spec = *spec;
+	th_mask_stream_init(&s->out, job->env->mask);
+	th_mask_stream_init(&s->err, job->env->mask);
 	th_timer_init(&s->timer, job->env->loop, on_timeout, s);
 	code = start_child(s, err);
 	if (code) {

@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/field.h"
 #include "base/limits.h"
+#include "base/mask.h"
 #include "core/effect.h"
 #include "core/event.h"
 
@@ -42,6 +43,7 @@ struct th_tool_env {
 	gid_t owner_gid;
 	const char *const *environment;        /* for commands; NULL-terminated */
 	const struct th_sandbox_plan *sandbox; /* for commands; NULL: not confined */
+	const struct th_mask *mask; /* over what commands write; NULL: there are no secrets */
 	int64_t command_ms_max;
 	/* The argv to put before a command's own so that it runs on the session's desktop
 	 * (computers/desktop.h); NULL while there is none.  The function itself may be NULL. */

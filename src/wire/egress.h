@@ -18,11 +18,13 @@
 
 #include "base/field.h"
 
-#define TH_FIELDS_egress_begin(F)                                        \
-	F(egress_begin, str, op, "op", TH_REQ, "begin")                  \
-	F(egress_begin, str, token, "token", TH_REQ, "of the lock file") \
-	F(egress_begin, str, session, "session", TH_REQ, "for people")   \
-	F(egress_begin, raw, net, "net", TH_REQ, "what it may reach: th_net_parse")
+#define TH_FIELDS_egress_begin(F)                                                   \
+	F(egress_begin, str, op, "op", TH_REQ, "begin")                             \
+	F(egress_begin, str, token, "token", TH_REQ, "of the lock file")            \
+	F(egress_begin, str, session, "session", TH_REQ, "for people")              \
+	F(egress_begin, raw, net, "net", TH_REQ, "what it may reach: th_net_parse") \
+	F(egress_begin, raw, secrets, "secrets", 0, "list of exec_secret")          \
+	F(egress_begin, str, authority, "authority", 0, "certificate and key, PEM")
 
 /* ready, sync, synced */
 #define TH_FIELDS_egress_number(F)                                       \
@@ -37,7 +39,7 @@
 	F(egress_connection, str, op, "op", TH_REQ, "connection")                             \
 	F(egress_connection, str, host, "host", 0, "as it was asked for")                     \
 	F(egress_connection, int, port, "port", TH_NONEG, "as it was asked for")              \
-	F(egress_connection, str, kind, "kind", TH_REQ, "tunnel, http or socks")              \
+	F(egress_connection, str, kind, "kind", TH_REQ, "tunnel, http, socks or tls")         \
 	F(egress_connection, str, decision, "decision", TH_REQ, "allowed, refused or failed") \
 	F(egress_connection, str, why, "why", 0, "of refused and failed")                     \
 	F(egress_connection, int, count, "count", TH_NONEG, "1: it is new")                   \

@@ -164,6 +164,13 @@
 	  "windows that these show, for which the first call waits")                           \
 	F(exec_computer_start, int, wait_ms, "wait_ms", TH_NONEG, "and how long at most")
 
+#define TH_FIELDS_exec_secret(F)                                                     \
+	F(exec_secret, str, name, "name", TH_REQ, "variable of the placeholder")     \
+	F(exec_secret, str, placeholder, "placeholder", TH_REQ, "what programs see") \
+	F(exec_secret, str, value, "value", TH_REQ, "never written anywhere")        \
+	F(exec_secret, raw, hosts, "hosts", TH_REQ, "where it may go, as in net")    \
+	F(exec_secret, strs, headers, "headers", TH_REQ, "in which headers")
+
 #define TH_FIELDS_exec_start(F)                                                                 \
 	F(exec_start, str, op, "op", TH_REQ, "start")                                           \
 	F(exec_start, str, session, "session", TH_REQ | TH_NONEMPTY, "session")                 \
@@ -173,6 +180,7 @@
 	F(exec_start, str, workspace, "workspace", 0, "folder its tools work in")               \
 	F(exec_start, bool, net_host, "net_host", 0, "commands have the host's network")        \
 	F(exec_start, raw, net, "net", 0, "else the list of what they may reach: th_net_parse") \
+	F(exec_start, raw, secrets, "secrets", 0, "list of exec_secret")                        \
 	F(exec_start, bool, no_sandbox, "no_sandbox", 0, "commands are not confined")           \
 	F(exec_start, raw, computer, "computer", 0, "exec_computer_start")                      \
 	F(exec_start, strs, environment, "environment", 0, "NAME=value for commands")           \
@@ -217,6 +225,7 @@
 	  "its programs have the host's network")                                               \
 	F(exec_display_start, bool, net_space, "net_space", 0,                                  \
 	  "or the namespace of the descriptors 5 and, unless as root, 6")                       \
+	F(exec_display_start, str, trust, "trust", 0, "file of roots that its programs trust")  \
 	F(exec_display_start, int, uid, "uid", TH_NONEG, "as root: whom it runs as; 0: nobody") \
 	F(exec_display_start, int, gid, "gid", TH_NONEG, "as root: its group")
 
@@ -272,6 +281,7 @@
 	X(exec_error)          \
 	X(exec_computer_start) \
 	X(exec_role)           \
+	X(exec_secret)         \
 	X(exec_start)          \
 	X(exec_ready)          \
 	X(exec_computer)       \

@@ -59,7 +59,7 @@ static bool is_named(const struct th_http1 *p, struct th_str name)
 	return false;
 }
 
-static bool goes_on(const struct th_http1 *p, struct th_str name)
+bool th_proxy_goes_on(const struct th_http1 *p, struct th_str name)
 {
 	static const char *const stays[] = {
 		"connection", "proxy-connection",    "keep-alive",        "te",   "trailer",
@@ -85,7 +85,7 @@ void th_proxy_head(const struct th_http1 *p, const struct th_proxy_request *r, s
 	if (th_http1_header_count(p, "transfer-encoding") > 0)
 		th_buf_add(out, TH_STR("Transfer-Encoding: chunked\r\n"));
 	for (size_t i = 0; th_http1_header_at(p, i, &h); i++)
-		if (goes_on(p, h.name))
+		if (th_proxy_goes_on(p, h.name))
 			th_buf_printf(out, "%.*s: %.*s\r\n", TH_FMT(h.name), TH_FMT(h.value));
 	th_buf_add(out, TH_STR("\r\n"));
 }

@@ -29,6 +29,9 @@ const char *th_proxy_read(const struct th_http1 *p, struct th_proxy_request *ret
  */
 void th_proxy_head(const struct th_http1 *p, const struct th_proxy_request *r, struct th_buf *out);
 
+/* Is the header one that goes on to the server? */
+bool th_proxy_goes_on(const struct th_http1 *p, struct th_str name);
+
 /* ---- SOCKS ---- */
 
 #define TH_SOCKS_VERSION 5 /* the first byte; no method of HTTP begins so */

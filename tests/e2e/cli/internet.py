@@ -2,14 +2,17 @@
 """An internet of the test's own: the program starts itself again in a network and a mount namespace, where names,
 servers, the metadata address and other hosts are made of loopback.  No packet leaves the machine."""
 
+import atexit
 import ctypes
 import http.server
 import os
 import pathlib
 import shutil
 import socket
+import ssl
 import subprocess
 import sys
+import tempfile
 import threading
 
 MARK = "THOLE_TEST_INTERNET"
@@ -17,6 +20,7 @@ PUBLIC, OTHER, PRIVATE, METADATA = "93.184.216.34", "93.184.216.35", "10.0.0.5",
 NAMES = {
     "good.example": PUBLIC, "api.good.example": PUBLIC, "other.example": OTHER,
     "inside.example": PRIVATE, "metadata.example": METADATA, "loop.example": "127.0.0.1",
+    "echo.example": PUBLIC, "false.example": PUBLIC,
     "mapped.example": "::ffff:" + METADATA, "nat64.example": "64:ff9b::a9fe:a9fe", "zero.example": "0.0.0.0",
 }
 SKIPPED = 77  # as meson wants it
@@ -38,6 +42,12 @@ def enter():
     os.execvp(wrapped[0], wrapped + [sys.executable] + sys.argv)
 
 
+def bind(there, path):
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(str(there).encode(), str(path).encode(), None, 4096, None) != 0:  # MS_BIND
+        raise OSError(ctypes.get_errno(), "bind %s" % path)
+
+
 def make():
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     for address in (PUBLIC, OTHER, PRIVATE, METADATA):
@@ -48,20 +58,46 @@ def make():
              "/etc/nsswitch.conf": "hosts: files dns\n"}
     folder = pathlib.Path(os.environ.get("TMPDIR", "/tmp"), "thole-internet-%d" % os.getpid())
     folder.mkdir(mode=0o755)
-    libc = ctypes.CDLL(None, use_errno=True)
     for path, text in files.items():
         there = folder / pathlib.Path(path).name
         there.write_text(text)
         real = os.path.realpath(path)
-        if os.path.exists(real) and libc.mount(str(there).encode(), real.encode(), None, 4096, None) != 0:  # MS_BIND
-            raise OSError(ctypes.get_errno(), "bind " + path)
+        if os.path.exists(real):
+            bind(there, real)
     shutil.rmtree(folder)
 
 
-class Server:
-    """An HTTP server that keeps what it was asked for, at all addresses of the internet."""
+authority = None  # folder
 
-    def __init__(self, port=80):
+
+def trust_authority(*names):
+    """An authority that this internet trusts, and no other; it has signed for servers of these names."""
+    global authority
+    authority = pathlib.Path(tempfile.mkdtemp(prefix="thole-authority-"))
+    atexit.register(shutil.rmtree, authority, ignore_errors=True)
+    authority.chmod(0o755)
+    new = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+
+    def openssl(*words):
+        return subprocess.run(["openssl", *words], cwd=authority, check=True, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL).stdout
+
+    openssl("req", "-x509", *new, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=the test's authority")
+    openssl("req", *new, "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=server")
+    (authority / "ext").write_text("subjectAltName=" + ",".join("DNS:" + n for n in names))
+    openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+            "-extfile", "ext", "-out", "server.pem")
+    roots = authority / "roots"
+    roots.mkdir()
+    for name in ("ca-certificates.crt", openssl("x509", "-hash", "-noout", "-in", "ca.pem").strip() + ".0"):
+        shutil.copy(authority / "ca.pem", roots / name)
+    bind(roots, "/etc/ssl/certs")
+
+
+class Server:
+    """An HTTP server that keeps what it was asked for, at all addresses of the internet; /echo gives the headers back."""
+
+    def __init__(self, port=80, tls=False):
         asked = self.asked = []
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -81,17 +117,27 @@ class Server:
                 text = b"this is %s\n" % self.headers.get("Host", "").encode()
                 if self.path.startswith("/big"):
                     text = b"x" * int(self.path[5:])
+                if self.path.startswith("/echo"):
+                    text = "".join("%s: %s\n" % h for h in self.headers.items()).encode()
                 self.send_response(302 if self.path.startswith("/to/") else 200)
                 if self.path.startswith("/to/"):
                     self.send_header("Location", "http://" + self.path[4:])
                 self.send_header("Content-Length", str(len(text)))
                 self.end_headers()
-                self.wfile.write(text)
+                if self.path != "/echo/slow":
+                    self.wfile.write(text)
+                    return
+                for i in range(len(text)):  # a piece of TLS each
+                    self.wfile.write(text[i:i + 1])
 
             do_GET = do_POST = do_PUT = do_HEAD = answer
 
             def log_message(self, *_):
                 pass
+
+        class V4(http.server.ThreadingHTTPServer):
+            def handle_error(self, *_):
+                pass  # a client that does not trust it
 
         class V6(http.server.ThreadingHTTPServer):
             address_family = socket.AF_INET6
@@ -100,9 +146,13 @@ class Server:
                 self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
                 super().server_bind()
 
-        self.servers = [http.server.ThreadingHTTPServer((a, port), Handler)
+        self.servers = [V4((a, port), Handler)
                         for a in (PUBLIC, OTHER, PRIVATE, METADATA, "127.0.0.1")]
         self.servers.append(V6(("::", port), Handler))
+        for s in self.servers if tls else ():
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(authority / "server.pem", authority / "server.key")
+            s.socket = context.wrap_socket(s.socket, server_side=True, do_handshake_on_connect=False)
         for s in self.servers:
             threading.Thread(target=s.serve_forever, args=(0.02,), daemon=True).start()
 

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * secrets.c - an executor's part of an agent's secrets: the mask over all that
+ * its tools give out, the session's own authority of certificates, and what
+ * programs find in their environment.  Values are in memory here and in the
+ * egress, nowhere else.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "executor/state.h"
+#include "io/ca.h"
+#include "io/files.h"
+
+/* Where systems keep the roots that they trust. */
+static const char *const roots[] = { "/etc/ssl/certs/ca-certificates.crt",
+				     "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+				     "/etc/ssl/cert.pem", NULL };
+
+/* What programs read the name of a file of roots from. */
+static const char *const trust_variables[] = {
+	"SSL_CERT_FILE",       "CURL_CA_BUNDLE",    "REQUESTS_CA_BUNDLE",
+	"NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO",    "PIP_CERT",
+	"AWS_CA_BUNDLE",       "CARGO_HTTP_CAINFO", "NIX_SSL_CERT_FILE",
+};
+
+/* The system's roots and our own, in a file beside the executor's socket. */
+static enum th_code write_trust(struct th_executor_server *x, const struct th_ca *ca,
+				struct th_err *err)
+{
+	TH_CLEANUP(th_buf_deinit) struct th_buf text = TH_BUF_INIT(TH_TRUST_SIZE_MAX);
+	struct th_str socket = th_str_of(x->socket);
+
+	for (size_t i = 0; roots[i]; i++)
+		if (access(roots[i], R_OK) == 0) {
+			enum th_code code =
+			    th_file_read(roots[i], TH_TRUST_SIZE_MAX / 2, &text, err);
+			if (code)
+				return th_prefix(err, code, "the roots that this system trusts");
+			break;
+		}
+	if (text.len > 0 && text.ptr[text.len - 1] != '\n')
+		th_buf_add_char(&text, '\n');
+	th_ca_print(ca, &text);
+	if (th_str_ends(socket, TH_STR(".sock")))
+		socket.len -= 5;
+	x->trust = th_arena_cstr(&x->arena, th_arena_printf(&x->arena, "%.*s.pem", TH_FMT(socket)));
+	if (!x->trust)
+		return th_fail(err, TH_ELIMIT, "the path of the session's roots is too long");
+	return th_file_write(x->trust, th_buf_str(&text), 0644, err);
+}
+
+static enum th_code make_authority(struct th_executor_server *x, struct th_err *err)
+{
+	struct th_buf pem = TH_BUF_INIT(TH_CA_PEM_MAX);
+	struct th_ca *ca = NULL;
+	enum th_code code = th_ca_new(&ca, err);
+
+	th_buf_reserve(&pem, TH_CA_PEM_MAX);
+	if (code == TH_OK)
+		code = write_trust(x, ca, err);
+	if (code == TH_OK)
+		code = th_ca_export(ca, &pem, err);
+	if (code == TH_OK)
+		x->authority = th_secret_new(th_buf_str(&pem));
+	if (pem.cap)
+		explicit_bzero(pem.ptr, pem.cap);
+	th_buf_deinit(&pem);
+	th_ca_free(ca);
+	return code;
+}
+
+static enum th_code add(struct th_executor_server *x, const struct th_json *v, const char **entry,
+			struct th_err *err)
+{
+	struct th_exec_secret m;
+	enum th_code code = th_table_parse(&th_exec_secret_table, v, &x->arena, &m, err);
+
+	if (code)
+		return code;
+	struct th_secret *value = th_secret_new(m.value);
+	code = th_mask_add(x->mask, value, err);
+	th_secret_free(value);
+	*entry = th_arena_cstr(&x->arena, th_arena_printf(&x->arena, "%.*s=%.*s", TH_FMT(m.name),
+							  TH_FMT(m.placeholder)));
+	if (code == TH_OK && !*entry)
+		code = th_fail(err, TH_ELIMIT, "the secrets are too long");
+	return code;
+}
+
+enum th_code th_exec_secrets_make(struct th_executor_server *x, struct th_err *err)
+{
+	TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
+	struct rlimit none = { 0, 0 };
+	enum th_code code = TH_OK;
+	size_t n = 0;
+
+	x->secret_environment = (const char **)th_arena_array(
+	    &x->arena, TH_SECRETS_MAX + TH_COUNT(trust_variables) + 1, sizeof(char *));
+	if (!x->secret_environment)
+		return th_fail(err, TH_ELIMIT, "the environment is too long");
+	if (x->start.secrets.len == 0)
+		return TH_OK;
+	if (x->start.net.len == 0)
+		return th_fail(err, TH_EUSAGE, "secrets need a net that is a list of hosts");
+	if (setrlimit(RLIMIT_CORE, &none) < 0)
+		return th_fail_errno(err, errno, "forbid core files");
+	x->secrets = th_secret_new(x->start.secrets);
+	code = th_json_parse(x->start.secrets, &doc, err);
+	x->mask = th_mask_new();
+	for (struct th_json_iter it = th_json_iter(doc ? th_json_root(doc) : NULL);
+	     code == TH_OK && th_json_next(&it);) {
+		if (n == TH_SECRETS_MAX)
+			return th_fail(err, TH_ELIMIT, "more than %d secrets", TH_SECRETS_MAX);
+		code = add(x, it.val, &x->secret_environment[n++], err);
+	}
+	th_mask_build(x->mask);
+	x->env.mask = x->mask;
+	if (code == TH_OK)
+		code = make_authority(x, err);
+	for (size_t i = 0; code == TH_OK && i < TH_COUNT(trust_variables); i++) {
+		x->secret_environment[n] = th_arena_cstr(
+		    &x->arena, th_arena_printf(&x->arena, "%s=%s", trust_variables[i], x->trust));
+		if (!x->secret_environment[n++])
+			code = th_fail(err, TH_ELIMIT, "the environment is too long");
+	}
+	return code;
+}
+
+void th_exec_secrets_deinit(struct th_executor_server *x)
+{
+	if (x->trust)
+		unlink(x->trust);
+	x->authority = th_secret_free(x->authority);
+	x->secrets = th_secret_free(x->secrets);
+	x->mask = th_mask_free(x->mask);
+}

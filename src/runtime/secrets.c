@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/secrets.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/limits.h"
+#include "core/agent_secret.h"
+#include "io/clock.h"
+#include "io/files.h"
+#include "wire/exec.h"
+
+#define KEY_SIZE 32
+
+static void wipe(struct th_buf *b)
+{
+	if (b->cap)
+		explicit_bzero(b->ptr, b->cap);
+	th_buf_deinit(b);
+}
+
+/* Of this user; made when it is first needed. */
+static enum th_code read_key(struct th_buf *key, struct th_err *err)
+{
+	TH_CLEANUP(th_buf_deinit) struct th_buf path = TH_BUF_INIT(TH_PATH_LEN_MAX);
+	char bytes[KEY_SIZE];
+	enum th_code code = th_dir_of(TH_DIR_STATE, &path, err);
+
+	th_buf_add_cstr(&path, "/placeholders.key");
+	if (code == TH_OK)
+		code = th_buf_check(&path, "the path of the placeholders' key", err);
+	if (code)
+		return code;
+	code = th_file_read(path.ptr, KEY_SIZE, key, err);
+	if (code == TH_ENOENT) {
+		th_random(bytes, sizeof(bytes));
+		code = th_file_write(path.ptr, th_str_n(bytes, sizeof(bytes)), 0600, err);
+		th_buf_clear(key);
+		if (code == TH_OK) /* of two that make one, the last counts */
+			code = th_file_read(path.ptr, KEY_SIZE, key, err);
+	}
+	if (code == TH_OK && key->len != KEY_SIZE)
+		code = th_fail(err, TH_ECORRUPT, "%s does not have %d bytes", path.ptr, KEY_SIZE);
+	return code;
+}
+
+static enum th_code read_value(const struct th_agent_secret *s, struct th_buf *value,
+			       struct th_err *err)
+{
+	TH_CLEANUP(th_buf_deinit) struct th_buf name = TH_BUF_INIT(TH_PATH_LEN_MAX);
+	enum th_code code = TH_OK;
+
+	th_buf_add(&name, s->env.len ? s->env : s->file);
+	if (name.failed || memchr(name.ptr, '\0', name.len))
+		return th_fail(err, TH_EUSAGE, "its file has no good name");
+	if (s->env.len) {
+		const char *text = getenv(name.ptr);
+
+		if (!text)
+			return th_fail(err, TH_EUSAGE, "the variable %s is not set", name.ptr);
+		th_buf_add_cstr(value, text);
+	} else {
+		code = th_file_read(name.ptr, TH_MASK_LEN_MAX + 2, value, err);
+	}
+	while (value->len > 0 &&
+	       (value->ptr[value->len - 1] == '\n' || value->ptr[value->len - 1] == '\r'))
+		th_buf_truncate(value, value->len - 1);
+	if (code == TH_OK && (value->len < TH_MASK_LEN_MIN || value->len > TH_MASK_LEN_MAX))
+		code = th_fail(err, TH_EUSAGE,
+			       "its value has %zu bytes; a secret that can be masked has %d to %d",
+			       value->len, TH_MASK_LEN_MIN, TH_MASK_LEN_MAX);
+	for (size_t i = 0; code == TH_OK && i < value->len; i++)
+		if ((unsigned char)value->ptr[i] < ' ' || value->ptr[i] == 0x7f)
+			code =
+			    th_fail(err, TH_EUSAGE, "its value has a byte that no header may have");
+	return code;
+}
+
+static void placeholder(struct th_str key, struct th_str scope, struct th_str session,
+			struct th_str name, char ret[static TH_SHA256_HEX_SIZE + 8])
+{
+	struct th_buf text = TH_BUF_INIT(TH_MIB);
+	struct th_str parts[] = { scope, session, name };
+
+	for (size_t i = 0; i < TH_COUNT(parts); i++) {
+		th_buf_add(&text, parts[i]);
+		th_buf_add_char(&text, '\0');
+	}
+	struct th_digest digest = th_hmac_sha256(key.ptr, key.len, text.ptr, text.len);
+	memcpy(ret, "thole_", 6);
+	th_digest_hex(&digest, ret + 6);
+	ret[6 + TH_PLACEHOLDER_HEX] = '\0';
+	th_buf_deinit(&text);
+}
+
+enum th_code th_runtime_secrets(struct th_str raw, struct th_str scope, struct th_str session,
+				struct th_secret **ret, struct th_err *err)
+{
+	TH_CLEANUP(th_arena_deinit) struct th_arena a = {};
+	TH_CLEANUP(th_buf_deinit) struct th_buf path = TH_BUF_INIT(TH_KIB);
+	struct th_buf key = TH_BUF_INIT(KEY_SIZE + 1);
+	struct th_buf json = TH_BUF_INIT(TH_FRAME_JSON_MAX / 2), value = TH_BUF_INIT(8 * TH_KIB);
+	struct th_jw w = th_jw(&json);
+	struct th_agent_secrets secrets;
+
+	*ret = NULL;
+	th_arena_init(&a, 2 * TH_MIB);
+	enum th_code code = th_agent_secrets_read(raw, &a, &secrets, &path, err);
+	if (code == TH_OK && secrets.count > 0)
+		code = read_key(&key, err);
+	th_buf_reserve(&json,
+		       code ? 0 : TH_FRAME_JSON_MAX / 2); /* so that no copy is left behind */
+	th_jw_array(&w);
+	for (size_t i = 0; code == TH_OK && i < secrets.count; i++) {
+		const struct th_agent_secret *s = &secrets.list[i];
+		char name[TH_SHA256_HEX_SIZE + 8];
+
+		code = read_value(s, &value, err);
+		if (code) {
+			code = th_prefix(err, code, "secrets.%.*s", TH_FMT(s->name));
+			break;
+		}
+		placeholder(th_buf_str(&key), scope, session, s->name, name);
+		struct th_exec_secret m = { .name = s->name,
+					    .placeholder = th_str_of(name),
+					    .value = th_buf_str(&value),
+					    .hosts = s->hosts,
+					    .headers = s->headers };
+		th_table_print(&th_exec_secret_table, &m, &w);
+		explicit_bzero(value.ptr, value.len);
+		th_buf_clear(&value);
+	}
+	th_jw_array_end(&w);
+	if (code == TH_OK)
+		code = th_buf_check(&json, "the secrets", err);
+	if (code == TH_OK && secrets.count > 0)
+		*ret = th_secret_new(th_buf_str(&json));
+	wipe(&json);
+	wipe(&value);
+	wipe(&key);
+	return code;
+}
