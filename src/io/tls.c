@@ -150,8 +150,9 @@ enum th_code th_tls_connect(struct th_tls_config *c, const char *host, bool addr
 	if (address)
 		good = X509_VERIFY_PARAM_set1_ip_asc(p, host) == 1;
 	else
-		good =
-		    SSL_set1_host(t->ssl, host) == 1 && SSL_set_tlsext_host_name(t->ssl, host) == 1;
+		good = SSL_set1_host(t->ssl, host) == 1 &&
+		       SSL_ctrl(t->ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+				(void *)(uintptr_t)host) == 1;
 	if (!good) {
 		th_tls_free(t);
 		return fail_ssl(err, TH_EIO, "TLS");
