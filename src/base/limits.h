@@ -209,12 +209,31 @@
 #define TH_BROWSER_URL_MAX (2 * TH_KIB)     /* what is kept, and told, of an address */
 #define TH_BROWSER_TITLE_MAX 200            /* bytes of a page's title */
 #define TH_BROWSER_DIALOG_MAX 1000          /* bytes of what a dialog says */
-#define TH_BROWSER_TYPE_KEYS_MAX 1000  /* characters typed key by key; longer texts are put in */
-#define TH_BROWSER_DRAG_STEPS 10       /* moves between two points of a drag */
-#define TH_BROWSER_NOTCH_PIXELS 100    /* that a wheel scrolls by one notch */
-#define TH_BROWSER_QUIET_MS 40         /* some frames without a change: it is quiet */
-#define TH_BROWSER_SETTLE_LOAD_MS 5000 /* a picture waits so long for a page on its way */
-#define TH_BROWSER_CRASHES_MAX 3       /* tabs that are loaded again after a crash */
+#define TH_BROWSER_TYPE_KEYS_MAX 1000    /* characters typed key by key; longer texts are put in */
+#define TH_BROWSER_DRAG_STEPS 10         /* moves between two points of a drag */
+#define TH_BROWSER_NOTCH_PIXELS 100      /* that a wheel scrolls by one notch */
+#define TH_BROWSER_QUIET_MS 40           /* some frames without a change: it is quiet */
+#define TH_BROWSER_SETTLE_LOAD_MS 5000   /* a picture waits so long for a page on its way */
+#define TH_PAGE_NODES_MAX 50000          /* of the accessibility trees of one page */
+#define TH_PAGE_FRAMES_MAX 64            /* of one page */
+#define TH_PAGE_DEPTH_MAX 512            /* of the frames and nodes of a page, one in the other */
+#define TH_PAGE_TEXT_MAX (4 * TH_MIB)    /* of a whole snapshot */
+#define TH_PAGE_NAME_MAX 120             /* characters of an element's name */
+#define TH_PAGE_VALUE_MAX 200            /* and of its value */
+#define TH_PAGE_PIECE_MAX 2000           /* of one piece of text */
+#define TH_PAGE_OPTIONS_MAX 12           /* choices of a list that are named with it */
+#define TH_PAGE_REFS_MAX 100000          /* elements that are remembered by their number */
+#define TH_PAGE_SHOWN_MAX (16 * TH_KIB)  /* of a snapshot, to a model */
+#define TH_PAGE_CHANGES_MAX (4 * TH_KIB) /* and of what has changed */
+#define TH_BROWSER_WAIT_S_MAX 120        /* longest wait for a condition */
+#define TH_BROWSER_WAIT_S 10             /* one that does not say how long */
+#define TH_BROWSER_FILES_MAX 32          /* put into a file input at once */
+#define TH_BROWSER_LOG_LINE_MAX 400      /* bytes of a line of a page's console */
+#define TH_BROWSER_DOWNLOADS_MAX 16      /* that are remembered */
+#define TH_BROWSER_DOWNLOAD_MAX (1024 * TH_MIB) /* one file that is downloaded or uploaded */
+#define TH_BROWSER_DOWNLOAD_MS 3000             /* an action waits so long for one that it began */
+#define TH_BROWSER_FILE_NAME_MAX 120            /* bytes of a downloaded file's name */
+#define TH_BROWSER_CRASHES_MAX 3                /* tabs that are loaded again after a crash */
 
 /* script */
 #define TH_SCRIPT_SOURCE_MAX (64 * TH_KIB)

@@ -10,11 +10,16 @@
 #include "base/text.h"
 #include "io/files.h"
 
+#define SEARCH_URL "https://www.google.com/search?q="
 #define DEFAULT_SIZE ((struct th_size){ 1280, 800 })
 
-#define TH_FIELDS_browser_own(F)                                                                  \
-	F(browser_own, str, program, "program", 0, "path of Chromium; default: it is looked for") \
-	F(browser_own, str, start_url, "start_url", 0, "address of the first page; default: none")
+#define TH_FIELDS_browser_own(F)                                                                   \
+	F(browser_own, str, program, "program", 0, "path of Chromium; default: it is looked for")  \
+	F(browser_own, str, start_url, "start_url", 0, "address of the first page; default: none") \
+	F(browser_own, str, search_url, "search_url", 0,                                           \
+	  "where words are searched for; they are put behind it; default: " SEARCH_URL)            \
+	F(browser_own, bool, evaluate, "evaluate", 0,                                              \
+	  "the tool browser may run scripts of the model's in pages")
 TH_TABLE(browser_own, "options of a browser", false)
 
 static struct th_size size(struct th_computer *c)
@@ -61,6 +66,7 @@ static void browser_close(struct th_computer *c)
 
 	th_browser_end(b);
 	th_browser_see_deinit(b);
+	th_browser_page_deinit(b);
 	th_json_free(b->own_doc);
 	th_json_free(b->answer_doc);
 	th_json_free(b->drag_doc);
@@ -77,6 +83,11 @@ static enum th_code begin(struct th_browser *b, const struct th_computer_options
 	enum th_code code =
 	    th_computer_own(&th_computer_browser, o->own, &b->arena, &b->own_doc, &b->own, err);
 
+	if (b->own.search_url.len == 0)
+		b->own.search_url = TH_STR(SEARCH_URL);
+	b->workspace = o->workspace.len ? th_arena_cstr(&b->arena, o->workspace) : NULL;
+	b->uid = o->uid ?: TH_BROWSER_NOBODY;
+	b->gid = o->gid ?: b->uid;
 	b->size = o->size.width > 0 && o->size.height > 0 ? o->size : DEFAULT_SIZE;
 	b->at = (struct th_point){ b->size.width / 2, b->size.height / 2 };
 	if (code || (code = th_image_check(b->size, err)) || (code = th_browser_start(b, o, err)) ||
@@ -118,7 +129,9 @@ const struct th_computer_kind th_computer_browser = {
 	.name = "browser",
 	.summary = "a Chromium of its own, without a window; its pages are the screen",
 	.caps = TH_CAP_SEE | TH_CAP_POINTER | TH_CAP_KEYBOARD | TH_CAP_SETTLE,
+	.tool = TH_TOOL_BROWSER,
 	.shared = TH_HAS_SIZE,
+	.files = true,
 	.own = &th_browser_own_table,
 	.open = browser_open,
 	.size = size,
@@ -129,6 +142,8 @@ const struct th_computer_kind th_computer_browser = {
 	.act = th_browser_act,
 	.settle = th_browser_settle,
 	.reset = th_browser_reset,
+	.browse = th_browser_browse,
+	.browsed = th_browser_browsed,
 	.notice = notice,
 	.fd = fd,
 	.dispatch = dispatch,

@@ -10,6 +10,10 @@
  *	browser_see.c      pictures, quiet, live view
  *	browser_input.c    pointer and keys
  *	browser_keys.c     keysyms as a page knows keys
+ *	browser_steps.c    steps on the structure of pages (core/browse.h)
+ *	browser_page.c     snapshots, and elements by their number
+ *	browser_log.c      console and network, as they were told
+ *	browser_files.c    downloads, uploads, long texts: files of the workspace
  *
  * All block, in one thread.  A page that does not answer is TH_EIO and costs
  * only its tab; a browser that is gone is TH_ECONN and ends the computer.
@@ -21,9 +25,12 @@
 #include "base/arena.h"
 #include "computers/computer.h"
 #include "computers/image.h"
+#include "core/keys.h"
 #include "wire/cdp.h"
+#include "wire/page.h"
 
-#define TH_BROWSER_ID_SIZE 40 /* ids of targets, sessions and frames: 32 hex digits */
+#define TH_BROWSER_NOBODY 65534 /* as root: whom it runs as when nobody is named */
+#define TH_BROWSER_ID_SIZE 40   /* ids of targets, sessions and frames: 32 hex digits */
 
 struct th_browser_dialog {
 	bool open;
@@ -38,18 +45,46 @@ struct th_browser_tab {
 	char frame[TH_BROWSER_ID_SIZE]; /* its main frame */
 	char url[TH_BROWSER_URL_MAX + 1], title[TH_BROWSER_TITLE_MAX + 1];
 	bool loading, crashed;
-	uint64_t loads; /* signs that its main frame goes somewhere, so far */
+	char crash[48];             /* how */
+	uint64_t loads;             /* signs that its main frame goes somewhere, so far */
+	uint64_t documents;         /* that came, so far */
+	uint64_t requests, answers; /* of its pages; those that are under way are the difference */
+	struct th_browser_chooser {
+		bool open, many;
+		int64_t node; /* the input that asked for files */
+		char session[TH_BROWSER_ID_SIZE];
+	} chooser;
 	struct th_browser_dialog dialog;
 };
 
 /* A frame with a process of its own, or a tab's main frame. */
 struct th_browser_session {
 	char id[TH_BROWSER_ID_SIZE], parent[TH_BROWSER_ID_SIZE], target[TH_BROWSER_ID_SIZE];
-	int32_t tab; /* its number */
+	int32_t tab;   /* its number */
+	int32_t space; /* of the numbers of its nodes: another one for each document */
+};
+
+#define TH_BROWSER_LOG_LINES 100
+
+/* The last lines of what scripts logged, or of what was requested. */
+struct th_browser_log {
+	char lines[TH_BROWSER_LOG_LINES][TH_BROWSER_LOG_LINE_MAX + 1];
+	uint64_t count; /* all that came */
+	uint64_t told;  /* of these, when a call began */
+};
+
+struct th_browser_download {
+	char guid[TH_BROWSER_ID_SIZE], name[TH_BROWSER_FILE_NAME_MAX + 1];
+	enum { TH_DOWNLOAD_RUNS, TH_DOWNLOAD_DONE, TH_DOWNLOAD_ENDED } state;
+	int64_t size;
+	bool told;
+	char saved[TH_BROWSER_FILE_NAME_MAX + 32]; /* where in the workspace; "" */
+	char why[200];                             /* or why not */
 };
 
 struct th_browser_own { /* computer.options */
-	struct th_str program, start_url;
+	struct th_str program, start_url, search_url;
+	bool evaluate;
 };
 
 struct th_loop;
@@ -113,6 +148,31 @@ struct th_browser {
 	bool drag_came; /* the page began a drag of its own: data in drag_doc */
 	struct th_json_doc *drag_doc;
 
+	/* browser_page.c */
+	struct th_page_refs refs;
+	struct th_page *page, *shown; /* the newest snapshot, and what the model knows */
+	int32_t shown_tab;
+	uint64_t shown_document;
+	int32_t last_space;
+	struct th_json_doc *trees[TH_PAGE_FRAMES_MAX];
+	size_t tree_count;
+
+	/* browser_log.c */
+	struct th_browser_log console, network;
+
+	/* browser_files.c */
+	const char *workspace; /* NULL: none */
+	struct th_browser_download downloads[TH_BROWSER_DOWNLOADS_MAX];
+	uint64_t download_count; /* all that began */
+	uint32_t uid, gid;       /* as root: whom the browser runs as */
+	unsigned files;          /* that were put into the profile or the workspace, so far */
+
+	/* browser_steps.c */
+	bool in_call;
+	uint64_t call_drawn;
+	bool acted, moved; /* in this call: something was done; the page is to be shown whole */
+	int32_t last_tab_told;
+
 	struct th_buf notice;
 };
 
@@ -171,6 +231,68 @@ TH_NODISCARD enum th_code th_browser_dialog_end(struct th_browser *b, struct th_
 						bool accept, struct th_str text,
 						struct th_err *err);
 
+/* Looks at another; waits until it is there. */
+TH_NODISCARD enum th_code th_browser_show(struct th_browser *b, struct th_browser_tab *tab,
+					  struct th_err *err);
+TH_NODISCARD enum th_code th_browser_tab_new(struct th_browser *b, struct th_err *err);
+TH_NODISCARD enum th_code th_browser_tab_close(struct th_browser *b, int32_t number,
+					       struct th_err *err);
+struct th_browser_session *th_browser_session_of(struct th_browser *b, int32_t space);
+
+/* ---- pages ---- */
+
+/* A new snapshot into b->page. */
+TH_NODISCARD enum th_code th_browser_snapshot(struct th_browser *b, bool plain, struct th_err *err);
+/* From here on the model knows it. */
+void th_browser_shown(struct th_browser *b);
+void th_browser_page_deinit(struct th_browser *b);
+
+/* An element by its number, which is still there: its session and node. */
+struct th_browser_element {
+	char session[TH_BROWSER_ID_SIZE];
+	int64_t node;
+	struct th_point at; /* in the middle of it, on the screen; th_browser_reach */
+	struct th_rect box;
+};
+TH_NODISCARD enum th_code th_browser_element(struct th_browser *b, int64_t ref,
+					     struct th_browser_element *ret, struct th_err *err);
+/* Brings it onto the screen.  TH_EUSAGE: it cannot be seen. */
+TH_NODISCARD enum th_code th_browser_reach(struct th_browser *b, struct th_browser_element *e,
+					   struct th_err *err);
+/* A function of JavaScript with the element as `this`; its value is borrowed until the next call,
+ * NULL where a dialog opened. */
+TH_NODISCARD enum th_code th_browser_on_element(struct th_browser *b,
+						const struct th_browser_element *e,
+						const char *function, struct th_str argument,
+						const struct th_json **ret, struct th_err *err);
+
+/* ---- log ---- */
+
+void th_browser_log_event(struct th_browser *b, struct th_browser_tab *tab,
+			  const struct th_cdp_message *m);
+void th_browser_log_tell(const struct th_browser_log *log, uint64_t from, struct th_buf *out);
+
+/* ---- files ---- */
+
+TH_NODISCARD enum th_code th_browser_downloads_begin(struct th_browser *b, struct th_err *err);
+void th_browser_download_event(struct th_browser *b, const struct th_cdp_message *m);
+bool th_browser_downloading(const struct th_browser *b);
+/* Those that ended, and that were not told of, into the workspace. */
+void th_browser_downloads_tell(struct th_browser *b, struct th_buf *out);
+/* A file of the workspace where the browser can read it; path in the arena. */
+TH_NODISCARD enum th_code th_browser_upload(struct th_browser *b, struct th_str path,
+					    struct th_arena *a, const char **ret,
+					    struct th_err *err);
+/* A long text into a file of the workspace; its path is said. */
+void th_browser_put_text(struct th_browser *b, const char *what, struct th_str text,
+			 struct th_buf *out);
+
+/* ---- steps ---- */
+
+enum th_code th_browser_browse(struct th_computer *c, const struct th_browse_step *step,
+			       struct th_buf *out, bool *ret_started, struct th_err *err);
+enum th_code th_browser_browsed(struct th_computer *c, struct th_buf *out, struct th_err *err);
+
 /* ---- see ---- */
 
 enum th_code th_browser_see(struct th_computer *c, const struct th_see_options *options,
@@ -188,6 +310,10 @@ void th_browser_see_deinit(struct th_browser *b);
 enum th_code th_browser_act(struct th_computer *c, const struct th_action *action,
 			    struct th_act_result *ret, struct th_err *err);
 enum th_code th_browser_reset(struct th_computer *c, struct th_act_result *ret, struct th_err *err);
+
+/* An action of pointer or keys; none of them waits for what comes of it. */
+TH_NODISCARD enum th_code th_browser_input(struct th_browser *b, const struct th_action *action,
+					   struct th_err *err);
 
 /* A key as a page is told of it. */
 struct th_browser_key {

@@ -514,14 +514,11 @@ static enum th_code with_keys(struct th_browser *b, const struct th_action *a, s
 	return chord_up(b, &held, code, err);
 }
 
-enum th_code th_browser_act(struct th_computer *c, const struct th_action *action,
-			    struct th_act_result *ret, struct th_err *err)
+enum th_code th_browser_input(struct th_browser *b, const struct th_action *action,
+			      struct th_err *err)
 {
-	struct th_browser *b = th_browser_of(c);
 	struct th_chord chord;
-	enum th_code code = TH_OK;
 
-	*ret = (struct th_act_result){ .has_at = true, .at = b->at };
 	switch (action->kind) {
 	case TH_ACTION_SCREENSHOT:
 	case TH_ACTION_ZOOM:
@@ -535,36 +532,38 @@ enum th_code th_browser_act(struct th_computer *c, const struct th_action *actio
 	case TH_ACTION_MOUSE_UP:
 	case TH_ACTION_DRAG:
 	case TH_ACTION_SCROLL:
-		th_browser_mark(b);
-		ret->started = true;
-		code = with_keys(b, action, err);
-		break;
+		return with_keys(b, action, err);
 	case TH_ACTION_TYPE:
-		th_browser_mark(b);
-		ret->started = true;
-		code = type(b, action, err);
-		break;
+		return type(b, action, err);
 	case TH_ACTION_KEY:
 	case TH_ACTION_KEY_DOWN:
 	case TH_ACTION_KEY_UP:
 	case TH_ACTION_HOLD_KEY:
-		code = th_keys_chord(action->keys, action->key_count, &chord, err);
-		if (code)
-			return code;
-		th_browser_mark(b);
-		ret->started = true;
-		code = key_act(b, action, &chord, err);
-		break;
+		return th_keys_chord(action->keys, action->key_count, &chord, err)
+			   ?: key_act(b, action, &chord, err);
 	case TH_ACTION_CLIPBOARD_GET:
 	case TH_ACTION_CLIPBOARD_SET:
 	case TH_ACTION_COUNT:
-		return th_fail(err, TH_EUNSUPPORTED, "a browser has no clipboard for others");
+		break;
 	}
-	/* Nothing reached a page that was busy with a dialog. */
-	if (code == TH_EBUSY)
-		ret->started = false;
-	ret->at = b->at;
-	if (code == TH_EIO || code == TH_ECONN)
+	return th_fail(err, TH_EUNSUPPORTED, "a browser has no clipboard for others");
+}
+
+enum th_code th_browser_act(struct th_computer *c, const struct th_action *action,
+			    struct th_act_result *ret, struct th_err *err)
+{
+	struct th_browser *b = th_browser_of(c);
+	bool acts = th_action_class(action->kind) != 'R';
+
+	if (acts)
+		th_browser_mark(b);
+	enum th_code code = th_browser_input(b, action, err);
+	/* Nothing reached a page that was busy with a dialog, and no key that there is not. */
+	*ret = (struct th_act_result){ .has_at = true,
+				       .at = b->at,
+				       .started = acts && code != TH_EBUSY && code != TH_EPROTO &&
+						  code != TH_EUNSUPPORTED };
+	if (acts && (code == TH_EIO || code == TH_ECONN))
 		return th_prefix(err, code, "it is unknown whether this %s happened",
 				 th_action_name(action->kind));
 	return code;

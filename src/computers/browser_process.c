@@ -2,10 +2,10 @@
 /*
  * browser_process.c - finds Chromium, starts it confined, ends it: see browser.h.
  *
- * It runs in a sandbox as a desktop's programs do: it sees the system's folders,
- * its own profile and the workspace, has the network that the session has, and
- * ends with us and all its processes.  Its own sandbox is kept where namespaces
- * can be made inside of ours; else ours alone holds it.
+ * It runs in a sandbox: it sees the system's folders and its own profile, has the
+ * network that the session has, and ends with us and all its processes.  Files of
+ * the workspace are handed to it one by one (browser_files.c).  Its own sandbox is kept where
+ * namespaces can be made inside of ours; else ours alone holds it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,6 @@
 #include "io/loop.h"
 #include "io/sandbox.h"
 
-#define NOBODY 65534
 #define ARGS_MAX 40
 
 /* The program itself before the scripts that distributions put around it: these read files of the
@@ -105,8 +104,7 @@ static enum th_code make_profile(struct th_browser *b, const struct th_computer_
 		b->own_profile = true;
 	}
 	b->profile = path;
-	uid_t uid = o->uid ?: NOBODY;
-	if (geteuid() == 0 && chown(path, uid, o->gid ?: uid))
+	if (geteuid() == 0 && chown(path, b->uid, b->gid))
 		return th_fail_errno(err, errno, "%s", path);
 	return TH_OK;
 }
@@ -114,24 +112,19 @@ static enum th_code make_profile(struct th_browser *b, const struct th_computer_
 static enum th_code make_plan(struct th_browser *b, const struct th_computer_options *o,
 			      struct th_err *err)
 {
-	const char *workspace = o->workspace.len ? th_arena_cstr(&b->arena, o->workspace) : NULL;
 	const char *const writable[] = { b->profile, NULL };
 	const char *const readable[] = { "/opt/google", "/etc/chromium", NULL };
-	uid_t uid = o->uid ?: NOBODY;
 	struct th_sandbox s = {
 		.level_min = TH_SANDBOX_FULL,
 		.level_max = TH_SANDBOX_FULL,
-		.workspace = workspace,
 		.writable = writable,
 		.readable = access(readable[0], F_OK) ? NULL : readable,
 		.net = o->net_host ? TH_SANDBOX_NET_HOST : TH_SANDBOX_NET_NONE,
 		.gui = true,
-		.uid = geteuid() == 0 ? uid : 0,
-		.gid = geteuid() == 0 ? (o->gid ?: uid) : 0,
+		.uid = geteuid() == 0 ? b->uid : 0,
+		.gid = geteuid() == 0 ? b->gid : 0,
 	};
 
-	if (o->workspace.len && !workspace)
-		return th_fail(err, TH_EUSAGE, "the workspace's path is too long or holds a NUL");
 	enum th_code code = o->plain ? TH_EUNSUPPORTED : th_sandbox_plan_new(&s, &b->plan, err);
 	if (code != TH_EUNSUPPORTED)
 		return code;

@@ -66,6 +66,14 @@ static void keep_text(char *to, size_t size_max, struct th_str text)
 	to[cut.len] = '\0';
 }
 
+struct th_browser_session *th_browser_session_of(struct th_browser *b, int32_t space)
+{
+	for (size_t i = 0; i < b->session_count; i++)
+		if (b->sessions[i].space == space)
+			return &b->sessions[i];
+	return NULL;
+}
+
 /* ---- a session that begins ---- */
 
 static enum th_code post_flag(struct th_browser *b, const char *session, const char *method,
@@ -109,17 +117,32 @@ static enum th_code post_size(struct th_browser *b, const char *session, struct 
 	return th_browser_post(b, err);
 }
 
+/* Only what was asked for, not what came: no bodies are kept. */
+static enum th_code post_network(struct th_browser *b, const char *session, struct th_err *err)
+{
+	struct th_jw *w = th_browser_begin(b, session, "Network.enable");
+
+	th_jw_kint(w, "maxTotalBufferSize", 0);
+	th_jw_kint(w, "maxResourceBufferSize", 0);
+	return th_browser_post(b, err);
+}
+
 /* Before the page runs: in the order in which they are sent. */
 static enum th_code set_up(struct th_browser *b, const char *session, bool is_tab,
 			   struct th_err *err)
 {
 	enum th_code code = post_flag(b, session, "Page.enable", NULL, false, err);
 
+	static const char *const domains[] = { "DOM.enable", "Runtime.enable", "Log.enable" };
+	for (size_t i = 0; i < TH_COUNT(domains) && !code; i++)
+		code = post_flag(b, session, domains[i], NULL, false, err);
+	if (!code)
+		code = post_network(b, session, err);
+	if (!code && is_tab)
+		code = post_flag(b, session, "Page.setInterceptFileChooserDialog", "enabled", true,
+				 err);
 	if (!code && is_tab)
 		code = post_size(b, session, err);
-	if (!code && is_tab)
-		code = post_flag(b, session, "Emulation.setFocusEmulationEnabled", "enabled", true,
-				 err);
 	if (!code)
 		code = post_children(b, session, "iframe", err);
 	return code ?: post_flag(b, session, "Runtime.runIfWaitingForDebugger", NULL, false, err);
@@ -149,7 +172,7 @@ static enum th_code screencast(struct th_browser *b, const struct th_browser_tab
 	return th_browser_post(b, err);
 }
 
-static enum th_code show(struct th_browser *b, struct th_browser_tab *tab, struct th_err *err)
+enum th_code th_browser_show(struct th_browser *b, struct th_browser_tab *tab, struct th_err *err)
 {
 	const struct th_browser_tab *before = th_browser_tab_find(b, b->active);
 	enum th_code code = TH_OK;
@@ -175,7 +198,7 @@ static enum th_code on_tab(struct th_browser *b, struct th_str session, const st
 	if (b->tab_count == TH_BROWSER_TABS_MAX || b->session_count == TH_BROWSER_SESSIONS_MAX)
 		return close_target(b, target, err);
 	*tab = (struct th_browser_tab){ .number = b->last_tab + 1 };
-	*s = (struct th_browser_session){ .tab = tab->number };
+	*s = (struct th_browser_session){ .tab = tab->number, .space = ++b->last_space };
 	if (!keep_id(tab->target, target) || !keep_id(tab->session, session))
 		return th_fail(err, TH_EPROTO, "a tab without an id");
 	memcpy(tab->frame, tab->target, sizeof(tab->frame));
@@ -186,7 +209,7 @@ static enum th_code on_tab(struct th_browser *b, struct th_str session, const st
 	b->tab_count++;
 	b->session_count++;
 	enum th_code code = set_up(b, tab->session, true, err);
-	return code ?: show(b, tab, err);
+	return code ?: th_browser_show(b, tab, err);
 }
 
 static enum th_code on_attached(struct th_browser *b, const struct th_cdp_message *m,
@@ -201,7 +224,7 @@ static enum th_code on_attached(struct th_browser *b, const struct th_cdp_messag
 		return on_tab(b, id, info, err);
 	if (!parent)
 		return TH_OK; /* its tab has gone meanwhile */
-	*s = (struct th_browser_session){ .tab = parent->tab };
+	*s = (struct th_browser_session){ .tab = parent->tab, .space = ++b->last_space };
 	/* A frame too many stands still: it is never told to run. */
 	if (b->session_count == TH_BROWSER_SESSIONS_MAX || !keep_id(s->id, id) ||
 	    !keep_id(s->target, th_json_get_str(info, "targetId")))
@@ -247,7 +270,7 @@ static enum th_code on_detached(struct th_browser *b, struct th_str id, struct t
 		return TH_OK;
 	b->active = 0;
 	if (b->tab_count > 0)
-		return show(b, &b->tabs[b->tab_count - 1], err);
+		return th_browser_show(b, &b->tabs[b->tab_count - 1], err);
 	return open_blank(b, TH_STR("about:blank"), err);
 }
 
@@ -289,6 +312,13 @@ static enum th_code on_drawn(struct th_browser *b, struct th_browser_tab *tab,
 	return th_browser_post(b, err);
 }
 
+static void on_chooser(struct th_browser_tab *tab, const struct th_cdp_message *m)
+{
+	tab->chooser.open = keep_id(tab->chooser.session, m->session);
+	tab->chooser.node = th_json_get_int(m->params, "backendNodeId", 0);
+	tab->chooser.many = th_str_is(th_json_get_str(m->params, "mode"), "selectMultiple");
+}
+
 static void on_page(struct th_browser *b, struct th_browser_tab *tab,
 		    const struct th_cdp_message *m)
 {
@@ -298,6 +328,7 @@ static void on_page(struct th_browser *b, struct th_browser_tab *tab,
 	if (th_str_is(m->method, "Page.frameStartedLoading") && th_str_is(frame, tab->frame)) {
 		tab->loading = true;
 		tab->loads++;
+		tab->chooser.open = false;
 	} else if (th_str_is(m->method, "Page.frameStoppedLoading") &&
 		   th_str_is(frame, tab->frame)) {
 		tab->loading = false;
@@ -305,10 +336,13 @@ static void on_page(struct th_browser *b, struct th_browser_tab *tab,
 		   th_str_is(th_json_get_str(whole, "id"), tab->frame)) {
 		keep_text(tab->url, TH_BROWSER_URL_MAX, th_json_get_str(whole, "url"));
 		tab->loads++;
+		tab->documents++;
 	} else if (th_str_is(m->method, "Page.navigatedWithinDocument") &&
 		   th_str_is(frame, tab->frame)) {
 		keep_text(tab->url, TH_BROWSER_URL_MAX, th_json_get_str(m->params, "url"));
 		tab->loads++;
+	} else if (th_str_is(m->method, "Page.fileChooserOpened")) {
+		on_chooser(tab, m);
 	} else if (th_str_is(m->method, "Page.javascriptDialogOpening")) {
 		on_dialog(tab, m->params);
 		b->drawn++;
@@ -328,6 +362,17 @@ static void on_drag(struct th_browser *b, const struct th_json *params)
 	th_buf_deinit(&data);
 }
 
+static void on_crash(struct th_browser *b, struct th_browser_tab *tab, const struct th_json *params)
+{
+	if (!tab)
+		return;
+	tab->crashed = true;
+	snprintf(tab->crash, sizeof(tab->crash), "%.*s, %lld",
+		 TH_FMT(th_utf8_cut(th_json_get_str(params, "status"), 20)),
+		 (long long)th_json_get_int(params, "errorCode", 0));
+	b->drawn++; /* whoever waits for something looks again */
+}
+
 enum th_code th_browser_on_event(struct th_browser *b, const struct th_cdp_message *m,
 				 struct th_err *err)
 {
@@ -339,14 +384,21 @@ enum th_code th_browser_on_event(struct th_browser *b, const struct th_cdp_messa
 		return on_detached(b, th_json_get_str(m->params, "sessionId"), err);
 	if (th_str_is(m->method, "Target.targetInfoChanged"))
 		on_info(b, th_json_get(m->params, "targetInfo"));
+	if (th_str_is(m->method, "Target.targetCrashed"))
+		on_crash(b, tab_of_target(b, th_json_get_str(m->params, "targetId")), m->params);
+	th_browser_download_event(b, m);
 	tab = th_browser_tab_of(b, m->session);
 	if (!tab)
 		return TH_OK;
+	th_browser_log_event(b, tab, m);
+	/* The numbers of its nodes may be those of other nodes from now on. */
+	struct th_browser_session *s = session_find(b, m->session);
+	if (s && th_str_is(m->method, "Page.frameNavigated") &&
+	    th_str_is(th_json_get_str(th_json_get(m->params, "frame"), "id"), s->target))
+		s->space = ++b->last_space;
 	if (th_str_is(m->method, "Page.screencastFrame"))
 		return on_drawn(b, tab, m->params, err);
-	if (th_str_is(m->method, "Inspector.targetCrashed") && th_str_is(m->session, tab->session))
-		tab->crashed = true;
-	else if (th_str_is(m->method, "Input.dragIntercepted"))
+	if (th_str_is(m->method, "Input.dragIntercepted"))
 		on_drag(b, m->params);
 	else
 		on_page(b, tab, m);
@@ -366,6 +418,8 @@ enum th_code th_browser_tabs_begin(struct th_browser *b, struct th_err *err)
 		code = post_children(b, "", "page", err);
 	while (!code && b->tab_count == 0)
 		code = th_browser_pump(b, until, err);
+	if (!code)
+		code = th_browser_downloads_begin(b, err);
 	return code == TH_ETIMEOUT
 		   ? th_fail(err, TH_ETIMEOUT, "the browser showed no page for %d ms",
 			     TH_BROWSER_START_MS)
@@ -379,6 +433,9 @@ static enum th_code begin_anew(struct th_browser *b, const struct th_browser_tab
 	int64_t until = th_browser_now_us() + TH_BROWSER_REPLY_MS * INT64_C(1000);
 	int32_t last = b->last_tab;
 	bool again = b->crashes++ < TH_BROWSER_CRASHES_MAX;
+	char crash[sizeof(tab->crash)];
+
+	memcpy(crash, tab->crash, sizeof(crash)); /* the array of tabs moves */
 	enum th_code code = open_blank(b, again ? th_str_of(tab->url) : TH_STR("about:blank"), err);
 
 	if (!code)
@@ -389,10 +446,10 @@ static enum th_code begin_anew(struct th_browser *b, const struct th_browser_tab
 		return th_fail(err, TH_ECONN, "the page crashed, and no other could be opened");
 	return code
 		   ?: th_fail(err, TH_EIO,
-			      again ? "the page crashed and is loaded again (%u of %d)"
-				    : "the page crashed (%u times; it is loaded "
+			      again ? "the page crashed (%s) and is loaded again (%u of %d)"
+				    : "the page crashed (%s; %u times; it is loaded "
 				      "again %d times at most) and is closed",
-			      b->crashes, TH_BROWSER_CRASHES_MAX);
+			      crash, b->crashes, TH_BROWSER_CRASHES_MAX);
 }
 
 enum th_code th_browser_tab(struct th_browser *b, struct th_browser_tab **ret, struct th_err *err)
@@ -414,6 +471,31 @@ enum th_code th_browser_tab(struct th_browser *b, struct th_browser_tab **ret, s
 		return TH_OK;
 	return th_fail(err, TH_EBUSY, "the page shows a dialog (%s \"%s\") and waits for its end",
 		       tab->dialog.type, th_str_sub(th_str_of(tab->dialog.message), 0, 200).ptr);
+}
+
+enum th_code th_browser_tab_new(struct th_browser *b, struct th_err *err)
+{
+	int64_t until = th_browser_now_us() + TH_BROWSER_REPLY_MS * INT64_C(1000);
+	int32_t last = b->last_tab;
+
+	if (b->tab_count == TH_BROWSER_TABS_MAX)
+		return th_fail(err, TH_ELIMIT, "%d tabs are open, the maximum; close one",
+			       TH_BROWSER_TABS_MAX);
+	enum th_code code = open_blank(b, TH_STR("about:blank"), err);
+	while (!code && b->last_tab == last)
+		code = th_browser_pump(b, until, err);
+	return code == TH_ETIMEOUT ? th_fail(err, TH_EIO, "the new tab did not come") : code;
+}
+
+enum th_code th_browser_tab_close(struct th_browser *b, int32_t number, struct th_err *err)
+{
+	int64_t until = th_browser_now_us() + TH_BROWSER_REPLY_MS * INT64_C(1000);
+	const struct th_browser_tab *tab = th_browser_tab_find(b, number);
+
+	enum th_code code = close_target(b, th_str_of(tab->target), err);
+	while (!code && (tab = th_browser_tab_find(b, number)) && !tab->dialog.open)
+		code = th_browser_pump(b, until, err);
+	return code == TH_ETIMEOUT ? th_fail(err, TH_EIO, "the tab does not close") : code;
 }
 
 /* ---- going somewhere ---- */

@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "core/action.h"
+#include "core/browse.h"
 #include "wire/found.h"
 
 enum th_image_format { TH_IMAGE_PNG, TH_IMAGE_JPEG, TH_IMAGE_WEBP, TH_IMAGE_FORMAT_COUNT };
@@ -146,12 +147,16 @@ struct th_pixels; /* computers/image.h */
 struct th_computer_kind {
 	const char *name, *summary;
 	unsigned caps;              /* enum th_computer_caps */
+	const char *tool;           /* that works on it: an agent with it that names no tools has
+				       this one too; NULL: none */
 	unsigned shared;            /* options that it has: enum th_computer_shared */
 	const struct th_table *own; /* options of it alone: `computer.options` of an agent file;
 				       NULL: none.  th_computer_own reads them. */
 	/* While it is open, its process needs the network; else that is taken away.  Doctor opens
 	 * none of these: a server may cost money. */
 	bool network;
+	/* While it is open, its process writes files into the workspace and reads some. */
+	bool files;
 	/* The screen was there before and stays, perhaps with a person at it: doctor opens none,
 	 * and keys that a killed process held down are let go of at once. */
 	bool outlives;
@@ -184,6 +189,12 @@ struct th_computer_kind {
 	enum th_code (*tree)(struct th_computer *c, th_found_fn *fn, void *ctx, struct th_err *err);
 	/* Releases every button and key that is down. */
 	enum th_code (*reset)(struct th_computer *c, struct th_act_result *ret, struct th_err *err);
+	/* A step on the structure of pages.  What it found is appended to `out`; *ret_started as of
+	 * act.  NULL: this kind has no pages. */
+	enum th_code (*browse)(struct th_computer *c, const struct th_browse_step *step,
+			       struct th_buf *out, bool *ret_started, struct th_err *err);
+	/* After the last one, or one that failed: what has changed.  Once for each call. */
+	enum th_code (*browsed)(struct th_computer *c, struct th_buf *out, struct th_err *err);
 	/* What a picture does not show and whoever acts must know (a dialog that waits), in a
 	 * sentence; borrowed until the next call; empty: nothing.  NULL: never anything. */
 	struct th_str (*notice)(struct th_computer *c);

@@ -63,7 +63,10 @@ struct display {
 	int64_t id;
 	struct th_exec_computer args;
 	struct th_action *actions;
+	struct th_browse browse;
+	struct th_browse_step *steps; /* instead of actions; NULL: none */
 	size_t count, done;
+	struct th_buf said; /* by the steps */
 	struct th_buf parts, evidence, attachment, blobs;
 	struct th_jw parts_w, evidence_w, blobs_w;
 	size_t part_count, picture_count;
@@ -208,6 +211,22 @@ static enum th_code finish(struct display *d, enum th_outcome_status status,
 
 /* ---- one request ---- */
 
+static enum th_code parse_steps(struct display *d, const struct th_json *v, struct th_err *err)
+{
+	if (!d->computer->kind->browse)
+		return th_fail(err, TH_EUNSUPPORTED, "a computer of kind %s has no pages",
+			       d->computer->kind->name);
+	enum th_code code = th_table_parse(&th_browse_table, v, &d->arena, &d->browse, err);
+	if (!code)
+		code = th_browse_check(&d->browse, &d->steps, &d->count, err);
+	if (code)
+		return code;
+	d->args.screenshot = d->browse.screenshot;
+	for (size_t i = 0; i < d->count; i++)
+		d->args.screenshot |= d->steps[i].action == TH_BROWSE_SCREENSHOT;
+	return TH_OK;
+}
+
 static enum th_code parse_request(struct display *d, const struct th_json *arguments,
 				  struct th_err *err)
 {
@@ -218,6 +237,8 @@ static enum th_code parse_request(struct display *d, const struct th_json *argum
 
 	if (code)
 		return code;
+	if (d->args.browse.len > 0)
+		return parse_steps(d, th_json_get(arguments, "browse"), err);
 	if (!th_json_is_array(list))
 		return th_fail(err, TH_EUSAGE, "actions: must be a list");
 	d->count = th_json_count(list);
@@ -455,7 +476,9 @@ static enum th_outcome_status status_of(const struct display *d, enum th_code co
 {
 	bool changed_something = false;
 	for (size_t i = 0; i < d->done; i++)
-		changed_something |= th_action_class(d->actions[i].kind) != 'R';
+		changed_something |=
+		    d->steps ? !th_browse_only_looks((enum th_browse_kind)d->steps[i].action)
+			     : th_action_class(d->actions[i].kind) != 'R';
 	if (code == TH_OK)
 		return TH_OUTCOME_DONE;
 	bool broken = code == TH_ECONN || code == TH_ETIMEOUT || code == TH_EIO;
@@ -463,7 +486,8 @@ static enum th_outcome_status status_of(const struct display *d, enum th_code co
 		return TH_OUTCOME_UNKNOWN;
 	if (broken && !changed_something && d->count > 0)
 		return TH_OUTCOME_NOT_STARTED;
-	if (code == TH_EUSAGE && !changed_something && !started)
+	if ((code == TH_EUSAGE || code == TH_EPERM || code == TH_EBUSY) && !changed_something &&
+	    !started)
 		return TH_OUTCOME_REFUSED;
 	return TH_OUTCOME_FAILED;
 }
@@ -472,8 +496,8 @@ static void add_failure(struct display *d, const struct th_err *failure)
 {
 	struct th_buf text = TH_BUF_INIT(2 * TH_ERR_MSG_MAX);
 	if (d->count > 1)
-		th_buf_printf(&text, "error in action %zu of %zu (those before it were done): ",
-			      d->done + 1, d->count);
+		th_buf_printf(&text, "error in %s %zu of %zu (those before it were done): ",
+			      d->steps ? "step" : "action", d->done + 1, d->count);
 	else
 		th_buf_add(&text, TH_STR(TH_ERROR_MARK));
 	th_buf_add_cstr(&text, failure->msg);
@@ -520,6 +544,52 @@ static enum th_code act_all(struct display *d, bool *ret_started, struct th_err 
 			return TH_OK;
 	}
 	return TH_OK;
+}
+
+/* The same for steps on the structure of pages. */
+static enum th_code browse_all(struct display *d, bool *ret_started, struct th_err *failure,
+			       struct th_err *err)
+{
+	const struct th_computer_kind *kind = d->computer->kind;
+
+	while (d->done < d->count) {
+		bool started = false;
+		size_t from = d->said.len;
+		if (d->count > 1)
+			th_buf_printf(
+			    &d->said, "%zu %s: ", d->done + 1,
+			    th_browse_name((enum th_browse_kind)d->steps[d->done].action));
+		enum th_code acted =
+		    kind->browse(d->computer, &d->steps[d->done], &d->said, &started, failure);
+		*ret_started = started;
+		if (acted) {
+			th_buf_truncate(&d->said, from);
+			return TH_OK;
+		}
+		d->done++;
+		if (d->done < d->count) {
+			enum th_code code = send_step(d, err);
+			if (code)
+				return code;
+		}
+	}
+	return TH_OK;
+}
+
+/* What the steps said, why they ended, and what they changed. */
+static void tell_steps(struct display *d, bool alive, struct th_err *failure)
+{
+	struct th_err late = {};
+
+	if (d->said.len > 0)
+		add_text(d, th_str_trim(th_buf_str(&d->said)));
+	if (failure->code)
+		add_failure(d, failure);
+	th_buf_clear(&d->said);
+	if (alive && d->computer->kind->browsed(d->computer, &d->said, &late) && !failure->code)
+		*failure = late;
+	if (d->said.len > 0)
+		add_text(d, th_str_trim(th_buf_str(&d->said)));
 }
 
 /* A desktop whose programs have shown nothing yet is no picture worth paying for. */
@@ -573,14 +643,17 @@ static enum th_code perform(struct display *d, const struct th_json *arguments, 
 		th_buf_deinit(&text);
 		return finish(d, TH_OUTCOME_REFUSED, &failure, err);
 	}
-	enum th_code code =
-	    await_windows(d, &failure) ? TH_OK : act_all(d, &started, &failure, err);
+	enum th_code code = await_windows(d, &failure) ? TH_OK
+			    : d->steps                 ? browse_all(d, &started, &failure, err)
+						       : act_all(d, &started, &failure, err);
 	if (code)
 		return code;
 	enum th_code stopped = failure.code;
-	if (stopped)
-		add_failure(d, &failure);
 	bool alive = stopped != TH_ECONN && stopped != TH_ETIMEOUT;
+	if (d->steps)
+		tell_steps(d, alive, &failure);
+	else if (stopped)
+		add_failure(d, &failure);
 	/* Also after a failure: the picture shows what came of it. */
 	if (alive && stopped != TH_ECANCELED && d->args.settle) {
 		struct th_err late = {};
@@ -624,11 +697,12 @@ static void request_init(struct display *d, int64_t id)
 	th_arena_reset(&d->arena);
 	d->id = id;
 	d->args = (struct th_exec_computer){};
+	d->steps = NULL;
 	d->count = d->done = d->part_count = d->picture_count = 0;
 	d->clipboard_count = d->told = 0;
 	d->last = (struct th_act_result){};
 	d->settled_known = d->settled = d->changed = d->unchanged = false;
-	struct th_buf *bufs[] = { &d->parts, &d->evidence, &d->attachment, &d->blobs };
+	struct th_buf *bufs[] = { &d->parts, &d->evidence, &d->attachment, &d->blobs, &d->said };
 	for (size_t i = 0; i < TH_COUNT(bufs); i++)
 		th_buf_clear(bufs[i]);
 	d->parts_w = th_jw(&d->parts);
@@ -785,14 +859,15 @@ static enum th_code open_computer(struct display *d, const struct th_exec_displa
  * kind needs them. */
 static void confine(const struct display *d, const struct th_exec_display_start *m)
 {
-	char state_dir[TH_PATH_LEN_MAX];
+	char state_dir[TH_PATH_LEN_MAX], workspace[TH_PATH_LEN_MAX];
+	bool files = d->computer->kind->files && m->workspace.len > 0;
 	struct th_err err;
 
-	if (m->state_dir.len >= sizeof(state_dir))
+	if (m->state_dir.len >= sizeof(state_dir) || m->workspace.len >= sizeof(workspace))
 		return;
-	memcpy(state_dir, m->state_dir.ptr, m->state_dir.len);
-	state_dir[m->state_dir.len] = '\0';
-	const char *const writable[] = { state_dir, NULL };
+	snprintf(state_dir, sizeof(state_dir), "%.*s", TH_FMT(m->state_dir));
+	snprintf(workspace, sizeof(workspace), "%.*s", TH_FMT(m->workspace));
+	const char *const writable[] = { state_dir, files ? workspace : NULL, NULL };
 	const char *const readable[] = { d->ocr, NULL };
 	const struct th_sandbox s = {
 		.level_min = TH_SANDBOX_KERNEL,
@@ -879,6 +954,7 @@ static int serve(struct th_computer *computer, int fd, int interrupt_fd)
 	th_buf_init(&d.parts, TH_EXEC_OUTPUT_MAX);
 	th_buf_init(&d.evidence, TH_EXEC_EVIDENCE_MAX);
 	th_buf_init(&d.blobs, 64 * TH_KIB);
+	th_buf_init(&d.said, TH_DISPLAY_TEXT_MAX);
 	th_buf_init(&d.attachment, TH_FRAME_SIZE_MAX - TH_FRAME_JSON_MAX);
 	if (!computer && (code = begin(&d, &err)))
 		send_error(&d, &err);
@@ -901,7 +977,7 @@ static int serve(struct th_computer *computer, int fd, int interrupt_fd)
 	d.marked = th_marked_free(d.marked);
 	free(d.parser);
 	free(d.ocr);
-	struct th_buf *bufs[] = { &d.parts, &d.evidence, &d.attachment, &d.blobs };
+	struct th_buf *bufs[] = { &d.parts, &d.evidence, &d.attachment, &d.blobs, &d.said };
 	for (size_t i = 0; i < TH_COUNT(bufs); i++)
 		th_buf_deinit(bufs[i]);
 	th_pipe_deinit(&d.pipe);

@@ -487,14 +487,26 @@ static void call_done(void *ctx, enum th_outcome_status status, struct th_str ou
 	effect_finish(e, status, output, evidence, pictures, count);
 }
 
+/* It is done in the display process. */
+static bool is_computers(const struct th_exec_effect *e)
+{
+	return !e->tool || e->tool->on_computer;
+}
+
+/* The arguments of such a tool as the display process takes them. */
+static struct th_str browse_arguments(struct th_exec_effect *e)
+{
+	return th_arena_printf(&e->arena, "{\"actions\":[],\"browse\":%.*s}", TH_FMT(e->arguments));
+}
+
 static void effect_start(struct th_exec_effect *e)
 {
 	struct th_executor_server *x = e->x;
 
 	e->started = true;
 	e->started_ms = th_clock_ms();
-	if (!e->tool) {
-		e->call.arguments = e->arguments;
+	if (is_computers(e)) {
+		e->call.arguments = e->tool ? browse_arguments(e) : e->arguments;
 		e->call.on_step = call_step;
 		e->call.on_done = call_done;
 		e->call.ctx = e;
@@ -522,7 +534,7 @@ static void effect_cancel(struct th_exec_effect *e)
 	e->cancelled = true;
 	if (!e->started || e->probe)
 		return; /* seen at the flush; and looking does no harm */
-	if (!e->tool)
+	if (is_computers(e))
 		th_display_cancel(e->x->display, &e->call);
 	else if (e->tool->cancel && e->job.state)
 		e->tool->cancel(&e->job);
@@ -593,7 +605,7 @@ static enum th_code effect_parse(struct th_exec_effect *e, const struct th_exec_
 	if (!computer && !e->tool)
 		return th_fail(err, TH_EUSAGE, "there is no tool '%.*s'",
 			       TH_FMT(th_str_sub(m->tool, 0, 64)));
-	if (computer && !e->x->display)
+	if ((computer || e->tool->on_computer) && !e->x->display)
 		return th_fail(err, TH_EUNSUPPORTED, "this session has no computer");
 	if (e->tool)
 		table = e->tool->arguments;

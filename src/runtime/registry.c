@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/registry.h"
 
+#include "computers/computer.h"
 #include "tools/tool.h"
 
 static struct th_str schema_of(const struct th_tool *tool, struct th_schemas *kept,
@@ -154,8 +155,13 @@ enum th_code th_registry_rows(const struct th_agent *agent, const struct th_tool
 {
 	struct th_str defaults[TH_AGENT_TOOLS_MAX];
 	size_t default_count = th_tools_default(defaults);
+	const struct th_computer_kind *kind =
+	    agent->computer ? th_computer_find(agent->computer->kind) : NULL;
 	bool given = agent->tools.count > 0;
 	bool none = agent->tools.count == 1 && th_str_is(agent->tools.list[0], "none");
+	/* What its computer brings. */
+	if (kind && kind->tool && default_count < TH_AGENT_TOOLS_MAX)
+		defaults[default_count++] = th_str_of(kind->tool);
 	size_t count = none ? 0 : given ? agent->tools.count : default_count + extra_count;
 	struct th_str former[TH_AGENT_TOOLS_MAX];
 	size_t former_count = given ? 0 : th_tools_former(former);

@@ -100,6 +100,7 @@ struct th_tool {
 	bool in_default;                     /* an agent that names no tools has it */
 	bool was_default; /* earlier: such an agent's model is not told of it, but may call it */
 	bool question;    /* a person's answer is its result: start() is not for it */
+	bool on_computer; /* its calls are done by the session's computer (computer.h, browse) */
 	bool ask;         /* every call needs approval, whatever the agent file says */
 	const struct th_table *arguments; /* closed table */
 	void (*start)(struct th_tool_job *job);
@@ -128,7 +129,7 @@ extern const struct th_tool th_tool_command, th_tool_commands;
 bool th_tool_is_internal(const struct th_tool *tool);
 extern const struct th_tool th_tool_shell, th_tool_read_file, th_tool_write_file, th_tool_list_dir,
     th_tool_apply_patch, th_tool_edit, th_tool_search, th_tool_bash, th_tool_task_list,
-    th_tool_think, th_tool_ask, th_tool_python, th_tool_python_install;
+    th_tool_think, th_tool_ask, th_tool_python, th_tool_python_install, th_tool_browser;
 
 /* ---- for tools ---- */
 

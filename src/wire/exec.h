@@ -209,6 +209,8 @@
 	  "picture scaled down to fit; 0: as it is")                                              \
 	F(exec_computer, bool, cursor, "cursor", 0, "draw the pointer into the picture")          \
 	F(exec_computer, bool, marks, "marks", 0, "numbered marks on the elements of pictures")   \
+	F(exec_computer, raw, browse, "browse", 0,                                                \
+	  "instead of actions: arguments of the tool browser, for a computer that has pages")     \
 	F(exec_computer, bool, tree, "tree", 0, "tell its elements; no picture for that")         \
 	F(exec_computer, bool, whole, "whole", 0,                                                 \
 	  "all of a clipboard, for people; models are shown as much as of other outputs")         \

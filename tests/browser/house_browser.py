@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import sys
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).parent
@@ -24,6 +25,11 @@ def computer(*actions):
     return {"function_call": {"name": "computer", "arguments": {"actions": list(actions)}}}
 
 
+def browser(action=None, **more):
+    arguments = dict(more, action=action) if action else more
+    return {"function_call": {"name": "browser", "arguments": arguments}}
+
+
 def chromium_missing():
     return None if any(os.path.exists(p) for p in ("/usr/lib/chromium/chromium", "/usr/bin/chromium")) else "no Chromium is installed"
 
@@ -33,10 +39,10 @@ def browsers_of(folder):
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            words = pathlib.Path("/proc", pid, "cmdline").read_bytes().split(b"\0")
+            words = pathlib.Path("/proc", pid, "cmdline").read_bytes()
         except OSError:
             continue
-        if any(w.startswith(b"--user-data-dir=" + str(folder).encode()) for w in words):
+        if b"--user-data-dir=" + str(folder).encode() in words:  # some write it as one word
             found.append(int(pid))
     return found
 
@@ -50,11 +56,19 @@ class Browsed(house.House):
     def tearDown(self):
         super().tearDown()
         self.site.close()
+        deadline = time.monotonic() + 10  # one whose owner was killed sees that by itself
+        while browsers_of(self.folder) and time.monotonic() < deadline:
+            time.sleep(0.05)
         self.assertEqual(browsers_of(self.folder), [], "a browser is left")
 
     def agent(self, page, more=""):
         (self.folder / "agent.yaml").write_text(AGENT % (self.site.url + "/" + page, more))
         return self.folder / "agent.yaml"
+
+    def texts(self, *turns, page="plain", **more):
+        """The same with calls of the tool browser: what each said, in one text."""
+        outcomes = self.browse(page, *turns, more="tools: [browser]\n" + more.pop("more", ""), **more)
+        return ["\n".join(p["text"] for p in o["output"] if p["type"] == "text") if isinstance(o["output"], list) else o["output"] for o in outcomes], outcomes
 
     def browse(self, page, *turns, more="", session="b1", code=0):
         """A run on a page: what the calls gave, as the model was told."""

@@ -35,7 +35,7 @@ class Pixels(house_browser.Browsed):
             say("Done."))
         self.assertIn('confirm \\"Delete all files?\\"', str(outcomes[0]["output"]).replace('"', '\\"'))
         # Nothing reaches a page that waits for its dialog, and that is said.
-        self.assertEqual((outcomes[0]["status"], outcomes[1]["status"]), ("done", "failed"))
+        self.assertEqual((outcomes[0]["status"], outcomes[1]["status"]), ("done", "refused"))
         self.assertIn("the page shows a dialog", str(outcomes[1]["output"]))
         self.assertEqual(self.site.done("dialog"), [["answer", False], ["name", "Ada"]])
 
