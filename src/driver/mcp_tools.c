@@ -14,6 +14,7 @@ struct th_mcp_list {
 	size_t agent;
 	bool known;     /* an event has said it */
 	bool stale;     /* the server says that it has changed */
+	struct th_digest tools; /* of the event's list */
 	uint64_t asked; /* the question under way; 0: none */
 	struct th_arena memory;
 	struct th_tool_row *rows;
@@ -122,6 +123,17 @@ static enum th_code make_row(struct th_mcp_list *k, const struct th_json *v, str
 	return TH_OK;
 }
 
+static struct th_digest digest_of(const struct th_json *tools)
+{
+	struct th_buf text = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_digest ret;
+
+	th_json_print(tools, &text);
+	ret = th_sha256_of(text.ptr, text.len);
+	th_buf_deinit(&text);
+	return ret;
+}
+
 enum th_code th_live_mcp_event(struct th_live *l, const struct th_json *data, struct th_err *err)
 {
 	struct th_str server = th_json_get_str(data, "server");
@@ -141,6 +153,7 @@ enum th_code th_live_mcp_event(struct th_live *l, const struct th_json *data, st
 	rows_drop(k);
 	k->known = true;
 	k->stale = false;
+	k->tools = digest_of(tools);
 	if (th_json_is_array(tools) && th_json_count(tools) <= TH_MCP_TOOLS_MAX)
 		k->rows = th_arena_array(&k->memory, th_json_count(tools) + 1, sizeof(*k->rows));
 	while (k->rows && !code && th_json_next(&it))
@@ -287,6 +300,18 @@ static size_t room_left(const struct th_live *l)
 	return count < TH_AGENT_TOOLS_MAX ? TH_AGENT_TOOLS_MAX - count : 0;
 }
 
+/* A server may say that its list has changed when it has not, or not for us. */
+static bool is_same(const struct th_mcp_list *k, struct th_str tools)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_digest digest;
+
+	if (th_json_parse(tools, &doc, NULL))
+		return false;
+	digest = digest_of(th_json_root(doc));
+	return !memcmp(&digest, &k->tools, sizeof(digest));
+}
+
 /* The event of a list that was read, or (`failed`) could not be. */
 static void write_list(struct th_live *l, struct th_mcp_list *k, struct th_str output,
 		       struct th_str failed)
@@ -298,8 +323,9 @@ static void write_list(struct th_live *l, struct th_mcp_list *k, struct th_str o
 	struct th_ev_mcp_tools d = { .server = k->server->name, .failed = failed };
 	struct th_err err = { 0 };
 	enum th_code code = TH_OK;
+	size_t had = k->count;
 
-	rows_drop(k); /* its old names are free */
+	k->count = 0; /* its own names are free */
 	choice.room = room_left(l);
 	if (l->fold.team->count > 1)
 		d.agent = th_session_member(&l->fold)->name;
@@ -316,7 +342,11 @@ static void write_list(struct th_live *l, struct th_mcp_list *k, struct th_str o
 	d.tools = tools.len && !code ? th_buf_str(&tools) : TH_STR("[]");
 	if (code)
 		d.failed = th_str_of(err.msg);
-	th_live_write_event(l, TH_EV_MCP_TOOLS, TH_SOURCE_ENVIRONMENT, l->fold.seq, TH_STR(""), &d);
+	k->count = had;
+	k->stale = false;
+	if (!k->known || !is_same(k, d.tools))
+		th_live_write_event(l, TH_EV_MCP_TOOLS, TH_SOURCE_ENVIRONMENT, l->fold.seq,
+				    TH_STR(""), &d);
 	th_buf_deinit(&tools);
 	th_buf_deinit(&left_out);
 }

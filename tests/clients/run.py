@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that others wrote, from npm and PyPI, against thole serve; and the Python of the README.
+"""Clients that others wrote, from npm and PyPI, against thole serve; servers of tools that others wrote; and the Python of the README.
 
 usage: run.py FOLDER   (FOLDER keeps what is installed)
 
@@ -18,6 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e" / "cli"))
 import house  # noqa: E402
 import serving  # noqa: E402
+from mcp_servers import Servers  # noqa: E402
 
 ONLY_ASK = "--missing" in sys.argv and not sys.argv.remove("--missing")
 FOLDER = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else None
@@ -153,4 +154,5 @@ if __name__ == "__main__":
     if why:
         print("clients: skipped: " + why)
         sys.exit(0)
+    Servers.packages = FOLDER
     unittest.main()

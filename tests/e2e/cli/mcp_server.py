@@ -29,6 +29,7 @@ TOOLS = [
     {"name": "crash", "description": "Ends the server.", "inputSchema": {"type": "object"}},
     {"name": "grow", "description": "One more tool.", "inputSchema": {"type": "object"}},
     {"name": "roots", "description": "What it may work in.", "inputSchema": {"type": "object"}},
+    {"name": "slow", "description": "Waits for a file.", "inputSchema": {"type": "object"}},
     {"name": "structured", "description": "No text.", "inputSchema": {"type": "object"}},
     {"name": "odd name/\u202e", "description": "bell \u0007 and \u001b[31mred", "inputSchema": {"type": "object"}},
     {"name": "no_object", "description": "Its schema is none.", "inputSchema": {"type": "string"}},
@@ -178,6 +179,15 @@ class Server:
             self.tools.append({"name": "late", "description": "New.", "inputSchema": {"type": "object"}})
             self.say({"method": "notifications/tools/list_changed"})
             self.text(m, "grown")
+        elif name == "look":
+            self.say({"method": "notifications/tools/list_changed"})  # which is not true
+            self.text(m, "looked")
+        elif name == "slow":
+            while not os.path.exists("go"):
+                time.sleep(0.05)
+            with open("effects", "a", encoding="ascii") as f:
+                f.write("slow\n")
+            self.text(m, "slow is over")
         elif name == "structured":
             self.result(m, content=[], structuredContent={"answer": 42})
         elif name == "roots":

@@ -6,6 +6,7 @@ import pathlib
 import shutil
 
 import house
+import test_kill
 
 SERVER = pathlib.Path(__file__).with_name("mcp_server.py")
 
@@ -14,7 +15,7 @@ def call(name, **arguments):
     return {"function_call": {"name": name, "arguments": arguments}}
 
 
-class Client(house.House):
+class Client(test_kill.Killing):
     def agent(self, *options, more="", **fields):
         """An agent file with the tests' own server, named t."""
         shutil.copy(SERVER, self.work / "server.py")
@@ -74,7 +75,7 @@ class Client(house.House):
     def test_approval_and_lists(self):
         """A destructive tool waits for a person; allow and reads; a list that grows is read again, and stays after a resume."""
         agent = self.agent(allow=["add", "look", "wipe", "grow", "late"], reads=["look"], approve=["add"], prefix="x-")
-        self.serve({"parts": [call("x-look"), call("x-grow"), call("x-wipe")]},
+        self.serve({"parts": [call("x-look")]}, {"parts": [call("x-grow"), call("x-wipe")]},
                    {"expect": [{"tool": "x-late"}], "parts": [call("x-late"), call("x-add", a=1, b=1)]},
                    {"parts": [{"text": "Done."}]})
         self.good("run", "-a", agent, "-s", "one", "go", code=3)
@@ -85,7 +86,8 @@ class Client(house.House):
         calls = [(e["data"]["tool"], e["data"]["class"], e["data"]["policy"]) for e in self.events("one") if e["kind"] == "call"]
         self.assertEqual(calls, [("x-look", "R", "run"), ("x-grow", "W", "run"), ("x-wipe", "X", "ask"),
                                  ("x-late", "W", "run"), ("x-add", "W", "ask")])
-        self.assertEqual(self.kinds("one").count("mcp_tools"), 2)
+        self.assertEqual(self.kinds("one").count("mcp_tools"), 2)  # a list that is the same again is no event
+        self.assertEqual(len(self.received("tools/list")), 3)
         self.assertEqual([m["params"]["name"] for m in self.received("tools/call")], ["look", "grow", "wipe", "late"])
 
     def test_no_answer(self):
@@ -97,6 +99,41 @@ class Client(house.House):
         self.assertIn(again["status"], ("done", "unknown"))
         self.assertEqual(hang["status"], "failed")
         self.assertEqual(len([m for m in self.received("tools/call") if m["params"]["name"] == "crash"]), 1)
+
+    def begun(self):
+        path = self.work / "received.jsonl"
+        return path.exists() and any('"slow"' in line and "tools/call" in line for line in path.read_text().splitlines())
+
+    def test_kill_runtime(self):
+        """The runtime dies in a call: the server and the call go on, and the answer is taken over."""
+        agent = self.agent()
+        self.serve({"parts": [call("t_slow")]}, {"expect": [{"tool_output": {"contains": "slow is over"}}], "parts": [{"text": "Well."}]})
+        process = self.start("run", "-a", agent, "-s", "k", "go")
+        self.wait_for(self.begun)
+        self.kill(process)
+        resumed = self.resume_held("k")
+        (self.work / "go").touch()
+        out, err = resumed.communicate(timeout=house.SECONDS)
+        self.assertEqual(resumed.returncode, 0, err)
+        self.assertEqual((self.work / "effects").read_text(), "slow\n")
+        self.assertEqual(len(self.received("tools/call")), 1)
+        self.assertEqual(len(self.received("tools/list")), 1)
+        self.assertEqual(len((self.work / "server.pid").read_text().splitlines()), 1)
+        self.assertEqual(self.kinds("k").count("mcp_tools"), 1)
+
+    def test_kill_executor(self):
+        """The executor dies in a call: its server is gone with it, the call is unknown, and is not made again."""
+        agent = self.agent()
+        self.serve({"parts": [call("t_slow")]}, {"expect": [{"tool_output": {"contains": "may or may not have happened"}}],
+                                                 "parts": [call("t_add", a=1, b=2)]}, {"parts": [{"text": "Well."}]})
+        process = self.start("run", "-a", agent, "-s", "k", "go")
+        self.wait_for(self.begun)
+        self.kill_executor("k")
+        out, err = process.communicate(timeout=house.SECONDS)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertEqual([o["status"] for o in self.outcomes("k")], ["unknown", "done"])
+        self.assertFalse((self.work / "effects").exists())
+        self.assertEqual([m["params"]["name"] for m in self.received("tools/call")], ["slow", "add"])
 
     def test_eras(self):
         """Servers that end, or are silent, when they are asked what they do not know; one whose era is given is not asked."""

@@ -114,10 +114,10 @@ static void test_results(void **state)
 		{ "{\"content\":[{\"type\":\"text\",\"text\":\"a\"}],\"structuredContent\":{}}",
 		  "<a>", false },
 		/* a type is what the bytes are, whatever the server says */
-		{ "{\"content\":[{\"type\":\"image\",\"data\":\"iVBORw0KGgo=\",\"mimeType\":"
-		  "\"image/jpeg\"},{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"image/"
+		{ "{\"content\":[{\"type\":\"image\",\"data\":\"/9j/\",\"mimeType\":"
+		  "\"image/png\"},{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"image/"
 		  "png\"},{\"type\":\"image\",\"data\":\"?\"}]}",
-		  "<image/png of 8><[a picture that cannot be shown image/png]><[a picture that "
+		  "<image/jpeg of 3><[a picture that cannot be shown image/png]><[a picture that "
 		  "cannot be shown]>",
 		  false },
 		{ "{\"content\":[{\"type\":\"audio\",\"mimeType\":\"audio/wav\"},{\"type\":"
