@@ -165,7 +165,8 @@ void th_world_tool_run(void *ctx, struct th_ticket t, const struct th_effect_cal
 	struct th_runtime *rt = ctx;
 	struct th_runtime_session *s = th_runtime_find(rt, t.index, t.generation);
 	/* Output is sent through the executor's socket only where it is shown. */
-	bool shown = th_str_is(call->tool, "command") && s && s->observer.progress;
+	bool shown = (th_str_is(call->tool, "command") || th_str_is(call->tool, "mcp")) && s &&
+		     s->observer.progress;
 	struct th_executor_handlers h = { .on_finished = on_finished,
 					  .on_output = shown ? on_progress : NULL };
 	struct th_runtime_effect *c;

@@ -37,7 +37,7 @@ class Client(test_kill.Killing):
     def ask(self, agent, *calls, name="one", code=0, end="Done."):
         """One answer with these calls, then the end; the outcomes in their order."""
         self.serve({"parts": list(calls)}, {"parts": [{"text": end}]})
-        self.good("run", "-a", agent, "-s", name, "go", code=code)
+        self.shown = self.good("run", "-a", agent, "-s", name, "go", code=code).out
         order = [e["data"]["call_id"] for e in self.events(name) if e["kind"] == "call"]
         return sorted(self.outcomes(name), key=lambda o: order.index(o["call_id"]))
 
@@ -66,6 +66,7 @@ class Client(test_kill.Killing):
                 self.assertIn("left out", long["output"])
                 self.assertEqual(long["evidence"]["full_output"]["size"], 220010)
                 self.assertEqual(steps["output"], "both steps")
+                self.assertIn("progress   t_steps: 1 of 2: step\\x1b[2J", self.shown)
                 self.assertEqual(roots["output"], "file://%s" % self.work)
                 self.assertEqual(json.loads(structured["output"]), {"answer": 42})
                 self.assertEqual(len(self.received("tools/list")), 3)
