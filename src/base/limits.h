@@ -318,6 +318,9 @@
 #define TH_MCP_START_S 30                     /* until a server answers its first request */
 #define TH_MCP_START_S_MAX 600
 #define TH_MCP_DISCOVER_MS 3000 /* an older server may not answer what it does not know */
+#define TH_MCP_RESUME_MS 1000   /* before a stream is taken up again */
+#define TH_MCP_RESUMES_MAX 8    /* of one answer */
+#define TH_MCP_FAREWELL_MS 1000 /* until a server has heard that its session is over */
 #define TH_MCP_BACKOFF_MS 500   /* before the second start; doubled each time */
 #define TH_MCP_BACKOFF_MS_MAX 30000
 #define TH_MCP_STDERR_MAX (2 * TH_KIB) /* of what a server said, told with its failure */

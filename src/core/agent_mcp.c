@@ -17,9 +17,19 @@ static const char *const annotations[] = { "stricter", "ignore", NULL };
 static const struct th_field mcp_fields[] = {
 	{ "name", AT(name), TH_FIELD_str, TH_REQ | TH_NONEMPTY,
 	  "name of the server; its tools are called NAME_TOOL", NULL, NULL, false, 0 },
-	{ "command", AT(command), TH_FIELD_strs, TH_REQ | TH_NONEMPTY,
+	{ "command", AT(command), TH_FIELD_strs, TH_NONEMPTY,
 	  "program and arguments; run without a shell, in the workspace and in the sandbox of "
 	  "commands",
+	  NULL, NULL, false, 0 },
+	{ "url", AT(url), TH_FIELD_str, TH_NONEMPTY,
+	  "instead of command: address of a server (streamable HTTP), called by thole itself", NULL,
+	  NULL, false, 0 },
+	{ "headers", AT(headers), TH_FIELD_strs, TH_NONEMPTY,
+	  "url: headers of each request, as \"Name: value\"; they are in the log", NULL, NULL,
+	  false, 0 },
+	{ "token_env", AT(token_env), TH_FIELD_str, TH_NONEMPTY,
+	  "url: environment variable of thole whose value is sent as a bearer token, and is in no "
+	  "log",
 	  NULL, NULL, false, 0 },
 	{ "environment", AT(environment), TH_FIELD_strs, 0,
 	  "environment variables of the program, as NAME=value, beside those of commands", NULL,
@@ -115,6 +125,23 @@ static enum th_code check_lists(const struct th_agent_mcp *s, const char **ret_f
 	return code;
 }
 
+static enum th_code check_headers(const struct th_strs *headers, struct th_err *err)
+{
+	enum th_code code = check_strs(headers, TH_MCP_PATTERNS_MAX, err);
+
+	for (size_t i = 0; i < headers->count && !code; i++) {
+		struct th_str value = headers->list[i];
+		struct th_str name = th_str_split(&value, ':');
+
+		if (!is_word(name, 80) || name.len == headers->list[i].len)
+			code = th_fail(err, TH_EUSAGE, "must hold \"Name: value\"");
+		for (size_t k = 0; k < value.len && !code; k++)
+			if ((unsigned char)value.ptr[k] < 0x20 || value.ptr[k] == 0x7f)
+				code = th_fail(err, TH_EUSAGE, "holds a control character");
+	}
+	return code;
+}
+
 static enum th_code check(const struct th_objects *servers, size_t index, const char **ret_field,
 			  struct th_err *err)
 {
@@ -132,7 +159,22 @@ static enum th_code check(const struct th_objects *servers, size_t index, const 
 	if (s->prefix.len && !is_word(s->prefix, SERVER_LEN_MAX))
 		return th_fail(err, TH_EUSAGE, "must be 1 to %d letters, digits, \"_\" and \"-\"",
 			       SERVER_LEN_MAX);
+	*ret_field = "url";
+	if (s->url.len && !th_str_starts(s->url, TH_STR("http://")) &&
+	    !th_str_starts(s->url, TH_STR("https://")))
+		return th_fail(err, TH_EUSAGE, "must begin with http:// or https://");
+	if (s->url.len && (s->command.count || s->environment.count))
+		return th_fail(err, TH_EUSAGE,
+			       "stands beside command: a server is one or the other");
+	*ret_field = "headers";
+	if (!s->url.len && (s->headers.count || s->token_env.len))
+		return th_fail(err, TH_EUSAGE, "and token_env are for servers with a url");
+	code = check_headers(&s->headers, err);
+	if (code)
+		return code;
 	*ret_field = "command";
+	if (!s->url.len && !s->command.count)
+		return th_fail(err, TH_EUSAGE, "is missing; or name an address with url");
 	code = check_strs(&s->command, TH_COMMAND_ARGV_MAX, err);
 	if (code)
 		return code;

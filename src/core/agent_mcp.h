@@ -20,6 +20,9 @@
 struct th_agent_mcp {
 	struct th_str name;
 	struct th_strs command;     /* argv, run in the sandbox of commands */
+	struct th_str url;          /* instead of command: http:// or https:// */
+	struct th_strs headers;     /* of url: "Name: value" */
+	struct th_str token_env;    /* of url: variable of ours with a bearer token */
 	struct th_strs environment; /* NAME=value, beside that of commands */
 	struct th_strs allow, deny; /* patterns of the server's own names; allow empty: all */
 	struct th_strs reads;       /* which only look: class R */

@@ -326,6 +326,12 @@ static void refuse_now(struct th_live *l, const struct th_call *c, struct th_str
 	th_buf_deinit(&evidence);
 }
 
+/* A server at an address: this process calls it, and no executor is needed. */
+static bool is_remote(const struct th_tool_row *row)
+{
+	return row->mcp && row->mcp->server->url.len;
+}
+
 /* Names the journal that is to hold it, so that no other one can prove that it never began. */
 void th_live_intend(struct th_live *l, struct th_call *c)
 {
@@ -345,7 +351,8 @@ void th_live_intend(struct th_live *l, struct th_call *c)
 	if (c->phase != TH_CALL_CLEARED) /* stopped meanwhile */
 		return;
 	/* Looking is simply done again.  Else it waits: CLEARED, and given out. */
-	if (!(row && row->local) && !th_row_delegates(row) && c->class != TH_CLASS_R &&
+	if (!(row && (row->local || is_remote(row))) && !th_row_delegates(row) &&
+	    c->class != TH_CLASS_R &&
 	    !ops->tool_ready(l->driver->world.ctx, th_live_ticket(l, c->call_seq), &d.journal))
 		return;
 	th_driver_random_id(l->driver, id);

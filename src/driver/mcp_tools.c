@@ -12,10 +12,10 @@ struct th_mcp_list {
 	struct th_mcp_list *next;
 	const struct th_agent_mcp *server;
 	size_t agent;
-	bool known;     /* an event has said it */
-	bool stale;     /* the server says that it has changed */
+	bool known;             /* an event has said it */
+	bool stale;             /* the server says that it has changed */
 	struct th_digest tools; /* of the event's list */
-	uint64_t asked; /* the question under way; 0: none */
+	uint64_t asked;         /* the question under way; 0: none */
 	struct th_arena memory;
 	struct th_tool_row *rows;
 	size_t count;
@@ -178,8 +178,14 @@ static void put_server(const struct th_agent_mcp *s, struct th_jw *w)
 	static const char *const eras[] = { "", "modern", "legacy" };
 
 	th_jw_kstr(w, "server", s->name);
-	put_strs(w, "argv", &s->command);
-	put_strs(w, "environment", &s->environment);
+	if (s->url.len) {
+		th_jw_kstr(w, "url", s->url);
+		put_strs(w, "headers", &s->headers);
+		th_jw_kstr(w, "token_env", s->token_env);
+	} else {
+		put_strs(w, "argv", &s->command);
+		put_strs(w, "environment", &s->environment);
+	}
 	th_jw_kstr(w, "era", th_str_of(eras[s->revision]));
 	th_jw_kint(w, "start_s", s->start_s);
 	th_jw_kint(w, "timeout_s", s->timeout_s);

@@ -32,12 +32,20 @@ struct th_mcp_work {
 	struct th_mcp_work *next;
 	const struct th_mcp_work_ops *ops;
 	bool begun;
+	bool reads;  /* what it asks for only looks */
+	bool unsent; /* lost: nothing of it reached the server */
 };
 
+struct th_mcp_transport; /* internal.h */
+
 struct th_mcp_process_spec {
+	const struct th_mcp_transport *transport;
 	struct th_str name;
-	struct th_strs argv, environment;
-	enum th_mcp_era era; /* UNKNOWN: it is found out */
+	struct th_strs argv, environment; /* a child; or */
+	struct th_str url;                /* its address */
+	struct th_strs headers;           /* "Name: value", beside the protocol's own */
+	struct th_str token_env;          /* variable of ours with a token; empty: none */
+	enum th_mcp_era era;              /* UNKNOWN: it is found out */
 	int64_t start_ms;
 };
 

@@ -6,13 +6,16 @@
 #include "base/text.h"
 #include "core/unknown.h"
 #include "io/loop.h"
-#include "mcp/process.h"
+#include "mcp/internal.h"
 #include "mcp/result.h"
 #include "wire/mcp_read.h"
 
 #define TH_FIELDS_mcp(F)                                                                     \
 	F(mcp, str, server, "server", TH_REQ | TH_NONEMPTY, "Name of the server.")           \
-	F(mcp, strs, argv, "argv", TH_REQ | TH_NONEMPTY, "Its program and arguments.")       \
+	F(mcp, strs, argv, "argv", 0, "Its program and arguments; or")                       \
+	F(mcp, str, url, "url", 0, "its address.")                                           \
+	F(mcp, strs, headers, "headers", 0, "Name: value, of each request there.")           \
+	F(mcp, str, token_env, "token_env", 0, "Variable of the runtime with its token.")    \
 	F(mcp, strs, environment, "environment", 0, "NAME=value, beside those of commands.") \
 	F(mcp, str, era, "era", 0, "modern or legacy; empty: it is found out.")              \
 	F(mcp, int, start_s, "start_s", TH_NONEG, "0: the default.")                         \
@@ -84,9 +87,9 @@ static void finish(struct call *c, enum th_outcome_status status, struct th_str 
 static void give_up(struct call *c, const char *why, const char *reason, bool timed_out)
 {
 	struct th_buf text = TH_BUF_INIT(2 * TH_ERR_MSG_MAX), output = TH_BUF_INIT(16 * TH_KIB);
-	enum th_outcome_status status = !c->sent            ? TH_OUTCOME_NOT_STARTED
-					: args_of(c)->reads ? TH_OUTCOME_FAILED
-							    : TH_OUTCOME_UNKNOWN;
+	enum th_outcome_status status = !c->sent || c->work.unsent ? TH_OUTCOME_NOT_STARTED
+					: args_of(c)->reads        ? TH_OUTCOME_FAILED
+								   : TH_OUTCOME_UNKNOWN;
 	struct th_jw w = th_jw(&output);
 
 	if (status == TH_OUTCOME_UNKNOWN)
@@ -253,15 +256,21 @@ static enum th_code find_process(struct th_tool_job *job, struct th_mcp_process 
 {
 	const struct th_mcp *a = (const struct th_mcp *)job->args;
 	struct th_mcp_process_spec spec = {
+		.transport = a->url.len ? &th_mcp_http : &th_mcp_stdio,
 		.name = a->server,
 		.argv = a->argv,
 		.environment = a->environment,
+		.url = a->url,
+		.headers = a->headers,
+		.token_env = a->token_env,
 		.era = era_of(a->era),
 		.start_ms = 1000 * (a->start_s ?: TH_MCP_START_S),
 	};
 
 	*ret_start_ms = spec.start_ms;
-	if (job->env->workspace_fd < 0)
+	if (!a->url.len && !a->argv.count)
+		return th_fail(err, TH_EUSAGE, "the server has no command and no address");
+	if (!a->url.len && job->env->workspace_fd < 0)
 		return th_fail(err, TH_EUNSUPPORTED,
 			       "this session has no workspace, so there are no servers");
 	if (a->arguments.len > TH_COMMAND_INPUT_MAX)
@@ -284,6 +293,7 @@ static void start(struct th_tool_job *job)
 	}
 	c = (struct call *)th_alloc(sizeof(*c));
 	c->work.ops = &work_ops;
+	c->work.reads = a->reads;
 	c->job = job;
 	c->process = p;
 	/* A list may have to wait for a delay, and is of many pages. */

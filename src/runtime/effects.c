@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "runtime/internal.h"
+#include "runtime/mcp.h"
 #include "runtime/secrets.h"
 
 /* `starts`: what computer.start says; its strings are borrowed. */
@@ -88,6 +89,7 @@ static void tool_call_drop(struct th_runtime *rt, struct th_runtime_effect *c)
 
 void th_runtime_session_effects_drop(struct th_runtime_session *s)
 {
+	th_runtime_mcp_free(s);
 	for (struct th_runtime_effect *c = s->rt->tool_calls, *next; c; c = next) {
 		next = c->next;
 		if (c->session == s)
@@ -174,7 +176,7 @@ void th_world_tool_run(void *ctx, struct th_ticket t, const struct th_effect_cal
 
 	assert(s);
 	/* Nothing is said of it: whoever has the session now asks what became of it. */
-	if (!th_runtime_holds(rt))
+	if (!th_runtime_holds(rt) || th_runtime_mcp_run(s, t, call, settle))
 		return;
 	if (th_runtime_session_executor(s, s->stored ? s->row.epoch : 1, &err)) {
 		th_driver_tool_not_started(rt->driver, t, err.msg);
@@ -203,6 +205,8 @@ void th_world_tool_cancel(void *ctx, struct th_ticket t)
 {
 	struct th_runtime *rt = ctx;
 
+	if (th_runtime_mcp_cancel(th_runtime_find(rt, t.index, t.generation), t))
+		return;
 	for (struct th_runtime_effect *c = rt->tool_calls; c; c = c->next)
 		if (th_ticket_eq(c->ticket, t)) {
 			th_executor_client_cancel(c->session->executor, c->id);

@@ -20,8 +20,11 @@
 #define TH_RANDOM_POOL 1024
 
 /* A session of the runtime: what the driver borrows, and its executor. */
+struct th_runtime_mcp;
+
 struct th_runtime_session {
 	struct th_runtime *rt;
+	struct th_runtime_mcp *mcp; /* mcp.c: calls of servers at an address; NULL: none yet */
 	struct th_runtime_session *prev, *next;
 	struct th_runtime_session *parent; /* whose call it works on: closed before that; or NULL */
 	struct th_arena memory;            /* agent, tools, strings */
@@ -97,6 +100,7 @@ struct th_runtime {
 	struct th_buf scope; /* what the store is called: executors are found by it */
 	bool no_sandbox, settling, failed;
 	bool executors; /* there was one */
+	bool mcp;       /* a server at an address was called */
 	struct th_runtime_ending *endings;
 	struct th_screen_feed *screens; /* live views */
 	size_t viewer_count;

@@ -10,6 +10,7 @@
 
 #include "io/clock.h"
 #include "io/role.h"
+#include "runtime/mcp.h"
 #include "runtime/screen.h"
 
 struct th_runtime_session *th_runtime_find(struct th_runtime *rt, uint32_t index,
@@ -265,6 +266,8 @@ struct th_runtime *th_runtime_free(struct th_runtime *rt)
 	if (rt->otlp && rt->own_loop)
 		th_otlp_drain(rt->otlp, TH_OTLP_END_MS);
 	rt->otlp = th_otlp_free(rt->otlp);
+	if (rt->own_loop && rt->mcp)
+		th_runtime_mcp_drain(rt);
 	rt->fetcher = th_fetcher_free(rt->fetcher);
 	rt->store = th_store_close(rt->store);
 	rt->driver = th_driver_free(rt->driver);

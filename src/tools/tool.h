@@ -30,6 +30,7 @@ struct th_edit_state;
 struct th_bash_shell;
 struct th_python_kernel;
 struct th_mcp_process;
+struct th_fetcher;
 
 /* Where and how tools act; made once per executor. */
 struct th_tool_env {
@@ -60,6 +61,7 @@ struct th_tool_env {
 	} bash_viewer;
 	uint64_t bash_idle_ms;           /* 0: TH_BASH_IDLE_MS */
 	struct th_python_kernel *kernel; /* python.c */
+	struct th_fetcher *fetcher;      /* of a runtime: for servers at an address; else NULL */
 	struct th_mcp_process *servers;  /* mcp/process.c: those that live on, too */
 	struct th_edit_state *edit; /* edit_history.c: what it saw, and its calls in their order */
 };

@@ -230,21 +230,34 @@ enum th_code th_mcp_client_request(struct th_mcp_client *c, const char *method,
 	return TH_OK;
 }
 
-void th_mcp_client_cancel(struct th_mcp_client *c, const void *user, const char *reason)
+uint64_t th_mcp_client_cancel(struct th_mcp_client *c, const void *user, const char *reason)
 {
 	struct th_mcp_request *r = find(c, 0, user);
 	struct th_buf params = TH_BUF_INIT(TH_KIB);
 	struct th_jw w = th_jw(&params);
 
+	uint64_t id = r ? r->id : 0;
+
 	if (!r)
-		return;
+		return 0;
 	th_jw_object(&w);
-	th_jw_kuint(&w, "requestId", r->id);
+	th_jw_kuint(&w, "requestId", id);
 	th_jw_kstr(&w, "reason", th_str_of(reason));
 	th_jw_object_end(&w);
 	request_free(c, r);
 	send_call(c, 0, "notifications/cancelled", th_buf_str(&params));
 	th_buf_deinit(&params);
+	return id;
+}
+
+void *th_mcp_client_forget(struct th_mcp_client *c, uint64_t id)
+{
+	struct th_mcp_request *r = id ? find(c, id, NULL) : NULL;
+	void *user = r ? r->user : NULL;
+
+	if (r)
+		request_free(c, r);
+	return user;
 }
 
 /* ---- the first answers -------------------------------------------------------------------- */

@@ -80,8 +80,11 @@ bool th_mcp_client_silent(struct th_mcp_client *c);
 TH_NODISCARD enum th_code th_mcp_client_request(struct th_mcp_client *c, const char *method,
 						struct th_str params, void *user,
 						struct th_err *err);
-/* Nobody waits for it any more: the server is told, and neither `answered` nor `failed` comes. */
-void th_mcp_client_cancel(struct th_mcp_client *c, const void *user, const char *reason);
+/* Nobody waits for it any more: the server is told, and neither `answered` nor `failed` comes.
+ * Returns its id; 0: there is none. */
+uint64_t th_mcp_client_cancel(struct th_mcp_client *c, const void *user, const char *reason);
+/* That request will have no answer.  Whose it is, and that it is forgotten; NULL: it is none. */
+void *th_mcp_client_forget(struct th_mcp_client *c, uint64_t id);
 
 /* One message of the server, or anything else.  TH_EPROTO: the server cannot be spoken to, with a
  * sentence. */

@@ -210,16 +210,19 @@ class Server:
                                                 "inputRequests": {"where": {"method": "roots/list", "params": {}}}}})
 
 
-def main():
+def options():
     parser = argparse.ArgumentParser()
     parser.add_argument("--era", default="both")
     parser.add_argument("--fault", default="")
     parser.add_argument("--pages", type=int, default=1)
     parser.add_argument("--name", default="test server")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main():
     with open("server.pid", "a", encoding="ascii") as f:
         f.write("%d\n" % os.getpid())
-    Server(options).run()
+    Server(options()).run()
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@
 import json
 import pathlib
 import shutil
+import subprocess
+import sys
 
 import house
 import test_kill
@@ -184,6 +186,90 @@ class Client(test_kill.Killing):
         (self.work / "server.py").write_text("import sys\nsys.exit('no luck today')\n")
         self.good("run", "-a", agent, "-s", "two", "go")
         self.assertIn("no luck today", self.told("two")["failed"])
+
+
+class Http(Client):
+    """The same at an address."""
+
+    def begin(self, *options):
+        self.process = subprocess.Popen([sys.executable, str(SERVER.with_name("mcp_http.py")), *options], cwd=self.work, stdout=subprocess.PIPE)
+        self.addCleanup(self.process.stdout.close)
+        self.addCleanup(self.process.wait)
+        self.addCleanup(self.process.terminate)
+        return self.process.stdout.readline().decode().strip()
+
+    def address(self, url, **fields):
+        path = self.work / "agent.yaml"
+        path.write_text("model: gpt-5.4\ntools: [none]\nmcp_servers: [%s]\n" % json.dumps(dict({"name": "t", "url": url}, **fields)))
+        return path
+
+    def test_calls(self):
+        """Both eras: a token that is in no log, headers, a picture, a stream that is taken up again, and the session's end."""
+        self.env["MCP_TOKEN"] = "secret-token-1234"
+        for era in ("modern", "legacy"):
+            with self.subTest(era=era):
+                agent = self.address(self.begin("--era", era, "--token", "secret-token-1234", "--pages", "2"), token_env="MCP_TOKEN",
+                                     headers=["X-Team: blue"])
+                add, draw, fail, long, steps, cut = self.ask(
+                    agent, call("t_add", a=19, b=23), call("t_draw"), call("t_fail"), call("t_long"), call("t_steps"), call("t_cut"), name=era)
+                self.assertEqual((add["status"], add["output"]), ("done", "42"))
+                self.assertEqual([p["type"] for p in draw["output"]], ["text", "image", "text"])
+                self.assertEqual((fail["status"], fail["output"]), ("failed", "error: it did not work"))
+                self.assertEqual(long["evidence"]["full_output"]["size"], 220010)
+                self.assertEqual((steps["status"], steps["output"]), ("done", "both steps"))
+                self.assertEqual(cut["status"], "unknown")
+                received = [json.loads(line) for line in (self.work / "received.jsonl").read_text().splitlines()]
+                self.assertEqual({r["headers"].get("x-team") for r in received}, {"blue"})
+                self.assertEqual([r["http"] for r in received].count("GET"), 1 if era == "legacy" else 0)
+                self.assertEqual([r["http"] for r in received].count("DELETE"), 1 if era == "legacy" else 0)
+                self.assertEqual(len(self.received("tools/call")), 6)
+                self.assertNotIn("secret-token", self.good("log", era, "--json").out)
+                (self.work / "received.jsonl").unlink()
+                self.standin.end()
+
+    def test_refused(self):
+        """Without its token, without a server, and with a session that the server has forgotten."""
+        self.env["MCP_TOKEN"] = "wrong"
+        agent = self.address(self.begin("--token", "right"), token_env="MCP_TOKEN")
+        self.serve({"parts": [{"text": "never asked"}]})
+        self.violations = False
+        ended = self.good("run", "-a", agent, "-s", "token", "go", code=1)
+        self.assertIn("wants a token", ended.out)
+        ended = self.good("run", "-a", self.address("http://127.0.0.1:9/"), "-s", "nobody", "go", code=1)
+        self.assertIn("server t", ended.out)
+        ended = self.good("run", "-a", self.address("http://127.0.0.1:9/", token_env="MCP_NONE"), "-s", "none", "go", code=1)
+        self.assertIn("MCP_NONE", ended.out)
+        self.bad(2, "http://", "run", "-a", self.address("ftp://x/"), "-s", "ftp", "go")
+
+    def test_forgotten(self):
+        url = self.begin("--era", "legacy")
+        self.serve({"parts": [call("t_add", a=1, b=1)]}, {"parts": [call("t_add", a=1, b=2)]}, {"parts": [{"text": "Done."}]})
+        agent = self.address(url)
+        process = self.start("run", "-a", agent, "-s", "f", "go")
+        process.communicate(timeout=house.SECONDS)
+        self.assertEqual([o["status"] for o in self.outcomes("f")], ["done", "done"])
+        url = self.begin("--era", "legacy", "--fault", "forgets")
+        self.standin.end()
+        self.serve({"parts": [{"text": "never asked"}]})
+        self.violations = False
+        ended = self.good("run", "-a", self.address(url), "-s", "g", "go", code=1)
+        self.assertIn("HTTP status 404", ended.out)
+
+    def test_kill_runtime(self):
+        """The runtime dies in a call: nobody can know, and it is not made again."""
+        agent = self.address(self.begin())
+        self.serve({"parts": [call("t_slow")]}, {"expect": [{"tool_output": {"contains": "may or may not have happened"}}],
+                                                 "parts": [{"text": "Well."}]})
+        process = self.start("run", "-a", agent, "-s", "k", "go")
+        self.wait_for(self.begun)
+        self.kill(process)
+        (self.work / "go").touch()
+        self.good("resume", "k")
+        self.assertEqual([o["status"] for o in self.outcomes("k")], ["unknown"])
+        self.assertEqual(len(self.received("tools/call")), 1)
+        self.assertEqual(len(self.received("tools/list")), 1)
+
+    test_approval_and_lists = test_eras = test_hostile = test_no_answer = test_cannot_start = test_kill_executor = None
 
 
 if __name__ == "__main__":

@@ -197,6 +197,7 @@ static void bad(const struct th_agent_mcp *list, size_t count, const char *path,
 
 static void test_check(void **state)
 {
+	struct th_str header[] = { TH_STR("A-b: c"), TH_STR("A b: c"), TH_STR("A:\r\nB: c") };
 	struct th_str word[] = { TH_STR("x") }, empty[] = { TH_STR("") };
 	struct th_agent_mcp good = { .name = TH_STR("s"), .command = strs(word, 1) }, s = good;
 	struct th_agent_mcp twice[] = { good, good }, many[TH_MCP_SERVERS_MAX + 1];
@@ -213,6 +214,24 @@ static void test_check(void **state)
 	s = good;
 	s.prefix = TH_STR("a.");
 	bad(&s, 1, "mcp_servers[0].prefix", "letters");
+	s = good;
+	s.url = TH_STR("ftp://x");
+	bad(&s, 1, "mcp_servers[0].url", "http://");
+	s.url = TH_STR("http://x");
+	bad(&s, 1, "mcp_servers[0].url", "beside command");
+	s.command = strs(NULL, 0);
+	s.headers = strs(header, 1);
+	assert_int_equal(th_agent_mcp_check(&(struct th_objects){ &s, 1 }, NULL, &err), TH_OK);
+	s.headers = strs(header + 1, 1);
+	bad(&s, 1, "mcp_servers[0].headers", "Name: value");
+	s.headers = strs(header + 2, 1);
+	bad(&s, 1, "mcp_servers[0].headers", "control character");
+	s = good;
+	s.token_env = TH_STR("T");
+	bad(&s, 1, "mcp_servers[0].headers", "with a url");
+	s = good;
+	s.command = strs(NULL, 0);
+	bad(&s, 1, "mcp_servers[0].command", "is missing");
 	s = good;
 	s.command = strs(empty, 1);
 	bad(&s, 1, "mcp_servers[0].command", "empty");

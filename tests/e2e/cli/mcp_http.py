@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The tests' server of tools (mcp_server.py) at an address: streamable HTTP of both eras, in one process of threads.
+
+    mcp_http.py [the options of mcp_server.py] [--token TOKEN] [--fault NAME]
+
+Prints its address.  Writes each request to received.jsonl: {"http": METHOD, "headers": {…}, …the message}.
+"""
+
+import http.server
+import json
+import sys
+import threading
+
+import mcp_server
+
+META = mcp_server.META
+
+
+class Session(mcp_server.Server):
+    """Messages of one exchange go where `out` says."""
+
+    def __init__(self, options):
+        super().__init__(options)
+        self.local = threading.local()
+
+    def say(self, message):
+        self.local.out.append(dict({"jsonrpc": "2.0"}, **message))
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    kept = {}     # event id -> what comes behind it
+    session = None  # the one that there is
+    options = None
+
+    def log_message(self, *args):
+        pass
+
+    def note(self, message):
+        with open("received.jsonl", "a", encoding="utf-8") as f:
+            f.write(json.dumps(dict({"http": self.command, "headers": {k.lower(): v for k, v in self.headers.items()}}, **message)) + "\n")
+
+    def answer(self, status, body=b"", kind="application/json", **headers):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        if body:
+            self.send_header("Content-Type", kind)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def refused(self):
+        if self.options.token and self.headers.get("Authorization") != "Bearer " + self.options.token:
+            self.answer(401)
+            return True
+        return False
+
+    def do_GET(self):
+        self.note({})
+        events = self.kept.pop(self.headers.get("Last-Event-ID"), None)
+        if events is None:
+            self.answer(405)
+        else:
+            self.answer(200, events.encode(), "text/event-stream")
+
+    def do_DELETE(self):
+        self.note({})
+        Handler.session = None
+        self.answer(204)
+
+    def do_POST(self):
+        m = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.note(m)
+        if self.refused():
+            return
+        params = m.get("params", {})
+        modern = META + "protocolVersion" in params.get("_meta", {})
+        if modern and self.options.era == "legacy":
+            self.answer(400, b"Bad Request: no session", "text/plain")
+        elif modern:
+            if self.headers.get("Mcp-Method") != m["method"] or self.headers.get("MCP-Protocol-Version") != mcp_server.MODERN or \
+               (m["method"] == "tools/call" and self.headers.get("Mcp-Name") != params["name"]):
+                self.answer(400, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32020,"message":"headers"}}')
+            else:
+                self.speak(m, {})
+        elif m.get("method") == "initialize":
+            Handler.session = "s-%d" % threading.get_ident()
+            self.speak(m, {"Mcp_Session_Id": Handler.session})
+        elif self.headers.get("Mcp-Session-Id") != Handler.session or self.options.fault == "forgets":
+            self.options.fault = ""
+            Handler.session = None
+            self.answer(404)
+        else:
+            self.speak(m, {})
+
+    def speak(self, m, headers):
+        server = self.server.tools
+        server.local.out = out = []
+        if m.get("method") == "subscriptions/listen":
+            self.answer(200, b": nothing to say\n\n", "text/event-stream")
+            return
+        server.on(m)
+        if "id" not in m or not out:
+            self.answer(202, **headers)
+        elif m["method"] == "tools/call" and m["params"]["name"] == "steps" and server.era == "legacy":
+            # An empty first event, then the end; the rest is behind its number.
+            self.kept["e1"] = "".join("event: message\ndata: %s\n\n" % json.dumps(x) for x in out)
+            self.answer(200, b"id: e1\nretry: 10\ndata: \n\n", "text/event-stream")
+        elif m["method"] == "tools/call" and m["params"]["name"] == "cut":
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.send_header("Content-Length", "1000")
+            self.end_headers()
+            self.close_connection = True
+        elif len(out) > 1 or m["method"] == "tools/list":
+            self.answer(200, "".join("data: %s\n\n" % json.dumps(x) for x in out).encode(), "text/event-stream", **headers)
+        else:
+            self.answer(200, json.dumps(out[0]).encode(), **headers)
+
+
+def main():
+    token = ""
+    if "--token" in sys.argv:
+        at = sys.argv.index("--token")
+        token = sys.argv[at + 1]
+        del sys.argv[at:at + 2]
+    Handler.options = mcp_server.options()
+    Handler.options.token = token
+    mcp_server.TOOLS.append({"name": "cut", "description": "Cuts the connection.", "inputSchema": {"type": "object"}})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.handle_error = lambda request, address: None  # who asks may have gone
+    server.tools = Session(Handler.options)
+    print("http://127.0.0.1:%d/mcp" % server.server_port, flush=True)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()
