@@ -304,10 +304,12 @@
 #define TH_MCP_SCHEMA_DEPTH_MAX 32          /* values inside each other in that */
 #define TH_MCP_DESCRIPTION_MAX (4 * TH_KIB) /* of one tool */
 #define TH_MCP_NAME_MAX 128                 /* of a tool, as its server calls it */
-#define TH_MCP_LEFT_OUT_MAX 20              /* tools that are named as left out, and why */
-#define TH_MCP_PATTERNS_MAX 128             /* of names, in one list of an agent file */
-#define TH_MCP_LINE_MAX (16 * TH_MIB)       /* one message of a server */
-#define TH_MCP_PENDING_MAX 64               /* requests to one server without an answer */
+#define TH_MCP_HEADERS_MAX 32               /* arguments of one tool that stand in the head */
+#define TH_MCP_HEADER_NAME_MAX 80
+#define TH_MCP_LEFT_OUT_MAX 20        /* tools that are named as left out, and why */
+#define TH_MCP_PATTERNS_MAX 128       /* of names, in one list of an agent file */
+#define TH_MCP_LINE_MAX (16 * TH_MIB) /* one message of a server */
+#define TH_MCP_PENDING_MAX 64         /* requests to one server without an answer */
 #define TH_MCP_NOISE_MAX 10000  /* messages of a server that answer nothing, between two that do */
 #define TH_MCP_ROUNDS_MAX 8     /* questions of a server before it answers one call */
 #define TH_MCP_PROCESSES_MAX 32 /* servers of one session */

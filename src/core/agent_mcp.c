@@ -4,6 +4,7 @@
 #include "base/glob.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "core/mcp_header.h"
 
 #define NAME_LEN_MAX 64 /* of a tool: what every provider takes */
 #define SERVER_LEN_MAX 32
@@ -397,6 +398,8 @@ static void choose(struct chooser *c, const struct th_json *tool)
 		why = "there are too many tools";
 	if (!why)
 		why = put_schema(th_json_get(tool, "inputSchema"), &schema);
+	if (!why && s->url.len)
+		why = th_mcp_headers_fault(th_json_get(tool, "inputSchema"));
 	if (why) {
 		leave_out(c, own, why);
 	} else {

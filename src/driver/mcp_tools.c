@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "core/mcp_header.h"
 #include "driver/log.h"
 #include "driver/queue.h"
 
@@ -191,6 +192,21 @@ static void put_server(const struct th_agent_mcp *s, struct th_jw *w)
 	th_jw_kint(w, "timeout_s", s->timeout_s);
 }
 
+static void put_params(const struct th_tool_row *row, struct th_str arguments, struct th_jw *w)
+{
+	struct th_json_doc *schema TH_CLEANUP(th_json_freep) = NULL;
+	struct th_json_doc *values TH_CLEANUP(th_json_freep) = NULL;
+
+	if (th_str_find(row->spec.schema, TH_STR("\"x-mcp-header\"")) < 0 ||
+	    th_json_parse(row->spec.schema, &schema, NULL) ||
+	    th_json_parse(arguments, &values, NULL))
+		return;
+	th_jw_name(w, TH_STR("params"));
+	th_jw_array(w);
+	th_mcp_headers_put(th_json_root(schema), th_json_root(values), w);
+	th_jw_array_end(w);
+}
+
 void th_live_mcp_run(struct th_live *l, const struct th_tool_row *row, struct th_ticket ticket,
 		     struct th_effect_call *call, bool settle)
 {
@@ -201,6 +217,8 @@ void th_live_mcp_run(struct th_live *l, const struct th_tool_row *row, struct th
 	put_server(row->mcp->server, &w);
 	th_jw_kstr(&w, "tool", row->mcp->tool);
 	th_jw_kraw(&w, "arguments", call->arguments);
+	if (row->mcp->server->url.len)
+		put_params(row, call->arguments, &w);
 	th_jw_kbool(&w, "reads", call->class == TH_CLASS_R);
 	th_jw_object_end(&w);
 	call->tool = TH_STR("mcp");

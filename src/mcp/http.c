@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/codec.h"
 #include "base/text.h"
+#include "core/mcp_header.h"
 #include "io/fetch.h"
 #include "mcp/internal.h"
 #include "wire/jsonrpc.h"
@@ -149,14 +149,20 @@ static void on_again(void *ctx)
 		take_up(e);
 }
 
+/* Whose request it is; NULL: nobody's any more, or none of a work. */
+static const struct th_mcp_work *work_of(const struct th_mcp_process *p, uint64_t id)
+{
+	const struct th_mcp_client *c = &p->client;
+
+	for (size_t i = 0; id && i < TH_COUNT(c->requests); i++)
+		if (c->requests[i].id == id)
+			return (const struct th_mcp_work *)c->requests[i].user;
+	return NULL;
+}
+
 static bool is_waited_for(const struct exchange *e)
 {
-	const struct th_mcp_client *c = &e->p->client;
-
-	for (size_t i = 0; e->id && i < TH_COUNT(c->requests); i++)
-		if (c->requests[i].id == e->id)
-			return true;
-	return false;
+	return work_of(e->p, e->id) != NULL;
 }
 
 /* A stream that a server closed before the answer, to be taken up again. */
@@ -246,21 +252,6 @@ static void add(struct th_fetch_header *list, size_t *count, const char *name, s
 	list[(*count)++] = (struct th_fetch_header){ name, value };
 }
 
-/* Names of people's making in a header: visible ASCII, else in the form that the revision says. */
-static struct th_str header_value(struct th_str text, struct th_buf *out)
-{
-	bool plain = text.len > 0 && text.ptr[0] != ' ' && text.ptr[text.len - 1] != ' ';
-
-	for (size_t i = 0; i < text.len; i++)
-		plain &= text.ptr[i] >= 0x20 && text.ptr[i] <= 0x7e;
-	if (plain && !th_str_starts(text, TH_STR("=?base64?")))
-		return text;
-	th_buf_add_cstr(out, "=?base64?");
-	th_base64_encode(out, text.ptr, text.len);
-	th_buf_add_cstr(out, "?=");
-	return th_buf_str(out);
-}
-
 /* What the body says, for who looks only at the head. */
 static void add_modern(const struct th_rpc *m, struct th_fetch_header *list, size_t *count,
 		       struct th_buf *method, struct th_buf *name, struct th_buf *coded)
@@ -269,14 +260,17 @@ static void add_modern(const struct th_rpc *m, struct th_fetch_header *list, siz
 	add(list, count, "MCP-Protocol-Version", TH_STR(TH_MCP_REVISION_MODERN));
 	add(list, count, "Mcp-Method", th_buf_str(method));
 	if (th_str_is(m->method, "tools/call") &&
-	    th_json_unescape(th_json_raw_get(m->params, "name"), name))
-		add(list, count, "Mcp-Name", header_value(th_buf_str(name), coded));
+	    th_json_unescape(th_json_raw_get(m->params, "name"), name)) {
+		th_mcp_header_value(th_buf_str(name), coded);
+		add(list, count, "Mcp-Name", th_buf_str(coded));
+	}
 }
 
 static void start_fetch(struct exchange *e, bool resume, bool once)
 {
 	struct http *h = of(e->p);
-	struct th_fetch_header list[HEADERS_OWN + TH_MCP_PATTERNS_MAX];
+	struct th_fetch_header list[HEADERS_OWN + TH_MCP_HEADERS_MAX + TH_MCP_PATTERNS_MAX];
+	const struct th_mcp_work *work = work_of(e->p, e->id);
 	struct th_buf method TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_buf coded TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_KIB);
@@ -303,9 +297,11 @@ static void start_fetch(struct exchange *e, bool resume, bool once)
 		add(list, &count, "Content-Type", TH_STR("application/json"));
 	add(list, &count, "Accept",
 	    resume ? TH_STR("text/event-stream") : TH_STR("application/json, text/event-stream"));
-	if (th_str_find(m.params, TH_STR("io.modelcontextprotocol/protocolVersion")) >= 0)
+	if (th_str_find(m.params, TH_STR("io.modelcontextprotocol/protocolVersion")) >= 0) {
 		add_modern(&m, list, &count, &method, &name, &coded);
-	else if (e->p->client.open)
+		for (size_t i = 0; work && i < work->header_count; i++)
+			add(list, &count, work->header_names[i], work->header_values[i]);
+	} else if (e->p->client.open)
 		add(list, &count, "MCP-Protocol-Version", th_str_of(e->p->client.revision));
 	e->has_session = h->session[0] != '\0';
 	if (e->has_session)
@@ -335,16 +331,11 @@ static void take_up(struct exchange *e)
 }
 
 /* Nothing but a call of a tool does anything; and of these the ones that only look. */
-static bool does_something(struct th_mcp_process *p, const struct th_rpc *m, uint64_t id)
+static bool does_something(const struct th_mcp_process *p, const struct th_rpc *m, uint64_t id)
 {
-	const struct th_mcp_client *c = &p->client;
+	const struct th_mcp_work *w = work_of(p, id);
 
-	if (!th_str_is(m->method, "tools/call"))
-		return false;
-	for (size_t i = 0; i < TH_COUNT(c->requests); i++)
-		if (c->requests[i].id == id)
-			return !((const struct th_mcp_work *)c->requests[i].user)->reads;
-	return true;
+	return th_str_is(m->method, "tools/call") && !(w && w->reads);
 }
 
 static void send(struct th_mcp_process *p, struct th_str message)

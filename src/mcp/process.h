@@ -31,6 +31,10 @@ struct th_mcp_work_ops {
 struct th_mcp_work {
 	struct th_mcp_work *next;
 	const struct th_mcp_work_ops *ops;
+	/* To stand in the head of its request, at an address. */
+	const char **header_names;
+	struct th_str *header_values;
+	size_t header_count;
 	bool begun;
 	bool reads;  /* what it asks for only looks */
 	bool unsent; /* lost: nothing of it reached the server */

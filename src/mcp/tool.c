@@ -22,6 +22,7 @@
 	F(mcp, int, timeout_s, "timeout_s", TH_NONEG, "0: the longest there is.")            \
 	F(mcp, str, tool, "tool", 0, "Its name at the server; empty: list them.")            \
 	F(mcp, raw, arguments, "arguments", 0, "Of the call, an object.")                    \
+	F(mcp, strs, params, "params", 0, "Name: value, for the head of the call.")          \
 	F(mcp, bool, reads, "reads", 0, "It only looks.")
 
 TH_STRUCT(mcp)
@@ -279,6 +280,28 @@ static enum th_code find_process(struct th_tool_job *job, struct th_mcp_process 
 	return th_mcp_process_get(job->env, &spec, ret, err);
 }
 
+static bool take_params(struct call *c)
+{
+	const struct th_strs *params = &args_of(c)->params;
+	struct th_mcp_work *w = &c->work;
+	size_t count = TH_MIN(params->count, (size_t)TH_MCP_HEADERS_MAX);
+
+	w->header_names =
+	    (const char **)th_arena_array(c->job->arena, count + 1, sizeof(*w->header_names));
+	w->header_values =
+	    (struct th_str *)th_arena_array(c->job->arena, count + 1, sizeof(*w->header_values));
+	for (size_t i = 0; w->header_names && w->header_values && i < count; i++) {
+		struct th_str line = params->list[i];
+
+		w->header_names[i] = th_arena_cstr(c->job->arena, th_str_split(&line, ':'));
+		w->header_values[i] = th_str_trim(line);
+		if (!w->header_names[i])
+			return false;
+		w->header_count++;
+	}
+	return w->header_count == count;
+}
+
 static void start(struct th_tool_job *job)
 {
 	const struct th_mcp *a = (const struct th_mcp *)job->args;
@@ -301,6 +324,11 @@ static void start(struct th_tool_job *job)
 				    : 2 * start_ms + TH_MCP_BACKOFF_MS_MAX;
 	th_mcp_pages_init(&c->pages);
 	th_timer_init(&c->timer, job->env->loop, on_timeout, c);
+	if (!take_params(c)) {
+		th_fail(&err, TH_ELIMIT, "the arguments are too large for the head of a request");
+		give_up(c, err.msg, NULL, false);
+		return;
+	}
 	th_timer_start(&c->timer, (uint64_t)c->timeout_ms, 0);
 	job->state = c;
 	th_mcp_process_add(p, &c->work); /* which may end it */

@@ -9,6 +9,7 @@
 #include "wire/jsonrpc.h"
 
 #define META "io.modelcontextprotocol/"
+#define UNSUPPORTED_VERSION (-32022)
 #define LIST_CHANGED "notifications/tools/list_changed"
 
 static const char *const legacy[] = { TH_MCP_REVISION_LEGACY, "2025-06-18", "2025-03-26",
@@ -474,6 +475,32 @@ static void on_error(struct th_mcp_client *c, struct th_mcp_request *r, struct t
 	fail(c, r, &err);
 }
 
+/* A modern server, which refuses the revision that we said; perhaps only for now. */
+static enum th_code on_unsupported(struct th_mcp_client *c, const struct th_json *data,
+				   struct th_err *err)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(data, "supported"));
+	bool modern = false, older = false;
+
+	while (th_json_is_array(it.parent) && th_json_next(&it)) {
+		modern |= th_str_is(th_json_str(it.val), TH_MCP_REVISION_MODERN);
+		older |= th_names_find(legacy, th_json_str(it.val)) >= 0;
+	}
+	if (modern && !c->refused) {
+		c->refused = true;
+		discover(c);
+		return TH_OK;
+	}
+	if (older) {
+		(void)th_mcp_client_silent(c);
+		return TH_OK;
+	}
+	return th_fail(
+	    err, TH_EPROTO,
+	    "the server speaks no revision of MCP that is known here: " TH_MCP_REVISION_MODERN
+	    ", or 2024-11-05 to " TH_MCP_REVISION_LEGACY);
+}
+
 /* To the first word.  Anything but a modern answer to `server/discover` is an older server's. */
 static enum th_code on_first(struct th_mcp_client *c, uint64_t id, const struct th_rpc *m,
 			     struct th_err *err)
@@ -487,6 +514,8 @@ static enum th_code on_first(struct th_mcp_client *c, uint64_t id, const struct 
 		c->discover_id = 0;
 		if (m->kind == TH_RPC_RESULT)
 			return on_discovered(c, th_json_root(doc));
+		if (th_json_get_int(th_json_root(doc), "code", 0) == UNSUPPORTED_VERSION)
+			return on_unsupported(c, th_json_get(th_json_root(doc), "data"), err);
 		(void)th_mcp_client_silent(c);
 		return TH_OK;
 	}

@@ -110,6 +110,21 @@ class Clients(serving.Served):
             self.assertEqual(server.wait(20), 0)
             server.stdout.close()
 
+    def test_mcp_conformance_client(self):
+        """What needs neither OAuth nor a person."""
+        folder = installed("conformance", "@modelcontextprotocol/conformance@0.2.0-alpha.12", NODE)
+        client = str(house.BUILD / "tests/conformance/conformance-mcp-client")
+        for revision, scenarios in (("2025-11-25", ("initialize", "tools_call", "sse-retry")),
+                                    ("2026-07-28", ("tools_call", "request-metadata", "http-standard-headers", "http-custom-headers",
+                                                    "http-invalid-tool-headers", "json-schema-ref-no-deref"))):
+            for scenario in scenarios:
+                with self.subTest(revision=revision, scenario=scenario):
+                    done = subprocess.run([str(folder / "node_modules/node/bin/node"),
+                                           str(folder / "node_modules/@modelcontextprotocol/conformance/dist/index.js"), "client",
+                                           "--command", client, "--scenario", scenario, "--spec-version", revision],
+                                          cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100, check=False)
+                    self.assertEqual(done.returncode, 0, done.stdout.decode()[-4000:])
+
     def test_a2a(self):
         self.node("a2a_sdk", "@a2a-js/sdk")
 

@@ -206,6 +206,29 @@ static void test_silent(void **state)
 	place_deinit(&p);
 }
 
+#define REFUSED(id, versions)                                                               \
+	"{\"jsonrpc\":\"2.0\",\"id\":" id ",\"error\":{\"code\":-32022,\"message\":\"no\"," \
+	"\"data\":{\"supported\":[" versions "]}}}"
+
+/* A modern server that does not take our revision, or not at once. */
+static void test_refused(void **state)
+{
+	struct th_err err = { 0 };
+	struct place p;
+
+	(void)state;
+	place_init(&p, TH_MCP_ERA_UNKNOWN);
+	take(&p, REFUSED("1", "\"2026-07-28\""));
+	assert_true(was_sent(&p, "\"id\":2,\"method\":\"server/discover\""));
+	take(&p, REFUSED("2", "\"2026-07-28\",\"2025-11-25\""));
+	assert_true(was_sent(&p, "\"id\":3,\"method\":\"initialize\""));
+	place_deinit(&p);
+	place_init(&p, TH_MCP_ERA_UNKNOWN);
+	assert_int_equal(
+	    th_mcp_client_take(&p.client, TH_STR(REFUSED("1", "\"2030-01-01\"")), &err), TH_EPROTO);
+	place_deinit(&p);
+}
+
 #define QUESTION(id)                                                                        \
 	"{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":{\"resultType\":\"input_required\"," \
 	"\"requestState\":\"s\",\"inputRequests\":{\"k\":{\"method\":\"roots/list\"}}}}"
@@ -273,7 +296,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_modern), cmocka_unit_test(test_legacy),
 		cmocka_unit_test(test_silent), cmocka_unit_test(test_questions),
-		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_limits), cmocka_unit_test(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
