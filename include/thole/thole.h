@@ -613,6 +613,10 @@ TH_API int thole_session_resume(struct thole_session *s, struct thole_error *err
 TH_API int thole_session_pause(struct thole_session *s, const char *reason,
 			       struct thole_error *err);
 
+/* Asks that the history is condensed before the model's next turn (docs/CONTEXT.md); in any state.
+ * `by` may be NULL. */
+TH_API int thole_session_condense(struct thole_session *s, const char *by, struct thole_error *err);
+
 enum thole_when {
 	THOLE_NOW,       /* the request or the calls under way are given up; no more deltas come */
 	THOLE_AFTER_TURN /* when all calls of the turn under way have their result */

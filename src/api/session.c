@@ -557,6 +557,19 @@ int thole_session_pause(struct thole_session *s, const char *reason, struct thol
 	return code ? code : set_state(s, TH_STATE_PAUSED, reason ? reason : "paused", err);
 }
 
+int thole_session_condense(struct thole_session *s, const char *by, struct thole_error *err)
+{
+	struct th_err e = { 0 };
+	int code = th_api_check_ready(s, err);
+
+	if (!code && by)
+		code = th_api_text(by, "who says so", 0, TH_PATH_LEN_MAX, err);
+	if (code)
+		return code;
+	return th_api_out(th_driver_condense(s->rt->driver, s->handle, th_str_of(by ?: ""), &e), &e,
+			  err);
+}
+
 int thole_session_cancel(struct thole_session *s, enum thole_when when, struct thole_error *err)
 {
 	int code = check_open(s, err);

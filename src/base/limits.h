@@ -69,8 +69,11 @@
 #define TH_GUARDRAILS_MAX 32               /* of one agent */
 #define TH_GUARD_INPUT_MAX (3 * TH_EVENT_DATA_MAX) /* that one is asked about at once */
 #define TH_COMPACT_SUMMARY_MAX (64 * TH_KIB)       /* bytes of a summary that are used */
-#define TH_COMPACT_REFERENCES_MAX 100 /* messages of the user that a summary names by event */
-#define TH_CONTEXT_CUTS_MAX 4         /* times that a history is shortened for one answer */
+#define TH_COMPACT_REFERENCES_MAX 100      /* messages of the user that a summary names by event */
+#define TH_COMPACT_STATE_MAX (16 * TH_KIB) /* bytes that are said again with each note */
+#define TH_COMPACT_LISTED_MAX (2 * TH_MIB) /* bytes of a history that is listed for a model */
+#define TH_CONDENSERS_MAX 16               /* of a pipeline */
+#define TH_CONTEXT_CUTS_MAX 4              /* times that a history is shortened for one answer */
 #define TH_STICKY_MAX 64         /* tools that were approved or refused for good in one session */
 #define TH_ASKED_IDS_MAX 4096    /* ids of calls that people were asked about in one session */
 #define TH_STUCK_MOVES_MAX 64    /* last moves in which an agent may repeat itself */

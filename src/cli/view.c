@@ -742,6 +742,8 @@ static void show_history(struct th_view *v, const struct th_event *ev, const str
 		if (count)
 			th_cli_count(&text, count, "item");
 		th_buf_add_cstr(&text, " taken out");
+	} else if (ev->kind == TH_EV_CONDENSATION_REQUESTED) {
+		th_buf_add_cstr(&text, "is to be shortened before the next request");
 	} else {
 		th_buf_printf(&text, "shortened up to event %lld",
 			      (long long)th_json_get_int(data, "last_seq", 0));
@@ -911,6 +913,7 @@ void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *
 	case TH_EV_ITEMS_ADDED:
 	case TH_EV_ITEMS_REMOVED:
 	case TH_EV_CONDENSATION:
+	case TH_EV_CONDENSATION_REQUESTED:
 		show_history(v, ev, data, out);
 		break;
 	case TH_EV_BUDGET:

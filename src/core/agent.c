@@ -15,7 +15,60 @@ TH_TABLE(agent_computer, "The screen the agent may see and touch.", false)
 
 TH_TABLE(agent_instead, "What is said where the run would end without an answer.", false)
 
-TH_TABLE(agent_compact, "What replaces a history that has become too long.", false)
+// clang-format off
+/* `at`: where the condenser's numbers stand in the struct. */
+#define CONDENSER_ROWS(at) \
+	{ "condenser", (at) + offsetof(struct th_agent_condenser, condenser), TH_FIELD_str, TH_NONEMPTY, \
+	  "name of a condenser; see CONTEXT.md", NULL, NULL, false, 0 }, \
+	{ "keep", (at) + offsetof(struct th_agent_condenser, keep), TH_FIELD_int, TH_POSITIVE, \
+	  "recent, summary: how many of the newest items stay; default: 100", NULL, NULL, false, 0 }, \
+	{ "keep_first", (at) + offsetof(struct th_agent_condenser, keep_first), TH_FIELD_int, TH_NONEG, \
+	  "how many of the oldest items stay", NULL, NULL, true, -1 }, \
+	{ "max_size", (at) + offsetof(struct th_agent_condenser, max_size), TH_FIELD_int, TH_POSITIVE, \
+	  "when the history has more items than this, about half of them stay", NULL, NULL, false, 0 }, \
+	{ "max_events", (at) + offsetof(struct th_agent_condenser, max_events), TH_FIELD_int, TH_POSITIVE, \
+	  "recent: how many items stay, the first ones included", NULL, NULL, false, 0 }, \
+	{ "attention_window", (at) + offsetof(struct th_agent_condenser, attention_window), TH_FIELD_int, \
+	  TH_POSITIVE, "how many of the newest results stay as they are", NULL, NULL, false, 0 }, \
+	{ "max_event_length", (at) + offsetof(struct th_agent_condenser, max_event_length), TH_FIELD_int, \
+	  TH_POSITIVE, "bytes of an item that the model is shown", NULL, NULL, false, 0 }
+
+static const struct th_field condenser_fields[] = { CONDENSER_ROWS(0) };
+const struct th_table th_agent_condenser_table = {
+	"agent_condenser", "One condenser of a pipeline.", condenser_fields, TH_COUNT(condenser_fields),
+	sizeof(struct th_agent_condenser), false
+};
+
+#define AT(member) offsetof(struct th_agent_compact, member)
+static const struct th_field compact_fields[] = {
+	CONDENSER_ROWS(AT(own)),
+	{ "condensers", AT(condensers), TH_FIELD_objects, TH_NONEMPTY,
+	  "pipeline: those that are tried, in this order", &th_agent_condenser_table, NULL, false, 0 },
+	{ "from", AT(from), TH_FIELD_str, TH_NONEMPTY,
+	  "instead of a condenser: function of the agent's code that is asked", NULL, NULL, false, 0 },
+	{ "items", AT(items), TH_FIELD_int, TH_POSITIVE,
+	  "when the history has more items than this; default: 200, where the condenser has no number of its own "
+	  "and nothing else is said", NULL, NULL, false, 0 },
+	{ "bytes", AT(bytes), TH_FIELD_int, TH_POSITIVE,
+	  "when its events have more bytes than this; a screenshot counts as its name", NULL, NULL, false, 0 },
+	{ "tokens", AT(tokens), TH_FIELD_int, TH_POSITIVE,
+	  "when the next request would have more tokens than this: the last answer's, as the provider counted, and "
+	  "an estimate of what came since; default: 3/4 of what the model takes, where that is known and no other "
+	  "limit is given, else 9/10", NULL, NULL, false, 0 },
+	{ "pins", AT(pins), TH_FIELD_int, TH_POSITIVE,
+	  "bytes of the user's messages that stay as they are, the newest; default: 32768, at most a fourth of what "
+	  "the model takes", NULL, NULL, false, 0 },
+};
+#undef AT
+// clang-format on
+const struct th_table th_agent_compact_table = {
+	"agent_compact",
+	"What replaces a history that has become too long.",
+	compact_fields,
+	TH_COUNT(compact_fields),
+	sizeof(struct th_agent_compact),
+	false
+};
 
 TH_TABLE(agent_hooks, "Functions of the agent's code that watch.", false)
 

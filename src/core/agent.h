@@ -161,31 +161,29 @@ struct th_agent_guardrail {
 	  "the answer does not match output_schema")
 TH_STRUCT(agent_instead)
 
-/* Where neither number is given, items has TH_COMPACT_ITEMS_DEFAULT. */
-#define TH_FIELDS_agent_compact(F)                                                              \
-	F(agent_compact, str, condenser, "condenser", TH_NONEMPTY,                              \
-	  "recent: the newest items stay, and what began the task; summary: the model sums up " \
-	  "the "                                                                                \
-	  "rest, and the user's messages stay")                                                 \
-	F(agent_compact, str, from, "from", TH_NONEMPTY,                                        \
-	  "instead of a condenser: function of the agent's code that is asked")                 \
-	F(agent_compact, int, keep, "keep", TH_POSITIVE,                                        \
-	  "of a condenser: how many of the newest items stay; default: 100")                    \
-	F(agent_compact, int, items, "items", TH_POSITIVE,                                      \
-	  "when the history has more items than this; default: 200, without bytes")             \
-	F(agent_compact, int, bytes, "bytes", TH_POSITIVE,                                      \
-	  "when its events have more bytes than this; a screenshot counts as its name")         \
-	F(agent_compact, int, tokens, "tokens", TH_POSITIVE,                                    \
-	  "when the last request and its answer had more tokens than this, as the provider "    \
-	  "counted; "                                                                           \
-	  "summary: default 3/4 of what the model takes, where that is known")                  \
-	F(agent_compact, int, pins, "pins", TH_POSITIVE,                                        \
-	  "summary: bytes of the user's messages that stay as they are, the newest; default: "  \
-	  "32768")
-TH_STRUCT(agent_compact)
+/*
+ * One condenser and its numbers: which of them it has, and what they are where nothing is said, is
+ * in its row (core/condenser.h).  0 (keep_first: -1): not given.
+ */
+struct th_agent_condenser {
+	struct th_str condenser; /* its name */
+	int64_t keep;
+	int64_t keep_first, max_size, max_events, attention_window, max_event_length;
+};
+
+/* Where none of the limits is given, items has TH_COMPACT_ITEMS_DEFAULT, or the condenser's own
+ * numbers say when. */
+struct th_agent_compact {
+	struct th_agent_condenser own;
+	struct th_objects condensers; /* pipeline: struct th_agent_condenser */
+	struct th_str from;
+	int64_t items, bytes, tokens;
+	int64_t pins;
+};
 #define TH_COMPACT_ITEMS_DEFAULT 200
 #define TH_COMPACT_KEEP_DEFAULT 100
 #define TH_COMPACT_PINS_DEFAULT 32768
+#define TH_COMPACT_PROGRESS 10 /* no model is asked where less than this part of all would go */
 
 /* The agent repeats itself: the run stops, the model is told, or a person is asked. */
 enum th_on_stuck { TH_ON_STUCK_STOP, TH_ON_STUCK_TELL, TH_ON_STUCK_ASK };
@@ -254,7 +252,7 @@ struct th_agent {
 
 extern const struct th_table th_agent_table, th_agent_limits_table, th_agent_computer_table,
     th_agent_model_settings_table, th_agent_guardrail_table, th_agent_compact_table,
-    th_agent_instead_table, th_agent_hooks_table, th_agent_stuck_table;
+    th_agent_condenser_table, th_agent_instead_table, th_agent_hooks_table, th_agent_stuck_table;
 
 /* What is wrong with the fallback list, for a sentence that begins with its element `*ret_at`;
  * NULL: nothing. */

@@ -2,42 +2,41 @@
 /*
  * condenser_recent.c - the newest items stay, and what began the task; a note
  * says how many were left out.
+ *
+ * `keep` counts the newest.  With max_events the oldest keep_first stay too, and
+ * they are counted in it; so that not every request begins with other bytes than
+ * the one before, half as many more may come before they go.
  */
 #include "core/condenser.h"
 
-static void note(size_t left_out, struct th_jw *w)
+static void plan(struct th_condense_plan *p)
 {
-	struct th_buf text = TH_BUF_INIT(TH_KIB);
+	const struct th_agent_condenser *own = &p->own;
+	size_t count = p->t->count, all = (size_t)own->max_events;
+	size_t first = all ? (size_t)own->keep_first : 0;
 
-	th_buf_printf(&text, "[%zu earlier items of this conversation were left out here.]",
-		      left_out);
-	th_condenser_note(th_buf_str(&text), w);
-	th_buf_deinit(&text);
+	if (all && count > all)
+		th_plan_drop(p, th_plan_cut_after(p, first),
+			     th_plan_cut_before(p, count - (all - first)));
+	else if (!all)
+		th_plan_drop(p, 0, th_plan_cut_before(p, th_plan_tail(p, (size_t)own->keep)));
+	/* The note takes the place of one. */
+	if (!all && th_condense_plan_settle(p) < 2)
+		th_plan_keep_all(p);
 }
 
-static size_t condense(const struct th_condense *c, struct th_jw *w)
+static bool due(const struct th_agent_condenser *own, uint64_t items, uint64_t fresh)
 {
-	const struct th_transcript *transcript = c->transcript;
-	size_t keep = c->options->keep ? (size_t)c->options->keep : TH_COMPACT_KEEP_DEFAULT;
-	size_t count = transcript->count, pinned = 0;
-	size_t cut = count > keep ? th_condenser_cut(transcript, count - keep) : 0;
-
-	for (size_t i = 0; i < cut; i++)
-		pinned += th_condenser_pinned(transcript, i);
-	/* The note takes the place of one: the note of the last time is all that would go. */
-	if (cut < pinned + 2)
-		return 0;
-	for (size_t i = 0; i < cut; i++)
-		if (th_condenser_pinned(transcript, i))
-			th_condenser_mark(&transcript->list[i], w);
-	note(cut - pinned, w);
-	for (size_t i = cut; i < count; i++)
-		th_condenser_mark(&transcript->list[i], w);
-	return pinned + 1 + count - cut;
+	(void)fresh;
+	return own->max_events && items > (uint64_t)own->max_events + (uint64_t)own->max_events / 2;
 }
 
 const struct th_condenser th_condenser_recent = {
 	.name = "recent",
 	.summary = "the newest items stay, and what began the task",
-	.condense = condense,
+	.numbers = { "keep", "keep_first", "max_events" },
+	.own = { .keep = TH_COMPACT_KEEP_DEFAULT, .keep_first = 1 },
+	.reasons = TH_CONDENSE_LIMIT | TH_CONDENSE_ASKED,
+	.due = due,
+	.plan = plan,
 };

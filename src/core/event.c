@@ -26,6 +26,8 @@ TH_TABLE(ev_code, "A function of the agent's code answered.", true)
 TH_TABLE(ev_mcp_tools, "The tools of a server (MCP), as an agent has them from here on.", true)
 TH_TABLE(ev_items_added, "Items were added to the history from outside.", true)
 TH_TABLE(ev_items_removed, "The newest items were removed from the history.", true)
+TH_TABLE(ev_condensation_requested, "Somebody asks for a condensation before the next request.",
+	 true)
 TH_TABLE(ev_condensation, "Older items were replaced in the history that the model sees.", true)
 TH_TABLE(ev_control, "A person takes over from the agent, or gives back.", true)
 TH_TABLE(ev_input, "A person is about to do something; durable before it is done.", true)
@@ -61,6 +63,7 @@ static const struct th_table *const tables[TH_EVENT_COUNT] = {
 	[TH_EV_ITEMS_ADDED] = &th_ev_items_added_table,
 	[TH_EV_ITEMS_REMOVED] = &th_ev_items_removed_table,
 	[TH_EV_CONDENSATION] = &th_ev_condensation_table,
+	[TH_EV_CONDENSATION_REQUESTED] = &th_ev_condensation_requested_table,
 	[TH_EV_CONTROL] = &th_ev_control_table,
 	[TH_EV_INPUT] = &th_ev_input_table,
 	[TH_EV_INPUT_DONE] = &th_ev_input_done_table,

@@ -47,6 +47,8 @@
 	X(ITEMS_REMOVED, "items_removed", "The newest items were removed from the history.")     \
 	X(CONDENSATION, "condensation",                                                          \
 	  "Older items were replaced in the history that the model sees.")                       \
+	X(CONDENSATION_REQUESTED, "condensation_requested",                                      \
+	  "Somebody asks for that before the next request.")                                     \
 	X(CONTROL, "control", "A person takes over from the agent, or gives back.")              \
 	X(INPUT, "input", "A person is about to do something; durable before it is done.")       \
 	X(INPUT_DONE, "input_done", "What became of that.")                                      \
@@ -441,6 +443,9 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_condensation, int, items, "items", TH_NONEG, "number of items in history")         \
 	F(ev_condensation, int, bytes, "bytes", TH_NONEG, "size of history in bytes")
 
+#define TH_FIELDS_ev_condensation_requested(F) \
+	F(ev_condensation_requested, str, by, "by", 0, "who asks")
+
 #define TH_FIELDS_ev_control(F)                                                                    \
 	F(ev_control, bool, taken, "taken", TH_REQ | TH_EMIT, "taken over, or given back")         \
 	F(ev_control, str, by, "by", 0, "who")                                                     \
@@ -517,6 +522,7 @@ TH_STRUCT(ev_mcp_tools)
 TH_STRUCT(ev_items_added)
 TH_STRUCT(ev_items_removed)
 TH_STRUCT(ev_condensation)
+TH_STRUCT(ev_condensation_requested)
 TH_STRUCT(ev_control)
 TH_STRUCT(ev_input)
 TH_STRUCT(ev_input_done)
@@ -535,7 +541,8 @@ extern const struct th_table th_ev_session_created_table, th_ev_session_forked_t
     th_ev_outcome_table, th_ev_parked_table, th_ev_settled_table, th_ev_guardrail_table,
     th_ev_handoff_table, th_ev_delegation_started_table, th_ev_delegation_waits_table,
     th_ev_delegation_finished_table, th_ev_code_table, th_ev_items_added_table,
-    th_ev_items_removed_table, th_ev_condensation_table, th_ev_state_changed_table,
-    th_ev_budget_table, th_ev_session_changed_table, th_ev_error_table, th_ev_final_table;
+    th_ev_items_removed_table, th_ev_condensation_table, th_ev_condensation_requested_table,
+    th_ev_state_changed_table, th_ev_budget_table, th_ev_session_changed_table, th_ev_error_table,
+    th_ev_final_table;
 
 #endif

@@ -493,6 +493,16 @@ static enum th_code on_mcp_tools(struct th_step *st)
 	return th_step_parse_plain(st, &d);
 }
 
+/* It is done before the next request, whenever that is. */
+static enum th_code on_condensation_requested(struct th_step *st)
+{
+	struct th_ev_condensation_requested d;
+	enum th_code code = th_step_parse(st, &d);
+
+	st->s->condense_asked |= !code;
+	return code;
+}
+
 static enum th_code on_error(struct th_step *st)
 {
 	struct th_ev_error d;
@@ -550,6 +560,7 @@ static handler_fn *const handlers[TH_EVENT_COUNT] = {
 	[TH_EV_DELEGATION_WAITS] = th_on_delegation_waits,
 	[TH_EV_DELEGATION_FINISHED] = th_on_delegation_finished,
 	[TH_EV_CONDENSATION] = th_on_condensation,
+	[TH_EV_CONDENSATION_REQUESTED] = on_condensation_requested,
 	[TH_EV_CONTROL] = th_on_control,
 	[TH_EV_INPUT] = th_on_input,
 	[TH_EV_INPUT_DONE] = th_on_input_done,
@@ -620,6 +631,8 @@ enum th_code th_session_step_parsed(struct th_session *s, struct th_parsed *pars
 			th_buf_clear(&s->chain);
 		if (is_history(ev->kind))
 			s->bytes += ev->data.len;
+		if (ev->kind == TH_EV_MODEL_ANSWERED)
+			s->bytes_then = s->bytes;
 		s->seq = ev->seq;
 		s->updated_ms = ev->ts_ms;
 		th_step_due(s, ret);

@@ -199,6 +199,9 @@ enum th_turn_phase {
 	TH_TURN_PHASE_COUNT
 };
 
+/* A model asks for a condensation by a call of this tool. */
+#define TH_CONDENSE_TOOL "request_condensation"
+
 /* Why a call is refused where a person did not say. */
 #define TH_REJECTED "a person rejected it"
 #define TH_CODE_REJECTED "the agent's code rejected it"
@@ -238,6 +241,8 @@ struct th_session {
 	int64_t created_ms, updated_ms, task_ms; /* ts of the first, last, and task's first event */
 	struct th_totals totals;
 	uint64_t items, bytes;             /* history entries so far, and their events' size */
+	uint64_t items_then;               /* those that the last condensation left */
+	uint64_t bytes_then;               /* when the last answer came, it included */
 	uint64_t answer_seq;               /* of the last MODEL_ANSWERED */
 	uint64_t request_seq, message_seq; /* of the last of them */
 	uint64_t task_seq;                 /* what began the task: a message, or items */
@@ -313,6 +318,7 @@ struct th_session {
 	uint8_t chain_agent, chain_at; /* `agent` and `model_at` that gave that answer */
 	uint8_t joined;                /* enum th_joined */
 	bool compacted;                /* the history was replaced since the last answer */
+	bool condense_asked;           /* somebody asks for it, and no request was made since */
 	bool too_long;     /* the model said so: it is shortened before the next request */
 	uint8_t shortened; /* how often that was said since the last answer */
 	struct th_session_stuck *stuck; /* in `memory`; NULL: nobody looks */

@@ -90,6 +90,8 @@ void th_session_print(const struct th_session *s, struct th_jw *w)
 	if (s->parent.len)
 		th_jw_kstr(w, "parent", s->parent);
 	th_jw_kint(w, "items", (int64_t)s->items);
+	if (s->items_then)
+		th_jw_kint(w, "condensed_to", (int64_t)s->items_then);
 	th_jw_kint(w, "turns", t->turns);
 	th_jw_kint(w, "task_turns", t->task_turns);
 	th_jw_kint(w, "attempts", t->attempts);

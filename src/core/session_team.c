@@ -605,13 +605,13 @@ enum th_code th_on_condensation(struct th_step *st)
 	if (s->phase != TH_TURN_DUE || (s->compacted && !s->too_long))
 		return not_due(st);
 	s->compacted = true;
-	s->too_long = false;
+	s->too_long = s->condense_asked = false;
 	if (d.usage.len)
 		th_step_side(s, TH_SIDE_CONDENSER, th_json_get(st->data, "usage"));
 	th_stuck_condensed(s);
 	s->rewritten_seq = st->ev->seq;
-	s->items = (uint64_t)d.items;
-	s->bytes = (uint64_t)d.bytes;
+	s->items = s->items_then = (uint64_t)d.items;
+	s->bytes = s->bytes_then = (uint64_t)d.bytes;
 	return TH_OK;
 }
 
@@ -711,6 +711,8 @@ enum th_code th_on_items_removed(struct th_step *st)
 	if (s->items)
 		s->bytes -= (uint64_t)((double)s->bytes * ((double)count / (double)s->items));
 	s->items -= (uint64_t)count;
+	s->items_then = TH_MIN(s->items_then, s->items);
+	s->bytes_then = TH_MIN(s->bytes_then, s->bytes);
 	return TH_OK;
 }
 
@@ -757,6 +759,8 @@ void th_next_step_print(const struct th_session *s, struct th_jw *w)
 		th_jw_kint(w, "joined", s->joined);
 	if (s->compacted)
 		th_jw_kbool(w, "compacted", true);
+	if (s->condense_asked)
+		th_jw_kbool(w, "condense_asked", true);
 	for (size_t i = 0; i < s->sticky_count; i++)
 		th_jw_kstr(w, s->sticky[i].approve ? "always_approve" : "always_refuse",
 			   s->sticky[i].tool);

@@ -86,6 +86,8 @@ enum th_code th_on_model_requested(struct th_step *st)
 	th_step_phase(s, TH_TURN_REQUESTED);
 	s->turn_failed = false;
 	s->request_seq = st->ev->seq;
+	/* It was looked at before the first attempt. */
+	s->condense_asked &= s->totals.attempts > 0;
 	s->totals.attempts++;
 	th_step_emit(st->out, (struct th_effect){ .kind = TH_DO_MODEL_CALL });
 	return TH_OK;

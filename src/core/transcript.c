@@ -476,6 +476,14 @@ static enum th_code join(struct th_transcript *p, uint64_t seq, const struct th_
 	return TH_OK;
 }
 
+/* What stands for others since then. */
+static void condensed(struct th_transcript *p, uint64_t seq, const struct th_json *v)
+{
+	for (size_t i = 0; i < p->count; i++)
+		p->list[i].made |= p->list[i].seq == seq;
+	p->summary = hold(p, th_json_get_str(v, "summary"));
+}
+
 enum th_code th_transcript_add(struct th_transcript *p, const struct th_event *ev,
 			       struct th_err *err)
 {
@@ -551,6 +559,8 @@ enum th_code th_transcript_add(struct th_transcript *p, const struct th_event *e
 			code = join(p, ev->seq, th_json_get(v, "answer"), err);
 	} else if (th_json_get(v, "history") && (p->narrow || ev->kind == TH_EV_CONDENSATION)) {
 		code = th_transcript_keep(p, ev->seq, th_json_get(v, "history"), err);
+		if (ev->kind == TH_EV_CONDENSATION)
+			condensed(p, ev->seq, v);
 		if (ev->kind == TH_EV_HANDOFF)
 			p->run_at =
 			    p->count -
@@ -594,6 +604,22 @@ static bool is_local_call(const struct th_transcript_item *i)
 		native_type(type));
 }
 
+/* Of several results of a call the first is it. */
+static bool answers_call(const struct th_transcript *p, size_t result)
+{
+	const struct th_transcript_item *item = &p->list[result];
+
+	for (size_t i = result; i-- > 0;) {
+		if (!th_str_eq(p->list[i].call_id, item->call_id))
+			continue;
+		if (p->list[i].kind == TH_TRANSCRIPT_RESULT)
+			return false;
+		if (is_local_call(&p->list[i]))
+			return true;
+	}
+	return false;
+}
+
 void th_transcript_prune(struct th_transcript *p)
 {
 	for (size_t i = 0; i < p->count;) {
@@ -606,10 +632,7 @@ void th_transcript_prune(struct th_transcript *p)
 			while (orphan && from > 0 && is_reasoning(&p->list[from - 1]))
 				from--;
 		} else if (item->kind == TH_TRANSCRIPT_RESULT) {
-			orphan = true;
-			for (size_t j = 0; j < i && orphan; j++)
-				orphan = !is_local_call(&p->list[j]) ||
-					 !th_str_eq(p->list[j].call_id, item->call_id);
+			orphan = !answers_call(p, i);
 		}
 		if (!orphan) {
 			i++;
@@ -663,7 +686,7 @@ enum th_code th_transcript_keep(struct th_transcript *p, uint64_t seq, const str
 				struct th_err *err)
 {
 	struct th_transcript_item *before = p->list;
-	size_t count = p->count, run_at = p->run_at;
+	size_t count = p->count, run_at = p->run_at, next = 0;
 	struct th_json_iter it = th_json_iter(marks);
 	enum th_code code = TH_OK;
 
@@ -683,15 +706,20 @@ enum th_code th_transcript_keep(struct th_transcript *p, uint64_t seq, const str
 		if (!to)
 			break;
 		if (th_json_is_array(it.val)) {
-			for (size_t i = 0; i < count && !found; i++)
+			/* Mostly they come in the order in which they were. */
+			for (size_t k = 0; k < count && !found; k++) {
+				size_t i = next + k < count ? next + k : next + k - count;
+
 				if (before[i].seq == event && before[i].index == index) {
 					*to = before[i];
 					to->bare |= is_reasoned(before, i) &&
 						    !(n > 0 && stands_for(&to[-1], &before[i - 1]));
 					found = true;
+					next = i + 1;
 					if (i >= run_at && p->run_at == SIZE_MAX)
 						p->run_at = n;
 				}
+			}
 			if (!found)
 				code =
 				    th_fail(err, TH_EPROTO,

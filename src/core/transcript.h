@@ -40,6 +40,7 @@ struct th_transcript_item {
 	struct th_str raw;            /* OUTPUT 0 of an answer: the provider's own form of it */
 	size_t of;                    /* OUTPUT: how many items its answer has */
 	bool bare;                    /* OUTPUT: the reasoning right before it is gone */
+	bool made;                    /* a condensation put it there, in place of others */
 	struct th_transcript_who who; /* OUTPUT, and RESULT: of its call */
 	struct th_str call_id, tool;  /* RESULT, and OUTPUT that is a call */
 	struct th_str output;         /* RESULT: as the log has it (a string or parts), JSON */
@@ -52,13 +53,14 @@ struct th_transcript {
 	struct th_arena memory;
 	struct th_transcript_item *list;
 	size_t count, cap;
-	uint64_t task_seq;   /* what began the task under way, */
-	size_t task_at;      /* and the items before it; see th_transcript_limit */
-	size_t run_at;       /* where what the task brought begins; SIZE_MAX: nothing yet */
-	uint64_t answer_seq; /* of the last answer, */
-	size_t answer_at;    /* where its items begin, */
-	size_t results_at;   /* and those of its results */
-	size_t tail_at;      /* where what is new since that begins; 0: all is */
+	uint64_t task_seq;     /* what began the task under way, */
+	size_t task_at;        /* and the items before it; see th_transcript_limit */
+	size_t run_at;         /* where what the task brought begins; SIZE_MAX: nothing yet */
+	uint64_t answer_seq;   /* of the last answer, */
+	size_t answer_at;      /* where its items begin, */
+	size_t results_at;     /* and those of its results */
+	size_t tail_at;        /* where what is new since that begins; 0: all is */
+	struct th_str summary; /* of the last condensation; empty: it has none */
 	struct th_transcript_who asked; /* of the last request */
 	size_t asked_at; /* where its answer belongs: before what was said meanwhile; or SIZE_MAX */
 	bool kept;       /* the provider goes on with it: the next request fetches the answer */
@@ -85,7 +87,8 @@ TH_NODISCARD enum th_code th_transcript_add(struct th_transcript *p, const struc
 
 /* Of what was before the task only the newest `max` items stay. */
 void th_transcript_limit(struct th_transcript *p, size_t max);
-/* Calls without result and results without call go, and the reasoning right before such a call. */
+/* Calls without result, results without call and second results go, and the reasoning right before
+ * such a call. */
 void th_transcript_prune(struct th_transcript *p);
 
 /* As a handoff sees it there are three parts: what the run began with, up to the first of these;

@@ -11,11 +11,13 @@
 #include "driver/side_request.h"
 #include "driver/team.h"
 
-/* A summary that a model is asked for, or has given. */
+/* What a model is asked for, or has given. */
 struct th_summarizing {
 	struct th_side_request *request; /* NULL: it is over */
 	struct th_side_usage usage;
+	const struct th_condenser *condenser;
 	size_t agent;      /* whose history it is of */
+	unsigned reasons;  /* why it is asked */
 	uint64_t read_seq; /* the last event that the model has read */
 	struct th_buf text;
 	struct th_err failure; /* code 0: there is a text */
@@ -23,40 +25,101 @@ struct th_summarizing {
 
 /* ---- when --------------------------------------------------------------------------------- */
 
-/* By default three quarters of what the model takes; the rest is for the summary and the answer. */
+/* What the next request has: as the provider counted the last, and an estimate of what came since.
+ */
+static int64_t tokens_now(const struct th_session *s)
+{
+	uint64_t since = s->answer_tokens ? s->bytes - s->bytes_then : s->bytes;
+
+	return s->answer_tokens + (int64_t)(since / TH_SIDE_TOKEN_BYTES);
+}
+
+/* By default three quarters of what the model takes: the rest is for the summary and the answer.
+ * Where another limit is given, this one is only there so that the model takes it at all.  0: none.
+ */
 static int64_t tokens_max(const struct th_live *l, const struct th_agent_compact *c)
 {
-	bool asks = c->condenser.len && th_condenser_of(c)->prompt;
 	int64_t context = l->resolved->profile->context_tokens;
 
-	if (c->tokens || !asks || c->items || c->bytes)
+	if (c->tokens || !c->own.condenser.len || th_condenser_of(c) == &th_condenser_noop)
 		return c->tokens;
-	return context / 4 * 3;
+	return c->items || c->bytes || !th_condenser_asks(c) ? context / 10 * 9 : context / 4 * 3;
+}
+
+static unsigned reasons(const struct th_live *l, const struct th_agent_compact *c)
+{
+	const struct th_session *s = &l->fold;
+	uint64_t items = (uint64_t)c->items;
+	int64_t tokens = tokens_max(l, c);
+	unsigned found = 0;
+
+	if (!c->own.condenser.len && !c->from.len)
+		return 0;
+	if (!items && !c->bytes && !c->tokens &&
+	    (c->from.len || !th_condenser_sizes(c, tokens > 0)))
+		items = TH_COMPACT_ITEMS_DEFAULT;
+	if ((items && s->items > items) || (c->bytes && s->bytes > (uint64_t)c->bytes))
+		found |= TH_CONDENSE_ITEMS;
+	if (tokens && tokens_now(s) > tokens)
+		found |= TH_CONDENSE_TOKENS;
+	if (s->condense_asked)
+		found |= TH_CONDENSE_ASKED;
+	return found;
+}
+
+static uint64_t fresh(const struct th_session *s)
+{
+	return s->items - TH_MIN(s->items, s->items_then);
+}
+
+/* Who asks for it where the agent file says nothing gets the simplest. */
+static const struct th_agent_compact *compact_of(const struct th_live *l)
+{
+	static const struct th_agent_compact plain = {
+		.own = { .condenser = TH_STR_INIT("conversation_window"), .keep_first = -1 }
+	};
+
+	return l->speaking->compact ?: l->fold.condense_asked ? &plain : NULL;
 }
 
 bool th_live_is_too_long(const struct th_live *l)
 {
-	const struct th_agent_compact *c = l->speaking->compact;
+	const struct th_agent_compact *c = compact_of(l);
 	const struct th_session *s = &l->fold;
-	uint64_t items;
-	int64_t tokens;
+	unsigned why;
 
 	if (!c || s->compacted || l->not_compacted || s->totals.attempts > 0)
 		return false;
-	items = (uint64_t)c->items;
-	tokens = tokens_max(l, c);
-	if (!c->items && !c->bytes && !tokens)
-		items = TH_COMPACT_ITEMS_DEFAULT;
-	return (items && s->items > items) || (c->bytes && s->bytes > (uint64_t)c->bytes) ||
-	       (tokens && s->answer_tokens > tokens);
+	why = reasons(l, c);
+	return c->from.len ? why != 0 : th_condenser_due(c, why, s->items, fresh(s));
+}
+
+static struct th_condense input_of(const struct th_live *l, const struct th_transcript *t)
+{
+	static const struct th_agent_compact none = { .own.keep_first = -1 };
+	const struct th_agent_compact *c = compact_of(l) ?: &none;
+	int64_t context = l->resolved->profile->context_tokens;
+	/* A fourth of what the model takes, at four bytes a token. */
+	int64_t most =
+	    context ? TH_MIN(context, (int64_t)TH_COMPACT_PINS_DEFAULT) : TH_COMPACT_PINS_DEFAULT;
+
+	return (struct th_condense){ .options = c,
+				     .transcript = t,
+				     .reasons = reasons(l, c),
+				     .fresh = fresh(&l->fold),
+				     .tokens = tokens_now(&l->fold),
+				     .tokens_max = tokens_max(l, c),
+				     .pins = (size_t)(c->pins ?: most) };
 }
 
 /* ---- the event ---------------------------------------------------------------------------- */
 
 void th_live_write_condensed(struct th_live *l, struct th_ev_condensation *d)
 {
-	d->first_seq = 1;
-	d->last_seq = (int64_t)l->fold.seq;
+	if (!d->last_seq) {
+		d->first_seq = 1;
+		d->last_seq = (int64_t)l->fold.seq;
+	}
 	d->agent = th_session_member(&l->fold)->name;
 	th_live_write_event(l, TH_EV_CONDENSATION, TH_SOURCE_ENVIRONMENT, l->fold.seq, TH_STR(""),
 			    d);
@@ -73,11 +136,15 @@ static size_t bytes_of(const struct th_transcript *t, size_t items)
 }
 
 static void write(struct th_live *l, const struct th_transcript *t, struct th_str marks,
-		  size_t items, struct th_ev_condensation *d)
+		  const struct th_condensed *made, struct th_ev_condensation *d)
 {
+	d->name = th_str_of(made->by->name);
+	d->summary = made->summary;
 	d->history = marks;
-	d->items = (int64_t)items;
-	d->bytes = (int64_t)bytes_of(t, items);
+	d->items = (int64_t)made->items;
+	d->bytes = (int64_t)bytes_of(t, made->items);
+	d->first_seq = (int64_t)made->first_seq;
+	d->last_seq = (int64_t)made->last_seq;
 	th_live_write_condensed(l, d);
 }
 
@@ -85,12 +152,12 @@ static void write(struct th_live *l, const struct th_transcript *t, struct th_st
 static bool halve(struct th_live *l, const struct th_transcript *t, struct th_ev_condensation *d)
 {
 	struct th_buf marks TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
-	size_t items;
+	struct th_condense c = input_of(l, t);
+	struct th_condensed made;
 
-	if (!th_condense_half(t, &marks, &items))
+	if (!th_condense_half(&c, &marks, &made))
 		return false;
-	d->name = th_str_of(th_condenser_recent.name);
-	write(l, t, th_buf_str(&marks), items, d);
+	write(l, t, th_buf_str(&marks), &made, d);
 	return true;
 }
 
@@ -108,6 +175,23 @@ void th_live_condense_free(struct th_live *l)
 	free(m);
 }
 
+/* What the condenser makes of the answer. */
+static bool understand(struct th_summarizing *m, struct th_err *err)
+{
+	struct th_buf found TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	enum th_code code;
+
+	if (!m->condenser->read)
+		return true;
+	code = m->condenser->read(th_buf_str(&m->text), &found, err);
+	if (code)
+		return th_prefix(err, code, "the model's answer to %s", m->condenser->name) ==
+		       TH_OK;
+	th_buf_clear(&m->text);
+	th_buf_add(&m->text, th_buf_str(&found));
+	return true;
+}
+
 static bool read_summary(struct th_live *l, void *ctx, struct th_str items, struct th_err *err)
 {
 	struct th_summarizing *m = ctx;
@@ -120,7 +204,7 @@ static bool read_summary(struct th_live *l, void *ctx, struct th_str items, stru
 	if (th_plan_answer(items, &memory, &m->text, &next, err))
 		return false;
 	if (next.kind == TH_NEXT_FINAL && !next.refusal && m->text.len)
-		return true;
+		return understand(m, err);
 	return th_fail(err, TH_EPROTO, "%s",
 		       next.refusal ? "the model refused to summarize"
 				    : "the model gave no summary") == TH_OK;
@@ -138,31 +222,37 @@ static void summarized(struct th_live *l, void *ctx, const struct th_err *err)
 		th_live_request_now(l);
 }
 
-/* The request as it is, and one message more.  What the provider has kept is not continued: the
- * summary is no part of that. */
-static void ask(struct th_live *l, const struct th_condenser *condenser)
+/* The request as it is, and one message more; or, where that has the items, without the history.
+ * What the provider has kept is not continued: the summary is no part of that. */
+static void ask(struct th_live *l, const struct th_condense *c, const struct th_condensed *made,
+		struct th_str words)
 {
 	struct th_summarizing *m = th_alloc(sizeof(*m));
-	struct th_buf content TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(16 * TH_KIB);
+	struct th_buf content TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_COMPACT_LISTED_MAX);
 	struct th_jw w = th_jw(&content);
 	struct th_side_ask a = { .kind = TH_SIDE_CONDENSER,
 				 .options = l->options,
 				 .base_url = l->resolved->base_url,
-				 .history = true,
+				 .history = !made->own.max_event_length,
 				 .output_max = l->fold.output_max,
 				 .usage = &m->usage,
 				 .read = read_summary,
 				 .done = summarized,
 				 .ctx = m };
 
-	*m = (struct th_summarizing){ .agent = l->fold.agent, .read_seq = l->fold.seq };
+	*m = (struct th_summarizing){ .agent = l->fold.agent,
+				      .read_seq = l->fold.seq,
+				      .condenser = made->ask,
+				      .reasons = c->reasons };
 	th_buf_init(&m->text, TH_ANSWER_MAX);
 	a.options.previous = TH_STR("");
 	a.options.conversation = false;
 	a.options.choice = (struct th_tool_choice){ 0 };
-	th_jw_str(&w, th_str_of(condenser->prompt));
+	th_jw_str(&w, words);
 	a.content = th_buf_str(&content);
 	l->summarizing = m;
+	if (th_buf_check(&content, "what a model is asked about the history", &m->failure))
+		return;
 	if (l->history_due && th_live_history_make(l, &m->failure))
 		return;
 	if (th_side_request(l, &a, &m->request, &m->failure))
@@ -173,18 +263,16 @@ static void ask(struct th_live *l, const struct th_condenser *condenser)
 static void take(struct th_live *l, const struct th_transcript *t)
 {
 	struct th_summarizing *m = l->summarizing;
-	const struct th_agent_compact *c = l->speaking->compact;
-	const struct th_condenser *condenser = th_condenser_of(c);
-	struct th_condense input = { .options = c,
-				     .transcript = t,
-				     .summary = th_buf_str(&m->text),
-				     .read_seq = m->read_seq };
+	struct th_condense input = input_of(l, t);
 	struct th_buf marks TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_buf usage TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
-	struct th_ev_condensation d = { .name = th_str_of(condenser->name) };
+	struct th_ev_condensation d = { 0 };
+	struct th_condensed made;
 	struct th_jw w = th_jw(&usage);
-	size_t items;
 
+	input.reasons |= m->reasons;
+	input.summary = th_buf_str(&m->text);
+	input.read_seq = m->read_seq;
 	if (m->usage.requests) {
 		th_jw_object(&w);
 		th_side_print(&m->usage, &w);
@@ -192,9 +280,8 @@ static void take(struct th_live *l, const struct th_transcript *t)
 		d.usage = th_buf_str(&usage);
 	}
 	d.fallback = th_str_of(m->failure.code ? m->failure.msg : "");
-	d.summary = m->failure.code ? TH_STR("") : input.summary;
-	if (!m->failure.code && th_condense(condenser, &input, &marks, &items))
-		write(l, t, th_buf_str(&marks), items, &d);
+	if (!m->failure.code && th_condense(&input, &marks, &made))
+		write(l, t, th_buf_str(&marks), &made, &d);
 	else if (!halve(l, t, &d))
 		l->not_compacted = true;
 	th_live_condense_free(l);
@@ -215,25 +302,23 @@ static void shorten(struct th_live *l, const struct th_transcript *t)
 
 static void condense(struct th_live *l, const struct th_transcript *t)
 {
-	const struct th_agent_compact *c = l->speaking->compact;
-	const struct th_condenser *condenser = th_condenser_of(c);
-	struct th_condense input = { .options = c, .transcript = t, .read_seq = l->fold.seq };
-	struct th_buf marks TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
-	struct th_ev_condensation d = { .name = th_str_of(condenser->name) };
-	size_t items;
+	struct th_condense input = input_of(l, t);
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_ev_condensation d = { 0 };
+	struct th_condensed made;
 
 	/* No model is asked for what would leave nothing out. */
-	if (!th_condense(condenser, &input, &marks, &items))
+	if (!th_condense(&input, &out, &made))
 		l->not_compacted = true; /* for this request */
-	else if (condenser->prompt)
-		ask(l, condenser);
+	else if (made.ask)
+		ask(l, &input, &made, th_buf_str(&out));
 	else
-		write(l, t, th_buf_str(&marks), items, &d);
+		write(l, t, th_buf_str(&out), &made, &d);
 }
 
 bool th_live_condense(struct th_live *l)
 {
-	const struct th_agent_compact *c = l->speaking->compact;
+	const struct th_agent_compact *c = compact_of(l);
 	struct th_transcript transcript;
 	struct th_err err = { 0 };
 
@@ -242,7 +327,7 @@ bool th_live_condense(struct th_live *l)
 	if (l->summarizing && l->summarizing->request)
 		return true;
 	if (!l->fold.too_long && !l->summarizing &&
-	    (!c || !c->condenser.len || !th_live_is_too_long(l)))
+	    (!c || !c->own.condenser.len || !th_live_is_too_long(l)))
 		return false;
 	if (l->durable_seq < l->fold.seq)
 		return th_live_defer_request(l); /* it reads the log */

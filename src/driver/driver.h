@@ -212,6 +212,10 @@ TH_NODISCARD enum th_code th_driver_settle(struct th_driver *d, struct th_handle
 TH_NODISCARD enum th_code th_driver_describe(struct th_driver *d, struct th_handle h,
 					     const struct th_ev_session_changed *change,
 					     struct th_err *err);
+/* Asks that its history is condensed before the next request; in any state.  TH_EUSAGE: the
+ * provider keeps it, and nothing of it can be replaced. */
+TH_NODISCARD enum th_code th_driver_condense(struct th_driver *d, struct th_handle h,
+					     struct th_str by, struct th_err *err);
 /* to: paused, stopped or running, by an operator. */
 TH_NODISCARD enum th_code th_driver_set_state(struct th_driver *d, struct th_handle h,
 					      enum th_state to, struct th_str reason,

@@ -94,6 +94,19 @@ enum th_code th_driver_describe(struct th_driver *d, struct th_handle h,
 	return append_and_pump(l, TH_EV_SESSION_CHANGED, change, err);
 }
 
+enum th_code th_driver_condense(struct th_driver *d, struct th_handle h, struct th_str by,
+				struct th_err *err)
+{
+	const struct th_ev_condensation_requested data = { .by = by };
+	struct th_live *l = th_driver_find(d, h);
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	if (th_live_provider_only(l, "which keeps what is in it", err))
+		return TH_EUSAGE;
+	return append_and_pump(l, TH_EV_CONDENSATION_REQUESTED, &data, err);
+}
+
 enum th_code th_driver_decide(struct th_driver *d, struct th_handle h, struct th_str call_id,
 			      bool approve, struct th_str by, struct th_str message,
 			      struct th_err *err)

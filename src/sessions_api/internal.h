@@ -23,6 +23,7 @@ th_access_fn th_api_sessions_list, th_api_sessions_create, th_api_session_get,
     th_api_waiting, th_api_session_blob, th_api_session_events, th_api_session_delete,
     th_api_session_change, th_api_usage, th_api_session_files, th_api_session_files_diff,
     th_api_session_files_get, th_api_session_screen, th_api_session_terminal;
+th_access_fn th_api_session_condense;
 
 /* ---- answer.c: what a request says ---- */
 

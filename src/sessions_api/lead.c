@@ -74,6 +74,21 @@ void th_api_session_message(struct th_access *a)
 	th_session_answer_after(a, h, 202, "message");
 }
 
+void th_api_session_condense(struct th_access *a)
+{
+	struct thole_error err;
+	struct th_hub *h = th_session_mine_open(a);
+
+	if (!h)
+		return;
+	if (thole_session_condense(h->session, a->user, &err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
+	th_server_kick(a->server);
+	th_session_answer(a, a->args[0], 202);
+}
+
 void th_api_session_pause(struct th_access *a)
 {
 	struct th_session_pause p;

@@ -25,6 +25,7 @@ static const struct th_route routes[] = {
 	{ "GET", "/api/sessions/{id}/screen", TH_SCOPE_READ, th_api_session_screen, 0, NULL, "its desktop as it is drawn, over a WebSocket: format, quality, rate", NULL },
 	{ "GET", "/api/sessions/{id}/terminal", TH_SCOPE_READ, th_api_session_terminal, 0, NULL, "the terminal of its shell, over a WebSocket: rate", NULL },
 	{ "POST", "/api/sessions/{id}/messages", TH_SCOPE_RUN, th_api_session_message, BIG, NULL, "says something to it: text", &th_session_message_table },
+	{ "POST", "/api/sessions/{id}/condense", TH_SCOPE_RUN, th_api_session_condense, SMALL, NULL, "its history is condensed before the next turn", NULL },
 	{ "POST", "/api/sessions/{id}/pause", TH_SCOPE_RUN, th_api_session_pause, SMALL, NULL, "holds it: reason", &th_session_pause_table },
 	{ "POST", "/api/sessions/{id}/resume", TH_SCOPE_RUN, th_api_session_resume, SMALL, NULL, "lets it go on", NULL },
 	{ "POST", "/api/sessions/{id}/cancel", TH_SCOPE_RUN, th_api_session_cancel, SMALL, NULL, "stops its task: when, now or after_turn", &th_session_cancel_table },

@@ -15,14 +15,17 @@
 static void condensed(const struct th_transcript *t, int64_t keep, size_t want_items,
 		      const char *want)
 {
-	struct th_agent_compact options = { .condenser = TH_STR("recent"), .keep = keep };
+	struct th_agent_compact options = { .own = { .condenser = TH_STR("recent"),
+						     .keep = keep } };
 	struct th_buf marks = TH_BUF_INIT(64 * TH_KIB);
-	size_t items;
-	struct th_condense c = { .options = &options, .transcript = t };
-	bool done = th_condense(th_condenser_of(&options), &c, &marks, &items);
+	struct th_condense c = { .options = &options,
+				 .transcript = t,
+				 .reasons = TH_CONDENSE_ITEMS };
+	struct th_condensed made;
+	bool done = th_condense(&c, &marks, &made);
 
 	assert_int_equal(done, want != NULL);
-	assert_int_equal(items, want_items);
+	assert_int_equal(made.items, want_items);
 	if (want)
 		assert_string_equal(marks.ptr, want);
 	th_buf_deinit(&marks);
@@ -78,7 +81,7 @@ static void test_what_is_pinned(void **unused)
 	(void)unused;
 	fill(&t, TH_COUNT(lines), lines);
 	condensed(&t, 2, 5,
-		  "[[1,0],[4,0],{\"role\":\"user\",\"content\":\"[3 earlier items of this "
+		  "[[1,0],[4,0],{\"role\":\"user\",\"content\":\"[2 earlier items of this "
 		  "conversation were left out here.]\"},[8,0],[9,0]]");
 	condensed(&t, 4, 0, NULL); /* only the note would go */
 	th_transcript_deinit(&t);
@@ -137,13 +140,18 @@ static void test_every_cut_is_legal(void **unused)
 	(void)unused;
 	for (int round = 0; round < 500; round++) {
 		struct th_transcript t;
+		struct th_condense c = { .transcript = &t };
+		struct th_condense_plan p;
 
 		random_list(&t, &state);
+		th_condense_plan_init(&p, &c, false);
 		for (size_t at = 0; at <= t.count; at++) {
-			size_t cut = th_condenser_cut(&t, at);
+			size_t cut = th_plan_cut_before(&p, at);
 
 			assert_true(cut <= at);
-			assert_int_equal(th_condenser_cut(&t, cut), cut);
+			assert_int_equal(th_plan_cut_before(&p, cut), cut);
+			assert_true(th_plan_cut_after(&p, at) >= at);
+			assert_int_equal(th_plan_cut_after(&p, cut), cut);
 			if (cut > 0 && cut < t.count)
 				assert_false(t.list[cut].kind == TH_TRANSCRIPT_OUTPUT &&
 					     t.list[cut - 1].seq == t.list[cut].seq);
@@ -154,6 +162,7 @@ static void test_every_cut_is_legal(void **unused)
 					    t.list[j].kind == TH_TRANSCRIPT_OUTPUT &&
 					    th_str_eq(t.list[j].call_id, t.list[i].call_id));
 		}
+		th_condense_plan_deinit(&p);
 	}
 }
 
@@ -164,13 +173,20 @@ static void summed(const struct th_transcript *t, struct th_agent_compact option
 {
 	struct th_buf marks = TH_BUF_INIT(64 * TH_KIB);
 	struct th_condense c = {
-		.options = &options, .transcript = t, .summary = TH_STR("S"), .read_seq = read
+		.options = &options,
+		.transcript = t,
+		.summary = TH_STR("S"),
+		.read_seq = read,
+		.reasons = TH_CONDENSE_TOKENS,
+		.pins = (size_t)(options.pins ?: TH_COMPACT_PINS_DEFAULT),
 	};
-	size_t items;
-	bool done = th_condense(&th_condenser_summary, &c, &marks, &items);
+	struct th_condensed made;
+	bool done;
 
+	options.own.condenser = TH_STR("summary");
+	done = th_condense(&c, &marks, &made);
 	assert_int_equal(done, want != NULL);
-	assert_int_equal(items, want_items);
+	assert_int_equal(made.items, want_items);
 	if (want)
 		assert_string_equal(marks.ptr, want);
 	th_buf_deinit(&marks);
@@ -196,25 +212,25 @@ static void test_a_summary(void **unused)
 	(void)unused;
 	fill(&t, TH_COUNT(lines), lines);
 	/* The user's rule stays where it was said, beside the summary. */
-	summed(&t, (struct th_agent_compact){ .keep = 2 }, 8, 5, both);
-	summed(&t, (struct th_agent_compact){ .keep = 1 }, 8, 5, both);
+	summed(&t, (struct th_agent_compact){ .own.keep = 2 }, 8, 5, both);
+	summed(&t, (struct th_agent_compact){ .own.keep = 1 }, 8, 5, both);
 	/* What the model had not read when it was asked is in no summary. */
-	summed(&t, (struct th_agent_compact){ .keep = 2 }, 6, 5, both);
-	summed(&t, (struct th_agent_compact){ .keep = 2 }, 5, 7,
+	summed(&t, (struct th_agent_compact){ .own.keep = 2 }, 6, 5, both);
+	summed(&t, (struct th_agent_compact){ .own.keep = 2 }, 5, 7,
 	       "[[1,0],[4,0],{\"role\":\"user\",\"content\":\"[2 earlier items of this "
 	       "conversation were "
 	       "left out here. A summary of them:]\\n\\nS\"},[5,0],[6,0],[7,0],[8,0]]");
 	/* Where there is no room for it, it is named by its event. */
-	summed(&t, (struct th_agent_compact){ .keep = 2, .pins = 20 }, 8, 4,
+	summed(&t, (struct th_agent_compact){ .own.keep = 2, .pins = 20 }, 8, 4,
 	       "[[1,0],{\"role\":\"user\",\"content\":\"[5 earlier items of this conversation were "
 	       "left out "
 	       "here. A summary of them:]\\n\\nS\\n\\n[Messages of the user that are not shown: "
 	       "events "
 	       "4.]\"},[7,0],[8,0]]");
-	summed(&t, (struct th_agent_compact){ .keep = 2, .pins = 21 }, 8, 5, both);
+	summed(&t, (struct th_agent_compact){ .own.keep = 2, .pins = 21 }, 8, 5, both);
 	/* Nothing would go. */
-	summed(&t, (struct th_agent_compact){ .keep = 8 }, 8, 0, NULL);
-	summed(&t, (struct th_agent_compact){ .keep = 2 }, 2, 0, NULL);
+	summed(&t, (struct th_agent_compact){ .own.keep = 8 }, 8, 0, NULL);
+	summed(&t, (struct th_agent_compact){ .own.keep = 2 }, 2, 0, NULL);
 	th_transcript_deinit(&t);
 }
 
@@ -223,11 +239,16 @@ static void test_references_are_bounded(void **unused)
 {
 	static struct th_transcript_item items[TH_COMPACT_REFERENCES_MAX + 10];
 	struct th_transcript t = { .list = items, .count = TH_COUNT(items), .task_at = 0 };
-	struct th_agent_compact options = { .keep = 1, .pins = 1 };
-	struct th_condense c = { &options, &t, TH_STR("S"), UINT64_MAX };
+	struct th_agent_compact options = { .own = { .condenser = TH_STR("summary"), .keep = 1 } };
+	struct th_condense c = { .options = &options,
+				 .transcript = &t,
+				 .reasons = TH_CONDENSE_TOKENS,
+				 .pins = 1,
+				 .summary = TH_STR("S"),
+				 .read_seq = UINT64_MAX };
+	struct th_condensed made;
 	struct th_buf marks = TH_BUF_INIT(64 * TH_KIB);
 	char last[32];
-	size_t count;
 
 	(void)unused;
 	for (size_t i = 0; i < TH_COUNT(items); i++)
@@ -235,8 +256,8 @@ static void test_references_are_bounded(void **unused)
 							.seq = i + 1,
 							.role = TH_STR("user"),
 							.content = TH_STR("\"text\"") };
-	assert_true(th_condense(&th_condenser_summary, &c, &marks, &count));
-	assert_int_equal(count, 3);
+	assert_true(th_condense(&c, &marks, &made));
+	assert_int_equal(made.items, 3);
 	snprintf(last, sizeof(last), " %d, and later ones.]", TH_COMPACT_REFERENCES_MAX + 1);
 	assert_non_null(strstr(marks.ptr, last));
 	th_buf_deinit(&marks);
@@ -250,22 +271,26 @@ static void test_a_summary_is_bounded(void **unused)
 		{ TH_EV_MESSAGE, SAYS("three") }, { MODEL, ANSWER(TEXT("four")) },
 		{ TH_EV_MESSAGE, SAYS("five") },
 	};
-	struct th_agent_compact options = { .keep = 1, .pins = 1 };
+	struct th_agent_compact options = { .own = { .condenser = TH_STR("summary"), .keep = 1 } };
 	struct th_buf marks = TH_BUF_INIT(TH_MIB), text = TH_BUF_INIT(TH_MIB);
 	struct th_transcript t;
 
 	(void)unused;
 	fill(&t, TH_COUNT(lines), lines);
 	for (size_t over = 0; over <= 1; over++) {
-		struct th_condense c = { &options, &t, { 0 }, 5 };
-		size_t items;
+		struct th_condense c = { .options = &options,
+					 .transcript = &t,
+					 .reasons = TH_CONDENSE_TOKENS,
+					 .pins = 1,
+					 .read_seq = 5 };
+		struct th_condensed made;
 
 		th_buf_clear(&text);
 		th_buf_clear(&marks);
 		for (size_t i = 0; i < TH_COMPACT_SUMMARY_MAX - 1 + 2 * over; i++)
 			th_buf_add_char(&text, over ? 'y' : 'x');
 		c.summary = th_buf_str(&text);
-		assert_true(th_condense(&th_condenser_summary, &c, &marks, &items));
+		assert_true(th_condense(&c, &marks, &made));
 		assert_int_equal(th_str_find(th_buf_str(&marks), c.summary) >= 0, !over);
 	}
 	th_buf_deinit(&marks);
@@ -280,7 +305,8 @@ static void test_half(void **unused)
 	struct th_transcript t = { .list = items, .count = TH_COUNT(items) };
 	struct th_buf marks = TH_BUF_INIT(64 * TH_KIB);
 	char bytes[1000];
-	size_t count;
+	struct th_condense c = { .transcript = &t };
+	struct th_condensed made;
 
 	(void)unused;
 	memset(bytes, 'x', sizeof(bytes));
@@ -288,15 +314,15 @@ static void test_half(void **unused)
 		items[i] = (struct th_transcript_item){ .kind = TH_TRANSCRIPT_MESSAGE,
 							.seq = i + 1,
 							.content = th_str_n(bytes, 10) };
-	assert_true(th_condense_half(&t, &marks, &count));
-	assert_int_equal(count, 12); /* the first, the note, and ten */
+	assert_true(th_condense_half(&c, &marks, &made));
+	assert_int_equal(made.items, 12); /* the first, the note, and ten */
 	th_buf_clear(&marks);
 	items[19].content = th_str_n(bytes, 1000);
-	assert_true(th_condense_half(&t, &marks, &count));
-	assert_int_equal(count, 3);
+	assert_true(th_condense_half(&c, &marks, &made));
+	assert_int_equal(made.items, 3);
 	th_buf_clear(&marks);
 	t.count = 2;
-	assert_false(th_condense_half(&t, &marks, &count));
+	assert_false(th_condense_half(&c, &marks, &made));
 	th_buf_deinit(&marks);
 }
 
@@ -312,14 +338,17 @@ static void test_what_an_agent_may_name(void **unused)
 		{ "", "", TH_EUSAGE, "give either" },
 		{ "recent", "shrink", TH_EUSAGE, "give either" },
 		{ "newest", "", TH_EUSAGE,
-		  "no condenser is called \"newest\"; there is recent, summary" },
+		  "no condenser is called \"newest\"; there is summary, recent, noop, "
+		  "observation_masking, " },
 		{ "summary", "", TH_OK, NULL },
 	};
 
 	(void)unused;
 	for (size_t i = 0; i < TH_COUNT(rows); i++) {
-		const struct th_agent_compact c = { .condenser = th_str_of(rows[i].condenser),
-						    .from = th_str_of(rows[i].from) };
+		const struct th_agent_compact c = {
+			.own = { .condenser = th_str_of(rows[i].condenser), .keep_first = -1 },
+			.from = th_str_of(rows[i].from)
+		};
 		struct th_err err = { 0 };
 
 		assert_int_equal(th_condenser_check(&c, &err), rows[i].want);

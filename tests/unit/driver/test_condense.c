@@ -171,16 +171,20 @@ static void test_it_never_fits(void **unused)
 	paper_free(w);
 }
 
-/* The tokens are the provider's count of the last request and answer: 15 here. */
+/* The tokens are the provider's count of the last request and answer, 15 here, and an estimate of
+ * the result that came since, some 20. */
 static void test_tokens(void **unused)
 {
 	static const struct {
 		const char *agent;
 		bool asks;
 	} rows[] = {
-		{ "{\"name\":\"a\",\"compact\":{\"condenser\":\"summary\",\"tokens\":15,\"keep\":2}"
+		{ "{\"name\":\"a\",\"compact\":{\"condenser\":\"summary\",\"tokens\":60,\"keep\":2}"
 		  "}",
 		  false },
+		{ "{\"name\":\"a\",\"compact\":{\"condenser\":\"summary\",\"tokens\":20,\"keep\":2}"
+		  "}",
+		  true },
 		{ "{\"name\":\"a\",\"compact\":{\"condenser\":\"summary\",\"tokens\":14,\"keep\":2}"
 		  "}",
 		  true },
@@ -198,6 +202,35 @@ static void test_tokens(void **unused)
 	}
 }
 
+/* Somebody asks, or the model does by a tool: before the next request, also after a crash, and
+ * once. */
+static void test_on_request(void **unused)
+{
+	(void)unused;
+	for (int by_tool = 0; by_tool <= 1; by_tool++) {
+		struct paper *w = to_too_long(PLAIN);
+		struct th_err err = { 0 };
+
+		if (!by_tool)
+			assert_int_equal(th_driver_condense(w->driver, w->h, TH_STR("Ann"), &err),
+					 TH_OK);
+		paper_settle(w);
+		assert_int_equal(times(paper_kinds(w, 0), "condensation_requested"), !by_tool);
+		if (!by_tool)
+			restart(w, PLAIN);
+		team.row.spec.name = TH_STR("request_condensation");
+		answer(w, CALL("c4", "request_condensation", "{}"));
+		assert_non_null(
+		    strstr(last_data(w, TH_EV_CONDENSATION), "\"name\":\"conversation_window\""));
+		assert_true(sent(w, "one") && sent(w, "earlier items") && !sent(w, "c1") &&
+			    sent(w, "c4"));
+		team.row.spec.name = TH_STR("weather");
+		answer(w, CALL("c5", "weather", "{}"));
+		assert_true(sent(w, "c4") && sent(w, "c5"));
+		paper_free(w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +242,7 @@ int main(void)
 		cmocka_unit_test(test_the_provider_says_so),
 		cmocka_unit_test(test_it_never_fits),
 		cmocka_unit_test(test_tokens),
+		cmocka_unit_test(test_on_request),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

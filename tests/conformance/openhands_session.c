@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* openhands_session.c - requests to condense, what a condensation may say, and budgets. */
+#include "openhands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "core/condensation.h"
+#include "core/session.h"
+
+static bool step(struct th_session *s, uint64_t seq, enum th_event_kind kind, const char *data,
+		 struct th_buf *found)
+{
+	const struct th_event ev = { .seq = seq,
+				     .kind = kind,
+				     .source = TH_SOURCE_USER,
+				     .ts_ms = 1,
+				     .data = th_str_of(data) };
+	struct th_effects *effects = th_alloc(sizeof(*effects));
+	struct th_err err = { 0 };
+	bool good = !th_session_step(s, &ev, effects, &err);
+
+	if (!good)
+		th_buf_add_cstr(found, err.msg);
+	free(effects);
+	return good;
+}
+
+/* { "request_after_condensation": true }: it is still to be done. */
+bool oh_request(const struct oh_case *c, struct th_buf *found)
+{
+	bool after = th_json_bool(th_json_get(c->input, "request_after_condensation"), false);
+	const struct th_json *want = th_json_get(c->expected, "unhandled_condensation_request");
+	struct th_session s;
+	uint64_t seq = 0;
+	bool good;
+
+	th_session_init(&s);
+	good = step(&s, ++seq, TH_EV_SESSION_CREATED,
+		    "{\"agent\":{\"name\":\"a\"},\"model\":\"m\"}", found) &&
+	       step(&s, ++seq, TH_EV_MESSAGE, "{\"role\":\"user\",\"content\":\"x\"}", found);
+	if (good && !after)
+		good = step(&s, ++seq, TH_EV_CONDENSATION_REQUESTED, "{}", found);
+	if (good)
+		good =
+		    step(&s, ++seq, TH_EV_CONDENSATION,
+			 "{\"first_seq\":2,\"last_seq\":2,\"history\":[[2,0]],\"items\":1}", found);
+	if (good && after)
+		good = step(&s, ++seq, TH_EV_CONDENSATION_REQUESTED, "{}", found);
+	if (good)
+		th_buf_add_cstr(found, s.condense_asked ? "unhandled" : "handled");
+	good &= s.condense_asked == th_json_bool(want, !after);
+	th_session_deinit(&s);
+	return good;
+}
+
+/* { "CondensationAction": { … } } */
+bool oh_condensation(const struct oh_case *c, struct th_buf *found)
+{
+	const struct th_json *given = th_json_get(c->input, "CondensationAction");
+	struct th_condensation d;
+	struct th_arena memory;
+	struct th_err err = { 0 };
+	enum th_code code;
+
+	th_arena_init(&memory, TH_MIB);
+	code = th_table_parse(&th_condensation_table, given, &memory, &d, &err);
+	if (!code)
+		code = th_condensation_check(&d, &err);
+	th_buf_add_cstr(found, code ? err.msg : "it is taken");
+	th_arena_deinit(&memory);
+	return (code != TH_OK) == th_str_starts(th_json_str(c->expected), TH_STR("ValueError"));
+}
+
+static int64_t nano_behind(struct th_str text, const char *word)
+{
+	ptrdiff_t at = th_str_find(text, th_str_of(word));
+
+	return at < 0 ? 0 : (int64_t)(strtod(text.ptr + at + strlen(word), NULL) * 1e9);
+}
+
+/* { "budget flag": "current 6.0 max 5.0" }: the run stops.  How it goes on is another matter. */
+bool oh_budget(const struct oh_case *c, struct th_buf *found)
+{
+	struct th_str flag = th_json_get_str(c->input, "budget flag");
+	struct th_session s;
+	const char *limit;
+	bool over;
+
+	th_session_init(&s);
+	s.turns_max = 100;
+	s.cost_nano_max = nano_behind(flag, "max ");
+	s.totals.cost_nano = nano_behind(flag, "current ");
+	limit = th_session_limit(&s);
+	over = limit && strstr(limit, "cost");
+	if (over && th_json_get(c->expected, "error"))
+		th_buf_add_cstr(found, OH_DEVIATES "a person says what the new limit is");
+	else
+		th_buf_add_cstr(found, limit ?: "no limit is reached");
+	th_session_deinit(&s);
+	return !over && !th_json_get(c->expected, "error");
+}
