@@ -72,6 +72,11 @@
 #define TH_COMPACT_REFERENCES_MAX 100      /* messages of the user that a summary names by event */
 #define TH_COMPACT_STATE_MAX (16 * TH_KIB) /* bytes that are said again with each note */
 #define TH_COMPACT_LISTED_MAX (2 * TH_MIB) /* bytes of a history that is listed for a model */
+#define TH_HISTORY_EXCERPT 300             /* bytes of a hit that the model is shown */
+#define TH_HISTORY_READ_MAX (16 * TH_KIB)  /* of an event that it reads at once */
+#define TH_KEPT_MAX (6 * TH_KIB)           /* bytes of a model's notes, and of its task list */
+#define TH_SEARCH_HITS_MAX 20              /* events that a search of a session's words gives */
+#define TH_SEARCH_WORDS_MAX 32             /* of a query */
 #define TH_CONDENSERS_MAX 16               /* of a pipeline */
 #define TH_CONTEXT_CUTS_MAX 4              /* times that a history is shortened for one answer */
 #define TH_STICKY_MAX 64         /* tools that were approved or refused for good in one session */

@@ -18,6 +18,7 @@
 
 #include "core/agent.h"
 #include "core/event.h"
+#include "core/kept.h"
 #include "core/native.h"
 #include "core/side.h"
 #include "core/stuck.h"
@@ -324,6 +325,7 @@ struct th_session {
 	struct th_session_stuck *stuck; /* in `memory`; NULL: nobody looks */
 	struct th_arena memory;
 	struct th_session_control control;
+	struct th_kept kept_texts; /* shown again with each condensation */
 };
 
 void th_session_init(struct th_session *s);

@@ -461,6 +461,8 @@ enum th_code th_on_outcome(struct th_step *st)
 	th_next_step_outcome(st, c, th_json_get(st->data, "output"));
 	s->items++;
 	s->totals.calls_unknown += c->status == TH_OUTCOME_UNKNOWN;
+	if (c->status == TH_OUTCOME_DONE)
+		th_kept_take(&s->kept_texts, c->tool, c->arguments);
 	s->condense_asked |= c->status == TH_OUTCOME_DONE && th_str_is(c->tool, TH_CONDENSE_TOOL);
 	th_step_turn_over(s);
 	if (!th_session_waits_any(s) && s->state == TH_STATE_WAITING)

@@ -94,7 +94,38 @@ bool th_live_is_too_long(const struct th_live *l)
 	return c->from.len ? why != 0 : th_condenser_due(c, why, s->items, fresh(s));
 }
 
-static struct th_condense input_of(const struct th_live *l, const struct th_transcript *t)
+static void put_decided(const struct th_session *s, bool approve, struct th_buf *out)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->sticky_count; i++) {
+		if (s->sticky[i].approve != approve)
+			continue;
+		if (count++)
+			th_buf_add_cstr(out, ", ");
+		else
+			th_buf_printf(out, "%s[A person %s calls of these tools for good: ",
+				      out->len ? "\n\n" : "", approve ? "approved" : "refused");
+		th_buf_add(out, s->sticky[i].tool);
+	}
+	if (count)
+		th_buf_add_cstr(out, ".]");
+}
+
+/* What is said again with each note. */
+static void put_state(const struct th_live *l, struct th_buf *out)
+{
+	for (size_t i = 0; i < l->session_config->tool_count; i++)
+		if (th_str_is(l->session_config->tools[i].spec.name, "history"))
+			th_buf_add_cstr(out, "[The tool history finds what was left out.]");
+	th_kept_print(&l->fold.kept_texts, out);
+	put_decided(&l->fold, true, out);
+	put_decided(&l->fold, false, out);
+}
+
+/* `state` holds what is said again. */
+static struct th_condense input_of(const struct th_live *l, const struct th_transcript *t,
+				   struct th_buf *state)
 {
 	static const struct th_agent_compact none = { .own.keep_first = -1 };
 	const struct th_agent_compact *c = compact_of(l) ?: &none;
@@ -103,7 +134,9 @@ static struct th_condense input_of(const struct th_live *l, const struct th_tran
 	int64_t most =
 	    context ? TH_MIN(context, (int64_t)TH_COMPACT_PINS_DEFAULT) : TH_COMPACT_PINS_DEFAULT;
 
+	put_state(l, state);
 	return (struct th_condense){ .options = c,
+				     .state = th_buf_str(state),
 				     .transcript = t,
 				     .reasons = reasons(l, c),
 				     .fresh = fresh(&l->fold),
@@ -152,7 +185,8 @@ static void write(struct th_live *l, const struct th_transcript *t, struct th_st
 static bool halve(struct th_live *l, const struct th_transcript *t, struct th_ev_condensation *d)
 {
 	struct th_buf marks TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
-	struct th_condense c = input_of(l, t);
+	struct th_buf state TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_COMPACT_STATE_MAX);
+	struct th_condense c = input_of(l, t, &state);
 	struct th_condensed made;
 
 	if (!th_condense_half(&c, &marks, &made))
@@ -263,7 +297,8 @@ static void ask(struct th_live *l, const struct th_condense *c, const struct th_
 static void take(struct th_live *l, const struct th_transcript *t)
 {
 	struct th_summarizing *m = l->summarizing;
-	struct th_condense input = input_of(l, t);
+	struct th_buf state TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_COMPACT_STATE_MAX);
+	struct th_condense input = input_of(l, t, &state);
 	struct th_buf marks TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_buf usage TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_ev_condensation d = { 0 };
@@ -302,7 +337,8 @@ static void shorten(struct th_live *l, const struct th_transcript *t)
 
 static void condense(struct th_live *l, const struct th_transcript *t)
 {
-	struct th_condense input = input_of(l, t);
+	struct th_buf state TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_COMPACT_STATE_MAX);
+	struct th_condense input = input_of(l, t, &state);
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_ev_condensation d = { 0 };
 	struct th_condensed made;

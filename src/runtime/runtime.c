@@ -4,6 +4,7 @@
  * chance and store.
  */
 #include "runtime/internal.h"
+#include "runtime/own_tools.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -229,6 +230,8 @@ enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_
 	}
 	if (!code)
 		th_runtime_human_model(rt, options, person_in);
+	if (!code)
+		code = th_own_tools_add(rt, &rt->schemas.memory, err);
 	rt->driver = th_driver_new(&world, TH_STR(TH_VERSION));
 	if (!rt->driver && !code)
 		code = th_fail_memory(err);

@@ -197,6 +197,7 @@ const struct th_store_kind th_store_sqlite = {
 	.read = th_sqlite_read,
 	.blob = th_sqlite_blob,
 	.usage = th_sqlite_usage,
+	.search = th_sqlite_search,
 	.remove = th_sqlite_remove,
 	.sweep = th_sqlite_sweep,
 	.verify = th_sqlite_verify,

@@ -2,7 +2,8 @@
 /*
  * sqlite.h - the SQLite store, shared by its files: sqlite.c (opening), sqlite_db.c (one
  * connection), sqlite_write.c, sqlite_lease.c, sqlite_recent.c, sqlite_mark.c, sqlite_wal.c,
- * sqlite_read.c, sqlite_verify.c, sqlite_sums.c, sqlite_usage.c, sqlite_remove.c, sqlite_sweep.c.
+ * sqlite_read.c, sqlite_verify.c, sqlite_sums.c, sqlite_text.c, sqlite_usage.c,
+ * sqlite_remove.c, sqlite_sweep.c.
  * Only these include it.
  *
  * Tables: sessions (in the order in which they began), events, blobs,
@@ -369,6 +370,14 @@ void th_sqlite_settle(struct th_sqlite *s);     /* before closing; nobody else w
 void th_sqlite_set_broken(struct th_sqlite *s, const struct th_err *err);
 /* Opened for writing, and usable. */
 TH_NODISCARD enum th_code th_sqlite_writable(struct th_sqlite *s, struct th_err *err);
+
+/* sqlite_text.c */
+enum th_code th_sqlite_search(struct th_store *store, struct th_str session_id,
+			      const struct th_text_query *query, th_text_fn *fn, void *ctx,
+			      struct th_err *err);
+/* The index of its words, before it goes. */
+TH_NODISCARD enum th_code th_sqlite_text_remove(const struct th_sqlite *s, struct th_str session_id,
+						struct th_err *err);
 
 /* sqlite_mark.c */
 /* The largest place or number, or 0: of LAST_PLACE, LAST_NUMBER. */

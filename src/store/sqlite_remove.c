@@ -126,6 +126,11 @@ enum th_code th_sqlite_remove(struct th_store *store, const struct th_str *ids, 
 			       TH_REMOVE_SESSIONS_MAX);
 	if (code != TH_OK)
 		return code;
+	for (size_t i = 0; i < count; i++) {
+		code = th_sqlite_text_remove(s, ids[i], err ?: &local);
+		if (code != TH_OK)
+			return code;
+	}
 	th_group_wait(&s->group);
 	pthread_mutex_lock(&s->writing);
 	code = th_sqlite_writer(s, err ?: &local);

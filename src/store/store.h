@@ -107,6 +107,15 @@ struct th_store_options {
 	void *lost_ctx;
 };
 
+/* The words of one session's events (store/search.h). */
+struct th_text_query {
+	struct th_str words;
+	uint64_t event; /* only this one, whatever its words; 0: any */
+	size_t limit;
+};
+typedef enum th_code th_text_fn(void *ctx, uint64_t seq, struct th_str label, struct th_str text,
+				struct th_err *err);
+
 struct th_store_kind {
 	const char *scheme, *summary; /* "sqlite": sqlite:PATH */
 	/* All its handles belong to one thread: the store is this process's memory.  Otherwise a
@@ -161,6 +170,12 @@ struct th_store_kind {
 	 */
 	enum th_code (*usage)(struct th_store *s, const struct th_usage_filter *filter,
 			      th_usage_fn *fn, void *ctx, struct th_err *err);
+
+	/* Events whose text has all the words, newest first: for th_store_search, which reads the
+	 * log where this fails or is NULL.  It must leave nothing behind when the session goes. */
+	enum th_code (*search)(struct th_store *s, struct th_str session_id,
+			       const struct th_text_query *query, th_text_fn *fn, void *ctx,
+			       struct th_err *err);
 
 	/* Removes sessions for good: all of them or, where one cannot be, none.  Durable when it
 	 * returns; no reader meets any part of them again, and their names are free.  EBUSY:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* list.c - the table of tools. */
 #include "core/agent.h"
+#include "core/kept.h"
 #include "tools/tool.h"
 
 const struct th_tool *const th_tools[] = {
@@ -39,6 +40,9 @@ static const struct {
 	{ "grep", &th_tool_search },                      /* OpenHands 1 */
 };
 
+/* Tools that no executor runs: the runtime has their rows (runtime/own_tools.c). */
+static const char *const of_runtime[] = { "history", TH_KEPT_NOTES };
+
 size_t th_tools_default(struct th_str ret[static TH_AGENT_TOOLS_MAX])
 {
 	size_t count = 0;
@@ -63,12 +67,15 @@ size_t th_tool_names(const char *ret[static TH_AGENT_TOOLS_MAX])
 {
 	size_t count = 0;
 
-	_Static_assert(TH_COUNT(th_tools) + TH_COUNT(aliases) <= TH_AGENT_TOOLS_MAX,
+	_Static_assert(TH_COUNT(th_tools) + TH_COUNT(aliases) + TH_COUNT(of_runtime) <=
+			   TH_AGENT_TOOLS_MAX,
 		       "the names of all tools fit into a list");
 	for (size_t i = 0; th_tools[i]; i++)
 		ret[count++] = th_tools[i]->name;
 	for (size_t i = 0; i < TH_COUNT(aliases); i++)
 		ret[count++] = aliases[i].name;
+	for (size_t i = 0; i < TH_COUNT(of_runtime); i++)
+		ret[count++] = of_runtime[i];
 	return count;
 }
 

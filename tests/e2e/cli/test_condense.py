@@ -51,6 +51,43 @@ class Wire:
             self.assertEqual((data["name"], data["fallback"]), ("recent", "the model gave no summary"), data)
 
 
+def call(name, **arguments):
+    return [{"function_call": {"name": name, "arguments": arguments}}]
+
+
+class Kept(house.House):
+    """What is kept beside the history, and what is found again of what was left out."""
+
+    def test_history_and_notes(self):
+        rules = [{"if": {"tool_output": {"nth": -1, "contains": "newest first"}}, "parts": call("history", event=2)},
+                 {"if": {"tool_output": {"nth": -1, "contains": "[event 2, user, bytes 0"}}, "parts": [{"text": "Found."}]},
+                 {"if": {"tool_output": {"nth": -1, "contains": "step %d" % STEPS}}, "parts": call("history", query="notes 4711")}]
+        rules += [{"if": {"tool_output": {"nth": -1, "contains": "step %d" % n}}, "parts": shell(n + 1)} for n in range(1, STEPS)]
+        rules += [{"if": {"tool_output": {"nth": -1, "contains": "notes are kept"}}, "parts": shell(1)},
+                  {"parts": call("notes", text="the gate is 4711")}]
+        self.standin = house.Standin(self.folder, {"rules": rules})
+        self.env["OPENAI_BASE_URL"], self.env["OPENAI_API_KEY"] = self.standin.url, house.KEY
+        path = self.folder / "agent.yaml"
+        path.write_text("name: tester\nmodel: gpt-5.4\nworkspace: %s\ntools: [shell, history, notes]\n"
+                        "compact: {condenser: recent, items: 6, keep: 2}\n" % self.work)
+        self.assertIn("Found.", self.good("run", "-a", path, "-s", "long", "Do the steps. " + RULE).out)
+        events = self.events("long")
+        notes = [item["content"] for e in events if e["kind"] == "condensation" for item in e["data"]["history"]
+                 if isinstance(item, dict)]
+        self.assertGreater(len(notes), 0)
+        for note in notes:
+            self.assertIn("[Your notes:]\nthe gate is 4711", note)
+            self.assertIn("The tool history finds what was left out.", note)
+        outputs = [e["data"]["output"] for e in events if e["kind"] == "outcome"]
+        self.assertIn("the gate is 4711", next(o for o in outputs if "newest first" in o))
+        self.assertIn(RULE, outputs[-1])
+        # The index goes with its session.
+        index = list(self.folder.glob("**/*.text/*"))
+        self.assertEqual(len(index), 1, index)
+        self.good("delete", "long")
+        self.assertEqual(list(self.folder.glob("**/*.text/*")), [])
+
+
 class Responses(Wire, house.House):
     model, variable, root, key, script = "gpt-5.4", "OPENAI_BASE_URL", "/v1", "OPENAI_API_KEY", {}
 

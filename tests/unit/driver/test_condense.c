@@ -231,6 +231,60 @@ static void test_on_request(void **unused)
 	}
 }
 
+/* Two thousand turns through a window of 32,000 tokens: each request fits, and has the rule of the
+ * first turn and, at the end, the tasks and the notes of the third; the log has all the rest. */
+static void test_two_thousand_turns(void **unused)
+{
+#define LONG                                                                               \
+	"{\"name\":\"a\",\"instructions\":\"x\",\"limits\":{\"turns\":3000},\"compact\":{" \
+	"\"condenser\":\"recent\",\"bytes\":60000,\"keep\":30}}"
+	struct paper *w = begin(LONG, "Never touch the file keep.txt");
+	struct th_buf tasks = TH_BUF_INIT(TH_KIB * 4), call = TH_BUF_INIT(TH_KIB * 8);
+	size_t condensed = 0;
+	char text[64];
+
+	(void)unused;
+	paper_settle(w);
+	for (int i = 0; i < 10; i++)
+		th_buf_printf(&tasks, "%s{\\\"title\\\":\\\"open task %d\\\"}", i ? "," : "", i);
+	th_buf_printf(
+	    &call,
+	    CALL("t1", "task_list", "{\\\"command\\\":\\\"plan\\\",\\\"task_list\\\":[%.*s]}"),
+	    TH_FMT(th_buf_str(&tasks)));
+	th_buf_add_char(&call, '\0');
+	team.row.spec.name = TH_STR("task_list");
+	answer(w, call.ptr);
+	team.row.spec.name = TH_STR("notes");
+	answer(w, CALL("t2", "notes", "{\\\"text\\\":\\\"the gate is 4711\\\"}"));
+	team.row.spec.name = TH_STR("weather");
+	for (int i = 0; i < 2000; i++) {
+		th_buf_clear(&call);
+		th_buf_printf(
+		    &call,
+		    "{\"type\":\"function_call\",\"call_id\":\"c%d\",\"name\":\"weather\","
+		    "\"arguments\":\"{\\\"number\\\":%d}\"}",
+		    i, 700000 + i);
+		th_buf_add_char(&call, '\0');
+		answer(w, call.ptr);
+		assert_true(w->request->open && strlen(w->request->body) < 32000 * 4);
+		assert_true(sent(w, "Never touch the file keep.txt"));
+		if (i % 500 == 77) {
+			restart(w, LONG);
+			team.row.spec.name = TH_STR("weather");
+		}
+	}
+	condensed = paper_count(w->log, TH_EV_CONDENSATION);
+	assert_true(condensed >= 3 && condensed < 200);
+	for (int i = 0; i < 10; i++) {
+		snprintf(text, sizeof(text), "%d. [ ] open task %d", i + 1, i);
+		assert_true(sent(w, text));
+	}
+	assert_true(sent(w, "the gate is 4711") && !sent(w, "700300") && sent(w, "701999"));
+	th_buf_deinit(&tasks);
+	th_buf_deinit(&call);
+	paper_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +297,7 @@ int main(void)
 		cmocka_unit_test(test_it_never_fits),
 		cmocka_unit_test(test_tokens),
 		cmocka_unit_test(test_on_request),
+		cmocka_unit_test(test_two_thousand_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

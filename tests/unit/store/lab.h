@@ -88,6 +88,7 @@ extern const struct lab_kind *lab_kind;
 	X(remove_refused)                \
 	X(used)                          \
 	X(found_by_text)                 \
+	X(words_found)                   \
 	X(as_the_model)
 #define X(name) void lab_##name(void **state);
 LAB_TESTS(X)

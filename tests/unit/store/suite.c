@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "lab.h"
+#include "store/search.h"
 
 const struct lab_kind *lab_kind;
 static struct th_err err;
@@ -438,6 +439,84 @@ void lab_removed(void **state)
 	assert_int_equal(blob_code(s, "both"), TH_ENOENT);
 	assert_int_equal(list(s, (struct th_session_filter){}, &l), 0);
 	th_arena_deinit(&arena);
+	th_store_close(s);
+}
+
+struct found {
+	uint64_t seqs[TH_SEARCH_HITS_MAX];
+	size_t count;
+	char text[128];
+};
+
+static enum th_code note_found(void *ctx, uint64_t seq, struct th_str label, struct th_str text,
+			       struct th_err *ret)
+{
+	struct found *f = ctx;
+
+	(void)ret;
+	assert_true(f->count < TH_SEARCH_HITS_MAX && th_str_is(label, "user"));
+	f->seqs[f->count++] = seq;
+	snprintf(f->text, sizeof(f->text), "%.*s", TH_FMT(text));
+	return TH_OK;
+}
+
+static size_t search(struct th_store *s, const char *words, uint64_t event, struct found *f)
+{
+	const struct th_text_query q = { th_str_of(words), event, TH_SEARCH_HITS_MAX };
+
+	*f = (struct found){ 0 };
+	assert_int_equal(th_store_search(s, TH_STR("words"), &q, note_found, f, &err), TH_OK);
+	return f->count;
+}
+
+/* By words, newest first, or by number; the newest events too, and those of another session of that
+ * name never. */
+void lab_words_found(void **state)
+{
+	struct th_store *s = lab_open(lab_kind->fresh(), NULL);
+	const struct th_str id = TH_STR("words");
+	struct th_text_query q = { TH_STR(" ;\" "), 0, 1 };
+	static struct lab_log log;
+	struct th_buf many = TH_BUF_INIT(TH_KIB);
+	struct found f;
+	char words[128];
+
+	(void)state;
+	lab_log_init(&log, "words");
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(lab_append_now(s, &log, 5), TH_OK);
+	assert_int_equal(search(s, "SAID", 0, &f), TH_SEARCH_HITS_MAX);
+	assert_int_equal(f.seqs[0], 25);
+	assert_int_equal(f.seqs[19], 6);
+	assert_int_equal(search(s, "", 7, &f), 1);
+	assert_int_equal(f.seqs[0], 7);
+	snprintf(words, sizeof(words), "%s", f.text);
+	assert_int_equal(search(s, words, 0, &f), 1);
+	assert_int_equal(f.seqs[0], 7);
+	assert_int_equal(search(s, "said OR nothing", 0, &f), 0);
+	assert_int_equal(search(s, "sai*", 0, &f), 0);
+	assert_int_equal(search(s, "", 1, &f), 0);
+	assert_int_equal(search(s, "", 99, &f), 0);
+	assert_int_equal(th_store_search(s, id, &q, note_found, &f, &err), TH_EUSAGE);
+	for (size_t i = 0; i < TH_SEARCH_WORDS_MAX; i++)
+		th_buf_add_cstr(&many, "said ");
+	q.words = th_buf_str(&many);
+	f.count = 0;
+	assert_int_equal(th_store_search(s, id, &q, note_found, &f, &err), TH_OK);
+	th_buf_add_cstr(&many, "said");
+	q.words = th_buf_str(&many);
+	assert_int_equal(th_store_search(s, id, &q, note_found, &f, &err), TH_EUSAGE);
+	assert_int_equal(lab_append_now(s, &log, 5), TH_OK);
+	assert_int_equal(search(s, "said", 0, &f), TH_SEARCH_HITS_MAX);
+	assert_int_equal(f.seqs[0], 30);
+	give_back(s, &log);
+	assert_int_equal(s->kind->remove(s, &id, 1, &err), TH_OK);
+	lab_log_init(&log, "words");
+	assert_int_equal(lab_append_now(s, &log, 5), TH_OK);
+	assert_int_equal(search(s, words, 0, &f), 0);
+	assert_int_equal(search(s, "said", 0, &f), 4);
+	lab_verify(s);
+	th_buf_deinit(&many);
 	th_store_close(s);
 }
 
