@@ -28,7 +28,6 @@ FOR_TESTS = {
     "th_memory_step": "the store of the tests and the simulator goes on",
     "th_model_action_encode": "the inverse of the decoder: what is decoded is encoded and compared",
     "th_runtime_recover": "bench/recover; thole_runtime_recover takes up sessions one by one, as its caller wants them",
-    "th_runtime_tool": "bench/turns adds a tool that costs nothing",
     "th_sim_variant_doc": "the test prints which broken variant was not caught",
     "th_try_alloc_fail_at": "the n-th allocation fails",
 }
