@@ -384,9 +384,23 @@ static enum th_code check_pure(const struct checker *c, const struct th_agent *a
 	return code ? th_prefix(c->err, code, "%.*s", TH_FMT(c->name)) : TH_OK;
 }
 
+static enum th_code check_confirm(const struct checker *c, const struct th_agent *a)
+{
+	char path[64];
+	const char *at, *fault = a->confirm ? th_confirm_fault(a->confirm, &at) : NULL;
+
+	if (!fault)
+		return TH_OK;
+	snprintf(path, sizeof(path), "confirm.%s", at);
+	return fail_path(c, th_str_of(path), "%s", fault);
+}
+
 static enum th_code check_agent(const struct checker *c, const struct th_agent *a)
 {
 	enum th_code code = check_computer(c, a->computer);
+
+	if (code == TH_OK)
+		code = check_confirm(c, a);
 
 	if (code == TH_OK)
 		code = check_fallback(c, a);

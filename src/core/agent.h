@@ -15,6 +15,7 @@
 #include "core/event.h"
 #include "core/native.h"
 #include "core/net_rule.h"
+#include "core/risk.h"
 #include "core/rule.h"
 #include "core/skill.h"
 
@@ -247,7 +248,8 @@ struct th_agent {
 	struct th_agent_compact
 	    *compact;                 /* what replaces a history that is too long; NULL: nothing */
 	struct th_agent_stuck *stuck; /* of the first agent; NULL: nobody looks */
-	struct th_agent_skills *skills; /* of the first agent; NULL: none */
+	struct th_agent_confirm *confirm; /* NULL: the risk of a call makes nobody ask */
+	struct th_agent_skills *skills;   /* of the first agent; NULL: none */
 };
 
 extern const struct th_table th_agent_table, th_agent_limits_table, th_agent_computer_table,

@@ -246,28 +246,29 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_model_failed, raw, usage, "usage", 0, "tokens that were used nevertheless")           \
 	F(ev_model_failed, raw, body, "body", 0, "blob or text: the start of the response")
 
-#define TH_FIELDS_ev_call(F)                                                               \
-	F(ev_call, str, call_id, "call_id", TH_REQ, "the provider's id of the call")       \
-	F(ev_call, str, tool, "tool", TH_REQ, "name of the tool, or computer")             \
-	F(ev_call, raw, arguments, "arguments", TH_REQ,                                    \
-	  "object: the arguments; computer: {actions:[…]}")                                \
-	F(ev_call, str, class, "class", TH_REQ, "effect class: L R K V W X")               \
-	F(ev_call, str, target, "target", 0,                                               \
-	  "what the tool acts on: screen, files or other; absent in older logs")           \
-	F(ev_call, str, shows, "shows", 0,                                                 \
-	  "what the call shows, if more than one file: folder or any")                     \
-	F(ev_call, str, digest, "digest", TH_REQ,                                          \
-	  "SHA-256 of tool and arguments; approvals and intents name it")                  \
-	F(ev_call, str, policy, "policy", TH_REQ, "run, ask or refuse")                    \
-	F(ev_call, str, reason, "reason", 0, "why policy asks or refuses")                 \
-	F(ev_call, bool, each, "each", 0,                                                  \
-	  "a rule with arguments, path or domain asks for approval: each call is decided " \
-	  "separately")                                                                    \
-	F(ev_call, bool, question, "question", 0, "a person's answer is its result")       \
-	F(ev_call, bool, unknown, "unknown", 0, "there is no tool of that name")           \
-	F(ev_call, raw, safety_checks, "safety_checks", 0,                                 \
-	  "the provider's pending checks; always ask")                                     \
-	F(ev_call, raw, grounding, "grounding", 0,                                         \
+#define TH_FIELDS_ev_call(F)                                                                  \
+	F(ev_call, str, call_id, "call_id", TH_REQ, "the provider's id of the call")          \
+	F(ev_call, str, tool, "tool", TH_REQ, "name of the tool, or computer")                \
+	F(ev_call, raw, arguments, "arguments", TH_REQ,                                       \
+	  "object: the arguments; computer: {actions:[…]}")                                   \
+	F(ev_call, str, class, "class", TH_REQ, "effect class: L R K V W X")                  \
+	F(ev_call, str, target, "target", 0,                                                  \
+	  "what the tool acts on: screen, files or other; absent in older logs")              \
+	F(ev_call, str, shows, "shows", 0,                                                    \
+	  "what the call shows, if more than one file: folder or any")                        \
+	F(ev_call, str, digest, "digest", TH_REQ,                                             \
+	  "SHA-256 of tool and arguments; approvals and intents name it")                     \
+	F(ev_call, str, policy, "policy", TH_REQ, "run, ask or refuse")                       \
+	F(ev_call, str, reason, "reason", 0, "why policy asks or refuses")                    \
+	F(ev_call, str, risk, "risk", 0, "confirm: low, medium or high, as analysers see it") \
+	F(ev_call, bool, each, "each", 0,                                                     \
+	  "a rule with arguments, path or domain asks for approval: each call is decided "    \
+	  "separately")                                                                       \
+	F(ev_call, bool, question, "question", 0, "a person's answer is its result")          \
+	F(ev_call, bool, unknown, "unknown", 0, "there is no tool of that name")              \
+	F(ev_call, raw, safety_checks, "safety_checks", 0,                                    \
+	  "the provider's pending checks; always ask")                                        \
+	F(ev_call, raw, grounding, "grounding", 0,                                            \
 	  "composed models: model, places of the described elements, requests, tokens, cost_nano")
 
 #define TH_FIELDS_ev_approval_requested(F)                                                        \

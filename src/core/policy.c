@@ -224,8 +224,37 @@ static struct th_verdict by_outcome(const struct th_policy_facts *f, struct th_v
 			    (unsigned long long)u->seq, how_to_look(u)));
 }
 
+/* What only looks is of little risk, unless an analyser sees more; a thought is none. */
+static struct th_verdict by_risk(const struct th_policy_facts *f, struct th_verdict otherwise,
+				 enum th_risk *ret_risk, struct th_arena *a)
+{
+	const struct th_agent_confirm *c = f->agent->confirm;
+	bool looks = f->class == TH_CLASS_R || f->class == TH_CLASS_L;
+	const char *why = "its arguments cannot be looked at";
+	enum th_risk risk = TH_RISK_HIGH;
+	struct th_verdict v;
+
+	if (!c || otherwise.policy != TH_POLICY_RUN)
+		return otherwise;
+	if (f->arguments)
+		risk = th_risk_of(c, f->arguments, &why);
+	if (looks && risk == TH_RISK_UNKNOWN)
+		risk = TH_RISK_LOW;
+	*ret_risk = risk;
+	if (looks && risk <= TH_RISK_LOW)
+		return otherwise;
+	if (!th_confirm_asks(c, risk))
+		return otherwise;
+	v = ask(c->when == TH_CONFIRM_ALWAYS
+		    ? TH_STR("the agent file asks for approval of each call")
+		    : th_arena_printf(a, "%s", why));
+	v.each = c->when == TH_CONFIRM_RISKY;
+	return v;
+}
+
 struct th_verdict th_policy_verdict(const struct th_policy_facts *f, struct th_arena *a)
 {
+	enum th_risk risk = TH_RISK_UNKNOWN;
 	const struct th_call *call = f->call;
 	struct th_verdict v = of_tool(f, a);
 
@@ -234,9 +263,12 @@ struct th_verdict th_policy_verdict(const struct th_policy_facts *f, struct th_a
 	if (f->unusable.len && (f->spec || call->computer))
 		v = refuse(f->unusable);
 	if (!call->handoff) {
+		v = by_risk(f, v, &risk, a);
 		v = by_rules(f, v);
 		v = by_code(f, v, a);
 	}
 	v = for_good(f, v);
-	return by_outcome(f, v, a);
+	v = by_outcome(f, v, a);
+	v.risk = risk;
+	return v;
 }

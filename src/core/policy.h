@@ -15,6 +15,7 @@ struct th_verdict {
 	enum th_policy policy;
 	struct th_str reason; /* of ask and refuse; in the arena or static */
 	bool each;            /* of ask: a rule that looks into the call; "always" lifts it not */
+	enum th_risk risk;    /* as the agent's analysers see it; unknown: or it has none */
 };
 
 /* What the agent's own code says of a call that would run (approve_from). */
@@ -32,6 +33,8 @@ struct th_policy_facts {
 	enum th_class class;             /* of the tool, with these arguments */
 	struct th_str unusable;          /* why the arguments cannot be used; empty: they can */
 	const struct th_rule_call *rule; /* for the agent's rules; NULL: it has none */
+	const struct th_json
+	    *arguments; /* for its analysers; NULL: it has none, or they cannot be read */
 	/* Asked at most once, and only of a call that would run.  NULL: there is no such code. */
 	enum th_code_says (*code)(void *ctx, struct th_arena *a, struct th_str *ret_reason);
 	void *code_ctx;
@@ -44,8 +47,8 @@ struct th_policy_facts {
  * The verdict on a call.  In this order, and a refusal is never lifted:
  *  1. what cannot run (no such tool, cut in the middle, unusable arguments) is refused;
  *  2. a person is asked where the provider wants it, where it cannot be undone,
- *     of a hosted MCP server's tool, where the agent file names the tool, and
- *     where the tool is a question to him;
+ *     of a hosted MCP server's tool, where the agent file names the tool, where the
+ *     tool is a question to him, and where the call looks risky (confirm);
  *  3. the agent's rules, then its code, which can only make a person be asked;
  *  4. what a person said of the tool for good;
  *  5. an action of unknown outcome is not repeated before somebody has looked.

@@ -183,7 +183,9 @@ static struct th_verdict verdict_of(struct th_live *l, const struct th_call *c,
 		.unresolved = th_unresolved_find(&l->fold.unresolved, digest),
 	};
 
-	if (agent->rules.count > 0 && !th_json_parse(arguments, &doc, NULL)) {
+	if ((agent->rules.count > 0 || agent->confirm) && !th_json_parse(arguments, &doc, NULL))
+		f.arguments = th_json_root(doc);
+	if (agent->rules.count > 0 && f.arguments) {
 		rule.arguments = th_json_root(doc);
 		rule.workspace = l->fold.workspace;
 		rule.now_ms = l->driver->world.ops->now_ms(l->driver->world.ctx);
@@ -250,6 +252,8 @@ static void record_item(struct th_live *l, struct th_call *c, struct th_str item
 	d.shows = th_effect_shows_name(spec ? spec->scope : (struct th_effect_scope){});
 	d.policy = th_str_of(th_policy_name(verdict.policy));
 	d.reason = verdict.reason;
+	if (verdict.risk != TH_RISK_UNKNOWN)
+		d.risk = th_str_of(th_risk_name(verdict.risk));
 	d.each = verdict.each;
 	d.question = spec && spec->question;
 	th_live_write_event(l, TH_EV_CALL, TH_SOURCE_AGENT, l->fold.answer_seq, c->call_id, &d);

@@ -208,26 +208,73 @@ static void on_answered(struct th_openhands_writer *x, const struct th_json *v)
 	x->answer = th_arena_str(&x->memory, th_json_get_str(v, "response_id"));
 }
 
+/* "medium" as MEDIUM. */
+static struct th_str upper(struct th_openhands_writer *x, struct th_str word)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+
+	for (size_t i = 0; i < word.len; i++)
+		th_buf_add_char(&text, word.ptr[i] >= 'a' && word.ptr[i] <= 'z'
+					   ? (char)(word.ptr[i] & ~0x20)
+					   : word.ptr[i]);
+	return th_arena_str(&x->memory, th_buf_str(&text));
+}
+
 static enum th_code on_call(struct th_openhands_writer *x, const struct th_event *ev,
 			    const struct th_json *v, struct th_err *err)
 {
+	struct th_openhands_call *c;
 	bool unknown = th_json_bool(th_json_get(v, "unknown"), false);
 	bool refused = th_str_is(th_json_get_str(v, "policy"), "refuse");
 
-	return put_call(x, ev, 0,
-			add_call(x, th_json_get_str(v, "call_id"), th_json_get_str(v, "tool"),
-				 th_json_raw_get(ev->data, "arguments"), unknown || refused),
-			err);
+	c = add_call(x, th_json_get_str(v, "call_id"), th_json_get_str(v, "tool"),
+		     th_json_raw_get(ev->data, "arguments"), unknown || refused);
+	c->risk = upper(x, th_json_get_str(v, "risk"));
+	return put_call(x, ev, 0, c, err);
+}
+
+/* A call that could not begin had arguments that do not fit: its action is none there. */
+static enum th_code drop_action(struct th_openhands_writer *x, struct th_openhands_call *c,
+				struct th_err *err)
+{
+	ptrdiff_t at = th_openhands_log_find(x->log, c->event);
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_jw w = th_jw(&text);
+	struct th_json_iter it;
+	enum th_code code = TH_OK;
+
+	if (x->log->version != TH_OPENHANDS_V1 || at < 0)
+		return TH_OK;
+	code = th_json_parse(x->log->list[at].text, &doc, err);
+	if (code)
+		return code;
+	c->invalid = true;
+	it = th_json_iter(th_json_root(doc));
+	th_jw_object(&w);
+	while (th_json_next(&it)) {
+		if (th_str_is(it.key, "action"))
+			continue;
+		th_jw_key(&w, it.key);
+		th_jw_json(&w, it.val);
+	}
+	th_jw_object_end(&w);
+	x->log->list[at].text = th_arena_str(&x->memory, th_buf_str(&text));
+	return th_buf_check(&text, "an event", err);
 }
 
 static enum th_code on_outcome(struct th_openhands_writer *x, const struct th_event *ev,
 			       const struct th_json *v, struct th_err *err)
 {
-	const struct th_openhands_call *c = call_of(x, th_json_get_str(v, "call_id"));
+	struct th_openhands_call *c = call_of(x, th_json_get_str(v, "call_id"));
+	struct th_str status = th_json_get_str(v, "status");
+	enum th_code code = TH_OK;
 
-	return c ? put_result(x, ev, 0, c, th_json_get_str(v, "status"), th_json_get(v, "output"),
-			      err)
-		 : TH_OK;
+	if (!c)
+		return TH_OK;
+	if (!c->rejection.len && (th_str_is(status, "not_started") || th_str_is(status, "refused")))
+		code = drop_action(x, c, err);
+	return code ?: put_result(x, ev, 0, c, status, th_json_get(v, "output"), err);
 }
 
 static void on_decided(struct th_openhands_writer *x, const struct th_json *v)

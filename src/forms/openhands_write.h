@@ -17,7 +17,7 @@
 #define TH_FORM_OPENHANDS_V1 "openhands"
 
 struct th_openhands_call {
-	struct th_str call_id, tool, arguments, rejection;
+	struct th_str call_id, tool, arguments, rejection, risk;
 	struct th_str event; /* id (V1) or number (V0) of its action */
 	bool invalid;        /* there is no such tool, or its arguments cannot be used */
 };

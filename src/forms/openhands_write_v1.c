@@ -147,7 +147,7 @@ static void put_action(struct th_openhands_writer *x, const struct th_openhands_
 	th_jw_kstr(w, "origin", TH_STR("completion"));
 	th_jw_object_end(w);
 	th_jw_kstr(w, "llm_response_id", x->answer.len ? x->answer : x->id);
-	th_jw_kstr(w, "security_risk", TH_STR("UNKNOWN"));
+	th_jw_kstr(w, "security_risk", c->risk.len ? c->risk : TH_STR("UNKNOWN"));
 	tail("ActionEvent", w);
 }
 

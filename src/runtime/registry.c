@@ -118,6 +118,15 @@ static enum th_code unknown(struct th_str name, const struct th_tool_row *extra,
 	return TH_EUSAGE;
 }
 
+/* Has it a place for what the model says of the risk? */
+static bool takes_risk(const struct th_tool *tool)
+{
+	for (size_t i = 0; i < tool->arguments->count; i++)
+		if (strcmp(tool->arguments->fields[i].name, "security_risk") == 0)
+			return true;
+	return false;
+}
+
 static enum th_code find(const struct th_agent *agent, struct th_str name,
 			 const struct th_tool_row *extra, size_t extra_count,
 			 struct th_schemas *kept, struct th_arena *a, struct th_tool_row *row,
@@ -125,6 +134,7 @@ static enum th_code find(const struct th_agent *agent, struct th_str name,
 {
 	const struct th_agent_command *command = th_agent_command_find(&agent->commands, name);
 	const struct th_tool *tool;
+	enum th_code code;
 
 	if (command) {
 		*row = command_row(command, a);
@@ -137,8 +147,12 @@ static enum th_code find(const struct th_agent *agent, struct th_str name,
 			return TH_OK;
 		}
 	tool = th_tool_find(name);
-	return tool && !th_tool_is_internal(tool) ? builtin(name, tool, kept, a, row, err)
-						  : unknown(name, extra, extra_count, err);
+	if (!tool || th_tool_is_internal(tool))
+		return unknown(name, extra, extra_count, err);
+	code = builtin(name, tool, kept, a, row, err);
+	if (!code && takes_risk(tool) && th_confirm_asks_model(agent->confirm))
+		row->spec.schema = th_risk_schema(row->spec.schema, a);
+	return code;
 }
 
 static bool has_row(const struct th_tool_row *rows, size_t count, struct th_str name)

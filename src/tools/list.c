@@ -20,6 +20,7 @@ const struct th_tool *const th_tools[] = {
 	&th_tool_python,
 	&th_tool_python_install,
 	&th_tool_request_condensation,
+	&th_tool_finish,
 	NULL,
 };
 

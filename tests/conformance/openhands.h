@@ -24,7 +24,7 @@ oh_area_fn oh_stuck_v0, oh_stuck_v1;             /* openhands_stuck.c */
 oh_area_fn oh_editor, oh_bash, oh_patch, oh_cut; /* openhands_tools.c */
 oh_area_fn oh_event_write_v0, oh_event_write_v1, oh_event_read_v0, oh_event_read_v1, oh_log,
     oh_search, oh_layout, oh_should_step, oh_redact, oh_ps1;          /* openhands_events.c */
-oh_area_fn oh_skill_word, oh_skill_path;                              /* openhands_skills.c */
+oh_area_fn oh_confirm, oh_skill_word, oh_skill_path;                  /* openhands_skills.c */
 oh_area_fn oh_condenser_v0, oh_condenser_v1, oh_condenser_made;       /* openhands_condense.c */
 oh_area_fn oh_view_v0, oh_view_v1;                                    /* openhands_view.c */
 oh_area_fn oh_message, oh_messages;                                   /* openhands_messages.c */

@@ -138,6 +138,25 @@ class OpenHands(house.House):
                 self.good(*line.split()[1:])
         self.assertTrue((self.work / "back" / "events").is_dir())
 
+    def test_risk_asks_a_person(self):
+        agent = self.folder / "agent.yaml"
+        agent.write_text("tools: [bash, think]\nworkspace: %s\nconfirm: {when: risky, threshold: medium, analysers: [model, rails]}\n" % self.work)
+        self.serve([{"function_call": {"name": "bash", "arguments": {"command": "echo fine > a", "security_risk": "LOW"}}}],
+                   [{"function_call": {"name": "bash", "arguments": {"command": "rm -rf ~", "security_risk": "LOW"}}}], [{"text": "No."}])
+        self.assertEqual(self.thole("run", "-a", agent, "-s", "risk", "Go.").code, 3)
+        self.assertTrue((self.work / "a").exists())
+        calls = [e["data"] for e in self.log("risk") if e["kind"] == "call"]
+        self.assertEqual([(c["policy"], c["risk"]) for c in calls], [("run", "low"), ("ask", "high")])
+        self.assertIn("deletes a whole system", calls[1]["reason"])
+        self.good("reject", "risk", "-m", "never")
+        self.good("resume", "risk")
+        self.good("export", "risk", "--format", "openhands", "-o", self.folder / "out")
+        events = [json.loads(f.read_text()) for f in sorted((self.folder / "out" / "events").iterdir())]
+        self.assertEqual([e["security_risk"] for e in events if e["kind"] == "ActionEvent"], ["LOW", "HIGH"])
+        self.assertEqual([e["rejection_reason"] for e in events if e["kind"] == "UserRejectObservation"], ["never"])
+        agent.write_text("confirm: {when: risky, analysers: [nope]}\n")
+        self.bad(2, "confirm.analysers has a name", "run", "-a", agent, "Go.")
+
     def test_what_is_no_conversation(self):
         folder = self.conversation(EVENTS[:2])
         outside = self.folder / "outside.json"

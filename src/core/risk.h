@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * risk.h - how risky a call looks, and whether a person is asked because of it.
+ *
+ *	confirm: {when: risky, threshold: medium, analysers: [model, patterns, rails]}
+ *
+ * An analyser is one row of a table and a pure function of the call.  The risk of a call is
+ * the highest that any of them sees; none that sees anything: unknown.  An analyser is no
+ * wall: it makes a person look, and only rules and the sandbox forbid.
+ */
+#ifndef TH_CORE_RISK_H
+#define TH_CORE_RISK_H
+
+#include "base/field.h"
+
+enum th_risk { TH_RISK_UNKNOWN, TH_RISK_LOW, TH_RISK_MEDIUM, TH_RISK_HIGH, TH_RISK_COUNT };
+const char *th_risk_name(enum th_risk risk); /* "unknown", "low" … */
+
+enum th_confirm { TH_CONFIRM_NEVER, TH_CONFIRM_ALWAYS, TH_CONFIRM_RISKY };
+
+struct th_agent_confirm {
+	int64_t when;             /* enum th_confirm */
+	int64_t threshold;        /* enum th_risk; unknown: not set, which is high */
+	bool unknown;             /* risky: ask where the risk is not known, too */
+	struct th_strs analysers; /* names; none: patterns and rails */
+};
+
+extern const struct th_table th_agent_confirm_table;
+
+/* What is wrong with it, for a sentence that begins with its member `*ret_at`; NULL: nothing. */
+const char *th_confirm_fault(const struct th_agent_confirm *c, const char **ret_at);
+
+bool th_confirm_asks(const struct th_agent_confirm *c, enum th_risk risk);
+
+/* What the analysers see in a call.  `*ret_why`: a sentence of the one that sees most; static. */
+enum th_risk th_risk_of(const struct th_agent_confirm *c, const struct th_json *arguments,
+			const char **ret_why);
+
+/* Is the model to say itself how risky a call is? */
+bool th_confirm_asks_model(const struct th_agent_confirm *c);
+/* The schema with a place for it, in the arena; as it was where it has no properties. */
+struct th_str th_risk_schema(struct th_str schema, struct th_arena *a);
+
+#endif
