@@ -324,7 +324,7 @@ static int extract(struct th_store *store, const struct th_session_row *row, con
 
 /* ---- verify ---- */
 
-static int verify(struct th_store *store, struct th_str session_id, bool json)
+int th_cli_verify(struct th_store *store, struct th_str session_id, bool json)
 {
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
 	struct th_verify_report r = {};
@@ -392,7 +392,7 @@ static int run_log(const struct th_command *self, int argc, char **argv)
 	if (code != TH_OK)
 		return th_cli_fail(&err);
 	if (o.verify)
-		return verify(store, row.session_id, o.json);
+		return th_cli_verify(store, row.session_id, o.json);
 	if (o.trace)
 		return th_cli_trace(store, row.session_id, o.json);
 	if (is_search(&o))

@@ -40,6 +40,7 @@ const struct th_command *const th_commands[] = {
 	&th_command_fork,
 	&th_command_delete,
 	&th_command_usage,
+	&th_command_store,
 	&th_command_export,
 	&th_command_import,
 	&th_command_serve,

@@ -32,11 +32,6 @@ uint32_t th_crc_str(uint32_t crc, struct th_str s);
 /* The checksum of a row of tasks: number and text. */
 uint32_t th_task_crc(uint64_t number, struct th_str text);
 
-/* What an event may mean by a hash of 64 hexadecimal digits in its data: every blob that it names,
- * and other digests. */
-typedef enum th_code th_hash_fn(void *ctx, const struct th_digest *hash, struct th_err *err);
-enum th_code th_hashes_in(struct th_str text, th_hash_fn *fn, void *ctx, struct th_err *err);
-
 /* Less than 0: `a` stands before `b` in a list of this order. */
 int th_list_compare(enum th_list_order order, const struct th_session_row *a,
 		    const struct th_session_row *b);

@@ -202,6 +202,11 @@ struct th_store {
 
 extern const struct th_store_kind *const th_store_kinds[]; /* NULL-terminated */
 
+/* What an event may mean by a hash of 64 hexadecimal digits in its data: every blob that it names,
+ * and other digests. */
+typedef enum th_code th_hash_fn(void *ctx, const struct th_digest *hash, struct th_err *err);
+enum th_code th_hashes_in(struct th_str text, th_hash_fn *fn, void *ctx, struct th_err *err);
+
 /* url: "sqlite:PATH", "postgres://…", "memory:".  TH_EUSAGE names the known schemes. */
 TH_NODISCARD enum th_code th_store_open(struct th_str url, const struct th_store_options *options,
 					struct th_store **ret, struct th_err *err);

@@ -50,7 +50,7 @@ class Server:
         self.data = os.path.join(self.folder, "data")
         self.port = free_port()
         self.settings = list(settings)
-        self.process = None
+        self.process = self.log = None
         # initdb and postgres refuse to run as root.
         self.user = None
         if os.getuid() == 0:
@@ -66,8 +66,12 @@ class Server:
             return None
 
     def run(self, *words, **more):
+        return self.run_program(os.path.join(self.bin, words[0]), *words[1:], **more)
+
+    def run_program(self, program, *words, **more):
+        """As the user that the server has."""
         kind = {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []} if self.user else {}
-        return subprocess.Popen([os.path.join(self.bin, words[0]), *words[1:]], cwd=self.folder,
+        return subprocess.Popen([program, *words], cwd=self.folder,
                                 stdin=subprocess.DEVNULL, start_new_session=True, **kind, **more)
 
     def init(self):
@@ -84,7 +88,8 @@ class Server:
         words = ["postgres", "-D", self.data, "-k", self.folder, "-p", str(self.port), "-h", "127.0.0.1"]
         for setting in ["max_connections=60", "shared_buffers=16MB", *self.settings]:
             words += ["-c", setting]
-        self.log = open(os.path.join(self.folder, "server.log"), "a", encoding="utf-8")
+        if not self.log:
+            self.log = open(os.path.join(self.folder, "server.log"), "a", encoding="utf-8")
         self.process = self.run(*words, stdout=self.log, stderr=self.log)
         self.wait()
         return self

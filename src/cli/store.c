@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store.c - thole store: a log as a whole: raised to this version, checked, copied. */
+#include "admin/copy.h"
+#include "cli/cli.h"
+
+struct store_options {
+	struct th_common common;
+	bool json;
+};
+
+static const struct th_option store_options[] = {
+	TH_OPTION_JSON(struct store_options, json),
+	TH_OPTIONS_COMMON(struct store_options, common),
+	TH_OPTIONS_END,
+};
+
+static int check(const struct store_options *o)
+{
+	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
+	struct th_err err = { 0 };
+
+	if (th_cli_store(&o->common, false, &store, &err) != TH_OK)
+		return th_cli_fail(&err);
+	return th_cli_verify(store, TH_STR(""), o->json);
+}
+
+/* Whatever is raised when somebody writes is raised now. */
+static int migrate(const struct store_options *o)
+{
+	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
+	struct th_batch nothing = { 0 };
+	struct th_err err = { 0 };
+	enum th_code code = th_cli_store_make(&o->common, &store, &err);
+
+	if (code == TH_OK)
+		code = store->kind->commit_now(store, &nothing, &err);
+	return code == TH_OK ? 0 : th_cli_fail(&err);
+}
+
+static enum th_code copy_open(const char *url, bool write, struct th_store **ret,
+			      struct th_err *err)
+{
+	struct th_store_options options = { .read_only = !write, .create = write };
+	struct th_str s = th_str_of(url);
+
+	if (th_store_has_secret(s))
+		return th_fail(err, TH_EUSAGE,
+			       "everybody on this machine can read a password on the command line; "
+			       "~/.pgpass may have it");
+	return th_store_open(s, &options, ret, err);
+}
+
+static int copy_print(const struct th_copy_report *r, bool json)
+{
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
+	struct th_jw w = th_jw(&out);
+
+	if (json) {
+		th_jw_object(&w);
+		th_jw_kuint(&w, "sessions", r->sessions);
+		th_jw_kuint(&w, "events", r->events);
+		th_jw_kuint(&w, "blobs", r->blobs);
+		th_jw_kuint(&w, "there", r->there);
+		th_jw_object_end(&w);
+	} else {
+		th_buf_add_cstr(&out, "copied: ");
+		th_cli_count(&out, (int64_t)r->sessions, "session");
+		th_buf_add_cstr(&out, ", ");
+		th_cli_count(&out, (int64_t)r->events, "event");
+		th_buf_add_cstr(&out, ", ");
+		th_cli_count(&out, (int64_t)r->blobs, "blob");
+		th_buf_printf(&out, "; %llu there already", (unsigned long long)r->there);
+	}
+	th_buf_add_char(&out, '\n');
+	return th_cli_print(&out, 0);
+}
+
+static int copy(const struct store_options *o, const char *from_url, const char *to_url)
+{
+	struct th_store *from TH_CLEANUP(th_cli_storep) = NULL;
+	struct th_store *to TH_CLEANUP(th_cli_storep) = NULL;
+	struct th_copy_report r;
+	struct th_err err = { 0 };
+	enum th_code code = copy_open(from_url, false, &from, &err);
+
+	if (code == TH_OK)
+		code = copy_open(to_url, true, &to, &err);
+	if (code == TH_OK)
+		code = th_store_copy(from, to, &r, &err);
+	return code == TH_OK ? copy_print(&r, o->json) : th_cli_fail(&err);
+}
+
+static int run_store(const struct th_command *self, int argc, char **argv)
+{
+	struct store_options o = { 0 };
+	struct th_operands rest;
+	struct th_err err = { 0 };
+	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
+	struct th_str what;
+
+	if (code != TH_OK)
+		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
+	what = th_str_of(rest.count > 0 ? rest.list[0] : "");
+	if (th_str_is(what, "copy") && rest.count == 3)
+		return copy(&o, rest.list[1], rest.list[2]);
+	if (th_str_is(what, "check") && rest.count == 1)
+		return check(&o);
+	if (th_str_is(what, "migrate") && rest.count == 1)
+		return migrate(&o);
+	return th_cli_die(2, "store takes check, migrate, or copy FROM TO");
+}
+
+const struct th_command th_command_store = {
+	.name = "store",
+	.operands = "check | migrate | copy FROM TO",
+	.summary = "check a whole log, raise it to this version, copy it",
+	.text = "check reads every stored byte and compares it with its digest. migrate brings the "
+		"tables of an older\n"
+		"version to this one, or makes them; it never goes back. copy writes the sessions "
+		"of one log into another, of\n"
+		"any kind, and computes every digest again; what is there already is left, so an "
+		"interrupted copy is begun\n"
+		"again. What sessions used (thole usage) is not copied.\n\n"
+		"Examples:\n"
+		"  thole store check --store postgres://thole@db/thole\n"
+		"  thole store copy sqlite:/srv/thole/log.db postgres://thole@db/thole\n",
+	.options = store_options,
+	.words = "check migrate copy",
+	.run = run_store,
+};
