@@ -827,6 +827,16 @@ TH_API int thole_runtime_recover(struct thole_runtime *rt, thole_recover_fn *wan
 				 thole_recovered_fn *recovered, void *ctx, bool resume,
 				 struct thole_error *err);
 
+/*
+ * Of a store that several machines use (PostgreSQL): looks beside the loop for sessions that run
+ * and whose runtime is dead, some at a time.  Those that `wants` wants are then opened and gone on
+ * with, as by thole_runtime_recover; `recovered` is told from the loop.  To be called every second
+ * or so; while a look is under way, and on any other store, it does nothing.
+ */
+TH_API int thole_runtime_take_over(struct thole_runtime *rt, thole_recover_fn *wants,
+				   thole_recovered_fn *recovered, void *ctx,
+				   struct thole_error *err);
+
 /* ---- watching -------------------------------------------------------------------------------- */
 
 enum thole_note_kind {

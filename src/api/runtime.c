@@ -165,6 +165,7 @@ static void close_runtime(struct thole_runtime *rt)
 	th_api_screens_end(rt);
 	th_api_computers_end(rt);
 	th_api_readings_end(rt);
+	th_api_takeover_end(rt);
 	rt->rt = th_runtime_free(rt->rt);
 	if (rt->loop)
 		th_loop_undefer(rt->loop, &rt->deliver);

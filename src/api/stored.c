@@ -316,17 +316,17 @@ static enum th_code search_row(void *ctx, const struct th_session_row *row, stru
 	return TH_OK;
 }
 
-static void recover_one(struct thole_runtime *rt, const struct found *f, bool resume,
-			thole_recovered_fn *recovered, void *ctx)
+void th_api_recover_one(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
+			bool goes_on, thole_recovered_fn *recovered, void *ctx)
 {
 	struct thole_session *s = NULL;
 	struct thole_error why = { 0 };
-	int code = thole_session_open_start(rt, f->agent, f->id, &s, &why);
+	int code = thole_session_open_start(rt, agent, id, &s, &why);
 
 	/* A log that this build would not have continued is open, but does not go on. */
-	if (!code && resume && f->goes_on)
+	if (!code && goes_on)
 		code = thole_session_resume(s, &why);
-	recovered(ctx, f->id, s, code ? &why : NULL);
+	recovered(ctx, id, s, code ? &why : NULL);
 }
 
 int thole_runtime_recover(struct thole_runtime *rt, thole_recover_fn *wants,
@@ -352,7 +352,8 @@ int thole_runtime_recover(struct thole_runtime *rt, thole_recover_fn *wants,
 
 		s.first = f->next;
 		if (!bad && !th_runtime_has(rt->rt, th_str_of(f->id)))
-			recover_one(rt, f, resume, recovered, ctx);
+			th_api_recover_one(rt, f->agent, f->id, resume && f->goes_on, recovered,
+					   ctx);
 		th_api_agent_unref(f->agent);
 		free(f);
 	}

@@ -11,19 +11,6 @@
 
 /* ---- once a second ---- */
 
-static void on_sweep(void *ctx)
-{
-	struct th_server *s = ctx;
-
-	th_hubs_sweep(s);
-	th_webhooks_sweep(s->webhooks);
-	for (size_t i = 0; s->services[i]; i++)
-		if (s->services[i]->sweep)
-			s->services[i]->sweep(s);
-	if (++s->beat % (TH_SERVE_PING_MS / 1000) == 0)
-		th_hubs_ping(s);
-}
-
 /* ---- requests ---- */
 
 static size_t on_head(void *ctx, struct th_http_request *r)
@@ -197,6 +184,25 @@ static void recovered(void *ctx, const char *id, struct thole_session *session,
 	if (caller_is_gone(th_json_root(doc)) && thole_session_cancel(session, THOLE_NOW, &e) == 0)
 		return;
 	s->metrics.sessions_recovered++;
+}
+
+/* ---- each second ---- */
+
+static void on_sweep(void *ctx)
+{
+	struct th_server *s = ctx;
+	struct thole_error e;
+
+	th_hubs_sweep(s);
+	th_webhooks_sweep(s->webhooks);
+	for (size_t i = 0; s->services[i]; i++)
+		if (s->services[i]->sweep)
+			s->services[i]->sweep(s);
+	/* Of other nodes that died; what fails is tried again in a second. */
+	if (thole_runtime_take_over(s->rt, was_running, recovered, s, &e) != 0)
+		th_journal_say(s, "store", "take over: %s", e.text);
+	if (++s->beat % (TH_SERVE_PING_MS / 1000) == 0)
+		th_hubs_ping(s);
 }
 
 /* ---- life ---- */

@@ -178,6 +178,7 @@ const struct th_store_kind th_store_postgres = {
 	.lease_many = th_postgres_lease_many,
 	.holds = postgres_holds,
 	.release = th_postgres_release,
+	.abandoned = th_postgres_abandoned,
 	.get = th_postgres_get,
 	.list = th_postgres_list,
 	.read = th_postgres_read,

@@ -179,6 +179,8 @@ enum th_code th_postgres_blob(struct th_store *store, const struct th_digest *ha
 /* postgres_list.c */
 enum th_code th_postgres_list(struct th_store *store, const struct th_session_filter *filter,
 			      th_session_fn *fn, void *ctx, struct th_err *err);
+enum th_code th_postgres_abandoned(struct th_store *store, th_session_fn *fn, void *ctx,
+				   struct th_err *err);
 enum th_code th_postgres_usage(struct th_store *store, const struct th_usage_filter *filter,
 			       th_usage_fn *fn, void *ctx, struct th_err *err);
 

@@ -30,7 +30,12 @@ enum th_code th_postgres_begin(struct th_postgres *s, struct th_err *err)
 		return code;
 	th_pq_arg_text(&args, th_str_of(s->owner.name));
 	th_pq_arg_i64(&args, ++s->batch);
-	return th_pq_add(c, "UPDATE thole.commits SET batch = $2 WHERE owner = $1", &args, err);
+	/* Fails (22012) when this owner was found dead, and so was taken out or marked. */
+	return th_pq_add(c,
+			 "WITH mine AS (UPDATE thole.commits c SET batch = $2 FROM thole.owners o"
+			 " WHERE c.owner = $1 AND o.owner = $1 AND o.expires > '-infinity'"
+			 " RETURNING 1) SELECT 1 / count(*) FROM mine",
+			 &args, err);
 }
 
 enum th_code th_pg_fail_lost(struct th_postgres *s, struct th_err *err)

@@ -14,15 +14,18 @@ enum th_code th_pg_living(struct th_postgres *s, struct th_pq_array *names, PGre
 	enum th_code code;
 
 	th_pq_arg_array(&args, names);
-	/* Waits for a renewal that is under way, and then looks at what it left. */
+	/* Waits for a renewal that is under way, and then looks at what it left.  Who is found dead
+	 * stays dead, whatever the clock does: its row is found by `abandoned` until it has no
+	 * session any more. */
 	code = th_pq_add(&s->writer,
-			 "DELETE FROM thole.owners WHERE owner = ANY($1)"
+			 "UPDATE thole.owners SET expires = '-infinity' WHERE owner = ANY($1)"
 			 " AND expires <= clock_timestamp()",
 			 &args, err);
 	if (code == TH_OK)
 		code = th_pq_run(&s->writer,
 				 "SELECT owner, host, process, to_char(began AT TIME ZONE 'UTC',"
-				 " 'YYYY-MM-DD HH24:MI') FROM thole.owners WHERE owner = ANY($1)",
+				 " 'YYYY-MM-DD HH24:MI') FROM thole.owners WHERE owner = ANY($1)"
+				 " AND expires > '-infinity'",
 				 &args, ret, err);
 	return code;
 }

@@ -137,6 +137,39 @@ enum th_code th_postgres_list(struct th_store *store, const struct th_session_fi
 	return code;
 }
 
+/* ---- of the dead ---- */
+
+enum th_code th_postgres_abandoned(struct th_store *store, th_session_fn *fn, void *ctx,
+				   struct th_err *err)
+{
+	struct th_postgres *s = th_postgres_of(store);
+	PGresult *r = NULL;
+	struct th_err local;
+	enum th_code code = th_postgres_read_begin(s, err);
+
+	if (code != TH_OK)
+		return code;
+	/* In any order, so that several nodes that look at once do not meet at each of them. */
+	code =
+	    th_pq_run(&s->reader,
+		      "SELECT " TH_PG_SESSION_COLUMNS " FROM thole.owners o"
+		      " JOIN thole.sessions s ON s.owner = o.owner WHERE s.owner <> ''"
+		      " AND o.expires <= clock_timestamp()"
+		      " AND s.agent_state IN ('running', 'loading') ORDER BY random() LIMIT " PIECE,
+		      NULL, &r, err);
+	for (int i = 0; i < th_pq_rows(r) && code == TH_OK; i++) {
+		struct th_session_row row;
+		uint64_t number;
+		const char *bad = th_pg_row(r, i, &number, &row);
+
+		code = bad ? th_pg_fail_row(s, row.session_id, bad, err ?: &local)
+			   : fn(ctx, &row, err ?: &local);
+	}
+	th_pq_clear(r);
+	th_postgres_read_end(s);
+	return code;
+}
+
 /* ---- what was used ---- */
 
 static enum th_code line_take(const struct th_usage_filter *f, PGresult *r, int i,

@@ -157,12 +157,13 @@ static enum th_code insert(struct th_postgres *s, const char *name, struct th_er
 		code = th_pq_add(
 		    c, "INSERT INTO thole.commits (owner, batch, looks) VALUES ($1, 0, 0)", &again,
 		    err);
-	/* Of the dead, those that nobody asks for. */
+	/* Of the dead, those that have nothing any more. */
 	if (code == TH_OK)
 		code = th_pq_add(c,
 				 "DELETE FROM thole.owners WHERE owner IN (SELECT owner FROM"
-				 " thole.owners WHERE expires <= clock_timestamp() LIMIT " DEAD_MAX
-				 " FOR UPDATE SKIP LOCKED)",
+				 " thole.owners o WHERE expires <= clock_timestamp() AND NOT EXISTS"
+				 " (SELECT 1 FROM thole.sessions s WHERE s.owner = o.owner AND"
+				 " s.owner <> '') LIMIT " DEAD_MAX " FOR UPDATE SKIP LOCKED)",
 				 NULL, err);
 	if (code == TH_OK)
 		code = th_postgres_commit(s, err);

@@ -47,6 +47,8 @@ static enum th_code transact_long(struct th_postgres *s, struct th_batch *list, 
 		code = transact(s, list, err);
 		if (code == TH_OK)
 			return code;
+		if (code == TH_EFENCED)
+			return th_pg_fail_lost(s, err);
 		again = th_pq_try_again(&s->writer) && tries < TRIES_MAX;
 		if (!again && code != TH_ECONN && code != TH_EBUSY)
 			return code;

@@ -24,6 +24,7 @@ static enum th_code code_of(const char *state)
 		{ "40", TH_EBUSY },     /* two transactions in each other's way */
 		{ "55P03", TH_EBUSY },  /* a lock was not to be had in time */
 		{ "57014", TH_EBUSY },  /* statement_timeout */
+		{ "22012", TH_EFENCED }, /* th_postgres_begin asks so */
 		{ "42501", TH_EPERM },    { "28", TH_EPERM },
 		{ "XX001", TH_ECORRUPT }, { "XX002", TH_ECORRUPT },
 	};

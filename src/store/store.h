@@ -157,6 +157,11 @@ struct th_store_kind {
 	enum th_code (*release)(struct th_store *s, struct th_str session_id, int64_t epoch,
 				struct th_err *err);
 
+	/* Sessions that run or are loading and whose owner is dead, some of them: of a store that
+	 * other machines use.  NULL: who opens the store finds them by itself. */
+	enum th_code (*abandoned)(struct th_store *s, th_session_fn *fn, void *ctx,
+				  struct th_err *err);
+
 	enum th_code (*get)(struct th_store *s, struct th_str session_id, struct th_arena *a,
 			    struct th_session_row *ret, struct th_err *err); /* ENOENT */
 	enum th_code (*list)(struct th_store *s, const struct th_session_filter *filter,

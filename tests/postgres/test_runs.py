@@ -118,14 +118,36 @@ class Runs(OnPostgres):
 
 
 class Nodes(OnPostgres):
+    def serve_worker(self):
+        """A server whose sessions make a file and take a while."""
+        agents = self.folder / "agents"
+        agents.mkdir(exist_ok=True)
+        (agents / "worker.yaml").write_text("name: worker\nmodel: gpt-5.4\ntools: [shell]\n")
+        if not self.standin:
+            self.serve_rules([{"if": {"turns": {"max": 0}}, "parts": [shell("echo x >> made; sleep 2")]},
+                              {"parts": say("Done.")}])
+        self.serve_http("--agents", agents, "--workspaces", self.work)
+        return self.server
+
+    def test_two_nodes(self):
+        """The sessions of a node that was killed go on at the other one, without anybody's doing."""
+        first = self.serve_worker()
+        for i in range(5):
+            self.good_call("POST", "/api/sessions", {"agent": "worker", "id": "s%d" % i, "message": "Go."}, 201)
+        self.wait_for(lambda: len(list(self.work.rglob("made"))) == 5)
+        first.stdout.close()
+        self.journal.close()
+        self.serve_worker()
+        first.kill()
+        first.wait()
+        self.wait_for(lambda: self.postgres.sql("SELECT count(*) FROM thole.sessions WHERE agent_state = 'finished'") == "5",
+                      house.SECONDS)
+        self.assertEqual([path.read_text() for path in self.work.rglob("made")], ["x\n"] * 5)
+        self.assertEqual(self.postgres.sql("SELECT count(*) FROM thole.sessions WHERE epoch > 1"), "5")
+
     def test_a_dead_node(self):
         """What a server that was killed left is nobody's until its lease is over, then another one's; its effect is there once."""
-        agents = self.folder / "agents"
-        agents.mkdir()
-        (agents / "worker.yaml").write_text("name: worker\nmodel: gpt-5.4\ntools: [shell]\n")
-        self.serve_rules([{"if": {"turns": {"max": 0}}, "parts": [shell("echo x >> made; sleep 2")]},
-                          {"parts": say("Done.")}])
-        self.serve_http("--agents", agents, "--workspaces", self.work)
+        self.serve_worker()
         pid = self.server.pid
         self.good_call("POST", "/api/sessions", {"agent": "worker", "id": "one", "message": "Go."}, 201)
         self.wait_for(lambda: list(self.work.rglob("made")))
