@@ -14,16 +14,16 @@ static enum th_code code_of(const char *state)
 		const char *begin;
 		enum th_code code;
 	} rows[] = {
-		{ "08", TH_ECONN },     /* connections */
-		{ "57P", TH_ECONN },    /* the server is ending, or has not begun */
-		{ "25006", TH_ECONN },  /* a standby: another server may be asked */
-		{ "53100", TH_ELIMIT }, /* its disk is full */
-		{ "53200", TH_ENOMEM }, /* it has no memory */
-		{ "53", TH_ECONN },     /* too many connections */
-		{ "54", TH_ELIMIT },    /* a limit of the program */
-		{ "40", TH_EBUSY },     /* two transactions in each other's way */
-		{ "55P03", TH_EBUSY },  /* a lock was not to be had in time */
-		{ "57014", TH_EBUSY },  /* statement_timeout */
+		{ "08", TH_ECONN },      /* connections */
+		{ "57P", TH_ECONN },     /* the server is ending, or has not begun */
+		{ "25006", TH_ECONN },   /* a standby: another server may be asked */
+		{ "53100", TH_ELIMIT },  /* its disk is full */
+		{ "53200", TH_ENOMEM },  /* it has no memory */
+		{ "53", TH_ECONN },      /* too many connections */
+		{ "54", TH_ELIMIT },     /* a limit of the program */
+		{ "40", TH_EBUSY },      /* two transactions in each other's way */
+		{ "55P03", TH_EBUSY },   /* a lock was not to be had in time */
+		{ "57014", TH_EBUSY },   /* statement_timeout */
 		{ "22012", TH_EFENCED }, /* th_postgres_begin asks so */
 		{ "42501", TH_EPERM },    { "28", TH_EPERM },
 		{ "XX001", TH_ECORRUPT }, { "XX002", TH_ECORRUPT },
