@@ -3,7 +3,7 @@
  * append.c - what durability costs: opening a store, appends in groups, and a
  * turn's events, against a bare flush in the same folder.
  *
- *	append dir=/tmp sessions=64 turns=200
+ *	append dir=/tmp sessions=64 turns=200 [store=postgres://…]
  *
  * open_*_ms: opening a new store, and one that is there.
  * append_1k_per_s: events of 1 KB, one per session and commit.
@@ -216,7 +216,7 @@ static double bare_flush_us(const char *dir)
 
 int main(int argc, char **argv)
 {
-	const char *parent = bench_option(argc, argv, "dir", "/tmp");
+	const char *parent = bench_option(argc, argv, "dir", "/tmp"), *given;
 	long sessions = bench_number(argc, argv, "sessions", 64);
 	long turns = bench_number(argc, argv, "turns", 200);
 	char dir[4096], url[4200], command[4200];
@@ -228,6 +228,9 @@ int main(int argc, char **argv)
 	if (!mkdtemp(dir) || th_loop_new(&b.loop, &err))
 		return 1;
 	snprintf(url, sizeof(url), "sqlite:%s/b.db", dir);
+	given = bench_option(argc, argv, "store", NULL);
+	if (given)
+		snprintf(url, sizeof(url), "%s", given);
 	memset(b.data, 'd', sizeof(b.data));
 	start = bench_wall_us();
 	b.s = open_store(url, b.loop);
