@@ -2,8 +2,6 @@
 /* commands.c - the commands of Cua's computer-server, one row each (cua.h). */
 #include "cua/cua.h"
 
-#define WINDOWS "windows are not supported by this server: run_command starts programs"
-
 const struct th_cua_row th_cua_commands[] = {
 	{ "version", "", th_cua_version, NULL },
 	{ "screenshot", "format=png quality=95", th_cua_screenshot, NULL },
@@ -42,18 +40,21 @@ const struct th_cua_row th_cua_commands[] = {
 	{ "delete_file", "path", th_cua_path, "rm -- \"$p\"" },
 	{ "delete_dir", "path", th_cua_path, "rmdir -- \"$p\"" },
 	{ "launch", "app args?", th_cua_launch, NULL },
-	{ "open", "target", th_cua_refuse, WINDOWS },
-	{ "get_current_window_id", "", th_cua_refuse, WINDOWS },
-	{ "get_application_windows", "app", th_cua_refuse, WINDOWS },
-	{ "get_window_name", "window_id", th_cua_refuse, WINDOWS },
-	{ "get_window_size", "window_id", th_cua_refuse, WINDOWS },
-	{ "get_window_position", "window_id", th_cua_refuse, WINDOWS },
-	{ "set_window_size", "window_id width height", th_cua_refuse, WINDOWS },
-	{ "set_window_position", "window_id x y", th_cua_refuse, WINDOWS },
-	{ "maximize_window", "window_id", th_cua_refuse, WINDOWS },
-	{ "minimize_window", "window_id", th_cua_refuse, WINDOWS },
-	{ "activate_window", "window_id", th_cua_refuse, WINDOWS },
-	{ "close_window", "window_id", th_cua_refuse, WINDOWS },
+	{ "open", "target", th_cua_open, NULL },
+	{ "get_current_window_id", "", th_cua_window_active, NULL },
+	{ "get_active_window_title", "", th_cua_window_active, "title" },
+	{ "get_active_window_bounds", "", th_cua_window_active, "bounds" },
+	{ "get_application_windows", "app?", th_cua_window_list, NULL },
+	{ "get_window_name", "window_id", th_cua_window_ask, "name" },
+	{ "get_window_size", "window_id", th_cua_window_ask, "size" },
+	{ "get_window_position", "window_id", th_cua_window_ask, "position" },
+	{ "set_window_size", "window_id width height", th_cua_window_set, "windowsize" },
+	{ "set_window_position", "window_id x y", th_cua_window_set, "windowmove" },
+	{ "maximize_window", "window_id", th_cua_window_do,
+	  "wmctrl -ir $w -b add,maximized_vert,maximized_horz" },
+	{ "minimize_window", "window_id", th_cua_window_do, "xdotool windowminimize $w" },
+	{ "activate_window", "window_id", th_cua_window_do, "wmctrl -ia $w" },
+	{ "close_window", "window_id", th_cua_window_do, "wmctrl -ic $w" },
 	{ "get_desktop_environment", "", th_cua_answers,
 	  "{\"success\":true,\"environment\":\"unknown\"}" },
 	{ "set_wallpaper", "path", th_cua_refuse,

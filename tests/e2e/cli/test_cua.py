@@ -5,6 +5,8 @@ import base64
 import http.client
 import json
 import pathlib
+import shutil
+import time
 import unittest
 
 import house
@@ -13,9 +15,7 @@ import websocket
 
 TOKEN = serving.TOKENS["runner"]
 PNG, JPEG = b"\x89PNG\r\n", b"\xff\xd8\xff"
-WINDOWS = ["open", "get_current_window_id", "get_application_windows", "get_window_name", "get_window_size", "get_window_position",
-           "set_window_size", "set_window_position", "maximize_window", "minimize_window", "activate_window", "close_window",
-           "set_wallpaper", "get_accessibility_tree", "diorama_cmd"]
+ABSENT = ["set_wallpaper", "get_accessibility_tree", "diorama_cmd"]
 
 
 class Cua(serving.Served):
@@ -85,7 +85,7 @@ class Cua(serving.Served):
         self.done("set_clipboard", text="Größe 😀")
         self.done("copy_to_clipboard", {"content": "Größe 😀"})
         self.failed("type_text", "type_text() missing 1 required positional argument: 'text'")
-        for command in WINDOWS:
+        for command in ABSENT:
             answer = self.do(command)
             self.assertEqual((list(answer), answer["success"]), (["success", "error"], False))
             self.assertIn("not supported", answer["error"])
@@ -109,6 +109,50 @@ class Cua(serving.Served):
         self.done("run_command", {"stdout": "helloA\u00e9\n", "stderr": "", "return_code": 0},
                   command="until [ -s typed.txt ]; do sleep 0.05; done; cat typed.txt", timeout=30)
         self.assertIn("nokey", self.do("press_key", key="nokey")["error"])
+
+    def test_windows(self):
+        self.serve_cua()
+        if not (shutil.which("xdotool") and shutil.which("wmctrl")):
+            self.assertIn("xdotool, wmctrl", self.do("get_application_windows")["error"])
+            self.skipTest("xdotool and wmctrl are not installed")
+        self.assertEqual(self.do("get_application_windows"), {"success": True, "windows": []})
+        self.failed("get_current_window_id", "No active window")
+        self.do("launch", app="xterm -geometry 80x24+100+120 -T 'Name $(id) one' -e sleep 300")
+        found = lambda **more: self.do("get_application_windows", **more)["windows"]
+        self.until(lambda: found(app="NAME $(ID)"))
+        window, = found()
+        self.assertEqual(found(app="other"), [])
+        self.until(lambda: self.do("get_current_window_id") == {"success": True, "window_id": window})
+        self.done("get_window_name", {"name": "Name $(id) one"}, window_id=window)
+        self.done("get_active_window_title", {"title": "Name $(id) one", "result": "Name $(id) one"})
+        self.done("set_window_size", window_id=str(window), width=400, height=300)
+        # A terminal's size is whole characters.
+        self.until(lambda: abs(self.do("get_window_size", window_id=window)["width"] - 400) < 20)
+        self.done("set_window_position", window_id=window, x=200, y=150)
+        self.until(lambda: self.do("get_window_position", window_id=window) == {"success": True, "x": 200, "y": 150})
+        self.done("maximize_window", window_id=window)
+        self.until(lambda: self.do("get_window_size", window_id=window)["width"] > 1200)
+        self.assertEqual(list(self.do("get_active_window_bounds")), ["success", "x", "y", "width", "height"])
+        self.done("minimize_window", window_id=window)
+        self.until(lambda: self.do("get_current_window_id").get("window_id") != window)
+        self.done("activate_window", window_id=window)
+        self.until(lambda: self.do("get_current_window_id").get("window_id") == window)
+        for name in ("get_window_name", "close_window", "activate_window", "get_window_size"):
+            self.failed(name, "Window not found", window_id=99999999)
+            self.failed(name, "Window not found", window_id="1; touch bad")
+        self.assertIn("positional argument: 'window_id'", self.do("get_window_name")["error"])
+        self.assertIn("width is a number of pixels", self.do("set_window_size", window_id=window, width="$(touch bad)", height=5)["error"])
+        self.done("close_window", window_id=window)
+        self.until(lambda: found() == [])
+        self.failed("open", "there is no file none", target="none")
+        self.assertFalse((self.home / "bad").exists())
+
+    def until(self, is_so):
+        for _ in range(house.SECONDS * 10):
+            if is_so():
+                return
+            time.sleep(0.1)
+        self.fail("it did not come to that")
 
     def test_commands_and_files(self):
         self.serve_cua()
