@@ -54,7 +54,7 @@ struct th_mcp_client {
 	void *ctx;
 	enum th_mcp_era era;
 	bool open;
-	bool refused; /* it has refused our revision once */
+	bool refused;                                        /* it has refused our revision once */
 	uint64_t ids, discover_id, initialize_id, listen_id; /* 0: not asked, or over */
 	struct th_mcp_request requests[TH_MCP_PENDING_MAX];
 	size_t request_count, noise;

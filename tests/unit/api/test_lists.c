@@ -544,7 +544,8 @@ static void recovery(void **state)
 	BAD(THOLE_EUSAGE, thole_runtime_recover(rt, NULL, on_recovered, &r, true, &error));
 	BAD(THOLE_EUSAGE, thole_runtime_take_over(NULL, wants, on_recovered, &r, &error));
 	BAD(THOLE_EUSAGE, thole_runtime_take_over(rt, wants, NULL, &r, &error));
-	GOOD(thole_runtime_take_over(rt, wants, on_recovered, &r, &error)); /* this store has none */
+	GOOD(
+	    thole_runtime_take_over(rt, wants, on_recovered, &r, &error)); /* this store has none */
 	assert_int_equal(r.asked, 0);
 	GOOD(thole_runtime_recover(rt, wants, on_recovered, &r, true, &error));
 	assert_int_equal(r.asked, 4); /* not the one that is over */

@@ -36,8 +36,7 @@ static void begins(void **state)
 
 	(void)state;
 	th_fork_init(&f);
-	take(&f, 1, TH_EV_SESSION_CREATED,
-	     "{\"agent\":{\"name\":\"a\"},\"model\":\"m\"}");
+	take(&f, 1, TH_EV_SESSION_CREATED, "{\"agent\":{\"name\":\"a\"},\"model\":\"m\"}");
 	take(&f, 2, TH_EV_MESSAGE, "{\"role\":\"user\",\"content\":\"go\"}");
 	before = f.head;
 	assert_int_equal(th_fork_begin(&f, &row, TH_STR("two"), &ev, &data, &err), TH_OK);
