@@ -11,15 +11,20 @@
 
 static enum th_risk look_model(const struct th_json *arguments, const char **ret_why)
 {
+	static const struct {
+		const char *word, *why;
+		enum th_risk risk;
+	} words[] = {
+		{ "low", "the model says that this has little risk", TH_RISK_LOW },
+		{ "medium", "the model says that this has some risk", TH_RISK_MEDIUM },
+		{ "high", "the model says that this is risky", TH_RISK_HIGH },
+	};
 	struct th_str word = th_json_get_str(arguments, "security_risk");
 
-	for (int i = TH_RISK_HIGH; i > TH_RISK_UNKNOWN; i--)
-		if (th_str_ieq(word, th_str_of(th_risk_name((enum th_risk)i)))) {
-			*ret_why = i == TH_RISK_HIGH ? "the model says that this is risky"
-				   : i == TH_RISK_MEDIUM
-				       ? "the model says that this has some risk"
-				       : "the model says that this has little risk";
-			return (enum th_risk)i;
+	for (size_t i = 0; i < TH_COUNT(words); i++)
+		if (th_str_ieq(word, th_str_of(words[i].word))) {
+			*ret_why = words[i].why;
+			return words[i].risk;
 		}
 	return TH_RISK_UNKNOWN;
 }
