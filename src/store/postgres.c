@@ -58,6 +58,7 @@ static void postgres_close(struct th_store *store)
 	th_pq_close(&s->reader);
 	th_pq_close(&s->writer);
 	th_pg_columns_free(s->columns);
+	th_pg_known_free(s->known);
 	th_group_deinit(&s->group);
 	pthread_mutex_destroy(&s->writing);
 	pthread_mutex_destroy(&s->lock);

@@ -3,7 +3,7 @@
  * postgres.h - the PostgreSQL store, shared by its files: postgres.c (opening),
  * postgres_link.c, postgres_schema.c, postgres_row.c, postgres_commit.c
  * (transactions), postgres_write.c (batches), postgres_append.c (what goes into
- * one), postgres_owner.c, postgres_lease.c, postgres_read.c, postgres_list.c,
+ * one), postgres_known.c, postgres_owner.c, postgres_lease.c, postgres_read.c, postgres_list.c,
  * postgres_remove.c, postgres_verify.c.  Only these include it.
  *
  * Everything is in the schema `thole` of a database.  A session has a number, by
@@ -12,10 +12,12 @@
  * who asks with SQL, and NULL where JSONB cannot hold it.
  *
  * An append is one transaction of all sessions of a group.  It locks their rows,
- * compares owner, epoch and head, and writes.  Its first statement notes the
- * number of the transaction in the row of this owner in `commits`: when the
- * connection is cut while the COMMIT is under way, that row, once its lock is
- * free, says what became of it.
+ * compares owner, epoch and head, and writes; of sessions that were written here
+ * last, locking, comparing and writing are one statement.  Its first statement
+ * notes the number of the transaction in the row of this owner in `commits`, if
+ * nobody has looked there meanwhile.  When the connection is cut while the COMMIT
+ * is under way, a look at that row waits for the server to end the transaction,
+ * says what became of it, and keeps out what the server may still have to read.
  */
 #ifndef TH_STORE_POSTGRES_H
 #define TH_STORE_POSTGRES_H
@@ -62,6 +64,8 @@ struct th_postgres {
 	pthread_mutex_t writing;
 	struct th_pq writer;
 	struct th_pg_owner owner;
+	struct th_pg_known *known;     /* a guess; cleared when a transaction comes to nothing */
+	int64_t looks;                 /* at `commits` so far, as it says */
 	int64_t batch;                 /* number of the last transaction of this owner */
 	struct th_pg_columns *columns; /* memory that is used again */
 
@@ -110,8 +114,7 @@ bool th_pg_jsonb_ok(struct th_str json);
 /* postgres_commit.c */
 /* BEGIN of a transaction that is durable when it is over. */
 TH_NODISCARD enum th_code th_postgres_begin(struct th_postgres *s, struct th_err *err);
-/* COMMIT, and what became of it where that is not known.  Sends what is queued, too; something was
- * sent before. */
+/* COMMIT, and what became of it where that is not known.  Sends what is queued, too. */
 TH_NODISCARD enum th_code th_postgres_commit(struct th_postgres *s, struct th_err *err);
 void th_postgres_pause(struct th_postgres *s, uint64_t ms);
 /* EIO: nothing is certain any more. */
@@ -119,6 +122,17 @@ enum th_code th_pg_fail_lost(struct th_postgres *s, struct th_err *err);
 
 /* postgres_write.c */
 void th_postgres_write(struct th_postgres *s, struct th_batch *list); /* takes `writing` */
+
+/* postgres_known.c */
+struct th_pg_known;
+TH_NODISCARD struct th_pg_known *th_pg_known_new(void);
+struct th_pg_known *th_pg_known_free(struct th_pg_known *k); /* takes NULL, returns NULL */
+void th_pg_known_clear(struct th_pg_known *k);               /* takes NULL */
+/* What was written last, if the append goes on from there: number, head, epoch, counts, and user,
+ * agent and model, as long as nothing is noted. */
+bool th_pg_known_find(const struct th_pg_known *k, const struct th_append *a, uint64_t *ret_number,
+		      struct th_session_row *ret);
+void th_pg_known_note(struct th_pg_known *k, uint64_t number, const struct th_session_row *row);
 
 /* postgres_append.c: what goes into one transaction. */
 struct th_pg_columns;

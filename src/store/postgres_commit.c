@@ -16,13 +16,18 @@ enum th_code th_postgres_begin(struct th_postgres *s, struct th_err *err)
 	struct th_pq *c = &s->writer;
 	enum th_code code = th_pq_add(c, "BEGIN ISOLATION LEVEL READ COMMITTED", NULL, err);
 
-	/* Whatever the database or the role has as its default, within this transaction. */
+	/* Whatever the database or the role has as its default, within this transaction.  Rows are
+	 * found by their keys: the planner would read whole tables that are young and often
+	 * written. */
 	if (code == TH_OK)
 		code =
 		    th_pq_add(c,
 			      "SELECT set_config('statement_timeout', '" TIMEOUT_MS
 			      "', true), set_config('lock_timeout', '" TIMEOUT_MS
-			      "', true), CASE WHEN current_setting('synchronous_commit') IN"
+			      "', true), set_config('enable_seqscan', 'off', true),"
+			      " set_config('enable_hashjoin', 'off', true),"
+			      " set_config('enable_mergejoin', 'off', true), CASE WHEN "
+			      "current_setting('synchronous_commit') IN"
 			      " ('off', 'local') THEN set_config('synchronous_commit', 'on', true)"
 			      " END",
 			      NULL, err);
@@ -30,10 +35,13 @@ enum th_code th_postgres_begin(struct th_postgres *s, struct th_err *err)
 		return code;
 	th_pq_arg_text(&args, th_str_of(s->owner.name));
 	th_pq_arg_i64(&args, ++s->batch);
-	/* Fails (22012) when this owner was found dead, and so was taken out or marked. */
+	th_pq_arg_i64(&args, s->looks);
+	/* Fails (22012) when this owner was found dead, and so was taken out or marked; or when it
+	 * is read after somebody has looked what became of it. */
 	return th_pq_add(c,
 			 "WITH mine AS (UPDATE thole.commits c SET batch = $2 FROM thole.owners o"
-			 " WHERE c.owner = $1 AND o.owner = $1 AND o.expires > '-infinity'"
+			 " WHERE c.owner = $1 AND c.looks = $3 AND o.owner = $1"
+			 " AND o.expires > '-infinity'"
 			 " RETURNING 1) SELECT 1 / count(*) FROM mine",
 			 &args, err);
 }
@@ -59,7 +67,7 @@ static enum th_code settle(struct th_postgres *s, bool *ret_committed, struct th
 	th_pq_arg_text(&args, th_str_of(s->owner.name));
 	code = th_pq_run(&s->writer,
 			 "UPDATE thole.commits SET looks = looks + 1 WHERE owner = $1"
-			 " RETURNING batch",
+			 " RETURNING batch, looks",
 			 &args, &r, err);
 	if (code == TH_OK && s->writer.warned) {
 		th_pq_close(&s->writer);
@@ -68,7 +76,7 @@ static enum th_code settle(struct th_postgres *s, bool *ret_committed, struct th
 	}
 	if (code != TH_OK)
 		return code;
-	if (th_pq_rows(r) != 1 || !th_pq_i64(r, 0, 0, &batch))
+	if (th_pq_rows(r) != 1 || !th_pq_i64(r, 0, 0, &batch) || !th_pq_i64(r, 0, 1, &s->looks))
 		return th_pg_fail_lost(s, err);
 	*ret_committed = batch == s->batch;
 	return TH_OK;

@@ -186,7 +186,7 @@ enum th_code th_pg_owner_take(struct th_postgres *s, struct th_err *err)
 	code = insert(s, name, err);
 	if (code != TH_OK)
 		return code;
-	s->batch = 0;
+	s->batch = s->looks = 0;
 	atomic_store(&o->until_ms, now + certain_ms(o->lease_ms));
 	memcpy(o->name, name, sizeof(name));
 	atomic_store(&o->taken, true);

@@ -30,7 +30,10 @@ static enum th_code transact(struct th_postgres *s, struct th_batch *list, struc
 	if (code == TH_OK)
 		code = th_postgres_append(s, list, err);
 	if (code == TH_OK)
-		return th_postgres_commit(s, err);
+		code = th_postgres_commit(s, err);
+	if (code == TH_OK)
+		return code;
+	th_pg_known_clear(s->known);
 	th_pq_rollback(&s->writer);
 	return code;
 }
@@ -82,6 +85,11 @@ static enum th_code write_list(struct th_postgres *s, struct th_batch *list)
 	if (code == TH_OK && !s->columns) {
 		s->columns = th_pg_columns_new();
 		if (!s->columns)
+			code = th_fail_memory(&err);
+	}
+	if (code == TH_OK && !s->known) {
+		s->known = th_pg_known_new();
+		if (!s->known)
 			code = th_fail_memory(&err);
 	}
 	if (code == TH_OK)

@@ -52,7 +52,8 @@ static enum th_code fail_result(struct th_pq *c, const PGresult *r, struct th_er
 bool th_pq_try_again(const struct th_pq *c)
 {
 	return th_str_starts(th_str_of(c->state), TH_STR("40")) ||
-	       strcmp(c->state, "23505") == 0; /* two made the same row */
+	       strcmp(c->state, "23505") == 0 || /* two made the same row */
+	       strcmp(c->state, "2201F") == 0;   /* a row was not what we guessed */
 }
 
 enum th_code th_pq_add(struct th_pq *c, const char *sql, const struct th_pq_args *args,
