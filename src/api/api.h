@@ -44,11 +44,11 @@ struct thole_runtime {
 	struct thole_note *notes, **notes_end;
 	struct thole_screen *screens;
 	struct thole_computer *computers;
-	struct th_api_takeover *takeover; /* a look that is under way; NULL: none */
-	struct thole_reading *readings;   /* beside the loop, that are not over */
-	struct thole_watcher *released;   /* that get the notes they missed while held */
-	struct thole_session *sessions;   /* all, in a list */
-	struct thole_session **named;     /* those that have a name, by it: a table of chains */
+	struct th_read *takeover;       /* a look that is under way; NULL: none */
+	struct thole_reading *readings; /* beside the loop, that are not over */
+	struct thole_watcher *released; /* that get the notes they missed while held */
+	struct thole_session *sessions; /* all, in a list */
+	struct thole_session **named;   /* those that have a name, by it: a table of chains */
 	size_t named_size, named_count;
 	size_t session_count;       /* of these, not given back by the caller */
 	size_t ended_count;         /* that are */
@@ -329,7 +329,6 @@ void th_api_screens_end(struct thole_runtime *rt);
 /* ---- reading.c ---- */
 
 void th_api_readings_end(struct thole_runtime *rt);
-void th_api_takeover_end(struct thole_runtime *rt);
 /* Opens it, and goes on with it if that is asked; `recovered` is told. */
 void th_api_recover_one(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
 			bool goes_on, thole_recovered_fn *recovered, void *ctx);

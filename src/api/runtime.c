@@ -165,7 +165,9 @@ static void close_runtime(struct thole_runtime *rt)
 	th_api_screens_end(rt);
 	th_api_computers_end(rt);
 	th_api_readings_end(rt);
-	th_api_takeover_end(rt);
+	if (rt->takeover)
+		th_reader_cancel(rt->takeover);
+	rt->takeover = NULL;
 	rt->rt = th_runtime_free(rt->rt);
 	if (rt->loop)
 		th_loop_undefer(rt->loop, &rt->deliver);

@@ -14,7 +14,7 @@ struct left {
 	char id[];
 };
 
-struct th_api_takeover {
+struct takeover {
 	struct th_read job;
 	struct thole_runtime *rt;
 	thole_recover_fn *wants;
@@ -23,7 +23,7 @@ struct th_api_takeover {
 	struct left *first, **last; /* the thread's while the reader has the job */
 };
 
-static void takeover_free(struct th_api_takeover *t)
+static void takeover_free(struct takeover *t)
 {
 	while (t->first) {
 		struct left *l = t->first;
@@ -37,7 +37,7 @@ static void takeover_free(struct th_api_takeover *t)
 
 static enum th_code note_row(void *ctx, const struct th_session_row *row, struct th_err *err)
 {
-	struct th_api_takeover *t = ctx;
+	struct takeover *t = ctx;
 	struct th_buf text = TH_BUF_INIT(ROW_MAX);
 	struct th_jw w = th_jw(&text);
 	struct left *l;
@@ -62,7 +62,7 @@ static enum th_code note_row(void *ctx, const struct th_session_row *row, struct
 
 static enum th_code look(struct th_read *job, struct th_store *store, struct th_err *err)
 {
-	struct th_api_takeover *t = TH_CONTAINER_OF(job, struct th_api_takeover, job);
+	struct takeover *t = TH_CONTAINER_OF(job, struct takeover, job);
 
 	return store->kind->abandoned(store, note_row, t, err);
 }
@@ -70,7 +70,7 @@ static enum th_code look(struct th_read *job, struct th_store *store, struct th_
 /* What cannot be read now is looked for the next time. */
 static void on_looked(struct th_read *job, enum th_code code, const struct th_err *err)
 {
-	struct th_api_takeover *t = TH_CONTAINER_OF(job, struct th_api_takeover, job);
+	struct takeover *t = TH_CONTAINER_OF(job, struct takeover, job);
 	struct thole_runtime *rt = t->rt;
 
 	(void)err;
@@ -87,22 +87,13 @@ static void on_looked(struct th_read *job, enum th_code code, const struct th_er
 
 static void on_dropped(struct th_read *job)
 {
-	takeover_free(TH_CONTAINER_OF(job, struct th_api_takeover, job));
-}
-
-void th_api_takeover_end(struct thole_runtime *rt)
-{
-	struct th_api_takeover *t = rt->takeover;
-
-	rt->takeover = NULL;
-	if (t)
-		th_reader_cancel(&t->job);
+	takeover_free(TH_CONTAINER_OF(job, struct takeover, job));
 }
 
 int thole_runtime_take_over(struct thole_runtime *rt, thole_recover_fn *wants,
 			    thole_recovered_fn *recovered, void *ctx, struct thole_error *err)
 {
-	struct th_api_takeover *t;
+	struct takeover *t;
 	struct th_err e = { 0 };
 	enum th_code bad;
 	int code = th_api_enter(rt, err);
@@ -112,7 +103,7 @@ int thole_runtime_take_over(struct thole_runtime *rt, thole_recover_fn *wants,
 	if (code || rt->takeover || !th_runtime_store(rt->rt)->kind->abandoned)
 		return code;
 	t = th_alloc(sizeof(*t));
-	*t = (struct th_api_takeover){
+	*t = (struct takeover){
 		.job = { .run = look, .done = on_looked, .drop = on_dropped },
 		.rt = rt,
 		.wants = wants,
@@ -125,6 +116,6 @@ int thole_runtime_take_over(struct thole_runtime *rt, thole_recover_fn *wants,
 		takeover_free(t);
 		return th_api_out(bad, &e, err);
 	}
-	rt->takeover = t;
+	rt->takeover = &t->job;
 	return TH_OK;
 }
