@@ -106,6 +106,7 @@ struct th_browser {
 	const char *profile; /* folder */
 	bool own_profile;    /* made by us, and removed */
 	int in_fd, out_fd;   /* from it, to it */
+	bool proxied;        /* its network is a list of hosts */
 	bool contained;      /* by its own sandbox as well as by ours */
 
 	/* browser_wire.c */

@@ -20,6 +20,7 @@
 #include "io/child.h"
 #include "io/files.h"
 #include "io/loop.h"
+#include "io/net_space.h"
 #include "io/sandbox.h"
 
 #define ARGS_MAX 40
@@ -119,14 +120,18 @@ static enum th_code make_plan(struct th_browser *b, const struct th_computer_opt
 		.level_max = TH_SANDBOX_FULL,
 		.writable = writable,
 		.readable = access(readable[0], F_OK) ? NULL : readable,
-		.net = o->net_host ? TH_SANDBOX_NET_HOST : TH_SANDBOX_NET_NONE,
+		.net = o->net_host    ? TH_SANDBOX_NET_HOST
+		       : o->net_space ? TH_SANDBOX_NET_SPACE
+				      : TH_SANDBOX_NET_NONE,
+		.net_fd = o->net_fd,
+		.user_fd = o->user_fd,
 		.gui = true,
 		.uid = geteuid() == 0 ? b->uid : 0,
 		.gid = geteuid() == 0 ? b->gid : 0,
 	};
 
 	enum th_code code = o->plain ? TH_EUNSUPPORTED : th_sandbox_plan_new(&s, &b->plan, err);
-	if (code != TH_EUNSUPPORTED)
+	if (code != TH_EUNSUPPORTED || o->net_space)
 		return code;
 	s.level_min = TH_SANDBOX_OFF;
 	s.level_max = TH_SANDBOX_KERNEL;
@@ -145,7 +150,7 @@ static enum th_code launch(struct th_browser *b, const char *program, bool conta
 	int to[2] = { -1, -1 }, from[2] = { -1, -1 };
 	size_t n = 1;
 
-	_Static_assert(TH_COUNT(flags) + 6 < ARGS_MAX, "room for those below");
+	_Static_assert(TH_COUNT(flags) + 7 < ARGS_MAX, "room for those below");
 	for (size_t i = 0; i < TH_COUNT(flags); i++)
 		argv[n++] = flags[i];
 	snprintf(profile, sizeof(profile), "--user-data-dir=%s", b->profile);
@@ -155,6 +160,8 @@ static enum th_code launch(struct th_browser *b, const char *program, bool conta
 	argv[n++] = window;
 	if (!contained)
 		argv[n++] = "--no-sandbox";
+	if (b->proxied)
+		argv[n++] = "--proxy-server=" TH_NET_SPACE_PROXY;
 	argv[n++] = "about:blank";
 	if (pipe2(to, O_CLOEXEC) || pipe2(from, O_CLOEXEC))
 		return th_fail_errno(err, errno, "make a pipe");
@@ -203,6 +210,7 @@ enum th_code th_browser_start(struct th_browser *b, const struct th_computer_opt
 	if ((code = find_program(b, &program, err)) || (code = make_profile(b, o, err)) ||
 	    (code = make_plan(b, o, err)) || (code = th_loop_new(&b->loop, err)))
 		return code;
+	b->proxied = o->net_space;
 	b->contained = true;
 	code = launch(b, program, true, err) ?: greet(b, err);
 	if (code != TH_ECONN)

@@ -10,20 +10,17 @@
 #include "executor/state.h"
 #include "io/role.h"
 
-#define PROXY "http://127.0.0.1:3128"
-_Static_assert(TH_NET_SPACE_PORT == 3128, "as written here");
-
 const char *const *th_exec_net_environment(const struct th_executor_server *x)
 {
 	/* ALL_PROXY is HTTP too: some programs fail when it names SOCKS and they lack the module.
 	 */
 	static const char *const list[] = {
-		"HTTP_PROXY=" PROXY,
-		"http_proxy=" PROXY,
-		"HTTPS_PROXY=" PROXY,
-		"https_proxy=" PROXY,
-		"ALL_PROXY=" PROXY,
-		"all_proxy=" PROXY,
+		"HTTP_PROXY=" TH_NET_SPACE_PROXY,
+		"http_proxy=" TH_NET_SPACE_PROXY,
+		"HTTPS_PROXY=" TH_NET_SPACE_PROXY,
+		"https_proxy=" TH_NET_SPACE_PROXY,
+		"ALL_PROXY=" TH_NET_SPACE_PROXY,
+		"all_proxy=" TH_NET_SPACE_PROXY,
 		"NO_PROXY=localhost,127.0.0.1,::1",
 		"no_proxy=localhost,127.0.0.1,::1",
 		"NODE_USE_ENV_PROXY=1",

@@ -13,6 +13,7 @@
 #include "base/err.h"
 
 #define TH_NET_SPACE_PORT 3128 /* inside, on 127.0.0.1 */
+#define TH_NET_SPACE_PROXY "http://127.0.0.1:3128"
 
 struct th_net_space {
 	int net_fd;    /* the namespace; -1: none */

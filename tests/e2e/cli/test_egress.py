@@ -13,6 +13,7 @@ import select
 import signal
 import subprocess
 import textwrap
+import unittest
 
 import house
 
@@ -213,6 +214,16 @@ class Egress(house.House):
         self.assertIn("other.example:80 is not on the list", out[0])
         self.assertIn("Couldn't connect", out[0])
         self.assertEqual(len(self.server.asked), 1)
+
+    @unittest.skipUnless(os.path.exists("/usr/lib/chromium/chromium"), "no Chromium is installed")
+    def test_a_browser_has_it_too(self):
+        agent = self.folder / "a.yaml"
+        for name, url in (("b1", "http://good.example/page"), ("b2", "http://other.example/page")):
+            agent.write_text("net: [good.example]\ncomputer: {kind: browser, width: 640, height: 480, options: {start_url: '%s'}}\n" % url)
+            self.good("run", "-m", "human/human", "-s", name, "-a", agent, "go", stdin="click 5 5\ndone x\n")
+            self.thole("computer", "-s", name, "end")
+        pages = [(a["to"], a["path"]) for a in self.server.asked if a["path"] == "/page"]
+        self.assertEqual(pages, [(internet.PUBLIC, "/page")])
 
 
 if __name__ == "__main__":
