@@ -135,7 +135,8 @@ class Secrets(house.House):
         (self.work / "leak").write_text(VALUE)
         half = "python3 -u -c \"import time; t = open('leak').read()\nfor c in t: print(c, end='', flush=True); time.sleep(0.002)\""
         out = self.act("cat leak; xxd -p leak; base64 -w0 leak; (echo -n x; cat leak) | base64 -w0", half,
-                       "bash " + json.dumps({"command": half}), 'read_file {"path": "leak"}', "cat leak >&2; cat leak leak")
+                       "bash " + json.dumps({"command": half}), 'read_file {"path": "leak"}', "cat leak >&2; cat leak leak",
+                       "python3 -c \"t = open('leak').read(); [print(i, t) for i in range(3000)]\"")  # its whole is kept as a blob
         (self.work / "leak").unlink()
         for o in out:
             for f in forms(VALUE):
