@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -176,6 +177,7 @@ int main(int argc, char **argv)
 	int64_t mib = 1024, rounds = 5;
 	uint16_t server, bare, proxy;
 	double bare_gbs[32], egress_gbs[32];
+	double cpu_s[3] = { 0 };
 	pid_t pids[3];
 
 	for (int i = 1; i < argc; i++) {
@@ -203,14 +205,20 @@ int main(int argc, char **argv)
 		egress_gbs[i] = round_of(proxy, server, size);
 	}
 	for (int i = 0; i < 3; i++) {
+		struct rusage used;
+
 		kill(pids[i], SIGKILL);
-		waitpid(pids[i], NULL, 0);
+		if (wait4(pids[i], NULL, 0, &used) == pids[i])
+			cpu_s[i] = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+				   (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
 	}
 	qsort(bare_gbs, (size_t)rounds, sizeof(double), by_value);
 	qsort(egress_gbs, (size_t)rounds, sizeof(double), by_value);
+	double gb = (double)size / 1e9 * (double)rounds;
 	double b = bare_gbs[rounds / 2], e = egress_gbs[rounds / 2];
 	printf("{\"bench\":\"egress\",\"mib\":%lld,\"rounds\":%lld,\"bare_gb_s\":%.2f,"
-	       "\"egress_gb_s\":%.2f,\"ratio\":%.3f}\n",
-	       (long long)mib, (long long)rounds, b, e, e / b);
+	       "\"egress_gb_s\":%.2f,\"ratio\":%.3f,\"bare_cpu_s_per_gb\":%.3f,"
+	       "\"egress_cpu_s_per_gb\":%.3f}\n",
+	       (long long)mib, (long long)rounds, b, e, e / b, cpu_s[1] / gb, cpu_s[2] / gb);
 	return 0;
 }
