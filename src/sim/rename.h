@@ -59,6 +59,8 @@
 #define th_spool_read th_sim_spool_read
 #define th_display_run th_sim_display_run
 #define th_display_cancel th_sim_display_cancel
+#define th_egress_link_sync th_sim_egress_link_sync
+#define th_egress_link_take th_sim_egress_link_take
 #define th_picture_new th_sim_picture_new
 #define th_picture_ref th_sim_picture_ref
 #define th_picture_unref th_sim_picture_unref
