@@ -333,7 +333,8 @@
 #define TH_MCP_FAREWELL_MS 1000 /* until a server has heard that its session is over */
 #define TH_MCP_BACKOFF_MS 500   /* before the second start; doubled each time */
 #define TH_MCP_BACKOFF_MS_MAX 30000
-#define TH_MCP_STDERR_MAX (2 * TH_KIB) /* of what a server said, told with its failure */
+#define TH_MCP_STDERR_MAX (2 * TH_KIB)      /* of what a server said, told with its failure */
+#define TH_TERMINAL_HELD_MAX (128 * TH_KIB) /* plain lines that are printed later, or never */
 #define TH_TERMINAL_ROWS 50
 #define TH_TERMINAL_COLUMNS 200
 #define TH_TASKS_MAX 200      /* of a task list */

@@ -33,8 +33,8 @@ struct th_exec_terminal_view {
 };
 
 /* The frame of a terminal; false: nothing of it is new. */
-static bool put_rows(struct th_exec_terminal_view *v, const struct th_terminal *t,
-		     struct th_buf *tiles, struct th_buf *bytes)
+static bool put_rows(struct th_exec_terminal_view *v, struct th_terminal *t, struct th_buf *tiles,
+		     struct th_buf *bytes)
 {
 	struct th_buf row TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_TERMINAL_ROW_MAX);
 	struct th_jw w = th_jw(tiles);
@@ -64,7 +64,7 @@ static void send_now(struct th_exec_terminal_view *v)
 {
 	struct th_buf tiles TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
 	struct th_buf bytes TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(ROWS * TH_TERMINAL_ROW_MAX);
-	const struct th_terminal *t = th_bash_terminal(&v->x->env);
+	struct th_terminal *t = th_bash_terminal(&v->x->env);
 	struct th_exec_frame m = { .op = TH_STR("frame"), .tiles = TH_STR("[]") };
 	bool any = !v->told || v->there != (t != NULL);
 	struct th_point at = { 0 };

@@ -195,7 +195,7 @@ static void answer_ended(struct th_bash_shell *sh)
 
 #define FIRST "main"
 
-const struct th_terminal *th_bash_terminal(const struct th_tool_env *env)
+struct th_terminal *th_bash_terminal(const struct th_tool_env *env)
 {
 	for (const struct th_bash_shell *sh = env->shells; sh; sh = sh->next)
 		if (sh->session && strcmp(sh->name, FIRST) == 0)
@@ -308,7 +308,7 @@ static void on_hard(void *ctx)
 	}
 	th_shell_session_signal(sh->session, signals[sh->stage++]);
 	th_shell_session_signal(sh->session, SIGCONT);
-	th_timer_start(&sh->hard, TH_BASH_GRACE_MS, 0);
+	th_timer_start(&sh->hard, sh->env->bash_grace_ms ?: TH_BASH_GRACE_MS, 0);
 }
 
 static void on_overdue(void *ctx)

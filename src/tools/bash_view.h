@@ -7,6 +7,6 @@
 #include "tools/tool.h"
 
 /* The terminal of the shell that calls use which name none; NULL: it does not live. */
-const struct th_terminal *th_bash_terminal(const struct th_tool_env *env);
+struct th_terminal *th_bash_terminal(const struct th_tool_env *env);
 
 #endif

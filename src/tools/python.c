@@ -275,7 +275,7 @@ static void interrupt(struct th_python_kernel *k)
 	k->interrupted = true;
 	th_shell_session_signal(k->session, SIGINT);
 	th_shell_session_signal(k->session, SIGCONT);
-	th_timer_start(&k->limit, TH_BASH_GRACE_MS, 0);
+	th_timer_start(&k->limit, k->env->bash_grace_ms ?: TH_BASH_GRACE_MS, 0);
 }
 
 static void on_limit(void *ctx)

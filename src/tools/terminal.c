@@ -9,6 +9,7 @@
 
 #define ROWS TH_TERMINAL_ROWS
 #define COLUMNS TH_TERMINAL_COLUMNS
+#define LEAVE_FULL_SCREEN "\033[?1049l"
 #define LINE_SIZE (COLUMNS * VTERM_MAX_CHARS_PER_CELL * 4 + 2)
 
 /* What libvterm does not remember of a row. */
@@ -28,6 +29,11 @@ struct th_terminal {
 	uint64_t told_row;   /* counted from the first: told up to there */
 	struct th_buf told;  /* of that row */
 	struct th_clip clip; /* what scrolled off untold */
+	/* Plain lines that the terminal has not seen yet: most of a flood never has to. */
+	struct th_buf held, part; /* whole lines; the beginning of another */
+	bool plain;               /* no sequence came since it was calm */
+	bool exact;               /* nothing is held */
+	unsigned passed_over;     /* rows that scroll off, and are told already */
 	bool full_screen;
 	bool garbled;          /* by bytes that were no text */
 	uint64_t fresh, noise; /* bytes; of them no text */
@@ -132,7 +138,9 @@ static int on_scroll(int columns, const VTermScreenCell *cells, void *user)
 
 	if (t->full_screen)
 		return 1;
-	if (columns == COLUMNS && t->gone >= t->told_row) {
+	if (t->passed_over > 0) {
+		t->passed_over--;
+	} else if (columns == COLUMNS && t->gone >= t->told_row) {
 		bool goes_on = put_row(t, &t->rows[0], cells, cell_of_list, &line);
 		tell_row(t, t->gone, th_buf_str(&line), goes_on);
 	}
@@ -206,6 +214,9 @@ struct th_terminal *th_terminal_new(void (*reply)(void *ctx, struct th_str bytes
 	vterm_screen_enable_altscreen(t->screen, 1);
 	vterm_screen_reset(t->screen, 1);
 	th_buf_init(&t->told, LINE_SIZE);
+	th_buf_init(&t->held, TH_TERMINAL_HELD_MAX);
+	th_buf_init(&t->part, COLUMNS + 1);
+	t->plain = true;
 	th_clip_init(&t->clip, TH_TOOL_OUTPUT_MODEL_MAX);
 	return t;
 }
@@ -217,6 +228,8 @@ struct th_terminal *th_terminal_free(struct th_terminal *t)
 	vterm_free(t->vt);
 	th_clip_deinit(&t->clip);
 	th_buf_deinit(&t->told);
+	th_buf_deinit(&t->held);
+	th_buf_deinit(&t->part);
 	free(t);
 	return NULL;
 }
@@ -244,11 +257,10 @@ static void feed_special(struct th_terminal *t, char c)
 	vterm_input_write(t->vt, &c, 1);
 }
 
-void th_terminal_feed(struct th_terminal *t, struct th_str bytes)
+static void feed(struct th_terminal *t, struct th_str bytes)
 {
 	size_t from = 0;
 
-	t->fresh += bytes.len;
 	for (size_t i = 0; i < bytes.len; i++) {
 		unsigned char c = (unsigned char)bytes.ptr[i];
 
@@ -264,10 +276,168 @@ void th_terminal_feed(struct th_terminal *t, struct th_str bytes)
 		vterm_input_write(t->vt, bytes.ptr + from, bytes.len - from);
 }
 
+/*
+ * ---- plain lines ----
+ *
+ * A terminal moves its whole screen at each newline, which costs ten times what
+ * the line is worth.  Of many lines without sequences, none longer than a row,
+ * all but the first and last ROWS only pass through: when the first ROWS have
+ * been printed nothing of before is on the screen, so what follows is told as
+ * it stands, and the last ROWS make the screen what it would be.
+ */
+
+/* The end of its line in `bytes` at `from`, behind the newline; 0: not plain, too long, or not
+ * whole. */
+static size_t plain_line(struct th_str bytes, size_t from)
+{
+	size_t i = from;
+
+	while (i < bytes.len && bytes.ptr[i] >= 0x20 && bytes.ptr[i] < 0x7f)
+		i++;
+	return i - from <= COLUMNS && i + 1 < bytes.len && bytes.ptr[i] == '\r' &&
+		       bytes.ptr[i + 1] == '\n'
+		   ? i + 2
+		   : 0;
+}
+
+/* The rows of the screen, but the last, which is empty, leave it; they scroll off later. */
+static void tell_rows(struct th_terminal *t)
+{
+	struct th_buf line = TH_BUF_INIT(LINE_SIZE);
+
+	for (int row = 0; row < ROWS - 1; row++) {
+		th_buf_clear(&line);
+		bool goes_on = put_row(t, &t->rows[row], &row, cell_of_screen, &line);
+		if (t->gone + (uint64_t)row >= t->told_row)
+			tell_row(t, t->gone + (uint64_t)row, th_buf_str(&line), goes_on);
+	}
+	th_buf_deinit(&line);
+}
+
+/* `lines` whole plain lines. */
+static void feed_lines(struct th_terminal *t, struct th_str text, size_t lines)
+{
+	size_t at = 0, n = 0;
+
+	if (lines < 3 * ROWS) {
+		feed(t, text);
+		return;
+	}
+	for (; n < ROWS; n++)
+		at = plain_line(text, at);
+	feed(t, th_str_sub(text, 0, at));
+	tell_rows(t);
+	for (; n < lines - ROWS; n++) {
+		size_t end = plain_line(text, at);
+
+		th_clip_add(&t->clip, th_str_sub(text, at, end - 2 - at));
+		th_clip_add(&t->clip, TH_STR("\n"));
+		t->gone++;
+		at = end;
+	}
+	t->passed_over = ROWS - 1;
+	feed(t, th_str_sub(text, at, text.len));
+	assert(t->passed_over == 0);
+}
+
+/* What is held is printed. */
+static void settle(struct th_terminal *t)
+{
+	struct th_buf held = t->held, part = t->part;
+	size_t lines = 0;
+
+	if (held.len + part.len == 0)
+		return;
+	th_buf_init(&t->held, TH_TERMINAL_HELD_MAX);
+	th_buf_init(&t->part, COLUMNS + 1);
+	for (size_t i = 0; i < held.len; i++)
+		lines += held.ptr[i] == '\n';
+	if (lines)
+		feed_lines(t, th_buf_str(&held), lines);
+	if (part.len)
+		feed(t, th_buf_str(&part));
+	th_buf_deinit(&held);
+	th_buf_deinit(&part);
+}
+
+/* A sequence begins there, or a byte that changes how others are read. */
+static bool has_sequence(struct th_str bytes)
+{
+	return memchr(bytes.ptr, 0x1b, bytes.len) || memchr(bytes.ptr, 0x0e, bytes.len) ||
+	       memchr(bytes.ptr, 0x0f, bytes.len);
+}
+
+/* The rest may become a plain line with what comes next. */
+static bool is_part(struct th_str rest)
+{
+	size_t i = 0;
+
+	while (i < rest.len && rest.ptr[i] >= 0x20 && rest.ptr[i] < 0x7f)
+		i++;
+	return i <= COLUMNS && (i == rest.len || (i + 1 == rest.len && rest.ptr[i] == '\r'));
+}
+
+static void take_bytes(struct th_terminal *t, struct th_str bytes)
+{
+	while (bytes.len > 0) {
+		size_t end = t->plain ? plain_line(bytes, 0) : 0;
+		const char *newline;
+
+		if (end > 0) {
+			if (t->held.len + end > TH_TERMINAL_HELD_MAX)
+				settle(t);
+			th_buf_add(&t->held, th_str_sub(bytes, 0, end));
+			bytes = th_str_sub(bytes, end, bytes.len);
+			continue;
+		}
+		if (t->plain && is_part(bytes)) {
+			th_buf_add(&t->part, bytes);
+			return;
+		}
+		settle(t);
+		newline = memchr(bytes.ptr, '\n', bytes.len);
+		end = newline && t->plain ? (size_t)(newline - bytes.ptr) + 1 : bytes.len;
+		t->plain &= !has_sequence(th_str_sub(bytes, 0, end));
+		feed(t, th_str_sub(bytes, 0, end));
+		bytes = th_str_sub(bytes, end, bytes.len);
+	}
+}
+
+void th_terminal_feed(struct th_terminal *t, struct th_str bytes)
+{
+	struct th_buf joined;
+
+	t->fresh += bytes.len;
+	if (t->exact) {
+		feed(t, bytes);
+		return;
+	}
+	if (t->part.len == 0) {
+		take_bytes(t, bytes);
+		return;
+	}
+	th_buf_init(&joined, t->part.len + bytes.len);
+	th_buf_add(&joined, th_buf_str(&t->part));
+	th_buf_add(&joined, bytes);
+	th_buf_clear(&t->part);
+	take_bytes(t, th_buf_str(&joined));
+	th_buf_deinit(&joined);
+}
+
+void th_terminal_exact(struct th_terminal *t)
+{
+	t->exact = true;
+}
+
 void th_terminal_calm(struct th_terminal *t)
 {
-	bool anew = t->full_screen || t->garbled;
+	bool anew;
 
+	settle(t);
+	anew = t->full_screen || t->garbled;
+	t->plain = true;
+	if (t->full_screen) /* a reset leaves the other screen there, which nothing scrolls off */
+		vterm_input_write(t->vt, LEAVE_FULL_SCREEN, sizeof(LEAVE_FULL_SCREEN) - 1);
 	if (anew)
 		vterm_input_write(t->vt, "\u00a0", 2); /* ends one that was cut off */
 	vterm_screen_reset(t->screen, anew);
@@ -324,6 +494,7 @@ uint64_t th_terminal_take(struct th_terminal *t, struct th_buf *out)
 	size_t start = out->len;
 	uint64_t left_out;
 
+	settle(t);
 	tell_screen(t);
 	left_out = th_clip_text(&t->clip, out);
 	while (out->len > start &&
@@ -342,11 +513,12 @@ uint64_t th_terminal_take(struct th_terminal *t, struct th_buf *out)
 	return left_out;
 }
 
-void th_terminal_row(const struct th_terminal *t, int row, struct th_buf *out)
+void th_terminal_row(struct th_terminal *t, int row, struct th_buf *out)
 {
 	size_t solid = out->len;
 	VTermScreenCell c = { 0 };
 
+	settle(t);
 	_Static_assert(TH_TERMINAL_ROW_MAX >= LINE_SIZE, "a row of the fullest cells");
 	for (int column = 0; column < COLUMNS && cell_of_screen(t, &row, column, &c); column++) {
 		if (c.chars[0] == (uint32_t)-1) /* the second half of a wide one */
@@ -362,10 +534,12 @@ void th_terminal_row(const struct th_terminal *t, int row, struct th_buf *out)
 	th_buf_truncate(out, solid);
 }
 
-void th_terminal_cursor(const struct th_terminal *t, int32_t *ret_x, int32_t *ret_y)
+void th_terminal_cursor(struct th_terminal *t, int32_t *ret_x, int32_t *ret_y)
 {
-	VTermPos at = cursor(t);
+	VTermPos at;
 
+	settle(t);
+	at = cursor(t);
 	*ret_x = at.col;
 	*ret_y = at.row;
 }

@@ -60,6 +60,7 @@ struct th_tool_env {
 		void *ctx;
 	} bash_viewer;
 	uint64_t bash_idle_ms;           /* 0: TH_BASH_IDLE_MS */
+	uint64_t bash_grace_ms;          /* 0: TH_BASH_GRACE_MS */
 	struct th_python_kernel *kernel; /* python.c */
 	struct th_fetcher *fetcher;      /* of a runtime: for servers at an address; else NULL */
 	struct th_mcp_process *servers;  /* mcp/process.c: those that live on, too */

@@ -149,6 +149,10 @@ static void shows_terminals(void **state)
 	/* A full-screen program that leaves is not to be seen afterwards. */
 	assert_string_equal(bash("printf 'a\\n\\e[?1049h\\e[2J\\e[Hfull\\e[?1049lb\\n'"),
 			    "a\nb\n" DONE(0));
+	/* Nor one that does not leave, and what is long behind it is whole. */
+	bash("printf '\\e[?1049h\\e[2J\\e[Hfull'");
+	bash("seq 1 120");
+	assert_true(th_str_starts(th_buf_str(&run.text), TH_STR("1\n2\n3\n")));
 }
 
 static void long_output_is_bounded(void **state)
@@ -300,6 +304,7 @@ static void nothing_outlives_it(void **state)
 static void what_runs_too_long_is_ended(void **state)
 {
 	(void)state;
+	env.bash_grace_ms = 300;
 	env.command_ms_max = 1000;
 	assert_true(
 	    has(bash("sleep 60; echo no"), "[The command was ended after 1 seconds, the longest"));

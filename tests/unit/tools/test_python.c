@@ -118,6 +118,7 @@ static void bounds_output(void **state)
 static void interrupts(void **state)
 {
 	(void)state;
+	env.bash_grace_ms = 500;
 	cell("y = 5");
 	cell_with("import time\nprint('begun')\nwhile True: time.sleep(60)", "timeout_s");
 	if (!has(run.text.ptr, "begun") || !has(run.text.ptr, "KeyboardInterrupt"))
