@@ -605,6 +605,8 @@ static enum th_code task_fork(struct th_sim_runtime *r, size_t number, struct th
 		code = th_fork_begin(&f, &row, th_str_of(t->id), &ev, &data, err);
 	if (!code)
 		write_batch(r, &batch, TH_SIM_FAULT_NONE, &code, err);
+	if (!code)
+		code = a.result; /* EEXIST: another runtime was first */
 	th_fork_deinit(&f);
 	return code ? code : task_open(r, number, err);
 }
@@ -643,6 +645,10 @@ static void client_ready(void *ctx, size_t number, bool fenced)
 		return;
 	}
 	code = s->create ? task_create(r, number, &err) : task_open(r, number, &err);
+	if (code == TH_EEXIST) {
+		s->gone = true;
+		return;
+	}
 	if (code) {
 		th_sim_check_blame(w->check, "session %zu cannot be taken up: %s", number, err.msg);
 		s->gone = true;
