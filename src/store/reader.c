@@ -246,6 +246,8 @@ static bool wake_ready(struct th_reader *r)
 
 enum th_code th_reader_ask(struct th_reader *r, struct th_read *job, struct th_err *err)
 {
+	bool here;
+
 	assert(job->state == TH_READ_IDLE && job->run && job->done && job->drop);
 	if (r->under_way == TH_READS_MAX)
 		return th_fail(err, TH_EBUSY, "%d reads of the store wait already", TH_READS_MAX);
@@ -253,13 +255,14 @@ enum th_code th_reader_ask(struct th_reader *r, struct th_read *job, struct th_e
 	job->reader = r;
 	job->cancelled = false;
 	job->code = TH_OK;
-	job->here = r->store->kind->single || !wake_ready(r) || !thread_start(r);
-	job->state = job->here ? TH_READ_FINISHED : TH_READ_QUEUED;
+	here = r->store->kind->single || !wake_ready(r) || !thread_start(r);
+	job->here = here;
+	job->state = here ? TH_READ_FINISHED : TH_READ_QUEUED;
 	pthread_mutex_lock(&r->lock);
-	queue_add(job->here ? &r->finished : &r->asked, job);
+	queue_add(here ? &r->finished : &r->asked, job);
 	pthread_cond_broadcast(&r->changed);
-	pthread_mutex_unlock(&r->lock);
-	if (job->here)
+	pthread_mutex_unlock(&r->lock); /* from here on the job is the thread's */
+	if (here)
 		th_loop_defer(r->loop, &r->later);
 	return TH_OK;
 }
@@ -348,7 +351,8 @@ static enum th_code take(void *ctx, const struct th_event *ev, const struct th_d
 enum th_code th_log_read_next(struct th_log_read *l, struct th_store *store,
 			      struct th_str session_id, struct th_err *err)
 {
-	uint64_t from = TH_MAX(l->next, (uint64_t)1), last = from + TH_READ_PIECE_EVENTS - 1;
+	uint64_t from = TH_MAX(l->next, (uint64_t)1);
+	uint64_t last = TH_MAX(from, from + TH_READ_PIECE_EVENTS - 1); /* it may wrap around */
 	enum th_code code;
 
 	l->next = from;

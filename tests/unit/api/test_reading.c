@@ -126,6 +126,7 @@ static void same_as_blocking(const char *store)
 	compare(rt, 0);
 	compare(rt, TH_READ_PIECE_EVENTS);
 	compare(rt, 100000); /* behind the end: nothing */
+	compare(rt, UINT64_MAX);
 	GOOD(thole_runtime_export(rt, "s", on_line, &all, &error));
 	assert_true(all.lines > TH_READ_PIECE_EVENTS);
 	GOOD(thole_runtime_export_start(rt, "s", on_line, on_done, &parts, NULL, &error));
