@@ -111,15 +111,7 @@ class Server:
 
     def on_tools_list(self, m, params):
         fault = self.options.fault
-        if fault == "many":
-            tools = [{"name": "tool_%d" % i, "inputSchema": {"type": "object"}} for i in range(20000)]
-            self.result(m, tools=tools)
-        elif fault == "endless_pages":
-            at = int(params.get("cursor", "0"))
-            self.result(m, tools=[{"name": "tool_%d" % at, "inputSchema": {"type": "object"}}], nextCursor=str(at + 1))
-        elif fault == "same_page":
-            self.result(m, tools=[], nextCursor="again")
-        elif fault == "line":
+        if fault == "line":
             sys.stdout.write("x" * (17 << 20))
             sys.stdout.flush()
         elif fault == "chatter":
