@@ -407,7 +407,7 @@ static void test_agent_errors(void **state TH_UNUSED)
 		{ "computer:\n  kind: x11\n  start: [xterm]\n",
 		  "agents/x.yaml:3: computer.start is only for desktop" },
 		{ "computer:\n  kind: x11\n  width: 800\n  height: 600\n",
-		  "agents/x.yaml:3: computer.width is only for desktop" },
+		  "agents/x.yaml:3: computer.width is only for desktop or browser" },
 		{ "computer:\n  kind: desktop\n  options: {host: x}\n",
 		  "agents/x.yaml:3: computer.options does not fit: a computer of kind desktop has "
 		  "no options of its own" },
