@@ -11,8 +11,10 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import string
 import subprocess
+import unittest
 
 import house
 
@@ -36,6 +38,8 @@ class Secrets(house.House):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
+        if not shutil.which("openssl"):
+            raise unittest.SkipTest("openssl makes the certificates, and is not installed")
         internet.trust_authority("good.example", "other.example", "echo.example")
 
     def setUp(self):
@@ -134,7 +138,7 @@ class Secrets(house.House):
         """A file of the workspace has it: each way out is masked, also split over writes."""
         (self.work / "leak").write_text(VALUE)
         half = "python3 -u -c \"import time; t = open('leak').read()\nfor c in t: print(c, end='', flush=True); time.sleep(0.002)\""
-        out = self.act("cat leak; xxd -p leak; base64 -w0 leak; (echo -n x; cat leak) | base64 -w0", half,
+        out = self.act("cat leak; od -An -v -tx1 leak | tr -d ' \\n'; base64 -w0 leak; (echo -n x; cat leak) | base64 -w0", half,
                        "bash " + json.dumps({"command": half}), 'read_file {"path": "leak"}', "cat leak >&2; cat leak leak",
                        "python3 -c \"t = open('leak').read(); [print(i, t) for i in range(3000)]\"")  # its whole is kept as a blob
         (self.work / "leak").unlink()
