@@ -29,6 +29,7 @@ FOR_TESTS = {
     "th_model_action_encode": "the inverse of the decoder: what is decoded is encoded and compared",
     "th_runtime_recover": "bench/recover; thole_runtime_recover takes up sessions one by one, as its caller wants them",
     "th_sim_variant_doc": "the test prints which broken variant was not caught",
+    "th_terminal_exact": "the shorter way of plain lines is held against the longer one",
     "th_try_alloc_fail_at": "the n-th allocation fails",
 }
 
