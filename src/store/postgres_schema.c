@@ -124,7 +124,11 @@ static enum th_code version_get(struct th_pq *c, int64_t *ret, struct th_err *er
 	enum th_code code;
 
 	*ret = 0;
-	code = th_pq_run(c, "SELECT to_regclass('thole.store') IS NOT NULL", NULL, &r, err);
+	/* Not by to_regclass: within a transaction it may not know yet what another one made. */
+	code = th_pq_run(c,
+			 "SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid ="
+			 " c.relnamespace WHERE n.nspname = 'thole' AND c.relname = 'store')",
+			 NULL, &r, err);
 	if (code != TH_OK)
 		return code;
 	if (th_pq_rows(r) != 1 || !th_pq_bool(r, 0, 0, &there) || !there)

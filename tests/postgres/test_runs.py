@@ -67,6 +67,12 @@ class Runs(OnPostgres):
         self.assertEqual((day["sessions"], day["turns"]), (3, 4))  # the fork, too
         self.assertEqual(self.postgres.sql("SELECT count(*) FROM thole.owners"), "0")
 
+    def test_made_by_many_at_once(self):
+        processes = [self.start("store", "migrate") for _ in range(6)]
+        for process in processes:
+            self.assertEqual((process.communicate()[1], process.returncode), (b"", 0))
+        self.assertEqual(self.postgres.sql("SELECT version FROM thole.store"), "1")
+
     def test_copied_there_and_back(self):
         self.env["THOLE_STORE"] = f"sqlite:{self.folder}/log.db"
         self.serve([shell("echo made > made")], say("One."), say("Two."), say("Three."))

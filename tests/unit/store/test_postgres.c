@@ -111,7 +111,7 @@ static void refused(const char *url, enum th_code code, const char *part)
 
 static void opening_refused(void **state)
 {
-	char url[512];
+	char url[512], large[TH_STORE_URL_MAX + 32];
 
 	(void)state;
 	refused("postgres:", TH_EUSAGE, "postgres://USER@HOST");
@@ -119,6 +119,13 @@ static void opening_refused(void **state)
 	refused("postgres://u:secret@127.0.0.1:1/x", TH_ECONN, "postgres://u@127.0.0.1:1/x");
 	refused("postgres://u:secret@[::1/x", TH_EUSAGE, "not a URL that libpq takes");
 	refused("postgres://u@h/x?password=secret&nonsense=secret", TH_EUSAGE, "not a URL");
+	memset(large, 'x', sizeof(large));
+	memcpy(large, "postgres://127.0.0.1:1/", 23);
+	large[9 + TH_STORE_URL_MAX] = '\0';
+	refused(large, TH_ECONN, "127.0.0.1");
+	large[9 + TH_STORE_URL_MAX] = 'x';
+	large[9 + TH_STORE_URL_MAX + 1] = '\0';
+	refused(large, TH_ELIMIT, "at most 2000 bytes");
 	snprintf(url, sizeof(url), "%sno_such_database", server);
 	refused(url, TH_ECONN, "no_such_database");
 }
