@@ -74,7 +74,7 @@
 #define TH_COMPACT_LISTED_MAX (2 * TH_MIB) /* bytes of a history that is listed for a model */
 #define TH_HISTORY_EXCERPT 300             /* bytes of a hit that the model is shown */
 #define TH_HISTORY_READ_MAX (16 * TH_KIB)  /* of an event that it reads at once */
-#define TH_KEPT_MAX (6 * TH_KIB)           /* bytes of a model's notes, and of its task list */
+#define TH_RESTATED_MAX (6 * TH_KIB)       /* bytes of a model's notes, and of its task list */
 #define TH_SEARCH_HITS_MAX 20              /* events that a search of a session's words gives */
 #define TH_SEARCH_WORDS_MAX 32             /* of a query */
 #define TH_CONDENSERS_MAX 16               /* of a pipeline */

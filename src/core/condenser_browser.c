@@ -10,7 +10,7 @@ static bool is_view(const struct th_transcript_item *item)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(item->output);
 
-	if (th_str_starts(item->tool, TH_STR("browser")) || th_str_is(item->tool, "computer") ||
+	if (th_str_starts(item->tool, TH_STR("browse")) || th_str_is(item->tool, "computer") ||
 	    th_str_is(th_json_raw_get(item->item, "type"), "\"computer_call\""))
 		return true;
 	while (item->output.len && item->output.ptr[0] == '[' && th_json_raw_next(&it))

@@ -79,7 +79,7 @@ void th_session_init(struct th_session *s)
 	th_buf_init_try(&s->control.by, TH_USER_MAX);
 	th_buf_init_try(&s->control.input, TH_EVENT_DATA_MAX);
 	th_buf_init_try(&s->asked_ids, TH_ASKED_IDS_MAX * sizeof(uint64_t));
-	th_kept_init(&s->kept_texts);
+	th_restated_init(&s->restated);
 }
 
 void th_session_deinit(struct th_session *s)
@@ -94,7 +94,7 @@ void th_session_deinit(struct th_session *s)
 	th_buf_deinit(&s->control.by);
 	th_buf_deinit(&s->control.input);
 	th_buf_deinit(&s->asked_ids);
-	th_kept_deinit(&s->kept_texts);
+	th_restated_deinit(&s->restated);
 	th_unresolved_deinit(&s->unresolved);
 	*s = (struct th_session){ 0 };
 }
@@ -579,8 +579,8 @@ static bool ran_out(const struct th_session *s, const struct th_arena *scratch)
 	return scratch->no_memory || s->chain.no_memory || s->started.no_memory ||
 	       s->turn.no_memory || s->memory.no_memory || s->final.no_memory ||
 	       s->control.by.no_memory || s->control.input.no_memory || s->reason.no_memory ||
-	       s->trip.no_memory || s->asked_ids.no_memory || s->kept_texts.notes.no_memory ||
-	       s->kept_texts.tasks.no_memory;
+	       s->trip.no_memory || s->asked_ids.no_memory || s->restated.notes.no_memory ||
+	       s->restated.tasks.no_memory;
 }
 
 /* What is seen of it later. */

@@ -18,8 +18,8 @@
 
 #include "core/agent.h"
 #include "core/event.h"
-#include "core/kept.h"
 #include "core/native.h"
+#include "core/restated.h"
 #include "core/side.h"
 #include "core/stuck.h"
 #include "core/team.h"
@@ -325,7 +325,7 @@ struct th_session {
 	struct th_session_stuck *stuck; /* in `memory`; NULL: nobody looks */
 	struct th_arena memory;
 	struct th_session_control control;
-	struct th_kept kept_texts; /* shown again with each condensation */
+	struct th_restated restated; /* shown again with each condensation */
 };
 
 void th_session_init(struct th_session *s);

@@ -462,7 +462,7 @@ enum th_code th_on_outcome(struct th_step *st)
 	s->items++;
 	s->totals.calls_unknown += c->status == TH_OUTCOME_UNKNOWN;
 	if (c->status == TH_OUTCOME_DONE)
-		th_kept_take(&s->kept_texts, c->tool, c->arguments);
+		th_restated_take(&s->restated, c->tool, c->arguments);
 	s->condense_asked |= c->status == TH_OUTCOME_DONE && th_str_is(c->tool, TH_CONDENSE_TOOL);
 	th_step_turn_over(s);
 	if (!th_session_waits_any(s) && s->state == TH_STATE_WAITING)

@@ -90,10 +90,10 @@ void th_session_print(const struct th_session *s, struct th_jw *w)
 	if (s->parent.len)
 		th_jw_kstr(w, "parent", s->parent);
 	th_jw_kint(w, "items", (int64_t)s->items);
-	if (s->kept_texts.notes.len)
-		th_jw_kstr(w, "notes", th_buf_str(&s->kept_texts.notes));
-	if (s->kept_texts.tasks.len)
-		th_jw_kstr(w, "tasks", th_buf_str(&s->kept_texts.tasks));
+	if (s->restated.notes.len)
+		th_jw_kstr(w, "notes", th_buf_str(&s->restated.notes));
+	if (s->restated.tasks.len)
+		th_jw_kstr(w, "tasks", th_buf_str(&s->restated.tasks));
 	if (s->items_then)
 		th_jw_kint(w, "condensed_to", (int64_t)s->items_then);
 	th_jw_kint(w, "turns", t->turns);

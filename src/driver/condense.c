@@ -118,7 +118,7 @@ static void put_state(const struct th_live *l, struct th_buf *out)
 	for (size_t i = 0; i < l->session_config->tool_count; i++)
 		if (th_str_is(l->session_config->tools[i].spec.name, "history"))
 			th_buf_add_cstr(out, "[The tool history finds what was left out.]");
-	th_kept_print(&l->fold.kept_texts, out);
+	th_restated_print(&l->fold.restated, out);
 	put_decided(&l->fold, true, out);
 	put_decided(&l->fold, false, out);
 }

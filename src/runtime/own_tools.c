@@ -4,7 +4,7 @@
  * no longer sees, `notes` keeps what it wants to see for good.
  *
  * history reads the store beside the loop (store/reader.h).  notes does nothing
- * here: the fold keeps what the call says (core/kept.h), in the transaction of its
+ * here: the fold keeps what the call says (core/restated.h), in the transaction of its
  * outcome.
  */
 #include "runtime/own_tools.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "core/kept.h"
+#include "core/restated.h"
 #include "runtime/internal.h"
 #include "store/search.h"
 
@@ -171,7 +171,7 @@ static void history(void *ctx, struct th_driver *d, const struct th_local_call *
 	code = s->session_id ? read_arguments(s, call->arguments, &err)
 			     : th_fail(&err, TH_EUSAGE, "the session has no name");
 	if (!code)
-		code = th_reader_ask(th_runtime_long_reader(s->rt), &s->job, &err);
+		code = th_reader_ask(s->rt->long_reader, &s->job, &err);
 	if (code) {
 		search_free(s);
 		fail(d, call->ticket, &err);
@@ -185,7 +185,7 @@ static void notes(void *ctx, struct th_driver *d, const struct th_local_call *ca
 	struct th_err err = { 0 };
 
 	(void)ctx;
-	if (th_kept_check(call->arguments, &err))
+	if (th_restated_check(call->arguments, &err))
 		fail(d, call->ticket, &err);
 	else
 		answer(d, call->ticket, TH_OUTCOME_DONE,
@@ -195,40 +195,40 @@ static void notes(void *ctx, struct th_driver *d, const struct th_local_call *ca
 
 /* ---- */
 
-enum th_code th_own_tools_add(struct th_runtime *rt, struct th_arena *memory, struct th_err *err)
+void th_own_tools(struct th_runtime *rt, struct th_arena *memory,
+		  struct th_tool_row ret[static TH_OWN_TOOLS])
 {
-	struct {
+	static const struct {
 		const char *name, *description;
 		const struct th_table *arguments;
 		th_local_fn *run;
 		enum th_class class;
-	} tools[] = {
+	} tools[TH_OWN_TOOLS] = {
 		{ "history",
 		  "Search the whole conversation, also what was left out of it, or read one event "
 		  "of it whole.",
 		  &th_history_table, history, TH_CLASS_R },
-		{ TH_KEPT_NOTES,
+		{ TH_RESTATED_NOTES,
 		  "Keep notes that are not lost when the conversation is condensed. The text "
 		  "replaces the notes of before.",
-		  &th_kept_notes_table, notes, TH_CLASS_L },
+		  &th_restated_notes_table, notes, TH_CLASS_L },
 	};
-	enum th_code code = TH_OK;
 
-	for (size_t i = 0; i < TH_COUNT(tools) && !code; i++) {
+	for (size_t i = 0; i < TH_OWN_TOOLS; i++) {
 		struct th_buf schema = TH_BUF_INIT(16 * TH_KIB);
 		struct th_jw w = th_jw(&schema);
-		struct th_tool_row row = { .local = tools[i].run, .ctx = rt, .check = true };
 
 		th_table_schema(tools[i].arguments, &w);
-		row.spec = (struct th_tool_spec){
-			.name = th_str_of(tools[i].name),
-			.description = th_str_of(tools[i].description),
-			.schema = th_arena_str(memory, th_buf_str(&schema)),
-			.class = tools[i].class,
-			.scope = { TH_TARGET_OTHER, TH_SHOWS_ONE },
+		ret[i] = (struct th_tool_row){
+			.spec = { .name = th_str_of(tools[i].name),
+				  .description = th_str_of(tools[i].description),
+				  .schema = th_arena_str(memory, th_buf_str(&schema)),
+				  .class = tools[i].class,
+				  .scope = { TH_TARGET_OTHER, TH_SHOWS_ONE } },
+			.local = tools[i].run,
+			.ctx = rt,
+			.check = true,
 		};
-		code = th_runtime_tool(rt, &row, err);
 		th_buf_deinit(&schema);
 	}
-	return code;
 }

@@ -5,8 +5,10 @@
 
 #include "runtime/runtime.h"
 
-/* Schemas are the arena's, which lives as long as the runtime. */
-TH_NODISCARD enum th_code th_own_tools_add(struct th_runtime *rt, struct th_arena *memory,
-					   struct th_err *err);
+#define TH_OWN_TOOLS 2
+
+/* Their rows; schemas are the arena's, which lives as long as the runtime. */
+void th_own_tools(struct th_runtime *rt, struct th_arena *memory,
+		  struct th_tool_row ret[static TH_OWN_TOOLS]);
 
 #endif

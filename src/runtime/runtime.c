@@ -178,6 +178,17 @@ static const struct th_world_ops world_ops = {
 
 /* ---- runtimes ----------------------------------------------------------------------------- */
 
+static enum th_code add_own_tools(struct th_runtime *rt, struct th_err *err)
+{
+	struct th_tool_row rows[TH_OWN_TOOLS];
+	enum th_code code = TH_OK;
+
+	th_own_tools(rt, &rt->schemas.memory, rows);
+	for (size_t i = 0; i < TH_OWN_TOOLS && !code; i++)
+		code = th_runtime_tool(rt, &rows[i], err);
+	return code;
+}
+
 enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_runtime **ret,
 			    struct th_err *err)
 {
@@ -231,7 +242,7 @@ enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_
 	if (!code)
 		th_runtime_human_model(rt, options, person_in);
 	if (!code)
-		code = th_own_tools_add(rt, &rt->schemas.memory, err);
+		code = add_own_tools(rt, err);
 	rt->driver = th_driver_new(&world, TH_STR(TH_VERSION));
 	if (!rt->driver && !code)
 		code = th_fail_memory(err);

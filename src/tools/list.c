@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* list.c - the table of tools. */
 #include "core/agent.h"
-#include "core/kept.h"
+#include "core/restated.h"
 #include "tools/tool.h"
 
 const struct th_tool *const th_tools[] = {
@@ -42,7 +42,7 @@ static const struct {
 };
 
 /* Tools that no executor runs: the runtime has their rows (runtime/own_tools.c). */
-static const char *const of_runtime[] = { "history", TH_KEPT_NOTES };
+static const char *const of_runtime[] = { "history", TH_RESTATED_NOTES };
 
 size_t th_tools_default(struct th_str ret[static TH_AGENT_TOOLS_MAX])
 {

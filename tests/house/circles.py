@@ -24,7 +24,7 @@ ALLOWED = [
     ("models", "responses_back responses_request responses_result", "items hold results, and results hold items of content"),
     ("driver", "calls delegate delegate_end delegate_wait driver effects inputs person", "a call may be the work of a child session, and each session has calls: who opens, stops or ends one does it to the other"),
     ("io", "fetch fetch_answer fetch_curl", "curl calls back into the request whose transfer it runs"),
-    ("store", "sqlite sqlite_lease sqlite_read sqlite_remove sqlite_sweep sqlite_usage sqlite_verify sqlite_write", "sqlite.c is the table of functions of the others, which get the database from it"),
+    ("store", "sqlite sqlite_lease sqlite_read sqlite_remove sqlite_sweep sqlite_text sqlite_usage sqlite_verify sqlite_write", "sqlite.c is the table of functions of the others, which get the database from it"),
     ("store", "sqlite_db sqlite_recent sqlite_sums", "closing a database clears the cache of what was written, which the cache reads through it; one of an older version gets its sums"),
     ("computers", "browser_files browser_tabs browser_wire", "events are answered by commands, and a command waits no longer when its tab tells that it cannot answer"),
     ("computers", "x11 x11_clipboard x11_input x11_keyboard x11_keymap x11_see x11_slots", "x11.c owns the connection, and passes its events on to the parts that wait on it"),

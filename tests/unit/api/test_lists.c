@@ -339,6 +339,47 @@ static void refused_then_said(void **state)
 	scripted_free(model);
 }
 
+/* Who asked counts one, and what came of it ten. */
+static int count_condensed(void *ctx, const char *line, size_t len)
+{
+	const struct th_str text = th_str_n(line, len), kind = th_json_raw_get(text, "kind");
+
+	*(int *)ctx += th_str_is(kind, "\"condensation_requested\"") &&
+		       th_str_find(text, TH_STR("\"by\":\"Ann\"")) > 0;
+	*(int *)ctx += 10 * th_str_is(kind, "\"condensation\"");
+	return 0;
+}
+
+/* It is in the log when it was asked for, also of a session that rests, which goes on with it. */
+static void condensed_on_request(void **state)
+{
+	struct scripted *model = scripted_new(one_call, NULL);
+	struct thole_runtime *rt;
+	struct thole_session *s = NULL;
+	char store[200];
+	int calls = 0, asked = 0;
+	struct thole_agent *agent = asking_agent(&calls);
+
+	(void)state;
+	store_new(store);
+	rt = runtime_at(scripted_url(model), store);
+	GOOD(thole_session_new(rt, agent, "s", &s, &error));
+	GOOD(thole_session_run(s, "go", &error));
+	GOOD(thole_session_approve(s, NULL, "me", &error));
+	GOOD(thole_session_wait(s, -1, &error));
+	GOOD(thole_session_condense(s, "Ann", &error));
+	GOOD(thole_session_message(s, "and now?", &error));
+	GOOD(thole_session_wait(s, -1, &error));
+	/* The model no longer sees its call, and makes it again. */
+	assert_int_equal(thole_session_state(s), THOLE_WAITING);
+	GOOD(thole_runtime_log(rt, "s", 1, count_condensed, &asked, &error));
+	assert_int_equal(asked, 11);
+	thole_agent_free(agent);
+	GOOD(thole_runtime_free(rt));
+	store_remove(store);
+	scripted_free(model);
+}
+
 static void decided_while_nobody_has_it(void **state)
 {
 	struct scripted *model = scripted_new(one_call, NULL);
@@ -571,9 +612,13 @@ static void recovery(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pages_of_sessions),  cmocka_unit_test(one_session),
-		cmocka_unit_test(users_and_metadata), cmocka_unit_test(decided_while_nobody_has_it),
-		cmocka_unit_test(refused_then_said),  cmocka_unit_test(blobs),
+		cmocka_unit_test(pages_of_sessions),
+		cmocka_unit_test(one_session),
+		cmocka_unit_test(users_and_metadata),
+		cmocka_unit_test(decided_while_nobody_has_it),
+		cmocka_unit_test(refused_then_said),
+		cmocka_unit_test(blobs),
+		cmocka_unit_test(condensed_on_request),
 		cmocka_unit_test(recovery),
 	};
 

@@ -368,6 +368,7 @@ static void no_session(void **state)
 	BAD(THOLE_EUSAGE, thole_session_message(NULL, "x", &error));
 	BAD(THOLE_EUSAGE, thole_session_resume(NULL, &error));
 	BAD(THOLE_EUSAGE, thole_session_pause(NULL, "x", &error));
+	BAD(THOLE_EUSAGE, thole_session_condense(NULL, "x", &error));
 	BAD(THOLE_EUSAGE, thole_session_cancel(NULL, THOLE_NOW, &error));
 	BAD(THOLE_EUSAGE, thole_session_approve(NULL, "c", "by", &error));
 	BAD(THOLE_EUSAGE, thole_session_answer(NULL, "c", "by", "yes", &error));
@@ -425,6 +426,7 @@ static void sessions(void **state)
 	BAD(THOLE_EUSAGE, thole_session_settle(s, NULL, (enum thole_outcome)3, NULL, NULL, &error));
 	BAD(THOLE_EUSAGE, thole_session_cancel(s, (enum thole_when)2, &error));
 	BAD(THOLE_ELIMIT, thole_session_pause(s, huge, &error));
+	BAD(THOLE_ELIMIT, thole_session_condense(s, huge, &error));
 	BAD(THOLE_ELIMIT, thole_session_run(s, huge, &error));
 	BAD(THOLE_ELIMIT, thole_session_approve_always(s, huge, NULL, &error));
 	BAD(THOLE_ELIMIT, thole_session_approve_always(s, NULL, huge, &error));

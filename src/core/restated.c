@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/kept.h"
+#include "core/restated.h"
 
 #include "base/limits.h"
 #include "base/text.h"
 
-TH_TABLE(kept_notes, "arguments of notes", false)
+TH_TABLE(restated_notes, "arguments of notes", false)
 
-void th_kept_init(struct th_kept *k)
+void th_restated_init(struct th_restated *k)
 {
-	th_buf_init_try(&k->notes, 2 * TH_KEPT_MAX);
-	th_buf_init_try(&k->tasks, 2 * TH_KEPT_MAX);
+	th_buf_init_try(&k->notes, 2 * TH_RESTATED_MAX);
+	th_buf_init_try(&k->tasks, 2 * TH_RESTATED_MAX);
 }
 
-void th_kept_deinit(struct th_kept *k)
+void th_restated_deinit(struct th_restated *k)
 {
 	th_buf_deinit(&k->notes);
 	th_buf_deinit(&k->tasks);
 }
 
-enum th_code th_kept_check(struct th_str arguments, struct th_err *err)
+enum th_code th_restated_check(struct th_str arguments, struct th_err *err)
 {
 	struct th_json_doc *doc = NULL;
 	struct th_str text;
 	enum th_code code = th_json_parse(arguments, &doc, err);
 
 	text = code ? TH_STR("") : th_json_get_str(th_json_root(doc), "text");
-	if (text.len > TH_KEPT_MAX)
-		code = th_fail(err, TH_ELIMIT, "notes have at most %zu bytes", (size_t)TH_KEPT_MAX);
+	if (text.len > TH_RESTATED_MAX)
+		code = th_fail(err, TH_ELIMIT, "notes have at most %zu bytes",
+			       (size_t)TH_RESTATED_MAX);
 	th_json_free(doc);
 	return code;
 }
@@ -48,7 +49,7 @@ static void put_task(const struct th_json *task, size_t number, struct th_buf *o
 	}
 }
 
-static void take_tasks(struct th_kept *k, const struct th_json *v)
+static void take_tasks(struct th_restated *k, const struct th_json *v)
 {
 	const struct th_json *list = th_json_get(v, "task_list");
 	struct th_json_iter it = th_json_iter(list);
@@ -56,15 +57,15 @@ static void take_tasks(struct th_kept *k, const struct th_json *v)
 	if (!th_str_is(th_json_get_str(v, "command"), "plan"))
 		return;
 	th_buf_clear(&k->tasks);
-	while (th_json_next(&it) && k->tasks.len < TH_KEPT_MAX)
+	while (th_json_next(&it) && k->tasks.len < TH_RESTATED_MAX)
 		put_task(it.val, it.index + 1, &k->tasks);
-	if (k->tasks.len >= TH_KEPT_MAX)
+	if (k->tasks.len >= TH_RESTATED_MAX)
 		th_buf_add_cstr(&k->tasks, "\n(the rest is in the task list)");
 }
 
-void th_kept_take(struct th_kept *k, struct th_str tool, struct th_str arguments)
+void th_restated_take(struct th_restated *k, struct th_str tool, struct th_str arguments)
 {
-	bool notes = th_str_is(tool, TH_KEPT_NOTES);
+	bool notes = th_str_is(tool, TH_RESTATED_NOTES);
 	struct th_json_doc *doc = NULL;
 
 	if (!notes && !th_str_is(tool, "task_list") && !th_str_is(tool, "task_tracker"))
@@ -73,15 +74,15 @@ void th_kept_take(struct th_kept *k, struct th_str tool, struct th_str arguments
 		return;
 	if (notes) {
 		th_buf_clear(&k->notes);
-		th_buf_add(&k->notes,
-			   th_utf8_cut(th_json_get_str(th_json_root(doc), "text"), TH_KEPT_MAX));
+		th_buf_add(&k->notes, th_utf8_cut(th_json_get_str(th_json_root(doc), "text"),
+						  TH_RESTATED_MAX));
 	} else {
 		take_tasks(k, th_json_root(doc));
 	}
 	th_json_free(doc);
 }
 
-void th_kept_print(const struct th_kept *k, struct th_buf *out)
+void th_restated_print(const struct th_restated *k, struct th_buf *out)
 {
 	if (k->notes.len)
 		th_buf_printf(out, "%s[Your notes:]\n%.*s", out->len ? "\n\n" : "",

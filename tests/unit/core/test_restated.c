@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_kept.c - what is said again after a condensation, and the limits' edges. */
+/* test_restated.c - what is said again after a condensation, and the limits' edges. */
 #include "unit.h"
 
 #include <string.h>
 
 #include "base/limits.h"
 #include "core/event_text.h"
-#include "core/kept.h"
+#include "core/restated.h"
 
-static const char *printed(const struct th_kept *k)
+static const char *printed(const struct th_restated *k)
 {
-	static char text[4 * TH_KEPT_MAX];
+	static char text[4 * TH_RESTATED_MAX];
 	struct th_buf out = TH_BUF_INIT(sizeof(text) - 1);
 
-	th_kept_print(k, &out);
+	th_restated_print(k, &out);
 	th_buf_add_char(&out, '\0');
 	memcpy(text, out.ptr, out.len);
 	th_buf_deinit(&out);
@@ -22,47 +22,49 @@ static const char *printed(const struct th_kept *k)
 
 static void test_notes_and_tasks(void **unused)
 {
-	struct th_kept k;
+	struct th_restated k;
 
 	(void)unused;
-	th_kept_init(&k);
+	th_restated_init(&k);
 	assert_string_equal(printed(&k), "");
-	th_kept_take(&k, TH_STR("bash"), TH_STR("{\"text\":\"no\"}"));
-	th_kept_take(&k, TH_STR("notes"), TH_STR("no JSON"));
+	th_restated_take(&k, TH_STR("bash"), TH_STR("{\"text\":\"no\"}"));
+	th_restated_take(&k, TH_STR("notes"), TH_STR("no JSON"));
 	assert_string_equal(printed(&k), "");
-	th_kept_take(&k, TH_STR("notes"), TH_STR("{\"text\":\"one\"}"));
-	th_kept_take(&k, TH_STR("notes"), TH_STR("{\"text\":\"two\"}"));
-	th_kept_take(
+	th_restated_take(&k, TH_STR("notes"), TH_STR("{\"text\":\"one\"}"));
+	th_restated_take(&k, TH_STR("notes"), TH_STR("{\"text\":\"two\"}"));
+	th_restated_take(
 	    &k, TH_STR("task_tracker"),
 	    TH_STR("{\"command\":\"plan\",\"task_list\":[{\"title\":\"a\",\"status\":\"done\"},"
 		   "{\"title\":\"b\",\"status\":\"in_progress\",\"notes\":\"n\"},{\"title\":"
 		   "\"c\"}]}"));
-	th_kept_take(&k, TH_STR("task_list"), TH_STR("{\"command\":\"view\"}"));
+	th_restated_take(&k, TH_STR("task_list"), TH_STR("{\"command\":\"view\"}"));
 	assert_string_equal(printed(&k),
 			    "[Your notes:]\ntwo\n\n[Your task list:]\n1. [x] a\n2. [~] b - "
 			    "n\n3. [ ] c");
-	th_kept_take(&k, TH_STR("notes"), TH_STR("{\"text\":\"\"}"));
-	th_kept_take(&k, TH_STR("task_list"), TH_STR("{\"command\":\"plan\",\"task_list\":[]}"));
+	th_restated_take(&k, TH_STR("notes"), TH_STR("{\"text\":\"\"}"));
+	th_restated_take(&k, TH_STR("task_list"),
+			 TH_STR("{\"command\":\"plan\",\"task_list\":[]}"));
 	assert_string_equal(printed(&k), "");
-	th_kept_deinit(&k);
+	th_restated_deinit(&k);
 }
 
 static void test_limits(void **unused)
 {
 	(void)unused;
 	for (size_t over = 0; over <= 1; over++) {
-		struct th_buf text = TH_BUF_INIT(2 * TH_KEPT_MAX);
+		struct th_buf text = TH_BUF_INIT(2 * TH_RESTATED_MAX);
 		struct th_err err = { 0 };
-		struct th_kept k;
+		struct th_restated k;
 
-		th_kept_init(&k);
+		th_restated_init(&k);
 		th_buf_add_cstr(&text, "{\"text\":\"");
-		for (size_t i = 0; i < TH_KEPT_MAX + over; i++)
+		for (size_t i = 0; i < TH_RESTATED_MAX + over; i++)
 			th_buf_add_char(&text, 'x');
 		th_buf_add_cstr(&text, "\"}");
-		assert_int_equal(th_kept_check(th_buf_str(&text), &err), over ? TH_ELIMIT : TH_OK);
-		th_kept_take(&k, TH_STR("notes"), th_buf_str(&text));
-		assert_int_equal(k.notes.len, TH_KEPT_MAX);
+		assert_int_equal(th_restated_check(th_buf_str(&text), &err),
+				 over ? TH_ELIMIT : TH_OK);
+		th_restated_take(&k, TH_STR("notes"), th_buf_str(&text));
+		assert_int_equal(k.notes.len, TH_RESTATED_MAX);
 		/* A list of any length is cut. */
 		th_buf_deinit(&text);
 		th_buf_init(&text, TH_MIB);
@@ -70,11 +72,11 @@ static void test_limits(void **unused)
 		for (size_t i = 0; i < 2000; i++)
 			th_buf_add_cstr(&text, ",{\"title\":\"a task\"}");
 		th_buf_add_cstr(&text, "]}");
-		th_kept_take(&k, TH_STR("task_list"), th_buf_str(&text));
-		assert_true(k.tasks.len < TH_KEPT_MAX + 200);
+		th_restated_take(&k, TH_STR("task_list"), th_buf_str(&text));
+		assert_true(k.tasks.len < TH_RESTATED_MAX + 200);
 		assert_non_null(strstr(printed(&k), "the rest is in the task list"));
 		th_buf_deinit(&text);
-		th_kept_deinit(&k);
+		th_restated_deinit(&k);
 	}
 }
 
