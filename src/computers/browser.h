@@ -232,7 +232,7 @@ TH_NODISCARD enum th_code th_browser_dialog_end(struct th_browser *b, struct th_
 						bool accept, struct th_str text,
 						struct th_err *err);
 
-/* Looks at another; waits until it is there. */
+/* Looks at another. */
 TH_NODISCARD enum th_code th_browser_show(struct th_browser *b, struct th_browser_tab *tab,
 					  struct th_err *err);
 TH_NODISCARD enum th_code th_browser_tab_new(struct th_browser *b, struct th_err *err);

@@ -694,6 +694,16 @@ static void tell_events(struct th_browser *b, struct th_buf *out)
 			      (unsigned long long)(b->console.count - b->console.told));
 }
 
+/* The page keeps no elements for us (th_browser_on_element). */
+static enum th_code forget_objects(struct th_browser *b, const struct th_browser_tab *t,
+				   struct th_err *err)
+{
+	struct th_jw *w = th_browser_begin(b, t->session, "Runtime.releaseObjectGroup");
+
+	th_jw_kstr(w, "objectGroup", TH_STR("step"));
+	return th_browser_post(b, err);
+}
+
 enum th_code th_browser_browsed(struct th_computer *c, struct th_buf *out, struct th_err *err)
 {
 	struct th_browser *b = th_browser_of(c);
@@ -706,6 +716,8 @@ enum th_code th_browser_browsed(struct th_computer *c, struct th_buf *out, struc
 	if (b->acted)
 		code = rest(b, err);
 	t = th_browser_tab_find(b, b->active);
+	if (!code && b->acted && t && !t->dialog.open && !t->crashed)
+		code = forget_objects(b, t, err);
 	/* A page with a dialog says nothing; what it shows, the notice tells. */
 	if (!code && b->acted && t && !t->dialog.open)
 		code = tell_changes(b, out, err);

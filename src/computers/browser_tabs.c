@@ -492,8 +492,9 @@ enum th_code th_browser_tab_close(struct th_browser *b, int32_t number, struct t
 	int64_t until = th_browser_now_us() + TH_BROWSER_REPLY_MS * INT64_C(1000);
 	const struct th_browser_tab *tab = th_browser_tab_find(b, number);
 
+	unsigned dialog = tab->dialog.number;
 	enum th_code code = close_target(b, th_str_of(tab->target), err);
-	while (!code && (tab = th_browser_tab_find(b, number)) && !tab->dialog.open)
+	while (!code && (tab = th_browser_tab_find(b, number)) && tab->dialog.number == dialog)
 		code = th_browser_pump(b, until, err);
 	return code == TH_ETIMEOUT ? th_fail(err, TH_EIO, "the tab does not close") : code;
 }

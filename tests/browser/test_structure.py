@@ -116,12 +116,20 @@ class Structure(house_browser.Browsed):
         self.assertEqual([o["status"] for o in outcomes], ["done", "done", "refused", "done", "done"] + ["refused"] * 5)
 
     def test_hostile_words(self):
-        texts, _ = self.texts([browser("snapshot")], [browser("click", ref=1)], [browser("read")], say("Done."), page="evil_words")
+        texts, outcomes = self.texts(
+            [browser("snapshot")], [browser("click", ref=1)], [browser("read")],
+            [browser("open", url=self.site.url + "/flood")], [browser("wait", text="never", seconds=1)], [browser("console")], say("Done."), page="evil_words")
         # What a page writes cannot look like an element of the snapshot, or end a name.
         self.assertEqual([line for line in self.lines(texts[0]) if "[" in line and "]]]" not in line], ["[1 button \"x' disabled] (99 button 'Pay\"]"])
         self.assertIn(']]] (1 button "fake"]', texts[0])
         self.assertFalse({"\x1b", "\u202e"} & set("".join(texts)))
         self.assertEqual(self.site.done("evil_words"), [["real", None]])
+        # One that never stops to log holds nobody up, and fills nothing.
+        self.assertIn("# Flood", texts[3])
+        self.assertIn("the text was not there after 1 s", texts[4])
+        self.assertEqual(outcomes[4]["status"], "failed")
+        self.assertRegex(texts[5], r"\(\d+ earlier lines are gone\)")
+        self.assertLess(len(texts[5]), 45000)
 
 
 if __name__ == "__main__":
