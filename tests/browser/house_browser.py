@@ -56,7 +56,7 @@ class Browsed(house.House):
     def tearDown(self):
         super().tearDown()
         self.site.close()
-        deadline = time.monotonic() + 10  # one whose owner was killed sees that by itself
+        deadline = time.monotonic() + 30  # one whose owner was killed sees that by itself
         while browsers_of(self.folder) and time.monotonic() < deadline:
             time.sleep(0.05)
         self.assertEqual(browsers_of(self.folder), [], "a browser is left")
