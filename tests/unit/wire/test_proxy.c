@@ -109,8 +109,8 @@ static void test_bad_targets(void **state)
 		"GET http:///x HTTP/1.1\r\nHost: a\r\n\r\n",
 		"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n",
 		"GET http://a.example/ HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
-		"GET http://a.example/ HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n"
-		"Transfer-Encoding: chunked\r\n\r\n",
+		("GET http://a.example/ HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n"
+		 "Transfer-Encoding: chunked\r\n\r\n"),
 	};
 
 	(void)state;
