@@ -203,10 +203,11 @@ static void test_a_condenser(void **unused)
 	restart(w, agent);
 	assert_true(sent(w, "one") && sent(w, "4 earlier items") && sent(w, "c3"));
 	assert_false(sent(w, "c1") || sent(w, "c2"));
-	/* Another task: the first one stays too, and there is one note. */
+	/* Another task: the first one stays too, and there is one note, which counts
+	 * what it replaces itself. */
 	answer(w, TEXT("over"));
 	say(w, "two");
-	assert_true(sent(w, "one") && sent(w, "two") && sent(w, "3 earlier items"));
+	assert_true(sent(w, "one") && sent(w, "two") && sent(w, "2 earlier items"));
 	assert_false(sent(w, "4 earlier items") || sent(w, "c3"));
 	assert_false(w->early);
 	paper_free(w);
