@@ -348,14 +348,19 @@ bool th_openhands_looks_like(const char *path)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char first[64] = "";
 	struct stat st;
+	static const char *const names[] = { "\"id\"",        "\"kind\"",   "\"source\"",
+					     "\"timestamp\"", "\"events\"", "\"trajectory\"",
+					     "\"history\"" };
 	bool like = fd >= 0 && fstat(fd, &st) == 0;
 
 	if (like && !S_ISDIR(st.st_mode)) {
 		ssize_t got = S_ISREG(st.st_mode) ? pread(fd, first, sizeof(first) - 1, 0) : -1;
 		struct th_str head = th_str_trim(th_str_n(first, got > 0 ? (size_t)got : 0));
 
-		like = head.len && (head.ptr[0] == '[' || head.ptr[0] == '{') &&
-		       th_str_find(head, TH_STR("\"thole_session\"")) < 0;
+		like = th_str_starts(head, TH_STR("["));
+		/* An event, or what holds them, says so at once; a session of ours does not. */
+		for (size_t i = 0; th_str_starts(head, TH_STR("{")) && i < TH_COUNT(names); i++)
+			like |= th_str_find(head, th_str_of(names[i])) >= 0;
 	}
 	if (fd >= 0)
 		(void)close(fd);

@@ -141,7 +141,8 @@ static enum th_code read_folder(int dir, struct th_openhands_files *f, struct th
 	    th_open_beneath(dir, TH_STR("events"), O_RDONLY | O_DIRECTORY, 0, &events, &ignored);
 
 	if (code)
-		return th_fail(err, TH_EPROTO, "it has no folder events");
+		return th_fail(err, TH_EPROTO,
+			       "it has no folder events, as a conversation of OpenHands has");
 	code = list_events(events, &list, &count, &version, err);
 	if (!code && !count)
 		code = th_fail(err, TH_EPROTO, "its folder events has no events");

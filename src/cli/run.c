@@ -191,6 +191,14 @@ static enum th_code set_workspace(struct th_str folder, struct th_arena *a, stru
 	return TH_OK;
 }
 
+static bool is_one_word(struct th_str s)
+{
+	for (size_t i = 0; i < s.len; i++)
+		if (strchr(".:,*/ ", s.ptr[i]))
+			return false;
+	return true;
+}
+
 static enum th_code set_net(struct th_str net, struct th_arena *a, struct th_agent *agent,
 			    struct th_err *err)
 {
@@ -199,6 +207,13 @@ static enum th_code set_net(struct th_str net, struct th_arena *a, struct th_age
 
 	if (!net.ptr)
 		return TH_OK;
+	/* A slip is no host. */
+	if (!th_str_is(net, "none") && !th_str_is(net, "host") && is_one_word(net))
+		return th_fail(
+		    err, TH_EUSAGE,
+		    "--net must be none, host or hosts such as pypi.org, not \"%.*s\"; a "
+		    "host of one word is named with its port, such as git:443",
+		    TH_FMT(th_utf8_cut(net, TH_NAME_NEAR_MAX)));
 	th_net_of_words(net, &json);
 	agent->net = th_arena_str(a, th_buf_str(&json));
 	if (!agent->net.ptr)

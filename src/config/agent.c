@@ -226,12 +226,20 @@ static enum th_code fail_checked(const struct checker *c, const struct th_buf *p
 
 static enum th_code check_commands(const struct checker *c, const struct th_agent *agent)
 {
-	const char *taken[TH_AGENT_TOOLS_MAX + 5] = { "all", "none", "computer", "command" };
+	/* Those of ours that an agent has without a word are taken.  Others may be named so: a new
+	 * tool of ours breaks no file that is there. */
+	const char *taken[2 * TH_AGENT_TOOLS_MAX + 5] = { "all", "none", "computer", "command" };
+	struct th_str ours[TH_AGENT_TOOLS_MAX];
 	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+	size_t count = th_tools_default(ours), at = 4;
 	struct th_err why;
 	enum th_code code;
 
-	(void)th_tool_names(taken + 4);
+	for (size_t i = 0; i < count; i++)
+		taken[at++] = ours[i].ptr;
+	count = th_tools_former(ours);
+	for (size_t i = 0; i < count; i++)
+		taken[at++] = ours[i].ptr;
 	code = th_agent_commands_check(&agent->commands, taken, &path, &why);
 	if (code == TH_OK)
 		return TH_OK;

@@ -40,7 +40,7 @@ class Options(house.House):
         self.bad(2, ["quotes"], "run", "two", "words")
         self.bad(2, ["empty"], "run", "  ")
         self.bad(2, ["--sandbox"], "run", "--sandbox", "on", "task")
-        self.bad(2, ["--net must be host or none"], "run", "--net", "all", "-m", "gpt-5.4", "task")
+        self.bad(2, ["--net must be none, host or hosts such as pypi.org, not \"all\""], "run", "--net", "all", "-m", "gpt-5.4", "task")
         self.bad(2, ["red_file", "did you mean read_file"], "run", "--approve", "red_file", "-m", "gpt-5.4", "task")
         self.bad(2, ["blanks"], "run", "-s", "a b", "-m", "gpt-5.4", "task")
         self.bad(2, ["deskop", "did you mean desktop"], "run", "-c", "deskop", "-m", "gpt-5.4", "task")
@@ -304,7 +304,7 @@ class Stores(house.House):
                             ('{"a":1}\n', "file: this is not an exported session: line 1: this is not a line of")):
             file.write_text(text)
             self.bad(1, words, "import", file)
-        self.bad(1, "work: it cannot be read: Is a directory", "import", self.work)
+        self.bad(1, "work: it has no folder events, as a conversation of OpenHands has", "import", self.work)
         self.bad(1, "standard input: it is empty", "import", stdin="")
         self.serve([{"text": "Hello."}])
         self.good("run", "-m", "gpt-5.4", "-s", "one", "task")
