@@ -173,8 +173,11 @@ static size_t rows_of(const struct th_agent_compact *compact,
 static bool acts(const struct th_condenser *condenser, const struct th_agent_condenser *given,
 		 unsigned reasons, uint64_t items, uint64_t fresh)
 {
-	struct th_agent_condenser own = th_condenser_own(condenser, given);
+	struct th_agent_condenser own;
 
+	if (!condenser) /* no row of this build */
+		return false;
+	own = th_condenser_own(condenser, given);
 	return (reasons & condenser->reasons) ||
 	       (condenser->due && condenser->due(&own, items, fresh));
 }
@@ -196,9 +199,12 @@ bool th_condenser_asks(const struct th_agent_compact *compact)
 	const struct th_agent_condenser *list;
 	size_t count = rows_of(compact, &list);
 
-	for (size_t i = 0; i < count; i++)
-		if (th_condenser_find(list[i].condenser)->ask)
+	for (size_t i = 0; i < count; i++) {
+		const struct th_condenser *row = th_condenser_find(list[i].condenser);
+
+		if (row && row->ask)
 			return true;
+	}
 	return false;
 }
 
@@ -210,7 +216,7 @@ bool th_condenser_sizes(const struct th_agent_compact *compact, bool tokens)
 	for (size_t i = 0; i < count; i++) {
 		const struct th_condenser *row = th_condenser_find(list[i].condenser);
 
-		if ((tokens && row->ask) ||
+		if ((tokens && row && row->ask) ||
 		    acts(row, &list[i], 0, (uint64_t)INT64_MAX, (uint64_t)INT64_MAX))
 			return true;
 	}
@@ -231,7 +237,7 @@ static bool condense(const struct th_condense *c, bool loose, struct th_buf *out
 		const struct th_condenser *row = th_condenser_find(list[i].condenser);
 		size_t masked = p.masked;
 
-		if (!acts(row, &list[i], c->reasons, c->transcript->count, c->fresh))
+		if (!row || !acts(row, &list[i], c->reasons, c->transcript->count, c->fresh))
 			continue;
 		th_condense_plan_by(&p, row, &list[i]);
 		done = th_condense_plan_settle(&p) > 0;

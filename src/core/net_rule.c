@@ -53,7 +53,7 @@ static bool is_v6(struct th_str host)
 			return false;
 		colons += host.ptr[i] == ':';
 	}
-	return colons >= 2 && host.len < 46;
+	return colons >= 2 && host.len < 46 && host.ptr[host.len - 1] != '.';
 }
 
 /* Labels of letters, digits, - and _; the last one is no number, or it would be an address to

@@ -118,36 +118,37 @@ static struct th_verdict ask_by(const struct th_agent_rule *rule)
 }
 
 /* A rule makes run only what `approve` asks for. */
-static struct th_verdict by_rules(const struct th_policy_facts *f, struct th_verdict otherwise)
+static struct th_verdict by_rules(const struct th_policy_facts *f,
+				  const struct th_verdict *otherwise)
 {
 	const struct th_agent_rule *rule =
 	    f->rule ? th_rules_match(&f->agent->rules, f->rule) : NULL;
 	bool must_ask = th_policy_needs_person(f->class, f->call->safety_checks);
 
-	if (!rule || otherwise.policy == TH_POLICY_REFUSE)
-		return otherwise;
+	if (!rule || otherwise->policy == TH_POLICY_REFUSE)
+		return *otherwise;
 	switch ((enum th_rule_decision)rule->decide) {
 	case TH_RULE_RUN:
-		return must_ask || (f->spec && f->spec->question) ? otherwise : run();
+		return must_ask || (f->spec && f->spec->question) ? *otherwise : run();
 	case TH_RULE_ASK:
-		return otherwise.policy == TH_POLICY_ASK &&
+		return otherwise->policy == TH_POLICY_ASK &&
 			       (must_ask || (f->spec && f->spec->question))
-			   ? otherwise
+			   ? *otherwise
 			   : ask_by(rule);
 	case TH_RULE_REFUSE:
 		return refuse(rule->message.len ? rule->message
 						: TH_STR("a rule of the agent file forbids this"));
 	}
-	return otherwise;
+	return *otherwise;
 }
 
-static struct th_verdict by_code(const struct th_policy_facts *f, struct th_verdict otherwise,
-				 struct th_arena *a)
+static struct th_verdict by_code(const struct th_policy_facts *f,
+				 const struct th_verdict *otherwise, struct th_arena *a)
 {
 	struct th_str reason = { 0 };
 
-	if (!f->code || otherwise.policy != TH_POLICY_RUN)
-		return otherwise;
+	if (!f->code || otherwise->policy != TH_POLICY_RUN)
+		return *otherwise;
 	switch (f->code(f->code_ctx, a, &reason)) {
 	case TH_CODE_AGREES:
 		break;
@@ -156,7 +157,7 @@ static struct th_verdict by_code(const struct th_policy_facts *f, struct th_verd
 	case TH_CODE_FAILED:
 		return ask(TH_STR("the code that decides about approvals failed"));
 	}
-	return otherwise;
+	return *otherwise;
 }
 
 bool th_policy_sticks(bool approve, enum th_class class, bool each, struct th_str safety_checks)
@@ -225,26 +226,27 @@ static struct th_verdict by_outcome(const struct th_policy_facts *f, struct th_v
 }
 
 /* What only looks is of little risk, unless an analyser sees more; a thought is none. */
-static struct th_verdict by_risk(const struct th_policy_facts *f, struct th_verdict otherwise,
-				 enum th_risk *ret_risk, struct th_arena *a)
+static struct th_verdict by_risk(const struct th_policy_facts *f,
+				 const struct th_verdict *otherwise, enum th_risk *ret_risk,
+				 struct th_arena *a)
 {
 	const struct th_agent_confirm *c = f->agent->confirm;
 	bool looks = f->class == TH_CLASS_R || f->class == TH_CLASS_L;
 	const char *why = "its arguments cannot be looked at";
 	enum th_risk risk = TH_RISK_HIGH;
-	struct th_verdict v;
+	struct th_verdict v = *otherwise;
 
-	if (!c || otherwise.policy != TH_POLICY_RUN)
-		return otherwise;
+	if (!c || otherwise->policy != TH_POLICY_RUN)
+		return *otherwise;
 	if (f->arguments)
 		risk = th_risk_of(c, f->arguments, &why);
 	if (looks && risk == TH_RISK_UNKNOWN)
 		risk = TH_RISK_LOW;
 	*ret_risk = risk;
 	if (looks && risk <= TH_RISK_LOW)
-		return otherwise;
+		return *otherwise;
 	if (!th_confirm_asks(c, risk))
-		return otherwise;
+		return *otherwise;
 	v = ask(c->when == TH_CONFIRM_ALWAYS
 		    ? TH_STR("the agent file asks for approval of each call")
 		    : th_arena_printf(a, "%s", why));
@@ -263,9 +265,10 @@ struct th_verdict th_policy_verdict(const struct th_policy_facts *f, struct th_a
 	if (f->unusable.len && (f->spec || call->computer))
 		v = refuse(f->unusable);
 	if (!call->handoff) {
-		v = by_risk(f, v, &risk, a);
-		v = by_rules(f, v);
-		v = by_code(f, v, a);
+		struct th_verdict risky = by_risk(f, &v, &risk, a);
+		struct th_verdict ruled = by_rules(f, &risky);
+
+		v = by_code(f, &ruled, a);
 	}
 	v = for_good(f, v);
 	v = by_outcome(f, v, a);
