@@ -211,7 +211,7 @@ static enum th_code set_net(struct th_str net, struct th_arena *a, struct th_age
 	if (!th_str_is(net, "none") && !th_str_is(net, "host") && is_one_word(net))
 		return th_fail(
 		    err, TH_EUSAGE,
-		    "--net must be none, host or hosts such as pypi.org, not \"%.*s\"; a "
+		    "--net must be none, host or hosts such as example.org, not \"%.*s\"; a "
 		    "host of one word is named with its port, such as git:443",
 		    TH_FMT(th_utf8_cut(net, TH_NAME_NEAR_MAX)));
 	th_net_of_words(net, &json);
