@@ -14,6 +14,8 @@
 #include "base/text.h"
 #include "sessions_api/internal.h"
 
+#define HELD_MAX (64 * TH_KIB) /* of pieces of an answer; more are left out */
+
 struct stream {
 	struct th_listener listener;
 	struct th_access *access;
@@ -25,6 +27,8 @@ struct stream {
 	bool full;                     /* the peer takes no more for now */
 	bool deltas, until_rest, rested;
 	bool ended; /* its peer is gone, or it was */
+	/* Deltas behind the last event that was heard, told while the log is read. */
+	struct th_buf held;
 };
 
 /* ---- a stream's frames ---- */
@@ -40,6 +44,7 @@ static void stream_free(struct stream *s)
 
 	th_loop_undefer(server->loop, &s->pump);
 	thole_reading_free(s->reading);
+	th_buf_deinit(&s->held);
 	th_hub_unlisten(&s->listener);
 	server->metrics.streams--;
 	s->access->ctx = NULL;
@@ -118,6 +123,9 @@ static void on_read(void *ctx, int code, const struct thole_error *err)
 		return;
 	}
 	s->current = true;
+	if (s->held.len && !s->held.failed && !put(s, &s->held))
+		return;
+	th_buf_clear(&s->held);
 	if (s->rested && s->until_rest)
 		stream_end(s);
 }
@@ -163,7 +171,7 @@ static void on_delta(struct stream *s, const struct thole_note *note)
 	struct th_buf frame TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
 	struct th_jw w = th_jw(&frame);
 
-	if (!s->deltas || !s->current || s->full)
+	if (!s->deltas || s->full)
 		return;
 	th_buf_add_cstr(&frame, "event: delta\ndata: ");
 	th_jw_object(&w);
@@ -172,7 +180,10 @@ static void on_delta(struct stream *s, const struct thole_note *note)
 	th_jw_object_end(&w);
 	th_buf_add_cstr(&frame, "\n\n");
 	s->access->server->metrics.deltas_streamed++;
-	(void)put(s, &frame);
+	if (s->current)
+		(void)put(s, &frame);
+	else
+		th_buf_add(&s->held, th_buf_str(&frame));
 }
 
 static void on_event(struct stream *s, const struct thole_note *note)
@@ -182,6 +193,7 @@ static void on_event(struct stream *s, const struct thole_note *note)
 
 	s->rested = false;
 	s->heard = TH_MAX(s->heard, seq);
+	th_buf_clear(&s->held); /* what they were pieces of is an event now */
 	if (!s->current || seq < s->next)
 		return;
 	if (seq > s->next || s->full) {
@@ -318,6 +330,7 @@ static void stream_begin(struct th_access *a, uint64_t from, const struct th_jso
 	s->rested =
 	    rests(th_json_get_str(row, "state")) &&
 	    (!h->session || (h->rested_ms && thole_session_state(h->session) != THOLE_RUNNING));
+	th_buf_init(&s->held, HELD_MAX);
 	s->listener.fn = on_note;
 	s->listener.look = on_look;
 	s->listener.ping = on_ping;

@@ -67,11 +67,17 @@ class Sessions(serving.Served):
     def test_one_session_from_its_beginning_to_its_end(self):
         self.serve(say("Hello."), say("Again."))
         self.serve_http()
-        row = self.good_call("POST", "/api/sessions", {"message": "Say hello.", "metadata": {"ticket": 7}}, status=201)
+        row = self.good_call("POST", "/api/sessions", {"metadata": {"ticket": 7}}, status=201)
         name = row["session_id"]
         self.assertEqual((row["user"], row["metadata"]), ("alice", {"ticket": 7}))
-        connection, response = self.stream("/api/sessions/%s/events?until=rest" % name)
-        seen = list(serving.frames(response))
+        # The stream is there before the answer is made: none of its pieces comes before.
+        connection, response = self.stream("/api/sessions/%s/events" % name)
+        self.good_call("POST", "/api/sessions/%s/messages" % name, {"text": "Say hello."}, status=202)
+        seen = []
+        for frame in serving.frames(response):
+            seen.append(frame)
+            if frame[1] == "final":
+                break
         connection.close()
         events = [f for f in seen if f[1] != "delta"]
         self.assertEqual([int(f[0]) for f in events], list(range(1, len(events) + 1)))
