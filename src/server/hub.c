@@ -70,7 +70,7 @@ struct th_hub *th_hub_get(struct th_server *s, const char *id, const char *user)
 /* It rests, and nobody needs it. */
 static bool is_spare(const struct th_hub *h)
 {
-	return h->session && h->busy == 0 && h->rested_ms && !h->doomed &&
+	return h->session && h->busy == 0 && h->rested_ms && !h->doomed && !th_hub_runs(h) &&
 	       thole_session_state(h->session) != THOLE_WAITING; /* an approval may run out */
 }
 
@@ -289,6 +289,10 @@ static void trim(void *ctx)
 	while (s->hubs.spare_count > TH_SERVE_RESTING_MAX) {
 		struct th_hub *h = s->hubs.spare_first;
 
+		/* Something was said to it, or its end was decided, since it was put there. */
+		sort_in(h);
+		if (!h->spare)
+			continue;
 		close_session(h);
 		if (!h->first && !h->keeper)
 			drop(h);
