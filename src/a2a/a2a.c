@@ -47,14 +47,9 @@ static bool load(struct th_a2a *m, struct th_str id, struct th_a2a_task *t)
 static struct th_hub *open_session(struct th_a2a *m, const char *id)
 {
 	struct th_hub *h = th_hub_get(m->access->server, id, m->access->user);
-	struct thole_agent *agent = NULL;
 	struct thole_error err;
-	int code = h->session ? 0 : th_functions_agent_of(m->access->server, id, &agent, &err);
 
-	if (!code)
-		code = th_hub_open(h, agent, &err);
-	thole_agent_free(agent);
-	if (!code)
+	if (th_functions_open(h, &err) == 0)
 		return h;
 	th_a2a_fail_api(m, &err);
 	return NULL;

@@ -25,14 +25,9 @@ static const char *status_of(struct th_str state)
 static struct th_hub *open(struct th_mcp *m, const char *id)
 {
 	struct th_hub *h = th_hub_get(m->access->server, id, m->access->user);
-	struct thole_agent *agent = NULL;
 	struct thole_error err;
-	int code = h->session ? 0 : th_functions_agent_of(m->access->server, id, &agent, &err);
 
-	if (!code)
-		code = th_hub_open(h, agent, &err);
-	thole_agent_free(agent);
-	return code ? NULL : h;
+	return th_functions_open(h, &err) == 0 ? h : NULL;
 }
 
 static void put_result(struct th_mcp *m, struct th_mcp_task *t, bool failed)

@@ -87,14 +87,9 @@ static bool is_mine(struct th_mcp *m, struct th_str name, char id[static TH_SESS
 static struct th_hub *open_mine(struct th_mcp *m, const char *id)
 {
 	struct th_hub *h = th_hub_get(m->access->server, id, m->access->user);
-	struct thole_agent *agent = NULL;
 	struct thole_error err;
-	int code = h->session ? 0 : th_functions_agent_of(m->access->server, id, &agent, &err);
 
-	if (!code)
-		code = th_hub_open(h, agent, &err);
-	thole_agent_free(agent);
-	if (!code)
+	if (th_functions_open(h, &err) == 0)
 		return h;
 	th_mcp_error(m, &err);
 	return NULL;

@@ -190,3 +190,14 @@ int th_functions_agent_of(struct th_server *s, const char *id, struct thole_agen
 		*ret = agent;
 	return code;
 }
+
+int th_functions_open(struct th_hub *h, struct thole_error *err)
+{
+	struct thole_agent *agent = NULL;
+	int code = h->session ? 0 : th_functions_agent_of(h->server, h->id, &agent, err);
+
+	if (!code)
+		code = th_hub_open(h, agent, err);
+	thole_agent_free(agent);
+	return code;
+}

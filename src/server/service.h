@@ -220,6 +220,8 @@ TH_NODISCARD int th_functions_add(struct th_server *s, struct thole_agent *agent
 /* An agent with the functions that a session of the store was begun with; NULL in *ret: none. */
 TH_NODISCARD int th_functions_agent_of(struct th_server *s, const char *id,
 				       struct thole_agent **ret, struct thole_error *err);
+/* Has the hub's session open, with those functions. */
+TH_NODISCARD int th_functions_open(struct th_hub *h, struct thole_error *err);
 /* The client's result of a call, or of one that is given again soon. */
 void th_functions_answer(struct th_hub *h, struct th_str call_id, struct th_str result);
 
