@@ -35,7 +35,7 @@ const char th_models_doc[] =
     "taken, other kinds of tools are passed over. `max_tool_calls` of an agent and `prompt` are "
     "refused. `include: [reasoning.encrypted_content]` gives what the provider has sealed. Over a "
     "WebSocket, `generate: false` only puts the input there; a connection lasts for 60 minutes. "
-    "`store: false` keeps the response from being read again, but its session stays in the log "
-    "until sessions can be deleted. `compact` packs a conversation into one item and loses nothing "
+    "`store: false` keeps the response from being read again, and its session is deleted when it "
+    "is over; what it used stays. `compact` packs a conversation into one item and loses nothing "
     "of it; it makes nothing shorter. Settings (temperature and the like) hold for models named "
     "raw; an agent has its own.\n\n";
