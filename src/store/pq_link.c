@@ -69,7 +69,8 @@ void th_pq_close(struct th_pq *c)
 enum th_code th_pq_fail_conn(struct th_pq *c, struct th_err *err)
 {
 	struct th_buf line TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_ERR_MSG_MAX);
-	struct th_str text = th_str_trim(th_str_of(th_libpq.PQerrorMessage(c->conn)));
+	struct th_str all = th_str_trim(th_str_of(th_libpq.PQerrorMessage(c->conn)));
+	struct th_str text = th_str_trim(th_str_split(&all, '\n')); /* then come its guesses */
 
 	line.may_fail = true;
 	th_text_line(&line, text.len ? text : TH_STR("the connection was cut"), SENTENCE_MAX);
