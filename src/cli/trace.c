@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
-#include "core/trace.h"
 #include "driver/driver.h"
+#include "trace/trace.h"
 
 #define NAME_COLUMNS 44
 #define DEPTH_MAX (8 * (1 + TH_DELEGATE_DEPTH_MAX)) /* of the tree, with room */

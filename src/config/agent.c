@@ -13,8 +13,8 @@
 #include "config/script.h"
 #include "config/tools.h"
 #include "config/yaml.h"
+#include "context/condenser.h"
 #include "core/agent_secret.h"
-#include "core/condenser.h"
 #include "core/team.h"
 #include "tools/tool.h"
 

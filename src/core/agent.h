@@ -164,7 +164,7 @@ TH_STRUCT(agent_instead)
 
 /*
  * One condenser and its numbers: which of them it has, and what they are where nothing is said, is
- * in its row (core/condenser.h).  0 (keep_first: -1): not given.
+ * in its row (context/condenser.h).  0 (keep_first: -1): not given.
  */
 struct th_agent_condenser {
 	struct th_str condenser; /* its name */

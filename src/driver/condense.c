@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "core/condenser.h"
+#include "context/condenser.h"
 #include "core/plan.h"
 #include "driver/log.h"
 #include "driver/queue.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * condense.h - a history that has become too long: when that is so, and what a
- * condenser (core/condenser.h) makes of it.
+ * condenser (context/condenser.h) makes of it.
  *
  * A condenser that needs a summary asks the session's own model, with the
  * session's own request and one message more, so that the provider's cache

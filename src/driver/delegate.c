@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "core/trace.h"
 #include "driver/log.h"
 #include "driver/queue.h"
+#include "trace/trace.h"
 
 #define METADATA_MAX (4 * TH_KIB)
 

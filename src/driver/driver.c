@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "core/condenser.h"
+#include "context/condenser.h"
 #include "core/output.h"
 #include "driver/background.h"
 #include "driver/blob_text.h"

@@ -2,7 +2,7 @@
 /*
  * otlp.h - traces to a collector: OTLP over HTTP, as JSON.
  *
- * Off unless a server is named.  A body is what core/trace.h makes of one task
+ * Off unless a server is named.  A body is what trace/trace.h makes of one task
  * that ended.  Bodies wait in a queue with a maximum; one is under way at a time,
  * tried again with growing pauses where the server is not there or overloaded.
  * What does not fit, or is refused, is dropped and counted: a trace is never a

@@ -2,7 +2,7 @@
 /*
  * trace.c - each task that ends is sent as a trace, where that is wanted.
  */
-#include "core/trace.h"
+#include "trace/trace.h"
 #include "runtime/internal.h"
 
 static enum th_code trace_event(void *ctx, const struct th_event *ev,

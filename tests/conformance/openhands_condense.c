@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "core/condenser.h"
+#include "context/condenser.h"
 
 #define EVENTS_MAX 1024
 

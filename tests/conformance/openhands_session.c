@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "core/condensation.h"
+#include "context/condensation.h"
 #include "core/session.h"
 
 static bool step(struct th_session *s, uint64_t seq, enum th_event_kind kind, const char *data,

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "core/condenser.h"
+#include "context/condenser.h"
 
 #define ITEMS_MAX 64
 

@@ -3,7 +3,7 @@
  * condenser_amortized.c - when there are more than max_size items, half of
  * max_size stay: the oldest keep_first, and the newest.
  */
-#include "core/condenser.h"
+#include "context/condenser.h"
 
 static void plan(struct th_condense_plan *p)
 {

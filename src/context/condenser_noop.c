@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* condenser_noop.c - all of the history stays. */
-#include "core/condenser.h"
+#include "context/condenser.h"
 
 static void plan(struct th_condense_plan *p)
 {

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "core/trace.h"
+#include "trace/trace.h"
 
 static struct th_trace trace;
 static uint64_t seq;

@@ -3,7 +3,7 @@
  * condenser.c - the table of condensers, what an agent file may say of them, and
  * which of them acts.
  */
-#include "core/condenser.h"
+#include "context/condenser.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
  * conventions for generative AI where these have a name.
  */
 #include "base/hash.h"
-#include "core/trace.h"
+#include "trace/trace.h"
 
 #define TRACE_ID_SIZE 16
 #define SPAN_ID_SIZE 8

@@ -3,7 +3,7 @@
  * condenser_window.c - on a request only: what the conversation began with
  * stays, and of the rest the newest half.
  */
-#include "core/condenser.h"
+#include "context/condenser.h"
 
 static bool is_said_by(const struct th_transcript_item *item, bool user)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "core/trace.h"
+#include "trace/trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
  * condenser_pipeline.c - several condensers, in order: those that mask go on to
  * the next, and the first that leaves something out is the last (condenser.c).
  */
-#include "core/condenser.h"
+#include "context/condenser.h"
 
 static void plan(struct th_condense_plan *p)
 {

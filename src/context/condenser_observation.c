@@ -5,7 +5,7 @@
  * goes.  It masks in steps of half the window, so that a provider's cache holds
  * in between.
  */
-#include "core/condenser.h"
+#include "context/condenser.h"
 
 static void plan(struct th_condense_plan *p)
 {

@@ -3,11 +3,11 @@
  * Condensers: what they leave out, and that what stays is a history that a
  * provider takes.
  */
-#include "transcript_rig.h"
+#include "core/transcript_rig.h"
 
 #include <stdio.h>
 
-#include "core/condenser.h"
+#include "context/condenser.h"
 
 #define MODEL TH_EV_MODEL_ANSWERED
 #define REASONING "{\"type\":\"reasoning\",\"id\":\"r\",\"summary\":[]}"

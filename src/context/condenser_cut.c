@@ -3,7 +3,7 @@
  * condenser_cut.c - where a history can be cut: what belongs together, and what
  * always stays; and the numbers of a condenser.
  */
-#include "core/condenser.h"
+#include "context/condenser.h"
 
 #include <stdlib.h>
 

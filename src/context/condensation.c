@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/condensation.h"
+#include "context/condensation.h"
 
 TH_TABLE(condensation, "Events that are forgotten, and what stands for them.", true)
 

@@ -4,8 +4,8 @@
  * CondensationAction): which events are forgotten, by their numbers or as a
  * range, and the summary that stands for them at a place of the view.
  */
-#ifndef TH_CORE_CONDENSATION_H
-#define TH_CORE_CONDENSATION_H
+#ifndef TH_CONTEXT_CONDENSATION_H
+#define TH_CONTEXT_CONDENSATION_H
 
 #include "base/field.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/trace.h"
+#include "trace/trace.h"
 
 #include <stdlib.h>
 

@@ -20,8 +20,8 @@
  * crash is the same when it is exported again.  What was said and done is not in
  * it, but for names.
  */
-#ifndef TH_CORE_TRACE_H
-#define TH_CORE_TRACE_H
+#ifndef TH_TRACE_TRACE_H
+#define TH_TRACE_TRACE_H
 
 #include "core/event.h"
 #include "core/side.h"

@@ -4,7 +4,7 @@
  * also acts on tokens, it keeps the least that its reasons ask for, and it asks
  * nobody for what would make little difference.
  */
-#include "core/condenser.h"
+#include "context/condenser.h"
 
 /* How many of the newest have no more than `share` of the tokens, by their sizes. */
 static size_t fits(const struct th_condense_plan *p, int64_t tokens_max)

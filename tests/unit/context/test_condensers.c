@@ -3,11 +3,11 @@
  * test_condensers.c - each row of the table: what it leaves of one history, and
  * what holds for all of them on histories made at random.
  */
-#include "transcript_rig.h"
+#include "core/transcript_rig.h"
 
 #include <stdio.h>
 
-#include "core/condenser.h"
+#include "context/condenser.h"
 
 #define MODEL TH_EV_MODEL_ANSWERED
 

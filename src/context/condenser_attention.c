@@ -4,7 +4,7 @@
  * which of them matter; half of max_size stay: the oldest keep_first, those, and
  * where it named too few the newest.
  */
-#include "core/condenser.h"
+#include "context/condenser.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
  * It answers with a JSON object and not with the call of a tool: another list of
  * tools would be another prefix, and nothing of the provider's cache would hold.
  */
-#include "core/condenser.h"
+#include "context/condenser.h"
 
 #define TH_FIELDS_state_summary(F)                                                             \
 	F(state_summary, str, user_context, "user_context", TH_REQ,                            \

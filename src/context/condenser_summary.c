@@ -3,7 +3,7 @@
  * condenser_summary.c - a model sums up the older part; the newest items stay, by
  * their size.
  */
-#include "core/condenser.h"
+#include "context/condenser.h"
 
 static const char prompt[] =
     "The conversation above has become too long. Write a summary that takes the place of its older "

@@ -3,7 +3,7 @@
  * condenser_browser.c - of what was seen of screens and pages only the newest
  * attention_window results stay; of the others the address is left.
  */
-#include "core/condenser.h"
+#include "context/condenser.h"
 
 /* A picture among its parts, or a tool that looks at pages. */
 static bool is_view(const struct th_transcript_item *item)

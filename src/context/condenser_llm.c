@@ -3,7 +3,7 @@
  * condenser_llm.c - when there are more than max_size items, a model sums up
  * those between the oldest keep_first and the newest; half of max_size stay.
  */
-#include "core/condenser.h"
+#include "context/condenser.h"
 
 static const char prompt[] =
     "The conversation above has become too long. Write a status summary that takes the place of "

@@ -6,7 +6,7 @@
  * A rule that the user gave is never in a model's hands alone: what people
  * complain of most is that it is gone after a summary.
  */
-#include "core/condenser.h"
+#include "context/condenser.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
  * they are counted in it; so that not every request begins with other bytes than
  * the one before, half as many more may come before they go.
  */
-#include "core/condenser.h"
+#include "context/condenser.h"
 
 static void plan(struct th_condense_plan *p)
 {
