@@ -19,6 +19,82 @@ static void batch_add(struct th_batch **first, struct th_batch **last, struct th
 	*last = list;
 }
 
+/* ---- being usable ---- */
+
+void th_group_break(struct th_group *g, const struct th_err *err)
+{
+	pthread_mutex_lock(&g->lock);
+	if (!g->broken) {
+		g->broken = true;
+		g->broken_err = *err;
+	}
+	pthread_mutex_unlock(&g->lock);
+}
+
+struct th_err th_group_why(struct th_group *g)
+{
+	struct th_err err;
+
+	pthread_mutex_lock(&g->lock);
+	err = g->broken_err;
+	pthread_mutex_unlock(&g->lock);
+	return err;
+}
+
+enum th_code th_group_usable(struct th_group *g, struct th_err *err)
+{
+	enum th_code code = TH_OK;
+
+	pthread_mutex_lock(&g->lock);
+	if (g->broken)
+		code = th_fail(err, TH_EIO, "the store is closed to everything after: %s",
+			       g->broken_err.msg);
+	pthread_mutex_unlock(&g->lock);
+	return code;
+}
+
+/* ---- writing ---- */
+
+static void settle(struct th_batch *b, enum th_code code, const struct th_err *err)
+{
+	if (!b->refused) {
+		b->code = code;
+		b->err = *err;
+	}
+	if (b->code == TH_OK)
+		return;
+	for (size_t i = 0; i < b->append_count; i++)
+		b->appends[i].result = b->code;
+}
+
+/* In one transaction. */
+static enum th_code write_together(struct th_group *g, struct th_batch *list)
+{
+	struct th_err err = { 0 };
+	enum th_code code = g->ops->write(g->ctx, list, &err);
+
+	if (code == TH_EIO)
+		th_group_break(g, &err);
+	for (struct th_batch *b = list; b; b = b->next)
+		settle(b, code, &err);
+	return code;
+}
+
+static void write_list(struct th_group *g, struct th_batch *list)
+{
+	enum th_code code = write_together(g, list);
+
+	/* One that is too large must not keep the others out. */
+	if (!list->next || (code != TH_ELIMIT && code != TH_ENOMEM && code != TH_ECORRUPT))
+		return;
+	for (struct th_batch *b = list, *next; b; b = next) {
+		next = b->next;
+		b->next = NULL;
+		(void)write_together(g, b);
+		b->next = next;
+	}
+}
+
 /* ---- the worker ---- */
 
 /* As many batches as one transaction may have.  Called with `lock`. */
@@ -71,7 +147,7 @@ static void *work(void *ctx)
 		list = group_take(g);
 		g->busy = true;
 		pthread_mutex_unlock(&g->lock);
-		g->ops->write(g->ctx, list);
+		write_list(g, list);
 		pthread_mutex_lock(&g->lock);
 		batch_add(&g->finished, &g->finished_last, list);
 		g->busy = false;
@@ -159,7 +235,7 @@ static void on_wake(void *ctx)
 /* No thread or no wake-up to be had: written here, called back when the loop comes by. */
 static void commit_here(struct th_group *g, struct th_batch *batch)
 {
-	g->ops->write(g->ctx, batch);
+	write_list(g, batch);
 	pthread_mutex_lock(&g->lock);
 	batch_add(&g->finished, &g->finished_last, batch);
 	pthread_mutex_unlock(&g->lock);
@@ -210,7 +286,7 @@ enum th_code th_group_commit_now(struct th_group *g, struct th_batch *batch, str
 	batch->code = th_batch_check(batch, &batch->err);
 	batch->refused = batch->code != TH_OK;
 	th_group_wait(g);
-	g->ops->write(g->ctx, batch);
+	write_list(g, batch);
 	if (g->ops->written)
 		g->ops->written(g->ctx);
 	if (batch->code != TH_OK && err)

@@ -17,8 +17,9 @@
 #include "store/store.h"
 
 struct th_group_ops {
-	/* Writes the batches that are not `refused`; sets code and err of each.  On any thread. */
-	void (*write)(void *ctx, struct th_batch *list);
+	/* Writes the batches that are not `refused` in one transaction, or nothing of them; sets
+	 * the results of their appends.  On any thread.  EIO: nothing is certain any more. */
+	enum th_code (*write)(void *ctx, struct th_batch *list, struct th_err *err);
 	/* After they were told, on the same thread; NULL: nothing is to be done. */
 	void (*written)(void *ctx);
 	/* A piece of clearing up; true: there is more.  What fails is tried again when
@@ -39,6 +40,8 @@ struct th_group {
 	struct th_batch *finished, *finished_last; /* to be called back */
 	bool busy, stop;
 	bool sweeping; /* there may be something to clear up when nothing else is to be done */
+	bool broken;   /* nothing is written any more */
+	struct th_err broken_err;
 
 	/* The loop's. */
 	bool thread_started;
@@ -59,6 +62,11 @@ void th_group_commit(struct th_group *g, struct th_batch *batch, th_commit_fn *d
 TH_NODISCARD enum th_code th_group_commit_now(struct th_group *g, struct th_batch *batch,
 					      struct th_err *err);
 void th_group_wait(struct th_group *g); /* until the worker has nothing to write */
+/* What the store has is not certain any more: nothing is written from now on.  On any thread. */
+void th_group_break(struct th_group *g, const struct th_err *err);
+/* EIO after that, with why. */
+TH_NODISCARD enum th_code th_group_usable(struct th_group *g, struct th_err *err);
+struct th_err th_group_why(struct th_group *g); /* the first error that broke it */
 /* The worker clears up when it has nothing else to do; without a loop nobody does. */
 void th_group_sweep_soon(struct th_group *g);
 

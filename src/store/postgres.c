@@ -10,9 +10,9 @@
 
 /* ---- the vtable's writing ---- */
 
-static void group_write(void *ctx, struct th_batch *list)
+static enum th_code group_write(void *ctx, struct th_batch *list, struct th_err *err)
 {
-	th_postgres_write(ctx, list);
+	return th_postgres_write(ctx, list, err);
 }
 
 static bool group_sweep(void *ctx)
@@ -70,11 +70,8 @@ static void postgres_close(struct th_store *store)
 static void on_lost(void *ctx)
 {
 	struct th_postgres *s = ctx;
-	struct th_err err;
+	struct th_err err = th_group_why(&s->group);
 
-	pthread_mutex_lock(&s->lock);
-	err = s->broken_err;
-	pthread_mutex_unlock(&s->lock);
 	s->lost(s->lost_ctx, &err);
 }
 

@@ -3,8 +3,9 @@
  * postgres.h - the PostgreSQL store, shared by its files: postgres.c (opening),
  * postgres_link.c, postgres_schema.c, postgres_row.c, postgres_commit.c
  * (transactions), postgres_write.c (batches), postgres_append.c (what goes into
- * one), postgres_known.c, postgres_owner.c, postgres_lease.c, postgres_read.c, postgres_list.c,
- * postgres_remove.c, postgres_verify.c.  Only these include it.
+ * one; with postgres_entries.c, postgres_columns.c and postgres_fork.c), postgres_known.c,
+ * postgres_owner.c, postgres_lease.c, postgres_read.c, postgres_list.c, postgres_remove.c,
+ * postgres_verify.c.  Only these include it.
  *
  * Everything is in the schema `thole` of a database.  A session has a number, by
  * which its events are kept: (session_number, seq) is their key.  Text that a
@@ -70,17 +71,13 @@ struct th_postgres {
 	struct th_pg_columns *columns; /* memory that is used again */
 
 	pthread_mutex_t lock; /* of what follows */
-	bool broken;          /* nothing is written any more */
-	struct th_err broken_err;
-	uint64_t system; /* which database it is; 0: not known yet */
+	uint64_t system;      /* which database it is; 0: not known yet */
 };
 
 /* postgres_link.c */
 struct th_postgres *th_postgres_of(struct th_store *s);
-/* Refuses what comes after the store was lost. */
-TH_NODISCARD enum th_code th_postgres_usable(struct th_postgres *s, struct th_err *err);
+/* Opened for writing, and not lost. */
 TH_NODISCARD enum th_code th_postgres_writable(struct th_postgres *s, struct th_err *err);
-void th_postgres_set_broken(struct th_postgres *s, const struct th_err *err);
 /* A connection of this store, there and to the same database as the others. */
 TH_NODISCARD enum th_code th_postgres_connect(struct th_postgres *s, struct th_pq *c,
 					      struct th_err *err);
@@ -121,7 +118,9 @@ void th_postgres_pause(struct th_postgres *s, uint64_t ms);
 enum th_code th_pg_fail_lost(struct th_postgres *s, struct th_err *err);
 
 /* postgres_write.c */
-void th_postgres_write(struct th_postgres *s, struct th_batch *list); /* takes `writing` */
+/* In one transaction (th_group_ops.write).  On any thread; takes `writing`. */
+TH_NODISCARD enum th_code th_postgres_write(struct th_postgres *s, struct th_batch *list,
+					    struct th_err *err);
 
 /* postgres_known.c */
 struct th_pg_known;
@@ -134,10 +133,12 @@ bool th_pg_known_find(const struct th_pg_known *k, const struct th_append *a, ui
 		      struct th_session_row *ret);
 void th_pg_known_note(struct th_pg_known *k, uint64_t number, const struct th_session_row *row);
 
-/* postgres_append.c: what goes into one transaction. */
+/* postgres_columns.c */
 struct th_pg_columns;
 TH_NODISCARD struct th_pg_columns *th_pg_columns_new(void);
 struct th_pg_columns *th_pg_columns_free(struct th_pg_columns *c); /* takes NULL, returns NULL */
+
+/* postgres_append.c: what goes into one transaction. */
 /* In a transaction that has begun: all of it but the COMMIT, which is left to be sent with what is
  * queued.  Sets the results of all appends. */
 TH_NODISCARD enum th_code th_postgres_append(struct th_postgres *s, struct th_batch *list,

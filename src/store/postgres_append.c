@@ -3,155 +3,20 @@
  * postgres_append.c - what goes into one transaction.
  *
  * Two rounds: the rows of all sessions are locked and read; then, when it is
- * known what becomes of each append, all of them are written, a table with one
- * statement, whose parameters are columns.  The first round is left out when all
- * sessions were written here last (postgres_known.c).
+ * known what becomes of each append, all of them are written
+ * (postgres_columns.c).  The first round is left out when all sessions were
+ * written here last (postgres_known.c).
  */
+#include "store/postgres_append.h"
+
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "store/postgres.h"
-#include "store/usage.h"
-
-/* A statement has at most so many bytes of parameters, and rows; then there is another one. */
-#define CHUNK_BYTES (8 * TH_MIB)
-#define CHUNK_ROWS 8192
-#define USAGE_PARTS 8
-
-enum { SESSION_ARRAYS = 25, EVENT_ARRAYS = 12 };
-
-/* A session of this transaction, as it is after the appends so far. */
-struct entry {
-	struct th_str id;
-	uint64_t number; /* 0: it is not there */
-	bool created, changed;
-	uint64_t seq_before; /* as it is in the database */
-	bool damaged;
-	struct th_session_row row; /* strings of the result, or of an append */
-	struct th_str task;        /* to be written; empty: none */
-};
-
-struct th_pg_columns {
-	struct th_pq_array sessions[SESSION_ARRAYS], events[EVENT_ARRAYS];
-	struct th_pq_array ids, tasks[3], names[2], hashes, usage[11];
-};
-
-struct appending {
-	struct th_postgres *s;
-	struct th_pq *c;
-	struct th_pg_columns *columns;
-	struct th_arena memory;
-	struct entry *entries;
-	size_t count, cap, slot_count;
-	uint32_t *slots;
-	size_t creates, blobs;
-	PGresult *rows;    /* the entries' */
-	PGresult *numbers; /* for new sessions */
-	int next_number;
-	PGresult *parents[TH_FORK_DEPTH_MAX + 2];
-	size_t parent_count;
-	struct th_usage_sums usage;
-	struct th_batch *list;
-	struct th_err *err;
-};
-
-/* ---- memory ---- */
-
-static const enum th_pq_type session_types[SESSION_ARRAYS] = {
-	TH_PQ_I64,   TH_PQ_TEXT, TH_PQ_TEXT, TH_PQ_TEXT,  TH_PQ_TEXT, TH_PQ_TEXT, TH_PQ_TEXT,
-	TH_PQ_TEXT,  TH_PQ_I64,  TH_PQ_I64,  TH_PQ_BYTES, TH_PQ_I64,  TH_PQ_I64,  TH_PQ_I64,
-	TH_PQ_I64,   TH_PQ_I64,  TH_PQ_I64,  TH_PQ_I64,   TH_PQ_TEXT, TH_PQ_I64,  TH_PQ_I64,
-	TH_PQ_BYTES, TH_PQ_I64,  TH_PQ_I64,  TH_PQ_I64,
-};
-static const enum th_pq_type event_types[EVENT_ARRAYS] = {
-	TH_PQ_I64, TH_PQ_I64,  TH_PQ_I64,   TH_PQ_UUID, TH_PQ_TEXT, TH_PQ_TEXT,
-	TH_PQ_I64, TH_PQ_TEXT, TH_PQ_BYTES, TH_PQ_I64,  TH_PQ_TEXT, TH_PQ_BYTES,
-};
-static const enum th_pq_type task_types[] = { TH_PQ_I64, TH_PQ_TEXT, TH_PQ_I64 };
-static const enum th_pq_type name_types[] = { TH_PQ_BYTES, TH_PQ_I64 };
-static const enum th_pq_type usage_types[] = { TH_PQ_TEXT, TH_PQ_I64, TH_PQ_TEXT, TH_PQ_TEXT,
-					       TH_PQ_I64,  TH_PQ_I64, TH_PQ_I64,  TH_PQ_I64,
-					       TH_PQ_I64,  TH_PQ_I64, TH_PQ_I64 };
-
-static void each_array(struct th_pg_columns *c, void (*fn)(struct th_pq_array *l))
-{
-	struct th_pq_array *const groups[] = { c->sessions, c->events,  &c->ids, c->tasks,
-					       c->names,    &c->hashes, c->usage };
-	const size_t counts[] = { SESSION_ARRAYS,     EVENT_ARRAYS,       1,
-				  TH_COUNT(c->tasks), TH_COUNT(c->names), 1,
-				  TH_COUNT(c->usage) };
-
-	for (size_t g = 0; g < TH_COUNT(groups); g++)
-		for (size_t i = 0; i < counts[g]; i++)
-			fn(&groups[g][i]);
-}
-
-static void arrays_init(struct th_pq_array *list, const enum th_pq_type *types, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		th_pq_array_init(&list[i], types[i], TH_BATCH_MEMORY_MAX);
-}
-
-struct th_pg_columns *th_pg_columns_new(void)
-{
-	static const enum th_pq_type text = TH_PQ_TEXT, bytes = TH_PQ_BYTES;
-	struct th_pg_columns *c = th_try_alloc(sizeof(*c));
-
-	if (!c)
-		return NULL;
-	arrays_init(c->sessions, session_types, SESSION_ARRAYS);
-	arrays_init(c->events, event_types, EVENT_ARRAYS);
-	arrays_init(&c->ids, &text, 1);
-	arrays_init(c->tasks, task_types, TH_COUNT(c->tasks));
-	arrays_init(c->names, name_types, TH_COUNT(c->names));
-	arrays_init(&c->hashes, &bytes, 1);
-	arrays_init(c->usage, usage_types, TH_COUNT(c->usage));
-	return c;
-}
-
-struct th_pg_columns *th_pg_columns_free(struct th_pg_columns *c)
-{
-	if (c)
-		each_array(c, th_pq_array_deinit);
-	free(c);
-	return NULL;
-}
-
-/* What was large is given back. */
-static void array_reset(struct th_pq_array *l)
-{
-	if (l->bytes.cap > TH_MIB)
-		th_pq_array_deinit(l);
-	th_pq_array_clear(l);
-}
 
 /* ---- the sessions ---- */
 
-static struct entry *entry_find(const struct appending *w, struct th_str id)
-{
-	size_t slot = th_hash64(id.ptr, id.len) & (w->slot_count - 1);
-
-	for (uint32_t i = w->slots[slot]; i; i = w->slots[slot]) {
-		if (th_str_eq(w->entries[i - 1].id, id))
-			return &w->entries[i - 1];
-		slot = (slot + 1) & (w->slot_count - 1);
-	}
-	return NULL;
-}
-
-static void entry_add(struct appending *w, struct th_str id)
-{
-	size_t slot = th_hash64(id.ptr, id.len) & (w->slot_count - 1);
-
-	while (w->slots[slot])
-		slot = (slot + 1) & (w->slot_count - 1);
-	w->entries[w->count] = (struct entry){ .id = id };
-	w->slots[slot] = (uint32_t)++w->count;
-	th_pq_array_text(&w->columns->ids, id);
-}
-
 /* What each append is about; sets the results of those that need no database. */
-static enum th_code collect(struct appending *w)
+static enum th_code collect(struct th_pg_appending *w)
 {
 	size_t appends = 0;
 
@@ -172,8 +37,8 @@ static enum th_code collect(struct appending *w)
 				continue;
 			w->creates += a->create;
 			w->blobs += b->blob_count;
-			if (!entry_find(w, a->row->session_id))
-				entry_add(w, a->row->session_id);
+			if (!th_pg_entry_find(w, a->row->session_id))
+				th_pg_entry_add(w, a->row->session_id);
 		}
 	}
 	return TH_OK;
@@ -181,16 +46,16 @@ static enum th_code collect(struct appending *w)
 
 /* All of them as they were written last, where that is known and there is nothing else to be seen
  * first. */
-static bool guess(struct appending *w)
+static bool guess(struct th_pg_appending *w)
 {
 	bool all = w->creates == 0 && w->blobs == 0;
 
 	for (const struct th_batch *b = w->list; b && all; b = b->next)
 		for (size_t i = 0; i < b->append_count && !b->refused && all; i++) {
 			const struct th_append *a = &b->appends[i];
-			struct entry *e = th_session_id_ok(a->row->session_id)
-					      ? entry_find(w, a->row->session_id)
-					      : NULL;
+			struct th_pg_entry *e = th_session_id_ok(a->row->session_id)
+						    ? th_pg_entry_find(w, a->row->session_id)
+						    : NULL;
 
 			if (!e || e->number)
 				continue;
@@ -205,7 +70,7 @@ static bool guess(struct appending *w)
 	return all;
 }
 
-static enum th_code load(struct appending *w)
+static enum th_code load(struct th_pg_appending *w)
 {
 	struct th_pq_args ids TH_CLEANUP(th_pq_args_deinit) = { 0 };
 	struct th_pq_args count TH_CLEANUP(th_pq_args_deinit) = { 0 };
@@ -237,7 +102,7 @@ static enum th_code load(struct appending *w)
 		struct th_session_row row;
 		uint64_t number;
 		const char *bad = th_pg_row(w->rows, i, &number, &row);
-		struct entry *e = entry_find(w, row.session_id);
+		struct th_pg_entry *e = th_pg_entry_find(w, row.session_id);
 
 		if (!e)
 			return th_pg_fail_row(w->s, row.session_id, "it was not asked for", w->err);
@@ -249,131 +114,17 @@ static enum th_code load(struct appending *w)
 	return code;
 }
 
-/* ---- forks ---- */
-
-/* What this transaction has of event `seq` of a session. */
-static const struct th_digest *digest_here(const struct appending *w, struct th_str id,
-					   uint64_t seq)
-{
-	for (const struct th_batch *b = w->list; b; b = b->next) {
-		for (size_t i = 0; i < b->append_count && !b->refused; i++) {
-			const struct th_append *a = &b->appends[i];
-
-			if (a->result == TH_OK && th_str_eq(a->row->session_id, id) &&
-			    seq > a->seq_before && seq <= a->seq_before + a->event_count)
-				return &a->digests[seq - a->seq_before - 1];
-		}
-	}
-	return NULL;
-}
-
-/* The row of an ancestor: it cannot be removed until this transaction is over. */
-static enum th_code ancestor(struct appending *w, struct th_str id, uint64_t *ret_number,
-			     struct th_session_row *ret)
-{
-	struct th_pq_args args TH_CLEANUP(th_pq_args_deinit) = { 0 };
-	const struct entry *e = entry_find(w, id);
-	PGresult *r = NULL;
-	enum th_code code;
-
-	if (e) {
-		*ret_number = e->number;
-		*ret = e->row;
-		return e->damaged ? TH_ECORRUPT : e->number ? TH_OK : TH_ENOENT;
-	}
-	th_pq_arg_text(&args, id);
-	code = th_pq_run(w->c,
-			 "SELECT " TH_PG_SESSION_COLUMNS " FROM thole.sessions s"
-			 " WHERE s.session_id = $1 FOR KEY SHARE",
-			 &args, &r, w->err);
-	if (code != TH_OK)
-		return code;
-	w->parents[w->parent_count++] = r;
-	if (th_pq_rows(r) == 0)
-		return TH_ENOENT;
-	return th_pg_row(r, 0, ret_number, ret) ? TH_ECORRUPT : TH_OK;
-}
-
-static enum th_code digest_stored(struct appending *w, uint64_t number, uint64_t seq,
-				  struct th_digest *ret, enum th_code *ret_result)
-{
-	struct th_pq_args args TH_CLEANUP(th_pq_args_deinit) = { 0 };
-	PGresult *r TH_CLEANUP(th_pq_clearp) = NULL;
-	enum th_code code;
-
-	th_pq_arg_i64(&args, (int64_t)number);
-	th_pq_arg_i64(&args, (int64_t)seq);
-	code = th_pq_run(w->c,
-			 "SELECT digest FROM thole.events WHERE session_number = $1 AND seq = $2",
-			 &args, &r, w->err);
-	if (code == TH_OK &&
-	    (th_pq_rows(r) != 1 || !th_pq_fixed(r, 0, 0, ret->bytes, sizeof(ret->bytes))))
-		*ret_result = TH_ECORRUPT;
-	return code;
-}
-
-/* May the session begin with this?  In *ret_result. */
-static enum th_code fork_check(struct appending *w, const struct th_append *a,
-			       enum th_code *ret_result)
-{
-	struct th_str id = a->row->parent;
-	const struct th_digest *here = NULL;
-	struct th_digest digest;
-	bool have = false;
-	enum th_code code = TH_OK;
-	size_t depth = 0;
-
-	for (; id.len > 0 && *ret_result == TH_OK; depth++) {
-		struct th_session_row row;
-		uint64_t number = 0;
-
-		if (depth == TH_FORK_DEPTH_MAX) {
-			*ret_result = TH_ELIMIT;
-			break;
-		}
-		code = ancestor(w, id, &number, &row);
-		if (code == TH_ENOENT || code == TH_ECORRUPT) {
-			*ret_result = code;
-			code = TH_OK;
-			break;
-		}
-		if (code != TH_OK)
-			break;
-		if (!have && a->row->parent_seq > row.head_seq) {
-			*ret_result = TH_ENOENT;
-		} else if (!have && a->row->parent_seq > row.parent_seq) {
-			have = true;
-			here = digest_here(w, id, a->row->parent_seq);
-			if (here)
-				digest = *here;
-			else
-				code = digest_stored(w, number, a->row->parent_seq, &digest,
-						     ret_result);
-		}
-		if (code != TH_OK)
-			break;
-		id = row.parent;
-	}
-	while (w->parent_count > 0)
-		th_pq_clear(w->parents[--w->parent_count]);
-	if (code != TH_OK || *ret_result != TH_OK)
-		return code;
-	if (!have || !th_digest_eq(&digest, &a->head_before))
-		*ret_result = have ? TH_EFENCED : TH_ENOENT;
-	return TH_OK;
-}
-
 /* ---- one append ---- */
 
-static enum th_code check(struct appending *w, const struct th_append *a, struct entry *e,
-			  enum th_code *ret_result)
+static enum th_code check(struct th_pg_appending *w, const struct th_append *a,
+			  struct th_pg_entry *e, enum th_code *ret_result)
 {
 	const struct th_session_row *row = &e->row;
 
 	if (a->create && e->number)
 		*ret_result = TH_EEXIST;
 	else if (a->create)
-		return a->row->parent.len > 0 ? fork_check(w, a, ret_result) : TH_OK;
+		return a->row->parent.len > 0 ? th_pg_fork_check(w, a, ret_result) : TH_OK;
 	else if (!e->number)
 		*ret_result = TH_ENOENT;
 	else if (e->damaged)
@@ -385,72 +136,9 @@ static enum th_code check(struct appending *w, const struct th_append *a, struct
 	return TH_OK;
 }
 
-struct naming {
-	struct appending *w;
-	uint64_t number;
-};
-
-static enum th_code name_add(void *ctx, const struct th_digest *hash, struct th_err *err)
+static enum th_code append_one(struct th_pg_appending *w, struct th_append *a)
 {
-	struct naming *n = ctx;
-
-	(void)err;
-	th_pq_array_bytes(&n->w->columns->names[0], hash->bytes, sizeof(hash->bytes));
-	th_pq_array_i64(&n->w->columns->names[1], (int64_t)n->number);
-	return TH_OK;
-}
-
-static enum th_code events_write(struct appending *w)
-{
-	struct th_pq_args args TH_CLEANUP(th_pq_args_deinit) = { 0 };
-	struct th_pq_array *l = w->columns->events;
-	enum th_code code;
-
-	if (l[0].count == 0)
-		return TH_OK;
-	for (size_t i = 0; i < EVENT_ARRAYS; i++)
-		th_pq_arg_array(&args, &l[i]);
-	code = th_pq_add(
-	    w->c,
-	    "INSERT INTO thole.events (session_number, seq, ts_ms, event_id, source, event_class,"
-	    " cause, call_id, data, event_data, build, digest)"
-	    " SELECT a, b, c, d, e, f, g, h, i, CASE WHEN j = 1 THEN"
-	    " convert_from(i, 'UTF8')::jsonb END, k, l"
-	    " FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
-	    " AS n (a, b, c, d, e, f, g, h, i, j, k, l)",
-	    &args, w->err);
-	for (size_t i = 0; i < EVENT_ARRAYS; i++)
-		th_pq_array_clear(&l[i]);
-	return code;
-}
-
-static enum th_code event_add(struct appending *w, const struct th_append *a, size_t index,
-			      uint64_t number)
-{
-	const struct th_event *ev = &a->events[index];
-	struct naming naming = { w, number };
-	struct th_pq_array *l = w->columns->events;
-
-	th_pq_array_i64(l++, (int64_t)number);
-	th_pq_array_i64(l++, (int64_t)ev->seq);
-	th_pq_array_i64(l++, ev->ts_ms);
-	th_pq_array_bytes(l++, ev->id.bytes, sizeof(ev->id.bytes));
-	th_pq_array_text(l++, th_str_of(th_source_name(ev->source)));
-	th_pq_array_text(l++, th_str_of(th_event_name(ev->kind)));
-	th_pq_array_i64(l++, (int64_t)ev->cause);
-	th_pq_array_text(l++, ev->call);
-	th_pq_array_bytes(l++, ev->data.ptr, ev->data.len);
-	th_pq_array_i64(l++, th_pg_jsonb_ok(ev->data));
-	th_pq_array_text(l++, ev->build);
-	th_pq_array_bytes(l, a->digests[index].bytes, sizeof(a->digests[index].bytes));
-	(void)th_hashes_in(ev->data, name_add, &naming, w->err);
-	l = w->columns->events;
-	return l[8].bytes.len > CHUNK_BYTES || l[0].count >= CHUNK_ROWS ? events_write(w) : TH_OK;
-}
-
-static enum th_code append_one(struct appending *w, struct th_append *a)
-{
-	struct entry *e;
+	struct th_pg_entry *e;
 	struct th_usage_row more;
 	enum th_code code = TH_OK;
 	bool begins;
@@ -458,7 +146,7 @@ static enum th_code append_one(struct appending *w, struct th_append *a)
 	a->result = th_append_check(a);
 	if (a->result != TH_OK)
 		return TH_OK;
-	e = entry_find(w, a->row->session_id);
+	e = th_pg_entry_find(w, a->row->session_id);
 	assert(e);
 	code = check(w, a, e, &a->result);
 	if (code != TH_OK || a->result != TH_OK)
@@ -478,308 +166,33 @@ static enum th_code append_one(struct appending *w, struct th_append *a)
 	if (a->task.len > 0 && e->task.len == 0)
 		e->task = th_utf8_cut(a->task, TH_TASK_TEXT_MAX);
 	for (size_t i = 0; i < a->event_count && code == TH_OK; i++)
-		code = event_add(w, a, i, e->number);
+		code = th_pg_event_add(w, a, i, e->number);
 	return code;
 }
 
-/* ---- writing it ---- */
-
-static void session_add(struct appending *w, const struct entry *e)
-{
-	const struct th_session_row *row = &e->row;
-	const struct th_str strings[] = { row->session_id, row->user,  row->agent, row->model,
-					  row->state,      row->title, row->parent };
-	struct th_pq_array *l = w->columns->sessions;
-
-	th_pq_array_i64(l++, (int64_t)e->number);
-	for (size_t i = 0; i < TH_COUNT(strings); i++)
-		th_pq_array_text(l++, strings[i]);
-	th_pq_array_i64(l++, (int64_t)row->parent_seq);
-	th_pq_array_i64(l++, (int64_t)row->head_seq);
-	th_pq_array_bytes(l++, row->head.bytes, sizeof(row->head.bytes));
-	th_pq_array_i64(l++, row->iteration);
-	th_pq_array_i64(l++, row->calls);
-	th_pq_array_i64(l++, row->tokens_in);
-	th_pq_array_i64(l++, row->tokens_cached);
-	th_pq_array_i64(l++, row->tokens_out);
-	th_pq_array_i64(l++, row->cost_nano);
-	th_pq_array_i64(l++, row->epoch);
-	th_pq_array_text(l++, row->owner);
-	th_pq_array_i64(l++, row->created_ms);
-	th_pq_array_i64(l++, row->updated_ms);
-	th_pq_array_bytes(l++, row->metadata.ptr, row->metadata.len);
-	th_pq_array_i64(l++, th_session_row_crc(row, 0, 0));
-	th_pq_array_i64(l++, th_pg_jsonb_ok(row->metadata));
-	th_pq_array_i64(l, (int64_t)e->seq_before);
-}
-
-/* clang-format off */
-#define FROM_SESSIONS                                                                  \
-	" FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15," \
-	" $16, $17, $18, $19, $20, $21, $22, $23, $24, $25) AS n (number, session_id, user_id," \
-	" agent_type, model, agent_state, title, parent_id, parent_seq, head_seq, head," \
-	" iteration, calls, tokens_in, tokens_cached, tokens_out, cost_nano, epoch,"   \
-	" owner, created_ms, updated_ms, metadata, row_crc, is_json, before)"
-#define JSON_OF(column)                                                                \
-	"CASE WHEN n.is_json = 1 THEN convert_from(n." column ", 'UTF8')::jsonb END"
-/* clang-format on */
-
-/* Of those that were created, or of the others. */
-static enum th_code sessions_write(struct appending *w, bool created)
-{
-	static const char insert[] =
-	    "INSERT INTO thole.sessions (number, session_id, user_id, agent_type, model,"
-	    " agent_state, title, parent_id, parent_seq, head_seq, head, iteration, calls,"
-	    " tokens_in, tokens_cached, tokens_out, cost_nano, epoch, owner, created_ms,"
-	    " updated_ms, metadata, row_crc, raw_metadata)"
-	    " SELECT number, session_id, user_id, agent_type, model, agent_state, title,"
-	    " parent_id, parent_seq, head_seq, head, iteration, calls, tokens_in, tokens_cached,"
-	    " tokens_out, cost_nano, epoch, owner, created_ms, updated_ms, metadata, row_crc,"
-	    " " JSON_OF("metadata") FROM_SESSIONS;
-	static const char update[] =
-	    "WITH done AS (UPDATE thole.sessions s SET user_id = n.user_id, agent_type = "
-	    "n.agent_type,"
-	    " model = n.model, agent_state = n.agent_state, title = n.title,"
-	    " parent_id = n.parent_id, parent_seq = n.parent_seq, head_seq = n.head_seq,"
-	    " head = n.head, iteration = n.iteration, calls = n.calls, tokens_in = n.tokens_in,"
-	    " tokens_cached = n.tokens_cached, tokens_out = n.tokens_out,"
-	    " cost_nano = n.cost_nano, epoch = n.epoch, created_ms = n.created_ms,"
-	    " updated_ms = n.updated_ms, metadata = n.metadata, row_crc = n.row_crc,"
-	    " raw_metadata = CASE WHEN s.metadata = n.metadata THEN s.raw_metadata ELSE " JSON_OF(
-		"metadata") " END" FROM_SESSIONS " WHERE s.number = n.number AND s.epoch = n.epoch"
-			    " AND s.owner = n.owner AND s.head_seq = n.before RETURNING 1)"
-			    /* Fails (2201F) when it was not all of them. */
-			    " SELECT sqrt(-abs(count(*) - $26)) FROM done";
-	struct th_pq_args args TH_CLEANUP(th_pq_args_deinit) = { 0 };
-	struct th_pq_array *l = w->columns->sessions;
-	enum th_code code = TH_OK;
-
-	for (size_t i = 0; i < w->count; i++)
-		if (w->entries[i].changed && w->entries[i].created == created)
-			session_add(w, &w->entries[i]);
-	if (l[0].count > 0) {
-		for (size_t i = 0; i < SESSION_ARRAYS; i++)
-			th_pq_arg_array(&args, &l[i]);
-		if (!created)
-			th_pq_arg_i64(&args, (int64_t)l[0].count);
-		code = th_pq_add(w->c, created ? insert : update, &args, w->err);
-	}
-	for (size_t i = 0; i < SESSION_ARRAYS; i++)
-		th_pq_array_clear(&l[i]);
-	return code;
-}
-
-static enum th_code tasks_write(struct appending *w)
-{
-	struct th_pq_args args TH_CLEANUP(th_pq_args_deinit) = { 0 };
-	struct th_pq_array *l = w->columns->tasks;
-	enum th_code code = TH_OK;
-
-	for (size_t i = 0; i < w->count; i++) {
-		const struct entry *e = &w->entries[i];
-
-		if (e->task.len == 0)
-			continue;
-		th_pq_array_i64(&l[0], (int64_t)e->number);
-		th_pq_array_text(&l[1], e->task);
-		th_pq_array_i64(&l[2], th_task_crc(e->number, e->task));
-	}
-	for (size_t i = 0; i < TH_COUNT(w->columns->tasks); i++)
-		th_pq_arg_array(&args, &l[i]);
-	if (l[0].count > 0)
-		code = th_pq_add(w->c,
-				 "INSERT INTO thole.tasks (number, main_goal, task_crc)"
-				 " SELECT a, b, c FROM unnest($1, $2, $3) AS n (a, b, c)"
-				 " ON CONFLICT DO NOTHING",
-				 &args, w->err);
-	return code;
-}
-
-/* A fork is found by the words of its parent. */
-static enum th_code tasks_copy(struct appending *w)
-{
-	enum th_code code = TH_OK;
-
-	for (size_t i = 0; i < w->count && code == TH_OK; i++) {
-		struct th_pq_args args TH_CLEANUP(th_pq_args_deinit) = { 0 };
-		PGresult *r TH_CLEANUP(th_pq_clearp) = NULL;
-		struct entry *e = &w->entries[i];
-		const struct entry *parent;
-
-		if (!e->created || e->row.parent.len == 0 || e->task.len > 0)
-			continue;
-		parent = entry_find(w, e->row.parent);
-		if (parent && parent->task.len > 0) {
-			e->task = parent->task;
-			continue;
-		}
-		th_pq_arg_text(&args, e->row.parent);
-		code = th_pq_run(w->c,
-				 "SELECT t.main_goal FROM thole.tasks t JOIN thole.sessions s"
-				 " USING (number) WHERE s.session_id = $1",
-				 &args, &r, w->err);
-		struct th_str text = { 0 };
-
-		if (code == TH_OK && th_pq_rows(r) == 1 && th_pq_text(r, 0, 0, &text)) {
-			e->task = th_arena_str(&w->memory, text);
-			if (!e->task.ptr)
-				code = th_fail_memory(w->err);
-		}
-	}
-	return code;
-}
-
-static enum th_code blobs_write(struct appending *w)
-{
-	enum th_code code = TH_OK;
-
-	for (const struct th_batch *b = w->list; b; b = b->next) {
-		for (size_t i = 0; i < b->blob_count && !b->refused && code == TH_OK; i++) {
-			struct th_pq_args args TH_CLEANUP(th_pq_args_deinit) = { 0 };
-			const struct th_blob *blob = &b->blobs[i];
-
-			if (w->c->queued > TH_PQ_QUEUE_MAX / 2)
-				code = th_pq_go(w->c, NULL, w->err);
-			th_pq_arg_bytes(&args, blob->hash.bytes, sizeof(blob->hash.bytes));
-			th_pq_arg_text(&args, blob->media_type);
-			th_pq_arg_bytes(&args, blob->bytes.ptr, blob->bytes.len);
-			if (code == TH_OK)
-				code = th_pq_add(w->c,
-						 "INSERT INTO thole.blobs (hash, media_type, bytes)"
-						 " VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-						 &args, w->err);
-		}
-	}
-	return code;
-}
-
-/* Whoever looks for blobs that nobody names must not find these: before anything else. */
-static enum th_code orphans_keep(struct appending *w)
-{
-	struct th_pq_args args TH_CLEANUP(th_pq_args_deinit) = { 0 };
-
-	for (const struct th_batch *b = w->list; b; b = b->next)
-		for (size_t i = 0; i < b->blob_count && !b->refused; i++)
-			th_pq_array_bytes(&w->columns->hashes, b->blobs[i].hash.bytes,
-					  sizeof(b->blobs[i].hash.bytes));
-	if (w->columns->hashes.count == 0)
-		return TH_OK;
-	th_pq_arg_array(&args, &w->columns->hashes);
-	return th_pq_add(w->c, "DELETE FROM thole.orphans WHERE hash = ANY($1)", &args, w->err);
-}
-
-/* What events name, of the blobs that are there. */
-static enum th_code names_write(struct appending *w)
-{
-	struct th_pq_args hashes TH_CLEANUP(th_pq_args_deinit) = { 0 };
-	struct th_pq_args args TH_CLEANUP(th_pq_args_deinit) = { 0 };
-	struct th_pq_array *l = w->columns->names;
-	enum th_code code;
-
-	if (l[0].count == 0)
-		return TH_OK;
-	th_pq_arg_array(&hashes, &l[0]);
-	th_pq_arg_array(&args, &l[0]);
-	th_pq_arg_array(&args, &l[1]);
-	code = th_pq_add(w->c, "DELETE FROM thole.orphans WHERE hash = ANY($1)", &hashes, w->err);
-	if (code == TH_OK)
-		code = th_pq_add(w->c,
-				 "INSERT INTO thole.blob_names (hash, session_number)"
-				 " SELECT DISTINCT n.a, n.b FROM unnest($1, $2) AS n (a, b)"
-				 " JOIN thole.blobs b ON b.hash = n.a ON CONFLICT DO NOTHING",
-				 &args, w->err);
-	return code;
-}
-
-static enum th_code usage_add(void *ctx, const struct th_usage_row *row, struct th_err *err)
-{
-	struct appending *w = ctx;
-	struct th_pq_array *l = w->columns->usage;
-
-	(void)err;
-	th_pq_array_text(l++, row->user);
-	th_pq_array_i64(l++, row->day);
-	th_pq_array_text(l++, row->agent);
-	th_pq_array_text(l++, row->model);
-	th_pq_array_i64(l++, row->sessions);
-	th_pq_array_i64(l++, row->turns);
-	th_pq_array_i64(l++, row->calls);
-	th_pq_array_i64(l++, row->tokens_in);
-	th_pq_array_i64(l++, row->tokens_cached);
-	th_pq_array_i64(l++, row->tokens_out);
-	th_pq_array_i64(l, row->cost_nano);
-	return TH_OK;
-}
-
-static enum th_code usage_write(struct appending *w)
-{
-	struct th_pq_args args TH_CLEANUP(th_pq_args_deinit) = { 0 };
-	enum th_code code;
-
-	if (w->usage.count == 0)
-		return TH_OK;
-	code = th_usage_give(&w->usage, usage_add, w, w->err); /* in one order */
-	for (size_t i = 0; i < TH_COUNT(w->columns->usage); i++)
-		th_pq_arg_array(&args, &w->columns->usage[i]);
-	th_pq_arg_i64(&args,
-		      (int64_t)(th_crc32c(0, w->s->owner.name, TH_UUID_TEXT_SIZE) % USAGE_PARTS));
-	if (code == TH_OK)
-		code = th_pq_add(
-		    w->c,
-		    "INSERT INTO thole.usage AS u (user_id, day, agent_type, model, sessions, "
-		    "turns,"
-		    " calls, tokens_in, tokens_cached, tokens_out, cost_nano, part)"
-		    " SELECT a, b, c, d, e, f, g, h, i, j, k, $12 FROM unnest($1, $2, $3, $4, $5, "
-		    "$6,"
-		    " $7, $8, $9, $10, $11) AS n (a, b, c, d, e, f, g, h, i, j, k)"
-		    " ON CONFLICT (user_id, day, agent_type, model, part) DO UPDATE SET"
-		    " sessions = u.sessions + excluded.sessions, turns = u.turns + excluded.turns,"
-		    " calls = u.calls + excluded.calls,"
-		    " tokens_in = u.tokens_in + excluded.tokens_in,"
-		    " tokens_cached = u.tokens_cached + excluded.tokens_cached,"
-		    " tokens_out = u.tokens_out + excluded.tokens_out,"
-		    " cost_nano = u.cost_nano + excluded.cost_nano",
-		    &args, w->err);
-	return code;
-}
-
-static enum th_code write_all(struct appending *w)
+static enum th_code write_all(struct th_pg_appending *w)
 {
 	enum th_code code = TH_OK;
 
 	for (struct th_batch *b = w->list; b; b = b->next)
 		for (size_t i = 0; i < b->append_count && !b->refused && code == TH_OK; i++)
 			code = append_one(w, &b->appends[i]);
-	if (code == TH_OK)
-		code = events_write(w);
-	if (code == TH_OK)
-		code = tasks_copy(w);
-	if (code == TH_OK)
-		code = sessions_write(w, true);
-	if (code == TH_OK)
-		code = sessions_write(w, false);
-	if (code == TH_OK)
-		code = tasks_write(w);
-	if (code == TH_OK)
-		code = names_write(w);
-	return code == TH_OK ? usage_write(w) : code;
+	return code == TH_OK ? th_pg_write_rows(w) : code;
 }
 
 enum th_code th_postgres_append(struct th_postgres *s, struct th_batch *list, struct th_err *err)
 {
-	struct appending w = {
+	struct th_pg_appending w = {
 		.s = s, .c = &s->writer, .columns = s->columns, .list = list, .err = err
 	};
 	enum th_code code;
 
-	each_array(w.columns, array_reset);
+	th_pg_columns_reset(w.columns);
 	th_arena_init_try(&w.memory, TH_BATCH_MEMORY_MAX);
 	th_usage_sums_init(&w.usage);
 	code = collect(&w);
 	if (code == TH_OK)
-		code = orphans_keep(&w);
-	if (code == TH_OK)
-		code = blobs_write(&w);
+		code = th_pg_write_blobs(&w);
 	if (code == TH_OK && w.count == 0)
 		code = th_pq_go(w.c, NULL, err);
 	else if (code == TH_OK && !guess(&w))

@@ -31,33 +31,9 @@ enum th_code th_postgres_connect(struct th_postgres *s, struct th_pq *c, struct 
 		       s->shown);
 }
 
-/* ---- being usable ---- */
-
-void th_postgres_set_broken(struct th_postgres *s, const struct th_err *err)
-{
-	pthread_mutex_lock(&s->lock);
-	if (!s->broken) {
-		s->broken = true;
-		s->broken_err = *err;
-	}
-	pthread_mutex_unlock(&s->lock);
-}
-
-enum th_code th_postgres_usable(struct th_postgres *s, struct th_err *err)
-{
-	enum th_code code = TH_OK;
-
-	pthread_mutex_lock(&s->lock);
-	if (s->broken)
-		code = th_fail(err, TH_EIO, "the store is closed to everything after: %s",
-			       s->broken_err.msg);
-	pthread_mutex_unlock(&s->lock);
-	return code;
-}
-
 enum th_code th_postgres_writable(struct th_postgres *s, struct th_err *err)
 {
 	if (s->read_only)
 		return th_fail(err, TH_EPERM, "%s was opened for reading only", s->shown);
-	return th_postgres_usable(s, err);
+	return th_group_usable(&s->group, err);
 }

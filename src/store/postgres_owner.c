@@ -37,7 +37,7 @@ void th_pg_owner_init(struct th_pg_owner *o, uint64_t lease_ms)
 
 static void lose(struct th_postgres *s, const struct th_err *err)
 {
-	th_postgres_set_broken(s, err);
+	th_group_break(&s->group, err);
 	pthread_mutex_lock(&s->lock);
 	if (s->owner.wake)
 		th_wake_send(s->owner.wake);

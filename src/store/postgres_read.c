@@ -13,7 +13,7 @@
 enum th_code th_postgres_read_begin(struct th_postgres *s, struct th_err *err)
 {
 	struct th_pq *c = &s->reader;
-	enum th_code code = th_postgres_usable(s, err);
+	enum th_code code = th_group_usable(&s->group, err);
 
 	if (code != TH_OK)
 		return code;

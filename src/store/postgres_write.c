@@ -55,7 +55,7 @@ static enum th_code transact_long(struct th_postgres *s, struct th_batch *list, 
 		again = th_pq_try_again(&s->writer) && tries < TRIES_MAX;
 		if (!again && code != TH_ECONN && code != TH_EBUSY)
 			return code;
-		if (th_postgres_usable(s, err) != TH_OK)
+		if (th_group_usable(&s->group, err) != TH_OK)
 			return TH_EIO;
 		if (held && th_pg_owner_left_ms(&s->owner) == 0)
 			return th_pg_fail_lost(s, err);
@@ -65,56 +65,23 @@ static enum th_code transact_long(struct th_postgres *s, struct th_batch *list, 
 	}
 }
 
-static void settle_batch(struct th_batch *b, enum th_code code, const struct th_err *err)
+enum th_code th_postgres_write(struct th_postgres *s, struct th_batch *list, struct th_err *err)
 {
-	if (!b->refused) {
-		b->code = code;
-		b->err = *err;
-	}
-	if (b->code == TH_OK)
-		return;
-	for (size_t i = 0; i < b->append_count; i++)
-		b->appends[i].result = b->code;
-}
+	enum th_code code = th_postgres_writable(s, err);
 
-static enum th_code write_list(struct th_postgres *s, struct th_batch *list)
-{
-	struct th_err err = { 0 };
-	enum th_code code = th_postgres_writable(s, &err);
-
+	pthread_mutex_lock(&s->writing);
 	if (code == TH_OK && !s->columns) {
 		s->columns = th_pg_columns_new();
 		if (!s->columns)
-			code = th_fail_memory(&err);
+			code = th_fail_memory(err);
 	}
 	if (code == TH_OK && !s->known) {
 		s->known = th_pg_known_new();
 		if (!s->known)
-			code = th_fail_memory(&err);
+			code = th_fail_memory(err);
 	}
 	if (code == TH_OK)
-		code = transact_long(s, list, &err);
-	if (code == TH_EIO)
-		th_postgres_set_broken(s, &err);
-	for (struct th_batch *b = list; b; b = b->next)
-		settle_batch(b, code, &err);
-	return code;
-}
-
-void th_postgres_write(struct th_postgres *s, struct th_batch *list)
-{
-	enum th_code code;
-
-	pthread_mutex_lock(&s->writing);
-	code = write_list(s, list);
-	/* One that is too large must not keep the others out. */
-	if (list->next && (code == TH_ELIMIT || code == TH_ENOMEM || code == TH_ECORRUPT)) {
-		for (struct th_batch *b = list, *next; b; b = next) {
-			next = b->next;
-			b->next = NULL;
-			(void)write_list(s, b);
-			b->next = next;
-		}
-	}
+		code = transact_long(s, list, err);
 	pthread_mutex_unlock(&s->writing);
+	return code;
 }

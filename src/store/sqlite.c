@@ -16,9 +16,9 @@ struct th_sqlite *th_sqlite_of(struct th_store *s)
 	return TH_CONTAINER_OF(s, struct th_sqlite, base);
 }
 
-static void group_write(void *ctx, struct th_batch *list)
+static enum th_code group_write(void *ctx, struct th_batch *list, struct th_err *err)
 {
-	th_sqlite_write(ctx, list);
+	return th_sqlite_write(ctx, list, err);
 }
 
 static void group_written(void *ctx)
@@ -68,7 +68,6 @@ static void sqlite_close(struct th_store *store)
 	if (s->owners)
 		th_owner_drop(&s->owner, s->owners);
 	pthread_mutex_destroy(&s->writing);
-	pthread_mutex_destroy(&s->lock);
 	th_group_deinit(&s->group);
 	free(s->known);
 	th_buf_deinit(&s->rows);
@@ -150,7 +149,6 @@ static enum th_code sqlite_open(struct th_str rest, const struct th_store_option
 	s->reader.busy_ms = s->writer.busy_ms = options->busy_ms ?: TH_STORE_BUSY_MS;
 	th_group_init(&s->group, &group_ops, s, options->loop);
 	pthread_mutex_init(&s->writing, NULL);
-	pthread_mutex_init(&s->lock, NULL);
 	s->path = th_try_alloc(rest.len + 1);
 	if (!s->path) {
 		sqlite_close(&s->base);

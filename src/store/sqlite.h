@@ -347,27 +347,20 @@ struct th_sqlite {
 	bool recent_seen;    /* whether something was there before */
 	int mark_fd;         /* where the last acknowledged place is noted; -1: not open */
 	bool synced_names;   /* database and folder were flushed */
-
-	pthread_mutex_t lock; /* of what follows */
-	bool broken;          /* a flush failed: nothing is written any more */
-	struct th_err broken_err;
 };
 
 struct th_sqlite *th_sqlite_of(struct th_store *s);
-/* Refuses what comes after a failed flush. */
-TH_NODISCARD enum th_code th_sqlite_usable(struct th_sqlite *s, struct th_err *err);
 
 /* sqlite_write.c */
-/* Writes batches in one transaction, or each in its own when the first way failed; sets code and
- * err of each.  On any thread; takes `writing`. */
 /* The writer's connection is there.  With `writing`. */
 TH_NODISCARD enum th_code th_sqlite_writer(struct th_sqlite *s, struct th_err *err);
 /* Its transaction came to nothing: what we know of sessions is wrong.  With `writing`. */
 void th_sqlite_forget(struct th_sqlite *s);
-void th_sqlite_write(struct th_sqlite *s, struct th_batch *list);
+/* In one transaction (th_group_ops.write).  On any thread; takes `writing`. */
+TH_NODISCARD enum th_code th_sqlite_write(struct th_sqlite *s, struct th_batch *list,
+					  struct th_err *err);
 void th_sqlite_checkpoint(struct th_sqlite *s); /* when the log is long */
 void th_sqlite_settle(struct th_sqlite *s);     /* before closing; nobody else writes */
-void th_sqlite_set_broken(struct th_sqlite *s, const struct th_err *err);
 /* Opened for writing, and usable. */
 TH_NODISCARD enum th_code th_sqlite_writable(struct th_sqlite *s, struct th_err *err);
 

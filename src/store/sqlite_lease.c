@@ -119,7 +119,7 @@ enum th_code th_sqlite_lease_many(struct th_store *store, const struct th_str *i
 	if (code != TH_OK)
 		th_db_rollback(&s->reader);
 	if (code == TH_EIO)
-		th_sqlite_set_broken(s, err);
+		th_group_break(&s->group, err);
 	pthread_mutex_unlock(&s->writing);
 	return code;
 }

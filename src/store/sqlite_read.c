@@ -418,7 +418,7 @@ enum th_code th_db_digest_at(struct th_db *db, struct th_str id, uint64_t seq,
 
 enum th_code th_sqlite_read_begin(struct th_sqlite *s, struct th_err *err)
 {
-	enum th_code code = th_sqlite_usable(s, err);
+	enum th_code code = th_group_usable(&s->group, err);
 
 	if (code == TH_OK && s->reading == 0)
 		code = th_db_run(&s->reader, TH_SQL_BEGIN, err);
@@ -459,7 +459,7 @@ enum th_code th_sqlite_get(struct th_store *store, struct th_str id, struct th_a
 	struct th_placed_row r;
 	sqlite3_stmt *st;
 	const char *bad;
-	enum th_code code = th_sqlite_usable(s, err);
+	enum th_code code = th_group_usable(&s->group, err);
 	int status;
 
 	if (code != TH_OK)
@@ -707,7 +707,7 @@ enum th_code th_sqlite_blob(struct th_store *store, const struct th_digest *hash
 	struct th_digest found;
 	struct th_str bytes;
 	sqlite3_stmt *st;
-	enum th_code code = th_sqlite_usable(s, err);
+	enum th_code code = th_group_usable(&s->group, err);
 	int status;
 
 	if (code != TH_OK)

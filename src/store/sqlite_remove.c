@@ -107,7 +107,7 @@ static enum th_code remove_all(struct th_sqlite *s, const struct th_str *ids, si
 	if (code == TH_OK)
 		code = th_db_run(db, TH_SQL_COMMIT, err);
 	if (code == TH_EIO)
-		th_sqlite_set_broken(s, err);
+		th_group_break(&s->group, err);
 	th_sqlite_forget(s); /* also when it went well: numbers are given again */
 	th_sweep_end(&s->sweep);
 	return code;

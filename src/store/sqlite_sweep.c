@@ -438,7 +438,7 @@ enum th_code th_sqlite_sweep(struct th_store *store, bool *ret_more, struct th_e
 	if (code == TH_OK)
 		code = step(s, ret_more, err);
 	if (code == TH_EIO)
-		th_sqlite_set_broken(s, err);
+		th_group_break(&s->group, err);
 	pthread_mutex_unlock(&s->writing);
 	if (code != TH_OK)
 		*ret_more = false;

@@ -31,35 +31,11 @@ struct writing {
 	struct th_err *err;
 };
 
-/* ---- being usable ---- */
-
-void th_sqlite_set_broken(struct th_sqlite *s, const struct th_err *err)
-{
-	pthread_mutex_lock(&s->lock);
-	if (!s->broken) {
-		s->broken = true;
-		s->broken_err = *err;
-	}
-	pthread_mutex_unlock(&s->lock);
-}
-
-enum th_code th_sqlite_usable(struct th_sqlite *s, struct th_err *err)
-{
-	enum th_code code = TH_OK;
-
-	pthread_mutex_lock(&s->lock);
-	if (s->broken)
-		code = th_fail(err, TH_EIO, "the store is closed to everything after: %s",
-			       s->broken_err.msg);
-	pthread_mutex_unlock(&s->lock);
-	return code;
-}
-
 enum th_code th_sqlite_writable(struct th_sqlite *s, struct th_err *err)
 {
 	if (s->read_only)
 		return th_fail(err, TH_EPERM, "%s was opened for reading only", s->path);
-	return th_sqlite_usable(s, err);
+	return th_group_usable(&s->group, err);
 }
 
 /* ---- appending ---- */
@@ -646,7 +622,7 @@ void th_sqlite_settle(struct th_sqlite *s)
 	struct th_err err;
 	enum th_code code;
 
-	if (!s->writer.sqlite || s->recent_bytes == 0 || th_sqlite_usable(s, &err) != TH_OK)
+	if (!s->writer.sqlite || s->recent_bytes == 0 || th_group_usable(&s->group, &err) != TH_OK)
 		return;
 	code = th_db_run(&s->writer, TH_SQL_BEGIN_IMMEDIATE, &err);
 	if (code == TH_OK)
@@ -693,48 +669,16 @@ static enum th_code transact(struct th_sqlite *s, struct th_batch *list, struct 
 	return code;
 }
 
-static void settle(struct th_batch *b, enum th_code code, const struct th_err *err)
-{
-	if (!b->refused) {
-		b->code = code;
-		b->err = *err;
-	}
-	if (b->code == TH_OK)
-		return;
-	for (size_t i = 0; i < b->append_count; i++)
-		b->appends[i].result = b->code;
-}
-
-static enum th_code write_list(struct th_sqlite *s, struct th_batch *list)
-{
-	struct th_err err = {};
-	enum th_code code = writer_ready(s, list, &err);
-
-	if (code == TH_OK)
-		code = transact(s, list, &err);
-	if (code == TH_EIO)
-		th_sqlite_set_broken(s, &err);
-	for (struct th_batch *b = list; b; b = b->next)
-		settle(b, code, &err);
-	return code;
-}
-
-void th_sqlite_write(struct th_sqlite *s, struct th_batch *list)
+enum th_code th_sqlite_write(struct th_sqlite *s, struct th_batch *list, struct th_err *err)
 {
 	enum th_code code;
 
 	pthread_mutex_lock(&s->writing);
-	code = write_list(s, list);
-	/* One that is too large for the disk must not keep the others out. */
-	if (list->next && (code == TH_ELIMIT || code == TH_ENOMEM || code == TH_ECORRUPT)) {
-		for (struct th_batch *b = list, *next; b; b = next) {
-			next = b->next;
-			b->next = NULL;
-			(void)write_list(s, b);
-			b->next = next;
-		}
-	}
+	code = writer_ready(s, list, err);
+	if (code == TH_OK)
+		code = transact(s, list, err);
 	pthread_mutex_unlock(&s->writing);
+	return code;
 }
 
 void th_sqlite_checkpoint(struct th_sqlite *s)
@@ -747,7 +691,7 @@ void th_sqlite_checkpoint(struct th_sqlite *s)
 		if (sqlite3_wal_checkpoint_v2(s->writer.sqlite, NULL, SQLITE_CHECKPOINT_PASSIVE,
 					      NULL, NULL) != SQLITE_OK &&
 		    th_db_fail(&s->writer, &err) == TH_EIO)
-			th_sqlite_set_broken(s, &err);
+			th_group_break(&s->group, &err);
 	}
 	pthread_mutex_unlock(&s->writing);
 }
