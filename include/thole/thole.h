@@ -307,7 +307,8 @@ TH_API int thole_agent_set_json(struct thole_agent *agent, const char *member, c
 TH_API int thole_agent_lower(struct thole_agent *agent, const char *limits,
 			     struct thole_error *err);
 
-/* An agent file: YAML, or JSON.  One without a list of tools has the four of `thole run`.  Errors
+/* An agent file: YAML, or JSON.  One without a list of tools has those of the
+ * runtime's configuration (`tools`), else those of `thole run`.  Errors
  * name the line.  For thole_agent_parse `name` stands in errors, and says which folder a relative
  * workspace is taken from. */
 TH_API int thole_agent_load(const char *path, struct thole_agent **ret, struct thole_error *err);

@@ -520,23 +520,44 @@ static bool names_tool(const struct th_strs *list, struct th_str name)
 	return false;
 }
 
-/* What the definition names, the defaults where it is a file that names none, and the functions. */
-static int complete_tools(struct thole_agent *a, struct thole_error *err)
+/* Of a file that names none: those of the configuration, else ours and what its computer brings. */
+static struct th_strs default_tools(const struct thole_agent *a, const struct th_config *config,
+				    struct th_str ours[static TH_AGENT_TOOLS_MAX])
 {
-	struct th_str defaults[TH_AGENT_TOOLS_MAX];
+	const struct th_computer_kind *kind =
+	    a->def.computer ? th_computer_find(a->def.computer->kind) : NULL;
+	struct th_strs list = { ours, 0 };
+
+	if (config && config->tools.count)
+		return config->tools;
+	list.count = th_tools_default(ours);
+	if (kind && kind->tool && list.count < TH_AGENT_TOOLS_MAX)
+		ours[list.count++] = th_str_of(kind->tool);
+	return list;
+}
+
+/* What the definition names, the defaults where it is a file that names none, and the functions. */
+static int complete_tools(struct thole_agent *a, const struct th_config *config,
+			  struct thole_error *err)
+{
+	struct th_str ours[TH_AGENT_TOOLS_MAX];
 	const struct th_agent_command *commands = a->def.commands.list;
 	struct th_strs named = a->def.tools, all;
 
+	if (named.count == 0 && !a->bare)
+		named = default_tools(a, config, ours);
 	if (named.count == 1 && th_str_is(named.list[0], "none"))
 		named.count = 0;
-	else if (named.count == 0 && !a->bare)
-		named = (struct th_strs){ defaults, th_tools_default(defaults) };
 	all.list = th_arena_array(
 	    &a->memory, named.count + a->tool_count + a->def.commands.count + 1, sizeof(*all.list));
 	if (!all.list)
 		return too_large(err);
-	for (all.count = 0; all.count < named.count; all.count++)
-		all.list[all.count] = named.list[all.count];
+	for (all.count = 0; all.count < named.count; all.count++) {
+		/* The configuration may be gone before the agent is. */
+		all.list[all.count] = th_arena_str(&a->memory, named.list[all.count]);
+		if (!all.list[all.count].ptr)
+			return too_large(err);
+	}
 	for (size_t i = 0; i < a->tool_count; i++)
 		if (!names_tool(&named, a->tools[i]->spec.name))
 			all.list[all.count++] = a->tools[i]->spec.name;
@@ -569,7 +590,7 @@ static int complete_workspace(struct thole_agent *a, struct thole_error *err)
 	return a->def.workspace.ptr ? TH_OK : too_large(err);
 }
 
-int th_api_agent_use(struct thole_agent *a, struct thole_error *err)
+int th_api_agent_use(struct thole_agent *a, const struct th_config *config, struct thole_error *err)
 {
 	bool bare = a->bare && a->def.tools.count == 0 && !(a->def.computer && !a->see);
 	struct th_strs tools = a->def.tools;
@@ -579,11 +600,11 @@ int th_api_agent_use(struct thole_agent *a, struct thole_error *err)
 		return TH_OK;
 	pthread_mutex_lock(&a->lock);
 	if (!atomic_load(&a->in_use)) {
-		code = complete_tools(a, err);
+		code = complete_tools(a, config, err);
 		if (!code && !bare)
 			code = complete_workspace(a, err);
 		if (!code)
-			code = th_api_team_use(a, err);
+			code = th_api_team_use(a, config, err);
 		if (code)
 			a->def.tools = tools;
 		atomic_store(&a->in_use, !code);

@@ -307,7 +307,7 @@ int thole_session_new_with(struct thole_runtime *rt, struct thole_agent *agent,
 	if (!code)
 		code = read_beginning(options, &b, err);
 	if (!code)
-		code = th_api_agent_use(agent, err);
+		code = th_api_agent_use(agent, rt->config, err);
 	if (!code && b.id && is_open(rt, b.id)) /* the store may not know it yet */
 		code = th_api_fail(err, TH_EEXIST, "session %s exists already", b.id);
 	if (code)
@@ -339,7 +339,7 @@ static int open_stored(struct thole_runtime *rt, struct thole_agent *agent, cons
 	if (!code)
 		code = th_api_text(id, "the session's name", 1, TH_SESSION_ID_MAX, err);
 	if (!code && agent)
-		code = th_api_agent_use(agent, err);
+		code = th_api_agent_use(agent, rt->config, err);
 	if (!code && is_open(rt, id)) /* it would be its own rival */
 		code = th_api_fail(err, TH_EBUSY, "this runtime has session %s open", id);
 	return code ? code : start(rt, agent, NULL, &b, ret, err);
@@ -371,7 +371,7 @@ int thole_session_fork(struct thole_runtime *rt, struct thole_agent *agent, cons
 	if (!code && new_name)
 		code = th_api_text(new_name, "the new session's name", 1, TH_SESSION_ID_MAX, err);
 	if (!code && agent)
-		code = th_api_agent_use(agent, err);
+		code = th_api_agent_use(agent, rt->config, err);
 	if (code)
 		return code;
 	if (!new_name)

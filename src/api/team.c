@@ -95,7 +95,7 @@ static int check_names(const struct thole_agent *a, const struct thole_agent *b,
 	return TH_OK;
 }
 
-int th_api_team_use(struct thole_agent *a, struct thole_error *err)
+int th_api_team_use(struct thole_agent *a, const struct th_config *config, struct thole_error *err)
 {
 	struct th_buf text = TH_BUF_INIT(TH_AGENT_MEMORY_MAX);
 	struct th_jw w = th_jw(&text);
@@ -108,7 +108,7 @@ int th_api_team_use(struct thole_agent *a, struct thole_error *err)
 	for (size_t i = 0; !code && i < a->member_count; i++) {
 		struct thole_agent *m = a->members[i];
 
-		code = th_api_agent_use(m, err);
+		code = th_api_agent_use(m, config, err);
 		if (!code)
 			code = check_names(a, m, err);
 		for (size_t j = 0; !code && j < i; j++)

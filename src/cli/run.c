@@ -296,10 +296,8 @@ static enum th_code make_agent(const struct run_options *o, const struct th_conf
 		code = set_net(o->net, a, agent, err);
 	if (code == TH_OK)
 		code = set_turns(o->turns, a, agent, err);
-	if (!agent->tools.count && config->tools.count) {
+	if (!agent->tools.count)
 		agent->tools = config->tools;
-		code = code ? code : check_names("tools", &agent->tools, "none", NULL, err);
-	}
 	if (code == TH_OK)
 		code = set_lists(o, a, agent, err);
 	if (code == TH_OK && o->model.len)

@@ -10,6 +10,7 @@
 #include "models/compose.h"
 #include "models/profiles.h"
 #include "models/user_profiles.h"
+#include "tools/tool.h"
 
 #define CONFIG_MEMORY_MAX (4 * TH_CONFIG_SIZE_MAX)
 #define KEY_SIZE_MAX (16 * TH_KIB)
@@ -88,6 +89,24 @@ enum th_code th_config_secret_read(struct th_str path, struct th_secret **ret, s
 	return code;
 }
 
+/* Now, and not when the first agent is run with them. */
+static enum th_code check_tools(const struct th_strs *list, struct th_str path, struct th_err *err)
+{
+	const char *names[TH_AGENT_TOOLS_MAX + 2] = { "none" }, *near;
+
+	(void)th_tool_names(names + 1);
+	for (size_t i = 0; i < list->count; i++) {
+		if (th_names_find(names, list->list[i]) >= 0)
+			continue;
+		near = th_names_nearest(names, list->list[i]);
+		return th_fail(
+		    err, TH_EUSAGE, "%.*s: tools[%zu] is \"%.*s\", which is not a tool%s%s%s",
+		    TH_FMT(path), i, TH_FMT(th_utf8_cut(list->list[i], TH_NAME_NEAR_MAX)),
+		    near ? "; did you mean \"" : "", near ?: "", near ? "\"?" : "");
+	}
+	return TH_OK;
+}
+
 static enum th_code apply_file(struct full *f, const struct th_config_file *file,
 			       struct th_str path, struct th_err *err)
 {
@@ -100,6 +119,10 @@ static enum th_code apply_file(struct full *f, const struct th_config_file *file
 		f->file_models = th_config_path(a, file->models, path);
 	f->c.otlp = th_arena_str(&f->memory, file->otlp);
 	if (file->tools.count) {
+		enum th_code code = check_tools(&file->tools, path, err);
+
+		if (code)
+			return code;
 		f->c.tools.list = th_arena_array(a, file->tools.count, sizeof(*f->c.tools.list));
 		if (!f->c.tools.list)
 			return th_fail(err, TH_ELIMIT, "%.*s: tools: too many", TH_FMT(path));

@@ -27,7 +27,7 @@
 	F(config_file, str, api_key_file, "api_key_file", TH_NONEMPTY, "file that contains this key")  \
 	F(config_file, str, otlp, "otlp", TH_NONEMPTY, "collector of traces: base URL of OTLP over HTTP; default: none") \
 	F(config_file, int, executor_linger_s, "executor_linger_s", TH_POSITIVE, "how long a desktop waits for its runtime to come back, seconds; default 600") \
-	F(config_file, strs, tools, "tools", TH_NONEMPTY, "of thole run: tools of an agent that names none; default: bash, edit, search") \
+	F(config_file, strs, tools, "tools", TH_NONEMPTY, "tools of an agent that names none; default: bash, edit, search") \
 	F(config_file, raw, serve, "serve", 0, "of thole serve: an object, see docs/HTTP.md")
 // clang-format on
 

@@ -29,10 +29,6 @@ class Editor:
 
     def __init__(self, test, *args, **more):
         self.test = test
-        if "-a" not in args:
-            agent = test.folder / "plain.yaml"
-            agent.write_text("name: default\ntools: [shell, read_file, write_file, list_dir]\n")
-            args = ("-a", agent) + args
         self.process = test.start("acp", *args, stdin=-1, **more)
         self.last, self.updates, self.asked, self.choose = 0, [], [], None
 
@@ -127,6 +123,8 @@ class Acp(house.House):
         self.assertEqual([(u["toolCallId"], u["status"]) for u in done], [(call["toolCallId"], s) for s in ("in_progress", "completed")])
         self.assertIn("hello", done[1]["content"][0]["content"]["text"])
         self.assertEqual((self.work / "made").read_text(), "one\n")
+        began = json.loads(self.good("log", name, "--json").out.splitlines()[0])
+        self.assertEqual(began["data"]["agent"]["tools"], ["shell", "read_file", "write_file", "list_dir"], "the configuration's")
         self.assertIn("There is one.", self.good("log", name).out)
         listed = editor.good("session/list", cwd=str(self.work))["sessions"]
         self.assertEqual([(s["sessionId"], s["cwd"], s["title"]) for s in listed], [(name, str(self.work), "Count.")])

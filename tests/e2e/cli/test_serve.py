@@ -47,6 +47,26 @@ class Sessions(serving.Served):
             time.sleep(0.05)
         self.assertEqual(self.call("POST", "/api/sessions", {"computer": "desktop"}).status, 403)
 
+    def test_tools_of_the_configuration(self):
+        """An agent that names none has those; a file that names some has its own."""
+        self.serve(say("One."), say("Two."))
+        config = self.folder / "config" / "thole" / "config.yaml"
+        config.write_text(config.read_text().replace("write_file, list_dir", "serch"))
+        agents = self.folder / "agents"
+        agents.mkdir()
+        (agents / "own.yaml").write_text("name: own\ntools: [bash]\n")
+        refused = self.thole("serve", "--agents", agents)
+        self.assertEqual(refused.code, 2)
+        self.assertIn('config.yaml: tools[2] is "serch", which is not a tool; did you mean "search"?', refused.err)
+        config.write_text(config.read_text().replace("serch", "search"))
+        self.serve_http("--agents", agents)
+        for name, offered in (("default", ["shell", "read_file", "search"]), ("own", ["bash"])):
+            self.good_call("POST", "/api/sessions", {"id": name, "agent": name, "message": "Go."}, status=201)
+            connection, response = self.stream("/api/sessions/%s/events?until=rest" % name)
+            began = [f[2] for f in serving.frames(response) if f[1] != "delta"][0]
+            connection.close()
+            self.assertEqual(began["data"]["agent"]["tools"], offered)
+
     def test_those_that_rest_longest_go_back(self):
         """Never more than 1,024 are open that rest, however many are begun in a moment."""
         self.serve_http("--store", "memory:")
