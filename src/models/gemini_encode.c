@@ -353,17 +353,10 @@ static enum th_code put_unified(struct th_str unified, struct th_jw *w, struct t
 
 enum th_code th_gemini_request_encode(struct th_str unified, struct th_buf *out, struct th_err *err)
 {
-	struct th_json_doc *doc;
 	struct th_jw w = th_jw(out);
-	bool object;
-	enum th_code code = th_json_parse(unified, &doc, err);
+	enum th_code code = th_unified_is_request(unified, err);
 
-	if (code)
-		return th_prefix(err, code, "the request");
-	object = th_json_is_object(th_json_root(doc));
-	th_json_free(doc);
-	if (!object)
-		return th_fail(err, TH_EPROTO, "the request must be an object");
-	code = put_unified(unified, &w, err);
+	if (!code)
+		code = put_unified(unified, &w, err);
 	return code ? code : th_buf_check(out, "the request", err);
 }

@@ -254,6 +254,28 @@ void th_gemini_calls(const struct th_request_options *o, struct th_str item, str
 	th_buf_deinit(&list);
 }
 
+enum th_code th_gemini_put_result(struct th_group_writer *x, const struct th_result *r,
+				  th_gemini_result_fn *put)
+{
+	struct th_buf calls = TH_BUF_INIT(TH_REQUEST_MAX);
+	struct th_json_raw_iter it;
+	struct th_str call = { NULL, 0 };
+	enum th_code code = TH_OK;
+
+	th_gemini_calls(x->o, r->call_item, &calls);
+	it = th_json_raw_iter(th_buf_str(&calls));
+	if (th_json_raw_next(&it))
+		call = it.val;
+	while (!code && th_json_raw_next(&it)) {
+		code = put(x, r, call, false);
+		call = it.val;
+	}
+	if (!code)
+		code = put(x, r, call, true);
+	th_buf_deinit(&calls);
+	return code;
+}
+
 /* `arguments` is a raw string of JSON; what is no object is given as a string. */
 static void put_args(struct th_group_writer *x, struct th_str arguments)
 {

@@ -43,6 +43,12 @@ TH_NODISCARD enum th_code th_gemini_item(struct th_group_writer *x, struct th_st
 
 /* The calls that an item of a call is written as: items of function_call, a JSON list. */
 void th_gemini_calls(const struct th_request_options *o, struct th_str item, struct th_buf *out);
+/* The result of an answer's item, which may have been written as several calls: each but the `last`
+ * only points at the next. */
+typedef enum th_code th_gemini_result_fn(struct th_group_writer *x, const struct th_result *r,
+					 struct th_str call, bool last);
+TH_NODISCARD enum th_code th_gemini_put_result(struct th_group_writer *x, const struct th_result *r,
+					       th_gemini_result_fn *put);
 /* The name that a call has on the wire, raw, with its quotes. */
 struct th_str th_gemini_call_name(struct th_str call);
 

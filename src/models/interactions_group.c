@@ -361,33 +361,11 @@ static enum th_code put_call_result(struct th_group_writer *x, const struct th_r
 	return code;
 }
 
-/* One call of an answer is one item, which may have been written as several calls. */
-static enum th_code put_result(struct th_group_writer *x, const struct th_result *r)
-{
-	struct th_buf calls = TH_BUF_INIT(TH_REQUEST_MAX);
-	struct th_json_raw_iter it;
-	struct th_str call = { NULL, 0 };
-	enum th_code code = TH_OK;
-
-	th_gemini_calls(x->o, r->call_item, &calls);
-	it = th_json_raw_iter(th_buf_str(&calls));
-	if (th_json_raw_next(&it))
-		call = it.val;
-	while (!code && th_json_raw_next(&it)) {
-		code = put_call_result(x, r, call, false);
-		call = it.val;
-	}
-	if (!code)
-		code = put_call_result(x, r, call, true);
-	th_buf_deinit(&calls);
-	return code;
-}
-
 enum th_code th_interactions_results(struct th_group_writer *x, const struct th_group *g)
 {
 	enum th_code code = TH_OK;
 
 	for (size_t i = 0; !code && i < g->result_count; i++)
-		code = put_result(x, &g->results[i]);
+		code = th_gemini_put_result(x, &g->results[i], put_call_result);
 	return code;
 }

@@ -55,6 +55,19 @@ bool th_unified_has(struct th_str extra, const char *name)
 	return false;
 }
 
+enum th_code th_unified_is_request(struct th_str unified, struct th_err *err)
+{
+	struct th_json_doc *doc;
+	enum th_code code = th_json_parse(unified, &doc, err);
+
+	if (code)
+		return th_prefix(err, code, "the request");
+	if (!th_json_is_object(th_json_root(doc)))
+		code = th_fail(err, TH_EPROTO, "the request must be an object");
+	th_json_free(doc);
+	return code;
+}
+
 enum th_code th_unified_check(struct th_str body, struct th_err *err)
 {
 	struct th_json_doc *doc;

@@ -19,6 +19,9 @@
 /* A request's body: JSON, an object, no member twice.  TH_EPROTO, TH_ELIMIT: one sentence. */
 TH_NODISCARD enum th_code th_unified_check(struct th_str body, struct th_err *err);
 
+/* A request in the unified form that is to be encoded: JSON, an object. */
+TH_NODISCARD enum th_code th_unified_is_request(struct th_str unified, struct th_err *err);
+
 /* The members of `body` that `again` does not have, or has otherwise, as an object.  Both are JSON
  * objects; members named in `without` (NULL-terminated) are passed over. */
 void th_unified_extra(struct th_jw *w, struct th_str body, struct th_str again,
