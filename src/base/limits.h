@@ -78,7 +78,12 @@
 #define TH_SEARCH_HITS_MAX 20              /* events that a search of a session's words gives */
 #define TH_SEARCH_WORDS_MAX 32             /* of a query */
 #define TH_CONDENSERS_MAX 16               /* of a pipeline */
-#define TH_CONTEXT_CUTS_MAX 4              /* times that a history is shortened for one answer */
+#define TH_COMPACT_PINS_MAX (256 * TH_KIB) /* bytes of the user's messages that stay */
+#define TH_COMPACT_TASK_PERCENT 50         /* of what a model takes, for the task's own words */
+#define TH_RESULT_SHOWN_MIN 1024           /* bytes of a result that a model is shown at least, */
+#define TH_RESULT_SHOWN_DEFAULT (48 * TH_KIB) /* and where the agent file does not say */
+#define TH_VIEW_LOG_MIN 500                   /* events: a shorter log is read again instead */
+#define TH_CONTEXT_CUTS_MAX 4                 /* times that a history is shortened for one answer */
 #define TH_STICKY_MAX 64         /* tools that were approved or refused for good in one session */
 #define TH_ASKED_IDS_MAX 4096    /* ids of calls that people were asked about in one session */
 #define TH_STUCK_MOVES_MAX 64    /* last moves in which an agent may repeat itself */

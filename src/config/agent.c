@@ -389,6 +389,9 @@ static enum th_code check_pure(const struct checker *c, const struct th_agent *a
 
 	if (!code)
 		code = th_condenser_check(a->compact, c->err);
+	if (!code && a->result_bytes && a->result_bytes < TH_RESULT_SHOWN_MIN)
+		code = th_fail(c->err, TH_ELIMIT, "result_bytes must be %d at least",
+			       TH_RESULT_SHOWN_MIN);
 	return code ? th_prefix(c->err, code, "%.*s", TH_FMT(c->name)) : TH_OK;
 }
 

@@ -142,6 +142,9 @@ enum th_code th_condenser_check(const struct th_agent_compact *compact, struct t
 		return th_fail(err, TH_EUSAGE,
 			       "compact: give either condenser (a name) or from (a function of the "
 			       "agent's code)");
+	if (compact->pins > (int64_t)TH_COMPACT_PINS_MAX)
+		return th_fail(err, TH_ELIMIT, "compact.pins: at most %zu bytes of messages stay",
+			       TH_COMPACT_PINS_MAX);
 	if (!compact->own.condenser.len)
 		return TH_OK;
 	code = check_one(&compact->own, err);

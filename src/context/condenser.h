@@ -18,7 +18,7 @@
  * Applied to what it left, a condenser that asks nobody leaves all of it.
  *
  * Limits: TH_COMPACT_SUMMARY_MAX, TH_COMPACT_REFERENCES_MAX, TH_COMPACT_STATE_MAX,
- * TH_CONDENSERS_MAX, TH_COMPACT_LISTED_MAX.
+ * TH_CONDENSERS_MAX, TH_COMPACT_LISTED_MAX, TH_COMPACT_PINS_MAX, TH_COMPACT_TASK_PERCENT.
  */
 #ifndef TH_CONTEXT_CONDENSER_H
 #define TH_CONTEXT_CONDENSER_H
@@ -119,6 +119,7 @@ struct th_condensed {
 	const struct th_condenser *ask; /* set: a model is to be asked first, with its words */
 	struct th_agent_condenser own;  /* of that one */
 	size_t items, gone, masked;
+	uint64_t left_out;            /* items, with those of earlier condensations */
 	uint64_t first_seq, last_seq; /* events of what went or was masked */
 	struct th_str summary; /* that the note has: the model's, or that of an earlier note */
 };
@@ -166,6 +167,7 @@ void th_plan_note_summary(struct th_condense_plan *p);
 
 /* The session's first message, or what began the task under way: it stays. */
 bool th_condenser_pinned(const struct th_transcript *transcript, size_t at);
+size_t th_condenser_pinned_size(const struct th_transcript *transcript); /* bytes of both */
 /* One that somebody said. */
 bool th_condenser_said(const struct th_transcript_item *item);
 /* About how many bytes of text the model reads of it. */

@@ -188,6 +188,16 @@ static void pin(struct th_condense_plan *p)
 	}
 }
 
+size_t th_condenser_pinned_size(const struct th_transcript *transcript)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < transcript->count; i++)
+		if (th_condenser_pinned(transcript, i))
+			size += th_condenser_size(&transcript->list[i]);
+	return size;
+}
+
 size_t th_condense_plan_settle(struct th_condense_plan *p)
 {
 	size_t gone = 0;
@@ -270,8 +280,8 @@ static void print_note(const struct th_condense_plan *p, size_t gone, struct th_
 {
 	struct th_buf text = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 
-	th_buf_printf(&text, "[%zu earlier items of this conversation were left out here.%s]%.*s",
-		      gone,
+	th_buf_printf(&text, "[%llu earlier items of this conversation were left out here.%s]%.*s",
+		      (unsigned long long)(p->t->left_out + gone),
 		      p->note.len         ? " A summary of them:"
 		      : p->t->summary.len ? " A summary of what was before them:"
 					  : "",
@@ -318,6 +328,7 @@ static void count(const struct th_condense_plan *p, struct th_condensed *ret)
 		ret->last_seq = TH_MAX(ret->last_seq, item->seq);
 	}
 	ret->items += ret->gone > 0;
+	ret->left_out = p->t->left_out + ret->gone;
 	ret->summary = p->note.len ? p->c->summary : p->t->summary;
 }
 

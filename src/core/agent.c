@@ -366,6 +366,11 @@ static const struct th_field agent_fields[] = {
 	{ "run_hooks", AT(run_hooks), TH_FIELD_object, 0,
 	  "first agent only: hooks for every agent of the team", &th_agent_hooks_table, NULL, false,
 	  0 },
+	{ "result_bytes", AT(result_bytes), TH_FIELD_int, TH_POSITIVE,
+	  "bytes of a tool's result that the model is shown, its head and its tail; the log has "
+	  "all of it, and the tool "
+	  "history reads on; at least 1024; default: 49152",
+	  NULL, NULL, false, 0 },
 	{ "history_items", AT(history_items), TH_FIELD_int, TH_POSITIVE,
 	  "number of items from before the task that the model sees; the newest are kept; default: "
 	  "all",

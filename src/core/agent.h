@@ -241,6 +241,7 @@ struct th_agent {
 	struct th_strs native_tools;     /* of ours, offered as the Responses API's own */
 	struct th_str input_filter;      /* the code that narrows each request; empty: none */
 	int64_t history_items;           /* of before the task that are sent; 0: all */
+	int64_t result_bytes; /* of a result that the model is shown; 0: TH_RESULT_SHOWN_DEFAULT */
 	struct th_str decide_from; /* the code that decides before a person is asked; empty: none */
 	struct th_agent_hooks *hooks;     /* who watches this agent; NULL: nobody */
 	struct th_agent_hooks *run_hooks; /* of the first agent: who watches all of the team */

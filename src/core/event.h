@@ -442,7 +442,9 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_condensation, raw, history, "history", 0,                                          \
 	  "the history from before this event, as it is seen from here on; form as in handoff") \
 	F(ev_condensation, int, items, "items", TH_NONEG, "number of items in history")         \
-	F(ev_condensation, int, bytes, "bytes", TH_NONEG, "size of history in bytes")
+	F(ev_condensation, int, bytes, "bytes", TH_NONEG, "size of history in bytes")           \
+	F(ev_condensation, int, left_out, "left_out", TH_NONEG,                                 \
+	  "items that the history no longer has, of this and all earlier condensations")
 
 #define TH_FIELDS_ev_condensation_requested(F) \
 	F(ev_condensation_requested, str, by, "by", 0, "who asks")

@@ -24,6 +24,25 @@ void th_transcript_deinit(struct th_transcript *p)
 	*p = (struct th_transcript){ 0 };
 }
 
+bool th_transcript_copy(struct th_transcript *ret, const struct th_transcript *of)
+{
+	size_t bytes = of->count * sizeof(*of->list), aside = of->aside_count * sizeof(*of->aside);
+
+	*ret = *of;
+	th_arena_init_try(&ret->memory, TH_TURN_MEMORY_MAX);
+	ret->list = th_try_alloc(bytes + 1);
+	ret->aside = of->aside ? th_try_alloc(aside + 1) : NULL;
+	ret->cap = of->count;
+	if (!ret->list || (of->aside && !ret->aside)) {
+		th_transcript_deinit(ret);
+		return false;
+	}
+	memcpy(ret->list, of->list, bytes);
+	if (of->aside)
+		memcpy(ret->aside, of->aside, aside);
+	return true;
+}
+
 static struct th_transcript_item *insert(struct th_transcript *p, size_t at)
 {
 	if (p->count == p->cap) {
@@ -237,6 +256,8 @@ static void add_result(struct th_transcript *p, uint64_t seq, struct th_str data
 	};
 	if (th_transcript_native(to))
 		to->evidence = hold(p, th_json_raw_get(data, "evidence"));
+	to->whole =
+	    th_json_get_int(th_json_get(th_json_get(v, "evidence"), "full_output"), "size", 0);
 }
 
 static void replace_output(struct th_transcript *p, struct th_transcript_item *item,
@@ -476,12 +497,60 @@ static enum th_code join(struct th_transcript *p, uint64_t seq, const struct th_
 	return TH_OK;
 }
 
+/* A result's item is its call's, which stands before it in most cases; `was` has the strings of
+ * before. */
+static struct th_str hold_item(struct th_transcript *p, size_t at, const struct th_str *was)
+{
+	for (size_t i = at; p->list[at].kind == TH_TRANSCRIPT_RESULT && i-- > 0;)
+		if (p->list[i].kind == TH_TRANSCRIPT_OUTPUT && was[i].ptr == was[at].ptr)
+			return p->list[i].item;
+	return hold(p, was[at]);
+}
+
+/* The memory holds only what is left: so a history of many condensations needs no more than its
+ * view. */
+static void compact(struct th_transcript *p)
+{
+	struct th_arena before = p->memory;
+	struct th_str *was = th_try_alloc((p->count + 1) * sizeof(*was));
+	struct th_str agent = { NULL, 0 }, held = { NULL, 0 };
+
+	if (!was) {
+		p->no_memory = true;
+		return;
+	}
+	th_arena_init_try(&p->memory, TH_TURN_MEMORY_MAX);
+	p->memory.no_memory = before.no_memory;
+	for (size_t i = 0; i < p->count; i++) {
+		struct th_transcript_item *at = &p->list[i];
+		struct th_str *const own[] = { &at->role,         &at->content, &at->raw,
+					       &at->call_id,      &at->tool,    &at->output,
+					       &at->acknowledged, &at->evidence };
+
+		for (size_t k = 0; k < TH_COUNT(own); k++)
+			*own[k] = hold(p, *own[k]);
+		was[i] = at->item;
+		at->item = hold_item(p, i, was);
+		if (at->who.agent.ptr != agent.ptr) {
+			agent = at->who.agent;
+			held = hold(p, agent);
+		}
+		at->who.agent = held;
+	}
+	p->asked.agent = hold(p, p->asked.agent);
+	p->summary = hold(p, p->summary);
+	free(was);
+	th_arena_deinit(&before);
+}
+
 /* What stands for others since then. */
 static void condensed(struct th_transcript *p, uint64_t seq, const struct th_json *v)
 {
 	for (size_t i = 0; i < p->count; i++)
 		p->list[i].made |= p->list[i].seq == seq;
 	p->summary = hold(p, th_json_get_str(v, "summary"));
+	p->left_out = th_json_uint(th_json_get(v, "left_out"), p->left_out);
+	compact(p);
 }
 
 enum th_code th_transcript_add(struct th_transcript *p, const struct th_event *ev,

@@ -47,6 +47,7 @@ struct th_transcript_item {
 	struct th_str acknowledged;
 	enum th_outcome_status status; /* RESULT: of an item of the API's own, as is evidence */
 	struct th_str evidence;
+	int64_t whole; /* RESULT: bytes of all of it, which a blob has; 0: `output` is all */
 };
 
 struct th_transcript {
@@ -61,6 +62,7 @@ struct th_transcript {
 	size_t results_at;     /* and those of its results */
 	size_t tail_at;        /* where what is new since that begins; 0: all is */
 	struct th_str summary; /* of the last condensation; empty: it has none */
+	uint64_t left_out;     /* items, by all condensations */
 	struct th_transcript_who asked; /* of the last request */
 	size_t asked_at; /* where its answer belongs: before what was said meanwhile; or SIZE_MAX */
 	bool kept;       /* the provider goes on with it: the next request fetches the answer */
@@ -81,6 +83,9 @@ struct th_transcript {
 /* `narrow`: handoffs that narrow the history do so here. */
 void th_transcript_init(struct th_transcript *p, bool narrow);
 void th_transcript_deinit(struct th_transcript *p);
+/* The same list, to be cut or filtered; its strings are those of `of`, which stays as it is until
+ * this one is freed.  False: out of memory. */
+TH_NODISCARD bool th_transcript_copy(struct th_transcript *ret, const struct th_transcript *of);
 /* The next event of the log, in order.  TH_ELIMIT: it is too large to be held. */
 TH_NODISCARD enum th_code th_transcript_add(struct th_transcript *p, const struct th_event *ev,
 					    struct th_err *err);

@@ -175,6 +175,7 @@ static void write(struct th_live *l, const struct th_transcript *t, struct th_st
 	d->summary = made->summary;
 	d->history = marks;
 	d->items = (int64_t)made->items;
+	d->left_out = (int64_t)made->left_out;
 	d->bytes = (int64_t)bytes_of(t, made->items);
 	d->first_seq = (int64_t)made->first_seq;
 	d->last_seq = (int64_t)made->last_seq;
@@ -324,15 +325,43 @@ static void take(struct th_live *l, const struct th_transcript *t)
 
 /* ---- before a request --------------------------------------------------------------------- */
 
+/* The task's own words always stay: they must leave room for the rest.  False: the run has failed.
+ */
+static bool task_fits(struct th_live *l, const struct th_transcript *t)
+{
+	int64_t context = l->resolved->profile->context_tokens;
+	int64_t size = (int64_t)(th_condenser_pinned_size(t) / TH_SIDE_TOKEN_BYTES);
+	struct th_buf why = TH_BUF_INIT(TH_KIB);
+
+	if (!context || size <= context / 100 * TH_COMPACT_TASK_PERCENT)
+		return true;
+	th_buf_printf(
+	    &why,
+	    "the messages that began the session and its task have about %lld tokens, and "
+	    "may have %d %% of the %lld that the model takes",
+	    (long long)size, TH_COMPACT_TASK_PERCENT, (long long)context);
+	th_live_fail(l, "context_length", th_buf_str(&why));
+	th_buf_deinit(&why);
+	return false;
+}
+
 /* The provider does not take it. */
 static void shorten(struct th_live *l, const struct th_transcript *t)
 {
 	struct th_ev_condensation d = { 0 };
 
-	if (!halve(l, t, &d))
+	if (task_fits(l, t) && !halve(l, t, &d))
 		th_live_fail(l, "context_length",
 			     TH_STR("the history is longer than the model takes, and nothing more "
 				    "of it can be left out"));
+}
+
+/* The request for a summary on this history would not be taken. */
+static bool past_the_model(const struct th_live *l, const struct th_condensed *made)
+{
+	int64_t context = l->resolved->profile->context_tokens;
+
+	return context && !made->own.max_event_length && tokens_now(&l->fold) > context;
 }
 
 static void condense(struct th_live *l, const struct th_transcript *t)
@@ -343,10 +372,16 @@ static void condense(struct th_live *l, const struct th_transcript *t)
 	struct th_ev_condensation d = { 0 };
 	struct th_condensed made;
 
+	if ((input.reasons & TH_CONDENSE_TOKENS) && !task_fits(l, t))
+		return;
 	/* No model is asked for what would leave nothing out. */
 	if (!th_condense(&input, &out, &made))
 		l->not_compacted = true; /* for this request */
-	else if (made.ask)
+	else if (made.ask && past_the_model(l, &made)) {
+		d.fallback = TH_STR("the history was longer than the model takes");
+		if (!halve(l, t, &d))
+			l->not_compacted = true;
+	} else if (made.ask)
 		ask(l, &input, &made, th_buf_str(&out));
 	else
 		write(l, t, th_buf_str(&out), &made, &d);

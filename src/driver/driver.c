@@ -25,6 +25,7 @@
 #include "driver/side_request.h"
 #include "driver/team.h"
 #include "driver/unknown.h"
+#include "driver/view.h"
 
 static void live_free(struct th_live *l);
 
@@ -104,6 +105,7 @@ static void live_free(struct th_live *l)
 	th_live_delegation_free(l);
 	th_live_person_free(l);
 	th_live_mcp_free(l);
+	th_live_view_free(l);
 	th_buf_deinit(&l->instructions);
 	free(l->rewritten);
 	th_buf_deinit(&l->filtered);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "context/result.h"
 #include "driver/log.h"
 #include "models/adopt.h"
 
@@ -438,7 +439,34 @@ static enum th_code close_turn(struct th_history *h, struct th_err *err)
 	return code;
 }
 
-static enum th_code add_outcome(struct th_history *h, const struct th_json *data,
+static bool has_tool(const struct th_request_options *o, const char *name)
+{
+	for (size_t i = 0; i < o->tool_count; i++)
+		if (th_str_is(o->tools[i].name, name))
+			return true;
+	return false;
+}
+
+/* A result as the model is shown it; what is made for it is in `memory`. */
+static struct th_str shown(const struct th_history *h, struct th_str output, uint64_t seq,
+			   int64_t whole, struct th_arena *memory)
+{
+	const struct th_agent *agent = h->options->agent;
+	size_t max = agent ? (size_t)agent->result_bytes : 0;
+	const struct th_result_shown how = { .max = max ?: TH_RESULT_SHOWN_DEFAULT,
+					     .seq = seq,
+					     .whole = whole,
+					     .history = has_tool(h->options, "history") };
+	struct th_buf text = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
+
+	if (th_result_shorten(output, &how, &text))
+		output = th_buf_str(&text);
+	output = th_arena_str(memory, output);
+	th_buf_deinit(&text);
+	return output;
+}
+
+static enum th_code add_outcome(struct th_history *h, uint64_t seq, const struct th_json *data,
 				struct th_arena *a, struct th_err *err)
 {
 	struct th_ev_outcome d;
@@ -452,7 +480,7 @@ static enum th_code add_outcome(struct th_history *h, const struct th_json *data
 		if (c->answered || !th_str_eq(c->call_id, d.call_id))
 			continue;
 		c->answered = true;
-		c->output = th_arena_str(&h->waiting, d.output);
+		c->output = shown(h, d.output, seq, th_result_whole(d.evidence), &h->waiting);
 		if (d.acknowledged.len)
 			c->acknowledged = th_arena_str(&h->waiting, d.acknowledged);
 		c->status = (enum th_outcome_status)TH_MAX(th_outcome_find(d.status), 0);
@@ -525,7 +553,7 @@ static enum th_code add(struct th_history *h, const struct th_event *ev, const s
 	} else if (ev->kind == TH_EV_MESSAGE) {
 		code = add_message(h, p->data, &scratch, err);
 	} else if (ev->kind == TH_EV_OUTCOME) {
-		code = add_outcome(h, p->data, &scratch, err);
+		code = add_outcome(h, ev->seq, p->data, &scratch, err);
 	}
 	h->no_memory |= scratch.no_memory || h->waiting.no_memory || h->held_memory.no_memory ||
 			h->elements.no_memory;
@@ -650,8 +678,10 @@ static enum th_code begin_results(struct th_history *h, const struct th_transcri
 {
 	struct th_result *results = th_alloc(count * sizeof(*results));
 	struct th_group g = { .kind = TH_GROUP_RESULTS, .results = results, .result_count = count };
+	struct th_arena scratch;
 	enum th_code code = TH_OK;
 
+	th_arena_init_try(&scratch, TH_TURN_MEMORY_MAX);
 	for (size_t i = 0; i < count && !code; i++) {
 		struct open_call call = { .item = first[i].item };
 
@@ -661,13 +691,16 @@ static enum th_code begin_results(struct th_history *h, const struct th_transcri
 		results[i] = (struct th_result){ .call_item = call.item,
 						 .call_id = first[i].call_id,
 						 .tool = first[i].tool,
-						 .output = first[i].output,
+						 .output = shown(h, first[i].output, first[i].seq,
+								 first[i].whole, &scratch),
 						 .acknowledged = first[i].acknowledged,
 						 .status = first[i].status,
 						 .evidence = first[i].evidence };
 	}
+	h->no_memory |= scratch.no_memory;
 	if (!code)
-		code = render(h, &g, err);
+		code = h->no_memory ? th_fail_memory(err) : render(h, &g, err);
+	th_arena_deinit(&scratch);
 	free(results);
 	return code;
 }

@@ -2,6 +2,7 @@
 #include "driver/history_make.h"
 
 #include "driver/history.h"
+#include "driver/view.h"
 
 /* ---- items ---- */
 
@@ -47,9 +48,14 @@ enum th_code th_live_transcript(struct th_live *l, uint64_t upto, const struct t
 	struct th_driver *d = l->driver;
 	enum th_code code;
 
-	th_transcript_init(transcript, true);
-	code = d->world.ops->read(d->world.ctx, th_str_of(l->id), 1, upto, transcript_fill,
-				  transcript, err);
+	if (!th_live_view(l, upto, transcript, &code, err)) {
+		th_transcript_init(transcript, true);
+		if (!code)
+			code = d->world.ops->read(d->world.ctx, th_str_of(l->id), 1, upto,
+						  transcript_fill, transcript, err);
+		if (!code)
+			code = th_live_view_hold(l, upto, transcript, err);
+	}
 	/* While the items of the answer are as the log has them: a result is named by its call's
 	 * place there. */
 	if (!code && next)
@@ -70,6 +76,7 @@ enum th_code th_history_making_begin(struct th_live *l, uint64_t seq, struct th_
 				     struct th_err *err)
 {
 	const struct th_session *s = &l->fold;
+	enum th_code code = TH_OK;
 
 	*m = (struct th_history_making){
 		.live = l, .history = th_history_new(&l->options), .seq = seq, .from = 1
@@ -87,7 +94,9 @@ enum th_code th_history_making_begin(struct th_live *l, uint64_t seq, struct th_
 	/* A filter's marks name items of what was sent before it: limited, pruned. */
 	m->marks_seq = m->asked && l->speaking->input_filter.len ? m->upto : 0;
 	m->to = m->marks_seq ? m->marks_seq - 1 : m->upto;
-	return TH_OK;
+	if (th_live_view(l, m->to, &m->transcript, &code, err))
+		m->from = m->to + 1;
+	return code;
 }
 
 bool th_history_making_wants(const struct th_history_making *m, uint64_t *ret_from,
@@ -123,8 +132,13 @@ static enum th_code begin_rest(struct th_history_making *m, struct th_err *err)
 
 enum th_code th_history_making_next(struct th_history_making *m, struct th_err *err)
 {
+	enum th_code code;
+
 	switch (m->phase) {
 	case TH_MAKING_ITEMS:
+		code = th_live_view_hold(m->live, m->to, &m->transcript, err);
+		if (code)
+			return code;
 		transcript_cut(m->live, &m->transcript);
 		if (!m->marks_seq)
 			return begin_rest(m, err);

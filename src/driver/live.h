@@ -57,6 +57,7 @@ struct th_ground; /* a call while the grounder finds its elements */
 struct th_ground_cache;
 struct th_side_request;     /* side_request.h */
 struct th_summarizing;      /* condense.h */
+struct th_view;             /* view.h */
 struct th_delegation;       /* a call and the child session that works on it */
 struct th_pending_callback; /* a question to the agent's code */
 struct th_mcp_list;         /* mcp_tools.c */
@@ -100,6 +101,7 @@ struct th_live {
 	/* The history must be built again from the log, because another agent or model reads it
 	 * differently.  This happens when the whole log is durable. */
 	bool history_due;
+	struct th_view *view;               /* view.h; NULL: the log is read */
 	struct th_summarizing *summarizing; /* condense.h; NULL: no summary is awaited */
 	bool not_compacted; /* the compaction callback left the next request as it is */
 	bool tail;          /* the request holds only what is new since the last answer */

@@ -15,6 +15,7 @@
 #include "core/restated.h"
 #include "runtime/internal.h"
 #include "store/search.h"
+#include "tools/clip.h"
 
 /* ---- history ------------------------------------------------------------------------------- */
 
@@ -35,6 +36,8 @@ struct search {
 	struct th_history a;
 	struct th_buf text;
 	size_t hits;
+	struct th_digest whole; /* a blob, */
+	bool is_whole;          /* where there is one */
 };
 
 static void search_free(struct search *s)
@@ -78,14 +81,58 @@ static enum th_code put_hit(void *ctx, uint64_t seq, struct th_str label, struct
 	return th_buf_check(&s->text, "what was found", err);
 }
 
+/* A result that is longer than its event: the blob has all of it. */
+static enum th_code take_whole(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			       struct th_err *err)
+{
+	struct search *s = ctx;
+	struct th_json_doc *doc = NULL;
+	const struct th_json *full;
+	enum th_code code;
+
+	(void)digest;
+	if (ev->kind != TH_EV_OUTCOME)
+		return TH_OK;
+	code = th_json_parse(ev->data, &doc, err);
+	full = th_json_get(th_json_get(th_json_root(doc), "evidence"), "full_output");
+	s->is_whole = !code && th_digest_parse(th_json_get_str(full, "blob"), &s->whole);
+	th_json_free(doc);
+	return code;
+}
+
+static enum th_code read_whole(struct search *s, struct th_store *store, struct th_err *err)
+{
+	struct th_buf bytes = TH_BUF_INIT(TH_BLOB_MAX), text = TH_BUF_INIT(4 * TH_TOOL_OUTPUT_MAX);
+	enum th_code code = store->kind->blob(store, &s->whole, &bytes, err);
+
+	if (!code) {
+		th_clip_clean(&text, th_buf_str(&bytes));
+		code = th_buf_check(&text, "the whole result", err);
+	}
+	if (!code)
+		code = put_hit(s, (uint64_t)s->a.event, TH_STR("the whole result"),
+			       th_buf_str(&text), err);
+	th_buf_deinit(&bytes);
+	th_buf_deinit(&text);
+	return code;
+}
+
 static enum th_code run(struct th_read *job, struct th_store *store, struct th_err *err)
 {
 	struct search *s = (struct search *)(void *)job;
+	uint64_t event = (uint64_t)s->a.event;
 	const struct th_text_query query = { .words = s->a.query,
 					     .event = (uint64_t)s->a.event,
 					     .limit = TH_SEARCH_HITS_MAX };
 
-	return th_store_search(store, th_str_of(s->session_id), &query, put_hit, s, err);
+	enum th_code code = TH_OK;
+
+	if (event)
+		code = store->kind->read(store, th_str_of(s->session_id), event, event, take_whole,
+					 s, err);
+	if (!code && s->is_whole)
+		return read_whole(s, store, err);
+	return code ?: th_store_search(store, th_str_of(s->session_id), &query, put_hit, s, err);
 }
 
 static void answer(struct th_driver *d, struct th_ticket ticket, enum th_outcome_status status,

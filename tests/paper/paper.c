@@ -193,7 +193,8 @@ static enum th_code read_log(void *ctx, struct th_str id, uint64_t from, uint64_
 	if (w->forgetful)
 		return th_fail(err, TH_ENOENT, "nothing was kept");
 	w->reads += from != to;
-	for (size_t i = from - 1; log && i < log->count && (to == 0 || i < to) && !code; i++)
+	for (size_t i = from - 1; log && i < log->count && (to == 0 || i < to) && !code;
+	     i++, w->read_events++)
 		code = fn(fn_ctx, &log->list[i].ev, &none, err);
 	return code;
 }

@@ -79,8 +79,9 @@ struct paper {
 	const char *held;                      /* one that another runtime has; NULL: none */
 	struct th_ticket over[PAPER_LOGS_MAX]; /* those that are to be closed */
 	size_t over_count;
-	size_t reads;    /* of more of a log than one event */
-	uint8_t blob_at; /* blobs whose hash begins so are: */
+	size_t reads;       /* of more of a log than one event, */
+	size_t read_events; /* and events of all reads */
+	uint8_t blob_at;    /* blobs whose hash begins so are: */
 	const char *blob;
 
 	/* Time and chance. */

@@ -88,6 +88,29 @@ class Kept(house.House):
         self.assertEqual(list(self.folder.glob("**/*.text/*")), [])
 
 
+    def test_a_long_result(self):
+        """The model is shown head and tail; the rest is read on, also what a blob alone has."""
+        seq = 7  # the outcome of the first call
+        rules = [{"if": {"tool_output": {"nth": -1, "contains": "the whole result"}}, "parts": [{"text": "Read."}]},
+                 {"if": {"tool_output": {"nth": -1, "contains": 'read on with history {"event": %d, "offset": 1024}' % seq}},
+                  "parts": call("history", event=seq, offset=100000)},
+                 {"parts": call("shell", command="seq 1 30000")}]
+        self.standin = house.Standin(self.folder, {"rules": rules})
+        self.env["OPENAI_BASE_URL"], self.env["OPENAI_API_KEY"] = self.standin.url, house.KEY
+        path = self.folder / "agent.yaml"
+        path.write_text("name: tester\nmodel: gpt-5.4\nworkspace: %s\ntools: [shell, history]\nresult_bytes: 2048\n" % self.work)
+        self.assertIn("Read.", self.good("run", "-a", path, "-s", "long", "Count.").out)
+        outcomes = [e for e in self.events("long") if e["kind"] == "outcome"]
+        self.assertEqual(outcomes[0]["seq"], seq)
+        self.assertGreater(len(outcomes[0]["data"]["output"]), 16000)  # the log has what the tool gave
+        whole = "".join("%d\n" % n for n in range(1, 30001))
+        label, text = outcomes[1]["data"]["output"].split("\n", 1)
+        self.assertEqual(label, "[event %d, the whole result, bytes 100000 to 116384 of %d]" % (seq, len(whole)))
+        self.assertEqual(text, whole[100000:116384])
+        path.write_text("name: tester\nmodel: gpt-5.4\nresult_bytes: 1023\n")
+        self.assertIn("result_bytes must be 1024 at least", self.thole("run", "-a", path, "Count.").err)
+
+
 class Responses(Wire, house.House):
     model, variable, root, key, script = "gpt-5.4", "OPENAI_BASE_URL", "/v1", "OPENAI_API_KEY", {}
 

@@ -236,6 +236,8 @@ static void test_numbers_that_do_not_fit(void **unused)
 	};
 	struct th_agent_condenser list[TH_CONDENSERS_MAX + 1];
 	struct th_agent_compact many = { .own = OWN("pipeline", .keep_first = -1) };
+	struct th_agent_compact pins = { .own = OWN("recent", .keep_first = -1),
+					 .pins = TH_COMPACT_PINS_MAX };
 	struct th_err err = { 0 };
 
 	(void)unused;
@@ -256,6 +258,10 @@ static void test_numbers_that_do_not_fit(void **unused)
 	assert_int_equal(th_condenser_check(&many, &err), TH_EUSAGE);
 	many.own = OWN("noop", .keep_first = -1);
 	assert_int_equal(th_condenser_check(&many, &err), TH_EUSAGE);
+	assert_int_equal(th_condenser_check(&pins, &err), TH_OK);
+	pins.pins++;
+	assert_int_equal(th_condenser_check(&pins, &err), TH_ELIMIT);
+	assert_non_null(strstr(err.msg, "compact.pins: at most 262144 bytes"));
 }
 
 /* A loop in which only the first answer thought is not parted, unless nothing else helps. */

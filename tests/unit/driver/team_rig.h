@@ -83,6 +83,7 @@ struct team {
 };
 
 static struct team team;
+static const char *team_model = "gpt-5.4"; /* of all agents */
 
 static const struct th_session_config *dress(struct paper *w, const char *definition)
 {
@@ -110,9 +111,9 @@ static const struct th_session_config *dress(struct paper *w, const char *defini
 		o->tools = &team.row;
 		o->tool_count = 1;
 		o->callbacks = &team.callbacks;
-		assert_int_equal(
-		    th_model_resolve(TH_STR("gpt-5.4"), &o->first.profile, &o->first.model, &err),
-		    TH_OK);
+		assert_int_equal(th_model_resolve(th_str_of(team_model), &o->first.profile,
+						  &o->first.model, &err),
+				 TH_OK);
 	}
 	team.session_configs[0].members = &team.session_configs[1];
 	team.session_configs[0].member_count = count - 1;
@@ -122,7 +123,7 @@ static const struct th_session_config *dress(struct paper *w, const char *defini
 static struct paper *begin(const char *definition, const char *task)
 {
 	struct paper *w = paper_new();
-	struct th_ev_session_created created = { .model = TH_STR("gpt-5.4") };
+	struct th_ev_session_created created = { .model = th_str_of(team_model) };
 	struct th_err err = { 0 };
 
 	memset(&script, 0, sizeof(script));

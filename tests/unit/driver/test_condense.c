@@ -240,7 +240,7 @@ static void test_two_thousand_turns(void **unused)
 	"\"condenser\":\"recent\",\"bytes\":60000,\"keep\":30}}"
 	struct paper *w = begin(LONG, "Never touch the file keep.txt");
 	struct th_buf tasks = TH_BUF_INIT(TH_KIB * 4), call = TH_BUF_INIT(TH_KIB * 8);
-	size_t condensed = 0;
+	size_t condensed = 0, read = 0, last = 0;
 	char text[64];
 
 	(void)unused;
@@ -265,7 +265,15 @@ static void test_two_thousand_turns(void **unused)
 		    "\"arguments\":\"{\\\"number\\\":%d}\"}",
 		    i, 700000 + i);
 		th_buf_add_char(&call, '\0');
+		read = w->read_events;
+		condensed = paper_count(w->log, TH_EV_CONDENSATION);
 		answer(w, call.ptr);
+		/* A condensation reads what is new since the last one, once; the first reads the
+		 * log. */
+		if (paper_count(w->log, TH_EV_CONDENSATION) > condensed) {
+			assert_true(!condensed || w->read_events - read <= w->log->count - last);
+			last = w->log->count;
+		}
 		assert_true(w->request->open && strlen(w->request->body) < 32000 * 4);
 		assert_true(sent(w, "Never touch the file keep.txt"));
 		if (i % 500 == 77) {
@@ -285,6 +293,52 @@ static void test_two_thousand_turns(void **unused)
 	paper_free(w);
 }
 
+/* Where the history is past what the model takes already, no summary is asked for on it. */
+static void test_past_the_model(void **unused)
+{
+	static const char agent[] = "{\"name\":\"a\",\"compact\":{\"condenser\":\"summary\","
+				    "\"tokens\":1000,\"keep\":2}}";
+	struct paper *w;
+
+	(void)unused;
+	team_model = "gpt-4o"; /* takes 128,000 tokens */
+	w = to_too_long(agent);
+	paper_say(
+	    w, w->request,
+	    "{\"id\":\"r\",\"object\":\"response\",\"status\":\"completed\",\"output\":[" CALL(
+		"c4", "weather", "{}") "],\"usage\":{\"input_tokens\":2000000,"
+				       "\"output_tokens\":5}}");
+	assert_int_equal(times(paper_kinds(w, 0), "condensation"), 1);
+	assert_non_null(strstr(last_data(w, TH_EV_CONDENSATION), "\"name\":\"recent\""));
+	assert_non_null(strstr(last_data(w, TH_EV_CONDENSATION),
+			       "\"fallback\":\"the history was longer than the model takes\""));
+	assert_true(sent(w, "c4") && !sent(w, "c1") && !sent(w, ASKED));
+	paper_free(w);
+	team_model = "gpt-5.4";
+}
+
+/* What began the task stays, so it must leave room for the rest. */
+static void test_a_task_too_long(void **unused)
+{
+	struct th_buf task = TH_BUF_INIT(TH_MIB);
+	struct paper *w;
+
+	(void)unused;
+	team_model = "gpt-4o";
+	while (task.len < 300 * TH_KIB)
+		th_buf_add_cstr(&task, "do it again and again, ");
+	th_buf_add_char(&task, '\0');
+	w = begin(PLAIN, task.ptr);
+	paper_settle(w);
+	paper_refuse(w, w->request, 400, TOO_LONG);
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FAILED);
+	assert_non_null(strstr(last_data(w, TH_EV_ERROR), "\"class\":\"context_length\""));
+	assert_non_null(strstr(last_data(w, TH_EV_ERROR), "may have 50 % of the"));
+	paper_free(w);
+	team_model = "gpt-5.4";
+	th_buf_deinit(&task);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +351,8 @@ int main(void)
 		cmocka_unit_test(test_it_never_fits),
 		cmocka_unit_test(test_tokens),
 		cmocka_unit_test(test_on_request),
+		cmocka_unit_test(test_past_the_model),
+		cmocka_unit_test(test_a_task_too_long),
 		cmocka_unit_test(test_two_thousand_turns),
 	};
 

@@ -203,11 +203,12 @@ static void test_a_condenser(void **unused)
 	restart(w, agent);
 	assert_true(sent(w, "one") && sent(w, "4 earlier items") && sent(w, "c3"));
 	assert_false(sent(w, "c1") || sent(w, "c2"));
-	/* Another task: the first one stays too, and there is one note, which counts
-	 * what it replaces itself. */
+	/* Another task: the first one stays too, and there is one note, which counts all that is
+	 * not there any more. */
 	answer(w, TEXT("over"));
 	say(w, "two");
-	assert_true(sent(w, "one") && sent(w, "two") && sent(w, "2 earlier items"));
+	assert_true(sent(w, "one") && sent(w, "two") && sent(w, "6 earlier items"));
+	assert_non_null(strstr(last_data(w, TH_EV_CONDENSATION), "\"left_out\":6"));
 	assert_false(sent(w, "4 earlier items") || sent(w, "c3"));
 	assert_false(w->early);
 	paper_free(w);
