@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* card.c - what another agent reads first: who is here, and where. */
 #include "a2a/internal.h"
+#include "wire/percent.h"
 
 /* Where the caller found us: the name in the configuration, or the one he used (guard.c has looked
  * at it). */

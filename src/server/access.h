@@ -80,7 +80,5 @@ bool th_access_query(const struct th_access *a, const char *name, struct th_buf 
 bool th_access_query_int(struct th_access *a, const char *name, int64_t *value);
 /* The body as a JSON object, to be freed; NULL: it is none, and the request is answered. */
 struct th_json_doc *th_access_body(struct th_access *a);
-bool th_percent_decode(struct th_str text, struct th_buf *out);
-void th_percent_encode(struct th_str text, struct th_buf *out); /* as one word of a path */
 
 #endif

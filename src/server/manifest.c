@@ -16,6 +16,7 @@
 #include "io/clock.h"
 #include "io/files.h"
 #include "server/access.h"
+#include "wire/percent.h"
 
 #define VERSION 1
 /* All its paths, percent-encoded, and what stands beside them. */

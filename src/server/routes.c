@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "server/service.h"
+#include "wire/percent.h"
 
 const struct th_route *th_route_next(struct th_route_iter *it)
 {

@@ -14,6 +14,7 @@
 #include "io/files.h"
 #include "server/manifest.h"
 #include "sessions_api/internal.h"
+#include "wire/percent.h"
 
 enum files_kind { FILES_LIST, FILES_DIFF, FILES_GET };
 
