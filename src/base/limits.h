@@ -338,7 +338,17 @@
 #define TH_MCP_FAREWELL_MS 1000 /* until a server has heard that its session is over */
 #define TH_MCP_BACKOFF_MS 500   /* before the second start; doubled each time */
 #define TH_MCP_BACKOFF_MS_MAX 30000
-#define TH_MCP_STDERR_MAX (2 * TH_KIB)      /* of what a server said, told with its failure */
+#define TH_MCP_STDERR_MAX (2 * TH_KIB)   /* of what a server said, told with its failure */
+#define TH_OAUTH_TEXT_MAX (2 * TH_KIB)   /* an address, a name or a scope that somebody else says */
+#define TH_OAUTH_TOKEN_MAX (16 * TH_KIB) /* a token */
+#define TH_OAUTH_JSON_MAX (64 * TH_KIB)  /* a document or an answer of theirs */
+#define TH_OAUTH_FILE_MAX (128 * TH_KIB) /* of one login */
+#define TH_OAUTH_MS 30000                /* one request */
+#define TH_OAUTH_LOGIN_S 600             /* a person's time to log in */
+#define TH_OAUTH_EARLY_S 60              /* a token is renewed so long before its end */
+#define TH_OAUTH_LOCK_TRIES_MAX 120      /* while another process renews it */
+#define TH_OAUTH_LOCK_MS 250
+#define TH_OAUTH_CHALLENGES_MAX 16          /* ways to log in of one answer that are looked at */
 #define TH_TERMINAL_HELD_MAX (128 * TH_KIB) /* plain lines that are printed later, or never */
 #define TH_TERMINAL_ROWS 50
 #define TH_TERMINAL_COLUMNS 200

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mcp.c - thole mcp: an MCP server on standard input and output, for hosts that
- * start their servers as programs.
+ * start their servers as programs; and logins at servers of others (mcp_login.h).
  *
- * It is a bridge: each line goes to POST /mcp of a thole serve, each answer
+ * Without an operand it is a bridge: each line goes to POST /mcp of a thole serve, each answer
  * comes back as a line.  It knows the protocol only as far as its frames.
  */
 #include <errno.h>
@@ -13,6 +13,7 @@
 
 #include "base/limits.h"
 #include "cli/cli.h"
+#include "cli/mcp_login.h"
 #include "cli/remote.h"
 #include "io/fetch.h"
 #include "io/loop.h"
@@ -27,11 +28,13 @@
 
 struct mcp_options {
 	struct th_str server, token_file;
+	struct th_mcp_login_options login;
 };
 
 static const struct th_option mcp_options[] = {
 	TH_OPTION_SERVER(struct mcp_options, server),
 	TH_OPTION_TOKEN_FILE(struct mcp_options, token_file),
+	TH_OPTIONS_MCP_LOGIN(struct mcp_options, login),
 	TH_OPTIONS_END,
 };
 
@@ -395,7 +398,7 @@ static int bridge_run(struct bridge *b)
 
 static int run_mcp(const struct th_command *self, int argc, char **argv)
 {
-	struct mcp_options o = {};
+	struct mcp_options o = { .login.port = -1 };
 	struct th_operands rest;
 	struct th_place place;
 	struct bridge *b;
@@ -405,8 +408,14 @@ static int run_mcp(const struct th_command *self, int argc, char **argv)
 
 	if (code != TH_OK)
 		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
+	if (rest.count == 2 && !strcmp(rest.list[0], "login"))
+		return th_cli_mcp_login(&o.login, th_str_of(rest.list[1]));
+	if (rest.count == 2 && !strcmp(rest.list[0], "logout"))
+		return th_cli_mcp_logout(&o.login, th_str_of(rest.list[1]));
 	if (rest.count > 0)
-		return th_cli_die(2, "mcp has no operands; see %s help mcp", th_cli_program());
+		return th_cli_die(
+		    2, "mcp takes nothing, or login or logout and a server; see %s help mcp",
+		    th_cli_program());
 	code = th_place_init(&place, o.server, o.token_file, "http://127.0.0.1:7711", &err);
 	if (code)
 		return th_cli_fail(&err);
@@ -423,14 +432,25 @@ static int run_mcp(const struct th_command *self, int argc, char **argv)
 
 const struct th_command th_command_mcp = {
 	.name = "mcp",
-	.operands = "",
-	.summary = "an MCP server on standard input and output",
-	.text = "A bridge to the MCP server of a running thole serve (docs/MCP.md): each line of "
-		"standard input is a\n"
-		"message, each answer is a line of standard output. Ends with standard input, once "
-		"all is answered.\n\n"
-		"Examples:\n"
-		"  THOLE_TOKEN=… thole mcp --server https://agents.example.org\n",
+	.operands = "[login URL|NAME | logout URL|NAME]",
+	.summary = "an MCP server on standard input and output; logins at other servers",
+	.text =
+	    "Alone, a bridge to the MCP server of a running thole serve (docs/MCP.md): each line "
+	    "of "
+	    "standard input is\n"
+	    "a message, each answer is a line of standard output. Ends with standard input, once "
+	    "all is answered.\n\n"
+	    "login gets a token for a server that an agent uses (mcp_servers, url) and that "
+	    "wants one: it prints an\n"
+	    "address for the browser, which comes back to a port of this machine. The token is "
+	    "in the state directory, for\n"
+	    "this user only, is renewed by itself, and goes to that server alone. logout forgets "
+	    "it.\n\n"
+	    "Examples:\n"
+	    "  THOLE_TOKEN=… thole mcp --server https://agents.example.org\n"
+	    "  thole mcp login https://tracker.example/mcp\n"
+	    "  thole mcp login tracker -a agent.yaml\n",
+	.words = "login logout",
 	.options = mcp_options,
 	.run = run_mcp,
 };

@@ -19,6 +19,7 @@
 #include "core/mcp_header.h"
 #include "io/fetch.h"
 #include "mcp/internal.h"
+#include "mcp/renew.h"
 #include "wire/jsonrpc.h"
 #include "wire/sse.h"
 
@@ -34,14 +35,18 @@ struct exchange {
 	struct th_mcp_process *p;
 	struct th_fetch_id fetch;
 	bool running, is_stream, is_first, has_session, quiet;
-	uint64_t id; /* of the request; 0: a notification, or an answer of ours */
+	bool waits;   /* for a token */
+	bool renewed; /* it was refused once, and a new token was asked for */
+	bool once;    /* what it asks for does something */
+	uint64_t id;  /* of the request; 0: a notification, or an answer of ours */
 	int status, resumes;
 	char *text;          /* of the message; it must live as long as the fetch */
 	struct th_str piece; /* of the body */
 	struct th_buf answer;
 	struct th_sse events;
 	struct th_timer again;
-	struct th_err broken; /* it could not be sent at all */
+	struct th_err broken;    /* it could not be sent at all */
+	struct th_buf challenge; /* WWW-Authenticate */
 };
 
 struct http {
@@ -49,7 +54,8 @@ struct http {
 	const char **names; /* of the headers */
 	struct th_str *values;
 	size_t header_count;
-	struct th_secret *token;
+	struct th_secret *token;       /* of token_env; or */
+	struct th_mcp_renew *login;    /* what a person has logged in for */
 	char session[SESSION_MAX + 1]; /* Mcp-Session-Id; empty: none */
 	struct exchange *exchanges;
 	struct th_timer end; /* a server is ended from outside of its callbacks */
@@ -75,6 +81,7 @@ static void exchange_free(struct exchange *e)
 	th_timer_stop(&e->again);
 	th_sse_deinit(&e->events);
 	th_buf_deinit(&e->answer);
+	th_buf_deinit(&e->challenge);
 	free(e->text);
 	free(e);
 }
@@ -94,6 +101,10 @@ static void on_header(void *ctx, struct th_str name, struct th_str value)
 	if (e->is_first && th_str_ieq(name, TH_STR("mcp-session-id")) &&
 	    is_visible(value, SESSION_MAX))
 		snprintf(of(e->p)->session, SESSION_MAX + 1, "%.*s", TH_FMT(value));
+	if (th_str_ieq(name, TH_STR("www-authenticate"))) {
+		th_buf_add_cstr(&e->challenge, e->challenge.len ? ", " : "");
+		th_buf_add(&e->challenge, value);
+	}
 }
 
 static bool on_head(void *ctx, const struct th_fetch_head *head)
@@ -136,6 +147,7 @@ static void lose(struct th_mcp_process *p, uint64_t id, bool certain, const stru
 }
 
 static void take_up(struct exchange *e);
+static void send_again(struct exchange *e);
 static void on_done(void *ctx, const struct th_fetch_result *r);
 
 static void on_again(void *ctx)
@@ -179,23 +191,63 @@ static bool resumes(struct exchange *e, const struct th_fetch_result *r)
 	return true;
 }
 
-static void say_status(const struct exchange *e, const struct th_fetch_result *r,
-		       struct th_err *err)
+/* The server wants a login, or more than was granted: the next login asks for that. */
+static void say_login(struct exchange *e, struct th_err *err)
+{
+	struct http *h = of(e->p);
+	struct th_oauth_challenge c = {};
+	struct th_arena arena;
+	bool has_login = h->login && th_mcp_renew_token(h->login);
+
+	th_arena_init(&arena, 16 * TH_OAUTH_TEXT_MAX);
+	(void)th_oauth_challenge_read(th_buf_str(&e->challenge), &arena, &c);
+	if (h->token)
+		th_fail(err, TH_EUSAGE, "the server %.*s wants another token (HTTP status %d)",
+			TH_FMT(e->p->name), e->status);
+	else
+		th_fail(err, TH_EUSAGE,
+			"the server %.*s wants %s (HTTP status %d): thole mcp login %s",
+			TH_FMT(e->p->name),
+			!has_login         ? "a login"
+			: e->status == 403 ? "more than the login allows"
+					   : "a new login",
+			e->status, h->url);
+	if (h->login && (e->status == 401 || th_str_is(c.error, "insufficient_scope")))
+		th_mcp_login_note(th_str_of(h->url), &c);
+	th_arena_deinit(&arena);
+}
+
+static void say_status(struct exchange *e, const struct th_fetch_result *r, struct th_err *err)
 {
 	struct th_str name = e->p->name;
 
 	if (r->end != TH_FETCH_OK && r->end != TH_FETCH_STATUS)
 		th_fail(err, TH_ECONN, "the server %.*s: %s", TH_FMT(name), r->err.msg);
 	else if (e->status == 401 || e->status == 403)
-		th_fail(err, TH_EUSAGE,
-			"the server %.*s wants a token, or another one (HTTP status %d)",
-			TH_FMT(name), e->status);
+		say_login(e, err);
 	else if (e->status / 100 != 2)
 		th_fail(err, TH_EPROTO, "the server %.*s answered with HTTP status %d",
 			TH_FMT(name), e->status);
 	else
 		th_fail(err, TH_EPROTO, "the connection to the server %.*s ended before an answer",
 			TH_FMT(name));
+}
+
+/* What was refused was not done, so it is sent again, once: with a token that was renewed, or of
+ * a login since. */
+static bool renews(struct exchange *e)
+{
+	struct http *h = of(e->p);
+
+	if (!h->login || e->renewed)
+		return false;
+	if (e->status == 403 && th_mcp_renew_reload(h->login)) {
+		e->renewed = true;
+		send_again(e);
+		return true;
+	}
+	e->waits = e->status == 401 && th_mcp_renew_start(h->login);
+	return e->waits;
 }
 
 /* An answer that is no answer to its message.  `certain`: the server did nothing. */
@@ -231,7 +283,7 @@ static void on_done(void *ctx, const struct th_fetch_result *r)
 	e->running = false;
 	if (p->stage == TH_MCP_DOOMED)
 		return; /* which frees it */
-	if (resumes(e, r))
+	if (resumes(e, r) || renews(e))
 		return;
 	th_rpc_read(body, &m);
 	if (m.kind == TH_RPC_RESULT || m.kind == TH_RPC_ERROR)
@@ -266,6 +318,11 @@ static void add_modern(const struct th_rpc *m, struct th_fetch_header *list, siz
 	}
 }
 
+static const struct th_secret *token_of(const struct http *h)
+{
+	return h->login ? th_mcp_renew_token(h->login) : h->token;
+}
+
 static void start_fetch(struct exchange *e, bool resume, bool once)
 {
 	struct http *h = of(e->p);
@@ -280,7 +337,7 @@ static void start_fetch(struct exchange *e, bool resume, bool once)
 		.method = resume ? "GET" : "POST",
 		.url = th_str_of(h->url),
 		.headers = list,
-		.secret = h->token,
+		.secret = token_of(h),
 		.body = resume ? NULL : &e->piece,
 		.body_count = resume ? 0 : 1,
 		.once = once,
@@ -362,7 +419,50 @@ static void send(struct th_mcp_process *p, struct th_str message)
 	th_buf_init(&e->answer, TH_MCP_LINE_MAX);
 	th_sse_init(&e->events, TH_MCP_LINE_MAX);
 	th_timer_init(&e->again, p->env->loop, on_again, e);
-	start_fetch(e, false, does_something(p, &m, e->id));
+	th_buf_init(&e->challenge, 4 * TH_OAUTH_TEXT_MAX);
+	e->once = does_something(p, &m, e->id);
+	if (h->login && th_mcp_renew_due(h->login) && th_mcp_renew_start(h->login))
+		e->waits = true;
+	else
+		start_fetch(e, false, e->once);
+}
+
+static void send_again(struct exchange *e)
+{
+	th_buf_clear(&e->answer);
+	th_buf_clear(&e->challenge);
+	e->status = 0;
+	start_fetch(e, false, e->once);
+}
+
+/* Sends what waited for a token; without one that was refused stays refused. */
+static void on_renewed(void *ctx, bool good)
+{
+	struct th_mcp_process *p = (struct th_mcp_process *)ctx;
+	struct http *h = of(p);
+	struct exchange *e = h->exchanges;
+
+	while (e) {
+		bool waits = e->waits;
+
+		e->waits = false;
+		if (!waits || p->stage == TH_MCP_DOOMED) {
+			e = e->next;
+			continue;
+		}
+		e->renewed |= e->status != 0;
+		if (good || !e->status) {
+			send_again(e);
+		} else {
+			struct th_fetch_result r = { .end = TH_FETCH_STATUS, .sent = true };
+
+			e->renewed = true;
+			on_done(e, &r);
+			e = h->exchanges; /* it has gone, and others may have */
+			continue;
+		}
+		e = e->next;
+	}
 }
 
 static void cancelled(struct th_mcp_process *p, uint64_t id)
@@ -452,7 +552,11 @@ static enum th_code init(struct th_mcp_process *p, const struct th_mcp_process_s
 	p->channel = h;
 	code = h->url ? copy_headers(p, h, &spec->headers, err)
 		      : th_fail(err, TH_EUSAGE, "the server's address cannot be used");
-	return code ?: take_token(p, h, spec->token_env, err);
+	code = code ?: take_token(p, h, spec->token_env, err);
+	if (!code && !h->token)
+		h->login =
+		    th_mcp_renew_new(p->env->loop, p->env->fetcher, spec->url, on_renewed, p);
+	return code;
 }
 
 static enum th_code start(struct th_mcp_process *p, struct th_err *err)
@@ -470,7 +574,7 @@ static void end_session(struct th_mcp_process *p, struct http *h)
 		.method = "DELETE",
 		.url = th_str_of(h->url),
 		.headers = list,
-		.secret = h->token,
+		.secret = token_of(h),
 		.connect_ms = TH_MODEL_CONNECT_MS,
 		.total_ms = TH_MCP_DISCOVER_MS,
 	};
@@ -496,6 +600,7 @@ static void free_(struct th_mcp_process *p)
 	if (h->session[0] && h->url)
 		end_session(p, h);
 	h->token = th_secret_free(h->token);
+	h->login = th_mcp_renew_free(h->login);
 }
 
 const struct th_mcp_transport th_mcp_http = {

@@ -111,11 +111,19 @@ class Clients(serving.Served):
             server.stdout.close()
 
     def test_mcp_conformance_client(self):
-        """What needs neither OAuth nor a person."""
+        """What needs no person's answer to a form."""
         folder = installed("conformance", "@modelcontextprotocol/conformance@0.2.0-alpha.12", NODE)
         client = str(house.BUILD / "tests/conformance/conformance-mcp-client")
-        for revision, scenarios in (("2025-11-25", ("initialize", "tools_call", "sse-retry")),
-                                    ("2026-07-28", ("tools_call", "request-metadata", "http-standard-headers", "http-custom-headers",
+        logins = ["auth/" + name for name in ("metadata-default", "metadata-var1", "metadata-var2", "metadata-var3", "basic-cimd",
+                                              "scope-from-www-authenticate", "scope-from-scopes-supported", "scope-omitted-when-undefined",
+                                              "scope-step-up", "scope-retry-limit", "token-endpoint-auth-basic", "token-endpoint-auth-post",
+                                              "token-endpoint-auth-none", "pre-registration")]
+        newer = ["auth/" + name for name in ("resource-mismatch", "offline-access-scope", "offline-access-not-supported",
+                                             "authorization-server-migration", "iss-supported", "iss-not-advertised", "iss-supported-missing",
+                                             "iss-wrong-issuer", "iss-unexpected", "iss-normalized", "metadata-issuer-mismatch",
+                                             "client-credentials-jwt", "client-credentials-basic")]
+        for revision, scenarios in (("2025-11-25", ("initialize", "tools_call", "sse-retry", *logins)),
+                                    ("2026-07-28", (*logins, *newer, "tools_call", "request-metadata", "http-standard-headers", "http-custom-headers",
                                                     "http-invalid-tool-headers", "json-schema-ref-no-deref"))):
             for scenario in scenarios:
                 with self.subTest(revision=revision, scenario=scenario):

@@ -11,9 +11,13 @@
 #include "base/limits.h"
 #include "core/mcp_header.h"
 #include "io/fetch.h"
+#include "io/files.h"
 #include "io/loop.h"
 #include "mcp/process.h"
 #include "mcp/tool.h"
+#include "mcp_client_login.h"
+
+#define LOGINS_MAX 3 /* a server that is never content */
 
 static struct th_loop *loop;
 static struct th_tool_env env;
@@ -46,8 +50,8 @@ static void on_done(struct th_tool_job *job, enum th_outcome_status status, stru
 }
 
 /* `tool` empty: the list. */
-static bool call(const char *url, struct th_str tool, const struct th_json *schema,
-		 struct th_str arguments)
+static bool call_once(const char *url, struct th_str tool, const struct th_json *schema,
+		      struct th_str arguments)
 {
 	TH_CLEANUP(th_arena_deinit) struct th_arena arena;
 	struct th_json_doc *doc = NULL, *values = NULL;
@@ -89,6 +93,20 @@ static bool call(const char *url, struct th_str tool, const struct th_json *sche
 	fprintf(stderr, "%.*s: %s %.*s\n", TH_FMT(tool.len ? tool : TH_STR("list")),
 		th_outcome_name(ended), TH_FMT(th_str_sub(th_buf_str(&said), 0, 400)));
 	return ended == TH_OUTCOME_DONE || (tool.len && ended == TH_OUTCOME_FAILED);
+}
+
+/* With as many logins as it wants, within reason. */
+static bool call(const char *url, struct th_str tool, const struct th_json *schema,
+		 struct th_str arguments)
+{
+	bool good = call_once(url, tool, schema, arguments);
+
+	for (int i = 0; i < LOGINS_MAX && login_wanted(url); i++) {
+		if (!login_do(loop, env.fetcher, url))
+			return false;
+		good = call_once(url, tool, schema, arguments);
+	}
+	return good && !login_wanted(url);
 }
 
 /* A value for each member that the schema demands. */
@@ -174,6 +192,7 @@ static bool call_all(const char *url)
 
 int main(int argc, char **argv)
 {
+	char state[] = "/tmp/mcp-client-XXXXXX";
 	struct th_err err = {};
 	bool good;
 
@@ -182,6 +201,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	th_buf_init(&said, TH_MIB);
+	if (!mkdtemp(state) || setenv("XDG_STATE_HOME", state, 1))
+		return 1;
 	if (th_loop_new(&loop, &err) || th_fetcher_new(loop, &env.fetcher, &err)) {
 		fprintf(stderr, "%s\n", err.msg);
 		return 1;
@@ -194,5 +215,6 @@ int main(int argc, char **argv)
 	th_fetcher_free(env.fetcher);
 	th_loop_free(loop);
 	th_buf_deinit(&said);
+	(void)!th_dir_remove(state, &err);
 	return good ? 0 : 1;
 }

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tests' server of tools (mcp_server.py) at an address: streamable HTTP of both eras, in one process of threads.
 
-    mcp_http.py [the options of mcp_server.py] [--token TOKEN] [--fault NAME]
+    mcp_http.py [the options of mcp_server.py] [--token TOKEN | --login FILE] [--fault NAME]
+
+FILE is JSON: {"issuer": URL, "tokens": {TOKEN: SCOPE}}; a call of the tool add wants the scope "write", all else "read".
 
 Prints its address.  Writes each request to received.jsonl: {"http": METHOD, "headers": {…}, …the message}.
 """
@@ -51,14 +53,38 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def refused(self):
+    def place(self):
+        return "http://127.0.0.1:%d" % self.server.server_port
+
+    def wants_login(self, m):
+        """Of OAuth: who is not logged in, or not for that, is told where to."""
+        with open(self.options.login, encoding="utf-8") as f:
+            scope = json.load(f)["tokens"].get((self.headers.get("Authorization") or "")[len("Bearer "):])
+        need = "write" if m.get("params", {}).get("name") == "add" else "read"
+        if scope is not None and need in scope.split():
+            return False
+        told = 'Bearer resource_metadata="%s/.well-known/oauth-protected-resource/mcp", scope="%s"' % (self.place(), need)
+        if scope is None:
+            self.answer(401, WWW_Authenticate=told)
+        else:
+            self.answer(403, WWW_Authenticate=told + ', error="insufficient_scope"')
+        return True
+
+    def refused(self, m):
+        if self.options.login:
+            return self.wants_login(m)
         if self.options.token and self.headers.get("Authorization") != "Bearer " + self.options.token:
             self.answer(401)
             return True
         return False
 
     def do_GET(self):
-        self.note({})
+        self.note({"path": self.path})
+        if self.options.login and self.path == "/.well-known/oauth-protected-resource/mcp":
+            with open(self.options.login, encoding="utf-8") as f:
+                issuer = json.load(f)["issuer"]
+            self.answer(200, json.dumps({"resource": self.place() + "/mcp", "authorization_servers": [issuer]}).encode())
+            return
         events = self.kept.pop(self.headers.get("Last-Event-ID"), None)
         if events is None:
             self.answer(405)
@@ -73,7 +99,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         m = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.note(m)
-        if self.refused():
+        if self.refused(m):
             return
         params = m.get("params", {})
         modern = META + "protocolVersion" in params.get("_meta", {})
@@ -120,14 +146,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(200, json.dumps(out[0]).encode(), **headers)
 
 
+def own_option(name):
+    if name not in sys.argv:
+        return ""
+    at = sys.argv.index(name)
+    value = sys.argv[at + 1]
+    del sys.argv[at:at + 2]
+    return value
+
+
 def main():
-    token = ""
-    if "--token" in sys.argv:
-        at = sys.argv.index("--token")
-        token = sys.argv[at + 1]
-        del sys.argv[at:at + 2]
+    token, login = own_option("--token"), own_option("--login")
     Handler.options = mcp_server.options()
-    Handler.options.token = token
+    Handler.options.token, Handler.options.login = token, login
     mcp_server.TOOLS.append({"name": "cut", "description": "Cuts the connection.", "inputSchema": {"type": "object"}})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.handle_error = lambda request, address: None  # who asks may have gone

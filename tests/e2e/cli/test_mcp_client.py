@@ -230,7 +230,7 @@ class Http(Client):
         self.serve({"parts": [{"text": "never asked"}]})
         self.violations = False
         ended = self.good("run", "-a", agent, "-s", "token", "go", code=1)
-        self.assertIn("wants a token", ended.out)
+        self.assertIn("wants another token", ended.out)
         ended = self.good("run", "-a", self.address("http://127.0.0.1:9/"), "-s", "nobody", "go", code=1)
         self.assertIn("server t", ended.out)
         ended = self.good("run", "-a", self.address("http://127.0.0.1:9/", token_env="MCP_NONE"), "-s", "none", "go", code=1)
