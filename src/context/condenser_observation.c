@@ -3,7 +3,7 @@
  * condenser_observation.c - results that are not among the newest
  * attention_window items are masked: that a call was made stays, what it gave
  * goes.  It masks in steps of half the window, so that a provider's cache holds
- * in between.
+ * in between; a limit that is passed does not make it mask with each turn.
  */
 #include "context/condenser.h"
 
@@ -28,7 +28,6 @@ const struct th_condenser th_condenser_observation = {
 	.summary = "results outside of the newest attention_window items are masked",
 	.numbers = { "attention_window" },
 	.own = { .keep_first = -1, .attention_window = 100 },
-	.reasons = TH_CONDENSE_LIMIT,
 	.due = due,
 	.plan = plan,
 };
