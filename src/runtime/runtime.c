@@ -72,7 +72,8 @@ static void world_timer(void *ctx, struct th_ticket t, int64_t delay_ms)
 	if (!s)
 		return;
 	s->timer_ticket = t;
-	th_timer_init(&s->timer, s->rt->loop, on_timer, s);
+	if (!s->timer.loop)
+		th_timer_init(&s->timer, s->rt->loop, on_timer, s);
 	th_timer_start(&s->timer, (uint64_t)delay_ms, 0);
 }
 
@@ -169,6 +170,7 @@ static const struct th_world_ops world_ops = {
 	.tool_ready = th_world_tool_ready,
 	.tool_run = th_world_tool_run,
 	.tool_cancel = th_world_tool_cancel,
+	.tool_host = th_world_tool_host,
 	.tool_forget = th_world_tool_forget,
 	.child_lease = th_world_child_lease,
 	.child_opened = th_world_child_opened,
