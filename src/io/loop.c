@@ -232,6 +232,11 @@ void th_timer_start(struct th_timer *t, uint64_t delay_ms, uint64_t repeat_ms)
 {
 	struct th_loop *l = t->loop;
 	assert(l && t->fn);
+	if (t->held) {
+		t->left_ms = delay_ms ? delay_ms : 1;
+		t->repeat_ms = repeat_ms;
+		return;
+	}
 	if (t->slot)
 		heap_remove(l, t);
 	/* The loop's own time is that of the iteration's start: a delay counts from now. */
@@ -242,8 +247,29 @@ void th_timer_start(struct th_timer *t, uint64_t delay_ms, uint64_t repeat_ms)
 	arm(l);
 }
 
+void th_timer_hold(struct th_timer *t)
+{
+	uint64_t now_ms = uv_hrtime() / 1000000;
+
+	if (t->held)
+		return;
+	t->left_ms = !t->slot ? 0 : t->due_ms > now_ms ? t->due_ms - now_ms : 1;
+	th_timer_stop(t);
+	t->held = true;
+}
+
+void th_timer_go_on(struct th_timer *t)
+{
+	if (!t->held)
+		return;
+	t->held = false;
+	if (t->left_ms > 0)
+		th_timer_start(t, t->left_ms, t->repeat_ms);
+}
+
 void th_timer_stop(struct th_timer *t)
 {
+	t->held = false;
 	if (!t->slot)
 		return;
 	heap_remove(t->loop, t);

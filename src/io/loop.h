@@ -56,14 +56,18 @@ struct th_timer {
 	struct th_loop *loop; /* private from here on */
 	th_timer_fn *fn;
 	void *ctx;
-	uint64_t due_ms, repeat_ms;
+	uint64_t due_ms, repeat_ms, left_ms;
 	size_t slot; /* in the heap, from 1; 0: not running */
+	bool held;   /* with left_ms to go; 0: it had not been started */
 };
 
 void th_timer_init(struct th_timer *t, struct th_loop *l, th_timer_fn *fn, void *ctx);
 /* (Re)starts: fires once after delay_ms, then every repeat_ms unless that is 0. */
 void th_timer_start(struct th_timer *t, uint64_t delay_ms, uint64_t repeat_ms);
 void th_timer_stop(struct th_timer *t);
+/* It stands still, and what starts it meanwhile waits, until it goes on or is stopped. */
+void th_timer_hold(struct th_timer *t);
+void th_timer_go_on(struct th_timer *t);
 static inline bool th_timer_running(const struct th_timer *t)
 {
 	return t->slot != 0;

@@ -66,6 +66,31 @@ static void timers_fire_in_order_of_time_then_of_starting(void **state)
 	assert_string_equal(order, "abce");
 }
 
+/* What is held goes on with what was left; what was stopped or had not begun does not. */
+static void timers_stand_still(void **state)
+{
+	struct th_timer t[5];
+	const char *names[] = { "a", "b", "c", "d", "e" };
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++)
+		th_timer_init(&t[i], loop, on_note, LETTER(names[i]));
+	th_timer_start(&t[0], 1, 0);
+	th_timer_start(&t[1], 1, 0);
+	for (size_t i = 0; i < 4; i++)
+		th_timer_hold(&t[i]);
+	th_timer_hold(&t[0]);
+	th_timer_stop(&t[1]);
+	th_timer_start(&t[2], 0, 0); /* begins while it is held */
+	th_timer_start(&t[4], 10, 0);
+	th_loop_run(loop);
+	assert_string_equal(order, "e");
+	for (size_t i = 0; i < 4; i++)
+		th_timer_go_on(&t[i]);
+	th_loop_run(loop);
+	assert_string_equal(order, "eac");
+}
+
 static struct th_timer self;
 static int left;
 
@@ -444,6 +469,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 		T(timers_fire_in_order_of_time_then_of_starting),
+		T(timers_stand_still),
 		T(a_timer_may_restart_itself_without_delay),
 		T(a_repeating_timer_repeats_until_stopped),
 		T(many_timers_keep_their_order),
