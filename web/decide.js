@@ -69,13 +69,16 @@ export function shotBefore(fold, e) {
   return null;
 }
 
+/** The name that is only this question's: of its call's event, or of the host that is asked for. */
+const exactName = (e) => `${e.call}#${e.asked?.host ? e.asked.seq : e.seq}`;
+
 /** A person's word about a call; where another call had its id before, the event's number is named too. */
 export async function decideCall(source, e, what, body) {
   try {
     return await source.act(what, { ...body, call_id: e.call });
   } catch (error) {
     if (error.status !== 400 || String(e.call).includes('#')) throw error;
-    return source.act(what, { ...body, call_id: `${e.call}#${e.seq}` });
+    return source.act(what, { ...body, call_id: exactName(e) });
   }
 }
 
@@ -107,21 +110,23 @@ export function card({ source, fold, e, whole, title = null, done, may = true })
     busy = false;
     element.classList.remove('busy');
   }
+  const host = e.state === 'asked' ? e.asked?.host : undefined;
   const approve = () => say('approve', {}, 'Approved');
-  const always = () => say('approve', { always: true }, 'Approved, and every later call of this tool');
-  const reject = () => say('reject', word.value.trim() ? { message: word.value.trim() } : {}, 'Rejected');
+  const always = () => say('approve', { always: true }, host ? 'Allowed in this session' : 'Approved, and every later call of this tool');
+  const reject = () => say('reject', !host && word.value.trim() ? { message: word.value.trim() } : {}, 'Rejected');
   const settle = (outcome) => say('settle', { outcome, ...(word.value.trim() ? { message: word.value.trim() } : {}) }, 'Settled');
   const parked = e.state === 'parked';
-  const repeatable = !e.each && e.class !== 'X' && !e.checks;
+  const repeatable = Boolean(host) || (!e.each && e.class !== 'X' && !e.checks);
+  const later = host ? `${oneLine(host, 80)} in this session` : `Every later call of ${oneLine(e.tool, 60)} in this session runs without asking`;
   const buttons = parked
     ? [button('It was done', { class: 'primary', onclick: () => settle('done') }), button('It did not start', { onclick: () => settle('not_started') }), button('Nobody knows', { onclick: () => settle('unknown') })]
-    : [button('Approve once', { class: 'primary', onclick: approve, 'aria-keyshortcuts': 'a' }, 'check'),
-      repeatable ? button('Always', { onclick: always, title: `Every later call of ${oneLine(e.tool, 60)} in this session runs without asking`, 'aria-keyshortcuts': 'Shift+A' }) : null,
+    : [button(host ? 'For this task' : 'Approve once', { class: 'primary', onclick: approve, 'aria-keyshortcuts': 'a' }, 'check'),
+      repeatable ? button('Always', { onclick: always, title: later, 'aria-keyshortcuts': 'Shift+A' }) : null,
       button('Reject', { class: 'danger', onclick: reject, 'aria-keyshortcuts': 'r' }, 'close')];
   if (parked) word.placeholder = 'What you found. The model is told.';
   const element = h('article', { class: 'decide-card card', tabindex: '-1', 'data-call': e.call, 'aria-label': `${parked ? 'Unknown outcome' : 'Approval'}: ${oneLine(e.line, 120)}` },
     h('header', null,
-      h('strong', null, parked ? 'What became of this?' : 'May it do this?'), h('span', { class: 'chip plain', title: classText }, className || e.class),
+      h('strong', null, parked ? 'What became of this?' : host ? `May it reach ${oneLine(host, 80)}?` : 'May it do this?'), h('span', { class: 'chip plain', title: classText }, className || e.class),
       e.asked ? h('time', { class: 'muted', datetime: new Date(e.asked.ts).toISOString(), title: moment(e.asked.ts) }, ago(e.asked.ts)) : null,
       title),
     h('div', { class: 'tool' }, oneLine(e.tool, 80)),
@@ -131,16 +136,16 @@ export function card({ source, fold, e, whole, title = null, done, may = true })
     h('dl', { class: 'reasons' },
       h('dt', null, 'Effect'), h('dd', null, `${className || e.class}: ${classText}`),
       h('dt', null, parked ? 'Known' : 'Asked because'), h('dd', { dir: 'auto' }, visible(parked ? e.result?.text ?? '' : e.asked?.reason ?? e.reason ?? '')),
-      repeatable && !parked ? [h('dt', null, '“Always” writes'), h('dd', null, 'every later call of ', h('code', null, oneLine(e.tool, 60)), ' in this session is approved')] : null,
+      repeatable && !parked ? [h('dt', null, '“Always” writes'), host ? h('dd', null, 'this host may be reached in this session') : h('dd', null, 'every later call of ', h('code', null, oneLine(e.tool, 60)), ' in this session is approved')] : null,
       e.asked?.expires ? [h('dt', null, 'Refused'), h('dd', null, `in ${duration(Math.max(0, e.asked.expires - Date.now()))}, if nobody decides`)] : null),
-    may ? h('div', { class: 'answers' }, word, h('div', { class: 'row' }, buttons)) : h('p', { class: 'muted' }, 'Your login may look, and not decide.'),
+    may ? h('div', { class: 'answers' }, host ? null : word, h('div', { class: 'row' }, buttons)) : h('p', { class: 'muted' }, 'Your login may look, and not decide.'),
     problem);
   element.addEventListener('keydown', (k) => {
     if (k.target === word && k.key === 'Enter' && !parked) { k.preventDefault(); reject(); }
     if (k.target.closest('input, textarea') || k.ctrlKey || k.metaKey || k.altKey || parked) return;
     if (k.key === 'a') approve();
     else if (k.key === 'A' && repeatable) always();
-    else if (k.key === 'r') word.focus();
+    else if (k.key === 'r') host ? reject() : word.focus();
     else return;
     k.preventDefault();
     k.stopPropagation();
@@ -160,7 +165,7 @@ async function cardOf(w, onDone, may) {
   const reader = new Reader(source, fold, 80);
   await reader.begin();
   const find = () => fold.entries.findLast((x) => x.type === 'call' && ['asked', 'parked'].includes(x.state)
-    && (x.call === w.call_id || `${x.call}#${x.seq}` === w.call_id));
+    && (x.call === w.call_id || exactName(x) === w.call_id));
   let e = find();
   while (!e && await reader.older()) e = find();
   if (!e) return null;

@@ -93,9 +93,14 @@ const plain = {
 const onCall = {
   approval_requested(c, d, e) {
     c.state = 'asked';
-    c.asked = { seq: e.seq, ts: e.ts_ms, reason: d.reason, expires: d.expires_ms };
+    c.asked = { seq: e.seq, ts: e.ts_ms, reason: d.reason, expires: d.expires_ms, host: d.host ? `${d.host}:${number(d.port)}` : undefined };
   },
   approval_decided(c, d, e) {
+    if (d.host) { // the call runs on
+      c.state = 'running';
+      c.asked = undefined;
+      return;
+    }
     c.decided = { seq: e.seq, ts: e.ts_ms, approve: d.approve, always: d.always, by: d.by, message: d.message, expired: d.expired };
     c.state = d.approve ? 'approved' : 'rejected';
   },

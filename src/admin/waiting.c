@@ -7,8 +7,10 @@
 #define FIRST_READ 64 /* events from the end; more when the answer is not among them */
 
 struct waiting {
-	struct th_str id, tool, arguments, reason;
-	uint64_t seq; /* of its CALL */
+	struct th_str id, tool, arguments, reason, host;
+	int64_t port;
+	uint64_t seq;       /* of its CALL */
+	uint64_t asked_seq; /* ASKED about a host: of that question */
 	bool question;
 	int64_t asked_ms, expires_ms;
 	enum { RUNS, ASKED, PARKED } phase;
@@ -92,6 +94,9 @@ static enum th_code on_asked(struct tail *t, const struct th_event *ev, struct t
 	c->reason = th_arena_str(&t->memory, d.reason);
 	c->asked_ms = ev->ts_ms;
 	c->expires_ms = d.expires_ms;
+	c->asked_seq = d.host.len ? ev->seq : c->seq;
+	c->host = d.host.len ? th_arena_str(&t->memory, d.host) : d.host;
+	c->port = d.port;
 	return c->reason.ptr ? TH_OK : fail_full(err);
 }
 
@@ -123,7 +128,8 @@ static void print(const struct waiting *c, const struct th_session_row *row, str
 {
 	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 
-	th_buf_printf(&name, "%.*s#%llu", TH_FMT(c->id), (unsigned long long)c->seq);
+	th_buf_printf(&name, "%.*s#%llu", TH_FMT(c->id),
+		      (unsigned long long)(c->phase == ASKED ? c->asked_seq : c->seq));
 	th_jw_object(w);
 	th_jw_kstr(w, "session_id", row->session_id);
 	th_jw_kstr(w, "user", row->user);
@@ -134,6 +140,10 @@ static void print(const struct waiting *c, const struct th_session_row *row, str
 		th_jw_kbool(w, "question", true);
 	th_jw_kstr(w, "tool", c->tool);
 	th_jw_kraw(w, "arguments", c->arguments);
+	if (c->phase == ASKED && c->host.len) {
+		th_jw_kstr(w, "host", c->host);
+		th_jw_kint(w, "port", c->port);
+	}
 	if (c->phase == ASKED) {
 		th_jw_kstr(w, "reason", c->reason);
 		th_jw_kint(w, "asked_ms", c->asked_ms);

@@ -216,7 +216,7 @@ void th_api_ask_again(struct thole_session *s)
 	const struct th_session *f = th_driver_session(s->rt->driver, s->handle);
 
 	for (size_t i = 0; f && (s->kinds & THOLE_NOTE_ASK) && i < f->call_count; i++)
-		if (f->calls[i].phase == TH_CALL_ASKED)
+		if (th_call_asks(&f->calls[i]))
 			tell_asked(s, &f->calls[i], none, f->calls[i].call_seq);
 }
 

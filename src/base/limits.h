@@ -84,6 +84,7 @@
 #define TH_RESULT_SHOWN_DEFAULT (48 * TH_KIB) /* and where the agent file does not say */
 #define TH_VIEW_LOG_MIN 500                   /* events: a shorter log is read again instead */
 #define TH_CONTEXT_CUTS_MAX 4                 /* times that a history is shortened for one answer */
+#define TH_HOSTS_SAID_MAX 64     /* hosts that a person allowed or refused in one session */
 #define TH_STICKY_MAX 64         /* tools that were approved or refused for good in one session */
 #define TH_ASKED_IDS_MAX 4096    /* ids of calls that people were asked about in one session */
 #define TH_STUCK_MOVES_MAX 64    /* last moves in which an agent may repeat itself */
@@ -387,6 +388,8 @@
 #define TH_EGRESS_START_MS 5000 /* until it listens */
 #define TH_EGRESS_RETRY_MS 2000 /* from one start to the next, at least */
 #define TH_EGRESS_SYNC_MS 2000  /* an outcome waits so long for its connections */
+#define TH_EGRESS_ASKS_MAX 16   /* hosts of a session that a person is asked about, or will be */
+#define TH_EGRESS_ASK_MS 600000 /* so long a person is waited for */
 #define TH_EGRESS_ROWS_MAX 64   /* of connections, in the evidence of one outcome */
 #define TH_EXEC_CLIENTS_MAX 64
 #define TH_EXEC_RUNNING_MAX 192         /* effects under way; less than TH_CHILDREN_MAX */

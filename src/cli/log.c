@@ -109,7 +109,7 @@ static void print_waits(struct printing *p, const struct th_common *o)
 	for (size_t i = 0; i < p->fold.call_count; i++) {
 		const struct th_call *c = &p->fold.calls[i];
 
-		if (c->phase != TH_CALL_ASKED && c->phase != TH_CALL_PARKED)
+		if (!th_call_asks(c) && c->phase != TH_CALL_PARKED)
 			continue;
 		th_cli_waits(p->session_id, o, c, &p->out);
 		th_buf_add_char(&p->out, '\n');

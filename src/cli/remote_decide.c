@@ -65,8 +65,8 @@ static enum th_code note_calls(void *ctx, struct th_str session_id, const struct
 	for (size_t i = 0; i < s->call_count; i++) {
 		const struct th_call *c = &s->calls[i];
 
-		if (c->phase != w->phase || !is_named(w, session_id, c)) {
-			w->others |= c->phase == TH_CALL_ASKED || c->phase == TH_CALL_PARKED;
+		if (!th_call_waits(c, w->phase) || !is_named(w, session_id, c)) {
+			w->others |= th_call_asks(c) || c->phase == TH_CALL_PARKED;
 			continue;
 		}
 		w->count++;

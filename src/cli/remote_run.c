@@ -178,7 +178,7 @@ static enum th_code look_at(void *ctx, struct th_str session_id, const struct th
 	for (size_t i = 0; i < s->call_count && !a->found; i++) {
 		const struct th_call *c = &s->calls[i];
 
-		if (c->phase != TH_CALL_ASKED && (a->name || c->phase != TH_CALL_PARKED))
+		if (!th_call_asks(c) && (a->name || c->phase != TH_CALL_PARKED))
 			continue;
 		if (a->name) {
 			a->found = true;

@@ -216,6 +216,7 @@ static enum th_code set_net(struct th_str net, struct th_arena *a, struct th_age
 		    TH_FMT(th_utf8_cut(net, TH_NAME_NEAR_MAX)));
 	th_net_of_words(net, &json);
 	agent->net = th_arena_str(a, th_buf_str(&json));
+	agent->net_ask = false; /* that list is somebody's last word */
 	if (!agent->net.ptr)
 		return th_fail(err, TH_ELIMIT, "the agent's definition is too large");
 	enum th_code code = th_net_parse(agent->net, a, &policy, NULL, err);

@@ -263,7 +263,7 @@ static enum th_code check_rules(const struct checker *c, const struct th_agent *
 	return th_rules_check(&agent->rules, &path, &why) ? fail_checked(c, &path, &why) : TH_OK;
 }
 
-static enum th_code check_net(const struct checker *c, struct th_str net)
+static enum th_code check_net(const struct checker *c, const struct th_agent *agent)
 {
 	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
@@ -272,9 +272,13 @@ static enum th_code check_net(const struct checker *c, struct th_str net)
 	size_t at = 0;
 
 	th_arena_init(&a, TH_MIB);
-	if (th_net_parse(net, &a, &policy, &at, &why) == TH_OK)
+	enum th_code code = th_net_parse(agent->net, &a, &policy, &at, &why);
+	if (code == TH_OK && (!agent->net_ask || policy.kind == TH_NET_LIST))
 		return TH_OK;
-	if (at == SIZE_MAX)
+	if (code == TH_OK) {
+		th_fail(&why, TH_EUSAGE, "needs a net that is a list of hosts");
+		th_buf_add_cstr(&path, "net_ask");
+	} else if (at == SIZE_MAX)
 		th_buf_add_cstr(&path, "net");
 	else
 		th_buf_printf(&path, "net[%zu]", at);
@@ -438,7 +442,7 @@ static enum th_code check_agent(const struct checker *c, const struct th_agent *
 	if (code == TH_OK)
 		code = check_environment(c, &a->environment);
 	if (code == TH_OK)
-		code = check_net(c, a->net);
+		code = check_net(c, a);
 	if (code == TH_OK)
 		code = check_secrets(c, a);
 	return code;

@@ -277,6 +277,11 @@ static const struct th_field agent_fields[] = {
 	  "deb.example.net/debian/**\"]; "
 	  "see SANDBOX.md",
 	  NULL, NULL, false, 0 },
+	{ "net_ask", AT(net_ask), TH_FIELD_bool, 0,
+	  "a connection to a host that net (a list) does not have waits, up to ten minutes, until "
+	  "a "
+	  "person allows or refuses the host; see SANDBOX.md",
+	  NULL, NULL, false, 0 },
 	{ "unknown", AT(unknown), TH_FIELD_enum, 0,
 	  "what is done with an action of unknown outcome: tell the model, or wait for a person "
 	  "(thole settle)",

@@ -25,6 +25,9 @@ struct th_effect_call {
 	/* The journal that the INTENT names: no other executor accepts the call, or proves by
 	 * absence that it was not started.  Empty (a caller without an INTENT): any. */
 	struct th_str journal;
+	/* What people said of hosts that net does not list: th_session_hosts_print; empty: as
+	 * before. */
+	struct th_str hosts;
 	bool begin; /* settle: if the executor certainly never began it, it begins now */
 };
 

@@ -275,6 +275,9 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_approval_requested, str, call_id, "call_id", TH_REQ, "the call")                     \
 	F(ev_approval_requested, str, digest, "digest", TH_REQ, "the exact action that is meant") \
 	F(ev_approval_requested, str, reason, "reason", TH_REQ, "why a person is asked")          \
+	F(ev_approval_requested, str, host, "host", 0,                                            \
+	  "net_ask: the call runs, and a program of it wants to reach this; digest is of both")   \
+	F(ev_approval_requested, int, port, "port", TH_NONEG, "net_ask: and this port of it")     \
 	F(ev_approval_requested, int, expires_ms, "expires_ms", TH_NONEG,                         \
 	  "Unix time at which it is refused; absent: never")
 
@@ -283,8 +286,12 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_approval_decided, str, digest, "digest", TH_REQ, "the exact action that is meant") \
 	F(ev_approval_decided, bool, approve, "approve", TH_REQ | TH_EMIT, "run it, once")      \
 	F(ev_approval_decided, bool, always, "always", 0,                                       \
-	  "the same for every later call of this tool in this session")                         \
+	  "the same for every later call of this tool in this session; of a host: in every "    \
+	  "later task of the session, not in this one alone")                                   \
 	F(ev_approval_decided, bool, expired, "expired", 0, "nobody decided in time")           \
+	F(ev_approval_decided, str, host, "host", 0,                                            \
+	  "net_ask: whether the session may reach it, as it was asked about")                   \
+	F(ev_approval_decided, int, port, "port", TH_NONEG, "net_ask: and this port of it")     \
 	F(ev_approval_decided, str, by, "by", 0, "who decided")                                 \
 	F(ev_approval_decided, str, message, "message", 0,                                      \
 	  "told to the model when rejected; of a question: the answer")

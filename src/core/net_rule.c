@@ -317,6 +317,14 @@ const struct th_net_rule *th_net_match(const struct th_net_policy *p,
 	return NULL;
 }
 
+bool th_net_names(const struct th_net_policy *p, const struct th_net_target *target)
+{
+	for (size_t i = 0; p->kind == TH_NET_LIST && i < p->count; i++)
+		if (host_fits(&p->rules[i], target) && port_fits(&p->rules[i], target->port))
+			return true;
+	return false;
+}
+
 bool th_net_lists_address(const struct th_net_policy *p, struct th_str address, uint16_t port)
 {
 	for (size_t i = 0; p->kind == TH_NET_LIST && i < p->count; i++)

@@ -80,6 +80,9 @@ struct th_net_target {
 const struct th_net_rule *th_net_match(const struct th_net_policy *p,
 				       const struct th_net_target *target);
 
+/* An entry has this host and port, be it for other requests only: the list has decided about it. */
+bool th_net_names(const struct th_net_policy *p, const struct th_net_target *target);
+
 /* Is this very address, as the system prints it, on the list with that port? */
 bool th_net_lists_address(const struct th_net_policy *p, struct th_str address, uint16_t port);
 

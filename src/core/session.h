@@ -19,6 +19,7 @@
 #include "core/agent.h"
 #include "core/event.h"
 #include "core/native.h"
+#include "core/net_rule.h"
 #include "core/restated.h"
 #include "core/side.h"
 #include "core/stuck.h"
@@ -67,6 +68,7 @@ enum th_effect_kind {
 	TH_DO_TOOL_RUN,     /* call: dispatch */
 	TH_DO_TOOL_SETTLE,  /* call: after a crash, ask the executor how it ended */
 	TH_DO_TOOL_CANCEL,  /* call: running, and no longer wanted */
+	TH_DO_HOST,         /* call: say what a person said of the host that it asked for */
 	TH_DO_GUARD,        /* guard, or call and guard: ask it, append GUARDRAIL */
 	TH_DO_HAND_OVER,    /* call: append HANDOFF and the call's OUTCOME */
 	TH_DO_TOOL_USE,     /* ask the agent's code what follows; append CODE */
@@ -118,6 +120,16 @@ enum th_call_child {
 	TH_CALL_CHILD_OVER
 };
 
+/* A host that a call under way wants to reach, and that its agent's net does not list. */
+enum th_host_phase { TH_HOST_NONE, TH_HOST_ASKED, TH_HOST_ALLOWED, TH_HOST_REFUSED };
+
+struct th_call_host {
+	enum th_host_phase phase;
+	struct th_str name;
+	uint16_t port;
+	uint64_t seq; /* of the APPROVAL_REQUESTED */
+};
+
 enum th_policy { TH_POLICY_RUN, TH_POLICY_ASK, TH_POLICY_REFUSE, TH_POLICY_COUNT };
 const char *th_policy_name(enum th_policy p);
 
@@ -152,6 +164,7 @@ struct th_call {
 	bool each;         /* a rule asks that looks into such calls */
 	bool verbatim;     /* DENIED: the model reads `reason` and nothing else */
 	enum th_call_child child; /* INTENDED: of the session that works on it */
+	struct th_call_host host; /* INTENDED: the last that it asked for */
 	size_t handoff;           /* index + 1 of the agent's handoff that it asks for; 0: none */
 	uint32_t guards_in, guards_out; /* its guardrails that have not answered */
 	bool guard_given;               /* one of them is being asked */
@@ -163,7 +176,8 @@ struct th_call {
 	struct th_str told, evidence, observation; /* PARKED, JUDGED: for the OUTCOME */
 	union {
 		int64_t elapsed_ms; /* the same */
-		int64_t expires_ms; /* ASKED: from then on it is refused; 0: never */
+		int64_t
+		    expires_ms; /* ASKED, or its host is: from then on it is refused; 0: never */
 	};
 };
 
@@ -214,6 +228,14 @@ enum th_joined { TH_JOINED_NEVER, TH_JOINED_BEFORE, TH_JOINED };
 struct th_sticky {
 	struct th_str tool, message;
 	bool approve;
+};
+
+/* What a person said of a host. */
+struct th_said_host {
+	char name[TH_NET_HOST_MAX + 1];
+	uint16_t port;
+	bool allow;
+	bool always; /* else it holds for this task */
 };
 
 /* Of an agent that has `stuck`. */
@@ -303,6 +325,8 @@ struct th_session {
 	uint64_t rewritten_seq;
 	struct th_sticky *sticky; /* in `kept`; NULL: none */
 	size_t sticky_count;
+	struct th_said_host *hosts; /* in `memory`; NULL: none */
+	size_t host_count;
 	struct th_str *skills; /* that were said; NULL: none */
 	size_t skill_count;
 	struct th_buf asked_ids; /* 64 bits of each call_id that a person was asked about */
@@ -391,6 +415,27 @@ TH_NODISCARD enum th_code th_call_word(const struct th_call *c, struct th_str na
  * or NULL. */
 const struct th_call *th_session_waits(const struct th_session *s, enum th_call_phase phase,
 				       struct th_str name);
+
+/* It waits for a decision: before it runs, or about a host while it runs. */
+static inline bool th_call_asks(const struct th_call *c)
+{
+	return c->phase == TH_CALL_ASKED ||
+	       (c->phase == TH_CALL_INTENDED && c->host.phase == TH_HOST_ASKED);
+}
+
+/* It waits for a decision (TH_CALL_ASKED) or for a person's word (TH_CALL_PARKED). */
+static inline bool th_call_waits(const struct th_call *c, enum th_call_phase phase)
+{
+	return phase == TH_CALL_ASKED ? th_call_asks(c) : c->phase == phase;
+}
+
+/* What a person said of a host; NULL: nothing that holds. */
+const struct th_said_host *th_session_host(const struct th_session *s, struct th_str name,
+					   uint16_t port);
+/* All that holds: a JSON list of {host, port, allow}. */
+void th_session_hosts_print(const struct th_session *s, struct th_buf *out);
+/* What is decided about: SHA-256 of net and both, as of a call. */
+void th_host_digest(struct th_str name, uint16_t port, char out[static TH_SHA256_HEX_SIZE + 1]);
 
 /* Its result says that it hands over, and HANDOFF is the next event. */
 bool th_call_hands_over(const struct th_call *c);

@@ -187,9 +187,15 @@ enum th_code th_on_call(struct th_step *st)
 
 /* ---- names ------------------------------------------------------------------------------- */
 
+/* A host that is asked for is another question than the one before it. */
+static uint64_t exact_seq(const struct th_call *c)
+{
+	return c->host.phase == TH_HOST_ASKED ? c->host.seq : c->call_seq;
+}
+
 static struct th_str exact_suffix(const struct th_call *c, char out[static 24])
 {
-	int len = snprintf(out, 24, "#%llu", (unsigned long long)c->call_seq);
+	int len = snprintf(out, 24, "#%llu", (unsigned long long)exact_seq(c));
 
 	return th_str_n(out, (size_t)len);
 }
@@ -225,7 +231,7 @@ enum th_code th_call_word(const struct th_call *c, struct th_str name, struct th
 		       "a person was asked about another call %.*s before; the one that waits is "
 		       "%.*s#%llu: %.*s %.*s",
 		       TH_FMT(th_utf8_cut(c->call_id, 80)), TH_FMT(th_utf8_cut(c->call_id, 80)),
-		       (unsigned long long)c->call_seq, TH_FMT(th_utf8_cut(c->tool, 60)),
+		       (unsigned long long)exact_seq(c), TH_FMT(th_utf8_cut(c->tool, 60)),
 		       TH_FMT(th_utf8_cut(c->arguments, 200)));
 }
 
@@ -262,19 +268,26 @@ static void note_asked(struct th_session *s, struct th_call *c)
 enum th_code th_on_approval_requested(struct th_step *st)
 {
 	struct th_ev_approval_requested d;
-	struct th_call *c = th_step_call(st, 1u << TH_CALL_RECORDED);
 	enum th_code code = th_step_parse(st, &d);
+	struct th_call *c;
 
 	if (code)
 		return code;
-	if (!c)
-		return other_step(st);
-	if (!th_str_is(d.digest, c->digest))
-		return other_action(st, c, c->digest, "asks about", c->tool, d.digest);
-	c->reason = th_arena_str(&st->s->turn, d.reason);
-	c->was_asked = true;
-	c->expires_ms = d.expires_ms;
-	th_call_phase_set(c, TH_CALL_ASKED);
+	c = th_step_call(st, 1u << (d.host.len ? TH_CALL_INTENDED : TH_CALL_RECORDED));
+	if (d.host.len)
+		code = th_host_asked(st, &d);
+	else if (!c)
+		code = other_step(st);
+	else if (!th_str_is(d.digest, c->digest))
+		code = other_action(st, c, c->digest, "asks about", c->tool, d.digest);
+	if (code)
+		return code;
+	if (!d.host.len) {
+		c->reason = th_arena_str(&st->s->turn, d.reason);
+		c->was_asked = true;
+		c->expires_ms = d.expires_ms;
+		th_call_phase_set(c, TH_CALL_ASKED);
+	}
 	note_asked(st->s, c);
 	th_step_reason(st->s, d.reason);
 	return th_step_state(st, TH_STATE_WAITING);
@@ -284,7 +297,7 @@ const struct th_call *th_session_waits(const struct th_session *s, enum th_call_
 				       struct th_str name)
 {
 	for (size_t i = 0; i < s->call_count; i++)
-		if (s->calls[i].phase == phase && th_call_is_named(&s->calls[i], name))
+		if (th_call_waits(&s->calls[i], phase) && th_call_is_named(&s->calls[i], name))
 			return &s->calls[i];
 	return NULL;
 }
@@ -300,22 +313,36 @@ bool th_session_waits_any(const struct th_session *s)
 	       th_session_waits(s, TH_CALL_PARKED, TH_STR(""));
 }
 
+/* Nobody is waited for any more? */
+static enum th_code go_on(struct th_step *st)
+{
+	struct th_session *s = st->s;
+
+	if (!th_session_waits_any(s) && s->state == TH_STATE_WAITING)
+		return th_step_state(st, TH_STATE_RUNNING);
+	return TH_OK;
+}
+
 enum th_code th_on_approval_decided(struct th_step *st)
 {
 	struct th_session *s = st->s;
 	struct th_ev_approval_decided d;
-	struct th_call *c = th_step_call(st, 1u << TH_CALL_ASKED);
+	struct th_call *c = th_step_call(st, 1u << TH_CALL_ASKED | 1u << TH_CALL_INTENDED);
 	enum th_code code = th_step_parse(st, &d);
 
 	if (code)
 		return code;
-	if (!c)
+	if (!c || !th_call_asks(c))
 		return no_call(st);
-	if (!th_str_is(d.digest, c->digest))
+	if (c->phase == TH_CALL_ASKED && !th_str_is(d.digest, c->digest))
 		return th_fail(st->err, TH_EPROTO,
 			       "the decision is about another action than the one that waits");
 	if (d.expired && (d.approve || !c->expires_ms || st->ev->ts_ms < c->expires_ms))
 		return th_fail(st->err, TH_EPROTO, "the approval has not expired");
+	if (c->phase == TH_CALL_INTENDED) {
+		code = th_host_decided(st, c, &d);
+		return code ? code : go_on(st);
+	}
 	c->approved = d.approve;
 	c->expires_ms = 0;
 	if (d.approve)
@@ -327,9 +354,7 @@ enum th_code th_on_approval_decided(struct th_step *st)
 	if (d.always)
 		th_sticky_set(st, c, d.approve, d.message);
 	th_call_phase_set(c, d.approve ? TH_CALL_CLEARED : TH_CALL_DENIED);
-	if (!th_session_waits_any(s) && s->state == TH_STATE_WAITING)
-		return th_step_state(st, TH_STATE_RUNNING);
-	return TH_OK;
+	return go_on(st);
 }
 
 enum th_code th_on_intent(struct th_step *st)
@@ -421,9 +446,7 @@ enum th_code th_on_settled(struct th_step *st)
 	c->by = th_arena_str(&s->turn, d.by);
 	c->word_by_person = true;
 	th_call_phase_set(c, TH_CALL_JUDGED);
-	if (!th_session_waits_any(s) && s->state == TH_STATE_WAITING)
-		return th_step_state(st, TH_STATE_RUNNING);
-	return TH_OK;
+	return go_on(st);
 }
 
 enum th_code th_on_outcome(struct th_step *st)
@@ -465,9 +488,7 @@ enum th_code th_on_outcome(struct th_step *st)
 		th_restated_take(&s->restated, c->tool, c->arguments);
 	s->condense_asked |= c->status == TH_OUTCOME_DONE && th_str_is(c->tool, TH_CONDENSE_TOOL);
 	th_step_turn_over(s);
-	if (!th_session_waits_any(s) && s->state == TH_STATE_WAITING)
-		return th_step_state(st, TH_STATE_RUNNING);
-	return TH_OK;
+	return go_on(st);
 }
 
 /* Cancels what runs.  After a stop for good, calls that have not begun are refused. */

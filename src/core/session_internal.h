@@ -82,6 +82,14 @@ const char *th_call_phase_name(enum th_call_phase phase);
 enum th_code th_on_call(struct th_step *st);
 enum th_code th_on_approval_requested(struct th_step *st);
 enum th_code th_on_approval_decided(struct th_step *st);
+/* session_host.c */
+enum th_code th_host_asked(struct th_step *st, const struct th_ev_approval_requested *d);
+enum th_code th_host_decided(struct th_step *st, struct th_call *c,
+			     const struct th_ev_approval_decided *d);
+void th_hosts_begin_task(struct th_session *s); /* what was said for the task before is over */
+void th_hosts_print(const struct th_session *s, struct th_jw *w);
+
+/* session_call.c */
 enum th_code th_on_intent(struct th_step *st);
 enum th_code th_on_outcome(struct th_step *st);
 enum th_code th_on_parked(struct th_step *st);

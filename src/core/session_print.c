@@ -6,6 +6,7 @@
 
 #include "core/session_internal.h"
 
+static const char *const host_names[] = { "none", "asked", "allowed", "refused" };
 static const char *const child_names[] = { "none", "works", "waits", "over" };
 
 static void print_calls(const struct th_session *s, struct th_jw *w)
@@ -25,6 +26,8 @@ static void print_calls(const struct th_session *s, struct th_jw *w)
 			th_jw_kstr(w, "effect_id", c->effect_id);
 		if (c->again)
 			th_jw_kbool(w, "again", true);
+		if (c->host.phase)
+			th_jw_kstr(w, "host", th_str_of(host_names[c->host.phase]));
 		if (c->child)
 			th_jw_kstr(w, "child", th_str_of(child_names[c->child]));
 		if (c->phase == TH_CALL_SETTLED)
@@ -120,6 +123,7 @@ void th_session_print(const struct th_session *s, struct th_jw *w)
 	print_calls(s, w);
 	th_control_print(s, w);
 	print_unresolved(s, w);
+	th_hosts_print(s, w);
 	th_jw_object_end(w);
 }
 

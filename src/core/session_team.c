@@ -67,6 +67,7 @@ static void guard_begin(struct th_session *s, size_t agent, uint64_t after, uint
 
 void th_next_step_task(struct th_session *s, uint64_t seq)
 {
+	th_hosts_begin_task(s);
 	s->task_agent = s->agent;
 	/* What an earlier task left without a verdict, the model is about to read. */
 	s->task_after = s->guards_in                ? s->guard_from

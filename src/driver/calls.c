@@ -422,6 +422,7 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 	struct th_driver *d = l->driver;
 	const struct th_tool_row *row = row_of(l, c);
 	struct th_ticket ticket = th_live_ticket(l, c->intent_seq);
+	struct th_buf hosts TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
 	struct th_effect_call call = {
 		/* What an earlier runtime dispatched is proved by a journal of its time only.  A
 		 * read needs no proof: it is done again, by us. */
@@ -438,6 +439,9 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 			 c->intent_seq <= l->durable_seq,
 	};
 
+	if (l->session_config->agent->net_ask)
+		th_session_hosts_print(&l->fold, &hosts);
+	call.hosts = th_buf_str(&hosts);
 	/* Cancelled while its intent was written, or by a hook of that event. */
 	if (!settle && (l->fold.tripped || l->fold.state == TH_STATE_STOPPED)) {
 		th_driver_tool_not_started(d, ticket, "the run was stopped before it began");

@@ -14,7 +14,7 @@
 
 static bool waits_for_person(const struct th_call *c)
 {
-	return c->phase == TH_CALL_ASKED || c->phase == TH_CALL_PARKED;
+	return th_call_asks(c) || c->phase == TH_CALL_PARKED;
 }
 
 static struct th_str wait_text(struct th_str text)
@@ -45,7 +45,7 @@ static int64_t put_waits(const struct th_live *l, const struct th_buf *list, str
 		if (c->phase == TH_CALL_PARKED)
 			th_jw_kbool(w, "parked", true);
 		th_jw_kstr(w, "reason",
-			   c->phase == TH_CALL_ASKED
+			   th_call_asks(c)
 			       ? wait_text(c->reason)
 			       : TH_STR("nobody knows whether an action happened; a person must "
 					"say"));
@@ -138,7 +138,7 @@ static void search(struct th_live *l, struct search *s)
 	for (size_t i = 0; i < l->fold.call_count; i++) {
 		const struct th_call *c = &l->fold.calls[i];
 
-		if (c->phase != s->phase || !is_named(l, c, s->name))
+		if (!th_call_waits(c, s->phase) || !is_named(l, c, s->name))
 			continue;
 		if (s->count++ == 0) {
 			s->live = l;

@@ -12,6 +12,7 @@
 #include "driver/calls.h"
 #include "driver/decision.h"
 #include "driver/guardrail.h"
+#include "driver/host.h"
 #include "driver/log.h"
 #include "driver/model.h"
 #include "driver/person.h"
@@ -313,6 +314,12 @@ static void do_tool_cancel(struct th_live *l, const struct th_held *h, struct th
 	th_live_tool_cancel(l, c);
 }
 
+static void do_host(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)h;
+	th_live_host_said(l, c);
+}
+
 static void do_timer_set(struct th_live *l, const struct th_held *h, struct th_call *c)
 {
 	struct th_driver *d = l->driver;
@@ -388,5 +395,9 @@ const struct th_effect_row th_effect_rows[TH_EFFECT_COUNT] = {
 	[TH_DO_TOOL_CANCEL] = { .run = do_tool_cancel },
 	[TH_DO_INPUT] = { .run = do_input, .after = after_input, .stands = input_is_open },
 	[TH_DO_INPUT_SETTLE] = { .run = do_input_settle },
+	[TH_DO_HOST] = { .run = do_host,
+			 .after = after_head,
+			 .of_call = true,
+			 .stands = call_is_intended },
 	[TH_DO_TIMER_SET] = { .run = do_timer_set },
 };

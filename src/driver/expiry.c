@@ -16,7 +16,15 @@ static void write_expired(struct th_live *l, const struct th_call *c)
 		.expired = true,
 		.message = TH_STR("nobody decided in time whether it may run"),
 	};
+	char digest[TH_SHA256_HEX_SIZE + 1];
 
+	if (c->phase == TH_CALL_INTENDED) {
+		th_host_digest(c->host.name, c->host.port, digest);
+		d.digest = th_str_of(digest);
+		d.host = c->host.name;
+		d.port = c->host.port;
+		d.message = TH_STR("nobody decided in time whether it may be reached");
+	}
 	th_live_write_event(l, TH_EV_APPROVAL_DECIDED, TH_SOURCE_ENVIRONMENT, c->call_seq,
 			    c->call_id, &d);
 }
@@ -31,7 +39,7 @@ bool th_live_expire(struct th_live *l)
 	for (size_t i = 0; i < s->call_count && !l->lost; i++) {
 		const struct th_call *c = &s->calls[i];
 
-		if (c->phase != TH_CALL_ASKED || !c->expires_ms)
+		if (!th_call_asks(c) || !c->expires_ms)
 			continue;
 		now = now ? now : d->world.ops->now_ms(d->world.ctx);
 		if (c->expires_ms <= now) {

@@ -125,7 +125,7 @@ static const struct th_call *waits_still(const struct th_live *l, uint64_t call_
 {
 	for (size_t i = 0; call_seq && i < l->fold.call_count; i++)
 		if (l->fold.calls[i].call_seq == call_seq)
-			return l->fold.calls[i].phase == TH_CALL_ASKED ? &l->fold.calls[i] : NULL;
+			return th_call_asks(&l->fold.calls[i]) ? &l->fold.calls[i] : NULL;
 	return call_seq ? NULL : th_session_waits(&l->fold, TH_CALL_ASKED, TH_STR(""));
 }
 

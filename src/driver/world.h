@@ -98,6 +98,10 @@ struct th_world_ops {
 	void (*tool_run)(void *ctx, struct th_ticket t, const struct th_effect_call *call,
 			 bool settle);
 	void (*tool_cancel)(void *ctx, struct th_ticket t);
+	/* Whether the effect's programs may reach the host that they asked for
+	 * (th_driver_tool_asks). */
+	void (*tool_host)(void *ctx, struct th_ticket t, struct th_str host, uint16_t port,
+			  bool allow);
 	/* The outcomes of these effects are durable; the executor may forget them. */
 	void (*tool_forget)(void *ctx, struct th_str session_id, const struct th_str *effect_ids,
 			    size_t count);

@@ -44,6 +44,7 @@ struct session {
 	struct th_flow_owner owner;
 	struct th_flow *flows;
 	size_t flow_count;
+	int64_t last_ask;
 	bool blocked; /* its executor does not read: nothing new for now */
 	bool dead;
 };
@@ -100,6 +101,17 @@ static void on_report(void *ctx, const struct th_egress_connection *c)
 
 	send_to(s, &th_egress_connection_table, c);
 	update(s);
+}
+
+static int64_t on_ask(void *ctx, const char *host, uint16_t port)
+{
+	struct session *s = (struct session *)ctx;
+	struct th_egress_ask m = {
+		.op = TH_STR("ask"), .id = ++s->last_ask, .host = th_str_of(host), .port = port
+	};
+
+	send_to(s, &th_egress_ask_table, &m);
+	return m.id;
 }
 
 static void on_flow_end(void *ctx, struct th_flow *f)
@@ -180,6 +192,7 @@ static enum th_code begin(struct session *s, const struct th_json *v, struct th_
 	if (code)
 		return code;
 	s->owner.secrets = s->secrets;
+	s->owner.on_ask = m.ask ? on_ask : NULL;
 	s->listen_fd = th_sock_take_fd(s->sock);
 	if (!is_listening(s->listen_fd))
 		return th_fail(err, TH_EPROTO, "no listening socket came along");
@@ -189,6 +202,19 @@ static enum th_code begin(struct session *s, const struct th_json *v, struct th_
 	if (code == TH_OK)
 		send_number(s, "ready", 0);
 	update(s);
+	return code;
+}
+
+static enum th_code on_answer(struct session *s, const struct th_json *v, struct th_err *err)
+{
+	TH_CLEANUP(th_arena_deinit) struct th_arena a = {};
+	struct th_egress_answer m;
+
+	th_arena_init(&a, 64 * TH_KIB);
+	enum th_code code = th_table_parse(&th_egress_answer_table, v, &a, &m, err);
+	for (struct th_flow *f = s->flows; code == TH_OK && f; f = f->next)
+		if (th_flow_answer(f, m.id, m.allow, m.why))
+			break; /* `f` may be gone */
 	return code;
 }
 
@@ -203,6 +229,8 @@ static enum th_code on_message(struct session *s, struct th_str head, struct th_
 	struct th_str op = th_json_get_str(v, "op");
 	if (th_str_is(op, "begin"))
 		return begin(s, v, err);
+	if (th_str_is(op, "answer") && s->listen_fd >= 0)
+		return on_answer(s, v, err);
 	if (!th_str_is(op, "sync") || s->listen_fd < 0)
 		return th_fail(err, TH_EPROTO, "%s",
 			       s->listen_fd < 0 ? "begin comes first" : "this is not known");

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flow.c - the stages of a connection: what the client wants is read, decided
- * and dialled; then bytes are passed on, at most one piece waiting in each
- * direction; a client that was refused may read why.
+ * flow.c - the bytes of a connection: passed on, at most one piece waiting in
+ * each direction; a client that was refused may read why.
  */
 #include "egress/flow.h"
 
@@ -13,58 +12,16 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "egress/dial.h"
-#include "egress/terminate.h"
-#include "io/address.h"
+#include "egress/flow_internal.h"
 #include "io/clock.h"
 #include "io/files.h"
-#include "wire/proxy.h"
 
 #define PIECE (256 * TH_KIB)
 #define ROUNDS_MAX 4           /* pieces per wake-up, so that one flow cannot starve others */
 #define LEAVE_BYTES_MAX TH_MIB /* that a refused client may still send */
 
-enum stage { STAGE_HEAD, STAGE_DIAL, STAGE_RELAY, STAGE_LEAVE };
-enum kind { KIND_TUNNEL, KIND_HTTP, KIND_SOCKS };
 static const char *const kind_names[] = { "tunnel", "http", "socks" };
 #define KIND_TLS "tls" /* a tunnel whose TLS ends here */
-
-struct side {
-	int fd;
-	struct th_poll *poll;
-	struct th_buf out; /* what waits to be written to it */
-	size_t out_used;
-	bool ended; /* nothing more comes from it */
-	bool shut;  /* nothing more is written to it */
-};
-
-struct flow {
-	struct th_flow base; /* first */
-	enum stage stage;
-	enum kind kind;
-	bool greeted; /* SOCKS */
-	bool whole;   /* HTTP: the request has ended */
-	bool chunks;  /* HTTP: its body goes on in chunks */
-	bool secret;  /* a tunnel to a host that gets one */
-	bool address;
-	bool tls_ended;           /* its server has, and the rest was given on */
-	struct th_terminate *tls; /* of that, once it is connected */
-	struct th_buf early;      /* of the client, not yet understood */
-	struct th_http1 *http;
-	struct th_proxy_request request;
-	char host[TH_NET_HOST_MAX + 1];
-	uint16_t port;
-	struct side client, server;
-	struct th_dial *dial;
-	struct th_timer timer;
-	size_t left; /* bytes read while leaving */
-	/* what is told */
-	const char *decision; /* NULL: not yet */
-	char why[200];
-	bool counted;
-	uint64_t from_ms, up, down;
-	bool ending;
-};
 
 /* Of the one thread of the process. */
 static char piece[PIECE];
@@ -101,7 +58,7 @@ void th_flow_sync(struct th_flow *base)
 	f->base.owner->on_report(f->base.owner->ctx, &c);
 }
 
-static void decide(struct flow *f, const char *decision, const char *why)
+void th_flow_decide(struct flow *f, const char *decision, const char *why)
 {
 	f->decision = decision;
 	snprintf(f->why, sizeof(f->why), "%.*s", (int)sizeof(f->why) - 1, why);
@@ -133,7 +90,7 @@ void th_flow_free(struct th_flow *base)
 	free(f);
 }
 
-static void end(struct flow *f)
+void th_flow_end(struct flow *f)
 {
 	f->base.owner->on_end(f->base.owner->ctx, &f->base);
 	th_flow_free(&f->base);
@@ -141,7 +98,12 @@ static void end(struct flow *f)
 
 static void on_late(void *ctx)
 {
-	end((struct flow *)ctx);
+	struct flow *f = (struct flow *)ctx;
+
+	if (f->stage == STAGE_ASK)
+		th_flow_unanswered(f);
+	else
+		th_flow_end(f);
 }
 
 /* ---- bytes ---- */
@@ -177,8 +139,17 @@ static ssize_t take(struct side *s)
 	return got > 0 ? got : -1;
 }
 
+ssize_t th_flow_read(struct flow *f)
+{
+	ssize_t got = take(&f->client);
+
+	if (got > 0)
+		th_buf_add_mem(&f->early, piece, (size_t)got);
+	return got;
+}
+
 /* Writes at once, and keeps what does not go; false: it is broken. */
-static bool give(struct side *s, struct th_str bytes)
+bool th_flow_give(struct side *s, struct th_str bytes)
 {
 	ssize_t put = 0;
 
@@ -207,7 +178,7 @@ static bool takes(const struct flow *f)
 	return f->tls ? th_terminate_takes(f->tls) : !f->whole;
 }
 
-static void update(struct flow *f)
+void th_flow_update(struct flow *f)
 {
 	bool reads = f->stage == STAGE_HEAD || f->stage == STAGE_LEAVE ||
 		     (f->stage == STAGE_RELAY && waiting(&f->server) == 0 && takes(f));
@@ -228,10 +199,9 @@ static const struct {
 	{ "403 Forbidden", TH_SOCKS_REFUSED },
 	{ "502 Bad Gateway", TH_SOCKS_UNREACHABLE },
 };
-enum answer { ANSWER_BAD, ANSWER_REFUSED, ANSWER_UNREACHABLE };
 
 /* The client may read it, and then the connection ends. */
-static void leave(struct flow *f, enum answer answer, const char *text)
+void th_flow_leave(struct flow *f, enum answer answer, const char *text)
 {
 	TH_CLEANUP(th_buf_deinit) struct th_buf out = TH_BUF_INIT(4 * TH_KIB);
 
@@ -244,18 +214,19 @@ static void leave(struct flow *f, enum answer answer, const char *text)
 			      answers[answer].status, strlen(text) + 8, text);
 	f->stage = STAGE_LEAVE;
 	th_timer_start(&f->timer, TH_EGRESS_LEAVE_MS, 0);
-	if (!give(&f->client, th_buf_str(&out))) {
-		end(f);
+	if (!th_flow_give(&f->client, th_buf_str(&out))) {
+		th_flow_end(f);
 		return;
 	}
 	if (waiting(&f->client) == 0 && shutdown(f->client.fd, SHUT_WR) == 0)
 		f->client.shut = true;
-	update(f);
+	th_flow_update(f);
 }
 
-/* ---- dialling ---- */
+/* ---- the server is there ---- */
 
 static bool http_body(struct flow *f, struct th_str bytes);
+static void on_server(void *ctx, unsigned events);
 
 /* Bytes of the client or of the server through the TLS that ends here. */
 static bool terminate(struct flow *f, bool of_client, struct th_str bytes)
@@ -266,8 +237,8 @@ static bool terminate(struct flow *f, bool of_client, struct th_str bytes)
 	enum th_code code = of_client
 				? th_terminate_client(f->tls, bytes, &to_client, &to_server, &err)
 				: th_terminate_server(f->tls, bytes, &to_client, &to_server, &err);
-	bool given =
-	    give(&f->client, th_buf_str(&to_client)) && give(&f->server, th_buf_str(&to_server));
+	bool given = th_flow_give(&f->client, th_buf_str(&to_client)) &&
+		     th_flow_give(&f->server, th_buf_str(&to_server));
 
 	if (code == TH_ECONN) { /* that side said goodbye */
 		*(of_client ? &f->client.ended : &f->server.ended) = true;
@@ -275,7 +246,7 @@ static bool terminate(struct flow *f, bool of_client, struct th_str bytes)
 	}
 	if (code && given) {
 		f->counted = false;
-		decide(f, "failed", err.msg);
+		th_flow_decide(f, "failed", err.msg);
 	}
 	return code == TH_OK && given;
 }
@@ -288,192 +259,45 @@ static bool begin_tls(struct flow *f, struct th_str early)
 	if (th_terminate_new(f->base.owner->secrets, f->host, f->address, f->port, &first, &f->tls,
 			     &err)) {
 		f->counted = false;
-		decide(f, "failed", err.msg);
+		th_flow_decide(f, "failed", err.msg);
 		return false;
 	}
-	return give(&f->server, th_buf_str(&first)) &&
+	return th_flow_give(&f->server, th_buf_str(&first)) &&
 	       (early.len == 0 || terminate(f, true, early));
 }
 
-static void begin_relay(struct flow *f)
+void th_flow_relay(struct flow *f, int fd)
 {
 	TH_CLEANUP(th_buf_deinit) struct th_buf head = TH_BUF_INIT(2 * TH_HTTP1_HEAD_MAX);
 	struct th_str early = th_buf_str(&f->early);
 	bool good = true;
 
+	f->server.fd = fd;
+	if (th_poll_new(f->base.owner->loop, fd, on_server, f, &f->server.poll, NULL)) {
+		th_flow_end(f);
+		return;
+	}
+	th_flow_decide(f, "allowed", "");
 	f->stage = STAGE_RELAY;
 	th_timer_start(&f->timer, TH_EGRESS_IDLE_MS, 0);
 	if (f->kind == KIND_HTTP) {
 		th_proxy_head(f->http, &f->request, &head);
-		good = !head.failed && give(&f->server, th_buf_str(&head)) && http_body(f, early);
+		good = !head.failed && th_flow_give(&f->server, th_buf_str(&head)) &&
+		       http_body(f, early);
 	} else {
 		if (f->kind == KIND_TUNNEL)
 			th_buf_add_cstr(&head, "HTTP/1.1 200 Connection established\r\n\r\n");
 		else
 			th_socks_answer(TH_SOCKS_GOOD, &head);
 		f->up += early.len;
-		good = give(&f->client, th_buf_str(&head)) &&
-		       (f->secret ? begin_tls(f, early) : give(&f->server, early));
+		good = th_flow_give(&f->client, th_buf_str(&head)) &&
+		       (f->secret ? begin_tls(f, early) : th_flow_give(&f->server, early));
 	}
 	th_buf_deinit(&f->early);
 	if (good)
-		update(f);
+		th_flow_update(f);
 	else
-		end(f);
-}
-
-static void on_server(void *ctx, unsigned events);
-
-static void on_dialled(void *ctx, int fd, bool refused, const char *why)
-{
-	struct flow *f = (struct flow *)ctx;
-	char text[TH_NET_HOST_MAX + 300];
-
-	if (fd >= 0) {
-		f->dial = th_dial_free(f->dial);
-		f->server.fd = fd;
-		if (th_poll_new(f->base.owner->loop, fd, on_server, f, &f->server.poll, NULL)) {
-			end(f);
-			return;
-		}
-		decide(f, "allowed", "");
-		begin_relay(f);
-		return;
-	}
-	snprintf(text, sizeof(text), "%s:%u %s: %s", f->host, f->port,
-		 refused ? "may not be reached" : "cannot be reached", why);
-	decide(f, refused ? "refused" : "failed", why);
-	f->dial = th_dial_free(f->dial); /* `why` was its */
-	leave(f, refused ? ANSWER_REFUSED : ANSWER_UNREACHABLE, text);
-}
-
-/* An address as the system prints it, which is how the list has it. */
-static bool canonical(struct flow *f)
-{
-	TH_CLEANUP(th_buf_deinit) struct th_buf text = TH_BUF_INIT(64);
-	struct th_address a;
-
-	if (!th_address_parse(th_str_of(f->host), &a))
-		return false;
-	th_address_print(&a, &text);
-	snprintf(f->host, sizeof(f->host), "%s", text.ptr);
-	return true;
-}
-
-static void consider(struct flow *f, struct th_str host, uint16_t port, struct th_str method,
-		     struct th_str path)
-{
-	char text[TH_NET_HOST_MAX + 120];
-	struct th_net_target target = { .port = port, .method = method, .path = path };
-
-	f->port = port;
-	if (!th_net_host(host, f->host, &target.address) || (target.address && !canonical(f))) {
-		snprintf(f->host, sizeof(f->host), "?");
-		decide(f, "refused", "it is neither a name nor an address");
-		leave(f, ANSWER_BAD, "the host is neither a name nor an address");
-		return;
-	}
-	target.host = th_str_of(f->host);
-	if (!th_net_match(f->base.owner->policy, &target)) {
-		decide(f, "refused", "it is not on the list");
-		snprintf(text, sizeof(text), "%s:%u is not on the list of this agent (net)",
-			 f->host, f->port);
-		leave(f, ANSWER_REFUSED, text);
-		return;
-	}
-	f->address = target.address;
-	f->secret = !method.len && th_egress_secrets_for(f->base.owner->secrets, target.host,
-							 target.address, port);
-	f->stage = STAGE_DIAL;
-	th_timer_stop(&f->timer); /* dialling ends by itself */
-	f->dial =
-	    th_dial_new(f->base.owner->loop, f->base.owner->policy, f->host, port, on_dialled, f);
-	update(f);
-}
-
-/* ---- what the client wants ---- */
-
-static void bad(struct flow *f, const char *why)
-{
-	snprintf(f->host, sizeof(f->host), "?");
-	decide(f, "refused", why);
-	leave(f, ANSWER_BAD, why);
-}
-
-static void read_http(struct flow *f)
-{
-	struct th_err err = {};
-	size_t used;
-	const char *wrong;
-
-	if (!f->http)
-		f->http = th_http1_new_relay();
-	enum th_http1_step step = th_http1_feed(f->http, th_buf_str(&f->early), &used, &err);
-	th_buf_drop(&f->early, used);
-	if (step == TH_HTTP1_MORE)
-		return;
-	if (step == TH_HTTP1_BAD) {
-		bad(f, err.msg);
-		return;
-	}
-	wrong = th_proxy_read(f->http, &f->request);
-	if (wrong) {
-		bad(f, wrong);
-		return;
-	}
-	f->kind = f->request.tunnel ? KIND_TUNNEL : KIND_HTTP;
-	f->chunks = th_http1_header_count(f->http, "transfer-encoding") > 0;
-	if (f->request.tunnel)
-		consider(f, f->request.host, f->request.port, TH_STR(""), TH_STR(""));
-	else
-		consider(f, f->request.host, f->request.port, th_http1_method(f->http),
-			 f->request.path.len ? f->request.path : TH_STR("/"));
-}
-
-static void read_socks(struct flow *f)
-{
-	enum th_socks_step step = TH_SOCKS_DONE;
-	char host[256];
-	uint16_t port;
-	size_t used = 0;
-
-	f->kind = KIND_SOCKS;
-	if (!f->greeted) {
-		step = th_socks_greeting(th_buf_str(&f->early), &used);
-		f->greeted = step == TH_SOCKS_DONE;
-		th_buf_drop(&f->early, used);
-		if (f->greeted && !give(&f->client, TH_STR(TH_SOCKS_WELCOME))) {
-			end(f);
-			return;
-		}
-	}
-	if (step == TH_SOCKS_DONE)
-		step = th_socks_request(th_buf_str(&f->early), host, &port, &used);
-	if (step == TH_SOCKS_BAD) {
-		bad(f, "this is not a SOCKS 5 request to connect, without a password");
-	} else if (step == TH_SOCKS_DONE) {
-		th_buf_drop(&f->early, used);
-		consider(f, th_str_of(host), port, TH_STR(""), TH_STR(""));
-	}
-}
-
-static void read_head(struct flow *f)
-{
-	ssize_t got = take(&f->client);
-
-	if (got < 0) {
-		end(f);
-		return;
-	}
-	th_buf_add_mem(&f->early, piece, (size_t)got);
-	if (f->early.failed)
-		bad(f, "too much came before it was clear what is wanted");
-	else if (f->early.len > 0 && f->early.ptr[0] == TH_SOCKS_VERSION && !f->http)
-		read_socks(f);
-	else if (f->early.len > 0 && f->kind == KIND_SOCKS)
-		read_socks(f);
-	else if (f->early.len > 0)
-		read_http(f);
+		th_flow_end(f);
 }
 
 /* ---- passing on ---- */
@@ -504,7 +328,7 @@ static bool http_body(struct flow *f, struct th_str bytes)
 	if (f->chunks && f->whole)
 		th_buf_add(&out, TH_STR("0\r\n\r\n"));
 	f->up += body.len;
-	return !body.failed && !out.failed && give(&f->server, th_buf_str(&out));
+	return !body.failed && !out.failed && th_flow_give(&f->server, th_buf_str(&out));
 }
 
 static bool pass_up(struct flow *f)
@@ -520,7 +344,7 @@ static bool pass_up(struct flow *f)
 		}
 		f->up += (uint64_t)got;
 		if (f->tls ? !terminate(f, true, th_str_n(piece, (size_t)got))
-			   : !give(&f->server, th_str_n(piece, (size_t)got)))
+			   : !th_flow_give(&f->server, th_str_n(piece, (size_t)got)))
 			return false;
 	}
 	return true;
@@ -534,7 +358,7 @@ static bool pass_down(struct flow *f)
 			break;
 		f->down += (uint64_t)got;
 		if (f->tls ? !terminate(f, false, th_str_n(piece, (size_t)got))
-			   : !give(&f->client, th_str_n(piece, (size_t)got)))
+			   : !th_flow_give(&f->client, th_str_n(piece, (size_t)got)))
 			return false;
 	}
 	if (f->tls && f->server.ended && !f->tls_ended) {
@@ -542,7 +366,7 @@ static bool pass_down(struct flow *f)
 
 		f->tls_ended = true;
 		th_terminate_end(f->tls, &last);
-		return give(&f->client, th_buf_str(&last));
+		return th_flow_give(&f->client, th_buf_str(&last));
 	}
 	return true;
 }
@@ -564,11 +388,11 @@ static void relayed(struct flow *f, bool good)
 
 	if (!good || over || !pass_end(&f->client, &f->server) ||
 	    !pass_end(&f->server, &f->client)) {
-		end(f);
+		th_flow_end(f);
 		return;
 	}
 	th_timer_start(&f->timer, TH_EGRESS_IDLE_MS, 0);
-	update(f);
+	th_flow_update(f);
 }
 
 static void on_server(void *ctx, unsigned events)
@@ -600,9 +424,9 @@ static void leaving(struct flow *f, unsigned events)
 		good = got >= 0 && f->left <= LEAVE_BYTES_MAX;
 	}
 	if (good)
-		update(f);
+		th_flow_update(f);
 	else
-		end(f);
+		th_flow_end(f);
 }
 
 static void on_client(void *ctx, unsigned events)
@@ -613,10 +437,11 @@ static void on_client(void *ctx, unsigned events)
 	switch (f->stage) {
 	case STAGE_HEAD:
 		if (events & TH_POLL_WRITE && !flush(&f->client))
-			end(f);
+			th_flow_end(f);
 		else
-			read_head(f);
+			th_flow_want(f);
 		return;
+	case STAGE_ASK:
 	case STAGE_DIAL:
 		return;
 	case STAGE_LEAVE:
@@ -649,6 +474,6 @@ struct th_flow *th_flow_new(struct th_flow_owner *owner, int fd)
 		return NULL;
 	}
 	th_timer_start(&f->timer, TH_EGRESS_HEAD_MS, 0);
-	update(f);
+	th_flow_update(f);
 	return &f->base;
 }

@@ -20,6 +20,9 @@ struct th_flow_owner {
 	const struct th_egress_secrets *secrets; /* NULL: none */
 	/* Something to tell of a flow. */
 	void (*on_report)(void *ctx, const struct th_egress_connection *c);
+	/* Somebody is to be asked whether it may be reached, which th_flow_answer says; returns
+	 * the number of the question.  NULL: nobody is. */
+	int64_t (*on_ask)(void *ctx, const char *host, uint16_t port);
 	/* It has ended and is freed after this call. */
 	void (*on_end)(void *ctx, struct th_flow *f);
 	void *ctx;
@@ -33,6 +36,8 @@ struct th_flow {
 /* Takes over the descriptor.  NULL: it could not be watched. */
 struct th_flow *th_flow_new(struct th_flow_owner *owner, int fd);
 void th_flow_free(struct th_flow *f); /* without on_end; what is new of it is told */
+/* False: this question is not its. */
+bool th_flow_answer(struct th_flow *f, int64_t ask_id, bool allow, struct th_str why);
 void th_flow_sync(struct th_flow *f); /* tells what is new of it */
 
 #endif

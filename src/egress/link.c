@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/limits.h"
+#include "core/net_rule.h"
 #include "egress/claim.h"
 #include "io/detach.h"
 #include "io/files.h"
@@ -24,6 +25,14 @@ struct row {
 	char host[TEXT_MAX], why[TEXT_MAX];
 	char kind[16], decision[16];
 	int64_t port, count, up, down, ms;
+};
+
+/* A connection that waits for a word about its host. */
+struct ask {
+	struct ask *next;
+	int64_t id;
+	uint16_t port;
+	char host[TH_NET_HOST_MAX + 1];
 };
 
 enum state { STATE_DOWN, STATE_STARTING, STATE_GREETING, STATE_UP };
@@ -45,6 +54,10 @@ struct th_egress_link {
 	struct th_deferred lost;
 	struct th_egress_wait *waits;
 	int64_t last_id;
+	void (*on_ask)(void *ctx, struct th_str host, uint16_t port);
+	void *ask_ctx;
+	struct ask *asks;
+	size_t ask_count;
 	struct row *rows;
 	size_t row_count;
 	int64_t more; /* connections that have no row */
@@ -164,6 +177,66 @@ bool th_egress_link_sync(struct th_egress_link *x, struct th_egress_wait *w)
 	return true;
 }
 
+/* ---- hosts that are asked for ---- */
+
+static void drop_asks(struct th_egress_link *x)
+{
+	while (x->asks) {
+		struct ask *a = x->asks;
+
+		x->asks = a->next;
+		free(a);
+	}
+	x->ask_count = 0;
+}
+
+static enum th_code on_ask(struct th_egress_link *x, const struct th_egress_ask *m,
+			   struct th_err *err)
+{
+	struct ask *a;
+
+	if (!x->on_ask || x->ask_count == TH_EGRESS_FLOWS_MAX || m->host.len > TH_NET_HOST_MAX ||
+	    m->port > UINT16_MAX)
+		return th_fail(err, TH_EPROTO, "it asks for what cannot be");
+	a = (struct ask *)th_alloc(sizeof(*a));
+	a->id = m->id;
+	a->port = (uint16_t)m->port;
+	copy(a->host, sizeof(a->host), m->host);
+	a->next = x->asks;
+	x->asks = a;
+	x->ask_count++;
+	x->on_ask(x->ask_ctx, m->host, a->port);
+	return TH_OK;
+}
+
+void th_egress_link_answer(struct th_egress_link *x, struct th_str host, uint16_t port, bool allow,
+			   const char *why)
+{
+	struct th_egress_answer m = { .op = TH_STR("answer"),
+				      .allow = allow,
+				      .why = allow ? TH_STR("") : th_str_of(why) };
+
+	for (struct ask **at = &x->asks; *at;) {
+		TH_CLEANUP(th_buf_deinit) struct th_buf head = TH_BUF_INIT(4 * TH_KIB);
+		struct ask *a = *at;
+		enum th_code code;
+
+		if (a->port != port || !th_str_is(host, a->host)) {
+			at = &a->next;
+			continue;
+		}
+		*at = a->next;
+		x->ask_count--;
+		m.id = a->id;
+		free(a);
+		th_egress_print(&th_egress_answer_table, &m, &head);
+		code =
+		    x->sock ? th_sock_send(x->sock, th_buf_str(&head), TH_STR(""), NULL) : TH_ECONN;
+		if (code && code != TH_EBUSY)
+			th_loop_defer(x->loop, &x->lost);
+	}
+}
+
 /* ---- finding and starting ---- */
 
 static void go_down(struct th_egress_link *x)
@@ -172,6 +245,7 @@ static void go_down(struct th_egress_link *x)
 	th_timer_stop(&x->timer);
 	th_loop_undefer(x->loop, &x->lost);
 	x->sock = th_sock_free(x->sock);
+	drop_asks(x);
 	x->ready_poll = th_poll_free(x->ready_poll);
 	th_fd_close(&x->ready_fd);
 	if (x->listen_poll)
@@ -189,6 +263,7 @@ static enum th_code on_message(struct th_egress_link *x, struct th_str head, str
 	TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
 	TH_CLEANUP(th_arena_deinit) struct th_arena a = {};
 	struct th_egress_connection c;
+	struct th_egress_ask ask;
 	enum th_code code = th_json_parse(head, &doc, err);
 
 	if (code)
@@ -206,6 +281,11 @@ static enum th_code on_message(struct th_egress_link *x, struct th_str head, str
 		code = th_table_parse(&th_egress_connection_table, v, &a, &c, err);
 		if (code == TH_OK)
 			add(x, &c);
+	} else if (th_str_is(op, "ask")) {
+		th_arena_init(&a, 64 * TH_KIB);
+		code = th_table_parse(&th_egress_ask_table, v, &a, &ask, err);
+		if (code == TH_OK)
+			code = on_ask(x, &ask, err);
 	} else {
 		struct th_str message = th_json_get_str(v, "message");
 
@@ -253,6 +333,7 @@ static enum th_code greet(struct th_egress_link *x, struct th_err *err)
 				     .token = th_str_of(token),
 				     .session = x->session,
 				     .net = x->net,
+				     .ask = x->on_ask != NULL,
 				     .secrets = x->secrets ? th_secret_expose(x->secrets) : none,
 				     .authority =
 					 x->authority ? th_secret_expose(x->authority) : none };
@@ -368,6 +449,8 @@ enum th_code th_egress_link_new(struct th_loop *l, const struct th_egress_option
 
 	x->loop = l;
 	x->listen_fd = o->listen_fd;
+	x->on_ask = o->on_ask;
+	x->ask_ctx = o->ask_ctx;
 	x->secrets = o->secrets;
 	x->authority = o->authority;
 	x->ready_fd = -1;

@@ -24,13 +24,21 @@ struct th_egress_options {
 	const struct th_secret
 	    *secrets; /* list of exec_secret; NULL: none.  Both outlive the link */
 	const struct th_secret *authority; /* th_ca_export */
-	int listen_fd;                     /* io/net_space.h; the caller's, outlives the link */
+	/* A program wants to reach what net does not list, and waits for th_egress_link_answer.
+	 * NULL: it is refused. */
+	void (*on_ask)(void *ctx, struct th_str host, uint16_t port);
+	void *ask_ctx;
+	int listen_fd; /* io/net_space.h; the caller's, outlives the link */
 };
 
 TH_NODISCARD enum th_code th_egress_link_new(struct th_loop *l, const struct th_egress_options *o,
 					     struct th_egress_link **ret, struct th_err *err);
 /* Its connections end.  Who waits is not called.  Takes NULL, returns NULL. */
 struct th_egress_link *th_egress_link_free(struct th_egress_link *x);
+
+/* All that wait for that host and port go on, or are refused. */
+void th_egress_link_answer(struct th_egress_link *x, struct th_str host, uint16_t port, bool allow,
+			   const char *why);
 
 /* Who wants to know all connections up to now; the caller's memory. */
 struct th_egress_wait {

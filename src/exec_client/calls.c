@@ -138,6 +138,7 @@ void th_link_call_send(struct th_executor_client *x, struct th_link_call *c)
 		.offset = (int64_t)c->offset,
 		.again = !join && !read && c->tries > 0,
 		.journal = c->what.journal,
+		.hosts = c->what.hosts,
 		.begin = join && c->what.begin,
 	};
 	struct th_err err;
@@ -159,6 +160,16 @@ void th_link_call_send(struct th_executor_client *x, struct th_link_call *c)
 		struct th_exec_request cancel = { .op = TH_STR("cancel"), .id = c->id };
 		th_link_send(x, &th_exec_request_table, &cancel);
 	}
+}
+
+void th_link_say_host(struct th_executor_client *x, int64_t id, struct th_str host, uint16_t port,
+		      bool allow)
+{
+	struct th_exec_host m = {
+		.op = TH_STR("host"), .id = id, .host = host, .port = port, .allow = allow
+	};
+
+	(void)th_link_send(x, &th_exec_host_table, &m); /* else it is asked for again */
 }
 
 void th_link_forget(struct th_executor_client *x)
@@ -338,6 +349,16 @@ static void on_output(struct th_executor_client *x, const struct th_exec_output 
 		c->on.on_output(c->on.ctx, at, bytes);
 }
 
+static void on_asks(struct th_executor_client *x, const struct th_exec_host *m)
+{
+	const struct th_link_call *c = call_find(x, m->id);
+
+	if (c && c->on.on_asks && m->port <= UINT16_MAX)
+		c->on.on_asks(c->on.ctx, m->host, (uint16_t)m->port);
+	else
+		th_link_say_host(x, m->id, m->host, (uint16_t)m->port, false);
+}
+
 /* A request was not done. */
 static void on_error(struct th_executor_client *x, int64_t id, const struct th_err *e)
 {
@@ -381,6 +402,7 @@ enum th_code th_link_heard(struct th_executor_client *x, const struct th_frame *
 		struct th_exec_finished finished;
 		struct th_exec_error error;
 		struct th_exec_frame frame;
+		struct th_exec_host host;
 	} m;
 	struct th_err e = {};
 
@@ -410,6 +432,11 @@ enum th_code th_link_heard(struct th_executor_client *x, const struct th_frame *
 	case TH_EXEC_OP_FINISHED:
 		code = th_table_parse(&th_exec_finished_table, v, &arena, &m.finished, err);
 		return code ? code : on_finished(x, &m.finished, frame->attachment, &arena, err);
+	case TH_EXEC_OP_ASKS:
+		code = th_table_parse(&th_exec_host_table, v, &arena, &m.host, err);
+		if (code == TH_OK)
+			on_asks(x, &m.host);
+		return code;
 	case TH_EXEC_OP_FRAME:
 		code = th_table_parse(&th_exec_frame_table, v, &arena, &m.frame, err);
 		if (code == TH_OK && x->watch.on_frame && m.frame.id == x->watch_id)

@@ -157,8 +157,8 @@ static struct th_executor_id add(struct th_executor_client *x, const struct th_e
 
 	assert(call->class != TH_CLASS_L && h->on_finished);
 	c->what = *call;
-	struct th_str *strs[] = { &c->what.effect_id, &c->what.tool, &c->what.arguments,
-				  &c->what.digest, &c->what.journal };
+	struct th_str *strs[] = { &c->what.effect_id, &c->what.tool,    &c->what.arguments,
+				  &c->what.digest,    &c->what.journal, &c->what.hosts };
 	for (size_t i = 0; i < TH_COUNT(strs); i++)
 		*strs[i] = th_arena_str(&c->arena, *strs[i]);
 	c->on = *h;
@@ -196,6 +196,18 @@ void th_executor_client_cancel(struct th_executor_client *x, struct th_executor_
 		struct th_exec_request m = { .op = TH_STR("cancel"), .id = c->id };
 		th_link_send(x, &th_exec_request_table, &m);
 	}
+}
+
+void th_executor_client_host(struct th_executor_client *x, struct th_executor_id id,
+			     struct th_str host, uint16_t port, bool allow)
+{
+	const struct th_link_call *c;
+
+	if (id.index == 0 || id.index > x->call_room)
+		return;
+	c = x->calls[id.index - 1];
+	if (c->generation == id.generation && c->id != 0 && x->state == TH_LINK_OPEN)
+		th_link_say_host(x, c->id, host, port, allow);
 }
 
 void th_executor_client_forget(struct th_executor_client *x, const struct th_str *effect_ids,

@@ -74,6 +74,7 @@ struct th_executor_options {
 	/* Timeouts for its first answer and for its end; 0: TH_EXEC_START_MS,
 	 * TH_EXECUTOR_END_MS. */
 	uint64_t start_ms, end_ms;
+	bool net_ask;      /* what `net` lacks may be asked for */
 	bool no_sandbox;   /* commands unconfined but for uid and no_new_privs */
 	bool only_running; /* never start one: TH_ENOENT when none runs */
 	bool looks_on;     /* only watches: the executor does not stay for it */
@@ -126,6 +127,9 @@ struct th_executor_handlers {
 	/* Output while it is written: bytes at `offset` of the whole output (standard output and
 	 * standard error, in order).  May be NULL; then no output is sent. */
 	void (*on_output)(void *ctx, uint64_t offset, struct th_str bytes);
+	/* A program of it wants to reach a host that net does not list, and waits for
+	 * th_executor_client_host.  NULL: nobody can decide, and it is refused. */
+	void (*on_asks)(void *ctx, struct th_str host, uint16_t port);
 	void (*on_finished)(void *ctx, const struct th_effect_result *result); /* exactly once */
 	void *ctx;
 };
@@ -159,6 +163,10 @@ struct th_executor_id th_executor_client_attach(struct th_executor_client *x,
 
 /* Asks the executor to stop the call; on_finished is still called, with the real outcome. */
 void th_executor_client_cancel(struct th_executor_client *x, struct th_executor_id id);
+
+/* Whether its programs may reach what they asked for. */
+void th_executor_client_host(struct th_executor_client *x, struct th_executor_id id,
+			     struct th_str host, uint16_t port, bool allow);
 
 /* The outcomes of these effects are durable: journal and spool may drop them.  Sent later. */
 void th_executor_client_forget(struct th_executor_client *x, const struct th_str *effect_ids,

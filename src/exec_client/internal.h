@@ -115,6 +115,8 @@ void th_link_tell(struct th_executor_client *x, bool screen, int64_t id, const s
 
 /* False: the message is too large, or too much waits for the executor. */
 bool th_link_send(struct th_executor_client *x, const struct th_table *t, const void *m);
+void th_link_say_host(struct th_executor_client *x, int64_t id, struct th_str host, uint16_t port,
+		      bool allow);
 void th_link_hello(struct th_executor_client *x);
 void th_link_forget(struct th_executor_client *x);
 void th_link_watch_send(struct th_executor_client *x);

@@ -360,6 +360,7 @@ static void effect_finish(struct th_exec_effect *e, enum th_outcome_status statu
 			  struct th_picture *const *pictures, size_t count)
 {
 	assert(!e->finished && !e->settling);
+	th_exec_ask_over(e);
 	e->status = status;
 	e->elapsed_ms = e->started_ms ? (int64_t)(th_clock_ms() - e->started_ms) : 0;
 	th_buf_add(&e->output, output);
@@ -531,6 +532,7 @@ static void effect_cancel(struct th_exec_effect *e)
 {
 	if (e->finished || e->settling || e->cancelled)
 		return;
+	th_exec_ask_cancelled(e);
 	e->cancelled = true;
 	if (!e->started || e->probe)
 		return; /* seen at the flush; and looking does no harm */
@@ -852,6 +854,8 @@ void th_exec_on_run(struct th_exec_client *c, const struct th_exec_run *m, bool 
 		th_exec_send_error(c, m->id, &err);
 		return;
 	}
+	if (!guest)
+		th_exec_ask_said(x, m->hosts);
 	struct th_ledger_entry *entry = th_ledger_find(x->ledger, m->effect_id);
 	if (entry && !attach && !m->again) {
 		th_fail(&err, TH_EEXIST, "the effect %.*s was accepted before",
@@ -913,6 +917,7 @@ void th_exec_client_gone(struct th_exec_client *c)
 {
 	struct th_exec_effect *e = c->x->effects, *next;
 
+	th_exec_ask_client_gone(c);
 	for (; e; e = next) {
 		next = e->next;
 		for (struct th_exec_sub *sub = e->subs, *after; sub; sub = after) {

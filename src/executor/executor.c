@@ -354,6 +354,7 @@ static enum th_code on_message(struct th_exec_client *c, struct th_str head, int
 		struct th_exec_run run;
 		struct th_exec_request request;
 		struct th_exec_forget forget;
+		struct th_exec_host host;
 		struct th_exec_watch watch;
 	} m;
 
@@ -387,6 +388,11 @@ static enum th_code on_message(struct th_exec_client *c, struct th_str head, int
 		code = th_table_parse(&th_exec_watch_table, v, &arena, &m.watch, err);
 		if (code == TH_OK)
 			th_exec_on_watch(c, &m.watch);
+		return code;
+	case TH_EXEC_OP_HOST:
+		code = th_table_parse(&th_exec_host_table, v, &arena, &m.host, err);
+		if (code == TH_OK)
+			th_exec_on_host(c, &m.host);
 		return code;
 	case TH_EXEC_OP_FORGET:
 		code = th_table_parse(&th_exec_forget_table, v, &arena, &m.forget, err);
@@ -566,6 +572,7 @@ static enum th_code begin(struct th_executor_server *x, struct th_buf *other, st
 	if (code)
 		return code;
 	x->env.loop = x->loop;
+	x->on_ask = th_exec_ask;
 	x->flush = (struct th_deferred){ .fn = th_exec_flush, .ctx = x };
 	x->reap = (struct th_deferred){ .fn = reap, .ctx = x };
 	th_timer_init(&x->linger, x->loop, on_linger, x);

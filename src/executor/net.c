@@ -58,6 +58,8 @@ enum th_code th_exec_net_make(struct th_executor_server *x, struct th_err *err)
 	const struct th_egress_options o = { .program = program,
 					     .session = x->start.session,
 					     .net = x->start.net,
+					     .on_ask = x->start.net_ask ? x->on_ask : NULL,
+					     .ask_ctx = x,
 					     .secrets = x->secrets,
 					     .authority = x->authority,
 					     .listen_fd = x->net_space.listen_fd };

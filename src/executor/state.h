@@ -7,6 +7,7 @@
 #define TH_EXECUTOR_STATE_H
 
 #include "base/mask.h"
+#include "core/net_rule.h"
 #include "display/link.h"
 #include "egress/link.h"
 #include "executor/executor.h"
@@ -20,6 +21,13 @@
 struct th_executor_server;
 struct th_exec_effect;
 struct th_exec_terminal_view;
+
+/* What was said of a host, or a host that is asked for. */
+struct th_exec_said {
+	char name[TH_NET_HOST_MAX + 1];
+	uint16_t port;
+	bool allow;
+};
 
 /* A runtime. */
 struct th_exec_client {
@@ -103,8 +111,15 @@ struct th_executor_server {
 	struct th_tool_env env;
 	struct th_arena env_arena;
 	struct th_sandbox_plan *plan;
-	struct th_net_space net_space;   /* of a net that is a list */
-	struct th_egress_link *egress;   /* NULL: none */
+	struct th_net_space net_space;               /* of a net that is a list */
+	struct th_egress_link *egress;               /* NULL: none */
+	struct th_exec_said said[TH_HOSTS_SAID_MAX]; /* of hosts that net does not list */
+	size_t said_count;
+	struct th_exec_said asks[TH_EGRESS_ASKS_MAX]; /* hosts that are asked for, the first now */
+	size_t ask_count;
+	void (*on_ask)(void *ctx, struct th_str host, uint16_t port); /* th_exec_ask */
+	struct th_exec_effect *asking; /* in whose name; NULL: nobody is asked */
+	const struct th_exec_client *asking_client;
 	struct th_mask *mask;            /* over what tools give out; NULL: there are no secrets */
 	struct th_secret *secrets;       /* as they came */
 	struct th_secret *authority;     /* th_ca_export */
@@ -152,6 +167,15 @@ TH_NODISCARD enum th_code th_exec_secrets_make(struct th_executor_server *x, str
 void th_exec_secrets_deinit(struct th_executor_server *x);
 /* Entries for the environment of commands: where the proxy is; NULL-terminated, may be empty. */
 const char *const *th_exec_net_environment(const struct th_executor_server *x);
+
+/* ---- ask.c: hosts that programs ask for ---- */
+
+void th_exec_ask(void *ctx, struct th_str host, uint16_t port);
+void th_exec_on_host(struct th_exec_client *c, const struct th_exec_host *m);
+void th_exec_ask_said(struct th_executor_server *x, struct th_str hosts); /* of a run */
+void th_exec_ask_over(const struct th_exec_effect *e);                    /* it has ended */
+void th_exec_ask_cancelled(struct th_exec_effect *e);                     /* it is about to */
+void th_exec_ask_client_gone(const struct th_exec_client *c);
 
 /* ---- effects.c ---- */
 

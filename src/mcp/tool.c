@@ -329,6 +329,7 @@ static void start(struct th_tool_job *job)
 		give_up(c, err.msg, NULL, false);
 		return;
 	}
+	job->clocks[0] = &c->timer;
 	th_timer_start(&c->timer, (uint64_t)c->timeout_ms, 0);
 	job->state = c;
 	th_mcp_process_add(p, &c->work); /* which may end it */

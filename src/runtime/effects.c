@@ -27,6 +27,7 @@ static struct th_executor_options executor_options(const struct th_runtime_sessi
 		.environment_count = a->environment.count,
 		.command_ms_max = a->limits ? a->limits->command_seconds * 1000 : 0,
 		.linger_ms = rt->config ? rt->config->executor_linger_s * 1000 : 0,
+		.net_ask = a->net_ask,
 		.no_sandbox = rt->no_sandbox,
 		.program = rt->program,
 	};
@@ -105,6 +106,13 @@ static void on_progress(void *ctx, uint64_t offset, struct th_str bytes)
 	th_driver_tool_progress(c->session->rt->driver, c->ticket, bytes);
 }
 
+static void on_asks(void *ctx, struct th_str host, uint16_t port)
+{
+	const struct th_runtime_effect *c = ctx;
+
+	th_driver_tool_asks(c->session->rt->driver, c->ticket, host, port);
+}
+
 static void on_finished(void *ctx, const struct th_effect_result *r)
 {
 	struct th_runtime_effect *c = ctx;
@@ -170,6 +178,7 @@ void th_world_tool_run(void *ctx, struct th_ticket t, const struct th_effect_cal
 	bool shown = (th_str_is(call->tool, "command") || th_str_is(call->tool, "mcp")) && s &&
 		     s->observer.progress;
 	struct th_executor_handlers h = { .on_finished = on_finished,
+					  .on_asks = on_asks,
 					  .on_output = shown ? on_progress : NULL };
 	struct th_runtime_effect *c;
 	struct th_err err = { 0 };
@@ -210,6 +219,18 @@ void th_world_tool_cancel(void *ctx, struct th_ticket t)
 	for (struct th_runtime_effect *c = rt->tool_calls; c; c = c->next)
 		if (th_ticket_eq(c->ticket, t)) {
 			th_executor_client_cancel(c->session->executor, c->id);
+			return;
+		}
+}
+
+void th_world_tool_host(void *ctx, struct th_ticket t, struct th_str host, uint16_t port,
+			bool allow)
+{
+	struct th_runtime *rt = ctx;
+
+	for (struct th_runtime_effect *c = rt->tool_calls; c; c = c->next)
+		if (th_ticket_eq(c->ticket, t)) {
+			th_executor_client_host(c->session->executor, c->id, host, port, allow);
 			return;
 		}
 }

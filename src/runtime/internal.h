@@ -131,6 +131,8 @@ bool th_runtime_holds(struct th_runtime *rt);
 void th_world_tool_run(void *ctx, struct th_ticket t, const struct th_effect_call *call,
 		       bool settle);
 void th_world_tool_cancel(void *ctx, struct th_ticket t);
+void th_world_tool_host(void *ctx, struct th_ticket t, struct th_str host, uint16_t port,
+			bool allow);
 void th_world_tool_forget(void *ctx, struct th_str session_id, const struct th_str *effect_ids,
 			  size_t count);
 TH_NODISCARD enum th_code th_runtime_session_executor(struct th_runtime_session *s, int64_t epoch,

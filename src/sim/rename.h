@@ -59,6 +59,10 @@
 #define th_spool_read th_sim_spool_read
 #define th_display_run th_sim_display_run
 #define th_display_cancel th_sim_display_cancel
+#define th_exec_ask_said th_sim_exec_ask_said
+#define th_exec_ask_over th_sim_exec_ask_over
+#define th_exec_ask_cancelled th_sim_exec_ask_cancelled
+#define th_exec_ask_client_gone th_sim_exec_ask_client_gone
 #define th_egress_link_sync th_sim_egress_link_sync
 #define th_egress_link_take th_sim_egress_link_take
 #define th_picture_new th_sim_picture_new

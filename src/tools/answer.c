@@ -2,6 +2,7 @@
 /* answer.c - how a tool ends its job, and how long the job may take. */
 #include "base/limits.h"
 #include "core/agent.h"
+#include "io/loop.h"
 #include "tools/tool.h"
 
 void th_tool_text(struct th_tool_job *job, enum th_outcome_status status, struct th_str text,
@@ -25,6 +26,20 @@ int64_t th_tool_timeout_ms(const struct th_tool_job *job, int64_t asked_s)
 	if (ms <= 0 || ms > max)
 		ms = max;
 	return asked_s > 0 && asked_s < ms / 1000 ? asked_s * 1000 : ms;
+}
+
+void th_tool_clocks_hold(struct th_tool_job *job)
+{
+	for (size_t i = 0; i < TH_COUNT(job->clocks); i++)
+		if (job->clocks[i])
+			th_timer_hold(job->clocks[i]);
+}
+
+void th_tool_clocks_go_on(struct th_tool_job *job)
+{
+	for (size_t i = 0; i < TH_COUNT(job->clocks); i++)
+		if (job->clocks[i])
+			th_timer_go_on(job->clocks[i]);
 }
 
 void th_tool_fail(struct th_tool_job *job, enum th_outcome_status status, const struct th_err *e)

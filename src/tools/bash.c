@@ -146,6 +146,7 @@ static void answer(struct th_bash_shell *sh, enum th_outcome_status status, bool
 		sh->control = 0;
 	}
 	th_timer_stop(&sh->soft);
+	th_timer_go_on(&sh->hard);
 	sh->waiting = false;
 	sh->first = c->next;
 	if (!sh->first)
@@ -445,6 +446,8 @@ static void run_command(struct th_bash_shell *sh)
 	sh->overdue = false;
 	sh->stage = 0;
 	sh->control = 0;
+	c->job->clocks[0] = &sh->soft;
+	c->job->clocks[1] = &sh->hard;
 	th_timer_start(&sh->hard, (uint64_t)th_tool_timeout_ms(c->job, 0), 0);
 	if (c->args->typed)
 		answer_typed(sh);

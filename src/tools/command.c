@@ -278,6 +278,7 @@ static void start(struct th_tool_job *job)
 		return;
 	}
 	job->state = c;
+	job->clocks[0] = &c->timer;
 	th_timer_start(&c->timer, (uint64_t)c->timeout_ms, 0);
 }
 

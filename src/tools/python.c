@@ -318,6 +318,7 @@ static void run_cell(struct th_python_kernel *k)
 		return;
 	}
 	k->waiting = true;
+	c->job->clocks[0] = &k->limit;
 	th_timer_start(&k->limit, (uint64_t)th_tool_timeout_ms(c->job, c->args->timeout_s), 0);
 	th_shell_session_pause(k->session, false);
 }

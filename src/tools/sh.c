@@ -349,6 +349,7 @@ enum th_code th_sh_start(struct th_tool_job *job, const struct th_sh_spec *spec,
 		return code;
 	}
 	*ret = s;
+	job->clocks[0] = &s->timer;
 	th_timer_start(&s->timer, (uint64_t)spec->timeout_ms, 0);
 	return TH_OK;
 }

@@ -24,6 +24,7 @@
 #include "core/event.h"
 
 struct th_loop;
+struct th_timer;
 struct th_sandbox_plan;
 struct th_tool_drain;
 struct th_edit_state;
@@ -79,6 +80,8 @@ struct th_tool_job {
 	int64_t timeout_ms;  /* 0: the tool's own */
 	struct th_str noted; /* probe: what start() noted, JSON, or empty */
 	void *state;         /* the tool's */
+	/* Those of its time limits that stand still while a person is asked on its behalf. */
+	struct th_timer *clocks[2];
 
 	/* Output as it comes, for the spool and for people who watch; any time before done. */
 	void (*output)(struct th_tool_job *job, struct th_str bytes);
@@ -145,6 +148,9 @@ void th_python_free(struct th_tool_env *env); /* ends the kernel */
 void th_tool_fail(struct th_tool_job *job, enum th_outcome_status status, const struct th_err *e);
 /* How long a command may run: the session's maximum, or less where the job or its arguments
  * (seconds; 0: nothing) say so. */
+/* A person is asked on its behalf: its limits of time stand still, and go on. */
+void th_tool_clocks_hold(struct th_tool_job *job);
+void th_tool_clocks_go_on(struct th_tool_job *job);
 int64_t th_tool_timeout_ms(const struct th_tool_job *job, int64_t asked_s);
 /* done with a plain text. */
 void th_tool_text(struct th_tool_job *job, enum th_outcome_status status, struct th_str text,

@@ -3,6 +3,8 @@
 
 TH_TABLE(egress_begin, "A session begins.", true)
 TH_TABLE(egress_number, "An op and a number.", true)
+TH_TABLE(egress_ask, "A connection waits for a word about its host.", true)
+TH_TABLE(egress_answer, "That word.", true)
 TH_TABLE(egress_error, "Why a session does not begin.", true)
 TH_TABLE(egress_connection, "A connection, or more of one.", true)
 

@@ -7,9 +7,11 @@
  *
  *	begin  first, with the descriptor of the socket that the session's programs
  *	       connect to: ready, or error and the end
+ *	answer what was asked for may be reached, or why not
  *	sync   connection for all that is new, then synced
  *
- * Egress -> executor: connection, whenever one was decided or has ended.  Its
+ * Egress -> executor: ask, where a session may: a connection to a host that is not listed waits for
+ * answer; and connection, whenever one was decided or has ended.  Its
  * numbers are what came since the last one of that connection.  The session
  * ends with the socket.
  */
@@ -23,6 +25,7 @@
 	F(egress_begin, str, token, "token", TH_REQ, "of the lock file")            \
 	F(egress_begin, str, session, "session", TH_REQ, "for people")              \
 	F(egress_begin, raw, net, "net", TH_REQ, "what it may reach: th_net_parse") \
+	F(egress_begin, bool, ask, "ask", 0, "what is not listed is asked for")     \
 	F(egress_begin, raw, secrets, "secrets", 0, "list of exec_secret")          \
 	F(egress_begin, str, authority, "authority", 0, "certificate and key, PEM")
 
@@ -30,6 +33,18 @@
 #define TH_FIELDS_egress_number(F)                                       \
 	F(egress_number, str, op, "op", TH_REQ, "ready, sync or synced") \
 	F(egress_number, int, id, "id", TH_EMIT, "of the sync that is answered")
+
+#define TH_FIELDS_egress_ask(F)                                                   \
+	F(egress_ask, str, op, "op", TH_REQ, "ask")                               \
+	F(egress_ask, int, id, "id", TH_REQ | TH_EMIT, "number of the question")  \
+	F(egress_ask, str, host, "host", TH_REQ | TH_NONEMPTY, "name or address") \
+	F(egress_ask, int, port, "port", TH_REQ | TH_POSITIVE, "port of it")
+
+#define TH_FIELDS_egress_answer(F)                                      \
+	F(egress_answer, str, op, "op", TH_REQ, "answer")               \
+	F(egress_answer, int, id, "id", TH_REQ | TH_EMIT, "of the ask") \
+	F(egress_answer, bool, allow, "allow", 0, "it may be reached")  \
+	F(egress_answer, str, why, "why", 0, "why not")
 
 #define TH_FIELDS_egress_error(F)                       \
 	F(egress_error, str, op, "op", TH_REQ, "error") \
@@ -47,7 +62,12 @@
 	F(egress_connection, int, bytes_down, "bytes_down", TH_NONEG, "from the server")      \
 	F(egress_connection, int, ms, "ms", TH_NONEG, "how long")
 
-#define TH_EGRESS_MESSAGES(X) X(egress_begin) X(egress_number) X(egress_error) X(egress_connection)
+#define TH_EGRESS_MESSAGES(X) \
+	X(egress_begin)       \
+	X(egress_number)      \
+	X(egress_ask)         \
+	X(egress_answer)      \
+	X(egress_error) X(egress_connection)
 #define X(name) TH_STRUCT(name) extern const struct th_table th_##name##_table;
 TH_EGRESS_MESSAGES(X)
 #undef X

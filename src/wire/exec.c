@@ -7,6 +7,7 @@
 TH_TABLE(exec_hello, "first message of a connection", true)
 TH_TABLE(exec_run, "do an effect, or join one", true)
 TH_TABLE(exec_request, "a request that is only its number", true)
+TH_TABLE(exec_host, "A host that is asked for, and the word about it.", true)
 TH_TABLE(exec_forget, "outcomes that are durable elsewhere", true)
 TH_TABLE(exec_welcome, "what an executor says of itself", true)
 TH_TABLE(exec_output, "output of a running effect", true)

@@ -15,6 +15,7 @@
  *	          output ..., finished
  *	attach    join an effect dispatched before: the same answers
  *	cancel    end the effect of request `id`: its own finished follows
+ *	host      whether the programs of run `id` may reach what they asked for: no answer
  *	forget    these outcomes are durable elsewhere: no answer
  *	end       the session ended: all is closed and killed, then the connection
  *	watch     a live view: frames, the first with all tiles
@@ -24,6 +25,9 @@
  * A watch gets one frame and then no other before `next`, so whoever is slow is sent less, and
  * nothing waits for him.  While no computer is open it has none, or one of width 0; a watch never
  * opens one.  Executor -> display: the same three, and frames.
+ *
+ * While a run is under way the executor may say asks: a program wants to reach a host that net does
+ * not list, and waits for host.  One at a time on a connection.
  *
  * `run` refuses an effect_id that the journal knows (error "exists") unless
  * `again` is set: the same runtime asks once more after its connection broke,
@@ -77,6 +81,9 @@
 	F(exec_run, bool, again, "again", 0, "run: attach when it is known")                      \
 	F(exec_run, bool, begin, "begin", 0,                                                      \
 	  "attach: what this executor certainly never began is begun now")                        \
+	F(exec_run, raw, hosts, "hosts", 0,                                                       \
+	  "list of {host, port, allow}: what people said of hosts that net does not list; "       \
+	  "absent: as before")                                                                    \
 	F(exec_run, str, journal, "journal", 0,                                                   \
 	  "the journal it must be in, if it was accepted; run: and that alone may take it")
 
@@ -84,6 +91,14 @@
 #define TH_FIELDS_exec_request(F)                                                              \
 	F(exec_request, str, op, "op", TH_REQ, "open, cancel, end, next, unwatch or accepted") \
 	F(exec_request, int, id, "id", TH_EMIT, "number of the request; cancel: of the run meant")
+
+/* asks, and host, which answers it. */
+#define TH_FIELDS_exec_host(F)                                                   \
+	F(exec_host, str, op, "op", TH_REQ, "asks or host")                      \
+	F(exec_host, int, id, "id", TH_REQ | TH_EMIT, "number of the run")       \
+	F(exec_host, str, host, "host", TH_REQ | TH_NONEMPTY, "name or address") \
+	F(exec_host, int, port, "port", TH_REQ | TH_POSITIVE, "port of it")      \
+	F(exec_host, bool, allow, "allow", 0, "host: it may be reached")
 
 #define TH_FIELDS_exec_forget(F)                        \
 	F(exec_forget, str, op, "op", TH_REQ, "forget") \
@@ -180,6 +195,7 @@
 	F(exec_start, str, workspace, "workspace", 0, "folder its tools work in")               \
 	F(exec_start, bool, net_host, "net_host", 0, "commands have the host's network")        \
 	F(exec_start, raw, net, "net", 0, "else the list of what they may reach: th_net_parse") \
+	F(exec_start, bool, net_ask, "net_ask", 0, "what that lacks may be asked for")          \
 	F(exec_start, raw, secrets, "secrets", 0, "list of exec_secret")                        \
 	F(exec_start, bool, no_sandbox, "no_sandbox", 0, "commands are not confined")           \
 	F(exec_start, raw, computer, "computer", 0, "exec_computer_start")                      \
@@ -275,6 +291,7 @@
 	X(exec_hello)          \
 	X(exec_run)            \
 	X(exec_request)        \
+	X(exec_host)           \
 	X(exec_forget)         \
 	X(exec_welcome)        \
 	X(exec_output)         \
@@ -301,6 +318,8 @@ TH_EXEC_MESSAGES(X)
 	X(ATTACH, "attach")     \
 	X(CANCEL, "cancel")     \
 	X(FORGET, "forget")     \
+	X(HOST, "host")         \
+	X(ASKS, "asks")         \
 	X(END, "end")           \
 	X(WELCOME, "welcome")   \
 	X(ACCEPTED, "accepted") \

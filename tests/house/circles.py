@@ -18,7 +18,7 @@ import tree
 ALLOWED = [
     ("base", "buf err text", "a failed allocation is an error with a text, and a text is made in a buffer"),
     ("base", "json json_write", "a writer copies parsed values, and a parsed document takes numbers the writer's way"),
-    ("core", "session session_call session_control session_delegate session_due session_team session_turn", "one step function in parts: each kind of event may change the state, and every state says what is due"),
+    ("core", "session session_call session_control session_delegate session_due session_host session_team session_turn", "one step function in parts: each kind of event may change the state, and every state says what is due"),
     ("models", "gemini_group gemini_results", "results stand inside the group of their calls, and are named by it"),
     ("models", "list profiles profiles_open", "a model on somebody's server is found by two patterns: the server's, then the family's"),
     ("models", "responses_back responses_request responses_result", "items hold results, and results hold items of content"),
@@ -30,7 +30,8 @@ ALLOWED = [
     ("computers", "x11 x11_clipboard x11_input x11_keyboard x11_keymap x11_see x11_slots", "x11.c owns the connection, and passes its events on to the parts that wait on it"),
     ("script", "script script_lib script_pattern script_string script_value", "script.c opens the libraries, and each of their functions charges the script's budget"),
     ("exec_client", "calls client link", "calls wait for the link, and the link's end concludes the calls"),
-    ("executor", "effects executor watch", "an effect's end and a frame are sent to the clients, and a client's end cancels effects and watches"),
+    ("egress", "flow flow_want", "one connection in two parts: what it wants is decided, then its bytes are passed on or its refusal is said"),
+    ("executor", "ask effects executor watch", "an effect's end, a frame and a question are sent to the clients, and a client's end cancels effects, watches and questions"),
     ("runtime", "children effects models runtime sessions", "runtime.c is the table of functions for the driver, and each finds its session there"),
     ("runtime", "human_model human_model_http", "the page shows the questions, and its answers are theirs"),
     ("api", "agent call computing control hooks runtime session team watch watchers", "handles count references to each other, and all tell the application through one inbox"),

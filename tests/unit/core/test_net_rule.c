@@ -160,6 +160,35 @@ static void test_paths(void **state)
 	assert_true(reaches("[\"a.example/*\",\"a.example\"]", "a.example", 443, NULL));
 }
 
+/* What an entry has decided about nobody is asked about. */
+static void test_what_the_list_names(void **state)
+{
+	struct th_arena a = {};
+	struct th_net_policy p;
+	struct th_err err;
+	const struct {
+		const char *host;
+		uint16_t port;
+		bool names;
+	} rows[] = {
+		{ "a.example", 80, true },   { "a.example", 443, true }, { "a.example", 81, false },
+		{ "x.b.example", 9, true },  { "b.example", 9, false },  { "c.example", 80, false },
+		{ "xa.example", 80, false },
+	};
+
+	(void)state;
+	th_arena_init(&a, TH_MIB);
+	assert_int_equal(th_net_parse(TH_STR("[\"GET a.example/pool/**\",\"*.b.example:9\"]"), &a,
+				      &p, NULL, &err),
+			 TH_OK);
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		const struct th_net_target t = { .host = th_str_of(rows[i].host),
+						 .port = rows[i].port };
+		assert_int_equal(th_net_names(&p, &t), rows[i].names);
+	}
+	th_arena_deinit(&a);
+}
+
 /* One byte more, less or other in a host is another host. */
 static void test_neighbours(void **state)
 {
@@ -234,10 +263,11 @@ static void test_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kinds),  cmocka_unit_test(test_bad_entries),
-		cmocka_unit_test(test_names),  cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_paths),  cmocka_unit_test(test_neighbours),
-		cmocka_unit_test(test_limits), cmocka_unit_test(test_words),
+		cmocka_unit_test(test_kinds),      cmocka_unit_test(test_bad_entries),
+		cmocka_unit_test(test_names),      cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_paths),      cmocka_unit_test(test_what_the_list_names),
+		cmocka_unit_test(test_neighbours), cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 
 #include "core/plan.h"
 #include "core/policy.h"
+#include "core/session_internal.h"
 
 struct story {
 	struct th_session s;
@@ -180,6 +181,88 @@ static void test_divergence_is_named(void **unused)
 	assert_non_null(strstr(st.err.msg, "\"cleared\""));
 	assert_int_equal(st.s.seq, 5);
 	assert_int_equal(th_code_exit(TH_EDIVERGED), 1);
+	th_session_deinit(&st.s);
+}
+
+/* An approval_requested (or with `decided` its decision) about a host. */
+static enum th_code of_host(struct story *st, bool decided, const char *host, int port,
+			    const char *more)
+{
+	char digest[TH_SHA256_HEX_SIZE + 1], data[1024];
+
+	th_host_digest(th_str_of(host), (uint16_t)port, digest);
+	snprintf(data, sizeof(data),
+		 "{\"call_id\":\"c1\",\"host\":\"%s\",\"port\":%d,\"digest\":\"%s\"%s}", host, port,
+		 digest, more);
+	return add(st, decided ? TH_EV_APPROVAL_DECIDED : TH_EV_APPROVAL_REQUESTED, 5, "c1", data);
+}
+
+static void said_is(const struct story *st, const char *wanted)
+{
+	struct th_buf out = TH_BUF_INIT(TH_MIB);
+
+	th_session_hosts_print(&st->s, &out);
+	assert_string_equal(out.ptr, wanted);
+	th_buf_deinit(&out);
+}
+
+#define REASON ",\"reason\":\"r\""
+#define YES ",\"approve\":true"
+#define NO ",\"approve\":false"
+
+/* A host is asked for while its call runs, once at a time; the word holds for the task, or for
+ * good. */
+static void test_hosts_that_are_asked_for(void **unused)
+{
+	struct story st;
+	char name[32];
+
+	(void)unused;
+	to_call(&st, "run");
+	assert_int_equal(of_host(&st, false, "a.example", 443, REASON), TH_EPROTO);
+	must(&st, TH_EV_INTENT, 5, "c1", with_digest(THE_INTENT, "shell", "{}"));
+	assert_int_equal(of_host(&st, true, "a.example", 443, YES), TH_EPROTO);
+	assert_int_equal(of_host(&st, false, "a.example", 0, REASON), TH_EPROTO);
+	assert_int_equal(of_host(&st, false, "a.example", 443, REASON), TH_OK);
+	assert_int_equal(st.s.state, TH_STATE_WAITING);
+	assert_non_null(th_session_waits(&st.s, TH_CALL_ASKED, TH_STR("c1")));
+	assert_int_equal(of_host(&st, false, "b.example", 443, REASON), TH_EPROTO);
+	assert_int_equal(of_host(&st, true, "a.example", 80, YES), TH_EPROTO);
+	assert_int_equal(of_host(&st, true, "b.example", 443, YES), TH_EPROTO);
+	assert_int_equal(of_host(&st, true, "a.example", 443, YES), TH_OK);
+	assert_true(due(&st, TH_DO_HOST));
+	assert_int_equal(st.s.state, TH_STATE_RUNNING);
+	assert_int_equal(of_host(&st, true, "a.example", 443, YES), TH_EPROTO);
+	/* The same call asks again: its id alone is not the name of that question. */
+	assert_int_equal(of_host(&st, false, "b.example", 80, REASON), TH_OK);
+	assert_int_equal(th_call_word(&st.s.calls[0], TH_STR("c1"), &st.err), TH_EUSAGE);
+	assert_null(th_session_waits(&st.s, TH_CALL_ASKED, TH_STR("c1#5")));
+	assert_non_null(th_session_waits(&st.s, TH_CALL_ASKED, TH_STR("c1#9")));
+	assert_int_equal(of_host(&st, true, "b.example", 80, NO ",\"always\":true"), TH_OK);
+	said_is(&st, "[{\"host\":\"a.example\",\"port\":443,\"allow\":true},"
+		     "{\"host\":\"b.example\",\"port\":80,\"allow\":false}]");
+	/* Nobody decided: nothing was said. */
+	assert_int_equal(of_host(&st, false, "c.example", 80, REASON ",\"expires_ms\":1"), TH_OK);
+	assert_int_equal(of_host(&st, true, "c.example", 80, NO ",\"expired\":true"), TH_OK);
+	assert_null(th_session_host(&st.s, TH_STR("c.example"), 80));
+	/* The call ends with a question open; then the next task. */
+	assert_int_equal(of_host(&st, false, "d.example", 80, REASON), TH_OK);
+	must(&st, TH_EV_OUTCOME, 6, "c1",
+	     "{\"call_id\":\"c1\",\"effect_id\":\"e1\",\"status\":\"done\",\"output\":\"\"}");
+	assert_int_equal(st.s.state, TH_STATE_RUNNING);
+	th_hosts_begin_task(&st.s);
+	said_is(&st, "[{\"host\":\"b.example\",\"port\":80,\"allow\":false}]");
+	th_session_deinit(&st.s);
+	/* There is room for so many; one more is asked about each time. */
+	to_call(&st, "run");
+	must(&st, TH_EV_INTENT, 5, "c1", with_digest(THE_INTENT, "shell", "{}"));
+	for (int i = 0; i <= TH_HOSTS_SAID_MAX; i++) {
+		snprintf(name, sizeof(name), "n%d.example", i);
+		assert_int_equal(of_host(&st, false, name, 443, REASON), TH_OK);
+		assert_int_equal(of_host(&st, true, name, 443, YES), TH_OK);
+		assert_int_equal(th_session_host(&st.s, th_str_of(name), 443) != NULL,
+				 i < TH_HOSTS_SAID_MAX);
+	}
 	th_session_deinit(&st.s);
 }
 
@@ -1162,6 +1245,7 @@ int main(void)
 		cmocka_unit_test(test_a_result_needs_its_call),
 		cmocka_unit_test(test_divergence_is_named),
 		cmocka_unit_test(test_an_approval_is_bound_to_its_action),
+		cmocka_unit_test(test_hosts_that_are_asked_for),
 		cmocka_unit_test(test_divergence_of_calls),
 		cmocka_unit_test(test_arguments_have_one_form),
 		cmocka_unit_test(test_a_parked_call_waits_for_a_word),

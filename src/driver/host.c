@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "driver/host.h"
+
+#include "driver/expiry.h"
+#include "driver/log.h"
+#include "driver/queue.h"
+
+static void tell(struct th_live *l, struct th_ticket t, struct th_str host, uint16_t port,
+		 bool allow)
+{
+	l->driver->world.ops->tool_host(l->driver->world.ctx, t, host, port, allow);
+}
+
+void th_live_host_said(struct th_live *l, const struct th_call *c)
+{
+	if (c->host.phase != TH_HOST_ASKED)
+		tell(l, th_live_ticket(l, c->intent_seq), c->host.name, c->host.port,
+		     c->host.phase == TH_HOST_ALLOWED);
+}
+
+static int64_t expires_ms(const struct th_live *l)
+{
+	int64_t last = l->driver->world.ops->now_ms(l->driver->world.ctx) + TH_EGRESS_ASK_MS;
+	int64_t agents = th_live_expires_ms(l);
+
+	return agents ? TH_MIN(agents, last) : last;
+}
+
+static void ask(struct th_live *l, const struct th_call *c, struct th_str host, uint16_t port)
+{
+	struct th_buf reason TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	char digest[TH_SHA256_HEX_SIZE + 1];
+	struct th_ev_approval_requested d = {
+		.call_id = c->call_id, .host = host, .port = port, .expires_ms = expires_ms(l)
+	};
+
+	th_host_digest(host, port, digest);
+	d.digest = th_str_of(digest);
+	th_buf_printf(&reason, "while it runs, it wants to reach %.*s:%u, which net does not list",
+		      TH_FMT(host), port);
+	d.reason = th_buf_str(&reason);
+	th_live_write_event(l, TH_EV_APPROVAL_REQUESTED, TH_SOURCE_ENVIRONMENT, c->intent_seq,
+			    c->call_id, &d);
+}
+
+static struct th_call *running(struct th_live *l, struct th_ticket t)
+{
+	for (size_t i = 0; i < l->fold.call_count && t.kind == TH_TICKET_EVENT; i++)
+		if (l->fold.calls[i].phase == TH_CALL_INTENDED &&
+		    l->fold.calls[i].intent_seq == t.seq)
+			return &l->fold.calls[i];
+	return NULL;
+}
+
+/* What somebody is being asked already is answered with that. */
+void th_driver_tool_asks(struct th_driver *d, struct th_ticket t, struct th_str host, uint16_t port)
+{
+	struct th_live *l = th_live_find(d, t.index, t.generation);
+	const struct th_call *c = l && !l->lost ? running(l, t) : NULL;
+	const struct th_said_host *said;
+
+	if (!l || l->lost)
+		return;
+	said = th_session_host(&l->fold, host, port);
+	if (c && c->host.phase == TH_HOST_ASKED && c->host.port == port &&
+	    th_str_eq(c->host.name, host))
+		return;
+	if (!c || said || c->host.phase == TH_HOST_ASKED || !l->session_config->agent->net_ask ||
+	    (l->fold.state != TH_STATE_RUNNING && l->fold.state != TH_STATE_WAITING)) {
+		tell(l, t, host, port, c && said && said->allow);
+		return;
+	}
+	ask(l, c, host, port);
+	th_live_pump(l);
+}
