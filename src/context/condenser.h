@@ -176,6 +176,10 @@ size_t th_condenser_size(const struct th_transcript_item *item);
 void th_condenser_list(const struct th_transcript *transcript, size_t from, size_t to, size_t each,
 		       struct th_buf *out);
 
+/* Has enough come since the last condensation, of a history that has so many items?  What is pinned
+ * may be more than a limit lets in, and then each turn would be condensed. */
+bool th_condenser_is_fresh(uint64_t items, uint64_t fresh);
+
 /* ---- for those that ask a model ---- */
 
 bool th_condenser_max_size(const struct th_agent_condenser *own, uint64_t items, uint64_t fresh);

@@ -15,18 +15,12 @@ static void plan(struct th_condense_plan *p)
 		     th_plan_cut_after(p, th_plan_tail(p, half > first ? half - first : 1)));
 }
 
-static bool due(const struct th_agent_condenser *own, uint64_t items, uint64_t fresh)
-{
-	(void)fresh;
-	return items > (uint64_t)own->max_size;
-}
-
 const struct th_condenser th_condenser_amortized = {
 	.name = "amortized",
 	.summary = "of more than max_size items, half of max_size stay",
 	.numbers = { "keep_first", "max_size" },
 	.own = { .keep_first = 1, .max_size = 100 },
 	.reasons = TH_CONDENSE_LIMIT | TH_CONDENSE_ASKED,
-	.due = due,
+	.due = th_condenser_max_size,
 	.plan = plan,
 };

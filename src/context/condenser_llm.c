@@ -76,8 +76,9 @@ static void ask(const struct th_condense_plan *p, struct th_buf *text)
 
 bool th_condenser_max_size(const struct th_agent_condenser *own, uint64_t items, uint64_t fresh)
 {
-	(void)fresh;
-	return items > (uint64_t)own->max_size;
+	uint64_t max = (uint64_t)own->max_size;
+
+	return items > max && th_condenser_is_fresh(max, fresh);
 }
 
 const struct th_condenser th_condenser_llm = {

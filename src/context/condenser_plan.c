@@ -12,6 +12,11 @@
 
 #include "base/text.h"
 
+bool th_condenser_is_fresh(uint64_t items, uint64_t fresh)
+{
+	return fresh >= TH_MAX(items / TH_COMPACT_FRESH, (uint64_t)1);
+}
+
 /* ---- for condensers ----------------------------------------------------------------------- */
 
 void th_plan_drop(struct th_condense_plan *p, size_t from, size_t to)

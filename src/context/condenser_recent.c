@@ -27,8 +27,9 @@ static void plan(struct th_condense_plan *p)
 
 static bool due(const struct th_agent_condenser *own, uint64_t items, uint64_t fresh)
 {
-	(void)fresh;
-	return own->max_events && items > (uint64_t)own->max_events + (uint64_t)own->max_events / 2;
+	uint64_t max = (uint64_t)own->max_events;
+
+	return max && items > max + max / 2 && th_condenser_is_fresh(max, fresh);
 }
 
 const struct th_condenser th_condenser_recent = {

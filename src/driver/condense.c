@@ -46,11 +46,17 @@ static int64_t tokens_max(const struct th_live *l, const struct th_agent_compact
 	return c->items || c->bytes || !th_condenser_asks(c) ? context / 10 * 9 : context / 4 * 3;
 }
 
+static uint64_t fresh(const struct th_session *s)
+{
+	return s->items - TH_MIN(s->items, s->items_then);
+}
+
 static unsigned reasons(const struct th_live *l, const struct th_agent_compact *c)
 {
 	const struct th_session *s = &l->fold;
 	uint64_t items = (uint64_t)c->items;
 	int64_t tokens = tokens_max(l, c);
+	bool is_fresh = th_condenser_is_fresh(s->items_then, fresh(s));
 	unsigned found = 0;
 
 	if (!c->own.condenser.len && !c->from.len)
@@ -58,18 +64,15 @@ static unsigned reasons(const struct th_live *l, const struct th_agent_compact *
 	if (!items && !c->bytes && !c->tokens &&
 	    (c->from.len || !th_condenser_sizes(c, tokens > 0)))
 		items = TH_COMPACT_ITEMS_DEFAULT;
-	if ((items && s->items > items) || (c->bytes && s->bytes > (uint64_t)c->bytes))
+	if (is_fresh &&
+	    ((items && s->items > items) || (c->bytes && s->bytes > (uint64_t)c->bytes)))
 		found |= TH_CONDENSE_ITEMS;
-	if (tokens && tokens_now(s) > tokens)
+	/* There is room behind this limit, and not without end. */
+	if (tokens && tokens_now(s) > (is_fresh ? tokens : tokens + tokens / 8))
 		found |= TH_CONDENSE_TOKENS;
 	if (s->condense_asked)
 		found |= TH_CONDENSE_ASKED;
 	return found;
-}
-
-static uint64_t fresh(const struct th_session *s)
-{
-	return s->items - TH_MIN(s->items, s->items_then);
 }
 
 /* Who asks for it where the agent file says nothing gets the simplest. */

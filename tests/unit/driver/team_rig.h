@@ -148,7 +148,7 @@ static inline void restart(struct paper *w, const char *definition)
 	paper_resume(w);
 }
 
-static void answer(struct paper *w, const char *items)
+static inline void answer(struct paper *w, const char *items)
 {
 	paper_answer(w, w->request, items);
 }
