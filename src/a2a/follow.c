@@ -205,16 +205,16 @@ static void on_note(struct th_listener *l, const struct thole_note *note)
 		end(f);
 }
 
-void th_a2a_follow(struct th_a2a *m, struct th_hub *h, const struct th_a2a_task *t,
-		   const struct th_a2a_how *how)
+void th_a2a_follow(struct th_a2a *m, struct th_hub *h, const struct th_a2a_how *how)
 {
 	struct follow *f = th_alloc(sizeof(*f));
 
 	*f = (struct follow){ .access = m->access,
-			      .task = *t,
+			      .task = m->task,
 			      .how = *how,
 			      .history = th_a2a_history(m),
 			      .v1 = m->v1 };
+	m->task = (struct th_a2a_task){ 0 };
 	f->id = th_alloc(m->id.len + 1);
 	memcpy(f->id, m->id.ptr, m->id.len);
 	f->id[m->id.len] = '\0';

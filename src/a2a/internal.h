@@ -20,12 +20,19 @@ enum th_a2a_code { /* of the protocol */
 		   TH_A2A_EVERSION = -32009
 };
 
-/* A request; its strings are of `doc` and of the body. */
+/* A request, until it is answered or its task is followed. */
 struct th_a2a {
 	struct th_access *access;
 	struct th_json_doc *doc;
 	const struct th_json *params;
-	struct th_str id;
+	struct th_str id; /* of `id_text` */
+	char *id_text;
+	void (*fn)(struct th_a2a *m); /* the method */
+	struct th_log_load *load;     /* of the task's log */
+	/* The task that it names, or the last one of the context: `found`, where it is the
+	 * caller's and has begun. */
+	struct th_a2a_task task;
+	bool found;
 	bool v1;
 };
 
@@ -46,9 +53,14 @@ struct th_a2a_how {
 	bool rests;   /* streamed: it stands as it is */
 };
 
-/* Answers with the task when its session rests; or streams it until then.  Takes over `t`. */
-void th_a2a_follow(struct th_a2a *m, struct th_hub *h, const struct th_a2a_task *t,
-		   const struct th_a2a_how *how);
+/* Answers with m->task when its session rests; or streams it until then.  Takes the task over. */
+void th_a2a_follow(struct th_a2a *m, struct th_hub *h, const struct th_a2a_how *how);
+
+/* ---- message.c, a2a.c ---- */
+
+void th_a2a_send(struct th_a2a *m, bool stream); /* a message; answers */
+void th_a2a_no_task(struct th_a2a *m);
+struct th_hub *th_a2a_open(struct th_a2a *m, const char *session); /* NULL: it was answered */
 
 /* ---- handlers (a2a.c, card.c) ---- */
 

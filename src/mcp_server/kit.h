@@ -48,6 +48,16 @@ bool th_mcp_kit_read(struct th_mcp *m, struct th_str uri);
 bool th_mcp_kit_watch(struct th_mcp_watch *w);
 extern const char th_mcp_kit_templates[];
 
+/* ---- reads.c: the answer comes when the log was read ---- */
+
+void th_mcp_contents(struct th_mcp *m, struct th_str uri, const char *type, struct th_str content,
+		     bool blob); /* `text`, or with `blob` those bytes in base64; at once */
+void th_mcp_read_events(struct th_mcp *m, struct th_str uri, const char *id);
+/* `hash` empty: the newest. */
+void th_mcp_read_picture(struct th_mcp *m, struct th_str uri, const char *id, struct th_str hash);
+/* As a tool's result; `from` and `limit` 0: from the first, and so many as is usual. */
+void th_mcp_answer_events(struct th_mcp *m, const char *id, uint64_t from, size_t limit);
+
 /* ---- computers.c: a desktop of each user ---- */
 
 extern const struct th_table th_mcp_see_table, th_mcp_act_table;

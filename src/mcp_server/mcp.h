@@ -90,7 +90,7 @@ struct th_mcp_kit {
 	/* Elements of a list of resources; NULL: it has none. */
 	void (*resources)(struct th_mcp *m, struct th_jw *w);
 	const char *templates; /* JSON: a list of them */
-	/* Answers with contents.  False: there is no such resource. */
+	/* Answers with contents, now or later.  False: there is no such resource. */
 	bool (*read)(struct th_mcp *m, struct th_str uri);
 	/* Tells of changes of a resource by th_mcp_updated; NULL: it never does.  False: there is
 	 * none of that URI, or it never changes. */
@@ -155,6 +155,7 @@ void th_mcp_fault(struct th_mcp *m, int status, int code, struct th_str data, co
 void th_mcp_text(struct th_mcp *m, struct th_str text, bool is_error);
 void th_mcp_json(struct th_mcp *m, struct th_str json);
 void th_mcp_error(struct th_mcp *m, const struct thole_error *err);
+void th_mcp_no_resource(struct th_mcp *m, struct th_str uri); /* methods.c */
 /* The inside of a tool's result, into `w`. */
 void th_mcp_put_text(struct th_jw *w, struct th_str text, bool is_error);
 void th_mcp_put_json(struct th_jw *w, struct th_str json);

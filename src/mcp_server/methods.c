@@ -216,7 +216,7 @@ static void resources_templates(struct th_mcp *m)
 	th_mcp_answer(m, th_buf_str(&out));
 }
 
-static void no_resource(struct th_mcp *m, struct th_str uri)
+void th_mcp_no_resource(struct th_mcp *m, struct th_str uri)
 {
 	struct th_buf data TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
 	struct th_jw w = th_jw(&data);
@@ -233,7 +233,7 @@ static void resources_read(struct th_mcp *m)
 	struct th_str uri = th_json_get_str(m->params, "uri");
 
 	if (!uri.len || !m->kit->read(m, uri))
-		no_resource(m, uri);
+		th_mcp_no_resource(m, uri);
 }
 
 static void resources_subscribe(struct th_mcp *m)
@@ -243,7 +243,7 @@ static void resources_subscribe(struct th_mcp *m)
 	if (!m->session)
 		th_mcp_fault(m, 200, TH_MCP_REQUEST, none, "that needs a session of the protocol");
 	else if (!uri.len || !th_mcp_watch(&m->session->channel, m, uri))
-		no_resource(m, uri);
+		th_mcp_no_resource(m, uri);
 	else
 		empty(m);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * resources.c - sessions as resources of MCP: thole://sessions/ID, its events
- * and its pictures.
+ * resources.c - sessions as resources of MCP: thole://sessions/ID, and what of
+ * them can be asked for.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "mcp_server/kit.h"
 
 #define ROOT "thole://sessions/"
-#define EVENTS_MAX 1000
 
 const char th_mcp_kit_templates[] =
     "[{\"uriTemplate\":\"" ROOT
@@ -53,115 +52,7 @@ void th_mcp_kit_resources(struct th_mcp *m, struct th_jw *w)
 	thole_free(page);
 }
 
-/* ---- reading ---- */
-
-/* `text`, or with `blob` those bytes in base64. */
-static void answer(struct th_mcp *m, struct th_str uri, const char *type, struct th_str content,
-		   bool blob)
-{
-	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
-	struct th_jw w = th_jw(&out);
-
-	if (blob)
-		th_base64_encode(&text, content.ptr, content.len);
-	th_jw_object(&w);
-	th_jw_name(&w, TH_STR("contents"));
-	th_jw_array(&w);
-	th_jw_object(&w);
-	th_jw_kstr(&w, "uri", uri);
-	th_jw_kstr(&w, "mimeType", th_str_of(type));
-	th_jw_kstr(&w, blob ? "blob" : "text", blob ? th_buf_str(&text) : content);
-	th_jw_object_end(&w);
-	th_jw_array_end(&w);
-	if (m->modern) {
-		th_jw_kint(&w, "ttlMs", 0);
-		th_jw_kstr(&w, "cacheScope", TH_STR("private"));
-	}
-	th_jw_object_end(&w);
-	th_mcp_answer(m, th_buf_str(&out));
-}
-
-struct lines {
-	struct th_buf *out;
-	size_t count;
-	struct th_str wanted; /* only this picture; empty: any */
-	char hash[TH_SHA256_HEX_SIZE + 1];
-};
-
-static int on_event(void *ctx, const char *line, size_t len)
-{
-	struct lines *l = ctx;
-
-	if (l->count++ == EVENTS_MAX || l->out->len + len > TH_SERVE_JSON_MAX)
-		return 1;
-	th_buf_add_mem(l->out, line, len);
-	th_buf_add_char(l->out, '\n');
-	return 0;
-}
-
-/* The pictures that an event names stand in it as {"blob": HASH}. */
-static int on_picture(void *ctx, const char *line, size_t len)
-{
-	static const char member[] = "\"blob\":\"";
-	struct lines *l = ctx;
-	struct th_str rest = th_str_n(line, len);
-	struct th_digest digest;
-	ptrdiff_t at;
-
-	while ((at = th_str_find(rest, th_str_of(member))) >= 0) {
-		struct th_str hash;
-
-		rest = th_str_sub(rest, (size_t)at + strlen(member), rest.len);
-		hash = th_str_sub(rest, 0, TH_SHA256_HEX_SIZE);
-		if (!th_digest_parse(hash, &digest) ||
-		    (l->wanted.len && !th_str_eq(hash, l->wanted)))
-			continue;
-		memcpy(l->hash, hash.ptr, TH_SHA256_HEX_SIZE);
-		l->hash[TH_SHA256_HEX_SIZE] = '\0';
-	}
-	return 0;
-}
-
-static int on_blob(void *ctx, const void *bytes, size_t size)
-{
-	th_buf_add_mem(ctx, bytes, size);
-	return 0;
-}
-
-static bool read_picture(struct th_mcp *m, struct th_str uri, const char *id, struct th_str hash)
-{
-	struct th_buf bytes TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_BLOB_MAX);
-	struct lines lines = { .wanted = hash };
-	struct thole_runtime *rt = m->access->server->rt;
-	struct thole_error err;
-	struct th_str start;
-
-	if (thole_runtime_log(rt, id, 1, on_picture, &lines, &err) != 0 || !lines.hash[0] ||
-	    thole_runtime_blob(rt, lines.hash, 0, 0, on_blob, &bytes, NULL, &err) != 0)
-		return false;
-	start = th_buf_str(&bytes);
-	answer(m, uri,
-	       th_str_starts(start, TH_STR("\x89PNG"))    ? "image/png"
-	       : th_str_starts(start, TH_STR("\xff\xd8")) ? "image/jpeg"
-	       : th_str_starts(start, TH_STR("RIFF"))     ? "image/webp"
-							  : "application/octet-stream",
-	       start, true);
-	return true;
-}
-
-static bool read_events(struct th_mcp *m, struct th_str uri, const char *id)
-{
-	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_SERVE_JSON_MAX);
-	struct lines lines = { .out = &out };
-	struct thole_error err;
-	int code = thole_runtime_log(m->access->server->rt, id, 1, on_event, &lines, &err);
-
-	if (code && code != 1)
-		return false;
-	answer(m, uri, "application/x-ndjson", th_buf_str(&out), false);
-	return true;
-}
+/* ---- by name ---- */
 
 /* The session that a URI names, and what of it; false: none of this user's. */
 static bool find(struct th_server *s, const char *user, struct th_str uri,
@@ -195,15 +86,21 @@ bool th_mcp_kit_read(struct th_mcp *m, struct th_str uri)
 
 	if (!find(s, m->access->user, uri, id, &rest))
 		return false;
-	if (th_str_is(rest, "events"))
-		return read_events(m, uri, id);
-	if (th_str_is(rest, "screen"))
-		return read_picture(m, uri, id, (struct th_str){ NULL, 0 });
-	if (th_str_starts(rest, TH_STR("blobs/")))
-		return rest.len > 6 && read_picture(m, uri, id, th_str_sub(rest, 6, rest.len));
+	if (th_str_is(rest, "events")) {
+		th_mcp_read_events(m, uri, id);
+		return true;
+	}
+	if (th_str_is(rest, "screen")) {
+		th_mcp_read_picture(m, uri, id, (struct th_str){ NULL, 0 });
+		return true;
+	}
+	if (th_str_starts(rest, TH_STR("blobs/")) && rest.len > 6) {
+		th_mcp_read_picture(m, uri, id, th_str_sub(rest, 6, rest.len));
+		return true;
+	}
 	if (rest.len || !th_mcp_session_print(s, m->access->user, id, &out, &err))
 		return false;
-	answer(m, uri, "application/json", th_buf_str(&out), false);
+	th_mcp_contents(m, uri, "application/json", th_buf_str(&out), false);
 	return true;
 }
 

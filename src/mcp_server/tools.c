@@ -276,42 +276,13 @@ static void call_waiting(struct th_mcp *m, const void *arguments)
 	thole_free(list);
 }
 
-struct lines {
-	struct th_buf *out;
-	int64_t count, limit;
-};
-
-static int on_line(void *ctx, const char *line, size_t len)
-{
-	struct lines *l = ctx;
-
-	if (l->count == l->limit || l->out->len > TH_MIB)
-		return 1;
-	if (l->count++)
-		th_buf_add_char(l->out, ',');
-	th_buf_add_mem(l->out, line, len);
-	return 0;
-}
-
 static void call_events(struct th_mcp *m, const void *arguments)
 {
 	const struct th_mcp_events *e = arguments;
-	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
-	struct lines lines = { .out = &out, .limit = e->limit ? e->limit : 50 };
 	char id[TH_SESSION_ID_MAX + 1];
-	struct thole_error err;
-	int code;
 
-	if (!is_mine(m, e->session_id, id))
-		return;
-	th_buf_add_cstr(&out, "{\"events\":[");
-	code = thole_runtime_log(m->access->server->rt, id, e->from ? (uint64_t)e->from : 1,
-				 on_line, &lines, &err);
-	th_buf_add_cstr(&out, "]}");
-	if (code && code != 1)
-		th_mcp_error(m, &err);
-	else
-		th_mcp_json(m, th_buf_str(&out));
+	if (is_mine(m, e->session_id, id))
+		th_mcp_answer_events(m, id, (uint64_t)e->from, (size_t)e->limit);
 }
 
 // clang-format off

@@ -15,6 +15,7 @@
 #include "io/http_server.h"
 #include "server/access.h"
 #include "server/hub.h"
+#include "server/log_load.h"
 #include "server/rates.h"
 #include "server/server.h"
 #include "server/settings.h"

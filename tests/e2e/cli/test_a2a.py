@@ -107,6 +107,19 @@ class A2a(serving.Served):
             connection.close()
             self.wait_for(lambda name=method: self.ask("GetTask", {"id": name + ".0"}).get("result", {}).get("status", {}).get("state") == "TASK_STATE_COMPLETED")
 
+    def test_a_caller_that_leaves_while_its_task_is_read(self):
+        self.begin([{"text": "One."}])
+        task = self.good("SendMessage", self.says("Count."))["task"]
+        for _ in range(20):
+            for path, method, params in (("/a2a/worker", "GetTask", {"id": task["id"]}),
+                                         ("/mcp", "resources/read", {"uri": "thole://sessions/%s/events" % task["contextId"]})):
+                connection = self.connect()
+                connection.request("POST", path, body=json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}),
+                                   headers={"Authorization": "Bearer " + serving.TOKENS["alice"], "Content-Type": "application/json",
+                                            "Accept": "application/json, text/event-stream"})
+                connection.close()
+        self.assertEqual(self.good("GetTask", {"id": task["id"]}), task)
+
     def test_a_stream_of_before(self):
         self.begin([{"text": "One."}])
         parts = self.follow("message/stream", {"message": {"kind": "message", "messageId": "m", "role": "user", "parts": [{"kind": "text", "text": "Count."}]}})

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * message.c - what a message of the A2A protocol begins or goes on with.
+ *
+ * A message's text never decides about a call that waits for a person: that is
+ * a data part which says so, by a token that may approve.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "a2a/internal.h"
+#include "io/clock.h"
+
+struct said {
+	struct th_buf text;
+	const struct th_json *decision; /* a data part that decides; NULL: none */
+};
+
+/* False: a part that is not taken. */
+static bool read_part(const struct th_json *part, struct said *s)
+{
+	struct th_str text = th_json_get_str(part, "text");
+	const struct th_json *data = th_json_get(part, "data");
+	struct th_str url = th_json_get_str(part, "url");
+
+	if (!url.len)
+		url = th_json_get_str(th_json_get(part, "file"), "uri");
+	if (text.ptr && s->text.len)
+		th_buf_add_char(&s->text, '\n');
+	if (text.ptr) {
+		th_buf_add(&s->text, text);
+	} else if (th_json_get_str(data, "decision").len) {
+		s->decision = data;
+	} else if (data) {
+		th_json_print(data, &s->text);
+	} else if (url.len) {
+		th_buf_printf(&s->text, "%s%.*s", s->text.len ? "\n" : "", TH_FMT(url));
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static bool read_message(struct th_a2a *m, struct said *s)
+{
+	const struct th_json *message = th_json_get(m->params, "message");
+	struct th_json_iter it = th_json_iter(th_json_get(message, "parts"));
+
+	th_buf_init(&s->text, TH_MESSAGE_MAX);
+	while (th_json_next(&it))
+		if (!read_part(it.val, s)) {
+			th_a2a_fail(m, TH_A2A_ETYPE,
+				    "a part is text, data, or the address of a file");
+			return false;
+		}
+	if (s->text.failed || (!s->text.len && !s->decision) ||
+	    memchr(s->text.ptr, 0, s->text.len)) {
+		th_a2a_fail(m, TH_RPC_EPARAMS,
+			    "message.parts hold 1 byte to 4 MiB of text, without a zero");
+		return false;
+	}
+	return true;
+}
+
+/* A new session; its name is the context that the client chose, or a UUID. */
+static struct th_hub *begin(struct th_a2a *m, struct th_str context, const char *text)
+{
+	struct th_server *s = m->access->server;
+	const struct th_served_agent *from =
+	    th_served_find(&s->agents, th_str_of(m->access->args[0]));
+	struct th_uuid made = th_uuid_now();
+	char id[TH_SESSION_ID_MAX + 1], *workspace = NULL;
+	const char *options[] = { "id", id, "user", m->access->user, NULL };
+	struct thole_session *session = NULL;
+	struct thole_agent *agent = NULL;
+	struct thole_error err;
+	int code;
+
+	if (!th_quota_begin(m->access))
+		return NULL;
+	th_uuid_text(&made, id);
+	if (context.len)
+		snprintf(id, sizeof(id), "%.*s", TH_FMT(context));
+	code = th_workspace_make(s, id, &workspace, &err);
+	if (!code)
+		code = th_served_make(from, workspace, &agent, &err);
+	if (!code)
+		code = thole_session_new_with(s->rt, agent, options, &session, &err);
+	if (!code)
+		code = thole_session_message(session, text, &err);
+	thole_agent_free(agent);
+	free(workspace);
+	if (code) {
+		thole_session_free(session);
+		th_a2a_fail_api(m, &err);
+		return NULL;
+	}
+	s->metrics.sessions_begun++;
+	th_hub_adopt(th_hub_get(s, id, m->access->user), session);
+	return th_hub_find(s, id);
+}
+
+static bool decide(struct th_a2a *m, const struct said *s, const char *session)
+{
+	struct th_str word = th_json_get_str(s->decision, "decision");
+	struct th_str call = th_json_get_str(s->decision, "call_id");
+	struct th_str message = th_json_get_str(s->decision, "message");
+	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
+	struct thole_runtime *rt = m->access->server->rt;
+	const char *by = m->access->user;
+	struct thole_error err = { 0 };
+	const char *id, *told;
+	int code;
+
+	th_arena_init(&memory, TH_SERVE_JSON_MAX);
+	if (!(m->access->scopes & TH_SCOPE_APPROVE)) {
+		th_a2a_fail(m, TH_A2A_EUNSUPPORTED,
+			    "this token may not decide: it lacks the scope approve");
+		return false;
+	}
+	id = call.len ? th_arena_cstr(&memory, call) : NULL;
+	told = message.len ? th_arena_cstr(&memory, message) : NULL;
+	if (th_str_is(word, "approve"))
+		code = thole_runtime_approve(rt, session, id, by, false, &err);
+	else if (th_str_is(word, "reject"))
+		code = thole_runtime_reject(rt, session, id, by, told, false, &err);
+	else if (th_str_is(word, "done") || th_str_is(word, "not_started") ||
+		 th_str_is(word, "unknown"))
+		code = thole_runtime_settle(rt, session, id,
+					    th_str_is(word, "done")          ? THOLE_DONE
+					    : th_str_is(word, "not_started") ? THOLE_NOT_STARTED
+									     : THOLE_UNKNOWN,
+					    by, told, &err);
+	else {
+		th_a2a_fail(m, TH_RPC_EPARAMS,
+			    "decision is approve, reject, done, not_started or unknown");
+		return false;
+	}
+	if (code)
+		th_a2a_fail_api(m, &err);
+	else
+		m->access->server->metrics.decisions++;
+	return !code;
+}
+
+/* The last task of a session that is there, and the session open.  NULL: it was answered. */
+static struct th_hub *go_on(struct th_a2a *m, const struct said *s, struct th_a2a_task *t)
+{
+	bool waits = t->state == TH_A2A_INPUT_REQUIRED, was_open;
+	struct thole_error err;
+	struct th_hub *h;
+	int code = 0;
+
+	if (waits != (s->decision != NULL)) {
+		th_a2a_fail(
+		    m, TH_A2A_EUNSUPPORTED,
+		    waits
+			? "the task waits for a decision: a data part {\"decision\": "
+			  "\"approve\" or \"reject\", \"call_id\": …}, by a token that may approve"
+			: "nothing in the task waits for a decision");
+		return NULL;
+	}
+	if (th_a2a_task_over(t) && !th_quota_begin(m->access))
+		return NULL;
+	h = th_hub_find(m->access->server, t->session);
+	was_open = h && h->session;
+	if (s->decision && !decide(m, s, t->session))
+		return NULL;
+	h = th_a2a_open(m, t->session);
+	if (!h)
+		return NULL;
+	if (!s->decision)
+		code = thole_session_message(h->session, s->text.ptr, &err);
+	else if (!was_open) /* whoever has it lets it go on */
+		code = thole_session_resume(h->session, &err);
+	if (code) {
+		th_a2a_fail_api(m, &err);
+		return NULL;
+	}
+	if (th_a2a_task_over(t)) { /* it begins the next one */
+		char session[TH_SESSION_ID_MAX + 1];
+		uint64_t last = t->last_seq;
+
+		memcpy(session, t->session, sizeof(session));
+		th_a2a_task_deinit(t);
+		th_a2a_task_init(t, session, last);
+		t->last_seq = 0;
+	}
+	h->rested_ms = 0;
+	m->access->server->metrics.messages++;
+	return h;
+}
+
+/* Which session is meant; its task is m->task.  NULL: it was answered. */
+static struct th_hub *say(struct th_a2a *m, const struct said *s)
+{
+	const struct th_json *message = th_json_get(m->params, "message");
+	struct th_str context = th_json_get_str(message, "contextId");
+	struct th_hub *h;
+
+	if (th_json_get_str(message, "taskId").len) {
+		if (!m->found) {
+			th_a2a_no_task(m);
+			return NULL;
+		}
+		if (th_a2a_task_over(&m->task)) {
+			th_a2a_fail(
+			    m, TH_A2A_EUNSUPPORTED,
+			    "the task is over; with its contextId alone a message begins the next");
+			return NULL;
+		}
+		return go_on(m, s, &m->task);
+	}
+	if (m->found)
+		return go_on(m, s, &m->task);
+	if (context.len > TH_SESSION_ID_MAX || memchr(context.ptr ?: "", 0, context.len)) {
+		th_a2a_fail(m, TH_RPC_EPARAMS, "a contextId has at most %d bytes",
+			    TH_SESSION_ID_MAX);
+		return NULL;
+	}
+	if (s->decision) {
+		th_a2a_fail(m, TH_A2A_ENOTFOUND, "there is no task that waits for a decision");
+		return NULL;
+	}
+	h = begin(m, context, s->text.ptr);
+	if (h)
+		th_a2a_task_init(&m->task, h->id, 0);
+	return h;
+}
+
+static bool at_once(const struct th_a2a *m)
+{
+	const struct th_json *c = th_json_get(m->params, "configuration");
+
+	return th_json_bool(th_json_get(c, "returnImmediately"), false) ||
+	       !th_json_bool(th_json_get(c, "blocking"), true);
+}
+
+void th_a2a_send(struct th_a2a *m, bool stream)
+{
+	struct said s = { 0 };
+	struct th_hub *h = NULL;
+
+	if (!(m->access->scopes & TH_SCOPE_RUN))
+		th_a2a_fail(m, TH_A2A_EUNSUPPORTED,
+			    "this token may not run agents: it lacks the scope run");
+	else if (read_message(m, &s))
+		h = say(m, &s);
+	th_buf_deinit(&s.text);
+	if (h)
+		th_a2a_follow(
+		    m, h,
+		    &(struct th_a2a_how){ .stream = stream, .at_once = !stream && at_once(m) });
+}
