@@ -38,6 +38,22 @@ void th_a2a_fail_api(struct th_a2a *m, const struct thole_error *err)
 	th_a2a_fail(m, code, "%s", err->text);
 }
 
+struct th_hub *th_a2a_open(struct th_a2a *m, const char *id)
+{
+	struct th_hub *h = th_hub_get(m->access->server, id, m->access->user);
+	struct thole_error err;
+
+	if (th_functions_open(h, &err) == 0)
+		return h;
+	th_a2a_fail_api(m, &err);
+	return NULL;
+}
+
+void th_a2a_no_task(struct th_a2a *m)
+{
+	th_a2a_fail(m, TH_A2A_ENOTFOUND, "there is no such task");
+}
+
 int64_t th_a2a_history(const struct th_a2a *m)
 {
 	const struct th_json *n = th_json_get(m->params, "historyLength");

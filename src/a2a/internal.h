@@ -41,6 +41,9 @@ struct th_a2a {
 /* Each answers the request. */
 TH_PRINTF(3, 4) void th_a2a_fail(struct th_a2a *m, int code, const char *fmt, ...);
 void th_a2a_fail_api(struct th_a2a *m, const struct thole_error *err);
+void th_a2a_no_task(struct th_a2a *m);
+/* NULL: it cannot be opened, which was the answer. */
+struct th_hub *th_a2a_open(struct th_a2a *m, const char *session);
 /* `plain`: the task itself, not as SendMessage of 1.0 gives it. */
 void th_a2a_answer_task(struct th_a2a *m, const struct th_a2a_task *t, int64_t history, bool plain);
 int64_t th_a2a_history(const struct th_a2a *m); /* how many messages are wanted */
@@ -56,11 +59,9 @@ struct th_a2a_how {
 /* Answers with m->task when its session rests; or streams it until then.  Takes the task over. */
 void th_a2a_follow(struct th_a2a *m, struct th_hub *h, const struct th_a2a_how *how);
 
-/* ---- message.c, a2a.c ---- */
+/* ---- message.c ---- */
 
 void th_a2a_send(struct th_a2a *m, bool stream); /* a message; answers */
-void th_a2a_no_task(struct th_a2a *m);
-struct th_hub *th_a2a_open(struct th_a2a *m, const char *session); /* NULL: it was answered */
 
 /* ---- handlers (a2a.c, card.c) ---- */
 

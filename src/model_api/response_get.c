@@ -12,24 +12,67 @@ static void not_found(struct th_access *a)
 		       (int)TH_MIN(strlen(a->args[0]), (size_t)80), a->args[0]);
 }
 
-/* The response of the first argument.  False: it was answered. */
-static bool load(struct th_access *a, struct th_stored *d)
-{
-	struct th_hub *h;
+/* A request about a response, which waits until that is read. */
+struct request {
+	struct th_access *access;
+	struct th_stored stored;
+	struct th_stored_load *load;
+	void (*fn)(struct request *r); /* what it asks for; answers */
+	int64_t starting_after;
+	bool stream;
+};
 
-	if (!th_stored_load(a->server, a->user, th_str_of(a->args[0]), d)) {
-		not_found(a);
-		return false;
-	}
-	if (!th_json_bool(th_json_get(d->member, "store"), true)) {
-		th_stored_deinit(d);
-		not_found(a);
-		return false;
-	}
-	h = th_hub_find(a->server, d->session);
+static void request_free(struct request *r)
+{
+	r->access->ctx = NULL;
+	r->access->gone = NULL;
+	r->access->reads = false;
+	th_stored_deinit(&r->stored);
+	free(r);
+}
+
+static void on_gone(struct th_access *a)
+{
+	struct request *r = a->ctx;
+
+	th_stored_load_cancel(r->load);
+	request_free(r);
+}
+
+static void on_loaded(void *ctx)
+{
+	struct request *r = ctx;
+	struct th_stored *d = &r->stored;
+	struct th_hub *h = th_hub_find(r->access->server, d->session);
+
 	if (d->reply.status == TH_REPLY_RUNNING && !(h && h->session))
 		d->reply.status = TH_REPLY_CANCELLED; /* its caller was gone, or its server */
-	return true;
+	r->access->ctx = NULL;
+	r->access->gone = NULL;
+	r->access->reads = false;
+	if (th_json_bool(th_json_get(d->member, "store"), true))
+		r->fn(r);
+	else
+		not_found(r->access);
+	th_stored_deinit(d);
+	free(r);
+}
+
+/* Reads the response of the first argument, and goes on with `fn`. */
+static void with_response(struct th_access *a, const struct request *what)
+{
+	struct request *r = th_alloc(sizeof(*r));
+
+	*r = *what;
+	r->access = a;
+	a->ctx = r;
+	a->gone = on_gone;
+	a->reads = true;
+	if (!th_stored_load_start(a->server, a->user, th_str_of(a->args[0]), &r->stored, on_loaded,
+				  r, &r->load)) {
+		request_free(r);
+		not_found(a);
+	}
 }
 
 /* What is stored as a response that nobody waits for; its reply is d's no more. */
@@ -92,54 +135,60 @@ static void follow(struct th_access *a, struct th_stored *d, int64_t after)
 	(void)th_response_caught_up(p);
 }
 
+static void get(struct request *r)
+{
+	if (r->stream)
+		follow(r->access, &r->stored, r->starting_after);
+	else
+		answer_object(r->access, &r->stored);
+}
+
 void th_v1_responses_get(struct th_access *a)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
-	struct th_stored d;
-	int64_t after = -1;
+	struct request r = { .fn = get, .starting_after = -1 };
 
-	if (!th_access_query_int(a, "starting_after", &after) || !load(a, &d))
+	if (!th_access_query_int(a, "starting_after", &r.starting_after))
 		return;
-	if (th_access_query(a, "stream", &text) && th_str_is(th_buf_str(&text), "true"))
-		follow(a, &d, after);
-	else
-		answer_object(a, &d);
-	th_stored_deinit(&d);
+	r.stream = th_access_query(a, "stream", &text) && th_str_is(th_buf_str(&text), "true");
+	with_response(a, &r);
+}
+
+static void delete (struct request *r)
+{
+	th_response_delete(r->access, &r->stored);
 }
 
 void th_v1_responses_delete(struct th_access *a)
 {
-	struct th_stored d;
-
-	if (!load(a, &d))
-		return;
-	th_response_delete(a, &d);
-	th_stored_deinit(&d);
+	with_response(a, &(struct request){ .fn = delete });
 }
 
-void th_v1_responses_cancel(struct th_access *a)
+static void cancel(struct request *r)
 {
+	struct th_access *a = r->access;
+	struct th_stored *d = &r->stored;
 	struct thole_error err;
-	struct th_stored d;
 	struct th_hub *h;
 
-	if (!load(a, &d))
-		return;
-	if (!th_json_bool(th_json_get(d.member, "background"), false)) {
-		th_stored_deinit(&d);
+	if (!th_json_bool(th_json_get(d->member, "background"), false)) {
 		th_access_fail(a, 400, NULL,
 			       "only a response in the background can be cancelled; "
 			       "the others end when their connection is closed");
 		return;
 	}
-	h = th_hub_find(a->server, d.session);
-	if (d.reply.status == TH_REPLY_RUNNING && h && h->session) {
+	h = th_hub_find(a->server, d->session);
+	if (d->reply.status == TH_REPLY_RUNNING && h && h->session) {
 		if (thole_session_cancel(h->session, THOLE_NOW, &err) == 0)
-			d.reply.status = TH_REPLY_CANCELLED;
+			d->reply.status = TH_REPLY_CANCELLED;
 		th_server_kick(a->server);
 	}
-	answer_object(a, &d);
-	th_stored_deinit(&d);
+	answer_object(a, d);
+}
+
+void th_v1_responses_cancel(struct th_access *a)
+{
+	with_response(a, &(struct request){ .fn = cancel });
 }
 
 /* ---- what it was asked with ---- */
@@ -171,15 +220,18 @@ static int on_input(void *ctx, const char *line, size_t len)
 	return 0;
 }
 
-void th_v1_responses_items(struct th_access *a)
+/* They stand before the first request to the model, so what is read here is short. */
+static void items(struct request *r)
 {
 	struct th_listing list TH_CLEANUP(th_listing_deinit) = TH_LISTING_INIT;
 	struct thole_error err;
-	struct th_stored d;
 
-	if (!load(a, &d))
-		return;
-	(void)thole_runtime_log(a->server->rt, d.session, d.after + 1, on_input, &list, &err);
-	th_stored_deinit(&d);
-	th_listing_answer(&list, a);
+	(void)thole_runtime_log(r->access->server->rt, r->stored.session, r->stored.after + 1,
+				on_input, &list, &err);
+	th_listing_answer(&list, r->access);
+}
+
+void th_v1_responses_items(struct th_access *a)
+{
+	with_response(a, &(struct request){ .fn = items });
 }

@@ -57,6 +57,15 @@ bool th_stored_load(struct th_server *s, const char *user, struct th_str name,
 		    struct th_stored *ret);
 void th_stored_deinit(struct th_stored *d);
 
+/* The same, its log read beside the loop: *ret is there when `done` is called, which may be before
+ * this returns.  False: there is none, and nothing is called. */
+struct th_stored_load;
+typedef void th_stored_fn(void *ctx);
+bool th_stored_load_start(struct th_server *s, const char *user, struct th_str name,
+			  struct th_stored *ret, th_stored_fn *done, void *ctx,
+			  struct th_stored_load **ret_load);
+void th_stored_load_cancel(struct th_stored_load *l); /* *ret is as far as it came */
+
 /* ---- response_delete.c ---- */
 
 bool th_stored_is_deleted(const struct th_stored *d);

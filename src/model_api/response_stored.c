@@ -195,37 +195,36 @@ static int on_line_before(void *ctx, const char *line, size_t len)
 	return 0;
 }
 
-/* The calls that were open before it, and then its own events once more. */
-static int fold_with_before(struct th_server *s, const char *session, struct folding *f,
-			    struct thole_error *err)
+/* It has the results of calls that were open before it: they are read first, and then its own
+ * events once more. */
+static bool lacks_before(const struct folding *f)
+{
+	return f->reply->missed && f->after > 0 && !f->last;
+}
+
+static void fold_again(struct folding *f)
 {
 	struct th_reply *r = f->reply, fresh = { .functions = r->functions,
 						 .function_count = r->function_count,
 						 .sealed = r->sealed };
-	int code;
 
 	memcpy(fresh.name, r->name, sizeof(fresh.name));
 	th_reply_deinit(r);
 	*r = fresh;
 	f->is_head = true;
-	code = thole_runtime_log(s->rt, session, 1, on_line_before, f, err);
-	if (code && code != 1)
-		return code;
-	return thole_runtime_log(s->rt, session, f->after + 1, on_line, f, err);
 }
 
-static int fold(struct th_server *s, const char *session, struct folding *f,
-		struct thole_error *err)
+static void fold(struct th_server *s, const char *session, struct folding *f)
 {
-	int code = thole_runtime_log(s->rt, session, f->after + 1, on_line, f, err);
+	struct thole_error err;
+	int code = thole_runtime_log(s->rt, session, f->after + 1, on_line, f, &err);
 
-	if ((code == 0 || code == 1) && f->reply->missed && f->after > 0 && !f->last)
-		code = fold_with_before(s, session, f, err);
-	if (code != 0 && code != 1)
-		return code;
-	if (f->reply->status == TH_REPLY_RUNNING && th_reply_asks(f->reply))
-		th_reply_wait(f->reply);
-	return 0;
+	if ((code && code != 1) || !lacks_before(f))
+		return;
+	fold_again(f);
+	code = thole_runtime_log(s->rt, session, 1, on_line_before, f, &err);
+	if (!code || code == 1)
+		(void)thole_runtime_log(s->rt, session, f->after + 1, on_line, f, &err);
 }
 
 bool th_stored_fold(struct th_server *s, const char *session, uint64_t from, struct th_reply *r,
@@ -254,10 +253,9 @@ static bool load_row(struct th_server *s, const char *user, struct th_stored *d)
 	return true;
 }
 
-static void load_reply(struct th_server *s, struct th_stored *d, bool last)
+/* The row is loaded; its log is to be folded. */
+static struct folding load_begin(struct th_stored *d, bool last)
 {
-	struct folding f = { .reply = &d->reply, .is_head = true, .last = last, .after = d->after };
-	struct thole_error err;
 	char name[TH_RESPONSE_NAME_MAX];
 
 	d->functions = th_function_names(th_json_get(th_json_get(d->member, "echo"), "tools"),
@@ -267,39 +265,139 @@ static void load_reply(struct th_server *s, struct th_stored *d, bool last)
 	d->reply.sealed = th_json_bool(th_json_get(d->member, "sealed"), false);
 	th_response_name(d->session, d->after, name);
 	th_response_name_reply(&d->reply, name);
-	(void)fold(s, d->session, &f, &err);
+	return (
+	    struct folding){ .reply = &d->reply, .is_head = true, .last = last, .after = d->after };
+}
+
+static void load_end(struct th_stored *d, const struct folding *f)
+{
+	if (d->reply.status == TH_REPLY_RUNNING && th_reply_asks(&d->reply))
+		th_reply_wait(&d->reply);
 	if (d->reply.status == TH_REPLY_RUNNING && !d->reply.asked_model &&
 	    th_json_bool(th_json_get(d->member, "warm"), false))
 		d->reply.status = TH_REPLY_COMPLETED; /* there was nothing to put */
-	d->is_head = f.is_head;
-	d->after = f.after;
+	d->is_head = f->is_head;
+	d->after = f->after;
+}
+
+/* The session of the response, if it is this user's and has it. */
+static bool find(struct th_server *s, const char *user, struct th_str name, struct th_stored *ret)
+{
+	*ret = (struct th_stored){ .is_head = true };
+	if (name_parse(name, ret->session, &ret->after) && load_row(s, user, ret) &&
+	    th_json_is_object(ret->member) && !th_stored_is_deleted(ret) &&
+	    (uint64_t)th_json_get_int(th_json_root(ret->doc), "head_seq", 0) > ret->after)
+		return true;
+	th_stored_deinit(ret);
+	return false;
 }
 
 bool th_stored_load(struct th_server *s, const char *user, struct th_str name,
 		    struct th_stored *ret)
 {
-	*ret = (struct th_stored){ .is_head = true };
-	if (!name_parse(name, ret->session, &ret->after) || !load_row(s, user, ret) ||
-	    !th_json_is_object(ret->member) || th_stored_is_deleted(ret) ||
-	    (uint64_t)th_json_get_int(th_json_root(ret->doc), "head_seq", 0) <= ret->after) {
-		th_stored_deinit(ret);
+	struct folding f;
+
+	if (!find(s, user, name, ret))
 		return false;
-	}
-	load_reply(s, ret, false);
+	f = load_begin(ret, false);
+	fold(s, ret->session, &f);
+	load_end(ret, &f);
 	return true;
 }
 
 bool th_stored_load_last(struct th_server *s, const char *user, const char *session,
 			 struct th_stored *ret)
 {
+	struct folding f;
+
 	*ret = (struct th_stored){ .is_head = true };
 	snprintf(ret->session, sizeof(ret->session), "%s", session);
 	if (!load_row(s, user, ret)) {
 		th_stored_deinit(ret);
 		return false;
 	}
-	load_reply(s, ret, true);
+	f = load_begin(ret, true);
+	fold(s, ret->session, &f);
+	load_end(ret, &f);
 	return true;
+}
+
+/* ---- the same beside the loop ---- */
+
+struct th_stored_load {
+	struct th_server *server;
+	struct th_log_load *load;
+	struct th_stored *stored;
+	struct folding folding;
+	th_stored_fn *done;
+	void *ctx;
+	bool again; /* the calls before it were asked for */
+};
+
+static void on_own(void *ctx, int code, const struct thole_error *err);
+
+/* Reads from event `from` on.  Where that cannot be, the response is as it is so far. */
+static void load_read(struct th_stored_load *l, uint64_t from, thole_line_fn *fn,
+		      thole_done_fn *done)
+{
+	struct thole_error err = { 0 };
+	int code =
+	    th_log_load(l->server, l->stored->session, from, fn, done, &l->folding, &l->load, &err);
+
+	if (code)
+		on_own(&l->folding, code, &err);
+}
+
+static void on_before(void *ctx, int code, const struct thole_error *err)
+{
+	struct th_stored_load *l = TH_CONTAINER_OF(ctx, struct th_stored_load, folding);
+
+	l->load = NULL;
+	if (code && code != 1)
+		on_own(ctx, code, err);
+	else
+		load_read(l, l->folding.after + 1, on_line, on_own);
+}
+
+static void on_own(void *ctx, int code, const struct thole_error *err)
+{
+	struct th_stored_load *l = TH_CONTAINER_OF(ctx, struct th_stored_load, folding);
+	th_stored_fn *done = l->done;
+	void *theirs = l->ctx;
+
+	(void)err;
+	l->load = NULL;
+	if ((!code || code == 1) && !l->again && lacks_before(&l->folding)) {
+		l->again = true;
+		fold_again(&l->folding);
+		load_read(l, 1, on_line_before, on_before);
+		return;
+	}
+	load_end(l->stored, &l->folding);
+	free(l);
+	done(theirs);
+}
+
+bool th_stored_load_start(struct th_server *s, const char *user, struct th_str name,
+			  struct th_stored *ret, th_stored_fn *done, void *ctx,
+			  struct th_stored_load **ret_load)
+{
+	struct th_stored_load *l;
+
+	if (!find(s, user, name, ret))
+		return false;
+	l = th_alloc(sizeof(*l));
+	*l = (struct th_stored_load){ .server = s, .stored = ret, .done = done, .ctx = ctx };
+	l->folding = load_begin(ret, false);
+	*ret_load = l;
+	load_read(l, l->folding.after + 1, on_line, on_own);
+	return true;
+}
+
+void th_stored_load_cancel(struct th_stored_load *l)
+{
+	th_log_load_cancel(l->load);
+	free(l);
 }
 
 bool th_stored_item(struct th_server *s, const char *user, struct th_str name, struct th_buf *out)
