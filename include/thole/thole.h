@@ -182,6 +182,7 @@ TH_API int thole_runtime_list(struct thole_runtime *rt, const char *state, size_
  *
  *     state     only sessions in this state, such as "waiting"
  *     user      only of this user; "local" has those that were begun without one
+ *     agent     only where the agent that speaks has this name
  *     metadata  KEY=VALUE: only where the metadata's member KEY is this text, or this JSON value
  *     title     only where the title has this text; ASCII letters in either case
  *     text      the same, or where the first 4 KiB of its first task have it

@@ -144,6 +144,13 @@ static enum th_code page_user(struct th_str value, struct page *p, struct th_err
 	return TH_OK;
 }
 
+static enum th_code page_agent(struct th_str value, struct page *p, struct th_err *err)
+{
+	(void)err;
+	p->filter.agent = value;
+	return TH_OK;
+}
+
 static enum th_code page_prefix(struct th_str value, struct page *p, struct th_err *err)
 {
 	(void)err;
@@ -191,9 +198,10 @@ static const struct {
 	const char *name;
 	enum th_code (*read)(struct th_str value, struct page *p, struct th_err *err);
 } page_options[] = {
-	{ "state", page_state }, { "user", page_user },   { "prefix", page_prefix },
-	{ "title", page_title }, { "text", page_text },   { "metadata", page_metadata },
-	{ "order", page_order }, { "limit", page_limit }, { "after", page_after },
+	{ "state", page_state },       { "user", page_user },   { "agent", page_agent },
+	{ "prefix", page_prefix },     { "title", page_title }, { "text", page_text },
+	{ "metadata", page_metadata }, { "order", page_order }, { "limit", page_limit },
+	{ "after", page_after },
 };
 
 /* One option. */

@@ -142,6 +142,7 @@ static void list_path(const struct th_session_filter *f, size_t limit, struct th
 	th_buf_printf(path, "/api/sessions?limit=%zu&order=%s", limit,
 		      f->order == TH_LIST_CREATED ? "created" : "updated");
 	add_query(path, "state", f->state);
+	add_query(path, "agent", f->agent);
 	add_query(path, "title", f->title);
 	add_query(path, "text", f->text);
 	add_query(path, "prefix", f->prefix);

@@ -15,7 +15,7 @@
 struct sessions_options {
 	struct th_common common;
 	bool json, names;
-	struct th_str state, user, title, text, metadata, order, after;
+	struct th_str state, user, agent, title, text, metadata, order, after;
 	int64_t limit;
 };
 
@@ -29,6 +29,8 @@ static const struct th_option sessions_options[] = {
 	  "the next page: after the session with this cursor in the output of --json", NULL },
 	{ "user", 0, "NAME", TH_OPTION_TEXT, offsetof(struct sessions_options, user),
 	  "only sessions of this user", NULL },
+	{ "agent", 0, "NAME", TH_OPTION_TEXT, offsetof(struct sessions_options, agent),
+	  "only sessions of this agent", NULL },
 	{ "title", 0, "TEXT", TH_OPTION_TEXT, offsetof(struct sessions_options, title),
 	  "only sessions whose task begins with a line that has this text", NULL },
 	{ "text", 0, "TEXT", TH_OPTION_TEXT, offsetof(struct sessions_options, text),
@@ -146,6 +148,7 @@ static enum th_code read_filter(const struct sessions_options *o, struct th_sess
 
 	f->state = o->state;
 	f->user = o->user;
+	f->agent = o->agent;
 	f->title = o->title;
 	f->text = o->text;
 	f->limit = o->limit > 0 ? (size_t)o->limit : 0;
@@ -166,6 +169,12 @@ static enum th_code read_filter(const struct sessions_options *o, struct th_sess
 	    (o->after.ptr[0] == 'c') != (f->order == TH_LIST_CREATED))
 		return th_fail(err, TH_EUSAGE, "the cursor is of a list in another order");
 	return th_cursor_parse(o->after, f, err);
+}
+
+/* It asks for more than a state. */
+static bool has_more(const struct sessions_options *o)
+{
+	return o->user.ptr || o->agent.ptr || o->title.ptr || o->text.ptr || o->metadata.ptr;
 }
 
 static int run_sessions(const struct th_command *self, int argc, char **argv)
@@ -212,10 +221,10 @@ static int run_sessions(const struct th_command *self, int argc, char **argv)
 		exit_code = th_cli_print(&l.out, 0);
 	else if (o.after.ptr)
 		exit_code = th_cli_die(0, "no sessions behind this cursor");
-	else if (o.state.ptr && !o.user.ptr && !o.title.ptr && !o.text.ptr && !o.metadata.ptr)
-		exit_code = th_cli_die(0, "no session %s is %s", where, o.state.ptr);
-	else if (o.state.ptr || o.user.ptr || o.title.ptr || o.text.ptr || o.metadata.ptr)
+	else if (has_more(&o))
 		exit_code = th_cli_die(0, "no such session %s", where);
+	else if (o.state.ptr)
+		exit_code = th_cli_die(0, "no session %s is %s", where, o.state.ptr);
 	else
 		exit_code = th_cli_die(0, "no sessions %s", where);
 	th_buf_deinit(&l.out);

@@ -181,7 +181,7 @@ void th_api_sessions_create(struct th_access *a)
 
 void th_api_sessions_list(struct th_access *a)
 {
-	static const char *const names[] = { "state",  "title", "text",  "metadata",
+	static const char *const names[] = { "state",  "agent", "title", "text", "metadata",
 					     "prefix", "order", "limit", "after" };
 	struct th_buf values[TH_COUNT(names)];
 	const char *options[2 * TH_COUNT(names) + 3] = { "user", a->user };

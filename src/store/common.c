@@ -246,6 +246,7 @@ bool th_filter_takes(const struct th_session_filter *f, const struct th_session_
 		return false;
 	takes = (f->state.len == 0 || th_str_eq(f->state, row->state)) &&
 		(f->user.len == 0 || th_user_is(f->user, row->user)) &&
+		(f->agent.len == 0 || th_str_eq(f->agent, row->agent)) &&
 		th_str_starts(row->session_id, f->prefix) &&
 		(f->title.len == 0 || has_text(row->title, f->title)) &&
 		(f->key.len == 0 || has_member(row->metadata, f->key, f->value));

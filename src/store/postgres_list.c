@@ -46,6 +46,7 @@ static void list_sql(const struct th_session_filter *f, size_t depth, struct th_
 		th_buf_add_cstr(sql, " AND s.user_id IN ('', '" TH_USER_LOCAL "')");
 	else
 		where(sql, args, f->user, "s.user_id = ", "");
+	where(sql, args, f->agent, "s.agent_type = ", "");
 	where(sql, args, f->prefix, "starts_with(s.session_id, ", ")");
 	/* Text that is kept in another form may have it, too. */
 	where(sql, args, f->title, "(strpos(lower(s.title), lower(",

@@ -41,7 +41,7 @@ struct th_session_cursor {
 
 /* Empty: any. */
 struct th_session_filter {
-	struct th_str state, user;
+	struct th_str state, user, agent;
 	struct th_str prefix;     /* of the id */
 	struct th_str title;      /* somewhere in the title; ASCII letters in either case */
 	struct th_str text;       /* the same, or in the words with which its first task begins */

@@ -71,6 +71,8 @@ class Delete(house.House):
         behind = self.good("sessions", "--order", "created", "--after", created[0]["cursor"], "--names").out
         self.assertEqual(behind.split(), ["two", "one"])
         self.assertEqual(self.good("sessions", "--title", "TASK TWO", "--names").out, "two\n")
+        self.assertEqual(self.good("sessions", "--agent", created[0]["agent"], "--names", "-n", "1").out, "three\n")
+        self.assertEqual(self.good("sessions", "--agent", "nobody").err, "thole: no such session in this log\n")
         self.assertEqual(self.good("sessions", "--user", "local", "--names", "-n", "1").out, "three\n")
         self.assertEqual(self.good("sessions", "--user", "anna", "--names").out, "")
         self.assertEqual(self.good("sessions", "--metadata", "ticket=7", "--names").out, "")
@@ -163,6 +165,7 @@ class Served(serving.Served):
         found = lambda query: [r["session_id"] for r in self.good_call("GET", "/api/sessions?order=created&" + query)["sessions"]]
         self.assertEqual(found("text=INVOICE"), ["one"])
         self.assertEqual(found("title=invoice"), [])
+        self.assertEqual((found("agent=default"), found("agent=defaul"), found("agent=default&text=invoice")), (["two", "one"], [], ["one"]))
         self.assertEqual(self.good_call("GET", "/api/sessions?text=invoice", who="bob")["sessions"], [])
         row = self.good_call("PATCH", "/api/sessions/one", {"title": "Renamed", "metadata": {"team": "blue"}})
         self.assertEqual((row["title"], row["metadata"]), ("Renamed", {"team": "blue"}))

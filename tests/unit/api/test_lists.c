@@ -118,6 +118,8 @@ static void pages_of_sessions(void **state)
 		assert_string_equal(walked, all);
 	}
 	assert_int_equal(page(rt, (const char *[]){ "title", "ODD", NULL }, names, next), 2);
+	assert_int_equal(page(rt, (const char *[]){ "agent", "a", NULL }, names, next), 5);
+	assert_int_equal(page(rt, (const char *[]){ "agent", "b", NULL }, names, next), 0);
 	assert_int_equal(page(rt, (const char *[]){ "prefix", "s3", NULL }, names, next), 1);
 	assert_string_equal(names, "s3 ");
 	assert_int_equal(page(rt, (const char *[]){ "state", "waiting", NULL }, names, next), 0);

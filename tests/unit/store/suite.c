@@ -100,6 +100,7 @@ static void page_append(struct th_store *s, struct lab_log *log, size_t i, size_
 		 i % 4 ? "red \\u0062lue" : "green");
 	a.row.created_ms = 1700000000000 - (int64_t)(i / 2);
 	a.row.user = users[i % 2];
+	a.row.agent = i % 3 == 2 ? TH_STR("scribe") : TH_STR("scribe two");
 	a.row.metadata = th_str_of(metadata);
 	a.row.title = i % 5 ? TH_STR("Write the Report") : TH_STR("Nothing");
 	assert_int_equal(s->kind->commit_now(s, &batch, &err), TH_OK);
@@ -235,6 +236,8 @@ void lab_page_cursors(void **state)
 					     "u99999999999999999999.a" };
 	const struct page_filter filters[] = {
 		{ { .user = TH_STR("berta") }, is_berta },
+		{ { .agent = TH_STR("scribe") }, is_two },
+		{ { .agent = TH_STR("scrib") }, is_none },
 		{ { .title = TH_STR("REPORT") }, is_report },
 		{ { .title = TH_STR("Write the Report") }, is_report },
 		{ { .title = TH_STR("Write the Report.") }, is_none },
