@@ -11,6 +11,7 @@ static const struct th_route routes[] = {
 	{ "POST", "/api/login", 0, th_api_login, SMALL, NULL, "a browser's cookie for the code of a link, or for a token", &th_login_table },
 	{ "POST", "/api/logout", TH_SCOPE_ALL, th_api_logout, SMALL, NULL, "ends the login of the cookie", NULL },
 	{ "GET", "/api/me", TH_SCOPE_ALL, th_api_me, 0, NULL, "who asks: user, scopes, and of a cookie expires_ms", NULL },
+	{ "GET", "/api/quota", TH_SCOPE_READ, th_api_quota, 0, NULL, "how much of the user's quota is used: sessions, turns_today, cost_usd_today, each with used and limit (null: none); day_ends_ms", NULL },
 	{ "GET", "/metrics", TH_SCOPE_ADMIN, th_api_metrics, 0, NULL, "figures for Prometheus", NULL },
 	{ "GET", "/api/openapi.json", TH_SCOPE_READ, th_api_openapi, 0, NULL, "this table and its bodies as an OpenAPI 3.1 document", NULL },
 	{ "GET", "/api/agents", TH_SCOPE_READ, th_api_agents, 0, NULL, "the agents that sessions can be begun with", NULL },

@@ -116,6 +116,38 @@ void th_quota_look(struct th_hub *h)
 		(void)thole_session_pause(h->session, r.why.msg, &err);
 }
 
+/* ---- how much of it is used ---- */
+
+static void put_used(struct th_jw *w, const char *name, double used, double limit)
+{
+	th_jw_key(w, th_str_of(name));
+	th_jw_object(w);
+	th_jw_kreal(w, "used", used);
+	th_jw_key(w, TH_STR("limit"));
+	if (limit > 0)
+		th_jw_real(w, limit);
+	else
+		th_jw_null(w);
+	th_jw_object_end(w);
+}
+
+void th_api_quota(struct th_access *a)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_jw w = th_jw(&json);
+	struct th_quota q = th_settings_quota(&a->server->settings, a->user);
+	struct used u = used_today(a->server, a->user);
+	uint64_t now = th_clock_wall_ms();
+
+	th_jw_object(&w);
+	put_used(&w, "sessions", (double)running(a->server, a->user), (double)q.sessions);
+	put_used(&w, "turns_today", (double)u.turns, (double)q.turns_per_day);
+	put_used(&w, "cost_usd_today", u.cost_usd, q.cost_usd_per_day);
+	th_jw_kuint(&w, "day_ends_ms", now - now % DAY_MS + DAY_MS);
+	th_jw_object_end(&w);
+	th_access_json(a, 200, &json);
+}
+
 /* ---- to begin ---- */
 
 /* What has begun is finished first: who is refused at once can ask another server. */

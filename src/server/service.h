@@ -167,7 +167,7 @@ void th_docs_page(const struct th_service *const *services, struct th_buf *out);
 
 extern const struct th_service th_service_operations;
 extern const struct th_table th_login_table;
-th_access_fn th_api_login, th_api_logout, th_api_me;
+th_access_fn th_api_login, th_api_logout, th_api_me, th_api_quota;
 th_access_fn th_api_health, th_api_ready, th_api_metrics, th_api_openapi, th_api_agents;
 
 /* ---- workspaces.c ---- */

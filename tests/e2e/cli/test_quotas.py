@@ -48,6 +48,8 @@ class Quotas(serving.Served):
             connection, response = self.stream("/api/sessions/%s/events?until=rest" % names[0], who=who)
             list(serving.frames(response))
             connection.close()
+            used = self.good_call("GET", "/api/quota", who=who)
+            self.assertEqual((used["sessions"], used["turns_today"]["limit"]), ({"used": most - 1, "limit": most}, None))
             self.good_call("POST", "/api/sessions", {"message": "x"}, status=201, who=who)
 
     def worker(self):
@@ -86,6 +88,8 @@ class Quotas(serving.Served):
             if who == "alice":
                 alices = name
         self.no_more(alices, "turns")
+        self.assertEqual(self.good_call("GET", "/api/quota")["turns_today"], {"used": 3, "limit": 3})
+        self.assertGreater(self.good_call("GET", "/api/quota")["day_ends_ms"], 1000 * time.time())
         # Who waits for an answer gets one that says so; nothing is left running.
         answer = self.call("POST", "/v1/responses", {"model": "worker", "input": "x"}, who="boss")
         self.assertEqual((answer.status, answer.json()["status"]), (200, "cancelled"))
