@@ -52,9 +52,9 @@ const routes = [
   }],
   [/^\/s\/([^/?]+)\/money$/, (root, [, id]) => { document.title = title('Cost'); return sessionMoneyView(root, new ServerSource(id), { fail, back: `#/s/${encodeURIComponent(id)}` }); }],
   [/^\/s\/([^/?]+)\/files$/, (root, [, id]) => { document.title = title('Files'); return filesView(root, id, { fail, back: `#/s/${encodeURIComponent(id)}` }); }],
-  [/^\/money$/, (root) => { document.title = title('Cost and use'); return moneyView(root, { fail }); }],
+  [/^\/money$/, (root) => { document.title = title('Cost and use'); return moneyView(root, { fail, scopes }); }],
   [/^\/compare\/([^/?]+)\/([^/?]+)$/, (root, [, one, other]) => { document.title = title('Compare'); return compareView(root, new ServerSource(one), new ServerSource(other), { fail }); }],
-  [/^\/?$/, (root) => { document.title = title(''); return sessionsView(root, { waiting, scopes }); }],
+  [/^\/?$/, (root, _, query) => { document.title = title(''); return sessionsView(root, { waiting, scopes, query }); }],
 ];
 
 function fail(error, id) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // money.js - what sessions took: tokens, money and time.
-import { h, fill, icon } from './dom.js';
-import { cost, count, date, duration, oneLine } from './format.js';
-import { get, has } from './api.js';
+import { h, fill, button, icon } from './dom.js';
+import { cost, count, duration, moment, oneLine } from './format.js';
+import { get } from './api.js';
 import { bars } from './charts.js';
 import { readWhole } from './replay.js';
+import { ServerSource } from './source.js';
 
 const usd = (v) => cost(v) || '–';
 const tokens = [{ name: 'fresh', class: 'c-fresh' }, { name: 'cached', class: 'c-cached' }, { name: 'written to the cache', class: 'c-written' }, { name: 'output', class: 'c-out' }];
@@ -64,63 +65,98 @@ export function sessionMoneyView(root, source, { fail, back }) {
   return () => abort.abort();
 }
 
-const PAGES = 5;
 const groups = ['day', 'agent', 'model', 'user'];
+const BARS = 12; // of a chart of names; the rest are one bar
+const NEWEST = 20; // sessions whose logs are read
+const EVENTS_MAX = 3000; // of such a log
+const sums = [{ name: 'fresh', class: 'c-fresh' }, { name: 'cached', class: 'c-cached' }, { name: 'output', class: 'c-out' }];
+const dollars = [{ name: 'US dollars', class: 'c-fresh' }];
 
-/** Sums by day, agent, model and user, as the server has them. */
-async function fromServer() {
-  const answers = await Promise.all(groups.map((by) => get(`/api/usage?by=${by}`)));
+/** Sums by day, agent, model and user, as the server has them: of all that this login may see. */
+async function readSums(every) {
+  const answers = await Promise.all(groups.map((by) => get(`/api/usage?by=${by}${every ? '&user=*' : ''}`)));
   return Object.fromEntries(groups.map((by, i) => [by, answers[i].usage.map((u) => ({ label: u[by] || '-', n: u.sessions ?? 0, in: u.tokens_in ?? 0, cached: u.tokens_cached ?? 0, out: u.tokens_out ?? 0, cost: u.cost_usd ?? 0 }))]));
 }
 
-/** The same out of the newest sessions, where it has none. */
-async function fromSessions() {
-  const rows = [];
-  let after = null;
-  for (let i = 0; i < PAGES; i++) {
-    const page = await get(`/api/sessions?order=created&limit=1000${after ? `&after=${encodeURIComponent(after)}` : ''}`);
-    rows.push(...page.sessions);
-    after = page.next;
-    if (!after) break;
-  }
-  const by = (pick) => {
-    const sums = new Map();
-    for (const r of rows) {
-      const key = pick(r) || '-';
-      const g = sums.get(key) ?? { label: key, n: 0, in: 0, cached: 0, out: 0, cost: 0 };
-      g.n++;
-      g.in += r.tokens_in ?? 0;
-      g.cached += r.tokens_cached ?? 0;
-      g.out += r.tokens_out ?? 0;
-      g.cost += r.cost_usd ?? 0;
-      sums.set(key, g);
-    }
-    return [...sums.values()];
-  };
-  return { day: by((r) => date(r.created_ms)).reverse(), agent: by((r) => r.agent), model: by((r) => r.model), user: by((r) => r.user), of: after ? rows.length : 0 };
+const bySize = (list) => [...list].sort((a, b) => b.cost - a.cost || b.in - a.in);
+const values = (g) => [Math.max(0, g.in - g.cached), g.cached, g.out];
+
+/** The largest as bars, the rest as one more. */
+function largest(list, pick) {
+  const rows = bySize(list).map((g) => ({ label: oneLine(g.label, 60), values: pick(g) }));
+  if (rows.length <= BARS) return rows;
+  const rest = rows.slice(BARS - 1);
+  return [...rows.slice(0, BARS - 1), { label: `${rest.length} others`, values: rest[0].values.map((_, k) => sum(rest, (r) => r.values[k])) }];
 }
 
 function table(name, list) {
-  const sorted = [...list].sort((a, b) => b.cost - a.cost || b.in - a.in).slice(0, 100);
-  return h('section', { class: 'card' }, h('h2', null, name), h('div', { class: 'table-box', tabindex: '0', role: 'region', 'aria-label': name }, h('table', null,
+  return h('section', { class: 'card' }, h('h2', null, `By ${name}`), h('div', { class: 'table-box', tabindex: '0', role: 'region', 'aria-label': `By ${name}` }, h('table', null,
     h('thead', null, h('tr', null, h('td', null, ''), ['Sessions', 'Tokens in', 'Cached', 'Tokens out', 'Cost'].map((t) => h('th', { scope: 'col' }, t)))),
-    h('tbody', null, sorted.map((g) => h('tr', null, h('th', { scope: 'row', dir: 'auto' }, oneLine(g.label, 60)), [g.n, count(g.in), count(g.cached), count(g.out), usd(g.cost)].map((v) => h('td', null, String(v)))))))));
+    h('tbody', null, bySize(list).slice(0, 100).map((g) => h('tr', null, h('th', { scope: 'row', dir: 'auto' }, oneLine(g.label, 60)), [g.n, count(g.in), count(g.cached), count(g.out), usd(g.cost)].map((v) => h('td', null, String(v)))))))));
+}
+
+function of(name, list) {
+  return [list.length > 1 ? bars(`Tokens by ${name}`, largest(list, values), sums, count) : null,
+    list.length > 1 && list.some((g) => g.cost) ? bars(`Cost by ${name}`, largest(list, (g) => [g.cost]), dollars, usd) : null, table(name, list)];
+}
+
+/** What the server has no sums of, as the logs of the newest sessions have it: {label, agent, usage, time, cost} each. */
+async function readNewest(told, signal) {
+  const page = await get(`/api/sessions?limit=${NEWEST}`, signal);
+  const read = [];
+  for (const row of page.sessions) {
+    told(read.length, page.sessions.length);
+    if (row.head_seq > EVENTS_MAX) continue;
+    const { fold } = await readWhole(new ServerSource(row.session_id), null, signal);
+    const turns = turnsOf(fold.entries);
+    const each = (name) => [...(turns[0]?.[name] ?? [])].map((_, k) => sum(turns, (t) => t[name][k]));
+    if (turns.length) read.push({ label: oneLine(row.title || row.session_id, 60), agent: row.agent || '-', user: row.user || '-', usage: each('usage'), time: each('time'), cost: sum(turns, (t) => t.cost) });
+  }
+  return { read, left: page.sessions.filter((row) => row.head_seq > EVENTS_MAX).length };
+}
+
+function newestCharts({ read, left }) {
+  const by = (name, pick) => [...Map.groupBy(read, (r) => r[name])].map(([label, rows]) => ({ label: oneLine(label, 60), values: pick(rows[0]).map((_, k) => sum(rows, (r) => pick(r)[k])) }));
+  if (!read.length) return h('p', { class: 'muted' }, 'No model was asked in them yet.');
+  const over = (name) => [bars(`Tokens by ${name}, of these`, by(name, (r) => r.usage), tokens, count), bars(`Time by ${name}, of these`, by(name, (r) => r.time), times, duration)];
+  return [left ? h('p', { class: 'muted' }, `Left out for their length, above ${count(EVENTS_MAX)} events: ${left}.`) : null,
+    bars('Tokens per session', read.map((r) => ({ label: r.label, values: r.usage })), tokens, count),
+    bars('Time per session', read.map((r) => ({ label: r.label, values: r.time })), times, duration),
+    read.some((r) => r.cost) ? bars('Cost per session', read.map((r) => ({ label: r.label, values: [r.cost] })), dollars, usd) : null,
+    over('agent'), new Set(read.map((r) => r.user)).size > 1 ? over('user') : null];
+}
+
+/** The part of the view that reads logs, once somebody asks for it. */
+function newest(signal) {
+  const box = h('section', { class: 'newest', 'aria-live': 'polite' });
+  const go = button(`Read the newest ${NEWEST} sessions`, { onclick: async () => {
+    const note = h('p', { class: 'muted' });
+    fill(box, note);
+    try {
+      fill(box, newestCharts(await readNewest((n, all) => { note.textContent = `Reads session ${n + 1} of ${all}…`; }, signal)));
+    } catch (error) {
+      if (!signal.aborted) fill(box, h('p', { class: 'problem' }, `They cannot be read: ${error.message}.`), go);
+    }
+  } });
+  fill(box, h('p', { class: 'muted' }, 'Times of model, tools and waiting, and what was written to a cache, stand in the logs alone.'), go);
+  return box;
 }
 
 /** Over sessions. */
-export function moneyView(root, { fail }) {
-  let ended = false;
+export function moneyView(root, { fail, scopes }) {
+  const abort = new AbortController();
   fill(root, h('main', { class: 'centered' }, h('p', { class: 'muted' }, 'Reads the sessions…')));
   (async () => {
-    const all = await (await has('get /api/usage').catch(() => false) ? fromServer() : fromSessions());
-    if (ended) return;
+    const [all, quota] = await Promise.all([readSums(scopes.has('admin')), get('/api/quota', abort.signal)]);
+    if (abort.signal.aborted) return;
     const total = (name) => sum(all.day, (d) => d[name]);
-    const series = [{ name: 'fresh', class: 'c-fresh' }, { name: 'cached', class: 'c-cached' }, { name: 'output', class: 'c-out' }];
-    fill(root, h('main', { class: 'page money' }, h('div', { class: 'toolbar' }, h('h1', null, 'Cost and use'), all.of ? h('p', { class: 'muted' }, `of the newest ${all.of} sessions`) : null),
+    fill(root, h('main', { class: 'page money' }, h('div', { class: 'toolbar' }, h('h1', null, 'Cost and use')),
       h('div', { class: 'tiles' }, tile('Sessions', count(total('n'))), tile('Tokens in', count(total('in')), total('in') ? `${Math.round((100 * total('cached')) / total('in'))} % cached` : null), tile('Tokens out', count(total('out'))), tile('Cost', total('cost') ? usd(total('cost')) : 'not known')),
-      all.day.length ? [bars('Tokens per day', all.day.map((d) => ({ label: d.label, values: [Math.max(0, d.in - d.cached), d.cached, d.out] })), series, count),
-        total('cost') ? bars('Cost per day', all.day.map((d) => ({ label: d.label, values: [d.cost] })), [{ name: 'US dollars', class: 'c-fresh' }], usd) : null,
-        table('By agent', all.agent), table('By model', all.model), table('By user', all.user)] : h('p', { class: 'muted empty' }, 'Nothing was asked yet.')));
-  })().catch((error) => { if (!ended) fail(error, ''); });
-  return () => { ended = true; };
+      h('div', { class: 'budgets' }, budget('Running at once', quota.sessions.used, quota.sessions.limit, String), budget('Turns today', quota.turns_today.used, quota.turns_today.limit, String),
+        budget('Cost today', quota.cost_usd_today.used, quota.cost_usd_today.limit, (v) => usd(v)), quota.turns_today.limit || quota.cost_usd_today.limit ? h('p', { class: 'muted' }, `The next day begins at ${moment(quota.day_ends_ms)}.`) : null),
+      all.day.length ? [bars('Tokens per day', all.day.map((d) => ({ label: d.label, values: values(d) })), sums, count),
+        total('cost') ? bars('Cost per day', all.day.map((d) => ({ label: d.label, values: [d.cost] })), dollars, usd) : null,
+        of('agent', all.agent), of('model', all.model), of('user', all.user), newest(abort.signal)] : h('p', { class: 'muted empty' }, 'Nothing was asked yet.')));
+  })().catch((error) => { if (!abort.signal.aborted) fail(error, ''); });
+  return () => abort.abort();
 }

@@ -7,6 +7,7 @@ import { entry, groups, hasText } from './entries.js';
 import { card, decideCall, wholeCall } from './decide.js';
 import { openPicture, picture } from './picture.js';
 import { ServerSource, Reader } from './source.js';
+import { listAddress } from './sessions.js';
 import { badge, isActive } from './states.js';
 import { VirtualList } from './virtual.js';
 import { LiveScreen } from './live.js';
@@ -285,7 +286,7 @@ class SessionView {
     if (may && isActive(r.state)) controls.push(button('Stop', { onclick: () => this.cancel() }, 'stop'));
     const focused = this.head.contains(document.activeElement) ? document.activeElement.textContent : null;
     document.title = this.options.title(oneLine(r.title || this.id, 60));
-    fill(this.head, h('a', { href: '#/', class: 'back', 'aria-label': 'All sessions' }, icon('back')),
+    fill(this.head, h('a', { href: listAddress(), class: 'back', 'aria-label': 'All sessions' }, icon('back')),
       h('div', { class: 'heading' }, h('h1', { dir: 'auto' }, oneLine(r.title || this.id, 140)),
         h('p', { class: 'meta' }, badge(r.state), h('span', null, oneLine(r.agent ?? '', 40)), h('span', { class: 'muted' }, oneLine(r.model ?? '', 40)),
           r.parent ? h('a', { href: `#/compare/${encodeURIComponent(r.parent)}/${encodeURIComponent(this.id)}` }, 'fork: compare') : null)),

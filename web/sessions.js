@@ -11,6 +11,11 @@ const PAGE = 200;
 const NEWEST = 60; // that are looked at each time
 const EVERY_MS = 2000;
 const LOOKS = 4; // at logs, at once
+const FILTERS = ['text', 'state', 'agent']; // as the address and the server have them
+
+let address = '#/';
+/** Where the list stands as it was last looked at. */
+export const listAddress = () => address;
 
 class Rows {
   constructor(filter) {
@@ -126,13 +131,19 @@ function rowElement(row, now, title) {
 }
 
 /** Shows the list; gives a function that ends it. */
-export function sessionsView(root, { waiting }) {
-  let rows = new Rows({});
+export function sessionsView(root, { waiting, query }) {
+  address = location.hash || '#/';
+  let rows = new Rows(Object.fromEntries(FILTERS.map((name) => [name, query.get(name)])));
   let ended = false;
   let timer = 0;
-  const search = h('input', { type: 'search', placeholder: 'Search titles', 'aria-label': 'Search titles' });
+  const search = h('input', { type: 'search', placeholder: 'Search titles and tasks', 'aria-label': 'Search titles and tasks', value: rows.filter.text });
   const state = h('select', { 'aria-label': 'State' }, h('option', { value: '' }, 'Any state'),
     Object.entries(states).filter(([k]) => k !== 'loading').map(([value, name]) => h('option', { value }, name)));
+  const agent = h('select', { 'aria-label': 'Agent' }, h('option', { value: '' }, 'Any agent'));
+  const agents = new Set();
+  state.value = rows.filter.state ?? '';
+  if (rows.filter.agent) addAgents([rows.filter.agent]);
+  agent.value = rows.filter.agent ?? '';
   const scroller = h('div', { class: 'scroller', tabindex: '-1' });
   const note = h('p', { class: 'muted empty', role: 'status' });
   const waits = h('div', { class: 'waits-slot' });
@@ -140,7 +151,7 @@ export function sessionsView(root, { waiting }) {
   fill(root, h('main', { class: 'page sessions' },
     h('div', { class: 'toolbar' },
       h('h1', null, 'Sessions'),
-      h('div', { class: 'tools' }, h('span', { class: 'with-icon' }, icon('search'), search), state,
+      h('div', { class: 'tools' }, h('span', { class: 'with-icon' }, icon('search'), search), state, agent,
         button('New task', { class: 'primary', onclick: () => start().catch((e) => toast(`${e.message}.`, true)) }, 'plus'))),
     waits, problem, scroller, note));
 
@@ -158,11 +169,22 @@ export function sessionsView(root, { waiting }) {
     onEdge: (edge) => { if (edge === 'end') more(); },
   });
 
+  /** Agents that there are sessions of. */
+  function addAgents(names) {
+    for (const name of names) {
+      if (!name || agents.has(name)) continue;
+      agents.add(name);
+      const option = h('option', { value: name }, oneLine(name, 40));
+      agent.insertBefore(option, [...agent.options].slice(1).find((o) => o.value > name) ?? null);
+    }
+  }
+
   function show() {
     const all = rows.sorted();
+    addAgents(all.map((row) => row.agent));
     list.setItems(all);
     const filtered = Object.values(rows.filter).some(Boolean);
-    note.textContent = all.length ? '' : filtered ? 'No session fits. Take out the search or choose another state.'
+    note.textContent = all.length ? '' : filtered ? 'No session fits. Take out the search, or choose another state or agent.'
       : 'Nothing was asked yet. “New task” begins a session; so does thole run on the command line.';
   }
 
@@ -191,19 +213,19 @@ export function sessionsView(root, { waiting }) {
   }
 
   function refilter() {
-    rows = new Rows({ state: state.value, [searches]: search.value.trim() });
+    rows = new Rows({ text: search.value.trim(), state: state.value, agent: agent.value });
+    // The way back from a session leads to the same list.
+    const q = new URLSearchParams(Object.entries(rows.filter).filter(([, value]) => value)).toString();
+    address = q ? `#/?${q}` : '#/';
+    history.replaceState(null, '', address);
     scroller.scrollTop = 0;
     more();
   }
-  let searches = 'title'; // or, where the server has it, also the words of the task
-  get('/api/openapi.json').then((doc) => {
-    if (!/\btext\b/.test(doc.paths['/api/sessions']?.get?.summary ?? '')) return;
-    searches = 'text';
-    search.placeholder = 'Search titles and tasks';
-  }, () => {});
+  get('/api/usage?by=agent').then((sums) => addAgents(sums.usage.map((u) => u.agent)), () => { /* those of the rows are there */ });
   let typed = 0;
   search.addEventListener('input', () => { clearTimeout(typed); typed = setTimeout(refilter, 200); });
   state.addEventListener('change', refilter);
+  agent.addEventListener('change', refilter);
 
   function onkey(e) {
     if (e.target.closest('input, select, textarea, dialog') || e.ctrlKey || e.metaKey || e.altKey) return;

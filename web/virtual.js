@@ -160,6 +160,7 @@ export class VirtualList {
     this.drop(wanted);
     const fresh = [];
     for (const [key, at] of wanted) this.show(key, at, fresh);
+    this.order(wanted);
     if (fresh.length) this.measure(fresh);
     this.edges(top, bottom);
   }
@@ -186,15 +187,30 @@ export class VirtualList {
       it.element.setAttribute('role', 'listitem');
       it.element.dataset.key = key;
       this.shown.set(key, it);
-      this.body.append(it.element);
       fresh.push(key);
     }
     it.element.setAttribute('aria-setsize', this.items.length);
     it.element.setAttribute('aria-posinset', index + 1);
     it.element.style.transform = `translateY(${Math.round(place)}px)`;
-    if (this.refocus === key) {
+  }
+
+  /** In the page they stand in the order of the list: so the Tab key and those who listen meet them. */
+  order(wanted) {
+    let at = this.body.firstElementChild;
+    for (const key of wanted.keys()) {
+      const { element } = this.shown.get(key);
+      while (at && !wanted.has(at.dataset.key)) at = at.nextElementSibling;
+      if (element === at) {
+        at = at.nextElementSibling;
+        continue;
+      }
+      const focused = element.contains(document.activeElement) ? document.activeElement : null;
+      this.body.insertBefore(element, at);
+      focused?.focus({ preventScroll: true }); // who is moved loses the keyboard
+    }
+    if (wanted.has(this.refocus)) {
+      this.shown.get(this.refocus).element.focus({ preventScroll: true });
       this.refocus = null;
-      it.element.focus({ preventScroll: true });
     }
   }
 

@@ -207,6 +207,62 @@ class Sessions(house_page.Paged):
         self.assertEqual(self.call("GET", "/api/sessions/gone-1").status, 404)
         self.expected.append("404")  # the row is asked for once more while it goes
 
+    def test_the_list_by_agent(self):
+        """The filters stand in the address, and the way back from a session leads to the same list."""
+        for agent in ("reads", "writes"):
+            self.agent(agent, "tools: [shell]\n")
+        self.serve(say("One."), say("Two."), say("Three."))
+        self.begin()
+        for name, agent in (("a1", "reads"), ("b1", "writes"), ("b2", "writes")):
+            self.wait_event(self.begin_session("Task of %s." % name, agent=agent, id=name), "final")
+        tab = self.open()
+        tab.wait("document.querySelectorAll('.session-row').length === 3")
+        self.assertEqual(tab.js("[...document.querySelector('[aria-label=Agent]').options].map((o) => o.value)"), ["", "reads", "writes"])
+        self.choose(tab, "[aria-label=Agent]", "writes")
+        tab.wait("document.querySelectorAll('.session-row').length === 2")
+        self.assertEqual(tab.js("location.hash"), "#/?agent=writes")
+        tab.fill("input[type=search]", "of b2")
+        tab.wait("document.querySelectorAll('.session-row').length === 1")
+        tab.click(".session-row a")
+        tab.wait_text("Finished", ".session-head .badge")
+        tab.click(".back")
+        tab.wait("document.querySelectorAll('.session-row').length === 1")
+        self.assertEqual(tab.js("[document.querySelector('input[type=search]').value, document.querySelector('[aria-label=Agent]').value]"), ["of b2", "writes"])
+        self.choose(tab, "[aria-label=State]", "failed")
+        tab.wait_text("No session fits", ".empty")
+
+    def choose(self, tab, selector, value):
+        tab.js("(() => { const s = document.querySelector(%s); s.value = %s; s.dispatchEvent(new Event('change')); })()" % (json.dumps(selector), json.dumps(value)))
+
+    def test_charts_of_agents_and_quota(self):
+        (self.folder / "config" / "thole" / "config.yaml").write_text("executor_linger_s: 20\nserve:\n  turns_per_day: 8\n  sessions_per_user: 2\n")
+        (self.folder / "config" / "thole" / "models.yaml").write_text("models: [{name: mine, like: gpt-5.4, price: {input: 1, output: 1}}]\n")
+        self.agent("reads", "model: mine\ntools: [shell]\napprove: [shell]\n")
+        self.agent("writes", "model: mine\ntools: [shell]\n")
+        self.serve([shell("sleep 0.2; echo 1")], say("One."))
+        self.begin()
+        name = self.begin_session("First.", agent="reads", id="m1")
+        self.wait_event(name, "approval_requested")
+        self.good_call("POST", "/api/sessions/m1/approve", {"call_id": self.log("m1")[-1]["call"]})
+        self.wait_event(name, "final")
+        self.wait_event(self.begin_session("Second.", agent="writes", id="m2"), "final")
+        tab = self.open("#/money")
+        tab.wait_text("Tokens by agent", ".chart h2")
+        used = self.good_call("GET", "/api/usage?by=agent")["usage"]
+        titles = tab.js("[...[...document.querySelectorAll('.chart')].find((c) => c.querySelector('h2').textContent === 'Cost by agent').querySelectorAll('svg.bars title')].map((t) => t.textContent)")
+        self.assertEqual(sorted(t.split(":")[0] for t in titles), sorted(u["agent"] for u in used))
+        meters = tab.js("[...document.querySelectorAll('.budget')].map((b) => b.querySelector('meter').getAttribute('aria-label'))")
+        self.assertEqual(meters, ["Running at once: 0 of 2", "Turns today: 4 of 8"])
+        tab.click(".newest button", "Read the newest")
+        tab.wait_text("Time per session", ".newest h2")
+        log = self.log("m1")
+        spent = sum(e["data"]["elapsed_ms"] for e in log if e["kind"] == "outcome")
+        row = tab.js("(() => { const c = [...document.querySelectorAll('.newest .chart')].find((c) => c.querySelector('h2').textContent === 'Time per session'); c.querySelector('details').open = true;"
+                     "return [...c.querySelectorAll('tbody tr')].map((r) => [...r.children].map((d) => d.textContent)).find((r) => r[0] === 'First.'); })()")
+        self.assertEqual(row[2], tab.js("import('/web/format.js').then((m) => m.duration(%d))" % spent))
+        self.assertGreaterEqual(spent, 200)
+        self.shot(tab, "money-newest")
+
     def test_a_reader_may_look_only(self):
         self.agent("careful", "tools: [shell]\napprove: [shell]\n")
         self.serve([shell("echo 1")], say("No."))
