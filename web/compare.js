@@ -21,6 +21,12 @@ export function partAt(a, b) {
   return i;
 }
 
+function sentence(parted, [a, b]) {
+  if (!parted) return 'They have no step in common.';
+  if (parted === Math.max(a.length, b.length)) return `They are the same, in all of their ${plural(parted, 'step')}.`;
+  return `The first ${plural(parted, 'step')} ${parted === 1 ? 'is' : 'are'} the same; from there on they go their own ways.`;
+}
+
 const steps = (fold) => fold.entries.filter((e) => e.type !== 'begin');
 
 export function compareView(root, a, b, { fail }) {
@@ -40,7 +46,7 @@ export function compareView(root, a, b, { fail }) {
         h('header', null, badge(row.state), h('a', { href: `#/s/${encodeURIComponent(source.id)}` }, oneLine(row.title || source.id, 80)), h('span', { class: 'muted' }, `${plural(rest.length, 'step')} of its own`)), scroller);
     });
     fill(root, h('main', { class: 'compare' }, h('header', { class: 'session-head' }, h('a', { href: `#/s/${encodeURIComponent(b.id)}`, class: 'back', 'aria-label': 'Back' }, icon('back')),
-      h('div', { class: 'heading' }, h('h1', null, 'Compare'), h('p', { class: 'meta' }, parted ? `The first ${plural(parted, 'step')} ${parted === 1 ? 'is' : 'are'} the same; from there on they go their own ways.` : 'They have no step in common.'))),
+      h('div', { class: 'heading' }, h('h1', null, 'Compare'), h('p', { class: 'meta' }, sentence(parted, all)))),
     h('div', { class: 'columns' }, columns)));
     for (const it of lists) {
       it.list = new VirtualList(it.scroller, { label: 'Steps', key: (e) => e.id, version: (e) => e.rev, estimate: (e) => (e.type === 'call' ? 150 : 80), render: (e) => entry(e, it.ctx) });

@@ -54,8 +54,9 @@ export function cost(usd) {
 export const plural = unit;
 
 // What a terminal or a reader of right-to-left text would act on stands there as a sign instead.
+const controls = 'NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US'.split(' ');
 const names = {
-  0x7f: '␡', 0x85: '⟦NEL⟧', 0xad: '⟦SHY⟧', 0x61c: '⟦ALM⟧', 0x200b: '⟦ZWSP⟧', 0x200e: '⟦LRM⟧', 0x200f: '⟦RLM⟧', 0x2028: '⟦LSEP⟧', 0x2029: '⟦PSEP⟧',
+  0x7f: '⟦DEL⟧', 0x85: '⟦NEL⟧', 0xad: '⟦SHY⟧', 0x61c: '⟦ALM⟧', 0x200b: '⟦ZWSP⟧', 0x200e: '⟦LRM⟧', 0x200f: '⟦RLM⟧', 0x2028: '⟦LSEP⟧', 0x2029: '⟦PSEP⟧',
   0x202a: '⟦LRE⟧', 0x202b: '⟦RLE⟧', 0x202c: '⟦PDF⟧', 0x202d: '⟦LRO⟧', 0x202e: '⟦RLO⟧', 0x2066: '⟦LRI⟧', 0x2067: '⟦RLI⟧',
   0x2068: '⟦FSI⟧', 0x2069: '⟦PDI⟧', 0xfeff: '⟦BOM⟧',
 };
@@ -65,7 +66,7 @@ const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e
 export function visible(text) {
   return String(text).replace(hidden, (c) => {
     const code = c.codePointAt(0);
-    return code < 0x20 ? String.fromCharCode(0x2400 + code) : names[code] ?? `⟦U+${code.toString(16).toUpperCase()}⟧`;
+    return code < 0x20 ? `⟦${controls[code]}⟧` : names[code] ?? `⟦U+${code.toString(16).toUpperCase()}⟧`;
   });
 }
 

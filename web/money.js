@@ -8,6 +8,8 @@ import { readWhole } from './replay.js';
 import { ServerSource } from './source.js';
 
 const usd = (v) => cost(v) || '–';
+const dollars = [{ name: 'US dollars', class: 'c-fresh' }];
+const axis = (v) => cost(v) || '$0';
 const tokens = [{ name: 'fresh', class: 'c-fresh' }, { name: 'cached', class: 'c-cached' }, { name: 'written to the cache', class: 'c-written' }, { name: 'output', class: 'c-out' }];
 const times = [{ name: 'model', class: 'c-fresh' }, { name: 'tools', class: 'c-out' }, { name: 'waiting for a person', class: 'c-wait' }];
 
@@ -56,10 +58,10 @@ export function sessionMoneyView(root, source, { fail, back }) {
       h('div', { class: 'tiles' }, tile('Cost', used ? usd(used) : 'not known'), tile('Tokens in', count(all), all ? `${Math.round((100 * cached) / all)} % cached` : null), tile('Tokens out', count(sum(turns, (x) => x.usage[3]))),
         tile('Model', duration(t[0])), tile('Tools', duration(t[1])), tile('Waiting', duration(t[2]))),
       h('div', { class: 'budgets' }, budget('Turns', row.turns ?? turns.length, limits.turns, String), budget('Tokens', (row.tokens_in ?? 0) + (row.tokens_out ?? 0), limits.tokens, count),
-        budget('Cost', used, limits.cost_usd, usd), budget('Time', row.updated_ms - row.created_ms, limits.seconds ? limits.seconds * 1000 : 0, duration)),
+        budget('Cost', used, limits.cost_usd, axis), budget('Time', row.updated_ms - row.created_ms, limits.seconds ? limits.seconds * 1000 : 0, duration)),
       turns.length ? [bars('Tokens per turn', turns.map((x) => ({ label: x.label, values: x.usage })), tokens, count),
         bars('Time per turn', turns.map((x) => ({ label: x.label, values: x.time })), times, duration),
-        used ? bars('Cost per turn', turns.map((x) => ({ label: x.label, values: [x.cost] })), [{ name: 'US dollars', class: 'c-fresh' }], usd) : null]
+        used ? bars('Cost per turn', turns.map((x) => ({ label: x.label, values: [x.cost] })), dollars, axis) : null]
         : h('p', { class: 'muted' }, 'The model was not asked yet.')));
   }, (error) => { if (!abort.signal.aborted) fail(error, source.id); });
   return () => abort.abort();
@@ -70,7 +72,6 @@ const BARS = 12; // of a chart of names; the rest are one bar
 const NEWEST = 20; // sessions whose logs are read
 const EVENTS_MAX = 3000; // of such a log
 const sums = [{ name: 'fresh', class: 'c-fresh' }, { name: 'cached', class: 'c-cached' }, { name: 'output', class: 'c-out' }];
-const dollars = [{ name: 'US dollars', class: 'c-fresh' }];
 
 /** Sums by day, agent, model and user, as the server has them: of all that this login may see. */
 async function readSums(every) {
@@ -97,7 +98,7 @@ function table(name, list) {
 
 function of(name, list) {
   return [list.length > 1 ? bars(`Tokens by ${name}`, largest(list, values), sums, count) : null,
-    list.length > 1 && list.some((g) => g.cost) ? bars(`Cost by ${name}`, largest(list, (g) => [g.cost]), dollars, usd) : null, table(name, list)];
+    list.length > 1 && list.some((g) => g.cost) ? bars(`Cost by ${name}`, largest(list, (g) => [g.cost]), dollars, axis) : null, table(name, list)];
 }
 
 /** What the server has no sums of, as the logs of the newest sessions have it: {label, agent, usage, time, cost} each. */
@@ -122,7 +123,7 @@ function newestCharts({ read, left }) {
   return [left ? h('p', { class: 'muted' }, `Left out for their length, above ${count(EVENTS_MAX)} events: ${left}.`) : null,
     bars('Tokens per session', read.map((r) => ({ label: r.label, values: r.usage })), tokens, count),
     bars('Time per session', read.map((r) => ({ label: r.label, values: r.time })), times, duration),
-    read.some((r) => r.cost) ? bars('Cost per session', read.map((r) => ({ label: r.label, values: [r.cost] })), dollars, usd) : null,
+    read.some((r) => r.cost) ? bars('Cost per session', read.map((r) => ({ label: r.label, values: [r.cost] })), dollars, axis) : null,
     over('agent'), new Set(read.map((r) => r.user)).size > 1 ? over('user') : null];
 }
 
@@ -153,9 +154,9 @@ export function moneyView(root, { fail, scopes }) {
     fill(root, h('main', { class: 'page money' }, h('div', { class: 'toolbar' }, h('h1', null, 'Cost and use')),
       h('div', { class: 'tiles' }, tile('Sessions', count(total('n'))), tile('Tokens in', count(total('in')), total('in') ? `${Math.round((100 * total('cached')) / total('in'))} % cached` : null), tile('Tokens out', count(total('out'))), tile('Cost', total('cost') ? usd(total('cost')) : 'not known')),
       h('div', { class: 'budgets' }, budget('Running at once', quota.sessions.used, quota.sessions.limit, String), budget('Turns today', quota.turns_today.used, quota.turns_today.limit, String),
-        budget('Cost today', quota.cost_usd_today.used, quota.cost_usd_today.limit, (v) => usd(v)), quota.turns_today.limit || quota.cost_usd_today.limit ? h('p', { class: 'muted' }, `The next day begins at ${moment(quota.day_ends_ms)}.`) : null),
+        budget('Cost today', quota.cost_usd_today.used, quota.cost_usd_today.limit, axis), quota.turns_today.limit || quota.cost_usd_today.limit ? h('p', { class: 'muted' }, `The next day begins at ${moment(quota.day_ends_ms)}.`) : null),
       all.day.length ? [bars('Tokens per day', all.day.map((d) => ({ label: d.label, values: values(d) })), sums, count),
-        total('cost') ? bars('Cost per day', all.day.map((d) => ({ label: d.label, values: [d.cost] })), dollars, usd) : null,
+        total('cost') ? bars('Cost per day', all.day.map((d) => ({ label: d.label, values: [d.cost] })), dollars, axis) : null,
         of('agent', all.agent), of('model', all.model), of('user', all.user), newest(abort.signal)] : h('p', { class: 'muted empty' }, 'Nothing was asked yet.')));
   })().catch((error) => { if (!abort.signal.aborted) fail(error, ''); });
   return () => abort.abort();

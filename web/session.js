@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // session.js - one session as it goes: timeline, what waits, what is on its screen, and a box to speak to it.
 import { h, fill, announce, button, dialog, icon, iconButton, toast } from './dom.js';
-import { cost, count, duration, moment, oneLine, plural } from './format.js';
+import { ago, cost, count, duration, moment, oneLine, plural } from './format.js';
 import { Fold, marks } from './fold.js';
 import { entry, groups, hasText } from './entries.js';
 import { card, decideCall, wholeCall } from './decide.js';
@@ -12,7 +12,7 @@ import { badge, isActive } from './states.js';
 import { VirtualList } from './virtual.js';
 import { LiveScreen } from './live.js';
 import { LiveTerminal } from './terminal.js';
-import { has, patch, remove, sessionPath } from './api.js';
+import { get, has, patch, remove, sessionPath } from './api.js';
 
 const READ_AHEAD = 3000; // events that are read by themselves, behind the first view
 
@@ -152,10 +152,6 @@ class SessionView {
     this.refresh();
     this.readAhead();
     this.openScreen();
-    Promise.all(['delete', 'patch'].map((m) => has(`${m} /api/sessions/{id}`))).then(([mayDelete, mayRename]) => {
-      Object.assign(this, { mayDelete, mayRename });
-      if (!this.ended) this.showHead();
-    }, () => { /* an older server, or none: what it cannot do is not offered */ });
   }
 
   /** The desktop as it is now, where the server has it and the session has one. */
@@ -295,13 +291,14 @@ class SessionView {
         h('a', { class: 'button', href: `#/s/${encodeURIComponent(this.id)}/replay` }, icon('film'), h('span', { class: 'label' }, 'Replay')),
         h('a', { class: 'button', href: `#/s/${encodeURIComponent(this.id)}/files` }, icon('file'), h('span', { class: 'label' }, 'Files')),
         h('a', { class: 'button', href: `#/s/${encodeURIComponent(this.id)}/money` }, icon('chart'), h('span', { class: 'label' }, 'Cost')),
-        may && (this.mayRename || this.mayDelete) ? iconButton('more', 'More', { onclick: () => this.more() }) : null,
+        iconButton('more', 'More', { onclick: () => this.more() }),
         h('a', { class: 'button quiet', href: sessionPath(this.id, '/export'), download: `${this.id}.jsonl`, 'aria-label': 'Download its log', title: 'Download its log' }, icon('down'))));
     if (focused) [...this.head.querySelectorAll('button, a')].find((b) => b.textContent === focused)?.focus();
   }
 
-  /** What is seldom done: another title, and removing it. */
+  /** What is seldom done: another title, comparing, and removing it. */
   more() {
+    const may = this.options.scopes.has('run');
     dialog('This session', (close) => {
       const title = h('input', { id: 'new-title', value: this.row.title ?? '', maxlength: 200 });
       const problem = h('p', { class: 'problem', role: 'alert' });
@@ -311,6 +308,16 @@ class SessionView {
         e.preventDefault();
         patch(sessionPath(this.id), { title: title.value.trim() }).then(() => { close(); this.refresh(); }, tell);
       });
+      const other = h('select', { id: 'compare-with' });
+      get('/api/sessions?limit=100').then((page) => fill(other, page.sessions.filter((row) => row.session_id !== this.id)
+        .map((row) => h('option', { value: row.session_id }, `${oneLine(row.title || row.session_id, 60)} (${ago(row.updated_ms)})`))), tell);
+      const compare = h('form', null, h('label', { for: 'compare-with' }, 'Another one of the newest'), h('div', { class: 'row' }, h('div', { class: 'grow' }, other), h('button', null, 'Compare')));
+      compare.addEventListener('submit', (e) => {
+        e.preventDefault();
+        if (!other.value) return;
+        close();
+        location.hash = `#/compare/${encodeURIComponent(this.id)}/${encodeURIComponent(other.value)}`;
+      });
       const drop = button('Delete for good', { class: 'danger', onclick: () => {
         if (drop.dataset.sure) remove(sessionPath(this.id)).then(() => { close(); location.hash = '#/'; }, tell);
         else {
@@ -318,7 +325,7 @@ class SessionView {
           drop.querySelector('.label').textContent = 'Yes, delete its log and pictures';
         }
       } });
-      return h('div', null, this.mayRename ? rename : null, this.mayDelete ? h('p', { class: 'row end' }, drop) : null, problem);
+      return h('div', null, may ? rename : null, compare, may ? h('p', { class: 'row end' }, drop) : null, problem);
     });
   }
 

@@ -61,7 +61,7 @@ class Hostile(house_page.Paged):
         tab.wait("document.querySelector('.pending .command')")
         command = tab.js("document.querySelector('.pending .command').textContent")
         self.assertIn("⟦RLO⟧gpj.exe⟦PDF⟧", command)
-        self.assertIn("␛[31mred␛[0m ␇ ⟦ZWSP⟧end", command)
+        self.assertIn("⟦ESC⟧[31mred⟦ESC⟧[0m ⟦BEL⟧ ⟦ZWSP⟧end", command)
         for sign in "\u202e\u001b\u0007\u200b":
             self.assertNotIn(sign, tab.text())
         self.shot(tab, "hostile-card")
