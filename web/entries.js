@@ -129,6 +129,7 @@ function turn(ctx, e) {
     const after = e.problem.retry ? `, is tried again${e.problem.wait ? ` in ${duration(e.problem.wait)}` : ''}` : e.problem.next ? `, goes on with ${oneLine(e.problem.next, 60)}` : '';
     body.push(h('p', { class: 'problem-text' }, `${visible(e.problem.message)} (${oneLine(e.problem.class, 40)}${after})`));
   }
+  if (e.state === 'given_up') body.push(h('p', { class: 'muted' }, 'Its answer was not waited for.'));
   if (e.state === 'incomplete') body.push(h('p', { class: 'problem-text' }, `The answer is not whole: ${oneLine(e.reason ?? '', 120)}`));
   const asking = e.state === 'asking';
   return frame(ctx, e, {

@@ -162,6 +162,12 @@ function joinLines(before, after) {
   return [...before.slice(0, -1), before.at(-1) + after[0].slice(4), ...after.slice(1)];
 }
 
+function giveUp(turn) {
+  turn.state = 'given_up';
+  turn.live = null;
+  turn.rev++;
+}
+
 export class Fold {
   constructor() {
     this.entries = [];
@@ -171,6 +177,8 @@ export class Fold {
     this.lateInputs = [];
     this.open = null; // the turn that has no answer yet
     this.headless = null; // an answer whose request is not read yet
+    this.started = null; // the beginning of such an answer
+    this.first = null; // what comes first here for a turn that began before: it 'answers' it, or 'closes' it
     this.screen = null;
     this.count = 0;
   }
@@ -209,20 +217,33 @@ export class Fold {
     if (entry.type === 'final') {
       entry.same = said(this.entries, this.entries.length - 1);
     }
-    if (['error', 'state', 'final'].includes(entry.type)) this.open = null;
+    if (['error', 'state', 'final'].includes(entry.type)) this.close();
     return entry;
+  }
+
+  /** A turn that waits for its answer gets none any more. */
+  close() {
+    this.first ??= 'closes';
+    if (this.open) giveUp(this.open);
+    this.open = null;
   }
 
   model(event, d) {
     if (event.kind === 'model_requested') {
+      this.close();
       this.open = this.put(event, { type: 'turn', state: 'asking', turn: d.turn, attempt: d.attempt, model: d.model, agent: d.agent, parts: [], live: null });
       return this.open;
     }
-    if (event.kind === 'model_started') return this.open ? this.touch(this.open, event) : null;
+    if (event.kind === 'model_started') {
+      if (this.open) return this.touch(this.open, event);
+      if (!this.first) this.started = event;
+      return null;
+    }
     let turn = this.open;
     if (!turn) {
       turn = this.put(event, { type: 'turn', state: 'asking', parts: [], live: null, model: d.model });
-      if (!this.headless && this.entries.filter((e) => e.type === 'turn').length === 1) this.headless = turn;
+      if (!this.first) this.headless = turn;
+      this.first ??= 'answers';
     }
     turn.live = null;
     this.open = null;
@@ -320,13 +341,17 @@ export class Fold {
   prepend(events) {
     const older = new Fold();
     for (const event of events) older.add(event);
-    if (older.open && this.headless) {
+    if (older.open && this.started) this.touch(older.open, this.started);
+    if (older.open && this.first === 'closes') giveUp(older.open);
+    else if (older.open && !this.first) this.open = older.open;
+    else if (older.open) {
       this.headless.model ??= older.open.model;
       Object.assign(this.headless, { turn: older.open.turn, attempt: older.open.attempt, agent: older.open.agent, ts: older.open.ts, seq: older.open.seq });
       this.headless.rev++;
       older.entries.splice(older.entries.indexOf(older.open), 1);
     }
-    this.headless = older.headless ?? null;
+    if (older.first) Object.assign(this, { first: older.first, headless: older.headless, started: older.started });
+    else this.started ??= older.started;
     for (const [key, entry] of older.calls) if (!this.calls.has(key)) this.calls.set(key, entry);
     const rest = older.orphans;
     for (const { key, event } of this.orphans) {

@@ -49,6 +49,11 @@ def log():
     add("handoff", {"from": "a", "to": "b"})
     add("guardrail", {"name": "g", "stage": "output", "tripped": True, "message": "no"})
     add("state_changed", {"to": "paused", "reason": "by ada"})
+    add("model_requested", {"model": "m", "turn": 3, "attempt": 1})
+    add("model_started", {"response_id": "r"})
+    add("state_changed", {"to": "paused", "reason": "by ada"})
+    add("model_requested", {"model": "m", "turn": 3, "attempt": 1})
+    add("model_requested", {"model": "m", "turn": 3, "attempt": 2})  # after a crash
     add("control", {"taken": True, "by": "ada"})
     for n in range(4):
         add("input", {"by": "ada", "tool": "computer", "arguments": {"actions": [{"type": "move", "x": n, "y": 1}, {"type": "key_down", "keys": ["k"]}, {"type": "key_up", "keys": ["k"]}] + ([{"type": "type", "text": "t%d" % n}] if n == 3 else [])}, "effect_id": "i%d" % n})
@@ -104,7 +109,7 @@ class Fold(house_page.Paged):
         })""" % json.dumps(log()))
         text = "\n".join(shown)
         for words in ("Approved by ada", "is tried again in 10 ms", "may have run", "journal", "Settled as done by ada", "it ran", "helper works on this", "2 turns",
-                      "a hands over to b", "Guardrail g stopped output", "Paused", "ada took over the desktop", "13 actions", "Keys k k k k", "Type “t3”", "failed: no such key", "I typed it.", "Refused", "The output.", "kind of tomorrow"):
+                      "a hands over to b", "Its answer was not waited for", "Guardrail g stopped output", "Paused", "ada took over the desktop", "13 actions", "Keys k k k k", "Type “t3”", "failed: no such key", "I typed it.", "Refused", "The output.", "kind of tomorrow"):
             self.assertIn(words, text)
         self.assertEqual(text.count("All done."), 1)  # said once, not again as the final output
 
