@@ -20,9 +20,13 @@ export const outcomes = {
   not_started: 'Not started', unknown: 'Unknown', refused: 'Refused', parked: 'Unknown',
 };
 
-/** Text of a model, tool or page: whole, in pieces where it is long. */
+const LINES = 7; // of text that a box shows without scrolling
+const LETTERS = 500;
+
+/** Text of a model, tool or page; where it may be longer than its box, the Tab key leads there, and arrows scroll it. */
 function pre(text, className) {
-  return h('pre', { class: className, dir: 'auto', tabindex: '-1' }, visible(text));
+  const long = text.length > LETTERS || text.split('\n', LINES + 1).length > LINES;
+  return h('pre', { class: className, dir: 'auto', tabindex: long ? '0' : '-1' }, visible(text));
 }
 
 function save(name, text, type = 'text/plain') {

@@ -11,7 +11,7 @@ export const states = {
 export const isActive = (state) => ['loading', 'running', 'waiting', 'paused'].includes(state);
 
 export function badge(state) {
-  return h('span', { class: 'badge', 'data-state': state }, states[state] ?? state);
+  return h('span', { class: 'badge', 'data-state': state }, states[state] ?? oneLine(state, 40));
 }
 
 /** A call in a few words. */

@@ -17,6 +17,21 @@ import house_page
 
 
 class Demo(house_page.Paged):
+    def test_what_the_end_of_a_demo_says(self):
+        """The command that it prints makes a file, which a browser opens without a server."""
+        told = self.good("demo").out
+        folder = self.folder / "d"
+        folder.mkdir()
+        command = re.search(r"in the page:\s+(\S+ export .*)\n", told).group(1)
+        self.addCleanup(subprocess.run, ["rm", "-r", re.search(r"throw away:\s+rm -r (\S+)", told).group(1)], check=True)
+        subprocess.run(command, shell=True, check=True, cwd=folder, env=self.env, stderr=subprocess.DEVNULL)
+        tab = self.browser.page("file://%s/demo.html" % folder)
+        self.tabs.append(tab)
+        tab.wait("document.querySelector('.replay .transport')")
+        tab.key("End")
+        tab.wait_text("Finished", ".entry.final")
+        tab.wait("[...document.querySelectorAll('.stage img')].every((i) => i.naturalWidth > 0)")
+
     def picture(self, tab, name):
         self.shot(tab, "demo-" + name)
         if os.environ.get("TH_PAGE_PICTURES"):

@@ -32,6 +32,7 @@ class Files(house_page.Paged):
         self.assertEqual(tab.js("document.querySelectorAll('.files img, .files script, .files b').length"), 0)
         self.assertIsNone(tab.js("window.hacked ?? null"))
         self.assertEqual(tab.js("document.querySelector('.files .changed a').getAttribute('href')"), "/api/sessions/f1/files/content?path=page.html")
+        self.assertEqual(tab.js("fetch(document.querySelector('.files .changed a').href).then((r) => r.text())"), (place / "page.html").read_text())
         tab.click(".files summary", "bin")
         tab.wait_text("It is no text", ".files")
         self.shot(tab, "files")

@@ -99,6 +99,41 @@ class Fold(house_page.Paged):
         })""" % json.dumps(log()))
         self.assertEqual(different, [])
 
+    def test_hostile_in_every_field(self):
+        """Markup, terminal escapes, marks that turn text and a line of 1 MB in each text of each event: text stays text, and the page goes on."""
+        evil = "<img src=x onerror='window.hacked=1'><script>window.hacked=1</script></pre>&amp;\u202egpj.exe\u001b[2J\u0007\u200b javascript:window.hacked=1 "
+        words = {"role", "kind", "status", "class", "policy", "type", "to"}  # that tell events and their parts apart
+
+        def spoil(value, name=""):
+            if isinstance(value, dict):
+                return {(k if name in ("", "agent", "usage") or k in words or k in ("x", "y", "content", "text", "items", "summary") else evil + k): spoil(v, k) for k, v in value.items()}
+            if isinstance(value, list):
+                return [spoil(v, name) for v in value]
+            return evil + value if isinstance(value, str) and name not in words and not name.endswith("_id") and name not in ("blob", "digest", "child") else value
+
+        events = [{**e, "data": {k: spoil(v, k) for k, v in e["data"].items()}} for e in log()]
+        long = json.loads(json.dumps(events).replace("shell", "shell " + "L" * 1000000, 3))
+        self.begin()
+        tab = self.open()
+        for made in (events, long):
+            told = tab.js("""Promise.all(['fold', 'entries', 'decide', 'states'].map((m) => import(`/web/${m}.js`))).then(([{ Fold }, { entry }, { card }, { nowLine }]) => {
+                const fold = new Fold();
+                const began = performance.now();
+                for (const e of %s) { fold.add(e); nowLine(e); }
+                const source = { id: 's', picture: () => null, other: () => source };
+                const box = document.querySelector('main').appendChild(document.createElement('div'));
+                for (const e of fold.entries) box.append(entry(e, { source, screen: () => fold.screen, decide: () => '', settle() {} }));
+                for (const e of fold.entries) if (e.type === 'call') for (const state of ['asked', 'parked']) box.append(card({ source, fold, e: { ...e, state }, whole: null }));
+                const text = box.textContent;
+                return { text: text.length, ms: performance.now() - began, shown: text.includes("<img src=x onerror='window.hacked=1'>"),
+                         signs: [...'\u202e\u001b\u0007\u200b'].filter((c) => text.includes(c)), elements: [...new Set([...box.querySelectorAll('*')].map((e) => e.localName))],
+                         links: [...box.querySelectorAll('a')].map((a) => a.getAttribute('href')).filter((u) => !u.startsWith('#/')) };
+            })""" % json.dumps(made), 60)
+            self.assertTrue(told["shown"])
+            self.assertEqual((told["signs"], told["links"], sorted(set(told["elements"]) & {"img", "script", "b", "iframe", "style", "link"})), ([], [], []), told)
+            self.assertIsNone(tab.js("window.hacked ?? null"))
+            self.assertLess(told["ms"], 5000)
+
     def test_what_is_shown_of_each(self):
         self.begin()
         tab = self.open()

@@ -197,6 +197,60 @@ class Accessible(Phone):
                 self.shot(tab, "%s-%s" % ("dark" if dark else "light", view.strip("#/").replace("/", "-") or "sessions"))
         self.assertEqual(found, [])
 
+    def test_axe_on_what_comes_and_goes(self):
+        """Dialogs, the login, the live desktop, a question, and an exported file."""
+        source = self.axe()
+        if not source:
+            self.skipTest("axe-core cannot be had here: it needs npm and its registry")
+        self.agent("desk", "computer: {kind: desktop, width: 800, height: 500}\ntools: [ask, bash]\n")
+        self.serve([house_page.computer({"type": "screenshot"})], [{"function_call": {"name": "bash", "arguments": {"command": "echo seen"}}}],
+                   [{"function_call": {"name": "ask", "arguments": {"question": "Which?", "options": ["red", "blue"]}}}], say("Thank you."))
+        self.begin()
+        name = self.begin_session("Ask me.", agent="desk", id="d1")
+        self.wait_event(name, "approval_requested")
+        file = self.folder / "one.html"
+        self.good("export", name, "--format", "html", "-o", file)
+
+        def look(tab, what):
+            tab.js(source + ";0")
+            bad = tab.js("axe.run(document, {resultTypes: ['violations']}).then((r) => r.violations.filter((v) => ['serious', 'critical'].includes(v.impact))"
+                         ".map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.target.join(' ') + ' ' + (n.any[0]?.message ?? '')).join(' | ')))")
+            self.shot(tab, "axe-" + what)
+            self.assertEqual(bad, [], what)
+
+        for dark in (False, True):
+            tab = self.open("#/s/" + name, dark=dark)
+            word = "dark" if dark else "light"
+            tab.wait("Number(document.querySelector('.live-box canvas')?.dataset.frames) > 0 && document.querySelector('.question-card') && !document.querySelector('.live-terminal').hidden")
+            look(tab, word + "-desktop")
+            for button, shown in ((".live-screen button", "#give-note"), ("[aria-label='More']", "#compare-with"), ("[aria-label='Event as JSON']", "dialog .whole")):
+                tab.click(button)
+                if button.startswith(".live"):
+                    tab.wait_text("You have the desktop", ".live-status")
+                    tab.click(".live-screen button", "Give back")
+                tab.wait("document.querySelector('%s')" % shown)
+                look(tab, "%s-dialog-%s" % (word, shown.strip("#").replace("dialog .", "")))
+                tab.key("Escape")
+                if button.startswith(".live"):
+                    tab.click(".live-screen button", "Give back")
+                    tab.click("dialog button", "Give back")
+                    tab.wait_text("Take over", ".live-screen button")
+            tab.js("location.hash = '/'")
+            tab.click("button", "New task")
+            tab.wait("document.querySelector('#task')")
+            look(tab, word + "-new-task")
+            tab.key("Escape")
+            self.expected.append("401")
+            out = self.browser.page(self.url(), dark=dark)
+            self.tabs.append(out)
+            out.wait("document.querySelector('#token')")
+            look(out, word + "-login")
+        self.good_call("POST", "/api/sessions/%s/answer" % name, {"call_id": self.log(name)[-1].get("call") or self.waiting(name), "answer": "red"})
+        self.wait_event(name, "final")
+
+    def waiting(self, name):
+        return next(w["call_id"] for w in self.good_call("GET", "/api/waiting")["waiting"] if w["session_id"] == name)
+
 
 if __name__ == "__main__":
     house_page.main()

@@ -35,11 +35,16 @@ class Screen(house_page.Paged):
         self.assertEqual(tab.js("[document.querySelector('.live-box canvas').width, document.querySelector('.live-box canvas').height]"), [800, 500])
         empty = tab.wait(MIDDLE)
         self.shot(tab, "live-empty")
+        tab.js("window.points = []; new MutationObserver(() => window.points.push(...[...document.querySelectorAll('.live-box .mark.click .point')].map((c) => [c.getAttribute('cx'), c.getAttribute('cy')])))"
+               ".observe(document.querySelector('.live-box .points'), {childList: true})")
         tab.click(".pending button", "Approve once")
         # The window is there before anybody looks again, and the page has it.
         tab.wait("Math.abs(%s - %d) > 60" % (MIDDLE, empty))
         self.shot(tab, "live-window")
-        self.wait_event(name, "approval_requested")
+        # Where the agent clicks is marked while it does, and its pointer is where it left it.
+        tab.wait("document.querySelector('.pending .command')?.textContent === 'cat answer'")
+        self.assertEqual(tab.js("window.points"), [["400", "250"]])
+        tab.wait("document.querySelector('.live-box .pointer').style.left === '50%' && document.querySelector('.live-box .pointer').style.top === '50%'")
         tab.js("location.hash = '/'")
         tab.wait("document.querySelector('.session-row')")
 
@@ -66,6 +71,13 @@ class Screen(house_page.Paged):
         tab.fill("#send-text", " Łovelace ✓")
         tab.click("dialog button", "Type it")
         self.shot(tab, "live-taken")
+        # Its clipboard, both ways.
+        tab.click(".live-screen button", "Send text")
+        tab.fill("#send-text", "<b>Žluťoučký</b>")
+        tab.click("dialog button", "To the clipboard")
+        tab.click(".live-screen button", "Its clipboard")
+        tab.wait("document.querySelector('dialog textarea')?.value === '<b>Žluťoučký</b>'")
+        tab.key("Escape")
         tab.js("document.querySelector('.live-box canvas').focus()")
         tab.key("Enter")
         answer = self.work / name / "answer"
@@ -82,6 +94,12 @@ class Screen(house_page.Paged):
         self.assertEqual(typed, [" Łovelace ✓"])
         self.assertIn("Ada Łovelace ✓", json.dumps([e["data"]["output"] for e in log if e["kind"] == "outcome"][-1], ensure_ascii=False))
         tab.wait_text("alice acted on the desktop", ".entry.input")
+        # Whoever leaves gives back: the tab is closed while it holds the desktop.
+        tab.click(".live-screen button", "Take over")
+        tab.wait_text("You have the desktop", ".live-status")
+        self.tabs.remove(tab)
+        tab.close()
+        self.wait_for(lambda: [e["data"]["taken"] for e in self.log(name) if e["kind"] == "control"] == [True, False, True, False])
 
 
 if __name__ == "__main__":

@@ -116,7 +116,8 @@ class Sessions(house_page.Paged):
         tab.wait_text("echo yes > made", ".decide-card .command")
         tab.wait("document.title.startsWith('(1)')")
         self.shot(tab, "waiting")
-        tab.click(".decide-card button", "Approve once")
+        tab.js("document.querySelector('.decide-card').focus()")
+        tab.key("a")
         tab.wait_text("echo no > not-made", ".decide-card .command")
         # By keyboard: r goes to the reason, Enter rejects.
         tab.js("document.querySelector('.decide-card').focus()")
@@ -168,7 +169,10 @@ class Sessions(house_page.Paged):
         tab.wait_text("echo 1", ".pending .command")
         self.assertIn("every later call of shell", tab.text(".pending .reasons"))
         self.shot(tab, "session-asks")
-        tab.click(".pending button", "Always")
+        # By key: d goes to what waits, Shift A approves it and all later ones.
+        tab.key("d")
+        tab.wait("document.activeElement.classList.contains('decide-card')")
+        tab.key("A", 8)
         tab.wait_text("Both.", ".entry.turn .said")
         log = self.log(name)
         self.assertEqual([(e["data"]["approve"], e["data"].get("always")) for e in log if e["kind"] == "approval_decided"], [(True, True)])
