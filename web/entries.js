@@ -155,7 +155,7 @@ function shot(ctx, e, p, points) {
   const screen = ctx.screen?.() ?? null;
   const alt = `Screen ${points.length ? 'with the point of the action' : ''} at ${clock(e.ts)}`;
   return h('button', { type: 'button', class: 'shot-button', 'aria-label': `${alt}; opens it in full size`, onclick: () => openPicture(ctx.source, p, { marks: points, screen, alt }) },
-    picture(ctx.source, p, { marks: points, screen, alt: '' }));
+    picture(ctx.source, p, { marks: points, screen, alt: '', shown: 440 }));
 }
 
 /** What exactly is asked for. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // picture.js - a screenshot with the points of an action drawn where they are.
 import { h, s, dialog } from './dom.js';
+import { ask } from './api.js';
 
 const mark = {
   click: (m, r) => [s('circle', { cx: m.x, cy: m.y, r: r * 1.6, class: 'halo' }), s('circle', { cx: m.x, cy: m.y, r: r * 0.45, class: 'point' })],
@@ -20,13 +21,36 @@ export function overlay(marks, screen) {
       several && m.x !== undefined ? s('text', { x: m.x + r * 1.7, y: m.y - r, 'font-size': r * 1.7 }, String(i + 1)) : null)));
 }
 
-/** {hash, width, height} as a figure. */
-export function picture(source, shot, { marks = [], screen, alt = 'Screenshot', large = false } = {}) {
+function wholeImage(url, alt, width, height, failed) {
+  const img = h('img', { src: url, alt, width, height, decoding: 'async', draggable: 'false' });
+  img.addEventListener('error', failed);
+  return img;
+}
+
+/**
+ * A picture made as small as it is shown.  Of an img the browser holds all pixels decoded, 4 MB for each screen, long after it is
+ * gone from the page: half a gigabyte in a session that looks often.
+ */
+function smallImage(url, alt, width, height, failed, shown) {
+  const part = Math.min(1, (shown * devicePixelRatio) / width);
+  const size = { width: Math.round(width * part), height: Math.round(height * part) };
+  const canvas = h('canvas', { ...size, ...(alt ? { role: 'img', 'aria-label': alt } : { 'aria-hidden': 'true' }) });
+  (async () => {
+    const bytes = await (await ask(url, { cache: 'default' })).blob();
+    const bitmap = await createImageBitmap(bytes, { resizeWidth: size.width, resizeHeight: size.height, resizeQuality: 'medium' });
+    canvas.getContext('bitmaprenderer').transferFromImageBitmap(bitmap);
+    canvas.dataset.drawn = '';
+  })().catch(failed);
+  return canvas;
+}
+
+/** {hash, width, height} as a figure; `shown`: so many pixels wide at most, where it stands among many. */
+export function picture(source, shot, { marks = [], screen, alt = 'Screenshot', large = false, shown = 0 } = {}) {
   const url = source.picture(shot.hash);
   const size = screen ?? { width: shot.width || 1024, height: shot.height || 640 };
-  const img = h('img', { src: url, alt, width: shot.width || size.width, height: shot.height || size.height, decoding: 'async', draggable: 'false' });
   const missing = h('span', { class: 'missing muted' }, url ? '' : 'This picture is not here.');
-  img.addEventListener('error', () => { missing.textContent = 'This picture cannot be read.'; });
+  const make = shown && source.live && url ? smallImage : wholeImage;
+  const img = make(url, alt, shot.width || size.width, shot.height || size.height, () => { missing.textContent = 'This picture cannot be read.'; }, shown);
   return h('figure', { class: large ? 'shot large' : 'shot' }, img, marks.length ? overlay(marks, size) : null, missing);
 }
 

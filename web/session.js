@@ -138,6 +138,10 @@ class SessionView {
       return;
     }
     if (this.ended) return;
+    // Head and cards take their room before the timeline is drawn into what is left, so that it does not move.
+    this.showHead();
+    await this.showPending();
+    if (this.ended) return;
     this.show();
     this.list.toEnd();
     this.list.draw();
@@ -346,6 +350,7 @@ class SessionView {
 
   /* ---- what waits ---- */
 
+  /** Gives a promise: all of it is shown. */
   showPending() {
     const waits = this.fold.entries.filter((e) => e.type === 'call' && ['asked', 'parked'].includes(e.state));
     const keys = new Set(waits.map((e) => e.id));
@@ -355,19 +360,21 @@ class SessionView {
       this.cards.delete(key);
     }
     const may = this.options.scopes.has('approve');
-    for (const e of waits) {
-      if (this.cards.has(e.id)) continue;
+    const read = waits.filter((e) => !this.cards.has(e.id)).map((e) => {
       const place = h('div', { class: 'card loading' }, 'Reads the log…');
       this.cards.set(e.id, place);
       this.pending.append(place);
-      wholeCall(this.source, e).catch(() => null).then((whole) => {
+      return wholeCall(this.source, e).catch(() => null).then((whole) => {
         if (this.cards.get(e.id) !== place) return;
         const element = card({ source: this.source, fold: this.fold, e, whole, may, done: () => this.options.waiting.tick() });
         place.replaceWith(element);
         this.cards.set(e.id, element);
       });
-    }
-    this.pending.hidden = !waits.length;
+    });
+    // What is not read yet takes no room.
+    const empty = () => [...this.cards.values()].every((c) => c.classList.contains('loading'));
+    this.pending.hidden = empty();
+    return Promise.all(read).then(() => { this.pending.hidden = empty(); });
   }
 
   async settle(e, outcome, word) {

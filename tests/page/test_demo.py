@@ -63,7 +63,7 @@ class Demo(house_page.Paged):
                 tab.wait("document.querySelector('.pending .decide-card:not(.busy)')")
                 call = tab.js("document.querySelector('.pending .decide-card').dataset.call")
                 if number == 1:  # it clicks: the point is marked on the screen before
-                    tab.wait("document.querySelector('.pending .mark.click') && [...document.querySelectorAll('.shot img')].every((i) => i.complete)")
+                    tab.wait("document.querySelector('.pending .mark.click') && [...document.querySelectorAll('.shot img')].every((i) => i.complete) && [...document.querySelectorAll('.shot canvas')].every((c) => 'drawn' in c.dataset)")
                     tab.wait_text("Waits for you", ".session-head .badge")
                     tab.js("document.querySelector('.pending').scrollTop = 0")
                     self.picture(tab, "approve")

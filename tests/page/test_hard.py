@@ -147,6 +147,22 @@ class Phone(house_page.Paged):
         self.begin_session("Make a report of the numbers in the folder, and send it to nobody.", agent="careful", id="p1")
         self.wait_event("p1", "approval_requested")
 
+    def test_nothing_moves_by_itself(self):
+        """Cumulative layout shift, as browsers measure it: what is shown once stays where it is while the rest comes."""
+        self.phone_session()
+        shifts = []
+        for width, height in ((1280, 800), (360, 740)):
+            for view in self.VIEWS:
+                tab = self.open(view, width=width, height=height)
+                tab.wait("document.querySelector('main h1') && !document.querySelector('.card.loading') && !document.querySelector('progress')")
+                moved = tab.js("""new Promise((done) => {
+                    new PerformanceObserver((list) => done(list.getEntries().filter((e) => !e.hadRecentInput && e.value > 0.01).map((e) => [e.value, ...e.sources.map((s) => s.node?.className)])))
+                        .observe({type: 'layout-shift', buffered: true});
+                    setTimeout(() => done([]), 1000);
+                })""")
+                shifts += [(width, view, m) for m in moved if sum(m[0] for m in moved) > 0.1]
+        self.assertEqual(shifts, [])
+
     def test_at_360_pixels(self):
         self.phone_session()
         tab = self.open("#/", width=360, height=740)
@@ -167,7 +183,7 @@ class Phone(house_page.Paged):
 
 
 class Accessible(Phone):
-    test_at_360_pixels = None
+    test_at_360_pixels = test_nothing_moves_by_itself = None
 
     def axe(self):
         """The source of axe-core, from npm into the build folder; None: it cannot be had here."""

@@ -21,6 +21,9 @@ class Replay(house_page.Paged):
         self.wait_event(name, "final")
         return name
 
+    def newest_picture(self, name):
+        return [p["blob"] for e in self.log(name) if e["kind"] == "outcome" and isinstance(e["data"]["output"], list) for p in e["data"]["output"] if p.get("blob")][-1]
+
     def file_of(self, name, file):
         """The file that export makes; what it said about its size."""
         told = self.good("export", name, "--format", "html", "-o", file)
@@ -39,6 +42,12 @@ class Replay(house_page.Paged):
         # The point of the click is marked where it was: 400, 280 of 800 x 500.
         tab.wait("document.querySelector('.entry .mark.click circle')")
         self.assertEqual(tab.js("[...document.querySelectorAll('.entry .mark.click .point')].map((c) => [c.getAttribute('cx'), c.getAttribute('cy')])[0]"), ["400", "280"])
+        tab.wait("document.querySelectorAll('.entry .shot canvas').length && [...document.querySelectorAll('.entry .shot canvas')].every((c) => 'drawn' in c.dataset)")
+        # Made as small as they are shown; what is drawn is the picture: the colour of its upper left corner.
+        self.assertEqual(tab.js("[...document.querySelectorAll('.entry .shot canvas')].every((c) => c.width === 440 && c.height === 275)"), True)
+        corner = tab.js("""new Promise((done) => { const i = new Image(); i.onload = () => { const p = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true}); const at = (x) => { p.drawImage(x, 0, 0, 1, 1, 0, 0, 1, 1); return [...p.getImageData(0, 0, 1, 1).data].join(); };
+            done([at(i), ...[...document.querySelectorAll('.entry .shot canvas')].map(at)]); }; i.src = document.querySelector('.side .shot img')?.src ?? `/api/sessions/%s/blobs/${%s}`; })""" % (name, "'%s'" % self.newest_picture(name)))
+        self.assertEqual(len(set(corner)), 1, corner)
         self.shot(tab, "session-desktop")
         tab.click("a.button", "Replay")
         tab.wait_text("No picture of the screen up to here", ".stage")
