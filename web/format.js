@@ -40,7 +40,7 @@ export function count(n) {
 }
 
 export function bytes(n) {
-  if (n < 1000) return `${n} bytes`;
+  if (n < 1000) return unit(n, 'byte');
   return n < 1e6 ? `${(n / 1e3).toFixed(1)} KB` : `${(n / 1e6).toFixed(1)} MB`;
 }
 

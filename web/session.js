@@ -312,13 +312,17 @@ class SessionView {
         e.preventDefault();
         patch(sessionPath(this.id), { title: title.value.trim() }).then(() => { close(); this.refresh(); }, tell);
       });
-      const other = h('select', { id: 'compare-with' });
-      get('/api/sessions?limit=100').then((page) => fill(other, page.sessions.filter((row) => row.session_id !== this.id)
-        .map((row) => h('option', { value: row.session_id }, `${oneLine(row.title || row.session_id, 60)} (${ago(row.updated_ms)})`))), tell);
-      const compare = h('form', null, h('label', { for: 'compare-with' }, 'Another one of the newest'), h('div', { class: 'row' }, h('div', { class: 'grow' }, other), h('button', null, 'Compare')));
+      const other = h('select', { id: 'compare-with', disabled: true }, h('option', null, 'no other session'));
+      get('/api/sessions?limit=100').then((page) => {
+        const others = page.sessions.filter((row) => row.session_id !== this.id);
+        if (!others.length) return;
+        fill(other, others.map((row) => h('option', { value: row.session_id }, `${oneLine(row.title || row.session_id, 60)} (${ago(row.updated_ms)})`)));
+        other.disabled = false;
+      }, tell);
+      const compare = h('form', null, h('label', { for: 'compare-with' }, 'Compare with'), h('div', { class: 'row' }, h('div', { class: 'grow' }, other), h('button', null, 'Compare')));
       compare.addEventListener('submit', (e) => {
         e.preventDefault();
-        if (!other.value) return;
+        if (other.disabled) return;
         close();
         location.hash = `#/compare/${encodeURIComponent(this.id)}/${encodeURIComponent(other.value)}`;
       });
