@@ -104,6 +104,10 @@ const onCall = {
     c.decided = { seq: e.seq, ts: e.ts_ms, approve: d.approve, always: d.always, by: d.by, message: d.message, expired: d.expired };
     c.state = d.approve ? 'approved' : 'rejected';
   },
+  question(c, d) {
+    c.question = true;
+    c.args = lighten(d.arguments);
+  },
   intent(c, d, e) {
     c.state = 'running';
     c.started = e.ts_ms;

@@ -100,6 +100,24 @@ static enum th_code on_asked(struct tail *t, const struct th_event *ev, struct t
 	return c->reason.ptr ? TH_OK : fail_full(err);
 }
 
+/* What the person sees is the question, not the call. */
+static enum th_code on_question(struct tail *t, const struct th_event *ev, struct th_err *err)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_ev_question d;
+	struct waiting *c = find(t, ev->call);
+	enum th_code code = th_json_parse(ev->data, &doc, err);
+
+	if (!code)
+		code =
+		    th_table_parse(&th_ev_question_table, th_json_root(doc), &t->memory, &d, err);
+	if (code || !c)
+		return code;
+	c->question = true;
+	c->arguments = th_arena_str(&t->memory, d.arguments);
+	return c->arguments.ptr ? TH_OK : fail_full(err);
+}
+
 static enum th_code on_event(void *ctx, const struct th_event *ev, const struct th_digest *digest,
 			     struct th_err *err)
 {
@@ -113,6 +131,8 @@ static enum th_code on_event(void *ctx, const struct th_event *ev, const struct 
 	}
 	if (ev->kind == TH_EV_CALL)
 		return on_call(t, ev, err);
+	if (ev->kind == TH_EV_QUESTION)
+		return on_question(t, ev, err);
 	if (ev->kind == TH_EV_APPROVAL_REQUESTED)
 		return on_asked(t, ev, err);
 	c = ev->call.len ? find(t, ev->call) : NULL;

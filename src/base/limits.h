@@ -339,6 +339,11 @@
 #define TH_MCP_FAREWELL_MS 1000 /* until a server has heard that its session is over */
 #define TH_MCP_BACKOFF_MS 500   /* before the second start; doubled each time */
 #define TH_MCP_BACKOFF_MS_MAX 30000
+#define TH_MCP_FORM_FIELDS_MAX 32        /* of a form that a server shows the person */
+#define TH_MCP_FORM_MAX (64 * TH_KIB)    /* such a form, as JSON, with what the server wants back */
+#define TH_MCP_ANSWER_MAX (256 * TH_KIB) /* what the person answers, as JSON */
+#define TH_MCP_HELD_MAX 16               /* calls of one server that wait for a person's answer */
+#define TH_MCP_HELD_MS 86400000          /* such a call is given up then */
 #define TH_MCP_STDERR_MAX (2 * TH_KIB)   /* of what a server said, told with its failure */
 #define TH_OAUTH_TEXT_MAX (2 * TH_KIB)   /* an address, a name or a scope that somebody else says */
 #define TH_OAUTH_TOKEN_MAX (16 * TH_KIB) /* a token */

@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "models/model.h"
 
+#define QUESTION_LINES_MAX 64
 #define LINE_COLUMNS_MAX 2000  /* of what a call does */
 #define WHOLE_COLUMNS_MAX 8000 /* of its arguments as they are */
 
@@ -117,7 +118,15 @@ void th_show_progress(struct th_show *s, struct th_str tool, struct th_str bytes
 
 /* ---- the question ---- */
 
-/* A question of the agent itself. */
+static void put_lines(struct th_buf *out, struct th_str text)
+{
+	for (int i = 0; text.len && i < QUESTION_LINES_MAX; i++) {
+		th_buf_add_cstr(out, i ? "\n        " : "");
+		th_text_line(out, th_str_split(&text, '\n'), 4000);
+	}
+}
+
+/* A question of the agent itself, or of a server of tools. */
 static void show_asked(struct th_buf *out, const struct th_call *c)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
@@ -129,7 +138,7 @@ static void show_asked(struct th_buf *out, const struct th_call *c)
 		return; /* it was checked when it was recorded */
 	root = th_json_root(doc);
 	th_buf_add_cstr(out, "\n  asks  ");
-	th_text_line(out, th_json_get_str(root, "question"), 4000);
+	put_lines(out, th_json_get_str(root, "question"));
 	it = th_json_iter(th_json_get(root, "options"));
 	while (th_json_next(&it)) {
 		th_buf_printf(out, "\n  %4d  ", ++number);

@@ -570,6 +570,13 @@ static void show_approval(struct th_view *v, const struct th_event *ev, const st
 		 out);
 }
 
+static void show_question(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+			  struct th_buf *out)
+{
+	one_line(v, ev, "asks", YELLOW, th_json_get_str(th_json_get(data, "arguments"), "question"),
+		 out);
+}
+
 /* Why it waits; then what was said. */
 static void show_parked(struct th_view *v, const struct th_event *ev, const struct th_json *data,
 			struct th_buf *out)
@@ -871,6 +878,9 @@ void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *
 		break;
 	case TH_EV_OUTCOME:
 		show_outcome(v, ev, data, out);
+		break;
+	case TH_EV_QUESTION:
+		show_question(v, ev, data, out);
 		break;
 	case TH_EV_PARKED:
 	case TH_EV_SETTLED:

@@ -15,6 +15,7 @@ TH_TABLE(ev_approval_requested, "A person must decide about a call.", true)
 TH_TABLE(ev_approval_decided, "A person, or policy, decided.", true)
 TH_TABLE(ev_intent, "An effect is about to start; durable before it does.", true)
 TH_TABLE(ev_outcome, "The one result of a call.", true)
+TH_TABLE(ev_question, "A call's server asks the person; an intent goes on with it.", true)
 TH_TABLE(ev_parked, "An effect of unknown outcome waits until a person says how it ended.", true)
 TH_TABLE(ev_settled, "A person said how such an effect ended.", true)
 TH_TABLE(ev_guardrail, "A guardrail checked input, output or a call.", true)
@@ -50,6 +51,7 @@ static const struct th_table *const tables[TH_EVENT_COUNT] = {
 	[TH_EV_APPROVAL_DECIDED] = &th_ev_approval_decided_table,
 	[TH_EV_INTENT] = &th_ev_intent_table,
 	[TH_EV_OUTCOME] = &th_ev_outcome_table,
+	[TH_EV_QUESTION] = &th_ev_question_table,
 	[TH_EV_PARKED] = &th_ev_parked_table,
 	[TH_EV_SETTLED] = &th_ev_settled_table,
 	[TH_EV_GUARDRAIL] = &th_ev_guardrail_table,

@@ -29,6 +29,7 @@
 	X(APPROVAL_REQUESTED, "approval_requested", "A person must decide about a call.")        \
 	X(APPROVAL_DECIDED, "approval_decided", "A person, or policy, decided.")                 \
 	X(INTENT, "intent", "An effect is about to start; durable before it does.")              \
+	X(QUESTION, "question", "A call's server asks the person; an intent goes on with it.")   \
 	X(OUTCOME, "outcome", "The one result of a call.")                                       \
 	X(PARKED, "parked",                                                                      \
 	  "An effect of unknown outcome waits until a person says how it ended.")                \
@@ -311,6 +312,14 @@ struct th_str th_outcome_sentence(struct th_str text);
 	  "it")                                                                                   \
 	F(ev_intent, int, approval, "approval", TH_NONEG, "event of the approval that it uses")
 
+#define TH_FIELDS_ev_question(F)                                                         \
+	F(ev_question, str, call_id, "call_id", TH_REQ, "the call")                      \
+	F(ev_question, str, effect_id, "effect_id", TH_REQ,                              \
+	  "the intent's, which is over: it has no outcome")                              \
+	F(ev_question, raw, arguments, "arguments", TH_REQ,                              \
+	  "what the person sees: question, and options to choose from; as those of ask") \
+	F(ev_question, raw, form, "form", TH_REQ, "what the tool needs to go on with the answer")
+
 #define TH_FIELDS_ev_outcome(F)                                                                   \
 	F(ev_outcome, str, call_id, "call_id", TH_REQ, "the call")                                \
 	F(ev_outcome, str, effect_id, "effect_id", 0,                                             \
@@ -520,6 +529,7 @@ TH_STRUCT(ev_approval_requested)
 TH_STRUCT(ev_approval_decided)
 TH_STRUCT(ev_intent)
 TH_STRUCT(ev_outcome)
+TH_STRUCT(ev_question)
 TH_STRUCT(ev_parked)
 TH_STRUCT(ev_settled)
 TH_STRUCT(ev_guardrail)
@@ -548,11 +558,11 @@ extern const struct th_table th_ev_session_created_table, th_ev_session_forked_t
     th_ev_message_table, th_ev_model_requested_table, th_ev_model_started_table,
     th_ev_model_answered_table, th_ev_model_failed_table, th_ev_call_table,
     th_ev_approval_requested_table, th_ev_approval_decided_table, th_ev_intent_table,
-    th_ev_outcome_table, th_ev_parked_table, th_ev_settled_table, th_ev_guardrail_table,
-    th_ev_handoff_table, th_ev_delegation_started_table, th_ev_delegation_waits_table,
-    th_ev_delegation_finished_table, th_ev_code_table, th_ev_items_added_table,
-    th_ev_items_removed_table, th_ev_condensation_table, th_ev_condensation_requested_table,
-    th_ev_state_changed_table, th_ev_budget_table, th_ev_session_changed_table, th_ev_error_table,
-    th_ev_final_table;
+    th_ev_outcome_table, th_ev_question_table, th_ev_parked_table, th_ev_settled_table,
+    th_ev_guardrail_table, th_ev_handoff_table, th_ev_delegation_started_table,
+    th_ev_delegation_waits_table, th_ev_delegation_finished_table, th_ev_code_table,
+    th_ev_items_added_table, th_ev_items_removed_table, th_ev_condensation_table,
+    th_ev_condensation_requested_table, th_ev_state_changed_table, th_ev_budget_table,
+    th_ev_session_changed_table, th_ev_error_table, th_ev_final_table;
 
 #endif

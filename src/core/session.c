@@ -390,7 +390,7 @@ void th_step_cancel(struct th_step *st, bool for_good)
 			if (for_good)
 				th_step_emit(st->out, (struct th_effect){ .kind = TH_DO_TOOL_CANCEL,
 									  .call = (uint32_t)i });
-		} else if (for_good && c->phase == TH_CALL_PARKED) {
+		} else if (for_good && (c->phase == TH_CALL_PARKED || th_call_is_halfway(c))) {
 			c->status = TH_OUTCOME_UNKNOWN;
 			th_call_phase_set(c, TH_CALL_JUDGED);
 		} else if (for_good && c->phase < TH_CALL_INTENDED && c->phase != TH_CALL_SEEN) {
@@ -550,6 +550,7 @@ static handler_fn *const handlers[TH_EVENT_COUNT] = {
 	[TH_EV_APPROVAL_DECIDED] = th_on_approval_decided,
 	[TH_EV_INTENT] = th_on_intent,
 	[TH_EV_OUTCOME] = th_on_outcome,
+	[TH_EV_QUESTION] = th_on_question,
 	[TH_EV_PARKED] = th_on_parked,
 	[TH_EV_SETTLED] = th_on_settled,
 	[TH_EV_GUARDRAIL] = th_on_guardrail,

@@ -160,7 +160,7 @@ struct th_call {
 	bool again;        /* ASKED, PARKED: its id does not tell it from another that somebody was
 			      asked about */
 	bool unknown_tool; /* there is none of that name */
-	bool question;     /* the answer of a person is its result */
+	bool question;     /* the answer of a person is its result, or goes back with `form` */
 	bool each;         /* a rule asks that looks into such calls */
 	bool verbatim;     /* DENIED: the model reads `reason` and nothing else */
 	enum th_call_child child; /* INTENDED: of the session that works on it */
@@ -173,6 +173,9 @@ struct th_call {
 	struct th_move move;            /* SETTLED: for an agent that has `stuck` */
 	bool word_by_person; /* JUDGED: by `by`, with `reason`; else the run was stopped */
 	struct th_str by;
+	/* Its server has asked in the middle of it: what takes the answer back to it, and its own
+	 * arguments meanwhile.  Then `reason` is the answer, and `approved` that there is one. */
+	struct th_str form, own_arguments;
 	struct th_str told, evidence, observation; /* PARKED, JUDGED: for the OUTCOME */
 	union {
 		int64_t elapsed_ms; /* the same */

@@ -12,6 +12,7 @@
 
 #include "core/policy.h"
 #include "core/session_internal.h"
+#include "core/unknown.h"
 
 #define X(id, name) name,
 static const char *const call_phase_names[] = { TH_CALL_PHASES(X) };
@@ -345,15 +346,19 @@ enum th_code th_on_approval_decided(struct th_step *st)
 	}
 	c->approved = d.approve;
 	c->expires_ms = 0;
-	if (d.approve)
+	if (d.approve || c->form.len)
 		c->approval_seq = st->ev->seq;
-	if (d.approve && c->question)
+	if (c->form.len) { /* a refusal goes to the server, too, which waits for a word */
+		c->reason = th_arena_str(&s->turn, d.message);
+		c->arguments = c->own_arguments;
+		c->question = false;
+	} else if (d.approve && c->question)
 		c->reason = th_arena_str(&s->turn, d.message);
 	else if (!d.approve)
 		c->reason = th_arena_str(&s->turn, d.message.len ? d.message : TH_STR(TH_REJECTED));
-	if (d.always)
+	if (d.always && !c->form.len)
 		th_sticky_set(st, c, d.approve, d.message);
-	th_call_phase_set(c, d.approve ? TH_CALL_CLEARED : TH_CALL_DENIED);
+	th_call_phase_set(c, d.approve || c->form.len ? TH_CALL_CLEARED : TH_CALL_DENIED);
 	return go_on(st);
 }
 
@@ -400,6 +405,37 @@ static void note_unresolved(struct th_session *s, const struct th_call *c)
 	else
 		th_unresolved_ended(&s->unresolved, c->call_seq, c->scope, c->arguments, c->digest,
 				    c->class, c->status);
+}
+
+bool th_call_is_halfway(const struct th_call *c)
+{
+	return c->form.len && c->phase < TH_CALL_INTENDED;
+}
+
+/* The effect is over without an outcome: the call waits as one does that nobody has approved, and
+ * what the person says goes on with it. */
+enum th_code th_on_question(struct th_step *st)
+{
+	struct th_session *s = st->s;
+	struct th_ev_question d;
+	struct th_call *c = th_step_call(st, 1u << TH_CALL_INTENDED);
+	enum th_code code = th_step_parse(st, &d);
+
+	if (code)
+		return code;
+	if (!c || !th_str_eq(d.effect_id, c->effect_id))
+		return no_call(st);
+	if (!c->form.len)
+		c->own_arguments = c->arguments;
+	c->form = th_arena_str(&s->turn, d.form);
+	c->arguments = th_arena_str(&s->turn, d.arguments);
+	c->question = true;
+	c->approved = false;
+	c->reason = TH_STR("its server asks a question");
+	c->told = TH_STR("\"" TH_UNKNOWN_SENTENCE "\""); /* should the run be stopped meanwhile */
+	c->evidence = c->observation = TH_STR("");
+	th_call_phase_set(c, TH_CALL_RECORDED);
+	return TH_OK;
 }
 
 enum th_code th_on_parked(struct th_step *st)

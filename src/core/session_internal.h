@@ -92,6 +92,9 @@ void th_hosts_print(const struct th_session *s, struct th_jw *w);
 /* session_call.c */
 enum th_code th_on_intent(struct th_step *st);
 enum th_code th_on_outcome(struct th_step *st);
+/* Its server waits for an answer: what it has done already, nobody knows. */
+bool th_call_is_halfway(const struct th_call *c);
+enum th_code th_on_question(struct th_step *st);
 enum th_code th_on_parked(struct th_step *st);
 enum th_code th_on_settled(struct th_step *st);
 

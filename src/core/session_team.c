@@ -29,7 +29,7 @@ const struct th_sticky *th_session_sticky(const struct th_session *s, struct th_
 
 bool th_session_sticks(const struct th_session *s, const struct th_call *c, bool approve)
 {
-	return th_policy_sticks(approve, c->class, c->each, c->safety_checks) &&
+	return !c->form.len && th_policy_sticks(approve, c->class, c->each, c->safety_checks) &&
 	       !th_unresolved_find(&s->unresolved, c->digest);
 }
 
@@ -321,7 +321,7 @@ static void trip_calls(struct th_session *s, struct th_effects *out)
 		if (c->phase == TH_CALL_INTENDED && out) {
 			th_step_emit(out, (struct th_effect){ .kind = TH_DO_TOOL_CANCEL,
 							      .call = (uint32_t)i });
-		} else if (c->phase == TH_CALL_PARKED) {
+		} else if (c->phase == TH_CALL_PARKED || th_call_is_halfway(c)) {
 			c->status = TH_OUTCOME_UNKNOWN;
 			th_call_phase_set(c, TH_CALL_JUDGED);
 		} else if (c->phase < TH_CALL_INTENDED && c->phase != TH_CALL_SEEN &&

@@ -460,7 +460,7 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 		return;
 	}
 	if (row && row->mcp) {
-		th_live_mcp_run(l, row, ticket, &call, settle);
+		th_live_mcp_run(l, c, row, ticket, &call, settle);
 		return;
 	}
 	if (c->native == TH_NATIVE_SHELL || c->native == TH_NATIVE_LOCAL_SHELL)
@@ -601,6 +601,8 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 		th_live_on_observed(l, c, r);
 	} else if (r->status == TH_OUTCOME_UNKNOWN) {
 		th_live_on_unknown(l, c, r);
+	} else if (th_live_mcp_asks(l, c, r)) {
+		th_live_mcp_question(l, c, r);
 	} else {
 		struct th_arena a;
 		struct th_str arguments;

@@ -65,7 +65,7 @@ void th_live_decision(struct th_live *l, struct th_call *c)
 	if (c->phase != TH_CALL_RECORDED ||
 	    (l->fold.state != TH_STATE_RUNNING && l->fold.state != TH_STATE_WAITING))
 		return;
-	if (decided_for_good(l, c)) {
+	if (c->form.len || decided_for_good(l, c)) {
 		th_live_ask_person(l, c);
 		return;
 	}

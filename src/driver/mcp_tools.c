@@ -207,8 +207,31 @@ static void put_params(const struct th_tool_row *row, struct th_str arguments, s
 	th_jw_array_end(w);
 }
 
-void th_live_mcp_run(struct th_live *l, const struct th_tool_row *row, struct th_ticket ticket,
-		     struct th_effect_call *call, bool settle)
+bool th_live_mcp_asks(const struct th_live *l, const struct th_call *c,
+		      const struct th_effect_result *r)
+{
+	struct th_str asks = th_json_raw_get(r->evidence, "asks");
+
+	return l->mcp_lists && th_live_mcp_find(l, c->tool) && th_json_raw_is_object(asks) &&
+	       th_json_raw_is_object(th_json_raw_get(asks, "arguments")) &&
+	       th_json_raw_is_object(th_json_raw_get(asks, "form"));
+}
+
+void th_live_mcp_question(struct th_live *l, const struct th_call *c,
+			  const struct th_effect_result *r)
+{
+	struct th_str asks = th_json_raw_get(r->evidence, "asks");
+	struct th_ev_question d = { .call_id = c->call_id,
+				    .effect_id = c->effect_id,
+				    .arguments = th_json_raw_get(asks, "arguments"),
+				    .form = th_json_raw_get(asks, "form") };
+
+	th_live_write_event(l, TH_EV_QUESTION, TH_SOURCE_ENVIRONMENT, c->intent_seq, c->call_id,
+			    &d);
+}
+
+void th_live_mcp_run(struct th_live *l, const struct th_call *c, const struct th_tool_row *row,
+		     struct th_ticket ticket, struct th_effect_call *call, bool settle)
 {
 	struct th_buf arguments = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
 	struct th_jw w = th_jw(&arguments);
@@ -220,6 +243,11 @@ void th_live_mcp_run(struct th_live *l, const struct th_tool_row *row, struct th
 	if (row->mcp->server->url.len)
 		put_params(row, call->arguments, &w);
 	th_jw_kbool(&w, "reads", call->class == TH_CLASS_R);
+	if (c->form.len) {
+		th_jw_kraw(&w, "form", c->form);
+		th_jw_kstr(&w, "answer", c->approved ? c->reason : TH_STR(""));
+		th_jw_kbool(&w, "declined", !c->approved);
+	}
 	th_jw_object_end(&w);
 	call->tool = TH_STR("mcp");
 	call->arguments = th_buf_str(&arguments);

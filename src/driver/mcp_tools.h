@@ -28,13 +28,18 @@ TH_NODISCARD enum th_code th_live_mcp_event(struct th_live *l, const struct th_j
 /* A call has ended: its evidence may say that the list has changed. */
 void th_live_mcp_called(struct th_live *l, const struct th_call *c,
 			const struct th_effect_result *r);
+/* It has not ended: its server asks the person (mcp/tool.h). */
+bool th_live_mcp_asks(const struct th_live *l, const struct th_call *c,
+		      const struct th_effect_result *r);
+void th_live_mcp_question(struct th_live *l, const struct th_call *c,
+			  const struct th_effect_result *r);
 void th_live_mcp_free(struct th_live *l);
 
 /* The tools that the current agent has of servers: NULL ends them. */
 const struct th_tool_row *th_live_mcp_row(const struct th_live *l, size_t index);
 const struct th_tool_row *th_live_mcp_find(const struct th_live *l, struct th_str name);
 /* Runs, or settles, a call of such a tool. */
-void th_live_mcp_run(struct th_live *l, const struct th_tool_row *row, struct th_ticket ticket,
-		     struct th_effect_call *call, bool settle);
+void th_live_mcp_run(struct th_live *l, const struct th_call *c, const struct th_tool_row *row,
+		     struct th_ticket ticket, struct th_effect_call *call, bool settle);
 
 #endif

@@ -9,7 +9,8 @@
  * address it was meant for.
  *
  * Where a server closes a stream before the answer and has numbered its events
- * (revisions up to 2025-11-25), the stream is taken up again behind the last one.
+ * (revisions up to 2025-11-25), the stream is taken up again behind the last one.  With
+ * a session of these revisions it speaks unasked on a stream of its own (GET).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,7 @@ struct exchange {
 	bool waits;   /* for a token */
 	bool renewed; /* it was refused once, and a new token was asked for */
 	bool once;    /* what it asks for does something */
+	bool listens; /* the stream on which the server speaks unasked */
 	uint64_t id;  /* of the request; 0: a notification, or an answer of ours */
 	int status, resumes;
 	char *text;          /* of the message; it must live as long as the fetch */
@@ -128,9 +130,13 @@ static bool on_data(void *ctx, struct th_str bytes)
 		th_buf_add(&e->answer, bytes);
 		return !e->answer.failed;
 	}
+	e->p->client.heard_for = e->id;
 	while ((got = th_sse_next(&e->events, &bytes, &event, &err)) > 0)
-		if (event.data.len && (!event.name.len || th_str_is(event.name, "message")))
+		if (event.data.len && (!event.name.len || th_str_is(event.name, "message"))) {
+			e->resumes = e->listens ? 0 : e->resumes;
 			th_mcp_process_take(e->p, event.data);
+		}
+	e->p->client.heard_for = 0;
 	return got == 0 && e->p->stage != TH_MCP_DOOMED;
 }
 
@@ -175,6 +181,20 @@ static const struct th_mcp_work *work_of(const struct th_mcp_process *p, uint64_
 static bool is_waited_for(const struct exchange *e)
 {
 	return work_of(e->p, e->id) != NULL;
+}
+
+/* The stream on which the server speaks unasked has ended: it is opened again, later each time that
+ * nothing came.  False: the server has none. */
+static bool listens_again(struct exchange *e, const struct th_fetch_result *r)
+{
+	uint64_t ms = (uint64_t)TH_MCP_RESUME_MS << TH_MIN(e->resumes, 16);
+
+	if (!e->listens || e->p->stage != TH_MCP_READY ||
+	    (r->end == TH_FETCH_STATUS && e->status / 100 == 4))
+		return false;
+	e->resumes++;
+	th_timer_start(&e->again, TH_MIN(ms, (uint64_t)TH_MCP_BACKOFF_MS_MAX), 0);
+	return true;
 }
 
 /* A stream that a server closed before the answer, to be taken up again. */
@@ -283,7 +303,7 @@ static void on_done(void *ctx, const struct th_fetch_result *r)
 	e->running = false;
 	if (p->stage == TH_MCP_DOOMED)
 		return; /* which frees it */
-	if (resumes(e, r) || renews(e))
+	if (listens_again(e, r) || resumes(e, r) || renews(e))
 		return;
 	th_rpc_read(body, &m);
 	if (m.kind == TH_RPC_RESULT || m.kind == TH_RPC_ERROR)
@@ -363,7 +383,7 @@ static void start_fetch(struct exchange *e, bool resume, bool once)
 	e->has_session = h->session[0] != '\0';
 	if (e->has_session)
 		add(list, &count, "Mcp-Session-Id", th_str_of(h->session));
-	if (resume)
+	if (resume && e->events.last_id.len)
 		add(list, &count, "Last-Event-ID", th_buf_str(&e->events.last_id));
 	for (size_t i = 0; i < h->header_count; i++)
 		add(list, &count, h->names[i], h->values[i]);
@@ -395,6 +415,25 @@ static bool does_something(const struct th_mcp_process *p, const struct th_rpc *
 	return th_str_is(m->method, "tools/call") && !(w && w->reads);
 }
 
+static struct exchange *exchange_new(struct th_mcp_process *p, struct th_str message)
+{
+	struct http *h = of(p);
+	struct exchange *e = (struct exchange *)th_alloc(sizeof(*e));
+
+	e->p = p;
+	e->next = h->exchanges;
+	h->exchanges = e;
+	e->text = (char *)th_alloc(message.len + 1);
+	if (message.len)
+		memcpy(e->text, message.ptr, message.len);
+	e->piece = th_str_n(e->text, message.len);
+	th_buf_init(&e->answer, TH_MCP_LINE_MAX);
+	th_sse_init(&e->events, TH_MCP_LINE_MAX);
+	th_timer_init(&e->again, p->env->loop, on_again, e);
+	th_buf_init(&e->challenge, 4 * TH_OAUTH_TEXT_MAX);
+	return e;
+}
+
 static void send(struct th_mcp_process *p, struct th_str message)
 {
 	struct http *h = of(p);
@@ -405,26 +444,28 @@ static void send(struct th_mcp_process *p, struct th_str message)
 	th_rpc_read(message, &m);
 	if (p->client.era == TH_MCP_ERA_MODERN && th_str_is(m.method, "notifications/cancelled"))
 		return; /* the stream is closed */
-	e = (struct exchange *)th_alloc(sizeof(*e));
-	e->p = p;
-	e->next = h->exchanges;
-	h->exchanges = e;
+	e = exchange_new(p, message);
 	if (m.kind == TH_RPC_REQUEST && th_str_i64(m.id, &id))
 		e->id = (uint64_t)id;
 	e->is_first = th_str_is(m.method, "server/discover") || th_str_is(m.method, "initialize");
 	e->quiet = !e->id || th_str_is(m.method, "subscriptions/listen");
-	e->text = (char *)th_alloc(message.len + 1);
-	memcpy(e->text, message.ptr, message.len);
-	e->piece = th_str_n(e->text, message.len);
-	th_buf_init(&e->answer, TH_MCP_LINE_MAX);
-	th_sse_init(&e->events, TH_MCP_LINE_MAX);
-	th_timer_init(&e->again, p->env->loop, on_again, e);
-	th_buf_init(&e->challenge, 4 * TH_OAUTH_TEXT_MAX);
 	e->once = does_something(p, &m, e->id);
 	if (h->login && th_mcp_renew_due(h->login) && th_mcp_renew_start(h->login))
 		e->waits = true;
 	else
 		start_fetch(e, false, e->once);
+}
+
+/* A server that has a session for us may speak unasked: questions, and changes of its lists. */
+static void opened(struct th_mcp_process *p)
+{
+	struct exchange *e;
+
+	if (p->client.era != TH_MCP_ERA_LEGACY || !of(p)->session[0])
+		return;
+	e = exchange_new(p, TH_STR(""));
+	e->quiet = e->listens = true;
+	start_fetch(e, true, false);
 }
 
 static void send_again(struct exchange *e)
@@ -607,6 +648,7 @@ const struct th_mcp_transport th_mcp_http = {
 	.init = init,
 	.start = start,
 	.send = send,
+	.opened = opened,
 	.cancelled = cancelled,
 	.stop = stop,
 	.free = free_,

@@ -23,6 +23,7 @@ struct th_mcp_transport {
 			     struct th_err *err);
 	enum th_code (*start)(struct th_mcp_process *p, struct th_err *err);
 	void (*send)(struct th_mcp_process *p, struct th_str message);
+	void (*opened)(struct th_mcp_process *p); /* it speaks; may be NULL */
 	/* Nobody waits for that request any more, and the server is told. */
 	void (*cancelled)(struct th_mcp_process *p, uint64_t id); /* may be NULL */
 	/* Ends it: th_mcp_process_over follows, not from inside. */

@@ -119,6 +119,8 @@ static void on_opened(void *ctx)
 	th_timer_stop(&p->timer);
 	p->stage = TH_MCP_READY;
 	p->spoke = true;
+	if (p->transport->opened)
+		p->transport->opened(p);
 	begin_works(p);
 }
 
@@ -148,6 +150,14 @@ static void on_progress(void *ctx, void *user, struct th_str text)
 	w->ops->progress(w, text);
 }
 
+static void on_asked(void *ctx, void *user, const struct th_mcp_question *q)
+{
+	struct th_mcp_work *w = (struct th_mcp_work *)user;
+
+	(void)ctx;
+	w->ops->asked(w, q);
+}
+
 static void on_changed(void *ctx)
 {
 	((struct th_mcp_process *)ctx)->changed = true;
@@ -160,6 +170,7 @@ static const struct th_mcp_client_ops client_ops = {
 	.failed = on_failed,
 	.progress = on_progress,
 	.tools_changed = on_changed,
+	.asked = on_asked,
 };
 
 /* ---- its start ------------------------------------------------------------------------------ */
@@ -227,6 +238,12 @@ enum th_code th_mcp_process_ask(struct th_mcp_process *p, struct th_mcp_work *w,
 	return th_mcp_client_request(&p->client, method, params, w, err);
 }
 
+void th_mcp_process_reply(struct th_mcp_process *p, struct th_str id, struct th_str result)
+{
+	if (p->stage == TH_MCP_READY)
+		th_mcp_client_reply(&p->client, id, result);
+}
+
 void th_mcp_process_remove(struct th_mcp_process *p, struct th_mcp_work *w, const char *reason)
 {
 	uint64_t id = reason && w->begun ? th_mcp_client_cancel(&p->client, w, reason) : 0;
@@ -264,6 +281,13 @@ static struct th_digest digest_of(const struct th_mcp_process_spec *s)
 
 static void process_free(struct th_mcp_process *p)
 {
+	struct th_mcp_work *w, *next;
+
+	for (w = p->works; w; w = next) {
+		next = w->next;
+		if (w->held)
+			w->ops->lost(w, NULL);
+	}
 	th_timer_stop(&p->timer);
 	p->transport->free(p);
 	th_mcp_client_deinit(&p->client);

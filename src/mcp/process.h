@@ -24,6 +24,8 @@ struct th_mcp_work_ops {
 	void (*progress)(struct th_mcp_work *w, struct th_str text);
 	void (*answered)(struct th_mcp_work *w, struct th_str result);
 	void (*failed)(struct th_mcp_work *w, const struct th_err *err);
+	/* The server asks the person before it answers; NULL: nobody can be asked. */
+	void (*asked)(struct th_mcp_work *w, const struct th_mcp_question *q);
 	/* It could not be started, or has ended.  What was asked may have happened. */
 	void (*lost)(struct th_mcp_work *w, const struct th_err *err);
 };
@@ -36,6 +38,7 @@ struct th_mcp_work {
 	struct th_str *header_values;
 	size_t header_count;
 	bool begun;
+	bool held;   /* it waits for a person's answer, and nobody for it: `lost` frees it */
 	bool reads;  /* what it asks for only looks */
 	bool unsent; /* lost: nothing of it reached the server */
 };
@@ -66,6 +69,8 @@ void th_mcp_process_add(struct th_mcp_process *p, struct th_mcp_work *w);
 TH_NODISCARD enum th_code th_mcp_process_ask(struct th_mcp_process *p, struct th_mcp_work *w,
 					     const char *method, struct th_str params,
 					     struct th_err *err);
+/* Answers its question of the older era. */
+void th_mcp_process_reply(struct th_mcp_process *p, struct th_str id, struct th_str result);
 /* The work is over, or taken back: with a reason, which the server is told, while it is asked. */
 void th_mcp_process_remove(struct th_mcp_process *p, struct th_mcp_work *w, const char *reason);
 

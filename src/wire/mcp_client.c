@@ -101,6 +101,8 @@ static void put_capabilities(const struct th_mcp_client *c, struct th_jw *w, con
 		th_jw_object(w);
 		th_jw_object_end(w);
 	}
+	if (c->ops->asked)
+		th_jw_kraw(w, "elicitation", TH_STR("{\"form\":{},\"url\":{}}"));
 	th_jw_object_end(w);
 }
 
@@ -340,13 +342,44 @@ static void put_roots(const struct th_mcp_client *c, struct th_jw *w)
 	th_jw_object_end(w);
 }
 
+/* Who is asked: whoever waits for the answer in whose course the question came, else the newest
+ * call.  NULL: nobody. */
+static struct th_mcp_request *asker(struct th_mcp_client *c)
+{
+	struct th_mcp_request *r = c->heard_for ? find(c, c->heard_for, NULL) : NULL;
+
+	for (size_t i = 0; !c->heard_for && i < TH_COUNT(c->requests); i++)
+		if (c->requests[i].id && !strcmp(c->requests[i].method, "tools/call") &&
+		    (!r || c->requests[i].id > r->id))
+			r = &c->requests[i];
+	return r;
+}
+
+void th_mcp_client_reply(struct th_mcp_client *c, struct th_str id, struct th_str result)
+{
+	struct th_buf out = TH_BUF_INIT(2 * TH_MCP_ANSWER_MAX);
+
+	th_rpc_print_result(id, result, &out);
+	if (!th_buf_check(&out, "the answer", NULL))
+		c->ops->send(c->ctx, th_buf_str(&out));
+	th_buf_deinit(&out);
+}
+
 static void on_request(struct th_mcp_client *c, const struct th_rpc *m)
 {
 	struct th_buf out = TH_BUF_INIT(16 * TH_KIB), result = TH_BUF_INIT(16 * TH_KIB);
+	struct th_mcp_request *r = c->ops->asked ? asker(c) : NULL;
 	struct th_jw w = th_jw(&result);
 
 	if (m->id.len > 256)
 		return;
+	if (r && th_str_is(m->method, "elicitation/create")) {
+		c->ops->asked(c->ctx, r->user,
+			      &(struct th_mcp_question){ .params = m->params, .id = m->id });
+		th_buf_deinit(&out);
+		th_buf_deinit(&result);
+		return;
+	}
 	if (th_str_is(m->method, "ping")) {
 		th_rpc_print_result(m->id, TH_STR("{}"), &out);
 	} else if (th_str_is(m->method, "roots/list") && c->root_uri.len) {
@@ -423,6 +456,43 @@ static enum th_code ask_again(struct th_mcp_client *c, struct th_mcp_request *r,
 	return code;
 }
 
+/* The first of its questions that a person must answer; roots go along with it.  False: there is
+ * none. */
+static bool ask_person(struct th_mcp_client *c, struct th_mcp_request *r, struct th_str value)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(th_json_raw_get(value, "inputRequests"));
+	struct th_mcp_question q = { .state = th_json_raw_get(value, "requestState") };
+	struct th_buf inputs = TH_BUF_INIT(64 * TH_KIB), key = TH_BUF_INIT(4 * TH_KIB);
+	struct th_jw w = th_jw(&inputs);
+	void *user = r->user;
+	bool found = false;
+
+	th_jw_object(&w);
+	while (c->ops->asked && th_json_raw_next(&it)) {
+		struct th_str method = th_json_raw_inside(th_json_raw_get(it.val, "method"));
+
+		if (th_str_is(method, "roots/list") && c->root_uri.len) {
+			th_jw_name(&w, it.key); /* escaped already */
+			put_roots(c, &w);
+		} else if (!found && th_str_is(method, "elicitation/create")) {
+			q.params = th_json_raw_get(it.val, "params");
+			th_buf_printf(&key, "\"%.*s\"", TH_FMT(it.key));
+			found = true;
+		}
+	}
+	th_jw_object_end(&w);
+	q.key = th_buf_str(&key);
+	q.inputs = th_buf_str(&inputs);
+	found = found && !inputs.failed && !key.failed;
+	if (found) {
+		request_free(c, r);
+		c->ops->asked(c->ctx, user, &q);
+	}
+	th_buf_deinit(&inputs);
+	th_buf_deinit(&key);
+	return found;
+}
+
 /* ---- answers -------------------------------------------------------------------------------- */
 
 static void fail(struct th_mcp_client *c, struct th_mcp_request *r, const struct th_err *err)
@@ -450,6 +520,8 @@ static void on_answer(struct th_mcp_client *c, struct th_mcp_request *r, struct 
 		c->ops->answered(c->ctx, user, value);
 		return;
 	}
+	if (th_str_is(type, "input_required") && ask_person(c, r, value))
+		return;
 	if (!th_str_is(type, "input_required"))
 		th_fail(&err, TH_EUNSUPPORTED, "the server answers with a result of the type %.*s",
 			TH_FMT(th_utf8_cut(type, 60)));

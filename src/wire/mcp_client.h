@@ -28,6 +28,16 @@
 
 enum th_mcp_era { TH_MCP_ERA_UNKNOWN, TH_MCP_ERA_LEGACY, TH_MCP_ERA_MODERN };
 
+/* What a server asks the person before it answers a request (elicitation/create); borrowed. */
+struct th_mcp_question {
+	struct th_str params; /* JSON (mcp_form.h) */
+	/* Of the older era: it waits for th_mcp_client_reply with that id, and answers then. */
+	struct th_str id;
+	/* Of 2026-07-28: that was its answer; the request is made again with these members, and the
+	 * result under `key` in inputResponses. */
+	struct th_str key, state, inputs; /* JSON; state may be empty, inputs is an object */
+};
+
 struct th_mcp_client_ops {
 	/* One message, without a line feed.  It must not call the client back. */
 	void (*send)(void *ctx, struct th_str message);
@@ -37,6 +47,8 @@ struct th_mcp_client_ops {
 	void (*failed)(void *ctx, void *user, const struct th_err *err);
 	void (*progress)(void *ctx, void *user, struct th_str text); /* a line, cleaned */
 	void (*tools_changed)(void *ctx);
+	/* NULL: nobody can be asked, which the server is told at the beginning. */
+	void (*asked)(void *ctx, void *user, const struct th_mcp_question *q);
 };
 
 /* A request under way. */
@@ -58,6 +70,7 @@ struct th_mcp_client {
 	uint64_t ids, discover_id, initialize_id, listen_id; /* 0: not asked, or over */
 	struct th_mcp_request requests[TH_MCP_PENDING_MAX];
 	size_t request_count, noise;
+	uint64_t heard_for;     /* the request on whose answer a message comes, if that is known */
 	char revision[16];      /* what is spoken */
 	char software[160];     /* what the server calls itself: "name version"; may be empty */
 	bool tells_changes;     /* of its list of tools */
@@ -86,6 +99,9 @@ TH_NODISCARD enum th_code th_mcp_client_request(struct th_mcp_client *c, const c
 uint64_t th_mcp_client_cancel(struct th_mcp_client *c, const void *user, const char *reason);
 /* That request will have no answer.  Whose it is, and that it is forgotten; NULL: it is none. */
 void *th_mcp_client_forget(struct th_mcp_client *c, uint64_t id);
+
+/* Answers a question of the older era.  `id`: as it was asked; `result`: JSON. */
+void th_mcp_client_reply(struct th_mcp_client *c, struct th_str id, struct th_str result);
 
 /* One message of the server, or anything else.  TH_EPROTO: the server cannot be spoken to, with a
  * sentence. */

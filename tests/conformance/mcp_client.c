@@ -18,10 +18,12 @@
 #include "mcp_client_login.h"
 
 #define LOGINS_MAX 3 /* a server that is never content */
+#define QUESTIONS_MAX 8
 
 static struct th_loop *loop;
 static struct th_tool_env env;
 static struct th_buf said; /* the output of the last call */
+static struct th_buf form; /* and what its server wants back with a person's answer */
 static enum th_outcome_status ended;
 
 static void on_output(struct th_tool_job *job, struct th_str bytes)
@@ -42,8 +44,9 @@ static void on_done(struct th_tool_job *job, enum th_outcome_status status, stru
 		    struct th_str evidence)
 {
 	(void)job;
-	(void)evidence;
 	ended = status;
+	th_buf_clear(&form);
+	th_buf_add(&form, th_json_raw_get(th_json_raw_get(evidence, "asks"), "form"));
 	th_buf_clear(&said);
 	th_buf_add(&said, output);
 	th_loop_stop(loop);
@@ -71,6 +74,8 @@ static bool call_once(const char *url, struct th_str tool, const struct th_json 
 	th_jw_kstr(&w, "url", th_str_of(url));
 	th_jw_kstr(&w, "tool", tool);
 	th_jw_kraw(&w, "arguments", arguments);
+	if (form.len)
+		th_jw_kraw(&w, "form", th_buf_str(&form)); /* the person takes what is proposed */
 	if (schema && !th_json_parse(arguments, &values, NULL)) {
 		th_jw_name(&w, TH_STR("params"));
 		th_jw_array(&w);
@@ -101,6 +106,8 @@ static bool call(const char *url, struct th_str tool, const struct th_json *sche
 {
 	bool good = call_once(url, tool, schema, arguments);
 
+	for (int i = 0; i < QUESTIONS_MAX && form.len; i++)
+		good = call_once(url, tool, schema, arguments);
 	for (int i = 0; i < LOGINS_MAX && login_wanted(url); i++) {
 		if (!login_do(loop, env.fetcher, url))
 			return false;
@@ -201,6 +208,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	th_buf_init(&said, TH_MIB);
+	th_buf_init(&form, TH_MIB);
 	if (!mkdtemp(state) || setenv("XDG_STATE_HOME", state, 1))
 		return 1;
 	if (th_loop_new(&loop, &err) || th_fetcher_new(loop, &env.fetcher, &err)) {
@@ -215,6 +223,7 @@ int main(int argc, char **argv)
 	th_fetcher_free(env.fetcher);
 	th_loop_free(loop);
 	th_buf_deinit(&said);
+	th_buf_deinit(&form);
 	(void)!th_dir_remove(state, &err);
 	return good ? 0 : 1;
 }

@@ -28,6 +28,7 @@ TOOLS = [
     {"name": "hang", "description": "Never answers.", "inputSchema": {"type": "object"}},
     {"name": "crash", "description": "Ends the server.", "inputSchema": {"type": "object"}},
     {"name": "grow", "description": "One more tool.", "inputSchema": {"type": "object"}},
+    {"name": "register", "description": "Asks who.", "inputSchema": {"type": "object"}},
     {"name": "roots", "description": "What it may work in.", "inputSchema": {"type": "object"}},
     {"name": "slow", "description": "Waits for a file.", "inputSchema": {"type": "object"}},
     {"name": "structured", "description": "No text.", "inputSchema": {"type": "object"}},
@@ -68,7 +69,10 @@ class Server:
             if "method" in m:
                 self.on(m)
             elif m.get("id") == self.ids and self.asked:
-                self.text(self.asked, m["result"]["roots"][0]["uri"])
+                if "roots" in m["result"]:
+                    self.text(self.asked, m["result"]["roots"][0]["uri"])
+                else:
+                    self.register(self.asked, m["result"])
 
     def on(self, m):
         method = m["method"]
@@ -184,10 +188,32 @@ class Server:
             self.result(m, content=[], structuredContent={"answer": 42})
         elif name == "roots":
             self.ask_roots(m, params)
+        elif name == "register":
+            self.ask_who(m, params)
         elif name == "late":
             self.text(m, "late indeed")
         else:
             self.text(m, "called " + name)
+
+    def register(self, m, answer):
+        with open("effects", "a", encoding="ascii") as f:
+            f.write("register\n")
+        who = answer.get("content", {})
+        self.text(m, "registered %s, %s" % (who["name"], who["age"]) if answer["action"] == "accept" else "nobody: " + answer["action"])
+
+    def ask_who(self, m, params):
+        form = {"message": "Who is it?", "mode": "form", "requestedSchema": {
+            "type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer", "default": 30}}, "required": ["name"]}}
+        if self.era == "legacy":
+            self.ids += 1
+            self.say({"id": self.ids, "method": "elicitation/create", "params": form})
+            self.asked = m
+        elif "inputResponses" in params:
+            assert params["requestState"] == "who"
+            self.register(m, params["inputResponses"]["who"])
+        else:
+            self.say({"id": m["id"], "result": {"resultType": "input_required", "requestState": "who",
+                                                "inputRequests": {"who": {"method": "elicitation/create", "params": form}}}})
 
     def ask_roots(self, m, params):
         if self.era == "legacy":

@@ -44,6 +44,17 @@ static void on_picture(void *ctx, struct th_str bytes, struct th_str type)
 	assert(bytes.len && type.len);
 }
 
+static void on_asked(void *ctx, void *user, const struct th_mcp_question *q)
+{
+	struct place *p = ctx;
+
+	assert(user == p && (q->id.len > 0) == !q->key.len);
+	if (q->id.len)
+		th_mcp_client_reply(&p->client, q->id, TH_STR("{\"action\":\"cancel\"}"));
+	else
+		p->ended++;
+}
+
 static void on_answered(void *ctx, void *user, struct th_str result)
 {
 	static const struct th_mcp_result_ops ops = { on_text, on_picture };
@@ -85,8 +96,8 @@ static void on_changed(void *ctx)
 	(void)ctx;
 }
 
-static const struct th_mcp_client_ops ops = { on_send,   on_opened,   on_answered,
-					      on_failed, on_progress, on_changed };
+static const struct th_mcp_client_ops ops = { on_send,     on_opened,  on_answered, on_failed,
+					      on_progress, on_changed, on_asked };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

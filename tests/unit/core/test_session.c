@@ -364,6 +364,64 @@ static void test_an_approval_is_bound_to_its_action(void **unused)
 #define OUTCOME(status) \
 	"{\"call_id\":\"c1\",\"effect_id\":\"e1\",\"status\":\"" status "\",\"output\":\"\"}"
 
+#define QUESTION                                                                          \
+	"{\"call_id\":\"c1\",\"effect_id\":\"e1\",\"arguments\":{\"question\":\"Who?\"}," \
+	"\"form\":{\"hold\":\"h\"}}"
+
+/* Up to a person that is asked in the middle of a call: QUESTION is event 7, the request 8. */
+static void to_question(struct story *st)
+{
+	to_call(st, "run");
+	must(st, TH_EV_INTENT, 5, "c1", with_digest(THE_INTENT, "shell", "{}"));
+	must(st, TH_EV_QUESTION, 6, "c1", QUESTION);
+	assert_true(due(st, TH_DO_ASK));
+	must(st, TH_EV_APPROVAL_REQUESTED, 5, "c1",
+	     with_digest("{\"call_id\":\"c1\",\"digest\":\"%s\",\"reason\":\"why\"}", "shell",
+			 "{}"));
+	assert_int_equal(st->s.state, TH_STATE_WAITING);
+	assert_true(st->s.calls[0].question);
+	assert_true(th_str_is(st->s.calls[0].arguments, "{\"question\":\"Who?\"}"));
+}
+
+/* The answer goes on with the call, and so does a refusal; the call's own arguments are back. */
+static void test_a_question_in_a_call(void **unused)
+{
+	struct story st;
+
+	(void)unused;
+	for (int approve = 0; approve < 2; approve++) {
+		to_question(&st);
+		must(&st, TH_EV_APPROVAL_DECIDED, 5, "c1",
+		     with_digest(approve ? "{\"call_id\":\"c1\",\"digest\":\"%s\",\"approve\":"
+					   "true,\"always\":true,\"message\":\"Ann\"}"
+					 : "{\"call_id\":\"c1\",\"digest\":\"%s\",\"approve\":"
+					   "false}",
+				 "shell", "{}"));
+		assert_true(due(&st, TH_DO_INTEND));
+		assert_false(th_session_sticky(&st.s, TH_STR("shell"))); /* it was about this one */
+		assert_int_equal(st.s.calls[0].approved, approve);
+		assert_true(th_str_is(st.s.calls[0].reason, approve ? "Ann" : ""));
+		assert_true(th_str_is(st.s.calls[0].arguments, "{}"));
+		must(&st, TH_EV_INTENT, 5, "c1", with_digest(APPROVED_INTENT("9"), "shell", "{}"));
+		must(&st, TH_EV_OUTCOME, 10, "c1", OUTCOME("done"));
+		th_session_deinit(&st.s);
+	}
+}
+
+/* A stop meanwhile: the server has done who knows what. */
+static void test_a_question_is_never_answered(void **unused)
+{
+	struct story st;
+
+	(void)unused;
+	to_question(&st);
+	assert_int_equal(add(&st, TH_EV_QUESTION, 6, "c1", QUESTION), TH_EPROTO);
+	must(&st, TH_EV_STATE_CHANGED, 0, "", "{\"to\":\"stopped\"}");
+	assert_int_equal(st.s.calls[0].phase, TH_CALL_JUDGED);
+	assert_int_equal(st.s.calls[0].status, TH_OUTCOME_UNKNOWN);
+	th_session_deinit(&st.s);
+}
+
 /* Up to a parked call; its INTENT has seq 6, and PARKED is event 7. */
 static void to_parked(struct story *st)
 {
@@ -1248,6 +1306,8 @@ int main(void)
 		cmocka_unit_test(test_hosts_that_are_asked_for),
 		cmocka_unit_test(test_divergence_of_calls),
 		cmocka_unit_test(test_arguments_have_one_form),
+		cmocka_unit_test(test_a_question_in_a_call),
+		cmocka_unit_test(test_a_question_is_never_answered),
 		cmocka_unit_test(test_a_parked_call_waits_for_a_word),
 		cmocka_unit_test(test_ids_that_came_before),
 		cmocka_unit_test(test_a_word_can_be_that_nobody_knows),

@@ -53,8 +53,17 @@ static void on_changed(void *ctx)
 	((struct place *)ctx)->changed++;
 }
 
-static const struct th_mcp_client_ops ops = { on_send,   on_opened,   on_answered,
-					      on_failed, on_progress, on_changed };
+static void on_asked(void *ctx, void *user, const struct th_mcp_question *q)
+{
+	struct place *p = ctx;
+
+	th_buf_printf(&p->seen, "%s is asked %.*s as %.*s%.*s, state %.*s, inputs %.*s\n",
+		      (const char *)user, TH_FMT(q->params), TH_FMT(q->id), TH_FMT(q->key),
+		      TH_FMT(q->state), TH_FMT(q->inputs));
+}
+
+static const struct th_mcp_client_ops ops = { on_send,     on_opened,  on_answered, on_failed,
+					      on_progress, on_changed, on_asked };
 
 static void place_init(struct place *p, enum th_mcp_era era)
 {
@@ -121,7 +130,7 @@ static void test_modern(void **state)
 	ask(&p, "a");
 	assert_true(was_sent(&p, "{\"name\":\"x\",\"_meta\":{\"io.modelcontextprotocol/"
 				 "protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/"
-				 "clientCapabilities\":{\"roots\":{}}"));
+				 "clientCapabilities\":{\"roots\":{},\"elicitation\":{"));
 	assert_true(was_sent(&p, "\"progressToken\":3"));
 	take(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"
 		 "\"progressToken\":3,\"progress\":1,\"total\":4,\"message\":\"a\\u001bb\"}}");
@@ -149,9 +158,10 @@ static void test_legacy(void **state)
 	(void)state;
 	place_init(&p, TH_MCP_ERA_UNKNOWN);
 	take(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,\"message\":\"no\"}}");
-	assert_true(was_sent(&p,
-			     "\"id\":2,\"method\":\"initialize\",\"params\":{"
-			     "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"roots\":{}}"));
+	assert_true(was_sent(
+	    &p,
+	    "\"id\":2,\"method\":\"initialize\",\"params\":{"
+	    "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"roots\":{},\"elicitation\":{"));
 	take(&p, INITIALIZED("2", "2024-11-05"));
 	assert_int_equal(p.opened, 1);
 	assert_string_equal(p.client.revision, "2024-11-05");
@@ -291,12 +301,52 @@ static void test_limits(void **state)
 	place_deinit(&p);
 }
 
+/* A person is asked: in the course of a call, which goes on; or as its answer, and it is made
+ * again. */
+static void test_person(void **state)
+{
+	struct place p;
+
+	(void)state;
+	place_init(&p, TH_MCP_ERA_LEGACY);
+	assert_true(was_sent(&p, "\"elicitation\":{\"form\":{},\"url\":{}}"));
+	take(&p, INITIALIZED("1", "2025-11-25"));
+	take(&p, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"elicitation/create\",\"params\":{}}");
+	assert_true(was_sent(&p, "\"id\":7,\"error\"")); /* nobody has called anything */
+	ask(&p, "a");
+	ask(&p, "b");
+	take(&p, "{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"elicitation/create\","
+		 "\"params\":{\"message\":\"m\"}}");
+	p.client.heard_for = 2;
+	take(&p, "{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"elicitation/create\",\"params\":{}}");
+	p.client.heard_for = 0;
+	assert_string_equal(p.seen.ptr, "b is asked {\"message\":\"m\"} as \"q\", state , inputs \n"
+					"a is asked {} as 8, state , inputs \n");
+	th_mcp_client_reply(&p.client, TH_STR("\"q\""), TH_STR("{\"action\":\"decline\"}"));
+	assert_true(was_sent(&p, "\"id\":\"q\",\"result\":{\"action\":\"decline\"}"));
+	place_deinit(&p);
+
+	place_init(&p, TH_MCP_ERA_MODERN);
+	ask(&p, "a");
+	take(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"input_required\","
+		 "\"requestState\":\"s\",\"inputRequests\":{\"r\":{\"method\":\"roots/list\"},"
+		 "\"k\\\"\":{\"method\":\"elicitation/create\",\"params\":{\"message\":\"m\"}},"
+		 "\"l\":{\"method\":\"elicitation/create\",\"params\":{}}}}}");
+	assert_string_equal(
+	    p.seen.ptr, "a is asked {\"message\":\"m\"} as \"k\\\"\", state \"s\", inputs "
+			"{\"r\":{\"roots\":[{\"uri\":\"file:///w/a%20b\",\"name\":\"workspace\"}]}}"
+			"\n");
+	assert_int_equal(p.client.request_count, 0);
+	place_deinit(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_modern), cmocka_unit_test(test_legacy),
-		cmocka_unit_test(test_silent), cmocka_unit_test(test_questions),
-		cmocka_unit_test(test_limits), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_modern),    cmocka_unit_test(test_person),
+		cmocka_unit_test(test_legacy),    cmocka_unit_test(test_silent),
+		cmocka_unit_test(test_questions), cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
