@@ -167,6 +167,8 @@ void th_plan_note_summary(struct th_condense_plan *p);
 
 /* The session's first message, or what began the task under way: it stays. */
 bool th_condenser_pinned(const struct th_transcript *transcript, size_t at);
+/* What a provider made of the items before it; the newest is pinned. */
+bool th_condenser_is_compaction(const struct th_transcript_item *item);
 size_t th_condenser_pinned_size(const struct th_transcript *transcript); /* bytes of both */
 /* One that somebody said. */
 bool th_condenser_said(const struct th_transcript_item *item);
@@ -195,6 +197,6 @@ TH_NODISCARD enum th_code th_condenser_json(struct th_str text, struct th_json_d
 extern const struct th_condenser th_condenser_noop, th_condenser_recent, th_condenser_observation,
     th_condenser_browser, th_condenser_amortized, th_condenser_llm, th_condenser_attention,
     th_condenser_structured, th_condenser_window, th_condenser_pipeline, th_condenser_summarizing,
-    th_condenser_summary;
+    th_condenser_summary, th_condenser_provider;
 
 #endif

@@ -168,11 +168,29 @@ struct th_agent_condenser th_condenser_own(const struct th_condenser *condenser,
 	return own;
 }
 
+bool th_condenser_is_compaction(const struct th_transcript_item *item)
+{
+	return item->kind == TH_TRANSCRIPT_OUTPUT &&
+	       th_str_is(th_json_raw_get(item->item, "type"), "\"compaction\"");
+}
+
+static bool is_newest_compaction(const struct th_transcript *transcript, size_t at)
+{
+	if (!th_condenser_is_compaction(&transcript->list[at]))
+		return false;
+	while (++at < transcript->count)
+		if (th_condenser_is_compaction(&transcript->list[at]))
+			return false;
+	return true;
+}
+
 bool th_condenser_pinned(const struct th_transcript *transcript, size_t at)
 {
 	const struct th_transcript_item *item = &transcript->list[at];
 	size_t task = transcript->task_at;
 
+	if (is_newest_compaction(transcript, at))
+		return true;
 	if (item->kind != TH_TRANSCRIPT_MESSAGE || item->made)
 		return false;
 	return at == 0 || at == task ||

@@ -21,7 +21,7 @@ TH_TABLE(agent_instead, "What is said where the run would end without an answer.
 	{ "condenser", (at) + offsetof(struct th_agent_condenser, condenser), TH_FIELD_str, TH_NONEMPTY, \
 	  "name of a condenser; see CONTEXT.md", NULL, NULL, false, 0 }, \
 	{ "keep", (at) + offsetof(struct th_agent_condenser, keep), TH_FIELD_int, TH_POSITIVE, \
-	  "recent, summary: how many of the newest items stay; default: 100", NULL, NULL, false, 0 }, \
+	  "recent, summary: how many of the newest items stay; provider: how many results; default: 100, 3", NULL, NULL, false, 0 }, \
 	{ "keep_first", (at) + offsetof(struct th_agent_condenser, keep_first), TH_FIELD_int, TH_NONEG, \
 	  "how many of the oldest items stay", NULL, NULL, true, -1 }, \
 	{ "max_size", (at) + offsetof(struct th_agent_condenser, max_size), TH_FIELD_int, TH_POSITIVE, \

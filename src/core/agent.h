@@ -184,7 +184,9 @@ struct th_agent_compact {
 #define TH_COMPACT_ITEMS_DEFAULT 200
 #define TH_COMPACT_KEEP_DEFAULT 100
 #define TH_COMPACT_PINS_DEFAULT 32768
-#define TH_COMPACT_FRESH 4     /* so great a part must be new before it is condensed again */
+#define TH_COMPACT_FRESH 4 /* so great a part must be new before it is condensed again */
+#define TH_COMPACT_PROVIDER "provider"    /* the condenser that its API has */
+#define TH_COMPACT_PROVIDER_TOKENS 100000 /* where neither it nor the model says how many */
 #define TH_COMPACT_PROGRESS 10 /* no model is asked where less than this part of all would go */
 
 /* The agent repeats itself: the run stops, the model is told, or a person is asked. */

@@ -34,6 +34,11 @@ static int64_t tokens_now(const struct th_session *s)
 	return s->answer_tokens + (int64_t)(since / TH_SIDE_TOKEN_BYTES);
 }
 
+static bool is_providers(const struct th_agent_compact *c)
+{
+	return th_condenser_of(c) == &th_condenser_provider;
+}
+
 /* By default three quarters of what the model takes: the rest is for the summary and the answer.
  * Where another limit is given, this one is only there so that the model takes it at all.  0: none.
  */
@@ -41,6 +46,9 @@ static int64_t tokens_max(const struct th_live *l, const struct th_agent_compact
 {
 	int64_t context = l->resolved->profile->context_tokens;
 
+	/* The provider is asked first; this is for one that has no such thing. */
+	if (is_providers(c))
+		return c->tokens ? c->tokens / 4 * 5 : context / 10 * 9;
 	if (c->tokens || !c->own.condenser.len || th_condenser_of(c) == &th_condenser_noop)
 		return c->tokens;
 	return c->items || c->bytes || !th_condenser_asks(c) ? context / 10 * 9 : context / 4 * 3;
@@ -61,7 +69,7 @@ static unsigned reasons(const struct th_live *l, const struct th_agent_compact *
 
 	if (!c->own.condenser.len && !c->from.len)
 		return 0;
-	if (!items && !c->bytes && !c->tokens &&
+	if (!items && !c->bytes && !c->tokens && !is_providers(c) &&
 	    (c->from.len || !th_condenser_sizes(c, tokens > 0)))
 		items = TH_COMPACT_ITEMS_DEFAULT;
 	if (is_fresh &&
@@ -70,7 +78,7 @@ static unsigned reasons(const struct th_live *l, const struct th_agent_compact *
 	/* There is room behind this limit, and not without end. */
 	if (tokens && tokens_now(s) > (is_fresh ? tokens : tokens + tokens / 8))
 		found |= TH_CONDENSE_TOKENS;
-	if (s->condense_asked)
+	if (s->condense_asked || (l->provider_compacted && is_providers(c)))
 		found |= TH_CONDENSE_ASKED;
 	return found;
 }
@@ -375,6 +383,7 @@ static void condense(struct th_live *l, const struct th_transcript *t)
 	struct th_ev_condensation d = { 0 };
 	struct th_condensed made;
 
+	l->provider_compacted = false;
 	if ((input.reasons & TH_CONDENSE_TOKENS) && !task_fits(l, t))
 		return;
 	/* No model is asked for what would leave nothing out. */

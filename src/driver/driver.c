@@ -159,6 +159,16 @@ static enum th_code tools_told(struct th_live *l, const struct th_json *data, st
 	return code ?: th_live_fit_tools(l, err);
 }
 
+static bool has_compaction(struct th_str items)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(items);
+
+	while (th_json_raw_next(&it))
+		if (th_str_is(th_json_raw_get(it.val, "type"), "\"compaction\""))
+			return true;
+	return false;
+}
+
 static enum th_code on_appended(struct th_live *l, const struct th_parsed *parsed,
 				struct th_err *err)
 {
@@ -170,6 +180,8 @@ static enum th_code on_appended(struct th_live *l, const struct th_parsed *parse
 		code = th_history_add_parsed(l->history, parsed, err);
 	if (!code && (l->fold.agent != l->speaks || kind == TH_EV_SESSION_CREATED))
 		code = th_live_switch_agent(l, err);
+	if (kind == TH_EV_MODEL_ANSWERED)
+		l->provider_compacted = has_compaction(parsed->items);
 	if (!code && kind == TH_EV_MCP_TOOLS)
 		code = tools_told(l, parsed->data, err);
 	if (!code && l->fold.rewritten_seq == seq) {

@@ -103,8 +103,9 @@ struct th_live {
 	bool history_due;
 	struct th_view *view;               /* view.h; NULL: the log is read */
 	struct th_summarizing *summarizing; /* condense.h; NULL: no summary is awaited */
-	bool not_compacted; /* the compaction callback left the next request as it is */
-	bool tail;          /* the request holds only what is new since the last answer */
+	bool provider_compacted; /* the last answer has a compaction: what it stands for may go */
+	bool not_compacted;      /* the compaction callback left the next request as it is */
+	bool tail;               /* the request holds only what is new since the last answer */
 	struct th_pending_callback *pending_callbacks; /* questions to the agent's code */
 	uint64_t asked;                                /* how many were asked; their ids */
 	struct th_observer observer;

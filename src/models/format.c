@@ -50,3 +50,13 @@ bool th_request_stores(const struct th_request_options *o)
 	return o->kept || (s && (s->history == TH_HISTORY_PREVIOUS || s->background ||
 				 th_str_is(s->store, "true")));
 }
+
+int64_t th_request_compacts(const struct th_request_options *o)
+{
+	const struct th_agent_compact *c = o->agent ? o->agent->compact : NULL;
+	int64_t context = o->profile->context_tokens;
+
+	if (!c || !th_str_is(c->own.condenser, TH_COMPACT_PROVIDER))
+		return 0;
+	return c->tokens ? c->tokens : context ? context / 4 * 3 : TH_COMPACT_PROVIDER_TOKENS;
+}

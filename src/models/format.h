@@ -27,6 +27,8 @@ void th_format_instruct(const struct th_request_options *o, struct th_buf *out);
 /* Whether the provider stores its answers: only where the agent's settings ask for it, or need it.
  */
 bool th_request_stores(const struct th_request_options *o);
+/* Tokens from which on the provider is asked to shorten the history itself; 0: it is not. */
+int64_t th_request_compacts(const struct th_request_options *o);
 
 /* Whether a call is demanded: of any tool, or of one. */
 static inline bool th_choice_forces(const struct th_request_options *o)

@@ -77,6 +77,9 @@ static const struct effort *effort_of(const struct th_request_options *o)
 	return NULL;
 }
 
+#define EDITS_BETA "context-management-2025-06-27"
+#define EDITS_KEEP 3 /* newest results, as the API's own default */
+
 bool th_messages_is_toolset(const struct th_profile *p)
 {
 	return p->tool && th_str_starts(th_str_of(p->tool), TH_STR("computer_toolset"));
@@ -90,9 +93,14 @@ void th_messages_path(const struct th_request_options *o, struct th_buf *out)
 
 void th_messages_headers(const struct th_request_options *o, struct th_buf *out)
 {
+	bool computer =
+	    has_tool(o) && o->profile->computer == TH_COMPUTER_NATIVE && o->profile->beta;
+	bool edits = th_request_compacts(o) > 0;
+
 	th_buf_add(out, TH_STR("anthropic-version: 2023-06-01\n"));
-	if (has_tool(o) && o->profile->computer == TH_COMPUTER_NATIVE && o->profile->beta)
-		th_buf_printf(out, "anthropic-beta: %s\n", o->profile->beta);
+	if (computer || edits)
+		th_buf_printf(out, "anthropic-beta: %s%s%s\n", computer ? o->profile->beta : "",
+			      computer && edits ? "," : "", edits ? EDITS_BETA : "");
 }
 
 /* ---- tools ---- */
@@ -286,6 +294,36 @@ static void put_sampling(const struct th_request_options *o, bool thinks, struct
 		th_jw_kreal(w, "top_p", s->top_p);
 }
 
+static void put_count(const char *name, const char *of, int64_t value, struct th_jw *w)
+{
+	th_jw_key(w, th_str_of(name));
+	th_jw_object(w);
+	th_jw_kstr(w, "type", th_str_of(of));
+	th_jw_kint(w, "value", value);
+	th_jw_object_end(w);
+}
+
+/* The provider leaves old results out itself; an eighth at least, since its cache breaks there. */
+static void put_edits(const struct th_request_options *o, struct th_jw *w)
+{
+	int64_t tokens = th_request_compacts(o);
+
+	if (!tokens)
+		return;
+	th_jw_key(w, TH_STR("context_management"));
+	th_jw_object(w);
+	th_jw_key(w, TH_STR("edits"));
+	th_jw_array(w);
+	th_jw_object(w);
+	th_jw_kstr(w, "type", TH_STR("clear_tool_uses_20250919"));
+	put_count("trigger", "input_tokens", tokens, w);
+	put_count("keep", "tool_uses", o->agent->compact->own.keep ?: EDITS_KEEP, w);
+	put_count("clear_at_least", "input_tokens", TH_MAX(tokens / 8, (int64_t)1), w);
+	th_jw_object_end(w);
+	th_jw_array_end(w);
+	th_jw_object_end(w);
+}
+
 void th_messages_head(const struct th_request_options *o, struct th_buf *out)
 {
 	struct th_jw w = th_jw(out);
@@ -310,6 +348,7 @@ void th_messages_head(const struct th_request_options *o, struct th_buf *out)
 	 */
 	put_tools(o, !text.len, &w);
 	put_choice(o, &w);
+	put_edits(o, &w);
 	if (text.len) {
 		th_jw_key(&w, TH_STR("system"));
 		th_jw_array(&w);

@@ -257,6 +257,22 @@ static void put_store(const struct th_request_options *o, struct th_jw *w)
 			   o->previous);
 }
 
+/* The provider shortens the history itself, and says so with an item. */
+static void put_compaction(const struct th_request_options *o, struct th_jw *w)
+{
+	int64_t tokens = th_request_compacts(o);
+
+	if (!tokens)
+		return;
+	th_jw_key(w, TH_STR("context_management"));
+	th_jw_array(w);
+	th_jw_object(w);
+	th_jw_kstr(w, "type", TH_STR("compaction"));
+	th_jw_kint(w, "compact_threshold", tokens);
+	th_jw_object_end(w);
+	th_jw_array_end(w);
+}
+
 void th_responses_head(const struct th_request_options *o, struct th_buf *out)
 {
 	struct th_jw w = th_jw(out);
@@ -269,6 +285,7 @@ void th_responses_head(const struct th_request_options *o, struct th_buf *out)
 		put_settings(o->agent->settings, &w);
 	put_format(o, &w);
 	put_store(o, &w);
+	put_compaction(o, &w);
 	if (o->profile->reasoning)
 		th_jw_kraw(&w, "include", TH_STR("[\"reasoning.encrypted_content\"]"));
 	th_jw_kbool(&w, "stream", o->stream);

@@ -111,7 +111,14 @@ class Kept(house.House):
         self.assertIn("result_bytes must be 1024 at least", self.thole("run", "-a", path, "Count.").err)
 
 
-class Responses(Wire, house.House):
+class Provider:
+    """The provider takes what it is asked to do with the history."""
+
+    def test_provider(self):
+        self.assertEqual(self.run_steps(RULES, "condenser: provider, tokens: 60000"), [])
+
+
+class Responses(Provider, Wire, house.House):
     model, variable, root, key, script = "gpt-5.4", "OPENAI_BASE_URL", "/v1", "OPENAI_API_KEY", {}
 
 
@@ -119,7 +126,7 @@ class Chat(Wire, house.House):
     model, variable, root, key, script = "vllm/org/open-model", "HOSTED_VLLM_API_BASE", "/v1", "HOSTED_VLLM_API_KEY", {"flavour": "vllm", "api": "chat"}
 
 
-class Messages(Wire, house.House):
+class Messages(Provider, Wire, house.House):
     model, variable, root, key, script = "claude-sonnet-4-5", "ANTHROPIC_BASE_URL", "", "ANTHROPIC_API_KEY", {}
 
 

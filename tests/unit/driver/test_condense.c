@@ -317,6 +317,43 @@ static void test_past_the_model(void **unused)
 	team_model = "gpt-5.4";
 }
 
+/* The provider does it: what stands before its compaction goes, and that is sent back as it came.
+ */
+static void test_the_providers_own(void **unused)
+{
+#define COMPACTION "{\"type\":\"compaction\",\"id\":\"cmp_1\",\"encrypted_content\":\"b3BhcXVl\"}"
+	static const char agent[] = "{\"name\":\"a\",\"instructions\":\"x\",\"compact\":{"
+				    "\"condenser\":\"provider\",\"tokens\":70000,\"keep\":5}}";
+	struct paper *w = to_too_long(agent);
+
+	(void)unused;
+	assert_true(sent(w,
+			 "\"context_management\":[{\"type\":\"compaction\",\"compact_threshold\":"
+			 "70000}]"));
+	assert_true(sent(w, "c1") && sent(w, "c3"));
+	answer(w, COMPACTION "," CALL("c4", "weather", "{}"));
+	assert_non_null(strstr(last_data(w, TH_EV_CONDENSATION), "\"name\":\"provider\""));
+	assert_non_null(strstr(last_data(w, TH_EV_CONDENSATION), "\"left_out\":6"));
+	assert_true(sent(w, "one") && sent(w, COMPACTION) && sent(w, "c4") && !sent(w, "c3"));
+	restart(w, agent);
+	assert_true(sent(w, "one") && sent(w, COMPACTION) && sent(w, "c4") && !sent(w, "c3"));
+	/* Nothing more is before it: it is left alone, and stays when a person asks. */
+	answer(w, CALL("c5", "weather", "{}"));
+	assert_int_equal(paper_count(w->log, TH_EV_CONDENSATION), 1);
+	paper_free(w);
+
+	team_model = "claude-sonnet-4-5";
+	w = begin(agent, "one");
+	paper_settle(w);
+	assert_true(
+	    sent(w, "\"context_management\":{\"edits\":[{\"type\":\"clear_tool_uses_20250919\","
+		    "\"trigger\":{\"type\":\"input_tokens\",\"value\":70000},\"keep\":{\"type\":"
+		    "\"tool_uses\",\"value\":5},\"clear_at_least\":{\"type\":\"input_tokens\","
+		    "\"value\":8750}}]}"));
+	paper_free(w);
+	team_model = "gpt-5.4";
+}
+
 /* What began the task stays, so it must leave room for the rest. */
 static void test_a_task_too_long(void **unused)
 {
@@ -352,6 +389,7 @@ int main(void)
 		cmocka_unit_test(test_tokens),
 		cmocka_unit_test(test_on_request),
 		cmocka_unit_test(test_past_the_model),
+		cmocka_unit_test(test_the_providers_own),
 		cmocka_unit_test(test_a_task_too_long),
 		cmocka_unit_test(test_two_thousand_turns),
 	};
