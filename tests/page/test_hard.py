@@ -106,28 +106,21 @@ class Long(house_page.Paged):
         head = self.good_call("GET", "/api/sessions/" + name)["head_seq"]
         self.assertGreaterEqual(head, 10000)
         tab = self.open("#/")
-        tab.js("window.tasks = []; new PerformanceObserver((l) => window.tasks.push(...l.getEntries().map((e) => e.duration))).observe({entryTypes: ['longtask']})")
         took = tab.js("new Promise((done) => { const t = performance.now(); location.hash = '/s/long-1'; const look = () => document.querySelector('.entry.final') ? "
                       "requestAnimationFrame(() => done(performance.now() - t)) : setTimeout(look, 5); look(); })")
         tab.wait("document.querySelectorAll('.timeline .virtual > .entry').length > 3")
-        tab.js("window.tasks.length = 0")
-        frames = tab.js("""new Promise((done) => {
+        _, tasks = tab.tasks_while(lambda: tab.js("""new Promise((done) => {
             const box = document.querySelector('.timeline .scroller');
-            const gaps = [];
-            let last = performance.now(), n = 0;
+            let n = 0;
             const step = () => {
-                const now = performance.now();
-                gaps.push(now - last);
-                last = now;
                 box.scrollTop -= 400;
-                if (++n < 200) requestAnimationFrame(step); else done(gaps.slice(1));
+                if (++n < 200) requestAnimationFrame(step); else done(n);
             };
             requestAnimationFrame(step);
-        })""", 60)
-        tasks = tab.js("window.tasks")
+        })""", 60))
         nodes = tab.js("document.querySelectorAll('*').length")
-        print("\nfirst view of %d events: %.0f ms; scrolling: %d long tasks, worst %.0f ms; worst gap of frames %.0f ms; %d elements" %
-              (head, took, len(tasks), max(tasks, default=0), max(frames), nodes))
+        print("\nfirst view of %d events: %.0f ms; longest task while it scrolls %.0f ms; %d elements" % (head, took, tasks[0], nodes))
+        self.assertLess(tasks[0], 50)
         # What is in the page does not grow with the log; times are of a busy machine, so only ten times the aim fails.
         self.assertLess(nodes, 6000)
         self.assertLess(took, 10000)

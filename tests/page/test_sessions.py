@@ -96,6 +96,21 @@ class Sessions(house_page.Paged):
         self.expected.append("400")
         self.assertEqual(self.call("POST", "/api/sessions", {"limits": {"turn": 1}}).status, 400)
 
+    def test_a_computer_is_chosen(self):
+        (self.folder / "config" / "thole" / "config.yaml").write_text("executor_linger_s: 20\nserve:\n  computers: [desktop]\n")
+        self.serve([house_page.computer({"type": "screenshot"})], say("I see it."))
+        self.begin()
+        tab = self.open()
+        tab.click("button", "New task")
+        tab.fill("#task", "Look.")
+        self.assertEqual(tab.js("[...document.querySelector('#computer').options].map((o) => o.value)"), ["", "desktop", "none"])
+        tab.js("document.querySelector('#computer').value = 'desktop'")
+        tab.click("dialog button", "Start")
+        tab.wait_text("I see it.", ".entry.turn .said")
+        log = self.log(tab.js("decodeURIComponent(location.hash.slice(4))"))
+        self.assertEqual(log[0]["data"]["agent"]["computer"]["kind"], "desktop")
+        self.assertEqual([e["data"]["status"] for e in log if e["kind"] == "outcome"], ["done"])
+
     def test_a_wrong_token_is_told(self):
         self.begin()
         tab = self.browser.page(self.url())
