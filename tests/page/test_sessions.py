@@ -281,6 +281,16 @@ class Sessions(house_page.Paged):
         self.assertEqual(row[2], tab.js("import('/web/format.js').then((m) => m.duration(%d))" % spent))
         self.assertGreaterEqual(spent, 200)
         self.shot(tab, "money-newest")
+        # Whoever administers sees all users, and nobody else does.
+        self.good_call("POST", "/api/sessions", {"message": "Third.", "agent": "writes", "id": "m3"}, status=201, who="bob")
+        self.wait_for(lambda: self.good_call("GET", "/api/sessions/m3", who="bob")["state"] == "finished")
+        boss = self.open("#/money", who="boss")
+        boss.wait_text("Tokens by user", ".chart h2")
+        users = "[...[...document.querySelectorAll('section')].find((s) => s.querySelector('h2')?.textContent === 'By user').querySelectorAll('tbody th')].map((t) => t.textContent).sort()"
+        self.assertEqual(boss.js(users), ["alice", "bob"])
+        tab.js("location.reload()")
+        tab.wait_text("Tokens by agent", ".chart h2")
+        self.assertEqual(tab.js(users), ["alice"])
 
     def test_a_reader_may_look_only(self):
         self.agent("careful", "tools: [shell]\napprove: [shell]\n")
