@@ -53,17 +53,19 @@ class Demo(house.House):
     def test_demo_crash(self):
         for more in ([], ["--no-trace"]):
             with self.subTest(more=more):
-                ended = self.good("demo", "crash", "--seed", "1", "--seconds", "4", "--json", *more)
-                self.assertEqual(ended.err, "")
-                found = json.loads(ended.out)
-                self.assertEqual([found[k] for k in ("seed", "duplicated", "lost", "diverged", "false_claims")],
-                                 [1, 0, 0, 0, 0], ended)
-                self.assertTrue(found["clicks"])
-                self.assertGreater(found["runtime_kills"], 2)
-                self.assertGreater(found["happened"], 0)
-                self.assertLessEqual(found["unknown_happened"], found["unknown"])
-                self.assertFalse(more and found["traced"])
-                self.assertEqual(self.left(), [])
+                for seconds in (4, 16, 64): # a busy machine may come to nothing in a few
+                    ended = self.good("demo", "crash", "--seed", "1", "--seconds", seconds, "--json", *more)
+                    self.assertEqual(ended.err, "")
+                    found = json.loads(ended.out)
+                    self.assertEqual([found[k] for k in ("seed", "duplicated", "lost", "diverged", "false_claims")],
+                                     [1, 0, 0, 0, 0], ended)
+                    self.assertLessEqual(found["unknown_happened"], found["unknown"])
+                    self.assertFalse(more and found["traced"])
+                    self.assertEqual(self.left(), [])
+                    if found["clicks"] and found["runtime_kills"] > 2 and found["happened"]:
+                        break
+                else:
+                    self.fail("nothing happened: %s" % ended)
 
     def test_demo_crash_for_people(self):
         ended = self.good("demo", "crash", "--seconds", "1", "-C", self.folder / "crash")
