@@ -276,12 +276,12 @@ enum th_code th_on_approval_requested(struct th_step *st)
 		return code;
 	c = th_step_call(st, 1u << (d.host.len ? TH_CALL_INTENDED : TH_CALL_RECORDED));
 	if (d.host.len)
-		code = th_host_asked(st, &d);
+		code = th_host_asked(st, c, &d);
 	else if (!c)
 		code = other_step(st);
 	else if (!th_str_is(d.digest, c->digest))
 		code = other_action(st, c, c->digest, "asks about", c->tool, d.digest);
-	if (code)
+	if (code || !c)
 		return code;
 	if (!d.host.len) {
 		c->reason = th_arena_str(&st->s->turn, d.reason);

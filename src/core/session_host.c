@@ -94,9 +94,9 @@ static void said(struct th_session *s, const struct th_call_host *h, bool always
 	at->always = always;
 }
 
-enum th_code th_host_asked(struct th_step *st, const struct th_ev_approval_requested *d)
+enum th_code th_host_asked(struct th_step *st, struct th_call *c,
+			   const struct th_ev_approval_requested *d)
 {
-	struct th_call *c = th_step_call(st, 1u << TH_CALL_INTENDED);
 	char digest[TH_SHA256_HEX_SIZE + 1];
 
 	if (!c || c->host.phase == TH_HOST_ASKED)

@@ -83,7 +83,9 @@ enum th_code th_on_call(struct th_step *st);
 enum th_code th_on_approval_requested(struct th_step *st);
 enum th_code th_on_approval_decided(struct th_step *st);
 /* session_host.c */
-enum th_code th_host_asked(struct th_step *st, const struct th_ev_approval_requested *d);
+/* `c`: NULL, where no call runs. */
+enum th_code th_host_asked(struct th_step *st, struct th_call *c,
+			   const struct th_ev_approval_requested *d);
 enum th_code th_host_decided(struct th_step *st, struct th_call *c,
 			     const struct th_ev_approval_decided *d);
 void th_hosts_begin_task(struct th_session *s); /* what was said for the task before is over */
