@@ -448,6 +448,8 @@ void th_child_signal(struct th_child *c, int signum)
 		kill(-c->pid, signum);
 		return;
 	}
+	/* What it said first may still wait to be read, while the command has been heard of. */
+	read_status(c);
 	pid_t pid = command_pid(c); /* bwrap itself would die of it, and all with it */
 	if (pid > 1 && !process_gone(c->init_pid, c->init_fd, 0) && kill(-pid, signum) < 0)
 		kill(pid, signum);
