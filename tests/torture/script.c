@@ -5,27 +5,27 @@
 #include "torture.h"
 
 #define SAY(name) "echo before-" name "; echo " name " >ledger; echo after-" name
-#define SHELL(name)                                                                         \
-	{                                                                                   \
-		"shell", "{\"command\":\"" SAY(name) "\"}", TH_CLASS_W, name, "after-" name \
+#define SHELL(name)                                                                               \
+	{                                                                                         \
+		"shell", "{\"command\":\"" SAY(name) "\"}", TH_CLASS_W, name, "after-" name, NULL \
 	}
 #define SLOW(name)                                                                          \
 	{                                                                                   \
 		"shell", "{\"command\":\"echo begin; sleep 0.03; " SAY(name) "; exit 3\"}", \
-		    TH_CLASS_W, name, "after-" name                                         \
+		    TH_CLASS_W, name, "after-" name, NULL                                   \
 	}
 #define WRITE(name)                                                                          \
 	{                                                                                    \
 		"write_file", "{\"path\":\"" name "\",\"content\":\"text of " name "\\n\"}", \
-		    TH_CLASS_V, name, "text of " name "\n"                                   \
+		    TH_CLASS_V, name, "text of " name "\n", NULL                             \
 	}
-#define READ(name)                                                                        \
-	{                                                                                 \
-		"read_file", "{\"path\":\"" name "\"}", TH_CLASS_R, NULL, "text of " name \
+#define READ(name)                                                                              \
+	{                                                                                       \
+		"read_file", "{\"path\":\"" name "\"}", TH_CLASS_R, NULL, "text of " name, NULL \
 	}
-#define LIST(wanted)                                                     \
-	{                                                                \
-		"list_dir", "{\"path\":\".\"}", TH_CLASS_R, NULL, wanted \
+#define LIST(wanted)                                                           \
+	{                                                                      \
+		"list_dir", "{\"path\":\".\"}", TH_CLASS_R, NULL, wanted, NULL \
 	}
 #define TURN(text, calls)                    \
 	{                                    \
@@ -85,6 +85,49 @@ static const struct script short_ = {
 	TH_COUNT(short_turns),
 };
 
+/* A shell that lives on between calls, with a job in its background, and an editor. */
+#define BASH(name)                                                                               \
+	{                                                                                        \
+		"bash", "{\"command\":\"" SAY(name) "\"}", TH_CLASS_W, name, "after-" name, NULL \
+	}
+#define JOB(name)                                                                         \
+	{                                                                                 \
+		"bash", "{\"command\":\"sleep 1000 & " SAY(name) "\"}", TH_CLASS_W, name, \
+		    "after-" name, NULL                                                   \
+	}
+#define CREATE(name)                                                                              \
+	{                                                                                         \
+		"edit",                                                                           \
+		    "{\"command\":\"create\",\"path\":\"" name "\",\"file_text\":\"text of " name \
+		    "\\n\"}",                                                                     \
+		    TH_CLASS_V, name, "text of " name "\n", NULL                                  \
+	}
+#define REPLACE(name)                                                                              \
+	{                                                                                          \
+		"edit",                                                                            \
+		    "{\"command\":\"str_replace\",\"path\":\"" name                                \
+		    "\",\"old_str\":\"text of " name "\",\"new_str\":\"other text of " name "\"}", \
+		    TH_CLASS_V, name, "other text of " name "\n", "text of " name "\n"             \
+	}
+static const struct script_call hands_1[] = { BASH("w00"), CREATE("v01"), READ("seed") };
+static const struct script_call hands_2[] = { JOB("w03"), REPLACE("seed") };
+static const struct script_call hands_3[] = { BASH("w05"), CREATE("dir/v06") };
+static const struct script_turn hands_turns[] = {
+	TURN("A command, and a file.", hands_1),
+	TURN("One that leaves something running, and a change.", hands_2),
+	TURN("And once more.", hands_3),
+	END,
+};
+static const struct script hands = {
+	"hands",
+	NULL,
+	"work",
+	"All is done as it was asked.",
+	NULL,
+	hands_turns,
+	TH_COUNT(hands_turns),
+};
+
 /*
  * On a desktop: a terminal hands each line that is typed into it to the ledger.
  * A gesture empties the line first, for what an earlier one may have left there.
@@ -95,14 +138,14 @@ static const struct script short_ = {
 		    "{\"actions\":[{\"type\":\"click\",\"x\":200,\"y\":120},"     \
 		    "{\"type\":\"key\",\"keys\":[\"ctrl\",\"u\"]},"               \
 		    "{\"type\":\"type\",\"text\":\"" name "\",\"enter\":true}]}", \
-		    TH_CLASS_W, name, "image"                                     \
+		    TH_CLASS_W, name, "image", NULL                               \
 	}
 #define SETTLE                                                                         \
 	{                                                                              \
 		"shell",                                                               \
 		    "{\"command\":\"n=0; while [ ! -e .ready ] && [ $n -lt 100 ]; do " \
 		    "sleep 0.1; n=$((n+1)); done; sleep 0.3; echo settled\"}",         \
-		    TH_CLASS_W, NULL, "settled"                                        \
+		    TH_CLASS_W, NULL, "settled", NULL                                  \
 	}
 static const struct script_call desk_1[] = { SETTLE };
 static const struct script_call desk_2[] = { TYPE("g01") };
@@ -136,7 +179,7 @@ static const struct script desk = {
 	TH_COUNT(desk_turns),
 };
 
-const struct script *const scripts[] = { &all, &ask, &short_, &desk, NULL };
+const struct script *const scripts[] = { &all, &ask, &short_, &hands, &desk, NULL };
 
 const struct script *script_find(const char *name)
 {

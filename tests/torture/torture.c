@@ -4,6 +4,7 @@
  * at the end.
  *
  *	torture quick        at least 500 points, evenly; TH_TORTURE=1: every stop
+ *	torture hands        100 points of a shell session and an editor; TH_TORTURE=1: every stop
  *	                     of the run of all classes, many of the others
  *	torture full         every stop of everything; hours
  *	torture desktop      around calls that act, on a desktop; Xvfb too
@@ -427,6 +428,14 @@ static int quick(void)
 	return table("kills");
 }
 
+/* A shell session and an editor; `count` 0: every stop. */
+static int hands(long count)
+{
+	series("runtime", "hands", VICTIM_RUNTIME, count);
+	series("executor", "hands", VICTIM_EXECUTOR, count);
+	return table("hands");
+}
+
 /* Around the calls that act outside; `count` 0: around each. */
 static int desktop(long count)
 {
@@ -519,6 +528,8 @@ int main(int argc, char **argv)
 		status = full(1);
 	else if (strcmp(what, "desktop") == 0)
 		status = desktop(getenv("TH_TORTURE") ? 0 : 5);
+	else if (strcmp(what, "hands") == 0)
+		status = hands(getenv("TH_TORTURE") ? 0 : 50);
 	else if (strcmp(what, "selftest") == 0)
 		status = run_selftest();
 	else

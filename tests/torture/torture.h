@@ -37,6 +37,7 @@ struct script_call {
 	enum th_class class;
 	const char *mark;   /* W: its line in the ledger.  V: the file it writes */
 	const char *wanted; /* stands in the output when it is done; V: what is in the file */
+	const char *before; /* V: what was in the file; NULL: it was not there */
 };
 
 struct script_turn {

@@ -359,9 +359,10 @@ static int file_state(const struct ongoing *o, const struct script_call *c)
 	snprintf(path, sizeof(path), "%s/%s", o->work, c->mark);
 	if (access(path, F_OK) != 0)
 		state = 0;
-	else if (th_file_read(path, have.max, &have, NULL) == TH_OK &&
-		 th_str_is(th_buf_str(&have), c->wanted))
-		state = 1;
+	else if (th_file_read(path, have.max, &have, NULL) == TH_OK)
+		state = th_str_is(th_buf_str(&have), c->wanted)                ? 1
+			: c->before && th_str_is(th_buf_str(&have), c->before) ? 0
+									       : 2;
 	th_buf_deinit(&have);
 	return state;
 }
