@@ -15,6 +15,7 @@
 #include "config/yaml.h"
 #include "context/condenser.h"
 #include "core/agent_secret.h"
+#include "core/origin.h"
 #include "core/team.h"
 #include "tools/tool.h"
 
@@ -285,6 +286,22 @@ static enum th_code check_net(const struct checker *c, const struct th_agent *ag
 	return fail_checked(c, &path, &why);
 }
 
+static enum th_code check_untrusted(const struct checker *c, const struct th_agent *agent)
+{
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+	struct th_buf at TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_NAME_NEAR_MAX);
+	struct th_untrusted policy;
+	struct th_err why;
+	enum th_code code = th_untrusted_read(agent->untrusted, &policy, &path, &why);
+
+	if (code == TH_OK && policy.ask & TH_GUARDED_BIT(TH_GUARDED_HOST) &&
+	    th_net_kind_of(agent->net) == TH_NET_HOST)
+		code = th_fail(&why, TH_EUSAGE,
+			       "cannot ask about hosts where net is host: make net none or a list");
+	th_buf_printf(&at, "untrusted%s%s", path.len ? "." : "", path.ptr);
+	return code ? fail_checked(c, &at, &why) : TH_OK;
+}
+
 static enum th_code check_secrets(const struct checker *c, const struct th_agent *agent)
 {
 	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
@@ -443,6 +460,8 @@ static enum th_code check_agent(const struct checker *c, const struct th_agent *
 		code = check_environment(c, &a->environment);
 	if (code == TH_OK)
 		code = check_net(c, a);
+	if (code == TH_OK)
+		code = check_untrusted(c, a);
 	if (code == TH_OK)
 		code = check_secrets(c, a);
 	return code;

@@ -282,6 +282,11 @@ static const struct th_field agent_fields[] = {
 	  "a "
 	  "person allows or refuses the host; see SANDBOX.md",
 	  NULL, NULL, false, 0 },
+	{ "untrusted", AT(untrusted), TH_FIELD_raw, 0,
+	  "what a person is asked about once untrusted bytes are in the context: rule_of_two, or "
+	  "{origins: [web, mcp, tool, workspace, person], ask: [irreversible, host, outside]}; see "
+	  "SANDBOX.md",
+	  NULL, NULL, false, 0 },
 	{ "unknown", AT(unknown), TH_FIELD_enum, 0,
 	  "what is done with an action of unknown outcome: tell the model, or wait for a person "
 	  "(thole settle)",

@@ -217,9 +217,10 @@ struct th_agent {
 	struct th_str workspace;       /* empty: the current folder */
 	struct th_str secrets;         /* raw: core/agent_secret.h */
 	struct th_str net; /* raw: the network of commands and of a private desktop, th_net_parse */
-	bool net_ask;      /* a person is asked about a host that net, a list, does not have */
-	int64_t unknown;   /* enum th_on_unknown */
-	int64_t repeat;    /* enum th_on_repeat */
+	struct th_str untrusted; /* raw: core/origin.h */
+	bool net_ask;    /* a person is asked about a host that net, a list, does not have */
+	int64_t unknown; /* enum th_on_unknown */
+	int64_t repeat;  /* enum th_on_repeat */
 	/* Next steps and teams: core/team.h reads these. */
 	struct th_str agents;              /* raw object: name -> definition of another agent */
 	struct th_str handoffs;            /* raw list */

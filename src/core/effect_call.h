@@ -28,7 +28,8 @@ struct th_effect_call {
 	/* What people said of hosts that net does not list: th_session_hosts_print; empty: as
 	 * before. */
 	struct th_str hosts;
-	bool begin; /* settle: if the executor certainly never began it, it begins now */
+	bool strict; /* net: hosts that are listed are asked about, too, unless `hosts` has them */
+	bool begin;  /* settle: if the executor certainly never began it, it begins now */
 };
 
 struct th_effect_result {
@@ -41,6 +42,7 @@ struct th_effect_result {
 	bool reattached;    /* the answer came from the journal, or after a reconnect */
 	enum th_code code;  /* NOT_STARTED: why (TH_EFENCED, TH_ECONN, TH_ELIMIT ...), else TH_OK */
 	struct th_str why;  /* with a code: its sentence */
+	unsigned origins;   /* bits (core/origin.h) beside those of its tool */
 	struct th_str fails; /* why the run ends with it; empty: it goes on */
 };
 

@@ -332,6 +332,8 @@ struct th_str th_outcome_sentence(struct th_str text);
 	  "what changed: exit code, pointer, settled, frame id …")                                \
 	F(ev_outcome, raw, acknowledged, "acknowledged_safety_checks", 0,                         \
 	  "checks a person accepted")                                                             \
+	F(ev_outcome, strs, origins, "origins", 0,                                                \
+	  "where its bytes come from: web, mcp, tool, workspace, person")                         \
 	F(ev_outcome, int, elapsed_ms, "elapsed_ms", 0, "from dispatch to result")                \
 	F(ev_outcome, str, fails, "fails", 0, "why the run ends with this failure")               \
 	F(ev_outcome, raw, observation, "observation", 0,                                         \

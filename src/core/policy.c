@@ -178,6 +178,39 @@ static struct th_verdict for_good(const struct th_policy_facts *f, struct th_ver
 	return refuse(k->message.len ? k->message : TH_STR(TH_REJECTED));
 }
 
+/* What could carry untrusted words out, or cannot be taken back. */
+static const char *guarded(const struct th_policy_facts *f)
+{
+	unsigned guards = f->tainted ? f->tainted->ask : 0;
+
+	if (f->call->handoff || f->class == TH_CLASS_R || f->class == TH_CLASS_L)
+		return NULL;
+	if (guards & TH_GUARDED_BIT(TH_GUARDED_IRREVERSIBLE) && f->class == TH_CLASS_X)
+		return "cannot be undone";
+	if (guards & TH_GUARDED_BIT(TH_GUARDED_OUTSIDE) && f->spec &&
+	    f->spec->scope.target == TH_TARGET_OTHER)
+		return "changes what is outside the workspace";
+	return NULL;
+}
+
+/* No word about the tool, and no rule, lifts it. */
+static struct th_verdict by_origin(const struct th_policy_facts *f, struct th_verdict otherwise,
+				   struct th_arena *a)
+{
+	bool asks = otherwise.policy == TH_POLICY_ASK;
+	const char *what = guarded(f);
+	struct th_verdict v;
+
+	if (!what || otherwise.policy == TH_POLICY_REFUSE)
+		return otherwise;
+	v = ask(th_arena_printf(
+	    a, "it %s, and untrusted bytes (%s, event %llu) are in the context%s%.*s", what,
+	    th_origin_name(f->tainted->origin), (unsigned long long)f->tainted->seq,
+	    asks ? "; " : "", TH_FMT(asks ? otherwise.reason : TH_STR(""))));
+	v.each = true;
+	return v;
+}
+
 static const char *how_to_look(const struct th_unresolved_effect *unresolved)
 {
 	switch (unresolved->target) {
@@ -271,6 +304,7 @@ struct th_verdict th_policy_verdict(const struct th_policy_facts *f, struct th_a
 		v = by_code(f, &ruled, a);
 	}
 	v = for_good(f, v);
+	v = by_origin(f, v, a);
 	v = by_outcome(f, v, a);
 	v.risk = risk;
 	return v;

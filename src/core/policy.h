@@ -41,6 +41,7 @@ struct th_policy_facts {
 	const struct th_sticky *sticky; /* what a person said of the tool for good; NULL: nothing */
 	/* The very same action ended UNKNOWN, and nobody has looked since; NULL: no. */
 	const struct th_unresolved_effect *unresolved;
+	const struct th_tainted *tainted; /* untrusted bytes are in the context; NULL: none */
 };
 
 /*
@@ -51,7 +52,8 @@ struct th_policy_facts {
  *     tool is a question to him, and where the call looks risky (confirm);
  *  3. the agent's rules, then its code, which can only make a person be asked;
  *  4. what a person said of the tool for good;
- *  5. an action of unknown outcome is not repeated before somebody has looked.
+ *  5. what the agent file wants asked once untrusted bytes are in the context (untrusted);
+ *  6. an action of unknown outcome is not repeated before somebody has looked.
  */
 struct th_verdict th_policy_verdict(const struct th_policy_facts *f, struct th_arena *a);
 

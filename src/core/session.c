@@ -241,6 +241,7 @@ static enum th_code on_session_created(struct th_step *st)
 		return code;
 	set_limits(s, agent->limits);
 	th_stuck_init(st, agent->stuck);
+	th_origins_init(s, agent);
 	s->output_max = agent->settings ? agent->settings->max_output_tokens : 0;
 	s->model = th_arena_str(&s->memory, d.model);
 	s->workspace = th_arena_str(&s->memory, d.workspace);

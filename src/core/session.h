@@ -20,6 +20,7 @@
 #include "core/event.h"
 #include "core/native.h"
 #include "core/net_rule.h"
+#include "core/origin.h"
 #include "core/restated.h"
 #include "core/side.h"
 #include "core/stuck.h"
@@ -241,6 +242,16 @@ struct th_said_host {
 	bool always; /* else it holds for this task */
 };
 
+/* Where what the model has read comes from. */
+struct th_session_origins {
+	struct th_untrusted policy;
+	unsigned all;         /* bits: of all outcomes */
+	uint64_t seq;         /* of the first outcome that the policy does not trust; 0: none */
+	enum th_origin first; /* its origin */
+	struct th_said_host *hosts; /* reached up to then; in `memory`; NULL: none, or not wanted */
+	size_t host_count;
+};
+
 /* Of an agent that has `stuck`. */
 struct th_session_stuck {
 	const struct th_stuck_rules *rules;
@@ -330,6 +341,7 @@ struct th_session {
 	size_t sticky_count;
 	struct th_said_host *hosts; /* in `memory`; NULL: none */
 	size_t host_count;
+	struct th_session_origins origins;
 	struct th_str *skills; /* that were said; NULL: none */
 	size_t skill_count;
 	struct th_buf asked_ids; /* 64 bits of each call_id that a person was asked about */
@@ -435,7 +447,8 @@ static inline bool th_call_waits(const struct th_call *c, enum th_call_phase pha
 /* What a person said of a host; NULL: nothing that holds. */
 const struct th_said_host *th_session_host(const struct th_session *s, struct th_str name,
 					   uint16_t port);
-/* All that holds: a JSON list of {host, port, allow}. */
+/* All that holds, and what was reached before untrusted bytes came: a JSON list of {host, port,
+ * allow}. */
 void th_session_hosts_print(const struct th_session *s, struct th_buf *out);
 /* What is decided about: SHA-256 of net and both, as of a call. */
 void th_host_digest(struct th_str name, uint16_t port, char out[static TH_SHA256_HEX_SIZE + 1]);

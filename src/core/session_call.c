@@ -515,6 +515,7 @@ enum th_code th_on_outcome(struct th_step *st)
 	c->status = (enum th_outcome_status)status;
 	c->outcome_seq = st->ev->seq;
 	note_unresolved(s, c);
+	th_origins_take(st, &d);
 	th_call_phase_set(c, TH_CALL_SETTLED);
 	th_stuck_outcome(st, c);
 	th_next_step_outcome(st, c, th_json_get(st->data, "output"));

@@ -34,18 +34,24 @@ const struct th_said_host *th_session_host(const struct th_session *s, struct th
 	return NULL;
 }
 
+static void print_host(const struct th_said_host *h, struct th_jw *w)
+{
+	th_jw_object(w);
+	th_jw_kstr(w, "host", th_str_of(h->name));
+	th_jw_kint(w, "port", h->port);
+	th_jw_kbool(w, "allow", h->allow);
+	th_jw_object_end(w);
+}
+
 void th_session_hosts_print(const struct th_session *s, struct th_buf *out)
 {
 	struct th_jw w = th_jw(out);
 
 	th_jw_array(&w);
-	for (size_t i = 0; i < s->host_count; i++) {
-		th_jw_object(&w);
-		th_jw_kstr(&w, "host", th_str_of(s->hosts[i].name));
-		th_jw_kint(&w, "port", s->hosts[i].port);
-		th_jw_kbool(&w, "allow", s->hosts[i].allow);
-		th_jw_object_end(&w);
-	}
+	for (size_t i = 0; i < s->origins.host_count; i++)
+		print_host(&s->origins.hosts[i], &w);
+	for (size_t i = 0; i < s->host_count; i++) /* the newer word, and so the one that holds */
+		print_host(&s->hosts[i], &w);
 	th_jw_array_end(&w);
 }
 

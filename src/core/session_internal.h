@@ -91,6 +91,11 @@ enum th_code th_host_decided(struct th_step *st, struct th_call *c,
 void th_hosts_begin_task(struct th_session *s); /* what was said for the task before is over */
 void th_hosts_print(const struct th_session *s, struct th_jw *w);
 
+/* session_origin.c */
+void th_origins_init(struct th_session *s, const struct th_agent *agent);
+void th_origins_take(struct th_step *st, const struct th_ev_outcome *d);
+void th_origins_print(const struct th_session *s, struct th_jw *w);
+
 /* session_call.c */
 enum th_code th_on_intent(struct th_step *st);
 enum th_code th_on_outcome(struct th_step *st);

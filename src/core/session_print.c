@@ -124,6 +124,7 @@ void th_session_print(const struct th_session *s, struct th_jw *w)
 	th_control_print(s, w);
 	print_unresolved(s, w);
 	th_hosts_print(s, w);
+	th_origins_print(s, w);
 	th_jw_object_end(w);
 }
 

@@ -9,11 +9,13 @@
 #include "core/schema.h"
 #include "driver/delegate.h"
 #include "driver/ground.h"
+#include "driver/host.h"
 #include "driver/log.h"
 #include "driver/marks.h"
 #include "driver/mcp.h"
 #include "driver/mcp_tools.h"
 #include "driver/observation.h"
+#include "driver/origin.h"
 #include "driver/pending_callback.h"
 #include "driver/person.h"
 #include "driver/queue.h"
@@ -30,20 +32,6 @@ static const struct th_tool_spec handoff_spec = {
 	.name = TH_STR_INIT("handoff"),
 	.class = TH_CLASS_L,
 };
-
-static const struct th_tool_row *tool_find(const struct th_live *l, struct th_str name)
-{
-	for (size_t i = 0; i < l->session_config->tool_count; i++)
-		if (th_str_eq(l->session_config->tools[i].spec.name, name))
-			return &l->session_config->tools[i];
-	return th_live_mcp_find(l, name);
-}
-
-/* How a call is run; NULL: nothing is known of its tool, or the computer is the executor's. */
-static const struct th_tool_row *row_of(const struct th_live *l, const struct th_call *c)
-{
-	return c->computer ? l->session_config->computer : tool_find(l, c->tool);
-}
 
 /* The provider's actions in our form: {"actions":[…]}.  Class R when all of them only look. */
 static enum th_code computer_arguments(struct th_live *l, struct th_str item, struct th_arena *a,
@@ -171,6 +159,7 @@ static struct th_verdict verdict_of(struct th_live *l, const struct th_call *c,
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_rule_call rule = { .tool = c->tool, .class = class };
 	struct code_asked asked = { .l = l, .call = c, .class = class, .arguments = arguments };
+	struct th_tainted tainted;
 	struct th_policy_facts f = {
 		.agent = agent,
 		.call = c,
@@ -181,6 +170,7 @@ static struct th_verdict verdict_of(struct th_live *l, const struct th_call *c,
 		.code_ctx = &asked,
 		.sticky = th_session_sticky(&l->fold, c->tool),
 		.unresolved = th_unresolved_find(&l->fold.unresolved, digest),
+		.tainted = th_live_tainted(l, &tainted) ? &tainted : NULL,
 	};
 
 	if ((agent->rules.count > 0 || agent->confirm) && !th_json_parse(arguments, &doc, NULL))
@@ -207,7 +197,7 @@ void th_live_record(struct th_live *l, struct th_call *c)
 static void record_item(struct th_live *l, struct th_call *c, struct th_str item,
 			struct th_str grounding)
 {
-	const struct th_tool_row *row = c->computer ? NULL : tool_find(l, c->tool);
+	const struct th_tool_row *row = c->computer ? NULL : th_live_tool(l, c->tool);
 	const struct th_tool_spec *spec = row ? &row->spec : NULL;
 	struct th_verdict verdict;
 	struct th_str why = { 0 };
@@ -340,7 +330,7 @@ static bool is_remote(const struct th_tool_row *row)
 void th_live_intend(struct th_live *l, struct th_call *c)
 {
 	const struct th_world_ops *ops = l->driver->world.ops;
-	const struct th_tool_row *row = row_of(l, c);
+	const struct th_tool_row *row = th_live_row(l, c);
 	char id[33];
 	struct th_ev_intent d = {
 		.call_id = c->call_id,
@@ -420,7 +410,7 @@ static void answer_question(struct th_live *l, const struct th_call *c, struct t
 void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 {
 	struct th_driver *d = l->driver;
-	const struct th_tool_row *row = row_of(l, c);
+	const struct th_tool_row *row = th_live_row(l, c);
 	struct th_ticket ticket = th_live_ticket(l, c->intent_seq);
 	struct th_buf hosts TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
 	struct th_effect_call call = {
@@ -439,7 +429,8 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 			 c->intent_seq <= l->durable_seq,
 	};
 
-	if (l->session_config->agent->net_ask)
+	call.strict = th_live_asks_hosts(l);
+	if (l->session_config->agent->net_ask || l->fold.origins.policy.origins)
 		th_session_hosts_print(&l->fold, &hosts);
 	call.hosts = th_buf_str(&hosts);
 	/* Cancelled while its intent was written, or by a hook of that event. */
@@ -492,7 +483,7 @@ void th_live_tool_run(struct th_live *l, struct th_call *c, bool settle)
 void th_live_tool_cancel(struct th_live *l, const struct th_call *c)
 {
 	struct th_driver *d = l->driver;
-	const struct th_tool_row *row = row_of(l, c);
+	const struct th_tool_row *row = th_live_row(l, c);
 	struct th_ticket ticket = th_live_ticket(l, c->intent_seq);
 
 	if (th_row_delegates(row))
@@ -606,10 +597,12 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 	} else {
 		struct th_arena a;
 		struct th_str arguments;
+		struct th_origin_list origins;
 
 		th_arena_init(&a, 2 * TH_EVENT_DATA_MAX);
 		arguments = th_arena_str(&a, c->arguments); /* the event may end the turn */
 		out = (struct th_ev_outcome){
+			.origins = th_live_origins(l, c, r->evidence, r->origins, &origins),
 			.call_id = c->call_id,
 			.effect_id = c->effect_id,
 			.status = th_str_of(th_outcome_name(r->status)),

@@ -208,6 +208,7 @@ static void conclude(struct th_delegation *g, const struct ending *e)
 		put_evidence(child, &evidence);
 		result.output = th_buf_str(&output);
 		result.evidence = th_buf_str(&evidence);
+		result.origins = child->fold.origins.all;
 		result.elapsed_ms = child->fold.updated_ms - child->fold.created_ms;
 		if (c->child != TH_CALL_CHILD_OVER)
 			write_finished(l, c, child);

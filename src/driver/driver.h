@@ -264,10 +264,11 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t,
 			 const struct th_effect_result *result);
 /* The same for a call that was not started; `why` completes a sentence for the model. */
 void th_driver_tool_not_started(struct th_driver *d, struct th_ticket t, const char *why);
-/* A program of an effect that still runs wants to reach a host that net does not list; tool_host
+/* A program of an effect that still runs wants to reach a host that net does not list,
+ * or (`listed`) one that it has not reached since untrusted bytes came; tool_host
  * says what became of it, at once or when somebody decided. */
-void th_driver_tool_asks(struct th_driver *d, struct th_ticket t, struct th_str host,
-			 uint16_t port);
+void th_driver_tool_asks(struct th_driver *d, struct th_ticket t, struct th_str host, uint16_t port,
+			 bool listed);
 /* Output of an effect that still runs, for observers. */
 void th_driver_tool_progress(struct th_driver *d, struct th_ticket t, struct th_str bytes);
 

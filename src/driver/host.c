@@ -3,6 +3,7 @@
 
 #include "driver/expiry.h"
 #include "driver/log.h"
+#include "driver/origin.h"
 #include "driver/queue.h"
 
 static void tell(struct th_live *l, struct th_ticket t, struct th_str host, uint16_t port,
@@ -18,6 +19,13 @@ void th_live_host_said(struct th_live *l, const struct th_call *c)
 		     c->host.phase == TH_HOST_ALLOWED);
 }
 
+bool th_live_asks_hosts(const struct th_live *l)
+{
+	struct th_tainted t;
+
+	return th_live_tainted(l, &t) && t.ask & TH_GUARDED_BIT(TH_GUARDED_HOST);
+}
+
 static int64_t expires_ms(const struct th_live *l)
 {
 	int64_t last = l->driver->world.ops->now_ms(l->driver->world.ctx) + TH_EGRESS_ASK_MS;
@@ -26,8 +34,10 @@ static int64_t expires_ms(const struct th_live *l)
 	return agents ? TH_MIN(agents, last) : last;
 }
 
-static void ask(struct th_live *l, const struct th_call *c, struct th_str host, uint16_t port)
+static void ask(struct th_live *l, const struct th_call *c, struct th_str host, uint16_t port,
+		bool listed)
 {
+	struct th_tainted t;
 	struct th_buf reason TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	char digest[TH_SHA256_HEX_SIZE + 1];
 	struct th_ev_approval_requested d = {
@@ -36,8 +46,15 @@ static void ask(struct th_live *l, const struct th_call *c, struct th_str host, 
 
 	th_host_digest(host, port, digest);
 	d.digest = th_str_of(digest);
-	th_buf_printf(&reason, "while it runs, it wants to reach %.*s:%u, which net does not list",
-		      TH_FMT(host), port);
+	th_buf_printf(&reason, "while it runs, it wants to reach %.*s:%u, ", TH_FMT(host), port);
+	if (listed && th_live_tainted(l, &t))
+		th_buf_printf(
+		    &reason,
+		    "where the session has not been since untrusted bytes (%s, event %llu) "
+		    "are in the context",
+		    th_origin_name(t.origin), (unsigned long long)t.seq);
+	else
+		th_buf_add_cstr(&reason, "which net does not list");
 	d.reason = th_buf_str(&reason);
 	th_live_write_event(l, TH_EV_APPROVAL_REQUESTED, TH_SOURCE_ENVIRONMENT, c->intent_seq,
 			    c->call_id, &d);
@@ -53,7 +70,8 @@ static struct th_call *running(struct th_live *l, struct th_ticket t)
 }
 
 /* What somebody is being asked already is answered with that. */
-void th_driver_tool_asks(struct th_driver *d, struct th_ticket t, struct th_str host, uint16_t port)
+void th_driver_tool_asks(struct th_driver *d, struct th_ticket t, struct th_str host, uint16_t port,
+			 bool listed)
 {
 	struct th_live *l = th_live_find(d, t.index, t.generation);
 	const struct th_call *c = l && !l->lost ? running(l, t) : NULL;
@@ -65,11 +83,12 @@ void th_driver_tool_asks(struct th_driver *d, struct th_ticket t, struct th_str 
 	if (c && c->host.phase == TH_HOST_ASKED && c->host.port == port &&
 	    th_str_eq(c->host.name, host))
 		return;
-	if (!c || said || c->host.phase == TH_HOST_ASKED || !l->session_config->agent->net_ask ||
+	if (!c || said || c->host.phase == TH_HOST_ASKED ||
+	    !(listed ? th_live_asks_hosts(l) : l->session_config->agent->net_ask) ||
 	    (l->fold.state != TH_STATE_RUNNING && l->fold.state != TH_STATE_WAITING)) {
 		tell(l, t, host, port, c && said && said->allow);
 		return;
 	}
-	ask(l, c, host, port);
+	ask(l, c, host, port, listed);
 	th_live_pump(l);
 }

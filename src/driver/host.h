@@ -8,6 +8,8 @@
 
 #include "driver/live.h"
 
+/* Are hosts asked about that net lists, because untrusted bytes are in the context? */
+bool th_live_asks_hosts(const struct th_live *l);
 /* The decision about the host of a call is durable: it is told. */
 void th_live_host_said(struct th_live *l, const struct th_call *c);
 

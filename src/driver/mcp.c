@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "driver/log.h"
+#include "driver/origin.h"
 
 /* What the provider's server does is not known here. */
 static const struct th_tool_spec mcp_spec = {
@@ -49,6 +50,10 @@ void th_live_mcp_admit(struct th_live *l, const struct th_call *c)
 		.status = TH_STR("done"),
 		.output = TH_STR("\"approved\""),
 	};
+	struct th_origin_list origins;
+
+	/* The provider calls it, and its answer is in the model's next one. */
+	d.origins = th_live_origins(l, c, TH_STR(""), 0, &origins);
 
 	th_live_write_event(l, TH_EV_OUTCOME, TH_SOURCE_ENVIRONMENT, c->call_seq, c->call_id, &d);
 }

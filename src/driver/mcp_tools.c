@@ -456,3 +456,16 @@ void th_live_mcp_list_done(struct th_driver *d, struct th_ticket t,
 		th_live_request_now(l);
 	th_live_pump(l);
 }
+
+const struct th_tool_row *th_live_tool(const struct th_live *l, struct th_str name)
+{
+	for (size_t i = 0; i < l->session_config->tool_count; i++)
+		if (th_str_eq(l->session_config->tools[i].spec.name, name))
+			return &l->session_config->tools[i];
+	return th_live_mcp_find(l, name);
+}
+
+const struct th_tool_row *th_live_row(const struct th_live *l, const struct th_call *c)
+{
+	return c->computer ? l->session_config->computer : th_live_tool(l, c->tool);
+}

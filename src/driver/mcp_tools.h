@@ -38,6 +38,10 @@ void th_live_mcp_free(struct th_live *l);
 /* The tools that the current agent has of servers: NULL ends them. */
 const struct th_tool_row *th_live_mcp_row(const struct th_live *l, size_t index);
 const struct th_tool_row *th_live_mcp_find(const struct th_live *l, struct th_str name);
+/* The agent's own, or a server's. */
+const struct th_tool_row *th_live_tool(const struct th_live *l, struct th_str name);
+/* How a call is run; NULL: nothing is known of its tool, or the computer is the executor's. */
+const struct th_tool_row *th_live_row(const struct th_live *l, const struct th_call *c);
 /* Runs, or settles, a call of such a tool. */
 void th_live_mcp_run(struct th_live *l, const struct th_call *c, const struct th_tool_row *row,
 		     struct th_ticket ticket, struct th_effect_call *call, bool settle);

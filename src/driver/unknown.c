@@ -10,6 +10,7 @@
 #include "driver/log.h"
 #include "driver/mcp.h"
 #include "driver/observation.h"
+#include "driver/origin.h"
 
 static void unknown_free(struct th_unknown *u)
 {
@@ -75,6 +76,7 @@ static void tell_unknown(struct th_live *l, const struct th_call *c, const struc
 		.elapsed_ms = u->elapsed_ms,
 	};
 	struct th_buf output, observation;
+	struct th_origin_list origins;
 
 	th_buf_init(&output, TH_EVENT_DATA_MAX);
 	th_buf_init(&observation, TH_EVENT_DATA_MAX);
@@ -83,6 +85,7 @@ static void tell_unknown(struct th_live *l, const struct th_call *c, const struc
 		print_observation(&u->look, seen, &observation);
 	d.output = th_buf_str(&output);
 	d.observation = th_buf_str(&observation);
+	d.origins = th_live_origins(l, c, u->evidence, 0, &origins);
 	if (parks(l))
 		write_parked(l, c, &d);
 	else
@@ -145,6 +148,7 @@ void th_live_conclude(struct th_live *l, struct th_call *c)
 		.acknowledged = c->safety_checks,
 		.elapsed_ms = c->elapsed_ms,
 	};
+	struct th_origin_list origins;
 	struct th_buf output;
 
 	if (c->native == TH_NATIVE_MCP) {
@@ -157,6 +161,7 @@ void th_live_conclude(struct th_live *l, struct th_call *c)
 	else
 		th_buf_add(&output, c->told);
 	d.output = th_buf_str(&output);
+	d.origins = th_live_origins(l, c, c->evidence, 0, &origins);
 	th_live_write_event(l, TH_EV_OUTCOME, TH_SOURCE_ENVIRONMENT, c->intent_seq, c->call_id, &d);
 	th_buf_deinit(&output);
 }

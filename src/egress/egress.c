@@ -103,12 +103,14 @@ static void on_report(void *ctx, const struct th_egress_connection *c)
 	update(s);
 }
 
-static int64_t on_ask(void *ctx, const char *host, uint16_t port)
+static int64_t on_ask(void *ctx, const char *host, uint16_t port, bool listed)
 {
 	struct session *s = (struct session *)ctx;
-	struct th_egress_ask m = {
-		.op = TH_STR("ask"), .id = ++s->last_ask, .host = th_str_of(host), .port = port
-	};
+	struct th_egress_ask m = { .op = TH_STR("ask"),
+				   .id = ++s->last_ask,
+				   .host = th_str_of(host),
+				   .port = port,
+				   .listed = listed };
 
 	send_to(s, &th_egress_ask_table, &m);
 	return m.id;
@@ -192,7 +194,8 @@ static enum th_code begin(struct session *s, const struct th_json *v, struct th_
 	if (code)
 		return code;
 	s->owner.secrets = s->secrets;
-	s->owner.on_ask = m.ask ? on_ask : NULL;
+	s->owner.asks = m.ask;
+	s->owner.asks_listed = m.ask_listed;
 	s->listen_fd = th_sock_take_fd(s->sock);
 	if (!is_listening(s->listen_fd))
 		return th_fail(err, TH_EPROTO, "no listening socket came along");
@@ -324,6 +327,7 @@ static void on_session(void *ctx, int fd)
 					   .policy = &s->policy,
 					   .on_report = on_report,
 					   .on_end = on_flow_end,
+					   .on_ask = on_ask,
 					   .ctx = s };
 	/* Some more may stay, to be told by begin that they are too many. */
 	if (e->session_count >= 2 * TH_EGRESS_SESSIONS_MAX)

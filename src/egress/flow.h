@@ -21,8 +21,9 @@ struct th_flow_owner {
 	/* Something to tell of a flow. */
 	void (*on_report)(void *ctx, const struct th_egress_connection *c);
 	/* Somebody is to be asked whether it may be reached, which th_flow_answer says; returns
-	 * the number of the question.  NULL: nobody is. */
-	int64_t (*on_ask)(void *ctx, const char *host, uint16_t port);
+	 * the number of the question. */
+	int64_t (*on_ask)(void *ctx, const char *host, uint16_t port, bool listed);
+	bool asks, asks_listed; /* of what is not on the list, and of what is */
 	/* It has ended and is freed after this call. */
 	void (*on_end)(void *ctx, struct th_flow *f);
 	void *ctx;

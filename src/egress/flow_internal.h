@@ -33,6 +33,7 @@ struct flow {
 	bool chunks;  /* HTTP: its body goes on in chunks */
 	bool secret;  /* a tunnel to a host that gets one */
 	bool address;
+	bool listed;              /* it is asked for although the list has it */
 	int64_t ask_id;           /* of the question that it waits for; 0: none */
 	bool tls_ended;           /* its server has, and the rest was given on */
 	struct th_terminate *tls; /* of that, once it is connected */

@@ -47,8 +47,12 @@ static void refuse(struct flow *f, const char *why)
 	char text[TH_NET_HOST_MAX + 300];
 
 	th_flow_decide(f, "refused", why);
-	snprintf(text, sizeof(text), "%s:%u is not on the list of this agent (net)%s%s", f->host,
-		 f->port, f->ask_id ? ", and " : "", f->ask_id ? why : "");
+	snprintf(text, sizeof(text), "%s:%u %s%s%s", f->host, f->port,
+		 f->listed ? "may not be reached now" : "is not on the list of this agent (net)",
+		 !f->ask_id  ? ""
+		 : f->listed ? ": "
+			     : ", and ",
+		 f->ask_id ? why : "");
 	th_flow_leave(f, ANSWER_REFUSED, text);
 }
 
@@ -78,17 +82,18 @@ static bool may_ask(const struct flow *f, const struct th_net_target *target)
 {
 	struct th_address a;
 
-	if (!f->base.owner->on_ask || th_net_names(f->base.owner->policy, target))
+	if (!f->base.owner->asks || th_net_names(f->base.owner->policy, target))
 		return false;
 	return !target->address || (th_address_parse(target->host, &a) && th_address_is_public(&a));
 }
 
-static void ask(struct flow *f)
+static void ask(struct flow *f, bool listed)
 {
 	f->stage = STAGE_ASK;
+	f->listed = listed;
 	/* Whoever is asked answers before; this is for when that is lost. */
 	th_timer_start(&f->timer, TH_EGRESS_ASK_MS + TH_EGRESS_HEAD_MS, 0);
-	f->ask_id = f->base.owner->on_ask(f->base.owner->ctx, f->host, f->port);
+	f->ask_id = f->base.owner->on_ask(f->base.owner->ctx, f->host, f->port, listed);
 	th_flow_update(f);
 }
 
@@ -120,9 +125,9 @@ static void consider(struct flow *f, struct th_str host, uint16_t port, struct t
 	target.host = th_str_of(f->host);
 	f->address = target.address;
 	if (th_net_match(f->base.owner->policy, &target))
-		dial(f);
+		f->base.owner->asks_listed ? ask(f, true) : dial(f);
 	else if (may_ask(f, &target))
-		ask(f);
+		ask(f, false);
 	else
 		refuse(f, "it is not on the list");
 }

@@ -54,9 +54,10 @@ struct th_egress_link {
 	struct th_deferred lost;
 	struct th_egress_wait *waits;
 	int64_t last_id;
-	void (*on_ask)(void *ctx, struct th_str host, uint16_t port);
+	void (*on_ask)(void *ctx, struct th_str host, uint16_t port, bool listed);
+	bool asks, asks_listed;
 	void *ask_ctx;
-	struct ask *asks;
+	struct ask *asked;
 	size_t ask_count;
 	struct row *rows;
 	size_t row_count;
@@ -181,10 +182,10 @@ bool th_egress_link_sync(struct th_egress_link *x, struct th_egress_wait *w)
 
 static void drop_asks(struct th_egress_link *x)
 {
-	while (x->asks) {
-		struct ask *a = x->asks;
+	while (x->asked) {
+		struct ask *a = x->asked;
 
-		x->asks = a->next;
+		x->asked = a->next;
 		free(a);
 	}
 	x->ask_count = 0;
@@ -195,17 +196,17 @@ static enum th_code on_ask(struct th_egress_link *x, const struct th_egress_ask 
 {
 	struct ask *a;
 
-	if (!x->on_ask || x->ask_count == TH_EGRESS_FLOWS_MAX || m->host.len > TH_NET_HOST_MAX ||
-	    m->port > UINT16_MAX)
+	if (!(m->listed ? x->asks_listed : x->asks) || x->ask_count == TH_EGRESS_FLOWS_MAX ||
+	    m->host.len > TH_NET_HOST_MAX || m->port > UINT16_MAX)
 		return th_fail(err, TH_EPROTO, "it asks for what cannot be");
 	a = (struct ask *)th_alloc(sizeof(*a));
 	a->id = m->id;
 	a->port = (uint16_t)m->port;
 	copy(a->host, sizeof(a->host), m->host);
-	a->next = x->asks;
-	x->asks = a;
+	a->next = x->asked;
+	x->asked = a;
 	x->ask_count++;
-	x->on_ask(x->ask_ctx, m->host, a->port);
+	x->on_ask(x->ask_ctx, m->host, a->port, m->listed);
 	return TH_OK;
 }
 
@@ -216,7 +217,7 @@ void th_egress_link_answer(struct th_egress_link *x, struct th_str host, uint16_
 				      .allow = allow,
 				      .why = allow ? TH_STR("") : th_str_of(why) };
 
-	for (struct ask **at = &x->asks; *at;) {
+	for (struct ask **at = &x->asked; *at;) {
 		TH_CLEANUP(th_buf_deinit) struct th_buf head = TH_BUF_INIT(4 * TH_KIB);
 		struct ask *a = *at;
 		enum th_code code;
@@ -333,7 +334,8 @@ static enum th_code greet(struct th_egress_link *x, struct th_err *err)
 				     .token = th_str_of(token),
 				     .session = x->session,
 				     .net = x->net,
-				     .ask = x->on_ask != NULL,
+				     .ask = x->asks,
+				     .ask_listed = x->asks_listed,
 				     .secrets = x->secrets ? th_secret_expose(x->secrets) : none,
 				     .authority =
 					 x->authority ? th_secret_expose(x->authority) : none };
@@ -450,6 +452,8 @@ enum th_code th_egress_link_new(struct th_loop *l, const struct th_egress_option
 	x->loop = l;
 	x->listen_fd = o->listen_fd;
 	x->on_ask = o->on_ask;
+	x->asks = o->asks;
+	x->asks_listed = o->asks_listed;
 	x->ask_ctx = o->ask_ctx;
 	x->secrets = o->secrets;
 	x->authority = o->authority;

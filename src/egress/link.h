@@ -24,9 +24,10 @@ struct th_egress_options {
 	const struct th_secret
 	    *secrets; /* list of exec_secret; NULL: none.  Both outlive the link */
 	const struct th_secret *authority; /* th_ca_export */
-	/* A program wants to reach what net does not list, and waits for th_egress_link_answer.
-	 * NULL: it is refused. */
-	void (*on_ask)(void *ctx, struct th_str host, uint16_t port);
+	/* A program wants to reach what net does not list, or does (`listed`), and waits for
+	 * th_egress_link_answer. */
+	void (*on_ask)(void *ctx, struct th_str host, uint16_t port, bool listed);
+	bool asks, asks_listed; /* which of the two; else it is refused, or reached */
 	void *ask_ctx;
 	int listen_fd; /* io/net_space.h; the caller's, outlives the link */
 };

@@ -139,6 +139,7 @@ void th_link_call_send(struct th_executor_client *x, struct th_link_call *c)
 		.again = !join && !read && c->tries > 0,
 		.journal = c->what.journal,
 		.hosts = c->what.hosts,
+		.strict = c->what.strict,
 		.begin = join && c->what.begin,
 	};
 	struct th_err err;
@@ -354,7 +355,7 @@ static void on_asks(struct th_executor_client *x, const struct th_exec_host *m)
 	const struct th_link_call *c = call_find(x, m->id);
 
 	if (c && c->on.on_asks && m->port <= UINT16_MAX)
-		c->on.on_asks(c->on.ctx, m->host, (uint16_t)m->port);
+		c->on.on_asks(c->on.ctx, m->host, (uint16_t)m->port, m->listed);
 	else
 		th_link_say_host(x, m->id, m->host, (uint16_t)m->port, false);
 }

@@ -75,6 +75,7 @@ struct th_executor_options {
 	 * TH_EXECUTOR_END_MS. */
 	uint64_t start_ms, end_ms;
 	bool net_ask;      /* what `net` lacks may be asked for */
+	bool net_strict;   /* calls may be strict */
 	bool no_sandbox;   /* commands unconfined but for uid and no_new_privs */
 	bool only_running; /* never start one: TH_ENOENT when none runs */
 	bool looks_on;     /* only watches: the executor does not stay for it */
@@ -129,7 +130,7 @@ struct th_executor_handlers {
 	void (*on_output)(void *ctx, uint64_t offset, struct th_str bytes);
 	/* A program of it wants to reach a host that net does not list, and waits for
 	 * th_executor_client_host.  NULL: nobody can decide, and it is refused. */
-	void (*on_asks)(void *ctx, struct th_str host, uint16_t port);
+	void (*on_asks)(void *ctx, struct th_str host, uint16_t port, bool listed);
 	void (*on_finished)(void *ctx, const struct th_effect_result *result); /* exactly once */
 	void *ctx;
 };

@@ -159,6 +159,7 @@ void th_executor_start_message(const struct th_executor_options *o, const char *
 		.net_host = o->net_host,
 		.net = o->net,
 		.net_ask = o->net_ask,
+		.net_strict = o->net_strict,
 		.secrets = o->secrets ? th_secret_expose(o->secrets) : TH_STR(""),
 		.no_sandbox = o->no_sandbox,
 		.environment = { (struct th_str *)(uintptr_t)o->environment, o->environment_count },

@@ -44,12 +44,13 @@ static void add_said(struct th_executor_server *x, struct th_str host, int64_t p
 	at->allow = allow;
 }
 
-void th_exec_ask_said(struct th_executor_server *x, struct th_str hosts)
+void th_exec_ask_said(struct th_executor_server *x, const struct th_exec_run *m)
 {
 	TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
 
-	if (hosts.len == 0 || th_json_parse(hosts, &doc, NULL))
+	if (m->hosts.len == 0 || th_json_parse(m->hosts, &doc, NULL))
 		return;
+	x->strict = m->strict;
 	struct th_json_iter it = th_json_iter(th_json_root(doc));
 	x->said_count = 0;
 	while (th_json_next(&it))
@@ -80,7 +81,8 @@ static bool send_asks(struct th_executor_server *x, const struct th_exec_sub *su
 	struct th_exec_host m = { .op = TH_STR("asks"),
 				  .id = sub->id,
 				  .host = th_str_of(x->asks[0].name),
-				  .port = x->asks[0].port };
+				  .port = x->asks[0].port,
+				  .listed = x->asks[0].listed };
 
 	th_exec_print(&th_exec_host_table, &m, &head);
 	return th_exec_send(sub->client, th_buf_str(&head), TH_STR(""));
@@ -115,13 +117,17 @@ static void ask_next(struct th_executor_server *x)
 	}
 }
 
-void th_exec_ask(void *ctx, struct th_str host, uint16_t port)
+void th_exec_ask(void *ctx, struct th_str host, uint16_t port, bool listed)
 {
 	struct th_executor_server *x = (struct th_executor_server *)ctx;
 	const struct th_exec_said *known = said_of(x, host, port);
 	char name[TH_NET_HOST_MAX + 1];
 
 	snprintf(name, sizeof(name), "%.*s", TH_FMT(host));
+	if (listed && !x->strict) {
+		say(x, name, port, true, "");
+		return;
+	}
 	if (known) {
 		say(x, name, port, known->allow, "nobody allowed it");
 		return;
@@ -133,7 +139,7 @@ void th_exec_ask(void *ctx, struct th_str host, uint16_t port)
 		say(x, name, port, false, "too many hosts are asked for");
 		return;
 	}
-	x->asks[x->ask_count] = (struct th_exec_said){ .port = port };
+	x->asks[x->ask_count] = (struct th_exec_said){ .port = port, .listed = listed };
 	snprintf(x->asks[x->ask_count].name, sizeof(x->asks[0].name), "%s", name);
 	x->ask_count++;
 	ask_next(x);

@@ -855,7 +855,7 @@ void th_exec_on_run(struct th_exec_client *c, const struct th_exec_run *m, bool 
 		return;
 	}
 	if (!guest)
-		th_exec_ask_said(x, m->hosts);
+		th_exec_ask_said(x, m);
 	struct th_ledger_entry *entry = th_ledger_find(x->ledger, m->effect_id);
 	if (entry && !attach && !m->again) {
 		th_fail(&err, TH_EEXIST, "the effect %.*s was accepted before",

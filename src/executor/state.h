@@ -26,7 +26,7 @@ struct th_exec_terminal_view;
 struct th_exec_said {
 	char name[TH_NET_HOST_MAX + 1];
 	uint16_t port;
-	bool allow;
+	bool allow, listed;
 };
 
 /* A runtime. */
@@ -115,9 +115,10 @@ struct th_executor_server {
 	struct th_egress_link *egress;               /* NULL: none */
 	struct th_exec_said said[TH_HOSTS_SAID_MAX]; /* of hosts that net does not list */
 	size_t said_count;
+	bool strict;                                  /* what net lists is asked about, too */
 	struct th_exec_said asks[TH_EGRESS_ASKS_MAX]; /* hosts that are asked for, the first now */
 	size_t ask_count;
-	void (*on_ask)(void *ctx, struct th_str host, uint16_t port); /* th_exec_ask */
+	void (*on_ask)(void *ctx, struct th_str host, uint16_t port, bool listed); /* th_exec_ask */
 	struct th_exec_effect *asking; /* in whose name; NULL: nobody is asked */
 	const struct th_exec_client *asking_client;
 	struct th_mask *mask;            /* over what tools give out; NULL: there are no secrets */
@@ -170,11 +171,11 @@ const char *const *th_exec_net_environment(const struct th_executor_server *x);
 
 /* ---- ask.c: hosts that programs ask for ---- */
 
-void th_exec_ask(void *ctx, struct th_str host, uint16_t port);
+void th_exec_ask(void *ctx, struct th_str host, uint16_t port, bool listed);
 void th_exec_on_host(struct th_exec_client *c, const struct th_exec_host *m);
-void th_exec_ask_said(struct th_executor_server *x, struct th_str hosts); /* of a run */
-void th_exec_ask_over(const struct th_exec_effect *e);                    /* it has ended */
-void th_exec_ask_cancelled(struct th_exec_effect *e);                     /* it is about to */
+void th_exec_ask_said(struct th_executor_server *x, const struct th_exec_run *m);
+void th_exec_ask_over(const struct th_exec_effect *e); /* it has ended */
+void th_exec_ask_cancelled(struct th_exec_effect *e);  /* it is about to */
 void th_exec_ask_client_gone(const struct th_exec_client *c);
 
 /* ---- effects.c ---- */

@@ -8,6 +8,15 @@
 #include "runtime/mcp.h"
 #include "runtime/secrets.h"
 
+static bool asks_hosts(const struct th_agent *a)
+{
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_untrusted policy;
+
+	return th_untrusted_read(a->untrusted, &policy, &path, NULL) ||
+	       policy.ask & TH_GUARDED_BIT(TH_GUARDED_HOST);
+}
+
 /* `starts`: what computer.start says; its strings are borrowed. */
 static struct th_executor_options executor_options(const struct th_runtime_session *s,
 						   int64_t epoch,
@@ -28,6 +37,7 @@ static struct th_executor_options executor_options(const struct th_runtime_sessi
 		.command_ms_max = a->limits ? a->limits->command_seconds * 1000 : 0,
 		.linger_ms = rt->config ? rt->config->executor_linger_s * 1000 : 0,
 		.net_ask = a->net_ask,
+		.net_strict = asks_hosts(a),
 		.no_sandbox = rt->no_sandbox,
 		.program = rt->program,
 	};
@@ -106,11 +116,11 @@ static void on_progress(void *ctx, uint64_t offset, struct th_str bytes)
 	th_driver_tool_progress(c->session->rt->driver, c->ticket, bytes);
 }
 
-static void on_asks(void *ctx, struct th_str host, uint16_t port)
+static void on_asks(void *ctx, struct th_str host, uint16_t port, bool listed)
 {
 	const struct th_runtime_effect *c = ctx;
 
-	th_driver_tool_asks(c->session->rt->driver, c->ticket, host, port);
+	th_driver_tool_asks(c->session->rt->driver, c->ticket, host, port, listed);
 }
 
 static void on_finished(void *ctx, const struct th_effect_result *r)

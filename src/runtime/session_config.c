@@ -135,8 +135,8 @@ static enum th_code check_prices(const struct th_runtime_session *s,
 static enum th_code check_member(const struct th_runtime_session *s,
 				 const struct th_json *definition, size_t index, struct th_err *err)
 {
-	static const char *const fields[] = { "limits", "environment", "net", "net_ask",
-					      "secrets" };
+	static const char *const fields[] = { "limits",  "environment", "net",
+					      "net_ask", "secrets",     "untrusted" };
 	const struct th_json *member = th_team_definition(definition, index);
 
 	for (size_t i = 0; !s->stored && i < TH_COUNT(fields); i++) {
@@ -167,6 +167,7 @@ static enum th_code config_member(struct th_runtime_session *s, const struct th_
 	agent->environment = s->agent.environment;
 	agent->net = s->agent.net;
 	agent->net_ask = s->agent.net_ask;
+	agent->untrusted = s->agent.untrusted;
 	agent->secrets = s->agent.secrets;
 	*o = s->session_config;
 	o->agent = agent;

@@ -228,10 +228,10 @@ bool th_egress_link_sync(struct th_egress_link *x, struct th_egress_wait *w)
 }
 
 /* No program of a simulated session asks for a host. */
-void th_exec_ask_said(struct th_executor_server *x, struct th_str hosts)
+void th_exec_ask_said(struct th_executor_server *x, const struct th_exec_run *m)
 {
 	(void)x;
-	(void)hosts;
+	(void)m;
 }
 
 void th_exec_ask_over(const struct th_exec_effect *e)

@@ -26,6 +26,7 @@
 	F(egress_begin, str, session, "session", TH_REQ, "for people")              \
 	F(egress_begin, raw, net, "net", TH_REQ, "what it may reach: th_net_parse") \
 	F(egress_begin, bool, ask, "ask", 0, "what is not listed is asked for")     \
+	F(egress_begin, bool, ask_listed, "ask_listed", 0, "and what is listed")    \
 	F(egress_begin, raw, secrets, "secrets", 0, "list of exec_secret")          \
 	F(egress_begin, str, authority, "authority", 0, "certificate and key, PEM")
 
@@ -38,7 +39,8 @@
 	F(egress_ask, str, op, "op", TH_REQ, "ask")                               \
 	F(egress_ask, int, id, "id", TH_REQ | TH_EMIT, "number of the question")  \
 	F(egress_ask, str, host, "host", TH_REQ | TH_NONEMPTY, "name or address") \
-	F(egress_ask, int, port, "port", TH_REQ | TH_POSITIVE, "port of it")
+	F(egress_ask, int, port, "port", TH_REQ | TH_POSITIVE, "port of it")      \
+	F(egress_ask, bool, listed, "listed", 0, "the list has it")
 
 #define TH_FIELDS_egress_answer(F)                                      \
 	F(egress_answer, str, op, "op", TH_REQ, "answer")               \

@@ -84,6 +84,8 @@
 	F(exec_run, raw, hosts, "hosts", 0,                                                       \
 	  "list of {host, port, allow}: what people said of hosts that net does not list; "       \
 	  "absent: as before")                                                                    \
+	F(exec_run, bool, strict, "strict", 0,                                                    \
+	  "hosts that net lists are asked about, too, but for those of `hosts`")                  \
 	F(exec_run, str, journal, "journal", 0,                                                   \
 	  "the journal it must be in, if it was accepted; run: and that alone may take it")
 
@@ -93,11 +95,12 @@
 	F(exec_request, int, id, "id", TH_EMIT, "number of the request; cancel: of the run meant")
 
 /* asks, and host, which answers it. */
-#define TH_FIELDS_exec_host(F)                                                   \
-	F(exec_host, str, op, "op", TH_REQ, "asks or host")                      \
-	F(exec_host, int, id, "id", TH_REQ | TH_EMIT, "number of the run")       \
-	F(exec_host, str, host, "host", TH_REQ | TH_NONEMPTY, "name or address") \
-	F(exec_host, int, port, "port", TH_REQ | TH_POSITIVE, "port of it")      \
+#define TH_FIELDS_exec_host(F)                                                               \
+	F(exec_host, str, op, "op", TH_REQ, "asks or host")                                  \
+	F(exec_host, int, id, "id", TH_REQ | TH_EMIT, "number of the run")                   \
+	F(exec_host, str, host, "host", TH_REQ | TH_NONEMPTY, "name or address")             \
+	F(exec_host, int, port, "port", TH_REQ | TH_POSITIVE, "port of it")                  \
+	F(exec_host, bool, listed, "listed", 0, "asks: net lists it, and the run is strict") \
 	F(exec_host, bool, allow, "allow", 0, "host: it may be reached")
 
 #define TH_FIELDS_exec_forget(F)                        \
@@ -196,6 +199,7 @@
 	F(exec_start, bool, net_host, "net_host", 0, "commands have the host's network")        \
 	F(exec_start, raw, net, "net", 0, "else the list of what they may reach: th_net_parse") \
 	F(exec_start, bool, net_ask, "net_ask", 0, "what that lacks may be asked for")          \
+	F(exec_start, bool, net_strict, "net_strict", 0, "runs may be strict")                  \
 	F(exec_start, raw, secrets, "secrets", 0, "list of exec_secret")                        \
 	F(exec_start, bool, no_sandbox, "no_sandbox", 0, "commands are not confined")           \
 	F(exec_start, raw, computer, "computer", 0, "exec_computer_start")                      \

@@ -160,7 +160,41 @@ class AskHost(serving.Served):
         self.assertEqual(self.kinds("c").count("approval_requested"), 1)
         self.good("run", "-m", "human/human", "-a", self.agent, "-s", "n", "--net", "good.example", "go", stdin=lines + "done x\n")
 
+    def test_new_hosts_after_untrusted_bytes(self):
+        """Rule of two: what was reached before is reached; a host that is listed and new is asked about."""
+        self.write("net: ['*.example']\nuntrusted: rule_of_two\n")
+        self.begin([bash("curl -sS http://good.example/1")], [bash("curl -sS http://good.example/2; curl -sS http://other.example/out")],
+                   [bash("curl -sS http://other.example/again; curl -sS http://169.254.169.254/")], [{"text": "good"}])
+        w = self.waits()
+        self.assertEqual((w["host"], w["port"]), ("other.example", 80))
+        tainted = self.log("outcome")[0]
+        self.assertEqual(tainted["data"]["origins"], ["web", "workspace"])
+        self.assertIn("since untrusted bytes (web, event %d) are in the context" % tainted["seq"], w["reason"])
+        self.assertEqual([a["path"] for a in self.internet.asked], ["/1", "/2"])
+        self.say("reject", call_id=w["call_id"])
+        self.rest()
+        self.assertEqual([a["path"] for a in self.internet.asked], ["/1", "/2"])
+        out = self.outputs()
+        self.assertIn("this is good.example", out[1])
+        for text in out[1:]:
+            self.assertIn("other.example:80 may not be reached now: nobody allowed it", text)
+        self.assertIn("169.254.169.254:80 is not on the list of this agent (net)", out[2])
+        self.assertEqual(len(self.log("approval_requested")), 1)
+
+    def test_no_untrusted_bytes(self):
+        """A session that has read nothing of others' is asked about nothing."""
+        self.write("net: ['*.example']\nuntrusted: rule_of_two\n")
+        self.begin([bash("echo x > f; cat f")], [bash("curl -sS http://good.example/1; curl -sS http://other.example/2")], [{"text": "x"}])
+        self.rest()
+        self.assertEqual([a["path"] for a in self.internet.asked], ["/1", "/2"])
+        self.assertEqual([e["data"]["origins"] for e in self.log("outcome")], [["workspace"], ["web", "workspace"]])
+        self.assertEqual(self.log("approval_requested"), [])
+
     def test_mistakes(self):
+        self.write("net: host\nuntrusted: rule_of_two\n")
+        self.bad(2, ["untrusted", "where net is host"], "run", "-m", "human/human", "-a", self.agent, "go")
+        self.write("untrusted: {origins: [web, sky], ask: [host]}\n")
+        self.bad(2, ["untrusted.origins[1]", "must be one of web"], "run", "-m", "human/human", "-a", self.agent, "go")
         self.write("net: host\nnet_ask: true\n")
         self.bad(2, ["net_ask", "list of hosts"], "run", "-m", "human/human", "-a", self.agent, "go")
 

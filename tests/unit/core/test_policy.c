@@ -21,6 +21,7 @@ struct facts {
 	enum code code;
 	enum sticky sticky;
 	enum repeat repeat;
+	bool tainted, outside; /* outside: the tool acts on neither workspace nor screen */
 };
 
 static const struct {
@@ -134,6 +135,40 @@ static const struct {
 	{ { .tool = QUESTION, .sticky = REJECTED }, TH_POLICY_ASK, "the agent asks: Why not?" },
 	{ { .tool = QUESTION, .unusable = true }, TH_POLICY_REFUSE, "not usable" },
 	{ { .tool = NO_TOOL, .repeat = OF_OTHER }, TH_POLICY_REFUSE, "no tool named" },
+	/* Untrusted bytes: no word for good, rule or code lifts it. */
+	{ { .tool = WRITES, .tainted = true }, TH_POLICY_RUN, NULL },
+	{ { .tool = WRITES, .outside = true }, TH_POLICY_RUN, NULL },
+	{ { .tool = LOOKS, .outside = true, .tainted = true }, TH_POLICY_RUN, NULL },
+	{ { .tool = NOTES, .outside = true, .tainted = true }, TH_POLICY_RUN, NULL },
+	{ { .tool = HANDOFF, .outside = true, .tainted = true }, TH_POLICY_RUN, NULL },
+	{ { .tool = WRITES, .outside = true, .tainted = true },
+	  TH_POLICY_ASK,
+	  "outside the workspace, and untrusted bytes (web, event 12)" },
+	{ { .tool = WRITES, .outside = true, .tainted = true, .rule = RUN_RULE },
+	  TH_POLICY_ASK,
+	  "untrusted bytes" },
+	{ { .tool = WRITES, .outside = true, .tainted = true, .code = AGREES },
+	  TH_POLICY_ASK,
+	  "untrusted bytes" },
+	{ { .tool = WRITES, .outside = true, .tainted = true, .listed = true, .sticky = APPROVED },
+	  TH_POLICY_ASK,
+	  "untrusted bytes" },
+	{ { .tool = WRITES, .outside = true, .tainted = true, .listed = true, .sticky = REJECTED },
+	  TH_POLICY_REFUSE,
+	  "not today" },
+	{ { .tool = WRITES, .outside = true, .tainted = true, .rule = REFUSE_RULE },
+	  TH_POLICY_REFUSE,
+	  "forbids" },
+	{ { .tool = WRITES, .outside = true, .tainted = true, .listed = true },
+	  TH_POLICY_ASK,
+	  "; the agent file asks" },
+	{ { .tool = WRITES, .outside = true, .tainted = true, .repeat = OF_OTHER },
+	  TH_POLICY_ASK,
+	  "may have happened already (event 7); it changes what is outside" },
+	{ { .tool = FINAL, .tainted = true },
+	  TH_POLICY_ASK,
+	  "cannot be undone, and untrusted bytes (web, event 12) are in the context; this cannot" },
+	{ { .tool = NO_TOOL, .tainted = true }, TH_POLICY_REFUSE, "no tool named" },
 };
 
 static const enum th_class classes[] = {
@@ -176,6 +211,8 @@ static struct th_verdict verdict_of(const struct facts *t, char reason[512], int
 	struct th_tool_spec spec = { .name = TH_STR("write"),
 				     .class = classes[t->tool],
 				     .ask = t->tool == ASKS,
+				     .scope = { .target = t->outside ? TH_TARGET_OTHER
+								     : TH_TARGET_FILES },
 				     .question = t->tool == QUESTION };
 	struct th_call call = {
 		.tool = t->tool == MCP || t->tool == NO_MCP ? TH_STR("docs.find") : TH_STR("write"),
@@ -193,6 +230,7 @@ static struct th_verdict verdict_of(const struct facts *t, char reason[512], int
 	struct th_unresolved_effect unresolved = {
 		.seq = 7, .target = t->repeat == OF_OTHER ? TH_TARGET_OTHER : TH_TARGET_SCREEN
 	};
+	const struct th_tainted tainted = { .origin = TH_ORIGIN_WEB, .seq = 12, .ask = UINT32_MAX };
 	struct th_json_doc *arguments;
 	struct th_rule_call looks = { .tool = call.tool, .class = spec.class };
 	struct asked asked = { .says = t->code };
@@ -207,6 +245,7 @@ static struct th_verdict verdict_of(const struct facts *t, char reason[512], int
 		.code_ctx = &asked,
 		.sticky = t->sticky ? &sticky : NULL,
 		.unresolved = t->repeat ? &unresolved : NULL,
+		.tainted = t->tainted ? &tainted : NULL,
 	};
 	struct th_verdict v;
 	struct th_arena a;
@@ -258,6 +297,8 @@ static void check(const struct facts *t)
 		assert_int_not_equal(v.policy, TH_POLICY_RUN);
 	if (t->rule == ASK_EACH_RULE && t->tool != HANDOFF)
 		assert_int_not_equal(v.policy, TH_POLICY_RUN);
+	if (t->tainted && t->outside && changes && t->tool != MCP)
+		assert_int_not_equal(v.policy, TH_POLICY_RUN);
 	assert_in_range(asked, 0, t->code ? 1 : 0);
 	if (v.policy != TH_POLICY_RUN)
 		assert_true(reason[0] != '\0');
@@ -269,7 +310,7 @@ static void test_all(void **unused)
 	size_t count = 0;
 
 	(void)unused;
-	for (int bits = 0; bits < 16; bits++)
+	for (int bits = 0; bits < 64; bits++)
 		for (int tool = NO_TOOL; tool <= COMPUTER; tool++)
 			for (int rule = NO_RULE; rule <= REFUSE_RULE; rule++)
 				for (int code = NO_CODE; code <= FAILS; code++)
@@ -280,6 +321,8 @@ static void test_all(void **unused)
 							.cut = bits & 2,
 							.checks = bits & 4,
 							.unusable = bits & 8,
+							.tainted = bits & 16,
+							.outside = bits & 32,
 							.rule = (enum rule)rule,
 							.code = (enum code)code,
 							.sticky = (enum sticky)(rest % 3),
@@ -287,7 +330,7 @@ static void test_all(void **unused)
 						};
 						check(&t);
 					}
-	assert_int_equal(count, 48000);
+	assert_int_equal(count, 4 * 48000);
 }
 
 int main(void)

@@ -266,6 +266,109 @@ static void test_hosts_that_are_asked_for(void **unused)
 	th_session_deinit(&st.s);
 }
 
+static void outcome_of(struct story *st, const char *origins, const char *network)
+{
+	char data[1024];
+
+	snprintf(data, sizeof(data),
+		 "{\"call_id\":\"c1\",\"effect_id\":\"e1\",\"status\":\"done\",\"output\":\"\","
+		 "\"origins\":%s,\"evidence\":{\"network\":%s}}",
+		 origins, network);
+	must(st, TH_EV_OUTCOME, 6, "c1", data);
+}
+
+static void to_outcome(struct story *st, const char *untrusted, const char *origins,
+		       const char *network)
+{
+	to_call(st, "run");
+	if (untrusted[0]) {
+		struct th_buf path = TH_BUF_INIT(TH_KIB);
+
+		assert_int_equal(
+		    th_untrusted_read(th_str_of(untrusted), &st->s.origins.policy, &path, NULL),
+		    TH_OK);
+		th_buf_deinit(&path);
+	}
+	must(st, TH_EV_INTENT, 5, "c1", with_digest(THE_INTENT, "shell", "{}"));
+	outcome_of(st, origins, network);
+}
+
+#define ROW(host, decision) "{\"host\":\"" host "\",\"port\":443,\"decision\":\"" decision "\"}"
+
+/* The first outcome that the policy does not trust counts, and what was reached up to it. */
+static void test_untrusted_bytes(void **unused)
+{
+	static const struct {
+		const char *untrusted, *origins;
+		uint64_t seq;
+		enum th_origin first;
+	} rows[] = {
+		{ "", "[\"web\"]", 0, TH_ORIGIN_WEB },
+		{ "\"rule_of_two\"", "[]", 0, TH_ORIGIN_WEB },
+		{ "\"rule_of_two\"", "[\"workspace\"]", 0, TH_ORIGIN_WEB },
+		{ "\"rule_of_two\"", "[\"tool\",\"person\"]", 0, TH_ORIGIN_WEB },
+		{ "\"rule_of_two\"", "[\"web\"]", 7, TH_ORIGIN_WEB },
+		{ "\"rule_of_two\"", "[\"workspace\",\"mcp\"]", 7, TH_ORIGIN_MCP },
+		{ "\"rule_of_two\"", "[\"of a later build\"]", 7, TH_ORIGIN_WEB },
+		{ "{\"origins\":[\"workspace\"],\"ask\":[\"outside\"]}", "[\"web\"]", 0,
+		  TH_ORIGIN_WEB },
+		{ "{\"origins\":[\"workspace\"],\"ask\":[\"outside\"]}", "[\"workspace\"]", 7,
+		  TH_ORIGIN_WORKSPACE },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		struct story st;
+
+		to_outcome(&st, rows[i].untrusted, rows[i].origins,
+			   "[" ROW("a.example", "allowed") "," ROW("b.example", "refused") "]");
+		assert_int_equal(st.s.origins.seq, rows[i].seq);
+		if (rows[i].seq)
+			assert_int_equal(st.s.origins.first, rows[i].first);
+		if (strstr(rows[i].untrusted, "rule"))
+			said_is(&st, "[{\"host\":\"a.example\",\"port\":443,\"allow\":true}]");
+		else
+			said_is(&st, "[]");
+		/* A condensation, and the next task, change nothing about it. */
+		must(&st, TH_EV_CONDENSATION, 7, "",
+		     "{\"first_seq\":2,\"last_seq\":7,\"summary\":\"s\"}");
+		th_hosts_begin_task(&st.s);
+		assert_int_equal(st.s.origins.seq, rows[i].seq);
+		th_session_deinit(&st.s);
+	}
+}
+
+static void test_bad_policies(void **unused)
+{
+	static const struct {
+		const char *raw, *at, *why;
+	} rows[] = {
+		{ "\"never\"", "", "must be rule_of_two or" },
+		{ "7", "", "must be rule_of_two or" },
+		{ "{}", "", "must be rule_of_two or" },
+		{ "{\"origins\":[\"web\"],\"ask\":[]}", "ask", "must be a list of names" },
+		{ "{\"origins\":\"web\",\"ask\":[\"host\"]}", "origins",
+		  "must be a list of names" },
+		{ "{\"origins\":[\"web\",\"nobody\"],\"ask\":[\"host\"]}", "origins[1]",
+		  "must be one of web, mcp, tool, workspace, person" },
+		{ "{\"origins\":[\"web\"],\"ask\":[\"host\",3]}", "ask[1]",
+		  "must be one of irreversible, host, outside" },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		struct th_buf path = TH_BUF_INIT(TH_KIB);
+		struct th_untrusted policy;
+		struct th_err err = {};
+
+		assert_int_equal(th_untrusted_read(th_str_of(rows[i].raw), &policy, &path, &err),
+				 TH_EUSAGE);
+		assert_string_equal(path.ptr ? path.ptr : "", rows[i].at);
+		assert_non_null(strstr(err.msg, rows[i].why));
+		th_buf_deinit(&path);
+	}
+}
+
 /* The CALL event itself: what it says of the answer, and its digest of what it says. */
 static void test_divergence_of_calls(void **unused)
 {
@@ -1304,6 +1407,8 @@ int main(void)
 		cmocka_unit_test(test_divergence_is_named),
 		cmocka_unit_test(test_an_approval_is_bound_to_its_action),
 		cmocka_unit_test(test_hosts_that_are_asked_for),
+		cmocka_unit_test(test_untrusted_bytes),
+		cmocka_unit_test(test_bad_policies),
 		cmocka_unit_test(test_divergence_of_calls),
 		cmocka_unit_test(test_arguments_have_one_form),
 		cmocka_unit_test(test_a_question_in_a_call),
