@@ -105,7 +105,10 @@ static inline void on_finished(void *ctx, const struct th_effect_result *r)
 
 static inline struct th_executor_handlers handlers_of(struct heard *h)
 {
-	return (struct th_executor_handlers){ on_accepted, on_output, on_finished, h };
+	return (struct th_executor_handlers){ .on_accepted = on_accepted,
+					      .on_output = on_output,
+					      .on_finished = on_finished,
+					      .ctx = h };
 }
 
 static inline struct th_executor_options options(void)
