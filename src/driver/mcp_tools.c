@@ -87,7 +87,7 @@ const struct th_tool_row *th_live_mcp_row(const struct th_live *l, size_t index)
 	return NULL;
 }
 
-const struct th_tool_row *th_live_mcp_find(const struct th_live *l, struct th_str name)
+static const struct th_tool_row *mcp_find(const struct th_live *l, struct th_str name)
 {
 	const struct th_tool_row *row;
 
@@ -258,7 +258,7 @@ void th_live_mcp_run(struct th_live *l, const struct th_call *c, const struct th
 void th_live_mcp_called(struct th_live *l, const struct th_call *c,
 			const struct th_effect_result *r)
 {
-	const struct th_tool_row *row = l->mcp_lists ? th_live_mcp_find(l, c->tool) : NULL;
+	const struct th_tool_row *row = l->mcp_lists ? mcp_find(l, c->tool) : NULL;
 	struct th_mcp_list *k = row ? list_find(l, l->speaks, row->mcp->server) : NULL;
 
 	if (k && th_str_is(th_json_raw_get(r->evidence, "tools_changed"), "true"))
@@ -340,7 +340,7 @@ static bool name_taken(void *ctx, struct th_str name)
 	for (size_t i = 0; i < m->handoff_count; i++)
 		if (th_str_eq(m->handoffs[i].tool, name))
 			return true;
-	return th_str_is(name, "computer") || th_live_mcp_find(l, name);
+	return th_str_is(name, "computer") || mcp_find(l, name);
 }
 
 static size_t room_left(const struct th_live *l)
@@ -462,7 +462,7 @@ const struct th_tool_row *th_live_tool(const struct th_live *l, struct th_str na
 	for (size_t i = 0; i < l->session_config->tool_count; i++)
 		if (th_str_eq(l->session_config->tools[i].spec.name, name))
 			return &l->session_config->tools[i];
-	return th_live_mcp_find(l, name);
+	return mcp_find(l, name);
 }
 
 const struct th_tool_row *th_live_row(const struct th_live *l, const struct th_call *c)

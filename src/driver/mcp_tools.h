@@ -37,7 +37,6 @@ void th_live_mcp_free(struct th_live *l);
 
 /* The tools that the current agent has of servers: NULL ends them. */
 const struct th_tool_row *th_live_mcp_row(const struct th_live *l, size_t index);
-const struct th_tool_row *th_live_mcp_find(const struct th_live *l, struct th_str name);
 /* The agent's own, or a server's. */
 const struct th_tool_row *th_live_tool(const struct th_live *l, struct th_str name);
 /* How a call is run; NULL: nothing is known of its tool, or the computer is the executor's. */
