@@ -150,6 +150,7 @@
 	  " AND day BETWEEN ?2 AND ?3")                                                \
 	X(RECENT_INSERT, "INSERT INTO recent (place, rows) VALUES (?1, ?2)")           \
 	X(RECENT_ALL, "SELECT place, rows FROM recent ORDER BY place")                 \
+	X(RECENT_FROM, "SELECT place, rows FROM recent WHERE place >= ?1 ORDER BY place") \
 	X(RECENT_DELETE, "DELETE FROM recent")                                         \
 	X(BLOB_FIND, "SELECT 1 FROM blobs WHERE hash = ?1")                            \
 	X(BLOB_INSERT, "INSERT INTO blobs (hash, media_type, check_crc, bytes)"        \
@@ -178,8 +179,9 @@ struct th_recent {
 	size_t count, cap;
 	uint32_t *slots; /* hash table by number: index + 1 */
 	size_t slot_count;
-	size_t bytes;  /* in the table */
-	uint64_t last; /* its last place */
+	size_t bytes;      /* in the table */
+	uint64_t last;     /* its last place */
+	uint32_t last_crc; /* and that row's sum */
 };
 
 /* Where an append of a session begins. */
