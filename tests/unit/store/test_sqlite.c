@@ -1697,6 +1697,73 @@ static void known_no_more(void **state)
 	th_arena_deinit(&a);
 }
 
+static void on_written(void *ctx, struct th_batch *batch, enum th_code code, const struct th_err *e)
+{
+	(void)batch, (void)e;
+	assert_int_equal(code, TH_OK);
+	(*(int *)ctx)++;
+}
+
+/* While something is being written a session is given back with what is written next. */
+static void given_back_later(void **state)
+{
+	static struct lab_log busy, logs[5];
+	static struct lab_append made;
+	struct th_append append;
+	struct th_batch batch = { .appends = &append, .append_count = 1 };
+	struct th_session_row row;
+	struct th_store *s, *other;
+	struct th_loop *loop;
+	struct th_arena a;
+	int written = 0;
+
+	(void)state;
+	th_arena_init(&a, TH_MIB);
+	assert_int_equal(th_loop_new(&loop, &err), TH_OK);
+	s = lab_open(fresh(), loop);
+	other = lab_open(url_of(number), NULL);
+	lab_log_init(&busy, "busy");
+	assert_int_equal(lab_append_now(s, &busy, 1), TH_OK);
+	for (size_t i = 0; i < TH_COUNT(logs); i++) {
+		lab_log_init(&logs[i], (char[]){ (char)('a' + i), 0 });
+		assert_int_equal(lab_append_now(s, &logs[i], 2), TH_OK);
+	}
+	/* Nothing is written: at once. */
+	s->kind->release_later(s, TH_STR("a"), logs[0].epoch);
+	assert_int_equal(other->kind->lease(other, TH_STR("a"), &a, &row, &err), TH_OK);
+	lab_make(&busy, 3, &made, &append);
+	s->kind->commit(s, &batch, on_written, &written);
+	s->kind->release_later(s, TH_STR("b"), logs[1].epoch);
+	s->kind->release_later(s, TH_STR("c"), logs[2].epoch);
+	s->kind->release_later(s, TH_STR("none"), 1);
+	/* Taken again by ourselves meanwhile: it stays ours. */
+	assert_int_equal(s->kind->lease(s, TH_STR("c"), &a, &row, &err), TH_OK);
+	th_loop_run(loop);
+	assert_int_equal(written, 1);
+	lab_done(&busy, &append);
+	assert_int_equal(other->kind->lease(other, TH_STR("b"), &a, &row, &err), TH_OK);
+	assert_int_equal(lab_append_now(s, &logs[1], 1), TH_EFENCED);
+	assert_int_equal(other->kind->lease(other, TH_STR("c"), &a, &row, &err), TH_EBUSY);
+	/* Given back and not taken, and written to just before: that epoch is over. */
+	assert_int_equal(lab_append_now(s, &logs[3], 1), TH_OK);
+	lab_make(&busy, 3, &made, &append);
+	s->kind->commit(s, &batch, on_written, &written);
+	s->kind->release_later(s, TH_STR("d"), logs[3].epoch);
+	th_loop_run(loop);
+	lab_done(&busy, &append);
+	assert_int_equal(lab_append_now(s, &logs[3], 1), TH_EFENCED);
+	/* What waits when the store is closed is given back, too. */
+	lab_make(&busy, 3, &made, &append);
+	s->kind->commit(s, &batch, on_written, &written);
+	s->kind->release_later(s, TH_STR("e"), logs[4].epoch);
+	th_store_close(s);
+	assert_int_equal(other->kind->lease(other, TH_STR("e"), &a, &row, &err), TH_OK);
+	lab_verify(other);
+	th_store_close(other);
+	th_loop_free(loop);
+	th_arena_deinit(&a);
+}
+
 /* More sessions than are known at first, written to in turns. */
 static void many_sessions(void **state)
 {
@@ -1817,6 +1884,7 @@ int main(void)
 		cmocka_unit_test(failing_reads),
 		cmocka_unit_test(cut_log),
 		cmocka_unit_test(rows_are_recent),
+		cmocka_unit_test(given_back_later),
 		cmocka_unit_test(recent_across_deletions),
 		cmocka_unit_test(recent_is_short),
 		cmocka_unit_test(recent_of_many),
