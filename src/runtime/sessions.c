@@ -122,8 +122,8 @@ static void give_back(struct th_runtime_session *s)
 	struct th_err ignored;
 
 	/* The lease would also end with this process; giving it back is a courtesy to others. */
-	if (s->stored && kind->release_later)
-		kind->release_later(s->rt->store, s->id, s->row.epoch);
+	if (s->stored && kind->release_soon)
+		kind->release_soon(s->rt->store, s->id, s->row.epoch);
 	else if (s->stored && kind->release(s->rt->store, s->id, s->row.epoch, &ignored))
 		return;
 }

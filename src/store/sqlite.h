@@ -367,7 +367,6 @@ struct th_sqlite {
 struct th_sqlite *th_sqlite_of(struct th_store *s);
 
 /* sqlite_lease.c */
-bool th_sqlite_has_given(struct th_sqlite *s);
 /* Those that wait for it are given back: in the transaction of the writer, whose end says whether
  * that counts.  A session that we do not hold any more is passed over. */
 TH_NODISCARD enum th_code th_sqlite_give(struct th_sqlite *s, struct th_given **ret_given,
@@ -447,7 +446,7 @@ enum th_code th_sqlite_lease(struct th_store *store, struct th_str id, struct th
 enum th_code th_sqlite_lease_many(struct th_store *store, const struct th_str *ids, size_t count,
 				  struct th_arena *a, struct th_session_row *rows,
 				  enum th_code *codes, struct th_err *err);
-void th_sqlite_release_later(struct th_store *store, struct th_str id, int64_t epoch);
+void th_sqlite_release_soon(struct th_store *store, struct th_str id, int64_t epoch);
 enum th_code th_sqlite_release(struct th_store *store, struct th_str id, int64_t epoch,
 			       struct th_err *err);
 

@@ -167,17 +167,27 @@ enum th_code th_sqlite_release(struct th_store *store, struct th_str id, int64_t
 
 /* ---- without waiting: `writing` is held as long as a disk takes ---- */
 
+static bool has_given(struct th_sqlite *s)
+{
+	bool has;
+
+	pthread_mutex_lock(&s->given_lock);
+	has = s->given != NULL;
+	pthread_mutex_unlock(&s->given_lock);
+	return has;
+}
+
 static void on_given(void *ctx, struct th_batch *batch, enum th_code code, const struct th_err *err)
 {
 	struct th_sqlite *s = ctx;
 
 	(void)batch, (void)err;
-	s->is_giving = code == TH_OK && th_sqlite_has_given(s);
+	s->is_giving = code == TH_OK && has_given(s);
 	if (s->is_giving)
 		th_group_commit(&s->group, &s->giving, on_given, s);
 }
 
-void th_sqlite_release_later(struct th_store *store, struct th_str id, int64_t epoch)
+void th_sqlite_release_soon(struct th_store *store, struct th_str id, int64_t epoch)
 {
 	struct th_sqlite *s = th_sqlite_of(store);
 	/* Where nothing is being written there is nothing to wait for, and no flush of its own. */
@@ -197,16 +207,6 @@ void th_sqlite_release_later(struct th_store *store, struct th_str id, int64_t e
 		return;
 	s->is_giving = true;
 	th_group_commit(&s->group, &s->giving, on_given, s);
-}
-
-bool th_sqlite_has_given(struct th_sqlite *s)
-{
-	bool has;
-
-	pthread_mutex_lock(&s->given_lock);
-	has = s->given != NULL;
-	pthread_mutex_unlock(&s->given_lock);
-	return has;
 }
 
 void th_sqlite_given(struct th_sqlite *s, struct th_given *list, bool done)

@@ -1705,7 +1705,7 @@ static void on_written(void *ctx, struct th_batch *batch, enum th_code code, con
 }
 
 /* While something is being written a session is given back with what is written next. */
-static void given_back_later(void **state)
+static void given_back_soon(void **state)
 {
 	static struct lab_log busy, logs[5];
 	static struct lab_append made;
@@ -1729,13 +1729,13 @@ static void given_back_later(void **state)
 		assert_int_equal(lab_append_now(s, &logs[i], 2), TH_OK);
 	}
 	/* Nothing is written: at once. */
-	s->kind->release_later(s, TH_STR("a"), logs[0].epoch);
+	s->kind->release_soon(s, TH_STR("a"), logs[0].epoch);
 	assert_int_equal(other->kind->lease(other, TH_STR("a"), &a, &row, &err), TH_OK);
 	lab_make(&busy, 3, &made, &append);
 	s->kind->commit(s, &batch, on_written, &written);
-	s->kind->release_later(s, TH_STR("b"), logs[1].epoch);
-	s->kind->release_later(s, TH_STR("c"), logs[2].epoch);
-	s->kind->release_later(s, TH_STR("none"), 1);
+	s->kind->release_soon(s, TH_STR("b"), logs[1].epoch);
+	s->kind->release_soon(s, TH_STR("c"), logs[2].epoch);
+	s->kind->release_soon(s, TH_STR("none"), 1);
 	/* Taken again by ourselves meanwhile: it stays ours. */
 	assert_int_equal(s->kind->lease(s, TH_STR("c"), &a, &row, &err), TH_OK);
 	th_loop_run(loop);
@@ -1748,14 +1748,14 @@ static void given_back_later(void **state)
 	assert_int_equal(lab_append_now(s, &logs[3], 1), TH_OK);
 	lab_make(&busy, 3, &made, &append);
 	s->kind->commit(s, &batch, on_written, &written);
-	s->kind->release_later(s, TH_STR("d"), logs[3].epoch);
+	s->kind->release_soon(s, TH_STR("d"), logs[3].epoch);
 	th_loop_run(loop);
 	lab_done(&busy, &append);
 	assert_int_equal(lab_append_now(s, &logs[3], 1), TH_EFENCED);
 	/* What waits when the store is closed is given back, too. */
 	lab_make(&busy, 3, &made, &append);
 	s->kind->commit(s, &batch, on_written, &written);
-	s->kind->release_later(s, TH_STR("e"), logs[4].epoch);
+	s->kind->release_soon(s, TH_STR("e"), logs[4].epoch);
 	th_store_close(s);
 	assert_int_equal(other->kind->lease(other, TH_STR("e"), &a, &row, &err), TH_OK);
 	lab_verify(other);
@@ -1884,7 +1884,7 @@ int main(void)
 		cmocka_unit_test(failing_reads),
 		cmocka_unit_test(cut_log),
 		cmocka_unit_test(rows_are_recent),
-		cmocka_unit_test(given_back_later),
+		cmocka_unit_test(given_back_soon),
 		cmocka_unit_test(recent_across_deletions),
 		cmocka_unit_test(recent_is_short),
 		cmocka_unit_test(recent_of_many),
