@@ -50,13 +50,13 @@ struct thole_runtime {
 	struct thole_session *sessions; /* all, in a list */
 	struct thole_session **named;   /* those that have a name, by it: a table of chains */
 	size_t named_size, named_count;
-	size_t session_count;       /* of these, not given back by the caller */
-	size_t ended_count;         /* that are */
-	struct thole_session *busy; /* did not rest when it was asked last; or NULL */
-	bool touched;               /* something is to be done at once */
-	bool ending;                /* nothing is delivered any more */
-	bool in_loop;               /* one of the functions that run the loop is at work */
-	bool spinning;              /* of these, one that waits for `done` */
+	size_t session_count;        /* of these, not given back by the caller */
+	struct thole_session *ended; /* that are, in a list */
+	struct thole_session *busy;  /* did not rest when it was asked last; or NULL */
+	bool touched;                /* something is to be done at once */
+	bool ending;                 /* nothing is delivered any more */
+	bool in_loop;                /* one of the functions that run the loop is at work */
+	bool spinning;               /* of these, one that waits for `done` */
 	bool (*done)(void *ctx);
 	void *done_ctx;
 };
@@ -142,6 +142,8 @@ struct thole_agent {
 
 struct thole_session {
 	struct thole_session *prev, *next;
+	struct thole_session *next_ended,
+	    **at_ended;              /* in the runtime's list; NULL: it is not there */
 	struct thole_session *chain; /* of those whose names have the same hash */
 	struct thole_runtime *rt;
 	struct thole_agent *agent; /* may be NULL */

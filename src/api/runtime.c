@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "io/clock.h"
 
 /* ---- options ----------------------------------------------------------------------------------
  */
@@ -349,6 +350,7 @@ static void deliver_one(struct thole_note *n)
 static void deliver(void *ctx)
 {
 	struct thole_runtime *rt = ctx;
+	uint64_t began_ms = th_clock_ms();
 
 	while (!rt->ending) {
 		struct thole_note *n;
@@ -363,6 +365,11 @@ static void deliver(void *ctx)
 			rt->notes_end = &rt->notes;
 		deliver_one(n);
 		th_api_note_unref(n);
+		/* A thousand sessions may have something to say at once: others come between. */
+		if (rt->notes && th_clock_ms() >= began_ms + TH_LOOP_SHARE_MS) {
+			th_api_deliver_soon(rt);
+			break;
+		}
 	}
 	if (rt->ending)
 		return;

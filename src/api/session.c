@@ -19,13 +19,33 @@ static const struct th_session *fold_of(const struct thole_session *s)
 /* ---- life -------------------------------------------------------------------------------------
  */
 
+/* Those that the caller gave back, and that are not closed yet. */
+static void ended_add(struct thole_session *s)
+{
+	s->next_ended = s->rt->ended;
+	if (s->next_ended)
+		s->next_ended->at_ended = &s->next_ended;
+	s->at_ended = &s->rt->ended;
+	s->rt->ended = s;
+}
+
+static void ended_remove(struct thole_session *s)
+{
+	if (!s->at_ended)
+		return;
+	*s->at_ended = s->next_ended;
+	if (s->next_ended)
+		s->next_ended->at_ended = s->at_ended;
+	s->at_ended = NULL;
+}
+
 void th_api_session_unref(struct thole_session *s)
 {
 	struct thole_runtime *rt = s->rt;
 
 	if (--s->users > 0)
 		return;
-	rt->ended_count -= s->freed;
+	ended_remove(s);
 	if (s->prev)
 		s->prev->next = s->next;
 	else
@@ -391,7 +411,7 @@ void th_api_session_end(struct thole_session *s)
 	s->freed = true;
 	th_api_watchers_end(s);
 	s->rt->session_count--;
-	s->rt->ended_count++;
+	ended_add(s);
 	th_api_calls_forget(s);
 }
 
@@ -422,10 +442,9 @@ static bool ends_executor(const struct thole_session *s)
 
 void th_api_sessions_reap(struct thole_runtime *rt)
 {
-	for (struct thole_session *s = rt->ended_count > 0 ? rt->sessions : NULL, *next; s;
-	     s = next) {
-		next = s->next;
-		if (!s->freed || s->opening || !s->handle.generation ||
+	for (struct thole_session *s = rt->ended, *next; s; s = next) {
+		next = s->next_ended;
+		if (s->opening || !s->handle.generation ||
 		    !th_driver_durable(rt->driver, s->handle))
 			continue;
 		th_runtime_close(rt->rt, s->handle, ends_executor(s));

@@ -36,6 +36,7 @@ static void on_called(void *ctx, const char *status, const char *output, const c
 	if (evidence && th_json_parse(th_str_of(evidence), &known, NULL) != TH_OK)
 		known = NULL;
 	e = known ? th_json_root(known) : NULL;
+	job->evidence = e;
 	why = th_json_get(e, "error");
 	if (th_json_bool(th_json_get(e, "timed_out"), false))
 		job->then(job, th_buf_str(&said), -1, TH_STR(""));

@@ -37,7 +37,8 @@ extern const char *const th_cua_aliases[][2];     /* the same */
 struct th_cua_job {
 	struct th_cua_job *prev, *next;
 	struct th_cua *cua;
-	th_cua_answered_fn *answered; /* NULL: nobody waits any more */
+	th_cua_answered_fn *answered;   /* NULL: nobody waits any more */
+	const struct th_json *evidence; /* of the call that was answered; good in `then` alone */
 	void *to;
 	struct th_json_doc *doc;
 	struct th_cua_command command;
@@ -105,12 +106,12 @@ bool th_cua_need(struct th_cua_job *job, const char *name, struct th_str *ret);
 
 /* ---- desktop.c, files.c, windows.c: the commands ---- */
 
-th_cua_fn th_cua_version, th_cua_screenshot, th_cua_screen_size, th_cua_cursor, th_cua_click,
-    th_cua_button, th_cua_move, th_cua_drag_to, th_cua_drag, th_cua_scroll, th_cua_scroll_way,
-    th_cua_type, th_cua_key, th_cua_hotkey, th_cua_clipboard, th_cua_set_clipboard, th_cua_answers,
-    th_cua_refuse, th_cua_run, th_cua_launch, th_cua_exists, th_cua_list, th_cua_read, th_cua_write,
-    th_cua_size, th_cua_path, th_cua_window_active, th_cua_window_list, th_cua_window_ask,
-    th_cua_window_do, th_cua_window_set, th_cua_open;
+th_cua_fn th_cua_version, th_cua_screenshot, th_cua_screen_size, th_cua_cursor, th_cua_tree,
+    th_cua_click, th_cua_button, th_cua_move, th_cua_drag_to, th_cua_drag, th_cua_scroll,
+    th_cua_scroll_way, th_cua_type, th_cua_key, th_cua_hotkey, th_cua_clipboard,
+    th_cua_set_clipboard, th_cua_answers, th_cua_refuse, th_cua_run, th_cua_launch, th_cua_exists,
+    th_cua_list, th_cua_read, th_cua_write, th_cua_size, th_cua_path, th_cua_window_active,
+    th_cua_window_list, th_cua_window_ask, th_cua_window_do, th_cua_window_set, th_cua_open;
 
 extern const struct th_service th_service_cua; /* as a row of the server's */
 

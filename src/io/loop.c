@@ -129,6 +129,11 @@ unsigned th_loop_long_passes(const struct th_loop *l)
 	return l->long_passes;
 }
 
+bool th_loop_pass_is_long(const struct th_loop *l)
+{
+	return uv_hrtime() / 1000000 >= uv_now(&l->uv) + TH_LOOP_LONG_MS;
+}
+
 /* ---- timers ---- */
 
 static bool due_before(const struct due *a, const struct due *b)

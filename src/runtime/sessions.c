@@ -118,10 +118,13 @@ static enum th_code with_driver(struct th_runtime_session *s, struct th_err *err
 
 static void give_back(struct th_runtime_session *s)
 {
+	const struct th_store_kind *kind = s->rt->store->kind;
 	struct th_err ignored;
 
 	/* The lease would also end with this process; giving it back is a courtesy to others. */
-	if (s->stored && s->rt->store->kind->release(s->rt->store, s->id, s->row.epoch, &ignored))
+	if (s->stored && kind->release_soon)
+		kind->release_soon(s->rt->store, s->id, s->row.epoch);
+	else if (s->stored && kind->release(s->rt->store, s->id, s->row.epoch, &ignored))
 		return;
 }
 

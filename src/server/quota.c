@@ -153,7 +153,8 @@ void th_api_quota(struct th_access *a)
 /* What has begun is finished first: who is refused at once can ask another server. */
 static bool is_overloaded(const struct th_server *s)
 {
-	return th_loop_long_passes(s->loop) >= TH_SERVE_LONG_PASSES ||
+	return th_loop_long_passes(s->loop) + th_loop_pass_is_long(s->loop) >=
+		   TH_SERVE_LONG_PASSES ||
 	       s->hubs.open - s->hubs.spare_count >= TH_SERVE_OPEN_MAX;
 }
 

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "base/limits.h"
+#include "io/clock.h"
 #include "store/common.h"
 
 #define WORKER_STACK_SIZE (512 * TH_KIB)
@@ -202,18 +203,31 @@ void th_group_sweep_soon(struct th_group *g)
 /* ---- on the loop ---- */
 
 /* Calls back for all that is written. */
+/* Those of one transaction may be many, and each begins something: others come between. */
 static void deliver(struct th_group *g)
 {
-	struct th_batch *list;
+	uint64_t began_ms = th_clock_ms();
+	struct th_batch *list, *last;
 
 	pthread_mutex_lock(&g->lock);
 	list = g->finished;
+	last = g->finished_last;
 	g->finished = g->finished_last = NULL;
 	pthread_mutex_unlock(&g->lock);
 	for (struct th_batch *b = list, *next; b; b = next) {
 		next = b->next; /* the callback may use the batch again */
 		g->under_way--;
 		b->done(b->done_ctx, b, b->code, b->code == TH_OK ? NULL : &b->err);
+		if (!next || th_clock_ms() < began_ms + TH_LOOP_SHARE_MS)
+			continue;
+		pthread_mutex_lock(&g->lock);
+		last->next = g->finished;
+		if (!g->finished)
+			g->finished_last = last;
+		g->finished = next;
+		pthread_mutex_unlock(&g->lock);
+		th_loop_defer(g->loop, &g->late);
+		break;
 	}
 }
 
@@ -240,11 +254,6 @@ static void commit_here(struct th_group *g, struct th_batch *batch)
 	batch_add(&g->finished, &g->finished_last, batch);
 	pthread_mutex_unlock(&g->lock);
 	th_loop_defer(g->loop, &g->late);
-}
-
-static void deliver_late(void *ctx)
-{
-	deliver(ctx);
 }
 
 static bool wake_ready(struct th_group *g)
@@ -300,7 +309,7 @@ void th_group_init(struct th_group *g, const struct th_group_ops *ops, void *ctx
 		   struct th_loop *loop)
 {
 	*g = (struct th_group){ .ops = ops, .ctx = ctx, .loop = loop };
-	g->late = (struct th_deferred){ .fn = deliver_late, .ctx = g };
+	g->late = (struct th_deferred){ .fn = on_wake, .ctx = g };
 	pthread_mutex_init(&g->lock, NULL);
 	pthread_cond_init(&g->changed, NULL);
 }

@@ -67,7 +67,9 @@ static void sqlite_close(struct th_store *store)
 	th_sweep_end(&s->sweep);
 	if (s->owners)
 		th_owner_drop(&s->owner, s->owners);
+	th_sqlite_given(s, s->given, true);
 	pthread_mutex_destroy(&s->writing);
+	pthread_mutex_destroy(&s->given_lock);
 	th_group_deinit(&s->group);
 	free(s->known);
 	th_buf_deinit(&s->rows);
@@ -149,6 +151,7 @@ static enum th_code sqlite_open(struct th_str rest, const struct th_store_option
 	s->reader.busy_ms = s->writer.busy_ms = options->busy_ms ?: TH_STORE_BUSY_MS;
 	th_group_init(&s->group, &group_ops, s, options->loop);
 	pthread_mutex_init(&s->writing, NULL);
+	pthread_mutex_init(&s->given_lock, NULL);
 	s->path = th_try_alloc(rest.len + 1);
 	if (!s->path) {
 		sqlite_close(&s->base);
@@ -190,6 +193,7 @@ const struct th_store_kind th_store_sqlite = {
 	.lease = th_sqlite_lease,
 	.lease_many = th_sqlite_lease_many,
 	.release = th_sqlite_release,
+	.release_soon = th_sqlite_release_soon,
 	.get = th_sqlite_get,
 	.list = th_sqlite_list,
 	.read = th_sqlite_read,

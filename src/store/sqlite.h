@@ -150,6 +150,7 @@
 	  " AND day BETWEEN ?2 AND ?3")                                                \
 	X(RECENT_INSERT, "INSERT INTO recent (place, rows) VALUES (?1, ?2)")           \
 	X(RECENT_ALL, "SELECT place, rows FROM recent ORDER BY place")                 \
+	X(RECENT_FROM, "SELECT place, rows FROM recent WHERE place >= ?1 ORDER BY place") \
 	X(RECENT_DELETE, "DELETE FROM recent")                                         \
 	X(BLOB_FIND, "SELECT 1 FROM blobs WHERE hash = ?1")                            \
 	X(BLOB_INSERT, "INSERT INTO blobs (hash, media_type, check_crc, bytes)"        \
@@ -178,8 +179,9 @@ struct th_recent {
 	size_t count, cap;
 	uint32_t *slots; /* hash table by number: index + 1 */
 	size_t slot_count;
-	size_t bytes;  /* in the table */
-	uint64_t last; /* its last place */
+	size_t bytes;      /* in the table */
+	uint64_t last;     /* its last place */
+	uint32_t last_crc; /* and that row's sum */
 };
 
 /* Where an append of a session begins. */
@@ -326,9 +328,22 @@ struct th_sweep {
 	uint64_t at;    /* the last place that was looked at */
 };
 
+/* A session that is to be given back. */
+struct th_given {
+	struct th_given *next;
+	int64_t epoch;
+	size_t id_len;
+	char id[TH_SESSION_ID_MAX];
+};
+
 struct th_sqlite {
 	struct th_store base;
 	struct th_group group;
+	/* By which the worker is told of `given`; the loop's. */
+	struct th_batch giving;
+	bool is_giving;
+	pthread_mutex_t given_lock;
+	struct th_given *given;
 	char *path;   /* as SQLite resolved it */
 	char *owners; /* folder beside it */
 	bool read_only;
@@ -351,11 +366,20 @@ struct th_sqlite {
 
 struct th_sqlite *th_sqlite_of(struct th_store *s);
 
+/* sqlite_lease.c */
+/* Those that wait for it are given back: in the transaction of the writer, whose end says whether
+ * that counts.  A session that we do not hold any more is passed over. */
+TH_NODISCARD enum th_code th_sqlite_give(struct th_sqlite *s, struct th_given **ret_given,
+					 struct th_err *err);
+void th_sqlite_given(struct th_sqlite *s, struct th_given *list, bool done);
+
 /* sqlite_write.c */
 /* The writer's connection is there.  With `writing`. */
 TH_NODISCARD enum th_code th_sqlite_writer(struct th_sqlite *s, struct th_err *err);
 /* Its transaction came to nothing: what we know of sessions is wrong.  With `writing`. */
 void th_sqlite_forget(struct th_sqlite *s);
+/* It was given back: what was known of it is wrong.  With `writing`. */
+void th_known_forget(struct th_sqlite *s, struct th_str id, uint64_t number);
 /* In one transaction (th_group_ops.write).  On any thread; takes `writing`. */
 TH_NODISCARD enum th_code th_sqlite_write(struct th_sqlite *s, struct th_batch *list,
 					  struct th_err *err);
@@ -422,6 +446,7 @@ enum th_code th_sqlite_lease(struct th_store *store, struct th_str id, struct th
 enum th_code th_sqlite_lease_many(struct th_store *store, const struct th_str *ids, size_t count,
 				  struct th_arena *a, struct th_session_row *rows,
 				  enum th_code *codes, struct th_err *err);
+void th_sqlite_release_soon(struct th_store *store, struct th_str id, int64_t epoch);
 enum th_code th_sqlite_release(struct th_store *store, struct th_str id, int64_t epoch,
 			       struct th_err *err);
 

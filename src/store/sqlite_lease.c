@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sqlite_lease.c - taking sessions and giving them back, on the reader's
- * connection.  `writing` keeps it apart from this process's worker; SQLite's
- * lock keeps processes apart.
+ * connection, or by the worker between its commits.  `writing` keeps it apart from this process's
+ * worker; SQLite's lock keeps processes apart.
  */
+#include <stdlib.h>
+
 #include "store/sqlite.h"
 
 static enum th_code lease_check(struct th_sqlite *s, const struct th_session_row *row,
@@ -160,5 +162,97 @@ enum th_code th_sqlite_release(struct th_store *store, struct th_str id, int64_t
 	if (code != TH_OK)
 		th_db_rollback(&s->reader);
 	pthread_mutex_unlock(&s->writing);
+	return code;
+}
+
+/* ---- without waiting: `writing` is held as long as a disk takes ---- */
+
+static bool has_given(struct th_sqlite *s)
+{
+	bool has;
+
+	pthread_mutex_lock(&s->given_lock);
+	has = s->given != NULL;
+	pthread_mutex_unlock(&s->given_lock);
+	return has;
+}
+
+static void on_given(void *ctx, struct th_batch *batch, enum th_code code, const struct th_err *err)
+{
+	struct th_sqlite *s = ctx;
+
+	(void)batch, (void)err;
+	s->is_giving = code == TH_OK && has_given(s);
+	if (s->is_giving)
+		th_group_commit(&s->group, &s->giving, on_given, s);
+}
+
+void th_sqlite_release_soon(struct th_store *store, struct th_str id, int64_t epoch)
+{
+	struct th_sqlite *s = th_sqlite_of(store);
+	/* Where nothing is being written there is nothing to wait for, and no flush of its own. */
+	struct th_given *g =
+	    s->group.loop && s->group.under_way > 0 ? th_try_alloc(sizeof(*g)) : NULL;
+	struct th_err err;
+
+	if (!g || id.len > sizeof(g->id)) {
+		free(g);
+		(void)!th_sqlite_release(store, id, epoch, &err);
+		return;
+	}
+	*g = (struct th_given){ .epoch = epoch, .id_len = id.len };
+	memcpy(g->id, id.ptr, id.len);
+	th_sqlite_given(s, g, false);
+	if (s->is_giving)
+		return;
+	s->is_giving = true;
+	th_group_commit(&s->group, &s->giving, on_given, s);
+}
+
+void th_sqlite_given(struct th_sqlite *s, struct th_given *list, bool done)
+{
+	for (struct th_given *g = list, *next; g; g = next) {
+		next = g->next;
+		if (done) {
+			free(g);
+			continue;
+		}
+		pthread_mutex_lock(&s->given_lock);
+		g->next = s->given;
+		s->given = g;
+		pthread_mutex_unlock(&s->given_lock);
+	}
+}
+
+static enum th_code give_one(struct th_sqlite *s, const struct th_given *g, struct th_err *err)
+{
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
+	struct th_placed_row r = {};
+	enum th_code code;
+
+	th_arena_init_try(&a, TH_EVENT_DATA_MAX * 2);
+	code = row_get(&s->writer, th_str_n(g->id, g->id_len), &a, &r, err);
+	/* Removed, damaged, or taken again since: nothing of it is ours to give. */
+	if (code == TH_ENOENT || code == TH_ECORRUPT ||
+	    (code == TH_OK && (r.row.epoch != g->epoch || !th_str_is(r.row.owner, s->owner.name))))
+		return TH_OK;
+	if (code != TH_OK)
+		return code;
+	r.row.epoch++;
+	r.row.owner = TH_STR("");
+	th_known_forget(s, r.row.session_id, r.number);
+	return lease_set(&s->writer, &r, err);
+}
+
+enum th_code th_sqlite_give(struct th_sqlite *s, struct th_given **ret_given, struct th_err *err)
+{
+	enum th_code code = TH_OK;
+
+	pthread_mutex_lock(&s->given_lock);
+	*ret_given = s->given;
+	s->given = NULL;
+	pthread_mutex_unlock(&s->given_lock);
+	for (const struct th_given *g = *ret_given; g && code == TH_OK; g = g->next)
+		code = give_one(s, g, err);
 	return code;
 }

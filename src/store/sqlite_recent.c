@@ -163,6 +163,21 @@ static enum th_code fail_place(struct th_db *db, uint64_t place, struct th_err *
 	return th_fail(err, TH_ECORRUPT, "%s is damaged: recent %s: %s", db->path, key, what);
 }
 
+/* A row's place and the sum that it says; false: no such row was ever written. */
+static bool row_get(sqlite3_stmt *st, uint64_t *ret_place, uint32_t *ret_crc)
+{
+	const uint8_t *bytes = sqlite3_column_blob(st, 1);
+	size_t len = (size_t)sqlite3_column_bytes(st, 1);
+
+	*ret_crc = 0;
+	if (!th_column_u64(st, 0, ret_place) || sqlite3_column_type(st, 1) != SQLITE_BLOB ||
+	    !bytes || len < CRC_SIZE || (len - CRC_SIZE) % ENTRY_SIZE != 0)
+		return false;
+	for (size_t k = 0; k < CRC_SIZE; k++)
+		*ret_crc |= (uint32_t)bytes[len - CRC_SIZE + k] << (8 * k);
+	return true;
+}
+
 /* One row of the table. */
 static enum th_code rows_take(struct th_db *db, sqlite3_stmt *st, struct th_err *err)
 {
@@ -172,15 +187,11 @@ static enum th_code rows_take(struct th_db *db, sqlite3_stmt *st, struct th_err 
 	uint64_t place = 0;
 	uint32_t crc = 0;
 
-	if (!th_column_u64(st, 0, &place) || sqlite3_column_type(st, 1) != SQLITE_BLOB || !bytes ||
-	    len < CRC_SIZE || (len - CRC_SIZE) % ENTRY_SIZE != 0)
-		return fail_place(db, place, err);
-	for (size_t k = 0; k < CRC_SIZE; k++)
-		crc |= (uint32_t)bytes[len - CRC_SIZE + k] << (8 * k);
-	if (crc != crc_of(place, bytes, len - CRC_SIZE))
+	if (!row_get(st, &place, &crc) || crc != crc_of(place, bytes, len - CRC_SIZE))
 		return fail_place(db, place, err);
 	r->bytes += len;
 	r->last = place;
+	r->last_crc = crc;
 	for (; i + ENTRY_SIZE <= len - CRC_SIZE; i += ENTRY_SIZE) {
 		struct th_recent_row e;
 		uint32_t *slot;
@@ -205,24 +216,58 @@ uint32_t th_db_version(struct th_db *db)
 	return version;
 }
 
+/* Of what was read all is still there: rows are added behind the last one, or all are written anew,
+ * and then the last one is another.  Only then it takes those behind it. */
+static bool take_added(struct th_db *db, struct th_err *err, enum th_code *ret_code)
+{
+	sqlite3_stmt *st = th_db_get(db, TH_SQL_RECENT_FROM);
+	uint64_t place = 0;
+	uint32_t crc = 0;
+	int status;
+
+	if (st)
+		th_bind_u64(st, 1, db->recent.last);
+	status = th_db_step(db, st, err);
+	if (status == 1 && (!row_get(st, &place, &crc) || place != db->recent.last ||
+			    crc != db->recent.last_crc)) {
+		sqlite3_reset(st);
+		return false;
+	}
+	if (status == 0)
+		return false;
+	while (*ret_code == TH_OK && status == 1 && (status = th_db_step(db, st, err)) == 1)
+		*ret_code = rows_take(db, st, err);
+	if (status == 1)
+		sqlite3_reset(st);
+	if (status < 0)
+		*ret_code = (enum th_code)status;
+	return true;
+}
+
+static enum th_code take_all(struct th_db *db, struct th_err *err)
+{
+	sqlite3_stmt *st = th_db_get(db, TH_SQL_RECENT_ALL);
+	enum th_code code = TH_OK;
+	int status;
+
+	th_recent_clear(&db->recent);
+	while ((status = th_db_step(db, st, err)) == 1 && code == TH_OK)
+		code = rows_take(db, st, err);
+	if (status == 1)
+		sqlite3_reset(st);
+	return status < 0 ? (enum th_code)status : code;
+}
+
 enum th_code th_recent_load(struct th_db *db, struct th_err *err)
 {
 	/* Outside a transaction it is not known what others have written. */
 	bool inside = sqlite3_txn_state(db->sqlite, "main") != SQLITE_TXN_NONE;
 	enum th_code code = TH_OK;
-	sqlite3_stmt *st;
-	int status;
 
 	if (inside && db->recent.loaded && db->recent.version == th_db_version(db))
 		return TH_OK;
-	th_recent_clear(&db->recent);
-	st = th_db_get(db, TH_SQL_RECENT_ALL);
-	while ((status = th_db_step(db, st, err)) == 1 && code == TH_OK)
-		code = rows_take(db, st, err);
-	if (status == 1)
-		sqlite3_reset(st);
-	if (status < 0)
-		code = (enum th_code)status;
+	if (!db->recent.loaded || db->recent.count == 0 || !take_added(db, err, &code))
+		code = take_all(db, err);
 	if (code == TH_OK) {
 		db->recent.loaded = true;
 		db->recent.version = th_db_version(db);

@@ -156,6 +156,9 @@ struct th_store_kind {
 	/* Gives it back.  EFENCED: it is not held under this epoch. */
 	enum th_code (*release)(struct th_store *s, struct th_str session_id, int64_t epoch,
 				struct th_err *err);
+	/* The same with what is written next, or before long: nobody waits, and nobody hears of it
+	 * when it is not held any more.  NULL: there is no such way. */
+	void (*release_soon)(struct th_store *s, struct th_str session_id, int64_t epoch);
 
 	/* Sessions that run or are loading and whose owner is dead, some of them: of a store that
 	 * other machines use.  NULL: who opens the store finds them by itself. */

@@ -4,7 +4,9 @@
 import base64
 import http.client
 import json
+import os
 import pathlib
+import select
 import shutil
 import time
 import unittest
@@ -15,7 +17,7 @@ import websocket
 
 TOKEN = serving.TOKENS["runner"]
 PNG, JPEG = b"\x89PNG\r\n", b"\xff\xd8\xff"
-ABSENT = ["set_wallpaper", "get_accessibility_tree", "diorama_cmd"]
+ABSENT = ["set_wallpaper", "diorama_cmd"]
 
 
 class Cua(serving.Served):
@@ -91,6 +93,57 @@ class Cua(serving.Served):
             self.assertIn("not supported", answer["error"])
         self.done("get_desktop_environment", {"environment": "unknown"})
         self.assertEqual(self.do("find_element", role="button"), {"success": False, "message": "Element search not supported on Linux"})
+
+    def test_the_tree_of_elements(self):
+        self.serve_cua()
+        place = {"position": {"x": 0, "y": 0}, "size": {"width": 1280, "height": 800}, "bounds": {"x": 0, "y": 0, "width": 1280, "height": 800}}
+        self.done("get_accessibility_tree", {"tree": {"role": "Window", "title": "Desktop", **place, "children": []}})
+        self.do("launch", app="zenity --question --text=Continue? --ok-label=Yes-of-course --cancel-label=Never")
+        found = {}
+
+        def is_there():
+            tree = self.do("get_accessibility_tree")["tree"]
+            self.assertTrue(all(list(e) == ["role", "title", "position", "size", "bounds", "children"] for e in tree["children"]))
+            found.update((e["title"], e) for e in tree["children"])
+            return "Never" in found
+        self.wait_for(is_there)
+        self.assertIn("Yes-of-course", found)
+        # Where it says that it is: a click there ends the program, as the person's would.
+        at = found["Never"]["bounds"]
+        self.done("left_click", x=at["x"] + at["width"] // 2, y=at["y"] + at["height"] // 2)
+        self.done("run_command", {"stdout": "", "stderr": "", "return_code": 0},
+                  command="while pgrep -x zenity >/dev/null; do sleep 0.05; done", timeout=30)
+
+    def test_no_more_than_so_many_commands(self):
+        """128 at a time, and 256 that wait on one socket (limits.h)."""
+        self.serve_cua()
+        self.done("run_command", {"stdout": "", "stderr": "", "return_code": 0}, command="mkfifo gate")
+        body = json.dumps({"command": "run_command", "params": {"command": "[ -e go ] || read x < gate", "timeout": 60}})
+        waiting = []
+        for _ in range(127):
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=house.SECONDS)
+            connection.request("POST", "/cmd", body=body, headers={"X-API-Key": TOKEN})
+            waiting.append(connection)
+        socket = websocket.Socket(self.port, "/ws", TOKEN)
+        socket.send(json.loads(body))
+        self.wait_for(lambda: self.request("POST", "/cmd", '{"command":"version"}', X_API_Key=TOKEN).status == 429)
+        refused = self.request("POST", "/cmd", '{"command":"version"}', X_API_Key=TOKEN)
+        self.assertEqual((refused.status, refused.json()), (429, {"detail": "128 commands are under way"}))
+        for _ in range(257):
+            socket.send({"command": "version"})
+        self.assertEqual(socket.receive(), 1008)
+        socket.close()
+        # They end with their shells, and there is room again.
+        (self.home / "go").touch()
+        for connection in waiting:
+            while not select.select([connection.sock], [], [], 0.1)[0]:
+                try:
+                    os.close(os.open(self.home / "gate", os.O_WRONLY | os.O_NONBLOCK))
+                except OSError:
+                    pass  # none of them is at the gate just now
+            self.assertTrue(connection.getresponse().read())
+            connection.close()
+        self.wait_for(lambda: self.request("POST", "/cmd", '{"command":"version"}', X_API_Key=TOKEN).status == 200)
 
     def test_keys_reach_programs(self):
         self.serve_cua()

@@ -4,6 +4,7 @@
 import os
 import pathlib
 import signal
+import subprocess
 import time
 
 import house
@@ -65,6 +66,31 @@ class Kill(Killing):
         self.assertEqual(outcome["status"], "done")
         self.assertEqual(outcome["evidence"]["exit_code"], 0)
         self.assertEqual(self.kinds("k").count("intent"), 1)
+
+    def test_an_executor_of_an_older_build_goes_on(self):
+        """The program is replaced while a command runs: the executor that has it is adopted, and says what became of it."""
+        now = subprocess.run([house.THOLE, "--version"], stdout=subprocess.PIPE, check=True).stdout.split()[-1]
+        then = b"0" * len(now)
+        older = self.folder / "older" / "thole"
+        older.parent.mkdir()
+        older.write_bytes(pathlib.Path(house.THOLE).read_bytes().replace(now, then))
+        older.chmod(0o755)
+        self.serve([shell()], {"expect": [{"tool_output": {"contains": "ended"}}], "parts": [{"text": "It is done."}]})
+        process = subprocess.Popen([older, "run", "-m", "gpt-5.4", "-s", "k", "go"], env=self.env, cwd=self.work, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.wait_for(lambda: self.begun("k"))
+        executor = self.executor("k")
+        self.assertEqual(os.readlink("/proc/%d/exe" % executor), str(older))
+        self.kill(process)
+        older.unlink()
+        resumed = self.resume_held("k")
+        self.assertEqual(self.executor("k"), executor)
+        (self.work / "go").touch()
+        out, err = resumed.communicate(timeout=house.SECONDS)
+        self.assertEqual(resumed.returncode, 0, (out, err))
+        self.assertEqual((self.work / "file").read_text(), "done\n")
+        self.assertEqual((self.last_outcome("k")["status"], self.kinds("k").count("intent")), ("done", 1))
+        self.assertEqual({e["build"] for e in self.events("k")}, {now.decode(), then.decode()})
 
     def told_unknown(self, more=()):
         return {"expect": [{"tool_output": {"contains": words}} for words in

@@ -122,6 +122,32 @@ class Mcp(serving.Served):
         self.assertEqual(answer.status, 200, answer)
         return dict(BOTH, **{"Mcp-Session-Id": answer.headers["Mcp-Session-Id"]})
 
+    def test_no_more_than_so_many_sessions(self):
+        """1,000 (limits.h): then the one that was used longest ago is over, whoever's it is."""
+        self.serve_http()
+        line, names = self.connect(), []
+        begin = {"jsonrpc": "2.0", "id": 0, "method": "initialize",
+                 "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}
+
+        def ask(body, **headers):
+            line.request("POST", "/mcp", body=json.dumps(body), headers=dict(
+                BOTH, Authorization="Bearer " + serving.TOKENS["alice"], **{"Content-Type": "application/json"},
+                **{k.replace("_", "-"): v for k, v in headers.items()}))
+            answer = line.getresponse()
+            answer.read()
+            return answer
+
+        def is_there(name):
+            return ask({"jsonrpc": "2.0", "id": 1, "method": "ping"}, Mcp_Session_Id=name).status == 200
+        for _ in range(1000):
+            names.append(ask(begin).headers["Mcp-Session-Id"])
+        self.assertTrue(is_there(names[0]))  # and was used now
+        names.append(ask(begin).headers["Mcp-Session-Id"])
+        there = [is_there(name) for name in names]
+        self.assertEqual((there.count(False), there[0], there[-1]), (1, True, True))
+        self.assertLess(there.index(False), 100)
+        line.close()
+
     def stream_of(self, body, headers, who="alice"):
         """(connection, messages) of a call that is answered with a stream."""
         connection = self.connect()

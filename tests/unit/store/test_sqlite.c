@@ -1518,11 +1518,57 @@ static void rows_are_recent(void **state)
 	th_store_close(other);
 }
 
+static void head_is(struct th_store *s, const struct lab_log *log)
+{
+	struct th_session_row row;
+	struct th_arena a;
+
+	th_arena_init(&a, TH_MIB);
+	assert_int_equal(s->kind->get(s, th_str_of(log->id), &a, &row, &err), TH_OK);
+	assert_int_equal(row.head_seq, log->seq);
+	assert_true(th_digest_eq(&row.head, &log->head));
+	th_arena_deinit(&a);
+}
+
+/* Who reads takes what was added since; after a deletion, which carries it over, all of it. */
+static void recent_across_deletions(void **state)
+{
+	struct th_store *s = lab_open(fresh(), NULL), *other = lab_open(url_of(number), NULL);
+	static struct lab_log logs[6];
+	bool more;
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(logs); i++)
+		lab_log_init(&logs[i], (char[]){ (char)('a' + i), 0 });
+	for (size_t round = 0; round < 3; round++) {
+		struct lab_log *one = &logs[2 * round], *two = one + 1;
+
+		for (int i = 0; i < 5; i++) {
+			assert_int_equal(lab_append_now(s, one, 1), TH_OK);
+			head_is(other, one);
+			assert_int_equal(lab_append_now(s, two, 1), TH_OK);
+			head_is(other, two);
+			head_is(other, one);
+		}
+		for (size_t i = 0; i < 2; i++) {
+			struct th_str id = th_str_of(one[i].id);
+
+			assert_int_equal(s->kind->release(s, id, one[i].epoch, &err), TH_OK);
+			assert_int_equal(s->kind->remove(s, &id, 1, &err), TH_OK);
+		}
+		for (more = true; more;)
+			assert_int_equal(s->kind->sweep(s, &more, &err), TH_OK);
+	}
+	lab_verify(other);
+	th_store_close(other);
+	th_store_close(s);
+}
+
 /* It is shortened when it is long; in the end it is carried over, but for a session whose row is
  * damaged. */
 static void recent_is_short(void **state)
 {
-	struct th_store *s = lab_open(fresh(), NULL);
+	struct th_store *s = lab_open(fresh(), NULL), *other = lab_open(url_of(number), NULL);
 	static struct lab_log good, bad;
 	struct th_verify_report r;
 	int n = number;
@@ -1542,10 +1588,13 @@ static void recent_is_short(void **state)
 	sqlite3_close(db);
 	for (int i = 0; i < 5000; i++) {
 		assert_int_equal(lab_append_now(s, &good, 1), TH_OK);
+		if (i % 8 == 0)
+			head_is(other, &good);
 		if (i % 500 == 0)
 			assert_in_range(one_number(n, IN_RECENT), 1, TH_STORE_RECENT_MAX + 200);
 	}
 	lab_check(s, &good);
+	th_store_close(other);
 	th_store_close(s);
 	assert_in_range(one_number(n, IN_RECENT), 120, 130); /* the other's */
 	assert_int_equal(one_number(n, "SELECT max(head_seq) FROM sessions"), 5001);
@@ -1645,6 +1694,73 @@ static void known_no_more(void **state)
 	lab_check(s, &theirs);
 	lab_verify(s);
 	th_store_close(s);
+	th_arena_deinit(&a);
+}
+
+static void on_written(void *ctx, struct th_batch *batch, enum th_code code, const struct th_err *e)
+{
+	(void)batch, (void)e;
+	assert_int_equal(code, TH_OK);
+	(*(int *)ctx)++;
+}
+
+/* While something is being written a session is given back with what is written next. */
+static void given_back_soon(void **state)
+{
+	static struct lab_log busy, logs[5];
+	static struct lab_append made;
+	struct th_append append;
+	struct th_batch batch = { .appends = &append, .append_count = 1 };
+	struct th_session_row row;
+	struct th_store *s, *other;
+	struct th_loop *loop;
+	struct th_arena a;
+	int written = 0;
+
+	(void)state;
+	th_arena_init(&a, TH_MIB);
+	assert_int_equal(th_loop_new(&loop, &err), TH_OK);
+	s = lab_open(fresh(), loop);
+	other = lab_open(url_of(number), NULL);
+	lab_log_init(&busy, "busy");
+	assert_int_equal(lab_append_now(s, &busy, 1), TH_OK);
+	for (size_t i = 0; i < TH_COUNT(logs); i++) {
+		lab_log_init(&logs[i], (char[]){ (char)('a' + i), 0 });
+		assert_int_equal(lab_append_now(s, &logs[i], 2), TH_OK);
+	}
+	/* Nothing is written: at once. */
+	s->kind->release_soon(s, TH_STR("a"), logs[0].epoch);
+	assert_int_equal(other->kind->lease(other, TH_STR("a"), &a, &row, &err), TH_OK);
+	lab_make(&busy, 3, &made, &append);
+	s->kind->commit(s, &batch, on_written, &written);
+	s->kind->release_soon(s, TH_STR("b"), logs[1].epoch);
+	s->kind->release_soon(s, TH_STR("c"), logs[2].epoch);
+	s->kind->release_soon(s, TH_STR("none"), 1);
+	/* Taken again by ourselves meanwhile: it stays ours. */
+	assert_int_equal(s->kind->lease(s, TH_STR("c"), &a, &row, &err), TH_OK);
+	th_loop_run(loop);
+	assert_int_equal(written, 1);
+	lab_done(&busy, &append);
+	assert_int_equal(other->kind->lease(other, TH_STR("b"), &a, &row, &err), TH_OK);
+	assert_int_equal(lab_append_now(s, &logs[1], 1), TH_EFENCED);
+	assert_int_equal(other->kind->lease(other, TH_STR("c"), &a, &row, &err), TH_EBUSY);
+	/* Given back and not taken, and written to just before: that epoch is over. */
+	assert_int_equal(lab_append_now(s, &logs[3], 1), TH_OK);
+	lab_make(&busy, 3, &made, &append);
+	s->kind->commit(s, &batch, on_written, &written);
+	s->kind->release_soon(s, TH_STR("d"), logs[3].epoch);
+	th_loop_run(loop);
+	lab_done(&busy, &append);
+	assert_int_equal(lab_append_now(s, &logs[3], 1), TH_EFENCED);
+	/* What waits when the store is closed is given back, too. */
+	lab_make(&busy, 3, &made, &append);
+	s->kind->commit(s, &batch, on_written, &written);
+	s->kind->release_soon(s, TH_STR("e"), logs[4].epoch);
+	th_store_close(s);
+	assert_int_equal(other->kind->lease(other, TH_STR("e"), &a, &row, &err), TH_OK);
+	lab_verify(other);
+	th_store_close(other);
+	th_loop_free(loop);
 	th_arena_deinit(&a);
 }
 
@@ -1768,6 +1884,8 @@ int main(void)
 		cmocka_unit_test(failing_reads),
 		cmocka_unit_test(cut_log),
 		cmocka_unit_test(rows_are_recent),
+		cmocka_unit_test(given_back_soon),
+		cmocka_unit_test(recent_across_deletions),
 		cmocka_unit_test(recent_is_short),
 		cmocka_unit_test(recent_of_many),
 		cmocka_unit_test(known_no_more),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/exec.h"
 
+#include <stdio.h>
+
 #include "unit.h"
 
 #include "base/limits.h"
@@ -83,6 +85,28 @@ static void what_is_no_message_is_refused(void **state)
 	}
 }
 
+/* A process of another build is known by its first word. */
+static void another_protocol_is_refused(void **state)
+{
+	struct th_buf mine = TH_BUF_INIT(4096);
+	struct th_err err = {};
+	char sentence[128];
+	char *at;
+
+	(void)state;
+	th_exec_print_role("display", &mine);
+	assert_int_equal(th_exec_check_role(th_buf_str(&mine), "display", &err), TH_OK);
+	assert_int_equal(th_exec_check_role(th_buf_str(&mine), "executor", &err), TH_EPROTO);
+	at = strstr(mine.ptr, "\"protocol\":");
+	assert_non_null(at);
+	at[strlen("\"protocol\":")] = '9';
+	assert_int_equal(th_exec_check_role(th_buf_str(&mine), "display", &err), TH_EUNSUPPORTED);
+	snprintf(sentence, sizeof(sentence),
+		 "it speaks version 9 of the protocol, this process version %d", TH_EXEC_PROTOCOL);
+	assert_string_equal(err.msg, sentence);
+	th_buf_deinit(&mine);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -90,6 +114,7 @@ int main(void)
 		cmocka_unit_test(ops_have_names),
 		cmocka_unit_test(errors_travel),
 		cmocka_unit_test(what_is_no_message_is_refused),
+		cmocka_unit_test(another_protocol_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
