@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "core/policy.h"
 #include "core/schema.h"
+#include "driver/analyse.h"
 #include "driver/delegate.h"
 #include "driver/ground.h"
 #include "driver/log.h"
@@ -16,6 +17,7 @@
 #include "driver/observation.h"
 #include "driver/pending_callback.h"
 #include "driver/person.h"
+#include "driver/program.h"
 #include "driver/queue.h"
 #include "driver/skills.h"
 #include "driver/unknown.h"
@@ -194,6 +196,40 @@ static struct th_verdict verdict_of(struct th_live *l, const struct th_call *c,
 	return th_policy_verdict(&f, a);
 }
 
+bool th_live_may_run_with(struct th_live *l, const struct th_call *c, struct th_str text,
+			  struct th_buf *out, enum th_class *ret_class, struct th_buf *why)
+{
+	const struct th_tool_row *row = c->computer || c->native ? NULL : tool_find(l, c->tool);
+	struct th_call changed = *c;
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = { 0 };
+	struct th_str unusable = { 0 };
+	struct th_verdict verdict;
+	char digest[TH_SHA256_HEX_SIZE + 1];
+
+	th_arena_init(&a, TH_TURN_MEMORY_MAX);
+	if (!row || c->handoff || c->approval_seq) {
+		th_buf_printf(why, "it changes the arguments of a call that %s",
+			      c->approval_seq ? "a person approved as it was"
+					      : "cannot be changed");
+		return false;
+	}
+	changed.arguments = text;
+	usable(held_to(l, row, c), &changed, out, &a, &unusable);
+	*ret_class =
+	    th_effect_only_looks(row->spec.looks, th_buf_str(out)) ? TH_CLASS_R : row->spec.class;
+	th_call_digest(c->tool, th_buf_str(out), digest);
+	verdict =
+	    verdict_of(l, &changed, &row->spec, *ret_class, th_buf_str(out), digest, unusable, &a);
+	if (verdict.policy == TH_POLICY_RUN &&
+	    !th_policy_needs_person(*ret_class, c->safety_checks))
+		return true;
+	th_buf_clear(out);
+	th_buf_printf(
+	    why, "it changes the arguments, and with those the call would not simply run%s%.*s",
+	    verdict.reason.len ? ": " : "", TH_FMT(th_utf8_cut(verdict.reason, 2000)));
+	return false;
+}
+
 static void record_item(struct th_live *l, struct th_call *c, struct th_str item,
 			struct th_str grounding);
 
@@ -244,6 +280,17 @@ static void record_item(struct th_live *l, struct th_call *c, struct th_str item
 	d.arguments = th_buf_str(&arguments);
 	if (!c->computer && spec && th_effect_only_looks(spec->looks, d.arguments))
 		class = TH_CLASS_R;
+	if (spec && !why.len &&
+	    th_live_analyse(l, &(struct th_analyse){ .call = c,
+						     .class = class,
+						     .arguments = d.arguments,
+						     .item = item,
+						     .grounding = grounding,
+						     .record = record_item })) {
+		th_buf_deinit(&arguments);
+		th_arena_deinit(&a);
+		return;
+	}
 	th_call_digest(c->tool, d.arguments, digest);
 	d.digest = th_str_of(digest);
 	verdict = verdict_of(l, c, spec, class, d.arguments, digest, why, &a);
@@ -532,6 +579,7 @@ void th_driver_tool_ready(struct th_driver *d, struct th_ticket t)
 		    (l->fold.state == TH_STATE_RUNNING || l->fold.state == TH_STATE_WAITING))
 			th_live_intend(l, &l->fold.calls[i]);
 	th_live_person_ready(l);
+	th_live_programs_ready(l);
 	th_live_pump(l);
 }
 
@@ -575,6 +623,14 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 
 	if (l && !l->lost && t.kind == TH_TICKET_PERSON) {
 		th_live_person_done(l, t, r);
+		return;
+	}
+	if (l && !l->lost && t.kind == TH_TICKET_HOOK) {
+		th_live_program_done(l, t, r);
+		return;
+	}
+	if (l && !l->lost && t.kind == TH_TICKET_ANALYSER) {
+		th_live_analysis_done(l, t, r);
 		return;
 	}
 	if (t.kind == TH_TICKET_SERVER) {

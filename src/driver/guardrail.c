@@ -12,6 +12,7 @@
 #include "driver/hooks.h"
 #include "driver/log.h"
 #include "driver/pending_callback.h"
+#include "driver/program.h"
 
 /* What a call brought, as the log has it. */
 static enum th_code put_output(void *ctx, const struct th_event *ev, const struct th_digest *digest,
@@ -80,9 +81,8 @@ static enum th_code put_input(struct th_live *l, struct th_jw *w, struct th_err 
 	return code;
 }
 
-/* What it looks at.  TH_ELIMIT: more than it can be shown; else the log cannot be read. */
-static enum th_code put_subject(struct th_live *l, const struct th_pending_callback *a,
-				struct th_jw *w, struct th_err *err)
+enum th_code th_live_guard_subject(struct th_live *l, const struct th_pending_callback *a,
+				   struct th_jw *w, struct th_err *err)
 {
 	struct th_session *s = &l->fold;
 	const struct th_call *c = th_live_call(l, a->call_seq);
@@ -120,8 +120,7 @@ static uint32_t *guards_open(struct th_live *l, const struct th_pending_callback
 	return NULL;
 }
 
-/* Is its answer still wanted? */
-static bool guard_open(struct th_live *l, const struct th_pending_callback *a)
+bool th_live_guard_open(struct th_live *l, const struct th_pending_callback *a)
 {
 	const uint32_t *open = guards_open(l, a);
 	bool at_work = l->fold.state == TH_STATE_RUNNING || l->fold.state == TH_STATE_WAITING;
@@ -153,7 +152,7 @@ static uint64_t guard_about(const struct th_session *s, enum th_guard_stage stag
 	return stage == TH_GUARD_INPUT ? s->guard_to : s->answer_seq;
 }
 
-void th_live_guard(struct th_live *l, const struct th_held *held)
+static void ask_code(struct th_live *l, const struct th_pending_callback *about)
 {
 	struct th_session *s = &l->fold;
 	struct th_pending_callback *a = th_callback_new(l, TH_ASK_GUARDRAIL, guard_answered);
@@ -162,21 +161,14 @@ void th_live_guard(struct th_live *l, const struct th_held *held)
 	enum th_code code;
 	struct th_jw w;
 
-	a->stage = held->effect.stage;
-	a->guard = held->effect.guard;
-	a->call_seq = held->call_seq;
-	a->member = a->stage == TH_GUARD_INPUT ? s->guard_agent : s->agent;
-	a->asked_seq = guard_about(s, a->stage);
-	if (a->stage == TH_GUARD_OUTPUT && guard_open(l, a))
-		th_live_hook_end(l);
-	/* Settled or stopped meanwhile, or of a look that is over: resume asks again. */
-	if (!guard_open(l, a) || (a->stage == TH_GUARD_INPUT && held->seq < s->guard_to)) {
-		free(th_callback_take(l, a->id));
-		return;
-	}
+	a->stage = about->stage;
+	a->guard = about->guard;
+	a->call_seq = about->call_seq;
+	a->member = about->member;
+	a->asked_seq = about->asked_seq;
 	th_callback_input(l, a->member, &input, &w);
 	th_jw_kstr(&w, "stage", th_str_of(th_guard_stage_name(a->stage)));
-	code = put_subject(l, a, &w, &err);
+	code = th_live_guard_subject(l, a, &w, &err);
 	th_jw_object_end(&w);
 	if (!code)
 		code = th_buf_check(&input, "what it looks at", &err);
@@ -188,6 +180,28 @@ void th_live_guard(struct th_live *l, const struct th_held *held)
 		th_callback_ask(l, a, s->team->members[a->member].guards[a->guard].name,
 				th_buf_str(&input));
 	th_buf_deinit(&input);
+}
+
+void th_live_guard(struct th_live *l, const struct th_held *held)
+{
+	const struct th_session *s = &l->fold;
+	struct th_pending_callback a = {
+		.stage = held->effect.stage,
+		.guard = held->effect.guard,
+		.call_seq = held->call_seq,
+	};
+
+	a.member = a.stage == TH_GUARD_INPUT ? s->guard_agent : s->agent;
+	a.asked_seq = guard_about(s, a.stage);
+	if (a.stage == TH_GUARD_OUTPUT && th_live_guard_open(l, &a))
+		th_live_hook_end(l);
+	/* Settled or stopped meanwhile, or of a look that is over: resume asks again. */
+	if (!th_live_guard_open(l, &a) || (a.stage == TH_GUARD_INPUT && held->seq < s->guard_to))
+		return;
+	if (s->team->members[a.member].guards[a.guard].program)
+		th_live_program(l, &a);
+	else
+		ask_code(l, &a);
 }
 
 /* What stands for the results that an output guardrail refuses: the agent's words, or those of its
@@ -208,30 +222,43 @@ static void withheld_text(struct th_live *l, struct th_str guardrail, struct th_
 	th_buf_deinit(&input);
 }
 
+void th_live_guard_write(struct th_live *l, const struct th_pending_callback *a,
+			 struct th_ev_guardrail *d)
+{
+	struct th_session *s = &l->fold;
+	const struct th_member *m = &s->team->members[a->member];
+	const struct th_call *c = th_live_call(l, a->call_seq);
+	bool later = a->stage == TH_GUARD_INPUT && s->guard_from + 1 != s->task_seq;
+	struct th_buf withheld = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+
+	d->name = m->guards[a->guard].name;
+	d->stage = th_str_of(th_guard_stage_name(a->stage));
+	d->agent = m->name;
+	d->call_id = c ? c->call_id : TH_STR("");
+	d->after = later ? (int64_t)s->guard_from : 0;
+	if (d->tripped && a->stage == TH_GUARD_OUTPUT) {
+		withheld_text(l, d->name, &withheld);
+		if (!th_str_is(th_buf_str(&withheld), TH_OUTPUT_WITHHELD))
+			d->withheld = th_buf_str(&withheld);
+	}
+	th_live_write_event(l, TH_EV_GUARDRAIL, TH_SOURCE_ENVIRONMENT,
+			    c ? c->call_seq : a->asked_seq, d->call_id, d);
+	th_buf_deinit(&withheld);
+}
+
 /* True, false, null, or an object; anything else is no answer, and stops the run. */
 static void guard_answered(struct th_live *l, const struct th_pending_callback *a, bool failed,
 			   struct th_str answer)
 {
-	struct th_session *s = &l->fold;
-	const struct th_member *m = &s->team->members[a->member];
-	struct th_call *c = th_live_call(l, a->call_seq);
 	const uint32_t *open = guards_open(l, a);
-	struct th_ev_guardrail d = {
-		.name = m->guards[a->guard].name,
-		.stage = th_str_of(th_guard_stage_name(a->stage)),
-		.agent = m->name,
-		.call_id = c ? c->call_id : TH_STR(""),
-	};
-	bool later = a->stage == TH_GUARD_INPUT && s->guard_from + 1 != s->task_seq;
+	struct th_ev_guardrail d = { 0 };
 	struct th_json_doc *doc = NULL;
 	const struct th_json *v = NULL;
-	struct th_buf withheld = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_arena memory;
 
 	if (!open || !(*open & (UINT32_C(1) << a->guard)) ||
-	    a->asked_seq != guard_about(s, a->stage))
+	    a->asked_seq != guard_about(&l->fold, a->stage))
 		return;
-	d.after = later ? (int64_t)s->guard_from : 0;
 	th_arena_init(&memory, TH_EVENT_DATA_MAX);
 	if (!failed && th_json_parse(answer, &doc, NULL))
 		failed = true;
@@ -248,14 +275,7 @@ static void guard_answered(struct th_live *l, const struct th_pending_callback *
 	} else {
 		d.tripped = !th_json_is_null(v) && th_json_bool(v, true);
 	}
-	if (d.tripped && a->stage == TH_GUARD_OUTPUT) {
-		withheld_text(l, d.name, &withheld);
-		if (!th_str_is(th_buf_str(&withheld), TH_OUTPUT_WITHHELD))
-			d.withheld = th_buf_str(&withheld);
-	}
-	th_live_write_event(l, TH_EV_GUARDRAIL, TH_SOURCE_ENVIRONMENT,
-			    c ? c->call_seq : a->asked_seq, d.call_id, &d);
-	th_buf_deinit(&withheld);
+	th_live_guard_write(l, a, &d);
 	th_arena_deinit(&memory);
 	th_json_free(doc);
 }
