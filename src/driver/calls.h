@@ -8,10 +8,6 @@
 #include "driver/live.h"
 
 void th_live_record(struct th_live *l, struct th_call *c);
-/* May the call run with these arguments, without a person?  `out` has them as the log has them;
- * false: `why` says why not. */
-bool th_live_may_run_with(struct th_live *l, const struct th_call *c, struct th_str arguments,
-			  struct th_buf *out, enum th_class *ret_class, struct th_buf *why);
 void th_live_refuse(struct th_live *l, struct th_call *c);
 void th_live_intend(struct th_live *l, struct th_call *c);
 /* Checks that this build reads the same calls from the answer as the log has.  TH_EDIVERGED shows

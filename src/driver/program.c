@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "driver/calls.h"
-#include "driver/guardrail.h"
+#include "driver/guard_look.h"
 #include "driver/log.h"
 #include "driver/queue.h"
+#include "driver/verdict.h"
 
 struct th_program {
 	struct th_program *next;
@@ -400,31 +400,37 @@ static void run(struct th_live *l, struct th_program *p, struct th_str arguments
 				       th_live_ticket_of(l, TH_TICKET_HOOK, p->seq), &call, settle);
 }
 
-void th_live_programs_start(struct th_live *l)
+static void start(struct th_live *l, struct th_program *p)
 {
-	for (struct th_program *p = l->programs, *next; p && !l->lost; p = next) {
-		struct th_buf input TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_COMMAND_INPUT_MAX);
-		struct th_buf arguments TH_CLEANUP(th_buf_deinit) =
-		    TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
-		struct th_err err = { 0 };
-		enum th_code code;
+	struct th_buf input TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_COMMAND_INPUT_MAX);
+	struct th_buf arguments TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
+	struct th_err err = { 0 };
+	enum th_code code = print_input(l, p, &input, &err);
 
-		next = p->next;
-		if (p->started || !p->seq || p->seq > l->durable_seq)
-			continue;
-		code = print_input(l, p, &input, &err);
-		if (code && code != TH_ELIMIT) {
-			th_live_lose(l, &err);
-			return;
-		}
-		if (code) {
-			p->started = true;
-			th_driver_tool_not_started(
-			    l->driver, th_live_ticket_of(l, TH_TICKET_HOOK, p->seq), err.msg);
-			continue;
-		}
+	p->started = true;
+	if (code == TH_ELIMIT) {
+		const struct th_effect_result r = { .status = TH_OUTCOME_NOT_STARTED,
+						    .why = th_str_of(err.msg) };
+
+		th_live_program_done(l, th_live_ticket_of(l, TH_TICKET_HOOK, p->seq), &r);
+	} else if (code) {
+		th_live_lose(l, &err);
+	} else {
 		print_command(l, p, th_buf_str(&input), &arguments);
 		run(l, p, th_buf_str(&arguments), l->epoch, false);
+	}
+}
+
+void th_live_programs_start(struct th_live *l)
+{
+	struct th_program *p = l->programs;
+
+	while (p && !l->lost) {
+		bool due = !p->started && p->seq && p->seq <= l->durable_seq;
+
+		if (due)
+			start(l, p);
+		p = due ? l->programs : p->next; /* one that could not start is gone */
 	}
 }
 
