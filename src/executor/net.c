@@ -60,7 +60,7 @@ enum th_code th_exec_net_make(struct th_executor_server *x, struct th_err *err)
 					     .net = x->start.net,
 					     .on_ask = x->start.net_ask ? x->on_ask : NULL,
 					     .ask_ctx = x,
-					     .secrets = x->secrets,
+					     .secrets = x->authority ? x->secrets : NULL,
 					     .authority = x->authority,
 					     .listen_fd = x->net_space.listen_fd };
 	return th_egress_link_new(x->loop, &o, &x->egress, err);
