@@ -144,9 +144,10 @@ static const char *status_of(const struct leaving *x)
 		return "error";
 	case TH_STATE_STUCK:
 		return "stuck";
+	case TH_STATE_RUNNING: /* nobody has it: its process has died */
+		return "running";
 	case TH_STATE_LOADING:
 	case TH_STATE_IDLE:
-	case TH_STATE_RUNNING:
 	case TH_STATE_STOPPED:
 	case TH_STATE_COUNT:
 		break;

@@ -24,6 +24,10 @@
 #define TH_NUMBER_TEXT_MAX 400       /* characters of a number that th_str_f64 reads */
 #define TH_TABLE_FIELDS_MAX 256      /* fields of one table */
 #define TH_NAME_NEAR_MAX 64          /* bytes of a name that "did you mean" looks at */
+#define TH_REGEX_TEXT_MAX 1024       /* bytes of a regular expression, and of what it is held to */
+#define TH_REGEX_STEPS_MAX 1024      /* states of its machine */
+#define TH_REGEX_DEPTH_MAX 32        /* groups in groups */
+#define TH_REGEX_WORK_MAX 65536      /* pieces read while it is compiled; repeats are read again */
 
 /* core */
 #define TH_CALLS_MAX 128               /* calls in one model answer */
@@ -68,7 +72,17 @@
 #define TH_DELEGATE_TURNS_DEFAULT 10       /* model turns of an agent that is a tool */
 #define TH_GUARDRAILS_MAX 32               /* of one agent */
 #define TH_GUARD_INPUT_MAX (3 * TH_EVENT_DATA_MAX) /* that one is asked about at once */
-#define TH_COMPACT_SUMMARY_MAX (64 * TH_KIB)       /* bytes of a summary that are used */
+#define TH_HOOK_SECONDS_DEFAULT 60                 /* of a hook that is a program */
+#define TH_HOOK_SECONDS_MAX 600
+#define TH_HOOK_COMMAND_MAX (16 * TH_KIB) /* its command line */
+#define TH_HOOK_TEXT_MAX (32 * TH_KIB)    /* bytes that it tells the model, or gives as a reason */
+#define TH_HOOKS_FILE_MAX (256 * TH_KIB)  /* a hooks.json */
+#define TH_SENT_BACK_MAX 10 /* times in a task that an agent is sent back from a final output */
+#define TH_ANALYSERS_MAX 8  /* external analysers of an agent */
+#define TH_ANALYSER_SECONDS_DEFAULT 10
+#define TH_ANALYSER_SECONDS_MAX 120
+#define TH_ANALYSER_ANSWER_MAX (64 * TH_KIB)
+#define TH_COMPACT_SUMMARY_MAX (64 * TH_KIB) /* bytes of a summary that are used */
 #define TH_COMPACT_REFERENCES_MAX 100      /* messages of the user that a summary names by event */
 #define TH_COMPACT_STATE_MAX (16 * TH_KIB) /* bytes that are said again with each note */
 #define TH_COMPACT_LISTED_MAX (2 * TH_MIB) /* bytes of a history that is listed for a model */

@@ -689,15 +689,43 @@ static void show_guardrail(struct th_view *v, const struct th_event *ev, const s
 	if (th_table_parse(&th_ev_guardrail_table, data, &v->scratch, &d, NULL) != TH_OK)
 		return;
 	th_buf_printf(&text, "%.*s (%.*s) ", TH_FMT(d.name), TH_FMT(d.stage));
-	th_buf_add_cstr(&text, d.tripped       ? "stops the run"
-			       : d.message.len ? "has the model told instead"
-					       : "passed");
+	th_buf_add_cstr(&text, d.tripped         ? "stops the run"
+			       : d.message.len   ? "has the model told instead"
+			       : d.again         ? "sends the agent back"
+			       : d.arguments.len ? "changes the arguments"
+						 : "passed");
 	if (d.message.len)
 		th_buf_printf(&text, ": %.*s", TH_FMT(d.message));
 	one_line(v, ev, "guardrail",
-		 d.tripped       ? RED
-		 : d.message.len ? YELLOW
-				 : DIM,
+		 d.tripped                                     ? RED
+		 : d.message.len || d.again || d.arguments.len ? YELLOW
+							       : DIM,
+		 th_buf_str(&text), out);
+}
+
+static void show_hook(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+		      struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+
+	th_buf_printf(&text, "%.*s: %.*s", TH_FMT(th_json_get_str(data, "name")),
+		      TH_FMT(th_json_get_str(data, "command")));
+	one_line(v, ev, "hook", DIM, th_buf_str(&text), out);
+}
+
+static void show_analysis(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+			  struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_str why = th_json_get_str(data, "failed");
+
+	th_buf_printf(&text, "%.*s sees the risk %.*s", TH_FMT(th_json_get_str(data, "name")),
+		      TH_FMT(th_json_get_str(data, "risk")));
+	if (!why.len)
+		why = th_json_get_str(data, "reason");
+	if (why.len)
+		th_buf_printf(&text, ": %.*s", TH_FMT(why));
+	one_line(v, ev, "analysis", th_json_get_str(data, "failed").len ? YELLOW : DIM,
 		 th_buf_str(&text), out);
 }
 
@@ -910,6 +938,12 @@ void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *
 		break;
 	case TH_EV_GUARDRAIL:
 		show_guardrail(v, ev, data, out);
+		break;
+	case TH_EV_HOOK_STARTED:
+		show_hook(v, ev, data, out);
+		break;
+	case TH_EV_ANALYSIS:
+		show_analysis(v, ev, data, out);
 		break;
 	case TH_EV_HANDOFF:
 		show_handoff(v, ev, data, out);

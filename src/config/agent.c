@@ -309,10 +309,13 @@ static enum th_code check_secrets(const struct checker *c, const struct th_agent
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_agent_secrets secrets;
 	struct th_err why;
+	bool goes_out = false;
 
 	th_arena_init(&a, TH_MIB);
 	enum th_code code = th_agent_secrets_read(agent->secrets, &a, &secrets, &path, &why);
-	if (code == TH_OK && secrets.count > 0 && th_net_kind_of(agent->net) != TH_NET_LIST)
+	for (size_t i = 0; code == TH_OK && i < secrets.count; i++)
+		goes_out |= !secrets.list[i].give;
+	if (goes_out && th_net_kind_of(agent->net) != TH_NET_LIST)
 		code = th_fail(&why, TH_EUSAGE,
 			       "need a net that is a list of hosts: the egress puts them in");
 	th_buf_printf(&at, "secrets%s%s", path.len ? "." : "", path.ptr);

@@ -69,6 +69,8 @@ static enum th_code check_member(const struct check *c, const struct th_agent *a
 		code = look_for(c, field, tools[i].script);
 	}
 	for (size_t i = 0; !code && i < m->guard_count; i++) {
+		if (m->guards[i].program)
+			continue;
 		snprintf(field, sizeof(field), "guardrails[%zu].name", i);
 		code = look_for(c, field, m->guards[i].name);
 	}

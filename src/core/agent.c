@@ -70,7 +70,8 @@ const struct th_table th_agent_compact_table = {
 	false
 };
 
-TH_TABLE(agent_hooks, "Functions of the agent's code that watch.", false)
+TH_TABLE(agent_hooks, "Functions of the agent's code that watch, and programs that may refuse.",
+	 false)
 
 #define X(id, name) #name,
 static const char *const hook_names[] = { TH_HOOKS(X) NULL };

@@ -120,7 +120,22 @@ const char *th_hook_name(enum th_hook h);
 	F(agent_hooks, str, tool_end, "tool_end", TH_NONEMPTY,                                     \
 	  "a call that ran has its result; called after the guardrails of the result")             \
 	F(agent_hooks, bool, fail, "fail", 0,                                                      \
-	  "a hook that fails ends the run; default: the failure is only logged")
+	  "a hook that fails ends the run, or refuses the call that it was asked about; default: " \
+	  "the failure is only logged")                                                            \
+	F(agent_hooks, raw, pre_tool_use, "pre_tool_use", 0,                                       \
+	  "programs, before a call runs: a list of {matcher, hooks: [{command, timeout, async}]}") \
+	F(agent_hooks, raw, post_tool_use, "post_tool_use", 0, "programs, after a call has run")   \
+	F(agent_hooks, raw, user_prompt_submit, "user_prompt_submit", 0,                           \
+	  "programs, before the model reads what a user said")                                     \
+	F(agent_hooks, raw, session_start, "session_start", 0,                                     \
+	  "programs, before the first request of a session")                                       \
+	F(agent_hooks, raw, session_end, "session_end", 0, "programs, when a task is over")        \
+	F(agent_hooks, raw, stop, "stop", 0,                                                       \
+	  "programs, before an output is final; they may send the agent back")                     \
+	F(agent_hooks, bool, repository, "repository", 0,                                          \
+	  "read .openhands/hooks.json of the workspace when the session begins")                   \
+	F(agent_hooks, bool, user, "user", 0, "read ~/.openhands/hooks.json")                      \
+	F(agent_hooks, strs, files, "files", 0, "read these files of the same form")
 TH_STRUCT(agent_hooks)
 /* The function that watches this; empty: none, also where `h` is NULL. */
 struct th_str th_agent_hook(const struct th_agent_hooks *h, enum th_hook hook);

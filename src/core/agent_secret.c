@@ -9,6 +9,7 @@
 struct form {
 	struct th_str env, file, hosts;
 	struct th_strs headers;
+	bool give;
 };
 
 #define AT(member) offsetof(struct form, member)
@@ -17,8 +18,9 @@ static const struct th_field form_fields[] = {
 	  false, 0 },
 	{ "file", AT(file), TH_FIELD_str, TH_NONEMPTY, "or the file, an absolute path", NULL, NULL,
 	  false, 0 },
-	{ "hosts", AT(hosts), TH_FIELD_raw, TH_REQ, "where it may go, as in net", NULL, NULL, false,
-	  0 },
+	{ "hosts", AT(hosts), TH_FIELD_raw, 0, "where it may go, as in net", NULL, NULL, false, 0 },
+	{ "give", AT(give), TH_FIELD_bool, 0,
+	  "instead of hosts: commands that name it get the value itself", NULL, NULL, false, 0 },
 	{ "headers", AT(headers), TH_FIELD_strs, TH_NONEMPTY,
 	  "in which headers; default: authorization", NULL, NULL, false, 0 },
 };
@@ -30,6 +32,11 @@ static const struct th_table form_table = {
 static bool is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
 }
 
 static bool is_variable(struct th_str name)
@@ -95,6 +102,15 @@ static enum th_code read_one(const struct th_json *v, struct th_arena *a,
 		th_buf_add_cstr(path, ".file");
 		return th_fail(err, TH_EUSAGE, "must be an absolute path");
 	}
+	if (form.give && (form.hosts.len || form.headers.count))
+		return th_fail(err, TH_EUSAGE,
+			       "has give and hosts: commands get the value, or a placeholder for "
+			       "it that the hosts get the value of");
+	if (!form.give && !form.hosts.len)
+		return th_fail(
+		    err, TH_EUSAGE,
+		    "hosts is missing: where it may go; or give, for commands that name it");
+	ret->give = form.give;
 	/* The document goes with our caller. */
 	ret->env = form.env.len || form.file.len ? th_arena_str(a, form.env) : ret->name;
 	ret->file = th_arena_str(a, form.file);
@@ -115,7 +131,20 @@ static enum th_code read_one(const struct th_json *v, struct th_arena *a,
 				       i == HEADERS_MAX ? "is one too many: there may be 8"
 							: "is no header that may hold a secret");
 		}
-	return check_hosts(form.hosts, a, path, err);
+	return form.give ? TH_OK : check_hosts(form.hosts, a, path, err);
+}
+
+bool th_secret_named(struct th_str command, struct th_str name)
+{
+	for (size_t i = 0; name.len && i + name.len <= command.len; i++) {
+		char before = i ? command.ptr[i - 1] : ' ';
+		char after = i + name.len < command.len ? command.ptr[i + name.len] : ' ';
+
+		if (!is_letter(before) && !is_digit(before) && !is_letter(after) &&
+		    !is_digit(after) && th_str_ieq(th_str_sub(command, i, name.len), name))
+			return true;
+	}
+	return false;
 }
 
 enum th_code th_agent_secrets_read(struct th_str raw, struct th_arena *a,

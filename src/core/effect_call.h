@@ -32,6 +32,9 @@ struct th_effect_call {
 	bool begin;  /* settle: if the executor certainly never began it, it begins now */
 };
 
+/* A question to an analyser that is a server: the runtime asks it, and no executor. */
+#define TH_ANALYSER_TOOL "analyser"
+
 struct th_effect_result {
 	enum th_outcome_status status;
 	struct th_str output;        /* JSON for the model: a string, or a list of parts */

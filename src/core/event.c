@@ -18,7 +18,10 @@ TH_TABLE(ev_outcome, "The one result of a call.", true)
 TH_TABLE(ev_question, "A call's server asks the person; an intent goes on with it.", true)
 TH_TABLE(ev_parked, "An effect of unknown outcome waits until a person says how it ended.", true)
 TH_TABLE(ev_settled, "A person said how such an effect ended.", true)
+TH_TABLE(ev_hook_started, "A program that is a hook is about to start; durable before it does.",
+	 true)
 TH_TABLE(ev_guardrail, "A guardrail checked input, output or a call.", true)
+TH_TABLE(ev_analysis, "An external analyser said how risky a call is.", true)
 TH_TABLE(ev_handoff, "Another agent takes over.", true)
 TH_TABLE(ev_delegation_started, "Another session works on a call.", true)
 TH_TABLE(ev_delegation_waits, "That session waits for a person, or no longer does.", true)
@@ -54,7 +57,9 @@ static const struct th_table *const tables[TH_EVENT_COUNT] = {
 	[TH_EV_QUESTION] = &th_ev_question_table,
 	[TH_EV_PARKED] = &th_ev_parked_table,
 	[TH_EV_SETTLED] = &th_ev_settled_table,
+	[TH_EV_HOOK_STARTED] = &th_ev_hook_started_table,
 	[TH_EV_GUARDRAIL] = &th_ev_guardrail_table,
+	[TH_EV_ANALYSIS] = &th_ev_analysis_table,
 	[TH_EV_HANDOFF] = &th_ev_handoff_table,
 	[TH_EV_DELEGATION_STARTED] = &th_ev_delegation_started_table,
 	[TH_EV_DELEGATION_WAITS] = &th_ev_delegation_waits_table,

@@ -34,7 +34,10 @@
 	X(PARKED, "parked",                                                                      \
 	  "An effect of unknown outcome waits until a person says how it ended.")                \
 	X(SETTLED, "settled", "A person said how such an effect ended.")                         \
+	X(HOOK_STARTED, "hook_started",                                                          \
+	  "A program that is a hook is about to start; durable before it does.")                 \
 	X(GUARDRAIL, "guardrail", "A guardrail checked input, output or a call.")                \
+	X(ANALYSIS, "analysis", "An external analyser said how risky a call is.")                \
 	X(HANDOFF, "handoff", "Another agent takes over.")                                       \
 	X(DELEGATION_STARTED, "delegation_started", "Another session works on a call.")          \
 	X(DELEGATION_WAITS, "delegation_waits",                                                  \
@@ -366,10 +369,44 @@ struct th_str th_outcome_sentence(struct th_str text);
 	  "cause, which began the task")                                                         \
 	F(ev_guardrail, str, message, "message", 0,                                              \
 	  "tripped: the reason; tool guardrails: what the model gets instead of the result")     \
+	F(ev_guardrail, bool, again, "again", 0,                                                 \
+	  "output: the agent is sent back; what it is told is the next message")                 \
+	F(ev_guardrail, raw, arguments, "arguments", 0,                                          \
+	  "tool_input: what the call runs with instead of the model's own")                      \
+	F(ev_guardrail, str, class, "class", 0, "the effect class of the call with these")       \
+	F(ev_guardrail, str, effect_id, "effect_id", 0, "a hook's, as in hook_started")          \
 	F(ev_guardrail, raw, info, "info", 0, "details of the guardrail's result")               \
 	F(ev_guardrail, str, withheld, "withheld", 0,                                            \
 	  "output, tripped: text that replaces the withheld results; absent: a sentence that "   \
 	  "says so")
+
+#define TH_FIELDS_ev_hook_started(F)                                                             \
+	F(ev_hook_started, str, name, "name", TH_REQ, "the hook: its event and its number")      \
+	F(ev_hook_started, str, event, "event", TH_REQ,                                          \
+	  "pre_tool_use, post_tool_use, user_prompt_submit, session_start, session_end or stop") \
+	F(ev_hook_started, str, stage, "stage", 0,                                               \
+	  "as of its guardrail, which has the answer; absent: nobody waits for one")             \
+	F(ev_hook_started, str, agent, "agent", 0, "the agent that it is asked about")           \
+	F(ev_hook_started, str, call_id, "call_id", 0, "the call that it is asked about")        \
+	F(ev_hook_started, str, command, "command", TH_REQ, "its command line")                  \
+	F(ev_hook_started, bool, async, "async", 0,                                              \
+	  "nobody waits for it; how it ended is in an event of the kind code")                   \
+	F(ev_hook_started, str, effect_id, "effect_id", TH_REQ, "as of an intent")               \
+	F(ev_hook_started, int, epoch, "epoch", TH_REQ | TH_EMIT,                                \
+	  "fencing number of the session's owner")                                               \
+	F(ev_hook_started, str, journal, "journal", 0, "as of an intent")                        \
+	F(ev_hook_started, int, timeout_ms, "timeout_ms", TH_NONEG, "when it is ended")
+
+#define TH_FIELDS_ev_analysis(F)                                                       \
+	F(ev_analysis, str, name, "name", TH_REQ, "the analyser")                      \
+	F(ev_analysis, int, index, "index", TH_REQ | TH_NONEG | TH_EMIT,               \
+	  "its place among the agent's external analysers")                            \
+	F(ev_analysis, str, call_id, "call_id", TH_REQ, "the call")                    \
+	F(ev_analysis, str, risk, "risk", TH_REQ, "unknown, low, medium or high")      \
+	F(ev_analysis, str, reason, "reason", 0, "what it says of the call")           \
+	F(ev_analysis, str, failed, "failed", 0,                                       \
+	  "why it gave no answer; the risk is then what the agent file says for that") \
+	F(ev_analysis, int, elapsed_ms, "elapsed_ms", TH_NONEG, "from the question to the answer")
 
 #define TH_FIELDS_ev_handoff(F)                                                                 \
 	F(ev_handoff, str, from, "from", TH_REQ, "agent that hands over")                       \
@@ -383,14 +420,15 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_handoff, int, run_items, "run_items", TH_NONEG,                                    \
 	  "how many items at the end of `history` belong to this run")
 
-#define TH_FIELDS_ev_code(F)                                                               \
-	F(ev_code, str, use, "use", TH_REQ,                                                \
-	  "purpose: tool_use, session_input, or the hook's name")                          \
-	F(ev_code, str, name, "name", TH_REQ, "the function")                              \
-	F(ev_code, str, agent, "agent", 0, "the agent that has the code")                  \
-	F(ev_code, raw, answer, "answer", 0, "its answer, if any; see driver/callbacks.h") \
-	F(ev_code, str, failed, "failed", 0, "hooks: why it failed")                       \
-	F(ev_code, bool, fails, "fails", 0, "a hook that failed: the run ends because of it")
+#define TH_FIELDS_ev_code(F)                                                                  \
+	F(ev_code, str, use, "use", TH_REQ,                                                   \
+	  "purpose: tool_use, session_input, or the hook's name")                             \
+	F(ev_code, str, name, "name", TH_REQ, "the function")                                 \
+	F(ev_code, str, agent, "agent", 0, "the agent that has the code")                     \
+	F(ev_code, raw, answer, "answer", 0, "its answer, if any; see driver/callbacks.h")    \
+	F(ev_code, str, failed, "failed", 0, "hooks: why it failed")                          \
+	F(ev_code, bool, fails, "fails", 0, "a hook that failed: the run ends because of it") \
+	F(ev_code, str, effect_id, "effect_id", 0, "a program's, as in hook_started")
 
 #define TH_FIELDS_ev_mcp_tools(F)                                                               \
 	F(ev_mcp_tools, str, server, "server", TH_REQ, "name of the server in the agent file")  \
@@ -535,6 +573,8 @@ TH_STRUCT(ev_question)
 TH_STRUCT(ev_parked)
 TH_STRUCT(ev_settled)
 TH_STRUCT(ev_guardrail)
+TH_STRUCT(ev_hook_started)
+TH_STRUCT(ev_analysis)
 TH_STRUCT(ev_handoff)
 TH_STRUCT(ev_delegation_started)
 TH_STRUCT(ev_delegation_waits)
@@ -561,9 +601,9 @@ extern const struct th_table th_ev_session_created_table, th_ev_session_forked_t
     th_ev_model_answered_table, th_ev_model_failed_table, th_ev_call_table,
     th_ev_approval_requested_table, th_ev_approval_decided_table, th_ev_intent_table,
     th_ev_outcome_table, th_ev_question_table, th_ev_parked_table, th_ev_settled_table,
-    th_ev_guardrail_table, th_ev_handoff_table, th_ev_delegation_started_table,
-    th_ev_delegation_waits_table, th_ev_delegation_finished_table, th_ev_code_table,
-    th_ev_items_added_table, th_ev_items_removed_table, th_ev_condensation_table,
+    th_ev_guardrail_table, th_ev_hook_started_table, th_ev_analysis_table, th_ev_handoff_table,
+    th_ev_delegation_started_table, th_ev_delegation_waits_table, th_ev_delegation_finished_table,
+    th_ev_code_table, th_ev_items_added_table, th_ev_items_removed_table, th_ev_condensation_table,
     th_ev_condensation_requested_table, th_ev_state_changed_table, th_ev_budget_table,
     th_ev_session_changed_table, th_ev_error_table, th_ev_final_table;
 

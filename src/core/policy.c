@@ -265,14 +265,21 @@ static struct th_verdict by_risk(const struct th_policy_facts *f,
 {
 	const struct th_agent_confirm *c = f->agent->confirm;
 	bool looks = f->class == TH_CLASS_R || f->class == TH_CLASS_L;
-	const char *why = "its arguments cannot be looked at";
+	const char *fixed = "its arguments cannot be looked at";
+	struct th_str why;
 	enum th_risk risk = TH_RISK_HIGH;
 	struct th_verdict v = *otherwise;
 
 	if (!c || otherwise->policy != TH_POLICY_RUN)
 		return *otherwise;
 	if (f->arguments)
-		risk = th_risk_of(c, f->arguments, &why);
+		risk = th_risk_of(c, f->arguments, &fixed);
+	why = th_str_of(fixed);
+	if (f->call->risk > risk) {
+		risk = f->call->risk;
+		why = f->call->risk_reason.len ? f->call->risk_reason
+					       : TH_STR("an analyser sees a risk in it");
+	}
 	if (looks && risk == TH_RISK_UNKNOWN)
 		risk = TH_RISK_LOW;
 	*ret_risk = risk;
@@ -282,7 +289,7 @@ static struct th_verdict by_risk(const struct th_policy_facts *f,
 		return *otherwise;
 	v = ask(c->when == TH_CONFIRM_ALWAYS
 		    ? TH_STR("the agent file asks for approval of each call")
-		    : th_arena_printf(a, "%s", why));
+		    : th_arena_str(a, why));
 	v.each = c->when == TH_CONFIRM_RISKY;
 	return v;
 }

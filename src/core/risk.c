@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/risk.h"
 
+#include "base/limits.h"
+#include "base/text.h"
 #include "core/risk_internal.h"
 
 static const struct th_analyser *const analysers[] = { &th_analyser_model, &th_analyser_patterns,
@@ -14,7 +16,36 @@ const char *th_risk_name(enum th_risk risk)
 	return risk_names[risk];
 }
 
+int th_risk_find(struct th_str name)
+{
+	return th_names_find(risk_names, name);
+}
+
 #define AT(member) offsetof(struct th_agent_confirm, member)
+
+static const struct th_field analyser_fields[] = {
+#define AT_EXTERNAL(member) offsetof(struct th_agent_analyser, member)
+	{ "name", AT_EXTERNAL(name), TH_FIELD_str, TH_REQ | TH_NONEMPTY, "how the log calls it",
+	  NULL, NULL, false, 0 },
+	{ "command", AT_EXTERNAL(command), TH_FIELD_strs, 0,
+	  "a program and its arguments: it gets the call on its standard input and answers on its "
+	  "standard output",
+	  NULL, NULL, false, 0 },
+	{ "url", AT_EXTERNAL(url), TH_FIELD_str, 0, "or a server, to which the call is posted",
+	  NULL, NULL, false, 0 },
+	{ "token_env", AT_EXTERNAL(token_env), TH_FIELD_str, TH_NONEMPTY,
+	  "url: the variable that has a bearer token for it", NULL, NULL, false, 0 },
+	{ "timeout_s", AT_EXTERNAL(timeout_s), TH_FIELD_int, TH_POSITIVE,
+	  "seconds; default 10, at most 120", NULL, NULL, true, TH_ANALYSER_SECONDS_DEFAULT },
+	{ "on_failure", AT_EXTERNAL(on_failure), TH_FIELD_enum, 0,
+	  "the risk of a call about which it gives no answer; default high", NULL, risk_names, true,
+	  TH_RISK_HIGH },
+#undef AT_EXTERNAL
+};
+const struct th_table th_agent_analyser_table = {
+	"agent_analyser",          "An analyser outside of thole.",  analyser_fields,
+	TH_COUNT(analyser_fields), sizeof(struct th_agent_analyser), false
+};
 
 static const struct th_field confirm_fields[] = {
 	{ "when", AT(when), TH_FIELD_enum, TH_REQ,
@@ -30,6 +61,9 @@ static const struct th_field confirm_fields[] = {
 	  "model: what the model itself says; patterns: words of commands and of prompt injection; "
 	  "rails: what a shell command does; default: patterns, rails",
 	  NULL, NULL, false, 0 },
+	{ "external", AT(external), TH_FIELD_objects, 0,
+	  "programs and servers that are asked as well; the highest risk counts",
+	  &th_agent_analyser_table, NULL, false, 0 },
 };
 const struct th_table th_agent_confirm_table = { "agent_confirm",
 						 "When a person is asked because of a call's risk.",
@@ -55,7 +89,48 @@ const char *th_confirm_fault(const struct th_agent_confirm *c, const char **ret_
 	for (size_t i = 0; i < c->analysers.count; i++)
 		if (!find(c->analysers.list[i]))
 			return "has a name that is none of model, patterns, rails";
+	*ret_at = "external";
+	if (c->external.count > TH_ANALYSERS_MAX)
+		return "has more than 8 analysers";
+	for (size_t i = 0; i < c->external.count; i++) {
+		const struct th_agent_analyser *x = c->external.list;
+
+		if ((x[i].command.count > 0) == (x[i].url.len > 0))
+			return "has an analyser without one of command and url";
+		if (x[i].url.len && !th_str_starts(x[i].url, TH_STR("http://")) &&
+		    !th_str_starts(x[i].url, TH_STR("https://")))
+			return "has an url that is neither http nor https";
+		if (x[i].token_env.len && !x[i].url.len)
+			return "has a token_env without an url";
+		if (x[i].timeout_s > TH_ANALYSER_SECONDS_MAX)
+			return "has a timeout_s of more than 120";
+		for (size_t j = 0; j < i; j++)
+			if (th_str_eq(x[i].name, x[j].name))
+				return "has a name twice";
+	}
 	return NULL;
+}
+
+enum th_code th_analyser_answer_read(struct th_str text, struct th_arena *a, enum th_risk *ret,
+				     struct th_str *ret_reason, struct th_err *err)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_str risk;
+
+	if (th_json_parse(th_str_trim(text), &doc, NULL))
+		return th_fail(err, TH_EPROTO, "its answer is no JSON");
+	risk = th_json_get_str(th_json_root(doc), "risk");
+	if (!risk.len) /* as OpenHands calls it */
+		risk = th_json_get_str(th_json_root(doc), "security_risk");
+	for (int i = 0; i < TH_RISK_COUNT; i++)
+		if (th_str_ieq(risk, th_str_of(risk_names[i]))) {
+			*ret = (enum th_risk)i;
+			*ret_reason = th_arena_str(
+			    a, th_utf8_cut(th_json_get_str(th_json_root(doc), "reason"), 2000));
+			return TH_OK;
+		}
+	return th_fail(err, TH_EPROTO,
+		       "its answer has no risk that is low, medium, high or unknown");
 }
 
 bool th_confirm_asks(const struct th_agent_confirm *c, enum th_risk risk)

@@ -365,7 +365,7 @@ static enum th_code on_message(struct th_step *st)
 		return code;
 	if (!s->correct)
 		th_stuck_said(s, st->ev->source == TH_SOURCE_ENVIRONMENT);
-	s->correct = false;
+	s->correct = s->goes_back = false;
 	if (s->phase == TH_TURN_DUE)
 		s->turn_given = false; /* what was given out may have waited for this */
 	s->items++;
@@ -554,7 +554,9 @@ static handler_fn *const handlers[TH_EVENT_COUNT] = {
 	[TH_EV_QUESTION] = th_on_question,
 	[TH_EV_PARKED] = th_on_parked,
 	[TH_EV_SETTLED] = th_on_settled,
+	[TH_EV_HOOK_STARTED] = th_on_hook_started,
 	[TH_EV_GUARDRAIL] = th_on_guardrail,
+	[TH_EV_ANALYSIS] = th_on_analysis,
 	[TH_EV_HANDOFF] = th_on_handoff,
 	[TH_EV_CODE] = th_on_code,
 	[TH_EV_MCP_TOOLS] = on_mcp_tools,
@@ -687,6 +689,7 @@ void th_session_resume(struct th_session *s, struct th_effects *ret)
 		th_step_emit(ret, (struct th_effect){ .kind = TH_DO_INPUT_SETTLE });
 	half_handed(s, ret);
 	s->notified = s->turn_given = s->use_given = false;
+	s->goes_back = false; /* only a fork can begin before the message */
 	s->guards_in_given = s->guards_out_given = 0;
 	if (s->state == TH_STATE_RUNNING) {
 		if (s->phase == TH_TURN_BACKOFF)

@@ -71,6 +71,7 @@ enum th_effect_kind {
 	TH_DO_TOOL_CANCEL,  /* call: running, and no longer wanted */
 	TH_DO_HOST,         /* call: say what a person said of the host that it asked for */
 	TH_DO_GUARD,        /* guard, or call and guard: ask it, append GUARDRAIL */
+	TH_DO_HOOK,         /* a hook's program, whose event is durable: start it */
 	TH_DO_HAND_OVER,    /* call: append HANDOFF and the call's OUTCOME */
 	TH_DO_TOOL_USE,     /* ask the agent's code what follows; append CODE */
 	TH_DO_INPUT,        /* a person's, whose event is durable: do it */
@@ -169,6 +170,10 @@ struct th_call {
 	size_t handoff;           /* index + 1 of the agent's handoff that it asks for; 0: none */
 	uint32_t guards_in, guards_out; /* its guardrails that have not answered */
 	bool guard_given;               /* one of them is being asked */
+	uint64_t hook_seq;              /* that is a program, which was started; 0: none */
+	uint32_t analysed;              /* SEEN: bit i: external analyser i has answered */
+	enum th_risk risk;              /* the highest that they see */
+	struct th_str risk_reason;      /* of that one */
 	struct th_effect_scope scope;   /* once recorded: what it acts on */
 	struct th_str output;           /* SETTLED: as text, where the next step may need it */
 	struct th_move move;            /* SETTLED: for an agent that has `stuck` */
@@ -324,7 +329,11 @@ struct th_session {
 	size_t guard_agent;             /* whose input guardrails look: who spoke then */
 	uint32_t guards_in, guards_out; /* that have not answered */
 	uint32_t guards_in_given, guards_out_given; /* being asked */
-	bool turn_given;                            /* the effect of this phase was given out */
+	uint64_t *hook_seqs;    /* in `memory`: of those of input, then of output; NULL: none yet */
+	bool hooks_began;       /* those of the session's begin have been asked */
+	int64_t sent_back;      /* times in this task that the agent was, from a final output */
+	bool goes_back;         /* it is now: the next message says why */
+	bool turn_given;        /* the effect of this phase was given out */
 	bool tripped;           /* a guardrail, or a tool, ends the run; see `trip` */
 	const char *trip_class; /* static text */
 	struct th_buf trip;
@@ -471,6 +480,9 @@ bool th_session_unseen(const struct th_session *s);
 /* The next request waits for a guardrail that blocks, or for one look to end and another to begin.
  */
 bool th_session_request_waits(const struct th_session *s);
+/* The HOOK_STARTED of that guardrail's program, whose answer is awaited; 0: it was not started. */
+uint64_t th_session_hook(const struct th_session *s, const struct th_call *c,
+			 enum th_guard_stage stage, size_t guard);
 /* Why no further model request may be made, static text; NULL: it may. */
 const char *th_session_limit(const struct th_session *s);
 /* The same where side requests (core/side.h) may still take this much. */

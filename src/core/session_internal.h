@@ -72,6 +72,16 @@ enum th_code th_on_input(struct th_step *st);
 enum th_code th_on_input_done(struct th_step *st);
 void th_control_print(const struct th_session *s, struct th_jw *w);
 
+/* session_analysis.c */
+enum th_code th_on_analysis(struct th_step *st);
+
+/* session_hook.c */
+enum th_code th_on_hook_started(struct th_step *st);
+void th_hook_over(struct th_session *s, struct th_call *c, enum th_guard_stage stage, size_t guard);
+/* A hook gave the call other arguments, which policy lets run. */
+void th_hook_changes(struct th_session *s, struct th_call *c, struct th_str arguments,
+		     enum th_class class);
+
 /* session_delegate.c */
 enum th_code th_on_delegation_started(struct th_step *st);
 enum th_code th_on_delegation_waits(struct th_step *st);
@@ -132,6 +142,11 @@ void th_next_step_trip(struct th_session *s, struct th_effects *out, const char 
 void th_next_step_untrip(struct th_session *s); /* the run that it ended goes on */
 bool th_next_step_limit(struct th_session *s);  /* true: something is said instead */
 enum th_code th_on_guardrail(struct th_step *st);
+/* What follows an answer of a guardrail, or of a hook that nobody waits for. */
+enum th_code th_next_step_guarded(struct th_step *st, const struct th_ev_guardrail *d);
+/* Index of the guardrail whose answer is awaited, of the call that the event is about; -1: none. */
+int th_next_step_open(struct th_step *st, struct th_str stage, struct th_str name,
+		      struct th_call **ret_call);
 enum th_code th_on_handoff(struct th_step *st);
 enum th_code th_on_code(struct th_step *st);
 enum th_code th_on_items_added(struct th_step *st);

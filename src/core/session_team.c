@@ -62,6 +62,9 @@ static void guard_begin(struct th_session *s, size_t agent, uint64_t after, uint
 	s->guard_from = after;
 	s->guard_to = seq;
 	s->guards_in = s->team->members[agent].guard_masks[TH_GUARD_INPUT];
+	for (size_t i = 0; s->hooks_began && i < s->team->members[agent].guard_count; i++)
+		if (s->team->members[agent].guards[i].once)
+			s->guards_in &= ~(UINT32_C(1) << i);
 	s->guards_in_given = 0;
 }
 
@@ -76,7 +79,8 @@ void th_next_step_task(struct th_session *s, uint64_t seq)
 	guard_begin(s, s->agent, s->task_after, seq);
 	s->guards_out = s->guards_out_given = 0;
 	s->tripped = s->correct = false;
-	s->corrections = 0;
+	s->corrections = s->sent_back = 0;
+	s->goes_back = false;
 	s->agents_used = 0;
 	s->instead = -1;
 }
@@ -427,7 +431,7 @@ void th_next_step_due(struct th_session *s, struct th_effects *out)
 		th_step_emit(out, (struct th_effect){ .kind = TH_DO_FAIL,
 						      .class = s->trip_class,
 						      .reason = "the run was stopped" });
-	} else if (s->phase == TH_TURN_CHECK && !waits) {
+	} else if (s->phase == TH_TURN_CHECK && !waits && !s->goes_back) {
 		/* Somebody spoke while the model was asked, or the checks ran: it has not read
 		 * that yet. */
 		if (s->message_seq > s->asked_seq && s->instead < 0) {
@@ -477,19 +481,52 @@ static void trip_by(struct th_step *st, const struct th_ev_guardrail *d)
 	th_buf_deinit(&why);
 }
 
-static enum th_code on_tool_guardrail(struct th_step *st, const struct th_ev_guardrail *d,
-				      enum th_guard_stage stage)
+/* The guardrails of a call, or of what was said or is the output, that have not answered. */
+static uint32_t *open_guards(struct th_session *s, enum th_guard_stage stage, struct th_call *c)
+{
+	switch (stage) {
+	case TH_GUARD_INPUT:
+		return &s->guards_in;
+	case TH_GUARD_OUTPUT:
+		return &s->guards_out;
+	case TH_GUARD_TOOL_INPUT:
+		return c ? &c->guards_in : NULL;
+	case TH_GUARD_TOOL_OUTPUT:
+		return c ? &c->guards_out : NULL;
+	case TH_GUARD_STAGE_COUNT:
+		break;
+	}
+	return NULL;
+}
+
+int th_next_step_open(struct th_step *st, struct th_str stage_name, struct th_str name,
+		      struct th_call **ret_call)
+{
+	struct th_session *s = st->s;
+	int stage = th_guard_stage_find(stage_name), i;
+	const struct th_member *m =
+	    stage == TH_GUARD_INPUT ? &s->team->members[s->guard_agent] : th_session_member(s);
+	const uint32_t *open;
+
+	*ret_call = NULL;
+	if (stage < 0)
+		return -1;
+	if (stage == TH_GUARD_TOOL_INPUT || stage == TH_GUARD_TOOL_OUTPUT)
+		*ret_call = th_step_call(
+		    st, 1u << (stage == TH_GUARD_TOOL_INPUT ? TH_CALL_CLEARED : TH_CALL_SETTLED));
+	i = guard_of(m, (enum th_guard_stage)stage, name);
+	open = open_guards(s, (enum th_guard_stage)stage, *ret_call);
+	return i >= 0 && open && (*open & (UINT32_C(1) << i)) ? i : -1;
+}
+
+/* What it says of a call. */
+static void tool_guarded(struct th_step *st, const struct th_ev_guardrail *d,
+			 enum th_guard_stage stage, struct th_call *c)
 {
 	struct th_session *s = st->s;
 	bool in = stage == TH_GUARD_TOOL_INPUT;
-	struct th_call *c = th_step_call(st, 1u << (in ? TH_CALL_CLEARED : TH_CALL_SETTLED));
-	int i = guard_of(th_session_member(s), stage, d->name);
-	uint32_t bit = i < 0 ? 0 : UINT32_C(1) << i;
-	uint32_t *open = !c ? NULL : in ? &c->guards_in : &c->guards_out;
+	int class = th_class_find(d->class);
 
-	if (!open || !(*open & bit))
-		return not_asked(st, d);
-	*open &= ~bit;
 	c->guard_given = false;
 	if (d->tripped) {
 		trip_by(st, d);
@@ -501,45 +538,50 @@ static enum th_code on_tool_guardrail(struct th_step *st, const struct th_ev_gua
 	} else if (d->message.len) {
 		s->rewritten_seq = st->ev->seq;
 		c->output = th_arena_str(&s->turn, d->message);
+	} else if (d->arguments.len && in && class >= 0) {
+		th_hook_changes(s, c, d->arguments, (enum th_class) class);
 	}
 	if (s->phase == TH_TURN_CALLS && th_calls_settled(s))
 		th_next_step_settled(s);
+}
+
+enum th_code th_next_step_guarded(struct th_step *st, const struct th_ev_guardrail *d)
+{
+	struct th_session *s = st->s;
+	int stage = th_guard_stage_find(d->stage), i;
+	struct th_call *c;
+	uint32_t *open;
+
+	if (stage < 0)
+		return th_fail(st->err, TH_EPROTO, "unknown stage \"%.*s\"",
+			       TH_FMT(th_utf8_cut(d->stage, 40)));
+	i = th_next_step_open(st, d->stage, d->name, &c);
+	if (i < 0 || (stage == TH_GUARD_INPUT && d->after && (uint64_t)d->after != s->guard_from))
+		return not_asked(st, d);
+	open = open_guards(s, (enum th_guard_stage)stage, c);
+	*open &= ~(UINT32_C(1) << i);
+	th_hook_over(s, c, (enum th_guard_stage)stage, (size_t)i);
+	if (stage == TH_GUARD_INPUT)
+		s->hooks_began |= s->team->members[s->guard_agent].guards[i].once;
+	if (d->again && stage == TH_GUARD_OUTPUT) {
+		s->sent_back++;
+		s->goes_back = true;
+	}
+	if (c)
+		tool_guarded(st, d, (enum th_guard_stage)stage, c);
+	else if (d->tripped)
+		trip_by(st, d);
+	if (s->state == TH_STATE_WAITING && !th_session_waits_any(s))
+		return th_step_state(st, TH_STATE_RUNNING);
 	return TH_OK;
 }
 
 enum th_code th_on_guardrail(struct th_step *st)
 {
-	struct th_session *s = st->s;
 	struct th_ev_guardrail d;
 	enum th_code code = th_step_parse(st, &d);
-	int stage, i;
-	uint32_t *open;
 
-	if (code)
-		return code;
-	stage = th_guard_stage_find(d.stage);
-	if (stage < 0)
-		return th_fail(st->err, TH_EPROTO, "unknown stage \"%.*s\"",
-			       TH_FMT(th_utf8_cut(d.stage, 40)));
-	if (stage == TH_GUARD_TOOL_INPUT || stage == TH_GUARD_TOOL_OUTPUT) {
-		code = on_tool_guardrail(st, &d, (enum th_guard_stage)stage);
-	} else {
-		bool in = stage == TH_GUARD_INPUT;
-
-		i = guard_of(&s->team->members[in ? s->guard_agent : s->agent],
-			     (enum th_guard_stage)stage, d.name);
-		open = in ? &s->guards_in : &s->guards_out;
-		if (i < 0 || !(*open & (UINT32_C(1) << i)))
-			return not_asked(st, &d);
-		if (in && d.after && (uint64_t)d.after != s->guard_from)
-			return not_asked(st, &d);
-		*open &= ~(UINT32_C(1) << i);
-		if (d.tripped)
-			trip_by(st, &d);
-	}
-	if (!code && s->state == TH_STATE_WAITING && !th_session_waits_any(s))
-		code = th_step_state(st, TH_STATE_RUNNING);
-	return code;
+	return code ?: th_next_step_guarded(st, &d);
 }
 
 /* ---- handoffs, code, items --------------------------------------------------------------- */
@@ -750,6 +792,11 @@ void th_next_step_print(const struct th_session *s, struct th_jw *w)
 	if (th_session_unseen(s))
 		th_jw_kuint(w, "unseen", s->said_seq);
 	print_mask(w, "guards_out", s->guards_out);
+	for (size_t i = 0; s->hook_seqs && i < 2 * (size_t)TH_GUARDRAILS_MAX; i++)
+		if (s->hook_seqs[i])
+			th_jw_kuint(w, "hook", s->hook_seqs[i]);
+	if (s->sent_back)
+		th_jw_kint(w, "sent_back", s->sent_back);
 	if (s->tripped)
 		th_jw_kstr(w, "tripped", th_buf_str(&s->trip));
 	if (s->corrections)

@@ -12,7 +12,7 @@ static struct th_member plain_member = { .output_retries = TH_OUTPUT_RETRIES_DEF
 	{                                                            \
 		TH_STR_INIT(TH_NEST_START), TH_STR_INIT(TH_NEST_END) \
 	}
-const struct th_team th_team_plain = { &plain_member, 1, MARKERS };
+const struct th_team th_team_plain = { .members = &plain_member, .count = 1, .markers = MARKERS };
 
 static const char *const instead_names[TH_INSTEAD_COUNT] = { "max_turns", "refusal",
 							     "invalid_output" };
@@ -53,6 +53,22 @@ static bool has_delegates(const struct th_json *d)
 }
 
 /* What makes a definition more than one plain agent. */
+/* Hooks that are programs. */
+static bool has_programs_at(const struct th_json *d, const char *member)
+{
+	const struct th_json *hooks = th_json_get(d, member);
+
+	for (int i = 0; i < TH_HOOK_EVENT_COUNT; i++)
+		if (!th_json_is_null(th_json_get(hooks, th_hook_event_name((enum th_hook_event)i))))
+			return true;
+	return false;
+}
+
+static bool has_programs(const struct th_json *d)
+{
+	return has_programs_at(d, "hooks");
+}
+
 static bool more_than_plain(const struct th_json *d)
 {
 	static const char *const members[] = {
@@ -66,7 +82,7 @@ static bool more_than_plain(const struct th_json *d)
 	for (size_t i = 0; i < TH_COUNT(members); i++)
 		if (!th_json_is_null(th_json_get(d, members[i])))
 			return true;
-	return has_delegates(d);
+	return has_programs(d) || has_programs_at(d, "run_hooks") || has_delegates(d);
 }
 
 static const struct th_json *member_definition(const struct th_json *d, size_t index,
@@ -304,6 +320,75 @@ static enum th_code resolve_strs(struct resolver *r, const struct th_strs *from,
 	return TH_OK;
 }
 
+/* Where the fold waits for a hook; -1: nowhere. */
+static int stage_of(const struct th_hook_program *h)
+{
+	switch (h->event) {
+	case TH_HOOK_ON_PRE_TOOL_USE:
+		return TH_GUARD_TOOL_INPUT;
+	case TH_HOOK_ON_POST_TOOL_USE:
+		return TH_GUARD_TOOL_OUTPUT;
+	case TH_HOOK_ON_USER_PROMPT_SUBMIT:
+	case TH_HOOK_ON_SESSION_START:
+		return TH_GUARD_INPUT;
+	case TH_HOOK_ON_STOP:
+		return TH_GUARD_OUTPUT;
+	case TH_HOOK_ON_SESSION_END:
+	case TH_HOOK_EVENT_COUNT:
+		break;
+	}
+	return -1;
+}
+
+static enum th_code add_programs(struct resolver *r, struct th_member *m)
+{
+	for (size_t i = 0; i < r->team->program_count; i++) {
+		const struct th_hook_program *h = &r->team->programs[i];
+		int stage = stage_of(h);
+
+		if (stage < 0)
+			continue;
+		if (m->guard_count == TH_GUARDRAILS_MAX)
+			return th_fail(r->err, TH_ELIMIT,
+				       "an agent has at most %d guardrails and hooks",
+				       TH_GUARDRAILS_MAX);
+		m->guard_masks[stage] |= UINT32_C(1) << m->guard_count;
+		if (stage == TH_GUARD_INPUT)
+			m->guard_blocking |= UINT32_C(1) << m->guard_count;
+		m->guards[m->guard_count++] = (struct th_guardrail){
+			.name = h->name,
+			.stage = (enum th_guard_stage)stage,
+			.blocking = stage == TH_GUARD_INPUT,
+			.program = h,
+			.once = h->event == TH_HOOK_ON_SESSION_START,
+		};
+	}
+	return TH_OK;
+}
+
+/* Of the first agent's `hooks`; others may have functions alone. */
+static enum th_code resolve_programs(struct resolver *r, struct th_team *team)
+{
+	const struct th_json *hooks = th_json_get(r->definition, "hooks");
+	struct th_hook_program *list;
+	enum th_code code = TH_OK;
+
+	if (!has_programs(r->definition))
+		return TH_OK;
+	list = th_arena_array(r->a, TH_GUARDRAILS_MAX + 1, sizeof(*list));
+	if (!list)
+		return full(r);
+	for (int i = 0; i < TH_HOOK_EVENT_COUNT && !code; i++) {
+		enum th_hook_event event = (enum th_hook_event)i;
+
+		code = th_hooks_read(event, th_json_get(hooks, th_hook_event_name(event)), r->a,
+				     list, &team->program_count, TH_GUARDRAILS_MAX, r->err);
+	}
+	team->programs = list;
+	team->hooks_fail = th_json_bool(th_json_get(hooks, "fail"), false);
+	return th_prefix(r->err, code, "hooks");
+}
+
 static enum th_code resolve_guards(struct resolver *r, struct th_member *m,
 				   const struct th_agent *agent)
 {
@@ -314,7 +399,7 @@ static enum th_code resolve_guards(struct resolver *r, struct th_member *m,
 	if (count > TH_GUARDRAILS_MAX)
 		return th_fail(r->err, TH_ELIMIT, "an agent has at most %d guardrails",
 			       TH_GUARDRAILS_MAX);
-	m->guards = th_arena_array(r->a, count + 1, sizeof(*m->guards));
+	m->guards = th_arena_array(r->a, count + r->team->program_count + 1, sizeof(*m->guards));
 	if (!m->guards)
 		return full(r);
 	for (size_t i = 0; i < count && !code; i++) {
@@ -335,7 +420,7 @@ static enum th_code resolve_guards(struct resolver *r, struct th_member *m,
 					    "guardrails: \"%.*s\" is there twice", TH_FMT(g->name));
 	}
 	m->guard_count = count;
-	return code;
+	return code ?: add_programs(r, m);
 }
 
 static enum th_code resolve_tool_use(struct resolver *r, struct th_member *m,
@@ -428,6 +513,11 @@ static enum th_code resolve_member(struct resolver *r, size_t index)
 	code = agent ? th_table_parse(&th_agent_table, d, &scratch, agent, r->err) : full(r);
 	if (!code && index > 0 && agent->agents.len)
 		code = th_fail(r->err, TH_EUSAGE, "only the first agent may have agents");
+	if (!code &&
+	    (has_programs_at(d, "run_hooks") || (index > 0 && has_programs_at(d, "hooks"))))
+		code = th_fail(r->err, TH_EUSAGE,
+			       "only `hooks` of the first agent may have programs; they are asked "
+			       "about every agent of the team");
 	if (!code && index > 0 && agent->run_hooks)
 		code = th_fail(r->err, TH_EUSAGE, "only the first agent may have run_hooks");
 	if (!code && index > 0 && agent->stuck)
@@ -501,6 +591,8 @@ enum th_code th_team_resolve(const struct th_json *definition, struct th_arena *
 		if (!keep(&r, name, &team->members[i].name))
 			return full(&r);
 	}
+	if (!code)
+		code = resolve_programs(&r, team);
 	for (size_t i = 0; i < team->count && !code; i++)
 		code = resolve_member(&r, i);
 	if (!code)
@@ -546,7 +638,7 @@ uint32_t th_member_tool_guards(const struct th_member *m, enum th_guard_stage st
 
 	for (size_t i = 0; i < m->guard_count; i++) {
 		const struct th_guardrail *g = &m->guards[i];
-		bool named = g->tools.count == 0;
+		bool named = g->program ? th_hook_matches(g->program, tool) : g->tools.count == 0;
 
 		for (size_t j = 0; j < g->tools.count; j++)
 			named |= th_str_eq(g->tools.list[j], tool);

@@ -11,6 +11,7 @@
 #define TH_CORE_TEAM_H
 
 #include "core/agent.h"
+#include "core/hook.h"
 #include "core/nest.h"
 
 struct th_handoff {
@@ -36,6 +37,10 @@ struct th_guardrail {
 	enum th_guard_stage stage;
 	bool blocking;
 	struct th_strs tools; /* empty: all */
+	/* A hook: asked of this program, and not of the agent's code.  Those of the first agent are
+	 * asked about every agent of the team. */
+	const struct th_hook_program *program;
+	bool once; /* before the session's first request alone */
 };
 
 enum th_tool_use { TH_USE_AGAIN, TH_USE_FIRST, TH_USE_NAMES, TH_USE_CODE };
@@ -72,6 +77,9 @@ struct th_team {
 	struct th_member *members; /* [0]: who begins */
 	size_t count;
 	struct th_nest_markers markers;
+	const struct th_hook_program *programs; /* of the first agent's hooks, all of them */
+	size_t program_count;
+	bool hooks_fail; /* one that fails stands for a no */
 };
 
 /* One agent that does nothing of all this.  Its name is empty: the session knows it. */

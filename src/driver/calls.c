@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "core/policy.h"
 #include "core/schema.h"
+#include "driver/analyse.h"
 #include "driver/delegate.h"
 #include "driver/ground.h"
 #include "driver/host.h"
@@ -18,9 +19,11 @@
 #include "driver/origin.h"
 #include "driver/pending_callback.h"
 #include "driver/person.h"
+#include "driver/program.h"
 #include "driver/queue.h"
 #include "driver/skills.h"
 #include "driver/unknown.h"
+#include "driver/verdict.h"
 
 static const struct th_tool_spec computer_spec = {
 	.name = TH_STR_INIT("computer"),
@@ -69,121 +72,6 @@ static enum th_code computer_arguments(struct th_live *l, struct th_str item, st
 	return code;
 }
 
-/* The arguments in our form, which fit the schema where the tool says so; else *ret_why is for the
- * model. */
-static void usable(struct th_str wanted, const struct th_call *c, struct th_buf *out,
-		   struct th_arena *a, struct th_str *ret_why)
-{
-	struct th_str name = th_utf8_cut(c->tool, 80);
-	struct th_json_doc *schema TH_CLEANUP(th_json_freep) = NULL;
-	struct th_json_doc *value TH_CLEANUP(th_json_freep) = NULL;
-	struct th_buf faults = TH_BUF_INIT(2 * TH_KIB);
-	struct th_err err = { 0 };
-	enum th_code code;
-
-	if (!th_call_arguments(c->arguments, out, &err)) {
-		*ret_why = th_arena_printf(a, "the arguments of %.*s are not usable: %s",
-					   TH_FMT(name), err.msg);
-		return;
-	}
-	if (!wanted.len)
-		return;
-	code = th_json_parse(wanted, &schema, &err);
-	if (!code)
-		code = th_json_parse(th_buf_str(out), &value, &err);
-	if (!code)
-		code = th_schema_check(th_json_root(schema), th_json_root(value), &faults, &err);
-	if (code)
-		*ret_why = th_arena_printf(a, "the arguments of %.*s do not fit its schema: %s",
-					   TH_FMT(name), faults.len ? faults.ptr : err.msg);
-	th_buf_deinit(&faults);
-}
-
-/* The schema that a call's arguments are held to before it runs; empty: its tool looks itself. */
-static struct th_str held_to(const struct th_live *l, const struct th_tool_row *row,
-			     const struct th_call *c)
-{
-	const struct th_member *m = th_session_member(&l->fold);
-
-	if (c->handoff)
-		return m->handoffs[c->handoff - 1].told ? m->handoffs[c->handoff - 1].schema
-							: TH_STR("");
-	return row && row->check ? row->spec.schema : TH_STR("");
-}
-
-/* What the agent's code is asked about. */
-struct code_asked {
-	struct th_live *l;
-	const struct th_call *call;
-	enum th_class class;
-	struct th_str arguments;
-};
-
-static enum th_code_says ask_code(void *ctx, struct th_arena *a, struct th_str *ret_reason)
-{
-	const struct code_asked *q = ctx;
-	struct th_live *l = q->l;
-	struct th_buf input = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX), answer = TH_BUF_INIT(TH_MIB);
-	struct th_buf why = TH_BUF_INIT(4 * TH_KIB);
-	struct th_jw w = th_jw(&input);
-	enum th_code_says says = TH_CODE_ASKS;
-
-	th_jw_object(&w);
-	th_jw_kstr(&w, "agent", th_session_member(&l->fold)->name);
-	th_jw_kstr(&w, "session", th_str_of(l->id));
-	th_jw_kstr(&w, "tool", q->call->tool);
-	th_jw_kstr(&w, "call_id", q->call->call_id);
-	th_jw_kstr(&w, "class", th_str_of(th_class_name(q->class)));
-	th_jw_kraw(&w, "arguments", q->arguments);
-	th_jw_object_end(&w);
-	if (!th_live_ask_now(l, TH_ASK_APPROVAL, l->session_config->agent->approve_from,
-			     th_buf_str(&input), &answer))
-		says = TH_CODE_FAILED;
-	else if (th_json_unescape(th_buf_str(&answer), &why))
-		*ret_reason = th_arena_str(a, th_utf8_cut(th_buf_str(&why), 1000));
-	else if (th_str_is(th_buf_str(&answer), "null") || th_str_is(th_buf_str(&answer), "false"))
-		says = TH_CODE_AGREES;
-	th_buf_deinit(&input);
-	th_buf_deinit(&answer);
-	th_buf_deinit(&why);
-	return says;
-}
-
-/* Gathers what the verdict depends on; of a handoff, `spec` is its own. */
-static struct th_verdict verdict_of(struct th_live *l, const struct th_call *c,
-				    const struct th_tool_spec *spec, enum th_class class,
-				    struct th_str arguments, const char *digest,
-				    struct th_str unusable, struct th_arena *a)
-{
-	const struct th_agent *agent = l->session_config->agent;
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct th_rule_call rule = { .tool = c->tool, .class = class };
-	struct code_asked asked = { .l = l, .call = c, .class = class, .arguments = arguments };
-	struct th_tainted tainted;
-	struct th_policy_facts f = {
-		.agent = agent,
-		.call = c,
-		.spec = spec,
-		.class = class,
-		.unusable = unusable,
-		.code = agent->approve_from.len ? ask_code : NULL,
-		.code_ctx = &asked,
-		.sticky = th_session_sticky(&l->fold, c->tool),
-		.unresolved = th_unresolved_find(&l->fold.unresolved, digest),
-		.tainted = th_live_tainted(l, &tainted) ? &tainted : NULL,
-	};
-
-	if ((agent->rules.count > 0 || agent->confirm) && !th_json_parse(arguments, &doc, NULL))
-		f.arguments = th_json_root(doc);
-	if (agent->rules.count > 0 && f.arguments) {
-		rule.arguments = th_json_root(doc);
-		rule.workspace = l->fold.workspace;
-		rule.now_ms = l->driver->world.ops->now_ms(l->driver->world.ctx);
-		f.rule = &rule;
-	}
-	return th_policy_verdict(&f, a);
-}
-
 static void record_item(struct th_live *l, struct th_call *c, struct th_str item,
 			struct th_str grounding);
 
@@ -229,14 +117,25 @@ static void record_item(struct th_live *l, struct th_call *c, struct th_str item
 			why = th_str_of(err.msg);
 		}
 	} else {
-		usable(held_to(l, row, c), c, &arguments, &a, &why);
+		th_live_usable(l, row, c, &arguments, &a, &why);
 	}
 	d.arguments = th_buf_str(&arguments);
 	if (!c->computer && spec && th_effect_only_looks(spec->looks, d.arguments))
 		class = TH_CLASS_R;
+	if (spec && !why.len &&
+	    th_live_analyse(l, &(struct th_analyse){ .call = c,
+						     .class = class,
+						     .arguments = d.arguments,
+						     .item = item,
+						     .grounding = grounding,
+						     .record = record_item })) {
+		th_buf_deinit(&arguments);
+		th_arena_deinit(&a);
+		return;
+	}
 	th_call_digest(c->tool, d.arguments, digest);
 	d.digest = th_str_of(digest);
-	verdict = verdict_of(l, c, spec, class, d.arguments, digest, why, &a);
+	verdict = th_live_verdict(l, c, spec, class, d.arguments, digest, why, &a);
 	d.class = th_str_of(th_class_name(class));
 	d.target = th_effect_target_name(spec ? spec->scope : (struct th_effect_scope){});
 	d.shows = th_effect_shows_name(spec ? spec->scope : (struct th_effect_scope){});
@@ -523,6 +422,7 @@ void th_driver_tool_ready(struct th_driver *d, struct th_ticket t)
 		    (l->fold.state == TH_STATE_RUNNING || l->fold.state == TH_STATE_WAITING))
 			th_live_intend(l, &l->fold.calls[i]);
 	th_live_person_ready(l);
+	th_live_programs_ready(l);
 	th_live_pump(l);
 }
 
@@ -566,6 +466,14 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 
 	if (l && !l->lost && t.kind == TH_TICKET_PERSON) {
 		th_live_person_done(l, t, r);
+		return;
+	}
+	if (l && !l->lost && t.kind == TH_TICKET_HOOK) {
+		th_live_program_done(l, t, r);
+		return;
+	}
+	if (l && !l->lost && t.kind == TH_TICKET_ANALYSER) {
+		th_live_analysis_done(l, t, r);
 		return;
 	}
 	if (t.kind == TH_TICKET_SERVER) {

@@ -7,6 +7,7 @@
 
 #include "context/condenser.h"
 #include "core/output.h"
+#include "driver/analyse.h"
 #include "driver/background.h"
 #include "driver/blob_text.h"
 #include "driver/calls.h"
@@ -20,6 +21,7 @@
 #include "driver/model.h"
 #include "driver/pending_callback.h"
 #include "driver/person.h"
+#include "driver/program.h"
 #include "driver/provider_state.h"
 #include "driver/queue.h"
 #include "driver/side_request.h"
@@ -104,6 +106,8 @@ static void live_free(struct th_live *l)
 	th_live_results_free(l);
 	th_live_delegation_free(l);
 	th_live_person_free(l);
+	th_live_programs_free(l);
+	th_live_analyses_free(l);
 	th_live_mcp_free(l);
 	th_live_view_free(l);
 	th_buf_deinit(&l->instructions);

@@ -16,6 +16,7 @@
 #include "driver/log.h"
 #include "driver/model.h"
 #include "driver/person.h"
+#include "driver/program.h"
 #include "driver/queue.h"
 #include "driver/team.h"
 #include "driver/unknown.h"
@@ -259,6 +260,8 @@ static void do_notify(struct th_live *l, const struct th_held *h, struct th_call
 {
 	(void)h;
 	(void)c;
+	if (th_live_programs_end(l))
+		return;
 	if (l->observer.rest)
 		l->observer.rest(l->observer.ctx, th_live_handle(l), &l->fold, NULL);
 }
@@ -280,6 +283,13 @@ static void do_guard(struct th_live *l, const struct th_held *h, struct th_call 
 {
 	(void)c;
 	th_live_guard(l, h);
+}
+
+static void do_hook(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)h;
+	(void)c;
+	th_live_programs_start(l);
 }
 
 static void do_hand_over(struct th_live *l, const struct th_held *h, struct th_call *c)
@@ -385,6 +395,7 @@ const struct th_effect_row th_effect_rows[TH_EFFECT_COUNT] = {
 			     .stands = call_is_intended },
 	[TH_DO_CORRECT] = { .run = do_correct },
 	[TH_DO_GUARD] = { .run = do_guard, .after = after_head, .of_call = true },
+	[TH_DO_HOOK] = { .run = do_hook, .after = after_head },
 	[TH_DO_HAND_OVER] = { .run = do_hand_over,
 			      .after = after_head,
 			      .of_call = true,

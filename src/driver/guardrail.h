@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * guardrail.h - guardrails of the agent's code.
+ * guardrail.h - guardrails are asked: the agent's code, or programs (program.h).
  */
 #ifndef TH_DRIVER_GUARDRAIL_H
 #define TH_DRIVER_GUARDRAIL_H

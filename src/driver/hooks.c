@@ -544,6 +544,7 @@ static bool rests(const struct th_live *l, const struct th_event *ev)
 
 void th_live_hooks(struct th_live *l, const struct th_event *ev)
 {
+	l->worked |= ev->kind == TH_EV_MODEL_REQUESTED || ev->kind == TH_EV_GUARDRAIL;
 	if (ev->kind == TH_EV_MODEL_REQUESTED)
 		th_live_results_free(l); /* hooks of the last answer are over */
 	if (l->lost || (!watched(l, l->fold.agent) && ev->kind != TH_EV_HANDOFF))

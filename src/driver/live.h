@@ -62,6 +62,8 @@ struct th_delegation;       /* a call and the child session that works on it */
 struct th_pending_callback; /* a question to the agent's code */
 struct th_mcp_list;         /* mcp_tools.c */
 struct th_takeover;         /* person.c */
+struct th_analysis;         /* a call while analysers look at it; analyse.c */
+struct th_program;          /* a hook that is a program; program.c */
 struct th_logged_call;      /* what the log says of a call; hooks.c */
 
 /* An UNKNOWN result.  It waits for an observation, and the model reads both together. */
@@ -120,6 +122,10 @@ struct th_live {
 	bool untold;                    /* lost; the next flush calls the observer */
 	uint8_t hooked;                 /* hooks.c: the hooks that were called */
 	struct th_logged_call *results; /* hooks.c: results whose guardrails are still running */
+	struct th_analysis *analyses;   /* calls that analysers are asked about; analyse.c */
+	struct th_program *programs;    /* hooks under way; program.c */
+	bool worked;                    /* since it was opened, or since the hooks of its end */
+	bool rest_waits;                /* for these, before its observer is told that it rests */
 	size_t commits;                 /* batches under way with events of this session */
 	struct th_held *held;
 	size_t held_count, held_cap;

@@ -393,7 +393,8 @@ static void forget_effects(struct th_driver *d, const struct th_append *a)
 	for (size_t i = 0; i < a->event_count; i++) {
 		struct th_str raw;
 
-		if (a->events[i].kind != TH_EV_OUTCOME)
+		if (a->events[i].kind != TH_EV_OUTCOME && a->events[i].kind != TH_EV_GUARDRAIL &&
+		    a->events[i].kind != TH_EV_CODE)
 			continue;
 		raw = th_json_raw_get(a->events[i].data, "effect_id");
 		if (raw.len < 3)

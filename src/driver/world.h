@@ -22,6 +22,8 @@ enum th_ticket_kind {
 	TH_TICKET_CALLBACK,       /* a question to the agent's code; the questions of the session */
 	TH_TICKET_SIDE,           /* a side request; the side requests of the session */
 	TH_TICKET_SERVER,         /* the list of an MCP server's tools; those of the session */
+	TH_TICKET_HOOK,           /* a hook that is a program; its event */
+	TH_TICKET_ANALYSER,       /* a question to an analyser; the questions of the session */
 	TH_TICKET_PERSON,         /* what a person does; its event, or the looks of the session */
 };
 

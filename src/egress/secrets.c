@@ -15,7 +15,7 @@ static enum th_code read_one(struct th_egress_secrets *s, const struct th_json *
 	struct th_exec_secret m;
 	enum th_code code = th_table_parse(&th_exec_secret_table, v, &s->arena, &m, err);
 
-	if (code)
+	if (code || m.give) /* which goes to no host */
 		return code;
 	one->name = th_arena_str(&s->arena, m.name);
 	one->placeholder = th_arena_str(&s->arena, m.placeholder);

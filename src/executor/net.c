@@ -62,7 +62,7 @@ enum th_code th_exec_net_make(struct th_executor_server *x, struct th_err *err)
 					     .asks = x->start.net_ask,
 					     .asks_listed = x->start.net_strict,
 					     .ask_ctx = x,
-					     .secrets = x->secrets,
+					     .secrets = x->authority ? x->secrets : NULL,
 					     .authority = x->authority,
 					     .listen_fd = x->net_space.listen_fd };
 	return th_egress_link_new(x->loop, &o, &x->egress, err);

@@ -73,6 +73,30 @@ static enum th_code make_authority(struct th_executor_server *x, struct th_err *
 	return code;
 }
 
+/* A value for commands that name it: it is in no environment before. */
+static enum th_code give(struct th_executor_server *x, const struct th_exec_secret *m,
+			 struct th_err *err)
+{
+	struct th_given *g = &x->env.given;
+	struct th_given_secret *one;
+
+	if (!g->list)
+		g->list = (struct th_given_secret *)th_arena_array(&x->arena, TH_SECRETS_MAX,
+								   sizeof(*g->list));
+	one = g->list ? &g->list[g->count] : NULL;
+	if (one) {
+		one->name = th_arena_str(&x->arena, m->name);
+		one->entry =
+		    th_arena_cstr(&x->arena, th_arena_printf(&x->arena, "%.*s=%.*s",
+							     TH_FMT(m->name), TH_FMT(m->value)));
+	}
+	if (!one || !one->entry)
+		return th_fail(err, TH_ELIMIT, "the secrets are too long");
+	g->count++;
+	return TH_OK;
+}
+
+/* *entry: its place in the environment; untouched: it has none. */
 static enum th_code add(struct th_executor_server *x, const struct th_json *v, const char **entry,
 			struct th_err *err)
 {
@@ -84,6 +108,10 @@ static enum th_code add(struct th_executor_server *x, const struct th_json *v, c
 	struct th_secret *value = th_secret_new(m.value);
 	code = th_mask_add(x->mask, value, err);
 	th_secret_free(value);
+	if (m.give)
+		return code ? code : give(x, &m, err);
+	if (code == TH_OK && x->start.net.len == 0)
+		return th_fail(err, TH_EUSAGE, "secrets with hosts need a net that is a list");
 	*entry = th_arena_cstr(&x->arena, th_arena_printf(&x->arena, "%.*s=%.*s", TH_FMT(m.name),
 							  TH_FMT(m.placeholder)));
 	if (code == TH_OK && !*entry)
@@ -104,8 +132,6 @@ enum th_code th_exec_secrets_make(struct th_executor_server *x, struct th_err *e
 		return th_fail(err, TH_ELIMIT, "the environment is too long");
 	if (x->start.secrets.len == 0)
 		return TH_OK;
-	if (x->start.net.len == 0)
-		return th_fail(err, TH_EUSAGE, "secrets need a net that is a list of hosts");
 	if (setrlimit(RLIMIT_CORE, &none) < 0)
 		return th_fail_errno(err, errno, "forbid core files");
 	x->secrets = th_secret_new(x->start.secrets);
@@ -113,14 +139,16 @@ enum th_code th_exec_secrets_make(struct th_executor_server *x, struct th_err *e
 	x->mask = th_mask_new();
 	for (struct th_json_iter it = th_json_iter(doc ? th_json_root(doc) : NULL);
 	     code == TH_OK && th_json_next(&it);) {
-		if (n == TH_SECRETS_MAX)
+		if (n + x->env.given.count == TH_SECRETS_MAX)
 			return th_fail(err, TH_ELIMIT, "more than %d secrets", TH_SECRETS_MAX);
-		code = add(x, it.val, &x->secret_environment[n++], err);
+		code = add(x, it.val, &x->secret_environment[n], err);
+		n += x->secret_environment[n] != NULL;
 	}
 	th_mask_build(x->mask);
 	x->env.mask = x->mask;
-	if (code == TH_OK)
-		code = make_authority(x, err);
+	if (code || n == 0)
+		return code;
+	code = make_authority(x, err);
 	for (size_t i = 0; code == TH_OK && i < TH_COUNT(trust_variables); i++) {
 		x->secret_environment[n] = th_arena_cstr(
 		    &x->arena, th_arena_printf(&x->arena, "%s=%s", trust_variables[i], x->trust));

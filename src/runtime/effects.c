@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "runtime/analyser.h"
 #include "runtime/internal.h"
 #include "runtime/mcp.h"
 #include "runtime/secrets.h"
@@ -101,6 +102,7 @@ static void tool_call_drop(struct th_runtime *rt, struct th_runtime_effect *c)
 void th_runtime_session_effects_drop(struct th_runtime_session *s)
 {
 	th_runtime_mcp_free(s);
+	th_runtime_analyser_free(s);
 	for (struct th_runtime_effect *c = s->rt->tool_calls, *next; c; c = next) {
 		next = c->next;
 		if (c->session == s)
@@ -195,7 +197,8 @@ void th_world_tool_run(void *ctx, struct th_ticket t, const struct th_effect_cal
 
 	assert(s);
 	/* Nothing is said of it: whoever has the session now asks what became of it. */
-	if (!th_runtime_holds(rt) || th_runtime_mcp_run(s, t, call, settle))
+	if (!th_runtime_holds(rt) || th_runtime_analyser_run(s, t, call) ||
+	    th_runtime_mcp_run(s, t, call, settle))
 		return;
 	if (th_runtime_session_executor(s, s->stored ? s->row.epoch : 1, &err)) {
 		th_driver_tool_not_started(rt->driver, t, err.msg);

@@ -93,6 +93,7 @@ struct th_runtime {
 	struct th_runtime_session **by_index; /* by the driver's handle index */
 	size_t by_index_cap;
 	struct th_runtime_effect *tool_calls;
+	struct th_runtime_question *questions; /* to analysers; analyser.c */
 	struct th_tool_row *tools;
 	size_t tool_count;
 	struct th_schemas schemas;

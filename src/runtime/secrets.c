@@ -125,7 +125,8 @@ enum th_code th_runtime_secrets(struct th_str raw, struct th_str scope, struct t
 					    .placeholder = th_str_of(name),
 					    .value = th_buf_str(&value),
 					    .hosts = s->hosts,
-					    .headers = s->headers };
+					    .headers = s->headers,
+					    .give = s->give };
 		th_table_print(&th_exec_secret_table, &m, &w);
 		explicit_bzero(value.ptr, value.len);
 		th_buf_clear(&value);

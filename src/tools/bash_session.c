@@ -47,6 +47,7 @@
 const struct th_shell_kind th_shell_bash = {
 	.argv = (const char *const[]){ "bash", "--noprofile", "--norc", "--noediting", "-i", NULL },
 	.environment = (const char *const[]){ "PS1=", "PS2=", NULL },
+	.exports = true,
 	.set_up = SET_UP,
 	.trigger = TRIGGER,
 	.report_max = TH_PATH_LEN_MAX,
@@ -352,7 +353,9 @@ enum th_code th_shell_session_new(struct th_tool_env *env, const struct th_shell
 	s->command_fd = s->report_fd = -1;
 	th_mask_stream_init(&s->mask, env->mask);
 	th_arena_init(&s->arena, TH_MIB);
-	th_buf_init(&s->queue, TH_COMMAND_SIZE_MAX + WORD_LEN + 16);
+	th_buf_init(&s->queue,
+		    TH_COMMAND_SIZE_MAX + WORD_LEN + 16 +
+			TH_SECRETS_MAX * (3 * TH_MASK_LEN_MAX + TH_SECRET_NAME_MAX + 16));
 	th_buf_init(&s->report, WORD_LEN + 16 + kind->report_max);
 	th_buf_init(&s->said, WORD_LEN + 16 + kind->report_max);
 	s->terminal = th_terminal_new(on_reply, s);
@@ -421,6 +424,8 @@ enum th_code th_shell_session_run(struct th_shell_session *s, struct th_str comm
 	s->marked = s->reported = false;
 	s->busy = true;
 	th_buf_add_mem(&s->queue, s->word, WORD_LEN + 1);
+	if (s->kind->exports)
+		th_given_export(&s->env->given, command, &s->queue);
 	th_buf_add(&s->queue, command);
 	th_buf_add_char(&s->queue, '\0');
 	write_queue(s);

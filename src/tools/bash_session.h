@@ -29,6 +29,7 @@ struct th_shell_kind {
 	const char *const *environment; /* more than commands have; NULL: nothing */
 	const char *set_up, *trigger;   /* typed once, and for each command; NULL: nothing */
 	size_t report_max;              /* of REST */
+	bool exports;                   /* secrets that a command names are exported before it */
 };
 extern const struct th_shell_kind th_shell_bash; /* REST: its folder */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * command.c - runs a program that an agent file declares as a tool.
+ * command.c - runs a program that an agent file declares as a tool, or as a hook.
  *
  * No model can ask for this tool: the driver makes its arguments from the agent
  * file's argv and the arguments of the model's call.  These go to the program's
@@ -19,11 +19,13 @@
 #include "tools/clip.h"
 #include "tools/tool.h"
 
-#define TH_FIELDS_command(F)                                                           \
-	F(command, str, name, "name", TH_REQ | TH_NONEMPTY, "The tool, for messages.") \
-	F(command, strs, argv, "argv", TH_REQ | TH_NONEMPTY, "Program and arguments.") \
-	F(command, raw, input, "input", TH_REQ, "For its standard input.")             \
-	F(command, int, timeout_s, "timeout_s", TH_NONEG, "0: the longest there is.")
+#define TH_FIELDS_command(F)                                                               \
+	F(command, str, name, "name", TH_REQ | TH_NONEMPTY, "The tool, for messages.")     \
+	F(command, strs, argv, "argv", TH_REQ | TH_NONEMPTY, "Program and arguments.")     \
+	F(command, raw, input, "input", TH_REQ, "For its standard input.")                 \
+	F(command, int, timeout_s, "timeout_s", TH_NONEG, "0: the longest there is.")      \
+	F(command, strs, environment, "environment", 0, "NAME=value, beside the agent's.") \
+	F(command, bool, apart, "apart", 0, "The result is an object {out, err}, as written.")
 
 TH_STRUCT(command)
 extern const struct th_table th_command_table;
@@ -63,7 +65,8 @@ static void put(struct command *c, enum th_child_stream stream, struct th_str by
 		th_clip_add(&c->out, bytes);
 	} else if (bytes.len > 0) {
 		th_clip_add(&c->progress, bytes);
-		c->job->output(c->job, bytes);
+		if (!args_of(c)->apart)
+			c->job->output(c->job, bytes);
 	}
 }
 
@@ -153,6 +156,22 @@ static void add_failure(struct th_buf *out, const struct command *c, const struc
 		th_buf_truncate(out, out->len - 1);
 }
 
+/* Both streams, for who decides by them. */
+static void add_apart(struct th_buf *out, const struct command *c)
+{
+	struct th_buf text = TH_BUF_INIT(8 * TH_TOOL_OUTPUT_MODEL_MAX);
+	struct th_jw w = th_jw(out);
+
+	th_jw_object(&w);
+	(void)th_clip_text(&c->out, &text);
+	th_jw_kstr(&w, "out", th_buf_str(&text));
+	th_buf_clear(&text);
+	(void)th_clip_text(&c->progress, &text);
+	th_jw_kstr(&w, "err", th_buf_str(&text));
+	th_jw_object_end(&w);
+	th_buf_deinit(&text);
+}
+
 static void add_evidence(struct th_buf *out, const struct command *c, const struct th_child_exit *e)
 {
 	struct th_jw w = th_jw(out);
@@ -180,7 +199,9 @@ static void on_exit_(void *ctx, const struct th_child_exit *e)
 		status = TH_OUTCOME_FAILED;
 	if (e->not_started)
 		status = TH_OUTCOME_NOT_STARTED;
-	if (status == TH_OUTCOME_DONE)
+	if (args_of(c)->apart && status != TH_OUTCOME_NOT_STARTED)
+		add_apart(&text, c);
+	else if (status == TH_OUTCOME_DONE)
 		add_result(&text, c);
 	else
 		add_failure(&text, c, e);
@@ -195,17 +216,20 @@ static void on_exit_(void *ctx, const struct th_child_exit *e)
 /* A keyed one finds its key there. */
 static const char *const *environment(struct th_tool_job *job)
 {
+	const struct th_strs *more = &((const struct th_command *)job->args)->environment;
 	const char *const *base = job->env->environment;
 	const char **ret;
 	size_t count = 0;
 
 	while (base && base[count])
 		count++;
-	ret = (const char **)th_arena_array(job->arena, count + 2, sizeof(*ret));
+	ret = (const char **)th_arena_array(job->arena, count + more->count + 2, sizeof(*ret));
 	for (size_t i = 0; ret && i < count; i++)
 		ret[i] = base[i];
+	for (size_t i = 0; ret && i < more->count; i++)
+		ret[count + i] = th_arena_cstr(job->arena, more->list[i]);
 	if (ret)
-		ret[count] =
+		ret[count + more->count] =
 		    th_arena_printf(job->arena, "THOLE_EFFECT_ID=%.*s", TH_FMT(job->effect_id)).ptr;
 	return ret;
 }

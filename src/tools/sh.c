@@ -283,12 +283,17 @@ static enum th_code start_child(struct th_sh *s, struct th_err *err)
 	const char *const *prefix =
 	    env->desktop_prefix ? env->desktop_prefix(env->desktop_ctx) : NULL;
 	const char *cwd = th_arena_cstr(s->job->arena, env->workspace);
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_COMMAND_SIZE_MAX);
 	size_t n = count_of(prefix), words = count_of(s->spec.argv);
 	const char **argv =
 	    (const char **)th_arena_array(s->job->arena, n + words + 6, sizeof(*argv));
 
 	if (!argv || !cwd)
 		return th_fail(err, TH_ELIMIT, "the command is too long");
+	for (size_t i = 0; i < words; i++)
+		th_buf_printf(&text, "%s\n", s->spec.argv[i]);
+	if (!words)
+		th_buf_add_cstr(&text, s->spec.command);
 	for (size_t i = 0; i < n; i++)
 		argv[i] = prefix[i];
 	argv[n] = "/bin/sh";
@@ -301,7 +306,8 @@ static enum th_code start_child(struct th_sh *s, struct th_err *err)
 	}
 	struct th_child_spec spec = {
 		.argv = argv,
-		.env = env->environment,
+		.env = th_given_environment(&env->given, th_buf_str(&text), env->environment,
+					    s->job->arena),
 		.cwd = cwd,
 		.merge_err = !s->spec.err,
 		.sandbox = env->sandbox,
@@ -311,8 +317,10 @@ static enum th_code start_child(struct th_sh *s, struct th_err *err)
 		.on_exit = on_exit_,
 		.ctx = s,
 	};
+	if (!spec.env && env->environment)
+		return th_fail(err, TH_ELIMIT, "the environment is too long");
 	if (n > 0)
-		return start_on_desktop(s, &spec, count_of(env->environment), err);
+		return start_on_desktop(s, &spec, count_of(spec.env), err);
 	return th_child_start(env->loop, &spec, &s->child, err);
 }
 

@@ -22,6 +22,7 @@
 #include "base/mask.h"
 #include "core/effect.h"
 #include "core/event.h"
+#include "tools/given.h"
 
 struct th_loop;
 struct th_timer;
@@ -44,6 +45,7 @@ struct th_tool_env {
 	uid_t owner_uid;
 	gid_t owner_gid;
 	const char *const *environment;        /* for commands; NULL-terminated */
+	struct th_given given;                 /* values for commands that name them */
 	const struct th_sandbox_plan *sandbox; /* for commands; NULL: not confined */
 	const struct th_mask *mask; /* over what commands write; NULL: there are no secrets */
 	int64_t command_ms_max;

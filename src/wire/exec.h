@@ -186,8 +186,9 @@
 	F(exec_secret, str, name, "name", TH_REQ, "variable of the placeholder")     \
 	F(exec_secret, str, placeholder, "placeholder", TH_REQ, "what programs see") \
 	F(exec_secret, str, value, "value", TH_REQ, "never written anywhere")        \
-	F(exec_secret, raw, hosts, "hosts", TH_REQ, "where it may go, as in net")    \
-	F(exec_secret, strs, headers, "headers", TH_REQ, "in which headers")
+	F(exec_secret, raw, hosts, "hosts", 0, "where it may go, as in net")         \
+	F(exec_secret, strs, headers, "headers", 0, "in which headers")              \
+	F(exec_secret, bool, give, "give", 0, "to commands that name it")
 
 #define TH_FIELDS_exec_start(F)                                                                 \
 	F(exec_start, str, op, "op", TH_REQ, "start")                                           \

@@ -43,6 +43,8 @@ static const struct area {
 	/* Whole runs: openhands_states.py. */
 	{ "state transitions (V1)", NULL },
 	{ "fork (V1)", NULL },
+	{ "crash recovery (V1)", NULL },
+	{ "fn-call converter (split multi) (V0)", NULL },
 	{ "skill trigger (V1)", oh_skill_word },
 	{ "path trigger (V1)", oh_skill_path },
 	{ "condensation event (V0)", oh_condensation },
@@ -53,6 +55,10 @@ static const struct area {
 	{ "event->llm (V1)", oh_message },
 	{ "event->llm batching (V1)", oh_messages },
 	{ "limits (V0)", oh_budget },
+	{ "hooks (V1)", oh_hook },
+	{ "secrets (V1)", oh_secret },
+	{ "secret masking (V0)", oh_mask },
+	{ "secret masking (V1)", oh_mask },
 };
 
 /*

@@ -27,6 +27,7 @@ oh_area_fn oh_event_write_v0, oh_event_write_v1, oh_event_read_v0, oh_event_read
 oh_area_fn oh_confirm, oh_skill_word, oh_skill_path;                  /* openhands_skills.c */
 oh_area_fn oh_condenser_v0, oh_condenser_v1, oh_condenser_made;       /* openhands_condense.c */
 oh_area_fn oh_view_v0, oh_view_v1;                                    /* openhands_view.c */
+oh_area_fn oh_hook, oh_secret, oh_mask;                               /* openhands_hooks.c */
 oh_area_fn oh_message, oh_messages;                                   /* openhands_messages.c */
 oh_area_fn oh_request, oh_budget, oh_condensation;                    /* openhands_session.c */
 oh_area_fn oh_call_read, oh_call_write, oh_call_prompt, oh_call_back; /* openhands_calls.c */

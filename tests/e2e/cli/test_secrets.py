@@ -191,6 +191,22 @@ class Secrets(house.House):
         self.assertEqual(outputs[1].split()[0], first)
         self.assertNotEqual(self.act("echo $TOKEN", name="other")[0].split()[0], first)
 
+    def test_a_command_that_names_it_gets_the_value(self):
+        self.env["DEPLOY"] = "it's deployed"
+        (self.folder / "agent.json").write_text(json.dumps({"workspace": str(self.work), "tools": ["shell", "bash"], "secrets": {"DEPLOY": {"give": True}}}))
+        for tool, name in (("shell", "g1"), ("bash", "g2")):
+            script = "".join("%s %s\n" % (tool, json.dumps({"command": line})) for line in (
+                "echo [${DEPLOYX:-}${#DEPLOY}]", 'test -n "$HOME" && env | grep -c deployed; true', "printf %s $deploy; echo $DEPLOY > out.txt; echo $DEPLOY"))
+            (self.work / "out.txt").unlink(missing_ok=True)
+            self.good("run", "-m", "human/human", "-a", self.folder / "agent.json", "-s", name, "go", stdin=script + "done x\n")
+            outputs = [str(e["data"]["output"]) for e in self.events(name) if e["kind"] == "outcome"]
+            self.assertIn("[13]", outputs[0])
+            self.assertEqual((self.work / "out.txt").read_text(), "it's deployed\n")
+            self.assertIn("*" * 13, outputs[2])
+            self.assertNotIn("deployed", self.good("log", name, "--json").out.replace("grep -c deployed", ""))
+        self.good("run", "-m", "human/human", "-a", self.folder / "agent.json", "-s", "g3", "go", stdin='shell {"command": "env | grep -c ^DEP; true"}\ndone x\n')
+        self.assertIn("0", [str(e["data"]["output"]) for e in self.events("g3") if e["kind"] == "outcome"][0])
+
     def test_mistakes(self):
         def wrong(words, **agent):
             self.say(**agent)
@@ -199,6 +215,7 @@ class Secrets(house.House):
         wrong(["secrets", "need a net"], secrets={"T": {"hosts": ["a.example"]}})
         net = {"net": ["a.example"]}
         wrong(["secrets.T", "hosts", "missing"], secrets={"T": {}}, **net)
+        wrong(["secrets.T", "give and hosts"], secrets={"T": {"hosts": ["a.example"], "give": True}}, **net)
         wrong(["secrets.T.hosts[0]", "any host"], secrets={"T": {"hosts": ["*"]}}, **net)
         wrong(["secrets.T.hosts[0]", "a method or a path"], secrets={"T": {"hosts": ["a.example/x"]}}, **net)
         wrong(["secrets.T.headers[0]", "no header"], secrets={"T": {"hosts": ["a.example"], "headers": ["host"]}}, **net)

@@ -162,6 +162,8 @@ static void do_effect(struct play *p, const struct th_effect *fx)
 		note(p, "correct", "");
 		must(p, TH_EV_MESSAGE, s->seq, "", "{\"role\":\"user\",\"content\":\"no\"}");
 		break;
+	case TH_DO_HOOK: /* no agent here has one */
+		break;
 	case TH_DO_GUARD: {
 		const struct th_member *m = fx->stage == TH_GUARD_INPUT
 						? &s->team->members[s->guard_agent]

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * analyser.h - external analysers that are servers: a call is posted to one, as JSON, by this
+ * process, which has the network and the tokens.  To ask changes nothing there.
+ */
+#ifndef TH_RUNTIME_ANALYSER_H
+#define TH_RUNTIME_ANALYSER_H
+
+#include "runtime/internal.h"
+
+/* False: it is no such question. */
+bool th_runtime_analyser_run(struct th_runtime_session *s, struct th_ticket t,
+			     const struct th_effect_call *call);
+void th_runtime_analyser_free(struct th_runtime_session *s); /* nobody hears of its questions */
+
+#endif

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""External analysers: programs and servers that say how risky a call is, in an ensemble, and what no answer means."""
+
+import http.server
+import json
+import threading
+import unittest
+
+import house
+
+SHELL = {"function_call": {"name": "shell", "arguments": {"command": "echo made > made.txt"}}}
+WAITS = 3
+
+
+class Guard(http.server.BaseHTTPRequestHandler):
+    answer, status, asked = b"{}", 200, []
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        Guard.asked.append((self.path, self.headers.get("Authorization"), json.loads(body)))
+        self.send_response(Guard.status)
+        self.send_header("Content-Length", str(len(Guard.answer)))
+        self.end_headers()
+        self.wfile.write(Guard.answer)
+
+    def log_message(self, *_):
+        pass
+
+
+class Analysers(house.House):
+    def setUp(self):
+        super().setUp()
+        self.env["THOLE_MODEL"] = "gpt-5.4"
+
+    def play(self, name, *external, code=0, **confirm):
+        (self.work / "made.txt").unlink(missing_ok=True)
+        agent = {"workspace": str(self.work), "tools": ["shell"], "confirm": dict({"when": "risky", "external": external}, **confirm)}
+        (self.folder / "agent.yaml").write_text(json.dumps(agent))
+        if not self.standin:
+            self.standin = house.Standin(self.folder, {"rules": [{"if": {"turns": {"equals": 0}}, "parts": [SHELL]},
+                                                                 {"parts": [{"text": "Done."}]}]})
+            self.env["OPENAI_BASE_URL"] = self.standin.url
+        ended = self.good("run", "-a", self.folder / "agent.yaml", "-s", name, "Begin.", code=code)
+        self.assertEqual((self.work / "made.txt").exists(), code == 0)
+        events = [json.loads(line) for line in self.good("log", name, "--json").out.splitlines()]
+        self.call = [e["data"] for e in events if e["kind"] == "call"][0]
+        self.analyses = [e["data"] for e in events if e["kind"] == "analysis"]
+        return ended
+
+    def test_programs(self):
+        def says(answer, name="p"):
+            return {"name": name, "command": ["/bin/sh", "-c", "cat > call.json; echo '%s'" % answer]}
+
+        self.play("low", says('{"risk": "LOW"}'))
+        call = json.loads((self.work / "call.json").read_text())
+        self.assertEqual((call["tool"], call["arguments"], call["class"]), ("shell", {"command": "echo made > made.txt"}, "W"))
+        self.play("high", says('{"risk": "high", "reason": "it writes"}'), code=WAITS)
+        self.assertEqual((self.call["policy"], self.call["risk"], self.call["reason"]), ("ask", "high", "it writes"))
+        self.good("approve", "high")
+        self.assertTrue((self.work / "made.txt").exists() or self.good("resume", "high"))
+        # The highest of all counts.
+        self.play("both", says('{"risk": "low"}', "a"), says('{"security_risk": "HIGH"}', "b"), code=WAITS)
+        self.assertEqual(sorted((a["name"], a["index"], a["risk"]) for a in self.analyses), [("a", 0, "low"), ("b", 1, "high")])
+        self.play("medium", says('{"risk": "medium"}'))
+        self.play("threshold", says('{"risk": "medium"}'), threshold="medium", code=WAITS)
+        self.play("unknown", says('{"risk": "unknown"}'))
+        self.play("asks", says('{"risk": "unknown"}'), unknown=True, code=WAITS)
+
+    def test_no_answer_is_a_high_risk_or_what_the_file_says(self):
+        bad = (["/bin/false"], ["/bin/echo", "words"], ["/bin/echo", '{"risk": "terrible"}'], ["/nonexistent"])
+        for i, command in enumerate(bad):
+            self.play("bad%d" % i, {"name": "p", "command": command}, code=WAITS)
+            self.assertIn("gave no answer", self.analyses[0]["failed"])
+            self.assertEqual(self.call["reason"], self.analyses[0]["failed"])
+        self.play("open", {"name": "p", "command": ["/bin/false"], "on_failure": "low"})
+        self.play("late", {"name": "p", "command": ["/bin/sleep", "60"], "timeout_s": 1}, code=WAITS)
+        self.assertIn("in time", self.analyses[0]["failed"])
+
+    def test_servers(self):
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Guard)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        url = "http://127.0.0.1:%d/risk" % server.server_port
+        self.env["GUARD_TOKEN"] = "guard-secret"
+        Guard.answer = b'{"risk": "high", "reason": "no"}'
+        self.play("high", {"name": "s", "url": url, "token_env": "GUARD_TOKEN"}, code=WAITS)
+        path, token, body = Guard.asked[-1]
+        self.assertEqual((path, token, body["tool"]), ("/risk", "Bearer guard-secret", "shell"))
+        self.assertNotIn("guard-secret", self.good("log", "high", "--json").out)
+        Guard.answer = b'{"risk": "low"}'
+        self.play("low", {"name": "s", "url": url})
+        self.assertIsNone(Guard.asked[-1][1])
+        Guard.status = 500
+        self.play("broken", {"name": "s", "url": url}, code=WAITS)
+        self.assertIn("HTTP 500", self.analyses[0]["failed"])
+        Guard.status, Guard.answer = 200, b'{"risk": "low", "pad": "' + b"x" * 70000 + b'"}'
+        self.play("long", {"name": "s", "url": url}, code=WAITS)
+        self.assertIn("larger than 65536", self.analyses[0]["failed"])
+        self.play("gone", {"name": "s", "url": "http://127.0.0.1:1/"}, code=WAITS)
+        self.play("keyless", {"name": "s", "url": url, "token_env": "NO_SUCH"}, code=WAITS)
+        self.assertIn("NO_SUCH", self.analyses[0]["failed"])
+
+    def test_files_that_are_wrong(self):
+        for external, words in (([{"name": "a"}], "without one of"), ([{"name": "a", "url": "ftp://x"}], "neither http"),
+                                ([{"name": "a", "command": ["x"]}] * 2, "twice"),
+                                ([{"name": str(i), "command": ["x"]} for i in range(9)], "more than 8"),
+                                ([{"name": "a", "command": ["x"], "timeout_s": 121}], "120")):
+            (self.folder / "agent.yaml").write_text(json.dumps({"confirm": {"when": "risky", "external": external}}))
+            self.bad(2, words, "run", "-a", self.folder / "agent.yaml", "Begin.")
+
+
+if __name__ == "__main__":
+    unittest.main()

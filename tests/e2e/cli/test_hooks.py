@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hooks that are programs: each event of OpenHands' hooks.json, what refuses, changes and tells, and that none runs twice."""
+
+import json
+import os
+import signal
+import time
+import unittest
+
+import house
+
+SHELL = {"function_call": {"name": "shell", "arguments": {"command": "echo made > made.txt"}}}
+READ = {"function_call": {"name": "read_file", "arguments": {"path": "old.txt"}}}
+
+
+def said(line):
+    return {"if": {"turns": {"equals": 0}}, "parts": [line]}
+
+
+class Hooks(house.House):
+    def setUp(self):
+        super().setUp()
+        self.env["THOLE_MODEL"] = "gpt-5.4"
+        (self.work / "old.txt").write_text("old\n")
+
+    def hooks(self, file=None, more="", **events):
+        """An agent with these hooks: event -> command lines; `file`: in a hooks.json of the repository."""
+        lists = {event: [{"matcher": "*", "hooks": [hook if isinstance(hook, dict) else {"command": hook} for hook in hooks]}]
+                 for event, hooks in events.items()}
+        own = {} if file else lists
+        if file:
+            (self.work / ".openhands").mkdir(exist_ok=True)
+            (self.work / ".openhands" / "hooks.json").write_text(json.dumps(file))
+            own = {"repository": True}
+        text = json.dumps({"workspace": str(self.work), "tools": ["shell", "read_file"], "hooks": dict(own, **json.loads(more or "{}"))})
+        (self.folder / "agent.yaml").write_text(text)
+
+    def run_rules(self, *rules, code=0, name="one", task="Begin."):
+        self.standin = house.Standin(self.folder, {"rules": list(rules) + [{"parts": [{"text": "Done."}]}]})
+        self.env["OPENAI_BASE_URL"] = self.standin.url
+        return self.good("run", "-a", self.folder / "agent.yaml", "-s", name, task, code=code)
+
+    def events(self, *kinds, name="one"):
+        lines = self.good("log", name, "--json").out.splitlines()
+        return [e for e in map(json.loads, lines) if not kinds or e["kind"] in kinds]
+
+    def guardrails(self, name="one"):
+        return [e["data"] for e in self.events("guardrail", name=name)]
+
+    def outcome(self):
+        return self.events("outcome")[0]["data"]
+
+    def test_a_call_is_refused_and_the_hook_knows_it(self):
+        self.hooks(file={"hooks": {"PreToolUse": [{"matcher": "shell|terminal", "hooks": [
+            {"type": "command", "command": "cat > given.json; env | grep OPENHANDS_ > env.txt; echo 'not here' >&2; exit 2"}]}]}})
+        self.run_rules({"if": {"turns": {"equals": 0}}, "parts": [SHELL]},
+                       {"expect": [{"tool_output": {"nth": -1, "contains": "not here"}}], "parts": [{"text": "Done."}]})
+        self.assertEqual(self.outcome()["status"], "refused")
+        self.assertFalse((self.work / "made.txt").exists())
+        given = json.loads((self.work / "given.json").read_text())
+        self.assertEqual((given["event_type"], given["tool_name"], given["session_id"], given["working_dir"]),
+                         ("PreToolUse", "shell", "one", str(self.work)))
+        self.assertEqual(given["tool_input"], {"command": "echo made > made.txt"})
+        self.assertEqual(given["message"], None)
+        env = (self.work / "env.txt").read_text()
+        for line in ("OPENHANDS_SESSION_ID=one", "OPENHANDS_EVENT_TYPE=PreToolUse", "OPENHANDS_TOOL_NAME=shell",
+                     "OPENHANDS_PROJECT_DIR=%s" % self.work):
+            self.assertIn(line + "\n", env)
+        started = self.events("hook_started")[0]["data"]
+        self.assertEqual((started["name"], started["event"], started["stage"]), ("pre_tool_use 1", "pre_tool_use", "tool_input"))
+        self.assertEqual(self.guardrails()[0]["effect_id"], started["effect_id"])
+        self.assertIn("not here", self.good("log", "one").out)
+
+    def test_another_tool_is_not_asked_about(self):
+        self.hooks(file={"pre_tool_use": [{"matcher": "read_.*", "hooks": [{"command": "exit 2"}]}]})
+        self.run_rules({"if": {"turns": {"equals": 0}}, "parts": [SHELL]})
+        self.assertTrue((self.work / "made.txt").exists())
+        self.assertEqual(self.events("hook_started"), [])
+
+    def test_json_decides_changes_and_tells(self):
+        change = json.dumps({"updatedInput": {"command": "echo other > other.txt"}, "additionalContext": "mind the gap"})
+        self.hooks(pre_tool_use=["echo '%s'" % change], post_tool_use=["cat > after.json; echo '{\"additionalContext\": \"tidy up\"}'"])
+        self.run_rules({"if": {"turns": {"equals": 0}}, "parts": [SHELL]},
+                       {"expect": [{"body": {"contains": "mind the gap"}}, {"body": {"contains": "tidy up"}},
+                                   {"body": {"contains": "changed the arguments"}}], "parts": [{"text": "Done."}]})
+        self.assertTrue((self.work / "other.txt").exists())
+        self.assertFalse((self.work / "made.txt").exists())
+        after = json.loads((self.work / "after.json").read_text())
+        self.assertEqual(after["tool_input"], {"command": "echo other > other.txt"})
+        self.assertIsNotNone(after["tool_response"])
+        call, intent = self.events("call")[0]["data"], self.events("intent")[0]["data"]
+        self.assertNotEqual(call["digest"], intent["digest"])
+
+    def test_a_change_does_not_pass_policy(self):
+        change = json.dumps({"updatedInput": {"command": "echo other > other.txt"}})
+        self.hooks(pre_tool_use=["echo '%s'" % change])
+        agent = json.loads((self.folder / "agent.yaml").read_text())
+        agent["rules"] = [{"tool": "shell", "arguments": {"command": "*other*"}, "decide": "refuse"}]
+        (self.folder / "agent.yaml").write_text(json.dumps(agent))
+        self.run_rules({"if": {"turns": {"equals": 0}}, "parts": [SHELL]},
+                       {"expect": [{"tool_output": {"nth": -1, "contains": "would not simply run"}}], "parts": [{"text": "Done."}]})
+        self.assertFalse((self.work / "other.txt").exists() or (self.work / "made.txt").exists())
+
+    def test_a_prompt_is_refused(self):
+        self.hooks(user_prompt_submit=["grep -q '\"message\":\"Begin.\"' && { echo no >&2; exit 2; }"])
+        self.run_rules(code=1)
+        self.assertEqual(self.events("model_requested"), [])
+        self.assertTrue(self.guardrails()[0]["tripped"])
+        self.assertEqual(self.guardrails()[0]["message"], "no")
+
+    def test_the_agent_is_sent_back_and_no_more_than_ten_times(self):
+        self.hooks(stop=["[ $(cat count 2>/dev/null | wc -l) -ge 2 ] || { echo x >> count; echo 'tests are missing' >&2; exit 2; }"])
+        self.run_rules({"if": {"body": {"contains": "tests are missing"}}, "parts": [{"text": "Better."}]})
+        self.assertEqual([g.get("again", False) for g in self.guardrails()], [True, True, False])
+        self.assertEqual(self.events("final")[0]["data"]["output"], "Better.")
+        self.standin.end()
+        self.hooks(stop=["echo never >&2; exit 2"])
+        self.run_rules(name="two")
+        self.assertEqual(sum(g.get("again", False) for g in self.guardrails("two")), 10)
+        self.assertEqual(len(self.events("final", name="two")), 1)
+
+    def test_begin_and_end_of_a_session(self):
+        self.hooks(session_start=["echo start >> order; echo '{\"additionalContext\": \"it is spring\"}'"],
+                   user_prompt_submit=["echo prompt >> order"], session_end=["cat > end.json; echo end >> order"])
+        self.run_rules({"expect": [{"body": {"contains": "it is spring"}}], "parts": [{"text": "Done."}]})
+        self.assertEqual(sorted((self.work / "order").read_text().split()[:2]), ["prompt", "start"])
+        self.assertEqual((self.work / "order").read_text().split()[2:], ["end"])
+        self.assertEqual(json.loads((self.work / "end.json").read_text())["metadata"]["state"], "finished")
+        self.good("run", "-s", "one", "More.")
+        self.assertEqual((self.work / "order").read_text().split()[3:], ["prompt", "end"])
+
+    def test_failures_pass_or_refuse_by_choice(self):
+        broken = [{"command": "exit 3"}, {"command": "kill -9 $$"}, {"command": "sleep 60", "timeout": 1}, {"command": "echo '{broken'"}]
+        self.hooks(pre_tool_use=broken)
+        self.run_rules({"if": {"turns": {"equals": 0}}, "parts": [SHELL]})
+        self.assertTrue((self.work / "made.txt").exists())
+        why = [g["info"]["failed"] for g in self.guardrails()]
+        self.assertIn("exit status 3", why[0])
+        self.assertIn("137", why[1])  # the sandbox says it as a shell does
+        self.assertIn("time limit", why[2])
+        self.assertIn("no JSON", why[3])
+        for i, hook in enumerate(broken):
+            self.standin.end()
+            (self.work / "made.txt").unlink(missing_ok=True)
+            self.hooks(more='{"fail": true}', pre_tool_use=[hook])
+            self.run_rules({"if": {"turns": {"equals": 0}}, "parts": [SHELL]}, name="closed%d" % i)
+            self.assertFalse((self.work / "made.txt").exists(), hook)
+        self.standin.end()
+        self.hooks(more='{"fail": true}', stop=["exit 1"])
+        self.run_rules(code=1, name="end")
+
+    def test_nobody_waits_for_an_async_hook(self):
+        os.mkfifo(self.work / "gate", 0o666)
+        (self.work / "gate").chmod(0o666)
+        self.hooks(pre_tool_use=[{"command": "cat gate > /dev/null; exit 2", "async": True}])
+        open_gate = {"function_call": {"name": "shell", "arguments": {"command": "echo x > gate"}}}
+        self.run_rules({"if": {"turns": {"equals": 0}}, "parts": [SHELL]}, {"if": {"turns": {"equals": 1}}, "parts": [open_gate]})
+        self.assertTrue((self.work / "made.txt").exists())
+        self.assertEqual(self.events("guardrail"), [])
+        self.assertTrue(self.events("hook_started")[0]["data"]["async"])
+
+    def test_bad_files_are_refused_by_name(self):
+        for file, words in (({"BogusEvent": []}, "Unknown event type 'BogusEvent'"),
+                            ({"stop": [{"hooks": [{"type": "prompt", "prompt": "x"}]}]}, "only command is"),
+                            ({"stop": [{"hooks": [{"command": "x", "timeout": 601}]}]}, "at most 600"),
+                            ({"pre_tool_use": [{"matcher": "(?!shell).*", "hooks": [{"command": "x"}]}]}, "not supported"),
+                            ({"stop": [{"hooks": [{"command": "x"}] * 33}]}, "at most 32"),
+                            ({"stop": [{"hooks": [{"command": "x" * 300000}]}]}, "larger than")):
+            self.hooks(file=file)
+            ended = self.thole("run", "-a", self.folder / "agent.yaml", "-s", "bad", "Begin.")
+            self.assertNotEqual(ended.code, 0)
+            self.assertIn(words, ended.err)
+            self.assertIn("hooks.json", ended.err)
+
+    def test_killed_in_a_hook_it_runs_once(self):
+        self.hooks(pre_tool_use=["echo x >> runs; until [ -e go ]; do sleep 0.05; done; exit 2"])
+        self.standin = house.Standin(self.folder, {"rules": [{"if": {"turns": {"equals": 0}}, "parts": [SHELL]},
+                                                             {"parts": [{"text": "Done."}]}]})
+        self.env["OPENAI_BASE_URL"] = self.standin.url
+        run = self.start("run", "-a", self.folder / "agent.yaml", "-s", "one", "Begin.")
+        deadline = time.monotonic() + 30
+        while not (self.work / "runs").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        run.send_signal(signal.SIGKILL)
+        run.communicate()
+        (self.work / "go").touch()
+        self.good("resume", "one")
+        self.assertEqual((self.work / "runs").read_text(), "x\n")
+        self.assertEqual(len(self.events("hook_started")), 1)
+        self.assertEqual(self.outcome()["status"], "refused")
+
+
+if __name__ == "__main__":
+    unittest.main()
