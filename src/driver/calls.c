@@ -179,6 +179,7 @@ static struct th_verdict verdict_of(struct th_live *l, const struct th_call *c,
 		.unusable = unusable,
 		.code = agent->approve_from.len ? ask_code : NULL,
 		.code_ctx = &asked,
+		.plan = l->fold.plan,
 		.sticky = th_session_sticky(&l->fold, c->tool),
 		.unresolved = th_unresolved_find(&l->fold.unresolved, digest),
 	};
