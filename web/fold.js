@@ -83,7 +83,9 @@ const plain = {
   items_removed: (d) => ({ type: 'note', title: d.count ? `The newest ${d.count} items were taken out of its history` : 'All items were taken out of its history' }),
   condensation: (d) => ({ type: 'note', title: `Events ${d.first_seq} to ${d.last_seq} are shortened for the model`, ...cut(d.summary ?? '') }),
   state_changed: (d) => ({ type: 'state', state: d.to, title: ({ paused: 'Paused', stopped: 'Stopped', running: 'Goes on', stuck: 'Stuck', limit: 'At a limit' })[d.to] ?? `Now ${d.to}`, ...cut(d.reason ?? '') }),
-  budget: (d) => ({ type: 'note', title: 'Its limits were changed', ...cut(JSON.stringify(d.limits)) }),
+  budget: (d) => ({ type: 'note', title: d.by ? `${d.by} gave it more` : 'Its limits were changed', ...cut(JSON.stringify({ ...d.limits, ...(d.turns ? { turns_more: d.turns } : {}), ...(d.seconds ? { seconds_more: d.seconds } : {}) })) }),
+  plan: (d) => ({ type: 'note', title: d.on ? 'Plan mode: nothing is changed' : `${d.by || 'A person'} ended plan mode` }),
+  verdict: (d) => ({ type: 'note', title: d.failed ? 'No verdict' : d.complete ? `Judged to be done (${d.score})` : `Judged not to be done (${d.score})`, ...cut(d.failed ?? [].concat(d.missing ?? []).map(String).join('\n')) }),
   error: (d) => ({ type: 'error', bad: true, title: `Failed: ${d.class}`, ...cut(d.message) }),
   control: (d) => ({ type: 'control', title: d.taken ? `${d.by ?? 'A person'} took over the desktop` : `${d.by ?? 'The person'} gave the desktop back`, ...cut(d.note || d.reason || '') }),
   final: (d) => ({ type: 'final', status: d.status, instead: d.instead_of, ...cut(d.output) }),
@@ -211,6 +213,7 @@ export class Fold {
       this.rules = d.agent?.approve;
     }
     if (event.kind === 'budget') this.limits = { ...this.limits, ...d.limits };
+    if (event.kind === 'plan') this.plan = d.on === true;
     if (event.kind.startsWith('model_')) return this.model(event, d);
     if (event.kind === 'call') return this.call(event, d);
     if (event.kind === 'input') return this.input(event, d);
@@ -380,6 +383,7 @@ export class Fold {
     });
     this.screen = older.screen ?? this.screen;
     this.limits = this.limits ?? older.limits;
+    this.plan = this.plan ?? older.plan;
     this.agentName ??= older.agentName;
     this.rules ??= older.rules;
     this.count += older.count;

@@ -283,6 +283,8 @@ class SessionView {
     const controls = [];
     if (may && r.state === 'running') controls.push(button('Pause', { onclick: () => this.act('pause', {}, 'Paused') }, 'pause'));
     if (may && ['paused', 'failed', 'limit', 'stopped', 'stuck'].includes(r.state)) controls.push(button('Resume', { class: r.state === 'paused' ? 'primary' : '', onclick: () => this.act('resume', {}, 'Goes on') }, 'play'));
+    if (may && r.state === 'limit') controls.push(button('Give more', { class: 'primary', onclick: () => this.give() }, 'play'));
+    if (may && this.fold.plan && !isActive(r.state)) controls.push(button('Carry out the plan', { class: 'primary', onclick: () => this.act('act', {}, 'Plan mode is over') }, 'play'));
     if (may && isActive(r.state)) controls.push(button('Stop', { onclick: () => this.cancel() }, 'stop'));
     const focused = this.head.contains(document.activeElement) ? document.activeElement.textContent : null;
     document.title = this.options.title(oneLine(r.title || this.id, 60));
@@ -298,6 +300,32 @@ class SessionView {
         iconButton('more', 'More', { onclick: () => this.more() }),
         h('a', { class: 'button quiet', href: sessionPath(this.id, '/export'), download: `${this.id}.jsonl`, 'aria-label': 'Download its log', title: 'Download its log' }, icon('down'))));
     if (focused) [...this.head.querySelectorAll('button, a')].find((b) => b.textContent === focused)?.focus();
+  }
+
+  /** It rests at a limit: a person gives it more, and it goes on. */
+  give() {
+    const limits = this.fold.limits ?? {};
+    const kinds = [['turns', 'Model turns', 20, '1'], ['seconds', 'Seconds', 600, '1'], ['tokens', 'Tokens', 100000, '1'], ['cost_usd', 'US dollars', 1, 'any']]
+      .filter(([name]) => name === 'turns' || limits[name]);
+    dialog('Give it more', (close) => {
+      const problem = h('p', { class: 'problem', role: 'alert' });
+      const inputs = kinds.map(([name, label, value, step]) => [name, label, h('input', { id: `more-${name}`, type: 'number', min: 0, step, value: name === 'turns' ? value : '', placeholder: String(value) })]);
+      const form = h('form', null, h('p', { class: 'muted' }, oneLine(this.row.reason ?? '', 300)),
+        inputs.map(([name, label, input]) => [h('label', { for: `more-${name}` }, label), input]), h('div', { class: 'row' }, h('button', { class: 'primary' }, 'Go on')));
+      form.addEventListener('submit', async (e) => {
+        e.preventDefault();
+        const more = Object.fromEntries(inputs.map(([name, , input]) => [name, Number(input.value)]).filter(([, n]) => n > 0));
+        try {
+          await this.source.act('resume', Object.keys(more).length ? { more } : {});
+          announce('Goes on');
+          close();
+        } catch (error) {
+          problem.textContent = `${error.message}.`;
+        }
+        this.refresh();
+      });
+      return [form, problem];
+    });
   }
 
   /** What is seldom done: another title, comparing, and removing it. */

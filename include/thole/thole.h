@@ -611,6 +611,27 @@ TH_API int thole_session_message(struct thole_session *s, const char *text,
  * What was under way when its last runtime ended is settled by its class. */
 TH_API int thole_session_resume(struct thole_session *s, struct thole_error *err);
 
+/*
+ * A person gives it more than its limits, in any state; then thole_session_resume lets it go on.
+ * `more`: a JSON object with some of {"turns", "tokens", "cost_usd", "seconds"}, as in `limits` of
+ * an agent file, each above 0.  Turns and seconds are for the task under way; tokens and cost_usd
+ * are added to the limit of the session.  `by` may be NULL.  EUSAGE: it has no such limit.
+ */
+TH_API int thole_session_more(struct thole_session *s, const char *more, const char *by,
+			      struct thole_error *err);
+
+/*
+ * Plan mode: a task in which every call that does more than look (class R or L) is refused, and
+ * that ends with a plan.  plan: begins such a task with `text`; messages that follow are of plan
+ * mode, too, and none of them ends it.  act: a person ends plan mode and lets the agent do what it
+ * planned; `note` may be NULL.  `by` may be NULL.  EPROTO: a task is under way; this is not plan
+ * mode.
+ */
+TH_API int thole_session_plan(struct thole_session *s, const char *text, const char *by,
+			      struct thole_error *err);
+TH_API int thole_session_act(struct thole_session *s, const char *note, const char *by,
+			     struct thole_error *err);
+
 /* Holds it: it rests when what is under way is over. */
 TH_API int thole_session_pause(struct thole_session *s, const char *reason,
 			       struct thole_error *err);

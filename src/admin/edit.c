@@ -327,7 +327,7 @@ static void waiting_below(const struct th_edit *e, struct th_buf *out)
 
 		if (c->phase != TH_CALL_INTENDED || c->child != TH_CALL_CHILD_WAITS)
 			continue;
-		th_delegate_id(e->row.session_id, c->intent_seq, out);
+		th_call_child(c, e->row.session_id, out);
 		th_buf_add_char(out, '\n');
 	}
 }

@@ -254,7 +254,7 @@ static bool is_open(const struct th_session *s, uint64_t intent_seq)
 {
 	for (size_t i = 0; i < s->call_count; i++)
 		if (s->calls[i].intent_seq == intent_seq && s->calls[i].phase == TH_CALL_INTENDED)
-			return true;
+			return !s->calls[i].before; /* else it began with an earlier one */
 	return false;
 }
 

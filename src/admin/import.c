@@ -378,7 +378,7 @@ static void note_children(struct arriving *x, struct arrived *s)
 		if (c->phase != TH_CALL_INTENDED || c->intent_seq <= s->row.parent_seq ||
 		    (c->child != TH_CALL_CHILD_WORKS && c->child != TH_CALL_CHILD_WAITS))
 			continue;
-		th_delegate_id(s->row.session_id, c->intent_seq, &names);
+		th_call_child(c, s->row.session_id, &names);
 		th_buf_add_char(&names, '\0');
 	}
 	s->children = th_arena_str(&x->memory, th_buf_str(&names));

@@ -589,6 +589,76 @@ int thole_session_condense(struct thole_session *s, const char *by, struct thole
 			  err);
 }
 
+int thole_session_more(struct thole_session *s, const char *more, const char *by,
+		       struct thole_error *err)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
+	struct th_agent_limits limits;
+	struct th_more given;
+	struct th_err e = { 0 };
+	int code = th_api_check_ready(s, err);
+
+	if (!code)
+		code = th_api_text(more, "what is given", 1, 4 * TH_KIB, err);
+	if (!code && by)
+		code = th_api_text(by, "who says so", 0, TH_USER_MAX, err);
+	if (code)
+		return code;
+	th_arena_init(&a, 64 * TH_KIB);
+	code = th_json_parse(th_str_of(more), &doc, &e);
+	if (!code)
+		code = th_table_parse(&th_agent_limits_table, th_json_root(doc), &a, &limits, &e);
+	if (code)
+		return th_api_fail(err, TH_EUSAGE, "what is given: %s", e.msg);
+	code = th_more_of(&limits, &given, &e);
+	if (!code)
+		code = th_driver_more(s->rt->driver, s->handle, &given, th_str_of(by ?: ""), &e);
+	return th_api_out(code, &e, err);
+}
+
+static int check_plan(struct thole_session *s, const char *text, size_t least, size_t most,
+		      const char *by, struct thole_error *err)
+{
+	int code = th_api_check_ready(s, err);
+
+	if (!code && (text || least))
+		code = th_api_text(text, "the message", least, most, err);
+	if (!code && by)
+		code = th_api_text(by, "who says so", 0, TH_USER_MAX, err);
+	return code;
+}
+
+int thole_session_plan(struct thole_session *s, const char *text, const char *by,
+		       struct thole_error *err)
+{
+	struct th_err e = { 0 };
+	int code = check_plan(s, text, 1, TH_MESSAGE_MAX, by, err);
+
+	if (code)
+		return code;
+	code = th_api_take_over(s, &e);
+	if (!code)
+		code = th_driver_plan(s->rt->driver, s->handle, th_str_of(text),
+				      th_str_of(by ?: ""), &e);
+	return th_api_out(code, &e, err);
+}
+
+int thole_session_act(struct thole_session *s, const char *note, const char *by,
+		      struct thole_error *err)
+{
+	struct th_err e = { 0 };
+	int code = check_plan(s, note, 0, TH_NOTE_MAX, by, err);
+
+	if (code)
+		return code;
+	code = th_api_take_over(s, &e);
+	if (!code)
+		code = th_driver_act(s->rt->driver, s->handle, th_str_of(note ?: ""),
+				     th_str_of(by ?: ""), &e);
+	return th_api_out(code, &e, err);
+}
+
 int thole_session_cancel(struct thole_session *s, enum thole_when when, struct thole_error *err)
 {
 	int code = check_open(s, err);

@@ -67,10 +67,17 @@
 #define TH_FALLBACK_MAX 8                  /* models that an agent may fall back to */
 #define TH_TEAM_MAX 64                     /* agents of one agent file */
 #define TH_HANDOFFS_MAX 64                 /* of one agent */
-#define TH_DELEGATES_MAX 64                /* open sessions that work for one, theirs included */
-#define TH_DELEGATE_DEPTH_MAX 4            /* a session that works for one that works for … */
-#define TH_DELEGATE_TURNS_DEFAULT 10       /* model turns of an agent that is a tool */
-#define TH_GUARDRAILS_MAX 32               /* of one agent */
+#define TH_DELEGATES_MAX 256               /* open sessions that work for one, theirs included */
+#define TH_DELEGATES_PARALLEL_DEFAULT 10   /* of these, at work for one itself */
+#define TH_DELEGATES_PARALLEL_MAX 100      /* where limits.parallel_agents says so */
+#define TH_COST_USD_MAX 1000000            /* that a person gives a session at once */
+#define TH_JUDGE_ROUNDS_DEFAULT 3          /* verdicts in one task */
+#define TH_JUDGE_ROUNDS_MAX 10
+#define TH_JUDGE_MISSING_MAX 20        /* sentences of a verdict */
+#define TH_JUDGE_TEXT_MAX (8 * TH_KIB) /* bytes of them, as the model is told */
+#define TH_DELEGATE_DEPTH_MAX 4        /* a session that works for one that works for … */
+#define TH_DELEGATE_TURNS_DEFAULT 10   /* model turns of an agent that is a tool */
+#define TH_GUARDRAILS_MAX 32           /* of one agent */
 #define TH_GUARD_INPUT_MAX (3 * TH_EVENT_DATA_MAX) /* that one is asked about at once */
 #define TH_HOOK_SECONDS_DEFAULT 60                 /* of a hook that is a program */
 #define TH_HOOK_SECONDS_MAX 600

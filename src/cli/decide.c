@@ -468,7 +468,7 @@ static void stop_below(const struct th_common *common, struct th_edit *e, struct
 
 		if (c->phase != TH_CALL_INTENDED || !c->child)
 			continue;
-		th_delegate_id(e->row.session_id, c->intent_seq, &id);
+		th_call_child(c, e->row.session_id, &id);
 		stop_one(common, e->store, th_buf_str(&id), a);
 	}
 }

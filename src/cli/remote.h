@@ -87,7 +87,9 @@ void th_remote_path(struct th_buf *path, struct th_str session_id, const char *r
 struct th_remote_job {
 	struct th_common *common;
 	struct th_str agent, session_id; /* empty: the default; one is made */
-	struct th_str message;           /* empty: it is resumed */
+	struct th_str message;           /* empty: it is resumed; act: said with it */
+	struct th_str more;              /* JSON: beyond its limits; empty: nothing */
+	bool plan, act;                  /* a task in plan mode; its end */
 	enum th_output output;
 	bool as_terminal;
 };

@@ -46,6 +46,8 @@ static enum th_code begin(struct th_follow *f)
 		th_jw_kstr(&w, "agent", f->job->agent);
 	th_jw_kstr(&w, "id", th_str_of(f->id));
 	th_jw_kstr(&w, "message", f->job->message);
+	if (f->job->plan)
+		th_jw_kbool(&w, "plan", true);
 	th_jw_object_end(&w);
 	code = th_buf_check(&body, "the task", &f->err);
 	q.body = th_buf_str(&body);
@@ -138,6 +140,8 @@ static enum th_code say(struct th_follow *f)
 
 	th_jw_object(&w);
 	th_jw_kstr(&w, "text", f->job->message);
+	if (f->job->plan)
+		th_jw_kbool(&w, "plan", true);
 	th_jw_object_end(&w);
 	code = th_buf_check(&body, "the message", &f->err) ?: post(f, "/messages", &body);
 	if (!code || !f->remote->unsure)
@@ -355,6 +359,36 @@ static enum th_code run_message(struct th_follow *f)
 	return follow_asking(f, f->next + 1);
 }
 
+/* With what it is given beyond its limits. */
+static enum th_code resume(struct th_follow *f)
+{
+	struct th_buf body TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
+
+	if (f->job->more.len)
+		th_buf_printf(&body, "{\"more\":%.*s}", TH_FMT(f->job->more));
+	return post(f, "/resume", f->job->more.len ? &body : NULL);
+}
+
+/* A person ends plan mode. */
+static enum th_code run_act(struct th_follow *f)
+{
+	struct th_buf body TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_NOTE_MAX);
+	struct th_jw w = th_jw(&body);
+	struct past p;
+	enum th_code code = load(f, &p);
+
+	th_jw_object(&w);
+	if (f->job->message.len)
+		th_jw_kstr(&w, "note", f->job->message);
+	th_jw_object_end(&w);
+	code = code ?: th_buf_check(&body, "the note", &f->err) ?: post(f, "/act", &body);
+	if (code)
+		return code;
+	th_show_session(&f->show, th_str_of(f->id));
+	th_follow_flush(f);
+	return follow_asking(f, f->next + 1);
+}
+
 /*
  * What the server has of it by now is shown too: a decision lets a session go on there at once, and
  * this may come later.
@@ -369,7 +403,7 @@ static enum th_code run_resume(struct th_follow *f, const struct past *p)
 	th_show_session(&f->show, th_str_of(f->id));
 	if (th_session_rests(&f->fold) && f->fold.state != TH_STATE_FINISHED) {
 		if (!waits)
-			code = post(f, "/resume", NULL);
+			code = resume(f);
 		if (code == TH_EPROTO || code == TH_EBUSY) /* it goes on already */
 			code = TH_OK;
 	} else {
@@ -424,6 +458,8 @@ static int work(struct th_follow *f, bool exists)
 	struct past p;
 	enum th_code code;
 
+	if (f->job->act)
+		return finish(f, run_act(f));
 	if (f->job->message.len)
 		return finish(f, exists ? run_message(f) : run_new(f));
 	code = load(f, &p);

@@ -20,9 +20,9 @@
 struct run_options {
 	struct th_common common;
 	struct th_str agent, model, computer, session, base_url, key_file, net, approve, tools,
-	    sandbox, folder, models;
+	    sandbox, folder, models, more, note;
 	int64_t turns;
-	bool json, view, quiet;
+	bool json, view, quiet, plan, act;
 };
 
 #define AT(member) offsetof(struct run_options, member)
@@ -83,6 +83,8 @@ static const struct th_option run_options[] = {
 	  "network of its commands and desktop: none (default), host, or hosts with commas",
 	  "host none" },
 	{ "turns", 0, "N", TH_OPTION_INT, AT(turns), "at most N model turns (default: 100)", NULL },
+	{ "plan", 0, NULL, TH_OPTION_FLAG, AT(plan),
+	  "plan mode: it looks and changes nothing, until thole resume --act", NULL },
 	RUN_SERVER,
 	TH_OPTION_MODELS(struct run_options, models),
 	RUN_OUTPUT,
@@ -92,6 +94,12 @@ static const struct th_option run_options[] = {
 };
 
 static const struct th_option resume_options[] = {
+	{ "more", 0, "NAME=N[,…]", TH_OPTION_TEXT, AT(more),
+	  "beyond its limits: turns and seconds of this task, tokens and cost_usd of the session",
+	  NULL },
+	{ "act", 0, NULL, TH_OPTION_FLAG, AT(act), "ends plan mode: the agent does what it planned",
+	  NULL },
+	{ "message", 'm', "TEXT", TH_OPTION_TEXT, AT(note), "with --act: said to the agent", NULL },
 	RUN_SERVER,
 	TH_OPTION_MODELS(struct run_options, models),
 	RUN_OUTPUT,
@@ -443,17 +451,64 @@ static enum th_code check_remote(const struct run_options *o, struct th_err *err
 	return check_output(o, err);
 }
 
+/* "turns=20,cost_usd=0.5" as an object; its numbers are those of an agent file's limits. */
+static enum th_code more_json(struct th_str text, struct th_buf *out, struct th_err *err)
+{
+	struct th_jw w = th_jw(out);
+
+	th_jw_object(&w);
+	while (text.len) {
+		struct th_str value = th_str_split(&text, ','), name = th_str_split(&value, '=');
+		struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+
+		value = th_str_trim(value);
+		if (th_json_parse(value, &doc, NULL))
+			return th_fail(err, TH_EUSAGE,
+				       "--more: %.*s needs a number, as in turns=20",
+				       TH_FMT(th_utf8_cut(name, TH_NAME_NEAR_MAX)));
+		th_jw_key(&w, th_str_trim(name));
+		th_jw_raw(&w, value);
+	}
+	th_jw_object_end(&w);
+	return th_buf_check(out, "--more", err);
+}
+
+static enum th_code read_more(struct th_str text, struct th_more *ret, struct th_err *err)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_KIB);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
+	struct th_agent_limits limits;
+	enum th_code code = more_json(text, &json, err);
+
+	th_arena_init(&a, 64 * TH_KIB);
+	if (!code)
+		code = th_json_parse(th_buf_str(&json), &doc, err);
+	if (!code)
+		code = th_table_parse(&th_agent_limits_table, th_json_root(doc), &a, &limits, err);
+	if (!code)
+		code = th_more_of(&limits, ret, err);
+	return code ? th_prefix(err, TH_EUSAGE, "--more") : TH_OK;
+}
+
 static int run_there(struct run_options *o, struct th_str task)
 {
 	struct th_remote_job job = { .common = &o->common,
 				     .agent = o->agent,
 				     .session_id = o->session,
-				     .message = task,
+				     .message = o->act ? o->note : task,
+				     .plan = o->plan,
+				     .act = o->act,
 				     .output = output_of(o),
 				     .as_terminal = o->view };
+	struct th_buf more TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_KIB);
 	struct th_err err = {};
+	enum th_code code = check_remote(o, &err);
 
-	return check_remote(o, &err) == TH_OK ? th_remote_run(&job) : th_cli_fail(&err);
+	if (!code && o->more.ptr)
+		code = more_json(o->more, &more, &err);
+	job.more = th_buf_str(&more);
+	return code ? th_cli_fail(&err) : th_remote_run(&job);
 }
 
 /* ---- the commands ---- */
@@ -492,6 +547,7 @@ static int run_run(const struct th_command *self, int argc, char **argv)
 	job.agent = exists ? NULL : &agent;
 	job.session_id = o.session;
 	job.message = th_buf_str(&task);
+	job.plan = o.plan;
 	job.end_executor = !o.session.ptr;
 	return th_job_run(&job, NULL);
 }
@@ -535,6 +591,7 @@ static int run_resume(const struct th_command *self, int argc, char **argv)
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_session_row row;
+	struct th_more more;
 	struct th_job job = {};
 	struct th_err err = {};
 	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
@@ -544,6 +601,13 @@ static int run_resume(const struct th_command *self, int argc, char **argv)
 		return 0;
 	if (code == TH_OK && rest.count != 1)
 		return th_cli_names_none(self);
+	if (code == TH_OK && o.note.ptr && !o.act)
+		code = th_fail(&err, TH_EUSAGE,
+			       "-m is said with --act; %s run -s NAME TEXT says "
+			       "something to a session",
+			       th_cli_program());
+	if (code == TH_OK && o.more.ptr)
+		code = read_more(o.more, &more, &err);
 	if (code == TH_OK)
 		code = th_remote_find(&o.common, &remote, &err);
 	if (code == TH_OK && !remote)
@@ -558,7 +622,7 @@ static int run_resume(const struct th_command *self, int argc, char **argv)
 		o.session = row.session_id;
 		return run_there(&o, TH_STR(""));
 	}
-	if (th_str_is(row.state, "finished") || th_str_is(row.state, "idle")) {
+	if (!o.act && (th_str_is(row.state, "finished") || th_str_is(row.state, "idle"))) {
 		struct th_buf log TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
 
 		th_cli_same_log(&o.common, &log);
@@ -568,6 +632,9 @@ static int run_resume(const struct th_command *self, int argc, char **argv)
 		    TH_FMT(row.session_id), TH_FMT(th_buf_str(&log)));
 	}
 	job.session_id = row.session_id;
+	job.more = o.more.ptr ? &more : NULL;
+	job.act = o.act;
+	job.message = o.act ? o.note : TH_STR("");
 	return th_job_run(&job, NULL);
 }
 
@@ -582,7 +649,9 @@ const struct th_command th_command_resume = {
 		"done, not done, or said to be unknown, and never repeated by itself.\n\n"
 		"Examples:\n"
 		"  thole resume report\n"
-		"  thole approve report && thole resume report\n",
+		"  thole approve report && thole resume report\n"
+		"  thole resume report --more turns=50,cost_usd=2\n"
+		"  thole run --plan -s move \"tidy up\" && thole resume move --act\n",
 	.options = resume_options,
 	.words = "SESSION",
 	.run = run_resume,

@@ -181,14 +181,22 @@ static void on_rest(void *ctx, struct th_handle h TH_UNUSED, const struct th_ses
 /* A session that rests is set going again: by the message, else as an operator's word. */
 static enum th_code go(struct runner *r, struct th_err *err)
 {
+	const struct th_job *job = r->job;
 	bool taken_up = session(r)->seq > 1;
 	enum th_code code = TH_OK;
 
-	if (!r->job->message.len)
-		return th_runtime_go_on(r->runtime, r->handle, taken_up, err);
+	if (job->more)
+		code = th_driver_more(r->driver, r->handle, job->more, th_cli_user(), err);
+	if (code || (!job->message.len && !job->act))
+		return code ? code : th_runtime_go_on(r->runtime, r->handle, taken_up, err);
 	if (taken_up)
 		code = th_driver_resume(r->driver, r->handle, err);
-	return code ? code : th_driver_message(r->driver, r->handle, r->job->message, err);
+	if (code)
+		return code;
+	if (job->act)
+		return th_driver_act(r->driver, r->handle, job->message, th_cli_user(), err);
+	return job->plan ? th_driver_plan(r->driver, r->handle, job->message, th_cli_user(), err)
+			 : th_driver_message(r->driver, r->handle, job->message, err);
 }
 
 static void on_ready(void *ctx, struct th_handle h, const struct th_err *err)

@@ -16,7 +16,10 @@ struct th_job {
 	const struct th_agent *agent;   /* of a new session; NULL: the session exists */
 	struct th_str session_id;       /* empty: one is made */
 	struct th_str metadata;         /* JSON object or empty */
-	struct th_str message;          /* empty: none, the session goes on */
+	struct th_str message;          /* empty: none, the session goes on; act: said with it */
+	const struct th_more *more;     /* that it is given before; NULL: nothing */
+	bool plan;                      /* the message begins a task in plan mode */
+	bool act;                       /* a person ends plan mode */
 	enum th_output output;
 	bool as_terminal; /* --view: colours and streaming text into a pipe too */
 	bool no_sandbox;

@@ -266,12 +266,23 @@ static void put_anew(struct th_str id, const struct th_common *common, struct th
 	th_buf_add_char(out, ')');
 }
 
-/* A resume, a message and a fork would run into the same limit at once. */
-static void put_used_up(const struct th_common *common, struct th_buf *out)
+/* A resume, a message and a fork would run into the same limit at once: what it may use in all, it
+ * has used. */
+static void put_used_up(const struct th_session *s, struct th_str id,
+			const struct th_common *common, struct th_buf *out)
 {
-	th_buf_printf(out, "\ngo on:    %s run -a FILE \"TASK\"", th_cli_program());
+	const char *more = s->cost_nano_max ? "cost_usd=N" : s->tokens_max ? "tokens=N" : NULL;
+
+	if (!more || s->items >= TH_SESSION_ITEMS_MAX || s->totals.unmetered) {
+		th_buf_printf(out, "\ngo on:    %s run -a FILE \"TASK\"", th_cli_program());
+		th_cli_same_log(common, out);
+		th_buf_add_cstr(out, "   (another session)");
+		return;
+	}
+	th_buf_printf(out, "\ngo on:    %s resume", th_cli_program());
+	add_word(out, id);
+	th_buf_printf(out, " --more %s", more);
 	th_cli_same_log(common, out);
-	th_buf_add_cstr(out, "   (another session: what this one may use in all, it has used)");
 }
 
 static void put_next(const struct th_session *s, struct th_str id, const struct th_common *common,
@@ -316,7 +327,7 @@ void th_show_status(struct th_show *show, const struct th_session *s, struct th_
 	if (s->state == TH_STATE_FAILED && show->refused)
 		put_anew(id, show->common, &text);
 	else if (s->state == TH_STATE_LIMIT && th_session_used_up(s))
-		put_used_up(show->common, &text);
+		put_used_up(s, id, show->common, &text);
 	else if (s->state != TH_STATE_FINISHED && s->state != TH_STATE_IDLE)
 		put_next(s, id, show->common, &text);
 	th_buf_add_char(&text, '\n');

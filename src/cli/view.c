@@ -821,7 +821,34 @@ static void show_limits(struct th_view *v, const struct th_event *ev, const stru
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 
 	th_json_print(th_json_get(data, "limits"), &text);
+	for (size_t i = 0; i < 2; i++) {
+		const char *name = i ? "seconds" : "turns";
+		int64_t more = th_json_get_int(data, name, 0);
+
+		if (more)
+			th_buf_printf(&text, "; this task: %lld %s more", (long long)more, name);
+	}
 	one_line(v, ev, "limits", DIM, th_buf_str(&text), out);
+}
+
+/* "done, score 0.9", or what is missing. */
+static void show_verdict(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+			 struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_str failed = th_json_get_str(data, "failed");
+	struct th_json_iter it = th_json_iter(th_json_get(data, "missing"));
+
+	if (failed.len)
+		th_buf_printf(&text, "none: %.*s", TH_FMT(failed));
+	else
+		th_buf_printf(&text, "%s, score %.2f",
+			      th_json_bool(th_json_get(data, "complete"), false) ? "done"
+										 : "not done",
+			      th_json_num(th_json_get(data, "score"), 0));
+	while (!failed.len && th_json_next(&it))
+		th_buf_printf(&text, "; %.*s", TH_FMT(th_json_str(it.val)));
+	one_line(v, ev, "verdict", DIM, th_buf_str(&text), out);
 }
 
 static void show_changed(struct th_view *v, const struct th_event *ev, const struct th_json *data,
@@ -962,6 +989,16 @@ void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *
 		break;
 	case TH_EV_BUDGET:
 		show_limits(v, ev, data, out);
+		break;
+	case TH_EV_PLAN:
+		one_line(v, ev, "plan mode", BOLD,
+			 th_json_bool(th_json_get(data, "on"), false)
+			     ? TH_STR("begins: nothing is changed")
+			     : TH_STR("ends"),
+			 out);
+		break;
+	case TH_EV_VERDICT:
+		show_verdict(v, ev, data, out);
 		break;
 	case TH_EV_SESSION_CHANGED:
 		show_changed(v, ev, data, out);

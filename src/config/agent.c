@@ -354,6 +354,13 @@ static enum th_code check_fallback(const struct checker *c, const struct th_agen
 	return fault ? fail_path(c, th_buf_str(&path), "%s", fault) : TH_OK;
 }
 
+static enum th_code check_numbers(const struct checker *c, const struct th_agent *a)
+{
+	const char *member, *fault = th_agent_numbers_fault(a, &member);
+
+	return fault ? fail_path(c, th_str_of(member), "%s", fault) : TH_OK;
+}
+
 static enum th_code check_settings(const struct checker *c, const struct th_agent *a)
 {
 	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
@@ -441,6 +448,8 @@ static enum th_code check_agent(const struct checker *c, const struct th_agent *
 		code = check_fallback(c, a);
 	if (code == TH_OK)
 		code = check_settings(c, a);
+	if (code == TH_OK)
+		code = check_numbers(c, a);
 	if (code == TH_OK)
 		code = check_hosted(c, a);
 	if (code == TH_OK)

@@ -9,6 +9,8 @@
 _Static_assert(TH_EXTRA_HEADERS_MAX == 16 && TH_EXTRA_HEADERS_SIZE_MAX == 4096,
 	       "th_agent_settings_fault says so");
 _Static_assert(TH_FALLBACK_MAX == 8, "th_agent_fallback_fault says so");
+_Static_assert(TH_DELEGATES_PARALLEL_MAX == 100 && TH_JUDGE_ROUNDS_MAX == 10,
+	       "th_agent_numbers_fault says so");
 
 TH_TABLE(agent_limits, "When a run stops by itself.", false)
 TH_TABLE(agent_computer, "The screen the agent may see and touch.", false)
@@ -117,6 +119,7 @@ static const char *const kept[] = { "full", "previous_response", NULL };
 static const char *const repeats[] = { "refuse", "ask", NULL };
 static const char *const stuck_rules[] = { "thole", "openhands_v0", "openhands_v1", NULL };
 static const char *const stuck_thens[] = { "stop", "tell", "ask", NULL };
+static const char *const judge_thens[] = { "stop", "finish", NULL };
 
 #define AT(member) offsetof(struct th_agent_model_settings, member)
 
@@ -206,6 +209,32 @@ const struct th_table th_agent_stuck_table = {
 	stuck_fields,
 	TH_COUNT(stuck_fields),
 	sizeof(struct th_agent_stuck),
+	false,
+};
+
+#undef AT
+#define AT(member) offsetof(struct th_agent_judge, member)
+
+static const struct th_field judge_fields[] = {
+	{ "goal", AT(goal), TH_FIELD_str, TH_NONEMPTY,
+	  "what must be reached; default: what the user asked for", NULL, NULL, false, 0 },
+	{ "threshold", AT(threshold), TH_FIELD_num, TH_POSITIVE,
+	  "score from which on the task counts as done, at most 1; default 0.6", NULL, NULL, false,
+	  0 },
+	{ "rounds", AT(rounds), TH_FIELD_int, TH_POSITIVE,
+	  "maximum number of verdicts in one task; default 3, at most 10", NULL, NULL, false, 0 },
+	{ "then", AT(then), TH_FIELD_enum, TH_EMIT,
+	  "no round is left: stop at a limit (exit code 4), which a person lets go on; or finish "
+	  "with the answer as it is",
+	  NULL, judge_thens, true, TH_JUDGE_STOP },
+};
+
+const struct th_table th_agent_judge_table = {
+	"agent_judge",
+	"Whether the task is done, asked before a final output counts.",
+	judge_fields,
+	TH_COUNT(judge_fields),
+	sizeof(struct th_agent_judge),
 	false,
 };
 
@@ -394,6 +423,10 @@ static const struct th_field agent_fields[] = {
 	{ "stuck", AT(stuck), TH_FIELD_object, 0,
 	  "of the first agent: what is done when it repeats itself; default: nothing",
 	  &th_agent_stuck_table, NULL, false, 0 },
+	{ "judge", AT(judge), TH_FIELD_object, 0,
+	  "of the first agent: its model is asked whether the task is done, before a final output "
+	  "counts; default: nobody asks",
+	  &th_agent_judge_table, NULL, false, 0 },
 	{ "confirm", AT(confirm), TH_FIELD_object, 0,
 	  "when a person must approve a call because of its risk; default: never",
 	  &th_agent_confirm_table, NULL, false, 0 },
@@ -534,6 +567,20 @@ const char *th_agent_fallback_fault(const struct th_agent *a, size_t *ret_at)
 			if (th_str_eq(f->list[i], f->list[j]))
 				return "stands there twice";
 	}
+	return NULL;
+}
+
+const char *th_agent_numbers_fault(const struct th_agent *a, const char **ret_member)
+{
+	*ret_member = "limits.parallel_agents";
+	if (a->limits && a->limits->parallel_agents > TH_DELEGATES_PARALLEL_MAX)
+		return "must be at most 100";
+	*ret_member = "judge.threshold";
+	if (a->judge && a->judge->threshold > 1)
+		return "must be at most 1";
+	*ret_member = "judge.rounds";
+	if (a->judge && a->judge->rounds > TH_JUDGE_ROUNDS_MAX)
+		return "must be at most 10";
 	return NULL;
 }
 

@@ -32,6 +32,9 @@
 	  "attempts per turn; default 5")                                                         \
 	F(agent_limits, int, parallel_calls, "parallel_calls", TH_POSITIVE,                       \
 	  "calls that run at the same time; default: all calls of an answer")                     \
+	F(agent_limits, int, parallel_agents, "parallel_agents", TH_POSITIVE,                     \
+	  "agents that are tools and work at the same time, the others wait; default 10, at "     \
+	  "most 100")                                                                             \
 	F(agent_limits, int, command_seconds, "command_seconds", TH_POSITIVE,                     \
 	  "maximum duration of a command, seconds; default 120")
 
@@ -212,6 +215,18 @@ struct th_agent_stuck {
 	int64_t then;  /* enum th_on_stuck */
 };
 
+/* Before a final output counts, the model is asked whether the task is done.  When no round is
+ * left, the run stops at a limit, or finishes all the same. */
+enum th_judge_then { TH_JUDGE_STOP, TH_JUDGE_FINISH };
+
+struct th_agent_judge {
+	struct th_str goal; /* empty: what the user asked for */
+	double threshold;   /* 0: TH_JUDGE_THRESHOLD_DEFAULT */
+	int64_t rounds;     /* 0: TH_JUDGE_ROUNDS_DEFAULT */
+	int64_t then;       /* enum th_judge_then */
+};
+#define TH_JUDGE_THRESHOLD_DEFAULT 0.6
+
 #define TH_OUTPUT_RETRIES_DEFAULT 2
 
 struct th_agent {
@@ -269,13 +284,18 @@ struct th_agent {
 	struct th_agent_compact
 	    *compact;                 /* what replaces a history that is too long; NULL: nothing */
 	struct th_agent_stuck *stuck; /* of the first agent; NULL: nobody looks */
+	struct th_agent_judge *judge; /* of the first agent; NULL: nobody judges */
 	struct th_agent_confirm *confirm; /* NULL: the risk of a call makes nobody ask */
 	struct th_agent_skills *skills;   /* of the first agent; NULL: none */
 };
 
 extern const struct th_table th_agent_table, th_agent_limits_table, th_agent_computer_table,
     th_agent_model_settings_table, th_agent_guardrail_table, th_agent_compact_table,
-    th_agent_condenser_table, th_agent_instead_table, th_agent_hooks_table, th_agent_stuck_table;
+    th_agent_condenser_table, th_agent_instead_table, th_agent_hooks_table, th_agent_stuck_table,
+    th_agent_judge_table;
+/* What is wrong with numbers that have a most, and with which: "limits.parallel_agents"; NULL:
+ * nothing. */
+const char *th_agent_numbers_fault(const struct th_agent *a, const char **ret_member);
 
 /* What is wrong with the fallback list, for a sentence that begins with its element `*ret_at`;
  * NULL: nothing. */

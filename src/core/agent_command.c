@@ -7,6 +7,9 @@
 
 #define AT(member) offsetof(struct th_agent_command, member)
 
+TH_TABLE(agent_task, "What an agent is to do.", false)
+
+static const char *const budgets[] = { "divided", "shared", NULL };
 static const char *const classes[] = { "write", "read", "keyed", "irreversible", NULL };
 static const enum th_class class_values[] = { TH_CLASS_W, TH_CLASS_R, TH_CLASS_K, TH_CLASS_X };
 
@@ -30,8 +33,23 @@ static const struct th_field command_fields[] = {
 	{ "agent", AT(agent), TH_FIELD_str, TH_NONEMPTY,
 	  "instead of command: an agent of the team, which does the work in a session of its own",
 	  NULL, NULL, false, 0 },
+	{ "agents", AT(agents), TH_FIELD_strs, TH_NONEMPTY,
+	  "instead of agent: several, of which a call names one (subagent_type); a call may go on "
+	  "with an earlier task (resume)",
+	  NULL, NULL, false, 0 },
 	{ "turns", AT(turns), TH_FIELD_int, TH_POSITIVE,
 	  "agent: maximum number of its model turns; default 10", NULL, NULL, false, 0 },
+	{ "tokens", AT(tokens), TH_FIELD_int, TH_POSITIVE,
+	  "agent: input and output tokens of one call; default: what its budget leaves", NULL, NULL,
+	  false, 0 },
+	{ "cost_usd", AT(cost_usd), TH_FIELD_num, TH_POSITIVE,
+	  "agent: price of one call in US dollars; default: what its budget leaves", NULL, NULL,
+	  false, 0 },
+	{ "budget", AT(budget), TH_FIELD_enum, 0,
+	  "agent: what is left of the caller's limits is divided among its calls that are under "
+	  "way, "
+	  "or shared: they draw on it together",
+	  NULL, budgets, true, TH_BUDGET_DIVIDED },
 	{ "timeout_s", AT(timeout_s), TH_FIELD_int, TH_POSITIVE,
 	  "seconds after which the call is stopped; default, and maximum for a program: "
 	  "limits.command_seconds",
@@ -52,7 +70,9 @@ const struct th_table th_agent_command_table = {
 enum th_class th_agent_command_class(const struct th_agent_command *c)
 {
 	assert(c->class >= 0 && (size_t)c->class < TH_COUNT(class_values));
-	return c->script.len ? TH_CLASS_R : c->agent.len ? TH_CLASS_K : class_values[c->class];
+	if (c->script.len)
+		return TH_CLASS_R;
+	return th_agent_command_delegates(c) ? TH_CLASS_K : class_values[c->class];
 }
 
 #define ANY_TEXT "\"text\""
@@ -93,8 +113,43 @@ struct th_str th_text_schema(void)
 		      "\"required\":[\"input\"],\"additionalProperties\":false}");
 }
 
-struct th_str th_agent_command_schema(const struct th_agent_command *c)
+/* As the table says, with the agents' names. */
+static struct th_str task_schema(const struct th_agent_command *c, struct th_arena *a)
 {
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
+	struct th_jw w = th_jw(&out);
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "type", TH_STR("object"));
+	th_jw_key(&w, TH_STR("properties"));
+	th_jw_object(&w);
+	for (size_t i = 0; i < th_agent_task_table.count; i++) {
+		const struct th_field *f = &th_agent_task_table.fields[i];
+
+		th_jw_key(&w, th_str_of(f->name));
+		th_jw_object(&w);
+		th_jw_kstr(&w, "type", TH_STR("string"));
+		th_jw_kstr(&w, "description", th_str_of(f->doc));
+		if (strcmp(f->name, "subagent_type") == 0) {
+			th_jw_key(&w, TH_STR("enum"));
+			th_jw_array(&w);
+			for (size_t j = 0; j < c->agents.count; j++)
+				th_jw_str(&w, c->agents.list[j]);
+			th_jw_array_end(&w);
+		}
+		th_jw_object_end(&w);
+	}
+	th_jw_object_end(&w);
+	th_jw_kraw(&w, "required", TH_STR("[\"prompt\"]"));
+	th_jw_kbool(&w, "additionalProperties", false);
+	th_jw_object_end(&w);
+	return th_arena_str(a, th_buf_str(&out));
+}
+
+struct th_str th_agent_command_schema(const struct th_agent_command *c, struct th_arena *a)
+{
+	if (c->agents.count)
+		return task_schema(c, a);
 	if (c->format.len || (c->agent.len && !c->parameters.len))
 		return th_text_schema();
 	return c->parameters.len ? c->parameters
@@ -135,10 +190,31 @@ static enum th_code check_format(const struct th_agent_command *c, struct th_err
 	return th_text_format_check(c->format, err);
 }
 
+/* What an agent alone has. */
+static enum th_code check_budget(const struct th_agent_command *c, const char **ret_field,
+				 struct th_err *err)
+{
+	const struct {
+		const char *field;
+		bool given;
+	} fields[] = { { "turns", c->turns },
+		       { "tokens", c->tokens },
+		       { "cost_usd", c->cost_usd > 0 },
+		       { "budget", c->budget } };
+
+	for (size_t i = 0; i < TH_COUNT(fields); i++) {
+		*ret_field = fields[i].field;
+		if (fields[i].given && !th_agent_command_delegates(c))
+			return th_fail(err, TH_EUSAGE, "is for tools that are agents");
+	}
+	return TH_OK;
+}
+
 static enum th_code check(const struct th_objects *commands, size_t index, const char *const *taken,
 			  const char **ret_field, struct th_err *err)
 {
 	const struct th_agent_command *c = (const struct th_agent_command *)commands->list + index;
+	enum th_code code;
 
 	*ret_field = "name";
 	if (!name_ok(c->name))
@@ -158,18 +234,27 @@ static enum th_code check(const struct th_objects *commands, size_t index, const
 			       "is a function, which only computes: class and timeout_s are for "
 			       "programs");
 	*ret_field = "agent";
-	if (c->agent.len && (c->command.count || c->script.len))
+	if (th_agent_command_delegates(c) && (c->command.count || c->script.len))
 		return th_fail(err, TH_EUSAGE, "stands beside %s: a tool is one or the other",
 			       c->script.len ? "script" : "command");
-	if (c->agent.len && c->class)
+	if (c->agent.len && c->agents.count)
+		return th_fail(err, TH_EUSAGE, "stands beside agents: a tool is one or the other");
+	if (th_agent_command_delegates(c) && c->class)
 		return th_fail(err, TH_EUSAGE,
 			       "is an agent, whose calls have their own classes: "
 			       "class is for programs");
-	*ret_field = "turns";
-	if (c->turns && !c->agent.len)
-		return th_fail(err, TH_EUSAGE, "is for tools that are agents");
+	*ret_field = "agents";
+	if (c->agents.count && (c->parameters.len || c->format.len))
+		return th_fail(err, TH_EUSAGE,
+			       "stands beside %s: the arguments of such a tool are its own",
+			       c->format.len ? "format" : "parameters");
+	if (c->agents.count > TH_TEAM_MAX)
+		return th_fail(err, TH_EUSAGE, "has more than %d agents", TH_TEAM_MAX);
+	code = check_budget(c, ret_field, err);
+	if (code)
+		return code;
 	*ret_field = "command";
-	if (!c->script.len && !c->agent.len && !c->command.count)
+	if (!c->script.len && !th_agent_command_delegates(c) && !c->command.count)
 		return th_fail(err, TH_EUSAGE,
 			       "is missing; or name a function with script, or an agent");
 	if (c->command.count > TH_COMMAND_ARGV_MAX)

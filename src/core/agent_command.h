@@ -8,7 +8,8 @@
  * gets the call's arguments as JSON on its standard input (tools/command.c), a
  * function as a table (script/callbacks.h); a function only computes, so its class
  * is R.  An agent works on the call in a session of its own (driver/delegate.h),
- * which the call's effect id names: class K.
+ * which the call's effect id names: class K.  Of several (`agents`) the call
+ * names the one, and it may go on with what an earlier call began.
  */
 #ifndef TH_CORE_AGENT_COMMAND_H
 #define TH_CORE_AGENT_COMMAND_H
@@ -23,19 +24,48 @@ struct th_agent_command {
 	struct th_str format;     /* raw: its argument is a text, see below */
 	struct th_strs command;   /* argv; or */
 	struct th_str script;     /* a function of the agent's script; or */
-	struct th_str agent;      /* one of the team */
+	struct th_str agent;      /* one of the team; or */
+	struct th_strs agents;    /* those of the team that a call may name */
 	int64_t turns;            /* of that; 0: TH_DELEGATE_TURNS_DEFAULT */
+	int64_t tokens;           /* of one call; 0: what its budget leaves */
+	double cost_usd;          /* the same */
+	int64_t budget;           /* enum th_delegate_budget */
 	int64_t timeout_s;        /* 0: limits.command_seconds */
 	int64_t class;            /* index of th_command_class */
 	bool approve;             /* a person must approve each call */
 };
 
+/* What is left to the caller is divided by its calls of an answer that are agents; or they draw on
+ * it together. */
+enum th_delegate_budget { TH_BUDGET_DIVIDED, TH_BUDGET_SHARED };
+
 extern const struct th_table th_agent_command_table;
+
+/* An agent, or one of several, does the work. */
+static inline bool th_agent_command_delegates(const struct th_agent_command *c)
+{
+	return c->agent.len > 0 || c->agents.count > 0;
+}
+
+/* Arguments of a tool that is several agents. */
+#define TH_FIELDS_agent_task(F)                                                                \
+	F(agent_task, str, prompt, "prompt", TH_REQ | TH_NONEMPTY,                             \
+	  "what is to be done; the "                                                           \
+	  "agent sees nothing else")                                                           \
+	F(agent_task, str, subagent_type, "subagent_type", TH_NONEMPTY,                        \
+	  "which agent does it; "                                                              \
+	  "default: the first")                                                                \
+	F(agent_task, str, resume, "resume", TH_NONEMPTY,                                      \
+	  "id of an earlier task (task_…) to go on with: its agent has seen what it did then") \
+	F(agent_task, str, description, "description", 0, "a few words, for people")
+TH_STRUCT(agent_task)
+extern const struct th_table th_agent_task_table;
 
 /* What the file calls read, keyed, write or irreversible. */
 enum th_class th_agent_command_class(const struct th_agent_command *c);
-/* Its schema: the one given, or that of any object; of a text {"input": the text}. */
-struct th_str th_agent_command_schema(const struct th_agent_command *c);
+/* Its schema: the one given, or that of any object; of a text {"input": the text}; of several
+ * agents th_agent_task_table with their names, in `a`. */
+struct th_str th_agent_command_schema(const struct th_agent_command *c, struct th_arena *a);
 
 /*
  * A tool whose argument is a text as the model writes it.  Its format is JSON:

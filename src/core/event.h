@@ -58,6 +58,8 @@
 	X(INPUT_DONE, "input_done", "What became of that.")                                      \
 	X(STATE_CHANGED, "state_changed", "Paused, resumed, stopped, stuck or at a limit.")      \
 	X(BUDGET, "budget", "A limit of the session was changed.")                               \
+	X(PLAN, "plan", "Plan mode begins, in which nothing is changed; or a person ends it.")   \
+	X(VERDICT, "verdict", "Whether the task is done, as the model judges it.")               \
 	X(SESSION_CHANGED, "session_changed", "Its title or its metadata was changed.")          \
 	X(ERROR, "error", "The run failed.")                                                     \
 	X(FINAL, "final", "The agent's final output.")
@@ -457,7 +459,10 @@ struct th_str th_outcome_sentence(struct th_str text);
 #define TH_FIELDS_ev_delegation_started(F)                                                    \
 	F(ev_delegation_started, str, child, "child", TH_REQ, "the other session")            \
 	F(ev_delegation_started, str, call_id, "call_id", TH_REQ, "the call that it answers") \
-	F(ev_delegation_started, str, agent, "agent", TH_REQ, "the agent that begins there")
+	F(ev_delegation_started, str, agent, "agent", TH_REQ, "the agent that begins there")  \
+	F(ev_delegation_started, raw, before, "before", 0,                                    \
+	  "the session worked on an earlier call and goes on: what it had used until then, "  \
+	  "as in delegation_finished, and counts there")
 
 #define TH_FIELDS_ev_delegation_waits(F)                                                         \
 	F(ev_delegation_waits, str, child, "child", TH_REQ, "the other session")                 \
@@ -543,8 +548,26 @@ struct th_str th_outcome_sentence(struct th_str text);
 	  "the whole metadata from here on; without, as before")                                  \
 	F(ev_session_changed, str, by, "by", 0, "who changed it")
 
-#define TH_FIELDS_ev_budget(F) \
-	F(ev_budget, raw, limits, "limits", TH_REQ, "the limits from here on")
+#define TH_FIELDS_ev_budget(F)                                                  \
+	F(ev_budget, raw, limits, "limits", TH_REQ, "the limits from here on")  \
+	F(ev_budget, str, by, "by", 0, "who changed them")                      \
+	F(ev_budget, int, turns, "turns", TH_NONEG,                             \
+	  "model turns that this task may make beyond the limit, from here on") \
+	F(ev_budget, int, seconds, "seconds", TH_NONEG,                         \
+	  "running time that this task may take beyond the limit, from here on")
+
+#define TH_FIELDS_ev_plan(F)                                                      \
+	F(ev_plan, bool, on, "on", TH_REQ | TH_EMIT, "plan mode begins, or ends") \
+	F(ev_plan, str, by, "by", 0, "who says so")
+
+#define TH_FIELDS_ev_verdict(F)                                                           \
+	F(ev_verdict, int, round, "round", TH_REQ, "number of the verdict in this task")  \
+	F(ev_verdict, bool, complete, "complete", TH_EMIT, "whether the task is done")    \
+	F(ev_verdict, num, score, "score", TH_NONEG | TH_EMIT,                            \
+	  "how likely it is that it is done, 0 to 1")                                     \
+	F(ev_verdict, raw, missing, "missing", 0, "what is missing: a list of sentences") \
+	F(ev_verdict, str, failed, "failed", 0, "why there is no verdict")                \
+	F(ev_verdict, raw, usage, "usage", 0, "usage of the request")
 
 #define TH_FIELDS_ev_error(F)                                            \
 	F(ev_error, str, class, "class", TH_REQ, "class of the failure") \
@@ -590,6 +613,8 @@ TH_STRUCT(ev_input)
 TH_STRUCT(ev_input_done)
 TH_STRUCT(ev_state_changed)
 TH_STRUCT(ev_budget)
+TH_STRUCT(ev_plan)
+TH_STRUCT(ev_verdict)
 TH_STRUCT(ev_session_changed)
 TH_STRUCT(ev_error)
 TH_STRUCT(ev_final)
@@ -605,6 +630,7 @@ extern const struct th_table th_ev_session_created_table, th_ev_session_forked_t
     th_ev_delegation_started_table, th_ev_delegation_waits_table, th_ev_delegation_finished_table,
     th_ev_code_table, th_ev_items_added_table, th_ev_items_removed_table, th_ev_condensation_table,
     th_ev_condensation_requested_table, th_ev_state_changed_table, th_ev_budget_table,
-    th_ev_session_changed_table, th_ev_error_table, th_ev_final_table;
+    th_ev_plan_table, th_ev_verdict_table, th_ev_session_changed_table, th_ev_error_table,
+    th_ev_final_table;
 
 #endif

@@ -304,6 +304,10 @@ struct th_verdict th_policy_verdict(const struct th_policy_facts *f, struct th_a
 	 * count. */
 	if (f->unusable.len && (f->spec || call->computer))
 		v = refuse(f->unusable);
+	if (f->plan && f->class != TH_CLASS_R && f->class != TH_CLASS_L &&
+	    v.policy != TH_POLICY_REFUSE)
+		v = refuse(TH_STR("this is plan mode, in which only calls that look are made; say "
+				  "what you would do, and a person decides"));
 	if (!call->handoff) {
 		struct th_verdict risky = by_risk(f, &v, &risk, a);
 		struct th_verdict ruled = by_rules(f, &risky);

@@ -38,6 +38,7 @@ struct th_policy_facts {
 	/* Asked at most once, and only of a call that would run.  NULL: there is no such code. */
 	enum th_code_says (*code)(void *ctx, struct th_arena *a, struct th_str *ret_reason);
 	void *code_ctx;
+	bool plan;                      /* plan mode: what does more than look is refused */
 	const struct th_sticky *sticky; /* what a person said of the tool for good; NULL: nothing */
 	/* The very same action ended UNKNOWN, and nobody has looked since; NULL: no. */
 	const struct th_unresolved_effect *unresolved;
@@ -46,7 +47,8 @@ struct th_policy_facts {
 
 /*
  * The verdict on a call.  In this order, and a refusal is never lifted:
- *  1. what cannot run (no such tool, cut in the middle, unusable arguments) is refused;
+ *  1. what cannot run (no such tool, cut in the middle, unusable arguments) is refused, and in
+ *     plan mode what is of another class than R and L;
  *  2. a person is asked where the provider wants it, where it cannot be undone,
  *     of a hosted MCP server's tool, where the agent file names the tool, where the
  *     tool is a question to him, and where the call looks risky (confirm);

@@ -66,6 +66,7 @@ void th_session_init(struct th_session *s)
 	*s = (struct th_session){
 		.turns_max = TH_TURNS_DEFAULT,
 		.attempts_max = TH_ATTEMPTS_DEFAULT,
+		.delegates_max = TH_DELEGATES_PARALLEL_DEFAULT,
 		.team = &th_team_plain,
 		.instead = -1,
 	};
@@ -79,6 +80,7 @@ void th_session_init(struct th_session *s)
 	th_buf_init_try(&s->control.by, TH_USER_MAX);
 	th_buf_init_try(&s->control.input, TH_EVENT_DATA_MAX);
 	th_buf_init_try(&s->asked_ids, TH_ASKED_IDS_MAX * sizeof(uint64_t));
+	th_buf_init_try(&s->judge.missing, TH_JUDGE_TEXT_MAX);
 	th_restated_init(&s->restated);
 }
 
@@ -94,6 +96,7 @@ void th_session_deinit(struct th_session *s)
 	th_buf_deinit(&s->control.by);
 	th_buf_deinit(&s->control.input);
 	th_buf_deinit(&s->asked_ids);
+	th_buf_deinit(&s->judge.missing);
 	th_restated_deinit(&s->restated);
 	th_unresolved_deinit(&s->unresolved);
 	*s = (struct th_session){ 0 };
@@ -117,17 +120,6 @@ int64_t th_session_time_left_ms(const struct th_session *s, int64_t now_ms)
 	if (!s->seconds_max)
 		return -1;
 	return TH_MAX(s->task_ms + s->seconds_max * 1000 - now_ms, (int64_t)0);
-}
-
-/* Limits of the agent, for live runs; a replay takes them from the log. */
-static void set_limits(struct th_session *s, const struct th_agent_limits *l)
-{
-	s->turns_max = l && l->turns ? l->turns : TH_TURNS_DEFAULT;
-	s->attempts_max = l && l->model_attempts ? l->model_attempts : TH_ATTEMPTS_DEFAULT;
-	s->tokens_max = l ? l->tokens : 0;
-	s->seconds_max = l ? l->seconds : 0;
-	s->cost_nano_max = l ? (int64_t)(l->cost_usd * 1e9) : 0;
-	s->calls_max = l ? l->parallel_calls : 0;
 }
 
 void th_step_emit(struct th_effects *out, struct th_effect effect)
@@ -239,9 +231,11 @@ static enum th_code on_session_created(struct th_step *st)
 	code = th_step_state(st, TH_STATE_IDLE);
 	if (code)
 		return code;
-	set_limits(s, agent->limits);
+	th_step_limits(s, agent->limits);
 	th_stuck_init(st, agent->stuck);
 	th_origins_init(s, agent);
+	/* What works on a call is judged by whoever asked for it. */
+	th_judge_init(s, d.begins.len ? NULL : agent->judge);
 	s->output_max = agent->settings ? agent->settings->max_output_tokens : 0;
 	s->model = th_arena_str(&s->memory, d.model);
 	s->workspace = th_arena_str(&s->memory, d.workspace);
@@ -308,10 +302,10 @@ enum th_code th_step_begin(struct th_step *st)
 	code = th_step_state(st, TH_STATE_RUNNING);
 	if (code)
 		return code;
-	s->totals.task_turns = 0;
+	th_step_count_anew(st, false);
+	th_judge_anew(s);
 	s->totals.attempts = 0;
 	s->unread = 0;
-	s->task_ms = st->ev->ts_ms;
 	s->task_seq = st->ev->seq;
 	s->joined = TH_MIN(s->joined, (uint8_t)TH_JOINED_BEFORE);
 	if (th_next_step_refused(s)) /* and is not sent with what is said now */
@@ -365,7 +359,7 @@ static enum th_code on_message(struct th_step *st)
 		return code;
 	if (!s->correct)
 		th_stuck_said(s, st->ev->source == TH_SOURCE_ENVIRONMENT);
-	s->correct = s->goes_back = false;
+	s->correct = s->goes_back = s->judge.tells = false;
 	if (s->phase == TH_TURN_DUE)
 		s->turn_given = false; /* what was given out may have waited for this */
 	s->items++;
@@ -382,7 +376,8 @@ void th_step_cancel(struct th_step *st, bool for_good)
 {
 	struct th_session *s = st->s;
 
-	if (s->phase == TH_TURN_REQUESTED)
+	if (s->phase == TH_TURN_REQUESTED ||
+	    (for_good && s->phase == TH_TURN_CHECK && th_judge_due(s)))
 		th_step_emit(st->out, (struct th_effect){ .kind = TH_DO_MODEL_CANCEL });
 	for (size_t i = 0; i < s->call_count; i++) {
 		struct th_call *c = &s->calls[i];
@@ -455,8 +450,9 @@ static enum th_code on_state_changed(struct th_step *st)
 			th_step_phase(s, TH_TURN_DUE);
 		/* A resume gives it new turns; a pause does not end the task. */
 		if (!paused || !s->totals.task_turns) {
-			s->totals.task_turns = 0;
-			s->task_ms = st->ev->ts_ms;
+			th_step_count_anew(st, true);
+			s->judge.given = 0;
+			s->judge.over = false;
 		}
 		s->totals.attempts = 0;
 		ask_first(s);
@@ -465,18 +461,6 @@ static enum th_code on_state_changed(struct th_step *st)
 			return th_step_state(st, TH_STATE_WAITING);
 		half_handed(s, st->out);
 	}
-	return TH_OK;
-}
-
-static enum th_code on_budget(struct th_step *st)
-{
-	struct th_agent_limits limits;
-	enum th_code code = th_table_parse(&th_agent_limits_table, th_json_get(st->data, "limits"),
-					   st->scratch, &limits, st->err);
-
-	if (code)
-		return code;
-	set_limits(st->s, &limits);
 	return TH_OK;
 }
 
@@ -571,7 +555,9 @@ static handler_fn *const handlers[TH_EVENT_COUNT] = {
 	[TH_EV_INPUT] = th_on_input,
 	[TH_EV_INPUT_DONE] = th_on_input_done,
 	[TH_EV_STATE_CHANGED] = on_state_changed,
-	[TH_EV_BUDGET] = on_budget,
+	[TH_EV_BUDGET] = th_on_budget,
+	[TH_EV_PLAN] = th_on_plan,
+	[TH_EV_VERDICT] = th_on_verdict,
 	[TH_EV_SESSION_CHANGED] = on_session_changed,
 	[TH_EV_ERROR] = on_error,
 	[TH_EV_FINAL] = on_final,
@@ -584,7 +570,7 @@ static bool ran_out(const struct th_session *s, const struct th_arena *scratch)
 	       s->turn.no_memory || s->memory.no_memory || s->final.no_memory ||
 	       s->control.by.no_memory || s->control.input.no_memory || s->reason.no_memory ||
 	       s->trip.no_memory || s->asked_ids.no_memory || s->restated.notes.no_memory ||
-	       s->restated.tasks.no_memory;
+	       s->restated.tasks.no_memory || s->judge.missing.no_memory;
 }
 
 /* What is seen of it later. */

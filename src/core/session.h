@@ -56,7 +56,7 @@ enum th_effect_kind {
 	TH_DO_REFUSE,     /* call: append OUTCOME refused */
 	TH_DO_INTEND,     /* call: append INTENT */
 	TH_DO_CONCLUDE,   /* call: append OUTCOME without any effect */
-	TH_DO_CORRECT,    /* append MESSAGE: why the answer cannot be taken */
+	TH_DO_CORRECT,    /* append MESSAGE: why the answer cannot be taken, or what is missing */
 	TH_DO_REQUEST,    /* append MODEL_REQUESTED */
 	TH_DO_FINISH,     /* append FINAL */
 	TH_DO_LIMIT,      /* append STATE_CHANGED to limit */
@@ -74,6 +74,7 @@ enum th_effect_kind {
 	TH_DO_HOOK,         /* a hook's program, whose event is durable: start it */
 	TH_DO_HAND_OVER,    /* call: append HANDOFF and the call's OUTCOME */
 	TH_DO_TOOL_USE,     /* ask the agent's code what follows; append CODE */
+	TH_DO_JUDGE,        /* ask the model whether the task is done; append VERDICT */
 	TH_DO_INPUT,        /* a person's, whose event is durable: do it */
 	TH_DO_INPUT_SETTLE, /* the same of an earlier runtime: find out */
 	TH_DO_TIMER_SET,    /* wait retry_in_ms, then th_session_wake */
@@ -132,6 +133,14 @@ struct th_call_host {
 	uint64_t seq; /* of the APPROVAL_REQUESTED */
 };
 
+/* What a session had used when it began to work on a call, and counts already: one that goes on
+ * with what it did for an earlier call. */
+struct th_child_before {
+	struct th_str child;
+	int64_t turns, tokens_in, tokens_out, tokens_cached, tokens_reasoning, cost_nano;
+	int64_t tokens_held, cost_held_nano;
+};
+
 enum th_policy { TH_POLICY_RUN, TH_POLICY_ASK, TH_POLICY_REFUSE, TH_POLICY_COUNT };
 const char *th_policy_name(enum th_policy p);
 
@@ -165,9 +174,10 @@ struct th_call {
 	bool question;     /* the answer of a person is its result, or goes back with `form` */
 	bool each;         /* a rule asks that looks into such calls */
 	bool verbatim;     /* DENIED: the model reads `reason` and nothing else */
-	enum th_call_child child; /* INTENDED: of the session that works on it */
-	struct th_call_host host; /* INTENDED: the last that it asked for */
-	size_t handoff;           /* index + 1 of the agent's handoff that it asks for; 0: none */
+	enum th_call_child child;             /* INTENDED: of the session that works on it */
+	const struct th_child_before *before; /* that goes on; NULL: it began with this call */
+	struct th_call_host host;             /* INTENDED: the last that it asked for */
+	size_t handoff; /* index + 1 of the agent's handoff that it asks for; 0: none */
 	uint32_t guards_in, guards_out; /* its guardrails that have not answered */
 	bool guard_given;               /* one of them is being asked */
 	uint64_t hook_seq;              /* that is a program, which was started; 0: none */
@@ -266,6 +276,18 @@ struct th_session_stuck {
 	struct th_stuck moves;
 };
 
+/* Of an agent that has `judge`; see session_judge.c. */
+struct th_session_judge {
+	double threshold;
+	int64_t rounds; /* 0: nobody judges */
+	bool finishes;  /* when no round is left, the answer counts as it is */
+	int64_t given;  /* verdicts in this task, or since a person let it go on */
+	bool satisfied; /* with the last answer, or it counts as it is */
+	bool tells;     /* the model is told what is missing */
+	bool over;      /* no round is left */
+	struct th_buf missing;
+};
+
 /* A person at the computer; see session_control.c. */
 struct th_session_control {
 	bool taken, from_run; /* from_run: the agent was at work then */
@@ -315,8 +337,15 @@ struct th_session {
 	bool notified;
 	bool record; /* stopped for good: only what imported forks share with it */
 
-	int64_t calls_max; /* under way at once; 0: any number */
+	int64_t calls_max;     /* under way at once; 0: any number */
+	int64_t delegates_max; /* agents that are tools, at work at once */
 	int64_t turns_max, attempts_max, tokens_max, seconds_max, cost_nano_max; /* 0: none */
+	/* What a person gave the task beyond these; see session_budget.c. */
+	int64_t turns_more;
+	bool turns_given, seconds_given; /* since it rested at a limit */
+	int64_t given_ms;                /* ts of that */
+	bool plan;                       /* only calls that look are made */
+	struct th_session_judge judge;
 	struct th_session_price {
 		int64_t input, output; /* per token; 0: unknown; of live runs only */
 	} prices[1 + TH_FALLBACK_MAX]; /* by model_at */
@@ -462,6 +491,9 @@ void th_session_hosts_print(const struct th_session *s, struct th_buf *out);
 /* What is decided about: SHA-256 of net and both, as of a call. */
 void th_host_digest(struct th_str name, uint16_t port, char out[static TH_SHA256_HEX_SIZE + 1]);
 
+bool th_call_delegates(const struct th_session *s, const struct th_call *c); /* to an agent */
+/* Appends the name of the session that works on it: `session` is the one that asked. */
+void th_call_child(const struct th_call *c, struct th_str session, struct th_buf *out);
 /* Its result says that it hands over, and HANDOFF is the next event. */
 bool th_call_hands_over(const struct th_call *c);
 
@@ -483,6 +515,18 @@ bool th_session_request_waits(const struct th_session *s);
 /* The HOOK_STARTED of that guardrail's program, whose answer is awaited; 0: it was not started. */
 uint64_t th_session_hook(const struct th_session *s, const struct th_call *c,
 			 enum th_guard_stage stage, size_t guard);
+/* What a person gives a session beyond its limits; 0: none of it. */
+struct th_more {
+	int64_t turns, tokens, seconds;
+	double cost_usd;
+};
+/* The numbers of an agent file's limits.  TH_EUSAGE: another one is there. */
+TH_NODISCARD enum th_code th_more_of(const struct th_agent_limits *numbers, struct th_more *ret,
+				     struct th_err *err);
+/* The BUDGET that gives it: limits that hold from then on.  TH_EUSAGE: it has no such limit, or
+ * nothing is given. */
+TH_NODISCARD enum th_code th_session_more(const struct th_session *s, const struct th_more *more,
+					  struct th_agent_limits *ret, struct th_err *err);
 /* Why no further model request may be made, static text; NULL: it may. */
 const char *th_session_limit(const struct th_session *s);
 /* The same where side requests (core/side.h) may still take this much. */

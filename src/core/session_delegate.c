@@ -4,6 +4,7 @@
  * has them: begun, waiting for a person, over.  What that session took counts here too.
  */
 #include "base/text.h"
+#include "core/batch.h"
 #include "core/session_internal.h"
 
 /* The call of the event, whose session is in one of these states (a mask of enum th_call_child). */
@@ -20,6 +21,48 @@ static enum th_code no_call(struct th_step *st)
 		       th_event_name(st->ev->kind), TH_FMT(th_utf8_cut(st->ev->call, 80)));
 }
 
+bool th_call_delegates(const struct th_session *s, const struct th_call *c)
+{
+	return !c->computer && !c->native && !c->handoff &&
+	       th_member_delegate(th_session_member(s), c->tool);
+}
+
+void th_call_child(const struct th_call *c, struct th_str session, struct th_buf *out)
+{
+	if (c->before)
+		th_buf_add(out, c->before->child);
+	else
+		th_delegate_id(session, c->intent_seq, out);
+}
+
+static int64_t count_of(const struct th_json *v, const char *name)
+{
+	return TH_MAX(th_json_get_int(v, name, 0), (int64_t)0);
+}
+
+/* What its session had used before this call. */
+static enum th_code note_before(struct th_step *st, struct th_call *c, struct th_str child)
+{
+	const struct th_json *v = th_json_get(st->data, "before"), *usage = th_json_get(v, "usage");
+	struct th_child_before *b = TH_NEW(&st->s->turn, struct th_child_before);
+
+	if (!b)
+		return th_fail(st->err, TH_ELIMIT, "the calls of the answer are too large");
+	*b = (struct th_child_before){
+		.child = th_arena_str(&st->s->turn, child),
+		.turns = count_of(v, "turns"),
+		.tokens_in = count_of(usage, "input"),
+		.tokens_out = count_of(usage, "output"),
+		.tokens_cached = count_of(usage, "cached"),
+		.tokens_reasoning = count_of(usage, "reasoning"),
+		.cost_nano = count_of(v, "cost_nano"),
+		.tokens_held = count_of(v, "tokens_held"),
+		.cost_held_nano = count_of(v, "cost_held_nano"),
+	};
+	c->before = b;
+	return TH_OK;
+}
+
 enum th_code th_on_delegation_started(struct th_step *st)
 {
 	struct th_ev_delegation_started d;
@@ -30,8 +73,10 @@ enum th_code th_on_delegation_started(struct th_step *st)
 		return code;
 	if (!c)
 		return no_call(st);
+	if (d.before.len)
+		code = note_before(st, c, d.child);
 	c->child = TH_CALL_CHILD_WORKS;
-	return TH_OK;
+	return code;
 }
 
 enum th_code th_on_delegation_waits(struct th_step *st)

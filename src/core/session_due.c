@@ -55,7 +55,7 @@ const char *th_session_limit_with(const struct th_session *s, struct th_reservat
 {
 	const char *budget = budget_reached(s, side);
 
-	if (s->totals.task_turns >= s->turns_max)
+	if (th_step_turns_used(s))
 		return "the limit of model turns is reached";
 	if (budget)
 		return budget;
@@ -132,17 +132,27 @@ static bool handoff_before(const struct th_session *s, size_t index)
 }
 
 /* Those that were given out count: their intent may still wait for the executor. */
-static int64_t under_way(const struct th_session *s)
+static int64_t under_way(const struct th_session *s, bool delegates)
 {
 	int64_t count = 0;
 
 	for (size_t i = 0; i < s->call_count; i++) {
 		const struct th_call *c = &s->calls[i];
 
+		if (delegates && !th_call_delegates(s, c))
+			continue;
 		count +=
 		    c->phase == TH_CALL_INTENDED || (c->phase == TH_CALL_CLEARED && c->emitted);
 	}
 	return count;
+}
+
+/* As many are at work as may be at a time: one more waits until one of them is over. */
+static bool is_full(const struct th_session *s, const struct th_call *c)
+{
+	if (s->calls_max && under_way(s, false) >= s->calls_max)
+		return true;
+	return th_call_delegates(s, c) && under_way(s, true) >= s->delegates_max;
 }
 
 static void due_cleared(struct th_session *s, size_t i, bool barrier, struct th_effects *out)
@@ -180,8 +190,7 @@ static void due_cleared(struct th_session *s, size_t i, bool barrier, struct th_
 						 .stage = TH_GUARD_TOOL_INPUT,
 						 .guard = (uint16_t)__builtin_ctz(c->guards_in) });
 		return;
-	} else if ((barrier && !early) || earlier_open(s, i) ||
-		   (s->calls_max && under_way(s) >= s->calls_max)) {
+	} else if ((barrier && !early) || earlier_open(s, i) || is_full(s, c)) {
 		return;
 	}
 	c->emitted = true;
@@ -262,9 +271,13 @@ void th_step_due_turn(struct th_session *s, struct th_effects *out)
 		th_step_emit(out,
 			     (struct th_effect){ .kind = TH_DO_FAIL,
 						 .reason = "the model's answers cannot be read" });
+	else if (s->judge.over)
+		th_step_emit(out, (struct th_effect){ .kind = TH_DO_LIMIT,
+						      .reason = "the task is not judged to be "
+								"done, and no round is left" });
 	else if (s->correct)
 		th_step_emit(out, (struct th_effect){ .kind = TH_DO_CORRECT });
-	else if (limit && s->totals.task_turns >= s->turns_max && th_next_step_limit(s))
+	else if (limit && th_step_turns_used(s) && th_next_step_limit(s))
 		return; /* a final output is said instead */
 	else if (limit)
 		th_step_emit(out, (struct th_effect){ .kind = TH_DO_LIMIT, .reason = limit });

@@ -82,6 +82,25 @@ void th_hook_over(struct th_session *s, struct th_call *c, enum th_guard_stage s
 void th_hook_changes(struct th_session *s, struct th_call *c, struct th_str arguments,
 		     enum th_class class);
 
+/* session_budget.c */
+void th_step_limits(struct th_session *s, const struct th_agent_limits *l); /* NULL: defaults */
+/* The model turns of the task are used up. */
+bool th_step_turns_used(const struct th_session *s);
+/* What began the task, or a person's word, is the event: its turns and its time are counted anew,
+ * but for what that person gave (`resumed`). */
+void th_step_count_anew(struct th_step *st, bool resumed);
+enum th_code th_on_budget(struct th_step *st);
+enum th_code th_on_plan(struct th_step *st);
+
+/* session_judge.c */
+void th_judge_init(struct th_session *s, const struct th_agent_judge *options);
+void th_judge_anew(struct th_session *s);     /* a task begins, or a person lets it go on */
+void th_judge_answered(struct th_session *s); /* the model has: what is told is told */
+/* The final output waits for a verdict. */
+bool th_judge_due(const struct th_session *s);
+enum th_code th_on_verdict(struct th_step *st);
+void th_judge_print(const struct th_session *s, struct th_jw *w);
+
 /* session_delegate.c */
 enum th_code th_on_delegation_started(struct th_step *st);
 enum th_code th_on_delegation_waits(struct th_step *st);

@@ -101,6 +101,8 @@ void th_session_print(const struct th_session *s, struct th_jw *w)
 		th_jw_kint(w, "condensed_to", (int64_t)s->items_then);
 	th_jw_kint(w, "turns", t->turns);
 	th_jw_kint(w, "task_turns", t->task_turns);
+	if (s->turns_more)
+		th_jw_kint(w, "turns_more", s->turns_more);
 	th_jw_kint(w, "attempts", t->attempts);
 	th_jw_kint(w, "unanswered", t->unanswered);
 	th_jw_kint(w, "calls_total", t->calls);

@@ -438,7 +438,10 @@ void th_next_step_due(struct th_session *s, struct th_effects *out)
 			ask_again(s);
 		} else {
 			s->turn_given = true;
-			th_step_finish(s, out);
+			if (th_judge_due(s))
+				th_step_emit(out, (struct th_effect){ .kind = TH_DO_JUDGE });
+			else
+				th_step_finish(s, out);
 		}
 	} else if (s->phase == TH_TURN_CALLS && !s->tripped && !s->use_given && !s->handed &&
 		   th_session_member(s)->tool_use == TH_USE_CODE && th_calls_settled(s) &&
@@ -809,6 +812,9 @@ void th_next_step_print(const struct th_session *s, struct th_jw *w)
 		th_jw_kbool(w, "compacted", true);
 	if (s->condense_asked)
 		th_jw_kbool(w, "condense_asked", true);
+	if (s->plan)
+		th_jw_kbool(w, "plan", true);
+	th_judge_print(s, w);
 	for (size_t i = 0; i < s->sticky_count; i++)
 		th_jw_kstr(w, s->sticky[i].approve ? "always_approve" : "always_refuse",
 			   s->sticky[i].tool);

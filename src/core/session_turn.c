@@ -199,6 +199,7 @@ enum th_code th_on_model_answered(struct th_step *st)
 	}
 	s->handed = s->use_given = s->use_answered = false;
 	s->instead = -1;
+	th_judge_answered(s);
 	switch (next.kind) {
 	case TH_NEXT_CALLS:
 		s->calls = next.calls;

@@ -13,8 +13,9 @@
 /* id, name in states and traces */
 // clang-format off
 #define TH_SIDE_KINDS(X)                                                            \
-	X(GROUNDER, "grounder")   /* finds the elements that a planner described */ \
-	X(CONDENSER, "condenser") /* summarizes a history that has become too long */
+	X(GROUNDER, "grounder")   /* finds the elements that a planner described */    \
+	X(CONDENSER, "condenser") /* summarizes a history that has become too long */ \
+	X(JUDGE, "judge")         /* says whether the task is done */
 // clang-format on
 #define X(id, name) TH_SIDE_##id,
 enum th_side_kind { TH_SIDE_KINDS(X) TH_SIDE_KIND_COUNT };

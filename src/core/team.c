@@ -275,31 +275,54 @@ static enum th_code resolve_handoffs(struct resolver *r, struct th_member *m,
 	return code;
 }
 
-/* Tools that are agents.  What works on a call has no screen: it would be another one. */
-static enum th_code resolve_delegates(struct resolver *r, struct th_member *m,
-				      const struct th_agent *agent)
+/* What works on a call has no screen: it would be another one. */
+static enum th_code resolve_delegate(struct resolver *r, struct th_delegate *d,
+				     const struct th_agent_command *tool)
 {
-	const struct th_agent_command *list = agent->commands.list;
+	const struct th_strs one = { (struct th_str *)(uintptr_t)&tool->agent, 1 };
+	const struct th_strs *names = tool->agents.count ? &tool->agents : &one;
 	struct th_str key;
 
-	for (size_t i = 0; i < agent->commands.count; i++) {
-		int to = list[i].agent.len ? agent_by_key(r, list[i].agent) : -1;
+	d->to = th_arena_array(r->a, names->count, sizeof(*d->to));
+	d->names.list = th_arena_array(r->a, names->count, sizeof(*d->names.list));
+	if (!d->to || !d->names.list || !keep(r, tool->name, &d->tool))
+		return full(r);
+	for (size_t i = 0; i < names->count; i++) {
+		int to = agent_by_key(r, names->list[i]);
 
-		if (!list[i].agent.len)
-			continue;
 		if (to < 0)
-			return no_agent(r, "tools", list[i].agent);
+			return no_agent(r, "tools", names->list[i]);
 		if (th_json_get(member_definition(r->definition, (size_t)to, &key), "computer"))
 			return th_fail(r->err, TH_EUSAGE,
 				       "tools: the agent \"%.*s\" has a computer, which an agent "
 				       "that is a tool cannot have; hand over to it instead",
-				       TH_FMT(th_utf8_cut(list[i].agent, 80)));
+				       TH_FMT(th_utf8_cut(names->list[i], 80)));
+		if (!keep(r, names->list[i], &d->names.list[i]))
+			return full(r);
+		d->to[d->names.count++] = (size_t)to;
+	}
+	return TH_OK;
+}
+
+/* Tools that are agents. */
+static enum th_code resolve_delegates(struct resolver *r, struct th_member *m,
+				      const struct th_agent *agent)
+{
+	const struct th_agent_command *list = agent->commands.list;
+
+	for (size_t i = 0; i < agent->commands.count; i++) {
+		enum th_code code;
+
+		if (!th_agent_command_delegates(&list[i]))
+			continue;
 		if (!m->delegates)
 			m->delegates =
 			    th_arena_array(r->a, agent->commands.count, sizeof(*m->delegates));
-		if (!m->delegates || !keep(r, list[i].name, &m->delegates[m->delegate_count].tool))
+		if (!m->delegates)
 			return full(r);
-		m->delegates[m->delegate_count++].to = (size_t)to;
+		code = resolve_delegate(r, &m->delegates[m->delegate_count++], &list[i]);
+		if (code)
+			return code;
 	}
 	return TH_OK;
 }
@@ -620,6 +643,14 @@ int th_member_handoff(const struct th_member *m, struct th_str tool)
 	for (size_t i = 0; i < m->handoff_count; i++)
 		if (th_str_eq(m->handoffs[i].tool, tool))
 			return (int)i;
+	return -1;
+}
+
+int th_delegate_to(const struct th_delegate *d, struct th_str name)
+{
+	for (size_t i = 0; i < d->names.count; i++)
+		if (!name.len || th_str_eq(d->names.list[i], name))
+			return (int)d->to[i];
 	return -1;
 }
 

@@ -26,11 +26,14 @@ struct th_handoff {
 	bool strict;          /* it is in the strict subset */
 };
 
-/* A tool that is an agent. */
+/* A tool that is an agent, or several. */
 struct th_delegate {
 	struct th_str tool;
-	size_t to; /* index of the agent */
+	size_t *to;           /* indexes of the agents */
+	struct th_strs names; /* as a call names them, as many as `to` has */
 };
+/* Index of the agent that a call names; empty: the first; -1: there is none. */
+int th_delegate_to(const struct th_delegate *d, struct th_str name);
 
 struct th_guardrail {
 	struct th_str name;

@@ -118,7 +118,7 @@ void th_live_delegates_resume(struct th_live *l)
 
 		if (c->phase != TH_CALL_INTENDED || c->child != TH_CALL_CHILD_WAITS)
 			continue;
-		th_delegate_id(th_str_of(l->id), c->intent_seq, &id);
+		th_call_child(c, th_str_of(l->id), &id);
 		th_delegation_waits(l, c, th_buf_str(&id), NULL);
 		th_buf_deinit(&id);
 		l->queue_at = l->queue_count = 0; /* the resume gives out what is due */
@@ -174,51 +174,6 @@ static enum th_code check_room(const struct th_live *l, struct th_err *err)
 	return TH_OK;
 }
 
-/* The calls of the answer that share what is left. */
-static int64_t sharers(const struct th_live *l)
-{
-	const struct th_member *m = th_session_member(&l->fold);
-	int64_t count = 0;
-
-	for (size_t i = 0; i < l->fold.call_count; i++) {
-		const struct th_call *c = &l->fold.calls[i];
-
-		count += c->phase != TH_CALL_SETTLED && c->phase != TH_CALL_DENIED &&
-			 !c->computer && th_member_delegate(m, c->tool);
-	}
-	return TH_MAX(count, (int64_t)1);
-}
-
-/* A limit of 0 would be none. */
-static int64_t part(int64_t max, int64_t spent, int64_t parts)
-{
-	return TH_MAX((max - TH_MIN(spent, max)) / parts, (int64_t)1);
-}
-
-static void share(const struct th_live *l, const struct th_agent_command *tool,
-		  struct th_agent_limits *limits)
-{
-	const struct th_session *s = &l->fold;
-	const struct th_totals *t = &s->totals;
-	int64_t parts = sharers(l);
-	int64_t left_ms =
-	    th_session_time_left_ms(s, l->driver->world.ops->now_ms(l->driver->world.ctx));
-
-	limits->turns = tool->turns ? tool->turns : TH_DELEGATE_TURNS_DEFAULT;
-	limits->tokens = limits->seconds = 0;
-	limits->cost_usd = 0;
-	if (s->tokens_max)
-		limits->tokens =
-		    part(s->tokens_max, t->tokens_in + t->tokens_out + t->tokens_held, parts);
-	if (s->cost_nano_max)
-		limits->cost_usd =
-		    (double)part(s->cost_nano_max, t->cost_nano + t->cost_held_nano, parts) / 1e9;
-	if (left_ms >= 0)
-		limits->seconds = TH_MAX(left_ms / 1000, (int64_t)1);
-	if (tool->timeout_s && (!limits->seconds || tool->timeout_s < limits->seconds))
-		limits->seconds = tool->timeout_s;
-}
-
 /* The team as the parent has it, without a screen. */
 static struct th_session_config session_config_of(struct th_live *l, struct th_delegation *g,
 						  const struct th_agent_command *tool)
@@ -228,7 +183,7 @@ static struct th_session_config session_config_of(struct th_live *l, struct th_d
 	g->agent = *o.agent;
 	if (o.agent->limits)
 		g->limits = *o.agent->limits;
-	share(l, tool, &g->limits);
+	th_delegation_share(l, tool, &g->limits);
 	g->agent.limits = &g->limits;
 	g->agent.computer = NULL;
 	o.agent = &g->agent;
@@ -266,30 +221,20 @@ static void put_metadata(const struct th_live *l, const struct th_call *c, struc
 	th_jw_object_end(&w);
 }
 
-static bool is_ours(struct th_str metadata, const struct th_call *c)
+static bool says(struct th_str metadata, const char *name, struct th_str value)
 {
-	struct th_str raw = th_json_raw_get(th_delegated_by(metadata), "effect_id");
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 
-	return raw.len == c->effect_id.len + 2 &&
-	       th_str_eq(th_str_sub(raw, 1, raw.len - 2), c->effect_id);
+	return th_json_unescape(th_json_raw_get(th_delegated_by(metadata), name), &text) &&
+	       th_str_eq(th_buf_str(&text), value);
 }
 
-/* One text member is the message; anything else is given as it is. */
-static enum th_code input_of(const struct th_call *c, struct th_buf *out, struct th_err *err)
+/* Of this call, or of an earlier one of this session. */
+static bool is_ours(const struct th_live *l, struct th_str metadata, const struct th_call *c,
+		    const struct th_delegation_task *task)
 {
-	struct th_json_doc *doc = NULL;
-	const struct th_json *input;
-	enum th_code code = th_json_parse(c->arguments, &doc, err);
-
-	if (code)
-		return code;
-	input = th_json_get(th_json_root(doc), "input");
-	if (th_json_count(th_json_root(doc)) == 1 && th_json_str(input).ptr)
-		th_buf_add(out, th_json_str(input));
-	else
-		th_buf_add(out, c->arguments);
-	th_json_free(doc);
-	return th_buf_check(out, "what the agent is asked", err);
+	return task->resumed ? says(metadata, "session", th_str_of(l->id))
+			     : says(metadata, "effect_id", c->effect_id);
 }
 
 static void say(struct th_live *child, struct th_str text)
@@ -333,46 +278,41 @@ static void child_is_open(struct th_live *l, struct th_delegation *g, struct th_
 static const struct th_observer no_observer;
 
 static enum th_code create(struct th_live *l, const struct th_call *c, struct th_delegation *g,
-			   const struct th_agent_command *tool, struct th_str id,
-			   struct th_err *err)
+			   const struct th_agent_command *tool,
+			   const struct th_delegation_task *task, struct th_err *err)
 {
-	const struct th_delegate *delegate =
-	    th_member_delegate(th_session_member(&l->fold), c->tool);
 	struct th_session_config session_config = session_config_of(l, g, tool);
 	struct th_observer observer = no_observer;
 	const struct th_session_config *begins;
 	struct th_ev_session_created created = { .workspace = l->team_config.agent->workspace,
 						 .user = th_str_of(l->user) };
-	struct th_buf input = TH_BUF_INIT(TH_MESSAGE_MAX), metadata = TH_BUF_INIT(METADATA_MAX);
+	struct th_buf metadata = TH_BUF_INIT(METADATA_MAX);
 	struct th_handle h;
 	enum th_code code = check_room(l, err);
 
-	assert(delegate);
-	begins = th_config_member(&l->team_config, delegate->to);
-	created.begins = l->fold.team->members[delegate->to].name;
+	begins = th_config_member(&l->team_config, task->agent);
+	created.begins = l->fold.team->members[task->agent].name;
 	created.model = begins->agent->model.len ? begins->agent->model : begins->first.model;
 	put_metadata(l, c, &metadata);
 	created.metadata = th_buf_str(&metadata);
 	observer.rest = th_delegation_rest;
 	observer.ctx = g;
 	if (!code)
-		code = input_of(c, &input, err);
-	if (!code)
-		code =
-		    th_driver_create(l->driver, id, &session_config, &created, &observer, &h, err);
+		code = th_driver_create(l->driver, task->session, &session_config, &created,
+					&observer, &h, err);
 	if (!code) {
 		child_is_open(l, g, h);
 		write_started(l, c, g->child);
-		say(g->child, th_buf_str(&input));
+		say(g->child, task->prompt);
 	}
-	th_buf_deinit(&input);
 	th_buf_deinit(&metadata);
 	return code;
 }
 
 /* By its own log, which a runtime before this one began. */
 static enum th_code take_up(struct th_live *l, const struct th_call *c, struct th_delegation *g,
-			    const struct th_agent_command *tool, const struct th_session_row *row,
+			    const struct th_agent_command *tool,
+			    const struct th_delegation_task *task, const struct th_session_row *row,
 			    struct th_err *err)
 {
 	struct th_session_config session_config = session_config_of(l, g, tool);
@@ -382,14 +322,20 @@ static enum th_code take_up(struct th_live *l, const struct th_call *c, struct t
 
 	observer.rest = th_delegation_rest;
 	observer.ctx = g;
-	if (!is_ours(row->metadata, c))
+	if (!is_ours(l, row->metadata, c, task))
 		return th_fail(err, TH_EEXIST, "session %.*s exists already, and is another's",
 			       TH_FMT(row->session_id));
-	code = th_driver_open(l->driver, row, &session_config, &observer, &h, err);
+	if (task->resumed && c->child == TH_CALL_CHILD_NONE)
+		code = check_room(l, err);
+	else
+		code = TH_OK;
+	if (!code)
+		code = th_driver_open(l->driver, row, &session_config, &observer, &h, err);
 	if (code)
 		return code;
 	child_is_open(l, g, h);
-	write_started(l, c, g->child);
+	if (!task->resumed)
+		write_started(l, c, g->child);
 	return TH_OK;
 }
 
@@ -398,10 +344,12 @@ static enum th_code take_up(struct th_live *l, const struct th_call *c, struct t
 static void go_on(struct th_live *l, struct th_delegation *g, const struct th_call *c, bool fresh)
 {
 	struct th_live *child = g->child;
-	struct th_buf input = TH_BUF_INIT(TH_MESSAGE_MAX);
+	struct th_delegation_task task;
+	struct th_arena memory;
 	struct th_err err = { 0 };
 	enum th_code code = TH_OK;
 
+	th_arena_init(&memory, TH_TURN_MEMORY_MAX);
 	if (th_delegation_is_over(&child->fold)) {
 		th_delegation_end(g);
 	} else if (!works(l) && !has_ended(child->fold.state)) {
@@ -409,66 +357,119 @@ static void go_on(struct th_live *l, struct th_delegation *g, const struct th_ca
 		if (fresh && !child->lost)
 			code = th_driver_resume(l->driver, th_live_handle(child), &err);
 	} else if (child->fold.state == TH_STATE_IDLE) {
-		code = input_of(c, &input, &err);
+		code = th_delegation_task_read(l, c, g->tool, &memory, &task, &err);
 		if (!code)
-			say(child, th_buf_str(&input));
+			say(child, task.prompt);
 	} else {
 		code = th_driver_resume(l->driver, th_live_handle(child), &err);
 	}
-	th_buf_deinit(&input);
+	th_arena_deinit(&memory);
 	if (code)
 		th_live_lose(l, &err); /* as one that cannot be resumed itself */
 }
 
 /* Is it in the store?  TH_ENOENT: no. */
-static enum th_code find(struct th_live *l, struct th_str id, bool settle, struct th_arena *a,
-			 struct th_session_row *row, struct th_err *err)
+static enum th_code find(struct th_live *l, const struct th_delegation_task *task, bool settle,
+			 struct th_arena *a, struct th_session_row *row, struct th_err *err)
 {
 	const struct th_world *w = &l->driver->world;
 
-	if (!settle || !w->ops->child_lease)
+	if ((!settle && !task->resumed) || !w->ops->child_lease)
 		return TH_ENOENT;
-	return w->ops->child_lease(w->ctx, id, a, row, err);
+	/* A lease is the runtime's, which may have it open for a person, or for another call. */
+	for (uint32_t i = 0; task->resumed && i < l->driver->live_cap; i++)
+		if (l->driver->lives[i] &&
+		    th_str_eq(th_str_of(l->driver->lives[i]->id), task->session))
+			return th_fail(err, TH_EBUSY, "that task is under way");
+	return w->ops->child_lease(w->ctx, task->session, a, row, err);
+}
+
+/* Those that share a budget go on together, when it is known what each of them has used. */
+static void release_held(struct th_live *l)
+{
+	for (size_t i = 0; i < l->fold.call_count; i++) {
+		const struct th_call *c = &l->fold.calls[i];
+
+		if (c->phase == TH_CALL_INTENDED && c->child != TH_CALL_CHILD_NONE &&
+		    th_call_delegates(&l->fold, c) && !th_delegation_of(l, c->intent_seq))
+			return;
+	}
+	for (struct th_delegation *g = l->children; g && !l->lost;) {
+		const struct th_call *c = th_delegation_call(l, g->intent_seq);
+
+		if (!g->held || !c) {
+			g = g->next;
+			continue;
+		}
+		g->held = false;
+		go_on(l, g, c, true);
+		g = l->children; /* that one may be over */
+	}
+}
+
+/* One that is in the store: it began with this call, or with an earlier one. */
+static enum th_code found(struct th_live *l, const struct th_call *c, struct th_delegation *g,
+			  const struct th_agent_command *tool,
+			  const struct th_delegation_task *task, const struct th_session_row *row,
+			  struct th_err *err)
+{
+	enum th_code code = take_up(l, c, g, tool, task, row, err);
+
+	if (code)
+		return code;
+	if (task->resumed && c->child == TH_CALL_CHILD_NONE)
+		return th_delegation_task_resume(l, c, g, task, err);
+	g->held = tool->budget == TH_BUDGET_SHARED;
+	if (!g->held)
+		go_on(l, g, c, true);
+	return TH_OK;
 }
 
 static void begin(struct th_live *l, const struct th_call *c, const struct th_agent_command *tool,
 		  bool settle)
 {
 	struct th_delegation *g = th_alloc(sizeof(*g));
-	struct th_buf id = TH_BUF_INIT(TH_SESSION_ID_MAX + 1);
 	bool begun = c->child != TH_CALL_CHILD_NONE;
+	struct th_delegation_task task = { 0 };
 	struct th_session_row row;
 	struct th_arena memory;
 	struct th_err err = { 0 };
 	enum th_code code;
 
 	g->intent_seq = c->intent_seq;
-	th_arena_init(&memory, TH_MIB);
-	th_delegate_id(th_str_of(l->id), c->intent_seq, &id);
-	code = find(l, th_buf_str(&id), settle, &memory, &row, &err);
+	g->tool = tool;
+	th_arena_init(&memory, TH_TURN_MEMORY_MAX);
+	code = th_delegation_task_read(l, c, tool, &memory, &task, &err);
+	if (!code)
+		code = find(l, &task, settle, &memory, &row, &err);
+	else
+		code = TH_EUSAGE;
 	if (!code) {
-		code = take_up(l, c, g, tool, &row, &err);
-		if (!code)
-			go_on(l, g, c, true);
-		else if (code != TH_EEXIST)
+		code = found(l, c, g, tool, &task, &row, &err);
+		if (code && code != TH_EEXIST && !(task.resumed && !begun))
 			th_live_lose(l, &err);
-	} else if (code == TH_ENOENT && begun) {
+	} else if (code == TH_EUSAGE) {
+		; /* it asks for what there is not */
+	} else if (code == TH_ENOENT && (begun || task.resumed)) {
 		th_fail(&err, code, "this store does not have it");
 	} else if (code == TH_ENOENT && works(l)) {
-		code = create(l, c, g, tool, th_buf_str(&id), &err);
+		code = create(l, c, g, tool, &task, &err);
 	} else if (code == TH_ENOENT) {
 		code = th_fail(&err, TH_ECANCELED, "the run was stopped before");
-	} else {
+	} else if (!task.resumed || begun) {
 		th_live_lose(l, &err); /* its owner may still finish it */
 	}
 	if (code && !l->lost && begun)
-		th_delegation_lost(l, c, th_buf_str(&id), &err);
+		th_delegation_lost(l, c, task.session, &err);
 	else if (code && !l->lost)
 		th_driver_tool_not_started(l->driver, th_live_ticket(l, c->intent_seq), err.msg);
-	if (code)
+	if (code && !g->child)
 		delegation_free(g);
+	else if (code && !l->lost)
+		th_delegation_part(g); /* it is over, or another's to go on with */
 	th_arena_deinit(&memory);
-	th_buf_deinit(&id);
+	if (settle && !l->lost)
+		release_held(l);
 }
 
 void th_live_delegate(struct th_live *l, const struct th_call *c,

@@ -19,9 +19,14 @@
  *
  * Budget: tokens and money that are left to the parent are divided by the
  * calls of its answer that delegate, and a child's part is its own limit, so
- * that all of them together stay within.  What a child took is added to its
- * parent's totals when it is over (DELEGATION_FINISHED).  Its time is the
- * parent's.
+ * that all of them together stay within; or they share what is left, which is
+ * counted before each of their requests (delegate_budget.c).  What a child
+ * took is added to its parent's totals when it is over (DELEGATION_FINISHED).
+ * Its time is the parent's.
+ *
+ * A tool that is several agents may go on with an earlier task: its session is
+ * opened again and gets limits of its own anew (BUDGET), the parent's event
+ * says what it had used, and only what it takes from there is added again.
  *
  * A child that waits for a person makes its parent wait (DELEGATION_WAITS),
  * when nothing else of the parent's is under way; a decision given to the
@@ -38,7 +43,7 @@
 /* The call of this row is an agent's. */
 static inline bool th_row_delegates(const struct th_tool_row *row)
 {
-	return row && row->command && row->command->agent.len > 0;
+	return row && row->command && th_agent_command_delegates(row->command);
 }
 
 /* TOOL_RUN and TOOL_SETTLE: begins the child, takes it up, or lets it go on. */
@@ -66,7 +71,10 @@ int64_t th_live_depth(const struct th_live *l);
 void th_live_delegates_close(struct th_live *l); /* those that work for it */
 void th_live_delegation_free(struct th_live *l); /* as one of them; it goes itself */
 
-/* ---- among its own files: delegate.c, _end.c, _wait.c ---- */
+/* Why the budget that it shares allows no further request, static text; NULL: it does. */
+const char *th_live_shared_limit(const struct th_live *l);
+
+/* ---- among its own files: delegate.c, _budget.c, _end.c, _task.c, _wait.c ---- */
 
 /* A call, and the session that works on it.  The child's to free. */
 struct th_delegation {
@@ -74,16 +82,47 @@ struct th_delegation {
 	struct th_live *parent;     /* NULL: it is over */
 	struct th_live *child;      /* NULL: it is being opened */
 	uint64_t intent_seq;
+	const struct th_agent_command *tool; /* the parent's */
+	bool held;                           /* it goes on when all that share with it are there */
 	struct th_agent agent; /* the parent's, with limits of its own and no screen */
 	struct th_agent_limits limits;
 	struct th_session_config *members; /* where the parent's have a screen */
 };
 
+/* What a call asks for; strings in the arena. */
+struct th_delegation_task {
+	size_t agent;          /* index of the team */
+	struct th_str prompt;  /* what its agent is told */
+	struct th_str session; /* of the one that does it */
+	bool resumed;          /* that worked on an earlier call */
+};
+/* TH_EUSAGE: it names no agent, or no task of this session. */
+TH_NODISCARD enum th_code th_delegation_task_read(struct th_live *l, const struct th_call *c,
+						  const struct th_agent_command *tool,
+						  struct th_arena *a,
+						  struct th_delegation_task *ret,
+						  struct th_err *err);
+/* "task_%08x" of a session that works for this one, or nothing. */
+void th_delegation_task_id(const struct th_live *l, struct th_str session, struct th_buf *out);
+/* One that is over and was opened goes on with another call: its limits, that it began, and what
+ * it is told, in one transaction. */
+TH_NODISCARD enum th_code th_delegation_task_resume(struct th_live *l, const struct th_call *c,
+						    struct th_delegation *g,
+						    const struct th_delegation_task *task,
+						    struct th_err *err);
+/* Limits for one more child. */
+void th_delegation_share(struct th_live *l, const struct th_agent_command *tool,
+			 struct th_agent_limits *limits);
+/* {turns, usage, cost_nano, …} of DELEGATION_FINISHED, less what counts already. */
+void th_delegation_usage(const struct th_session *s, const struct th_child_before *before,
+			 struct th_ev_delegation_finished *ret, struct th_buf *usage);
 struct th_call *th_delegation_call(struct th_live *l, uint64_t intent_seq);           /* or NULL */
 struct th_delegation *th_delegation_of(const struct th_live *l, uint64_t intent_seq); /* or NULL */
 void th_delegation_remove(struct th_delegation *g); /* from its parent's list */
 /* It has ended, and all that it began has its result. */
 bool th_delegation_is_over(const struct th_session *s);
+/* Its session is closed.  The call that is to end; NULL: the parent is lost, too. */
+const struct th_call *th_delegation_part(struct th_delegation *g);
 void th_delegation_end(struct th_delegation *g); /* its child is over: the call is, too */
 /* The session that worked on it cannot be had: nobody knows what it did. */
 void th_delegation_lost(struct th_live *l, const struct th_call *c, struct th_str child,

@@ -137,46 +137,30 @@ static void failure_text(struct th_live *l, const struct th_call *c, const struc
 
 static void write_finished(struct th_live *l, const struct th_call *c, const struct th_live *child)
 {
-	const struct th_totals *t = &child->fold.totals;
 	struct th_buf usage = TH_BUF_INIT(TH_KIB);
-	struct th_ev_delegation_finished d = {
-		.child = th_str_of(child->id),
-		.call_id = c->call_id,
-		.state = th_str_of(th_state_name(child->fold.state)),
-		.turns = t->turns,
-		.cost_nano = t->cost_nano,
-		.cost_unknown = t->cost_unknown,
-		.unmetered = t->unmetered,
-		.tokens_held = t->tokens_held,
-		.cost_held_nano = t->cost_held_nano,
-	};
-	struct th_jw w = th_jw(&usage);
+	struct th_ev_delegation_finished d;
 
-	th_jw_object(&w);
-	th_jw_kint(&w, "input", t->tokens_in);
-	th_jw_kint(&w, "output", t->tokens_out);
-	th_jw_kint(&w, "cached", t->tokens_cached);
-	th_jw_kint(&w, "reasoning", t->tokens_reasoning);
-	th_jw_object_end(&w);
-	d.usage = th_buf_str(&usage);
+	th_delegation_usage(&child->fold, c->before, &d, &usage);
+	d.child = th_str_of(child->id);
+	d.call_id = c->call_id;
+	d.state = th_str_of(th_state_name(child->fold.state));
 	th_live_write_event(l, TH_EV_DELEGATION_FINISHED, TH_SOURCE_ENVIRONMENT, c->intent_seq,
 			    c->call_id, &d);
 	th_buf_deinit(&usage);
 }
 
-static void put_evidence(const struct th_live *child, struct th_buf *out)
+static void put_evidence(const struct th_call *c, const struct th_live *child, struct th_buf *out)
 {
 	struct th_jw w = th_jw(out);
 
 	th_jw_object(&w);
 	th_jw_kstr(&w, "session", th_str_of(child->id));
 	th_jw_kstr(&w, "state", th_str_of(th_state_name(child->fold.state)));
-	th_jw_kint(&w, "turns", child->fold.totals.turns);
+	th_jw_kint(&w, "turns", child->fold.totals.turns - (c->before ? c->before->turns : 0));
 	th_jw_object_end(&w);
 }
 
-/* Nobody needs the child any more.  The call that is to end; NULL: its session is lost, too. */
-static const struct th_call *part(struct th_delegation *g)
+const struct th_call *th_delegation_part(struct th_delegation *g)
 {
 	struct th_live *l = g->parent, *child = g->child;
 	struct th_driver *d = l->driver;
@@ -191,7 +175,7 @@ static const struct th_call *part(struct th_delegation *g)
 static void conclude(struct th_delegation *g, const struct ending *e)
 {
 	struct th_live *l = g->parent, *child = g->child;
-	const struct th_call *c = part(g);
+	const struct th_call *c = th_delegation_part(g);
 	struct th_buf text = TH_BUF_INIT(TH_ANSWER_MAX + TH_KIB), shown = TH_BUF_INIT(TH_MIB);
 	struct th_buf output = TH_BUF_INIT(TH_EVENT_DATA_MAX), evidence = TH_BUF_INIT(TH_KIB);
 	struct th_effect_result result = { .status =
@@ -203,13 +187,20 @@ static void conclude(struct th_delegation *g, const struct ending *e)
 			failure_text(l, c, child, e, &text);
 		else
 			th_buf_add(&text, th_buf_str(&e->text));
+		if (g->tool->agents.count) {
+			th_buf_add_cstr(&text, "\n\n[");
+			th_delegation_task_id(l, th_str_of(child->id), &text);
+			th_buf_add_cstr(&text, e->failed ? " has failed; it can be resumed.]"
+							 : " is completed; it can be resumed.]");
+		}
 		th_text_clip(&shown, th_buf_str(&text), TH_TOOL_OUTPUT_MODEL_MAX);
 		th_jw_str(&w, th_buf_str(&shown));
-		put_evidence(child, &evidence);
+		put_evidence(c, child, &evidence);
 		result.output = th_buf_str(&output);
 		result.evidence = th_buf_str(&evidence);
 		result.origins = child->fold.origins.all;
-		result.elapsed_ms = child->fold.updated_ms - child->fold.created_ms;
+		result.elapsed_ms = child->fold.updated_ms -
+				    (c->before ? child->fold.task_ms : child->fold.created_ms);
 		if (c->child != TH_CALL_CHILD_OVER)
 			write_finished(l, c, child);
 		th_driver_tool_done(l->driver, th_live_ticket(l, g->intent_seq), &result);
@@ -255,7 +246,7 @@ void th_delegation_lost(struct th_live *l, const struct th_call *c, struct th_st
 static void conclude_lost(struct th_delegation *g, const struct th_err *why)
 {
 	struct th_live *l = g->parent;
-	const struct th_call *c = part(g);
+	const struct th_call *c = th_delegation_part(g);
 
 	if (c)
 		th_delegation_lost(l, c, th_str_of(g->child->id), why);

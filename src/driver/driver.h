@@ -216,6 +216,21 @@ TH_NODISCARD enum th_code th_driver_describe(struct th_driver *d, struct th_hand
  * provider keeps it, and nothing of it can be replaced. */
 TH_NODISCARD enum th_code th_driver_condense(struct th_driver *d, struct th_handle h,
 					     struct th_str by, struct th_err *err);
+/* A person gives it more turns, tokens, money or time than its limits (BUDGET), in any state; what
+ * rests at one is resumed as always.  TH_EUSAGE as th_session_more. */
+TH_NODISCARD enum th_code th_driver_more(struct th_driver *d, struct th_handle h,
+					 const struct th_more *more, struct th_str by,
+					 struct th_err *err);
+/*
+ * A task in plan mode (PLAN), in which every call that does more than look is refused, and the end
+ * of that mode: a person lets the agent do what it has planned, which begins a task; `note` is said
+ * with it.  Messages between begin tasks of plan mode, too.  TH_EPROTO: a task is under way (plan),
+ * this is not plan mode (act).
+ */
+TH_NODISCARD enum th_code th_driver_plan(struct th_driver *d, struct th_handle h,
+					 struct th_str text, struct th_str by, struct th_err *err);
+TH_NODISCARD enum th_code th_driver_act(struct th_driver *d, struct th_handle h, struct th_str note,
+					struct th_str by, struct th_err *err);
 /* to: paused, stopped or running, by an operator. */
 TH_NODISCARD enum th_code th_driver_set_state(struct th_driver *d, struct th_handle h,
 					      enum th_state to, struct th_str reason,

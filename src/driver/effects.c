@@ -13,6 +13,7 @@
 #include "driver/decision.h"
 #include "driver/guardrail.h"
 #include "driver/host.h"
+#include "driver/judge.h"
 #include "driver/log.h"
 #include "driver/model.h"
 #include "driver/person.h"
@@ -305,6 +306,21 @@ static void do_tool_use(struct th_live *l, const struct th_held *h, struct th_ca
 	th_live_tool_use(l);
 }
 
+static bool answer_is_checked(const struct th_live *l, const struct th_held *h,
+			      const struct th_call *c)
+{
+	(void)h;
+	(void)c;
+	return l->fold.state == TH_STATE_RUNNING && l->fold.phase == TH_TURN_CHECK;
+}
+
+static void do_judge(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)h;
+	(void)c;
+	th_live_judge(l);
+}
+
 static void do_model_cancel(struct th_live *l, const struct th_held *h, struct th_call *c)
 {
 	(void)h;
@@ -401,6 +417,10 @@ const struct th_effect_row th_effect_rows[TH_EFFECT_COUNT] = {
 			      .of_call = true,
 			      .stands = has_call },
 	[TH_DO_TOOL_USE] = { .run = do_tool_use, .after = after_head },
+	[TH_DO_JUDGE] = { .run = do_judge,
+			  .after = after_head,
+			  .stands = answer_is_checked,
+			  .whole = after_whole_log },
 	[TH_DO_MODEL_CANCEL] = { .run = do_model_cancel },
 	[TH_DO_TOOL_SETTLE] = { .run = do_tool_settle },
 	[TH_DO_TOOL_CANCEL] = { .run = do_tool_cancel },

@@ -15,6 +15,13 @@
 #include "driver/skills.h"
 #include "driver/team.h"
 
+/* What the model is told. */
+#define PLAN_BEGINS                                                                               \
+	TH_STR("This is plan mode: calls that do more than look are refused. Look at what you "   \
+	       "need, and answer with a plan: what you would do, in which order, and how it can " \
+	       "be checked. A person ends plan mode; until then nothing that is said here does.")
+#define PLAN_ENDS TH_STR("Plan mode is over. Do what you have planned.")
+
 enum th_code th_driver_message(struct th_driver *d, struct th_handle h, struct th_str text,
 			       struct th_err *err)
 {
@@ -105,6 +112,84 @@ enum th_code th_driver_condense(struct th_driver *d, struct th_handle h, struct 
 	if (th_live_provider_only(l, "which keeps what is in it", err))
 		return TH_EUSAGE;
 	return append_and_pump(l, TH_EV_CONDENSATION_REQUESTED, &data, err);
+}
+
+enum th_code th_driver_more(struct th_driver *d, struct th_handle h, const struct th_more *more,
+			    struct th_str by, struct th_err *err)
+{
+	struct th_live *l = th_driver_find(d, h);
+	struct th_agent_limits limits;
+	enum th_code code;
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	code = th_session_more(&l->fold, more, &limits, err);
+	if (!code)
+		code = th_live_budget(l, &limits, more, by, TH_SOURCE_USER, err);
+	if (!code)
+		th_live_pump(l);
+	return code;
+}
+
+/* Event and message in one transaction. */
+static enum th_code plan_mode(struct th_live *l, bool on, struct th_str by, struct th_str text,
+			      struct th_err *err)
+{
+	const struct th_ev_plan data = { .on = on, .by = by };
+	enum th_code code = TH_OK;
+
+	if (on != l->fold.plan || !on)
+		code =
+		    th_live_append_event(l, TH_EV_PLAN, TH_SOURCE_USER, 0, TH_STR(""), &data, err);
+	if (!code)
+		code = th_live_append_message(l, TH_SOURCE_USER, 0, text, err);
+	return code;
+}
+
+enum th_code th_driver_plan(struct th_driver *d, struct th_handle h, struct th_str text,
+			    struct th_str by, struct th_err *err)
+{
+	struct th_live *l = th_driver_find(d, h);
+	enum th_code code;
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	if (text.len > TH_MESSAGE_MAX)
+		return th_fail(err, TH_ELIMIT, "a message has at most %zu bytes, this one has %zu",
+			       TH_MESSAGE_MAX, text.len);
+	code = th_live_history(l, err);
+	if (!code)
+		code = plan_mode(l, true, by, text, err);
+	if (!code)
+		code =
+		    th_live_append_message(l, TH_SOURCE_ENVIRONMENT, l->fold.seq, PLAN_BEGINS, err);
+	if (!code) {
+		th_live_skills_said(l, text);
+		th_live_pump(l);
+	}
+	return code;
+}
+
+enum th_code th_driver_act(struct th_driver *d, struct th_handle h, struct th_str note,
+			   struct th_str by, struct th_err *err)
+{
+	struct th_live *l = th_driver_find(d, h);
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NOTE_MAX + TH_KIB);
+	enum th_code code;
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	if (note.len > TH_NOTE_MAX)
+		return th_fail(err, TH_ELIMIT, "a note has at most %d bytes", TH_NOTE_MAX);
+	th_buf_add(&text, PLAN_ENDS);
+	if (note.len)
+		th_buf_printf(&text, " %.*s", TH_FMT(note));
+	code = th_live_history(l, err);
+	if (!code)
+		code = plan_mode(l, false, by, th_buf_str(&text), err);
+	if (!code)
+		th_live_pump(l);
+	return code;
 }
 
 enum th_code th_driver_decide(struct th_driver *d, struct th_handle h, struct th_str call_id,

@@ -340,6 +340,23 @@ enum th_code th_live_append_message(struct th_live *l, enum th_source source, ui
 	return data_append(l, TH_EV_MESSAGE, source, cause, TH_STR(""), err);
 }
 
+enum th_code th_live_budget(struct th_live *l, const struct th_agent_limits *limits,
+			    const struct th_more *more, struct th_str by, enum th_source source,
+			    struct th_err *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_KIB);
+	struct th_ev_budget d = { .by = by };
+	struct th_jw w = th_jw(&text);
+
+	th_table_print(&th_agent_limits_table, limits, &w);
+	d.limits = th_buf_str(&text);
+	if (more) {
+		d.turns = more->turns;
+		d.seconds = more->seconds;
+	}
+	return th_live_append_event(l, TH_EV_BUDGET, source, 0, TH_STR(""), &d, err);
+}
+
 enum th_code th_live_state(struct th_live *l, enum th_state to, struct th_str reason,
 			   struct th_err *err)
 {

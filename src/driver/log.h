@@ -54,6 +54,10 @@ TH_NODISCARD enum th_code th_live_append_message(struct th_live *l, enum th_sour
 						 struct th_err *err);
 TH_NODISCARD enum th_code th_live_state(struct th_live *l, enum th_state to, struct th_str reason,
 					struct th_err *err);
+/* BUDGET: `limits` from here on, and of `more` (may be NULL) what is for the task alone. */
+TH_NODISCARD enum th_code th_live_budget(struct th_live *l, const struct th_agent_limits *limits,
+					 const struct th_more *more, struct th_str by,
+					 enum th_source source, struct th_err *err);
 /* For events that the driver must write: when one cannot be written, the session is lost. */
 void th_live_write_event(struct th_live *l, enum th_event_kind kind, enum th_source source,
 			 uint64_t cause, struct th_str call, const void *in);

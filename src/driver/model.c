@@ -11,8 +11,10 @@
 #include "driver/background.h"
 #include "driver/condense.h"
 #include "driver/current_agent.h"
+#include "driver/delegate.h"
 #include "driver/ground.h"
 #include "driver/history.h"
+#include "driver/judge.h"
 #include "driver/log.h"
 #include "driver/mcp_tools.h"
 #include "driver/observation.h"
@@ -137,6 +139,17 @@ static bool request_ready(struct th_live *l)
 	return true;
 }
 
+/* It rests at a limit of those that it works for. */
+static bool shared_limit(struct th_live *l)
+{
+	const char *limit = th_live_shared_limit(l);
+	struct th_err err;
+
+	if (limit && th_live_state(l, TH_STATE_LIMIT, th_str_of(limit), &err))
+		th_live_lose(l, &err);
+	return limit != NULL;
+}
+
 void th_live_request(struct th_live *l)
 {
 	const struct th_session *s = &l->fold;
@@ -148,7 +161,7 @@ void th_live_request(struct th_live *l)
 		.reserved_cost_nano = reserved.cost_nano,
 	};
 
-	if (!request_ready(l))
+	if (!request_ready(l) || shared_limit(l))
 		return;
 	d.model = l->resolved->model;
 	d.choice = (int64_t)l->model_at;
@@ -370,6 +383,7 @@ void th_live_model_cancel(struct th_live *l, bool log)
 	}
 	th_live_grounds_free(l);
 	th_live_condense_free(l);
+	th_live_judge_free(l);
 	th_side_cancel_all(l);
 	if (log && l->fold.state == TH_STATE_STOPPED)
 		th_live_background_end(l);

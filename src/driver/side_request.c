@@ -15,6 +15,7 @@ static const struct kind {
 } kinds[TH_SIDE_KIND_COUNT] = {
 	[TH_SIDE_GROUNDER] = { true, "the model that points" },
 	[TH_SIDE_CONDENSER] = { false, "the model that summarizes" },
+	[TH_SIDE_JUDGE] = { false, "the model that judges" },
 };
 
 struct th_side_request {

@@ -91,7 +91,7 @@ static struct th_tool_row command_row(const struct th_agent_command *c, struct t
 		.spec = {
 			.name = c->name,
 			.description = c->description,
-			.schema = th_agent_command_schema(c),
+			.schema = th_agent_command_schema(c, a),
 			.class = th_agent_command_class(c),
 			.ask = c->approve,
 			.native = native,

@@ -166,6 +166,9 @@ enum th_code th_resolved_models_of(const struct th_config *config, struct th_hum
 	fault = th_agent_settings_fault(agent->settings, &member);
 	if (fault)
 		return th_fail(err, TH_EUSAGE, "settings.%s %s", member, fault);
+	fault = th_agent_numbers_fault(agent, &member);
+	if (fault)
+		return th_fail(err, TH_EUSAGE, "%s %s", member, fault);
 	fault = th_agent_fallback_fault(agent, &at);
 	if (fault)
 		return th_fail(err, TH_EUSAGE, "fallback[%zu] %s", at, fault);

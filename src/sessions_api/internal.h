@@ -14,7 +14,8 @@ extern const char th_sessions_doc[]; /* docs.c */
 
 extern const struct th_table th_session_create_table, th_session_message_table,
     th_session_pause_table, th_session_cancel_table, th_session_fork_table, th_session_change_table,
-    th_session_decision_table, th_session_answer_table;
+    th_session_decision_table, th_session_answer_table, th_session_resume_table,
+    th_session_act_table;
 th_access_fn th_page_index, th_page_get;
 th_access_fn th_api_sessions_list, th_api_sessions_create, th_api_session_get,
     th_api_session_message, th_api_session_pause, th_api_session_resume, th_api_session_cancel,
@@ -23,7 +24,7 @@ th_access_fn th_api_sessions_list, th_api_sessions_create, th_api_session_get,
     th_api_waiting, th_api_session_blob, th_api_session_events, th_api_session_delete,
     th_api_session_change, th_api_usage, th_api_session_files, th_api_session_files_diff,
     th_api_session_files_get, th_api_session_screen, th_api_session_terminal;
-th_access_fn th_api_session_condense;
+th_access_fn th_api_session_condense, th_api_session_act;
 
 /* ---- answer.c: what a request says ---- */
 

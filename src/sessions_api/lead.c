@@ -11,7 +11,12 @@
 
 // clang-format off
 #define TH_FIELDS_session_message(F) \
-	F(session_message, str, text, "text", TH_REQ | TH_NONEMPTY, "what is said")
+	F(session_message, str, text, "text", TH_REQ | TH_NONEMPTY, "what is said") \
+	F(session_message, bool, plan, "plan", 0, "begins a task in plan mode, which changes nothing")
+#define TH_FIELDS_session_resume(F) \
+	F(session_resume, raw, more, "more", 0, "beyond its limits: {turns, tokens, cost_usd, seconds}, each above 0")
+#define TH_FIELDS_session_act(F) \
+	F(session_act, str, note, "note", 0, "said to the agent with it")
 #define TH_FIELDS_session_pause(F) \
 	F(session_pause, str, reason, "reason", TH_NONEMPTY, "why; default: paused by the user")
 #define TH_FIELDS_session_cancel(F) \
@@ -30,6 +35,8 @@
 	  "the question's call; default: the first that waits") \
 	F(session_answer, str, answer, "answer", TH_REQ | TH_NONEMPTY, "what the model is told")
 TH_STRUCT(session_message)
+TH_STRUCT(session_resume)
+TH_STRUCT(session_act)
 TH_STRUCT(session_pause)
 TH_STRUCT(session_cancel)
 TH_STRUCT(session_fork)
@@ -37,6 +44,8 @@ TH_STRUCT(session_decision)
 TH_STRUCT(session_answer)
 // clang-format off
 TH_TABLE(session_message, "a message", false)
+TH_TABLE(session_resume, "a resume", false)
+TH_TABLE(session_act, "the end of plan mode", false)
 TH_TABLE(session_pause, "a pause", false)
 TH_TABLE(session_cancel, "a stop", false)
 TH_TABLE(session_fork, "a fork", false)
@@ -66,7 +75,8 @@ void th_api_session_message(struct th_access *a)
 		th_access_fail(a, 400, NULL, "text has a zero in it");
 		return;
 	}
-	if (thole_session_message(h->session, text, &err) != 0) {
+	if ((m.plan ? thole_session_plan(h->session, text, a->user, &err)
+		    : thole_session_message(h->session, text, &err)) != 0) {
 		th_access_error(a, &err);
 		return;
 	}
@@ -110,15 +120,46 @@ void th_api_session_pause(struct th_access *a)
 	th_session_answer(a, a->args[0], 202);
 }
 
+void th_api_session_act(struct th_access *a)
+{
+	struct th_session_act c;
+	struct thole_error err;
+	struct th_api_body b TH_CLEANUP(th_api_body_deinit) = {};
+	struct th_hub *h;
+
+	if (!th_api_body_read(a, &th_session_act_table, &b, &c))
+		return;
+	h = th_session_mine_open(a);
+	if (!h || (!th_hub_runs(h) && !th_quota_begin(a)))
+		return;
+	if (thole_session_act(h->session, th_api_body_text(&b, c.note), a->user, &err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
+	h->rested_ms = 0;
+	th_server_kick(a->server);
+	th_session_answer(a, a->args[0], 202);
+}
+
 void th_api_session_resume(struct th_access *a)
 {
+	struct th_session_resume r;
 	struct thole_error err;
-	struct th_hub *h = th_session_mine_open(a);
+	struct th_api_body b TH_CLEANUP(th_api_body_deinit) = {};
+	struct th_hub *h;
 
+	if (!th_api_body_read(a, &th_session_resume_table, &b, &r))
+		return;
+	h = th_session_mine_open(a);
 	if (!h)
 		return;
 	if (!th_hub_runs(h) && !th_quota_begin(a))
 		return;
+	if (r.more.len && thole_session_more(h->session, th_api_body_text(&b, r.more) ?: "",
+					     a->user, &err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
 	if (thole_session_resume(h->session, &err) != 0) {
 		th_access_error(a, &err);
 		return;

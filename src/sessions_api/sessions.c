@@ -13,6 +13,7 @@
 #define TH_FIELDS_session_create(F)                                                              \
 	F(session_create, str, agent, "agent", TH_NONEMPTY, "name of an agent; default: default")  \
 	F(session_create, str, message, "message", TH_NONEMPTY, "what begins the task; without, it waits for one") \
+	F(session_create, bool, plan, "plan", 0, "with message: in plan mode, which changes nothing") \
 	F(session_create, str, id, "id", TH_NONEMPTY, "its name; default: a new UUID")             \
 	F(session_create, raw, metadata, "metadata", 0, "an object of the caller's")               \
 	F(session_create, str, computer, "computer", TH_NONEMPTY, "a kind of computer instead of the agent's, or none; GET /api/agents says which") \
@@ -160,7 +161,10 @@ void th_api_sessions_create(struct th_access *a)
 		return;
 	code = begin(a, id, from, &c, &b, &session, &err);
 	if (!code && c.message.len) {
-		code = thole_session_message(session, th_api_body_text(&b, c.message) ?: "", &err);
+		const char *text = th_api_body_text(&b, c.message) ?: "";
+
+		code = c.plan ? thole_session_plan(session, text, a->user, &err)
+			      : thole_session_message(session, text, &err);
 		if (code)
 			thole_session_free(session);
 	}

@@ -69,7 +69,7 @@ static void add_asks(struct th_sim_task *t)
 		assert(rows + at < TH_SIM_TOOLS_MAX);
 		t->rows[of][rows + at] = (struct th_tool_row){
 			.spec = { .name = c->name,
-				  .schema = th_agent_command_schema(c),
+				  .schema = th_agent_command_schema(c, NULL),
 				  .class = th_agent_command_class(c) },
 			.command = c,
 			.check = true,

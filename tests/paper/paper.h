@@ -21,7 +21,7 @@
 
 #include "driver/driver.h"
 
-#define PAPER_LOGS_MAX 80
+#define PAPER_LOGS_MAX 300
 #define PAPER_REQUESTS_MAX 4096 /* of one life */
 #define PAPER_EFFECTS_MAX 64
 

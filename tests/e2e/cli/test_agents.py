@@ -70,6 +70,35 @@ class Agents(house.House):
         self.assertEqual(self.finals("tidy"), ["Done."])
         self.assertEqual(self.kinds("tidy").count("approval_requested"), 1)
 
+    def test_bounded(self):
+        self.rules({"if": {"turns": {"max": 3}}, "parts": [call("shell", command="true")]}, {"parts": [{"text": "Through."}]})
+        self.page("bounded", 4, 0)
+        self.assertEqual(self.finals("list"), ["Through."])
+
+    def test_mover(self):
+        self.serve([call("shell", command="mkdir old")], [{"text": "The plan."}], [{"text": "Another."}],
+                   [call("shell", command="mkdir new")], [{"text": "Sorted."}])
+        self.page("mover", 0, 0, 0)
+        self.assertEqual(self.finals("move"), ["The plan.", "Another.", "Sorted."])
+        self.assertEqual(sorted(p.name for p in self.work.iterdir()), ["new"])
+
+    def test_thorough(self):
+        self.rules({"if": {"tail": "notes.txt has three lines"}, "parts": [{"text": '{"score": 1, "complete": true, "missing": []}'}]},
+                   {"parts": [{"text": "Written."}]})
+        self.page("thorough", 0)
+        self.assertEqual(self.kinds("three").count("verdict"), 1)
+
+    def test_boss(self):
+        (self.work / "notes.txt").write_text("milk\n")
+        self.rules({"if": [{"first_user": "read notes"}, {"turns": {"max": 0}}], "parts": [call("read_file", path="notes.txt")]},
+                   {"if": {"first_user": "read notes"}, "parts": [{"text": "Milk."}]},
+                   {"if": {"turns": {"max": 0}}, "parts": [call("task", prompt="read notes", subagent_type="scout")]},
+                   {"parts": [{"text": "It says milk."}]})
+        self.assertIn("tool task", self.page("boss", 0, 0).out)
+        self.assertEqual(self.finals("job"), ["It says milk."])
+        self.assertRegex(next(e["data"]["output"] for e in self.events("job") if e["kind"] == "outcome"),
+                         r"^Milk.\n\n\[task_[0-9a-f]{8} is completed")
+
     def test_sums(self):
         self.serve([call("add", a=2, b=3)])
         self.good("run", "-a", self.agent("sums"), "-s", "sum", "two and three?")

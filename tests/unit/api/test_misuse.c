@@ -369,6 +369,9 @@ static void no_session(void **state)
 	BAD(THOLE_EUSAGE, thole_session_resume(NULL, &error));
 	BAD(THOLE_EUSAGE, thole_session_pause(NULL, "x", &error));
 	BAD(THOLE_EUSAGE, thole_session_condense(NULL, "x", &error));
+	BAD(THOLE_EUSAGE, thole_session_more(NULL, "{\"turns\":1}", "x", &error));
+	BAD(THOLE_EUSAGE, thole_session_plan(NULL, "x", "y", &error));
+	BAD(THOLE_EUSAGE, thole_session_act(NULL, "x", "y", &error));
 	BAD(THOLE_EUSAGE, thole_session_cancel(NULL, THOLE_NOW, &error));
 	BAD(THOLE_EUSAGE, thole_session_approve(NULL, "c", "by", &error));
 	BAD(THOLE_EUSAGE, thole_session_answer(NULL, "c", "by", "yes", &error));
@@ -427,6 +430,15 @@ static void sessions(void **state)
 	BAD(THOLE_EUSAGE, thole_session_cancel(s, (enum thole_when)2, &error));
 	BAD(THOLE_ELIMIT, thole_session_pause(s, huge, &error));
 	BAD(THOLE_ELIMIT, thole_session_condense(s, huge, &error));
+	BAD(THOLE_ELIMIT, thole_session_more(s, huge, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_session_more(s, "{\"turns\":", NULL, &error));
+	BAD(THOLE_EUSAGE, thole_session_more(s, "{\"turns\":0}", NULL, &error));
+	BAD(THOLE_EUSAGE, thole_session_more(s, "{\"tokens\":5}", NULL, &error));
+	BAD(THOLE_EUSAGE, thole_session_more(s, "{\"model_attempts\":5}", NULL, &error));
+	BAD(THOLE_ELIMIT, thole_session_plan(s, huge, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_session_plan(s, NULL, NULL, &error));
+	BAD(THOLE_ELIMIT, thole_session_act(s, huge, NULL, &error));
+	BAD(THOLE_EPROTO, thole_session_act(s, NULL, NULL, &error));
 	BAD(THOLE_ELIMIT, thole_session_run(s, huge, &error));
 	BAD(THOLE_ELIMIT, thole_session_approve_always(s, huge, NULL, &error));
 	BAD(THOLE_ELIMIT, thole_session_approve_always(s, NULL, huge, &error));

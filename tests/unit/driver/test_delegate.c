@@ -4,143 +4,18 @@
  * works on a call is begun with, how it ends, who waits for whom, and that a
  * death at any commit begins nothing twice.
  */
-#include "unit.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "core/agent_command.h"
-#include "paper.h"
-
-/* ---- agents ---- */
+#include "delegate_rig.h"
 
 #define TEAM(more, sub)                                                            \
 	"{\"name\":\"a\",\"model\":\"gpt-5.4\"" more                               \
 	",\"tools\":[\"ask\"],\"commands\":[{\"name\":\"ask\",\"agent\":\"b\"" sub \
 	"}],\"agents\":{\"b\":{\"name\":\"b\",\"tools\":[\"weather\"],\"approve\":[\"risky\"]}}}"
-#define SELF                                                                                 \
-	"{\"name\":\"a\",\"model\":\"gpt-5.4\",\"tools\":[\"ask\"],\"commands\":[{\"name\":" \
-	"\"ask\",\"agent\":\"a\"}]}"
-
-struct team {
-	struct th_arena memory;
-	struct th_json_doc *doc;
-	struct th_agent agents[2];
-	struct th_session_config session_configs[2];
-	struct th_profile priced;
-	struct th_tool_row rows[2][2];
-};
-
-static struct team team;
-
-static const struct th_session_config *dress(struct paper *w, const char *definition)
-{
-	struct th_err err = { 0 };
-	size_t count = 0;
-
-	th_arena_deinit(&team.memory);
-	th_json_free(team.doc);
-	memset(&team, 0, sizeof(team));
-	th_arena_init(&team.memory, TH_MIB);
-	assert_int_equal(th_json_parse(th_str_of(definition), &team.doc, &err), TH_OK);
-	for (; count < 2; count++) {
-		struct th_session_config *o = &team.session_configs[count];
-		struct th_agent *a = &team.agents[count];
-		const struct th_agent_command *c;
-
-		if (th_team_agent(th_json_root(team.doc), count, &team.memory, a, &err))
-			break;
-		o->agent = a;
-		o->tools = team.rows[count];
-		c = a->commands.list;
-		if (c)
-			team.rows[count][o->tool_count++] = (struct th_tool_row){
-				.spec = { .name = c->name,
-					  .schema = th_agent_command_schema(c),
-					  .class = th_agent_command_class(c) },
-				.command = c,
-				.check = true,
-			};
-		for (size_t i = 0; !c && i < 2; i++)
-			team.rows[count][o->tool_count++] = (struct th_tool_row){
-				.spec = { .name = i ? TH_STR("risky") : TH_STR("weather"),
-					  .schema = TH_STR("{\"type\":\"object\"}"),
-					  .class = TH_CLASS_R },
-				.local = paper_weather,
-				.ctx = w,
-			};
-		assert_int_equal(
-		    th_model_resolve(TH_STR("gpt-5.4"), &o->first.profile, &o->first.model, &err),
-		    TH_OK);
-		team.priced = *o->first.profile;
-		team.priced.price = (struct th_price){ .input = 1, .output = 1 };
-		o->first.profile = &team.priced;
-	}
-	team.session_configs[0].members = &team.session_configs[1];
-	team.session_configs[0].member_count = count - 1;
-	return &team.session_configs[0];
-}
-
-static struct paper *begin_until(const char *definition, size_t commits_max)
-{
-	struct paper *w = paper_new();
-	struct th_ev_session_created created = { .model = TH_STR("gpt-5.4"),
-						 .user = TH_STR("ada") };
-	struct th_err err = { 0 };
-
-	w->commits_max = commits_max;
-	if (paper_create(w, dress(w, definition), &created, &err))
-		fail_msg("%s", err.msg);
-	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("my task"), &err), TH_OK);
-	paper_settle(w);
-	return w;
-}
-
-static struct paper *begin(const char *definition)
-{
-	return begin_until(definition, 0);
-}
-
-/* The runtime dies, and another one opens this session. */
-static struct th_handle take(struct paper *w, const char *definition, const char *id)
-{
-	paper_die(w);
-	return paper_open(w, id, dress(w, definition));
-}
-
-static void reopen(struct paper *w, const char *definition)
-{
-	w->h = take(w, definition, "a1");
-	paper_resume(w);
-}
-
-static void answer(struct paper *w, const char *id, const char *items)
-{
-	struct paper_request *r = paper_request_of(w, id);
-
-	if (!r)
-		fail_msg("nobody asks for %s", id);
-	paper_answer(w, r, items);
-}
+#define SELF_WITH(more)                              \
+	"{\"name\":\"a\",\"model\":\"gpt-5.4\"" more \
+	",\"tools\":[\"ask\"],\"commands\":[{\"name\":\"ask\",\"agent\":\"a\"}]}"
+#define SELF SELF_WITH("")
 
 #define ASK(id) CALL(id, "ask", "{\\\"input\\\":\\\"do it\\\"}")
-
-static const char *data_of(struct paper *w, const char *id, enum th_event_kind kind)
-{
-	return paper_last(paper_log_of(w, th_str_of(id)), kind);
-}
-
-static size_t count_of(struct paper *w, const char *id, enum th_event_kind kind)
-{
-	return paper_count(paper_log_of(w, th_str_of(id)), kind);
-}
-
-/* The id of the n-th session that works for a1. */
-static const char *child(struct paper *w, size_t n)
-{
-	return n < w->log_count - 1 ? w->logs[n + 1]->id : "none";
-}
 
 /* ---- tests ---- */
 
@@ -426,10 +301,23 @@ static void a_word_between_two_runtimes(void **unused)
 	paper_free(w);
 }
 
+static void ask_many(struct paper *w, const char *id, int count)
+{
+	struct th_buf many = TH_BUF_INIT(TH_MIB);
+
+	for (int i = 0; i < count; i++)
+		th_buf_printf(&many,
+			      "%s{\"type\":\"function_call\",\"id\":\"f%d\",\"call_id\":\"c%d\","
+			      "\"name\":\"ask\",\"arguments\":\"{\\\"input\\\":\\\"x\\\"}\","
+			      "\"status\":\"completed\"}",
+			      i ? "," : "", i, i);
+	answer(w, id, many.ptr);
+	th_buf_deinit(&many);
+}
+
 static void depth_and_number_have_limits(void **unused)
 {
 	struct paper *w = begin(SELF);
-	struct th_buf many = TH_BUF_INIT(TH_MIB);
 
 	(void)unused;
 	answer(w, "a1", ASK("c1"));
@@ -442,18 +330,24 @@ static void depth_and_number_have_limits(void **unused)
 	    strstr(data_of(w, w->logs[TH_DELEGATE_DEPTH_MAX]->id, TH_EV_OUTCOME), "deep already"));
 	paper_free(w);
 
-	w = begin(TEAM("", ""));
-	for (int i = 0; i <= TH_DELEGATES_MAX; i++)
-		th_buf_printf(&many,
-			      "%s{\"type\":\"function_call\",\"id\":\"f%d\",\"call_id\":\"c%d\","
-			      "\"name\":\"ask\",\"arguments\":\"{\\\"input\\\":\\\"x\\\"}\","
-			      "\"status\":\"completed\"}",
-			      i ? "," : "", i, i);
-	answer(w, "a1", many.ptr);
-	assert_int_equal(w->log_count, 1 + TH_DELEGATES_MAX);
-	assert_int_equal(count_of(w, "a1", TH_EV_OUTCOME), 1);
-	assert_non_null(strstr(data_of(w, "a1", TH_EV_OUTCOME), "at work already"));
-	th_buf_deinit(&many);
+	/* As many as may be at a time; one more begins when one of them is over. */
+	w = begin(SELF_WITH(",\"limits\":{\"parallel_agents\":100}"));
+	ask_many(w, "a1", TH_DELEGATES_PARALLEL_MAX + 1);
+	assert_int_equal(w->log_count, 1 + TH_DELEGATES_PARALLEL_MAX);
+	answer(w, w->logs[1]->id, TEXT("over"));
+	assert_int_equal(w->log_count, 2 + TH_DELEGATES_PARALLEL_MAX);
+	ask_many(w, w->logs[2]->id, TH_DELEGATES_PARALLEL_MAX);
+	assert_int_equal(w->log_count, 2 + 2 * TH_DELEGATES_PARALLEL_MAX);
+	ask_many(w, w->logs[3]->id, TH_DELEGATES_PARALLEL_MAX);
+	assert_int_equal(w->log_count, 2 + TH_DELEGATES_MAX);
+	assert_int_equal(count_of(w, w->logs[3]->id, TH_EV_OUTCOME),
+			 3 * TH_DELEGATES_PARALLEL_MAX - TH_DELEGATES_MAX);
+	assert_non_null(strstr(data_of(w, w->logs[3]->id, TH_EV_OUTCOME), "at work already"));
+	paper_free(w);
+
+	w = begin(SELF);
+	ask_many(w, "a1", TH_DELEGATES_PARALLEL_DEFAULT + 1);
+	assert_int_equal(w->log_count, 1 + TH_DELEGATES_PARALLEL_DEFAULT);
 	paper_free(w);
 }
 

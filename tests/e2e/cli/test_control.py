@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a person says to a run: more than its limits, no by a message, plan mode and its end; and a judge before the end."""
+
+import json
+
+import house
+
+
+def call(name, **arguments):
+    return [{"function_call": {"name": name, "arguments": arguments}}]
+
+
+def says(text):
+    return [{"text": text}]
+
+
+class Control(house.House):
+    def agent(self, more=""):
+        path = self.folder / "agent.yaml"
+        path.write_text("name: tester\nmodel: gpt-5.4\nworkspace: %s\ntools: [shell, read_file]\n%s" % (self.work, more))
+        return path
+
+    def rules(self, *rules):
+        self.standin = house.Standin(self.folder, {"rules": list(rules)})
+        self.env["OPENAI_BASE_URL"] = self.standin.url
+
+    def of(self, name, kind):
+        return [e["data"] for e in self.events(name) if e["kind"] == kind]
+
+    def asked(self):
+        return len(self.standin.requests())
+
+
+class Limits(Control):
+    def test_turns(self):
+        """Exactly as many as were given, and once: then the limit again, and a later task has its own."""
+        self.rules({"if": {"tail": "enough"}, "parts": says("Stopped.")}, {"parts": call("shell", command="echo x >> steps")})
+        self.good("run", "-a", self.agent("limits: {turns: 2}\n"), "-s", "n", "go", code=4)
+        self.assertEqual(self.asked(), 2)
+        ended = self.good("resume", "n", "--more", "turns=3", code=4)
+        self.assertIn("3 turns more", ended.out)
+        self.assertEqual(self.asked(), 5)
+        given = self.of("n", "budget")
+        self.assertEqual((len(given), given[0]["turns"], given[0]["limits"]["turns"]), (1, 3, 2))
+        self.assertTrue(given[0]["by"])
+        self.good("resume", "n", code=4)  # a plain one counts anew
+        self.assertEqual(self.asked(), 7)
+        self.assertEqual((self.work / "steps").read_text(), "x\n" * 7)
+        self.assertIn("Stopped.", self.good("run", "-s", "n", "enough").out)
+
+    def test_tokens(self):
+        self.rules({"if": {"turns": {"max": 0}}, "parts": call("shell", command="echo x >> steps")}, {"parts": says("Done.")})
+        ended = self.good("run", "-a", self.agent("limits: {tokens: 60}\n"), "-s", "n", "go", code=4)
+        self.assertIn("resume n --more tokens=N", ended.out)
+        asked = self.asked()
+        self.good("resume", "n", code=4)  # what is used up is used up
+        self.assertEqual(self.asked(), asked)
+        self.bad(2, "no limit of cost", "resume", "n", "--more", "cost_usd=1")
+        self.bad(2, ["--more", "toads"], "resume", "n", "--more", "toads=1")
+        self.bad(2, "above 0", "resume", "n", "--more", "tokens=-1")
+        self.bad(2, "can be given", "resume", "n", "--more", "parallel_calls=2")
+        self.assertEqual(self.of("n", "budget"), [])
+        self.assertIn("Done.", self.good("resume", "n", "--more", "tokens=100000").out)
+        used = sum(e["usage"]["input"] + e["usage"]["output"] for e in self.of("n", "model_answered")[:asked])
+        self.assertEqual(self.of("n", "budget")[0]["limits"]["tokens"], max(used, 60) + 100000)
+
+    def test_a_message_approves_nothing(self):
+        self.rules({"if": {"tool_output": {"contains": "."}}, "parts": says("So it is.")},
+                   {"parts": call("shell", command="echo yes > file")})
+        path = self.agent("approve: [shell]\n")
+        self.good("run", "-a", path, "-s", "n", "write it", code=3)
+        for words in ("yes", "approved: run it", "I confirm. Go on."):
+            self.good("run", "-s", "n", words, code=3)
+            self.good("resume", "n", code=3)
+        self.assertFalse((self.work / "file").exists())
+        self.assertEqual([k for k in self.kinds("n") if k in ("intent", "approval_decided")], [])
+        self.assertEqual(self.asked(), 1)
+        self.good("reject", "n", "-m", "not in this folder")
+        self.assertIn("So it is.", self.good("resume", "n").out)
+        self.assertFalse((self.work / "file").exists())
+        self.assertIn("not in this folder", json.dumps(self.of("n", "outcome")[0]))
+        self.assertEqual(self.of("n", "outcome")[0]["status"], "refused")
+        self.assertEqual(self.asked(), 2)
+
+
+class Plan(Control):
+    def test_plan_and_act(self):
+        (self.work / "seen.txt").write_text("what there is\n")
+        self.rules({"if": {"turns": {"max": 0}}, "parts": call("read_file", path="seen.txt")},
+                   {"if": {"turns": {"min": 1, "max": 1}}, "parts": call("shell", command="echo early > file")},
+                   {"if": {"turns": {"min": 2, "max": 2}}, "parts": says("The plan: write the file.")},
+                   {"if": {"turns": {"min": 3, "max": 3}}, "parts": call("shell", command="echo early > file")},
+                   {"if": {"turns": {"min": 4, "max": 4}}, "parts": says("I may not yet.")},
+                   {"if": {"turns": {"min": 5, "max": 5}}, "parts": call("shell", command="echo made >> file")},
+                   {"parts": says("Made.")})
+        self.assertIn("The plan", self.good("run", "--plan", "-a", self.agent(), "-s", "n", "make the file").out)
+        self.assertIn("I may not yet", self.good("run", "-s", "n", "plan mode is over, do it now").out)
+        self.assertFalse((self.work / "file").exists())
+        calls = self.of("n", "call")
+        self.assertEqual([(c["tool"], c["policy"]) for c in calls],
+                         [("read_file", "run"), ("shell", "refuse"), ("shell", "refuse")])
+        self.assertIn("plan mode", calls[1]["reason"])
+        self.bad(2, "--act", "resume", "n", "-m", "good")
+        self.assertIn("Made.", self.good("resume", "n", "--act", "-m", "and be quick").out)
+        self.assertEqual((self.work / "file").read_text(), "made\n")
+        plans = self.of("n", "plan")
+        self.assertEqual([p["on"] for p in plans], [True, False])
+        self.assertTrue(all(p["by"] for p in plans))
+        self.assertIn("and be quick", json.dumps(self.of("n", "message")))
+        self.bad(1, "not plan mode", "resume", "n", "--act")
+
+
+class Judge(Control):
+    def verdict(self, score, complete, *missing):
+        return {"if": {"tail": "Judge now whether the task is done"},
+                "parts": says(json.dumps({"score": score, "complete": complete, "missing": list(missing)}))}
+
+    def test_done(self):
+        rule = self.verdict(0.9, True)
+        rule["if"] = [rule["if"], {"tail": "the sum is right"}]
+        self.rules(rule, {"parts": says("Two and two are four.")})
+        self.good("run", "-a", self.agent("judge: {goal: the sum is right}\n"), "-s", "n", "add")
+        verdicts = self.of("n", "verdict")
+        self.assertEqual([(v["complete"], v["score"], v["usage"]["requests"]) for v in verdicts], [(True, 0.9, 1)])
+        self.assertIn("verdict    done, score 0.90", self.good("log", "n").out)
+        self.assertIn("(judge: 2 requests", self.good("run", "-s", "n", "again").out)
+
+    def test_missing_then_done(self):
+        no = self.verdict(0.2, False, "the file is empty")
+        no["if"] = [no["if"], {"turns": {"max": 1}}]
+        self.rules(no, self.verdict(1, True), {"if": {"tail": "the file is empty"}, "parts": says("Now it is there.")},
+                   {"parts": says("Done.")})
+        self.assertIn("Now it is there.", self.good("run", "-a", self.agent("judge: {rounds: 3}\n"), "-s", "n", "do it").out)
+        self.assertEqual([v["complete"] for v in self.of("n", "verdict")], [False, True])
+        self.assertEqual(self.of("n", "verdict")[0]["missing"], ["the file is empty"])
+        told = [m["content"] for m in self.of("n", "message")]
+        self.assertIn("- the file is empty", told[1])
+
+    def test_never_done(self):
+        """At most so many rounds; then a limit, which a person lets go on, or the answer as it is."""
+        self.rules(self.verdict(0.5, True), {"parts": says("Done.")})
+        self.good("run", "-a", self.agent("judge: {rounds: 2}\n"), "-s", "n", "do it", code=4)
+        self.assertEqual(len(self.of("n", "verdict")), 2)
+        self.assertEqual(self.asked(), 4)
+        self.good("resume", "n", code=4)
+        self.assertEqual(len(self.of("n", "verdict")), 4)
+        self.good("run", "-a", self.agent("judge: {rounds: 2, then: finish}\n"), "-s", "m", "do it")
+        self.assertEqual(len(self.of("m", "verdict")), 2)
+
+    def test_no_verdict(self):
+        """What is no verdict takes a round; nothing counts as done that nobody judged."""
+        self.rules({"if": {"tail": "Judge now"}, "parts": says('{"score": 1, "complete": true, "missing": [], "more": 1}')},
+                   {"parts": says("Done.")})
+        ended = self.good("run", "-a", self.agent("judge: {rounds: 2}\n"), "-s", "n", "do it", code=1)
+        self.assertIn("nobody judged whether the task is done", ended.out)
+        self.assertEqual([v["complete"] for v in self.of("n", "verdict")], [False, False])
+        self.assertIn("more", self.of("n", "verdict")[0]["failed"])
+        self.assertEqual(self.of("n", "error")[-1]["class"], "judge")
+
+
+if __name__ == "__main__":
+    house.main()
