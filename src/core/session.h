@@ -311,7 +311,8 @@ struct th_session {
 	uint32_t guards_in, guards_out; /* that have not answered */
 	uint32_t guards_in_given, guards_out_given; /* being asked */
 	bool turn_given;                            /* the effect of this phase was given out */
-	bool tripped;           /* a guardrail, or a tool, ends the run; see `trip` */
+	bool held_back; /* no turn and no call begins: it is handed over to another runtime */
+	bool tripped;   /* a guardrail, or a tool, ends the run; see `trip` */
 	const char *trip_class; /* static text */
 	struct th_buf trip;
 	bool handed;                  /* the answer's handoff took place */
