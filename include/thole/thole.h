@@ -600,6 +600,15 @@ TH_API int thole_session_fork(struct thole_runtime *rt, struct thole_agent *agen
 TH_API void thole_session_free(struct thole_session *s);
 
 /*
+ * The same for one that runs, and of which another runtime of the store (PostgreSQL) is to go on:
+ * it finds it by thole_runtime_take_over.  From the first call on no request and no call of it
+ * begins. EBUSY: something is under way, or not durable yet; to be called again soon.  `now`: what
+ * is under way is given up instead, as by thole_session_free.  EUNSUPPORTED: the store is of this
+ * machine alone.  Both leave `s` as it is; after any other result it is gone.
+ */
+TH_API int thole_session_hand_over(struct thole_session *s, bool now, struct thole_error *err);
+
+/*
  * Says something to it, 1 byte to 4 MiB: begins a task, or is read by the agent after its next
  * turn.  A message never approves anything.  EPROTO: its state takes none (it waits for a
  * decision).
@@ -859,6 +868,29 @@ TH_API int thole_runtime_recover(struct thole_runtime *rt, thole_recover_fn *wan
 TH_API int thole_runtime_take_over(struct thole_runtime *rt, thole_recover_fn *wants,
 				   thole_recovered_fn *recovered, void *ctx,
 				   struct thole_error *err);
+
+/*
+ * What this runtime is to others of a store that several machines use, from now on.  Options:
+ *     name      what people call it
+ *     address   the URL at which the others reach it
+ *     capacity  how many sessions it runs at once, a number
+ *     draining  "yes": it gives up what it has, and takes nothing
+ * EUNSUPPORTED: the store is of this machine alone.
+ */
+TH_API int thole_runtime_announce(struct thole_runtime *rt, const char *const *options,
+				  struct thole_error *err);
+
+/*
+ * The runtimes of such a store, a JSON object a line, as thole_runtime_log_start gives lines:
+ * "name", "address", "host", "process", "since" (UTC), "seen_ms" (its last word, so long ago),
+ * "lease_ms" (0: it is dead, and others may take what it has), "capacity", "draining", and
+ * "sessions": {"running", "waiting", "paused", "others"}.  One without a host is nobody: sessions
+ * that were handed over and that nobody has taken yet.  `session_id`: only the one that lives and
+ * has it, if there is one; it may be NULL.  Of another store there is no line.
+ */
+TH_API int thole_runtime_nodes_start(struct thole_runtime *rt, const char *session_id,
+				     thole_line_fn *fn, thole_done_fn *done, void *ctx,
+				     struct thole_reading **ret, struct thole_error *err);
 
 /* ---- watching -------------------------------------------------------------------------------- */
 

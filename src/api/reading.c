@@ -4,12 +4,13 @@
  */
 #include <stdlib.h>
 
+#include "admin/nodes.h"
 #include "admin/transfer.h"
 #include "api/api.h"
 
 #define REUSE_MAX TH_MIB /* a larger buffer is freed after its piece */
 
-enum kind { READ_LOG, READ_EXPORT, READ_BLOB };
+enum kind { READ_LOG, READ_EXPORT, READ_BLOB, READ_NODES };
 
 struct thole_reading {
 	struct th_read job;
@@ -119,6 +120,14 @@ static enum th_code take_line(void *ctx, struct th_str line, struct th_err *err)
 	return code;
 }
 
+static enum th_code take_node(void *ctx, const struct th_node *node, struct th_err *err)
+{
+	struct thole_reading *r = ctx;
+
+	th_node_print(node, &r->text);
+	return line_end(r, err);
+}
+
 static enum th_code run(struct th_read *job, struct th_store *store, struct th_err *err)
 {
 	struct thole_reading *r = TH_CONTAINER_OF(job, struct thole_reading, job);
@@ -131,6 +140,9 @@ static enum th_code run(struct th_read *job, struct th_store *store, struct th_e
 		return th_log_read_next(&r->log, store, id, err);
 	case READ_EXPORT:
 		return th_session_export(store, id, take_line, r, err);
+	case READ_NODES:
+		return store->kind->nodes ? store->kind->nodes(store, id, take_node, r, err)
+					  : TH_OK;
 	case READ_BLOB:
 		break;
 	}
@@ -283,6 +295,22 @@ int thole_runtime_export_start(struct thole_runtime *rt, const char *session_id,
 	r = reading_new(rt, READ_EXPORT, session_id, done, ctx);
 	r->fn = fn;
 	return begin(r, th_runtime_long_reader(rt->rt), ret, err);
+}
+
+int thole_runtime_nodes_start(struct thole_runtime *rt, const char *session_id, thole_line_fn *fn,
+			      thole_done_fn *done, void *ctx, struct thole_reading **ret,
+			      struct thole_error *err)
+{
+	struct thole_reading *r;
+	int code = session_id ? check(rt, session_id, fn, done, err) : th_api_enter(rt, err);
+
+	if (!code && (!fn || !done))
+		code = th_api_fail(err, TH_EUSAGE, "a function is NULL");
+	if (code)
+		return code;
+	r = reading_new(rt, READ_NODES, session_id, done, ctx);
+	r->fn = fn;
+	return begin(r, th_runtime_reader(rt->rt), ret, err);
 }
 
 int thole_runtime_blob_start(struct thole_runtime *rt, const char *hash, size_t offset, size_t len,

@@ -428,6 +428,31 @@ void thole_session_free(struct thole_session *s)
 	th_api_session_unref(s);
 }
 
+int thole_session_hand_over(struct thole_session *s, bool now, struct thole_error *err)
+{
+	int code = th_api_enter_session(s, err);
+	struct thole_runtime *rt;
+	struct th_err e = { 0 };
+	enum th_code bad;
+
+	if (code || s->freed)
+		return code;
+	rt = s->rt;
+	if (!th_runtime_store(rt->rt)->kind->hand_over)
+		return th_api_fail(err, TH_EUNSUPPORTED,
+				   "the store is of this machine alone; there is nobody to go on");
+	if (s->opening || !s->handle.generation ||
+	    (!th_driver_drain(rt->driver, s->handle) && !now))
+		return th_api_fail(err, TH_EBUSY, "something of the session is under way");
+	th_api_session_end(s);
+	bad = th_runtime_hand_over(rt->rt, s->handle, &e);
+	s->handle = (struct th_handle){ 0 };
+	th_api_deliver_soon(rt);
+	th_api_session_unref(s); /* the caller's, and the driver's */
+	th_api_session_unref(s);
+	return th_api_out(bad, &e, err);
+}
+
 /* Does a command or a desktop of it live on, which nobody needs any more? */
 static bool ends_executor(const struct thole_session *s)
 {

@@ -166,6 +166,12 @@
 #define TH_FORK_DEPTH_MAX 64               /* a fork of a fork of … */
 #define TH_STORE_PATH_MAX 3840             /* leaves room for the names beside it */
 #define TH_STORE_URL_MAX 2000              /* bytes of a server's */
+#define TH_FLEET_NODES_MAX 1000            /* of one store */
+#define TH_FLEET_SECRET_MAX 512            /* bytes of the token with which nodes call each other */
+#define TH_FLEET_FORWARDS_MAX 16384        /* requests that one node passes on at a time */
+#define TH_FLEET_TRIES_MAX 4               /* of one request, when its session moves meanwhile */
+#define TH_FLEET_LOOK_MS 2000              /* between two looks at who lives */
+#define TH_FLEET_TEXT_MAX 256              /* a node's name; its address */
 #define TH_STORE_LEASE_MS 9000             /* without a word from the database, then it is lost */
 #define TH_STORE_BUSY_MS 10000             /* how long another process may write */
 #define TH_STORE_CACHE_MAX (1 * TH_MIB)    /* pages that one connection keeps */

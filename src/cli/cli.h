@@ -27,8 +27,8 @@ extern const struct th_command th_command_run, th_command_resume, th_command_app
     th_command_log, th_command_fork, th_command_delete, th_command_usage, th_command_computer,
     th_command_models, th_command_doctor, th_command_demo, th_command_plumb, th_command_exec,
     th_command_completion, th_command_help, th_command_version, th_command_export,
-    th_command_import, th_command_serve, th_command_token, th_command_mcp, th_command_acp,
-    th_command_store;
+    th_command_import, th_command_serve, th_command_fleet, th_command_token, th_command_mcp,
+    th_command_acp, th_command_store;
 
 int th_cli_exec(int argc, char **argv); /* exec.c: the executor; argv[0] "exec" */
 /* plumb.c: route, decode, encode, patch; argv[0] is the part's name */

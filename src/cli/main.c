@@ -44,6 +44,7 @@ const struct th_command *const th_commands[] = {
 	&th_command_export,
 	&th_command_import,
 	&th_command_serve,
+	&th_command_fleet,
 	&th_command_token,
 	&th_command_mcp,
 	&th_command_acp,

@@ -22,6 +22,7 @@ struct serve_options {
 	struct th_common common;
 	struct th_str listen, agents, tokens, cert, key, workspaces, models, sandbox, cua;
 	bool quiet, cua_open;
+	int64_t drain_s;
 };
 
 #define AT(member) offsetof(struct serve_options, member)
@@ -44,6 +45,10 @@ static const struct th_option serve_options[] = {
 	  "that desktop without a token, for every program of this machine", NULL },
 	{ "sandbox", 0, "off", TH_OPTION_TEXT, AT(sandbox),
 	  "off: commands are not confined; the desktop stays as it is", "off" },
+	{ "drain-s", 0, "N", TH_OPTION_INT, AT(drain_s),
+	  "a node of a fleet that is to end gives what runs to the others first, for so long "
+	  "(default: 30)",
+	  NULL },
 	{ "quiet", 'q', NULL, TH_OPTION_FLAG, AT(quiet), "no line for each request", NULL },
 	TH_OPTION_MODELS(struct serve_options, models),
 	TH_OPTIONS_COMMON(struct serve_options, common),
@@ -58,7 +63,8 @@ struct process {
 	struct th_server *server;
 	struct th_config *config, *config_before; /* whose texts the server borrows */
 	struct th_signal *signals[3];
-	struct th_timer end, late; /* looks whether all are answered; does not wait longer */
+	struct th_timer drain, drained; /* looks whether all is handed over; waits no longer */
+	struct th_timer end, late;      /* looks whether all are answered; does not wait longer */
 	struct th_arena memory;
 	struct th_buf link; /* of the first start; empty: none */
 	bool ending;
@@ -93,6 +99,8 @@ static void notify(const char *state)
 
 #define END_MS 5000 /* for those who are being answered */
 #define END_LOOK_MS 20
+#define DRAIN_S 30
+#define DRAIN_S_MAX 86400
 
 static void on_end_look(void *ctx)
 {
@@ -109,6 +117,30 @@ static void on_end_late(void *ctx)
 	th_loop_stop(p->loop);
 }
 
+static void finish(struct process *p)
+{
+	th_timer_stop(&p->drain);
+	th_timer_stop(&p->drained);
+	th_server_finish(p->server);
+	th_timer_init(&p->end, p->loop, on_end_look, p);
+	th_timer_start(&p->end, 0, END_LOOK_MS);
+	th_timer_init(&p->late, p->loop, on_end_late, p);
+	th_timer_start(&p->late, END_MS, 0);
+}
+
+static void on_drain_look(void *ctx)
+{
+	struct process *p = ctx;
+
+	if (th_server_left(p->server) == 0)
+		finish(p);
+}
+
+static void on_drain_late(void *ctx)
+{
+	finish(ctx);
+}
+
 static void end(struct process *p)
 {
 	if (p->ending) { /* asked twice: at once */
@@ -117,11 +149,12 @@ static void end(struct process *p)
 	}
 	p->ending = true;
 	notify("STOPPING=1");
-	th_server_finish(p->server);
-	th_timer_init(&p->end, p->loop, on_end_look, p);
-	th_timer_start(&p->end, 0, END_LOOK_MS);
-	th_timer_init(&p->late, p->loop, on_end_late, p);
-	th_timer_start(&p->late, END_MS, 0);
+	if (p->o->drain_s == 0 || !th_server_drain(p->server)) {
+		finish(p);
+		return;
+	}
+	th_timer_start(&p->drain, 0, END_LOOK_MS);
+	th_timer_start(&p->drained, (uint64_t)p->o->drain_s * 1000, 0);
 }
 
 /* CLOCK_MONOTONIC, as sd_notify(3) has it: what was asked for later is another reload. */
@@ -303,6 +336,10 @@ static enum th_code start(struct process *p, struct th_err *err)
 		code = cua_folder(p, &so.cua_folder, err);
 	if (!code)
 		code = th_loop_new(&p->loop, err);
+	if (!code) {
+		th_timer_init(&p->drain, p->loop, on_drain_look, p);
+		th_timer_init(&p->drained, p->loop, on_drain_late, p);
+	}
 	for (size_t i = 0; !code && i < TH_COUNT(signals); i++)
 		code = th_signal_new(p->loop, signals[i], on_signal, p, &p->signals[i], err);
 	if (!code)
@@ -314,6 +351,8 @@ static enum th_code start(struct process *p, struct th_err *err)
 
 static void stop(struct process *p)
 {
+	th_timer_stop(&p->drain);
+	th_timer_stop(&p->drained);
 	th_timer_stop(&p->end);
 	th_timer_stop(&p->late);
 	th_server_free(p->server);
@@ -348,7 +387,7 @@ static int serve(struct process *p)
 
 static int run_serve(const struct th_command *self, int argc, char **argv)
 {
-	struct serve_options o = {};
+	struct serve_options o = { .drain_s = DRAIN_S };
 	struct process p = { .o = &o, .link = TH_BUF_INIT(4 * TH_KIB) };
 	struct th_operands rest;
 	struct th_err err = {};
@@ -363,6 +402,8 @@ static int run_serve(const struct th_command *self, int argc, char **argv)
 		return th_cli_die(2, "--tls-cert and --tls-key go together");
 	if (o.cua_open && !o.cua.len)
 		return th_cli_die(2, "--cua-open goes with --cua");
+	if (o.drain_s > DRAIN_S_MAX)
+		return th_cli_die(2, "--drain-s is at most %d", DRAIN_S_MAX);
 	if (o.sandbox.len && !th_str_is(o.sandbox, "off"))
 		return th_cli_die(2, "--sandbox can only be off");
 	th_arena_init(&p.memory, TH_MIB);
@@ -383,7 +424,9 @@ const struct th_command th_command_serve = {
 		"each request is a line\n"
 		"of JSON on standard error. SIGHUP reads configuration, agents and tokens again; "
 		"SIGTERM stops taking\n"
-		"requests and leaves every session so that the next start takes it up.\n\n"
+		"requests and leaves every session so that the next start takes it up, or another "
+		"node of "
+		"the fleet (docs/FLEET.md).\n\n"
 		"Examples:\n"
 		"  thole token new alice\n"
 		"  thole serve --agents agents/\n"

@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "cli/cli.h"
+#include "sim/fleet.h"
 #include "sim/world.h"
 
 #define SHOWN_MAX 20
@@ -16,7 +17,7 @@
 struct sim_options {
 	int64_t seed, count;
 	struct th_str variant;
-	bool trace;
+	bool trace, fleet;
 };
 
 static const struct th_option sim_options[] = {
@@ -28,7 +29,13 @@ static const struct th_option sim_options[] = {
 	  "break it on purpose, up to the first seed that is caught",
 	  "no-intent outcome-first no-fencing no-journal repeat-on-recovery ack-before-sync "
 	  "any-journal "
-	  "damage-unseen journal-unsynced no-verdict child-unbound child-unseen no-refusal" },
+	  "damage-unseen journal-unsynced no-verdict child-unbound child-unseen no-refusal "
+	  "no-epoch local-clock renewal-ignored notify-trusted" },
+	{ "fleet", 0, NULL, TH_OPTION_FLAG, offsetof(struct sim_options, fleet),
+	  "nodes on one database: leases, hand-overs, clocks, partitions; its variants are the "
+	  "last "
+	  "four",
+	  NULL },
 	{ "trace", 0, NULL, TH_OPTION_FLAG, offsetof(struct sim_options, trace),
 	  "tell the story, step by step", NULL },
 	TH_OPTIONS_END,
@@ -97,6 +104,44 @@ static int sim(const struct sim_options *options)
 	return o.variant == TH_SIM_NONE && caught ? 1 : 0;
 }
 
+static int sim_fleet(const struct sim_options *options)
+{
+	struct th_sim_fleet_counts c = { 0 };
+	int variant =
+	    options->variant.len ? th_sim_fleet_variant_find(options->variant) : TH_SIM_FLEET_NONE;
+	uint64_t first = options->seed >= 0 ? (uint64_t)options->seed : 1;
+	uint64_t count = options->count >= 0  ? (uint64_t)options->count
+			 : options->seed >= 0 ? 1
+					      : 1000;
+	char failure[TH_ERR_MSG_MAX];
+
+	if (variant < 0)
+		return th_cli_die(2, "no variant \"%.*s\" of a fleet; see %s sim --help",
+				  TH_FMT(options->variant), th_cli_program());
+	for (uint64_t i = 0; i < count; i++) {
+		if (th_sim_fleet_run(first + i, (enum th_sim_fleet_variant)variant,
+				     options->trace ? stdout : NULL, &c, failure))
+			continue;
+		if (c.failed <= SHOWN_MAX)
+			printf("%s sim --fleet --seed %llu   %s\n", th_cli_program(),
+			       (unsigned long long)(first + i), failure);
+		if (variant != TH_SIM_FLEET_NONE)
+			break;
+	}
+	printf(
+	    "%llu seeds, %llu of them failed: %llu effects, %llu sessions taken over, %llu handed "
+	    "over, %llu commits not answered, %llu effects unknown\n",
+	    (unsigned long long)c.seeds, (unsigned long long)c.failed,
+	    (unsigned long long)c.effects, (unsigned long long)c.takeovers,
+	    (unsigned long long)c.handovers, (unsigned long long)c.unknown_commits,
+	    (unsigned long long)c.unknown_effects);
+	if (variant != TH_SIM_FLEET_NONE && c.failed == 0)
+		return th_cli_die(1, "the broken variant %s was not caught within %llu seeds",
+				  th_sim_fleet_variant_name((enum th_sim_fleet_variant)variant),
+				  (unsigned long long)count);
+	return variant == TH_SIM_FLEET_NONE && c.failed > 0 ? 1 : 0;
+}
+
 /* Exit status 0: all seeds hold, or with --variant the broken one was caught; 1:
  * not. */
 static int run_sim(const struct th_command *self TH_UNUSED, int argc, char **argv)
@@ -113,7 +158,7 @@ static int run_sim(const struct th_command *self TH_UNUSED, int argc, char **arg
 		return th_cli_fail(&err);
 	if (operands.count > 0)
 		return th_cli_die(2, "sim takes no operands");
-	return sim(&options);
+	return options.fleet ? sim_fleet(&options) : sim(&options);
 }
 
 const struct th_command th_command_sim = {
@@ -128,7 +173,8 @@ const struct th_command th_command_sim = {
 	    "Examples:\n"
 	    "  thole sim --count 2000\n"
 	    "  thole sim --seed 23 --trace\n"
-	    "  thole sim --variant no-journal\n",
+	    "  thole sim --variant no-journal\n"
+	    "  thole sim --fleet --count 2000\n",
 	.options = sim_options,
 	.run = run_sim,
 };

@@ -358,12 +358,13 @@ struct th_session {
 	size_t guard_agent;             /* whose input guardrails look: who spoke then */
 	uint32_t guards_in, guards_out; /* that have not answered */
 	uint32_t guards_in_given, guards_out_given; /* being asked */
-	uint64_t *hook_seqs;    /* in `memory`: of those of input, then of output; NULL: none yet */
-	bool hooks_began;       /* those of the session's begin have been asked */
-	int64_t sent_back;      /* times in this task that the agent was, from a final output */
-	bool goes_back;         /* it is now: the next message says why */
-	bool turn_given;        /* the effect of this phase was given out */
-	bool tripped;           /* a guardrail, or a tool, ends the run; see `trip` */
+	uint64_t *hook_seqs; /* in `memory`: of those of input, then of output; NULL: none yet */
+	bool hooks_began;    /* those of the session's begin have been asked */
+	int64_t sent_back;   /* times in this task that the agent was, from a final output */
+	bool goes_back;      /* it is now: the next message says why */
+	bool turn_given;     /* the effect of this phase was given out */
+	bool tripped;        /* a guardrail, or a tool, ends the run; see `trip` */
+	bool held_back;      /* no turn and no call begins: it is handed over to another runtime */
 	const char *trip_class; /* static text */
 	struct th_buf trip;
 	bool handed;                  /* the answer's handoff took place */

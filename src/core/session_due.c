@@ -161,7 +161,7 @@ static void due_cleared(struct th_session *s, size_t i, bool barrier, struct th_
 	bool early = c->class == TH_CLASS_L || c->class == TH_CLASS_R;
 	enum th_effect_kind kind = TH_DO_INTEND;
 
-	if (s->tripped)
+	if (s->tripped || s->held_back)
 		return;
 	if (c->handoff) {
 		if (barrier)
@@ -262,7 +262,7 @@ void th_step_due_turn(struct th_session *s, struct th_effects *out)
 	const char *limit = th_session_limit(s);
 	struct th_stuck_finding finding;
 
-	if (s->turn_given)
+	if (s->turn_given || s->held_back)
 		return;
 	if (th_session_request_waits(s))
 		return;

@@ -149,6 +149,10 @@ TH_NODISCARD enum th_code th_driver_resume(struct th_driver *d, struct th_handle
 /* Closes a session and cancels its operations; effects in the executor continue. */
 void th_driver_close(struct th_driver *d, struct th_handle h);
 
+/* Nothing of it begins any more: no request, and no call.  True: nothing is under way either, and
+ * all is durable, so that another runtime may go on with it. */
+bool th_driver_drain(struct th_driver *d, struct th_handle h);
+
 /* What an earlier runtime left open in a session that is held is settled by its class, and no more
  * than that. */
 TH_NODISCARD enum th_code th_driver_find_out(struct th_driver *d, struct th_handle h,

@@ -72,7 +72,7 @@ static uint64_t due_of(uint64_t since_ms, uint64_t span_ms)
 void th_fetch_arm(struct th_fetch *x)
 {
 	uint64_t due = due_of(x->started_ms, x->total_ms), at = th_fetch_now(x);
-	if (x->connected)
+	if (x->connected && !x->held)
 		due = TH_MIN(due, due_of(x->byte_ms, x->byte_idle_ms));
 	if (x->head_done)
 		due = TH_MIN(due, due_of(x->event_ms, x->event_idle_ms));
@@ -88,7 +88,7 @@ static void on_deadline(void *ctx)
 	uint64_t at = th_fetch_now(x);
 	if (at >= due_of(x->started_ms, x->total_ms))
 		th_fetch_finish(x, TH_FETCH_TIMEOUT_TOTAL, CURLE_OK);
-	else if (x->connected && at >= due_of(x->byte_ms, x->byte_idle_ms))
+	else if (x->connected && !x->held && at >= due_of(x->byte_ms, x->byte_idle_ms))
 		th_fetch_finish(x, TH_FETCH_TIMEOUT_BYTE, CURLE_OK);
 	else if (x->head_done && at >= due_of(x->event_ms, x->event_idle_ms))
 		th_fetch_finish(x, TH_FETCH_TIMEOUT_EVENT, CURLE_OK);
@@ -381,6 +381,24 @@ void th_fetch_alive(struct th_fetcher *f, struct th_fetch_id id)
 	struct th_fetch *x = find(f, id);
 	if (x)
 		x->event_ms = th_fetch_now(x);
+}
+
+void th_fetch_hold(struct th_fetcher *f, struct th_fetch_id id, bool hold)
+{
+	struct th_fetch *x = find(f, id);
+
+	if (!x || x->held == hold)
+		return;
+	x->held = hold;
+	if (hold)
+		return;
+	x->byte_ms = th_fetch_now(x);
+	th_fetch_arm(x);
+	f->depth++;
+	curl_easy_pause(x->easy, CURLPAUSE_CONT);
+	f->depth--;
+	if (f->depth == 0)
+		th_fetch_reap(f);
 }
 
 void th_fetch_cancel(struct th_fetcher *f, struct th_fetch_id id)

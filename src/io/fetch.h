@@ -131,6 +131,10 @@ TH_NODISCARD enum th_code th_fetch_start(struct th_fetcher *f, const struct th_f
 /* The consumer has decoded a whole event: the event-idle deadline starts again. */
 void th_fetch_alive(struct th_fetcher *f, struct th_fetch_id id);
 
+/* The consumer cannot take more: on_data is not called, nothing is read, and the byte-idle deadline
+ * rests, until it is let go on; on_data may be called before that returns.  A miss does nothing. */
+void th_fetch_hold(struct th_fetcher *f, struct th_fetch_id id, bool hold);
+
 /* Nothing is called after this, and the body may be freed at once.  A miss does nothing. */
 void th_fetch_cancel(struct th_fetcher *f, struct th_fetch_id id);
 

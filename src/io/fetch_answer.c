@@ -160,6 +160,8 @@ size_t th_fetch_on_body(char *ptr, size_t size, size_t count, void *ctx)
 	if (x->dead || x->stopped)
 		return 0;
 	x->byte_ms = th_fetch_now(x);
+	if (x->held)
+		return CURL_WRITEFUNC_PAUSE; /* curl gives the same bytes again */
 	if (x->received + len > x->body_max) {
 		x->over_limit = true;
 		return 0;

@@ -69,6 +69,7 @@ struct th_fetch {
 	uint64_t received;
 	size_t head_size, body_max;
 	bool added, uploading, connected, head_done, informational, dead, stopped, over_limit;
+	bool held; /* its consumer cannot take more */
 	char why[CURL_ERROR_SIZE];
 };
 

@@ -124,6 +124,18 @@ enum th_code th_file_read(const char *path, size_t size_max, struct th_buf *out,
 	return code ? th_prefix(err, code, "%s", path) : TH_OK;
 }
 
+enum th_code th_file_read_private(const char *path, size_t size_max, struct th_buf *out,
+				  struct th_err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return th_fail_errno(err, errno, "%s", path);
+	if (S_ISREG(st.st_mode) && (st.st_mode & 077))
+		return th_fail(err, TH_EPERM, "%s: others may read it; chmod 600 it", path);
+	return th_file_read(path, size_max, out, err);
+}
+
 /* ---- writing ---- */
 
 enum th_code th_file_write_fd(int fd, struct th_str bytes, struct th_err *err)

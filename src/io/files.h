@@ -18,6 +18,9 @@
 /* Appends all of a file (pipe, /proc file) to `out`.  TH_ELIMIT: larger than size_max. */
 TH_NODISCARD enum th_code th_file_read(const char *path, size_t size_max, struct th_buf *out,
 				       struct th_err *err);
+/* The same of a file with secrets.  TH_EPERM: others may read it. */
+TH_NODISCARD enum th_code th_file_read_private(const char *path, size_t size_max,
+					       struct th_buf *out, struct th_err *err);
 TH_NODISCARD enum th_code th_file_read_fd(int fd, size_t size_max, struct th_buf *out,
 					  struct th_err *err);
 

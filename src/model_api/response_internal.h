@@ -72,6 +72,8 @@ bool th_stored_is_deleted(const struct th_stored *d);
 void th_response_delete(struct th_access *a, const struct th_stored *d); /* and answers */
 /* The names of the functions in a list of tools; free() each and the list. */
 char **th_function_names(const struct th_json *tools, size_t *ret_count);
+/* The session that a response is of; false: it is no response's name. */
+bool th_response_session_of(struct th_str name, char session[static TH_UUID_TEXT_SIZE + 1]);
 void th_response_name(const char *session, uint64_t after, char ret[static TH_RESPONSE_NAME_MAX]);
 void th_response_name_reply(struct th_reply *r, const char *name);
 /* Folds the log from an event on into `r`, to the end of the response.  False: the store. */

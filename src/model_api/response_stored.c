@@ -55,6 +55,13 @@ static bool name_parse(struct th_str name, char session[static TH_UUID_TEXT_SIZE
 	return true;
 }
 
+bool th_response_session_of(struct th_str name, char session[static TH_UUID_TEXT_SIZE + 1])
+{
+	uint64_t after;
+
+	return name_parse(name, session, &after);
+}
+
 char **th_function_names(const struct th_json *tools, size_t *ret_count)
 {
 	struct th_json_iter it = th_json_iter(tools);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* service.c - /v1: agents by the APIs of model providers. */
 #include "model_api/response.h"
+#include "model_api/response_internal.h"
 
 #define SMALL TH_SERVE_SMALL_MAX
 
@@ -31,8 +32,22 @@ static const struct th_route routes[] = {
 };
 // clang-format on
 
+/* Of the response that is named, or that is gone on from. */
+static bool session_of(const struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
+{
+	struct th_str path = th_str_of(a->route->path), name = { 0 };
+
+	if (th_str_starts(path, TH_STR("/v1/responses/{id}")))
+		name = th_str_of(a->args[0]);
+	else if (th_str_is(path, "/v1/responses"))
+		name = th_json_raw_inside(
+		    th_json_raw_get(th_http_body(a->request), "previous_response_id"));
+	return name.len && th_response_session_of(name, ret);
+}
+
 const struct th_service th_service_models = {
 	.name = "models",
 	.routes = routes,
 	.doc = th_models_doc,
+	.session_of = session_of,
 };

@@ -118,6 +118,11 @@ TH_NODISCARD enum th_code th_runtime_recover(struct th_runtime *rt, const struct
  * where th_driver_durable says that there is nothing to wait for. */
 void th_runtime_close(struct th_runtime *rt, struct th_handle h, bool end_executor);
 
+/* The same of one that runs: whichever runtime of the store finds it goes on with it.  It is closed
+ * here also where that fails.  The store's kind can do that. */
+TH_NODISCARD enum th_code th_runtime_hand_over(struct th_runtime *rt, struct th_handle h,
+					       struct th_err *err);
+
 /* The session that was begun with this ctx of `ready`, and whose log is still being read (if there
  * is one) is read to its end at once, for who cannot wait; `ready` is called, unless its computer
  * comes first. */

@@ -361,22 +361,51 @@ bool th_runtime_give_up(struct th_runtime *rt, const void *ready_ctx)
 	return true;
 }
 
+/* Only what is durable may be given to somebody else. */
+static bool stop_work(struct th_runtime_session *s, struct th_err *err)
+{
+	struct th_runtime *rt = s->rt;
+	bool durable = th_driver_durable(rt->driver, s->handle);
+
+	th_runtime_session_close_children(s);
+	th_driver_close(rt->driver, s->handle);
+	if (rt->failed) {
+		*err = rt->failure;
+		return false;
+	}
+	if (!durable && th_runtime_settle(rt, err) != TH_OK)
+		return false;
+	s->row.epoch = s->stored ? s->row.epoch : 1;
+	s->stored = true;
+	return true;
+}
+
+enum th_code th_runtime_hand_over(struct th_runtime *rt, struct th_handle h, struct th_err *err)
+{
+	struct th_runtime_session *s = th_runtime_find(rt, h.index, h.generation);
+	struct th_err local = { 0 };
+	enum th_code code = TH_OK;
+
+	if (!s)
+		return TH_OK;
+	if (!stop_work(s, &local))
+		code = th_fail(err, local.code, "%s", local.msg);
+	else
+		code = rt->store->kind->hand_over(rt->store, s->id, s->row.epoch, err);
+	s->executor = th_executor_client_free(s->executor);
+	th_runtime_session_free(s);
+	return code;
+}
+
 void th_runtime_close(struct th_runtime *rt, struct th_handle h, bool end_executor)
 {
 	struct th_runtime_session *s = th_runtime_find(rt, h.index, h.generation);
-	bool durable = th_driver_durable(rt->driver, h);
 	struct th_err err;
 
 	if (!s)
 		return;
-	th_runtime_session_close_children(s);
-	th_driver_close(rt->driver, h);
-	/* Only what is durable may be given to somebody else. */
-	if (!rt->failed && (durable || th_runtime_settle(rt, &err) == TH_OK)) {
-		s->row.epoch = s->stored ? s->row.epoch : 1;
-		s->stored = true;
+	if (stop_work(s, &err))
 		give_back(s);
-	}
 	s->executor = th_executor_client_free(s->executor);
 	if (end_executor)
 		th_runtime_session_executor_end(s);

@@ -20,6 +20,7 @@
 #define TH_ROUTE_ARGS_MAX 2
 
 struct th_access;
+struct th_service;
 typedef void th_access_fn(struct th_access *a);
 
 struct th_route {
@@ -36,10 +37,12 @@ struct th_access {
 	struct th_server *server;
 	struct th_http_request *request;
 	const struct th_route *route;
+	const struct th_service *service; /* whose route that is */
 	char user[TH_USER_MAX + 1];
 	unsigned scopes;
 	struct th_address from; /* if has_from: the client's */
 	bool has_from, from_https;
+	bool by_node;     /* another node of the fleet passes it on */
 	int64_t login_ms; /* by a browser's cookie, which is good until then; 0: by a token */
 	char args[TH_ROUTE_ARGS_MAX][TH_SESSION_ID_MAX + 1]; /* decoded */
 	/* Of who answers later; may be NULL. */

@@ -12,6 +12,7 @@
 
 #include "io/clock.h"
 #include "io/listen.h"
+#include "server/fleet.h"
 #include "server/service.h"
 #include "wire/authority.h"
 
@@ -67,6 +68,8 @@ static bool is_ours(const struct th_server *s, struct th_str host)
 	if (th_str_ieq(host, th_buf_str(&mine)))
 		return true;
 	if (set->public_url.len && th_str_ieq(host, th_authority_of_url(set->public_url)))
+		return true;
+	if (set->fleet && th_str_ieq(host, th_authority_of_url(set->fleet->address)))
 		return true;
 	for (size_t i = 0; i < set->hosts.count; i++)
 		if (name.len && th_str_ieq(name, th_authority_host(set->hosts.list[i])))
@@ -229,7 +232,7 @@ static bool find_caller(struct th_access *a, struct th_token *ret)
 	if (text.len) {
 		if (t)
 			*ret = *t;
-		return t;
+		return t || th_fleet_caller(a, text, ret);
 	}
 	return cookie.len &&
 	       th_tokens_find_of(tokens, TH_TOKEN_LOGIN, cookie, (int64_t)th_clock_wall_ms(), ret);
@@ -306,7 +309,7 @@ bool th_guard_caller(struct th_access *a)
 	snprintf(a->user, sizeof(a->user), "%s", t.user);
 	a->scopes = t.scopes;
 	a->login_ms = t.expires_ms;
-	return in_rate(a);
+	return a->by_node || in_rate(a); /* the node that passes it on has counted it */
 }
 
 bool th_guard_type(struct th_access *a)

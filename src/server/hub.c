@@ -120,11 +120,8 @@ static void drop_calls(struct th_hub *h)
 	}
 }
 
-static void close_session(struct th_hub *h)
+static void forget_session(struct th_hub *h)
 {
-	if (!h->session)
-		return;
-	thole_session_free(h->session);
 	drop_calls(h);
 	h->parked_ms = 0; /* its watchers end with it */
 	h->session = NULL;
@@ -132,6 +129,30 @@ static void close_session(struct th_hub *h)
 	set_rested(h, false);
 	h->server->hubs.open--;
 	th_server_kick(h->server);
+}
+
+static void close_session(struct th_hub *h)
+{
+	if (!h->session)
+		return;
+	thole_session_free(h->session);
+	forget_session(h);
+}
+
+/* At the server's end: what is under way here is given up, and what runs goes on at another node.
+ */
+static void leave_session(struct th_hub *h)
+{
+	struct thole_error e;
+	int code = th_hub_runs(h) ? thole_session_hand_over(h->session, true, &e) : THOLE_EBUSY;
+
+	if (code == THOLE_EBUSY || code == THOLE_EUNSUPPORTED) {
+		close_session(h);
+		return;
+	}
+	if (code)
+		th_journal_say(h->server, "store", "hand over %s: %s", h->id, e.text);
+	forget_session(h);
 }
 
 static void drop(struct th_hub *h)
@@ -208,6 +229,17 @@ static void lose(struct th_hub *h)
 {
 	tell(h, NULL);
 	close_session(h);
+}
+
+int th_hub_hand_over(struct th_hub *h, struct thole_error *err)
+{
+	int code = thole_session_hand_over(h->session, false, err);
+
+	if (code == THOLE_EBUSY || code == THOLE_EUNSUPPORTED)
+		return code;
+	forget_session(h);
+	tell(h, NULL);
+	return code;
 }
 
 static void on_note(void *ctx, struct thole_session *session, const struct thole_note *note)
@@ -393,8 +425,10 @@ void th_hubs_finish(struct th_server *s)
 
 void th_hubs_deinit(struct th_server *s)
 {
-	while (s->hubs.first)
+	while (s->hubs.first) {
+		leave_session(s->hubs.first);
 		drop(s->hubs.first);
+	}
 	th_loop_undefer(s->loop, &s->hubs.trim);
 	free(s->hubs.table);
 }

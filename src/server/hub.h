@@ -96,6 +96,10 @@ static inline bool th_hub_runs(const struct th_hub *h)
 void th_hub_listen(struct th_hub *h, struct th_listener *l);
 void th_hub_unlisten(struct th_listener *l); /* also in its own function; again: nothing */
 
+/* Its session runs, and goes on at another node that takes it: listeners are told that it is not
+ * here. What thole_session_hand_over returns. */
+TH_NODISCARD int th_hub_hand_over(struct th_hub *h, struct thole_error *err);
+
 /* The socket ends: so do the sessions that are kept only for it. */
 void th_hubs_let_go(struct th_server *s, const void *keeper);
 /* About once a second: gives back what rests, looks at what others may write. */

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "io/files.h"
+#include "server/fleet.h"
 #include "server/service.h"
 
 void th_api_health(struct th_access *a)
@@ -12,9 +13,12 @@ void th_api_health(struct th_access *a)
 
 void th_api_ready(struct th_access *a)
 {
-	if (a->server->failed || a->server->finishing)
+	const struct th_server *s = a->server;
+	bool draining = s->fleet && s->fleet->draining;
+
+	if (s->failed || s->finishing || draining)
 		th_access_fail(a, 503, NULL,
-			       a->server->failed ? "the store takes no events" : "the server ends");
+			       s->failed ? "the store takes no events" : "the server ends");
 	else
 		th_access_text(a, 200, "application/json", TH_STR("{\"status\":\"ready\"}"));
 }
@@ -90,6 +94,8 @@ void th_api_metrics(struct th_access *a)
 	figure(&out, "webhooks_failed_total", "counter", "Tries that failed.", s->webhooks->failed);
 	figure(&out, "webhooks_waiting", "gauge", "Webhooks that wait to be taken.",
 	       th_webhooks_waiting(s->webhooks));
+	if (s->fleet)
+		th_fleet_figures(s->fleet, &out);
 	figure(&out, "resident_memory_bytes", "gauge", "Resident memory.", memory());
 	figure(&out, "uptime_seconds", "gauge", "Since the server began.",
 	       (th_loop_now_ms(s->loop) - s->started_ms) / 1000);

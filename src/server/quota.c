@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "io/clock.h"
+#include "server/fleet.h"
 #include "server/service.h"
 
 static int64_t running(const struct th_server *s, const char *user)
@@ -150,11 +151,22 @@ void th_api_quota(struct th_access *a)
 
 /* ---- to begin ---- */
 
+bool th_quota_node_has_room(const struct th_server *s)
+{
+	const struct th_serve_fleet *set = s->settings.s.fleet;
+	size_t busy = s->hubs.open - s->hubs.spare_count;
+
+	if (!s->fleet || !set)
+		return true;
+	return !s->fleet->draining && (!set->capacity || busy < (uint64_t)set->capacity);
+}
+
 /* What has begun is finished first: who is refused at once can ask another server. */
 static bool is_overloaded(const struct th_server *s)
 {
 	return th_loop_long_passes(s->loop) + th_loop_pass_is_long(s->loop) >=
 		   TH_SERVE_LONG_PASSES ||
+	       !th_quota_node_has_room(s) ||
 	       s->hubs.open - s->hubs.spare_count >= TH_SERVE_OPEN_MAX;
 }
 

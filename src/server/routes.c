@@ -65,6 +65,7 @@ bool th_route_find(struct th_access *a)
 		near = r;
 		if (same) {
 			a->route = r;
+			a->service = *it.service;
 			return true;
 		}
 	}

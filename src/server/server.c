@@ -7,6 +7,7 @@
 #include "io/clock.h"
 #include "io/listen.h"
 #include "io/tls.h"
+#include "server/fleet.h"
 #include "server/service.h"
 
 /* ---- once a second ---- */
@@ -46,7 +47,8 @@ static void on_request(void *ctx, struct th_http_request *r)
 	struct th_access *a = th_http_data(r);
 
 	(void)ctx;
-	a->route->fn(a);
+	if (!th_forward_takes(a))
+		a->route->fn(a);
 }
 
 static void on_message(void *ctx, struct th_http_request *r, struct th_str text, bool is_text)
@@ -105,8 +107,9 @@ static bool was_running(void *ctx, const char *session, struct thole_agent **ret
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_str state;
 
-	(void)ctx;
 	*ret_agent = NULL;
+	if (!th_quota_node_has_room(ctx))
+		return false;
 	if (th_json_parse(th_str_of(session), &doc, NULL) != TH_OK)
 		return false;
 	state = th_json_get_str(th_json_root(doc), "state");
@@ -194,12 +197,14 @@ static void on_sweep(void *ctx)
 	struct thole_error e;
 
 	th_hubs_sweep(s);
+	th_fleet_sweep(s->fleet);
 	th_webhooks_sweep(s->webhooks);
 	for (size_t i = 0; s->services[i]; i++)
 		if (s->services[i]->sweep)
 			s->services[i]->sweep(s);
 	/* Of other nodes that died; what fails is tried again in a second. */
-	if (thole_runtime_take_over(s->rt, was_running, recovered, s, &e) != 0)
+	if (th_quota_node_has_room(s) &&
+	    thole_runtime_take_over(s->rt, was_running, recovered, s, &e) != 0)
 		th_journal_say(s, "store", "take over: %s", e.text);
 	if (++s->beat % (TH_SERVE_PING_MS / 1000) == 0)
 		th_hubs_ping(s);
@@ -280,6 +285,9 @@ static enum th_code start(struct th_server *s, struct th_err *err)
 			code = s->services[i]->begin(s, err);
 	if (code)
 		return code;
+	code = th_fleet_new(s, &s->fleet, err);
+	if (code)
+		return code;
 	s->webhooks = th_webhooks_new(s, s->o.outbox);
 	th_webhooks_recover(s->webhooks);
 	th_timer_start(&s->sweep, 1000, 1000);
@@ -341,7 +349,20 @@ void th_server_finish(struct th_server *s)
 			s->services[i]->finish(s);
 	if (s->http)
 		th_http_server_finish(s->http);
+	th_fleet_finish(s->fleet);
 	th_hubs_finish(s);
+}
+
+bool th_server_drain(struct th_server *s)
+{
+	if (s->fleet)
+		th_fleet_drain(s->fleet);
+	return s->fleet;
+}
+
+size_t th_server_left(const struct th_server *s)
+{
+	return s->fleet ? s->fleet->left : 0;
 }
 
 bool th_server_idle(const struct th_server *s)
@@ -362,6 +383,7 @@ struct th_server *th_server_free(struct th_server *s)
 		if (s->services[i]->free)
 			s->services[i]->free(s);
 	th_http_server_free(s->http);
+	s->fleet = th_fleet_free(s->fleet);
 	th_hubs_deinit(s);
 	th_webhooks_free(s->webhooks);
 	th_listen_free(s->listen);

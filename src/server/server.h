@@ -56,6 +56,10 @@ bool th_server_has_tokens(const struct th_server *s);
  * as it was.  `serve`: the new one, borrowed as the options'. */
 TH_NODISCARD enum th_code th_server_reload(struct th_server *s, struct th_str serve,
 					   struct th_err *err);
+/* A node of a fleet: nothing begins any more, and what runs goes on at the others, each when
+ * nothing of it is under way.  Requests are still taken.  False: it is no node of a fleet. */
+bool th_server_drain(struct th_server *s);
+size_t th_server_left(const struct th_server *s); /* sessions that are not handed over yet */
 /* Takes no more requests, ends those that only listen. */
 void th_server_finish(struct th_server *s);
 bool th_server_idle(const struct th_server *s); /* no connection is left */

@@ -22,6 +22,7 @@
 #include "server/tokens.h"
 #include "server/webhooks.h"
 
+struct th_fleet;
 struct th_listen;
 struct th_tls_config;
 
@@ -65,6 +66,9 @@ struct th_service {
 	const char *name;
 	const struct th_route *routes; /* ended by a NULL path; NULL: none on this listener */
 	const char *doc;               /* sections of docs/HTTP.md; may be NULL */
+	/* The session that a request is about, which another node may have; false: it is about
+	 * none, or of none alone.  NULL: all are. */
+	bool (*session_of)(const struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1]);
 	/* Each may be NULL.  At the server's start; on failure the server ends, and `free` is
 	 * called. */
 	enum th_code (*begin)(struct th_server *s, struct th_err *err);
@@ -91,6 +95,7 @@ struct th_server {
 	struct th_http_server *http;
 	struct th_hubs hubs;
 	struct th_webhooks *webhooks;
+	struct th_fleet *fleet; /* NULL: it is alone */
 	struct th_metrics metrics;
 	struct th_rates users, strangers; /* requests of a user; of an address without a token */
 	struct th_poll *rt_poll;
@@ -168,7 +173,8 @@ void th_docs_page(const struct th_service *const *services, struct th_buf *out);
 extern const struct th_service th_service_operations;
 extern const struct th_table th_login_table;
 th_access_fn th_api_login, th_api_logout, th_api_me, th_api_quota;
-th_access_fn th_api_health, th_api_ready, th_api_metrics, th_api_openapi, th_api_agents;
+th_access_fn th_api_health, th_api_ready, th_api_metrics, th_api_openapi, th_api_agents,
+    th_api_fleet;
 
 /* ---- workspaces.c ---- */
 
@@ -202,6 +208,8 @@ struct th_refusal {
 	struct th_err why;
 };
 bool th_quota_has_room(struct th_server *s, const char *user, struct th_refusal *ret);
+/* May another session run at this node of a fleet? */
+bool th_quota_node_has_room(const struct th_server *s);
 /* False: it was answered. */
 bool th_quota_begin(struct th_access *a);
 /* A turn of the session is over: where the day's are used up, it is held, or stopped if somebody

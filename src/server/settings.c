@@ -33,6 +33,7 @@ static const struct th_field fields[] = {
 	TH_FIELDS_serve_settings(TH_FIELD_ROW)
 	{ "users", offsetof(struct th_serve_settings, users), TH_FIELD_objects, 0, "quotas of single users, in place of those for everybody", &user_table, NULL, false, 0 },
 	{ "webhooks", offsetof(struct th_serve_settings, webhooks), TH_FIELD_objects, 0, "who is told when a session ends or waits", &th_serve_webhook_table, NULL, false, 0 },
+	{ "fleet", offsetof(struct th_serve_settings, fleet), TH_FIELD_object, 0, "the fleet that this server is a node of: docs/FLEET.md", &th_serve_fleet_table, NULL, false, 0 },
 };
 // clang-format on
 const struct th_table th_serve_settings_table = {
@@ -106,6 +107,8 @@ enum th_code th_settings_parse(struct th_str json, struct th_settings *ret, stru
 		code = sort_users(&new, err);
 	if (!code)
 		code = th_settings_webhooks(&new, err);
+	if (!code)
+		code = th_settings_fleet(&new, err);
 	if (code) {
 		th_settings_deinit(&new);
 		return th_prefix(err, code, "serve");
@@ -122,6 +125,7 @@ void th_settings_deinit(struct th_settings *s)
 	if (s->webhooks)
 		explicit_bzero(s->webhooks, s->webhook_count * sizeof(*s->webhooks));
 	free(s->webhooks);
+	th_secret_free(s->fleet_secret);
 	th_json_free(s->doc);
 	th_arena_deinit(&s->memory);
 	*s = (struct th_settings){ 0 };

@@ -6,6 +6,7 @@
 #define TH_SERVER_SETTINGS_H
 
 #include "base/field.h"
+#include "base/secret.h"
 #include "io/address.h"
 
 // clang-format off
@@ -22,10 +23,17 @@
 	F(serve_settings, int, requests_per_second, "requests_per_second", TH_POSITIVE, "of one user; default: no limit") \
 	F(serve_settings, int, strangers_per_second, "strangers_per_second", TH_POSITIVE, "requests without a good token, and logins, of one address; default: 100")
 // clang-format on
+/* The fleet that this server is a node of. */
+struct th_serve_fleet {
+	struct th_str address; /* where the other nodes reach it: https://…, http://… */
+	struct th_str secret_file, name;
+	int64_t capacity; /* sessions that run at once; 0: no limit */
+};
 struct th_serve_settings {
 	TH_FIELDS_serve_settings(
 	    TH_FIELD_MEMBER) struct th_objects users; /* of struct th_serve_user */
 	struct th_objects webhooks;                   /* of struct th_serve_webhook */
+	struct th_serve_fleet *fleet;                 /* NULL: it is alone */
 };
 
 struct th_serve_user {
@@ -51,7 +59,7 @@ struct th_serve_webhook {
 	bool private_too;
 	int64_t retry_ms;
 };
-extern const struct th_table th_serve_settings_table, th_serve_webhook_table;
+extern const struct th_table th_serve_settings_table, th_serve_webhook_table, th_serve_fleet_table;
 
 /* One of them, checked. */
 struct th_webhook_to {
@@ -71,6 +79,7 @@ struct th_settings { /* {0} */
 	bool proxy_unix;
 	struct th_webhook_to *webhooks;
 	size_t webhook_count;
+	struct th_secret *fleet_secret; /* NULL: it is alone */
 	struct th_arena memory;
 	struct th_json_doc *doc;
 };
@@ -81,6 +90,9 @@ TH_NODISCARD enum th_code th_settings_parse(struct th_str json, struct th_settin
 void th_settings_deinit(struct th_settings *s);
 /* settings_webhooks.c: fills in `webhooks`. */
 TH_NODISCARD enum th_code th_settings_webhooks(struct th_settings *s, struct th_err *err);
+
+/* settings_fleet.c: fills in `fleet_secret`. */
+TH_NODISCARD enum th_code th_settings_fleet(struct th_settings *s, struct th_err *err);
 
 bool th_settings_trusts(const struct th_settings *s, const struct th_address *proxy);
 

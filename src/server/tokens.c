@@ -254,15 +254,10 @@ static enum th_code read_plain(struct th_str line, struct th_tokens *t, struct t
 enum th_code th_tokens_read(const char *path, struct th_tokens *t, struct th_err *err)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_TOKENS_SIZE_MAX);
-	struct stat st;
 	struct th_str rest;
 	enum th_code code;
 
-	if (stat(path, &st) != 0)
-		return th_fail_errno(err, errno, "%s", path);
-	if (S_ISREG(st.st_mode) && (st.st_mode & 077))
-		return th_fail(err, TH_EPERM, "%s: others may read it; chmod 600 it", path);
-	code = th_file_read(path, TH_TOKENS_SIZE_MAX, &text, err);
+	code = th_file_read_private(path, TH_TOKENS_SIZE_MAX, &text, err);
 	rest = th_buf_str(&text);
 	for (int number = 1; !code && rest.len; number++) {
 		struct th_str line = th_str_trim(th_str_split(&rest, '\n'));

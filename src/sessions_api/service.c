@@ -41,6 +41,14 @@ static const struct th_route routes[] = {
 };
 // clang-format on
 
+static bool session_of(const struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
+{
+	if (!th_str_starts(th_str_of(a->route->path), TH_STR("/api/sessions/{id}")))
+		return false;
+	memcpy(ret, a->args[0], sizeof(a->args[0]));
+	return true;
+}
+
 static void end(struct th_server *s)
 {
 	th_viewers_free(s);
@@ -52,6 +60,7 @@ const struct th_service th_service_sessions = {
 	.name = "sessions",
 	.routes = routes,
 	.doc = th_sessions_doc,
+	.session_of = session_of,
 	.sweep = th_holds_sweep,
 	.finish = th_viewers_finish,
 	.free = end,

@@ -4,8 +4,8 @@
  * postgres_link.c, postgres_schema.c, postgres_row.c, postgres_commit.c
  * (transactions), postgres_write.c (batches), postgres_append.c (what goes into
  * one; with postgres_entries.c, postgres_columns.c and postgres_fork.c), postgres_known.c,
- * postgres_owner.c, postgres_lease.c, postgres_read.c, postgres_list.c, postgres_remove.c,
- * postgres_verify.c.  Only these include it.
+ * postgres_owner.c, postgres_lease.c, postgres_node.c, postgres_read.c, postgres_list.c,
+ * postgres_remove.c, postgres_verify.c.  Only these include it.
  *
  * Everything is in the schema `thole` of a database.  A session has a number, by
  * which its events are kept: (session_number, seq) is their key.  Text that a
@@ -32,7 +32,10 @@
 #include "store/group.h"
 #include "store/pq.h"
 
-#define TH_POSTGRES_VERSION 1
+#define TH_POSTGRES_VERSION 2
+
+/* Whose lease is over at any time: the owner of sessions that were handed over. */
+#define TH_PG_NOBODY "handed-over"
 
 /* What this process is to the database: a row that it renews. */
 struct th_pg_owner {
@@ -43,7 +46,11 @@ struct th_pg_owner {
 	struct th_pq keeper;       /* the connection of the thread that renews it */
 	pthread_t thread;
 	bool thread_started;
-	int stop_fd;          /* to end the thread; -1: there is none */
+	int stop_fd; /* to end the thread; -1: there is none */
+	/* What it says of itself. */
+	char node[TH_FLEET_TEXT_MAX + 1], address[TH_FLEET_TEXT_MAX + 1];
+	int64_t capacity;
+	bool draining;
 	struct th_wake *wake; /* to tell the loop that it is lost; NULL: nobody is told */
 };
 
@@ -148,7 +155,8 @@ TH_NODISCARD enum th_code th_postgres_append(struct th_postgres *s, struct th_ba
 void th_pg_owner_init(struct th_pg_owner *o, uint64_t lease_ms);
 /* With `writing`: there is a row, and a thread that renews it. */
 TH_NODISCARD enum th_code th_pg_owner_take(struct th_postgres *s, struct th_err *err);
-void th_pg_owner_drop(struct th_postgres *s); /* ends the thread, and removes the row */
+/* Ends the thread; the row goes, or says that its sessions are anybody's. */
+void th_pg_owner_drop(struct th_postgres *s);
 /* So long nobody takes what this process holds; 0: it is lost. */
 static inline uint64_t th_pg_owner_left_ms(const struct th_pg_owner *o)
 {
@@ -165,6 +173,8 @@ enum th_code th_postgres_lease_many(struct th_store *store, const struct th_str 
 				    enum th_code *codes, struct th_err *err);
 enum th_code th_postgres_release(struct th_store *store, struct th_str id, int64_t epoch,
 				 struct th_err *err);
+enum th_code th_postgres_hand_over(struct th_store *store, struct th_str id, int64_t epoch,
+				   struct th_err *err);
 /* The owners that live, among these: one of a name that is not among them is dead, and stays dead.
  * In a transaction of the writer. */
 TH_NODISCARD enum th_code th_pg_living(struct th_postgres *s, struct th_pq_array *names,
@@ -172,6 +182,12 @@ TH_NODISCARD enum th_code th_pg_living(struct th_postgres *s, struct th_pq_array
 /* EBUSY, with a sentence, if another one that lives has it. */
 enum th_code th_pg_check_owner(struct th_postgres *s, PGresult *living,
 			       const struct th_session_row *row, struct th_err *err);
+
+/* postgres_node.c */
+enum th_code th_postgres_announce(struct th_store *store, const struct th_node *me,
+				  struct th_err *err);
+enum th_code th_postgres_nodes(struct th_store *store, struct th_str session_id, th_node_fn *fn,
+			       void *ctx, struct th_err *err);
 
 /* postgres_read.c */
 TH_NODISCARD enum th_code th_postgres_read_begin(struct th_postgres *s, struct th_err *err);

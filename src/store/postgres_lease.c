@@ -265,7 +265,8 @@ enum th_code th_postgres_lease(struct th_store *store, struct th_str id, struct 
 }
 
 static enum th_code release(struct th_postgres *s, struct th_str id, int64_t epoch,
-			    struct changes *changes, PGresult **found, struct th_err *err)
+			    struct th_str heir, struct changes *changes, PGresult **found,
+			    struct th_err *err)
 {
 	struct th_session_row row = { 0 };
 	uint64_t number = 0;
@@ -286,14 +287,14 @@ static enum th_code release(struct th_postgres *s, struct th_str id, int64_t epo
 	if (row.epoch != epoch || !s->owner.name[0] || !th_str_is(row.owner, s->owner.name))
 		return th_fail_fenced(err, id, epoch);
 	row.epoch++;
-	row.owner = TH_STR("");
+	row.owner = heir;
 	changes_add(changes, number, &row);
 	code = changes_write(s, changes, err);
 	return code == TH_OK ? th_postgres_commit(s, err) : code;
 }
 
-enum th_code th_postgres_release(struct th_store *store, struct th_str id, int64_t epoch,
-				 struct th_err *err)
+static enum th_code release_to(struct th_store *store, struct th_str id, int64_t epoch,
+			       struct th_str heir, struct th_err *err)
 {
 	struct th_postgres *s = th_postgres_of(store);
 	enum th_code code = th_postgres_writable(s, err);
@@ -305,11 +306,23 @@ enum th_code th_postgres_release(struct th_store *store, struct th_str id, int64
 		return code;
 	pthread_mutex_lock(&s->writing);
 	changes_init(&changes);
-	code = release(s, id, epoch, &changes, &found, err);
+	code = release(s, id, epoch, heir, &changes, &found, err);
 	changes_deinit(&changes);
 	th_pq_clear(found);
 	if (code != TH_OK)
 		th_pq_rollback(&s->writer);
 	pthread_mutex_unlock(&s->writing);
 	return code;
+}
+
+enum th_code th_postgres_release(struct th_store *store, struct th_str id, int64_t epoch,
+				 struct th_err *err)
+{
+	return release_to(store, id, epoch, TH_STR(""), err);
+}
+
+enum th_code th_postgres_hand_over(struct th_store *store, struct th_str id, int64_t epoch,
+				   struct th_err *err)
+{
+	return release_to(store, id, epoch, TH_STR(TH_PG_NOBODY), err);
 }

@@ -14,6 +14,8 @@ enum th_code th_postgres_connect(struct th_postgres *s, struct th_pq *c, struct 
 	enum th_code code;
 	bool other = false;
 
+	if (c->conn && th_pq_is_old(c)) /* a standby took over: it would wait, or read what was */
+		th_pq_close(c);
 	if (c->conn)
 		return TH_OK;
 	code = th_pq_connect(c, err);

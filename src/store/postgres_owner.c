@@ -61,7 +61,7 @@ static enum th_code renew(struct th_postgres *s, struct th_err *err)
 	th_pq_arg_text(&args, th_str_of(o->name));
 	th_pq_arg_i64(&args, (int64_t)o->lease_ms);
 	code = th_pq_run(&o->keeper,
-			 "UPDATE thole.owners SET"
+			 "UPDATE thole.owners SET seen = clock_timestamp(),"
 			 " expires = clock_timestamp() + $2 * interval '1 millisecond'"
 			 " WHERE owner = $1 AND expires > clock_timestamp() RETURNING 1",
 			 &args, &r, err);
@@ -145,13 +145,19 @@ static enum th_code insert(struct th_postgres *s, const char *name, struct th_er
 	th_pq_arg_text(&args, th_str_of(host));
 	th_pq_arg_i64(&args, getpid());
 	th_pq_arg_i64(&args, (int64_t)s->owner.lease_ms);
+	th_pq_arg_text(&args, th_str_of(s->owner.node));
+	th_pq_arg_text(&args, th_str_of(s->owner.address));
+	th_pq_arg_i64(&args, s->owner.capacity);
+	th_pq_arg_i64(&args, s->owner.draining);
 	th_pq_arg_text(&again, th_str_of(name));
 	code = th_postgres_begin(s, err);
 	if (code == TH_OK)
 		code = th_pq_add(c,
-				 "INSERT INTO thole.owners (owner, host, process, began, expires)"
+				 "INSERT INTO thole.owners (owner, host, process, began, expires,"
+				 " node, address, capacity, draining)"
 				 " VALUES ($1, $2, $3, clock_timestamp(),"
-				 " clock_timestamp() + $4 * interval '1 millisecond')",
+				 " clock_timestamp() + $4 * interval '1 millisecond', $5, $6, $7,"
+				 " $8 = 1)",
 				 &args, err);
 	if (code == TH_OK)
 		code = th_pq_add(
@@ -161,7 +167,8 @@ static enum th_code insert(struct th_postgres *s, const char *name, struct th_er
 	if (code == TH_OK)
 		code = th_pq_add(c,
 				 "DELETE FROM thole.owners WHERE owner IN (SELECT owner FROM"
-				 " thole.owners o WHERE expires <= clock_timestamp() AND NOT EXISTS"
+				 " thole.owners o WHERE expires <= clock_timestamp() AND owner <>"
+				 " '" TH_PG_NOBODY "' AND NOT EXISTS"
 				 " (SELECT 1 FROM thole.sessions s WHERE s.owner = o.owner AND"
 				 " s.owner <> '') LIMIT " DEAD_MAX " FOR UPDATE SKIP LOCKED)",
 				 NULL, err);
@@ -210,10 +217,18 @@ void th_pg_owner_drop(struct th_postgres *s)
 	th_fd_close(&o->stop_fd);
 	if (!o->name[0])
 		return;
-	/* Who fails to be removed is dead in a moment. */
+	/* Who fails to be removed is dead in a moment.  Where a server's sessions run, the row
+	 * stays as one of a dead: so the others find them at once. */
 	th_pq_arg_text(&args, th_str_of(o->name));
 	if (s->writer.conn || th_postgres_connect(s, &s->writer, NULL) == TH_OK)
-		(void)!th_pq_run(&s->writer, "DELETE FROM thole.owners WHERE owner = $1", &args,
-				 NULL, NULL);
+		(void)!th_pq_run(
+		    &s->writer,
+		    "WITH left_behind AS (UPDATE thole.owners SET expires ="
+		    " '-infinity' WHERE owner = $1 AND EXISTS (SELECT 1 FROM"
+		    " thole.sessions WHERE owner = $1 AND owner <> '' AND user_id <> ''"
+		    " AND agent_state IN ('running', 'loading')) RETURNING 1)"
+		    " DELETE FROM thole.owners WHERE owner = $1"
+		    " AND NOT EXISTS (SELECT 1 FROM left_behind)",
+		    &args, NULL, NULL);
 	o->name[0] = '\0';
 }

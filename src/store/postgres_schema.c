@@ -111,10 +111,21 @@ static const char *const first[] = {
 	"INSERT INTO thole.store (version) VALUES (0)",
 	NULL,
 };
+/* Nodes, and what is handed over from one to another. */
+static const char *const second[] = {
+	"ALTER TABLE thole.owners ADD COLUMN node text NOT NULL DEFAULT '',"
+	" ADD COLUMN address text NOT NULL DEFAULT '',"
+	" ADD COLUMN capacity bigint NOT NULL DEFAULT 0,"
+	" ADD COLUMN draining boolean NOT NULL DEFAULT false,"
+	" ADD COLUMN seen timestamptz NOT NULL DEFAULT clock_timestamp()",
+	"INSERT INTO thole.owners (owner, host, process, began, expires)"
+	" VALUES ('" TH_PG_NOBODY "', '', 0, clock_timestamp(), '-infinity')",
+	NULL,
+};
 /* clang-format on */
 
 /* What leads to version i + 1. */
-static const char *const *const steps[TH_POSTGRES_VERSION] = { first };
+static const char *const *const steps[TH_POSTGRES_VERSION] = { first, second };
 
 /* 0: there is no schema. */
 static enum th_code version_get(struct th_pq *c, int64_t *ret, struct th_err *err)

@@ -21,8 +21,12 @@ static bool needs_owner(const struct th_batch *list)
 
 static enum th_code transact(struct th_postgres *s, struct th_batch *list, struct th_err *err)
 {
+	bool again = !s->writer.conn || th_pq_is_old(&s->writer);
 	enum th_code code = th_postgres_connect(s, &s->writer, err);
 
+	/* It may be another server: what it has is looked at before anything is written there. */
+	if (again)
+		th_pg_known_clear(s->known);
 	if (code == TH_OK && needs_owner(list))
 		code = th_pg_owner_take(s, err);
 	if (code == TH_OK)

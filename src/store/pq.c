@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/pq.h"
 
+#include <pthread.h>
+
 #include "base/limits.h"
 #include "base/text.h"
 #include "io/clock.h"
 #include "store/pq_internal.h"
 
 #define SERVER_MIN 130000
+#define HOSTS_MAX 16 /* of a URL */
+#define HOSTS_SIZE 1024
+#define DATABASES_MAX 16 /* whose timelines are remembered */
+#define HOST_MS_MIN 300  /* for each of them */
 #define SENTENCE_MAX 300
 
 /* ---- the URL ---- */
@@ -76,7 +82,51 @@ static void on_notice(void *ctx, const PGresult *r)
 		c->warned = true;
 }
 
-static enum th_code start(struct th_pq *c, struct th_err *err)
+/* What the URL says of hosts: lists with commas, or nothing. */
+struct hosts {
+	char host[HOSTS_SIZE], address[HOSTS_SIZE], port[HOSTS_SIZE];
+	size_t count; /* 1: libpq reads the URL as it is */
+};
+
+static void hosts_read(const char *url, struct hosts *ret)
+{
+	PQconninfoOption *all = th_libpq.PQconninfoParse(url, NULL);
+	bool whole = all != NULL;
+
+	*ret = (struct hosts){ .count = 1 };
+	for (const PQconninfoOption *o = all; o && o->keyword; o++) {
+		char *to = strcmp(o->keyword, "host") == 0       ? ret->host
+			   : strcmp(o->keyword, "hostaddr") == 0 ? ret->address
+			   : strcmp(o->keyword, "port") == 0     ? ret->port
+								 : NULL;
+
+		if (to && o->val)
+			whole &= snprintf(to, HOSTS_SIZE, "%s", o->val) < HOSTS_SIZE;
+	}
+	for (const char *p = ret->address[0] ? ret->address : ret->host; *p && whole; p++)
+		ret->count += *p == ',';
+	if (ret->count > HOSTS_MAX)
+		ret->count = 1;
+	th_libpq.PQconninfoFree(all);
+}
+
+/* The item of that number, over the list; a list of one is for all. */
+static const char *item(char list[static HOSTS_SIZE], size_t number)
+{
+	struct th_str rest = th_str_of(list), one = { 0 };
+
+	if (th_str_find_char(rest, ',') < 0)
+		return list;
+	for (size_t i = 0; i <= number; i++)
+		one = th_str_split(&rest, ',');
+	memmove(list, one.ptr, one.len);
+	list[one.len] = '\0';
+	return list;
+}
+
+/* `h`: with its lists, which are used up. */
+static enum th_code start(struct th_pq *c, struct hosts *h, size_t number, bool write,
+			  struct th_err *err)
 {
 	/* What the URL says counts, where it says something. */
 	const char *const words[] = { "fallback_application_name",
@@ -87,10 +137,22 @@ static enum th_code start(struct th_pq *c, struct th_err *err)
 				      "target_session_attrs",
 				      "dbname",
 				      "client_encoding",
+				      h->count > 1 ? "host" : NULL,
+				      "hostaddr",
+				      "port",
 				      NULL };
-	const char *const values[] = { "thole", "5",    "2",
-				       "3",     "8000", c->write ? "read-write" : "any",
-				       c->url,  "UTF8", NULL };
+	const char *const values[] = { "thole",
+				       "5",
+				       "2",
+				       "3",
+				       "8000",
+				       write ? "read-write" : "any",
+				       c->url,
+				       "UTF8",
+				       item(h->host, number),
+				       item(h->address, number),
+				       item(h->port, number),
+				       NULL };
 
 	c->conn = th_libpq.PQconnectStartParams(words, values, 1);
 	if (!c->conn)
@@ -146,6 +208,43 @@ static enum th_code check_server(struct th_pq *c, struct th_err *err)
 	return TH_OK;
 }
 
+/* ---- timelines ---- */
+
+/* The newest of each database that a connection of this process has seen. */
+static pthread_mutex_t seen_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+	uint64_t system;
+	char timeline[sizeof(((struct th_pq *)NULL)->is.timeline)];
+} seen[DATABASES_MAX];
+
+static void note_seen(const struct th_pq *c)
+{
+	if (!c->is.timeline[0]) /* a standby's is not known */
+		return;
+	pthread_mutex_lock(&seen_lock);
+	for (size_t i = 0; i < TH_COUNT(seen); i++) {
+		if (seen[i].system && seen[i].system != c->is.system)
+			continue;
+		if (strcmp(seen[i].timeline, c->is.timeline) < 0)
+			memcpy(seen[i].timeline, c->is.timeline, sizeof(seen[i].timeline));
+		seen[i].system = c->is.system;
+		break;
+	}
+	pthread_mutex_unlock(&seen_lock);
+}
+
+bool th_pq_is_old(const struct th_pq *c)
+{
+	bool old = false;
+
+	pthread_mutex_lock(&seen_lock);
+	for (size_t i = 0; i < TH_COUNT(seen) && c->is.timeline[0]; i++)
+		old |=
+		    seen[i].system == c->is.system && strcmp(c->is.timeline, seen[i].timeline) < 0;
+	pthread_mutex_unlock(&seen_lock);
+	return old;
+}
+
 static enum th_code identify(struct th_pq *c, struct th_err *err)
 {
 	PGresult *r TH_CLEANUP(th_pq_clearp) = NULL;
@@ -168,22 +267,17 @@ static enum th_code identify(struct th_pq *c, struct th_err *err)
 	return TH_OK;
 }
 
-enum th_code th_pq_connect(struct th_pq *c, struct th_err *err)
+static enum th_code connect_to(struct th_pq *c, struct hosts *h, size_t number, bool write,
+			       struct th_err *err)
 {
-	uint64_t until_ms = th_clock_ms() + c->wait_ms;
-	const char *missing;
+	uint64_t part_ms = TH_MAX(c->wait_ms / h->count, (uint64_t)HOST_MS_MIN);
 	enum th_code code;
 
-	if (c->conn)
-		return TH_OK;
-	missing = th_libpq_open();
-	if (missing)
-		return th_fail(err, TH_EUNSUPPORTED, "%s: %s", c->shown, missing);
 	c->queued = 0;
 	c->state[0] = '\0';
-	code = start(c, err);
+	code = start(c, h, number, write, err);
 	if (code == TH_OK)
-		code = finish(c, until_ms, err);
+		code = finish(c, th_clock_ms() + part_ms, err);
 	if (code == TH_OK)
 		code = check_server(c, err);
 	if (code != TH_OK)
@@ -192,7 +286,54 @@ enum th_code th_pq_connect(struct th_pq *c, struct th_err *err)
 	if (th_libpq.PQsetnonblocking(c->conn, 1) != 0 || !th_libpq.PQenterPipelineMode(c->conn))
 		return th_pq_fail_conn(c, err);
 	code = identify(c, err);
+	if (code == TH_OK) {
+		note_seen(c);
+		if (th_pq_is_old(c))
+			code = th_fail(err, TH_ECONN,
+				       "%s: the server is the primary of before a failover "
+				       "(timeline %s)",
+				       c->shown, c->is.timeline);
+	}
 	if (code != TH_OK)
 		th_pq_close(c);
+	return code;
+}
+
+/* Each of them once; `write`: only one that can be written to. */
+static enum th_code connect_any(struct th_pq *c, const struct hosts *all, bool write,
+				struct th_err *err)
+{
+	size_t first = c->host;
+	enum th_code code = TH_ECONN;
+
+	for (size_t i = 0; i < all->count && code == TH_ECONN; i++) {
+		struct hosts h = *all;
+		size_t number = (first + i) % all->count;
+
+		code = connect_to(c, &h, number, write, err);
+		if (code == TH_OK)
+			c->host = number;
+	}
+	return code;
+}
+
+enum th_code th_pq_connect(struct th_pq *c, struct th_err *err)
+{
+	const char *missing;
+	struct hosts all;
+	enum th_code code = TH_ECONN;
+
+	if (c->conn)
+		return TH_OK;
+	missing = th_libpq_open();
+	if (missing)
+		return th_fail(err, TH_EUNSUPPORTED, "%s: %s", c->shown, missing);
+	hosts_read(c->url, &all);
+	/* A standby may be behind what was acknowledged: it is read only where there is nobody
+	 * else. */
+	if (c->write || all.count > 1)
+		code = connect_any(c, &all, true, err);
+	if (code == TH_ECONN && !c->write)
+		code = connect_any(c, &all, false, err);
 	return code;
 }

@@ -5,8 +5,11 @@
  * libpq is opened on first use: the program starts, and other stores work,
  * where it is not installed.  A connection is always in pipeline mode: th_pq_add
  * queues statements, th_pq_go sends them in one piece and waits for all answers,
- * for a limited time.  All values go as parameters, in binary; all statements are
- * unnamed, so that a pooler may give every transaction another session.
+ * for a limited time.  Of a URL with several hosts each is given its part of that
+ * time: one that is frozen takes connections and says nothing.  One that can be
+ * written to is looked for first, and one of an older timeline than was seen is refused.  All
+ * values go as parameters, in binary; all statements are unnamed, so that a pooler may give every
+ * transaction another session.
  *
  * After TH_ECONN there is no connection any more.  One thread at a time.
  */
@@ -30,6 +33,7 @@ struct th_pq {
 	size_t queued;     /* statements since the last th_pq_go */
 	bool warned;       /* the server said of the last ones that not all is as it should be */
 	char state[6];     /* SQLSTATE of the last failure, or "" */
+	size_t host;       /* of the URL's hosts, the one to be asked first: counted on */
 	/* Which server it is: another identifier is another database, another timeline the same
 	 * one after a standby took over. */
 	struct {
@@ -47,6 +51,9 @@ struct th_pq {
  * TH_ECONN: may be tried again. */
 TH_NODISCARD enum th_code th_pq_connect(struct th_pq *c, struct th_err *err);
 void th_pq_close(struct th_pq *c);
+/* Its server is the primary of before a failover: one of a newer timeline was seen in this process.
+ */
+bool th_pq_is_old(const struct th_pq *c);
 /* The URL without what is secret: "postgres://user@host:port/name". */
 void th_pq_show(struct th_str url, struct th_buf *out);
 /* Does the URL have a password in it? */

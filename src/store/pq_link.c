@@ -94,6 +94,7 @@ enum th_code th_pq_wait(struct th_pq *c, bool writing, uint64_t until_ms, struct
 	if (status > 0 && !fds[1].revents)
 		return TH_OK;
 	th_pq_close(c);
+	c->host += status == 0; /* of several, another one is asked next */
 	if (status == 0)
 		return th_fail(err, TH_ECONN, "%s: the server did not answer in time", c->shown);
 	return th_fail(err, TH_ECONN, "%s: the connection was given up", c->shown);

@@ -91,6 +91,22 @@ struct th_verify_report {
 	char what[192]; /* one sentence */
 };
 
+/*
+ * A runtime of a store that other machines use: what it says of itself (th_store_kind.announce),
+ * and what the store knows of it.
+ */
+struct th_node {
+	struct th_str name, address; /* where other nodes reach it; empty: nowhere */
+	int64_t capacity;            /* sessions that run at once; 0: it does not say */
+	bool draining;               /* it gives up what it has, and takes nothing */
+	/* The store's: */
+	struct th_str owner, host, since; /* since: "2026-11-21 04:42", UTC */
+	int64_t process;
+	int64_t seen_ms, left_ms;                 /* since its last word; of its lease, 0: dead */
+	int64_t running, waiting, paused, others; /* sessions that it has */
+};
+typedef enum th_code th_node_fn(void *ctx, const struct th_node *node, struct th_err *err);
+
 /* What this runtime holds is lost, and may be another one's: effects end at once.  Once, on the
  * loop's thread; everything that is written from then on is refused. */
 typedef void th_store_lost_fn(void *ctx, const struct th_err *err);
@@ -159,6 +175,17 @@ struct th_store_kind {
 	/* The same with what is written next, or before long: nobody waits, and nobody hears of it
 	 * when it is not held any more.  NULL: there is no such way. */
 	void (*release_soon)(struct th_store *s, struct th_str session_id, int64_t epoch);
+
+	/* Of a store that other machines use; NULL: it is of this one alone.
+	 * The same as release, but it runs, and whoever finds it by `abandoned` goes on with it. */
+	enum th_code (*hand_over)(struct th_store *s, struct th_str session_id, int64_t epoch,
+				  struct th_err *err);
+	/* What this runtime is to the others from now on; strings are copied. */
+	enum th_code (*announce)(struct th_store *s, const struct th_node *me, struct th_err *err);
+	/* All that live, and of the dead those that still have sessions; TH_FLEET_NODES_MAX at
+	 * most.  With a session: only the one that lives and has it, if there is one. */
+	enum th_code (*nodes)(struct th_store *s, struct th_str session_id, th_node_fn *fn,
+			      void *ctx, struct th_err *err);
 
 	/* Sessions that run or are loading and whose owner is dead, some of them: of a store that
 	 * other machines use.  NULL: who opens the store finds them by itself. */

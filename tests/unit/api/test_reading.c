@@ -239,13 +239,64 @@ static void blobs_beside(void **state)
 	scripted_free(model);
 }
 
+/* A store of this machine alone has no other runtimes: what is for them says so. */
+static void alone(void **state)
+{
+	struct scripted *model = scripted_new(says_hello, NULL);
+	struct thole_runtime *rt = runtime_at(scripted_url(model), url);
+	const char *none[] = { NULL },
+		   *full[] = { "name", "n",        "address", "http://a:1", "capacity",
+			       "3",    "draining", "yes",     NULL };
+	const char *unknown[] = { "adress", "x", NULL }, *number[] = { "capacity", "-1", NULL };
+	static char too_long[TH_PATH_LEN_MAX + 2];
+	struct thole_agent *agent = NULL;
+	struct thole_session *s = NULL;
+	struct got g = got_new();
+
+	(void)state;
+	GOOD(thole_runtime_nodes_start(rt, NULL, on_line, on_done, &g, NULL, &error));
+	GOOD(thole_runtime_run(rt, &error));
+	assert_int_equal(g.ended, 1);
+	assert_int_equal(g.lines, 0);
+	got_clear(&g);
+	GOOD(thole_runtime_nodes_start(rt, "s", on_line, on_done, &g, NULL, &error));
+	GOOD(thole_runtime_run(rt, &error));
+	assert_int_equal(g.ended, 1);
+	assert_int_equal(g.lines, 0);
+	BAD(THOLE_EUSAGE, thole_runtime_nodes_start(rt, "", on_line, on_done, &g, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_nodes_start(rt, NULL, NULL, on_done, &g, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_nodes_start(rt, NULL, on_line, NULL, &g, NULL, &error));
+	BAD(THOLE_EUSAGE,
+	    thole_runtime_nodes_start(NULL, NULL, on_line, on_done, &g, NULL, &error));
+	BAD(THOLE_EUNSUPPORTED, thole_runtime_announce(rt, full, &error));
+	BAD(THOLE_EUNSUPPORTED, thole_runtime_announce(rt, none, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_announce(rt, unknown, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_announce(rt, number, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_announce(NULL, none, &error));
+	memset(too_long, 'a', sizeof(too_long) - 1);
+	BAD(THOLE_ELIMIT,
+	    thole_runtime_announce(rt, (const char *[]){ "name", too_long, NULL }, &error));
+	BAD(THOLE_ELIMIT,
+	    thole_runtime_nodes_start(rt, too_long, on_line, on_done, &g, NULL, &error));
+	agent = agent_of("a");
+	GOOD(thole_session_new(rt, agent, "h", &s, &error));
+	BAD(THOLE_EUNSUPPORTED, thole_session_hand_over(s, false, &error));
+	BAD(THOLE_EUNSUPPORTED, thole_session_hand_over(s, true, &error));
+	BAD(THOLE_EUSAGE, thole_session_hand_over(NULL, true, &error));
+	GOOD(thole_session_run(s, "go", &error)); /* it goes on all the same */
+	thole_session_free(s);
+	thole_agent_free(agent);
+	th_buf_deinit(&g.text);
+	GOOD(thole_runtime_free(rt));
+	scripted_free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_a_file),
-		cmocka_unit_test(in_memory),
-		cmocka_unit_test(ended_early),
-		cmocka_unit_test(blobs_beside),
+		cmocka_unit_test(in_a_file),   cmocka_unit_test(in_memory),
+		cmocka_unit_test(ended_early), cmocka_unit_test(blobs_beside),
+		cmocka_unit_test(alone),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -121,6 +121,8 @@ struct outcome {
 	struct th_buf body;
 	int heads, datas, dones, headers;
 	bool stop_at_head, stop_at_data, alive, cancel_at_head, cancel_at_data, keep_running;
+	bool held;               /* no data may come */
+	struct th_timer *let_go; /* each piece holds it until then */
 	struct th_fetch_id id;
 };
 
@@ -154,7 +156,13 @@ static bool on_data(void *ctx, struct th_str bytes)
 {
 	struct outcome *x = (struct outcome *)ctx;
 	assert_int_equal(x->heads, 1);
+	assert_false(x->held);
 	x->datas++;
+	if (x->let_go) {
+		x->held = true;
+		th_fetch_hold(fetcher, x->id, true);
+		th_timer_start(x->let_go, x->datas == 1 ? 600 : 1, 0);
+	}
 	th_buf_add(&x->body, bytes);
 	if (x->alive)
 		th_fetch_alive(fetcher, x->id);
@@ -371,6 +379,44 @@ static void serve_size(int fd, int nth)
 			 strlen(number), number);
 		say(fd, text);
 	}
+}
+
+static void let_go(void *ctx)
+{
+	struct outcome *x = (struct outcome *)ctx;
+
+	x->held = false;
+	th_fetch_hold(fetcher, x->id, false);
+}
+
+static void serve_much(int fd, int nth)
+{
+	static char block[64 * 1024];
+
+	(void)nth;
+	(void)hear(fd);
+	memset(block, 'x', sizeof(block));
+	say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 1048576\r\n\r\n");
+	for (int i = 0; i < 16; i++)
+		(void)!send(fd, block, sizeof(block), MSG_NOSIGNAL);
+}
+
+/* A consumer that takes little at a time gets all of it, and its deadline rests meanwhile. */
+static void an_answer_waits_for_who_takes_it(void **state)
+{
+	struct th_fetch_request r = request_of(&o);
+	struct th_timer timer;
+
+	(void)state;
+	th_timer_init(&timer, loop, let_go, &o);
+	o.let_go = &timer;
+	r.byte_idle_ms = 300;
+	serve = serve_much;
+	fetch(&r);
+	assert_int_equal(o.result.end, TH_FETCH_OK);
+	assert_int_equal(o.body.len, 1048576);
+	assert_true(o.datas > 4);
+	th_timer_stop(&timer);
 }
 
 static void a_large_body_of_many_pieces_arrives(void **state)
@@ -1221,6 +1267,7 @@ int main(void)
 		T(a_body_is_sent_in_its_pieces),
 		T(other_methods_and_empty_bodies),
 		T(a_large_body_of_many_pieces_arrives),
+		T(an_answer_waits_for_who_takes_it),
 		T(a_kept_connection_that_died_is_no_error),
 		T(informational_heads_and_trailers_are_passed_over),
 		T(wait_hints_are_read),

@@ -289,7 +289,7 @@ static void renewed(void **state)
 	assert_int_equal(two->kind->lease(two, TH_STR("s"), &arena, &row, &err), TH_EBUSY);
 	assert_int_equal(lab_append_now(one, &log, 1), TH_OK);
 	th_store_close(one);
-	assert_int_equal(number(name, "SELECT count(*) FROM thole.owners"), 1);
+	assert_int_equal(number(name, "SELECT count(*) FROM thole.owners WHERE host <> ''"), 1);
 	assert_int_equal(two->kind->lease(two, TH_STR("s"), &arena, &row, &err), TH_OK);
 	assert_int_equal(row.epoch, 2);
 	th_arena_deinit(&arena);
@@ -342,6 +342,125 @@ static void lost_and_taken(void **state)
 	th_arena_deinit(&arena);
 }
 
+struct nodes {
+	size_t count;
+	struct th_node last;
+	char name[64], address[64];
+};
+
+static enum th_code note_node(void *ctx, const struct th_node *node, struct th_err *e)
+{
+	struct nodes *n = ctx;
+
+	(void)e;
+	n->count++;
+	n->last = *node;
+	snprintf(n->name, sizeof(n->name), "%.*s", TH_FMT(node->name));
+	snprintf(n->address, sizeof(n->address), "%.*s", TH_FMT(node->address));
+	return TH_OK;
+}
+
+static struct nodes nodes_of(struct th_store *s, const char *session)
+{
+	struct nodes n = { 0 };
+
+	assert_int_equal(s->kind->nodes(s, th_str_of(session), note_node, &n, &err), TH_OK);
+	return n;
+}
+
+static enum th_code note_session(void *ctx, const struct th_session_row *row, struct th_err *e)
+{
+	(void)e;
+	*(size_t *)ctx += th_str_is(row->session_id, "s");
+	return TH_OK;
+}
+
+static size_t abandoned(struct th_store *s)
+{
+	size_t count = 0;
+
+	assert_int_equal(s->kind->abandoned(s, note_session, &count, &err), TH_OK);
+	return count;
+}
+
+/* What a node says of itself is what the others see, until it is gone. */
+static void announced(void **state)
+{
+	const char *url = fresh();
+	struct th_store *one = lab_open(url, NULL), *two = lab_open(url, NULL);
+	struct th_node me = { .name = TH_STR("n1"),
+			      .address = TH_STR("http://a:1"),
+			      .capacity = 7 };
+	static char long_name[TH_FLEET_TEXT_MAX + 2];
+	static struct lab_log log;
+	struct nodes n;
+
+	(void)state;
+	assert_int_equal(nodes_of(two, "").count, 0);
+	assert_int_equal(one->kind->announce(one, &me, &err), TH_OK);
+	n = nodes_of(two, "");
+	assert_int_equal(n.count, 1);
+	assert_string_equal(n.name, "n1");
+	assert_string_equal(n.address, "http://a:1");
+	assert_int_equal(n.last.capacity, 7);
+	assert_true(n.last.left_ms > 0 && !n.last.draining);
+	lab_log_init(&log, "s");
+	assert_int_equal(lab_append_now(one, &log, 1), TH_OK);
+	n = nodes_of(two, "s");
+	assert_int_equal(n.count, 1);
+	assert_string_equal(n.address, "http://a:1");
+	assert_int_equal(nodes_of(two, "t").count, 0);
+	me.draining = true;
+	assert_int_equal(one->kind->announce(one, &me, &err), TH_OK);
+	n = nodes_of(two, "");
+	assert_true(n.last.draining);
+	assert_int_equal(n.last.running + n.last.waiting + n.last.paused + n.last.others, 1);
+	memset(long_name, 'x', TH_FLEET_TEXT_MAX + 1);
+	me.name = th_str_of(long_name);
+	assert_int_equal(one->kind->announce(one, &me, &err), TH_ELIMIT);
+	me.name.len--;
+	assert_int_equal(one->kind->announce(one, &me, &err), TH_OK);
+	th_store_close(one);
+	/* What it left running is anybody's, so it is there as one of the dead. */
+	n = nodes_of(two, "");
+	assert_int_equal(n.count, 1);
+	assert_int_equal(n.last.left_ms, 0);
+	assert_int_equal(nodes_of(two, "s").count, 0);
+	assert_int_equal(abandoned(two), 1);
+	th_store_close(two);
+}
+
+/* What is handed over is found at once, while its last owner lives; only one has it then. */
+static void handed_over(void **state)
+{
+	const char *url = fresh();
+	struct th_store *one = lab_open(url, NULL), *two = lab_open(url, NULL);
+	static struct lab_log log;
+	struct th_session_row row;
+	struct th_arena arena;
+
+	(void)state;
+	th_arena_init(&arena, TH_MIB);
+	lab_log_init(&log, "s");
+	assert_int_equal(lab_append_now(one, &log, 1), TH_OK);
+	assert_int_equal(abandoned(two), 0);
+	assert_int_equal(one->kind->hand_over(one, TH_STR("s"), 7, &err), TH_EFENCED);
+	assert_int_equal(one->kind->hand_over(one, TH_STR("s"), 1, &err), TH_OK);
+	assert_int_equal(lab_append_now(one, &log, 1), TH_EFENCED);
+	assert_int_equal(abandoned(two), 1);
+	assert_int_equal(two->kind->lease(two, TH_STR("s"), &arena, &row, &err), TH_OK);
+	assert_int_equal(row.epoch, 3);
+	assert_int_equal(abandoned(one), 0);
+	assert_int_equal(one->kind->lease(one, TH_STR("s"), &arena, &row, &err), TH_EBUSY);
+	log.epoch = 3;
+	assert_int_equal(lab_append_now(two, &log, 1), TH_OK);
+	lab_check(one, &log);
+	lab_verify(one);
+	th_store_close(one);
+	th_store_close(two);
+	th_arena_deinit(&arena);
+}
+
 /* A server that goes away is waited for, and what it had is neither lost nor written twice. */
 static void connections_cut(void **state)
 {
@@ -371,6 +490,8 @@ int main(void)
 		cmocka_unit_test(damage_is_found),
 		cmocka_unit_test(renewed),
 		cmocka_unit_test(lost_and_taken),
+		cmocka_unit_test(announced),
+		cmocka_unit_test(handed_over),
 		cmocka_unit_test(connections_cut),
 	};
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "admin/nodes.h"
+
+#include "base/json.h"
+
+void th_node_print(const struct th_node *node, struct th_buf *out)
+{
+	struct th_jw w = th_jw(out);
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "name", node->name);
+	th_jw_kstr(&w, "address", node->address);
+	th_jw_kstr(&w, "host", node->host);
+	th_jw_kint(&w, "process", node->process);
+	th_jw_kstr(&w, "since", node->since);
+	th_jw_kint(&w, "seen_ms", node->seen_ms);
+	th_jw_kint(&w, "lease_ms", node->left_ms);
+	th_jw_kint(&w, "capacity", node->capacity);
+	th_jw_kbool(&w, "draining", node->draining);
+	th_jw_name(&w, TH_STR("sessions"));
+	th_jw_object(&w);
+	th_jw_kint(&w, "running", node->running);
+	th_jw_kint(&w, "waiting", node->waiting);
+	th_jw_kint(&w, "paused", node->paused);
+	th_jw_kint(&w, "others", node->others);
+	th_jw_object_end(&w);
+	th_jw_object_end(&w);
+}

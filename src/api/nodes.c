@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nodes.c - what this runtime says of itself to the others of its store. */
+#include "api/api.h"
+
+static int read_option(const char *name, const char *value, struct th_node *me,
+		       struct thole_error *err)
+{
+	int code = th_api_text(value, name, 1, TH_FLEET_TEXT_MAX, err);
+
+	if (code)
+		return code;
+	if (strcmp(name, "name") == 0)
+		me->name = th_str_of(value);
+	else if (strcmp(name, "address") == 0)
+		me->address = th_str_of(value);
+	else if (strcmp(name, "draining") == 0)
+		me->draining = strcmp(value, "yes") == 0;
+	else if (strcmp(name, "capacity") != 0)
+		return th_api_fail(err, TH_EUSAGE, "there is no option \"%.64s\"", name);
+	else if (!th_str_i64(th_str_of(value), &me->capacity) || me->capacity < 0)
+		return th_api_fail(err, TH_EUSAGE, "capacity is a number, 0 or more");
+	return TH_OK;
+}
+
+int thole_runtime_announce(struct thole_runtime *rt, const char *const *options,
+			   struct thole_error *err)
+{
+	struct th_node me = { 0 };
+	struct th_err e = { 0 };
+	struct th_store *store;
+	enum th_code bad;
+	int code = th_api_enter(rt, err);
+
+	for (; !code && options && *options; options += 2) {
+		code = th_api_text(*options, "an option's name", 1, TH_FLEET_TEXT_MAX, err);
+		if (!code)
+			code = read_option(options[0], options[1], &me, err);
+	}
+	if (code)
+		return code;
+	store = th_runtime_store(rt->rt);
+	if (!store->kind->announce)
+		return th_api_fail(err, TH_EUNSUPPORTED,
+				   "the store is of this machine alone; a fleet has its log on "
+				   "PostgreSQL");
+	bad = store->kind->announce(store, &me, &e);
+	return th_api_out(bad, &e, err);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fleet.h - this server as one of several on one store.
+ *
+ * Each has an address, which it announces in the store (fleet.c).  A request
+ * about a session that another node has is passed on to that one, with the
+ * token of the fleet and the name of the user, and its answer passed back as it
+ * comes (forward.c).  A node that passed something on is believed: it is not
+ * passed on again, but refused with 421 where the session has moved meanwhile,
+ * and the first node looks again.
+ *
+ * What another node has can be read here all the same, out of the store: so
+ * readers are served here when that node does not answer.
+ */
+#ifndef TH_SERVER_FLEET_H
+#define TH_SERVER_FLEET_H
+
+#include "io/fetch.h"
+#include "server/access.h"
+
+struct th_forward;
+
+struct th_fleet {
+	struct th_server *server;
+	struct th_fetcher *fetcher;
+	struct th_forward *first;
+	size_t count;
+	struct thole_reading *look; /* at who lives; NULL: none is under way */
+	struct th_buf nodes;        /* of the last one, a JSON object a line */
+	struct th_buf coming;       /* of the one under way */
+	uint64_t looked_ms;
+	struct th_timer drain;
+	size_t left; /* sessions that are not handed over yet */
+	bool draining;
+	uint64_t forwarded, moved, lost, handed_over; /* requests; sessions */
+};
+
+/* NULL in *ret: `serve.fleet` says nothing. */
+TH_NODISCARD enum th_code th_fleet_new(struct th_server *s, struct th_fleet **ret,
+				       struct th_err *err);
+struct th_fleet *th_fleet_free(struct th_fleet *f); /* takes NULL, returns NULL */
+void th_fleet_sweep(struct th_fleet *f);            /* about once a second; takes NULL */
+void th_fleet_finish(struct th_fleet *f); /* ends streams that are passed on; takes NULL */
+
+/* Another node passes on what a user asked of it, with the fleet's token: `text`. */
+bool th_fleet_caller(struct th_access *a, struct th_str text, struct th_token *ret);
+/* For /metrics. */
+void th_fleet_figures(const struct th_fleet *f, struct th_buf *out);
+
+/* Gives up, in a while, all that runs here and that nobody waits for. */
+void th_fleet_drain(struct th_fleet *f);
+
+/* forward.c */
+/* The request may be another node's: true, and it is answered later, here or by that one. */
+bool th_forward_takes(struct th_access *a);
+struct th_forward *th_forward_next(const struct th_forward *f);
+const char *th_forward_address(const struct th_forward *f); /* ""; it is not sent yet */
+void th_forward_lose(struct th_forward *f);                 /* that node is dead */
+void th_forward_finish(struct th_forward *f);               /* ends it if it is a stream */
+void th_forward_free(struct th_forward *f);                 /* the server is freed */
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet_list.c - GET /api/fleet: the runtimes of the store, as they are now. */
+#include <stdlib.h>
+
+#include "server/service.h"
+
+struct list {
+	struct th_access *access;
+	struct thole_reading *reading;
+	struct th_buf json;
+	size_t count;
+};
+
+static void list_free(struct list *l)
+{
+	l->access->gone = NULL;
+	l->access->reads = false;
+	l->access->ctx = NULL;
+	thole_reading_free(l->reading);
+	th_buf_deinit(&l->json);
+	free(l);
+}
+
+static void on_gone(struct th_access *a)
+{
+	list_free(a->ctx);
+}
+
+static int on_line(void *ctx, const char *line, size_t len)
+{
+	struct list *l = ctx;
+
+	th_buf_add_cstr(&l->json, l->count++ ? "," : "");
+	th_buf_add(&l->json, th_str_n(line, len));
+	return 0;
+}
+
+static void on_done(void *ctx, int code, const struct thole_error *err)
+{
+	struct list *l = ctx;
+	struct th_access *a = l->access;
+
+	l->reading = NULL;
+	th_buf_add_cstr(&l->json, "]}");
+	if (code)
+		th_access_error(a, err);
+	else
+		th_access_json(a, 200, &l->json);
+}
+
+void th_api_fleet(struct th_access *a)
+{
+	struct list *l = th_alloc(sizeof(*l));
+	struct thole_error err;
+
+	*l = (struct list){ .access = a };
+	th_buf_init(&l->json, TH_FLEET_NODES_MAX * 4 * TH_KIB);
+	th_buf_add_cstr(&l->json, "{\"nodes\":[");
+	a->ctx = l;
+	a->gone = on_gone;
+	a->reads = true;
+	if (thole_runtime_nodes_start(a->server->rt, NULL, on_line, on_done, l, &l->reading,
+				      &err) == 0) {
+		th_server_kick(a->server);
+		return;
+	}
+	list_free(l);
+	th_access_error(a, &err);
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* forward.c - a request about a session that another node may have. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "server/fleet.h"
+#include "server/service.h"
+#include "wire/percent.h"
+
+#define CONNECT_MS 2000
+#define READ_IDLE_MS (4 * TH_SERVE_PING_MS) /* of what is only read: streams say that they live */
+#define AGAIN_MS 150                        /* before the next look, and longer each time */
+
+struct th_forward {
+	struct th_forward *prev, *next;
+	struct th_fleet *fleet;
+	struct th_access *access;
+	struct thole_reading *look;
+	struct th_fetch_id fetch;
+	struct th_str body; /* the request's */
+	struct th_timer again;
+	struct th_buf headers; /* of the answer */
+	int tries, status;
+	bool found;  /* somebody that lives has the session */
+	bool begun;  /* of the answer, the head was passed on */
+	bool stream; /* of events */
+	bool moved;  /* that node says that it has not got the session */
+	bool full;   /* who asked does not read */
+	char id[TH_SESSION_ID_MAX + 1];
+	char address[TH_FLEET_TEXT_MAX + 1];
+	bool sent; /* `address` has the request */
+};
+
+static bool only_reads(const struct th_forward *w)
+{
+	return strcmp(w->access->route->method, "GET") == 0;
+}
+
+struct th_forward *th_forward_next(const struct th_forward *f)
+{
+	return f->next;
+}
+
+const char *th_forward_address(const struct th_forward *f)
+{
+	return f->sent ? f->address : "";
+}
+
+/* ---- its end ---- */
+
+/* The access is somebody else's again. */
+static void forward_free(struct th_forward *w)
+{
+	struct th_fleet *f = w->fleet;
+
+	w->access->gone = w->access->room = NULL;
+	w->access->reads = false;
+	w->access->ctx = NULL;
+	thole_reading_free(w->look);
+	if (w->sent)
+		th_fetch_cancel(f->fetcher, w->fetch);
+	th_timer_stop(&w->again);
+	th_buf_deinit(&w->headers);
+	*(w->prev ? &w->prev->next : &f->first) = w->next;
+	if (w->next)
+		w->next->prev = w->prev;
+	f->count--;
+	free(w);
+}
+
+void th_forward_free(struct th_forward *w)
+{
+	forward_free(w);
+}
+
+static void on_gone(struct th_access *a)
+{
+	forward_free(a->ctx);
+}
+
+/* As if there were no other node. */
+static void answer_here(struct th_forward *w)
+{
+	struct th_access *a = w->access;
+
+	forward_free(w);
+	a->route->fn(a);
+}
+
+static void refuse(struct th_forward *w, int status, const char *code, const char *why)
+{
+	struct th_access *a = w->access;
+
+	forward_free(w);
+	th_access_fail(a, status, code, "%s", why);
+}
+
+/* 421: the session is at another node, and this request has to go there itself. */
+static void say_where(struct th_forward *w)
+{
+	struct th_access *a = w->access;
+	struct th_buf headers TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_KIB);
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_KIB);
+
+	th_buf_printf(&headers, "Thole-Node: %s\r\n", w->address);
+	th_buf_printf(&text, "session %s is at the node %s", w->id, w->address);
+	th_error_print(421, "other_node", text.ptr, &json);
+	forward_free(w);
+	th_http_reply(a->request, 421, "application/json", th_buf_str(&headers), th_buf_str(&json));
+}
+
+/* ---- the answer of the other node ---- */
+
+/* What is between two machines alone, and what this server says itself. */
+static bool is_passed_on(struct th_str name)
+{
+	static const char *const not_those[] = {
+		"connection",
+		"keep-alive",
+		"transfer-encoding",
+		"content-length",
+		"content-type",
+		"date",
+		"x-content-type-options",
+		"server",
+		"trailer",
+		"upgrade",
+		"te",
+		"set-cookie",
+		"proxy-authenticate",
+	};
+
+	for (size_t i = 0; i < TH_COUNT(not_those); i++)
+		if (th_str_ieq(name, th_str_of(not_those[i])))
+			return false;
+	return true;
+}
+
+static void on_header(void *ctx, struct th_str name, struct th_str value)
+{
+	struct th_forward *w = ctx;
+
+	if (is_passed_on(name) && w->headers.len + name.len + value.len < TH_HTTP1_HEAD_MAX / 2)
+		th_buf_printf(&w->headers, "%.*s: %.*s\r\n", TH_FMT(name), TH_FMT(value));
+}
+
+static bool on_head(void *ctx, const struct th_fetch_head *head)
+{
+	struct th_forward *w = ctx;
+	char type[TH_FETCH_TEXT_MAX + 1];
+
+	w->status = head->status;
+	w->moved = head->status == 421;
+	if (w->moved)
+		return false;
+	if (head->status == 204 || head->status == 304)
+		return true;
+	snprintf(type, sizeof(type), "%.*s", TH_FMT(head->content_type));
+	w->begun = true;
+	w->stream = th_str_starts(head->content_type, TH_STR("text/event-stream"));
+	th_http_begin(w->access->request, head->status, type[0] ? type : NULL,
+		      th_buf_str(&w->headers));
+	return true;
+}
+
+static bool on_data(void *ctx, struct th_str bytes)
+{
+	struct th_forward *w = ctx;
+	enum th_code code = w->begun ? th_http_write(w->access->request, bytes) : TH_OK;
+
+	if (code == TH_EBUSY) {
+		w->full = true;
+		th_fetch_hold(w->fleet->fetcher, w->fetch, true);
+	}
+	return code == TH_OK || code == TH_EBUSY;
+}
+
+static void on_room(struct th_access *a)
+{
+	struct th_forward *w = a->ctx;
+
+	if (!w->full)
+		return;
+	w->full = false;
+	th_fetch_hold(w->fleet->fetcher, w->fetch, false);
+}
+
+static void look_later(struct th_forward *w)
+{
+	th_timer_start(&w->again, (uint64_t)w->tries * AGAIN_MS, 0);
+}
+
+/* It does not answer, or not to its end. */
+static void lose(struct th_forward *w, bool taken)
+{
+	struct th_access *a = w->access;
+
+	w->fleet->lost++;
+	if (w->begun) {
+		forward_free(w);
+		th_http_abort(a->request);
+	} else if (only_reads(w)) {
+		answer_here(w);
+	} else if (taken) {
+		refuse(w, 502, "other_node",
+		       "the node that has the session went away; whether it took the request is "
+		       "not known");
+	} else if (w->tries < TH_FLEET_TRIES_MAX) {
+		look_later(w);
+	} else {
+		refuse(w, 503, "other_node",
+		       "the node that has the session does not answer; another one takes it when "
+		       "its lease is over");
+	}
+}
+
+static void on_done(void *ctx, const struct th_fetch_result *result)
+{
+	struct th_forward *w = ctx;
+	struct th_access *a = w->access;
+
+	w->sent = false;
+	if (w->moved && w->tries < TH_FLEET_TRIES_MAX) {
+		w->fleet->moved++;
+		look_later(w);
+	} else if (w->moved) {
+		refuse(w, 503, "other_node", "the session moves from node to node; try again");
+	} else if (result->end != TH_FETCH_OK && result->end != TH_FETCH_STATUS) {
+		lose(w, result->sent);
+	} else if (w->begun) {
+		forward_free(w);
+		th_http_end(a->request);
+	} else {
+		int status = w->status;
+
+		forward_free(w);
+		th_access_empty(a, status);
+	}
+}
+
+/* ---- the request ---- */
+
+static void send_on(struct th_forward *w)
+{
+	static const char *const passed_on[] = {
+		"content-type",      "accept",         "last-event-id", "idempotency-key",
+		"anthropic-version", "anthropic-beta", "openai-beta",   "range",
+	};
+	struct th_access *a = w->access;
+	struct th_buf url TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP1_HEAD_MAX);
+	struct th_buf user TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_USER_MAX);
+	struct th_buf scopes TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_fetch_header headers[TH_COUNT(passed_on) + 2];
+	struct th_str body = th_http_body(a->request), query = th_http_query(a->request);
+	struct th_err err = { 0 };
+	size_t count = 2;
+
+	th_buf_printf(&url, "%s%.*s%s%.*s", w->address, TH_FMT(th_http_path(a->request)),
+		      query.len ? "?" : "", TH_FMT(query));
+	th_percent_encode(th_str_of(a->user), &user);
+	th_scopes_print(a->scopes, &scopes);
+	headers[0] = (struct th_fetch_header){ "thole-node-user", th_buf_str(&user) };
+	headers[1] = (struct th_fetch_header){ "thole-node-scopes", th_buf_str(&scopes) };
+	for (size_t i = 0; i < TH_COUNT(passed_on); i++) {
+		struct th_str value = th_http_header(a->request, passed_on[i]);
+
+		if (value.ptr)
+			headers[count++] = (struct th_fetch_header){ passed_on[i], value };
+	}
+	th_buf_clear(&w->headers);
+	w->moved = false;
+	w->tries++;
+	w->fleet->forwarded++;
+	const struct th_fetch_request request = {
+		.method = a->route->method,
+		.url = th_buf_str(&url),
+		.headers = headers,
+		.header_count = count,
+		.secret = a->server->settings.fleet_secret,
+		.body = &w->body,
+		.body_count = body.len ? 1 : 0,
+		.once = !only_reads(w),
+		.connect_ms = CONNECT_MS,
+		.byte_idle_ms = only_reads(w) ? READ_IDLE_MS : 0,
+		.body_max = SIZE_MAX,
+		.on_head = on_head,
+		.on_header = on_header,
+		.on_data = on_data,
+		.on_done = on_done,
+		.ctx = w,
+	};
+
+	w->body = body;
+	if (th_fetch_start(w->fleet->fetcher, &request, &w->fetch, &err) != TH_OK)
+		refuse(w, 503, "other_node", err.msg);
+	else
+		w->sent = true;
+}
+
+/* ---- who has the session? ---- */
+
+static int on_line(void *ctx, const char *line, size_t len)
+{
+	struct th_forward *w = ctx;
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+
+	if (th_json_parse(th_str_n(line, len), &doc, NULL) != TH_OK)
+		return 0;
+	w->found = true;
+	snprintf(w->address, sizeof(w->address), "%.*s",
+		 TH_FMT(th_json_get_str(th_json_root(doc), "address")));
+	return 0;
+}
+
+static void on_looked(void *ctx, int code, const struct thole_error *err)
+{
+	struct th_forward *w = ctx;
+	const struct th_server *s = w->access->server;
+
+	w->look = NULL;
+	if (code)
+		refuse(w, th_status_of(code), thole_code_name(code), err->text);
+	else if (!w->found || !w->address[0] || !s->settings.s.fleet ||
+		 th_str_is(s->settings.s.fleet->address, w->address))
+		answer_here(w);
+	else if (w->access->by_node || th_http_wants_socket(w->access->request))
+		say_where(w);
+	else
+		send_on(w);
+}
+
+static void look(void *ctx)
+{
+	struct th_forward *w = ctx;
+	struct th_server *s = w->access->server;
+	struct thole_error e;
+
+	w->found = false;
+	w->address[0] = '\0';
+	int code = thole_runtime_nodes_start(s->rt, w->id, on_line, on_looked, w, &w->look, &e);
+
+	if (code == THOLE_EUSAGE) /* it is no session's id */
+		answer_here(w);
+	else if (code)
+		refuse(w, th_status_of(e.code), thole_code_name(e.code), e.text);
+	else
+		th_server_kick(s);
+}
+
+bool th_forward_takes(struct th_access *a)
+{
+	struct th_server *s = a->server;
+	struct th_forward *w;
+	const struct th_hub *h;
+	char id[TH_SESSION_ID_MAX + 1] = "";
+
+	if (!s->fleet || !a->service->session_of || !a->service->session_of(a, id))
+		return false;
+	h = th_hub_find(s, id);
+	if (h && h->session)
+		return false;
+	if (s->fleet->count >= TH_FLEET_FORWARDS_MAX) {
+		th_access_fail(a, 503, "overloaded", "too many requests are passed on already");
+		return true;
+	}
+	w = th_alloc(sizeof(*w));
+	*w = (struct th_forward){ .fleet = s->fleet, .access = a, .next = s->fleet->first };
+	memcpy(w->id, id, sizeof(w->id));
+	th_buf_init(&w->headers, TH_HTTP1_HEAD_MAX);
+	th_timer_init(&w->again, s->loop, look, w);
+	if (w->next)
+		w->next->prev = w;
+	s->fleet->first = w;
+	s->fleet->count++;
+	a->ctx = w;
+	a->gone = on_gone;
+	a->room = on_room;
+	a->reads = true;
+	look(w);
+	return true;
+}
+
+void th_forward_lose(struct th_forward *w)
+{
+	th_fetch_cancel(w->fleet->fetcher, w->fetch);
+	w->sent = false;
+	lose(w, true);
+}
+
+void th_forward_finish(struct th_forward *w)
+{
+	struct th_access *a = w->access;
+
+	if (!w->begun || !w->stream)
+		return;
+	forward_free(w);
+	th_http_abort(a->request);
+}

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of fleets share: nodes, clients that follow a session through any of them, and a test that has some."""
+
+import http.client
+import json
+import signal
+import threading
+import time
+
+import house
+import server
+import serving
+from on_postgres import OnPostgres, say, shell
+
+SECRET = "fleet-secret-do-not-print-me-0123456789"
+TURNS = 6
+
+
+class Node:
+    """One `thole serve` with an address of its own."""
+
+    def __init__(self, test, name, *args, capacity=None):
+        self.test, self.name, self.port = test, name, server.free_port()
+        self.address = "http://127.0.0.1:%d" % self.port
+        folder = test.folder / name
+        folder.mkdir(exist_ok=True)
+        config = folder / "config.yaml"
+        config.write_text("executor_linger_s: 20\nserve:\n  fleet:\n    address: %s\n    secret_file: %s\n    name: %s\n%s" % (
+            self.address, test.secret, name, "    capacity: %d\n" % capacity if capacity else ""))
+        config.chmod(0o600)
+        self.journal = (folder / "journal").open("ab")
+        self.process = test.start("serve", "--listen", "127.0.0.1:%d" % self.port, "--tokens", test.tokens, "--config", config,
+                                  "--agents", test.agents, "--workspaces", test.work, *args, stderr=self.journal)
+        line = self.process.stdout.readline().decode()
+        if not line.startswith("listening at "):
+            self.end(signal.SIGKILL)
+            test.fail((line, (folder / "journal").read_text()))
+
+    def call(self, method, path, body=None, who="alice", headers=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=house.SECONDS)
+        try:
+            sent = {"Authorization": "Bearer " + serving.TOKENS.get(who, who)} if who else {}
+            if body is not None:
+                sent["Content-Type"] = "application/json"
+                body = json.dumps(body).encode()
+            sent.update(headers or {})
+            connection.request(method, path, body=body, headers=sent)
+            return serving.Answer(connection.getresponse())
+        finally:
+            connection.close()
+
+    def good(self, method, path, body=None, status=200, **more):
+        answer = self.call(method, path, body, **more)
+        self.test.assertEqual(answer.status, status, answer.body)
+        return answer.json()
+
+    def stream(self, name, after=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=house.SECONDS)
+        headers = {"Authorization": "Bearer " + serving.TOKENS["alice"], "Accept": "text/event-stream"}
+        if after:
+            headers["Last-Event-ID"] = str(after)
+        connection.request("GET", "/api/sessions/%s/events" % name, headers=headers)
+        response = connection.getresponse()
+        self.test.assertEqual(response.status, 200)
+        return connection, response
+
+    def end(self, how=signal.SIGTERM):
+        """Its exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        code = self.process.wait(house.SECONDS)
+        self.process.stdout.close()
+        self.journal.close()
+        return code
+
+
+class Follower(threading.Thread):
+    """A client that follows a session: through any node, from the last event that it saw."""
+
+    def __init__(self, nodes, name, seconds=house.SECONDS):
+        super().__init__(daemon=True)
+        self.nodes, self.name, self.seconds = nodes, name, seconds
+        self.seen, self.events, self.over, self.begun = [], {}, False, threading.Event()
+        self.start()
+
+    def run(self):
+        end = time.monotonic() + self.seconds
+        while not self.over and time.monotonic() < end:
+            for node in self.nodes:
+                try:
+                    connection, response = node.stream(self.name, self.seen[-1] if self.seen else None)
+                    for number, event, data in serving.frames(response):
+                        if number:
+                            self.seen.append(int(number))
+                            self.events[int(number)] = data
+                            self.begun.set()
+                        self.over = self.over or event == "final"
+                        if self.over:
+                            break
+                    connection.close()
+                except (OSError, http.client.HTTPException, AssertionError):
+                    time.sleep(0.05)
+                if self.over:
+                    break
+
+
+class WithNodes(OnPostgres):
+    def setUp(self):
+        super().setUp()
+        self.secret = self.folder / "secret"
+        self.secret.write_text(SECRET + "\n")
+        self.secret.chmod(0o600)
+        self.tokens = self.folder / "tokens"
+        self.tokens.write_text(serving.LINES)
+        self.tokens.chmod(0o600)
+        self.agents = self.folder / "agents"
+        self.agents.mkdir()
+        (self.agents / "worker.yaml").write_text("name: worker\nmodel: gpt-5.4\ntools: [shell]\n")
+        self.nodes = []
+
+    def tearDown(self):
+        try:
+            for node in self.nodes:
+                node.end(signal.SIGKILL)
+            for path in self.folder.glob("n*/journal"):
+                for secret in [SECRET, house.KEY, *serving.TOKENS.values()]:
+                    self.assertNotIn(secret, path.read_text())
+        finally:
+            super().tearDown()
+
+    def node(self, name, *args, **more):
+        node = Node(self, name, *args, **more)
+        self.nodes.append(node)
+        return node
+
+    def serve_steps(self, command="echo x >> made; sleep 0.3", turns=TURNS):
+        self.serve_rules([{"if": {"turns": {"max": turns - 1}}, "parts": [shell(command)]}, {"parts": say("Done.")}])
+
+    def state(self, name):
+        return self.postgres.sql("SELECT agent_state FROM thole.sessions WHERE session_id = '%s'" % name)
+
+    def made(self):
+        return sorted(path.read_text() for path in self.work.rglob("made"))

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several servers on one database: requests reach the node that has the session, sessions and streams survive its end."""
+
+import json
+import pathlib
+import signal
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e" / "cli"))
+
+import house
+import server
+import serving
+from nodes import SECRET, TURNS, Follower, WithNodes
+from on_postgres import say, shell
+
+
+class Nodes(WithNodes):
+    def test_requests_find_their_node(self):
+        self.serve_steps("until [ -e go ]; do sleep 0.05; done; echo x >> made")
+        first, second = self.node("n1"), self.node("n2")
+        first.good("POST", "/api/sessions", {"agent": "worker", "id": "one", "message": "Go."}, 201)
+        self.wait_for(lambda: "intent" in self.kinds("one"))
+        # Through the other node: what it says of itself, a stream with what is not written down, a word to it.
+        self.assertEqual(second.good("GET", "/api/sessions/one")["state"], "running")
+        follower = Follower([second], "one")
+        self.assertTrue(follower.begun.wait(house.SECONDS))
+        second.good("POST", "/api/sessions/one/pause", {"reason": "wait"}, 202)
+        (self.work / "one" / "go").write_text("")
+        self.wait_for(lambda: self.state("one") == "paused")
+        second.good("POST", "/api/sessions/one/resume", {}, 202)
+        follower.join(house.SECONDS)
+        self.assertEqual(follower.seen, list(range(1, len(follower.seen) + 1)))
+        self.assertEqual(self.postgres.sql("SELECT epoch FROM thole.sessions"), "1")  # nobody else ever had it
+        metrics = second.call("GET", "/metrics", who="boss").body.decode()
+        self.assertGreaterEqual(int(metrics.split("\nthole_fleet_forwarded_total ")[1].split()[0]), 3)
+        self.wait_for(lambda: "\nthole_fleet_nodes 2\n" in second.call("GET", "/metrics", who="boss").body.decode())
+        # What is another user's is not there, at any node.
+        self.assertEqual(second.call("GET", "/api/sessions/one", who="bob").status, 404)
+        # Who may say for whom he asks is a node alone.
+        says = {"Thole-Node-User": "alice", "Thole-Node-Scopes": "read,run"}
+        self.assertEqual(first.call("GET", "/api/sessions/one", who=SECRET, headers=says).status, 200)
+        # One that was passed on is not passed on again.
+        self.assertEqual(second.call("GET", "/api/sessions/one", who=SECRET, headers=says).status, 421)
+        self.assertEqual(second.call("GET", "/api/sessions/one", who=SECRET).status, 401)
+        self.assertEqual(second.call("GET", "/api/sessions/one", who=SECRET + "x", headers=says).status, 401)
+        self.assertEqual(second.call("GET", "/api/sessions/one", who="bob", headers=says).status, 404)
+        # The fleet, from outside.
+        listed = [json.loads(line) for line in self.good("fleet", "--json").out.splitlines()]
+        self.assertEqual([(n["name"], n["address"], n["draining"]) for n in listed],
+                         [("n1", first.address, False), ("n2", second.address, False)])
+        self.assertEqual(len(first.good("GET", "/api/fleet", who="boss")["nodes"]), 2)
+        self.assertEqual(first.call("GET", "/api/fleet").status, 403)
+        self.assertIn("n2", self.good("fleet").out)
+        for node in (first, second):
+            self.assertEqual(node.end(), 0)
+        self.assertEqual(self.postgres.sql("SELECT count(*) FROM thole.owners WHERE host <> ''"), "0")
+
+    def test_a_socket_is_told_where(self):
+        self.serve_steps("sleep 5")
+        first, second = self.node("n1"), self.node("n2")
+        first.good("POST", "/api/sessions", {"agent": "worker", "id": "one", "message": "Go."}, 201)
+        answer = second.call("GET", "/api/sessions/one/terminal", headers={
+            "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="})
+        self.assertEqual((answer.status, answer.headers["Thole-Node"]), (421, first.address))
+        self.assertEqual(answer.json()["error"]["code"], "other_node")
+        second.good("POST", "/api/sessions/one/cancel", {"when": "now"}, 202)
+        self.wait_for(lambda: self.state("one") == "stopped")
+
+    def test_drained(self):
+        """A node that is told to end gives its sessions to the other one: each step once, each event once."""
+        self.serve_steps()
+        first, second = self.node("n1", "--drain-s", "20"), self.node("n2", capacity=50)
+        names = ["s%d" % i for i in range(4)]
+        for name in names:
+            first.good("POST", "/api/sessions", {"agent": "worker", "id": name, "message": "Go."}, 201)
+        followers = [Follower([first, second], name) for name in names]
+        self.wait_for(lambda: len(list(self.work.rglob("made"))) == 4)
+        self.assertEqual(first.end(), 0)
+        for follower in followers:
+            follower.join(house.SECONDS)
+            self.assertEqual(follower.seen, list(range(1, len(follower.seen) + 1)), follower.name)
+        self.wait_for(lambda: all(self.state(name) == "finished" for name in names))
+        self.assertEqual(self.made(), ["x\n" * TURNS] * 4)
+        for name in names:
+            kinds = self.kinds(name)
+            self.assertNotIn("paused", kinds)
+            # Nothing was asked or begun twice, and nothing is unknown.
+            self.assertEqual((kinds.count("model_requested"), kinds.count("intent")), (TURNS + 1, TURNS), kinds)
+        self.assertEqual(self.postgres.sql("SELECT count(*) FROM thole.sessions WHERE epoch > 2"), "4")
+
+    def test_what_cannot_be_handed_over(self):
+        """A command that outlasts the drain: the other node goes on with it all the same, and it is not begun twice."""
+        self.serve_rules([{"if": {"turns": {"max": 0}}, "parts": [shell("echo x >> made; sleep 4")]}, {"parts": say("Done.")}])
+        first, second = self.node("n1", "--drain-s", "1"), self.node("n2")
+        first.good("POST", "/api/sessions", {"agent": "worker", "id": "one", "message": "Go."}, 201)
+        self.wait_for(lambda: self.made())
+        began = time.monotonic()
+        self.assertEqual(first.end(), 0)
+        self.assertGreater(time.monotonic() - began, 0.9)
+        self.wait_for(lambda: self.state("one") == "finished")
+        self.assertEqual(self.made(), ["x\n"])
+
+    def test_killed(self):
+        """A node that is killed: what it had goes on when its lease is over; whoever follows loses nothing."""
+        self.serve_steps("echo x >> made; sleep 0.5")
+        first, second = self.node("n1"), self.node("n2")
+        first.good("POST", "/api/sessions", {"agent": "worker", "id": "one", "message": "Go."}, 201)
+        follower = Follower([second], "one")
+        self.wait_for(lambda: self.made())
+        first.end(signal.SIGKILL)
+        # It can be read meanwhile, and nobody has it.
+        self.assertEqual(second.good("GET", "/api/sessions/one")["state"], "running")
+        self.assertIn(second.call("POST", "/api/sessions/one/pause", {}).status, (202, 409, 502, 503))
+        second.call("POST", "/api/sessions/one/resume", {})
+        self.wait_for(lambda: self.state("one") in ("finished", "paused"))
+        if self.state("one") == "paused":
+            second.good("POST", "/api/sessions/one/resume", {}, 202)
+        follower.join(house.SECONDS)
+        self.assertEqual(follower.seen, list(range(1, len(follower.seen) + 1)))
+        self.assertEqual(self.made(), ["x\n" * TURNS])
+
+    def test_capacity(self):
+        """A node that is full begins nothing more, and takes nothing of a dead one."""
+        self.serve_steps("sleep 30")
+        node = self.node("n1", capacity=1)
+        node.good("POST", "/api/sessions", {"agent": "worker", "id": "one", "message": "Go."}, 201)
+        self.wait_for(lambda: "intent" in self.kinds("one"))
+        answer = node.call("POST", "/api/sessions", {"agent": "worker", "id": "two", "message": "Go."})
+        self.assertEqual((answer.status, answer.json()["error"]["code"]), (503, "overloaded"))
+        node.good("POST", "/api/sessions/one/cancel", {"when": "now"}, 202)
+        self.wait_for(lambda: self.state("one") == "stopped")
+
+    def test_settings(self):
+        self.secret.chmod(0o644)
+        config = self.folder / "bad.yaml"
+        for text, words in (("address: http://127.0.0.1:1, secret_file: %s" % self.secret, "others may read it"),
+                            ("address: ftp://x, secret_file: %s" % self.secret, "address is https://HOST:PORT"),
+                            ("secret_file: %s" % self.secret, "address")):
+            config.write_text("serve: {fleet: {%s}}\n" % text)
+            config.chmod(0o600)
+            ended = self.thole("serve", "--config", config, "--listen", "127.0.0.1:0")
+            self.assertNotEqual(ended.code, 0)
+            self.assertIn(words, ended.err)
+        self.secret.write_text("short\n")
+        self.secret.chmod(0o600)
+        config.write_text("serve: {fleet: {address: http://127.0.0.1:1, secret_file: %s}}\n" % self.secret)
+        self.assertIn("32 to 512", self.thole("serve", "--config", config, "--listen", "127.0.0.1:0").err)
+        self.secret.write_text(SECRET)
+        ended = self.thole("serve", "--config", config, "--listen", "127.0.0.1:0", "--store", "sqlite:%s/log.db" % self.folder)
+        self.assertIn("PostgreSQL", ended.err)
+        self.bad(1, "of this machine alone", "fleet", "--store", "sqlite:%s/log.db" % self.folder)
+
+
+if __name__ == "__main__":
+    try:
+        server.programs()
+    except server.Missing as e:
+        print(f"not run: {e}")
+        sys.exit(server.SKIP)
+    house.main()
