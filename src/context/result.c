@@ -56,9 +56,10 @@ static void put_whole(const struct th_result_shown *how, struct th_buf *out)
 static void put_string(struct th_str raw, size_t *left, const struct th_result_shown *how,
 		       bool last, struct th_jw *w)
 {
-	struct th_buf text = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
-	struct th_buf shown = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
+	struct th_buf text, shown;
 
+	th_buf_init_try(&text, 2 * TH_EVENT_DATA_MAX);
+	th_buf_init_try(&shown, 2 * TH_EVENT_DATA_MAX);
 	if (!th_json_unescape(raw, &text))
 		th_buf_clear(&text);
 	if (text.len > *left)
@@ -69,6 +70,7 @@ static void put_string(struct th_str raw, size_t *left, const struct th_result_s
 		put_whole(how, &shown);
 	*left -= TH_MIN(text.len, *left);
 	th_jw_str(w, th_buf_str(&shown));
+	w->out->no_memory |= text.no_memory || shown.no_memory;
 	th_buf_deinit(&text);
 	th_buf_deinit(&shown);
 }

@@ -23,7 +23,8 @@ struct th_result_shown {
 /* Bytes that a blob has of a result with this evidence; 0: there is none. */
 int64_t th_result_whole(struct th_str evidence);
 /* `output` is JSON, a string or a list of parts, of which pictures stay.  False: all of it is
- * shown, and nothing was appended; else what is shown in its place. */
+ * shown, and nothing was appended; else what is shown in its place, and out->no_memory says that
+ * this is not whole. */
 bool th_result_shorten(struct th_str output, const struct th_result_shown *how, struct th_buf *out);
 
 #endif

@@ -457,11 +457,13 @@ static struct th_str shown(const struct th_history *h, struct th_str output, uin
 					     .seq = seq,
 					     .whole = whole,
 					     .history = has_tool(h->options, "history") };
-	struct th_buf text = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
+	struct th_buf text;
 
+	th_buf_init_try(&text, 2 * TH_EVENT_DATA_MAX);
 	if (th_result_shorten(output, &how, &text))
 		output = th_buf_str(&text);
 	output = th_arena_str(memory, output);
+	memory->no_memory |= text.no_memory;
 	th_buf_deinit(&text);
 	return output;
 }
