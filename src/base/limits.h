@@ -366,6 +366,7 @@
 #define TH_MCP_FAREWELL_MS 1000 /* until a server has heard that its session is over */
 #define TH_MCP_BACKOFF_MS 500   /* before the second start; doubled each time */
 #define TH_MCP_BACKOFF_MS_MAX 30000
+#define TH_MCP_CURSOR_MAX (4 * TH_KIB)   /* of a list that goes on, as the model is told it */
 #define TH_MCP_FORM_FIELDS_MAX 32        /* of a form that a server shows the person */
 #define TH_MCP_FORM_MAX (64 * TH_KIB)    /* such a form, as JSON, with what the server wants back */
 #define TH_MCP_ANSWER_MAX (256 * TH_KIB) /* what the person answers, as JSON */

@@ -36,8 +36,9 @@ static const struct th_field mcp_fields[] = {
 	  "environment variables of the program, as NAME=value, beside those of commands", NULL,
 	  NULL, false, 0 },
 	{ "allow", AT(allow), TH_FIELD_strs, TH_NONEMPTY,
-	  "patterns of the tools that the agent gets, such as read_*; default: all", NULL, NULL,
-	  false, 0 },
+	  "patterns of the tools that the agent gets, such as read_*; default: all. Of what the "
+	  "server offers beside tools: @*_resource*, @*_prompt*; default: nothing",
+	  NULL, NULL, false, 0 },
 	{ "deny", AT(deny), TH_FIELD_strs, TH_NONEMPTY,
 	  "patterns of tools that it does not get, whatever allow says", NULL, NULL, false, 0 },
 	{ "reads", AT(reads), TH_FIELD_strs, TH_NONEMPTY,
@@ -253,9 +254,16 @@ static bool matches(const struct th_strs *patterns, struct th_str name)
 	return false;
 }
 
-/* A model's answers, rules and terminals have only names of this form. */
-static void put_name(const struct th_agent_mcp *s, struct th_str tool, struct th_buf *out)
+/* No tool of the server's own: what it offers beside them, which only looks. */
+static bool is_offer(struct th_str tool)
 {
+	return tool.len && tool.ptr[0] == '@';
+}
+
+/* A model's answers, rules and terminals have only names of this form. */
+static void put_name(const struct th_agent_mcp *s, struct th_str own, struct th_buf *out)
+{
+	struct th_str tool = is_offer(own) ? th_str_sub(own, 1, own.len) : own;
 	struct th_digest digest = th_sha256_of(tool.ptr, tool.len);
 	char hex[TH_SHA256_HEX_SIZE + 1];
 	bool whole = true;
@@ -330,7 +338,8 @@ static int hint(const struct th_json *annotations_of, const char *name)
 static enum th_class class_of(const struct th_agent_mcp *s, const struct th_json *tool,
 			      struct th_str name)
 {
-	enum th_class declared = matches(&s->reads, name) ? TH_CLASS_R : TH_CLASS_W;
+	enum th_class declared =
+	    matches(&s->reads, name) || is_offer(name) ? TH_CLASS_R : TH_CLASS_W;
 	const struct th_json *said = th_json_get(tool, "annotations");
 	struct th_hints hints = {
 		.read_only = hint(said, "readOnlyHint"),
@@ -377,7 +386,17 @@ static void put_description(const struct th_json *tool, struct th_buf *out)
 			th_utf8_add(out, c);
 }
 
-static void choose(struct chooser *c, const struct th_json *tool)
+/* Many servers say that they have prompts and resources, and have none: each costs tokens, so they
+ * are taken where allow names them. */
+static bool is_wanted(const struct th_agent_mcp *s, struct th_str offer)
+{
+	for (size_t i = 0; i < s->allow.count; i++)
+		if (is_offer(s->allow.list[i]) && th_glob_path(s->allow.list[i], offer, true))
+			return true;
+	return false;
+}
+
+static void choose(struct chooser *c, const struct th_json *tool, bool offered)
 {
 	const struct th_agent_mcp *s = c->choice->server;
 	struct th_str own = th_json_get_str(tool, "name");
@@ -386,10 +405,14 @@ static void choose(struct chooser *c, const struct th_json *tool)
 	struct th_buf description = TH_BUF_INIT(4 * TH_MCP_DESCRIPTION_MAX);
 	const char *why = NULL;
 
-	if ((s->allow.count && !matches(&s->allow, own)) || matches(&s->deny, own))
+	if (offered ? !is_wanted(s, own) : s->allow.count && !matches(&s->allow, own))
+		return;
+	if (matches(&s->deny, own))
 		return;
 	if (!own.len || own.len > TH_MCP_NAME_MAX)
 		why = "its name is empty, or longer than 128 bytes";
+	else if (is_offer(own) != offered)
+		why = "its name begins with @";
 	else
 		put_name(s, own, &name);
 	if (!why && is_taken(c, th_buf_str(&name)))
@@ -421,29 +444,37 @@ static void choose(struct chooser *c, const struct th_json *tool)
 	th_buf_deinit(&description);
 }
 
-enum th_code th_mcp_tools_choose(const struct th_mcp_choice *choice, struct th_str list,
-				 struct th_buf *tools, struct th_buf *left_out, int64_t *ret_more,
-				 struct th_err *err)
+static enum th_code choose_all(struct chooser *c, struct th_str list, bool offered,
+			       struct th_err *err)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct chooser c = { .choice = choice, .tools = th_jw(tools), .left_out = th_jw(left_out) };
-	struct th_json_iter it;
-	enum th_code code = th_json_parse(list, &doc, err);
+	enum th_code code = th_json_parse(list.len ? list : TH_STR("[]"), &doc, err);
+	struct th_json_iter it = th_json_iter(th_json_root(doc));
 
-	if (code)
-		return code;
+	while (th_json_is_array(it.parent) && th_json_next(&it))
+		choose(c, it.val, offered);
+	return code;
+}
+
+enum th_code th_mcp_tools_choose(const struct th_mcp_choice *choice, struct th_str list,
+				 struct th_str offered, struct th_buf *tools,
+				 struct th_buf *left_out, int64_t *ret_more, struct th_err *err)
+{
+	struct chooser c = { .choice = choice, .tools = th_jw(tools), .left_out = th_jw(left_out) };
+	enum th_code code;
+
 	th_arena_init(&c.memory, TH_MCP_TOOLS_MAX * 2 * (size_t)NAME_LEN_MAX);
 	th_jw_array(&c.tools);
 	th_jw_array(&c.left_out);
-	it = th_json_iter(th_json_root(doc));
-	while (th_json_is_array(it.parent) && th_json_next(&it))
-		choose(&c, it.val);
+	code = choose_all(&c, list, false, err);
+	if (!code)
+		code = choose_all(&c, offered, true, err);
 	th_jw_array_end(&c.tools);
 	th_jw_array_end(&c.left_out);
 	th_arena_deinit(&c.memory);
 	*ret_more = c.left_out_count > TH_MCP_LEFT_OUT_MAX
 			? (int64_t)(c.left_out_count - TH_MCP_LEFT_OUT_MAX)
 			: 0;
-	code = th_buf_check(tools, "the server's tools", err);
+	code = code ?: th_buf_check(tools, "the server's tools", err);
 	return code ?: th_buf_check(left_out, "what is left out of the server's tools", err);
 }

@@ -71,13 +71,15 @@ struct th_mcp_choice {
 	void *ctx;
 };
 /*
- * `list`: elements of the server's list, JSON.  Appends the members of an event:
- * `tools` gets a list of th_mcp_tool; `left_out` a list of {"tool", "why"}, of at most
+ * `list`: elements of the server's list, JSON; `offered`: of what it offers beside tools
+ * (wire/mcp_offer.h), whose names begin with "@", as no other's may.  Appends the members of an
+ * event: `tools` gets a list of th_mcp_tool; `left_out` a list of {"tool", "why"}, of at most
  * TH_MCP_LEFT_OUT_MAX; *ret_more counts those behind them.  What the agent file denies
  * is not left out: it is as if it were not there.
  */
 TH_NODISCARD enum th_code th_mcp_tools_choose(const struct th_mcp_choice *c, struct th_str list,
-					      struct th_buf *tools, struct th_buf *left_out,
-					      int64_t *ret_more, struct th_err *err);
+					      struct th_str offered, struct th_buf *tools,
+					      struct th_buf *left_out, int64_t *ret_more,
+					      struct th_err *err);
 
 #endif

@@ -385,7 +385,8 @@ static void write_list(struct th_live *l, struct th_mcp_list *k, struct th_str o
 		code = th_json_parse(output, &doc, &err);
 		if (!code)
 			code = th_mcp_tools_choose(&choice, th_json_raw_get(output, "tools"),
-						   &tools, &left_out, &d.more, &err);
+						   th_json_raw_get(output, "offered"), &tools,
+						   &left_out, &d.more, &err);
 		d.revision = th_json_get_str(th_json_root(doc), "revision");
 		d.software = th_json_get_str(th_json_root(doc), "software");
 		d.more += th_json_get_int(th_json_root(doc), "left_out", 0);

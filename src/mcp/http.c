@@ -328,11 +328,16 @@ static void add(struct th_fetch_header *list, size_t *count, const char *name, s
 static void add_modern(const struct th_rpc *m, struct th_fetch_header *list, size_t *count,
 		       struct th_buf *method, struct th_buf *name, struct th_buf *coded)
 {
+	const char *member = NULL;
+
 	th_buf_add(method, m->method);
 	add(list, count, "MCP-Protocol-Version", TH_STR(TH_MCP_REVISION_MODERN));
 	add(list, count, "Mcp-Method", th_buf_str(method));
-	if (th_str_is(m->method, "tools/call") &&
-	    th_json_unescape(th_json_raw_get(m->params, "name"), name)) {
+	if (th_str_is(m->method, "tools/call") || th_str_is(m->method, "prompts/get"))
+		member = "name";
+	else if (th_str_is(m->method, "resources/read"))
+		member = "uri";
+	if (member && th_json_unescape(th_json_raw_get(m->params, member), name)) {
 		th_mcp_header_value(th_buf_str(name), coded);
 		add(list, count, "Mcp-Name", th_buf_str(coded));
 	}

@@ -11,6 +11,7 @@
 #include "mcp/internal.h"
 #include "mcp/question.h"
 #include "mcp/result.h"
+#include "wire/mcp_offer.h"
 #include "wire/mcp_read.h"
 
 #define TH_FIELDS_mcp(F)                                                                     \
@@ -64,6 +65,11 @@ static const struct th_mcp *args_of(const struct call *c)
 static bool is_list(const struct call *c)
 {
 	return !args_of(c)->tool.len;
+}
+
+static const struct th_mcp_offer *offer_of(const struct call *c)
+{
+	return th_mcp_offer_find(args_of(c)->tool);
 }
 
 /* ---- its end -------------------------------------------------------------------------------- */
@@ -202,6 +208,19 @@ static void ask_tool(struct call *c)
 	th_buf_deinit(&params);
 }
 
+/* Something that is no tool of the server's: the arguments are the request's own. */
+static void ask_offer(struct call *c, const struct th_mcp_offer *o)
+{
+	const struct th_mcp *a = args_of(c);
+	struct th_err err = {};
+
+	if (th_mcp_process_ask(c->process, &c->work, o->method,
+			       a->arguments.len ? a->arguments : TH_STR("{}"), &err))
+		give_up(c, err.msg, NULL, false);
+	else
+		c->sent = true;
+}
+
 static void on_begin(struct th_mcp_work *w)
 {
 	struct call *c = (struct call *)w;
@@ -209,6 +228,8 @@ static void on_begin(struct th_mcp_work *w)
 	if (is_list(c)) {
 		(void)th_mcp_process_changed(c->process, true);
 		ask_list(c);
+	} else if (offer_of(c)) {
+		ask_offer(c, offer_of(c));
 	} else {
 		ask_tool(c);
 	}
@@ -237,6 +258,10 @@ static void finish_list(struct call *c)
 	if (c->pages.count)
 		th_jw_raw(&w, th_buf_str(&c->pages.tools));
 	th_jw_array_end(&w);
+	th_jw_name(&w, TH_STR("offered"));
+	th_jw_array(&w);
+	th_mcp_offers_put(client->abilities, &w);
+	th_jw_array_end(&w);
 	th_jw_kuint(&w, "left_out", c->pages.left_out);
 	th_jw_kstr(&w, "revision", th_str_of(client->revision));
 	th_jw_kstr(&w, "software", th_str_of(client->software));
@@ -248,7 +273,7 @@ static void finish_list(struct call *c)
 static void on_answered(struct th_mcp_work *w, struct th_str result)
 {
 	struct call *c = (struct call *)w;
-	struct th_buf output = TH_BUF_INIT(TH_EXEC_OUTPUT_MAX);
+	struct th_buf output = TH_BUF_INIT(TH_EXEC_OUTPUT_MAX), text;
 	struct th_err err = {};
 	bool error = false;
 
@@ -265,12 +290,18 @@ static void on_answered(struct th_mcp_work *w, struct th_str result)
 			finish_list(c);
 		return;
 	}
-	if (th_mcp_result_put(c->job, result, &output, &error, &err))
+	th_buf_init(&text, 2 * TH_MCP_LINE_MAX);
+	if (offer_of(c)) {
+		(void)!th_mcp_offer_result(offer_of(c), result, &text, &err);
+		result = th_buf_str(&text);
+	}
+	if (err.code || th_mcp_result_put(c->job, result, &output, &error, &err))
 		fail(c, &err);
 	else
 		finish(c, error ? TH_OUTCOME_FAILED : TH_OUTCOME_DONE, th_buf_str(&output), NULL,
 		       false);
 	th_buf_deinit(&output);
+	th_buf_deinit(&text);
 }
 
 static void on_failed(struct th_mcp_work *w, const struct th_err *err)

@@ -7,6 +7,7 @@
 #include "base/field.h"
 #include "base/text.h"
 #include "wire/jsonrpc.h"
+#include "wire/mcp_offer.h"
 
 #define META "io.modelcontextprotocol/"
 #define UNSUPPORTED_VERSION (-32022)
@@ -286,6 +287,11 @@ static void note_abilities(struct th_mcp_client *c, const struct th_json *capabi
 	const struct th_json *tools = th_json_get(capabilities, "tools");
 
 	c->tells_changes = th_json_bool(th_json_get(tools, "listChanged"), false);
+	c->abilities = 0;
+	if (th_json_is_object(th_json_get(capabilities, "resources")))
+		c->abilities |= TH_MCP_RESOURCES;
+	if (th_json_is_object(th_json_get(capabilities, "prompts")))
+		c->abilities |= TH_MCP_PROMPTS;
 }
 
 static enum th_code on_discovered(struct th_mcp_client *c, const struct th_json *result)

@@ -74,6 +74,7 @@ struct th_mcp_client {
 	char revision[16];      /* what is spoken */
 	char software[160];     /* what the server calls itself: "name version"; may be empty */
 	bool tells_changes;     /* of its list of tools */
+	unsigned abilities;     /* beside tools (mcp_offer.h) */
 	struct th_buf root_uri; /* file:///…: what the server may work in; empty: none is told */
 };
 

@@ -100,7 +100,7 @@ class Server:
     def on_server_discover(self, m, params):
         if self.options.fault == "no_start":
             time.sleep(3600)
-        self.result(m, supportedVersions=[MODERN], capabilities={"tools": {"listChanged": True}}, ttlMs=0, cacheScope="private",
+        self.result(m, supportedVersions=[MODERN], capabilities={"tools": {"listChanged": True}, "resources": {}, "prompts": {}}, ttlMs=0, cacheScope="private",
                     _meta={META + "serverInfo": {"name": self.options.name, "version": "2"}})
 
     def on_initialize(self, m, params):
@@ -108,6 +108,18 @@ class Server:
         version = "1999-01-01" if self.options.fault == "version" else "2025-06-18"
         self.result(m, protocolVersion=version, capabilities={"tools": {"listChanged": True}},
                     serverInfo={"name": self.options.name, "version": "1"})
+
+    def on_resources_list(self, m, params):
+        self.result(m, resources=[{"uri": "note://1", "name": "one"}], nextCursor="2")
+
+    def on_resources_read(self, m, params):
+        if params["uri"] == "note://1":
+            self.result(m, contents=[{"uri": "note://1", "mimeType": "text/plain", "text": "first note"}])
+        else:
+            self.error(m, -32602, "no such note")
+
+    def on_prompts_get(self, m, params):
+        self.result(m, messages=[{"role": "user", "content": {"type": "text", "text": "Write to " + params["arguments"]["who"]}}])
 
     def on_subscriptions_listen(self, m, params):
         self.say({"method": "notifications/subscriptions/acknowledged",

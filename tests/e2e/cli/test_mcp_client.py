@@ -13,7 +13,7 @@ import test_kill
 SERVER = pathlib.Path(__file__).with_name("mcp_server.py")
 
 
-def call(name, **arguments):
+def call(name, /, **arguments):
     return {"function_call": {"name": name, "arguments": arguments}}
 
 
@@ -102,6 +102,19 @@ class Client(test_kill.Killing):
         self.assertIn(again["status"], ("done", "unknown"))
         self.assertEqual(hang["status"], "failed")
         self.assertEqual(len([m for m in self.received("tools/call") if m["params"]["name"] == "crash"]), 1)
+
+    def test_offers(self):
+        """Resources and prompts are tools that look, where allow names them; a tool of the server cannot be taken for one."""
+        agent = self.agent("--era", "modern", allow=["add", "@*"], deny=["@*_templates"])
+        listed, read, none, prompt = self.ask(agent, call("t_list_resources"), call("t_read_resource", uri="note://1"),
+                                              call("t_read_resource", uri="note://2"), call("t_get_prompt", name="p", arguments={"who": "Ann"}))
+        self.assertIn("note://1", listed["output"])
+        self.assertIn('There are more: cursor "2"', listed["output"])
+        self.assertIn("first note", str(read["output"]))
+        self.assertEqual(none["status"], "failed")
+        self.assertIn("Write to Ann", str(prompt["output"]))
+        self.assertEqual({t["tool"]: t["class"] for t in self.told("one")["tools"]},
+                         {"add": "W", "@list_resources": "R", "@read_resource": "R", "@list_prompts": "R", "@get_prompt": "R"})
 
     def test_person(self):
         """A server asks the person: the call waits without its clock, the answer is an event, and the server gets it in its form."""
@@ -311,7 +324,7 @@ class Http(Client):
         self.assertEqual(len(self.received("tools/call")), 1)
         self.assertEqual(len(self.received("tools/list")), 1)
 
-    test_person = test_person_and_no_server = test_person_and_a_stop = None
+    test_offers = test_person = test_person_and_no_server = test_person_and_a_stop = None
     test_approval_and_lists = test_eras = test_hostile = test_no_answer = test_cannot_start = test_kill_executor = None
 
 

@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "wire/mcp_client.h"
+#include "wire/mcp_offer.h"
 #include "wire/mcp_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -67,6 +68,10 @@ static void on_answered(void *ctx, void *user, struct th_str result)
 	assert(user == p);
 	p->ended++;
 	(void)!th_mcp_result_read(result, &ops, NULL, &error, &err);
+	if (th_mcp_offer_result(th_mcp_offer_find(TH_STR("@read_resource")), result, &params,
+				&err) == TH_OK)
+		assert(th_json_valid(th_buf_str(&params)));
+	th_buf_clear(&params);
 	th_mcp_pages_init(&pages);
 	(void)!th_mcp_pages_add(&pages, result, &err);
 	th_mcp_pages_params(&pages, &params);

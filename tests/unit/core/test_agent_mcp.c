@@ -19,6 +19,8 @@ static bool taken(void *ctx, struct th_str name)
 	return th_str_is(name, "s_bash");
 }
 
+#define OFFERED "[{\"name\":\"@read\",\"inputSchema\":{\"type\":\"object\"}}]"
+
 static void choose(struct chosen *c, const struct th_agent_mcp *server, size_t room,
 		   const char *list)
 {
@@ -27,7 +29,8 @@ static void choose(struct chosen *c, const struct th_agent_mcp *server, size_t r
 
 	th_buf_init(&c->tools, 8 * TH_MIB);
 	th_buf_init(&c->left_out, TH_MIB);
-	if (th_mcp_tools_choose(&choice, th_str_of(list), &c->tools, &c->left_out, &c->more, &err))
+	if (th_mcp_tools_choose(&choice, th_str_of(list), TH_STR(OFFERED), &c->tools, &c->left_out,
+				&c->more, &err))
 		fail_msg("%s", err.msg);
 }
 
@@ -249,12 +252,30 @@ static void test_check(void **state)
 	bad(many, TH_COUNT(many), "mcp_servers", "more than 16");
 }
 
+/* What a server offers beside tools: where allow names it, and as nothing else. */
+static void test_offers(void **state)
+{
+	struct th_str all[] = { TH_STR("*") }, offers[] = { TH_STR("a"), TH_STR("@*") };
+	struct th_str deny[] = { TH_STR("@r*") };
+	struct th_agent_mcp s = { .name = TH_STR("s"), .allow = strs(all, 1) };
+
+	(void)state;
+	expect(&s, "[]", "[]", "[]"); /* a pattern of tools is none of these */
+	s.allow = strs(offers, 2);
+	expect(&s, "[{\"name\":\"@read\"}]",
+	       "[{\"name\":\"s_read\",\"tool\":\"@read\",\"parameters\":{\"type\":\"object\"},"
+	       "\"class\":\"R\"}]",
+	       "[{\"tool\":\"@read\",\"why\":\"its name begins with @\"}]");
+	s.deny = strs(deny, 1);
+	expect(&s, "[]", "[]", "[]");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tools),   cmocka_unit_test(test_names),
-		cmocka_unit_test(test_schemas), cmocka_unit_test(test_counts),
-		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_tools),  cmocka_unit_test(test_offers),
+		cmocka_unit_test(test_names),  cmocka_unit_test(test_schemas),
+		cmocka_unit_test(test_counts), cmocka_unit_test(test_check),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
