@@ -75,6 +75,18 @@ export class VirtualList {
       this.schedule();
     };
     scroller.addEventListener('scroll', this.onscroll, { passive: true });
+    // An item is not made anew between press and release: the click would be lost.
+    this.pressed = null;
+    this.onpress = (e) => { this.pressed = e.target.closest('[role="listitem"]')?.dataset.key ?? null; };
+    this.onrelease = () => {
+      if (this.pressed === null) return;
+      setTimeout(() => {
+        this.pressed = null;
+        this.schedule();
+      });
+    };
+    this.body.addEventListener('pointerdown', this.onpress);
+    for (const kind of ['pointerup', 'pointercancel']) document.addEventListener(kind, this.onrelease);
     this.resizes = new ResizeObserver((all) => this.resized(all));
     this.views = new ResizeObserver(() => {
       if (this.stuck) this.toEnd();
@@ -87,6 +99,7 @@ export class VirtualList {
     this.resizes.disconnect();
     this.views.disconnect();
     this.scroller.removeEventListener('scroll', this.onscroll);
+    for (const kind of ['pointerup', 'pointercancel']) document.removeEventListener(kind, this.onrelease);
     cancelAnimationFrame(this.pending);
     this.gone = true;
   }
@@ -168,7 +181,7 @@ export class VirtualList {
   drop(wanted) {
     for (const [key, it] of this.shown) {
       const at = wanted.get(key);
-      const keep = at && this.version(this.items[at.index]) === it.version;
+      const keep = at && (key === this.pressed || this.version(this.items[at.index]) === it.version);
       if (keep) continue;
       const focused = it.element.contains(document.activeElement);
       if (focused && at) this.refocus = key;
@@ -204,6 +217,7 @@ export class VirtualList {
         at = at.nextElementSibling;
         continue;
       }
+      if (this.pressed !== null && element.isConnected) continue;
       const focused = element.contains(document.activeElement) ? document.activeElement : null;
       this.body.insertBefore(element, at);
       focused?.focus({ preventScroll: true }); // who is moved loses the keyboard
