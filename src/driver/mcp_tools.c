@@ -212,7 +212,7 @@ bool th_live_mcp_asks(const struct th_live *l, const struct th_call *c,
 {
 	struct th_str asks = th_json_raw_get(r->evidence, "asks");
 
-	return l->mcp_lists && th_live_mcp_find(l, c->tool) && th_json_raw_is_object(asks) &&
+	return l->mcp_lists && mcp_find(l, c->tool) && th_json_raw_is_object(asks) &&
 	       th_json_raw_is_object(th_json_raw_get(asks, "arguments")) &&
 	       th_json_raw_is_object(th_json_raw_get(asks, "form"));
 }

@@ -124,8 +124,7 @@ struct th_verdict th_live_verdict(struct th_live *l, const struct th_call *c,
 bool th_live_may_run_with(struct th_live *l, const struct th_call *c, struct th_str text,
 			  struct th_buf *out, enum th_class *ret_class, struct th_buf *why)
 {
-	const struct th_tool_row *row =
-	    c->computer || c->native ? NULL : th_live_tool(l, c->tool);
+	const struct th_tool_row *row = c->computer || c->native ? NULL : th_live_tool(l, c->tool);
 	struct th_call changed = *c;
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = { 0 };
 	struct th_str unusable = { 0 };
