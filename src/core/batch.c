@@ -38,6 +38,14 @@ void th_delegate_id(struct th_str parent, uint64_t intent_seq, struct th_buf *ou
 	th_buf_deinit(&whole);
 }
 
+void th_call_child(const struct th_call *c, struct th_str parent, struct th_buf *out)
+{
+	if (c->before)
+		th_buf_add(out, c->before->child);
+	else
+		th_delegate_id(parent, c->intent_seq, out);
+}
+
 struct th_str th_delegated_by(struct th_str metadata)
 {
 	return th_json_raw_get(metadata, "delegated_by");

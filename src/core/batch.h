@@ -11,6 +11,8 @@
 #include "base/err.h"
 #include "core/event.h"
 
+struct th_call;
+
 /* The row of a session: what lists show without a refold. */
 struct th_session_row {
 	struct th_str session_id;
@@ -96,6 +98,8 @@ void th_session_row_of(const struct th_session *s, struct th_session_row *row);
 
 /* The id of the session that works on the call of that INTENT. */
 void th_delegate_id(struct th_str parent, uint64_t intent_seq, struct th_buf *out);
+/* The same of a call, which may go on with what an earlier one began. */
+void th_call_child(const struct th_call *c, struct th_str parent, struct th_buf *out);
 /* From a session's metadata: for which session it works, as JSON {session, effect_id, depth};
  * empty: for none. */
 struct th_str th_delegated_by(struct th_str metadata);

@@ -493,8 +493,6 @@ void th_session_hosts_print(const struct th_session *s, struct th_buf *out);
 void th_host_digest(struct th_str name, uint16_t port, char out[static TH_SHA256_HEX_SIZE + 1]);
 
 bool th_call_delegates(const struct th_session *s, const struct th_call *c); /* to an agent */
-/* Appends the name of the session that works on it: `session` is the one that asked. */
-void th_call_child(const struct th_call *c, struct th_str session, struct th_buf *out);
 /* Its result says that it hands over, and HANDOFF is the next event. */
 bool th_call_hands_over(const struct th_call *c);
 

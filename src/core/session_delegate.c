@@ -4,7 +4,6 @@
  * has them: begun, waiting for a person, over.  What that session took counts here too.
  */
 #include "base/text.h"
-#include "core/batch.h"
 #include "core/session_internal.h"
 
 /* The call of the event, whose session is in one of these states (a mask of enum th_call_child). */
@@ -25,14 +24,6 @@ bool th_call_delegates(const struct th_session *s, const struct th_call *c)
 {
 	return !c->computer && !c->native && !c->handoff &&
 	       th_member_delegate(th_session_member(s), c->tool);
-}
-
-void th_call_child(const struct th_call *c, struct th_str session, struct th_buf *out)
-{
-	if (c->before)
-		th_buf_add(out, c->before->child);
-	else
-		th_delegate_id(session, c->intent_seq, out);
 }
 
 static int64_t count_of(const struct th_json *v, const char *name)

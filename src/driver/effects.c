@@ -11,6 +11,7 @@
 #include "driver/agent_code.h"
 #include "driver/calls.h"
 #include "driver/decision.h"
+#include "driver/delegate.h"
 #include "driver/guardrail.h"
 #include "driver/host.h"
 #include "driver/judge.h"
@@ -171,11 +172,22 @@ static void do_conclude(struct th_live *l, const struct th_held *h, struct th_ca
 	th_live_conclude(l, c);
 }
 
+/* It rests at a limit of those that it works for. */
+static bool shared_limit(struct th_live *l)
+{
+	const char *limit = th_live_shared_limit(l);
+	struct th_err err;
+
+	if (limit && th_live_state(l, TH_STATE_LIMIT, th_str_of(limit), &err))
+		th_live_lose(l, &err);
+	return limit != NULL;
+}
+
 static void do_request(struct th_live *l, const struct th_held *h, struct th_call *c)
 {
 	(void)c;
 	/* A verdict that was written since may have stopped the run. */
-	if (h->seq || !l->fold.tripped)
+	if ((h->seq || !l->fold.tripped) && !shared_limit(l))
 		th_live_request(l);
 }
 
@@ -277,7 +289,10 @@ static void do_correct(struct th_live *l, const struct th_held *h, struct th_cal
 {
 	(void)h;
 	(void)c;
-	th_live_correct(l);
+	if (l->fold.judge.tells)
+		th_live_judge_correct(l);
+	else
+		th_live_correct(l);
 }
 
 static void do_guard(struct th_live *l, const struct th_held *h, struct th_call *c)

@@ -186,12 +186,17 @@ void th_live_judge(struct th_live *l)
 		not_asked(l, &err);
 }
 
-void th_live_judge_says(const struct th_live *l, struct th_buf *out)
+void th_live_judge_correct(struct th_live *l)
 {
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JUDGE_TEXT_MAX + TH_KIB);
 	struct th_str missing = th_buf_str(&l->fold.judge.missing);
+	struct th_err err;
 
-	th_buf_add_cstr(out, "The task is not done yet.");
+	th_buf_add_cstr(&text, "The task is not done yet.");
 	if (missing.len)
-		th_buf_printf(out, " This is missing, or was not checked:%.*s", TH_FMT(missing));
-	th_buf_add_cstr(out, "\nGo on, check what you have done, and then answer again.");
+		th_buf_printf(&text, " This is missing, or was not checked:%.*s", TH_FMT(missing));
+	th_buf_add_cstr(&text, "\nGo on, check what you have done, and then answer again.");
+	if (th_live_append_message(l, TH_SOURCE_ENVIRONMENT, l->fold.answer_seq, th_buf_str(&text),
+				   &err))
+		th_live_lose(l, &err);
 }

@@ -25,7 +25,7 @@ extern const struct th_table th_judge_answer_table;
 /* JUDGE: asks, or goes on waiting. */
 void th_live_judge(struct th_live *l);
 /* CORRECT: what the model is told after a verdict that something is missing. */
-void th_live_judge_says(const struct th_live *l, struct th_buf *out);
+void th_live_judge_correct(struct th_live *l);
 void th_live_judge_free(struct th_live *l); /* a request under way is given up */
 
 #endif

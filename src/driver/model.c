@@ -11,7 +11,6 @@
 #include "driver/background.h"
 #include "driver/condense.h"
 #include "driver/current_agent.h"
-#include "driver/delegate.h"
 #include "driver/ground.h"
 #include "driver/history.h"
 #include "driver/judge.h"
@@ -139,17 +138,6 @@ static bool request_ready(struct th_live *l)
 	return true;
 }
 
-/* It rests at a limit of those that it works for. */
-static bool shared_limit(struct th_live *l)
-{
-	const char *limit = th_live_shared_limit(l);
-	struct th_err err;
-
-	if (limit && th_live_state(l, TH_STATE_LIMIT, th_str_of(limit), &err))
-		th_live_lose(l, &err);
-	return limit != NULL;
-}
-
 void th_live_request(struct th_live *l)
 {
 	const struct th_session *s = &l->fold;
@@ -161,7 +149,7 @@ void th_live_request(struct th_live *l)
 		.reserved_cost_nano = reserved.cost_nano,
 	};
 
-	if (!request_ready(l) || shared_limit(l))
+	if (!request_ready(l))
 		return;
 	d.model = l->resolved->model;
 	d.choice = (int64_t)l->model_at;

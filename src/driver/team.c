@@ -8,7 +8,6 @@
 #include "core/handoff.h"
 #include "core/nest.h"
 #include "driver/history_make.h"
-#include "driver/judge.h"
 #include "driver/log.h"
 #include "driver/pending_callback.h"
 #include "driver/queue.h"
@@ -393,17 +392,13 @@ static void handed(struct th_live *l, uint64_t call_seq, uint64_t message_seq, s
 /* The answer is sent back, with what is wrong. */
 void th_live_correct(struct th_live *l)
 {
-	struct th_buf text = TH_BUF_INIT(TH_JUDGE_TEXT_MAX + 4 * TH_KIB);
+	struct th_buf text = TH_BUF_INIT(4 * TH_KIB);
 	struct th_err err = { 0 };
 
-	if (l->fold.judge.tells)
-		th_live_judge_says(l, &text);
-	else
-		th_buf_printf(
-		    &text,
-		    "Your answer does not fit the schema that was asked for: %.*s. Answer again, "
-		    "with nothing but one JSON value that fits it.",
-		    TH_FMT(th_utf8_cut(th_buf_str(&l->fold.reason), TH_ERR_MSG_MAX)));
+	th_buf_printf(&text,
+		      "Your answer does not fit the schema that was asked for: %.*s. Answer again, "
+		      "with nothing but one JSON value that fits it.",
+		      TH_FMT(th_utf8_cut(th_buf_str(&l->fold.reason), TH_ERR_MSG_MAX)));
 	if (th_live_append_message(l, TH_SOURCE_ENVIRONMENT, l->fold.answer_seq, th_buf_str(&text),
 				   &err))
 		th_live_lose(l, &err);
