@@ -204,6 +204,7 @@ static void do_effect(struct play *p, const struct th_effect *fx)
 	case TH_DO_INPUT:
 	case TH_DO_INPUT_SETTLE:
 	case TH_DO_HOST:
+	case TH_DO_JUDGE:
 	case TH_DO_STUCK:
 	case TH_DO_STUCK_TELL:
 	case TH_DO_STUCK_ASK:
