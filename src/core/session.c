@@ -329,18 +329,19 @@ enum th_code th_session_full(struct th_step *st)
 bool th_session_skill_said(const struct th_session *s, struct th_str name)
 {
 	for (size_t i = 0; i < s->skill_count; i++)
-		if (th_str_eq(s->skills[i], name))
+		if (th_str_eq(s->skills[i].name, name))
 			return true;
 	return false;
 }
 
 /* One more than there is room for is said again, as if for the first time. */
-static void note_skill(struct th_session *s, struct th_str name)
+static void note_skill(struct th_session *s, struct th_str name, uint64_t seq)
 {
 	if (!s->skills)
 		s->skills = th_arena_array(&s->memory, TH_SKILLS_MAX, sizeof(*s->skills));
 	if (s->skills && s->skill_count < TH_SKILLS_MAX && !th_session_skill_said(s, name))
-		s->skills[s->skill_count++] = th_arena_str(&s->memory, name);
+		s->skills[s->skill_count++] =
+		    (struct th_said_skill){ th_arena_str(&s->memory, name), seq };
 }
 
 static enum th_code on_message(struct th_step *st)
@@ -365,7 +366,7 @@ static enum th_code on_message(struct th_step *st)
 	s->items++;
 	s->message_seq = st->ev->seq;
 	if (d.skill.len)
-		note_skill(s, d.skill);
+		note_skill(s, d.skill, st->ev->seq);
 	/* The runtime's own words need no guardrail; what begins a task is looked at already. */
 	if (st->ev->source != TH_SOURCE_ENVIRONMENT && s->task_seq != st->ev->seq)
 		s->said_seq = st->ev->seq;

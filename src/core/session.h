@@ -297,6 +297,11 @@ struct th_session_control {
 	int64_t inputs, doubts; /* since it was taken; of these, of unknown outcome */
 };
 
+struct th_said_skill {
+	struct th_str name;
+	uint64_t seq; /* of its message */
+};
+
 struct th_session {
 	enum th_state state;
 	enum th_turn_phase phase;
@@ -381,7 +386,7 @@ struct th_session {
 	struct th_said_host *hosts; /* in `memory`; NULL: none */
 	size_t host_count;
 	struct th_session_origins origins;
-	struct th_str *skills; /* that were said; NULL: none */
+	struct th_said_skill *skills; /* that were said, and are in the history; NULL: none */
 	size_t skill_count;
 	struct th_buf asked_ids; /* 64 bits of each call_id that a person was asked about */
 	/* Of the fallback list of who speaks. */

@@ -640,6 +640,28 @@ static enum th_code on_joined(struct th_step *st)
 }
 
 /* Something else stands for all that was. */
+/* Is the message of that event in a list of [event, item] and of items? */
+static bool holds_event(const struct th_json *history, uint64_t seq)
+{
+	struct th_json_iter it = th_json_iter(history);
+
+	while (th_json_next(&it))
+		if (th_json_is_array(it.val) && th_json_uint(th_json_at(it.val, 0), 0) == seq)
+			return true;
+	return false;
+}
+
+/* A skill that the history has no longer is said again when its word or path comes again. */
+static void forget_skills(struct th_session *s, const struct th_json *history)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->skill_count; i++)
+		if (holds_event(history, s->skills[i].seq))
+			s->skills[count++] = s->skills[i];
+	s->skill_count = count;
+}
+
 enum th_code th_on_condensation(struct th_step *st)
 {
 	struct th_session *s = st->s;
@@ -658,6 +680,7 @@ enum th_code th_on_condensation(struct th_step *st)
 	s->rewritten_seq = st->ev->seq;
 	s->items = s->items_then = (uint64_t)d.items;
 	s->bytes = s->bytes_then = (uint64_t)d.bytes;
+	forget_skills(s, th_json_get(st->data, "history"));
 	return TH_OK;
 }
 

@@ -58,6 +58,18 @@ class Skills(house.House):
         self.assertEqual(len(self.said("one")), 2)
         self.assertIn('"agents:src"', self.good("log", "one", "--json", "--kind", "session_created").out)
 
+    def test_said_again_when_a_condensation_took_it_out(self):
+        self.agent("skills: {repository: true}\ncompact: {condenser: recent, items: 6, keep: 2, pins: 20}")
+        self.serve_rules({"parts": [{"text": "Done."}]})
+        self.good("run", "-a", self.folder / "agent.yaml", "-s", "three", "Use docker.")
+        self.good("run", "-s", "three", "docker, at once")
+        self.assertEqual(len(self.said("three")), 1)  # it is still there
+        for word in ("two", "three", "four"):
+            self.good("run", "-s", "three", word)
+        self.assertTrue([e for e in self.events("three") if e["kind"] == "condensation"])
+        self.good("run", "-s", "three", "docker again")
+        self.assertEqual(len(self.said("three")), 2)
+
     def test_a_task_and_its_inputs(self):
         self.serve_rules({"parts": [{"text": "Done."}]})
         self.good("run", "-a", self.folder / "agent.yaml", "-s", "two", "/release version=1.2")
