@@ -4,6 +4,7 @@
 import json
 
 import house
+import serving
 
 
 def call(name, **arguments):
@@ -156,6 +157,61 @@ class Judge(Control):
         self.assertEqual([v["complete"] for v in self.of("n", "verdict")], [False, False])
         self.assertIn("more", self.of("n", "verdict")[0]["failed"])
         self.assertEqual(self.of("n", "error")[-1]["class"], "judge")
+
+
+class Server(serving.Served):
+    """The same over HTTP, and at a server by the command line."""
+
+    def rest(self, name):
+        def rests():
+            self.row = self.good_call("GET", "/api/sessions/" + name)
+            return self.row["state"] not in ("running", "loading")
+        self.wait_for(rests)
+        return self.row["state"]
+
+    def begin(self, more, rules):
+        folder = self.work / "agents"
+        folder.mkdir()
+        (folder / "tester.yaml").write_text("name: tester\nmodel: gpt-5.4\ntools: [shell]\n" + more)
+        self.serve_rules(rules)
+        self.serve_http("--agents", folder, "--workspaces", self.work)
+
+    def posted(self, name, what, body, status=202):
+        return self.good_call("POST", "/api/sessions/%s/%s" % (name, what), body, status=status)
+
+    def kinds_of(self, name):
+        return [e["kind"] for e in self.events_of(name)]
+
+    def events_of(self, name):
+        return [json.loads(line) for line in self.good("--server", "http://127.0.0.1:%d" % self.port, "log", name, "--json",
+                                                       env=dict(self.env, THOLE_TOKEN=serving.TOKENS["alice"])).out.splitlines()]
+
+    def test_more(self):
+        self.begin("limits: {turns: 1}\n", [{"if": {"turns": {"max": 1}}, "parts": call("shell", command="true")}, {"parts": says("Done.")}])
+        self.good_call("POST", "/api/sessions", {"agent": "tester", "id": "n", "message": "go"}, status=201)
+        self.assertEqual(self.rest("n"), "limit")
+        self.posted("n", "resume", {"more": {"cost_usd": 1}}, status=400)
+        self.posted("n", "resume", {"more": {"turns": 0}}, status=400)
+        self.posted("n", "resume", {"more": 5}, status=400)
+        self.assertNotIn("budget", self.kinds_of("n"))
+        self.posted("n", "resume", {"more": {"turns": 5}})
+        self.wait_for(lambda: self.rest("n") == "finished")
+        given = [e["data"] for e in self.events_of("n") if e["kind"] == "budget"]
+        self.assertEqual([(g["by"], g["turns"]) for g in given], [("alice", 5)])
+
+    def test_plan(self):
+        self.begin("", [{"if": {"turns": {"max": 0}}, "parts": call("shell", command="echo early >> file")},
+                        {"if": {"turns": {"min": 1, "max": 1}}, "parts": says("The plan.")},
+                        {"if": {"turns": {"min": 2, "max": 2}}, "parts": call("shell", command="echo made >> made")},
+                        {"parts": says("Made.")}])
+        self.good_call("POST", "/api/sessions", {"agent": "tester", "id": "n", "message": "go", "plan": True}, status=201)
+        self.assertEqual(self.rest("n"), "finished")
+        self.assertEqual(self.kinds_of("n").count("intent"), 0)
+        self.env["THOLE_TOKEN"] = serving.TOKENS["alice"]
+        self.assertIn("Made.", self.good("--server", "http://127.0.0.1:%d" % self.port, "resume", "n", "--act", "-m", "now").out)
+        self.assertEqual([p.read_text() for p in self.work.glob("*/n/made")] or [p.read_text() for p in self.work.glob("**/made")], ["made\n"])
+        self.posted("n", "act", {}, status=409)
+        self.assertEqual([e["data"]["by"] for e in self.events_of("n") if e["kind"] == "plan"], ["alice", "alice"])
 
 
 if __name__ == "__main__":
