@@ -124,7 +124,7 @@ static size_t count_of(struct paper *w, const char *id, enum th_event_kind kind)
 }
 
 /* The id of the n-th session that works for a1. */
-static const char *child(struct paper *w, size_t n)
+TH_UNUSED static const char *child(struct paper *w, size_t n)
 {
 	return n < w->log_count - 1 ? w->logs[n + 1]->id : "none";
 }

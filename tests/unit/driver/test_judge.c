@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_judge.c - verdicts on a final output, in a world of paper: what is asked
+ * and told, what it costs, and that a death at any commit counts no verdict
+ * twice and finishes nothing that nobody judged.
+ */
+#include "delegate_rig.h"
+
+#define JUDGED(more)                                                                              \
+	"{\"name\":\"a\",\"model\":\"gpt-5.4\",\"tools\":[\"none\"],\"judge\":{\"rounds\":3" more \
+	"}}"
+#define VERDICT(score, complete, missing)                                                       \
+	TEXT("{\\\"score\\\":" score ",\\\"complete\\\":" complete ",\\\"missing\\\":[" missing \
+	     "]}")
+
+static bool judges(struct paper *w)
+{
+	struct paper_request *r = paper_request_of(w, "a1");
+
+	return r && strstr(r->body, "Judge now");
+}
+
+/* Not done at first, then done. */
+static void step(struct paper *w)
+{
+	if (!judges(w))
+		answer(w, "a1", TEXT("done"));
+	else if (count_of(w, "a1", TH_EV_MODEL_ANSWERED) == 1)
+		answer(w, "a1", VERDICT("0.1", "false", "\\\"look again\\\""));
+	else
+		answer(w, "a1", VERDICT("0.9", "true", ""));
+}
+
+static void what_is_missing_is_told(void **unused)
+{
+	struct paper *w = begin(JUDGED(""));
+
+	(void)unused;
+	step(w);
+	assert_true(judges(w));
+	assert_int_equal(count_of(w, "a1", TH_EV_FINAL), 0);
+	step(w);
+	assert_non_null(strstr(data_of(w, "a1", TH_EV_MESSAGE), "look again"));
+	assert_null(strstr(paper_request_of(w, "a1")->body, "Judge now")); /* it leaves no trace */
+	step(w);
+	step(w);
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FINISHED);
+	assert_int_equal(paper_fold(w)->totals.side[TH_SIDE_JUDGE].requests, 2);
+	assert_int_equal(paper_fold(w)->totals.tokens_in, 40);
+	assert_int_equal(paper_fold(w)->totals.turns, 2);
+	paper_free(w);
+}
+
+static void nothing_counts_twice(void **unused)
+{
+	size_t last = 1000;
+
+	(void)unused;
+	for (size_t at = 2; at < last; at++) {
+		struct paper *w = begin_until(JUDGED(""), at);
+		bool died = false;
+
+		for (int i = 0; i < 40 && paper_fold(w)->state != TH_STATE_FINISHED; i++) {
+			if (w->dead) {
+				died = true;
+				reopen(w, JUDGED(""));
+			} else {
+				step(w);
+			}
+		}
+		if (!died)
+			last = at; /* it lives through all of them */
+		assert_int_equal(paper_fold(w)->state, TH_STATE_FINISHED);
+		assert_int_equal(count_of(w, "a1", TH_EV_VERDICT), 2);
+		assert_int_equal(count_of(w, "a1", TH_EV_MODEL_ANSWERED), 2);
+		assert_int_equal(count_of(w, "a1", TH_EV_MESSAGE), 2);
+		assert_int_equal(count_of(w, "a1", TH_EV_FINAL), 1);
+		paper_free(w);
+	}
+	assert_in_range(last, 5, 999);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_missing_is_told),
+		cmocka_unit_test(nothing_counts_twice),
+	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	th_arena_deinit(&team.memory);
+	th_json_free(team.doc);
+	return failed;
+}
