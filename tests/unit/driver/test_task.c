@@ -179,6 +179,28 @@ static void a_budget_that_is_shared(void **unused)
 	paper_free(w);
 }
 
+/* After a death nobody asks before it is known what each of them has used: the requests under way
+ * may have been paid for. */
+static void a_shared_budget_after_a_death(void **unused)
+{
+	static const char agents[] =
+	    TASKS(",\"limits\":{\"tokens\":100}", ",\"budget\":\"shared\"");
+	struct paper *w = begin(agents);
+
+	(void)unused;
+	answer(w, "a1", TASK("c1", "one") "," TASK("c2", "two"));
+	answer(w, child(w, 0), CALL("w1", "weather", "{}"));
+	for (int i = 0; i < 2; i++)
+		answer(w, child(w, 1), CALL("w1", "weather", "{}"));
+	assert_non_null(paper_request_of(w, child(w, 0)));
+	assert_non_null(paper_request_of(w, child(w, 1)));
+	w->commits_max = w->commits; /* 15 + 15 + 30 are used, and 15 twice may be */
+	reopen(w, agents);
+	assert_null(paper_request_of(w, child(w, 0)));
+	assert_non_null(strstr(data_of(w, child(w, 0), TH_EV_STATE_CHANGED), "that it works for"));
+	paper_free(w);
+}
+
 /* Whoever asks is answered: a1 asks for three at once, then goes on with the last of them. */
 static void step(struct paper *w)
 {
@@ -249,6 +271,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_resumed),
 		cmocka_unit_test(budgets_of_their_own),
 		cmocka_unit_test(a_budget_that_is_shared),
+		cmocka_unit_test(a_shared_budget_after_a_death),
 		cmocka_unit_test(nothing_of_three_is_done_twice),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
