@@ -186,6 +186,11 @@ static void check_sandbox(struct report *r)
 		say(r, NOTE, "landlock", "this kernel does not have it");
 	say(r, s.seccomp ? GOOD : NOTE, "seccomp", "%s",
 	    s.seccomp ? "works" : "is not allowed here");
+	say(r, s.cgroup_kill ? GOOD : NOTE, "cgroup", "%s",
+	    s.cgroup_kill
+		? "version 2, and one can be made for each command"
+		: "none can be made here (it needs version 2 and the right to): what has no "
+		  "namespace is ended process by process");
 	say(r, s.cgroup_kill || s.pid_namespace ? GOOD : NOTE, "cleaning up", "%s",
 	    s.pid_namespace ? "a command's children end with its namespace"
 	    : s.cgroup_kill ? "a command's children end with its cgroup"

@@ -87,6 +87,8 @@ class Demo(house.House):
 
     def test_doctor(self):
         ended = self.good("doctor")
+        for wall in ("sandbox", "namespaces", "landlock", "seccomp", "cgroup", "egress"):
+            self.assertRegex(ended.out, r"(?m)^(ok|note) +%s " % wall)
         self.assertIn("desktop", ended.out)
         self.assertNotIn("BROKEN", ended.out)
         checks = {}
