@@ -862,7 +862,8 @@ TH_API int thole_runtime_recover(struct thole_runtime *rt, thole_recover_fn *wan
 /*
  * Of a store that several machines use (PostgreSQL): looks beside the loop for sessions that run
  * and whose runtime is dead, some at a time.  Those that `wants` wants are then opened and gone on
- * with, as by thole_runtime_recover; `recovered` is told from the loop.  To be called every second
+ * with, as by thole_runtime_recover; `recovered` is told of each of them from the loop, also when
+ * another runtime was first.  To be called every second
  * or so; while a look is under way, and on any other store, it does nothing.
  */
 TH_API int thole_runtime_take_over(struct thole_runtime *rt, thole_recover_fn *wants,

@@ -335,8 +335,13 @@ void th_api_screens_end(struct thole_runtime *rt);
 
 void th_api_readings_end(struct thole_runtime *rt);
 /* Opens it, and goes on with it if that is asked; `recovered` is told. */
+/* `leased`: its row, when its lease is taken already; NULL: it is not. */
 void th_api_recover_one(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
-			bool goes_on, thole_recovered_fn *recovered, void *ctx);
+			const struct th_session_row *leased, bool goes_on,
+			thole_recovered_fn *recovered, void *ctx);
+int th_api_session_open_leased(struct thole_runtime *rt, struct thole_agent *agent,
+			       const struct th_session_row *leased, struct thole_session **ret,
+			       struct thole_error *err);
 
 /* ---- computer.c ---- */
 

@@ -190,8 +190,9 @@ static size_t agent_rows(const struct thole_session *s, struct th_tool_row **ret
 
 /* What a session begins with beside its agent. */
 struct beginning {
-	const char *id, *user, *metadata; /* NULL: none */
-	bool in_pieces;                   /* a stored one with a long log is open later */
+	const char *id, *user, *metadata;    /* NULL: none */
+	bool in_pieces;                      /* a stored one with a long log is open later */
+	const struct th_session_row *leased; /* NULL: its lease is not taken */
 };
 
 /* `def` NULL: a stored one. */
@@ -218,6 +219,7 @@ static int start(struct thole_runtime *rt, struct thole_agent *agent, const stru
 		.computer = agent && agent->see ? &computer : NULL,
 		.callbacks = agent ? &callbacks : NULL,
 		.in_pieces = b->in_pieces,
+		.leased = b->leased,
 	};
 	struct th_err e = { 0 };
 	enum th_code code;
@@ -351,9 +353,10 @@ int thole_session_new(struct thole_runtime *rt, struct thole_agent *agent, const
 }
 
 static int open_stored(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
-		       bool in_pieces, struct thole_session **ret, struct thole_error *err)
+		       const struct th_session_row *leased, bool in_pieces,
+		       struct thole_session **ret, struct thole_error *err)
 {
-	struct beginning b = { .id = id, .in_pieces = in_pieces };
+	struct beginning b = { .id = id, .in_pieces = in_pieces, .leased = leased };
 	int code = check_start(rt, ret, err);
 
 	if (!code)
@@ -368,13 +371,24 @@ static int open_stored(struct thole_runtime *rt, struct thole_agent *agent, cons
 int thole_session_open(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
 		       struct thole_session **ret, struct thole_error *err)
 {
-	return open_stored(rt, agent, id, false, ret, err);
+	return open_stored(rt, agent, id, NULL, false, ret, err);
 }
 
 int thole_session_open_start(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
 			     struct thole_session **ret, struct thole_error *err)
 {
-	return open_stored(rt, agent, id, true, ret, err);
+	return open_stored(rt, agent, id, NULL, true, ret, err);
+}
+
+int th_api_session_open_leased(struct thole_runtime *rt, struct thole_agent *agent,
+			       const struct th_session_row *leased, struct thole_session **ret,
+			       struct thole_error *err)
+{
+	char id[TH_SESSION_ID_MAX + 1];
+
+	memcpy(id, leased->session_id.ptr, leased->session_id.len);
+	id[leased->session_id.len] = '\0';
+	return open_stored(rt, agent, id, leased, true, ret, err);
 }
 
 int thole_session_fork(struct thole_runtime *rt, struct thole_agent *agent, const char *id,

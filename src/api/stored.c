@@ -317,11 +317,13 @@ static enum th_code search_row(void *ctx, const struct th_session_row *row, stru
 }
 
 void th_api_recover_one(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
-			bool goes_on, thole_recovered_fn *recovered, void *ctx)
+			const struct th_session_row *leased, bool goes_on,
+			thole_recovered_fn *recovered, void *ctx)
 {
 	struct thole_session *s = NULL;
 	struct thole_error why = { 0 };
-	int code = thole_session_open_start(rt, agent, id, &s, &why);
+	int code = leased ? th_api_session_open_leased(rt, agent, leased, &s, &why)
+			  : thole_session_open_start(rt, agent, id, &s, &why);
 
 	/* A log that this build would not have continued is open, but does not go on. */
 	if (!code && goes_on)
@@ -352,8 +354,8 @@ int thole_runtime_recover(struct thole_runtime *rt, thole_recover_fn *wants,
 
 		s.first = f->next;
 		if (!bad && !th_runtime_has(rt->rt, th_str_of(f->id)))
-			th_api_recover_one(rt, f->agent, f->id, resume && f->goes_on, recovered,
-					   ctx);
+			th_api_recover_one(rt, f->agent, f->id, NULL, resume && f->goes_on,
+					   recovered, ctx);
 		th_api_agent_unref(f->agent);
 		free(f);
 	}

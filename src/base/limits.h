@@ -166,6 +166,7 @@
 #define TH_FORK_DEPTH_MAX 64               /* a fork of a fork of … */
 #define TH_STORE_PATH_MAX 3840             /* leaves room for the names beside it */
 #define TH_STORE_URL_MAX 2000              /* bytes of a server's */
+#define TH_FLEET_CLAIM_MAX 256             /* sessions of the dead, taken in one transaction */
 #define TH_FLEET_NODES_MAX 1000            /* of one store */
 #define TH_FLEET_SECRET_MAX 512            /* bytes of the token with which nodes call each other */
 #define TH_FLEET_FORWARDS_MAX 16384        /* requests that one node passes on at a time */

@@ -67,6 +67,8 @@ struct th_start {
 	/* A stored session with more than TH_OPEN_EVENTS_MAX events: its log is read beside the
 	 * loop, and `ready` is called from there, also to tell what is wrong with its agent. */
 	bool in_pieces;
+	const struct th_session_row
+	    *leased; /* a stored one whose lease is taken; NULL: it is not */
 };
 
 /*

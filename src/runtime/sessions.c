@@ -208,6 +208,17 @@ static enum th_code keep_start(struct th_runtime_session *s, const struct th_sta
 	return TH_OK;
 }
 
+static void row_copy(struct th_runtime_session *s, const struct th_session_row *leased)
+{
+	struct th_str *const strings[] = { &s->row.session_id, &s->row.user,  &s->row.agent,
+					   &s->row.model,      &s->row.state, &s->row.title,
+					   &s->row.parent,     &s->row.owner, &s->row.metadata };
+
+	s->row = *leased;
+	for (size_t i = 0; i < TH_COUNT(strings); i++)
+		*strings[i] = th_arena_str(&s->memory, *strings[i]);
+}
+
 static enum th_code take(struct th_runtime_session *s, const struct th_start *start, bool take_up,
 			 struct th_err *err)
 {
@@ -221,7 +232,10 @@ static enum th_code take(struct th_runtime_session *s, const struct th_start *st
 	    th_utf8_valid(start->session_id) != start->session_id.len)
 		return th_fail(err, TH_EUSAGE, "a session's name is text of at most %d bytes",
 			       TH_SESSION_ID_MAX);
-	if (start->session_id.len)
+	if (start->leased) {
+		row_copy(s, start->leased);
+		code = TH_OK;
+	} else if (start->session_id.len)
 		code = store->kind->get(store, start->session_id, &s->memory, &s->row, err);
 	if (code && code != TH_ENOENT)
 		return code;
@@ -229,7 +243,9 @@ static enum th_code take(struct th_runtime_session *s, const struct th_start *st
 		if (!take_up)
 			return th_fail(err, TH_EEXIST, "session %.*s exists already",
 				       TH_FMT(start->session_id));
-		code = store->kind->lease(store, start->session_id, &s->memory, &s->row, err);
+		if (!start->leased)
+			code =
+			    store->kind->lease(store, start->session_id, &s->memory, &s->row, err);
 		if (code)
 			return code;
 		s->stored = s->may_have_executor = true;
@@ -293,14 +309,9 @@ enum th_code th_runtime_take_up(struct th_runtime *rt, const struct th_session_r
 				struct th_err *err)
 {
 	struct th_runtime_session *s = th_runtime_session_new(rt);
-	struct th_str *const strings[] = { &s->row.session_id, &s->row.user,  &s->row.agent,
-					   &s->row.model,      &s->row.state, &s->row.title,
-					   &s->row.parent,     &s->row.owner, &s->row.metadata };
 	enum th_code code;
 
-	s->row = *leased;
-	for (size_t i = 0; i < TH_COUNT(strings); i++)
-		*strings[i] = th_arena_str(&s->memory, *strings[i]);
+	row_copy(s, leased);
 	s->id = s->row.session_id;
 	s->stored = s->in_pieces = true;
 	th_runtime_session_watch(s, observer);

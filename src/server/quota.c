@@ -154,7 +154,7 @@ void th_api_quota(struct th_access *a)
 bool th_quota_node_has_room(const struct th_server *s)
 {
 	const struct th_serve_fleet *set = s->settings.s.fleet;
-	size_t busy = s->hubs.open - s->hubs.spare_count;
+	size_t busy = s->hubs.open - s->hubs.spare_count + s->claims;
 
 	if (!s->fleet || !set)
 		return true;

@@ -104,18 +104,22 @@ static void on_connection(void *ctx, int fd)
 
 static bool was_running(void *ctx, const char *session, struct thole_agent **ret_agent)
 {
+	struct th_server *s = ctx;
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_str state;
+	bool wanted;
 
 	*ret_agent = NULL;
-	if (!th_quota_node_has_room(ctx))
+	if (!th_quota_node_has_room(s))
 		return false;
 	if (th_json_parse(th_str_of(session), &doc, NULL) != TH_OK)
 		return false;
 	state = th_json_get_str(th_json_root(doc), "state");
 	/* A server always says whose a session is; `thole run` never does. */
-	return th_json_get_str(th_json_root(doc), "user").len > 0 &&
-	       (th_str_is(state, "running") || th_str_is(state, "loading"));
+	wanted = th_json_get_str(th_json_root(doc), "user").len > 0 &&
+		 (th_str_is(state, "running") || th_str_is(state, "loading"));
+	s->claims += wanted;
+	return wanted;
 }
 
 /* A request that waited for its answer when the server died: nobody waits any more. */
@@ -171,6 +175,7 @@ static void recovered(void *ctx, const char *id, struct thole_session *session,
 	char user[TH_USER_MAX + 1], *row = NULL;
 
 	(void)why; /* it stays in the store, and whoever asks for it is told */
+	s->claims--;
 	if (!session)
 		return;
 	if (thole_runtime_session(s->rt, id, NULL, &row, &e) != 0 ||

@@ -96,6 +96,7 @@ struct th_server {
 	struct th_hubs hubs;
 	struct th_webhooks *webhooks;
 	struct th_fleet *fleet; /* NULL: it is alone */
+	size_t claims;          /* sessions that are wanted and that it has not got yet */
 	struct th_metrics metrics;
 	struct th_rates users, strangers; /* requests of a user; of an address without a token */
 	struct th_poll *rt_poll;

@@ -144,20 +144,21 @@ enum th_code th_postgres_abandoned(struct th_store *store, th_session_fn *fn, vo
 				   struct th_err *err)
 {
 	struct th_postgres *s = th_postgres_of(store);
+	struct th_pq_args args TH_CLEANUP(th_pq_args_deinit) = { 0 };
 	PGresult *r = NULL;
 	struct th_err local;
 	enum th_code code = th_postgres_read_begin(s, err);
 
 	if (code != TH_OK)
 		return code;
+	th_pq_arg_i64(&args, TH_FLEET_CLAIM_MAX);
 	/* In any order, so that several nodes that look at once do not meet at each of them. */
-	code =
-	    th_pq_run(&s->reader,
-		      "SELECT " TH_PG_SESSION_COLUMNS " FROM thole.owners o"
-		      " JOIN thole.sessions s ON s.owner = o.owner WHERE s.owner <> ''"
-		      " AND o.expires <= clock_timestamp()"
-		      " AND s.agent_state IN ('running', 'loading') ORDER BY random() LIMIT " PIECE,
-		      NULL, &r, err);
+	code = th_pq_run(&s->reader,
+			 "SELECT " TH_PG_SESSION_COLUMNS " FROM thole.owners o"
+			 " JOIN thole.sessions s ON s.owner = o.owner WHERE s.owner <> ''"
+			 " AND o.expires <= clock_timestamp()"
+			 " AND s.agent_state IN ('running', 'loading') ORDER BY random() LIMIT $1",
+			 &args, &r, err);
 	for (int i = 0; i < th_pq_rows(r) && code == TH_OK; i++) {
 		struct th_session_row row;
 		uint64_t number;

@@ -2,8 +2,10 @@
 """Several servers on one database: requests reach the node that has the session, sessions and streams survive its end."""
 
 import json
+import os
 import pathlib
 import signal
+import socket
 import sys
 import time
 
@@ -14,6 +16,8 @@ import server
 import serving
 from nodes import SECRET, TURNS, Follower, WithNodes
 from on_postgres import say, shell
+
+CLAIMS = int(os.environ.get("TH_CLAIMS", 200))
 
 
 class Nodes(WithNodes):
@@ -121,6 +125,29 @@ class Nodes(WithNodes):
         follower.join(house.SECONDS)
         self.assertEqual(follower.seen, list(range(1, len(follower.seen) + 1)))
         self.assertEqual(self.made(), ["x\n" * TURNS])
+
+    def test_many_of_a_dead_node(self):
+        """What a killed node had is taken in few transactions, each session by one node, and none over a node's capacity."""
+        silent = socket.create_server(("127.0.0.1", 0), backlog=2 * CLAIMS)  # a model that never answers
+        self.addCleanup(silent.close)
+        self.env["OPENAI_BASE_URL"] = "http://127.0.0.1:%d/v1" % silent.getsockname()[1]
+        first = self.node("n1")
+        for i in range(CLAIMS):
+            first.good("POST", "/api/sessions", {"agent": "worker", "id": "s%d" % i, "message": "Go."}, 201)
+        second, third = self.node("n2", capacity=CLAIMS // 4), self.node("n3")
+        first.end(signal.SIGKILL)
+        taken = lambda: int(self.postgres.sql("SELECT count(*) FROM thole.sessions WHERE epoch > 1"))
+        self.postgres.sql("UPDATE thole.owners SET expires = clock_timestamp() WHERE node = 'n1'")
+        began = time.monotonic()
+        self.wait_for(lambda: taken() == CLAIMS)
+        print("%d sessions of a dead node taken in %.2f s" % (CLAIMS, time.monotonic() - began))
+        self.assertEqual(self.postgres.sql("SELECT max(epoch) FROM thole.sessions"), "2")
+        of_second = int(self.postgres.sql("SELECT count(*) FROM thole.sessions s JOIN thole.owners o USING (owner) WHERE o.node = 'n2'"))
+        self.assertLessEqual(of_second, CLAIMS // 4)
+        for node in (second, third):
+            node.end(signal.SIGKILL)
+        self.postgres.sql("DROP SCHEMA thole CASCADE")
+        self.good("store", "migrate")
 
     def test_capacity(self):
         """A node that is full begins nothing more, and takes nothing of a dead one."""
