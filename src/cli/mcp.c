@@ -433,7 +433,7 @@ static int run_mcp(const struct th_command *self, int argc, char **argv)
 const struct th_command th_command_mcp = {
 	.name = "mcp",
 	.operands = "[login URL|NAME | logout URL|NAME]",
-	.summary = "an MCP server on standard input and output; logins at other servers",
+	.summary = "an MCP server on standard input and output; logins at others",
 	.text =
 	    "Alone, a bridge to the MCP server of a running thole serve (docs/MCP.md): each line "
 	    "of "

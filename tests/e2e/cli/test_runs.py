@@ -386,13 +386,13 @@ class Runs(house.House):
         self.assertIn(house.THOLE + " resume lim", ended.out)
 
     def test_used_up(self):
-        """Tokens and money are the session's for good: no command is named that cannot go on."""
+        """Tokens and money are the session's for good: the command that is named gives more of them."""
         self.serve({"parts": [SHELL], "usage": {"input": 5000, "output": 5}}, after="repeat_last")
         (self.work / "small.yaml").write_text("model: gpt-5.4\nlimits: {tokens: 4000}\n")
         ended = self.good("run", "-a", self.work / "small.yaml", "-s", "used", "go", code=4)
         self.assertIn("the limit of tokens is reached", ended.out)
-        self.assertIn("another session", ended.out)
-        self.assertNotIn(house.THOLE + " resume", ended.out)
+        self.assertIn(house.THOLE + " resume used --more tokens=N\n", ended.out)
+        self.assertEqual(self.good("resume", "used", code=4).out.count("--more"), 1)
 
     def test_escapes_do_not_get_out(self):
         self.serve([{"text": "\033]0;title\007red \033[31m text \u202e end"}],)
