@@ -105,10 +105,9 @@ class Terminals(serving.Served):
         self.go()
         view.until(is_type("control", mine=True, ready=True))
         # A command of his own, in the agent's shell; what it asks; a key.
-        view.type("echo \"he sees $X\"; read -p 'name? ' Y")
+        view.type("echo \"he sees $X\"; read -p 'name? ' Y; cat")
         view.until_text("he sees agent\nname?")
         view.type("Ann")
-        view.type("cat")
         view.type("echoed by cat")
         view.until_text("echoed by cat")
         view.type("C-c")
@@ -124,9 +123,9 @@ class Terminals(serving.Served):
         events = self.events()
         inputs = [e for e in events if e["kind"] == "input"]
         self.assertEqual([e["data"]["arguments"]["command"] for e in inputs],
-                         ["echo \"he sees $X\"; read -p 'name? ' Y", "Ann", "cat", "echoed by cat", "C-c", "echo back"])
+                         ["echo \"he sees $X\"; read -p 'name? ' Y; cat", "Ann", "echoed by cat", "C-c", "echo back"])
         self.assertEqual({(e["source"], e["data"]["by"], e["data"]["tool"]) for e in inputs}, {("user", "alice", "bash")})
-        self.assertEqual([e["data"]["status"] for e in events if e["kind"] == "input_done"], ["done"] * 6)
+        self.assertEqual([e["data"]["status"] for e in events if e["kind"] == "input_done"], ["done"] * 5)
         self.assertIn("agent Ann\n[The command completed with exit code 0.]",
                       [e["data"]["output"] for e in events if e["kind"] == "outcome"][-1])
 
