@@ -213,6 +213,22 @@ static void waits_and_types(void **state)
 	    has(type("C-c"), "[The command completed with exit code 130. CTRL+C was sent.]"));
 }
 
+/* What was typed for a program that ended without reading it is not run by the shell. */
+static void an_answer_is_no_command(void **state)
+{
+	(void)state;
+	leave_running("mkfifo q; echo ready; read x < q", "ready");
+	tool("bash", "{\"command\":\"touch ahead\",\"input\":true,\"timeout_s\":0.2}");
+	int fd = open(in_workspace("q"), O_WRONLY);
+	assert_int_equal(write(fd, "go\n", 3), 3);
+	close(fd);
+	do
+		tool("list_dir", "{\"path\":\".\"}");
+	while (has(bash("echo next"), "NOT executed"));
+	assert_true(has(run.text.ptr, "next\n" DONE(0)));
+	assert_int_not_equal(access(in_workspace("ahead"), F_OK), 0);
+}
+
 static void keys_reach_what_runs(void **state)
 {
 	(void)state;
@@ -367,12 +383,13 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, job_setup, job_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(keeps_what_a_shell_keeps), TEST(runs_long_commands),
-		TEST(output_forges_no_end),     TEST(shows_terminals),
-		TEST(long_output_is_bounded),   TEST(waits_and_types),
-		TEST(keys_reach_what_runs),     TEST(a_dead_shell_is_said),
-		TEST(nothing_outlives_it),      TEST(what_runs_too_long_is_ended),
-		TEST(can_be_cancelled),         TEST(shells_have_names),
+		TEST(keeps_what_a_shell_keeps),    TEST(runs_long_commands),
+		TEST(output_forges_no_end),        TEST(shows_terminals),
+		TEST(long_output_is_bounded),      TEST(waits_and_types),
+		TEST(an_answer_is_no_command),     TEST(keys_reach_what_runs),
+		TEST(a_dead_shell_is_said),        TEST(nothing_outlives_it),
+		TEST(what_runs_too_long_is_ended), TEST(can_be_cancelled),
+		TEST(shells_have_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
