@@ -12,7 +12,11 @@
 
 #include "context/condenser.h"
 
+#ifdef TH_SANITIZED
+#define STEPS 30 /* a sanitizer's build takes a minute for 70 */
+#else
 #define STEPS 70 /* requests of a session */
+#endif
 #define DEATHS_MAX 12
 #define TOKEN 4
 #define TOKENS_MAX 3000 /* of `compact`; a turn, the pins and the frame come on top */
