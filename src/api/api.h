@@ -286,22 +286,43 @@ void th_api_hook_tell(struct thole_session *s, const struct th_api_function *f,
 		      const struct th_code_ask *ask);
 void th_api_hook_note(const struct thole_note *n);
 
-/* ---- session.c ---- */
+/* ---- session.c: how one ends ---- */
 
 void th_api_session_unref(struct thole_session *s);
-bool th_api_session_rests(const struct thole_session *s);
 /* This runtime has it no more. */
 void th_api_session_lose(struct thole_session *s, const struct th_err *err);
-/* It is open, and so is its computer. */
-int th_api_check_ready(struct thole_session *s, struct thole_error *err);
-/* One that was taken up knows only its log: what is open there comes first. */
-enum th_code th_api_take_over(struct thole_session *s, struct th_err *err);
 /* Its user has it no more, and hears nothing. */
 void th_api_session_end(struct thole_session *s);
 /* Gives back those that ended, where nothing waits to be written. */
 void th_api_sessions_reap(struct thole_runtime *rt);
 /* Frees all of them: the driver has none any more. */
 void th_api_sessions_close(struct thole_runtime *rt);
+
+/* ---- session_begin.c ---- */
+
+/* A stored one whose lease is taken already; `leased` is its row. */
+int th_api_session_open_leased(struct thole_runtime *rt, struct thole_agent *agent,
+			       const struct th_session_row *leased, struct thole_session **ret,
+			       struct thole_error *err);
+
+/* ---- session_look.c: what it is ---- */
+
+/* NULL: it is not ready, or over. */
+const struct th_session *th_api_fold(const struct thole_session *s);
+bool th_api_session_rests(const struct thole_session *s);
+/* This runtime still has it; it may not be open yet. */
+int th_api_check_open(struct thole_session *s, struct thole_error *err);
+/* It is open, and so is its computer. */
+int th_api_check_ready(struct thole_session *s, struct thole_error *err);
+
+/* ---- session_say.c ---- */
+
+/* One that was taken up knows only its log: what is open there comes first. */
+enum th_code th_api_take_over(struct thole_session *s, struct th_err *err);
+/* The session is open. */
+TH_NODISCARD enum th_code th_api_go_on(struct thole_session *s, struct th_err *err);
+TH_NODISCARD enum th_code th_api_say(struct thole_session *s, struct th_str text,
+				     struct th_err *err);
 
 /* ---- stored.c ---- */
 
@@ -339,9 +360,6 @@ void th_api_readings_end(struct thole_runtime *rt);
 void th_api_recover_one(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
 			const struct th_session_row *leased, bool goes_on,
 			thole_recovered_fn *recovered, void *ctx);
-int th_api_session_open_leased(struct thole_runtime *rt, struct thole_agent *agent,
-			       const struct th_session_row *leased, struct thole_session **ret,
-			       struct thole_error *err);
 
 /* ---- computer.c ---- */
 

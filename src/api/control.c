@@ -4,11 +4,6 @@
 
 #include "api/api.h"
 
-static const struct th_session *fold_of(const struct thole_session *s)
-{
-	return s && s->handle.generation ? th_driver_session(s->rt->driver, s->handle) : NULL;
-}
-
 static int check(struct thole_session *s, const char *by, struct thole_error *err)
 {
 	int code = th_api_check_ready(s, err);
@@ -31,10 +26,8 @@ enum th_code th_api_take(struct thole_session *s, const char *by, struct th_err 
 int thole_session_take(struct thole_session *s, const char *by, struct thole_error *err)
 {
 	struct th_err e = { 0 };
-	int code = th_api_enter_session(s, err);
+	int code = th_api_check_open(s, err);
 
-	if (!code && s->lost)
-		code = th_api_out(s->why.code, &s->why, err);
 	if (!code)
 		code = th_api_text(by, "who it is", 1, TH_USER_MAX, err);
 	if (code)
@@ -67,7 +60,7 @@ int thole_session_give(struct thole_session *s, const char *by, const char *note
 
 int thole_session_control(const struct thole_session *s)
 {
-	const struct th_session *f = fold_of(s);
+	const struct th_session *f = th_api_fold(s);
 
 	if (s && s->take_later)
 		return THOLE_CONTROL_WAITS;
@@ -78,7 +71,7 @@ int thole_session_control(const struct thole_session *s)
 
 const char *thole_session_holder(const struct thole_session *s)
 {
-	const struct th_session *f = fold_of(s);
+	const struct th_session *f = th_api_fold(s);
 
 	if (s && s->take_later)
 		return s->take_later;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * past_form.c - the items of a past as others see them, and theirs found among ours.
+ * transcript_form.c - the items of a transcript as others see them, and theirs found among ours.
  */
 #include <stdlib.h>
 

@@ -18,6 +18,7 @@
 #include "driver/hooks.h"
 #include "driver/log.h"
 #include "driver/mcp_tools.h"
+#include "driver/memory.h"
 #include "driver/model.h"
 #include "driver/pending_callback.h"
 #include "driver/person.h"

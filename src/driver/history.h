@@ -18,6 +18,7 @@
 #include "core/event.h"
 #include "core/parsed.h"
 #include "core/transcript.h"
+#include "driver/history_pieces.h"
 #include "models/model.h"
 
 struct th_history;
@@ -50,25 +51,17 @@ struct th_str th_history_elements(const struct th_history *h);
 bool th_history_full(const struct th_history *h); /* no further message can be held back */
 
 /*
- * What a request sends of it: slices in order, bytes or (bytes.ptr == NULL) the
- * base64 of `blob`.  Bytes stay until the history is freed, so a request in
- * flight may point at them; *ret is the caller's, for free.
+ * What a request sends of it: slices in order.  Bytes stay until the history is freed, so a
+ * request in flight may point at them; *ret is the caller's, for free.
  *
  * At most `images_keep` pictures are sent, the newest; 0: all.  Older ones are
  * left out in steps of half as many, so that most requests begin with the bytes
  * of the one before and the provider's cache holds.  A picture that is the same
  * as the one before it is not sent again where the wire has a word for that.
  */
-struct th_slice {
-	struct th_str bytes;
-	struct th_digest blob;
-};
 size_t th_history_slices(const struct th_history *h, size_t images_keep, struct th_slice **ret);
 /* The same for what follows the last answer, for a request that continues from it. */
 size_t th_history_tail_slices(const struct th_history *h, size_t images_keep,
 			      struct th_slice **ret);
-
-/* How many of `count` pictures are left out, the oldest. */
-size_t th_history_left_out(size_t count, size_t images_keep);
 
 #endif

@@ -26,10 +26,6 @@ struct th_log_ops {
 	void (*lost)(struct th_live *l);
 };
 
-/* Sets *ret; nothing for an empty text.  False: out of memory. */
-bool th_copy_text(struct th_str s, char **ret);
-/* Room for `more` elements in a list that doubles.  False: out of memory. */
-bool th_list_room(void *list, size_t count, size_t *cap, size_t more, size_t size);
 /* Gives the session up as if the process had died; the log says what is open.  It may be called
  * from anywhere, so the observer hears of it later. */
 void th_live_no_memory(struct th_live *l);

@@ -9,6 +9,7 @@
 
 #include "driver/expiry.h"
 #include "driver/log.h"
+#include "driver/memory.h"
 
 static void hold_as(struct th_live *l, const struct th_held *held)
 {

@@ -34,7 +34,7 @@ ALLOWED = [
     ("executor", "ask effects executor watch", "an effect's end, a frame and a question are sent to the clients, and a client's end cancels effects, watches and questions"),
     ("runtime", "children effects models runtime sessions", "runtime.c is the table of functions for the driver, and each finds its session there"),
     ("runtime", "human_model human_model_http", "the page shows the questions, and its answers are theirs"),
-    ("api", "agent call computing control hooks runtime session team watch watchers", "handles count references to each other, and all tell the application through one inbox"),
+    ("api", "agent call computing control hooks runtime session team watchers", "handles count references to each other, and all tell the application through one inbox"),
     ("sessions_api", "hold screen", "a person holds the desktop through a socket that shows it, and the socket tells who holds it"),
     ("sim", "children faults people runtime task team world", "the world moves its parts, and every part schedules in the world"),
     ("sim", "effects executor ledger", "the simulated executor, cut as the real one is"),

@@ -92,7 +92,7 @@ static void left_out_in_steps(void **state)
 	expect("ABCDEFG", 4, "....(E)(F)(G)");
 	expect("ABC", 1, "..(C)");
 	for (size_t n = 0; n < 300; n++) {
-		size_t out = th_history_left_out(n, 20);
+		size_t out = th_pieces_left_out(n, 20);
 
 		assert_true(n - out <= 20 && out >= before);
 		assert_true(out == before || out == before + 10);
