@@ -25,35 +25,6 @@
 #include "io/files.h"
 #include "io/role.h"
 
-/* ---- sending ---- */
-
-static void client_kill(struct th_exec_client *c)
-{
-	c->dead = true;
-	th_loop_defer(c->x->loop, &c->x->reap);
-}
-
-bool th_exec_send(struct th_exec_client *c, struct th_str head, struct th_str attachment)
-{
-	if (c->dead)
-		return false;
-	enum th_code code = th_sock_send(c->sock, head, attachment, NULL);
-	if (code == TH_EBUSY)
-		c->blocked = true;
-	else if (code)
-		client_kill(c);
-	return !c->dead;
-}
-
-bool th_exec_send_error(struct th_exec_client *c, int64_t id, const struct th_err *err)
-{
-	struct th_buf head = TH_BUF_INIT(8 * TH_ERR_MSG_MAX);
-	th_exec_print_error(id, err, &head);
-	bool there = th_exec_send(c, th_buf_str(&head), TH_STR(""));
-	th_buf_deinit(&head);
-	return there;
-}
-
 static void send_welcome(struct th_exec_client *c, int64_t id)
 {
 	struct th_executor_server *x = c->x;
@@ -84,42 +55,6 @@ static void send_welcome(struct th_exec_client *c, int64_t id)
 
 /* ---- ending ---- */
 
-void th_exec_fatal(struct th_executor_server *x, const struct th_err *err)
-{
-	static bool entered;
-	if (!entered) {
-		entered = true;
-		fprintf(stderr,
-			"thole executor: %s; it stops, since nothing may be done that is not "
-			"recorded\n",
-			err->msg);
-		x->stopping = true;
-		th_exec_cancel_all(x);
-	}
-	_exit(3); /* what we started dies with us */
-}
-
-static void stop_next(struct th_executor_server *x);
-
-static void on_display_closed(void *ctx)
-{
-	struct th_executor_server *x = (struct th_executor_server *)ctx;
-	th_tool_env_deinit(&x->env);
-	th_loop_stop(x->loop); /* what is left of the link goes with the rest */
-}
-
-static void stop_next(struct th_executor_server *x)
-{
-	if (x->running > 0 || x->stopped)
-		return;
-	if (x->display) {
-		x->stopped = true;
-		th_display_close(x->display, on_display_closed, x);
-		return;
-	}
-	th_loop_stop(x->loop);
-}
-
 static void on_stop_late(void *ctx)
 {
 	struct th_executor_server *x = (struct th_executor_server *)ctx;
@@ -140,25 +75,7 @@ static void stop(struct th_executor_server *x, bool remove)
 	th_timer_start(&x->linger, TH_EXEC_STOP_MS, 0);
 	th_exec_cancel_all(x);
 	th_loop_defer(x->loop, &x->flush);
-	stop_next(x);
-}
-
-static bool anybody_there(const struct th_executor_server *x)
-{
-	for (const struct th_exec_client *c = x->clients; c; c = c->next)
-		if (c->greeted && !c->dead && !c->looks_on)
-			return true;
-	return false;
-}
-
-void th_exec_idle(struct th_executor_server *x)
-{
-	if (x->stopping)
-		stop_next(x);
-	else if (x->running > 0 || anybody_there(x))
-		th_timer_stop(&x->linger);
-	else if (!th_timer_running(&x->linger))
-		th_timer_start(&x->linger, (uint64_t)x->linger_ms, 0);
+	th_exec_idle(x);
 }
 
 static void on_linger(void *ctx)
@@ -426,7 +343,7 @@ static void on_close(void *ctx, struct th_sock *s, const struct th_err *err)
 {
 	(void)s;
 	(void)err;
-	client_kill((struct th_exec_client *)ctx);
+	th_exec_drop((struct th_exec_client *)ctx);
 }
 
 static void on_accept(void *ctx, int fd)

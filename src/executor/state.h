@@ -141,11 +141,15 @@ struct th_executor_server {
 	int status; /* exit status */
 };
 
-/* ---- executor.c ---- */
+/* ---- end.c ---- */
 
 void th_exec_fatal(struct th_executor_server *x,
 		   const struct th_err *err);    /* the journal failed: stop now */
 void th_exec_idle(struct th_executor_server *x); /* something ended: linger, or go on stopping */
+
+/* ---- send.c ---- */
+
+void th_exec_drop(struct th_exec_client *c); /* it is dead, and removed later */
 /* False: the client is dead.  It is removed later, so lists may be walked on. */
 bool th_exec_send(struct th_exec_client *c, struct th_str head, struct th_str attachment);
 bool th_exec_send_error(struct th_exec_client *c, int64_t id, const struct th_err *err);
@@ -178,15 +182,66 @@ void th_exec_ask_over(const struct th_exec_effect *e); /* it has ended */
 void th_exec_ask_cancelled(struct th_exec_effect *e);  /* it is about to */
 void th_exec_ask_client_gone(const struct th_exec_client *c);
 
-/* ---- effects.c ---- */
+/* ---- tell.c: false: the client is dead ---- */
+
+/* `e`: as it ended now; NULL: as the journal has it. */
+bool th_exec_tell_finished(struct th_exec_client *c, int64_t id,
+			   const struct th_ledger_entry *entry, const struct th_exec_effect *e,
+			   struct th_picture *const *pictures, size_t count);
+bool th_exec_tell_plain(struct th_exec_client *c, int64_t id, enum th_outcome_status status,
+			const char *text);
+bool th_exec_tell_accepted(struct th_exec_client *c, int64_t id);
+bool th_exec_tell_output(struct th_exec_sub *sub, uint64_t offset, struct th_str bytes);
+
+/* ---- pictures.c ---- */
+
+void th_exec_pictures_add(struct th_exec_effect *e);
+/* Points to NULL: there are none. */
+struct th_picture_cache **th_exec_pictures_find(struct th_executor_server *x, const char *id);
+void th_exec_pictures_drop(struct th_executor_server *x, struct th_picture_cache **at);
+
+/* ---- effect.c ---- */
+
+struct th_exec_effect *th_exec_effect_new(struct th_executor_server *x,
+					  const struct th_exec_run *m);
+void th_exec_effect_free(struct th_exec_effect *e);
+struct th_exec_effect *th_exec_effect_find(struct th_executor_server *x, struct th_str id);
+void th_exec_effect_sub(struct th_exec_effect *e, struct th_exec_client *c, int64_t id, bool watch,
+			uint64_t offset);
+void th_exec_sub_remove(struct th_exec_effect *e, struct th_exec_sub *sub);
+enum th_exec_served { TH_EXEC_SERVED_ALL, TH_EXEC_SERVED_WAITS, TH_EXEC_SERVED_GONE };
+/* Sends what the spool has beyond sub->sent, as long as the client takes it. */
+enum th_exec_served th_exec_pump(struct th_exec_effect *e, struct th_exec_sub *sub);
+/* A finished effect: tells it to those who have all its output, and is freed with the last. */
+void th_exec_effect_settle(struct th_exec_effect *e);
+bool th_exec_on_computer(const struct th_exec_effect *e); /* it is done in the display process */
+void th_exec_effect_cancel(struct th_exec_effect *e);
+/* One may finish at once. */
+void th_exec_cancel_all(struct th_executor_server *x);
+
+/* ---- finish.c ---- */
+
+void th_exec_effect_finish(struct th_exec_effect *e, enum th_outcome_status status,
+			   struct th_str output, struct th_str evidence,
+			   struct th_picture *const *pictures, size_t count);
+/* Of an earlier life, and nothing can decide: what is known of it. */
+void th_exec_effect_unknown(struct th_exec_effect *e);
+
+/* ---- work.c ---- */
+
+void th_exec_effect_start(struct th_exec_effect *e);
+
+/* ---- run.c ---- */
 
 void th_exec_on_run(struct th_exec_client *c, const struct th_exec_run *m, bool attach);
+
+/* ---- effects.c ---- */
+
 void th_exec_on_cancel(struct th_exec_client *c, int64_t id);
 void th_exec_on_forget(struct th_executor_server *x, struct th_strs ids);
 void th_exec_client_gone(struct th_exec_client *c);    /* drops its requests */
 void th_exec_client_drained(struct th_exec_client *c); /* goes on sending it output */
 void th_exec_flush(void *ctx);
-void th_exec_cancel_all(struct th_executor_server *x);
 void th_exec_effects_free(struct th_executor_server *x);
 
 /* ---- watch.c: live views ---- */

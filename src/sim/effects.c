@@ -6,4 +6,10 @@
 #undef th_ledger_never
 #define th_ledger_never th_sim_never
 
+#include "executor/effect.c"
 #include "executor/effects.c"
+#include "executor/finish.c"
+#include "executor/pictures.c"
+#include "executor/run.c"
+#include "executor/tell.c"
+#include "executor/work.c"

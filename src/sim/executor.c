@@ -440,7 +440,7 @@ int unlinkat(int fd, const char *name, int flags)
 	return 0;
 }
 
-/* What th_ledger_never is to executor/effects.c. */
+/* What th_ledger_never is to executor/run.c. */
 enum th_code th_sim_never(struct th_ledger *l, struct th_str id, struct th_err *err);
 
 enum th_code th_sim_never(struct th_ledger *l, struct th_str id, struct th_err *err)

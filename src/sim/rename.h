@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rename.h - gives the executor's own code other names, so that the
- * simulator can compile executor/ledger.c and executor/effects.c, word for word,
+ * simulator can compile executor/ledger.c and the files of its effects, word for word,
  * on top of a simulated journal, spool, screen, socket, loop and clock.
  *
  * Why names and not a vtable: the executor is the one process whose every system
@@ -32,7 +32,26 @@
 #define th_ledger_tidy th_sim_ledger_tidy
 #define th_ledger_record_table th_sim_ledger_record_table
 
-/* executor/effects.c, compiled again in effects.c */
+/* the executor's effects, compiled again in effects.c */
+#define th_exec_tell_finished th_sim_exec_tell_finished
+#define th_exec_tell_plain th_sim_exec_tell_plain
+#define th_exec_tell_accepted th_sim_exec_tell_accepted
+#define th_exec_tell_output th_sim_exec_tell_output
+#define th_exec_pictures_add th_sim_exec_pictures_add
+#define th_exec_pictures_find th_sim_exec_pictures_find
+#define th_exec_pictures_drop th_sim_exec_pictures_drop
+#define th_exec_effect_new th_sim_exec_effect_new
+#define th_exec_effect_free th_sim_exec_effect_free
+#define th_exec_effect_find th_sim_exec_effect_find
+#define th_exec_effect_sub th_sim_exec_effect_sub
+#define th_exec_sub_remove th_sim_exec_sub_remove
+#define th_exec_pump th_sim_exec_pump
+#define th_exec_effect_settle th_sim_exec_effect_settle
+#define th_exec_on_computer th_sim_exec_on_computer
+#define th_exec_effect_cancel th_sim_exec_effect_cancel
+#define th_exec_effect_finish th_sim_exec_effect_finish
+#define th_exec_effect_unknown th_sim_exec_effect_unknown
+#define th_exec_effect_start th_sim_exec_effect_start
 #define th_exec_on_run th_sim_exec_on_run
 #define th_exec_on_cancel th_sim_exec_on_cancel
 #define th_exec_on_forget th_sim_exec_on_forget

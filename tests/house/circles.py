@@ -31,7 +31,6 @@ ALLOWED = [
     ("script", "script script_lib script_pattern script_string script_value", "script.c opens the libraries, and each of their functions charges the script's budget"),
     ("exec_client", "calls client link", "calls wait for the link, and the link's end concludes the calls"),
     ("egress", "flow flow_want", "one connection in two parts: what it wants is decided, then its bytes are passed on or its refusal is said"),
-    ("executor", "ask effects executor watch", "an effect's end, a frame and a question are sent to the clients, and a client's end cancels effects, watches and questions"),
     ("runtime", "children effects models runtime sessions", "runtime.c is the table of functions for the driver, and each finds its session there"),
     ("runtime", "human_model human_model_http", "the page shows the questions, and its answers are theirs"),
     ("api", "agent call computing control hooks runtime session team watchers", "handles count references to each other, and all tell the application through one inbox"),
