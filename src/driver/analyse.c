@@ -14,6 +14,7 @@ struct th_analysis {
 	size_t call; /* index into the fold's calls */
 	struct th_buf item, grounding;
 	th_record_item_fn *record;
+	bool asking; /* one may answer at once, before the others are asked */
 	struct {
 		uint64_t id; /* of its ticket; 0: not asked, or answered */
 		int64_t asked_ms;
@@ -123,6 +124,14 @@ static bool under_way(const struct th_live *l, size_t call)
 	return false;
 }
 
+static bool is_answered(const struct th_analysis *x)
+{
+	for (size_t i = 0; i < TH_ANALYSERS_MAX; i++)
+		if (x->questions[i].id)
+			return false;
+	return true;
+}
+
 bool th_live_analyse(struct th_live *l, const struct th_analyse *q)
 {
 	const struct th_agent_confirm *c = confirm_of(l);
@@ -147,10 +156,15 @@ bool th_live_analyse(struct th_live *l, const struct th_analyse *q)
 	x->next = l->analyses;
 	l->analyses = x;
 	print_call(l, q, &w);
+	x->asking = true;
 	for (size_t i = 0; i < count; i++)
 		if (!(q->call->analysed & (UINT32_C(1) << i)))
 			ask(l, x, i, th_buf_str(&text));
-	return true;
+	x->asking = false;
+	if (!is_answered(x))
+		return true;
+	analysis_drop(l, x);
+	return l->lost; /* else the caller records the call, as all have answered already */
 }
 
 /* ---- answers ---- */
@@ -180,14 +194,6 @@ static enum th_code read_answer(const struct th_effect_result *r, struct th_aren
 	return th_analyser_answer_read(th_buf_str(&text), a, ret, ret_reason, err);
 }
 
-static bool is_answered(const struct th_analysis *x)
-{
-	for (size_t i = 0; i < TH_ANALYSERS_MAX; i++)
-		if (x->questions[i].id)
-			return false;
-	return true;
-}
-
 static void write_answer(struct th_live *l, const struct th_analysis *x, size_t i,
 			 const struct th_effect_result *r)
 {
@@ -197,7 +203,8 @@ static void write_answer(struct th_live *l, const struct th_analysis *x, size_t 
 	struct th_ev_analysis d = { .name = a->name,
 				    .index = (int64_t)i,
 				    .call_id = c->call_id,
-				    .elapsed_ms = now_ms(l) - x->questions[i].asked_ms };
+				    .elapsed_ms =
+					TH_MAX(now_ms(l) - x->questions[i].asked_ms, (int64_t)0) };
 	enum th_risk risk = (enum th_risk)a->on_failure;
 	struct th_err err = { 0 };
 
@@ -231,7 +238,7 @@ void th_live_analysis_done(struct th_live *l, struct th_ticket t, const struct t
 	if (c && c->phase == TH_CALL_SEEN && !l->lost)
 		write_answer(l, x, i, r);
 	x->questions[i].id = 0;
-	if (!is_answered(x))
+	if (x->asking || !is_answered(x))
 		return;
 	if (c && c->phase == TH_CALL_SEEN && !l->lost)
 		x->record(l, c, th_buf_str(&x->item), th_buf_str(&x->grounding));

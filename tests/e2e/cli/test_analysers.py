@@ -100,6 +100,12 @@ class Analysers(house.House):
         self.play("gone", {"name": "s", "url": "http://127.0.0.1:1/"}, code=WAITS)
         self.play("keyless", {"name": "s", "url": url, "token_env": "NO_SUCH"}, code=WAITS)
         self.assertIn("NO_SUCH", self.analyses[0]["failed"])
+        # One that fails at once ends nothing: the others are asked, too.
+        program = {"name": "p", "command": ["/bin/echo", '{"risk": "low"}']}
+        self.play("keyless-first", {"name": "s", "url": url, "token_env": "NO_SUCH"}, program, code=WAITS)
+        self.assertEqual([(a["name"], a["risk"]) for a in self.analyses], [("s", "high"), ("p", "low")])
+        self.play("keyless-all", *[{"name": name, "url": url, "token_env": "NO_SUCH", "on_failure": "low"} for name in "ab"])
+        self.assertEqual([a["name"] for a in self.analyses], ["a", "b"])
 
     def test_files_that_are_wrong(self):
         for external, words in (([{"name": "a"}], "without one of"), ([{"name": "a", "url": "ftp://x"}], "neither http"),
