@@ -477,15 +477,29 @@ static void settle(struct th_live *l, struct th_program *p)
 	run(l, p, TH_STR("{}"), b.epoch, true);
 }
 
+static bool is_same(const struct th_program *p, const struct th_pending_callback *about)
+{
+	return p->waited && p->about.stage == about->stage && p->about.guard == about->guard &&
+	       p->about.call_seq == about->call_seq;
+}
+
+/* Those that ended, and whose answer is about what nobody asks for any more. */
+static void drop_stale(struct th_live *l, const struct th_pending_callback *about)
+{
+	for (struct th_program *p = l->programs, *next; p; p = next) {
+		next = p->next;
+		if (p->over && is_same(p, about))
+			program_drop(l, p);
+	}
+}
+
 void th_live_program(struct th_live *l, const struct th_pending_callback *about)
 {
 	const struct th_call *c = th_live_call(l, about->call_seq);
 	uint64_t seq = th_session_hook(&l->fold, c, about->stage, about->guard);
 	struct th_program *p = seq ? program_find(l, seq) : l->programs;
 
-	while (!seq && p &&
-	       (p->seq || !p->waited || p->about.stage != about->stage ||
-		p->about.guard != about->guard || p->about.call_seq != about->call_seq))
+	while (!seq && p && (p->seq || !is_same(p, about)))
 		p = p->next;
 	if (p && p->over) {
 		conclude(l, p);
@@ -494,6 +508,7 @@ void th_live_program(struct th_live *l, const struct th_pending_callback *about)
 	}
 	if (p)
 		return; /* since before a pause: it is under way */
+	drop_stale(l, about);
 	p = program_new(l, hook_of(l, about));
 	p->about = *about;
 	p->waited = true;
