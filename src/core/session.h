@@ -491,8 +491,8 @@ static inline bool th_call_waits(const struct th_call *c, enum th_call_phase pha
 /* What a person said of a host; NULL: nothing that holds. */
 const struct th_said_host *th_session_host(const struct th_session *s, struct th_str name,
 					   uint16_t port);
-/* All that holds, and what was reached before untrusted bytes came: a JSON list of {host, port,
- * allow}. */
+/* All that holds, and what was reached before untrusted bytes came (`listed`: that holds for what
+ * net lists alone): a JSON list of {host, port, allow, listed}. */
 void th_session_hosts_print(const struct th_session *s, struct th_buf *out);
 /* What is decided about: SHA-256 of net and both, as of a call. */
 void th_host_digest(struct th_str name, uint16_t port, char out[static TH_SHA256_HEX_SIZE + 1]);
