@@ -519,6 +519,14 @@ void th_live_program(struct th_live *l, const struct th_pending_callback *about)
 		begin(l, p);
 }
 
+bool th_live_programs_run(const struct th_live *l)
+{
+	for (const struct th_program *p = l->programs; p; p = p->next)
+		if (p->seq && !p->over)
+			return true;
+	return false;
+}
+
 static void tell_rest(struct th_live *l)
 {
 	for (const struct th_program *p = l->programs; p; p = p->next)
