@@ -18,6 +18,7 @@ struct th_analysis {
 	struct {
 		uint64_t id; /* of its ticket; 0: not asked, or answered */
 		int64_t asked_ms;
+		char effect_id[33];
 	} questions[TH_ANALYSERS_MAX];
 };
 
@@ -96,7 +97,7 @@ static void ask(struct th_live *l, struct th_analysis *x, size_t i, struct th_st
 {
 	const struct th_agent_analyser *a = analyser_of(l, i);
 	struct th_buf arguments TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
-	char id[33];
+	char *id = x->questions[i].effect_id;
 	struct th_effect_call effect = {
 		.class = TH_CLASS_R,
 		.tool = a->url.len ? TH_STR(TH_ANALYSER_TOOL) : TH_STR("command"),
@@ -107,7 +108,7 @@ static void ask(struct th_live *l, struct th_analysis *x, size_t i, struct th_st
 	print_question(a, call, &arguments);
 	effect.arguments = th_buf_str(&arguments);
 	th_driver_random_id(l->driver, id);
-	effect.effect_id = th_str_n(id, 32);
+	effect.effect_id = th_str_of(id);
 	x->questions[i].id = ++l->asked;
 	x->questions[i].asked_ms = now_ms(l);
 	l->driver->world.ops->tool_run(l->driver->world.ctx,
@@ -217,6 +218,15 @@ static void write_answer(struct th_live *l, const struct th_analysis *x, size_t 
 			    c->call_id, &d);
 }
 
+/* The executor need not hold its result: no event names the effect, and whoever goes on with the
+ * session asks anew. */
+static void forget(const struct th_live *l, const struct th_analysis *x, size_t i)
+{
+	const struct th_str id = th_str_of(x->questions[i].effect_id);
+
+	l->driver->world.ops->tool_forget(l->driver->world.ctx, th_str_of(l->id), &id, 1);
+}
+
 void th_live_analysis_done(struct th_live *l, struct th_ticket t, const struct th_effect_result *r)
 {
 	struct th_analysis *x = l->analyses;
@@ -237,6 +247,7 @@ void th_live_analysis_done(struct th_live *l, struct th_ticket t, const struct t
 		: NULL;
 	if (c && c->phase == TH_CALL_SEEN && !l->lost)
 		write_answer(l, x, i, r);
+	forget(l, x, i);
 	x->questions[i].id = 0;
 	if (x->asking || !is_answered(x))
 		return;
