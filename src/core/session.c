@@ -269,7 +269,10 @@ static enum th_code on_session_forked(struct th_step *st)
 			    "the call was under way in the session this one was forked from");
 		}
 		c->emitted = c->phase == TH_CALL_SETTLED;
+		c->hook_seq = 0;
 	}
+	th_hooks_anew(s, TH_GUARD_INPUT); /* nor what it had begun to ask */
+	th_hooks_anew(s, TH_GUARD_OUTPUT);
 	th_buf_clear(&s->started); /* nor its answer */
 	if (s->phase == TH_TURN_REQUESTED || s->phase == TH_TURN_BACKOFF) {
 		th_step_phase(s, s->tripped ? TH_TURN_REST : TH_TURN_DUE);

@@ -257,7 +257,8 @@ static void note(struct th_live *l, struct th_program *p)
 	d.answer = th_buf_str(&info);
 	if (v.failed) {
 		d.failed = v.reason;
-		d.fails = l->fold.team->hooks_fail;
+		/* What was waited for, and is not any more, ends nothing else. */
+		d.fails = l->fold.team->hooks_fail && (p->hook->async || !p->waited);
 	}
 	th_live_write_event(l, TH_EV_CODE, TH_SOURCE_ENVIRONMENT, p->seq, TH_STR(""), &d);
 }
@@ -488,8 +489,13 @@ static void drop_stale(struct th_live *l, const struct th_pending_callback *abou
 {
 	for (struct th_program *p = l->programs, *next; p; p = next) {
 		next = p->next;
-		if (p->over && is_same(p, about))
+		if (p->over && is_same(p, about)) {
+			const struct th_str id = th_str_of(p->effect_id);
+
+			l->driver->world.ops->tool_forget(l->driver->world.ctx, th_str_of(l->id),
+							  &id, 1);
 			program_drop(l, p);
+		}
 	}
 }
 

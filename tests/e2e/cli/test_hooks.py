@@ -184,10 +184,15 @@ class Hooks(house.House):
         run.send_signal(signal.SIGKILL)
         run.communicate()
         (self.work / "go").touch()
+        self.good("fork", "one", "two")
         self.good("resume", "one")
         self.assertEqual((self.work / "runs").read_text(), "x\n")
         self.assertEqual(len(self.events("hook_started")), 1)
         self.assertEqual(self.outcome()["status"], "refused")
+        # What a fork does is looked at by a run of its own.
+        self.good("resume", "two")
+        self.assertEqual((self.work / "runs").read_text(), "x\nx\n")
+        self.assertFalse((self.work / "made.txt").exists())
 
     def test_another_prompt_is_looked_at_by_a_new_run_of_the_hook(self):
         """A task that was stopped in its hook leaves no answer for the next one."""
