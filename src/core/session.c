@@ -393,8 +393,10 @@ void th_step_cancel(struct th_step *st, bool for_good)
 		} else if (for_good && (c->phase == TH_CALL_PARKED || th_call_is_halfway(c))) {
 			c->status = TH_OUTCOME_UNKNOWN;
 			th_call_phase_set(c, TH_CALL_JUDGED);
-		} else if (for_good && c->phase < TH_CALL_INTENDED && c->phase != TH_CALL_SEEN) {
-			c->reason = TH_STR("the run was cancelled before this call began");
+		} else if (for_good && c->phase == TH_CALL_SEEN) {
+			c->cancelled = true; /* policy refuses it when it is recorded */
+		} else if (for_good && c->phase < TH_CALL_INTENDED) {
+			c->reason = TH_STR(TH_CALL_CANCELLED_WHY);
 			th_call_phase_set(c, TH_CALL_DENIED);
 		}
 	}

@@ -167,6 +167,7 @@ struct th_call {
 	enum th_outcome_status status; /* SETTLED; JUDGED: what it will be */
 	bool emitted;                  /* the effect of this phase was given out */
 	bool approved;                 /* by a person */
+	bool cancelled;                /* SEEN: the run was stopped, and it is not to begin */
 	bool was_asked;                /* a person was asked about it */
 	bool again;        /* ASKED, PARKED: its id does not tell it from another that somebody was
 			      asked about */
@@ -239,6 +240,7 @@ enum th_turn_phase {
 /* Why a call is refused where a person did not say. */
 #define TH_REJECTED "a person rejected it"
 #define TH_CODE_REJECTED "the agent's code rejected it"
+#define TH_CALL_CANCELLED_WHY "the run was cancelled before this call began"
 
 /* Whether code has said what a task begins with: never, of an earlier one, of this one. */
 enum th_joined { TH_JOINED_NEVER, TH_JOINED_BEFORE, TH_JOINED };
