@@ -269,7 +269,10 @@ static enum th_code on_session_forked(struct th_step *st)
 			    "the call was under way in the session this one was forked from");
 		}
 		c->emitted = c->phase == TH_CALL_SETTLED;
+		c->hook_seq = 0;
 	}
+	th_hooks_anew(s, TH_GUARD_INPUT); /* nor what it had begun to ask */
+	th_hooks_anew(s, TH_GUARD_OUTPUT);
 	th_buf_clear(&s->started); /* nor its answer */
 	if (s->phase == TH_TURN_REQUESTED || s->phase == TH_TURN_BACKOFF) {
 		th_step_phase(s, s->tripped ? TH_TURN_REST : TH_TURN_DUE);
@@ -390,8 +393,10 @@ void th_step_cancel(struct th_step *st, bool for_good)
 		} else if (for_good && (c->phase == TH_CALL_PARKED || th_call_is_halfway(c))) {
 			c->status = TH_OUTCOME_UNKNOWN;
 			th_call_phase_set(c, TH_CALL_JUDGED);
-		} else if (for_good && c->phase < TH_CALL_INTENDED && c->phase != TH_CALL_SEEN) {
-			c->reason = TH_STR("the run was cancelled before this call began");
+		} else if (for_good && c->phase == TH_CALL_SEEN) {
+			c->cancelled = true; /* policy refuses it when it is recorded */
+		} else if (for_good && c->phase < TH_CALL_INTENDED) {
+			c->reason = TH_STR(TH_CALL_CANCELLED_WHY);
 			th_call_phase_set(c, TH_CALL_DENIED);
 		}
 	}

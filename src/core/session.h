@@ -167,6 +167,7 @@ struct th_call {
 	enum th_outcome_status status; /* SETTLED; JUDGED: what it will be */
 	bool emitted;                  /* the effect of this phase was given out */
 	bool approved;                 /* by a person */
+	bool cancelled;                /* SEEN: the run was stopped, and it is not to begin */
 	bool was_asked;                /* a person was asked about it */
 	bool again;        /* ASKED, PARKED: its id does not tell it from another that somebody was
 			      asked about */
@@ -239,6 +240,7 @@ enum th_turn_phase {
 /* Why a call is refused where a person did not say. */
 #define TH_REJECTED "a person rejected it"
 #define TH_CODE_REJECTED "the agent's code rejected it"
+#define TH_CALL_CANCELLED_WHY "the run was cancelled before this call began"
 
 /* Whether code has said what a task begins with: never, of an earlier one, of this one. */
 enum th_joined { TH_JOINED_NEVER, TH_JOINED_BEFORE, TH_JOINED };
@@ -491,8 +493,8 @@ static inline bool th_call_waits(const struct th_call *c, enum th_call_phase pha
 /* What a person said of a host; NULL: nothing that holds. */
 const struct th_said_host *th_session_host(const struct th_session *s, struct th_str name,
 					   uint16_t port);
-/* All that holds, and what was reached before untrusted bytes came: a JSON list of {host, port,
- * allow}. */
+/* All that holds, and what was reached before untrusted bytes came (`listed`: that holds for what
+ * net lists alone): a JSON list of {host, port, allow, listed}. */
 void th_session_hosts_print(const struct th_session *s, struct th_buf *out);
 /* What is decided about: SHA-256 of net and both, as of a call. */
 void th_host_digest(struct th_str name, uint16_t port, char out[static TH_SHA256_HEX_SIZE + 1]);

@@ -35,6 +35,14 @@ void th_hook_over(struct th_session *s, struct th_call *c, enum th_guard_stage s
 		*at = 0;
 }
 
+void th_hooks_anew(struct th_session *s, enum th_guard_stage stage)
+{
+	uint64_t *first = seq_of(s, NULL, stage, 0);
+
+	if (first)
+		memset(first, 0, TH_GUARDRAILS_MAX * sizeof(*first));
+}
+
 void th_hook_changes(struct th_session *s, struct th_call *c, struct th_str arguments,
 		     enum th_class class)
 {

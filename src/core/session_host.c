@@ -34,12 +34,15 @@ const struct th_said_host *th_session_host(const struct th_session *s, struct th
 	return NULL;
 }
 
-static void print_host(const struct th_said_host *h, struct th_jw *w)
+/* `reached`: nobody was asked, so it answers nothing where net does not list the host. */
+static void print_host(const struct th_said_host *h, bool reached, struct th_jw *w)
 {
 	th_jw_object(w);
 	th_jw_kstr(w, "host", th_str_of(h->name));
 	th_jw_kint(w, "port", h->port);
 	th_jw_kbool(w, "allow", h->allow);
+	if (reached)
+		th_jw_kbool(w, "listed", true);
 	th_jw_object_end(w);
 }
 
@@ -49,9 +52,9 @@ void th_session_hosts_print(const struct th_session *s, struct th_buf *out)
 
 	th_jw_array(&w);
 	for (size_t i = 0; i < s->origins.host_count; i++)
-		print_host(&s->origins.hosts[i], &w);
+		print_host(&s->origins.hosts[i], true, &w);
 	for (size_t i = 0; i < s->host_count; i++) /* the newer word, and so the one that holds */
-		print_host(&s->hosts[i], &w);
+		print_host(&s->hosts[i], false, &w);
 	th_jw_array_end(&w);
 }
 

@@ -78,6 +78,9 @@ enum th_code th_on_analysis(struct th_step *st);
 /* session_hook.c */
 enum th_code th_on_hook_started(struct th_step *st);
 void th_hook_over(struct th_session *s, struct th_call *c, enum th_guard_stage stage, size_t guard);
+/* Those of input, or of output, look at something else now: what was started before is not about
+ * that. */
+void th_hooks_anew(struct th_session *s, enum th_guard_stage stage);
 /* A hook gave the call other arguments, which policy lets run. */
 void th_hook_changes(struct th_session *s, struct th_call *c, struct th_str arguments,
 		     enum th_class class);

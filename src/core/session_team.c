@@ -61,6 +61,7 @@ static void guard_begin(struct th_session *s, size_t agent, uint64_t after, uint
 	s->guard_agent = agent;
 	s->guard_from = after;
 	s->guard_to = seq;
+	th_hooks_anew(s, TH_GUARD_INPUT);
 	s->guards_in = s->team->members[agent].guard_masks[TH_GUARD_INPUT];
 	for (size_t i = 0; s->hooks_began && i < s->team->members[agent].guard_count; i++)
 		if (s->team->members[agent].guards[i].once)
@@ -90,6 +91,7 @@ void th_next_step_task(struct th_session *s, uint64_t seq)
 static void check_final(struct th_session *s)
 {
 	th_step_phase(s, TH_TURN_CHECK);
+	th_hooks_anew(s, TH_GUARD_OUTPUT);
 	s->guards_out = th_session_member(s)->guard_masks[TH_GUARD_OUTPUT];
 	s->guards_out_given = 0;
 }
@@ -639,7 +641,6 @@ static enum th_code on_joined(struct th_step *st)
 	return TH_OK;
 }
 
-/* Something else stands for all that was. */
 /* Is the message of that event in a list of [event, item] and of items? */
 static bool holds_event(const struct th_json *history, uint64_t seq)
 {
@@ -662,6 +663,7 @@ static void forget_skills(struct th_session *s, const struct th_json *history)
 	s->skill_count = count;
 }
 
+/* Something else stands for all that was. */
 enum th_code th_on_condensation(struct th_step *st)
 {
 	struct th_session *s = st->s;

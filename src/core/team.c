@@ -52,7 +52,6 @@ static bool has_delegates(const struct th_json *d)
 	return false;
 }
 
-/* What makes a definition more than one plain agent. */
 /* Hooks that are programs. */
 static bool has_programs_at(const struct th_json *d, const char *member)
 {
@@ -69,6 +68,7 @@ static bool has_programs(const struct th_json *d)
 	return has_programs_at(d, "hooks");
 }
 
+/* What makes a definition more than one plain agent. */
 static bool more_than_plain(const struct th_json *d)
 {
 	static const char *const members[] = {

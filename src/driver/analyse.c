@@ -14,9 +14,11 @@ struct th_analysis {
 	size_t call; /* index into the fold's calls */
 	struct th_buf item, grounding;
 	th_record_item_fn *record;
+	bool asking; /* one may answer at once, before the others are asked */
 	struct {
 		uint64_t id; /* of its ticket; 0: not asked, or answered */
 		int64_t asked_ms;
+		char effect_id[33];
 	} questions[TH_ANALYSERS_MAX];
 };
 
@@ -95,7 +97,7 @@ static void ask(struct th_live *l, struct th_analysis *x, size_t i, struct th_st
 {
 	const struct th_agent_analyser *a = analyser_of(l, i);
 	struct th_buf arguments TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
-	char id[33];
+	char *id = x->questions[i].effect_id;
 	struct th_effect_call effect = {
 		.class = TH_CLASS_R,
 		.tool = a->url.len ? TH_STR(TH_ANALYSER_TOOL) : TH_STR("command"),
@@ -106,7 +108,7 @@ static void ask(struct th_live *l, struct th_analysis *x, size_t i, struct th_st
 	print_question(a, call, &arguments);
 	effect.arguments = th_buf_str(&arguments);
 	th_driver_random_id(l->driver, id);
-	effect.effect_id = th_str_n(id, 32);
+	effect.effect_id = th_str_of(id);
 	x->questions[i].id = ++l->asked;
 	x->questions[i].asked_ms = now_ms(l);
 	l->driver->world.ops->tool_run(l->driver->world.ctx,
@@ -121,6 +123,14 @@ static bool under_way(const struct th_live *l, size_t call)
 		if (x->call == call && x->answer_seq == l->fold.answer_seq)
 			return true;
 	return false;
+}
+
+static bool is_answered(const struct th_analysis *x)
+{
+	for (size_t i = 0; i < TH_ANALYSERS_MAX; i++)
+		if (x->questions[i].id)
+			return false;
+	return true;
 }
 
 bool th_live_analyse(struct th_live *l, const struct th_analyse *q)
@@ -147,10 +157,15 @@ bool th_live_analyse(struct th_live *l, const struct th_analyse *q)
 	x->next = l->analyses;
 	l->analyses = x;
 	print_call(l, q, &w);
+	x->asking = true;
 	for (size_t i = 0; i < count; i++)
 		if (!(q->call->analysed & (UINT32_C(1) << i)))
 			ask(l, x, i, th_buf_str(&text));
-	return true;
+	x->asking = false;
+	if (!is_answered(x))
+		return true;
+	analysis_drop(l, x);
+	return l->lost; /* else the caller records the call, as all have answered already */
 }
 
 /* ---- answers ---- */
@@ -180,14 +195,6 @@ static enum th_code read_answer(const struct th_effect_result *r, struct th_aren
 	return th_analyser_answer_read(th_buf_str(&text), a, ret, ret_reason, err);
 }
 
-static bool is_answered(const struct th_analysis *x)
-{
-	for (size_t i = 0; i < TH_ANALYSERS_MAX; i++)
-		if (x->questions[i].id)
-			return false;
-	return true;
-}
-
 static void write_answer(struct th_live *l, const struct th_analysis *x, size_t i,
 			 const struct th_effect_result *r)
 {
@@ -197,7 +204,8 @@ static void write_answer(struct th_live *l, const struct th_analysis *x, size_t 
 	struct th_ev_analysis d = { .name = a->name,
 				    .index = (int64_t)i,
 				    .call_id = c->call_id,
-				    .elapsed_ms = now_ms(l) - x->questions[i].asked_ms };
+				    .elapsed_ms =
+					TH_MAX(now_ms(l) - x->questions[i].asked_ms, (int64_t)0) };
 	enum th_risk risk = (enum th_risk)a->on_failure;
 	struct th_err err = { 0 };
 
@@ -208,6 +216,15 @@ static void write_answer(struct th_live *l, const struct th_analysis *x, size_t 
 	d.risk = th_str_of(th_risk_name(risk));
 	th_live_write_event(l, TH_EV_ANALYSIS, TH_SOURCE_ENVIRONMENT, l->fold.answer_seq,
 			    c->call_id, &d);
+}
+
+/* The executor need not hold its result: no event names the effect, and whoever goes on with the
+ * session asks anew. */
+static void forget(const struct th_live *l, const struct th_analysis *x, size_t i)
+{
+	const struct th_str id = th_str_of(x->questions[i].effect_id);
+
+	l->driver->world.ops->tool_forget(l->driver->world.ctx, th_str_of(l->id), &id, 1);
 }
 
 void th_live_analysis_done(struct th_live *l, struct th_ticket t, const struct th_effect_result *r)
@@ -230,8 +247,9 @@ void th_live_analysis_done(struct th_live *l, struct th_ticket t, const struct t
 		: NULL;
 	if (c && c->phase == TH_CALL_SEEN && !l->lost)
 		write_answer(l, x, i, r);
+	forget(l, x, i);
 	x->questions[i].id = 0;
-	if (!is_answered(x))
+	if (x->asking || !is_answered(x))
 		return;
 	if (c && c->phase == TH_CALL_SEEN && !l->lost)
 		x->record(l, c, th_buf_str(&x->item), th_buf_str(&x->grounding));

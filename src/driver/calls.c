@@ -77,7 +77,8 @@ static void record_item(struct th_live *l, struct th_call *c, struct th_str item
 
 void th_live_record(struct th_live *l, struct th_call *c)
 {
-	if (!th_live_mark(l, c, record_item) && !th_live_ground(l, c, record_item))
+	if (c->cancelled ||
+	    (!th_live_mark(l, c, record_item) && !th_live_ground(l, c, record_item)))
 		record_item(l, c, c->item, TH_STR(""));
 }
 
@@ -119,6 +120,8 @@ static void record_item(struct th_live *l, struct th_call *c, struct th_str item
 	} else {
 		th_live_usable(l, row, c, &arguments, &a, &why);
 	}
+	if (c->cancelled)
+		why = TH_STR(TH_CALL_CANCELLED_WHY);
 	d.arguments = th_buf_str(&arguments);
 	if (!c->computer && spec && th_effect_only_looks(spec->looks, d.arguments))
 		class = TH_CLASS_R;

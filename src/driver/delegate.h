@@ -72,7 +72,7 @@ void th_live_delegates_close(struct th_live *l); /* those that work for it */
 void th_live_delegation_free(struct th_live *l); /* as one of them; it goes itself */
 
 /* Why the budget that it shares allows no further request, static text; NULL: it does. */
-const char *th_live_shared_limit(const struct th_live *l);
+const char *th_live_shared_limit(const struct th_live *l, struct th_reservation next);
 
 /* ---- among its own files: delegate.c, _budget.c, _end.c, _task.c, _wait.c ---- */
 

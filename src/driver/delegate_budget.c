@@ -75,10 +75,8 @@ static struct use used_by_all(struct th_live *l)
 	return all;
 }
 
-const char *th_live_shared_limit(const struct th_live *l)
+const char *th_live_shared_limit(const struct th_live *l, struct th_reservation next)
 {
-	struct th_reservation next = th_session_reservation(&l->fold);
-
 	for (struct th_delegation *g = l->parent_call; g && g->parent && is_shared(g);
 	     g = g->parent->parent_call) {
 		const struct th_session *s = &g->parent->fold;

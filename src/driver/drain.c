@@ -2,6 +2,7 @@
 /* drain.c - a session that is to go on elsewhere, without anything under way. */
 #include "driver/live.h"
 #include "driver/person.h"
+#include "driver/program.h"
 
 /* What is in the log of a call alone says all of it. */
 static bool call_is_still(const struct th_call *c)
@@ -21,7 +22,7 @@ bool th_driver_drain(struct th_driver *d, struct th_handle h)
 	    l->queue_at < l->queue_count)
 		return false;
 	if (l->flight || l->ending || l->summarizing || l->pending_callbacks || l->unknowns ||
-	    l->grounds || l->sides || l->children || th_live_taken(l))
+	    l->grounds || l->sides || l->children || th_live_programs_run(l) || th_live_taken(l))
 		return false;
 	for (size_t i = 0; i < l->fold.call_count; i++)
 		if (!call_is_still(&l->fold.calls[i]))

@@ -175,7 +175,7 @@ static void do_conclude(struct th_live *l, const struct th_held *h, struct th_ca
 /* It rests at a limit of those that it works for. */
 static bool shared_limit(struct th_live *l)
 {
-	const char *limit = th_live_shared_limit(l);
+	const char *limit = th_live_shared_limit(l, th_session_reservation(&l->fold));
 	struct th_err err;
 
 	if (limit && th_live_state(l, TH_STATE_LIMIT, th_str_of(limit), &err))

@@ -79,7 +79,7 @@ static void forget_effects(struct th_driver *d, const struct th_append *a)
 		struct th_str raw;
 
 		if (a->events[i].kind != TH_EV_OUTCOME && a->events[i].kind != TH_EV_GUARDRAIL &&
-		    a->events[i].kind != TH_EV_CODE)
+		    a->events[i].kind != TH_EV_CODE && a->events[i].kind != TH_EV_QUESTION)
 			continue;
 		raw = th_json_raw_get(a->events[i].data, "effect_id");
 		if (raw.len < 3)

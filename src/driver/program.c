@@ -257,7 +257,8 @@ static void note(struct th_live *l, struct th_program *p)
 	d.answer = th_buf_str(&info);
 	if (v.failed) {
 		d.failed = v.reason;
-		d.fails = l->fold.team->hooks_fail;
+		/* What was waited for, and is not any more, ends nothing else. */
+		d.fails = l->fold.team->hooks_fail && (p->hook->async || !p->waited);
 	}
 	th_live_write_event(l, TH_EV_CODE, TH_SOURCE_ENVIRONMENT, p->seq, TH_STR(""), &d);
 }
@@ -477,15 +478,34 @@ static void settle(struct th_live *l, struct th_program *p)
 	run(l, p, TH_STR("{}"), b.epoch, true);
 }
 
+static bool is_same(const struct th_program *p, const struct th_pending_callback *about)
+{
+	return p->waited && p->about.stage == about->stage && p->about.guard == about->guard &&
+	       p->about.call_seq == about->call_seq;
+}
+
+/* Those that ended, and whose answer is about what nobody asks for any more. */
+static void drop_stale(struct th_live *l, const struct th_pending_callback *about)
+{
+	for (struct th_program *p = l->programs, *next; p; p = next) {
+		next = p->next;
+		if (p->over && is_same(p, about)) {
+			const struct th_str id = th_str_of(p->effect_id);
+
+			l->driver->world.ops->tool_forget(l->driver->world.ctx, th_str_of(l->id),
+							  &id, 1);
+			program_drop(l, p);
+		}
+	}
+}
+
 void th_live_program(struct th_live *l, const struct th_pending_callback *about)
 {
 	const struct th_call *c = th_live_call(l, about->call_seq);
 	uint64_t seq = th_session_hook(&l->fold, c, about->stage, about->guard);
 	struct th_program *p = seq ? program_find(l, seq) : l->programs;
 
-	while (!seq && p &&
-	       (p->seq || !p->waited || p->about.stage != about->stage ||
-		p->about.guard != about->guard || p->about.call_seq != about->call_seq))
+	while (!seq && p && (p->seq || !is_same(p, about)))
 		p = p->next;
 	if (p && p->over) {
 		conclude(l, p);
@@ -494,6 +514,7 @@ void th_live_program(struct th_live *l, const struct th_pending_callback *about)
 	}
 	if (p)
 		return; /* since before a pause: it is under way */
+	drop_stale(l, about);
 	p = program_new(l, hook_of(l, about));
 	p->about = *about;
 	p->waited = true;
@@ -502,6 +523,14 @@ void th_live_program(struct th_live *l, const struct th_pending_callback *about)
 		settle(l, p);
 	else
 		begin(l, p);
+}
+
+bool th_live_programs_run(const struct th_live *l)
+{
+	for (const struct th_program *p = l->programs; p; p = p->next)
+		if (p->seq && !p->over)
+			return true;
+	return false;
 }
 
 static void tell_rest(struct th_live *l)

@@ -21,6 +21,8 @@ void th_live_program_done(struct th_live *l, struct th_ticket t, const struct th
 /* The session rests: those that nobody waits for any more end.  True: programs run because it is
  * over, and who watches it is told afterwards. */
 bool th_live_programs_end(struct th_live *l);
+/* The log has that one was started, and not yet how it ended. */
+bool th_live_programs_run(const struct th_live *l);
 void th_live_programs_free(struct th_live *l);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "driver/delegate.h"
 #include "driver/log.h"
 #include "driver/queue.h"
 #include "models/frame.h"
@@ -135,7 +136,7 @@ static enum th_code reserve(struct th_live *l, struct th_side_request *r, struct
 		all.tokens += s->reserved.tokens;
 		all.cost_nano += s->reserved.cost_nano;
 	}
-	limit = th_session_limit_with(&l->fold, all);
+	limit = th_session_limit_with(&l->fold, all) ?: th_live_shared_limit(l, all);
 	return limit ? th_fail(err, TH_ELIMIT, "%s", limit) : TH_OK;
 }
 

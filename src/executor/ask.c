@@ -29,7 +29,9 @@ static struct th_exec_said *said_of(struct th_executor_server *x, struct th_str 
 	return NULL;
 }
 
-static void add_said(struct th_executor_server *x, struct th_str host, int64_t port, bool allow)
+/* `listed`: it answers only where net lists the host. */
+static void add_said(struct th_executor_server *x, struct th_str host, int64_t port, bool allow,
+		     bool listed)
 {
 	struct th_exec_said *at = said_of(x, host, port);
 
@@ -42,6 +44,7 @@ static void add_said(struct th_executor_server *x, struct th_str host, int64_t p
 	snprintf(at->name, sizeof(at->name), "%.*s", TH_FMT(host));
 	at->port = (uint16_t)port;
 	at->allow = allow;
+	at->listed = listed;
 }
 
 void th_exec_ask_said(struct th_executor_server *x, const struct th_exec_run *m)
@@ -55,7 +58,8 @@ void th_exec_ask_said(struct th_executor_server *x, const struct th_exec_run *m)
 	x->said_count = 0;
 	while (th_json_next(&it))
 		add_said(x, th_json_get_str(it.val, "host"), th_json_get_int(it.val, "port", 0),
-			 th_json_bool(th_json_get(it.val, "allow"), false));
+			 th_json_bool(th_json_get(it.val, "allow"), false),
+			 th_json_bool(th_json_get(it.val, "listed"), false));
 }
 
 /* ---- asking ---- */
@@ -128,7 +132,7 @@ void th_exec_ask(void *ctx, struct th_str host, uint16_t port, bool listed)
 		say(x, name, port, true, "");
 		return;
 	}
-	if (known) {
+	if (known && (listed || !known->listed)) {
 		say(x, name, port, known->allow, "nobody allowed it");
 		return;
 	}
@@ -151,7 +155,7 @@ void th_exec_on_host(struct th_exec_client *c, const struct th_exec_host *m)
 
 	if (c->epoch <= 0 || c->epoch < th_ledger_epoch(x->ledger))
 		return;
-	add_said(x, m->host, m->port, m->allow);
+	add_said(x, m->host, m->port, m->allow, false);
 	if (x->asking && x->asks[0].port == m->port && th_str_is(m->host, x->asks[0].name)) {
 		th_tool_clocks_go_on(&x->asking->job);
 		drop_first(x, m->allow, "nobody allowed it");

@@ -3,7 +3,9 @@
 
 import http.server
 import json
+import signal
 import threading
+import time
 import unittest
 
 import house
@@ -100,6 +102,34 @@ class Analysers(house.House):
         self.play("gone", {"name": "s", "url": "http://127.0.0.1:1/"}, code=WAITS)
         self.play("keyless", {"name": "s", "url": url, "token_env": "NO_SUCH"}, code=WAITS)
         self.assertIn("NO_SUCH", self.analyses[0]["failed"])
+        # One that fails at once ends nothing: the others are asked, too.
+        program = {"name": "p", "command": ["/bin/echo", '{"risk": "low"}']}
+        self.play("keyless-first", {"name": "s", "url": url, "token_env": "NO_SUCH"}, program, code=WAITS)
+        self.assertEqual([(a["name"], a["risk"]) for a in self.analyses], [("s", "high"), ("p", "low")])
+        self.play("keyless-all", *[{"name": name, "url": url, "token_env": "NO_SUCH", "on_failure": "low"} for name in "ab"])
+        self.assertEqual([a["name"] for a in self.analyses], ["a", "b"])
+
+    def test_a_run_that_is_stopped_meanwhile(self):
+        """The call is not made, also when another task begins."""
+        wait = "touch asked; until [ -e go ]; do sleep 0.05; done; echo '{\"risk\": \"low\"}'"
+        agent = {"workspace": str(self.work), "tools": ["shell"],
+                 "confirm": {"when": "risky", "external": [{"name": "p", "command": ["/bin/sh", "-c", wait]}]}}
+        (self.folder / "agent.yaml").write_text(json.dumps(agent))
+        self.standin = house.Standin(self.folder, {"rules": [{"if": {"turns": {"equals": 0}}, "parts": [SHELL]},
+                                                             {"parts": [{"text": "Done."}]}]})
+        self.env["OPENAI_BASE_URL"] = self.standin.url
+        run = self.start("run", "-a", self.folder / "agent.yaml", "-s", "one", "Begin.")
+        deadline = time.monotonic() + 30
+        while not (self.work / "asked").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        run.send_signal(signal.SIGKILL)
+        run.communicate()
+        self.good("cancel", "one")
+        (self.work / "go").touch()
+        self.good("run", "-s", "one", "Something else.")
+        self.assertFalse((self.work / "made.txt").exists())
+        events = [json.loads(line) for line in self.good("log", "one", "--json").out.splitlines()]
+        self.assertEqual([e["data"]["policy"] for e in events if e["kind"] == "call"], ["refuse"])
 
     def test_files_that_are_wrong(self):
         for external, words in (([{"name": "a"}], "without one of"), ([{"name": "a", "url": "ftp://x"}], "neither http"),

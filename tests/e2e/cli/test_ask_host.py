@@ -181,6 +181,18 @@ class AskHost(serving.Served):
         self.assertIn("169.254.169.254:80 is not on the list of this agent (net)", out[2])
         self.assertEqual(len(self.log("approval_requested")), 1)
 
+    def test_reached_is_not_allowed_for_good(self):
+        """A word for one task is none for the next, also where it is noted what was reached."""
+        self.write("net: [good.example]\nnet_ask: true\nuntrusted: {origins: [mcp], ask: [host]}\n")
+        self.begin([bash("curl -sS http://other.example/1")], [{"text": "one"}],
+                   [bash("curl -sS http://other.example/2")], [{"text": "two"}])
+        self.say("approve", call_id=self.waits()["call_id"])
+        self.rest()
+        self.message("once more")
+        self.say("reject", call_id=self.waits()["call_id"])
+        self.wait_for(lambda: len(self.log("final")) == 2)
+        self.assertEqual([a["path"] for a in self.internet.asked], ["/1"])
+
     def test_no_untrusted_bytes(self):
         """A session that has read nothing of others' is asked about nothing."""
         self.write("net: ['*.example']\nuntrusted: rule_of_two\n")

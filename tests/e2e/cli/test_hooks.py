@@ -184,10 +184,34 @@ class Hooks(house.House):
         run.send_signal(signal.SIGKILL)
         run.communicate()
         (self.work / "go").touch()
+        self.good("fork", "one", "two")
         self.good("resume", "one")
         self.assertEqual((self.work / "runs").read_text(), "x\n")
         self.assertEqual(len(self.events("hook_started")), 1)
         self.assertEqual(self.outcome()["status"], "refused")
+        # What a fork does is looked at by a run of its own.
+        self.good("resume", "two")
+        self.assertEqual((self.work / "runs").read_text(), "x\nx\n")
+        self.assertFalse((self.work / "made.txt").exists())
+
+    def test_another_prompt_is_looked_at_by_a_new_run_of_the_hook(self):
+        """A task that was stopped in its hook leaves no answer for the next one."""
+        self.hooks(user_prompt_submit=["cat > $(ls | grep -c given).given; until [ -e go ]; do sleep 0.05; done; grep -q Other *.given && exit 2"])
+        self.standin = house.Standin(self.folder, {"rules": [{"parts": [{"text": "Done."}]}]})
+        self.env["OPENAI_BASE_URL"] = self.standin.url
+        run = self.start("run", "-a", self.folder / "agent.yaml", "-s", "one", "Begin.")
+        deadline = time.monotonic() + 30
+        while not (self.work / "0.given").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        run.send_signal(signal.SIGKILL)
+        run.communicate()
+        self.good("cancel", "one")
+        (self.work / "go").touch()
+        self.good("run", "-s", "one", "Other.", code=1)
+        self.assertIn("Other.", json.loads((self.work / "1.given").read_text())["message"])
+        self.assertEqual(len(self.events("hook_started")), 2)
+        self.assertTrue(self.guardrails()[-1]["tripped"])
+        self.assertEqual(self.events("model_requested"), [])
 
 
 if __name__ == "__main__":

@@ -326,7 +326,8 @@ static void test_untrusted_bytes(void **unused)
 		if (rows[i].seq)
 			assert_int_equal(st.s.origins.first, rows[i].first);
 		if (strstr(rows[i].untrusted, "rule"))
-			said_is(&st, "[{\"host\":\"a.example\",\"port\":443,\"allow\":true}]");
+			said_is(&st, "[{\"host\":\"a.example\",\"port\":443,\"allow\":true,"
+				     "\"listed\":true}]");
 		else
 			said_is(&st, "[]");
 		/* A condensation, and the next task, change nothing about it. */
