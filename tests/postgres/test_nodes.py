@@ -149,6 +149,15 @@ class Nodes(WithNodes):
         self.postgres.sql("DROP SCHEMA thole CASCADE")
         self.good("store", "migrate")
 
+    def test_many_nodes(self):
+        """A list of nodes that is longer than a piece of a reading is whole."""
+        node = self.node("n1")
+        self.postgres.sql("INSERT INTO thole.owners (owner, host, process, began, expires, node) SELECT 'o' || n, 'h', n, clock_timestamp(),"
+                          " clock_timestamp() + interval '1 hour', 'x' || to_char(n, 'FM000') FROM generate_series(1, 600) n")
+        listed = node.good("GET", "/api/fleet", who="boss")["nodes"]
+        self.assertEqual([n["name"] for n in listed], ["n1"] + ["x%03d" % n for n in range(1, 601)])
+        self.wait_for(lambda: "\nthole_fleet_nodes 601\n" in node.call("GET", "/metrics", who="boss").body.decode())
+
     def test_capacity(self):
         """A node that is full begins nothing more, and takes nothing of a dead one."""
         self.serve_steps("sleep 30")
