@@ -42,6 +42,14 @@ static enum th_code announce(struct th_fleet *f, struct th_err *err)
 	return TH_OK;
 }
 
+void th_fleet_configure(struct th_fleet *f)
+{
+	struct th_err err = { 0 };
+
+	if (announce(f, &err) != TH_OK)
+		th_journal_say(f->server, "fleet", "%s", err.msg);
+}
+
 static bool allows(void *ctx, const struct th_address *to)
 {
 	(void)ctx;
@@ -276,11 +284,8 @@ static void on_drain(void *ctx)
 
 void th_fleet_drain(struct th_fleet *f)
 {
-	struct th_err err = { 0 };
-
 	f->draining = true;
-	if (announce(f, &err) != TH_OK)
-		th_journal_say(f->server, "fleet", "%s", err.msg);
+	th_fleet_configure(f);
 	th_timer_start(&f->drain, 0, DRAIN_LOOK_MS);
 	on_drain(f);
 }

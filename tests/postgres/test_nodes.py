@@ -169,6 +169,20 @@ class Nodes(WithNodes):
         node.good("POST", "/api/sessions/one/cancel", {"when": "now"}, 202)
         self.wait_for(lambda: self.state("one") == "stopped")
 
+    def test_reload(self):
+        """What a node is called is read again; whether it is one is not."""
+        node = self.node("n1")
+        config, journal = self.folder / "n1" / "config.yaml", self.folder / "n1" / "journal"
+        named = lambda: node.good("GET", "/api/fleet", who="boss")["nodes"][0]["name"]
+        config.write_text(config.read_text().replace("name: n1", "name: other"))
+        node.process.send_signal(signal.SIGHUP)
+        self.wait_for(lambda: named() == "other")
+        config.write_text("serve: {}\n")
+        node.process.send_signal(signal.SIGHUP)
+        self.wait_for(lambda: "serve.fleet: a server becomes a node" in journal.read_text())
+        self.assertEqual(named(), "other")
+        self.assertEqual(node.end(), 0)
+
     def test_settings(self):
         self.secret.chmod(0o644)
         config = self.folder / "bad.yaml"
