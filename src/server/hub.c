@@ -144,13 +144,16 @@ static void close_session(struct th_hub *h)
 static void leave_session(struct th_hub *h)
 {
 	struct thole_error e;
-	int code = th_hub_runs(h) ? thole_session_hand_over(h->session, true, &e) : THOLE_EBUSY;
+	int code =
+	    th_hub_runs(h) ? thole_session_hand_over(h->session, true, &e) : THOLE_EUNSUPPORTED;
 
-	if (code == THOLE_EBUSY || code == THOLE_EUNSUPPORTED) {
+	if (code == THOLE_EUNSUPPORTED) {
 		close_session(h);
 		return;
 	}
-	if (code)
+	/* One that is still being opened is not given back, which would be to nobody: it ends with
+	 * the runtime, whose sessions others look for. */
+	if (code && code != THOLE_EBUSY)
 		th_journal_say(h->server, "store", "hand over %s: %s", h->id, e.text);
 	forget_session(h);
 }
