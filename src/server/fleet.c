@@ -255,7 +255,8 @@ void th_fleet_finish(struct th_fleet *f)
 	}
 }
 
-/* Those whose answer somebody waits for here end here, if they end in time. */
+/* Those whose answer somebody waits for here end here, if they end in time.  One that is leaving
+ * begins nothing more: who asks it something now would wait in vain, and is told that it left. */
 static void on_drain(void *ctx)
 {
 	struct th_fleet *f = ctx;
@@ -269,7 +270,7 @@ static void on_drain(void *ctx)
 		next = h->next;
 		if (!th_hub_runs(h) || h->telling)
 			continue;
-		if (h->busy || handed == DRAIN_PIECE) {
+		if ((h->busy && !h->leaving) || handed == DRAIN_PIECE) {
 			f->left++;
 			continue;
 		}

@@ -126,6 +126,7 @@ static void forget_session(struct th_hub *h)
 	h->parked_ms = 0; /* its watchers end with it */
 	h->session = NULL;
 	h->watcher = NULL;
+	h->leaving = false;
 	set_rested(h, false);
 	h->server->hubs.open--;
 	th_server_kick(h->server);
@@ -238,6 +239,7 @@ int th_hub_hand_over(struct th_hub *h, struct thole_error *err)
 {
 	int code = thole_session_hand_over(h->session, false, err);
 
+	h->leaving = code == THOLE_EBUSY;
 	if (code == THOLE_EBUSY || code == THOLE_EUNSUPPORTED)
 		return code;
 	forget_session(h);

@@ -7,6 +7,7 @@ import pathlib
 import signal
 import socket
 import sys
+import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e" / "cli"))
@@ -104,6 +105,26 @@ class Nodes(WithNodes):
         began = time.monotonic()
         self.assertEqual(first.end(), 0)
         self.assertGreater(time.monotonic() - began, 0.9)
+        self.wait_for(lambda: self.state("one") == "finished")
+        self.assertEqual(self.made(), ["x\n"])
+
+    def test_asked_while_it_leaves(self):
+        """Who waits for an answer of a session that is about to leave does not keep it, nor wait for nothing."""
+        self.serve_steps("until [ -e go ]; do sleep 0.05; done; echo x >> made", turns=1)
+        first, second = self.node("n1", "--drain-s", "600"), self.node("n2")
+        first.good("POST", "/api/sessions", {"agent": "worker", "id": "one", "message": "Go."}, 201)
+        self.wait_for(lambda: "intent" in self.kinds("one"))
+        first.process.send_signal(signal.SIGTERM)
+        self.wait_for(lambda: first.call("GET", "/readyz").status == 503)
+        asked = threading.Thread(target=first.call, args=("POST", "/a2a/worker", {
+            "jsonrpc": "2.0", "id": 1, "method": "SendMessage",
+            "params": {"message": {"contextId": "one", "role": "ROLE_USER", "parts": [{"text": "And?"}]}}}))
+        asked.start()
+        self.wait_for(lambda: "message" in self.kinds("one")[3:])
+        (self.work / "one" / "go").write_text("")
+        asked.join(house.SECONDS)
+        self.assertFalse(asked.is_alive())
+        self.assertEqual(first.end(signal.SIGCONT), 0)
         self.wait_for(lambda: self.state("one") == "finished")
         self.assertEqual(self.made(), ["x\n"])
 
