@@ -105,6 +105,19 @@ static enum th_code take_event(void *ctx, const struct th_event *ev, const struc
 	return line_end(r, err);
 }
 
+/* One that is full goes to the program before the next line. */
+static enum th_code give_full(struct thole_reading *r, struct th_err *err)
+{
+	enum th_code code;
+
+	if (r->count < TH_READ_PIECE_EVENTS && r->text.len < TH_READ_PIECE_BYTES)
+		return TH_OK;
+	code = th_read_give(&r->job, err);
+	th_buf_clear(&r->text);
+	r->count = 0;
+	return code;
+}
+
 static enum th_code take_line(void *ctx, struct th_str line, struct th_err *err)
 {
 	struct thole_reading *r = ctx;
@@ -112,20 +125,17 @@ static enum th_code take_line(void *ctx, struct th_str line, struct th_err *err)
 
 	th_buf_add(&r->text, line);
 	code = line_end(r, err);
-	if (code || (r->count < TH_READ_PIECE_EVENTS && r->text.len < TH_READ_PIECE_BYTES))
-		return code;
-	code = th_read_give(&r->job, err);
-	th_buf_clear(&r->text);
-	r->count = 0;
-	return code;
+	return code ? code : give_full(r, err);
 }
 
 static enum th_code take_node(void *ctx, const struct th_node *node, struct th_err *err)
 {
 	struct thole_reading *r = ctx;
+	enum th_code code;
 
 	th_node_print(node, &r->text);
-	return line_end(r, err);
+	code = line_end(r, err);
+	return code ? code : give_full(r, err);
 }
 
 static enum th_code run(struct th_read *job, struct th_store *store, struct th_err *err)

@@ -28,6 +28,8 @@ static struct th_mcp *reading_end(struct reading *r)
 
 	m->ctx = NULL;
 	m->gone = NULL;
+	if (m->access)
+		m->access->reads = false;
 	th_buf_deinit(&r->out);
 	free(r);
 	return m;
@@ -48,6 +50,7 @@ static struct reading *reading_new(struct th_mcp *m, struct th_str uri, size_t m
 	*r = (struct reading){ .m = m, .uri = uri, .out = TH_BUF_INIT(max) };
 	m->ctx = r;
 	m->gone = on_gone;
+	m->access->reads = true;
 	return r;
 }
 

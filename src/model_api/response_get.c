@@ -50,7 +50,9 @@ static void on_loaded(void *ctx)
 	r->access->ctx = NULL;
 	r->access->gone = NULL;
 	r->access->reads = false;
-	if (th_json_bool(th_json_get(d->member, "store"), true))
+	/* While its log was read, another request may have changed or deleted it. */
+	if (th_stored_refresh(r->access->server, r->access->user, d) &&
+	    th_json_bool(th_json_get(d->member, "store"), true))
 		r->fn(r);
 	else
 		not_found(r->access);

@@ -65,6 +65,8 @@ bool th_stored_load_start(struct th_server *s, const char *user, struct th_str n
 			  struct th_stored *ret, th_stored_fn *done, void *ctx,
 			  struct th_stored_load **ret_load);
 void th_stored_load_cancel(struct th_stored_load *l); /* *ret is as far as it came */
+/* What its session's row says by now.  False: it was deleted meanwhile. */
+bool th_stored_refresh(struct th_server *s, const char *user, struct th_stored *d);
 
 /* ---- response_delete.c ---- */
 

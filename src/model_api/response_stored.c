@@ -299,6 +299,14 @@ static bool find(struct th_server *s, const char *user, struct th_str name, stru
 	return false;
 }
 
+bool th_stored_refresh(struct th_server *s, const char *user, struct th_stored *d)
+{
+	th_json_free(d->doc);
+	d->doc = NULL;
+	d->member = NULL;
+	return load_row(s, user, d) && th_json_is_object(d->member) && !th_stored_is_deleted(d);
+}
+
 bool th_stored_load(struct th_server *s, const char *user, struct th_str name,
 		    struct th_stored *ret)
 {

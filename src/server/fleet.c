@@ -42,6 +42,14 @@ static enum th_code announce(struct th_fleet *f, struct th_err *err)
 	return TH_OK;
 }
 
+void th_fleet_configure(struct th_fleet *f)
+{
+	struct th_err err = { 0 };
+
+	if (announce(f, &err) != TH_OK)
+		th_journal_say(f->server, "fleet", "%s", err.msg);
+}
+
 static bool allows(void *ctx, const struct th_address *to)
 {
 	(void)ctx;
@@ -247,7 +255,8 @@ void th_fleet_finish(struct th_fleet *f)
 	}
 }
 
-/* Those whose answer somebody waits for here end here, if they end in time. */
+/* Those whose answer somebody waits for here end here, if they end in time.  One that is leaving
+ * begins nothing more: who asks it something now would wait in vain, and is told that it left. */
 static void on_drain(void *ctx)
 {
 	struct th_fleet *f = ctx;
@@ -261,7 +270,7 @@ static void on_drain(void *ctx)
 		next = h->next;
 		if (!th_hub_runs(h) || h->telling)
 			continue;
-		if (h->busy || handed == DRAIN_PIECE) {
+		if ((h->busy && !h->leaving) || handed == DRAIN_PIECE) {
 			f->left++;
 			continue;
 		}
@@ -276,11 +285,8 @@ static void on_drain(void *ctx)
 
 void th_fleet_drain(struct th_fleet *f)
 {
-	struct th_err err = { 0 };
-
 	f->draining = true;
-	if (announce(f, &err) != TH_OK)
-		th_journal_say(f->server, "fleet", "%s", err.msg);
+	th_fleet_configure(f);
 	th_timer_start(&f->drain, 0, DRAIN_LOOK_MS);
 	on_drain(f);
 }

@@ -39,6 +39,7 @@ struct th_fleet {
 TH_NODISCARD enum th_code th_fleet_new(struct th_server *s, struct th_fleet **ret,
 				       struct th_err *err);
 struct th_fleet *th_fleet_free(struct th_fleet *f); /* takes NULL, returns NULL */
+void th_fleet_configure(struct th_fleet *f);        /* its settings are others */
 void th_fleet_sweep(struct th_fleet *f);            /* about once a second; takes NULL */
 void th_fleet_finish(struct th_fleet *f); /* ends streams that are passed on; takes NULL */
 

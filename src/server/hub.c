@@ -126,6 +126,7 @@ static void forget_session(struct th_hub *h)
 	h->parked_ms = 0; /* its watchers end with it */
 	h->session = NULL;
 	h->watcher = NULL;
+	h->leaving = false;
 	set_rested(h, false);
 	h->server->hubs.open--;
 	th_server_kick(h->server);
@@ -144,13 +145,16 @@ static void close_session(struct th_hub *h)
 static void leave_session(struct th_hub *h)
 {
 	struct thole_error e;
-	int code = th_hub_runs(h) ? thole_session_hand_over(h->session, true, &e) : THOLE_EBUSY;
+	int code =
+	    th_hub_runs(h) ? thole_session_hand_over(h->session, true, &e) : THOLE_EUNSUPPORTED;
 
-	if (code == THOLE_EBUSY || code == THOLE_EUNSUPPORTED) {
+	if (code == THOLE_EUNSUPPORTED) {
 		close_session(h);
 		return;
 	}
-	if (code)
+	/* One that is still being opened is not given back, which would be to nobody: it ends with
+	 * the runtime, whose sessions others look for. */
+	if (code && code != THOLE_EBUSY)
 		th_journal_say(h->server, "store", "hand over %s: %s", h->id, e.text);
 	forget_session(h);
 }
@@ -235,6 +239,7 @@ int th_hub_hand_over(struct th_hub *h, struct thole_error *err)
 {
 	int code = thole_session_hand_over(h->session, false, err);
 
+	h->leaving = code == THOLE_EBUSY;
 	if (code == THOLE_EBUSY || code == THOLE_EUNSUPPORTED)
 		return code;
 	forget_session(h);

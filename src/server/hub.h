@@ -57,6 +57,7 @@ struct th_hub {
 	struct th_hub *spare_prev, *spare_next;
 	const void *keeper; /* the socket whose end is its end, too; NULL: none */
 	bool doomed;        /* it is deleted as soon as it rests */
+	bool leaving;       /* it begins nothing more, and is handed over when it can be */
 	char user[TH_USER_MAX + 1];
 	char id[TH_SESSION_ID_MAX + 1];
 };

@@ -245,6 +245,11 @@ enum th_code th_server_reload(struct th_server *s, struct th_str serve, struct t
 		code = th_served_load(s->o.agents, &agents, err);
 	if (!code)
 		code = load_tokens(s, &tokens, err);
+	/* What is passed on, and what others know of this node, hangs on it. */
+	if (!code && s->listen && !s->fleet != !settings.s.fleet)
+		code = th_fail(err, TH_EUSAGE,
+			       "serve.fleet: a server becomes a node of a fleet, or ceases to be "
+			       "one, when it is started again");
 	if (code) {
 		th_settings_deinit(&settings);
 		th_served_deinit(&agents);
@@ -260,6 +265,8 @@ enum th_code th_server_reload(struct th_server *s, struct th_str serve, struct t
 	s->tokens_stamp = 0;
 	if (s->webhooks)
 		th_webhooks_configure(s->webhooks);
+	if (s->fleet)
+		th_fleet_configure(s->fleet);
 	return TH_OK;
 }
 

@@ -86,7 +86,7 @@ static const char of_all[] =
 	" count(*) FILTER (WHERE agent_state NOT IN ('running', 'loading', 'waiting', 'paused'))"
 	" AS others FROM thole.sessions WHERE owner <> '' GROUP BY owner) n ON n.owner = o.owner"
 	" WHERE n.owner IS NOT NULL OR o.expires > clock_timestamp()"
-	" ORDER BY o.node, o.owner LIMIT $1";
+	" ORDER BY o.expires <= clock_timestamp(), o.node, o.owner LIMIT $1"; /* who lives first */
 /* clang-format on */
 
 static bool node_read(PGresult *r, int i, struct th_node *ret)

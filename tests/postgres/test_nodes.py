@@ -7,6 +7,7 @@ import pathlib
 import signal
 import socket
 import sys
+import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e" / "cli"))
@@ -107,6 +108,26 @@ class Nodes(WithNodes):
         self.wait_for(lambda: self.state("one") == "finished")
         self.assertEqual(self.made(), ["x\n"])
 
+    def test_asked_while_it_leaves(self):
+        """Who waits for an answer of a session that is about to leave does not keep it, nor wait for nothing."""
+        self.serve_steps("until [ -e go ]; do sleep 0.05; done; echo x >> made", turns=1)
+        first, second = self.node("n1", "--drain-s", "600"), self.node("n2")
+        first.good("POST", "/api/sessions", {"agent": "worker", "id": "one", "message": "Go."}, 201)
+        self.wait_for(lambda: "intent" in self.kinds("one"))
+        first.process.send_signal(signal.SIGTERM)
+        self.wait_for(lambda: first.call("GET", "/readyz").status == 503)
+        asked = threading.Thread(target=first.call, args=("POST", "/a2a/worker", {
+            "jsonrpc": "2.0", "id": 1, "method": "SendMessage",
+            "params": {"message": {"contextId": "one", "role": "ROLE_USER", "parts": [{"text": "And?"}]}}}))
+        asked.start()
+        self.wait_for(lambda: "message" in self.kinds("one")[3:])
+        (self.work / "one" / "go").write_text("")
+        asked.join(house.SECONDS)
+        self.assertFalse(asked.is_alive())
+        self.assertEqual(first.end(signal.SIGCONT), 0)
+        self.wait_for(lambda: self.state("one") == "finished")
+        self.assertEqual(self.made(), ["x\n"])
+
     def test_killed(self):
         """A node that is killed: what it had goes on when its lease is over; whoever follows loses nothing."""
         self.serve_steps("echo x >> made; sleep 0.5")
@@ -149,6 +170,15 @@ class Nodes(WithNodes):
         self.postgres.sql("DROP SCHEMA thole CASCADE")
         self.good("store", "migrate")
 
+    def test_many_nodes(self):
+        """A list of nodes that is longer than a piece of a reading is whole."""
+        node = self.node("n1")
+        self.postgres.sql("INSERT INTO thole.owners (owner, host, process, began, expires, node) SELECT 'o' || n, 'h', n, clock_timestamp(),"
+                          " clock_timestamp() + interval '1 hour', 'x' || to_char(n, 'FM000') FROM generate_series(1, 600) n")
+        listed = node.good("GET", "/api/fleet", who="boss")["nodes"]
+        self.assertEqual([n["name"] for n in listed], ["n1"] + ["x%03d" % n for n in range(1, 601)])
+        self.wait_for(lambda: "\nthole_fleet_nodes 601\n" in node.call("GET", "/metrics", who="boss").body.decode())
+
     def test_capacity(self):
         """A node that is full begins nothing more, and takes nothing of a dead one."""
         self.serve_steps("sleep 30")
@@ -159,6 +189,20 @@ class Nodes(WithNodes):
         self.assertEqual((answer.status, answer.json()["error"]["code"]), (503, "overloaded"))
         node.good("POST", "/api/sessions/one/cancel", {"when": "now"}, 202)
         self.wait_for(lambda: self.state("one") == "stopped")
+
+    def test_reload(self):
+        """What a node is called is read again; whether it is one is not."""
+        node = self.node("n1")
+        config, journal = self.folder / "n1" / "config.yaml", self.folder / "n1" / "journal"
+        named = lambda: node.good("GET", "/api/fleet", who="boss")["nodes"][0]["name"]
+        config.write_text(config.read_text().replace("name: n1", "name: other"))
+        node.process.send_signal(signal.SIGHUP)
+        self.wait_for(lambda: named() == "other")
+        config.write_text("serve: {}\n")
+        node.process.send_signal(signal.SIGHUP)
+        self.wait_for(lambda: "serve.fleet: a server becomes a node" in journal.read_text())
+        self.assertEqual(named(), "other")
+        self.assertEqual(node.end(), 0)
 
     def test_settings(self):
         self.secret.chmod(0o644)

@@ -168,6 +168,8 @@ class Cua(serving.Served):
         if not (shutil.which("xdotool") and shutil.which("wmctrl")):
             self.assertIn("xdotool, wmctrl", self.do("get_application_windows")["error"])
             self.skipTest("xdotool and wmctrl are not installed")
+        # The desktop takes commands before its window manager has begun, which is who knows of windows.
+        self.wait_for(lambda: self.do("get_application_windows")["success"])
         self.assertEqual(self.do("get_application_windows"), {"success": True, "windows": []})
         self.failed("get_current_window_id", "No active window")
         self.do("launch", app="xterm -geometry 80x24+100+120 -T 'Name $(id) one' -e sleep 300")
