@@ -532,8 +532,8 @@ static void effect_cancel(struct th_exec_effect *e)
 {
 	if (e->finished || e->settling || e->cancelled)
 		return;
-	th_exec_ask_cancelled(e);
 	e->cancelled = true;
+	th_exec_ask_cancelled(e);
 	if (!e->started || e->probe)
 		return; /* seen at the flush; and looking does no harm */
 	if (is_computers(e))
