@@ -274,8 +274,9 @@ static bool renews(struct exchange *e)
 static void not_answered(struct exchange *e, const struct th_fetch_result *r)
 {
 	struct th_mcp_process *p = e->p;
-	bool certain = !r->sent || e->status == 401 || e->status == 403 || e->status == 404 ||
-		       e->status == 405;
+	/* Who refuses to go on with a stream has taken the message before. */
+	bool certain = !e->resumes && (!r->sent || e->status == 401 || e->status == 403 ||
+				       e->status == 404 || e->status == 405);
 	struct th_err err = {};
 
 	say_status(e, r, &err);
@@ -478,7 +479,11 @@ static void send_again(struct exchange *e)
 	th_buf_clear(&e->answer);
 	th_buf_clear(&e->challenge);
 	e->status = 0;
-	start_fetch(e, false, e->once);
+	/* What is refused may be a stream that is taken up: its message is not sent twice. */
+	if (e->resumes || e->listens)
+		start_fetch(e, true, false);
+	else
+		start_fetch(e, false, e->once);
 }
 
 /* Sends what waited for a token; without one that was refused stays refused. */

@@ -302,6 +302,14 @@ class Http(Client):
         self.assertIn("MCP_NONE", ended.out)
         self.bad(2, "http://", "run", "-a", self.address("ftp://x/"), "-s", "ftp", "go")
 
+    def test_a_stream_that_is_refused(self):
+        """The call was taken before, so nobody may say that it was not started."""
+        self.env["MCP_TOKEN"] = "right"
+        agent = self.address(self.begin("--era", "legacy", "--token", "right", "--fault", "expires"), token_env="MCP_TOKEN")
+        (steps,) = self.ask(agent, call("t_steps"), name="u")
+        self.assertEqual(steps["status"], "unknown")
+        self.assertEqual(len(self.received("tools/call")), 1)
+
     def test_forgotten(self):
         """A session that the server no longer knows when its list is asked for."""
         url = self.begin("--era", "legacy", "--fault", "forgets")

@@ -187,6 +187,14 @@ class Login(Http):
         self.assertIn("wants a new login", said)
         self.nothing_leaked("one", "gone")
 
+    def test_a_stream_that_is_refused(self):
+        """A call whose token ends before its stream is taken up is not sent a second time."""
+        self.url = self.begin("--era", "legacy", "--login", str(self.work / "login.json"), "--fault", "expires")
+        self.log_in()
+        self.run_agent("s", call("t_steps"))
+        self.assertEqual([(o["status"], o["output"]) for o in self.outcomes("s")], [("done", "both steps")])
+        self.assertEqual(len(self.received("tools/call")), 1)
+
     def test_hostile(self):
         """Another issuer's answer, a document of another server, an address without https, an authority without PKCE."""
         self.iss = "https://evil.example"
