@@ -373,7 +373,7 @@ static void on_asked(struct th_mcp_work *w, const struct th_mcp_question *q)
 				    .inputs = q->inputs };
 	struct th_err err = {};
 
-	if (q->id.len) {
+	if (q->id.len && !c->work.held) {
 		name_hold(c);
 		form.hold = c->hold;
 	}

@@ -158,6 +158,15 @@ class Client(test_kill.Killing):
         self.assertEqual(outcome["status"], "unknown")
         self.assertFalse((self.work / "effects").exists())
 
+    def test_person_and_a_second_question(self):
+        """What the server asks while its first question waits is called off, and the first goes on."""
+        agent = self.agent("--era", "legacy", "--fault", "asks_twice")
+        self.serve({"parts": [call("t_register")]}, {"parts": [{"text": "Done."}]})
+        self.good("run", "-a", agent, "-s", "two", "go", code=3)
+        self.good("answer", "two", "Ann")
+        self.good("resume", "two")
+        self.assertEqual([o["output"] for o in self.outcomes("two")], ["registered Ann, 30"])
+
     def test_person_and_a_stop(self):
         agent = self.agent("--era", "modern")
         self.serve({"parts": [call("t_register")]})
