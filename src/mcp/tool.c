@@ -346,6 +346,7 @@ static void hold(struct call *c)
 	c->work.held = true;
 	c->work.header_count = 0;
 	th_buf_deinit(&c->asks);
+	th_timer_stop(&c->timer); /* it may stand still for another question */
 	th_timer_start(&c->timer, TH_MCP_HELD_MS, 0);
 	job->state = NULL;
 	job->done(job, TH_OUTCOME_DONE, TH_STR("\"\""), th_buf_str(&evidence));
@@ -426,6 +427,7 @@ static void take_up(struct call *c, struct th_tool_job *job, const struct th_mcp
 	c->work.held = false;
 	c->hold = TH_STR("");
 	job->state = c;
+	job->clocks[0] = &c->timer;
 	th_timer_start(&c->timer, (uint64_t)c->timeout_ms, 0);
 	if (late.failed)
 		give_up(c, "the server's answer was too large", NULL, false);
