@@ -62,6 +62,8 @@ class Authority(http.server.BaseHTTPRequestHandler):
         form = dict(urllib.parse.parse_qsl(body, strict_parsing=True))
         test.forms.append(form)
         asked = test.refreshes.pop(form.get("refresh_token"), None)
+        if form["grant_type"] == "refresh_token":
+            test.meanwhile()
         if form["grant_type"] == "authorization_code":
             asked = test.codes.pop(form["code"], None)
             digest = hashlib.sha256(form["code_verifier"].encode()).digest()
@@ -83,6 +85,7 @@ class Login(Http):
         super().setUp()
         self.asked, self.registered, self.forms, self.codes, self.refreshes = [], [], [], {}, {}
         self.document, self.iss, self.expires_in, self.tokens = {}, "", 3600, {}
+        self.meanwhile = lambda: None
         authority = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Authority)
         authority.test = self
         self.issuer = "http://127.0.0.1:%d" % authority.server_port
@@ -186,6 +189,17 @@ class Login(Http):
         said = self.run_agent("gone", call("t_look"), code=1)
         self.assertIn("wants a new login", said)
         self.nothing_leaked("one", "gone")
+
+    def test_a_logout_while_it_is_renewed(self):
+        """The token that comes then is written nowhere."""
+        self.expires_in = 30
+        self.log_in()
+        self.tokens.clear()
+        self.meanwhile = lambda: self.good("mcp", "logout", self.url)
+        self.run_agent("out", call("t_look"), code=1)
+        self.assertIn("refresh_token", [f["grant_type"] for f in self.forms])
+        self.assertFalse(self.file.exists() and "access_token" in self.file.read_text())
+        self.nothing_leaked("out")
 
     def test_a_stream_that_is_refused(self):
         """A call whose token ends before its stream is taken up is not sent a second time."""
