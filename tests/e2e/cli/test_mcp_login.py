@@ -110,7 +110,7 @@ class Login(Http):
         said = []
         for line in process.stderr:
             said.append(line)
-            link = re.search(r"http://127.0.0.1:\d+/authorize\?\S+", line)
+            link = re.search(r"http://(127.0.0.1|localhost):\d+/authorize\?\S+", line)
             if link and browser:
                 try:
                     with urllib.request.urlopen(link.group(), timeout=10) as page:
@@ -208,6 +208,18 @@ class Login(Http):
         self.run_agent("s", call("t_steps"))
         self.assertEqual([(o["status"], o["output"]) for o in self.outcomes("s")], [("done", "both steps")])
         self.assertEqual(len(self.received("tools/call")), 1)
+
+    def test_a_secret_stays_where_it_was(self):
+        """A client's secret is not sent to an authorization server that the server of tools names later."""
+        self.env["CLIENT_SECRET"] = "client-secret-5678"
+        options = ("--client-id", "mine", "--client-secret-env", "CLIENT_SECRET")
+        self.log_in(*options)
+        self.log_in(*options)
+        self.assertEqual(len(self.forms), 2)
+        self.issuer = self.issuer.replace("127.0.0.1", "localhost")
+        self.give("nobody", "")
+        self.assertIn("names another authorization server than before", self.log_in(*options, code=1))
+        self.assertEqual(len(self.forms), 2)
 
     def test_hostile(self):
         """Another issuer's answer, a document of another server, an address without https, an authority without PKCE."""
