@@ -144,6 +144,16 @@ class AskHost(serving.Served):
         self.rest()
         self.assertIn("this is other.example", self.outputs()[0])
 
+    def test_the_clock_of_a_later_call_stands_still(self):
+        """Of one that only goes on with a command."""
+        self.begin([bash("read x; curl -sS http://other.example/slow", timeout=0.5)], [bash("go", is_input="true", timeout=1)],
+                   [{"text": "good"}])
+        w = self.waits()
+        time.sleep(1.5)  # more than that call may take
+        self.say("approve", call_id=w["call_id"])
+        self.rest()
+        self.assertIn("this is other.example", self.outputs()[1])
+
     def test_the_server_is_killed(self):
         """The connection is refused; the word that comes while nobody runs holds for the next try."""
         self.begin([bash("curl -sS http://other.example/1; echo over > over")], [bash("curl -sS http://other.example/2")],
