@@ -64,15 +64,17 @@ void th_exec_ask_said(struct th_executor_server *x, const struct th_exec_run *m)
 
 /* ---- asking ---- */
 
-/* The oldest call that runs and whose runtime hears it. */
-static struct th_exec_sub *find_asker(struct th_executor_server *x, struct th_exec_effect **ret)
+/* The oldest call that runs, and whose runtime hears it; none that is about to end. */
+static struct th_exec_sub *find_asker(struct th_executor_server *x,
+				      const struct th_exec_effect *ending,
+				      struct th_exec_effect **ret)
 {
 	struct th_exec_sub *found = NULL;
 
 	for (struct th_exec_effect *e = x->effects; e; e = e->next)
 		for (struct th_exec_sub *sub = e->subs; sub; sub = sub->next)
-			if (e->started && !e->finished && !e->settling && !e->cancelled &&
-			    !sub->client->dead && sub->client->epoch > 0) {
+			if (e != ending && e->started && !e->finished && !e->settling &&
+			    !e->cancelled && !sub->client->dead && sub->client->epoch > 0) {
 				found = sub;
 				*ret = e;
 			}
@@ -105,11 +107,11 @@ static void drop_first(struct th_executor_server *x, bool allow, const char *why
 	say(x, first.name, first.port, allow, why);
 }
 
-static void ask_next(struct th_executor_server *x)
+static void ask_next(struct th_executor_server *x, const struct th_exec_effect *ending)
 {
 	while (x->ask_count > 0 && !x->asking) {
 		struct th_exec_effect *e;
-		const struct th_exec_sub *sub = find_asker(x, &e);
+		const struct th_exec_sub *sub = find_asker(x, ending, &e);
 
 		if (!sub || !send_asks(x, sub)) {
 			drop_first(x, false, "no call is under way that could ask for it");
@@ -146,7 +148,7 @@ void th_exec_ask(void *ctx, struct th_str host, uint16_t port, bool listed)
 	x->asks[x->ask_count] = (struct th_exec_said){ .port = port, .listed = listed };
 	snprintf(x->asks[x->ask_count].name, sizeof(x->asks[0].name), "%s", name);
 	x->ask_count++;
-	ask_next(x);
+	ask_next(x, NULL);
 }
 
 void th_exec_on_host(struct th_exec_client *c, const struct th_exec_host *m)
@@ -160,7 +162,7 @@ void th_exec_on_host(struct th_exec_client *c, const struct th_exec_host *m)
 		th_tool_clocks_go_on(&x->asking->job);
 		drop_first(x, m->allow, "nobody allowed it");
 	}
-	ask_next(x);
+	ask_next(x, NULL);
 }
 
 void th_exec_ask_cancelled(struct th_exec_effect *e)
@@ -178,7 +180,7 @@ void th_exec_ask_over(const struct th_exec_effect *e)
 	if (x->asking != e)
 		return;
 	drop_first(x, false, "its call ended before anybody decided");
-	ask_next(x);
+	ask_next(x, e);
 }
 
 void th_exec_ask_client_gone(const struct th_exec_client *c)
@@ -189,5 +191,5 @@ void th_exec_ask_client_gone(const struct th_exec_client *c)
 		return;
 	th_tool_clocks_go_on(&x->asking->job);
 	drop_first(x, false, "who could decide is gone; try again");
-	ask_next(x);
+	ask_next(x, NULL);
 }

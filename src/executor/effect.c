@@ -127,8 +127,8 @@ void th_exec_effect_cancel(struct th_exec_effect *e)
 {
 	if (e->finished || e->settling || e->cancelled)
 		return;
-	th_exec_ask_cancelled(e);
 	e->cancelled = true;
+	th_exec_ask_cancelled(e);
 	if (!e->started || e->probe)
 		return; /* seen at the flush; and looking does no harm */
 	if (th_exec_on_computer(e))

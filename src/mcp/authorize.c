@@ -258,11 +258,28 @@ static void take_given_client(struct th_mcp_authorize *a)
 	};
 }
 
+/* A secret goes to the authorization server that it went to before: a server of tools may not name
+ * another one to get it. */
+static bool is_elsewhere(const struct th_mcp_authorize *a)
+{
+	const struct th_mcp_login *l = &a->login;
+
+	return a->spec.client_secret.len && l->issuer.len &&
+	       th_str_eq(l->client_id, a->spec.client_id) &&
+	       !th_str_eq(l->issuer, a->server.issuer);
+}
+
 static void choose_client(struct th_mcp_authorize *a)
 {
 	struct th_buf body = TH_BUF_INIT(8 * TH_OAUTH_TEXT_MAX);
 
 	choose_scope(a);
+	if (is_elsewhere(a)) {
+		fail(a, TH_EPERM,
+		     "the server names another authorization server than before, which would get "
+		     "the client's secret: if that is right, thole mcp logout comes first");
+		return;
+	}
 	if (a->spec.client_id.len) {
 		take_given_client(a);
 	} else if (a->server.has_documents && a->spec.client_document.len) {

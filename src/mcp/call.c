@@ -299,6 +299,7 @@ static void hold(struct th_mcp_call *c)
 	c->work.held = true;
 	c->work.header_count = 0;
 	th_buf_deinit(&c->asks);
+	th_timer_stop(&c->timer); /* it may stand still for another question */
 	th_timer_start(&c->timer, TH_MCP_HELD_MS, 0);
 	job->state = NULL;
 	job->done(job, TH_OUTCOME_DONE, TH_STR("\"\""), th_buf_str(&evidence));
@@ -326,7 +327,7 @@ static void on_asked(struct th_mcp_work *w, const struct th_mcp_question *q)
 				    .inputs = q->inputs };
 	struct th_err err = {};
 
-	if (q->id.len) {
+	if (q->id.len && !c->work.held) {
 		name_hold(c);
 		form.hold = c->hold;
 	}

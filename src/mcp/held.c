@@ -31,6 +31,7 @@ static void take_up(struct th_mcp_call *c, struct th_tool_job *job, const struct
 	c->work.held = false;
 	c->hold = TH_STR("");
 	job->state = c;
+	job->clocks[0] = &c->timer;
 	th_timer_start(&c->timer, (uint64_t)c->timeout_ms, 0);
 	if (late.failed)
 		th_mcp_call_give_up(c, "the server's answer was too large", NULL, false);

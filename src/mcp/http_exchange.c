@@ -218,8 +218,9 @@ static bool renews(struct th_mcp_exchange *e)
 static void not_answered(struct th_mcp_exchange *e, const struct th_fetch_result *r)
 {
 	struct th_mcp_process *p = e->p;
-	bool certain = !r->sent || e->status == 401 || e->status == 403 || e->status == 404 ||
-		       e->status == 405;
+	/* Who refuses to go on with a stream has taken the message before. */
+	bool certain = !e->resumes && (!r->sent || e->status == 401 || e->status == 403 ||
+				       e->status == 404 || e->status == 405);
 	struct th_err err = {};
 
 	say_status(e, r, &err);
@@ -380,7 +381,11 @@ void th_mcp_exchange_send_again(struct th_mcp_exchange *e)
 	th_buf_clear(&e->answer);
 	th_buf_clear(&e->challenge);
 	e->status = 0;
-	th_mcp_exchange_start(e, false, e->once);
+	/* What is refused may be a stream that is taken up: its message is not sent twice. */
+	if (e->resumes || e->listens)
+		th_mcp_exchange_start(e, true, false);
+	else
+		th_mcp_exchange_start(e, false, e->once);
 }
 
 void th_mcp_exchange_refused(struct th_mcp_exchange *e)

@@ -48,6 +48,20 @@ static void finish(struct th_mcp_renew *r, bool good)
 	r->done(r->ctx, good);
 }
 
+/* A person may have logged in anew meanwhile, or out, without the lock: that stands. */
+static bool is_as_asked(const struct th_mcp_renew *r)
+{
+	const struct th_secret *ours = r->login.access;
+	struct th_mcp_login now;
+	bool same;
+
+	th_mcp_login_init(&now, r->login.url);
+	same = th_mcp_login_read(&now, NULL) == TH_OK && !now.access == !ours &&
+	       (!ours || th_secret_eq(ours, th_secret_expose(now.access)));
+	th_mcp_login_deinit(&now);
+	return same;
+}
+
 static void on_answer(void *ctx, int status, const struct th_err *err)
 {
 	struct th_mcp_renew *r = (struct th_mcp_renew *)ctx;
@@ -56,6 +70,10 @@ static void on_answer(void *ctx, int status, const struct th_err *err)
 	bool good;
 
 	(void)err;
+	if (!is_as_asked(r)) {
+		finish(r, th_mcp_renew_reload(r));
+		return;
+	}
 	th_arena_init(&arena, 4 * TH_OAUTH_JSON_MAX);
 	good = status && th_oauth_tokens_read(status, th_buf_str(&r->ask.answer), &arena, &tokens,
 					      NULL) == TH_OK;
@@ -115,6 +133,10 @@ bool th_mcp_renew_reload(struct th_mcp_renew *r)
 	    r->login.access ? th_secret_new(th_secret_expose(r->login.access)) : NULL;
 	bool is_new;
 
+	if (r->ask.running) { /* its answer is for the login that is there */
+		th_secret_free(old);
+		return false;
+	}
 	(void)!th_mcp_login_read(&r->login, NULL); /* it may have gone: the old one is tried */
 	is_new = r->login.access && (!old || !th_secret_eq(old, th_secret_expose(r->login.access)));
 	th_secret_free(old);

@@ -22,12 +22,13 @@
  * Typed once, as one line.  250: the terminal, 251: commands come, 252: ends are
  * said.  __thole_s is the status of the last command, which $? is again when the
  * next one begins.  Lines that a command did not read are read away at its end: an
- * answer to a program is never a command.
+ * answer to a program is never a command.  Where it left a terminal without lines, a
+ * key is waited for no longer than a second.
  */
 #define SET_UP                                                                                 \
 	"__thole_s=0 __thole_n=; __thole_q() { return \"$1\"; }; "                             \
 	"__thole_p() { local s=$? l; if [[ -n $__thole_n ]]; then __thole_s=$s; "              \
-	"while builtin read -t 0 -u 250; do builtin read -r -u 250 l || break; done; "         \
+	"while builtin read -t 0 -u 250; do builtin read -r -t 1 -u 250 l || break; done; "    \
 	"builtin printf '\\e]7770;%s\\a' \"$__thole_n\" >&250; "                               \
 	"builtin printf '%s %d %s\\0' \"$__thole_n\" \"$s\" \"$PWD\" >&252; __thole_n=; PS1= " \
 	"PS2=; fi; }; "                                                                        \

@@ -247,6 +247,8 @@ static void begin_wait(struct th_bash_shell *sh)
 	double timeout_s = c->args->timeout_s > 0 ? c->args->timeout_s : c->args->timeout;
 	int64_t max_ms = th_tool_timeout_ms(c->job, 0);
 
+	c->job->clocks[0] = &sh->soft;
+	c->job->clocks[1] = &sh->hard;
 	c->started_ms = th_clock_ms();
 	c->timeout_s = timeout_s;
 	if (timeout_s > 0)
@@ -305,8 +307,6 @@ static void run_command(struct th_bash_shell *sh)
 	sh->overdue = false;
 	sh->stage = 0;
 	sh->control = 0;
-	c->job->clocks[0] = &sh->soft;
-	c->job->clocks[1] = &sh->hard;
 	th_timer_start(&sh->hard, (uint64_t)th_tool_timeout_ms(c->job, 0), 0);
 	if (c->args->typed)
 		answer_typed(sh);

@@ -85,6 +85,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 issuer = json.load(f)["issuer"]
             self.answer(200, json.dumps({"resource": self.place() + "/mcp", "authorization_servers": [issuer]}).encode())
             return
+        if self.options.fault == "expires" and self.headers.get("Last-Event-ID"):
+            self.options.fault = ""
+            self.answer(401)
+            return
         events = self.kept.pop(self.headers.get("Last-Event-ID"), None)
         if events is None:
             self.answer(405)

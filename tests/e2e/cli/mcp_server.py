@@ -219,6 +219,8 @@ class Server:
         if self.era == "legacy":
             self.ids += 1
             self.say({"id": self.ids, "method": "elicitation/create", "params": form})
+            if self.options.fault == "asks_twice":
+                self.say({"id": "second", "method": "elicitation/create", "params": form})
             self.asked = m
         elif "inputResponses" in params:
             assert params["requestState"] == "who"

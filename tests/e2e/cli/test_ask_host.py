@@ -109,6 +109,16 @@ class AskHost(serving.Served):
         self.assertIn("this is good.example", out)
         self.assertEqual([a["host"] for a in self.internet.asked], ["good.example"])
 
+    def test_the_call_ends_while_others_are_asked_for(self):
+        """What waits behind the first host is not asked for in the name of the call that has just ended."""
+        self.begin([bash("curl -sS http://other.example/1 & curl -sS http://false.example/2 & curl -sS -m 2 http://third.example/3")],
+                   [bash("wait; echo still here")], [{"text": "good"}])
+        self.rest()
+        out = "".join(self.outputs())
+        self.assertIn("no call is under way that could ask for it", out)
+        self.assertNotIn("nobody allowed it", out)
+        self.assertEqual((len(self.log("approval_requested")), self.internet.asked), (1, []))
+
     def test_never_asked(self):
         """The way inside, and what an entry has decided about."""
         self.begin([bash("curl -sS http://169.254.169.254/; curl -sS http://10.0.0.5/; curl -sS 'http://[::1]/'; "
@@ -133,6 +143,16 @@ class AskHost(serving.Served):
         self.say("approve", call_id=w["call_id"])
         self.rest()
         self.assertIn("this is other.example", self.outputs()[0])
+
+    def test_the_clock_of_a_later_call_stands_still(self):
+        """Of one that only goes on with a command."""
+        self.begin([bash("read x; curl -sS http://other.example/slow", timeout=0.5)], [bash("go", is_input="true", timeout=1)],
+                   [{"text": "good"}])
+        w = self.waits()
+        time.sleep(1.5)  # more than that call may take
+        self.say("approve", call_id=w["call_id"])
+        self.rest()
+        self.assertIn("this is other.example", self.outputs()[1])
 
     def test_the_server_is_killed(self):
         """The connection is refused; the word that comes while nobody runs holds for the next try."""

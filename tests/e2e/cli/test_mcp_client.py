@@ -158,6 +158,15 @@ class Client(test_kill.Killing):
         self.assertEqual(outcome["status"], "unknown")
         self.assertFalse((self.work / "effects").exists())
 
+    def test_person_and_a_second_question(self):
+        """What the server asks while its first question waits is called off, and the first goes on."""
+        agent = self.agent("--era", "legacy", "--fault", "asks_twice")
+        self.serve({"parts": [call("t_register")]}, {"parts": [{"text": "Done."}]})
+        self.good("run", "-a", agent, "-s", "two", "go", code=3)
+        self.good("answer", "two", "Ann")
+        self.good("resume", "two")
+        self.assertEqual([o["output"] for o in self.outcomes("two")], ["registered Ann, 30"])
+
     def test_person_and_a_stop(self):
         agent = self.agent("--era", "modern")
         self.serve({"parts": [call("t_register")]})
@@ -301,6 +310,14 @@ class Http(Client):
         ended = self.good("run", "-a", self.address("http://127.0.0.1:9/", token_env="MCP_NONE"), "-s", "none", "go", code=1)
         self.assertIn("MCP_NONE", ended.out)
         self.bad(2, "http://", "run", "-a", self.address("ftp://x/"), "-s", "ftp", "go")
+
+    def test_a_stream_that_is_refused(self):
+        """The call was taken before, so nobody may say that it was not started."""
+        self.env["MCP_TOKEN"] = "right"
+        agent = self.address(self.begin("--era", "legacy", "--token", "right", "--fault", "expires"), token_env="MCP_TOKEN")
+        (steps,) = self.ask(agent, call("t_steps"), name="u")
+        self.assertEqual(steps["status"], "unknown")
+        self.assertEqual(len(self.received("tools/call")), 1)
 
     def test_forgotten(self):
         """A session that the server no longer knows when its list is asked for."""

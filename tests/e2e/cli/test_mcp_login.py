@@ -62,6 +62,8 @@ class Authority(http.server.BaseHTTPRequestHandler):
         form = dict(urllib.parse.parse_qsl(body, strict_parsing=True))
         test.forms.append(form)
         asked = test.refreshes.pop(form.get("refresh_token"), None)
+        if form["grant_type"] == "refresh_token":
+            test.meanwhile()
         if form["grant_type"] == "authorization_code":
             asked = test.codes.pop(form["code"], None)
             digest = hashlib.sha256(form["code_verifier"].encode()).digest()
@@ -83,6 +85,7 @@ class Login(Http):
         super().setUp()
         self.asked, self.registered, self.forms, self.codes, self.refreshes = [], [], [], {}, {}
         self.document, self.iss, self.expires_in, self.tokens = {}, "", 3600, {}
+        self.meanwhile = lambda: None
         authority = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Authority)
         authority.test = self
         self.issuer = "http://127.0.0.1:%d" % authority.server_port
@@ -107,7 +110,7 @@ class Login(Http):
         said = []
         for line in process.stderr:
             said.append(line)
-            link = re.search(r"http://127.0.0.1:\d+/authorize\?\S+", line)
+            link = re.search(r"http://(127.0.0.1|localhost):\d+/authorize\?\S+", line)
             if link and browser:
                 try:
                     with urllib.request.urlopen(link.group(), timeout=10) as page:
@@ -186,6 +189,37 @@ class Login(Http):
         said = self.run_agent("gone", call("t_look"), code=1)
         self.assertIn("wants a new login", said)
         self.nothing_leaked("one", "gone")
+
+    def test_a_logout_while_it_is_renewed(self):
+        """The token that comes then is written nowhere."""
+        self.expires_in = 30
+        self.log_in()
+        self.tokens.clear()
+        self.meanwhile = lambda: self.good("mcp", "logout", self.url)
+        self.run_agent("out", call("t_look"), code=1)
+        self.assertIn("refresh_token", [f["grant_type"] for f in self.forms])
+        self.assertFalse(self.file.exists() and "access_token" in self.file.read_text())
+        self.nothing_leaked("out")
+
+    def test_a_stream_that_is_refused(self):
+        """A call whose token ends before its stream is taken up is not sent a second time."""
+        self.url = self.begin("--era", "legacy", "--login", str(self.work / "login.json"), "--fault", "expires")
+        self.log_in()
+        self.run_agent("s", call("t_steps"))
+        self.assertEqual([(o["status"], o["output"]) for o in self.outcomes("s")], [("done", "both steps")])
+        self.assertEqual(len(self.received("tools/call")), 1)
+
+    def test_a_secret_stays_where_it_was(self):
+        """A client's secret is not sent to an authorization server that the server of tools names later."""
+        self.env["CLIENT_SECRET"] = "client-secret-5678"
+        options = ("--client-id", "mine", "--client-secret-env", "CLIENT_SECRET")
+        self.log_in(*options)
+        self.log_in(*options)
+        self.assertEqual(len(self.forms), 2)
+        self.issuer = self.issuer.replace("127.0.0.1", "localhost")
+        self.give("nobody", "")
+        self.assertIn("names another authorization server than before", self.log_in(*options, code=1))
+        self.assertEqual(len(self.forms), 2)
 
     def test_hostile(self):
         """Another issuer's answer, a document of another server, an address without https, an authority without PKCE."""

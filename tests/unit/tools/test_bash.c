@@ -229,6 +229,30 @@ static void an_answer_is_no_command(void **state)
 	assert_int_not_equal(access(in_workspace("ahead"), F_OK), 0);
 }
 
+/* Nor does a key without a line keep a command from its end, or spoil the next one. */
+static void a_key_is_no_command(void **state)
+{
+	static const char *const modes[] = { "icanon", "-icanon -isig -icrnl min 1" };
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(modes); i++) {
+		char command[200];
+
+		snprintf(command, sizeof(command),
+			 "stty %s; mkfifo k%zu; echo ready; read x < k%zu", modes[i], i, i);
+		leave_running(command, "ready");
+		tool("bash", "{\"command\":\"UP\",\"input\":true,\"timeout_s\":0.2}");
+		snprintf(command, sizeof(command), "k%zu", i);
+		int fd = open(in_workspace(command), O_WRONLY);
+		assert_int_equal(write(fd, "go\n", 3), 3);
+		close(fd);
+		do
+			tool("list_dir", "{\"path\":\".\"}");
+		while (has(bash("stty sane; echo next"), "NOT executed"));
+		assert_true(has(run.text.ptr, "next\n" DONE(0)));
+	}
+}
+
 static void keys_reach_what_runs(void **state)
 {
 	(void)state;
@@ -383,13 +407,13 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, job_setup, job_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(keeps_what_a_shell_keeps),    TEST(runs_long_commands),
-		TEST(output_forges_no_end),        TEST(shows_terminals),
-		TEST(long_output_is_bounded),      TEST(waits_and_types),
-		TEST(an_answer_is_no_command),     TEST(keys_reach_what_runs),
-		TEST(a_dead_shell_is_said),        TEST(nothing_outlives_it),
-		TEST(what_runs_too_long_is_ended), TEST(can_be_cancelled),
-		TEST(shells_have_names),
+		TEST(keeps_what_a_shell_keeps), TEST(runs_long_commands),
+		TEST(output_forges_no_end),     TEST(shows_terminals),
+		TEST(long_output_is_bounded),   TEST(waits_and_types),
+		TEST(an_answer_is_no_command),  TEST(a_key_is_no_command),
+		TEST(keys_reach_what_runs),     TEST(a_dead_shell_is_said),
+		TEST(nothing_outlives_it),      TEST(what_runs_too_long_is_ended),
+		TEST(can_be_cancelled),         TEST(shells_have_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
