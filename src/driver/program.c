@@ -263,9 +263,11 @@ static void note(struct th_live *l, struct th_program *p)
 	th_live_write_event(l, TH_EV_CODE, TH_SOURCE_ENVIRONMENT, p->seq, TH_STR(""), &d);
 }
 
-/* pre_tool_use: refused, or with other arguments; *text is what the model is told. */
+/* pre_tool_use: refused, or with other arguments; *text is what the model is told.  The reason is in
+ * `a`, as the verdict is. */
 static void judge_call(struct th_live *l, const struct th_program *p, struct th_hook_verdict *v,
-		       struct th_ev_guardrail *d, struct th_buf *arguments, struct th_buf *text)
+		       struct th_arena *a, struct th_ev_guardrail *d, struct th_buf *arguments,
+		       struct th_buf *text)
 {
 	struct th_call *c = th_live_call(l, p->about.call_seq);
 	struct th_buf why TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
@@ -281,7 +283,7 @@ static void judge_call(struct th_live *l, const struct th_program *p, struct th_
 			return;
 		}
 		v->refused = true;
-		v->reason = th_buf_str(&why);
+		v->reason = th_arena_str(a, th_buf_str(&why));
 	}
 	if (!v->refused && !(v->failed && l->fold.team->hooks_fail))
 		return;
@@ -325,7 +327,7 @@ static void conclude(struct th_live *l, struct th_program *p)
 	th_arena_init(&a, TH_EVENT_DATA_MAX);
 	v = th_hook_judge(p->hook, &p->end, &a);
 	if (p->hook->event == TH_HOOK_ON_PRE_TOOL_USE)
-		judge_call(l, p, &v, &d, &changed, &text);
+		judge_call(l, p, &v, &a, &d, &changed, &text);
 	else
 		judge_other(l, p, &v, &d, &text);
 	print_info(p, &v, &info);
