@@ -263,8 +263,8 @@ static void note(struct th_live *l, struct th_program *p)
 	th_live_write_event(l, TH_EV_CODE, TH_SOURCE_ENVIRONMENT, p->seq, TH_STR(""), &d);
 }
 
-/* pre_tool_use: refused, or with other arguments; *text is what the model is told.  The reason is in
- * `a`, as the verdict is. */
+/* pre_tool_use: refused, or with other arguments; *text is what the model is told.  The reason is
+ * in `a`, as the verdict is. */
 static void judge_call(struct th_live *l, const struct th_program *p, struct th_hook_verdict *v,
 		       struct th_arena *a, struct th_ev_guardrail *d, struct th_buf *arguments,
 		       struct th_buf *text)
