@@ -197,12 +197,15 @@ static void visit(struct th_mcp_authorize *a)
 enum th_code th_mcp_authorize_answer(struct th_mcp_authorize *a, struct th_str query,
 				     struct th_err *err)
 {
+	struct th_arena scratch TH_CLEANUP(th_arena_deinit) = {};
 	struct th_str text;
 	enum th_code code;
 
 	if (a->stage != VISITED)
 		return th_fail(err, TH_EPROTO, "no answer to a login is waited for");
-	code = th_oauth_redirect_read(query, &a->question, &a->memory, &text, err);
+	th_arena_init(&scratch,
+		      8 * TH_OAUTH_TOKEN_MAX); /* any page may guess, any number of times */
+	code = th_oauth_redirect_read(query, &a->question, &scratch, &text, err);
 	if (!code)
 		ask_for_token(a, text);
 	else if (code != TH_EPROTO)

@@ -85,7 +85,7 @@ class Login(Http):
         super().setUp()
         self.asked, self.registered, self.forms, self.codes, self.refreshes = [], [], [], {}, {}
         self.document, self.iss, self.expires_in, self.tokens = {}, "", 3600, {}
-        self.meanwhile = lambda: None
+        self.meanwhile, self.before = lambda: None, lambda link: None
         authority = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Authority)
         authority.test = self
         self.issuer = "http://127.0.0.1:%d" % authority.server_port
@@ -112,6 +112,7 @@ class Login(Http):
             said.append(line)
             link = re.search(r"http://(127.0.0.1|localhost):\d+/authorize\?\S+", line)
             if link and browser:
+                self.before(link.group())
                 try:
                     with urllib.request.urlopen(link.group(), timeout=10) as page:
                         said.append(page.read().decode())
@@ -208,6 +209,18 @@ class Login(Http):
         self.run_agent("s", call("t_steps"))
         self.assertEqual([(o["status"], o["output"]) for o in self.outcomes("s")], [("done", "both steps")])
         self.assertEqual(len(self.received("tools/call")), 1)
+
+    def test_a_page_that_guesses(self):
+        """Answers to no login of ours, as many as there may be, are forgotten."""
+        def guess(link):
+            (back,) = urllib.parse.parse_qs(urllib.parse.urlsplit(link).query)["redirect_uri"]
+            for size in 600 * [2000] + 100 * [30]:
+                with self.assertRaises(urllib.error.HTTPError) as caught:
+                    urllib.request.urlopen(back + "?state=" + "x" * size, timeout=10)
+                self.assertEqual(caught.exception.code, 400)
+                caught.exception.close()
+        self.before = guess
+        self.assertIn("logged in", self.log_in())
 
     def test_a_secret_stays_where_it_was(self):
         """A client's secret is not sent to an authorization server that the server of tools names later."""
