@@ -11,15 +11,6 @@
 
 #define METADATA_MAX (4 * TH_KIB)
 
-struct th_call *th_delegation_call(struct th_live *l, uint64_t intent_seq)
-{
-	for (size_t i = 0; i < l->fold.call_count; i++)
-		if (l->fold.calls[i].phase == TH_CALL_INTENDED &&
-		    l->fold.calls[i].intent_seq == intent_seq)
-			return &l->fold.calls[i];
-	return NULL;
-}
-
 struct th_delegation *th_delegation_of(const struct th_live *l, uint64_t intent_seq)
 {
 	struct th_delegation *g = l->children;
@@ -395,7 +386,7 @@ static void release_held(struct th_live *l)
 			return;
 	}
 	for (struct th_delegation *g = l->children; g && !l->lost;) {
-		const struct th_call *c = th_delegation_call(l, g->intent_seq);
+		const struct th_call *c = th_live_intended(l, g->intent_seq);
 
 		if (!g->held || !c) {
 			g = g->next;

@@ -116,7 +116,6 @@ void th_delegation_share(struct th_live *l, const struct th_agent_command *tool,
 /* {turns, usage, cost_nano, …} of DELEGATION_FINISHED, less what counts already. */
 void th_delegation_usage(const struct th_session *s, const struct th_child_before *before,
 			 struct th_ev_delegation_finished *ret, struct th_buf *usage);
-struct th_call *th_delegation_call(struct th_live *l, uint64_t intent_seq);           /* or NULL */
 struct th_delegation *th_delegation_of(const struct th_live *l, uint64_t intent_seq); /* or NULL */
 void th_delegation_remove(struct th_delegation *g); /* from its parent's list */
 /* It has ended, and all that it began has its result. */

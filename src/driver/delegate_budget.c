@@ -60,7 +60,7 @@ static struct use used_by_all(struct th_live *l)
 	struct use all = used(&l->fold);
 
 	for (struct th_delegation *g = l->children; g; g = g->next) {
-		const struct th_call *c = th_delegation_call(l, g->intent_seq);
+		const struct th_call *c = th_live_intended(l, g->intent_seq);
 		struct use one = used_by_all(g->child), before = used_before(c);
 		const struct th_session *s = &g->child->fold;
 

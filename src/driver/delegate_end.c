@@ -168,7 +168,7 @@ const struct th_call *th_delegation_part(struct th_delegation *g)
 	th_delegation_remove(g);
 	if (d->world.ops->child_over)
 		d->world.ops->child_over(d->world.ctx, th_live_ticket(child, 0));
-	return l->lost ? NULL : th_delegation_call(l, g->intent_seq);
+	return l->lost ? NULL : th_live_intended(l, g->intent_seq);
 }
 
 /* Its answer is the call's. */

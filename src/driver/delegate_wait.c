@@ -102,7 +102,7 @@ void th_live_delegates_check(struct th_live *l)
 	if (!good || others_work(l))
 		return;
 	for (const struct th_delegation *g = l->children; g && !l->lost; g = g->next) {
-		const struct th_call *c = th_delegation_call(l, g->intent_seq);
+		const struct th_call *c = th_live_intended(l, g->intent_seq);
 
 		if (c && c->child == TH_CALL_CHILD_WORKS)
 			th_delegation_waits(l, c, th_str_of(g->child->id), g->child);
@@ -187,7 +187,7 @@ void th_live_word_given(struct th_live *l)
 {
 	for (struct th_delegation *g = l->parent_call; g && g->parent; g = l->parent_call) {
 		struct th_live *child = l;
-		const struct th_call *c = th_delegation_call(g->parent, g->intent_seq);
+		const struct th_call *c = th_live_intended(g->parent, g->intent_seq);
 
 		l = g->parent;
 		if (c && c->child == TH_CALL_CHILD_WAITS && child->fold.state == TH_STATE_RUNNING)

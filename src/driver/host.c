@@ -60,21 +60,13 @@ static void ask(struct th_live *l, const struct th_call *c, struct th_str host, 
 			    c->call_id, &d);
 }
 
-static struct th_call *running(struct th_live *l, struct th_ticket t)
-{
-	for (size_t i = 0; i < l->fold.call_count && t.kind == TH_TICKET_EVENT; i++)
-		if (l->fold.calls[i].phase == TH_CALL_INTENDED &&
-		    l->fold.calls[i].intent_seq == t.seq)
-			return &l->fold.calls[i];
-	return NULL;
-}
-
 /* What somebody is being asked already is answered with that. */
 void th_driver_tool_asks(struct th_driver *d, struct th_ticket t, struct th_str host, uint16_t port,
 			 bool listed)
 {
 	struct th_live *l = th_live_find(d, t.index, t.generation);
-	const struct th_call *c = l && !l->lost ? running(l, t) : NULL;
+	const struct th_call *c =
+	    l && !l->lost && t.kind == TH_TICKET_EVENT ? th_live_intended(l, t.seq) : NULL;
 	const struct th_said_host *said;
 
 	if (!l || l->lost)

@@ -46,6 +46,15 @@ struct th_call *th_live_call(struct th_live *l, uint64_t call_seq)
 	return NULL;
 }
 
+struct th_call *th_live_intended(struct th_live *l, uint64_t intent_seq)
+{
+	for (size_t i = 0; i < l->fold.call_count; i++)
+		if (l->fold.calls[i].phase == TH_CALL_INTENDED &&
+		    l->fold.calls[i].intent_seq == intent_seq)
+			return &l->fold.calls[i];
+	return NULL;
+}
+
 void th_driver_random_id(struct th_driver *d, char out[static 33])
 {
 	uint8_t bytes[16];

@@ -198,6 +198,7 @@ struct th_ticket th_live_ticket(const struct th_live *l, uint64_t seq); /* TH_TI
 struct th_ticket th_live_ticket_of(const struct th_live *l, enum th_ticket_kind kind, uint64_t seq);
 /* The call of a CALL event; NULL: there is none, or call_seq is 0. */
 struct th_call *th_live_call(struct th_live *l, uint64_t call_seq);
+struct th_call *th_live_intended(struct th_live *l, uint64_t intent_seq); /* NULL: not, or over */
 /* How long an effect may take, as the agent's definition says. */
 int64_t th_live_timeout_ms(const struct th_live *l);
 /* 32 hexadecimal digits and a NUL. */
