@@ -270,8 +270,13 @@ static void read_answer(const struct th_json *v, struct th_arena *a, struct th_h
 		ret->context = text_of(own, "additionalContext", a);
 	if (!th_json_is_object(arguments))
 		arguments = th_json_get(own, "updatedInput");
-	if (th_json_is_object(arguments))
-		ret->arguments = th_json_text(arguments, a);
+	if (!th_json_is_object(arguments))
+		return;
+	ret->arguments = th_json_text(arguments, a);
+	if (!ret->arguments.len) { /* and not the call as it was */
+		ret->refused = true;
+		ret->reason = TH_STR("the arguments that it gives are too large");
+	}
 }
 
 static void fail(struct th_hook_verdict *v, struct th_str reason)
