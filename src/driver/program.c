@@ -332,7 +332,8 @@ static void conclude(struct th_live *l, struct th_program *p)
 		judge_other(l, p, &v, &d, &text);
 	print_info(p, &v, &info);
 	d.info = th_buf_str(&info);
-	if (v.context.len && !d.tripped)
+	/* Where the agent stops, nobody is told anything. */
+	if (v.context.len && !d.tripped && (d.again || p->hook->event != TH_HOOK_ON_STOP))
 		th_buf_printf(&text, "%sThe hook %.*s says: %.*s", text.len ? "\n" : "",
 			      TH_FMT(p->hook->name), TH_FMT(v.context));
 	th_live_guard_write(l, &p->about, &d);

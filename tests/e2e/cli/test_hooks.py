@@ -119,6 +119,12 @@ class Hooks(house.House):
         self.assertEqual(sum(g.get("again", False) for g in self.guardrails("two")), 10)
         self.assertEqual(len(self.events("final", name="two")), 1)
 
+    def test_what_is_said_behind_the_end_is_said_to_nobody(self):
+        self.hooks(stop=["echo '{\"additionalContext\": \"well done\"}'"])
+        self.run_rules()
+        self.assertIn("well done", self.guardrails()[0]["info"]["stdout"])
+        self.assertEqual([e["data"]["content"] for e in self.events("message")][1:], [])
+
     def test_begin_and_end_of_a_session(self):
         self.hooks(session_start=["echo start >> order; echo '{\"additionalContext\": \"it is spring\"}'"],
                    user_prompt_submit=["echo prompt >> order"], session_end=["cat > end.json; echo end >> order"])
