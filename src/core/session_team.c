@@ -561,9 +561,10 @@ enum th_code th_next_step_guarded(struct th_step *st, const struct th_ev_guardra
 		return th_fail(st->err, TH_EPROTO, "unknown stage \"%.*s\"",
 			       TH_FMT(th_utf8_cut(d->stage, 40)));
 	i = th_next_step_open(st, d->stage, d->name, &c);
-	if (i < 0 || (stage == TH_GUARD_INPUT && d->after && (uint64_t)d->after != s->guard_from))
-		return not_asked(st, d);
 	open = open_guards(s, (enum th_guard_stage)stage, c);
+	if (i < 0 || !open ||
+	    (stage == TH_GUARD_INPUT && d->after && (uint64_t)d->after != s->guard_from))
+		return not_asked(st, d);
 	*open &= ~(UINT32_C(1) << i);
 	th_hook_over(s, c, (enum th_guard_stage)stage, (size_t)i);
 	if (stage == TH_GUARD_INPUT)

@@ -229,7 +229,7 @@ static bool needs_parsed(enum th_event_kind kind)
 	return kind == TH_EV_MODEL_ANSWERED || kind == TH_EV_MESSAGE || kind == TH_EV_OUTCOME;
 }
 
-/* `p` NULL: needs_parsed says no. */
+/* `p`: empty where needs_parsed says no. */
 static enum th_code add(struct th_history *h, const struct th_event *ev, const struct th_parsed *p,
 			struct th_err *err)
 {
@@ -237,7 +237,6 @@ static enum th_code add(struct th_history *h, const struct th_event *ev, const s
 	enum th_code code = TH_OK;
 
 	assert(ev->seq == h->seq + 1);
-	assert(p || !needs_parsed(ev->kind));
 	th_arena_init_try(&scratch, TH_TURN_MEMORY_MAX);
 	if (ev->kind == TH_EV_MODEL_ANSWERED) {
 		h->asked = h->kept = false;
@@ -279,11 +278,12 @@ enum th_code th_history_add_parsed(struct th_history *h, const struct th_parsed 
 
 enum th_code th_history_add(struct th_history *h, const struct th_event *ev, struct th_err *err)
 {
+	static const struct th_parsed nothing;
 	struct th_parsed p TH_UNSET;
 	enum th_code code;
 
 	if (!needs_parsed(ev->kind))
-		return add(h, ev, NULL, err);
+		return add(h, ev, &nothing, err);
 	code = th_parsed_init(&p, ev, err);
 	if (code)
 		return th_prefix(err, code, "event %llu as history", (unsigned long long)ev->seq);
