@@ -27,7 +27,7 @@ async function edit(args, work) {
 
 const said = (kind) => updates.filter((u) => u.sessionUpdate === kind).map((u) => u.content.text).join('');
 let sessionId;
-await edit(['--approve', 'bash'], async (cx, first) => {
+await edit(['--approve', 'shell'], async (cx, first) => {
   assert.equal(first.agentCapabilities.loadSession, true);
   ({ sessionId } = await cx.request(methods.agent.session.new, { cwd, mcpServers: [] }));
   const end = await cx.request(methods.agent.session.prompt, { sessionId, prompt: [{ type: 'text', text: 'Say hello.' }] });

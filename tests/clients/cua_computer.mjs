@@ -46,7 +46,7 @@ assert.deepEqual(await i.runCommand('echo hi'), ['hi\n', '']);
 await i.deleteFile('client/b');
 assert.ok(!(await i.fileExists('client/b')));
 await assert.rejects(i.readText('client/none'), /No such file/);
-await assert.rejects(i.getAccessibilityTree(), /not supported/);
+assert.ok(JSON.stringify(await i.getAccessibilityTree()).includes('Desktop'));
 const all = await Promise.all(Array.from({ length: 50 }, () => i.getCursorPosition()));
 assert.equal(all.length, 50);
 await computer.disconnect?.();

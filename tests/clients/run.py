@@ -138,7 +138,7 @@ class Clients(serving.Served):
     def test_acp(self):
         folder = installed("acp_sdk", "@agentclientprotocol/sdk")
         shutil.copy(HERE / "acp_sdk.mjs", folder)
-        self.serve([{"function_call": {"name": "bash", "arguments": {"command": "echo hello"}}}], [{"text": SAID}])
+        self.serve([{"function_call": {"name": "shell", "arguments": {"command": "echo hello"}}}], [{"text": SAID}])
         env = dict(self.env, SAID=SAID, THOLE=house.THOLE, WORK=str(self.work))
         done = subprocess.run(["node", "acp_sdk.mjs"], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               timeout=300, check=False)
