@@ -454,19 +454,28 @@ static enum th_code check_remote(const struct run_options *o, struct th_err *err
 /* "turns=20,cost_usd=0.5" as an object; its numbers are those of an agent file's limits. */
 static enum th_code more_json(struct th_str text, struct th_buf *out, struct th_err *err)
 {
+	static const char *const names[] = { "turns", "tokens", "seconds", "cost_usd" };
 	struct th_jw w = th_jw(out);
 
 	th_jw_object(&w);
 	while (text.len) {
 		struct th_str value = th_str_split(&text, ','), name = th_str_split(&value, '=');
 		struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+		size_t i = 0;
 
+		name = th_str_trim(name);
 		value = th_str_trim(value);
-		if (th_json_parse(value, &doc, NULL))
+		while (i < TH_COUNT(names) && !th_str_is(name, names[i]))
+			i++;
+		if (i == TH_COUNT(names))
 			return th_fail(err, TH_EUSAGE,
-				       "--more: %.*s needs a number, as in turns=20",
+				       "turns, tokens, seconds and cost_usd can be given, not "
+				       "\"%.*s\"",
 				       TH_FMT(th_utf8_cut(name, TH_NAME_NEAR_MAX)));
-		th_jw_key(&w, th_str_trim(name));
+		if (th_json_parse(value, &doc, NULL))
+			return th_fail(err, TH_EUSAGE, "%s needs a number, as in turns=20",
+				       names[i]);
+		th_jw_key(&w, name);
 		th_jw_raw(&w, value);
 	}
 	th_jw_object_end(&w);

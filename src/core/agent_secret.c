@@ -104,8 +104,8 @@ static enum th_code read_one(const struct th_json *v, struct th_arena *a,
 	}
 	if (form.give && (form.hosts.len || form.headers.count))
 		return th_fail(err, TH_EUSAGE,
-			       "has give and hosts: commands get the value, or a placeholder for "
-			       "it that the hosts get the value of");
+			       "has both give and hosts: with give, commands get the value; with "
+			       "hosts, they get a placeholder, and these hosts the value");
 	if (!form.give && !form.hosts.len)
 		return th_fail(
 		    err, TH_EUSAGE,

@@ -57,7 +57,8 @@ class Limits(Control):
         self.good("resume", "n", code=4)  # what is used up is used up
         self.assertEqual(self.asked(), asked)
         self.bad(2, "no limit of cost", "resume", "n", "--more", "cost_usd=1")
-        self.bad(2, ["--more", "toads"], "resume", "n", "--more", "toads=1")
+        self.bad(2, ["--more", "toads", "cost_usd can be given"], "resume", "n", "--more", "toads=1")
+        self.bad(2, "--more: turns needs a number, as in turns=20", "resume", "n", "--more", "turns")
         self.bad(2, "above 0", "resume", "n", "--more", "tokens=-1")
         self.bad(2, "can be given", "resume", "n", "--more", "parallel_calls=2")
         self.assertEqual(self.of("n", "budget"), [])
