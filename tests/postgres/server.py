@@ -149,6 +149,35 @@ class Server:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+class Pooler:
+    """pgbouncer in front of a server: each transaction may get another session of it."""
+
+    def __init__(self, postgres, sessions):
+        self.program = shutil.which("pgbouncer") or "/usr/sbin/pgbouncer"
+        if not os.access(self.program, os.X_OK):
+            raise Missing("pgbouncer is not installed")
+        self.postgres, self.port, self.process = postgres, free_port(), None
+        self.file = os.path.join(postgres.folder, "bouncer.ini")
+        users = os.path.join(postgres.folder, "users")
+        with open(users, "w", encoding="utf-8") as file:
+            file.write('"thole" ""\n')
+        with open(self.file, "w", encoding="utf-8") as file:
+            file.write(f"[databases]\npostgres = host={postgres.folder} port={postgres.port} user=thole\n[pgbouncer]\n"
+                       f"listen_addr = 127.0.0.1\nlisten_port = {self.port}\nunix_socket_dir =\nauth_type = trust\nauth_file = {users}\n"
+                       f"pool_mode = transaction\ndefault_pool_size = {sessions}\n")
+        self.start()
+
+    def start(self):
+        self.process = self.postgres.run_program(self.program, self.file, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+    def url(self):
+        return self.postgres.tcp(port=self.port)
+
+
 def main():
     try:
         server = Server(settings=["fsync=off"])  # the machine's power is not cut

@@ -4,7 +4,6 @@
 import os
 import pathlib
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -234,27 +233,19 @@ class Failover(WithNodes):
         self.check(self.postgres.tcp())
 
     def test_pooler_restarted(self):
-        program = shutil.which("pgbouncer") or "/usr/sbin/pgbouncer"
-        if not os.access(program, os.X_OK):
-            self.skipTest("pgbouncer is not installed")
-        port, folder = server.free_port(), pathlib.Path(self.postgres.folder)
-        (folder / "users").write_text('"thole" ""\n')
-        (folder / "bouncer.ini").write_text(
-            f"[databases]\npostgres = host={folder} port={self.postgres.port} user=thole\n[pgbouncer]\n"
-            f"listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = trust\nauth_file = {folder}/users\n"
-            f"pool_mode = transaction\ndefault_pool_size = 8\n")
-        begin = lambda: self.postgres.run_program(program, str(folder / "bouncer.ini"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            pooler = server.Pooler(self.postgres, 8)
+        except server.Missing as e:
+            self.skipTest(str(e))
+        self.addCleanup(pooler.stop)
         self.good("store", "migrate")
-        bouncer = begin()
-        self.addCleanup(lambda: (bouncer.kill(), bouncer.wait()))
-        url = self.postgres.tcp(port=port)
+        url = pooler.url()
         self.wait_long(lambda: self.thole("sessions", "--store", url).code == 0)
         self.work_on(url)
         for _ in range(3):
             since = [len(f.seen) for f in self.followers]
-            bouncer.kill()
-            bouncer.wait()
-            bouncer = begin()
+            pooler.stop()
+            pooler.start()
             self.wait_long(lambda: self.moves(since))
         self.check(self.postgres.url())
 

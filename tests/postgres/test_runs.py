@@ -2,11 +2,8 @@
 """The command line and the server with their log on PostgreSQL: as on SQLite; copied there and back; a node's death; passwords."""
 
 import json
-import os
 import pathlib
-import shutil
 import signal
-import subprocess
 import sys
 import unittest
 
@@ -157,21 +154,12 @@ class Pooled(OnPostgres):
 
     def setUp(self):
         super().setUp()
-        program = shutil.which("pgbouncer") or "/usr/sbin/pgbouncer"
-        if not os.access(program, os.X_OK):
-            self.skipTest("pgbouncer is not installed")
-        port, folder = server.free_port(), pathlib.Path(self.postgres.folder)
-        (folder / "users").write_text('"thole" ""\n')
-        (folder / "bouncer.ini").write_text(
-            f"[databases]\npostgres = host={folder} port={self.postgres.port} user=thole\n[pgbouncer]\n"
-            f"listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = trust\nauth_file = {folder}/users\n"
-            f"pool_mode = transaction\ndefault_pool_size = 2\n")
-        log = (folder / "bouncer.log").open("w")
-        self.bouncer = self.postgres.run_program(program, str(folder / "bouncer.ini"), stdout=log, stderr=log)
-        self.addCleanup(log.close)
-        self.addCleanup(self.bouncer.wait)
-        self.addCleanup(self.bouncer.kill)
-        self.env["THOLE_STORE"] = self.postgres.tcp(port=port)
+        try:
+            pooler = server.Pooler(self.postgres, 2)
+        except server.Missing as e:
+            self.skipTest(str(e))
+        self.addCleanup(pooler.stop)
+        self.env["THOLE_STORE"] = pooler.url()
         self.wait_for(lambda: self.thole("sessions").code == 1)  # "there is no log"
 
     def test_runs(self):
