@@ -2,6 +2,7 @@
 #include "io/sign.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <openssl/ecdsa.h>
 #include <openssl/evp.h>
@@ -26,12 +27,22 @@ static int no_password(char *to, int size, int writes, void *ctx)
 	return -1;
 }
 
+/* ES256 is of this curve alone; others have 256 bits, too. */
+static bool is_p256(const EVP_PKEY *key)
+{
+	char group[64] = "";
+
+	return EVP_PKEY_is_a(key, "EC") &&
+	       EVP_PKEY_get_group_name(key, group, sizeof(group), NULL) == 1 &&
+	       strcmp(group, "prime256v1") == 0;
+}
+
 enum th_code th_sign_new(struct th_str pem, struct th_sign **ret, struct th_err *err)
 {
 	BIO *bio =
 	    pem.len && pem.len <= TH_OAUTH_JSON_MAX ? BIO_new_mem_buf(pem.ptr, (int)pem.len) : NULL;
 	EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, no_password, NULL) : NULL;
-	bool is_ec = key && EVP_PKEY_is_a(key, "EC") && EVP_PKEY_get_bits(key) == 256;
+	bool is_ec = key && is_p256(key);
 
 	BIO_free(bio);
 	if (!key || (!is_ec && (!EVP_PKEY_is_a(key, "RSA") || EVP_PKEY_get_bits(key) < 2048))) {

@@ -104,10 +104,12 @@ static void on_again(void *ctx)
 	struct th_mcp_exchange *e = (struct th_mcp_exchange *)ctx;
 	struct th_fetch_result r = { .end = TH_FETCH_CONNECT, .err = e->broken };
 
-	if (e->broken.code)
-		on_done(e, &r);
-	else
+	if (!e->broken.code) {
 		take_up(e);
+		return;
+	}
+	e->broken = (struct th_err){ 0 }; /* it is said once */
+	on_done(e, &r);
 }
 
 /* Whose request it is; NULL: nobody's any more, or none of a work. */
