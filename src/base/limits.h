@@ -298,6 +298,8 @@
 #define TH_EDIT_PLACES_MAX 100           /* where a text stands that should stand once */
 #define TH_EDIT_ENTRIES_MAX 1000         /* of a folder that it shows */
 #define TH_EDIT_SEEN_MAX 256             /* files whose last seen content it remembers */
+#define TH_MEMORY_SWEEP_MAX 100000       /* entries that one `delete` of `memory` removes */
+#define TH_MEMORY_DEPTH_MAX 64           /* folders below each other that it removes */
 #define TH_UNDO_STEPS_MAX 10             /* edits of one file that can be taken back */
 #define TH_UNDO_ENTRIES_MAX 500          /* of all files of a session */
 #define TH_UNDO_BYTES_MAX (64 * TH_MIB)  /* what they replaced */

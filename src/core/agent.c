@@ -391,7 +391,8 @@ static const struct th_field agent_fields[] = {
 	  NULL, NULL, false, 0 },
 	{ "native_tools", AT(native_tools), TH_FIELD_strs, 0,
 	  "shell or local_shell, and apply_patch: tools that models of the Responses API get as "
-	  "tools of that type; other models get functions",
+	  "tools of that type; bash, text_editor (the tool edit) and memory: those that Claude "
+	  "gets so; other models get functions",
 	  NULL, NULL, false, 0 },
 	{ "input_filter", AT(input_filter), TH_FIELD_str, TH_NONEMPTY,
 	  "function of the agent's code that returns the items that each request sends", NULL, NULL,
@@ -651,25 +652,46 @@ enum th_code th_agent_starts_read(struct th_str raw, struct th_arena *a,
 	return TH_OK;
 }
 
+/* What native_tools may say, and the tool of ours that is meant. */
+static const struct {
+	const char *name, *tool;
+	enum th_native kind;
+} native_tools[] = {
+	{ "shell", "shell", TH_NATIVE_SHELL },
+	{ "local_shell", "shell", TH_NATIVE_LOCAL_SHELL },
+	{ "apply_patch", "apply_patch", TH_NATIVE_PATCH },
+	{ "bash", "bash", TH_NATIVE_BASH },
+	{ "text_editor", "edit", TH_NATIVE_EDITOR },
+	{ "memory", "memory", TH_NATIVE_MEMORY },
+};
+
 enum th_native th_agent_native_of(struct th_str name)
 {
-	if (th_str_is(name, "shell"))
-		return TH_NATIVE_SHELL;
-	if (th_str_is(name, "local_shell"))
-		return TH_NATIVE_LOCAL_SHELL;
-	return th_str_is(name, "apply_patch") ? TH_NATIVE_PATCH : TH_NATIVE_NONE;
+	for (size_t i = 0; i < TH_COUNT(native_tools); i++)
+		if (th_str_is(name, native_tools[i].name))
+			return native_tools[i].kind;
+	return TH_NATIVE_NONE;
+}
+
+const char *th_agent_native_tool(enum th_native kind)
+{
+	for (size_t i = 0; i < TH_COUNT(native_tools); i++)
+		if (native_tools[i].kind == kind)
+			return native_tools[i].tool;
+	return NULL;
 }
 
 const char *th_agent_native_fault(const struct th_agent *a, size_t *ret_at)
 {
-	bool seen[TH_NATIVE_MCP + 1] = { 0 };
+	bool seen[TH_NATIVE_COUNT] = { 0 };
 
 	for (size_t i = 0; i < a->native_tools.count; i++) {
 		enum th_native kind = th_agent_native_of(a->native_tools.list[i]);
 
 		*ret_at = i;
 		if (!kind)
-			return "must be shell, local_shell or apply_patch";
+			return "must be shell, local_shell, apply_patch, bash, text_editor or "
+			       "memory";
 		if (seen[kind])
 			return "stands there twice";
 		seen[kind] = true;

@@ -273,7 +273,7 @@ struct th_agent {
 	struct th_str script_file;  /* where it is from; config.c reads it into script */
 	struct th_str instructions_from; /* the code that gives the instructions; empty: none */
 	struct th_str hosted_tools;      /* raw list: tools that the provider runs itself */
-	struct th_strs native_tools;     /* of ours, offered as the Responses API's own */
+	struct th_strs native_tools;     /* of ours, offered as a provider's own */
 	struct th_str input_filter;      /* the code that narrows each request; empty: none */
 	int64_t history_items;           /* of before the task that are sent; 0: all */
 	int64_t result_bytes; /* of a result that the model is shown; 0: TH_RESULT_SHOWN_DEFAULT */
@@ -317,6 +317,8 @@ TH_NODISCARD enum th_code th_agent_starts_read(struct th_str raw, struct th_aren
 					       struct th_err *err);
 
 enum th_native th_agent_native_of(struct th_str name);
+/* The name of the tool of ours that has this form; NULL: none. */
+const char *th_agent_native_tool(enum th_native kind);
 
 /* What of the settings contradicts itself, for a sentence that begins with the member *ret_member;
  * NULL: nothing. */

@@ -25,6 +25,11 @@ enum th_native th_native_of_type(struct th_str type)
 	return TH_NATIVE_NONE;
 }
 
+bool th_native_is_item(enum th_native kind)
+{
+	return kind != TH_NATIVE_NONE && kind < TH_NATIVE_BASH;
+}
+
 bool th_native_is_theirs(const struct th_json *v)
 {
 	return th_str_starts(th_json_get_str(th_json_get(v, "environment"), "type"),
@@ -362,6 +367,10 @@ void th_native_read(enum th_native kind, const struct th_json *item, struct th_a
 		th_buf_add(&out, th_json_get_str(item, "arguments"));
 		break;
 	case TH_NATIVE_NONE:
+	case TH_NATIVE_BASH:
+	case TH_NATIVE_EDITOR:
+	case TH_NATIVE_MEMORY:
+	case TH_NATIVE_COUNT:
 		assert(false);
 		break;
 	}

@@ -23,14 +23,19 @@
 #include "base/json.h"
 #include "core/event.h"
 
-/* MCP: no tool of ours runs; the provider's does, after an approval. */
+/* MCP: no tool of ours runs; the provider's does, after an approval.  The last three are forms of
+ * Anthropic's alone: their calls are functions' by another name (models/messages_own.c). */
 enum th_native {
 	TH_NATIVE_NONE,
 	TH_NATIVE_SHELL,
 	TH_NATIVE_LOCAL_SHELL,
 	TH_NATIVE_PATCH,
 	TH_NATIVE_CUSTOM,
-	TH_NATIVE_MCP
+	TH_NATIVE_MCP,
+	TH_NATIVE_BASH,
+	TH_NATIVE_EDITOR,
+	TH_NATIVE_MEMORY,
+	TH_NATIVE_COUNT
 };
 
 /* How a tool is offered to models that have a form of their own for it. */
@@ -41,6 +46,8 @@ struct th_tool_native {
 
 /* By an item's "type". */
 enum th_native th_native_of_type(struct th_str type);
+/* Has the Responses API a form of its own for it?  To it the others are functions. */
+bool th_native_is_item(enum th_native kind);
 /* The same of the whole item: a function_call or custom_tool_call "apply_patch" that holds
  * operations, or a patch, is a PATCH. */
 enum th_native th_native_of(const struct th_json *item, struct th_arena *a);

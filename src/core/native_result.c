@@ -152,7 +152,7 @@ void th_native_put_result(enum th_native kind, const struct th_native_result *r,
 	};
 	struct result x = { .r = r, .w = w };
 
-	assert(kind != TH_NATIVE_NONE && kind != TH_NATIVE_CUSTOM);
+	assert(th_native_is_item(kind) && kind != TH_NATIVE_CUSTOM);
 	if (th_json_parse(r->item, &x.item, NULL))
 		x.item = NULL;
 	if (th_json_parse(r->output, &x.output, NULL))

@@ -38,7 +38,7 @@ struct th_dialect_context {
 	struct th_size screen;
 	struct th_size image; /* of the picture that the model saw last, as it was sent */
 	int64_t turn;         /* for ids that the model does not give: call_<turn>_<n> */
-	const struct th_tool_spec *tools; /* of a dialect with tools_in_prompt */
+	const struct th_tool_spec *tools; /* those of the request */
 	size_t tool_count;
 };
 

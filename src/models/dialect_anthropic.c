@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "models/actions_anthropic.h"
 #include "models/messages.h"
+#include "models/messages_own.h"
 #include "models/responses.h"
 
 static enum th_code read_call(const struct th_dialect_context *c, const struct th_json *item,
@@ -45,6 +46,22 @@ static void put_computer_call(const struct th_dialect_context *c, const struct t
 	th_jw_object_end(w);
 }
 
+/* A call by the name of one of the model's own forms, as one of our tool. */
+static void put_function(const struct th_json *item, struct th_str tool, struct th_jw *w)
+{
+	struct th_json_iter it = th_json_iter(item);
+
+	th_jw_object(w);
+	while (th_json_next(&it)) {
+		th_jw_key(w, it.key);
+		if (th_str_is(it.key, "name"))
+			th_jw_str(w, tool);
+		else
+			th_jw_json(w, it.val);
+	}
+	th_jw_object_end(w);
+}
+
 static enum th_code decode(const struct th_dialect_context *c, struct th_str items,
 			   struct th_buf *out, struct th_err *err)
 {
@@ -58,9 +75,14 @@ static enum th_code decode(const struct th_dialect_context *c, struct th_str ite
 		return code;
 	th_jw_array(&w);
 	for (it = th_json_iter(th_json_root(doc)); th_json_next(&it) && th_json_raw_next(&raw);) {
-		if (th_str_is(th_json_get_str(it.val, "type"), "function_call") &&
-		    th_str_is(th_json_get_str(it.val, "name"), TH_COMPUTER_FUNCTION_NAME))
+		bool call = th_str_is(th_json_get_str(it.val, "type"), "function_call");
+		struct th_str name = th_json_get_str(it.val, "name");
+		struct th_str tool = th_own_form_tool(c->profile, c->tools, c->tool_count, name);
+
+		if (call && th_str_is(name, TH_COMPUTER_FUNCTION_NAME))
 			put_computer_call(c, it.val, &w);
+		else if (call && !th_str_eq(tool, name))
+			put_function(it.val, tool, &w);
 		else
 			th_jw_raw(&w, raw.val);
 	}

@@ -7,6 +7,7 @@
  */
 #include "base/limits.h"
 #include "models/messages.h"
+#include "models/messages_own.h"
 #include "models/responses.h"
 
 static struct th_str raw_str(struct th_str object, const char *key)
@@ -359,8 +360,10 @@ static enum th_code put_item(struct th_group_writer *x, const struct th_json *it
 	}
 	if (!message) {
 		input = th_json_get_str(item, custom ? "input" : "arguments");
-		put_use(x, th_json_get_str(item, "call_id"), th_json_get_str(item, "name"), input,
-			custom ? "input" : "arguments");
+		put_use(x, th_json_get_str(item, "call_id"),
+			th_own_form_name(x->o->profile, x->o->tools, x->o->tool_count,
+					 th_json_get_str(item, "name")),
+			input, custom ? "input" : "arguments");
 		return TH_OK;
 	}
 	while (!code && !it.object && th_json_raw_next(&it)) {
@@ -408,6 +411,17 @@ enum th_code th_messages_answer(struct th_group_writer *x, const struct th_group
 
 /* ---- results ---- */
 
+/* Text alone: with a picture the API takes no error. */
+static bool is_text(struct th_str output)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(output);
+
+	while (output.len && output.ptr[0] == '[' && th_json_raw_next(&it))
+		if (!text_of(it.val).len)
+			return false;
+	return true;
+}
+
 /* Whether anything is in it that may be sent. */
 static bool has_content(struct th_str output)
 {
@@ -433,6 +447,8 @@ static enum th_code put_result(struct th_group_writer *x, const struct th_result
 		code = put_parts(x, r->output, false);
 		th_jw_array_end(&x->w);
 	}
+	if (r->status != TH_OUTCOME_DONE && is_text(r->output))
+		th_jw_kbool(&x->w, "is_error", true);
 	if (!code && mark)
 		code = put_mark(x);
 	th_jw_object_end(&x->w);

@@ -8,6 +8,7 @@
 #include "models/actions.h"
 #include "models/format.h"
 #include "models/messages.h"
+#include "models/messages_own.h"
 #include "models/responses.h"
 
 #define OUTPUT_DEFAULT 4096      /* tokens, where the profile does not know the model's limit */
@@ -95,12 +96,25 @@ void th_messages_headers(const struct th_request_options *o, struct th_buf *out)
 {
 	bool computer =
 	    has_tool(o) && o->profile->computer == TH_COMPUTER_NATIVE && o->profile->beta;
-	bool edits = th_request_compacts(o) > 0;
+	const char *betas[] = { computer ? o->profile->beta : NULL, NULL,
+				th_request_compacts(o) > 0 ? EDITS_BETA : NULL };
+	const char *comma = "anthropic-beta: ";
 
+	for (size_t i = 0; i < o->tool_count; i++) {
+		const struct th_own_form *form =
+		    th_own_form_of(o->profile, o->tools, o->tool_count, i);
+
+		if (form && form->beta && !(computer && !strcmp(form->beta, betas[0])))
+			betas[1] = form->beta;
+	}
 	th_buf_add(out, TH_STR("anthropic-version: 2023-06-01\n"));
-	if (computer || edits)
-		th_buf_printf(out, "anthropic-beta: %s%s%s\n", computer ? o->profile->beta : "",
-			      computer && edits ? "," : "", edits ? EDITS_BETA : "");
+	for (size_t i = 0; i < TH_COUNT(betas); i++)
+		if (betas[i]) {
+			th_buf_printf(out, "%s%s", comma, betas[i]);
+			comma = ",";
+		}
+	if (*comma == ',')
+		th_buf_add_char(out, '\n');
 }
 
 /* ---- tools ---- */
@@ -148,12 +162,17 @@ static void put_tools(const struct th_request_options *o, bool mark, struct th_j
 		put_computer(o, mark && !o->tool_count, w);
 	for (size_t i = 0; i < o->tool_count; i++) {
 		const struct th_tool_spec *t = &o->tools[i];
+		const struct th_own_form *form =
+		    th_own_form_of(o->profile, o->tools, o->tool_count, i);
 
 		th_jw_object(w);
-		th_jw_kstr(w, "name", t->name);
-		if (t->description.len)
+		if (form)
+			th_jw_kstr(w, "type", th_str_of(form->type));
+		th_jw_kstr(w, "name", form ? th_str_of(form->name) : t->name);
+		if (!form && t->description.len)
 			th_jw_kstr(w, "description", t->description);
-		th_jw_kraw(w, "input_schema", t->schema);
+		if (!form)
+			th_jw_kraw(w, "input_schema", t->schema);
 		if (mark && i + 1 == o->tool_count)
 			put_mark(w);
 		th_jw_object_end(w);
@@ -195,7 +214,8 @@ static void put_choice(const struct th_request_options *o, struct th_jw *w)
 	th_jw_object(w);
 	th_jw_kstr(w, "type", th_str_of(type));
 	if (!strcmp(type, "tool"))
-		th_jw_kstr(w, "name", o->choice.tool);
+		th_jw_kstr(w, "name",
+			   th_own_form_name(o->profile, o->tools, o->tool_count, o->choice.tool));
 	if (serial)
 		th_jw_kbool(w, "disable_parallel_tool_use", true);
 	th_jw_object_end(w);

@@ -75,8 +75,10 @@ struct th_profile {
 	const struct th_wire *wire;
 	const struct th_dialect *dialect;
 	enum th_computer_tool computer;
-	const char *tool; /* version of the wire's own tool: "computer_20251124"; else NULL */
-	const char *beta; /* what the wire's beta header must say for it; else NULL */
+	const char *tool;   /* version of the wire's own tool: "computer_20251124"; else NULL */
+	const char *beta;   /* what the wire's beta header must say for it; else NULL */
+	const char *editor; /* Anthropic's version of its text editor, which says those of its other
+			       tools (messages_own.c); else NULL */
 	const char
 	    *flavour; /* of a wire that many servers speak: "openrouter", "vllm" …; else NULL */
 	struct th_space space;

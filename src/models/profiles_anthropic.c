@@ -20,12 +20,14 @@
 	.dialect = &th_dialect_anthropic, .strict = true, .vision = true,            \
 	.computer = TH_COMPUTER_NATIVE, .images_max = 100, .context_tokens = 200000, \
 	.space = { .kind = TH_SPACE_PIXELS }
-#define TOOL_2024                                                       \
-	.tool = "computer_20241022", .beta = "computer-use-2024-10-22", \
-	.resize = { .box = { 1024, 768 } }
+#define TOOL_2024                                                      \
+	.editor = "text_editor_20241022", .tool = "computer_20241022", \
+	.beta = "computer-use-2024-10-22", .resize = { .box = { 1024, 768 } }
 #define TOOL_2025                                                       \
 	.tool = "computer_20250124", .beta = "computer-use-2025-01-24", \
 	.resize = { .box = { 1024, 768 } }
+#define EDITOR_3_7 .editor = "text_editor_20250124"
+#define EDITOR_4 .editor = "text_editor_20250728"
 #define TOOL_ZOOM                                                       \
 	.tool = "computer_20251124", .beta = "computer-use-2025-11-24", \
 	.resize = { .box = { 1024, 768 } }
@@ -44,7 +46,7 @@
 	  .output_tokens = 8192, \
 	  .price = { .input = 3000, .cached = 300, .written = 3750, .output = 15000 }, \
 	  .note = "computer_20241022" }, \
-	{ .name = "anthropic-claude-3.7", CLAUDE, __VA_ARGS__, TOOL_2025, \
+	{ .name = "anthropic-claude-3.7", CLAUDE, __VA_ARGS__, EDITOR_3_7, TOOL_2025, \
 	  .pattern = "claude-3-7*|claude-3.7*", \
 	  .flavour = "budget", .reasoning = true, .output_tokens = 64000, \
 	  .price = { .input = 3000, .cached = 300, .written = 3750, .output = 15000 }, \
@@ -53,54 +55,54 @@
 	  .pattern = "claude-3|claude-3-*|claude-2*|claude-instant*", \
 	  .output_tokens = 4096, \
 	  .note = "computer_20241022" }, \
-	{ .name = "anthropic-claude-opus-4.5", CLAUDE, __VA_ARGS__, TOOL_ZOOM, \
+	{ .name = "anthropic-claude-opus-4.5", CLAUDE, __VA_ARGS__, EDITOR_4, TOOL_ZOOM, \
 	  .pattern = "claude-opus-4-5*|claude-opus-4.5*", \
 	  .flavour = "budget-1", .reasoning = true, .output_tokens = 64000, \
 	  .price = { .input = 5000, .cached = 500, .written = 6250, .output = 25000 }, \
 	  .note = "computer_20251124" }, \
-	{ .name = "anthropic-claude-opus-4.6", CLAUDE, __VA_ARGS__, TOOL_ZOOM, \
+	{ .name = "anthropic-claude-opus-4.6", CLAUDE, __VA_ARGS__, EDITOR_4, TOOL_ZOOM, \
 	  .pattern = "claude-opus-4-6*|claude-opus-4.6*", \
 	  .flavour = "adaptive-1", .reasoning = true, .output_tokens = 128000, \
 	  .price = { .input = 5000, .cached = 500, .written = 6250, .output = 25000 }, \
 	  .note = "computer_20251124" }, \
-	{ .name = "anthropic-claude-sonnet-4.6", CLAUDE, __VA_ARGS__, TOOL_ZOOM, \
+	{ .name = "anthropic-claude-sonnet-4.6", CLAUDE, __VA_ARGS__, EDITOR_4, TOOL_ZOOM, \
 	  .pattern = "claude-sonnet-4-6*|claude-sonnet-4.6*", \
 	  .flavour = "adaptive-1", .reasoning = true, .output_tokens = 64000, \
 	  .price = { .input = 3000, .cached = 300, .written = 3750, .output = 15000 }, \
 	  .note = "computer_20251124" }, \
-	{ .name = "anthropic-claude-4.7", CLAUDE, __VA_ARGS__, TOOL_ZOOM, \
+	{ .name = "anthropic-claude-4.7", CLAUDE, __VA_ARGS__, EDITOR_4, TOOL_ZOOM, \
 	  .pattern = "claude-opus-4-7*|claude-opus-4-8*|claude-opus-4-9*|claude-opus-4.7*|" \
 		     "claude-opus-4.8*|claude-opus-4.9*|claude-sonnet-4-7*|claude-sonnet-4-8*|" \
 		     "claude-sonnet-4-9*|claude-sonnet-4.7*|claude-sonnet-4.8*|claude-sonnet-4.9*", \
 	  .flavour = "adaptive-0", .reasoning = true, .output_tokens = 64000, \
 	  .note = "computer_20251124" }, \
-	{ .name = "anthropic-claude-opus-4.1", CLAUDE, __VA_ARGS__, TOOL_2025, \
+	{ .name = "anthropic-claude-opus-4.1", CLAUDE, __VA_ARGS__, EDITOR_4, TOOL_2025, \
 	  .pattern = "claude-opus-4-1|claude-opus-4-1-*|claude-opus-4-1@*|claude-opus-4.1|" \
 		     "claude-opus-4.1-*", \
 	  .flavour = "budget-1", .reasoning = true, .output_tokens = 32000, \
 	  .price = { .input = 15000, .cached = 1500, .written = 18750, .output = 75000 }, \
 	  .note = "computer_20250124" }, \
-	{ .name = "anthropic-claude-opus-4", CLAUDE, __VA_ARGS__, TOOL_2025, \
+	{ .name = "anthropic-claude-opus-4", CLAUDE, __VA_ARGS__, EDITOR_4, TOOL_2025, \
 	  .pattern = "claude-opus-4|claude-opus-4-0*|claude-opus-4-2*|claude-opus-4@*|" \
 		     "claude-opus-4-latest|claude-4-opus*", \
 	  .flavour = "budget-1", .reasoning = true, .output_tokens = 32000, \
 	  .price = { .input = 15000, .cached = 1500, .written = 18750, .output = 75000 }, \
 	  .note = "computer_20250124" }, \
-	{ .name = "anthropic-claude-sonnet-4", CLAUDE, __VA_ARGS__, TOOL_2025, \
+	{ .name = "anthropic-claude-sonnet-4", CLAUDE, __VA_ARGS__, EDITOR_4, TOOL_2025, \
 	  .pattern = "claude-sonnet-4-5*|claude-sonnet-4*|claude-4-sonnet*|claude-4", \
 	  .flavour = "budget-1", .reasoning = true, .output_tokens = 64000, \
 	  .price = { .input = 3000, .cached = 300, .written = 3750, .output = 15000 }, \
 	  .note = "computer_20250124" }, \
-	{ .name = "anthropic-claude-haiku-4", CLAUDE, __VA_ARGS__, TOOL_2025, \
+	{ .name = "anthropic-claude-haiku-4", CLAUDE, __VA_ARGS__, EDITOR_4, TOOL_2025, \
 	  .pattern = "claude-haiku-4*|claude-4-haiku*", \
 	  .flavour = "budget-1", .reasoning = true, .output_tokens = 64000, \
 	  .price = { .input = 1000, .cached = 100, .written = 1250, .output = 5000 }, \
 	  .note = "computer_20250124" }, \
-	{ .name = "anthropic-claude-opus-4-other", .newer = true, CLAUDE, __VA_ARGS__, TOOL_ZOOM, \
+	{ .name = "anthropic-claude-opus-4-other", .newer = true, CLAUDE, __VA_ARGS__, EDITOR_4, TOOL_ZOOM, \
 	  .pattern = "claude-opus-4*", \
 	  .flavour = "adaptive-0", .reasoning = true, .output_tokens = 64000, \
 	  .note = "computer_20251124" }, \
-	{ .name = "anthropic-claude", .newer = true, CLAUDE, __VA_ARGS__, TOOLSET, \
+	{ .name = "anthropic-claude", .newer = true, CLAUDE, __VA_ARGS__, EDITOR_4, TOOLSET, \
 	  .pattern = "claude|claude-*", \
 	  .flavour = "adaptive-0", .reasoning = true, .output_tokens = 64000, \
 	  .note = "the computer toolset of 2026 (claude 5 and later)" },

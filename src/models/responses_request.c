@@ -5,6 +5,7 @@
  * travels in the items.
  */
 #include "base/limits.h"
+#include "core/native.h"
 #include "models/actions.h"
 #include "models/dialect.h"
 #include "models/format.h"
@@ -109,6 +110,8 @@ static void put_named_choice(const struct th_request_options *o, struct th_jw *w
 	for (size_t i = 0; i < o->tool_count; i++)
 		if (o->tools[i].native && th_str_eq(o->tools[i].name, o->choice.tool))
 			native = o->tools[i].native->kind;
+	if (!th_native_is_item(native))
+		native = TH_NATIVE_NONE;
 	th_jw_object(w);
 	if (native == TH_NATIVE_CUSTOM) {
 		th_jw_kstr(w, "type", TH_STR("custom"));
@@ -172,6 +175,10 @@ static void put_tool(const struct th_tool_spec *t, struct th_jw *w)
 		break;
 	case TH_NATIVE_NONE:
 	case TH_NATIVE_MCP:
+	case TH_NATIVE_BASH:
+	case TH_NATIVE_EDITOR:
+	case TH_NATIVE_MEMORY:
+	case TH_NATIVE_COUNT:
 		put_named("function", t, w);
 		th_jw_kraw(w, "parameters", t->schema);
 		th_jw_kbool(w, "strict", t->strict);

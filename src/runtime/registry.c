@@ -50,6 +50,9 @@ static const struct th_tool_native natives[] = {
 	[TH_NATIVE_SHELL] = { .kind = TH_NATIVE_SHELL },
 	[TH_NATIVE_LOCAL_SHELL] = { .kind = TH_NATIVE_LOCAL_SHELL },
 	[TH_NATIVE_PATCH] = { .kind = TH_NATIVE_PATCH },
+	[TH_NATIVE_BASH] = { .kind = TH_NATIVE_BASH },
+	[TH_NATIVE_EDITOR] = { .kind = TH_NATIVE_EDITOR },
+	[TH_NATIVE_MEMORY] = { .kind = TH_NATIVE_MEMORY },
 };
 
 /* Those of the agent's tools that some models are offered as their own. */
@@ -63,11 +66,13 @@ static enum th_code set_natives(const struct th_agent *agent, struct th_tool_row
 		return th_fail(err, TH_EUSAGE, "native_tools[%zu] %s", at, fault);
 	for (size_t i = 0; i < agent->native_tools.count; i++) {
 		enum th_native kind = th_agent_native_of(agent->native_tools.list[i]);
-		const char *name = kind == TH_NATIVE_PATCH ? "apply_patch" : "shell";
+		const char *name = th_agent_native_tool(kind);
+		const struct th_tool *tool = th_tool_find(th_str_of(name));
 		bool found = false;
 
-		for (size_t j = 0; j < count; j++)
-			if (th_str_is(rows[j].spec.name, name)) {
+		/* By another of its names too, but in one row. */
+		for (size_t j = 0; j < count && !found; j++)
+			if (th_tool_find(rows[j].spec.name) == tool) {
 				rows[j].spec.native = &natives[kind];
 				rows[j].spec.hidden = false;
 				found = true;

@@ -26,24 +26,16 @@
 #include "base/text.h"
 #include "io/files.h"
 #include "io/loop.h"
+#include "tools/edit.h"
 #include "tools/edit_history.h"
 #include "tools/edit_text.h"
 #include "tools/edit_view.h"
 
-#define UNSET (-1)             /* of a line */
 #define AROUND 4               /* lines shown around a change */
 #define SHOWN_MAX (8 * TH_KIB) /* of an argument that is said again */
 
-enum command { VIEW, CREATE, REPLACE, INSERT, UNDO };
 static const char *const commands[] = {
 	"view", "create", "str_replace", "insert", "undo_edit", NULL
-};
-
-struct th_edit {
-	int64_t command, insert_line;
-	struct th_str path, file_text, old_str, new_str;
-	struct th_ints view_range;
-	struct th_str insert_text, security_risk, summary, description;
 };
 
 #define ROW(kind, field, flags, doc) TH_FIELD_ROW(edit, kind, field, #field, flags, doc)
@@ -58,7 +50,7 @@ static const struct th_field fields[] = {
 	ROW(str, new_str, 0, "str_replace: what takes its place; insert: the lines to put in.")
 	{ .name = "insert_line", .offset = offsetof(struct th_edit, insert_line),
 	  .kind = TH_FIELD_int, .flags = TH_NONEG, .doc = "insert: the line behind which they go; 0: the file's start.",
-	  .has_default = true, .default_int = UNSET },
+	  .has_default = true, .default_int = TH_EDIT_LINE_UNSET },
 	ROW(ints, view_range, 0, "view: first and last line, from 1; -1: to the end.")
 	/* Words of other editors. */
 	ROW(str, insert_text, TH_HIDDEN, "new_str of insert")
@@ -140,7 +132,7 @@ static enum th_code check_path(struct th_editing *e, enum what what, int64_t siz
 {
 	struct th_str path = e->args->path;
 
-	if (e->args->command == CREATE) {
+	if (e->args->command == TH_EDIT_CREATE) {
 		if (!e->args->file_text.ptr)
 			return wants(e, "file_text");
 		return what == NOTHING
@@ -150,12 +142,12 @@ static enum th_code check_path(struct th_editing *e, enum what what, int64_t siz
 				    "%.*s. Cannot overwrite files using command `create`.",
 				    TH_FMT(path), TH_FMT(path));
 	}
-	if (what == NOTHING && e->args->command != UNDO)
+	if (what == NOTHING && e->args->command != TH_EDIT_UNDO)
 		return refuse(e,
 			      "Invalid `path` parameter: %.*s. The path %.*s does not exist. "
 			      "Please provide a valid path.",
 			      TH_FMT(path), TH_FMT(path));
-	if (what == FOLDER && e->args->command != VIEW)
+	if (what == FOLDER && e->args->command != TH_EDIT_VIEW)
 		return refuse(e,
 			      "Invalid `path` parameter: %.*s. The path %.*s is a directory and "
 			      "only the `view` command can be used on directories.",
@@ -461,24 +453,24 @@ static enum th_code plan_change(struct th_editing *e)
 	struct th_str text;
 	enum th_code code;
 
-	if (a->command == CREATE) {
+	if (a->command == TH_EDIT_CREATE) {
 		th_buf_add(&e->result, a->file_text);
 		th_buf_printf(&e->say, "File created successfully at: %.*s", TH_FMT(a->path));
 		return encode(e);
 	}
-	code = a->command == REPLACE ? check_replace(e) : TH_OK;
-	if (!code && a->command == INSERT && a->insert_line == UNSET)
+	code = a->command == TH_EDIT_REPLACE ? check_replace(e) : TH_OK;
+	if (!code && a->command == TH_EDIT_INSERT && a->insert_line == TH_EDIT_LINE_UNSET)
 		code = wants(e, "insert_line");
-	if (!code && a->command == INSERT && !a->new_str.ptr && !a->insert_text.ptr)
+	if (!code && a->command == TH_EDIT_INSERT && !a->new_str.ptr && !a->insert_text.ptr)
 		code = wants(e, "new_str");
-	if (!code && a->command == UNDO) {
+	if (!code && a->command == TH_EDIT_UNDO) {
 		code = th_place_look(e->job->env, &e->place, NULL, &e->err);
 		return code ? code : undo(e);
 	}
 	if (!code)
 		code = read_text(e, &text);
 	if (!code)
-		code = a->command == REPLACE ? replace(e, text) : insert(e, text);
+		code = a->command == TH_EDIT_REPLACE ? replace(e, text) : insert(e, text);
 	return code ? code : encode(e);
 }
 
@@ -509,9 +501,9 @@ static void work_plan(void *ctx)
 	if (!code && what != FOLDER)
 		code = th_place_find(env, e->args->path, &e->place, &e->err);
 	if (!code)
-		code = e->args->command == VIEW ? show(e, what) : plan_change(e);
+		code = e->args->command == TH_EDIT_VIEW ? show(e, what) : plan_change(e);
 	th_tool_owner_leave(env);
-	if (!code && e->args->command != VIEW)
+	if (!code && e->args->command != TH_EDIT_VIEW)
 		put_note(e);
 	if (code && !e->err.code)
 		th_fail(&e->err, code, "refused");
@@ -543,7 +535,7 @@ static void work_change(void *ctx)
 {
 	struct th_editing *e = (struct th_editing *)ctx;
 	struct th_tool_env *env = e->job->env;
-	bool taking_back = e->args->command == UNDO;
+	bool taking_back = e->args->command == TH_EDIT_UNDO;
 	struct th_err why = {};
 	enum th_code code;
 
@@ -658,7 +650,7 @@ static void planned(void *ctx)
 {
 	struct th_editing *e = (struct th_editing *)ctx;
 
-	if (e->err.code || e->args->command == VIEW) {
+	if (e->err.code || e->args->command == TH_EDIT_VIEW) {
 		finish(e);
 		return;
 	}

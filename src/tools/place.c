@@ -128,9 +128,8 @@ enum th_code th_place_still(const struct th_tool_env *env, const struct th_place
 	return TH_OK;
 }
 
-/* Opens the folder that the file is in; what is missing is made, or TH_ENOENT. */
-static enum th_code open_folder(const struct th_tool_env *env, const struct th_place *p, bool make,
-				int *ret_fd, const char **ret_name, struct th_err *err)
+enum th_code th_place_folder(const struct th_tool_env *env, const struct th_place *p, bool make,
+			     int *ret_fd, const char **ret_name, struct th_err *err)
 {
 	int at = -1;
 	struct th_str rest = th_str_of(p->path), done = { p->path, 0 };
@@ -167,7 +166,7 @@ enum th_code th_place_write(const struct th_tool_env *env, const struct th_place
 {
 	TH_CLEANUP(th_fd_close) int fd = -1;
 	const char *name;
-	enum th_code code = open_folder(env, p, true, &fd, &name, err);
+	enum th_code code = th_place_folder(env, p, true, &fd, &name, err);
 
 	*touched = !code;
 	return code ? code : th_file_write_at(fd, name, content, p->mode, err);
@@ -178,7 +177,7 @@ enum th_code th_place_remove(const struct th_tool_env *env, const struct th_plac
 {
 	TH_CLEANUP(th_fd_close) int fd = -1;
 	const char *name;
-	enum th_code code = open_folder(env, p, false, &fd, &name, err);
+	enum th_code code = th_place_folder(env, p, false, &fd, &name, err);
 
 	if (code)
 		return code;

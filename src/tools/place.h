@@ -41,6 +41,12 @@ TH_NODISCARD enum th_code th_place_look(const struct th_tool_env *env, struct th
 TH_NODISCARD enum th_code th_place_still(const struct th_tool_env *env, const struct th_place *p,
 					 bool *ret, struct th_err *err);
 
+/* Opens the folder that the file is in; what is missing is made, or TH_ENOENT.  *ret_name: of the
+ * file in it. */
+TH_NODISCARD enum th_code th_place_folder(const struct th_tool_env *env, const struct th_place *p,
+					  bool make, int *ret_fd, const char **ret_name,
+					  struct th_err *err);
+
 /* The whole file, new or instead of the old one; missing folders are made.  *touched: it may have
  * been written although it failed. */
 TH_NODISCARD enum th_code th_place_write(const struct th_tool_env *env, const struct th_place *p,

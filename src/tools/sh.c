@@ -176,6 +176,7 @@ void th_tool_env_deinit(struct th_tool_env *env)
 		drain_free(env->drains);
 	th_bash_free(env);
 	th_python_free(env);
+	th_memory_free(env);
 	th_editor_state_free(env->edit);
 	env->edit = NULL;
 }

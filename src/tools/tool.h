@@ -29,6 +29,7 @@ struct th_timer;
 struct th_sandbox_plan;
 struct th_tool_drain;
 struct th_edit_state;
+struct th_memory;
 struct th_bash_shell;
 struct th_python_kernel;
 struct th_mcp_process;
@@ -67,6 +68,7 @@ struct th_tool_env {
 	struct th_python_kernel *kernel; /* python.c */
 	struct th_fetcher *fetcher;      /* of a runtime: for servers at an address; else NULL */
 	struct th_mcp_process *servers;  /* mcp/process.c: those that live on, too */
+	struct th_memory *memory;        /* memory.c: its folder as a workspace of its own */
 	struct th_edit_state *edit; /* edit_history.c: what it saw, and its calls in their order */
 };
 
@@ -139,12 +141,13 @@ extern const struct th_tool th_tool_request_condensation;
 extern const struct th_tool th_tool_shell, th_tool_read_file, th_tool_write_file, th_tool_list_dir,
     th_tool_apply_patch, th_tool_edit, th_tool_search, th_tool_bash, th_tool_task_list,
     th_tool_think, th_tool_ask, th_tool_python, th_tool_python_install, th_tool_browser,
-    th_tool_finish;
+    th_tool_finish, th_tool_memory;
 
 /* ---- for tools ---- */
 
 void th_bash_free(struct th_tool_env *env);   /* ends all shells */
 void th_python_free(struct th_tool_env *env); /* ends the kernel */
+void th_memory_free(struct th_tool_env *env);
 
 /* done with a sentence: "error: …" for the model. */
 void th_tool_fail(struct th_tool_job *job, enum th_outcome_status status, const struct th_err *e);

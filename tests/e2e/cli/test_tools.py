@@ -63,6 +63,39 @@ class Tools(house.House):
         self.assertEqual(classes, ["V", "V", "R", "V", "R", "W", "W"])
         self.good("log", "--verify", "all")
 
+    def test_anthropics_own_forms(self):
+        """Claude is offered bash, editor and memory as tools of its own; the log, the rules and other models know ours."""
+        def use(name, output, **arguments):
+            turn = {"parts": [{"function_call": {"name": name, "arguments": arguments}}]}
+            return dict(turn, expect=[{"tool_output": {"contains": output}}]) if output else turn
+
+        editor = "str_replace_based_edit_tool"
+        turns = [use("bash", None, command="echo one > a.txt; false"),
+                 use(editor, "exit code 1", command="str_replace", path="a.txt", old_str="one", new_str="two"),
+                 use(editor, "has been edited", command="create", path="a.txt", file_text="x"),
+                 use("memory", "Cannot overwrite", command="create", path="/memories/m.md", file_text="likes tea"),
+                 use("memory", "created", command="view", path="/memories/../a.txt"),
+                 use(editor, "outside the workspace /memories", command="view", path="no.txt"),
+                 {"expect": [{"tool_output": {"contains": "a rule forbids it"}}], "parts": [{"text": "done"}]}]
+        self.standin = house.Standin(self.folder, {"turns": turns}, "--bodies", str(self.folder / "bodies"))
+        self.env.update(ANTHROPIC_BASE_URL=self.standin.url[:-len("/v1")], ANTHROPIC_API_KEY="sk-other-do-not-print-me")
+        agent = self.folder / "agent.yaml"
+        agent.write_text("model: claude-sonnet-4-5\ntools: [bash, edit, memory]\nnative_tools: [bash, text_editor, memory]\n"
+                         "rules: [{tool: edit, arguments: {path: no.txt}, decide: refuse, message: a rule forbids it}]\n")
+        self.good("run", "-a", agent, "-s", "own", "go")
+        self.assertEqual((self.work / "a.txt").read_text(), "two\n")
+        self.assertEqual((self.work / ".thole-memory" / "m.md").read_text(), "likes tea")
+        self.assertEqual([e["data"]["tool"] for e in self.events("own") if e["kind"] == "call"],
+                         ["bash", "edit", "edit", "memory", "memory", "edit"])
+        last = json.loads(sorted((self.folder / "bodies").iterdir())[-1].read_text())
+        self.assertEqual([{k: v for k, v in tool.items() if k != "cache_control"} for tool in last["tools"]],
+                         [{"type": "bash_20250124", "name": "bash"}, {"type": "text_editor_20250728", "name": editor},
+                          {"type": "memory_20250818", "name": "memory"}])
+        blocks = [b for m in last["messages"] for b in m["content"]]
+        self.assertEqual([b["name"] for b in blocks if b["type"] == "tool_use"], ["bash", editor, editor, "memory", "memory", editor])
+        self.assertEqual([bool(b.get("is_error")) for b in blocks if b["type"] == "tool_result"],
+                         [False, False, True, False, True, True])
+
     def test_a_shell_outlives_the_runtime(self):
         killed = self.start("run", "-m", "human/human", "-s", "k", "go", stdin=subprocess.PIPE)
         killed.stdin.write(b'bash {"command": "X=kept; sleep 300 & echo begun"}\n')

@@ -121,6 +121,137 @@ static void answer(struct th_request_options *o, const char *raw, const char *it
 	"{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"f\",\"input\":{ \"a\" : 1.50 " \
 	"},\"new\":[]}"
 
+/* Tools of ours as the model's own: by the version of its editor, and as functions elsewhere. */
+static void test_own_forms(void **state)
+{
+	static const struct th_tool_native natives[] = { { .kind = TH_NATIVE_BASH },
+							 { .kind = TH_NATIVE_EDITOR },
+							 { .kind = TH_NATIVE_MEMORY } };
+#define FUNCTION(name) \
+	"{\"name\":\"" name "\",\"description\":\"d\",\"input_schema\":{\"type\":\"object\"}"
+#define OWN(type, name) "{\"type\":\"" type "\",\"name\":\"" name "\""
+	static const struct {
+		const char *model, *forms[3], *editor, *beta;
+	} rows[] = {
+		{ "claude-sonnet-4-5",
+		  { OWN("bash_20250124", "bash"),
+		    OWN("text_editor_20250728", "str_replace_based_edit_tool"),
+		    OWN("memory_20250818", "memory") },
+		  "str_replace_based_edit_tool",
+		  NULL },
+		{ "claude-3-7-sonnet-latest",
+		  { OWN("bash_20250124", "bash"), OWN("text_editor_20250124", "str_replace_editor"),
+		    FUNCTION("memory") },
+		  "str_replace_editor",
+		  NULL },
+		{ "claude-3-5-sonnet-latest",
+		  { OWN("bash_20241022", "bash"), OWN("text_editor_20241022", "str_replace_editor"),
+		    FUNCTION("memory") },
+		  "str_replace_editor",
+		  "computer-use-2024-10-22" },
+	};
+	struct th_tool_spec tools[] = {
+		{ .name = TH_STR("bash"), .native = &natives[0] },
+		{ .name = TH_STR("edit"), .native = &natives[1] },
+		{ .name = TH_STR("memory"), .native = &natives[2] },
+		{ .name = TH_STR("other") },
+	};
+	struct th_buf out = TH_BUF_INIT(TH_MIB);
+	char want[256];
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(tools); i++) {
+		tools[i].description = TH_STR("d");
+		tools[i].schema = TH_STR("{\"type\":\"object\"}");
+	}
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		struct th_request_options o = options(rows[i].model);
+		struct th_dialect_context c = { .profile = o.profile,
+						.tools = tools,
+						.tool_count = 3 };
+		struct th_err err = { 0 };
+
+		o.has_computer = false;
+		o.tools = tools;
+		o.tool_count = 3;
+		o.choice = (struct th_tool_choice){ TH_CHOICE_TOOL, TH_STR("edit") };
+		th_buf_clear(&out);
+		th_messages_head(&o, &out);
+		for (size_t j = 0; j < 3; j++)
+			if (!strstr(out.ptr, rows[i].forms[j]))
+				fail_msg("%s: no %s in %s", rows[i].model, rows[i].forms[j],
+					 out.ptr);
+		snprintf(want, sizeof(want), "\"tool_choice\":{\"type\":\"tool\",\"name\":\"%s\"}",
+			 rows[i].editor);
+		assert_non_null(strstr(out.ptr, want));
+		th_buf_clear(&out);
+		th_messages_headers(&o, &out);
+		if (rows[i].beta)
+			assert_non_null(strstr(out.ptr, rows[i].beta));
+		else
+			assert_null(strstr(out.ptr, "beta"));
+		/* A call of it is our tool's, and one of ours goes there by its name. */
+		snprintf(want, sizeof(want),
+			 "[{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":\"%s\","
+			 "\"arguments\":\"{}\"}]",
+			 rows[i].editor);
+		th_buf_clear(&out);
+		assert_int_equal(o.profile->dialect->decode(&c, th_str_of(want), &out, &err),
+				 TH_OK);
+		assert_string_equal(out.ptr, "[{\"type\":\"function_call\",\"call_id\":\"c\","
+					     "\"name\":\"edit\",\"arguments\":\"{}\"}]");
+		answer(&o, "",
+		       "[{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":\"edit\","
+		       "\"arguments\":\"{}\"}]",
+		       &out);
+		snprintf(want, sizeof(want),
+			 "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"c\","
+			 "\"name\":\"%s\",\"input\":{}}]}",
+			 rows[i].editor);
+		assert_string_equal(out.ptr, want);
+		/* Another tool has that name: a name stands for one. */
+		tools[3].name = th_str_of(rows[i].editor);
+		o.tool_count = 4;
+		th_buf_clear(&out);
+		th_messages_head(&o, &out);
+		assert_non_null(strstr(out.ptr, FUNCTION("edit")));
+		tools[3].name = TH_STR("other");
+	}
+	th_buf_deinit(&out);
+#undef FUNCTION
+#undef OWN
+}
+
+/* What did not go well is said so, where that is a text. */
+static void test_an_error_is_marked(void **state)
+{
+	struct th_request_options o = options("claude-sonnet-4-5");
+	struct th_buf out = TH_BUF_INIT(TH_MIB);
+	struct th_result r = { .call_item = TH_STR("{\"type\":\"function_call\"}"),
+			       .call_id = TH_STR("t"),
+			       .output = TH_STR("\"no\""),
+			       .status = TH_OUTCOME_FAILED };
+	struct th_group g = { .kind = TH_GROUP_RESULTS, .results = &r, .result_count = 1 };
+
+	(void)state;
+	group(&o, &g, &out);
+	assert_string_equal(out.ptr,
+			    "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\","
+			    "\"tool_use_id\":\"t\",\"content\":[{\"type\":\"text\",\"text\":"
+			    "\"no\"}],\"is_error\":true}]}");
+	r.status = TH_OUTCOME_DONE;
+	group(&o, &g, &out);
+	assert_null(strstr(out.ptr, "is_error"));
+	r.status = TH_OUTCOME_UNKNOWN;
+	r.output = TH_STR("[{\"type\":\"text\",\"text\":\"x\"},{\"type\":\"image\",\"media_type\":"
+			  "\"image/png\",\"blob\":"
+			  "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}]");
+	group(&o, &g, &out);
+	assert_non_null(strstr(out.ptr, "\"type\":\"image\""));
+	assert_null(strstr(out.ptr, "is_error"));
+	th_buf_deinit(&out);
+}
+
 static void test_an_answer_goes_back_as_it_came(void **state)
 {
 	struct th_request_options o = options("anthropic/claude-sonnet-4-5-20250929");
@@ -448,6 +579,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_results_have_holes_for_pictures_and_a_mark),
+		cmocka_unit_test(test_own_forms),
+		cmocka_unit_test(test_an_error_is_marked),
 		cmocka_unit_test(test_an_answer_goes_back_as_it_came),
 		cmocka_unit_test(test_another_wires_answer_is_told_in_its_own_words),
 		cmocka_unit_test(test_messages_are_checked),
