@@ -4,7 +4,7 @@
  *
  * Both are one rename, so that they have happened or not: what is deleted gets
  * a hidden name first and is removed under that.  What was moved is known by its
- * inode.
+ * inode and its time of change, since numbers of inodes are given again.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -53,49 +53,61 @@ static enum th_code find(const struct th_tool_env *within, struct th_memory_move
 	return TH_OK;
 }
 
-/* The folder that it is in, and what it is itself; *ret_inode 0: it is not there. */
+/* What a rename leaves as it is; inode 0: there is nothing. */
+struct identity {
+	ino_t inode;
+	int64_t changed_ns;
+};
+
+static bool same(struct identity a, struct identity b)
+{
+	return a.inode == b.inode && a.changed_ns == b.changed_ns;
+}
+
+/* The folder that it is in, and what it is itself. */
 static enum th_code look(const struct th_tool_env *within, struct th_memory_move *m,
 			 const struct th_place *p, bool make, int *ret_fd, const char **ret_name,
-			 ino_t *ret_inode)
+			 struct identity *ret)
 {
 	struct stat st;
 	enum th_code code = th_place_folder(within, p, make, ret_fd, ret_name, &m->err);
 
-	*ret_inode = 0;
+	*ret = (struct identity){ 0, 0 };
 	if (code)
 		return code;
 	if (fstatat(*ret_fd, *ret_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		*ret_inode = st.st_ino;
+		*ret = (struct identity){ st.st_ino, (int64_t)st.st_mtim.tv_sec * 1000000000 +
+							 st.st_mtim.tv_nsec };
 	return TH_OK;
 }
 
-static ino_t inode_of(const struct th_tool_env *within, struct th_str path)
+static struct identity identity_of(const struct th_tool_env *within, struct th_str path)
 {
 	TH_CLEANUP(th_fd_close) int fd = -1;
 	struct th_buf none = TH_BUF_INIT(TH_KIB);
 	struct th_memory_move m = { .say = none };
 	struct th_place p;
 	const char *name;
-	ino_t inode = 0;
+	struct identity ret = { 0, 0 };
 
-	if (find(within, &m, path, &p) || look(within, &m, &p, false, &fd, &name, &inode))
-		inode = 0;
+	if (!find(within, &m, path, &p) && look(within, &m, &p, false, &fd, &name, &ret))
+		ret.inode = 0;
 	th_buf_deinit(&m.say);
-	return inode;
+	return ret;
 }
 
 void th_memory_plan(const struct th_tool_env *within, struct th_memory_move *m)
 {
 	struct th_place p;
 	struct th_jw w = th_jw(&m->note);
-	ino_t inode;
+	struct identity it;
 
 	if (find(within, m, m->from, &p) || (m->to.len && find(within, m, m->to, &p)))
 		goto out;
-	inode = inode_of(within, m->from);
-	if (!inode)
+	it = identity_of(within, m->from);
+	if (!it.inode)
 		(void)refuse(m, "The path %.*s does not exist", TH_FMT(m->from));
-	else if (m->to.len && inode_of(within, m->to))
+	else if (m->to.len && identity_of(within, m->to).inode)
 		(void)refuse(m, "The destination %.*s already exists", TH_FMT(m->to));
 	if (m->err.code)
 		goto out;
@@ -103,7 +115,8 @@ void th_memory_plan(const struct th_tool_env *within, struct th_memory_move *m)
 	th_jw_kstr(&w, "path", m->from);
 	if (m->to.len)
 		th_jw_kstr(&w, "to", m->to);
-	th_jw_kuint(&w, "inode", inode);
+	th_jw_kuint(&w, "inode", it.inode);
+	th_jw_kint(&w, "changed_ns", it.changed_ns);
 	th_jw_object_end(&w);
 out:
 	if (m->err.code && m->status == TH_OUTCOME_DONE)
@@ -156,12 +169,12 @@ static enum th_code move(const struct th_tool_env *within, struct th_memory_move
 	char gone[64];
 	const char *from_name, *to_name = gone;
 	struct th_place p, there;
-	ino_t inode;
+	struct identity it;
 	size_t left = TH_MEMORY_SWEEP_MAX;
 	enum th_code code = find(within, m, m->from, &p);
 
 	if (!code)
-		code = look(within, m, &p, false, &from, &from_name, &inode);
+		code = look(within, m, &p, false, &from, &from_name, &it);
 	if (code)
 		return code;
 	if (!m->to.len) {
@@ -169,11 +182,11 @@ static enum th_code move(const struct th_tool_env *within, struct th_memory_move
 		if (to < 0)
 			return th_fail_errno(&m->err, errno, "open %s", TH_MEMORY_SHOWN);
 		sweep_all(to, &left);
-		snprintf(gone, sizeof(gone), GONE "%ju", (uintmax_t)inode);
+		snprintf(gone, sizeof(gone), GONE "%ju", (uintmax_t)it.inode);
 	} else {
 		code = find(within, m, m->to, &there);
 		if (!code)
-			code = look(within, m, &there, true, &to, &to_name, &inode);
+			code = look(within, m, &there, true, &to, &to_name, &it);
 		if (code)
 			return code;
 	}
@@ -206,20 +219,22 @@ void th_memory_probe(const struct th_tool_env *within, struct th_str noted,
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	const struct th_json *note;
-	ino_t inode, from, to;
+	struct identity it, from, to = { 0, 0 };
 
 	m->status = TH_OUTCOME_UNKNOWN;
 	if (th_json_parse(noted, &doc, NULL))
 		return;
 	note = th_json_root(doc);
-	inode = (ino_t)th_json_get_int(note, "inode", 0);
+	it.inode = (ino_t)th_json_get_int(note, "inode", 0);
+	it.changed_ns = th_json_get_int(note, "changed_ns", 0);
 	m->from = th_json_get_str(note, "path");
 	m->to = th_json_get_str(note, "to");
-	from = inode_of(within, m->from);
-	to = m->to.len ? inode_of(within, m->to) : 0;
-	if (from == inode)
+	from = identity_of(within, m->from);
+	if (m->to.len)
+		to = identity_of(within, m->to);
+	if (same(from, it))
 		m->status = TH_OUTCOME_NOT_STARTED;
-	else if (m->to.len ? to == inode : !from)
+	else if (m->to.len ? same(to, it) : !from.inode)
 		m->status = TH_OUTCOME_DONE;
 	th_buf_printf(&m->say,
 		      m->status == TH_OUTCOME_DONE ? "%.*s was %s as asked."
