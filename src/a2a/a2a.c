@@ -137,12 +137,17 @@ static void on_loaded(void *ctx, int code, const struct thole_error *err)
 {
 	struct th_a2a *m = ctx;
 
-	(void)err;
 	m->access->ctx = NULL;
 	m->access->gone = NULL;
 	m->access->reads = false;
 	m->task.latest = false;
-	m->found = (code == 0 || code == 1) && m->task.last_seq;
+	if (code && code != 1 && code != THOLE_ENOENT) {
+		th_a2a_fail(m, TH_RPC_EINTERNAL, "the task's log cannot be read: %s",
+			    err ? err->text : "");
+		request_free(m);
+		return;
+	}
+	m->found = code != THOLE_ENOENT && m->task.last_seq;
 	run(m);
 }
 

@@ -235,9 +235,9 @@ const struct th_face th_face_chat = {
 
 void th_v1_chat(struct th_access *a)
 {
+	const struct th_order order = { .face = &th_face_chat, .body = th_http_body(a->request) };
 	struct th_response_fault fault;
 
-	if (th_quota_begin(a) && !th_response_make(a, &th_face_chat, th_http_body(a->request),
-						   false, NULL, NULL, NULL, &fault))
+	if (th_quota_begin(a) && !th_response_make(a, &order, NULL, &fault))
 		fail(a, fault.status, fault.code, fault.param, fault.message);
 }

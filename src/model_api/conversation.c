@@ -136,6 +136,7 @@ bool th_conversation_begin(struct th_making *m, struct th_str name)
 	struct th_response *p = m->p;
 	struct th_stored d;
 	struct th_conversation place;
+	struct thole_error err;
 	bool good;
 
 	m->fault->param = "conversation";
@@ -149,9 +150,11 @@ bool th_conversation_begin(struct th_making *m, struct th_str name)
 	if (!m->store)
 		return th_response_fault(m->fault, 400, "invalid_value",
 					 "a conversation needs store to be true");
-	if (!th_stored_load_last(m->server, m->access->user, place.head, &d))
-		return th_response_fault(m->fault, 404, "conversation_not_found",
-					 "the conversation is not there any more");
+	if (th_stored_load_last(m->server, m->access->user, place.head, &d, &err) != 0)
+		return err.code != THOLE_ENOENT
+			   ? th_making_fault_api(m, &err)
+			   : th_response_fault(m->fault, 404, "conversation_not_found",
+					       "the conversation is not there any more");
 	m->fault->param = NULL;
 	snprintf(m->conversation, sizeof(m->conversation), "%s", place.name);
 	snprintf(p->conversation, sizeof(p->conversation), "%s", place.name);

@@ -38,7 +38,10 @@ void th_conversation_answer(struct th_access *a, const char *name, int status)
 		th_access_fail(a, 404, "conversation_not_found", "it is not there any more");
 		return;
 	}
-	(void)thole_runtime_log(a->server->rt, p.first, 1, on_metadata, &metadata, &err);
+	if (thole_runtime_log(a->server->rt, p.first, 1, on_metadata, &metadata, &err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
 	th_jw_object(&w);
 	th_jw_kstr(&w, "id", th_str_of(p.name));
 	th_jw_kstr(&w, "object", TH_STR("conversation"));

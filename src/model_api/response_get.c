@@ -39,11 +39,20 @@ static void on_gone(struct th_access *a)
 	request_free(r);
 }
 
-static void on_loaded(void *ctx)
+static void answer_error(struct th_access *a, const struct thole_error *err)
+{
+	if (err->code == THOLE_ENOENT)
+		not_found(a);
+	else
+		th_access_error(a, err);
+}
+
+static void on_loaded(void *ctx, const struct thole_error *err)
 {
 	struct request *r = ctx;
 	struct th_stored *d = &r->stored;
 	struct th_hub *h = th_hub_find(r->access->server, d->session);
+	struct thole_error e;
 
 	if (d->reply.status == TH_REPLY_RUNNING && !(h && h->session))
 		d->reply.status = TH_REPLY_CANCELLED; /* its caller was gone, or its server */
@@ -51,8 +60,11 @@ static void on_loaded(void *ctx)
 	r->access->gone = NULL;
 	r->access->reads = false;
 	/* While its log was read, another request may have changed or deleted it. */
-	if (th_stored_refresh(r->access->server, r->access->user, d) &&
-	    th_json_bool(th_json_get(d->member, "store"), true))
+	if (!err && th_stored_refresh(r->access->server, r->access->user, d, &e))
+		err = &e;
+	if (err)
+		answer_error(r->access, err);
+	else if (th_json_bool(th_json_get(d->member, "store"), true))
 		r->fn(r);
 	else
 		not_found(r->access);
@@ -64,16 +76,17 @@ static void on_loaded(void *ctx)
 static void with_response(struct th_access *a, const struct request *what)
 {
 	struct request *r = th_alloc(sizeof(*r));
+	struct thole_error err;
 
 	*r = *what;
 	r->access = a;
 	a->ctx = r;
 	a->gone = on_gone;
 	a->reads = true;
-	if (!th_stored_load_start(a->server, a->user, th_str_of(a->args[0]), &r->stored, on_loaded,
-				  r, &r->load)) {
+	if (th_stored_load_start(a->server, a->user, th_str_of(a->args[0]), &r->stored, on_loaded,
+				 r, &r->load, &err) != 0) {
 		request_free(r);
-		not_found(a);
+		answer_error(a, &err);
 	}
 }
 
@@ -228,9 +241,13 @@ static void items(struct request *r)
 	struct th_listing list TH_CLEANUP(th_listing_deinit) = TH_LISTING_INIT;
 	struct thole_error err;
 
-	(void)thole_runtime_log(r->access->server->rt, r->stored.session, r->stored.after + 1,
-				on_input, &list, &err);
-	th_listing_answer(&list, r->access);
+	int code = thole_runtime_log(r->access->server->rt, r->stored.session, r->stored.after + 1,
+				     on_input, &list, &err);
+
+	if (code && code != 1)
+		th_access_error(r->access, &err);
+	else
+		th_listing_answer(&list, r->access);
 }
 
 void th_v1_responses_items(struct th_access *a)

@@ -82,9 +82,12 @@ static bool put_referenced(struct th_making *m, const struct th_json *item, stru
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_str id = th_json_get_str(item, "id");
+	struct thole_error err;
+	int code = th_stored_item(m->server, m->access->user, id, &text, &err);
 
-	if (!th_stored_item(m->server, m->access->user, id, &text) ||
-	    th_json_parse(th_buf_str(&text), &doc, NULL) != TH_OK) {
+	if (code && code != THOLE_ENOENT)
+		return th_making_fault_api(m, &err);
+	if (code || th_json_parse(th_buf_str(&text), &doc, NULL) != TH_OK) {
 		m->fault->param = "input";
 		return th_response_fault(m->fault, 404, "item_not_found",
 					 "Item with id '%.*s' not found.",

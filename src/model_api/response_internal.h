@@ -28,13 +28,25 @@ struct th_response_fault {
 	char message[512];
 };
 
-/*
- * A request as its body says, of `access`, whose answer it will be.  `socket`: over a WebSocket,
- * where the body is a message.  False: `fault` says why, and nothing was begun.
- */
-bool th_response_make(struct th_access *a, const struct th_face *face, struct th_str body,
-		      bool socket, void (*on_over)(struct th_response *p), void *over_ctx,
-		      struct th_response **ret, struct th_response_fault *fault);
+struct th_stored;
+
+/* A request for a response. */
+struct th_order {
+	const struct th_face *face;
+	struct th_str body;
+	bool socket;              /* over a WebSocket, where the body is a message */
+	struct th_stored *before; /* what previous_response_id names; NULL: nothing that is there */
+	const struct thole_error *lost; /* why that could not be read; NULL: it could */
+	void (*on_over)(struct th_response *p);
+	void *over_ctx;
+};
+
+/* As it says, of `access`, whose answer it will be.  False: `fault` says why, and nothing was
+ * begun. */
+bool th_response_make(struct th_access *a, const struct th_order *order, struct th_response **ret,
+		      struct th_response_fault *fault);
+/* The name in previous_response_id of a request's text; empty: there is none of a usable length. */
+void th_response_before(struct th_str body, struct th_buf *out);
 TH_PRINTF(4, 5)
 bool th_response_fault(struct th_response_fault *f, int status, const char *code, const char *fmt,
 		       ...);
@@ -52,21 +64,22 @@ struct th_stored {
 	struct th_reply reply;
 	bool is_head; /* nothing was asked after it */
 };
-/* False: there is none of that name that is this user's. */
-bool th_stored_load(struct th_server *s, const char *user, struct th_str name,
-		    struct th_stored *ret);
+/* THOLE_ENOENT: there is none of that name that is this user's. */
+TH_NODISCARD int th_stored_load(struct th_server *s, const char *user, struct th_str name,
+				struct th_stored *ret, struct thole_error *err);
 void th_stored_deinit(struct th_stored *d);
 
 /* The same, its log read beside the loop: *ret is there when `done` is called, which may be before
- * this returns.  False: there is none, and nothing is called. */
+ * this returns; `err`: why it is not whole, or NULL.  A result other than 0: nothing is called. */
 struct th_stored_load;
-typedef void th_stored_fn(void *ctx);
-bool th_stored_load_start(struct th_server *s, const char *user, struct th_str name,
-			  struct th_stored *ret, th_stored_fn *done, void *ctx,
-			  struct th_stored_load **ret_load);
+typedef void th_stored_fn(void *ctx, const struct thole_error *err);
+TH_NODISCARD int th_stored_load_start(struct th_server *s, const char *user, struct th_str name,
+				      struct th_stored *ret, th_stored_fn *done, void *ctx,
+				      struct th_stored_load **ret_load, struct thole_error *err);
 void th_stored_load_cancel(struct th_stored_load *l); /* *ret is as far as it came */
-/* What its session's row says by now.  False: it was deleted meanwhile. */
-bool th_stored_refresh(struct th_server *s, const char *user, struct th_stored *d);
+/* What its session's row says by now.  THOLE_ENOENT: it was deleted meanwhile. */
+TH_NODISCARD int th_stored_refresh(struct th_server *s, const char *user, struct th_stored *d,
+				   struct thole_error *err);
 
 /* ---- response_delete.c ---- */
 
@@ -81,9 +94,10 @@ void th_response_name_reply(struct th_reply *r, const char *name);
 /* Folds the log from an event on into `r`, to the end of the response.  False: the store. */
 bool th_stored_fold(struct th_server *s, const char *session, uint64_t from, struct th_reply *r,
 		    struct thole_error *err);
-/* The last response of a session; what was only put there since does not count. */
-bool th_stored_load_last(struct th_server *s, const char *user, const char *session,
-			 struct th_stored *ret);
+/* The last response of a session; what was only put there since does not count.  As
+ * th_stored_load. */
+TH_NODISCARD int th_stored_load_last(struct th_server *s, const char *user, const char *session,
+				     struct th_stored *ret, struct thole_error *err);
 
 /* An item's name: PREFIX_<name of its response>_<its place in the output>. */
 struct th_item_name {
@@ -91,8 +105,9 @@ struct th_item_name {
 	size_t index;
 };
 bool th_item_name_parse(struct th_str name, struct th_item_name *ret);
-/* An item of a response of this user's, as JSON. */
-bool th_stored_item(struct th_server *s, const char *user, struct th_str name, struct th_buf *out);
+/* An item of a response of this user's, as JSON.  As th_stored_load. */
+TH_NODISCARD int th_stored_item(struct th_server *s, const char *user, struct th_str name,
+				struct th_buf *out, struct thole_error *err);
 
 /* ---- conversation.c ---- */
 

@@ -76,23 +76,27 @@ static bool check_supported(struct th_making *m)
 	return true;
 }
 
+void th_response_before(struct th_str body, struct th_buf *out)
+{
+	if (!th_json_unescape(th_json_raw_get(body, "previous_response_id"), out) || out->failed)
+		th_buf_clear(out);
+}
+
 static bool begin_after(struct th_making *m, struct th_str before)
 {
-	struct th_stored d;
-	bool good;
+	struct th_stored *d = m->before;
 
-	if (!th_stored_load(m->server, m->access->user, before, &d) ||
-	    (!m->p->socket && !th_json_bool(th_json_get(d.member, "store"), true))) {
-		th_stored_deinit(&d);
+	if (m->lost && m->lost->code != THOLE_ENOENT)
+		return th_making_fault_api(m, m->lost);
+	if (!d || m->lost ||
+	    (!m->p->socket && !th_json_bool(th_json_get(d->member, "store"), true))) {
 		m->fault->param = "previous_response_id";
 		return th_response_fault(m->fault, 400, "previous_response_not_found",
 					 "Previous response with id '%.*s' not found.",
 					 (int)TH_MIN(before.len, (size_t)100), before.ptr);
 	}
 	snprintf(m->p->previous, sizeof(m->p->previous), "%.*s", TH_FMT(before));
-	good = th_making_go_on(m, &d);
-	th_stored_deinit(&d);
-	return good;
+	return th_making_go_on(m, d);
 }
 
 static bool begin(struct th_making *m)
@@ -141,11 +145,15 @@ static void take_echo(struct th_making *m)
 	p->reply.began_ms = p->created_ms;
 }
 
-bool th_response_make(struct th_access *a, const struct th_face *face, struct th_str body,
-		      bool socket, void (*on_over)(struct th_response *p), void *over_ctx,
-		      struct th_response **ret, struct th_response_fault *fault)
+bool th_response_make(struct th_access *a, const struct th_order *order, struct th_response **ret,
+		      struct th_response_fault *fault)
 {
-	struct th_making m = { .access = a, .server = a->server, .face = face, .fault = fault };
+	struct th_making m = { .access = a,
+			       .server = a->server,
+			       .face = order->face,
+			       .before = order->before,
+			       .lost = order->lost,
+			       .fault = fault };
 	bool good;
 
 	*fault = (struct th_response_fault){ 0 };
@@ -154,19 +162,19 @@ bool th_response_make(struct th_access *a, const struct th_face *face, struct th
 	th_buf_init(&m.said, TH_REQUEST_MAX);
 	m.p = th_alloc(sizeof(*m.p));
 	*m.p = (struct th_response){ .server = a->server,
-				     .face = face,
+				     .face = order->face,
 				     .access = a,
-				     .socket = socket,
+				     .socket = order->socket,
 				     .skip = -1,
-				     .on_over = on_over,
-				     .over_ctx = over_ctx };
+				     .on_over = order->on_over,
+				     .over_ctx = order->over_ctx };
 	th_buf_init(&m.p->message.text, TH_ANSWER_MAX);
 	th_buf_init(&m.p->reasoning.text, TH_ANSWER_MAX);
-	good = read_body(&m, body) && check_supported(&m) && th_making_put_echo(&m) &&
+	good = read_body(&m, order->body) && check_supported(&m) && th_making_put_echo(&m) &&
 	       th_making_read_items(&m);
 	if (good) {
 		take_echo(&m);
-		m.p->stream = socket || th_json_bool(th_json_get(m.b, "stream"), false);
+		m.p->stream = order->socket || th_json_bool(th_json_get(m.b, "stream"), false);
 		m.p->warm = m.warm;
 		good = begin(&m);
 	}
@@ -179,7 +187,7 @@ bool th_response_make(struct th_access *a, const struct th_face *face, struct th
 			(void)th_response_caught_up(m.p);
 		}
 	} else {
-		if (!socket) {
+		if (!order->socket) {
 			a->gone = NULL;
 			a->ctx = NULL;
 		}

@@ -24,6 +24,8 @@ struct th_making {
 	struct th_buf said; /* what is said to the session, a JSON list of items */
 	char digest[TH_SHA256_HEX_SIZE + 1];
 	char conversation[TH_RESPONSE_NAME_MAX]; /* that it is of; may be empty */
+	struct th_stored *before;                /* of the order, as `lost` */
+	const struct thole_error *lost;
 	struct th_response_fault *fault;
 	struct th_response *p;
 	bool store, background, warm; /* warm: it is only put there, nothing is asked */

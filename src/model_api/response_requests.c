@@ -1,17 +1,88 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* response_requests.c - /v1: responses that are asked for, and what may be asked. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "io/clock.h"
 #include "model_api/response_internal.h"
 
-void th_v1_responses_create(struct th_access *a)
+static void make(struct th_access *a, struct th_stored *before, const struct thole_error *lost)
 {
+	const struct th_order order = { .face = &th_face_responses,
+					.body = th_http_body(a->request),
+					.before = before,
+					.lost = lost };
 	struct th_response_fault fault;
 
-	if (th_quota_begin(a) && !th_response_make(a, &th_face_responses, th_http_body(a->request),
-						   false, NULL, NULL, NULL, &fault))
+	if (!th_response_make(a, &order, NULL, &fault))
 		th_access_fault(a, fault.status, fault.code, fault.param, fault.message);
+}
+
+/* A request that waits until the response that it goes on from was read. */
+struct going_on {
+	struct th_access *access;
+	struct th_stored before;
+	struct th_stored_load *load;
+};
+
+static void going_on_free(struct going_on *g)
+{
+	g->access->ctx = NULL;
+	g->access->gone = NULL;
+	g->access->reads = false;
+	th_stored_deinit(&g->before);
+	free(g);
+}
+
+static void on_gone(struct th_access *a)
+{
+	struct going_on *g = a->ctx;
+
+	th_stored_load_cancel(g->load);
+	going_on_free(g);
+}
+
+static void on_before(void *ctx, const struct thole_error *err)
+{
+	struct going_on *g = ctx;
+	struct th_access *a = g->access;
+	struct thole_error e;
+
+	a->ctx = NULL;
+	a->gone = NULL;
+	a->reads = false;
+	/* Others may have begun meanwhile, or it was deleted. */
+	if (!err && th_stored_refresh(a->server, a->user, &g->before, &e))
+		err = &e;
+	if (th_quota_begin(a))
+		make(a, &g->before, err);
+	th_stored_deinit(&g->before);
+	free(g);
+}
+
+void th_v1_responses_create(struct th_access *a)
+{
+	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct going_on *g;
+	struct thole_error err;
+
+	if (!th_quota_begin(a))
+		return;
+	th_response_before(th_http_body(a->request), &name);
+	if (!name.len) {
+		make(a, NULL, NULL);
+		return;
+	}
+	g = th_alloc(sizeof(*g));
+	*g = (struct going_on){ .access = a };
+	a->ctx = g;
+	a->gone = on_gone;
+	a->reads = true;
+	if (th_stored_load_start(a->server, a->user, th_buf_str(&name), &g->before, on_before, g,
+				 &g->load, &err) == 0)
+		return;
+	going_on_free(g);
+	make(a, NULL, &err);
 }
 
 /* About four bytes to a token: what no model's own count can be is said at once. */

@@ -12,6 +12,10 @@
 struct lane {
 	struct th_access *access;
 	struct th_response *now;
+	struct th_stored before; /* what `body` goes on from, while that is read */
+	struct th_stored_load *load;
+	bool own;                          /* that is the last one of this socket */
+	char *body;                        /* of the message that waits for it; NULL: none does */
 	char *waiting[TH_SERVE_QUEUE_MAX]; /* messages, oldest first */
 	size_t count;
 	char last[TH_RESPONSE_NAME_MAX]; /* what may be gone on from here, also when not stored */
@@ -29,6 +33,7 @@ static void lane_free(struct lane *l)
 	th_timer_stop(&l->limit);
 	for (size_t i = 0; i < l->count; i++)
 		free(l->waiting[i]);
+	free(l->body);
 	free(l);
 }
 
@@ -82,7 +87,7 @@ static void on_limit(void *ctx)
 
 	lane_enter(l);
 	l->ended = true;
-	if (!l->now)
+	if (!l->now && !l->body)
 		lane_end(l);
 	lane_leave(l);
 }
@@ -105,61 +110,92 @@ static void lane_over(struct th_response *p)
 	lane_leave(l);
 }
 
-static void lane_begin(struct lane *l, struct th_str body)
+static void lane_make(struct lane *l, struct th_str body, struct th_stored *before,
+		      const struct thole_error *lost)
 {
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_order order = { .face = &th_face_responses,
+				  .body = body,
+				  .socket = true,
+				  .before = before,
+				  .lost = lost,
+				  .on_over = lane_over,
+				  .over_ctx = l };
 	struct th_response_fault fault;
 	struct th_refusal room;
-	struct th_str before;
 
-	if (th_json_parse(body, &doc, NULL) == TH_OK &&
-	    th_str_is(th_json_get_str(th_json_root(doc), "type"), "response.steer")) {
-		lane_fault(l, 400, "steering_not_supported",
-			   "a response that is under way is not steered: cancel it, or wait");
-		return;
-	}
-	if (!doc || !th_str_is(th_json_get_str(th_json_root(doc), "type"), "response.create")) {
-		lane_fault(l, 400, "invalid_request_error",
-			   "a message is {\"type\":"
-			   "\"response.create\", …}");
-		return;
-	}
-	before = th_json_get_str(th_json_root(doc), "previous_response_id");
-	if (before.len && !th_str_is(before, l->last)) {
-		struct th_stored d;
-		bool stored = th_stored_load(l->access->server, l->access->user, before, &d);
-
-		if (stored && !th_json_bool(th_json_get(d.member, "store"), true))
-			stored = (th_stored_deinit(&d), false);
-		if (!stored) {
-			lane_fault(l, 400, "previous_response_not_found",
-				   "the response before was not found");
-			return;
-		}
-		th_stored_deinit(&d);
-	}
+	/* One that is not stored is gone on from where it was made. */
+	if (before && !lost && !l->own && !th_json_bool(th_json_get(before->member, "store"), true))
+		order.before = NULL;
 	if (!th_quota_has_room(l->access->server, l->access->user, &room)) {
 		lane_fault(l, room.status, room.code, room.why.msg);
 		return;
 	}
-	if (!th_response_make(l->access, &th_face_responses, body, true, lane_over, l, &l->now,
-			      &fault)) {
+	if (!th_response_make(l->access, &order, &l->now, &fault)) {
 		l->now = NULL;
-		if (th_str_is(before, l->last))
+		if (l->own)
 			l->last[0] = '\0'; /* who fails to go on has it no more */
 		lane_fault(l, fault.status, fault.code, fault.message);
 	}
 }
 
+static void on_before(void *ctx, const struct thole_error *err)
+{
+	struct lane *l = ctx;
+	char *body = l->body;
+	struct thole_error e;
+
+	l->load = NULL;
+	l->body = NULL;
+	if (!err && th_stored_refresh(l->access->server, l->access->user, &l->before, &e))
+		err = &e;
+	lane_enter(l);
+	lane_make(l, th_str_of(body), &l->before, err);
+	th_stored_deinit(&l->before);
+	free(body);
+	if (l->ended && !l->now)
+		lane_end(l);
+	else
+		lane_next(l);
+	lane_leave(l);
+}
+
+/* Takes the message over. */
+static void lane_begin(struct lane *l, char *body)
+{
+	struct th_buf before TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_str type = th_json_raw_inside(th_json_raw_get(th_str_of(body), "type"));
+	struct thole_error err = { 0 };
+
+	if (th_str_is(type, "response.steer")) {
+		lane_fault(l, 400, "steering_not_supported",
+			   "a response that is under way is not steered: cancel it, or wait");
+	} else if (!th_str_is(type, "response.create")) {
+		lane_fault(l, 400, "invalid_request_error",
+			   "a message is {\"type\":"
+			   "\"response.create\", …}");
+	} else {
+		th_response_before(th_str_of(body), &before);
+		l->body = body;
+		l->own = before.len && th_str_is(th_buf_str(&before), l->last);
+		if (before.len &&
+		    th_stored_load_start(l->access->server, l->access->user, th_buf_str(&before),
+					 &l->before, on_before, l, &l->load, &err) == 0)
+			return;
+		l->body = NULL;
+		lane_make(l, th_str_of(body), NULL, err.code ? &err : NULL);
+	}
+	free(body);
+}
+
 static void lane_next(struct lane *l)
 {
 	/* What waits is not begun by a server that ends: its client asks the next one. */
-	while (!l->gone && !l->now && l->count && !l->close && !l->access->server->finishing) {
+	while (!l->gone && !l->now && !l->body && l->count && !l->close &&
+	       !l->access->server->finishing) {
 		char *body = l->waiting[0];
 
 		memmove(l->waiting, l->waiting + 1, --l->count * sizeof(char *));
-		lane_begin(l, th_str_of(body));
-		free(body);
+		lane_begin(l, body);
 	}
 }
 
@@ -202,6 +238,10 @@ static void on_gone(struct th_access *a)
 	a->message = NULL;
 	if (l->now)
 		th_response_gone(l->now);
+	if (l->body) {
+		th_stored_load_cancel(l->load);
+		th_stored_deinit(&l->before);
+	}
 	th_hubs_let_go(a->server, l);
 	if (!l->busy)
 		lane_free(l);

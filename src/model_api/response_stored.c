@@ -221,17 +221,18 @@ static void fold_again(struct folding *f)
 	f->is_head = true;
 }
 
-static void fold(struct th_server *s, const char *session, struct folding *f)
+static int fold(struct th_server *s, const char *session, struct folding *f,
+		struct thole_error *err)
 {
-	struct thole_error err;
-	int code = thole_runtime_log(s->rt, session, f->after + 1, on_line, f, &err);
+	int code = thole_runtime_log(s->rt, session, f->after + 1, on_line, f, err);
 
-	if ((code && code != 1) || !lacks_before(f))
-		return;
-	fold_again(f);
-	code = thole_runtime_log(s->rt, session, 1, on_line_before, f, &err);
-	if (!code || code == 1)
-		(void)thole_runtime_log(s->rt, session, f->after + 1, on_line, f, &err);
+	if ((!code || code == 1) && lacks_before(f)) {
+		fold_again(f);
+		code = thole_runtime_log(s->rt, session, 1, on_line_before, f, err);
+		if (!code || code == 1)
+			code = thole_runtime_log(s->rt, session, f->after + 1, on_line, f, err);
+	}
+	return code == 1 ? THOLE_OK : code;
 }
 
 bool th_stored_fold(struct th_server *s, const char *session, uint64_t from, struct th_reply *r,
@@ -243,21 +244,29 @@ bool th_stored_fold(struct th_server *s, const char *session, uint64_t from, str
 	return code == 0 || code == 1;
 }
 
-/* The row of the session, and what its metadata says. */
-static bool load_row(struct th_server *s, const char *user, struct th_stored *d)
+static int not_there(struct thole_error *err)
 {
-	struct thole_error err;
-	char *row = NULL;
+	err->code = THOLE_ENOENT;
+	snprintf(err->text, sizeof(err->text), "there is no such response");
+	return THOLE_ENOENT;
+}
 
-	if (thole_runtime_session(s->rt, d->session, user, &row, &err) != 0)
-		return false;
-	if (th_json_parse(th_str_of(row), &d->doc, NULL) != TH_OK) {
-		thole_free(row);
-		return false;
-	}
+/* The row of the session, and what its metadata says. */
+static int load_row(struct th_server *s, const char *user, struct th_stored *d,
+		    struct thole_error *err)
+{
+	char *row = NULL;
+	int code = thole_runtime_session(s->rt, d->session, user, &row, err);
+
+	if (code)
+		return code;
+	if (th_json_parse(th_str_of(row), &d->doc, NULL) != TH_OK)
+		code = not_there(err);
 	thole_free(row);
-	d->member = th_json_get(th_json_get(th_json_root(d->doc), "metadata"), TH_RESPONSE_MEMBER);
-	return true;
+	if (!code)
+		d->member =
+		    th_json_get(th_json_get(th_json_root(d->doc), "metadata"), TH_RESPONSE_MEMBER);
+	return code;
 }
 
 /* The row is loaded; its log is to be folded. */
@@ -288,53 +297,69 @@ static void load_end(struct th_stored *d, const struct folding *f)
 }
 
 /* The session of the response, if it is this user's and has it. */
-static bool find(struct th_server *s, const char *user, struct th_str name, struct th_stored *ret)
+static int find(struct th_server *s, const char *user, struct th_str name, struct th_stored *ret,
+		struct thole_error *err)
 {
+	int code;
+
 	*ret = (struct th_stored){ .is_head = true };
-	if (name_parse(name, ret->session, &ret->after) && load_row(s, user, ret) &&
-	    th_json_is_object(ret->member) && !th_stored_is_deleted(ret) &&
-	    (uint64_t)th_json_get_int(th_json_root(ret->doc), "head_seq", 0) > ret->after)
-		return true;
-	th_stored_deinit(ret);
-	return false;
+	code = name_parse(name, ret->session, &ret->after) ? load_row(s, user, ret, err)
+							   : not_there(err);
+	if (!code &&
+	    (!th_json_is_object(ret->member) || th_stored_is_deleted(ret) ||
+	     (uint64_t)th_json_get_int(th_json_root(ret->doc), "head_seq", 0) <= ret->after))
+		code = not_there(err);
+	if (code)
+		th_stored_deinit(ret);
+	return code;
 }
 
-bool th_stored_refresh(struct th_server *s, const char *user, struct th_stored *d)
+int th_stored_refresh(struct th_server *s, const char *user, struct th_stored *d,
+		      struct thole_error *err)
 {
+	int code;
+
 	th_json_free(d->doc);
 	d->doc = NULL;
 	d->member = NULL;
-	return load_row(s, user, d) && th_json_is_object(d->member) && !th_stored_is_deleted(d);
+	code = load_row(s, user, d, err);
+	if (!code && (!th_json_is_object(d->member) || th_stored_is_deleted(d)))
+		code = not_there(err);
+	return code;
 }
 
-bool th_stored_load(struct th_server *s, const char *user, struct th_str name,
-		    struct th_stored *ret)
+/* Its row is there: its log is read, from the loop. */
+static int load_now(struct th_server *s, struct th_stored *d, bool last, struct thole_error *err)
 {
-	struct folding f;
+	struct folding f = load_begin(d, last);
+	int code = fold(s, d->session, &f, err);
 
-	if (!find(s, user, name, ret))
-		return false;
-	f = load_begin(ret, false);
-	fold(s, ret->session, &f);
-	load_end(ret, &f);
-	return true;
+	load_end(d, &f);
+	if (code)
+		th_stored_deinit(d);
+	return code;
 }
 
-bool th_stored_load_last(struct th_server *s, const char *user, const char *session,
-			 struct th_stored *ret)
+int th_stored_load(struct th_server *s, const char *user, struct th_str name, struct th_stored *ret,
+		   struct thole_error *err)
 {
-	struct folding f;
+	int code = find(s, user, name, ret, err);
+
+	return code ? code : load_now(s, ret, false, err);
+}
+
+int th_stored_load_last(struct th_server *s, const char *user, const char *session,
+			struct th_stored *ret, struct thole_error *err)
+{
+	int code;
 
 	*ret = (struct th_stored){ .is_head = true };
 	snprintf(ret->session, sizeof(ret->session), "%s", session);
-	if (!load_row(s, user, ret)) {
-		th_stored_deinit(ret);
-		return false;
-	}
-	f = load_begin(ret, true);
-	fold(s, ret->session, &f);
-	load_end(ret, &f);
-	return true;
+	code = load_row(s, user, ret, err);
+	if (!code)
+		return load_now(s, ret, true, err);
+	th_stored_deinit(ret);
+	return code;
 }
 
 /* ---- the same beside the loop ---- */
@@ -351,7 +376,7 @@ struct th_stored_load {
 
 static void on_own(void *ctx, int code, const struct thole_error *err);
 
-/* Reads from event `from` on.  Where that cannot be, the response is as it is so far. */
+/* Reads from event `from` on. */
 static void load_read(struct th_stored_load *l, uint64_t from, thole_line_fn *fn,
 		      thole_done_fn *done)
 {
@@ -380,7 +405,6 @@ static void on_own(void *ctx, int code, const struct thole_error *err)
 	th_stored_fn *done = l->done;
 	void *theirs = l->ctx;
 
-	(void)err;
 	l->load = NULL;
 	if ((!code || code == 1) && !l->again && lacks_before(&l->folding)) {
 		l->again = true;
@@ -390,23 +414,24 @@ static void on_own(void *ctx, int code, const struct thole_error *err)
 	}
 	load_end(l->stored, &l->folding);
 	free(l);
-	done(theirs);
+	done(theirs, code && code != 1 ? err : NULL);
 }
 
-bool th_stored_load_start(struct th_server *s, const char *user, struct th_str name,
-			  struct th_stored *ret, th_stored_fn *done, void *ctx,
-			  struct th_stored_load **ret_load)
+int th_stored_load_start(struct th_server *s, const char *user, struct th_str name,
+			 struct th_stored *ret, th_stored_fn *done, void *ctx,
+			 struct th_stored_load **ret_load, struct thole_error *err)
 {
+	int code = find(s, user, name, ret, err);
 	struct th_stored_load *l;
 
-	if (!find(s, user, name, ret))
-		return false;
+	if (code)
+		return code;
 	l = th_alloc(sizeof(*l));
 	*l = (struct th_stored_load){ .server = s, .stored = ret, .done = done, .ctx = ctx };
 	l->folding = load_begin(ret, false);
 	*ret_load = l;
 	load_read(l, l->folding.after + 1, on_line, on_own);
-	return true;
+	return THOLE_OK;
 }
 
 void th_stored_load_cancel(struct th_stored_load *l)
@@ -415,20 +440,25 @@ void th_stored_load_cancel(struct th_stored_load *l)
 	free(l);
 }
 
-bool th_stored_item(struct th_server *s, const char *user, struct th_str name, struct th_buf *out)
+int th_stored_item(struct th_server *s, const char *user, struct th_str name, struct th_buf *out,
+		   struct thole_error *err)
 {
 	struct th_item_name n;
 	struct th_stored d;
-	bool found;
+	int code;
 
-	if (!th_item_name_parse(name, &n) || !th_stored_load(s, user, th_str_of(n.response), &d))
-		return false;
+	if (!th_item_name_parse(name, &n))
+		return not_there(err);
+	code = th_stored_load(s, user, th_str_of(n.response), &d, err);
+	if (code)
+		return code;
 	d.reply.sealed = true;
-	found = n.index < d.reply.count && th_json_bool(th_json_get(d.member, "store"), true);
-	if (found)
+	if (n.index < d.reply.count && th_json_bool(th_json_get(d.member, "store"), true))
 		th_buf_add_cstr(out, d.reply.items[n.index].json);
+	else
+		code = not_there(err);
 	th_stored_deinit(&d);
-	return found;
+	return code;
 }
 
 void th_stored_deinit(struct th_stored *d)

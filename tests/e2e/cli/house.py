@@ -151,6 +151,12 @@ class House(unittest.TestCase):
     def events(self, name):
         return [json.loads(line) for line in self.good("log", name, "--json").out.splitlines()]
 
+    def store(self):
+        """The path of its database."""
+        found = [p for p in self.folder.rglob("*.db")]
+        self.assertEqual(len(found), 1, found)
+        return found[0]
+
     def kinds(self, name):
         return [e["kind"] for e in self.events(name)]
 

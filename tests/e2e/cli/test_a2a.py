@@ -3,6 +3,7 @@
 
 import json
 import signal
+import sqlite3
 
 import house
 import serving
@@ -48,6 +49,20 @@ class A2a(serving.Served):
     @staticmethod
     def says(text, **more):
         return {"message": dict({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": text}]}, **more)}
+
+    def test_a_log_that_cannot_be_read(self):
+        self.begin([{"text": "Hello."}])
+        task = self.good("SendMessage", self.says("Say hello."))["task"]
+        self.end_http()
+        whole = self.store().read_bytes()
+        with sqlite3.connect(self.store()) as db:
+            self.assertTrue(db.execute("delete from events where seq = 3").rowcount)
+        db.close()
+        self.serve_http("--agents", self.folder / "agents", "--workspaces", self.work)
+        for ask in (("GetTask", {"id": task["id"]}), ("SendMessage", self.says("More.", contextId=task["contextId"]))):
+            self.assertIn("damaged", self.bad(-32603, *ask))
+        self.end_http()
+        self.store().write_bytes(whole)
 
     def test_the_card(self):
         self.begin([{"text": "x"}])

@@ -12,11 +12,6 @@ import house
 
 
 class StoreFaults(house.House):
-    def store(self):
-        found = [p for p in self.folder.rglob("*.db")]
-        self.assertEqual(len(found), 1, found)
-        return found[0]
-
     def one_run(self):
         self.serve([{"text": "Hello, person."}])
         self.good("run", "-m", "gpt-5.4", "-s", "one", "hello")

@@ -3,10 +3,12 @@
 
 import json
 import pathlib
+import sqlite3
 import unittest
 
 import house
 import serving
+import websocket
 
 WEATHER = {"type": "function", "name": "get_weather", "description": "The weather of a city.",
            "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": False}}
@@ -50,6 +52,34 @@ class Face(serving.Served):
             if "data" in lines:
                 found.append((lines.get("event"), lines["data"] if lines["data"] == "[DONE]" else json.loads(lines["data"])))
         return found
+
+
+class Damage(Face):
+    def test_a_log_that_cannot_be_read(self):
+        """It is said, and is no response that is not there."""
+        self.begin([{"text": "Hello."}])
+        one = self.respond(input="Say hello.")
+        self.end_http()
+        whole = self.store().read_bytes()
+        with sqlite3.connect(self.store()) as db:
+            self.assertTrue(db.execute("delete from events where seq = 3").rowcount)
+        db.close()
+        self.serve_http("--agents", self.folder / "agents", "--workspaces", self.work)
+        path = "/v1/responses/" + one["id"]
+        for answer in (self.call("GET", path), self.call("GET", path + "/input_items"), self.call("DELETE", path),
+                       self.call("POST", "/v1/responses", {"model": "gpt-5.4", "input": "More.", "previous_response_id": one["id"]})):
+            self.assertEqual(answer.status, 500, answer)
+            self.assertIn("damaged", answer.json()["error"]["message"])
+        socket = websocket.Socket(self.port, "/v1/responses", serving.TOKENS["alice"])
+        socket.send({"type": "response.create", "model": "gpt-5.4", "input": "More.", "previous_response_id": one["id"]})
+        said = socket.receive()
+        self.assertEqual((said["type"], said["status"]), ("error", 500), said)
+        socket.close()
+        for before in ("resp_none", one["id"][:-1] + "7"):
+            gone = self.call("POST", "/v1/responses", {"model": "gpt-5.4", "input": "x", "previous_response_id": before})
+            self.assertEqual((gone.status, gone.json()["error"]["code"]), (400, "previous_response_not_found"), gone)
+        self.end_http()
+        self.store().write_bytes(whole)
 
 
 class Responses(Face):
