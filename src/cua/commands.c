@@ -57,11 +57,15 @@ const struct th_cua_row th_cua_commands[] = {
 	{ "close_window", "window_id", th_cua_window_do, "wmctrl -ic $w" },
 	{ "get_desktop_environment", "", th_cua_answers,
 	  "{\"success\":true,\"environment\":\"unknown\"}" },
-	{ "set_wallpaper", "path", th_cua_refuse,
-	  "a wallpaper is not supported by this server: its desktop has none" },
+	{ "get_environment", "", th_cua_answers, "{\"success\":true,\"environment\":\"linux\"}" },
+	{ "set_wallpaper", "path", th_cua_path,
+	  "[ -f \"$p\" ] || { echo \"there is no file $p\"; exit 1; }; command -v feh >/dev/null "
+	  "|| "
+	  "{ echo 'a wallpaper needs the program feh, which is not installed (package feh)'; exit "
+	  "1; "
+	  "}; feh --no-fehbg --bg-fill -- \"$p\" 2>&1" },
 	{ "get_accessibility_tree", "", th_cua_tree, NULL },
-	{ "find_element", "role? title? value?", th_cua_answers,
-	  "{\"success\":false,\"message\":\"Element search not supported on Linux\"}" },
+	{ "find_element", "role? title? value?", th_cua_find, NULL },
 	{ "diorama_cmd", "action arguments?", th_cua_refuse,
 	  "Diorama is not supported on this OS yet." },
 	{ 0 },
@@ -80,5 +84,12 @@ const char *const th_cua_aliases[][2] = {
 	{ "mkdir", "create_dir" },
 	{ "rm", "delete_file" },
 	{ "rmdir", "delete_dir" },
+	{ NULL, NULL },
+};
+
+const char *const th_cua_results[][2] = {
+	{ "screenshot", "image_data" },
+	{ "get_screen_size", "size" },
+	{ "get_environment", "environment" },
 	{ NULL, NULL },
 };

@@ -60,7 +60,8 @@ static bool is_place_ours(const struct th_access *a)
 static void get_status(struct th_cua *c, struct th_access *a)
 {
 	(void)c;
-	reply_json(a, 200, TH_STR("{\"status\":\"ok\",\"os_type\":\"linux\",\"features\":[]}"));
+	reply_json(a, 200,
+		   TH_STR("{\"status\":\"ok\",\"os_type\":\"linux\",\"features\":[\"mcp\"]}"));
 }
 
 /* A word of a row's params: "x", "x?" (it may be left out), "clicks=1". */
@@ -192,7 +193,12 @@ static const struct {
 	{ "POST", "/pty", true, TH_SERVE_SMALL_MAX, not_supported },
 	{ "POST", "/playwright_exec", true, TH_SERVE_SMALL_MAX, not_supported },
 	{ "POST", "/responses", true, TH_SERVE_JSON_MAX, not_supported },
-	{ "POST", "/mcp", true, TH_SERVE_JSON_MAX, not_supported },
+	{ "POST", "/mcp", true, TH_SERVE_JSON_MAX, th_cua_mcp_serve },
+	{ "GET", "/mcp", true, 0, th_cua_mcp_serve },
+	{ "DELETE", "/mcp", true, 0, th_cua_mcp_serve },
+	{ "POST", "/mcp/", true, TH_SERVE_JSON_MAX, th_cua_mcp_serve },
+	{ "GET", "/mcp/", true, 0, th_cua_mcp_serve },
+	{ "DELETE", "/mcp/", true, 0, th_cua_mcp_serve },
 };
 
 /* Its index, or -1, and *ret_path: there is the path, but not the method. */
@@ -212,8 +218,11 @@ static int route_of(const struct th_access *a, bool *ret_path)
 static bool may_call(struct th_cua *c, struct th_access *a)
 {
 	struct th_str key = key_of(a);
+	const struct th_token *t = th_cua_token(c, key);
 
-	if (c->open || th_cua_token(c, key))
+	if (t)
+		memcpy(a->user, t->user, sizeof(a->user));
+	if (c->open || t)
 		return true;
 	c->server->metrics.refused_tokens++;
 	if (th_guard_stranger(a))
@@ -325,6 +334,7 @@ static enum th_code begin(struct th_server *s, struct th_err *err)
 	s->cua = c;
 	own.ctx = c;
 	c->http = th_http_server_new(s->loop, &own, NULL);
+	c->mcp = th_cua_mcp_new();
 	code = th_listen_new(s->loop, s->o.cua, on_connection, c, &c->listen, err);
 	if (code)
 		return th_prefix(err, code, "--cua");
@@ -372,6 +382,7 @@ static void end(struct th_server *s)
 	th_cua_jobs_free(c);
 	th_http_server_free(c->http);
 	th_listen_free(c->listen);
+	th_cua_mcp_free(c->mcp);
 	free(c);
 	s->cua = NULL;
 }

@@ -16,6 +16,7 @@
 
 struct th_cua;
 struct th_cua_job;
+struct th_cua_mcp;
 struct th_cua_socket;
 
 typedef void th_cua_fn(struct th_cua_job *job);
@@ -33,6 +34,8 @@ struct th_cua_row {
 };
 extern const struct th_cua_row th_cua_commands[]; /* ended by a NULL name */
 extern const char *const th_cua_aliases[][2];     /* the same */
+/* Commands, and the member that th_cua_print_flat repeats instead of all. */
+extern const char *const th_cua_results[][2];
 
 struct th_cua_job {
 	struct th_cua_job *prev, *next;
@@ -64,6 +67,7 @@ struct th_cua {
 	struct th_cua_job *jobs;
 	size_t job_count;
 	struct th_cua_socket *sockets;
+	struct th_cua_mcp *mcp;
 };
 
 /* ---- job.c ---- */
@@ -80,14 +84,20 @@ TH_PRINTF(2, 3)
 void th_cua_fail(struct th_cua_job *job, const char *fmt, ...);
 /* An answer that is not of either form. */
 void th_cua_answer(struct th_cua_job *job, struct th_str json);
-/* Somebody's token that may run, in these bytes. */
-bool th_cua_token(struct th_cua *c, struct th_str text);
+/* Somebody's token that may run, in these bytes; NULL: it is none. */
+const struct th_token *th_cua_token(struct th_cua *c, struct th_str text);
 
 /* ---- socket.c ---- */
 
 void th_cua_socket_begin(struct th_cua *c, struct th_access *a, bool authenticated);
 void th_cua_sockets_finish(struct th_cua *c);
 void th_cua_sockets_free(struct th_cua *c);
+
+/* ---- mcp.c ---- */
+
+struct th_cua_mcp *th_cua_mcp_new(void);
+struct th_cua_mcp *th_cua_mcp_free(struct th_cua_mcp *p); /* takes NULL, returns NULL */
+void th_cua_mcp_serve(struct th_cua *c, struct th_access *a);
 
 /* ---- computer.c: calls of the computer ---- */
 
@@ -107,8 +117,8 @@ bool th_cua_need(struct th_cua_job *job, const char *name, struct th_str *ret);
 /* ---- desktop.c, files.c, windows.c: the commands ---- */
 
 th_cua_fn th_cua_version, th_cua_screenshot, th_cua_screen_size, th_cua_cursor, th_cua_tree,
-    th_cua_click, th_cua_button, th_cua_move, th_cua_drag_to, th_cua_drag, th_cua_scroll,
-    th_cua_scroll_way, th_cua_type, th_cua_key, th_cua_hotkey, th_cua_clipboard,
+    th_cua_find, th_cua_click, th_cua_button, th_cua_move, th_cua_drag_to, th_cua_drag,
+    th_cua_scroll, th_cua_scroll_way, th_cua_type, th_cua_key, th_cua_hotkey, th_cua_clipboard,
     th_cua_set_clipboard, th_cua_answers, th_cua_refuse, th_cua_run, th_cua_launch, th_cua_exists,
     th_cua_list, th_cua_read, th_cua_write, th_cua_size, th_cua_path, th_cua_window_active,
     th_cua_window_list, th_cua_window_ask, th_cua_window_do, th_cua_window_set, th_cua_open;

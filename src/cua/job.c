@@ -126,9 +126,9 @@ bool th_cua_begin(struct th_cua *c, struct th_str message, th_cua_answered_fn *a
 	return true;
 }
 
-bool th_cua_token(struct th_cua *c, struct th_str text)
+const struct th_token *th_cua_token(struct th_cua *c, struct th_str text)
 {
 	const struct th_token *t = th_tokens_find(th_guard_tokens(c->server), text);
 
-	return t && t->scopes & TH_SCOPE_RUN;
+	return t && t->scopes & TH_SCOPE_RUN ? t : NULL;
 }

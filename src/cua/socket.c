@@ -13,6 +13,8 @@ struct th_cua_socket {
 	size_t count;
 	bool authenticated, busy; /* busy: a command is under way */
 	bool looping;             /* `go` is at work */
+	bool flat;                /* the command under way has its parameters beside its name */
+	const char *result;       /* th_cua_print_flat */
 	bool over;
 	struct th_timer login;
 };
@@ -95,6 +97,18 @@ static void authenticate(struct th_cua_socket *s, const struct th_cua_command *c
 
 static void go(struct th_cua_socket *s);
 
+static void say_answer(struct th_cua_socket *s, struct th_str json)
+{
+	struct th_buf flat TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
+
+	if (s->flat)
+		th_cua_print_flat(json, s->result, &flat);
+	if (flat.failed)
+		say_error(s, "the answer is too long");
+	else
+		say(s, s->flat ? th_buf_str(&flat) : json);
+}
+
 static void answered(void *to, struct th_str json)
 {
 	struct th_cua_socket *s = to;
@@ -102,16 +116,25 @@ static void answered(void *to, struct th_str json)
 	s->busy = false;
 	/* `say` may end it, and then it is gone unless `go` is at work. */
 	if (s->looping) {
-		say(s, json);
+		say_answer(s, json);
 		return;
 	}
 	s->looping = true;
-	say(s, json);
+	say_answer(s, json);
 	s->looping = false;
 	if (s->over)
 		socket_free(s);
 	else
 		go(s);
+}
+
+static const char *result_of(struct th_str name)
+{
+	size_t i = 0;
+
+	while (th_cua_results[i][0] && !th_str_is(name, th_cua_results[i][0]))
+		i++;
+	return th_cua_results[i][1];
 }
 
 static void take(struct th_cua_socket *s, struct th_str message)
@@ -130,6 +153,8 @@ static void take(struct th_cua_socket *s, struct th_str message)
 		return;
 	}
 	s->busy = true;
+	s->flat = c.flat;
+	s->result = result_of(c.name);
 	if (!th_cua_begin(s->cua, message, answered, s, &status, &err)) {
 		s->busy = false;
 		say_error(s, err.msg);

@@ -43,6 +43,59 @@ static void put_element(struct th_jw *w, const struct th_json *e)
 	th_jw_object_end(w);
 }
 
+/* ---- one of them ---- */
+
+/* A wish that is not said is met. */
+static bool is_so(struct th_cua_job *job, const char *wish, const struct th_json *e,
+		  const char *member)
+{
+	const struct th_json *wanted = th_json_get(job->command.params, wish);
+
+	return th_json_is_null(wanted) ||
+	       th_str_eq(th_json_str(wanted), th_json_get_str(e, member));
+}
+
+static void then_found(struct th_cua_job *job, struct th_str said, int exit_code,
+		       struct th_str bytes)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SERVE_JSON_MAX);
+	const struct th_json *list = th_json_get(job->evidence, "elements");
+	struct th_json_iter it = th_json_iter(list);
+	struct th_jw w = th_jw(&json);
+
+	(void)exit_code, (void)bytes;
+	if (!list) {
+		th_cua_fail(job, "%.*s", TH_FMT(said));
+		return;
+	}
+	while (th_json_next(&it)) {
+		if (!is_so(job, "role", it.val, "role") || !is_so(job, "title", it.val, "name") ||
+		    !is_so(job, "value", it.val, "value"))
+			continue;
+		th_buf_add_cstr(&json, "\"element\":");
+		put_element(&w, it.val);
+		th_cua_done(job, th_buf_str(&json));
+		return;
+	}
+	th_cua_fail(job, "Element not found");
+}
+
+void th_cua_find(struct th_cua_job *job)
+{
+	static const char *const wishes[] = { "role", "title", "value" };
+	bool any = false;
+
+	for (size_t i = 0; i < TH_COUNT(wishes); i++)
+		any |= th_json_get_str(job->command.params, wishes[i]).len > 0;
+	if (any)
+		th_cua_call(job, "computer", TH_STR("{\"actions\":[],\"tree\":true}"), 0,
+			    then_found);
+	else
+		th_cua_fail(job, "find_element() needs role, title or value");
+}
+
+/* ---- all ---- */
+
 /* What programs tell of their windows is a list, under one root that is the screen. */
 static void then_tree(struct th_cua_job *job, struct th_str said, int exit_code,
 		      struct th_str bytes)

@@ -104,7 +104,9 @@ static void then_name(struct th_cua_job *job, struct th_str said, int exit_code,
 	bool title = strcmp(job->row->detail, "title") == 0;
 
 	(void)said;
-	if (!went_well(job, exit_code, bytes))
+	if (title && exit_code == NOT_FOUND) /* no window is active: the title is empty */
+		bytes = TH_STR("");
+	else if (!went_well(job, exit_code, bytes))
 		return;
 	if (th_str_ends(bytes, TH_STR("\n")))
 		bytes.len--;

@@ -26,6 +26,11 @@ TH_TABLE(mcp_see, "a look", true)
 TH_TABLE(mcp_act, "actions", true)
 // clang-format on
 
+/* What thole_computer_new makes. */
+static const struct {
+	struct th_str kind;
+} own = { .kind = TH_STR_INIT("desktop") };
+
 struct th_mcp_computer {
 	struct th_mcp_computer *next;
 	struct thole_computer *computer;
@@ -40,6 +45,12 @@ struct look {
 	struct th_server *server;
 	struct th_mcp_computer *computer;
 };
+
+/* As for a session: where the configuration lets nobody choose a desktop, there is none. */
+bool th_mcp_computers_offered(const struct th_server *s)
+{
+	return th_settings_computer(&s->settings, own.kind);
+}
 
 /* ---- the user's own ---- */
 

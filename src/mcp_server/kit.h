@@ -11,7 +11,12 @@
 #ifndef TH_MCP_SERVER_KIT_H
 #define TH_MCP_SERVER_KIT_H
 
-#include "mcp_server/mcp.h"
+#include "mcp_protocol/mcp.h"
+#include "mcp_server/mcp_server.h"
+
+/* ---- tools.c ---- */
+
+th_access_fn th_mcp_request;
 
 /* ---- result.c ---- */
 
@@ -60,6 +65,7 @@ void th_mcp_answer_events(struct th_mcp *m, const char *id, uint64_t from, size_
 
 /* ---- computers.c: a desktop of each user ---- */
 
+bool th_mcp_computers_offered(const struct th_server *s);
 extern const struct th_table th_mcp_see_table, th_mcp_act_table;
 void th_mcp_call_see(struct th_mcp *m, const void *arguments);
 void th_mcp_call_act(struct th_mcp *m, const void *arguments);

@@ -107,7 +107,6 @@ struct th_server {
 	struct th_hold *holds;     /* of persons who have taken over */
 	struct th_cua *cua;        /* NULL: not that face */
 	struct th_mcp_session *mcp_sessions;
-	size_t mcp_session_count;
 	struct th_mcp_computer *mcp_computers; /* of users */
 	size_t mcp_computer_count;
 	uint64_t mcp_asked;              /* requests to MCP clients */

@@ -22,6 +22,7 @@ enum th_code th_cua_parse(struct th_str message, struct th_json_doc **ret_doc,
 	if (!th_json_is_null(params) && !th_json_is_object(params))
 		return th_fail(err, TH_EPROTO, "params must be an object");
 	ret->params = params ? params : root;
+	ret->flat = !params;
 	return TH_OK;
 }
 
@@ -98,6 +99,21 @@ void th_cua_print_line(struct th_str json, struct th_buf *out)
 	th_buf_add_cstr(out, "data: ");
 	th_cua_print(json, out);
 	th_buf_add_cstr(out, "\n\n");
+}
+
+void th_cua_print_flat(struct th_str json, const char *member, struct th_buf *out)
+{
+	struct th_str result = member ? th_json_raw_get(json, member) : json;
+
+	if (!th_str_is(th_json_raw_get(json, "success"), "true") || !result.len ||
+	    th_json_raw_get(json, "result").len) {
+		th_buf_add(out, json);
+		return;
+	}
+	th_buf_add(out, th_str_sub(json, 0, json.len - 1));
+	th_buf_add_cstr(out, ",\"result\":");
+	th_buf_add(out, result);
+	th_buf_add_char(out, '}');
 }
 
 void th_cua_print_error(struct th_str text, struct th_buf *out)

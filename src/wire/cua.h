@@ -15,6 +15,7 @@
 struct th_cua_command {
 	struct th_str name;
 	const struct th_json *params; /* an object, or absent */
+	bool flat;                    /* the parameters stood beside the name */
 };
 
 /* The document is the caller's to free, and the command borrows from it.  TH_EPROTO: no JSON, or no
@@ -32,6 +33,11 @@ bool th_cua_number(const struct th_json *params, const char *name, int32_t *ret)
 void th_cua_print(struct th_str json, struct th_buf *out);
 /* The same as an answer to POST /cmd. */
 void th_cua_print_line(struct th_str json, struct th_buf *out);
+/*
+ * An answer without spaces, for who gives parameters beside the name: he reads `result`.  That is
+ * the answer's `member`, or all of it where that is NULL; a failure has none.
+ */
+void th_cua_print_flat(struct th_str json, const char *member, struct th_buf *out);
 /* {"success":false,"error":TEXT} without spaces. */
 void th_cua_print_error(struct th_str text, struct th_buf *out);
 

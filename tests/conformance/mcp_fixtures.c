@@ -269,9 +269,9 @@ static void complete(struct th_mcp *m, struct th_jw *w)
 #define TEXT(name)                                     \
 	"{\"type\":\"object\",\"properties\":{\"" name \
 	"\":{\"type\":\"string\"}},\"required\":[\"" name "\"]}"
-#define TOOL(name, schema, fn)                                             \
-	{                                                                  \
-		name, NULL, "a fixture", NULL, schema, 0, false, false, fn \
+#define TOOL(name, schema, fn)                                                   \
+	{                                                                        \
+		name, NULL, "a fixture", NULL, schema, 0, false, false, NULL, fn \
 	}
 
 // clang-format off
@@ -304,6 +304,7 @@ static const struct th_mcp_tool tools[] = {
 // clang-format on
 
 const struct th_mcp_kit mcp_fixtures = {
+	.name = "thole",
 	.tools = tools,
 	.prompts = prompts,
 	.resources = resources,

@@ -3,7 +3,7 @@
 #ifndef TH_TESTS_MCP_FIXTURES_H
 #define TH_TESTS_MCP_FIXTURES_H
 
-#include "mcp_server/mcp.h"
+#include "mcp_protocol/mcp.h"
 
 extern const struct th_mcp_kit mcp_fixtures;
 

@@ -16,8 +16,8 @@ import serving
 import websocket
 
 TOKEN = serving.TOKENS["runner"]
+PAINT = "printf 'P6 2 2 255\\n\\377\\0\\0\\377\\0\\0\\377\\0\\0\\377\\0\\0' > red.ppm"
 PNG, JPEG = b"\x89PNG\r\n", b"\xff\xd8\xff"
-ABSENT = ["set_wallpaper", "diorama_cmd"]
 
 
 class Cua(serving.Served):
@@ -87,12 +87,21 @@ class Cua(serving.Served):
         self.done("set_clipboard", text="Größe 😀")
         self.done("copy_to_clipboard", {"content": "Größe 😀"})
         self.failed("type_text", "type_text() missing 1 required positional argument: 'text'")
-        for command in ABSENT:
-            answer = self.do(command)
-            self.assertEqual((list(answer), answer["success"]), (["success", "error"], False))
-            self.assertIn("not supported", answer["error"])
+        self.failed("diorama_cmd", "Diorama is not supported on this OS yet.")
         self.done("get_desktop_environment", {"environment": "unknown"})
-        self.assertEqual(self.do("find_element", role="button"), {"success": False, "message": "Element search not supported on Linux"})
+        self.done("get_environment", {"environment": "linux"})
+
+    def test_wallpaper(self):
+        self.serve_cua()
+        self.failed("set_wallpaper", "there is no file none", path="none")
+        if not shutil.which("feh"):
+            self.assertIn("needs the program feh", self.do("set_wallpaper", path=".")["error"])
+            self.skipTest("feh is not installed")
+        self.done("run_command", {"stdout": "", "stderr": "", "return_code": 0}, command=PAINT)
+        before = self.do("screenshot")["image_data"]
+        self.done("set_wallpaper", path="red.ppm")
+        self.until(lambda: self.do("screenshot")["image_data"] != before)
+        self.assertFalse(self.do("set_wallpaper", path=".")["success"])
 
     def test_the_tree_of_elements(self):
         self.serve_cua()
@@ -108,6 +117,12 @@ class Cua(serving.Served):
             return "Never" in found
         self.wait_for(is_there)
         self.assertIn("Yes-of-course", found)
+        named = self.do("find_element", title="Never")
+        self.assertEqual(named, {"success": True, "element": found["Never"]})
+        self.assertEqual(self.do("find_element", title="Never", role=found["Never"]["role"]), named)
+        for wish in ({"title": "Neve"}, {"title": "Never", "role": "nothing"}, {"title": "Never", "value": "x"}):
+            self.failed("find_element", "Element not found", **wish)
+        self.failed("find_element", "find_element() needs role, title or value")
         # Where it says that it is: a click there ends the program, as the person's would.
         at = found["Never"]["bounds"]
         self.done("left_click", x=at["x"] + at["width"] // 2, y=at["y"] + at["height"] // 2)
@@ -172,6 +187,7 @@ class Cua(serving.Served):
         self.wait_for(lambda: self.do("get_application_windows")["success"])
         self.assertEqual(self.do("get_application_windows"), {"success": True, "windows": []})
         self.failed("get_current_window_id", "No active window")
+        self.done("get_active_window_title", {"title": "", "result": ""})
         self.do("launch", app="xterm -geometry 80x24+100+120 -T 'Name $(id) one' -e sleep 300")
         found = lambda **more: self.do("get_application_windows", **more)["windows"]
         self.until(lambda: found(app="NAME $(ID)"))
@@ -216,7 +232,7 @@ class Cua(serving.Served):
         self.assertEqual(self.do("run_command", command="sleep 9", timeout=0.3),
                          {"success": False, "stdout": "", "stderr": "Command timed out after 0.3s", "return_code": -1})
         long = self.do("shell", command="head -c 3000000 /dev/zero | tr '\\0' x; echo e >&2")
-        self.assertEqual((len(long["stdout"]), long["stderr"]), (3000000, "e\n"))
+        self.assertEqual((len(long.get("stdout", "")), long.get("stderr"), long.get("error")), (3000000, "e\n", None))
         self.done("mkdir", path="a b'c/d")
         self.done("write_text", path="a b'c/t", content="Zeile\nGröße 'x' $HOME `id`\n")
         self.assertEqual((self.home / "a b'c" / "t").read_text(), "Zeile\nGröße 'x' $HOME `id`\n")
@@ -256,7 +272,7 @@ class Cua(serving.Served):
 
     def test_requests(self):
         self.serve_cua()
-        self.assertEqual(self.request("GET", "/status").json(), {"status": "ok", "os_type": "linux", "features": []})
+        self.assertEqual(self.request("GET", "/status").json(), {"status": "ok", "os_type": "linux", "features": ["mcp"]})
         listed = self.request("GET", "/commands").json()
         self.assertEqual(listed["aliases"]["ls"], "list_dir")
         self.assertEqual(listed["commands"]["scroll_up"], {"params": [{"name": "clicks", "required": False, "default": 1}]})
@@ -266,7 +282,7 @@ class Cua(serving.Served):
             answer = self.request("POST", "/cmd", body, X_API_Key=TOKEN)
             self.assertEqual((answer.status, list(answer.json())), (400, ["detail"]))
             self.assertTrue(answer.json()["detail"].startswith(detail), answer)
-        for method, path, status in (("GET", "/cmd", 405), ("GET", "/api/sessions", 404), ("GET", "/", 404), ("POST", "/pty", 501), ("POST", "/mcp", 501)):
+        for method, path, status in (("GET", "/cmd", 405), ("GET", "/api/sessions", 404), ("GET", "/", 404), ("POST", "/pty", 501), ("PUT", "/mcp", 405)):
             self.assertEqual(self.request(method, path, X_API_Key=TOKEN).status, status, path)
         for body in ('{"command":"version"}', '{"command":"version","params":null}', '{"command":"version","other":1}'):
             self.assertTrue(self.line(body)["success"])
@@ -280,7 +296,8 @@ class Cua(serving.Served):
             self.assertEqual(self.request("POST", "/cmd", ask, **headers).status, status, headers)
         self.assertEqual(self.request("GET", "/status", Host="evil.example").status, 403)
         self.assertEqual(self.request("POST", "/cmd", ask).json(), {"detail": "API key required"})
-        self.assertEqual(self.request("POST", "/pty", "{}").status, 401)
+        for path in ("/pty", "/mcp", "/mcp/"):
+            self.assertEqual(self.request("POST", path, "{}").status, 401)
         self.refused_sockets()
 
     def refused_sockets(self):
@@ -296,6 +313,65 @@ class Cua(serving.Served):
             self.assertEqual(socket.receive(), {"success": False, "error": error})
             self.assertEqual(socket.receive(), 1000)
             socket.close()
+
+    def rpc(self, method, params=None, **headers):
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
+        answer = self.request("POST", "/mcp", json.dumps(body), X_API_Key=TOKEN, **headers)
+        self.assertEqual(answer.status, 200, answer)
+        return answer.json()["result"], answer.headers
+
+    def test_mcp(self):
+        """Its commands as 47 tools."""
+        self.serve_cua()
+        about, headers = self.rpc("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}})
+        self.assertEqual((about["serverInfo"]["name"], about["protocolVersion"]), ("cua-computer-server", "2025-06-18"))
+        session = {"Mcp_Session_Id": headers["Mcp-Session-Id"]}
+        tools = {t["name"]: t for t in self.rpc("tools/list", **session)[0]["tools"]}
+        self.assertEqual(len(tools), 47)
+        self.assertTrue(all(name.startswith("computer_") for name in tools))
+        self.assertEqual(tools["computer_hotkey"]["inputSchema"],
+                         {"type": "object", "properties": {"keys": {"type": "array", "items": {"type": "string"}}}, "required": ["keys"]})
+        self.assertEqual(tools["computer_click"]["inputSchema"]["required"], ["x", "y"])
+
+        def use(tool, /, **arguments):
+            return self.rpc("tools/call", {"name": "computer_" + tool, "arguments": arguments}, **session)[0]
+        size = {"success": True, "size": {"width": 1280, "height": 800}}
+        got = use("get_screen_size")
+        self.assertEqual((got["structuredContent"], json.loads(got["content"][0]["text"]), got["isError"]), (size, size, False))
+        picture, = use("screenshot")["content"]
+        self.assertEqual((picture["type"], picture["mimeType"]), ("image", "image/jpeg"))
+        self.assertTrue(base64.b64decode(picture["data"]).startswith(JPEG))
+        for tool, arguments, at in (("click", {"x": 40, "y": 50, "button": "middle"}, (40, 50)), ("scroll", {"x": 60, "y": 70}, (40, 50)),
+                                    ("scroll", {"x": 60, "y": 70, "scroll_y": 2}, (60, 70)),
+                                    ("drag", {"start_x": 1, "start_y": 2, "end_x": 80, "end_y": 90, "duration": 0}, (80, 90))):
+            self.assertEqual(use(tool, **arguments)["structuredContent"], {"success": True}, tool)
+            self.assertEqual(use("get_cursor_position")["structuredContent"]["position"], {"x": at[0], "y": at[1]}, tool)
+        self.assertFalse(use("file_write", path="m", content="é")["isError"])
+        self.assertEqual(use("file_read", path="m")["structuredContent"], {"success": True, "content": "é"})
+        self.assertEqual(use("run_command", command="echo hi; exit 2")["structuredContent"],
+                         {"success": True, "stdout": "hi\n", "stderr": "", "return_code": 2})
+        for tool, arguments, error in (("file_read", {"path": "none"}, "there is no file none"), ("move", {"x": 3}, "'y'"),
+                                       ("get_desktop_state", {}, "needs the cua-driver backend"), ("click", {"x": 5000, "y": 1}, "outside the screen")):
+            failed = use(tool, **arguments)
+            self.assertEqual((failed["isError"], failed["structuredContent"]["success"]), (True, False), tool)
+            self.assertIn(error, failed["structuredContent"]["error"])
+        # Each tool but those of another backend is a command.
+        listed = self.request("GET", "/commands").json()["commands"]
+        for tool in sorted(set(tools) - {"computer_open", "computer_launch_app", "computer_close_window"}):
+            if not tools[tool]["inputSchema"]["required"]:
+                self.assertNotIn("Unknown command", json.dumps(use(tool[9:])), tool)
+        self.assertIn("find_element", listed)
+        self.not_elsewhere(session)
+
+    def not_elsewhere(self, session):
+        """Its sessions are not those of the server's own /mcp, and end here."""
+        ask = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+        there = {"Mcp-Session-Id": session["Mcp_Session_Id"], "Accept": "application/json, text/event-stream"}
+        port, self.port = self.port, self.api
+        self.assertEqual(self.call("POST", "/mcp", ask.encode(), headers=there).status, 404)
+        self.port = port
+        self.assertEqual(self.request("DELETE", "/mcp", X_API_Key=TOKEN, **session).status, 200)
+        self.assertEqual(self.request("POST", "/mcp", ask, X_API_Key=TOKEN, **session).status, 404)
 
     def test_socket(self):
         self.serve_cua()
@@ -313,8 +389,9 @@ class Cua(serving.Served):
         self.assertEqual(socket.receive()["protocol"], 1)
         self.assertTrue(socket.receive()["error"].startswith("Invalid JSON: "))
         self.assertEqual(socket.receive(), {"success": False, "error": "Unknown command: nope"})
-        self.assertEqual(socket.receive(), {"success": True})
+        self.assertEqual(socket.receive(), {"success": True, "result": {"success": True}})
         self.assertEqual(socket.receive(), {"success": True, "position": {"x": 5, "y": 6}})
+        self.flat(socket)
         socket.send(b"bytes")
         self.assertEqual(socket.receive(), 1003)
         socket.close()
@@ -323,6 +400,21 @@ class Cua(serving.Served):
         socket.send({"command": "run_command", "params": {"command": "echo x > left"}})
         socket.close()
         self.done("run_command", {"stdout": "x\n", "stderr": "", "return_code": 0}, command="until [ -s left ]; do sleep 0.05; done; cat left")
+
+    def flat(self, socket):
+        """Parameters beside the name, as cua-sandbox sends them, whose answers it reads in `result`."""
+        size, position = {"width": 1280, "height": 800}, {"x": 5, "y": 6}
+        for message, answer in (({"command": "get_screen_size"}, {"size": size, "result": size}),
+                                ({"command": "get_environment"}, {"environment": "linux", "result": "linux"}),
+                                ({"command": "get_cursor_position"}, {"position": position, "result": {"success": True, "position": position}})):
+            socket.send(message)
+            self.assertEqual(socket.receive(), {"success": True, **answer})
+        socket.send({"command": "screenshot", "format": "jpeg"})
+        shot = socket.receive()
+        self.assertTrue(base64.b64decode(shot["result"]).startswith(JPEG))
+        self.assertEqual(shot["result"], shot["image_data"])
+        socket.send({"command": "move_cursor", "x": 1})
+        self.assertEqual(list(socket.receive()), ["success", "error"])
 
     def test_open(self):
         self.serve_cua("--cua-open")

@@ -3,6 +3,7 @@
 
 import base64
 import json
+import pathlib
 import struct
 import subprocess
 import unittest
@@ -275,6 +276,8 @@ class Mcp(serving.Served):
         """See and act on a real desktop; what cannot be done is said."""
         folder = self.folder / "spaces"
         folder.mkdir()
+        with (pathlib.Path(self.env["XDG_CONFIG_HOME"]) / "thole" / "config.yaml").open("a") as config:
+            config.write("serve:\n  computers: [desktop]\n")
         self.serve_http("--workspaces", folder)
         seen = self.use("see_computer")
         self.assertFalse(seen["isError"], seen)
@@ -295,6 +298,10 @@ class Mcp(serving.Served):
 
     def test_what_is_wrong(self):
         self.serve_http()
+        # serve.computers lists no desktop, so nobody gets one here.
+        self.assertNotIn("see_computer", [t["name"] for t in self.ask("tools/list")["result"]["tools"]])
+        for name in ("see_computer", "act_on_computer"):
+            self.assertEqual(self.ask("tools/call", {"name": name, "arguments": {"actions": []}})["error"]["code"], -32602)
         self.assertEqual(self.ask("nothing")["error"]["code"], -32601)
         self.assertEqual(self.ask("tools/call", {"name": "none"})["error"]["code"], -32602)
         self.assertIn("message", self.use("run_agent")["content"][0]["text"])

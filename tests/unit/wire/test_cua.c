@@ -47,6 +47,28 @@ static void test_commands(void **state)
 	}
 }
 
+static void test_flat(void **state)
+{
+	static const char *const rows[][3] = {
+		{ "{\"success\":true}", NULL, "{\"success\":true,\"result\":{\"success\":true}}" },
+		{ "{\"success\":true,\"a\":[1]}", "a",
+		  "{\"success\":true,\"a\":[1],\"result\":[1]}" },
+		{ "{\"success\":true,\"b\":1}", "a", "{\"success\":true,\"b\":1}" },
+		{ "{\"success\":true,\"result\":\"T\"}", NULL,
+		  "{\"success\":true,\"result\":\"T\"}" },
+		{ "{\"success\":false,\"error\":\"e\"}", NULL,
+		  "{\"success\":false,\"error\":\"e\"}" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+
+		th_cua_print_flat(th_str_of(rows[i][0]), rows[i][1], &out);
+		assert_string_equal(out.ptr, rows[i][2]);
+	}
+}
+
 static void test_printed(void **state)
 {
 	static const char *const rows[][2] = {
@@ -77,6 +99,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_commands),
+		cmocka_unit_test(test_flat),
 		cmocka_unit_test(test_printed),
 	};
 

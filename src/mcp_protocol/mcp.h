@@ -11,10 +11,9 @@
  * for the client, it asks and is called once more when there is an answer: within
  * the same request in the one era, in a new request in the other.
  */
-#ifndef TH_MCP_SERVER_MCP_H
-#define TH_MCP_SERVER_MCP_H
+#ifndef TH_MCP_PROTOCOL_MCP_H
+#define TH_MCP_PROTOCOL_MCP_H
 
-#include "mcp_server/mcp_server.h"
 #include "server/service.h"
 
 #define TH_MCP_MODERN "2026-07-28"
@@ -68,11 +67,12 @@ void th_mcp_updated(struct th_mcp_watch *w); /* by the kit: it has changed */
 
 struct th_mcp_tool {
 	const char *name, *title, *description;
-	const struct th_table *arguments; /* NULL: `schema` */
-	const char *schema;               /* JSON; its arguments come as they are */
-	unsigned scope;                   /* of enum th_scope */
-	bool reads;                       /* and changes nothing */
-	bool task;                        /* may be asked for as a task */
+	const struct th_table *arguments;           /* NULL: `schema` */
+	const char *schema;                         /* JSON; its arguments come as they are */
+	unsigned scope;                             /* of enum th_scope */
+	bool reads;                                 /* and changes nothing */
+	bool task;                                  /* may be asked for as a task */
+	bool (*offered)(const struct th_server *s); /* else it is not there; NULL: always */
 	/* Answers, now or later; called again when something that it asked for is there.
 	 * `arguments`: the table's struct, or NULL. */
 	void (*call)(struct th_mcp *m, const void *arguments);
@@ -85,6 +85,9 @@ struct th_mcp_prompt {
 };
 
 struct th_mcp_kit {
+	const char *name;                    /* of the server */
+	const char *instructions;            /* NULL: none */
+	bool any_accept;                     /* whatever a POST's Accept says: it gets JSON */
 	const struct th_mcp_tool *tools;     /* ended by a NULL name */
 	const struct th_mcp_prompt *prompts; /* the same; NULL: it has none */
 	/* Elements of a list of resources; NULL: it has none. */
@@ -141,7 +144,6 @@ struct th_mcp {
 	struct th_mcp *next; /* of its session */
 };
 
-th_access_fn th_mcp_request;
 /* The whole of POST, GET and DELETE. */
 void th_mcp_serve(struct th_access *a, const struct th_mcp_kit *kit);
 
@@ -201,6 +203,7 @@ struct th_mcp_session {
 	struct th_mcp_session *next;
 	char id[TH_UUID_TEXT_SIZE + 1];
 	char user[TH_USER_MAX + 1];
+	const struct th_mcp_kit *kit;    /* whose session it is */
 	struct th_json_doc *initialized; /* params of initialize */
 	int level;                       /* of the log; an index, 1 to 8: from debug on */
 	struct th_mcp_channel channel;
@@ -209,7 +212,8 @@ struct th_mcp_session {
 };
 
 /* Of the request's header.  False: it names one that is not there, and was answered. */
-bool th_mcp_session_find(struct th_access *a, struct th_mcp_session **ret);
+bool th_mcp_session_find(struct th_access *a, const struct th_mcp_kit *kit,
+			 struct th_mcp_session **ret);
 struct th_mcp_session *th_mcp_session_new(struct th_mcp *m);
 void th_mcp_session_listen(struct th_access *a, struct th_mcp_session *s);
 void th_mcp_session_end(struct th_server *server, struct th_mcp_session *s);

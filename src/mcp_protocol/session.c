@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "io/clock.h"
-#include "mcp_server/mcp.h"
+#include "mcp_protocol/mcp.h"
 
 static char *copy(struct th_str s)
 {
@@ -112,7 +112,8 @@ static void channel_deinit(struct th_mcp_channel *c)
 
 /* ---- sessions ---- */
 
-bool th_mcp_session_find(struct th_access *a, struct th_mcp_session **ret)
+bool th_mcp_session_find(struct th_access *a, const struct th_mcp_kit *kit,
+			 struct th_mcp_session **ret)
 {
 	struct th_str id = th_http_header(a->request, "mcp-session-id");
 
@@ -120,7 +121,7 @@ bool th_mcp_session_find(struct th_access *a, struct th_mcp_session **ret)
 	if (!id.ptr)
 		return true;
 	for (struct th_mcp_session *s = a->server->mcp_sessions; s; s = s->next)
-		if (th_str_is(id, s->id) && strcmp(s->user, a->user) == 0) {
+		if (s->kit == kit && th_str_is(id, s->id) && strcmp(s->user, a->user) == 0) {
 			s->used_ms = th_loop_now_ms(a->server->loop);
 			*ret = s;
 			return true;
@@ -136,7 +137,6 @@ void th_mcp_session_end(struct th_server *server, struct th_mcp_session *s)
 	while (*at != s)
 		at = &(*at)->next;
 	*at = s->next;
-	server->mcp_session_count--;
 	while (s->requests) {
 		struct th_mcp *m = s->requests;
 		bool waits = m->input_waits > 0;
@@ -160,16 +160,20 @@ void th_mcp_session_end(struct th_server *server, struct th_mcp_session *s)
 	free(s);
 }
 
-static void make_room(struct th_server *server)
+static void make_room(struct th_server *server, const struct th_mcp_kit *kit)
 {
-	struct th_mcp_session *oldest = server->mcp_sessions;
+	struct th_mcp_session *oldest = NULL;
+	size_t count = 0;
 
-	if (server->mcp_session_count < TH_MCP_SESSIONS_MAX)
-		return;
-	for (struct th_mcp_session *s = oldest; s; s = s->next)
-		if (s->used_ms < oldest->used_ms)
+	for (struct th_mcp_session *s = server->mcp_sessions; s; s = s->next) {
+		if (s->kit != kit)
+			continue;
+		count++;
+		if (!oldest || s->used_ms < oldest->used_ms)
 			oldest = s;
-	th_mcp_session_end(server, oldest);
+	}
+	if (count >= TH_MCP_SESSIONS_MAX)
+		th_mcp_session_end(server, oldest);
 }
 
 struct th_mcp_session *th_mcp_session_new(struct th_mcp *m)
@@ -179,9 +183,10 @@ struct th_mcp_session *th_mcp_session_new(struct th_mcp *m)
 	struct th_mcp_session *s = th_alloc(sizeof(*s));
 	struct th_uuid id;
 
-	make_room(server);
+	make_room(server, m->kit);
 	th_random(id.bytes, sizeof(id.bytes)); /* nobody can guess it */
 	*s = (struct th_mcp_session){ .next = server->mcp_sessions,
+				      .kit = m->kit,
 				      .used_ms = th_loop_now_ms(server->loop) };
 	th_uuid_text(&id, s->id);
 	memcpy(s->user, m->access->user, sizeof(s->user));
@@ -189,7 +194,6 @@ struct th_mcp_session *th_mcp_session_new(struct th_mcp *m)
 	if (th_json_parse(th_buf_str(&text), &s->initialized, NULL) != TH_OK)
 		s->initialized = NULL;
 	server->mcp_sessions = s;
-	server->mcp_session_count++;
 	return s;
 }
 

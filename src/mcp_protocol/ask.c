@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "io/clock.h"
-#include "mcp_server/mcp.h"
+#include "mcp_protocol/mcp.h"
 
 #define HEX TH_SHA256_HEX_SIZE
 

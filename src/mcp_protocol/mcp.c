@@ -3,7 +3,7 @@
  * mcp.c - a request of the Model Context Protocol as it comes in: its form, its
  * era, its session; GET and DELETE of the older one.
  */
-#include "mcp_server/mcp.h"
+#include "mcp_protocol/mcp.h"
 
 #include <stdlib.h>
 
@@ -188,7 +188,8 @@ static void post(struct th_access *a, const struct th_mcp_kit *kit, struct th_mc
 	struct th_json_doc *doc = NULL;
 	struct th_err err = {};
 
-	if (!takes(accept, "application/json") || !takes(accept, "text/event-stream")) {
+	if (!kit->any_accept &&
+	    (!takes(accept, "application/json") || !takes(accept, "text/event-stream"))) {
 		th_access_fail(a, 406, NULL,
 			       "Accept must have application/json and "
 			       "text/event-stream");
@@ -212,7 +213,7 @@ void th_mcp_serve(struct th_access *a, const struct th_mcp_kit *kit)
 	/* 2026-07-28 has no sessions. */
 	if (th_str_is(th_http_header(a->request, "mcp-protocol-version"), TH_MCP_MODERN))
 		session = NULL;
-	else if (!th_mcp_session_find(a, &session))
+	else if (!th_mcp_session_find(a, kit, &session))
 		return;
 	if (th_str_is(method, "POST")) {
 		post(a, kit, session);

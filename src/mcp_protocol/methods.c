@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "mcp_server/mcp.h"
+#include "mcp_protocol/mcp.h"
 
 static const struct th_str none;
 
@@ -51,7 +51,7 @@ static void put_capabilities(const struct th_mcp *m, struct th_jw *w)
 static void initialize(struct th_mcp *m)
 {
 	static const char *const known[] = { "2025-11-25", "2025-06-18", "2025-03-26", NULL };
-	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(16 * TH_KIB);
 	struct th_buf header TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_jw w = th_jw(&out);
 	int at = th_names_find(known, th_json_get_str(m->params, "protocolVersion"));
@@ -65,7 +65,13 @@ static void initialize(struct th_mcp *m)
 	th_jw_object(&w);
 	th_jw_kstr(&w, "protocolVersion", th_str_of(known[at < 0 ? 0 : at]));
 	put_capabilities(m, &w);
-	th_jw_kraw(&w, "serverInfo", TH_STR("{\"name\":\"thole\",\"version\":\"" TH_VERSION "\"}"));
+	th_jw_name(&w, TH_STR("serverInfo"));
+	th_jw_object(&w);
+	th_jw_kstr(&w, "name", th_str_of(m->kit->name));
+	th_jw_kstr(&w, "version", TH_STR(TH_VERSION));
+	th_jw_object_end(&w);
+	if (m->kit->instructions)
+		th_jw_kstr(&w, "instructions", th_str_of(m->kit->instructions));
 	th_jw_object_end(&w);
 	th_jw_object_end(&w);
 	th_buf_printf(&header, "Mcp-Session-Id: %s\r\nCache-Control: no-store\r\n", s->id);
@@ -105,6 +111,11 @@ static void set_level(struct th_mcp *m)
 
 /* ---- tools ---- */
 
+static bool is_offered(const struct th_mcp *m, const struct th_mcp_tool *t)
+{
+	return !t->offered || t->offered(m->access->server);
+}
+
 static void put_tool(const struct th_mcp *m, const struct th_mcp_tool *t, struct th_jw *w)
 {
 	th_jw_object(w);
@@ -135,7 +146,8 @@ static void tools_list(struct th_mcp *m)
 	th_jw_name(&w, TH_STR("tools"));
 	th_jw_array(&w);
 	for (const struct th_mcp_tool *t = m->kit->tools; t->name; t++)
-		put_tool(m, t, &w);
+		if (is_offered(m, t))
+			put_tool(m, t, &w);
 	th_jw_array_end(&w);
 	put_caching(m, &w);
 	th_jw_object_end(&w);
@@ -161,7 +173,7 @@ static void tools_call(struct th_mcp *m)
 	const struct th_mcp_tool *t = m->kit->tools;
 	struct th_err err = {};
 
-	while (t->name && !th_str_is(name, t->name))
+	while (t->name && !(th_str_is(name, t->name) && is_offered(m, t)))
 		t++;
 	if (!t->name) {
 		th_mcp_fault(m, m->modern ? 400 : 200, TH_MCP_PARAMS, none,

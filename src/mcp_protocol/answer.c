@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "mcp_server/mcp.h"
+#include "mcp_protocol/mcp.h"
 #include "wire/jsonrpc.h"
 
 void th_mcp_free(struct th_mcp *m)
