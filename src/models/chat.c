@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "models/chat.h"
+#include "models/chat_writer.h"
 
 static const char *const body_agent[] = { "model", "messages", "stream", "tools", NULL };
 
@@ -8,6 +8,9 @@ const struct th_wire th_wire_chat = {
 	.key_header = "Authorization",
 	.profile = "chat",
 	.body_agent = body_agent,
+	/* Of the four marks that a request may hold, the system's message has one. */
+	.mark = TH_CHAT_MARK,
+	.marks_max = 3,
 	.same = "{\"type\":\"text\",\"text\":\"" TH_IMAGE_SAME "\"}",
 	.path = th_chat_path,
 	.head = th_chat_head,

@@ -11,7 +11,8 @@ static const struct th_chat_flavour flavours[] = {
 	{ .name = "openai", .new_limit = true, .back = "" },
 	{ .name = "azure", .new_limit = true, .back = "" },
 	{ .name = "openrouter", .effort = TH_CHAT_EFFORT_OBJECT,
-	  .back = "reasoning|reasoning_details|annotations" },
+	  .back = "reasoning|reasoning_details|annotations", .marks = true },
+	{ .name = "litellm", .back = "*", .marks = true },
 	{ .name = "deepseek", .effort = THINKING, .no_schema = true, .back = TEXT, .thinks_in_calls = true },
 	{ .name = "moonshot", .effort = THINKING, .no_schema = true, .back = TEXT },
 	{ .name = "zai", .effort = THINKING, .no_schema = true, .back = TEXT },
@@ -34,4 +35,17 @@ const struct th_chat_flavour *th_chat_flavour_of(const struct th_profile *p)
 		if (!strcmp(p->flavour, flavours[i].name))
 			return &flavours[i];
 	return &flavours[p->strict ? 1 : 0];
+}
+
+/* A provider that caches only what is marked is known by its models' name. */
+bool th_chat_marks(const struct th_request_options *o)
+{
+	static const struct th_str name = { "claude", 6 };
+
+	if (!th_chat_flavour_of(o->profile)->marks)
+		return false;
+	for (size_t i = 0; i + name.len <= o->model.len; i++)
+		if (th_str_istarts(th_str_sub(o->model, i, name.len), name))
+			return true;
+	return false;
 }

@@ -15,12 +15,29 @@ struct th_str th_chat_raw_str(struct th_str object, const char *key)
 						 : (struct th_str){ NULL, 0 };
 }
 
-static void put_text_part(struct th_group_writer *x, struct th_str raw)
+static enum th_code add_hole(struct th_group_writer *x, struct th_hole hole)
 {
+	if (x->hole_count == x->hole_max)
+		return th_fail(x->err, TH_ELIMIT, "more than %zu images in one group", x->hole_max);
+	x->holes[x->hole_count++] = hole;
+	return TH_OK;
+}
+
+/* `mark`: the cache's may go inside of it, behind its last member, unless it is empty. */
+static enum th_code put_text_part(struct th_group_writer *x, struct th_str raw, bool mark)
+{
+	enum th_code code = TH_OK;
+	size_t at;
+
 	th_jw_object(&x->w);
 	th_jw_kstr(&x->w, "type", TH_STR("text"));
 	th_jw_kraw(&x->w, "text", raw);
+	at = x->w.out->len;
+	if (mark && raw.len > 2)
+		code =
+		    add_hole(x, (struct th_hole){ TH_HOLE_MARK, at, at, at, at, { { 0 } }, false });
 	th_jw_object_end(&x->w);
+	return code;
 }
 
 static void put_words(struct th_group_writer *x, const char *text)
@@ -45,10 +62,10 @@ static enum th_code put_image(struct th_group_writer *x, struct th_str part)
 	if (!th_digest_parse(th_chat_raw_str(part, "blob"), &digest))
 		return th_fail(x->err, TH_EPROTO,
 			       "an image part's blob must be the 64 digits of a SHA-256");
-	if (x->hole_count == x->hole_max)
-		return th_fail(x->err, TH_ELIMIT, "more than %zu images in one group", x->hole_max);
-	hole = &x->holes[x->hole_count++];
-	*hole = (struct th_hole){ .kind = TH_HOLE_IMAGE, .blob = digest, .part = true };
+	if (add_hole(x, (struct th_hole){ .kind = TH_HOLE_IMAGE, .blob = digest, .part = true }) <
+	    0)
+		return TH_ELIMIT;
+	hole = &x->holes[x->hole_count - 1];
 	th_jw_object(&x->w);
 	hole->from = x->w.out->len - 1; /* behind the comma */
 	th_jw_kstr(&x->w, "type", TH_STR("image_url"));
@@ -90,7 +107,7 @@ static bool is_str(struct th_str raw)
 	return raw.len && raw.ptr[0] == '"';
 }
 
-enum th_code th_chat_put_part(struct th_group_writer *x, struct th_str part)
+static enum th_code put_part(struct th_group_writer *x, struct th_str part, bool mark)
 {
 	struct th_str type = th_chat_raw_str(part, "type"), text = th_json_raw_get(part, "text");
 
@@ -103,13 +120,35 @@ enum th_code th_chat_put_part(struct th_group_writer *x, struct th_str part)
 	} else if (th_str_is(type, "input_text") || th_str_is(type, "output_text")) {
 		if (!is_str(text))
 			return th_fail(x->err, TH_EPROTO, "a text part's text must be a string");
-		put_text_part(x, text);
+		return put_text_part(x, text, mark);
 	} else if (th_str_is(type, "text") && !is_str(text)) {
 		return th_fail(x->err, TH_EPROTO, "a text part's text must be a string");
+	} else if (th_str_is(type, "text") && mark) {
+		return put_text_part(x, text, true);
 	} else {
 		th_jw_raw(&x->w, part);
 	}
 	return TH_OK;
+}
+
+enum th_code th_chat_put_part(struct th_group_writer *x, struct th_str part)
+{
+	return put_part(x, part, false);
+}
+
+/* The last text of a list takes the mark. */
+static enum th_code put_parts(struct th_group_writer *x, struct th_str list, bool marks)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(list);
+	const char *last = NULL;
+	enum th_code code = TH_OK;
+
+	while (marks && th_json_raw_next(&it))
+		if (is_str(th_json_raw_get(it.val, "text")))
+			last = it.val.ptr;
+	for (it = th_json_raw_iter(list); !code && th_json_raw_next(&it);)
+		code = put_part(x, it.val, it.val.ptr == last);
+	return code;
 }
 
 void th_chat_add_text(struct th_str content, struct th_buf *out)
@@ -179,7 +218,7 @@ static const char *role_of(const struct th_group_writer *x, struct th_str role)
 enum th_code th_chat_message(struct th_group_writer *x, const struct th_group *g)
 {
 	const char *role = role_of(x, g->role);
-	struct th_json_raw_iter it = th_json_raw_iter(g->content);
+	bool user = role && !strcmp(role, "user"), marks = user && th_chat_marks(x->o);
 	enum th_code code = TH_OK;
 
 	if (!role)
@@ -190,9 +229,13 @@ enum th_code th_chat_message(struct th_group_writer *x, const struct th_group *g
 	th_jw_object(&x->w);
 	th_jw_kstr(&x->w, "role", th_str_of(role));
 	th_jw_key(&x->w, TH_STR("content"));
-	if (g->content.ptr[0] == '"') {
+	if (g->content.ptr[0] == '"' && marks) {
+		th_jw_array(&x->w);
+		code = put_text_part(x, g->content, true);
+		th_jw_array_end(&x->w);
+	} else if (g->content.ptr[0] == '"') {
 		th_jw_raw(&x->w, g->content);
-	} else if (strcmp(role, "user")) { /* text for all others, which every server takes */
+	} else if (!user) { /* text for all others, which every server takes */
 		th_jw_raw(&x->w, TH_STR("\""));
 		struct th_buf text = TH_BUF_INIT(TH_REQUEST_MAX);
 		th_chat_add_text(g->content, &text);
@@ -201,8 +244,7 @@ enum th_code th_chat_message(struct th_group_writer *x, const struct th_group *g
 		th_buf_add_char(x->w.out, '"');
 	} else {
 		th_jw_array(&x->w);
-		while (!code && th_json_raw_next(&it))
-			code = th_chat_put_part(x, it.val);
+		code = put_parts(x, g->content, marks);
 		th_jw_array_end(&x->w);
 	}
 	th_jw_object_end(&x->w);
@@ -239,9 +281,11 @@ static bool is_for_user(const struct th_group_writer *x, const struct th_result 
 		th_str_is(th_chat_raw_str(r->call_item, "type"), "computer_call"));
 }
 
-static enum th_code put_tool_message(struct th_group_writer *x, const struct th_result *r)
+static enum th_code put_tool_message(struct th_group_writer *x, const struct th_result *r,
+				     bool mark)
 {
-	struct th_buf text = TH_BUF_INIT(TH_REQUEST_MAX);
+	struct th_buf text = TH_BUF_INIT(TH_REQUEST_MAX), quoted = TH_BUF_INIT(TH_REQUEST_MAX);
+	enum th_code code = TH_OK;
 
 	if (!r->output.len || (r->output.ptr[0] != '"' && r->output.ptr[0] != '['))
 		return th_fail(x->err, TH_EPROTO, "a result must be a string or a list of parts");
@@ -254,12 +298,18 @@ static enum th_code put_tool_message(struct th_group_writer *x, const struct th_
 	th_jw_key(&x->w, TH_STR("tool_call_id"));
 	th_chat_put_id(x, r->call_id);
 	th_jw_key(&x->w, TH_STR("content"));
-	th_jw_raw(&x->w, TH_STR("\""));
-	th_buf_add(x->w.out, th_buf_str(&text));
-	th_buf_add_char(x->w.out, '"');
+	th_buf_printf(&quoted, "\"%.*s\"", TH_FMT(th_buf_str(&text)));
+	if (mark) {
+		th_jw_array(&x->w);
+		code = put_text_part(x, th_buf_str(&quoted), true);
+		th_jw_array_end(&x->w);
+	} else {
+		th_jw_raw(&x->w, th_buf_str(&quoted));
+	}
 	th_jw_object_end(&x->w);
+	th_buf_deinit(&quoted);
 	th_buf_deinit(&text);
-	return TH_OK;
+	return code;
 }
 
 /* As OpenHands says it. */
@@ -282,7 +332,7 @@ static enum th_code put_user_parts(struct th_group_writer *x, const struct th_re
 	if (for_user && x->o->profile->dialect->tools_in_prompt && r->tool.len)
 		put_result_of(x, r);
 	if (for_user && r->output.len > 2 && r->output.ptr[0] == '"')
-		put_text_part(x, r->output);
+		code = put_text_part(x, r->output, false);
 	if (!for_user && named && has_image(r->output)) {
 		struct th_buf text = TH_BUF_INIT(TH_REQUEST_MAX);
 
@@ -325,7 +375,7 @@ static enum th_code put_user_message(struct th_group_writer *x, const struct th_
 
 enum th_code th_chat_results(struct th_group_writer *x, const struct th_group *g)
 {
-	bool user = false, answered = false;
+	bool user = false, answered = false, marks = th_chat_marks(x->o);
 	enum th_code code = TH_OK;
 
 	for (size_t i = 0; i < g->result_count && !code; i++) {
@@ -335,7 +385,7 @@ enum th_code th_chat_results(struct th_group_writer *x, const struct th_group *g
 		user = user || for_user || has_image(r->output);
 		answered = answered || !for_user;
 		if (!for_user)
-			code = put_tool_message(x, r);
+			code = put_tool_message(x, r, marks && i + 1 == g->result_count);
 	}
 	return user && !code ? put_user_message(x, g, answered) : code;
 }

@@ -248,7 +248,18 @@ static void put_system(const struct th_request_options *o, struct th_jw *w)
 		th_format_instruct(o, &text);
 	th_jw_object(w);
 	th_jw_kstr(w, "role", TH_STR("system"));
-	th_jw_kstr(w, "content", th_buf_str(&text));
+	if (th_chat_marks(o)) {
+		th_jw_key(w, TH_STR("content"));
+		th_jw_array(w);
+		th_jw_object(w);
+		th_jw_kstr(w, "type", TH_STR("text"));
+		th_jw_kstr(w, "text", th_buf_str(&text));
+		th_buf_add(w->out, TH_STR(TH_CHAT_MARK));
+		th_jw_object_end(w);
+		th_jw_array_end(w);
+	} else {
+		th_jw_kstr(w, "content", th_buf_str(&text));
+	}
 	th_jw_object_end(w);
 	th_buf_deinit(&text);
 }

@@ -28,9 +28,14 @@ struct th_chat_flavour {
 	bool thinks_in_calls; /* a message with calls must have reasoning_content, if empty */
 	bool short_ids;       /* call ids are nine letters and digits */
 	bool answer_first;    /* after a tool message no user message may follow */
+	bool marks;           /* passes Anthropic's marks of the cache on, in parts of text */
 };
 
 const struct th_chat_flavour *th_chat_flavour_of(const struct th_profile *p);
+/* The model caches what is marked, and the server passes marks on. */
+bool th_chat_marks(const struct th_request_options *o);
+
+#define TH_CHAT_MARK ",\"cache_control\":{\"type\":\"ephemeral\"}"
 
 /* A string member, still escaped, without its quotes; absent when it is none. */
 struct th_str th_chat_raw_str(struct th_str object, const char *key);

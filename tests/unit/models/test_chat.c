@@ -309,6 +309,60 @@ static void test_raw(void **state)
 	th_buf_deinit(&out);
 }
 
+/* Where the mark of the cache may go: the system's message has one, the driver fills in the last
+ * of the others. */
+static void test_marks(void **state)
+{
+	static const struct th_result results[] = {
+		{ .call_id = { "a", 1 }, .output = { "\"1\"", 3 } },
+		{ .call_id = { "b", 1 }, .output = { "\"\"", 2 } },
+	};
+	static const struct {
+		const char *model;
+		bool marks;
+	} cases[] = {
+		{ "openrouter/anthropic/claude-sonnet-4.5", true },
+		{ "openrouter/~anthropic/Claude-Opus", true },
+		{ "openrouter/qwen/qwen3-max", false },
+		{ "chat:claude-sonnet-4-5", false },
+	};
+	const struct th_group groups[] = {
+		{ .kind = TH_GROUP_MESSAGE, .role = TH_STR("user"), .content = TH_STR("\"x\"") },
+		{ .kind = TH_GROUP_MESSAGE,
+		  .role = TH_STR("user"),
+		  .content = TH_STR(
+		      "[{\"type\":\"text\",\"text\":\"x\"},{\"type\":\"input_text\",\"text\":"
+		      "\"y\"}]") },
+		{ .kind = TH_GROUP_RESULTS, .results = results, .result_count = 2 },
+		{ .kind = TH_GROUP_MESSAGE, .role = TH_STR("user"), .content = TH_STR("\"\"") },
+		{ .kind = TH_GROUP_MESSAGE,
+		  .role = TH_STR("developer"),
+		  .content = TH_STR("\"x\"") },
+	};
+	struct th_buf out = TH_BUF_INIT(TH_MIB);
+	struct th_hole holes[4];
+	size_t count;
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(cases); i++)
+		for (size_t g = 0; g < TH_COUNT(groups); g++) {
+			struct th_request_options o = options(cases[i].model);
+
+			th_buf_clear(&out);
+			assert_int_equal(
+			    th_group_render(&o, &groups[g], true, &out, holes, 4, &count, &err),
+			    TH_OK);
+			assert_int_equal(count, cases[i].marks && g < 3);
+			if (!count)
+				continue;
+			assert_int_equal(holes[0].kind, TH_HOLE_MARK);
+			/* Inside of the last part of text. */
+			assert_true(th_str_starts(th_str_sub(th_buf_str(&out), holes[0].at, 99),
+						  TH_STR("}]}")));
+		}
+	th_buf_deinit(&out);
+}
+
 /* Calls that have no ids get some: from the answer and their place in it. */
 static void test_ids(void **state)
 {
@@ -344,7 +398,7 @@ int main(void)
 		TEST(test_finished), TEST(test_cut_body), TEST(test_calls),
 		TEST(test_members),  TEST(test_depth),    TEST(test_depth_of_joining),
 		TEST(test_size),     TEST(test_holes),    TEST(test_raw),
-		TEST(test_ids),
+		TEST(test_ids),      TEST(test_marks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
