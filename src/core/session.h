@@ -274,6 +274,7 @@ struct th_session_stuck {
 	const struct th_stuck_rules *rules;
 	enum th_on_stuck then;
 	bool told;           /* since the last word from outside */
+	size_t hinted;       /* how many moves there were when it was told of them; 0: it was not */
 	uint64_t answer_seq; /* whose calls were added last */
 	struct th_stuck moves;
 };
@@ -539,6 +540,8 @@ const char *th_session_limit(const struct th_session *s);
 const char *th_session_limit_with(const struct th_session *s, struct th_reservation side);
 /* The agent repeats itself, as its `stuck` has it: *ret says how. */
 bool th_session_stuck(const struct th_session *s, struct th_stuck_finding *ret);
+/* It does not yet, and the model is to be told what it begins to do. */
+bool th_session_stuck_hint(const struct th_session *s, struct th_stuck_finding *ret);
 /* That is so for good: no task and no resume begins what is used up anew. */
 bool th_session_used_up(const struct th_session *s);
 

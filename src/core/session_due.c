@@ -283,6 +283,8 @@ void th_step_due_turn(struct th_session *s, struct th_effects *out)
 		th_step_emit(out, (struct th_effect){ .kind = TH_DO_LIMIT, .reason = limit });
 	else if (th_session_stuck(s, &finding))
 		due_stuck(s, out);
+	else if (th_session_stuck_hint(s, &finding))
+		th_step_emit(out, (struct th_effect){ .kind = TH_DO_STUCK_TELL });
 	else
 		th_step_emit(out, (struct th_effect){ .kind = TH_DO_REQUEST });
 }

@@ -88,18 +88,29 @@ void th_stuck_said(struct th_session *s, bool by_runtime)
 
 	if (!s->stuck)
 		return;
+	if (by_runtime && th_session_stuck_hint(s, &f)) {
+		s->stuck->hinted = s->stuck->moves.count;
+		return;
+	}
 	if (!by_runtime)
 		s->stuck->told = false;
 	else if (th_session_stuck(s, &f))
 		s->stuck->told = true;
 	else
 		return;
+	s->stuck->hinted = 0;
 	th_stuck_clear(&s->stuck->moves);
 }
 
 bool th_session_stuck(const struct th_session *s, struct th_stuck_finding *ret)
 {
 	return s->stuck && th_stuck_look(&s->stuck->moves, s->stuck->rules, ret);
+}
+
+bool th_session_stuck_hint(const struct th_session *s, struct th_stuck_finding *ret)
+{
+	return s->stuck && s->stuck->hinted != s->stuck->moves.count && !th_session_stuck(s, ret) &&
+	       th_stuck_hint(&s->stuck->moves, s->stuck->rules, ret);
 }
 
 enum th_on_stuck th_session_on_stuck(const struct th_session *s)

@@ -7,30 +7,30 @@
 #define PERIOD_MAX 8
 
 static const struct th_stuck_rule thole[] = {
-	{ "repeated_call", TH_STUCK_CYCLE, TH_STUCK_BY_RESULT, 1, 1, 4 },
-	{ "repeated_error", TH_STUCK_ERRORS, TH_STUCK_BY_ACTION, 1, 1, 4 },
-	{ "repeated_round", TH_STUCK_CYCLE, TH_STUCK_BY_RESULT, 2, PERIOD_MAX, 3 },
-	{ "screen_unchanged", TH_STUCK_SCREEN, TH_STUCK_BY_ACTION, 1, 1, 10 },
-	{ "nothing_new", TH_STUCK_NOTHING_NEW, TH_STUCK_BY_RESULT, 1, 1, 24 },
-	{ "repeated_message", TH_STUCK_MESSAGES, TH_STUCK_BY_ACTION, 1, 1, 3 },
-	{ "condensed_again", TH_STUCK_CONDENSED, TH_STUCK_BY_ACTION, 1, 1, 3 },
+	{ "repeated_call", TH_STUCK_CYCLE, TH_STUCK_BY_RESULT, 1, 1, 4, 0 },
+	{ "repeated_error", TH_STUCK_ERRORS, TH_STUCK_BY_ACTION, 1, 1, 4, 0 },
+	{ "repeated_round", TH_STUCK_CYCLE, TH_STUCK_BY_RESULT, 2, PERIOD_MAX, 3, 0 },
+	{ "screen_unchanged", TH_STUCK_SCREEN, TH_STUCK_BY_ACTION, 1, 1, 10, 0 },
+	{ "nothing_new", TH_STUCK_NOTHING_NEW, TH_STUCK_BY_RESULT, 1, 1, 24, 0 },
+	{ "repeated_message", TH_STUCK_MESSAGES, TH_STUCK_BY_ACTION, 1, 1, 3, 0 },
+	{ "condensed_again", TH_STUCK_CONDENSED, TH_STUCK_BY_ACTION, 1, 1, 3, 0 },
 };
 
 /* spec: openhands/controller/stuck.py.  What a command printed does not count there. */
 static const struct th_stuck_rule openhands_v0[] = {
-	{ "repeating_action_observation", TH_STUCK_CYCLE, TH_STUCK_BY_CODE, 1, 1, 4 },
-	{ "repeating_action_error", TH_STUCK_ERRORS, TH_STUCK_BY_ACTION, 1, 1, 3 },
-	{ "monologue", TH_STUCK_MESSAGES, TH_STUCK_BY_ACTION, 1, 1, 3 },
-	{ "repeating_action_observation_pattern", TH_STUCK_CYCLE, TH_STUCK_BY_CODE, 2, 2, 3 },
-	{ "context_window_error", TH_STUCK_CONDENSED, TH_STUCK_BY_ACTION, 1, 1, 10 },
+	{ "repeating_action_observation", TH_STUCK_CYCLE, TH_STUCK_BY_CODE, 1, 1, 4, 0 },
+	{ "repeating_action_error", TH_STUCK_ERRORS, TH_STUCK_BY_ACTION, 1, 1, 3, 0 },
+	{ "monologue", TH_STUCK_MESSAGES, TH_STUCK_BY_ACTION, 1, 1, 3, 0 },
+	{ "repeating_action_observation_pattern", TH_STUCK_CYCLE, TH_STUCK_BY_CODE, 2, 2, 3, 0 },
+	{ "context_window_error", TH_STUCK_CONDENSED, TH_STUCK_BY_ACTION, 1, 1, 10, 0 },
 };
 
 /* spec: openhands/sdk/conversation/stuck_detector.py.  Any words are a monologue there. */
 static const struct th_stuck_rule openhands_v1[] = {
-	{ "repeating_action_observation", TH_STUCK_CYCLE, TH_STUCK_BY_RESULT, 1, 1, 4 },
-	{ "repeating_action_error", TH_STUCK_ERRORS, TH_STUCK_BY_ACTION, 1, 1, 4 },
-	{ "monologue", TH_STUCK_MESSAGES, TH_STUCK_BY_RESULT, 1, 1, 3 },
-	{ "alternating_pattern", TH_STUCK_CYCLE, TH_STUCK_BY_RESULT, 2, 2, 3 },
+	{ "repeating_action_observation", TH_STUCK_CYCLE, TH_STUCK_BY_RESULT, 1, 1, 4, 0 },
+	{ "repeating_action_error", TH_STUCK_ERRORS, TH_STUCK_BY_ACTION, 1, 1, 4, 3 },
+	{ "monologue", TH_STUCK_MESSAGES, TH_STUCK_BY_RESULT, 1, 1, 3, 0 },
+	{ "alternating_pattern", TH_STUCK_CYCLE, TH_STUCK_BY_RESULT, 2, 2, 3, 0 },
 };
 
 const struct th_stuck_rules th_stuck_rules[TH_STUCK_RULES_COUNT] = {
@@ -125,11 +125,12 @@ static bool fits(const struct th_stuck *s, size_t count, size_t at, const struct
 	return false;
 }
 
-static bool is_run(const struct th_stuck *s, size_t count, const struct th_stuck_rule *r)
+static bool is_run(const struct th_stuck *s, size_t count, const struct th_stuck_rule *r,
+		   size_t times)
 {
-	if (count < r->times)
+	if (count < times)
 		return false;
-	for (size_t at = 0; at < r->times; at++)
+	for (size_t at = 0; at < times; at++)
 		if (!fits(s, count, at, r))
 			return false;
 	return true;
@@ -145,7 +146,7 @@ bool th_stuck_look(const struct th_stuck *s, const struct th_stuck_rules *rules,
 		bool found = false;
 
 		if (r->shape != TH_STUCK_CYCLE)
-			found = is_run(s, count, r);
+			found = is_run(s, count, r, r->times);
 		for (; r->shape == TH_STUCK_CYCLE && period <= r->period_to; period++) {
 			found = is_cycle(s, count, period, r->times, r->compare);
 			if (found)
@@ -155,6 +156,22 @@ bool th_stuck_look(const struct th_stuck *s, const struct th_stuck_rules *rules,
 			continue;
 		*ret =
 		    (struct th_stuck_finding){ r, period, r->times, s->count - period * r->times };
+		return true;
+	}
+	return false;
+}
+
+bool th_stuck_hint(const struct th_stuck *s, const struct th_stuck_rules *rules,
+		   struct th_stuck_finding *ret)
+{
+	size_t count = kept(s, rules);
+
+	for (const struct th_stuck_rule *r = rules->list; r < rules->list + rules->count; r++) {
+		size_t hint = r->hint;
+
+		if (!hint || !is_run(s, count, r, hint) || is_run(s, count, r, hint + 1))
+			continue;
+		*ret = (struct th_stuck_finding){ r, 1, hint, s->count - hint };
 		return true;
 	}
 	return false;

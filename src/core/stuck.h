@@ -50,6 +50,7 @@ struct th_stuck_rule {
 	enum th_stuck_compare compare;
 	uint8_t period_from, period_to; /* CYCLE: calls of one round */
 	uint8_t times;                  /* rounds, or moves in a row */
+	uint8_t hint; /* moves in a row at which the model is told, once; 0: it is not */
 };
 
 struct th_stuck_rules {
@@ -84,6 +85,9 @@ void th_stuck_clear(struct th_stuck *s);
 void th_stuck_add(struct th_stuck *s, const struct th_move *move);
 /* Whether the newest moves are a loop by one of the rules. */
 bool th_stuck_look(const struct th_stuck *s, const struct th_stuck_rules *rules,
+		   struct th_stuck_finding *ret);
+/* Whether the newest moves are just so many that the model is to be told. */
+bool th_stuck_hint(const struct th_stuck *s, const struct th_stuck_rules *rules,
 		   struct th_stuck_finding *ret);
 /* What was found, as the rest of a sentence: "the last 4 calls were the same, with the same
  * results". */

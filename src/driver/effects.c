@@ -218,7 +218,7 @@ static void print_stuck(const struct th_live *l, const char *begin, struct th_bu
 {
 	struct th_stuck_finding f;
 
-	if (!th_session_stuck(&l->fold, &f))
+	if (!th_session_stuck(&l->fold, &f) && !th_session_stuck_hint(&l->fold, &f))
 		return; /* never: the effect is due because it is */
 	th_buf_printf(out, "%s: ", begin);
 	th_stuck_print(&f, out);

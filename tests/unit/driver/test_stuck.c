@@ -92,6 +92,47 @@ static void test_it_goes_on(void **unused)
 	paper_free(w);
 }
 
+#define V1 "{\"name\":\"a\",\"stuck\":{\"rules\":\"openhands_v1\"}}"
+#define REPEAT "You repeat yourself: the same call failed 3 times in a row."
+
+static void fail_once(struct paper *w, const char *tool)
+{
+	char call[200];
+
+	snprintf(call, sizeof(call), CALL("c", "%s", "{}"), tool);
+	answer(w, call);
+	paper_settle(w);
+}
+
+/* As OpenHands' SDK: the third failure is told of, once; the fourth is the last. */
+static void test_a_hint(void **unused)
+{
+	struct paper *w = begin(V1, "go");
+
+	(void)unused;
+	paper_settle(w);
+	fail_once(w, "nope");
+	fail_once(w, "nope");
+	assert_int_equal(times(w->request->body, REPEAT), 0);
+	fail_once(w, "nope");
+	assert_int_equal(times(w->request->body, REPEAT), 1);
+	assert_int_equal(paper_fold(w)->state, TH_STATE_RUNNING);
+	restart(w, V1); /* it knows that it was told */
+	paper_settle(w);
+	assert_int_equal(times(w->request->body, REPEAT), 1);
+	/* Something else in between, and it begins anew. */
+	fail_once(w, "other");
+	fail_once(w, "nope");
+	fail_once(w, "nope");
+	assert_int_equal(times(w->request->body, REPEAT), 1);
+	fail_once(w, "nope");
+	assert_int_equal(times(w->request->body, REPEAT), 2);
+	fail_once(w, "nope");
+	assert_int_equal(paper_fold(w)->state, TH_STATE_STUCK);
+	assert_int_equal(paper_count(w->log, TH_EV_MESSAGE), 3);
+	paper_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -99,6 +140,7 @@ int main(void)
 		cmocka_unit_test(test_it_is_told),
 		cmocka_unit_test(test_a_person_is_asked),
 		cmocka_unit_test(test_it_goes_on),
+		cmocka_unit_test(test_a_hint),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
