@@ -349,6 +349,7 @@ struct th_tool_spec {
 	bool strict;   /* schema is in the strict subset */
 	bool ask;      /* every call needs approval */
 	bool question; /* a person's answer is the result of a call */
+	bool last;     /* where it ends the task, no call behind it in its answer runs */
 	bool hidden;   /* it can be called, but no model is told of it */
 	struct th_effect_scope scope;
 	const struct th_effect_looks *looks; /* its calls that only look; NULL: none of them */

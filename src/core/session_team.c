@@ -221,9 +221,8 @@ static const struct th_call *ending_call(const struct th_session *s, const struc
 			continue;
 		if (m->tool_use == TH_USE_FIRST)
 			return c;
-		for (size_t j = 0; j < m->stop_at.count; j++)
-			if (m->tool_use == TH_USE_NAMES && th_str_eq(m->stop_at.list[j], c->tool))
-				return c;
+		if (th_member_stops_at(m, c->tool))
+			return c;
 	}
 	return NULL;
 }

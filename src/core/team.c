@@ -638,6 +638,14 @@ enum th_code th_team_agent(const struct th_json *definition, size_t index, struc
 	return code;
 }
 
+bool th_member_stops_at(const struct th_member *m, struct th_str tool)
+{
+	for (size_t i = 0; i < m->stop_at.count; i++)
+		if (m->tool_use == TH_USE_NAMES && th_str_eq(m->stop_at.list[i], tool))
+			return true;
+	return false;
+}
+
 int th_member_handoff(const struct th_member *m, struct th_str tool)
 {
 	for (size_t i = 0; i < m->handoff_count; i++)

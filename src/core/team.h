@@ -109,6 +109,8 @@ TH_NODISCARD enum th_code th_team_agent(const struct th_json *definition, size_t
 
 /* Index of the handoff that a function of this name means, or -1. */
 int th_member_handoff(const struct th_member *m, struct th_str tool);
+/* The result of this tool is the final output: stop_at has its name. */
+bool th_member_stops_at(const struct th_member *m, struct th_str tool);
 /* The same of a tool that is an agent. */
 const struct th_delegate *th_member_delegate(const struct th_member *m, struct th_str tool);
 /* Those of one stage that look at this tool. */

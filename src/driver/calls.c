@@ -82,6 +82,22 @@ void th_live_record(struct th_live *l, struct th_call *c)
 		record_item(l, c, c->item, TH_STR(""));
 }
 
+/* A call before it in the same answer ends the task. */
+static bool is_behind_the_end(const struct th_live *l, const struct th_call *c)
+{
+	const struct th_member *m = th_session_member(&l->fold);
+
+	for (const struct th_call *before = l->fold.calls; before < c; before++) {
+		const struct th_tool_row *row =
+		    before->computer ? NULL : th_live_tool(l, before->tool);
+
+		if (row && row->spec.last && before->phase != TH_CALL_DENIED &&
+		    th_member_stops_at(m, before->tool))
+			return true;
+	}
+	return false;
+}
+
 /* Records the call with another item, and with what the grounder found; both JSON. */
 static void record_item(struct th_live *l, struct th_call *c, struct th_str item,
 			struct th_str grounding)
@@ -122,6 +138,8 @@ static void record_item(struct th_live *l, struct th_call *c, struct th_str item
 	}
 	if (c->cancelled)
 		why = TH_STR(TH_CALL_CANCELLED_WHY);
+	else if (is_behind_the_end(l, c))
+		why = TH_STR("a call before it in the same answer ended the task");
 	d.arguments = th_buf_str(&arguments);
 	if (!c->computer && spec && th_effect_only_looks(spec->looks, d.arguments))
 		class = TH_CLASS_R;

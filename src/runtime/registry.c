@@ -37,6 +37,7 @@ static enum th_code builtin(struct th_str name, const struct th_tool *tool, stru
 			.class = tool->class,
 			.ask = tool->ask,
 			.question = tool->question,
+			.last = tool->last,
 			.scope = tool->scope,
 			.looks = tool->looks,
 		},

@@ -3,7 +3,7 @@
  * finish.c - the end of a task as a call, for models that were taught to end so.
  *
  * An agent that has it says tool_use_behavior: {stop_at: [finish]}: then its message is the
- * final output.
+ * final output, and calls behind it in the same answer are refused.
  */
 #include "tools/tool.h"
 
@@ -28,6 +28,7 @@ const struct th_tool th_tool_finish = {
 	.description = "Say that the task is done, or that it cannot be. It ends your work.",
 	.class = TH_CLASS_R,
 	.scope = { TH_TARGET_OTHER, TH_SHOWS_ONE },
+	.last = true,
 	.arguments = &th_finish_table,
 	.start = start,
 };

@@ -112,6 +112,7 @@ struct th_tool {
 	bool question;    /* a person's answer is its result: start() is not for it */
 	bool on_computer; /* its calls are done by the session's computer (computer.h, browse) */
 	bool ask;         /* every call needs approval, whatever the agent file says */
+	bool last;        /* where it ends the task, no call behind it in its answer runs */
 	const struct th_table *arguments; /* closed table */
 	void (*start)(struct th_tool_job *job);
 	void (*cancel)(

@@ -906,9 +906,43 @@ static void test_items_are_history(void **unused)
 	paper_free(w);
 }
 
+#define ENDS "{\"name\":\"a\",\"tool_use_behavior\":{\"stop_at\":[\"weather\"]}}"
+
+/* Where a tool is the last of its answer, what stands behind it does not run; and where it ends
+ * nothing, it is a tool as others. */
+static void test_nothing_behind_the_end(void **unused)
+{
+	static const struct {
+		const char *agent;
+		bool last, runs;
+	} cases[] = { { ENDS, true, false },
+		      { ENDS, false, true },
+		      { "{\"name\":\"a\"}", true, true } };
+
+	(void)unused;
+	for (size_t i = 0; i < TH_COUNT(cases); i++) {
+		struct paper *w = begin(cases[i].agent, "go");
+
+		team.row.spec.last = cases[i].last;
+		paper_settle(w);
+		answer(w, CALL("c1", "weather", "{}") "," CALL("c2", "weather", "{}"));
+		paper_settle(w);
+		assert_int_equal(paper_count(w->log, TH_EV_OUTCOME), 2);
+		assert_int_equal(paper_count(w->log, TH_EV_INTENT), cases[i].runs ? 2 : 1);
+		if (!cases[i].runs)
+			assert_non_null(
+			    strstr(paper_last(w->log, TH_EV_CALL),
+				   "a call before it in the same answer ended the task"));
+		assert_int_equal(paper_count(w->log, TH_EV_FINAL),
+				 strcmp(cases[i].agent, ENDS) == 0);
+		paper_free(w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nothing_behind_the_end),
 		cmocka_unit_test(test_instructions_are_asked_once_a_turn),
 		cmocka_unit_test(test_guardrails_answer_when_they_like),
 		cmocka_unit_test(test_a_tripwire_cancels_the_request),
