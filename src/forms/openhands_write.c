@@ -446,9 +446,12 @@ static enum th_code on_event(struct th_openhands_writer *x, const struct th_even
 	if (ev->kind == TH_EV_SESSION_CREATED)
 		return on_created(x, ev, v, err);
 	if (ev->kind == TH_EV_MESSAGE)
-		return put_message(
-		    x, ev, 0, th_str_is(th_json_get_str(v, "role"), "user") ? "user" : "system",
-		    th_json_get(v, "content"), err);
+		return put_message(x, ev, 0,
+				   th_str_is(th_json_get_str(v, "role"), "user") &&
+					   ev->source != TH_SOURCE_ENVIRONMENT
+				       ? "user"
+				       : "system",
+				   th_json_get(v, "content"), err);
 	if (ev->kind == TH_EV_CALL)
 		return on_call(x, ev, v, err);
 	if (ev->kind == TH_EV_OUTCOME)
