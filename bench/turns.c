@@ -4,7 +4,7 @@
  * tool of class R, a scripted model on loopback, events in a store.
  *
  *	turns url=http://127.0.0.1:PORT/l0/n50/k0/v1 store=sqlite:/tmp/b.db
- *	      sessions=64 hist=0 stream=0 mode=turns|growth|memory
+ *	      sessions=64 hist=0 stream=0 mode=turns|growth|memory model=gpt-4.1
  *
  * turns:  CPU and wall time per turn over all sessions.
  * growth: one session; CPU per turn around turn 50 and around turn 800, with
@@ -131,7 +131,7 @@ int main(int argc, char **argv)
 	struct th_agent agent = {
 		.name = TH_STR("bench"),
 		.instructions = TH_STR("You are a helpful assistant."),
-		.model = TH_STR("gpt-4.1"),
+		.model = th_str_of(bench_option(argc, argv, "model", "gpt-4.1")),
 		.base_url = th_str_of(
 		    bench_option(argc, argv, "url", "http://127.0.0.1:9100/l0/n50/k0/v1")),
 		.settings = &settings,
