@@ -10,6 +10,7 @@ import { replayView } from './replay.js';
 import { moneyView, sessionMoneyView } from './money.js';
 import { compareView } from './compare.js';
 import { filesView } from './files.js';
+import { keysDialog, listenForKeys } from './keys.js';
 import { ServerSource } from './source.js';
 
 const app = document.getElementById('app');
@@ -106,7 +107,7 @@ function frame() {
       h('nav', { 'aria-label': 'Views' }, h('a', { href: '#/' }, icon('list'), h('span', { class: 'label' }, 'Sessions')),
         h('a', { href: '#/waiting' }, icon('hand'), h('span', { class: 'label' }, 'Waiting'), badge),
         h('a', { href: '#/money' }, icon('chart'), h('span', { class: 'label' }, 'Cost'))),
-      h('div', { class: 'top-end' }, h('span', { class: 'who muted', title: [...scopes].join(', ') }, user), themeButton,
+      h('div', { class: 'top-end' }, h('span', { class: 'who muted', title: [...scopes].join(', ') }, user), iconButton('keys', 'Keys', { onclick: keysDialog, 'aria-keyshortcuts': '?' }), themeButton,
         iconButton('out', 'Log out', { onclick: () => logout().then(() => ask(), (e) => toast(`${e.message}.`, true)) }))),
     h('div', { id: 'view' }));
   waiting.watch((list) => {
@@ -148,6 +149,7 @@ async function boot() {
 }
 
 theme();
+listenForKeys();
 addEventListener('hashchange', async () => {
   if (location.hash.startsWith('#code=')) {
     const problem = await loginByLink();
