@@ -71,16 +71,19 @@ const groups = ['day', 'agent', 'model', 'user'];
 const BARS = 12; // of a chart of names; the rest are one bar
 const NEWEST = 20; // sessions whose logs are read
 const EVENTS_MAX = 3000; // of such a log
-const sums = [{ name: 'fresh', class: 'c-fresh' }, { name: 'cached', class: 'c-cached' }, { name: 'output', class: 'c-out' }];
 
 /** Sums by day, agent, model and user, as the server has them: of all that this login may see. */
 async function readSums(every) {
   const answers = await Promise.all(groups.map((by) => get(`/api/usage?by=${by}${every ? '&user=*' : ''}`)));
-  return Object.fromEntries(groups.map((by, i) => [by, answers[i].usage.map((u) => ({ label: u[by] || '-', n: u.sessions ?? 0, in: u.tokens_in ?? 0, cached: u.tokens_cached ?? 0, out: u.tokens_out ?? 0, cost: u.cost_usd ?? 0 }))]));
+  return Object.fromEntries(groups.map((by, i) => [by, answers[i].usage.map((u) => ({
+    label: u[by] || '-', n: u.sessions ?? 0, in: u.tokens_in ?? 0, cached: u.tokens_cached ?? 0, written: u.tokens_written ?? 0, out: u.tokens_out ?? 0,
+    cost: u.cost_usd ?? 0, time: [u.model_ms ?? 0, u.tools_ms ?? 0, u.person_ms ?? 0],
+  }))]));
 }
 
 const bySize = (list) => [...list].sort((a, b) => b.cost - a.cost || b.in - a.in);
-const values = (g) => [Math.max(0, g.in - g.cached), g.cached, g.out];
+const values = (g) => input({ input: g.in, cached: g.cached, written: g.written, output: g.out });
+const timed = (list) => list.some((g) => g.time.some(Boolean));
 
 /** The largest as bars, the rest as one more. */
 function largest(list, pick) {
@@ -92,16 +95,17 @@ function largest(list, pick) {
 
 function table(name, list) {
   return h('section', { class: 'card' }, h('h2', null, `By ${name}`), h('div', { class: 'table-box', tabindex: '0', role: 'region', 'aria-label': `By ${name}` }, h('table', null,
-    h('thead', null, h('tr', null, h('td', null, ''), ['Sessions', 'Tokens in', 'Cached', 'Tokens out', 'Cost'].map((t) => h('th', { scope: 'col' }, t)))),
-    h('tbody', null, bySize(list).slice(0, 100).map((g) => h('tr', null, h('th', { scope: 'row', dir: 'auto' }, oneLine(g.label, 60)), [g.n, count(g.in), count(g.cached), count(g.out), usd(g.cost)].map((v) => h('td', null, String(v)))))))));
+    h('thead', null, h('tr', null, h('td', null, ''), ['Sessions', 'Tokens in', 'Cached', 'Written', 'Tokens out', 'Cost', 'Model', 'Tools', 'Waiting'].map((t) => h('th', { scope: 'col' }, t)))),
+    h('tbody', null, bySize(list).slice(0, 100).map((g) => h('tr', null, h('th', { scope: 'row', dir: 'auto' }, oneLine(g.label, 60)), [g.n, count(g.in), count(g.cached), count(g.written), count(g.out), usd(g.cost), ...g.time.map(duration)].map((v) => h('td', null, String(v)))))))));
 }
 
 function of(name, list) {
-  return [list.length > 1 ? bars(`Tokens by ${name}`, largest(list, values), sums, count) : null,
+  return [list.length > 1 ? bars(`Tokens by ${name}`, largest(list, values), tokens, count) : null,
+    list.length > 1 && timed(list) ? bars(`Time by ${name}`, largest(list, (g) => g.time), times, duration) : null,
     list.length > 1 && list.some((g) => g.cost) ? bars(`Cost by ${name}`, largest(list, (g) => [g.cost]), dollars, axis) : null, table(name, list)];
 }
 
-/** What the server has no sums of, as the logs of the newest sessions have it: {label, agent, usage, time, cost} each. */
+/** The newest sessions one by one, as their logs have it: {label, usage, time, cost} each. */
 async function readNewest(told, signal) {
   const page = await get(`/api/sessions?limit=${NEWEST}`, signal);
   const read = [];
@@ -111,20 +115,17 @@ async function readNewest(told, signal) {
     const { fold } = await readWhole(new ServerSource(row.session_id), null, signal);
     const turns = turnsOf(fold.entries);
     const each = (name) => [...(turns[0]?.[name] ?? [])].map((_, k) => sum(turns, (t) => t[name][k]));
-    if (turns.length) read.push({ label: oneLine(row.title || row.session_id, 60), agent: row.agent || '-', user: row.user || '-', usage: each('usage'), time: each('time'), cost: sum(turns, (t) => t.cost) });
+    if (turns.length) read.push({ label: oneLine(row.title || row.session_id, 60), usage: each('usage'), time: each('time'), cost: sum(turns, (t) => t.cost) });
   }
   return { read, left: page.sessions.filter((row) => row.head_seq > EVENTS_MAX).length };
 }
 
 function newestCharts({ read, left }) {
-  const by = (name, pick) => [...Map.groupBy(read, (r) => r[name])].map(([label, rows]) => ({ label: oneLine(label, 60), values: pick(rows[0]).map((_, k) => sum(rows, (r) => pick(r)[k])) }));
   if (!read.length) return h('p', { class: 'muted' }, 'No model was asked in them yet.');
-  const over = (name) => [bars(`Tokens by ${name}, of these`, by(name, (r) => r.usage), tokens, count), bars(`Time by ${name}, of these`, by(name, (r) => r.time), times, duration)];
   return [left ? h('p', { class: 'muted' }, `Left out for their length, above ${count(EVENTS_MAX)} events: ${left}.`) : null,
     bars('Tokens per session', read.map((r) => ({ label: r.label, values: r.usage })), tokens, count),
     bars('Time per session', read.map((r) => ({ label: r.label, values: r.time })), times, duration),
-    read.some((r) => r.cost) ? bars('Cost per session', read.map((r) => ({ label: r.label, values: [r.cost] })), dollars, axis) : null,
-    over('agent'), new Set(read.map((r) => r.user)).size > 1 ? over('user') : null];
+    read.some((r) => r.cost) ? bars('Cost per session', read.map((r) => ({ label: r.label, values: [r.cost] })), dollars, axis) : null];
 }
 
 /** The part of the view that reads logs, once somebody asks for it. */
@@ -139,7 +140,7 @@ function newest(signal) {
       if (!signal.aborted) fill(box, h('p', { class: 'problem' }, `They cannot be read: ${error.message}.`), go);
     }
   } });
-  fill(box, h('p', { class: 'muted' }, 'Times of model, tools and waiting, and what was written to a cache, stand in the logs alone.'), go);
+  fill(box, h('p', { class: 'muted' }, 'Session by session, out of their logs.'), go);
   return box;
 }
 
@@ -155,7 +156,8 @@ export function moneyView(root, { fail, scopes }) {
       h('div', { class: 'tiles' }, tile('Sessions', count(total('n'))), tile('Tokens in', count(total('in')), total('in') ? `${Math.round((100 * total('cached')) / total('in'))} % cached` : null), tile('Tokens out', count(total('out'))), tile('Cost', total('cost') ? usd(total('cost')) : 'not known')),
       h('div', { class: 'budgets' }, budget('Running at once', quota.sessions.used, quota.sessions.limit, String), budget('Turns today', quota.turns_today.used, quota.turns_today.limit, String),
         budget('Cost today', quota.cost_usd_today.used, quota.cost_usd_today.limit, axis), quota.turns_today.limit || quota.cost_usd_today.limit ? h('p', { class: 'muted' }, `The next day begins at ${moment(quota.day_ends_ms)}.`) : null),
-      all.day.length ? [bars('Tokens per day', all.day.map((d) => ({ label: d.label, values: values(d) })), sums, count),
+      all.day.length ? [bars('Tokens per day', all.day.map((d) => ({ label: d.label, values: values(d) })), tokens, count),
+        timed(all.day) ? bars('Time per day', all.day.map((d) => ({ label: d.label, values: d.time })), times, duration) : null,
         total('cost') ? bars('Cost per day', all.day.map((d) => ({ label: d.label, values: [d.cost] })), dollars, axis) : null,
         of('agent', all.agent), of('model', all.model), of('user', all.user), newest(abort.signal)] : h('p', { class: 'muted empty' }, 'Nothing was asked yet.')));
   })().catch((error) => { if (!abort.signal.aborted) fail(error, ''); });

@@ -254,6 +254,13 @@ void th_usage_line_print(const struct th_usage_ask *ask, const struct th_usage_l
 	th_jw_kint(w, "calls", c->calls);
 	th_jw_kint(w, "tokens_in", c->tokens_in);
 	th_jw_kint(w, "tokens_cached", c->tokens_cached);
+	if (!s) /* a session's log has its own */
+		th_jw_kint(w, "tokens_written", c->used.tokens_written);
 	th_jw_kint(w, "tokens_out", c->tokens_out);
 	th_jw_kreal(w, "cost_usd", (double)c->cost_nano / 1e9);
+	if (s)
+		return;
+	th_jw_kint(w, "model_ms", c->used.model_ms);
+	th_jw_kint(w, "tools_ms", c->used.tools_ms);
+	th_jw_kint(w, "person_ms", c->used.person_ms);
 }

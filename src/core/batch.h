@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "core/event.h"
+#include "core/used.h"
 
 struct th_call;
 
@@ -49,6 +50,7 @@ struct th_append {
 	/* The words with which its first task begins, to find it by; empty: said before, or not
 	 * yet.  At most TH_TASK_TEXT_MAX of them are kept. */
 	struct th_str task;
+	struct th_used used; /* more than what was said in appends before */
 	/* Set by the store: OK, EFENCED, EEXIST; ENOENT (no such session, no such event to fork
 	 * from), EUSAGE (session id), ELIMIT (size of an event, depth of forks), ECORRUPT. */
 	enum th_code result;

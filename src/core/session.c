@@ -164,6 +164,10 @@ enum th_code th_step_state(struct th_step *st, enum th_state to)
 		s->waiting_ms = st->ev->ts_ms;
 	else if (is_persons(s->state) && !is_persons(to) && st->ev->ts_ms > s->waiting_ms)
 		s->task_ms += st->ev->ts_ms - s->waiting_ms;
+	if (s->state == TH_STATE_WAITING)
+		th_used_add(&s->used.person_ms, st->ev->ts_ms - s->asked_ms);
+	if (to == TH_STATE_WAITING)
+		s->asked_ms = st->ev->ts_ms;
 	s->state = to;
 	s->notified = false;
 	return TH_OK;
@@ -600,6 +604,15 @@ static enum th_code check_order(const struct th_session *s, const struct th_even
 	return s->no_memory ? th_fail_memory(err) : TH_OK;
 }
 
+/* The same events say it at the same places, whoever folds them. */
+static void say_used(struct th_session *s, int64_t now_ms)
+{
+	if (s->state == TH_STATE_RUNNING && now_ms - s->used_said_ms < TH_USED_SAID_MS)
+		return;
+	s->used_said = s->used;
+	s->used_said_ms = now_ms;
+}
+
 enum th_code th_session_step_parsed(struct th_session *s, struct th_parsed *parsed,
 				    struct th_effects *ret, struct th_err *err)
 {
@@ -634,6 +647,7 @@ enum th_code th_session_step_parsed(struct th_session *s, struct th_parsed *pars
 			s->bytes_then = s->bytes;
 		s->seq = ev->seq;
 		s->updated_ms = ev->ts_ms;
+		say_used(s, ev->ts_ms);
 		th_step_due(s, ret);
 	} else {
 		ret->count = 0;

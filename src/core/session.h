@@ -26,6 +26,7 @@
 #include "core/stuck.h"
 #include "core/team.h"
 #include "core/unknown.h"
+#include "core/used.h"
 
 /* id, name, exit code of `thole run`, one line */
 #define TH_STATES(X)                                                       \
@@ -312,6 +313,9 @@ struct th_session {
 	struct th_digest head;                   /* kept by the caller, not by step */
 	int64_t created_ms, updated_ms, task_ms; /* ts of the first, last, and task's first event */
 	struct th_totals totals;
+	struct th_used used, used_said;    /* in all; as a store is told it */
+	int64_t used_said_ms;              /* ts of when it was said */
+	int64_t asked_ms;                  /* ts of when it began to wait for a person */
 	uint64_t items, bytes;             /* history entries so far, and their events' size */
 	uint64_t items_then;               /* those that the last condensation left */
 	uint64_t bytes_then;               /* when the last answer came, it included */

@@ -520,6 +520,7 @@ enum th_code th_on_outcome(struct th_step *st)
 	th_stuck_outcome(st, c);
 	th_next_step_outcome(st, c, th_json_get(st->data, "output"));
 	s->items++;
+	th_used_add(&s->used.tools_ms, d.elapsed_ms);
 	s->totals.calls_unknown += c->status == TH_OUTCOME_UNKNOWN;
 	if (c->status == TH_OUTCOME_DONE)
 		th_restated_take(&s->restated, c->tool, c->arguments);

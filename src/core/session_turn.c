@@ -184,6 +184,9 @@ enum th_code th_on_model_answered(struct th_step *st)
 	s->totals.turns++;
 	s->totals.task_turns++;
 	add_usage(&s->totals, th_json_get(st->data, "usage"), d.cost_nano);
+	th_used_add(&s->used.tokens_written,
+		    th_json_get_int(th_json_get(st->data, "usage"), "written", 0));
+	th_used_add(&s->used.model_ms, d.elapsed_ms);
 	s->answer_tokens = usage_tokens(th_json_get(st->data, "usage"));
 	s->reserved = (struct th_reservation){ 0 };
 	s->totals.cost_unknown |= !th_json_get(st->data, "cost_nano");

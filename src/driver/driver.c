@@ -437,6 +437,7 @@ static enum th_code opening_folded(struct th_opening *o, enum th_code code, stru
 	l->epoch = row->epoch;
 	l->created_ms = row->created_ms;
 	l->durable_seq = row->head_seq;
+	l->used_said = l->fold.used_said;
 	l->parent_seq = row->parent_seq;
 	o->folded = true;
 	return TH_OK;

@@ -116,6 +116,7 @@ struct th_live {
 	struct th_digest head;
 	int64_t epoch, created_ms;
 	uint64_t durable_seq;
+	struct th_used used_said; /* that appends have told the store */
 	const struct th_append
 	    *fresh; /* what has just become durable, while observers are called */
 	struct th_pending pending;

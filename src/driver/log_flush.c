@@ -200,7 +200,9 @@ static bool fill_append(struct th_commit *c, struct th_live *l, struct th_append
 		.digests = p->digests,
 		.event_count = p->count,
 		.task = p->task,
+		.used = th_used_more(&l->used_said, &l->fold.used_said),
 	};
+	l->used_said = l->fold.used_said;
 	th_pending_end(p);
 	p->create = false;
 	return true;

@@ -36,7 +36,7 @@ static const struct th_route routes[] = {
 	{ "POST", "/api/sessions/{id}/reject", TH_SCOPE_APPROVE, th_api_session_reject, SMALL, NULL, "a call may not: call_id, message, always", &th_session_decision_table },
 	{ "POST", "/api/sessions/{id}/settle", TH_SCOPE_APPROVE, th_api_session_settle, SMALL, NULL, "what became of a call: call_id, outcome, message", &th_session_decision_table },
 	{ "GET", "/api/waiting", TH_SCOPE_READ, th_api_waiting, 0, NULL, "what waits for a person, in all sessions: limit, after", NULL },
-	{ "GET", "/api/usage", TH_SCOPE_READ, th_api_usage, 0, NULL, "tokens and cost: by (day, user, agent, model, session), from, to, limit, after; user (scope admin; * is all)", NULL },
+	{ "GET", "/api/usage", TH_SCOPE_READ, th_api_usage, 0, NULL, "tokens, cost and time: by (day, user, agent, model, session), from, to, limit, after; user (scope admin; * is all)", NULL },
 	{ NULL, NULL, 0, NULL, 0, NULL, NULL, NULL },
 };
 // clang-format on

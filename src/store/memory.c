@@ -242,11 +242,14 @@ static void task_set(struct session *s, struct th_str text)
 /* Before the row is written. */
 static enum th_code usage_note(struct memory *m, const struct session *s, const struct th_append *a)
 {
-	struct th_usage_row more;
+	struct th_usage_row more, used;
+	enum th_code code = TH_OK;
 
-	return th_usage_of(a->create ? NULL : &s->row, a->row, &more)
-		   ? th_usage_sums_add(&m->usage, &more, NULL)
-		   : TH_OK;
+	if (th_usage_used(a, &used))
+		code = th_usage_sums_add(&m->usage, &used, NULL);
+	if (code == TH_OK && th_usage_of(a->create ? NULL : &s->row, a->row, &more))
+		code = th_usage_sums_add(&m->usage, &more, NULL);
+	return code;
 }
 
 static enum th_code apply(struct handle *h, const struct th_append *a)

@@ -158,7 +158,9 @@ static enum th_code append_one(struct th_pg_appending *w, struct th_append *a)
 				       w->s->shown);
 		e->created = true;
 	}
-	if (th_usage_of(begins ? NULL : &e->row, a->row, &more))
+	if (th_usage_used(a, &more))
+		code = th_usage_sums_add(&w->usage, &more, w->err);
+	if (code == TH_OK && th_usage_of(begins ? NULL : &e->row, a->row, &more))
 		code = th_usage_sums_add(&w->usage, &more, w->err);
 	e->changed = true;
 	e->row = *a->row;

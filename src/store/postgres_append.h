@@ -27,7 +27,7 @@ struct th_pg_entry {
 /* The parameters of its statements, column by column. */
 struct th_pg_columns {
 	struct th_pq_array sessions[TH_PG_SESSION_ARRAYS], events[TH_PG_EVENT_ARRAYS];
-	struct th_pq_array ids, tasks[3], names[2], hashes, usage[11];
+	struct th_pq_array ids, tasks[3], names[2], hashes, usage[15];
 };
 
 struct th_pg_appending {

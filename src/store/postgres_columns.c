@@ -29,6 +29,7 @@ static const enum th_pq_type task_types[] = { TH_PQ_I64, TH_PQ_TEXT, TH_PQ_I64 }
 static const enum th_pq_type name_types[] = { TH_PQ_BYTES, TH_PQ_I64 };
 static const enum th_pq_type usage_types[] = { TH_PQ_TEXT, TH_PQ_I64, TH_PQ_TEXT, TH_PQ_TEXT,
 					       TH_PQ_I64,  TH_PQ_I64, TH_PQ_I64,  TH_PQ_I64,
+					       TH_PQ_I64,  TH_PQ_I64, TH_PQ_I64,  TH_PQ_I64,
 					       TH_PQ_I64,  TH_PQ_I64, TH_PQ_I64 };
 
 static void each_array(struct th_pg_columns *c, void (*fn)(struct th_pq_array *l))
@@ -378,7 +379,11 @@ static enum th_code usage_add(void *ctx, const struct th_usage_row *row, struct 
 	th_pq_array_i64(l++, row->tokens_in);
 	th_pq_array_i64(l++, row->tokens_cached);
 	th_pq_array_i64(l++, row->tokens_out);
-	th_pq_array_i64(l, row->cost_nano);
+	th_pq_array_i64(l++, row->cost_nano);
+	th_pq_array_i64(l++, row->used.tokens_written);
+	th_pq_array_i64(l++, row->used.model_ms);
+	th_pq_array_i64(l++, row->used.tools_ms);
+	th_pq_array_i64(l, row->used.person_ms);
 	return TH_OK;
 }
 
@@ -399,17 +404,22 @@ static enum th_code usage_write(struct th_pg_appending *w)
 		    w->c,
 		    "INSERT INTO thole.usage AS u (user_id, day, agent_type, model, sessions, "
 		    "turns,"
-		    " calls, tokens_in, tokens_cached, tokens_out, cost_nano, part)"
-		    " SELECT a, b, c, d, e, f, g, h, i, j, k, $12 FROM unnest($1, $2, $3, $4, $5, "
-		    "$6,"
-		    " $7, $8, $9, $10, $11) AS n (a, b, c, d, e, f, g, h, i, j, k)"
+		    " calls, tokens_in, tokens_cached, tokens_out, cost_nano, tokens_written,"
+		    " model_ms, tools_ms, person_ms, part)"
+		    " SELECT a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, $16"
+		    " FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
+		    " AS n (a, b, c, d, e, f, g, h, i, j, k, l, m, o, p)"
 		    " ON CONFLICT (user_id, day, agent_type, model, part) DO UPDATE SET"
 		    " sessions = u.sessions + excluded.sessions, turns = u.turns + excluded.turns,"
 		    " calls = u.calls + excluded.calls,"
 		    " tokens_in = u.tokens_in + excluded.tokens_in,"
 		    " tokens_cached = u.tokens_cached + excluded.tokens_cached,"
 		    " tokens_out = u.tokens_out + excluded.tokens_out,"
-		    " cost_nano = u.cost_nano + excluded.cost_nano",
+		    " cost_nano = u.cost_nano + excluded.cost_nano,"
+		    " tokens_written = u.tokens_written + excluded.tokens_written,"
+		    " model_ms = u.model_ms + excluded.model_ms,"
+		    " tools_ms = u.tools_ms + excluded.tools_ms,"
+		    " person_ms = u.person_ms + excluded.person_ms",
 		    &args, w->err);
 	return code;
 }

@@ -178,9 +178,12 @@ static enum th_code line_take(const struct th_usage_filter *f, PGresult *r, int 
 			      struct th_usage_sums *sums, struct th_err *err)
 {
 	struct th_usage_row row = { 0 }, group;
-	int64_t *const numbers[] = { &row.sessions,  &row.turns,         &row.calls,
-				     &row.tokens_in, &row.tokens_cached, &row.tokens_out,
-				     &row.cost_nano };
+	int64_t *const numbers[] = { &row.sessions,      &row.turns,
+				     &row.calls,         &row.tokens_in,
+				     &row.tokens_cached, &row.tokens_out,
+				     &row.cost_nano,     &row.used.tokens_written,
+				     &row.used.model_ms, &row.used.tools_ms,
+				     &row.used.person_ms };
 	bool good = th_pq_text(r, i, 0, &row.user) && th_pq_i64(r, i, 1, &row.day) &&
 		    th_pq_text(r, i, 2, &row.agent) && th_pq_text(r, i, 3, &row.model);
 
@@ -199,6 +202,7 @@ static enum th_code line_take(const struct th_usage_filter *f, PGresult *r, int 
 static const char usage_sql[] =
 	"SELECT user_id, day, agent_type, model" SUM("sessions") SUM("turns") SUM("calls")
 	SUM("tokens_in") SUM("tokens_cached") SUM("tokens_out") SUM("cost_nano")
+	SUM("tokens_written") SUM("model_ms") SUM("tools_ms") SUM("person_ms")
 	" FROM thole.usage WHERE day BETWEEN $1 AND $2 GROUP BY 1, 2, 3, 4";
 /* clang-format on */
 

@@ -122,10 +122,20 @@ static const char *const second[] = {
 	" VALUES ('" TH_PG_NOBODY "', '', 0, clock_timestamp(), '-infinity')",
 	NULL,
 };
+
+/* What sessions say themselves beside the numbers of their rows (struct th_used). */
+static const char *const third[] = {
+	"ALTER TABLE thole.usage"
+	" ADD COLUMN tokens_written numeric NOT NULL DEFAULT 0,"
+	" ADD COLUMN model_ms numeric NOT NULL DEFAULT 0,"
+	" ADD COLUMN tools_ms numeric NOT NULL DEFAULT 0,"
+	" ADD COLUMN person_ms numeric NOT NULL DEFAULT 0",
+	NULL,
+};
 /* clang-format on */
 
 /* What leads to version i + 1. */
-static const char *const *const steps[TH_POSTGRES_VERSION] = { first, second };
+static const char *const *const steps[TH_POSTGRES_VERSION] = { first, second, third };
 
 /* 0: there is no schema. */
 static enum th_code version_get(struct th_pq *c, int64_t *ret, struct th_err *err)

@@ -29,8 +29,8 @@
 #include "store/owner.h"
 
 #define TH_SQLITE_APPLICATION_ID 0x74686f6c /* "thol" */
-#define TH_SQLITE_VERSION 4                 /* 1: without the table `recent` */
-#define TH_SQLITE_VERSION_READ 2            /* without the indexes of lists; 3: without sums */
+#define TH_SQLITE_VERSION 5                 /* 1: without the table `recent` */
+#define TH_SQLITE_VERSION_READ 2            /* no indexes of lists; 3: no sums; 4: no `used` */
 #define TH_SQLITE_PAGE_SIZE 4096
 
 /* clang-format off */
@@ -45,6 +45,8 @@
 #define TH_USAGE_COLUMNS                                                               \
 	"user, day, agent, model, sessions, turns, calls, tokens_in, tokens_cached, "  \
 	"tokens_out, cost_nano, check_crc"
+#define TH_USED_COLUMNS                                                                \
+	"user, day, agent, model, tokens_written, model_ms, tools_ms, person_ms, check_crc"
 
 /* The place is the next that is free.  OR FAIL: nothing to go back to is kept, since what fails
  * ends the transaction. */
@@ -147,6 +149,13 @@
 	  " check_crc = ?12 WHERE user = ?1 AND day = ?2 AND agent = ?3 AND model = ?4") \
 	X(USAGE_ALL, "SELECT " TH_USAGE_COLUMNS " FROM usage ORDER BY user, day")      \
 	X(USAGE_OF_USER, "SELECT " TH_USAGE_COLUMNS " FROM usage WHERE user = ?1"      \
+	  " AND day BETWEEN ?2 AND ?3")                                                \
+	X(USED_FIND, "SELECT " TH_USED_COLUMNS " FROM used WHERE user = ?1"           \
+	  " AND day = ?2 AND agent = ?3 AND model = ?4")                               \
+	X(USED_WRITE, "INSERT OR REPLACE INTO used (" TH_USED_COLUMNS ") VALUES"       \
+	  " (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")                                     \
+	X(USED_ALL, "SELECT " TH_USED_COLUMNS " FROM used ORDER BY user, day")         \
+	X(USED_OF_USER, "SELECT " TH_USED_COLUMNS " FROM used WHERE user = ?1"         \
 	  " AND day BETWEEN ?2 AND ?3")                                                \
 	X(RECENT_INSERT, "INSERT INTO recent (place, rows) VALUES (?1, ?2)")           \
 	X(RECENT_ALL, "SELECT place, rows FROM recent ORDER BY place")                 \
@@ -409,6 +418,10 @@ void th_sqlite_mark_forget(struct th_sqlite *s);
 TH_NODISCARD enum th_code th_db_usage_add(struct th_db *db, const struct th_usage_row *more,
 					  struct th_err *err);
 const char *th_usage_column(sqlite3_stmt *st, struct th_usage_row *ret);
+/* What sessions say themselves (th_usage_used), in the table `used`. */
+TH_NODISCARD enum th_code th_db_used_add(struct th_db *db, const struct th_usage_row *more,
+					 struct th_err *err);
+const char *th_used_column(sqlite3_stmt *st, struct th_usage_row *ret);
 /* Of all sessions that a store has from before it kept sums. */
 TH_NODISCARD enum th_code th_db_usage_begin(struct th_db *db, struct th_err *err);
 enum th_code th_db_fail_usage(struct th_db *db, const struct th_usage_row *row, const char *bad,

@@ -78,19 +78,30 @@ static const struct {
 	{ "table", "orphans", "orphans",
 	  "CREATE TABLE orphans (hash BLOB PRIMARY KEY NOT NULL, stamp INTEGER NOT NULL, "
 	  "check_crc INTEGER NOT NULL) WITHOUT ROWID" },
+	/* From version 5 on. */
+	{ "table", "used", "used",
+	  "CREATE TABLE used ("
+	  "user TEXT NOT NULL, day INTEGER NOT NULL, agent TEXT NOT NULL, model TEXT NOT NULL, "
+	  "tokens_written INTEGER NOT NULL, model_ms INTEGER NOT NULL, tools_ms INTEGER NOT NULL, "
+	  "person_ms INTEGER NOT NULL, check_crc INTEGER NOT NULL, "
+	  "PRIMARY KEY (user, day, agent, model)) WITHOUT ROWID" },
 };
 /* Rows of sqlite_master that a version has. */
-static const size_t schema_rows[] = { [2] = 6, [3] = 10, [4] = TH_COUNT(schema) };
+static const size_t schema_rows[] = { [2] = 6, [3] = 10, [4] = 15, [5] = TH_COUNT(schema) };
 _Static_assert(TH_COUNT(schema_rows) == TH_SQLITE_VERSION + 1, "one of each version");
 
-/* So that a file of an older version is read as one of this: it may not be written to. */
-static const char as_of_now[] =
+/* So that a file of an older version is read as one of this: it may not be written to.  What is
+ * there from version 4 on, and from 5 on. */
+static const char as_of_4[] =
     "CREATE TEMP VIEW sessions AS SELECT *, 0 AS tokens_cached FROM main.sessions;"
     "CREATE TEMP TABLE usage (user, day, agent, model, sessions, turns, calls, tokens_in, "
     "tokens_cached, tokens_out, cost_nano, check_crc);"
     "CREATE TEMP TABLE tasks (number, text, check_crc);"
     "CREATE TEMP TABLE removed (id, session_id, place, last, check_crc);"
     "CREATE TEMP TABLE orphans (hash, stamp, check_crc)";
+static const char as_of_5[] =
+    "CREATE TEMP TABLE used (user, day, agent, model, tokens_written, model_ms, tools_ms, "
+    "person_ms, check_crc)";
 
 /* ---- errors ---- */
 
@@ -535,13 +546,13 @@ static enum th_code schema_make(struct th_db *db, struct th_err *err)
 	if (code == TH_OK)
 		code = pragma_get(db, "PRAGMA user_version", &version, err);
 	if (code == TH_OK && version < TH_SQLITE_VERSION) { /* else another process was first */
-		if (version > 0)
+		if (version > 0 && version < 4)
 			code = exec(db, "ALTER TABLE sessions ADD COLUMN " TOKENS_CACHED, err);
 		for (size_t i = schema_rows[version]; i < TH_COUNT(schema) && code == TH_OK; i++) {
 			if (schema[i].sql)
 				code = exec(db, schema[i].sql, err);
 		}
-		if (version > 0 && code == TH_OK)
+		if (version > 0 && version < 4 && code == TH_OK)
 			code = th_db_usage_begin(db, err);
 		snprintf(sql, sizeof(sql), "PRAGMA application_id = %d; PRAGMA user_version = %d",
 			 TH_SQLITE_APPLICATION_ID, TH_SQLITE_VERSION);
@@ -698,6 +709,16 @@ static enum th_code fail_open(struct th_db *db, enum th_db_mode mode, struct th_
 	return th_fail_errno(err, errnum ? errnum : EIO, "open the store %s", db->path);
 }
 
+static enum th_code read_as_of_now(struct th_db *db, struct th_err *err)
+{
+	int64_t version = 0;
+	enum th_code code = pragma_get(db, "PRAGMA user_version", &version, err);
+
+	if (code == TH_OK && version < 4)
+		code = exec(db, as_of_4, err);
+	return code == TH_OK ? exec(db, as_of_5, err) : code;
+}
+
 static enum th_code settings(struct th_db *db, bool synchronous, struct th_err *err)
 {
 	char sql[256];
@@ -715,7 +736,7 @@ static enum th_code settings(struct th_db *db, bool synchronous, struct th_err *
 		 "PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY",
 		 synchronous ? "FULL" : "NORMAL", (int)(TH_STORE_CACHE_MAX / TH_KIB));
 	code = exec(db, sql, err);
-	return code == TH_OK && db->old ? exec(db, as_of_now, err) : code;
+	return code == TH_OK && db->old ? read_as_of_now(db, err) : code;
 }
 
 /* Keeps the index in memory, and what is there as it is. */

@@ -72,6 +72,67 @@ enum th_code th_db_usage_add(struct th_db *db, const struct th_usage_row *more, 
 	return found < 0 ? (enum th_code)found : TH_OK;
 }
 
+/* ---- what sessions say themselves ---- */
+
+static uint32_t used_crc(const struct th_usage_row *row)
+{
+	const int64_t numbers[] = { row->used.tokens_written, row->used.model_ms,
+				    row->used.tools_ms, row->used.person_ms };
+	uint32_t crc = th_usage_crc(row);
+
+	for (size_t i = 0; i < TH_COUNT(numbers); i++)
+		crc = th_crc_u64(crc, (uint64_t)numbers[i]);
+	return crc;
+}
+
+const char *th_used_column(sqlite3_stmt *st, struct th_usage_row *ret)
+{
+	int64_t crc = 0;
+	bool good;
+
+	*ret = (struct th_usage_row){ 0 };
+	good = th_column_str(st, 0, &ret->user) && th_column_i64(st, 1, &ret->day) &&
+	       th_column_str(st, 2, &ret->agent) && th_column_str(st, 3, &ret->model) &&
+	       th_column_i64(st, 4, &ret->used.tokens_written) &&
+	       th_column_i64(st, 5, &ret->used.model_ms) &&
+	       th_column_i64(st, 6, &ret->used.tools_ms) &&
+	       th_column_i64(st, 7, &ret->used.person_ms) && th_column_i64(st, 8, &crc) &&
+	       crc == used_crc(ret);
+	return good ? NULL : "it is not what was written";
+}
+
+enum th_code th_db_used_add(struct th_db *db, const struct th_usage_row *more, struct th_err *err)
+{
+	sqlite3_stmt *st = th_db_get(db, TH_SQL_USED_FIND);
+	struct th_usage_row row, whole = *more;
+	const char *bad = NULL;
+	int found;
+
+	if (st)
+		bind_key(st, more);
+	found = th_db_step(db, st, err);
+	if (found == 1) {
+		bad = th_used_column(st, &row);
+		th_usage_add(&whole, &row);
+		sqlite3_reset(st);
+	}
+	if (bad)
+		return th_db_fail_usage(db, more, bad, err);
+	if (found < 0)
+		return (enum th_code)found;
+	st = th_db_get(db, TH_SQL_USED_WRITE);
+	if (st) {
+		bind_key(st, &whole);
+		sqlite3_bind_int64(st, 5, whole.used.tokens_written);
+		sqlite3_bind_int64(st, 6, whole.used.model_ms);
+		sqlite3_bind_int64(st, 7, whole.used.tools_ms);
+		sqlite3_bind_int64(st, 8, whole.used.person_ms);
+		sqlite3_bind_int64(st, 9, used_crc(&whole));
+	}
+	found = th_db_step(db, st, err);
+	return found < 0 ? (enum th_code)found : TH_OK;
+}
+
 /* ---- a store from before ---- */
 
 enum th_code th_db_usage_begin(struct th_db *db, struct th_err *err)

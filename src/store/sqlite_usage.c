@@ -22,12 +22,18 @@ static enum th_code take_line(struct asking *a, const struct th_usage_row *row, 
 	return th_usage_sums_add(&a->sums, &group, err);
 }
 
-static enum th_code take_table(struct asking *a, struct th_err *err)
+/* A table of sums: all of its lines, or those of a user; `column` reads one. */
+struct table {
+	enum th_statement all, of_user;
+	const char *(*column)(sqlite3_stmt *st, struct th_usage_row *ret);
+};
+
+static enum th_code take_table(struct asking *a, const struct table *t, struct th_err *err)
 {
 	const struct th_usage_filter *f = a->filter;
 	/* Whoever has no user is "local", too. */
 	bool of_user = f->user.len > 0 && !th_str_is(f->user, TH_USER_LOCAL);
-	sqlite3_stmt *st = th_db_get(a->db, of_user ? TH_SQL_USAGE_OF_USER : TH_SQL_USAGE_ALL);
+	sqlite3_stmt *st = th_db_get(a->db, of_user ? t->of_user : t->all);
 	enum th_code code = TH_OK;
 	int status;
 
@@ -38,7 +44,7 @@ static enum th_code take_table(struct asking *a, struct th_err *err)
 	}
 	while ((status = th_db_step(a->db, st, err)) == 1 && code == TH_OK) {
 		struct th_usage_row row;
-		const char *bad = th_usage_column(st, &row);
+		const char *bad = t->column(st, &row);
 
 		code = bad ? th_db_fail_usage(a->db, &row, bad, err) : take_line(a, &row, err);
 	}
@@ -75,6 +81,10 @@ static enum th_code take_newer(struct asking *a, const struct th_recent_row *e, 
 enum th_code th_sqlite_usage(struct th_store *store, const struct th_usage_filter *filter,
 			     th_usage_fn *fn, void *ctx, struct th_err *err)
 {
+	static const struct table tables[] = {
+		{ TH_SQL_USAGE_ALL, TH_SQL_USAGE_OF_USER, th_usage_column },
+		{ TH_SQL_USED_ALL, TH_SQL_USED_OF_USER, th_used_column },
+	};
 	struct th_sqlite *s = th_sqlite_of(store);
 	struct asking a = { .db = &s->reader, .filter = filter };
 	enum th_code code = th_sqlite_read_begin(s, err);
@@ -82,7 +92,8 @@ enum th_code th_sqlite_usage(struct th_store *store, const struct th_usage_filte
 	if (code != TH_OK)
 		return code;
 	th_usage_sums_init(&a.sums);
-	code = take_table(&a, err);
+	for (size_t i = 0; i < TH_COUNT(tables) && code == TH_OK; i++)
+		code = take_table(&a, &tables[i], err);
 	if (code == TH_OK)
 		code = th_recent_load(a.db, err);
 	for (size_t i = 0; i < a.db->recent.count && code == TH_OK; i++)

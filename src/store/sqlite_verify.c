@@ -473,6 +473,14 @@ static const char *check_usage(struct verify *v, sqlite3_stmt *st)
 	return th_usage_column(st, &row);
 }
 
+static const char *check_used(struct verify *v, sqlite3_stmt *st)
+{
+	struct th_usage_row row;
+
+	(void)v;
+	return th_used_column(st, &row);
+}
+
 static const char *check_orphan(struct verify *v, sqlite3_stmt *st)
 {
 	struct th_orphan o;
@@ -516,6 +524,8 @@ static enum th_code check_small(struct verify *v)
 
 	if (code == TH_OK)
 		code = check_table(v, TH_SQL_USAGE_ALL, "usage", check_usage);
+	if (code == TH_OK)
+		code = check_table(v, TH_SQL_USED_ALL, "used", check_used);
 	if (code == TH_OK)
 		code = check_table(v, TH_SQL_ORPHAN_ALL, "orphans", check_orphan);
 	return code;

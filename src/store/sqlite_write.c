@@ -472,6 +472,7 @@ static enum th_code append_write(struct writing *w, struct th_append *a)
 {
 	struct th_str id = a->row->session_id;
 	struct th_known *known = NULL;
+	struct th_usage_row used;
 	struct spot spot = {};
 	enum th_code code = TH_OK;
 	uint64_t hash;
@@ -491,6 +492,8 @@ static enum th_code append_write(struct writing *w, struct th_append *a)
 	} else {
 		code = row_write(w, a, &spot);
 	}
+	if (code == TH_OK && a->result == TH_OK && th_usage_used(a, &used))
+		code = th_db_used_add(w->db, &used, w->err);
 	if (code != TH_OK || a->result != TH_OK)
 		return code;
 	if (found == 0)

@@ -57,6 +57,7 @@ struct th_usage_row {
 	int64_t day;                      /* since 1970, UTC: of the session's last event */
 	int64_t sessions;                 /* that began */
 	int64_t turns, calls, tokens_in, tokens_cached, tokens_out, cost_nano;
+	struct th_used used; /* a minute behind what runs; of sessions since this build */
 };
 
 /* Each answer has lines of one kind: its member, and the sums. */

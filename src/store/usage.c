@@ -55,6 +55,25 @@ bool th_usage_of(const struct th_session_row *before, const struct th_session_ro
 	       ret->tokens_out || ret->cost_nano;
 }
 
+static bool is_used(const struct th_used *u)
+{
+	return u->tokens_written || u->model_ms || u->tools_ms || u->person_ms;
+}
+
+bool th_usage_used(const struct th_append *a, struct th_usage_row *ret)
+{
+	if (!is_used(&a->used) || th_delegated_by(a->row->metadata).len)
+		return false;
+	*ret = (struct th_usage_row){
+		.user = a->row->user,
+		.agent = a->row->agent,
+		.model = a->row->model,
+		.day = day_of(a->row->updated_ms),
+		.used = a->used,
+	};
+	return true;
+}
+
 void th_usage_add(struct th_usage_row *to, const struct th_usage_row *more)
 {
 	to->sessions = sum(to->sessions, more->sessions);
@@ -64,6 +83,10 @@ void th_usage_add(struct th_usage_row *to, const struct th_usage_row *more)
 	to->tokens_cached = sum(to->tokens_cached, more->tokens_cached);
 	to->tokens_out = sum(to->tokens_out, more->tokens_out);
 	to->cost_nano = sum(to->cost_nano, more->cost_nano);
+	th_used_add(&to->used.tokens_written, more->used.tokens_written);
+	th_used_add(&to->used.model_ms, more->used.model_ms);
+	th_used_add(&to->used.tools_ms, more->used.tools_ms);
+	th_used_add(&to->used.person_ms, more->used.person_ms);
 }
 
 bool th_usage_takes(const struct th_usage_filter *f, const struct th_usage_row *row)

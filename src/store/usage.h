@@ -18,6 +18,8 @@
  * day of its last event.  `before` NULL: it begins.  False: there is nothing to add. */
 bool th_usage_of(const struct th_session_row *before, const struct th_session_row *after,
 		 struct th_usage_row *ret);
+/* What an append says itself; false: nothing. */
+bool th_usage_used(const struct th_append *a, struct th_usage_row *ret);
 /* Added to it; what passes the largest number stays there. */
 void th_usage_add(struct th_usage_row *to, const struct th_usage_row *more);
 /* Is the line asked for? */

@@ -286,13 +286,19 @@ class Sessions(house_page.Paged):
         tab = self.open("#/money")
         tab.wait_text("Tokens by agent", ".chart h2")
         used = self.good_call("GET", "/api/usage?by=agent")["usage"]
+        # What the log of the session that waited says, the sums say.
+        log = self.log("m1")
+        one = next(u for u in used if u["agent"] == "reads")
+        asked, decided = (next(e["ts_ms"] for e in log if e["kind"] == kind) for kind in ("approval_requested", "approval_decided"))
+        self.assertEqual([one["model_ms"], one["tools_ms"]], [sum(e["data"]["elapsed_ms"] for e in log if e["kind"] == kind) for kind in ("model_answered", "outcome")])
+        self.assertLessEqual(abs(one["person_ms"] - (decided - asked)), 5)
+        tab.wait_text("Time by agent", ".chart h2")
         titles = tab.js("[...[...document.querySelectorAll('.chart')].find((c) => c.querySelector('h2').textContent === 'Cost by agent').querySelectorAll('svg.bars title')].map((t) => t.textContent)")
         self.assertEqual(sorted(t.split(":")[0] for t in titles), sorted(u["agent"] for u in used))
         meters = tab.js("[...document.querySelectorAll('.budget')].map((b) => b.querySelector('meter').getAttribute('aria-label'))")
         self.assertEqual(meters, ["Running at once: 0 of 2", "Turns today: 4 of 8"])
         tab.click(".newest button", "Read the newest")
         tab.wait_text("Time per session", ".newest h2")
-        log = self.log("m1")
         spent = sum(e["data"]["elapsed_ms"] for e in log if e["kind"] == "outcome")
         row = tab.js("(() => { const c = [...document.querySelectorAll('.newest .chart')].find((c) => c.querySelector('h2').textContent === 'Time per session'); c.querySelector('details').open = true;"
                      "return [...c.querySelectorAll('tbody tr')].map((r) => [...r.children].map((d) => d.textContent)).find((r) => r[0] === 'First.'); })()")

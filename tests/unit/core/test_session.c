@@ -992,6 +992,43 @@ static void test_a_persons_time_is_not_the_agents(void **unused)
 	th_session_deinit(&st.s);
 }
 
+/* A running session says what it took once a minute, and when it comes to rest. */
+static void test_what_it_took_is_said(void **unused)
+{
+	struct story st;
+
+	(void)unused;
+	begin(&st, "\"turns\":9");
+	must(&st, TH_EV_MESSAGE, 0, "", "{\"role\":\"user\",\"content\":\"go\"}");
+	assert_int_equal(st.s.used_said.model_ms, 0);
+	for (int turn = 1; turn <= 2; turn++) {
+		char data[80];
+
+		snprintf(data, sizeof(data), "{\"model\":\"m\",\"turn\":%d,\"attempt\":1}", turn);
+		must(&st, TH_EV_MODEL_REQUESTED, st.s.seq, "", data);
+		st.ts = st.s.used_said_ms + TH_USED_SAID_MS - (turn == 1 ? 2 : 1);
+		must(&st, TH_EV_MODEL_ANSWERED, st.s.seq, "",
+		     "{\"status\":\"completed\",\"items\":[],\"elapsed_ms\":40,"
+		     "\"usage\":{\"input\":9,\"written\":7}}");
+		assert_int_equal(st.s.used.model_ms, 40 * turn);
+		assert_int_equal(st.s.used_said.model_ms, turn == 1 ? 0 : 80);
+		assert_int_equal(st.s.used_said.tokens_written, turn == 1 ? 0 : 14);
+	}
+	must(&st, TH_EV_MODEL_REQUESTED, st.s.seq, "",
+	     "{\"model\":\"m\",\"turn\":3,\"attempt\":1}");
+	must(&st, TH_EV_MODEL_ANSWERED, st.s.seq, "",
+	     "{\"status\":\"completed\",\"items\":[],\"elapsed_ms\":-5}");
+	must(&st, TH_EV_STATE_CHANGED, 0, "", "{\"to\":\"paused\"}");
+	assert_int_equal(st.s.used_said.model_ms, 80);
+	th_session_deinit(&st.s);
+
+	to_parked(&st);
+	st.ts += 3600 * 1000;
+	must(&st, TH_EV_SETTLED, 6, "c1", SETTLED("done"));
+	assert_true(st.s.used_said.person_ms >= 3600 * 1000);
+	th_session_deinit(&st.s);
+}
+
 /* Even where policy was fooled into saying run; whatever the call is of. */
 static void test_safety_checks_always_ask(void **unused)
 {
@@ -1430,6 +1467,7 @@ int main(void)
 		cmocka_unit_test(test_the_next_request_must_fit),
 		cmocka_unit_test(test_money_is_reserved),
 		cmocka_unit_test(test_a_persons_time_is_not_the_agents),
+		cmocka_unit_test(test_what_it_took_is_said),
 		cmocka_unit_test(test_safety_checks_always_ask),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_a_pause_is_no_budget),

@@ -87,6 +87,7 @@ extern const struct lab_kind *lab_kind;
 	X(removed)                       \
 	X(remove_refused)                \
 	X(used)                          \
+	X(used_said)                     \
 	X(found_by_text)                 \
 	X(words_found)                   \
 	X(as_the_model)

@@ -664,6 +664,66 @@ void lab_used(void **state)
 	th_store_close(s);
 }
 
+static enum th_code add_said(void *ctx, const struct th_usage_row *row, struct th_err *ret)
+{
+	struct usage *u = ctx;
+	size_t len = strlen(u->text);
+
+	(void)ret;
+	snprintf(u->text + len, sizeof(u->text) - len, "%.*s:%lld,%lld,%lld,%lld,%lld ",
+		 TH_FMT(row->user), (long long)row->sessions, (long long)row->used.tokens_written,
+		 (long long)row->used.model_ms, (long long)row->used.tools_ms,
+		 (long long)row->used.person_ms);
+	return TH_OK;
+}
+
+static void say_used(struct th_store *s, struct lab_log *log, const char *user,
+		     const char *metadata, struct th_used used)
+{
+	static struct lab_append a;
+	struct th_append append;
+
+	lab_make(log, 1, &a, &append);
+	a.row.user = th_str_of(user);
+	a.row.metadata = th_str_of(metadata);
+	a.row.updated_ms = 10 * 86400000;
+	append.used = used;
+	assert_int_equal(commit_one(s, &append), TH_OK);
+	lab_done(log, &append);
+}
+
+/* What appends say themselves, from the first one on; a refused one says nothing. */
+void lab_used_said(void **state)
+{
+	static const char of_a[] = "{\"delegated_by\":{\"session\":\"a\"}}";
+	const char *url = lab_kind->fresh();
+	struct th_store *s = lab_open(url, NULL);
+	struct th_usage_filter by_user = { .by = TH_USAGE_BY_USER };
+	static struct lab_log a, b, child;
+	static struct lab_append again;
+	struct th_append append;
+	struct usage u = { "" };
+
+	(void)state;
+	lab_log_init(&a, "a");
+	lab_log_init(&b, "b");
+	lab_log_init(&child, "c");
+	say_used(s, &a, "anna", "{}", (struct th_used){ 1, 20, 300, 4000 });
+	say_used(s, &a, "anna", "{}", (struct th_used){ 0 });
+	say_used(s, &a, "anna", "{}", (struct th_used){ .tools_ms = 7 });
+	say_used(s, &b, "bert", "{}", (struct th_used){ .tokens_written = INT64_MAX });
+	say_used(s, &b, "bert", "{}", (struct th_used){ .tokens_written = 5, .model_ms = 1 });
+	say_used(s, &child, "anna", of_a, (struct th_used){ 9, 9, 9, 9 });
+	lab_make(&a, 1, &again, &append);
+	append.head_before.bytes[0] ^= 1;
+	append.used.model_ms = 5;
+	assert_int_equal(commit_one(s, &append), TH_EFENCED);
+	assert_int_equal(s->kind->usage(s, &by_user, add_said, &u, &err), TH_OK);
+	assert_string_equal(u.text, "anna:1,1,20,307,4000 bert:1,9223372036854775807,1,0,0 ");
+	lab_verify(s);
+	th_store_close(s);
+}
+
 /* ---- by text ---- */
 
 static void say_task(struct th_store *s, struct lab_log *log, const char *title, const char *task)

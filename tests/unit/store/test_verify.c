@@ -342,6 +342,7 @@ static void every_column(void **state)
 		{ "recent", "place = (SELECT min(place) FROM recent)" },
 		{ "recent", "place = (SELECT max(place) FROM recent)" },
 		{ "usage", "1" },
+		{ "used", "1" },
 		{ "tasks", "number = (SELECT min(number) FROM tasks)" },
 		{ "removed", "session_id = ''" },
 		{ "removed", "session_id <> ''" },
@@ -352,7 +353,7 @@ static void every_column(void **state)
 	size_t count = columns(list, TH_COUNT(list)), changes = 0;
 
 	(void)state;
-	assert_int_equal(count, 24 + 13 + 4 + 2 + 12 + 3 + 5 + 3);
+	assert_int_equal(count, 24 + 13 + 4 + 2 + 12 + 9 + 3 + 5 + 3);
 	for (size_t i = 0; i < count * TH_COUNT(rows) * TH_COUNT(values); i++) {
 		const struct column *c = &list[i / TH_COUNT(values) / TH_COUNT(rows)];
 		size_t row = i / TH_COUNT(values) % TH_COUNT(rows);
@@ -650,6 +651,7 @@ static struct th_digest content_of(const char *file)
 		"SELECT * FROM blobs",
 		"SELECT * FROM recent",
 		"SELECT * FROM usage",
+		"SELECT * FROM used",
 		"SELECT * FROM tasks",
 		"SELECT * FROM removed",
 		"SELECT * FROM orphans",
