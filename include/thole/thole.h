@@ -1035,6 +1035,41 @@ TH_API int thole_computer_call(struct thole_computer *c, const char *tool, const
 TH_API int thole_computer_width(const struct thole_computer *c);
 TH_API int thole_computer_height(const struct thole_computer *c);
 
+/*
+ * A program on a terminal of the computer, for a person: what it writes comes as it is, escape
+ * sequences and all.  `options`: names and values in turn, ended by NULL; NULL: all defaults.
+ *
+ *     command      line for /bin/sh; default "bash"
+ *     folder       where it begins; default: the computer's
+ *     columns      1 to 1000; default 80
+ *     rows         the same; default 24
+ *     environment  "NAME=value"; may be there several times
+ *
+ * `fn` gets its output, `offset` being where that stands in all that it wrote (a gap: more came
+ * than was taken), and once, at the end, `bytes` NULL.  It runs an hour at most.  EUSAGE: an
+ * option.  ELIMIT: 64 terminals of one computer.
+ */
+struct thole_terminal;
+typedef void thole_terminal_fn(void *ctx, struct thole_terminal *t, uint64_t offset,
+			       const void *bytes, size_t size);
+TH_API int thole_terminal_new(struct thole_computer *c, const char *const *options,
+			      thole_terminal_fn *fn, void *ctx, struct thole_terminal **ret,
+			      struct thole_error *err);
+/* As if it was typed.  ELIMIT: more than 64 KiB at once, or before its program is there.  EPROTO:
+ * the program has ended. */
+TH_API int thole_terminal_write(struct thole_terminal *t, const void *bytes, size_t size,
+				struct thole_error *err);
+TH_API int thole_terminal_resize(struct thole_terminal *t, int columns, int rows,
+				 struct thole_error *err);
+TH_API bool thole_terminal_ended(const struct thole_terminal *t);
+/* Once it has: the exit status, 128 and the number of a signal, or -1: it could not be run, or it
+ * is not known what became of it, and thole_terminal_reason says why. */
+TH_API int thole_terminal_status(const struct thole_terminal *t);
+TH_API const char *thole_terminal_reason(const struct thole_terminal *t);
+/* Ends its program, with all that it started.  Allowed in any callback, also its own.  NULL is
+ * fine.  thole_computer_free frees them, too. */
+TH_API void thole_terminal_free(struct thole_terminal *t);
+
 /* A note is valid in its callback. */
 TH_API int thole_note_kind(const struct thole_note *note); /* enum thole_note_kind */
 TH_API const char *thole_note_name(const struct thole_note *note);

@@ -5,20 +5,12 @@
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "api/computer.h"
 #include "core/action.h"
 #include "core/session.h"
 #include "io/clock.h"
 
 #define COMMAND_MS_MAX 3600000
-
-struct thole_computer {
-	struct thole_computer *prev, *next;
-	struct thole_runtime *rt;
-	struct th_executor_client *client;
-	struct th_size size;
-	struct computer_call *calls;
-	size_t count;
-};
 
 struct computer_call {
 	struct computer_call *prev, *next;
@@ -99,6 +91,11 @@ static void on_finished(void *ctx, const struct th_effect_result *r)
 		tell(call, r->status, r->output, r->evidence, bytes);
 }
 
+void th_api_computer_ready(struct thole_computer *c, const struct th_executor_info *info)
+{
+	c->size = info->screen;
+}
+
 /* Its screen is there, so that a command finds it. */
 static void on_ready(void *ctx, const struct th_executor_info *info, const struct th_err *err)
 {
@@ -117,7 +114,7 @@ static void on_ready(void *ctx, const struct th_executor_info *info, const struc
 		tell_why(call, TH_OUTCOME_NOT_STARTED, err->msg);
 		return;
 	}
-	call->computer->size = info->screen;
+	th_api_computer_ready(call->computer, info);
 	if (th_str_is(what.tool, "shell"))
 		h.on_output = on_output;
 	th_executor_client_run(call->computer->client, &what, &h);
@@ -200,6 +197,7 @@ int thole_computer_new(struct thole_runtime *rt, const char *name, const char *c
 static void computer_free(struct thole_computer *c)
 {
 	th_executor_client_free(c->client);
+	th_api_terminals_end(c);
 	while (c->calls)
 		call_free(c->calls);
 	free(c);

@@ -396,6 +396,9 @@
 #define TH_PATCH_BYTES_MAX (64 * TH_MIB) /* of all files of one patch, before and after */
 #define TH_PATCH_NOTE_MAX (256 * TH_KIB) /* their names and digests, in the journal */
 #define TH_PATH_LEN_MAX 4096
+#define TH_PTY_SIDE_MAX 1000                 /* columns or rows of a person's terminal */
+#define TH_PTY_TYPED_MAX (64 * TH_KIB)       /* typed at once, or before its program is there */
+#define TH_PTYS_MAX 64                       /* terminals of one computer */
 #define TH_COMMAND_SIZE_MAX (96 * TH_KIB)    /* a command's text: one argument of a program */
 #define TH_COMMAND_INPUT_MAX (512 * TH_KIB)  /* arguments of a command tool */
 #define TH_COMMAND_PROGRESS_MAX (4 * TH_KIB) /* of its standard error, told with a failure */
@@ -525,17 +528,21 @@
 #define TH_SERVE_CUA_QUEUE_MAX 256  /* commands of one WebSocket of Cua's face that wait */
 #define TH_SERVE_CUA_JOBS_MAX 128   /* commands of Cua's face that wait or are under way */
 #define TH_SERVE_CUA_LOGIN_MS 10000 /* until its WebSocket has said who it is */
-#define TH_SERVE_CUA_READ_MAX (8 * TH_MIB) /* of a file or a command's output, in one answer */
-#define TH_SERVE_LOOKS_MAX 200             /* logs of others that are looked at in a second */
-#define TH_SERVE_PAGE_EVENTS 1000          /* of a page of events, at most */
-#define TH_SERVE_PING_MS 15000             /* between two signs of life of a stream */
-#define TH_MCP_SESSIONS_MAX 1000           /* of the protocol, of one server */
-#define TH_MCP_COMPUTERS_MAX 16            /* desktops of users, of one server */
-#define TH_MCP_COMPUTER_MS 600000          /* one that nobody uses is given up then */
-#define TH_MCP_WATCHES_MAX 64              /* resources that one client listens to */
-#define TH_MCP_STATE_MS 86400000           /* what a client keeps for a tool holds so long */
-#define TH_SERVE_SOCKET_MS 3600000         /* of a WebSocket with responses */
-#define TH_SERVE_PAIRS_MAX 16              /* of a response's or a conversation's metadata */
+#define TH_SERVE_CUA_PTYS_MAX 32    /* terminals of Cua's face, ended ones too */
+#define TH_SERVE_CUA_PTY_RING (256 * TH_KIB) /* what one has written last */
+#define TH_SERVE_CUA_FOLLOWERS_MAX 16        /* who follow one terminal */
+#define TH_SERVE_CUA_ENVS_MAX 64             /* variables that one is given */
+#define TH_SERVE_CUA_READ_MAX (8 * TH_MIB)   /* of a file or a command's output, in one answer */
+#define TH_SERVE_LOOKS_MAX 200               /* logs of others that are looked at in a second */
+#define TH_SERVE_PAGE_EVENTS 1000            /* of a page of events, at most */
+#define TH_SERVE_PING_MS 15000               /* between two signs of life of a stream */
+#define TH_MCP_SESSIONS_MAX 1000             /* of the protocol, of one server */
+#define TH_MCP_COMPUTERS_MAX 16              /* desktops of users, of one server */
+#define TH_MCP_COMPUTER_MS 600000            /* one that nobody uses is given up then */
+#define TH_MCP_WATCHES_MAX 64                /* resources that one client listens to */
+#define TH_MCP_STATE_MS 86400000             /* what a client keeps for a tool holds so long */
+#define TH_SERVE_SOCKET_MS 3600000           /* of a WebSocket with responses */
+#define TH_SERVE_PAIRS_MAX 16                /* of a response's or a conversation's metadata */
 #define TH_SERVE_PAIR_KEY_MAX 64
 #define TH_SERVE_PAIR_VALUE_MAX 512
 #define TH_SERVE_GIVEN_ITEMS_MAX 20      /* added to a conversation at once */

@@ -14,8 +14,7 @@ static void reply_json(struct th_access *a, int status, struct th_str json)
 	th_access_text(a, status, "application/json", json);
 }
 
-TH_PRINTF(3, 4)
-static void reply_detail(struct th_access *a, int status, const char *fmt, ...)
+void th_cua_detail(struct th_access *a, int status, const char *fmt, ...)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
@@ -145,7 +144,7 @@ static void answered(void *ctx, struct th_str json)
 	a->gone = NULL;
 	th_cua_print_line(json, &line);
 	if (line.failed)
-		reply_detail(a, 500, "the answer is too long");
+		th_cua_detail(a, 500, "the answer is too long");
 	else
 		th_http_reply(a->request, 200, "text/plain; charset=utf-8",
 			      TH_STR("Cache-Control: no-cache\r\n"), th_buf_str(&line));
@@ -159,14 +158,14 @@ static void post_cmd(struct th_cua *c, struct th_access *a)
 	a->gone = request_gone;
 	if (!th_cua_begin(c, th_http_body(a->request), answered, a, &status, &why)) {
 		a->gone = NULL;
-		reply_detail(a, status, "%s", why.msg);
+		th_cua_detail(a, status, "%s", why.msg);
 	}
 }
 
 static void get_ws(struct th_cua *c, struct th_access *a)
 {
 	if (!th_http_wants_socket(a->request))
-		reply_detail(a, 426, "/ws is a WebSocket");
+		th_cua_detail(a, 426, "/ws is a WebSocket");
 	else if (c->open || th_cua_token(c, key_of(a)))
 		th_cua_socket_begin(c, a, true);
 	else if (th_guard_stranger(a)) /* it says first who it is, so many times a second */
@@ -176,21 +175,27 @@ static void get_ws(struct th_cua *c, struct th_access *a)
 static void not_supported(struct th_cua *c, struct th_access *a)
 {
 	(void)c;
-	reply_detail(a, 501, "%.*s is not supported by this server",
-		     TH_FMT(th_http_path(a->request)));
+	th_cua_detail(a, 501, "%.*s is not supported by this server",
+		      TH_FMT(th_http_path(a->request)));
 }
 
 static const struct {
 	const char *method, *path;
 	bool token;
 	size_t body_max;
-	void (*fn)(struct th_cua *c, struct th_access *a);
+	th_cua_route_fn *fn;
 } routes[] = {
 	{ "GET", "/status", false, 0, get_status },
 	{ "GET", "/commands", false, 0, get_commands },
 	{ "POST", "/cmd", true, TH_SERVE_JSON_MAX, post_cmd },
 	{ "GET", "/ws", false, 0, get_ws },
-	{ "POST", "/pty", true, TH_SERVE_SMALL_MAX, not_supported },
+	{ "POST", "/pty", true, TH_SERVE_SMALL_MAX, th_cua_pty_create },
+	{ "GET", "/pty/{pid}", true, 0, th_cua_pty_get },
+	{ "DELETE", "/pty/{pid}", true, 0, th_cua_pty_delete },
+	{ "POST", "/pty/{pid}/stdin", true, TH_SERVE_JSON_MAX, th_cua_pty_stdin },
+	{ "POST", "/pty/{pid}/resize", true, TH_SERVE_SMALL_MAX, th_cua_pty_resize },
+	{ "GET", "/pty/{pid}/stream", true, 0, th_cua_pty_stream },
+	{ "GET", "/pty/{pid}/ws", true, 0, th_cua_pty_socket },
 	{ "POST", "/playwright_exec", true, TH_SERVE_SMALL_MAX, not_supported },
 	{ "POST", "/responses", true, TH_SERVE_JSON_MAX, not_supported },
 	{ "POST", "/mcp", true, TH_SERVE_JSON_MAX, th_cua_mcp_serve },
@@ -202,11 +207,11 @@ static const struct {
 };
 
 /* Its index, or -1, and *ret_path: there is the path, but not the method. */
-static int route_of(const struct th_access *a, bool *ret_path)
+static int route_of(struct th_access *a, bool *ret_path)
 {
 	*ret_path = false;
 	for (size_t i = 0; i < TH_COUNT(routes); i++) {
-		if (!th_str_is(th_http_path(a->request), routes[i].path))
+		if (!th_route_fits(routes[i].path, th_http_path(a->request), a))
 			continue;
 		*ret_path = true;
 		if (th_str_is(th_http_method(a->request), routes[i].method))
@@ -215,18 +220,23 @@ static int route_of(const struct th_access *a, bool *ret_path)
 	return -1;
 }
 
+/* A browser cannot give a WebSocket headers, so Cua's clients say the key in its address. */
 static bool may_call(struct th_cua *c, struct th_access *a)
 {
+	struct th_buf query TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_str key = key_of(a);
-	const struct th_token *t = th_cua_token(c, key);
+	const struct th_token *t;
 
+	if (!key.len && th_http_wants_socket(a->request) && th_access_query(a, "api_key", &query))
+		key = th_buf_str(&query);
+	t = th_cua_token(c, key);
 	if (t)
 		memcpy(a->user, t->user, sizeof(a->user));
 	if (c->open || t)
 		return true;
 	c->server->metrics.refused_tokens++;
 	if (th_guard_stranger(a))
-		reply_detail(a, 401, "%s", key.len ? "Authentication failed" : "API key required");
+		th_cua_detail(a, 401, "%s", key.len ? "Authentication failed" : "API key required");
 	return false;
 }
 
@@ -243,12 +253,12 @@ static size_t on_head(void *ctx, struct th_http_request *r)
 	c->server->metrics.requests++;
 	if (!is_place_ours(a)) {
 		c->server->metrics.refused_hosts++;
-		reply_detail(a, 403, "only programs of this machine may call");
+		th_cua_detail(a, 403, "only programs of this machine may call");
 		return 0;
 	}
 	route = route_of(a, &path);
 	if (route < 0) {
-		reply_detail(a, path ? 405 : 404, "%s", path ? "Method Not Allowed" : "Not Found");
+		th_cua_detail(a, path ? 405 : 404, "%s", path ? "Method Not Allowed" : "Not Found");
 		return 0;
 	}
 	if (routes[route].token && !may_call(c, a))
@@ -275,7 +285,11 @@ static void on_message(void *ctx, struct th_http_request *r, struct th_str text,
 
 static void on_room(void *ctx, struct th_http_request *r)
 {
-	(void)ctx, (void)r; /* each answer is asked for: whoever does not read asks no more */
+	struct th_access *a = th_http_data(r);
+
+	(void)ctx; /* who asks and does not read asks no more: only who follows waits for this */
+	if (a->room)
+		a->room(a);
 }
 
 static void on_gone(void *ctx, struct th_http_request *r)
@@ -363,6 +377,7 @@ static void finish(struct th_server *s)
 		return;
 	s->cua->listen = th_listen_free(s->cua->listen);
 	th_cua_sockets_finish(s->cua);
+	th_cua_ptys_finish(s->cua);
 	th_http_server_finish(s->cua->http);
 }
 
@@ -377,6 +392,7 @@ static void end(struct th_server *s)
 
 	if (!c)
 		return;
+	th_cua_ptys_free(c);
 	thole_computer_free(c->computer);
 	th_cua_sockets_free(c);
 	th_cua_jobs_free(c);

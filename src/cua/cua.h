@@ -17,6 +17,7 @@
 struct th_cua;
 struct th_cua_job;
 struct th_cua_mcp;
+struct th_cua_pty;
 struct th_cua_socket;
 
 typedef void th_cua_fn(struct th_cua_job *job);
@@ -68,6 +69,9 @@ struct th_cua {
 	size_t job_count;
 	struct th_cua_socket *sockets;
 	struct th_cua_mcp *mcp;
+	struct th_cua_pty *ptys; /* the newest first */
+	size_t pty_count;
+	int64_t pty_last; /* number of the newest */
 };
 
 /* ---- job.c ---- */
@@ -92,6 +96,20 @@ const struct th_token *th_cua_token(struct th_cua *c, struct th_str text);
 void th_cua_socket_begin(struct th_cua *c, struct th_access *a, bool authenticated);
 void th_cua_sockets_finish(struct th_cua *c);
 void th_cua_sockets_free(struct th_cua *c);
+
+/* ---- cua.c ---- */
+
+/* {"detail": TEXT} */
+TH_PRINTF(3, 4)
+void th_cua_detail(struct th_access *a, int status, const char *fmt, ...);
+
+/* ---- pty.c: requests about terminals; the first argument of the path is the number ---- */
+
+typedef void th_cua_route_fn(struct th_cua *c, struct th_access *a);
+th_cua_route_fn th_cua_pty_create, th_cua_pty_get, th_cua_pty_delete, th_cua_pty_stdin,
+    th_cua_pty_resize, th_cua_pty_stream, th_cua_pty_socket;
+void th_cua_ptys_finish(struct th_cua *c); /* ends their programs, and who follows is told */
+void th_cua_ptys_free(struct th_cua *c);
 
 /* ---- mcp.c ---- */
 

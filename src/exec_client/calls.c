@@ -110,14 +110,20 @@ void th_link_call_give_up(struct th_executor_client *x, struct th_link_call *c,
 
 /* ---- sending ---- */
 
-bool th_link_send(struct th_executor_client *x, const struct th_table *t, const void *m)
+static bool send_with(struct th_executor_client *x, const struct th_table *t, const void *m,
+		      struct th_str attachment)
 {
 	TH_CLEANUP(th_buf_deinit) struct th_buf head = TH_BUF_INIT(TH_FRAME_JSON_MAX);
 	th_exec_print(t, m, &head);
 	if (th_buf_check(&head, "a message", NULL))
 		return false;
-	enum th_code code = th_sock_send(x->sock, th_buf_str(&head), TH_STR(""), NULL);
+	enum th_code code = th_sock_send(x->sock, th_buf_str(&head), attachment, NULL);
 	return code != TH_ELIMIT;
+}
+
+bool th_link_send(struct th_executor_client *x, const struct th_table *t, const void *m)
+{
+	return send_with(x, t, m, TH_STR(""));
 }
 
 void th_link_call_send(struct th_executor_client *x, struct th_link_call *c)
@@ -171,6 +177,16 @@ void th_link_say_host(struct th_executor_client *x, int64_t id, struct th_str ho
 	};
 
 	(void)th_link_send(x, &th_exec_host_table, &m); /* else it is asked for again */
+}
+
+void th_link_say_input(struct th_executor_client *x, int64_t id, struct th_str bytes, int columns,
+		       int rows)
+{
+	const struct th_exec_input m = {
+		.op = TH_STR("input"), .id = id, .columns = columns, .rows = rows
+	};
+
+	(void)send_with(x, &th_exec_input_table, &m, bytes); /* else it is lost, as on a line */
 }
 
 void th_link_forget(struct th_executor_client *x)

@@ -198,6 +198,18 @@ void th_executor_client_cancel(struct th_executor_client *x, struct th_executor_
 	}
 }
 
+void th_executor_client_input(struct th_executor_client *x, struct th_executor_id id,
+			      struct th_str bytes, int columns, int rows)
+{
+	const struct th_link_call *c;
+
+	if (id.index == 0 || id.index > x->call_room)
+		return;
+	c = x->calls[id.index - 1];
+	if (c->generation == id.generation && c->id != 0 && x->state == TH_LINK_OPEN)
+		th_link_say_input(x, c->id, bytes, columns, rows);
+}
+
 void th_executor_client_host(struct th_executor_client *x, struct th_executor_id id,
 			     struct th_str host, uint16_t port, bool allow)
 {

@@ -165,6 +165,10 @@ struct th_executor_id th_executor_client_attach(struct th_executor_client *x,
 /* Asks the executor to stop the call; on_finished is still called, with the real outcome. */
 void th_executor_client_cancel(struct th_executor_client *x, struct th_executor_id id);
 
+/* What was typed for a call that was accepted, and the size of its terminal (0: as it was). */
+void th_executor_client_input(struct th_executor_client *x, struct th_executor_id id,
+			      struct th_str bytes, int columns, int rows);
+
 /* Whether its programs may reach what they asked for. */
 void th_executor_client_host(struct th_executor_client *x, struct th_executor_id id,
 			     struct th_str host, uint16_t port, bool allow);

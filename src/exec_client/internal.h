@@ -117,6 +117,8 @@ void th_link_tell(struct th_executor_client *x, bool screen, int64_t id, const s
 bool th_link_send(struct th_executor_client *x, const struct th_table *t, const void *m);
 void th_link_say_host(struct th_executor_client *x, int64_t id, struct th_str host, uint16_t port,
 		      bool allow);
+void th_link_say_input(struct th_executor_client *x, int64_t id, struct th_str bytes, int columns,
+		       int rows);
 void th_link_hello(struct th_executor_client *x);
 void th_link_forget(struct th_executor_client *x);
 void th_link_watch_send(struct th_executor_client *x);

@@ -12,14 +12,30 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-void th_exec_on_cancel(struct th_exec_client *c, int64_t id)
+/* The effect of a request; NULL: it has ended. */
+static struct th_exec_effect *effect_of(struct th_exec_client *c, int64_t id)
 {
 	for (struct th_exec_effect *e = c->x->effects; e; e = e->next)
 		for (struct th_exec_sub *sub = e->subs; sub; sub = sub->next)
-			if (sub->client == c && sub->id == id) {
-				th_exec_effect_cancel(e);
-				return;
-			}
+			if (sub->client == c && sub->id == id)
+				return e;
+	return NULL;
+}
+
+void th_exec_on_cancel(struct th_exec_client *c, int64_t id)
+{
+	struct th_exec_effect *e = effect_of(c, id);
+
+	if (e)
+		th_exec_effect_cancel(e);
+}
+
+void th_exec_on_input(struct th_exec_client *c, const struct th_exec_input *m, struct th_str bytes)
+{
+	struct th_exec_effect *e = effect_of(c, m->id);
+
+	if (e && !e->finished && !e->settling && e->tool && e->tool->input && e->job.state)
+		e->tool->input(&e->job, bytes, m->columns, m->rows);
 }
 
 void th_exec_on_forget(struct th_executor_server *x, struct th_strs ids)

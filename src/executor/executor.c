@@ -260,8 +260,8 @@ static enum th_code on_number(struct th_exec_client *c, enum th_exec_op op, int6
 	return TH_OK;
 }
 
-static enum th_code on_message(struct th_exec_client *c, struct th_str head, int64_t *ret_id,
-			       struct th_err *err)
+static enum th_code on_message(struct th_exec_client *c, const struct th_frame *frame,
+			       int64_t *ret_id, struct th_err *err)
 {
 	TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
 	TH_CLEANUP(th_arena_deinit) struct th_arena arena = {};
@@ -272,11 +272,12 @@ static enum th_code on_message(struct th_exec_client *c, struct th_str head, int
 		struct th_exec_request request;
 		struct th_exec_forget forget;
 		struct th_exec_host host;
+		struct th_exec_input input;
 		struct th_exec_watch watch;
 	} m;
 
 	th_arena_init(&arena, 2 * TH_FRAME_JSON_MAX);
-	enum th_code code = th_exec_open(head, &doc, &op, err);
+	enum th_code code = th_exec_open(frame->json, &doc, &op, err);
 	if (code)
 		return code;
 	const struct th_json *v = th_json_root(doc);
@@ -311,6 +312,11 @@ static enum th_code on_message(struct th_exec_client *c, struct th_str head, int
 		if (code == TH_OK)
 			th_exec_on_host(c, &m.host);
 		return code;
+	case TH_EXEC_OP_INPUT:
+		code = th_table_parse(&th_exec_input_table, v, &arena, &m.input, err);
+		if (code == TH_OK)
+			th_exec_on_input(c, &m.input, frame->attachment);
+		return code;
 	case TH_EXEC_OP_FORGET:
 		code = th_table_parse(&th_exec_forget_table, v, &arena, &m.forget, err);
 		if (code == TH_OK)
@@ -329,7 +335,7 @@ static void on_frame(void *ctx, struct th_sock *s, const struct th_frame *frame)
 	int64_t id = 0;
 
 	(void)s;
-	if (!c->dead && on_message(c, frame->json, &id, &err))
+	if (!c->dead && on_message(c, frame, &id, &err))
 		th_exec_send_error(c, id, &err);
 }
 

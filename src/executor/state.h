@@ -238,6 +238,7 @@ void th_exec_on_run(struct th_exec_client *c, const struct th_exec_run *m, bool 
 /* ---- effects.c ---- */
 
 void th_exec_on_cancel(struct th_exec_client *c, int64_t id);
+void th_exec_on_input(struct th_exec_client *c, const struct th_exec_input *m, struct th_str bytes);
 void th_exec_on_forget(struct th_executor_server *x, struct th_strs ids);
 void th_exec_client_gone(struct th_exec_client *c);    /* drops its requests */
 void th_exec_client_drained(struct th_exec_client *c); /* goes on sending it output */

@@ -196,7 +196,7 @@ static enum th_code start(struct th_pty *p, const struct th_pty_spec *spec, stru
 		fds[child.fd_count++] = spec->more[i];
 	child.fds = fds;
 	child.write_in = child.merge_err = false;
-	child.terminal = !spec->error_only;
+	child.terminal = !spec->error_only && !spec->lent;
 	child.on_output = NULL;
 	child.on_exit = on_exit_of_child;
 	child.ctx = p;

@@ -21,6 +21,7 @@ struct th_pty_spec {
 	const struct th_child_fd *more; /* what else it gets, not on 0 to 2 but as said next */
 	size_t more_count;
 	bool error_only; /* the terminal is only its standard error; `more` may have 0 and 1 */
+	bool lent;       /* it is on 0 to 2, and nobody's controlling terminal yet */
 	bool no_echo; /* what is written is not shown; lines, signals and the rest are as usual */
 	size_t spool_size; /* bytes kept, at most TH_TOOL_OUTPUT_MAX; 0: none */
 };

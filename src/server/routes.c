@@ -29,9 +29,9 @@ static bool word_fits(struct th_str pattern, struct th_str word, char *to, size_
 	return true;
 }
 
-static bool fits(const struct th_route *route, struct th_str path, struct th_access *a)
+bool th_route_fits(const char *words, struct th_str path, struct th_access *a)
 {
-	struct th_str pattern = th_str_of(route->path);
+	struct th_str pattern = th_str_of(words);
 	size_t count = 0;
 
 	while (pattern.len && path.len) {
@@ -60,7 +60,7 @@ bool th_route_find(struct th_access *a)
 			    (th_str_is(method, "HEAD") && strcmp(r->method, "GET") == 0);
 
 		/* A word of a path goes before an argument: the table has it first. */
-		if ((near && !same) || !fits(r, path, a))
+		if ((near && !same) || !th_route_fits(r->path, path, a))
 			continue;
 		near = r;
 		if (same) {

@@ -157,6 +157,8 @@ struct th_str th_guard_cookie(const struct th_access *a);
 
 /* Fills in route and args.  False: it was answered. */
 bool th_route_find(struct th_access *a);
+/* A path beside a route's words; arguments are decoded into the access. */
+bool th_route_fits(const char *words, struct th_str path, struct th_access *a);
 /* All routes, service by service: begun with `service` alone, over when next gives NULL. */
 struct th_route_iter {
 	const struct th_service *const *service;

@@ -54,6 +54,7 @@
 #define th_exec_effect_start th_sim_exec_effect_start
 #define th_exec_on_run th_sim_exec_on_run
 #define th_exec_on_cancel th_sim_exec_on_cancel
+#define th_exec_on_input th_sim_exec_on_input
 #define th_exec_on_forget th_sim_exec_on_forget
 #define th_exec_client_gone th_sim_exec_client_gone
 #define th_exec_client_drained th_sim_exec_client_drained

@@ -16,7 +16,8 @@ const struct th_tool *const th_tools[] = {
 	&th_tool_finish,      NULL,
 };
 
-static const struct th_tool *const internal[] = { &th_tool_command, &th_tool_commands };
+static const struct th_tool *const internal[] = { &th_tool_command, &th_tool_commands,
+						  &th_tool_pty };
 
 /* What others call them: models know these names, and the arguments of these. */
 static const struct {

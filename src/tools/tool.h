@@ -117,6 +117,9 @@ struct th_tool {
 	void (*start)(struct th_tool_job *job);
 	void (*cancel)(
 	    struct th_tool_job *job); /* done still comes; NULL: it ends soon by itself */
+	/* What a person types, and the size of his terminal (0: as it was), while it runs; NULL: it
+	 * takes none. */
+	void (*input)(struct th_tool_job *job, struct th_str bytes, int64_t columns, int64_t rows);
 	/* Class V, after a crash between accepted and finished: looks only, and says done,
 	 * not_started or unknown. */
 	void (*probe)(struct th_tool_job *job);
@@ -134,9 +137,9 @@ const char *th_tool_name(struct th_str name);
 
 const struct th_tool *th_tool_find(struct th_str name); /* those below too */
 
-/* What runs command tools, and the shell of the API's own items; not of th_tools: no model and no
- * agent file names them. */
-extern const struct th_tool th_tool_command, th_tool_commands;
+/* What runs command tools, the shell of the API's own items, and programs on terminals; not of
+ * th_tools: no model and no agent file names them. */
+extern const struct th_tool th_tool_command, th_tool_commands, th_tool_pty;
 bool th_tool_is_internal(const struct th_tool *tool);
 extern const struct th_tool th_tool_request_condensation;
 extern const struct th_tool th_tool_shell, th_tool_read_file, th_tool_write_file, th_tool_list_dir,

@@ -16,6 +16,7 @@
  *	attach    join an effect dispatched before: the same answers
  *	cancel    end the effect of request `id`: its own finished follows
  *	host      whether the programs of run `id` may reach what they asked for: no answer
+ *	input     what was typed for run `id`, and its terminal's size: no answer
  *	forget    these outcomes are durable elsewhere: no answer
  *	end       the session ended: all is closed and killed, then the connection
  *	watch     a live view: frames, the first with all tiles
@@ -93,6 +94,13 @@
 #define TH_FIELDS_exec_request(F)                                                              \
 	F(exec_request, str, op, "op", TH_REQ, "open, cancel, end, next, unwatch or accepted") \
 	F(exec_request, int, id, "id", TH_EMIT, "number of the request; cancel: of the run meant")
+
+/* With it come the bytes that were typed. */
+#define TH_FIELDS_exec_input(F)                                                           \
+	F(exec_input, str, op, "op", TH_REQ, "input")                                     \
+	F(exec_input, int, id, "id", TH_REQ | TH_EMIT, "number of the run")               \
+	F(exec_input, int, columns, "columns", TH_NONEG, "of the terminal; 0: as it was") \
+	F(exec_input, int, rows, "rows", TH_NONEG, "of the terminal; 0: as it was")
 
 /* asks, and host, which answers it. */
 #define TH_FIELDS_exec_host(F)                                                               \
@@ -297,6 +305,7 @@
 	X(exec_run)            \
 	X(exec_request)        \
 	X(exec_host)           \
+	X(exec_input)          \
 	X(exec_forget)         \
 	X(exec_welcome)        \
 	X(exec_output)         \
@@ -324,6 +333,7 @@ TH_EXEC_MESSAGES(X)
 	X(CANCEL, "cancel")     \
 	X(FORGET, "forget")     \
 	X(HOST, "host")         \
+	X(INPUT, "input")       \
 	X(ASKS, "asks")         \
 	X(END, "end")           \
 	X(WELCOME, "welcome")   \

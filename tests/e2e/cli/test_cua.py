@@ -282,7 +282,7 @@ class Cua(serving.Served):
             answer = self.request("POST", "/cmd", body, X_API_Key=TOKEN)
             self.assertEqual((answer.status, list(answer.json())), (400, ["detail"]))
             self.assertTrue(answer.json()["detail"].startswith(detail), answer)
-        for method, path, status in (("GET", "/cmd", 405), ("GET", "/api/sessions", 404), ("GET", "/", 404), ("POST", "/pty", 501), ("PUT", "/mcp", 405)):
+        for method, path, status in (("GET", "/cmd", 405), ("GET", "/api/sessions", 404), ("GET", "/", 404), ("POST", "/responses", 501), ("PUT", "/mcp", 405), ("GET", "/pty", 405)):
             self.assertEqual(self.request(method, path, X_API_Key=TOKEN).status, status, path)
         for body in ('{"command":"version"}', '{"command":"version","params":null}', '{"command":"version","other":1}'):
             self.assertTrue(self.line(body)["success"])
@@ -312,6 +312,129 @@ class Cua(serving.Served):
             socket.send(first)
             self.assertEqual(socket.receive(), {"success": False, "error": error})
             self.assertEqual(socket.receive(), 1000)
+            socket.close()
+
+    def pty(self, status=200, **body):
+        answer = self.request("POST", "/pty", json.dumps(body), X_API_Key=TOKEN)
+        self.assertEqual(answer.status, status, answer)
+        return answer.json()
+
+    def follow(self, pid):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=house.SECONDS)
+        connection.request("GET", "/pty/%d/stream" % pid, headers={"X-API-Key": TOKEN})
+        response = connection.getresponse()
+        self.assertEqual((response.status, response.headers["Content-Type"]), (200, "text/event-stream"))
+        out = b""
+        for _, _, frame in serving.frames(response):
+            if frame["type"] == "exit":
+                self.assertEqual(response.read(), b"")
+                connection.close()
+                return out, frame["code"]
+            out += base64.b64decode(frame["data"])
+        self.fail("the stream ended before the program: %r" % out)
+
+    def test_terminals(self):
+        self.serve_cua()
+        made = self.pty(command="stty size; echo $A$TERM; pwd; touch begun; read x; stty size; printf \"<$x>\"; exit 7", cols=90, rows=30, cwd=str(self.home),
+                        envs={"A": "b c "})
+        self.assertEqual(made, {"pid": 1, "cols": 90, "rows": 30})
+        path = "/pty/1"
+        self.assertEqual(self.request("GET", path, X_API_Key=TOKEN).json(), made)
+        self.wait_for(lambda: (self.home / "begun").exists())
+        resized = self.request("POST", path + "/resize", '{"cols":100,"rows":40}', X_API_Key=TOKEN)
+        self.assertEqual((resized.status, resized.json()), (200, {"ok": True}))
+        # Base64, or the text itself, which is no base64.
+        for data in (base64.b64encode(b"x ").decode(), "y z!\n"):
+            self.assertEqual(self.request("POST", path + "/stdin", json.dumps({"data": data}), X_API_Key=TOKEN).json(), {"ok": True})
+        out, code = self.follow(1)
+        self.assertEqual(code, 7)
+        lines = out.decode().split("\r\n")
+        self.assertEqual(lines[:3], ["30 90", "b c xterm-256color", str(self.home)], out)
+        self.assertEqual((lines[-2], lines[-1]), ("40 100", "<x y z!>"), out)
+        # All of it is there again for who comes later.
+        self.assertEqual(self.follow(1), (out, 7))
+        self.assertEqual(self.request("POST", path + "/stdin", '{"data":"eA=="}', X_API_Key=TOKEN).status, 409)
+        self.assertEqual(self.request("DELETE", path, X_API_Key=TOKEN).json(), {"killed": False})
+        for method, more in (("GET", ""), ("GET", "/stream"), ("POST", "/stdin"), ("POST", "/resize")):
+            gone = self.request(method, path + more, "{}" if method == "POST" else None, X_API_Key=TOKEN)
+            self.assertEqual((gone.status, gone.json()), (404, {"detail": "PTY session 1 not found"}))
+        self.bad_terminals()
+
+    def bad_terminals(self):
+        self.assertIn("columns is 1 to 1000", self.pty(400, cols=1001)["detail"])
+        self.assertIn("rows is 1 to 1000", self.pty(400, rows=0)["detail"])
+        self.assertIn("more than 64 entries", self.pty(400, envs={"A%d" % i: "" for i in range(65)})["detail"])
+        self.assertEqual(self.request("POST", "/pty", "{", X_API_Key=TOKEN).status, 400)
+        self.assertEqual(self.follow(self.pty(envs={"1A": ""}, command="true")["pid"])[1], -1)
+        self.assertEqual(self.follow(self.pty(cwd="/none", command="true")["pid"])[1], 127)
+        self.assertEqual(self.follow(self.pty(command="kill -9 $$")["pid"])[1], 137)
+
+    def test_a_terminal_on_a_socket(self):
+        """Job control, Ctrl-C, its screen, and a program that is deleted."""
+        self.serve_cua()
+        pid = self.pty(command="bash --norc -i")["pid"]
+        for key in ("", "?api_key=wrong"):
+            with self.assertRaises(websocket.Refused) as refused:
+                websocket.Socket(self.port, "/pty/%d/ws%s" % (pid, key))
+        self.assertEqual(refused.exception.status, 401)
+        socket = websocket.Socket(self.port, "/pty/%d/ws?api_key=%s&container_name=x" % (pid, TOKEN))
+        seen = b""
+
+        def until(text):
+            nonlocal seen
+            while text not in seen:
+                message = socket.receive()
+                self.assertEqual(message["type"], "output", message)
+                seen += base64.b64decode(message["data"])
+            seen = seen[seen.index(text) + len(text):]
+
+        def type_(text):
+            socket.send({"type": "stdin", "data": base64.b64encode(text.encode()).decode()})
+        type_("PS1='$ '; echo $DISPLAY-$((1+1)); [ -t 0 ] && ps -o tty= -p $$\n")
+        until(b"-2\r\n")
+        type_("sleep 1000\n")
+        until(b"sleep 1000\r\n")
+        type_("\x03")
+        until(b"^C")
+        socket.send({"type": "resize", "cols": 61, "rows": 17})
+        type_("stty size; echo $((20+2))\n")
+        until(b"17 61\r\n22\r\n")
+        type_("touch begun; sleep 999.5 & exec sleep 999.5\n")
+        self.wait_for(lambda: (self.home / "begun").exists())
+        self.assertEqual(self.request("DELETE", "/pty/%d" % pid, X_API_Key=TOKEN).json(), {"killed": True})
+        while True:
+            message = socket.receive()
+            if message["type"] == "exit":
+                break
+        self.assertEqual(message["code"], -1)
+        self.assertEqual(socket.receive(), 1000)
+        socket.close()
+        self.done("run_command", {"stdout": "", "stderr": "", "return_code": 0},
+                  command="while pgrep -f 'sleep 999[.]5' >/dev/null; do sleep 0.05; done", timeout=30)
+
+    def test_no_more_than_so_many_terminals(self):
+        """32, of which one that has ended makes room; 16 who follow; a ring of 256 KiB; 64 KiB typed at once."""
+        self.serve_cua()
+        first = self.pty(command="exit 3")["pid"]
+        self.assertEqual(self.follow(first), (b"", 3))
+        flood = self.pty(command="head -c 400000 /dev/zero | tr '\\0' x; printf end")["pid"]
+        self.wait_for(lambda: self.follow(flood)[1] == 0)
+        out = self.follow(flood)[0]
+        self.assertEqual((len(out), out[-4:]), (262144, b"xend"))
+        waiting = [self.pty(command="cat")["pid"] for _ in range(30)]
+        self.assertEqual(self.request("GET", "/pty/%d" % first, X_API_Key=TOKEN).status, 200)
+        for gone in (first, flood):
+            self.pty(command="cat")
+            self.assertEqual(self.request("GET", "/pty/%d" % gone, X_API_Key=TOKEN).status, 404)
+        self.assertEqual(self.pty(429), {"detail": "32 terminals are open"})
+        path = "/pty/%d" % waiting[0]
+        followers = [websocket.Socket(self.port, path + "/ws", TOKEN) for _ in range(16)]
+        self.assertEqual(self.request("GET", path + "/stream", X_API_Key=TOKEN).json(), {"detail": "16 follow this terminal"})
+        for size, status in ((65536, 200), (65537, 400)):
+            data = base64.b64encode(b"\n" * size).decode()
+            self.assertEqual(self.request("POST", path + "/stdin", json.dumps({"data": data}), X_API_Key=TOKEN).status, status)
+        self.assertEqual(followers[0].receive()["type"], "output")
+        for socket in followers:
             socket.close()
 
     def rpc(self, method, params=None, **headers):

@@ -111,11 +111,82 @@ static void test_no_executor(void **state)
 	assert_int_equal(never.count, 0);
 }
 
+static void on_terminal(void *ctx, struct thole_terminal *t, uint64_t offset, const void *bytes,
+			size_t size)
+{
+	struct told *told = ctx;
+
+	(void)offset;
+	assert_null(bytes);
+	assert_int_equal(size, 0);
+	assert_true(thole_terminal_ended(t));
+	assert_int_equal(thole_terminal_status(t), -1);
+	assert_true(strlen(thole_terminal_reason(t)) > 10);
+	BAD(THOLE_EPROTO, thole_terminal_write(t, "x", 1, &error));
+	BAD(THOLE_EPROTO, thole_terminal_resize(t, 80, 24, &error));
+	told->count++;
+	if (told->frees) {
+		thole_computer_free(told->frees); /* and this terminal with it */
+		told->frees = NULL;
+	} else {
+		thole_terminal_free(t);
+	}
+}
+
+static void test_terminals(void **state)
+{
+	static const char *const bad[][3] = {
+		{ "columns", "0", NULL },    { "columns", "1001", NULL }, { "rows", "-1", NULL },
+		{ "rows", "many", NULL },    { "command", "", NULL },     { "colour", "red", NULL },
+		{ "environment", "", NULL },
+	};
+	const char *const folder[] = { "folder", "/tmp", NULL };
+	struct thole_runtime *rt = runtime_at("http://127.0.0.1:1/v1", "memory:");
+	struct thole_terminal *t = NULL, *all[64];
+	struct thole_computer *c = NULL;
+	struct told told = { 0 };
+	char large[65537] = { 0 };
+
+	(void)state;
+	GOOD(thole_computer_new(rt, "desk", folder, &c, &error));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		BAD(THOLE_EUSAGE, thole_terminal_new(c, bad[i], on_terminal, &told, &t, &error));
+	BAD(THOLE_EUSAGE, thole_terminal_new(NULL, NULL, on_terminal, &told, &t, &error));
+	BAD(THOLE_EUSAGE, thole_terminal_new(c, NULL, NULL, &told, &t, &error));
+	BAD(THOLE_EUSAGE, thole_terminal_new(c, NULL, on_terminal, &told, NULL, &error));
+	for (int i = 0; i < 64; i++)
+		GOOD(thole_terminal_new(c, folder, on_terminal, &told, &all[i], &error));
+	BAD(THOLE_ELIMIT, thole_terminal_new(c, NULL, on_terminal, &told, &t, &error));
+	/* Typed before its program is there. */
+	BAD(THOLE_ELIMIT, thole_terminal_write(all[0], large, sizeof(large), &error));
+	GOOD(thole_terminal_write(all[0], large, sizeof(large) - 1, &error));
+	BAD(THOLE_ELIMIT, thole_terminal_write(all[0], "x", 1, &error));
+	BAD(THOLE_EUSAGE, thole_terminal_write(all[0], NULL, 1, &error));
+	BAD(THOLE_EUSAGE, thole_terminal_resize(all[0], 1001, 24, &error));
+	GOOD(thole_terminal_resize(all[0], 1000, 24, &error));
+	assert_false(thole_terminal_ended(all[0]));
+	thole_terminal_free(all[1]); /* it is told nothing */
+	thole_terminal_free(NULL);
+	spin(rt, &told.count, 63);
+	assert_int_equal(told.count, 63);
+	/* A callback that frees the computer; and one that is not called, since the runtime ends.
+	 */
+	told.frees = c;
+	GOOD(thole_terminal_new(c, folder, on_terminal, &told, &t, &error));
+	GOOD(thole_terminal_new(c, folder, on_terminal, &told, &t, &error));
+	spin(rt, &told.count, 64);
+	GOOD(thole_computer_new(rt, "desk", folder, &c, &error));
+	GOOD(thole_terminal_new(c, folder, on_terminal, &told, &t, &error));
+	GOOD(thole_runtime_free(rt));
+	assert_int_equal(told.count, 64);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_wrong_words, away_from_home),
 		cmocka_unit_test_setup(test_no_executor, away_from_home),
+		cmocka_unit_test_setup(test_terminals, away_from_home),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
