@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/limits.h"
 #include "core/transcript.h"
 
@@ -145,6 +146,19 @@ void th_transcript_print(const struct th_transcript_item *item, struct th_jw *w)
 	th_jw_object_end(w);
 }
 
+/* A part of type image is a picture that the session has, by its digest; others say input_image. */
+static bool has_stray_image(const struct th_json *parts)
+{
+	struct th_json_iter it = th_json_iter(parts);
+	struct th_digest digest;
+
+	while (th_json_is_array(parts) && th_json_next(&it))
+		if (th_str_is(th_json_get_str(it.val, "type"), "image") &&
+		    !th_digest_parse(th_json_get_str(it.val, "blob"), &digest))
+			return true;
+	return false;
+}
+
 enum th_code th_items_check(const struct th_json *items, struct th_err *err)
 {
 	struct th_json_iter it = th_json_iter(items);
@@ -166,6 +180,12 @@ enum th_code th_items_check(const struct th_json *items, struct th_err *err)
 			    "item %zu: role must be user, assistant, system or developer", n);
 		if (role.len && th_json_is_null(th_json_get(it.val, "content")))
 			return th_fail(err, TH_EPROTO, "item %zu has no content", n);
+		if (has_stray_image(th_json_get(it.val, "content")) ||
+		    has_stray_image(th_json_get(it.val, "output")))
+			return th_fail(err, TH_EPROTO,
+				       "item %zu: an image part's blob must be the 64 digits of a "
+				       "SHA-256; other pictures are input_image",
+				       n);
 	}
 	return TH_OK;
 }

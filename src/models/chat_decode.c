@@ -43,6 +43,15 @@ static void put_part(struct th_jw *w, struct th_str part)
 		if (detail.len)
 			th_jw_kraw(w, "detail", detail);
 		th_jw_object_end(w);
+	} else if (th_str_is(type, "file") && th_json_raw_get(part, "file").len) {
+		struct th_json_raw_iter it = th_json_raw_iter(th_json_raw_get(part, "file"));
+
+		th_jw_object(w);
+		th_jw_kstr(w, "type", TH_STR("input_file"));
+		while (it.object && th_json_raw_next(&it))
+			if (!th_str_is(it.key, "type"))
+				th_chat_put_member(w, it.key, it.val);
+		th_jw_object_end(w);
 	} else {
 		th_jw_raw(w, part);
 	}

@@ -102,6 +102,22 @@ static void put_input_image(struct th_group_writer *x, struct th_str part)
 	th_jw_object_end(&x->w);
 }
 
+/* {"type":"input_file",…}: its members are those of {"type":"file","file":{…}}. */
+static void put_input_file(struct th_group_writer *x, struct th_str part)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(part);
+
+	th_jw_object(&x->w);
+	th_jw_kstr(&x->w, "type", TH_STR("file"));
+	th_jw_key(&x->w, TH_STR("file"));
+	th_jw_object(&x->w);
+	while (th_json_raw_next(&it))
+		if (!th_str_is(it.key, "type"))
+			th_chat_put_member(&x->w, it.key, it.val);
+	th_jw_object_end(&x->w);
+	th_jw_object_end(&x->w);
+}
+
 static bool is_str(struct th_str raw)
 {
 	return raw.len && raw.ptr[0] == '"';
@@ -117,6 +133,8 @@ static enum th_code put_part(struct th_group_writer *x, struct th_str part, bool
 		return put_image(x, part);
 	if (th_str_is(type, "input_image") && is_str(th_json_raw_get(part, "image_url"))) {
 		put_input_image(x, part);
+	} else if (th_str_is(type, "input_file")) {
+		put_input_file(x, part);
 	} else if (th_str_is(type, "input_text") || th_str_is(type, "output_text")) {
 		if (!is_str(text))
 			return th_fail(x->err, TH_EPROTO, "a text part's text must be a string");

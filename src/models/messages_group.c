@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "models/messages.h"
 #include "models/messages_own.h"
+#include "models/messages_view.h"
 #include "models/responses.h"
 
 static struct th_str raw_str(struct th_str object, const char *key)
@@ -115,7 +116,10 @@ static enum th_code put_part(struct th_group_writer *x, struct th_str part, bool
 		return th_fail(x->err, TH_EPROTO, "a text part's text must be a string");
 	if (th_str_is(type, "image") && th_json_raw_get(part, "blob").len)
 		return put_image(x, part);
-	th_jw_raw(&x->w, part); /* one of the API's own: a document, a search result */
+	if (th_str_is(type, "input_image") && !x->o->profile->vision)
+		return put_text(x, TH_STR("\"" TH_IMAGE_NOT_TAKEN "\""), mark);
+	if (!th_messages_put_media(&x->w, part))
+		th_jw_raw(&x->w, part); /* one of the API's own: a document, a search result */
 	return TH_OK;
 }
 

@@ -39,7 +39,29 @@ void th_messages_put_rest(struct th_jw *w, struct th_str object, const char *con
 
 /* ---- parts of content ---- */
 
-/* base64 pictures become data URLs; what has no unified form stays as it is. */
+static bool is_source(struct th_str source)
+{
+	struct th_str type = th_messages_raw_str(source, "type");
+
+	return (th_str_is(type, "base64") && th_messages_raw_str(source, "data").len) ||
+	       (th_str_is(type, "url") && th_messages_raw_str(source, "url").len);
+}
+
+/* As a data URL, or the URL that it is. */
+static void put_source_view(struct th_jw *w, struct th_str source)
+{
+	if (th_str_is(th_messages_raw_str(source, "type"), "url")) {
+		th_jw_raw(w, th_json_raw_get(source, "url"));
+		return;
+	}
+	th_jw_raw(w, TH_STR("\"data:"));
+	th_buf_add(w->out, th_messages_raw_str(source, "media_type"));
+	th_buf_add(w->out, TH_STR(";base64,"));
+	th_buf_add(w->out, th_messages_raw_str(source, "data"));
+	th_buf_add_char(w->out, '"');
+}
+
+/* base64 pictures and files become data URLs; what has no unified form stays as it is. */
 static void put_part_view(struct th_jw *w, struct th_str block, bool output)
 {
 	struct th_str type = th_messages_raw_str(block, "type"),
@@ -50,30 +72,41 @@ static void put_part_view(struct th_jw *w, struct th_str block, bool output)
 		th_jw_kstr(w, "type", output ? TH_STR("output_text") : TH_STR("input_text"));
 		th_jw_kraw(w, "text", th_json_raw_get(block, "text"));
 		th_jw_object_end(w);
-	} else if (th_str_is(type, "image") &&
-		   th_str_is(th_messages_raw_str(source, "type"), "base64")) {
+	} else if (th_str_is(type, "image") && is_source(source)) {
 		th_jw_object(w);
 		th_jw_kstr(w, "type", TH_STR("input_image"));
 		th_jw_key(w, TH_STR("image_url"));
-		th_jw_raw(w, TH_STR("\"data:"));
-		th_buf_add(w->out, th_messages_raw_str(source, "media_type"));
-		th_buf_add(w->out, TH_STR(";base64,"));
-		th_buf_add(w->out, th_messages_raw_str(source, "data"));
-		th_buf_add_char(w->out, '"');
+		put_source_view(w, source);
+		th_jw_object_end(w);
+	} else if (th_str_is(type, "document") && is_source(source)) {
+		bool url = th_str_is(th_messages_raw_str(source, "type"), "url");
+		struct th_str title = th_json_raw_get(block, "title");
+
+		th_jw_object(w);
+		th_jw_kstr(w, "type", TH_STR("input_file"));
+		if (title.len && title.ptr[0] == '"')
+			th_jw_kraw(w, "filename", title);
+		else if (!url)
+			th_jw_kstr(w, "filename", TH_STR("document"));
+		th_jw_key(w, url ? TH_STR("file_url") : TH_STR("file_data"));
+		put_source_view(w, source);
 		th_jw_object_end(w);
 	} else {
 		th_jw_raw(w, block);
 	}
 }
 
-static void put_image(struct th_jw *w, struct th_str url)
+/* {"type": BLOCK, "source": {…}} of a URL, which may be a data URL. */
+static void put_source(struct th_jw *w, const char *block, struct th_str title, struct th_str url)
 {
 	struct th_str mark = TH_STR(";base64,");
 	ptrdiff_t at = th_str_find(url, mark);
 	bool data = th_str_starts(url, TH_STR("data:")) && at > 5;
 
 	th_jw_object(w);
-	th_jw_kstr(w, "type", TH_STR("image"));
+	th_jw_kstr(w, "type", th_str_of(block));
+	if (title.len && title.ptr[0] == '"')
+		th_jw_kraw(w, "title", title);
 	th_jw_key(w, TH_STR("source"));
 	th_jw_object(w);
 	th_jw_kstr(w, "type", data ? TH_STR("base64") : TH_STR("url"));
@@ -91,6 +124,24 @@ static void put_image(struct th_jw *w, struct th_str url)
 	th_jw_object_end(w);
 }
 
+bool th_messages_put_media(struct th_jw *w, struct th_str part)
+{
+	struct th_str type = th_messages_raw_str(part, "type"), none = { NULL, 0 };
+	struct th_str url = th_messages_raw_str(part, "image_url");
+
+	if (th_str_is(type, "input_image") && url.len) {
+		put_source(w, "image", none, url);
+		return true;
+	}
+	url = th_messages_raw_str(part, "file_data");
+	if (!url.len)
+		url = th_messages_raw_str(part, "file_url");
+	if (!th_str_is(type, "input_file") || !url.len)
+		return false;
+	put_source(w, "document", th_json_raw_get(part, "filename"), url);
+	return true;
+}
+
 static void put_part(struct th_jw *w, struct th_str part)
 {
 	static const char *const texts[] = { "input_text", "output_text", NULL };
@@ -101,9 +152,7 @@ static void put_part(struct th_jw *w, struct th_str part)
 		th_jw_kstr(w, "type", TH_STR("text"));
 		th_jw_kraw(w, "text", th_json_raw_get(part, "text"));
 		th_jw_object_end(w);
-	} else if (th_str_is(type, "input_image")) {
-		put_image(w, th_messages_raw_str(part, "image_url"));
-	} else {
+	} else if (!th_messages_put_media(w, part)) {
 		th_jw_raw(w, part);
 	}
 }

@@ -13,6 +13,9 @@ void th_messages_put_view(struct th_jw *w, struct th_str block, struct th_str ro
 /* An item as a block, or as several.  Nothing for reasoning: without its signature it would not be
  * taken. */
 void th_messages_put_blocks(struct th_jw *w, const struct th_json *item, struct th_str raw);
+/* A part with a picture or a file by its URL (input_image, input_file) as a block.  False: it is
+ * none, and nothing was written. */
+bool th_messages_put_media(struct th_jw *w, struct th_str part);
 /* Of the message that an item belongs to: "user", "assistant" … */
 struct th_str th_messages_role_of(struct th_str item);
 
