@@ -200,7 +200,8 @@ static void end(struct th_response *p)
 	struct th_jw w = th_jw(&out);
 
 	if (p->reply.status == TH_REPLY_FAILED || p->reply.status == TH_REPLY_CANCELLED) {
-		th_error_print(500, NULL, p->reply.why ? p->reply.why : "the run failed", &out);
+		th_error_print(p->reply.fault ? p->reply.fault : 500, NULL,
+			       p->reply.why ? p->reply.why : "the run failed", &out);
 		th_response_send(p, NULL, th_buf_str(&out));
 		return;
 	}

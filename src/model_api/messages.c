@@ -198,7 +198,8 @@ static void end(struct th_response *p)
 	struct th_jw w;
 
 	if (p->reply.status == TH_REPLY_FAILED || p->reply.status == TH_REPLY_CANCELLED) {
-		th_error_print_messages(500, p->reply.why ? p->reply.why : "the run failed", &out);
+		th_error_print_messages(p->reply.fault ? p->reply.fault : 500,
+					p->reply.why ? p->reply.why : "the run failed", &out);
 		th_response_send(p, "error", th_buf_str(&out));
 		th_buf_deinit(&out);
 		return;

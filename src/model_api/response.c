@@ -84,7 +84,8 @@ static void answer(struct th_response *p)
 	}
 	if (!p->face->tells_failure &&
 	    (p->reply.status == TH_REPLY_FAILED || p->reply.status == TH_REPLY_CANCELLED)) {
-		p->face->fail(a, 500, NULL, NULL, p->reply.why ? p->reply.why : "the run failed");
+		p->face->fail(a, p->reply.fault ? p->reply.fault : 500, NULL, NULL,
+			      p->reply.why ? p->reply.why : "the run failed");
 		return;
 	}
 	p->face->print(p, &json);

@@ -111,6 +111,9 @@ bool th_making_put_echo(struct th_making *m)
 	for (size_t i = 0; i < TH_COUNT(members); i++) {
 		const struct th_json *v = echoed(m, members[i].name);
 
+		/* No tier was asked of anybody. */
+		if (strcmp(members[i].name, "service_tier") == 0)
+			v = NULL;
 		if (th_json_is_null(v) && strcmp(members[i].name, "user") == 0)
 			continue;
 		th_jw_name(&w, th_str_of(members[i].name));

@@ -54,6 +54,18 @@ static bool is_ours(const struct th_json *item)
 	return th_str_is(th_json_get_str(item, "server_label"), TH_REPLY_LABEL);
 }
 
+/* A part of type image with a blob is how a session keeps a picture that it has: a client gives
+ * its own as input_image. */
+static bool has_kept_part(const struct th_json *list)
+{
+	struct th_json_iter it = th_json_iter(list);
+
+	while (th_json_is_array(list) && th_json_next(&it))
+		if (th_str_is(th_json_get_str(it.val, "type"), "image"))
+			return true;
+	return false;
+}
+
 static void put_plain(const struct th_json *item, struct th_jw *w)
 {
 	struct th_json_iter it = th_json_iter(item);
@@ -113,6 +125,14 @@ static bool put_item(struct th_making *m, const struct th_json *item, bool looke
 	/* A request for a decision is ours, and says nothing to a model. */
 	if (th_str_is(type, "mcp_approval_request") && is_ours(item))
 		return true;
+	if (!looked_up && (has_kept_part(th_json_get(item, "content")) ||
+			   has_kept_part(th_json_get(item, "output")))) {
+		m->fault->param = m->face == &th_face_responses ? "input" : "messages";
+		return th_response_fault(m->fault, 400, "invalid_value",
+					 "a picture is a part of type input_image with an "
+					 "image_url (image with a source of base64 or url in "
+					 "Messages)");
+	}
 	put_plain(item, w);
 	return true;
 }

@@ -2,6 +2,7 @@
 /*
  * response_make.c - requests of a model API: read, and what they go on from.
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -47,33 +48,137 @@ static bool read_body(struct th_making *m, struct th_str body)
 
 /* ---- what it goes on from ---- */
 
+static bool one_of(struct th_str value, const char *const *list)
+{
+	return th_names_find(list, value) >= 0;
+}
+
+TH_PRINTF(3, 4)
+static bool refuse(struct th_making *m, const char *param, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)!vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	m->fault->param = param;
+	return th_response_fault(m->fault, 400, "invalid_value", "%s", text);
+}
+
+/* Words that the API has; what they ask for and is not here never comes, and is no lie. */
+static bool check_words(struct th_making *m)
+{
+	static const char *const truncations[] = { "auto", "disabled", NULL };
+	static const char *const formats[] = { "text", "json_object", "json_schema", NULL };
+	static const char *const includes[] = { "reasoning.encrypted_content",
+						"message.output_text.logprobs",
+						"message.input_image.image_url",
+						"web_search_call.action.sources",
+						"web_search_call.results",
+						"file_search_call.results",
+						"code_interpreter_call.outputs",
+						"computer_call_output.output.image_url",
+						NULL };
+	const struct th_json *truncation = th_json_get(m->b, "truncation");
+	const struct th_json *format = th_json_get(th_json_get(m->b, "text"), "format");
+	struct th_json_iter it = th_json_iter(th_json_get(m->b, "include"));
+
+	if (!th_json_is_null(truncation) && !one_of(th_json_str(truncation), truncations))
+		return refuse(m, "truncation", "truncation is auto or disabled");
+	if (!th_json_is_null(format) && !one_of(th_json_get_str(format, "type"), formats))
+		return refuse(m, "text.format.type",
+			      "a format is of type text, json_object or json_schema");
+	if (th_str_is(th_json_get_str(format, "type"), "json_schema") &&
+	    !th_json_is_object(th_json_get(format, "schema")))
+		return refuse(m, "text.format.schema", "a json_schema needs its schema, an object");
+	while (th_json_next(&it))
+		if (!one_of(th_json_str(it.val), includes))
+			return refuse(m, "include", "include knows no '%.*s'",
+				      (int)TH_MIN(th_json_str(it.val).len, (size_t)64),
+				      th_json_str(it.val).len ? th_json_str(it.val).ptr : "");
+	return true;
+}
+
+static bool is_tool(const struct th_making *m, struct th_str name)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(m->u, "tools"));
+
+	while (th_json_next(&it))
+		if (th_str_eq(th_json_get_str(it.val, "name"), name))
+			return true;
+	return false;
+}
+
+/* One tool that must be called is one of the request's. */
+static bool check_choice(struct th_making *m)
+{
+	static const char *const words[] = { "auto", "none", "required", "any", NULL };
+	const struct th_json *choice = th_json_get(th_json_get(m->u, "settings"), "tool_choice");
+	struct th_str name = th_json_str(choice);
+
+	if (th_json_is_null(choice) ||
+	    th_str_is(th_json_get_str(choice, "type"), "allowed_tools") || one_of(name, words))
+		return true;
+	if (!name.len)
+		name = th_json_get_str(choice, "name");
+	if (!name.len)
+		return refuse(m, "tool_choice",
+			      "tool_choice is auto, none, required, or a function or custom tool "
+			      "by its name");
+	if (!is_tool(m, name))
+		return refuse(m, "tool_choice",
+			      "Tool choice '%.*s' not found in 'tools' parameter.",
+			      (int)TH_MIN(name.len, (size_t)64), name.ptr);
+	return true;
+}
+
+/* What would change the answer, and is not done here: said, not passed over. */
 static bool check_supported(struct th_making *m)
 {
 	static const struct {
 		const char *name, *why;
+		bool raw; /* an agent has its own settings, and passes it over */
 	} refused[] = {
-		{ "prompt", "stored prompts are not kept here: send instructions and input" },
+		{ "prompt", "stored prompts are not kept here: send instructions and input",
+		  false },
+		{ "functions", "functions are the old form: send tools", false },
+		{ "audio", "answers are text: audio is not given", false },
+		{ "stop", "stop is not taken: an answer ends where the model ends it", true },
+		{ "stop_sequences",
+		  "stop_sequences is not taken: an answer ends where the model ends it", true },
+		{ "logit_bias", "logit_bias is not taken", true },
 	};
+	bool served = th_served_find(&m->server->agents, th_json_get_str(m->u, "model")) != NULL;
 
-	for (size_t i = 0; i < TH_COUNT(refused); i++)
-		if (!th_json_is_null(th_json_get(m->b, refused[i].name))) {
-			m->fault->param = refused[i].name;
-			return th_response_fault(m->fault, 400, "unsupported_parameter", "%s",
-						 refused[i].why);
-		}
-	if (!th_json_is_null(th_json_get(m->b, "max_tool_calls")) &&
-	    th_served_find(&m->server->agents, th_json_get_str(m->u, "model"))) {
+	for (size_t i = 0; i < TH_COUNT(refused); i++) {
+		const struct th_json *v = th_json_get(m->b, refused[i].name);
+
+		if (th_json_is_null(v) || (refused[i].raw && served) ||
+		    ((th_json_is_array(v) || th_json_is_object(v)) && !th_json_count(v)))
+			continue;
+		m->fault->param = refused[i].name;
+		return th_response_fault(m->fault, 400, "unsupported_parameter", "%s",
+					 refused[i].why);
+	}
+	if (!th_json_is_null(th_json_get(m->b, "max_tool_calls")) && served) {
 		m->fault->param = "max_tool_calls";
 		return th_response_fault(m->fault, 400, "unsupported_parameter",
 					 "max_tool_calls is not taken for an agent, which has "
 					 "limits of its own");
+	}
+	if (th_json_int(th_json_get(m->b, "top_logprobs"), 0) != 0 ||
+	    th_json_bool(th_json_get(m->b, "logprobs"), false)) {
+		m->fault->param = "top_logprobs";
+		return th_response_fault(m->fault, 400, "unsupported_parameter",
+					 "log probabilities are not given");
 	}
 	if (th_json_int(th_json_get(m->b, "n"), 1) != 1) {
 		m->fault->param = "n";
 		return th_response_fault(m->fault, 400, "unsupported_parameter",
 					 "n is 1: a request is answered once");
 	}
-	return true;
+	return (m->face != &th_face_responses || check_words(m)) && (served || check_choice(m));
 }
 
 void th_response_before(struct th_str body, struct th_buf *out)

@@ -20,6 +20,14 @@ static void put_echo(const struct th_response *p, struct th_jw *w)
 	}
 }
 
+/* The API's own words. */
+static const char *fault_code(const struct th_response *p)
+{
+	return p->reply.fault == 400   ? "invalid_prompt"
+	       : p->reply.fault == 429 ? "rate_limit_exceeded"
+				       : "server_error";
+}
+
 static void put_fault(const struct th_response *p, struct th_jw *w)
 {
 	th_jw_name(w, TH_STR("error"));
@@ -28,7 +36,7 @@ static void put_fault(const struct th_response *p, struct th_jw *w)
 		return;
 	}
 	th_jw_object(w);
-	th_jw_kstr(w, "code", TH_STR("server_error"));
+	th_jw_kstr(w, "code", th_str_of(fault_code(p)));
 	th_jw_kstr(w, "message", th_str_of(p->reply.why ? p->reply.why : "the run failed"));
 	th_jw_object_end(w);
 }
@@ -392,10 +400,10 @@ static void send_error(struct th_response *p)
 	struct th_jw w = frame(p, &out, "error");
 	const char *why = p->reply.why ? p->reply.why : "the run failed";
 
-	th_jw_kstr(&w, "code", TH_STR("server_error"));
+	th_jw_kstr(&w, "code", th_str_of(fault_code(p)));
 	th_jw_kstr(&w, "message", th_str_of(why));
 	th_jw_kraw(&w, "param", TH_STR("null"));
-	th_error_print(500, "server_error", why, &error);
+	th_error_print(p->reply.fault ? p->reply.fault : 500, fault_code(p), why, &error);
 	th_jw_kraw(&w, "error", th_json_raw_get(th_buf_str(&error), "error"));
 	send(p, &w, "error");
 }

@@ -355,6 +355,22 @@ static void set_why(struct th_reply *r, struct th_str why)
 	r->why = why.len ? copy(why) : NULL;
 }
 
+/* A request that the model's API refuses is the caller's; the rest is ours, or goes by. */
+static int fault_of(struct th_str class)
+{
+	static const struct {
+		const char *class;
+		int status;
+	} faults[] = { { "rejected", 400 },     { "context_length", 400 }, { "limit", 400 },
+		       { "rate_limited", 429 }, { "quota", 429 },          { "overloaded", 503 },
+		       { "connect", 502 },      { "timeout", 504 } };
+
+	for (size_t i = 0; i < TH_COUNT(faults); i++)
+		if (th_str_is(class, faults[i].class))
+			return faults[i].status;
+	return 500;
+}
+
 static void on_state(struct th_reply *r, const struct th_json *data)
 {
 	struct th_str to = th_json_get_str(data, "to");
@@ -403,7 +419,10 @@ void th_reply_event(struct th_reply *r, struct th_str event)
 	if (!r->began_ms)
 		r->began_ms = r->ended_ms;
 	if (th_str_is(kind, "model_answered")) {
+		r->fault = 0;
 		on_answer(r, data);
+	} else if (th_str_is(kind, "model_failed")) {
+		r->fault = fault_of(th_json_get_str(data, "class"));
 	} else if (th_str_is(kind, "intent")) {
 		struct th_reply_open *o = find_open(r, call);
 
@@ -429,6 +448,9 @@ void th_reply_event(struct th_reply *r, struct th_str event)
 		r->status = r->too_long ? TH_REPLY_INCOMPLETE : TH_REPLY_COMPLETED;
 	} else if (th_str_is(kind, "error")) {
 		r->status = TH_REPLY_FAILED;
+		/* "model": as its last request failed. */
+		if (!r->fault || !th_str_is(th_json_get_str(data, "class"), "model"))
+			r->fault = fault_of(th_json_get_str(data, "class"));
 		set_why(r, th_json_get_str(data, "message"));
 	} else if (th_str_is(kind, "state_changed")) {
 		on_state(r, data);

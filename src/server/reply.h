@@ -52,6 +52,7 @@ struct th_reply {
 	size_t open_count;
 	enum th_reply_status status;
 	char *why;     /* FAILED, INCOMPLETE: a sentence; may be NULL */
+	int fault;     /* FAILED: the HTTP status that says whose fault it is; 0: nobody knows */
 	bool too_long; /* the last answer was cut at its limit of tokens */
 	int64_t tokens_in, tokens_cached, tokens_out, tokens_reasoning;
 	int64_t began_ms, ended_ms; /* of the first and the last event */

@@ -20,14 +20,14 @@ def shell(command):
 
 
 class Face(serving.Served):
-    def begin(self, *turns, agents=()):
+    def begin(self, *turns, agents=(), models="gpt-5.4"):
         config = pathlib.Path(self.env["XDG_CONFIG_HOME"]) / "thole" / "config.yaml"
-        config.write_text("executor_linger_s: 20\nserve:\n  models: [gpt-5.4]\n")
+        config.write_text("executor_linger_s: 20\nserve:\n  models: [%s]\n" % models)
         if turns:
             self.bodies = self.folder / "bodies"
             self.bodies.mkdir()
             self.standin = house.Standin(self.folder, {"turns": list(turns)}, "--bodies", str(self.bodies))
-            self.env["OPENAI_BASE_URL"] = self.standin.url
+            self.env.update(OPENAI_BASE_URL=self.standin.url, ANTHROPIC_BASE_URL=self.standin.url[:-len("/v1")])
         folder = self.folder / "agents"
         folder.mkdir()
         for name, text in agents:
@@ -198,6 +198,46 @@ class Responses(Face):
         self.assertEqual(self.call("GET", "/v1/models/none").status, 404)
 
 
+    def test_words_that_are_none(self):
+        """Each is one clear error, which names its member."""
+        self.begin([{"text": "Yes."}], [{"text": "Yes."}])
+        schema = {"type": "json_schema", "name": "n", "schema": {"type": "object"}}
+        for param, value in (("truncation", "some"), ("include", ["nothing"]), ("top_logprobs", 1), ("stop", ["x"]),
+                             ("tool_choice", {"type": "function", "name": "none"}), ("tool_choice", {"type": "web_search"}),
+                             ("text.format.type", {"format": {"type": "xml"}}), ("text.format.schema", {"format": dict(schema, schema=None)})):
+            with self.subTest(param=param, value=value):
+                wrong = self.respond(status=400, input="x", tools=[WEATHER], **{param.split(".")[0]: value})["error"]
+                self.assertEqual(wrong["param"], param, wrong)
+        for path, bodies in (("/v1/chat/completions", ({"stop": "x"}, {"logprobs": True}, {"functions": [{"name": "f"}]}, {"audio": {"voice": "a"}}, {"logit_bias": {"1": 2}})),
+                             ("/v1/messages", ({"stop_sequences": ["x"]}, {"tools": [{"name": "f", "input_schema": {"type": "object"}}],
+                                                                          "tool_choice": {"type": "tool", "name": "g"}}))):
+            for more in bodies:
+                body = dict({"model": "gpt-5.4", "max_tokens": 100, "messages": [{"role": "user", "content": "x"}]}, **more)
+                self.assertEqual(self.good_call("POST", path, body, status=400)["error"]["type"], "invalid_request_error", more)
+        # A picture of the store is named by nobody, and one that is none is no session's end.
+        for part in ({"type": "image", "blob": "0" * 64, "media_type": "image/png"}, {"type": "image"}):
+            item = {"role": "user", "content": [part]}
+            self.assertIn("input_image", self.respond(status=400, input=[item])["error"]["message"])
+            output = {"type": "function_call_output", "call_id": "c", "output": [part]}
+            self.assertIn("input_image", self.respond(status=400, input=[output])["error"]["message"])
+        # What the others are for is taken.
+        answer = self.respond(input="x", truncation="disabled", include=["message.output_text.logprobs"], service_tier="flex", top_logprobs=0,
+                              tools=[WEATHER], tool_choice={"type": "function", "name": "get_weather"}, stop=[])
+        self.assertEqual((answer["status"], answer["service_tier"]), ("completed", "default"))
+        self.assertEqual(self.respond(model="default", input="x", stop=["x"], tool_choice={"type": "function", "name": "none"})["status"], "completed")
+
+    def test_what_the_model_refuses(self):
+        """It is the caller's fault, and not the server's."""
+        self.begin({"parts": [{"text": "No."}], "faults": [{"status": 400, "message": "Invalid value: 'robot'.", "times": -1}]})
+        answer = self.respond(input="x")
+        self.assertEqual((answer["status"], answer["error"]["code"]), ("failed", "invalid_prompt"))
+        self.assertIn("robot", answer["error"]["message"])
+        ask = {"model": "gpt-5.4", "max_tokens": 100, "messages": [{"role": "user", "content": "x"}]}
+        for path in ("/v1/chat/completions", "/v1/messages"):
+            wrong = self.good_call("POST", path, ask, status=400)["error"]
+            self.assertEqual(wrong["type"], "invalid_request_error")
+            self.assertIn("robot", wrong["message"])
+
     def test_a_person_is_asked(self):
         agent = ("worker", "name: worker\ntools: [shell]\napprove: [shell]\n")
         self.begin([shell("echo made > made; cat made")], [{"text": "Made."}], [shell("echo more")], [{"text": "Not then."}], agents=[agent])
@@ -304,6 +344,37 @@ class Responses(Face):
         sent = self.sent()["input"][0]["content"]
         self.assertEqual([p["type"] for p in sent], ["input_text", "input_image", "input_file"])
         self.assertEqual(sent[1]["image_url"], dot)
+
+    def test_pictures_and_files_of_other_apis(self):
+        self.begin(*[[{"text": "Seen."}]] * 4)
+        data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+        pdf = "JVBERi0xLjQK"
+        url, file = "https://example.org/x.png", "data:application/pdf;base64," + pdf
+        block = lambda kind, **source: {"type": kind, "source": source}
+        for path, content, wanted in (
+                ("/v1/messages", [block("image", type="base64", media_type="image/png", data=data), block("image", type="url", url=url),
+                                  dict(block("document", type="base64", media_type="application/pdf", data=pdf), title="a.pdf"),
+                                  block("document", type="url", url="https://example.org/a.pdf")],
+                 [{"type": "input_image", "image_url": "data:image/png;base64," + data}, {"type": "input_image", "image_url": url},
+                  {"type": "input_file", "filename": "a.pdf", "file_data": file}, {"type": "input_file", "file_url": "https://example.org/a.pdf"}]),
+                ("/v1/chat/completions", [{"type": "image_url", "image_url": {"url": url}}, {"type": "file", "file": {"filename": "a.pdf", "file_data": file}},
+                                          {"type": "file", "file": {"file_id": "file-1"}}],
+                 [{"type": "input_image", "image_url": url}, {"type": "input_file", "filename": "a.pdf", "file_data": file}, {"type": "input_file", "file_id": "file-1"}])):
+            self.good_call("POST", path, {"model": "gpt-5.4", "max_tokens": 100, "messages": [{"role": "user", "content": content}]})
+            self.assertEqual([part for item in self.sent()["input"] for part in item["content"]], wanted)
+
+    def test_pictures_and_files_for_a_model_of_another_api(self):
+        self.env.update(ANTHROPIC_API_KEY=house.KEY)
+        self.begin([{"text": "Seen."}], models="claude-sonnet-4-5")
+        dot, file = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "data:application/pdf;base64,JVBERi0xLjQK"
+        parts = [{"type": "input_text", "text": "Look."}, {"type": "input_image", "image_url": dot, "detail": "auto"},
+                 {"type": "input_file", "filename": "a.pdf", "file_data": file}]
+        answer = self.respond(model="claude-sonnet-4-5", input=[{"role": "user", "content": parts}], max_output_tokens=100)
+        self.assertEqual(answer["status"], "completed", answer)
+        sent = self.sent()["messages"][0]["content"]
+        self.assertEqual([(p["type"], p.get("source")) for p in sent],
+                         [("text", None), ("image", {"type": "base64", "media_type": "image/png", "data": dot.split(",")[1]}),
+                          ("document", {"type": "base64", "media_type": "application/pdf", "data": file.split(",")[1]})])
 
 
     def test_a_compaction(self):
