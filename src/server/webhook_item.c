@@ -66,6 +66,26 @@ struct th_webhook_id th_webhook_id_of(const char *session, uint64_t seq)
 	return id;
 }
 
+static char *copy(struct th_str text)
+{
+	char *to = th_alloc(text.len + 1);
+
+	memcpy(to, text.ptr ? text.ptr : "", text.len);
+	to[text.len] = '\0';
+	return to;
+}
+
+struct th_webhook_item *th_webhook_item_new(struct th_str session, struct th_str user,
+					    struct th_str more)
+{
+	struct th_webhook_item *item = th_alloc(sizeof(*item));
+
+	*item = (struct th_webhook_item){ .session = copy(session),
+					  .user = copy(user),
+					  .more = copy(more) };
+	return item;
+}
+
 void th_webhook_item_free(struct th_webhook_item *item)
 {
 	free(item->session);

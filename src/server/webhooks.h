@@ -27,7 +27,7 @@ struct th_webhooks *th_webhooks_new(struct th_server *s, struct th_str path);
 struct th_webhooks *th_webhooks_free(struct th_webhooks *w); /* takes NULL, returns NULL */
 /* The settings are others: what waits for a webhook that stays goes on. */
 void th_webhooks_configure(struct th_webhooks *w);
-/* Reads the logs; before sessions are taken up. */
+/* Begins to read the logs; before sessions are taken up. */
 void th_webhooks_recover(struct th_webhooks *w);
 /* An event of a session of this server is durable. */
 void th_webhooks_event(struct th_webhooks *w, const char *session, const char *user,
@@ -50,6 +50,8 @@ struct th_webhook_item {
 	int64_t ts_ms;
 	enum th_webhook_event event;
 };
+struct th_webhook_item *th_webhook_item_new(struct th_str session, struct th_str user,
+					    struct th_str more);
 void th_webhook_item_free(struct th_webhook_item *item);
 
 struct th_webhook_done {
@@ -58,6 +60,7 @@ struct th_webhook_done {
 };
 
 struct th_webhook_attempt;
+struct th_webhook_scan;
 
 struct th_webhook {
 	struct th_webhook *next;
@@ -74,6 +77,7 @@ struct th_webhook {
 	uint64_t good_ms;   /* the loop's time of the last that was taken, or of the beginning */
 	unsigned failures;  /* one after the other */
 	struct th_timer timer;
+	struct th_webhook_scan *scan; /* the logs are being read; NULL: they are not */
 	bool known, off;
 };
 
@@ -93,6 +97,15 @@ struct th_webhook_id th_webhook_id_of(const char *session, uint64_t seq);
 void th_webhook_id_hex(const struct th_webhook_id *id, char out[static 33]);
 /* After so many failures, one after the other; `chance` 0 to 255. */
 uint64_t th_webhook_wait_ms(uint64_t first_ms, unsigned failures, unsigned chance);
+
+/* It is told of such an event of this user's. */
+bool th_webhook_wants(const struct th_webhook *h, enum th_webhook_event e, struct th_str user);
+/* A copy of it waits, where there is room. */
+void th_webhook_queue(struct th_webhook *h, const struct th_webhook_item *like);
+
+/* webhooks_scan.c: finds what is to be told since `since_ms`, and queues what was not taken yet. */
+void th_webhook_scan(struct th_webhook *h);
+void th_webhook_scan_cancel(struct th_webhook *h);
 
 /* webhooks_file.c */
 TH_NODISCARD enum th_code th_webhooks_load(struct th_webhooks *w, struct th_err *err);

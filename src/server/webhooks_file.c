@@ -85,6 +85,8 @@ static int64_t since(const struct th_webhook *h)
 {
 	int64_t ms = (int64_t)th_clock_wall_ms() - TH_WEBHOOK_SLACK_MS;
 
+	if (h->scan) /* not all is known yet */
+		return h->since_ms;
 	if (h->skipped_ms)
 		ms = TH_MIN(ms, h->skipped_ms);
 	for (const struct th_webhook_item *item = h->first; item; item = item->next)

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * webhooks_scan.c - what is to be told, from the logs: one session after the
+ * other is read beside the loop, while what happens now is told live.
+ *
+ * Until all is read, the time up to which all was taken does not move on: a
+ * server that is killed meanwhile reads them again.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "server/service.h"
+
+struct th_webhook_scan {
+	struct th_webhook *h;
+	struct th_json_doc *page;
+	size_t at; /* of its next row */
+	bool last; /* no page comes behind it */
+	struct thole_reading *reading;
+	const struct th_json *row;                  /* of the session that is read */
+	struct th_webhook_item *first, **first_end; /* of that session */
+};
+
+static void drop_found(struct th_webhook_scan *s)
+{
+	while (s->first) {
+		struct th_webhook_item *item = s->first;
+
+		s->first = item->next;
+		th_webhook_item_free(item);
+	}
+	s->first_end = &s->first;
+}
+
+static bool same(const struct th_webhook_item *a, const struct th_webhook_item *b)
+{
+	return a->seq == b->seq && strcmp(a->session, b->session) == 0;
+}
+
+/* It was taken, or is on its way: it was told live, or before the server was killed. */
+static bool is_known(const struct th_webhook *h, const struct th_webhook_item *item)
+{
+	struct th_webhook_id id = th_webhook_id_of(item->session, item->seq);
+
+	for (size_t i = 0; i < h->done_count; i++)
+		if (memcmp(&h->done[i].id, &id, sizeof(id)) == 0)
+			return true;
+	for (size_t i = 0; i < TH_WEBHOOK_FLIGHT_MAX; i++)
+		if (h->flight[i] && same(th_webhook_flies(h->flight[i]), item))
+			return true;
+	for (const struct th_webhook_item *other = h->first; other; other = other->next)
+		if (same(other, item))
+			return true;
+	return false;
+}
+
+static int on_line(void *ctx, const char *line, size_t len)
+{
+	struct th_buf more TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	struct th_webhook_scan *s = ctx;
+	struct th_str event = th_str_n(line, len), user = th_json_get_str(s->row, "user");
+	struct th_str kind = th_json_raw_inside(th_json_raw_get(event, "kind"));
+	struct th_webhook_item *item;
+	enum th_webhook_event e;
+	int64_t ts_ms = 0, seq = 0;
+
+	if (th_str_is(kind, "session_forked")) { /* what was before is another's */
+		drop_found(s);
+		return 0;
+	}
+	if (!th_str_i64(th_json_raw_get(event, "ts_ms"), &ts_ms) || ts_ms < s->h->since_ms ||
+	    !th_str_i64(th_json_raw_get(event, "seq"), &seq) ||
+	    !th_webhook_event_of(kind, th_json_raw_get(event, "data"), &e, &more) ||
+	    !th_webhook_wants(s->h, e, user))
+		return 0;
+	item = th_webhook_item_new(th_json_get_str(s->row, "session_id"), user, th_buf_str(&more));
+	item->seq = (uint64_t)seq;
+	item->ts_ms = ts_ms;
+	item->event = e;
+	*s->first_end = item;
+	s->first_end = &item->next;
+	return 0;
+}
+
+static void go_on(struct th_webhook_scan *s);
+
+static void on_read(void *ctx, int code, const struct thole_error *err)
+{
+	struct th_webhook_scan *s = ctx;
+
+	s->reading = NULL;
+	if (code) /* its next event is told again by who reads it then */
+		th_journal_say(s->h->all->server, "webhooks", "a log is passed over: %s",
+			       err ? err->text : "");
+	for (struct th_webhook_item *item = s->first; item && !code; item = item->next)
+		if (!is_known(s->h, item))
+			th_webhook_queue(s->h, item);
+	drop_found(s);
+	th_webhook_send(s->h);
+	go_on(s);
+}
+
+/* A session that may have something to tell: `thole run` never says whose a session is, a server
+ * always does; and one that works for another is told of by that one. */
+static bool is_meant(const struct th_json *row)
+{
+	return th_json_get_str(row, "user").len > 0 &&
+	       !th_json_get(th_json_get(row, "metadata"), "delegated_by");
+}
+
+/* The newest sessions come first.  False: there is none, or no more. */
+static bool next_page(struct th_webhook_scan *s)
+{
+	struct th_buf after TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_KIB);
+	const char *options[] = { "order", "updated", "limit", "1000", NULL, NULL, NULL };
+	struct thole_error err;
+	char *page = NULL;
+	bool good;
+
+	if (s->last)
+		return false;
+	if (s->page) {
+		th_buf_add(&after, th_json_get_str(th_json_root(s->page), "next"));
+		options[4] = "after";
+		options[5] = after.ptr;
+		th_json_free(s->page);
+		s->page = NULL;
+	}
+	good = thole_runtime_page(s->h->all->server->rt, options, &page, &err) == 0 &&
+	       th_json_parse(th_str_of(page), &s->page, NULL) == TH_OK;
+	if (!good)
+		th_journal_say(s->h->all->server, "webhooks", "the sessions cannot be listed: %s",
+			       err.text);
+	thole_free(page);
+	s->at = 0;
+	s->last = !good || !th_json_get_str(th_json_root(s->page), "next").len;
+	return good;
+}
+
+/* The next session that is meant; NULL: all were read. */
+static const struct th_json *next_row(struct th_webhook_scan *s)
+{
+	const struct th_json *row;
+
+	do {
+		const struct th_json *list =
+		    s->page ? th_json_get(th_json_root(s->page), "sessions") : NULL;
+
+		while ((row = th_json_at(list, s->at))) {
+			s->at++;
+			if (th_json_get_int(row, "updated_ms", 0) < s->h->since_ms)
+				return NULL; /* nor did those behind it go on since */
+			if (is_meant(row))
+				return row;
+		}
+	} while (next_page(s));
+	return NULL;
+}
+
+static void go_on(struct th_webhook_scan *s)
+{
+	struct th_server *server = s->h->all->server;
+	char name[TH_SESSION_ID_MAX + 1];
+	struct thole_error err;
+
+	while ((s->row = next_row(s))) {
+		snprintf(name, sizeof(name), "%.*s", TH_FMT(th_json_get_str(s->row, "session_id")));
+		if (thole_runtime_log_start(server->rt, name, 1, on_line, on_read, s, &s->reading,
+					    &err) == 0) {
+			th_server_kick(server);
+			return;
+		}
+		th_journal_say(server, "webhooks", "a log is passed over: %s", err.text);
+	}
+	s->h->all->dirty = true;
+	th_webhook_scan_cancel(s->h);
+}
+
+void th_webhook_scan(struct th_webhook *h)
+{
+	struct th_webhook_scan *s = th_alloc(sizeof(*s));
+
+	th_webhook_scan_cancel(h);
+	*s = (struct th_webhook_scan){ .h = h };
+	s->first_end = &s->first;
+	h->scan = s;
+	h->skipped_ms = 0;
+	go_on(s);
+}
+
+void th_webhook_scan_cancel(struct th_webhook *h)
+{
+	struct th_webhook_scan *s = h->scan;
+
+	if (!s)
+		return;
+	h->scan = NULL;
+	thole_reading_free(s->reading);
+	drop_found(s);
+	th_json_free(s->page);
+	free(s);
+}
