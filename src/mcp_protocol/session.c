@@ -169,7 +169,7 @@ static void make_room(struct th_server *server, const struct th_mcp_kit *kit)
 		if (s->kit != kit)
 			continue;
 		count++;
-		if (!oldest || s->used_ms < oldest->used_ms)
+		if (!oldest || s->used_ms <= oldest->used_ms)
 			oldest = s;
 	}
 	if (count >= TH_MCP_SESSIONS_MAX)

@@ -296,6 +296,21 @@ class Mcp(serving.Served):
         refused = self.ask("tools/call", {"name": "see_computer", "arguments": {}}, who="reader")["result"]
         self.assertTrue(refused["isError"])
 
+    def test_no_more_than_so_many_sessions(self):
+        """1000 of the protocol: the one that was not used for longest goes."""
+        self.serve_http()
+        connection = self.connect()
+
+        def post(method, **headers):
+            body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"protocolVersion": "2025-06-18", "capabilities": {}}})
+            connection.request("POST", "/mcp", body, dict(BOTH, Authorization="Bearer " + serving.TOKENS["alice"], **{"Content-Type": "application/json"}, **headers))
+            return serving.Answer(connection.getresponse())
+        made = [post("initialize").headers["Mcp-Session-Id"] for _ in range(1000)]
+        self.assertEqual(post("ping", **{"Mcp-Session-Id": made[0]}).status, 200)
+        post("initialize")
+        self.assertEqual([post("ping", **{"Mcp-Session-Id": made[i]}).status for i in (0, 1, 2)], [200, 404, 200])
+        connection.close()
+
     def test_what_is_wrong(self):
         self.serve_http()
         # serve.computers lists no desktop, so nobody gets one here.

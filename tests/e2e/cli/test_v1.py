@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import socket
 import sqlite3
 import unittest
 
@@ -13,6 +14,11 @@ import websocket
 WEATHER = {"type": "function", "name": "get_weather", "description": "The weather of a city.",
            "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": False}}
 CALL = {"function_call": {"name": "get_weather", "arguments": {"city": "Oslo"}}}
+
+
+def socket_of_nobody():
+    """It listens, and never answers."""
+    return socket.create_server(("127.0.0.1", 0))
 
 
 def shell(command):
@@ -70,11 +76,11 @@ class Damage(Face):
                        self.call("POST", "/v1/responses", {"model": "gpt-5.4", "input": "More.", "previous_response_id": one["id"]})):
             self.assertEqual(answer.status, 500, answer)
             self.assertIn("damaged", answer.json()["error"]["message"])
-        socket = websocket.Socket(self.port, "/v1/responses", serving.TOKENS["alice"])
-        socket.send({"type": "response.create", "model": "gpt-5.4", "input": "More.", "previous_response_id": one["id"]})
-        said = socket.receive()
+        lane = websocket.Socket(self.port, "/v1/responses", serving.TOKENS["alice"])
+        lane.send({"type": "response.create", "model": "gpt-5.4", "input": "More.", "previous_response_id": one["id"]})
+        said = lane.receive()
         self.assertEqual((said["type"], said["status"]), ("error", 500), said)
-        socket.close()
+        lane.close()
         for before in ("resp_none", one["id"][:-1] + "7"):
             gone = self.call("POST", "/v1/responses", {"model": "gpt-5.4", "input": "x", "previous_response_id": before})
             self.assertEqual((gone.status, gone.json()["error"]["code"]), (400, "previous_response_not_found"), gone)
@@ -197,6 +203,23 @@ class Responses(Face):
         self.assertEqual(self.good_call("GET", "/v1/models/gpt-5.4")["id"], "gpt-5.4")
         self.assertEqual(self.call("GET", "/v1/models/none").status, 404)
 
+
+    def test_no_more_than_so_many_on_a_socket(self):
+        """One response is under way and 32 wait; the next is refused, and the socket stays."""
+        with socket_of_nobody() as model:
+            self.env["OPENAI_BASE_URL"] = "http://127.0.0.1:%d/v1" % model.getsockname()[1]
+            self.begin()
+            lane = websocket.Socket(self.port, "/v1/responses", serving.TOKENS["alice"])
+            for _ in range(34):
+                lane.send({"type": "response.create", "model": "gpt-5.4", "input": "x"})
+            while True:
+                said = lane.receive()
+                if said["type"] == "error":
+                    break
+            self.assertEqual((said["status"], said["error"]["code"]), (429, "rate_limit_exceeded"))
+            lane.send(b"bytes")
+            self.assertIn("messages are text", lane.receive()["error"]["message"])
+            lane.close()
 
     def test_words_that_are_none(self):
         """Each is one clear error, which names its member."""

@@ -105,11 +105,33 @@ static void test_no_screen(void **state)
 	GOOD(thole_runtime_free(rt));
 }
 
+/* 4096 in one runtime, who share one look; there is room again when one leaves. */
+static void test_no_more_than_so_many(void **state)
+{
+	struct thole_runtime *rt = runtime_at("http://127.0.0.1:1/v1", "memory:");
+	static struct thole_screen *all[4096];
+	struct thole_screen *screen = NULL;
+	static struct told told[4096];
+
+	(void)state;
+	for (int i = 0; i < 4096; i++)
+		GOOD(thole_screen_watch(rt, "desk", NULL, on_new, &told[i], &all[i], &error));
+	BAD(THOLE_ELIMIT, thole_screen_watch(rt, "desk", NULL, on_new, NULL, &screen, &error));
+	spin(rt, &told[0].count);
+	thole_screen_free(all[7]);
+	told[0].count = 0;
+	while (thole_screen_watch(rt, "desk", NULL, on_new, &told[0], &screen, &error) != 0)
+		GOOD(thole_runtime_dispatch(rt, &error));
+	spin(rt, &told[0].count);
+	GOOD(thole_runtime_free(rt));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_no_screen),
+		cmocka_unit_test_setup(test_no_more_than_so_many, away_from_home),
 	};
 
 	return cmocka_run_group_tests(tests, away_from_home, NULL);
