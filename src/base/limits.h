@@ -172,6 +172,7 @@
 #define TH_FLEET_FORWARDS_MAX 16384        /* requests that one node passes on at a time */
 #define TH_FLEET_TRIES_MAX 4               /* of one request, when its session moves meanwhile */
 #define TH_FLEET_LOOK_MS 2000              /* between two looks at who lives */
+#define TH_FLEET_IDLE_S 3600               /* without a byte of an answer of another node */
 #define TH_FLEET_TEXT_MAX 256              /* a node's name; its address */
 #define TH_STORE_LEASE_MS 9000             /* without a word from the database, then it is lost */
 #define TH_USED_SAID_MS 60000              /* a running session tells what it took so often */
@@ -417,13 +418,13 @@
 #define TH_CA_PEM_MAX (8 * TH_KIB)
 #define TH_TRUST_SIZE_MAX (4 * TH_MIB) /* of the roots that a system trusts, as PEM */
 #define TH_EGRESS_SESSIONS_MAX 256
-#define TH_EGRESS_FLOWS_MAX 512    /* connections of one session */
-#define TH_EGRESS_HEAD_MS 30000    /* until a client has said what it wants */
-#define TH_EGRESS_CONNECT_MS 10000 /* for one address of a server */
-#define TH_EGRESS_ADDRESSES_MAX 4  /* of a name, that are tried */
-#define TH_EGRESS_IDLE_MS 600000   /* a connection on which nothing moves */
-#define TH_EGRESS_LEAVE_MS 2000    /* for a client to read why it was refused */
-#define TH_EGRESS_LINGER_MS 3000   /* the process stays so long without sessions */
+#define TH_EGRESS_FLOWS_MAX 512  /* connections of one session */
+#define TH_EGRESS_HEAD_MS 30000  /* until a client has said what it wants */
+#define TH_DIAL_MS 10000         /* for one address of a server */
+#define TH_DIAL_ADDRESSES_MAX 4  /* of a name, that are tried */
+#define TH_EGRESS_IDLE_MS 600000 /* a connection on which nothing moves */
+#define TH_EGRESS_LEAVE_MS 2000  /* for a client to read why it was refused */
+#define TH_EGRESS_LINGER_MS 3000 /* the process stays so long without sessions */
 #define TH_EGRESS_LOG_MAX (256 * TH_KIB)
 #define TH_EGRESS_START_MS 5000 /* until it listens */
 #define TH_EGRESS_RETRY_MS 2000 /* from one start to the next, at least */
@@ -432,6 +433,15 @@
 #define TH_EGRESS_ASK_MS 600000 /* so long a person is waited for */
 #define TH_EGRESS_ROWS_MAX 64   /* of connections, in the evidence of one outcome */
 #define TH_EXEC_CLIENTS_MAX 64
+#define TH_EXEC_GATE_MAX 4096 /* connections of other nodes to executors of one machine */
+#define TH_EXEC_GATE_HELLO_MAX (2 * TH_MIB) /* bytes of the first message of each */
+#define TH_EXEC_REACH_MS 10000              /* tries to reach an executor of another machine */
+#define TH_EXEC_REACH_AGAIN_MS 500          /* between two of them */
+#define TH_EXEC_PLACE_EVENTS_MAX 1024 /* of the end of a log, searched for where its executor is \
+				       */
+#define TH_STREAM_QUEUE_MAX (256 * TH_KIB) /* bytes that wait for a peer; twice that is refused */
+#define TH_STREAM_STALL_MS 30000        /* a peer that takes nothing, or never ends its handshake */
+#define TH_RELAY_SIZE_MAX (64 * TH_KIB) /* bytes on their way from a descriptor to a stream */
 #define TH_EXEC_RUNNING_MAX 192         /* effects under way; less than TH_CHILDREN_MAX */
 #define TH_EXEC_EFFECTS_MAX 4096        /* effects whose outcome nobody has taken over yet */
 #define TH_EXEC_FORGOTTEN_MAX 8192      /* effect ids remembered after that */

@@ -315,6 +315,8 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_intent, str, journal, "journal", 0,                                                  \
 	  "name of the executor's journal that records it; another journal proves nothing about " \
 	  "it")                                                                                   \
+	F(ev_intent, str, executor, "executor", 0,                                                \
+	  "HOST:PORT at which other nodes of a fleet reach that executor (docs/FLEET.md)")        \
 	F(ev_intent, int, approval, "approval", TH_NONEG, "event of the approval that it uses")
 
 #define TH_FIELDS_ev_question(F)                                                         \

@@ -6,9 +6,9 @@
 #ifndef TH_EGRESS_FLOW_INTERNAL_H
 #define TH_EGRESS_FLOW_INTERNAL_H
 
-#include "egress/dial.h"
 #include "egress/flow.h"
 #include "egress/terminate.h"
+#include "io/dial.h"
 #include "wire/proxy.h"
 
 enum stage { STAGE_HEAD, STAGE_ASK, STAGE_DIAL, STAGE_RELAY, STAGE_LEAVE };

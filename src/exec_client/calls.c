@@ -231,6 +231,7 @@ void th_link_hello(struct th_executor_client *x)
 		.session = x->o.session,
 		.epoch = x->o.epoch,
 		.build = TH_STR(TH_VERSION),
+		.protocol = TH_EXEC_PROTOCOL,
 		.workspace = x->o.workspace,
 		.looks_on = x->o.looks_on,
 	};
@@ -263,10 +264,14 @@ void th_link_tell(struct th_executor_client *x, bool screen, int64_t id, const s
 	}
 }
 
-static void on_welcome(struct th_executor_client *x, const struct th_exec_welcome *m)
+static enum th_code on_welcome(struct th_executor_client *x, const struct th_exec_welcome *m,
+			       struct th_err *err)
 {
 	struct th_arena *a = &x->info_arena;
+	enum th_code code = th_exec_check_protocol(m->protocol, err);
 
+	if (code)
+		return th_prefix(err, code, "the executor");
 	th_arena_reset(a);
 	x->info = (struct th_executor_info){
 		.pid = m->pid,
@@ -288,6 +293,7 @@ static void on_welcome(struct th_executor_client *x, const struct th_exec_welcom
 	}
 	th_link_tell(x, m->width > 0, m->id, NULL);
 	th_link_soon(x);
+	return TH_OK;
 }
 
 static enum th_code take_blobs(const struct th_exec_finished *m, struct th_str bytes,
@@ -431,9 +437,7 @@ enum th_code th_link_heard(struct th_executor_client *x, const struct th_frame *
 	switch ((int)op) {
 	case TH_EXEC_OP_WELCOME:
 		code = th_table_parse(&th_exec_welcome_table, v, &arena, &m.welcome, err);
-		if (code == TH_OK)
-			on_welcome(x, &m.welcome);
-		return code;
+		return code ? code : on_welcome(x, &m.welcome, err);
 	case TH_EXEC_OP_ACCEPTED: {
 		code = th_table_parse(&th_exec_request_table, v, &arena, &m.accepted, err);
 		struct th_link_call *c = code == TH_OK ? call_find(x, m.accepted.id) : NULL;

@@ -38,6 +38,7 @@ static void send_welcome(struct th_exec_client *c, int64_t id)
 		.journal = th_str_of(th_ledger_id(x->ledger)),
 		.epoch = th_ledger_epoch(x->ledger),
 		.build = TH_STR(TH_VERSION),
+		.protocol = TH_EXEC_PROTOCOL,
 		.workspace = th_str_of(x->workspace),
 		.sandbox = th_str_of(x->sandbox),
 	};
@@ -171,8 +172,10 @@ static enum th_code on_hello(struct th_exec_client *c, const struct th_exec_hell
 {
 	struct th_executor_server *x = c->x;
 	int64_t highest = th_ledger_epoch(x->ledger);
-	enum th_code code = TH_OK;
+	enum th_code code = th_exec_check_protocol(m->protocol, err);
 
+	if (code)
+		return th_prefix(err, code, "the runtime");
 	if (x->stopping)
 		return th_fail(err, TH_ECONN, "the executor is ending");
 	if (!token_fits(x, m->token))

@@ -48,6 +48,7 @@ struct th_http_request {
 	int depth; /* how many of the owner's functions are at work */
 	void *data;
 	bool headed, chunked, last, wants_room, is_head, head_done, goodbye;
+	bool held; /* the owner of a socket that is passed on takes no more */
 	bool has_peer;
 	struct th_address peer;
 };
@@ -173,7 +174,8 @@ static void set_poll(struct th_http_request *r)
 
 	if (r->state == DEAD)
 		return;
-	if (r->in.len < TH_HTTP_AHEAD_MAX || r->state == LINGERS || r->state == SOCKET)
+	if (!r->held &&
+	    (r->in.len < TH_HTTP_AHEAD_MAX || r->state == LINGERS || r->state == SOCKET))
 		events |= TH_POLL_READ;
 	if (r->out.len > r->sent)
 		events |= TH_POLL_WRITE;
@@ -450,6 +452,32 @@ static void ws_flush(struct th_http_request *r)
 	flush(r);
 }
 
+/* 101 with these headers; what came behind the head is read soon. */
+static void become_socket(struct th_http_request *r, struct th_str headers)
+{
+	r->chunked = false;
+	r->last = true;
+	r->state = SOCKET;
+	put_head(r, 101, NULL, headers, -1);
+	flush(r);
+	th_loop_defer(r->server->loop, &r->again);
+}
+
+bool th_http_pass_socket(struct th_http_request *r, struct th_str headers)
+{
+	if (r->state == ANSWERS)
+		become_socket(r, headers);
+	return r->state == SOCKET;
+}
+
+void th_http_hold(struct th_http_request *r, bool hold)
+{
+	r->held = hold;
+	if (r->state == SOCKET && !hold && r->in.len)
+		th_loop_defer(r->server->loop, &r->again);
+	set_poll(r);
+}
+
 bool th_http_upgrade(struct th_http_request *r, struct th_str headers)
 {
 	struct th_str key = th_http_header(r, "sec-websocket-key");
@@ -471,13 +499,8 @@ bool th_http_upgrade(struct th_http_request *r, struct th_str headers)
 		      "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n",
 		      accept);
 	th_buf_add(&more, headers);
-	r->chunked = false;
-	r->last = true;
-	r->state = SOCKET;
-	put_head(r, 101, NULL, th_buf_str(&more), -1);
 	r->ws = th_ws_new(TH_HTTP_MESSAGE_MAX, on_ws, r, &r->plain);
-	flush(r);
-	th_loop_defer(r->server->loop, &r->again); /* what came behind the head */
+	become_socket(r, th_buf_str(&more));
 	return r->state == SOCKET;
 }
 
@@ -488,8 +511,13 @@ enum th_code th_http_send(struct th_http_request *r, struct th_str message, bool
 	if (r->out.len - r->sent > 2 * TH_HTTP_QUEUE_MAX)
 		return TH_ELIMIT;
 	r->total += message.len;
-	th_ws_send(r->ws, message, text);
-	ws_flush(r);
+	if (r->ws) {
+		th_ws_send(r->ws, message, text);
+		ws_flush(r);
+	} else {
+		put(r, message);
+		flush(r);
+	}
 	return r->state == DEAD ? TH_ECONN : full(r);
 }
 
@@ -497,13 +525,16 @@ void th_http_close(struct th_http_request *r, unsigned code)
 {
 	if (r->state != SOCKET)
 		return;
-	th_ws_close(r->ws, code);
-	ws_flush(r);
+	if (r->ws) {
+		th_ws_close(r->ws, code);
+		ws_flush(r);
+	}
 	if (r->state == DEAD)
 		return;
 	note_end(r);
 	r->state = READS;
 	r->last = true;
+	r->held = false;
 	flush(r);
 }
 
@@ -573,9 +604,14 @@ static void process_socket(struct th_http_request *r)
 	struct th_err err = {};
 	enum th_code code;
 
-	if (in.len == 0)
+	if (in.len == 0 || r->held)
 		return;
 	th_buf_init(&r->in, READ_SIZE + TH_HTTP_AHEAD_MAX);
+	if (!r->ws) {
+		on_ws(r, th_buf_str(&in), false);
+		th_buf_deinit(&in);
+		return;
+	}
 	code = th_ws_feed(r->ws, th_buf_str(&in), &err);
 	th_buf_deinit(&in);
 	ws_flush(r);

@@ -98,4 +98,9 @@ bool th_http_upgrade(struct th_http_request *r, struct th_str headers);
 TH_NODISCARD enum th_code th_http_send(struct th_http_request *r, struct th_str message, bool text);
 void th_http_close(struct th_http_request *r, unsigned code);
 
+/* Or a WebSocket of somebody else: its bytes go through unread, as messages that are no text, and
+ * th_http_send gives such bytes.  `headers`: the other's answer, with Sec-WebSocket-Accept. */
+bool th_http_pass_socket(struct th_http_request *r, struct th_str headers);
+void th_http_hold(struct th_http_request *r, bool hold); /* of that: nothing is read */
+
 #endif

@@ -71,25 +71,43 @@ enum th_code th_tls_config_client(struct th_tls_config **ret, struct th_err *err
 	return wrap(ctx, good, ret, err);
 }
 
-enum th_code th_tls_config_new(const char *cert_file, const char *key_file,
-			       struct th_tls_config **ret, struct th_err *err)
+/* With the certificate and the key of these files; `ca_file` may be NULL. */
+static enum th_code config_of_files(const SSL_METHOD *method, const char *cert_file,
+				    const char *key_file, const char *ca_file,
+				    struct th_tls_config **ret, struct th_err *err)
 {
-	SSL_CTX *ctx = new_ctx(TLS_server_method());
+	SSL_CTX *ctx = new_ctx(method);
+	const char *bad = NULL;
 
 	if (!ctx)
 		return fail_ssl(err, TH_EIO, "TLS");
-	if (SSL_CTX_use_certificate_chain_file(ctx, cert_file) != 1) {
+	if (SSL_CTX_use_certificate_chain_file(ctx, cert_file) != 1)
+		bad = cert_file;
+	else if (SSL_CTX_use_PrivateKey_file(ctx, key_file, SSL_FILETYPE_PEM) != 1 ||
+		 SSL_CTX_check_private_key(ctx) != 1)
+		bad = key_file;
+	else if (ca_file && SSL_CTX_load_verify_file(ctx, ca_file) != 1)
+		bad = ca_file;
+	if (bad) {
 		SSL_CTX_free(ctx);
-		return fail_ssl(err, TH_EUSAGE, cert_file);
+		return fail_ssl(err, TH_EUSAGE, bad);
 	}
-	if (SSL_CTX_use_PrivateKey_file(ctx, key_file, SSL_FILETYPE_PEM) != 1 ||
-	    SSL_CTX_check_private_key(ctx) != 1) {
-		SSL_CTX_free(ctx);
-		return fail_ssl(err, TH_EUSAGE, key_file);
-	}
-	*ret = th_alloc(sizeof(**ret));
-	(*ret)->ctx = ctx;
-	return TH_OK;
+	if (ca_file)
+		SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+	return wrap(ctx, true, ret, err);
+}
+
+enum th_code th_tls_config_new(const char *cert_file, const char *key_file,
+			       struct th_tls_config **ret, struct th_err *err)
+{
+	return config_of_files(TLS_server_method(), cert_file, key_file, NULL, ret, err);
+}
+
+enum th_code th_tls_config_mutual(const char *cert_file, const char *key_file, const char *ca_file,
+				  bool server, struct th_tls_config **ret, struct th_err *err)
+{
+	return config_of_files(server ? TLS_server_method() : TLS_client_method(), cert_file,
+			       key_file, ca_file, ret, err);
 }
 
 struct th_tls_config *th_tls_config_free(struct th_tls_config *c)

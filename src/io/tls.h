@@ -24,6 +24,12 @@ TH_NODISCARD enum th_code th_tls_config_of(struct x509_st *cert, struct evp_pkey
 /* The client's end: servers must prove themselves by the roots that this system trusts. */
 TH_NODISCARD enum th_code th_tls_config_client(struct th_tls_config **ret, struct th_err *err);
 
+/* An end of which both have a certificate that the roots in `ca_file` (PEM) vouch for, and no
+ * others: who is not one of them gets no further than the handshake. */
+TH_NODISCARD enum th_code th_tls_config_mutual(const char *cert_file, const char *key_file,
+					       const char *ca_file, bool server,
+					       struct th_tls_config **ret, struct th_err *err);
+
 struct th_tls *th_tls_new(struct th_tls_config *c);
 /* Of a client; `host` is a name or an address without brackets; `out` gets the first bytes. */
 TH_NODISCARD enum th_code th_tls_connect(struct th_tls_config *c, const char *host, bool address,

@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "io/clock.h"
+#include "io/tls.h"
 #include "server/service.h"
 #include "wire/percent.h"
 
 #define NODES_SIZE_MAX (TH_FLEET_NODES_MAX * 4 * TH_KIB)
 #define DRAIN_LOOK_MS 50
-#define DRAIN_PIECE 64 /* sessions handed over in one pass: each is a commit */
+#define DRAIN_PASS_MS 20 /* of one look; each session that is handed over is a commit */
 
 /* ---- this node ---- */
 
@@ -75,8 +77,10 @@ enum th_code th_fleet_new(struct th_server *s, struct th_fleet **ret, struct th_
 	code = th_fetcher_new(s->loop, &f->fetcher, err);
 	if (!code) {
 		th_fetcher_only(f->fetcher, allows, f); /* and no proxy */
-		code = announce(f, err);
+		code = th_tls_config_client(&f->tls, err);
 	}
+	if (!code)
+		code = announce(f, err);
 	if (code)
 		th_fleet_free(f);
 	else
@@ -93,6 +97,7 @@ struct th_fleet *th_fleet_free(struct th_fleet *f)
 		th_forward_free(f->first);
 	th_timer_stop(&f->drain);
 	th_fetcher_free(f->fetcher);
+	th_tls_config_free(f->tls);
 	th_buf_deinit(&f->nodes);
 	th_buf_deinit(&f->coming);
 	free(f);
@@ -260,7 +265,8 @@ void th_fleet_finish(struct th_fleet *f)
 static void on_drain(void *ctx)
 {
 	struct th_fleet *f = ctx;
-	size_t handed = 0;
+	uint64_t end_ms = th_clock_ms() + DRAIN_PASS_MS;
+	bool late = false; /* the others of this server wait, too */
 
 	f->left = 0;
 	for (struct th_hub *h = f->server->hubs.first, *next; h; h = next) {
@@ -270,13 +276,13 @@ static void on_drain(void *ctx)
 		next = h->next;
 		if (!th_hub_runs(h) || h->telling)
 			continue;
-		if ((h->busy && !h->leaving) || handed == DRAIN_PIECE) {
+		if ((h->busy && !h->leaving) || late) {
 			f->left++;
 			continue;
 		}
 		code = th_hub_hand_over(h, &e);
+		late = th_clock_ms() >= end_ms;
 		f->left += code == THOLE_EBUSY;
-		handed += code != THOLE_EBUSY;
 		f->handed_over += code == 0;
 		if (code && code != THOLE_EBUSY)
 			th_journal_say(f->server, "fleet", "hand over %s: %s", h->id, e.text);

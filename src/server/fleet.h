@@ -19,10 +19,12 @@
 #include "server/access.h"
 
 struct th_forward;
+struct th_tls_config;
 
 struct th_fleet {
 	struct th_server *server;
 	struct th_fetcher *fetcher;
+	struct th_tls_config *tls; /* of sockets to other nodes */
 	struct th_forward *first;
 	size_t count;
 	struct thole_reading *look; /* at who lives; NULL: none is under way */
@@ -59,5 +61,25 @@ const char *th_forward_address(const struct th_forward *f); /* ""; it is not sen
 void th_forward_lose(struct th_forward *f);                 /* that node is dead */
 void th_forward_finish(struct th_forward *f);               /* ends it if it is a stream */
 void th_forward_free(struct th_forward *f);                 /* the server is freed */
+
+/* forward_socket.c: a WebSocket that another node has, whose bytes go through unread. */
+struct th_passed_socket;
+enum th_passed {
+	TH_PASSED_BEGUN, /* the client has the other node's answer: 101 */
+	TH_PASSED_MOVED, /* that node has not got the session; the request is open yet */
+	TH_PASSED_LOST,  /* it does not answer; the same */
+	TH_PASSED_OVER,  /* the other node ended it, or refused it: the request is to be ended */
+};
+/* Not called from within the functions below; after all but BEGUN it is to be freed. */
+typedef void th_passed_fn(void *ctx, enum th_passed what);
+/* `identity`: headers that say who asks, each ended by CR LF. */
+TH_NODISCARD enum th_code th_passed_socket_new(struct th_access *a, const char *address,
+					       struct th_str identity, th_passed_fn *fn, void *ctx,
+					       struct th_passed_socket **ret, struct th_err *err);
+struct th_passed_socket *th_passed_socket_free(struct th_passed_socket *p); /* NULL: nothing */
+void th_passed_socket_say(struct th_passed_socket *p, struct th_str bytes); /* from the client */
+void th_passed_socket_room(struct th_passed_socket *p); /* the client has read all */
+/* Frees it and ends the request: with the other node's refusal, or as a socket ends. */
+void th_passed_socket_end(struct th_passed_socket *p);
 
 #endif

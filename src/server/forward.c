@@ -17,7 +17,8 @@ struct th_forward {
 	struct th_access *access;
 	struct thole_reading *look;
 	struct th_fetch_id fetch;
-	struct th_str body; /* the request's */
+	struct th_passed_socket *socket; /* instead of that; NULL: none */
+	struct th_str body;              /* the request's */
 	struct th_timer again;
 	struct th_buf headers; /* of the answer */
 	int tries, status;
@@ -36,6 +37,16 @@ static bool only_reads(const struct th_forward *w)
 	return strcmp(w->access->route->method, "GET") == 0;
 }
 
+/* Who asked for an answer waits for it as long as an agent works. */
+static uint64_t idle_ms(const struct th_forward *w)
+{
+	const struct th_serve_fleet *set = w->access->server->settings.s.fleet;
+
+	if (only_reads(w))
+		return READ_IDLE_MS;
+	return 1000 * (uint64_t)(set && set->idle_s ? set->idle_s : TH_FLEET_IDLE_S);
+}
+
 struct th_forward *th_forward_next(const struct th_forward *f)
 {
 	return f->next;
@@ -43,7 +54,7 @@ struct th_forward *th_forward_next(const struct th_forward *f)
 
 const char *th_forward_address(const struct th_forward *f)
 {
-	return f->sent ? f->address : "";
+	return f->sent || f->socket ? f->address : "";
 }
 
 /* ---- its end ---- */
@@ -54,11 +65,13 @@ static void forward_free(struct th_forward *w)
 	struct th_fleet *f = w->fleet;
 
 	w->access->gone = w->access->room = NULL;
+	w->access->message = NULL;
 	w->access->reads = false;
 	w->access->ctx = NULL;
 	thole_reading_free(w->look);
 	if (w->sent)
 		th_fetch_cancel(f->fetcher, w->fetch);
+	th_passed_socket_free(w->socket);
 	th_timer_stop(&w->again);
 	th_buf_deinit(&w->headers);
 	*(w->prev ? &w->prev->next : &f->first) = w->next;
@@ -180,6 +193,8 @@ static void on_room(struct th_access *a)
 {
 	struct th_forward *w = a->ctx;
 
+	if (w->socket)
+		th_passed_socket_room(w->socket);
 	if (!w->full)
 		return;
 	w->full = false;
@@ -191,13 +206,25 @@ static void look_later(struct th_forward *w)
 	th_timer_start(&w->again, (uint64_t)w->tries * AGAIN_MS, 0);
 }
 
+/* The access is over with the request, so it is let go of before. */
+static void end_socket(struct th_forward *w)
+{
+	struct th_passed_socket *p = w->socket;
+
+	w->socket = NULL;
+	forward_free(w);
+	th_passed_socket_end(p);
+}
+
 /* It does not answer, or not to its end. */
 static void lose(struct th_forward *w, bool taken)
 {
 	struct th_access *a = w->access;
 
 	w->fleet->lost++;
-	if (w->begun) {
+	if (w->socket && w->begun) {
+		end_socket(w);
+	} else if (w->begun) {
 		forward_free(w);
 		th_http_abort(a->request);
 	} else if (only_reads(w)) {
@@ -282,7 +309,7 @@ static void send_on(struct th_forward *w)
 		.body_count = body.len ? 1 : 0,
 		.once = !only_reads(w),
 		.connect_ms = CONNECT_MS,
-		.byte_idle_ms = only_reads(w) ? READ_IDLE_MS : 0,
+		.byte_idle_ms = idle_ms(w),
 		.body_max = SIZE_MAX,
 		.on_head = on_head,
 		.on_header = on_header,
@@ -296,6 +323,62 @@ static void send_on(struct th_forward *w)
 		refuse(w, 503, "other_node", err.msg);
 	else
 		w->sent = true;
+}
+
+/* ---- a WebSocket ---- */
+
+static void on_passed(void *ctx, enum th_passed what)
+{
+	struct th_forward *w = ctx;
+
+	if (what == TH_PASSED_BEGUN) {
+		w->begun = w->stream = true;
+		return;
+	}
+	if (what == TH_PASSED_OVER) {
+		end_socket(w);
+		return;
+	}
+	w->socket = th_passed_socket_free(w->socket);
+	w->fleet->moved += what == TH_PASSED_MOVED;
+	w->fleet->lost += what == TH_PASSED_LOST;
+	if (w->tries < TH_FLEET_TRIES_MAX)
+		look_later(w);
+	else
+		refuse(w, 503, "other_node", "the node that has the session does not answer");
+}
+
+static void on_message(struct th_access *a, struct th_str bytes, bool text)
+{
+	struct th_forward *w = a->ctx;
+
+	(void)text;
+	th_passed_socket_say(w->socket, bytes);
+}
+
+static void pass_socket(struct th_forward *w)
+{
+	struct th_access *a = w->access;
+	struct th_buf identity TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP1_HEAD_MAX);
+	struct th_buf user TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_USER_MAX);
+	struct th_str token = th_secret_expose(a->server->settings.fleet_secret);
+	struct th_err err = { 0 };
+	enum th_code code;
+
+	th_percent_encode(th_str_of(a->user), &user);
+	th_buf_printf(&identity, "Authorization: Bearer %.*s\r\nThole-Node-User: %.*s\r\n",
+		      TH_FMT(token), TH_FMT(th_buf_str(&user)));
+	th_buf_add_cstr(&identity, "Thole-Node-Scopes: ");
+	th_scopes_print(a->scopes, &identity);
+	th_buf_add_cstr(&identity, "\r\n");
+	w->tries++;
+	w->fleet->forwarded++;
+	a->message = on_message;
+	code = th_passed_socket_new(a, w->address, th_buf_str(&identity), on_passed, w, &w->socket,
+				    &err);
+	explicit_bzero(identity.ptr, identity.len);
+	if (code)
+		refuse(w, 503, "other_node", err.msg);
 }
 
 /* ---- who has the session? ---- */
@@ -324,8 +407,10 @@ static void on_looked(void *ctx, int code, const struct thole_error *err)
 	else if (!w->found || !w->address[0] || !s->settings.s.fleet ||
 		 th_str_is(s->settings.s.fleet->address, w->address))
 		answer_here(w);
-	else if (w->access->by_node || th_http_wants_socket(w->access->request))
+	else if (w->access->by_node)
 		say_where(w);
+	else if (th_http_wants_socket(w->access->request))
+		pass_socket(w);
 	else
 		send_on(w);
 }
@@ -383,9 +468,13 @@ bool th_forward_takes(struct th_access *a)
 
 void th_forward_lose(struct th_forward *w)
 {
-	th_fetch_cancel(w->fleet->fetcher, w->fetch);
+	if (w->sent)
+		th_fetch_cancel(w->fleet->fetcher, w->fetch);
 	w->sent = false;
-	lose(w, true);
+	if (w->socket && !w->begun)
+		on_passed(w, TH_PASSED_LOST);
+	else
+		lose(w, true);
 }
 
 void th_forward_finish(struct th_forward *w)
@@ -394,6 +483,10 @@ void th_forward_finish(struct th_forward *w)
 
 	if (!w->begun || !w->stream)
 		return;
+	if (w->socket) {
+		end_socket(w);
+		return;
+	}
 	forward_free(w);
 	th_http_abort(a->request);
 }

@@ -110,11 +110,16 @@ enum th_code th_exec_check_role(struct th_str head, const char *role, struct th_
 		return TH_EPROTO;
 	if (!th_str_is(m.program, "thole") || !th_str_is(m.role, role))
 		return th_fail(err, TH_EPROTO, "it says that it is something else");
-	if (m.protocol != TH_EXEC_PROTOCOL)
-		return th_fail(err, TH_EUNSUPPORTED,
-			       "it speaks version %lld of the protocol, this process version %d",
-			       (long long)m.protocol, TH_EXEC_PROTOCOL);
-	return TH_OK;
+	return th_exec_check_protocol(m.protocol, err);
+}
+
+enum th_code th_exec_check_protocol(int64_t version, struct th_err *err)
+{
+	if (version == TH_EXEC_PROTOCOL || (version == 0 && TH_EXEC_PROTOCOL == 1))
+		return TH_OK;
+	return th_fail(err, TH_EUNSUPPORTED,
+		       "it speaks version %lld of the protocol, this process version %d",
+		       (long long)version, TH_EXEC_PROTOCOL);
 }
 
 enum th_code th_exec_error(const struct th_exec_error *e, struct th_err *err)

@@ -38,6 +38,9 @@
  * is "fenced"; epoch 0 is a guest's.  output carries bytes as attachment;
  * finished carries the bytes of its blobs, one after the other.
  *
+ * A runtime on another machine says the same over TLS (executor/gate.h).  Its hello has the store
+ * in place of the token, which the gate there reads and puts in; the rest is passed on unread.
+ *
  * What is started in a role (executor, display) speaks first, over the socket
  * that it inherited: role.  Nothing is sent to it before that, and when it says
  * anything else it is ended: it is some other program.  Then the starter of an
@@ -49,6 +52,8 @@
 
 #include "base/field.h"
 
+#define TH_EXEC_PROTOCOL 1   /* version of these messages: both ends of a connection have the same \
+			      */
 #define TH_EXEC_TOKEN_LEN 32 /* hex digits: what a hello proves itself with */
 
 /* ---- requests of a runtime ---- */
@@ -61,6 +66,8 @@
 	F(exec_hello, str, token, "token", TH_REQ,                                                 \
 	  "of the lock file: who can read that is no command")                                     \
 	F(exec_hello, str, build, "build", 0, "version of the caller")                             \
+	F(exec_hello, int, protocol, "protocol", TH_NONEG, "version of these messages; absent: 1") \
+	F(exec_hello, str, scope, "scope", 0, "from another machine: store of the session")        \
 	F(exec_hello, str, workspace, "workspace", 0, "folder it expects; empty: any")             \
 	F(exec_hello, raw, computer, "computer", 0, "exec_computer_start it expects; absent: any") \
 	F(exec_hello, bool, looks_on, "looks_on", 0, "it only watches: nobody need stay for it")
@@ -125,6 +132,7 @@
 	  "random name of its journal, changes when that is lost")                              \
 	F(exec_welcome, int, epoch, "epoch", TH_REQ | TH_EMIT, "highest seen")                  \
 	F(exec_welcome, str, build, "build", TH_REQ, "its version")                             \
+	F(exec_welcome, int, protocol, "protocol", TH_NONEG, "as of hello")                     \
 	F(exec_welcome, str, workspace, "workspace", 0, "folder its tools work in")             \
 	F(exec_welcome, str, computer, "computer", 0, "kind of its computer")                   \
 	F(exec_welcome, int, width, "width", TH_NONEG, "of the screen, once open")              \
@@ -164,8 +172,6 @@
 	F(exec_error, str, message, "message", TH_REQ, "one sentence")
 
 /* ---- what a process says that was started in a role ---- */
-
-#define TH_EXEC_PROTOCOL 1
 
 #define TH_FIELDS_exec_role(F)                                         \
 	F(exec_role, str, op, "op", TH_REQ, "role")                    \
@@ -371,6 +377,9 @@ void th_exec_print_role(const char *role, struct th_buf *out);
  */
 TH_NODISCARD enum th_code th_exec_check_role(struct th_str head, const char *role,
 					     struct th_err *err);
+
+/* Whether a hello or a welcome is of our version, TH_EUNSUPPORTED otherwise; 0: it says none. */
+TH_NODISCARD enum th_code th_exec_check_protocol(int64_t version, struct th_err *err);
 
 /* What th_exec_print_error printed; an unknown code is TH_EPROTO. */
 enum th_code th_exec_error(const struct th_exec_error *e, struct th_err *err);

@@ -3,7 +3,10 @@
 
 import http.client
 import json
+import shutil
 import signal
+import ssl
+import subprocess
 import threading
 import time
 
@@ -19,25 +22,32 @@ TURNS = 6
 class Node:
     """One `thole serve` with an address of its own."""
 
-    def __init__(self, test, name, *args, capacity=None):
+    def __init__(self, test, name, *args, env=None, certificate="node", **settings):
         self.test, self.name, self.port = test, name, server.free_port()
-        self.address = "http://127.0.0.1:%d" % self.port
+        self.address = "%s://127.0.0.1:%d" % ("https" if test.tls else "http", self.port)
         folder = test.folder / name
         folder.mkdir(exist_ok=True)
         config = folder / "config.yaml"
-        config.write_text("executor_linger_s: 20\nserve:\n  fleet:\n    address: %s\n    secret_file: %s\n    name: %s\n%s" % (
-            self.address, test.secret, name, "    capacity: %d\n" % capacity if capacity else ""))
+        settings = {"address": self.address, "secret_file": str(test.secret), "name": name, **settings}
+        config.write_text("executor_linger_s: 20\nserve: %s\n" % json.dumps({"fleet": settings}))
         config.chmod(0o600)
+        if test.tls:
+            args += ("--tls-cert", test.certificates / (certificate + ".pem"), "--tls-key", test.certificates / (certificate + ".key"))
         self.journal = (folder / "journal").open("ab")
         self.process = test.start("serve", "--listen", "127.0.0.1:%d" % self.port, "--tokens", test.tokens, "--config", config,
-                                  "--agents", test.agents, "--workspaces", test.work, *args, stderr=self.journal)
+                                  "--agents", test.agents, "--workspaces", test.work, *args, stderr=self.journal, env={**test.env, **(env or {})})
         line = self.process.stdout.readline().decode()
         if not line.startswith("listening at "):
             self.end(signal.SIGKILL)
             test.fail((line, (folder / "journal").read_text()))
 
+    def connect(self):
+        if self.test.tls:
+            return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=house.SECONDS, context=self.test.trusts())
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=house.SECONDS)
+
     def call(self, method, path, body=None, who="alice", headers=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=house.SECONDS)
+        connection = self.connect()
         try:
             sent = {"Authorization": "Bearer " + serving.TOKENS.get(who, who)} if who else {}
             if body is not None:
@@ -55,7 +65,7 @@ class Node:
         return answer.json()
 
     def stream(self, name, after=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=house.SECONDS)
+        connection = self.connect()
         headers = {"Authorization": "Bearer " + serving.TOKENS["alice"], "Accept": "text/event-stream"}
         if after:
             headers["Last-Event-ID"] = str(after)
@@ -104,9 +114,31 @@ class Follower(threading.Thread):
                     break
 
 
+def make_certificates(folder):
+    """An authority, and what it vouches for: node.pem of 127.0.0.1; and stranger.pem, which another one does."""
+    folder.mkdir()
+
+    def openssl(*args):
+        subprocess.run(["openssl", *args], check=True, capture_output=True, cwd=folder)
+
+    for authority, name in (("ca", "node"), ("other", "stranger")):
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=" + authority,
+                "-keyout", authority + ".key", "-out", authority + ".pem")
+        openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=" + name, "-keyout", name + ".key", "-out", name + ".csr")
+        (folder / "names").write_text("subjectAltName=IP:127.0.0.1\n")
+        openssl("x509", "-req", "-in", name + ".csr", "-CA", authority + ".pem", "-CAkey", authority + ".key", "-CAcreateserial", "-days", "2",
+                "-extfile", "names", "-out", name + ".pem")
+        (folder / (name + ".key")).chmod(0o600)
+
+
 class WithNodes(OnPostgres):
+    tls = False  # between the nodes, and of clients
+
     def setUp(self):
         super().setUp()
+        if self.tls:
+            self.with_certificates()
+            self.env["SSL_CERT_FILE"] = str(self.certificates / "ca.pem")
         self.secret = self.folder / "secret"
         self.secret.write_text(SECRET + "\n")
         self.secret.chmod(0o600)
@@ -116,6 +148,7 @@ class WithNodes(OnPostgres):
         self.agents = self.folder / "agents"
         self.agents.mkdir()
         (self.agents / "worker.yaml").write_text("name: worker\nmodel: gpt-5.4\ntools: [shell]\n")
+        (self.agents / "sh.yaml").write_text("name: sh\nmodel: gpt-5.4\ntools: [bash]\n")
         self.nodes = []
 
     def tearDown(self):
@@ -127,6 +160,15 @@ class WithNodes(OnPostgres):
                     self.assertNotIn(secret, path.read_text())
         finally:
             super().tearDown()
+
+    def with_certificates(self):
+        if not shutil.which("openssl"):
+            self.skipTest("openssl makes the certificates, and is not installed")
+        self.certificates = self.folder / "certificates"
+        make_certificates(self.certificates)
+
+    def trusts(self):
+        return ssl.create_default_context(cafile=self.certificates / "ca.pem")
 
     def node(self, name, *args, **more):
         node = Node(self, name, *args, **more)

@@ -6,6 +6,7 @@ import os
 import pathlib
 import signal
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -15,8 +16,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e" / "cli"))
 import house
 import server
 import serving
+import websocket
 from nodes import SECRET, TURNS, Follower, WithNodes
 from on_postgres import say, shell
+from test_terminal import View, bash, is_type
 
 CLAIMS = int(os.environ.get("TH_CLAIMS", 200))
 
@@ -62,17 +65,48 @@ class Nodes(WithNodes):
             self.assertEqual(node.end(), 0)
         self.assertEqual(self.postgres.sql("SELECT count(*) FROM thole.owners WHERE host <> ''"), "0")
 
-    def test_a_socket_is_told_where(self):
-        self.serve_steps("sleep 5")
+    def test_sockets(self):
+        """A WebSocket at a node that has not got the session: it goes through, both ways, with what the other one refuses."""
+        self.serve_rules([{"if": {"turns": {"max": 0}}, "parts": [bash("X=agent; until [ -e go ]; do sleep 0.05; done")]}, {"parts": say("Done.")}])
         first, second = self.node("n1"), self.node("n2")
+        first.good("POST", "/api/sessions", {"agent": "sh", "id": "one", "message": "Go."}, 201)
+        view = View(second, "one")
+        view.until(is_type("terminal"))
+        for who, status, more in (("bob", 404, {}), ("nobody", 401, {}),
+                                  (SECRET, 421, {"headers": {"Thole-Node-User": "alice", "Thole-Node-Scopes": "read"}})):
+            with self.assertRaises(websocket.Refused) as refused:
+                View(second, "one", who, **more)
+            self.assertEqual(refused.exception.status, status)
+        view.socket.send({"type": "take"})
+        view.until(is_type("control", mine=True, ready=False))
+        (self.work / "one" / "go").write_text("")
+        view.until(is_type("control", mine=True, ready=True))
+        view.type("echo \"he sees $X\"; seq 3000 | tr '\\n' ' '")
+        view.until_text("he sees agent")
+        view.socket.send({"type": "give", "note": "So it is."})
+        self.wait_for(lambda: self.state("one") == "finished")
+        self.assertIn("\nthole_fleet_forwards_lost_total 0\n", second.call("GET", "/metrics", who="boss").body.decode())
+        # Who leaves is gone at the other node, too; and when that one ends, so does the socket.
+        view.socket.close()
+        self.wait_for(lambda: "\nthole_screens 0\n" in first.call("GET", "/metrics", who="boss").body.decode())
+        view = View(second, "one")
+        view.until(is_type("control"))
+        first.end(signal.SIGKILL)
+        while isinstance(view.socket.receive(), dict):
+            pass
+
+    def test_a_silent_node(self):
+        """A node that lives and does not answer: what it was asked is given up in time, and nobody says that it was not done."""
+        self.serve_steps("until [ -e go ]; do sleep 0.05; done", turns=1)
+        silent = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(silent.close)
+        first, second = self.node("n1"), self.node("n2", idle_s=1)
         first.good("POST", "/api/sessions", {"agent": "worker", "id": "one", "message": "Go."}, 201)
-        answer = second.call("GET", "/api/sessions/one/terminal", headers={
-            "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
-            "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="})
-        self.assertEqual((answer.status, answer.headers["Thole-Node"]), (421, first.address))
-        self.assertEqual(answer.json()["error"]["code"], "other_node")
-        second.good("POST", "/api/sessions/one/cancel", {"when": "now"}, 202)
-        self.wait_for(lambda: self.state("one") == "stopped")
+        self.postgres.sql("UPDATE thole.owners SET address = 'http://127.0.0.1:%d' WHERE node = 'n1'" % silent.getsockname()[1])
+        answer = second.call("POST", "/api/sessions/one/pause", {})
+        self.assertEqual((answer.status, answer.json()["error"]["code"]), (502, "other_node"))
+        self.assertIn("is not known", answer.json()["error"]["message"])
+        self.assertEqual(self.state("one"), "running")
 
     def test_drained(self):
         """A node that is told to end gives its sessions to the other one: each step once, each event once."""
@@ -223,6 +257,47 @@ class Nodes(WithNodes):
         ended = self.thole("serve", "--config", config, "--listen", "127.0.0.1:0", "--store", "sqlite:%s/log.db" % self.folder)
         self.assertIn("PostgreSQL", ended.err)
         self.bad(1, "of this machine alone", "fleet", "--store", "sqlite:%s/log.db" % self.folder)
+
+
+class OverTls(WithNodes):
+    tls = True
+
+    def test_between_nodes(self):
+        self.serve_rules([{"if": {"turns": {"max": 0}}, "parts": [bash("echo seen; until [ -e go ]; do sleep 0.05; done")]}, {"parts": say("Done.")}])
+        first, second = self.node("n1"), self.node("n2")
+        first.good("POST", "/api/sessions", {"agent": "sh", "id": "one", "message": "Go."}, 201)
+        self.wait_for(lambda: "intent" in self.kinds("one"))
+        follower = Follower([second], "one")
+        view = View(second, "one", tls=self.trusts())
+        view.until_text("seen")
+        second.good("POST", "/api/sessions/one/pause", {"reason": "wait"}, 202)
+        (self.work / "one" / "go").write_text("")
+        self.wait_for(lambda: self.state("one") == "paused")
+        second.good("POST", "/api/sessions/one/resume", {}, 202)
+        follower.join(house.SECONDS)
+        self.assertEqual(follower.seen, list(range(1, len(follower.seen) + 1)))
+        self.assertEqual(self.postgres.sql("SELECT epoch FROM thole.sessions"), "1")
+        metrics = second.call("GET", "/metrics", who="boss").body.decode()
+        self.assertIn("\nthole_fleet_forwards_lost_total 0\n", metrics)
+        self.assertGreaterEqual(int(metrics.split("\nthole_fleet_forwarded_total ")[1].split()[0]), 4)
+
+    def test_another_is_not_believed(self):
+        """Who is at a node's address without its certificate is not told the token of the fleet."""
+        self.serve_steps("until [ -e go ]; do sleep 0.05; done", turns=1)
+        with self.assertRaises(ssl.SSLError):
+            self.node("n1", certificate="stranger").call("GET", "/healthz")
+        first, second = self.nodes[0], self.node("n2")
+        self.env["SSL_CERT_FILE"] = str(self.certificates / "other.pem")
+        self.certificates.joinpath("ca.pem").rename(self.certificates / "own.pem")
+        self.certificates.joinpath("ca.pem").write_text((self.certificates / "other.pem").read_text())
+        first.good("POST", "/api/sessions", {"agent": "worker", "id": "one", "message": "Go."}, 201)
+        self.certificates.joinpath("ca.pem").write_text((self.certificates / "own.pem").read_text())
+        self.assertEqual(second.good("GET", "/api/sessions/one")["state"], "running")  # out of the store
+        self.assertEqual(second.call("POST", "/api/sessions/one/pause", {}).status, 503)
+        with self.assertRaises(websocket.Refused) as refused:
+            View(second, "one", tls=self.trusts())
+        self.assertEqual(refused.exception.status, 503)
+        self.assertIn("certificate verify failed", (self.folder / "n2" / "journal").read_text())
 
 
 if __name__ == "__main__":

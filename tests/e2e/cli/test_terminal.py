@@ -19,8 +19,8 @@ def is_type(kind, **wanted):
 class View:
     """What the messages say is on the terminal."""
 
-    def __init__(self, test, name, who="alice", query=""):
-        self.socket = websocket.Socket(test.port, "/api/sessions/%s/terminal%s" % (name, query), serving.TOKENS[who])
+    def __init__(self, test, name, who="alice", query="", **more):
+        self.socket = websocket.Socket(test.port, "/api/sessions/%s/terminal%s" % (name, query), serving.TOKENS.get(who, who), **more)
         self.rows, self.cursor, self.size, self.frames, self.sent = {}, None, None, 0, 0
 
     def next(self):

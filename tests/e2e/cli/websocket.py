@@ -17,12 +17,14 @@ class Refused(Exception):
 
 
 class Socket:
-    def __init__(self, port, path, token=None, headers=None, buffer=None):
+    def __init__(self, port, path, token=None, headers=None, buffer=None, tls=None):
         self.socket = socket.socket()
         if buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
         self.socket.settimeout(house.SECONDS)
         self.socket.connect(("127.0.0.1", port))
+        if tls:
+            self.socket = tls.wrap_socket(self.socket, server_hostname="127.0.0.1")
         sent = {"Host": "127.0.0.1:%d" % port, "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
                 "Sec-WebSocket-Key": base64.b64encode(os.urandom(16)).decode()}
         if token:

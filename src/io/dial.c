@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "egress/dial.h"
+#include "io/dial.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -26,8 +26,8 @@ struct th_dial {
 	const struct th_net_policy *policy;
 	uint16_t port;
 	struct lookup *lookup;
-	struct sockaddr_storage list[TH_EGRESS_ADDRESSES_MAX];
-	socklen_t sizes[TH_EGRESS_ADDRESSES_MAX];
+	struct sockaddr_storage list[TH_DIAL_ADDRESSES_MAX];
+	socklen_t sizes[TH_DIAL_ADDRESSES_MAX];
 	size_t count, at;
 	int fd;
 	struct th_poll *poll;
@@ -104,7 +104,7 @@ static void next(struct th_dial *d)
 		return;
 	}
 	th_poll_set(d->poll, TH_POLL_WRITE);
-	th_timer_start(&d->timer, TH_EGRESS_CONNECT_MS, 0);
+	th_timer_start(&d->timer, TH_DIAL_MS, 0);
 }
 
 static bool allowed(const struct th_dial *d, const struct sockaddr *to)
@@ -112,6 +112,8 @@ static bool allowed(const struct th_dial *d, const struct sockaddr *to)
 	TH_CLEANUP(th_buf_deinit) struct th_buf text = TH_BUF_INIT(64);
 	struct th_address a;
 
+	if (!d->policy)
+		return true;
 	if (!th_address_of(to, &a))
 		return false;
 	if (th_address_is_public(&a))
@@ -140,7 +142,7 @@ static void on_found(void *ctx)
 		d->lookup = NULL;
 		for (const struct addrinfo *i = u->status ? NULL : u->found; i; i = i->ai_next) {
 			any = true;
-			if (d->count == TH_EGRESS_ADDRESSES_MAX || !allowed(d, i->ai_addr))
+			if (d->count == TH_DIAL_ADDRESSES_MAX || !allowed(d, i->ai_addr))
 				continue;
 			memcpy(&d->list[d->count], i->ai_addr, i->ai_addrlen);
 			d->sizes[d->count++] = i->ai_addrlen;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dial.h - from a host and a port to a connection: the name is resolved on a
- * worker, what the list does not allow is left out, and the rest is dialled
+ * worker, what a policy does not allow is left out, and the rest is dialled
  * address by address.
  */
-#ifndef TH_EGRESS_DIAL_H
-#define TH_EGRESS_DIAL_H
+#ifndef TH_IO_DIAL_H
+#define TH_IO_DIAL_H
 
 #include "core/net_rule.h"
 #include "io/loop.h"
@@ -16,7 +16,8 @@ struct th_dial;
  * does not allow; `why` says what went wrong. */
 typedef void th_dial_fn(void *ctx, int fd, bool refused, const char *why);
 
-/* `policy` outlives it.  `fn` is called once, later; not after th_dial_free. */
+/* `policy` outlives it; NULL: every address will do.  `fn` is called once, later; not after
+ * th_dial_free. */
 struct th_dial *th_dial_new(struct th_loop *l, const struct th_net_policy *policy, const char *host,
 			    uint16_t port, th_dial_fn *fn, void *ctx);
 struct th_dial *th_dial_free(struct th_dial *d); /* takes NULL, returns NULL */
