@@ -876,7 +876,10 @@ TH_API int thole_runtime_take_over(struct thole_runtime *rt, thole_recover_fn *w
  *     address   the URL at which the others reach it
  *     capacity  how many sessions it runs at once, a number
  *     draining  "yes": it gives up what it has, and takes nothing
- * EUNSUPPORTED: the store is of this machine alone.
+ *     executors, cert, key, ca   HOST:PORT of this machine's `thole exec --listen`, and files
+ * (PEM): the certificate of this node, its key, and the authority of all nodes.  Executors of other
+ * machines are reached with them.  All four, or none. EUNSUPPORTED: the store is of this machine
+ * alone.
  */
 TH_API int thole_runtime_announce(struct thole_runtime *rt, const char *const *options,
 				  struct thole_error *err);

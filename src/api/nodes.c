@@ -2,17 +2,38 @@
 /* nodes.c - what this runtime says of itself to the others of its store. */
 #include "api/api.h"
 
-static int read_option(const char *name, const char *value, struct th_node *me,
+struct said {
+	struct th_node me;
+	struct th_runtime_far far;
+};
+
+static int read_option(const char *name, const char *value, struct said *said,
 		       struct thole_error *err)
 {
-	int code = th_api_text(value, name, 1, TH_FLEET_TEXT_MAX, err);
+	struct th_node *me = &said->me;
+	const struct {
+		const char *name, **to;
+	} files[] = {
+		{ "cert", &said->far.cert },
+		{ "key", &said->far.key },
+		{ "ca", &said->far.ca },
+	};
+	int code;
 
+	for (size_t i = 0; i < TH_COUNT(files); i++)
+		if (strcmp(name, files[i].name) == 0) {
+			*files[i].to = value;
+			return th_api_text(value, name, 1, TH_PATH_LEN_MAX - 1, err);
+		}
+	code = th_api_text(value, name, 1, TH_FLEET_TEXT_MAX, err);
 	if (code)
 		return code;
 	if (strcmp(name, "name") == 0)
 		me->name = th_str_of(value);
 	else if (strcmp(name, "address") == 0)
 		me->address = th_str_of(value);
+	else if (strcmp(name, "executors") == 0)
+		said->far.place = th_str_of(value);
 	else if (strcmp(name, "draining") == 0)
 		me->draining = strcmp(value, "yes") == 0;
 	else if (strcmp(name, "capacity") != 0)
@@ -25,7 +46,7 @@ static int read_option(const char *name, const char *value, struct th_node *me,
 int thole_runtime_announce(struct thole_runtime *rt, const char *const *options,
 			   struct thole_error *err)
 {
-	struct th_node me = { 0 };
+	struct said said = { 0 };
 	struct th_err e = { 0 };
 	struct th_store *store;
 	enum th_code bad;
@@ -34,7 +55,7 @@ int thole_runtime_announce(struct thole_runtime *rt, const char *const *options,
 	for (; !code && options && *options; options += 2) {
 		code = th_api_text(*options, "an option's name", 1, TH_FLEET_TEXT_MAX, err);
 		if (!code)
-			code = read_option(options[0], options[1], &me, err);
+			code = read_option(options[0], options[1], &said, err);
 	}
 	if (code)
 		return code;
@@ -43,6 +64,12 @@ int thole_runtime_announce(struct thole_runtime *rt, const char *const *options,
 		return th_api_fail(err, TH_EUNSUPPORTED,
 				   "the store is of this machine alone; a fleet has its log on "
 				   "PostgreSQL");
-	bad = store->kind->announce(store, &me, &e);
+	if (!said.far.place.len != !said.far.cert || !said.far.cert != !said.far.key ||
+	    !said.far.cert != !said.far.ca)
+		return th_api_fail(err, TH_EUSAGE,
+				   "executors, cert, key and ca go together: all four, or none");
+	bad = said.far.cert ? th_runtime_far(rt->rt, &said.far, &e) : TH_OK;
+	if (!bad)
+		bad = store->kind->announce(store, &said.me, &e);
 	return th_api_out(bad, &e, err);
 }

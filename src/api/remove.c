@@ -148,7 +148,7 @@ int thole_runtime_delete(struct thole_runtime *rt, const char *session_id, const
 	if (open)
 		close_deleted(rt, open);
 	for (size_t i = 0; i < gone->count; i++)
-		th_runtime_executor_end(rt->rt, gone->ids[i], 0);
+		th_runtime_executor_end(rt->rt, gone->ids[i], 0, TH_STR(""));
 	th_family_free(gone);
 	return TH_OK;
 }

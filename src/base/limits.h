@@ -437,9 +437,8 @@
 #define TH_EXEC_GATE_HELLO_MAX (2 * TH_MIB) /* bytes of the first message of each */
 #define TH_EXEC_REACH_MS 10000              /* tries to reach an executor of another machine */
 #define TH_EXEC_REACH_AGAIN_MS 500          /* between two of them */
-#define TH_EXEC_PLACE_EVENTS_MAX 1024 /* of the end of a log, searched for where its executor is \
-				       */
-#define TH_STREAM_QUEUE_MAX (256 * TH_KIB) /* bytes that wait for a peer; twice that is refused */
+#define TH_EXEC_PLACE_EVENTS_MAX 1024       /* the last of a log, which say where it is */
+#define TH_STREAM_QUEUE_MAX (256 * TH_KIB)  /* bytes that wait for a peer; twice that is refused */
 #define TH_STREAM_STALL_MS 30000        /* a peer that takes nothing, or never ends its handshake */
 #define TH_RELAY_SIZE_MAX (64 * TH_KIB) /* bytes on their way from a descriptor to a stream */
 #define TH_EXEC_RUNNING_MAX 192         /* effects under way; less than TH_CHILDREN_MAX */

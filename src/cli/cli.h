@@ -30,7 +30,6 @@ extern const struct th_command th_command_run, th_command_resume, th_command_app
     th_command_import, th_command_serve, th_command_fleet, th_command_token, th_command_mcp,
     th_command_acp, th_command_store;
 
-int th_cli_exec(int argc, char **argv); /* exec.c: the executor; argv[0] "exec" */
 /* plumb.c: route, decode, encode, patch; argv[0] is the part's name */
 int th_cli_plumb(int argc, char **argv);
 

@@ -12,20 +12,6 @@
 #include "cli/sim.h"
 #include "computers/desktop.h"
 
-static int run_exec(const struct th_command *self TH_UNUSED, int argc, char **argv)
-{
-	return th_cli_exec(argc, argv);
-}
-
-const struct th_command th_command_exec = {
-	.name = "exec",
-	.operands = "",
-	.summary = "the executor of a session; started by the others, not by people",
-	.text = "",
-	.run = run_exec,
-	.hidden = true,
-};
-
 // clang-format off
 const struct th_command *const th_commands[] = {
 	&th_command_run,

@@ -251,6 +251,7 @@ void th_live_intend(struct th_live *l, struct th_call *c)
 {
 	const struct th_world_ops *ops = l->driver->world.ops;
 	const struct th_tool_row *row = th_live_row(l, c);
+	bool by_executor = !(row && (row->local || is_remote(row))) && !th_row_delegates(row);
 	char id[33];
 	struct th_ev_intent d = {
 		.call_id = c->call_id,
@@ -265,10 +266,11 @@ void th_live_intend(struct th_live *l, struct th_call *c)
 	if (c->phase != TH_CALL_CLEARED) /* stopped meanwhile */
 		return;
 	/* Looking is simply done again.  Else it waits: CLEARED, and given out. */
-	if (!(row && (row->local || is_remote(row))) && !th_row_delegates(row) &&
-	    c->class != TH_CLASS_R &&
+	if (by_executor && c->class != TH_CLASS_R &&
 	    !ops->tool_ready(l->driver->world.ctx, th_live_ticket(l, c->call_seq), &d.journal))
 		return;
+	if (by_executor && ops->tool_place)
+		d.executor = ops->tool_place(l->driver->world.ctx, th_live_ticket(l, c->call_seq));
 	th_driver_random_id(l->driver, id);
 	d.effect_id = th_str_n(id, 32);
 	th_live_write_event(l, TH_EV_INTENT, TH_SOURCE_AGENT, c->call_seq, c->call_id, &d);

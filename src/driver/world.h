@@ -95,6 +95,9 @@ struct th_world_ops {
 	 * executor, and tool_run will report why).  False: not known yet;
 	 * th_driver_tool_ready(ticket) follows. */
 	bool (*tool_ready)(void *ctx, struct th_ticket t, struct th_str *ret_journal);
+	/* Where that executor lives, for the INTENT: ev_intent.executor, borrowed until the next
+	 * call; empty: nobody else reaches it, or it is not known.  NULL: the same. */
+	struct th_str (*tool_place)(void *ctx, struct th_ticket t);
 	/* Calls th_driver_tool_done once.  settle: an earlier runtime dispatched the effect; find
 	 * out how it ended, and start it again only if its class allows that. */
 	void (*tool_run)(void *ctx, struct th_ticket t, const struct th_effect_call *call,

@@ -236,7 +236,10 @@ void th_link_hello(struct th_executor_client *x)
 		.looks_on = x->o.looks_on,
 	};
 	struct th_buf token = TH_BUF_INIT(256);
-	th_executor_token(x->state_dir.ptr, &token);
+	if (x->place.len) /* the gate there puts the token in */
+		m.scope = x->o.scope;
+	else
+		th_executor_announced(x->state_dir.ptr, NULL, &token);
 	th_executor_computer(&x->o, &computer);
 	m.token = th_buf_str(&token);
 	m.computer = th_buf_str(&computer);
@@ -289,6 +292,7 @@ static enum th_code on_welcome(struct th_executor_client *x, const struct th_exe
 	if (x->state == TH_LINK_GREETING) {
 		x->state = TH_LINK_OPEN;
 		x->attempts = 0;
+		x->reach_ms = 0;
 		th_timer_stop(&x->timer);
 	}
 	th_link_tell(x, m->width > 0, m->id, NULL);

@@ -20,6 +20,7 @@ static void destroy(struct th_executor_client *x)
 	if (x->removal)
 		x->removal->x = NULL;
 	th_link_end_started(x);
+	th_link_far_disconnect(x);
 	th_sock_free(x->starter);
 	th_sock_free(x->sock);
 	th_secret_free(x->o.secrets);
@@ -70,6 +71,9 @@ static enum th_code check_options(const struct th_executor_options *o, struct th
 	if (o->workspace.len > 0 && o->workspace.ptr[0] != '/')
 		return th_fail(err, TH_EUSAGE, "the workspace %.*s is not an absolute path",
 			       TH_FMT(o->workspace));
+	if (o->place.len && (!o->tls || !o->scope.len))
+		return th_fail(err, TH_EUSAGE,
+			       "an executor on another machine is reached with a certificate only");
 	if (o->epoch < 0 || o->command_ms_max < 0 || o->linger_ms < 0)
 		return th_fail(err, TH_EUSAGE, "a number below 0 in the executor's options");
 	return TH_OK;
@@ -86,7 +90,7 @@ enum th_code th_executor_client_new(struct th_loop *l, const struct th_executor_
 	}
 	struct th_executor_client *x = (struct th_executor_client *)th_alloc(sizeof(*x));
 	x->loop = l;
-	x->started = -1;
+	x->started = x->far_fd = -1;
 	th_arena_init(&x->arena, 2 * TH_MIB);
 	th_arena_init(&x->info_arena, 256 * TH_KIB);
 	th_arena_init(&x->forget_arena, TH_MIB);
@@ -99,9 +103,10 @@ enum th_code th_executor_client_new(struct th_loop *l, const struct th_executor_
 	x->o.end_ms = o->end_ms ?: TH_EXECUTOR_END_MS;
 	struct th_str *strs[] = { &x->o.session, &x->o.scope,      &x->o.workspace, &x->o.computer,
 				  &x->o.display, &x->o.xauthority, &x->o.bus,       &x->o.parser,
-				  &x->o.ocr,     &x->o.net };
+				  &x->o.ocr,     &x->o.net,        &x->o.place };
 	for (size_t i = 0; i < TH_COUNT(strs); i++)
 		*strs[i] = th_arena_str(&x->arena, *strs[i]);
+	x->place = x->o.place;
 	x->o.start = copy_list(&x->arena, o->start, o->start_count);
 	x->o.environment = copy_list(&x->arena, o->environment, o->environment_count);
 	if (o->program)
@@ -256,6 +261,11 @@ void th_executor_client_end(struct th_executor_client *x,
 	x->end_done = done;
 	x->end_ctx = ctx;
 	th_link_soon(x);
+}
+
+struct th_str th_executor_client_place(const struct th_executor_client *x)
+{
+	return x->place;
 }
 
 struct th_str th_executor_client_journal(const struct th_executor_client *x)

@@ -33,6 +33,7 @@
 #include "core/effect_call.h"
 
 struct th_loop;
+struct th_tls_config;
 struct th_exec_frame;
 struct th_executor_client;
 
@@ -74,6 +75,12 @@ struct th_executor_options {
 	/* Timeouts for its first answer and for its end; 0: TH_EXEC_START_MS,
 	 * TH_EXECUTOR_END_MS. */
 	uint64_t start_ms, end_ms;
+	/* Where the session's executor lives, if that is another machine: HOST:PORT of its gate
+	 * (executor/gate.h), which is reached with `tls` (a client's; it outlives this one).  When
+	 * none runs there, or that machine cannot be reached for TH_EXEC_REACH_MS, what it had is
+	 * unknown, and the session goes on with one here. */
+	struct th_str place;
+	struct th_tls_config *tls;
 	bool net_ask;      /* what `net` lacks may be asked for */
 	bool net_strict;   /* calls may be strict */
 	bool no_sandbox;   /* commands unconfined but for uid and no_new_privs */
@@ -184,6 +191,9 @@ void th_executor_client_end(struct th_executor_client *x,
 
 /* Name of the journal of the last connected executor; empty: never connected. */
 struct th_str th_executor_client_journal(const struct th_executor_client *x);
+
+/* Where it lives, as `place`; empty: on this machine. */
+struct th_str th_executor_client_place(const struct th_executor_client *x);
 
 /* ---- watching ---- */
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * internal.h - shared by the three files of the client.
+ * internal.h - shared by the files of the client.
  *
  *	client.c   life cycle and public functions
  *	calls.c    calls and waiters: messages to and from the executor
  *	link.c     the connection: made when something waits, made again
  *	           when it breaks, ended
+ *	far.c      the same to an executor of another machine
  *
  * Callbacks are called from th_link_pass or a socket's callback, between enter
  * and leave; memory that is freed in between is released at leave.  A callback
@@ -67,6 +68,11 @@ struct th_executor_client {
 	struct th_arena arena;
 	struct th_executor_options o;
 	struct th_buf state_dir, socket;
+	struct th_str place;      /* in the arena; empty: this machine */
+	struct th_stream *stream; /* to that */
+	struct th_relay *relay;   /* between it and `sock` */
+	int far_fd;               /* until there is one: the other end of `sock` */
+	uint64_t reach_ms;        /* until when it is tried; 0: it is not being tried */
 	enum th_link_state state;
 	struct th_sock *starter, *sock;
 	int started; /* pidfd of what was started, until it proves to be an executor; -1: none */
@@ -134,7 +140,17 @@ void th_link_pass(void *ctx);  /* a th_deferred's: connects, or sends what waits
 void th_link_watch(void *ctx); /* a th_timer's: the executor has not answered */
 /* Ends what was started and has not proved to be an executor. */
 void th_link_end_started(struct th_executor_client *x);
+void th_link_greet(struct th_executor_client *x);      /* `sock` is there: says hello */
+extern const struct th_sock_handlers th_link_handlers; /* of `sock`, but for the ctx */
 /* The connection, or the attempt to make one, is over. */
 void th_link_lost(struct th_executor_client *x, const struct th_err *why);
+
+/* ---- far.c ---- */
+
+TH_NODISCARD enum th_code th_link_far_connect(struct th_executor_client *x, struct th_err *err);
+void th_link_far_disconnect(struct th_executor_client *x);
+/* The executor there was not reached, or there is none.  True: it is dealt with, and the next pass
+ * tries again, there or here. */
+bool th_link_far_failed(struct th_executor_client *x, const struct th_err *why);
 
 #endif

@@ -65,6 +65,7 @@ void th_link_end_started(struct th_executor_client *x)
 static void disconnect(struct th_executor_client *x)
 {
 	th_link_end_started(x);
+	th_link_far_disconnect(x);
 	x->sock = th_sock_free(x->sock);
 	x->starter = th_sock_free(x->starter);
 	th_timer_stop(&x->timer);
@@ -115,6 +116,8 @@ void th_link_lost(struct th_executor_client *x, const struct th_err *why)
 			end_finish(x, NULL);
 		return;
 	}
+	if (x->place.len && was != TH_LINK_OPEN && th_link_far_failed(x, &err))
+		return;
 	/* An executor that ended just then is no reason to fail; one that always does is. */
 	bool gone = was == TH_LINK_GREETING && (err.code == TH_ECONN || err.code == TH_ENOENT);
 	if (gone && ++x->attempts < ATTEMPTS_MAX) {
@@ -134,20 +137,24 @@ void th_link_lost(struct th_executor_client *x, const struct th_err *why)
 		th_link_soon(x);
 }
 
-static const struct th_sock_handlers handlers = { .on_frame = on_frame, .on_close = on_close };
+const struct th_sock_handlers th_link_handlers = { .on_frame = on_frame, .on_close = on_close };
+
+void th_link_greet(struct th_executor_client *x)
+{
+	x->state = TH_LINK_GREETING;
+	th_timer_start(&x->timer, x->o.start_ms, 0);
+	th_link_hello(x);
+}
 
 /* TH_ENOENT, TH_ECONN: nobody listens. */
 static enum th_code connect_to(struct th_executor_client *x, const char *path, struct th_err *err)
 {
-	struct th_sock_handlers h = handlers;
+	struct th_sock_handlers h = th_link_handlers;
 	h.ctx = x;
 	enum th_code code = th_sock_connect(x->loop, path, &h, &x->sock, err);
-	if (code)
-		return code;
-	x->state = TH_LINK_GREETING;
-	th_timer_start(&x->timer, x->o.start_ms, 0);
-	th_link_hello(x);
-	return TH_OK;
+	if (!code)
+		th_link_greet(x);
+	return code;
 }
 
 /* It is some other program: nothing was sent to it, and it is ended. */
@@ -279,6 +286,10 @@ void th_link_watch(void *ctx)
 	struct th_executor_client *x = (struct th_executor_client *)ctx;
 	struct th_err err;
 
+	if (x->state == TH_LINK_IDLE) { /* another machine was not reached a while ago */
+		th_link_soon(x);
+		return;
+	}
 	if (x->state == TH_LINK_ENDING)
 		th_fail(&err, TH_ETIMEOUT, "the executor does not end within %llu ms; see %s/log",
 			(unsigned long long)x->o.end_ms, x->state_dir.ptr);
@@ -351,8 +362,16 @@ static void remove_start(struct th_executor_client *x)
 static void connect(struct th_executor_client *x)
 {
 	struct th_err err = {};
-	enum th_code code = connect_to(x, x->socket.ptr, &err);
+	enum th_code code =
+	    x->place.len ? th_link_far_connect(x, &err) : connect_to(x, x->socket.ptr, &err);
 
+	if (x->place.len && code == TH_OK)
+		return;
+	if (x->place.len) {
+		x->state = TH_LINK_GREETING;
+		th_link_lost(x, &err);
+		return;
+	}
 	if (code != TH_ENOENT && code != TH_ECONN) {
 		if (code)
 			th_link_lost(x, &err);
@@ -408,7 +427,7 @@ void th_link_pass(void *ctx)
 	if (x->freed)
 		return;
 	th_link_enter(x);
-	if (x->state == TH_LINK_IDLE && anything_waits(x))
+	if (x->state == TH_LINK_IDLE && anything_waits(x) && !th_timer_running(&x->timer))
 		connect(x);
 	else if (x->state == TH_LINK_OPEN)
 		send_waiting(x);

@@ -113,17 +113,21 @@ enum th_code th_executor_spawn(const char *program, struct th_str session, int *
 	return TH_OK;
 }
 
-void th_executor_token(const char *state_dir, struct th_buf *out)
+void th_executor_announced(const char *state_dir, struct th_buf *socket, struct th_buf *token)
 {
 	TH_CLEANUP(th_buf_deinit) struct th_buf text = TH_BUF_INIT(2 * TH_PATH_LEN_MAX);
 	char path[TH_PATH_LEN_MAX];
+	struct th_str rest, line;
 
 	if (snprintf(path, sizeof(path), "%s/lock", state_dir) >= (int)sizeof(path) ||
 	    th_file_read(path, 2 * TH_PATH_LEN_MAX, &text, NULL))
 		return;
-	struct th_str rest = th_buf_str(&text);
-	th_str_split(&rest, '\n');
-	th_buf_add(out, th_str_split(&rest, '\n'));
+	rest = th_buf_str(&text);
+	line = th_str_split(&rest, '\n');
+	if (socket)
+		th_buf_add(socket, line);
+	if (token)
+		th_buf_add(token, th_str_split(&rest, '\n'));
 }
 
 void th_executor_computer(const struct th_executor_options *o, struct th_buf *out)

@@ -18,8 +18,9 @@ TH_NODISCARD enum th_code th_executor_paths(struct th_str scope, struct th_str s
 TH_NODISCARD enum th_code th_executor_spawn(const char *program, struct th_str session, int *ret_fd,
 					    int *ret_pidfd, struct th_err *err);
 
-/* The token that a hello needs; empty when there is none to be read. */
-void th_executor_token(const char *state_dir, struct th_buf *out);
+/* Where the executor of that folder listens, and the token that a hello needs, as its lock file
+ * says; both stay empty when there is none to be read, and either may be NULL. */
+void th_executor_announced(const char *state_dir, struct th_buf *socket, struct th_buf *token);
 
 /* exec_computer_start of the options, or nothing when they name no computer. */
 void th_executor_computer(const struct th_executor_options *o, struct th_buf *out);

@@ -110,6 +110,13 @@ enum th_code th_tls_config_mutual(const char *cert_file, const char *key_file, c
 			       key_file, ca_file, ret, err);
 }
 
+void th_tls_config_replace(struct th_tls_config *c, struct th_tls_config *by)
+{
+	SSL_CTX_free(c->ctx); /* connections have references of their own */
+	c->ctx = by->ctx;
+	free(by);
+}
+
 struct th_tls_config *th_tls_config_free(struct th_tls_config *c)
 {
 	if (c) {

@@ -30,6 +30,9 @@ TH_NODISCARD enum th_code th_tls_config_mutual(const char *cert_file, const char
 					       const char *ca_file, bool server,
 					       struct th_tls_config **ret, struct th_err *err);
 
+/* `c` is as `by` from now on, which is freed; connections that are there go on as they were. */
+void th_tls_config_replace(struct th_tls_config *c, struct th_tls_config *by);
+
 struct th_tls *th_tls_new(struct th_tls_config *c);
 /* Of a client; `host` is a name or an address without brackets; `out` gets the first bytes. */
 TH_NODISCARD enum th_code th_tls_connect(struct th_tls_config *c, const char *host, bool address,

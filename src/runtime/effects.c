@@ -77,6 +77,8 @@ enum th_code th_runtime_session_executor(struct th_runtime_session *s, int64_t e
 	if (pc && th_agent_starts_read(pc->start, &a, &starts, &path, err))
 		return th_prefix(err, TH_EUSAGE, "computer.%.*s", TH_FMT(th_buf_str(&path)));
 	o = executor_options(s, epoch, &starts);
+	o.place = th_runtime_session_far(s);
+	o.tls = s->rt->far_tls;
 	code = th_runtime_secrets(s->agent.secrets, o.scope, s->id, &o.secrets, err);
 	if (code)
 		return code;
@@ -86,7 +88,8 @@ enum th_code th_runtime_session_executor(struct th_runtime_session *s, int64_t e
 void th_runtime_session_executor_end(const struct th_runtime_session *s)
 {
 	if (s->may_have_executor)
-		th_runtime_executor_end(s->rt, s->id, s->stored ? s->row.epoch : 1);
+		th_runtime_executor_end(s->rt, s->id, s->stored ? s->row.epoch : 1,
+					th_str_of(s->far));
 }
 
 static void tool_call_drop(struct th_runtime *rt, struct th_runtime_effect *c)

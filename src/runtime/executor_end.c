@@ -14,7 +14,7 @@ struct th_runtime_ending {
 	struct th_runtime *rt;
 	struct th_executor_client *client;
 	struct th_deferred gone; /* not inside the client's own call */
-	struct th_buf session;
+	struct th_buf session, far;
 	int64_t epoch;
 };
 
@@ -28,6 +28,7 @@ static void ending_free(struct th_runtime_ending *e)
 	th_loop_undefer(e->rt->loop, &e->gone);
 	th_executor_client_free(e->client);
 	th_buf_deinit(&e->session);
+	th_buf_deinit(&e->far);
 	free(e);
 }
 
@@ -45,19 +46,22 @@ static void on_ended(void *ctx, const struct th_err *err)
 }
 
 static struct th_executor_options options_of(const struct th_runtime *rt, struct th_str session,
-					     int64_t epoch)
+					     int64_t epoch, struct th_str far)
 {
 	return (struct th_executor_options){
 		.session = session,
 		.scope = th_buf_str(&rt->scope),
 		.epoch = epoch,
+		.place = rt->far_tls ? far : TH_STR(""),
+		.tls = rt->far_tls,
 		.only_running = true,
 	};
 }
 
-void th_runtime_executor_end(struct th_runtime *rt, struct th_str session, int64_t epoch)
+void th_runtime_executor_end(struct th_runtime *rt, struct th_str session, int64_t epoch,
+			     struct th_str far)
 {
-	struct th_executor_options o = options_of(rt, session, epoch);
+	struct th_executor_options o = options_of(rt, session, epoch, far);
 	struct th_runtime_ending *e = th_alloc(sizeof(*e));
 	struct th_err ignored;
 
@@ -65,6 +69,8 @@ void th_runtime_executor_end(struct th_runtime *rt, struct th_str session, int64
 	e->gone = (struct th_deferred){ .fn = on_gone, .ctx = e };
 	th_buf_init(&e->session, TH_SESSION_ID_MAX + 1);
 	th_buf_add(&e->session, session);
+	th_buf_init(&e->far, TH_FLEET_TEXT_MAX + 1);
+	th_buf_add(&e->far, far);
 	rt->endings = e;
 	if (th_executor_client_new(rt->loop, &o, &e->client, &ignored))
 		ending_free(e);
@@ -78,7 +84,8 @@ void th_runtime_executor_ended(struct th_runtime *rt, struct th_str session)
 	struct th_err ignored;
 
 	for (; e; e = next) {
-		struct th_executor_options o = options_of(rt, th_buf_str(&e->session), e->epoch);
+		struct th_executor_options o =
+		    options_of(rt, th_buf_str(&e->session), e->epoch, th_buf_str(&e->far));
 
 		next = e->next;
 		if (session.len && !th_str_eq(session, o.session))

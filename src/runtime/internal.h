@@ -10,6 +10,7 @@
 
 #include "exec_client/client.h"
 #include "io/fetch.h"
+#include "io/tls.h"
 #include "runtime/human_model.h"
 #include "runtime/otlp.h"
 #include "runtime/registry.h"
@@ -48,6 +49,8 @@ struct th_runtime_session {
 	void *ready_ctx;
 	struct th_handle handle; /* {0, 0}: not with the driver yet */
 	struct th_executor_client *executor;
+	char far[TH_FLEET_TEXT_MAX + 1]; /* where its executor was when it was taken up; "": here */
+	bool far_known;
 	bool may_have_executor;     /* of this process or of one before */
 	bool greeting, unavailable; /* intents wait for the executor; it cannot be had */
 	struct th_err *no_executor; /* why; NULL: there always was one */
@@ -98,7 +101,9 @@ struct th_runtime {
 	size_t tool_count;
 	struct th_schemas schemas;
 	char *program;
-	struct th_buf scope; /* what the store is called: executors are found by it */
+	struct th_buf scope;              /* what the store is called: executors are found by it */
+	struct th_tls_config *far_tls;    /* to executors of other machines; NULL: none */
+	char here[TH_FLEET_TEXT_MAX + 1]; /* where others reach ours; "": nowhere */
 	bool no_sandbox, settling, failed;
 	bool executors; /* there was one */
 	bool mcp;       /* a server at an address was called */
@@ -141,6 +146,11 @@ TH_NODISCARD enum th_code th_runtime_session_executor(struct th_runtime_session 
 void th_runtime_session_executor_end(const struct th_runtime_session *s); /* if it may have one */
 void th_runtime_session_effects_drop(
     struct th_runtime_session *s); /* nobody hears of them any more */
+
+/* far.c */
+/* Where the session's executor is, by its log; empty: on this machine. */
+struct th_str th_runtime_session_far(struct th_runtime_session *s);
+struct th_str th_world_tool_place(void *ctx, struct th_ticket t);
 
 /* executor_end.c */
 /* Waits until those of that session that were told to end are gone; an empty name: all of them. */
@@ -186,6 +196,7 @@ void th_runtime_open_drop(struct th_runtime_session *s); /* gives it up */
 
 /* sessions.c */
 struct th_runtime_session *th_runtime_session_new(struct th_runtime *rt);
+struct th_runtime_session *th_runtime_session_named(struct th_runtime *rt, struct th_str id);
 void th_runtime_session_index(struct th_runtime_session *s); /* found by its handle from now on */
 void th_runtime_session_free(struct th_runtime_session *s);
 

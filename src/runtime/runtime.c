@@ -168,6 +168,7 @@ static const struct th_world_ops world_ops = {
 	.model_alive = th_world_model_alive,
 	.model_cancel = th_world_model_cancel,
 	.tool_ready = th_world_tool_ready,
+	.tool_place = th_world_tool_place,
 	.tool_run = th_world_tool_run,
 	.tool_cancel = th_world_tool_cancel,
 	.tool_host = th_world_tool_host,
@@ -293,6 +294,7 @@ struct th_runtime *th_runtime_free(struct th_runtime *rt)
 	th_arena_deinit(&rt->schemas.memory);
 	free(rt->tools);
 	free(rt->program);
+	th_tls_config_free(rt->far_tls);
 	th_buf_deinit(&rt->scope);
 	free(rt);
 	return NULL;

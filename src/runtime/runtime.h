@@ -133,12 +133,22 @@ void th_runtime_open_now(struct th_runtime *rt, const void *ready_ctx);
 bool th_runtime_give_up(struct th_runtime *rt, const void *ready_ctx);
 
 /* Is the session open here, as one of its own or as one that works for another? */
-bool th_runtime_has(const struct th_runtime *rt, struct th_str session_id);
+bool th_runtime_has(struct th_runtime *rt, struct th_str session_id);
 /* As one that works for another? */
 bool th_runtime_works_for(const struct th_runtime *rt, struct th_str session_id);
 /* The session is over or was removed: its executor, if one runs, is told to end, and what it kept
  * is removed.  One that is held under a later epoch refuses; 0: it is told all the same. */
-void th_runtime_executor_end(struct th_runtime *rt, struct th_str session_id, int64_t epoch);
+void th_runtime_executor_end(struct th_runtime *rt, struct th_str session_id, int64_t epoch,
+			     struct th_str far);
+
+/* How executors of other machines are reached, and ours from there (exec_client/client.h). */
+struct th_runtime_far {
+	struct th_str place;         /* HOST:PORT of our gate */
+	const char *cert, *key, *ca; /* files */
+};
+/* Again: certificates are read anew.  TH_EUSAGE. */
+TH_NODISCARD enum th_code th_runtime_far(struct th_runtime *rt, const struct th_runtime_far *far,
+					 struct th_err *err);
 
 /*
  * An open session that rests is set going, as its user asked: a pause ends, and a failure, a limit

@@ -22,7 +22,15 @@ static enum th_code announce(struct th_fleet *f, struct th_err *err)
 {
 	const struct th_serve_fleet *set = f->server->settings.s.fleet;
 	char name[TH_FLEET_TEXT_MAX + 1] = "", address[TH_FLEET_TEXT_MAX + 1], capacity[24];
-	const char *options[10] = { "address", address, "capacity", capacity };
+	const char *options[18] = { "address", address, "capacity", capacity };
+	const struct {
+		const char *name;
+		struct th_str value;
+	} far[] = { { "executors", set->executors },
+		    { "cert", set->cert },
+		    { "key", set->key },
+		    { "ca", set->ca } };
+	char texts[TH_COUNT(far)][TH_PATH_LEN_MAX];
 	struct thole_error e;
 	size_t at = 4;
 
@@ -34,6 +42,13 @@ static enum th_code announce(struct th_fleet *f, struct th_err *err)
 	if (name[0]) {
 		options[at++] = "name";
 		options[at++] = name;
+	}
+	for (size_t i = 0; i < TH_COUNT(far); i++) {
+		if (!far[i].value.len)
+			continue;
+		snprintf(texts[i], sizeof(texts[i]), "%.*s", TH_FMT(far[i].value));
+		options[at++] = far[i].name;
+		options[at++] = texts[i];
 	}
 	if (f->draining) {
 		options[at++] = "draining";

@@ -27,8 +27,9 @@
 struct th_serve_fleet {
 	struct th_str address; /* where the other nodes reach it: https://…, http://… */
 	struct th_str secret_file, name;
-	int64_t capacity; /* sessions that run at once; 0: no limit */
-	int64_t idle_s;   /* 0: TH_FLEET_IDLE_S */
+	struct th_str executors, cert, key, ca; /* of thole_runtime_announce; all, or none */
+	int64_t capacity;                       /* sessions that run at once; 0: no limit */
+	int64_t idle_s;                         /* 0: TH_FLEET_IDLE_S */
 };
 struct th_serve_settings {
 	TH_FIELDS_serve_settings(

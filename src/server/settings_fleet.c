@@ -14,6 +14,10 @@ static const struct th_field fields[] = {
 	{ "secret_file", AT(secret_file), TH_FIELD_str, TH_REQ | TH_NONEMPTY, "a file with the token of the fleet, the same on every node: 32 to 512 characters, mode 0600", NULL, NULL, false, 0 },
 	{ "name", AT(name), TH_FIELD_str, TH_NONEMPTY, "what people call it; default: the host's name", NULL, NULL, false, 0 },
 	{ "capacity", AT(capacity), TH_FIELD_int, TH_POSITIVE, "sessions that run here at once; of dead nodes it takes no more; default: no limit", NULL, NULL, false, 0 },
+	{ "executors", AT(executors), TH_FIELD_str, TH_NONEMPTY, "where the other nodes reach executors of this one: HOST:PORT of its `thole exec --listen`; default: they do not", NULL, NULL, false, 0 },
+	{ "cert", AT(cert), TH_FIELD_str, TH_NONEMPTY, "with that: this node's certificate, PEM", NULL, NULL, false, 0 },
+	{ "key", AT(key), TH_FIELD_str, TH_NONEMPTY, "its key, PEM", NULL, NULL, false, 0 },
+	{ "ca", AT(ca), TH_FIELD_str, TH_NONEMPTY, "the authority of the certificates of all nodes, PEM", NULL, NULL, false, 0 },
 	{ "idle_s", AT(idle_s), TH_FIELD_int, TH_POSITIVE, "seconds without a byte after which an answer of another node is given up; default: 3600", NULL, NULL, false, 0 },
 };
 // clang-format on

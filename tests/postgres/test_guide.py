@@ -19,10 +19,10 @@ ROLE = "fleet_owner"  # the tests' server has "thole" already: it is its superus
 
 
 def blocks():
-    """The two pieces of shell of the guide: the database, and a node."""
+    """The pieces of shell of the guide: the database, a node, and its executors for the others."""
     text = (house.SOURCE / "docs" / "FLEET.md").read_text()
     text = text[text.index("## From one machine to three nodes"):]
-    return re.findall(r"```sh\n(.*?)```", text, re.S)[:2]
+    return re.findall(r"```sh\n(.*?)```", text, re.S)[:3]
 
 
 class Guide(OnPostgres):
@@ -67,7 +67,7 @@ class Guide(OnPostgres):
         return home, dict(env, HOME=str(home), XDG_STATE_HOME=str(home / "state"))
 
     def test_three_nodes(self):
-        first, node = blocks()
+        first, node, _ = blocks()
         lines = [line for block in (first, node) for line in block.splitlines()]
         self.assertEqual(len(lines), 10)
         self.serve_rules([{"if": {"turns": {"max": 0}}, "parts": [shell("echo x >> made")]}, {"parts": say("Done.")}])
@@ -98,6 +98,28 @@ class Guide(OnPostgres):
         state = lambda: self.good_call("GET", "/api/sessions/new", who=None, headers=bearer)["state"]
         self.wait_for(lambda: state() == "finished")
         self.assertEqual(sorted(self.bash("%s\nthole sessions --names" % export, home, env).split()), ["new", "old"])
+        for process in self.started:
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(house.SECONDS), 0)
+
+    def test_executors_for_others(self):
+        """A certificate of the fleet's authority, what listens with it, and the node that says so."""
+        lines = blocks()[2].splitlines()
+        gate, port = server.free_port(), server.free_port()
+        (self.folder / "fleet.secret").write_text("x" * 40)
+        (self.folder / "fleet.secret").chmod(0o600)
+        self.env["THOLE_STORE"] = self.postgres.url()
+        text = [self.here(line, port).replace("10.0.0.1:7712", "127.0.0.1:%d" % gate).replace("IP:10.0.0.1", "IP:127.0.0.1") for line in lines]
+        listens = [line for line in text if line.endswith(" &")]
+        self.assertEqual(len(listens), 1)
+        made = subprocess.run(["bash", "-ec", "\n".join(line for line in text if line not in listens)], cwd=self.folder, env=self.env,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=house.SECONDS, check=False)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertEqual((self.folder / "node.key").stat().st_mode & 0o77, 0)
+        for line in (listens[0][:-2], "thole serve --config node.yaml --listen 127.0.0.1:%d --quiet" % port):
+            process = subprocess.Popen(["bash", "-c", "exec " + line], cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+            self.started.append(process)
+            self.assertTrue(process.stdout.readline().startswith(b"listening at "), line)
         for process in self.started:
             process.send_signal(signal.SIGTERM)
             self.assertEqual(process.wait(house.SECONDS), 0)

@@ -993,7 +993,7 @@ static void strange_clients_do_no_harm(void **state)
 	/* Who cannot read the token is nobody; what calls itself harmless is not believed. */
 	struct th_buf token = TH_BUF_INIT(64);
 	char hello[160];
-	th_executor_token(path_of(""), &token);
+	th_executor_announced(path_of(""), NULL, &token);
 	assert_int_equal(token.len, TH_EXEC_TOKEN_LEN);
 	for (int good = 0; good < 2; good++) {
 		snprintf(

@@ -107,6 +107,18 @@ static void another_protocol_is_refused(void **state)
 	th_buf_deinit(&mine);
 }
 
+/* And one that was there before is, by its hello; an older build says none. */
+static void another_version_is_not_adopted(void **state)
+{
+	struct th_err err = {};
+
+	(void)state;
+	assert_int_equal(th_exec_check_protocol(TH_EXEC_PROTOCOL, &err), TH_OK);
+	assert_int_equal(th_exec_check_protocol(0, &err),
+			 TH_EXEC_PROTOCOL == 1 ? TH_OK : TH_EUNSUPPORTED);
+	assert_int_equal(th_exec_check_protocol(TH_EXEC_PROTOCOL + 1, &err), TH_EUNSUPPORTED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -115,6 +127,7 @@ int main(void)
 		cmocka_unit_test(errors_travel),
 		cmocka_unit_test(what_is_no_message_is_refused),
 		cmocka_unit_test(another_protocol_is_refused),
+		cmocka_unit_test(another_version_is_not_adopted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
